@@ -1,0 +1,293 @@
+/* The graph: one representation from the checked program to the static tagged graph.
+ *
+ * A graph is a list of functions and has two states.
+ *
+ *   HIA_FUNCTIONS  each function is a tree of regions; a call is one n-ary `call` node, a branch an
+ *                  `if` node with two regions, a loop a `loop` node with two. Values of an outer
+ *                  region are used directly. The optimisation passes work here.
+ *   HIA_STATIC     after tagging (hiaG_tag): each function is a section of the one static graph, a
+ *                  flat list of nodes; calls are Call_i and Return_i nodes, tied together by site
+ *                  records; branches are Switch and Merge, loops Enter, Merge, Switch,
+ *                  NextIteration and Exit; regions remain as control contexts. Lowering and
+ *                  flattening read this state only.
+ *
+ * Nodes, values, regions and locations are 32-bit indices into vectors, never pointers; a hia_node *
+ * must not be held across an append. Every value is a scalar: tuples are taken apart when a program
+ * becomes a graph, and exist in signatures only.
+ *
+ * The order of the nodes is sequential order (docs/language.md, "Meaning"): within a region by the
+ * list prev/next, an `if` standing for its regions; in the static state by index. Nodes that can
+ * fail keep their order, which is why a failure has a definite "first". */
+#ifndef HIA_GRAPH_H
+#define HIA_GRAPH_H
+
+#include "runtime/base/base.h"
+
+typedef uint32_t hia_node_id, hia_value_id, hia_region_id, hia_fn_id, hia_site_id, hia_loc_id;
+
+/* ---- types (type.c) ----
+ * A type is an index: 0..4 the dtypes, then interned tuples. */
+
+typedef uint32_t hia_type;
+typedef struct hia_tuple_type {
+  uint32_t first, n; /* parts[first .. first + n) */
+  uint32_t parts;    /* scalars in it, all levels */
+} hia_tuple_type;
+typedef struct hia_types {
+  hia_comp *comp;
+  HIA_VEC(hia_tuple_type) tuples;
+  HIA_VEC(hia_type) parts;
+  hia_u32vec table; /* hash of interned tuples */
+} hia_types;
+#define HIA_FIRST_TUPLE 16u
+static inline bool hiaG_is_scalar(hia_type t) { return t < HIA_N_DTYPES; }
+void hiaG_types_init(hia_types *types, hia_comp *comp);
+hia_type hiaG_tuple(hia_types *types, const hia_type *parts, uint32_t n); /* n >= 2 */
+uint32_t hiaG_tuple_len(const hia_types *types, hia_type tuple);
+hia_type hiaG_tuple_part(const hia_types *types, hia_type tuple, uint32_t i);
+uint32_t hiaG_type_words(const hia_types *types, hia_type type); /* scalars in it; 1 for a scalar */
+void hiaG_type_flatten(const hia_types *types, hia_type type, hia_dtype *out); /* that many */
+void hiaG_type_print(const hia_types *types, hia_type type, hia_text *out); /* as in the language */
+const char *hiaG_dtype_name(hia_dtype dtype);
+
+/* ---- locations: where a node stands in the source, through inlining ---- */
+
+typedef struct hia_loc {
+  uint32_t line, col; /* from 1; col counts bytes; 0, 0: nowhere */
+  uint32_t fn;        /* name of the source function the position lies in: index into graph->names */
+  hia_loc_id parent;  /* where that function's body was inlined: the position of the call, or NONE.
+                         The body of a tail call gets the call's parent, since the call is not in
+                         the chain */
+} hia_loc;
+
+/* ---- nodes, values, regions ---- */
+
+enum { /* hia_node.flags */
+  HIA_NODE_TAIL = 1, /* CALL: in tail position in the source: absent from the chain of calls */
+  HIA_NODE_DEAD = 2, /* removed from its list (function state); the slot stays */
+};
+
+typedef struct hia_node {
+  uint8_t op; /* enum hia_op */
+  uint8_t flags;
+  uint16_t pad;
+  uint32_t ins, n_ins;     /* fn->edges[ins .. ins + n_ins): hia_value_id */
+  uint32_t outs, n_outs;   /* values outs .. outs + n_outs, consecutive */
+  hia_region_id region;    /* that it stands in */
+  hia_node_id prev, next;  /* list in the region; HIA_NONE at the ends (function state) */
+  hia_region_id regions;   /* IF, LOOP: the first of its two regions, consecutive; else NONE */
+  hia_loc_id loc;
+  uint64_t imm;            /* see ops.def; two numbers: HIA_IMM(a, b), a in the lower half */
+} hia_node;
+#define HIA_IMM(a, b) ((uint64_t)(uint32_t)(a) | (uint64_t)(uint32_t)(b) << 32)
+#define HIA_IMM_A(imm) ((uint32_t)(imm))
+#define HIA_IMM_B(imm) ((uint32_t)((imm) >> 32))
+
+typedef struct hia_value {
+  hia_node_id node; /* that defines it */
+  hia_dtype type;
+} hia_value;
+
+typedef enum hia_region_kind {
+  HIA_REGION_BODY,  /* of a function: region 0 */
+  HIA_REGION_THEN,
+  HIA_REGION_ELSE,  /* always the region after its THEN */
+  HIA_REGION_HEAD,  /* of a loop: each round up to and with its condition */
+  HIA_REGION_ROUND, /* the rest of a round; always the region after its HEAD, and its child:
+                       values of the HEAD can be used in it */
+} hia_region_kind;
+
+typedef struct hia_region {
+  uint8_t kind;
+  hia_region_id parent;    /* NONE for BODY */
+  hia_node_id owner;       /* function state: the IF or LOOP; else NONE */
+  hia_node_id first, last; /* function state: ends of the list, NONE when empty (the last is the
+                              YIELD). Static state: the nodes first .. last - 1 lie in the region or
+                              in one inside it; first == last: none, and that is where it stands */
+  hia_value_id pred;       /* static state, THEN ELSE ROUND: the bool that decides; else NONE */
+} hia_region;
+
+/* ---- functions ---- */
+
+enum { /* hia_fn.traits, by hiaG_effects */
+  HIA_FN_RAISES = 1,    /* may fail */
+  HIA_FN_DIVERGES = 2,  /* may not end: recursive, or loops, or calls one that does */
+  HIA_FN_RECURSIVE = 4, /* in a cycle of calls */
+  HIA_FN_EFFECT = 8,    /* holds COUNT nodes, itself or below (later: impure) */
+};
+
+typedef struct hia_fn {
+  const char *name;   /* instance name: unique in the graph, [A-Za-z0-9_(),. ]; "fib(i32)" */
+  uint32_t source;    /* name in the source: index into graph->names; "fib" */
+  hia_loc_id loc;     /* of its definition */
+  bool is_root;       /* can be entered from outside: kept, with its signature */
+  bool is_removed;    /* left out of everything; its index stays */
+  uint8_t traits;
+  uint32_t group;     /* strongly connected component of the call graph, callees first */
+  hia_dtype *params, *results; /* flattened */
+  uint32_t n_params, n_results;
+  hia_type *sig_params, sig_result; /* as in the source, tuples whole; roots only */
+  uint32_t n_sig_params;
+
+  HIA_VEC(hia_node) nodes;
+  HIA_VEC(hia_value) values;
+  HIA_VEC(hia_region) regions; /* 0 is the BODY */
+  hia_u32vec edges;
+} hia_fn;
+
+/* A call site of the static graph. Its Call_i are the nodes calls .. calls + n_params of the
+ * callee, its Return_i the nodes returns .. returns + n_results, all in section `caller` and in
+ * one region, the Return_i right behind the Call_i. A callee without parameters has one Call_i
+ * all the same, with no operand: the control token. */
+typedef struct hia_site {
+  hia_fn_id caller, callee;
+  hia_node_id calls, returns;
+  uint32_t n_calls, n_returns;
+  bool is_tail;
+  hia_loc_id loc;
+  hia_site_id partner; /* room for differentiation: the site it is paired with, or NONE */
+} hia_site;
+
+typedef enum hia_graph_state { HIA_FUNCTIONS, HIA_STATIC } hia_graph_state;
+
+typedef struct hia_graph {
+  hia_comp *comp; /* arena and errors */
+  hia_types *types;
+  hia_graph_state state;
+  const char *file; /* name of the source, for messages; "" if there is none */
+  HIA_VEC(hia_fn *) fns;
+  HIA_VEC(const char *) names;
+  HIA_VEC(hia_loc) locs;
+  HIA_VEC(hia_site) sites; /* static state; by caller, then by position */
+  bool is_counted;         /* has COUNT nodes: passes must keep the number of their firings */
+} hia_graph;
+
+/* ---- graph.c: making and changing ---- */
+
+hia_graph *hiaG_new(hia_comp *comp, hia_types *types, const char *file);
+uint32_t hiaG_name(hia_graph *g, const char *name); /* interned */
+hia_loc_id hiaG_loc(hia_graph *g, uint32_t line, uint32_t col, uint32_t fn_name, hia_loc_id parent);
+
+/* A new function with an empty body region and its ARG nodes made. */
+hia_fn_id hiaG_fn_new(hia_graph *g, const char *name, uint32_t source, hia_loc_id loc,
+                      const hia_dtype *params, uint32_t n_params, const hia_dtype *results,
+                      uint32_t n_results);
+static inline hia_fn *hiaG_fn(const hia_graph *g, hia_fn_id id) { return g->fns.data[id]; }
+
+/* Appends a node at the end of a region. `out_types` has n_outs entries. For IF and LOOP the two
+ * regions are made too. Returns the node; results: hiaG_out(fn, node, i). */
+hia_node_id hiaG_add(hia_graph *g, hia_fn *fn, hia_region_id region, unsigned op,
+                     const hia_value_id *ins, uint32_t n_ins, const hia_dtype *out_types,
+                     uint32_t n_outs, uint64_t imm, hia_loc_id loc);
+/* The same, before node `at` of the same region (function state). */
+hia_node_id hiaG_insert(hia_graph *g, hia_fn *fn, hia_node_id at, unsigned op,
+                        const hia_value_id *ins, uint32_t n_ins, const hia_dtype *out_types,
+                        uint32_t n_outs, uint64_t imm, hia_loc_id loc);
+/* Shorthands that append: one result, its type by the op's rule (CAST: use hiaG_add). */
+hia_value_id hiaG_op(hia_graph *g, hia_fn *fn, hia_region_id region, unsigned op,
+                     const hia_value_id *ins, uint32_t n_ins, hia_loc_id loc);
+hia_value_id hiaG_const(hia_graph *g, hia_fn *fn, hia_region_id region, hia_dtype type,
+                        hia_word word, hia_loc_id loc);
+void hiaG_yield(hia_graph *g, hia_fn *fn, hia_region_id region, const hia_value_id *ins, uint32_t n);
+
+/* Function state: takes a node (with its regions) out of its list. Its values must be unused. */
+void hiaG_remove(hia_fn *fn, hia_node_id node);
+/* Replaces operands everywhere in the function: value v by map[v] where map[v] != HIA_NONE,
+ * following chains. `map` has one entry per value. */
+void hiaG_substitute(hia_fn *fn, const hia_value_id *map);
+/* A compact copy without dead nodes, in order of definition: indices become dense and the text
+ * form canonical. Replaces the contents of *fn. */
+void hiaG_compact(hia_graph *g, hia_fn *fn);
+/* Copies the nodes of a region of `from`, but its ARG nodes and its YIELD, into `to`, before node
+ * `at` of a region, or at the end of `region` when `at` is NONE. `map` has an entry per value of
+ * `from`: on entry, what stands for outer values and ARGs; on return also for the copies.
+ * Locations become children of `parent_loc` unless that is NONE. The yielded values are
+ * map[...] of the YIELD's operands. `to` may be `from`. */
+void hiaG_copy_region(hia_graph *g, hia_fn *to, hia_region_id region, hia_node_id at,
+                      const hia_fn *from, hia_region_id from_region, hia_value_id *map,
+                      hia_loc_id parent_loc);
+
+static inline hia_value_id hiaG_in(const hia_fn *fn, hia_node_id n, uint32_t i) {
+  return fn->edges.data[fn->nodes.data[n].ins + i];
+}
+static inline hia_value_id hiaG_out(const hia_fn *fn, hia_node_id n, uint32_t i) {
+  return fn->nodes.data[n].outs + i;
+}
+static inline hia_node *hiaG_def(const hia_fn *fn, hia_value_id v) {
+  return &fn->nodes.data[fn->values.data[v].node];
+}
+static inline hia_dtype hiaG_type(const hia_fn *fn, hia_value_id v) {
+  return fn->values.data[v].type;
+}
+bool hiaG_is_const(const hia_fn *fn, hia_value_id v, hia_word *word);
+/* The dtype that selects the kernel of a primitive op node (see hiaR_kernel). */
+hia_dtype hiaG_node_dtype(const hia_fn *fn, hia_node_id n);
+/* Can this node fail (a call: its callee)? Division by a constant that is not 0 or -1 cannot.
+ * Needs hiaG_effects for calls. An IF or LOOP: anything inside. */
+bool hiaG_node_raises(const hia_graph *g, const hia_fn *fn, hia_node_id n);
+/* May it be removed when its results are unused (cannot fail, must end, no effect)? */
+bool hiaG_node_removable(const hia_graph *g, const hia_fn *fn, hia_node_id n);
+
+/* ---- verify.c ----
+ * NULL if the graph is well formed in its state, else what is wrong, with the node in text form
+ * (memory of the graph's arena). The graph reader's input is a user's, so nothing may be assumed
+ * of it: indices in range, lists sound, each value defined before it is used and visible where it
+ * is used, types by rule, one YIELD at the end of each region, sites and their nodes agree, the
+ * tag discipline (a value crosses into a branch by a Switch, into a loop by an Enter, out by a
+ * Merge or an Exit; a CONST only within its region). */
+const char *hiaG_verify(hia_graph *g);
+
+/* ---- print.c, read.c, dot.c: the text form (docs/ir.md) ----
+ * Reading what was printed and printing it again gives the same bytes, in both states. */
+void hiaG_print(const hia_graph *g, hia_text *out);
+void hiaG_print_node(const hia_graph *g, const hia_fn *fn, hia_node_id n, hia_text *out);
+void hiaG_dot(const hia_graph *g, hia_text *out);
+typedef struct hia_read_error {
+  uint32_t line, col;
+  const char *message; /* NULL: none */
+} hia_read_error;
+/* NULL and *error on bad input; verifies what it has read. */
+hia_graph *hiaG_read(hia_comp *comp, hia_types *types, const char *text, size_t len,
+                     hia_read_error *error);
+
+/* ---- pass.c: the pipeline ---- */
+
+typedef enum hia_pass_scope { HIA_PASS_FN, HIA_PASS_GRAPH } hia_pass_scope;
+typedef struct hia_pass {
+  const char *name, *doc;
+  hia_pass_scope scope;
+  union {
+    void (*fn)(hia_graph *g, hia_fn *fn);
+    void (*graph)(hia_graph *g);
+  } run;
+  bool is_required; /* cannot be switched off */
+} hia_pass;
+extern const hia_pass hiaG_passes[]; /* in pipeline order; ends with a NULL name; a pass that runs
+                                        twice has two rows, "cse" and "cse.2" */
+typedef struct hia_pass_options {
+  const char *disabled;   /* names separated by commas ("cse" means cse.2 too), "all", or NULL */
+  const char *stop_after; /* a name, or NULL: run them all */
+  bool verify;            /* between passes; a defect throws INTERNAL with the graph's text */
+  void (*after)(void *user, const char *pass, const hia_graph *g, uint64_t nanoseconds);
+  void *user;
+} hia_pass_options;
+/* Runs the pipeline; the last pass is tagging, so the graph ends up HIA_STATIC unless stopped. */
+void hiaG_run_passes(hia_graph *g, const hia_pass_options *options);
+bool hiaG_pass_exists(const char *name, size_t len);
+
+/* The passes. Each file says what it needs and keeps. */
+void hiaG_effects(hia_graph *g);               /* effects.c: traits and groups of functions */
+void hiaG_fold(hia_graph *g, hia_fn *fn);      /* opt_fold.c: constants, identities, known branches */
+void hiaG_cse(hia_graph *g, hia_fn *fn);       /* opt_cse.c */
+void hiaG_dce(hia_graph *g, hia_fn *fn);       /* opt_dce.c */
+void hiaG_copy(hia_graph *g, hia_fn *fn);      /* opt_copy.c: copy propagation */
+void hiaG_inline(hia_graph *g);                /* opt_inline.c: small non-recursive functions */
+void hiaG_tail(hia_graph *g);                  /* opt_tail.c: tail calls of a group to loops */
+void hiaG_sweep(hia_graph *g);                 /* opt_sweep.c: functions no root reaches */
+void hiaG_tag(hia_graph *g);                   /* tag.c: the tagging transformation */
+
+/* ---- flatten.c: static graph to image (runtime/image.h) ----
+ * `image` is memory of the graph's arena, 8-aligned. */
+void hiaG_flatten(hia_graph *g, void **image, size_t *size);
+
+#endif

@@ -1,0 +1,194 @@
+/* The ground that everything stands on: memory, vectors, errors, scalars.
+ *
+ * Two kinds of memory. Compilation allocates from arenas, never frees single blocks, and leaves
+ * through one handler when memory runs out (hiaR_throw), so compiler code has no NULL checks.
+ * Run-time code uses the allocator directly and returns statuses. */
+#ifndef HIA_BASE_H
+#define HIA_BASE_H
+
+#include <hiaton/types.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <string.h>
+
+#define HIA_NONE UINT32_MAX /* no index */
+#define HIA_LEN(array) (sizeof(array) / sizeof((array)[0]))
+
+#if defined(__GNUC__)
+#define HIA_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+#define HIA_LIKELY(x) __builtin_expect(!!(x), 1)
+#define HIA_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#else
+#define HIA_PRINTF(fmt, args)
+#define HIA_LIKELY(x) (x)
+#define HIA_UNLIKELY(x) (x)
+#endif
+
+/* ---- base/alloc.c: the default allocator (malloc), and sizes that cannot overflow ---- */
+
+extern const hia_allocator hiaR_malloc;
+void *hiaR_alloc(const hia_allocator *a, size_t size);        /* zeroed; NULL when out of memory */
+void hiaR_free(const hia_allocator *a, void *block, size_t size);
+bool hiaR_mul(size_t a, size_t b, size_t *product);            /* false on overflow */
+bool hiaR_add(size_t a, size_t b, size_t *sum);
+
+/* ---- base/arena.c ---- */
+
+typedef struct hia_arena {
+  const hia_allocator *allocator;
+  struct hia_chunk *chunks; /* newest first */
+  char *at, *end;
+  size_t bytes; /* taken from the allocator, for statistics */
+  struct hia_comp *comp; /* who to throw MEMORY at */
+} hia_arena;
+
+void hiaR_arena_init(hia_arena *arena, const hia_allocator *allocator, struct hia_comp *comp);
+void hiaR_arena_free(hia_arena *arena);                  /* all of it; the arena may be used again */
+void *hiaR_arena_alloc(hia_arena *arena, size_t size);   /* zeroed, 16-aligned; throws MEMORY */
+void *hiaR_arena_array(hia_arena *arena, size_t n, size_t size); /* checked product */
+char *hiaR_arena_strndup(hia_arena *arena, const char *text, size_t len);
+char *hiaR_arena_printf(hia_arena *arena, const char *fmt, ...) HIA_PRINTF(2, 3);
+
+#define HIA_NEW(arena, type) ((type *)hiaR_arena_alloc((arena), sizeof(type)))
+#define HIA_NEW_ARRAY(arena, type, n) ((type *)hiaR_arena_array((arena), (n), sizeof(type)))
+
+/* ---- vectors in an arena: HIA_VEC(hia_node) nodes; hiaR_push(arena, &nodes, x) ----
+ * Growing moves the elements: never hold a pointer to one across a push. */
+
+#define HIA_VEC(type)                                                                              \
+  struct {                                                                                         \
+    type *data;                                                                                    \
+    uint32_t len, cap;                                                                             \
+  }
+void hiaR_vec_grow(hia_arena *arena, void *vec, size_t elem_size, uint32_t min_cap);
+#define hiaR_reserve(arena, vec, n)                                                                \
+  ((n) <= (vec)->cap ? (void)0 : hiaR_vec_grow((arena), (vec), sizeof(*(vec)->data), (n)))
+#define hiaR_push(arena, vec, ...)                                                                 \
+  (hiaR_reserve((arena), (vec), (vec)->len + 1), (void)((vec)->data[(vec)->len++] = __VA_ARGS__))
+
+typedef HIA_VEC(uint32_t) hia_u32vec;
+
+/* ---- base/text.c: a growing string in an arena, for everything that prints ---- */
+
+typedef struct hia_text {
+  hia_arena *arena;
+  char *data; /* always NUL-terminated once anything was written */
+  size_t len, cap;
+} hia_text;
+void hiaR_text_init(hia_text *text, hia_arena *arena);
+void hiaR_text_add(hia_text *text, const char *bytes, size_t len);
+void hiaR_text_addf(hia_text *text, const char *fmt, ...) HIA_PRINTF(2, 3);
+void hiaR_text_vaddf(hia_text *text, const char *fmt, va_list args) HIA_PRINTF(2, 0);
+
+/* ---- base/comp.c: one compilation, and how it ends early ----
+ *
+ *   hia_comp comp;
+ *   hiaR_comp_init(&comp, allocator);
+ *   if (HIA_TRY(&comp)) { ...may throw... }
+ *   if (comp.status) ...
+ *   hiaR_comp_free(&comp);
+ *
+ * A throw crosses only frames of hiaton's compiler: never LLVM's, a host's or another library's. */
+
+typedef struct hia_comp {
+  hia_arena arena; /* lives as long as what is compiled */
+  jmp_buf handler;
+  bool armed;
+  hia_status status;
+  char message[512]; /* of a throw: for INTERNAL, what is wrong with hiaton */
+} hia_comp;
+void hiaR_comp_init(hia_comp *comp, const hia_allocator *allocator);
+void hiaR_comp_free(hia_comp *comp);
+_Noreturn void hiaR_throw(hia_comp *comp, hia_status status, const char *fmt, ...) HIA_PRINTF(3, 4);
+#define HIA_TRY(comp) ((comp)->status = HIA_OK, (comp)->armed = true, setjmp((comp)->handler) == 0)
+/* Our own bugs: HIA_BUG(comp, "node %u has no region", n). */
+#define HIA_BUG(comp, ...) hiaR_throw((comp), HIA_INTERNAL, __VA_ARGS__)
+
+const char *hiaR_status_word(hia_status status);
+const char *hiaR_status_message(hia_status status);
+
+/* ---- base/scalar.c: what a scalar op means ----
+ *
+ * One definition for constant folding, the interpreter's kernels and the functions that native
+ * code calls (exp, pow, ...), so that all engines agree bit for bit.
+ *
+ * A scalar travels as a word of 64 bits in canonical form: bool 0 or 1, i32 sign-extended, i64,
+ * f64 as its bits, f32 as its bits with the upper half zero. */
+
+typedef uint64_t hia_word;
+
+static inline hia_word hiaR_from_i32(int32_t x) { return (hia_word)(int64_t)x; }
+static inline hia_word hiaR_from_i64(int64_t x) { return (hia_word)x; }
+static inline hia_word hiaR_from_bool(bool x) { return x ? 1 : 0; }
+static inline hia_word hiaR_from_f32(float x) { uint32_t u; memcpy(&u, &x, sizeof u); return u; }
+static inline hia_word hiaR_from_f64(double x) { uint64_t u; memcpy(&u, &x, sizeof u); return u; }
+static inline int32_t hiaR_to_i32(hia_word w) { return (int32_t)(uint32_t)w; }
+static inline int64_t hiaR_to_i64(hia_word w) { return (int64_t)w; }
+static inline bool hiaR_to_bool(hia_word w) { return w != 0; }
+static inline float hiaR_to_f32(hia_word w) { uint32_t u = (uint32_t)w; float x; memcpy(&x, &u, sizeof x); return x; }
+static inline double hiaR_to_f64(hia_word w) { double x; memcpy(&x, &w, sizeof x); return x; }
+
+/* A kernel computes one op for one frame: reads slots[in[0]], slots[in[1]], ..., writes
+ * slots[out]. Answers HIA_OK, or the status of the failure (the slot is then untouched).
+ * `imm` is the node's immediate (CAST: the dtype that is converted from). */
+typedef hia_status (*hia_kernel)(hia_word *slots, const uint16_t *in, uint16_t out, uint64_t imm);
+
+/* The kernel of a primitive op at a dtype (that of its first data operand; of SELECT, the second;
+ * of CAST, the dtype converted to). NULL if there is no such op. `op` is an enum hia_op. */
+hia_kernel hiaR_kernel(unsigned op, hia_dtype dtype);
+
+/* Compute directly: the same functions, for constant folding. */
+hia_status hiaR_scalar_eval(unsigned op, hia_dtype dtype, uint64_t imm, const hia_word *in,
+                            hia_word *out);
+
+/* Shortest decimal that reads back to the same value, laid out as Python's repr; `inf`, `nan`.
+ * `buf` holds at least 40 bytes. Returns its length. */
+size_t hiaR_print_word(char *buf, size_t size, hia_dtype dtype, hia_word word);
+
+/* ---- ops: the enum, and facts of each row of ops.def ---- */
+
+enum hia_op {
+#define HIA_OP(number, NAME, ...) HIA_OP_##NAME = number,
+#include "runtime/base/ops.def"
+  HIA_OP_LIMIT = 128 /* one past the largest number */
+};
+
+/* Type rules: how operand and result dtypes hang together. */
+typedef enum hia_rule {
+  HIA_RULE_NUM,     /* ins and out one number dtype */
+  HIA_RULE_INT,     /* ins and out one of i32 i64 */
+  HIA_RULE_BITS,    /* ins and out one of bool i32 i64 */
+  HIA_RULE_FLOAT,   /* ins and out one of f32 f64 */
+  HIA_RULE_COMPARE, /* ins one dtype, out bool */
+  HIA_RULE_SELECT,  /* bool, T, T -> T */
+  HIA_RULE_CAST,    /* any dtype -> any dtype */
+  HIA_RULE_CONTROL, /* told apart by the verifier, op by op */
+} hia_rule;
+
+/* Traits. */
+enum {
+  HIA_T_COMMUTES = 1 << 0,   /* a op b is b op a, bit for bit */
+  HIA_T_RAISES_INT = 1 << 1, /* can fail on i32 and i64 */
+  HIA_T_RAISES = 1 << 2,     /* can fail */
+  HIA_T_CONTROL = 1 << 3,    /* moves tokens, computes nothing */
+  HIA_T_EFFECT = 1 << 4,     /* must run exactly as often as written: never merged or removed */
+  HIA_T_LIBRARY = 1 << 5,    /* native code calls the runtime's function for it */
+  HIA_T_STATIC = 1 << 6,     /* only in the static (tagged) graph */
+  HIA_T_FUNCTION = 1 << 7,   /* only in function graphs */
+};
+
+typedef struct hia_op_info {
+  const char *name;  /* mnemonic in the text form; for PUBLIC rows also the language's name */
+  int8_t n_ins;      /* -1: any number */
+  int8_t n_outs;     /* -1: any number */
+  uint8_t rule;      /* hia_rule */
+  uint8_t cost;      /* rough cycles, for inlining and unrolling */
+  uint16_t traits;   /* HIA_T_... */
+  const char *doc;
+} hia_op_info;
+#define HIA_OP_PUBLIC(op) ((op) < 64)
+extern const hia_op_info hiaR_ops[HIA_OP_LIMIT]; /* name is NULL where the number is unused */
+unsigned hiaR_op_by_name(const char *name, size_t len); /* HIA_OP_LIMIT if there is none */
+
+#endif
