@@ -1,0 +1,106 @@
+/* The runtime: everything that a program needs while it runs, and nothing of the compiler.
+ *
+ * It links without LLVM and without the graph. Functions here never throw, print or exit: they
+ * answer statuses. */
+#ifndef HIA_RUNTIME_H
+#define HIA_RUNTIME_H
+
+#include "runtime/base/base.h"
+#include "runtime/image.h"
+
+/* ---- trace.c: where a run failed, and the chain of calls that led there ---- */
+
+#define HIA_TRACE_ENDS 32
+
+/* The chain, innermost first: `length` entries in all, of which the first HIA_TRACE_ENDS and the last
+ * HIA_TRACE_ENDS are kept. An entry is a position of the source, an index into the image's (the
+ * graph's) table of locations. Entry 0 is the failing operation itself; each further one the
+ * position of a call that is not a tail call. */
+typedef struct hia_trace {
+  uint64_t length;
+  uint32_t inner[HIA_TRACE_ENDS];
+  uint32_t outer[HIA_TRACE_ENDS]; /* a ring; entry i >= HIA_TRACE_ENDS is in slot i % HIA_TRACE_ENDS */
+} hia_trace;
+void hiaR_trace_push(hia_trace *trace, uint32_t loc);
+/* Pushes `loc` (left out when it is a tail call's) and then the calls it was inlined through. */
+void hiaR_trace_push_site(hia_trace *trace, const hia_image_loc *locs, uint32_t loc, bool is_tail);
+uint32_t hiaR_trace_entry(const hia_trace *trace, uint64_t i); /* HIA_NONE: not kept */
+
+/* How a run ended. For resource statuses the trace says where the run was when it stopped. */
+typedef struct hia_failure {
+  hia_status status; /* HIA_OK: it did not fail */
+  int64_t code;      /* FAILED: the argument of fail */
+  hia_trace trace;   /* length 0: unknown */
+} hia_failure;
+
+/* ---- what a run may use, and what it used ---- */
+
+typedef struct hia_limits {
+  size_t depth;  /* bytes of stack or of frames; 0: hiaR_default_depth() */
+  size_t memory; /* bytes in all (expand: of graph copies); 0: hiaR_default_depth() */
+  unsigned threads;          /* workers; 0: 1 */
+  const uint32_t *cancelled; /* read with relaxed atomics; the run ends soon after it is not 0; or NULL */
+} hia_limits;
+size_t hiaR_default_depth(void); /* from the memory that is available now */
+
+typedef struct hia_usage {
+  uint64_t calls, rounds; /* of the source, in counted programs; else 0 */
+  uint64_t firings;       /* live firings (interp, expand) */
+  uint64_t frames;        /* frames made (interp), graph copies (expand) */
+  uint64_t peak_frames;   /* most frames alive at once, all workers together */
+  uint64_t peak_bytes;    /* most bytes of frames, copies or stack */
+  uint64_t steals;
+} hia_usage;
+
+/* ---- interp.c: the tagged-token interpreter; expand.c: the dynamic baseline ----
+ * Both run export `entry` of a loaded program. args and results are the flattened scalars of its
+ * signature, in canonical form. *failure and *usage are always filled in. Thread-safe: any number of
+ * runs of one program at once. */
+
+typedef struct hia_program_image hia_loaded; /* image.c: a checked image, decoded for running */
+hia_status hiaR_interp_run(const hia_loaded *image, uint32_t entry, const hia_word *args,
+                           hia_word *results, const hia_limits *limits,
+                           const hia_allocator *allocator, hia_failure *failure,
+                           hia_usage *usage);
+hia_status hiaR_expand_run(const hia_loaded *image, uint32_t entry, const hia_word *args,
+                           hia_word *results, const hia_limits *limits,
+                           const hia_allocator *allocator, hia_failure *failure,
+                           hia_usage *usage);
+
+/* ---- native.c, stack.c, arch/: running compiled code ---- */
+
+/* A worker's context. Generated code holds it in its own register and reads the fields that
+ * layout.def names; everything else is native.c's. One thread at a time. */
+typedef struct hia_context hia_context;
+
+/* Where a call in compiled code stands: found by its return address. */
+typedef struct hia_frame_row {
+  uint32_t cfa;    /* bytes from the stack pointer after the call returns to the frame's end (the
+                      caller's stack pointer after *its* call returns); the return address lies
+                      8 bytes below that end */
+  uint32_t loc;    /* of the call, in the graph's table of locations */
+  bool is_tail;
+} hia_frame_row;
+/* Finds the row of a return address; false if it is not in code it knows. Called only after a
+ * failure; may be slow the first time. Thread-safe. */
+typedef struct hia_unwinder {
+  bool (*find)(void *user, uintptr_t return_address, hia_frame_row *row);
+  void *user;
+  const hia_image_loc *locs;
+} hia_unwinder;
+
+/* The common entry of every native function (design, decision 10): reads its arguments from the
+ * block, flattened words, and writes its results behind them. Called on the engine's stack only. */
+typedef void (*hia_native_entry)(hia_word *block); /* the context is in its register */
+
+hia_status hiaR_context_new(const hia_allocator *allocator, hia_context **out);
+void hiaR_context_free(hia_context *context);
+/* Runs entry(block) on the context's own stack. The stack is reserved on first use, as large as the
+ * depth limit asks for. */
+hia_status hiaR_native_run(hia_context *context, hia_native_entry entry, hia_word *block,
+                           const hia_unwinder *unwinder, const hia_limits *limits,
+                           hia_failure *failure, hia_usage *usage);
+/* Any thread: ends the context's run (with HIA_CANCELLED), if there is one. */
+void hiaR_context_cancel(hia_context *context);
+
+#endif
