@@ -12,25 +12,25 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define HIA_NONE UINT32_MAX /* no index */
+#define HIA_NONE       UINT32_MAX /* no index */
 #define HIA_LEN(array) (sizeof(array) / sizeof((array)[0]))
 
 #if defined(__GNUC__)
 #define HIA_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
-#define HIA_LIKELY(x) __builtin_expect(!!(x), 1)
-#define HIA_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define HIA_LIKELY(x)         __builtin_expect(!!(x), 1)
+#define HIA_UNLIKELY(x)       __builtin_expect(!!(x), 0)
 #else
 #define HIA_PRINTF(fmt, args)
-#define HIA_LIKELY(x) (x)
+#define HIA_LIKELY(x)   (x)
 #define HIA_UNLIKELY(x) (x)
 #endif
 
 /* ---- base/alloc.c: the default allocator (malloc), and sizes that cannot overflow ---- */
 
 extern const hia_allocator hiaR_malloc;
-void *hiaR_alloc(const hia_allocator *a, size_t size);        /* zeroed; NULL when out of memory */
+void *hiaR_alloc(const hia_allocator *a, size_t size); /* zeroed; NULL when out of memory */
 void hiaR_free(const hia_allocator *a, void *block, size_t size);
-bool hiaR_mul(size_t a, size_t b, size_t *product);            /* false on overflow */
+bool hiaR_mul(size_t a, size_t b, size_t *product); /* false on overflow */
 bool hiaR_add(size_t a, size_t b, size_t *sum);
 
 /* ---- base/arena.c ---- */
@@ -39,18 +39,20 @@ typedef struct hia_arena {
   const hia_allocator *allocator;
   struct hia_chunk *chunks; /* newest first */
   char *at, *end;
-  size_t bytes; /* taken from the allocator, for statistics */
+  size_t bytes;          /* taken from the allocator, for statistics */
   struct hia_comp *comp; /* who to throw MEMORY at */
 } hia_arena;
 
 void hiaR_arena_init(hia_arena *arena, const hia_allocator *allocator, struct hia_comp *comp);
-void hiaR_arena_free(hia_arena *arena);                  /* all of it; the arena may be used again */
-void *hiaR_arena_alloc(hia_arena *arena, size_t size);   /* zeroed, 16-aligned; throws MEMORY */
+void hiaR_arena_free(hia_arena *arena);                /* all of it; the arena may be used again */
+void *hiaR_arena_alloc(hia_arena *arena, size_t size); /* zeroed, 16-aligned; throws MEMORY */
 void *hiaR_arena_array(hia_arena *arena, size_t n, size_t size); /* checked product */
+/* Makes a block larger, in place if it is the arena's newest. The old block is not freed. */
+void *hiaR_arena_grow(hia_arena *arena, void *block, size_t old_size, size_t size);
 char *hiaR_arena_strndup(hia_arena *arena, const char *text, size_t len);
 char *hiaR_arena_printf(hia_arena *arena, const char *fmt, ...) HIA_PRINTF(2, 3);
 
-#define HIA_NEW(arena, type) ((type *)hiaR_arena_alloc((arena), sizeof(type)))
+#define HIA_NEW(arena, type)          ((type *)hiaR_arena_alloc((arena), sizeof(type)))
 #define HIA_NEW_ARRAY(arena, type, n) ((type *)hiaR_arena_array((arena), (n), sizeof(type)))
 
 /* ---- vectors in an arena: HIA_VEC(hia_node) nodes; hiaR_push(arena, &nodes, x) ----
@@ -98,6 +100,7 @@ typedef struct hia_comp {
   hia_status status;
   char message[512]; /* of a throw: for INTERNAL, what is wrong with hiaton */
 } hia_comp;
+/* A throw disarms the handler: what runs after it must not throw again. */
 void hiaR_comp_init(hia_comp *comp, const hia_allocator *allocator);
 void hiaR_comp_free(hia_comp *comp);
 _Noreturn void hiaR_throw(hia_comp *comp, hia_status status, const char *fmt, ...) HIA_PRINTF(3, 4);
@@ -108,7 +111,7 @@ _Noreturn void hiaR_throw(hia_comp *comp, hia_status status, const char *fmt, ..
 const char *hiaR_status_word(hia_status status);
 const char *hiaR_status_message(hia_status status);
 
-/* ---- base/scalar.c: what a scalar op means ----
+/* ---- base/scalar.c, library.c, kernel.c: what a scalar op means ----
  *
  * One definition for constant folding, the interpreter's kernels and the functions that native
  * code calls (exp, pow, ...), so that all engines agree bit for bit.
@@ -121,13 +124,30 @@ typedef uint64_t hia_word;
 static inline hia_word hiaR_from_i32(int32_t x) { return (hia_word)(int64_t)x; }
 static inline hia_word hiaR_from_i64(int64_t x) { return (hia_word)x; }
 static inline hia_word hiaR_from_bool(bool x) { return x ? 1 : 0; }
-static inline hia_word hiaR_from_f32(float x) { uint32_t u; memcpy(&u, &x, sizeof u); return u; }
-static inline hia_word hiaR_from_f64(double x) { uint64_t u; memcpy(&u, &x, sizeof u); return u; }
+static inline hia_word hiaR_from_f32(float x) {
+  uint32_t u;
+  memcpy(&u, &x, sizeof u);
+  return u;
+}
+static inline hia_word hiaR_from_f64(double x) {
+  uint64_t u;
+  memcpy(&u, &x, sizeof u);
+  return u;
+}
 static inline int32_t hiaR_to_i32(hia_word w) { return (int32_t)(uint32_t)w; }
 static inline int64_t hiaR_to_i64(hia_word w) { return (int64_t)w; }
 static inline bool hiaR_to_bool(hia_word w) { return w != 0; }
-static inline float hiaR_to_f32(hia_word w) { uint32_t u = (uint32_t)w; float x; memcpy(&x, &u, sizeof x); return x; }
-static inline double hiaR_to_f64(hia_word w) { double x; memcpy(&x, &w, sizeof x); return x; }
+static inline float hiaR_to_f32(hia_word w) {
+  uint32_t u = (uint32_t)w;
+  float x;
+  memcpy(&x, &u, sizeof x);
+  return x;
+}
+static inline double hiaR_to_f64(hia_word w) {
+  double x;
+  memcpy(&x, &w, sizeof x);
+  return x;
+}
 
 /* A kernel computes one op for one frame: reads slots[in[0]], slots[in[1]], ..., writes
  * slots[out]. Answers HIA_OK, or the status of the failure (the slot is then untouched).
@@ -138,15 +158,41 @@ typedef hia_status (*hia_kernel)(hia_word *slots, const uint16_t *in, uint16_t o
  * of CAST, the dtype converted to). NULL if there is no such op. `op` is an enum hia_op. */
 hia_kernel hiaR_kernel(unsigned op, hia_dtype dtype);
 
+/* The table behind it, one per op whose row says OWN. Programs that hand in kernels one by one
+ * refer to these and link nothing else. */
+#define HIA_KERNEL_OWN(table) extern const hia_kernel table[HIA_N_DTYPES];
+#define HIA_KERNEL_NONE(table)
+#define HIA_OP(number, NAME, name, ins, outs, RULE, traits, cost, KERNEL, EMIT, doc)               \
+  HIA_KERNEL_##KERNEL(hiaR_k_##NAME)
+#include "runtime/base/ops.def"
+#undef HIA_KERNEL_OWN
+#undef HIA_KERNEL_NONE
+
+/* What native code calls for ops with the trait LIBRARY, and for `rem` of floats: the same
+ * functions that the kernels call, hence the same bits. Never inlined: that could let a compiler
+ * replace them by its own idea of them. */
+#define HIA_LIBRARY_1(X) X(exp) X(log) X(log1p) X(expm1) X(sin) X(cos) X(tan) X(tanh) X(sigmoid)
+#define HIA_LIBRARY_2(X) X(pow) X(rem)
+#define HIA_DECLARE_1(name)                                                                        \
+  float hiaR_##name##_f32(float a);                                                                \
+  double hiaR_##name##_f64(double a);
+#define HIA_DECLARE_2(name)                                                                        \
+  float hiaR_##name##_f32(float a, float b);                                                       \
+  double hiaR_##name##_f64(double a, double b);
+HIA_LIBRARY_1(HIA_DECLARE_1)
+HIA_LIBRARY_2(HIA_DECLARE_2)
+#undef HIA_DECLARE_1
+#undef HIA_DECLARE_2
+
 /* Compute directly: the same functions, for constant folding. */
 hia_status hiaR_scalar_eval(unsigned op, hia_dtype dtype, uint64_t imm, const hia_word *in,
                             hia_word *out);
 
-/* Shortest decimal that reads back to the same value, laid out as Python's repr; `inf`, `nan`.
- * `buf` holds at least 40 bytes. Returns its length. */
+/* base/print_word.c: shortest decimal that reads back to the same value, laid out as Python's repr;
+ * `inf`, `nan`. `buf` holds at least 40 bytes. Returns its length. */
 size_t hiaR_print_word(char *buf, size_t size, hia_dtype dtype, hia_word word);
 
-/* ---- ops: the enum, and facts of each row of ops.def ---- */
+/* ---- base/ops.c: the enum, and facts of each row of ops.def ---- */
 
 enum hia_op {
 #define HIA_OP(number, NAME, ...) HIA_OP_##NAME = number,
@@ -179,12 +225,12 @@ enum {
 };
 
 typedef struct hia_op_info {
-  const char *name;  /* mnemonic in the text form; for PUBLIC rows also the language's name */
-  int8_t n_ins;      /* -1: any number */
-  int8_t n_outs;     /* -1: any number */
-  uint8_t rule;      /* hia_rule */
-  uint8_t cost;      /* rough cycles, for inlining and unrolling */
-  uint16_t traits;   /* HIA_T_... */
+  const char *name; /* mnemonic in the text form; for PUBLIC rows also the language's name */
+  int8_t n_ins;     /* -1: any number */
+  int8_t n_outs;    /* -1: any number */
+  uint8_t rule;     /* hia_rule */
+  uint8_t cost;     /* rough cycles, for inlining and unrolling */
+  uint16_t traits;  /* HIA_T_... */
   const char *doc;
 } hia_op_info;
 #define HIA_OP_PUBLIC(op) ((op) < 64)

@@ -1,0 +1,42 @@
+#include "runtime/base/base.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+void hiaR_comp_init(hia_comp *comp, const hia_allocator *allocator) {
+  comp->armed = false;
+  comp->status = HIA_OK;
+  comp->message[0] = 0;
+  hiaR_arena_init(&comp->arena, allocator, comp);
+}
+
+void hiaR_comp_free(hia_comp *comp) { hiaR_arena_free(&comp->arena); }
+
+void hiaR_throw(hia_comp *comp, hia_status status, const char *fmt, ...) {
+  va_list args;
+  va_start(args, fmt);
+  vsnprintf(comp->message, sizeof comp->message, fmt, args);
+  va_end(args);
+  comp->status = status;
+  /* There is nowhere to go to: a caller forgot HIA_TRY, which no input can bring about. */
+  if (!comp->armed) abort();
+  comp->armed = false;
+  longjmp(comp->handler, 1);
+}
+
+const char *hiaR_status_word(hia_status status) {
+  switch (status) {
+#define HIA_STATUS(number, NAME, word, message)                                                    \
+  case HIA_##NAME: return word;
+#include <hiaton/status.def>
+  }
+  return "unknown";
+}
+
+const char *hiaR_status_message(hia_status status) {
+  switch (status) {
+#define HIA_STATUS(number, NAME, word, message)                                                    \
+  case HIA_##NAME: return message;
+#include <hiaton/status.def>
+  }
+  return "unknown status";
+}
