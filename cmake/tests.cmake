@@ -1,0 +1,61 @@
+# Tests. Everything is run by ctest; labels: unit, golden, diff, cli, docs.
+#
+# Unit tests see internal symbols: they link the object files, not the shared libraries. One program
+# per tests/unit/test_*.c, so that a change rebuilds little and a crash stays where it happened.
+
+find_path(CRITERION_INCLUDE criterion/criterion.h)
+find_library(CRITERION_LIBRARY criterion)
+
+# What internal test programs link: all objects but LLVM's half, in an archive, so that a program
+# holds only what it uses ...
+add_library(hia_internal STATIC $<TARGET_OBJECTS:hia_rt_objects> $<TARGET_OBJECTS:hia_core_objects>)
+target_link_libraries(hia_internal PUBLIC hia_flags ${CMAKE_DL_LIBS})
+target_compile_definitions(hia_internal INTERFACE
+  "HIA_TEST_DIR=\"${PROJECT_SOURCE_DIR}/tests\"" "HIA_SOURCE_DIR=\"${PROJECT_SOURCE_DIR}\""
+  "HIA_BINARY_DIR=\"${PROJECT_BINARY_DIR}\"")
+# ... and the same with native compilation linked in, for those that use it.
+add_library(hia_internal_native INTERFACE)
+target_link_libraries(hia_internal_native INTERFACE hia_internal)
+if(HIA_LLVM)
+  target_link_libraries(hia_internal_native INTERFACE hia_llvm_dependency)
+  target_sources(hia_internal_native INTERFACE $<TARGET_OBJECTS:hia_llvm_objects>)
+  target_include_directories(hia_internal_native SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS})
+endif()
+
+# hia_test_program(NAME SOURCES...): a plain program with internal symbols and native compilation.
+function(hia_test_program name)
+  add_executable(${name} ${ARGN})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+  target_link_libraries(${name} PRIVATE hia_internal_native)
+endfunction()
+
+# Criterion does not start under ThreadSanitizer; there the plain drivers of the other folders run.
+if(CRITERION_INCLUDE AND CRITERION_LIBRARY AND NOT "thread" IN_LIST HIA_SANITIZE)
+  file(GLOB unit_tests CONFIGURE_DEPENDS tests/unit/test_*.c)
+  file(GLOB unit_helpers CONFIGURE_DEPENDS tests/unit/helper*.c)
+  foreach(source IN LISTS unit_tests)
+    get_filename_component(name ${source} NAME_WE)
+    add_executable(${name} ${source} ${unit_helpers})
+    set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+    target_include_directories(${name} SYSTEM PRIVATE ${CRITERION_INCLUDE})
+    # Criterion's macros are not written for these warnings.
+    target_compile_options(${name} PRIVATE -Wno-pedantic -Wno-missing-prototypes -Wno-conversion
+      -Wno-strict-prototypes)
+    if(name MATCHES "test_(jit|lower|llvm|native|engine|backend|session|agree)")
+      target_link_libraries(${name} PRIVATE hia_internal_native ${CRITERION_LIBRARY})
+    else()
+      target_link_libraries(${name} PRIVATE hia_internal ${CRITERION_LIBRARY})
+    endif()
+    add_test(NAME unit.${name} COMMAND ${name})
+    set_tests_properties(unit.${name} PROPERTIES LABELS unit TIMEOUT 600)
+  endforeach()
+elseif(NOT "thread" IN_LIST HIA_SANITIZE)
+  message(WARNING "Criterion was not found: the unit tests are left out (Debian: libcriterion-dev)")
+endif()
+
+# The other kinds of test say themselves how they are built and run.
+foreach(kind golden diff stress fuzz cli docs)
+  if(EXISTS ${PROJECT_SOURCE_DIR}/tests/${kind}/CMakeLists.txt)
+    add_subdirectory(${PROJECT_SOURCE_DIR}/tests/${kind} ${PROJECT_BINARY_DIR}/tests/${kind})
+  endif()
+endforeach()
