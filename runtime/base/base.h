@@ -94,7 +94,8 @@ void hiaR_text_vaddf(hia_text *text, const char *fmt, va_list args) HIA_PRINTF(2
  * A throw crosses only frames of hiaton's compiler: never LLVM's, a host's or another library's. */
 
 typedef struct hia_comp {
-  hia_arena arena; /* lives as long as what is compiled */
+  hia_arena arena;   /* lives as long as what is compiled */
+  hia_arena scratch; /* of the graph pass that runs; emptied after it */
   jmp_buf handler;
   bool armed;
   hia_status status;

@@ -7,9 +7,13 @@ void hiaR_comp_init(hia_comp *comp, const hia_allocator *allocator) {
   comp->status = HIA_OK;
   comp->message[0] = 0;
   hiaR_arena_init(&comp->arena, allocator, comp);
+  hiaR_arena_init(&comp->scratch, allocator, comp);
 }
 
-void hiaR_comp_free(hia_comp *comp) { hiaR_arena_free(&comp->arena); }
+void hiaR_comp_free(hia_comp *comp) {
+  hiaR_arena_free(&comp->scratch);
+  hiaR_arena_free(&comp->arena);
+}
 
 void hiaR_throw(hia_comp *comp, hia_status status, const char *fmt, ...) {
   va_list args;
