@@ -30,15 +30,22 @@ void hiaR_arena_init(hia_arena *arena, const hia_allocator *allocator, struct hi
   *arena = (hia_arena){.allocator = allocator, .comp = comp};
 }
 
-void hiaR_arena_free(hia_arena *arena) {
-  hia_chunk *chunk = arena->chunks;
-  while (chunk) {
-    hia_chunk *next = chunk->next;
-    hiaR_free(arena->allocator, chunk, chunk->size);
-    chunk = next;
-  }
-  hiaR_arena_init(arena, arena->allocator, arena->comp);
+hia_mark hiaR_arena_mark(const hia_arena *arena) {
+  return (hia_mark){arena->chunks, arena->at, arena->end};
 }
+
+void hiaR_arena_release(hia_arena *arena, hia_mark mark) {
+  while (arena->chunks != mark.chunks) {
+    hia_chunk *chunk = arena->chunks;
+    arena->chunks = chunk->next;
+    arena->bytes -= chunk->size;
+    hiaR_free(arena->allocator, chunk, chunk->size);
+  }
+  arena->at = mark.at;
+  arena->end = mark.end;
+}
+
+void hiaR_arena_free(hia_arena *arena) { hiaR_arena_release(arena, (hia_mark){NULL, NULL, NULL}); }
 
 static char *new_chunk(hia_arena *arena, size_t payload) {
   size_t size;

@@ -52,6 +52,14 @@ void *hiaR_arena_grow(hia_arena *arena, void *block, size_t old_size, size_t siz
 char *hiaR_arena_strndup(hia_arena *arena, const char *text, size_t len);
 char *hiaR_arena_printf(hia_arena *arena, const char *fmt, ...) HIA_PRINTF(2, 3);
 
+/* Stack discipline, for scratch memory: release frees what was allocated since the mark. */
+typedef struct hia_mark {
+  struct hia_chunk *chunks;
+  char *at, *end;
+} hia_mark;
+hia_mark hiaR_arena_mark(const hia_arena *arena);
+void hiaR_arena_release(hia_arena *arena, hia_mark mark);
+
 #define HIA_NEW(arena, type)          ((type *)hiaR_arena_alloc((arena), sizeof(type)))
 #define HIA_NEW_ARRAY(arena, type, n) ((type *)hiaR_arena_array((arena), (n), sizeof(type)))
 
@@ -70,6 +78,22 @@ void hiaR_vec_grow(hia_arena *arena, void *vec, size_t elem_size, uint32_t min_c
   (hiaR_reserve((arena), (vec), (vec)->len + 1), (void)((vec)->data[(vec)->len++] = __VA_ARGS__))
 
 typedef HIA_VEC(uint32_t) hia_u32vec;
+
+/* ---- base/index.c: finding things by content ----
+ * A hash table of indices into a vector that the caller owns and compares with:
+ *
+ *   uint32_t at = hash, i;
+ *   while ((i = hiaR_index_next(&index, hash, &at)) != HIA_NONE)
+ *     if (vec.data[i] equals x) return i;
+ *   hiaR_index_add(arena, &index, hash, vec.len); */
+
+typedef struct hia_index {
+  struct hia_index_slot *slots;
+  uint32_t len, cap; /* cap: a power of two, or 0 */
+} hia_index;
+uint32_t hiaR_hash(const void *bytes, size_t len);
+uint32_t hiaR_index_next(const hia_index *index, uint32_t hash, uint32_t *at);
+void hiaR_index_add(hia_arena *arena, hia_index *index, uint32_t hash, uint32_t i);
 
 /* ---- base/text.c: a growing string in an arena, for everything that prints ---- */
 
