@@ -1,0 +1,173 @@
+/* x86-64, System V: the switch to the engine's stack and back, and the two stubs that generated code
+ * calls on its cold paths. The context travels in r13, the register that LLVM's swiftcc gives to
+ * `swiftself`. Everything has unwind information, so that a debugger can walk from generated code
+ * into the host. */
+
+#define I32
+#define I64
+#define PTR
+#define HIA_FIELD(offset, type, name, doc) .set HIA_##name, offset ;
+#include "runtime/layout.def"
+
+        .text
+
+/* int hiaR_arch_enter(context, stack_top, fn, arg)
+ * The frame is addressed through rbp, which everything called preserves: that is how an unwinder
+ * crosses from the engine's stack to the host's. */
+        .globl  hiaR_arch_enter
+        .type   hiaR_arch_enter, @function
+        .p2align 4
+hiaR_arch_enter:
+        .cfi_startproc
+        pushq   %rbp
+        .cfi_def_cfa_offset 16
+        .cfi_offset %rbp, -16
+        movq    %rsp, %rbp
+        .cfi_def_cfa_register %rbp
+        pushq   %rbx
+        .cfi_offset %rbx, -24
+        pushq   %r12
+        .cfi_offset %r12, -32
+        pushq   %r13
+        .cfi_offset %r13, -40
+        pushq   %r14
+        .cfi_offset %r14, -48
+        pushq   %r15
+        .cfi_offset %r15, -56
+        movq    %rsp, HIA_host_sp(%rdi)
+        movq    %rdi, %r13
+        movq    %rsi, %rsp
+        movq    %rcx, %rdi
+        callq   *%rdx
+        leaq    -40(%rbp), %rsp
+        xorl    %eax, %eax
+.Lback: popq    %r15
+        popq    %r14
+        popq    %r13
+        popq    %r12
+        popq    %rbx
+        popq    %rbp
+        .cfi_def_cfa %rsp, 8
+        .cfi_restore %rbp
+        .cfi_restore %rbx
+        .cfi_restore %r12
+        .cfi_restore %r13
+        .cfi_restore %r14
+        .cfi_restore %r15
+        retq
+        .cfi_endproc
+        .size   hiaR_arch_enter, .-hiaR_arch_enter
+
+/* void hiaR_arch_call(context, fn, arg) */
+        .globl  hiaR_arch_call
+        .type   hiaR_arch_call, @function
+        .p2align 4
+hiaR_arch_call:
+        .cfi_startproc
+        pushq   %r13
+        .cfi_def_cfa_offset 16
+        .cfi_offset %r13, -16
+        movq    %rdi, %r13
+        movq    %rdx, %rdi
+        callq   *%rsi
+        popq    %r13
+        .cfi_def_cfa_offset 8
+        .cfi_restore %r13
+        retq
+        .cfi_endproc
+        .size   hiaR_arch_call, .-hiaR_arch_call
+
+/* _Noreturn void hiaR_arch_leave(context)
+ * Takes up the frame of hiaR_arch_enter where its pops begin. */
+        .globl  hiaR_arch_leave
+        .type   hiaR_arch_leave, @function
+        .p2align 4
+hiaR_arch_leave:
+        .cfi_startproc
+        movq    HIA_host_sp(%rdi), %rsp
+        leaq    40(%rsp), %rbp
+        movl    $1, %eax
+        jmp     .Lback
+        .cfi_endproc
+        .size   hiaR_arch_leave, .-hiaR_arch_leave
+
+/* hiaR_stub_fail: edi location, esi status, rdx code. */
+        .globl  hiaR_stub_fail
+        .type   hiaR_stub_fail, @function
+        .p2align 4
+hiaR_stub_fail:
+        .cfi_startproc
+        movq    %r13, %rcx
+        movq    %rsp, %r8
+        subq    $8, %rsp
+        .cfi_def_cfa_offset 16
+        callq   hiaR_native_fail@PLT
+        ud2
+        .cfi_endproc
+        .size   hiaR_stub_fail, .-hiaR_stub_fail
+
+/* hiaR_stub_poll: preserves every register but r11 and the flags, as LLVM's preserve_allcc
+ * promises: the general registers and the 16 vector registers in the width the machine has. */
+        .globl  hiaR_stub_poll
+        .type   hiaR_stub_poll, @function
+        .p2align 4
+hiaR_stub_poll:
+        .cfi_startproc
+        pushq   %rbp
+        .cfi_def_cfa_offset 16
+        .cfi_offset %rbp, -16
+        movq    %rsp, %rbp
+        .cfi_def_cfa_register %rbp
+        pushq   %rax
+        pushq   %rcx
+        pushq   %rdx
+        pushq   %rsi
+        pushq   %rdi
+        pushq   %r8
+        pushq   %r9
+        pushq   %r10
+        subq    $(16*32), %rsp
+        andq    $-32, %rsp
+        cmpl    $0, HIA_wide_registers(%r13)
+        je      1f
+        .irp    n, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15
+        vmovups %ymm\n, 32*\n(%rsp)
+        .endr
+        vzeroupper
+        jmp     2f
+1:
+        .irp    n, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15
+        movups  %xmm\n, 32*\n(%rsp)
+        .endr
+2:
+        movq    %r13, %rdi
+        leaq    8(%rbp), %rsi
+        callq   hiaR_native_poll@PLT
+        cmpl    $0, HIA_wide_registers(%r13)
+        je      3f
+        .irp    n, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15
+        vmovups 32*\n(%rsp), %ymm\n
+        .endr
+        jmp     4f
+3:
+        .irp    n, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15
+        movups  32*\n(%rsp), %xmm\n
+        .endr
+4:
+        leaq    -64(%rbp), %rsp
+        popq    %r10
+        popq    %r9
+        popq    %r8
+        popq    %rdi
+        popq    %rsi
+        popq    %rdx
+        popq    %rcx
+        popq    %rax
+        popq    %rbp
+        .cfi_def_cfa %rsp, 8
+        .cfi_restore %rbp
+        retq
+        .cfi_endproc
+        .size   hiaR_stub_poll, .-hiaR_stub_poll
+
+        .section .note.GNU-stack, "", @progbits

@@ -1,0 +1,93 @@
+/* What the sanitizers must be told about changes of stack. Without a sanitizer nothing of this is
+ * compiled. A crossing to the engine's stack goes
+ *
+ *   enter (host's stack), arrive (engine's), depart (engine's), entered (host's). */
+#ifndef HIA_SANITIZER_H
+#define HIA_SANITIZER_H
+
+#include "runtime/base/base.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#define HIA_ASAN 1
+#endif
+#if defined(__SANITIZE_THREAD__)
+#define HIA_TSAN 1
+#endif
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define HIA_ASAN 1
+#endif
+#if __has_feature(thread_sanitizer)
+#define HIA_TSAN 1
+#endif
+#endif
+
+#if defined(HIA_ASAN)
+
+#define HIA_FIBERS         1
+#define HIA_UNINSTRUMENTED __attribute__((no_sanitize_address, noinline))
+#include <sanitizer/common_interface_defs.h>
+
+typedef struct hia_fiber {
+  void *host_fake_stack;
+  const void *host_bottom;
+  size_t host_size;
+} hia_fiber;
+static inline void hiaR_fiber_new(hia_fiber *fiber) { (void)fiber; }
+static inline void hiaR_fiber_free(hia_fiber *fiber) { (void)fiber; }
+static inline void hiaR_fiber_enter(hia_fiber *fiber, const void *bottom, size_t size) {
+  __sanitizer_start_switch_fiber(&fiber->host_fake_stack, bottom, size);
+}
+static inline void hiaR_fiber_arrive(hia_fiber *fiber) {
+  __sanitizer_finish_switch_fiber(NULL, &fiber->host_bottom, &fiber->host_size);
+}
+static inline void hiaR_fiber_depart(hia_fiber *fiber) {
+  __sanitizer_start_switch_fiber(NULL, fiber->host_bottom, fiber->host_size);
+}
+static inline void hiaR_fiber_entered(hia_fiber *fiber, int left) {
+  (void)left;
+  __sanitizer_finish_switch_fiber(fiber->host_fake_stack, NULL, NULL);
+}
+
+#elif defined(HIA_TSAN)
+
+#define HIA_FIBERS         1
+#define HIA_UNINSTRUMENTED __attribute__((no_sanitize("thread"), noinline))
+#include <sanitizer/tsan_interface.h>
+
+typedef struct hia_fiber {
+  void *own, *host;
+} hia_fiber;
+static inline void hiaR_fiber_new(hia_fiber *fiber) { fiber->own = __tsan_create_fiber(0); }
+static inline void hiaR_fiber_free(hia_fiber *fiber) {
+  if (fiber->own) __tsan_destroy_fiber(fiber->own);
+  fiber->own = NULL;
+}
+static inline void hiaR_fiber_enter(hia_fiber *fiber, const void *bottom, size_t size) {
+  (void)bottom;
+  (void)size;
+  fiber->host = __tsan_get_current_fiber();
+  __tsan_switch_to_fiber(fiber->own, 0);
+}
+static inline void hiaR_fiber_arrive(hia_fiber *fiber) { (void)fiber; }
+static inline void hiaR_fiber_depart(hia_fiber *fiber) { __tsan_switch_to_fiber(fiber->host, 0); }
+/* Frames that were left are still on the fiber's own record of calls: it starts anew. */
+static inline void hiaR_fiber_entered(hia_fiber *fiber, int left) {
+  if (!left) return;
+  hiaR_fiber_free(fiber);
+  hiaR_fiber_new(fiber);
+}
+
+#else
+
+#define HIA_UNINSTRUMENTED
+typedef struct hia_fiber {
+  char none; /* C has no empty structs */
+} hia_fiber;
+static inline void hiaR_fiber_new(hia_fiber *fiber) { (void)fiber; }
+static inline void hiaR_fiber_free(hia_fiber *fiber) { (void)fiber; }
+static inline void hiaR_fiber_depart(hia_fiber *fiber) { (void)fiber; }
+
+#endif
+
+#endif
