@@ -37,7 +37,7 @@ typedef struct hia_types {
   hia_comp *comp;
   HIA_VEC(hia_tuple_type) tuples;
   HIA_VEC(hia_type) parts;
-  hia_u32vec table; /* hash of interned tuples */
+  hia_index index; /* of interned tuples */
 } hia_types;
 #define HIA_FIRST_TUPLE 16u
 static inline bool hiaG_is_scalar(hia_type t) { return t < HIA_N_DTYPES; }
@@ -159,6 +159,7 @@ typedef struct hia_graph {
   HIA_VEC(const char *) names;
   HIA_VEC(hia_loc) locs;
   HIA_VEC(hia_site) sites; /* static state; by caller, then by position */
+  hia_index name_index, loc_index;
   bool is_counted;         /* has COUNT nodes: passes must keep the number of their firings */
 } hia_graph;
 
@@ -166,6 +167,7 @@ typedef struct hia_graph {
 
 hia_graph *hiaG_new(hia_comp *comp, hia_types *types, const char *file);
 uint32_t hiaG_name(hia_graph *g, const char *name); /* interned */
+/* Interned too: the same position in the same chain is the same index. */
 hia_loc_id hiaG_loc(hia_graph *g, uint32_t line, uint32_t col, uint32_t fn_name, hia_loc_id parent);
 
 /* A new function with an empty body region and its ARG nodes made. */
@@ -175,7 +177,8 @@ hia_fn_id hiaG_fn_new(hia_graph *g, const char *name, uint32_t source, hia_loc_i
 static inline hia_fn *hiaG_fn(const hia_graph *g, hia_fn_id id) { return g->fns.data[id]; }
 
 /* Appends a node at the end of a region. `out_types` has n_outs entries. For IF and LOOP the two
- * regions are made too. Returns the node; results: hiaG_out(fn, node, i). */
+ * regions are made too, empty; the ARGs of a HEAD are the caller's to add, first of all. In the
+ * static state nodes are not linked, and the bounds of regions are the caller's. Returns the node; results: hiaG_out(fn, node, i). */
 hia_node_id hiaG_add(hia_graph *g, hia_fn *fn, hia_region_id region, unsigned op,
                      const hia_value_id *ins, uint32_t n_ins, const hia_dtype *out_types,
                      uint32_t n_outs, uint64_t imm, hia_loc_id loc);
@@ -193,14 +196,15 @@ void hiaG_yield(hia_graph *g, hia_fn *fn, hia_region_id region, const hia_value_
 /* Function state: takes a node (with its regions) out of its list. Its values must be unused. */
 void hiaG_remove(hia_fn *fn, hia_node_id node);
 /* Replaces operands everywhere in the function: value v by map[v] where map[v] != HIA_NONE,
- * following chains. `map` has one entry per value. */
-void hiaG_substitute(hia_fn *fn, const hia_value_id *map);
+ * following chains, of which it leaves the ends in `map`. `map` has one entry per value. */
+void hiaG_substitute(hia_fn *fn, hia_value_id *map);
 /* A compact copy without dead nodes, in order of definition: indices become dense and the text
  * form canonical. Replaces the contents of *fn. */
 void hiaG_compact(hia_graph *g, hia_fn *fn);
 /* Copies the nodes of a region of `from`, but its ARG nodes and its YIELD, into `to`, before node
  * `at` of a region, or at the end of `region` when `at` is NONE. `map` has an entry per value of
- * `from`: on entry, what stands for outer values and ARGs; on return also for the copies.
+ * `from`: on entry, what stands for outer values and ARGs (NONE in a copy within one function: the
+ * value itself); on return also for the copies.
  * Locations become children of `parent_loc` unless that is NONE. The yielded values are
  * map[...] of the YIELD's operands. `to` may be `from`. */
 void hiaG_copy_region(hia_graph *g, hia_fn *to, hia_region_id region, hia_node_id at,
@@ -227,6 +231,39 @@ hia_dtype hiaG_node_dtype(const hia_fn *fn, hia_node_id n);
 bool hiaG_node_raises(const hia_graph *g, const hia_fn *fn, hia_node_id n);
 /* May it be removed when its results are unused (cannot fail, must end, no effect)? */
 bool hiaG_node_removable(const hia_graph *g, const hia_fn *fn, hia_node_id n);
+
+/* ---- scc.c ----
+ * Strongly connected components of n nodes; the edges of node i are edges[first[i] .. first[i + 1]).
+ * Writes the component of each node, numbered so that edges lead to lower ones; returns how many. */
+uint32_t hiaG_scc(hia_arena *arena, uint32_t n, const uint32_t *first, const uint32_t *edges,
+                  uint32_t *component);
+
+/* ---- rewrite.c: what the passes share (function state) ---- */
+
+/* Sequential order: the node after n, into its regions or over them; NONE at the end of the
+ * function. A walk begins at the first node of region 0. */
+hia_node_id hiaG_walk_next(const hia_fn *fn, hia_node_id n);
+hia_node_id hiaG_walk_over(const hia_fn *fn, hia_node_id n);
+hia_node_id hiaG_yield_of(const hia_fn *fn, hia_region_id region); /* its YIELD */
+
+/* Values that a pass replaces by others while it walks (scratch memory). Since definitions come
+ * before uses, rewriting the operands of each node when the walk gets there is enough. */
+typedef struct hia_subst {
+  hia_arena *arena;
+  hia_u32vec to; /* by value, NONE: stays; values made since may be missing at the end */
+} hia_subst;
+hia_subst hiaG_subst(hia_graph *g, const hia_fn *fn);
+void hiaG_replace(hia_subst *s, hia_value_id v, hia_value_id by);
+hia_value_id hiaG_resolve(hia_subst *s, hia_value_id v);
+void hiaG_rewrite_ins(hia_subst *s, hia_fn *fn, hia_node_id n);
+/* New operands for a node; `ins` must not point into fn->edges unless n_ins shrinks or stays. */
+void hiaG_set_ins(hia_graph *g, hia_fn *fn, hia_node_id n, const hia_value_id *ins, uint32_t n_ins);
+/* New results for a node; the old ones must be unused. */
+void hiaG_set_outs(hia_graph *g, hia_fn *fn, hia_node_id n, const hia_dtype *types, uint32_t n_outs);
+
+/* Moves the nodes of region `from`, but its ARGs and its YIELD, before node `at` of region `to`
+ * (NONE: to its end). Returns the first of them, or `at` if there are none. */
+hia_node_id hiaG_splice(hia_fn *fn, hia_region_id from, hia_region_id to, hia_node_id at);
 
 /* ---- verify.c ----
  * NULL if the graph is well formed in its state, else what is wrong, with the node in text form
@@ -274,6 +311,7 @@ typedef struct hia_pass_options {
 /* Runs the pipeline; the last pass is tagging, so the graph ends up HIA_STATIC unless stopped. */
 void hiaG_run_passes(hia_graph *g, const hia_pass_options *options);
 bool hiaG_pass_exists(const char *name, size_t len);
+void hiaG_run_pass(hia_graph *g, const hia_pass *pass); /* one row, on all functions */
 
 /* The passes. Each file says what it needs and keeps. */
 void hiaG_effects(hia_graph *g);               /* effects.c: traits and groups of functions */
