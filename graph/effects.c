@@ -1,0 +1,65 @@
+/* effects: what a call of each function may do, and which functions form a recursive group.
+ *
+ * Groups are numbered callees first, so traits need no iteration: those of a group are what its
+ * members do by themselves, and what the groups below do. */
+#include "graph/graph.h"
+
+/* What the nodes of a function do by themselves; lists the callees. */
+static uint8_t own_traits(hia_graph *g, hia_fn_id f, hia_u32vec *callees) {
+  const hia_fn *fn = hiaG_fn(g, f);
+  uint8_t traits = 0;
+  for (hia_node_id n = fn->regions.data[0].first; n != HIA_NONE; n = hiaG_walk_next(fn, n)) {
+    switch (fn->nodes.data[n].op) {
+    case HIA_OP_CALL: {
+      hia_fn_id callee = HIA_IMM_A(fn->nodes.data[n].imm);
+      if (callee == f) traits |= HIA_FN_RECURSIVE;
+      hiaR_push(&g->comp->scratch, callees, callee);
+      break;
+    }
+    case HIA_OP_IF: break;
+    case HIA_OP_LOOP: traits |= HIA_FN_DIVERGES; break;
+    case HIA_OP_COUNT: traits |= HIA_FN_EFFECT; break;
+    default:
+      if (hiaG_node_raises(g, fn, n)) traits |= HIA_FN_RAISES;
+    }
+  }
+  return traits;
+}
+
+/* Sets traits and group of every function that is not removed. */
+void hiaG_effects(hia_graph *g) {
+  hia_arena *arena = &g->comp->scratch;
+  uint32_t n = g->fns.len;
+  hia_u32vec callees = {0};
+  uint32_t *first = HIA_NEW_ARRAY(arena, uint32_t, n + 1);
+  uint32_t *group = HIA_NEW_ARRAY(arena, uint32_t, n);
+  for (hia_fn_id f = 0; f < n; f++) {
+    first[f] = callees.len;
+    hia_fn *fn = hiaG_fn(g, f);
+    fn->traits = fn->is_removed ? 0 : own_traits(g, f, &callees);
+  }
+  first[n] = callees.len;
+  uint32_t n_groups = hiaG_scc(arena, n, first, callees.data, group);
+
+  /* Functions by group: those of group i are members[start[i]] .. members[start[i + 1] - 1]. */
+  uint32_t *start = HIA_NEW_ARRAY(arena, uint32_t, n_groups + 2);
+  hia_fn_id *members = HIA_NEW_ARRAY(arena, hia_fn_id, n);
+  for (hia_fn_id f = 0; f < n; f++) start[group[f] + 2]++;
+  for (uint32_t i = 2; i < n_groups + 2; i++) start[i] += start[i - 1];
+  for (hia_fn_id f = 0; f < n; f++) members[start[group[f] + 1]++] = f;
+
+  for (uint32_t i = 0; i < n_groups; i++) {
+    uint8_t traits = start[i + 1] - start[i] > 1 ? HIA_FN_RECURSIVE : 0;
+    for (uint32_t m = start[i]; m < start[i + 1]; m++) {
+      hia_fn_id f = members[m];
+      traits |= hiaG_fn(g, f)->traits;
+      for (uint32_t c = first[f]; c < first[f + 1]; c++)
+        traits |= hiaG_fn(g, callees.data[c])->traits & (uint8_t)~HIA_FN_RECURSIVE;
+    }
+    if (traits & HIA_FN_RECURSIVE) traits |= HIA_FN_DIVERGES;
+    for (uint32_t m = start[i]; m < start[i + 1]; m++) {
+      hiaG_fn(g, members[m])->traits = traits;
+      hiaG_fn(g, members[m])->group = i;
+    }
+  }
+}

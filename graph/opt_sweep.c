@@ -1,0 +1,24 @@
+/* sweep: removes the functions that no root reaches. Indices of the others stay. */
+#include "graph/graph.h"
+
+void hiaG_sweep(hia_graph *g) {
+  bool *is_reached = HIA_NEW_ARRAY(&g->comp->scratch, bool, g->fns.len);
+  hia_u32vec todo = {0};
+  for (hia_fn_id f = 0; f < g->fns.len; f++) {
+    if (!hiaG_fn(g, f)->is_root || hiaG_fn(g, f)->is_removed) continue;
+    is_reached[f] = true;
+    hiaR_push(&g->comp->scratch, &todo, f);
+  }
+  while (todo.len) {
+    const hia_fn *fn = hiaG_fn(g, todo.data[--todo.len]);
+    for (hia_node_id n = fn->regions.data[0].first; n != HIA_NONE; n = hiaG_walk_next(fn, n)) {
+      if (fn->nodes.data[n].op != HIA_OP_CALL) continue;
+      hia_fn_id callee = HIA_IMM_A(fn->nodes.data[n].imm);
+      if (is_reached[callee]) continue;
+      is_reached[callee] = true;
+      hiaR_push(&g->comp->scratch, &todo, callee);
+    }
+  }
+  for (hia_fn_id f = 0; f < g->fns.len; f++)
+    if (!is_reached[f]) hiaG_fn(g, f)->is_removed = true;
+}

@@ -1,0 +1,728 @@
+/* tail: tail calls inside a recursive group become loops, for every engine.
+ *
+ * Needs hiaG_effects (groups), and makes them stale. Functions that call each other in tail
+ * position, directly or in a circle, are merged into one function with one loop; a function that
+ * tail-calls only itself keeps its place. Constant space is part of the language's meaning, so
+ * this pass cannot be switched off.
+ *
+ * A body is a tree along its tail: a region ends in a tail call, in a branch whose results are the
+ * function's (and so each of its arms ends in one of the three), or in an exit. We call the regions
+ * of this tree spots.
+ *
+ *     fn gcd(a, b) = if b == 0 then a else gcd(b, a % b)
+ *
+ *     loop (a, b)                                the head: the tree, of which every spot yields
+ *       head   if b == 0 { yield false }         `go on?`; its branches become results of `if`s
+ *              else      { yield true  }
+ *       round  a % b; yield (b, a % b)           what leads to the next round
+ *
+ * If all that goes on is one spot D, its nodes move into the round: they run only when the loop
+ * goes on, and need nothing but values of the head and of the spots around D, which the branches on
+ * the way hand on ("exports"). If all that leaves is one spot X, its nodes move behind the loop in
+ * the same way. Otherwise each spot yields the next values or the results too, and undef for the
+ * rest:
+ *
+ *     (go on?, next values... unless D, results... unless X, exports...)
+ *
+ * Where several functions are merged, the first loop variable is the state, which says whose turn
+ * it is; the head begins with a branch for each bit of it, and parameters share variables by dtype.
+ * What remains of a member is an entry that calls the merged function, if it is a root; all other
+ * calls go to the merged function directly. The entry's call counts as a tail call, so chains of
+ * calls stay the source's.
+ *
+ * The order of nodes that can fail stays what it was along every path, and COUNT nodes stay where
+ * they are: a round of such a loop is a call in the source, and was counted before the call. */
+#include "graph/graph.h"
+
+typedef enum spot_kind {
+  SPOT_EXIT,   /* no tail call below */
+  SPOT_CALL,   /* ends in a tail call */
+  SPOT_BRANCH, /* ends in a branch with tail calls below */
+} spot_kind;
+
+typedef struct spot {
+  spot_kind kind;
+  bool goes_on;  /* no exit below */
+  bool is_inner; /* lies in a spot that is all exit or all goes on */
+  hia_region_id region;
+  hia_node_id end;           /* the CALL or IF; NONE for an exit */
+  uint32_t parent;           /* the spot around; NONE for the first */
+  const uint32_t *place;     /* of each result of the function among the operands of the YIELD */
+  uint32_t n_calls, n_exits; /* spots without a branch, here or below */
+  hia_u32vec exports;        /* BRANCH: values of spots further in that the IF hands on */
+} spot;
+typedef HIA_VEC(spot) spot_vec;
+
+typedef struct tail {
+  hia_graph *g;
+  hia_arena *scratch;
+  uint32_t n_fns;        /* before this pass */
+  const uint32_t *class; /* by function: tail calls within one class are looked at, no others */
+  hia_fn_id *merged;     /* by function: that it was merged into, or NONE */
+  uint32_t *state;       /* by function: its number in the merged function */
+  uint32_t **variable;   /* by function: the loop variable of each parameter */
+  hia_u32vec loops;      /* functions with ".loop" in their names */
+} tail;
+
+/* The loop that is being made. */
+typedef struct looping {
+  tail *t;
+  hia_graph *g;
+  hia_arena *scratch;
+  hia_fn *fn;
+  hia_loc_id loc;
+  hia_node_id loop;
+  hia_region_id head;
+  bool has_state;
+  const hia_dtype *vars;
+  hia_value_id first_var; /* the variables in the head; the state is the first */
+  uint32_t n_vars, n_results;
+  spot_vec spots;
+  uint32_t next_spot, exit_spot;     /* D and X, or NONE */
+  hia_u32vec next_needs, exit_needs; /* values of other spots that D and X use */
+  hia_subst next_subst, exit_subst;  /* and what stands for them in the round and behind the loop */
+  uint32_t *slot;   /* by value: its index among the exports of the branch at hand */
+  hia_u32vec tuple; /* operands of the YIELD in the making */
+  hia_value_id undef[HIA_N_DTYPES];
+  hia_region_id undef_region; /* that undef[] stands in */
+} looping;
+
+/* ---- the tree ---- */
+
+/* Results place[..] of the YIELD of a region: are they those of its last node? */
+static spot look(const tail *t, const hia_fn *fn, uint32_t class, hia_region_id region,
+                 const uint32_t *place, uint32_t parent) {
+  spot s = {.kind = SPOT_EXIT, .region = region, .end = HIA_NONE, .parent = parent, .place = place};
+  hia_node_id yield = hiaG_yield_of(fn, region);
+  const hia_node *nodes = fn->nodes.data;
+  hia_node_id end = nodes[yield].prev;
+  while (end != HIA_NONE && (nodes[end].op == HIA_OP_CONST || nodes[end].op == HIA_OP_UNDEF))
+    end = nodes[end].prev;
+  if (end == HIA_NONE) return s;
+  const hia_node *node = &nodes[end];
+  if (node->op == HIA_OP_CALL) {
+    hia_fn_id callee = HIA_IMM_A(node->imm);
+    if (!(node->flags & HIA_NODE_TAIL) || node->n_outs != fn->n_results) return s;
+    if (callee >= t->n_fns || t->class[callee] != class) return s;
+  } else if (node->op != HIA_OP_IF) {
+    return s;
+  }
+  for (uint32_t i = 0; i < fn->n_results; i++) {
+    hia_value_id v = hiaG_in(fn, yield, place[i]);
+    if (node->op == HIA_OP_CALL ? v != node->outs + i : v - node->outs >= node->n_outs) return s;
+  }
+  s.kind = node->op == HIA_OP_CALL ? SPOT_CALL : SPOT_BRANCH;
+  s.end = end;
+  return s;
+}
+
+/* The places of the results among what the arms of a BRANCH yield. */
+static const uint32_t *inner_place(tail *t, const hia_fn *fn, const spot *s) {
+  hia_node_id yield = hiaG_yield_of(fn, s->region);
+  hia_value_id outs = fn->nodes.data[s->end].outs;
+  bool is_same = true;
+  for (uint32_t i = 0; i < fn->n_results; i++)
+    is_same &= hiaG_in(fn, yield, s->place[i]) - outs == s->place[i];
+  if (is_same) return s->place;
+  uint32_t *place = HIA_NEW_ARRAY(t->scratch, uint32_t, fn->n_results);
+  for (uint32_t i = 0; i < fn->n_results; i++) place[i] = hiaG_in(fn, yield, s->place[i]) - outs;
+  return place;
+}
+
+/* All spots from a region inwards, outer before inner. */
+static void find_spots(tail *t, const hia_fn *fn, uint32_t class, hia_region_id region,
+                       spot_vec *spots) {
+  uint32_t *place = HIA_NEW_ARRAY(t->scratch, uint32_t, fn->n_results);
+  for (uint32_t i = 0; i < fn->n_results; i++) place[i] = i;
+  spots->len = 0;
+  hiaR_push(t->scratch, spots, look(t, fn, class, region, place, HIA_NONE));
+  for (uint32_t i = 0; i < spots->len; i++) {
+    spot s = spots->data[i];
+    if (s.kind != SPOT_BRANCH) continue;
+    const uint32_t *inner = inner_place(t, fn, &s);
+    hia_region_id then_region = fn->nodes.data[s.end].regions;
+    hiaR_push(t->scratch, spots, look(t, fn, class, then_region, inner, i));
+    hiaR_push(t->scratch, spots, look(t, fn, class, then_region + 1, inner, i));
+  }
+  for (uint32_t i = spots->len; i-- > 0;) {
+    spot *s = &spots->data[i];
+    if (s->kind == SPOT_CALL) s->n_calls = 1;
+    if (s->kind == SPOT_EXIT) s->n_exits = 1;
+    if (s->parent == HIA_NONE) continue;
+    spots->data[s->parent].n_calls += s->n_calls;
+    spots->data[s->parent].n_exits += s->n_exits;
+  }
+}
+
+/* Takes together what is all exit or all goes on, and finds D and X. */
+static void classify(looping *l) {
+  uint32_t n_next = 0, n_exits = 0;
+  l->next_spot = l->exit_spot = HIA_NONE;
+  for (uint32_t i = 0; i < l->spots.len; i++) {
+    spot *s = &l->spots.data[i];
+    s->goes_on = s->n_exits == 0;
+    if (s->n_calls == 0) s->kind = SPOT_EXIT;
+    if (s->parent != HIA_NONE) {
+      const spot *around = &l->spots.data[s->parent];
+      s->is_inner = around->goes_on || around->kind == SPOT_EXIT;
+    }
+    if (s->is_inner) continue;
+    if (s->kind == SPOT_EXIT)
+      l->exit_spot = n_exits++ ? HIA_NONE : i;
+    else if (s->goes_on)
+      l->next_spot = n_next++ ? HIA_NONE : i;
+  }
+}
+
+/* ---- what D and X use of the spots around them ---- */
+
+static bool is_constant(const hia_fn *fn, hia_value_id v) {
+  unsigned op = hiaG_def(fn, v)->op;
+  return op == HIA_OP_CONST || op == HIA_OP_UNDEF;
+}
+
+static void need(looping *l, bool *is_known, hia_value_id v, hia_u32vec *needs) {
+  if (is_known[v]) return;
+  is_known[v] = true;
+  hiaR_push(l->scratch, needs, v);
+}
+
+static void find_needs(looping *l, uint32_t i, hia_u32vec *needs) {
+  if (i == HIA_NONE) return;
+  const spot *s = &l->spots.data[i];
+  const hia_fn *fn = l->fn;
+  bool *is_known = HIA_NEW_ARRAY(l->scratch, bool, fn->values.len); /* defined here, or found */
+  hia_node_id yield = hiaG_yield_of(fn, s->region);
+  for (hia_node_id n = fn->regions.data[s->region].first; n != yield; n = hiaG_walk_next(fn, n)) {
+    const hia_node *node = &fn->nodes.data[n];
+    for (uint32_t k = 0; k < node->n_ins; k++) need(l, is_known, hiaG_in(fn, n, k), needs);
+    for (uint32_t k = 0; k < node->n_outs; k++) is_known[node->outs + k] = true;
+  }
+  if (s->kind != SPOT_EXIT) return;
+  for (uint32_t k = 0; k < l->n_results; k++)
+    need(l, is_known, hiaG_in(fn, yield, s->place[k]), needs);
+}
+
+/* Has the branches from the definition of each value out to the head hand it on. */
+static void export(looping *l, const hia_u32vec *needs, const uint32_t *spot_of,
+                   bool *is_exported) {
+  for (uint32_t i = 0; i < needs->len; i++) {
+    hia_value_id v = needs->data[i];
+    if (is_exported[v] || is_constant(l->fn, v)) continue;
+    is_exported[v] = true;
+    spot *s = &l->spots.data[spot_of[hiaG_def(l->fn, v)->region]];
+    while (s->parent != HIA_NONE) {
+      s = &l->spots.data[s->parent];
+      hiaR_push(l->scratch, &s->exports, v);
+    }
+  }
+}
+
+static void plan_exports(looping *l) {
+  find_needs(l, l->next_spot, &l->next_needs);
+  find_needs(l, l->exit_spot, &l->exit_needs);
+  uint32_t *spot_of = HIA_NEW_ARRAY(l->scratch, uint32_t, l->fn->regions.len);
+  for (uint32_t i = 0; i < l->spots.len; i++) spot_of[l->spots.data[i].region] = i;
+  bool *is_exported = HIA_NEW_ARRAY(l->scratch, bool, l->fn->values.len);
+  export(l, &l->next_needs, spot_of, is_exported);
+  export(l, &l->exit_needs, spot_of, is_exported);
+}
+
+/* ---- making nodes ---- */
+
+static hia_value_id constant(looping *l, hia_region_id region, hia_dtype type, hia_word word) {
+  return hiaG_const(l->g, l->fn, region, type, word, l->loc);
+}
+
+static hia_value_id undef(looping *l, hia_region_id region, hia_dtype type) {
+  if (l->undef_region != region) {
+    l->undef_region = region;
+    for (int i = 0; i < HIA_N_DTYPES; i++) l->undef[i] = HIA_NONE;
+  }
+  if (l->undef[type] == HIA_NONE) {
+    hia_node_id n = hiaG_add(l->g, l->fn, region, HIA_OP_UNDEF, NULL, 0, &type, 1, 0, l->loc);
+    l->undef[type] = hiaG_out(l->fn, n, 0);
+  }
+  return l->undef[type];
+}
+
+static void add(looping *l, hia_value_id v) { hiaR_push(l->scratch, &l->tuple, v); }
+
+static void add_outs(looping *l, hia_node_id n, uint32_t first, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++) add(l, hiaG_out(l->fn, n, first + i));
+}
+
+static void add_undefs(looping *l, hia_region_id region, const hia_dtype *types, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++) add(l, undef(l, region, types[i]));
+}
+
+/* Ends a region with the tuple. */
+static hia_node_id yield_tuple(looping *l, hia_region_id region) {
+  hiaG_yield(l->g, l->fn, region, l->tuple.data, l->tuple.len);
+  l->tuple.len = 0;
+  return hiaG_yield_of(l->fn, region);
+}
+
+/* The values that a spot which goes on leads to the next round with; they stand in `region`. */
+static void add_next(looping *l, const spot *s, hia_region_id region) {
+  if (s->kind == SPOT_BRANCH) {
+    hiaG_set_outs(l->g, l->fn, s->end, l->vars, l->n_vars);
+    add_outs(l, s->end, 0, l->n_vars);
+    return;
+  }
+  hia_fn_id callee = HIA_IMM_A(l->fn->nodes.data[s->end].imm);
+  uint32_t first = l->tuple.len;
+  for (uint32_t i = 0; i < l->n_vars; i++) add(l, HIA_NONE);
+  if (l->has_state)
+    l->tuple.data[first] =
+        constant(l, region, HIA_I32, hiaR_from_i32((int32_t)l->t->state[callee]));
+  for (uint32_t i = 0; i < l->fn->nodes.data[s->end].n_ins; i++)
+    l->tuple.data[first + l->t->variable[callee][i]] = hiaG_in(l->fn, s->end, i);
+  for (uint32_t i = 0; i < l->n_vars; i++)
+    if (l->tuple.data[first + i] == HIA_NONE)
+      l->tuple.data[first + i] = undef(l, region, l->vars[i]);
+  hiaG_remove(l->fn, s->end);
+}
+
+/* ---- what each spot yields ---- */
+
+static uint32_t first_export(const looping *l) {
+  return 1 + (l->next_spot == HIA_NONE ? l->n_vars : 0) +
+         (l->exit_spot == HIA_NONE ? l->n_results : 0);
+}
+
+/* Gives the IF of a BRANCH the results of the tuple. */
+static void branch_outs(looping *l, const spot *s) {
+  HIA_VEC(hia_dtype) types = {0};
+  hiaR_reserve(l->scratch, &types, first_export(l) + s->exports.len);
+  types.data[types.len++] = HIA_BOOL;
+  if (l->next_spot == HIA_NONE)
+    for (uint32_t i = 0; i < l->n_vars; i++) types.data[types.len++] = l->vars[i];
+  if (l->exit_spot == HIA_NONE)
+    for (uint32_t i = 0; i < l->n_results; i++) types.data[types.len++] = l->fn->results[i];
+  for (uint32_t i = 0; i < s->exports.len; i++)
+    types.data[types.len++] = hiaG_type(l->fn, s->exports.data[i]);
+  hiaG_set_outs(l->g, l->fn, s->end, types.data, types.len);
+}
+
+/* Constants of other spots that D or X needs get copies of its own. */
+static void copy_constants(looping *l, const hia_u32vec *needs, hia_subst *subst,
+                           hia_region_id to) {
+  for (uint32_t i = 0; i < needs->len; i++) {
+    hia_value_id v = needs->data[i];
+    if (!is_constant(l->fn, v)) continue;
+    hia_node def = *hiaG_def(l->fn, v);
+    hia_dtype type = hiaG_type(l->fn, v);
+    hia_node_id copy = hiaG_add(l->g, l->fn, to, def.op, NULL, 0, &type, 1, def.imm, def.loc);
+    hiaG_replace(subst, v, hiaG_out(l->fn, copy, 0));
+  }
+}
+
+static void rewrite(looping *l, hia_subst *subst, hia_node_id first, hia_node_id last) {
+  for (hia_node_id n = first; n != HIA_NONE; n = hiaG_walk_next(l->fn, n)) {
+    hiaG_rewrite_ins(subst, l->fn, n);
+    if (n == last) break;
+  }
+}
+
+/* The nodes of D become the round; its spot keeps nothing. */
+static void fill_round(looping *l, const spot *s) {
+  hia_region_id round = l->head + 1;
+  copy_constants(l, &l->next_needs, &l->next_subst, round);
+  hiaG_splice(l->fn, s->region, round, HIA_NONE);
+  add_next(l, s, round);
+  hia_node_id last = yield_tuple(l, round);
+  rewrite(l, &l->next_subst, l->fn->regions.data[round].first, last);
+}
+
+/* The nodes of X come to stand behind the loop; its spot keeps nothing. */
+static void fill_exit(looping *l, const spot *s) {
+  copy_constants(l, &l->exit_needs, &l->exit_subst, 0);
+  hia_node_id results = hiaG_yield_of(l->fn, s->region);
+  hiaG_splice(l->fn, s->region, 0, HIA_NONE);
+  for (uint32_t i = 0; i < l->n_results; i++) add(l, hiaG_in(l->fn, results, s->place[i]));
+  hia_node_id last = yield_tuple(l, 0);
+  rewrite(l, &l->exit_subst, l->fn->nodes.data[l->loop].next, last);
+}
+
+/* What the spots around D and X hand on through this one. */
+static void add_exports(looping *l, const spot *s) {
+  if (s->parent == HIA_NONE) return;
+  const hia_u32vec *wanted = &l->spots.data[s->parent].exports;
+  for (uint32_t i = 0; i < s->exports.len; i++) l->slot[s->exports.data[i]] = i;
+  for (uint32_t i = 0; i < wanted->len; i++) {
+    hia_value_id v = wanted->data[i];
+    if (hiaG_def(l->fn, v)->region == s->region)
+      add(l, v);
+    else if (l->slot[v] != HIA_NONE)
+      add(l, hiaG_out(l->fn, s->end, first_export(l) + l->slot[v]));
+    else
+      add(l, undef(l, s->region, hiaG_type(l->fn, v)));
+  }
+  for (uint32_t i = 0; i < s->exports.len; i++) l->slot[s->exports.data[i]] = HIA_NONE;
+}
+
+/* Leaves the YIELD that ends the spot in the tuple; the head's ends differently (end_head). */
+static void rewrite_spot(looping *l, uint32_t i) {
+  const spot *s = &l->spots.data[i];
+  hia_region_id region = s->region;
+  hia_node_id old_yield = hiaG_yield_of(l->fn, region);
+  if (i == l->next_spot) fill_round(l, s);
+  if (i == l->exit_spot) fill_exit(l, s);
+  hiaG_remove(l->fn, old_yield);
+  if (s->kind == SPOT_BRANCH && !s->goes_on) {
+    branch_outs(l, s);
+    add_outs(l, s->end, 0, first_export(l));
+  } else {
+    add(l, constant(l, region, HIA_BOOL, hiaR_from_bool(s->goes_on)));
+    if (l->next_spot == HIA_NONE) {
+      if (s->goes_on)
+        add_next(l, s, region);
+      else
+        add_undefs(l, region, l->vars, l->n_vars);
+    }
+    if (l->exit_spot == HIA_NONE) {
+      if (s->goes_on)
+        add_undefs(l, region, l->fn->results, l->n_results);
+      else
+        for (uint32_t k = 0; k < l->n_results; k++) add(l, hiaG_in(l->fn, old_yield, s->place[k]));
+    }
+  }
+  add_exports(l, s);
+}
+
+/* The head's tuple: (go on?, next..., results...) are for the loop's own YIELDs. */
+static void end_head(looping *l) {
+  const spot *s = &l->spots.data[0];
+  hia_u32vec whole = l->tuple;
+  l->tuple = (hia_u32vec){0};
+  for (uint32_t i = 0; i < s->exports.len; i++) {
+    hia_value_id out = hiaG_out(l->fn, s->end, first_export(l) + i);
+    hiaG_replace(&l->next_subst, s->exports.data[i], out);
+    l->slot[s->exports.data[i]] = out;
+  }
+  add(l, whole.data[0]);
+  uint32_t at = 1;
+  if (l->next_spot == HIA_NONE) at += l->n_vars;
+  if (l->exit_spot == HIA_NONE) {
+    for (uint32_t i = 0; i < l->n_results; i++) add(l, whole.data[at + i]);
+  } else {
+    for (uint32_t i = 0; i < l->exit_needs.len; i++) {
+      hia_value_id v = l->exit_needs.data[i];
+      if (!is_constant(l->fn, v)) add(l, l->slot[v] != HIA_NONE ? l->slot[v] : v);
+    }
+  }
+  yield_tuple(l, l->head);
+  for (uint32_t i = 0; i < s->exports.len; i++) l->slot[s->exports.data[i]] = HIA_NONE;
+  if (l->next_spot == HIA_NONE) {
+    for (uint32_t i = 0; i < l->n_vars; i++) add(l, whole.data[1 + i]);
+    yield_tuple(l, l->head + 1);
+  }
+}
+
+/* The results of the loop, and what X sees of them. */
+static void loop_outs(looping *l) {
+  if (l->exit_spot == HIA_NONE) {
+    hiaG_set_outs(l->g, l->fn, l->loop, l->fn->results, l->n_results);
+    add_outs(l, l->loop, 0, l->n_results);
+    yield_tuple(l, 0);
+    return;
+  }
+  HIA_VEC(hia_dtype) types = {0};
+  for (uint32_t i = 0; i < l->exit_needs.len; i++)
+    if (!is_constant(l->fn, l->exit_needs.data[i]))
+      hiaR_push(l->scratch, &types, hiaG_type(l->fn, l->exit_needs.data[i]));
+  hiaG_set_outs(l->g, l->fn, l->loop, types.data, types.len);
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < l->exit_needs.len; i++)
+    if (!is_constant(l->fn, l->exit_needs.data[i]))
+      hiaG_replace(&l->exit_subst, l->exit_needs.data[i], hiaG_out(l->fn, l->loop, n++));
+}
+
+/* Makes the loop of a function whose head holds the bodies. */
+static void close_loop(looping *l, uint32_t class) {
+  find_spots(l->t, l->fn, class, l->head, &l->spots);
+  classify(l);
+  plan_exports(l);
+  l->next_subst = hiaG_subst(l->g, l->fn);
+  l->exit_subst = hiaG_subst(l->g, l->fn);
+  l->slot = HIA_NEW_ARRAY(l->scratch, uint32_t, l->fn->values.len);
+  memset(l->slot, 0xff, l->fn->values.len * sizeof *l->slot);
+  l->undef_region = HIA_NONE;
+  loop_outs(l);
+  rewrite_spot(l, 0);
+  end_head(l);
+  for (uint32_t i = 1; i < l->spots.len; i++) {
+    const spot *s = &l->spots.data[i];
+    if (!s->is_inner) {
+      rewrite_spot(l, i);
+    } else if (s->goes_on) {
+      hiaG_remove(l->fn, hiaG_yield_of(l->fn, s->region));
+      add_next(l, s, s->region);
+    } else {
+      continue;
+    }
+    yield_tuple(l, s->region);
+  }
+  hiaG_compact(l->g, l->fn);
+}
+
+/* ---- functions ---- */
+
+/* An empty body with its parameters, in place of what there was. */
+static void restart(hia_graph *g, hia_fn *fn) {
+  hia_region body = fn->regions.data[0];
+  body.first = body.last = HIA_NONE;
+  memset(&fn->nodes, 0, sizeof fn->nodes);
+  memset(&fn->values, 0, sizeof fn->values);
+  memset(&fn->edges, 0, sizeof fn->edges);
+  memset(&fn->regions, 0, sizeof fn->regions);
+  hiaR_push(&g->comp->arena, &fn->regions, body);
+  for (uint32_t i = 0; i < fn->n_params; i++)
+    hiaG_add(g, fn, 0, HIA_OP_ARG, NULL, 0, &fn->params[i], 1, i, HIA_NONE);
+}
+
+/* A loop over the parameters of a function. */
+static looping open_loop(tail *t, hia_fn *fn, bool has_state) {
+  looping l = {.t = t, .g = t->g, .scratch = t->scratch, .fn = fn, .loc = fn->loc};
+  l.has_state = has_state;
+  l.vars = fn->params;
+  l.n_vars = fn->n_params;
+  l.n_results = fn->n_results;
+  for (uint32_t i = 0; i < l.n_vars; i++) add(&l, i); /* the value of ARG i, in a new body */
+  l.loop = hiaG_add(l.g, fn, 0, HIA_OP_LOOP, l.tuple.data, l.n_vars, NULL, 0, 0, l.loc);
+  l.tuple.len = 0;
+  l.head = fn->nodes.data[l.loop].regions;
+  l.first_var = fn->values.len;
+  for (uint32_t i = 0; i < l.n_vars; i++)
+    hiaG_add(l.g, fn, l.head, HIA_OP_ARG, NULL, 0, &l.vars[i], 1, i, HIA_NONE);
+  return l;
+}
+
+/* The body of function f, whose parameters are loop variables now, at the end of a region. */
+static void copy_body(looping *l, const hia_fn *from, hia_fn_id f, hia_region_id region) {
+  hia_value_id *map = HIA_NEW_ARRAY(l->scratch, hia_value_id, from->values.len);
+  memset(map, 0xff, from->values.len * sizeof *map);
+  for (hia_node_id n = from->regions.data[0].first; from->nodes.data[n].op == HIA_OP_ARG;
+       n = from->nodes.data[n].next)
+    map[hiaG_out(from, n, 0)] =
+        l->first_var + l->t->variable[f][HIA_IMM_A(from->nodes.data[n].imm)];
+  hiaG_copy_region(l->g, l->fn, region, HIA_NONE, from, 0, map, HIA_NONE);
+  hia_node_id yield = hiaG_yield_of(from, 0);
+  for (uint32_t i = 0; i < from->nodes.data[yield].n_ins; i++) add(l, map[hiaG_in(from, yield, i)]);
+  yield_tuple(l, region);
+}
+
+static void loop_alone(tail *t, hia_fn_id f) {
+  hia_fn *fn = hiaG_fn(t->g, f);
+  hia_fn old = *fn;
+  t->variable[f] = HIA_NEW_ARRAY(t->scratch, uint32_t, fn->n_params);
+  for (uint32_t i = 0; i < fn->n_params; i++) t->variable[f][i] = i;
+  restart(t->g, fn);
+  looping l = open_loop(t, fn, false);
+  copy_body(&l, &old, f, l.head);
+  close_loop(&l, t->class[f]);
+}
+
+/* The bodies of members lo .. hi - 1 under the branches that lead to them. Each level halves the
+ * members, so the recursion is at most 32 deep. */
+static void dispatch(looping *l, const hia_fn_id *members, uint32_t lo, uint32_t hi,
+                     hia_region_id region) {
+  if (hi - lo == 1) {
+    copy_body(l, hiaG_fn(l->g, members[lo]), members[lo], region);
+    return;
+  }
+  uint32_t mid = lo + (hi - lo) / 2;
+  hia_value_id ins[2] = {l->first_var, constant(l, region, HIA_I32, hiaR_from_i32((int32_t)mid))};
+  hia_value_id is_lower = hiaG_op(l->g, l->fn, region, HIA_OP_LT, ins, 2, l->loc);
+  hia_node_id branch = hiaG_add(l->g, l->fn, region, HIA_OP_IF, &is_lower, 1, l->fn->results,
+                                l->n_results, 0, l->loc);
+  hia_region_id then_region = l->fn->nodes.data[branch].regions;
+  dispatch(l, members, lo, mid, then_region);
+  dispatch(l, members, mid, hi, then_region + 1);
+  add_outs(l, branch, 0, l->n_results);
+  yield_tuple(l, region);
+}
+
+/* A name of no other function. A dot is in no name of the language, so only a graph that was read
+ * from text can have it already. */
+static const char *loop_name(tail *t, const char *member) {
+  for (uint32_t i = 1;; i++) {
+    const char *name = i == 1 ? hiaR_arena_printf(t->scratch, "%s.loop", member)
+                              : hiaR_arena_printf(t->scratch, "%s.loop.%u", member, i);
+    bool is_free = true;
+    for (uint32_t k = 0; k < t->loops.len; k++)
+      is_free &= strcmp(hiaG_fn(t->g, t->loops.data[k])->name, name) != 0;
+    if (is_free) return name;
+  }
+}
+
+/* Parameters of the merged function: the state, and for each dtype as many as the member with
+ * most of them needs. */
+static void share_variables(tail *t, const hia_fn_id *members, uint32_t n, hia_dtype **params,
+                            uint32_t *n_params) {
+  HIA_VEC(hia_dtype) types = {0};
+  hia_u32vec of_type[HIA_N_DTYPES] = {0};
+  hiaR_push(t->scratch, &types, HIA_I32);
+  for (uint32_t m = 0; m < n; m++) {
+    const hia_fn *fn = hiaG_fn(t->g, members[m]);
+    uint32_t used[HIA_N_DTYPES] = {0};
+    uint32_t *variable = HIA_NEW_ARRAY(t->scratch, uint32_t, fn->n_params);
+    for (uint32_t i = 0; i < fn->n_params; i++) {
+      hia_dtype type = fn->params[i];
+      if (used[type] == of_type[type].len) {
+        hiaR_push(t->scratch, &of_type[type], types.len);
+        hiaR_push(t->scratch, &types, type);
+      }
+      variable[i] = of_type[type].data[used[type]++];
+    }
+    t->variable[members[m]] = variable;
+    t->state[members[m]] = m;
+  }
+  *params = types.data;
+  *n_params = types.len;
+}
+
+static void loop_together(tail *t, const hia_fn_id *members, uint32_t n) {
+  hia_graph *g = t->g;
+  const hia_fn *first = hiaG_fn(g, members[0]);
+  hia_dtype *params;
+  uint32_t n_params;
+  share_variables(t, members, n, &params, &n_params);
+  hia_fn_id merged = hiaG_fn_new(g, loop_name(t, first->name), first->source, first->loc, params,
+                                 n_params, first->results, first->n_results);
+  looping l = open_loop(t, hiaG_fn(g, merged), true);
+  dispatch(&l, members, 0, n, l.head);
+  close_loop(&l, t->class[members[0]]);
+  for (uint32_t m = 0; m < n; m++) t->merged[members[m]] = merged;
+}
+
+/* A call of a merged function instead of a member's; the state and what the member does not have
+ * are made before it. */
+static void redirect(tail *t, hia_fn *fn, hia_node_id call) {
+  hia_fn_id member = HIA_IMM_A(fn->nodes.data[call].imm);
+  hia_fn_id merged = t->merged[member];
+  const hia_fn *to = hiaG_fn(t->g, merged);
+  hia_loc_id loc = fn->nodes.data[call].loc;
+  hia_value_id *ins = HIA_NEW_ARRAY(t->scratch, hia_value_id, to->n_params);
+  memset(ins, 0xff, to->n_params * sizeof *ins);
+  for (uint32_t i = 0; i < fn->nodes.data[call].n_ins; i++)
+    ins[t->variable[member][i]] = hiaG_in(fn, call, i);
+  for (uint32_t i = 0; i < to->n_params; i++) {
+    if (ins[i] != HIA_NONE) continue;
+    hia_node_id n = hiaG_insert(t->g, fn, call, i == 0 ? HIA_OP_CONST : HIA_OP_UNDEF, NULL, 0,
+                                &to->params[i], 1, i == 0 ? t->state[member] : 0, loc);
+    ins[i] = hiaG_out(fn, n, 0);
+  }
+  hiaG_set_ins(t->g, fn, call, ins, to->n_params);
+  fn->nodes.data[call].imm = merged;
+}
+
+static void redirect_calls(tail *t, hia_fn *fn) {
+  bool is_changed = false;
+  for (hia_node_id n = fn->regions.data[0].first; n != HIA_NONE; n = hiaG_walk_next(fn, n)) {
+    if (fn->nodes.data[n].op != HIA_OP_CALL) continue;
+    hia_fn_id callee = HIA_IMM_A(fn->nodes.data[n].imm);
+    if (callee >= t->n_fns || t->merged[callee] == HIA_NONE) continue;
+    redirect(t, fn, n);
+    is_changed = true;
+  }
+  if (is_changed) hiaG_compact(t->g, fn);
+}
+
+/* A member that can be entered from outside: calls itself, which redirect_calls then sees to. The
+ * position is the definition's; as a tail call it is in no chain. */
+static void make_entry(tail *t, hia_fn_id f) {
+  hia_fn *fn = hiaG_fn(t->g, f);
+  restart(t->g, fn);
+  hia_value_id *ins = HIA_NEW_ARRAY(t->scratch, hia_value_id, fn->n_params);
+  for (uint32_t i = 0; i < fn->n_params; i++) ins[i] = i; /* the value of ARG i, in a new body */
+  hia_node_id call =
+      hiaG_add(t->g, fn, 0, HIA_OP_CALL, ins, fn->n_params, fn->results, fn->n_results, f, fn->loc);
+  fn->nodes.data[call].flags |= HIA_NODE_TAIL;
+  hia_value_id *outs = HIA_NEW_ARRAY(t->scratch, hia_value_id, fn->n_results);
+  for (uint32_t i = 0; i < fn->n_results; i++) outs[i] = hiaG_out(fn, call, i);
+  hiaG_yield(t->g, fn, 0, outs, fn->n_results);
+}
+
+/* ---- the pass ---- */
+
+/* Classes of functions that tail-call each other in a circle. Returns their number; the functions
+ * of class i are members[start[i]] .. members[start[i + 1] - 1], and is_looping[i] says whether
+ * there is a circle at all. */
+typedef struct classes {
+  uint32_t n;
+  uint32_t *of, *start;
+  hia_fn_id *members;
+  bool *is_looping;
+} classes;
+
+static classes find_classes(tail *t) {
+  hia_graph *g = t->g;
+  uint32_t n = t->n_fns;
+  classes c = {0};
+  uint32_t *group = HIA_NEW_ARRAY(t->scratch, uint32_t, n);
+  uint32_t *first = HIA_NEW_ARRAY(t->scratch, uint32_t, n + 1);
+  hia_u32vec edges = {0};
+  spot_vec spots = {0};
+  for (hia_fn_id f = 0; f < n; f++)
+    group[f] = hiaG_fn(g, f)->is_removed ? HIA_NONE : hiaG_fn(g, f)->group;
+  t->class = group;
+  for (hia_fn_id f = 0; f < n; f++) {
+    const hia_fn *fn = hiaG_fn(g, f);
+    first[f] = edges.len;
+    if (fn->is_removed || !(fn->traits & HIA_FN_RECURSIVE)) continue;
+    find_spots(t, fn, group[f], 0, &spots);
+    for (uint32_t i = 0; i < spots.len; i++)
+      if (spots.data[i].kind == SPOT_CALL)
+        hiaR_push(t->scratch, &edges, HIA_IMM_A(fn->nodes.data[spots.data[i].end].imm));
+  }
+  first[n] = edges.len;
+  c.of = HIA_NEW_ARRAY(t->scratch, uint32_t, n);
+  c.n = hiaG_scc(t->scratch, n, first, edges.data, c.of);
+  c.start = HIA_NEW_ARRAY(t->scratch, uint32_t, c.n + 2);
+  c.members = HIA_NEW_ARRAY(t->scratch, hia_fn_id, n);
+  c.is_looping = HIA_NEW_ARRAY(t->scratch, bool, c.n);
+  for (hia_fn_id f = 0; f < n; f++) {
+    c.start[c.of[f] + 2]++;
+    for (uint32_t e = first[f]; e < first[f + 1]; e++)
+      c.is_looping[c.of[f]] |= c.of[edges.data[e]] == c.of[f];
+  }
+  for (uint32_t i = 2; i < c.n + 2; i++) c.start[i] += c.start[i - 1];
+  for (hia_fn_id f = 0; f < n; f++) c.members[c.start[c.of[f] + 1]++] = f;
+  return c;
+}
+
+void hiaG_tail(hia_graph *g) {
+  tail t = {.g = g, .scratch = &g->comp->scratch, .n_fns = g->fns.len};
+  classes c = find_classes(&t);
+  t.class = c.of;
+  t.merged = HIA_NEW_ARRAY(t.scratch, hia_fn_id, t.n_fns);
+  memset(t.merged, 0xff, t.n_fns * sizeof *t.merged);
+  t.state = HIA_NEW_ARRAY(t.scratch, uint32_t, t.n_fns);
+  t.variable = HIA_NEW_ARRAY(t.scratch, uint32_t *, t.n_fns);
+  for (hia_fn_id f = 0; f < t.n_fns; f++)
+    if (strstr(hiaG_fn(g, f)->name, ".loop")) hiaR_push(t.scratch, &t.loops, f);
+
+  bool is_merged = false;
+  for (uint32_t i = 0; i < c.n; i++) {
+    if (!c.is_looping[i]) continue;
+    const hia_fn_id *members = c.members + c.start[i];
+    uint32_t n = c.start[i + 1] - c.start[i];
+    if (n == 1)
+      loop_alone(&t, members[0]);
+    else
+      loop_together(&t, members, n);
+    is_merged |= n > 1;
+  }
+  if (!is_merged) return;
+  for (hia_fn_id f = 0; f < t.n_fns; f++) {
+    if (t.merged[f] == HIA_NONE) continue;
+    if (hiaG_fn(g, f)->is_root)
+      make_entry(&t, f);
+    else
+      hiaG_fn(g, f)->is_removed = true;
+  }
+  for (hia_fn_id f = 0; f < g->fns.len; f++)
+    if (!hiaG_fn(g, f)->is_removed) redirect_calls(&t, hiaG_fn(g, f));
+}

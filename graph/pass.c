@@ -1,0 +1,80 @@
+/* The pipeline. Reading the table from top to bottom is reading what happens to a program between
+ * its frontend and its engines; dumps, verification, timing and switching off hang on it. */
+#include "graph/graph.h"
+#include <time.h>
+
+#define FN(name, run_fn, doc) {name, doc, HIA_PASS_FN, {.fn = run_fn}, false}
+#define GRAPH(name, run_graph, is_required, doc)                                                   \
+  {name, doc, HIA_PASS_GRAPH, {.graph = run_graph}, is_required}
+
+const hia_pass hiaG_passes[] = {
+    GRAPH("sweep", hiaG_sweep, false, "functions that no root reaches"),
+    GRAPH("effects", hiaG_effects, true, "what functions may do, and their recursive groups"),
+    FN("copy", hiaG_copy, "values that are others by another name"),
+    FN("fold", hiaG_fold, "constants, identities, known branches"),
+    FN("cse", hiaG_cse, "operations that were done before"),
+    FN("dce", hiaG_dce, "values that nobody uses"),
+    GRAPH("inline", hiaG_inline, false, "small functions that are not recursive"),
+    GRAPH("tail", hiaG_tail, true, "tail calls of a recursive group become loops"),
+    GRAPH("effects.2", hiaG_effects, true, "again: groups have changed"),
+    FN("copy.2", hiaG_copy, "again, over what inlining and loops left"),
+    FN("fold.2", hiaG_fold, "again"),
+    FN("cse.2", hiaG_cse, "again"),
+    FN("dce.2", hiaG_dce, "again"),
+    GRAPH("sweep.2", hiaG_sweep, false, "functions that were inlined everywhere"),
+    GRAPH("effects.3", hiaG_effects, true, "for the engines"),
+    GRAPH("tag", hiaG_tag, true, "the static graph"),
+    {NULL, NULL, HIA_PASS_GRAPH, {NULL}, false},
+};
+
+/* Is `name` (of a pass) in the list? A word without a number stands for all of its repetitions. */
+static bool is_listed(const char *list, const char *name) {
+  if (!list) return false;
+  if (strcmp(list, "all") == 0) return true;
+  size_t base = strcspn(name, "."), whole = strlen(name);
+  for (const char *word = list; *word;) {
+    size_t len = strcspn(word, ",");
+    if ((len == base || len == whole) && memcmp(word, name, len) == 0) return true;
+    word += len;
+    if (*word) word++;
+  }
+  return false;
+}
+
+bool hiaG_pass_exists(const char *name, size_t len) {
+  for (const hia_pass *p = hiaG_passes; p->name; p++)
+    if (strlen(p->name) == len && memcmp(p->name, name, len) == 0) return true;
+  return false;
+}
+
+static uint64_t now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+void hiaG_run_pass(hia_graph *g, const hia_pass *pass) {
+  if (pass->scope == HIA_PASS_GRAPH) {
+    pass->run.graph(g);
+  } else {
+    for (hia_fn_id f = 0; f < g->fns.len; f++)
+      if (!hiaG_fn(g, f)->is_removed) pass->run.fn(g, hiaG_fn(g, f));
+  }
+  hiaR_arena_free(&g->comp->scratch);
+}
+
+void hiaG_run_passes(hia_graph *g, const hia_pass_options *options) {
+  for (const hia_pass *pass = hiaG_passes; pass->name; pass++) {
+    if (pass->is_required || !is_listed(options->disabled, pass->name)) {
+      uint64_t start = options->after ? now() : 0;
+      hiaG_run_pass(g, pass);
+      uint64_t taken = options->after ? now() - start : 0;
+      if (options->verify) {
+        const char *defect = hiaG_verify(g);
+        if (defect) HIA_BUG(g->comp, "after pass %s: %s", pass->name, defect);
+      }
+      if (options->after) options->after(options->user, pass->name, g, taken);
+    }
+    if (options->stop_after && strcmp(options->stop_after, pass->name) == 0) return;
+  }
+}
