@@ -93,7 +93,7 @@ static hia_node_id new_node(hia_graph *g, hia_fn *fn, hia_region_id region, unsi
   fn->edges.len += n_ins;
   hiaR_reserve(arena, &fn->values, fn->values.len + n_outs);
   for (uint32_t i = 0; i < n_outs; i++)
-    fn->values.data[fn->values.len++] = (hia_value){n, out_types[i]};
+    fn->values.data[fn->values.len++] = (hia_value_info){n, out_types[i]};
   if (has_regions(op)) {
     node.regions = fn->regions.len;
     hia_region first = {.kind = op == HIA_OP_IF ? HIA_REGION_THEN : HIA_REGION_HEAD,
@@ -284,7 +284,7 @@ void hiaG_compact(hia_graph *g, hia_fn *fn) {
     }
     for (uint32_t i = 0; i < node->n_outs; i++) {
       values[hiaG_out(fn, n, i)] = to.values.len;
-      hiaR_push(arena, &to.values, (hia_value){at, hiaG_type(fn, hiaG_out(fn, n, i))});
+      hiaR_push(arena, &to.values, (hia_value_info){at, hiaG_type(fn, hiaG_out(fn, n, i))});
     }
     if (node->regions != HIA_NONE) {
       copy.regions = to.regions.len;

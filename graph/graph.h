@@ -83,10 +83,10 @@ typedef struct hia_node {
 #define HIA_IMM_A(imm) ((uint32_t)(imm))
 #define HIA_IMM_B(imm) ((uint32_t)((imm) >> 32))
 
-typedef struct hia_value {
+typedef struct hia_value_info { /* hia_value is the public API's */
   hia_node_id node; /* that defines it */
   hia_dtype type;
-} hia_value;
+} hia_value_info;
 
 typedef enum hia_region_kind {
   HIA_REGION_BODY,  /* of a function: region 0 */
@@ -130,7 +130,7 @@ typedef struct hia_fn {
   uint32_t n_sig_params;
 
   HIA_VEC(hia_node) nodes;
-  HIA_VEC(hia_value) values;
+  HIA_VEC(hia_value_info) values;
   HIA_VEC(hia_region) regions; /* 0 is the BODY */
   hia_u32vec edges;
 } hia_fn;

@@ -78,7 +78,7 @@ void hiaG_set_outs(hia_graph *g, hia_fn *fn, hia_node_id n, const hia_dtype *typ
   fn->nodes.data[n].outs = fn->values.len;
   fn->nodes.data[n].n_outs = n_outs;
   for (uint32_t i = 0; i < n_outs; i++)
-    hiaR_push(&g->comp->arena, &fn->values, (hia_value){n, types[i]});
+    hiaR_push(&g->comp->arena, &fn->values, (hia_value_info){n, types[i]});
 }
 
 /* ---- moving ---- */
