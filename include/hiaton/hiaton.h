@@ -1,0 +1,343 @@
+/* hiaton: recursive dataflow programs, compiled and run inside your own.
+ *
+ *   #include <hiaton/hiaton.h>
+ *   #include <stdio.h>
+ *
+ *   int main(void) {
+ *     const char *text = "fn fib(n: i32) -> i32 =\n"
+ *                        "  if n <= 1 then 1 else fib(n - 1) + fib(n - 2)\n";
+ *     hia_engine *engine = NULL;
+ *     hia_module *module = NULL;
+ *     hia_function *fib = NULL;
+ *     hia_value *n = NULL, *result = NULL;
+ *     hia_error *error = NULL;
+ *     int32_t x = 0;
+ *     if (hia_engine_new(NULL, &engine, &error) == HIA_OK &&
+ *         hia_module_load_text(engine, "fib.hia", text, strlen(text), &module, &error) == HIA_OK &&
+ *         hia_module_function(module, "fib", &fib, &error) == HIA_OK) {
+ *       n = hia_value_i32(engine, 20);
+ *       if (hia_call(fib, &n, 1, &result, &error) == HIA_OK && hia_value_get_i32(result, &x) ==
+ * HIA_OK) printf("fib(20) = %d\n", x);
+ *     }
+ *     if (error != NULL) fputs(hia_error_text(error), stderr);
+ *     hia_error_free(error);
+ *     hia_value_free(result);
+ *     hia_value_free(n);
+ *     hia_module_free(module);
+ *     hia_engine_free(engine);
+ *     return x == 10946 ? 0 : 1;
+ *   }
+ *
+ * The rules, unless a function says otherwise:
+ *
+ * Statuses and errors. What can fail answers a hia_status, HIA_OK being 0, and takes a last
+ * parameter `error`. It may be NULL. If it is not, it is set: to NULL on success, else to an object
+ * that says what happened and is the caller's to free (NULL if there was no memory even for that).
+ * On failure all other results are set to NULL or 0. The library never prints, exits, aborts,
+ * installs a signal handler or changes the process's state, and has no global state of its own.
+ *
+ * Ownership. What a function hands out through a pointer to a pointer is the caller's to free with
+ * the _free function of its type; every _free takes NULL. What is returned as const belongs to the
+ * object asked, and lives as long as it does. Text passed in is copied.
+ *
+ * Threads. Any function may be called from any thread at any time, several at once on one engine,
+ * module or function too; freeing something that another thread is just handing in is the only
+ * exception. A call runs on the thread that makes it (and on as many workers more as the engine may
+ * use).
+ *
+ * Lifetime. Engines outlive their modules and values; a module outlives its functions, which it
+ * owns.
+ *
+ * Structures whose first field is `size` may grow in later versions: initialise them with their
+ * _INIT. */
+#ifndef HIATON_H
+#define HIATON_H
+
+#include <hiaton/types.h>
+#include <stdbool.h>
+#include <string.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define HIA_API __attribute__((visibility("default")))
+#else
+#define HIA_API
+#endif
+
+#define HIA_VERSION_MAJOR 0
+#define HIA_VERSION_MINOR 1
+#define HIA_VERSION_PATCH 0
+
+typedef struct hia_engine hia_engine;     /* compiler and workers; what a program needs to run */
+typedef struct hia_module hia_module;     /* a checked program */
+typedef struct hia_function hia_function; /* a function of a module */
+typedef struct hia_value hia_value;       /* an argument or a result; never changes */
+typedef struct hia_error hia_error;       /* what went wrong; never changes */
+
+/* The version of the library that is loaded, "0.1.0". */
+HIA_API const char *hia_version(void);
+
+/* A status in words: a stable one for scripts ("div-zero"), a sentence for people ("division by
+ * zero"). Never NULL. */
+HIA_API const char *hia_status_word(hia_status status);
+HIA_API const char *hia_status_message(hia_status status);
+
+/* ---- engines ---- */
+
+/* How programs are run. All give the same results and the same failures. */
+typedef enum hia_engine_kind {
+  HIA_ENGINE_JIT = 0,    /* native code; needs libhiaton_llvm, see hia_engine_native */
+  HIA_ENGINE_INTERP = 1, /* the tagged-token interpreter, the definition of what programs mean */
+  HIA_ENGINE_EXPAND = 2, /* calls copy the callee's graph: the papers' baseline, to compare with */
+} hia_engine_kind;
+
+/* For each field the value that HIA_ENGINE_OPTIONS_INIT gives is the default. */
+typedef struct hia_engine_options {
+  size_t size;                    /* sizeof(hia_engine_options) */
+  const hia_allocator *allocator; /* copied; NULL: malloc. LLVM's own memory is not part of it */
+  hia_engine_kind kind;           /* HIA_ENGINE_JIT */
+  unsigned threads;               /* workers of the interpreter, at least 1; 0: 1 */
+  size_t max_depth;               /* bytes of stack, or of frames, of a run; 0: what is available */
+  size_t max_memory;              /* bytes of a run in all; 0: what is available */
+  int opt_level;                  /* of native code, 0 to 3 */
+  const char *disabled_passes; /* names of graph passes, separated by commas; "all"; NULL: none */
+  bool count;                  /* count calls and loop rounds as the language defines them */
+  bool unchecked;              /* leave the entry check of native functions out, and with it every
+                                  limit: for measuring what it costs, for nothing else */
+  bool verify;                 /* check the graph after every pass (debug builds always do) */
+  void (*log)(void *user, const char *message); /* what the engine does, a line each, no line end;
+                                                   called from any thread; NULL: nobody listens */
+  void *log_user;
+} hia_engine_options;
+#define HIA_ENGINE_OPTIONS_INIT                                                                    \
+  {sizeof(hia_engine_options),                                                                     \
+   NULL,                                                                                           \
+   HIA_ENGINE_JIT,                                                                                 \
+   1,                                                                                              \
+   0,                                                                                              \
+   0,                                                                                              \
+   3,                                                                                              \
+   NULL,                                                                                           \
+   false,                                                                                          \
+   false,                                                                                          \
+   false,                                                                                          \
+   NULL,                                                                                           \
+   NULL}
+
+/* Makes an engine; `options` may be NULL for the defaults. Cheap: nothing is started or loaded
+ * before it is needed. HIA_ARGUMENT if an option makes no sense or is of a later version. */
+HIA_API hia_status hia_engine_new(const hia_engine_options *options, hia_engine **engine,
+                                  hia_error **error);
+
+/* Frees an engine, whose modules and values must have been freed. */
+HIA_API void hia_engine_free(hia_engine *engine);
+
+/* Can this engine compile to native code? Opens the compiler, which takes some milliseconds the
+ * first time. HIA_OK, or HIA_UNSUPPORTED and an error that says why not. */
+HIA_API hia_status hia_engine_native(hia_engine *engine, hia_error **error);
+
+/* The i-th pass over the graph, in the order in which they run, and a line about it; NULL past the
+ * end. */
+HIA_API const char *hia_pass_name(size_t i);
+HIA_API const char *hia_pass_doc(size_t i);
+
+/* ---- modules ---- */
+
+/* Parses and checks a program. `name` stands for its file in messages and may be NULL. The text
+ * need not end in a NUL. HIA_REJECTED if the program has errors: the error lists them. */
+HIA_API hia_status hia_module_load_text(hia_engine *engine, const char *name, const char *text,
+                                        size_t len, hia_module **module, hia_error **error);
+
+/* The same from a file. HIA_IO if it cannot be read. */
+HIA_API hia_status hia_module_load_file(hia_engine *engine, const char *path, hia_module **module,
+                                        hia_error **error);
+
+/* Reads a program in graph form, as hia_module_dump writes it for HIA_STAGE_GRAPH and
+ * HIA_STAGE_STATIC (docs/ir.md). Its functions are the roots that it was dumped for. */
+HIA_API hia_status hia_module_load_ir(hia_engine *engine, const char *name, const char *text,
+                                      size_t len, hia_module **module, hia_error **error);
+HIA_API hia_status hia_module_load_ir_file(hia_engine *engine, const char *path,
+                                           hia_module **module, hia_error **error);
+
+/* Gives up the caller's reference. The module, with its functions, is gone when no call of one of
+ * them is running any more. */
+HIA_API void hia_module_free(hia_module *module);
+
+/* Finds a function by name, "fact", or an instance by name and argument types, "fact(i64)". A
+ * generic function found by its name alone is instantiated by each call for the types of its
+ * arguments. HIA_NOT_FOUND if there is none, HIA_REJECTED if it does not check at these types. The
+ * function is the module's; asking again gives the same one. */
+HIA_API hia_status hia_module_function(hia_module *module, const char *name,
+                                       hia_function **function, hia_error **error);
+
+/* ---- functions ---- */
+
+HIA_API const char *hia_function_name(const hia_function *function); /* "fact", or "fact(i64)" */
+HIA_API size_t hia_function_arity(const hia_function *function);
+/* "fact(n: i64) -> i64"; of one that is generic still, "fact(n)". */
+HIA_API const char *hia_function_signature(const hia_function *function);
+/* Are argument types missing, so that it has no result type and no code of its own? */
+HIA_API bool hia_function_is_generic(const hia_function *function);
+
+/* Makes a function ready to run, as its first call would: builds and optimises its graph, then
+ * compiles it or lays it out for the interpreter. HIA_ARGUMENT if it is generic. */
+HIA_API hia_status hia_function_prepare(hia_function *function, hia_error **error);
+
+/* What a function cost so far, in nanoseconds and bytes; 0 for what has not happened. */
+typedef struct hia_function_stats {
+  size_t size;
+  uint64_t parse_ns, check_ns; /* of the whole module */
+  uint64_t build_ns;           /* program to function graphs */
+  uint64_t passes_ns;          /* over the graph, tagging included */
+  uint64_t flatten_ns;         /* interpreted: static graph to image */
+  uint64_t open_ns;            /* native: loading the compiler, if this function was the first */
+  uint64_t emit_ns;            /* native: static graph to LLVM IR */
+  uint64_t optimize_ns;        /* native: LLVM's passes */
+  uint64_t codegen_ns;         /* native: machine code, and linking it */
+  uint64_t nodes;              /* of its static graph, called functions included */
+  uint64_t image_bytes, code_bytes;
+} hia_function_stats;
+#define HIA_FUNCTION_STATS_INIT {sizeof(hia_function_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+HIA_API hia_status hia_function_get_stats(const hia_function *function, hia_function_stats *stats);
+
+/* ---- calls ---- */
+
+/* What a run used. */
+typedef struct hia_run_stats {
+  size_t size;
+  uint64_t run_ns; /* without compiling */
+  uint64_t calls,
+      rounds;       /* made by the program, this call itself not among them; engines that count */
+  uint64_t firings; /* live nodes fired (interpreted) */
+  uint64_t frames;  /* frames made (interp), graph copies (expand) */
+  uint64_t peak_frames; /* most of them alive at once */
+  uint64_t peak_bytes;  /* most bytes of frames, copies or stack */
+  uint64_t steals;      /* tasks that a worker took from another */
+} hia_run_stats;
+#define HIA_RUN_STATS_INIT {sizeof(hia_run_stats), 0, 0, 0, 0, 0, 0, 0, 0}
+
+typedef struct hia_run_options {
+  size_t size;
+  hia_run_stats *stats; /* filled in whether the run fails or not; NULL: not wanted */
+} hia_run_options;
+#define HIA_RUN_OPTIONS_INIT {sizeof(hia_run_options), NULL}
+
+/* Calls a function and waits for its result. `args` are n values of the types of its parameters;
+ * they stay the caller's. HIA_ARGUMENT if they do not fit; HIA_DIV_ZERO, HIA_DIV_OVERFLOW,
+ * HIA_FAILED if the program fails, the error holding the position and the chain of calls;
+ * HIA_DEPTH, HIA_MEMORY and other resource statuses if a limit ends the run. The engine is usable
+ * afterwards in any case. */
+HIA_API hia_status hia_call(hia_function *function, hia_value *const *args, size_t n,
+                            hia_value **result, hia_error **error);
+/* The same with options; NULL: the defaults. */
+HIA_API hia_status hia_run(hia_function *function, hia_value *const *args, size_t n,
+                           const hia_run_options *options, hia_value **result, hia_error **error);
+
+/* ---- values ---- */
+
+/* A scalar; NULL when out of memory (hia_call then answers HIA_ARGUMENT). Of one dtype each, there
+ * are no conversions. */
+HIA_API hia_value *hia_value_bool(hia_engine *engine, bool x);
+HIA_API hia_value *hia_value_i32(hia_engine *engine, int32_t x);
+HIA_API hia_value *hia_value_i64(hia_engine *engine, int64_t x);
+HIA_API hia_value *hia_value_f32(hia_engine *engine, float x);
+HIA_API hia_value *hia_value_f64(hia_engine *engine, double x);
+/* A tuple of n >= 2 values, which are copied; NULL when out of memory, or if a part is NULL. */
+HIA_API hia_value *hia_value_tuple(hia_engine *engine, hia_value *const *parts, size_t n);
+HIA_API void hia_value_free(hia_value *value);
+
+/* Reads an argument as the command line writes it, "3", "(1, -2.5)": a constant expression of the
+ * type of parameter `i`, or by its own look if that is generic. HIA_ARGUMENT if it is none. */
+HIA_API hia_status hia_value_parse(hia_function *function, size_t i, const char *text,
+                                   hia_value **value, hia_error **error);
+
+/* The scalar's value; HIA_ARGUMENT, and *x is 0, if the value is NULL or of another type. */
+HIA_API hia_status hia_value_get_bool(const hia_value *value, bool *x);
+HIA_API hia_status hia_value_get_i32(const hia_value *value, int32_t *x);
+HIA_API hia_status hia_value_get_i64(const hia_value *value, int64_t *x);
+HIA_API hia_status hia_value_get_f32(const hia_value *value, float *x);
+HIA_API hia_status hia_value_get_f64(const hia_value *value, double *x);
+
+/* The number of parts of a tuple; 0 for a scalar. */
+HIA_API size_t hia_value_len(const hia_value *value);
+/* Part i of a tuple, as a value of its own; NULL when out of memory, or if there is none. */
+HIA_API hia_value *hia_value_part(const hia_value *value, size_t i);
+/* The dtype of a scalar; HIA_ARGUMENT for a tuple. */
+HIA_API hia_status hia_value_dtype(const hia_value *value, hia_dtype *dtype);
+
+/* Prints a value in the form in which arguments are read, as snprintf does: at most `size` bytes,
+ * NUL included; returns the length of the whole. */
+HIA_API size_t hia_value_format(const hia_value *value, char *buf, size_t size);
+/* The same for its type, as the language writes it. */
+HIA_API size_t hia_value_format_type(const hia_value *value, char *buf, size_t size);
+
+/* ---- errors ----
+ *
+ * An error holds one or more entries: a rejected program has one for each mistake, everything else
+ * exactly one. An error outlives what it is about. */
+
+HIA_API void hia_error_free(hia_error *error);
+HIA_API hia_status hia_error_status(const hia_error *error); /* HIA_OK for NULL */
+/* All of it for people: each entry with position, the source line, a caret and hints; then the
+ * chain of calls, the middle left out when it is long. Ends with a line end. */
+HIA_API const char *hia_error_text(const hia_error *error);
+
+/* The entries. Strings are "" where there is nothing to say or no entry i; numbers are 0. */
+HIA_API size_t hia_error_count(const hia_error *error);
+HIA_API const char *hia_error_code(const hia_error *error,
+                                   size_t i); /* stable: "E0101", "div-zero" */
+HIA_API const char *hia_error_message(const hia_error *error, size_t i);
+HIA_API const char *hia_error_hint(const hia_error *error, size_t i);
+HIA_API const char *hia_error_file(const hia_error *error, size_t i);
+HIA_API uint32_t hia_error_line(const hia_error *error, size_t i); /* from 1; 0: no position */
+HIA_API uint32_t hia_error_col(const hia_error *error, size_t i);  /* from 1, in bytes */
+
+/* HIA_FAILED: the argument that `fail` was called with. */
+HIA_API int64_t hia_error_fail_code(const hia_error *error);
+
+/* The chain of calls of a failed run, innermost first: entry 0 is the operation that failed, each
+ * further one the call that led there. The length may be millions; the ends of a long chain are
+ * kept. */
+HIA_API uint64_t hia_error_chain_length(const hia_error *error);
+/* Entry i: the function that the position lies in, and the position. False if it is not kept, or
+ * past the end. Any of the results may be NULL. */
+HIA_API bool hia_error_chain_entry(const hia_error *error, uint64_t i, const char **function,
+                                   const char **file, uint32_t *line, uint32_t *col);
+
+/* ---- looking inside ---- */
+
+typedef enum hia_stage {
+  HIA_STAGE_AST = 0,            /* the syntax tree with the types found */
+  HIA_STAGE_GRAPH = 1,          /* function graphs: as built, or after a pass */
+  HIA_STAGE_STATIC = 2,         /* the one static, tagged graph */
+  HIA_STAGE_LLVM = 3,           /* LLVM IR as made from it */
+  HIA_STAGE_LLVM_OPTIMIZED = 4, /* LLVM IR after LLVM's passes */
+  HIA_STAGE_ASM = 5,            /* assembly */
+} hia_stage;
+
+typedef enum hia_format { HIA_FORMAT_TEXT = 0, HIA_FORMAT_DOT = 1 } hia_format;
+
+typedef struct hia_dump_options {
+  size_t size;
+  hia_stage stage;
+  const char *after; /* HIA_STAGE_GRAPH: the graph as this pass leaves it; NULL: as built */
+  hia_format format; /* DOT (Graphviz): GRAPH and STATIC only */
+} hia_dump_options;
+#define HIA_DUMP_OPTIONS_INIT {sizeof(hia_dump_options), HIA_STAGE_STATIC, NULL, HIA_FORMAT_TEXT}
+
+/* Takes a piece of output; false ends the writing with HIA_IO. */
+typedef bool (*hia_write)(void *user, const char *bytes, size_t len);
+
+/* Writes what the compiler makes of a module: of the functions given and all that they call, or, if
+ * n is 0, of every function whose types are known. */
+HIA_API hia_status hia_module_dump(hia_module *module, hia_function *const *functions, size_t n,
+                                   const hia_dump_options *options, hia_write write, void *user,
+                                   hia_error **error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,192 @@
+/* The engine half of jit/: what stands behind the public header. It knows no LLVM.
+ *
+ * A module owns one compilation (arena, types, program) under a lock; everything that parses,
+ * checks, builds, optimises or compiles holds it. Calls of functions that are ready take no lock
+ * but the engine's, for a moment, to get a context for native code. */
+#ifndef HIA_ENGINE_H
+#define HIA_ENGINE_H
+
+#include "frontend/frontend.h"
+#include "jit/jit.h"
+#include <hiaton/hiaton.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+/* ---- engine.c ---- */
+
+typedef struct hia_idle_context {
+  struct hia_idle_context *next;
+  hia_context *context;
+} hia_idle_context;
+
+struct hia_engine {
+  hia_allocator allocator;
+  hia_engine_options options; /* with `allocator` and `disabled_passes` pointing into the engine */
+  char *disabled;
+  size_t disabled_size;
+
+  pthread_mutex_t lock; /* of what follows */
+  bool native_tried;
+  hia_status native_status;
+  char native_error[512];
+  const hia_backend *backend;
+  hia_session *session;
+  hia_idle_context *idle; /* contexts that no run is using */
+};
+
+/* Opens the compiler, once; *open_ns is 0 when it was open already. */
+hia_status hiaJ_engine_open(hia_engine *engine, uint64_t *open_ns, hia_error **error);
+hia_idle_context *hiaJ_context_take(hia_engine *engine); /* NULL when out of memory */
+void hiaJ_context_put(hia_engine *engine, hia_idle_context *context);
+void hiaJ_log(const hia_engine *engine, const char *fmt, ...) HIA_PRINTF(2, 3);
+uint64_t hiaJ_now(void); /* nanoseconds, monotonic */
+/* Copies a caller's sized struct over *own, which holds the defaults: fields of ours that theirs
+ * lacks stay; false if theirs is longer and the rest is not all zero, or its size makes no sense.
+ */
+bool hiaJ_copy_sized(void *own, size_t own_size, const void *theirs, size_t theirs_size);
+/* The other way: as much of our struct as theirs has room for; theirs->size stays. */
+void hiaJ_give_sized(const void *own, size_t own_size, void *theirs, size_t theirs_size);
+
+/* ---- native.c ---- */
+
+/* The table of libhiaton_llvm: linked in, or opened from the folder that holds this library.
+ * Answers HIA_UNSUPPORTED and why not. */
+hia_status hiaJ_native_open(const hia_backend **backend, char *error, size_t error_size);
+
+/* ---- engine_error.c: errors as objects ---- */
+
+typedef struct hia_error_entry {
+  const char *code, *message, *hint;
+  uint32_t line, col;
+} hia_error_entry;
+typedef struct hia_chain_entry {
+  const char *function;
+  uint32_t line, col;
+} hia_chain_entry;
+
+struct hia_error {
+  hia_allocator allocator;
+  hia_comp comp; /* of all its text */
+  hia_status status;
+  const char *file, *text;
+  hia_error_entry *entries;
+  size_t n_entries;
+  int64_t fail_code;
+  uint64_t chain_length;
+  hia_chain_entry *chain; /* n_inner from the start, then n_outer up to the end */
+  uint32_t n_inner, n_outer;
+};
+
+/* Each answers `status`, having set *error if `error` is not NULL. */
+hia_status hiaJ_fail(const hia_allocator *allocator, hia_error **error, hia_status status,
+                     const char *hint, const char *fmt, ...) HIA_PRINTF(5, 6);
+hia_status hiaJ_fail_diags(const hia_allocator *allocator, hia_error **error, hia_status status,
+                           const hia_diags *diags);
+hia_status hiaJ_fail_at(const hia_allocator *allocator, hia_error **error, hia_status status,
+                        const char *code, const hia_source *source, uint32_t line, uint32_t col,
+                        const char *message);
+/* A run that failed: `locs` and `names` are those of its graph. `source` has text "" if there is
+ * none. */
+hia_status hiaJ_fail_run(hia_engine *engine, hia_error **error, const hia_failure *failure,
+                         const hia_source *source, const hia_graph *g);
+/* What a compilation threw. */
+hia_status hiaJ_fail_comp(const hia_allocator *allocator, hia_error **error, const hia_comp *comp);
+
+/* ---- engine_value.c ---- */
+
+/* A type without a module: in prefix order the dtype of a scalar, or PART_TUPLE + n and its n
+ * parts. */
+typedef uint32_t hia_type_code;
+#define HIA_CODE_TUPLE 0x10000u
+#define HIA_MAX_WORDS  1000u /* scalars in a type: the language's bound on parts */
+
+struct hia_value {
+  hia_allocator allocator;
+  size_t size; /* of the block */
+  uint32_t n_words, n_codes;
+  hia_word *words;
+  hia_type_code *codes;
+};
+
+hia_value *hiaJ_value_new(const hia_allocator *allocator, const hia_type_code *codes,
+                          uint32_t n_codes, const hia_word *words, uint32_t n_words);
+hia_type hiaJ_type_of_codes(hia_types *types, const hia_type_code **codes); /* moves *codes on */
+/* The codes of a type, appended. */
+typedef HIA_VEC(hia_type_code) hia_codes;
+void hiaJ_codes_of_type(const hia_types *types, hia_type type, hia_arena *arena, hia_codes *codes);
+
+/* ---- module.c: loading, functions and their instances ---- */
+
+/* A graph on its way to running: of one instance, or all of a module that was read as a graph. */
+typedef struct hia_unit {
+  struct hia_unit *next;
+  hia_graph *graph;
+  bool is_tagged; /* the passes have run */
+  hia_loaded *image;
+  hia_code *code;
+  hia_unwinder unwinder; /* of `code`, with our table of locations */
+  hia_function_stats stats;
+} hia_unit;
+
+/* A parameter's type: hia_type and, to compare with values without a lock, its codes. */
+typedef struct hia_param {
+  hia_type type; /* HIA_NONE: generic */
+  hia_type_code *codes;
+  uint32_t n_codes, n_words;
+} hia_param;
+
+struct hia_function {
+  hia_function *next;
+  hia_module *module;
+  const char *name, *signature;
+  hia_decl_id decl; /* HIA_NONE in a module that was read as a graph */
+  hia_inst_id inst; /* HIA_NONE: generic, or read as a graph */
+  bool is_generic;
+  uint32_t arity;
+  hia_param *params; /* arity of them */
+  hia_param result;  /* unless generic */
+  uint32_t n_param_words;
+
+  /* Under the module's lock until is_ready, constant from then on. */
+  atomic_bool is_ready;
+  hia_unit *unit;
+  hia_fn_id root;
+  uint32_t entry; /* of unit->image */
+  hia_native_entry native;
+};
+
+struct hia_module {
+  hia_engine *engine;
+  atomic_uint references;
+  pthread_mutex_t lock;
+  hia_comp comp;
+  hia_types types;
+  hia_source source;
+  hia_program *program; /* NULL: read as a graph */
+  hia_unit *whole;      /* then: its only unit */
+  hia_unit *units;
+  hia_function *functions;
+  hia_status broken; /* a compilation ended early: what it left behind is not to be trusted */
+  uint64_t parse_ns, check_ns;
+};
+
+/* Runs `body` with the module's lock held and its compilation armed, so that it may throw. A throw
+ * breaks the module: its later compilations answer the same status. */
+hia_status hiaJ_module_try(hia_module *module, hia_error **error,
+                           hia_status (*body)(hia_module *module, void *user, hia_error **error),
+                           void *user);
+void hiaJ_module_release(hia_module *module);
+/* In a try: the instance of a generic function at these types. */
+hia_status hiaJ_instance(hia_function *generic, const hia_type *types, hia_function **out,
+                         hia_error **error);
+
+/* ---- module_ready.c: from an instance to something that runs ---- */
+
+/* Makes the function ready if it is not; takes the module's lock. */
+hia_status hiaJ_ready(hia_function *function, hia_error **error);
+void hiaJ_unit_release(hia_engine *engine, hia_unit *unit);
+/* The passes' and the compiler's options of this engine. */
+hia_pass_options hiaJ_pass_options(const hia_engine *engine);
+hia_compile_options hiaJ_compile_options(const hia_engine *engine);
+
+#endif

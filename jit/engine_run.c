@@ -1,0 +1,213 @@
+/* Calls: arguments in, the engine's way of running, the result or the failure out. */
+#include "jit/engine.h"
+
+/* ---- arguments ---- */
+
+static hia_status wrong_count(hia_function *f, size_t n, hia_error **error) {
+  return hiaJ_fail(&f->module->engine->allocator, error, HIA_ARGUMENT, NULL,
+                   "`%s` takes %u argument%s, not %zu", f->signature, f->arity,
+                   f->arity == 1 ? "" : "s", n);
+}
+
+static bool fits(const hia_param *param, const hia_value *value) {
+  return param->type == HIA_NONE ||
+         (param->n_codes == value->n_codes &&
+          memcmp(param->codes, value->codes, value->n_codes * sizeof *value->codes) == 0);
+}
+
+static hia_status check_args(hia_function *f, hia_value *const *args, size_t n, hia_error **error) {
+  const hia_allocator *allocator = &f->module->engine->allocator;
+  if (n != f->arity) return wrong_count(f, n, error);
+  if (n && !args) return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "no arguments");
+  for (size_t i = 0; i < n; i++) {
+    if (!args[i])
+      return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "argument %zu is no value", i + 1);
+    if (fits(&f->params[i], args[i])) continue;
+    char type[256];
+    hia_value_format_type(args[i], type, sizeof type);
+    return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "argument %zu of `%s` is of type %s",
+                     i + 1, f->signature, type);
+  }
+  return HIA_OK;
+}
+
+typedef struct instantiating {
+  hia_function *generic;
+  hia_value *const *args;
+  hia_function *instance;
+} instantiating;
+
+static hia_status instantiate(hia_module *module, void *user, hia_error **error) {
+  instantiating *want = user;
+  uint32_t n = want->generic->arity;
+  hia_type *types = HIA_NEW_ARRAY(&module->comp.arena, hia_type, n ? n : 1);
+  for (uint32_t i = 0; i < n; i++) {
+    const hia_type_code *codes = want->args[i]->codes;
+    types[i] = hiaJ_type_of_codes(&module->types, &codes);
+  }
+  return hiaJ_instance(want->generic, types, &want->instance, error);
+}
+
+/* ---- running ---- */
+
+/* The words of a call: arguments, then results. Small ones need no memory. */
+typedef struct block {
+  hia_word *words;
+  size_t size; /* of the allocation; 0: `few` */
+  hia_word few[64];
+} block;
+
+static bool block_init(block *b, const hia_allocator *allocator, size_t n) {
+  b->size = n <= HIA_LEN(b->few) ? 0 : n * sizeof(hia_word);
+  b->words = b->size ? hiaR_alloc(allocator, b->size) : b->few;
+  return b->words != NULL;
+}
+
+static hia_status run_words(hia_engine *engine, hia_function *f, hia_word *words,
+                            hia_failure *failure, hia_usage *usage) {
+  hia_limits limits = {.depth = engine->options.max_depth,
+                       .memory = engine->options.max_memory,
+                       .threads = engine->options.threads};
+  hia_word *results = words + f->n_param_words;
+  switch (engine->options.kind) {
+  case HIA_ENGINE_JIT: {
+    hia_idle_context *context = hiaJ_context_take(engine);
+    if (!context) return failure->status = HIA_MEMORY;
+    hia_status status = hiaR_native_run(context->context, f->native, words, &f->unit->unwinder,
+                                        &limits, failure, usage);
+    hiaJ_context_put(engine, context);
+    return status;
+  }
+  case HIA_ENGINE_INTERP:
+    return hiaR_interp_run(f->unit->image, f->entry, words, results, &limits, &engine->allocator,
+                           failure, usage);
+  case HIA_ENGINE_EXPAND:
+    return hiaR_expand_run(f->unit->image, f->entry, words, results, &limits, &engine->allocator,
+                           failure, usage);
+  }
+  return failure->status = HIA_INTERNAL;
+}
+
+static void give_stats(const hia_run_options *options, const hia_usage *usage, uint64_t run_ns) {
+  hia_run_stats own = {.size = sizeof own,
+                       .run_ns = run_ns,
+                       .calls = usage->calls,
+                       .rounds = usage->rounds,
+                       .firings = usage->firings,
+                       .frames = usage->frames,
+                       .peak_frames = usage->peak_frames,
+                       .peak_bytes = usage->peak_bytes,
+                       .steals = usage->steals};
+  if (options->stats) hiaJ_give_sized(&own, sizeof own, options->stats, options->stats->size);
+}
+
+static hia_status run_ready(hia_function *f, hia_value *const *args, const hia_run_options *options,
+                            hia_value **result, hia_error **error) {
+  hia_module *module = f->module;
+  hia_engine *engine = module->engine;
+  block b;
+  if (!block_init(&b, &engine->allocator, f->n_param_words + f->result.n_words))
+    return hiaJ_fail(&engine->allocator, error, HIA_MEMORY, NULL, "out of memory");
+  hia_word *at = b.words;
+  for (uint32_t i = 0; i < f->arity; i++) {
+    memcpy(at, args[i]->words, args[i]->n_words * sizeof *at);
+    at += args[i]->n_words;
+  }
+  hia_failure failure = {0};
+  hia_usage usage = {0};
+  uint64_t start = hiaJ_now();
+  hia_status status = run_words(engine, f, b.words, &failure, &usage);
+  give_stats(options, &usage, hiaJ_now() - start);
+  if (status != HIA_OK) {
+    failure.status = status;
+    hiaJ_fail_run(engine, error, &failure, &module->source, f->unit->graph);
+  } else {
+    *result = hiaJ_value_new(&engine->allocator, f->result.codes, f->result.n_codes,
+                             b.words + f->n_param_words, f->result.n_words);
+    if (!*result) status = hiaJ_fail(&engine->allocator, error, HIA_MEMORY, NULL, "out of memory");
+  }
+  if (b.size) hiaR_free(&engine->allocator, b.words, b.size);
+  return status;
+}
+
+hia_status hia_run(hia_function *f, hia_value *const *args, size_t n,
+                   const hia_run_options *options, hia_value **result, hia_error **error) {
+  if (error) *error = NULL;
+  if (result) *result = NULL;
+  if (!f) return hiaJ_fail(&hiaR_malloc, error, HIA_ARGUMENT, NULL, "no function");
+  const hia_allocator *allocator = &f->module->engine->allocator;
+  hia_run_options own = HIA_RUN_OPTIONS_INIT;
+  if (options && !hiaJ_copy_sized(&own, sizeof own, options, options->size))
+    return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL,
+                     "run options of %zu bytes: made for another version of hiaton (this is %s)",
+                     options->size, HIA_BUILD_VERSION);
+  if (!result) return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "no place for the result");
+  hia_status status = check_args(f, args, n, error);
+  if (status != HIA_OK) return status;
+
+  hia_module *module = f->module;
+  atomic_fetch_add_explicit(&module->references, 1, memory_order_relaxed);
+  if (f->is_generic) {
+    instantiating want = {.generic = f, .args = args};
+    status = hiaJ_module_try(module, error, instantiate, &want);
+    f = want.instance;
+  }
+  if (status == HIA_OK) status = hiaJ_ready(f, error);
+  if (status == HIA_OK) status = run_ready(f, args, &own, result, error);
+  hiaJ_module_release(module);
+  return status;
+}
+
+hia_status hia_call(hia_function *f, hia_value *const *args, size_t n, hia_value **result,
+                    hia_error **error) {
+  return hia_run(f, args, n, NULL, result, error);
+}
+
+/* ---- arguments as text ---- */
+
+typedef struct parsing {
+  hia_function *function;
+  size_t i;
+  const char *text;
+  hia_value *value;
+} parsing;
+
+static hia_status parse(hia_module *module, void *user, hia_error **error) {
+  parsing *want = user;
+  const hia_function *f = want->function;
+  const hia_allocator *allocator = &module->engine->allocator;
+  hia_comp *comp = &module->comp;
+  hia_source source = {.name = hiaR_arena_printf(&comp->arena, "argument %zu", want->i + 1),
+                       .text = want->text,
+                       .len = strlen(want->text)};
+  hia_diags diags;
+  hiaF_diags_init(&diags, comp, &source);
+  hia_type type;
+  hia_word *words;
+  if (!hiaF_parse_value(comp, &module->types, &source, f->params[want->i].type, &type, &words,
+                        &diags))
+    return hiaJ_fail_diags(allocator, error, HIA_ARGUMENT, &diags);
+  hia_codes codes = {0};
+  hiaJ_codes_of_type(&module->types, type, &comp->arena, &codes);
+  want->value = hiaJ_value_new(allocator, codes.data, codes.len, words,
+                               hiaG_type_words(&module->types, type));
+  return want->value ? HIA_OK : hiaJ_fail(allocator, error, HIA_MEMORY, NULL, "out of memory");
+}
+
+hia_status hia_value_parse(hia_function *f, size_t i, const char *text, hia_value **value,
+                           hia_error **error) {
+  if (error) *error = NULL;
+  if (value) *value = NULL;
+  if (!f) return hiaJ_fail(&hiaR_malloc, error, HIA_ARGUMENT, NULL, "no function");
+  const hia_allocator *allocator = &f->module->engine->allocator;
+  if (!text || !value)
+    return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "no %s",
+                     text ? "place for the value" : "text");
+  if (i >= f->arity)
+    return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "`%s` has no parameter number %zu",
+                     f->signature, i + 1);
+  parsing want = {.function = f, .i = i, .text = text};
+  hia_status status = hiaJ_module_try(f->module, error, parse, &want);
+  if (status == HIA_OK) *value = want.value;
+  return status;
+}

@@ -1,0 +1,155 @@
+/* From an instance to something that runs: build, passes, then code or an image. */
+#include "jit/engine.h"
+
+/* ---- the locations, as the runtime reads them ---- */
+
+static const hia_image_loc *image_locs(hia_module *module, const hia_graph *g) {
+  hia_image_loc *locs = HIA_NEW_ARRAY(&module->comp.arena, hia_image_loc, g->locs.len + 1);
+  for (uint32_t i = 0; i < g->locs.len; i++) {
+    const hia_loc *l = &g->locs.data[i];
+    locs[i] = (hia_image_loc){l->line, l->col, l->fn, l->parent};
+  }
+  return locs;
+}
+
+/* ---- the steps; each does nothing if it has been done ---- */
+
+static void build(hia_function *f) {
+  if (f->unit) return;
+  hia_module *module = f->module;
+  hia_unit *unit = HIA_NEW(&module->comp.arena, hia_unit);
+  uint64_t start = hiaJ_now();
+  hia_fn_id root;
+  unit->graph = hiaF_build(module->program, &f->inst, 1, module->engine->options.count, &root);
+  unit->stats.build_ns = hiaJ_now() - start;
+  unit->next = module->units;
+  module->units = unit;
+  f->root = root;
+  f->unit = unit;
+}
+
+static void run_passes(hia_module *module, hia_unit *unit) {
+  if (unit->is_tagged) return;
+  hia_pass_options options = hiaJ_pass_options(module->engine);
+  uint64_t start = hiaJ_now();
+  hiaG_run_passes(unit->graph, &options);
+  unit->stats.passes_ns = hiaJ_now() - start;
+  unit->is_tagged = true;
+}
+
+static void count_nodes(hia_unit *unit) {
+  unit->stats.nodes = 0;
+  for (uint32_t i = 0; i < unit->graph->fns.len; i++)
+    if (!unit->graph->fns.data[i]->is_removed)
+      unit->stats.nodes += unit->graph->fns.data[i]->nodes.len;
+}
+
+static hia_status flatten(hia_module *module, hia_unit *unit, hia_error **error) {
+  if (unit->image) return HIA_OK;
+  const hia_allocator *allocator = &module->engine->allocator;
+  uint64_t start = hiaJ_now();
+  void *image;
+  size_t size;
+  hiaG_flatten(unit->graph, &image, &size);
+  hia_status status = hiaR_image_load(image, size, hiaR_kernel, allocator, &unit->image);
+  unit->stats.flatten_ns = hiaJ_now() - start;
+  unit->stats.image_bytes = size;
+  if (status != HIA_OK)
+    return hiaJ_fail(allocator, error, status == HIA_MEMORY ? status : HIA_INTERNAL, NULL,
+                     "the image was refused: %s", hiaR_status_message(status));
+  return HIA_OK;
+}
+
+static hia_status compile(hia_module *module, hia_unit *unit, hia_error **error) {
+  if (unit->code) return HIA_OK;
+  hia_engine *engine = module->engine;
+  hia_status status = hiaJ_engine_open(engine, &unit->stats.open_ns, error);
+  if (status != HIA_OK) return status;
+  const hia_image_loc *locs = image_locs(module, unit->graph);
+  hia_compile_options options = hiaJ_compile_options(engine);
+  hia_compile_report report = {0};
+  char why[1024] = "";
+  /* LLVM's frames must not be jumped over: from here to the end of the call nothing may throw. */
+  module->comp.armed = false;
+  status = engine->backend->compile(engine->session, unit->graph, &options, &unit->code, &report,
+                                    why, sizeof why);
+  module->comp.armed = true;
+  unit->stats.emit_ns = report.emit_ns;
+  unit->stats.optimize_ns = report.optimize_ns;
+  unit->stats.codegen_ns = report.codegen_ns;
+  unit->stats.code_bytes = report.code_bytes;
+  if (status != HIA_OK) {
+    unit->code = NULL;
+    return hiaJ_fail(&engine->allocator, error, status, NULL, "cannot compile: %s",
+                     why[0] ? why : hiaR_status_message(status));
+  }
+  unit->unwinder = *engine->backend->unwinder(unit->code);
+  unit->unwinder.locs = locs;
+  return HIA_OK;
+}
+
+static hia_status ready(hia_module *module, void *user, hia_error **error) {
+  hia_function *f = user;
+  hia_engine *engine = module->engine;
+  if (atomic_load_explicit(&f->is_ready, memory_order_relaxed)) return HIA_OK;
+  build(f);
+  hia_unit *unit = f->unit;
+  run_passes(module, unit);
+  count_nodes(unit);
+  hia_status status;
+  if (engine->options.kind == HIA_ENGINE_JIT) {
+    status = compile(module, unit, error);
+    if (status != HIA_OK) return status;
+    f->native = engine->backend->entry(unit->code, f->root);
+  } else {
+    status = flatten(module, unit, error);
+    if (status != HIA_OK) return status;
+    f->entry = hiaR_image_entry(unit->image, f->root);
+  }
+  const hia_function_stats *s = &unit->stats;
+  uint64_t ns =
+      s->build_ns + s->passes_ns + s->flatten_ns + s->emit_ns + s->optimize_ns + s->codegen_ns;
+  hiaJ_log(engine, "%s is ready after %.2f ms, %llu bytes of %s", f->name, (double)ns / 1e6,
+           (unsigned long long)(s->code_bytes + s->image_bytes), unit->code ? "code" : "image");
+  atomic_store_explicit(&f->is_ready, true, memory_order_release);
+  return HIA_OK;
+}
+
+hia_status hiaJ_ready(hia_function *f, hia_error **error) {
+  if (atomic_load_explicit(&f->is_ready, memory_order_acquire)) return HIA_OK;
+  return hiaJ_module_try(f->module, error, ready, f);
+}
+
+void hiaJ_unit_release(hia_engine *engine, hia_unit *unit) {
+  if (unit->image) hiaR_image_free(unit->image);
+  if (unit->code) engine->backend->release(engine->session, unit->code);
+}
+
+/* ---- public ---- */
+
+static hia_status need_instance(hia_function *f, hia_error **error) {
+  if (!f) return hiaJ_fail(&hiaR_malloc, error, HIA_ARGUMENT, NULL, "no function");
+  if (!f->is_generic) return HIA_OK;
+  return hiaJ_fail(&f->module->engine->allocator, error, HIA_ARGUMENT,
+                   "name an instance, as in fact(i64)",
+                   "`%s` is generic: it has no code of its own", f->signature);
+}
+
+hia_status hia_function_prepare(hia_function *f, hia_error **error) {
+  if (error) *error = NULL;
+  hia_status status = need_instance(f, error);
+  return status == HIA_OK ? hiaJ_ready(f, error) : status;
+}
+
+hia_status hia_function_get_stats(const hia_function *f, hia_function_stats *stats) {
+  if (!f || !stats || stats->size < sizeof(size_t)) return HIA_ARGUMENT;
+  hia_module *module = f->module;
+  hia_function_stats own = {0};
+  pthread_mutex_lock(&module->lock);
+  if (f->unit) own = f->unit->stats;
+  own.parse_ns = module->parse_ns;
+  own.check_ns = module->check_ns;
+  pthread_mutex_unlock(&module->lock);
+  hiaJ_give_sized(&own, sizeof own, stats, stats->size);
+  return HIA_OK;
+}
