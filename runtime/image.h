@@ -2,11 +2,107 @@
  * images and nothing else; object files and other machines carry them.
  *
  * Written by graph/flatten.c, checked once by hiaR_image_load, described in docs/image.md. All
- * numbers are in the byte order of the machine that wrote it, which the header tells. */
+ * numbers are in the byte order of the machine that wrote it, which the header tells.
+ *
+ * An image is a header and tables of records; records refer to each other by index. "Words" are the
+ * table of 32-bit numbers that lists are cut from: a list is the index of its first word and a
+ * length. What a list holds is said where it is named. Inside a section, nodes, regions and slots
+ * are numbered from 0. */
 #ifndef HIA_IMAGE_H
 #define HIA_IMAGE_H
 
 #include "runtime/base/base.h"
+
+#define HIA_IMAGE_MAGIC                                                                            \
+  "\x89hia\r\n\x1a\n" /* 8 bytes; damaged by anything that is not binary-safe */
+#define HIA_IMAGE_ORDER   0x01020304u
+#define HIA_IMAGE_VERSION 1u
+
+typedef struct hia_image_table {
+  uint32_t at; /* bytes from the start of the image; 8-aligned */
+  uint32_t n;  /* records */
+} hia_image_table;
+
+typedef struct hia_image_header {
+  uint8_t magic[8];
+  uint32_t order, version;
+  uint64_t size; /* of the whole image in bytes; a multiple of 8 */
+  uint64_t hash; /* hiaR_image_hash of everything behind this field */
+  uint32_t file; /* string: name of the source, "" if there is none */
+  uint32_t pad;
+  hia_image_table kernels, sections, regions, nodes, words, consts, exports, locs, strings;
+} hia_image_header;
+
+/* What the program needs: whoever loads it hands these kernels in. */
+typedef struct hia_image_kernel {
+  uint8_t op, dtype; /* enum hia_op, hia_dtype */
+  uint16_t pad;
+} hia_image_kernel;
+
+/* A function, or a loop: what runs in one frame.
+ *
+ * Slots hold values: first the parameters, then computed values, at the end the constants.
+ *
+ * An iterating section (a loop, or a function that is nothing but one) runs in rounds. When all
+ * nodes of a round have fired and slot `cond` holds true, the moves `next` are made one after the
+ * other and the next round begins. */
+typedef struct hia_image_section {
+  uint32_t name;  /* string */
+  uint32_t flags; /* HIA_SECTION_... */
+  uint32_t n_params, n_slots;
+  uint32_t consts, n_consts;   /* in the table of constants */
+  uint32_t results, n_results; /* words: slots */
+  uint32_t nodes, n_nodes;     /* in the table of nodes, in sequential order */
+  uint32_t regions, n_regions; /* in the table of regions; at least the body */
+  uint32_t enter, n_enter;     /* words: pairs (from slot, to slot), made when a frame is */
+  uint32_t next, n_next, cond; /* of an iterating section; words as in `enter` */
+  uint32_t weight;             /* firings that a frame stands for once, whatever its rounds */
+} hia_image_section;
+enum { HIA_SECTION_ITERATES = 1 };
+
+/* A control context: the body of a section, or one side of a SWITCH. Regions of a section stand in
+ * the order of their first nodes, outer ones first. */
+typedef struct hia_image_region {
+  uint32_t parent;         /* NONE: the body, region 0 */
+  uint32_t node, side;     /* the SWITCH, in the parent; 0: taken when true, 1: when false */
+  uint32_t first, last;    /* its nodes: first .. last - 1, with those of regions inside it */
+  uint32_t edges, n_edges; /* words: nodes of this very region that wait for control to get here */
+  uint32_t weight;         /* firings it stands for besides those of its nodes */
+} hia_image_region;
+
+typedef enum hia_image_kind {
+  HIA_KIND_KERNEL = 0, /* what: kernel; ins to out */
+  HIA_KIND_MOVE = 1,   /* in to out */
+  HIA_KIND_SWITCH = 2, /* in: bool; the region of that side becomes live, the other is dead */
+  HIA_KIND_CALL = 3,   /* what: section; its tokens arm the call, its edges are the Returns' */
+  HIA_KIND_LOOP = 4,   /* the same, and absent from the chain of calls */
+  HIA_KIND_FAIL = 5,   /* in: the code */
+  HIA_KIND_COUNT = 6,  /* what: 0 a call, 1 a loop round */
+  HIA_KIND_JOIN = 7,   /* waits for its tokens and does nothing */
+} hia_image_kind;
+#define HIA_N_KINDS 8
+
+typedef struct hia_image_node {
+  uint8_t kind, flags; /* HIA_IMAGE_TAIL */
+  uint16_t tokens;     /* that it waits for: 1 .. HIA_MAX_TOKENS */
+  uint32_t what;
+  uint32_t ins, n_ins;     /* words: slots */
+  uint32_t outs, n_outs;   /* words: slots */
+  uint32_t edges, n_edges; /* words: nodes, later ones, that get a token when this has fired */
+  uint32_t weight;         /* firings of the static graph that it stands for */
+  uint32_t loc;            /* or NONE */
+  uint64_t imm;
+} hia_image_node;
+enum { HIA_IMAGE_TAIL = 1 }; /* CALL: a tail call */
+#define HIA_MAX_TOKENS 255
+
+/* An entry from outside. The signature is text: of each type, `b i l f d` for bool i32 i64 f32 f64
+ * or a tuple in brackets; the parameters, `>`, the result: "i(id)>l". */
+typedef struct hia_image_export {
+  uint32_t name, signature; /* strings; names are distinct */
+  uint32_t section;
+  uint32_t fn; /* number of the function in the graph that was flattened */
+} hia_image_export;
 
 /* A position of the source; the same indices as the graph's table of locations. */
 typedef struct hia_image_loc {
@@ -14,5 +110,36 @@ typedef struct hia_image_loc {
   uint32_t fn;     /* offset of the source function's name among the strings */
   uint32_t parent; /* where that body was inlined, or HIA_NONE */
 } hia_image_loc;
+
+uint64_t hiaR_image_hash(const void *bytes, size_t size); /* size: a multiple of 8 */
+
+/* ---- image.c: loading ---- */
+
+typedef struct hia_program_image hia_loaded;
+
+/* Checks an image completely and decodes it. Any bytes may be given: what is not a sound image is
+ * BAD_IMAGE, with a reason in `error`. `resolve` is hiaR_kernel or a table with less in it. The
+ * bytes are not needed afterwards. The result is immutable: any number of runs at once. */
+hia_status hiaR_image_load(const void *bytes, size_t size,
+                           hia_kernel (*resolve)(unsigned op, hia_dtype dtype),
+                           const hia_allocator *allocator, hia_loaded **out, char *error,
+                           size_t error_size);
+void hiaR_image_free(hia_loaded *image); /* or NULL; no run may be under way */
+
+typedef struct hia_export {
+  const char *name, *signature;
+  const hia_dtype *params, *results; /* flattened */
+  uint32_t n_params, n_results;
+  uint32_t section, fn;
+} hia_export;
+uint32_t hiaR_image_n_exports(const hia_loaded *image);
+const hia_export *hiaR_image_export(const hia_loaded *image, uint32_t entry);
+uint32_t hiaR_image_find(const hia_loaded *image, const char *name); /* entry, or HIA_NONE */
+uint32_t hiaR_image_entry(const hia_loaded *image,
+                          uint32_t fn); /* by the graph's number; or NONE */
+const hia_image_loc *hiaR_image_locs(const hia_loaded *image, uint32_t *n); /* n may be NULL */
+const char *hiaR_image_string(const hia_loaded *image, uint32_t offset);    /* loc->fn */
+const char *hiaR_image_file(const hia_loaded *image);
+size_t hiaR_image_bytes(const hia_loaded *image); /* of memory that it takes */
 
 #endif
