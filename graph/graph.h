@@ -265,6 +265,18 @@ void hiaG_set_outs(hia_graph *g, hia_fn *fn, hia_node_id n, const hia_dtype *typ
  * (NONE: to its end). Returns the first of them, or `at` if there are none. */
 hia_node_id hiaG_splice(hia_fn *fn, hia_region_id from, hia_region_id to, hia_node_id at);
 
+/* ---- context.c: the regions of a static section in the order of its nodes ----
+ * Each region but the body begins and ends once; `at` is the node before which it does. Where several
+ * stand at one node (some are empty), their order is that of the tree they form: an ELSE follows its
+ * THEN, a ROUND ends its HEAD. Returns how many; less than two per region, or positions that fall,
+ * if the regions do not form such a tree (the verifier makes sure). */
+typedef struct hia_context_edge {
+  hia_node_id at;
+  hia_region_id region;
+  bool is_end;
+} hia_context_edge;
+uint32_t hiaG_contexts(hia_arena *arena, const hia_fn *fn, hia_context_edge **edges);
+
 /* ---- verify.c ----
  * NULL if the graph is well formed in its state, else what is wrong, with the node in text form
  * (memory of the graph's arena). The graph reader's input is a user's, so nothing may be assumed
@@ -273,9 +285,17 @@ hia_node_id hiaG_splice(hia_fn *fn, hia_region_id from, hia_region_id to, hia_no
  * tag discipline (a value crosses into a branch by a Switch, into a loop by an Enter, out by a
  * Merge or an Exit; a CONST only within its region). */
 const char *hiaG_verify(hia_graph *g);
+typedef struct hia_defect {
+  hia_fn_id fn; /* NONE: of the graph */
+  hia_node_id node; /* NONE: of the function */
+  const char *message;
+} hia_defect;
+bool hiaG_find_defect(hia_graph *g, hia_defect *defect); /* the same, and where; false: none */
 
 /* ---- print.c, read.c, dot.c: the text form (docs/ir.md) ----
- * Reading what was printed and printing it again gives the same bytes, in both states. */
+ * Reading what was printed and printing it again gives the same bytes, in both states. Values are
+ * numbered as printed, print_node shows indices: in a compact graph the same. `out` must not be in the
+ * compilation's scratch arena. */
 void hiaG_print(const hia_graph *g, hia_text *out);
 void hiaG_print_node(const hia_graph *g, const hia_fn *fn, hia_node_id n, hia_text *out);
 void hiaG_dot(const hia_graph *g, hia_text *out);
