@@ -58,7 +58,7 @@ static void add_head(hia_error *error, hia_text *text, const hia_source *source)
     hiaR_text_addf(text, "%u:%u: ", entry->line, entry->col);
   hiaR_text_addf(text, "error[%s]: %s\n", entry->code, entry->message);
   if (source && source->len && entry->line) hiaF_excerpt(source, entry->line, entry->col, 1, text);
-  if (entry->hint[0]) hiaR_text_addf(text, "  hint: %s\n", entry->hint);
+  if (entry->hint[0]) hiaR_text_addf(text, "      = hint: %s\n", entry->hint);
 }
 
 typedef struct plain {

@@ -48,6 +48,28 @@ static hia_status instantiate(hia_module *module, void *user, hia_error **error)
   return hiaJ_instance(want->generic, types, &want->instance, error);
 }
 
+/* The arguments are checked; the caller holds the module. */
+static hia_status instance_for(hia_function *f, hia_value *const *args, hia_function **instance,
+                               hia_error **error) {
+  instantiating want = {.generic = f, .args = args, .instance = f};
+  hia_status status =
+      f->is_generic ? hiaJ_module_try(f->module, error, instantiate, &want) : HIA_OK;
+  *instance = status == HIA_OK ? want.instance : NULL;
+  return status;
+}
+
+hia_status hia_function_instance(hia_function *f, hia_value *const *args, size_t n,
+                                 hia_function **instance, hia_error **error) {
+  if (error) *error = NULL;
+  if (instance) *instance = NULL;
+  if (!f) return hiaJ_fail(&hiaR_malloc, error, HIA_ARGUMENT, NULL, "no function");
+  if (!instance)
+    return hiaJ_fail(&f->module->engine->allocator, error, HIA_ARGUMENT, NULL,
+                     "no place for the function");
+  hia_status status = check_args(f, args, n, error);
+  return status == HIA_OK ? instance_for(f, args, instance, error) : status;
+}
+
 /* ---- running ---- */
 
 /* The words of a call: arguments, then results. Small ones need no memory. */
@@ -118,9 +140,12 @@ static hia_status run_ready(hia_function *f, hia_value *const *args, const hia_r
   uint64_t start = hiaJ_now();
   hia_status status = run_words(engine, f, b.words, &failure, &usage);
   give_stats(options, &usage, hiaJ_now() - start);
+  /* A graph that was read tells positions of a source that is not here. */
+  hia_source elsewhere = {.name = f->unit->graph->file, .text = "", .len = 0};
   if (status != HIA_OK) {
     failure.status = status;
-    hiaJ_fail_run(engine, error, &failure, &module->source, f->unit->graph);
+    hiaJ_fail_run(engine, error, &failure, module->program ? &module->source : &elsewhere,
+                  f->unit->graph);
   } else {
     *result = hiaJ_value_new(&engine->allocator, f->result.codes, f->result.n_codes,
                              b.words + f->n_param_words, f->result.n_words);
@@ -147,11 +172,7 @@ hia_status hia_run(hia_function *f, hia_value *const *args, size_t n,
 
   hia_module *module = f->module;
   atomic_fetch_add_explicit(&module->references, 1, memory_order_relaxed);
-  if (f->is_generic) {
-    instantiating want = {.generic = f, .args = args};
-    status = hiaJ_module_try(module, error, instantiate, &want);
-    f = want.instance;
-  }
+  status = instance_for(f, args, &f, error);
   if (status == HIA_OK) status = hiaJ_ready(f, error);
   if (status == HIA_OK) status = run_ready(f, args, &own, result, error);
   hiaJ_module_release(module);

@@ -50,11 +50,10 @@ hia_value *hia_value_f64(hia_engine *engine, double x) {
 
 hia_value *hia_value_tuple(hia_engine *engine, hia_value *const *parts, size_t n) {
   if (!engine || !parts || n < 2 || n > HIA_MAX_WORDS) return NULL;
-  size_t n_words = 0, n_codes = 1;
+  size_t n_words = 0;
   for (size_t i = 0; i < n; i++) {
     if (!parts[i]) return NULL;
     n_words += parts[i]->n_words;
-    n_codes += parts[i]->n_codes;
   }
   if (n_words > HIA_MAX_WORDS) return NULL;
   hia_word words[HIA_MAX_WORDS];

@@ -51,13 +51,15 @@ static hia_status flatten(hia_module *module, hia_unit *unit, hia_error **error)
   void *image;
   size_t size;
   hiaG_flatten(unit->graph, &image, &size);
-  hia_status status = hiaR_image_load(image, size, hiaR_kernel, allocator, &unit->image);
+  char why[256] = "";
+  hia_status status =
+      hiaR_image_load(image, size, hiaR_kernel, allocator, &unit->image, why, sizeof why);
   unit->stats.flatten_ns = hiaJ_now() - start;
   unit->stats.image_bytes = size;
-  if (status != HIA_OK)
-    return hiaJ_fail(allocator, error, status == HIA_MEMORY ? status : HIA_INTERNAL, NULL,
-                     "the image was refused: %s", hiaR_status_message(status));
-  return HIA_OK;
+  if (status == HIA_OK) return HIA_OK;
+  unit->image = NULL;
+  return hiaJ_fail(allocator, error, status == HIA_BAD_IMAGE ? HIA_INTERNAL : status, NULL,
+                   "the image was refused: %s", why[0] ? why : hiaR_status_message(status));
 }
 
 static hia_status compile(hia_module *module, hia_unit *unit, hia_error **error) {

@@ -182,6 +182,12 @@ HIA_API const char *hia_function_signature(const hia_function *function);
 /* Are argument types missing, so that it has no result type and no code of its own? */
 HIA_API bool hia_function_is_generic(const hia_function *function);
 
+/* The instance of a generic function that a call with these arguments runs; the function itself if
+ * it is not generic. It is the module's. HIA_ARGUMENT if the arguments do not fit, HIA_REJECTED if
+ * the body does not check at their types. */
+HIA_API hia_status hia_function_instance(hia_function *function, hia_value *const *args, size_t n,
+                                         hia_function **instance, hia_error **error);
+
 /* Makes a function ready to run, as its first call would: builds and optimises its graph, then
  * compiles it or lays it out for the interpreter. HIA_ARGUMENT if it is generic. */
 HIA_API hia_status hia_function_prepare(hia_function *function, hia_error **error);

@@ -1,0 +1,27 @@
+/* hiaton dump. */
+#include "tools/tool.h"
+#include <stdio.h>
+
+static bool write_out(void *user, const char *bytes, size_t len) {
+  return fwrite(bytes, 1, len, user) == len;
+}
+
+int tool_dump(const tool_options *options) {
+  hia_engine *engine;
+  hia_module *module;
+  hia_function *functions[MAX_FUNCTIONS];
+  int code = tool_load(options, HIA_ENGINE_JIT, &engine, &module);
+  hia_error *error;
+  for (size_t i = 0; code == EXIT_FINE && i < options->n_functions; i++) {
+    hia_status status = hia_module_function(module, options->functions[i], &functions[i], &error);
+    if (status != HIA_OK) code = tool_fail(error, status);
+  }
+  if (code == EXIT_FINE) {
+    hia_status status = hia_module_dump(module, functions, options->n_functions, &options->dump,
+                                        write_out, stdout, &error);
+    if (status != HIA_OK) code = tool_fail(error, status);
+  }
+  hia_module_free(module);
+  hia_engine_free(engine);
+  return code;
+}

@@ -1,0 +1,152 @@
+/* hiaton: run, check, dump and measure programs. */
+#include "tools/tool.h"
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+const tool_command tool_commands[] = {
+    {"run", "FILE [ARG...]", "run a program: main, or --fn NAME, with the arguments", tool_run},
+    {"check", "FILE", "check a program without running it", tool_check},
+    {"dump", "FILE", "show what the compiler makes of a program", tool_dump},
+    {"bench", "FILE [ARG...]", "measure compile and run time, engines side by side", tool_bench},
+    {NULL, NULL, NULL, NULL},
+};
+
+/* ---- what the commands have in common ---- */
+
+const char *tool_engine_name(hia_engine_kind kind) {
+  switch (kind) {
+  case HIA_ENGINE_JIT: return "jit";
+  case HIA_ENGINE_INTERP: return "interp";
+  case HIA_ENGINE_EXPAND: return "expand";
+  }
+  return "?";
+}
+
+int tool_fail(hia_error *error, hia_status status) {
+  if (error)
+    fputs(hia_error_text(error), stderr);
+  else
+    fprintf(stderr, "error[%s]: %s\n", hia_status_word(status), hia_status_message(status));
+  hia_error_free(error);
+  bool is_usage = status == HIA_ARGUMENT || status == HIA_NOT_FOUND || status == HIA_IO;
+  return is_usage ? EXIT_USAGE : EXIT_PROGRAM;
+}
+
+int tool_usage(const tool_command *command, const char *fmt, ...) {
+  fprintf(stderr, "hiaton%s%s: ", command ? " " : "", command ? command->name : "");
+  va_list args;
+  va_start(args, fmt);
+  vfprintf(stderr, fmt, args);
+  va_end(args);
+  fprintf(stderr, "\n`hiaton%s%s --help` says how it is used\n", command ? " " : "",
+          command ? command->name : "");
+  return EXIT_USAGE;
+}
+
+int tool_load(const tool_options *options, hia_engine_kind kind, hia_engine **engine,
+              hia_module **module) {
+  *engine = NULL;
+  *module = NULL;
+  hia_error *error;
+  hia_engine_options engine_options = options->engine;
+  engine_options.kind = kind;
+  hia_status status = hia_engine_new(&engine_options, engine, &error);
+  if (status != HIA_OK) return tool_fail(error, status);
+  status = options->from_ir ? hia_module_load_ir_file(*engine, options->file, module, &error)
+                            : hia_module_load_file(*engine, options->file, module, &error);
+  return status == HIA_OK ? EXIT_FINE : tool_fail(error, status);
+}
+
+int tool_function(const tool_options *options, hia_module *module, hia_function **function) {
+  hia_error *error;
+  const char *name = options->n_functions ? options->functions[0] : "main";
+  hia_status status = hia_module_function(module, name, function, &error);
+  if (status == HIA_OK) return EXIT_FINE;
+  int code = tool_fail(error, status);
+  if (status == HIA_NOT_FOUND && options->n_functions == 0)
+    fputs("      = hint: --fn NAME runs another function\n", stderr);
+  return code;
+}
+
+int tool_args(hia_function *function, const tool_options *options, hia_value ***values) {
+  *values = NULL;
+  size_t n = options->n_args, arity = hia_function_arity(function);
+  if (n != arity) {
+    fprintf(stderr, "error[argument]: `%s` takes %zu argument%s, not %zu\n",
+            hia_function_signature(function), arity, arity == 1 ? "" : "s", n);
+    return EXIT_USAGE;
+  }
+  hia_value **list = calloc(n + 1, sizeof(hia_value *));
+  if (!list) return tool_fail(NULL, HIA_MEMORY);
+  for (size_t i = 0; i < n; i++) {
+    hia_error *error;
+    hia_status status = hia_value_parse(function, i, options->args[i], &list[i], &error);
+    if (status == HIA_OK) continue;
+    tool_free_args(list, n);
+    return tool_fail(error, status);
+  }
+  *values = list;
+  return EXIT_FINE;
+}
+
+int tool_instance(hia_function **function, hia_value **args, size_t n) {
+  hia_error *error;
+  hia_status status = hia_function_instance(*function, args, n, function, &error);
+  return status == HIA_OK ? EXIT_FINE : tool_fail(error, status);
+}
+
+void tool_free_args(hia_value **values, size_t n) {
+  if (!values) return;
+  for (size_t i = 0; i < n; i++) hia_value_free(values[i]);
+  free(values);
+}
+
+/* ---- the program ---- */
+
+static void print_help(void) {
+  fputs("usage: hiaton COMMAND [OPTION...] FILE [ARG...]\n\n", stdout);
+  for (const tool_command *c = tool_commands; c->name; c++)
+    printf("  %-6s %-14s %s\n", c->name, c->operands, c->summary);
+  fputs("\n`hiaton COMMAND --help` lists a command's options; `hiaton --version` the version.\n",
+        stdout);
+}
+
+static int dispatch(int argc, char **argv) {
+  if (argc < 2) return tool_usage(NULL, "a command is missing");
+  const char *name = argv[1];
+  if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
+    print_help();
+    return EXIT_FINE;
+  }
+  if (strcmp(name, "--version") == 0) {
+    printf("hiaton %s\n", hia_version());
+    return EXIT_FINE;
+  }
+  for (const tool_command *c = tool_commands; c->name; c++) {
+    if (strcmp(c->name, name) != 0) continue;
+    tool_options options;
+    int code = tool_parse(c, argc - 1, argv + 1, &options);
+    if (code != EXIT_FINE) return code;
+    if (options.wants_help) {
+      tool_help(c);
+      return EXIT_FINE;
+    }
+    return c->run(&options);
+  }
+  return tool_usage(NULL, name[0] == '-' ? "there is no option `%s`" : "there is no command `%s`",
+                    name);
+}
+
+int main(int argc, char **argv) {
+  int code = dispatch(argc, argv);
+  /* A result that did not reach its reader is a failure. */
+  errno = 0;
+  if (fflush(stdout) != 0 || ferror(stdout) || fclose(stdout) != 0) {
+    fprintf(stderr, "error[io]: the output could not be written: %s\n",
+            errno ? strerror(errno) : "unknown reason");
+    if (code == EXIT_FINE) code = EXIT_PROGRAM;
+  }
+  return code;
+}

@@ -1,0 +1,289 @@
+/* The options of all commands, in one table: parsing and --help both come from it. */
+#include "tools/tool.h"
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { RUN = 1, CHECK = 2, DUMP = 4, BENCH = 8 }; /* tool_commands by position */
+
+enum {
+  OPT_FN = 256,
+  OPT_ENGINE,
+  OPT_THREADS,
+  OPT_TIME,
+  OPT_COUNT,
+  OPT_RUNS,
+  OPT_STAGE,
+  OPT_AFTER,
+  OPT_FORMAT,
+  OPT_FROM_IR,
+  OPT_MAX_DEPTH,
+  OPT_MAX_MEMORY,
+  OPT_LEVEL,
+  OPT_NO_PASS,
+  OPT_UNCHECKED,
+  OPT_VERIFY,
+  OPT_HELP,
+};
+
+typedef struct option_row {
+  int id, commands;
+  const char *name, *operand; /* NULL: takes none */
+  const char *help;
+} option_row;
+
+static const option_row rows[] = {
+    {OPT_FN, RUN | BENCH, "fn", "NAME", "the function to call, fact or fact(i64); else main"},
+    {OPT_FN, DUMP, "fn", "NAME",
+     "a function to show, with all it calls; may be repeated. Else all whose types are known"},
+    {OPT_ENGINE, RUN, "engine", "NAME",
+     "jit (native code, the default), interp (tagged tokens) or expand (graph copies)"},
+    {OPT_ENGINE, BENCH, "engine", "LIST", "which engines, separated by commas (jit,interp,expand)"},
+    {OPT_THREADS, RUN | BENCH, "threads", "N", "workers of the interpreter (1)"},
+    {OPT_TIME, RUN, "time", NULL, "report the time of each phase on standard error"},
+    {OPT_COUNT, RUN | DUMP | BENCH, "count", NULL, "count calls and loop rounds of the source"},
+    {OPT_RUNS, BENCH, "runs", "N", "measured runs of each engine, after one to warm up (10)"},
+    {OPT_STAGE, DUMP, "stage", "STAGE",
+     "ast, graph (as built), static (tagged; the default), llvm, llvm-opt or asm"},
+    {OPT_AFTER, DUMP, "after", "PASS", "the graph as this pass leaves it"},
+    {OPT_FORMAT, DUMP, "format", "FORMAT", "text, which reads back, or dot (graph and static)"},
+    {OPT_FROM_IR, RUN | CHECK | DUMP | BENCH, "from-ir", NULL,
+     "FILE is a graph, as dump --stage graph and static write it"},
+    {OPT_MAX_DEPTH, RUN | BENCH, "max-depth", "BYTES",
+     "stack that a run may use: 500K, 64M, 2G; else what memory is available"},
+    {OPT_MAX_MEMORY, RUN | BENCH, "max-memory", "BYTES", "memory that a run may use in all"},
+    {OPT_LEVEL, RUN | DUMP | BENCH, "opt", "LEVEL", "optimisation of native code, 0 to 3 (3)"},
+    {OPT_NO_PASS, RUN | DUMP | BENCH, "no-pass", "LIST",
+     "graph passes to leave out, separated by commas, or all"},
+    {OPT_UNCHECKED, RUN | DUMP | BENCH, "unchecked", NULL,
+     "native code without its entry check and limits: to measure what it costs"},
+    {OPT_VERIFY, RUN | DUMP | BENCH, "verify", NULL, "check the graph after every pass"},
+    {OPT_HELP, RUN | CHECK | DUMP | BENCH, "help", NULL, "this list"},
+};
+#define N_ROWS (sizeof rows / sizeof rows[0])
+
+static int command_bit(const tool_command *command) { return 1 << (command - tool_commands); }
+
+/* ---- help ---- */
+
+void tool_help(const tool_command *command) {
+  printf("usage: hiaton %s [OPTION...] %s\n\n%c%s.\n\n", command->name, command->operands,
+         toupper((unsigned char)command->summary[0]), command->summary + 1);
+  for (size_t i = 0; i < N_ROWS; i++) {
+    if (!(rows[i].commands & command_bit(command))) continue;
+    char left[32];
+    snprintf(left, sizeof left, "--%s%s%s", rows[i].name, rows[i].operand ? " " : "",
+             rows[i].operand ? rows[i].operand : "");
+    printf("  %-19s %s\n", left, rows[i].help);
+  }
+  if (strstr(command->operands, "ARG"))
+    fputs(
+        "\nOptions and arguments may be mixed. A word that starts with - and a digit, and -inf, is "
+        "an\nargument; after -- every word is.\n",
+        stdout);
+  if (command_bit(command) & DUMP) {
+    fputs("\nThe graph passes, in order:\n", stdout);
+    for (size_t i = 0; hia_pass_name(i); i++)
+      printf("  %-19s %s\n", hia_pass_name(i), hia_pass_doc(i));
+  }
+}
+
+/* ---- operands of options ---- */
+
+static bool parse_number(const char *text, unsigned long low, unsigned long high,
+                         unsigned long *number) {
+  char *end;
+  errno = 0;
+  if (!isdigit((unsigned char)text[0])) return false;
+  *number = strtoul(text, &end, 10);
+  return errno == 0 && *end == 0 && *number >= low && *number <= high;
+}
+
+/* Bytes, with K, M, G or T for powers of 1024. */
+static bool parse_size(const char *text, size_t *size) {
+  char *end;
+  errno = 0;
+  if (!isdigit((unsigned char)text[0])) return false;
+  unsigned long long n = strtoull(text, &end, 10);
+  if (errno || n == 0) return false;
+  unsigned shift = 0;
+  switch (toupper((unsigned char)*end)) {
+  case 'K': shift = 10; break;
+  case 'M': shift = 20; break;
+  case 'G': shift = 30; break;
+  case 'T': shift = 40; break;
+  default: break;
+  }
+  if (shift) end++;
+  if (*end || n > SIZE_MAX >> shift) return false;
+  *size = (size_t)n << shift;
+  return true;
+}
+
+static bool parse_engines(const char *list, tool_options *o) {
+  o->n_engines = 0;
+  for (const char *at = list;; at++) {
+    size_t len = strcspn(at, ",");
+    bool is_known = false;
+    for (unsigned kind = HIA_ENGINE_JIT; kind <= HIA_ENGINE_EXPAND; kind++) {
+      const char *name = tool_engine_name((hia_engine_kind)kind);
+      if (strlen(name) != len || strncmp(name, at, len) != 0) continue;
+      if (o->n_engines == MAX_ENGINES) return false;
+      o->engines[o->n_engines++] = (hia_engine_kind)kind;
+      is_known = true;
+    }
+    if (!is_known) return false;
+    at += len;
+    if (!*at) return true;
+  }
+}
+
+static bool parse_word(const char *text, const char *const *words, unsigned *index) {
+  for (unsigned i = 0; words[i]; i++)
+    if (strcmp(text, words[i]) == 0) {
+      *index = i;
+      return true;
+    }
+  return false;
+}
+
+/* One option. Answers NULL, or what its operand should have been. */
+static const char *set(tool_options *o, const tool_command *command, int id, const char *operand) {
+  static const char *const stages[] = {"ast", "graph", "static", "llvm", "llvm-opt", "asm", NULL};
+  static const char *const formats[] = {"text", "dot", NULL};
+  unsigned long number = 0;
+  unsigned index = 0;
+  switch (id) {
+  case OPT_FN:
+    if (!(command_bit(command) & DUMP)) o->n_functions = 0;
+    if (o->n_functions == MAX_FUNCTIONS) return "given at most 32 times";
+    o->functions[o->n_functions++] = operand;
+    return NULL;
+  case OPT_ENGINE:
+    if (!parse_engines(operand, o)) return "jit, interp or expand";
+    if (command_bit(command) & RUN && o->n_engines != 1) return "one engine";
+    return NULL;
+  case OPT_THREADS:
+    if (!parse_number(operand, 1, 1024, &number)) return "a number from 1 to 1024";
+    o->engine.threads = (unsigned)number;
+    return NULL;
+  case OPT_TIME: o->time = true; return NULL;
+  case OPT_COUNT: o->engine.count = true; return NULL;
+  case OPT_RUNS:
+    if (!parse_number(operand, 1, 1000000, &number)) return "a number from 1 to 1000000";
+    o->runs = (unsigned)number;
+    return NULL;
+  case OPT_STAGE:
+    if (!parse_word(operand, stages, &index)) return "ast, graph, static, llvm, llvm-opt or asm";
+    o->dump.stage = (hia_stage)index;
+    return NULL;
+  case OPT_AFTER:
+    o->dump.after = operand;
+    o->dump.stage = HIA_STAGE_GRAPH;
+    return NULL;
+  case OPT_FORMAT:
+    if (!parse_word(operand, formats, &index)) return "text or dot";
+    o->dump.format = (hia_format)index;
+    return NULL;
+  case OPT_FROM_IR: o->from_ir = true; return NULL;
+  case OPT_MAX_DEPTH:
+    return parse_size(operand, &o->engine.max_depth) ? NULL : "a number of bytes, as in 64M";
+  case OPT_MAX_MEMORY:
+    return parse_size(operand, &o->engine.max_memory) ? NULL : "a number of bytes, as in 64M";
+  case OPT_LEVEL:
+    if (!parse_number(operand, 0, 3, &number)) return "a number from 0 to 3";
+    o->engine.opt_level = (int)number;
+    return NULL;
+  case OPT_NO_PASS: o->engine.disabled_passes = operand; return NULL;
+  case OPT_UNCHECKED: o->engine.unchecked = true; return NULL;
+  case OPT_VERIFY: o->engine.verify = true; return NULL;
+  case OPT_HELP: o->wants_help = true; return NULL;
+  default: return "an option of this command";
+  }
+}
+
+/* ---- parsing ---- */
+
+/* Is it an argument although it starts with a dash? A lone dash is one too. */
+static bool is_argument(const char *word) {
+  return word[0] == '-' &&
+         (word[1] == 0 || isdigit((unsigned char)word[1]) || strcmp(word, "-inf") == 0);
+}
+
+static const option_row *row_of(const tool_command *command, int id) {
+  for (size_t i = 0; i < N_ROWS; i++)
+    if (rows[i].id == id && rows[i].commands & command_bit(command)) return &rows[i];
+  return NULL;
+}
+
+/* getopt's answer to a word that is no option of the command, or lacks its operand. */
+static int bad_option(const tool_command *command, int id, const char *word) {
+  if (id == ':') return tool_usage(command, "`%s` takes a value", word);
+  if (word[0] == '-' && word[1] != '-') return tool_usage(command, "there is no option `%s`", word);
+  int len = (int)strcspn(word, "=");
+  for (size_t i = 0; i < N_ROWS; i++) {
+    bool is_named =
+        strncmp(rows[i].name, word + 2, (size_t)len - 2) == 0 && rows[i].name[len - 2] == 0;
+    if (!is_named) continue;
+    if (rows[i].commands & command_bit(command) && !rows[i].operand && word[len] == '=')
+      return tool_usage(command, "`%.*s` takes no value", len, word);
+  }
+  return tool_usage(command, "there is no option `%.*s`", len, word);
+}
+
+static int parse_options(const tool_command *command, int argc, char **argv, tool_options *o) {
+  struct option table[N_ROWS + 1] = {{0}};
+  size_t n = 0;
+  for (size_t i = 0; i < N_ROWS; i++)
+    if (rows[i].commands & command_bit(command))
+      table[n++] = (struct option){rows[i].name, rows[i].operand ? required_argument : no_argument,
+                                   NULL, rows[i].id};
+  /* "-" hands operands over in order, as options numbered 1, so that nothing is reordered; those
+   * that look like options are taken before getopt sees them. */
+  bool are_all_arguments = false;
+  optind = 1;
+  opterr = 0;
+  while (optind < argc) {
+    char *word = argv[optind];
+    if (are_all_arguments || is_argument(word)) {
+      o->args[o->n_args++] = word;
+      optind++;
+      continue;
+    }
+    int id = getopt_long(argc, argv, "-:h", table, NULL);
+    if (id == -1) { /* "--" */
+      are_all_arguments = true;
+    } else if (id == 1) {
+      o->args[o->n_args++] = optarg;
+    } else if (id == '?' || id == ':') {
+      return bad_option(command, id, word);
+    } else {
+      if (id == 'h') id = OPT_HELP;
+      const char *wanted = set(o, command, id, optarg);
+      if (wanted)
+        return tool_usage(command, "--%s: `%s` should be %s", row_of(command, id)->name,
+                          optarg ? optarg : "", wanted);
+      if (o->wants_help) return EXIT_FINE;
+    }
+  }
+  return EXIT_FINE;
+}
+
+int tool_parse(const tool_command *command, int argc, char **argv, tool_options *o) {
+  hia_engine_options engine = HIA_ENGINE_OPTIONS_INIT;
+  hia_dump_options dump = HIA_DUMP_OPTIONS_INIT;
+  *o = (tool_options){.engine = engine, .dump = dump, .runs = 10};
+  /* Operands move to the front of argv: there is always room, since one was read for each. */
+  o->args = argv + 1;
+  int code = parse_options(command, argc, argv, o);
+  if (code != EXIT_FINE || o->wants_help) return code;
+  if (o->n_args == 0) return tool_usage(command, "FILE is missing");
+  o->file = o->args[0];
+  o->args++;
+  o->n_args--;
+  if (o->n_args && !strstr(command->operands, "ARG"))
+    return tool_usage(command, "`%s` is one word too many", o->args[0]);
+  return EXIT_FINE;
+}

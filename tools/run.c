@@ -1,0 +1,99 @@
+/* hiaton run and hiaton check. */
+#include "tools/tool.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static int print_value(const hia_value *value) {
+  char small[256];
+  size_t len = hia_value_format(value, small, sizeof small);
+  if (len == 0) return tool_fail(NULL, HIA_MEMORY);
+  if (len < sizeof small) {
+    puts(small); /* errors show when the stream is flushed */
+    return EXIT_FINE;
+  }
+  char *text = malloc(len + 1);
+  if (!text || hia_value_format(value, text, len + 1) != len) {
+    free(text);
+    return tool_fail(NULL, HIA_MEMORY);
+  }
+  puts(text);
+  free(text);
+  return EXIT_FINE;
+}
+
+static void phase(const char *name, uint64_t ns, const char *what) {
+  if (ns) fprintf(stderr, "%-10s %10.3f ms   %s\n", name, (double)ns / 1e6, what);
+}
+
+static void report_time(const hia_function_stats *f, const hia_run_stats *r) {
+  phase("parse", f->parse_ns, "text to syntax tree");
+  phase("check", f->check_ns, "names and types");
+  phase("build", f->build_ns, "function graphs");
+  phase("passes", f->passes_ns, "graph passes and tagging");
+  phase("flatten", f->flatten_ns, "static graph to image");
+  phase("open", f->open_ns, "loading the compiler");
+  phase("emit", f->emit_ns, "static graph to LLVM IR");
+  phase("optimize", f->optimize_ns, "LLVM's passes");
+  phase("codegen", f->codegen_ns, "machine code, linking");
+  phase("run", r->run_ns, "");
+  fprintf(stderr, "nodes %" PRIu64 ", image %" PRIu64 " bytes, code %" PRIu64 " bytes\n", f->nodes,
+          f->image_bytes, f->code_bytes);
+  if (r->firings)
+    fprintf(stderr,
+            "firings %" PRIu64 ", frames %" PRIu64 ", at once %" PRIu64 ", steals %" PRIu64 "\n",
+            r->firings, r->frames, r->peak_frames, r->steals);
+  if (r->peak_bytes) fprintf(stderr, "peak %" PRIu64 " bytes\n", r->peak_bytes);
+}
+
+/* The program's calls. With --fn, what runs is the call NAME(ARG...), which is one more; main is
+ * what the system calls, not the source. */
+static void report_count(const tool_options *options, const hia_run_stats *r) {
+  bool is_main = options->n_functions == 0 || strncmp(options->functions[0], "main(", 5) == 0 ||
+                 strcmp(options->functions[0], "main") == 0;
+  fprintf(stderr, "%" PRIu64 " calls, %" PRIu64 " loop rounds\n", r->calls + !is_main, r->rounds);
+}
+
+static int run_function(const tool_options *options, hia_function *function, hia_value **args) {
+  hia_run_stats used = HIA_RUN_STATS_INIT;
+  hia_run_options run_options = HIA_RUN_OPTIONS_INIT;
+  run_options.stats = &used;
+  hia_value *result;
+  hia_error *error;
+  hia_status status = hia_run(function, args, options->n_args, &run_options, &result, &error);
+  int code = status == HIA_OK ? print_value(result) : tool_fail(error, status);
+  if (options->time) {
+    hia_function_stats cost = HIA_FUNCTION_STATS_INIT;
+    hia_function_get_stats(function, &cost);
+    report_time(&cost, &used);
+  }
+  if (options->engine.count && used.run_ns) report_count(options, &used);
+  hia_value_free(result);
+  return code;
+}
+
+int tool_run(const tool_options *options) {
+  hia_engine *engine;
+  hia_module *module;
+  hia_function *function;
+  hia_value **args = NULL;
+  hia_engine_kind kind = options->n_engines ? options->engines[0] : HIA_ENGINE_JIT;
+  int code = tool_load(options, kind, &engine, &module);
+  if (code == EXIT_FINE) code = tool_function(options, module, &function);
+  if (code == EXIT_FINE) code = tool_args(function, options, &args);
+  if (code == EXIT_FINE) code = tool_instance(&function, args, options->n_args);
+  if (code == EXIT_FINE) code = run_function(options, function, args);
+  tool_free_args(args, options->n_args);
+  hia_module_free(module);
+  hia_engine_free(engine);
+  return code;
+}
+
+int tool_check(const tool_options *options) {
+  hia_engine *engine;
+  hia_module *module;
+  int code = tool_load(options, HIA_ENGINE_INTERP, &engine, &module);
+  hia_module_free(module);
+  hia_engine_free(engine);
+  return code;
+}

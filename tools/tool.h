@@ -1,0 +1,71 @@
+/* The command line. It uses the public header and nothing else of hiaton. */
+#ifndef HIA_TOOL_H
+#define HIA_TOOL_H
+
+#include <hiaton/hiaton.h>
+
+/* Exit statuses. */
+enum {
+  EXIT_FINE = 0,
+  EXIT_PROGRAM = 1, /* the program was rejected or its run failed; or nothing could be written */
+  EXIT_USAGE = 2,   /* the command line or an argument is wrong */
+};
+
+/* ---- options.c: the words of a command line ---- */
+
+#define MAX_FUNCTIONS 32
+#define MAX_ENGINES   16
+
+typedef struct tool_options {
+  const char *file;
+  char **args; /* n_args words behind FILE */
+  size_t n_args;
+  const char *functions[MAX_FUNCTIONS]; /* --fn; several in dump only */
+  size_t n_functions;
+  hia_engine_kind engines[MAX_ENGINES]; /* --engine; several in bench only */
+  size_t n_engines;
+  bool time, from_ir, wants_help;
+  unsigned runs;
+  hia_engine_options engine; /* but for its kind */
+  hia_dump_options dump;
+} tool_options;
+
+typedef struct tool_command {
+  const char *name, *operands, *summary;
+  int (*run)(const tool_options *options);
+} tool_command;
+extern const tool_command tool_commands[]; /* ends with a NULL name */
+
+/* Fills *options from the words behind the command's name. Answers EXIT_FINE, or EXIT_USAGE and has
+ * said why. `args` lie in `words`. */
+int tool_parse(const tool_command *command, int argc, char **argv, tool_options *options);
+void tool_help(const tool_command *command);
+
+/* ---- hiaton.c: what the commands have in common ---- */
+
+const char *tool_engine_name(hia_engine_kind kind);
+/* Prints the error, frees it, and answers the exit status. */
+int tool_fail(hia_error *error, hia_status status);
+/* A wrong command line, in words. Answers EXIT_USAGE. */
+int tool_usage(const tool_command *command, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+/* Opens an engine and loads FILE. Answers an exit status; *engine and *module are to be freed, NULL
+ * or not. */
+int tool_load(const tool_options *options, hia_engine_kind kind, hia_engine **engine,
+              hia_module **module);
+/* The arguments as values of the function's parameters; an array to be freed by tool_free_args. */
+int tool_args(hia_function *function, const tool_options *options, hia_value ***values);
+void tool_free_args(hia_value **values, size_t n);
+/* The function that is to run: --fn, or main. */
+int tool_function(const tool_options *options, hia_module *module, hia_function **function);
+/* A generic function becomes its instance for these arguments. */
+int tool_instance(hia_function **function, hia_value **args, size_t n);
+
+/* ---- the commands ---- */
+
+int tool_run(const tool_options *options);
+int tool_check(const tool_options *options);
+int tool_dump(const tool_options *options);
+int tool_bench(const tool_options *options);
+
+#endif
