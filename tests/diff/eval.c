@@ -1,0 +1,374 @@
+/* The reference: what a generated program must answer.
+ *
+ * Walks the tree in sequential order and computes with its own arithmetic. Only the library
+ * functions are the C library's, as they are hiaton's. Build with -ffp-contract=off. */
+#include "tests/diff/program.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_DEPTH 400 /* calls inside each other: bounds this walker's own recursion */
+
+typedef struct frame {
+  gen_fn *fn;
+  gen_type x; /* a dtype */
+  uint64_t *words;
+} frame;
+
+typedef enum step { GOES_ON, FAILS, TAIL_CALL } step;
+
+typedef struct eval {
+  gen_program *p;
+  gen_outcome *out;
+  uint64_t max_steps;
+  uint32_t depth;
+  /* of a TAIL_CALL: who is called with what */
+  gen_fn *next;
+  gen_type next_x;
+  uint64_t next_args[64];
+} eval;
+
+/* ---- words ---- */
+
+static float to_f32(uint64_t w) {
+  uint32_t u = (uint32_t)w;
+  float x;
+  memcpy(&x, &u, sizeof x);
+  return x;
+}
+static double to_f64(uint64_t w) {
+  double x;
+  memcpy(&x, &w, sizeof x);
+  return x;
+}
+static uint64_t of_f32(float x) {
+  uint32_t u;
+  memcpy(&u, &x, sizeof u);
+  return x != x ? 0x7fc00000u : u; /* one NaN: which one is not part of the meaning */
+}
+static uint64_t of_f64(double x) {
+  uint64_t u;
+  memcpy(&u, &x, sizeof u);
+  return x != x ? 0x7ff8000000000000u : u;
+}
+static uint64_t of_i32(uint64_t bits) {
+  uint64_t low = bits & 0xffffffffu;
+  return low & 0x80000000u ? low | 0xffffffff00000000u : low;
+}
+
+static uint64_t literal(const gen_expr *e, gen_type t) {
+  const char *s = e->as.digits;
+  if (t == GEN_F32) {
+    float x = e->is_float || s[1] != 'x' ? strtof(s, NULL) : (float)strtoull(s, NULL, 16);
+    return of_f32(e->negative ? -x : x);
+  }
+  if (t == GEN_F64) {
+    double x = strtod(s, NULL);
+    return of_f64(e->negative ? -x : x);
+  }
+  uint64_t v = strtoull(s, NULL, 0);
+  if (e->negative) v = 0 - v;
+  return t == GEN_I32 ? of_i32(v) : v;
+}
+
+/* ---- operators ---- */
+
+static gen_end integer_op(unsigned op, bool wide, uint64_t a, uint64_t b, uint64_t *out) {
+  const unsigned width = wide ? 64 : 32;
+  const uint64_t least = wide ? (uint64_t)1 << 63 : 0xffffffff80000000u;
+  const int64_t sa = (int64_t)a, sb = (int64_t)b;
+  uint64_t r = 0;
+  switch (op) {
+  case GEN_ADD: r = a + b; break;
+  case GEN_SUB: r = a - b; break;
+  case GEN_MUL: r = a * b; break;
+  case GEN_DIV:
+  case GEN_REM: {
+    if (b == 0) return GEN_DIV_ZERO;
+    if (a == least && sb == -1) return GEN_DIV_OVERFLOW;
+    uint64_t ua = sa < 0 ? 0 - a : a, ub = sb < 0 ? 0 - b : b;
+    bool negative = op == GEN_DIV ? (sa < 0) != (sb < 0) : sa < 0;
+    r = op == GEN_DIV ? ua / ub : ua % ub;
+    if (negative) r = 0 - r;
+    break;
+  }
+  case GEN_NEG: r = 0 - a; break;
+  case GEN_ABS: r = sa < 0 ? 0 - a : a; break;
+  case GEN_RELU: r = sa < 0 ? 0 : a; break;
+  case GEN_MIN: r = sa < sb ? a : b; break;
+  case GEN_MAX: r = sa < sb ? b : a; break;
+  case GEN_BAND: r = a & b; break;
+  case GEN_BOR: r = a | b; break;
+  case GEN_BXOR: r = a ^ b; break;
+  case GEN_BNOT: r = ~a; break;
+  case GEN_SHL: r = a << (b % width); break;
+  case GEN_SHR: /* rounds toward minus infinity */
+    r = sa < 0 ? ~(~a >> (b % width)) : a >> (b % width);
+    break;
+  }
+  *out = wide ? r : of_i32(r);
+  return GEN_VALUE;
+}
+
+/* Without a comparison of zeros: -0 < +0. */
+static bool below(double a, double b) { return a < b || (a == b && signbit(a) && !signbit(b)); }
+
+#define FLOAT_OP(name, T, S)                                                                       \
+  static T name(unsigned op, T a, T b) {                                                           \
+    switch (op) {                                                                                  \
+    case GEN_ADD: return a + b;                                                                    \
+    case GEN_SUB: return a - b;                                                                    \
+    case GEN_MUL: return a * b;                                                                    \
+    case GEN_DIV: return a / b;                                                                    \
+    case GEN_REM: return fmod##S(a, b);                                                            \
+    case GEN_NEG: return -a;                                                                       \
+    case GEN_ABS: return a < 0 || signbit(a) ? -a : a;                                             \
+    case GEN_RELU: return a != a ? a : below((double)a, 0) || a == 0 ? 0 : a;                      \
+    case GEN_MIN: return a != a ? a : b != b ? b : below((double)a, (double)b) ? a : b;            \
+    case GEN_MAX: return a != a ? a : b != b ? b : below((double)a, (double)b) ? b : a;            \
+    case GEN_FLOOR: return floor##S(a);                                                            \
+    case GEN_CEIL: return ceil##S(a);                                                              \
+    case GEN_ROUND: return a - remainder##S(a, 1) == 0 ? copysign##S(0, a) : nearest_##name(a);    \
+    case GEN_SQRT: return sqrt##S(a);                                                              \
+    case GEN_EXP: return exp##S(a);                                                                \
+    case GEN_LOG: return log##S(a);                                                                \
+    case GEN_LOG1P: return log1p##S(a);                                                            \
+    case GEN_EXPM1: return expm1##S(a);                                                            \
+    case GEN_SIN: return sin##S(a);                                                                \
+    case GEN_COS: return cos##S(a);                                                                \
+    case GEN_TAN: return tan##S(a);                                                                \
+    case GEN_TANH: return tanh##S(a);                                                              \
+    case GEN_SIGMOID: return 1 / (1 + exp##S(-a));                                                 \
+    case GEN_POW: return pow##S(a, b);                                                             \
+    default: return 0;                                                                             \
+    }                                                                                              \
+  }
+/* To the nearest integer, ties to even: the IEEE remainder does just that. Infinities stay. */
+static float nearest_f32_op(float a) { return isinf(a) ? a : a - remainderf(a, 1); }
+static double nearest_f64_op(double a) { return isinf(a) ? a : a - remainder(a, 1); }
+FLOAT_OP(f32_op, float, f)
+FLOAT_OP(f64_op, double, )
+
+static bool compare(unsigned op, gen_type t, uint64_t a, uint64_t b) {
+  bool less, equal;
+  if (t == GEN_F32 || t == GEN_F64) {
+    double x = t == GEN_F32 ? (double)to_f32(a) : to_f64(a);
+    double y = t == GEN_F32 ? (double)to_f32(b) : to_f64(b);
+    if (x != x || y != y) return op == GEN_NE;
+    less = x < y, equal = x == y;
+  } else {
+    less = (int64_t)a < (int64_t)b, equal = a == b;
+  }
+  switch (op) {
+  case GEN_EQ: return equal;
+  case GEN_NE: return !equal;
+  case GEN_LT: return less;
+  case GEN_LE: return less || equal;
+  case GEN_GT: return !less && !equal;
+  default: return !less;
+  }
+}
+
+static uint64_t saturate(double x, bool wide) {
+  if (x != x) return 0;
+  double limit = wide ? 9223372036854775808.0 : 2147483648.0;
+  if (x >= limit) return wide ? INT64_MAX : (uint64_t)INT32_MAX;
+  if (x <= -limit) return wide ? (uint64_t)INT64_MIN : (uint64_t)(int64_t)INT32_MIN;
+  return (uint64_t)(int64_t)x;
+}
+
+static uint64_t convert(gen_type from, gen_type to, uint64_t w) {
+  bool is_float = from == GEN_F32 || from == GEN_F64;
+  double x = from == GEN_F32 ? (double)to_f32(w) : from == GEN_F64 ? to_f64(w) : 0;
+  switch (to) {
+  case GEN_BOOL: return is_float ? x != 0 : w != 0;
+  case GEN_I32: return is_float ? saturate(x, false) : of_i32(w);
+  case GEN_I64: return is_float ? saturate(x, true) : w;
+  /* Straight from the integer, so that it rounds once. */
+  case GEN_F32: return of_f32(is_float ? (float)x : (float)(int64_t)w);
+  default: return of_f64(is_float ? x : (double)(int64_t)w);
+  }
+}
+
+/* ---- expressions ---- */
+
+static step run(eval *ev, const frame *f, gen_expr *e, uint64_t *out);
+static step call(eval *ev, gen_fn *fn, gen_type x, const uint64_t *args, uint64_t *out);
+
+static gen_type dtype(const frame *f, gen_type t) { return t == GEN_X ? f->x : t; }
+
+static step fails(eval *ev, gen_end end, const frame *f, const gen_expr *e) {
+  ev->out->end = end;
+  if (end != GEN_TOO_LONG)
+    ev->out->chain[ev->out->n_chain++] = (gen_place){e->line, e->col, f->fn->name};
+  return FAILS;
+}
+
+static void bind(const eval *ev, const frame *f, const gen_binder *b, const uint64_t *words) {
+  if (b->var) memcpy(f->words + b->var->slot, words, gen_words(ev->p, b->type) * sizeof *words);
+  for (uint32_t i = 0; i < b->n; i++) {
+    bind(ev, f, &b->parts[i], words);
+    words += gen_words(ev->p, b->parts[i].type);
+  }
+}
+
+static step run_loop(eval *ev, const frame *f, gen_expr *e, uint64_t *out) {
+  uint32_t n = e->n - 2, at = 0;
+  for (uint32_t i = 0; i < n; i++) {
+    if (run(ev, f, e->kids[i], out + at)) return FAILS;
+    at += gen_words(ev->p, e->as.vars[i]->type);
+  }
+  for (;;) {
+    uint64_t *from = out, go;
+    for (uint32_t i = 0; i < n; i++) {
+      uint32_t words = gen_words(ev->p, e->as.vars[i]->type);
+      memcpy(f->words + e->as.vars[i]->slot, from, words * sizeof *from);
+      from += words;
+    }
+    if (run(ev, f, e->kids[n], &go)) return FAILS;
+    if (!go) return GOES_ON;
+    ev->out->rounds++;
+    if (run(ev, f, e->kids[n + 1], out)) return FAILS;
+  }
+}
+
+static step run_call(eval *ev, const frame *f, gen_expr *e, uint64_t *out) {
+  uint64_t args[64];
+  uint32_t at = 0;
+  for (uint32_t i = 0; i < e->n; i++) {
+    if (run(ev, f, e->kids[i], args + at)) return FAILS;
+    at += gen_words(ev->p, e->kids[i]->type);
+  }
+  ev->out->calls++;
+  gen_type x = e->as.fn->x == GEN_NO_X ? 0 : dtype(f, e->binding);
+  if (e->tail) {
+    ev->next = e->as.fn;
+    ev->next_x = x;
+    memcpy(ev->next_args, args, at * sizeof *args);
+    return TAIL_CALL;
+  }
+  if (ev->depth == MAX_DEPTH) return fails(ev, GEN_TOO_LONG, f, e);
+  ev->depth++;
+  step s = call(ev, e->as.fn, x, args, out);
+  ev->depth--;
+  if (s == FAILS && ev->out->end != GEN_TOO_LONG && ev->out->n_chain < GEN_MAX_CHAIN)
+    ev->out->chain[ev->out->n_chain++] = (gen_place){e->line, e->col, f->fn->name};
+  return s;
+}
+
+static step run_op(eval *ev, const frame *f, gen_expr *e, uint64_t *out) {
+  uint64_t a, b = 0;
+  if (run(ev, f, e->kids[0], &a) || (e->n > 1 && run(ev, f, e->kids[1], &b))) return FAILS;
+  gen_type t = dtype(f, e->kids[0]->type);
+  if (gen_ops[e->op].on == GEN_COMPARISON) {
+    *out = compare(e->op, t, a, b);
+  } else if (t == GEN_F32) {
+    *out = of_f32(f32_op(e->op, to_f32(a), to_f32(b)));
+  } else if (t == GEN_F64) {
+    *out = of_f64(f64_op(e->op, to_f64(a), to_f64(b)));
+  } else {
+    gen_end end = integer_op(e->op, t != GEN_I32, a, b, out);
+    if (t == GEN_BOOL) *out &= 1;
+    if (end) return fails(ev, end, f, e);
+  }
+  return GOES_ON;
+}
+
+/* Evaluates e; `out` gets its words. TAIL_CALL only comes from calls that are marked as tail calls,
+ * and those stand where the answer is passed straight on. */
+static step run(eval *ev, const frame *f, gen_expr *e, uint64_t *out) {
+  if (++ev->out->steps > ev->max_steps) return fails(ev, GEN_TOO_LONG, f, e);
+  uint64_t w;
+  switch ((gen_kind)e->kind) {
+  case GEN_LIT: *out = literal(e, dtype(f, e->type)); return GOES_ON;
+  case GEN_TRUTH: *out = e->truth; return GOES_ON;
+  case GEN_VAR:
+    memcpy(out, f->words + e->as.var->slot, gen_words(ev->p, e->type) * sizeof *out);
+    return GOES_ON;
+  case GEN_CONST: return run(ev, f, e->kids[0], out);
+  case GEN_OP: return run_op(ev, f, e, out);
+  case GEN_NOT:
+    if (run(ev, f, e->kids[0], &w)) return FAILS;
+    *out = !w;
+    return GOES_ON;
+  case GEN_AND:
+  case GEN_OR:
+    if (run(ev, f, e->kids[0], out)) return FAILS;
+    return (*out != 0) == (e->kind == GEN_AND) ? run(ev, f, e->kids[1], out) : GOES_ON;
+  case GEN_SELECT: {
+    uint64_t a, b;
+    if (run(ev, f, e->kids[0], &w) || run(ev, f, e->kids[1], &a) || run(ev, f, e->kids[2], &b))
+      return FAILS;
+    *out = w ? a : b;
+    return GOES_ON;
+  }
+  case GEN_CAST:
+    if (run(ev, f, e->kids[0], &w)) return FAILS;
+    *out = convert(dtype(f, e->kids[0]->type), e->type, w);
+    return GOES_ON;
+  case GEN_CALL: return run_call(ev, f, e, out);
+  case GEN_FAIL:
+    if (run(ev, f, e->kids[0], &w)) return FAILS;
+    ev->out->code = (int64_t)w;
+    return fails(ev, GEN_FAILED, f, e);
+  case GEN_IF:
+    if (run(ev, f, e->kids[0], &w)) return FAILS;
+    return run(ev, f, e->kids[w ? 1 : 2], out);
+  case GEN_MATCH:
+    if (run(ev, f, e->kids[0], &w)) return FAILS;
+    for (uint32_t i = 0;; i++) {
+      const gen_arm *arm = &e->as.arms[i];
+      if (arm->var) f->words[arm->var->slot] = w;
+      if (arm->var || arm->any || (uint64_t)arm->value == w) return run(ev, f, e->kids[i + 1], out);
+    }
+  case GEN_BLOCK: {
+    uint64_t value[64];
+    for (uint32_t i = 0; i + 1 < e->n; i++) {
+      if (run(ev, f, e->kids[i], value)) return FAILS;
+      bind(ev, f, &e->as.lets[i].binder, value);
+    }
+    return run(ev, f, e->kids[e->n - 1], out);
+  }
+  case GEN_LOOP: return run_loop(ev, f, e, out);
+  case GEN_TUPLE:
+    for (uint32_t i = 0; i < e->n; i++) {
+      if (run(ev, f, e->kids[i], out)) return FAILS;
+      out += gen_words(ev->p, e->kids[i]->type);
+    }
+    return GOES_ON;
+  case GEN_FIELD: {
+    uint64_t value[64], *at = value;
+    if (run(ev, f, e->kids[0], value)) return FAILS;
+    for (uint32_t i = 0; i < e->field; i++)
+      at += gen_words(ev->p, gen_tuple_of(ev->p, e->kids[0]->type)->parts[i]);
+    memcpy(out, at, gen_words(ev->p, e->type) * sizeof *out);
+    return GOES_ON;
+  }
+  }
+  return GOES_ON;
+}
+
+static step call(eval *ev, gen_fn *fn, gen_type x, const uint64_t *args, uint64_t *out) {
+  for (;;) {
+    frame f = {fn, x, calloc(fn->n_words + 1, sizeof(uint64_t))};
+    if (!f.words) abort();
+    const uint64_t *from = args;
+    for (uint32_t i = 0; i < fn->n_params; i++) {
+      uint32_t words = gen_words(ev->p, fn->params[i]->type);
+      memcpy(f.words + fn->params[i]->slot, from, words * sizeof *from);
+      from += words;
+    }
+    step s = run(ev, &f, fn->body, out);
+    free(f.words);
+    if (s != TAIL_CALL) return s;
+    fn = ev->next;
+    x = ev->next_x;
+    args = ev->next_args; /* copied into the frame before the next one is written */
+  }
+}
+
+void gen_eval(gen_program *p, uint64_t max_steps, gen_outcome *out) {
+  eval ev = {.p = p, .out = out, .max_steps = max_steps};
+  memset(out, 0, sizeof *out);
+  call(&ev, gen_main(p), 0, p->args, out->words);
+}

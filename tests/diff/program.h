@@ -1,0 +1,317 @@
+/* Random well-typed programs: their representation, and what can be done with it.
+ *
+ *   gen.c     makes one from a seed
+ *   typing.c  the language's rules for the types of literals, independent of the compiler's; adds
+ *             suffixes and declarations where a program would otherwise get other types
+ *   print.c   writes it as source text and notes the positions
+ *   eval.c    computes what it must answer, by walking its tree in sequential order
+ *   shrink.c  makes a failing one smaller
+ *
+ * None of them uses anything of hiaton, so that agreement means something. */
+#ifndef HIA_TESTS_DIFF_PROGRAM_H
+#define HIA_TESTS_DIFF_PROGRAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- memory: everything of a program lives in one pool, freed whole ---- */
+
+typedef struct gen_pool {
+  struct gen_chunk *chunks;
+} gen_pool;
+void *gen_alloc(gen_pool *pool, size_t size); /* zeroed; ends the process when there is none */
+void gen_pool_free(gen_pool *pool);
+#define GEN_NEW(pool, type)          ((type *)gen_alloc((pool), sizeof(type)))
+#define GEN_NEW_ARRAY(pool, type, n) ((type *)gen_alloc((pool), (size_t)(n) * sizeof(type)))
+
+typedef struct gen_text {
+  char *data; /* NUL-terminated, malloc'ed */
+  size_t len, cap;
+} gen_text;
+void gen_text_add(gen_text *text, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void gen_text_free(gen_text *text);
+
+/* ---- chance: splitmix64, so that a seed means the same program everywhere ---- */
+
+typedef struct gen_random {
+  uint64_t state;
+} gen_random;
+uint64_t gen_next(gen_random *r);
+uint32_t gen_below(gen_random *r, uint32_t n); /* 0 .. n - 1; n > 0 */
+bool gen_chance(gen_random *r, uint32_t percent);
+
+/* ---- types ---- */
+
+typedef uint32_t gen_type;
+enum {
+  GEN_BOOL, /* the dtypes have the numbers of hia_dtype */
+  GEN_I32,
+  GEN_I64,
+  GEN_F32,
+  GEN_F64,
+  GEN_X, /* the type variable of a generic function: a dtype that its instance decides */
+  GEN_INT_LITERAL,
+  GEN_FLOAT_LITERAL,
+  GEN_UNKNOWN,
+  GEN_ERROR,
+  GEN_FIRST_TUPLE = 16,
+};
+#define GEN_MAX_PARTS 3
+
+typedef struct gen_tuple {
+  uint32_t n;
+  gen_type parts[GEN_MAX_PARTS];
+  uint32_t words; /* scalars in it */
+  bool has_x;
+} gen_tuple;
+
+/* What a type variable may stand for, and so what can be done with it. */
+typedef enum gen_class { GEN_NO_X, GEN_ANY_NUMBER, GEN_ANY_INT, GEN_ANY_FLOAT } gen_class;
+
+/* ---- operators and built-ins: name, text, operands, what they work on ---- */
+
+#define GEN_OPS(_)                                                                                 \
+  _(ADD, "+", 2, NUMBER)                                                                           \
+  _(SUB, "-", 2, NUMBER)                                                                           \
+  _(MUL, "*", 2, NUMBER)                                                                           \
+  _(DIV, "/", 2, NUMBER)                                                                           \
+  _(REM, "%", 2, NUMBER)                                                                           \
+  _(NEG, "-", 1, NUMBER)                                                                           \
+  _(EQ, "==", 2, COMPARISON)                                                                       \
+  _(NE, "!=", 2, COMPARISON)                                                                       \
+  _(LT, "<", 2, COMPARISON)                                                                        \
+  _(LE, "<=", 2, COMPARISON)                                                                       \
+  _(GT, ">", 2, COMPARISON)                                                                        \
+  _(GE, ">=", 2, COMPARISON)                                                                       \
+  _(ABS, "abs", 1, NUMBER)                                                                         \
+  _(RELU, "relu", 1, NUMBER)                                                                       \
+  _(MIN, "min", 2, NUMBER)                                                                         \
+  _(MAX, "max", 2, NUMBER)                                                                         \
+  _(BAND, "band", 2, BITS)                                                                         \
+  _(BOR, "bor", 2, BITS)                                                                           \
+  _(BXOR, "bxor", 2, BITS)                                                                         \
+  _(BNOT, "bnot", 1, BITS)                                                                         \
+  _(SHL, "shl", 2, INTEGER)                                                                        \
+  _(SHR, "shr", 2, INTEGER)                                                                        \
+  _(FLOOR, "floor", 1, FLOATING)                                                                   \
+  _(CEIL, "ceil", 1, FLOATING)                                                                     \
+  _(ROUND, "round", 1, FLOATING)                                                                   \
+  _(SQRT, "sqrt", 1, FLOATING)                                                                     \
+  _(EXP, "exp", 1, FLOATING)                                                                       \
+  _(LOG, "log", 1, FLOATING)                                                                       \
+  _(LOG1P, "log1p", 1, FLOATING)                                                                   \
+  _(EXPM1, "expm1", 1, FLOATING)                                                                   \
+  _(SIN, "sin", 1, FLOATING)                                                                       \
+  _(COS, "cos", 1, FLOATING)                                                                       \
+  _(TAN, "tan", 1, FLOATING)                                                                       \
+  _(TANH, "tanh", 1, FLOATING)                                                                     \
+  _(SIGMOID, "sigmoid", 1, FLOATING)                                                               \
+  _(POW, "pow", 2, FLOATING)
+
+typedef enum gen_op {
+#define GEN_ROW(name, text, arity, works_on) GEN_##name,
+  GEN_OPS(GEN_ROW)
+#undef GEN_ROW
+      GEN_N_OPS
+} gen_op;
+typedef enum gen_works_on {
+  GEN_NUMBER,
+  GEN_COMPARISON,
+  GEN_BITS,
+  GEN_INTEGER,
+  GEN_FLOATING
+} gen_works_on;
+typedef struct gen_op_info {
+  const char *text;
+  uint8_t arity;
+  gen_works_on on;
+} gen_op_info;
+extern const gen_op_info gen_ops[GEN_N_OPS];
+static inline bool gen_is_infix(unsigned op) { return op <= GEN_GE && op != GEN_NEG; }
+
+/* ---- expressions ---- */
+
+typedef enum gen_kind {
+  GEN_LIT,
+  GEN_TRUTH, /* true, false */
+  GEN_VAR,
+  GEN_CONST, /* kids[0]: what it stands for, at this type; printed by name */
+  GEN_OP,    /* arithmetic, comparisons, built-ins */
+  GEN_NOT,
+  GEN_AND,
+  GEN_OR,
+  GEN_SELECT, /* condition, a, b */
+  GEN_CAST,   /* to .type */
+  GEN_CALL,
+  GEN_FAIL,  /* kids[0]: the code */
+  GEN_IF,    /* condition, then, else */
+  GEN_MATCH, /* scrutinee, arms */
+  GEN_BLOCK, /* values of the lets, result */
+  GEN_LOOP,  /* initial values, condition, block */
+  GEN_TUPLE,
+  GEN_FIELD, /* tuple */
+} gen_kind;
+
+typedef struct gen_var {
+  char name[12];
+  gen_type type;
+  gen_type inferred; /* typing.c: what the language's rules say */
+  uint32_t slot;     /* of its first word in the function's frame */
+  bool annotated;    /* parameter or loop variable: its type is written */
+} gen_var;
+
+typedef struct gen_binder {
+  gen_var *var; /* NULL: a tuple, or `_` when it has no parts */
+  gen_type type;
+  uint32_t n;
+  struct gen_binder *parts;
+} gen_binder;
+
+typedef struct gen_let {
+  gen_binder binder;
+  bool annotated;
+} gen_let;
+
+typedef struct gen_arm {
+  gen_var *var;  /* binds the scrutinee */
+  bool any;      /* `_` */
+  int64_t value; /* else: an integer, or 0 and 1 for a bool */
+} gen_arm;
+
+typedef struct gen_expr {
+  uint8_t kind;  /* gen_kind */
+  uint8_t op;    /* gen_op */
+  bool bare;     /* LIT: written without a suffix */
+  bool anchored; /* LIT of type X, FAIL: written with a companion that gives it its type */
+  bool parens;   /* written in brackets although it need not be */
+  bool tail;     /* CALL: in tail position, so absent from the chain */
+  bool negative, is_float; /* LIT */
+  bool truth;              /* TRUTH */
+  gen_type type;
+  uint32_t n;
+  struct gen_expr **kids;
+  uint32_t line, col; /* where a failure or a call in it is reported; by print.c */
+  uint32_t field;     /* FIELD */
+  gen_type binding;   /* CALL: what the callee's X stands for (may be the caller's X) */
+  union {
+    char digits[32]; /* LIT: as written, without suffix and sign */
+    gen_var *var;
+    struct gen_const *constant;
+    struct gen_fn *fn;
+    gen_let *lets;
+    gen_var **vars; /* LOOP: n - 2 of them */
+    gen_arm *arms;
+  } as;
+} gen_expr;
+
+typedef struct gen_const {
+  char name[8];
+  gen_type type; /* 0 .. 4, or one of the literal types */
+  gen_expr *value;
+  bool removed;
+} gen_const;
+
+typedef enum gen_group { GEN_PLAIN, GEN_FUEL, GEN_TAIL } gen_group;
+
+typedef struct gen_fn {
+  char name[12];
+  gen_var *params[6];
+  uint32_t n_params;
+  gen_type result;
+  gen_type inferred; /* typing.c: its result by the rules */
+  bool declared;     /* its result is written */
+  gen_class x;
+  gen_var *x_param; /* has type X and is never hidden */
+  gen_group group;
+  uint32_t group_id;
+  gen_var *fuel; /* FUEL, TAIL: counts down; never hidden */
+  gen_expr *body;
+  uint32_t n_words; /* of its frame */
+  bool removed;
+} gen_fn;
+
+#define GEN_MAX_FNS    24
+#define GEN_MAX_CONSTS 6
+#define GEN_MAX_TUPLES 128
+
+typedef struct gen_program {
+  gen_pool pool;
+  uint64_t seed;
+  gen_tuple tuples[GEN_MAX_TUPLES];
+  uint32_t n_tuples;
+  gen_const consts[GEN_MAX_CONSTS];
+  uint32_t n_consts;
+  gen_fn *fns[GEN_MAX_FNS]; /* the last is main; a group stands together, callees before callers */
+  uint32_t n_fns;
+  uint64_t args[16]; /* of main: words in canonical form */
+  gen_text arg_text; /* of main: as the command line takes them */
+} gen_program;
+
+static inline bool gen_is_tuple(gen_type t) { return t >= GEN_FIRST_TUPLE; }
+static inline const gen_tuple *gen_tuple_of(const gen_program *p, gen_type t) {
+  return &p->tuples[t - GEN_FIRST_TUPLE];
+}
+gen_type gen_tuple_type(gen_program *p, const gen_type *parts, uint32_t n);
+uint32_t gen_words(const gen_program *p, gen_type t);
+bool gen_has_x(const gen_program *p, gen_type t);
+gen_type gen_substitute(gen_program *p, gen_type t, gen_type binding); /* for X */
+static inline gen_fn *gen_main(const gen_program *p) { return p->fns[p->n_fns - 1]; }
+
+/* ---- gen.c ---- */
+
+/* `size` 1 .. 10. The same seed and size make the same program. */
+gen_program *gen_make(uint64_t seed, uint32_t size);
+void gen_free(gen_program *p);
+
+/* ---- typing.c ---- */
+
+/* Makes every expression have, by the rules of the language, the type it is meant to have. NULL, or
+ * what could not be put right (a bug of the generator). Also marks tail calls. */
+const char *gen_settle(gen_program *p);
+
+/* ---- print.c ---- */
+
+void gen_print(gen_program *p, gen_text *out);
+void gen_print_type(const gen_program *p, gen_type t, gen_text *out);
+/* As the language prints values; `reread` adds the suffixes that let a generic parameter take it.
+ */
+void gen_print_value(const gen_program *p, gen_type t, const uint64_t *words, bool reread,
+                     gen_text *out);
+void gen_print_scalar(gen_type dtype, uint64_t word, gen_text *out);
+
+/* ---- eval.c ---- */
+
+typedef struct gen_place {
+  uint32_t line, col;
+  const char *fn;
+} gen_place;
+
+typedef enum gen_end {
+  GEN_VALUE,
+  GEN_DIV_ZERO,
+  GEN_DIV_OVERFLOW,
+  GEN_FAILED,
+  GEN_TOO_LONG, /* more work than the bound: says nothing */
+} gen_end;
+
+#define GEN_MAX_CHAIN 1024
+typedef struct gen_outcome {
+  gen_end end;
+  int64_t code;                   /* FAILED */
+  uint64_t words[16];             /* VALUE */
+  gen_place chain[GEN_MAX_CHAIN]; /* innermost first */
+  uint32_t n_chain;
+  uint64_t calls, rounds; /* as the language counts them */
+  uint64_t steps;
+} gen_outcome;
+
+/* Runs main. Needs gen_settle and gen_print. */
+void gen_eval(gen_program *p, uint64_t max_steps, gen_outcome *out);
+
+/* ---- shrink.c ---- */
+
+/* Makes the program smaller as long as `fails` says that it still does. */
+void gen_shrink(gen_program *p, bool (*fails)(void *user, gen_program *p), void *user);
+
+#endif
