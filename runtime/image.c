@@ -1,0 +1,456 @@
+/* Loading an image: check it, then decode it into one block of memory, in the form the engines run.
+ *
+ * What is decoded: kernels are looked up, edges become pointers, nodes that wait for one token only
+ * are told apart (they need no count), frames are laid out. */
+#include "runtime/program.h"
+#include <stdio.h>
+
+uint64_t hiaR_image_hash(const void *bytes, size_t size) {
+  const uint8_t *at = bytes;
+  uint64_t h = 0x9e3779b97f4a7c15u ^ size;
+  for (size_t i = 0; i + 8 <= size; i += 8) {
+    uint64_t word;
+    memcpy(&word, at + i, sizeof word);
+    h = (h ^ word) * 0xff51afd7ed558ccdu;
+    h ^= h >> 32;
+  }
+  return h;
+}
+
+/* ---- the sources: the image's tables ---- */
+
+typedef struct tables {
+  const hia_image_header *h;
+  const hia_image_kernel *kernels;
+  const hia_image_section *sections;
+  const hia_image_region *regions;
+  const hia_image_node *nodes;
+  const uint32_t *words;
+  const hia_word *consts;
+  const hia_image_export *exports;
+  const hia_image_loc *locs;
+  const char *strings;
+} tables;
+
+static tables tables_of(const void *bytes) {
+  const hia_image_header *h = bytes;
+  const char *base = bytes;
+#define AT(field) (const void *)(base + h->field.at)
+  return (tables){h,         AT(kernels), AT(sections), AT(regions), AT(nodes),
+                  AT(words), AT(consts),  AT(exports),  AT(locs),    AT(strings)};
+#undef AT
+}
+
+/* ---- laying out frames ---- */
+
+/* Sizes of frames are rounded up, so that frames of similar sections share their memory: to 16
+ * bytes up to 512, beyond to an eighth of the next power of two. */
+enum { STEPS = 8, FINE = 512, CLASSES = FINE / 16 + STEPS * 24 };
+
+static uint32_t class_of(uint64_t size, uint64_t *rounded) {
+  if (size <= FINE) {
+    uint32_t steps = size ? (uint32_t)((size + 15) / 16) : 1;
+    *rounded = (uint64_t)steps * 16;
+    return steps - 1;
+  }
+  uint32_t c = FINE / 16;
+  for (uint64_t low = FINE;; low *= 2)
+    for (uint32_t i = 1; i <= STEPS; i++, c++)
+      if (size <= low + low / STEPS * i) {
+        *rounded = low + low / STEPS * i;
+        return c;
+      }
+}
+
+typedef struct layout {
+  uint32_t n_children, n_counters;
+  uint32_t set_words, set_levels; /* words of the pending set outside the header */
+} layout;
+
+static layout lay_out(const tables *t, const hia_image_section *s) {
+  layout l = {0};
+  for (uint32_t i = 0; i < s->n_nodes; i++) {
+    const hia_image_node *n = &t->nodes[s->nodes + i];
+    l.n_children += n->kind == HIA_KIND_CALL || n->kind == HIA_KIND_LOOP;
+    l.n_counters += n->tokens > 1;
+  }
+  /* One more member of the pending set: the next round. */
+  uint32_t members = l.n_children + (s->flags & HIA_SECTION_ITERATES ? 1 : 0);
+  for (l.set_levels = 1; members > 64; l.set_levels++) {
+    members = (members + 63) / 64;
+    l.set_words += members;
+  }
+  return l;
+}
+
+static uint32_t up8(uint32_t n) { return (n + 7) & ~7u; }
+
+static uint32_t preload_size(const hia_image_section *s, const layout *l) {
+  return 8 * s->n_consts + up8(l->n_counters) + 8 * l->set_words;
+}
+
+/* ---- one block for everything ---- */
+
+typedef struct decoder {
+  tables t;
+  hia_kernel (*resolve)(unsigned op, hia_dtype dtype);
+  char *at; /* in the block */
+  hia_section *sections;
+  hia_instr *instrs;       /* of all sections */
+  const uint32_t *words;   /* the copy */
+  const hia_instr **edges; /* where the next edges go */
+  hia_child *children;     /* the next one */
+  hia_switch *switches;    /* the next one */
+  hia_wide *wides;         /* the next one */
+  uint64_t *node_sum;      /* scratch: weights of a section's nodes before this one */
+  uint64_t *region_sum;    /* scratch: of its regions */
+  uint32_t *region_end;    /* scratch: one past the last region inside */
+} decoder;
+
+/* Everything in the block is 16-aligned. */
+static size_t room(size_t n, size_t size) { return (n * size + 15) & ~(size_t)15; }
+
+static void *take(decoder *d, size_t n, size_t size) {
+  void *p = d->at;
+  d->at += room(n, size);
+  return p;
+}
+
+static bool is_wide(const decoder *d, const hia_image_node *n) {
+  bool wide = d->t.words[n->outs] > UINT16_MAX;
+  for (uint32_t i = 0; i < n->n_ins; i++) wide |= d->t.words[n->ins + i] > UINT16_MAX;
+  return wide;
+}
+
+/* Edges to those that wait for one token first. */
+static hia_edges decode_edges(decoder *d, const hia_image_section *s, uint32_t first, uint32_t n) {
+  hia_edges e = {.to = d->edges};
+  const hia_image_node *nodes = d->t.nodes + s->nodes;
+  hia_instr *instrs = d->instrs + s->nodes;
+  for (int counted = 0; counted < 2; counted++)
+    for (uint32_t i = 0; i < n; i++) {
+      uint32_t to = d->words[first + i];
+      if ((nodes[to].tokens > 1) != counted) continue;
+      *d->edges++ = &instrs[to];
+      if (counted)
+        e.n_counted++;
+      else
+        e.n_direct++;
+    }
+  return e;
+}
+
+static void decode_kernel(decoder *d, const hia_image_node *n, hia_instr *out) {
+  const hia_image_kernel *k = &d->t.kernels[n->what];
+  hia_kernel kernel = d->resolve(k->op, (hia_dtype)k->dtype);
+  if (is_wide(d, n)) {
+    hia_wide *w = d->wides++;
+    *w = (hia_wide){kernel, n->imm, {0}, n->n_ins, d->words[n->outs]};
+    for (uint32_t i = 0; i < n->n_ins; i++) w->in[i] = d->words[n->ins + i];
+    out->kind = HIA_KIND_WIDE;
+    out->u.wide = w;
+    return;
+  }
+  out->kernel = kernel;
+  out->u.imm = n->imm;
+  for (uint32_t i = 0; i < n->n_ins; i++) out->in[i] = (uint16_t)d->words[n->ins + i];
+  out->out = (uint16_t)d->words[n->outs];
+}
+
+/* What is dead with a region: its nodes, and their weights with those of regions inside. */
+static void decode_side(decoder *d, const hia_image_section *s, hia_switch *branch,
+                        uint32_t region) {
+  const hia_image_region *r = &d->t.regions[s->regions + region];
+  branch->edges[r->side] = decode_edges(d, s, r->edges, r->n_edges);
+  branch->dead_nodes[!r->side] = r->last - r->first;
+  branch->dead_weight[!r->side] = d->node_sum[r->last] - d->node_sum[r->first] +
+                                  d->region_sum[d->region_end[region]] - d->region_sum[region];
+}
+
+static void sum_weights(decoder *d, const hia_image_section *s) {
+  const hia_image_region *r = d->t.regions + s->regions;
+  d->node_sum[0] = d->region_sum[0] = 0;
+  for (uint32_t i = 0; i < s->n_nodes; i++)
+    d->node_sum[i + 1] = d->node_sum[i] + d->t.nodes[s->nodes + i].weight;
+  for (uint32_t i = 0; i < s->n_regions; i++) {
+    d->region_sum[i + 1] = d->region_sum[i] + r[i].weight;
+    d->region_end[i] = i + 1;
+  }
+  for (uint32_t i = s->n_regions; i-- > 1;)
+    if (d->region_end[r[i].parent] < d->region_end[i])
+      d->region_end[r[i].parent] = d->region_end[i];
+}
+
+static void decode_section(decoder *d, uint32_t number) {
+  const hia_image_section *s = &d->t.sections[number];
+  layout l = lay_out(&d->t, s);
+  hia_section *out = &d->sections[number];
+  hia_instr *instrs = d->instrs + s->nodes;
+  uint32_t n_computed = s->n_slots - s->n_consts;
+  *out = (hia_section){.preload_at = 8 * n_computed,
+                       .preload_size = preload_size(s, &l),
+                       .counters_at = 8 * s->n_slots,
+                       .counters_size = up8(l.n_counters),
+                       .set_at = 8 * s->n_slots + up8(l.n_counters),
+                       .set_levels = l.set_levels,
+                       .children = d->children,
+                       .n_children = l.n_children,
+                       .n_nodes = s->n_nodes,
+                       .n_params = s->n_params,
+                       .n_slots = s->n_slots,
+                       .n_results = s->n_results,
+                       .results = d->words + s->results,
+                       .enter = (const hia_move *)(const void *)(d->words + s->enter),
+                       .n_enter = s->n_enter / 2,
+                       .iterates = s->flags & HIA_SECTION_ITERATES,
+                       .cond = s->cond,
+                       .next = (const hia_move *)(const void *)(d->words + s->next),
+                       .n_next = s->n_next / 2,
+                       .weight_once = s->weight,
+                       .instrs = instrs,
+                       .name = d->t.strings + s->name};
+  uint64_t body_size;
+  class_of((uint64_t)out->preload_at + out->preload_size, &body_size);
+  out->body_size = (uint32_t)body_size;
+
+  uint8_t *preload = take(d, out->preload_size, 1);
+  uint32_t *locs = take(d, s->n_nodes, sizeof *locs);
+  memset(preload, 0, out->preload_size);
+  if (s->n_consts) memcpy(preload, d->t.consts + s->consts, 8 * (size_t)s->n_consts);
+  out->preload = preload;
+  out->locs = locs;
+
+  sum_weights(d, s);
+  out->weight_round = d->node_sum[s->n_nodes] + d->region_sum[s->n_regions];
+  uint32_t n_counters = 0, n_children = 0;
+  for (uint32_t i = 0; i < s->n_nodes; i++) {
+    const hia_image_node *n = &d->t.nodes[s->nodes + i];
+    hia_instr *in = &instrs[i];
+    *in = (hia_instr){.index = i, .kind = n->kind, .tokens = (uint8_t)n->tokens};
+    locs[i] = n->loc;
+    if (n->tokens > 1) {
+      in->counter = n_counters;
+      preload[8 * s->n_consts + n_counters++] = (uint8_t)n->tokens;
+    }
+    hia_edges edges = decode_edges(d, s, n->edges, n->n_edges);
+    switch (n->kind) {
+    case HIA_KIND_KERNEL: decode_kernel(d, n, in); break;
+    case HIA_KIND_SWITCH:
+      *d->switches = (hia_switch){0};
+      in->u.branch = d->switches++;
+      break;
+    case HIA_KIND_COUNT: in->u.imm = n->what; break;
+    case HIA_KIND_CALL:
+    case HIA_KIND_LOOP:
+      *d->children++ = (hia_child){.callee = &d->sections[n->what],
+                                   .instr = in,
+                                   .args = d->words + n->ins,
+                                   .outs = d->words + n->outs,
+                                   .edges = edges,
+                                   .loc = n->loc,
+                                   .is_tail = n->flags & HIA_IMAGE_TAIL,
+                                   .is_loop = n->kind == HIA_KIND_LOOP};
+      in->slot = n_children++;
+      continue;
+    default: break;
+    }
+    if (n->kind == HIA_KIND_MOVE || n->kind == HIA_KIND_SWITCH || n->kind == HIA_KIND_FAIL)
+      in->slot = d->words[n->ins];
+    if (n->kind == HIA_KIND_MOVE) in->to = d->words[n->outs];
+    in->edges = edges;
+  }
+  for (uint32_t i = 0; i < s->n_regions; i++) {
+    const hia_image_region *r = &d->t.regions[s->regions + i];
+    if (i == 0)
+      out->start = decode_edges(d, s, r->edges, r->n_edges);
+    else
+      /* The one writer: a switch stands before its regions. */
+      decode_side(d, s, (hia_switch *)(uintptr_t)instrs[r->node].u.branch, i);
+  }
+}
+
+/* ---- exports ---- */
+
+static hia_dtype dtype_of(char code) {
+  return (hia_dtype)(strchr("bilfd", code) - "bilfd"); /* in the order of the enum */
+}
+
+static hia_dtype *decode_dtypes(const char *from, char end, hia_dtype *to) {
+  for (; *from != end; from++)
+    if (*from != '(' && *from != ')') *to++ = dtype_of(*from);
+  return to;
+}
+
+static void decode_export(decoder *d, const hia_image_export *e, const char *strings,
+                          hia_export *out) {
+  const hia_image_section *s = &d->t.sections[e->section];
+  hia_dtype *dtypes = take(d, (size_t)s->n_params + s->n_results, sizeof *dtypes);
+  const char *signature = strings + e->signature;
+  hia_dtype *results = decode_dtypes(signature, '>', dtypes);
+  decode_dtypes(strchr(signature, '>') + 1, 0, results);
+  *out = (hia_export){strings + e->name, signature,    dtypes,     results,
+                      s->n_params,       s->n_results, e->section, e->fn};
+}
+
+/* ---- loading ---- */
+
+static void number_classes(hia_loaded *image, hia_section *sections, uint32_t *class_size) {
+  uint32_t number[CLASSES];
+  memset(number, 0xff, sizeof number);
+  for (uint32_t i = 0; i < image->n_sections; i++) {
+    uint64_t rounded;
+    uint32_t c = class_of(sections[i].body_size, &rounded);
+    if (number[c] == HIA_NONE) {
+      class_size[image->n_classes] = (uint32_t)rounded;
+      number[c] = image->n_classes++;
+    }
+    sections[i].size_class = number[c];
+  }
+}
+
+static hia_status decode(const void *bytes, hia_kernel (*resolve)(unsigned, hia_dtype),
+                         const hia_allocator *allocator, hia_loaded **result) {
+  decoder d = {.t = tables_of(bytes), .resolve = resolve};
+  const hia_image_header *h = d.t.h;
+  uint32_t n_children = 0, n_switches = 0, n_wides = 0, most_nodes = 0, most_regions = 0;
+  size_t n_classes = h->sections.n < CLASSES ? h->sections.n : CLASSES;
+  size_t size = room(1, sizeof(hia_loaded)) + room(h->sections.n, sizeof(hia_section)) +
+                room(h->nodes.n, sizeof(hia_instr)) + room(h->words.n, sizeof(uint32_t)) +
+                room(h->words.n, sizeof(hia_instr *)) + room(h->exports.n, sizeof(hia_export)) +
+                room(h->locs.n, sizeof(hia_image_loc)) + room(h->strings.n, 1) +
+                room(n_classes, sizeof(uint32_t));
+  for (uint32_t i = 0; i < h->sections.n; i++) {
+    const hia_image_section *s = &d.t.sections[i];
+    layout l = lay_out(&d.t, s);
+    size += room(preload_size(s, &l), 1) + room(s->n_nodes, sizeof(uint32_t));
+    n_children += l.n_children;
+    if (s->n_nodes > most_nodes) most_nodes = s->n_nodes;
+    if (s->n_regions > most_regions) most_regions = s->n_regions;
+  }
+  for (uint32_t i = 0; i < h->nodes.n; i++) {
+    n_switches += d.t.nodes[i].kind == HIA_KIND_SWITCH;
+    n_wides += d.t.nodes[i].kind == HIA_KIND_KERNEL && is_wide(&d, &d.t.nodes[i]);
+  }
+  for (uint32_t i = 0; i < h->exports.n; i++) {
+    const hia_image_section *s = &d.t.sections[d.t.exports[i].section];
+    size += room((size_t)s->n_params + s->n_results, sizeof(hia_dtype));
+  }
+  size += room(n_children, sizeof(hia_child)) + room(n_switches, sizeof(hia_switch)) +
+          room(n_wides, sizeof(hia_wide));
+
+  size_t sums = room((size_t)most_nodes + 1, sizeof(uint64_t)),
+         region_sums = room((size_t)most_regions + 1, sizeof(uint64_t)),
+         scratch_size = sums + region_sums + room(most_regions, sizeof(uint32_t));
+  char *scratch = hiaR_alloc(allocator, scratch_size);
+  d.at = scratch ? hiaR_alloc(allocator, size) : NULL;
+  if (!d.at) {
+    hiaR_free(allocator, scratch, scratch_size);
+    return HIA_MEMORY;
+  }
+  d.node_sum = (uint64_t *)(void *)scratch;
+  d.region_sum = (uint64_t *)(void *)(scratch + sums);
+  d.region_end = (uint32_t *)(void *)(scratch + sums + region_sums);
+
+  hia_loaded *image = take(&d, 1, sizeof *image);
+  d.sections = take(&d, h->sections.n, sizeof(hia_section));
+  d.instrs = take(&d, h->nodes.n, sizeof(hia_instr));
+  uint32_t *words = take(&d, h->words.n, sizeof(uint32_t));
+  d.edges = take(&d, h->words.n, sizeof(hia_instr *));
+  hia_export *exports = take(&d, h->exports.n, sizeof(hia_export));
+  hia_image_loc *locs = take(&d, h->locs.n, sizeof(hia_image_loc));
+  char *strings = take(&d, h->strings.n, 1);
+  uint32_t *class_size = take(&d, n_classes, sizeof(uint32_t));
+  d.children = take(&d, n_children, sizeof(hia_child));
+  d.switches = take(&d, n_switches, sizeof(hia_switch));
+  d.wides = take(&d, n_wides, sizeof(hia_wide));
+  memcpy(words, d.t.words, h->words.n * sizeof(uint32_t));
+  memcpy(locs, d.t.locs, h->locs.n * sizeof(hia_image_loc));
+  memcpy(strings, d.t.strings, h->strings.n);
+  d.words = words;
+  d.t.strings = strings;
+  for (uint32_t i = 0; i < h->sections.n; i++) decode_section(&d, i);
+  for (uint32_t i = 0; i < h->exports.n; i++)
+    decode_export(&d, &d.t.exports[i], strings, &exports[i]);
+  *image = (hia_loaded){.allocator = allocator,
+                        .size = size,
+                        .sections = d.sections,
+                        .exports = exports,
+                        .locs = locs,
+                        .strings = strings,
+                        .file = strings + h->file,
+                        .n_sections = h->sections.n,
+                        .n_exports = h->exports.n,
+                        .n_locs = h->locs.n,
+                        .class_size = class_size,
+                        .most_nodes = most_nodes};
+  number_classes(image, d.sections, class_size);
+  hiaR_free(allocator, scratch, scratch_size);
+  *result = image;
+  return HIA_OK;
+}
+
+hia_status hiaR_image_load(const void *bytes, size_t size,
+                           hia_kernel (*resolve)(unsigned op, hia_dtype dtype),
+                           const hia_allocator *allocator, hia_loaded **out, char *error,
+                           size_t error_size) {
+  *out = NULL;
+  if (error_size) error[0] = 0;
+  /* An image inside something larger may stand anywhere. */
+  void *copy = NULL;
+  if ((uintptr_t)bytes % 8) {
+    copy = hiaR_alloc(allocator, size);
+    if (!copy) return HIA_MEMORY;
+    bytes = memcpy(copy, bytes, size);
+  }
+  hia_status status = hiaR_image_check(bytes, size, allocator, error, error_size);
+  if (!status) {
+    tables t = tables_of(bytes);
+    for (uint32_t i = 0; i < t.h->kernels.n && !status; i++) {
+      const hia_image_kernel *k = &t.kernels[i];
+      if (resolve(k->op, (hia_dtype)k->dtype)) continue;
+      if (error_size)
+        snprintf(error, error_size, "no kernel for %s, dtype %u", hiaR_ops[k->op].name, k->dtype);
+      status = HIA_BAD_IMAGE;
+    }
+  }
+  if (!status) status = decode(bytes, resolve, allocator, out);
+  hiaR_free(allocator, copy, size);
+  return status;
+}
+
+void hiaR_image_free(hia_loaded *image) {
+  if (image) hiaR_free(image->allocator, image, image->size);
+}
+
+/* ---- looking into it ---- */
+
+uint32_t hiaR_image_n_exports(const hia_loaded *image) { return image->n_exports; }
+
+const hia_export *hiaR_image_export(const hia_loaded *image, uint32_t entry) {
+  return entry < image->n_exports ? &image->exports[entry] : NULL;
+}
+
+uint32_t hiaR_image_find(const hia_loaded *image, const char *name) {
+  for (uint32_t i = 0; i < image->n_exports; i++)
+    if (strcmp(image->exports[i].name, name) == 0) return i;
+  return HIA_NONE;
+}
+
+uint32_t hiaR_image_entry(const hia_loaded *image, uint32_t fn) {
+  for (uint32_t i = 0; i < image->n_exports; i++)
+    if (image->exports[i].fn == fn) return i;
+  return HIA_NONE;
+}
+
+const hia_image_loc *hiaR_image_locs(const hia_loaded *image, uint32_t *n) {
+  if (n) *n = image->n_locs;
+  return image->locs;
+}
+
+const char *hiaR_image_string(const hia_loaded *image, uint32_t offset) {
+  return image->strings + offset;
+}
+
+const char *hiaR_image_file(const hia_loaded *image) { return image->file; }
+
+size_t hiaR_image_bytes(const hia_loaded *image) { return image->size; }

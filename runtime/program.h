@@ -1,0 +1,110 @@
+/* An image decoded for running: private to the runtime. Everything in it is immutable and was
+ * checked, so the engines trust it (image_check.c says what that means). */
+#ifndef HIA_PROGRAM_H
+#define HIA_PROGRAM_H
+
+#include "runtime/runtime.h"
+
+/* image_check.c: OK if the image is sound, else BAD_IMAGE with a reason, or MEMORY. `bytes` is
+ * 8-aligned. */
+hia_status hiaR_image_check(const void *bytes, size_t size, const hia_allocator *allocator,
+                            char *error, size_t error_size);
+
+typedef struct hia_instr hia_instr;
+typedef struct hia_section hia_section;
+
+/* Who gets a token: first those that wait for this one only, then those that count. */
+typedef struct hia_edges {
+  const hia_instr *const *to;
+  uint32_t n_direct, n_counted;
+} hia_edges;
+
+/* Of a SWITCH; by the side that is taken, 0 for true. */
+typedef struct hia_switch {
+  hia_edges edges[2];      /* the nodes of the live side that wait for control */
+  uint32_t dead_nodes[2];  /* nodes of the other side: they fire dead */
+  uint64_t dead_weight[2]; /* firings that they stood for */
+} hia_switch;
+
+/* Of a CALL or LOOP. Children are numbered in sequential order. */
+typedef struct hia_child {
+  const hia_section *callee;
+  const hia_instr *instr;
+  const uint32_t *args, *outs; /* slots of this frame: callee->n_params, callee->n_results */
+  hia_edges edges;
+  uint32_t loc;
+  bool is_tail, is_loop;
+} hia_child;
+
+/* Of a KERNEL in a section whose slots exceed 16 bits: computed in a block of its own. */
+typedef struct hia_wide {
+  hia_kernel kernel;
+  uint64_t imm;
+  uint32_t in[3], n_in, out;
+} hia_wide;
+
+enum { HIA_KIND_WIDE = HIA_N_KINDS }; /* only decoded */
+
+struct hia_instr {
+  hia_kernel kernel; /* KERNEL; else NULL, and `kind` says what it is */
+  union {
+    uint64_t imm; /* KERNEL, COUNT (which) */
+    const hia_switch *branch;
+    const hia_wide *wide;
+  } u;
+  hia_edges edges;     /* of a CALL or LOOP: in its hia_child */
+  uint32_t index;      /* in its section: sequential order */
+  uint32_t counter;    /* where it counts its tokens; unused if it waits for one only */
+  uint16_t in[3], out; /* slots of a KERNEL */
+  uint32_t slot, to;   /* slots of MOVE, FAIL, SWITCH; `slot`: number of a CALL or LOOP among the
+                          children */
+  uint8_t kind, tokens;
+};
+
+/* A move of words between slots of one frame. */
+typedef struct hia_move {
+  uint32_t from, to;
+} hia_move;
+
+/* The frame of a section, in bytes after the header: the slots; then what is preloaded, which is
+ * copied from the section as one block: constants (they are the last slots), the counts of missing
+ * tokens (one byte each), and the upper levels of the set of pending children where it is larger
+ * than the header's word. */
+struct hia_section {
+  uint32_t body_size;                /* bytes of a frame without header; a multiple of 16 */
+  uint32_t size_class;               /* among the image's */
+  uint32_t preload_at, preload_size; /* bytes */
+  const uint8_t *preload;
+  uint32_t counters_at, counters_size; /* bytes, within what is preloaded */
+  uint32_t set_at;                     /* words of the pending set, lowest level first */
+  uint32_t set_levels;                 /* 1: the header's word is all of it */
+  hia_edges start;                     /* nodes that wait for nothing but the frame */
+  const hia_child *children;
+  uint32_t n_children;
+  uint32_t n_nodes, n_params, n_slots, n_results;
+  const uint32_t *results; /* slots */
+  const hia_move *enter;
+  uint32_t n_enter;
+  bool iterates;
+  uint32_t cond, n_next;
+  const hia_move *next;
+  uint64_t weight_once, weight_round; /* firings, if nothing were dead */
+  const hia_instr *instrs;
+  const uint32_t *locs; /* by node */
+  const char *name;
+};
+
+struct hia_program_image {
+  const hia_allocator *allocator;
+  size_t size; /* of this block, which holds everything */
+  const hia_section *sections;
+  const hia_export *exports;
+  const hia_image_loc *locs;
+  const char *strings, *file;
+  uint32_t n_sections, n_exports, n_locs;
+  uint32_t n_classes;
+  const uint32_t *class_size; /* body_size of each size class, rounded up */
+  uint32_t most_nodes;        /* of a section */
+};
+
+#endif
