@@ -1,0 +1,271 @@
+/* Is a graph well formed? Here: everything about single nodes, and the signatures of functions;
+ * what nodes are to each other is checked by state, in verify_fn.c and verify_static.c.
+ *
+ * A graph may come from a text that somebody wrote, so this assumes nothing of it, is linear in its
+ * size but for sorting, and does not recurse. Passes are checked with it too, which is why a defect
+ * names the function and shows the node. */
+#include "graph/verify.h"
+
+void hiaG_defect(hia_verifier *v, hia_node_id node, const char *fmt, ...) {
+  hia_text text;
+  hiaR_text_init(&text, &v->g->comp->arena);
+  va_list args;
+  va_start(args, fmt);
+  hiaR_text_vaddf(&text, fmt, args);
+  va_end(args);
+  if (v->fn) hiaR_text_addf(&text, ", in function %s", v->fn->name);
+  if (node != HIA_NONE) {
+    hiaR_text_addf(&text, ", node %u: ", node);
+    hiaG_print_node(v->g, v->fn, node, &text);
+  }
+  *v->defect = (hia_defect){v->fn ? v->fn_id : HIA_NONE, node, text.data};
+  longjmp(v->stop, 1);
+}
+
+/* ---- single nodes ---- */
+
+void hiaG_expect_type(hia_verifier *v, hia_node_id n, const char *what, uint32_t i, hia_dtype is,
+                      hia_dtype wanted) {
+  if (is != wanted)
+    hiaG_defect(v, n, "%s %u is %s, but must be %s", what, i, hiaG_dtype_name(is),
+                hiaG_dtype_name(wanted));
+}
+
+static bool is_int(hia_dtype t) { return t == HIA_I32 || t == HIA_I64; }
+static bool is_float(hia_dtype t) { return t == HIA_F32 || t == HIA_F64; }
+
+static hia_dtype in_type(const hia_fn *fn, hia_node_id n, uint32_t i) {
+  return hiaG_type(fn, hiaG_in(fn, n, i));
+}
+
+/* Type rules of the ops that compute. */
+static void check_rule(hia_verifier *v, hia_node_id n) {
+  const hia_fn *fn = v->fn;
+  const hia_node *node = &fn->nodes.data[n];
+  unsigned rule = hiaR_ops[node->op].rule;
+  if (rule == HIA_RULE_CONTROL) return;
+  hia_dtype out = hiaG_type(fn, hiaG_out(fn, n, 0)), type = in_type(fn, n, 0);
+  if (rule == HIA_RULE_CAST) {
+    if (node->imm != type)
+      hiaG_defect(v, n, "the immediate must be %s, the operand's type", hiaG_dtype_name(type));
+    return;
+  }
+  uint32_t first = 0;
+  if (rule == HIA_RULE_SELECT) {
+    hiaG_expect_type(v, n, "operand", 0, type, HIA_BOOL);
+    first = 1;
+    type = in_type(fn, n, 1);
+  }
+  for (uint32_t i = first; i < node->n_ins; i++)
+    hiaG_expect_type(v, n, "operand", i, in_type(fn, n, i), type);
+  hiaG_expect_type(v, n, "result", 0, out, rule == HIA_RULE_COMPARE ? HIA_BOOL : type);
+  bool is_right = true;
+  switch (rule) {
+  case HIA_RULE_NUM: is_right = type != HIA_BOOL; break;
+  case HIA_RULE_INT: is_right = is_int(type); break;
+  case HIA_RULE_BITS: is_right = !is_float(type); break;
+  case HIA_RULE_FLOAT: is_right = is_float(type); break;
+  default: break;
+  }
+  if (!is_right)
+    hiaG_defect(v, n, "%s does not take %s", hiaR_ops[node->op].name, hiaG_dtype_name(type));
+}
+
+/* Immediates of ops that are in both states, and those that must not have one. */
+static void check_imm(hia_verifier *v, hia_node_id n) {
+  const hia_fn *fn = v->fn;
+  const hia_node *node = &fn->nodes.data[n];
+  switch (node->op) {
+  case HIA_OP_CONST: {
+    hia_word w = node->imm, canonical = w;
+    switch (hiaG_type(fn, node->outs)) {
+    case HIA_BOOL: canonical = w != 0; break;
+    case HIA_I32: canonical = hiaR_from_i32(hiaR_to_i32(w)); break;
+    case HIA_F32: canonical = (uint32_t)w; break;
+    default: break;
+    }
+    if (w != canonical) hiaG_defect(v, n, "the word of the constant is not in canonical form");
+    break;
+  }
+  case HIA_OP_COUNT:
+    if (node->imm > 1) hiaG_defect(v, n, "there is no such counter");
+    if (!v->g->is_counted) hiaG_defect(v, n, "the graph is not marked as counted");
+    break;
+  case HIA_OP_FAIL:
+    if (!is_int(in_type(fn, n, 0)))
+      hiaG_defect(v, n, "operand 0 is %s, but must be i32 or i64",
+                  hiaG_dtype_name(in_type(fn, n, 0)));
+    break;
+  case HIA_OP_CAST:
+  case HIA_OP_ARG:
+  case HIA_OP_CALL:
+  case HIA_OP_MERGE_ENTRY:
+  case HIA_OP_CALL_I:
+  case HIA_OP_RETURN_I:
+  case HIA_OP_SWITCH:
+  case HIA_OP_MERGE:
+  case HIA_OP_ENTER:
+  case HIA_OP_NEXT:
+  case HIA_OP_EXIT: return; /* looked at elsewhere */
+  default: break;
+  }
+  if (node->op != HIA_OP_CONST && node->op != HIA_OP_COUNT && node->imm != 0)
+    hiaG_defect(v, n, "%s has no immediate", hiaR_ops[node->op].name);
+}
+
+/* First without the node's text: the printer should find what it is about. */
+static void check_indices(hia_verifier *v, hia_node_id n) {
+  const hia_fn *fn = v->fn;
+  const hia_node *node = &fn->nodes.data[n];
+  if (node->op >= HIA_OP_LIMIT || !hiaR_ops[node->op].name)
+    hiaG_defect(v, HIA_NONE, "node %u has the unknown op %u", n, node->op);
+  if (node->ins > fn->edges.len || node->n_ins > fn->edges.len - node->ins)
+    hiaG_defect(v, HIA_NONE, "the operands of node %u lie outside", n);
+  if (node->outs > fn->values.len || node->n_outs > fn->values.len - node->outs)
+    hiaG_defect(v, HIA_NONE, "the results of node %u lie outside", n);
+  for (uint32_t i = 0; i < node->n_outs; i++) {
+    const hia_value_info *value = &fn->values.data[node->outs + i];
+    if (value->node != n)
+      hiaG_defect(v, HIA_NONE, "result %u of node %u belongs to another node", i, n);
+    if ((unsigned)value->type >= HIA_N_DTYPES)
+      hiaG_defect(v, HIA_NONE, "result %u of node %u has no type", i, n);
+  }
+}
+
+static void check_node(hia_verifier *v, hia_node_id n) {
+  const hia_fn *fn = v->fn;
+  const hia_node *node = &fn->nodes.data[n];
+  const hia_op_info *op = &hiaR_ops[node->op];
+  if (node->region >= fn->regions.len) hiaG_defect(v, n, "its region does not exist");
+  if (node->loc != HIA_NONE && node->loc >= v->g->locs.len)
+    hiaG_defect(v, n, "its location does not exist");
+  if (op->traits & (v->g->state == HIA_STATIC ? HIA_T_FUNCTION : HIA_T_STATIC))
+    hiaG_defect(v, n, "%s does not belong in a graph of this state", op->name);
+  if (node->flags & ~(node->op == HIA_OP_CALL ? HIA_NODE_TAIL : 0))
+    hiaG_defect(v, n, "it has flags that %s cannot have", op->name);
+  bool has_regions = node->op == HIA_OP_IF || node->op == HIA_OP_LOOP;
+  if (has_regions ? node->regions == HIA_NONE : node->regions != HIA_NONE)
+    hiaG_defect(v, n, has_regions ? "it lacks its regions" : "%s has no regions", op->name);
+  if (has_regions && (node->regions >= fn->regions.len || fn->regions.len - node->regions < 2))
+    hiaG_defect(v, n, "its regions do not exist");
+  /* A Call_i of a callee without parameters has no operand. */
+  bool is_right_arity = op->n_ins < 0 || node->n_ins == (uint32_t)op->n_ins ||
+                        (node->op == HIA_OP_CALL_I && node->n_ins == 0);
+  if (!is_right_arity)
+    hiaG_defect(v, n, "%s takes %d operands, not %u", op->name, op->n_ins, node->n_ins);
+  if (op->n_outs >= 0 && node->n_outs != (uint32_t)op->n_outs)
+    hiaG_defect(v, n, "%s has %d results, not %u", op->name, op->n_outs, node->n_outs);
+  for (uint32_t i = 0; i < node->n_ins; i++) {
+    hia_value_id value = hiaG_in(fn, n, i);
+    if (value >= fn->values.len) hiaG_defect(v, n, "operand %u does not exist", i);
+    hia_node_id def = fn->values.data[value].node;
+    if (def >= fn->nodes.len || value < fn->nodes.data[def].outs ||
+        value - fn->nodes.data[def].outs >= fn->nodes.data[def].n_outs)
+      hiaG_defect(v, n, "operand %u is not the result of any node", i);
+    if (fn->nodes.data[def].flags & HIA_NODE_DEAD) hiaG_defect(v, n, "operand %u was removed", i);
+  }
+  check_rule(v, n);
+  check_imm(v, n);
+}
+
+/* ---- functions ---- */
+
+static bool type_exists(const hia_types *types, hia_type t) {
+  return hiaG_is_scalar(t) || (t >= HIA_FIRST_TUPLE && t - HIA_FIRST_TUPLE < types->tuples.len);
+}
+
+static void check_dtypes(hia_verifier *v, const char *what, const hia_dtype *types, uint32_t n) {
+  for (uint32_t i = 0; i < n; i++)
+    if ((unsigned)types[i] >= HIA_N_DTYPES) hiaG_defect(v, HIA_NONE, "%s %u has no type", what, i);
+}
+
+/* Does the signature of a root, taken apart, agree with what the function really takes? */
+static void check_signature(hia_verifier *v) {
+  const hia_fn *fn = v->fn;
+  const hia_types *types = v->g->types;
+  if (!type_exists(types, fn->sig_result)) hiaG_defect(v, HIA_NONE, "a root has a result type");
+  size_t n_words = 0;
+  for (uint32_t i = 0; i < fn->n_sig_params; i++) {
+    if (!type_exists(types, fn->sig_params[i]))
+      hiaG_defect(v, HIA_NONE, "parameter %u of the signature has no type", i);
+    n_words += hiaG_type_words(types, fn->sig_params[i]);
+  }
+  bool agrees = n_words == fn->n_params && hiaG_type_words(types, fn->sig_result) == fn->n_results;
+  if (agrees) {
+    size_t largest = n_words > fn->n_results ? n_words : fn->n_results;
+    hia_dtype *flat = HIA_NEW_ARRAY(v->scratch, hia_dtype, largest), *at = flat;
+    for (uint32_t i = 0; i < fn->n_sig_params; i++) {
+      hiaG_type_flatten(types, fn->sig_params[i], at);
+      at += hiaG_type_words(types, fn->sig_params[i]);
+    }
+    for (uint32_t i = 0; i < fn->n_params; i++) agrees = agrees && flat[i] == fn->params[i];
+    hiaG_type_flatten(types, fn->sig_result, flat);
+    for (uint32_t i = 0; i < fn->n_results; i++) agrees = agrees && flat[i] == fn->results[i];
+  }
+  if (!agrees) hiaG_defect(v, HIA_NONE, "the signature and the parameters and results disagree");
+}
+
+static void check_header(hia_verifier *v, hia_index *names) {
+  const hia_fn *fn = v->fn;
+  uint32_t hash = hiaR_hash(fn->name, strlen(fn->name)), at = hash, other;
+  while ((other = hiaR_index_next(names, hash, &at)) != HIA_NONE)
+    if (strcmp(hiaG_fn(v->g, other)->name, fn->name) == 0)
+      hiaG_defect(v, HIA_NONE, "two functions have one name");
+  hiaR_index_add(v->scratch, names, hash, v->fn_id);
+  if (fn->source >= v->g->names.len) hiaG_defect(v, HIA_NONE, "its name does not exist");
+  if (fn->loc != HIA_NONE && fn->loc >= v->g->locs.len)
+    hiaG_defect(v, HIA_NONE, "its location does not exist");
+  check_dtypes(v, "parameter", fn->params, fn->n_params);
+  check_dtypes(v, "result", fn->results, fn->n_results);
+  if (fn->is_root) check_signature(v);
+  if (fn->regions.len == 0) hiaG_defect(v, HIA_NONE, "there is no body");
+}
+
+static void check_locations(hia_verifier *v) {
+  for (hia_loc_id l = 0; l < v->g->locs.len; l++) {
+    const hia_loc *loc = &v->g->locs.data[l];
+    if (loc->fn >= v->g->names.len || (loc->parent != HIA_NONE && loc->parent >= l))
+      hiaG_defect(v, HIA_NONE, "location %u has no function, or comes before its parent", l);
+  }
+}
+
+static void check_graph(hia_verifier *v) {
+  hia_graph *g = v->g;
+  hia_index names = {0};
+  check_locations(v);
+  for (v->fn_id = 0; v->fn_id < g->fns.len; v->fn_id++) {
+    v->fn = hiaG_fn(g, v->fn_id);
+    if (v->fn->is_removed) continue;
+    check_header(v, &names);
+    for (hia_node_id n = 0; n < v->fn->nodes.len; n++)
+      if (!(v->fn->nodes.data[n].flags & HIA_NODE_DEAD)) check_indices(v, n);
+    for (hia_node_id n = 0; n < v->fn->nodes.len; n++)
+      if (!(v->fn->nodes.data[n].flags & HIA_NODE_DEAD)) check_node(v, n);
+  }
+  v->fn = NULL;
+  hiaG_verify_sites(v);
+  for (v->fn_id = 0; v->fn_id < g->fns.len; v->fn_id++) {
+    v->fn = hiaG_fn(g, v->fn_id);
+    if (v->fn->is_removed) continue;
+    hia_mark mark = hiaR_arena_mark(v->scratch);
+    if (g->state == HIA_STATIC)
+      hiaG_verify_section(v);
+    else
+      hiaG_verify_function(v);
+    hiaR_arena_release(v->scratch, mark);
+  }
+}
+
+bool hiaG_find_defect(hia_graph *g, hia_defect *defect) {
+  hia_mark mark = hiaR_arena_mark(&g->comp->scratch);
+  hia_verifier v = {.g = g, .scratch = &g->comp->scratch, .defect = defect};
+  *defect = (hia_defect){HIA_NONE, HIA_NONE, NULL};
+  if (setjmp(v.stop) == 0) check_graph(&v);
+  hiaR_arena_release(&g->comp->scratch, mark);
+  return defect->message != NULL;
+}
+
+const char *hiaG_verify(hia_graph *g) {
+  hia_defect defect;
+  return hiaG_find_defect(g, &defect) ? defect.message : NULL;
+}
