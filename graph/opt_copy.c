@@ -1,0 +1,88 @@
+/* copy: values that are others by another name are replaced by them.
+ *
+ * A conversion to the dtype a value has already, a selection between equals, a result of a branch
+ * that both arms give the same outer value, a loop variable that keeps its first value, a loop
+ * result that is an outer value. `undef`, and the results of `fail`, which are never there, agree
+ * with any value. The walk leaves inner branches and loops before outer ones, so what is found
+ * inside counts outside. Needs and keeps nothing; dce takes away what has become unused. */
+#include "graph/graph.h"
+
+typedef struct copying {
+  hia_fn *fn;
+  hia_subst subst;
+  bool has_variables; /* replaced variables, whose uses the walk has passed */
+} copying;
+
+static bool is_anything(const hia_fn *fn, hia_value_id v) {
+  unsigned op = hiaG_def(fn, v)->op;
+  return op == HIA_OP_UNDEF || op == HIA_OP_FAIL;
+}
+
+/* The walk is at the YIELD of the ELSE; operands are rewritten. */
+static void leave_if(copying *c, hia_node_id n) {
+  const hia_fn *fn = c->fn;
+  hia_region_id then_region = fn->nodes.data[n].regions;
+  hia_node_id a = hiaG_yield_of(fn, then_region), b = hiaG_yield_of(fn, then_region + 1);
+  for (uint32_t i = 0; i < fn->nodes.data[n].n_outs; i++) {
+    hia_value_id v = hiaG_in(fn, a, i), w = hiaG_in(fn, b, i);
+    if (is_anything(fn, v))
+      v = w;
+    else if (!is_anything(fn, w) && v != w)
+      continue;
+    hia_region_id home = hiaG_def(fn, v)->region;
+    if (home != then_region && home != then_region + 1)
+      hiaG_replace(&c->subst, hiaG_out(fn, n, i), v);
+  }
+}
+
+/* The walk is at the YIELD of the ROUND. */
+static void leave_loop(copying *c, hia_node_id n) {
+  const hia_fn *fn = c->fn;
+  hia_region_id head = fn->nodes.data[n].regions;
+  hia_node_id next = hiaG_yield_of(fn, head + 1), exits = hiaG_yield_of(fn, head);
+  for (hia_node_id arg = fn->regions.data[head].first; fn->nodes.data[arg].op == HIA_OP_ARG;
+       arg = fn->nodes.data[arg].next) {
+    uint32_t i = HIA_IMM_A(fn->nodes.data[arg].imm);
+    hia_value_id variable = hiaG_out(fn, arg, 0), init = hiaG_in(fn, n, i);
+    hia_value_id v = hiaG_resolve(&c->subst, hiaG_in(fn, next, i));
+    if (v != variable && v != init && !is_anything(fn, v)) continue;
+    hiaG_replace(&c->subst, variable, init);
+    c->has_variables = true;
+  }
+  for (uint32_t i = 0; i < fn->nodes.data[n].n_outs; i++) {
+    hia_value_id v = hiaG_resolve(&c->subst, hiaG_in(fn, exits, 1 + i));
+    if (hiaG_def(fn, v)->region != head) hiaG_replace(&c->subst, hiaG_out(fn, n, i), v);
+  }
+}
+
+static void visit(copying *c, hia_node_id n) {
+  const hia_fn *fn = c->fn;
+  const hia_node *node = &fn->nodes.data[n];
+  const hia_region *region = &fn->regions.data[node->region];
+  switch (node->op) {
+  case HIA_OP_CAST:
+    if (hiaG_type(fn, hiaG_in(fn, n, 0)) == hiaG_type(fn, node->outs))
+      hiaG_replace(&c->subst, node->outs, hiaG_in(fn, n, 0));
+    break;
+  case HIA_OP_SELECT:
+    if (hiaG_in(fn, n, 1) == hiaG_in(fn, n, 2))
+      hiaG_replace(&c->subst, node->outs, hiaG_in(fn, n, 1));
+    break;
+  case HIA_OP_YIELD:
+    if (region->kind == HIA_REGION_ELSE) leave_if(c, region->owner);
+    if (region->kind == HIA_REGION_ROUND) leave_loop(c, region->owner);
+    break;
+  default: break;
+  }
+}
+
+void hiaG_copy(hia_graph *g, hia_fn *fn) {
+  copying c = {.fn = fn, .subst = hiaG_subst(g, fn)};
+  for (hia_node_id n = fn->regions.data[0].first; n != HIA_NONE; n = hiaG_walk_next(fn, n)) {
+    hiaG_rewrite_ins(&c.subst, fn, n);
+    visit(&c, n);
+  }
+  if (c.has_variables)
+    for (hia_node_id n = fn->regions.data[0].first; n != HIA_NONE; n = hiaG_walk_next(fn, n))
+      hiaG_rewrite_ins(&c.subst, fn, n);
+}

@@ -1,0 +1,197 @@
+/* cse: an operation that was done before, on the same values, is not done again.
+ *
+ * "Before" means in a dominating position: earlier in the same region or in one around it. Regions
+ * nest as scopes do, so one hash table is enough whose entries are taken out again when the walk
+ * leaves the region they were made in. An op that can fail counts too: had it failed, it would have
+ * failed the first time, so the second has nothing to add. Branches, loops, calls and effects stay.
+ *
+ * Results of one branch that both arms give the same pair of values are merged as well, and
+ * variables of one loop with the same first and next values.
+ *
+ * Needs and keeps nothing. */
+#include "graph/graph.h"
+
+typedef struct entry {
+  uint32_t hash;
+  hia_node_id node;
+  uint32_t next; /* in its bucket */
+} entry;
+
+typedef struct finding {
+  hia_fn *fn;
+  hia_subst subst;
+  uint32_t *buckets;
+  uint32_t n_buckets;     /* a power of two */
+  HIA_VEC(entry) entries; /* a stack: inner regions on top */
+  uint32_t *start;        /* by region: where its entries begin */
+  bool is_changed;
+} finding;
+
+/* What makes two nodes do the same. */
+typedef struct key {
+  unsigned op;
+  hia_dtype type;
+  uint64_t imm;
+  uint32_t n_ins;
+  hia_value_id ins[3];
+} key;
+
+/* Operands of commutative ops in one order; > and >= as < and <=. */
+static key key_of(const hia_fn *fn, hia_node_id n) {
+  const hia_node *node = &fn->nodes.data[n];
+  key k = {.op = node->op, .type = hiaG_type(fn, node->outs), .imm = node->imm};
+  k.n_ins = node->n_ins;
+  for (uint32_t i = 0; i < node->n_ins; i++) k.ins[i] = hiaG_in(fn, n, i);
+  bool is_swapped = k.op == HIA_OP_GT || k.op == HIA_OP_GE;
+  if (k.op == HIA_OP_GT) k.op = HIA_OP_LT;
+  if (k.op == HIA_OP_GE) k.op = HIA_OP_LE;
+  if (hiaR_ops[k.op].traits & HIA_T_COMMUTES) is_swapped = k.ins[0] > k.ins[1];
+  if (is_swapped) {
+    hia_value_id first = k.ins[0];
+    k.ins[0] = k.ins[1];
+    k.ins[1] = first;
+  }
+  return k;
+}
+
+static bool is_equal(const key *a, const key *b) {
+  if (a->op != b->op || a->type != b->type || a->imm != b->imm || a->n_ins != b->n_ins)
+    return false;
+  return memcmp(a->ins, b->ins, a->n_ins * sizeof *a->ins) == 0;
+}
+
+static uint32_t hash_of(const key *k) {
+  uint64_t h = k->op * 5u + k->type;
+  h = (h ^ k->imm) * 0x9e3779b97f4a7c15u;
+  for (uint32_t i = 0; i < k->n_ins; i++) h = ((h >> 29) ^ h ^ k->ins[i]) * 0x9e3779b97f4a7c15u;
+  return (uint32_t)(h >> 32);
+}
+
+static void pop_to(finding *f, uint32_t len) {
+  while (f->entries.len > len) {
+    const entry *e = &f->entries.data[--f->entries.len];
+    f->buckets[e->hash & (f->n_buckets - 1)] = e->next;
+  }
+}
+
+static void drop(finding *f, hia_node_id n) {
+  hiaG_remove(f->fn, n);
+  f->is_changed = true;
+}
+
+static void visit_op(finding *f, hia_node_id n) {
+  key k = key_of(f->fn, n);
+  uint32_t hash = hash_of(&k), *bucket = &f->buckets[hash & (f->n_buckets - 1)];
+  for (uint32_t i = *bucket; i != HIA_NONE; i = f->entries.data[i].next) {
+    if (f->entries.data[i].hash != hash) continue;
+    key other = key_of(f->fn, f->entries.data[i].node);
+    if (!is_equal(&k, &other)) continue;
+    hiaG_replace(&f->subst, hiaG_out(f->fn, n, 0), hiaG_out(f->fn, f->entries.data[i].node, 0));
+    drop(f, n);
+    return;
+  }
+  hiaR_push(f->subst.arena, &f->entries, (entry){hash, n, *bucket});
+  *bucket = f->entries.len - 1;
+}
+
+/* Replaces values[i] by values[k] where an earlier pair (a[k], b[k]) is the same as (a[i], b[i]).
+ */
+static bool merge_pairs(finding *f, const hia_value_id *a, const hia_value_id *b, uint32_t n,
+                        const hia_value_id *values) {
+  if (n < 2) return false;
+  bool is_merged = false;
+  uint32_t size = 4;
+  while (size < 2 * n) size *= 2;
+  uint32_t *table = HIA_NEW_ARRAY(f->subst.arena, uint32_t, size); /* index of a pair, and 1 */
+  for (uint32_t i = 0; i < n; i++) {
+    uint64_t h = (a[i] * 0x9e3779b97f4a7c15u ^ b[i]) * 0x9e3779b97f4a7c15u;
+    uint32_t at = (uint32_t)(h >> 32) & (size - 1);
+    while (table[at] && (a[table[at] - 1] != a[i] || b[table[at] - 1] != b[i]))
+      at = (at + 1) & (size - 1);
+    if (table[at]) {
+      hiaG_replace(&f->subst, values[i], values[table[at] - 1]);
+      is_merged = true;
+    } else {
+      table[at] = i + 1;
+    }
+  }
+  return is_merged;
+}
+
+static const hia_value_id *outs_of(finding *f, hia_node_id n) {
+  const hia_node *node = &f->fn->nodes.data[n];
+  hia_value_id *outs = HIA_NEW_ARRAY(f->subst.arena, hia_value_id, node->n_outs);
+  for (uint32_t i = 0; i < node->n_outs; i++) outs[i] = node->outs + i;
+  return outs;
+}
+
+static const hia_value_id *ins_of(const hia_fn *fn, hia_node_id n) {
+  return fn->edges.data + fn->nodes.data[n].ins;
+}
+
+static void leave_if(finding *f, hia_node_id n) {
+  const hia_fn *fn = f->fn;
+  hia_region_id arm = fn->nodes.data[n].regions;
+  merge_pairs(f, ins_of(fn, hiaG_yield_of(fn, arm)), ins_of(fn, hiaG_yield_of(fn, arm + 1)),
+              fn->nodes.data[n].n_outs, outs_of(f, n));
+}
+
+/* Answers whether variables were merged: the walk has passed their uses. */
+static bool leave_loop(finding *f, hia_node_id n) {
+  const hia_fn *fn = f->fn;
+  const hia_node *node = &fn->nodes.data[n];
+  hia_region_id head = node->regions;
+  const hia_value_id *exits = ins_of(fn, hiaG_yield_of(fn, head)) + 1;
+  merge_pairs(f, exits, exits, node->n_outs, outs_of(f, n));
+  if (node->n_ins < 2) return false;
+  hia_value_id *variables = HIA_NEW_ARRAY(f->subst.arena, hia_value_id, node->n_ins);
+  for (hia_node_id arg = fn->regions.data[head].first; fn->nodes.data[arg].op == HIA_OP_ARG;
+       arg = fn->nodes.data[arg].next)
+    variables[HIA_IMM_A(fn->nodes.data[arg].imm)] = hiaG_out(fn, arg, 0);
+  return merge_pairs(f, ins_of(fn, n), ins_of(fn, hiaG_yield_of(fn, head + 1)), node->n_ins,
+                     variables);
+}
+
+static bool may_merge(const hia_node *node) {
+  if (node->op == HIA_OP_CONST || node->op == HIA_OP_UNDEF) return true;
+  return hiaR_ops[node->op].rule != HIA_RULE_CONTROL && node->n_ins <= 3 && node->n_outs == 1;
+}
+
+void hiaG_cse(hia_graph *g, hia_fn *fn) {
+  hia_arena *scratch = &g->comp->scratch;
+  finding f = {.fn = fn, .subst = hiaG_subst(g, fn), .n_buckets = 16};
+  while (f.n_buckets < fn->nodes.len) f.n_buckets *= 2;
+  f.buckets = HIA_NEW_ARRAY(scratch, uint32_t, f.n_buckets);
+  memset(f.buckets, 0xff, f.n_buckets * sizeof *f.buckets);
+  f.start = HIA_NEW_ARRAY(scratch, uint32_t, fn->regions.len);
+  bool has_variables = false;
+  for (hia_node_id n = fn->regions.data[0].first, next; n != HIA_NONE; n = next) {
+    const hia_node *node = &fn->nodes.data[n];
+    hiaG_rewrite_ins(&f.subst, fn, n);
+    next = hiaG_walk_next(fn, n);
+    if (node->regions != HIA_NONE) f.start[node->regions] = f.entries.len;
+    if (node->op == HIA_OP_YIELD) {
+      hia_region_id r = node->region;
+      hia_node_id owner = fn->regions.data[r].owner;
+      switch ((hia_region_kind)fn->regions.data[r].kind) {
+      case HIA_REGION_BODY: break;
+      case HIA_REGION_THEN: pop_to(&f, f.start[r]); break;
+      case HIA_REGION_ELSE:
+        pop_to(&f, f.start[r - 1]);
+        leave_if(&f, owner);
+        break;
+      case HIA_REGION_HEAD: break; /* the ROUND sees what is in it */
+      case HIA_REGION_ROUND:
+        pop_to(&f, f.start[r - 1]);
+        has_variables |= leave_loop(&f, owner);
+        break;
+      }
+    } else if (may_merge(node)) {
+      visit_op(&f, n);
+    }
+  }
+  if (has_variables)
+    for (hia_node_id n = fn->regions.data[0].first; n != HIA_NONE; n = hiaG_walk_next(fn, n))
+      hiaG_rewrite_ins(&f.subst, fn, n);
+  if (f.is_changed) hiaG_compact(g, fn);
+}

@@ -1,0 +1,118 @@
+/* inline: calls of small functions that are not recursive are replaced by the body.
+ *
+ * Works from callees to callers (needs hiaG_effects for the groups), so a body that is copied has
+ * had its own calls inlined. A function is taken in when it is small, or when it has one call
+ * only, is no root, and is of moderate size. Recursive functions keep their calls; unrolling
+ * them is another matter.
+ *
+ * The chain of calls stays the source's: a copied node's location gets the position of the call as
+ * its parent, or that call's own parent when it was a tail call, which is in no chain. A copied
+ * call keeps its HIA_NODE_TAIL: what it was in the source does not change by where its copy
+ * stands, and its position is left out of chains as before. Whether a call still is in tail
+ * position is a matter of structure (opt_tail.c looks at that, and at the flag).
+ *
+ * COUNT nodes stand before calls, in the caller: they stay when the call goes. */
+#include "graph/graph.h"
+
+enum {
+  SMALL_COST = 40, /* cycles, after the op table: about what a call and its return cost thrice */
+  SMALL_NODES = 40,
+  SINGLE_NODES = 200, /* of a function with one call */
+  MAX_GROWTH = 4000,  /* nodes that one function may grow by */
+};
+
+typedef struct size {
+  uint32_t cost, nodes;
+} size;
+
+typedef struct inlining {
+  hia_graph *g;
+  size *sizes;       /* by function, once its own calls have been looked at */
+  uint32_t *n_calls; /* by function: calls of it in the graph */
+} inlining;
+
+static size size_of(const hia_fn *fn) {
+  size s = {0};
+  for (hia_node_id n = fn->regions.data[0].first; n != HIA_NONE; n = hiaG_walk_next(fn, n)) {
+    const hia_op_info *op = &hiaR_ops[fn->nodes.data[n].op];
+    s.cost += op->cost;
+    if (op->cost) s.nodes++;
+  }
+  return s;
+}
+
+static bool is_wanted(const inlining *i, const hia_fn *caller, hia_fn_id callee) {
+  const hia_fn *fn = hiaG_fn(i->g, callee);
+  if (fn->traits & HIA_FN_RECURSIVE || fn == caller) return false;
+  size s = i->sizes[callee];
+  if (s.cost <= SMALL_COST && s.nodes <= SMALL_NODES) return true;
+  return i->n_calls[callee] == 1 && !fn->is_root && s.nodes <= SINGLE_NODES;
+}
+
+/* Puts the body of the callee before the call, whose results it stands for. */
+static void copy_body(inlining *i, hia_fn *fn, hia_node_id call, hia_subst *subst) {
+  hia_arena *scratch = &i->g->comp->scratch;
+  hia_node node = fn->nodes.data[call];
+  const hia_fn *callee = hiaG_fn(i->g, HIA_IMM_A(node.imm));
+  hia_value_id *map = HIA_NEW_ARRAY(scratch, hia_value_id, callee->values.len);
+  memset(map, 0xff, callee->values.len * sizeof *map);
+  for (hia_node_id arg = callee->regions.data[0].first; callee->nodes.data[arg].op == HIA_OP_ARG;
+       arg = callee->nodes.data[arg].next)
+    map[hiaG_out(callee, arg, 0)] = hiaG_in(fn, call, HIA_IMM_A(callee->nodes.data[arg].imm));
+  hia_loc_id parent = node.loc;
+  if (node.flags & HIA_NODE_TAIL && parent != HIA_NONE) parent = i->g->locs.data[parent].parent;
+  hiaG_copy_region(i->g, fn, node.region, call, callee, 0, map, parent);
+  hia_node_id yield = hiaG_yield_of(callee, 0);
+  for (uint32_t r = 0; r < node.n_outs; r++)
+    hiaG_replace(subst, node.outs + r, map[hiaG_in(callee, yield, r)]);
+  hiaG_remove(fn, call);
+}
+
+static void inline_into(inlining *i, hia_fn_id f) {
+  hia_fn *fn = hiaG_fn(i->g, f);
+  hia_subst subst = hiaG_subst(i->g, fn);
+  uint32_t grown = 0;
+  bool is_changed = false;
+  for (hia_node_id n = fn->regions.data[0].first, next; n != HIA_NONE; n = next) {
+    hiaG_rewrite_ins(&subst, fn, n);
+    next = hiaG_walk_next(fn, n);
+    if (fn->nodes.data[n].op != HIA_OP_CALL) continue;
+    hia_fn_id callee = HIA_IMM_A(fn->nodes.data[n].imm);
+    if (!is_wanted(i, fn, callee) || grown + i->sizes[callee].nodes > MAX_GROWTH) continue;
+    grown += i->sizes[callee].nodes;
+    copy_body(i, fn, n, &subst);
+    is_changed = true;
+  }
+  if (is_changed) hiaG_compact(i->g, fn);
+  i->sizes[f] = size_of(fn);
+}
+
+void hiaG_inline(hia_graph *g) {
+  hia_arena *scratch = &g->comp->scratch;
+  uint32_t n = g->fns.len;
+  inlining i = {.g = g};
+  i.sizes = HIA_NEW_ARRAY(scratch, size, n);
+  i.n_calls = HIA_NEW_ARRAY(scratch, uint32_t, n);
+  uint32_t *start = HIA_NEW_ARRAY(scratch, uint32_t, n + 2);
+  for (hia_fn_id f = 0; f < n; f++) {
+    const hia_fn *fn = hiaG_fn(g, f);
+    if (fn->is_removed) continue;
+    start[fn->group + 2]++;
+    for (hia_node_id at = fn->regions.data[0].first; at != HIA_NONE; at = hiaG_walk_next(fn, at))
+      if (fn->nodes.data[at].op == HIA_OP_CALL) i.n_calls[HIA_IMM_A(fn->nodes.data[at].imm)]++;
+  }
+  /* Callees first: sorted by group. */
+  hia_fn_id *order = HIA_NEW_ARRAY(scratch, hia_fn_id, n);
+  uint32_t n_live = 0;
+  for (uint32_t k = 2; k < n + 2; k++) start[k] += start[k - 1];
+  for (hia_fn_id f = 0; f < n; f++) {
+    if (hiaG_fn(g, f)->is_removed) continue;
+    order[start[hiaG_fn(g, f)->group + 1]++] = f;
+    n_live++;
+  }
+  for (uint32_t k = 0; k < n_live; k++) {
+    hia_mark mark = hiaR_arena_mark(scratch);
+    inline_into(&i, order[k]);
+    hiaR_arena_release(scratch, mark);
+  }
+}
