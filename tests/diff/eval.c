@@ -236,8 +236,12 @@ static step run_call(eval *ev, const frame *f, gen_expr *e, uint64_t *out) {
   uint64_t args[64];
   uint32_t at = 0;
   for (uint32_t i = 0; i < e->n; i++) {
-    if (run(ev, f, e->kids[i], args + at)) return FAILS;
-    at += gen_words(ev->p, e->kids[i]->type);
+    uint32_t words = gen_words(ev->p, e->kids[i]->type);
+    if (e->as.fn->params[i]->dropped)
+      memset(args + at, 0, words * sizeof *args);
+    else if (run(ev, f, e->kids[i], args + at))
+      return FAILS;
+    at += words;
   }
   ev->out->calls++;
   gen_type x = e->as.fn->x == GEN_NO_X ? 0 : dtype(f, e->binding);

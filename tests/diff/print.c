@@ -114,6 +114,18 @@ void gen_print_value(const gen_program *p, gen_type t, const uint64_t *words, bo
 
 static void print_expr(printer *pr, gen_expr *e, int level, bool is_closed);
 
+static void print_args(printer *pr, gen_expr *call) {
+  put(pr, "(");
+  bool is_first = true;
+  for (uint32_t i = 0; i < call->n; i++) {
+    if (call->as.fn->params[i]->dropped) continue;
+    if (!is_first) put(pr, ", ");
+    is_first = false;
+    print_expr(pr, call->kids[i], OR, true);
+  }
+  put(pr, ")");
+}
+
 static void print_list(printer *pr, gen_expr **kids, uint32_t n) {
   put(pr, "(");
   for (uint32_t i = 0; i < n; i++) {
@@ -300,7 +312,7 @@ static void print_expr(printer *pr, gen_expr *e, int level, bool is_closed) {
   case GEN_CALL:
     mark(pr, e);
     put(pr, e->as.fn->name);
-    print_list(pr, e->kids, e->n);
+    print_args(pr, e);
     break;
   case GEN_FAIL:
     if (e->anchored) put(pr, "(if true then ");
@@ -349,8 +361,11 @@ void gen_print(gen_program *p, gen_text *out) {
     if (fn->removed) continue;
     pr.fn = fn;
     gen_text_add(out, "fn %s(", fn->name);
+    bool is_first = true;
     for (uint32_t k = 0; k < fn->n_params; k++) {
-      gen_text_add(out, "%s%s", k ? ", " : "", fn->params[k]->name);
+      if (fn->params[k]->dropped) continue;
+      gen_text_add(out, "%s%s", is_first ? "" : ", ", fn->params[k]->name);
+      is_first = false;
       if (fn->params[k]->annotated) {
         put(&pr, ": ");
         gen_print_type(p, fn->params[k]->type, out);

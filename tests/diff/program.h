@@ -156,9 +156,11 @@ typedef enum gen_kind {
 typedef struct gen_var {
   char name[12];
   gen_type type;
-  gen_type inferred; /* typing.c: what the language's rules say */
-  uint32_t slot;     /* of its first word in the function's frame */
-  bool annotated;    /* parameter or loop variable: its type is written */
+  gen_type inferred;    /* typing.c: what the language's rules say */
+  uint32_t slot;        /* of its first word in the function's frame */
+  bool annotated;       /* parameter or loop variable: its type is written */
+  bool dropped;         /* parameter: left out, in calls too; by shrink.c */
+  struct gen_var *copy; /* shrink.c: in the program that is being made */
 } gen_var;
 
 typedef struct gen_binder {
@@ -229,6 +231,7 @@ typedef struct gen_fn {
   gen_expr *body;
   uint32_t n_words; /* of its frame */
   bool removed;
+  struct gen_fn *copy; /* shrink.c */
 } gen_fn;
 
 #define GEN_MAX_FNS    24
@@ -311,7 +314,9 @@ void gen_eval(gen_program *p, uint64_t max_steps, gen_outcome *out);
 
 /* ---- shrink.c ---- */
 
-/* Makes the program smaller as long as `fails` says that it still does. */
-void gen_shrink(gen_program *p, bool (*fails)(void *user, gen_program *p), void *user);
+/* A smaller program for which `fails` says that it still does, found by at most `tries` tries.
+ * Frees p. Needs gen_settle. */
+gen_program *gen_shrink(gen_program *p, bool (*fails)(void *user, gen_program *p), void *user,
+                        uint32_t tries);
 
 #endif

@@ -167,6 +167,7 @@ static gen_type infer_call(typing *t, gen_expr *e) {
   gen_fn *callee = e->as.fn;
   bool is_unknown = false;
   for (uint32_t i = 0; i < e->n; i++) {
+    if (callee->params[i]->dropped) continue;
     gen_type arg = infer(t, e->kids[i]); /* also types the variables that are bound in it */
     if (!callee->params[i]->annotated && has_unknown(t->p, arg)) is_unknown = true;
   }
@@ -254,7 +255,8 @@ static void check(typing *t, gen_expr *e) {
     }
     return;
   case GEN_CALL:
-    for (uint32_t i = 0; i < e->n; i++) place(t, e->kids[i], e->as.fn->params[i]->annotated);
+    for (uint32_t i = 0; i < e->n; i++)
+      if (!e->as.fn->params[i]->dropped) place(t, e->kids[i], e->as.fn->params[i]->annotated);
     return;
   case GEN_CAST: {
     gen_expr *arg = e->kids[0];

@@ -1,0 +1,182 @@
+/* Hand-written programs with their expected results, docs/testing.md:
+ *
+ *   # small: FN ARG... => OUTCOME     in all ways
+ *   # large: FN ARG... => OUTCOME     native code only (all ways with --large)
+ *   # rejected: LINE[:COL]...         the program is wrong, there and nowhere else
+ *   # ----                            the rest is another program; lines go on counting
+ *
+ * An OUTCOME is as in run.h; one that ends in `...` is compared up to there. */
+#include "tests/diff/run.h"
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+char *diff_read_file(const char *path) {
+  FILE *f = fopen(path, "rb");
+  if (!f) return NULL;
+  char *text = NULL;
+  size_t len = 0, cap = 0;
+  for (;;) {
+    if (cap - len < 4096) {
+      cap = cap * 2 + 8192;
+      char *more = realloc(text, cap);
+      if (!more) break;
+      text = more;
+    }
+    size_t n = fread(text + len, 1, cap - len - 1, f);
+    len += n;
+    if (n == 0) break;
+  }
+  fclose(f);
+  if (text) text[len] = 0;
+  return text;
+}
+
+static bool is_outcome(const char *expected, const char *got) {
+  size_t n = strlen(expected);
+  if (n >= 3 && !strcmp(expected + n - 3, "...")) return !strncmp(expected, got, n - 3);
+  if (strncmp(expected, "rejected", 8) != 0) return !strcmp(expected, got);
+  /* Each position in turn; one without a column stands for any on that line. */
+  const char *e = expected + 8, *g = got + 8;
+  if (strncmp(got, "rejected", 8) != 0) return false;
+  for (;;) {
+    e += strspn(e, " ");
+    g += strspn(g, " ");
+    if (!*e || !*g) return !*e && !*g;
+    size_t en = strcspn(e, " "), gn = strcspn(g, " ");
+    size_t same = memchr(e, ':', en) ? gn : strcspn(g, ":");
+    if (en != same || memcmp(e, g, en) != 0) return false;
+    e += en;
+    g += gn;
+  }
+}
+
+static void check(const char *path, uint32_t line, const char *source, const char *fn,
+                  char *const *args, uint32_t n_args, const char *expected, diff_way *way,
+                  diff_counts *counts) {
+  char what[512];
+  snprintf(what, sizeof what, "%s:%u (%s)", path, line, way->name);
+  diff_watch(what, 300);
+  diff_result r;
+  diff_run(way, path, source, fn, args, n_args, &r);
+  if (is_outcome(expected, r.text.data)) {
+    counts->passed++;
+  } else {
+    counts->failed++;
+    fprintf(stderr, "FAIL %s:%u: %s, %s\n  expected %s\n  got      %s\n%s", path, line, fn,
+            way->name, expected, r.text.data, r.messages ? r.messages : "");
+  }
+  diff_result_free(&r);
+}
+
+/* Splits "main (1, -2) 3i64" at the spaces outside of brackets, in place. */
+static uint32_t split(char *s, char **words, uint32_t max) {
+  uint32_t n = 0;
+  for (;;) {
+    s += strspn(s, " ");
+    if (!*s || n == max) return n;
+    words[n++] = s;
+    for (int depth = 0; *s && (depth > 0 || *s != ' '); s++)
+      depth += *s == '(' ? 1 : *s == ')' ? -1 : 0;
+    if (*s) *s++ = 0;
+  }
+}
+
+static bool starts(const char *line, const char *word) {
+  return !strncmp(line, word, strlen(word));
+}
+
+/* One program: lines `first` on; `source` has blank lines before it. */
+static void run_program(const char *path, uint32_t first, const char *source, const char *body,
+                        diff_way *ways, uint32_t n_ways, bool large, diff_counts *counts) {
+  uint32_t n_runs = 0;
+  for (uint32_t line = first; *body; line++) {
+    size_t len = strcspn(body, "\n");
+    char *copy = strndup(body, len);
+    body += len + (body[len] ? 1 : 0);
+    bool is_large = starts(copy, "# large: "), is_small = starts(copy, "# small: ");
+    if (starts(copy, "# rejected: ")) {
+      gen_text expected = {0};
+      gen_text_add(&expected, "rejected %s", copy + 12);
+      check(path, line, source, "main", NULL, 0, expected.data, &ways[0], counts);
+      gen_text_free(&expected);
+      n_runs++;
+    } else if (is_large || is_small) {
+      char *arrow = strstr(copy, " => "), *words[17];
+      uint32_t n = arrow ? (*arrow = 0, split(copy + 9, words, 17)) : 0;
+      if (n == 0) {
+        fprintf(stderr, "FAIL %s:%u: not `# small: FN ARG... => OUTCOME`\n", path, line);
+        counts->failed++;
+      }
+      for (uint32_t i = 0; n && i < n_ways; i++)
+        if (is_small || large || (ways[i].kind == HIA_ENGINE_JIT && ways[i].opt_level == 3))
+          check(path, line, source, words[0], words + 1, n - 1, arrow + 4, &ways[i], counts);
+      n_runs++;
+    }
+    free(copy);
+  }
+  if (n_runs == 0) {
+    fprintf(stderr, "FAIL %s:%u: says nothing of what to run\n", path, first);
+    counts->failed++;
+  }
+}
+
+static void run_file(const char *path, diff_way *ways, uint32_t n_ways, bool large,
+                     diff_counts *counts) {
+  char *text = diff_read_file(path);
+  if (!text) {
+    fprintf(stderr, "FAIL %s: cannot be read\n", path);
+    counts->failed++;
+    return;
+  }
+  uint32_t line = 1;
+  for (char *s = text; *s;) {
+    uint32_t first = line;
+    char *start = s;
+    while (*s && !starts(s, "# ----")) {
+      size_t len = strcspn(s, "\n");
+      s += len + (s[len] ? 1 : 0);
+      line++;
+    }
+    gen_text source = {0};
+    for (uint32_t i = 1; i < first; i++) gen_text_add(&source, "\n");
+    gen_text_add(&source, "%.*s", (int)(s - start), start);
+    if (s != start)
+      run_program(path, first, source.data, source.data + first - 1, ways, n_ways, large, counts);
+    gen_text_free(&source);
+    if (*s) {
+      size_t len = strcspn(s, "\n");
+      s += len + (s[len] ? 1 : 0);
+      line++;
+    }
+  }
+  free(text);
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b) {
+  return strcmp((*a)->d_name, (*b)->d_name); /* not alphasort: the order of every locale */
+}
+
+void diff_corpus(const char *path, diff_way *ways, uint32_t n_ways, bool large,
+                 diff_counts *counts) {
+  struct stat st;
+  struct dirent **entries;
+  int n;
+  if (stat(path, &st) != 0 || !S_ISDIR(st.st_mode) ||
+      (n = scandir(path, &entries, NULL, by_name)) < 0) {
+    run_file(path, ways, n_ways, large, counts);
+    return;
+  }
+  for (int i = 0; i < n; i++) {
+    char inner[4096];
+    const char *name = entries[i]->d_name;
+    size_t len = strlen(name);
+    snprintf(inner, sizeof inner, "%s/%s", path, name);
+    if (name[0] != '.' && ((len > 4 && !strcmp(name + len - 4, ".hia")) ||
+                           (stat(inner, &st) == 0 && S_ISDIR(st.st_mode))))
+      diff_corpus(inner, ways, n_ways, large, counts);
+    free(entries[i]);
+  }
+  free(entries);
+}

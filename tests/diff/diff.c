@@ -1,0 +1,104 @@
+/* hia_diff: all engines, thread counts, optimisation levels and sets of passes must agree, with
+ * each other and with what is expected: on hand-written programs (corpus.c), on generated ones
+ * (random.c); and garbled ones must be turned down (mutate.c). See docs/testing.md. */
+#include "tests/diff/run.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+static const char usage[] =
+    "hia_diff [OPTION...] PATH...        programs with their expected results; a folder: all in "
+    "it\n"
+    "hia_diff --random [OPTION...]       generated programs\n"
+    "hia_diff --mutate [OPTION...] [DIR] garbled programs, of those in DIR and of generated ones\n"
+    "hia_diff --emit --seed N [--size N] prints a generated program and how to run it\n"
+    "  --seed N       the first seed (1)\n"
+    "  --count N      programs (1000, or no bound with --seconds)\n"
+    "  --seconds N    ends after this time\n"
+    "  --size N       of generated programs, 1 to 10 (0: all in turn)\n"
+    "  --thorough     every program in every way, instead of a fifth of them in turn\n"
+    "  --engines LIST of jit, interp, expand (all)\n"
+    "  --large        the large runs in every engine too\n"
+    "  --shrink N     tries to make a failing program smaller (600); 0: none\n"
+    "  --save DIR     where shrunk programs go (.)\n"
+    "  --list         prints the ways in which programs are run\n";
+
+static int emit(uint64_t seed, uint32_t size) {
+  gen_program *p = gen_make(seed, size ? size : 1 + (uint32_t)(seed % 10));
+  gen_text text = {0};
+  gen_print(p, &text);
+  printf("%s# hiaton run FILE %s\n", text.data, p->arg_text.data);
+  gen_text_free(&text);
+  gen_free(p);
+  return 0;
+}
+
+int main(int argc, char **argv) {
+  bool random = false, mutate = false, emits = false, large = false, list = false;
+  const char *engines = NULL;
+  diff_random_options o = {.seed = 1, .shrink_tries = 600, .save = "."};
+  const char *paths[256];
+  uint32_t n_paths = 0;
+  for (int i = 1; i < argc; i++) {
+    const char *a = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
+    unsigned long long number = value ? strtoull(value, NULL, 0) : 0;
+    bool takes_value = true;
+    if (!strcmp(a, "--seed") && value)
+      o.seed = number;
+    else if (!strcmp(a, "--count") && value)
+      o.count = (uint32_t)number;
+    else if (!strcmp(a, "--seconds") && value)
+      o.seconds = (uint32_t)number;
+    else if (!strcmp(a, "--size") && value)
+      o.size = (uint32_t)number;
+    else if (!strcmp(a, "--shrink") && value)
+      o.shrink_tries = (uint32_t)number;
+    else if (!strcmp(a, "--save") && value)
+      o.save = value;
+    else if (!strcmp(a, "--engines") && value)
+      engines = value;
+    else {
+      takes_value = false;
+      if (!strcmp(a, "--random"))
+        random = true;
+      else if (!strcmp(a, "--mutate"))
+        mutate = true;
+      else if (!strcmp(a, "--emit"))
+        emits = true;
+      else if (!strcmp(a, "--large"))
+        large = true;
+      else if (!strcmp(a, "--list"))
+        list = true;
+      else if (!strcmp(a, "--thorough"))
+        o.thorough = true;
+      else if (a[0] != '-' && n_paths < 256)
+        paths[n_paths++] = a;
+      else {
+        fputs(usage, strcmp(a, "--help") ? stderr : stdout);
+        return strcmp(a, "--help") ? 2 : 0;
+      }
+    }
+    if (takes_value) i++;
+  }
+  if (!o.count && !o.seconds) o.count = 1000;
+  if (emits) return emit(o.seed, o.size);
+  diff_watch_init();
+  static diff_way ways[DIFF_MAX_WAYS];
+  uint32_t n_ways = diff_ways(ways, engines);
+  for (uint32_t i = 0; list && i < n_ways; i++) puts(ways[i].name);
+  if (n_ways == 0 || (!random && !mutate && n_paths == 0)) {
+    if (!list) fputs(usage, stderr);
+    return list ? 0 : 2;
+  }
+  diff_counts counts = {0, 0};
+  if (random) {
+    diff_random(&o, ways, n_ways, &counts);
+  } else if (mutate) {
+    diff_mutate(o.seed, o.count, o.seconds, n_paths ? paths[0] : NULL, ways, n_ways, &counts);
+  } else {
+    for (uint32_t i = 0; i < n_paths; i++) diff_corpus(paths[i], ways, n_ways, large, &counts);
+  }
+  diff_watch("", 0);
+  diff_ways_free(ways, n_ways);
+  printf("%u passed, %u failed\n", counts.passed, counts.failed);
+  return counts.failed ? 1 : 0;
+}

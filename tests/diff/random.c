@@ -1,0 +1,178 @@
+/* Generated programs through all ways: against the reference, and so against each other. */
+#include "tests/diff/run.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define EVAL_STEPS 1000000
+#define SIZES      10
+
+static gen_place outcome_entry(const void *chain, uint64_t i) {
+  return ((const gen_outcome *)chain)->chain[i];
+}
+
+static void expect(gen_program *p, const gen_outcome *o, gen_text *text) {
+  static const char *const words[] = {"", "div-zero", "div-overflow", "failed"};
+  if (o->end == GEN_VALUE) {
+    gen_print_value(p, gen_main(p)->result, o->words, false, text);
+    return;
+  }
+  gen_text_add(text, "error %s", words[o->end]);
+  if (o->end == GEN_FAILED) gen_text_add(text, "(%lld)", (long long)o->code);
+  diff_add_chain(text, o->n_chain, outcome_entry, o);
+}
+
+typedef struct sample {
+  gen_text source, expected;
+  char *args[16];
+  uint32_t n_args;
+  gen_outcome outcome;
+} sample;
+
+static void make_sample(gen_program *p, sample *s) {
+  *s = (sample){.n_args = 0};
+  gen_print(p, &s->source);
+  gen_eval(p, EVAL_STEPS, &s->outcome);
+  if (s->outcome.end != GEN_TOO_LONG) expect(p, &s->outcome, &s->expected);
+  gen_fn *fn = gen_main(p);
+  const uint64_t *words = p->args;
+  for (uint32_t i = 0; i < fn->n_params; i++) {
+    gen_text arg = {0};
+    gen_print_value(p, fn->params[i]->type, words, !fn->params[i]->annotated, &arg);
+    words += gen_words(p, fn->params[i]->type);
+    s->args[s->n_args++] = arg.data;
+  }
+}
+
+static void free_sample(sample *s) {
+  gen_text_free(&s->source);
+  gen_text_free(&s->expected);
+  for (uint32_t i = 0; i < s->n_args; i++) free(s->args[i]);
+}
+
+/* Runs one way. False if it does not give what it must; then `r` says what it gave. */
+static bool agrees(diff_way *way, const sample *s, diff_result *r) {
+  diff_run(way, "random.hia", s->source.data, "main", s->args, s->n_args, r);
+  if (strcmp(r->text.data, s->expected.data) != 0) return false;
+  if (!way->count || s->outcome.end != GEN_VALUE) return true;
+  if (r->calls == s->outcome.calls && r->rounds == s->outcome.rounds) return true;
+  gen_text_add(&r->text, " with %llu calls and %llu rounds, not %llu and %llu",
+               (unsigned long long)r->calls, (unsigned long long)r->rounds,
+               (unsigned long long)s->outcome.calls, (unsigned long long)s->outcome.rounds);
+  return false;
+}
+
+/* What kind of disagreement it is, so that shrinking does not slip into another one. */
+typedef struct disagreement {
+  diff_way *way;
+  char got[24]; /* its first words */
+} disagreement;
+
+static void kind_of(const char *got, const sample *s, char *kind, size_t size) {
+  snprintf(kind, size, "%.15s/%d",
+           strncmp(got, "rejected", 8) && strncmp(got, "error", 5) ? "value" : got,
+           s->outcome.end == GEN_VALUE);
+}
+
+static bool still_fails(void *user, gen_program *p) {
+  disagreement *d = user;
+  static sample s; /* too large for a stack */
+  make_sample(p, &s);
+  bool fails = false;
+  if (s.outcome.end != GEN_TOO_LONG) {
+    diff_watch("a program that is being shrunk", 60);
+    /* What threads do may take some tries to show. */
+    for (uint32_t i = 0; i < (d->way->threads > 1 ? 20 : 1) && !fails; i++) {
+      diff_result r;
+      if (!agrees(d->way, &s, &r)) {
+        char kind[24];
+        kind_of(r.text.data, &s, kind, sizeof kind);
+        fails = !strcmp(kind, d->got);
+      }
+      diff_result_free(&r);
+    }
+  }
+  free_sample(&s);
+  return fails;
+}
+
+static void report(const diff_random_options *o, gen_program *p, diff_way *way, uint64_t seed,
+                   uint32_t size) {
+  static sample s;
+  make_sample(p, &s);
+  disagreement d = {.way = way};
+  diff_result r;
+  agrees(way, &s, &r);
+  kind_of(r.text.data, &s, d.got, sizeof d.got);
+  fprintf(stderr, "FAIL seed %llu size %u, %s\n  expected %s\n  got      %s\n%s",
+          (unsigned long long)seed, size, way->name, s.expected.data, r.text.data,
+          r.messages ? r.messages : "");
+  fprintf(stderr, "repeat: hia_diff --random --seed %llu --size %u --count 1 --thorough\n",
+          (unsigned long long)seed, size);
+  diff_result_free(&r);
+  free_sample(&s);
+  if (!o->shrink_tries) {
+    gen_free(p);
+    return;
+  }
+  p = gen_shrink(p, still_fails, &d, o->shrink_tries);
+  make_sample(p, &s);
+  agrees(way, &s, &r);
+  char path[512];
+  snprintf(path, sizeof path, "%s/shrunk_%llu_%u.hia", o->save, (unsigned long long)seed, size);
+  gen_text file = {0};
+  gen_text_add(&file, "%s\n# small: main", s.source.data);
+  for (uint32_t i = 0; i < s.n_args; i++) gen_text_add(&file, " %s", s.args[i]);
+  gen_text_add(&file, " => %s\n# %s gave: %s\n", s.expected.data, way->name, r.text.data);
+  FILE *f = fopen(path, "w");
+  if (f) {
+    fputs(file.data, f);
+    fclose(f);
+  }
+  fprintf(stderr, "shrunk to %s:\n%s", f ? path : "(not saved)", file.data);
+  gen_text_free(&file);
+  diff_result_free(&r);
+  free_sample(&s);
+  gen_free(p);
+}
+
+void diff_random(const diff_random_options *o, diff_way *ways, uint32_t n_ways,
+                 diff_counts *counts) {
+  static sample s;
+  uint32_t ends[GEN_TOO_LONG] = {0}, n = 0;
+  time_t start = time(NULL);
+  for (; !o->count || n < o->count; n++) {
+    if (o->seconds && time(NULL) - start >= (time_t)o->seconds) break;
+    if (!o->count && !o->seconds) break;
+    uint64_t seed = o->seed + n;
+    uint32_t size = o->size ? o->size : 1 + (uint32_t)(seed % SIZES);
+    gen_program *p = gen_make(seed, size);
+    make_sample(p, &s);
+    ends[s.outcome.end]++;
+    diff_way *failed = NULL;
+    for (uint32_t i = 0; i < n_ways && !failed; i++) {
+      /* Not all ways for every program: one of five in turn, the plain interpreter always. */
+      if (!o->thorough && i && (i + n) % 5) continue;
+      char what[160];
+      snprintf(what, sizeof what,
+               "hia_diff --random --seed %llu --size %u --count 1 --thorough (%s)",
+               (unsigned long long)seed, size, ways[i].name);
+      diff_watch(what, 120);
+      diff_result r;
+      if (!agrees(&ways[i], &s, &r)) failed = &ways[i];
+      diff_result_free(&r);
+    }
+    free_sample(&s);
+    if (!failed) {
+      counts->passed++;
+      gen_free(p);
+    } else {
+      counts->failed++;
+      report(o, p, failed, seed, size);
+    }
+  }
+  diff_watch("", 0);
+  printf("random: seeds %llu to %llu: %u programs end in a value, %u in a failure\n",
+         (unsigned long long)o->seed, (unsigned long long)(o->seed + n), ends[GEN_VALUE],
+         n - ends[GEN_VALUE]);
+}

@@ -1,0 +1,80 @@
+/* Running a program in one of the many ways, and what came of it. */
+#ifndef HIA_TESTS_DIFF_RUN_H
+#define HIA_TESTS_DIFF_RUN_H
+
+#include "tests/diff/program.h"
+#include <hiaton/hiaton.h>
+
+/* One way to run a program. */
+typedef struct diff_way {
+  char name[40]; /* "interp:2", "jit:O3", "jit:O1:no-cse" */
+  hia_engine_kind kind;
+  unsigned threads;
+  int opt_level;
+  const char *disabled; /* passes; NULL: none */
+  bool count;
+  hia_engine *engine; /* made when first used, and anew now and then */
+  uint32_t uses;
+} diff_way;
+
+/* All ways there are: fills `ways`, returns their number. Native ones only if the compiler can be
+ * opened; `engines` names those wanted ("jit,interp"), NULL: all. */
+#define DIFF_MAX_WAYS 96
+uint32_t diff_ways(diff_way *ways, const char *engines);
+void diff_ways_free(diff_way *ways, uint32_t n);
+
+/* What came of a run, as text that is the same for the same outcome:
+ *   42                        a value
+ *   error div-zero f@4:17 main@9:3      the chain, innermost first
+ *   error failed(7) f@1:5
+ *   error depth               resources: no chain
+ *   rejected 3:7 4:2          positions of the errors */
+typedef struct diff_result {
+  gen_text text;
+  uint64_t calls, rounds; /* of ways that count */
+  char *messages;         /* rejected, or an error of ours: for people; else NULL */
+} diff_result;
+void diff_result_free(diff_result *r);
+
+/* Loads `source` and calls function `fn` with these arguments. */
+void diff_run(diff_way *way, const char *name, const char *source, const char *fn,
+              char *const *args, uint32_t n_args, diff_result *out);
+
+/* Adds a chain to an outcome's text: long ones with their middle left out. */
+void diff_add_chain(gen_text *text, uint64_t length,
+                    gen_place (*entry)(const void *chain, uint64_t i), const void *chain);
+
+/* What is being run: printed if the process is killed by a signal or runs longer than `seconds`. */
+void diff_watch(const char *what, unsigned seconds);
+void diff_watch_init(void);
+
+/* ---- corpus.c: hand-written programs ---- */
+
+typedef struct diff_counts {
+  uint32_t passed, failed;
+} diff_counts;
+/* A file, or all *.hia of a folder and the folders in it. `large`: the large runs too. */
+void diff_corpus(const char *path, diff_way *ways, uint32_t n_ways, bool large,
+                 diff_counts *counts);
+char *diff_read_file(const char *path); /* malloc'ed; NULL if it cannot be read */
+
+/* ---- random.c: generated programs ---- */
+
+typedef struct diff_random_options {
+  uint64_t seed;
+  uint32_t count, seconds; /* whichever ends first; 0: no bound */
+  uint32_t size;           /* 0: all, in turn */
+  bool thorough;           /* every way for every program, instead of some in turn */
+  uint32_t shrink_tries;
+  const char *save; /* folder for shrunk programs */
+} diff_random_options;
+void diff_random(const diff_random_options *o, diff_way *ways, uint32_t n_ways,
+                 diff_counts *counts);
+
+/* ---- mutate.c: garbled source text ---- */
+
+/* Must end in a checked program or in diagnostics. */
+void diff_mutate(uint64_t seed, uint32_t count, uint32_t seconds, const char *folder,
+                 diff_way *ways, uint32_t n_ways, diff_counts *counts);
+
+#endif

@@ -1,0 +1,354 @@
+/* Makes a failing program smaller.
+ *
+ * Every try is a copy of the program with one change at one place: an expression becomes a literal
+ * or one of its parts, a let, an arm, a parameter or a function goes. Changes that leave the
+ * program ill-scoped or ill-typed are dropped, the others are kept if the program still fails.
+ * Nothing is ever undone, so the smallest program so far is always a whole one. */
+#include "tests/diff/program.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- copies ---- */
+
+static gen_var *copy_var(gen_pool *pool, gen_var *v) {
+  if (!v) return NULL;
+  v->copy = GEN_NEW(pool, gen_var);
+  *v->copy = *v;
+  return v->copy;
+}
+
+static gen_binder copy_binder(gen_pool *pool, const gen_binder *b) {
+  gen_binder c = *b;
+  c.var = copy_var(pool, b->var);
+  if (b->n) c.parts = GEN_NEW_ARRAY(pool, gen_binder, b->n);
+  for (uint32_t i = 0; i < b->n; i++) c.parts[i] = copy_binder(pool, &b->parts[i]);
+  return c;
+}
+
+/* Binders come before what they bind, so v->copy is always there when a use is met. */
+static gen_expr *copy_expr(gen_program *to, gen_program *from, const gen_expr *e) {
+  gen_expr *c = GEN_NEW(&to->pool, gen_expr);
+  *c = *e;
+  c->kids = e->n ? GEN_NEW_ARRAY(&to->pool, gen_expr *, e->n) : NULL;
+  switch ((gen_kind)e->kind) {
+  case GEN_VAR: c->as.var = e->as.var->copy; break;
+  case GEN_CONST: c->as.constant = &to->consts[e->as.constant - from->consts]; break;
+  case GEN_CALL: c->as.fn = e->as.fn->copy; break;
+  case GEN_BLOCK:
+    c->as.lets = GEN_NEW_ARRAY(&to->pool, gen_let, e->n);
+    for (uint32_t i = 0; i + 1 < e->n; i++) {
+      c->kids[i] = copy_expr(to, from, e->kids[i]);
+      c->as.lets[i] = e->as.lets[i];
+      c->as.lets[i].binder = copy_binder(&to->pool, &e->as.lets[i].binder);
+    }
+    c->kids[e->n - 1] = copy_expr(to, from, e->kids[e->n - 1]);
+    return c;
+  case GEN_LOOP:
+    c->as.vars = GEN_NEW_ARRAY(&to->pool, gen_var *, e->n);
+    for (uint32_t i = 0; i + 2 < e->n; i++) c->as.vars[i] = copy_var(&to->pool, e->as.vars[i]);
+    break;
+  case GEN_MATCH:
+    c->as.arms = GEN_NEW_ARRAY(&to->pool, gen_arm, e->n);
+    for (uint32_t i = 0; i + 1 < e->n; i++) {
+      c->as.arms[i] = e->as.arms[i];
+      c->as.arms[i].var = copy_var(&to->pool, e->as.arms[i].var);
+    }
+    break;
+  default: break;
+  }
+  for (uint32_t i = 0; i < e->n; i++) c->kids[i] = copy_expr(to, from, e->kids[i]);
+  return c;
+}
+
+static gen_program *copy_program(gen_program *p) {
+  gen_program *q = calloc(1, sizeof *q);
+  if (!q) exit(2);
+  *q = *p;
+  q->pool = (gen_pool){0};
+  q->arg_text = (gen_text){0};
+  gen_text_add(&q->arg_text, "%s", p->arg_text.data ? p->arg_text.data : "");
+  for (uint32_t i = 0; i < p->n_consts; i++)
+    q->consts[i].value = copy_expr(q, p, p->consts[i].value);
+  for (uint32_t i = 0; i < p->n_fns; i++) {
+    q->fns[i] = p->fns[i]->copy = GEN_NEW(&q->pool, gen_fn);
+    *q->fns[i] = *p->fns[i];
+    for (uint32_t k = 0; k < p->fns[i]->n_params; k++)
+      q->fns[i]->params[k] = copy_var(&q->pool, p->fns[i]->params[k]);
+    if (p->fns[i]->fuel) q->fns[i]->fuel = p->fns[i]->fuel->copy;
+    if (p->fns[i]->x_param) q->fns[i]->x_param = p->fns[i]->x_param->copy;
+  }
+  for (uint32_t i = 0; i < p->n_fns; i++) q->fns[i]->body = copy_expr(q, p, p->fns[i]->body);
+  return q;
+}
+
+/* ---- is it well-scoped? ---- */
+
+#define MAX_VISIBLE 256
+typedef struct scope {
+  const gen_var *vars[MAX_VISIBLE];
+  uint32_t n;
+} scope;
+
+static bool is_visible(const scope *s, const gen_var *v) {
+  for (uint32_t i = s->n; i-- > 0;) {
+    if (s->vars[i] == v) return true;
+    if (!strcmp(s->vars[i]->name, v->name)) return false;
+  }
+  return false;
+}
+
+static bool enter(scope *s, const gen_var *v) {
+  if (!v || v->dropped) return true;
+  if (s->n == MAX_VISIBLE) return false;
+  s->vars[s->n++] = v;
+  return true;
+}
+
+static bool enter_binder(scope *s, const gen_binder *b) {
+  if (!enter(s, b->var)) return false;
+  for (uint32_t i = 0; i < b->n; i++)
+    if (!enter_binder(s, &b->parts[i])) return false;
+  return true;
+}
+
+static bool in_scope(scope *s, const gen_expr *e) {
+  uint32_t mark = s->n;
+  switch ((gen_kind)e->kind) {
+  case GEN_VAR: return is_visible(s, e->as.var);
+  case GEN_CONST: return !e->as.constant->removed;
+  case GEN_CALL:
+    for (uint32_t i = 0; i < e->n; i++)
+      if (!e->as.fn->params[i]->dropped && !in_scope(s, e->kids[i])) return false;
+    return !e->as.fn->removed;
+  case GEN_BLOCK:
+    for (uint32_t i = 0; i < e->n; i++)
+      if (!in_scope(s, e->kids[i]) || (i + 1 < e->n && !enter_binder(s, &e->as.lets[i].binder)))
+        return false;
+    break;
+  case GEN_LOOP:
+    for (uint32_t i = 0; i + 2 < e->n; i++)
+      if (!in_scope(s, e->kids[i])) return false;
+    for (uint32_t i = 0; i + 2 < e->n; i++)
+      if (!enter(s, e->as.vars[i])) return false;
+    if (!in_scope(s, e->kids[e->n - 2]) || !in_scope(s, e->kids[e->n - 1])) return false;
+    break;
+  case GEN_MATCH:
+    if (!in_scope(s, e->kids[0])) return false;
+    for (uint32_t i = 1; i < e->n; i++) {
+      s->n = mark;
+      if (!enter(s, e->as.arms[i - 1].var) || !in_scope(s, e->kids[i])) return false;
+    }
+    break;
+  default:
+    for (uint32_t i = 0; i < e->n; i++)
+      if (!in_scope(s, e->kids[i])) return false;
+  }
+  s->n = mark;
+  return true;
+}
+
+static bool is_well_scoped(const gen_program *p) {
+  for (uint32_t i = 0; i < p->n_fns; i++) {
+    scope s = {.n = 0};
+    if (p->fns[i]->removed) continue;
+    for (uint32_t k = 0; k < p->fns[i]->n_params; k++) enter(&s, p->fns[i]->params[k]);
+    if (!in_scope(&s, p->fns[i]->body)) return false;
+  }
+  return true;
+}
+
+/* ---- changes ---- */
+
+typedef struct walk {
+  gen_program *p;
+  gen_fn *fn;
+  uint32_t left;    /* expressions before the one that is changed */
+  uint32_t variant; /* which change */
+  bool is_done;
+} walk;
+
+static gen_expr *plain(walk *w, gen_type type, uint32_t value) {
+  gen_expr *e = GEN_NEW(&w->p->pool, gen_expr);
+  e->type = type;
+  if (gen_is_tuple(type)) {
+    e->kind = GEN_TUPLE;
+    e->n = gen_tuple_of(w->p, type)->n;
+    e->kids = GEN_NEW_ARRAY(&w->p->pool, gen_expr *, e->n);
+    for (uint32_t i = 0; i < e->n; i++)
+      e->kids[i] = plain(w, gen_tuple_of(w->p, type)->parts[i], value);
+  } else if (type == GEN_X) {
+    e->kind = GEN_VAR;
+    e->as.var = w->fn->x_param;
+  } else if (type == GEN_BOOL) {
+    e->kind = GEN_TRUTH;
+    e->truth = value != 0;
+  } else {
+    e->kind = GEN_LIT;
+    e->bare = true;
+    snprintf(e->as.digits, sizeof e->as.digits, "%u", value);
+  }
+  return e;
+}
+
+static bool is_plain(const gen_expr *e) {
+  return e->kind == GEN_LIT || e->kind == GEN_TRUTH || e->kind == GEN_VAR;
+}
+
+/* Takes a kid away, with its let or arm. */
+static void without(walk *w, gen_expr *e, uint32_t kid, uint32_t entry) {
+  gen_expr **kids = GEN_NEW_ARRAY(&w->p->pool, gen_expr *, e->n);
+  for (uint32_t i = 0, k = 0; i < e->n; i++)
+    if (i != kid) kids[k++] = e->kids[i];
+  if (e->kind == GEN_BLOCK)
+    memmove(e->as.lets + entry, e->as.lets + entry + 1, (e->n - 2 - entry) * sizeof *e->as.lets);
+  else
+    memmove(e->as.arms + entry, e->as.arms + entry + 1, (e->n - 2 - entry) * sizeof *e->as.arms);
+  e->kids = kids;
+  e->n--;
+}
+
+/* Applies change number w->variant to e. False if there is no such change. */
+static bool change(walk *w, gen_expr *e) {
+  uint32_t v = w->variant;
+  if (v < 2) {
+    if (e->kind == GEN_TRUTH || (e->kind == GEN_LIT && (v == 1 || !strcmp(e->as.digits, "0"))))
+      return v == 0 && e->kind == GEN_LIT && (e->negative || e->parens)
+                 ? (e->negative = e->parens = false, true)
+                 : false;
+    if (e->kind == GEN_VAR && e->type == GEN_X) return false;
+    *e = *plain(w, e->type, v);
+    return true;
+  }
+  v -= 2;
+  if (v < e->n) { /* one of its parts */
+    if (e->kind == GEN_CONST || e->kids[v]->type != e->type) return false;
+    *e = *e->kids[v];
+    return true;
+  }
+  v -= e->n;
+  if (e->kind == GEN_BLOCK && v + 1 < e->n) {
+    if (e->n == 2) return false; /* the last let goes with the block */
+    without(w, e, v, v);
+    return true;
+  }
+  if (e->kind == GEN_MATCH && v + 2 < e->n) {
+    const gen_arm *last = &e->as.arms[e->n - 2];
+    if (!last->any && !last->var) return false; /* it would not cover every case */
+    without(w, e, v + 1, v);
+    return true;
+  }
+  if (v == 0 && e->parens) {
+    e->parens = false;
+    return true;
+  }
+  return false;
+}
+
+static uint32_t variants(const gen_expr *e) { return is_plain(e) ? 3 : 2 + 2 * e->n; }
+
+static void visit(walk *w, gen_expr *e) {
+  if (w->is_done) return;
+  if (w->left-- == 0) {
+    w->is_done = true;
+    if (w->variant >= variants(e) || !change(w, e)) w->p = NULL;
+    return;
+  }
+  if (e->kind == GEN_CONST) return; /* its expression is shared */
+  for (uint32_t i = 0; i < e->n && !w->is_done; i++) visit(w, e->kids[i]);
+}
+
+static uint32_t count(const gen_expr *e) {
+  uint32_t n = 1;
+  if (e->kind == GEN_CONST) return n;
+  for (uint32_t i = 0; i < e->n; i++) n += count(e->kids[i]);
+  return n;
+}
+
+typedef struct shrink {
+  gen_program *p;
+  bool (*fails)(void *user, gen_program *p);
+  void *user;
+  uint32_t tries;
+  gen_outcome *outcome;
+} shrink;
+
+/* Keeps the changed copy if it is a program and still fails. */
+static bool keep(shrink *s, gen_program *q) {
+  if (s->tries > 0 && is_well_scoped(q) && !gen_settle(q)) {
+    gen_text text = {0};
+    gen_print(q, &text);
+    gen_text_free(&text);
+    gen_eval(q, 100000, s->outcome);
+    if (s->outcome->end != GEN_TOO_LONG) {
+      s->tries--;
+      if (s->fails(s->user, q)) {
+        gen_free(s->p);
+        s->p = q;
+        return true;
+      }
+    }
+  }
+  gen_free(q);
+  return false;
+}
+
+static bool drop_functions(shrink *s) {
+  bool any = false;
+  for (uint32_t i = 0; i + 1 < s->p->n_fns; i++) {
+    if (s->p->fns[i]->removed) continue;
+    gen_program *q = copy_program(s->p);
+    q->fns[i]->removed = true;
+    any |= keep(s, q);
+  }
+  for (uint32_t i = 0; i < s->p->n_consts; i++) {
+    if (s->p->consts[i].removed) continue;
+    gen_program *q = copy_program(s->p);
+    q->consts[i].removed = true;
+    any |= keep(s, q);
+  }
+  return any;
+}
+
+static bool drop_params(shrink *s) {
+  bool any = false;
+  for (uint32_t i = 0; i + 1 < s->p->n_fns; i++)
+    for (uint32_t k = 0; k < s->p->fns[i]->n_params; k++) {
+      const gen_fn *fn = s->p->fns[i];
+      if (fn->removed || fn->params[k]->dropped || fn->params[k] == fn->x_param) continue;
+      gen_program *q = copy_program(s->p);
+      q->fns[i]->params[k]->dropped = true;
+      any |= keep(s, q);
+    }
+  return any;
+}
+
+static bool shrink_body(shrink *s, uint32_t f) {
+  bool any = false;
+  /* From the outside in: the first changes that hold take the most away. */
+  for (uint32_t at = 0; !s->p->fns[f]->removed && at < count(s->p->fns[f]->body); at++)
+    for (uint32_t variant = 0; variant < 16 && s->tries; variant++) {
+      gen_program *q = copy_program(s->p);
+      walk w = {.p = q, .fn = q->fns[f], .left = at, .variant = variant};
+      visit(&w, q->fns[f]->body);
+      if (!w.is_done || !w.p)
+        gen_free(q);
+      else if (keep(s, q))
+        any = true, variant = 0;
+    }
+  return any;
+}
+
+gen_program *gen_shrink(gen_program *p, bool (*fails)(void *user, gen_program *p), void *user,
+                        uint32_t tries) {
+  shrink s = {.p = p, .fails = fails, .user = user, .tries = tries};
+  s.outcome = malloc(sizeof *s.outcome);
+  if (!s.outcome) exit(2);
+  for (bool again = true; again && s.tries;) {
+    again = drop_functions(&s);
+    for (uint32_t f = s.p->n_fns; f-- > 0;) again |= shrink_body(&s, f);
+    again |= drop_params(&s);
+  }
+  free(s.outcome);
+  return s.p;
+}
