@@ -1,0 +1,266 @@
+#!/usr/bin/env bash
+# Tests of the command line: what is printed where, and the exit status.
+#
+#   run.sh HIATON SOURCE-DIR [--no-native]
+#
+# A test is one line:  t 'what it shows' STATUS 'standard output' 'pattern of standard error' WORD...
+# The output must match exactly but for its last line end; the pattern is a regular expression that has to
+# match somewhere, '' meaning that standard error must be empty.
+set -u
+hiaton=$1
+sources=$2
+native=yes
+[ "${3:-}" = --no-native ] && native=no
+cd "$sources" || exit 2
+work=$(mktemp -d) || exit 2
+trap 'rm -rf "$work"' EXIT
+
+passed=0 failed=0
+bad() {
+  failed=$((failed + 1))
+  printf 'FAILED: %s\n' "$1"
+  shift
+  printf '  %s\n' "$@"
+}
+
+t() {
+  local what=$1 status=$2 out=$3 err=$4
+  shift 4
+  timeout 60 "$hiaton" "$@" >"$work/out" 2>"$work/err" </dev/null
+  local got=$? got_out got_err
+  got_out=$(cat "$work/out")
+  got_err=$(cat "$work/err")
+  local command="hiaton $*"
+  [ ${#command} -gt 300 ] && command="${command:0:300}..."
+  if [ "$got" != "$status" ]; then
+    bad "$what" "$command" "exit status $got instead of $status" "${got_err:0:600}"
+  elif [ "$got_out" != "$out" ]; then
+    bad "$what" "$command" "printed: ${got_out:0:600}" "not:     ${out:0:600}"
+  elif [ -z "$err" ] && [ -n "$got_err" ]; then
+    bad "$what" "$command" "unexpected: ${got_err:0:600}"
+  elif [ -n "$err" ] && ! [[ $got_err =~ $err ]]; then
+    bad "$what" "$command" "no '$err' in: ${got_err:0:600}"
+  else
+    passed=$((passed + 1))
+  fi
+}
+
+# The same in every engine.
+engines="interp expand"
+[ $native = yes ] && engines="jit $engines"
+every() {
+  local what=$1 engine
+  shift
+  for engine in $engines; do t "$what ($engine)" "$1" "$2" "$3" "$4" "${@:5}" --engine "$engine"; done
+}
+
+program() { # NAME TEXT
+  printf '%s\n' "$2" >"$work/$1.hia"
+}
+
+# ---- results ----
+every 'fib' 0 10946 '' run examples/fib.hia 20
+every 'ack' 0 21 '' run examples/ack.hia 2 9
+every 'tak' 0 5 '' run examples/tak.hia 12 8 4
+every 'primes' 0 2339 '' run examples/primes.hia 500
+every 'fact(3)+5' 0 11 '' run examples/fact.hia 3
+every 'generic: the type is the argument'"'"'s' 0 2432902008176640005 '' run examples/fact.hia 20i64
+every 'generic at f32' 0 125.0 '' run examples/fact.hia 5.0
+every 'another function' 0 120 '' run examples/fact.hia --fn fact 5
+every 'an instance by its types' 0 120 '' run examples/fact.hia --fn 'fact(i64)' 5
+t 'several workers' 0 10946 '' run examples/fib.hia 20 --engine interp --threads 3
+
+program pair 'fn main(p: (i32, f64), b: bool) = if b then (p.1, p.0 + 1) else (0.5, -p.0)'
+every 'tuples and booleans' 0 '(2.5, 4)' '' run "$work/pair.hia" '(3, 2.5)' true
+every 'a float that needs all its digits' 0 '(0.5, 7)' '' run "$work/pair.hia" '(-7, inf)' false
+
+program neg 'fn main(x: i32, y: f32) -> (i32, f32) = (x, y)'
+every 'a dash and a digit start an argument' 0 '(-5, -0.25)' '' run "$work/neg.hia" -5 -0.25
+every '-inf is an argument' 0 '(-5, -inf)' '' run "$work/neg.hia" -5 -inf
+t 'options between arguments' 0 '(1, 2.0)' '' run "$work/neg.hia" 1 --engine interp 2
+t 'after -- every word is an argument' 0 '(1, 2.0)' '' run --engine interp -- "$work/neg.hia" 1 2
+t 'an option after -- is an argument' 2 '' 'argument' run --engine interp "$work/neg.hia" 1 -- --fn
+
+# ---- counts, times, limits ----
+every 'calls of fib(20), from main' 0 10946 '^21891 calls, 0 loop rounds$' run examples/fib.hia 20 --count
+every 'calls of fib(20), itself' 0 10946 '^21891 calls' run examples/fib.hia --fn fib 20 --count
+every 'phases' 0 10946 'build .*passes .*run ' run examples/fib.hia 20 --time
+program down 'fn down(n: i64) -> i64 = if n == 0 then 0 else 1 + down(n - 1)
+fn main(n: i64) -> i64 = down(n)'
+every 'too deep' 1 '' 'error\[depth\]: .*called from down at .*down.hia:1:55.*calls more' \
+  run "$work/down.hia" 10000000 --max-depth 1M
+every 'deep enough' 0 1000 '' run "$work/down.hia" 1000 --max-depth 64M
+program spin 'fn even(n: i64) -> bool = if n == 0 then true else odd(n - 1)
+fn odd(n: i64) -> bool = if n == 0 then false else even(n - 1)
+fn main(n: i64) = even(n)'
+every 'tail calls take no space' 0 true '' run "$work/spin.hia" 100000 --max-depth 1M
+
+# ---- failures ----
+program zero 'fn div(a: i32, b: i32) -> i32 = a / b
+fn twice(a: i32, b: i32) -> i32 = 1 + div(a, b)
+fn main(a: i32, b: i32) -> i32 = twice(a, b) * 2'
+every 'division by zero' 1 '' 'zero.hia:1:3[0-9]: error\[div-zero\]: division by zero.*
+ *in div at .*zero.hia:1:3[0-9]
+ *called from twice at .*zero.hia:2:39
+ *called from main at .*zero.hia:3:34' run "$work/zero.hia" 1 0
+every 'overflowing division' 1 '' 'error\[div-overflow\]' run "$work/zero.hia" -- -2147483648 -1
+program fail 'fn main(n: i32) -> i32 = if n > 0 then n else fail(n - 7)'
+every 'fail carries its number' 1 '' 'error\[failed\].*-7' run "$work/fail.hia" 0
+
+# ---- programs that are rejected ----
+program bad 'fn f(x: i32) -> i32 = y + 1
+fn g(x: i32) -> i32 = f(x, 1)
+fn main() = f(2)'
+t 'several errors, each with its place' 1 '' 'bad.hia:1:23: error\[E[0-9]+\].*bad.hia:2:2[0-9]: error' \
+  check "$work/bad.hia"
+t 'the caret' 1 '' 'fn f\(x: i32\) -> i32 = y \+ 1
+ *\| *\^' check "$work/bad.hia"
+program similar 'fn factorial(n: i32) -> i32 = if n < 2 then 1 else n * factoral(n - 1)'
+t 'did you mean' 1 '' 'factorial' check "$work/similar.hia"
+program mixed 'fn f(a: i32, b: i64) = a + b'
+t 'mixed dtypes show the conversion' 1 '' 'i64\(' check "$work/mixed.hia"
+program base 'fn f(n: i32) = n * f(n - 1)'
+t 'no base case' 1 '' 'no base case' check "$work/base.hia"
+program endless 'fn f(n, x) = if n == 0 then 0 else f(n - 1, (x, x))
+fn main() = f(3, 1)'
+t 'instantiation that does not end' 1 '' 'error' check "$work/endless.hia"
+program range 'fn main() -> i32 = 3000000000'
+t 'a literal out of range' 1 '' 'error' check "$work/range.hia"
+program arm 'fn f(n: i32) = match n { _ => 1, 2 => 3 }'
+t 'an arm that cannot be reached' 1 '' 'error' check "$work/arm.hia"
+program later 'param W: f32[3] = zeros()
+fn main() = 1'
+t 'not supported yet' 1 '' 'not supported' check "$work/later.hia"
+t 'the program is checked before the arguments' 1 '' 'bad.hia:1' run "$work/bad.hia" --engine interp nonsense
+t 'a generic function at a type that does not fit' 1 '' 'fact.hia' run examples/fact.hia --engine interp true
+
+# ---- files that are none ----
+t 'missing file' 2 '' 'cannot read .*nosuch.hia: No such file' check "$work/nosuch.hia"
+t 'directory' 2 '' 'cannot read .*: Is a directory' run "$work"
+: >"$work/empty.hia"
+t 'an empty file is a program' 0 '' '' check "$work/empty.hia"
+t 'without a main' 2 '' 'no function `main`' run "$work/empty.hia"
+printf 'fn main() = 1 # \377\376\n' >"$work/utf8.hia"
+t 'invalid UTF-8' 1 '' 'UTF-8' check "$work/utf8.hia"
+printf 'fn main() = 1\0 + 2\n' >"$work/nul.hia"
+t 'NUL byte' 1 '' 'nul.hia:1:14: error' check "$work/nul.hia"
+head -c 1000000 /dev/zero | tr '\0' '(' >"$work/deep.hia"
+t 'a megabyte of parentheses' 1 '' 'error' check "$work/deep.hia"
+{ printf 'fn main() = '; head -c 1000000 /dev/zero | tr '\0' '('; printf 1;
+  head -c 1000000 /dev/zero | tr '\0' ')'; } >"$work/deep2.hia"
+timeout 60 "$hiaton" check "$work/deep2.hia" >/dev/null 2>&1
+case $? in
+  0 | 1) passed=$((passed + 1)) ;;
+  *) bad 'deep parentheses end in an answer or an error' ;;
+esac
+mkfifo "$work/pipe"
+cat examples/fib.hia >"$work/pipe" &
+t 'a pipe is a file' 0 '' '' check "$work/pipe"
+
+# ---- wrong command lines ----
+t 'no command' 2 '' 'a command is missing'
+t 'unknown command' 2 '' 'there is no command `jump`' jump
+t 'unknown option' 2 '' 'there is no option `--jump`' run --jump examples/fib.hia
+t 'an option of another command' 2 '' 'there is no option `--stage`' run --stage ast examples/fib.hia 1
+t 'unknown short option' 2 '' 'there is no option `-x`' run -x examples/fib.hia
+t 'no file' 2 '' 'FILE is missing' run
+t 'an option without its value' 2 '' 'takes a value' run examples/fib.hia --fn
+t 'a value too many' 2 '' 'takes no value' run examples/fib.hia --time=1
+t 'engine' 2 '' 'jit, interp or expand' run examples/fib.hia 1 --engine gpu
+t 'threads' 2 '' '1 to 1024' run examples/fib.hia 1 --threads 0
+t 'depth' 2 '' 'a number of bytes' run examples/fib.hia 1 --max-depth 12X
+t 'depth that overflows' 2 '' 'a number of bytes' run examples/fib.hia 1 --max-depth 99999999999T
+t 'pass' 2 '' 'there is no pass .nosuch' run examples/fib.hia 1 --no-pass nosuch
+t 'stage' 2 '' 'ast, graph' dump examples/fib.hia --stage nosuch
+t 'pass to show' 2 '' 'no pass' dump examples/fib.hia --after nosuch
+t 'two files' 2 '' 'one word too many' check examples/fib.hia examples/ack.hia
+t 'too few arguments' 2 '' 'takes 3 arguments, not 2' run examples/tak.hia 1 2 --engine interp
+t 'too many arguments' 2 '' 'takes 1 argument, not 2' run examples/fib.hia 1 2 --engine interp
+t 'an argument that is no value' 2 '' 'argument 1' run examples/fib.hia --engine interp 'fib(3)'
+t 'an argument of another type' 2 '' 'argument 1' run examples/fib.hia --engine interp 3i64
+t 'an argument out of range' 2 '' 'argument 1' run examples/fib.hia --engine interp 3000000000
+t 'unknown function' 2 '' 'no function `fob`.*did you mean `fib`' run examples/fib.hia --fn fob 1
+t 'instance of too few types' 2 '' 'has 1 parameter, not 2' run examples/fib.hia --fn 'fib(i32, i32)' 1
+t 'instance of another type' 2 '' 'is of type i32' run examples/fib.hia --fn 'fib(i64)' 1
+t 'instance that cannot be read' 2 '' 'cannot read the types' run examples/fib.hia --fn 'fib(i32' 1
+
+# ---- help and version ----
+expect_help() {
+  if ! timeout 10 "$hiaton" "$@" >"$work/out" 2>"$work/err"; then
+    bad "hiaton $*" "$(cat "$work/err")"
+  elif [ -s "$work/err" ] || ! grep -q '^usage: hiaton' "$work/out"; then
+    bad "hiaton $*: usage on standard output only"
+  else
+    passed=$((passed + 1))
+  fi
+}
+expect_help --help
+for command in run check dump bench; do expect_help $command --help; done
+if [[ $("$hiaton" --version) =~ ^hiaton\ [0-9]+\.[0-9]+\.[0-9]+$ ]]; then
+  passed=$((passed + 1))
+else
+  bad '--version'
+fi
+
+# ---- dumps ----
+t 'generic functions alone have no graph' 2 '' 'no function has all its types' dump examples/fact.hia
+for stage in ast graph static; do
+  if "$hiaton" dump examples/fib.hia --stage $stage >"$work/dump.ir" 2>"$work/err" && [ -s "$work/dump.ir" ]; then
+    passed=$((passed + 1))
+  else
+    bad "dump --stage $stage" "$(cat "$work/err")"
+  fi
+done
+for stage in graph static; do
+  for example in fib ack tak primes; do
+    "$hiaton" dump examples/$example.hia --stage $stage >"$work/$example.ir"
+    "$hiaton" dump --from-ir "$work/$example.ir" --stage $stage >"$work/again.ir"
+    if cmp -s "$work/$example.ir" "$work/again.ir"; then
+      passed=$((passed + 1))
+    else
+      bad "dump of a dump, $example --stage $stage"
+    fi
+  done
+  every "a dumped $stage graph runs" 0 10946 '' run --from-ir "$work/fib.ir" 20
+done
+"$hiaton" dump examples/fact.hia --fn 'fact(i32)' --fn 'fact(i64)' >"$work/fact.ir"
+every 'a root by its types' 0 2432902008176640000 '' run --from-ir "$work/fact.ir" --fn 'fact(i64)' 20
+t 'a root of several instances' 2 '' '2 instances' run --from-ir "$work/fact.ir" --fn fact 20 --engine interp
+t 'a root that is not there' 2 '' 'no function' run --from-ir "$work/fact.ir" --fn nosuch 20 --engine interp
+t 'a graph that is none' 1 '' 'error' run --from-ir examples/fib.hia 20 --engine interp
+if [[ $("$hiaton" dump examples/fib.hia --stage static --format dot) =~ ^digraph ]]; then
+  passed=$((passed + 1))
+else
+  bad 'dump --format dot'
+fi
+if [ $native = yes ]; then
+  [[ $("$hiaton" dump examples/fib.hia --stage llvm) =~ define ]] && passed=$((passed + 1)) || bad 'dump --stage llvm'
+  [[ $("$hiaton" dump examples/fib.hia --stage llvm-opt) =~ define ]] && passed=$((passed + 1)) || bad 'dump --stage llvm-opt'
+  [[ $("$hiaton" dump examples/fib.hia --stage asm) =~ ret ]] && passed=$((passed + 1)) || bad 'dump --stage asm'
+fi
+every 'without any pass' 0 10946 '' run examples/fib.hia 20 --no-pass all --verify
+if "$hiaton" bench examples/fib.hia --engine interp,expand --runs 2 15 >"$work/out" &&
+  grep -q '^interp .* 987$' "$work/out" && grep -q '^expand .* 987$' "$work/out"; then
+  passed=$((passed + 1))
+else
+  bad 'bench' "$(cat "$work/out")"
+fi
+
+# ---- output that cannot be written ----
+if [ -w /dev/full ]; then
+  "$hiaton" run examples/fib.hia 5 --engine interp >/dev/full 2>"$work/err"
+  if [ $? = 1 ] && grep -q 'could not be written' "$work/err"; then
+    passed=$((passed + 1))
+  else
+    bad 'a full disk is an error' "$(cat "$work/err")"
+  fi
+fi
+"$hiaton" run examples/fib.hia 5 --engine interp >&- 2>"$work/err"
+if [ $? = 1 ] && grep -q 'could not be written' "$work/err"; then
+  passed=$((passed + 1))
+else
+  bad 'a closed standard output is an error' "$(cat "$work/err")"
+fi
+
+printf '%d passed, %d failed\n' "$passed" "$failed"
+[ "$failed" -eq 0 ]

@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# What the shared libraries show and need, and which file may name what.
+#
+#   symbols.sh LIBRARY-DIR SOURCE-DIR
+set -u
+libraries=$1
+sources=$2
+passed=0 failed=0
+verdict() { # WHAT OFFENDERS
+  if [ -z "$2" ]; then
+    passed=$((passed + 1))
+  else
+    failed=$((failed + 1))
+    printf 'FAILED: %s\n%s\n' "$1" "$2"
+  fi
+}
+
+for library in "$libraries"/libhiaton*.so; do
+  name=$(basename "$library")
+  # name@@node of what is defined; the nodes themselves are absolute symbols.
+  symbols=$(nm -D --defined-only --with-symbol-versions "$library" | awk '$2 != "A" { print $3 }')
+  verdict "$name: only hia_ names outside of HIATON_PRIVATE" \
+    "$(printf '%s\n' "$symbols" | grep -v '^hia_[a-z0-9_]*@@HIATON_0$' | grep -v '^hia[A-Z]_[A-Za-z0-9_]*@@HIATON_PRIVATE$' | grep .)"
+  if [ "$name" = libhiaton_llvm.so ]; then
+    verdict "$name: one table" "$(printf '%s\n' "$symbols" | grep -v '^hiaJ_backend@@HIATON_PRIVATE$')"
+  fi
+done
+
+needs() { readelf -d "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'; }
+system='^(libc\.so|libm\.so|ld-linux|libpthread|libgcc_s|lib[alut]*san|libclang_rt|libstdc|libdl|librt)'
+verdict 'libhiaton_rt needs the system alone' "$(needs "$libraries/libhiaton_rt.so" | grep -Ev "$system|^libffi")"
+verdict 'libhiaton needs libhiaton_rt and the system' "$(needs "$libraries/libhiaton.so" | grep -Ev "$system|^libhiaton_rt")"
+
+cd "$sources" || exit 2
+verdict 'only lower/llvm_compat.h knows versions of LLVM' \
+  "$(grep -rl LLVM_VERSION_MAJOR --include='*.[ch]' . 2>/dev/null | grep -v '^./build' | grep -v '^./lower/llvm_compat.h$')"
+verdict 'LLVM is named in lower/ and jit/ alone' \
+  "$(grep -rlE '#include *[<"]llvm-c' --include='*.[ch]' . 2>/dev/null | grep -Ev '^./(build|lower/|jit/|tests/)')"
+verdict 'the command line and the examples include the public header alone' \
+  "$(grep -rnE '#include *"' --include='*.[ch]' tools examples 2>/dev/null | grep -v '"tools/tool.h"')"
+verdict 'the runtime includes nothing above it' \
+  "$(grep -rnE '#include *"' --include='*.[chS]' runtime | grep -v '"runtime/')"
+verdict 'the graph includes the runtime alone' \
+  "$(grep -rnE '#include *"' --include='*.[ch]' graph | grep -Ev '"(graph|runtime)/')"
+verdict 'the frontend includes graph and runtime alone' \
+  "$(grep -rnE '#include *"' --include='*.[ch]' frontend | grep -Ev '"(frontend|graph|runtime)/')"
+
+printf '%d passed, %d failed\n' "$passed" "$failed"
+[ "$failed" -eq 0 ]

@@ -1,0 +1,115 @@
+#!/usr/bin/env bash
+# Everything that README.md and docs/ show is run:
+#
+#   ```hia            a program: must check
+#   ```hia error      one that must be rejected
+#   ```hia part       a piece of one: not run
+#   ```console        lines `$ hiaton ...`, each with what it prints on both outputs; a line `...` stands
+#                     for any lines. Commands of other programs are not run.
+#   ```c              a program with a main: is built and must exit with 0
+#
+# and so is the program in the head of the public header.
+#
+#   run.sh HIATON SOURCE-DIR LIBRARY-DIR CC [--no-native]
+set -u
+hiaton=$1 sources=$2 libraries=$3 cc=$4
+native=yes
+[ "${5:-}" = --no-native ] && native=no
+cd "$sources" || exit 2
+work=$(mktemp -d) || exit 2
+trap 'rm -rf "$work"' EXIT
+passed=0 failed=0 skipped=0
+bad() { failed=$((failed + 1)); printf 'FAILED: %s\n' "$1"; [ -n "${2:-}" ] && printf '%s\n' "$2" | head -40; }
+
+build_c() { # FILE WHERE
+  if [ -z "$cc" ] || [ $native = no ]; then
+    skipped=$((skipped + 1))
+  elif ! "$cc" -std=c11 -Wall -Wextra -Iinclude "$1" -o "$work/program" -L"$libraries" -lhiaton \
+    -Wl,-rpath,"$libraries" 2>"$work/log"; then
+    bad "$2: does not build" "$(cat "$work/log")"
+  elif ! timeout 60 "$work/program" >"$work/log" 2>&1; then
+    bad "$2: exit status $?" "$(cat "$work/log")"
+  else
+    passed=$((passed + 1))
+  fi
+}
+
+# Does the printed text fit what is written, `...` lines standing for any?
+fits() { # WRITTEN PRINTED
+  awk 'NR == FNR { want[++n] = $0; next } { got[++m] = $0 }
+       END {
+         i = 1; j = 1; star = 0
+         while (j <= m) {
+           if (i <= n && want[i] == "...") { star = i++; mark = j }
+           else if (i <= n && want[i] == got[j]) { i++; j++ }
+           else if (star) { i = star + 1; j = ++mark }
+           else exit 1
+         }
+         while (i <= n && want[i] == "...") i++
+         exit i <= n
+       }' "$1" "$2"
+}
+
+run_console() { # BLOCK WHERE
+  local command="" line
+  run_one() {
+    [ -z "$command" ] && return
+    case $command in
+      hiaton\ * | build/bin/hiaton\ *) ;;
+      *) skipped=$((skipped + 1)); return ;;
+    esac
+    local words=${command#build/bin/}
+    (PATH="$(dirname "$hiaton"):$PATH" timeout 120 bash -c "$words") >"$work/printed" 2>&1
+    if fits "$work/written" "$work/printed"; then
+      passed=$((passed + 1))
+    else
+      bad "$2: $command" "$(cat "$work/printed")"
+    fi
+  }
+  while IFS= read -r line || [ -n "$line" ]; do
+    if [[ $line == '$ '* ]]; then
+      run_one "$@"
+      command=${line#'$ '}
+      : >"$work/written"
+    else
+      printf '%s\n' "$line" >>"$work/written"
+    fi
+  done <"$1"
+  run_one "$@"
+}
+
+for file in README.md docs/*.md; do
+  rm -rf "$work/blocks"
+  mkdir "$work/blocks"
+  awk -v dir="$work/blocks" '
+    /^```/ && !inside { inside = 1; kind = substr($0, 4); gsub(/ /, "_", kind); start = NR
+                        path = sprintf("%s/%05d.%s", dir, start, kind == "" ? "none" : kind); printf "" > path; next }
+    /^```/ { inside = 0; close(path); next }
+    inside { print > path }' "$file"
+  for block in "$work"/blocks/*; do
+    [ -e "$block" ] || continue
+    name=$(basename "$block")
+    where="$file:$((10#${name%%.*}))"
+    case ${name#*.} in
+      hia)
+        cp "$block" "$work/block.hia"
+        if "$hiaton" check "$work/block.hia" >"$work/log" 2>&1; then passed=$((passed + 1)); else bad "$where" "$(cat "$work/log")"; fi ;;
+      hia_error)
+        cp "$block" "$work/block.hia"
+        "$hiaton" check "$work/block.hia" >"$work/log" 2>&1
+        if [ $? = 1 ]; then passed=$((passed + 1)); else bad "$where: should be rejected" "$(cat "$work/log")"; fi ;;
+      console) if [ $native = yes ]; then run_console "$block" "$where"; else skipped=$((skipped + 1)); fi ;;
+      c) if grep -q 'int main' "$block"; then cp "$block" "$work/block.c"; build_c "$work/block.c" "$where"; fi ;;
+    esac
+  done
+done
+
+# The comment at the top of hiaton.h: what is indented by three or more behind its star.
+{
+  echo '#include <string.h>'
+  sed -n '1,/^ *\* The rules/s/^ \*   //p' include/hiaton/hiaton.h
+} >"$work/head.c"
+build_c "$work/head.c" include/hiaton/hiaton.h
+
+printf '%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
+[ "$failed" -eq 0 ]
