@@ -48,6 +48,7 @@ void hiaG_effects(hia_graph *g) {
   for (uint32_t i = 2; i < n_groups + 2; i++) start[i] += start[i - 1];
   for (hia_fn_id f = 0; f < n; f++) members[start[group[f] + 1]++] = f;
 
+  uint32_t number = 0; /* of groups with functions that are not removed */
   for (uint32_t i = 0; i < n_groups; i++) {
     uint8_t traits = start[i + 1] - start[i] > 1 ? HIA_FN_RECURSIVE : 0;
     for (uint32_t m = start[i]; m < start[i + 1]; m++) {
@@ -59,7 +60,8 @@ void hiaG_effects(hia_graph *g) {
     if (traits & HIA_FN_RECURSIVE) traits |= HIA_FN_DIVERGES;
     for (uint32_t m = start[i]; m < start[i + 1]; m++) {
       hiaG_fn(g, members[m])->traits = traits;
-      hiaG_fn(g, members[m])->group = i;
+      hiaG_fn(g, members[m])->group = number;
     }
+    if (!hiaG_fn(g, members[start[i]])->is_removed) number++;
   }
 }

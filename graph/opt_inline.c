@@ -11,13 +11,15 @@
  * stands, and its position is left out of chains as before. Whether a call still is in tail
  * position is a matter of structure (opt_tail.c looks at that, and at the flag).
  *
+ * A function whose last call has gone is removed at once: it would only cost time further on.
+ *
  * COUNT nodes stand before calls, in the caller: they stay when the call goes. */
 #include "graph/graph.h"
 
 enum {
   SMALL_COST = 40, /* cycles, after the op table: about what a call and its return cost thrice */
   SMALL_NODES = 40,
-  SINGLE_NODES = 200, /* of a function with one call */
+  SINGLE_NODES = 100, /* of a function with one call */
   MAX_GROWTH = 4000,  /* nodes that one function may grow by */
 };
 
@@ -59,6 +61,10 @@ static void copy_body(inlining *i, hia_fn *fn, hia_node_id call, hia_subst *subs
   for (hia_node_id arg = callee->regions.data[0].first; callee->nodes.data[arg].op == HIA_OP_ARG;
        arg = callee->nodes.data[arg].next)
     map[hiaG_out(callee, arg, 0)] = hiaG_in(fn, call, HIA_IMM_A(callee->nodes.data[arg].imm));
+  hia_arena *arena = &i->g->comp->arena; /* growing once is cheaper than node by node */
+  hiaR_reserve(arena, &fn->nodes, fn->nodes.len + callee->nodes.len);
+  hiaR_reserve(arena, &fn->values, fn->values.len + callee->values.len);
+  hiaR_reserve(arena, &fn->edges, fn->edges.len + callee->edges.len);
   hia_loc_id parent = node.loc;
   if (node.flags & HIA_NODE_TAIL && parent != HIA_NONE) parent = i->g->locs.data[parent].parent;
   hiaG_copy_region(i->g, fn, node.region, call, callee, 0, map, parent);
@@ -66,6 +72,8 @@ static void copy_body(inlining *i, hia_fn *fn, hia_node_id call, hia_subst *subs
   for (uint32_t r = 0; r < node.n_outs; r++)
     hiaG_replace(subst, node.outs + r, map[hiaG_in(callee, yield, r)]);
   hiaG_remove(fn, call);
+  if (--i->n_calls[HIA_IMM_A(node.imm)] == 0 && !callee->is_root)
+    hiaG_fn(i->g, HIA_IMM_A(node.imm))->is_removed = true;
 }
 
 static void inline_into(inlining *i, hia_fn_id f) {
