@@ -1,0 +1,506 @@
+/* The public API: what it answers to good and to bad requests. */
+#include <hiaton/hiaton.h>
+
+#include <criterion/criterion.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static const char fib_text[] =
+    "fn fib(n: i32) -> i32 = if n <= 1 then 1 else fib(n - 1) + fib(n - 2)\n"
+    "fn fact(n) = if n <= 1 then 1 else n * fact(n - 1)\n"
+    "fn swap(p: (i32, f64)) = (p.1, p.0)\n"
+    "fn div(a: i32, b: i32) = a / b\n"
+    "fn deep(n: i32) -> i32 = if n == 0 then div(1, n) else 1 + deep(n - 1)\n";
+
+static const hia_engine_kind kinds[] = {HIA_ENGINE_JIT, HIA_ENGINE_INTERP, HIA_ENGINE_EXPAND};
+
+static hia_engine *new_engine(hia_engine_kind kind) {
+  hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  hia_engine *engine;
+  hia_error *error;
+  options.kind = kind;
+  cr_assert_eq(hia_engine_new(&options, &engine, &error), HIA_OK);
+  cr_assert_null(error);
+  return engine;
+}
+
+static hia_module *load(hia_engine *engine, const char *text) {
+  hia_module *module;
+  hia_error *error;
+  hia_status status = hia_module_load_text(engine, "test.hia", text, strlen(text), &module, &error);
+  cr_assert_eq(status, HIA_OK, "%s", hia_error_text(error));
+  return module;
+}
+
+static hia_function *find(hia_module *module, const char *name) {
+  hia_function *function;
+  hia_error *error;
+  hia_status status = hia_module_function(module, name, &function, &error);
+  cr_assert_eq(status, HIA_OK, "%s", hia_error_text(error));
+  return function;
+}
+
+/* An error must be there, of this status, and its text hold these words. */
+static void expect_error(hia_status status, hia_error *error, hia_status expected,
+                         const char *words) {
+  cr_assert_eq(status, expected, "%s: %s", hia_status_word(status), hia_error_text(error));
+  cr_assert_not_null(error);
+  cr_assert_eq(hia_error_status(error), expected);
+  cr_assert_not_null(strstr(hia_error_text(error), words), "no '%s' in: %s", words,
+                     hia_error_text(error));
+  hia_error_free(error);
+}
+
+static const char *format(const hia_value *value) {
+  static char text[256];
+  hia_value_format(value, text, sizeof text);
+  return text;
+}
+
+Test(engine, calls) {
+  for (size_t k = 0; k < 3; k++) {
+    hia_engine *engine = new_engine(kinds[k]);
+    hia_module *module = load(engine, fib_text);
+    hia_function *fib = find(module, "fib");
+    hia_value *n = hia_value_i32(engine, 15), *result;
+    hia_error *error;
+    int32_t x;
+    cr_assert_eq(hia_call(fib, &n, 1, &result, &error), HIA_OK, "%s", hia_error_text(error));
+    cr_assert_eq(hia_value_get_i32(result, &x), HIA_OK);
+    cr_assert_eq(x, 987);
+    hia_value_free(result);
+    hia_value_free(n);
+    hia_module_free(module);
+    hia_engine_free(engine);
+  }
+}
+
+Test(engine, generic_functions) {
+  hia_engine *engine = new_engine(HIA_ENGINE_INTERP);
+  hia_module *module = load(engine, fib_text);
+  hia_function *fact = find(module, "fact"), *at_i64 = find(module, "fact(i64)"), *instance;
+  hia_value *small = hia_value_i32(engine, 5), *large = hia_value_i64(engine, 20), *result;
+  hia_error *error;
+  cr_assert(hia_function_is_generic(fact));
+  cr_assert_not(hia_function_is_generic(at_i64));
+  cr_assert_str_eq(hia_function_signature(fact), "fact(n)");
+  cr_assert_str_eq(hia_function_signature(at_i64), "fact(n: i64) -> i64");
+  cr_assert_str_eq(hia_function_name(at_i64), "fact(i64)");
+  cr_assert_eq(find(module, " fact ( i64 ) " + 1), at_i64, "white space does not matter");
+  cr_assert_eq(hia_call(fact, &small, 1, &result, &error), HIA_OK);
+  cr_assert_str_eq(format(result), "120");
+  hia_value_free(result);
+  cr_assert_eq(hia_call(fact, &large, 1, &result, &error), HIA_OK);
+  cr_assert_str_eq(format(result), "2432902008176640000");
+  hia_value_free(result);
+  cr_assert_eq(hia_function_instance(fact, &large, 1, &instance, &error), HIA_OK);
+  cr_assert_eq(instance, at_i64, "asking again gives the same");
+  expect_error(hia_function_prepare(fact, &error), error, HIA_ARGUMENT, "generic");
+  expect_error(hia_call(at_i64, &small, 1, &result, &error), error, HIA_ARGUMENT, "is of type i32");
+  hia_value_free(small);
+  hia_value_free(large);
+  hia_module_free(module);
+  hia_engine_free(engine);
+}
+
+Test(engine, tuples) {
+  hia_engine *engine = new_engine(HIA_ENGINE_INTERP);
+  hia_module *module = load(engine, fib_text);
+  hia_value *parts[2] = {hia_value_i32(engine, 7), hia_value_f64(engine, 0.5)};
+  hia_value *pair = hia_value_tuple(engine, parts, 2), *result, *part;
+  hia_error *error;
+  char type[32];
+  cr_assert_eq(hia_value_len(pair), 2);
+  cr_assert_eq(hia_call(find(module, "swap"), &pair, 1, &result, &error), HIA_OK);
+  cr_assert_str_eq(format(result), "(0.5, 7)");
+  hia_value_format_type(result, type, sizeof type);
+  cr_assert_str_eq(type, "(f64, i32)");
+  part = hia_value_part(result, 1);
+  int32_t x;
+  double y;
+  cr_assert_eq(hia_value_get_i32(part, &x), HIA_OK);
+  cr_assert_eq(x, 7);
+  cr_assert_eq(hia_value_get_f64(part, &y), HIA_ARGUMENT);
+  cr_assert_null(hia_value_part(result, 2));
+  cr_assert_null(hia_value_part(part, 0));
+  cr_assert_eq(hia_value_len(part), 0);
+  hia_value *bad[2] = {part, NULL};
+  cr_assert_null(hia_value_tuple(engine, bad, 2));
+  cr_assert_null(hia_value_tuple(engine, bad, 1));
+  hia_value_free(part);
+  hia_value_free(result);
+  cr_assert_eq(hia_value_parse(find(module, "swap"), 0, "(1, 2)", &result, &error), HIA_OK);
+  cr_assert_str_eq(format(result), "(1, 2.0)");
+  hia_value_free(result);
+  expect_error(hia_value_parse(find(module, "swap"), 0, "(1, ", &result, &error), error,
+               HIA_ARGUMENT, "argument 1");
+  for (int i = 0; i < 2; i++) hia_value_free(parts[i]);
+  hia_value_free(pair);
+  hia_module_free(module);
+  hia_engine_free(engine);
+}
+
+Test(engine, printing_is_cut_like_snprintf) {
+  hia_engine *engine = new_engine(HIA_ENGINE_INTERP);
+  hia_value *value = hia_value_i64(engine, 1234567890123);
+  char text[5];
+  cr_assert_eq(hia_value_format(value, NULL, 0), 13);
+  cr_assert_eq(hia_value_format(value, text, sizeof text), 13);
+  cr_assert_str_eq(text, "1234");
+  hia_value_free(value);
+  hia_engine_free(engine);
+}
+
+Test(engine, failures_carry_the_chain_of_calls) {
+  for (size_t k = 0; k < 3; k++) {
+    hia_engine *engine = new_engine(kinds[k]);
+    hia_module *module = load(engine, fib_text);
+    hia_value *n = hia_value_i32(engine, 1000), *result;
+    hia_error *error;
+    cr_assert_eq(hia_call(find(module, "deep"), &n, 1, &result, &error), HIA_DIV_ZERO);
+    cr_assert_null(result);
+    cr_assert_str_eq(hia_error_code(error, 0), "div-zero");
+    cr_assert_str_eq(hia_error_file(error, 0), "test.hia");
+    cr_assert_eq(hia_error_line(error, 0), 4);
+    /* div, whose call is a tail call, and a thousand pending additions. */
+    cr_assert_eq(hia_error_chain_length(error), 1001, "engine %zu: %zu", k,
+                 (size_t)hia_error_chain_length(error));
+    const char *function, *file;
+    uint32_t line, col;
+    cr_assert(hia_error_chain_entry(error, 0, &function, &file, &line, &col));
+    cr_assert_str_eq(function, "div");
+    cr_assert_eq(line, 4);
+    cr_assert(hia_error_chain_entry(error, 1000, &function, NULL, &line, NULL));
+    cr_assert_str_eq(function, "deep");
+    cr_assert_eq(line, 5);
+    cr_assert_not(hia_error_chain_entry(error, 500, NULL, NULL, NULL, NULL), "not kept");
+    cr_assert_not(hia_error_chain_entry(error, 1001, &function, NULL, NULL, NULL));
+    cr_assert_str_eq(function, "");
+    cr_assert_not_null(strstr(hia_error_text(error), "981 calls more"), "%s",
+                       hia_error_text(error));
+    hia_error_free(error);
+    hia_value_free(n);
+    hia_module_free(module);
+    hia_engine_free(engine);
+  }
+}
+
+Test(engine, rejected_programs_list_their_mistakes) {
+  hia_engine *engine = new_engine(HIA_ENGINE_INTERP);
+  hia_module *module;
+  hia_error *error;
+  const char *text = "fn f(x: i32) = y\nfn g(x: i32) = f()\n";
+  cr_assert_eq(hia_module_load_text(engine, NULL, text, strlen(text), &module, &error),
+               HIA_REJECTED);
+  cr_assert_null(module);
+  cr_assert_eq(hia_error_count(error), 2);
+  cr_assert_eq(hia_error_line(error, 0), 1);
+  cr_assert_eq(hia_error_line(error, 1), 2);
+  cr_assert_eq(hia_error_code(error, 0)[0], 'E');
+  cr_assert_str_eq(hia_error_message(error, 2), "", "there is no third");
+  hia_error_free(error);
+  hia_engine_free(engine);
+}
+
+Test(engine, null_and_nonsense) {
+  hia_engine *engine = new_engine(HIA_ENGINE_INTERP);
+  hia_module *module = load(engine, fib_text), *out;
+  hia_function *fib = find(module, "fib"), *function;
+  hia_value *n = hia_value_i32(engine, 1), *none = NULL, *result;
+  hia_error *error;
+  expect_error(hia_engine_new(NULL, NULL, &error), error, HIA_ARGUMENT, "engine");
+  expect_error(hia_module_load_text(NULL, "", "", 0, &out, &error), error, HIA_ARGUMENT, "engine");
+  cr_assert_null(out);
+  expect_error(hia_module_load_text(engine, "", NULL, 1, &out, &error), error, HIA_ARGUMENT,
+               "text");
+  expect_error(hia_module_load_file(engine, NULL, &out, &error), error, HIA_ARGUMENT, "path");
+  expect_error(hia_module_load_file(engine, "/nonexistent", &out, &error), error, HIA_IO,
+               "/nonexistent");
+  expect_error(hia_module_function(NULL, "f", &function, &error), error, HIA_ARGUMENT, "module");
+  expect_error(hia_call(NULL, NULL, 0, &result, &error), error, HIA_ARGUMENT, "function");
+  expect_error(hia_call(fib, NULL, 0, &result, &error), error, HIA_ARGUMENT, "1 argument");
+  expect_error(hia_call(fib, NULL, 1, &result, &error), error, HIA_ARGUMENT, "argument");
+  expect_error(hia_call(fib, &none, 1, &result, &error), error, HIA_ARGUMENT, "argument 1");
+  expect_error(hia_call(fib, &n, 1, NULL, &error), error, HIA_ARGUMENT, "result");
+  expect_error(hia_value_parse(fib, 1, "1", &result, &error), error, HIA_ARGUMENT, "parameter");
+  cr_assert_null(hia_value_i32(NULL, 1));
+  cr_assert_eq(hia_value_get_i32(NULL, NULL), HIA_ARGUMENT);
+  cr_assert_eq(hia_value_len(NULL), 0);
+  cr_assert_eq(hia_value_format(NULL, NULL, 0), 0);
+  cr_assert_str_eq(hia_error_text(NULL), "");
+  cr_assert_eq(hia_error_status(NULL), HIA_OK);
+  hia_error_free(NULL);
+  hia_value_free(NULL);
+  hia_module_free(NULL);
+  hia_engine_free(NULL);
+  hia_value_free(n);
+  hia_module_free(module);
+  hia_engine_free(engine);
+}
+
+Test(engine, names_that_are_none) {
+  hia_engine *engine = new_engine(HIA_ENGINE_INTERP);
+  hia_module *module = load(engine, fib_text);
+  hia_function *function;
+  hia_error *error;
+  static const struct {
+    const char *name;
+    hia_status status;
+    const char *words;
+  } cases[] = {
+      {"fob", HIA_NOT_FOUND, "fib"},         {"", HIA_NOT_FOUND, "no function"},
+      {"fib(i64)", HIA_ARGUMENT, "i32"},     {"fact(i32, i32)", HIA_ARGUMENT, "1 parameter"},
+      {"fact(", HIA_ARGUMENT, "types"},      {"fact()", HIA_ARGUMENT, "1 parameter"},
+      {"fact(i33)", HIA_ARGUMENT, "types"},  {"fact((i32))", HIA_ARGUMENT, "types"},
+      {"fact(i32)x", HIA_ARGUMENT, "types"}, {"fact(bool)", HIA_REJECTED, "error"},
+      {"fib fib", HIA_NOT_FOUND, "fib fib"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    hia_status status = hia_module_function(module, cases[i].name, &function, &error);
+    cr_assert_null(function);
+    expect_error(status, error, cases[i].status, cases[i].words);
+  }
+  /* Deeper and larger than any type may be. */
+  size_t n = 100000;
+  char *deep = malloc(n + 8);
+  memcpy(deep, "fact(", 5);
+  memset(deep + 5, '(', n);
+  deep[5 + n] = 0;
+  expect_error(hia_module_function(module, deep, &function, &error), error, HIA_ARGUMENT, "types");
+  free(deep);
+  hia_module_free(module);
+  hia_engine_free(engine);
+}
+
+Test(engine, options_of_other_versions) {
+  struct {
+    hia_engine_options options;
+    size_t more;
+  } later = {HIA_ENGINE_OPTIONS_INIT, 0};
+  hia_engine *engine;
+  hia_error *error;
+  later.options.size = sizeof later;
+  cr_assert_eq(hia_engine_new(&later.options, &engine, &error), HIA_OK, "nothing new is asked for");
+  hia_engine_free(engine);
+  later.more = 1;
+  expect_error(hia_engine_new(&later.options, &engine, &error), error, HIA_ARGUMENT,
+               "another version");
+  hia_engine_options earlier = HIA_ENGINE_OPTIONS_INIT;
+  earlier.size = offsetof(hia_engine_options, threads);
+  earlier.opt_level = 99; /* beyond what it has */
+  cr_assert_eq(hia_engine_new(&earlier, &engine, &error), HIA_OK);
+  hia_engine_free(engine);
+  earlier.size = 0;
+  expect_error(hia_engine_new(&earlier, &engine, &error), error, HIA_ARGUMENT, "another version");
+}
+
+Test(engine, options_without_sense) {
+  hia_engine *engine;
+  hia_error *error;
+  hia_engine_options o = HIA_ENGINE_OPTIONS_INIT;
+  o.disabled_passes = "cse,nosuch";
+  expect_error(hia_engine_new(&o, &engine, &error), error, HIA_ARGUMENT, "nosuch");
+  o = (hia_engine_options)HIA_ENGINE_OPTIONS_INIT;
+  o.opt_level = 4;
+  expect_error(hia_engine_new(&o, &engine, &error), error, HIA_ARGUMENT, "level");
+  o = (hia_engine_options)HIA_ENGINE_OPTIONS_INIT;
+  o.kind = (hia_engine_kind)7;
+  expect_error(hia_engine_new(&o, &engine, &error), error, HIA_ARGUMENT, "engine");
+  o = (hia_engine_options)HIA_ENGINE_OPTIONS_INIT;
+  o.threads = 1000000;
+  expect_error(hia_engine_new(&o, &engine, &error), error, HIA_ARGUMENT, "threads");
+  hia_allocator incomplete = {0};
+  o = (hia_engine_options)HIA_ENGINE_OPTIONS_INIT;
+  o.allocator = &incomplete;
+  expect_error(hia_engine_new(&o, &engine, &error), error, HIA_ARGUMENT, "allocator");
+}
+
+/* ---- dumps ---- */
+
+typedef struct text {
+  char *data;
+  size_t len;
+} text;
+
+static bool append(void *user, const char *bytes, size_t len) {
+  text *t = user;
+  t->data = realloc(t->data, t->len + len + 1);
+  memcpy(t->data + t->len, bytes, len);
+  t->len += len;
+  t->data[t->len] = 0;
+  return true;
+}
+
+static bool refuse(void *user, const char *bytes, size_t len) {
+  (void)user, (void)bytes, (void)len;
+  return false;
+}
+
+Test(engine, dumps_read_back_and_run) {
+  static const hia_stage stages[] = {HIA_STAGE_GRAPH, HIA_STAGE_STATIC};
+  for (size_t i = 0; i < 2; i++)
+    for (size_t k = 0; k < 3; k++) {
+      hia_engine *engine = new_engine(kinds[k]);
+      hia_module *module = load(engine, fib_text), *again;
+      hia_dump_options options = HIA_DUMP_OPTIONS_INIT;
+      hia_error *error;
+      text t = {0}, second = {0};
+      options.stage = stages[i];
+      hia_status status = hia_module_dump(module, NULL, 0, &options, append, &t, &error);
+      cr_assert_eq(status, HIA_OK, "%s", hia_error_text(error));
+      status = hia_module_load_ir(engine, "dump", t.data, t.len, &again, &error);
+      cr_assert_eq(status, HIA_OK, "%s", hia_error_text(error));
+      cr_assert_eq(hia_module_dump(again, NULL, 0, &options, append, &second, &error), HIA_OK);
+      cr_assert_str_eq(second.data, t.data);
+      hia_value *n = hia_value_i32(engine, 15), *result;
+      status = hia_call(find(again, "fib"), &n, 1, &result, &error);
+      cr_assert_eq(status, HIA_OK, "%s", hia_error_text(error));
+      cr_assert_str_eq(format(result), "987");
+      hia_value_free(result);
+      hia_value_free(n);
+      n = hia_value_i32(engine, 3);
+      cr_assert_eq(hia_call(find(again, "deep"), &n, 1, &result, &error), HIA_DIV_ZERO);
+      cr_assert_eq(hia_error_line(error, 0), 4, "positions are of the source");
+      hia_error_free(error);
+      hia_value_free(n);
+      free(t.data);
+      free(second.data);
+      hia_module_free(again);
+      hia_module_free(module);
+      hia_engine_free(engine);
+    }
+}
+
+Test(engine, dumps_that_make_no_sense) {
+  hia_engine *engine = new_engine(HIA_ENGINE_INTERP);
+  hia_module *module = load(engine, fib_text), *other = load(engine, fib_text);
+  hia_function *generic = find(module, "fact"), *foreign = find(other, "fib");
+  hia_dump_options o = HIA_DUMP_OPTIONS_INIT;
+  hia_error *error;
+  expect_error(hia_module_dump(module, &generic, 1, &o, append, NULL, &error), error, HIA_ARGUMENT,
+               "generic");
+  expect_error(hia_module_dump(module, &foreign, 1, &o, append, NULL, &error), error, HIA_ARGUMENT,
+               "not of this module");
+  expect_error(hia_module_dump(module, NULL, 0, &o, refuse, NULL, &error), error, HIA_IO,
+               "written");
+  expect_error(hia_module_dump(module, NULL, 0, &o, NULL, NULL, &error), error, HIA_ARGUMENT,
+               "write");
+  o.after = "nosuch";
+  o.stage = HIA_STAGE_GRAPH;
+  expect_error(hia_module_dump(module, NULL, 0, &o, append, NULL, &error), error, HIA_ARGUMENT,
+               "nosuch");
+  o = (hia_dump_options)HIA_DUMP_OPTIONS_INIT;
+  o.stage = HIA_STAGE_AST;
+  o.format = HIA_FORMAT_DOT;
+  expect_error(hia_module_dump(module, NULL, 0, &o, append, NULL, &error), error, HIA_ARGUMENT,
+               "DOT");
+  hia_module_free(other);
+  hia_module_free(module);
+  hia_engine_free(engine);
+}
+
+/* ---- threads ---- */
+
+static void *call_many(void *user) {
+  hia_module *module = user;
+  hia_error *error;
+  hia_function *fib;
+  intptr_t wrong = hia_module_function(module, "fib", &fib, &error) != HIA_OK;
+  for (int i = 0; !wrong && i < 50; i++) {
+    hia_value *n, *result = NULL;
+    int32_t x = 0;
+    wrong |= hia_value_parse(fib, 0, "12", &n, &error) != HIA_OK;
+    wrong |= hia_call(fib, &n, 1, &result, &error) != HIA_OK;
+    wrong |= hia_value_get_i32(result, &x) != HIA_OK || x != 233;
+    hia_value_free(result);
+    hia_value_free(n);
+  }
+  return (void *)wrong;
+}
+
+Test(engine, many_threads_share_a_module) {
+  for (size_t k = 0; k < 2; k++) {
+    hia_engine *engine = new_engine(kinds[k]);
+    hia_module *module = load(engine, fib_text);
+    pthread_t threads[8];
+    for (int i = 0; i < 8; i++)
+      cr_assert_eq(pthread_create(&threads[i], NULL, call_many, module), 0);
+    for (int i = 0; i < 8; i++) {
+      void *wrong;
+      pthread_join(threads[i], &wrong);
+      cr_assert_null(wrong);
+    }
+    hia_module_free(module);
+    hia_engine_free(engine);
+  }
+}
+
+/* ---- memory that runs out ---- */
+
+typedef struct meter {
+  long left; /* requests until one fails; negative: never */
+  long blocks;
+} meter;
+
+static void *meter_alloc(void *user, size_t size) {
+  meter *m = user;
+  if (m->left == 0) return NULL;
+  m->left--;
+  m->blocks++;
+  return malloc(size);
+}
+static void *meter_resize(void *user, void *block, size_t old_size, size_t size) {
+  meter *m = user;
+  (void)old_size;
+  if (m->left == 0) return NULL;
+  m->left--;
+  return realloc(block, size);
+}
+static void meter_free(void *user, void *block, size_t size) {
+  meter *m = user;
+  (void)size;
+  m->blocks -= block != NULL;
+  free(block);
+}
+
+/* All of a program's life; true if it got to its end. */
+static bool live(meter *m, hia_engine_kind kind) {
+  hia_allocator allocator = {meter_alloc, meter_resize, meter_free, m};
+  hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  options.kind = kind;
+  options.allocator = &allocator;
+  hia_engine *engine = NULL;
+  hia_module *module = NULL;
+  hia_function *fib;
+  hia_value *n = NULL, *result = NULL;
+  hia_error *error = NULL;
+  hia_status status = hia_engine_new(&options, &engine, &error);
+  if (status == HIA_OK)
+    status = hia_module_load_text(engine, "t", fib_text, strlen(fib_text), &module, &error);
+  if (status == HIA_OK) status = hia_module_function(module, "fib", &fib, &error);
+  if (status == HIA_OK) status = hia_value_parse(fib, 0, "5", &n, &error);
+  if (status == HIA_OK) status = hia_call(fib, &n, 1, &result, &error);
+  cr_assert(status == HIA_OK || status == HIA_MEMORY, "%s", hia_error_text(error));
+  cr_assert(status != HIA_OK || result != NULL);
+  hia_error_free(error);
+  hia_value_free(result);
+  hia_value_free(n);
+  hia_module_free(module);
+  hia_engine_free(engine);
+  cr_assert_eq(m->blocks, 0, "%ld blocks left over", m->blocks);
+  return status == HIA_OK;
+}
+
+Test(engine, every_request_for_memory_may_fail) {
+  for (size_t k = 0; k < 3; k++) {
+    meter m = {-1, 0};
+    cr_assert(live(&m, kinds[k]));
+    bool is_alive = false;
+    for (long at = 0; !is_alive; at++) {
+      cr_assert_lt(at, 100000);
+      m = (meter){at, 0};
+      is_alive = live(&m, kinds[k]);
+    }
+  }
+}
