@@ -181,10 +181,20 @@ static void walk(const hia_context *context, const hia_unwinder *unwinder, hia_t
   if (!unwinder || !unwinder->locs) return;
   const char *sp = context->sp, *top = context->stack.top;
   if (context->loc != HIA_NONE) hiaR_trace_push_site(trace, unwinder->locs, context->loc, false);
+  /* Recursion comes back to the same few return addresses. */
+  struct {
+    uintptr_t address;
+    hia_frame_row row;
+  } known[64] = {0};
   bool is_first = true;
   while (sp >= context->stack.low && sp <= top - sizeof(uintptr_t)) {
-    hia_frame_row row;
-    if (!unwinder->find(unwinder->user, stack_word(sp), &row)) break;
+    uintptr_t address = stack_word(sp);
+    size_t slot = (address ^ address >> 6) % HIA_LEN(known);
+    if (known[slot].address != address &&
+        !unwinder->find(unwinder->user, address, &known[slot].row))
+      break;
+    known[slot].address = address;
+    hia_frame_row row = known[slot].row;
     sp += sizeof(uintptr_t); /* the stack pointer after the return */
     if (row.loc != HIA_NONE && (!is_first || context->loc == HIA_NONE))
       hiaR_trace_push_site(trace, unwinder->locs, row.loc, row.is_tail && !is_first);

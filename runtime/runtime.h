@@ -12,14 +12,15 @@
 
 #define HIA_TRACE_ENDS 32
 
-/* The chain, innermost first: `length` entries in all, of which the first HIA_TRACE_ENDS and the last
- * HIA_TRACE_ENDS are kept. An entry is a position of the source, an index into the image's (the
- * graph's) table of locations. Entry 0 is the failing operation itself; each further one the
+/* The chain, innermost first: `length` entries in all, of which the first HIA_TRACE_ENDS and the
+ * last HIA_TRACE_ENDS are kept. An entry is a position of the source, an index into the image's
+ * (the graph's) table of locations. Entry 0 is the failing operation itself; each further one the
  * position of a call that is not a tail call. */
 typedef struct hia_trace {
   uint64_t length;
   uint32_t inner[HIA_TRACE_ENDS];
-  uint32_t outer[HIA_TRACE_ENDS]; /* a ring; entry i >= HIA_TRACE_ENDS is in slot i % HIA_TRACE_ENDS */
+  uint32_t
+      outer[HIA_TRACE_ENDS]; /* a ring; entry i >= HIA_TRACE_ENDS is in slot i % HIA_TRACE_ENDS */
 } hia_trace;
 void hiaR_trace_push(hia_trace *trace, uint32_t loc);
 /* Pushes `loc` (left out when it is a tail call's) and then the calls it was inlined through. */
@@ -36,10 +37,11 @@ typedef struct hia_failure {
 /* ---- what a run may use, and what it used ---- */
 
 typedef struct hia_limits {
-  size_t depth;  /* bytes of stack or of frames; 0: hiaR_default_depth() */
-  size_t memory; /* bytes in all (expand: of graph copies); 0: hiaR_default_depth() */
-  unsigned threads;          /* workers; 0: 1 */
-  const uint32_t *cancelled; /* read with relaxed atomics; the run ends soon after it is not 0; or NULL */
+  size_t depth;     /* bytes of stack or of frames; 0: hiaR_default_depth() */
+  size_t memory;    /* bytes in all (expand: of graph copies); 0: hiaR_default_depth() */
+  unsigned threads; /* workers; 0: 1 */
+  const uint32_t
+      *cancelled; /* read with relaxed atomics; the run ends soon after it is not 0; or NULL */
 } hia_limits;
 size_t hiaR_default_depth(void); /* from the memory that is available now */
 
@@ -54,18 +56,16 @@ typedef struct hia_usage {
 
 /* ---- interp.c: the tagged-token interpreter; expand.c: the dynamic baseline ----
  * Both run export `entry` of a loaded program. args and results are the flattened scalars of its
- * signature, in canonical form. *failure and *usage are always filled in. Thread-safe: any number of
- * runs of one program at once. */
+ * signature, in canonical form. *failure and *usage are always filled in. Thread-safe: any number
+ * of runs of one program at once. */
 
 typedef struct hia_program_image hia_loaded; /* image.c: a checked image, decoded for running */
 hia_status hiaR_interp_run(const hia_loaded *image, uint32_t entry, const hia_word *args,
                            hia_word *results, const hia_limits *limits,
-                           const hia_allocator *allocator, hia_failure *failure,
-                           hia_usage *usage);
+                           const hia_allocator *allocator, hia_failure *failure, hia_usage *usage);
 hia_status hiaR_expand_run(const hia_loaded *image, uint32_t entry, const hia_word *args,
                            hia_word *results, const hia_limits *limits,
-                           const hia_allocator *allocator, hia_failure *failure,
-                           hia_usage *usage);
+                           const hia_allocator *allocator, hia_failure *failure, hia_usage *usage);
 
 /* ---- stack.c: the engine's own stacks ---- */
 

@@ -12,7 +12,10 @@ void hiaR_arch_call(hia_context *context, void (*fn)(void *arg), void *arg);
 /* Back to where hiaR_arch_enter was called, past all frames between. */
 _Noreturn void hiaR_arch_leave(hia_context *context);
 
-/* What the stubs of abi.def call, in native.c. `sp` is where the stub found its return address. */
+/* The stubs of abi.def; generated code calls them, C cannot. */
+void hiaR_stub_poll(void);
+void hiaR_stub_fail(void);
+/* What they call, in native.c. `sp` is where the stub found its return address. */
 void hiaR_native_poll(hia_context *context, const char *sp);
 _Noreturn void hiaR_native_fail(uint32_t loc, uint32_t status, int64_t code, hia_context *context,
                                 const char *sp);

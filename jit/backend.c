@@ -1,0 +1,335 @@
+/* The table behind which all of LLVM lies (jit.h), and the way of one graph through it:
+ *
+ *   static graph ── lower ──► module ── optimize ──► module ── code generation ──► object file
+ *                                                                                   │ bytes kept
+ *                                                                            ORC links them
+ *
+ * The object file is a value of its own, not a by-product of the JIT: frame tables are read out of
+ * it, and the same bytes could be written to a disk. */
+#include "jit/backend.h"
+#include "runtime/sanitizer.h"
+#include <stdio.h>
+#include <time.h>
+
+/* LLVM recurses over what users write: long chains of branches, deep expressions. */
+#define COMPILER_STACK       ((size_t)1 << 30)
+#define LEAST_COMPILER_STACK ((size_t)8 << 20)
+
+#ifndef HIA_BUILD_VERSION
+#define HIA_BUILD_VERSION "unknown"
+#endif
+
+struct hia_code {
+  hia_session *session;
+  LLVMMemoryBufferRef bytes; /* the object file */
+  hia_object object;
+  hia_dylib *dylib;
+  LLVMOrcResourceTrackerRef tracker;
+  uintptr_t base; /* where its .text was loaded */
+  uintptr_t *entries;
+  size_t n_fns;
+  hia_frames *frames;
+  hia_unwinder unwinder;
+};
+
+static uint64_t now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* ---- work on the compiler's stack ---- */
+
+typedef struct job {
+  hia_session *session;
+  hia_compiler *compiler;
+  const hia_graph *g;
+  const hia_compile_options *options;
+  hia_compile_report *report;
+  char *error;
+  size_t error_size;
+  hia_status status;
+  void (*work)(struct job *job);
+
+  LLVMModuleRef module;
+  LLVMMemoryBufferRef bytes; /* result of compiling, and of dumping assembly */
+  char *text;                /* result of dumping IR */
+  hia_native_dump what;
+} job;
+
+static int level_of(const hia_compile_options *options) {
+  return options->level < 0 ? 0 : options->level > 3 ? 3 : options->level;
+}
+
+static hia_instrument instrument_of(const hia_compile_options *options) {
+  if (!options->sanitize) return HIA_INSTRUMENT_NONE;
+#if defined(HIA_ASAN)
+  return HIA_INSTRUMENT_ASAN;
+#elif defined(HIA_TSAN)
+  return HIA_INSTRUMENT_TSAN;
+#else
+  return HIA_INSTRUMENT_NONE;
+#endif
+}
+
+static bool lower(job *j) {
+  const hia_lower_options options = {.unchecked = j->options->unchecked,
+                                     .instrument = instrument_of(j->options),
+                                     .triple = j->session->triple,
+                                     .data_layout = j->session->data_layout};
+  j->status = hiaL_lower(j->g, &options, j->session->allocator, j->compiler->llvm, &j->module,
+                         j->error, j->error_size);
+#ifndef NDEBUG
+  if (!j->status && !hiaL_verify(j->module, j->error, j->error_size)) j->status = HIA_INTERNAL;
+#endif
+  return !j->status;
+}
+
+static bool optimize(job *j) {
+  int level = level_of(j->options);
+  j->status = hiaJ_optimize(j->session, j->module, hiaJ_machine(j->session, j->compiler, level),
+                            level, instrument_of(j->options), j->error, j->error_size);
+  return !j->status;
+}
+
+static void generate(job *j, LLVMCodeGenFileType type) {
+  char *message = NULL;
+  LLVMTargetMachineRef machine = hiaJ_machine(j->session, j->compiler, level_of(j->options));
+  if (!LLVMTargetMachineEmitToMemoryBuffer(machine, j->module, type, &message, &j->bytes)) return;
+  j->bytes = NULL;
+  snprintf(j->error, j->error_size, "%s", message ? message : "code generation failed");
+  LLVMDisposeMessage(message);
+  j->status = HIA_INTERNAL;
+}
+
+static void compile_work(job *j) {
+  uint64_t start = now();
+  bool ok = lower(j);
+  uint64_t lowered = now();
+  ok = ok && optimize(j);
+  uint64_t optimized = now();
+  if (ok) generate(j, LLVMObjectFile);
+  j->report->emit_ns = lowered - start;
+  j->report->optimize_ns = optimized - lowered;
+  j->report->codegen_ns = now() - optimized;
+}
+
+static void dump_work(job *j) {
+  if (!lower(j)) return;
+  if (j->what != HIA_DUMP_LLVM && !optimize(j)) return;
+  if (j->what == HIA_DUMP_ASM)
+    generate(j, LLVMAssemblyFile);
+  else
+    j->text = LLVMPrintModuleToString(j->module);
+}
+
+static void work_here(void *arg) {
+  job *j = arg;
+  j->work(j);
+}
+
+/* Runs a job with a compiler of the session, on the compiler's stack. */
+static void run(job *j) {
+  j->compiler = hiaJ_compiler_take(j->session);
+  if (!j->compiler) {
+    snprintf(j->error, j->error_size, "out of memory");
+    j->status = HIA_MEMORY;
+    return;
+  }
+  /* Names of values and blocks are for reading. */
+  LLVMContextSetDiscardValueNames(j->compiler->llvm, j->work != dump_work);
+  hia_status status = HIA_MEMORY;
+  for (size_t size = COMPILER_STACK; status && size >= LEAST_COMPILER_STACK; size /= 2)
+    status = hiaR_context_call(j->compiler->stack, size, work_here, j);
+  if (status) {
+    snprintf(j->error, j->error_size, "no address space for the compiler's stack");
+    j->status = status;
+  }
+  if (j->module) LLVMDisposeModule(j->module);
+  hiaJ_compiler_put(j->session, j->compiler);
+}
+
+/* ---- code ---- */
+
+static void release(hia_session *session, hia_code *code) {
+  if (!code) return;
+  bool is_clean = true;
+  if (code->tracker) {
+    LLVMErrorRef err = LLVMOrcResourceTrackerRemove(code->tracker);
+    if (err) { /* the JITDylib still holds something: it is not used again */
+      LLVMConsumeError(err);
+      is_clean = false;
+    }
+    LLVMOrcReleaseResourceTracker(code->tracker);
+    LLVMOrcExecutionSessionRef es = LLVMOrcLLJITGetExecutionSession(session->jit);
+    LLVMOrcSymbolStringPoolClearDeadEntries(LLVMOrcExecutionSessionGetSymbolStringPool(es));
+  }
+  if (code->dylib && is_clean)
+    hiaJ_dylib_put(session, code->dylib);
+  else if (code->dylib)
+    hiaR_free(session->allocator, code->dylib, sizeof *code->dylib);
+  hiaJ_frames_free(code->frames);
+  if (code->bytes) LLVMDisposeMemoryBuffer(code->bytes);
+  hiaR_free(session->allocator, code->entries, code->n_fns * sizeof *code->entries);
+  hiaR_free(session->allocator, code, sizeof *code);
+}
+
+/* Offsets of the roots' entries; *anchor becomes one of them, a root with no function is an error
+ * of ours. */
+static bool find_entries(hia_code *code, const hia_graph *g, hia_fn_id *anchor) {
+  *anchor = HIA_NONE;
+  for (hia_fn_id f = 0; f < g->fns.len; f++) {
+    const hia_fn *fn = hiaG_fn(g, f);
+    if (fn->is_removed || !fn->is_root) continue;
+    char name[HIA_ENTRY_NAME_SIZE];
+    hiaL_entry_name(name, f);
+    uint64_t offset;
+    if (!hiaJ_object_symbol(&code->object, name, &offset)) return false;
+    code->entries[f] = (uintptr_t)offset + 1; /* 0: no entry */
+    *anchor = f;
+  }
+  return true;
+}
+
+/* Hands the object to ORC, and finds out where it was put. */
+static hia_status link_object(hia_code *code, hia_fn_id anchor, char *error, size_t error_size) {
+  hia_session *session = code->session;
+  code->dylib = hiaJ_dylib_take(session, error, error_size);
+  if (!code->dylib) return HIA_MEMORY;
+  code->tracker = LLVMOrcJITDylibCreateResourceTracker(code->dylib->ref);
+  /* ORC owns the buffer it is given; the bytes stay ours. */
+  LLVMMemoryBufferRef view = LLVMCreateMemoryBufferWithMemoryRange(
+      LLVMGetBufferStart(code->bytes), LLVMGetBufferSize(code->bytes), "hiaton", false);
+  LLVMErrorRef err = LLVMOrcLLJITAddObjectFileWithRT(session->jit, code->tracker, view);
+  if (err) {
+    hiaJ_take_error(session, err, error, error_size);
+    return HIA_INTERNAL;
+  }
+  char name[HIA_ENTRY_NAME_SIZE];
+  hiaL_entry_name(name, anchor);
+  uintptr_t address;
+  hia_status status = hiaJ_lookup(session, code->dylib, name, &address, error, error_size);
+  if (!status) code->base = address - (code->entries[anchor] - 1);
+  return status;
+}
+
+static hia_status load(hia_code *code, const hia_graph *g, char *error, size_t error_size) {
+  hia_session *session = code->session;
+  size_t size;
+  code->n_fns = g->fns.len;
+  if (!hiaR_mul(code->n_fns, sizeof *code->entries, &size) ||
+      !(code->entries = hiaR_alloc(session->allocator, size))) {
+    snprintf(error, error_size, "out of memory");
+    return HIA_MEMORY;
+  }
+  hia_fn_id anchor;
+  if (!hiaJ_object_open(&code->object, LLVMGetBufferStart(code->bytes),
+                        LLVMGetBufferSize(code->bytes)) ||
+      !find_entries(code, g, &anchor) ||
+      !hiaJ_frames_largest(session->allocator, &code->object, &code->unwinder.max_frame)) {
+    snprintf(error, error_size, "LLVM made an object file that is not understood");
+    return HIA_INTERNAL;
+  }
+  if (anchor == HIA_NONE) return HIA_OK; /* nothing can be entered */
+  hia_status status = link_object(code, anchor, error, error_size);
+  if (status) return status;
+  for (size_t f = 0; f < code->n_fns; f++)
+    if (code->entries[f]) code->entries[f] += code->base - 1;
+  code->unwinder.find = hiaJ_frames_find;
+  status = hiaJ_frames_new(session->allocator, &code->object, code->base, &code->frames);
+  code->unwinder.user = code->frames;
+  return status;
+}
+
+static hia_status compile(hia_session *session, const hia_graph *g,
+                          const hia_compile_options *options, hia_code **out,
+                          hia_compile_report *report, char *error, size_t error_size) {
+  hia_compile_report ignored;
+  if (!report) report = &ignored;
+  *report = (hia_compile_report){0};
+  *out = NULL;
+  hia_code *code = hiaR_alloc(session->allocator, sizeof *code);
+  if (!code) {
+    snprintf(error, error_size, "out of memory");
+    return HIA_MEMORY;
+  }
+  code->session = session;
+  job j = {.session = session,
+           .g = g,
+           .options = options,
+           .report = report,
+           .error = error,
+           .error_size = error_size,
+           .work = compile_work};
+  run(&j);
+  code->bytes = j.bytes;
+  hia_status status = j.status;
+  if (!status) {
+    uint64_t start = now();
+    status = load(code, g, error, error_size);
+    report->codegen_ns += now() - start;
+    report->code_bytes = code->object.text.size;
+  }
+  if (status)
+    release(session, code);
+  else
+    *out = code;
+  return status;
+}
+
+static hia_native_entry entry(const hia_code *code, hia_fn_id root) {
+  if (root >= code->n_fns || !code->entries[root]) return NULL;
+  return (hia_native_entry)code->entries[root];
+}
+
+static const hia_unwinder *unwinder(const hia_code *code) { return &code->unwinder; }
+
+/* Adds to `out`, whose arena throws to the caller's handler when memory runs out: caught here,
+ * since LLVM's memory is still held. */
+static hia_status add_text(hia_text *out, const char *text, size_t len) {
+  hia_comp *comp = out->arena->comp;
+  hia_status status_before = comp->status;
+  bool was_armed = comp->armed;
+  jmp_buf handler;
+  memcpy(&handler, &comp->handler, sizeof handler);
+  if (HIA_TRY(comp)) hiaR_text_add(out, text, len);
+  hia_status status = comp->status;
+  memcpy(&comp->handler, &handler, sizeof handler);
+  comp->armed = was_armed;
+  comp->status = status_before;
+  return status;
+}
+
+static hia_status dump(hia_session *session, const hia_graph *g, const hia_compile_options *options,
+                       hia_native_dump what, hia_text *out, char *error, size_t error_size) {
+  hia_compile_report ignored = {0};
+  job j = {.session = session,
+           .g = g,
+           .options = options,
+           .report = &ignored,
+           .error = error,
+           .error_size = error_size,
+           .work = dump_work,
+           .what = what};
+  run(&j);
+  hia_status status = j.status;
+  if (!status) {
+    const char *text = j.bytes ? LLVMGetBufferStart(j.bytes) : j.text;
+    status = add_text(out, text, j.bytes ? LLVMGetBufferSize(j.bytes) : strlen(text));
+    if (status) snprintf(error, error_size, "out of memory");
+  }
+  if (j.bytes) LLVMDisposeMemoryBuffer(j.bytes);
+  if (j.text) LLVMDisposeMessage(j.text);
+  return status;
+}
+
+const hia_backend hiaJ_backend = {
+    .version = HIA_BUILD_VERSION,
+    .open = hiaJ_session_open,
+    .close = hiaJ_session_close,
+    .compile = compile,
+    .entry = entry,
+    .unwinder = unwinder,
+    .release = release,
+    .dump = dump,
+};

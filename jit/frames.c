@@ -1,0 +1,415 @@
+/* Frame tables: from a return address to the frame's size and the position of the call.
+ *
+ * Both are in the object file anyway. The size follows from .eh_frame: how far the frame's end (in
+ * DWARF's words the CFA) is from the stack pointer. The position is the line number that lowering
+ * gave to the call (hiaL_line), in .debug_line. Reading them ourselves takes a page of code for
+ * each, and nothing at all until something fails. Only what LLVM writes for our functions is
+ * understood; where something else is met there is no row, and the chain of calls ends. DWARF 4,
+ * sections 6.2 (line programs) and 6.4 (call frames); .eh_frame as in the Linux Standard Base.
+ *
+ * A call's return address is the first byte behind it, which may belong to another line or, after a
+ * call that never returns, to another function: rows are looked up one byte before. */
+#include "jit/backend.h"
+#include <stdlib.h>
+
+typedef struct hia_frame_at { /* from `pc` on, until the next */
+  uint32_t pc;                /* offset in .text */
+  uint32_t what; /* bytes from the stack pointer to the frame's end, UNKNOWN; or the line */
+} hia_frame_at;
+#define UNKNOWN UINT32_MAX
+
+typedef struct hia_frame_list {
+  HIA_VEC(hia_frame_at) rows;
+} hia_frame_list;
+
+struct hia_frames {
+  const hia_allocator *allocator;
+  const hia_object *object;
+  uintptr_t base;
+  pthread_mutex_t lock; /* of making the lists */
+  bool is_made;
+  hia_comp comp;
+  hia_frame_list sizes, lines;
+};
+
+/* ---- a cursor over bytes: reading past the end gives zeros and sets `bad` ---- */
+
+typedef struct cursor {
+  const unsigned char *at, *end;
+  bool bad;
+} cursor;
+
+static uint64_t fixed(cursor *c, unsigned n) {
+  uint64_t value = 0;
+  if ((size_t)(c->end - c->at) < n) {
+    c->bad = true;
+    c->at = c->end;
+    return 0;
+  }
+  for (unsigned i = 0; i < n; i++) value |= (uint64_t)c->at[i] << (8 * i);
+  c->at += n;
+  return value;
+}
+static uint64_t uleb(cursor *c) {
+  uint64_t value = 0, byte;
+  unsigned shift = 0;
+  do {
+    byte = fixed(c, 1);
+    if (shift < 64) value |= (byte & 0x7f) << shift;
+    shift += 7;
+  } while (byte & 0x80);
+  return value;
+}
+static int64_t sleb(cursor *c) {
+  uint64_t value = 0, byte;
+  unsigned shift = 0;
+  do {
+    byte = fixed(c, 1);
+    if (shift < 64) value |= (byte & 0x7f) << shift;
+    shift += 7;
+  } while (byte & 0x80);
+  if (shift < 64 && (byte & 0x40)) value |= ~(uint64_t)0 << shift;
+  return (int64_t)value;
+}
+static void skip(cursor *c, uint64_t n) {
+  if (n > (uint64_t)(c->end - c->at)) c->bad = true;
+  c->at = c->bad ? c->end : c->at + n;
+}
+/* The next n bytes as a cursor of their own. */
+static cursor slice(cursor *c, uint64_t n) {
+  cursor part = {c->at, c->at, c->bad};
+  skip(c, n);
+  part.bad = c->bad;
+  if (!part.bad) part.end = c->at;
+  return part;
+}
+
+static void add_row(hia_comp *comp, hia_frame_list *list, uint64_t pc, uint32_t what) {
+  hia_frame_at row = {(uint32_t)pc, what};
+  /* Of several rows at one place the last counts. */
+  if (list->rows.len && list->rows.data[list->rows.len - 1].pc == row.pc)
+    list->rows.data[list->rows.len - 1] = row;
+  else
+    hiaR_push(&comp->arena, &list->rows, row);
+}
+
+/* ---- .eh_frame ---- */
+
+/* A rule for the frame's end: register + offset. Only the stack pointer is understood. */
+typedef struct rule {
+  uint64_t reg;
+  uint64_t offset;
+} rule;
+#define STACK_POINTER 7u /* DWARF's number of rsp */
+#define DEEPEST       8u /* nesting of remember_state */
+
+typedef struct cie {
+  uint64_t code_align;
+  int64_t data_align;
+  bool has_augmentation;
+  uint64_t encoding; /* of addresses in its FDEs */
+  cursor initial;
+} cie;
+
+static bool read_cie(cursor c, cie *out) {
+  *out = (cie){0};
+  fixed(&c, 4); /* its id, 0 */
+  if (fixed(&c, 1) != 1) return false;
+  bool has_encoding = false;
+  char augmentation[8] = "";
+  for (unsigned i = 0;; i++) {
+    char letter = (char)fixed(&c, 1);
+    if (!letter) break;
+    if (i >= sizeof augmentation - 1) return false;
+    augmentation[i] = letter;
+  }
+  out->code_align = uleb(&c);
+  out->data_align = sleb(&c);
+  uleb(&c); /* the register of the return address */
+  if (augmentation[0] == 'z') {
+    out->has_augmentation = true;
+    cursor data = slice(&c, uleb(&c));
+    for (const char *letter = augmentation + 1; *letter; letter++) {
+      if (*letter != 'R') return false; /* personality and such: not of ours */
+      out->encoding = fixed(&data, 1);
+      has_encoding = true;
+    }
+  } else if (augmentation[0]) {
+    return false;
+  }
+  out->initial = c;
+  return !c.bad && has_encoding && out->encoding == 0x1b; /* relative, signed, 4 bytes */
+}
+
+typedef struct unwind {
+  hia_comp *comp;
+  hia_frame_list *list;
+  uint64_t pc, end; /* of the function, offsets in .text */
+  rule now, saved[DEEPEST];
+  unsigned n_saved;
+} unwind;
+
+static void advance(unwind *u, uint64_t delta) {
+  if (delta == 0) return;
+  uint32_t size =
+      u->now.reg == STACK_POINTER && u->now.offset < UNKNOWN ? (uint32_t)u->now.offset : UNKNOWN;
+  add_row(u->comp, u->list, u->pc, size);
+  u->pc = delta > u->end - u->pc ? u->end : u->pc + delta;
+}
+
+/* Runs call frame instructions; false at one that is not known. */
+static bool run_rules(unwind *u, const cie *info, cursor c) {
+  while (c.at < c.end && !c.bad) {
+    uint64_t op = fixed(&c, 1);
+    switch (op >> 6) {
+    case 1: advance(u, (op & 0x3f) * info->code_align); continue;
+    case 2: uleb(&c); continue; /* where a register is saved */
+    case 3: continue;
+    default: break;
+    }
+    switch (op) {
+    case 0x00: break;                                              /* nop */
+    case 0x02: advance(u, fixed(&c, 1) * info->code_align); break; /* advance_loc1, 2, 4 */
+    case 0x03: advance(u, fixed(&c, 2) * info->code_align); break;
+    case 0x04: advance(u, fixed(&c, 4) * info->code_align); break;
+    case 0x05: uleb(&c), uleb(&c); break; /* offset_extended */
+    case 0x06:                            /* restore_extended */
+    case 0x07:                            /* undefined */
+    case 0x08: uleb(&c); break;           /* same_value */
+    case 0x09: uleb(&c), uleb(&c); break; /* register */
+    case 0x0a:                            /* remember_state */
+      if (u->n_saved == DEEPEST) return false;
+      u->saved[u->n_saved++] = u->now;
+      break;
+    case 0x0b: /* restore_state */
+      if (u->n_saved == 0) return false;
+      u->now = u->saved[--u->n_saved];
+      break;
+    case 0x0c: /* def_cfa */
+      u->now.reg = uleb(&c);
+      u->now.offset = uleb(&c);
+      break;
+    case 0x0d: u->now.reg = uleb(&c); break;
+    case 0x0e: u->now.offset = uleb(&c); break;
+    case 0x13: u->now.offset = (uint64_t)(sleb(&c) * info->data_align); break;
+    case 0x2e: uleb(&c); break; /* GNU_args_size */
+    default: return false;
+    }
+  }
+  return !c.bad;
+}
+
+static bool read_sizes(hia_comp *comp, const hia_object *object, hia_frame_list *list) {
+  const hia_section *section = &object->eh_frame;
+  cursor c = {section->data, section->data ? section->data + section->size : NULL, false};
+  uint64_t relocation = 0;
+  cie info = {0};
+  bool has_info = false, all = true;
+  const unsigned char *info_at = NULL;
+  while (c.end - c.at >= 4) {
+    uint64_t length = fixed(&c, 4);
+    if (length == 0) break;
+    if (length >= 0xfffffff0u) return false;
+    const unsigned char *start = c.at;
+    cursor entry = slice(&c, length);
+    if (entry.bad) return false;
+    cursor peek = entry;
+    uint64_t id = fixed(&peek, 4);
+    if (id == 0) {
+      has_info = read_cie(entry, &info);
+      info_at = start - 4;
+      all &= has_info;
+      continue;
+    }
+    /* A function. All of ours share the CIE before them. */
+    if (!has_info || start - id != info_at) {
+      all = false;
+      continue;
+    }
+    uint64_t pc, place = (uint64_t)(peek.at - section->data);
+    if (!hiaJ_object_target(object, section, place, &relocation, &pc)) {
+      all = false;
+      continue;
+    }
+    fixed(&peek, 4);
+    uint64_t size = fixed(&peek, 4);
+    if (size > object->text.size - pc) return false;
+    if (info.has_augmentation) skip(&peek, uleb(&peek));
+    unwind u = {.comp = comp, .list = list, .pc = pc, .end = pc + size};
+    if (run_rules(&u, &info, info.initial) && run_rules(&u, &info, peek)) {
+      advance(&u, u.end - u.pc);
+    } else {
+      all = false;
+      add_row(comp, list, u.pc, UNKNOWN);
+    }
+    add_row(comp, list, u.end, UNKNOWN);
+  }
+  return all;
+}
+
+/* ---- .debug_line ---- */
+
+typedef struct line_program {
+  uint64_t min_length, line_range, opcode_base;
+  int64_t line_base;
+  unsigned char lengths[256]; /* operands of standard opcodes */
+} line_program;
+
+static bool run_lines(hia_comp *comp, const hia_object *object, const line_program *p, cursor c,
+                      uint64_t *relocation, hia_frame_list *list) {
+  uint64_t pc = 0;
+  uint64_t line = 1;
+  while (c.at < c.end && !c.bad) {
+    uint64_t op = fixed(&c, 1);
+    if (op >= p->opcode_base) {
+      uint64_t step = op - p->opcode_base;
+      pc += step / p->line_range * p->min_length;
+      line += (uint64_t)(p->line_base + (int64_t)(step % p->line_range));
+      add_row(comp, list, pc, (uint32_t)line);
+      continue;
+    }
+    switch (op) {
+    case 0: { /* extended */
+      cursor operand = slice(&c, uleb(&c));
+      uint64_t extended = fixed(&operand, 1);
+      if (extended == 1) { /* end_sequence */
+        add_row(comp, list, pc, 0);
+        pc = 0;
+        line = 1;
+      } else if (extended == 2) { /* set_address */
+        uint64_t place = (uint64_t)(operand.at - object->debug_line.data);
+        if (!hiaJ_object_target(object, &object->debug_line, place, relocation, &pc)) return false;
+      }
+      break;
+    }
+    case 1: add_row(comp, list, pc, (uint32_t)line); break; /* copy */
+    case 2: pc += uleb(&c) * p->min_length; break;          /* advance_pc */
+    case 3: line += (uint64_t)sleb(&c); break;              /* advance_line */
+    case 8: /* const_add_pc */ pc += (255 - p->opcode_base) / p->line_range * p->min_length; break;
+    case 9: pc += fixed(&c, 2); break; /* fixed_advance_pc */
+    default:
+      for (unsigned i = 0; i < p->lengths[op]; i++) uleb(&c);
+    }
+    if (pc > object->text.size) return false;
+  }
+  return !c.bad;
+}
+
+static bool read_lines(hia_comp *comp, const hia_object *object, hia_frame_list *list) {
+  const hia_section *section = &object->debug_line;
+  cursor c = {section->data, section->data ? section->data + section->size : NULL, false};
+  uint64_t relocation = 0;
+  while (c.end - c.at >= 4) {
+    uint64_t length = fixed(&c, 4);
+    if (length >= 0xfffffff0u) return false;
+    cursor unit = slice(&c, length);
+    uint64_t version = fixed(&unit, 2);
+    if (version < 3 || version > 5) return false;
+    if (version == 5) fixed(&unit, 2); /* sizes of addresses and of segment selectors */
+    uint64_t header_length = fixed(&unit, 4);
+    cursor header = slice(&unit, header_length);
+    line_program p = {0};
+    p.min_length = fixed(&header, 1);
+    if (version >= 4) fixed(&header, 1); /* operations per instruction */
+    fixed(&header, 1);                   /* is_stmt: of no interest */
+    p.line_base = (int8_t)fixed(&header, 1);
+    p.line_range = fixed(&header, 1);
+    p.opcode_base = fixed(&header, 1);
+    for (uint64_t i = 1; i < p.opcode_base; i++) p.lengths[i] = (unsigned char)fixed(&header, 1);
+    if (header.bad || unit.bad || p.line_range == 0 || p.opcode_base == 0) return false;
+    if (!run_lines(comp, object, &p, unit, &relocation, list)) return false;
+  }
+  return true;
+}
+
+/* ---- making and asking ---- */
+
+static bool is_end(const hia_frame_at *row) { return row->what == UNKNOWN || row->what == 0; }
+
+/* Where one function ends and the next begins, the end comes first. */
+static int by_pc(const void *a, const void *b) {
+  const hia_frame_at *x = a, *y = b;
+  return x->pc != y->pc ? (x->pc > y->pc) - (x->pc < y->pc) : is_end(y) - is_end(x);
+}
+
+/* LLVM writes functions in order of address; this is for the day it does not. */
+static void sort(hia_frame_list *list) {
+  for (uint32_t i = 1; i < list->rows.len; i++) {
+    if (list->rows.data[i - 1].pc < list->rows.data[i].pc) continue;
+    qsort(list->rows.data, list->rows.len, sizeof *list->rows.data, by_pc);
+    return;
+  }
+}
+
+static void make(hia_frames *f) {
+  if (!HIA_TRY(&f->comp)) return;
+  read_sizes(&f->comp, f->object, &f->sizes);
+  read_lines(&f->comp, f->object, &f->lines);
+  sort(&f->sizes);
+  sort(&f->lines);
+}
+
+hia_status hiaJ_frames_new(const hia_allocator *allocator, const hia_object *object, uintptr_t base,
+                           hia_frames **out) {
+  hia_frames *f = *out = hiaR_alloc(allocator, sizeof *f);
+  if (!f) return HIA_MEMORY;
+  f->allocator = allocator;
+  f->object = object;
+  f->base = base;
+  hiaR_comp_init(&f->comp, allocator);
+  pthread_mutex_init(&f->lock, NULL);
+  return HIA_OK;
+}
+
+void hiaJ_frames_free(hia_frames *f) {
+  if (!f) return;
+  pthread_mutex_destroy(&f->lock);
+  hiaR_comp_free(&f->comp);
+  hiaR_free(f->allocator, f, sizeof *f);
+}
+
+/* The row that is in force at `pc`: the last one not behind it. */
+static uint32_t at(const hia_frame_list *list, uint32_t pc, uint32_t none) {
+  uint32_t low = 0, high = list->rows.len;
+  while (low < high) {
+    uint32_t middle = low + (high - low) / 2;
+    if (list->rows.data[middle].pc <= pc)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low ? list->rows.data[low - 1].what : none;
+}
+
+bool hiaJ_frames_find(void *user, uintptr_t return_address, hia_frame_row *row) {
+  hia_frames *f = user;
+  if (return_address <= f->base || return_address - f->base > f->object->text.size) return false;
+  pthread_mutex_lock(&f->lock);
+  if (!f->is_made) make(f);
+  f->is_made = true;
+  pthread_mutex_unlock(&f->lock);
+  uint32_t pc = (uint32_t)(return_address - f->base - 1);
+  row->cfa = at(&f->sizes, pc, UNKNOWN);
+  uint32_t line = at(&f->lines, pc, 0);
+  row->loc = hiaL_line_loc(line);
+  row->is_tail = hiaL_line_is_tail(line);
+  return row->cfa != UNKNOWN;
+}
+
+bool hiaJ_frames_largest(const hia_allocator *allocator, const hia_object *object,
+                         size_t *largest) {
+  hia_frame_list list = {0};
+  hia_comp comp;
+  bool ok = false;
+  hiaR_comp_init(&comp, allocator);
+  if (HIA_TRY(&comp)) {
+    ok = read_sizes(&comp, object, &list);
+    *largest = 0;
+    for (uint32_t i = 0; i < list.rows.len; i++) {
+      uint32_t size = list.rows.data[i].what;
+      if (size != UNKNOWN && size > *largest) *largest = size;
+    }
+  }
+  hiaR_comp_free(&comp);
+  return ok;
+}

@@ -1,0 +1,137 @@
+/* The state of lowering one graph, and thin helpers to build IR: what every emit_*.c shares. */
+#ifndef HIA_EMIT_H
+#define HIA_EMIT_H
+
+#include "lower/lower.h"
+#include <llvm-c/DebugInfo.h>
+
+/* The runtime's functions, in the order of abi.def. */
+enum hia_abi {
+#define HIA_ABI(name, args, result, EFFECT, doc) HIA_ABI_##name,
+#include "runtime/abi.def"
+  HIA_N_ABI
+};
+/* Fields of the context, in the order of layout.def. */
+enum hia_field {
+#define HIA_FIELD(offset, TYPE, name, doc) HIA_FIELD_##name,
+#include "runtime/layout.def"
+  HIA_N_FIELDS
+};
+
+typedef struct hia_signature {
+  LLVMTypeRef type;
+  LLVMValueRef function;
+} hia_signature;
+
+/* A branch (kept at its THEN region) or a loop (at its HEAD) while it is lowered. */
+typedef struct hia_flow {
+  LLVMBasicBlockRef from[2]; /* branch: the blocks that enter `join` from THEN and ELSE;
+                                loop: [0] the block before it */
+  LLVMBasicBlockRef head;    /* loop */
+  LLVMBasicBlockRef join;    /* what follows it; of a branch NULL if nothing branches: a select */
+  LLVMBasicBlockRef other;   /* branch: where ELSE begins */
+  uint32_t merges;           /* loop: its first entry of emit->merges */
+} hia_flow;
+
+typedef struct hia_emit {
+  const hia_graph *g;
+  const hia_lower_options *options;
+  hia_comp *comp;     /* lowering's own: scratch memory and errors */
+  bool *raises;       /* by function: may fail, itself or below */
+  hia_signature *fns; /* by function */
+
+  LLVMContextRef llvm;
+  LLVMModuleRef module;
+  LLVMBuilderRef b;
+  LLVMDIBuilderRef debug;
+  LLVMMetadataRef file, unit, debug_type;
+  LLVMTypeRef types[HIA_N_DTYPES]; /* i1 i32 i64 float double */
+  LLVMTypeRef void_type, ptr, i8;
+  LLVMValueRef unlikely;    /* branch weights: true is rare */
+  LLVMValueRef below_limit; /* the assembly that compares */
+  hia_signature abi[HIA_N_ABI];
+
+  /* The function that is being lowered. */
+  const hia_fn *fn;
+  hia_fn_id id;
+  LLVMValueRef function, context;
+  LLVMMetadataRef scope;
+  LLVMValueRef *values;        /* by value */
+  hia_flow *flows;             /* by region: THEN and HEAD */
+  hia_region_id check;         /* the region at whose start the limit is checked; NONE: nowhere */
+  HIA_VEC(LLVMValueRef) args;  /* of the call that is being built */
+  HIA_VEC(hia_node_id) merges; /* MERGE_LOOPs of the loops that are open */
+} hia_emit;
+
+/* Every op has one emitter: node n of emit->fn. */
+typedef void hia_emitter(hia_emit *e, hia_node_id n);
+#define HIA_EMIT_OWN(NAME) hia_emitter hiaL_emit_##NAME;
+#define HIA_EMIT_NONE(NAME)
+#define HIA_OP(number, NAME, name, ins, outs, RULE, traits, cost, KERNEL, EMIT, doc)               \
+  HIA_EMIT_##EMIT(NAME)
+#include "runtime/base/ops.def"
+#undef HIA_EMIT_OWN
+#undef HIA_EMIT_NONE
+
+/* ---- nodes and their values ---- */
+
+static inline const hia_node *hiaL_node(const hia_emit *e, hia_node_id n) {
+  return &e->fn->nodes.data[n];
+}
+static inline LLVMValueRef hiaL_in(const hia_emit *e, hia_node_id n, uint32_t i) {
+  LLVMValueRef value = e->values[hiaG_in(e->fn, n, i)];
+  if (!value) HIA_BUG(e->comp, "%s: node %u uses a value that is not there yet", e->fn->name, n);
+  return value;
+}
+static inline void hiaL_out(hia_emit *e, hia_node_id n, uint32_t i, LLVMValueRef value) {
+  e->values[hiaG_out(e->fn, n, i)] = value;
+}
+static inline hia_flow *hiaL_flow(hia_emit *e, hia_region_id region) { return &e->flows[region]; }
+
+/* ---- blocks ---- */
+
+static inline LLVMBasicBlockRef hiaL_block(hia_emit *e, const char *name) {
+  return LLVMAppendBasicBlockInContext(e->llvm, e->function, name);
+}
+static inline void hiaL_at(hia_emit *e, LLVMBasicBlockRef block) {
+  LLVMPositionBuilderAtEnd(e->b, block);
+}
+static inline LLVMBasicBlockRef hiaL_here(hia_emit *e) { return LLVMGetInsertBlock(e->b); }
+/* A phi at the start of `block`, wherever the builder stands. */
+LLVMValueRef hiaL_phi(hia_emit *e, LLVMBasicBlockRef block, LLVMTypeRef type, const char *name);
+/* A branch whose true side is rare. */
+void hiaL_unlikely(hia_emit *e, LLVMValueRef condition, LLVMBasicBlockRef rare,
+                   LLVMBasicBlockRef usual);
+
+/* ---- lower.c ---- */
+
+void hiaL_set_debug_loc(hia_emit *e, hia_loc_id loc, bool is_tail); /* of what is built next */
+void hiaL_no_debug_loc(hia_emit *e);
+void hiaL_open_scope(hia_emit *e, const char *name); /* of emit->function */
+void hiaL_attribute(hia_emit *e, LLVMValueRef function, unsigned index, const char *name,
+                    uint64_t value);
+void hiaL_call_attribute(hia_emit *e, LLVMValueRef call, unsigned index, const char *name,
+                         uint64_t value);
+
+/* ---- layout.c: the runtime as LLVM sees it ---- */
+
+LLVMValueRef hiaL_field(hia_emit *e, enum hia_field field); /* its address */
+LLVMValueRef hiaL_call_abi(hia_emit *e, enum hia_abi function, LLVMValueRef *args, unsigned n_args);
+
+/* ---- emit_call.c ---- */
+
+void hiaL_declare(hia_emit *e, hia_fn_id id);
+void hiaL_entry(hia_emit *e, hia_fn_id root);
+
+/* ---- emit_control.c ---- */
+
+void hiaL_body(hia_emit *e); /* all nodes of emit->fn, behind the builder's position */
+/* Leaves the run: the builder is left in a block that nothing reaches. `code`: i64. */
+void hiaL_fail(hia_emit *e, hia_loc_id loc, hia_status status, LLVMValueRef code);
+
+/* ---- emit_check.c ---- */
+
+hia_region_id hiaL_check_region(hia_emit *e); /* where emit->fn is to compare with the limit */
+void hiaL_check(hia_emit *e, hia_loc_id loc);
+
+#endif

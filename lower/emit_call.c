@@ -1,0 +1,195 @@
+/* Functions, calls and entries.
+ *
+ * Results: none, a scalar, or a struct. swiftcc returns four integers and four floats in registers;
+ * more come back through memory that the caller provides, which LLVM sees to by itself. */
+#include "lower/emit.h"
+
+static LLVMTypeRef result_type(hia_emit *e, const hia_fn *fn) {
+  if (fn->n_results == 0) return e->void_type;
+  if (fn->n_results == 1) return e->types[fn->results[0]];
+  LLVMTypeRef *types = HIA_NEW_ARRAY(&e->comp->scratch, LLVMTypeRef, fn->n_results);
+  for (uint32_t i = 0; i < fn->n_results; i++) types[i] = e->types[fn->results[i]];
+  return LLVMStructTypeInContext(e->llvm, types, fn->n_results, false);
+}
+
+/* The name in symbol tables and debuggers: letters, digits and _, no dots (gdb cuts names at them),
+ * unique by the function's index. */
+static const char *symbol(hia_emit *e, hia_fn_id id) {
+  hia_text text;
+  hiaR_text_init(&text, &e->comp->scratch);
+  bool was_letter = false;
+  for (const char *c = hiaG_fn(e->g, id)->name; *c; c++) {
+    bool is_letter =
+        (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9');
+    if (is_letter)
+      hiaR_text_add(&text, c, 1);
+    else if (was_letter)
+      hiaR_text_add(&text, "_", 1);
+    was_letter = is_letter;
+  }
+  hiaR_text_addf(&text, "%s%u", was_letter ? "_" : "", id);
+  return text.data;
+}
+
+static void zero_extended(hia_emit *e, const hia_fn *fn, LLVMValueRef function) {
+  for (uint32_t i = 0; i < fn->n_params; i++)
+    if (fn->params[i] == HIA_BOOL) hiaL_attribute(e, function, i + 2, "zeroext", 0);
+  if (fn->n_results == 1 && fn->results[0] == HIA_BOOL)
+    hiaL_attribute(e, function, LLVMAttributeReturnIndex, "zeroext", 0);
+}
+
+/* What every function of ours has: unwind tables, from which frames are read after a failure, and a
+ * frame that is addressed by the stack pointer alone. */
+static void common_attributes(hia_emit *e, LLVMValueRef f) {
+  unsigned all = (unsigned)LLVMAttributeFunctionIndex;
+  LLVMSetFunctionCallConv(f, HIA_CC_SWIFT);
+  hiaL_attribute(e, f, all, "nounwind", 0);
+  hiaL_attribute(e, f, all, "uwtable", 1); /* at calls is enough */
+  LLVMAddTargetDependentFunctionAttr(f, "no-realign-stack", "");
+  switch (e->options->instrument) {
+  case HIA_INSTRUMENT_ASAN: hiaL_attribute(e, f, all, "sanitize_address", 0); break;
+  case HIA_INSTRUMENT_TSAN: hiaL_attribute(e, f, all, "sanitize_thread", 0); break;
+  case HIA_INSTRUMENT_NONE: break;
+  }
+}
+
+void hiaL_declare(hia_emit *e, hia_fn_id id) {
+  const hia_fn *fn = hiaG_fn(e->g, id);
+  LLVMTypeRef *params = HIA_NEW_ARRAY(&e->comp->scratch, LLVMTypeRef, (size_t)fn->n_params + 1);
+  params[0] = e->ptr;
+  for (uint32_t i = 0; i < fn->n_params; i++) params[i + 1] = e->types[fn->params[i]];
+  LLVMTypeRef type = LLVMFunctionType(result_type(e, fn), params, fn->n_params + 1, false);
+  LLVMValueRef f = LLVMAddFunction(e->module, symbol(e, id), type);
+  e->fns[id] = (hia_signature){type, f};
+  LLVMSetLinkage(f, LLVMInternalLinkage);
+  common_attributes(e, f);
+  unsigned all = (unsigned)LLVMAttributeFunctionIndex;
+  hiaL_attribute(e, f, 1, "swiftself", 0);
+  zero_extended(e, fn, f);
+  if (e->raises[id]) { /* its frame is an entry of the chain of calls: it must be there */
+    hiaL_attribute(e, f, all, "noinline", 0);
+    LLVMAddTargetDependentFunctionAttr(f, "disable-tail-calls", "true");
+  }
+}
+
+void hiaL_emit_MERGE_ENTRY(hia_emit *e, hia_node_id n) {
+  uint32_t i = HIA_IMM_A(hiaL_node(e, n)->imm);
+  hiaL_out(e, n, 0, LLVMGetParam(e->function, i + 1));
+}
+
+/* Builds the call of e->fns[callee] with e->args. */
+static LLVMValueRef build_call(hia_emit *e, hia_fn_id callee) {
+  const hia_fn *fn = hiaG_fn(e->g, callee);
+  LLVMValueRef call = LLVMBuildCall2(e->b, e->fns[callee].type, e->fns[callee].function,
+                                     e->args.data, e->args.len, "");
+  LLVMSetInstructionCallConv(call, HIA_CC_SWIFT);
+  hiaL_call_attribute(e, call, 1, "swiftself", 0);
+  for (uint32_t i = 0; i < fn->n_params; i++)
+    if (fn->params[i] == HIA_BOOL) hiaL_call_attribute(e, call, i + 2, "zeroext", 0);
+  if (fn->n_results == 1 && fn->results[0] == HIA_BOOL)
+    hiaL_call_attribute(e, call, LLVMAttributeReturnIndex, "zeroext", 0);
+  return call;
+}
+
+/* The last Call_i makes the call; its Return_i find it among the values, at the first of them. */
+void hiaL_emit_CALL_I(hia_emit *e, hia_node_id n) {
+  const hia_site *site = &e->g->sites.data[HIA_IMM_A(hiaL_node(e, n)->imm)];
+  hia_arena *arena = &e->comp->scratch;
+  if (n == site->calls) {
+    e->args.len = 0;
+    hiaR_push(arena, &e->args, e->context);
+  }
+  if (hiaL_node(e, n)->n_ins) hiaR_push(arena, &e->args, hiaL_in(e, n, 0));
+  if (n + 1 != site->calls + site->n_calls) return;
+  if (e->args.len != hiaG_fn(e->g, site->callee)->n_params + 1)
+    HIA_BUG(e->comp, "%s: node %u calls with %u arguments", e->fn->name, n, e->args.len - 1);
+  hiaL_set_debug_loc(e, site->loc, site->is_tail);
+  LLVMValueRef call = build_call(e, site->callee);
+  hiaL_no_debug_loc(e);
+  /* Merged with another call it would have one return address for two positions. */
+  hiaL_call_attribute(e, call, (unsigned)LLVMAttributeFunctionIndex, "nomerge", 0);
+  if (!e->raises[e->id]) LLVMSetTailCallKind(call, LLVMTailCallKindTail); /* it may be, if it can */
+  if (site->n_returns) hiaL_out(e, site->returns, 0, call);
+}
+
+void hiaL_emit_RETURN_I(hia_emit *e, hia_node_id n) {
+  uint64_t imm = hiaL_node(e, n)->imm;
+  const hia_site *site = &e->g->sites.data[HIA_IMM_A(imm)];
+  if (site->n_returns == 1) return; /* the call itself */
+  /* The first one holds the struct until the last has been taken out of it. */
+  LLVMValueRef call = e->values[hiaG_out(e->fn, site->returns, 0)];
+  if (n == site->returns) return;
+  hiaL_out(e, n, 0, LLVMBuildExtractValue(e->b, call, HIA_IMM_B(imm), ""));
+  if (n + 1 == site->returns + site->n_returns)
+    hiaL_out(e, site->returns, 0, LLVMBuildExtractValue(e->b, call, 0, ""));
+}
+
+void hiaL_emit_YIELD(hia_emit *e, hia_node_id n) {
+  const hia_node *node = hiaL_node(e, n);
+  if (node->n_ins == 0) {
+    LLVMBuildRetVoid(e->b);
+  } else if (node->n_ins == 1) {
+    LLVMBuildRet(e->b, hiaL_in(e, n, 0));
+  } else {
+    LLVMTypeRef type = LLVMGetReturnType(e->fns[e->id].type);
+    LLVMValueRef all = LLVMGetPoison(type);
+    for (uint32_t i = 0; i < node->n_ins; i++)
+      all = LLVMBuildInsertValue(e->b, all, hiaL_in(e, n, i), i, "");
+    LLVMBuildRet(e->b, all);
+  }
+}
+
+/* ---- the entry of a root: words in, words out ---- */
+
+static LLVMValueRef word_at(hia_emit *e, LLVMValueRef block, uint32_t i) {
+  LLVMValueRef index = LLVMConstInt(e->types[HIA_I64], i, false);
+  return LLVMBuildInBoundsGEP2(e->b, e->types[HIA_I64], block, &index, 1, "word");
+}
+
+static LLVMValueRef load_word(hia_emit *e, LLVMValueRef at, hia_dtype t) {
+  if (t != HIA_BOOL) return LLVMBuildLoad2(e->b, e->types[t], at, "arg"); /* little-endian */
+  LLVMValueRef word = LLVMBuildLoad2(e->b, e->types[HIA_I64], at, "arg");
+  return LLVMBuildICmp(e->b, LLVMIntNE, word, LLVMConstNull(e->types[HIA_I64]), "");
+}
+
+static void store_word(hia_emit *e, LLVMValueRef at, LLVMValueRef value, hia_dtype t) {
+  LLVMTypeRef word = e->types[HIA_I64];
+  switch (t) {
+  case HIA_BOOL: value = LLVMBuildZExt(e->b, value, word, ""); break;
+  case HIA_I32: value = LLVMBuildSExt(e->b, value, word, ""); break;
+  case HIA_F32:
+    value = LLVMBuildZExt(e->b, LLVMBuildBitCast(e->b, value, e->types[HIA_I32], ""), word, "");
+    break;
+  case HIA_I64:
+  case HIA_F64: break;
+  }
+  LLVMBuildStore(e->b, value, at);
+}
+
+void hiaL_entry(hia_emit *e, hia_fn_id root) {
+  const hia_fn *fn = hiaG_fn(e->g, root);
+  char name[HIA_ENTRY_NAME_SIZE];
+  hiaL_entry_name(name, root);
+  LLVMTypeRef params[2] = {e->ptr, e->ptr};
+  LLVMValueRef f =
+      LLVMAddFunction(e->module, name, LLVMFunctionType(e->void_type, params, 2, false));
+  common_attributes(e, f);
+  hiaL_attribute(e, f, 2, "swiftself", 0);
+  LLVMValueRef block = LLVMGetParam(f, 0);
+  e->function = f;
+  e->context = LLVMGetParam(f, 1);
+  hiaL_at(e, hiaL_block(e, "entry"));
+  e->args.len = 0;
+  hiaR_push(&e->comp->scratch, &e->args, e->context);
+  for (uint32_t i = 0; i < fn->n_params; i++)
+    hiaR_push(&e->comp->scratch, &e->args, load_word(e, word_at(e, block, i), fn->params[i]));
+  hiaL_open_scope(e, name);
+  hiaL_set_debug_loc(e, HIA_NONE, false);
+  LLVMValueRef call = build_call(e, root);
+  hiaL_no_debug_loc(e);
+  for (uint32_t i = 0; i < fn->n_results; i++) {
+    LLVMValueRef value = fn->n_results == 1 ? call : LLVMBuildExtractValue(e->b, call, i, "");
+    store_word(e, word_at(e, block, fn->n_params + i), value, fn->results[i]);
+  }
+  LLVMBuildRetVoid(e->b);
+}

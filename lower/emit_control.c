@@ -1,0 +1,248 @@
+/* Control: regions become blocks.
+ *
+ * Needs what the verifier makes sure of: arms stand side by side, a round ends its loop. The nodes
+ * of a section stand in sequential order and its regions are ranges of them, so one walk over nodes
+ * and regions together suffices. A Switch is nothing but its value; a Merge of a branch is a phi
+ * (or, when nothing stands in either arm, a select), a loop's Merge a phi that gets its second
+ * operand when the round ends. Regions nest as deep as the user likes: the walk keeps its place in
+ * the regions themselves and recurses nowhere. */
+#include "lower/emit.h"
+
+static hia_emitter *const emitters[HIA_OP_LIMIT] = {
+#define HIA_EMIT_OWN(number, NAME) [number] = hiaL_emit_##NAME,
+#define HIA_EMIT_NONE(number, NAME)
+#define HIA_OP(number, NAME, name, ins, outs, RULE, traits, cost, KERNEL, EMIT, doc)               \
+  HIA_EMIT_##EMIT(number, NAME)
+#include "runtime/base/ops.def"
+#undef HIA_EMIT_OWN
+#undef HIA_EMIT_NONE
+};
+
+LLVMValueRef hiaL_phi(hia_emit *e, LLVMBasicBlockRef block, LLVMTypeRef type, const char *name) {
+  LLVMBasicBlockRef here = hiaL_here(e);
+  LLVMValueRef first = LLVMGetFirstInstruction(block);
+  if (first)
+    LLVMPositionBuilder(e->b, block, first);
+  else
+    hiaL_at(e, block);
+  LLVMValueRef phi = LLVMBuildPhi(e->b, type, name);
+  hiaL_at(e, here);
+  return phi;
+}
+
+void hiaL_unlikely(hia_emit *e, LLVMValueRef condition, LLVMBasicBlockRef rare,
+                   LLVMBasicBlockRef usual) {
+  LLVMValueRef branch = LLVMBuildCondBr(e->b, condition, rare, usual);
+  LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(e->llvm, "prof", 4), e->unlikely);
+}
+
+/* ---- ops ---- */
+
+void hiaL_emit_CONST(hia_emit *e, hia_node_id n) {
+  hia_word word = hiaL_node(e, n)->imm;
+  hia_dtype t = hiaG_type(e->fn, hiaG_out(e->fn, n, 0));
+  LLVMTypeRef type = e->types[t];
+  LLVMValueRef value;
+  switch (t) {
+  case HIA_F32: /* by its bits: the way over double would change a NaN */
+    value = LLVMConstBitCast(LLVMConstInt(e->types[HIA_I32], (uint32_t)word, false), type);
+    break;
+  case HIA_F64: value = LLVMConstBitCast(LLVMConstInt(e->types[HIA_I64], word, false), type); break;
+  case HIA_BOOL: value = LLVMConstInt(type, word != 0, false); break;
+  case HIA_I32: value = LLVMConstInt(type, (uint32_t)word, false); break;
+  default: value = LLVMConstInt(type, word, false);
+  }
+  hiaL_out(e, n, 0, value);
+}
+
+/* Any word, but one word: a branch on it, in a program whose dead code was left in, must be a
+ * branch all the same. Costs no instruction. */
+void hiaL_emit_UNDEF(hia_emit *e, hia_node_id n) {
+  LLVMTypeRef type = e->types[hiaG_type(e->fn, hiaG_out(e->fn, n, 0))];
+  hiaL_out(e, n, 0, LLVMBuildFreeze(e->b, LLVMGetPoison(type), "undef"));
+}
+
+void hiaL_emit_COUNT(hia_emit *e, hia_node_id n) {
+  LLVMTypeRef type = e->types[HIA_I64];
+  LLVMValueRef field =
+      hiaL_field(e, hiaL_node(e, n)->imm == 0 ? HIA_FIELD_calls : HIA_FIELD_rounds);
+  LLVMValueRef count = LLVMBuildLoad2(e->b, type, field, "count");
+  LLVMBuildStore(e->b, LLVMBuildAdd(e->b, count, LLVMConstInt(type, 1, false), ""), field);
+}
+
+void hiaL_fail(hia_emit *e, hia_loc_id loc, hia_status status, LLVMValueRef code) {
+  LLVMTypeRef type = e->types[HIA_I32];
+  LLVMValueRef args[3] = {LLVMConstInt(type, loc, false),
+                          LLVMConstInt(type, (unsigned)status, false), code};
+  hiaL_call_abi(e, HIA_ABI_hiaR_stub_fail, args, 3);
+}
+
+void hiaL_emit_FAIL(hia_emit *e, hia_node_id n) {
+  LLVMValueRef code = hiaL_in(e, n, 0);
+  if (hiaG_type(e->fn, hiaG_in(e->fn, n, 0)) == HIA_I32)
+    code = LLVMBuildSExt(e->b, code, e->types[HIA_I64], "code");
+  hiaL_fail(e, hiaL_node(e, n)->loc, HIA_FAILED, code);
+  LLVMBuildUnreachable(e->b);
+  /* What follows in this region is never run, but its values must be. */
+  hiaL_at(e, hiaL_block(e, "dead"));
+  for (uint32_t i = 0; i < hiaL_node(e, n)->n_outs; i++)
+    hiaL_out(e, n, i, LLVMGetPoison(e->types[hiaG_type(e->fn, hiaG_out(e->fn, n, i))]));
+}
+
+void hiaL_emit_SWITCH(hia_emit *e, hia_node_id n) {
+  hiaL_out(e, n, 0, hiaL_in(e, n, 0));
+  hiaL_out(e, n, 1, hiaL_in(e, n, 0));
+}
+
+void hiaL_emit_MERGE(hia_emit *e, hia_node_id n) {
+  hia_region_id then = HIA_IMM_A(hiaL_node(e, n)->imm);
+  const hia_flow *flow = hiaL_flow(e, then);
+  LLVMValueRef values[2] = {hiaL_in(e, n, 0), hiaL_in(e, n, 1)};
+  if (!flow->join) {
+    hia_value_id pred = e->fn->regions.data[then].pred;
+    if (pred == HIA_NONE || !e->values[pred])
+      HIA_BUG(e->comp, "%s: node %u merges no branch", e->fn->name, n);
+    hiaL_out(e, n, 0, LLVMBuildSelect(e->b, e->values[pred], values[0], values[1], ""));
+    return;
+  }
+  LLVMBasicBlockRef from[2] = {flow->from[0], flow->from[1]};
+  LLVMValueRef phi =
+      hiaL_phi(e, flow->join, e->types[hiaG_type(e->fn, hiaG_out(e->fn, n, 0))], "merge");
+  LLVMAddIncoming(phi, values, from, 2);
+  hiaL_out(e, n, 0, phi);
+}
+
+static void pass_on(hia_emit *e, hia_node_id n) { hiaL_out(e, n, 0, hiaL_in(e, n, 0)); }
+void hiaL_emit_ENTER(hia_emit *e, hia_node_id n) { pass_on(e, n); }
+void hiaL_emit_NEXT(hia_emit *e, hia_node_id n) { pass_on(e, n); }
+void hiaL_emit_EXIT(hia_emit *e, hia_node_id n) { pass_on(e, n); }
+
+void hiaL_emit_MERGE_LOOP(hia_emit *e, hia_node_id n) {
+  const hia_flow *flow = hiaL_flow(e, hiaL_node(e, n)->region);
+  LLVMValueRef first = hiaL_in(e, n, 0);
+  LLVMBasicBlockRef from = flow->from[0];
+  LLVMValueRef phi =
+      hiaL_phi(e, flow->head, e->types[hiaG_type(e->fn, hiaG_out(e->fn, n, 0))], "round");
+  LLVMAddIncoming(phi, &first, &from, 1);
+  hiaL_out(e, n, 0, phi);
+  hiaR_push(&e->comp->scratch, &e->merges, n);
+}
+
+/* ---- regions ---- */
+
+static LLVMValueRef predicate(hia_emit *e, hia_region_id region) {
+  hia_value_id pred = e->fn->regions.data[region].pred;
+  if (pred == HIA_NONE || !e->values[pred])
+    HIA_BUG(e->comp, "%s: region %u has no condition", e->fn->name, region);
+  return e->values[pred];
+}
+
+static bool is_empty(const hia_fn *fn, hia_region_id r) {
+  return fn->regions.data[r].first == fn->regions.data[r].last;
+}
+
+static void open_then(hia_emit *e, hia_region_id then) {
+  const hia_fn *fn = e->fn;
+  hia_flow *flow = hiaL_flow(e, then);
+  if (is_empty(fn, then) && is_empty(fn, then + 1)) return;
+  LLVMBasicBlockRef here = hiaL_here(e), side[2];
+  flow->join = hiaL_block(e, "join");
+  for (uint32_t i = 0; i < 2; i++) {
+    flow->from[i] = here; /* of an empty arm */
+    side[i] = is_empty(fn, then + i) ? flow->join : hiaL_block(e, i == 0 ? "then" : "else");
+  }
+  flow->other = side[1];
+  LLVMBuildCondBr(e->b, predicate(e, then), side[0], side[1]);
+  if (side[0] != flow->join) hiaL_at(e, side[0]);
+}
+
+static void close_arm(hia_emit *e, hia_region_id then, uint32_t arm) {
+  hia_flow *flow = hiaL_flow(e, then);
+  if (!flow->join || is_empty(e->fn, then + arm)) return;
+  flow->from[arm] = hiaL_here(e);
+  LLVMBuildBr(e->b, flow->join);
+}
+
+static void close_then(hia_emit *e, hia_region_id then) { close_arm(e, then, 0); }
+
+static void open_else(hia_emit *e, hia_region_id r) {
+  const hia_flow *flow = hiaL_flow(e, r - 1);
+  if (flow->join && !is_empty(e->fn, r)) hiaL_at(e, flow->other);
+}
+
+static void close_else(hia_emit *e, hia_region_id r) {
+  close_arm(e, r - 1, 1);
+  if (hiaL_flow(e, r - 1)->join) hiaL_at(e, hiaL_flow(e, r - 1)->join);
+}
+
+static void open_head(hia_emit *e, hia_region_id head) {
+  hia_flow *flow = hiaL_flow(e, head);
+  flow->from[0] = hiaL_here(e);
+  flow->head = hiaL_block(e, "head");
+  flow->merges = e->merges.len;
+  LLVMBuildBr(e->b, flow->head);
+  hiaL_at(e, flow->head);
+}
+
+static void open_round(hia_emit *e, hia_region_id round) {
+  const hia_fn *fn = e->fn;
+  hia_flow *flow = hiaL_flow(e, round - 1);
+  LLVMBasicBlockRef block = hiaL_block(e, "round");
+  flow->join = hiaL_block(e, "exit");
+  LLVMBuildCondBr(e->b, predicate(e, round), block, flow->join);
+  hiaL_at(e, block);
+  hia_node_id first = fn->regions.data[round].first;
+  hiaL_check(e, first < fn->nodes.len ? fn->nodes.data[first].loc : fn->loc);
+}
+
+static void close_round(hia_emit *e, hia_region_id round) {
+  hia_flow *flow = hiaL_flow(e, round - 1);
+  LLVMBasicBlockRef here = hiaL_here(e);
+  for (uint32_t i = flow->merges; i < e->merges.len; i++) {
+    hia_node_id merge = e->merges.data[i];
+    LLVMValueRef next = hiaL_in(e, merge, 1);
+    LLVMAddIncoming(e->values[hiaG_out(e->fn, merge, 0)], &next, &here, 1);
+  }
+  e->merges.len = flow->merges;
+  LLVMBuildBr(e->b, flow->head);
+  hiaL_at(e, flow->join);
+}
+
+static void open_region(hia_emit *e, hia_region_id r) {
+  switch ((hia_region_kind)e->fn->regions.data[r].kind) {
+  case HIA_REGION_THEN: open_then(e, r); break;
+  case HIA_REGION_ELSE: open_else(e, r); break;
+  case HIA_REGION_HEAD: open_head(e, r); break;
+  case HIA_REGION_ROUND: open_round(e, r); break;
+  case HIA_REGION_BODY: break;
+  }
+  if (r == e->check) hiaL_check(e, e->fn->loc);
+}
+
+static void close_region(hia_emit *e, hia_region_id r) {
+  switch ((hia_region_kind)e->fn->regions.data[r].kind) {
+  case HIA_REGION_THEN: close_then(e, r); break;
+  case HIA_REGION_ELSE: close_else(e, r); break;
+  case HIA_REGION_ROUND: close_round(e, r); break;
+  case HIA_REGION_HEAD:
+  case HIA_REGION_BODY: break;
+  }
+}
+
+void hiaL_body(hia_emit *e) {
+  const hia_fn *fn = e->fn;
+  hia_context_edge *edges;
+  uint32_t n_edges = hiaG_contexts(&e->comp->scratch, fn, &edges), at = 0;
+  open_region(e, 0);
+  for (hia_node_id n = 0; n <= fn->nodes.len; n++) {
+    for (; at < n_edges && edges[at].at <= n; at++)
+      if (edges[at].is_end)
+        close_region(e, edges[at].region);
+      else
+        open_region(e, edges[at].region);
+    if (n == fn->nodes.len) break;
+    unsigned op = fn->nodes.data[n].op;
+    if (!emitters[op]) HIA_BUG(e->comp, "%s: node %u cannot be lowered", fn->name, n);
+    emitters[op](e, n);
+  }
+}

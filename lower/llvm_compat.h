@@ -1,0 +1,17 @@
+/* The LLVM that we are built with. The only file that may name its version: what differs between
+ * versions is evened out here. Floor: 19. */
+#ifndef HIA_LLVM_COMPAT_H
+#define HIA_LLVM_COMPAT_H
+
+#include <llvm-c/Core.h>
+#include <llvm/Config/llvm-config.h>
+
+#if LLVM_VERSION_MAJOR < 19
+#error "hiaton needs LLVM 19 or later"
+#endif
+
+/* Calling conventions: numbers of LLVM's IR. */
+#define HIA_CC_SWIFT        ((unsigned)LLVMSwiftCallConv)
+#define HIA_CC_PRESERVE_ALL ((unsigned)LLVMPreserveAllCallConv)
+
+#endif

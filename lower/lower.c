@@ -1,0 +1,177 @@
+/* lower: the module, its functions in turn, and debug locations. */
+#include "lower/emit.h"
+#include <llvm-c/Analysis.h>
+#include <stdio.h>
+
+void hiaL_entry_name(char name[HIA_ENTRY_NAME_SIZE], hia_fn_id root) {
+  snprintf(name, HIA_ENTRY_NAME_SIZE, "hia_entry_%u", root);
+}
+
+static LLVMAttributeRef attribute(hia_emit *e, const char *name, uint64_t value) {
+  unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
+  if (!kind) HIA_BUG(e->comp, "this LLVM has no attribute %s", name);
+  return LLVMCreateEnumAttribute(e->llvm, kind, value);
+}
+
+void hiaL_attribute(hia_emit *e, LLVMValueRef function, unsigned index, const char *name,
+                    uint64_t value) {
+  LLVMAddAttributeAtIndex(function, index, attribute(e, name, value));
+}
+
+void hiaL_call_attribute(hia_emit *e, LLVMValueRef call, unsigned index, const char *name,
+                         uint64_t value) {
+  LLVMAddCallSiteAttribute(call, index, attribute(e, name, value));
+}
+
+/* ---- debug locations ---- */
+
+void hiaL_set_debug_loc(hia_emit *e, hia_loc_id loc, bool is_tail) {
+  LLVMSetCurrentDebugLocation2(
+      e->b, LLVMDIBuilderCreateDebugLocation(e->llvm, hiaL_line(loc, is_tail), 0, e->scope, NULL));
+}
+
+void hiaL_no_debug_loc(hia_emit *e) { LLVMSetCurrentDebugLocation2(e->b, NULL); }
+
+static void open_debug_info(hia_emit *e) {
+  const char *file = e->g->file ? e->g->file : "";
+  e->debug = LLVMCreateDIBuilder(e->module);
+  e->file = LLVMDIBuilderCreateFile(e->debug, file, strlen(file), "", 0);
+  e->unit = LLVMDIBuilderCreateCompileUnit(e->debug, LLVMDWARFSourceLanguageC, e->file, "hiaton", 6,
+                                           true, "", 0, 0, "", 0, LLVMDWARFEmissionLineTablesOnly,
+                                           0, false, false, "", 0, "", 0);
+  e->debug_type = LLVMDIBuilderCreateSubroutineType(e->debug, e->file, NULL, 0, LLVMDIFlagZero);
+  LLVMTypeRef i32 = e->types[HIA_I32];
+  LLVMMetadataRef version =
+      LLVMValueAsMetadata(LLVMConstInt(i32, LLVMDebugMetadataVersion(), false));
+  LLVMMetadataRef dwarf = LLVMValueAsMetadata(LLVMConstInt(i32, 4, false));
+  LLVMAddModuleFlag(e->module, LLVMModuleFlagBehaviorWarning, "Debug Info Version", 18, version);
+  LLVMAddModuleFlag(e->module, LLVMModuleFlagBehaviorWarning, "Dwarf Version", 13, dwarf);
+}
+
+void hiaL_open_scope(hia_emit *e, const char *name) {
+  e->scope = LLVMDIBuilderCreateFunction(e->debug, e->file, name, strlen(name), "", 0, e->file, 0,
+                                         e->debug_type, true, true, 0, LLVMDIFlagZero, true);
+  LLVMSetSubprogram(e->function, e->scope);
+}
+
+/* ---- which functions may fail ---- */
+
+/* By fixpoint over the sites, callees before callers by a work list: traits of the function state
+ * need not be there in a graph that was read. */
+static void find_raises(hia_emit *e) {
+  const hia_graph *g = e->g;
+  hia_arena *arena = &e->comp->scratch;
+  uint32_t n = g->fns.len;
+  e->raises = HIA_NEW_ARRAY(arena, bool, n);
+  uint32_t *start = HIA_NEW_ARRAY(arena, uint32_t, (size_t)n + 2); /* callers, by callee */
+  hia_fn_id *callers = HIA_NEW_ARRAY(arena, hia_fn_id, g->sites.len);
+  for (uint32_t s = 0; s < g->sites.len; s++) start[g->sites.data[s].callee + 2]++;
+  for (uint32_t f = 2; f < n + 2; f++) start[f] += start[f - 1];
+  for (uint32_t s = 0; s < g->sites.len; s++)
+    callers[start[g->sites.data[s].callee + 1]++] = g->sites.data[s].caller;
+  hia_u32vec work = {0};
+  for (hia_fn_id f = 0; f < n; f++) {
+    const hia_fn *fn = hiaG_fn(g, f);
+    if (fn->is_removed) continue;
+    for (hia_node_id node = 0; node < fn->nodes.len && !e->raises[f]; node++)
+      e->raises[f] = hiaG_node_raises(g, fn, node);
+    if (e->raises[f]) hiaR_push(arena, &work, f);
+  }
+  while (work.len) {
+    hia_fn_id f = work.data[--work.len];
+    for (uint32_t i = start[f]; i < start[f + 1]; i++) {
+      if (e->raises[callers[i]]) continue;
+      e->raises[callers[i]] = true;
+      hiaR_push(arena, &work, callers[i]);
+    }
+  }
+}
+
+/* ---- the module ---- */
+
+static void open_module(hia_emit *e) {
+  LLVMContextRef c = e->llvm;
+  e->module = LLVMModuleCreateWithNameInContext("hiaton", c);
+  LLVMSetTarget(e->module, e->options->triple);
+  LLVMSetDataLayout(e->module, e->options->data_layout);
+  e->b = LLVMCreateBuilderInContext(c);
+  e->types[HIA_BOOL] = LLVMInt1TypeInContext(c);
+  e->types[HIA_I32] = LLVMInt32TypeInContext(c);
+  e->types[HIA_I64] = LLVMInt64TypeInContext(c);
+  e->types[HIA_F32] = LLVMFloatTypeInContext(c);
+  e->types[HIA_F64] = LLVMDoubleTypeInContext(c);
+  e->void_type = LLVMVoidTypeInContext(c);
+  e->ptr = LLVMPointerTypeInContext(c, 0);
+  e->i8 = LLVMInt8TypeInContext(c);
+  LLVMTypeRef i32 = e->types[HIA_I32];
+  LLVMMetadataRef weights[3] = {LLVMMDStringInContext2(c, "branch_weights", 14),
+                                LLVMValueAsMetadata(LLVMConstInt(i32, 1, false)),
+                                LLVMValueAsMetadata(LLVMConstInt(i32, 1u << 20, false))};
+  e->unlikely = LLVMMetadataAsValue(c, LLVMMDNodeInContext2(c, weights, 3));
+  open_debug_info(e);
+}
+
+static void lower_function(hia_emit *e, hia_fn_id id) {
+  hia_mark mark = hiaR_arena_mark(&e->comp->scratch);
+  hia_arena *arena = &e->comp->scratch;
+  e->fn = hiaG_fn(e->g, id);
+  e->id = id;
+  e->function = e->fns[id].function;
+  e->context = LLVMGetParam(e->function, 0);
+  e->values = HIA_NEW_ARRAY(arena, LLVMValueRef, e->fn->values.len);
+  e->flows = HIA_NEW_ARRAY(arena, hia_flow, e->fn->regions.len);
+  memset(&e->args, 0, sizeof e->args); /* their memory is the function's */
+  memset(&e->merges, 0, sizeof e->merges);
+  hiaL_open_scope(e, e->fn->name);
+  e->check = hiaL_check_region(e);
+  hiaL_at(e, hiaL_block(e, "entry"));
+  hiaL_body(e);
+  if (e->fn->is_root) hiaL_entry(e, id);
+  hiaR_arena_release(&e->comp->scratch, mark);
+}
+
+static void lower(hia_emit *e) {
+  const hia_graph *g = e->g;
+  if (g->state != HIA_STATIC) HIA_BUG(e->comp, "only static graphs are lowered");
+  open_module(e);
+  find_raises(e);
+  e->fns = HIA_NEW_ARRAY(&e->comp->scratch, hia_signature, g->fns.len);
+  for (hia_fn_id f = 0; f < g->fns.len; f++)
+    if (!hiaG_fn(g, f)->is_removed) hiaL_declare(e, f);
+  for (hia_fn_id f = 0; f < g->fns.len; f++)
+    if (!hiaG_fn(g, f)->is_removed) lower_function(e, f);
+  LLVMDIBuilderFinalize(e->debug);
+}
+
+/* A frame of its own for the handler: *e is the caller's, so a throw leaves it as it was. */
+static void try_lower(hia_emit *e) {
+  if (HIA_TRY(e->comp)) lower(e);
+}
+
+hia_status hiaL_lower(const hia_graph *g, const hia_lower_options *options,
+                      const hia_allocator *allocator, LLVMContextRef llvm, LLVMModuleRef *out,
+                      char *error, size_t error_size) {
+  hia_comp comp;
+  hiaR_comp_init(&comp, allocator);
+  hia_emit e = {.g = g, .options = options, .comp = &comp, .llvm = llvm};
+  try_lower(&e);
+  hia_status status = comp.status;
+  if (e.b) LLVMDisposeBuilder(e.b);
+  if (e.debug) LLVMDisposeDIBuilder(e.debug);
+  if (status) {
+    snprintf(error, error_size, "%s", comp.message);
+    if (e.module) LLVMDisposeModule(e.module);
+    e.module = NULL;
+  }
+  *out = e.module;
+  hiaR_comp_free(&comp);
+  return status;
+}
+
+bool hiaL_verify(LLVMModuleRef module, char *error, size_t error_size) {
+  char *message = NULL;
+  LLVMBool is_broken = LLVMVerifyModule(module, LLVMReturnStatusAction, &message);
+  if (is_broken) snprintf(error, error_size, "LLVM's verifier: %s", message ? message : "");
+  LLVMDisposeMessage(message);
+  return !is_broken;
+}

@@ -1,0 +1,50 @@
+/* From the static graph to LLVM IR. Nothing here runs code.
+ *
+ * A section becomes one LLVM function. Calling convention: swiftcc, with the worker's context as
+ * the `swiftself` parameter, so that it stays in one register (r13 on x86-64) through all calls;
+ * scalar parameters and results travel in registers as far as they go, several results as a struct.
+ * Every root has an entry besides, hia_native_entry of runtime.h, under the name hiaL_entry_name
+ * gives.
+ *
+ * The module holds no addresses: it refers to functions of abi.def by name, and to the context
+ * through the fields of layout.def. */
+#ifndef HIA_LOWER_H
+#define HIA_LOWER_H
+
+#include "graph/graph.h"
+#include "lower/llvm_compat.h"
+
+typedef enum hia_instrument {
+  HIA_INSTRUMENT_NONE,
+  HIA_INSTRUMENT_ASAN,
+  HIA_INSTRUMENT_TSAN
+} hia_instrument;
+
+typedef struct hia_lower_options {
+  bool unchecked; /* no comparisons with the limit */
+  hia_instrument instrument;
+  const char *triple, *data_layout; /* of the target */
+} hia_lower_options;
+
+/* ---- lower.c ---- */
+
+/* Lowers a HIA_STATIC graph. On failure there is no module, and a message in `error`. */
+hia_status hiaL_lower(const hia_graph *g, const hia_lower_options *options,
+                      const hia_allocator *allocator, LLVMContextRef llvm, LLVMModuleRef *out,
+                      char *error, size_t error_size);
+/* LLVM's verifier; false and a message if the module is broken. */
+bool hiaL_verify(LLVMModuleRef module, char *error, size_t error_size);
+
+#define HIA_ENTRY_NAME_SIZE 32
+void hiaL_entry_name(char name[HIA_ENTRY_NAME_SIZE], hia_fn_id root);
+
+/* Calls carry the position they stand for as their line number, in LLVM's debug locations: that is
+ * how a return address becomes a row of the frame tables. Line 0 stands for no call of the source.
+ */
+static inline uint32_t hiaL_line(hia_loc_id loc, bool is_tail) {
+  return loc < UINT32_MAX / 2 ? loc * 2 + is_tail + 1 : 0;
+}
+static inline hia_loc_id hiaL_line_loc(uint32_t line) { return line ? (line - 1) / 2 : HIA_NONE; }
+static inline bool hiaL_line_is_tail(uint32_t line) { return line && (line - 1) % 2; }
+
+#endif
