@@ -3,6 +3,14 @@
 # Unit tests see internal symbols: they link the object files, not the shared libraries. One program
 # per tests/unit/test_*.c, so that a change rebuilds little and a crash stays where it happened.
 
+# Random programs of the differential tests; a sanitizer makes each about ten times slower.
+if(HIA_SANITIZE OR HIA_STRESS)
+  set(random_programs 300)
+else()
+  set(random_programs 3000)
+endif()
+set(HIA_RANDOM_PROGRAMS ${random_programs} CACHE STRING "How many random programs ctest runs")
+
 find_path(CRITERION_INCLUDE criterion/criterion.h)
 find_library(CRITERION_LIBRARY criterion)
 

@@ -1,0 +1,43 @@
+/* libFuzzer target: any bytes are a program or are rejected, with errors that say where. A program
+ * that checks must also come through the compiler: its graphs are built and dumped. */
+#include <hiaton/hiaton.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static bool discard(void *user, const char *bytes, size_t len) {
+  (void)user, (void)bytes, (void)len;
+  return true;
+}
+
+static void must(bool holds, const char *what, const hia_error *error) {
+  if (holds) return;
+  fprintf(stderr, "%s: %s\n", what, hia_error_text(error));
+  abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  options.kind = HIA_ENGINE_INTERP;
+  options.verify = true;
+  hia_engine *engine;
+  hia_module *module;
+  hia_error *error;
+  must(hia_engine_new(&options, &engine, &error) == HIA_OK, "engine", error);
+  hia_status status =
+      hia_module_load_text(engine, "fuzz.hia", (const char *)data, size, &module, &error);
+  must(status == HIA_OK || status == HIA_REJECTED, "load", error);
+  if (status == HIA_REJECTED) {
+    must(hia_error_count(error) > 0 && hia_error_line(error, 0) > 0, "no position", error);
+  } else {
+    /* No function with all its types: HIA_ARGUMENT; anything else is a defect. */
+    hia_dump_options dump = HIA_DUMP_OPTIONS_INIT;
+    status = hia_module_dump(module, NULL, 0, &dump, discard, NULL, &error);
+    must(status == HIA_OK || status == HIA_ARGUMENT, "dump", error);
+    hia_module_free(module);
+  }
+  hia_error_free(error);
+  hia_engine_free(engine);
+  return 0;
+}
