@@ -1,0 +1,582 @@
+/* Private to frontend/: tokens, the syntax tree, inference types, instances.
+ *
+ * The way of a program:
+ *   lex.c, parse*.c   text to syntax tree; a tree node is a 32-bit index
+ *   names.c           what every name means, numbers of arguments, what is not supported yet
+ *   const.c           consts: order, types, values
+ *   solve.c           instances of functions and their result types (by infer.c, silently)
+ *   check.c           every instance once more, with messages; final types (settle.c)
+ *   elab.c            checked instances to graph functions */
+#ifndef HIA_FRONTEND_AST_H
+#define HIA_FRONTEND_AST_H
+
+#include "frontend/frontend.h"
+
+/* ---- limits ---- */
+
+#define HIA_MAX_SOURCE    (UINT32_MAX / 4) /* bytes; positions are 32 bits, trees a few times larger */
+#define HIA_MAX_NESTING   2000u            /* of expressions, types, patterns: bounds C recursion */
+#define HIA_MAX_REGIONS   3000u            /* nesting of regions in the graph of one function */
+#define HIA_MATCH_CHAIN   12u              /* arms of a match that are tested one after the other */
+#define HIA_MAX_INSTANCES 256u             /* of one function (language) */
+#define HIA_MAX_PARTS     1000u            /* scalars in a type (language) */
+
+/* ---- diag.c ---- */
+
+enum hia_error {
+#define HIA_ERROR(code, text) HIA_##code,
+#include "frontend/errors.def"
+  HIA_N_ERRORS
+};
+
+/* Adds a diagnostic about bytes start .. end of the source. NULL if nothing was added: the list is
+ * full, or says the same about the same place already. */
+hia_diag *hiaF_error(hia_diags *diags, enum hia_error code, uint32_t start, uint32_t end,
+                     const char *fmt, ...) HIA_PRINTF(5, 6);
+/* Adds one that was made for another list (positions are kept). */
+void hiaF_diag_add(hia_diags *diags, const hia_diag *diag);
+/* Both accept NULL for `diag`. */
+void hiaF_hint(hia_diags *diags, hia_diag *diag, const char *fmt, ...) HIA_PRINTF(3, 4);
+void hiaF_note(hia_diags *diags, hia_diag *diag, uint32_t at, const char *fmt, ...)
+    HIA_PRINTF(4, 5);
+const char *hiaF_error_code(enum hia_error code);
+void hiaF_line_col(const hia_source *source, uint32_t at, uint32_t *line, uint32_t *col);
+
+/* ---- lex.c ---- */
+
+typedef enum hia_token_kind {
+  HIA_TOK_EOF,
+  HIA_TOK_BAD, /* already reported */
+  HIA_TOK_NAME,
+  HIA_TOK_INT,
+  HIA_TOK_FLOAT,
+  /* keywords: their symbols are the first ones, in this order */
+  HIA_TOK_FN,
+  HIA_TOK_EXTERN,
+  HIA_TOK_IMPURE,
+  HIA_TOK_TYPE,
+  HIA_TOK_CONST,
+  HIA_TOK_PARAM,
+  HIA_TOK_IF,
+  HIA_TOK_THEN,
+  HIA_TOK_ELSE,
+  HIA_TOK_MATCH,
+  HIA_TOK_LOOP,
+  HIA_TOK_WHILE,
+  HIA_TOK_LET,
+  HIA_TOK_FOR,
+  HIA_TOK_IN,
+  HIA_TOK_AND,
+  HIA_TOK_OR,
+  HIA_TOK_NOT,
+  HIA_TOK_TRUE,
+  HIA_TOK_FALSE,
+  HIA_TOK_BOOL, /* dtypes, in the order of hia_dtype */
+  HIA_TOK_I32,
+  HIA_TOK_I64,
+  HIA_TOK_F32,
+  HIA_TOK_F64,
+  /* punctuation */
+  HIA_TOK_LPAREN,
+  HIA_TOK_RPAREN,
+  HIA_TOK_LBRACKET,
+  HIA_TOK_RBRACKET,
+  HIA_TOK_LBRACE,
+  HIA_TOK_RBRACE,
+  HIA_TOK_COMMA,
+  HIA_TOK_COLON,
+  HIA_TOK_SEMICOLON,
+  HIA_TOK_DOT,
+  HIA_TOK_DOTDOT,
+  HIA_TOK_ARROW,     /* -> */
+  HIA_TOK_FAT_ARROW, /* => */
+  HIA_TOK_ASSIGN,
+  HIA_TOK_BAR,
+  HIA_TOK_QUESTION,
+  HIA_TOK_PLUS,
+  HIA_TOK_MINUS,
+  HIA_TOK_STAR,
+  HIA_TOK_SLASH,
+  HIA_TOK_PERCENT,
+  HIA_TOK_AT,
+  HIA_TOK_EQ,
+  HIA_TOK_NE,
+  HIA_TOK_LT,
+  HIA_TOK_LE,
+  HIA_TOK_GT,
+  HIA_TOK_GE,
+} hia_token_kind;
+#define HIA_FIRST_KEYWORD HIA_TOK_FN
+#define HIA_N_KEYWORDS    (HIA_TOK_F64 - HIA_TOK_FN + 1)
+#define HIA_NO_SUFFIX     255
+
+typedef struct hia_token {
+  uint8_t kind;   /* hia_token_kind */
+  uint8_t suffix; /* INT, FLOAT: hia_dtype or HIA_NO_SUFFIX */
+  uint32_t start, end;
+  uint32_t symbol; /* NAME and keywords */
+} hia_token;
+
+typedef uint32_t hia_symbol_id;
+typedef uint32_t hia_ast_id;
+
+/* A spelling, and what it means where names.c stands just now. */
+typedef struct hia_symbol {
+  const char *text; /* NUL-terminated, in the arena */
+  uint32_t len, hash;
+  uint32_t decl;   /* function, constructor, const, param of the file: index into p->decls, or NONE */
+  uint32_t type;   /* data type of the file: index into p->decls, or NONE */
+  hia_ast_id var;    /* innermost variable of the name: its binder, or NONE */
+  uint32_t bound_at; /* names.c: when it was bound */
+} hia_symbol;
+
+typedef struct hia_symbols {
+  hia_arena *arena;
+  HIA_VEC(hia_symbol) list;
+  hia_u32vec table; /* open addressing; a power of two long */
+} hia_symbols;
+void hiaF_symbols_init(hia_symbols *symbols, hia_arena *arena); /* with the keywords */
+hia_symbol_id hiaF_intern(hia_symbols *symbols, const char *text, uint32_t len);
+
+typedef struct hia_lexer {
+  const hia_source *source;
+  hia_symbols *symbols;
+  hia_diags *diags;
+  uint32_t at;
+  bool after_dot; /* only digits are read: the field of a tuple */
+} hia_lexer;
+/* Whole-file checks (UTF-8, NUL, size): false if it cannot be read at all. Skips a byte order mark. */
+bool hiaF_lex_start(hia_lexer *lexer, const hia_source *source, hia_symbols *symbols,
+                    hia_diags *diags);
+hia_token hiaF_lex(hia_lexer *lexer);
+const char *hiaF_token_text(hia_token_kind kind); /* "'then'", "a name" */
+
+/* ---- the syntax tree ----
+ *
+ * "list" means: extra[b .. b + c). */
+
+typedef enum hia_ast_kind {
+  /* expressions */
+  HIA_AST_ERROR,
+  HIA_AST_INT,     /* op: suffix */
+  HIA_AST_FLOAT,   /* op: suffix; a: 0 its text, else HIA_AST_INF or HIA_AST_NAN (values only) */
+  HIA_AST_BOOL,    /* a: 0 or 1 */
+  HIA_AST_NAME,    /* a: symbol; after names.c op: hia_ref, b: binder or decl */
+  HIA_AST_TUPLE,   /* list */
+  HIA_AST_ARRAY,   /* list */
+  HIA_AST_COMP,    /* a: body; list: binder, from [, to] */
+  HIA_AST_IF,      /* a: condition, b: then, c: else */
+  HIA_AST_MATCH,   /* a: subject; list: pattern, expression, ... */
+  HIA_AST_LOOP,    /* a: extra index of (condition, block); list: LVARs */
+  HIA_AST_BLOCK,   /* a: result; list: LETs */
+  HIA_AST_CHAIN,   /* a: first operand; list: (op, position, operand)...; op of each: HIA_OP_ */
+  HIA_AST_MATMUL,  /* the same layout */
+  HIA_AST_LOGIC,   /* op: 0 and, 1 or; the same layout */
+  HIA_AST_COMPARE, /* op: HIA_OP_; a, b */
+  HIA_AST_NOT,     /* a */
+  HIA_AST_NEG,     /* a */
+  HIA_AST_CALL,    /* a: NAME; list: arguments. The type slot of the NAME holds the instance */
+  HIA_AST_CONVERT, /* op: dtype; list: arguments */
+  HIA_AST_NAMED,   /* argument with a name: a: symbol, b: expression */
+  HIA_AST_INDEX,   /* a [ b ] */
+  HIA_AST_SLICE,   /* a [ b .. c ] */
+  HIA_AST_FIELD,   /* a . b (number) */
+  /* parts of expressions */
+  HIA_AST_LET,  /* a: binder, b: type or NONE, c: expression */
+  HIA_AST_LVAR, /* a: symbol, b: type or NONE, c: expression; it is a binder */
+  /* patterns */
+  HIA_AST_PAT_CON,  /* a: symbol; list: patterns; flags CALLED: with brackets */
+  HIA_AST_PAT_NAME, /* a: symbol; it is a binder */
+  HIA_AST_PAT_WILD,
+  HIA_AST_PAT_INT,  /* op: suffix; flags NEGATIVE; position and extent: the number's */
+  HIA_AST_PAT_BOOL, /* a: 0 or 1 */
+  /* binders */
+  HIA_AST_BIND_NAME,  /* a: symbol */
+  HIA_AST_BIND_WILD,
+  HIA_AST_BIND_TUPLE, /* list */
+  HIA_AST_PARAM,      /* of a function: a: symbol, b: type or NONE; it is a binder. Of a
+                         constructor too */
+  /* types */
+  HIA_AST_TYPE_ERROR,
+  HIA_AST_TYPE_DTYPE,  /* op: dtype */
+  HIA_AST_TYPE_TENSOR, /* op: dtype; list: expressions or DIM_ANY */
+  HIA_AST_TYPE_NAME,   /* a: symbol */
+  HIA_AST_TYPE_TUPLE,  /* list */
+  HIA_AST_TYPE_ARRAY,  /* a */
+  HIA_AST_DIM_ANY,
+} hia_ast_kind;
+
+enum { /* hia_ast.flags */
+  HIA_AST_PAREN = 1,    /* stood in brackets */
+  HIA_AST_CALLED = 2,   /* PAT_CON */
+  HIA_AST_NEGATIVE = 4, /* PAT_INT */
+};
+enum { HIA_AST_INF = 1, HIA_AST_NAN = 2 };
+
+/* What a NAME refers to. */
+typedef enum hia_ref {
+  HIA_REF_NONE, /* unknown or unsupported: reported */
+  HIA_REF_VAR,
+  HIA_REF_CONST,
+  HIA_REF_FN,      /* callee of a CALL only */
+  HIA_REF_BUILTIN, /* b: hia_op; callee of a CALL only */
+} hia_ref;
+
+typedef struct hia_ast {
+  uint8_t kind, op, flags, pad;
+  uint32_t pos;        /* first byte of what errors and run-time failures point at: operator, name */
+  uint32_t start, end; /* bytes it covers, brackets around it left out */
+  uint32_t a, b, c;
+} hia_ast;
+
+/* ---- inference types (itype.c) ----
+ *
+ * What LANGUAGE.md calls the type of an expression while it is typed: an index like hia_type (the
+ * dtypes are the same), with the literal types, unknown and bottom (of fail) among the parts. A
+ * literal or bottom type with a U has met an unknown: what it will be is not decided until the
+ * unknown is (see solve.c). */
+
+typedef uint32_t hia_itype;
+enum {
+  HIA_IT_UNKNOWN = 5,
+  HIA_IT_BOTTOM, /* of fail: joins with any type */
+  HIA_IT_BOTTOM_U,
+  HIA_IT_INT,
+  HIA_IT_INT_U,
+  HIA_IT_FLOAT,
+  HIA_IT_FLOAT_U,
+  HIA_IT_ERROR, /* something here was reported, or will be: joins with all, silently */
+  HIA_IT_FIRST_TUPLE = 16,
+};
+#define HIA_IT_NONE UINT32_MAX
+enum { /* what a type has among its parts */
+  HIA_HAS_UNKNOWN = 1,
+  HIA_HAS_TAINT = 2,   /* an _U */
+  HIA_HAS_LITERAL = 4, /* INT or FLOAT, tainted or not */
+  HIA_HAS_BOTTOM = 8,  /* tainted or not */
+  HIA_HAS_ERROR = 16,
+};
+typedef struct hia_ituple {
+  uint32_t first, n, parts; /* parts: scalars in it */
+  uint32_t has;
+  hia_type type; /* of the graph, once asked for; else NONE */
+} hia_ituple;
+typedef struct hia_itypes {
+  hia_arena *arena;
+  hia_types *types;
+  HIA_VEC(hia_ituple) tuples;
+  HIA_VEC(hia_itype) parts;
+  hia_u32vec table;
+} hia_itypes;
+void hiaF_itypes_init(hia_itypes *it, hia_arena *arena, hia_types *types);
+/* ERROR if it would have more than HIA_MAX_PARTS parts; `parts` may lie in it->parts. */
+hia_itype hiaF_ituple(hia_itypes *it, const hia_itype *parts, uint32_t n);
+static inline bool hiaF_is_tuple(hia_itype t) { return t >= HIA_IT_FIRST_TUPLE; }
+uint32_t hiaF_ituple_len(const hia_itypes *it, hia_itype t);
+hia_itype hiaF_ituple_part(const hia_itypes *it, hia_itype t, uint32_t i);
+uint32_t hiaF_itype_parts(const hia_itypes *it, hia_itype t);
+uint32_t hiaF_itype_has(const hia_itypes *it, hia_itype t); /* HIA_HAS_ bits */
+/* The join; ERROR if there is none, or one of them has an ERROR part. */
+hia_itype hiaF_join(hia_itypes *it, hia_itype a, hia_itype b);
+/* Literal and bottom parts become their dtypes; tainted ones too if `force`, else unknown. */
+hia_itype hiaF_settle(hia_itypes *it, hia_itype t, bool force);
+/* How a call sees a result that is not final: literal and tainted parts are unknown. */
+hia_itype hiaF_view(hia_itypes *it, hia_itype t);
+/* No literal, bottom, unknown or error in it. */
+static inline bool hiaF_is_final(const hia_itypes *it, hia_itype t) {
+  return hiaF_itype_has(it, t) == 0;
+}
+hia_type hiaF_itype_type(hia_itypes *it, hia_itype t); /* of a final one */
+hia_type hiaF_itype_made(const hia_itypes *it, hia_itype t); /* again */
+hia_itype hiaF_itype_of(hia_itypes *it, hia_type t);
+void hiaF_itype_print(const hia_itypes *it, hia_itype t, hia_text *out);
+const char *hiaF_itype_text(const hia_itypes *it, hia_itype t); /* in the arena */
+
+/* ---- declarations, instances, the program ---- */
+
+typedef enum hia_decl_kind {
+  HIA_DECL_FN,
+  HIA_DECL_EXTERN,
+  HIA_DECL_TYPE,
+  HIA_DECL_CON,
+  HIA_DECL_CONST,
+  HIA_DECL_PARAM,
+} hia_decl_kind;
+
+/* What is wrong with a const at a dtype. */
+typedef struct hia_fault {
+  enum hia_error code;
+  uint32_t start, end;
+  const char *message; /* NULL: reported already */
+} hia_fault;
+
+typedef enum hia_const_state { HIA_CONST_NEW, HIA_CONST_OK, HIA_CONST_BAD } hia_const_state;
+typedef struct hia_const_value {
+  hia_const_state state;
+  hia_word word;
+  hia_fault fault;
+} hia_const_value;
+
+typedef struct hia_decl {
+  uint8_t kind;   /* hia_decl_kind */
+  bool broken;    /* its syntax or names have errors: not to be typed */
+  bool generic;   /* FN: has a parameter without a type */
+  bool used;      /* CONST: some checked code uses its value */
+  uint8_t mark;   /* scratch of const.c: visit state */
+  hia_symbol_id symbol;
+  uint32_t pos, end;              /* of its name */
+  uint32_t params, n_params;      /* extra[params ...): PARAM nodes; CON: its fields */
+  hia_ast_id type;                /* result, const or param type; or NONE */
+  hia_ast_id body;                /* or NONE */
+  hia_ast_id first_node, end_node; /* its nodes */
+  /* FN */
+  uint32_t fn;               /* number among the functions: hia_decl_id of frontend.h */
+  hia_itype *param_types;    /* UNKNOWN: generic */
+  hia_itype result;          /* declared; or NONE */
+  uint32_t n_insts;
+  /* CONST */
+  hia_itype const_type;      /* declared or inferred, perhaps literal */
+  hia_const_value *values;   /* by dtype */
+} hia_decl;
+
+typedef enum hia_inst_state {
+  HIA_INST_NEW,
+  HIA_INST_ACTIVE, /* on the stack of solve.c */
+  HIA_INST_DONE,
+} hia_inst_state;
+
+typedef struct hia_inst {
+  uint32_t decl;        /* index into p->decls */
+  const hia_itype *args;
+  hia_itype want;       /* a function that only fails, wanted at this type; else NONE */
+  hia_itype result;     /* what is known of it; DONE: final, BOTTOM or ERROR */
+  uint8_t state;        /* hia_inst_state */
+  bool is_bottom;       /* every path fails: its result joins with any type */
+  bool checked, failed; /* check.c */
+  bool no_base;         /* result stayed unknown */
+  bool ends;            /* some path needs no call that cannot end */
+  bool queued;
+  uint8_t changes;      /* of a concrete result, while solving */
+  uint32_t order;       /* in which it was DONE: callees before callers, a group together */
+  uint32_t group;       /* number of its strongly connected component */
+  uint32_t index, low;  /* Tarjan */
+  uint32_t stamp;       /* scratch: visited in the walk of this number */
+  uint32_t call_pos;    /* of the call that asked first, for notes; NONE: the host did */
+  uint32_t last_caller; /* that was added to callers last */
+  hia_itype *types;     /* by node, first_node of the declaration is 0 */
+  hia_u32vec callees, callers;
+  hia_diags *diags;     /* found in it, or NULL: repeated when it is asked for again */
+} hia_inst;
+
+struct hia_program {
+  hia_comp *comp;
+  hia_arena *arena; /* comp's */
+  const hia_source *source;
+  hia_diags *diags; /* where messages go now */
+  hia_symbols symbols;
+  hia_itypes it;
+  HIA_VEC(hia_ast) nodes;
+  hia_u32vec extra;
+  HIA_VEC(hia_decl) decls;
+  hia_u32vec fns; /* decls that are functions */
+  bool parsed, parse_failed;
+  bool names_unreliable; /* an item whose name could not be read: do not report unknown names */
+  uint32_t *lines;       /* offsets of line starts */
+  uint32_t n_lines;
+  /* solve.c */
+  HIA_VEC(hia_inst) insts;
+  hia_u32vec inst_table; /* hash by declaration, arguments, wanted result */
+  hia_u32vec tarjan;
+  uint32_t n_visited, n_done, n_groups, stamp;
+};
+
+static inline hia_ast *hiaF_node(const hia_program *p, hia_ast_id id) { return &p->nodes.data[id]; }
+static inline hia_decl *hiaF_decl(const hia_program *p, uint32_t id) { return &p->decls.data[id]; }
+static inline hia_inst *hiaF_inst(const hia_program *p, uint32_t id) { return &p->insts.data[id]; }
+static inline const char *hiaF_symbol_text(const hia_program *p, hia_symbol_id s) {
+  return p->symbols.list.data[s].text;
+}
+
+/* ---- program.c ---- */
+
+hia_program *hiaF_program_new(hia_comp *comp, hia_types *types, const hia_source *source,
+                              hia_diags *diags);
+void hiaF_position(const hia_program *p, uint32_t at, uint32_t *line, uint32_t *col);
+
+/* ---- parse.c, parse_expr.c, parse_type.c ---- */
+
+typedef struct hia_parser {
+  hia_program *p;
+  hia_lexer lexer;
+  hia_token tok;     /* the next one */
+  uint32_t prev_end; /* end of the one before it */
+  bool panic;        /* an error was reported; what follows is not, until the parser has found a
+                        place to go on from */
+  bool failed;       /* some error was reported since this was last cleared */
+  bool is_value;     /* a value on the command line: inf and nan are numbers */
+  uint32_t depth;
+  hia_u32vec stack;  /* of lists being read */
+} hia_parser;
+
+void hiaF_parse(hia_program *p); /* the whole source */
+/* One expression, all of the source; NONE if it does not parse. */
+hia_ast_id hiaF_parse_value_expr(hia_program *p);
+
+void hiaF_advance(hia_parser *s);
+bool hiaF_accept(hia_parser *s, hia_token_kind kind);
+bool hiaF_expect(hia_parser *s, hia_token_kind kind, const char *where);
+hia_diag *hiaF_unexpected(hia_parser *s, const char *wanted);
+/* An error after which parsing goes on. */
+hia_diag *hiaF_soft_error(hia_parser *s, enum hia_error code, uint32_t start, uint32_t end,
+                          const char *fmt, ...) HIA_PRINTF(5, 6);
+bool hiaF_enter(hia_parser *s); /* one level deeper; false and an error if that is too deep */
+static inline void hiaF_leave(hia_parser *s) { s->depth--; }
+hia_ast_id hiaF_new(hia_parser *s, hia_ast_kind kind, uint32_t start, uint32_t end);
+/* Moves what lies on the stack from `base` on to extra. */
+uint32_t hiaF_list(hia_parser *s, uint32_t base);
+/* After an item of a list: true if another follows, past the comma. `close` ends the list. */
+bool hiaF_more(hia_parser *s, hia_token_kind close);
+/* A name; HIA_NONE and an error if there is none. `_` is one if `wild`. */
+hia_symbol_id hiaF_parse_name(hia_parser *s, const char *what, bool wild);
+bool hiaF_is_wild(const hia_parser *s, hia_symbol_id symbol);
+/* Skips to a `;`, `,` or closing bracket of this level, or an item; ends the panic if it is `stop`. */
+void hiaF_synchronize(hia_parser *s, hia_token_kind stop);
+
+hia_ast_id hiaF_parse_expr(hia_parser *s);
+hia_ast_id hiaF_parse_block(hia_parser *s); /* at its `{` */
+hia_ast_id hiaF_parse_type(hia_parser *s);
+hia_ast_id hiaF_parse_pattern(hia_parser *s);
+hia_ast_id hiaF_parse_binder(hia_parser *s);
+hia_ast_id hiaF_parse_variable(hia_parser *s, hia_ast_kind kind); /* name [':' type] */
+
+/* ---- names.c, similar.c ---- */
+
+void hiaF_names(hia_program *p);
+/* An expression of the command line: only built-ins are known. */
+bool hiaF_names_value(hia_program *p, hia_ast_id expr);
+
+enum { /* what a name may stand for, to say which similar names would do */
+  HIA_LIKE_VALUE = 1,
+  HIA_LIKE_FN = 2,
+  HIA_LIKE_TYPE = 4,
+};
+const char *hiaF_similar_name(const hia_program *p, const char *name, uint32_t len, unsigned like);
+/* Built-in functions: the op, HIA_OP_LIMIT if the name is none, HIA_BUILTIN_LATER if it is one
+ * that is not supported yet. */
+#define HIA_BUILTIN_LATER (HIA_OP_LIMIT + 1)
+unsigned hiaF_builtin(const char *name, uint32_t len);
+const char *hiaF_builtin_name(uint32_t i); /* all of them, NULL at the end */
+
+/* ---- literal.c ---- */
+
+/* A number's text, at a dtype. `negative`: a `-` stands before it. */
+typedef enum hia_number_state { HIA_NUMBER_OK, HIA_NUMBER_RANGE, HIA_NUMBER_LARGE } hia_number_state;
+hia_number_state hiaF_number(const hia_program *p, const hia_ast *literal, bool negative,
+                             hia_dtype dtype, hia_word *word);
+
+/* ---- infer.c: types from the inside out ---- */
+
+/* Where types are being worked out: an instance, a const, or a value. */
+typedef struct hia_typing {
+  hia_program *p;
+  hia_itype *types;      /* by node, less `first` */
+  hia_ast_id first;
+  uint32_t inst;         /* or NONE: no calls of functions then */
+  bool report;           /* messages wanted */
+  bool failed;           /* some were due */
+  bool force;            /* tainted literals settle */
+  hia_fault *fault;      /* report into this instead, the first one */
+} hia_typing;
+static inline hia_itype *hiaF_type_at(const hia_typing *t, hia_ast_id id) {
+  return &t->types[id - t->first];
+}
+hia_itype hiaF_infer(hia_typing *t, hia_ast_id expr);
+/* The body of t->inst, joined with the result if that is declared. */
+hia_itype hiaF_infer_body(hia_typing *t);
+hia_itype hiaF_declared_type(hia_program *p, hia_ast_id type); /* of a type in the source */
+/* One error of a typing. NULL if nothing was added (silent, or known). */
+hia_diag *hiaF_type_error(hia_typing *t, enum hia_error code, uint32_t start, uint32_t end,
+                          const char *fmt, ...) HIA_PRINTF(5, 6);
+/* Where `want` is declared, for `what`: joins; an error if that does not give exactly it. */
+void hiaF_accept_type(hia_typing *t, hia_ast_id expr, hia_itype have, hia_itype want,
+                      const char *what);
+/* The join of the types of two expressions, the second perhaps being all before it in a chain; an
+ * error about bytes start .. end if there is none. */
+hia_itype hiaF_join_exprs(hia_typing *t, hia_ast_id left, hia_itype left_type, hia_ast_id right,
+                          hia_itype right_type, uint32_t start, uint32_t end, const char *what);
+static inline hia_itype hiaF_settled(hia_typing *t, hia_itype type) {
+  return hiaF_settle(&t->p->it, type, t->force);
+}
+/* "n", or NULL where the text of an expression is too long or too broken to quote */
+const char *hiaF_quote(const hia_program *p, hia_ast_id expr);
+
+/* ---- infer_match.c ---- */
+
+hia_itype hiaF_infer_match(hia_typing *t, hia_ast_id expr);
+
+/* ---- settle.c: final types from the outside in ----
+ * Every expression gets the final type of its place; literals are checked for range. */
+
+void hiaF_resolve(hia_typing *t, hia_ast_id expr, hia_itype type);
+
+/* ---- solve.c ---- */
+
+/* The instance; made if need be. HIA_NONE if there would be too many. */
+uint32_t hiaF_instance(hia_program *p, uint32_t decl, const hia_itype *args, hia_itype want,
+                       uint32_t call_pos);
+void hiaF_add_call(hia_program *p, uint32_t caller, uint32_t callee);
+void hiaF_solve(hia_program *p, uint32_t inst); /* it and all it calls: until DONE */
+
+/* ---- check.c ---- */
+
+/* DONE instances and all they call: are they sound? If not, says what is wrong with them, whether
+ * it was found now or before. */
+bool hiaF_check(hia_program *p, const uint32_t *insts, uint32_t n);
+/* "f(i32, f64)": the name of an instance. */
+const char *hiaF_inst_name(const hia_program *p, uint32_t inst);
+
+/* ---- const.c, eval.c ---- */
+
+void hiaF_consts(hia_program *p);
+/* The value of a const at a dtype, which is its own or one its literal type can take. */
+const hia_const_value *hiaF_const_value(const hia_program *p, uint32_t decl, hia_dtype dtype);
+/* Values of a resolved constant expression, appended to `out`; false and t->fault set if it fails. */
+bool hiaF_eval(hia_typing *t, hia_ast_id expr, hia_word *out, uint32_t *n);
+/* After everything else was checked: errors of consts that nothing uses. */
+void hiaF_consts_unused(hia_program *p);
+
+/* ---- elab.c, elab_match.c ---- */
+
+/* One function being built. The scalars of a value are pushed on `words`, those of variables lie
+ * in `vars` from slots[binder - first] on. */
+typedef struct hia_elab {
+  hia_program *p;
+  hia_graph *g;
+  hia_fn_id *fns;   /* by instance: its function, or NONE */
+  hia_u32vec queue; /* instances that have a function without a body yet */
+  bool counted;
+  /* of the function */
+  hia_fn *fn;
+  uint32_t source; /* name in the source: index into g->names */
+  hia_ast_id first;
+  const hia_itype *types; /* final, by node */
+  hia_region_id region;   /* where nodes go now */
+  hia_u32vec words, vars;
+  uint32_t *slots;
+} hia_elab;
+
+/* Pushes the scalars of an expression; returns where they begin. `tail`: its value is the
+ * function's result. */
+uint32_t hiaF_elab(hia_elab *e, hia_ast_id expr, bool tail);
+uint32_t hiaF_elab_match(hia_elab *e, hia_ast_id expr, bool tail);
+hia_loc_id hiaF_elab_loc(hia_elab *e, uint32_t pos);
+/* Makes a binder stand for words[base ...). */
+void hiaF_elab_bind(hia_elab *e, hia_ast_id binder, hia_itype type, uint32_t base);
+/* An `if` on `cond`; its results are of `type`. Fill region regions, then regions + 1, each ended by
+ * hiaF_elab_yield; then hiaF_elab_results. */
+hia_node_id hiaF_elab_if(hia_elab *e, hia_value_id cond, hia_itype type, hia_loc_id loc);
+/* Ends the region with words[base ...), which are popped. */
+void hiaF_elab_yield(hia_elab *e, hia_region_id region, uint32_t base);
+uint32_t hiaF_elab_results(hia_elab *e, hia_node_id node); /* pushes them */
+
+#endif

@@ -1,0 +1,273 @@
+/* Instances whose types are known, once more with messages: types of bodies, final types, ranges of
+ * literals; then whether every function can end. */
+#include "frontend/ast.h"
+
+#include <stdlib.h>
+
+const char *hiaF_inst_name(const hia_program *p, uint32_t id) {
+  const hia_inst *inst = hiaF_inst(p, id);
+  const hia_decl *d = hiaF_decl(p, inst->decl);
+  hia_text text;
+  hiaR_text_init(&text, p->arena);
+  hiaR_text_addf(&text, "%s(", hiaF_symbol_text(p, d->symbol));
+  for (uint32_t i = 0; i < d->n_params; i++) {
+    if (i > 0) hiaR_text_addf(&text, ", ");
+    hiaF_itype_print(&p->it, inst->args[i], &text);
+  }
+  hiaR_text_addf(&text, ")");
+  if (inst->want != HIA_IT_NONE) {
+    hiaR_text_addf(&text, " ");
+    hiaF_itype_print(&p->it, inst->want, &text);
+  }
+  return text.data;
+}
+
+/* ---- one instance ---- */
+
+/* The instances that its calls ended up with. */
+static void collect_callees(hia_program *p, uint32_t id) {
+  hia_inst *inst = hiaF_inst(p, id);
+  const hia_decl *d = hiaF_decl(p, inst->decl);
+  inst->callees.len = 0;
+  for (hia_ast_id k = d->first_node; k < d->end_node; k++) {
+    const hia_ast *n = hiaF_node(p, k);
+    if (n->kind != HIA_AST_CALL || hiaF_node(p, n->a)->op != HIA_REF_FN) continue;
+    hia_itype callee = inst->types[n->a - d->first_node];
+    if (callee != HIA_NONE) hiaR_push(p->arena, &inst->callees, callee);
+  }
+}
+
+static void note_instance(hia_program *p, uint32_t id, hia_diag *diag) {
+  const hia_inst *inst = hiaF_inst(p, id);
+  if (!hiaF_decl(p, inst->decl)->generic || diag->note_line != 0) return;
+  if (inst->call_pos != HIA_NONE)
+    hiaF_note(p->diags, diag, inst->call_pos, "in the instance %s, called here",
+              hiaF_inst_name(p, id));
+}
+
+static void check_once(hia_program *p, uint32_t id) {
+  hia_inst *inst = hiaF_inst(p, id);
+  const hia_decl *d = hiaF_decl(p, inst->decl);
+  hia_typing t = {.p = p,
+                  .types = inst->types,
+                  .first = d->first_node,
+                  .inst = id,
+                  .report = true,
+                  .force = true};
+  hia_itype type = hiaF_infer_body(&t), result = hiaF_inst(p, id)->result;
+  const hia_ast *body = hiaF_node(p, d->body);
+  if (hiaF_is_final(&p->it, result) && !(hiaF_itype_has(&p->it, type) & HIA_HAS_ERROR) &&
+      hiaF_join(&p->it, type, result) != result) {
+    hia_diag *diag = hiaF_type_error(
+        &t, HIA_E0302, body->start, body->end, "the body of '%s' is %s, but its calls take it as %s",
+        hiaF_symbol_text(p, d->symbol), hiaF_itype_text(&p->it, type),
+        hiaF_itype_text(&p->it, result));
+    hiaF_hint(p->diags, diag, "declare the result");
+  }
+  hiaF_resolve(&t, d->body, result);
+  hiaF_inst(p, id)->failed = t.failed;
+  collect_callees(p, id);
+}
+
+static void check_instance(hia_program *p, uint32_t id) {
+  hia_diags *outer = p->diags, *own = HIA_NEW(p->arena, hia_diags);
+  bool again = true;
+  while (again) {
+    again = false;
+    hiaF_diags_init(own, p->comp, p->source);
+    p->diags = own;
+    check_once(p, id);
+    p->diags = outer;
+    for (uint32_t i = 0; i < hiaF_inst(p, id)->callees.len; i++) {
+      uint32_t callee = hiaF_inst(p, id)->callees.data[i];
+      if (hiaF_inst(p, callee)->state == HIA_INST_DONE) continue;
+      hiaF_solve(p, callee); /* types that only the last round brought about */
+      again = true;
+    }
+  }
+  for (uint32_t i = 0; i < own->list.len; i++) note_instance(p, id, &own->list.data[i]);
+  hiaF_inst(p, id)->diags = own->list.len > 0 ? own : NULL;
+  hiaF_inst(p, id)->checked = true;
+}
+
+/* ---- can it end? ----
+ *
+ * A function can end if some path through its body needs only calls that can. Least fixpoint over
+ * the call graph: callees first, then again the callers of each that has been found to end. */
+
+static bool ends(const hia_program *p, const hia_inst *inst, hia_ast_id first, hia_ast_id id);
+
+static bool list_ends(const hia_program *p, const hia_inst *inst, hia_ast_id first,
+                      const hia_ast *n) {
+  for (uint32_t i = 0; i < n->c; i++)
+    if (!ends(p, inst, first, p->extra.data[n->b + i])) return false;
+  return true;
+}
+
+static bool ends(const hia_program *p, const hia_inst *inst, hia_ast_id first, hia_ast_id id) {
+  const hia_ast *n = hiaF_node(p, id);
+  const uint32_t *list = p->extra.data + n->b;
+  switch ((hia_ast_kind)n->kind) {
+  case HIA_AST_TUPLE:
+  case HIA_AST_CONVERT: return list_ends(p, inst, first, n);
+  case HIA_AST_CALL: {
+    hia_itype callee = inst->types[n->a - first];
+    if (!list_ends(p, inst, first, n)) return false;
+    return hiaF_node(p, n->a)->op != HIA_REF_FN || callee == HIA_NONE ||
+           hiaF_inst(p, callee)->ends;
+  }
+  case HIA_AST_IF:
+    return ends(p, inst, first, n->a) &&
+           (ends(p, inst, first, n->b) || ends(p, inst, first, n->c));
+  case HIA_AST_MATCH:
+    if (!ends(p, inst, first, n->a)) return false;
+    for (uint32_t i = 1; i < n->c; i += 2)
+      if (ends(p, inst, first, list[i])) return true;
+    return false;
+  case HIA_AST_LOOP: /* perhaps without a round */
+    for (uint32_t i = 0; i < n->c; i++)
+      if (!ends(p, inst, first, hiaF_node(p, list[i])->c)) return false;
+    return ends(p, inst, first, p->extra.data[n->a]);
+  case HIA_AST_BLOCK:
+    for (uint32_t i = 0; i < n->c; i++)
+      if (!ends(p, inst, first, hiaF_node(p, list[i])->c)) return false;
+    return ends(p, inst, first, n->a);
+  case HIA_AST_CHAIN:
+    for (uint32_t i = 2; i < n->c; i += 3)
+      if (!ends(p, inst, first, list[i])) return false;
+    return ends(p, inst, first, n->a);
+  case HIA_AST_COMPARE: return ends(p, inst, first, n->a) && ends(p, inst, first, n->b);
+  case HIA_AST_LOGIC: /* the first operand decides, perhaps */
+  case HIA_AST_NOT:
+  case HIA_AST_NEG:
+  case HIA_AST_FIELD: return ends(p, inst, first, n->a);
+  default: return true;
+  }
+}
+
+static void find_ending(hia_program *p, const hia_u32vec *reached) {
+  hia_u32vec queue = {0};
+  for (uint32_t i = 0; i < reached->len; i++) {
+    hia_inst *inst = hiaF_inst(p, reached->data[i]);
+    if (inst->ends) continue;
+    inst->queued = true;
+    hiaR_push(p->arena, &queue, reached->data[i]);
+  }
+  for (uint32_t head = 0; head < queue.len; head++) {
+    hia_inst *inst = hiaF_inst(p, queue.data[head]);
+    const hia_decl *d = hiaF_decl(p, inst->decl);
+    inst->queued = false;
+    if (inst->ends || !ends(p, inst, d->first_node, d->body)) continue;
+    inst->ends = true;
+    for (uint32_t i = 0; i < inst->callers.len; i++) {
+      hia_inst *caller = hiaF_inst(p, inst->callers.data[i]);
+      if (caller->ends || caller->queued || !caller->checked) continue;
+      caller->queued = true;
+      hiaR_push(p->arena, &queue, inst->callers.data[i]);
+    }
+  }
+}
+
+/* ---- no base case ---- */
+
+static bool is_sound(const hia_inst *inst) { return inst->ends && !inst->no_base; }
+
+/* One component, reached[from .. to): says that it does not end, at the function that stands first
+ * in the source, unless something else is wrong in it or it only depends on one that does not end. */
+static void check_group(hia_program *p, const hia_u32vec *reached, uint32_t from, uint32_t to) {
+  uint32_t worst = HIA_NONE;
+  bool other_reason = false;
+  for (uint32_t i = from; i < to; i++) {
+    const hia_inst *inst = hiaF_inst(p, reached->data[i]);
+    other_reason |= inst->failed;
+    for (uint32_t k = 0; k < inst->callees.len; k++) {
+      const hia_inst *callee = hiaF_inst(p, inst->callees.data[k]);
+      if (callee->group != inst->group && (callee->failed || !is_sound(callee)))
+        other_reason = true;
+    }
+    if (!is_sound(inst) &&
+        (worst == HIA_NONE ||
+         hiaF_decl(p, inst->decl)->pos <
+             hiaF_decl(p, hiaF_inst(p, reached->data[worst])->decl)->pos))
+      worst = i;
+  }
+  if (worst == HIA_NONE) return;
+  for (uint32_t i = from; i < to; i++) {
+    hia_inst *inst = hiaF_inst(p, reached->data[i]);
+    if (!is_sound(inst)) inst->failed = true;
+  }
+  if (other_reason) return;
+  uint32_t id = reached->data[worst];
+  hia_inst *inst = hiaF_inst(p, id);
+  const hia_decl *d = hiaF_decl(p, inst->decl);
+  hia_diags *outer = p->diags;
+  inst->diags = HIA_NEW(p->arena, hia_diags);
+  hiaF_diags_init(inst->diags, p->comp, p->source);
+  p->diags = inst->diags;
+  hia_diag *diag = hiaF_error(p->diags, HIA_E0314, d->pos, d->end, "'%s' has no base case%s",
+                              hiaF_symbol_text(p, d->symbol),
+                              d->result == HIA_IT_NONE ? "; declare the result" : "");
+  hiaF_hint(p->diags, diag,
+            inst->ends ? "the type of its result cannot be found: write -> and a type"
+                       : "every path through it makes a call that cannot end");
+  note_instance(p, id, diag);
+  p->diags = outer;
+}
+
+/* ---- all ---- */
+
+typedef struct ordered {
+  uint32_t order, inst;
+} ordered;
+
+static int by_order(const void *a, const void *b) {
+  const ordered *x = a, *y = b;
+  return x->order < y->order ? -1 : x->order > y->order;
+}
+
+static void sort_by_order(hia_program *p, hia_u32vec *reached) {
+  ordered *list = HIA_NEW_ARRAY(p->arena, ordered, reached->len);
+  for (uint32_t i = 0; i < reached->len; i++)
+    list[i] = (ordered){hiaF_inst(p, reached->data[i])->order, reached->data[i]};
+  qsort(list, reached->len, sizeof *list, by_order);
+  for (uint32_t i = 0; i < reached->len; i++) reached->data[i] = list[i].inst;
+}
+
+static void reach(hia_program *p, hia_u32vec *reached, uint32_t id) {
+  hia_inst *inst = hiaF_inst(p, id);
+  if (inst->stamp == p->stamp) return;
+  inst->stamp = p->stamp;
+  hiaR_push(p->arena, reached, id);
+}
+
+bool hiaF_check(hia_program *p, const uint32_t *insts, uint32_t n) {
+  hia_u32vec reached = {0};
+  bool sound = true, fresh = false;
+  p->stamp++;
+  for (uint32_t i = 0; i < n; i++) reach(p, &reached, insts[i]);
+  for (uint32_t i = 0; i < reached.len; i++) {
+    if (!hiaF_inst(p, reached.data[i])->checked) {
+      check_instance(p, reached.data[i]);
+      fresh = true;
+    }
+    for (uint32_t k = 0; k < hiaF_inst(p, reached.data[i])->callees.len; k++)
+      reach(p, &reached, hiaF_inst(p, reached.data[i])->callees.data[k]);
+  }
+  if (fresh) {
+    sort_by_order(p, &reached);
+    find_ending(p, &reached);
+    for (uint32_t from = 0, to; from < reached.len; from = to) {
+      uint32_t group = hiaF_inst(p, reached.data[from])->group;
+      for (to = from; to < reached.len && hiaF_inst(p, reached.data[to])->group == group;) to++;
+      check_group(p, &reached, from, to);
+    }
+  }
+  for (uint32_t i = 0; i < reached.len; i++) {
+    const hia_inst *inst = hiaF_inst(p, reached.data[i]);
+    if (inst->failed) sound = false;
+    for (uint32_t k = 0; inst->diags != NULL && k < inst->diags->list.len; k++)
+      hiaF_diag_add(p->diags, &inst->diags->list.data[k]);
+    if (inst->diags != NULL) p->diags->suppressed += inst->diags->suppressed;
+  }
+  return sound;
+}

@@ -1,0 +1,366 @@
+/* Checked instances to graph functions. Nodes are appended in the order of evaluation, tuples are
+ * taken apart to scalars, and names are gone: a variable is the values it stands for. */
+#include "frontend/ast.h"
+
+#define FEW 16
+
+typedef struct dtypes {
+  uint32_t n;
+  const hia_dtype *data;
+  hia_dtype few[FEW];
+} dtypes;
+
+static void flatten(hia_elab *e, hia_itype type, dtypes *out) {
+  hia_type t = hiaF_itype_type(&e->p->it, type);
+  out->n = hiaG_type_words(e->p->it.types, t);
+  hia_dtype *data = out->n <= FEW ? out->few : HIA_NEW_ARRAY(e->p->arena, hia_dtype, out->n);
+  hiaG_type_flatten(e->p->it.types, t, data);
+  out->data = data;
+}
+
+static hia_itype type_of(const hia_elab *e, hia_ast_id id) { return e->types[id - e->first]; }
+
+static uint32_t words_of(const hia_elab *e, hia_ast_id id) {
+  return hiaF_itype_parts(&e->p->it, type_of(e, id));
+}
+
+static void push(hia_elab *e, hia_value_id value) { hiaR_push(e->p->arena, &e->words, value); }
+
+hia_loc_id hiaF_elab_loc(hia_elab *e, uint32_t pos) {
+  uint32_t line, col;
+  hiaF_position(e->p, pos, &line, &col);
+  return hiaG_loc(e->g, line, col, e->source, HIA_NONE);
+}
+
+/* ---- pieces ---- */
+
+/* The op on the last n words, which its result replaces. */
+static void op(hia_elab *e, unsigned opcode, uint32_t n, uint32_t pos) {
+  hia_value_id v = hiaG_op(e->g, e->fn, e->region, opcode, e->words.data + (e->words.len - n), n,
+                           hiaF_elab_loc(e, pos));
+  e->words.len -= n;
+  push(e, v);
+}
+
+static void constant(hia_elab *e, hia_dtype dtype, hia_word word, uint32_t pos) {
+  push(e, hiaG_const(e->g, e->fn, e->region, dtype, word, hiaF_elab_loc(e, pos)));
+}
+
+static void number(hia_elab *e, hia_ast_id id, bool negative, uint32_t pos) {
+  const hia_ast *n = hiaF_node(e->p, id);
+  hia_dtype dtype = (hia_dtype)type_of(e, id);
+  hia_word word = 0;
+  hiaF_number(e->p, n, negative, dtype, &word); /* checked to fit */
+  constant(e, dtype, word, pos);
+}
+
+hia_node_id hiaF_elab_if(hia_elab *e, hia_value_id cond, hia_itype type, hia_loc_id loc) {
+  dtypes outs;
+  flatten(e, type, &outs);
+  return hiaG_add(e->g, e->fn, e->region, HIA_OP_IF, &cond, 1, outs.data, outs.n, 0, loc);
+}
+
+void hiaF_elab_yield(hia_elab *e, hia_region_id region, uint32_t base) {
+  hiaG_yield(e->g, e->fn, region, e->words.data + base, e->words.len - base);
+  e->words.len = base;
+}
+
+uint32_t hiaF_elab_results(hia_elab *e, hia_node_id node) {
+  uint32_t base = e->words.len;
+  for (uint32_t i = 0; i < e->fn->nodes.data[node].n_outs; i++) push(e, hiaG_out(e->fn, node, i));
+  return base;
+}
+
+static uint32_t regions_of(const hia_elab *e, hia_node_id node) {
+  return e->fn->nodes.data[node].regions;
+}
+
+/* ---- variables ---- */
+
+void hiaF_elab_bind(hia_elab *e, hia_ast_id binder, hia_itype type, uint32_t base) {
+  const hia_ast *n = hiaF_node(e->p, binder);
+  const hia_itypes *it = &e->p->it;
+  if (n->kind == HIA_AST_BIND_TUPLE) {
+    for (uint32_t i = 0; i < n->c; i++) {
+      hia_itype part = hiaF_ituple_part(it, type, i);
+      hiaF_elab_bind(e, e->p->extra.data[n->b + i], part, base);
+      base += hiaF_itype_parts(it, part);
+    }
+    return;
+  }
+  if (n->kind == HIA_AST_BIND_WILD || n->kind == HIA_AST_PAT_WILD) return;
+  e->slots[binder - e->first] = e->vars.len;
+  for (uint32_t i = 0; i < hiaF_itype_parts(it, type); i++)
+    hiaR_push(e->p->arena, &e->vars, e->words.data[base + i]);
+}
+
+static void elab_name(hia_elab *e, hia_ast_id id, const hia_ast *n) {
+  if (n->op == HIA_REF_CONST) {
+    hia_dtype dtype = (hia_dtype)type_of(e, id);
+    constant(e, dtype, hiaF_const_value(e->p, n->b, dtype)->word, n->pos);
+    return;
+  }
+  uint32_t slot = e->slots[n->b - e->first];
+  for (uint32_t i = 0; i < words_of(e, id); i++) push(e, e->vars.data[slot + i]);
+}
+
+static void elab_field(hia_elab *e, const hia_ast *n) {
+  const hia_itypes *it = &e->p->it;
+  hia_itype type = type_of(e, n->a);
+  uint32_t base = hiaF_elab(e, n->a, false), skip = 0;
+  for (uint32_t i = 0; i < n->b; i++) skip += hiaF_itype_parts(it, hiaF_ituple_part(it, type, i));
+  uint32_t count = hiaF_itype_parts(it, hiaF_ituple_part(it, type, n->b));
+  memmove(e->words.data + base, e->words.data + base + skip, count * sizeof *e->words.data);
+  e->words.len = base + count;
+}
+
+/* ---- control ---- */
+
+static void elab_if(hia_elab *e, hia_ast_id id, const hia_ast *n, bool tail) {
+  hia_region_id outer = e->region;
+  uint32_t base = hiaF_elab(e, n->a, false);
+  hia_value_id cond = e->words.data[base];
+  e->words.len = base;
+  hia_node_id node = hiaF_elab_if(e, cond, type_of(e, id), hiaF_elab_loc(e, n->pos));
+  for (uint32_t k = 0; k < 2; k++) {
+    e->region = regions_of(e, node) + k;
+    base = hiaF_elab(e, k == 0 ? n->b : n->c, tail);
+    hiaF_elab_yield(e, e->region, base);
+  }
+  e->region = outer;
+  hiaF_elab_results(e, node);
+}
+
+/* a and b and c: (if (if a then b else false) then c else false) */
+static void elab_logic(hia_elab *e, const hia_ast *n, bool tail) {
+  hia_region_id outer = e->region;
+  hiaF_elab(e, n->a, false);
+  for (uint32_t i = 0; i < n->c; i += 3) {
+    uint32_t pos = e->p->extra.data[n->b + i + 1];
+    hia_ast_id right = e->p->extra.data[n->b + i + 2];
+    hia_value_id cond = e->words.data[--e->words.len];
+    hia_node_id node = hiaF_elab_if(e, cond, HIA_BOOL, hiaF_elab_loc(e, pos));
+    for (unsigned k = 0; k < 2; k++) {
+      e->region = regions_of(e, node) + k;
+      uint32_t base = e->words.len;
+      if (k == n->op)
+        hiaF_elab(e, right, tail && i + 3 == n->c);
+      else
+        constant(e, HIA_BOOL, n->op, pos);
+      hiaF_elab_yield(e, e->region, base);
+    }
+    e->region = outer;
+    hiaF_elab_results(e, node);
+  }
+}
+
+static void elab_loop(hia_elab *e, const hia_ast *n) {
+  hia_program *p = e->p;
+  const uint32_t *vars = p->extra.data + n->b;
+  hia_region_id outer = e->region;
+  uint32_t base = e->words.len;
+  hia_loc_id loc = hiaF_elab_loc(e, n->pos);
+  for (uint32_t i = 0; i < n->c; i++) hiaF_elab(e, hiaF_node(p, vars[i])->c, false);
+  uint32_t count = e->words.len - base;
+  hia_dtype *types = HIA_NEW_ARRAY(p->arena, hia_dtype, count);
+  for (uint32_t i = 0; i < count; i++) types[i] = hiaG_type(e->fn, e->words.data[base + i]);
+  hia_node_id node = hiaG_add(e->g, e->fn, outer, HIA_OP_LOOP, e->words.data + base, count, types,
+                              count, 0, loc);
+  hia_region_id head = regions_of(e, node), round = head + 1;
+  e->words.len = base;
+  for (uint32_t i = 0; i < count; i++) {
+    hia_node_id arg = hiaG_add(e->g, e->fn, head, HIA_OP_ARG, NULL, 0, &types[i], 1, i, loc);
+    push(e, hiaG_out(e->fn, arg, 0));
+  }
+  for (uint32_t i = 0, at = base; i < n->c; i++) {
+    hia_itype type = type_of(e, vars[i]);
+    hiaF_elab_bind(e, vars[i], type, at);
+    at += hiaF_itype_parts(&p->it, type);
+  }
+  /* The HEAD yields (condition, exit values): the variables. */
+  e->region = head;
+  uint32_t cond = hiaF_elab(e, p->extra.data[n->a], false);
+  hia_value_id condition = e->words.data[cond];
+  memmove(e->words.data + base + 1, e->words.data + base, count * sizeof *e->words.data);
+  e->words.data[base] = condition;
+  hiaF_elab_yield(e, head, base);
+  e->region = round;
+  if (e->counted) hiaG_add(e->g, e->fn, round, HIA_OP_COUNT, NULL, 0, NULL, 0, 1, loc);
+  hiaF_elab(e, p->extra.data[n->a + 1], false);
+  hiaF_elab_yield(e, round, base);
+  e->region = outer;
+  hiaF_elab_results(e, node);
+}
+
+static void elab_block(hia_elab *e, const hia_ast *n, bool tail) {
+  for (uint32_t i = 0; i < n->c; i++) {
+    hia_ast_id id = e->p->extra.data[n->b + i];
+    const hia_ast *let = hiaF_node(e->p, id);
+    uint32_t base = hiaF_elab(e, let->c, false);
+    hiaF_elab_bind(e, let->a, type_of(e, id), base);
+    e->words.len = base;
+  }
+  hiaF_elab(e, n->a, tail);
+}
+
+/* ---- calls ---- */
+
+/* The function of an instance, made without its body if need be. */
+static hia_fn_id function_of(hia_elab *e, uint32_t id) {
+  if (e->fns[id] != HIA_NONE) return e->fns[id];
+  hia_program *p = e->p;
+  const hia_inst *inst = hiaF_inst(p, id);
+  const hia_decl *d = hiaF_decl(p, inst->decl);
+  hia_u32vec params = {0};
+  dtypes flat;
+  for (uint32_t i = 0; i < d->n_params; i++) {
+    flatten(e, inst->args[i], &flat);
+    for (uint32_t k = 0; k < flat.n; k++) hiaR_push(p->arena, &params, (uint32_t)flat.data[k]);
+  }
+  hia_dtype *types = HIA_NEW_ARRAY(p->arena, hia_dtype, params.len);
+  for (uint32_t i = 0; i < params.len; i++) types[i] = (hia_dtype)params.data[i];
+  flatten(e, inst->result, &flat);
+  uint32_t line, col, source = hiaG_name(e->g, hiaF_symbol_text(p, d->symbol));
+  hiaF_position(p, d->pos, &line, &col);
+  e->fns[id] = hiaG_fn_new(e->g, hiaF_inst_name(p, id), source,
+                           hiaG_loc(e->g, line, col, source, HIA_NONE), types, params.len, flat.data,
+                           flat.n);
+  hiaR_push(p->arena, &e->queue, id);
+  return e->fns[id];
+}
+
+static void elab_call(hia_elab *e, hia_ast_id id, const hia_ast *n, bool tail) {
+  const hia_ast *callee = hiaF_node(e->p, n->a);
+  uint32_t base = e->words.len;
+  for (uint32_t i = 0; i < n->c; i++) hiaF_elab(e, e->p->extra.data[n->b + i], false);
+  uint32_t count = e->words.len - base;
+  if (callee->op == HIA_REF_BUILTIN && callee->b != HIA_OP_FAIL) {
+    op(e, callee->b, count, callee->start);
+    return;
+  }
+  hia_loc_id loc = hiaF_elab_loc(e, callee->start);
+  dtypes outs;
+  flatten(e, type_of(e, id), &outs);
+  unsigned opcode = callee->op == HIA_REF_BUILTIN ? HIA_OP_FAIL : HIA_OP_CALL;
+  hia_fn_id fn = 0;
+  if (opcode == HIA_OP_CALL) {
+    fn = function_of(e, type_of(e, n->a));
+    if (e->counted) hiaG_add(e->g, e->fn, e->region, HIA_OP_COUNT, NULL, 0, NULL, 0, 0, loc);
+  }
+  hia_node_id node = hiaG_add(e->g, e->fn, e->region, opcode, e->words.data + base, count, outs.data,
+                              outs.n, fn, loc);
+  if (tail && opcode == HIA_OP_CALL) e->fn->nodes.data[node].flags |= HIA_NODE_TAIL;
+  e->words.len = base;
+  hiaF_elab_results(e, node);
+}
+
+static void elab_convert(hia_elab *e, const hia_ast *n) {
+  hia_ast_id arg = e->p->extra.data[n->b];
+  hia_itype from = type_of(e, arg);
+  uint32_t base = hiaF_elab(e, arg, false);
+  hia_dtype to = (hia_dtype)n->op;
+  if (from == to) return;
+  hia_node_id node = hiaG_add(e->g, e->fn, e->region, HIA_OP_CAST, e->words.data + base, 1, &to, 1,
+                              from, hiaF_elab_loc(e, n->pos));
+  e->words.len = base;
+  hiaF_elab_results(e, node);
+}
+
+/* ---- all ---- */
+
+static void elab_neg(hia_elab *e, const hia_ast *n) {
+  const hia_ast *a = hiaF_node(e->p, n->a);
+  if ((a->kind == HIA_AST_INT || a->kind == HIA_AST_FLOAT) && !(a->flags & HIA_AST_PAREN)) {
+    number(e, n->a, true, n->pos);
+    return;
+  }
+  hiaF_elab(e, n->a, false);
+  op(e, HIA_OP_NEG, 1, n->pos);
+}
+
+static void elab_chain(hia_elab *e, const hia_ast *n) {
+  hiaF_elab(e, n->a, false);
+  for (uint32_t i = 0; i < n->c; i += 3) {
+    hiaF_elab(e, e->p->extra.data[n->b + i + 2], false);
+    op(e, e->p->extra.data[n->b + i], 2, e->p->extra.data[n->b + i + 1]);
+  }
+}
+
+uint32_t hiaF_elab(hia_elab *e, hia_ast_id id, bool tail) {
+  const hia_ast *n = hiaF_node(e->p, id);
+  uint32_t base = e->words.len;
+  switch ((hia_ast_kind)n->kind) {
+  case HIA_AST_INT:
+  case HIA_AST_FLOAT: number(e, id, false, n->pos); break;
+  case HIA_AST_BOOL: constant(e, HIA_BOOL, n->a, n->pos); break;
+  case HIA_AST_NAME: elab_name(e, id, n); break;
+  case HIA_AST_TUPLE:
+    for (uint32_t i = 0; i < n->c; i++) hiaF_elab(e, e->p->extra.data[n->b + i], false);
+    break;
+  case HIA_AST_IF: elab_if(e, id, n, tail); break;
+  case HIA_AST_MATCH: hiaF_elab_match(e, id, tail); break;
+  case HIA_AST_LOOP: elab_loop(e, n); break;
+  case HIA_AST_BLOCK: elab_block(e, n, tail); break;
+  case HIA_AST_CHAIN: elab_chain(e, n); break;
+  case HIA_AST_LOGIC: elab_logic(e, n, tail); break;
+  case HIA_AST_COMPARE:
+    hiaF_elab(e, n->a, false);
+    hiaF_elab(e, n->b, false);
+    op(e, n->op, 2, n->pos);
+    break;
+  case HIA_AST_NOT:
+    hiaF_elab(e, n->a, false);
+    op(e, HIA_OP_BNOT, 1, n->pos);
+    break;
+  case HIA_AST_NEG: elab_neg(e, n); break;
+  case HIA_AST_CALL: elab_call(e, id, n, tail); break;
+  case HIA_AST_CONVERT: elab_convert(e, n); break;
+  case HIA_AST_FIELD: elab_field(e, n); break;
+  default: HIA_BUG(e->p->comp, "an expression of kind %u in a checked program", n->kind);
+  }
+  return base;
+}
+
+static void build_body(hia_elab *e, uint32_t id) {
+  hia_program *p = e->p;
+  const hia_inst *inst = hiaF_inst(p, id);
+  const hia_decl *d = hiaF_decl(p, inst->decl);
+  e->fn = hiaG_fn(e->g, e->fns[id]);
+  e->source = e->fn->source;
+  e->first = d->first_node;
+  e->types = inst->types;
+  e->region = 0;
+  e->words.len = e->vars.len = 0;
+  e->slots = HIA_NEW_ARRAY(p->arena, uint32_t, d->end_node - d->first_node);
+  for (uint32_t i = 0; i < e->fn->n_params; i++) push(e, hiaG_out(e->fn, i, 0)); /* the ARGs */
+  for (uint32_t i = 0, at = 0; i < d->n_params; i++) {
+    hiaF_elab_bind(e, p->extra.data[d->params + i], inst->args[i], at);
+    at += hiaF_itype_parts(&p->it, inst->args[i]);
+  }
+  e->words.len = 0;
+  hiaF_elab(e, d->body, true);
+  hiaF_elab_yield(e, 0, 0);
+}
+
+hia_graph *hiaF_build(hia_program *p, const hia_inst_id *roots, uint32_t n_roots, bool counted,
+                      hia_fn_id *roots_out) {
+  hia_elab e = {.p = p,
+                .g = hiaG_new(p->comp, p->it.types, p->source->name),
+                .fns = HIA_NEW_ARRAY(p->arena, hia_fn_id, p->insts.len),
+                .counted = counted};
+  e.g->is_counted = counted;
+  for (uint32_t i = 0; i < p->insts.len; i++) e.fns[i] = HIA_NONE;
+  for (uint32_t i = 0; i < n_roots; i++) {
+    const hia_inst *inst = hiaF_inst(p, roots[i]);
+    uint32_t n = hiaF_decl(p, inst->decl)->n_params;
+    roots_out[i] = function_of(&e, roots[i]);
+    hia_fn *fn = hiaG_fn(e.g, roots_out[i]);
+    fn->is_root = true;
+    fn->n_sig_params = n;
+    fn->sig_params = HIA_NEW_ARRAY(p->arena, hia_type, n);
+    for (uint32_t k = 0; k < n; k++) fn->sig_params[k] = hiaF_itype_type(&p->it, inst->args[k]);
+    fn->sig_result = hiaF_itype_type(&p->it, inst->result);
+  }
+  for (uint32_t i = 0; i < e.queue.len; i++) build_body(&e, e.queue.data[i]);
+  return e.g;
+}

@@ -1,0 +1,461 @@
+/* Types from the inside out: docs/language.md, "How literals are typed".
+ *
+ * One function for all three uses: silently, again and again, while results are being found
+ * (solve.c); once with messages (check.c); for constant expressions (const.c, value.c). Types are
+ * left in the slots of the nodes; they may still be literal and get final in settle.c. A slot that
+ * has been reported holds ERROR, which joins with everything, so that nothing is said twice. */
+#include "frontend/ast.h"
+
+/* ---- messages ---- */
+
+hia_diag *hiaF_type_error(hia_typing *t, enum hia_error code, uint32_t start, uint32_t end,
+                          const char *fmt, ...) {
+  t->failed = true;
+  if (!t->report && t->fault == NULL) return NULL;
+  va_list args;
+  va_start(args, fmt);
+  hia_text text;
+  hiaR_text_init(&text, t->p->arena);
+  hiaR_text_vaddf(&text, fmt, args);
+  va_end(args);
+  if (t->fault == NULL) return hiaF_error(t->p->diags, code, start, end, "%s", text.data);
+  if (t->fault->message == NULL) *t->fault = (hia_fault){code, start, end, text.data};
+  return NULL;
+}
+
+const char *hiaF_quote(const hia_program *p, hia_ast_id expr) {
+  const hia_ast *n = hiaF_node(p, expr);
+  const char *text = p->source->text + n->start;
+  uint32_t len = n->end - n->start;
+  if (len > 40 || memchr(text, '\n', len) != NULL || memchr(text, '#', len) != NULL) return NULL;
+  return hiaR_arena_printf(p->arena, "%.*s", (int)len, text);
+}
+
+static const char *type_text(hia_typing *t, hia_itype type) {
+  return hiaF_itype_text(&t->p->it, type);
+}
+
+static bool is_dtype(hia_itype t) { return t < HIA_N_DTYPES; }
+
+static void hint_conversion(hia_typing *t, hia_diag *diag, hia_ast_id expr, hia_itype to) {
+  if (diag == NULL || !is_dtype(to)) return;
+  const char *text = expr != HIA_NONE ? hiaF_quote(t->p, expr) : NULL;
+  hiaF_hint(t->p->diags, diag, "write %s(%s)", hiaG_dtype_name((hia_dtype)to),
+            text != NULL ? text : "...");
+}
+
+/* What the narrower of two operands is best converted to. */
+static void hint_mixed(hia_typing *t, hia_diag *diag, hia_ast_id left, hia_itype a,
+                       hia_ast_id right, hia_itype b) {
+  if (a == HIA_IT_FLOAT || a == HIA_IT_FLOAT_U) a = HIA_F64, left = HIA_NONE;
+  if (b == HIA_IT_FLOAT || b == HIA_IT_FLOAT_U) b = HIA_F64, right = HIA_NONE;
+  if (a == HIA_IT_INT || a == HIA_IT_INT_U) a = HIA_I32, left = HIA_NONE;
+  if (b == HIA_IT_INT || b == HIA_IT_INT_U) b = HIA_I32, right = HIA_NONE;
+  if (!is_dtype(a) || !is_dtype(b)) return;
+  if (a > b)
+    hint_conversion(t, diag, right, a);
+  else
+    hint_conversion(t, diag, left, b);
+}
+
+hia_itype hiaF_join_exprs(hia_typing *t, hia_ast_id left, hia_itype left_type, hia_ast_id right,
+                          hia_itype right_type, uint32_t start, uint32_t end, const char *what) {
+  hia_itypes *it = &t->p->it;
+  hia_itype join = hiaF_join(it, left_type, right_type);
+  if (join != HIA_IT_ERROR) return join;
+  if ((hiaF_itype_has(it, left_type) | hiaF_itype_has(it, right_type)) & HIA_HAS_ERROR) return join;
+  hia_diag *diag =
+      hiaF_type_error(t, HIA_E0301, start, end, "%s mixes %s and %s", what,
+                      type_text(t, left_type), type_text(t, right_type));
+  if (diag != NULL) hint_mixed(t, diag, left, left_type, right, right_type);
+  return join;
+}
+
+void hiaF_accept_type(hia_typing *t, hia_ast_id expr, hia_itype have, hia_itype want,
+                      const char *what) {
+  hia_itypes *it = &t->p->it;
+  if ((hiaF_itype_has(it, have) | hiaF_itype_has(it, want)) & HIA_HAS_ERROR) return;
+  if (hiaF_join(it, have, want) == want) return;
+  const hia_ast *n = hiaF_node(t->p, expr);
+  hia_diag *diag = hiaF_type_error(t, HIA_E0302, n->start, n->end, "%s is %s, but this is %s", what,
+                                   type_text(t, want), type_text(t, have));
+  if (is_dtype(have)) hint_conversion(t, diag, expr, want);
+}
+
+/* ---- conditions and numbers ---- */
+
+static bool is_open(hia_itype t) { return t >= HIA_IT_UNKNOWN && t <= HIA_IT_ERROR; }
+static bool is_literal(hia_itype t) { return t >= HIA_IT_INT && t <= HIA_IT_FLOAT_U; }
+
+static void expect_bool(hia_typing *t, hia_ast_id expr, const char *what) {
+  hia_itype type = hiaF_infer(t, expr);
+  if (type == HIA_BOOL || (is_open(type) && !is_literal(type))) return;
+  if (hiaF_itype_has(&t->p->it, type) & HIA_HAS_ERROR) return;
+  const hia_ast *n = hiaF_node(t->p, expr);
+  hia_diag *diag = hiaF_type_error(t, HIA_E0303, n->start, n->end, "%s is %s, not bool", what,
+                                   type_text(t, type));
+  const char *text = hiaF_quote(t->p, expr);
+  if (!hiaF_is_tuple(type) && diag != NULL)
+    hiaF_hint(t->p->diags, diag, "write %s != 0", text != NULL ? text : "...");
+}
+
+/* ERROR if it is none. */
+static hia_itype expect_number(hia_typing *t, hia_ast_id expr, const char *what) {
+  hia_itype type = hiaF_infer(t, expr);
+  if (type != HIA_BOOL && !hiaF_is_tuple(type)) return type;
+  if (hiaF_itype_has(&t->p->it, type) & HIA_HAS_ERROR) return HIA_IT_ERROR;
+  const hia_ast *n = hiaF_node(t->p, expr);
+  hia_diag *diag = hiaF_type_error(t, HIA_E0304, n->start, n->end, "%s takes numbers, not %s", what,
+                                   type_text(t, type));
+  if (type == HIA_BOOL) hint_conversion(t, diag, expr, HIA_I32);
+  return HIA_IT_ERROR;
+}
+
+/* ---- operators ---- */
+
+static const char *operator_text(unsigned op) {
+  switch (op) {
+  case HIA_OP_ADD: return "'+'";
+  case HIA_OP_SUB: return "'-'";
+  case HIA_OP_MUL: return "'*'";
+  case HIA_OP_DIV: return "'/'";
+  case HIA_OP_REM: return "'%'";
+  case HIA_OP_EQ: return "'=='";
+  case HIA_OP_NE: return "'!='";
+  case HIA_OP_LT: return "'<'";
+  case HIA_OP_LE: return "'<='";
+  case HIA_OP_GT: return "'>'";
+  default: return "'>='";
+  }
+}
+
+static hia_itype infer_chain(hia_typing *t, const hia_ast *n) {
+  const hia_program *p = t->p;
+  hia_ast_id left = n->a;
+  hia_itype type = HIA_IT_ERROR;
+  for (uint32_t i = 0; i < n->c; i += 3) {
+    const char *what = operator_text(p->extra.data[n->b + i]);
+    uint32_t pos = p->extra.data[n->b + i + 1];
+    hia_ast_id right = p->extra.data[n->b + i + 2];
+    if (i == 0) type = expect_number(t, n->a, what);
+    hia_itype right_type = expect_number(t, right, what);
+    type = hiaF_join_exprs(t, left, type, right, right_type, pos, pos + 1, what);
+    left = HIA_NONE;
+  }
+  return type;
+}
+
+static hia_itype infer_compare(hia_typing *t, const hia_ast *n) {
+  hia_itype a = hiaF_infer(t, n->a), b = hiaF_infer(t, n->b);
+  const char *what = operator_text(n->op);
+  uint32_t end = n->pos + (uint32_t)strlen(what) - 2;
+  if (hiaF_is_tuple(a) || hiaF_is_tuple(b)) {
+    if (!((hiaF_itype_has(&t->p->it, a) | hiaF_itype_has(&t->p->it, b)) & HIA_HAS_ERROR))
+      hiaF_type_error(t, HIA_E0319, n->pos, end, "%s compares scalars, not %s", what,
+                      type_text(t, hiaF_is_tuple(a) ? a : b));
+    return HIA_BOOL;
+  }
+  hiaF_join_exprs(t, n->a, a, n->b, b, n->pos, end, what);
+  return HIA_BOOL;
+}
+
+static hia_itype infer_logic(hia_typing *t, const hia_ast *n) {
+  const char *what = n->op ? "an operand of 'or'" : "an operand of 'and'";
+  expect_bool(t, n->a, what);
+  for (uint32_t i = 2; i < n->c; i += 3) expect_bool(t, t->p->extra.data[n->b + i], what);
+  return HIA_BOOL;
+}
+
+/* ---- tuples ---- */
+
+static hia_itype infer_tuple(hia_typing *t, const hia_ast *n) {
+  hia_itype few[16], *parts = few;
+  if (n->c > HIA_LEN(few)) parts = HIA_NEW_ARRAY(t->p->arena, hia_itype, n->c);
+  for (uint32_t i = 0; i < n->c; i++) parts[i] = hiaF_infer(t, t->p->extra.data[n->b + i]);
+  hia_itype type = hiaF_ituple(&t->p->it, parts, n->c);
+  if (type == HIA_IT_ERROR) {
+    hia_diag *diag = hiaF_type_error(t, HIA_E0316, n->start, n->end,
+                                     "the type of this has more than %u parts", HIA_MAX_PARTS);
+    hiaF_hint(t->p->diags, diag, "does the instantiation of a generic function end?");
+  }
+  return type;
+}
+
+static hia_itype infer_field(hia_typing *t, const hia_ast *n) {
+  hia_itypes *it = &t->p->it;
+  hia_itype base = hiaF_settled(t, hiaF_infer(t, n->a));
+  if (hiaF_is_tuple(base) && n->b < hiaF_ituple_len(it, base))
+    return hiaF_ituple_part(it, base, n->b);
+  if (base == HIA_IT_UNKNOWN || base == HIA_IT_ERROR) return base;
+  if (hiaF_is_tuple(base))
+    hiaF_type_error(t, HIA_E0306, n->pos, n->end, "%s has the fields .0 to .%u", type_text(t, base),
+                    hiaF_ituple_len(it, base) - 1);
+  else
+    hiaF_type_error(t, HIA_E0306, n->pos, n->end, "%s is no tuple and has no fields",
+                    type_text(t, base));
+  return HIA_IT_ERROR;
+}
+
+/* ---- blocks and loops ---- */
+
+hia_itype hiaF_declared_type(hia_program *p, hia_ast_id id) {
+  const hia_ast n = *hiaF_node(p, id);
+  if (n.kind == HIA_AST_TYPE_DTYPE) return n.op;
+  if (n.kind != HIA_AST_TYPE_TUPLE) return HIA_IT_ERROR;
+  hia_itype *parts = HIA_NEW_ARRAY(p->arena, hia_itype, n.c);
+  for (uint32_t i = 0; i < n.c; i++) parts[i] = hiaF_declared_type(p, p->extra.data[n.b + i]);
+  return hiaF_ituple(&p->it, parts, n.c);
+}
+
+/* A type with too many parts is an error where it is used. */
+static hia_itype declared(hia_typing *t, hia_ast_id id) {
+  hia_itype type = hiaF_declared_type(t->p, id);
+  const hia_ast *n = hiaF_node(t->p, id);
+  if (type == HIA_IT_ERROR)
+    hiaF_type_error(t, HIA_E0316, n->start, n->end, "a type of more than %u parts", HIA_MAX_PARTS);
+  return type;
+}
+
+static void bind(hia_typing *t, hia_ast_id binder, hia_itype type) {
+  const hia_ast *n = hiaF_node(t->p, binder);
+  hia_itypes *it = &t->p->it;
+  *hiaF_type_at(t, binder) = type;
+  if (n->kind != HIA_AST_BIND_TUPLE) return;
+  bool fits = hiaF_is_tuple(type) && hiaF_ituple_len(it, type) == n->c;
+  if (!fits && !is_open(type)) {
+    hiaF_type_error(t, HIA_E0307, n->start, n->end, "%s cannot be taken apart into %u names",
+                    type_text(t, type), n->c);
+    type = HIA_IT_ERROR;
+  }
+  for (uint32_t i = 0; i < n->c; i++)
+    bind(t, t->p->extra.data[n->b + i], fits ? hiaF_ituple_part(it, type, i) : type);
+}
+
+/* What a name is bound to: declared, or settled. */
+static hia_itype infer_bound(hia_typing *t, hia_ast_id expr, hia_ast_id type, const char *what) {
+  hia_itype have = hiaF_infer(t, expr);
+  if (type == HIA_NONE) return hiaF_settled(t, have);
+  hia_itype want = declared(t, type);
+  hiaF_accept_type(t, expr, have, want, what);
+  return want;
+}
+
+static const char *variable_text(hia_typing *t, hia_ast_id binder) {
+  if (!t->report) return "";
+  const hia_ast *n = hiaF_node(t->p, binder);
+  if (n->kind == HIA_AST_BIND_TUPLE || n->a == HIA_NONE) return "the value";
+  return hiaR_arena_printf(t->p->arena, "'%s'", hiaF_symbol_text(t->p, n->a));
+}
+
+static hia_itype infer_block(hia_typing *t, const hia_ast *n) {
+  for (uint32_t i = 0; i < n->c; i++) {
+    hia_ast_id id = t->p->extra.data[n->b + i];
+    const hia_ast let = *hiaF_node(t->p, id);
+    hia_itype type = infer_bound(t, let.c, let.b, variable_text(t, let.a));
+    *hiaF_type_at(t, id) = type;
+    bind(t, let.a, type);
+  }
+  return hiaF_infer(t, n->a);
+}
+
+static hia_itype infer_loop(hia_typing *t, const hia_ast *n) {
+  hia_program *p = t->p;
+  hia_itype few[16], *types = few;
+  if (n->c > HIA_LEN(few)) types = HIA_NEW_ARRAY(p->arena, hia_itype, n->c);
+  for (uint32_t i = 0; i < n->c; i++) {
+    hia_ast_id id = p->extra.data[n->b + i];
+    const hia_ast var = *hiaF_node(p, id);
+    types[i] = infer_bound(t, var.c, var.b, variable_text(t, id));
+  }
+  for (uint32_t i = 0; i < n->c; i++) *hiaF_type_at(t, p->extra.data[n->b + i]) = types[i];
+  expect_bool(t, p->extra.data[n->a], "the condition");
+  hia_ast_id block = p->extra.data[n->a + 1];
+  hia_itype next = hiaF_infer(t, block), state = types[0];
+  if (n->c > 1) {
+    state = hiaF_ituple(&p->it, types, n->c);
+    if (state == HIA_IT_ERROR)
+      hiaF_type_error(t, HIA_E0316, n->pos, n->pos + 4, "the variables have more than %u parts",
+                      HIA_MAX_PARTS);
+  }
+  if (hiaF_is_final(&p->it, state)) {
+    const hia_ast *b = hiaF_node(p, block);
+    bool none = b->kind == HIA_AST_BLOCK; /* point at the value, not at the whole block */
+    hiaF_accept_type(t, none ? b->a : block, next, state,
+                     n->c > 1 ? "the next value of the variables" : "the next value");
+  }
+  return state;
+}
+
+static hia_itype infer_if(hia_typing *t, const hia_ast *n) {
+  expect_bool(t, n->a, "the condition");
+  hia_itype a = hiaF_infer(t, n->b), b = hiaF_infer(t, n->c);
+  const hia_ast *other = hiaF_node(t->p, n->c);
+  return hiaF_join_exprs(t, n->b, a, n->c, b, other->start, other->end, "'if'");
+}
+
+/* ---- calls ---- */
+
+/* Which types a built-in takes. */
+static bool takes(unsigned rule, hia_itype type) {
+  bool literal = is_literal(type), is_float = type >= HIA_IT_FLOAT && type <= HIA_IT_FLOAT_U;
+  if (is_open(type) && !literal) return true;
+  if (hiaF_is_tuple(type)) return false;
+  switch (rule) {
+  case HIA_RULE_NUM: return type != HIA_BOOL;
+  case HIA_RULE_INT: return literal ? !is_float : type == HIA_I32 || type == HIA_I64;
+  case HIA_RULE_BITS: return literal ? !is_float : type <= HIA_I64;
+  case HIA_RULE_FLOAT: return literal || type == HIA_F32 || type == HIA_F64;
+  default: return true;
+  }
+}
+
+static hia_itype infer_builtin(hia_typing *t, const hia_ast *n, const hia_ast *callee) {
+  static const char *const wants[] = {
+      [HIA_RULE_NUM] = "numbers",
+      [HIA_RULE_INT] = "integers",
+      [HIA_RULE_BITS] = "integers or bool",
+      [HIA_RULE_FLOAT] = "floats",
+      [HIA_RULE_SELECT] = "scalars",
+  };
+  unsigned op = callee->b;
+  const hia_op_info *info = &hiaR_ops[op];
+  unsigned rule = op == HIA_OP_FAIL ? HIA_RULE_INT : info->rule;
+  hia_itype type = rule == HIA_RULE_FLOAT ? HIA_IT_FLOAT : HIA_IT_BOTTOM;
+  hia_ast_id before = HIA_NONE;
+  for (uint32_t i = 0; i < n->c; i++) {
+    hia_ast_id arg = t->p->extra.data[n->b + i];
+    if (op == HIA_OP_SELECT && i == 0) {
+      expect_bool(t, arg, "the condition");
+      continue;
+    }
+    hia_itype have = hiaF_infer(t, arg);
+    const hia_ast *a = hiaF_node(t->p, arg);
+    if (!takes(rule, have)) {
+      if (!(hiaF_itype_has(&t->p->it, have) & HIA_HAS_ERROR)) {
+        hia_diag *diag = hiaF_type_error(t, HIA_E0305, a->start, a->end, "'%s' takes %s, not %s",
+                                         info->name, wants[rule], type_text(t, have));
+        if (rule == HIA_RULE_FLOAT && is_dtype(have)) hint_conversion(t, diag, arg, HIA_F64);
+        if (rule == HIA_RULE_INT && is_dtype(have)) hint_conversion(t, diag, arg, HIA_I64);
+        if (rule == HIA_RULE_NUM && have == HIA_BOOL) hint_conversion(t, diag, arg, HIA_I32);
+      }
+      type = HIA_IT_ERROR;
+      continue;
+    }
+    const char *what = t->report ? hiaR_arena_printf(t->p->arena, "'%s'", info->name) : "";
+    type = hiaF_join_exprs(t, before, type, arg, have, a->start, a->end, what);
+    before = arg;
+  }
+  return op == HIA_OP_FAIL ? HIA_IT_BOTTOM : type;
+}
+
+static const char *param_text(hia_typing *t, const hia_decl *d, uint32_t i) {
+  if (!t->report) return "";
+  const hia_program *p = t->p;
+  return hiaR_arena_printf(p->arena, "the parameter '%s' of '%s'",
+                           hiaF_symbol_text(p, hiaF_node(p, p->extra.data[d->params + i])->a),
+                           hiaF_symbol_text(p, d->symbol));
+}
+
+static hia_itype infer_call(hia_typing *t, const hia_ast *n, const hia_ast *callee) {
+  hia_program *p = t->p;
+  uint32_t decl = callee->b;
+  hia_itype few[16], *args = few;
+  if (n->c > HIA_LEN(few)) args = HIA_NEW_ARRAY(p->arena, hia_itype, n->c);
+  uint32_t has = 0;
+  *hiaF_type_at(t, n->a) = HIA_NONE;
+  for (uint32_t i = 0; i < n->c; i++) {
+    hia_ast_id arg = p->extra.data[n->b + i];
+    hia_itype have = hiaF_infer(t, arg);
+    const hia_decl *d = hiaF_decl(p, decl);
+    hia_itype want = d->broken ? HIA_IT_ERROR : d->param_types[i];
+    if (want == HIA_IT_UNKNOWN) {
+      args[i] = hiaF_settled(t, have);
+      has |= hiaF_itype_has(&p->it, args[i]);
+    } else {
+      hiaF_accept_type(t, arg, have, want, param_text(t, d, i));
+      args[i] = want;
+    }
+  }
+  const hia_decl *d = hiaF_decl(p, decl);
+  if (d->broken || (has & HIA_HAS_ERROR)) return d->result != HIA_IT_NONE ? d->result : HIA_IT_ERROR;
+  if (has != 0) return d->result != HIA_IT_NONE ? d->result : HIA_IT_UNKNOWN;
+  uint32_t id = hiaF_instance(p, decl, args, HIA_IT_NONE, callee->start);
+  if (id == HIA_NONE) {
+    hiaF_type_error(t, HIA_E0315, callee->start, callee->end,
+                    "the instantiation of '%s' does not end: more than %u instances",
+                    hiaF_symbol_text(p, d->symbol), HIA_MAX_INSTANCES);
+    return HIA_IT_ERROR;
+  }
+  *hiaF_type_at(t, n->a) = id;
+  hiaF_add_call(p, t->inst, id);
+  const hia_inst *inst = hiaF_inst(p, id);
+  if (inst->state == HIA_INST_DONE) return inst->is_bottom ? HIA_IT_BOTTOM : inst->result;
+  return d->result != HIA_IT_NONE ? d->result : hiaF_view(&p->it, inst->result);
+}
+
+static hia_itype infer_convert(hia_typing *t, const hia_ast *n) {
+  hia_ast_id arg = t->p->extra.data[n->b];
+  hia_itype have = hiaF_infer(t, arg);
+  if (hiaF_is_tuple(have) && !(hiaF_itype_has(&t->p->it, have) & HIA_HAS_ERROR)) {
+    const hia_ast *a = hiaF_node(t->p, arg);
+    hiaF_type_error(t, HIA_E0305, a->start, a->end, "'%s' converts scalars, not %s",
+                    hiaG_dtype_name((hia_dtype)n->op), type_text(t, have));
+  }
+  return n->op;
+}
+
+static hia_itype infer_name(hia_typing *t, const hia_ast *n) {
+  if (n->op == HIA_REF_VAR) return *hiaF_type_at(t, n->b);
+  if (n->op == HIA_REF_CONST) return hiaF_decl(t->p, n->b)->const_type;
+  return HIA_IT_ERROR;
+}
+
+/* ---- all ---- */
+
+static hia_itype infer(hia_typing *t, const hia_ast *n, hia_ast_id id) {
+  switch ((hia_ast_kind)n->kind) {
+  case HIA_AST_INT: return n->op != HIA_NO_SUFFIX ? n->op : (hia_itype)HIA_IT_INT;
+  case HIA_AST_FLOAT: return n->op != HIA_NO_SUFFIX ? n->op : (hia_itype)HIA_IT_FLOAT;
+  case HIA_AST_BOOL: return HIA_BOOL;
+  case HIA_AST_NAME: return infer_name(t, n);
+  case HIA_AST_TUPLE: return infer_tuple(t, n);
+  case HIA_AST_IF: return infer_if(t, n);
+  case HIA_AST_MATCH: return hiaF_infer_match(t, id);
+  case HIA_AST_LOOP: return infer_loop(t, n);
+  case HIA_AST_BLOCK: return infer_block(t, n);
+  case HIA_AST_CHAIN: return infer_chain(t, n);
+  case HIA_AST_LOGIC: return infer_logic(t, n);
+  case HIA_AST_COMPARE: return infer_compare(t, n);
+  case HIA_AST_NOT: expect_bool(t, n->a, "the operand of 'not'"); return HIA_BOOL;
+  case HIA_AST_NEG: return expect_number(t, n->a, "'-'");
+  case HIA_AST_CALL: {
+    const hia_ast callee = *hiaF_node(t->p, n->a);
+    if (callee.op == HIA_REF_BUILTIN) return infer_builtin(t, n, &callee);
+    return callee.op == HIA_REF_FN ? infer_call(t, n, &callee) : (hia_itype)HIA_IT_ERROR;
+  }
+  case HIA_AST_CONVERT: return infer_convert(t, n);
+  case HIA_AST_FIELD: return infer_field(t, n);
+  default: return HIA_IT_ERROR;
+  }
+}
+
+hia_itype hiaF_infer(hia_typing *t, hia_ast_id id) {
+  hia_itype type = infer(t, hiaF_node(t->p, id), id);
+  return *hiaF_type_at(t, id) = type;
+}
+
+hia_itype hiaF_infer_body(hia_typing *t) {
+  const hia_inst *inst = hiaF_inst(t->p, t->inst);
+  const hia_decl *d = hiaF_decl(t->p, inst->decl);
+  for (uint32_t i = 0; i < d->n_params; i++)
+    *hiaF_type_at(t, t->p->extra.data[d->params + i]) = inst->args[i];
+  hia_itype want = inst->want != HIA_IT_NONE ? inst->want : d->result;
+  hia_ast_id body = d->body;
+  hia_itype type = hiaF_infer(t, body);
+  if (want == HIA_IT_NONE) return type;
+  const char *what = "";
+  if (t->report)
+    what = hiaR_arena_printf(t->p->arena, "the result of '%s'", hiaF_symbol_text(t->p, d->symbol));
+  hiaF_accept_type(t, body, type, want, what);
+  return want;
+}

@@ -1,0 +1,383 @@
+/* Text to tokens. White space, line ends and comments separate tokens; the longest token wins,
+ * except that only digits are read after the `.` of a tuple field. */
+#include "frontend/ast.h"
+
+#include "runtime/base/base.h"
+
+static const char *const keywords[HIA_N_KEYWORDS] = {
+    "fn",   "extern", "impure", "type", "const", "param", "if",   "then", "else",
+    "match", "loop",  "while",  "let",  "for",   "in",    "and",  "or",   "not",
+    "true", "false",  "bool",   "i32",  "i64",   "f32",   "f64"};
+
+/* ---- symbols ---- */
+
+static uint32_t hash_bytes(const char *text, uint32_t len) {
+  uint32_t h = 2166136261u; /* FNV-1a */
+  for (uint32_t i = 0; i < len; i++) h = (h ^ (unsigned char)text[i]) * 16777619u;
+  return h;
+}
+
+static void rehash(hia_symbols *s, uint32_t size) {
+  s->table.len = s->table.cap = 0;
+  s->table.data = HIA_NEW_ARRAY(s->arena, uint32_t, size);
+  s->table.len = s->table.cap = size;
+  for (uint32_t i = 0; i < size; i++) s->table.data[i] = HIA_NONE;
+  for (uint32_t i = 0; i < s->list.len; i++) {
+    uint32_t k = s->list.data[i].hash & (size - 1);
+    while (s->table.data[k] != HIA_NONE) k = (k + 1) & (size - 1);
+    s->table.data[k] = i;
+  }
+}
+
+hia_symbol_id hiaF_intern(hia_symbols *s, const char *text, uint32_t len) {
+  uint32_t hash = hash_bytes(text, len), mask = s->table.len - 1, k = hash & mask;
+  for (; s->table.data[k] != HIA_NONE; k = (k + 1) & mask) {
+    const hia_symbol *e = &s->list.data[s->table.data[k]];
+    if (e->hash == hash && e->len == len && memcmp(e->text, text, len) == 0)
+      return s->table.data[k];
+  }
+  hia_symbol e = {.text = hiaR_arena_strndup(s->arena, text, len),
+                  .len = len,
+                  .hash = hash,
+                  .decl = HIA_NONE,
+                  .type = HIA_NONE,
+                  .var = HIA_NONE};
+  hia_symbol_id id = s->list.len;
+  hiaR_push(s->arena, &s->list, e);
+  s->table.data[k] = id;
+  if (s->list.len * 2 > s->table.len) rehash(s, s->table.len * 2);
+  return id;
+}
+
+void hiaF_symbols_init(hia_symbols *s, hia_arena *arena) {
+  memset(s, 0, sizeof *s);
+  s->arena = arena;
+  rehash(s, 256);
+  for (uint32_t i = 0; i < HIA_N_KEYWORDS; i++)
+    hiaF_intern(s, keywords[i], (uint32_t)strlen(keywords[i]));
+}
+
+/* ---- the whole file ---- */
+
+/* Offset of the first byte that is not part of valid UTF-8 (no surrogates, no overlong forms),
+ * or `n`. */
+static size_t find_invalid_utf8(const unsigned char *s, size_t n) {
+  size_t i = 0;
+  while (i < n) {
+    unsigned char c = s[i];
+    if (c < 0x80) {
+      i++;
+      continue;
+    }
+    size_t len = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : 2;
+    if (c < 0xc2 || c > 0xf4 || i + len > n) return i;
+    unsigned char low = 0x80, high = 0xbf;
+    if (c == 0xe0) low = 0xa0;
+    if (c == 0xed) high = 0x9f;
+    if (c == 0xf0) low = 0x90;
+    if (c == 0xf4) high = 0x8f;
+    if (s[i + 1] < low || s[i + 1] > high) return i;
+    for (size_t k = 2; k < len; k++)
+      if ((s[i + k] & 0xc0) != 0x80) return i;
+    i += len;
+  }
+  return n;
+}
+
+bool hiaF_lex_start(hia_lexer *lexer, const hia_source *source, hia_symbols *symbols,
+                    hia_diags *diags) {
+  memset(lexer, 0, sizeof *lexer);
+  lexer->source = source;
+  lexer->symbols = symbols;
+  lexer->diags = diags;
+  if (source->len > HIA_MAX_SOURCE) {
+    hiaF_error(diags, HIA_E0005, 0, 1, "the file has %zu bytes; at most %u can be read",
+               source->len, HIA_MAX_SOURCE);
+    return false;
+  }
+  const char *nul = source->len > 0 ? memchr(source->text, '\0', source->len) : NULL;
+  size_t nul_at = nul != NULL ? (size_t)(nul - source->text) : source->len;
+  size_t bad = find_invalid_utf8((const unsigned char *)source->text, source->len);
+  if (bad < nul_at) {
+    hiaF_error(diags, HIA_E0001, (uint32_t)bad, (uint32_t)bad + 1,
+               "the file is not valid UTF-8: byte 0x%02x at offset %zu",
+               (unsigned char)source->text[bad], bad);
+    return false;
+  }
+  if (nul != NULL) {
+    hiaF_error(diags, HIA_E0002, (uint32_t)nul_at, (uint32_t)nul_at + 1,
+               "the file is not text: NUL byte at offset %zu", nul_at);
+    return false;
+  }
+  if (source->len >= 3 && memcmp(source->text, "\xef\xbb\xbf", 3) == 0) lexer->at = 3;
+  return true;
+}
+
+/* ---- tokens ---- */
+
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+static bool is_name_start(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+static bool is_name(char c) { return is_name_start(c) || is_digit(c); }
+static bool is_hex(char c) {
+  return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F') || c == '_';
+}
+
+/* The text ends in a NUL, which stops every loop below. */
+static void skip_space(hia_lexer *l) {
+  const char *text = l->source->text;
+  for (;;) {
+    char c = text[l->at];
+    if (c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v') {
+      l->at++;
+    } else if (c == '#') {
+      const char *nl = memchr(text + l->at, '\n', l->source->len - l->at);
+      l->at = nl != NULL ? (uint32_t)(nl - text) : (uint32_t)l->source->len;
+    } else {
+      return;
+    }
+  }
+}
+
+static void lex_suffix(hia_lexer *l, hia_token *tok, bool floats) {
+  const char *s = l->source->text + l->at;
+  for (unsigned d = HIA_I32; d <= (floats ? HIA_F64 : HIA_I64); d++) {
+    const char *name = keywords[HIA_TOK_BOOL - HIA_FIRST_KEYWORD + d];
+    if (strncmp(s, name, 3) == 0) {
+      tok->suffix = (uint8_t)d;
+      l->at += 3;
+      return;
+    }
+  }
+}
+
+static void lex_number(hia_lexer *l, hia_token *tok) {
+  const char *text = l->source->text;
+  tok->kind = HIA_TOK_INT;
+  tok->suffix = HIA_NO_SUFFIX;
+  if (text[l->at] == '0' && text[l->at + 1] == 'x' && is_hex(text[l->at + 2])) {
+    bool any = false;
+    for (l->at += 2; is_hex(text[l->at]); l->at++) any = any || text[l->at] != '_';
+    if (!any) {
+      hiaF_error(l->diags, HIA_E0109, tok->start, l->at, "a hexadecimal number without digits");
+      tok->kind = HIA_TOK_BAD;
+    }
+    lex_suffix(l, tok, false);
+    return;
+  }
+  while (is_digit(text[l->at]) || text[l->at] == '_') l->at++;
+  if (text[l->at] == '.' && is_digit(text[l->at + 1])) {
+    tok->kind = HIA_TOK_FLOAT;
+    for (l->at++; is_digit(text[l->at]);) l->at++;
+  }
+  if (text[l->at] == 'e' || text[l->at] == 'E') {
+    uint32_t k = l->at + 1;
+    if (text[k] == '+' || text[k] == '-') k++;
+    if (is_digit(text[k])) {
+      tok->kind = HIA_TOK_FLOAT;
+      while (is_digit(text[k])) k++;
+      l->at = k;
+    }
+  }
+  if (tok->kind == HIA_TOK_INT) {
+    lex_suffix(l, tok, true);
+  } else if (text[l->at] == 'f') {
+    lex_suffix(l, tok, true);
+  }
+}
+
+/* Bytes that begin no token: all that stand together make one error. */
+static void lex_bad(hia_lexer *l, hia_token *tok) {
+  const char *text = l->source->text;
+  uint32_t at = l->at;
+  unsigned char c = (unsigned char)text[at];
+  if (c >= 0x80 || c < 0x20 || c == 0x7f) {
+    do {
+      l->at++;
+      c = (unsigned char)text[l->at];
+    } while (l->at < l->source->len && (c >= 0x80 || (c < 0x20 && !(c >= '\t' && c <= '\r')) ||
+                                        c == 0x7f));
+  } else {
+    l->at++;
+  }
+  tok->kind = HIA_TOK_BAD;
+  hia_diag *diag;
+  if ((unsigned char)text[at] >= 0x20 && text[at] != 0x7f)
+    diag = hiaF_error(l->diags, HIA_E0004, at, l->at, "unexpected character '%.*s'",
+                      (int)(l->at - at > 60 ? 1 : l->at - at), text + at);
+  else
+    diag = hiaF_error(l->diags, HIA_E0004, at, l->at, "unexpected control character 0x%02x",
+                      (unsigned char)text[at]);
+  static const struct {
+    char text[3];
+    uint8_t kind; /* goes on as if this had been written */
+    const char *hint;
+  } habits[] = {
+      {"&&", HIA_TOK_AND, "write 'and'"},
+      {"||", HIA_TOK_OR, "write 'or'"},
+      {"&", HIA_TOK_BAD, "bits are combined by band(a, b); conditions by 'and'"},
+      {"!", HIA_TOK_NOT, "write 'not'"},
+      {"^", HIA_TOK_BAD, "write bxor(a, b), or pow(a, b)"},
+      {"~", HIA_TOK_BAD, "write bnot(a)"},
+  };
+  for (size_t i = 0; i < HIA_LEN(habits); i++) {
+    size_t n = strlen(habits[i].text);
+    if (strncmp(text + at, habits[i].text, n) != 0) continue;
+    hiaF_hint(l->diags, diag, "%s", habits[i].hint);
+    tok->kind = habits[i].kind;
+    l->at = at + (uint32_t)n;
+    break;
+  }
+}
+
+static hia_token_kind punctuation(const char *s, uint32_t *len) {
+  *len = 2;
+  switch (s[0]) {
+  case '-':
+    if (s[1] == '>') return HIA_TOK_ARROW;
+    break;
+  case '=':
+    if (s[1] == '>') return HIA_TOK_FAT_ARROW;
+    if (s[1] == '=') return HIA_TOK_EQ;
+    break;
+  case '!':
+    if (s[1] == '=') return HIA_TOK_NE;
+    break;
+  case '<':
+    if (s[1] == '=') return HIA_TOK_LE;
+    break;
+  case '>':
+    if (s[1] == '=') return HIA_TOK_GE;
+    break;
+  case '.':
+    if (s[1] == '.') return HIA_TOK_DOTDOT;
+    break;
+  case '|':
+    if (s[1] == '|') return HIA_TOK_BAD;
+    break;
+  }
+  *len = 1;
+  switch (s[0]) {
+  case '(': return HIA_TOK_LPAREN;
+  case ')': return HIA_TOK_RPAREN;
+  case '[': return HIA_TOK_LBRACKET;
+  case ']': return HIA_TOK_RBRACKET;
+  case '{': return HIA_TOK_LBRACE;
+  case '}': return HIA_TOK_RBRACE;
+  case ',': return HIA_TOK_COMMA;
+  case ':': return HIA_TOK_COLON;
+  case ';': return HIA_TOK_SEMICOLON;
+  case '.': return HIA_TOK_DOT;
+  case '=': return HIA_TOK_ASSIGN;
+  case '|': return HIA_TOK_BAR;
+  case '?': return HIA_TOK_QUESTION;
+  case '+': return HIA_TOK_PLUS;
+  case '-': return HIA_TOK_MINUS;
+  case '*': return HIA_TOK_STAR;
+  case '/': return HIA_TOK_SLASH;
+  case '%': return HIA_TOK_PERCENT;
+  case '@': return HIA_TOK_AT;
+  case '<': return HIA_TOK_LT;
+  case '>': return HIA_TOK_GT;
+  default: return HIA_TOK_BAD;
+  }
+}
+
+hia_token hiaF_lex(hia_lexer *l) {
+  skip_space(l);
+  const char *text = l->source->text;
+  hia_token tok = {.kind = HIA_TOK_EOF, .start = l->at, .symbol = HIA_NONE};
+  bool after_dot = l->after_dot;
+  l->after_dot = false;
+  char c = text[l->at];
+  if (l->at >= l->source->len) {
+    l->at = (uint32_t)l->source->len;
+    tok.start = l->at;
+  } else if (is_name_start(c)) {
+    while (is_name(text[l->at])) l->at++;
+    tok.symbol = hiaF_intern(l->symbols, text + tok.start, l->at - tok.start);
+    tok.kind = tok.symbol < HIA_N_KEYWORDS ? (uint8_t)(HIA_FIRST_KEYWORD + tok.symbol)
+                                           : (uint8_t)HIA_TOK_NAME;
+  } else if (is_digit(c) && after_dot) {
+    while (is_digit(text[l->at])) l->at++;
+    tok.kind = HIA_TOK_INT;
+    tok.suffix = HIA_NO_SUFFIX;
+  } else if (is_digit(c)) {
+    lex_number(l, &tok);
+  } else {
+    uint32_t len;
+    tok.kind = (uint8_t)punctuation(text + l->at, &len);
+    if (tok.kind == HIA_TOK_BAD)
+      lex_bad(l, &tok);
+    else
+      l->at += len;
+    l->after_dot = tok.kind == HIA_TOK_DOT;
+  }
+  tok.end = l->at;
+  return tok;
+}
+
+const char *hiaF_token_text(hia_token_kind kind) {
+  static const char *const texts[] = {
+      [HIA_TOK_EOF] = "the end of the file",
+      [HIA_TOK_BAD] = "something unreadable",
+      [HIA_TOK_NAME] = "a name",
+      [HIA_TOK_INT] = "a number",
+      [HIA_TOK_FLOAT] = "a number",
+      [HIA_TOK_FN] = "'fn'",
+      [HIA_TOK_EXTERN] = "'extern'",
+      [HIA_TOK_IMPURE] = "'impure'",
+      [HIA_TOK_TYPE] = "'type'",
+      [HIA_TOK_CONST] = "'const'",
+      [HIA_TOK_PARAM] = "'param'",
+      [HIA_TOK_IF] = "'if'",
+      [HIA_TOK_THEN] = "'then'",
+      [HIA_TOK_ELSE] = "'else'",
+      [HIA_TOK_MATCH] = "'match'",
+      [HIA_TOK_LOOP] = "'loop'",
+      [HIA_TOK_WHILE] = "'while'",
+      [HIA_TOK_LET] = "'let'",
+      [HIA_TOK_FOR] = "'for'",
+      [HIA_TOK_IN] = "'in'",
+      [HIA_TOK_AND] = "'and'",
+      [HIA_TOK_OR] = "'or'",
+      [HIA_TOK_NOT] = "'not'",
+      [HIA_TOK_TRUE] = "'true'",
+      [HIA_TOK_FALSE] = "'false'",
+      [HIA_TOK_BOOL] = "'bool'",
+      [HIA_TOK_I32] = "'i32'",
+      [HIA_TOK_I64] = "'i64'",
+      [HIA_TOK_F32] = "'f32'",
+      [HIA_TOK_F64] = "'f64'",
+      [HIA_TOK_LPAREN] = "'('",
+      [HIA_TOK_RPAREN] = "')'",
+      [HIA_TOK_LBRACKET] = "'['",
+      [HIA_TOK_RBRACKET] = "']'",
+      [HIA_TOK_LBRACE] = "'{'",
+      [HIA_TOK_RBRACE] = "'}'",
+      [HIA_TOK_COMMA] = "','",
+      [HIA_TOK_COLON] = "':'",
+      [HIA_TOK_SEMICOLON] = "';'",
+      [HIA_TOK_DOT] = "'.'",
+      [HIA_TOK_DOTDOT] = "'..'",
+      [HIA_TOK_ARROW] = "'->'",
+      [HIA_TOK_FAT_ARROW] = "'=>'",
+      [HIA_TOK_ASSIGN] = "'='",
+      [HIA_TOK_BAR] = "'|'",
+      [HIA_TOK_QUESTION] = "'?'",
+      [HIA_TOK_PLUS] = "'+'",
+      [HIA_TOK_MINUS] = "'-'",
+      [HIA_TOK_STAR] = "'*'",
+      [HIA_TOK_SLASH] = "'/'",
+      [HIA_TOK_PERCENT] = "'%'",
+      [HIA_TOK_AT] = "'@'",
+      [HIA_TOK_EQ] = "'=='",
+      [HIA_TOK_NE] = "'!='",
+      [HIA_TOK_LT] = "'<'",
+      [HIA_TOK_LE] = "'<='",
+      [HIA_TOK_GT] = "'>'",
+      [HIA_TOK_GE] = "'>='",
+  };
+  return texts[kind];
+}

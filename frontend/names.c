@@ -1,0 +1,572 @@
+/* What every name means. Walks all items once: binds variables, resolves names to variables,
+ * declarations and built-ins, checks numbers of arguments, and reports what the language has but
+ * hiaton does not support yet. A declaration in which something is wrong is marked broken and is
+ * not typed, so that one mistake does not become many. */
+#include "frontend/ast.h"
+
+typedef enum walk_mode {
+  WALK_FN,
+  WALK_CONST,
+  WALK_VALUE,
+  WALK_QUIET, /* parts of an item that was reported as not supported: only unknown names count */
+} walk_mode;
+
+typedef struct bound {
+  hia_symbol_id symbol;
+  hia_ast_id var;
+  uint32_t bound_at;
+} bound;
+
+typedef struct walker {
+  hia_program *p;
+  walk_mode mode;
+  bool failed;
+  bool too_deep;
+  HIA_VEC(bound) undo; /* what the bound symbols meant before */
+} walker;
+
+static void walk(walker *w, hia_ast_id id, uint32_t depth);
+
+static hia_symbol *symbol_of(walker *w, hia_symbol_id id) {
+  return &w->p->symbols.list.data[id];
+}
+
+static hia_diag *fail(walker *w, enum hia_error code, uint32_t start, uint32_t end, const char *fmt,
+                      ...) HIA_PRINTF(5, 6);
+static hia_diag *fail(walker *w, enum hia_error code, uint32_t start, uint32_t end, const char *fmt,
+                      ...) {
+  w->failed = true;
+  va_list args;
+  va_start(args, fmt);
+  hia_text text;
+  hiaR_text_init(&text, w->p->arena);
+  hiaR_text_vaddf(&text, fmt, args);
+  va_end(args);
+  return hiaF_error(w->p->diags, code, start, end, "%s", text.data);
+}
+
+static void unsupported(walker *w, enum hia_error code, const hia_ast *node, const char *what) {
+  w->failed = true;
+  if (w->mode == WALK_QUIET) return;
+  hiaF_error(w->p->diags, code, node->pos, node->end, "%s not supported yet", what);
+}
+
+/* ---- scopes ---- */
+
+static bool is_wild(const hia_symbol *e) { return e->len == 1 && e->text[0] == '_'; }
+
+/* Binds a name; `base` is where its list (parameters, pattern, ...) began in the undo stack. */
+static void bind(walker *w, hia_symbol_id symbol, hia_ast_id var, uint32_t base) {
+  if (symbol == HIA_NONE) return;
+  hia_symbol *e = symbol_of(w, symbol);
+  if (is_wild(e)) return;
+  if (e->var != HIA_NONE && e->bound_at >= base) {
+    const hia_ast *first = hiaF_node(w->p, e->var), *second = hiaF_node(w->p, var);
+    hia_diag *diag = fail(w, HIA_E0206, second->start, second->start + e->len,
+                          "'%s' stands twice in this list", e->text);
+    hiaF_note(w->p->diags, diag, first->start, "first here");
+  }
+  bound saved = {symbol, e->var, e->bound_at};
+  e->var = var;
+  e->bound_at = w->undo.len;
+  hiaR_push(w->p->arena, &w->undo, saved);
+}
+
+static void unbind(walker *w, uint32_t base) {
+  while (w->undo.len > base) {
+    bound saved = w->undo.data[--w->undo.len];
+    hia_symbol *e = symbol_of(w, saved.symbol);
+    e->var = saved.var;
+    e->bound_at = saved.bound_at;
+  }
+}
+
+static void bind_binder(walker *w, hia_ast_id id, uint32_t base) {
+  const hia_ast *n = hiaF_node(w->p, id);
+  if (n->kind == HIA_AST_BIND_NAME) bind(w, n->a, id, base);
+  if (n->kind != HIA_AST_BIND_TUPLE) return;
+  for (uint32_t i = 0; i < n->c; i++) bind_binder(w, w->p->extra.data[n->b + i], base);
+}
+
+/* ---- types ---- */
+
+/* `signature`: of a function, where a name that is no const makes a variable for the size. */
+static void walk_type(walker *w, hia_ast_id id, bool signature) {
+  if (id == HIA_NONE) return;
+  const hia_ast n = *hiaF_node(w->p, id);
+  switch ((hia_ast_kind)n.kind) {
+  case HIA_AST_TYPE_TENSOR:
+    unsupported(w, HIA_E0903, &n, "tensors are");
+    for (uint32_t i = 0; i < n.c; i++) {
+      hia_ast_id dim = w->p->extra.data[n.b + i];
+      const hia_ast *d = hiaF_node(w->p, dim);
+      if (d->kind == HIA_AST_DIM_ANY) continue;
+      if (signature && d->kind == HIA_AST_NAME && symbol_of(w, d->a)->decl == HIA_NONE) {
+        if (symbol_of(w, d->a)->var == HIA_NONE) bind(w, d->a, dim, w->undo.len);
+      } else {
+        walk(w, dim, 0);
+      }
+    }
+    break;
+  case HIA_AST_TYPE_NAME: {
+    const hia_symbol *e = symbol_of(w, n.a);
+    w->failed = true;
+    if (e->type != HIA_NONE || w->p->names_unreliable) break;
+    hia_diag *diag = fail(w, HIA_E0207, n.start, n.end, "unknown type '%s'", e->text);
+    const char *similar = hiaF_similar_name(w->p, e->text, e->len, HIA_LIKE_TYPE);
+    if (similar != NULL) hiaF_hint(w->p->diags, diag, "did you mean '%s'?", similar);
+    break;
+  }
+  case HIA_AST_TYPE_ARRAY:
+    unsupported(w, HIA_E0902, &n, "arrays are");
+    walk_type(w, n.a, signature);
+    break;
+  case HIA_AST_TYPE_TUPLE:
+    for (uint32_t i = 0; i < n.c; i++) walk_type(w, w->p->extra.data[n.b + i], signature);
+    break;
+  case HIA_AST_TYPE_ERROR: w->failed = true; break;
+  default: break;
+  }
+}
+
+/* ---- names in expressions ---- */
+
+static const char *decl_kind_text(const hia_decl *d) {
+  switch ((hia_decl_kind)d->kind) {
+  case HIA_DECL_CONST: return "const";
+  case HIA_DECL_PARAM: return "param";
+  case HIA_DECL_CON: return "constructor";
+  default: return "function";
+  }
+}
+
+static void unknown_name(walker *w, const hia_ast *n, bool called) {
+  const hia_symbol *e = symbol_of(w, n->a);
+  w->failed = true;
+  if (w->p->names_unreliable) return;
+  if (w->mode == WALK_VALUE && e->text[0] >= 'A' && e->text[0] <= 'Z') {
+    unsupported(w, HIA_E0901, n, "data types are");
+    return;
+  }
+  hia_diag *diag = fail(w, HIA_E0201, n->start, n->end, called ? "unknown function '%s'"
+                                                               : "unknown name '%s'",
+                        e->text);
+  const char *similar =
+      hiaF_similar_name(w->p, e->text, e->len, called ? HIA_LIKE_FN : HIA_LIKE_VALUE);
+  static const char *const habits[][2] = {
+      {"return", "the value of a function is its body: there is no 'return'"},
+      {"elif", "write 'else if'"},
+      {"True", "did you mean 'true'?"},
+      {"False", "did you mean 'false'?"},
+      {"None", "there is no empty value"},
+      {"null", "there is no empty value"},
+  };
+  if (similar != NULL) hiaF_hint(w->p->diags, diag, "did you mean '%s'?", similar);
+  for (size_t i = 0; similar == NULL && i < HIA_LEN(habits); i++)
+    if (strcmp(e->text, habits[i][0]) == 0) hiaF_hint(w->p->diags, diag, "%s", habits[i][1]);
+}
+
+static void function_as_value(walker *w, const hia_ast *n, const char *text) {
+  hia_diag *diag = fail(w, HIA_E0205, n->start, n->end,
+                        "'%s' is a function: functions are called, never passed or stored", text);
+  hiaF_hint(w->p->diags, diag, "write %s(...)", text);
+}
+
+static void walk_name(walker *w, hia_ast_id id) {
+  hia_ast *n = hiaF_node(w->p, id);
+  const hia_symbol *e = symbol_of(w, n->a);
+  n->op = HIA_REF_NONE;
+  if (e->var != HIA_NONE) {
+    n->op = HIA_REF_VAR;
+    n->b = e->var;
+    if (hiaF_node(w->p, e->var)->kind == HIA_AST_NAME) w->failed = true; /* size of a tensor */
+    return;
+  }
+  if (e->decl == HIA_NONE) {
+    if (hiaF_builtin(e->text, e->len) != HIA_OP_LIMIT)
+      function_as_value(w, n, e->text);
+    else
+      unknown_name(w, n, false);
+    return;
+  }
+  const hia_decl *d = hiaF_decl(w->p, e->decl);
+  switch ((hia_decl_kind)d->kind) {
+  case HIA_DECL_CONST:
+    n->op = HIA_REF_CONST;
+    n->b = e->decl;
+    break;
+  case HIA_DECL_FN:
+  case HIA_DECL_EXTERN: function_as_value(w, n, e->text); break;
+  case HIA_DECL_CON:
+    w->failed = true;
+    if (d->n_params > 0 && !d->broken) {
+      hia_diag *diag = fail(w, HIA_E0203, n->start, n->end,
+                            "the constructor '%s' is called with all its fields", e->text);
+      hiaF_note(w->p->diags, diag, d->pos, "defined here");
+    }
+    break;
+  default: w->failed = true; break; /* params, reported where they are defined */
+  }
+}
+
+/* ---- calls ---- */
+
+static void wrong_arity(walker *w, const hia_ast *call, const hia_ast *callee, const hia_decl *d) {
+  hia_program *p = w->p;
+  hia_text names;
+  hiaR_text_init(&names, p->arena);
+  for (uint32_t i = 0; i < d->n_params; i++) {
+    hia_symbol_id symbol = hiaF_node(p, p->extra.data[d->params + i])->a;
+    hiaR_text_addf(&names, "%s%s", i == 0 ? " (" : ", ",
+                   symbol == HIA_NONE ? "?" : hiaF_symbol_text(p, symbol));
+  }
+  if (d->n_params > 0) hiaR_text_addf(&names, ")");
+  hia_diag *diag = fail(w, HIA_E0203, callee->start, call->end, "'%s' takes %u argument%s%s, not %u",
+                        hiaF_symbol_text(p, d->symbol), d->n_params, d->n_params == 1 ? "" : "s",
+                        d->n_params > 0 ? names.data : "", call->c);
+  hiaF_note(p->diags, diag, d->pos, "defined here");
+}
+
+static void walk_callee_decl(walker *w, const hia_ast *call, hia_ast *callee, uint32_t decl) {
+  hia_program *p = w->p;
+  const hia_decl *d = hiaF_decl(p, decl);
+  const char *text = hiaF_symbol_text(p, d->symbol);
+  switch ((hia_decl_kind)d->kind) {
+  case HIA_DECL_CON:
+    w->failed = true;
+    if (d->n_params == 0 && !d->broken) {
+      hia_diag *diag =
+          fail(w, HIA_E0209, callee->start, call->end,
+               "the constructor '%s' has no fields: it is a value and is not called", text);
+      hiaF_hint(p->diags, diag, "write %s", text);
+      break;
+    }
+    if (d->n_params != call->c && !d->broken) wrong_arity(w, call, callee, d);
+    break;
+  case HIA_DECL_EXTERN:
+    w->failed = true;
+    if (d->n_params != call->c && !d->broken) wrong_arity(w, call, callee, d);
+    break;
+  case HIA_DECL_FN:
+    if (d->n_params != call->c && !d->broken) {
+      wrong_arity(w, call, callee, d);
+    } else if (d->n_params != call->c) {
+      w->failed = true;
+    } else {
+      callee->op = HIA_REF_FN;
+      callee->b = decl;
+    }
+    break;
+  default: {
+    hia_diag *diag = fail(w, HIA_E0204, callee->start, callee->end,
+                          "'%s' is a %s and cannot be called", text, decl_kind_text(d));
+    hiaF_note(p->diags, diag, d->pos, "defined here");
+  }
+  }
+}
+
+static void walk_callee_builtin(walker *w, const hia_ast *call, hia_ast *callee, unsigned op) {
+  const char *name = symbol_of(w, callee->a)->text;
+  uint32_t want = op < HIA_OP_LIMIT ? (uint32_t)hiaR_ops[op].n_ins : 0;
+  bool reduces = (op == HIA_OP_MIN || op == HIA_OP_MAX) && call->c == 1;
+  for (uint32_t i = 0; i < call->c && (op == HIA_OP_MIN || op == HIA_OP_MAX); i++)
+    if (hiaF_node(w->p, w->p->extra.data[call->b + i])->kind == HIA_AST_NAMED) reduces = true;
+  if (op == HIA_BUILTIN_LATER || reduces) {
+    w->failed = true;
+    if (w->mode == WALK_QUIET) return;
+    hiaF_error(w->p->diags, HIA_E0907, callee->start, callee->end,
+               reduces ? "the reduction '%s' is not supported yet"
+                       : "the built-in '%s' is not supported yet",
+               name);
+  } else if (want != call->c) {
+    fail(w, HIA_E0203, callee->start, call->end, "'%s' takes %u argument%s, not %u", name, want,
+         want == 1 ? "" : "s", call->c);
+  } else {
+    callee->op = HIA_REF_BUILTIN;
+    callee->b = op;
+  }
+}
+
+static void walk_call(walker *w, hia_ast_id id, uint32_t depth) {
+  hia_program *p = w->p;
+  const hia_ast call = *hiaF_node(p, id);
+  hia_ast *callee = hiaF_node(p, call.a);
+  const hia_symbol *e = symbol_of(w, callee->a);
+  callee->op = HIA_REF_NONE;
+  bool takes_names = false, takes_functions = false;
+  if (e->var != HIA_NONE) {
+    hia_diag *diag = fail(w, HIA_E0204, callee->start, callee->end,
+                          "'%s' is a variable and cannot be called", e->text);
+    hiaF_note(p->diags, diag, hiaF_node(p, e->var)->start, "bound here");
+  } else if (e->decl != HIA_NONE) {
+    if (w->mode == WALK_CONST)
+      fail(w, HIA_E0211, callee->start, callee->end,
+           "a const cannot call '%s': it is made of literals, other consts, operators, 'if' and "
+           "built-in functions of scalars",
+           e->text);
+    else
+      walk_callee_decl(w, &call, callee, e->decl);
+  } else {
+    unsigned op = hiaF_builtin(e->text, e->len);
+    if (op == HIA_OP_LIMIT) {
+      unknown_name(w, callee, true);
+    } else {
+      walk_callee_builtin(w, &call, callee, op);
+      takes_names = op == HIA_BUILTIN_LATER || op == HIA_OP_MIN || op == HIA_OP_MAX;
+      takes_functions = strcmp(e->text, "grad") == 0 || strcmp(e->text, "value_and_grad") == 0;
+    }
+  }
+  for (uint32_t i = 0; i < call.c; i++) {
+    hia_ast_id arg = p->extra.data[call.b + i];
+    const hia_ast *a = hiaF_node(p, arg);
+    if (takes_functions && i == 0 && a->kind == HIA_AST_NAME &&
+        symbol_of(w, a->a)->decl != HIA_NONE)
+      continue;
+    if (a->kind != HIA_AST_NAMED) {
+      walk(w, arg, depth);
+      continue;
+    }
+    const hia_symbol *name = symbol_of(w, a->a);
+    if (!takes_names || strcmp(name->text, "axis") != 0)
+      fail(w, HIA_E0210, a->start, a->end,
+           "an argument with a name: only the 'axis' of a built-in is written like this");
+    walk(w, a->b, depth);
+  }
+}
+
+/* ---- patterns and binders ---- */
+
+static void walk_pattern(walker *w, hia_ast_id id, uint32_t base) {
+  const hia_ast n = *hiaF_node(w->p, id);
+  if (n.kind == HIA_AST_PAT_NAME) bind(w, n.a, id, base);
+  if (n.kind != HIA_AST_PAT_CON) return;
+  const hia_symbol *e = symbol_of(w, n.a);
+  const hia_decl *d = e->decl != HIA_NONE ? hiaF_decl(w->p, e->decl) : NULL;
+  w->failed = true;
+  if (d == NULL || d->kind != HIA_DECL_CON) {
+    if (!w->p->names_unreliable) {
+      hia_diag *diag =
+          fail(w, HIA_E0208, n.start, n.start + e->len, "unknown constructor '%s'", e->text);
+      hiaF_hint(w->p->diags, diag,
+                "a capital letter starts a constructor; a name that binds starts with a small one");
+    }
+  } else if (d->n_params != n.c && !d->broken) {
+    hia_diag *diag = fail(w, HIA_E0203, n.start, n.end, "'%s' has %u field%s, not %u", e->text,
+                          d->n_params, d->n_params == 1 ? "" : "s", n.c);
+    hiaF_note(w->p->diags, diag, d->pos, "defined here");
+  }
+  for (uint32_t i = 0; i < n.c; i++) walk_pattern(w, w->p->extra.data[n.b + i], base);
+}
+
+/* ---- expressions ---- */
+
+static uint32_t log2_ceil(uint32_t n) {
+  uint32_t k = 0;
+  while (k < 31 && (1u << k) < n) k++;
+  return k;
+}
+
+static void walk_match(walker *w, const hia_ast *n, uint32_t depth) {
+  walk(w, n->a, depth);
+  uint32_t arms = n->c / 2; /* as a chain of tests or a tree: see elab_match.c */
+  depth += arms <= HIA_MATCH_CHAIN ? arms : 1 + log2_ceil(arms);
+  for (uint32_t i = 0; i < n->c; i += 2) {
+    uint32_t base = w->undo.len;
+    walk_pattern(w, w->p->extra.data[n->b + i], base);
+    walk(w, w->p->extra.data[n->b + i + 1], depth);
+    unbind(w, base);
+  }
+}
+
+static void walk_loop(walker *w, const hia_ast *n, uint32_t depth) {
+  const hia_program *p = w->p;
+  uint32_t base = w->undo.len;
+  for (uint32_t i = 0; i < n->c; i++) {
+    const hia_ast *var = hiaF_node(p, p->extra.data[n->b + i]);
+    walk_type(w, var->b, false);
+    walk(w, hiaF_node(p, p->extra.data[n->b + i])->c, depth);
+  }
+  for (uint32_t i = 0; i < n->c; i++) {
+    hia_ast_id var = p->extra.data[n->b + i];
+    bind(w, hiaF_node(p, var)->a, var, base);
+  }
+  walk(w, p->extra.data[n->a], depth + 1);
+  walk(w, p->extra.data[n->a + 1], depth + 2);
+  unbind(w, base);
+}
+
+static void walk_block(walker *w, const hia_ast *n, uint32_t depth) {
+  uint32_t base = w->undo.len;
+  for (uint32_t i = 0; i < n->c; i++) {
+    const hia_ast let = *hiaF_node(w->p, w->p->extra.data[n->b + i]);
+    walk_type(w, let.b, false);
+    walk(w, let.c, depth);
+    bind_binder(w, let.a, w->undo.len);
+  }
+  walk(w, n->a, depth);
+  unbind(w, base);
+}
+
+static void walk_comprehension(walker *w, const hia_ast *n, uint32_t depth) {
+  uint32_t base = w->undo.len;
+  unsupported(w, HIA_E0904, n, "comprehensions are");
+  for (uint32_t i = 1; i < n->c; i++) walk(w, w->p->extra.data[n->b + i], depth);
+  bind_binder(w, w->p->extra.data[n->b], base);
+  walk(w, n->a, depth + 2);
+  unbind(w, base);
+}
+
+static bool is_constant_kind(walk_mode mode, hia_ast_kind kind) {
+  switch (kind) {
+  case HIA_AST_BLOCK:
+  case HIA_AST_MATCH:
+  case HIA_AST_LOOP:
+  case HIA_AST_COMP: return false;
+  case HIA_AST_TUPLE:
+  case HIA_AST_FIELD: return mode == WALK_VALUE;
+  default: return true;
+  }
+}
+
+static void walk_list(walker *w, const hia_ast *n, uint32_t first, uint32_t step, uint32_t depth) {
+  for (uint32_t i = first; i < n->c; i += step) walk(w, w->p->extra.data[n->b + i], depth);
+}
+
+static void walk(walker *w, hia_ast_id id, uint32_t depth) {
+  const hia_ast n = *hiaF_node(w->p, id);
+  if (depth > HIA_MAX_REGIONS) {
+    if (!w->too_deep)
+      fail(w, HIA_E0006, n.start, n.end, "nested too deeply: more than %u branches and loops",
+           HIA_MAX_REGIONS);
+    w->too_deep = true;
+    return;
+  }
+  if ((w->mode == WALK_CONST || w->mode == WALK_VALUE) &&
+      !is_constant_kind(w->mode, (hia_ast_kind)n.kind)) {
+    fail(w, HIA_E0211, n.start, n.end,
+         w->mode == WALK_CONST
+             ? "a const is made of literals, other consts, operators, 'if' and built-in functions "
+               "of scalars"
+             : "a value is a constant expression: literals, operators, 'if' and built-in functions "
+               "of scalars");
+    return;
+  }
+  switch ((hia_ast_kind)n.kind) {
+  case HIA_AST_ERROR: w->failed = true; break;
+  case HIA_AST_NAME: walk_name(w, id); break;
+  case HIA_AST_TUPLE: walk_list(w, &n, 0, 1, depth); break;
+  case HIA_AST_ARRAY:
+    unsupported(w, HIA_E0902, &n, "arrays and tensors written out are");
+    walk_list(w, &n, 0, 1, depth);
+    break;
+  case HIA_AST_COMP: walk_comprehension(w, &n, depth); break;
+  case HIA_AST_IF:
+    walk(w, n.a, depth);
+    walk(w, n.b, depth + 1);
+    walk(w, n.c, depth + 1);
+    break;
+  case HIA_AST_MATCH: walk_match(w, &n, depth); break;
+  case HIA_AST_LOOP: walk_loop(w, &n, depth); break;
+  case HIA_AST_BLOCK: walk_block(w, &n, depth); break;
+  case HIA_AST_MATMUL: unsupported(w, HIA_E0903, &n, "tensors and '@' are"); /* fall through */
+  case HIA_AST_CHAIN:
+  case HIA_AST_LOGIC:
+    walk(w, n.a, depth);
+    walk_list(w, &n, 2, 3, depth + (n.kind == HIA_AST_LOGIC));
+    break;
+  case HIA_AST_COMPARE:
+    walk(w, n.a, depth);
+    walk(w, n.b, depth);
+    break;
+  case HIA_AST_NOT:
+  case HIA_AST_NEG:
+  case HIA_AST_FIELD: walk(w, n.a, depth); break;
+  case HIA_AST_CALL: walk_call(w, id, depth); break;
+  case HIA_AST_CONVERT:
+    if (n.c != 1)
+      fail(w, HIA_E0203, n.start, n.end, "'%s' takes 1 argument, not %u",
+           hiaG_dtype_name((hia_dtype)n.op), n.c);
+    for (uint32_t i = 0; i < n.c; i++) {
+      const hia_ast *a = hiaF_node(w->p, w->p->extra.data[n.b + i]);
+      if (a->kind == HIA_AST_NAMED)
+        fail(w, HIA_E0210, a->start, a->end, "a conversion takes no named argument");
+      else
+        walk(w, w->p->extra.data[n.b + i], depth);
+    }
+    break;
+  case HIA_AST_INDEX:
+  case HIA_AST_SLICE:
+    w->failed = true;
+    if (w->mode != WALK_QUIET)
+      hiaF_error(w->p->diags, HIA_E0902, n.pos, n.end, "indexing is not supported yet");
+    walk(w, n.a, depth);
+    walk(w, n.b, depth);
+    if (n.kind == HIA_AST_SLICE) walk(w, n.c, depth);
+    break;
+  default: break;
+  }
+}
+
+/* ---- items ---- */
+
+static void declare(hia_program *p, uint32_t id) {
+  hia_decl *d = hiaF_decl(p, id);
+  hia_symbol *e = &p->symbols.list.data[d->symbol];
+  uint32_t *slot = d->kind == HIA_DECL_TYPE ? &e->type : &e->decl;
+  if (*slot == HIA_NONE) {
+    *slot = id;
+    return;
+  }
+  hia_diag *diag = hiaF_error(p->diags, HIA_E0202, d->pos, d->end, "'%s' is defined twice", e->text);
+  hiaF_note(p->diags, diag, hiaF_decl(p, *slot)->pos, "first defined here");
+  d->broken = true;
+}
+
+static void report_item(walker *w, const hia_decl *d, enum hia_error code, const char *what) {
+  hiaF_error(w->p->diags, code, d->pos, d->end, "%s are not supported yet", what);
+  w->mode = WALK_QUIET;
+  w->failed = true;
+}
+
+static void walk_item(hia_program *p, uint32_t id) {
+  hia_decl *d = hiaF_decl(p, id);
+  walker w = {.p = p, .mode = WALK_FN};
+  switch ((hia_decl_kind)d->kind) {
+  case HIA_DECL_TYPE: report_item(&w, d, HIA_E0901, "data types"); break;
+  case HIA_DECL_PARAM: report_item(&w, d, HIA_E0905, "params"); break;
+  case HIA_DECL_EXTERN: report_item(&w, d, HIA_E0906, "extern functions"); break;
+  case HIA_DECL_CON: w.mode = WALK_QUIET; break;
+  case HIA_DECL_CONST: w.mode = WALK_CONST; break;
+  case HIA_DECL_FN: break;
+  }
+  if (d->broken) return;
+  d->param_types = HIA_NEW_ARRAY(p->arena, hia_itype, d->n_params);
+  for (uint32_t i = 0; i < d->n_params; i++) {
+    hia_ast_id param = p->extra.data[d->params + i];
+    const hia_ast *n = hiaF_node(p, param);
+    bind(&w, n->a, param, 0);
+    if (n->b == HIA_NONE) d->generic = true;
+  }
+  for (uint32_t i = 0; i < d->n_params; i++)
+    walk_type(&w, hiaF_node(p, p->extra.data[d->params + i])->b, true);
+  walk_type(&w, d->type, d->kind == HIA_DECL_FN || d->kind == HIA_DECL_EXTERN);
+  if (d->body != HIA_NONE) walk(&w, d->body, 0);
+  unbind(&w, 0);
+  d->broken = w.failed;
+  for (uint32_t i = 0; i < d->n_params; i++) {
+    hia_ast_id type = hiaF_node(p, p->extra.data[d->params + i])->b;
+    d->param_types[i] = type == HIA_NONE ? (hia_itype)HIA_IT_UNKNOWN : hiaF_declared_type(p, type);
+  }
+  if (d->type != HIA_NONE) d->result = hiaF_declared_type(p, d->type);
+}
+
+void hiaF_names(hia_program *p) {
+  for (uint32_t i = 0; i < p->decls.len; i++) declare(p, i);
+  for (uint32_t i = 0; i < p->decls.len; i++) walk_item(p, i);
+}
+
+bool hiaF_names_value(hia_program *p, hia_ast_id expr) {
+  walker w = {.p = p, .mode = WALK_VALUE};
+  walk(&w, expr, 0);
+  return !w.failed;
+}

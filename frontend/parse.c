@@ -1,0 +1,388 @@
+/* Parser: what all its parts share, and the items of a file. Functions are named after the grammar
+ * (docs/language.md). Recursive descent with one token of look-ahead; after an error it is silent
+ * ("panic") until it has reached a place to go on from: the next `let`, arm or item. */
+#include "frontend/ast.h"
+
+/* ---- shared ---- */
+
+void hiaF_advance(hia_parser *s) {
+  s->prev_end = s->tok.end;
+  s->tok = hiaF_lex(&s->lexer);
+}
+
+bool hiaF_accept(hia_parser *s, hia_token_kind kind) {
+  if (s->tok.kind != kind || s->panic) return false;
+  hiaF_advance(s);
+  return true;
+}
+
+static const char *describe(hia_parser *s) {
+  const hia_token *t = &s->tok;
+  uint32_t len = t->end - t->start;
+  const char *text = s->p->source->text + t->start;
+  if (len > 40) return hiaF_token_text(t->kind);
+  switch ((hia_token_kind)t->kind) {
+  case HIA_TOK_NAME: return hiaR_arena_printf(s->p->arena, "the name '%.*s'", (int)len, text);
+  case HIA_TOK_INT:
+  case HIA_TOK_FLOAT: return hiaR_arena_printf(s->p->arena, "the number '%.*s'", (int)len, text);
+  default: return hiaF_token_text(t->kind);
+  }
+}
+
+/* What people who know other languages write here. */
+static void add_habit(hia_parser *s, hia_diag *diag) {
+  hia_diags *d = s->p->diags;
+  const char *text = s->p->source->text;
+  const hia_token *t = &s->tok;
+  bool adjacent = t->start == s->prev_end && t->start > 0;
+  if (t->kind == HIA_TOK_NAME && adjacent && text[t->start - 1] >= '0' && text[t->start - 1] <= '9')
+    hiaF_hint(d, diag, "the suffixes of numbers are i32, i64, f32 and f64");
+  else if (t->kind == HIA_TOK_ASSIGN)
+    hiaF_hint(d, diag, "to compare, write '=='; names are made by 'let', in a block");
+  else if (t->kind == HIA_TOK_SLASH && adjacent && text[t->start - 1] == '/')
+    hiaF_hint(d, diag, "comments begin with '#'");
+  else if (t->kind == HIA_TOK_NOT)
+    hiaF_hint(d, diag, "put 'not ...' in brackets here");
+  else if (t->kind == HIA_TOK_LET)
+    hiaF_hint(d, diag, "'let' stands at the start of a block: { let x = 1; x + 2 }");
+  else if (t->kind == HIA_TOK_FAT_ARROW)
+    hiaF_hint(d, diag, "'=>' stands in the arms of 'match'");
+}
+
+hia_diag *hiaF_unexpected(hia_parser *s, const char *wanted) {
+  s->failed = true;
+  if (s->panic) return NULL;
+  s->panic = true;
+  if (s->tok.kind == HIA_TOK_BAD) return NULL;
+  hia_diag *diag = hiaF_error(s->p->diags, HIA_E0101, s->tok.start, s->tok.end,
+                              "expected %s, found %s", wanted, describe(s));
+  add_habit(s, diag);
+  return diag;
+}
+
+bool hiaF_expect(hia_parser *s, hia_token_kind kind, const char *where) {
+  if (hiaF_accept(s, kind)) return true;
+  hiaF_unexpected(s, where[0] == '\0'
+                         ? hiaF_token_text(kind)
+                         : hiaR_arena_printf(s->p->arena, "%s %s", hiaF_token_text(kind), where));
+  return false;
+}
+
+hia_diag *hiaF_soft_error(hia_parser *s, enum hia_error code, uint32_t start, uint32_t end,
+                          const char *fmt, ...) {
+  s->failed = true;
+  if (s->panic) return NULL;
+  va_list args;
+  va_start(args, fmt);
+  hia_text text;
+  hiaR_text_init(&text, s->p->arena);
+  hiaR_text_vaddf(&text, fmt, args);
+  va_end(args);
+  return hiaF_error(s->p->diags, code, start, end, "%s", text.data);
+}
+
+bool hiaF_enter(hia_parser *s) {
+  s->depth++;
+  if (s->depth <= HIA_MAX_NESTING) return true;
+  if (!s->panic) {
+    hiaF_soft_error(s, HIA_E0006, s->tok.start, s->tok.end,
+                    "nested too deeply: more than %u levels", HIA_MAX_NESTING);
+    s->panic = true;
+  }
+  return false;
+}
+
+hia_ast_id hiaF_new(hia_parser *s, hia_ast_kind kind, uint32_t start, uint32_t end) {
+  hia_ast node = {.kind = (uint8_t)kind,
+                  .pos = start,
+                  .start = start,
+                  .end = end,
+                  .a = HIA_NONE,
+                  .b = HIA_NONE,
+                  .c = HIA_NONE};
+  hiaR_push(s->p->arena, &s->p->nodes, node);
+  return s->p->nodes.len - 1;
+}
+
+uint32_t hiaF_list(hia_parser *s, uint32_t base) {
+  uint32_t first = s->p->extra.len, n = s->stack.len - base;
+  hiaR_reserve(s->p->arena, &s->p->extra, first + n);
+  for (uint32_t i = 0; i < n; i++) s->p->extra.data[first + i] = s->stack.data[base + i];
+  s->p->extra.len += n;
+  s->stack.len = base;
+  return first;
+}
+
+bool hiaF_more(hia_parser *s, hia_token_kind close) {
+  uint32_t at = s->tok.start, end = s->tok.end;
+  if (!hiaF_accept(s, HIA_TOK_COMMA)) return false;
+  if (s->tok.kind != close) return true;
+  hiaF_soft_error(s, HIA_E0102, at, end, "trailing comma: a list ends with its last element");
+  return false;
+}
+
+bool hiaF_is_wild(const hia_parser *s, hia_symbol_id symbol) {
+  const hia_symbol *e = &s->p->symbols.list.data[symbol];
+  return e->len == 1 && e->text[0] == '_';
+}
+
+hia_symbol_id hiaF_parse_name(hia_parser *s, const char *what, bool wild) {
+  if (s->panic) return HIA_NONE;
+  if (s->tok.kind == HIA_TOK_NAME) {
+    hia_symbol_id symbol = s->tok.symbol;
+    if (!wild && hiaF_is_wild(s, symbol))
+      hiaF_soft_error(s, HIA_E0108, s->tok.start, s->tok.end, "'_' cannot be the name of %s", what);
+    hiaF_advance(s);
+    return symbol;
+  }
+  if (s->tok.kind >= HIA_FIRST_KEYWORD && s->tok.kind < HIA_FIRST_KEYWORD + HIA_N_KEYWORDS &&
+      !(s->tok.kind >= HIA_TOK_FN && s->tok.kind <= HIA_TOK_PARAM)) {
+    hiaF_soft_error(s, HIA_E0105, s->tok.start, s->tok.end,
+                    "%s is a keyword and cannot be the name of %s", hiaF_token_text(s->tok.kind),
+                    what);
+    s->panic = true;
+    return HIA_NONE;
+  }
+  hiaF_unexpected(s, hiaR_arena_printf(s->p->arena, "the name of %s", what));
+  return HIA_NONE;
+}
+
+static bool starts_item(hia_token_kind kind) {
+  return kind == HIA_TOK_FN || kind == HIA_TOK_EXTERN || kind == HIA_TOK_TYPE ||
+         kind == HIA_TOK_CONST || kind == HIA_TOK_PARAM;
+}
+
+void hiaF_synchronize(hia_parser *s, hia_token_kind stop) {
+  uint32_t depth = 0;
+  for (;;) {
+    hia_token_kind kind = (hia_token_kind)s->tok.kind;
+    if (kind == HIA_TOK_EOF || starts_item(kind)) return;
+    if (depth == 0 && kind == stop) break;
+    if (kind == HIA_TOK_LPAREN || kind == HIA_TOK_LBRACKET || kind == HIA_TOK_LBRACE) {
+      depth++;
+    } else if (kind == HIA_TOK_RPAREN || kind == HIA_TOK_RBRACKET || kind == HIA_TOK_RBRACE) {
+      /* An opening bracket before the error may be waiting for this one: only `}` is trusted. */
+      if (depth > 0)
+        depth--;
+      else if (kind == HIA_TOK_RBRACE)
+        return;
+    }
+    hiaF_advance(s);
+  }
+  s->panic = false;
+}
+
+/* ---- items ---- */
+
+static uint32_t add_decl(hia_parser *s, hia_decl_kind kind, hia_symbol_id symbol, uint32_t pos) {
+  hia_program *p = s->p;
+  hia_decl decl = {.kind = (uint8_t)kind,
+                   .symbol = symbol,
+                   .pos = pos,
+                   .end = s->prev_end,
+                   .type = HIA_NONE,
+                   .body = HIA_NONE,
+                   .first_node = p->nodes.len,
+                   .end_node = p->nodes.len,
+                   .result = HIA_IT_NONE,
+                   .const_type = HIA_IT_ERROR};
+  uint32_t id = p->decls.len;
+  if (kind == HIA_DECL_FN) {
+    decl.fn = p->fns.len;
+    hiaR_push(p->arena, &p->fns, id);
+  }
+  hiaR_push(p->arena, &p->decls, decl);
+  return id;
+}
+
+static void parse_params(hia_parser *s, uint32_t decl, bool typed) {
+  uint32_t base = s->stack.len;
+  hiaF_expect(s, HIA_TOK_LPAREN, "after the name of the function");
+  if (!s->panic && s->tok.kind != HIA_TOK_RPAREN) {
+    do {
+      hia_ast_id param = hiaF_parse_variable(s, HIA_AST_PARAM);
+      hiaR_push(s->p->arena, &s->stack, param);
+      if (typed && !s->panic && hiaF_node(s->p, param)->b == HIA_NONE)
+        hiaF_unexpected(s, "':' and a type");
+    } while (hiaF_more(s, HIA_TOK_RPAREN));
+  }
+  hiaF_expect(s, HIA_TOK_RPAREN, "or ','");
+  uint32_t n = s->stack.len - base;
+  uint32_t first = hiaF_list(s, base);
+  hiaF_decl(s->p, decl)->params = first;
+  hiaF_decl(s->p, decl)->n_params = n;
+}
+
+static uint32_t parse_fn(hia_parser *s) {
+  uint32_t pos = s->tok.start;
+  hia_symbol_id name = hiaF_parse_name(s, "a function", false);
+  if (name == HIA_NONE) return HIA_NONE;
+  uint32_t decl = add_decl(s, HIA_DECL_FN, name, pos);
+  parse_params(s, decl, false);
+  if (hiaF_accept(s, HIA_TOK_ARROW)) {
+    hia_ast_id type = hiaF_parse_type(s);
+    hiaF_decl(s->p, decl)->type = type;
+  }
+  if (!s->panic && s->tok.kind == HIA_TOK_LBRACE) {
+    hia_diag *diag = hiaF_unexpected(s, "'=' before the body");
+    hiaF_hint(s->p->diags, diag, "write: fn %s(...) = { ... }", hiaF_symbol_text(s->p, name));
+  } else {
+    hiaF_expect(s, HIA_TOK_ASSIGN, "and the body of the function");
+  }
+  hia_ast_id body = hiaF_parse_expr(s);
+  hiaF_decl(s->p, decl)->body = body;
+  return decl;
+}
+
+static uint32_t parse_extern(hia_parser *s) {
+  hiaF_accept(s, HIA_TOK_IMPURE);
+  hiaF_expect(s, HIA_TOK_FN, "after 'extern'");
+  uint32_t pos = s->tok.start;
+  hia_symbol_id name = hiaF_parse_name(s, "a function", false);
+  if (name == HIA_NONE) return HIA_NONE;
+  uint32_t decl = add_decl(s, HIA_DECL_EXTERN, name, pos);
+  parse_params(s, decl, true);
+  hiaF_expect(s, HIA_TOK_ARROW, "and the type of the result");
+  hia_ast_id type = hiaF_parse_type(s);
+  hiaF_decl(s->p, decl)->type = type;
+  return decl;
+}
+
+static uint32_t parse_const(hia_parser *s) {
+  uint32_t pos = s->tok.start;
+  hia_symbol_id name = hiaF_parse_name(s, "a const", false);
+  if (name == HIA_NONE) return HIA_NONE;
+  uint32_t decl = add_decl(s, HIA_DECL_CONST, name, pos);
+  if (hiaF_accept(s, HIA_TOK_COLON)) {
+    hia_ast_id type = hiaF_parse_type(s);
+    hiaF_decl(s->p, decl)->type = type;
+  }
+  hiaF_expect(s, HIA_TOK_ASSIGN, "and the value of the const");
+  hia_ast_id body = hiaF_parse_expr(s);
+  hiaF_decl(s->p, decl)->body = body;
+  return decl;
+}
+
+static uint32_t parse_param_item(hia_parser *s) {
+  uint32_t pos = s->tok.start;
+  hia_symbol_id name = hiaF_parse_name(s, "a param", false);
+  if (name == HIA_NONE) return HIA_NONE;
+  uint32_t decl = add_decl(s, HIA_DECL_PARAM, name, pos);
+  hiaF_expect(s, HIA_TOK_COLON, "and the type of the param");
+  hia_ast_id type = hiaF_parse_type(s);
+  hiaF_decl(s->p, decl)->type = type;
+  hiaF_expect(s, HIA_TOK_ASSIGN, "and the initialiser of the param");
+  hia_ast_id body = hiaF_parse_expr(s);
+  hiaF_decl(s->p, decl)->body = body;
+  return decl;
+}
+
+static void check_capital(hia_parser *s, hia_symbol_id symbol, uint32_t pos, const char *what) {
+  char c = hiaF_symbol_text(s->p, symbol)[0];
+  if (c >= 'A' && c <= 'Z') return;
+  hiaF_soft_error(s, HIA_E0101, pos, s->prev_end, "the name of %s starts with a capital letter",
+                  what);
+}
+
+/* variant := Name ['(' list(field) ')'] */
+static void parse_variant(hia_parser *s) {
+  uint32_t pos = s->tok.start;
+  hia_symbol_id name = hiaF_parse_name(s, "a constructor", false);
+  if (name == HIA_NONE) return;
+  check_capital(s, name, pos, "a constructor");
+  uint32_t decl = add_decl(s, HIA_DECL_CON, name, pos);
+  if (s->tok.kind == HIA_TOK_LPAREN) {
+    uint32_t open = s->tok.start;
+    parse_params(s, decl, true);
+    if (hiaF_decl(s->p, decl)->n_params == 0)
+      hiaF_soft_error(s, HIA_E0106, open, s->prev_end,
+                      "a constructor without fields is written without brackets");
+  }
+  hiaF_decl(s->p, decl)->end_node = s->p->nodes.len;
+}
+
+static uint32_t parse_type_item(hia_parser *s) {
+  uint32_t pos = s->tok.start;
+  hia_symbol_id name = hiaF_parse_name(s, "a type", false);
+  if (name == HIA_NONE) return HIA_NONE;
+  check_capital(s, name, pos, "a type");
+  uint32_t decl = add_decl(s, HIA_DECL_TYPE, name, pos);
+  hiaF_expect(s, HIA_TOK_ASSIGN, "and the variants of the type");
+  hiaF_accept(s, HIA_TOK_BAR);
+  do parse_variant(s);
+  while (hiaF_accept(s, HIA_TOK_BAR));
+  return decl;
+}
+
+static void parse_item(hia_parser *s) {
+  hia_token_kind kind = (hia_token_kind)s->tok.kind;
+  s->panic = s->failed = false;
+  s->depth = 0;
+  s->stack.len = 0;
+  hiaF_advance(s);
+  uint32_t decl = HIA_NONE;
+  switch (kind) {
+  case HIA_TOK_FN: decl = parse_fn(s); break;
+  case HIA_TOK_EXTERN: decl = parse_extern(s); break;
+  case HIA_TOK_TYPE: decl = parse_type_item(s); break;
+  case HIA_TOK_CONST: decl = parse_const(s); break;
+  default: decl = parse_param_item(s); break;
+  }
+  if (!s->panic && s->tok.kind != HIA_TOK_EOF && !starts_item((hia_token_kind)s->tok.kind)) {
+    if (s->tok.kind == HIA_TOK_SEMICOLON) {
+      hia_diag *diag = hiaF_unexpected(s, "the next definition");
+      hiaF_hint(s->p->diags, diag, "a definition needs no ';' at its end");
+    } else {
+      hiaF_unexpected(s, "an operator or the next definition");
+    }
+  }
+  if (decl == HIA_NONE) {
+    s->p->names_unreliable = true;
+  } else {
+    hiaF_decl(s->p, decl)->end_node = s->p->nodes.len;
+    if (s->failed) hiaF_decl(s->p, decl)->broken = true;
+  }
+  s->p->parse_failed |= s->failed;
+  while (s->tok.kind != HIA_TOK_EOF && !starts_item((hia_token_kind)s->tok.kind)) hiaF_advance(s);
+}
+
+void hiaF_parse(hia_program *p) {
+  hia_parser s = {.p = p};
+  if (!hiaF_lex_start(&s.lexer, p->source, &p->symbols, p->diags)) {
+    p->parse_failed = true;
+    return;
+  }
+  hiaF_advance(&s);
+  if (s.tok.kind == HIA_TOK_EOF && p->diags->list.len == 0) {
+    hia_diag *diag = hiaF_error(p->diags, HIA_E0003, s.tok.start, s.tok.start,
+                                "the file is empty: it defines nothing");
+    hiaF_hint(p->diags, diag, "a program starts with: fn main() = ...");
+    p->parse_failed = true;
+    return;
+  }
+  p->parsed = true;
+  if (s.tok.kind != HIA_TOK_EOF && !starts_item((hia_token_kind)s.tok.kind)) {
+    hia_diag *diag = hiaF_unexpected(&s, "a definition (fn, const, type, param or extern)");
+    if (s.tok.kind == HIA_TOK_LET)
+      hiaF_hint(p->diags, diag, "a constant of the file is written: const NAME = value");
+    p->parse_failed = true;
+    p->names_unreliable = true;
+    while (s.tok.kind != HIA_TOK_EOF && !starts_item((hia_token_kind)s.tok.kind)) hiaF_advance(&s);
+  }
+  while (s.tok.kind != HIA_TOK_EOF) parse_item(&s);
+  if (p->diags->list.len > 0) p->parse_failed = true; /* unreadable characters */
+}
+
+hia_ast_id hiaF_parse_value_expr(hia_program *p) {
+  hia_parser s = {.p = p, .is_value = true};
+  if (!hiaF_lex_start(&s.lexer, p->source, &p->symbols, p->diags)) return HIA_NONE;
+  hiaF_advance(&s);
+  if (s.tok.kind == HIA_TOK_AT) {
+    hiaF_error(p->diags, HIA_E0908, s.tok.start, (uint32_t)p->source->len,
+               "reading values from files is not supported yet");
+    return HIA_NONE;
+  }
+  hia_ast_id expr = hiaF_parse_expr(&s);
+  if (!s.panic && s.tok.kind != HIA_TOK_EOF) hiaF_unexpected(&s, "the end of the value");
+  return s.failed || p->diags->list.len > 0 ? HIA_NONE : expr;
+}

@@ -1,0 +1,499 @@
+/* Expressions. Binary operators by precedence climbing; operators of one level that follow each
+ * other make one node with a list, so that a sum of a hundred thousand terms is no deep tree. */
+#include "frontend/ast.h"
+
+enum { LEVEL_NONE, LEVEL_OR, LEVEL_AND, LEVEL_NOT, LEVEL_COMPARE, LEVEL_SUM, LEVEL_PRODUCT,
+       LEVEL_MATMUL };
+
+typedef struct binary {
+  uint8_t level, op; /* op: hia_op; of LOGIC 0 and, 1 or */
+} binary;
+
+static binary binary_of(hia_token_kind kind) {
+  switch (kind) {
+  case HIA_TOK_OR: return (binary){LEVEL_OR, 1};
+  case HIA_TOK_AND: return (binary){LEVEL_AND, 0};
+  case HIA_TOK_EQ: return (binary){LEVEL_COMPARE, HIA_OP_EQ};
+  case HIA_TOK_NE: return (binary){LEVEL_COMPARE, HIA_OP_NE};
+  case HIA_TOK_LT: return (binary){LEVEL_COMPARE, HIA_OP_LT};
+  case HIA_TOK_LE: return (binary){LEVEL_COMPARE, HIA_OP_LE};
+  case HIA_TOK_GT: return (binary){LEVEL_COMPARE, HIA_OP_GT};
+  case HIA_TOK_GE: return (binary){LEVEL_COMPARE, HIA_OP_GE};
+  case HIA_TOK_PLUS: return (binary){LEVEL_SUM, HIA_OP_ADD};
+  case HIA_TOK_MINUS: return (binary){LEVEL_SUM, HIA_OP_SUB};
+  case HIA_TOK_STAR: return (binary){LEVEL_PRODUCT, HIA_OP_MUL};
+  case HIA_TOK_SLASH: return (binary){LEVEL_PRODUCT, HIA_OP_DIV};
+  case HIA_TOK_PERCENT: return (binary){LEVEL_PRODUCT, HIA_OP_REM};
+  case HIA_TOK_AT: return (binary){LEVEL_MATMUL, 0};
+  default: return (binary){LEVEL_NONE, 0};
+  }
+}
+
+static hia_ast_id finish(hia_parser *s, hia_ast_id id) {
+  hiaF_node(s->p, id)->end = s->prev_end;
+  return id;
+}
+
+static hia_ast_id with_list(hia_parser *s, hia_ast_id id, uint32_t base) {
+  uint32_t n = s->stack.len - base, first = hiaF_list(s, base);
+  hiaF_node(s->p, id)->b = first;
+  hiaF_node(s->p, id)->c = n;
+  return finish(s, id);
+}
+
+static void push(hia_parser *s, uint32_t x) { hiaR_push(s->p->arena, &s->stack, x); }
+
+static hia_ast_id error_node(hia_parser *s) {
+  return hiaF_new(s, HIA_AST_ERROR, s->tok.start, s->tok.end);
+}
+
+/* ---- primary expressions ---- */
+
+static hia_ast_id parse_if(hia_parser *s) {
+  hia_ast_id id = hiaF_new(s, HIA_AST_IF, s->tok.start, s->tok.end);
+  hiaF_advance(s);
+  hia_ast_id a = hiaF_parse_expr(s);
+  if (!s->panic && s->tok.kind == HIA_TOK_LBRACE) {
+    hia_diag *diag = hiaF_unexpected(s, "'then'");
+    hiaF_hint(s->p->diags, diag, "write: if c then x else y");
+  }
+  hiaF_expect(s, HIA_TOK_THEN, "");
+  hia_ast_id b = hiaF_parse_expr(s);
+  hiaF_expect(s, HIA_TOK_ELSE, "(an 'if' has both branches)");
+  hia_ast_id c = hiaF_parse_expr(s);
+  hia_ast *node = hiaF_node(s->p, id);
+  node->a = a, node->b = b, node->c = c;
+  return finish(s, id);
+}
+
+static hia_ast_id parse_match(hia_parser *s) {
+  hia_ast_id id = hiaF_new(s, HIA_AST_MATCH, s->tok.start, s->tok.end);
+  hiaF_advance(s);
+  hia_ast_id subject = hiaF_parse_expr(s);
+  hiaF_node(s->p, id)->a = subject;
+  uint32_t base = s->stack.len;
+  hiaF_expect(s, HIA_TOK_LBRACE, "and the arms of the 'match'");
+  while (!s->panic) {
+    hia_ast_id pattern = hiaF_parse_pattern(s);
+    hiaF_expect(s, HIA_TOK_FAT_ARROW, "after the pattern");
+    hia_ast_id arm = hiaF_parse_expr(s);
+    push(s, pattern);
+    push(s, arm);
+    if (!s->panic && s->tok.kind != HIA_TOK_COMMA && s->tok.kind != HIA_TOK_RBRACE)
+      hiaF_unexpected(s, "',' or '}' after an arm");
+    if (s->panic) hiaF_synchronize(s, HIA_TOK_COMMA);
+    if (!hiaF_accept(s, HIA_TOK_COMMA) || s->tok.kind == HIA_TOK_RBRACE) break;
+  }
+  if (s->panic && s->tok.kind == HIA_TOK_RBRACE && s->stack.len > base) s->panic = false;
+  hiaF_expect(s, HIA_TOK_RBRACE, "or ','");
+  return with_list(s, id, base);
+}
+
+static hia_ast_id parse_loop(hia_parser *s) {
+  hia_ast_id id = hiaF_new(s, HIA_AST_LOOP, s->tok.start, s->tok.end);
+  hiaF_advance(s);
+  uint32_t base = s->stack.len;
+  hiaF_expect(s, HIA_TOK_LPAREN, "after 'loop'");
+  if (!s->panic) {
+    do {
+      hia_ast_id var = hiaF_parse_variable(s, HIA_AST_LVAR);
+      hiaF_expect(s, HIA_TOK_ASSIGN, "and the initial value");
+      hia_ast_id init = hiaF_parse_expr(s);
+      hiaF_node(s->p, var)->c = init;
+      push(s, var);
+    } while (hiaF_more(s, HIA_TOK_RPAREN));
+  }
+  hiaF_expect(s, HIA_TOK_RPAREN, "or ','");
+  hiaF_expect(s, HIA_TOK_WHILE, "and the condition of the loop");
+  hia_ast_id condition = hiaF_parse_expr(s);
+  hia_ast_id block = HIA_NONE;
+  if (!s->panic && s->tok.kind == HIA_TOK_LBRACE) {
+    block = hiaF_parse_block(s);
+  } else {
+    hiaF_unexpected(s, "'{' and the block of the loop");
+    block = error_node(s);
+  }
+  with_list(s, id, base);
+  uint32_t pair = s->p->extra.len;
+  hiaR_push(s->p->arena, &s->p->extra, condition);
+  hiaR_push(s->p->arena, &s->p->extra, block);
+  hiaF_node(s->p, id)->a = pair;
+  return id;
+}
+
+static void parse_let(hia_parser *s) {
+  hia_ast_id id = hiaF_new(s, HIA_AST_LET, s->tok.start, s->tok.end);
+  hiaF_advance(s);
+  hia_ast_id a = hiaF_parse_binder(s), b = HIA_NONE;
+  if (hiaF_accept(s, HIA_TOK_COLON)) b = hiaF_parse_type(s);
+  hiaF_expect(s, HIA_TOK_ASSIGN, "and the value");
+  hia_ast_id c = hiaF_parse_expr(s);
+  hia_ast *node = hiaF_node(s->p, id);
+  node->a = a, node->b = b, node->c = c;
+  finish(s, id);
+  push(s, id);
+  hiaF_expect(s, HIA_TOK_SEMICOLON, "after the 'let'");
+  if (s->panic) hiaF_synchronize(s, HIA_TOK_SEMICOLON);
+  hiaF_accept(s, HIA_TOK_SEMICOLON);
+}
+
+hia_ast_id hiaF_parse_block(hia_parser *s) {
+  hia_ast_id id = hiaF_new(s, HIA_AST_BLOCK, s->tok.start, s->tok.end);
+  uint32_t open = s->tok.start, base = s->stack.len;
+  hiaF_advance(s);
+  while (!s->panic && s->tok.kind == HIA_TOK_LET) parse_let(s);
+  hia_ast_id result;
+  if (!s->panic && s->tok.kind == HIA_TOK_RBRACE) {
+    hia_diag *diag = hiaF_soft_error(s, HIA_E0101, s->tok.start, s->tok.end,
+                                     "expected an expression, found '}'");
+    hiaF_hint(s->p->diags, diag, "a block ends with the expression that is its value");
+    result = error_node(s);
+  } else {
+    result = hiaF_parse_expr(s);
+  }
+  hiaF_node(s->p, id)->a = result;
+  if (!s->panic && s->tok.kind != HIA_TOK_RBRACE) {
+    hia_diag *diag = hiaF_unexpected(s, s->tok.kind == HIA_TOK_SEMICOLON
+                                            ? "'}' after the value of the block"
+                                            : "an operator or '}'");
+    if (s->tok.kind == HIA_TOK_SEMICOLON)
+      hiaF_hint(s->p->diags, diag, "only a 'let' ends in ';'");
+    hiaF_note(s->p->diags, diag, open, "the block begins here");
+  }
+  if (s->panic && s->tok.kind != HIA_TOK_EOF) {
+    /* The rest of the block is lost, what follows it is not. */
+    hiaF_synchronize(s, HIA_TOK_RBRACE);
+    if (s->tok.kind == HIA_TOK_RBRACE) s->panic = false;
+  }
+  hiaF_accept(s, HIA_TOK_RBRACE);
+  return with_list(s, id, base);
+}
+
+/* '(' expr ')' or a tuple */
+static hia_ast_id parse_brackets(hia_parser *s) {
+  uint32_t start = s->tok.start, base = s->stack.len;
+  hiaF_advance(s);
+  if (s->tok.kind == HIA_TOK_RPAREN) {
+    hia_ast_id id = error_node(s);
+    hiaF_soft_error(s, HIA_E0106, start, s->tok.end, "there is no empty tuple");
+    hiaF_advance(s);
+    return id;
+  }
+  hia_ast_id first = hiaF_parse_expr(s);
+  if (s->tok.kind != HIA_TOK_COMMA || s->panic) {
+    hia_diag *diag = NULL;
+    if (!s->panic && s->tok.kind != HIA_TOK_RPAREN) diag = hiaF_unexpected(s, "')' or ','");
+    hiaF_note(s->p->diags, diag, start, "opened here");
+    hiaF_accept(s, HIA_TOK_RPAREN);
+    hiaF_node(s->p, first)->flags |= HIA_AST_PAREN;
+    return first;
+  }
+  push(s, first);
+  while (hiaF_more(s, HIA_TOK_RPAREN)) {
+    hia_ast_id next = hiaF_parse_expr(s);
+    push(s, next);
+  }
+  hiaF_expect(s, HIA_TOK_RPAREN, "or ','");
+  hia_ast_id id = hiaF_new(s, HIA_AST_TUPLE, start, s->prev_end);
+  return with_list(s, id, base);
+}
+
+/* A name for what runs over the elements, in a comprehension. */
+static hia_ast_id parse_comprehension(hia_parser *s, uint32_t start, hia_ast_id body) {
+  uint32_t base = s->stack.len;
+  hiaF_advance(s);
+  hia_ast_id name = hiaF_new(s, HIA_AST_BIND_NAME, s->tok.start, s->tok.end);
+  hia_symbol_id symbol = hiaF_parse_name(s, "a variable", true);
+  if (symbol == HIA_NONE || hiaF_is_wild(s, symbol))
+    hiaF_node(s->p, name)->kind = HIA_AST_BIND_WILD;
+  hiaF_node(s->p, name)->a = symbol;
+  hiaF_expect(s, HIA_TOK_IN, "");
+  push(s, name);
+  hia_ast_id from = hiaF_parse_expr(s);
+  push(s, from);
+  if (hiaF_accept(s, HIA_TOK_DOTDOT)) {
+    hia_ast_id to = hiaF_parse_expr(s);
+    push(s, to);
+  }
+  hiaF_expect(s, HIA_TOK_RBRACKET, "");
+  hia_ast_id id = hiaF_new(s, HIA_AST_COMP, start, s->prev_end);
+  hiaF_node(s->p, id)->a = body;
+  return with_list(s, id, base);
+}
+
+static hia_ast_id parse_array(hia_parser *s) {
+  uint32_t start = s->tok.start, base = s->stack.len;
+  hiaF_advance(s);
+  if (s->tok.kind == HIA_TOK_RBRACKET) {
+    hia_ast_id id = error_node(s);
+    hiaF_soft_error(s, HIA_E0106, start, s->tok.end,
+                    "an array that is written out has at least one element");
+    hiaF_advance(s);
+    return id;
+  }
+  hia_ast_id first = hiaF_parse_expr(s);
+  if (!s->panic && s->tok.kind == HIA_TOK_FOR) return parse_comprehension(s, start, first);
+  push(s, first);
+  while (hiaF_more(s, HIA_TOK_RBRACKET)) {
+    hia_ast_id next = hiaF_parse_expr(s);
+    push(s, next);
+  }
+  hiaF_expect(s, HIA_TOK_RBRACKET, "or ','");
+  hia_ast_id id = hiaF_new(s, HIA_AST_ARRAY, start, s->prev_end);
+  return with_list(s, id, base);
+}
+
+/* Arguments, at their bracket. */
+static void parse_args(hia_parser *s) {
+  hiaF_advance(s);
+  if (s->tok.kind != HIA_TOK_RPAREN) {
+    do {
+      hia_ast_id arg = hiaF_parse_expr(s);
+      const hia_ast *node = hiaF_node(s->p, arg);
+      if (!s->panic && s->tok.kind == HIA_TOK_ASSIGN && node->kind == HIA_AST_NAME &&
+          !(node->flags & HIA_AST_PAREN)) {
+        hia_ast_id named = hiaF_new(s, HIA_AST_NAMED, node->start, node->end);
+        hiaF_advance(s);
+        hia_ast_id value = hiaF_parse_expr(s);
+        hiaF_node(s->p, named)->a = hiaF_node(s->p, arg)->a;
+        hiaF_node(s->p, named)->b = value;
+        arg = finish(s, named);
+      }
+      push(s, arg);
+    } while (hiaF_more(s, HIA_TOK_RPAREN));
+  }
+  hiaF_expect(s, HIA_TOK_RPAREN, "or ','");
+}
+
+static hia_ast_id parse_conversion(hia_parser *s) {
+  hia_ast_id id = hiaF_new(s, HIA_AST_CONVERT, s->tok.start, s->tok.end);
+  hiaF_node(s->p, id)->op = (uint8_t)(s->tok.kind - HIA_TOK_BOOL);
+  hia_token dtype = s->tok;
+  hiaF_advance(s);
+  uint32_t base = s->stack.len;
+  if (s->tok.kind == HIA_TOK_LPAREN) {
+    parse_args(s);
+    return with_list(s, id, base);
+  }
+  const char *name = hiaF_symbol_text(s->p, dtype.symbol);
+  hia_diag *diag =
+      hiaF_soft_error(s, HIA_E0107, dtype.start, dtype.end, "'%s' is a type, not a value", name);
+  hiaF_hint(s->p->diags, diag, "to convert a value, write %s(x)", name);
+  hiaF_node(s->p, id)->kind = HIA_AST_ERROR;
+  return id;
+}
+
+static hia_ast_id parse_name_expr(hia_parser *s) {
+  hia_ast_id id = hiaF_new(s, HIA_AST_NAME, s->tok.start, s->tok.end);
+  const char *name = hiaF_symbol_text(s->p, s->tok.symbol);
+  hiaF_node(s->p, id)->a = s->tok.symbol;
+  if (s->is_value && (strcmp(name, "inf") == 0 || strcmp(name, "nan") == 0)) {
+    hia_ast *node = hiaF_node(s->p, id);
+    node->kind = HIA_AST_FLOAT;
+    node->op = HIA_NO_SUFFIX;
+    node->a = name[0] == 'i' ? HIA_AST_INF : HIA_AST_NAN;
+  } else if (hiaF_is_wild(s, s->tok.symbol)) {
+    hiaF_soft_error(s, HIA_E0108, s->tok.start, s->tok.end, "'_' binds nothing and has no value");
+    hiaF_node(s->p, id)->kind = HIA_AST_ERROR;
+  }
+  hiaF_advance(s);
+  return id;
+}
+
+static hia_ast_id parse_primary(hia_parser *s) {
+  hia_ast_id id;
+  switch ((hia_token_kind)s->tok.kind) {
+  case HIA_TOK_INT:
+  case HIA_TOK_FLOAT:
+    id = hiaF_new(s, s->tok.kind == HIA_TOK_INT ? HIA_AST_INT : HIA_AST_FLOAT, s->tok.start,
+                  s->tok.end);
+    hiaF_node(s->p, id)->op = s->tok.suffix;
+    hiaF_node(s->p, id)->a = 0;
+    hiaF_advance(s);
+    return id;
+  case HIA_TOK_TRUE:
+  case HIA_TOK_FALSE:
+    id = hiaF_new(s, HIA_AST_BOOL, s->tok.start, s->tok.end);
+    hiaF_node(s->p, id)->a = s->tok.kind == HIA_TOK_TRUE;
+    hiaF_advance(s);
+    return id;
+  case HIA_TOK_NAME: return parse_name_expr(s);
+  case HIA_TOK_BOOL:
+  case HIA_TOK_I32:
+  case HIA_TOK_I64:
+  case HIA_TOK_F32:
+  case HIA_TOK_F64: return parse_conversion(s);
+  case HIA_TOK_LPAREN: return parse_brackets(s);
+  case HIA_TOK_LBRACKET: return parse_array(s);
+  case HIA_TOK_IF: return parse_if(s);
+  case HIA_TOK_MATCH: return parse_match(s);
+  case HIA_TOK_LOOP: return parse_loop(s);
+  case HIA_TOK_LBRACE: return hiaF_parse_block(s);
+  default:
+    hiaF_unexpected(s, "an expression");
+    return error_node(s);
+  }
+}
+
+/* ---- postfix and prefix ---- */
+
+static hia_ast_id parse_call(hia_parser *s, hia_ast_id callee) {
+  const hia_ast *node = hiaF_node(s->p, callee);
+  bool is_name = node->kind == HIA_AST_NAME && !(node->flags & HIA_AST_PAREN);
+  uint32_t start = node->start, end = node->end, base = s->stack.len;
+  if (!is_name && node->kind != HIA_AST_ERROR)
+    hiaF_soft_error(s, HIA_E0104, start, end, "only a name or a dtype can be called");
+  hia_ast_id id = hiaF_new(s, HIA_AST_CALL, start, end);
+  hiaF_node(s->p, id)->a = callee;
+  parse_args(s);
+  if (!is_name) hiaF_node(s->p, id)->kind = HIA_AST_ERROR;
+  return with_list(s, id, base);
+}
+
+static hia_ast_id parse_index(hia_parser *s, hia_ast_id base) {
+  hia_ast_id id = hiaF_new(s, HIA_AST_INDEX, hiaF_node(s->p, base)->start, s->tok.end);
+  hiaF_node(s->p, id)->pos = s->tok.start;
+  hiaF_node(s->p, id)->a = base;
+  hiaF_advance(s);
+  hia_ast_id b = hiaF_parse_expr(s);
+  hiaF_node(s->p, id)->b = b;
+  if (hiaF_accept(s, HIA_TOK_DOTDOT)) {
+    hia_ast_id c = hiaF_parse_expr(s);
+    hiaF_node(s->p, id)->kind = HIA_AST_SLICE;
+    hiaF_node(s->p, id)->c = c;
+  }
+  hiaF_expect(s, HIA_TOK_RBRACKET, "");
+  return finish(s, id);
+}
+
+static hia_ast_id parse_field(hia_parser *s, hia_ast_id base) {
+  hia_ast_id id = hiaF_new(s, HIA_AST_FIELD, hiaF_node(s->p, base)->start, s->tok.end);
+  hiaF_node(s->p, id)->pos = s->tok.start;
+  hiaF_node(s->p, id)->a = base;
+  hiaF_advance(s);
+  if (s->tok.kind != HIA_TOK_INT) {
+    hia_diag *diag = hiaF_unexpected(s, "the number of a field");
+    if (s->tok.kind == HIA_TOK_NAME)
+      hiaF_hint(s->p->diags, diag, "parts of a tuple are t.0, t.1, ...; fields have no access by "
+                                   "name");
+    return id;
+  }
+  uint32_t index = 0;
+  for (uint32_t i = s->tok.start; i < s->tok.end; i++)
+    index = index > HIA_NONE / 16 ? index : index * 10 + (uint32_t)(s->p->source->text[i] - '0');
+  hiaF_node(s->p, id)->b = index;
+  hiaF_advance(s);
+  return finish(s, id);
+}
+
+static hia_ast_id parse_postfix(hia_parser *s) {
+  hia_ast_id id = parse_primary(s);
+  uint32_t depth = s->depth;
+  while (!s->panic) {
+    hia_token_kind kind = (hia_token_kind)s->tok.kind;
+    if (kind != HIA_TOK_LPAREN && kind != HIA_TOK_LBRACKET && kind != HIA_TOK_DOT) break;
+    if (!hiaF_enter(s)) break; /* the tree grows to the left */
+    if (kind == HIA_TOK_LPAREN)
+      id = parse_call(s, id);
+    else
+      id = kind == HIA_TOK_LBRACKET ? parse_index(s, id) : parse_field(s, id);
+  }
+  s->depth = depth;
+  return id;
+}
+
+static hia_ast_id parse_unary(hia_parser *s) {
+  if (s->tok.kind != HIA_TOK_MINUS || s->panic) return parse_postfix(s);
+  uint32_t start = s->tok.start;
+  if (!hiaF_enter(s)) {
+    hiaF_leave(s);
+    return error_node(s);
+  }
+  hiaF_advance(s);
+  hia_ast_id a = parse_unary(s);
+  hia_ast_id id = hiaF_new(s, HIA_AST_NEG, start, s->prev_end);
+  hiaF_node(s->p, id)->a = a;
+  hiaF_leave(s);
+  return id;
+}
+
+/* ---- binary ---- */
+
+static hia_ast_id parse_binary(hia_parser *s, unsigned min);
+
+static hia_ast_id parse_not(hia_parser *s) {
+  uint32_t start = s->tok.start;
+  if (!hiaF_enter(s)) {
+    hiaF_leave(s);
+    return error_node(s);
+  }
+  hiaF_advance(s);
+  hia_ast_id a = s->tok.kind == HIA_TOK_NOT ? parse_not(s) : parse_binary(s, LEVEL_COMPARE);
+  hia_ast_id id = hiaF_new(s, HIA_AST_NOT, start, s->prev_end);
+  hiaF_node(s->p, id)->a = a;
+  hiaF_leave(s);
+  return id;
+}
+
+static hia_ast_id parse_compare(hia_parser *s, hia_ast_id left, uint32_t start) {
+  hia_ast_id id = HIA_NONE;
+  while (!s->panic && binary_of((hia_token_kind)s->tok.kind).level == LEVEL_COMPARE) {
+    uint32_t pos = s->tok.start, end = s->tok.end;
+    uint8_t op = binary_of((hia_token_kind)s->tok.kind).op;
+    if (id != HIA_NONE) {
+      hia_diag *diag = hiaF_soft_error(s, HIA_E0103, pos, end, "comparisons do not chain");
+      hiaF_hint(s->p->diags, diag, "write: a < b and b < c, or put one in brackets");
+    }
+    hiaF_advance(s);
+    hia_ast_id right = parse_binary(s, LEVEL_COMPARE + 1);
+    id = hiaF_new(s, HIA_AST_COMPARE, start, s->prev_end);
+    hia_ast *node = hiaF_node(s->p, id);
+    node->op = op;
+    node->pos = pos;
+    node->a = left;
+    node->b = right;
+    /* A second one is not nested: the tree of a program with errors is not looked at further. */
+  }
+  return id;
+}
+
+static hia_ast_id parse_chain(hia_parser *s, hia_ast_id left, uint32_t start, binary op) {
+  uint32_t base = s->stack.len, level = op.level, pos = s->tok.start;
+  do {
+    push(s, op.op);
+    push(s, s->tok.start);
+    hiaF_advance(s);
+    hia_ast_id right = parse_binary(s, level + 1);
+    push(s, right);
+    op = binary_of((hia_token_kind)s->tok.kind);
+  } while (!s->panic && op.level == level);
+  hia_ast_kind kind = level == LEVEL_MATMUL                     ? HIA_AST_MATMUL
+                      : level == LEVEL_OR || level == LEVEL_AND ? HIA_AST_LOGIC
+                                                                : HIA_AST_CHAIN;
+  hia_ast_id id = hiaF_new(s, kind, start, s->prev_end);
+  hiaF_node(s->p, id)->a = left;
+  hiaF_node(s->p, id)->op = level == LEVEL_OR;
+  hiaF_node(s->p, id)->pos = pos;
+  return with_list(s, id, base);
+}
+
+/* Operators of level `min` and tighter. */
+static hia_ast_id parse_binary(hia_parser *s, unsigned min) {
+  uint32_t start = s->tok.start;
+  if (!hiaF_enter(s) || s->panic) {
+    hiaF_leave(s);
+    return error_node(s);
+  }
+  hia_ast_id left =
+      s->tok.kind == HIA_TOK_NOT && min <= LEVEL_NOT ? parse_not(s) : parse_unary(s);
+  while (!s->panic) {
+    binary op = binary_of((hia_token_kind)s->tok.kind);
+    if (op.level == LEVEL_NONE || op.level < min) break;
+    left = op.level == LEVEL_COMPARE ? parse_compare(s, left, start)
+                                     : parse_chain(s, left, start, op);
+  }
+  hiaF_leave(s);
+  return left;
+}
+
+hia_ast_id hiaF_parse_expr(hia_parser *s) { return parse_binary(s, LEVEL_OR); }

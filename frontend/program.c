@@ -1,0 +1,150 @@
+/* A program from its text to its checked functions: the boundary in frontend.h. */
+#include "frontend/ast.h"
+
+hia_program *hiaF_program_new(hia_comp *comp, hia_types *types, const hia_source *source,
+                              hia_diags *diags) {
+  hia_program *p = HIA_NEW(&comp->arena, hia_program);
+  p->comp = comp;
+  p->arena = &comp->arena;
+  p->source = source;
+  p->diags = diags;
+  hiaF_symbols_init(&p->symbols, p->arena);
+  hiaF_itypes_init(&p->it, p->arena, types);
+  return p;
+}
+
+/* ---- positions ---- */
+
+static void find_lines(hia_program *p) {
+  const char *text = p->source->text, *end = text + p->source->len;
+  hia_u32vec lines = {0};
+  hiaR_push(p->arena, &lines, 0);
+  for (const char *nl = text; (nl = memchr(nl, '\n', (size_t)(end - nl))) != NULL;)
+    hiaR_push(p->arena, &lines, (uint32_t)(++nl - text));
+  p->lines = lines.data;
+  p->n_lines = lines.len;
+}
+
+void hiaF_position(const hia_program *p, uint32_t at, uint32_t *line, uint32_t *col) {
+  uint32_t low = 0, high = p->n_lines; /* lines[low] <= at < lines[high] */
+  while (high - low > 1) {
+    uint32_t middle = low + (high - low) / 2;
+    if (p->lines[middle] <= at)
+      low = middle;
+    else
+      high = middle;
+  }
+  *line = low + 1;
+  *col = at - p->lines[low] + 1;
+}
+
+/* ---- loading ---- */
+
+/* Declared types: not too many parts, and known to the graph. */
+static void check_declared_types(hia_program *p) {
+  hia_typing t = {.p = p, .report = true};
+  for (uint32_t i = 0; i < p->fns.len; i++) {
+    hia_decl *d = hiaF_decl(p, p->fns.data[i]);
+    if (d->broken) continue;
+    hia_ast_id bad = d->result == HIA_IT_ERROR ? d->type : HIA_NONE;
+    for (uint32_t k = 0; k < d->n_params; k++)
+      if (d->param_types[k] == HIA_IT_ERROR) bad = hiaF_node(p, p->extra.data[d->params + k])->b;
+    for (uint32_t k = 0; k < d->n_params; k++)
+      if (hiaF_is_final(&p->it, d->param_types[k])) hiaF_itype_type(&p->it, d->param_types[k]);
+    if (bad == HIA_NONE) continue;
+    const hia_ast *n = hiaF_node(p, bad);
+    hiaF_type_error(&t, HIA_E0316, n->start, n->end, "a type of more than %u parts", HIA_MAX_PARTS);
+    d->broken = true;
+  }
+}
+
+hia_program *hiaF_load(hia_comp *comp, hia_types *types, const hia_source *source,
+                       hia_diags *diags) {
+  hia_program *p = hiaF_program_new(comp, types, source, diags);
+  hiaF_parse(p);
+  if (!p->parsed) return NULL;
+  find_lines(p);
+  hiaF_names(p);
+  check_declared_types(p);
+  hiaF_consts(p);
+  hia_u32vec roots = {0};
+  for (uint32_t i = 0; i < p->fns.len; i++) {
+    const hia_decl *d = hiaF_decl(p, p->fns.data[i]);
+    if (d->broken || d->generic) continue;
+    uint32_t inst = hiaF_instance(p, p->fns.data[i], d->param_types, HIA_IT_NONE, HIA_NONE);
+    hiaF_solve(p, inst);
+    hiaR_push(p->arena, &roots, inst);
+  }
+  hiaF_check(p, roots.data, roots.len);
+  hiaF_consts_unused(p);
+  return p->parse_failed ? NULL : p;
+}
+
+/* ---- functions ---- */
+
+static const hia_decl *fn_decl(const hia_program *p, hia_decl_id fn) {
+  return hiaF_decl(p, p->fns.data[fn]);
+}
+
+uint32_t hiaF_n_fns(const hia_program *p) { return p->fns.len; }
+
+hia_decl_id hiaF_find(const hia_program *p, const char *name, size_t len) {
+  for (uint32_t i = 0; i < p->fns.len; i++) {
+    const hia_symbol *e = &p->symbols.list.data[fn_decl(p, i)->symbol];
+    if (e->len == len && memcmp(e->text, name, len) == 0) return i;
+  }
+  return HIA_NONE;
+}
+
+const char *hiaF_similar(const hia_program *p, const char *name, size_t len) {
+  if (len > UINT32_MAX) return NULL;
+  const char *similar = hiaF_similar_name(p, name, (uint32_t)len, HIA_LIKE_FN);
+  if (similar == NULL || hiaF_find(p, similar, strlen(similar)) == HIA_NONE) return NULL;
+  return similar;
+}
+
+const char *hiaF_name(const hia_program *p, hia_decl_id fn) {
+  return hiaF_symbol_text(p, fn_decl(p, fn)->symbol);
+}
+
+uint32_t hiaF_arity(const hia_program *p, hia_decl_id fn) { return fn_decl(p, fn)->n_params; }
+
+const char *hiaF_param_name(const hia_program *p, hia_decl_id fn, uint32_t i) {
+  return hiaF_symbol_text(p, hiaF_node(p, p->extra.data[fn_decl(p, fn)->params + i])->a);
+}
+
+hia_type hiaF_param_type(const hia_program *p, hia_decl_id fn, uint32_t i) {
+  hia_itype type = fn_decl(p, fn)->param_types[i];
+  return type == HIA_IT_UNKNOWN ? HIA_NONE : hiaF_itype_made(&p->it, type);
+}
+
+hia_inst_id hiaF_instantiate(hia_program *p, hia_decl_id fn, const hia_type *args,
+                             hia_diags *diags) {
+  p->diags = diags;
+  uint32_t decl = p->fns.data[fn];
+  const hia_decl *d = hiaF_decl(p, decl);
+  hia_itype *types = HIA_NEW_ARRAY(p->arena, hia_itype, d->n_params);
+  for (uint32_t i = 0; i < d->n_params; i++) {
+    types[i] = hiaF_itype_of(&p->it, args[i]);
+    if (types[i] == HIA_IT_ERROR) {
+      hiaF_error(diags, HIA_E0316, d->pos, d->end, "an argument of '%s' has more than %u parts",
+                 hiaF_symbol_text(p, d->symbol), HIA_MAX_PARTS);
+      return HIA_NONE;
+    }
+  }
+  if (d->broken) return HIA_NONE;
+  uint32_t inst = hiaF_instance(p, decl, types, HIA_IT_NONE, HIA_NONE);
+  if (inst == HIA_NONE) {
+    hiaF_error(diags, HIA_E0315, d->pos, d->end, "'%s' has more than %u instances",
+               hiaF_symbol_text(p, d->symbol), HIA_MAX_INSTANCES);
+    return HIA_NONE;
+  }
+  hiaF_solve(p, inst);
+  if (!hiaF_check(p, &inst, 1)) return HIA_NONE;
+  hiaF_itype_type(&p->it, hiaF_inst(p, inst)->result);
+  return inst;
+}
+
+hia_type hiaF_result(const hia_program *p, hia_inst_id inst) {
+  return hiaF_itype_made(&p->it, hiaF_inst(p, inst)->result);
+}

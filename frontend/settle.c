@@ -1,0 +1,176 @@
+/* Final types from the outside in, after infer.c: every expression takes the type of its place, and
+ * literals are checked against it. Where the slots still hold an error, whatever does not depend on
+ * it is checked all the same. */
+#include "frontend/ast.h"
+
+static bool is_number(hia_itype type) { return type >= HIA_I32 && type <= HIA_F64; }
+
+static void resolve_number(hia_typing *t, hia_ast_id id, bool negative, uint32_t start) {
+  const hia_ast *n = hiaF_node(t->p, id);
+  hia_itype type = *hiaF_type_at(t, id);
+  if (!is_number(type)) return; /* an error */
+  if (n->kind == HIA_AST_FLOAT && type < HIA_F32) return;
+  hia_word word;
+  hia_number_state state = hiaF_number(t->p, n, negative, (hia_dtype)type, &word);
+  if (state == HIA_NUMBER_OK) return;
+  const char *dtype = hiaG_dtype_name((hia_dtype)type);
+  if (state == HIA_NUMBER_LARGE) {
+    hiaF_type_error(t, HIA_E0313, start, n->end, "this number is too large for %s", dtype);
+    return;
+  }
+  hia_diag *diag = hiaF_type_error(t, HIA_E0312, start, n->end, "this integer does not fit %s", dtype);
+  if (type == HIA_I32 && n->op == HIA_NO_SUFFIX && n->end - start <= 40 &&
+      hiaF_number(t->p, n, negative, HIA_I64, &word) == HIA_NUMBER_OK)
+    hiaF_hint(t->p->diags, diag, "as an i64 it is written %.*si64", (int)(n->end - start),
+              t->p->source->text + start);
+}
+
+static void resolve_const(hia_typing *t, const hia_ast *n, hia_itype type) {
+  hia_decl *d = hiaF_decl(t->p, n->b);
+  d->used = true;
+  if (type >= HIA_N_DTYPES) return;
+  const hia_const_value *v = hiaF_const_value(t->p, n->b, (hia_dtype)type);
+  if (v->state == HIA_CONST_OK) return;
+  t->failed = true;
+  if (v->fault.message == NULL) return; /* reported */
+  hia_diag *diag = hiaF_type_error(t, v->fault.code, n->start, n->end, "the const '%s' as %s: %s",
+                                   hiaF_symbol_text(t->p, d->symbol),
+                                   hiaG_dtype_name((hia_dtype)type), v->fault.message);
+  hiaF_note(t->p->diags, diag, v->fault.start, "here");
+}
+
+static void resolve_tuple(hia_typing *t, const hia_ast *n, hia_itype type) {
+  hia_itypes *it = &t->p->it;
+  bool fits = hiaF_is_tuple(type) && hiaF_ituple_len(it, type) == n->c;
+  for (uint32_t i = 0; i < n->c; i++)
+    hiaF_resolve(t, t->p->extra.data[n->b + i],
+                 fits ? hiaF_ituple_part(it, type, i) : (hia_itype)HIA_IT_ERROR);
+}
+
+static void resolve_loop(hia_typing *t, const hia_ast *n) {
+  hia_program *p = t->p;
+  hia_itype *types = HIA_NEW_ARRAY(p->arena, hia_itype, n->c);
+  for (uint32_t i = 0; i < n->c; i++) {
+    hia_ast_id id = p->extra.data[n->b + i];
+    types[i] = *hiaF_type_at(t, id);
+    hiaF_resolve(t, hiaF_node(p, id)->c, types[i]);
+  }
+  hiaF_resolve(t, p->extra.data[n->a], HIA_BOOL);
+  hiaF_resolve(t, p->extra.data[n->a + 1],
+               n->c == 1 ? types[0] : hiaF_ituple(&p->it, types, n->c));
+}
+
+/* A function that only fails is called for a value of any type: an instance of its own for each. */
+static void resolve_bottom_call(hia_typing *t, const hia_ast *n, hia_itype type) {
+  hia_program *p = t->p;
+  hia_itype *slot = hiaF_type_at(t, n->a);
+  if (*slot == HIA_NONE || !hiaF_is_final(&p->it, type)) return;
+  const hia_inst *inst = hiaF_inst(p, *slot);
+  if (!inst->is_bottom || type == inst->result) return;
+  uint32_t pos = hiaF_node(p, n->a)->start;
+  uint32_t special = hiaF_instance(p, inst->decl, inst->args, type, pos);
+  hiaF_add_call(p, t->inst, special);
+  *slot = special;
+}
+
+static void resolve_call(hia_typing *t, const hia_ast *n, hia_itype type) {
+  const hia_program *p = t->p;
+  const hia_ast *callee = hiaF_node(p, n->a);
+  const hia_decl *d = callee->op == HIA_REF_FN ? hiaF_decl(p, callee->b) : NULL;
+  for (uint32_t i = 0; i < n->c; i++) {
+    hia_ast_id arg = p->extra.data[n->b + i];
+    hia_itype want = type;
+    if (d != NULL && !d->broken && d->param_types[i] != HIA_IT_UNKNOWN)
+      want = d->param_types[i];
+    else if (d != NULL || (callee->op == HIA_REF_BUILTIN && callee->b == HIA_OP_FAIL))
+      want = hiaF_settled(t, *hiaF_type_at(t, arg));
+    else if (callee->op == HIA_REF_BUILTIN && callee->b == HIA_OP_SELECT && i == 0)
+      want = HIA_BOOL;
+    hiaF_resolve(t, arg, want);
+  }
+  if (d != NULL) resolve_bottom_call(t, n, type);
+}
+
+static void resolve_convert(hia_typing *t, const hia_ast *n) {
+  hia_ast_id arg = t->p->extra.data[n->b];
+  hia_itype have = *hiaF_type_at(t, arg), to = n->op;
+  if ((have == HIA_IT_INT && is_number(to)) ||
+      (have == HIA_IT_FLOAT && (to == HIA_F32 || to == HIA_F64)))
+    hiaF_resolve(t, arg, to);
+  else
+    hiaF_resolve(t, arg, hiaF_settled(t, have));
+}
+
+static void resolve_compare(hia_typing *t, const hia_ast *n) {
+  hia_itype join = hiaF_join(&t->p->it, *hiaF_type_at(t, n->a), *hiaF_type_at(t, n->b));
+  join = hiaF_settled(t, join);
+  hiaF_resolve(t, n->a, join);
+  hiaF_resolve(t, n->b, join);
+}
+
+static void resolve_list(hia_typing *t, const hia_ast *n, uint32_t first, uint32_t step,
+                         hia_itype type) {
+  for (uint32_t i = first; i < n->c; i += step)
+    hiaF_resolve(t, t->p->extra.data[n->b + i], type);
+}
+
+void hiaF_resolve(hia_typing *t, hia_ast_id id, hia_itype type) {
+  hia_program *p = t->p;
+  const hia_ast *n = hiaF_node(p, id);
+  hia_itype *slot = hiaF_type_at(t, id);
+  if (hiaF_is_final(&p->it, *slot))
+    type = *slot;
+  else
+    *slot = type;
+  switch ((hia_ast_kind)n->kind) {
+  case HIA_AST_INT:
+  case HIA_AST_FLOAT: resolve_number(t, id, false, n->start); break;
+  case HIA_AST_NAME:
+    if (n->op == HIA_REF_CONST) resolve_const(t, n, type);
+    break;
+  case HIA_AST_TUPLE: resolve_tuple(t, n, type); break;
+  case HIA_AST_IF:
+    hiaF_resolve(t, n->a, HIA_BOOL);
+    hiaF_resolve(t, n->b, type);
+    hiaF_resolve(t, n->c, type);
+    break;
+  case HIA_AST_MATCH:
+    hiaF_resolve(t, n->a, hiaF_settled(t, *hiaF_type_at(t, n->a)));
+    resolve_list(t, n, 1, 2, type);
+    break;
+  case HIA_AST_LOOP: resolve_loop(t, n); break;
+  case HIA_AST_BLOCK:
+    for (uint32_t i = 0; i < n->c; i++) {
+      hia_ast_id let = p->extra.data[n->b + i];
+      hiaF_resolve(t, hiaF_node(p, let)->c, *hiaF_type_at(t, let));
+    }
+    hiaF_resolve(t, n->a, type);
+    break;
+  case HIA_AST_CHAIN:
+    hiaF_resolve(t, n->a, type);
+    resolve_list(t, n, 2, 3, type);
+    break;
+  case HIA_AST_LOGIC:
+    hiaF_resolve(t, n->a, HIA_BOOL);
+    resolve_list(t, n, 2, 3, HIA_BOOL);
+    break;
+  case HIA_AST_COMPARE: resolve_compare(t, n); break;
+  case HIA_AST_NOT: hiaF_resolve(t, n->a, HIA_BOOL); break;
+  case HIA_AST_NEG: {
+    const hia_ast *a = hiaF_node(p, n->a);
+    if ((a->kind == HIA_AST_INT || a->kind == HIA_AST_FLOAT) && !(a->flags & HIA_AST_PAREN)) {
+      if (!hiaF_is_final(&p->it, *hiaF_type_at(t, n->a))) *hiaF_type_at(t, n->a) = type;
+      resolve_number(t, n->a, true, n->start);
+    } else {
+      hiaF_resolve(t, n->a, type);
+    }
+    break;
+  }
+  case HIA_AST_CALL: resolve_call(t, n, type); break;
+  case HIA_AST_CONVERT: resolve_convert(t, n); break;
+  case HIA_AST_FIELD:
+    hiaF_resolve(t, n->a, hiaF_settled(t, *hiaF_type_at(t, n->a)));
+    break;
+  default: break;
+  }
+}

@@ -1,0 +1,117 @@
+/* "Did you mean": the known name that differs least from an unknown one. */
+#include "frontend/ast.h"
+
+#define LONGEST 64u
+
+static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
+
+/* Insertions, deletions, replacements and swaps of neighbours, case not counting (optimal string
+ * alignment); at most `limit` + 1. */
+static uint32_t distance(const char *a, uint32_t n, const char *b, uint32_t m, uint32_t limit) {
+  if ((n > m ? n - m : m - n) > limit || n > LONGEST || m > LONGEST) return limit + 1;
+  uint32_t rows[3][LONGEST + 1];
+  uint32_t *before = rows[0], *last = rows[1], *now = rows[2];
+  for (uint32_t j = 0; j <= m; j++) last[j] = j, before[j] = 0;
+  for (uint32_t i = 1; i <= n; i++) {
+    now[0] = i;
+    uint32_t least = i;
+    for (uint32_t j = 1; j <= m; j++) {
+      bool same = lower(a[i - 1]) == lower(b[j - 1]);
+      uint32_t d = last[j - 1] + !same;
+      if (last[j] + 1 < d) d = last[j] + 1;
+      if (now[j - 1] + 1 < d) d = now[j - 1] + 1;
+      if (i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) &&
+          lower(a[i - 2]) == lower(b[j - 1]) && before[j - 2] + 1 < d)
+        d = before[j - 2] + 1;
+      now[j] = d;
+      if (d < least) least = d;
+    }
+    if (least > limit) return limit + 1;
+    uint32_t *free_row = before;
+    before = last, last = now, now = free_row;
+  }
+  return last[m];
+}
+
+static bool is_like(const hia_program *p, const hia_symbol *e, unsigned like) {
+  if ((like & HIA_LIKE_TYPE) && e->type != HIA_NONE) return true;
+  if ((like & HIA_LIKE_VALUE) && e->var != HIA_NONE) return true;
+  if (e->decl == HIA_NONE) return false;
+  switch ((hia_decl_kind)hiaF_decl(p, e->decl)->kind) {
+  case HIA_DECL_FN:
+  case HIA_DECL_EXTERN: return (like & HIA_LIKE_FN) != 0;
+  case HIA_DECL_CON: return (like & (HIA_LIKE_FN | HIA_LIKE_VALUE)) != 0;
+  case HIA_DECL_CONST:
+  case HIA_DECL_PARAM: return (like & HIA_LIKE_VALUE) != 0;
+  case HIA_DECL_TYPE: return false;
+  }
+  return false;
+}
+
+const char *hiaF_similar_name(const hia_program *p, const char *name, uint32_t len, unsigned like) {
+  if (len < 2 || len > LONGEST) return NULL;
+  uint32_t limit = len <= 5 ? 1 : len <= 8 ? 2 : 3;
+  const char *best = NULL;
+  for (uint32_t i = HIA_N_KEYWORDS; i < p->symbols.list.len; i++) {
+    const hia_symbol *e = &p->symbols.list.data[i];
+    if (!is_like(p, e, like) || (e->len == len && memcmp(e->text, name, len) == 0)) continue;
+    uint32_t d = distance(name, len, e->text, e->len, limit);
+    if (d > limit) continue;
+    best = e->text;
+    if (d == 0) return best;
+    limit = d - 1;
+  }
+  for (uint32_t i = 0; (like & HIA_LIKE_FN) && hiaF_builtin_name(i) != NULL; i++) {
+    const char *text = hiaF_builtin_name(i);
+    uint32_t d = distance(name, len, text, (uint32_t)strlen(text), limit);
+    if (d > limit) continue;
+    best = text;
+    if (d == 0) return best;
+    limit = d - 1;
+  }
+  return best;
+}
+
+/* ---- built-in functions: the rows of the op table that are no operators, and those to come ---- */
+
+static const char *const later[] = {
+    "zeros",     "ones",    "full",           "iota",  "one_hot",       "uniform", "normal",
+    "glorot_uniform", "concat", "stack",      "set",   "reshape",       "transpose", "shape",
+    "len",       "sum",     "mean",           "prod",  "argmax",        "argmin",  "any",
+    "all",       "outer",   "softmax",        "log_softmax", "cross_entropy", "grad",
+    "value_and_grad"};
+
+static bool is_operator(unsigned op) {
+  switch (op) {
+  case HIA_OP_ADD:
+  case HIA_OP_SUB:
+  case HIA_OP_MUL:
+  case HIA_OP_DIV:
+  case HIA_OP_REM:
+  case HIA_OP_NEG:
+  case HIA_OP_EQ:
+  case HIA_OP_NE:
+  case HIA_OP_LT:
+  case HIA_OP_LE:
+  case HIA_OP_GT:
+  case HIA_OP_GE:
+  case HIA_OP_CAST: return true;
+  default: return false;
+  }
+}
+
+unsigned hiaF_builtin(const char *name, uint32_t len) {
+  unsigned op = hiaR_op_by_name(name, len);
+  if (op < HIA_OP_LIMIT && HIA_OP_PUBLIC(op) && !is_operator(op)) return op;
+  for (size_t i = 0; i < HIA_LEN(later); i++)
+    if (strlen(later[i]) == len && memcmp(later[i], name, len) == 0) return HIA_BUILTIN_LATER;
+  return HIA_OP_LIMIT;
+}
+
+const char *hiaF_builtin_name(uint32_t i) {
+  if (i < HIA_LEN(later)) return later[i];
+  i -= (uint32_t)HIA_LEN(later);
+  for (unsigned op = 0; op < HIA_OP_LIMIT && HIA_OP_PUBLIC(op); op++)
+    if (hiaR_ops[op].name != NULL && !is_operator(op) && i-- == 0) return hiaR_ops[op].name;
+  return NULL;
+}

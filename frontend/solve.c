@@ -1,0 +1,289 @@
+/* Instances of functions, and the types of their results.
+ *
+ * LANGUAGE: results that are not declared start unknown; all bodies are typed again and again, a
+ * result being the type of its body and a call seeing its literal parts as unknown, until nothing
+ * changes; then literal results settle, and again. Doing this for the whole program at once is
+ * quadratic. Here it is done for one strongly connected component of the call graph at a time,
+ * callees first (Tarjan 1972, with a stack of our own), by a queue of what has to be typed again.
+ *
+ * That gives what the rule gives, as far as the rule is about programs without conflicts, and makes
+ * the outcome independent of any order: a literal that has been joined with an unknown (the types
+ * with U) settles only in the second phase, so in the first one types only ever grow:
+ *
+ *   phase 1  a tainted literal settles to unknown: results climb a finite lattice
+ *   phase 2  (force) it settles to its dtype; literal results are settled; repeated. A concrete
+ *            result may still change here, but only a few times.
+ *
+ * The call graph is found on the way: a generic call has a callee once its arguments are known, which
+ * may make new instances, and may join components that seemed apart. Then the component starts
+ * again from unknown.
+ *
+ * All of it is silent. What the bodies do wrong is said by check.c, once types are final. */
+#include "frontend/ast.h"
+
+#define MAX_CHANGES 8 /* of one concrete result in phase 2, after which it stays */
+
+/* ---- instances ---- */
+
+static uint32_t hash_inst(const hia_program *p, uint32_t decl, const hia_itype *args,
+                          hia_itype want) {
+  uint32_t h = decl * 2654435761u ^ want * 40503u;
+  for (uint32_t i = 0; i < hiaF_decl(p, decl)->n_params; i++) {
+    h = (h ^ args[i]) * 16777619u;
+    h ^= h >> 15;
+  }
+  return h;
+}
+
+static void rehash(hia_program *p, uint32_t size) {
+  p->inst_table.data = HIA_NEW_ARRAY(p->arena, uint32_t, size);
+  p->inst_table.len = p->inst_table.cap = size;
+  for (uint32_t i = 0; i < size; i++) p->inst_table.data[i] = HIA_NONE;
+  for (uint32_t i = 0; i < p->insts.len; i++) {
+    const hia_inst *e = hiaF_inst(p, i);
+    uint32_t k = hash_inst(p, e->decl, e->args, e->want) & (size - 1);
+    while (p->inst_table.data[k] != HIA_NONE) k = (k + 1) & (size - 1);
+    p->inst_table.data[k] = i;
+  }
+}
+
+uint32_t hiaF_instance(hia_program *p, uint32_t decl, const hia_itype *args, hia_itype want,
+                       uint32_t call_pos) {
+  if (p->insts.len * 2 >= p->inst_table.len)
+    rehash(p, p->inst_table.len > 0 ? p->inst_table.len * 2 : 64);
+  hia_decl *d = hiaF_decl(p, decl);
+  uint32_t mask = p->inst_table.len - 1, k = hash_inst(p, decl, args, want) & mask;
+  for (; p->inst_table.data[k] != HIA_NONE; k = (k + 1) & mask) {
+    const hia_inst *e = hiaF_inst(p, p->inst_table.data[k]);
+    if (e->decl == decl && e->want == want &&
+        (d->n_params == 0 || memcmp(e->args, args, d->n_params * sizeof *args) == 0))
+      return p->inst_table.data[k];
+  }
+  if (want == HIA_IT_NONE && d->n_insts >= HIA_MAX_INSTANCES) return HIA_NONE;
+  d->n_insts += want == HIA_IT_NONE;
+  hia_itype *copy = HIA_NEW_ARRAY(p->arena, hia_itype, d->n_params);
+  if (d->n_params > 0) memcpy(copy, args, d->n_params * sizeof *args);
+  hia_inst inst = {.decl = decl,
+                   .args = copy,
+                   .want = want,
+                   .result = want != HIA_IT_NONE       ? want
+                             : d->result != HIA_IT_NONE ? d->result
+                                                        : (hia_itype)HIA_IT_UNKNOWN,
+                   .call_pos = call_pos,
+                   .last_caller = HIA_NONE,
+                   .group = HIA_NONE,
+                   .types = HIA_NEW_ARRAY(p->arena, hia_itype, d->end_node - d->first_node)};
+  if (want != HIA_IT_NONE) { /* its body was typed already, for another result */
+    inst.state = HIA_INST_DONE;
+    inst.order = p->n_done++;
+    inst.group = p->n_groups++;
+  }
+  uint32_t id = p->insts.len;
+  hiaR_push(p->arena, &p->insts, inst);
+  p->inst_table.data[k] = id;
+  return id;
+}
+
+void hiaF_add_call(hia_program *p, uint32_t caller, uint32_t callee) {
+  hia_inst *c = hiaF_inst(p, callee);
+  if (c->last_caller == caller) return;
+  c->last_caller = caller;
+  hiaR_push(p->arena, &c->callers, caller);
+  hiaR_push(p->arena, &hiaF_inst(p, caller)->callees, callee);
+}
+
+/* ---- one component ---- */
+
+typedef struct frame {
+  uint32_t inst;
+  uint32_t next; /* of its callees */
+} frame;
+
+typedef struct solver {
+  hia_program *p;
+  HIA_VEC(frame) frames;
+  hia_u32vec queue; /* first in, first out: from `head` */
+  uint32_t head;
+  bool force;
+} solver;
+
+static hia_itype type_body(solver *s, uint32_t id) {
+  hia_inst *inst = hiaF_inst(s->p, id);
+  hia_typing t = {.p = s->p,
+                  .types = inst->types,
+                  .first = hiaF_decl(s->p, inst->decl)->first_node,
+                  .inst = id,
+                  .force = s->force};
+  return hiaF_infer_body(&t);
+}
+
+static bool is_declared(const hia_program *p, const hia_inst *inst) {
+  return hiaF_decl(p, inst->decl)->result != HIA_IT_NONE;
+}
+
+static void enqueue(solver *s, uint32_t id) {
+  hia_inst *inst = hiaF_inst(s->p, id);
+  if (inst->queued || inst->state != HIA_INST_ACTIVE) return;
+  inst->queued = true;
+  hiaR_push(s->p->arena, &s->queue, id);
+}
+
+static void enqueue_callers(solver *s, uint32_t id, uint32_t root_index) {
+  for (uint32_t i = 0; i < hiaF_inst(s->p, id)->callers.len; i++) {
+    uint32_t caller = hiaF_inst(s->p, id)->callers.data[i];
+    if (hiaF_inst(s->p, caller)->index >= root_index) enqueue(s, caller);
+  }
+}
+
+/* Looks at the calls of a member that were found by typing it: true if the component has to wait,
+ * for a new instance or because it is part of a larger one. */
+static bool has_grown(solver *s, uint32_t root, uint32_t member, uint32_t from) {
+  hia_program *p = s->p;
+  bool grown = false;
+  for (uint32_t i = from; i < hiaF_inst(p, member)->callees.len; i++) {
+    uint32_t callee = hiaF_inst(p, member)->callees.data[i];
+    const hia_inst *c = hiaF_inst(p, callee);
+    hia_inst *r = hiaF_inst(p, root);
+    if (c->state == HIA_INST_NEW) {
+      if (member != root) hiaR_push(p->arena, &r->callees, callee);
+      grown = true;
+    } else if (c->state == HIA_INST_ACTIVE && c->index < r->low) {
+      r->low = c->index;
+      grown = true;
+    }
+  }
+  return grown;
+}
+
+/* Types what is queued until nothing changes. False if the component has grown. */
+static bool drain(solver *s, uint32_t root) {
+  hia_program *p = s->p;
+  uint32_t root_index = hiaF_inst(p, root)->index;
+  while (s->head < s->queue.len) {
+    uint32_t id = s->queue.data[s->head++];
+    hiaF_inst(p, id)->queued = false;
+    uint32_t n_calls = hiaF_inst(p, id)->callees.len;
+    hia_itype type = type_body(s, id);
+    if (has_grown(s, root, id, n_calls)) return false;
+    hia_inst *inst = hiaF_inst(p, id);
+    if (is_declared(p, inst) || type == inst->result) continue;
+    if (hiaF_itype_has(&p->it, type) & HIA_HAS_ERROR) continue;
+    if (s->force && hiaF_join(&p->it, type, inst->result) == inst->result) continue;
+    if (hiaF_is_final(&p->it, inst->result) && ++inst->changes > MAX_CHANGES) continue;
+    inst->result = type;
+    enqueue_callers(s, id, root_index);
+  }
+  s->head = s->queue.len = 0;
+  return true;
+}
+
+static void clear_queue(solver *s) {
+  for (; s->head < s->queue.len; s->head++) hiaF_inst(s->p, s->queue.data[s->head])->queued = false;
+  s->head = s->queue.len = 0;
+}
+
+/* Settles literal results. False if there were none, and nothing is to be gained by force. */
+static bool settle_results(solver *s, uint32_t root, uint32_t first) {
+  hia_program *p = s->p;
+  bool again = false, unknown = false;
+  for (uint32_t i = first; i < p->tarjan.len; i++) {
+    uint32_t id = p->tarjan.data[i];
+    hia_inst *inst = hiaF_inst(p, id);
+    if (is_declared(p, inst)) continue;
+    hia_itype type = inst->result == HIA_IT_BOTTOM || inst->result == HIA_IT_BOTTOM_U
+                         ? (hia_itype)HIA_IT_BOTTOM
+                         : hiaF_settle(&p->it, inst->result, true);
+    unknown |= (hiaF_itype_has(&p->it, type) & HIA_HAS_UNKNOWN) != 0;
+    if (type == inst->result) continue;
+    inst->result = type;
+    enqueue_callers(s, id, hiaF_inst(p, root)->index);
+    again = true;
+  }
+  for (uint32_t i = first; i < p->tarjan.len && unknown && !s->force; i++) {
+    enqueue(s, p->tarjan.data[i]);
+    again = true;
+  }
+  s->force = true;
+  return again;
+}
+
+/* The component on top of the stack, from `root` on. False if it has grown. */
+static bool solve_component(solver *s, uint32_t root) {
+  hia_program *p = s->p;
+  uint32_t first = p->tarjan.len;
+  do first--;
+  while (p->tarjan.data[first] != root);
+  for (uint32_t i = first; i < p->tarjan.len; i++) {
+    hia_inst *inst = hiaF_inst(p, p->tarjan.data[i]);
+    inst->changes = 0;
+    if (!is_declared(p, inst)) inst->result = HIA_IT_UNKNOWN;
+    enqueue(s, p->tarjan.data[i]);
+  }
+  s->force = false;
+  do {
+    if (!drain(s, root)) {
+      clear_queue(s);
+      return false;
+    }
+  } while (settle_results(s, root, first));
+  uint32_t group = p->n_groups++;
+  for (uint32_t i = p->tarjan.len; i-- > first;) {
+    hia_inst *inst = hiaF_inst(p, p->tarjan.data[i]);
+    inst->state = HIA_INST_DONE;
+    inst->order = p->n_done++;
+    inst->group = group;
+    if (inst->result == HIA_IT_BOTTOM) {
+      inst->is_bottom = true;
+      inst->result = HIA_I32; /* see resolve_bottom_call for calls at other types */
+    } else if (!hiaF_is_final(&p->it, inst->result)) {
+      inst->no_base = true;
+      inst->result = HIA_IT_ERROR;
+    }
+  }
+  p->tarjan.len = first;
+  return true;
+}
+
+/* ---- the walk over the call graph ---- */
+
+static void enter(solver *s, uint32_t id) {
+  hia_program *p = s->p;
+  hia_inst *inst = hiaF_inst(p, id);
+  inst->state = HIA_INST_ACTIVE;
+  inst->index = inst->low = p->n_visited++;
+  hiaR_push(p->arena, &p->tarjan, id);
+  frame f = {.inst = id};
+  hiaR_push(p->arena, &s->frames, f);
+  s->force = false;
+  type_body(s, id); /* finds its callees */
+}
+
+void hiaF_solve(hia_program *p, uint32_t id) {
+  if (hiaF_inst(p, id)->state == HIA_INST_DONE) return;
+  solver s = {.p = p};
+  enter(&s, id);
+  while (s.frames.len > 0) {
+    frame *f = &s.frames.data[s.frames.len - 1];
+    uint32_t top = f->inst;
+    hia_inst *inst = hiaF_inst(p, top);
+    if (f->next < inst->callees.len) {
+      uint32_t callee = inst->callees.data[f->next++];
+      const hia_inst *c = hiaF_inst(p, callee);
+      if (c->state == HIA_INST_NEW)
+        enter(&s, callee);
+      else if (c->state == HIA_INST_ACTIVE && c->index < inst->low)
+        inst->low = c->index;
+      continue;
+    }
+    /* A component is solved by its root; until then it is not known to be one. New calls that come
+     * to light in it are followed first. */
+    if (inst->low == inst->index && !solve_component(&s, top)) continue;
+    inst = hiaF_inst(p, top);
+    uint32_t low = inst->low;
+    s.frames.len--;
+    if (s.frames.len > 0 && inst->state == HIA_INST_ACTIVE) {
+      hia_inst *parent = hiaF_inst(p, s.frames.data[s.frames.len - 1].inst);
+      if (low < parent->low) parent->low = low;
+    }
+  }
+}
