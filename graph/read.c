@@ -161,6 +161,8 @@ static uint64_t number(reader *r, uint64_t max) {
   return n;
 }
 
+static uint32_t u32(reader *r) { return (uint32_t)number(r, UINT32_MAX); }
+
 /* An index: NONE is no index. */
 static uint32_t index_number(reader *r) { return (uint32_t)number(r, HIA_NONE - 1); }
 
@@ -234,6 +236,7 @@ static hia_value_id value(reader *r) {
   position where = here(r);
   expect(r, '%');
   uint32_t n = index_number(r);
+  if (peek(r) == ':') fail_at(r, where, "the next node begins on a new line");
   hia_value_id v = find(r, &r->values, n);
   if (v == HIA_NONE) fail_at(r, where, "%%%u is not defined before its use", n);
   return v;
@@ -260,10 +263,10 @@ static void fix_later(reader *r, bool at_end_of_file, fix_kind kind, uint32_t at
 static hia_loc_id location(reader *r, fix_kind kind, uint32_t at) {
   if (!accept(r, '!')) return HIA_NONE;
   position where = here(r);
-  uint32_t line = index_number(r);
+  uint32_t line = u32(r);
   if (peek(r) == ':') {
     r->at++;
-    return hiaG_loc(r->g, line, index_number(r), r->fn->source, HIA_NONE);
+    return hiaG_loc(r->g, line, u32(r), r->fn->source, HIA_NONE);
   }
   fix_later(r, true, kind, at, line, where);
   return HIA_NONE;
@@ -477,7 +480,7 @@ static void node(reader *r) {
     break;
   case HIA_OP_ARG:
   case HIA_OP_COUNT:
-  case HIA_OP_MERGE_ENTRY: imm = number(r, UINT32_MAX); break;
+  case HIA_OP_MERGE_ENTRY: imm = u32(r); break;
   case HIA_OP_CALL: callee(r, n); break;
   case HIA_OP_CALL_I:
   case HIA_OP_RETURN_I: {
@@ -669,7 +672,7 @@ static void function(reader *r) {
     expect(r, '>');
     fn->sig_result = type(r, 0);
   }
-  if (accept_word(r, "group")) fn->group = index_number(r);
+  if (accept_word(r, "group")) fn->group = u32(r);
   if (accept_word(r, "raises")) fn->traits |= HIA_FN_RAISES;
   if (accept_word(r, "diverges")) fn->traits |= HIA_FN_DIVERGES;
   if (accept_word(r, "recursive")) fn->traits |= HIA_FN_RECURSIVE;
@@ -693,9 +696,9 @@ static void location_table(reader *r) {
     if (index_number(r) != r->locs.len) fail_at(r, where, "expected !%u: in order", r->locs.len);
     expect(r, '=');
     uint32_t fn_name = hiaG_name(r->g, name(r));
-    uint32_t line = index_number(r);
+    uint32_t line = u32(r);
     expect(r, ':');
-    uint32_t col = index_number(r);
+    uint32_t col = u32(r);
     hia_loc_id parent = HIA_NONE;
     if (accept_word(r, "in")) {
       expect(r, '!');
