@@ -89,6 +89,11 @@ static bool optimize(job *j) {
   int level = level_of(j->options);
   j->status = hiaJ_optimize(j->session, j->module, hiaJ_machine(j->session, j->compiler, level),
                             level, instrument_of(j->options), j->error, j->error_size);
+  if (!j->status && !j->options->unchecked)
+    j->status = hiaL_check_rounds(j->module, j->session->allocator, j->error, j->error_size);
+#ifndef NDEBUG
+  if (!j->status && !hiaL_verify(j->module, j->error, j->error_size)) j->status = HIA_INTERNAL;
+#endif
   return !j->status;
 }
 

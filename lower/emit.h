@@ -47,8 +47,7 @@ typedef struct hia_emit {
   LLVMMetadataRef file, unit, debug_type;
   LLVMTypeRef types[HIA_N_DTYPES]; /* i1 i32 i64 float double */
   LLVMTypeRef void_type, ptr, i8;
-  LLVMValueRef unlikely;    /* branch weights: true is rare */
-  LLVMValueRef below_limit; /* the assembly that compares */
+  LLVMValueRef unlikely; /* branch weights: true is rare */
   hia_signature abi[HIA_N_ABI];
 
   /* The function that is being lowered. */
@@ -107,7 +106,8 @@ void hiaL_unlikely(hia_emit *e, LLVMValueRef condition, LLVMBasicBlockRef rare,
 
 void hiaL_set_debug_loc(hia_emit *e, hia_loc_id loc, bool is_tail); /* of what is built next */
 void hiaL_no_debug_loc(hia_emit *e);
-void hiaL_open_scope(hia_emit *e, const char *name); /* of emit->function */
+/* The scope of emit->function; its own line stands for `loc`. */
+void hiaL_open_scope(hia_emit *e, const char *name, hia_loc_id loc);
 void hiaL_attribute(hia_emit *e, LLVMValueRef function, unsigned index, const char *name,
                     uint64_t value);
 void hiaL_call_attribute(hia_emit *e, LLVMValueRef call, unsigned index, const char *name,
@@ -115,8 +115,13 @@ void hiaL_call_attribute(hia_emit *e, LLVMValueRef call, unsigned index, const c
 
 /* ---- layout.c: the runtime as LLVM sees it ---- */
 
-LLVMValueRef hiaL_field(hia_emit *e, enum hia_field field); /* its address */
+hia_signature hiaL_declare_abi(LLVMContextRef llvm, LLVMModuleRef module, enum hia_abi function);
 LLVMValueRef hiaL_call_abi(hia_emit *e, enum hia_abi function, LLVMValueRef *args, unsigned n_args);
+LLVMValueRef hiaL_build_field(LLVMBuilderRef b, LLVMContextRef llvm, LLVMValueRef context,
+                              enum hia_field field); /* its address */
+static inline LLVMValueRef hiaL_field(hia_emit *e, enum hia_field field) {
+  return hiaL_build_field(e->b, e->llvm, e->context, field);
+}
 
 /* ---- emit_call.c ---- */
 
@@ -132,6 +137,13 @@ void hiaL_fail(hia_emit *e, hia_loc_id loc, hia_status status, LLVMValueRef code
 /* ---- emit_check.c ---- */
 
 hia_region_id hiaL_check_region(hia_emit *e); /* where emit->fn is to compare with the limit */
-void hiaL_check(hia_emit *e, hia_loc_id loc);
+void hiaL_check(hia_emit *e);
+void hiaL_keep_context(hia_emit *e);
+LLVMValueRef hiaL_comparison(LLVMContextRef llvm); /* the assembly that compares: one per context */
+LLVMValueRef hiaL_build_comparison(LLVMBuilderRef b, LLVMContextRef llvm, LLVMValueRef limit);
+LLVMValueRef hiaL_build_poll(LLVMBuilderRef b, LLVMContextRef llvm, hia_signature poll,
+                             LLVMValueRef context);
+/* Weights of a branch whose true side is rare. */
+LLVMValueRef hiaL_unlikely_weights(LLVMContextRef llvm);
 
 #endif

@@ -183,7 +183,7 @@ void hiaL_entry(hia_emit *e, hia_fn_id root) {
   hiaR_push(&e->comp->scratch, &e->args, e->context);
   for (uint32_t i = 0; i < fn->n_params; i++)
     hiaR_push(&e->comp->scratch, &e->args, load_word(e, word_at(e, block, i), fn->params[i]));
-  hiaL_open_scope(e, name);
+  hiaL_open_scope(e, name, HIA_NONE);
   hiaL_set_debug_loc(e, HIA_NONE, false);
   LLVMValueRef call = build_call(e, root);
   hiaL_no_debug_loc(e);

@@ -185,14 +185,11 @@ static void open_head(hia_emit *e, hia_region_id head) {
 }
 
 static void open_round(hia_emit *e, hia_region_id round) {
-  const hia_fn *fn = e->fn;
   hia_flow *flow = hiaL_flow(e, round - 1);
   LLVMBasicBlockRef block = hiaL_block(e, "round");
   flow->join = hiaL_block(e, "exit");
   LLVMBuildCondBr(e->b, predicate(e, round), block, flow->join);
   hiaL_at(e, block);
-  hia_node_id first = fn->regions.data[round].first;
-  hiaL_check(e, first < fn->nodes.len ? fn->nodes.data[first].loc : fn->loc);
 }
 
 static void close_round(hia_emit *e, hia_region_id round) {
@@ -216,7 +213,7 @@ static void open_region(hia_emit *e, hia_region_id r) {
   case HIA_REGION_ROUND: open_round(e, r); break;
   case HIA_REGION_BODY: break;
   }
-  if (r == e->check) hiaL_check(e, e->fn->loc);
+  if (r == e->check) hiaL_check(e);
 }
 
 static void close_region(hia_emit *e, hia_region_id r) {
@@ -229,10 +226,17 @@ static void close_region(hia_emit *e, hia_region_id r) {
   }
 }
 
+static bool has_loops(const hia_fn *fn) {
+  for (hia_region_id r = 0; r < fn->regions.len; r++)
+    if (fn->regions.data[r].kind == HIA_REGION_HEAD) return true;
+  return false;
+}
+
 void hiaL_body(hia_emit *e) {
   const hia_fn *fn = e->fn;
   hia_context_edge *edges;
   uint32_t n_edges = hiaG_contexts(&e->comp->scratch, fn, &edges), at = 0;
+  if (has_loops(fn) && !e->options->unchecked) hiaL_keep_context(e);
   open_region(e, 0);
   for (hia_node_id n = 0; n <= fn->nodes.len; n++) {
     for (; at < n_edges && edges[at].at <= n; at++)

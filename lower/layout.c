@@ -16,49 +16,57 @@ static const uint32_t offsets[] = {
 #include "runtime/layout.def"
 };
 
-static LLVMTypeRef letter_type(const hia_emit *e, char letter) {
+static LLVMTypeRef letter_type(LLVMContextRef llvm, char letter) {
   switch (letter) {
-  case 'i': return e->types[HIA_I32];
-  case 'l': return e->types[HIA_I64];
-  case 'f': return e->types[HIA_F32];
-  case 'd': return e->types[HIA_F64];
-  default: return e->void_type;
+  case 'i': return LLVMInt32TypeInContext(llvm);
+  case 'l': return LLVMInt64TypeInContext(llvm);
+  case 'f': return LLVMFloatTypeInContext(llvm);
+  case 'd': return LLVMDoubleTypeInContext(llvm);
+  default: return LLVMVoidTypeInContext(llvm);
   }
 }
 
 /* Does the context travel to it? */
 static bool takes_context(enum hia_abi id) { return functions[id].effect != PURE; }
 
-static void declare(hia_emit *e, enum hia_abi id) {
+static void attribute(LLVMContextRef llvm, LLVMValueRef function, unsigned index,
+                      const char *name) {
+  unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
+  LLVMAddAttributeAtIndex(function, index, LLVMCreateEnumAttribute(llvm, kind, 0));
+}
+
+hia_signature hiaL_declare_abi(LLVMContextRef llvm, LLVMModuleRef module, enum hia_abi id) {
   LLVMTypeRef params[8];
   unsigned n = 0;
-  if (takes_context(id)) params[n++] = e->ptr;
+  if (takes_context(id)) params[n++] = LLVMPointerTypeInContext(llvm, 0);
   for (const char *at = functions[id].args; *at && n < HIA_LEN(params); at++)
-    params[n++] = letter_type(e, *at);
-  LLVMTypeRef type = LLVMFunctionType(letter_type(e, functions[id].result[0]), params, n, false);
-  LLVMValueRef f = LLVMAddFunction(e->module, functions[id].name, type);
-  e->abi[id] = (hia_signature){type, f};
+    params[n++] = letter_type(llvm, *at);
+  LLVMTypeRef type = LLVMFunctionType(letter_type(llvm, functions[id].result[0]), params, n, false);
+  LLVMValueRef f = LLVMGetNamedFunction(module, functions[id].name);
+  if (f) return (hia_signature){type, f};
+  f = LLVMAddFunction(module, functions[id].name, type);
   unsigned all = (unsigned)LLVMAttributeFunctionIndex;
-  hiaL_attribute(e, f, all, "nounwind", 0);
-  if (takes_context(id)) hiaL_attribute(e, f, 1, "swiftself", 0);
+  attribute(llvm, f, all, "nounwind");
+  if (takes_context(id)) attribute(llvm, f, 1, "swiftself");
   switch (functions[id].effect) {
   case PURE:
-    hiaL_attribute(e, f, all, "willreturn", 0);
-    hiaL_attribute(e, f, all, "memory", 0); /* none */
+    attribute(llvm, f, all, "willreturn");
+    attribute(llvm, f, all, "memory"); /* 0: none */
     break;
   case POLL:
     LLVMSetFunctionCallConv(f, HIA_CC_PRESERVE_ALL);
-    hiaL_attribute(e, f, all, "cold", 0);
+    attribute(llvm, f, all, "cold");
     break;
   case FAIL:
-    hiaL_attribute(e, f, all, "cold", 0);
-    hiaL_attribute(e, f, all, "noreturn", 0);
+    attribute(llvm, f, all, "cold");
+    attribute(llvm, f, all, "noreturn");
     break;
   }
+  return (hia_signature){type, f};
 }
 
 LLVMValueRef hiaL_call_abi(hia_emit *e, enum hia_abi id, LLVMValueRef *args, unsigned n_args) {
-  if (!e->abi[id].function) declare(e, id);
+  if (!e->abi[id].function) e->abi[id] = hiaL_declare_abi(e->llvm, e->module, id);
   LLVMValueRef all[8];
   unsigned n = 0;
   if (takes_context(id)) all[n++] = e->context;
@@ -69,8 +77,9 @@ LLVMValueRef hiaL_call_abi(hia_emit *e, enum hia_abi id, LLVMValueRef *args, uns
   return call;
 }
 
-LLVMValueRef hiaL_field(hia_emit *e, enum hia_field field) {
-  if (offsets[field] == 0) return e->context;
-  LLVMValueRef offset = LLVMConstInt(e->types[HIA_I64], offsets[field], false);
-  return LLVMBuildInBoundsGEP2(e->b, e->i8, e->context, &offset, 1, "field");
+LLVMValueRef hiaL_build_field(LLVMBuilderRef b, LLVMContextRef llvm, LLVMValueRef context,
+                              enum hia_field field) {
+  if (offsets[field] == 0) return context;
+  LLVMValueRef offset = LLVMConstInt(LLVMInt64TypeInContext(llvm), offsets[field], false);
+  return LLVMBuildInBoundsGEP2(b, LLVMInt8TypeInContext(llvm), context, &offset, 1, "field");
 }

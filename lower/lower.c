@@ -48,9 +48,10 @@ static void open_debug_info(hia_emit *e) {
   LLVMAddModuleFlag(e->module, LLVMModuleFlagBehaviorWarning, "Dwarf Version", 13, dwarf);
 }
 
-void hiaL_open_scope(hia_emit *e, const char *name) {
-  e->scope = LLVMDIBuilderCreateFunction(e->debug, e->file, name, strlen(name), "", 0, e->file, 0,
-                                         e->debug_type, true, true, 0, LLVMDIFlagZero, true);
+void hiaL_open_scope(hia_emit *e, const char *name, hia_loc_id loc) {
+  e->scope = LLVMDIBuilderCreateFunction(e->debug, e->file, name, strlen(name), "", 0, e->file,
+                                         hiaL_line(loc, false), e->debug_type, true, true, 0,
+                                         LLVMDIFlagZero, true);
   LLVMSetSubprogram(e->function, e->scope);
 }
 
@@ -103,11 +104,7 @@ static void open_module(hia_emit *e) {
   e->void_type = LLVMVoidTypeInContext(c);
   e->ptr = LLVMPointerTypeInContext(c, 0);
   e->i8 = LLVMInt8TypeInContext(c);
-  LLVMTypeRef i32 = e->types[HIA_I32];
-  LLVMMetadataRef weights[3] = {LLVMMDStringInContext2(c, "branch_weights", 14),
-                                LLVMValueAsMetadata(LLVMConstInt(i32, 1, false)),
-                                LLVMValueAsMetadata(LLVMConstInt(i32, 1u << 20, false))};
-  e->unlikely = LLVMMetadataAsValue(c, LLVMMDNodeInContext2(c, weights, 3));
+  e->unlikely = hiaL_unlikely_weights(c);
   open_debug_info(e);
 }
 
@@ -122,7 +119,7 @@ static void lower_function(hia_emit *e, hia_fn_id id) {
   e->flows = HIA_NEW_ARRAY(arena, hia_flow, e->fn->regions.len);
   memset(&e->args, 0, sizeof e->args); /* their memory is the function's */
   memset(&e->merges, 0, sizeof e->merges);
-  hiaL_open_scope(e, e->fn->name);
+  hiaL_open_scope(e, e->fn->name, e->fn->loc);
   e->check = hiaL_check_region(e);
   hiaL_at(e, hiaL_block(e, "entry"));
   hiaL_body(e);

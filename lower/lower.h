@@ -35,6 +35,12 @@ hia_status hiaL_lower(const hia_graph *g, const hia_lower_options *options,
 /* LLVM's verifier; false and a message if the module is broken. */
 bool hiaL_verify(LLVMModuleRef module, char *error, size_t error_size);
 
+/* ---- rounds.c ---- */
+
+/* After the passes: puts comparisons with the limit into loops. */
+hia_status hiaL_check_rounds(LLVMModuleRef module, const hia_allocator *allocator, char *error,
+                             size_t error_size);
+
 #define HIA_ENTRY_NAME_SIZE 32
 void hiaL_entry_name(char name[HIA_ENTRY_NAME_SIZE], hia_fn_id root);
 
