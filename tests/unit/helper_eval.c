@@ -1,0 +1,299 @@
+#include "helper_eval.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { MAX_STEPS = 60000, MAX_DEPTH = 400 };
+
+typedef struct frame {
+  const hia_fn *fn;
+  const struct frame *caller;
+  hia_loc_id loc; /* of the call in the caller */
+  bool is_tail;   /* that call */
+  hia_word *values;
+  bool *is_later_round; /* static state, by HEAD */
+} frame;
+
+typedef struct evaluation {
+  const hia_graph *g;
+  eval_outcome *out;
+  uint64_t undef;
+  uint32_t steps, depth;
+} evaluation;
+
+/* ---- failures ---- */
+
+static void add_chain(evaluation *e, hia_loc_id loc, bool is_tail) {
+  size_t len = strlen(e->out->chain), room = sizeof e->out->chain - len;
+  for (; loc != HIA_NONE; loc = e->g->locs.data[loc].parent, is_tail = false) {
+    const hia_loc *l = &e->g->locs.data[loc];
+    if (is_tail) continue;
+    int n =
+        snprintf(e->out->chain + len, room, "%s %u:%u; ", e->g->names.data[l->fn], l->line, l->col);
+    if (n < 0 || (size_t)n >= room) return;
+    len += (size_t)n, room -= (size_t)n;
+  }
+}
+
+static hia_status failed(evaluation *e, const frame *f, hia_loc_id loc, hia_status status) {
+  add_chain(e, loc, false);
+  for (; f->caller; f = f->caller) add_chain(e, f->loc, f->is_tail);
+  return status;
+}
+
+/* Something that no correct program's result depends on, in canonical form. */
+static hia_word junk(evaluation *e, hia_dtype type) {
+  e->undef = e->undef * 6364136223846793005u + 1442695040888963407u;
+  uint64_t bits = e->undef >> 11;
+  switch (type) {
+  case HIA_BOOL: return bits & 1;
+  case HIA_I32: return hiaR_from_i32((int32_t)(uint32_t)bits);
+  case HIA_F32: return (uint32_t)bits;
+  default: return bits;
+  }
+}
+
+/* ---- nodes that both states have ---- */
+
+static hia_status eval_fn(evaluation *e, hia_fn_id f, const hia_word *args, hia_word *results,
+                          const frame *caller, hia_loc_id loc, bool is_tail);
+
+static hia_status eval_plain(evaluation *e, frame *f, hia_node_id n) {
+  const hia_node *node = &f->fn->nodes.data[n];
+  hia_word ins[3];
+  switch (node->op) {
+  case HIA_OP_CONST: f->values[node->outs] = node->imm; return HIA_OK;
+  case HIA_OP_UNDEF: f->values[node->outs] = junk(e, hiaG_type(f->fn, node->outs)); return HIA_OK;
+  case HIA_OP_COUNT: e->out->counts[node->imm & 1]++; return HIA_OK;
+  case HIA_OP_FAIL:
+    e->out->code = f->values[hiaG_in(f->fn, n, 0)];
+    return failed(e, f, node->loc, HIA_FAILED);
+  default: break;
+  }
+  for (uint32_t i = 0; i < node->n_ins; i++) ins[i] = f->values[hiaG_in(f->fn, n, i)];
+  hia_status status =
+      hiaR_scalar_eval(node->op, hiaG_node_dtype(f->fn, n), node->imm, ins, &f->values[node->outs]);
+  return status == HIA_OK ? HIA_OK : failed(e, f, node->loc, status);
+}
+
+/* ---- function state ---- */
+
+static hia_status eval_region(evaluation *e, frame *f, hia_region_id r);
+
+static void yields(const frame *f, hia_region_id r, uint32_t first, hia_word *to, uint32_t n) {
+  hia_node_id y = f->fn->regions.data[r].last;
+  for (uint32_t i = 0; i < n; i++) to[i] = f->values[hiaG_in(f->fn, y, first + i)];
+}
+
+static hia_status eval_loop(evaluation *e, frame *f, hia_node_id n) {
+  const hia_node *node = &f->fn->nodes.data[n];
+  hia_word *vars = calloc(node->n_ins + 1u, sizeof *vars);
+  hia_status status = HIA_OK;
+  for (uint32_t i = 0; i < node->n_ins; i++) vars[i] = f->values[hiaG_in(f->fn, n, i)];
+  for (;;) {
+    hia_node_id arg = f->fn->regions.data[node->regions].first;
+    for (uint32_t i = 0; i < node->n_ins; i++, arg = f->fn->nodes.data[arg].next)
+      f->values[hiaG_out(f->fn, arg, 0)] = vars[i];
+    if (e->steps++ > MAX_STEPS) status = HIA_FUEL;
+    if (status == HIA_OK) status = eval_region(e, f, node->regions);
+    if (status != HIA_OK) break;
+    hia_word goes_on;
+    yields(f, node->regions, 0, &goes_on, 1);
+    if (!goes_on) {
+      yields(f, node->regions, 1, f->values + node->outs, node->n_outs);
+      break;
+    }
+    status = eval_region(e, f, node->regions + 1);
+    if (status != HIA_OK) break;
+    yields(f, node->regions + 1, 0, vars, node->n_ins);
+  }
+  free(vars);
+  return status;
+}
+
+static hia_status eval_region(evaluation *e, frame *f, hia_region_id r) {
+  for (hia_node_id n = f->fn->regions.data[r].first; n != HIA_NONE; n = f->fn->nodes.data[n].next) {
+    const hia_node *node = &f->fn->nodes.data[n];
+    hia_status status = HIA_OK;
+    if (e->steps++ > MAX_STEPS) return HIA_FUEL;
+    switch (node->op) {
+    case HIA_OP_ARG:
+    case HIA_OP_YIELD: break;
+    case HIA_OP_IF: {
+      hia_region_id arm = node->regions + (f->values[hiaG_in(f->fn, n, 0)] ? 0 : 1);
+      status = eval_region(e, f, arm);
+      if (status == HIA_OK) yields(f, arm, 0, f->values + node->outs, node->n_outs);
+      break;
+    }
+    case HIA_OP_LOOP: status = eval_loop(e, f, n); break;
+    case HIA_OP_CALL: {
+      hia_word *args = calloc(node->n_ins + 1u, sizeof *args);
+      for (uint32_t i = 0; i < node->n_ins; i++) args[i] = f->values[hiaG_in(f->fn, n, i)];
+      status = eval_fn(e, HIA_IMM_A(node->imm), args, f->values + node->outs, f, node->loc,
+                       node->flags & HIA_NODE_TAIL);
+      free(args);
+      break;
+    }
+    default: status = eval_plain(e, f, n); break;
+    }
+    if (status != HIA_OK) return status;
+  }
+  return HIA_OK;
+}
+
+/* ---- static state ---- */
+
+static hia_status eval_range(evaluation *e, frame *f, hia_region_id r);
+
+static hia_status eval_site(evaluation *e, frame *f, const hia_site *s) {
+  hia_word *args = calloc(s->n_calls + 1u, sizeof *args);
+  for (uint32_t i = 0; i < s->n_calls; i++)
+    if (f->fn->nodes.data[s->calls + i].n_ins) args[i] = f->values[hiaG_in(f->fn, s->calls + i, 0)];
+  hia_word results[EVAL_MAX_RESULTS];
+  hia_status status = eval_fn(e, s->callee, args, results, f, s->loc, s->is_tail);
+  free(args);
+  if (status == HIA_OK)
+    for (uint32_t i = 0; i < s->n_returns; i++)
+      f->values[hiaG_out(f->fn, s->returns + i, 0)] = results[i];
+  return status;
+}
+
+static hia_status eval_static_node(evaluation *e, frame *f, hia_node_id n) {
+  const hia_fn *fn = f->fn;
+  const hia_node *node = &fn->nodes.data[n];
+  hia_word *out = f->values + node->outs;
+  switch (node->op) {
+  case HIA_OP_MERGE_ENTRY:
+  case HIA_OP_YIELD: return HIA_OK;
+  case HIA_OP_SWITCH: {
+    bool pred = f->values[hiaG_in(fn, n, 1)] != 0;
+    out[pred ? 0 : 1] = f->values[hiaG_in(fn, n, 0)];
+    out[pred ? 1 : 0] = junk(e, hiaG_type(fn, node->outs));
+    return HIA_OK;
+  }
+  case HIA_OP_MERGE:
+    *out = f->values[hiaG_in(fn, n, f->values[fn->regions.data[node->imm].pred] ? 0 : 1)];
+    return HIA_OK;
+  case HIA_OP_MERGE_LOOP:
+    *out = f->values[hiaG_in(fn, n, f->is_later_round[node->region] ? 1 : 0)];
+    return HIA_OK;
+  case HIA_OP_ENTER:
+  case HIA_OP_NEXT:
+  case HIA_OP_EXIT: *out = f->values[hiaG_in(fn, n, 0)]; return HIA_OK;
+  default: return eval_plain(e, f, n);
+  }
+}
+
+static hia_status eval_head(evaluation *e, frame *f, hia_region_id head) {
+  f->is_later_round[head] = false;
+  for (;;) {
+    if (e->steps++ > MAX_STEPS) return HIA_FUEL;
+    hia_status status = eval_range(e, f, head);
+    if (status != HIA_OK) return status;
+    if (!f->values[f->fn->regions.data[head + 1].pred]) return HIA_OK;
+    status = eval_range(e, f, head + 1);
+    if (status != HIA_OK) return status;
+    f->is_later_round[head] = true;
+  }
+}
+
+/* A HEAD without its ROUND, any other region whole. Regions are numbered by position. */
+static hia_status eval_range(evaluation *e, frame *f, hia_region_id r) {
+  const hia_region *regions = f->fn->regions.data;
+  hia_node_id end = regions[r].kind == HIA_REGION_HEAD ? regions[r + 1].first : regions[r].last;
+  hia_region_id child = r + 1;
+  for (hia_node_id n = regions[r].first;;) {
+    while (child < f->fn->regions.len &&
+           (regions[child].parent != r || regions[child].kind == HIA_REGION_ELSE ||
+            regions[child].kind == HIA_REGION_ROUND))
+      child++;
+    hia_status status;
+    if (child < f->fn->regions.len && regions[child].first == n) {
+      if (regions[child].kind == HIA_REGION_THEN) {
+        status = eval_range(e, f, f->values[regions[child].pred] ? child : child + 1);
+        n = regions[child + 1].last;
+      } else {
+        status = eval_head(e, f, child);
+        n = regions[child].last;
+      }
+      child++;
+    } else if (n == end) {
+      return HIA_OK;
+    } else if (f->fn->nodes.data[n].op == HIA_OP_CALL_I) {
+      const hia_site *s = &e->g->sites.data[HIA_IMM_A(f->fn->nodes.data[n].imm)];
+      status = eval_site(e, f, s);
+      n += s->n_calls + s->n_returns;
+    } else {
+      status = eval_static_node(e, f, n++);
+    }
+    if (e->steps++ > MAX_STEPS) return HIA_FUEL;
+    if (status != HIA_OK) return status;
+  }
+}
+
+/* ---- calls ---- */
+
+static hia_status eval_fn(evaluation *e, hia_fn_id id, const hia_word *args, hia_word *results,
+                          const frame *caller, hia_loc_id loc, bool is_tail) {
+  const hia_fn *fn = hiaG_fn(e->g, id);
+  if (e->depth == MAX_DEPTH) return HIA_FUEL;
+  e->depth++;
+  frame f = {fn,
+             caller,
+             loc,
+             is_tail,
+             calloc(fn->values.len + 1u, sizeof *f.values),
+             calloc(fn->regions.len + 1u, sizeof(bool))};
+  hia_node_id yield = HIA_NONE;
+  for (hia_node_id n = 0; n < fn->nodes.len; n++) {
+    const hia_node *node = &fn->nodes.data[n];
+    if (node->flags & HIA_NODE_DEAD || node->region != 0) continue;
+    if (node->op == HIA_OP_ARG || node->op == HIA_OP_MERGE_ENTRY)
+      f.values[node->outs] = args[node->imm];
+    if (node->op == HIA_OP_YIELD) yield = n;
+  }
+  hia_status status = e->g->state == HIA_STATIC ? eval_range(e, &f, 0) : eval_region(e, &f, 0);
+  if (status == HIA_OK)
+    for (uint32_t i = 0; i < fn->n_results; i++) results[i] = f.values[hiaG_in(fn, yield, i)];
+  free(f.values);
+  free(f.is_later_round);
+  e->depth--;
+  return status;
+}
+
+void eval_graph(const hia_graph *g, hia_fn_id f, const hia_word *args, uint64_t undef,
+                eval_outcome *out) {
+  memset(out, 0, sizeof *out);
+  evaluation e = {.g = g, .out = out, .undef = undef};
+  out->status = eval_fn(&e, f, args, out->results, NULL, HIA_NONE, false);
+}
+
+/* ---- comparing ---- */
+
+/* All NaNs are one. */
+static bool same_word(hia_dtype type, hia_word a, hia_word b) {
+  if (type == HIA_F32 && hiaR_to_f32(a) != hiaR_to_f32(a)) return hiaR_to_f32(b) != hiaR_to_f32(b);
+  if (type == HIA_F64 && hiaR_to_f64(a) != hiaR_to_f64(a)) return hiaR_to_f64(b) != hiaR_to_f64(b);
+  return a == b;
+}
+
+bool eval_agree(const hia_fn *fn, const eval_outcome *a, const eval_outcome *b) {
+  if (a->status == HIA_FUEL || b->status == HIA_FUEL) return true;
+  if (a->status != b->status || a->code != b->code || strcmp(a->chain, b->chain) != 0) return false;
+  if (a->counts[0] != b->counts[0] || a->counts[1] != b->counts[1]) return false;
+  for (uint32_t i = 0; i < fn->n_results && a->status == HIA_OK; i++)
+    if (!same_word(fn->results[i], a->results[i], b->results[i])) return false;
+  return true;
+}
+
+void eval_print(const hia_fn *fn, const eval_outcome *o, char *buf, size_t size) {
+  size_t len = (size_t)snprintf(buf, size, "%s", hiaR_status_word(o->status));
+  for (uint32_t i = 0; i < fn->n_results && o->status == HIA_OK && len + 60 < size; i++) {
+    char word[64];
+    hiaR_print_word(word, sizeof word, fn->results[i], o->results[i]);
+    len += (size_t)snprintf(buf + len, size - len, " %s", word);
+  }
+  if (len + 1 < size)
+    snprintf(buf + len, size - len, " calls %llu rounds %llu code %lld: %s",
+             (unsigned long long)o->counts[0], (unsigned long long)o->counts[1], (long long)o->code,
+             o->chain);
+}
