@@ -1,5 +1,7 @@
 /* graph/read.c and print.c: the text form, there and back, and what is no text form. */
 #include "tests/unit/graphs.h"
+#include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 
 /* ---- there and back ---- */
@@ -27,6 +29,31 @@ Test(read, both_states_round_trip) {
   round_trip(mixed_text);
   round_trip("graph functions \"\"\n");
 }
+
+#ifdef HIA_SOURCE_DIR
+/* The graphs that docs/ir.md shows are graphs, in the form they are printed in. */
+Test(read, docs) {
+  FILE *file = fopen(HIA_SOURCE_DIR "/docs/ir.md", "rb");
+  cr_assert_not_null(file);
+  static char page[100000];
+  size_t len = fread(page, 1, sizeof page - 1, file);
+  fclose(file);
+  page[len] = 0;
+  int n = 0;
+  for (char *at = page; (at = strstr(at, "```graph\n")); n++) {
+    at += 9;
+    char *end = strstr(at, "```");
+    cr_assert_not_null(end);
+    *end = 0;
+    env e;
+    env_init(&e);
+    NO_THROW(&e, { cr_assert_str_eq(text_of(&e, read_text(&e, at)), at); });
+    hiaR_comp_free(&e.comp);
+    at = end + 1;
+  }
+  cr_assert_eq(n, 4);
+}
+#endif
 
 /* Any numbering, layout and comments; printed in the one form there is. */
 Test(read, layout_is_free) {
