@@ -233,9 +233,11 @@ static void sort_by_order(hia_program *p, hia_u32vec *reached) {
   for (uint32_t i = 0; i < reached->len; i++) reached->data[i] = list[i].inst;
 }
 
+/* What an earlier check has found sound, with all that it calls, is left out: otherwise asking for
+ * the functions of a program one by one would be quadratic. */
 static void reach(hia_program *p, hia_u32vec *reached, uint32_t id) {
   hia_inst *inst = hiaF_inst(p, id);
-  if (inst->stamp == p->stamp) return;
+  if (inst->stamp == p->stamp || inst->sound) return;
   inst->stamp = p->stamp;
   hiaR_push(p->arena, reached, id);
 }
@@ -269,5 +271,6 @@ bool hiaF_check(hia_program *p, const uint32_t *insts, uint32_t n) {
       hiaF_diag_add(p->diags, &inst->diags->list.data[k]);
     if (inst->diags != NULL) p->diags->suppressed += inst->diags->suppressed;
   }
+  for (uint32_t i = 0; i < reached.len && sound; i++) hiaF_inst(p, reached.data[i])->sound = true;
   return sound;
 }

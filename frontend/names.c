@@ -113,6 +113,7 @@ static void walk_type(walker *w, hia_ast_id id, bool signature) {
     w->failed = true;
     if (e->type != HIA_NONE || w->p->names_unreliable) break;
     hia_diag *diag = fail(w, HIA_E0207, n.start, n.end, "unknown type '%s'", e->text);
+    if (diag == NULL) break;
     const char *similar = hiaF_similar_name(w->p, e->text, e->len, HIA_LIKE_TYPE);
     if (similar != NULL) hiaF_hint(w->p->diags, diag, "did you mean '%s'?", similar);
     break;
@@ -151,6 +152,7 @@ static void unknown_name(walker *w, const hia_ast *n, bool called) {
   hia_diag *diag = fail(w, HIA_E0201, n->start, n->end, called ? "unknown function '%s'"
                                                                : "unknown name '%s'",
                         e->text);
+  if (diag == NULL) return;
   const char *similar =
       hiaF_similar_name(w->p, e->text, e->len, called ? HIA_LIKE_FN : HIA_LIKE_VALUE);
   static const char *const habits[][2] = {
@@ -512,6 +514,7 @@ static void walk(walker *w, hia_ast_id id, uint32_t depth) {
 static void declare(hia_program *p, uint32_t id) {
   hia_decl *d = hiaF_decl(p, id);
   hia_symbol *e = &p->symbols.list.data[d->symbol];
+  if (is_wild(e)) return; /* reported */
   uint32_t *slot = d->kind == HIA_DECL_TYPE ? &e->type : &e->decl;
   if (*slot == HIA_NONE) {
     *slot = id;

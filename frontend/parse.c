@@ -25,6 +25,7 @@ static const char *describe(hia_parser *s) {
   case HIA_TOK_NAME: return hiaR_arena_printf(s->p->arena, "the name '%.*s'", (int)len, text);
   case HIA_TOK_INT:
   case HIA_TOK_FLOAT: return hiaR_arena_printf(s->p->arena, "the number '%.*s'", (int)len, text);
+  case HIA_TOK_EOF: return s->is_value ? "the end" : hiaF_token_text(t->kind);
   default: return hiaF_token_text(t->kind);
   }
 }
@@ -354,8 +355,7 @@ void hiaF_parse(hia_program *p) {
   }
   hiaF_advance(&s);
   if (s.tok.kind == HIA_TOK_EOF && p->diags->list.len == 0) {
-    hia_diag *diag = hiaF_error(p->diags, HIA_E0003, s.tok.start, s.tok.start,
-                                "the file is empty: it defines nothing");
+    hia_diag *diag = hiaF_error(p->diags, HIA_E0003, 0, 0, "the file is empty: it defines nothing");
     hiaF_hint(p->diags, diag, "a program starts with: fn main() = ...");
     p->parse_failed = true;
     return;
