@@ -138,18 +138,19 @@ static void leave_if(finding *f, hia_node_id n) {
 
 /* Answers whether variables were merged: the walk has passed their uses. */
 static bool leave_loop(finding *f, hia_node_id n) {
-  const hia_fn *fn = f->fn;
+  hia_fn *fn = f->fn;
   const hia_node *node = &fn->nodes.data[n];
   hia_region_id head = node->regions;
-  const hia_value_id *exits = ins_of(fn, hiaG_yield_of(fn, head)) + 1;
-  merge_pairs(f, exits, exits, node->n_outs, outs_of(f, n));
-  if (node->n_ins < 2) return false;
   hia_value_id *variables = HIA_NEW_ARRAY(f->subst.arena, hia_value_id, node->n_ins);
   for (hia_node_id arg = fn->regions.data[head].first; fn->nodes.data[arg].op == HIA_OP_ARG;
        arg = fn->nodes.data[arg].next)
     variables[HIA_IMM_A(fn->nodes.data[arg].imm)] = hiaG_out(fn, arg, 0);
-  return merge_pairs(f, ins_of(fn, n), ins_of(fn, hiaG_yield_of(fn, head + 1)), node->n_ins,
-                     variables);
+  bool is_merged = merge_pairs(f, ins_of(fn, n), ins_of(fn, hiaG_yield_of(fn, head + 1)),
+                               node->n_ins, variables);
+  hiaG_rewrite_ins(&f->subst, fn, hiaG_yield_of(fn, head));
+  const hia_value_id *exits = ins_of(fn, hiaG_yield_of(fn, head)) + 1;
+  merge_pairs(f, exits, exits, node->n_outs, outs_of(f, n));
+  return is_merged;
 }
 
 static bool may_merge(const hia_node *node) {

@@ -7,8 +7,8 @@
  *   2. Identities are exact for every value, bit for bit but for the payload of a NaN, which no
  *      program can see. So x + 0 is x for integers, but for floats only x + -0.0 and x - 0.0 are;
  *      x == x is known for integers only; nothing is reassociated on floats.
- *   3. Nothing is computed that would not have been: a branch becomes a `select` only when both of
- *      its arms are empty.
+ *   3. Nothing is computed that would not have been, but for a few cycles where the other arm does
+ *      not care (is_cheap): a branch becomes a `select` only when both of its arms are empty.
  *   4. A node that turns into another keeps its place, so the order of failures stays.
  *
  * Inside an arm of `if c`, c is a known bool; inside the one in which x == k holds, x is k. Those
@@ -26,7 +26,8 @@ typedef struct folding {
   bool is_changed;   /* nodes came or went */
 } folding;
 
-#define ONES ((hia_word) - 1)
+static const hia_word ONES = UINT64_MAX;
+enum { MAX_CHEAP = 4 }; /* cycles, after the op table */
 
 static bool is_int(hia_dtype t) { return t == HIA_I32 || t == HIA_I64; }
 static bool is_float(hia_dtype t) { return t == HIA_F32 || t == HIA_F64; }
@@ -436,19 +437,26 @@ static void fold_results(folding *f, hia_node_id n) {
   }
 }
 
-static bool is_empty(const hia_fn *fn, hia_region_id r) {
-  for (hia_node_id n = fn->regions.data[r].first; n != HIA_NONE; n = fn->nodes.data[n].next) {
-    unsigned op = fn->nodes.data[n].op;
-    if (op != HIA_OP_CONST && op != HIA_OP_UNDEF && op != HIA_OP_YIELD) return false;
+/* Where one arm yields a value and the other does not care, computing it in any case is cheaper
+ * than a branch around it. Answers whether both arms hold nothing but a few such computations. */
+static bool is_cheap(const folding *f, hia_region_id arm, hia_region_id other) {
+  const hia_fn *fn = f->fn;
+  uint32_t cost = 0;
+  for (hia_node_id n = fn->regions.data[arm].first; fn->nodes.data[n].op != HIA_OP_YIELD;
+       n = fn->nodes.data[n].next) {
+    const hia_node *node = &fn->nodes.data[n];
+    if (node->op == HIA_OP_CONST || node->op == HIA_OP_UNDEF) continue;
+    if (hiaR_ops[node->op].rule == HIA_RULE_CONTROL || hiaG_node_raises(f->g, fn, n)) return false;
+    cost += hiaR_ops[node->op].cost;
+    if (cost > MAX_CHEAP) return false;
+  }
+  hia_node_id mine = hiaG_yield_of(fn, arm), its = hiaG_yield_of(fn, other);
+  for (uint32_t i = 0; i < fn->nodes.data[mine].n_ins; i++) {
+    const hia_node *def = hiaG_def(fn, in(f, mine, i));
+    bool is_computed = def->region == arm && def->op != HIA_OP_CONST && def->op != HIA_OP_UNDEF;
+    if (is_computed && !is_anything(f, in(f, its, i))) return false;
   }
   return true;
-}
-
-/* An operand of a YIELD, for a node before the IF. */
-static hia_value_id outside(folding *f, hia_node_id n, hia_value_id v) {
-  const hia_node *def = hiaG_def(f->fn, v);
-  if (def->op != HIA_OP_CONST) return v;
-  return const_before(f, n, hiaG_type(f->fn, v), def->imm);
 }
 
 /* An IF with empty arms: its results become selections. Returns the node to go on with. */
@@ -468,9 +476,9 @@ static hia_node_id to_selects(folding *f, hia_node_id n, hia_node_id next) {
     }
     if (is_anything(f, v)) v = w;
     if (is_anything(f, w)) w = v;
-    hia_value_id ins[3] = {in(f, n, 0), outside(f, n, v), v == w ? HIA_NONE : outside(f, n, w)};
+    hia_value_id ins[3] = {in(f, n, 0), v, w};
     if (v == w) {
-      hiaG_replace(&f->subst, out, ins[1]);
+      hiaG_replace(&f->subst, out, v);
       continue;
     }
     hia_node_id select = insert(f, n, HIA_OP_SELECT, ins, 3, type, 0);
@@ -488,8 +496,11 @@ static hia_node_id leave_if(folding *f, hia_node_id n) {
   hia_region_id then_region = f->fn->nodes.data[n].regions;
   learn_arm(f, n, false, false);
   fold_results(f, n);
-  if (is_empty(f->fn, then_region) && is_empty(f->fn, then_region + 1))
+  if (is_cheap(f, then_region, then_region + 1) && is_cheap(f, then_region + 1, then_region)) {
+    hiaG_splice(f->fn, then_region, f->fn->nodes.data[n].region, n);
+    hiaG_splice(f->fn, then_region + 1, f->fn->nodes.data[n].region, n);
     return to_selects(f, n, next);
+  }
   return next;
 }
 
