@@ -84,9 +84,10 @@ static layout lay_out(const tables *t, const hia_image_section *s) {
 }
 
 static uint32_t up8(uint32_t n) { return (n + 7) & ~7u; }
+static uint32_t up16(uint32_t n) { return (n + 15) & ~15u; }
 
 static uint32_t preload_size(const hia_image_section *s, const layout *l) {
-  return 8 * s->n_consts + up8(l->n_counters) + 8 * l->set_words;
+  return up16(8 * s->n_consts + up8(l->n_counters) + 8 * l->set_words);
 }
 
 /* ---- one block for everything ---- */
@@ -103,8 +104,7 @@ typedef struct decoder {
   hia_switch *switches;    /* the next one */
   hia_wide *wides;         /* the next one */
   uint64_t *node_sum;      /* scratch: weights of a section's nodes before this one */
-  uint64_t *region_sum;    /* scratch: of its regions */
-  uint32_t *region_end;    /* scratch: one past the last region inside */
+  uint64_t *region_weight; /* scratch */
 } decoder;
 
 /* Everything in the block is 16-aligned. */
@@ -157,28 +157,25 @@ static void decode_kernel(decoder *d, const hia_image_node *n, hia_instr *out) {
   out->out = (uint16_t)d->words[n->outs];
 }
 
-/* What is dead with a region: its nodes, and their weights with those of regions inside. */
 static void decode_side(decoder *d, const hia_image_section *s, hia_switch *branch,
                         uint32_t region) {
   const hia_image_region *r = &d->t.regions[s->regions + region];
   branch->edges[r->side] = decode_edges(d, s, r->edges, r->n_edges);
   branch->dead_nodes[!r->side] = r->last - r->first;
-  branch->dead_weight[!r->side] = d->node_sum[r->last] - d->node_sum[r->first] +
-                                  d->region_sum[d->region_end[region]] - d->region_sum[region];
+  branch->weight[r->side] = d->region_weight[region];
 }
 
-static void sum_weights(decoder *d, const hia_image_section *s) {
+/* The weight of each region without the regions inside it. */
+static void weigh_regions(decoder *d, const hia_image_section *s) {
   const hia_image_region *r = d->t.regions + s->regions;
-  d->node_sum[0] = d->region_sum[0] = 0;
+  d->node_sum[0] = 0;
   for (uint32_t i = 0; i < s->n_nodes; i++)
     d->node_sum[i + 1] = d->node_sum[i] + d->t.nodes[s->nodes + i].weight;
   for (uint32_t i = 0; i < s->n_regions; i++) {
-    d->region_sum[i + 1] = d->region_sum[i] + r[i].weight;
-    d->region_end[i] = i + 1;
+    uint64_t nodes = d->node_sum[r[i].last] - d->node_sum[r[i].first];
+    d->region_weight[i] = nodes + r[i].weight;
+    if (i) d->region_weight[r[i].parent] -= nodes;
   }
-  for (uint32_t i = s->n_regions; i-- > 1;)
-    if (d->region_end[r[i].parent] < d->region_end[i])
-      d->region_end[r[i].parent] = d->region_end[i];
 }
 
 static void decode_section(decoder *d, uint32_t number) {
@@ -220,8 +217,8 @@ static void decode_section(decoder *d, uint32_t number) {
   out->preload = preload;
   out->locs = locs;
 
-  sum_weights(d, s);
-  out->weight_round = d->node_sum[s->n_nodes] + d->region_sum[s->n_regions];
+  weigh_regions(d, s);
+  out->weight_round = d->region_weight[0];
   uint32_t n_counters = 0, n_children = 0;
   for (uint32_t i = 0; i < s->n_nodes; i++) {
     const hia_image_node *n = &d->t.nodes[s->nodes + i];
@@ -339,8 +336,7 @@ static hia_status decode(const void *bytes, hia_kernel (*resolve)(unsigned, hia_
           room(n_wides, sizeof(hia_wide));
 
   size_t sums = room((size_t)most_nodes + 1, sizeof(uint64_t)),
-         region_sums = room((size_t)most_regions + 1, sizeof(uint64_t)),
-         scratch_size = sums + region_sums + room(most_regions, sizeof(uint32_t));
+         scratch_size = sums + room(most_regions, sizeof(uint64_t));
   char *scratch = hiaR_alloc(allocator, scratch_size);
   d.at = scratch ? hiaR_alloc(allocator, size) : NULL;
   if (!d.at) {
@@ -348,8 +344,7 @@ static hia_status decode(const void *bytes, hia_kernel (*resolve)(unsigned, hia_
     return HIA_MEMORY;
   }
   d.node_sum = (uint64_t *)(void *)scratch;
-  d.region_sum = (uint64_t *)(void *)(scratch + sums);
-  d.region_end = (uint32_t *)(void *)(scratch + sums + region_sums);
+  d.region_weight = (uint64_t *)(void *)(scratch + sums);
 
   hia_loaded *image = take(&d, 1, sizeof *image);
   d.sections = take(&d, h->sections.n, sizeof(hia_section));

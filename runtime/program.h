@@ -21,9 +21,9 @@ typedef struct hia_edges {
 
 /* Of a SWITCH; by the side that is taken, 0 for true. */
 typedef struct hia_switch {
-  hia_edges edges[2];      /* the nodes of the live side that wait for control */
-  uint32_t dead_nodes[2];  /* nodes of the other side: they fire dead */
-  uint64_t dead_weight[2]; /* firings that they stood for */
+  hia_edges edges[2];     /* the nodes of the live side that wait for control */
+  uint32_t dead_nodes[2]; /* nodes of the other side: they fire dead */
+  uint64_t weight[2];     /* firings of the live side, without those of branches in it */
 } hia_switch;
 
 /* Of a CALL or LOOP. Children are numbered in sequential order. */
@@ -73,9 +73,9 @@ typedef struct hia_move {
 struct hia_section {
   uint32_t body_size;                /* bytes of a frame without header; a multiple of 16 */
   uint32_t size_class;               /* among the image's */
-  uint32_t preload_at, preload_size; /* bytes */
+  uint32_t preload_at, preload_size; /* bytes; the size a multiple of 16 */
   const uint8_t *preload;
-  uint32_t counters_at, counters_size; /* bytes, within what is preloaded */
+  uint32_t counters_at, counters_size; /* bytes, within what is preloaded; multiples of 8 */
   uint32_t set_at;                     /* words of the pending set, lowest level first */
   uint32_t set_levels;                 /* 1: the header's word is all of it */
   hia_edges start;                     /* nodes that wait for nothing but the frame */
@@ -88,7 +88,8 @@ struct hia_section {
   bool iterates;
   uint32_t cond, n_next;
   const hia_move *next;
-  uint64_t weight_once, weight_round; /* firings, if nothing were dead */
+  /* Firings: once, and in each round without those of branches. */
+  uint64_t weight_once, weight_round;
   const hia_instr *instrs;
   const uint32_t *locs; /* by node */
   const char *name;

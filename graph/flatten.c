@@ -1,0 +1,548 @@
+/* flatten: the static graph to the image that the interpreter runs (docs/image.md).
+ *
+ * Each function becomes a section, and each loop in it another one, called like a function. A
+ * function that is nothing but a loop becomes one section that iterates.
+ *
+ * Nodes that only pass a value on need not exist at run time; they are counted in the weight of one
+ * that does, so the number of firings stays that of the static graph:
+ *
+ *   entry Merge, Enter, loop Merge   slots: parameters are there when the frame is
+ *   Switch          all of one branch are one node that decides the branch; the value stays in its
+ *                   slot, and a node inside waits for the value and for control to get there
+ *   Merge           its slot is written by whichever side is live: directly, where the value is
+ *                   computed in the branch, else by a MOVE at the end of the side
+ *   Call_i, Return_i   one CALL, armed when all Call_i have their tokens; the callee's results are
+ *                   all there at once
+ *   Exit            results of the loop's section
+ *
+ * One walk over the nodes of a function, by index, which is sequential order, with the regions
+ * opened and closed around them. Nothing recurses. */
+#include "graph/flatten.h"
+#include <stdlib.h>
+
+#define NO_SOURCE HIA_NONE /* there as soon as the frame is */
+
+/* A region that is open: where its nodes go. */
+typedef struct context {
+  hia_region_id region; /* of the graph */
+  hia_flat_section *section;
+  uint32_t local; /* the region, in the section */
+  uint32_t child; /* next of its inner regions: index into `order` */
+} context;
+
+typedef struct flattener {
+  hia_flat_image *image;
+  hia_arena *scratch;
+  hia_fn_id id;
+  const hia_fn *fn;
+  bool is_loop_only; /* the function is nothing but a loop */
+  HIA_VEC(context) open;
+
+  uint32_t *slot, *source;   /* by value, in its section */
+  hia_value_id *variable_of; /* by value, of a NEXT: the result of its MERGE_LOOP */
+  uint32_t *uses;            /* by value: how many operands it is */
+
+  hia_region_id *order; /* inner regions of r: order[order_at[r]] up to order_at[r + 1] */
+  uint32_t *order_at;
+  hia_node_id *owned; /* in the same way: MERGEs of a THEN, EXITs of a HEAD */
+  uint32_t *owned_at;
+  uint32_t *place;         /* by node, of those: index in `owned` */
+  uint32_t *port;          /* of the MERGE at index i of `owned`: sources 2 i and 2 i + 1 */
+  hia_flat_section **loop; /* by region: of a HEAD, its section */
+  hia_u32vec *enters;      /* by region: of a HEAD, operands of its ENTERs */
+  uint32_t *branch;        /* by region: of a THEN or ROUND, the SWITCH, once there is one */
+  uint32_t *switches; /* by region: Switches and Merges of the graph that this one stands for */
+} flattener;
+
+/* ---- sections ---- */
+
+uint32_t hiaG_flat_slot(hia_flat_section *s, uint32_t slot) {
+  hia_flat_slot *slots = s->slots.data;
+  while (slots[slot].is != slot) slot = slots[slot].is = slots[slots[slot].is].is;
+  return slot;
+}
+
+static uint32_t new_slot(flattener *f, hia_flat_section *s, uint32_t region) {
+  uint32_t i = s->slots.len;
+  hiaR_push(f->scratch, &s->slots, (hia_flat_slot){.is = i, .region = region, .number = HIA_NONE});
+  return i;
+}
+
+static uint32_t const_slot(flattener *f, hia_flat_section *s, hia_word word) {
+  uint32_t hash = hiaR_hash(&word, sizeof word), at = hash, i;
+  while ((i = hiaR_index_next(&s->consts, hash, &at)) != HIA_NONE)
+    if (s->slots.data[i].word == word) return i;
+  uint32_t slot = new_slot(f, s, HIA_NONE);
+  hiaR_index_add(f->scratch, &s->consts, hash, slot);
+  s->slots.data[slot].is_const = true;
+  s->slots.data[slot].word = word;
+  return slot;
+}
+
+static hia_flat_section *new_section(flattener *f, const char *name) {
+  hia_flat_section *s = HIA_NEW(f->scratch, hia_flat_section);
+  s->name = name;
+  s->cond = HIA_NONE;
+  hiaR_push(f->scratch, &s->regions, (hia_flat_region){.parent = HIA_NONE, .node = HIA_NONE});
+  return s;
+}
+
+/* ---- nodes ---- */
+
+static context *here(flattener *f) { return &f->open.data[f->open.len - 1]; }
+
+static hia_flat_node *add_node(flattener *f, hia_image_kind kind, hia_loc_id loc) {
+  context *c = here(f);
+  hiaR_push(f->scratch, &c->section->nodes,
+            (hia_flat_node){.kind = (uint8_t)kind, .region = c->local, .loc = loc});
+  return &c->section->nodes.data[c->section->nodes.len - 1];
+}
+
+static uint32_t last_node(flattener *f) { return here(f)->section->nodes.len - 1; }
+
+/* A node waits for at most MOST sources; more are gathered by JOINs before it. Appends the sources
+ * of `n` values to the pool and answers where; *n becomes their number. */
+enum { MOST = 200 };
+static uint32_t push_sources(flattener *f, const uint32_t *sources, uint32_t *n) {
+  hia_flat_section *s = here(f)->section;
+  hia_u32vec todo = {0};
+  for (uint32_t i = 0; i < *n; i++)
+    if (sources[i] != NO_SOURCE) hiaR_push(f->scratch, &todo, sources[i]);
+  while (todo.len > MOST) {
+    uint32_t len = 0;
+    for (uint32_t i = 0; i < todo.len; i += MOST) {
+      uint32_t part = todo.len - i < MOST ? todo.len - i : MOST, at = s->pool.len;
+      for (uint32_t k = 0; k < part; k++) hiaR_push(f->scratch, &s->pool, todo.data[i + k]);
+      hia_flat_node *join = add_node(f, HIA_KIND_JOIN, HIA_NONE);
+      join->sources = at, join->n_sources = part;
+      todo.data[len++] = last_node(f);
+    }
+    todo.len = len;
+  }
+  uint32_t at = s->pool.len;
+  for (uint32_t i = 0; i < todo.len; i++) hiaR_push(f->scratch, &s->pool, todo.data[i]);
+  *n = todo.len;
+  return at;
+}
+
+/* A node with operands, given as their slots and sources, and n_outs results, whose values in the
+ * graph are `outs` to outs + n_outs (unless NONE). */
+static uint32_t add(flattener *f, hia_image_kind kind, const uint32_t *slots,
+                    const uint32_t *sources, uint32_t n_ins, hia_value_id outs, uint32_t n_outs,
+                    hia_loc_id loc) {
+  hia_flat_section *s = here(f)->section;
+  uint32_t n_sources = n_ins, source_at = push_sources(f, sources, &n_sources);
+  hia_flat_node *node = add_node(f, kind, loc);
+  node->sources = source_at, node->n_sources = n_sources;
+  node->ins = s->pool.len, node->n_ins = n_ins;
+  for (uint32_t i = 0; i < n_ins; i++) hiaR_push(f->scratch, &s->pool, slots[i]);
+  node->outs = s->pool.len, node->n_outs = n_outs;
+  uint32_t index = last_node(f);
+  for (uint32_t i = 0; i < n_outs; i++) {
+    uint32_t slot = new_slot(f, s, here(f)->local);
+    hiaR_push(f->scratch, &s->pool, slot);
+    if (outs == HIA_NONE) continue;
+    f->slot[outs + i] = slot;
+    f->source[outs + i] = index;
+  }
+  return index;
+}
+
+static hia_flat_node *node_at(flattener *f, uint32_t i) { return &here(f)->section->nodes.data[i]; }
+
+static void alias(flattener *f, hia_value_id v, hia_value_id of) {
+  f->slot[v] = f->slot[of];
+  f->source[v] = f->source[of];
+}
+
+static void add_plain(flattener *f, const hia_node *n, hia_node_id id) {
+  uint32_t slots[3], sources[3];
+  for (uint32_t i = 0; i < n->n_ins && i < 3; i++) {
+    hia_value_id v = hiaG_in(f->fn, id, i);
+    slots[i] = f->slot[v], sources[i] = f->source[v];
+  }
+  uint32_t index;
+  if (n->op == HIA_OP_COUNT) {
+    index = add(f, HIA_KIND_COUNT, NULL, NULL, 0, HIA_NONE, 0, n->loc);
+    node_at(f, index)->what = (uint32_t)n->imm;
+  } else if (n->op == HIA_OP_FAIL) {
+    /* Its results have slots, which nobody writes, and it as their source, which never sends. */
+    index = add(f, HIA_KIND_FAIL, slots, sources, 1, HIA_NONE, 0, n->loc);
+    for (uint32_t i = 0; i < n->n_outs; i++) {
+      f->slot[n->outs + i] = new_slot(f, here(f)->section, here(f)->local);
+      f->source[n->outs + i] = index;
+    }
+  } else {
+    hia_dtype dtype = hiaG_node_dtype(f->fn, id);
+    uint32_t *kernel = &f->image->kernel_of[n->op][dtype];
+    if (!*kernel) {
+      hiaR_push(f->scratch, &f->image->kernels, (hia_image_kernel){n->op, (uint8_t)dtype, 0});
+      *kernel = f->image->kernels.len;
+    }
+    index = add(f, HIA_KIND_KERNEL, slots, sources, n->n_ins, n->outs, n->n_outs, n->loc);
+    node_at(f, index)->what = *kernel - 1;
+    node_at(f, index)->imm = n->imm;
+  }
+  node_at(f, index)->weight = 1;
+}
+
+/* All Call_i and Return_i of a site, when the first Call_i is met. */
+static void add_call(flattener *f, const hia_node *n, hia_node_id id) {
+  const hia_site *site = &f->image->g->sites.data[HIA_IMM_A(n->imm)];
+  if (site->calls != id) return;
+  hia_u32vec slots = {0}, sources = {0};
+  for (uint32_t i = 0; i < site->n_calls; i++) {
+    if (f->fn->nodes.data[site->calls + i].n_ins == 0) continue; /* the control token */
+    hia_value_id v = hiaG_in(f->fn, site->calls + i, 0);
+    hiaR_push(f->scratch, &slots, f->slot[v]);
+    hiaR_push(f->scratch, &sources, f->source[v]);
+  }
+  uint32_t index = add(f, HIA_KIND_CALL, slots.data, sources.data, slots.len, HIA_NONE,
+                       site->n_returns, site->loc);
+  hia_flat_node *node = node_at(f, index);
+  node->what = f->image->section_of[site->callee];
+  node->is_tail = site->is_tail;
+  node->weight = site->n_calls + site->n_returns;
+  for (uint32_t i = 0; i < site->n_returns; i++) {
+    hia_value_id v = hiaG_out(f->fn, site->returns + i, 0);
+    f->slot[v] = here(f)->section->pool.data[node->outs + i];
+    f->source[v] = index;
+  }
+}
+
+/* ---- branches ---- */
+
+/* The branch that region r (THEN, ELSE, ROUND) belongs to is decided by one node. */
+static uint32_t branch_of(flattener *f, hia_region_id r) {
+  const hia_region *region = &f->fn->regions.data[r];
+  hia_region_id first = region->kind == HIA_REGION_ELSE ? r - 1 : r;
+  if (f->branch[first] == HIA_NONE) {
+    uint32_t slot = f->slot[region->pred], source = f->source[region->pred];
+    f->branch[first] = add(f, HIA_KIND_SWITCH, &slot, &source, 1, HIA_NONE, 0, HIA_NONE);
+    node_at(f, f->branch[first])->weight = f->switches[first];
+  }
+  return f->branch[first];
+}
+
+/* A side of a branch ends: what it hands to the Merges gets into their slots. */
+static void end_side(flattener *f, hia_region_id r) {
+  uint32_t port = f->fn->regions.data[r].kind == HIA_REGION_ELSE;
+  hia_region_id first = r - port;
+  for (uint32_t i = f->owned_at[first]; i < f->owned_at[first + 1]; i++) {
+    hia_flat_section *s = here(f)->section;
+    hia_node_id merge = f->owned[i];
+    hia_value_id v = hiaG_in(f->fn, merge, port), out = hiaG_out(f->fn, merge, 0);
+    if (f->slot[out] == HIA_NONE) f->slot[out] = new_slot(f, s, HIA_NONE);
+    uint32_t from = hiaG_flat_slot(s, f->slot[v]), to = f->slot[out];
+    if (s->slots.data[from].region == here(f)->local && f->source[v] != NO_SOURCE) {
+      s->slots.data[from].is = to;
+      f->port[2 * i + port] = f->source[v];
+      continue;
+    }
+    /* Computed further out, or a constant, or in the slot of another Merge already. */
+    uint32_t slot = f->slot[v], source = f->source[v];
+    uint32_t move = add(f, HIA_KIND_MOVE, &slot, &source, 1, HIA_NONE, 0, HIA_NONE);
+    node_at(f, move)->outs = s->pool.len;
+    node_at(f, move)->n_outs = 1;
+    hiaR_push(f->scratch, &s->pool, to);
+    f->port[2 * i + port] = move;
+  }
+}
+
+static void add_merge(flattener *f, const hia_node *n, hia_node_id id) {
+  const uint32_t *ports = f->port + 2 * (size_t)f->place[id];
+  hia_flat_section *s = here(f)->section;
+  uint32_t at = s->pool.len;
+  hiaR_push(f->scratch, &s->pool, ports[0]);
+  hiaR_push(f->scratch, &s->pool, ports[1]);
+  hia_flat_node *join = add_node(f, HIA_KIND_JOIN, HIA_NONE);
+  join->is_merge = true;
+  join->sources = at, join->n_sources = 2;
+  s->slots.data[f->slot[n->outs]].region = here(f)->local;
+  f->source[n->outs] = last_node(f);
+}
+
+/* ---- loops ---- */
+
+static void add_enter(flattener *f, const hia_node *n, hia_node_id id) {
+  hia_region_id head = HIA_IMM_A(n->imm);
+  hia_value_id v = hiaG_in(f->fn, id, 0);
+  if (!f->is_loop_only) {
+    if (!f->loop[head]) f->loop[head] = new_section(f, f->fn->name);
+    hia_flat_section *s = f->loop[head];
+    f->slot[n->outs] = new_slot(f, s, HIA_NONE);
+    f->source[n->outs] = NO_SOURCE;
+    s->n_params++;
+    hiaR_push(f->scratch, &f->enters[head], v);
+    return;
+  }
+  hia_flat_section *s = here(f)->section;
+  s->weight++;
+  alias(f, n->outs, v);
+  /* A variable may live in the parameter's own slot if nobody else wants the parameter. */
+  bool is_invariant = HIA_IMM_B(n->imm) != 0;
+  if (is_invariant || (hiaG_def(f->fn, v)->op == HIA_OP_MERGE_ENTRY && f->uses[v] == 1)) return;
+  f->slot[n->outs] = new_slot(f, s, HIA_NONE);
+  hiaR_push(f->scratch, &s->enter, f->slot[v]);
+  hiaR_push(f->scratch, &s->enter, f->slot[n->outs]);
+}
+
+static void add_loop_merge(flattener *f, const hia_node *n, hia_node_id id) {
+  alias(f, n->outs, hiaG_in(f->fn, id, 0));
+  f->variable_of[hiaG_in(f->fn, id, 1)] = n->outs;
+  here(f)->section->regions.data[here(f)->local].weight++;
+}
+
+static void add_next(flattener *f, const hia_node *n, hia_node_id id) {
+  hia_flat_section *s = here(f)->section;
+  s->regions.data[here(f)->local].weight++;
+  hia_value_id variable = f->variable_of[n->outs];
+  if (variable == HIA_NONE) return; /* goes round, and nobody takes it */
+  hiaR_push(f->scratch, &s->next, f->slot[hiaG_in(f->fn, id, 0)]);
+  hiaR_push(f->scratch, &s->next, f->slot[variable]);
+}
+
+static void add_exit(flattener *f, const hia_node *n, hia_node_id id) {
+  hia_value_id v = hiaG_in(f->fn, id, 0);
+  if (f->is_loop_only) {
+    here(f)->section->weight++;
+    alias(f, n->outs, v);
+    return;
+  }
+  hiaR_push(f->scratch, &f->loop[(hia_region_id)n->imm]->results, f->slot[v]);
+}
+
+/* The loop as a node of the section that it stands in, when its HEAD is reached. */
+static void begin_loop(flattener *f, hia_region_id head) {
+  if (!f->loop[head]) f->loop[head] = new_section(f, f->fn->name);
+  hia_flat_section *s = f->loop[head];
+  s->flags = HIA_SECTION_ITERATES;
+  hia_u32vec slots = {0}, sources = {0}, *enters = &f->enters[head];
+  for (uint32_t i = 0; i < enters->len; i++) {
+    hiaR_push(f->scratch, &slots, f->slot[enters->data[i]]);
+    hiaR_push(f->scratch, &sources, f->source[enters->data[i]]);
+  }
+  uint32_t first = f->owned_at[head], n_exits = f->owned_at[head + 1] - first;
+  uint32_t index =
+      add(f, HIA_KIND_LOOP, slots.data, sources.data, slots.len, HIA_NONE, n_exits, HIA_NONE);
+  hia_flat_node *node = node_at(f, index);
+  node->what = f->image->sections.len;
+  node->weight = enters->len + n_exits;
+  for (uint32_t i = 0; i < n_exits; i++) {
+    hia_value_id v = hiaG_out(f->fn, f->owned[first + i], 0);
+    f->slot[v] = here(f)->section->pool.data[node->outs + i];
+    f->source[v] = index;
+  }
+  hiaR_push(f->scratch, &f->image->sections, s);
+}
+
+/* ---- the walk ---- */
+
+static void open_region(flattener *f, hia_region_id r) {
+  const hia_region *region = &f->fn->regions.data[r];
+  hia_flat_section *s = here(f)->section;
+  uint32_t local = 0;
+  if (region->kind == HIA_REGION_HEAD) {
+    if (f->is_loop_only)
+      s->flags = HIA_SECTION_ITERATES;
+    else {
+      begin_loop(f, r);
+      s = f->loop[r];
+    }
+  } else {
+    uint32_t branch = branch_of(f, r);
+    if (region->kind == HIA_REGION_ROUND) s->cond = f->slot[region->pred];
+    local = s->regions.len;
+    hiaR_push(f->scratch, &s->regions,
+              (hia_flat_region){.parent = here(f)->local,
+                                .node = branch,
+                                .side = region->kind == HIA_REGION_ELSE,
+                                .first = s->nodes.len});
+  }
+  hiaR_push(f->scratch, &f->open, (context){r, s, local, f->order_at[r]});
+}
+
+static void close_region(flattener *f) {
+  context c = *here(f);
+  unsigned kind = f->fn->regions.data[c.region].kind;
+  if (kind == HIA_REGION_THEN || kind == HIA_REGION_ELSE) end_side(f, c.region);
+  if (c.local) c.section->regions.data[c.local].last = c.section->nodes.len;
+  f->open.len--;
+}
+
+static void visit(flattener *f, hia_node_id id) {
+  const hia_node *n = &f->fn->nodes.data[id];
+  hia_flat_section *s = here(f)->section;
+  switch (n->op) {
+  case HIA_OP_CONST:
+  case HIA_OP_UNDEF:
+    f->slot[n->outs] = const_slot(f, s, n->op == HIA_OP_CONST ? n->imm : 0);
+    f->source[n->outs] = NO_SOURCE;
+    break;
+  case HIA_OP_MERGE_ENTRY:
+    f->slot[n->outs] = (uint32_t)n->imm;
+    f->source[n->outs] = NO_SOURCE;
+    s->weight++;
+    break;
+  case HIA_OP_SWITCH:
+    alias(f, n->outs, hiaG_in(f->fn, id, 0));
+    alias(f, n->outs + 1, hiaG_in(f->fn, id, 0));
+    break;
+  case HIA_OP_MERGE: add_merge(f, n, id); break;
+  case HIA_OP_ENTER: add_enter(f, n, id); break;
+  case HIA_OP_MERGE_LOOP: add_loop_merge(f, n, id); break;
+  case HIA_OP_NEXT: add_next(f, n, id); break;
+  case HIA_OP_EXIT: add_exit(f, n, id); break;
+  case HIA_OP_CALL_I: add_call(f, n, id); break;
+  case HIA_OP_RETURN_I: break; /* with its Call_i */
+  case HIA_OP_YIELD:
+    for (uint32_t i = 0; i < n->n_ins; i++)
+      hiaR_push(f->scratch, &s->results, f->slot[hiaG_in(f->fn, id, i)]);
+    break;
+  default: add_plain(f, n, id); break;
+  }
+}
+
+static void walk(flattener *f) {
+  hiaR_push(f->scratch, &f->open,
+            (context){0, f->image->sections.data[f->image->section_of[f->id]], 0, f->order_at[0]});
+  for (hia_node_id i = 0; f->open.len;) {
+    context *c = here(f);
+    const hia_region *r = &f->fn->regions.data[c->region];
+    if (c->child < f->order_at[c->region + 1] && f->fn->regions.data[f->order[c->child]].first == i)
+      open_region(f, f->order[c->child++]);
+    else if (i == r->last)
+      close_region(f);
+    else
+      visit(f, i++);
+  }
+}
+
+/* ---- before the walk ---- */
+
+typedef struct place {
+  hia_region_id parent, region;
+  hia_node_id first, last;
+} place;
+
+static int by_place(const void *a, const void *b) {
+  const place *x = a, *y = b;
+  if (x->parent != y->parent) return x->parent < y->parent ? -1 : 1;
+  if (x->first != y->first) return x->first < y->first ? -1 : 1;
+  if (x->last != y->last) return x->last < y->last ? -1 : 1;
+  return x->region < y->region ? -1 : x->region > y->region;
+}
+
+/* Regions inside one another, in the order of the walk; an empty one before what begins there. */
+static void order_regions(flattener *f) {
+  uint32_t n = f->fn->regions.len;
+  place *places = HIA_NEW_ARRAY(f->scratch, place, n);
+  f->order_at = HIA_NEW_ARRAY(f->scratch, uint32_t, n + 2);
+  for (hia_region_id r = 1; r < n; r++) {
+    const hia_region *region = &f->fn->regions.data[r];
+    places[r - 1] = (place){region->parent, r, region->first, region->last};
+    f->order_at[region->parent + 1]++;
+  }
+  for (uint32_t r = 0; r <= n; r++) f->order_at[r + 1] += f->order_at[r];
+  if (n > 1) qsort(places, n - 1, sizeof *places, by_place);
+  f->order = HIA_NEW_ARRAY(f->scratch, hia_region_id, n);
+  for (uint32_t i = 0; i + 1 < n; i++) f->order[i] = places[i].region;
+}
+
+static bool is_owned(const hia_node *n) { return n->op == HIA_OP_MERGE || n->op == HIA_OP_EXIT; }
+
+/* By region, what the walk must know before it gets there. */
+static void look_ahead(flattener *f) {
+  uint32_t n_nodes = f->fn->nodes.len, n_regions = f->fn->regions.len;
+  f->owned_at = HIA_NEW_ARRAY(f->scratch, uint32_t, n_regions + 2);
+  f->switches = HIA_NEW_ARRAY(f->scratch, uint32_t, n_regions);
+  f->place = HIA_NEW_ARRAY(f->scratch, uint32_t, n_nodes);
+  f->uses = HIA_NEW_ARRAY(f->scratch, uint32_t, f->fn->values.len);
+  uint32_t n_owned = 0;
+  for (hia_node_id i = 0; i < n_nodes; i++) {
+    const hia_node *n = &f->fn->nodes.data[i];
+    if (is_owned(n)) f->owned_at[(hia_region_id)n->imm + 2]++, n_owned++;
+    if (n->op == HIA_OP_MERGE || n->op == HIA_OP_SWITCH) f->switches[(hia_region_id)n->imm]++;
+    for (uint32_t k = 0; k < n->n_ins; k++) f->uses[hiaG_in(f->fn, i, k)]++;
+  }
+  for (uint32_t r = 2; r < n_regions + 2; r++) f->owned_at[r] += f->owned_at[r - 1];
+  f->owned = HIA_NEW_ARRAY(f->scratch, hia_node_id, n_owned);
+  f->port = HIA_NEW_ARRAY(f->scratch, uint32_t, 2 * (size_t)n_owned);
+  for (hia_node_id i = 0; i < n_nodes; i++) {
+    const hia_node *n = &f->fn->nodes.data[i];
+    if (!is_owned(n)) continue;
+    f->place[i] = f->owned_at[(hia_region_id)n->imm + 1]++;
+    f->owned[f->place[i]] = i;
+  }
+}
+
+/* Arguments in, one loop, its exits out? */
+static bool is_loop_only(const hia_fn *fn) {
+  uint32_t n_loops = 0;
+  for (hia_region_id r = 1; r < fn->regions.len; r++)
+    if (fn->regions.data[r].parent == 0) {
+      if (fn->regions.data[r].kind != HIA_REGION_HEAD) return false;
+      n_loops++;
+    }
+  if (n_loops != 1) return false;
+  for (hia_node_id i = 0; i < fn->nodes.len; i++) {
+    if (fn->nodes.data[i].region != 0) continue;
+    switch (fn->nodes.data[i].op) {
+    case HIA_OP_MERGE_ENTRY:
+    case HIA_OP_CONST:
+    case HIA_OP_UNDEF:
+    case HIA_OP_ENTER:
+    case HIA_OP_EXIT:
+    case HIA_OP_YIELD: break;
+    default: return false;
+    }
+  }
+  return true;
+}
+
+static uint32_t *new_none(flattener *f, uint32_t n) {
+  uint32_t *a = HIA_NEW_ARRAY(f->scratch, uint32_t, n);
+  memset(a, 0xff, n * sizeof *a);
+  return a;
+}
+
+static void flatten_fn(hia_flat_image *image, hia_fn_id id) {
+  const hia_fn *fn = hiaG_fn(image->g, id);
+  flattener f = {.image = image, .scratch = image->scratch, .fn = fn, .id = id};
+  uint32_t n_values = fn->values.len, n_regions = fn->regions.len;
+  f.slot = new_none(&f, n_values);
+  f.source = new_none(&f, n_values);
+  f.variable_of = new_none(&f, n_values);
+  f.branch = new_none(&f, n_regions);
+  f.loop = HIA_NEW_ARRAY(f.scratch, hia_flat_section *, n_regions);
+  f.enters = HIA_NEW_ARRAY(f.scratch, hia_u32vec, n_regions);
+  f.is_loop_only = is_loop_only(fn);
+  hia_flat_section *s = image->sections.data[image->section_of[id]];
+  s->n_params = fn->n_params;
+  for (uint32_t i = 0; i < fn->n_params; i++) new_slot(&f, s, HIA_NONE);
+  order_regions(&f);
+  look_ahead(&f);
+  walk(&f);
+}
+
+/* Needs: a static graph that is well formed. The image is memory of the graph's arena. */
+void hiaG_flatten(hia_graph *g, void **bytes, size_t *size) {
+  hia_arena *scratch = &g->comp->scratch;
+  hia_mark mark = hiaR_arena_mark(scratch);
+  hia_flat_image *image = HIA_NEW(scratch, hia_flat_image);
+  image->g = g;
+  image->scratch = scratch;
+  image->section_of = HIA_NEW_ARRAY(scratch, uint32_t, g->fns.len);
+  flattener f = {.scratch = scratch};
+  for (hia_fn_id id = 0; id < g->fns.len; id++) {
+    if (hiaG_fn(g, id)->is_removed) continue;
+    image->section_of[id] = image->sections.len;
+    hiaR_push(scratch, &image->sections, new_section(&f, hiaG_fn(g, id)->name));
+  }
+  for (hia_fn_id id = 0; id < g->fns.len; id++)
+    if (!hiaG_fn(g, id)->is_removed) flatten_fn(image, id);
+  for (uint32_t i = 0; i < image->sections.len; i++)
+    hiaG_flatten_tokens(image, image->sections.data[i]);
+  hiaG_flatten_write(image, bytes, size);
+  hiaR_arena_release(scratch, mark);
+}

@@ -1,0 +1,68 @@
+/* What the files of flattening share: the sections of an image while they are made. All memory is
+ * the compilation's scratch.
+ *
+ *   flatten.c        static graph to sections: nodes, slots, what each node waits for
+ *   flatten_token.c  which tokens must really be sent
+ *   flatten_image.c  sections to bytes */
+#ifndef HIA_FLATTEN_H
+#define HIA_FLATTEN_H
+
+#include "graph/graph.h"
+#include "runtime/image.h"
+
+/* A slot while the section is made: slots that never hold values at the same time, because they are
+ * ports of one Merge, become one. */
+typedef struct hia_flat_slot {
+  uint32_t is;     /* the slot it has become part of; itself, if of none */
+  uint32_t region; /* that writes it, while it can still become part of a Merge's slot; or NONE */
+  uint32_t number; /* final */
+  bool is_const, is_read;
+  hia_word word; /* of a constant */
+} hia_flat_slot;
+
+typedef struct hia_flat_node {
+  uint8_t kind; /* hia_image_kind */
+  bool is_tail;
+  bool is_merge;          /* JOIN: of a Merge: it waits for one of its two sources */
+  bool is_dropped;        /* a Merge whose sources send their tokens on themselves */
+  bool waits_for_control; /* of its region */
+  uint32_t region, what, loc;
+  uint32_t ins, n_ins;         /* pool: slots */
+  uint32_t outs, n_outs;       /* pool: slots */
+  uint32_t sources, n_sources; /* pool: nodes; flatten_token.c leaves those that are needed */
+  uint32_t weight;
+  uint32_t tokens, consumers; /* set by flatten_token.c */
+  uint64_t imm;
+} hia_flat_node;
+
+typedef struct hia_flat_region {
+  uint32_t parent, node, side, first, last, weight;
+} hia_flat_region;
+
+typedef struct hia_flat_section {
+  const char *name;
+  uint32_t flags, n_params, weight;
+  HIA_VEC(hia_flat_node) nodes;
+  HIA_VEC(hia_flat_region) regions;
+  HIA_VEC(hia_flat_slot) slots; /* the parameters first */
+  hia_index consts;             /* slots of constants */
+  hia_u32vec pool;
+  hia_u32vec results;     /* slots */
+  hia_u32vec enter, next; /* pairs of slots: from, to */
+  uint32_t cond;
+} hia_flat_section;
+
+typedef struct hia_flat_image {
+  hia_graph *g;
+  hia_arena *scratch;
+  HIA_VEC(hia_flat_section *) sections;
+  uint32_t *section_of; /* by function */
+  HIA_VEC(hia_image_kernel) kernels;
+  uint32_t kernel_of[HIA_OP_LIMIT][HIA_N_DTYPES]; /* index + 1 */
+} hia_flat_image;
+
+uint32_t hiaG_flat_slot(hia_flat_section *s, uint32_t slot); /* what it has become */
+void hiaG_flatten_tokens(hia_flat_image *image, hia_flat_section *s);
+void hiaG_flatten_write(hia_flat_image *image, void **bytes, size_t *size);
+
+#endif

@@ -1,0 +1,342 @@
+/* The sections of an image to bytes: final numbers of nodes and slots, moves in an order that one
+ * after the other gives what all at once would, tables. */
+#include "graph/flatten.h"
+
+typedef struct writer {
+  hia_flat_image *image;
+  hia_arena *scratch;
+  HIA_VEC(hia_image_section) sections;
+  HIA_VEC(hia_image_region) regions;
+  HIA_VEC(hia_image_node) nodes;
+  hia_u32vec words;
+  HIA_VEC(hia_word) consts;
+  HIA_VEC(hia_image_export) exports;
+  HIA_VEC(hia_image_loc) locs;
+  HIA_VEC(char) strings;
+  hia_index string_index;
+} writer;
+
+static uint32_t put_string(writer *w, const char *text) {
+  size_t len = strlen(text);
+  uint32_t hash = hiaR_hash(text, len), at = hash, i;
+  while ((i = hiaR_index_next(&w->string_index, hash, &at)) != HIA_NONE)
+    if (strcmp(w->strings.data + i, text) == 0) return i;
+  uint32_t start = w->strings.len;
+  if (len > UINT32_MAX - 1 - start)
+    hiaR_throw(w->image->g->comp, HIA_UNSUPPORTED, "image too large");
+  hiaR_reserve(w->scratch, &w->strings, start + (uint32_t)len + 1);
+  memcpy(w->strings.data + start, text, len + 1);
+  w->strings.len += (uint32_t)len + 1;
+  hiaR_index_add(w->scratch, &w->string_index, hash, start);
+  return start;
+}
+
+static void put_word(writer *w, uint32_t word) { hiaR_push(w->scratch, &w->words, word); }
+
+/* ---- slots ---- */
+
+static uint32_t number_of(hia_flat_section *s, uint32_t slot) {
+  return s->slots.data[hiaG_flat_slot(s, slot)].number;
+}
+
+static void read_slot(hia_flat_section *s, uint32_t slot) {
+  s->slots.data[hiaG_flat_slot(s, slot)].is_read = true;
+}
+
+/* Parameters, what is computed, constants. Results that nobody reads share a slot. Answers how many
+ * slots there are without the constants, which get theirs later. */
+static uint32_t number_slots(hia_flat_section *s) {
+  for (uint32_t i = 0; i < s->nodes.len; i++) {
+    const hia_flat_node *n = &s->nodes.data[i];
+    for (uint32_t k = 0; k < n->n_ins; k++) read_slot(s, s->pool.data[n->ins + k]);
+  }
+  for (uint32_t i = 0; i < s->results.len; i++) read_slot(s, s->results.data[i]);
+  for (uint32_t i = 0; i < s->next.len; i += 2) read_slot(s, s->next.data[i]);
+  for (uint32_t i = 0; i < s->enter.len; i += 2) read_slot(s, s->enter.data[i]);
+  if (s->cond != HIA_NONE) read_slot(s, s->cond);
+
+  uint32_t n = s->n_params, n_unread = 0;
+  for (uint32_t i = 0; i < s->slots.len; i++) {
+    hia_flat_slot *slot = &s->slots.data[i];
+    if (i < s->n_params)
+      slot->number = i;
+    else if (slot->is == i && !slot->is_const && slot->is_read)
+      slot->number = n++;
+  }
+  for (uint32_t i = s->n_params; i < s->slots.len; i++) {
+    hia_flat_slot *slot = &s->slots.data[i];
+    if (slot->is == i && !slot->is_const && !slot->is_read) slot->number = n, n_unread++;
+  }
+  return n + (n_unread != 0);
+}
+
+/* Behind n other slots; answers how many there are then. */
+static uint32_t number_consts(hia_flat_section *s, uint32_t n) {
+  for (uint32_t i = 0; i < s->slots.len; i++)
+    if (s->slots.data[i].is_const && s->slots.data[i].is_read) s->slots.data[i].number = n++;
+  return n;
+}
+
+/* ---- moves ---- */
+
+typedef struct move {
+  uint32_t from, to;
+  bool is_done;
+} move;
+
+/* Moves that happen all at once, to distinct slots, as a sequence: one whose target no other still
+ * reads goes first; when there is none, all that are left go in circles, and a circle is opened by
+ * saving one value in slot `spare`. `pairs` holds slots before numbering. Answers whether `spare`
+ * was needed. */
+static bool put_moves(writer *w, hia_flat_section *s, const hia_u32vec *pairs, uint32_t n_slots,
+                      uint32_t spare) {
+  uint32_t n = pairs->len / 2, *readers = HIA_NEW_ARRAY(w->scratch, uint32_t, n_slots + 1),
+           *writer_of = HIA_NEW_ARRAY(w->scratch, uint32_t, n_slots + 1), /* move + 1 */
+               *ready = HIA_NEW_ARRAY(w->scratch, uint32_t, n), n_ready = 0;
+  move *moves = HIA_NEW_ARRAY(w->scratch, move, n);
+  hia_u32vec out = {0};
+  for (uint32_t i = 0; i < n; i++) {
+    moves[i] =
+        (move){number_of(s, pairs->data[2 * i]), number_of(s, pairs->data[2 * i + 1]), false};
+    moves[i].is_done = moves[i].from == moves[i].to;
+    if (moves[i].is_done) continue;
+    readers[moves[i].from]++;
+    writer_of[moves[i].to] = i + 1;
+  }
+  for (uint32_t i = 0; i < n; i++)
+    if (!moves[i].is_done && !readers[moves[i].to]) ready[n_ready++] = i;
+  bool used_spare = false;
+  for (uint32_t next = 0;;) {
+    while (n_ready) {
+      move *m = &moves[ready[--n_ready]];
+      m->is_done = true;
+      hiaR_push(w->scratch, &out, m->from);
+      hiaR_push(w->scratch, &out, m->to);
+      if (--readers[m->from] == 0 && writer_of[m->from] && !moves[writer_of[m->from] - 1].is_done)
+        ready[n_ready++] = writer_of[m->from] - 1;
+    }
+    while (next < n && moves[next].is_done) next++;
+    if (next == n) break;
+    uint32_t saved = moves[next].to;
+    used_spare = true;
+    hiaR_push(w->scratch, &out, saved);
+    hiaR_push(w->scratch, &out, spare);
+    /* In a circle each slot is read once. */
+    for (uint32_t i = moves[next].from;; i = moves[writer_of[i] - 1].from) {
+      move *m = &moves[writer_of[i] - 1];
+      if (m->from != saved) continue;
+      m->from = spare;
+      break;
+    }
+    readers[spare] = 1, readers[saved] = 0;
+    ready[n_ready++] = next;
+  }
+  for (uint32_t i = 0; i < out.len; i++) put_word(w, out.data[i]);
+  return used_spare;
+}
+
+/* ---- sections ---- */
+
+static void put_slots(writer *w, hia_flat_section *s, const uint32_t *slots, uint32_t n) {
+  for (uint32_t i = 0; i < n; i++) put_word(w, number_of(s, slots[i]));
+}
+
+/* Which nodes get a token from `source`: those that have it among their sources, and those that
+ * have a dropped Merge there which it is a port of. Lists by source: takers[at[i]] up to at[i + 1].
+ */
+typedef struct takers {
+  uint32_t *at, *to;
+} takers;
+
+static takers find_takers(writer *w, const hia_flat_section *s) {
+  uint32_t n = s->nodes.len;
+  takers t = {.at = HIA_NEW_ARRAY(w->scratch, uint32_t, n + 2)};
+  hia_u32vec todo = {0};
+  /* Twice the same walk: to count, then to fill in. */
+  for (int fill = 0; fill < 2; fill++) {
+    for (uint32_t i = 0; i < n; i++) {
+      if (s->nodes.data[i].is_dropped) continue;
+      hiaR_push(w->scratch, &todo, i);
+      while (todo.len) {
+        const hia_flat_node *node = &s->nodes.data[todo.data[--todo.len]];
+        for (uint32_t k = 0; k < node->n_sources; k++) {
+          uint32_t source = s->pool.data[node->sources + k];
+          if (s->nodes.data[source].is_dropped)
+            hiaR_push(w->scratch, &todo, source);
+          else if (fill)
+            t.to[t.at[source + 1]++] = i;
+          else
+            t.at[source + 2]++;
+        }
+      }
+    }
+    if (fill) break;
+    for (uint32_t i = 2; i < n + 2; i++) t.at[i] += t.at[i - 1];
+    t.to = HIA_NEW_ARRAY(w->scratch, uint32_t, t.at[n + 1]);
+  }
+  return t;
+}
+
+static void put_nodes(writer *w, hia_flat_section *s, const uint32_t *number) {
+  takers t = find_takers(w, s);
+  for (uint32_t i = 0; i < s->nodes.len; i++) {
+    const hia_flat_node *n = &s->nodes.data[i];
+    if (n->is_dropped) continue;
+    hia_image_node out = {.kind = n->kind,
+                          .flags = n->is_tail ? HIA_IMAGE_TAIL : 0,
+                          .tokens = (uint16_t)n->tokens,
+                          .what = n->what,
+                          .n_ins = n->n_ins,
+                          .n_outs = n->n_outs,
+                          .n_edges = t.at[i + 1] - t.at[i],
+                          .weight = n->weight,
+                          .loc = n->loc,
+                          .imm = n->imm};
+    out.ins = w->words.len;
+    put_slots(w, s, s->pool.data + n->ins, n->n_ins);
+    out.outs = w->words.len;
+    put_slots(w, s, s->pool.data + n->outs, n->n_outs);
+    out.edges = w->words.len;
+    for (uint32_t k = t.at[i]; k < t.at[i + 1]; k++) put_word(w, number[t.to[k]]);
+    hiaR_push(w->scratch, &w->nodes, out);
+  }
+}
+
+static void put_regions(writer *w, const hia_flat_section *s, const uint32_t *number) {
+  uint32_t *n_waiting = HIA_NEW_ARRAY(w->scratch, uint32_t, s->regions.len);
+  for (uint32_t i = 0; i < s->nodes.len; i++)
+    if (!s->nodes.data[i].is_dropped && s->nodes.data[i].waits_for_control)
+      n_waiting[s->nodes.data[i].region]++;
+  for (uint32_t i = 0; i < s->regions.len; i++) {
+    const hia_flat_region *r = &s->regions.data[i];
+    hia_image_region out = {.parent = r->parent,
+                            .node = i ? number[r->node] : HIA_NONE,
+                            .side = r->side,
+                            .first = i ? number[r->first] : 0,
+                            .last = number[i ? r->last : s->nodes.len],
+                            .edges = w->words.len,
+                            .n_edges = n_waiting[i],
+                            .weight = r->weight};
+    for (uint32_t k = 0; k < n_waiting[i]; k++) put_word(w, 0);
+    n_waiting[i] = out.edges;
+    hiaR_push(w->scratch, &w->regions, out);
+  }
+  for (uint32_t i = 0; i < s->nodes.len; i++) {
+    const hia_flat_node *n = &s->nodes.data[i];
+    if (!n->is_dropped && n->waits_for_control) w->words.data[n_waiting[n->region]++] = number[i];
+  }
+}
+
+static void put_section(writer *w, hia_flat_section *s) {
+  /* Numbers of the nodes that stay; of one that does not, and of the end, of the next. */
+  uint32_t *number = HIA_NEW_ARRAY(w->scratch, uint32_t, s->nodes.len + 1), n_nodes = 0;
+  for (uint32_t i = 0; i < s->nodes.len; i++) {
+    number[i] = n_nodes;
+    n_nodes += !s->nodes.data[i].is_dropped;
+  }
+  number[s->nodes.len] = n_nodes;
+
+  hia_image_section out = {.name = put_string(w, s->name),
+                           .flags = s->flags,
+                           .n_params = s->n_params,
+                           .consts = w->consts.len,
+                           .n_results = s->results.len,
+                           .nodes = w->nodes.len,
+                           .n_nodes = n_nodes,
+                           .regions = w->regions.len,
+                           .n_regions = s->regions.len,
+                           .weight = s->weight};
+  uint32_t n_computed = number_slots(s);
+  out.n_slots = number_consts(s, n_computed);
+  out.next = w->words.len;
+  if (put_moves(w, s, &s->next, out.n_slots, out.n_slots)) {
+    w->words.len = out.next;
+    out.n_slots = number_consts(s, n_computed + 1);
+    put_moves(w, s, &s->next, out.n_slots, n_computed);
+  }
+  out.n_next = w->words.len - out.next;
+  out.enter = w->words.len;
+  put_slots(w, s, s->enter.data, s->enter.len);
+  out.n_enter = s->enter.len;
+  out.results = w->words.len;
+  put_slots(w, s, s->results.data, s->results.len);
+  out.cond = s->cond == HIA_NONE ? 0 : number_of(s, s->cond);
+  for (uint32_t i = 0; i < s->slots.len; i++)
+    if (s->slots.data[i].is_const && s->slots.data[i].is_read)
+      hiaR_push(w->scratch, &w->consts, s->slots.data[i].word);
+  out.n_consts = w->consts.len - out.consts;
+  put_nodes(w, s, number);
+  put_regions(w, s, number);
+  hiaR_push(w->scratch, &w->sections, out);
+}
+
+/* ---- the rest ---- */
+
+static void put_type(const hia_types *types, hia_type type, hia_text *out) {
+  if (hiaG_is_scalar(type)) {
+    hiaR_text_add(out, &"bilfd"[type], 1);
+    return;
+  }
+  /* Types have at most 1000 parts, so this does not nest deeper. */
+  hiaR_text_add(out, "(", 1);
+  for (uint32_t i = 0; i < hiaG_tuple_len(types, type); i++)
+    put_type(types, hiaG_tuple_part(types, type, i), out);
+  hiaR_text_add(out, ")", 1);
+}
+
+static void put_export(writer *w, hia_fn_id id) {
+  const hia_graph *g = w->image->g;
+  const hia_fn *fn = hiaG_fn(g, id);
+  hia_text signature;
+  hiaR_text_init(&signature, w->scratch);
+  for (uint32_t i = 0; i < fn->n_sig_params; i++) put_type(g->types, fn->sig_params[i], &signature);
+  hiaR_text_add(&signature, ">", 1);
+  put_type(g->types, fn->sig_result, &signature);
+  hia_image_export out = {put_string(w, fn->name), put_string(w, signature.data),
+                          w->image->section_of[id], id};
+  hiaR_push(w->scratch, &w->exports, out);
+}
+
+static void put_table(char **at, char *start, hia_image_table *table, const void *data, uint32_t n,
+                      size_t record) {
+  *table = (hia_image_table){(uint32_t)(*at - start), n};
+  if (n) memcpy(*at, data, n * record);
+  *at += (n * record + 7) & ~(size_t)7;
+}
+
+void hiaG_flatten_write(hia_flat_image *image, void **bytes, size_t *size) {
+  const hia_graph *g = image->g;
+  writer w = {.image = image, .scratch = image->scratch};
+  uint32_t file = put_string(&w, g->file ? g->file : "");
+  for (uint32_t i = 0; i < image->sections.len; i++) put_section(&w, image->sections.data[i]);
+  for (hia_fn_id id = 0; id < g->fns.len; id++)
+    if (hiaG_fn(g, id)->is_root && !hiaG_fn(g, id)->is_removed) put_export(&w, id);
+  for (uint32_t i = 0; i < g->locs.len; i++) {
+    const hia_loc *l = &g->locs.data[i];
+    hia_image_loc out = {l->line, l->col, put_string(&w, g->names.data[l->fn]), l->parent};
+    hiaR_push(w.scratch, &w.locs, out);
+  }
+
+#define TABLES(X)                                                                                  \
+  X(kernels, image->kernels)                                                                       \
+  X(sections, w.sections) X(regions, w.regions) X(nodes, w.nodes) X(words, w.words)                \
+      X(consts, w.consts) X(exports, w.exports) X(locs, w.locs) X(strings, w.strings)
+  size_t total = sizeof(hia_image_header);
+#define ADD(field, vec) total += (vec.len * sizeof *vec.data + 7) & ~(size_t)7;
+  TABLES(ADD)
+#undef ADD
+  if (total > UINT32_MAX) hiaR_throw(g->comp, HIA_UNSUPPORTED, "image too large");
+  hia_image_header *h = hiaR_arena_alloc(&g->comp->arena, total);
+  char *start = (char *)h, *at = start + sizeof *h;
+  *h = (hia_image_header){
+      .order = HIA_IMAGE_ORDER, .version = HIA_IMAGE_VERSION, .size = total, .file = file};
+  memcpy(h->magic, HIA_IMAGE_MAGIC, sizeof h->magic);
+#define PUT(field, vec) put_table(&at, start, &h->field, vec.data, vec.len, sizeof *vec.data);
+  TABLES(PUT)
+#undef PUT
+#undef TABLES
+  size_t from = offsetof(hia_image_header, file);
+  h->hash = hiaR_image_hash(start + from, total - from);
+  *bytes = h;
+  *size = total;
+}

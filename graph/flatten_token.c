@@ -1,0 +1,122 @@
+/* Which tokens must be sent?
+ *
+ * A node fires when all its operands are there and control has got to its region. Most of that need
+ * not be said: if b is computed from a, whoever waits for b has a too; and what is computed inside
+ * a branch is only there if control got there. So a source is left out when another source of the
+ * same node cannot be there without it: it is among that one's ancestors. A Merge is there when its
+ * branch is decided and what both its sides have in common is there.
+ *
+ * Ancestors are sets of nodes, as bits, a row for each node, and for each region (control). In a
+ * section too large for that, sources are only made distinct, and control is waited for by nodes
+ * that wait for nothing else of their region.
+ *
+ * Merges themselves mostly vanish: the two nodes they get their value from send their tokens to
+ * those who wait for the Merge. Only one with several takers stays, lest the edges multiply in
+ * nested branches. */
+#include "graph/flatten.h"
+
+enum { LARGE = 4096, FEW = 2 };
+
+typedef struct reducer {
+  hia_flat_section *s;
+  uint32_t n_nodes, width; /* width: words of a row; 0: the section is too large */
+  uint64_t *rows;          /* ancestors of node i, and the node itself: row i; of control: row
+                              n_nodes + region */
+  uint32_t *seen;          /* by node: i + 1, it is a source of node i */
+} reducer;
+
+static uint64_t *row(const reducer *r, uint32_t i) { return r->rows + (size_t)i * r->width; }
+static void set(uint64_t *bits, uint32_t i) { bits[i / 64] |= (uint64_t)1 << i % 64; }
+static bool has(const uint64_t *bits, uint32_t i) { return bits[i / 64] >> i % 64 & 1; }
+
+static void unite(const reducer *r, uint64_t *to, uint32_t from) {
+  const uint64_t *f = row(r, from);
+  for (uint32_t i = 0; i < r->width; i++) to[i] |= f[i];
+}
+
+static uint32_t *sources_of(const reducer *r, const hia_flat_node *n) {
+  return r->s->pool.data + n->sources;
+}
+
+static void reduce_merge(const reducer *r, uint32_t i) {
+  const hia_flat_node *n = &r->s->nodes.data[i];
+  const uint32_t *port = sources_of(r, n);
+  const uint64_t *a = row(r, port[0]), *b = row(r, port[1]);
+  uint64_t *own = row(r, i);
+  for (uint32_t k = 0; k < r->width; k++) own[k] = a[k] & b[k];
+  unite(r, own, r->s->regions.data[r->s->nodes.data[port[0]].region].node);
+}
+
+/* A row holds its own node too, hence the ancestors of all sources are their rows without that. */
+static void reduce_node(const reducer *r, uint32_t i) {
+  hia_flat_node *n = &r->s->nodes.data[i];
+  uint32_t *sources = sources_of(r, n), control = r->n_nodes + n->region, len = 0;
+  uint64_t *own = row(r, i);
+  for (uint32_t k = 0; k < n->n_sources; k++) {
+    const uint64_t *f = row(r, sources[k]);
+    uint64_t self = (uint64_t)1 << sources[k] % 64;
+    for (uint32_t w = 0; w < r->width; w++) own[w] |= w == sources[k] / 64 ? f[w] & ~self : f[w];
+  }
+  n->waits_for_control = !has(own, control);
+  unite(r, own, control);
+  for (uint32_t k = 0; k < n->n_sources; k++)
+    if (!has(own, sources[k])) {
+      set(own, sources[k]);
+      sources[len++] = sources[k];
+    }
+  n->n_sources = len;
+}
+
+static void distinct_sources(const reducer *r, uint32_t i) {
+  hia_flat_node *n = &r->s->nodes.data[i];
+  uint32_t *sources = sources_of(r, n), len = 0;
+  n->waits_for_control = true;
+  for (uint32_t k = 0; k < n->n_sources; k++) {
+    if (r->seen[sources[k]] == i + 1) continue;
+    r->seen[sources[k]] = i + 1;
+    if (r->s->nodes.data[sources[k]].region == n->region) n->waits_for_control = false;
+    sources[len++] = sources[k];
+  }
+  n->n_sources = len;
+}
+
+void hiaG_flatten_tokens(hia_flat_image *image, hia_flat_section *s) {
+  reducer r = {.s = s, .n_nodes = s->nodes.len};
+  hia_mark mark = hiaR_arena_mark(image->scratch);
+  uint32_t n_rows = s->nodes.len + s->regions.len;
+  if (n_rows <= LARGE) {
+    r.width = (n_rows + 63) / 64;
+    r.rows = HIA_NEW_ARRAY(image->scratch, uint64_t, (size_t)n_rows *r.width);
+  } else
+    r.seen = HIA_NEW_ARRAY(image->scratch, uint32_t, s->nodes.len);
+
+  if (r.width) set(row(&r, r.n_nodes), r.n_nodes);
+  uint32_t region = 1;
+  for (uint32_t i = 0; i < s->nodes.len; i++) {
+    /* Regions that begin here: their switches are before. */
+    for (; r.width && region < s->regions.len && s->regions.data[region].first <= i; region++) {
+      uint32_t control = r.n_nodes + region;
+      unite(&r, row(&r, control), s->regions.data[region].node);
+      set(row(&r, control), control);
+    }
+    if (!r.width) {
+      if (!s->nodes.data[i].is_merge) distinct_sources(&r, i);
+      continue;
+    }
+    if (s->nodes.data[i].is_merge)
+      reduce_merge(&r, i);
+    else
+      reduce_node(&r, i);
+    set(row(&r, i), i);
+  }
+
+  for (uint32_t i = s->nodes.len; i-- > 0;) {
+    hia_flat_node *n = &s->nodes.data[i];
+    n->is_dropped = n->is_merge && n->consumers <= FEW;
+    uint32_t takers = n->is_dropped ? n->consumers : 1;
+    n->tokens = n->is_merge ? 1 : n->n_sources + n->waits_for_control;
+    for (uint32_t k = 0; k < n->n_sources; k++)
+      s->nodes.data[sources_of(&r, n)[k]].consumers += takers;
+  }
+  hiaR_arena_release(image->scratch, mark);
+}
