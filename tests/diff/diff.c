@@ -20,6 +20,7 @@ static const char usage[] =
     "  --large        the large runs in every engine too\n"
     "  --shrink N     tries to make a failing program smaller (600); 0: none\n"
     "  --save DIR     where shrunk programs go (.)\n"
+    "  --way NAME     only this way, of those that --list prints\n"
     "  --list         prints the ways in which programs are run\n";
 
 static int emit(uint64_t seed, uint32_t size) {
@@ -34,7 +35,7 @@ static int emit(uint64_t seed, uint32_t size) {
 
 int main(int argc, char **argv) {
   bool random = false, mutate = false, emits = false, large = false, list = false;
-  const char *engines = NULL;
+  const char *engines = NULL, *only = NULL;
   diff_random_options o = {.seed = 1, .shrink_tries = 600, .save = "."};
   const char *paths[256];
   uint32_t n_paths = 0;
@@ -54,6 +55,8 @@ int main(int argc, char **argv) {
       o.shrink_tries = (uint32_t)number;
     else if (!strcmp(a, "--save") && value)
       o.save = value;
+    else if (!strcmp(a, "--way") && value)
+      only = value;
     else if (!strcmp(a, "--engines") && value)
       engines = value;
     else {
@@ -84,6 +87,12 @@ int main(int argc, char **argv) {
   diff_watch_init();
   static diff_way ways[DIFF_MAX_WAYS];
   uint32_t n_ways = diff_ways(ways, engines);
+  for (uint32_t i = 0; only && i < n_ways;) {
+    if (!strcmp(ways[i].name, only))
+      i++;
+    else
+      ways[i] = ways[--n_ways];
+  }
   for (uint32_t i = 0; list && i < n_ways; i++) puts(ways[i].name);
   if (n_ways == 0 || (!random && !mutate && n_paths == 0)) {
     if (!list) fputs(usage, stderr);
