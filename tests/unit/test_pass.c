@@ -122,3 +122,186 @@ Test(meaning, random_graphs) {
   if (seeds) cr_assert_eq(sscanf(seeds, "%llu-%llu", &from, &to), 2, "HIA_SEEDS=FROM-TO");
   for (unsigned long long seed = from; seed <= to; seed++) check_seed(seed);
 }
+
+/* ---- the table and its options ---- */
+
+static char ran[400];
+static void note(void *user, const char *pass, const hia_graph *g, uint64_t ns) {
+  (void)user, (void)g, (void)ns;
+  strcat(strcat(ran, pass), " ");
+}
+
+static const char *passes_run(hia_pass_options options) {
+  env e;
+  env_init(&e);
+  ran[0] = 0;
+  options.after = note;
+  options.verify = true;
+  NO_THROW(&e, hiaG_run_passes(read_text(&e, fib_text), &options););
+  hiaR_comp_free(&e.comp);
+  return ran;
+}
+
+Test(options, a_word_stands_for_its_repetitions) {
+  const char *all = passes_run((hia_pass_options){0});
+  cr_assert(strstr(all, "cse ") && strstr(all, "cse.2 ") && strstr(all, "tag "));
+  const char *some = passes_run((hia_pass_options){.disabled = "cse,fold.2"});
+  cr_assert(!strstr(some, "cse") && strstr(some, "fold ") && !strstr(some, "fold.2"), "%s", some);
+}
+
+Test(options, required_passes_stay) {
+  const char *some = passes_run((hia_pass_options){.disabled = "all"});
+  cr_assert_str_eq(some, "effects tail effects.2 effects.3 tag ");
+  some = passes_run((hia_pass_options){.disabled = "effects,tail,tag,copy"});
+  cr_assert(strstr(some, "effects ") && strstr(some, "tail ") && strstr(some, "tag "));
+  cr_assert(!strstr(some, "copy"));
+}
+
+Test(options, stop_after_a_pass) {
+  cr_assert_str_eq(passes_run((hia_pass_options){.stop_after = "copy"}), "sweep effects copy ");
+  cr_assert_str_eq(passes_run((hia_pass_options){.stop_after = "copy", .disabled = "copy,sweep"}),
+                   "effects ");
+}
+
+Test(options, names) {
+  cr_assert(hiaG_pass_exists("cse", 3) && hiaG_pass_exists("cse.2", 5) &&
+            hiaG_pass_exists("cse,fold", 3));
+  cr_assert(!hiaG_pass_exists("cs", 2) && !hiaG_pass_exists("", 0) && !hiaG_pass_exists("cse3", 4));
+}
+
+/* ---- memory: every allocation fails once ---- */
+
+typedef struct rationed {
+  int left;
+} rationed;
+static void *rationed_alloc(void *user, size_t size) {
+  rationed *r = user;
+  return r->left-- > 0 ? malloc(size) : NULL;
+}
+static void *rationed_resize(void *user, void *block, size_t old_size, size_t size) {
+  (void)old_size;
+  rationed *r = user;
+  return r->left-- > 0 ? realloc(block, size) : NULL;
+}
+static void rationed_free(void *user, void *block, size_t size) {
+  (void)user, (void)size;
+  free(block);
+}
+
+Test(memory, running_out_at_every_allocation) {
+  hia_status status = HIA_MEMORY;
+  int n = 0;
+  for (; status != HIA_OK; n++) {
+    rationed ration = {n};
+    hia_allocator allocator = {rationed_alloc, rationed_resize, rationed_free, &ration};
+    hia_comp comp;
+    hia_types types;
+    hiaR_comp_init(&comp, &allocator);
+    if (HIA_TRY(&comp)) {
+      hiaG_types_init(&types, &comp);
+      hia_graph *g = random_graph(&comp, &types, 23);
+      hia_pass_options options = {.verify = true};
+      hiaG_run_passes(g, &options);
+    }
+    status = comp.status;
+    cr_assert(status == HIA_OK || status == HIA_MEMORY, "%s", comp.message);
+    hiaR_comp_free(&comp);
+  }
+  cr_assert_gt(n, 3);
+}
+
+/* ---- size: long chains and deep nests, in linear time and without recursion ---- */
+
+static void add_line(hia_text *t, const char *fmt, ...) {
+  va_list args;
+  va_start(args, fmt);
+  hiaR_text_vaddf(t, fmt, args);
+  va_end(args);
+}
+
+static hia_graph *through_pipeline(env *e, const hia_text *text) {
+  hia_read_error error;
+  hia_graph *g = hiaG_read(&e->comp, &e->types, text->data, text->len, &error);
+  cr_assert(g, "%u:%u: %s", error.line, error.col, error.message);
+  hia_pass_options options = {.verify = true};
+  hiaG_run_passes(g, &options);
+  return g;
+}
+
+Test(size, ten_thousand_functions_in_a_chain) {
+  env e;
+  env_init(&e);
+  NO_THROW(&e, {
+    hia_text t;
+    hiaR_text_init(&t, &e.comp.arena);
+    add_line(&t, "graph functions \"chain\"\n");
+    for (int i = 0; i < 10000; i++) {
+      const char *root = i == 9999 ? "root (i32) -> i32 " : "";
+      add_line(&t, "fn f%d (i32) -> (i32) %s{\n%%0:i32 = arg 0\n%%1:i32 = div %%0, %%0\n", i, root);
+      if (i)
+        add_line(&t, "%%2:i32 = call f%d %%1\nyield %%2\n}\n", i - 1);
+      else
+        add_line(&t, "yield %%1\n}\n");
+    }
+    hia_graph *g = through_pipeline(&e, &t);
+    hia_word one = 1;
+    eval_outcome o;
+    eval_graph(g, 9999, &one, 0, &o);
+    cr_assert(o.status == HIA_OK && o.results[0] == 1);
+  });
+  hiaR_comp_free(&e.comp);
+}
+
+/* A circle of functions with tail calls through all of them: one loop. */
+Test(size, three_thousand_functions_in_a_circle) {
+  enum { N = 3000 };
+  env e;
+  env_init(&e);
+  NO_THROW(&e, {
+    hia_text t;
+    hiaR_text_init(&t, &e.comp.arena);
+    add_line(&t, "graph functions \"circle\"\n");
+    for (int i = 0; i < N; i++) {
+      add_line(&t, "fn f%d (i32, i32) -> (i32) %s{\n", i, i == 0 ? "root (i32, i32) -> i32 " : "");
+      add_line(&t, "%%0:i32 = arg 0\n%%1:i32 = arg 1\n%%2:i32 = const %d\n%%3:bool = lt %%0, %%2\n",
+               i % 3);
+      add_line(&t,
+               "%%4:i32 = if %%3 {\nyield %%1\n} else {\n%%5:i32 = const 1\n%%6:i32 = sub %%0, "
+               "%%5\n%%7:i32 = call f%d %%6, %%0 tail\nyield %%7\n}\nyield %%4\n}\n",
+               (i + 1) % N);
+    }
+    hia_graph *g = through_pipeline(&e, &t);
+    hia_word args[2] = {300, 0};
+    eval_outcome o;
+    eval_graph(g, 0, args, 0, &o);
+    cr_assert(o.status == HIA_OK, "%s", hiaR_status_word(o.status));
+    cr_assert_eq(o.results[0], 2);
+  });
+  hiaR_comp_free(&e.comp);
+}
+
+/* An else-if chain with a tail call at its end. */
+Test(size, twenty_thousand_branches_in_a_chain) {
+  enum { N = 20000 };
+  env e;
+  env_init(&e);
+  NO_THROW(&e, {
+    hia_text t;
+    hiaR_text_init(&t, &e.comp.arena);
+    add_line(&t, "graph functions \"chain\"\nfn f (i32, i64) -> (i32) root (i32, i64) -> i32 {\n"
+                 "%%0:i32 = arg 0\n%%1:i64 = arg 1\n");
+    for (int i = 0; i < N; i++) {
+      add_line(&t, "%%%d:i32 = const %d\n%%%d:bool = eq %%0, %%%d\n", 4 * i + 2, i, 4 * i + 3,
+               4 * i + 2);
+      add_line(&t, "%%%d:i32 = if %%%d {\n%%%d:i32 = const %d\nyield %%%d\n} else {\n", 4 * i + 4,
+               4 * i + 3, 4 * i + 5, i % 7, 4 * i + 5);
+    }
+    add_line(&t, "%%%d:i32 = div %%0, %%0\n%%%d:i32 = call f %%%d, %%1 tail\nyield %%%d\n",
+             4 * N + 2, 4 * N + 3, 4 * N + 2, 4 * N + 3);
+    for (int i = N; i-- > 0;) add_line(&t, "}\nyield %%%d\n", 4 * i + 4);
+    add_line(&t, "}\n");
+    hia_graph *g = through_pipeline(&e, &t);
+    cr_assert_lt(hiaG_fn(g, 0)->nodes.len, 10 * N); /* a Switch and a Merge or two for each level */
+  });
+  hiaR_comp_free(&e.comp);
+}
