@@ -5,6 +5,8 @@
 #include <hiaton/hiaton.h>
 
 double bench_now(void); /* milliseconds, monotonic */
+double
+bench_cpu(void); /* milliseconds that this thread has computed: other processes do not count */
 double bench_median(double *values, size_t n);
 
 /* A function of a program in one engine. Mistakes end the benchmark: there is nobody to go on for.
