@@ -3,27 +3,48 @@
 #include "frontend/ast.h"
 
 static const char *const kind_names[] = {
-    [HIA_AST_ERROR] = "error",           [HIA_AST_INT] = "int",
-    [HIA_AST_FLOAT] = "float",           [HIA_AST_BOOL] = "bool",
-    [HIA_AST_NAME] = "name",             [HIA_AST_TUPLE] = "tuple",
-    [HIA_AST_ARRAY] = "array",           [HIA_AST_COMP] = "comprehension",
-    [HIA_AST_IF] = "if",                 [HIA_AST_MATCH] = "match",
-    [HIA_AST_LOOP] = "loop",             [HIA_AST_BLOCK] = "block",
-    [HIA_AST_CHAIN] = "chain",           [HIA_AST_MATMUL] = "matmul",
-    [HIA_AST_LOGIC] = "logic",           [HIA_AST_COMPARE] = "compare",
-    [HIA_AST_NOT] = "not",               [HIA_AST_NEG] = "neg",
-    [HIA_AST_CALL] = "call",             [HIA_AST_CONVERT] = "convert",
-    [HIA_AST_NAMED] = "named",           [HIA_AST_INDEX] = "index",
-    [HIA_AST_SLICE] = "slice",           [HIA_AST_FIELD] = "field",
-    [HIA_AST_LET] = "let",               [HIA_AST_LVAR] = "variable",
-    [HIA_AST_PAT_CON] = "pattern",       [HIA_AST_PAT_NAME] = "pattern",
-    [HIA_AST_PAT_WILD] = "pattern",      [HIA_AST_PAT_INT] = "pattern",
-    [HIA_AST_PAT_BOOL] = "pattern",      [HIA_AST_BIND_NAME] = "binder",
-    [HIA_AST_BIND_WILD] = "binder",      [HIA_AST_BIND_TUPLE] = "binder",
-    [HIA_AST_PARAM] = "parameter",       [HIA_AST_TYPE_ERROR] = "type-error",
-    [HIA_AST_TYPE_DTYPE] = "type",       [HIA_AST_TYPE_TENSOR] = "type-tensor",
-    [HIA_AST_TYPE_NAME] = "type",        [HIA_AST_TYPE_TUPLE] = "type-tuple",
-    [HIA_AST_TYPE_ARRAY] = "type-array", [HIA_AST_DIM_ANY] = "dim-any",
+    [HIA_AST_ERROR] = "error",
+    [HIA_AST_INT] = "int",
+    [HIA_AST_FLOAT] = "float",
+    [HIA_AST_BOOL] = "bool",
+    [HIA_AST_NAME] = "name",
+    [HIA_AST_TUPLE] = "tuple",
+    [HIA_AST_ARRAY] = "array",
+    [HIA_AST_COMP] = "comprehension",
+    [HIA_AST_IF] = "if",
+    [HIA_AST_MATCH] = "match",
+    [HIA_AST_LOOP] = "loop",
+    [HIA_AST_BLOCK] = "block",
+    [HIA_AST_CHAIN] = "chain",
+    [HIA_AST_MATMUL] = "matmul",
+    [HIA_AST_LOGIC] = "logic",
+    [HIA_AST_COMPARE] = "compare",
+    [HIA_AST_NOT] = "not",
+    [HIA_AST_NEG] = "neg",
+    [HIA_AST_CALL] = "call",
+    [HIA_AST_CONVERT] = "convert",
+    [HIA_AST_NAMED] = "named",
+    [HIA_AST_INDEX] = "index",
+    [HIA_AST_SLICE] = "slice",
+    [HIA_AST_FIELD] = "field",
+    [HIA_AST_LET] = "let",
+    [HIA_AST_LVAR] = "variable",
+    [HIA_AST_PAT_CON] = "pattern",
+    [HIA_AST_PAT_NAME] = "pattern",
+    [HIA_AST_PAT_WILD] = "pattern",
+    [HIA_AST_PAT_INT] = "pattern",
+    [HIA_AST_PAT_BOOL] = "pattern",
+    [HIA_AST_BIND_NAME] = "binder",
+    [HIA_AST_BIND_WILD] = "binder",
+    [HIA_AST_BIND_TUPLE] = "binder",
+    [HIA_AST_PARAM] = "parameter",
+    [HIA_AST_TYPE_ERROR] = "type-error",
+    [HIA_AST_TYPE_DTYPE] = "type",
+    [HIA_AST_TYPE_TENSOR] = "type-tensor",
+    [HIA_AST_TYPE_NAME] = "type",
+    [HIA_AST_TYPE_TUPLE] = "type-tuple",
+    [HIA_AST_TYPE_ARRAY] = "type-array",
+    [HIA_AST_DIM_ANY] = "dim-any",
 };
 
 typedef struct printer {
@@ -84,7 +105,9 @@ static void print_detail(printer *pr, const hia_ast *n) {
   case HIA_AST_TYPE_NAME:
     if (n->a != HIA_NONE) hiaR_text_addf(pr->out, " %s", hiaF_symbol_text(p, n->a));
     break;
-  case HIA_AST_CALL: hiaR_text_addf(pr->out, " %s", hiaF_symbol_text(p, hiaF_node(p, n->a)->a)); break;
+  case HIA_AST_CALL:
+    hiaR_text_addf(pr->out, " %s", hiaF_symbol_text(p, hiaF_node(p, n->a)->a));
+    break;
   case HIA_AST_LOGIC: hiaR_text_addf(pr->out, n->op ? " or" : " and"); break;
   case HIA_AST_COMPARE: hiaR_text_addf(pr->out, " %s", hiaR_ops[n->op].name); break;
   case HIA_AST_CONVERT:

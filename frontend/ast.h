@@ -14,12 +14,13 @@
 
 /* ---- limits ---- */
 
-#define HIA_MAX_SOURCE    (UINT32_MAX / 4) /* bytes; positions are 32 bits, trees a few times larger */
-#define HIA_MAX_NESTING   2000u            /* of expressions, types, patterns: bounds C recursion */
-#define HIA_MAX_REGIONS   3000u            /* nesting of regions in the graph of one function */
-#define HIA_MATCH_CHAIN   12u              /* arms of a match that are tested one after the other */
-#define HIA_MAX_INSTANCES 256u             /* of one function (language) */
-#define HIA_MAX_PARTS     1000u            /* scalars in a type (language) */
+#define HIA_MAX_SOURCE (UINT32_MAX / 4) /* bytes; positions are 32 bits, trees a few times larger  \
+                                         */
+#define HIA_MAX_NESTING   2000u         /* of expressions, types, patterns: bounds C recursion */
+#define HIA_MAX_REGIONS   3000u         /* nesting of regions in the graph of one function */
+#define HIA_MATCH_CHAIN   12u           /* arms of a match that are tested one after the other */
+#define HIA_MAX_INSTANCES 256u          /* of one function (language) */
+#define HIA_MAX_PARTS     1000u         /* scalars in a type (language) */
 
 /* ---- diag.c ---- */
 
@@ -124,8 +125,8 @@ typedef uint32_t hia_ast_id;
 typedef struct hia_symbol {
   const char *text; /* NUL-terminated, in the arena */
   uint32_t len, hash;
-  uint32_t decl;   /* function, constructor, const, param of the file: index into p->decls, or NONE */
-  uint32_t type;   /* data type of the file: index into p->decls, or NONE */
+  uint32_t decl; /* function, constructor, const, param of the file: index into p->decls, or NONE */
+  uint32_t type; /* data type of the file: index into p->decls, or NONE */
   hia_ast_id var;    /* innermost variable of the name: its binder, or NONE */
   uint32_t bound_at; /* names.c: when it was bound */
 } hia_symbol;
@@ -145,7 +146,8 @@ typedef struct hia_lexer {
   uint32_t at;
   bool after_dot; /* only digits are read: the field of a tuple */
 } hia_lexer;
-/* Whole-file checks (UTF-8, NUL, size): false if it cannot be read at all. Skips a byte order mark. */
+/* Whole-file checks (UTF-8, NUL, size): false if it cannot be read at all. Skips a byte order mark.
+ */
 bool hiaF_lex_start(hia_lexer *lexer, const hia_source *source, hia_symbols *symbols,
                     hia_diags *diags);
 hia_token hiaF_lex(hia_lexer *lexer);
@@ -191,7 +193,7 @@ typedef enum hia_ast_kind {
   HIA_AST_PAT_INT,  /* op: suffix; flags NEGATIVE; position and extent: the number's */
   HIA_AST_PAT_BOOL, /* a: 0 or 1 */
   /* binders */
-  HIA_AST_BIND_NAME,  /* a: symbol */
+  HIA_AST_BIND_NAME, /* a: symbol */
   HIA_AST_BIND_WILD,
   HIA_AST_BIND_TUPLE, /* list */
   HIA_AST_PARAM,      /* of a function: a: symbol, b: type or NONE; it is a binder. Of a
@@ -206,10 +208,10 @@ typedef enum hia_ast_kind {
   HIA_AST_DIM_ANY,
 } hia_ast_kind;
 
-enum { /* hia_ast.flags */
-  HIA_AST_PAREN = 1,    /* stood in brackets */
-  HIA_AST_CALLED = 2,   /* PAT_CON */
-  HIA_AST_NEGATIVE = 4, /* PAT_INT */
+enum {                       /* hia_ast.flags */
+       HIA_AST_PAREN = 1,    /* stood in brackets */
+       HIA_AST_CALLED = 2,   /* PAT_CON */
+       HIA_AST_NEGATIVE = 4, /* PAT_INT */
 };
 enum { HIA_AST_INF = 1, HIA_AST_NAN = 2 };
 
@@ -224,7 +226,7 @@ typedef enum hia_ref {
 
 typedef struct hia_ast {
   uint8_t kind, op, flags, pad;
-  uint32_t pos;        /* first byte of what errors and run-time failures point at: operator, name */
+  uint32_t pos; /* first byte of what errors and run-time failures point at: operator, name */
   uint32_t start, end; /* bytes it covers, brackets around it left out */
   uint32_t a, b, c;
 } hia_ast;
@@ -250,11 +252,11 @@ enum {
 };
 #define HIA_IT_NONE UINT32_MAX
 enum { /* what a type has among its parts */
-  HIA_HAS_UNKNOWN = 1,
-  HIA_HAS_TAINT = 2,   /* an _U */
-  HIA_HAS_LITERAL = 4, /* INT or FLOAT, tainted or not */
-  HIA_HAS_BOTTOM = 8,  /* tainted or not */
-  HIA_HAS_ERROR = 16,
+       HIA_HAS_UNKNOWN = 1,
+       HIA_HAS_TAINT = 2,   /* an _U */
+       HIA_HAS_LITERAL = 4, /* INT or FLOAT, tainted or not */
+       HIA_HAS_BOTTOM = 8,  /* tainted or not */
+       HIA_HAS_ERROR = 16,
 };
 typedef struct hia_ituple {
   uint32_t first, n, parts; /* parts: scalars in it */
@@ -286,7 +288,7 @@ hia_itype hiaF_view(hia_itypes *it, hia_itype t);
 static inline bool hiaF_is_final(const hia_itypes *it, hia_itype t) {
   return hiaF_itype_has(it, t) == 0;
 }
-hia_type hiaF_itype_type(hia_itypes *it, hia_itype t); /* of a final one */
+hia_type hiaF_itype_type(hia_itypes *it, hia_itype t);       /* of a final one */
 hia_type hiaF_itype_made(const hia_itypes *it, hia_itype t); /* again */
 hia_itype hiaF_itype_of(hia_itypes *it, hia_type t);
 void hiaF_itype_print(const hia_itypes *it, hia_itype t, hia_text *out);
@@ -318,25 +320,25 @@ typedef struct hia_const_value {
 } hia_const_value;
 
 typedef struct hia_decl {
-  uint8_t kind;   /* hia_decl_kind */
-  bool broken;    /* its syntax or names have errors: not to be typed */
-  bool generic;   /* FN: has a parameter without a type */
-  bool used;      /* CONST: some checked code uses its value */
-  uint8_t mark;   /* scratch of const.c: visit state */
+  uint8_t kind; /* hia_decl_kind */
+  bool broken;  /* its syntax or names have errors: not to be typed */
+  bool generic; /* FN: has a parameter without a type */
+  bool used;    /* CONST: some checked code uses its value */
+  uint8_t mark; /* scratch of const.c: visit state */
   hia_symbol_id symbol;
-  uint32_t pos, end;              /* of its name */
-  uint32_t params, n_params;      /* extra[params ...): PARAM nodes; CON: its fields */
-  hia_ast_id type;                /* result, const or param type; or NONE */
-  hia_ast_id body;                /* or NONE */
+  uint32_t pos, end;               /* of its name */
+  uint32_t params, n_params;       /* extra[params ...): PARAM nodes; CON: its fields */
+  hia_ast_id type;                 /* result, const or param type; or NONE */
+  hia_ast_id body;                 /* or NONE */
   hia_ast_id first_node, end_node; /* its nodes */
   /* FN */
-  uint32_t fn;               /* number among the functions: hia_decl_id of frontend.h */
-  hia_itype *param_types;    /* UNKNOWN: generic */
-  hia_itype result;          /* declared; or NONE */
+  uint32_t fn;            /* number among the functions: hia_decl_id of frontend.h */
+  hia_itype *param_types; /* UNKNOWN: generic */
+  hia_itype result;       /* declared; or NONE */
   uint32_t n_insts;
   /* CONST */
-  hia_itype const_type;      /* declared or inferred, perhaps literal */
-  hia_const_value *values;   /* by dtype */
+  hia_itype const_type;    /* declared or inferred, perhaps literal */
+  hia_const_value *values; /* by dtype */
 } hia_decl;
 
 typedef enum hia_inst_state {
@@ -346,7 +348,7 @@ typedef enum hia_inst_state {
 } hia_inst_state;
 
 typedef struct hia_inst {
-  uint32_t decl;        /* index into p->decls */
+  uint32_t decl; /* index into p->decls */
   const hia_itype *args;
   hia_itype want;       /* a function that only fails, wanted at this type; else NONE */
   hia_itype result;     /* what is known of it; DONE: final, BOTTOM or ERROR */
@@ -366,7 +368,7 @@ typedef struct hia_inst {
   uint32_t last_caller; /* that was added to callers last */
   hia_itype *types;     /* by node, first_node of the declaration is 0 */
   hia_u32vec callees, callers;
-  hia_diags *diags;     /* found in it, or NULL: repeated when it is asked for again */
+  hia_diags *diags; /* found in it, or NULL: repeated when it is asked for again */
 } hia_inst;
 
 struct hia_program {
@@ -416,7 +418,7 @@ typedef struct hia_parser {
   bool failed;       /* some error was reported since this was last cleared */
   bool is_value;     /* a value on the command line: inf and nan are numbers */
   uint32_t depth;
-  hia_u32vec stack;  /* of lists being read */
+  hia_u32vec stack; /* of lists being read */
 } hia_parser;
 
 void hiaF_parse(hia_program *p); /* the whole source */
@@ -440,7 +442,8 @@ bool hiaF_more(hia_parser *s, hia_token_kind close);
 /* A name; HIA_NONE and an error if there is none. `_` is one if `wild`. */
 hia_symbol_id hiaF_parse_name(hia_parser *s, const char *what, bool wild);
 bool hiaF_is_wild(const hia_parser *s, hia_symbol_id symbol);
-/* Skips to a `;`, `,` or closing bracket of this level, or an item; ends the panic if it is `stop`. */
+/* Skips to a `;`, `,` or closing bracket of this level, or an item; ends the panic if it is `stop`.
+ */
 void hiaF_synchronize(hia_parser *s, hia_token_kind stop);
 
 hia_ast_id hiaF_parse_expr(hia_parser *s);
@@ -457,9 +460,9 @@ void hiaF_names(hia_program *p);
 bool hiaF_names_value(hia_program *p, hia_ast_id expr);
 
 enum { /* what a name may stand for, to say which similar names would do */
-  HIA_LIKE_VALUE = 1,
-  HIA_LIKE_FN = 2,
-  HIA_LIKE_TYPE = 4,
+       HIA_LIKE_VALUE = 1,
+       HIA_LIKE_FN = 2,
+       HIA_LIKE_TYPE = 4,
 };
 const char *hiaF_similar_name(const hia_program *p, const char *name, uint32_t len, unsigned like);
 /* Built-in functions: the op, HIA_OP_LIMIT if the name is none, HIA_BUILTIN_LATER if it is one
@@ -471,7 +474,11 @@ const char *hiaF_builtin_name(uint32_t i); /* all of them, NULL at the end */
 /* ---- literal.c ---- */
 
 /* A number's text, at a dtype. `negative`: a `-` stands before it. */
-typedef enum hia_number_state { HIA_NUMBER_OK, HIA_NUMBER_RANGE, HIA_NUMBER_LARGE } hia_number_state;
+typedef enum hia_number_state {
+  HIA_NUMBER_OK,
+  HIA_NUMBER_RANGE,
+  HIA_NUMBER_LARGE
+} hia_number_state;
 hia_number_state hiaF_number(const hia_program *p, const hia_ast *literal, bool negative,
                              hia_dtype dtype, hia_word *word);
 
@@ -480,13 +487,13 @@ hia_number_state hiaF_number(const hia_program *p, const hia_ast *literal, bool 
 /* Where types are being worked out: an instance, a const, or a value. */
 typedef struct hia_typing {
   hia_program *p;
-  hia_itype *types;      /* by node, less `first` */
+  hia_itype *types; /* by node, less `first` */
   hia_ast_id first;
-  uint32_t inst;         /* or NONE: no calls of functions then */
-  bool report;           /* messages wanted */
-  bool failed;           /* some were due */
-  bool force;            /* tainted literals settle */
-  hia_fault *fault;      /* report into this instead, the first one */
+  uint32_t inst;    /* or NONE: no calls of functions then */
+  bool report;      /* messages wanted */
+  bool failed;      /* some were due */
+  bool force;       /* tainted literals settle */
+  hia_fault *fault; /* report into this instead, the first one */
 } hia_typing;
 static inline hia_itype *hiaF_type_at(const hia_typing *t, hia_ast_id id) {
   return &t->types[id - t->first];
@@ -541,7 +548,8 @@ const char *hiaF_inst_name(const hia_program *p, uint32_t inst);
 void hiaF_consts(hia_program *p);
 /* The value of a const at a dtype, which is its own or one its literal type can take. */
 const hia_const_value *hiaF_const_value(const hia_program *p, uint32_t decl, hia_dtype dtype);
-/* Values of a resolved constant expression, appended to `out`; false and t->fault set if it fails. */
+/* Values of a resolved constant expression, appended to `out`; false and t->fault set if it fails.
+ */
 bool hiaF_eval(hia_typing *t, hia_ast_id expr, hia_word *out, uint32_t *n);
 /* After everything else was checked: errors of consts that nothing uses. */
 void hiaF_consts_unused(hia_program *p);
@@ -573,8 +581,8 @@ uint32_t hiaF_elab_match(hia_elab *e, hia_ast_id expr, bool tail);
 hia_loc_id hiaF_elab_loc(hia_elab *e, uint32_t pos);
 /* Makes a binder stand for words[base ...). */
 void hiaF_elab_bind(hia_elab *e, hia_ast_id binder, hia_itype type, uint32_t base);
-/* An `if` on `cond`; its results are of `type`. Fill region regions, then regions + 1, each ended by
- * hiaF_elab_yield; then hiaF_elab_results. */
+/* An `if` on `cond`; its results are of `type`. Fill region regions, then regions + 1, each ended
+ * by hiaF_elab_yield; then hiaF_elab_results. */
 hia_node_id hiaF_elab_if(hia_elab *e, hia_value_id cond, hia_itype type, hia_loc_id loc);
 /* Ends the region with words[base ...), which are popped. */
 void hiaF_elab_yield(hia_elab *e, hia_region_id region, uint32_t base);

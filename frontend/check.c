@@ -58,10 +58,10 @@ static void check_once(hia_program *p, uint32_t id) {
   const hia_ast *body = hiaF_node(p, d->body);
   if (hiaF_is_final(&p->it, result) && !(hiaF_itype_has(&p->it, type) & HIA_HAS_ERROR) &&
       hiaF_join(&p->it, type, result) != result) {
-    hia_diag *diag = hiaF_type_error(
-        &t, HIA_E0302, body->start, body->end, "the body of '%s' is %s, but its calls take it as %s",
-        hiaF_symbol_text(p, d->symbol), hiaF_itype_text(&p->it, type),
-        hiaF_itype_text(&p->it, result));
+    hia_diag *diag = hiaF_type_error(&t, HIA_E0302, body->start, body->end,
+                                     "the body of '%s' is %s, but its calls take it as %s",
+                                     hiaF_symbol_text(p, d->symbol), hiaF_itype_text(&p->it, type),
+                                     hiaF_itype_text(&p->it, result));
     hiaF_hint(p->diags, diag, "declare the result");
   }
   hiaF_resolve(&t, d->body, result);
@@ -106,35 +106,33 @@ static bool list_ends(const hia_program *p, const hia_inst *inst, hia_ast_id fir
 
 static bool ends(const hia_program *p, const hia_inst *inst, hia_ast_id first, hia_ast_id id) {
   const hia_ast *n = hiaF_node(p, id);
-  const uint32_t *list = p->extra.data + n->b;
+  const uint32_t *list = p->extra.data; /* at n->b where there is one */
   switch ((hia_ast_kind)n->kind) {
   case HIA_AST_TUPLE:
   case HIA_AST_CONVERT: return list_ends(p, inst, first, n);
   case HIA_AST_CALL: {
     hia_itype callee = inst->types[n->a - first];
     if (!list_ends(p, inst, first, n)) return false;
-    return hiaF_node(p, n->a)->op != HIA_REF_FN || callee == HIA_NONE ||
-           hiaF_inst(p, callee)->ends;
+    return hiaF_node(p, n->a)->op != HIA_REF_FN || callee == HIA_NONE || hiaF_inst(p, callee)->ends;
   }
   case HIA_AST_IF:
-    return ends(p, inst, first, n->a) &&
-           (ends(p, inst, first, n->b) || ends(p, inst, first, n->c));
+    return ends(p, inst, first, n->a) && (ends(p, inst, first, n->b) || ends(p, inst, first, n->c));
   case HIA_AST_MATCH:
     if (!ends(p, inst, first, n->a)) return false;
     for (uint32_t i = 1; i < n->c; i += 2)
-      if (ends(p, inst, first, list[i])) return true;
+      if (ends(p, inst, first, list[n->b + i])) return true;
     return false;
   case HIA_AST_LOOP: /* perhaps without a round */
     for (uint32_t i = 0; i < n->c; i++)
-      if (!ends(p, inst, first, hiaF_node(p, list[i])->c)) return false;
+      if (!ends(p, inst, first, hiaF_node(p, list[n->b + i])->c)) return false;
     return ends(p, inst, first, p->extra.data[n->a]);
   case HIA_AST_BLOCK:
     for (uint32_t i = 0; i < n->c; i++)
-      if (!ends(p, inst, first, hiaF_node(p, list[i])->c)) return false;
+      if (!ends(p, inst, first, hiaF_node(p, list[n->b + i])->c)) return false;
     return ends(p, inst, first, n->a);
   case HIA_AST_CHAIN:
     for (uint32_t i = 2; i < n->c; i += 3)
-      if (!ends(p, inst, first, list[i])) return false;
+      if (!ends(p, inst, first, list[n->b + i])) return false;
     return ends(p, inst, first, n->a);
   case HIA_AST_COMPARE: return ends(p, inst, first, n->a) && ends(p, inst, first, n->b);
   case HIA_AST_LOGIC: /* the first operand decides, perhaps */
@@ -173,7 +171,8 @@ static void find_ending(hia_program *p, const hia_u32vec *reached) {
 static bool is_sound(const hia_inst *inst) { return inst->ends && !inst->no_base; }
 
 /* One component, reached[from .. to): says that it does not end, at the function that stands first
- * in the source, unless something else is wrong in it or it only depends on one that does not end. */
+ * in the source, unless something else is wrong in it or it only depends on one that does not end.
+ */
 static void check_group(hia_program *p, const hia_u32vec *reached, uint32_t from, uint32_t to) {
   uint32_t worst = HIA_NONE;
   bool other_reason = false;
@@ -186,9 +185,8 @@ static void check_group(hia_program *p, const hia_u32vec *reached, uint32_t from
         other_reason = true;
     }
     if (!is_sound(inst) &&
-        (worst == HIA_NONE ||
-         hiaF_decl(p, inst->decl)->pos <
-             hiaF_decl(p, hiaF_inst(p, reached->data[worst])->decl)->pos))
+        (worst == HIA_NONE || hiaF_decl(p, inst->decl)->pos <
+                                  hiaF_decl(p, hiaF_inst(p, reached->data[worst])->decl)->pos))
       worst = i;
   }
   if (worst == HIA_NONE) return;

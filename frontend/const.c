@@ -68,8 +68,7 @@ static void do_const(hia_program *p, uint32_t id) {
   if (d->type != HIA_NONE && hiaF_node(p, d->type)->kind != HIA_AST_TYPE_DTYPE &&
       hiaF_node(p, d->type)->kind != HIA_AST_TYPE_ERROR) {
     const hia_ast *type = hiaF_node(p, d->type);
-    if (!d->broken)
-      hiaF_error(p->diags, HIA_E0318, type->start, type->end, "a const is a scalar");
+    if (!d->broken) hiaF_error(p->diags, HIA_E0318, type->start, type->end, "a const is a scalar");
     d->broken = true;
   }
   if (d->broken) {

@@ -27,7 +27,8 @@ void hiaF_line_col(const hia_source *source, uint32_t at, uint32_t *line, uint32
   *col = (uint32_t)(end - start) + 1;
 }
 
-/* Puts it where its position belongs, behind what is there of the same one. The list is full: NULL. */
+/* Puts it where its position belongs, behind what is there of the same one. The list is full: NULL.
+ */
 static hia_diag *insert(hia_diags *diags, const hia_diag *diag) {
   for (uint32_t i = 0; i < diags->list.len; i++) {
     const hia_diag *d = &diags->list.data[i];

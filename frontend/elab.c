@@ -164,8 +164,8 @@ static void elab_loop(hia_elab *e, const hia_ast *n) {
   uint32_t count = e->words.len - base;
   hia_dtype *types = HIA_NEW_ARRAY(p->arena, hia_dtype, count);
   for (uint32_t i = 0; i < count; i++) types[i] = hiaG_type(e->fn, e->words.data[base + i]);
-  hia_node_id node = hiaG_add(e->g, e->fn, outer, HIA_OP_LOOP, e->words.data + base, count, types,
-                              count, 0, loc);
+  hia_node_id node =
+      hiaG_add(e->g, e->fn, outer, HIA_OP_LOOP, e->words.data + base, count, types, count, 0, loc);
   hia_region_id head = regions_of(e, node), round = head + 1;
   e->words.len = base;
   for (uint32_t i = 0; i < count; i++) {
@@ -222,9 +222,9 @@ static hia_fn_id function_of(hia_elab *e, uint32_t id) {
   flatten(e, inst->result, &flat);
   uint32_t line, col, source = hiaG_name(e->g, hiaF_symbol_text(p, d->symbol));
   hiaF_position(p, d->pos, &line, &col);
-  e->fns[id] = hiaG_fn_new(e->g, hiaF_inst_name(p, id), source,
-                           hiaG_loc(e->g, line, col, source, HIA_NONE), types, params.len, flat.data,
-                           flat.n);
+  e->fns[id] =
+      hiaG_fn_new(e->g, hiaF_inst_name(p, id), source, hiaG_loc(e->g, line, col, source, HIA_NONE),
+                  types, params.len, flat.data, flat.n);
   hiaR_push(p->arena, &e->queue, id);
   return e->fns[id];
 }
@@ -247,8 +247,8 @@ static void elab_call(hia_elab *e, hia_ast_id id, const hia_ast *n, bool tail) {
     fn = function_of(e, type_of(e, n->a));
     if (e->counted) hiaG_add(e->g, e->fn, e->region, HIA_OP_COUNT, NULL, 0, NULL, 0, 0, loc);
   }
-  hia_node_id node = hiaG_add(e->g, e->fn, e->region, opcode, e->words.data + base, count, outs.data,
-                              outs.n, fn, loc);
+  hia_node_id node = hiaG_add(e->g, e->fn, e->region, opcode, e->words.data + base, count,
+                              outs.data, outs.n, fn, loc);
   if (tail && opcode == HIA_OP_CALL) e->fn->nodes.data[node].flags |= HIA_NODE_TAIL;
   e->words.len = base;
   hiaF_elab_results(e, node);

@@ -2,8 +2,8 @@
  *
  * A few integers are tested one after the other. Many are not: that would nest as deep as there are
  * arms. A balanced tree of comparisons first finds the number of the arm, without evaluating
- * anything else (the last arm, which stands at every leaf, is there a number only), and a second one
- * branches on that number; both are as deep as the logarithm of the number of arms. */
+ * anything else (the last arm, which stands at every leaf, is there a number only), and a second
+ * one branches on that number; both are as deep as the logarithm of the number of arms. */
 #include "frontend/ast.h"
 
 #include <stdlib.h>
@@ -79,8 +79,8 @@ static hia_value_id find_arm(matcher *m, uint32_t low, uint32_t high) {
     in[0] = compare(m, HIA_OP_EQ, m->subject, m->dtype, m->literals[low].value);
     in[1] = hiaG_const(e->g, e->fn, e->region, HIA_I32,
                        hiaR_from_i32((int32_t)m->literals[low].arm), m->loc);
-    in[2] = hiaG_const(e->g, e->fn, e->region, HIA_I32, hiaR_from_i32((int32_t)m->n_arms - 1),
-                       m->loc);
+    in[2] =
+        hiaG_const(e->g, e->fn, e->region, HIA_I32, hiaR_from_i32((int32_t)m->n_arms - 1), m->loc);
     return hiaG_op(e->g, e->fn, e->region, HIA_OP_SELECT, in, 3, m->loc);
   }
   hia_region_id outer = e->region;

@@ -1,4 +1,4 @@
-/* Types from the inside out: docs/language.md, "How literals are typed".
+/* Types from the inside out: docs/language.md, "Typing of literals".
  *
  * One function for all three uses: silently, again and again, while results are being found
  * (solve.c); once with messages (check.c); for constant expressions (const.c, value.c). Types are
@@ -64,9 +64,8 @@ hia_itype hiaF_join_exprs(hia_typing *t, hia_ast_id left, hia_itype left_type, h
   hia_itype join = hiaF_join(it, left_type, right_type);
   if (join != HIA_IT_ERROR) return join;
   if ((hiaF_itype_has(it, left_type) | hiaF_itype_has(it, right_type)) & HIA_HAS_ERROR) return join;
-  hia_diag *diag =
-      hiaF_type_error(t, HIA_E0301, start, end, "%s mixes %s and %s", what,
-                      type_text(t, left_type), type_text(t, right_type));
+  hia_diag *diag = hiaF_type_error(t, HIA_E0301, start, end, "%s mixes %s and %s", what,
+                                   type_text(t, left_type), type_text(t, right_type));
   if (diag != NULL) hint_mixed(t, diag, left, left_type, right, right_type);
   return join;
 }
@@ -311,10 +310,8 @@ static bool takes(unsigned rule, hia_itype type) {
 
 static hia_itype infer_builtin(hia_typing *t, const hia_ast *n, const hia_ast *callee) {
   static const char *const wants[] = {
-      [HIA_RULE_NUM] = "numbers",
-      [HIA_RULE_INT] = "integers",
-      [HIA_RULE_BITS] = "integers or bool",
-      [HIA_RULE_FLOAT] = "floats",
+      [HIA_RULE_NUM] = "numbers",           [HIA_RULE_INT] = "integers",
+      [HIA_RULE_BITS] = "integers or bool", [HIA_RULE_FLOAT] = "floats",
       [HIA_RULE_SELECT] = "scalars",
   };
   unsigned op = callee->b;
@@ -349,7 +346,7 @@ static hia_itype infer_builtin(hia_typing *t, const hia_ast *n, const hia_ast *c
 }
 
 static const char *param_text(hia_typing *t, const hia_decl *d, uint32_t i) {
-  if (!t->report) return "";
+  if (!t->report || d->broken) return "";
   const hia_program *p = t->p;
   return hiaR_arena_printf(p->arena, "the parameter '%s' of '%s'",
                            hiaF_symbol_text(p, hiaF_node(p, p->extra.data[d->params + i])->a),
@@ -377,7 +374,8 @@ static hia_itype infer_call(hia_typing *t, const hia_ast *n, const hia_ast *call
     }
   }
   const hia_decl *d = hiaF_decl(p, decl);
-  if (d->broken || (has & HIA_HAS_ERROR)) return d->result != HIA_IT_NONE ? d->result : HIA_IT_ERROR;
+  if (d->broken || (has & HIA_HAS_ERROR))
+    return d->result != HIA_IT_NONE ? d->result : HIA_IT_ERROR;
   if (has != 0) return d->result != HIA_IT_NONE ? d->result : HIA_IT_UNKNOWN;
   uint32_t id = hiaF_instance(p, decl, args, HIA_IT_NONE, callee->start);
   if (id == HIA_NONE) {

@@ -6,9 +6,9 @@
 static void wrong_pattern(hia_typing *t, const hia_ast *pattern, hia_itype subject) {
   hiaF_type_error(t, HIA_E0309, pattern->pos, pattern->end,
                   "a pattern for %s, but the subject is %s",
-                  pattern->kind == HIA_AST_PAT_BOOL      ? "bool"
-                  : pattern->op != HIA_NO_SUFFIX ? hiaG_dtype_name((hia_dtype)pattern->op)
-                                                         : "integers",
+                  pattern->kind == HIA_AST_PAT_BOOL ? "bool"
+                  : pattern->op != HIA_NO_SUFFIX    ? hiaG_dtype_name((hia_dtype)pattern->op)
+                                                    : "integers",
                   hiaF_itype_text(&t->p->it, subject));
 }
 
@@ -24,8 +24,8 @@ static void check_pattern(hia_typing *t, hia_ast_id id, hia_itype subject) {
     hia_word word;
     if (subject == HIA_BOOL || (is_int && n->op != HIA_NO_SUFFIX && n->op != subject))
       wrong_pattern(t, n, subject);
-    else if (is_int && hiaF_number(t->p, n, (n->flags & HIA_AST_NEGATIVE) != 0,
-                                   (hia_dtype)subject, &word) != HIA_NUMBER_OK)
+    else if (is_int && hiaF_number(t->p, n, (n->flags & HIA_AST_NEGATIVE) != 0, (hia_dtype)subject,
+                                   &word) != HIA_NUMBER_OK)
       hiaF_type_error(t, HIA_E0312, n->pos, n->end, "this does not fit %s",
                       hiaG_dtype_name((hia_dtype)subject));
     break;
@@ -97,8 +97,7 @@ static void check_coverage(hia_typing *t, const hia_ast *n, hia_itype subject) {
     diag = hiaF_type_error(t, HIA_E0310, n->pos, n->pos + 5, "the arms do not cover %s",
                            seen[0] != HIA_NONE ? "true" : "false");
   else
-    diag = hiaF_type_error(t, HIA_E0310, n->pos, n->pos + 5,
-                           "the arms do not cover every integer");
+    diag = hiaF_type_error(t, HIA_E0310, n->pos, n->pos + 5, "the arms do not cover every integer");
   hiaF_hint(t->p->diags, diag, "the last arm of an integer match is '_' or a name: _ => ...");
   if (diag != NULL && subject == HIA_BOOL) diag->hint = NULL;
 }
@@ -109,9 +108,9 @@ hia_itype hiaF_infer_match(hia_typing *t, hia_ast_id id) {
   hia_itype subject = hiaF_settled(t, hiaF_infer(t, n.a));
   if (hiaF_is_tuple(subject) || subject == HIA_F32 || subject == HIA_F64) {
     const hia_ast *s = hiaF_node(p, n.a);
-    hia_diag *diag =
-        hiaF_type_error(t, HIA_E0308, s->start, s->end, "'match' works on integers and bool, not %s",
-                        hiaF_itype_text(&p->it, subject));
+    hia_diag *diag = hiaF_type_error(t, HIA_E0308, s->start, s->end,
+                                     "'match' works on integers and bool, not %s",
+                                     hiaF_itype_text(&p->it, subject));
     hiaF_hint(p->diags, diag,
               hiaF_is_tuple(subject) ? "take it apart: let (a, b) = ...;" : "compare with 'if'");
     subject = HIA_IT_ERROR;
@@ -123,8 +122,7 @@ hia_itype hiaF_infer_match(hia_typing *t, hia_ast_id id) {
     hia_ast_id arm = p->extra.data[n.b + i + 1];
     hia_itype have = hiaF_infer(t, arm);
     const hia_ast *a = hiaF_node(p, arm);
-    type = i == 0 ? have
-                  : hiaF_join_exprs(t, before, type, arm, have, a->start, a->end, "'match'");
+    type = i == 0 ? have : hiaF_join_exprs(t, before, type, arm, have, a->start, a->end, "'match'");
     before = arm;
   }
   if (t->report && subject < HIA_N_DTYPES) check_coverage(t, &n, subject);

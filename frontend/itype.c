@@ -1,4 +1,4 @@
-/* The types of inference: interned, joined, settled (docs/language.md, "How literals are typed"). */
+/* The types of inference: interned, joined, settled (docs/language.md, "Typing of literals"). */
 #include "frontend/ast.h"
 
 static hia_ituple *tuple_of(const hia_itypes *it, hia_itype t) {

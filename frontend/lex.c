@@ -5,9 +5,9 @@
 #include "runtime/base/base.h"
 
 static const char *const keywords[HIA_N_KEYWORDS] = {
-    "fn",   "extern", "impure", "type", "const", "param", "if",   "then", "else",
-    "match", "loop",  "while",  "let",  "for",   "in",    "and",  "or",   "not",
-    "true", "false",  "bool",   "i32",  "i64",   "f32",   "f64"};
+    "fn",    "extern", "impure", "type", "const", "param", "if",  "then", "else",
+    "match", "loop",   "while",  "let",  "for",   "in",    "and", "or",   "not",
+    "true",  "false",  "bool",   "i32",  "i64",   "f32",   "f64"};
 
 /* ---- symbols ---- */
 
@@ -196,8 +196,8 @@ static void lex_bad(hia_lexer *l, hia_token *tok) {
     do {
       l->at++;
       c = (unsigned char)text[l->at];
-    } while (l->at < l->source->len && (c >= 0x80 || (c < 0x20 && !(c >= '\t' && c <= '\r')) ||
-                                        c == 0x7f));
+    } while (l->at < l->source->len &&
+             (c >= 0x80 || (c < 0x20 && !(c >= '\t' && c <= '\r')) || c == 0x7f));
   } else {
     l->at++;
   }

@@ -70,13 +70,14 @@ static const char *float_text(const hia_program *p, const hia_ast *n) {
   return text;
 }
 
-hia_number_state hiaF_number(const hia_program *p, const hia_ast *n, bool negative,
-                             hia_dtype dtype, hia_word *word) {
+hia_number_state hiaF_number(const hia_program *p, const hia_ast *n, bool negative, hia_dtype dtype,
+                             hia_word *word) {
   if (dtype == HIA_I32 || dtype == HIA_I64) {
     uint64_t v, limit = dtype == HIA_I32 ? INT32_MAX : INT64_MAX;
     if (!int_magnitude(p, n, &v) || v > limit + (negative ? 1u : 0u)) return HIA_NUMBER_RANGE;
     uint64_t bits = negative ? 0 - v : v;
-    *word = dtype == HIA_I32 ? hiaR_from_i32((int32_t)(uint32_t)bits) : hiaR_from_i64((int64_t)bits);
+    *word =
+        dtype == HIA_I32 ? hiaR_from_i32((int32_t)(uint32_t)bits) : hiaR_from_i64((int64_t)bits);
     return HIA_NUMBER_OK;
   }
   if (n->kind == HIA_AST_FLOAT && n->a != 0) {

@@ -27,9 +27,7 @@ typedef struct walker {
 
 static void walk(walker *w, hia_ast_id id, uint32_t depth);
 
-static hia_symbol *symbol_of(walker *w, hia_symbol_id id) {
-  return &w->p->symbols.list.data[id];
-}
+static hia_symbol *symbol_of(walker *w, hia_symbol_id id) { return &w->p->symbols.list.data[id]; }
 
 static hia_diag *fail(walker *w, enum hia_error code, uint32_t start, uint32_t end, const char *fmt,
                       ...) HIA_PRINTF(5, 6);
@@ -149,9 +147,8 @@ static void unknown_name(walker *w, const hia_ast *n, bool called) {
     unsupported(w, HIA_E0901, n, "data types are");
     return;
   }
-  hia_diag *diag = fail(w, HIA_E0201, n->start, n->end, called ? "unknown function '%s'"
-                                                               : "unknown name '%s'",
-                        e->text);
+  hia_diag *diag = fail(w, HIA_E0201, n->start, n->end,
+                        called ? "unknown function '%s'" : "unknown name '%s'", e->text);
   if (diag == NULL) return;
   const char *similar =
       hiaF_similar_name(w->p, e->text, e->len, called ? HIA_LIKE_FN : HIA_LIKE_VALUE);
@@ -223,9 +220,10 @@ static void wrong_arity(walker *w, const hia_ast *call, const hia_ast *callee, c
                    symbol == HIA_NONE ? "?" : hiaF_symbol_text(p, symbol));
   }
   if (d->n_params > 0) hiaR_text_addf(&names, ")");
-  hia_diag *diag = fail(w, HIA_E0203, callee->start, call->end, "'%s' takes %u argument%s%s, not %u",
-                        hiaF_symbol_text(p, d->symbol), d->n_params, d->n_params == 1 ? "" : "s",
-                        d->n_params > 0 ? names.data : "", call->c);
+  hia_diag *diag =
+      fail(w, HIA_E0203, callee->start, call->end, "'%s' takes %u argument%s%s, not %u",
+           hiaF_symbol_text(p, d->symbol), d->n_params, d->n_params == 1 ? "" : "s",
+           d->n_params > 0 ? names.data : "", call->c);
   hiaF_note(p->diags, diag, d->pos, "defined here");
 }
 
@@ -445,8 +443,10 @@ static void walk(walker *w, hia_ast_id id, uint32_t depth) {
   }
   if ((w->mode == WALK_CONST || w->mode == WALK_VALUE) &&
       !is_constant_kind(w->mode, (hia_ast_kind)n.kind)) {
-    fail(w, HIA_E0211, n.start, n.end,
-         w->mode == WALK_CONST
+    bool is_tuple = n.kind == HIA_AST_TUPLE;
+    fail(w, is_tuple ? HIA_E0318 : HIA_E0211, n.start, n.end,
+         is_tuple ? "a const is a scalar"
+         : w->mode == WALK_CONST
              ? "a const is made of literals, other consts, operators, 'if' and built-in functions "
                "of scalars"
              : "a value is a constant expression: literals, operators, 'if' and built-in functions "
@@ -520,7 +520,8 @@ static void declare(hia_program *p, uint32_t id) {
     *slot = id;
     return;
   }
-  hia_diag *diag = hiaF_error(p->diags, HIA_E0202, d->pos, d->end, "'%s' is defined twice", e->text);
+  hia_diag *diag =
+      hiaF_error(p->diags, HIA_E0202, d->pos, d->end, "'%s' is defined twice", e->text);
   hiaF_note(p->diags, diag, hiaF_decl(p, *slot)->pos, "first defined here");
   d->broken = true;
 }

@@ -2,8 +2,16 @@
  * other make one node with a list, so that a sum of a hundred thousand terms is no deep tree. */
 #include "frontend/ast.h"
 
-enum { LEVEL_NONE, LEVEL_OR, LEVEL_AND, LEVEL_NOT, LEVEL_COMPARE, LEVEL_SUM, LEVEL_PRODUCT,
-       LEVEL_MATMUL };
+enum {
+  LEVEL_NONE,
+  LEVEL_OR,
+  LEVEL_AND,
+  LEVEL_NOT,
+  LEVEL_COMPARE,
+  LEVEL_SUM,
+  LEVEL_PRODUCT,
+  LEVEL_MATMUL
+};
 
 typedef struct binary {
   uint8_t level, op; /* op: hia_op; of LOGIC 0 and, 1 or */
@@ -153,11 +161,10 @@ hia_ast_id hiaF_parse_block(hia_parser *s) {
   }
   hiaF_node(s->p, id)->a = result;
   if (!s->panic && s->tok.kind != HIA_TOK_RBRACE) {
-    hia_diag *diag = hiaF_unexpected(s, s->tok.kind == HIA_TOK_SEMICOLON
-                                            ? "'}' after the value of the block"
-                                            : "an operator or '}'");
-    if (s->tok.kind == HIA_TOK_SEMICOLON)
-      hiaF_hint(s->p->diags, diag, "only a 'let' ends in ';'");
+    hia_diag *diag =
+        hiaF_unexpected(s, s->tok.kind == HIA_TOK_SEMICOLON ? "'}' after the value of the block"
+                                                            : "an operator or '}'");
+    if (s->tok.kind == HIA_TOK_SEMICOLON) hiaF_hint(s->p->diags, diag, "only a 'let' ends in ';'");
     hiaF_note(s->p->diags, diag, open, "the block begins here");
   }
   if (s->panic && s->tok.kind != HIA_TOK_EOF) {
@@ -329,9 +336,7 @@ static hia_ast_id parse_primary(hia_parser *s) {
   case HIA_TOK_MATCH: return parse_match(s);
   case HIA_TOK_LOOP: return parse_loop(s);
   case HIA_TOK_LBRACE: return hiaF_parse_block(s);
-  default:
-    hiaF_unexpected(s, "an expression");
-    return error_node(s);
+  default: hiaF_unexpected(s, "an expression"); return error_node(s);
   }
 }
 
@@ -374,8 +379,9 @@ static hia_ast_id parse_field(hia_parser *s, hia_ast_id base) {
   if (s->tok.kind != HIA_TOK_INT) {
     hia_diag *diag = hiaF_unexpected(s, "the number of a field");
     if (s->tok.kind == HIA_TOK_NAME)
-      hiaF_hint(s->p->diags, diag, "parts of a tuple are t.0, t.1, ...; fields have no access by "
-                                   "name");
+      hiaF_hint(s->p->diags, diag,
+                "parts of a tuple are t.0, t.1, ...; fields have no access by "
+                "name");
     return id;
   }
   uint32_t index = 0;
@@ -484,13 +490,12 @@ static hia_ast_id parse_binary(hia_parser *s, unsigned min) {
     hiaF_leave(s);
     return error_node(s);
   }
-  hia_ast_id left =
-      s->tok.kind == HIA_TOK_NOT && min <= LEVEL_NOT ? parse_not(s) : parse_unary(s);
+  hia_ast_id left = s->tok.kind == HIA_TOK_NOT && min <= LEVEL_NOT ? parse_not(s) : parse_unary(s);
   while (!s->panic) {
     binary op = binary_of((hia_token_kind)s->tok.kind);
     if (op.level == LEVEL_NONE || op.level < min) break;
-    left = op.level == LEVEL_COMPARE ? parse_compare(s, left, start)
-                                     : parse_chain(s, left, start, op);
+    left =
+        op.level == LEVEL_COMPARE ? parse_compare(s, left, start) : parse_chain(s, left, start, op);
   }
   hiaF_leave(s);
   return left;

@@ -55,12 +55,12 @@ static hia_ast_id parse_dtype(hia_parser *s) {
 /* The dtype that somebody who writes this name is likely to mean. */
 static const char *dtype_for(const char *name) {
   static const char *const pairs[][2] = {
-      {"int", "i32"},     {"i8", "i32"},     {"i16", "i32"},     {"u8", "i32"},
-      {"u16", "i32"},     {"u32", "i64"},    {"u64", "i64"},     {"int32", "i32"},
-      {"int64", "i64"},   {"long", "i64"},   {"isize", "i64"},   {"usize", "i64"},
-      {"float", "f32"},   {"float32", "f32"}, {"float64", "f64"}, {"double", "f64"},
-      {"real", "f64"},    {"number", "f64"}, {"boolean", "bool"}, {"Bool", "bool"},
-      {"Int", "i32"},     {"Float", "f32"},  {"Double", "f64"}};
+      {"int", "i32"},   {"i8", "i32"},      {"i16", "i32"},      {"u8", "i32"},
+      {"u16", "i32"},   {"u32", "i64"},     {"u64", "i64"},      {"int32", "i32"},
+      {"int64", "i64"}, {"long", "i64"},    {"isize", "i64"},    {"usize", "i64"},
+      {"float", "f32"}, {"float32", "f32"}, {"float64", "f64"},  {"double", "f64"},
+      {"real", "f64"},  {"number", "f64"},  {"boolean", "bool"}, {"Bool", "bool"},
+      {"Int", "i32"},   {"Float", "f32"},   {"Double", "f64"}};
   for (size_t i = 0; i < HIA_LEN(pairs); i++)
     if (strcmp(name, pairs[i][0]) == 0) return pairs[i][1];
   return NULL;
@@ -138,7 +138,8 @@ static hia_ast_id parse_constructor_pattern(hia_parser *s) {
   if (hiaF_accept(s, HIA_TOK_LPAREN)) {
     hiaF_node(s->p, id)->flags |= HIA_AST_CALLED;
     if (s->tok.kind == HIA_TOK_RPAREN) {
-      hia_diag *diag = hiaF_soft_error(s, HIA_E0106, open, s->tok.end, "empty brackets in a pattern");
+      hia_diag *diag =
+          hiaF_soft_error(s, HIA_E0106, open, s->tok.end, "empty brackets in a pattern");
       hiaF_hint(s->p->diags, diag, "a constructor without fields is matched without brackets");
     } else {
       do {
@@ -203,7 +204,8 @@ static hia_ast_id parse_binder(hia_parser *s) {
   if (s->tok.kind != HIA_TOK_LPAREN) {
     hia_symbol_id symbol = hiaF_parse_name(s, "a variable", true);
     hiaF_node(s->p, id)->a = symbol;
-    if (symbol == HIA_NONE || hiaF_is_wild(s, symbol)) hiaF_node(s->p, id)->kind = HIA_AST_BIND_WILD;
+    if (symbol == HIA_NONE || hiaF_is_wild(s, symbol))
+      hiaF_node(s->p, id)->kind = HIA_AST_BIND_WILD;
     return id;
   }
   hiaF_advance(s);

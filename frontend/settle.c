@@ -18,7 +18,8 @@ static void resolve_number(hia_typing *t, hia_ast_id id, bool negative, uint32_t
     hiaF_type_error(t, HIA_E0313, start, n->end, "this number is too large for %s", dtype);
     return;
   }
-  hia_diag *diag = hiaF_type_error(t, HIA_E0312, start, n->end, "this integer does not fit %s", dtype);
+  hia_diag *diag =
+      hiaF_type_error(t, HIA_E0312, start, n->end, "this integer does not fit %s", dtype);
   if (type == HIA_I32 && n->op == HIA_NO_SUFFIX && n->end - start <= 40 &&
       hiaF_number(t->p, n, negative, HIA_I64, &word) == HIA_NUMBER_OK)
     hiaF_hint(t->p->diags, diag, "as an i64 it is written %.*si64", (int)(n->end - start),
@@ -56,8 +57,7 @@ static void resolve_loop(hia_typing *t, const hia_ast *n) {
     hiaF_resolve(t, hiaF_node(p, id)->c, types[i]);
   }
   hiaF_resolve(t, p->extra.data[n->a], HIA_BOOL);
-  hiaF_resolve(t, p->extra.data[n->a + 1],
-               n->c == 1 ? types[0] : hiaF_ituple(&p->it, types, n->c));
+  hiaF_resolve(t, p->extra.data[n->a + 1], n->c == 1 ? types[0] : hiaF_ituple(&p->it, types, n->c));
 }
 
 /* A function that only fails is called for a value of any type: an instance of its own for each. */
@@ -110,8 +110,7 @@ static void resolve_compare(hia_typing *t, const hia_ast *n) {
 
 static void resolve_list(hia_typing *t, const hia_ast *n, uint32_t first, uint32_t step,
                          hia_itype type) {
-  for (uint32_t i = first; i < n->c; i += step)
-    hiaF_resolve(t, t->p->extra.data[n->b + i], type);
+  for (uint32_t i = first; i < n->c; i += step) hiaF_resolve(t, t->p->extra.data[n->b + i], type);
 }
 
 void hiaF_resolve(hia_typing *t, hia_ast_id id, hia_itype type) {
@@ -168,9 +167,7 @@ void hiaF_resolve(hia_typing *t, hia_ast_id id, hia_itype type) {
   }
   case HIA_AST_CALL: resolve_call(t, n, type); break;
   case HIA_AST_CONVERT: resolve_convert(t, n); break;
-  case HIA_AST_FIELD:
-    hiaF_resolve(t, n->a, hiaF_settled(t, *hiaF_type_at(t, n->a)));
-    break;
+  case HIA_AST_FIELD: hiaF_resolve(t, n->a, hiaF_settled(t, *hiaF_type_at(t, n->a))); break;
   default: break;
   }
 }

@@ -72,14 +72,15 @@ const char *hiaF_similar_name(const hia_program *p, const char *name, uint32_t l
   return best;
 }
 
-/* ---- built-in functions: the rows of the op table that are no operators, and those to come ---- */
+/* ---- built-in functions: the rows of the op table that are no operators, and those to come ----
+ */
 
 static const char *const later[] = {
-    "zeros",     "ones",    "full",           "iota",  "one_hot",       "uniform", "normal",
-    "glorot_uniform", "concat", "stack",      "set",   "reshape",       "transpose", "shape",
-    "len",       "sum",     "mean",           "prod",  "argmax",        "argmin",  "any",
-    "all",       "outer",   "softmax",        "log_softmax", "cross_entropy", "grad",
-    "value_and_grad"};
+    "zeros",       "ones",           "full",   "iota",          "one_hot", "uniform",
+    "normal",      "glorot_uniform", "concat", "stack",         "set",     "reshape",
+    "transpose",   "shape",          "len",    "sum",           "mean",    "prod",
+    "argmax",      "argmin",         "any",    "all",           "outer",   "softmax",
+    "log_softmax", "cross_entropy",  "grad",   "value_and_grad"};
 
 static bool is_operator(unsigned op) {
   switch (op) {

@@ -14,9 +14,9 @@
  *   phase 2  (force) it settles to its dtype; literal results are settled; repeated. A concrete
  *            result may still change here, but only a few times.
  *
- * The call graph is found on the way: a generic call has a callee once its arguments are known, which
- * may make new instances, and may join components that seemed apart. Then the component starts
- * again from unknown.
+ * The call graph is found on the way: a generic call has a callee once its arguments are known,
+ * which may make new instances, and may join components that seemed apart. Then the component
+ * starts again from unknown.
  *
  * All of it is silent. What the bodies do wrong is said by check.c, once types are final. */
 #include "frontend/ast.h"
@@ -66,7 +66,7 @@ uint32_t hiaF_instance(hia_program *p, uint32_t decl, const hia_itype *args, hia
   hia_inst inst = {.decl = decl,
                    .args = copy,
                    .want = want,
-                   .result = want != HIA_IT_NONE       ? want
+                   .result = want != HIA_IT_NONE        ? want
                              : d->result != HIA_IT_NONE ? d->result
                                                         : (hia_itype)HIA_IT_UNKNOWN,
                    .call_pos = call_pos,

@@ -1,5 +1,5 @@
-/* Values as the command line and the API write them: read as constant expressions of a type, printed
- * in the form in which they are read. */
+/* Values as the command line and the API write them: read as constant expressions of a type,
+ * printed in the form in which they are read. */
 #include "frontend/ast.h"
 
 /* The text of the argument is a program of one expression. */

@@ -1,0 +1,195 @@
+/* Bad programs: the files of tests/errors.
+ *
+ * A file ends in comments that say which errors it has, all of them, in order of position:
+ *
+ *     # expect: 2:7 E0301 mixes i64 and i32
+ *
+ * line, column, code, a part of the message. HIA_UPDATE=1 writes what comes out into the files:
+ * look at the difference before you commit it. */
+#include "sources.h"
+
+#include <dirent.h>
+
+#ifndef HIA_TEST_DIR
+#define HIA_TEST_DIR "tests"
+#endif
+#define MARK "# expect: "
+
+static char *read_file(const char *path, size_t *size) {
+  FILE *f = fopen(path, "rb");
+  cr_assert(f != NULL, "%s cannot be opened", path);
+  size_t len = 0, cap = 1 << 16;
+  char *text = malloc(cap);
+  for (size_t n; (n = fread(text + len, 1, cap - len - 1, f)) > 0;) {
+    len += n;
+    if (cap - len < 2) text = realloc(text, cap *= 2);
+  }
+  fclose(f);
+  text[len] = '\0';
+  *size = len;
+  return text;
+}
+
+/* Where the expectations begin: the first line of the last run of lines that have the mark. */
+static size_t expectations(const char *text, size_t len) {
+  size_t at = len;
+  while (at > 0) {
+    size_t line = at - 1;
+    while (line > 0 && text[line - 1] != '\n') line--;
+    if (len - line < strlen(MARK) || memcmp(text + line, MARK, strlen(MARK)) != 0) break;
+    at = line;
+  }
+  return at;
+}
+
+static void update(const char *path, const char *text, size_t len, const hia_diags *diags) {
+  FILE *f = fopen(path, "wb");
+  cr_assert(f != NULL, "%s cannot be written", path);
+  fwrite(text, 1, len, f);
+  for (uint32_t i = 0; i < diags->list.len; i++) {
+    const hia_diag *d = &diags->list.data[i];
+    fprintf(f, MARK "%u:%u %s %s\n", d->line, d->col, d->code, d->message);
+  }
+  fclose(f);
+}
+
+static void check_file(const char *path, bool *seen) {
+  size_t size;
+  char *text = read_file(path, &size);
+  compiled c;
+  compile_bytes(&c, text, size);
+  size_t at = expectations(text, size);
+  if (getenv("HIA_UPDATE") != NULL) {
+    update(path, text, at, &c.diags);
+    at = size;
+  } else {
+    const char *expected = text + at;
+    for (uint32_t i = 0; i < c.diags.list.len; i++) {
+      const hia_diag *d = &c.diags.list.data[i];
+      unsigned line = 0, col = 0;
+      char code[8] = "", part[1024] = "";
+      sscanf(expected, MARK "%u:%u %7s %1023[^\n]", &line, &col, code, part);
+      cr_expect(d->line == line && d->col == col && strcmp(d->code, code) == 0 && part[0] != '\0' &&
+                    strstr(d->message, part) != NULL,
+                "%s:\n  expected %u:%u %s %s\n  found    %u:%u %s %s", path, line, col, code, part,
+                d->line, d->col, d->code, d->message);
+      expected += strcspn(expected, "\n");
+      expected += *expected == '\n';
+    }
+    cr_expect_str_empty(expected, "%s: not found: %s", path, expected);
+    cr_expect_eq(c.diags.suppressed, 0, "%s: too many errors for one file", path);
+  }
+  for (uint32_t i = 0; i < c.diags.list.len; i++)
+    seen[strtoul(c.diags.list.data[i].code + 1, NULL, 10)] = true;
+  all_errors(&c); /* showing them must work for any text */
+  discard(&c);
+  free(text);
+}
+
+Test(errors, files) {
+  bool seen[10000] = {false};
+  DIR *dir = opendir(HIA_TEST_DIR "/errors");
+  cr_assert(dir != NULL, HIA_TEST_DIR "/errors cannot be opened");
+  unsigned n = 0;
+  for (struct dirent *e; (e = readdir(dir)) != NULL;) {
+    const char *dot = strrchr(e->d_name, '.');
+    if (dot == NULL || strcmp(dot, ".hia") != 0) continue;
+    char path[1024];
+    snprintf(path, sizeof path, HIA_TEST_DIR "/errors/%s", e->d_name);
+    check_file(path, seen);
+    n++;
+  }
+  closedir(dir);
+  cr_assert_gt(n, 20, "only %u files", n);
+  static const char *const codes[] = {
+#define HIA_ERROR(code, text) #code,
+#include "frontend/errors.def"
+  };
+  for (size_t i = 0; i < HIA_LEN(codes); i++) {
+    unsigned long number = strtoul(codes[i] + 1, NULL, 10);
+    bool elsewhere = number == 5 || number == 401 || number == 908; /* test_lex.c, test_value.c */
+    cr_expect(seen[number] || elsewhere, "no file shows %s", codes[i]);
+  }
+}
+
+Test(errors, documented) {
+  size_t size;
+  char *text = read_file(HIA_TEST_DIR "/../docs/errors.md", &size);
+  static const char *const codes[] = {
+#define HIA_ERROR(code, text) "### " #code ":",
+#include "frontend/errors.def"
+  };
+  for (size_t i = 0; i < HIA_LEN(codes); i++)
+    cr_expect(strstr(text, codes[i]) != NULL, "docs/errors.md lacks \"%s\"", codes[i]);
+  free(text);
+}
+
+static void expect_shown(const char *text, const char *expected) {
+  compiled c;
+  compile(&c, text);
+  cr_expect_str_eq(all_errors(&c), expected);
+  discard(&c);
+}
+
+Test(errors, shown) {
+  expect_shown("fn f(n: i64, m: i32) =\n\tn + m\n",
+               "t.hia:2:4: error[E0301]: '+' mixes i64 and i32\n"
+               "    2 |  n + m\n"
+               "      |    ^\n"
+               "      = hint: write i64(m)\n");
+  expect_shown("fn f() = 1\r\nfn f() = 2\r\n", "t.hia:2:4: error[E0202]: 'f' is defined twice\n"
+                                               "    2 | fn f() = 2\n"
+                                               "      |    ^\n"
+                                               "t.hia:1:4: note: first defined here\n"
+                                               "    1 | fn f() = 1\n"
+                                               "      |    ^\n");
+  /* bytes that are no characters, and characters of several bytes before the caret */
+  expect_shown("fn f() = \xff\n",
+               "t.hia:1:10: error[E0001]: the file is not valid UTF-8: byte 0xff "
+               "at offset 9\n"
+               "    1 | fn f() = \\xff\n"
+               "      |          ^~~~\n");
+  expect_shown("fn f() = \xc3\xa9\xc3\xa9 + abc\n",
+               "t.hia:1:10: error[E0004]: unexpected character "
+               "'\xc3\xa9\xc3\xa9'\n"
+               "    1 | fn f() = \xc3\xa9\xc3\xa9 + abc\n"
+               "      |          ^~\n");
+}
+
+Test(errors, long_lines_are_cut) {
+  char text[4096] = "fn f() = ";
+  for (int i = 0; i < 300; i++) strcat(text, "1 + ");
+  strcat(text, "nope");
+  for (int i = 0; i < 300; i++) strcat(text, " + 1");
+  compiled c;
+  compile(&c, text);
+  const char *shown = all_errors(&c);
+  cr_expect_lt(strlen(shown), 400, "%s", shown);
+  cr_expect(strstr(shown, "...") != NULL && strstr(shown, "nope") != NULL, "%s", shown);
+  discard(&c);
+}
+
+Test(errors, are_limited) {
+  char *text = malloc(1 << 20), *at = text;
+  for (int i = 0; i < 1000; i++) at += sprintf(at, "fn f%d() = nope%d\n", i + 1000, i);
+  compiled c;
+  compile(&c, text);
+  cr_expect_eq(c.diags.list.len, HIA_MAX_DIAGS);
+  cr_expect_eq(c.diags.suppressed, 1000 - HIA_MAX_DIAGS);
+  discard(&c);
+  free(text);
+}
+
+/* Asked again, an instance that does not check says the same again. */
+Test(errors, of_instances_are_repeated) {
+  compiled c;
+  compile_good(&c, "fn g(x) = x + 1i64\nfn f(x) = g(x)\n");
+  for (int i = 0; i < 2; i++) {
+    hiaF_diags_init(&c.diags, &c.comp, &c.source);
+    cr_expect_eq(instance(&c, "f", HIA_F32), HIA_NONE);
+    cr_expect_eq(c.diags.list.len, 1, "%s", all_errors(&c));
+  }
+  hiaF_diags_init(&c.diags, &c.comp, &c.source);
+  cr_expect_neq(instance(&c, "f", HIA_I64), HIA_NONE, "%s", all_errors(&c));
+  discard(&c);
+}
