@@ -285,6 +285,7 @@ void hiaG_verify_section(hia_verifier *v) {
   if (fn->nodes.len == 0 || fn->nodes.data[fn->nodes.len - 1].op != HIA_OP_YIELD)
     hiaG_defect(v, HIA_NONE, "a section ends with a yield");
   if (fn->nodes.len < fn->n_params) hiaG_defect(v, HIA_NONE, "a parameter lacks its entry merge");
+  if (fn->group >= v->g->fns.len) hiaG_defect(v, HIA_NONE, "there are no %u groups", fn->group);
   check_contexts(v);
   for (hia_node_id n = 0; n < fn->nodes.len; n++) check_static_node(v, n);
   for (hia_region_id r = 1; r < fn->regions.len; r++) check_predicate(v, r);

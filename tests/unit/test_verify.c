@@ -206,6 +206,7 @@ static const row static_rows[] = {
      "not marked as one that diverges"},
     {CALLER("diverges", "site 0 f call_i 0.0 %0 call_i 0.1 %1\n%2:i32 = return_i 0.0"),
      "not marked as one that is recursive"},
+    {"fn a () -> () group 1 { yield }", "there are no 1 groups"},
     {"fn a () -> () { site 0 b call_i 0.0\nyield } fn b () -> () group 1 { yield }",
      "the group of the callee comes after"},
     {"fn a () -> () group 1 { site 0 b call_i 0.0\nyield } fn b () -> () raises { yield }",
