@@ -11,9 +11,9 @@
  *                  NextIteration and Exit; regions remain as control contexts. Lowering and
  *                  flattening read this state only.
  *
- * Nodes, values, regions and locations are 32-bit indices into vectors, never pointers; a hia_node *
- * must not be held across an append. Every value is a scalar: tuples are taken apart when a program
- * becomes a graph, and exist in signatures only.
+ * Nodes, values, regions and locations are 32-bit indices into vectors, never pointers; a hia_node
+ * * must not be held across an append. Every value is a scalar: tuples are taken apart when a
+ * program becomes a graph, and exist in signatures only.
  *
  * The order of the nodes is sequential order (docs/language.md, "Meaning"): within a region by the
  * list prev/next, an `if` standing for its regions; in the static state by index. Nodes that can
@@ -54,42 +54,42 @@ const char *hiaG_dtype_name(hia_dtype dtype);
 
 typedef struct hia_loc {
   uint32_t line, col; /* from 1; col counts bytes; 0, 0: nowhere */
-  uint32_t fn;        /* name of the source function the position lies in: index into graph->names */
-  hia_loc_id parent;  /* where that function's body was inlined: the position of the call, or NONE.
-                         The body of a tail call gets the call's parent, since the call is not in
-                         the chain */
+  uint32_t fn;       /* name of the source function the position lies in: index into graph->names */
+  hia_loc_id parent; /* where that function's body was inlined: the position of the call, or NONE.
+                        The body of a tail call gets the call's parent, since the call is not in
+                        the chain */
 } hia_loc;
 
 /* ---- nodes, values, regions ---- */
 
-enum { /* hia_node.flags */
-  HIA_NODE_TAIL = 1, /* CALL: in tail position in the source: absent from the chain of calls */
-  HIA_NODE_DEAD = 2, /* removed from its list (function state); the slot stays */
+enum {                    /* hia_node.flags */
+       HIA_NODE_TAIL = 1, /* CALL: in tail position in the source: absent from the chain of calls */
+       HIA_NODE_DEAD = 2, /* removed from its list (function state); the slot stays */
 };
 
 typedef struct hia_node {
   uint8_t op; /* enum hia_op */
   uint8_t flags;
   uint16_t pad;
-  uint32_t ins, n_ins;     /* fn->edges[ins .. ins + n_ins): hia_value_id */
-  uint32_t outs, n_outs;   /* values outs .. outs + n_outs, consecutive */
-  hia_region_id region;    /* that it stands in */
-  hia_node_id prev, next;  /* list in the region; HIA_NONE at the ends (function state) */
-  hia_region_id regions;   /* IF, LOOP: the first of its two regions, consecutive; else NONE */
+  uint32_t ins, n_ins;    /* fn->edges[ins .. ins + n_ins): hia_value_id */
+  uint32_t outs, n_outs;  /* values outs .. outs + n_outs, consecutive */
+  hia_region_id region;   /* that it stands in */
+  hia_node_id prev, next; /* list in the region; HIA_NONE at the ends (function state) */
+  hia_region_id regions;  /* IF, LOOP: the first of its two regions, consecutive; else NONE */
   hia_loc_id loc;
-  uint64_t imm;            /* see ops.def; two numbers: HIA_IMM(a, b), a in the lower half */
+  uint64_t imm; /* see ops.def; two numbers: HIA_IMM(a, b), a in the lower half */
 } hia_node;
-#define HIA_IMM(a, b) ((uint64_t)(uint32_t)(a) | (uint64_t)(uint32_t)(b) << 32)
+#define HIA_IMM(a, b)  ((uint64_t)(uint32_t)(a) | (uint64_t)(uint32_t)(b) << 32)
 #define HIA_IMM_A(imm) ((uint32_t)(imm))
 #define HIA_IMM_B(imm) ((uint32_t)((imm) >> 32))
 
 typedef struct hia_value_info { /* hia_value is the public API's */
-  hia_node_id node; /* that defines it */
+  hia_node_id node;             /* that defines it */
   hia_dtype type;
 } hia_value_info;
 
 typedef enum hia_region_kind {
-  HIA_REGION_BODY,  /* of a function: region 0 */
+  HIA_REGION_BODY, /* of a function: region 0 */
   HIA_REGION_THEN,
   HIA_REGION_ELSE,  /* always the region after its THEN */
   HIA_REGION_HEAD,  /* of a loop: each round up to and with its condition */
@@ -109,21 +109,21 @@ typedef struct hia_region {
 
 /* ---- functions ---- */
 
-enum { /* hia_fn.traits, by hiaG_effects */
-  HIA_FN_RAISES = 1,    /* may fail */
-  HIA_FN_DIVERGES = 2,  /* may not end: recursive, or loops, or calls one that does */
-  HIA_FN_RECURSIVE = 4, /* in a cycle of calls */
-  HIA_FN_EFFECT = 8,    /* holds COUNT nodes, itself or below (later: impure) */
+enum {                       /* hia_fn.traits, by hiaG_effects */
+       HIA_FN_RAISES = 1,    /* may fail */
+       HIA_FN_DIVERGES = 2,  /* may not end: recursive, or loops, or calls one that does */
+       HIA_FN_RECURSIVE = 4, /* in a cycle of calls */
+       HIA_FN_EFFECT = 8,    /* holds COUNT nodes, itself or below (later: impure) */
 };
 
 typedef struct hia_fn {
-  const char *name;   /* instance name: unique in the graph, [A-Za-z0-9_(),. ]; "fib(i32)" */
-  uint32_t source;    /* name in the source: index into graph->names; "fib" */
-  hia_loc_id loc;     /* of its definition */
-  bool is_root;       /* can be entered from outside: kept, with its signature */
-  bool is_removed;    /* left out of everything; its index stays */
+  const char *name; /* instance name: unique in the graph, [A-Za-z0-9_(),. ]; "fib(i32)" */
+  uint32_t source;  /* name in the source: index into graph->names; "fib" */
+  hia_loc_id loc;   /* of its definition */
+  bool is_root;     /* can be entered from outside: kept, with its signature */
+  bool is_removed;  /* left out of everything; its index stays */
   uint8_t traits;
-  uint32_t group;     /* strongly connected component of the call graph, callees first */
+  uint32_t group;              /* strongly connected component of the call graph, callees first */
   hia_dtype *params, *results; /* flattened */
   uint32_t n_params, n_results;
   hia_type *sig_params, sig_result; /* as in the source, tuples whole; roots only */
@@ -160,7 +160,7 @@ typedef struct hia_graph {
   HIA_VEC(hia_loc) locs;
   HIA_VEC(hia_site) sites; /* static state; by caller, then by position */
   hia_index name_index, loc_index;
-  bool is_counted;         /* has COUNT nodes: passes must keep the number of their firings */
+  bool is_counted; /* has COUNT nodes: passes must keep the number of their firings */
 } hia_graph;
 
 /* ---- graph.c: making and changing ---- */
@@ -178,7 +178,8 @@ static inline hia_fn *hiaG_fn(const hia_graph *g, hia_fn_id id) { return g->fns.
 
 /* Appends a node at the end of a region. `out_types` has n_outs entries. For IF and LOOP the two
  * regions are made too, empty; the ARGs of a HEAD are the caller's to add, first of all. In the
- * static state nodes are not linked, and the bounds of regions are the caller's. Returns the node; results: hiaG_out(fn, node, i). */
+ * static state nodes are not linked, and the bounds of regions are the caller's. Returns the node;
+ * results: hiaG_out(fn, node, i). */
 hia_node_id hiaG_add(hia_graph *g, hia_fn *fn, hia_region_id region, unsigned op,
                      const hia_value_id *ins, uint32_t n_ins, const hia_dtype *out_types,
                      uint32_t n_outs, uint64_t imm, hia_loc_id loc);
@@ -191,7 +192,8 @@ hia_value_id hiaG_op(hia_graph *g, hia_fn *fn, hia_region_id region, unsigned op
                      const hia_value_id *ins, uint32_t n_ins, hia_loc_id loc);
 hia_value_id hiaG_const(hia_graph *g, hia_fn *fn, hia_region_id region, hia_dtype type,
                         hia_word word, hia_loc_id loc);
-void hiaG_yield(hia_graph *g, hia_fn *fn, hia_region_id region, const hia_value_id *ins, uint32_t n);
+void hiaG_yield(hia_graph *g, hia_fn *fn, hia_region_id region, const hia_value_id *ins,
+                uint32_t n);
 
 /* Function state: takes a node (with its regions) out of its list. Its values must be unused. */
 void hiaG_remove(hia_fn *fn, hia_node_id node);
@@ -233,8 +235,9 @@ bool hiaG_node_raises(const hia_graph *g, const hia_fn *fn, hia_node_id n);
 bool hiaG_node_removable(const hia_graph *g, const hia_fn *fn, hia_node_id n);
 
 /* ---- scc.c ----
- * Strongly connected components of n nodes; the edges of node i are edges[first[i] .. first[i + 1]).
- * Writes the component of each node, numbered so that edges lead to lower ones; returns how many. */
+ * Strongly connected components of n nodes; the edges of node i are edges[first[i] .. first[i +
+ * 1]). Writes the component of each node, numbered so that edges lead to lower ones; returns how
+ * many. */
 uint32_t hiaG_scc(hia_arena *arena, uint32_t n, const uint32_t *first, const uint32_t *edges,
                   uint32_t *component);
 
@@ -259,17 +262,18 @@ void hiaG_rewrite_ins(hia_subst *s, hia_fn *fn, hia_node_id n);
 /* New operands for a node; `ins` must not point into fn->edges unless n_ins shrinks or stays. */
 void hiaG_set_ins(hia_graph *g, hia_fn *fn, hia_node_id n, const hia_value_id *ins, uint32_t n_ins);
 /* New results for a node; the old ones must be unused. */
-void hiaG_set_outs(hia_graph *g, hia_fn *fn, hia_node_id n, const hia_dtype *types, uint32_t n_outs);
+void hiaG_set_outs(hia_graph *g, hia_fn *fn, hia_node_id n, const hia_dtype *types,
+                   uint32_t n_outs);
 
 /* Moves the nodes of region `from`, but its ARGs and its YIELD, before node `at` of region `to`
  * (NONE: to its end). Returns the first of them, or `at` if there are none. */
 hia_node_id hiaG_splice(hia_fn *fn, hia_region_id from, hia_region_id to, hia_node_id at);
 
 /* ---- context.c: the regions of a static section in the order of its nodes ----
- * Each region but the body begins and ends once; `at` is the node before which it does. Where several
- * stand at one node (some are empty), their order is that of the tree they form: an ELSE follows its
- * THEN, a ROUND ends its HEAD. Returns how many; less than two per region, or positions that fall,
- * if the regions do not form such a tree (the verifier makes sure). */
+ * Each region but the body begins and ends once; `at` is the node before which it does. Where
+ * several stand at one node (some are empty), their order is that of the tree they form: an ELSE
+ * follows its THEN, a ROUND ends its HEAD. Returns how many; less than two per region, or positions
+ * that fall, if the regions do not form such a tree (the verifier makes sure). */
 typedef struct hia_context_edge {
   hia_node_id at;
   hia_region_id region;
@@ -286,7 +290,7 @@ uint32_t hiaG_contexts(hia_arena *arena, const hia_fn *fn, hia_context_edge **ed
  * Merge or an Exit; a CONST only within its region). */
 const char *hiaG_verify(hia_graph *g);
 typedef struct hia_defect {
-  hia_fn_id fn; /* NONE: of the graph */
+  hia_fn_id fn;     /* NONE: of the graph */
   hia_node_id node; /* NONE: of the function */
   const char *message;
 } hia_defect;
@@ -294,8 +298,8 @@ bool hiaG_find_defect(hia_graph *g, hia_defect *defect); /* the same, and where;
 
 /* ---- print.c, read.c, dot.c: the text form (docs/ir.md) ----
  * Reading what was printed and printing it again gives the same bytes, in both states. Values are
- * numbered as printed, print_node shows indices: in a compact graph the same. `out` must not be in the
- * compilation's scratch arena. */
+ * numbered as printed, print_node shows indices: in a compact graph the same. `out` must not be in
+ * the compilation's scratch arena. */
 void hiaG_print(const hia_graph *g, hia_text *out);
 void hiaG_print_node(const hia_graph *g, const hia_fn *fn, hia_node_id n, hia_text *out);
 void hiaG_dot(const hia_graph *g, hia_text *out);
@@ -334,15 +338,15 @@ bool hiaG_pass_exists(const char *name, size_t len);
 void hiaG_run_pass(hia_graph *g, const hia_pass *pass); /* one row, on all functions */
 
 /* The passes. Each file says what it needs and keeps. */
-void hiaG_effects(hia_graph *g);               /* effects.c: traits and groups of functions */
-void hiaG_fold(hia_graph *g, hia_fn *fn);      /* opt_fold.c: constants, identities, known branches */
-void hiaG_cse(hia_graph *g, hia_fn *fn);       /* opt_cse.c */
-void hiaG_dce(hia_graph *g, hia_fn *fn);       /* opt_dce.c */
-void hiaG_copy(hia_graph *g, hia_fn *fn);      /* opt_copy.c: copy propagation */
-void hiaG_inline(hia_graph *g);                /* opt_inline.c: small non-recursive functions */
-void hiaG_tail(hia_graph *g);                  /* opt_tail.c: tail calls of a group to loops */
-void hiaG_sweep(hia_graph *g);                 /* opt_sweep.c: functions no root reaches */
-void hiaG_tag(hia_graph *g);                   /* tag.c: the tagging transformation */
+void hiaG_effects(hia_graph *g);          /* effects.c: traits and groups of functions */
+void hiaG_fold(hia_graph *g, hia_fn *fn); /* opt_fold.c: constants, identities, known branches */
+void hiaG_cse(hia_graph *g, hia_fn *fn);  /* opt_cse.c */
+void hiaG_dce(hia_graph *g, hia_fn *fn);  /* opt_dce.c */
+void hiaG_copy(hia_graph *g, hia_fn *fn); /* opt_copy.c: copy propagation */
+void hiaG_inline(hia_graph *g);           /* opt_inline.c: small non-recursive functions */
+void hiaG_tail(hia_graph *g);             /* opt_tail.c: tail calls of a group to loops */
+void hiaG_sweep(hia_graph *g);            /* opt_sweep.c: functions no root reaches */
+void hiaG_tag(hia_graph *g);              /* tag.c: the tagging transformation */
 
 /* ---- flatten.c: static graph to image (runtime/image.h) ----
  * `image` is memory of the graph's arena, 8-aligned. */
