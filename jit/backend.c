@@ -76,6 +76,8 @@ static bool lower(job *j) {
   const hia_lower_options options = {.unchecked = j->options->unchecked,
                                      .instrument = instrument_of(j->options),
                                      .triple = j->session->triple,
+                                     .cpu = j->session->cpu,
+                                     .features = j->session->features,
                                      .data_layout = j->session->data_layout};
   j->status = hiaL_lower(j->g, &options, j->session->allocator, j->compiler->llvm, &j->module,
                          j->error, j->error_size);
@@ -87,8 +89,9 @@ static bool lower(job *j) {
 
 static bool optimize(job *j) {
   int level = level_of(j->options);
-  j->status = hiaJ_optimize(j->session, j->module, hiaJ_machine(j->session, j->compiler, level),
-                            level, instrument_of(j->options), j->error, j->error_size);
+  j->status =
+      hiaJ_optimize(j->session, j->module, hiaJ_machine(j->session, j->compiler, level), level,
+                    hiaL_bulk(j->g), instrument_of(j->options), j->error, j->error_size);
   if (!j->status && !j->options->unchecked)
     j->status = hiaL_check_rounds(j->module, j->session->allocator, j->error, j->error_size);
 #ifndef NDEBUG

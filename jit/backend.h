@@ -94,6 +94,7 @@ void hiaJ_take_error(hia_session *session, LLVMErrorRef err, char *error, size_t
 /* ---- optimize.c ---- */
 
 hia_status hiaJ_optimize(hia_session *session, LLVMModuleRef module, LLVMTargetMachineRef machine,
-                         int level, hia_instrument instrument, char *error, size_t error_size);
+                         int level, hia_bulk bulk, hia_instrument instrument, char *error,
+                         size_t error_size);
 
 #endif

@@ -400,7 +400,7 @@ bool hiaJ_frames_largest(const hia_allocator *allocator, const hia_object *objec
                          size_t *largest) {
   hia_frame_list list = {0};
   hia_comp comp;
-  bool ok = false;
+  volatile bool ok = false; /* a throw leaves it so */
   hiaR_comp_init(&comp, allocator);
   if (HIA_TRY(&comp)) {
     ok = read_sizes(&comp, object, &list);

@@ -30,6 +30,10 @@ typedef struct hia_flow {
   LLVMBasicBlockRef head;    /* loop */
   LLVMBasicBlockRef join;    /* what follows it; of a branch NULL if nothing branches: a select */
   LLVMBasicBlockRef other;   /* branch: where ELSE begins */
+  hia_region_id inner[2];    /* branch: the one that is the last of THEN, of ELSE, and joins where
+                                this one does; 0: none */
+  bool is_joined;            /* branch: it is such an inner one */
+  bool is_hollow[2];         /* branch: THEN, ELSE has no instructions and no block */
   uint32_t merges;           /* loop: its first entry of emit->merges */
 } hia_flow;
 
@@ -104,6 +108,7 @@ void hiaL_unlikely(hia_emit *e, LLVMValueRef condition, LLVMBasicBlockRef rare,
 
 /* ---- lower.c ---- */
 
+bool hiaL_is_large(const hia_fn *fn);
 void hiaL_set_debug_loc(hia_emit *e, hia_loc_id loc, bool is_tail); /* of what is built next */
 void hiaL_no_debug_loc(hia_emit *e);
 /* The scope of emit->function; its own line stands for `loc`. */

@@ -3,6 +3,7 @@
  * Results: none, a scalar, or a struct. swiftcc returns four integers and four floats in registers;
  * more come back through memory that the caller provides, which LLVM sees to by itself. */
 #include "lower/emit.h"
+#include "runtime/arch/arch.h"
 
 static LLVMTypeRef result_type(hia_emit *e, const hia_fn *fn) {
   if (fn->n_results == 0) return e->void_type;
@@ -53,6 +54,15 @@ static void common_attributes(hia_emit *e, LLVMValueRef f) {
   }
 }
 
+/* Features of the machine that cost more time in code generation than a large function has to
+ * spend. */
+static void without_costly_features(hia_emit *e, LLVMValueRef f) {
+  LLVMAddTargetDependentFunctionAttr(f, "target-cpu", e->options->cpu);
+  LLVMAddTargetDependentFunctionAttr(
+      f, "target-features",
+      hiaR_arena_printf(&e->comp->scratch, "%s," HIA_ARCH_COSTLY_FEATURES, e->options->features));
+}
+
 void hiaL_declare(hia_emit *e, hia_fn_id id) {
   const hia_fn *fn = hiaG_fn(e->g, id);
   LLVMTypeRef *params = HIA_NEW_ARRAY(&e->comp->scratch, LLVMTypeRef, (size_t)fn->n_params + 1);
@@ -66,6 +76,7 @@ void hiaL_declare(hia_emit *e, hia_fn_id id) {
   unsigned all = (unsigned)LLVMAttributeFunctionIndex;
   hiaL_attribute(e, f, 1, "swiftself", 0);
   zero_extended(e, fn, f);
+  if (hiaL_is_large(fn)) without_costly_features(e, f);
   if (e->raises[id]) { /* its frame is an entry of the chain of calls: it must be there */
     hiaL_attribute(e, f, all, "noinline", 0);
     LLVMAddTargetDependentFunctionAttr(f, "disable-tail-calls", "true");

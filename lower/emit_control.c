@@ -94,22 +94,55 @@ void hiaL_emit_SWITCH(hia_emit *e, hia_node_id n) {
   hiaL_out(e, n, 1, hiaL_in(e, n, 0));
 }
 
+/* A phi with one operand per edge into the join. Where an arm ends in a branch that goes to the
+ * same join, its edges count: what that branch's Merge would have picked, or what is the same on
+ * both of its sides. */
+static LLVMValueRef merge_edges(hia_emit *e, hia_node_id n, hia_region_id then) {
+  typedef struct arms {
+    hia_region_id then;
+    hia_value_id values[2];
+  } arms;
+  HIA_VEC(arms) open = {0};
+  hia_arena *arena = &e->comp->scratch;
+  hia_mark mark = hiaR_arena_mark(arena);
+  LLVMValueRef phi = hiaL_phi(e, hiaL_flow(e, then)->join,
+                              e->types[hiaG_type(e->fn, hiaG_out(e->fn, n, 0))], "merge");
+  hiaR_push(arena, &open, (arms){then, {hiaG_in(e->fn, n, 0), hiaG_in(e->fn, n, 1)}});
+  while (open.len) {
+    arms at = open.data[--open.len];
+    const hia_flow *flow = hiaL_flow(e, at.then);
+    for (uint32_t i = 0; i < 2; i++) {
+      hia_region_id inner = flow->inner[i];
+      if (inner) {
+        hia_node_id def = e->fn->values.data[at.values[i]].node;
+        bool is_merged =
+            hiaL_node(e, def)->op == HIA_OP_MERGE && HIA_IMM_A(hiaL_node(e, def)->imm) == inner;
+        arms below = {inner, {at.values[i], at.values[i]}};
+        if (is_merged) below = (arms){inner, {hiaG_in(e->fn, def, 0), hiaG_in(e->fn, def, 1)}};
+        hiaR_push(arena, &open, below);
+      } else {
+        LLVMValueRef value = e->values[at.values[i]];
+        LLVMBasicBlockRef from = flow->from[i];
+        if (!value) HIA_BUG(e->comp, "%s: node %u merges what is not there", e->fn->name, n);
+        LLVMAddIncoming(phi, &value, &from, 1);
+      }
+    }
+  }
+  hiaR_arena_release(arena, mark);
+  return phi;
+}
+
 void hiaL_emit_MERGE(hia_emit *e, hia_node_id n) {
   hia_region_id then = HIA_IMM_A(hiaL_node(e, n)->imm);
   const hia_flow *flow = hiaL_flow(e, then);
-  LLVMValueRef values[2] = {hiaL_in(e, n, 0), hiaL_in(e, n, 1)};
-  if (!flow->join) {
-    hia_value_id pred = e->fn->regions.data[then].pred;
-    if (pred == HIA_NONE || !e->values[pred])
-      HIA_BUG(e->comp, "%s: node %u merges no branch", e->fn->name, n);
-    hiaL_out(e, n, 0, LLVMBuildSelect(e->b, e->values[pred], values[0], values[1], ""));
+  if (flow->is_joined) return; /* the branch around it merges */
+  if (flow->join) {
+    hiaL_out(e, n, 0, merge_edges(e, n, then));
     return;
   }
-  LLVMBasicBlockRef from[2] = {flow->from[0], flow->from[1]};
-  LLVMValueRef phi =
-      hiaL_phi(e, flow->join, e->types[hiaG_type(e->fn, hiaG_out(e->fn, n, 0))], "merge");
-  LLVMAddIncoming(phi, values, from, 2);
-  hiaL_out(e, n, 0, phi);
+  LLVMValueRef pred = e->values[e->fn->regions.data[then].pred];
+  if (!pred) HIA_BUG(e->comp, "%s: node %u merges no branch", e->fn->name, n);
+  hiaL_out(e, n, 0, LLVMBuildSelect(e->b, pred, hiaL_in(e, n, 0), hiaL_in(e, n, 1), ""));
 }
 
 static void pass_on(hia_emit *e, hia_node_id n) { hiaL_out(e, n, 0, hiaL_in(e, n, 0)); }
@@ -137,28 +170,63 @@ static LLVMValueRef predicate(hia_emit *e, hia_region_id region) {
   return e->values[pred];
 }
 
-static bool is_empty(const hia_fn *fn, hia_region_id r) {
-  return fn->regions.data[r].first == fn->regions.data[r].last;
+/* Does an arm do nothing (constants are no instructions)? */
+static bool is_hollow(const hia_fn *fn, hia_region_id r) {
+  for (hia_node_id n = fn->regions.data[r].first; n < fn->regions.data[r].last; n++)
+    if (fn->nodes.data[n].op != HIA_OP_CONST || fn->nodes.data[n].region != r) return false;
+  return true;
+}
+
+/* Is the branch the last thing its region does? Then what follows it there are its Merges, and
+ * constants. */
+static bool is_last(const hia_fn *fn, hia_region_id then) {
+  hia_region_id around = fn->regions.data[then].parent;
+  hia_node_id n = fn->regions.data[then + 1].last;
+  for (; n < fn->regions.data[around].last; n++) {
+    const hia_node *node = &fn->nodes.data[n];
+    bool is_merge = node->op == HIA_OP_MERGE && HIA_IMM_A(node->imm) == then;
+    if (!is_merge && (node->op != HIA_OP_CONST || node->region != around)) return false;
+  }
+  return true;
+}
+
+/* Where a branch joins: of its own, or, if it is the last thing in an arm of another one, where
+ * that one does. So a chain of else-ifs, however long, has one join with an edge per arm, and not a
+ * join per arm, which LLVM would take quadratic time to thread. */
+static LLVMBasicBlockRef find_join(hia_emit *e, hia_region_id then, hia_flow *flow) {
+  const hia_fn *fn = e->fn;
+  hia_region_id around = fn->regions.data[then].parent;
+  unsigned kind = fn->regions.data[around].kind;
+  if ((kind == HIA_REGION_THEN || kind == HIA_REGION_ELSE) && is_last(fn, then)) {
+    uint32_t arm = kind == HIA_REGION_ELSE;
+    hia_flow *outer = hiaL_flow(e, around - arm);
+    outer->inner[arm] = then;
+    flow->is_joined = true;
+    return outer->join;
+  }
+  return hiaL_block(e, "join");
 }
 
 static void open_then(hia_emit *e, hia_region_id then) {
   const hia_fn *fn = e->fn;
   hia_flow *flow = hiaL_flow(e, then);
-  if (is_empty(fn, then) && is_empty(fn, then + 1)) return;
+  flow->is_hollow[0] = is_hollow(fn, then);
+  flow->is_hollow[1] = is_hollow(fn, then + 1);
+  if (flow->is_hollow[0] && flow->is_hollow[1]) return; /* a select */
   LLVMBasicBlockRef here = hiaL_here(e), side[2];
-  flow->join = hiaL_block(e, "join");
+  flow->join = find_join(e, then, flow);
   for (uint32_t i = 0; i < 2; i++) {
-    flow->from[i] = here; /* of an empty arm */
-    side[i] = is_empty(fn, then + i) ? flow->join : hiaL_block(e, i == 0 ? "then" : "else");
+    flow->from[i] = here; /* of a hollow arm */
+    side[i] = flow->is_hollow[i] ? flow->join : hiaL_block(e, i == 0 ? "then" : "else");
   }
   flow->other = side[1];
   LLVMBuildCondBr(e->b, predicate(e, then), side[0], side[1]);
-  if (side[0] != flow->join) hiaL_at(e, side[0]);
+  if (!flow->is_hollow[0]) hiaL_at(e, side[0]);
 }
 
 static void close_arm(hia_emit *e, hia_region_id then, uint32_t arm) {
   hia_flow *flow = hiaL_flow(e, then);
-  if (!flow->join || is_empty(e->fn, then + arm)) return;
+  if (!flow->join || flow->is_hollow[arm] || flow->inner[arm]) return;
   flow->from[arm] = hiaL_here(e);
   LLVMBuildBr(e->b, flow->join);
 }
@@ -167,12 +235,13 @@ static void close_then(hia_emit *e, hia_region_id then) { close_arm(e, then, 0);
 
 static void open_else(hia_emit *e, hia_region_id r) {
   const hia_flow *flow = hiaL_flow(e, r - 1);
-  if (flow->join && !is_empty(e->fn, r)) hiaL_at(e, flow->other);
+  if (flow->join && !flow->is_hollow[1]) hiaL_at(e, flow->other);
 }
 
 static void close_else(hia_emit *e, hia_region_id r) {
+  const hia_flow *flow = hiaL_flow(e, r - 1);
   close_arm(e, r - 1, 1);
-  if (hiaL_flow(e, r - 1)->join) hiaL_at(e, hiaL_flow(e, r - 1)->join);
+  if (flow->join && !flow->is_joined) hiaL_at(e, flow->join);
 }
 
 static void open_head(hia_emit *e, hia_region_id head) {
@@ -232,20 +301,31 @@ static bool has_loops(const hia_fn *fn) {
   return false;
 }
 
+/* Nodes that may follow one another without a comparison with the limit. Some of LLVM's algorithms
+ * are quadratic in the length of a block, and a comparison is what it cannot merge blocks across.
+ */
+enum { LONGEST_STRETCH = 400 };
+
 void hiaL_body(hia_emit *e) {
   const hia_fn *fn = e->fn;
+  uint32_t stretch = 0;
   hia_context_edge *edges;
   uint32_t n_edges = hiaG_contexts(&e->comp->scratch, fn, &edges), at = 0;
   if (has_loops(fn) && !e->options->unchecked) hiaL_keep_context(e);
   open_region(e, 0);
   for (hia_node_id n = 0; n <= fn->nodes.len; n++) {
-    for (; at < n_edges && edges[at].at <= n; at++)
+    for (; at < n_edges && edges[at].at <= n; at++, stretch = 0)
       if (edges[at].is_end)
         close_region(e, edges[at].region);
       else
         open_region(e, edges[at].region);
     if (n == fn->nodes.len) break;
     unsigned op = fn->nodes.data[n].op;
+    if (!(hiaR_ops[op].traits & HIA_T_CONTROL) && ++stretch > LONGEST_STRETCH &&
+        !e->options->unchecked) {
+      hiaL_check(e);
+      stretch = 0;
+    }
     if (!emitters[op]) HIA_BUG(e->comp, "%s: node %u cannot be lowered", fn->name, n);
     emitters[op](e, n);
   }

@@ -88,6 +88,25 @@ static void find_raises(hia_emit *e) {
   }
 }
 
+/* ---- sizes ---- */
+
+enum { MANY_NODES = 4000, MANY_REGIONS = 1000, MANY_FUNCTIONS = 200 };
+
+bool hiaL_is_large(const hia_fn *fn) {
+  return fn->nodes.len > MANY_NODES || fn->regions.len > MANY_REGIONS;
+}
+
+hia_bulk hiaL_bulk(const hia_graph *g) {
+  uint32_t n = 0;
+  for (hia_fn_id f = 0; f < g->fns.len; f++) {
+    const hia_fn *fn = hiaG_fn(g, f);
+    if (fn->is_removed) continue;
+    if (hiaL_is_large(fn)) return HIA_BULK_LARGE;
+    n++;
+  }
+  return n > MANY_FUNCTIONS ? HIA_BULK_MANY : HIA_BULK_NONE;
+}
+
 /* ---- the module ---- */
 
 static void open_module(hia_emit *e) {

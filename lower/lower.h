@@ -23,7 +23,7 @@ typedef enum hia_instrument {
 typedef struct hia_lower_options {
   bool unchecked; /* no comparisons with the limit */
   hia_instrument instrument;
-  const char *triple, *data_layout; /* of the target */
+  const char *triple, *data_layout, *cpu, *features; /* of the target */
 } hia_lower_options;
 
 /* ---- lower.c ---- */
@@ -32,6 +32,13 @@ typedef struct hia_lower_options {
 hia_status hiaL_lower(const hia_graph *g, const hia_lower_options *options,
                       const hia_allocator *allocator, LLVMContextRef llvm, LLVMModuleRef *out,
                       char *error, size_t error_size);
+/* Is a graph of a size at which algorithms that are quadratic in it must be kept away? */
+typedef enum hia_bulk {
+  HIA_BULK_NONE,
+  HIA_BULK_MANY, /* functions */
+  HIA_BULK_LARGE /* a function of very many nodes or regions */
+} hia_bulk;
+hia_bulk hiaL_bulk(const hia_graph *g);
 /* LLVM's verifier; false and a message if the module is broken. */
 bool hiaL_verify(LLVMModuleRef module, char *error, size_t error_size);
 

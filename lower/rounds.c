@@ -115,10 +115,10 @@ static void redirect_phis(rounds *r, LLVMBasicBlockRef to, LLVMBasicBlockRef fro
     unsigned n = LLVMCountIncoming(phi);
     for (unsigned i = 0; i < n; i++) {
       LLVMValueRef value = LLVMGetIncomingValue(phi, i);
-      LLVMBasicBlockRef block = LLVMGetIncomingBlock(phi, i);
-      if (block == from && !is_done) block = instead, is_done = true;
+      LLVMBasicBlockRef source = LLVMGetIncomingBlock(phi, i);
+      if (source == from && !is_done) source = instead, is_done = true;
       if (value == phi) value = changed;
-      LLVMAddIncoming(changed, &value, &block, 1);
+      LLVMAddIncoming(changed, &value, &source, 1);
     }
     LLVMValueRef next = LLVMGetNextInstruction(phi);
     LLVMReplaceAllUsesWith(phi, changed);

@@ -30,6 +30,10 @@ _Noreturn void hiaR_native_fail(uint32_t loc, uint32_t status, int64_t code, hia
  * paths that need one. */
 #define HIA_ARCH_BELOW_LIMIT             "cmpq %rsp, $1"
 #define HIA_ARCH_BELOW_LIMIT_CONSTRAINTS "={@cca},*m,~{dirflag},~{fpsr},~{flags}"
+
+/* LLVM's pass that moves values to AVX-512's mask registers is quadratic in the size of a function.
+ */
+#define HIA_ARCH_COSTLY_FEATURES "-avx512f"
 #else
 #error "no port to this architecture: see runtime/arch/arch.h"
 #endif
