@@ -18,7 +18,7 @@ static const char usage[] =
     "  --thorough     every program in every way, instead of a fifth of them in turn\n"
     "  --engines LIST of jit, interp, expand (all)\n"
     "  --large        the large runs in every engine too\n"
-    "  --shrink N     tries to make a failing program smaller (600); 0: none\n"
+    "  --shrink N     tries to make a failing program smaller (3000); 0: none\n"
     "  --save DIR     where shrunk programs go (.)\n"
     "  --way NAME     only this way, of those that --list prints\n"
     "  --list         prints the ways in which programs are run\n";
@@ -36,7 +36,7 @@ static int emit(uint64_t seed, uint32_t size) {
 int main(int argc, char **argv) {
   bool random = false, mutate = false, emits = false, large = false, list = false;
   const char *engines = NULL, *only = NULL;
-  diff_random_options o = {.seed = 1, .shrink_tries = 600, .save = "."};
+  diff_random_options o = {.seed = 1, .shrink_tries = 3000, .save = "."};
   const char *paths[256];
   uint32_t n_paths = 0;
   for (int i = 1; i < argc; i++) {

@@ -57,15 +57,13 @@ static uint64_t of_i32(uint64_t bits) {
 }
 
 static uint64_t literal(const gen_expr *e, gen_type t) {
-  const char *s = e->as.digits;
-  if (t == GEN_F32) {
-    float x = e->is_float || s[1] != 'x' ? strtof(s, NULL) : (float)strtoull(s, NULL, 16);
-    return of_f32(e->negative ? -x : x);
-  }
-  if (t == GEN_F64) {
-    double x = strtod(s, NULL);
-    return of_f64(e->negative ? -x : x);
-  }
+  char s[sizeof e->as.digits], *end = s;
+  for (const char *d = e->as.digits; *d; d++)
+    if (*d != '_') *end++ = *d;
+  *end = 0;
+  /* Each width rounds from the decimal digits, so that it rounds once. */
+  if (t == GEN_F32) return of_f32(e->negative ? -strtof(s, NULL) : strtof(s, NULL));
+  if (t == GEN_F64) return of_f64(e->negative ? -strtod(s, NULL) : strtod(s, NULL));
   uint64_t v = strtoull(s, NULL, 0);
   if (e->negative) v = 0 - v;
   return t == GEN_I32 ? of_i32(v) : v;

@@ -345,7 +345,7 @@ static gen_expr *loop_with(gen *g, const gen_type *types, uint32_t n, uint32_t d
     e->kids[i] = i ? expr_of(g, types[i], depth) : small_int(g, types[0], (int64_t)below(g, 3) - 1);
   for (uint32_t i = 0; i < n; i++) {
     gen_var *v = e->as.vars[i] = new_var(g, types[i]);
-    snprintf(v->name, sizeof v->name, i ? "w%u" : "i%u", g->n_names++);
+    snprintf(v->name, sizeof v->name, i ? "w%u" : "c%u", g->n_names++);
     v->annotated = !gen_has_x(g->p, types[i]) && chance(g, 35);
     push(g, v);
   }

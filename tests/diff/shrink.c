@@ -346,7 +346,11 @@ gen_program *gen_shrink(gen_program *p, bool (*fails)(void *user, gen_program *p
   if (!s.outcome) exit(2);
   for (bool again = true; again && s.tries;) {
     again = drop_functions(&s);
-    for (uint32_t f = s.p->n_fns; f-- > 0;) again |= shrink_body(&s, f);
+    for (uint32_t f = s.p->n_fns; f-- > 0;) {
+      if (!shrink_body(&s, f)) continue;
+      again = true;
+      drop_functions(&s); /* callers stand behind what they call: much may be unused now */
+    }
     again |= drop_params(&s);
   }
   free(s.outcome);
