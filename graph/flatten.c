@@ -35,7 +35,7 @@ typedef struct flattener {
   hia_arena *scratch;
   hia_fn_id id;
   const hia_fn *fn;
-  bool is_loop_only; /* the function is nothing but a loop */
+  hia_region_id only_loop; /* HEAD, if the function is nothing but this loop; else NONE */
   HIA_VEC(context) open;
 
   uint32_t *slot, *source;   /* by value, in its section */
@@ -240,12 +240,15 @@ static void end_side(flattener *f, hia_region_id r) {
       continue;
     }
     /* Computed further out, or a constant, or in the slot of another Merge already. */
+    bool is_undef = hiaG_def(f->fn, v)->op == HIA_OP_UNDEF;
     uint32_t slot = f->slot[v], source = f->source[v];
-    uint32_t move = add(f, HIA_KIND_MOVE, &slot, &source, 1, HIA_NONE, 0, HIA_NONE);
+    uint32_t move = add(f, is_undef ? HIA_KIND_JOIN : HIA_KIND_MOVE, &slot, &source, !is_undef,
+                        HIA_NONE, 0, HIA_NONE);
+    f->port[2 * i + port] = move;
+    if (is_undef) continue;
     node_at(f, move)->outs = s->pool.len;
     node_at(f, move)->n_outs = 1;
     hiaR_push(f->scratch, &s->pool, to);
-    f->port[2 * i + port] = move;
   }
 }
 
@@ -267,7 +270,7 @@ static void add_merge(flattener *f, const hia_node *n, hia_node_id id) {
 static void add_enter(flattener *f, const hia_node *n, hia_node_id id) {
   hia_region_id head = HIA_IMM_A(n->imm);
   hia_value_id v = hiaG_in(f->fn, id, 0);
-  if (!f->is_loop_only) {
+  if (head != f->only_loop) {
     if (!f->loop[head]) f->loop[head] = new_section(f, f->fn->name);
     hia_flat_section *s = f->loop[head];
     f->slot[n->outs] = new_slot(f, s, HIA_NONE);
@@ -304,7 +307,7 @@ static void add_next(flattener *f, const hia_node *n, hia_node_id id) {
 
 static void add_exit(flattener *f, const hia_node *n, hia_node_id id) {
   hia_value_id v = hiaG_in(f->fn, id, 0);
-  if (f->is_loop_only) {
+  if ((hia_region_id)n->imm == f->only_loop) {
     here(f)->section->weight++;
     alias(f, n->outs, v);
     return;
@@ -343,7 +346,7 @@ static void open_region(flattener *f, hia_region_id r) {
   hia_flat_section *s = here(f)->section;
   uint32_t local = 0;
   if (region->kind == HIA_REGION_HEAD) {
-    if (f->is_loop_only)
+    if (r == f->only_loop)
       s->flags = HIA_SECTION_ITERATES;
     else {
       begin_loop(f, r);
@@ -476,15 +479,14 @@ static void look_ahead(flattener *f) {
   }
 }
 
-/* Arguments in, one loop, its exits out? */
-static bool is_loop_only(const hia_fn *fn) {
-  uint32_t n_loops = 0;
+/* Arguments in, one loop, its exits out? Then its HEAD, else NONE. */
+static hia_region_id only_loop(const hia_fn *fn) {
+  hia_region_id loop = HIA_NONE;
   for (hia_region_id r = 1; r < fn->regions.len; r++)
     if (fn->regions.data[r].parent == 0) {
-      if (fn->regions.data[r].kind != HIA_REGION_HEAD) return false;
-      n_loops++;
+      if (fn->regions.data[r].kind != HIA_REGION_HEAD || loop != HIA_NONE) return HIA_NONE;
+      loop = r;
     }
-  if (n_loops != 1) return false;
   for (hia_node_id i = 0; i < fn->nodes.len; i++) {
     if (fn->nodes.data[i].region != 0) continue;
     switch (fn->nodes.data[i].op) {
@@ -494,10 +496,10 @@ static bool is_loop_only(const hia_fn *fn) {
     case HIA_OP_ENTER:
     case HIA_OP_EXIT:
     case HIA_OP_YIELD: break;
-    default: return false;
+    default: return HIA_NONE;
     }
   }
-  return true;
+  return loop;
 }
 
 static uint32_t *new_none(flattener *f, uint32_t n) {
@@ -516,7 +518,7 @@ static void flatten_fn(hia_flat_image *image, hia_fn_id id) {
   f.branch = new_none(&f, n_regions);
   f.loop = HIA_NEW_ARRAY(f.scratch, hia_flat_section *, n_regions);
   f.enters = HIA_NEW_ARRAY(f.scratch, hia_u32vec, n_regions);
-  f.is_loop_only = is_loop_only(fn);
+  f.only_loop = only_loop(fn);
   hia_flat_section *s = image->sections.data[image->section_of[id]];
   s->n_params = fn->n_params;
   for (uint32_t i = 0; i < fn->n_params; i++) new_slot(&f, s, HIA_NONE);

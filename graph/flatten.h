@@ -23,16 +23,18 @@ typedef struct hia_flat_slot {
 typedef struct hia_flat_node {
   uint8_t kind; /* hia_image_kind */
   bool is_tail;
-  bool is_merge;          /* JOIN: of a Merge: it waits for one of its two sources */
-  bool is_dropped;        /* a Merge whose sources send their tokens on themselves */
-  bool waits_for_control; /* of its region */
+  bool is_merge; /* JOIN: of a Merge: it waits for one of its two sources */
   uint32_t region, what, loc;
   uint32_t ins, n_ins;         /* pool: slots */
   uint32_t outs, n_outs;       /* pool: slots */
   uint32_t sources, n_sources; /* pool: nodes; flatten_token.c leaves those that are needed */
   uint32_t weight;
-  uint32_t tokens, consumers; /* set by flatten_token.c */
   uint64_t imm;
+
+  /* Set by flatten_token.c. */
+  bool waits_for_control; /* of its region */
+  bool is_dropped; /* it is not there: its sources (or control) send their tokens on themselves */
+  uint32_t tokens, consumers;
 } hia_flat_node;
 
 typedef struct hia_flat_region {

@@ -141,16 +141,16 @@ static void put_slots(writer *w, hia_flat_section *s, const uint32_t *slots, uin
   for (uint32_t i = 0; i < n; i++) put_word(w, number_of(s, slots[i]));
 }
 
-/* Which nodes get a token from `source`: those that have it among their sources, and those that
- * have a dropped Merge there which it is a port of. Lists by source: takers[at[i]] up to at[i + 1].
- */
+/* Who gets a token from each node, and from control getting to each region: takers[at[i]] up to
+ * at[i + 1], where i is the number of the node, or n_nodes + that of the region. What was dropped
+ * is passed by on the way from a taker back to its sources. */
 typedef struct takers {
   uint32_t *at, *to;
 } takers;
 
 static takers find_takers(writer *w, const hia_flat_section *s) {
-  uint32_t n = s->nodes.len;
-  takers t = {.at = HIA_NEW_ARRAY(w->scratch, uint32_t, n + 2)};
+  uint32_t n = s->nodes.len, n_all = n + s->regions.len;
+  takers t = {.at = HIA_NEW_ARRAY(w->scratch, uint32_t, n_all + 2)};
   hia_u32vec todo = {0};
   /* Twice the same walk: to count, then to fill in. */
   for (int fill = 0; fill < 2; fill++) {
@@ -159,9 +159,10 @@ static takers find_takers(writer *w, const hia_flat_section *s) {
       hiaR_push(w->scratch, &todo, i);
       while (todo.len) {
         const hia_flat_node *node = &s->nodes.data[todo.data[--todo.len]];
-        for (uint32_t k = 0; k < node->n_sources; k++) {
-          uint32_t source = s->pool.data[node->sources + k];
-          if (s->nodes.data[source].is_dropped)
+        for (uint32_t k = 0; k < node->n_sources + node->waits_for_control; k++) {
+          bool is_control = k == node->n_sources;
+          uint32_t source = is_control ? n + node->region : s->pool.data[node->sources + k];
+          if (!is_control && s->nodes.data[source].is_dropped)
             hiaR_push(w->scratch, &todo, source);
           else if (fill)
             t.to[t.at[source + 1]++] = i;
@@ -171,14 +172,20 @@ static takers find_takers(writer *w, const hia_flat_section *s) {
       }
     }
     if (fill) break;
-    for (uint32_t i = 2; i < n + 2; i++) t.at[i] += t.at[i - 1];
-    t.to = HIA_NEW_ARRAY(w->scratch, uint32_t, t.at[n + 1]);
+    for (uint32_t i = 2; i < n_all + 2; i++) t.at[i] += t.at[i - 1];
+    t.to = HIA_NEW_ARRAY(w->scratch, uint32_t, t.at[n_all + 1]);
   }
   return t;
 }
 
-static void put_nodes(writer *w, hia_flat_section *s, const uint32_t *number) {
-  takers t = find_takers(w, s);
+/* Answers where the list begins. */
+static uint32_t put_takers(writer *w, const takers *t, uint32_t i, const uint32_t *number) {
+  uint32_t first = w->words.len;
+  for (uint32_t k = t->at[i]; k < t->at[i + 1]; k++) put_word(w, number[t->to[k]]);
+  return first;
+}
+
+static void put_nodes(writer *w, hia_flat_section *s, const takers *t, const uint32_t *number) {
   for (uint32_t i = 0; i < s->nodes.len; i++) {
     const hia_flat_node *n = &s->nodes.data[i];
     if (n->is_dropped) continue;
@@ -188,7 +195,7 @@ static void put_nodes(writer *w, hia_flat_section *s, const uint32_t *number) {
                           .what = n->what,
                           .n_ins = n->n_ins,
                           .n_outs = n->n_outs,
-                          .n_edges = t.at[i + 1] - t.at[i],
+                          .n_edges = t->at[i + 1] - t->at[i],
                           .weight = n->weight,
                           .loc = n->loc,
                           .imm = n->imm};
@@ -196,34 +203,34 @@ static void put_nodes(writer *w, hia_flat_section *s, const uint32_t *number) {
     put_slots(w, s, s->pool.data + n->ins, n->n_ins);
     out.outs = w->words.len;
     put_slots(w, s, s->pool.data + n->outs, n->n_outs);
-    out.edges = w->words.len;
-    for (uint32_t k = t.at[i]; k < t.at[i + 1]; k++) put_word(w, number[t.to[k]]);
+    out.edges = put_takers(w, t, i, number);
     hiaR_push(w->scratch, &w->nodes, out);
   }
 }
 
-static void put_regions(writer *w, const hia_flat_section *s, const uint32_t *number) {
-  uint32_t *n_waiting = HIA_NEW_ARRAY(w->scratch, uint32_t, s->regions.len);
-  for (uint32_t i = 0; i < s->nodes.len; i++)
-    if (!s->nodes.data[i].is_dropped && s->nodes.data[i].waits_for_control)
-      n_waiting[s->nodes.data[i].region]++;
+static void put_regions(writer *w, hia_flat_section *s, const takers *t, const uint32_t *number) {
+  uint32_t n = s->nodes.len;
+  hia_u32vec *moves = HIA_NEW_ARRAY(w->scratch, hia_u32vec, s->regions.len); /* made by control */
+  for (uint32_t i = 0; i < n; i++) {
+    const hia_flat_node *m = &s->nodes.data[i];
+    if (!m->is_dropped || m->kind != HIA_KIND_MOVE) continue;
+    hiaR_push(w->scratch, &moves[m->region], number_of(s, s->pool.data[m->ins]));
+    hiaR_push(w->scratch, &moves[m->region], number_of(s, s->pool.data[m->outs]));
+  }
   for (uint32_t i = 0; i < s->regions.len; i++) {
     const hia_flat_region *r = &s->regions.data[i];
     hia_image_region out = {.parent = r->parent,
                             .node = i ? number[r->node] : HIA_NONE,
                             .side = r->side,
                             .first = i ? number[r->first] : 0,
-                            .last = number[i ? r->last : s->nodes.len],
-                            .edges = w->words.len,
-                            .n_edges = n_waiting[i],
+                            .last = number[i ? r->last : n],
+                            .n_edges = t->at[n + i + 1] - t->at[n + i],
                             .weight = r->weight};
-    for (uint32_t k = 0; k < n_waiting[i]; k++) put_word(w, 0);
-    n_waiting[i] = out.edges;
+    out.edges = put_takers(w, t, n + i, number);
+    out.moves = w->words.len;
+    out.n_moves = moves[i].len;
+    for (uint32_t k = 0; k < moves[i].len; k++) put_word(w, moves[i].data[k]);
     hiaR_push(w->scratch, &w->regions, out);
-  }
-  for (uint32_t i = 0; i < s->nodes.len; i++) {
-    const hia_flat_node *n = &s->nodes.data[i];
-    if (!n->is_dropped && n->waits_for_control) w->words.data[n_waiting[n->region]++] = number[i];
   }
 }
 
@@ -265,8 +272,9 @@ static void put_section(writer *w, hia_flat_section *s) {
     if (s->slots.data[i].is_const && s->slots.data[i].is_read)
       hiaR_push(w->scratch, &w->consts, s->slots.data[i].word);
   out.n_consts = w->consts.len - out.consts;
-  put_nodes(w, s, number);
-  put_regions(w, s, number);
+  takers t = find_takers(w, s);
+  put_nodes(w, s, &t, number);
+  put_regions(w, s, &t, number);
   hiaR_push(w->scratch, &w->sections, out);
 }
 
@@ -319,8 +327,10 @@ void hiaG_flatten_write(hia_flat_image *image, void **bytes, size_t *size) {
 
 #define TABLES(X)                                                                                  \
   X(kernels, image->kernels)                                                                       \
-  X(sections, w.sections) X(regions, w.regions) X(nodes, w.nodes) X(words, w.words)                \
-      X(consts, w.consts) X(exports, w.exports) X(locs, w.locs) X(strings, w.strings)
+  X(sections, w.sections)                                                                          \
+  X(regions, w.regions)                                                                            \
+  X(nodes, w.nodes) X(words, w.words) X(consts, w.consts) X(exports, w.exports) X(locs, w.locs)    \
+      X(strings, w.strings)
   size_t total = sizeof(hia_image_header);
 #define ADD(field, vec) total += (vec.len * sizeof *vec.data + 7) & ~(size_t)7;
   TABLES(ADD)

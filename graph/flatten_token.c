@@ -10,9 +10,9 @@
  * section too large for that, sources are only made distinct, and control is waited for by nodes
  * that wait for nothing else of their region.
  *
- * Merges themselves mostly vanish: the two nodes they get their value from send their tokens to
- * those who wait for the Merge. Only one with several takers stays, lest the edges multiply in
- * nested branches. */
+ * Nodes that only pass tokens on mostly vanish, and their sources send to their takers: a Merge,
+ * unless it has several takers, lest the edges multiply in nested branches; and what waits for
+ * nothing but control to get to its region, a MOVE, which is then made by the SWITCH, or a JOIN. */
 #include "graph/flatten.h"
 
 enum { LARGE = 4096, FEW = 2 };
@@ -112,7 +112,8 @@ void hiaG_flatten_tokens(hia_flat_image *image, hia_flat_section *s) {
 
   for (uint32_t i = s->nodes.len; i-- > 0;) {
     hia_flat_node *n = &s->nodes.data[i];
-    n->is_dropped = n->is_merge && n->consumers <= FEW;
+    bool is_control = (n->kind == HIA_KIND_MOVE || n->kind == HIA_KIND_JOIN) && !n->n_sources;
+    n->is_dropped = is_control || (n->is_merge && n->consumers <= FEW);
     uint32_t takers = n->is_dropped ? n->consumers : 1;
     n->tokens = n->is_merge ? 1 : n->n_sources + n->waits_for_control;
     for (uint32_t k = 0; k < n->n_sources; k++)

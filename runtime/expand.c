@@ -88,7 +88,7 @@ static uint32_t n_edges(const hia_edges *e) { return e->n_direct + e->n_counted;
 static const hia_edges *edges_of(const hia_section *s, const hia_instr *in, uint32_t side) {
   static const hia_edges none = {0};
   switch (in->kind) {
-  case HIA_KIND_SWITCH: return &in->u.branch->edges[side];
+  case HIA_KIND_SWITCH: return &in->u.branch->side[side].edges;
   case HIA_KIND_CALL:
   case HIA_KIND_LOOP: return side ? &none : &s->children[in->slot].edges;
   default: return side ? &none : &in->edges;
@@ -199,6 +199,10 @@ static void fail(expansion *x, copy *c, uint32_t index, hia_status status, int64
   x->failed_code = code;
 }
 
+static void make_moves(hia_word *values, const hia_move *moves, uint32_t n) {
+  for (uint32_t i = 0; i < n; i++) values[moves[i].to] = values[moves[i].from];
+}
+
 /* Computes one node; false if it has failed. */
 static bool compute(expansion *x, copy *c, const hia_instr *in) {
   hia_word *v = c->values;
@@ -240,10 +244,11 @@ static void propagate(expansion *x, copy *c, node **to, uint32_t n) {
     to = at->to;
     n = at->n_to[0];
     if (in->kind == HIA_KIND_SWITCH) {
-      uint32_t side = c->values[in->slot] == 0;
-      if (side) to += n, n = at->n_to[1];
-      c->remaining -= in->u.branch->dead_nodes[side];
-      x->usage->firings += in->u.branch->weight[side];
+      const hia_side *side = &in->u.branch->side[c->values[in->slot] == 0];
+      if (c->values[in->slot] == 0) to += n, n = at->n_to[1];
+      c->remaining -= side->dead_nodes;
+      x->usage->firings += side->weight;
+      make_moves(c->values, side->moves, side->n_moves);
     } else if (in->kind == HIA_KIND_CALL || in->kind == HIA_KIND_LOOP) {
       c->pending[in->slot / 64] |= (uint64_t)1 << in->slot % 64;
       c->n_pending++;
@@ -261,10 +266,6 @@ static void start(expansion *x, copy *c) {
   const template *t = &x->templates[c->section - x->image->sections];
   const hia_section *s = c->section;
   propagate(x, c, (node **)(void *)((char *)c + t->to_at), n_edges(&s->start));
-}
-
-static void make_moves(hia_word *values, const hia_move *moves, uint32_t n) {
-  for (uint32_t i = 0; i < n; i++) values[moves[i].to] = values[moves[i].from];
 }
 
 static void next_round(expansion *x, copy *c) {

@@ -160,9 +160,12 @@ static void decode_kernel(decoder *d, const hia_image_node *n, hia_instr *out) {
 static void decode_side(decoder *d, const hia_image_section *s, hia_switch *branch,
                         uint32_t region) {
   const hia_image_region *r = &d->t.regions[s->regions + region];
-  branch->edges[r->side] = decode_edges(d, s, r->edges, r->n_edges);
-  branch->dead_nodes[!r->side] = r->last - r->first;
-  branch->weight[r->side] = d->region_weight[region];
+  hia_side *side = &branch->side[r->side];
+  side->edges = decode_edges(d, s, r->edges, r->n_edges);
+  side->moves = (const hia_move *)(const void *)(d->words + r->moves);
+  side->n_moves = r->n_moves / 2;
+  side->weight = d->region_weight[region];
+  branch->side[!r->side].dead_nodes = r->last - r->first;
 }
 
 /* The weight of each region without the regions inside it. */

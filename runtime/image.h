@@ -66,7 +66,8 @@ typedef struct hia_image_region {
   uint32_t parent;         /* NONE: the body, region 0 */
   uint32_t node, side;     /* the SWITCH, in the parent; 0: taken when true, 1: when false */
   uint32_t first, last;    /* its nodes: first .. last - 1, with those of regions inside it */
-  uint32_t edges, n_edges; /* words: nodes of this very region that wait for control to get here */
+  uint32_t edges, n_edges; /* words: nodes that get a token when control gets here */
+  uint32_t moves, n_moves; /* words: pairs (from slot, to slot) that are made before that */
   uint32_t weight;         /* firings it stands for besides those of its nodes */
 } hia_image_region;
 

@@ -220,7 +220,7 @@ static bool gather_sources(checker *c) {
   for (uint32_t i = 0; i < s->n_regions; i++)
     for (uint32_t e = 0; e < r[i].n_edges; e++) {
       uint32_t to = c->words[r[i].edges + e];
-      if (to >= s->n_nodes || c->region_of[to] != i) return bad(c, "control goes astray");
+      if (to >= s->n_nodes || to < r[i].first) return bad(c, "control goes astray");
       at[to + 2]++;
     }
   for (uint32_t i = 0; i < s->n_nodes; i++)
@@ -327,7 +327,8 @@ static bool check_section(checker *c) {
     if (!check_node(c, &nodes[i])) return false;
   for (uint32_t i = 0; i < s->n_regions; i++) {
     const hia_image_region *r = &c->regions[s->regions + i];
-    if (!check_list(c, r->edges, r->n_edges)) return false;
+    if (!check_list(c, r->edges, r->n_edges) || !check_moves(c, r->moves, r->n_moves)) return false;
+    if (i == 0 && r->n_moves) return bad(c, "moves for the body");
   }
   if (!check_regions(c) || !check_branches(c) || !gather_sources(c)) return false;
   for (uint32_t i = 0; i < s->n_nodes; i++)

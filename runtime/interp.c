@@ -31,6 +31,10 @@ static hia_status fire_wide(hia_word *slots, const hia_wide *wide) {
   return status;
 }
 
+static inline void make_moves(hia_word *slots, const hia_move *moves, uint32_t n) {
+  for (uint32_t i = 0; i < n; i++) slots[moves[i].to] = slots[moves[i].from];
+}
+
 /* Sends tokens along edges, and fires whatever becomes ready by that, to the end. */
 static inline void fire(hia_worker *w, hia_frame *f, const hia_edges *edges) {
   hia_word *const slots = hiaR_slots(f);
@@ -66,11 +70,11 @@ static inline void fire(hia_worker *w, hia_frame *f, const hia_edges *edges) {
     }
     switch (n->kind) {
     case HIA_KIND_SWITCH: {
-      const hia_switch *branch = n->u.branch;
-      uint32_t side = slots[n->slot] == 0;
-      fired += branch->dead_nodes[side];
-      w->firings += branch->weight[side];
-      edges = &branch->edges[side];
+      const hia_side *side = &n->u.branch->side[slots[n->slot] == 0];
+      fired += side->dead_nodes;
+      w->firings += side->weight;
+      make_moves(slots, side->moves, side->n_moves);
+      edges = &side->edges;
       break;
     }
     case HIA_KIND_MOVE: slots[n->to] = slots[n->slot]; break;
@@ -106,10 +110,6 @@ static inline void preload(hia_frame *f, const hia_section *s) {
     memcpy(to, from, 16);
     __asm__("" : "+r"(to)); /* or the compiler makes a call of memcpy of it */
   }
-}
-
-static inline void make_moves(hia_word *slots, const hia_move *moves, uint32_t n) {
-  for (uint32_t i = 0; i < n; i++) slots[moves[i].to] = slots[moves[i].from];
 }
 
 /* A frame for child number `site` of `parent`, without its arguments. */

@@ -19,11 +19,21 @@ typedef struct hia_edges {
   uint32_t n_direct, n_counted;
 } hia_edges;
 
-/* Of a SWITCH; by the side that is taken, 0 for true. */
+/* A move of words between slots of one frame. */
+typedef struct hia_move {
+  uint32_t from, to;
+} hia_move;
+
+/* Of a SWITCH: what happens when a side is taken. */
+typedef struct hia_side {
+  hia_edges edges; /* who waits for control to get there */
+  const hia_move *moves;
+  uint32_t n_moves;
+  uint32_t dead_nodes; /* nodes of the other side: they fire dead */
+  uint64_t weight;     /* firings of this side, without those of branches in it */
+} hia_side;
 typedef struct hia_switch {
-  hia_edges edges[2];     /* the nodes of the live side that wait for control */
-  uint32_t dead_nodes[2]; /* nodes of the other side: they fire dead */
-  uint64_t weight[2];     /* firings of the live side, without those of branches in it */
+  hia_side side[2]; /* 0: true */
 } hia_switch;
 
 /* Of a CALL or LOOP. Children are numbered in sequential order. */
@@ -60,11 +70,6 @@ struct hia_instr {
                           children */
   uint8_t kind, tokens;
 };
-
-/* A move of words between slots of one frame. */
-typedef struct hia_move {
-  uint32_t from, to;
-} hia_move;
 
 /* The frame of a section, in bytes after the header: the slots; then what is preloaded, which is
  * copied from the section as one block: constants (they are the last slots), the counts of missing
