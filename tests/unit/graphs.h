@@ -92,14 +92,12 @@ static inline void env_init(env *e) {
   hiaG_types_init(&e->types, &e->comp);
 }
 
-/* Runs statements that may throw; a throw fails the test. */
+/* Statements that must not throw. There is no handler, so a throw aborts, and the test with it:
+ * setjmp here would make every variable of a test suspect to the compiler. */
 #define NO_THROW(e, ...)                                                                           \
   do {                                                                                             \
-    if (HIA_TRY(&(e)->comp)) {                                                                     \
-      __VA_ARGS__(e)->comp.armed = false;                                                          \
-    } else {                                                                                       \
-      cr_assert_fail("threw: %s", (e)->comp.message);                                              \
-    }                                                                                              \
+    (e)->comp.armed = false;                                                                       \
+    __VA_ARGS__                                                                                    \
   } while (0)
 
 static inline hia_graph *read_text(env *e, const char *text) {

@@ -138,26 +138,31 @@ Test(arena, impossible_sizes_throw) {
   hiaR_comp_free(&comp);
 }
 
+static hia_status attempt(counting *c) {
+  hia_allocator a = counting_allocator(c);
+  hia_comp comp;
+  hiaR_comp_init(&comp, &a);
+  if (HIA_TRY(&comp)) {
+    hia_text text;
+    hia_u32vec vec = {0};
+    hia_index index = {0};
+    hiaR_text_init(&text, &comp.arena);
+    for (uint32_t i = 0; i < 30000; i++) {
+      hiaR_push(&comp.arena, &vec, i);
+      hiaR_index_add(&comp.scratch, &index, i, i);
+      hiaR_text_addf(&text, "%u ", i);
+    }
+  }
+  hia_status status = comp.status;
+  hiaR_comp_free(&comp);
+  return status;
+}
+
 /* Every allocation fails once; what was there is freed all the same. */
 Test(arena, running_out_of_memory_throws_and_leaks_nothing) {
   for (size_t fail_at = 1;; fail_at++) {
     counting c = {.fail_at = fail_at};
-    hia_allocator a = counting_allocator(&c);
-    hia_comp comp;
-    hiaR_comp_init(&comp, &a);
-    if (HIA_TRY(&comp)) {
-      hia_text text;
-      hia_u32vec vec = {0};
-      hia_index index = {0};
-      hiaR_text_init(&text, &comp.arena);
-      for (uint32_t i = 0; i < 30000; i++) {
-        hiaR_push(&comp.arena, &vec, i);
-        hiaR_index_add(&comp.scratch, &index, i, i);
-        hiaR_text_addf(&text, "%u ", i);
-      }
-    }
-    hia_status status = comp.status;
-    hiaR_comp_free(&comp);
+    hia_status status = attempt(&c);
     cr_assert_eq(c.live, 0);
     if (!status) {
       cr_assert_gt(fail_at, 5);

@@ -355,7 +355,7 @@ Test(graph, depth_is_no_problem) {
   env_init(&e);
   NO_THROW(&e, {
     double start = seconds();
-    hia_graph *g = deep(&e, 100000);
+    hia_graph *g = deep(&e, 20000);
     hia_fn *fn = hiaG_fn(g, 0);
     cr_assert_null(hiaG_verify(g), "%s", hiaG_verify(g));
     hiaG_compact(g, fn);

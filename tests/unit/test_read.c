@@ -478,23 +478,28 @@ static void counting_free(void *user, void *block, size_t size) {
   free(block);
 }
 
+static hia_status attempt(counting *c) {
+  hia_allocator a = {counting_alloc, counting_resize, counting_free, c};
+  env e;
+  hiaR_comp_init(&e.comp, &a);
+  hiaG_types_init(&e.types, &e.comp);
+  if (HIA_TRY(&e.comp)) {
+    hia_graph *g = read_text(&e, mixed_text);
+    for (uint32_t f = 0; f < g->fns.len; f++) hiaG_compact(g, hiaG_fn(g, f));
+    hiaG_effects(g);
+    hiaG_tag(g);
+    for (int i = 0; i < 50; i++) text_of(&e, read_text(&e, text_of(&e, g)));
+  }
+  hia_status status = e.comp.status;
+  hiaR_comp_free(&e.comp);
+  return status;
+}
+
 /* Every allocation fails once: a status, no leak, until there is one less than that. */
 Test(read, every_allocation_may_fail) {
   for (size_t fail_at = 1;; fail_at++) {
     counting c = {.fail_at = fail_at};
-    hia_allocator a = {counting_alloc, counting_resize, counting_free, &c};
-    env e;
-    hiaR_comp_init(&e.comp, &a);
-    hiaG_types_init(&e.types, &e.comp);
-    if (HIA_TRY(&e.comp)) {
-      hia_graph *g = read_text(&e, mixed_text);
-      for (uint32_t f = 0; f < g->fns.len; f++) hiaG_compact(g, hiaG_fn(g, f));
-      hiaG_effects(g);
-      hiaG_tag(g);
-      for (int i = 0; i < 50; i++) text_of(&e, read_text(&e, text_of(&e, g)));
-    }
-    hia_status status = e.comp.status;
-    hiaR_comp_free(&e.comp);
+    hia_status status = attempt(&c);
     cr_assert_eq(c.live, 0);
     if (!status) {
       cr_assert_gt(fail_at, 5);
