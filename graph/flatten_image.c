@@ -137,8 +137,9 @@ static bool put_moves(writer *w, hia_flat_section *s, const hia_u32vec *pairs, u
 
 /* ---- sections ---- */
 
-static void put_slots(writer *w, hia_flat_section *s, const uint32_t *slots, uint32_t n) {
-  for (uint32_t i = 0; i < n; i++) put_word(w, number_of(s, slots[i]));
+static void put_slots(writer *w, hia_flat_section *s, const hia_u32vec *of, uint32_t first,
+                      uint32_t n) {
+  for (uint32_t i = 0; i < n; i++) put_word(w, number_of(s, of->data[first + i]));
 }
 
 /* Who gets a token from each node, and from control getting to each region: takers[at[i]] up to
@@ -200,9 +201,9 @@ static void put_nodes(writer *w, hia_flat_section *s, const takers *t, const uin
                           .loc = n->loc,
                           .imm = n->imm};
     out.ins = w->words.len;
-    put_slots(w, s, s->pool.data + n->ins, n->n_ins);
+    put_slots(w, s, &s->pool, n->ins, n->n_ins);
     out.outs = w->words.len;
-    put_slots(w, s, s->pool.data + n->outs, n->n_outs);
+    put_slots(w, s, &s->pool, n->outs, n->n_outs);
     out.edges = put_takers(w, t, i, number);
     hiaR_push(w->scratch, &w->nodes, out);
   }
@@ -263,10 +264,10 @@ static void put_section(writer *w, hia_flat_section *s) {
   }
   out.n_next = w->words.len - out.next;
   out.enter = w->words.len;
-  put_slots(w, s, s->enter.data, s->enter.len);
+  put_slots(w, s, &s->enter, 0, s->enter.len);
   out.n_enter = s->enter.len;
   out.results = w->words.len;
-  put_slots(w, s, s->results.data, s->results.len);
+  put_slots(w, s, &s->results, 0, s->results.len);
   out.cond = s->cond == HIA_NONE ? 0 : number_of(s, s->cond);
   for (uint32_t i = 0; i < s->slots.len; i++)
     if (s->slots.data[i].is_const && s->slots.data[i].is_read)
@@ -329,7 +330,8 @@ void hiaG_flatten_write(hia_flat_image *image, void **bytes, size_t *size) {
   X(kernels, image->kernels)                                                                       \
   X(sections, w.sections)                                                                          \
   X(regions, w.regions)                                                                            \
-  X(nodes, w.nodes) X(words, w.words) X(consts, w.consts) X(exports, w.exports) X(locs, w.locs)    \
+  X(nodes, w.nodes)                                                                                \
+  X(words, w.words) X(consts, w.consts) X(exports, w.exports) X(locs, w.locs)                      \
       X(strings, w.strings)
   size_t total = sizeof(hia_image_header);
 #define ADD(field, vec) total += (vec.len * sizeof *vec.data + 7) & ~(size_t)7;

@@ -35,7 +35,7 @@ static void unite(const reducer *r, uint64_t *to, uint32_t from) {
 }
 
 static uint32_t *sources_of(const reducer *r, const hia_flat_node *n) {
-  return r->s->pool.data + n->sources;
+  return n->n_sources ? r->s->pool.data + n->sources : NULL;
 }
 
 static void reduce_merge(const reducer *r, uint32_t i) {
