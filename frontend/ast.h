@@ -14,13 +14,14 @@
 
 /* ---- limits ---- */
 
-#define HIA_MAX_SOURCE (UINT32_MAX / 4) /* bytes; positions are 32 bits, trees a few times larger  \
-                                         */
-#define HIA_MAX_NESTING   2000u         /* of expressions, types, patterns: bounds C recursion */
-#define HIA_MAX_REGIONS   3000u         /* nesting of regions in the graph of one function */
-#define HIA_MATCH_CHAIN   12u           /* arms of a match that are tested one after the other */
-#define HIA_MAX_INSTANCES 256u          /* of one function (language) */
-#define HIA_MAX_PARTS     1000u         /* scalars in a type (language) */
+#define HIA_MAX_SOURCE                                                                             \
+  (UINT32_MAX / 4)              /* bytes; positions are 32 bits, trees a few times larger          \
+                                 */
+#define HIA_MAX_NESTING   2000u /* of expressions, types, patterns: bounds C recursion */
+#define HIA_MAX_REGIONS   3000u /* nesting of regions in the graph of one function */
+#define HIA_MATCH_CHAIN   12u   /* arms of a match that are tested one after the other */
+#define HIA_MAX_INSTANCES 256u  /* of one function (language) */
+#define HIA_MAX_PARTS     1000u /* scalars in a type (language) */
 
 /* ---- diag.c ---- */
 
@@ -415,6 +416,7 @@ typedef struct hia_parser {
   uint32_t prev_end; /* end of the one before it */
   bool panic;        /* an error was reported; what follows is not, until the parser has found a
                         place to go on from */
+  bool hopeless;     /* nested too deeply: the panic lasts until the next item */
   bool failed;       /* some error was reported since this was last cleared */
   bool is_value;     /* a value on the command line: inf and nan are numbers */
   uint32_t depth;

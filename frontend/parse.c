@@ -88,7 +88,7 @@ bool hiaF_enter(hia_parser *s) {
   if (!s->panic) {
     hiaF_soft_error(s, HIA_E0006, s->tok.start, s->tok.end,
                     "nested too deeply: more than %u levels", HIA_MAX_NESTING);
-    s->panic = true;
+    s->panic = s->hopeless = true;
   }
   return false;
 }
@@ -158,14 +158,14 @@ void hiaF_synchronize(hia_parser *s, hia_token_kind stop) {
   for (;;) {
     hia_token_kind kind = (hia_token_kind)s->tok.kind;
     if (kind == HIA_TOK_EOF || starts_item(kind)) return;
-    if (depth == 0 && kind == stop) break;
+    if (depth == 0 && kind == stop && !s->hopeless) break;
     if (kind == HIA_TOK_LPAREN || kind == HIA_TOK_LBRACKET || kind == HIA_TOK_LBRACE) {
       depth++;
     } else if (kind == HIA_TOK_RPAREN || kind == HIA_TOK_RBRACKET || kind == HIA_TOK_RBRACE) {
       /* An opening bracket before the error may be waiting for this one: only `}` is trusted. */
       if (depth > 0)
         depth--;
-      else if (kind == HIA_TOK_RBRACE)
+      else if (kind == HIA_TOK_RBRACE && !s->hopeless)
         return;
     }
     hiaF_advance(s);
@@ -317,7 +317,7 @@ static uint32_t parse_type_item(hia_parser *s) {
 
 static void parse_item(hia_parser *s) {
   hia_token_kind kind = (hia_token_kind)s->tok.kind;
-  s->panic = s->failed = false;
+  s->panic = s->hopeless = s->failed = false;
   s->depth = 0;
   s->stack.len = 0;
   hiaF_advance(s);
