@@ -287,16 +287,16 @@ static inline void work(hia_worker *w, hia_frame *f, const hia_edges *edges, con
     }
     uint32_t site = lowest(f);
     disarm(f, site);
-    if (site == f->section->n_children) {
-      begin_round(w, f);
-      edges = &f->section->start;
-      continue;
-    }
     if (!is_alone) {
       if (f->pending ? f->latent == HIA_NONE : f->latent != HIA_NONE) hiaR_latent_update(w, f);
       if (HIA_UNLIKELY(atomic_load_explicit(&w->run->hungry, memory_order_relaxed)) &&
           w->latent_top != w->latent_base)
         hiaR_give_work(w);
+    }
+    if (site == f->section->n_children) {
+      begin_round(w, f);
+      edges = &f->section->start;
+      continue;
     }
     hia_frame *inner = enter(w, f, site, &status);
     if (HIA_UNLIKELY(!inner)) {
