@@ -384,6 +384,7 @@ struct hia_program {
   HIA_VEC(hia_decl) decls;
   hia_u32vec fns; /* decls that are functions */
   bool parsed, parse_failed;
+  uint64_t parse_ns;
   bool names_unreliable; /* an item whose name could not be read: do not report unknown names */
   uint32_t *lines;       /* offsets of line starts */
   uint32_t n_lines;

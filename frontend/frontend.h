@@ -52,6 +52,7 @@ typedef uint32_t hia_decl_id, hia_inst_id;
 hia_program *hiaF_load(hia_comp *comp, hia_types *types, const hia_source *source,
                        hia_diags *diags);
 
+uint64_t hiaF_parse_ns(const hia_program *p);                /* of the time that loading took */
 uint32_t hiaF_n_fns(const hia_program *p);                   /* declared functions are 0 .. n - 1 */
 hia_decl_id hiaF_find(const hia_program *p, const char *name, size_t len); /* or HIA_NONE */
 const char *hiaF_similar(const hia_program *p, const char *name, size_t len); /* or NULL */

@@ -61,7 +61,9 @@ static void check_declared_types(hia_program *p) {
 hia_program *hiaF_load(hia_comp *comp, hia_types *types, const hia_source *source,
                        hia_diags *diags) {
   hia_program *p = hiaF_program_new(comp, types, source, diags);
+  uint64_t start = hiaR_now();
   hiaF_parse(p);
+  p->parse_ns = hiaR_now() - start;
   if (!p->parsed) return NULL;
   find_lines(p);
   hiaF_names(p);
@@ -79,6 +81,8 @@ hia_program *hiaF_load(hia_comp *comp, hia_types *types, const hia_source *sourc
   hiaF_consts_unused(p);
   return p->parse_failed ? NULL : p;
 }
+
+uint64_t hiaF_parse_ns(const hia_program *p) { return p->parse_ns; }
 
 /* ---- functions ---- */
 

@@ -1,7 +1,6 @@
 /* The pipeline. Reading the table from top to bottom is reading what happens to a program between
  * its frontend and its engines; dumps, verification, timing and switching off hang on it. */
 #include "graph/graph.h"
-#include <time.h>
 
 #define FN(name, run_fn, doc) {name, doc, HIA_PASS_FN, {.fn = run_fn}, false}
 #define GRAPH(name, run_graph, is_required, doc)                                                   \
@@ -47,12 +46,6 @@ bool hiaG_pass_exists(const char *name, size_t len) {
   return false;
 }
 
-static uint64_t now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 void hiaG_run_pass(hia_graph *g, const hia_pass *pass) {
   if (pass->scope == HIA_PASS_GRAPH) {
     pass->run.graph(g);
@@ -66,9 +59,9 @@ void hiaG_run_pass(hia_graph *g, const hia_pass *pass) {
 void hiaG_run_passes(hia_graph *g, const hia_pass_options *options) {
   for (const hia_pass *pass = hiaG_passes; pass->name; pass++) {
     if (pass->is_required || !is_listed(options->disabled, pass->name)) {
-      uint64_t start = options->after ? now() : 0;
+      uint64_t start = options->after ? hiaR_now() : 0;
       hiaG_run_pass(g, pass);
-      uint64_t taken = options->after ? now() - start : 0;
+      uint64_t taken = options->after ? hiaR_now() - start : 0;
       if (options->verify) {
         const char *defect = hiaG_verify(g);
         if (defect) HIA_BUG(g->comp, "after pass %s: %s", pass->name, defect);

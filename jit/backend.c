@@ -9,7 +9,6 @@
 #include "jit/backend.h"
 #include "runtime/sanitizer.h"
 #include <stdio.h>
-#include <time.h>
 
 /* LLVM recurses over what users write: long chains of branches, deep expressions. */
 #define COMPILER_STACK       ((size_t)1 << 30)
@@ -31,12 +30,6 @@ struct hia_code {
   hia_frames *frames;
   hia_unwinder unwinder;
 };
-
-static uint64_t now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 /* ---- work on the compiler's stack ---- */
 
@@ -111,15 +104,15 @@ static void generate(job *j, LLVMCodeGenFileType type) {
 }
 
 static void compile_work(job *j) {
-  uint64_t start = now();
+  uint64_t start = hiaR_now();
   bool ok = lower(j);
-  uint64_t lowered = now();
+  uint64_t lowered = hiaR_now();
   ok = ok && optimize(j);
-  uint64_t optimized = now();
+  uint64_t optimized = hiaR_now();
   if (ok) generate(j, LLVMObjectFile);
   j->report->emit_ns = lowered - start;
   j->report->optimize_ns = optimized - lowered;
-  j->report->codegen_ns = now() - optimized;
+  j->report->codegen_ns = hiaR_now() - optimized;
 }
 
 static void dump_work(job *j) {
@@ -273,9 +266,9 @@ static hia_status compile(hia_session *session, const hia_graph *g,
   code->bytes = j.bytes;
   hia_status status = j.status;
   if (!status) {
-    uint64_t start = now();
+    uint64_t start = hiaR_now();
     status = load(code, g, error, error_size);
-    report->codegen_ns += now() - start;
+    report->codegen_ns += hiaR_now() - start;
     report->code_bytes = code->object.text.size;
   }
   if (status)

@@ -1,15 +1,8 @@
 /* Engines: options, the compiler when it is needed, contexts that wait for the next run. */
 #include "jit/engine.h"
 #include <stdio.h>
-#include <time.h>
 
 const char *hia_version(void) { return HIA_BUILD_VERSION; }
-
-uint64_t hiaJ_now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 bool hiaJ_copy_sized(void *own, size_t own_size, const void *theirs, size_t theirs_size) {
   if (theirs_size < sizeof(size_t)) return false;
@@ -178,9 +171,9 @@ hia_status hiaJ_engine_open(hia_engine *engine, uint64_t *open_ns, hia_error **e
   *open_ns = 0;
   pthread_mutex_lock(&engine->lock);
   if (!engine->native_tried) {
-    uint64_t start = hiaJ_now();
+    uint64_t start = hiaR_now();
     open_native(engine);
-    *open_ns = hiaJ_now() - start;
+    *open_ns = hiaR_now() - start;
     if (engine->native_status == HIA_OK)
       hiaJ_log(engine, "opened the compiler in %.1f ms", (double)*open_ns / 1e6);
   }

@@ -39,7 +39,6 @@ hia_status hiaJ_engine_open(hia_engine *engine, uint64_t *open_ns, hia_error **e
 hia_idle_context *hiaJ_context_take(hia_engine *engine); /* NULL when out of memory */
 void hiaJ_context_put(hia_engine *engine, hia_idle_context *context);
 void hiaJ_log(const hia_engine *engine, const char *fmt, ...) HIA_PRINTF(2, 3);
-uint64_t hiaJ_now(void); /* nanoseconds, monotonic */
 /* Copies a caller's sized struct over *own, which holds the defaults: fields of ours that theirs
  * lacks stay; false if theirs is longer and the rest is not all zero, or its size makes no sense.
  */

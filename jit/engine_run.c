@@ -137,9 +137,9 @@ static hia_status run_ready(hia_function *f, hia_value *const *args, const hia_r
   }
   hia_failure failure = {0};
   hia_usage usage = {0};
-  uint64_t start = hiaJ_now();
+  uint64_t start = hiaR_now();
   hia_status status = run_words(engine, f, b.words, &failure, &usage);
-  give_stats(options, &usage, hiaJ_now() - start);
+  give_stats(options, &usage, hiaR_now() - start);
   /* A graph that was read tells positions of a source that is not here. */
   hia_source elsewhere = {.name = f->unit->graph->file, .text = "", .len = 0};
   if (status != HIA_OK) {

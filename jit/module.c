@@ -84,9 +84,13 @@ static hia_status load_program(hia_module *module, void *user, hia_error **error
   keep_source(module, user);
   hia_diags diags;
   hiaF_diags_init(&diags, &module->comp, &module->source);
-  uint64_t start = hiaJ_now();
+  uint64_t start = hiaR_now();
   module->program = hiaF_load(&module->comp, &module->types, &module->source, &diags);
-  module->check_ns = hiaJ_now() - start;
+  module->check_ns = hiaR_now() - start;
+  if (module->program) {
+    module->parse_ns = hiaF_parse_ns(module->program);
+    module->check_ns -= module->parse_ns;
+  }
   if (diags.list.len)
     return hiaJ_fail_diags(&module->engine->allocator, error, HIA_REJECTED, &diags);
   return HIA_OK;
@@ -95,10 +99,10 @@ static hia_status load_program(hia_module *module, void *user, hia_error **error
 static hia_status load_graph(hia_module *module, void *user, hia_error **error) {
   keep_source(module, user);
   hia_read_error wrong = {0};
-  uint64_t start = hiaJ_now();
+  uint64_t start = hiaR_now();
   hia_graph *g =
       hiaG_read(&module->comp, &module->types, module->source.text, module->source.len, &wrong);
-  module->parse_ns = hiaJ_now() - start;
+  module->parse_ns = hiaR_now() - start;
   if (!g)
     return hiaJ_fail_at(&module->engine->allocator, error, HIA_REJECTED, "E0901", &module->source,
                         wrong.line, wrong.col, wrong.message ? wrong.message : "not a graph");

@@ -18,10 +18,10 @@ static void build(hia_function *f) {
   if (f->unit) return;
   hia_module *module = f->module;
   hia_unit *unit = HIA_NEW(&module->comp.arena, hia_unit);
-  uint64_t start = hiaJ_now();
+  uint64_t start = hiaR_now();
   hia_fn_id root;
   unit->graph = hiaF_build(module->program, &f->inst, 1, module->engine->options.count, &root);
-  unit->stats.build_ns = hiaJ_now() - start;
+  unit->stats.build_ns = hiaR_now() - start;
   unit->next = module->units;
   module->units = unit;
   f->root = root;
@@ -31,9 +31,9 @@ static void build(hia_function *f) {
 static void run_passes(hia_module *module, hia_unit *unit) {
   if (unit->is_tagged) return;
   hia_pass_options options = hiaJ_pass_options(module->engine);
-  uint64_t start = hiaJ_now();
+  uint64_t start = hiaR_now();
   hiaG_run_passes(unit->graph, &options);
-  unit->stats.passes_ns = hiaJ_now() - start;
+  unit->stats.passes_ns = hiaR_now() - start;
   unit->is_tagged = true;
 }
 
@@ -47,14 +47,14 @@ static void count_nodes(hia_unit *unit) {
 static hia_status flatten(hia_module *module, hia_unit *unit, hia_error **error) {
   if (unit->image) return HIA_OK;
   const hia_allocator *allocator = &module->engine->allocator;
-  uint64_t start = hiaJ_now();
+  uint64_t start = hiaR_now();
   void *image;
   size_t size;
   hiaG_flatten(unit->graph, &image, &size);
   char why[256] = "";
   hia_status status =
       hiaR_image_load(image, size, hiaR_kernel, allocator, &unit->image, why, sizeof why);
-  unit->stats.flatten_ns = hiaJ_now() - start;
+  unit->stats.flatten_ns = hiaR_now() - start;
   unit->stats.image_bytes = size;
   if (status == HIA_OK) return HIA_OK;
   unit->image = NULL;

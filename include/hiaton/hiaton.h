@@ -16,8 +16,10 @@
  *         hia_module_load_text(engine, "fib.hia", text, strlen(text), &module, &error) == HIA_OK &&
  *         hia_module_function(module, "fib", &fib, &error) == HIA_OK) {
  *       n = hia_value_i32(engine, 20);
- *       if (hia_call(fib, &n, 1, &result, &error) == HIA_OK && hia_value_get_i32(result, &x) ==
- * HIA_OK) printf("fib(20) = %d\n", x);
+ *       if (hia_call(fib, &n, 1, &result, &error) == HIA_OK) {
+ *         hia_value_get_i32(result, &x);
+ *         printf("fib(20) = %d\n", x);
+ *       }
  *     }
  *     if (error != NULL) fputs(hia_error_text(error), stderr);
  *     hia_error_free(error);

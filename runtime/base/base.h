@@ -25,6 +25,8 @@
 #define HIA_UNLIKELY(x) (x)
 #endif
 
+uint64_t hiaR_now(void); /* base/clock.c: nanoseconds, monotonic */
+
 /* ---- base/alloc.c: the default allocator (malloc), and sizes that cannot overflow ---- */
 
 extern const hia_allocator hiaR_malloc;
