@@ -1,6 +1,8 @@
 /* A session: an ORC LLJIT that links the objects we compile, and what compiling them takes. */
 #include "jit/backend.h"
 #include "runtime/arch/arch.h"
+#include "runtime/sanitizer.h"
+#include <llvm-c/Support.h>
 #include <llvm-c/Target.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +15,12 @@ enum { USES_OF_A_CONTEXT = 64 };
 static pthread_once_t llvm_once = PTHREAD_ONCE_INIT;
 static bool llvm_is_ready;
 static void set_up_llvm(void) {
+#ifdef HIA_TSAN
+  /* ThreadSanitizer notes calls on a stack of its own, of 64K entries and without a check;
+   * generated code calls deeper than that. */
+  static const char *const arguments[] = {"hiaton", "-tsan-instrument-func-entry-exit=0"};
+  LLVMParseCommandLineOptions(HIA_LEN(arguments), arguments, NULL);
+#endif
   llvm_is_ready = !LLVMInitializeNativeTarget() && !LLVMInitializeNativeAsmPrinter() &&
                   !LLVMInitializeNativeAsmParser(); /* for the inline assembly */
 }

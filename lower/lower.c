@@ -90,7 +90,7 @@ static void find_raises(hia_emit *e) {
 
 /* ---- sizes ---- */
 
-enum { MANY_NODES = 4000, MANY_REGIONS = 1000, MANY_FUNCTIONS = 200 };
+enum { MANY_NODES = 4000, MANY_REGIONS = 1000, MANY_FUNCTIONS = 64 };
 
 bool hiaL_is_large(const hia_fn *fn) {
   return fn->nodes.len > MANY_NODES || fn->regions.len > MANY_REGIONS;

@@ -1,7 +1,9 @@
 /* What the sanitizers must be told about changes of stack. Without a sanitizer nothing of this is
  * compiled. A crossing to the engine's stack goes
  *
- *   enter (host's stack), arrive (engine's), depart (engine's), entered (host's). */
+ *   enter (host's stack), arrive (engine's), depart (engine's), entered (host's).
+ *
+ * HIA_UNINSTRUMENTED: for functions that begin on one stack and end on the other, or not at all. */
 #ifndef HIA_SANITIZER_H
 #define HIA_SANITIZER_H
 
@@ -25,7 +27,7 @@
 #if defined(HIA_ASAN)
 
 #define HIA_FIBERS         1
-#define HIA_UNINSTRUMENTED __attribute__((no_sanitize_address, noinline))
+#define HIA_UNINSTRUMENTED __attribute__((no_sanitize_address))
 #include <sanitizer/common_interface_defs.h>
 
 typedef struct hia_fiber {
@@ -33,46 +35,56 @@ typedef struct hia_fiber {
   const void *host_bottom;
   size_t host_size;
 } hia_fiber;
-static inline void hiaR_fiber_new(hia_fiber *fiber) { (void)fiber; }
-static inline void hiaR_fiber_free(hia_fiber *fiber) { (void)fiber; }
-static inline void hiaR_fiber_enter(hia_fiber *fiber, const void *bottom, size_t size) {
+static inline HIA_UNINSTRUMENTED void hiaR_fiber_new(hia_fiber *fiber) { (void)fiber; }
+static inline HIA_UNINSTRUMENTED void hiaR_fiber_free(hia_fiber *fiber) { (void)fiber; }
+static inline HIA_UNINSTRUMENTED void hiaR_fiber_enter(hia_fiber *fiber, const void *bottom,
+                                                       size_t size) {
   __sanitizer_start_switch_fiber(&fiber->host_fake_stack, bottom, size);
 }
-static inline void hiaR_fiber_arrive(hia_fiber *fiber) {
+static inline HIA_UNINSTRUMENTED void hiaR_fiber_arrive(hia_fiber *fiber) {
   __sanitizer_finish_switch_fiber(NULL, &fiber->host_bottom, &fiber->host_size);
 }
-static inline void hiaR_fiber_depart(hia_fiber *fiber) {
+static inline HIA_UNINSTRUMENTED void hiaR_fiber_depart(hia_fiber *fiber) {
   __sanitizer_start_switch_fiber(NULL, fiber->host_bottom, fiber->host_size);
 }
-static inline void hiaR_fiber_entered(hia_fiber *fiber, int left) {
+static inline HIA_UNINSTRUMENTED void hiaR_fiber_entered(hia_fiber *fiber, int left) {
   (void)left;
   __sanitizer_finish_switch_fiber(fiber->host_fake_stack, NULL, NULL);
 }
 
 #elif defined(HIA_TSAN)
 
-#define HIA_FIBERS         1
-#define HIA_UNINSTRUMENTED __attribute__((no_sanitize("thread"), noinline))
+#define HIA_FIBERS 1
+#if defined(__clang__) /* its no_sanitize("thread") still records calls */
+#define HIA_UNINSTRUMENTED __attribute__((disable_sanitizer_instrumentation))
+#else
+#define HIA_UNINSTRUMENTED __attribute__((no_sanitize_thread))
+#endif
 #include <sanitizer/tsan_interface.h>
 
 typedef struct hia_fiber {
   void *own, *host;
 } hia_fiber;
-static inline void hiaR_fiber_new(hia_fiber *fiber) { fiber->own = __tsan_create_fiber(0); }
-static inline void hiaR_fiber_free(hia_fiber *fiber) {
+static inline HIA_UNINSTRUMENTED void hiaR_fiber_new(hia_fiber *fiber) {
+  fiber->own = __tsan_create_fiber(0);
+}
+static inline HIA_UNINSTRUMENTED void hiaR_fiber_free(hia_fiber *fiber) {
   if (fiber->own) __tsan_destroy_fiber(fiber->own);
   fiber->own = NULL;
 }
-static inline void hiaR_fiber_enter(hia_fiber *fiber, const void *bottom, size_t size) {
+static inline HIA_UNINSTRUMENTED void hiaR_fiber_enter(hia_fiber *fiber, const void *bottom,
+                                                       size_t size) {
   (void)bottom;
   (void)size;
   fiber->host = __tsan_get_current_fiber();
   __tsan_switch_to_fiber(fiber->own, 0);
 }
-static inline void hiaR_fiber_arrive(hia_fiber *fiber) { (void)fiber; }
-static inline void hiaR_fiber_depart(hia_fiber *fiber) { __tsan_switch_to_fiber(fiber->host, 0); }
+static inline HIA_UNINSTRUMENTED void hiaR_fiber_arrive(hia_fiber *fiber) { (void)fiber; }
+static inline HIA_UNINSTRUMENTED void hiaR_fiber_depart(hia_fiber *fiber) {
+  __tsan_switch_to_fiber(fiber->host, 0);
+}
 /* Frames that were left are still on the fiber's own record of calls: it starts anew. */
-static inline void hiaR_fiber_entered(hia_fiber *fiber, int left) {
+static inline HIA_UNINSTRUMENTED void hiaR_fiber_entered(hia_fiber *fiber, int left) {
   if (!left) return;
   hiaR_fiber_free(fiber);
   hiaR_fiber_new(fiber);
@@ -84,9 +96,9 @@ static inline void hiaR_fiber_entered(hia_fiber *fiber, int left) {
 typedef struct hia_fiber {
   char none; /* C has no empty structs */
 } hia_fiber;
-static inline void hiaR_fiber_new(hia_fiber *fiber) { (void)fiber; }
-static inline void hiaR_fiber_free(hia_fiber *fiber) { (void)fiber; }
-static inline void hiaR_fiber_depart(hia_fiber *fiber) { (void)fiber; }
+static inline HIA_UNINSTRUMENTED void hiaR_fiber_new(hia_fiber *fiber) { (void)fiber; }
+static inline HIA_UNINSTRUMENTED void hiaR_fiber_free(hia_fiber *fiber) { (void)fiber; }
+static inline HIA_UNINSTRUMENTED void hiaR_fiber_depart(hia_fiber *fiber) { (void)fiber; }
 
 #endif
 
