@@ -70,7 +70,7 @@ static void check(const char *path, uint32_t line, const char *source, const cha
     if (native_only && (way->kind != HIA_ENGINE_JIT || way->opt_level != 3)) continue;
     char what[512];
     snprintf(what, sizeof what, "%s:%u (%s)", path, line, way->name);
-    diff_watch(what, 10);
+    diff_watch(what, 60);
     diff_result r;
     diff_run(way, path, source, fn, args, n_args, &r);
     if (is_outcome(expected, r.text.data)) {

@@ -153,13 +153,15 @@ static gen_expr *literal(gen *g, gen_type type) {
       snprintf(d, sizeof e->as.digits, "%u.%u", below(g, 20), below(g, 1000));
     return e;
   }
-  if (type == GEN_I32 && chance(g, 12)) {
-    if (e->negative && chance(g, 30))
+  if (type == GEN_I32 && chance(g, 18)) {
+    e->negative |= chance(g, 25);
+    if (e->negative && chance(g, 50))
       strcpy(d, "2147483648");
     else
       strcpy(d, edges_i32[below(g, sizeof edges_i32 / sizeof *edges_i32)]);
-  } else if (type == GEN_I64 && chance(g, 12)) {
-    if (e->negative && chance(g, 30))
+  } else if (type == GEN_I64 && chance(g, 18)) {
+    e->negative |= chance(g, 25);
+    if (e->negative && chance(g, 50))
       strcpy(d, "9223372036854775808");
     else
       strcpy(d, edges_i64[below(g, sizeof edges_i64 / sizeof *edges_i64)]);
@@ -236,19 +238,32 @@ static gen_expr *leaf(gen *g, gen_type type) {
 
 /* ---- inner nodes ---- */
 
+/* Operands that most values are not: where an operator is special. */
+static gen_expr *special_operand(gen *g, gen_op op, uint32_t i, gen_type type) {
+  static const int divisors[] = {1, 2, 3, 7, 10, -1, -1, -3},
+                   counts[] = {31, 32, 33, 63, 64, 65, -1, 5};
+  gen_expr *e = NULL;
+  if (i == 1 &&
+      (op == GEN_DIV || op == GEN_REM)) { /* not 0, or too many programs would end early */
+    if (chance(g, 80)) e = small_int(g, type, divisors[below(g, 8)]);
+  } else if (i == 1 && (op == GEN_SHL || op == GEN_SHR)) {
+    if (chance(g, 60)) e = small_int(g, type, counts[below(g, 8)]);
+  } else if (i == 0 && (op == GEN_DIV || op == GEN_REM) && (type == GEN_I32 || type == GEN_I64)) {
+    if (!chance(g, 6)) return NULL;
+    e = literal(g, type); /* the least number: the one that overflows */
+    e->negative = true;
+    strcpy(e->as.digits, type == GEN_I32 ? "2147483648" : "9223372036854775808");
+  }
+  if (e) e->bare = type == GEN_X || chance(g, 80);
+  return e;
+}
+
 static gen_expr *op_of(gen *g, gen_op op, gen_type type, gen_type operands, uint32_t depth) {
   gen_expr *e = node(g, GEN_OP, type, gen_ops[op].arity);
   e->op = (uint8_t)op;
   for (uint32_t i = 0; i < e->n; i++) {
-    bool is_divisor = i == 1 && (op == GEN_DIV || op == GEN_REM);
-    /* Most divisors are not 0, or too many programs would end early. */
-    if (is_divisor && chance(g, 80)) {
-      static const int divisors[] = {1, 2, 3, 7, 10, -1, -3};
-      e->kids[i] = small_int(g, operands, divisors[below(g, 7)]);
-      e->kids[i]->bare = operands == GEN_X || chance(g, 80);
-    } else {
-      e->kids[i] = expr_of(g, operands, depth);
-    }
+    gen_expr *special = special_operand(g, op, i, operands);
+    e->kids[i] = special ? special : expr_of(g, operands, depth);
   }
   return e;
 }

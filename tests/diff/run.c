@@ -71,7 +71,10 @@ uint32_t diff_ways(diff_way *ways, const char *engines) {
   }
   const char *pass;
   for (size_t i = 0; (pass = hia_pass_name(i)); i++) {
-    if (strchr(pass, '.')) continue; /* the second run of a pass goes by the name of the first */
+    /* The second run of a pass goes by the name of the first; some passes always run. */
+    if (strchr(pass, '.') || !strcmp(pass, "effects") || !strcmp(pass, "tail") ||
+        !strcmp(pass, "tag"))
+      continue;
     if (interp) add_way(ways, &n, HIA_ENGINE_INTERP, 1, 0, pass, false);
     if (jit) add_way(ways, &n, HIA_ENGINE_JIT, 1, 1, pass, false);
   }

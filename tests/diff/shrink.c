@@ -265,6 +265,33 @@ static uint32_t count(const gen_expr *e) {
   return n;
 }
 
+/* Every change that is kept makes this less, so there is an end of them. */
+static uint32_t weight_of(const gen_expr *e) {
+  uint32_t n = e->parens ? 5 : 4;
+  switch ((gen_kind)e->kind) {
+  case GEN_TRUTH: return n - 1;
+  case GEN_LIT:
+    if (!strcmp(e->as.digits, "0")) return n - 3 + e->negative;
+    return !strcmp(e->as.digits, "1") ? n - 2 + e->negative : n;
+  case GEN_CONST: return n + 1;
+  default: break;
+  }
+  for (uint32_t i = 0; i < e->n; i++)
+    if (e->kind != GEN_CALL || !e->as.fn->params[i]->dropped) n += weight_of(e->kids[i]);
+  return n;
+}
+
+static uint32_t weight(const gen_program *p) {
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < p->n_consts; i++) n += !p->consts[i].removed;
+  for (uint32_t i = 0; i < p->n_fns; i++) {
+    if (p->fns[i]->removed) continue;
+    n += 10 + weight_of(p->fns[i]->body);
+    for (uint32_t k = 0; k < p->fns[i]->n_params; k++) n += !p->fns[i]->params[k]->dropped;
+  }
+  return n;
+}
+
 typedef struct shrink {
   gen_program *p;
   bool (*fails)(void *user, gen_program *p);
@@ -275,7 +302,7 @@ typedef struct shrink {
 
 /* Keeps the changed copy if it is a program and still fails. */
 static bool keep(shrink *s, gen_program *q) {
-  if (s->tries > 0 && is_well_scoped(q) && !gen_settle(q)) {
+  if (s->tries > 0 && weight(q) < weight(s->p) && is_well_scoped(q) && !gen_settle(q)) {
     gen_text text = {0};
     gen_print(q, &text);
     gen_text_free(&text);
@@ -327,14 +354,18 @@ static bool shrink_body(shrink *s, uint32_t f) {
   bool any = false;
   /* From the outside in: the first changes that hold take the most away. */
   for (uint32_t at = 0; !s->p->fns[f]->removed && at < count(s->p->fns[f]->body); at++)
-    for (uint32_t variant = 0; variant < 16 && s->tries; variant++) {
+    for (uint32_t variant = 0; variant < 16 && s->tries;) {
       gen_program *q = copy_program(s->p);
       walk w = {.p = q, .fn = q->fns[f], .left = at, .variant = variant};
       visit(&w, q->fns[f]->body);
-      if (!w.is_done || !w.p)
-        gen_free(q);
-      else if (keep(s, q))
-        any = true, variant = 0;
+      bool is_change = w.is_done && w.p;
+      if (!is_change) gen_free(q);
+      if (is_change && keep(s, q)) {
+        any = true;
+        variant = 0; /* there is another expression here now */
+      } else {
+        variant++;
+      }
     }
   return any;
 }
