@@ -50,8 +50,12 @@ void hiaG_run_pass(hia_graph *g, const hia_pass *pass) {
   if (pass->scope == HIA_PASS_GRAPH) {
     pass->run.graph(g);
   } else {
-    for (hia_fn_id f = 0; f < g->fns.len; f++)
-      if (!hiaG_fn(g, f)->is_removed) pass->run.fn(g, hiaG_fn(g, f));
+    for (hia_fn_id f = 0; f < g->fns.len; f++) {
+      if (hiaG_fn(g, f)->is_removed) continue;
+      hia_mark mark = hiaR_arena_mark(&g->comp->scratch);
+      pass->run.fn(g, hiaG_fn(g, f));
+      hiaR_arena_release(&g->comp->scratch, mark);
+    }
   }
   hiaR_arena_free(&g->comp->scratch);
 }

@@ -34,7 +34,7 @@ hia_node_id hiaG_yield_of(const hia_fn *fn, hia_region_id region) {
 hia_subst hiaG_subst(hia_graph *g, const hia_fn *fn) {
   hia_subst s = {.arena = &g->comp->scratch};
   hiaR_reserve(s.arena, &s.to, fn->values.len);
-  memset(s.to.data, 0xff, fn->values.len * sizeof(hia_value_id));
+  if (fn->values.len) memset(s.to.data, 0xff, fn->values.len * sizeof(hia_value_id));
   s.to.len = fn->values.len;
   return s;
 }
@@ -58,8 +58,10 @@ void hiaG_replace(hia_subst *s, hia_value_id v, hia_value_id by) {
 
 void hiaG_rewrite_ins(hia_subst *s, hia_fn *fn, hia_node_id n) {
   const hia_node *node = &fn->nodes.data[n];
-  hia_value_id *ins = fn->edges.data + node->ins;
-  for (uint32_t i = 0; i < node->n_ins; i++) ins[i] = hiaG_resolve(s, ins[i]);
+  for (uint32_t i = 0; i < node->n_ins; i++) {
+    hia_value_id *in = &fn->edges.data[node->ins + i];
+    *in = hiaG_resolve(s, *in);
+  }
 }
 
 void hiaG_set_ins(hia_graph *g, hia_fn *fn, hia_node_id n, const hia_value_id *ins,

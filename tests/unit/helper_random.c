@@ -304,20 +304,21 @@ hia_graph *random_graph(hia_comp *comp, hia_types *types, uint64_t seed) {
   hia_dtype results[2][MAX_RESULTS];
   uint32_t n_results[2];
   for (uint32_t i = 0; i < 2; i++) {
-    n_results[i] = 1 + below(&g, MAX_RESULTS);
+    n_results[i] = i == 0 ? 1 + below(&g, MAX_RESULTS) : below(&g, MAX_RESULTS + 1);
     for (uint32_t k = 0; k < n_results[i]; k++) results[i][k] = any_type(&g);
   }
   for (uint32_t f = 0; f < g.n_fns; f++) {
     char name[16];
     snprintf(name, sizeof name, "f%u", f);
     hia_dtype params[MAX_PARAMS] = {HIA_I32};
-    uint32_t n_params = 1 + below(&g, MAX_PARAMS), kind = chance(&g, 70) ? 0 : 1;
+    uint32_t n_params = 1 + below(&g, MAX_PARAMS),
+             kind = f == g.n_fns - 1 || chance(&g, 70) ? 0 : 1;
     for (uint32_t i = 1; i < n_params; i++) params[i] = any_type(&g);
     uint32_t source = hiaG_name(g.g, name);
     hia_fn_id id = hiaG_fn_new(g.g, name, source, hiaG_loc(g.g, f + 1, 1, source, HIA_NONE), params,
                                n_params, results[kind], n_results[kind]);
     hia_fn *fn = hiaG_fn(g.g, id);
-    fn->is_root = f == g.n_fns - 1 || chance(&g, 40);
+    fn->is_root = fn->n_results && (f == g.n_fns - 1 || chance(&g, 40));
     if (!fn->is_root) continue;
     fn->n_sig_params = n_params;
     fn->sig_params = HIA_NEW_ARRAY(&comp->arena, hia_type, n_params);
