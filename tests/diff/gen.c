@@ -238,6 +238,17 @@ static gen_expr *leaf(gen *g, gen_type type) {
 
 /* ---- inner nodes ---- */
 
+/* The same expression once more, as a sibling: what merging equal expressions is tried on. It binds
+ * the same variables, which is fine as neither copy is inside the other. */
+static gen_expr *again(gen *g, const gen_expr *e) {
+  gen_expr *c = GEN_NEW(&g->p->pool, gen_expr);
+  *c = *e;
+  g->nodes--;
+  if (e->n) c->kids = GEN_NEW_ARRAY(&g->p->pool, gen_expr *, e->n);
+  for (uint32_t i = 0; i < e->n; i++) c->kids[i] = again(g, e->kids[i]);
+  return c;
+}
+
 /* Operands that most values are not: where an operator is special. */
 static gen_expr *special_operand(gen *g, gen_op op, uint32_t i, gen_type type) {
   static const int divisors[] = {1, 2, 3, 7, 10, -1, -1, -3},
@@ -263,7 +274,10 @@ static gen_expr *op_of(gen *g, gen_op op, gen_type type, gen_type operands, uint
   e->op = (uint8_t)op;
   for (uint32_t i = 0; i < e->n; i++) {
     gen_expr *special = special_operand(g, op, i, operands);
-    e->kids[i] = special ? special : expr_of(g, operands, depth);
+    if (special)
+      e->kids[i] = special;
+    else
+      e->kids[i] = i && chance(g, 7) ? again(g, e->kids[0]) : expr_of(g, operands, depth);
   }
   return e;
 }
@@ -278,7 +292,7 @@ static gen_expr *if_of(gen *g, gen_type type, uint32_t depth) {
   int calls = g->calls;
   e->kids[1] = expr_of(g, type, depth);
   if (g->calls < calls) g->calls++; /* only one of the branches runs */
-  e->kids[2] = expr_of(g, type, depth);
+  e->kids[2] = chance(g, 6) ? again(g, e->kids[1]) : expr_of(g, type, depth);
   return e;
 }
 
@@ -302,6 +316,8 @@ static gen_expr *match_of(gen *g, gen_type type, uint32_t depth) {
     } else {
       for (bool is_new = false; !is_new;) {
         arm->value = (int64_t)below(g, 9) - 3;
+        if (on != GEN_X && chance(g, 8)) arm->value = chance(g, 50) ? INT32_MAX : INT32_MIN;
+        if (on == GEN_I64 && chance(g, 8)) arm->value = chance(g, 50) ? INT64_MAX : INT64_MIN;
         is_new = true;
         for (uint32_t k = 0; k < i; k++) is_new &= e->as.arms[k].value != arm->value;
       }
@@ -624,11 +640,12 @@ static gen_expr *expr_of(gen *g, gen_type type, uint32_t depth) {
 
 static void make_signature(gen *g, gen_fn *fn, gen_type fuel_type) {
   g->fn = fn;
-  fn->n_params = 1 + below(g, 4);
+  fn->n_params = below(g, 5);
   if (chance(g, 30)) fn->x = (gen_class)(GEN_ANY_NUMBER + below(g, 3));
   uint32_t n_special = (fn->x != GEN_NO_X ? 1u : 0u) + (fn->group != GEN_PLAIN ? 1u : 0u);
   if (fn->n_params < n_special) fn->n_params = n_special;
-  uint32_t fuel_at = below(g, fn->n_params), x_at = below(g, fn->n_params);
+  uint32_t fuel_at = 0, x_at = 0;
+  if (fn->n_params) fuel_at = below(g, fn->n_params), x_at = below(g, fn->n_params);
   if (fn->group != GEN_PLAIN && x_at == fuel_at) x_at = (fuel_at + 1) % fn->n_params;
   for (uint32_t i = 0; i < fn->n_params; i++) {
     bool is_fuel = fn->group != GEN_PLAIN && i == fuel_at, is_x = fn->x != GEN_NO_X && i == x_at;
@@ -825,6 +842,17 @@ static void make_main(gen *g, uint32_t id) {
   g->rec = g->calls = 0;
   g->nodes = (int)(12 + g->size * 12);
   for (uint32_t i = 0; i < fn->n_params; i++) push(g, fn->params[i]);
+  if (chance(g, 12)) { /* or hands everything on */
+    gen_fn *callee = g->p->fns[g->p->n_fns - 1];
+    gen_type binding = callee->x != GEN_NO_X ? binding_for(g, callee->x) : GEN_UNKNOWN;
+    fn->result = gen_substitute(g->p, callee->result, binding);
+    fn->declared = chance(g, 50);
+    fn->body = call_fn(g, callee, fn->result, binding, 3, false);
+    if (fn->body) {
+      g->p->fns[g->p->n_fns++] = fn;
+      return;
+    }
+  }
   uint32_t n = 2 + below(g, 2), words = 0;
   gen_type parts[GEN_MAX_PARTS];
   gen_expr *body = node(g, GEN_BLOCK, 0, n + 1);

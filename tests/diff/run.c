@@ -39,6 +39,14 @@ static diff_way *add_way(diff_way *ways, uint32_t *n, hia_engine_kind kind, unsi
   return w;
 }
 
+static void add_way_through_text(diff_way *ways, uint32_t *n, hia_engine_kind kind, int level,
+                                 const char *disabled) {
+  diff_way *w = add_way(ways, n, kind, 1, level, disabled, false);
+  if (!w) return;
+  w->through_text = true;
+  strcat(w->name, ":text");
+}
+
 static bool has_native(void) {
   hia_engine *engine = NULL;
   hia_error *error = NULL;
@@ -58,6 +66,7 @@ uint32_t diff_ways(diff_way *ways, const char *engines) {
       add_way(ways, &n, HIA_ENGINE_INTERP, threads, 0, NULL, false);
     add_way(ways, &n, HIA_ENGINE_INTERP, 1, 0, NULL, true);
     add_way(ways, &n, HIA_ENGINE_INTERP, 2, 0, "all", false);
+    add_way_through_text(ways, &n, HIA_ENGINE_INTERP, 0, NULL);
   }
   if (wants(engines, "expand")) {
     add_way(ways, &n, HIA_ENGINE_EXPAND, 1, 0, NULL, false);
@@ -68,6 +77,7 @@ uint32_t diff_ways(diff_way *ways, const char *engines) {
       add_way(ways, &n, HIA_ENGINE_JIT, 1, level, NULL, false);
     add_way(ways, &n, HIA_ENGINE_JIT, 1, 2, NULL, true);
     add_way(ways, &n, HIA_ENGINE_JIT, 1, 1, "all", false);
+    add_way_through_text(ways, &n, HIA_ENGINE_JIT, 1, "all");
   }
   const char *pass;
   for (size_t i = 0; (pass = hia_pass_name(i)); i++) {
@@ -81,12 +91,23 @@ uint32_t diff_ways(diff_way *ways, const char *engines) {
   return n;
 }
 
+static void forget(diff_way *way) {
+  hia_module_free(way->module);
+  free(way->source);
+  way->module = NULL;
+  way->source = NULL;
+}
+
 void diff_ways_free(diff_way *ways, uint32_t n) {
-  for (uint32_t i = 0; i < n; i++) hia_engine_free(ways[i].engine);
+  for (uint32_t i = 0; i < n; i++) {
+    forget(&ways[i]);
+    hia_engine_free(ways[i].engine);
+  }
 }
 
 static hia_engine *engine_of(diff_way *way) {
   if (way->engine && ++way->uses < USES_OF_AN_ENGINE) return way->engine;
+  forget(way);
   hia_engine_free(way->engine);
   way->engine = NULL;
   way->uses = 0;
@@ -144,19 +165,63 @@ static void describe(hia_status status, const hia_error *error, diff_result *out
       diff_add_chain(t, hia_error_chain_length(error), error_entry, error);
   }
   const char *messages = hia_error_text(error);
-  if (status != HIA_OK && messages) out->messages = strdup(messages);
+  if (messages && *messages && !out->messages) out->messages = strdup(messages);
+}
+
+/* The module, or the one of the run before if that was the same program. */
+static hia_status load(diff_way *way, const char *name, const char *source, hia_error **error) {
+  hia_engine *engine = engine_of(way);
+  if (way->source && !strcmp(way->source, source)) return HIA_OK;
+  forget(way);
+  hia_status status =
+      hia_module_load_text(engine, name, source, strlen(source), &way->module, error);
+  if (status == HIA_OK) way->source = strdup(source);
+  return status;
+}
+
+static bool collect(void *user, const char *bytes, size_t len) {
+  gen_text_add(user, "%.*s", (int)len, bytes);
+  return true;
+}
+
+static hia_status dump_static(hia_module *module, hia_function *function, gen_text *out,
+                              hia_error **error) {
+  hia_dump_options o = HIA_DUMP_OPTIONS_INIT;
+  o.stage = HIA_STAGE_STATIC;
+  return hia_module_dump(module, &function, 1, &o, collect, out, error);
+}
+
+/* Replaces the function by one that went through text, in `module`. Printing what was read must
+ * give the same text. */
+static hia_status go_through_text(diff_way *way, hia_function **function, hia_module **module,
+                                  diff_result *out, hia_error **error) {
+  gen_text text = {0}, second = {0};
+  hia_status status = dump_static(way->module, *function, &text, error);
+  if (status == HIA_OK)
+    status = hia_module_load_ir(way->engine, "static.ir", text.data, text.len, module, error);
+  if (status == HIA_OK)
+    status = hia_module_function(*module, hia_function_name(*function), function, error);
+  if (status == HIA_OK) status = dump_static(*module, *function, &second, error);
+  if (status == HIA_OK && strcmp(text.data, second.data) != 0) {
+    status = HIA_INTERNAL;
+    out->messages = strdup("the static graph that was read back prints differently\n");
+  }
+  gen_text_free(&text);
+  gen_text_free(&second);
+  return status;
 }
 
 void diff_run(diff_way *way, const char *name, const char *source, const char *fn,
               char *const *args, uint32_t n_args, diff_result *out) {
-  hia_engine *engine = engine_of(way);
-  hia_module *module = NULL;
   hia_function *function = NULL;
+  hia_module *from_text = NULL;
   hia_value *values[16] = {0}, *result = NULL;
   hia_error *error = NULL;
   *out = (diff_result){0};
-  hia_status status = hia_module_load_text(engine, name, source, strlen(source), &module, &error);
-  if (status == HIA_OK) status = hia_module_function(module, fn, &function, &error);
+  hia_status status = load(way, name, source, &error);
+  if (status == HIA_OK) status = hia_module_function(way->module, fn, &function, &error);
+  if (status == HIA_OK && way->through_text && !hia_function_is_generic(function))
+    status = go_through_text(way, &function, &from_text, out, &error);
   for (uint32_t i = 0; status == HIA_OK && i < n_args && i < 16; i++)
     status = hia_value_parse(function, i, args[i], &values[i], &error);
   if (status == HIA_OK) {
@@ -177,7 +242,7 @@ void diff_run(diff_way *way, const char *name, const char *source, const char *f
   for (uint32_t i = 0; i < 16; i++) hia_value_free(values[i]);
   hia_value_free(result);
   hia_error_free(error);
-  hia_module_free(module);
+  hia_module_free(from_text);
 }
 
 /* ---- a watch ---- */

@@ -13,8 +13,11 @@ typedef struct diff_way {
   int opt_level;
   const char *disabled; /* passes; NULL: none */
   bool count;
+  bool through_text;  /* the static graph is printed, read back and run */
   hia_engine *engine; /* made when first used, and anew now and then */
   uint32_t uses;
+  char *source; /* what `module` was loaded from */
+  hia_module *module;
 } diff_way;
 
 /* All ways there are: fills `ways`, returns their number. Native ones only if the compiler can be
