@@ -88,7 +88,7 @@ Test(engine, generic_functions) {
   cr_assert_str_eq(hia_function_signature(fact), "fact(n)");
   cr_assert_str_eq(hia_function_signature(at_i64), "fact(n: i64) -> i64");
   cr_assert_str_eq(hia_function_name(at_i64), "fact(i64)");
-  cr_assert_eq(find(module, " fact ( i64 ) " + 1), at_i64, "white space does not matter");
+  cr_assert_eq(find(module, "fact ( i64 ) "), at_i64, "white space does not matter");
   cr_assert_eq(hia_call(fact, &small, 1, &result, &error), HIA_OK);
   cr_assert_str_eq(format(result), "120");
   hia_value_free(result);
