@@ -46,15 +46,15 @@ static bool is_outcome(const char *expected, const char *got) {
     if (!*e || !*g) return !*e && !*g;
     size_t len = strcspn(e, " ");
     bool has_column = memchr(e, ':', len), is_same;
-    uint32_t n = 0;
+    uint32_t n_same = 0;
     do {
       is_same = !strncmp(e, g, len) && (g[len] == ' ' || !g[len] || (!has_column && g[len] == ':'));
       if (!is_same) break;
       g += strcspn(g, " ");
       g += strspn(g, " ");
-      n++;
+      n_same++;
     } while (!has_column);
-    if (n == 0) return false;
+    if (n_same == 0) return false;
     e += len;
   }
 }

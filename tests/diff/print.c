@@ -49,30 +49,41 @@ void gen_print_type(const gen_program *p, gen_type t, gen_text *out) {
 /* The fewest digits that read back, laid out as Python's repr. */
 static void print_float(double x, bool is_f32, gen_text *out) {
   char e[40], digits[40];
+  int decimal = 0; /* exponent of the first digit */
   if (x != x || isinf(x)) {
     gen_text_add(out, "%s", x != x ? "nan" : x < 0 ? "-inf" : "inf");
     return;
   }
-  int n = 1;
-  for (;; n++) {
-    snprintf(e, sizeof e, "%.*e", n - 1, x);
-    if (n == 17 || (is_f32 ? (double)strtof(e, NULL) == x : strtod(e, NULL) == x)) break;
+  /* With n digits the nearest decimal is tried first, then its neighbours: below a power of two the
+   * gap is wider than above, and another one may read back. */
+  bool reads_back = false;
+  for (int n = 1; !reads_back; n++) {
+    snprintf(e, sizeof e, "%.*e", n - 1, fabs(x));
+    char *exponent = strchr(e, 'e');
+    int ten = (int)strtol(exponent + 1, NULL, 10) - (n - 1);
+    unsigned long long nearest = 0;
+    for (const char *c = e; c < exponent; c++)
+      if (*c != '.') nearest = nearest * 10 + (unsigned)(*c - '0');
+    for (unsigned long long i = 0; i < 3 && !reads_back; i++) {
+      unsigned long long mantissa = i == 0 ? nearest : i == 1 ? nearest - 1 : nearest + 1;
+      snprintf(e, sizeof e, "%llue%d", mantissa, ten);
+      reads_back = is_f32 ? (double)strtof(e, NULL) == fabs(x) : strtod(e, NULL) == fabs(x);
+      snprintf(digits, sizeof digits, "%llu", mantissa);
+      decimal = ten + (int)strlen(digits) - 1;
+    }
   }
-  const char *s = e;
-  if (*s == '-') gen_text_add(out, "-"), s++;
-  int exponent = (int)strtol(strchr(s, 'e') + 1, NULL, 10), len = 0;
-  for (; *s != 'e'; s++)
-    if (*s != '.') digits[len++] = *s;
-  digits[len] = 0;
-  if (exponent < -4 || exponent >= 16) {
+  int len = (int)strlen(digits);
+  while (len > 1 && digits[len - 1] == '0') digits[--len] = 0;
+  if (signbit(x)) gen_text_add(out, "-");
+  if (decimal < -4 || decimal >= 16) {
     gen_text_add(out, "%c%s%s", digits[0], len > 1 ? "." : "", digits + 1);
-    gen_text_add(out, "e%c%02d", exponent < 0 ? '-' : '+', abs(exponent));
-  } else if (exponent < 0) {
-    gen_text_add(out, "0.%.*s%s", -exponent - 1, "0000", digits);
+    gen_text_add(out, "e%c%02d", decimal < 0 ? '-' : '+', abs(decimal));
+  } else if (decimal < 0) {
+    gen_text_add(out, "0.%.*s%s", -decimal - 1, "0000", digits);
   } else {
-    for (int i = 0; i <= exponent || i < len; i++)
-      gen_text_add(out, "%s%c", i == exponent + 1 ? "." : "", i < len ? digits[i] : '0');
-    if (len <= exponent + 1) gen_text_add(out, ".0");
+    for (int i = 0; i <= decimal || i < len; i++)
+      gen_text_add(out, "%s%c", i == decimal + 1 ? "." : "", i < len ? digits[i] : '0');
+    if (len <= decimal + 1) gen_text_add(out, ".0");
   }
 }
 

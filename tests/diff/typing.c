@@ -322,34 +322,30 @@ static void check(typing *t, gen_expr *e) {
   }
 }
 
-/* Rule 6: the results of all functions without a declared one, by fixpoint. */
-static void infer_results(typing *t) {
+/* Rule 6: the results of all functions without a declared one, by fixpoint. Answers a function
+ * whose result does not simply grow from unknown, or differs once literals have settled: what the
+ * rule makes of it may depend on how it is read, so such a program is changed. */
+static gen_fn *infer_results(typing *t) {
   gen_program *p = t->p;
   for (uint32_t i = 0; i < p->n_fns; i++)
     p->fns[i]->inferred = p->fns[i]->declared ? p->fns[i]->result : GEN_UNKNOWN;
-  bool is_settled = false;
-  /* A type that was settled too early can go back and forth; such a program is not worth having. */
-  for (uint32_t round = 0;;) {
-    bool changed;
-    do {
-      if (round++ > 100) {
-        snprintf(t->error, sizeof t->error, "the results do not settle");
-        return;
-      }
+  for (uint32_t phase = 0; phase < 2; phase++) {
+    for (bool changed = true; changed;) {
       changed = false;
       for (uint32_t i = 0; i < p->n_fns; i++) {
         gen_fn *fn = p->fns[i];
         if (fn->removed || fn->declared) continue;
         t->fn = fn;
         gen_type r = infer(t, fn->body);
-        if (is_settled) r = settle(p, r);
+        if (phase == 1) r = settle(p, r);
+        if (r == GEN_ERROR || join(t, fn->inferred, r) != r) return fn;
         if (r != fn->inferred) changed = true;
         fn->inferred = r;
       }
-    } while (changed);
-    if (is_settled) return;
-    is_settled = true;
+    }
+    for (uint32_t i = 0; i < p->n_fns; i++) p->fns[i]->inferred = settle(p, p->fns[i]->inferred);
   }
+  return NULL;
 }
 
 static void mark_tails(gen_expr *e, bool is_tail) {
@@ -393,8 +389,13 @@ const char *gen_settle(gen_program *p) {
   while (t.has_changed) {
     t.has_changed = false;
     t.error[0] = 0;
-    infer_results(&t);
-    if (t.error[0]) break;
+    gen_fn *odd = infer_results(&t);
+    if (odd && !gen_has_x(p, odd->result)) {
+      t.has_changed = odd->declared = true;
+      continue;
+    }
+    if (odd) put_right(&t, odd->body, GEN_ERROR);
+    if (odd) continue;
     for (uint32_t i = 0; i < p->n_fns; i++) {
       gen_fn *fn = p->fns[i];
       if (fn->removed) continue;
