@@ -224,15 +224,19 @@ static hia_status load(hia_code *code, const hia_graph *g, char *error, size_t e
     return HIA_MEMORY;
   }
   hia_fn_id anchor;
-  if (!hiaJ_object_open(&code->object, LLVMGetBufferStart(code->bytes),
-                        LLVMGetBufferSize(code->bytes)) ||
-      !find_entries(code, g, &anchor) ||
-      !hiaJ_frames_largest(session->allocator, &code->object, &code->unwinder.max_frame)) {
-    snprintf(error, error_size, "LLVM made an object file that is not understood");
-    return HIA_INTERNAL;
+  hia_status status = HIA_INTERNAL;
+  if (hiaJ_object_open(&code->object, LLVMGetBufferStart(code->bytes),
+                       LLVMGetBufferSize(code->bytes)) &&
+      find_entries(code, g, &anchor))
+    status = hiaJ_frames_largest(session->allocator, &code->object, &code->unwinder.max_frame);
+  if (status) {
+    snprintf(error, error_size, "%s",
+             status == HIA_MEMORY ? "out of memory"
+                                  : "LLVM made an object file that is not understood");
+    return status;
   }
   if (anchor == HIA_NONE) return HIA_OK; /* nothing can be entered */
-  hia_status status = link_object(code, anchor, error, error_size);
+  status = link_object(code, anchor, error, error_size);
   if (status) return status;
   for (size_t f = 0; f < code->n_fns; f++)
     if (code->entries[f]) code->entries[f] += code->base - 1;

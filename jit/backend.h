@@ -40,8 +40,9 @@ hia_status hiaJ_frames_new(const hia_allocator *allocator, const hia_object *obj
                            hia_frames **out);
 void hiaJ_frames_free(hia_frames *frames);
 bool hiaJ_frames_find(void *frames, uintptr_t return_address, hia_frame_row *row);
-/* Bytes of the largest frame in the object; false if a frame cannot be read. */
-bool hiaJ_frames_largest(const hia_allocator *allocator, const hia_object *object, size_t *largest);
+/* Bytes of the largest frame in the object; INTERNAL if a frame cannot be read. */
+hia_status hiaJ_frames_largest(const hia_allocator *allocator, const hia_object *object,
+                               size_t *largest);
 
 /* ---- session.c ---- */
 

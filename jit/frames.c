@@ -394,11 +394,11 @@ bool hiaJ_frames_find(void *user, uintptr_t return_address, hia_frame_row *row) 
   return row->cfa != UNKNOWN;
 }
 
-bool hiaJ_frames_largest(const hia_allocator *allocator, const hia_object *object,
-                         size_t *largest) {
+hia_status hiaJ_frames_largest(const hia_allocator *allocator, const hia_object *object,
+                               size_t *largest) {
   hia_frame_list list = {0};
   hia_comp comp;
-  volatile bool ok = false; /* a throw leaves it so */
+  volatile bool ok = false;
   hiaR_comp_init(&comp, allocator);
   if (HIA_TRY(&comp)) {
     ok = read_sizes(&comp, object, &list);
@@ -408,6 +408,7 @@ bool hiaJ_frames_largest(const hia_allocator *allocator, const hia_object *objec
       if (size != UNKNOWN && size > *largest) *largest = size;
     }
   }
+  hia_status status = comp.status; /* of a throw */
   hiaR_comp_free(&comp);
-  return ok;
+  return status != HIA_OK ? status : ok ? HIA_OK : HIA_INTERNAL;
 }
