@@ -20,13 +20,19 @@ foreach(compiler clang gcc)
 endforeach()
 
 file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/bench)
-add_executable(bench_scalar bench/scalar.c bench/harness.c ${references})
-set_target_properties(bench_scalar PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bench)
 set_source_files_properties(${references} PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
-target_compile_definitions(bench_scalar PRIVATE ${reference_definitions}
-  "HIA_EXAMPLES=\"${PROJECT_SOURCE_DIR}/examples\"" "HIA_PROGRAM=\"$<TARGET_FILE:hiaton_program>\"")
-target_link_libraries(bench_scalar PRIVATE hia_flags hiaton)
-add_dependencies(bench_scalar hiaton_program)
-if(hia_plugin)
-  add_dependencies(bench_scalar ${hia_plugin})
-endif()
+
+# bench/NAME.c is the program behind `./dev bench NAME`.
+file(GLOB bench_programs CONFIGURE_DEPENDS bench/*.c)
+list(FILTER bench_programs EXCLUDE REGEX "/(harness|reference)\\.c$")
+foreach(source IN LISTS bench_programs)
+  get_filename_component(name ${source} NAME_WE)
+  add_executable(bench_${name} ${source} bench/harness.c ${references})
+  set_target_properties(bench_${name} PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bench)
+  target_compile_definitions(bench_${name} PRIVATE ${reference_definitions}
+    "HIA_EXAMPLES=\"${PROJECT_SOURCE_DIR}/examples\""
+    "HIA_PROGRAM=\"$<TARGET_FILE:hiaton_program>\"")
+  target_link_libraries(bench_${name} PRIVATE hia_flags hiaton)
+  add_dependencies(bench_${name} hiaton_program ${hia_plugin})
+endforeach()
