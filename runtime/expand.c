@@ -31,9 +31,9 @@ struct copy {
   hia_word *values;
   uint64_t *pending; /* calls whose tokens have all come, as bits */
   uint32_t n_pending;
-  uint32_t site;      /* in the parent */
-  uint32_t remaining; /* nodes that have not fired */
-  uint32_t limit;     /* nodes from here on come after a failure */
+  uint32_t site;    /* in the parent */
+  uint32_t waiting; /* calls that are not back, and nodes that have failed */
+  uint32_t limit;   /* nodes from here on come after a failure */
   node nodes[];
   /* pointers to nodes, values, bits of pending calls */
 };
@@ -77,13 +77,15 @@ typedef struct expansion {
 
 static size_t up16(size_t n) { return (n + 15) & ~(size_t)15; }
 
+static uint32_t n_edges(const hia_edges *e) { return (e->first != NULL) + e->n_more; }
+
 static node **put_edges(node **at, const hia_section *s, const hia_edges *e) {
-  for (uint32_t i = 0; i < e->n_direct + e->n_counted; i++)
-    *at++ = (node *)(offsetof(copy, nodes) + (size_t)(e->to[i] - s->instrs) * sizeof(node));
+  for (uint32_t i = 0; i < n_edges(e); i++) {
+    const hia_instr *to = !e->first ? e->more[i] : i == 0 ? e->first : e->more[i - 1];
+    *at++ = (node *)(offsetof(copy, nodes) + (size_t)(to - s->instrs) * sizeof(node));
+  }
   return at;
 }
-
-static uint32_t n_edges(const hia_edges *e) { return e->n_direct + e->n_counted; }
 
 static const hia_edges *edges_of(const hia_section *s, const hia_instr *in, uint32_t side) {
   static const hia_edges none = {0};
@@ -109,7 +111,6 @@ static bool make_template(expansion *x, template *t, const hia_section *s) {
   *c = (copy){.section = s,
               .values = (hia_word *)t->values_at,
               .pending = (uint64_t *)t->pending_at,
-              .remaining = s->n_nodes,
               .limit = HIA_NONE};
   node **first = (node **)(void *)((char *)c + t->to_at), **to = put_edges(first, s, &s->start);
   for (uint32_t i = 0; i < s->n_nodes; i++) {
@@ -170,7 +171,7 @@ static copy *instantiate(expansion *x, const hia_section *s) {
   else if (!(c = take_block(x, t->size)))
     return NULL;
   x->usage->frames++;
-  x->usage->firings += s->weight_once + s->weight_round;
+  x->usage->firings += s->weight_first;
   memcpy(c, t->block, t->size);
   uintptr_t base = (uintptr_t)c;
   c->values = (hia_word *)((uintptr_t)c->values + base);
@@ -246,19 +247,17 @@ static void propagate(expansion *x, copy *c, node **to, uint32_t n) {
     if (in->kind == HIA_KIND_SWITCH) {
       const hia_side *side = &in->u.branch->side[c->values[in->slot] == 0];
       if (c->values[in->slot] == 0) to += n, n = at->n_to[1];
-      c->remaining -= side->dead_nodes;
       x->usage->firings += side->weight;
       make_moves(c->values, side->moves, side->n_moves);
     } else if (in->kind == HIA_KIND_CALL || in->kind == HIA_KIND_LOOP) {
       c->pending[in->slot / 64] |= (uint64_t)1 << in->slot % 64;
       c->n_pending++;
+      c->waiting++;
       n = 0;
-      continue;
     } else if (!compute(x, c, in)) {
+      c->waiting++;
       n = 0;
-      continue;
     }
-    c->remaining--;
   }
 }
 
@@ -272,7 +271,6 @@ static void next_round(expansion *x, copy *c) {
   const hia_section *s = c->section;
   make_moves(c->values, s->next, s->n_next);
   for (uint32_t i = 0; i < s->n_nodes; i++) c->nodes[i].missing = s->instrs[i].tokens;
-  c->remaining = s->n_nodes;
   x->usage->firings += s->weight_round;
 }
 
@@ -307,7 +305,7 @@ static copy *back(expansion *x, copy *c) {
   const hia_child *child = &to->section->children[c->site];
   for (uint32_t i = 0; i < s->n_results; i++) to->values[child->outs[i]] = c->values[s->results[i]];
   discard(x, c);
-  to->remaining--;
+  to->waiting--;
   node *at = &to->nodes[child->instr->index];
   propagate(x, to, at->to, at->n_to[0]);
   return to;
@@ -338,7 +336,7 @@ static hia_status run(expansion *x, copy *c, hia_word *results, hia_trace *trace
       }
       c = inner;
       start(x, c);
-    } else if (c->remaining) {
+    } else if (c->waiting) {
       return HIA_OK; /* something has failed */
     } else if (s->iterates && c->values[s->cond]) {
       next_round(x, c);

@@ -134,7 +134,7 @@ hia_worker *hiaR_worker_new(hia_run *run, unsigned number) {
                     .n_free_lists = run->image->n_classes};
   w->block = block;
   w->free = hiaR_alloc(a, w->n_free_lists * sizeof(hia_frame *));
-  w->ready = hiaR_alloc(a, ((size_t)run->image->most_nodes + 1) * sizeof(hia_instr *));
+  w->ready = hiaR_alloc(a, ((size_t)run->image->most_nodes + 2) * sizeof(hia_instr *));
   pthread_mutex_init(&w->lock, NULL);
   pthread_cond_init(&w->wake, NULL);
   if (w->free && w->ready) return w;
@@ -156,7 +156,7 @@ void hiaR_worker_free(hia_worker *w) {
     j = older;
   }
   hiaR_free(a, w->free, w->n_free_lists * sizeof(hia_frame *));
-  hiaR_free(a, w->ready, ((size_t)w->run->image->most_nodes + 1) * sizeof(hia_instr *));
+  hiaR_free(a, w->ready, ((size_t)w->run->image->most_nodes + 2) * sizeof(hia_instr *));
   hiaR_free(a, w->latent, w->latent_cap * sizeof(hia_frame *));
   pthread_mutex_destroy(&w->lock);
   pthread_cond_destroy(&w->wake);

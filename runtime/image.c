@@ -122,20 +122,21 @@ static bool is_wide(const decoder *d, const hia_image_node *n) {
   return wide;
 }
 
-/* Edges to those that wait for one token first. */
 static hia_edges decode_edges(decoder *d, const hia_image_section *s, uint32_t first, uint32_t n) {
-  hia_edges e = {.to = d->edges};
+  hia_edges e = {.more = d->edges};
   const hia_image_node *nodes = d->t.nodes + s->nodes;
   hia_instr *instrs = d->instrs + s->nodes;
   for (int counted = 0; counted < 2; counted++)
     for (uint32_t i = 0; i < n; i++) {
       uint32_t to = d->words[first + i];
       if ((nodes[to].tokens > 1) != counted) continue;
+      if (!counted && !e.first) {
+        e.first = &instrs[to];
+        continue;
+      }
       *d->edges++ = &instrs[to];
-      if (counted)
-        e.n_counted++;
-      else
-        e.n_direct++;
+      e.n_more++;
+      e.n_direct += !counted;
     }
   return e;
 }
@@ -165,7 +166,6 @@ static void decode_side(decoder *d, const hia_image_section *s, hia_switch *bran
   side->moves = (const hia_move *)(const void *)(d->words + r->moves);
   side->n_moves = r->n_moves / 2;
   side->weight = d->region_weight[region];
-  branch->side[!r->side].dead_nodes = r->last - r->first;
 }
 
 /* The weight of each region without the regions inside it. */
@@ -206,7 +206,6 @@ static void decode_section(decoder *d, uint32_t number) {
                        .cond = s->cond,
                        .next = (const hia_move *)(const void *)(d->words + s->next),
                        .n_next = s->n_next / 2,
-                       .weight_once = s->weight,
                        .instrs = instrs,
                        .name = d->t.strings + s->name};
   uint64_t body_size;
@@ -222,6 +221,7 @@ static void decode_section(decoder *d, uint32_t number) {
 
   weigh_regions(d, s);
   out->weight_round = d->region_weight[0];
+  out->weight_first = out->weight_round + s->weight;
   uint32_t n_counters = 0, n_children = 0;
   for (uint32_t i = 0; i < s->n_nodes; i++) {
     const hia_image_node *n = &d->t.nodes[s->nodes + i];
@@ -229,7 +229,7 @@ static void decode_section(decoder *d, uint32_t number) {
     *in = (hia_instr){.index = i, .kind = n->kind, .tokens = (uint8_t)n->tokens};
     locs[i] = n->loc;
     if (n->tokens > 1) {
-      in->counter = n_counters;
+      in->counter = out->counters_at + n_counters;
       preload[8 * s->n_consts + n_counters++] = (uint8_t)n->tokens;
     }
     hia_edges edges = decode_edges(d, s, n->edges, n->n_edges);

@@ -10,16 +10,14 @@
  * allocation but from the free list. */
 #include "runtime/interp.h"
 
-static inline uint8_t *counters(hia_frame *f) {
-  return (uint8_t *)hiaR_slots(f) + f->section->counters_at;
-}
+#define ALWAYS_INLINE inline __attribute__((always_inline))
 
 /* Arms child number `child`. */
-static inline uint64_t arm(hia_frame *f, uint64_t pending, uint32_t child) {
-  if (HIA_LIKELY(f->section->set_levels == 1)) return pending | (uint64_t)1 << child;
-  f->pending = pending;
-  hiaR_pending_add(f, child);
-  return f->pending;
+static inline void arm(hia_frame *f, uint32_t child) {
+  if (HIA_LIKELY(f->section->set_levels == 1))
+    f->pending |= (uint64_t)1 << child;
+  else
+    hiaR_pending_add(f, child);
 }
 
 static hia_status fire_wide(hia_word *slots, const hia_wide *wide) {
@@ -35,64 +33,55 @@ static inline void make_moves(hia_word *slots, const hia_move *moves, uint32_t n
   for (uint32_t i = 0; i < n; i++) slots[moves[i].to] = slots[moves[i].from];
 }
 
-/* Sends tokens along edges, and fires whatever becomes ready by that, to the end. */
-static inline void fire(hia_worker *w, hia_frame *f, const hia_edges *edges) {
-  hia_word *const slots = hiaR_slots(f);
-  uint8_t *const missing = counters(f);
-  const hia_instr **const bottom = w->ready, **top = bottom;
-  uint64_t pending = f->pending;
-  uint32_t fired = 0;
-  const hia_instr *n;
-  for (;;) {
-    const hia_instr *const *to = edges->to;
-    uint32_t n_direct = edges->n_direct;
-    for (uint32_t i = 0; i < edges->n_counted; i++) {
-      const hia_instr *taker = to[n_direct + i];
-      if (--missing[taker->counter] == 0) *top++ = taker;
-    }
-    if (n_direct) {
-      n = to[0];
-      for (uint32_t i = 1; i < n_direct; i++) *top++ = to[i];
-    } else {
-    next:
-      if (top == bottom) break;
-      n = *--top;
-    }
-    hia_status status;
-    edges = &n->edges;
-    if (HIA_LIKELY(n->kernel)) {
-      status = n->kernel(slots, n->in, n->out, n->u.imm);
-      fired++;
-      if (HIA_LIKELY(!status)) continue;
-      fired--;
-      hiaR_fail(w, f, n->index, status, 0);
-      goto next;
-    }
-    switch (n->kind) {
-    case HIA_KIND_SWITCH: {
-      const hia_side *side = &n->u.branch->side[slots[n->slot] == 0];
-      fired += side->dead_nodes;
-      w->firings += side->weight;
-      make_moves(slots, side->moves, side->n_moves);
-      edges = &side->edges;
-      break;
-    }
-    case HIA_KIND_MOVE: slots[n->to] = slots[n->slot]; break;
-    case HIA_KIND_CALL:
-    case HIA_KIND_LOOP: pending = arm(f, pending, n->slot); goto next;
-    case HIA_KIND_COUNT: w->counts[n->u.imm]++; break;
-    case HIA_KIND_FAIL: hiaR_fail(w, f, n->index, HIA_FAILED, (int64_t)slots[n->slot]); goto next;
-    case HIA_KIND_WIDE:
-      status = fire_wide(slots, n->u.wide);
-      if (!status) break;
-      hiaR_fail(w, f, n->index, status, 0);
-      goto next;
-    default: break; /* JOIN */
-    }
-    fired++;
+/* What is neither a kernel nor a branch nor a call; false if it has failed. */
+static bool fire_other(hia_worker *w, hia_frame *f, const hia_instr *n) {
+  hia_word *slots = hiaR_slots(f);
+  hia_status status;
+  switch (n->kind) {
+  case HIA_KIND_MOVE: slots[n->to] = slots[n->slot]; return true;
+  case HIA_KIND_COUNT: w->counts[n->u.imm]++; return true;
+  case HIA_KIND_FAIL: hiaR_fail(w, f, n->index, HIA_FAILED, (int64_t)slots[n->slot]); return false;
+  case HIA_KIND_WIDE:
+    status = fire_wide(slots, n->u.wide);
+    if (status) hiaR_fail(w, f, n->index, status, 0);
+    return !status;
+  default: return true; /* JOIN */
   }
-  f->pending = pending;
-  f->remaining -= fired;
+}
+
+/* Sends tokens along edges, and fires whatever becomes ready by that, to the end. */
+static ALWAYS_INLINE void fire(hia_worker *w, hia_frame *f, const hia_edges *edges) {
+  hia_word *const slots = hiaR_slots(f);
+  const hia_instr **top = w->ready;
+  for (;;) {
+    const hia_instr *n = edges->first;
+    if (HIA_UNLIKELY(edges->n_more)) {
+      const hia_instr *const *to = edges->more, *const *direct = to + edges->n_direct,
+                             *const *end = to + edges->n_more;
+      for (; to < direct; to++) *++top = *to;
+      for (; to < end; to++)
+        if (--((uint8_t *)slots)[(*to)->counter] == 0) *++top = *to;
+    }
+    for (;; n = NULL) {
+      if (!n && !(n = *top--)) return;
+      edges = &n->edges;
+      if (HIA_LIKELY(n->kernel)) {
+        hia_status status = n->kernel(slots, n->in, n->out, n->u.imm);
+        if (HIA_LIKELY(!status)) break;
+        hiaR_fail(w, f, n->index, status, 0);
+      } else if (n->kind == HIA_KIND_SWITCH) {
+        const hia_side *side = &n->u.branch->side[slots[n->slot] == 0];
+        w->firings += side->weight;
+        make_moves(slots, side->moves, side->n_moves);
+        edges = &side->edges;
+        break;
+      } else if (n->kind == HIA_KIND_CALL || n->kind == HIA_KIND_LOOP) {
+        arm(f, n->slot);
+        f->waiting++;
+      } else if (fire_other(w, f, n))
+        break;
+    }
+  }
 }
 
 /* ---- entering and leaving ---- */
@@ -118,11 +107,11 @@ static inline hia_frame *new_frame(hia_worker *w, const hia_section *s, uint32_t
   hia_frame *f = hiaR_frame_take(w, s, status);
   if (HIA_UNLIKELY(!f)) return NULL;
   w->frames++;
-  w->firings += s->weight_once + s->weight_round;
+  w->firings += s->weight_first;
   f->section = s;
   f->pending = 0;
   f->site = site;
-  f->remaining = s->n_nodes;
+  f->waiting = 0;
   f->level = level;
   atomic_init(&f->limit, HIA_NONE);
   f->latent = HIA_NONE;
@@ -148,8 +137,8 @@ static inline hia_frame *enter(hia_worker *w, hia_frame *parent, uint32_t site,
 static inline void begin_round(hia_worker *w, hia_frame *f) {
   const hia_section *s = f->section;
   make_moves(hiaR_slots(f), s->next, s->n_next);
-  memcpy(counters(f), s->preload + (s->counters_at - s->preload_at), s->counters_size);
-  f->remaining = s->n_nodes;
+  memcpy((char *)hiaR_slots(f) + s->counters_at, s->preload + (s->counters_at - s->preload_at),
+         s->counters_size);
   w->firings += s->weight_round;
 }
 
@@ -158,14 +147,14 @@ static inline void leave(hia_worker *w, hia_frame *f, hia_frame *parent, const h
   hia_word *slots = hiaR_slots(f), *to = hiaR_slots(parent);
   for (uint32_t i = 0; i < s->n_results; i++) to[child->outs[i]] = slots[s->results[i]];
   hiaR_frame_give(w, f);
-  parent->remaining--; /* the call has fired */
+  parent->waiting--;
 }
 
 /* All nodes have fired: is there another round? Then it is armed like a child, after all others. */
 static inline bool arm_round(hia_frame *f) {
   const hia_section *s = f->section;
   if (!s->iterates || !hiaR_slots(f)[s->cond]) return false;
-  f->pending = arm(f, f->pending, s->n_children);
+  arm(f, s->n_children);
   return true;
 }
 
@@ -182,6 +171,8 @@ static inline void disarm(hia_frame *f, uint32_t child) {
 }
 
 /* ---- jobs from and to other workers: the same steps, out of line ---- */
+
+static void fire_slowly(hia_worker *w, hia_frame *f, const hia_edges *edges) { fire(w, f, edges); }
 
 hia_frame *hiaR_root_enter(hia_worker *w, const hia_section *s, const hia_word *args,
                            hia_status *status) {
@@ -206,7 +197,7 @@ static void leave_job(hia_worker *w, hia_frame *f) {
 static hia_frame *settle(hia_worker *w, hia_frame *f) {
   for (;;) {
     if (f->pending) return f;
-    if (f->remaining) return NULL;
+    if (f->waiting) return NULL;
     if (arm_round(f)) return f;
     if (f->site & HIA_STOLEN) {
       leave_job(w, f);
@@ -219,7 +210,7 @@ static hia_frame *settle(hia_worker *w, hia_frame *f) {
     }
     const hia_child *child = &parent->section->children[f->site];
     leave(w, f, parent, child);
-    fire(w, parent, &child->edges);
+    fire_slowly(w, parent, &child->edges);
     f = parent;
   }
 }
@@ -231,7 +222,7 @@ hia_frame *hiaR_job_enter(hia_worker *w, hia_job *job, hia_status *status) {
   f->up.job = job;
   memcpy(hiaR_slots(f), job->words, s->n_params * sizeof(hia_word));
   make_moves(hiaR_slots(f), s->enter, s->n_enter);
-  fire(w, f, &s->start);
+  fire_slowly(w, f, &s->start);
   return settle(w, f);
 }
 
@@ -240,23 +231,48 @@ hia_frame *hiaR_job_back(hia_worker *w, hia_job *job) {
   const hia_child *child = &f->section->children[job->site];
   for (uint32_t i = 0; i < child->callee->n_results; i++)
     hiaR_slots(f)[child->outs[i]] = job->words[i];
-  f->remaining--;
-  fire(w, f, &child->edges);
+  f->waiting--;
+  fire_slowly(w, f, &child->edges);
   return settle(w, f);
 }
 
 /* ---- the worker ---- */
 
+/* f descends: it is latent if it still has pending children. */
+static ALWAYS_INLINE void keep_latent(hia_worker *w, hia_frame *f) {
+  uint32_t top = w->latent_top;
+  if (f->pending) {
+    if (f->latent != HIA_NONE) return;
+    if (HIA_UNLIKELY(top == w->latent_cap)) {
+      hiaR_latent_add(w, f);
+      return;
+    }
+    w->latent[top] = f;
+    f->latent = top;
+    w->latent_top = top + 1;
+  } else if (f->latent != HIA_NONE) {
+    /* Mostly it is the newest one, and another stands below it. */
+    if (HIA_UNLIKELY(f->latent + 1 != top || top < w->latent_base + 2 || !w->latent[top - 2] ||
+                     f->is_woken)) {
+      hiaR_latent_remove(w, f);
+      return;
+    }
+    f->latent = HIA_NONE;
+    w->latent_top = top - 1;
+  }
+}
+
 /* Goes on from f, sending tokens along `edges`, until there is nothing left to do here. `is_alone`:
  * there are no other workers, and what only serves them is left out. */
-static inline void work(hia_worker *w, hia_frame *f, const hia_edges *edges, const bool is_alone) {
+static ALWAYS_INLINE void work(hia_worker *w, hia_frame *f, const hia_edges *edges,
+                               const bool is_alone) {
   static const uint32_t never = 0;
   const uint32_t *cancelled = w->run->limits->cancelled ? w->run->limits->cancelled : &never;
   hia_status status;
   for (;;) {
     fire(w, f, edges);
     if (!f->pending) {
-      if (f->remaining) { /* it waits for other workers, or for what has failed */
+      if (f->waiting) { /* for other workers, or for what has failed */
         f = is_alone ? NULL : hiaR_find_work(w, f);
         if (!f) return;
       } else if (arm_round(f)) {
@@ -288,9 +304,9 @@ static inline void work(hia_worker *w, hia_frame *f, const hia_edges *edges, con
     uint32_t site = lowest(f);
     disarm(f, site);
     if (!is_alone) {
-      if (f->pending ? f->latent == HIA_NONE : f->latent != HIA_NONE) hiaR_latent_update(w, f);
-      if (HIA_UNLIKELY(atomic_load_explicit(&w->run->hungry, memory_order_relaxed)) &&
-          w->latent_top != w->latent_base)
+      keep_latent(w, f);
+      if (w->latent_top != w->latent_base &&
+          atomic_load_explicit(&w->run->hungry, memory_order_relaxed))
         hiaR_give_work(w);
     }
     if (site == f->section->n_children) {

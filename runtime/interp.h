@@ -26,7 +26,7 @@ struct hia_frame {
   const hia_section *section;
   uint64_t pending;       /* children that are armed: the set, or its highest level */
   uint32_t site;          /* number among the parent's children, and HIA_STOLEN */
-  uint32_t remaining;     /* nodes that have not fired in this round */
+  uint32_t waiting;       /* children armed and not back, and nodes that have failed */
   uint32_t level;         /* frames above it */
   _Atomic uint32_t limit; /* order.c: nodes from this index on come later than the failure that is
                              known; NONE: not looked at */
@@ -55,7 +55,7 @@ struct hia_worker {
   hia_frame **free; /* by size class */
   char *at, *end;   /* of the newest chunk */
   hia_frame_chunk *chunks;
-  const hia_instr **ready; /* stack; empty but while a frame's nodes fire */
+  const hia_instr **ready; /* stack, above a NULL; empty but while a frame's nodes fire */
   uint64_t firings, frames, counts[2], steals;
   uint64_t carved_frames, carved_bytes; /* most frames alive, per size class, summed */
   size_t chunk_size;
@@ -79,7 +79,8 @@ struct hia_worker {
   pthread_mutex_t lock; /* for sleeping */
   pthread_cond_t wake;
   pthread_t thread;
-  bool is_started;
+  _Atomic bool is_born, is_started; /* it is being started, if that works; there is a thread */
+  bool is_joined;
 };
 
 #define HIA_MOST_WORKERS 256
@@ -180,8 +181,9 @@ hia_frame *hiaR_poll(hia_worker *w, hia_frame *f);
 /* The current chain has ended: at f, which waits for others, or for good (NULL). What to go on
  * with; NULL: the run is over. */
 hia_frame *hiaR_find_work(hia_worker *w, hia_frame *f);
-/* f descends: it is among the latent frames if it still has pending children. */
-void hiaR_latent_update(hia_worker *w, hia_frame *f);
+/* f, with pending children, becomes one of the latent frames; or it is none any more. */
+void hiaR_latent_add(hia_worker *w, hia_frame *f);
+void hiaR_latent_remove(hia_worker *w, hia_frame *f);
 void hiaR_give_work(hia_worker *w); /* somebody is hungry, and there are latent frames */
 void hiaR_job_done(hia_worker *w, hia_job *job); /* back to its owner */
 

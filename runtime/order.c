@@ -65,6 +65,7 @@ static void mark(hia_run *run, hia_frame *f, uint32_t index) {
 
 void hiaR_fail(hia_worker *w, hia_frame *f, uint32_t node, hia_status status, int64_t code) {
   hia_run *run = w->run;
+  f->waiting++; /* so it is never done */
   pthread_mutex_lock(&run->lock);
   if (!run->failed || !is_later(f, node)) {
     mark(run, f, node);

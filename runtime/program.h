@@ -13,10 +13,12 @@ hia_status hiaR_image_check(const void *bytes, size_t size, const hia_allocator 
 typedef struct hia_instr hia_instr;
 typedef struct hia_section hia_section;
 
-/* Who gets a token: first those that wait for this one only, then those that count. */
+/* Who gets a token. Those that wait for this one only fire at once: `first`, and then n_direct of
+ * `more`; the rest of `more` count. */
 typedef struct hia_edges {
-  const hia_instr *const *to;
-  uint32_t n_direct, n_counted;
+  const hia_instr *first; /* or NULL */
+  const hia_instr *const *more;
+  uint32_t n_more, n_direct;
 } hia_edges;
 
 /* A move of words between slots of one frame. */
@@ -29,8 +31,7 @@ typedef struct hia_side {
   hia_edges edges; /* who waits for control to get there */
   const hia_move *moves;
   uint32_t n_moves;
-  uint32_t dead_nodes; /* nodes of the other side: they fire dead */
-  uint64_t weight;     /* firings of this side, without those of branches in it */
+  uint64_t weight; /* firings of this side, without those of branches in it */
 } hia_side;
 typedef struct hia_switch {
   hia_side side[2]; /* 0: true */
@@ -62,12 +63,13 @@ struct hia_instr {
     const hia_switch *branch;
     const hia_wide *wide;
   } u;
-  hia_edges edges;     /* of a CALL or LOOP: in its hia_child */
-  uint32_t index;      /* in its section: sequential order */
-  uint32_t counter;    /* where it counts its tokens; unused if it waits for one only */
   uint16_t in[3], out; /* slots of a KERNEL */
+  hia_edges edges;     /* of a CALL or LOOP: in its hia_child */
   uint32_t slot, to;   /* slots of MOVE, FAIL, SWITCH; `slot`: number of a CALL or LOOP among the
                           children */
+  uint32_t counter;    /* byte after the frame's header where it counts its tokens; unused if it
+                          waits for one only */
+  uint32_t index;      /* in its section: sequential order */
   uint8_t kind, tokens;
 };
 
@@ -76,25 +78,26 @@ struct hia_instr {
  * tokens (one byte each), and the upper levels of the set of pending children where it is larger
  * than the header's word. */
 struct hia_section {
-  uint32_t body_size;                /* bytes of a frame without header; a multiple of 16 */
-  uint32_t size_class;               /* among the image's */
+  /* What every call reads. */
+  uint32_t size_class; /* among the image's */
+  uint32_t n_params, n_enter, n_results, n_children;
+  uint32_t set_levels;               /* 1: the header's word is all of the pending set */
   uint32_t preload_at, preload_size; /* bytes; the size a multiple of 16 */
   const uint8_t *preload;
-  uint32_t counters_at, counters_size; /* bytes, within what is preloaded; multiples of 8 */
-  uint32_t set_at;                     /* words of the pending set, lowest level first */
-  uint32_t set_levels;                 /* 1: the header's word is all of it */
-  hia_edges start;                     /* nodes that wait for nothing but the frame */
-  const hia_child *children;
-  uint32_t n_children;
-  uint32_t n_nodes, n_params, n_slots, n_results;
-  const uint32_t *results; /* slots */
   const hia_move *enter;
-  uint32_t n_enter;
+  const uint32_t *results; /* slots */
+  hia_edges start;         /* nodes that wait for nothing but the frame */
+  const hia_child *children;
+  uint64_t weight_first; /* firings: weight_round, and those that a frame stands for once */
   bool iterates;
   uint32_t cond, n_next;
   const hia_move *next;
-  /* Firings: once, and in each round without those of branches. */
-  uint64_t weight_once, weight_round;
+  uint64_t weight_round; /* firings of a round, without those of branches */
+
+  uint32_t body_size;                  /* bytes of a frame without header; a multiple of 16 */
+  uint32_t counters_at, counters_size; /* bytes, within what is preloaded; multiples of 8 */
+  uint32_t set_at;                     /* words of the pending set, lowest level first */
+  uint32_t n_nodes, n_slots;
   const hia_instr *instrs;
   const uint32_t *locs; /* by node */
   const char *name;

@@ -4,6 +4,9 @@
  * between workers is a child that is armed but not entered: its arguments go out, its results come
  * back, as a job in an inbox. So firing needs no atomics at all.
  *
+ * Threads are started when there is first something for them to do: a program that is all one chain
+ * pays nothing for having been offered more.
+ *
  * Work is handed over on request. A worker keeps its *latent* frames, those that it has descended
  * from with other children still pending, oldest first. When somebody is hungry it gives away the
  * first pending child of the oldest of them, the largest piece of work it has, once that frame has
@@ -24,10 +27,11 @@
 #include <signal.h>
 
 #ifdef HIA_STRESS
-enum { GRACE = 0, PATIENCE = 1, SPINS = 1 };
+enum { GRACE = 0, BIRTH = 0, PATIENCE = 1, SPINS = 1 };
 #else
 enum {
   GRACE = 32,    /* calls that a frame is latent before work is given away from it */
+  BIRTH = 1000,  /* the same where a thread would have to be started for it */
   PATIENCE = 64, /* calls until the current chain is first compared with woken frames */
   SPINS = 2000,  /* looks into the inbox before going to sleep: some microseconds */
 };
@@ -106,7 +110,7 @@ static bool make_room(hia_worker *w) {
   return true;
 }
 
-static void add_latent(hia_worker *w, hia_frame *f) {
+void hiaR_latent_add(hia_worker *w, hia_frame *f) {
   if (w->latent_top == w->latent_cap && !make_room(w)) {
     hiaR_end_run(w, HIA_MEMORY, f, HIA_NONE);
     return;
@@ -115,7 +119,7 @@ static void add_latent(hia_worker *w, hia_frame *f) {
   w->latent[w->latent_top++] = f;
 }
 
-static void remove_latent(hia_worker *w, hia_frame *f) {
+void hiaR_latent_remove(hia_worker *w, hia_frame *f) {
   if (f->is_woken) {
     f->is_woken = false;
     w->n_woken--;
@@ -129,15 +133,8 @@ static void remove_latent(hia_worker *w, hia_frame *f) {
   if (w->latent_base == w->latent_top) w->latent_base = w->latent_top = 0;
 }
 
-void hiaR_latent_update(hia_worker *w, hia_frame *f) {
-  if (f->pending)
-    add_latent(w, f);
-  else
-    remove_latent(w, f);
-}
-
 static void wake_frame(hia_worker *w, hia_frame *f) {
-  if (f->latent == HIA_NONE) add_latent(w, f);
+  if (f->latent == HIA_NONE) hiaR_latent_add(w, f);
   if (f->latent == HIA_NONE || f->is_woken) return;
   f->is_woken = true;
   w->n_woken++;
@@ -158,32 +155,47 @@ void hiaR_job_done(hia_worker *w, hia_job *job) {
   post(w->run, job->owner, job);
 }
 
-static hia_worker *claim_idle(hia_run *run) {
-  for (unsigned i = 0; i < HIA_LEN(run->idle); i++) {
-    uint64_t idle = atomic_load_explicit(&run->idle[i], memory_order_relaxed);
-    while (idle) {
-      uint64_t bit = idle & -idle;
-      if (atomic_fetch_and(&run->idle[i], ~bit) & bit) {
-        atomic_fetch_sub(&run->hungry, 1);
-        return run->workers[64 * i + (unsigned)__builtin_ctzll(bit)];
-      }
-      idle &= ~bit;
+static void *worker_main(void *user);
+
+/* Signals are the host's threads' business. */
+static bool start_thread(hia_worker *w) {
+  sigset_t all, old;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &old);
+  atomic_store(&w->is_born, true); /* before it can be idle, and be claimed again */
+  bool ok = pthread_create(&w->thread, NULL, worker_main, w) == 0;
+  if (ok) atomic_store(&w->is_started, true);
+  pthread_sigmask(SIG_SETMASK, &old, NULL);
+  return ok;
+}
+
+/* One of the idle workers, which is then the caller's to give a job to. Those without a thread come
+ * last, and only if `may_start`. */
+static hia_worker *claim_idle(hia_run *run, bool may_start) {
+  for (int unborn = 0; unborn <= may_start; unborn++)
+    for (unsigned i = 0; i < run->n_workers; i++) {
+      hia_worker *w = run->workers[i];
+      uint64_t bit = (uint64_t)1 << i % 64;
+      if (!(atomic_load_explicit(&run->idle[i / 64], memory_order_relaxed) & bit) ||
+          atomic_load(&w->is_born) == unborn || !(atomic_fetch_and(&run->idle[i / 64], ~bit) & bit))
+        continue;
+      atomic_fetch_sub(&run->hungry, 1);
+      return w;
     }
-  }
   return NULL;
 }
 
 static void set_idle(hia_worker *w) {
-  atomic_fetch_add(&w->run->hungry, 1);
-  atomic_fetch_or(&w->run->idle[w->number / 64], (uint64_t)1 << w->number % 64);
+  uint64_t bit = (uint64_t)1 << w->number % 64;
+  if (!(atomic_fetch_or(&w->run->idle[w->number / 64], bit) & bit))
+    atomic_fetch_add(&w->run->hungry, 1);
 }
 
-/* False: somebody has claimed this worker; their job will come. */
-static bool clear_idle(hia_worker *w) {
+/* If somebody has claimed this worker meanwhile, their job will come. */
+static void clear_idle(hia_worker *w) {
   uint64_t bit = (uint64_t)1 << w->number % 64;
-  if (!(atomic_fetch_and(&w->run->idle[w->number / 64], ~bit) & bit)) return false;
-  atomic_fetch_sub(&w->run->hungry, 1);
-  return true;
+  if (atomic_fetch_and(&w->run->idle[w->number / 64], ~bit) & bit)
+    atomic_fetch_sub(&w->run->hungry, 1);
 }
 
 /* First pending child of f; HIA_NONE if only its next round is pending. */
@@ -200,25 +212,27 @@ void hiaR_give_work(hia_worker *w) {
     w->oldest = f;
     w->age = 0;
   }
-  if (w->age++ < GRACE) return;
-  w->age = 0;
+  if (++w->age <= GRACE) return;
   uint32_t site = child_to_give(f);
   for (uint32_t i = w->latent_base + 1; site == HIA_NONE && i < w->latent_top; i++)
     if ((f = w->latent[i])) site = child_to_give(f);
   if (site == HIA_NONE) return;
   if (atomic_load_explicit(&run->epoch, memory_order_relaxed) && hiaR_is_too_late(run, f)) {
-    remove_latent(w, f);
+    hiaR_latent_remove(w, f);
     return;
   }
+  hia_worker *to = claim_idle(run, w->age > BIRTH);
+  if (!to) return;
+  w->age = 0;
+  /* A thread that cannot be started is done without, and not asked for again. */
+  if (!atomic_load(&to->is_born) && !start_thread(to)) return;
   const hia_child *child = &f->section->children[site];
   const hia_section *s = child->callee;
   uint32_t n = s->n_params > s->n_results ? s->n_params : s->n_results;
   size_t size = sizeof(hia_job) + n * sizeof(hia_word);
   hia_job *job = hiaR_alloc(run->allocator, size);
-  if (!job) return; /* then it is not given away */
-  hia_worker *to = claim_idle(run);
-  if (!to) {
-    hiaR_free(run->allocator, job, size);
+  if (!job) { /* then it is not given away */
+    set_idle(to);
     return;
   }
   *job = (hia_job){.frame = f, .owner = w, .size = size, .site = site, .older = w->given};
@@ -226,7 +240,7 @@ void hiaR_give_work(hia_worker *w) {
   if (w->given) w->given->newer = job;
   w->given = job;
   hiaR_pending_remove(f, site);
-  if (!f->pending) remove_latent(w, f);
+  if (!f->pending) hiaR_latent_remove(w, f);
   w->steals++;
   post(run, to, job);
 }
@@ -275,7 +289,7 @@ static void drop_late(hia_worker *w) {
   for (uint32_t i = w->latent_top; i-- > w->latent_base;) {
     if (i >= w->latent_top) continue; /* the top has moved */
     hia_frame *f = w->latent[i];
-    if (f && hiaR_is_too_late(w->run, f)) remove_latent(w, f);
+    if (f && hiaR_is_too_late(w->run, f)) hiaR_latent_remove(w, f);
   }
 }
 
@@ -323,7 +337,7 @@ hia_frame *hiaR_poll(hia_worker *w, hia_frame *f) {
     if (epoch != w->epoch) drop_late(w);
     if ((epoch != w->epoch || atomic_load_explicit(&f->limit, memory_order_relaxed) != HIA_NONE) &&
         hiaR_is_too_late(run, f)) {
-      remove_latent(w, f);
+      hiaR_latent_remove(w, f);
       f = NULL;
     }
     w->epoch = epoch;
@@ -380,7 +394,7 @@ hia_frame *hiaR_find_work(hia_worker *w, hia_frame *f) {
     if (f && first != f) wake_frame(w, f);
     take_woken(w, first);
     if (first && epoch && hiaR_is_too_late(run, first)) {
-      remove_latent(w, first);
+      hiaR_latent_remove(w, first);
       if (first == f) f = NULL;
       continue;
     }
@@ -398,22 +412,24 @@ hia_frame *hiaR_find_work(hia_worker *w, hia_frame *f) {
 static void *worker_main(void *user) {
   static const hia_edges nothing = {0};
   hia_worker *w = user;
+  atomic_fetch_add(&w->run->busy, 1);
   hia_frame *f = hiaR_find_work(w, NULL);
   if (f) hiaR_work(w, f, &nothing);
   return NULL;
 }
 
-/* Workers that cannot be started are done without. Signals are the host's threads' business. */
-static void start_workers(hia_run *run) {
-  sigset_t all, old;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &old);
-  for (unsigned i = 1; i < run->n_workers; i++) {
-    hia_worker *w = run->workers[i];
-    w->is_started = pthread_create(&w->thread, NULL, worker_main, w) == 0;
-    if (!w->is_started) atomic_fetch_sub(&run->busy, 1);
-  }
-  pthread_sigmask(SIG_SETMASK, &old, NULL);
+/* Workers may start others as long as they run themselves. */
+static void join_threads(hia_run *run) {
+  bool any;
+  do {
+    any = false;
+    for (unsigned i = 1; i < run->n_workers; i++) {
+      hia_worker *w = run->workers[i];
+      if (w->is_joined || !atomic_load(&w->is_started)) continue;
+      pthread_join(w->thread, NULL);
+      w->is_joined = any = true;
+    }
+  } while (any);
 }
 
 static hia_status run_all(hia_run *run, const hia_section *s, const hia_word *args) {
@@ -425,10 +441,10 @@ static hia_status run_all(hia_run *run, const hia_section *s, const hia_word *ar
     hiaR_work_alone(w, root, &s->start);
     return HIA_OK;
   }
-  start_workers(run);
+  atomic_init(&w->is_born, true);
+  for (unsigned i = 1; i < run->n_workers; i++) set_idle(run->workers[i]);
   hiaR_work(w, root, &s->start);
-  for (unsigned i = 1; i < run->n_workers; i++)
-    if (run->workers[i]->is_started) pthread_join(run->workers[i]->thread, NULL);
+  join_threads(run);
   return HIA_OK;
 }
 
@@ -464,7 +480,7 @@ hia_status hiaR_interp_run(const hia_loaded *image, uint32_t entry, const hia_wo
   hia_status status = HIA_MEMORY;
   pthread_mutex_init(&run.lock, NULL);
   if (run.n_workers == n) {
-    atomic_init(&run.busy, n);
+    atomic_init(&run.busy, 1);
     status = run_all(&run, &image->sections[image->exports[entry].section], args);
   }
   if (!status && !run.is_complete) {

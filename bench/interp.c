@@ -1,0 +1,105 @@
+/* What does the interpreter cost? Nanoseconds a call and live firings a second on the papers'
+ * programs, for interp and expand on one thread, and what further threads bring.
+ *
+ *   bench_interp [--runs N] [--threads N]
+ *
+ * One-thread figures are processor time of the thread, so other processes on the machine matter
+ * less; with threads it is time on the clock. */
+#include "bench/harness.h"
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_RUNS = 99 };
+
+typedef struct row {
+  const char *name;
+  int32_t args[3];
+  size_t n_args;
+  long long result;
+} row;
+
+static const row rows[] = {
+    {"fib", {33}, 1, 5702887},
+    {"tak", {24, 16, 8}, 3, 9},
+    {"ack", {3, 8}, 2, 2045},
+    {"primes", {10000}, 1, 57077},
+};
+
+static bench_program open_row(const row *r, hia_engine_kind kind, unsigned threads, bool count) {
+  char path[1024];
+  snprintf(path, sizeof path, "%s/%s.hia", HIA_EXAMPLES, r->name);
+  return bench_open(path, r->name,
+                    &(bench_options){.kind = kind, .threads = threads, .count = count});
+}
+
+/* Calls that the program makes, this one too. */
+static double calls_of(const row *r) {
+  hia_run_stats used = HIA_RUN_STATS_INIT;
+  bench_program p = open_row(r, HIA_ENGINE_INTERP, 1, true);
+  bench_call(&p, r->args, r->n_args, &used);
+  bench_close(&p);
+  return (double)used.calls + 1;
+}
+
+static double run_once(const bench_program *p, const row *r, bool by_clock, hia_run_stats *used) {
+  double start = by_clock ? bench_now() : bench_cpu();
+  long long result = bench_call(p, r->args, r->n_args, used);
+  double end = by_clock ? bench_now() : bench_cpu();
+  if (result != r->result) {
+    fprintf(stderr, "%s gives %lld, not %lld\n", r->name, result, r->result);
+    exit(1);
+  }
+  return end - start;
+}
+
+/* Medians of `runs` of two programs, in milliseconds, taking turns after one run each to warm up.
+ */
+static void measure(const row *r, const bench_program p[2], bool by_clock, int runs, double ms[2],
+                    hia_run_stats used[2]) {
+  double each[2][MOST_RUNS];
+  for (int i = -1; i < runs; i++)
+    for (int k = 0; k < 2; k++) {
+      double time = run_once(&p[k], r, by_clock, &used[k]);
+      if (i >= 0) each[k][i] = time;
+    }
+  for (int k = 0; k < 2; k++) ms[k] = bench_median(each[k], (size_t)runs);
+}
+
+int main(int argc, char **argv) {
+  int runs = 5;
+  unsigned threads = 2;
+  for (int i = 1; i + 1 < argc; i += 2) {
+    if (strcmp(argv[i], "--runs") == 0) runs = atoi(argv[i + 1]);
+    if (strcmp(argv[i], "--threads") == 0) threads = (unsigned)atoi(argv[i + 1]);
+  }
+  if (runs < 1 || runs > MOST_RUNS || threads < 1) return 2;
+  bench_print_machine();
+  printf("%-18s %10s %9s %12s %9s %9s %11s %8s\n", "", "interp ms", "ns/call", "Mfirings/s",
+         "frames", "expand ms", "speed-up by", "steals");
+  printf("%-18s %10s %9s %12s %9s %9s %8u thr.\n", "", "", "", "", "at once", "", threads);
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    const row *r = &rows[i];
+    hia_run_stats used[2] = {HIA_RUN_STATS_INIT, HIA_RUN_STATS_INIT};
+    char call[64];
+    size_t len = (size_t)snprintf(call, sizeof call, "%s(", r->name);
+    for (size_t k = 0; k < r->n_args; k++)
+      len += (size_t)snprintf(call + len, sizeof call - len, k ? ",%d" : "%d", r->args[k]);
+    snprintf(call + len, sizeof call - len, ")");
+    double ms[2], by_clock[2];
+    bench_program alone = open_row(r, HIA_ENGINE_INTERP, 1, false),
+                  expand = open_row(r, HIA_ENGINE_EXPAND, 1, false),
+                  threaded = open_row(r, HIA_ENGINE_INTERP, threads, false);
+    measure(r, (bench_program[]){alone, expand}, false, runs, ms, used);
+    double firings = (double)used[0].firings, peak = (double)used[0].peak_frames;
+    measure(r, (bench_program[]){alone, threaded}, true, runs, by_clock, used);
+    printf("%-18s %10.1f %9.1f %12.1f %9.0f %9.1f %11.2f %8llu\n", call, ms[0],
+           ms[0] * 1e6 / calls_of(r), firings / ms[0] / 1e3, peak, ms[1], by_clock[0] / by_clock[1],
+           (unsigned long long)used[1].steals);
+    bench_close(&alone);
+    bench_close(&expand);
+    bench_close(&threaded);
+  }
+  return 0;
+}
