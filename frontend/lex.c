@@ -18,7 +18,6 @@ static uint32_t hash_bytes(const char *text, uint32_t len) {
 }
 
 static void rehash(hia_symbols *s, uint32_t size) {
-  s->table.len = s->table.cap = 0;
   s->table.data = HIA_NEW_ARRAY(s->arena, uint32_t, size);
   s->table.len = s->table.cap = size;
   for (uint32_t i = 0; i < size; i++) s->table.data[i] = HIA_NONE;

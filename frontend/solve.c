@@ -259,6 +259,12 @@ static void enter(solver *s, uint32_t id) {
 }
 
 void hiaF_solve(hia_program *p, uint32_t id) {
+  /* Memory ran out in here before: what was under way begins anew. */
+  while (p->tarjan.len > 0) {
+    hia_inst *inst = hiaF_inst(p, p->tarjan.data[--p->tarjan.len]);
+    inst->state = HIA_INST_NEW;
+    inst->queued = false;
+  }
   if (hiaF_inst(p, id)->state == HIA_INST_DONE) return;
   solver s = {.p = p};
   enter(&s, id);
