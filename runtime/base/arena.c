@@ -9,15 +9,15 @@ typedef struct hia_chunk {
 
 #define ALIGN ((size_t)16)
 
-/* Chunks double from FIRST to LARGEST, so that a small compilation is cheap and a large one calls
- * the allocator rarely. The stress build gives every block a chunk of its own: sanitizers then see
- * overflows between blocks, and allocation failures hit every call. */
+/* Chunks double from the first to the largest, so that a small compilation is cheap and a large one
+ * calls the allocator rarely. The stress build gives every block a chunk of its own: sanitizers
+ * then see overflows between blocks, and allocation failures hit every call. */
 #ifdef HIA_STRESS
-#define FIRST_CHUNK   ((size_t)0)
-#define LARGEST_CHUNK ((size_t)0)
+static const size_t first_chunk = (size_t)0;
+static const size_t largest_chunk = (size_t)0;
 #else
-#define FIRST_CHUNK   ((size_t)16 << 10)
-#define LARGEST_CHUNK ((size_t)1 << 20)
+static const size_t first_chunk = (size_t)16 << 10;
+static const size_t largest_chunk = (size_t)1 << 20;
 #endif
 
 _Static_assert(sizeof(hia_chunk) % 16 == 0, "blocks behind the header must stay aligned");
@@ -70,8 +70,8 @@ static char *take(hia_arena *arena, size_t size) {
   if (size > (size_t)(arena->end - arena->at)) {
     /* Half of what is in use so far, within the bounds: geometric growth. */
     size_t chunk = arena->bytes / 2;
-    if (chunk < FIRST_CHUNK) chunk = FIRST_CHUNK;
-    if (chunk > LARGEST_CHUNK) chunk = LARGEST_CHUNK;
+    if (chunk < first_chunk) chunk = first_chunk;
+    if (chunk > largest_chunk) chunk = largest_chunk;
     chunk &= ~(ALIGN - 1);
     /* A large block gets its own chunk, and the rest of the current one stays in use. */
     if (size > chunk / 4) return new_chunk(arena, size);
