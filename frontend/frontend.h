@@ -10,11 +10,11 @@
 /* ---- diag.c: what is wrong with a program ---- */
 
 typedef struct hia_diag {
-  const char *code;       /* stable: "E0101"; the list with explanations is docs/errors.md */
-  uint32_t line, col;     /* from 1, col in bytes; 0: no position */
-  uint32_t len;           /* bytes to underline on that line, at least 1 */
-  const char *message;    /* one line, no full stop */
-  const char *hint;       /* what to write instead; NULL if there is none */
+  const char *code;             /* stable: "E0101"; the list with explanations is docs/errors.md */
+  uint32_t line, col;           /* from 1, col in bytes; 0: no position */
+  uint32_t len;                 /* bytes to underline on that line, at least 1 */
+  const char *message;          /* one line, no full stop */
+  const char *hint;             /* what to write instead; NULL if there is none */
   uint32_t note_line, note_col; /* of a second place that matters ("first defined here"), or 0 */
   const char *note;
 } hia_diag;
@@ -34,11 +34,12 @@ typedef struct hia_diags {
 #define HIA_MAX_DIAGS 50
 
 void hiaF_diags_init(hia_diags *diags, hia_comp *comp, const hia_source *source);
-/* file:line:col: error[E0101]: message, the source line, a caret line, hint and note. Bytes that are
- * not printable are shown escaped; long lines are cut around the caret. */
+/* file:line:col: error[E0101]: message, the source line, a caret line, hint and note. Bytes that
+ * are not printable are shown escaped; long lines are cut around the caret. */
 void hiaF_diag_print(const hia_diags *diags, uint32_t i, hia_text *out);
 /* The source line and caret of any position, for run-time errors. */
-void hiaF_excerpt(const hia_source *source, uint32_t line, uint32_t col, uint32_t len, hia_text *out);
+void hiaF_excerpt(const hia_source *source, uint32_t line, uint32_t col, uint32_t len,
+                  hia_text *out);
 
 /* ---- a checked program ---- */
 
@@ -46,15 +47,15 @@ typedef struct hia_program hia_program;
 typedef uint32_t hia_decl_id, hia_inst_id;
 
 /* Parses and checks: names everywhere, types of every function that has all its parameter types
- * (and of every generic function these call). Mistakes go to `diags` (the program is then usable for
- * hiaF_print_ast if it parsed, and for nothing else); NULL if it did not even parse. `source` must
- * outlive the program. */
+ * (and of every generic function these call). Mistakes go to `diags` (the program is then usable
+ * for hiaF_print_ast if it parsed, and for nothing else); NULL if it did not even parse. `source`
+ * must outlive the program. */
 hia_program *hiaF_load(hia_comp *comp, hia_types *types, const hia_source *source,
                        hia_diags *diags);
 
-uint64_t hiaF_parse_ns(const hia_program *p);                /* of the time that loading took */
-uint32_t hiaF_n_fns(const hia_program *p);                   /* declared functions are 0 .. n - 1 */
-hia_decl_id hiaF_find(const hia_program *p, const char *name, size_t len); /* or HIA_NONE */
+uint64_t hiaF_parse_ns(const hia_program *p); /* of the time that loading took */
+uint32_t hiaF_n_fns(const hia_program *p);    /* declared functions are 0 .. n - 1 */
+hia_decl_id hiaF_find(const hia_program *p, const char *name, size_t len);    /* or HIA_NONE */
 const char *hiaF_similar(const hia_program *p, const char *name, size_t len); /* or NULL */
 const char *hiaF_name(const hia_program *p, hia_decl_id fn);
 uint32_t hiaF_arity(const hia_program *p, hia_decl_id fn);
@@ -64,12 +65,13 @@ hia_type hiaF_param_type(const hia_program *p, hia_decl_id fn, uint32_t i); /* H
 /* The instance of a function at argument types (n = its arity; where a type is declared it must be
  * given exactly). HIA_NONE and diagnostics if its body does not check at these types. Instances
  * stay; asking again gives the same. */
-hia_inst_id hiaF_instantiate(hia_program *p, hia_decl_id fn, const hia_type *args, hia_diags *diags);
+hia_inst_id hiaF_instantiate(hia_program *p, hia_decl_id fn, const hia_type *args,
+                             hia_diags *diags);
 hia_type hiaF_result(const hia_program *p, hia_inst_id inst);
 
-/* elab.c: the graph (state HIA_FUNCTIONS) of these instances and all they call. Root k is the function
- * roots_out[k] of the graph, marked is_root. `counted`: a COUNT node (imm 0) before every call, one
- * (imm 1) at the start of every loop round. */
+/* elab.c: the graph (state HIA_FUNCTIONS) of these instances and all they call. Root k is the
+ * function roots_out[k] of the graph, marked is_root. `counted`: a COUNT node (imm 0) before every
+ * call, one (imm 1) at the start of every loop round. */
 hia_graph *hiaF_build(hia_program *p, const hia_inst_id *roots, uint32_t n_roots, bool counted,
                       hia_fn_id *roots_out);
 

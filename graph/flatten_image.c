@@ -331,8 +331,7 @@ void hiaG_flatten_write(hia_flat_image *image, void **bytes, size_t *size) {
   X(sections, w.sections)                                                                          \
   X(regions, w.regions)                                                                            \
   X(nodes, w.nodes)                                                                                \
-  X(words, w.words) X(consts, w.consts) X(exports, w.exports) X(locs, w.locs)                      \
-      X(strings, w.strings)
+  X(words, w.words) X(consts, w.consts) X(exports, w.exports) X(locs, w.locs) X(strings, w.strings)
   size_t total = sizeof(hia_image_header);
 #define ADD(field, vec) total += (vec.len * sizeof *vec.data + 7) & ~(size_t)7;
   TABLES(ADD)

@@ -1,8 +1,9 @@
 /* The engine, and its door to native code.
  *
- * engine.c and its neighbours stand behind the public header and know no LLVM. Native compilation is
- * the LLVM library's, libhiaton_llvm: it exports one symbol, the table hiaJ_backend, and is opened
- * when the first function is compiled, from the engine's own directory and of its own version. */
+ * engine.c and its neighbours stand behind the public header and know no LLVM. Native compilation
+ * is the LLVM library's, libhiaton_llvm: it exports one symbol, the table hiaJ_backend, and is
+ * opened when the first function is compiled, from the engine's own directory and of its own
+ * version. */
 #ifndef HIA_JIT_H
 #define HIA_JIT_H
 
@@ -13,13 +14,14 @@ typedef struct hia_session hia_session; /* an LLVM JIT: many programs over its l
 typedef struct hia_code hia_code;       /* one compiled graph */
 
 typedef struct hia_compile_options {
-  int level;          /* 0 .. 3 */
-  bool unchecked;     /* leave out the check at function entry (for measurement only) */
-  bool sanitize;      /* instrument for the sanitizer the library itself is built with */
+  int level;      /* 0 .. 3 */
+  bool unchecked; /* leave out the check at function entry (for measurement only) */
+  bool sanitize;  /* instrument for the sanitizer the library itself is built with */
 } hia_compile_options;
 
 typedef struct hia_compile_report {
-  uint64_t emit_ns, optimize_ns, codegen_ns; /* lowering to IR, IR passes, machine code and linking */
+  uint64_t emit_ns, optimize_ns,
+      codegen_ns; /* lowering to IR, IR passes, machine code and linking */
   uint64_t code_bytes;
 } hia_compile_report;
 
@@ -31,11 +33,13 @@ typedef enum hia_native_dump {
 
 typedef struct hia_backend {
   const char *version; /* must equal the engine's */
-  hia_status (*open)(const hia_allocator *allocator, hia_session **out, char *error, size_t error_size);
+  hia_status (*open)(const hia_allocator *allocator, hia_session **out, char *error,
+                     size_t error_size);
   void (*close)(hia_session *session); /* all its code must have been released */
   /* Compiles a HIA_STATIC graph. The code refers to nothing of the graph afterwards. */
-  hia_status (*compile)(hia_session *session, const hia_graph *g, const hia_compile_options *options,
-                        hia_code **out, hia_compile_report *report, char *error, size_t error_size);
+  hia_status (*compile)(hia_session *session, const hia_graph *g,
+                        const hia_compile_options *options, hia_code **out,
+                        hia_compile_report *report, char *error, size_t error_size);
   hia_native_entry (*entry)(const hia_code *code, hia_fn_id root);
   const hia_unwinder *(*unwinder)(const hia_code *code); /* its locs are the caller's to fill in */
   void (*release)(hia_session *session, hia_code *code);
