@@ -1,0 +1,165 @@
+#include "tests/unit/helper_image.h"
+#include "frontend/frontend.h"
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static bool finish(image_program *p) {
+  hiaG_flatten(p->graph, &p->bytes, &p->size);
+  hia_status status = hiaR_image_load(p->bytes, p->size, hiaR_kernel, &hiaR_malloc, &p->image,
+                                      p->error, sizeof p->error);
+  if (status && !p->error[0])
+    snprintf(p->error, sizeof p->error, "%s", hiaR_status_message(status));
+  return !status;
+}
+
+static void begin(image_program *p) {
+  memset(p, 0, sizeof *p);
+  hiaR_comp_init(&p->comp, &hiaR_malloc);
+}
+
+static bool build(image_program *p, const char *text, bool counted, const char *disabled) {
+  hia_source source = {"test.hia", text, strlen(text)};
+  hia_diags diags;
+  hiaG_types_init(&p->types, &p->comp);
+  hiaF_diags_init(&diags, &p->comp, &source);
+  hia_program *program = hiaF_load(&p->comp, &p->types, &source, &diags);
+  hia_inst_id inst = HIA_NONE;
+  if (program && diags.list.len == 0) {
+    hia_decl_id fn = hiaF_find(program, "main", 4);
+    hia_type args[16];
+    for (uint32_t i = 0; i < hiaF_arity(program, fn); i++)
+      args[i] = hiaF_param_type(program, fn, i);
+    inst = hiaF_instantiate(program, fn, args, &diags);
+  }
+  if (inst == HIA_NONE || diags.list.len) {
+    hia_text out;
+    hiaR_text_init(&out, &p->comp.arena);
+    for (uint32_t i = 0; i < diags.list.len; i++) hiaF_diag_print(&diags, i, &out);
+    snprintf(p->error, sizeof p->error, "%s", out.data);
+    return false;
+  }
+  hia_fn_id root;
+  p->graph = hiaF_build(program, &inst, 1, counted, &root);
+  hiaG_run_passes(p->graph, &(hia_pass_options){.disabled = disabled, .verify = true});
+  return finish(p);
+}
+
+bool image_from_source(image_program *p, const char *text, bool counted, const char *disabled) {
+  begin(p);
+  if (HIA_TRY(&p->comp)) return build(p, text, counted, disabled);
+  snprintf(p->error, sizeof p->error, "%s", p->comp.message);
+  return false;
+}
+
+bool image_from_ir(image_program *p, const char *text) {
+  begin(p);
+  if (HIA_TRY(&p->comp)) {
+    hiaG_types_init(&p->types, &p->comp);
+    hia_read_error error = {0};
+    p->graph = hiaG_read(&p->comp, &p->types, text, strlen(text), &error);
+    if (p->graph) {
+      if (p->graph->state == HIA_FUNCTIONS)
+        hiaG_run_passes(p->graph, &(hia_pass_options){.verify = true});
+      return finish(p);
+    }
+    snprintf(p->error, sizeof p->error, "%u:%u: %s", error.line, error.col, error.message);
+    return false;
+  }
+  snprintf(p->error, sizeof p->error, "%s", p->comp.message);
+  return false;
+}
+
+void image_discard(image_program *p) {
+  hiaR_image_free(p->image);
+  hiaR_comp_free(&p->comp);
+}
+
+image_outcome image_run(const image_program *p, image_engine engine, const hia_word *args,
+                        unsigned threads, const hia_limits *limits,
+                        const hia_allocator *allocator) {
+  image_outcome o;
+  memset(&o, 0, sizeof o);
+  hia_limits own = limits ? *limits : (hia_limits){0};
+  own.threads = threads;
+  o.status = (engine == IMAGE_INTERP ? hiaR_interp_run : hiaR_expand_run)(
+      p->image, 0, args, o.results, &own, allocator ? allocator : &hiaR_malloc, &o.failure,
+      &o.usage);
+  return o;
+}
+
+bool image_agree(const image_program *p, const image_outcome *a, const image_outcome *b) {
+  if (a->status != b->status) return false;
+  if (a->status >= HIA_MEMORY) return true;
+  const hia_trace *x = &a->failure.trace, *y = &b->failure.trace;
+  if (a->status) {
+    if (a->failure.code != b->failure.code || x->length != y->length) return false;
+    for (uint64_t i = 0; i < 2 * HIA_TRACE_ENDS && i < x->length; i++) {
+      uint64_t at = i < HIA_TRACE_ENDS ? i : x->length - 1 - (i - HIA_TRACE_ENDS);
+      if (hiaR_trace_entry(x, at) != hiaR_trace_entry(y, at)) return false;
+    }
+    return true;
+  }
+  return a->usage.calls == b->usage.calls && a->usage.rounds == b->usage.rounds &&
+         a->usage.firings == b->usage.firings &&
+         memcmp(a->results, b->results,
+                hiaR_image_export(p->image, 0)->n_results * sizeof(hia_word)) == 0;
+}
+
+void image_print(const image_program *p, const image_outcome *o, char *buf, size_t size) {
+  int n =
+      snprintf(buf, size, "%s code %lld", hiaR_status_word(o->status), (long long)o->failure.code);
+  if (!o->status)
+    n = snprintf(buf, size, "result %lld, %llu calls, %llu rounds, %llu firings",
+                 (long long)o->results[0], (unsigned long long)o->usage.calls,
+                 (unsigned long long)o->usage.rounds, (unsigned long long)o->usage.firings);
+  for (uint64_t i = 0; o->status && i < o->failure.trace.length && i < 8; i++) {
+    const hia_image_loc *l =
+        &hiaR_image_locs(p->image, NULL)[hiaR_trace_entry(&o->failure.trace, i)];
+    if (n >= 0 && (size_t)n < size)
+      n += snprintf(buf + n, size - (size_t)n, " %s:%u:%u", hiaR_image_string(p->image, l->fn),
+                    l->line, l->col);
+  }
+}
+
+/* ---- an allocator that fails ---- */
+
+static bool may_allocate(image_heap *heap) {
+  return heap->left < 0 || atomic_fetch_sub(&heap->left, 1) > 0;
+}
+
+static void *heap_alloc(void *user, size_t size) {
+  image_heap *heap = user;
+  if (!may_allocate(heap)) {
+    atomic_fetch_add(&heap->left, 1);
+    return NULL;
+  }
+  void *block = malloc(size ? size : 1);
+  if (block) atomic_fetch_add(&heap->blocks, 1);
+  return block;
+}
+
+static void *heap_resize(void *user, void *block, size_t old_size, size_t size) {
+  image_heap *heap = user;
+  (void)old_size;
+  if (!may_allocate(heap)) {
+    atomic_fetch_add(&heap->left, 1);
+    return NULL;
+  }
+  void *larger = realloc(block, size ? size : 1);
+  if (larger && !block) atomic_fetch_add(&heap->blocks, 1);
+  return larger;
+}
+
+static void heap_free(void *user, void *block, size_t size) {
+  image_heap *heap = user;
+  (void)size;
+  if (block) atomic_fetch_sub(&heap->blocks, 1);
+  free(block);
+}
+
+void image_heap_init(image_heap *heap, long left) {
+  heap->allocator = (hia_allocator){heap_alloc, heap_resize, heap_free, heap};
+  atomic_init(&heap->left, left);
+  atomic_init(&heap->blocks, 0);
+}

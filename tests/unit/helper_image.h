@@ -1,0 +1,51 @@
+/* Programs as loaded images, and runs of them by both engines. No Criterion: plain drivers use it
+ * too. */
+#ifndef HIA_TEST_IMAGE_H
+#define HIA_TEST_IMAGE_H
+
+#include "graph/graph.h"
+#include "runtime/runtime.h"
+
+typedef struct image_program {
+  hia_comp comp;
+  hia_types types;
+  hia_graph *graph;
+  void *bytes;
+  size_t size;
+  hia_loaded *image; /* NULL: `error` says why */
+  char error[512];
+} image_program;
+
+/* Function `main` of a source text, at its declared types. `disabled`: passes, or NULL. */
+bool image_from_source(image_program *p, const char *text, bool counted, const char *disabled);
+/* A graph text, in either state. */
+bool image_from_ir(image_program *p, const char *text);
+void image_discard(image_program *p);
+
+#define IMAGE_MAX_RESULTS 8
+typedef enum image_engine { IMAGE_INTERP, IMAGE_EXPAND } image_engine;
+
+typedef struct image_outcome {
+  hia_status status;
+  hia_word results[IMAGE_MAX_RESULTS];
+  hia_failure failure;
+  hia_usage usage;
+} image_outcome;
+
+/* Runs the first export; limits NULL: none. `threads` is put into the limits. */
+image_outcome image_run(const image_program *p, image_engine engine, const hia_word *args,
+                        unsigned threads, const hia_limits *limits, const hia_allocator *allocator);
+/* The same result, or the same failure with the same chain? Resource statuses only by themselves.
+ */
+bool image_agree(const image_program *p, const image_outcome *a, const image_outcome *b);
+void image_print(const image_program *p, const image_outcome *o, char *buf, size_t size);
+
+/* An allocator over malloc that fails from some allocation on, and counts what is alive. */
+typedef struct image_heap {
+  hia_allocator allocator;
+  _Atomic long left;   /* allocations until they fail; negative: never */
+  _Atomic long blocks; /* alive */
+} image_heap;
+void image_heap_init(image_heap *heap, long left);
+
+#endif
