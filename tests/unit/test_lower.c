@@ -1,0 +1,715 @@
+/* lower, session, frames: native code against the kernels, failures and their chains at every
+ * level, what the code looks like, and objects that are damaged. */
+#include "graphs.h"
+#include "jit/backend.h"
+#include "runtime/sanitizer.h"
+#include <llvm-c/Analysis.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* ---- compiling and running texts ---- */
+
+typedef struct world {
+  env e;
+  hia_session *session;
+  hia_context *context;
+  hia_graph *g;
+  hia_code *code;
+  hia_unwinder unwinder;
+  hia_failure failure;
+  hia_usage usage;
+  char error[512];
+} world;
+
+static void world_init(world *w) {
+  memset(w, 0, sizeof *w);
+  env_init(&w->e);
+  cr_assert_eq(hiaJ_backend.open(&hiaR_malloc, &w->session, w->error, sizeof w->error), HIA_OK,
+               "%s", w->error);
+  cr_assert_eq(hiaR_context_new(&hiaR_malloc, &w->context), HIA_OK);
+}
+
+static void drop_code(world *w) {
+  if (w->code) hiaJ_backend.release(w->session, w->code);
+  w->code = NULL;
+}
+
+static void world_free(world *w) {
+  drop_code(w);
+  hiaR_context_free(w->context);
+  hiaJ_backend.close(w->session);
+  hiaR_comp_free(&w->e.comp);
+}
+
+static const hia_image_loc *image_locs(world *w, const hia_graph *g) {
+  hia_image_loc *locs = HIA_NEW_ARRAY(&w->e.comp.arena, hia_image_loc, g->locs.len + 1);
+  for (uint32_t i = 0; i < g->locs.len; i++) {
+    const hia_loc *l = &g->locs.data[i];
+    locs[i] = (hia_image_loc){l->line, l->col, l->fn, l->parent};
+  }
+  return locs;
+}
+
+/* Tags without any pass before, so that what stands in the text is what is lowered. */
+static hia_graph *graph_of(world *w, const char *text) {
+  hia_graph *g = read_text(&w->e, text);
+  if (g->state == HIA_FUNCTIONS) {
+    hiaG_effects(g);
+    hiaG_tag(g);
+  }
+  const char *defect = hiaG_verify(g);
+  cr_assert(!defect, "%s", defect);
+  return g;
+}
+
+static void compile_graph(world *w, hia_graph *g, int level) {
+  drop_code(w);
+  hia_compile_options options = {.level = level};
+#if defined(HIA_ASAN) || defined(HIA_TSAN)
+  options.sanitize = true;
+#endif
+  hia_compile_report report;
+  hia_status status =
+      hiaJ_backend.compile(w->session, g, &options, &w->code, &report, w->error, sizeof w->error);
+  cr_assert_eq(status, HIA_OK, "level %d: %s", level, w->error);
+  cr_assert_gt(report.code_bytes, 0);
+  w->g = g;
+  w->unwinder = *hiaJ_backend.unwinder(w->code);
+  w->unwinder.locs = image_locs(w, g);
+}
+
+static void compile_text(world *w, const char *text, int level) {
+  compile_graph(w, graph_of(w, text), level);
+}
+
+static hia_fn_id root_of(const hia_graph *g, const char *source) {
+  for (hia_fn_id f = 0; f < g->fns.len; f++)
+    if (hiaG_fn(g, f)->is_root && !strcmp(g->names.data[hiaG_fn(g, f)->source], source)) return f;
+  cr_assert_fail("no root %s", source);
+  return HIA_NONE;
+}
+
+static hia_status run(world *w, const char *fn, hia_word *block, size_t depth) {
+  hia_native_entry entry = hiaJ_backend.entry(w->code, root_of(w->g, fn));
+  cr_assert(entry != NULL);
+  hia_limits limits = {.depth = depth};
+  return hiaR_native_run(w->context, entry, block, &w->unwinder, &limits, &w->failure, &w->usage);
+}
+
+/* The chain as "line:col line:col ...", innermost first. */
+static const char *chain(world *w) {
+  hia_text t;
+  hiaR_text_init(&t, &w->e.comp.arena);
+  const hia_trace *trace = &w->failure.trace;
+  for (uint64_t i = 0; i < trace->length && i < 2 * HIA_TRACE_ENDS; i++) {
+    hia_loc_id loc = hiaR_trace_entry(trace, i);
+    hiaR_text_addf(&t, "%s%u:%u", i ? " " : "", loc == HIA_NONE ? 0 : w->g->locs.data[loc].line,
+                   loc == HIA_NONE ? 0 : w->g->locs.data[loc].col);
+  }
+  return t.data ? t.data : "";
+}
+
+#define LEVELS(w, ...)                                                                             \
+  do {                                                                                             \
+    world w_;                                                                                      \
+    world *w = &w_;                                                                                \
+    for (int level = 0; level <= 3; level++) {                                                     \
+      world_init(w);                                                                               \
+      __VA_ARGS__                                                                                  \
+      world_free(w);                                                                               \
+    }                                                                                              \
+  } while (0)
+
+/* ---- ops agree with the kernels ---- */
+
+static const hia_word edges_of[HIA_N_DTYPES][18] = {
+    {0, 1},
+    {0, 1, (hia_word)-1, 2, (hia_word)-2, 7, (hia_word)-7, 31, 32, 33, (hia_word)INT32_MIN,
+     INT32_MAX, (hia_word)(INT32_MIN + 1), 1000000007, 100, (hia_word)-33},
+    {0, 1, (hia_word)-1, 2, (hia_word)-2, 7, (hia_word)-7, 63, 64, 65, (hia_word)INT64_MIN,
+     INT64_MAX, 0x80000000u, 0xffffffff80000000u, 0x123456789abcdefu, (hia_word)-65},
+    {0, 0x80000000u, 0x3f800000u, 0xbf800000u, 0x7f800000u, 0xff800000u, 0x7fc00000u, 1,
+     0x80000001u, 0x7f7fffffu, 0x3f000000u, 0x3fc00000u, 0x40200000u, 0xc0200000u, 0x4f000000u,
+     0xcf000000u, 0x5f000000u, 0x42f6e979u},
+    {0, 0x8000000000000000u, 0x3ff0000000000000u, 0xbff0000000000000u, 0x7ff0000000000000u,
+     0xfff0000000000000u, 0x7ff8000000000000u, 1, 0x7fefffffffffffffu, 0x3fe0000000000000u,
+     0x3ff8000000000000u, 0x4004000000000000u, 0xc004000000000000u, 0x41e0000000000000u,
+     0xc1e0000000200000u, 0x43e0000000000000u, 0xc3e0000000000001u, 0x405edd3c07ee0b0bu},
+};
+static uint32_t n_edges_of(hia_dtype t) { return t == HIA_BOOL ? 2 : t <= HIA_I64 ? 16 : 18; }
+
+static bool same(hia_dtype t, hia_word a, hia_word b) {
+  if (a == b) return true; /* a NaN is a NaN: programs cannot tell them apart */
+  if (t == HIA_F32) return hiaR_to_f32(a) != hiaR_to_f32(a) && hiaR_to_f32(b) != hiaR_to_f32(b);
+  if (t == HIA_F64) return hiaR_to_f64(a) != hiaR_to_f64(a) && hiaR_to_f64(b) != hiaR_to_f64(b);
+  return false;
+}
+
+typedef struct op_case {
+  unsigned op;
+  hia_dtype in[3], out;
+  uint32_t n_ins;
+  uint64_t imm;
+  hia_dtype kernel;
+} op_case;
+
+static uint32_t op_cases(op_case *out) {
+  uint32_t n = 0;
+  for (unsigned op = 0; op < 64; op++) {
+    if (!hiaR_ops[op].name || hiaR_ops[op].rule == HIA_RULE_CONTROL) continue;
+    for (unsigned t = 0; t < HIA_N_DTYPES; t++) {
+      if (!hiaR_kernel(op, (hia_dtype)t)) continue;
+      hia_dtype d = (hia_dtype)t;
+      op_case c = {.op = op, .in = {d, d, d}, .out = d, .kernel = d};
+      c.n_ins = (uint32_t)hiaR_ops[op].n_ins;
+      if (hiaR_ops[op].rule == HIA_RULE_COMPARE) c.out = HIA_BOOL;
+      if (hiaR_ops[op].rule == HIA_RULE_SELECT) c.in[0] = HIA_BOOL;
+      if (hiaR_ops[op].rule != HIA_RULE_CAST) {
+        out[n++] = c;
+        continue;
+      }
+      for (unsigned from = 0; from < HIA_N_DTYPES; from++) {
+        c.in[0] = (hia_dtype)from;
+        c.imm = from;
+        out[n++] = c;
+      }
+    }
+  }
+  return n;
+}
+
+/* One root per case: `constant` puts the last operand into the graph. */
+static hia_graph *op_graph(world *w, const op_case *cases, uint32_t n, const hia_word *constant) {
+  hia_graph *g = hiaG_new(&w->e.comp, &w->e.types, "ops");
+  for (uint32_t i = 0; i < n; i++) {
+    const op_case *c = &cases[i];
+    char name[16];
+    snprintf(name, sizeof name, "op%u", i);
+    hia_loc_id loc = hiaG_loc(g, i + 1, 1, hiaG_name(g, name), HIA_NONE);
+    hia_fn_id id = hiaG_fn_new(g, name, hiaG_name(g, name), loc, c->in, c->n_ins, &c->out, 1);
+    hia_fn *fn = hiaG_fn(g, id);
+    fn->is_root = true;
+    fn->sig_params = HIA_NEW_ARRAY(&w->e.comp.arena, hia_type, 3);
+    for (uint32_t k = 0; k < c->n_ins; k++) fn->sig_params[k] = c->in[k];
+    fn->n_sig_params = c->n_ins;
+    fn->sig_result = c->out;
+    hia_value_id ins[3];
+    for (uint32_t k = 0; k < c->n_ins; k++) ins[k] = fn->nodes.data[k].outs;
+    if (constant)
+      ins[c->n_ins - 1] =
+          hiaG_const(g, fn, 0, c->in[c->n_ins - 1], constant[c->in[c->n_ins - 1]], loc);
+    hia_node_id node = hiaG_add(g, fn, 0, c->op, ins, c->n_ins, &c->out, 1, c->imm, loc);
+    hia_value_id result = hiaG_out(fn, node, 0);
+    hiaG_yield(g, fn, 0, &result, 1);
+  }
+  hiaG_effects(g);
+  hiaG_tag(g);
+  return g;
+}
+
+static void compare(world *w, const op_case *c, uint32_t i, const hia_word *args, int level) {
+  hia_word block[4] = {args[0], c->n_ins > 1 ? args[1] : 0, c->n_ins > 2 ? args[2] : 0, 0};
+  hia_word expected = 0;
+  hia_status status = hiaR_scalar_eval(c->op, c->kernel, c->imm, args, &expected);
+  char name[16];
+  snprintf(name, sizeof name, "op%u", i);
+  hia_status is = run(w, name, block, 1 << 20);
+  cr_assert_eq(is, status, "%s at %s, level %d", hiaR_ops[c->op].name, hiaG_dtype_name(c->kernel),
+               level);
+  if (!status)
+    cr_assert(same(c->out, block[c->n_ins], expected),
+              "%s at %s, level %d: %llx %llx is %llx, not %llx", hiaR_ops[c->op].name,
+              hiaG_dtype_name(c->kernel), level, (unsigned long long)args[0],
+              (unsigned long long)args[1], (unsigned long long)block[c->n_ins],
+              (unsigned long long)expected);
+}
+
+static void compare_all(world *w, const op_case *cases, uint32_t n, const hia_word *constant,
+                        int level) {
+  for (uint32_t i = 0; i < n; i++) {
+    const op_case *c = &cases[i];
+    hia_word args[3];
+    hia_dtype last = c->in[c->n_ins - 1];
+    for (uint32_t a = 0; a < n_edges_of(c->in[0]); a++)
+      for (uint32_t b = 0; b < (c->n_ins > 1 ? n_edges_of(c->in[1]) : 1); b++)
+        for (uint32_t d = 0; d < (c->n_ins > 2 ? 2u : 1u); d++) {
+          args[0] = edges_of[c->in[0]][a];
+          args[1] = edges_of[c->in[1]][b];
+          args[2] = edges_of[c->in[2]][d];
+          if (constant) args[c->n_ins - 1] = constant[last];
+          compare(w, c, i, args, level);
+        }
+  }
+}
+
+Test(lower, ops_agree_with_the_kernels) {
+  static op_case cases[256];
+  uint32_t n = op_cases(cases);
+  LEVELS(w, {
+    NO_THROW(&w->e, {
+      compile_graph(w, op_graph(w, cases, n, NULL), level);
+      compare_all(w, cases, n, NULL, level);
+    });
+  });
+}
+
+/* LLVM folds and simplifies: it must come to the same. */
+Test(lower, ops_with_constants_agree_with_the_kernels) {
+  static op_case cases[256];
+  uint32_t n = op_cases(cases);
+  world w;
+  for (uint32_t k = 0; k < 16; k += 1) {
+    hia_word constant[HIA_N_DTYPES];
+    for (unsigned t = 0; t < HIA_N_DTYPES; t++)
+      constant[t] = edges_of[t][k % n_edges_of((hia_dtype)t)];
+    world_init(&w);
+    NO_THROW(&w.e, {
+      compile_graph(&w, op_graph(&w, cases, n, constant), 2);
+      compare_all(&w, cases, n, constant, 2);
+    });
+    world_free(&w);
+  }
+}
+
+/* ---- failures ---- */
+
+/* Recursion whose results are used after the calls, mutual, and through a loop. */
+static const char failing_text[] =
+    "graph functions \"f.hia\"\n"
+    "fn even (i64, i64) -> (i64) root (i64, i64) -> i64 {\n"
+    "%0:i64 = arg 0\n%1:i64 = arg 1\n%2:i64 = const 0\n%3:bool = eq %0, %2\n"
+    "%4:i64 = if %3 {\n%5:i64 = const 100\n%6:i64 = rem %5, %1 !1:50\nyield %6\n} else {\n"
+    "%7:i64 = const 1\n%8:i64 = sub %0, %7\n%9:i64 = call odd %8, %1 !1:70\n"
+    "%10:i64 = mul %9, %0\nyield %10\n}\nyield %4\n}\n"
+    "fn odd (i64, i64) -> (i64) {\n"
+    "%0:i64 = arg 0\n%1:i64 = arg 1\n%2:i64 = const 1\n%3:i64 = sub %0, %2\n"
+    "%4:i64 = call even %3, %1 !2:20\n%5:i64 = add %4, %0\nyield %5\n}\n"
+    "fn sum (i64) -> (i64) root (i64) -> i64 {\n"
+    "%0:i64 = arg 0\n%1:i64 = const 0\n"
+    "%2:i64, %3:i64 = loop %0, %1 {\n%4:i64 = arg 0\n%5:i64 = arg 1\n"
+    "%6:bool = gt %4, %1\nyield %6, %4, %5\n} round {\n"
+    "%7:i64 = const 1\n%8:i64 = sub %4, %7\n%9:i64 = call check %8 !3:30\n"
+    "%10:i64 = add %5, %9\nyield %8, %10\n}\nyield %3\n}\n"
+    "fn check (i64) -> (i64) {\n"
+    "%0:i64 = arg 0\n%1:i64 = const 3\n%2:bool = eq %0, %1\n"
+    "%3:i64 = if %2 {\n%4:i64 = fail %0 !4:9\nyield %4\n} else {\nyield %0\n}\nyield %3\n}\n"
+    "fn over (i32, i32) -> (i32) root (i32, i32) -> i32 {\n"
+    "%0:i32 = arg 0\n%1:i32 = arg 1\n%2:i32 = div %0, %1 !5:11\nyield %2\n}\n"
+    "fn tail (i64) -> (i64) root (i64) -> i64 {\n"
+    "%0:i64 = arg 0\n%1:i64 = call even %0, %0 tail !6:1\nyield %1\n}\n";
+
+Test(lower, chains_are_the_same_at_every_level) {
+  LEVELS(w, {
+    NO_THROW(&w->e, {
+      compile_text(w, failing_text, level);
+      hia_word block[8] = {4, 7};
+      cr_assert_eq(run(w, "even", block, 0), HIA_OK);
+      cr_assert_eq(block[2], ((2 + 1) * 2 + 3) * 4, "%lld", (long long)block[2]);
+      block[1] = 0;
+      cr_assert_eq(run(w, "even", block, 0), HIA_DIV_ZERO);
+      cr_assert_str_eq(chain(w), "1:50 2:20 1:70 2:20 1:70", "level %d: %s", level, chain(w));
+      block[0] = 0;
+      cr_assert_eq(run(w, "even", block, 0), HIA_DIV_ZERO);
+      cr_assert_str_eq(chain(w), "1:50");
+      block[0] = 3;
+      cr_assert_eq(run(w, "sum", block, 0), HIA_OK);
+      cr_assert_eq(block[1], 3);
+      block[0] = 10;
+      cr_assert_eq(run(w, "sum", block, 0), HIA_FAILED);
+      cr_assert_eq(w->failure.code, 3);
+      cr_assert_str_eq(chain(w), "4:9 3:30", "level %d: %s", level, chain(w));
+      block[0] = (hia_word)INT32_MIN;
+      block[1] = (hia_word)-1;
+      cr_assert_eq(run(w, "over", block, 0), HIA_DIV_OVERFLOW);
+      cr_assert_str_eq(chain(w), "5:11");
+      block[1] = 2;
+      cr_assert_eq(run(w, "over", block, 0), HIA_OK);
+      cr_assert_eq(block[2], (hia_word)(INT32_MIN / 2));
+      block[0] = 0; /* a tail call is not in the chain, whether or not it has a frame */
+      cr_assert_eq(run(w, "tail", block, 0), HIA_DIV_ZERO);
+      cr_assert_str_eq(chain(w), "1:50", "level %d: %s", level, chain(w));
+    });
+  });
+}
+
+Test(lower, a_chain_ten_million_deep_is_read_quickly, .timeout = 60) {
+  world w;
+  world_init(&w);
+  NO_THROW(&w.e, {
+    compile_text(&w, failing_text, 2);
+    hia_word block[3] = {10000000, 0};
+    cr_assert_eq(run(&w, "even", block, (size_t)2 << 30), HIA_DIV_ZERO);
+    cr_assert_eq(w.failure.trace.length, 10000001);
+    cr_assert_gt(w.usage.peak_bytes, 10000000u * 16);
+    block[0] = 2; /* the context is as good as new, and its memory given back */
+    cr_assert_eq(run(&w, "even", block, 0), HIA_DIV_ZERO);
+    cr_assert_str_eq(chain(&w), "1:50 2:20 1:70");
+  });
+  world_free(&w);
+}
+
+/* Multiplication keeps LLVM from turning it into a loop: down needs its frames. */
+static const char down_text[] =
+    "graph functions \"down.hia\"\n"
+    "fn down (i64, f64) -> (i64) root (i64, f64) -> i64 !1:1 {\n"
+    "%0:i64 = arg 0\n%1:f64 = arg 1\n%2:i64 = const 0\n%3:bool = eq %0, %2\n"
+    "%4:i64 = if %3 {\nyield %2\n} else {\n"
+    "%5:i64 = const 1\n%6:i64 = sub %0, %5\n%7:i64 = call down %6, %1 !1:33\n"
+    "%8:f64 = cast %7\n%9:f64 = mul %8, %1\n%10:i64 = cast %9\n%11:i64 = add %5, %10\n"
+    "yield %11\n}\nyield %4\n}\n";
+
+Test(lower, too_deep_ends_cleanly) {
+  LEVELS(w, {
+    NO_THROW(&w->e, {
+      compile_text(w, down_text, level);
+      hia_word block[3] = {100000, hiaR_from_f64(1.0)};
+      cr_assert_eq(run(w, "down", block, 0), HIA_OK);
+      cr_assert_eq(block[2], 100000);
+      block[0] = 1000000000;
+      cr_assert_eq(run(w, "down", block, (size_t)4 << 20), HIA_DEPTH);
+      cr_assert_gt(w->failure.trace.length, 10000);
+      hia_loc_id loc = hiaR_trace_entry(&w->failure.trace, 1);
+      cr_assert_eq(w->g->locs.data[loc].col, 33);
+      cr_assert_leq(w->usage.peak_bytes, ((size_t)4 << 20) + ((size_t)1 << 20));
+      block[0] = 10; /* the same context goes on */
+      cr_assert_eq(run(w, "down", block, (size_t)4 << 20), HIA_OK);
+      cr_assert_eq(block[2], 10);
+      block[0] = 1;
+      cr_assert_eq(run(w, "down", block, 1), HIA_DEPTH); /* no room at all */
+    });
+  });
+}
+
+#if !defined(HIA_ASAN) && !defined(HIA_TSAN)
+Test(lower, frames_are_small) {
+  world w;
+  world_init(&w);
+  NO_THROW(&w.e, {
+    compile_text(&w, down_text, 2);
+    cr_assert_leq(w.unwinder.max_frame, 48, "%zu", w.unwinder.max_frame);
+  });
+  world_free(&w);
+}
+#endif
+
+/* ---- cancelling ---- */
+
+static const char endless_text[] =
+    "graph functions \"endless.hia\"\n"
+    "fn spin (i64) -> (i64) root (i64) -> i64 !1:1 {\n"
+    "%0:i64 = arg 0\n%1:i64 = loop %0 {\n%2:i64 = arg 0\n%3:i64 = const 0\n"
+    "%4:bool = ge %2, %3\nyield %4, %2\n} round {\n"
+    "%5:i64 = const 1\n%6:i64 = bxor %2, %5\nyield %6\n}\nyield %1\n}\n"
+    "fn climb (i64) -> (i64) root (i64) -> i64 !2:1 {\n"
+    "%0:i64 = arg 0\n%1:i64 = const 40\n%2:bool = ge %0, %1\n"
+    "%3:i64 = if %2 {\nyield %0\n} else {\n%4:i64 = const 1\n%5:i64 = add %0, %4\n"
+    "%6:i64 = call climb %5 !2:20\n%7:i64 = call climb %5 !2:30\n%8:i64 = bxor %6, %7\n"
+    "yield %8\n}\nyield %3\n}\n";
+
+static void *cancel_soon(void *context) {
+  usleep(20000);
+  hiaR_context_cancel(context);
+  return NULL;
+}
+
+Test(lower, endless_runs_can_be_cancelled, .timeout = 120) {
+  LEVELS(w, {
+    NO_THROW(&w->e, {
+      compile_text(w, endless_text, level);
+      const char *names[2] = {"spin", "climb"};
+      for (int i = 0; i < 4; i++) {
+        hia_word block[2] = {0};
+        pthread_t thread;
+        cr_assert_eq(pthread_create(&thread, NULL, cancel_soon, w->context), 0);
+        hia_status status = run(w, names[i % 2], block, 0);
+        pthread_join(thread, NULL);
+        cr_assert_eq(status, HIA_CANCELLED, "%s, level %d", names[i % 2], level);
+      }
+    });
+  });
+}
+
+/* ---- sizes and shapes ---- */
+
+Test(lower, many_parameters_and_results) {
+  LEVELS(w, {
+    NO_THROW(&w->e, {
+      enum { N = 200 };
+      static const char *const types[4] = {"i64", "f64", "bool", "i32"};
+      hia_text t;
+      hiaR_text_init(&t, &w->e.comp.arena);
+      hiaR_text_addf(&t, "graph functions \"wide\"\n");
+      for (int root = 1; root >= 0; root--) { /* f hands all on to g, which gives all back */
+        hiaR_text_addf(&t, "fn %s (", root ? "f" : "g");
+        for (int pass = 0; pass < (root ? 4 : 2); pass++) {
+          if (pass) hiaR_text_addf(&t, pass == 2 ? ") root (" : ") -> (");
+          for (int i = 0; i < N; i++) hiaR_text_addf(&t, "%s%s", i ? ", " : "", types[i % 4]);
+        }
+        hiaR_text_addf(&t, ") {\n");
+        for (int i = 0; i < N; i++) hiaR_text_addf(&t, "%%%d:%s = arg %d\n", i, types[i % 4], i);
+        for (int i = 0; root && i < N; i++)
+          hiaR_text_addf(&t, "%s%%%d:%s", i ? ", " : "", N + i, types[i % 4]);
+        if (root) hiaR_text_addf(&t, " = call g");
+        for (int i = 0; root && i < N; i++) hiaR_text_addf(&t, "%s %%%d", i ? "," : "", i);
+        hiaR_text_addf(&t, "\nyield");
+        for (int i = 0; i < N; i++) hiaR_text_addf(&t, "%s %%%d", i ? "," : "", root ? N + i : i);
+        hiaR_text_addf(&t, "\n}\n");
+      }
+      compile_text(w, t.data, level);
+      hia_word block[2 * N];
+      for (uint32_t i = 0; i < N; i++)
+        block[i] = i % 4 == 1   ? hiaR_from_f64(i)
+                   : i % 4 == 2 ? (i / 4) % 2
+                                : (hia_word) - (int64_t)i;
+      cr_assert_eq(run(w, "f", block, 0), HIA_OK);
+      for (uint32_t i = 0; i < N; i++) cr_assert_eq(block[N + i], block[i], "%u", i);
+    });
+  });
+}
+
+/* else-if of `n` arms: x == i gives 3 * i. */
+static const char *else_ifs(world *w, int n) {
+  hia_text t;
+  hiaR_text_init(&t, &w->e.comp.arena);
+  hiaR_text_addf(&t, "graph functions \"chain\"\nfn f (i32) -> (i32) root (i32) -> i32 {\n"
+                     "%%0:i32 = arg 0\n");
+  for (int i = 0; i < n; i++)
+    hiaR_text_addf(&t,
+                   "%%%d:i32 = const %d\n%%%d:bool = eq %%0, %%%d\n%%%d:i32 = if %%%d {\n"
+                   "%%%d:i32 = const %d\nyield %%%d\n} else {\n",
+                   4 * i + 1, i, 4 * i + 2, 4 * i + 1, 4 * i + 3, 4 * i + 2, 4 * i + 4, 3 * i,
+                   4 * i + 4);
+  hiaR_text_addf(&t, "yield %%0\n");
+  for (int i = n; i-- > 0;) hiaR_text_addf(&t, "}\nyield %%%d\n", 4 * i + 3);
+  hiaR_text_addf(&t, "}\n");
+  return t.data;
+}
+
+Test(lower, long_chains_of_branches, .timeout = 240) {
+  static const int lengths[] = {1, 2, 3, 10, 2000};
+  world w;
+  for (size_t k = 0; k < HIA_LEN(lengths); k++) {
+    int n = lengths[k];
+    world_init(&w);
+    NO_THROW(&w.e, {
+      compile_text(&w, else_ifs(&w, n), 2);
+      for (int x = 0; x < n; x += n > 100 ? 37 : 1) {
+        hia_word block[2] = {hiaR_from_i32(x)};
+        cr_assert_eq(run(&w, "f", block, 0), HIA_OK);
+        cr_assert_eq(hiaR_to_i32(block[1]), 3 * x, "%d of %d", x, n);
+      }
+      hia_word block[2] = {hiaR_from_i32(-5)};
+      cr_assert_eq(run(&w, "f", block, 0), HIA_OK);
+      cr_assert_eq(hiaR_to_i32(block[1]), -5);
+    });
+    world_free(&w);
+  }
+}
+
+/* ---- what the code looks like ---- */
+
+static const char *dumped(world *w, hia_graph *g, hia_native_dump what, bool unchecked) {
+  hia_text t;
+  hiaR_text_init(&t, &w->e.comp.arena);
+  hia_compile_options options = {.level = 2, .unchecked = unchecked};
+  cr_assert_eq(hiaJ_backend.dump(w->session, g, &options, what, &t, w->error, sizeof w->error),
+               HIA_OK, "%s", w->error);
+  return t.data;
+}
+
+Test(lower, checks_stand_where_they_are_needed) {
+  world w;
+  world_init(&w);
+  NO_THROW(&w.e, {
+    hia_graph *g = graph_of(&w, fib_text);
+    cr_assert(strstr(dumped(&w, g, HIA_DUMP_LLVM, false), "hiaR_stub_poll"));
+    cr_assert(!strstr(dumped(&w, g, HIA_DUMP_ASM, true), "hiaR_stub_poll"));
+    /* The base case pays nothing: the test for it comes first. */
+    const char *text = dumped(&w, g, HIA_DUMP_LLVM, false);
+    cr_assert_lt(strstr(text, "icmp sle"), strstr(text, "cmpq"));
+    /* Neither calls nor loops: no check. */
+    g = graph_of(&w, "graph functions \"leaf\"\nfn f (i32) -> (i32) root (i32) -> i32 {\n"
+                     "%0:i32 = arg 0\n%1:i32 = add %0, %0\nyield %1\n}\n");
+    cr_assert(!strstr(dumped(&w, g, HIA_DUMP_ASM, false), "hiaR_stub_poll"));
+    /* A loop has its check, after the passes only. */
+    g = graph_of(&w, endless_text);
+    const char *before = dumped(&w, g, HIA_DUMP_LLVM, false);
+    const char *after = dumped(&w, g, HIA_DUMP_LLVM_OPTIMIZED, false);
+    const char *spin = strstr(before, "@spin"), *climb = strstr(before, "@climb");
+    cr_assert(spin && climb);
+    const char *first = strstr(before, "cmpq");
+    cr_assert(first && first > climb, "spin has a check too early");
+    cr_assert(strstr(after, "poll"));
+  });
+  world_free(&w);
+}
+
+Test(lower, symbols_have_no_dots) {
+  world w;
+  world_init(&w);
+  NO_THROW(&w.e, {
+    hia_graph *g = graph_of(&w, fib_text);
+    const char *text = dumped(&w, g, HIA_DUMP_LLVM_OPTIMIZED, false);
+    for (const char *at = strstr(text, "define"); at; at = strstr(at + 1, "define")) {
+      const char *name = strchr(at, '@');
+      cr_assert(name != NULL);
+      cr_assert_null(memchr(name, '.', strcspn(name, "(")), "%.40s", name);
+    }
+  });
+  world_free(&w);
+}
+
+Test(lower, a_broken_module_is_refused) {
+  LLVMContextRef llvm = LLVMContextCreate();
+  LLVMModuleRef module = LLVMModuleCreateWithNameInContext("broken", llvm);
+  LLVMTypeRef type = LLVMFunctionType(LLVMInt32TypeInContext(llvm), NULL, 0, false);
+  LLVMValueRef f = LLVMAddFunction(module, "f", type);
+  char error[256] = "";
+  cr_assert(hiaL_verify(module, error, sizeof error), "%s", error);
+  LLVMAppendBasicBlockInContext(llvm, f, "entry"); /* without an end */
+  cr_assert(!hiaL_verify(module, error, sizeof error));
+  cr_assert_neq(error[0], 0);
+  LLVMDisposeModule(module);
+  LLVMContextDispose(llvm);
+}
+
+/* ---- sessions ---- */
+
+Test(session, many_programs_over_its_life, .timeout = 120) {
+  world w;
+  world_init(&w);
+  NO_THROW(&w.e, {
+    hia_graph *fib = graph_of(&w, fib_text), *down = graph_of(&w, down_text);
+    for (int i = 0; i < 150; i++) {
+      hia_word block[3] = {20};
+      compile_graph(&w, i % 2 ? fib : down, 1);
+      if (i % 2) {
+        cr_assert_eq(run(&w, "fib", block, 0), HIA_OK);
+        cr_assert_eq(hiaR_to_i32(block[1]), 6765);
+      }
+    }
+    cr_assert_leq(w.session->n_dylibs, 1, "%u", w.session->n_dylibs);
+  });
+  world_free(&w);
+}
+
+static void *compile_some(void *arg) {
+  hia_session *session = arg;
+  world w;
+  memset(&w, 0, sizeof w);
+  env_init(&w.e);
+  w.session = session;
+  if (hiaR_context_new(&hiaR_malloc, &w.context)) return NULL;
+  bool ok = true;
+  for (int i = 0; i < 10 && ok; i++) {
+    hia_word block[3] = {15};
+    compile_text(&w, fib_text, i % 4);
+    ok = run(&w, "fib", block, 0) == HIA_OK && hiaR_to_i32(block[1]) == 610;
+  }
+  drop_code(&w);
+  hiaR_context_free(w.context);
+  hiaR_comp_free(&w.e.comp);
+  return ok ? arg : NULL;
+}
+
+Test(session, threads_share_it, .timeout = 120) {
+  world w;
+  world_init(&w);
+  pthread_t threads[4];
+  for (size_t i = 0; i < HIA_LEN(threads); i++)
+    cr_assert_eq(pthread_create(&threads[i], NULL, compile_some, w.session), 0);
+  for (size_t i = 0; i < HIA_LEN(threads); i++) {
+    void *ok;
+    pthread_join(threads[i], &ok);
+    cr_assert_not_null(ok);
+  }
+  world_free(&w);
+}
+
+Test(session, an_error_has_its_cause) {
+  world w;
+  world_init(&w);
+  hia_dylib *dylib = hiaJ_dylib_take(w.session, w.error, sizeof w.error);
+  cr_assert_not_null(dylib, "%s", w.error);
+  uintptr_t address;
+  cr_assert_neq(
+      hiaJ_lookup(w.session, dylib, "no_such_symbol_anywhere", &address, w.error, sizeof w.error),
+      HIA_OK);
+  cr_assert(strstr(w.error, "no_such_symbol_anywhere"), "%s", w.error);
+  cr_assert_eq(hiaJ_lookup(w.session, dylib, "hiaR_sin_f64", &address, w.error, sizeof w.error),
+               HIA_OK);
+  cr_assert_eq(address, (uintptr_t)hiaR_sin_f64);
+  hiaJ_dylib_put(w.session, dylib);
+  world_free(&w);
+}
+
+/* ---- object files that are damaged ---- */
+
+static LLVMMemoryBufferRef object_of(world *w, const char *text) {
+  hia_compiler *compiler = hiaJ_compiler_take(w->session);
+  hia_lower_options options = {.triple = w->session->triple,
+                               .data_layout = w->session->data_layout,
+                               .cpu = w->session->cpu,
+                               .features = w->session->features};
+  LLVMModuleRef module;
+  cr_assert_eq(hiaL_lower(graph_of(w, text), &options, &hiaR_malloc, compiler->llvm, &module,
+                          w->error, sizeof w->error),
+               HIA_OK, "%s", w->error);
+  LLVMMemoryBufferRef bytes;
+  char *message = NULL;
+  cr_assert(!LLVMTargetMachineEmitToMemoryBuffer(hiaJ_machine(w->session, compiler, 1), module,
+                                                 LLVMObjectFile, &message, &bytes));
+  LLVMDisposeModule(module);
+  hiaJ_compiler_put(w->session, compiler);
+  return bytes;
+}
+
+static void read_object(const void *bytes, size_t size) {
+  hia_object object;
+  if (!hiaJ_object_open(&object, bytes, size)) return;
+  size_t largest;
+  uint64_t offset;
+  (void)hiaJ_frames_largest(&hiaR_malloc, &object, &largest);
+  (void)hiaJ_object_symbol(&object, "hia_entry_0", &offset);
+  hia_frames *frames;
+  cr_assert_eq(hiaJ_frames_new(&hiaR_malloc, &object, 0x1000, &frames), HIA_OK);
+  for (uintptr_t at = 0; at < object.text.size && at < 4096; at += 3) {
+    hia_frame_row row;
+    (void)hiaJ_frames_find(frames, 0x1000 + at, &row);
+  }
+  hiaJ_frames_free(frames);
+}
+
+Test(frames, damaged_objects_do_no_harm, .timeout = 120) {
+  world w;
+  world_init(&w);
+  NO_THROW(&w.e, {
+    LLVMMemoryBufferRef buffer = object_of(&w, failing_text);
+    size_t size = LLVMGetBufferSize(buffer);
+    read_object(LLVMGetBufferStart(buffer), size);
+    char *copy = malloc(size);
+    cr_assert_not_null(copy);
+    for (size_t cut = 0; cut < size; cut += 1 + size / 300) {
+      /* A block of exactly that size, so that a sanitizer sees what lies behind it. */
+      char *part = malloc(cut + 1);
+      cr_assert_not_null(part);
+      memcpy(part, LLVMGetBufferStart(buffer), cut);
+      read_object(part, cut);
+      free(part);
+    }
+    uint32_t random = 12345;
+    for (int i = 0; i < 3000; i++) {
+      memcpy(copy, LLVMGetBufferStart(buffer), size);
+      for (int k = 0; k < 4; k++) {
+        random = random * 1664525 + 1013904223;
+        copy[random % size] = (char)(random >> 24);
+      }
+      read_object(copy, size);
+    }
+    free(copy);
+    LLVMDisposeMemoryBuffer(buffer);
+  });
+  world_free(&w);
+}
