@@ -40,6 +40,16 @@ static const char *instrumentation(hia_instrument instrument) {
   }
 }
 
+/* The sanitizers' passes list what they add in llvm.used. LLVM 19's target machine remembers the
+ * functions listed there by address and never forgets them (TargetLoweringObjectFileELF::Used), so
+ * a function of a later module that happens to get such an address went into a section of its own,
+ * where nobody looks for it. Nothing drops unused functions after the passes, so the list may go.
+ */
+static void forget_used(LLVMModuleRef module) {
+  LLVMValueRef used = LLVMGetNamedGlobal(module, "llvm.used");
+  if (used) LLVMDeleteGlobal(used);
+}
+
 hia_status hiaJ_optimize(hia_session *session, LLVMModuleRef module, LLVMTargetMachineRef machine,
                          int level, hia_bulk bulk, hia_instrument instrument, char *error,
                          size_t error_size) {
@@ -50,7 +60,10 @@ hia_status hiaJ_optimize(hia_session *session, LLVMModuleRef module, LLVMTargetM
   LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
   LLVMErrorRef err = LLVMRunPasses(module, all, machine, options);
   LLVMDisposePassBuilderOptions(options);
-  if (!err) return HIA_OK;
+  if (!err) {
+    if (*last) forget_used(module);
+    return HIA_OK;
+  }
   hiaJ_take_error(session, err, error, error_size);
   return HIA_INTERNAL;
 }
