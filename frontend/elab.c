@@ -349,6 +349,7 @@ hia_graph *hiaF_build(hia_program *p, const hia_inst_id *roots, uint32_t n_roots
                 .fns = HIA_NEW_ARRAY(p->arena, hia_fn_id, p->insts.len),
                 .counted = counted};
   e.g->is_counted = counted;
+  hiaR_reserve(p->arena, &e.words, 64); /* so that words.data + base is never null + 0 */
   for (uint32_t i = 0; i < p->insts.len; i++) e.fns[i] = HIA_NONE;
   for (uint32_t i = 0; i < n_roots; i++) {
     const hia_inst *inst = hiaF_inst(p, roots[i]);
