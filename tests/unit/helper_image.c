@@ -122,6 +122,19 @@ void image_print(const image_program *p, const image_outcome *o, char *buf, size
   }
 }
 
+void image_chain(const image_program *p, const image_outcome *o, char *buf, size_t size) {
+  size_t len = 0;
+  if (size) buf[0] = 0;
+  for (uint64_t i = 0; i < o->failure.trace.length && i < HIA_TRACE_ENDS; i++) {
+    const hia_image_loc *l =
+        &hiaR_image_locs(p->image, NULL)[hiaR_trace_entry(&o->failure.trace, i)];
+    int n = snprintf(buf + len, size - len, "%s %u:%u; ", hiaR_image_string(p->image, l->fn),
+                     l->line, l->col);
+    if (n < 0 || (size_t)n >= size - len) return;
+    len += (size_t)n;
+  }
+}
+
 /* ---- an allocator that fails ---- */
 
 static bool may_allocate(image_heap *heap) {

@@ -40,6 +40,9 @@ image_outcome image_run(const image_program *p, image_engine engine, const hia_w
 bool image_agree(const image_program *p, const image_outcome *a, const image_outcome *b);
 void image_print(const image_program *p, const image_outcome *o, char *buf, size_t size);
 
+/* The chain as helper_eval.h writes it, as far as it is kept. */
+void image_chain(const image_program *p, const image_outcome *o, char *buf, size_t size);
+
 /* An allocator over malloc that fails from some allocation on, and counts what is alive. */
 typedef struct image_heap {
   hia_allocator allocator;
