@@ -66,7 +66,14 @@ hia_signature hiaL_declare_abi(LLVMContextRef llvm, LLVMModuleRef module, enum h
 }
 
 LLVMValueRef hiaL_call_abi(hia_emit *e, enum hia_abi id, LLVMValueRef *args, unsigned n_args) {
-  if (!e->abi[id].function) e->abi[id] = hiaL_declare_abi(e->llvm, e->module, id);
+  if (!e->abi[id].function) {
+    e->abi[id] = hiaL_declare_abi(e->llvm, e->module, id);
+    /* AddressSanitizer would tidy up the stack before a call that does not return, and say that it
+     * is too large for that; there is nothing on it to tidy up. */
+    if (e->options->instrument == HIA_INSTRUMENT_ASAN && functions[id].effect == FAIL)
+      LLVMRemoveEnumAttributeAtIndex(e->abi[id].function, (unsigned)LLVMAttributeFunctionIndex,
+                                     LLVMGetEnumAttributeKindForName("noreturn", 8));
+  }
   LLVMValueRef all[8];
   unsigned n = 0;
   if (takes_context(id)) all[n++] = e->context;

@@ -334,7 +334,7 @@ Test(lower, chains_are_the_same_at_every_level) {
   });
 }
 
-Test(lower, a_chain_ten_million_deep_is_read_quickly, .timeout = 60) {
+Test(lower, a_chain_ten_million_deep_is_read_quickly) {
   world w;
   world_init(&w);
   NO_THROW(&w.e, {
@@ -414,7 +414,7 @@ static void *cancel_soon(void *context) {
   return NULL;
 }
 
-Test(lower, endless_runs_can_be_cancelled, .timeout = 120) {
+Test(lower, endless_runs_can_be_cancelled) {
   LEVELS(w, {
     NO_THROW(&w->e, {
       compile_text(w, endless_text, level);
@@ -487,7 +487,7 @@ static const char *else_ifs(world *w, int n) {
   return t.data;
 }
 
-Test(lower, long_chains_of_branches, .timeout = 240) {
+Test(lower, long_chains_of_branches) {
   static const int lengths[] = {1, 2, 3, 10, 2000};
   world w;
   for (size_t k = 0; k < HIA_LEN(lengths); k++) {
@@ -577,7 +577,7 @@ Test(lower, a_broken_module_is_refused) {
 
 /* ---- sessions ---- */
 
-Test(session, many_programs_over_its_life, .timeout = 120) {
+Test(session, many_programs_over_its_life) {
   world w;
   world_init(&w);
   NO_THROW(&w.e, {
@@ -614,7 +614,7 @@ static void *compile_some(void *arg) {
   return ok ? arg : NULL;
 }
 
-Test(session, threads_share_it, .timeout = 120) {
+Test(session, threads_share_it) {
   world w;
   world_init(&w);
   pthread_t threads[4];
@@ -682,7 +682,7 @@ static void read_object(const void *bytes, size_t size) {
   hiaJ_frames_free(frames);
 }
 
-Test(frames, damaged_objects_do_no_harm, .timeout = 120) {
+Test(frames, damaged_objects_do_no_harm) {
   world w;
   world_init(&w);
   NO_THROW(&w.e, {
