@@ -144,6 +144,7 @@ void hiaL_fail(hia_emit *e, hia_loc_id loc, hia_status status, LLVMValueRef code
 hia_region_id hiaL_check_region(hia_emit *e); /* where emit->fn is to compare with the limit */
 void hiaL_check(hia_emit *e);
 void hiaL_keep_context(hia_emit *e);
+LLVMValueRef hiaL_keeper(LLVMContextRef llvm);     /* the callee of what hiaL_keep_context builds */
 LLVMValueRef hiaL_comparison(LLVMContextRef llvm); /* the assembly that compares: one per context */
 LLVMValueRef hiaL_build_comparison(LLVMBuilderRef b, LLVMContextRef llvm, LLVMValueRef limit);
 LLVMValueRef hiaL_build_poll(LLVMBuilderRef b, LLVMContextRef llvm, hia_signature poll,

@@ -63,6 +63,40 @@ static void without_costly_features(hia_emit *e, LLVMValueRef f) {
       hiaR_arena_printf(&e->comp->scratch, "%s," HIA_ARCH_COSTLY_FEATURES, e->options->features));
 }
 
+/* Is the recursion of a function linear: does no path through it make more than one call of its
+ * group? LLVM would make a loop of such a function that only adds or multiplies on its way back.
+ * The limit of depth then means nothing, and a recursion that never ends is never told so. Where
+ * there are two calls, as in fib, one remains to be counted, and the loop is welcome. */
+static bool is_linear(hia_emit *e, const hia_fn *fn) {
+  if (!(fn->traits & HIA_FN_RECURSIVE)) return false;
+  enum { MANY = 2 };
+  hia_mark mark = hiaR_arena_mark(&e->comp->scratch);
+  uint8_t *calls = HIA_NEW_ARRAY(&e->comp->scratch, uint8_t, fn->regions.len);
+  for (hia_node_id n = 0; n < fn->nodes.len; n++) {
+    const hia_node *node = &fn->nodes.data[n];
+    if (node->op != HIA_OP_CALL_I || HIA_IMM_B(node->imm) != 0) continue;
+    hia_fn_id callee = e->g->sites.data[HIA_IMM_A(node->imm)].callee;
+    if (hiaG_fn(e->g, callee)->group == fn->group && calls[node->region] < MANY)
+      calls[node->region]++;
+  }
+  for (hia_region_id r = fn->regions.len - 1; r > 0; r--) {
+    const hia_region *region = &fn->regions.data[r];
+    uint8_t more = calls[r];
+    switch ((hia_region_kind)region->kind) {
+    case HIA_REGION_THEN: more = calls[r] > calls[r + 1] ? calls[r] : calls[r + 1]; break;
+    case HIA_REGION_ELSE: more = 0; break; /* with its THEN */
+    case HIA_REGION_HEAD: more = more ? MANY : 0; break;
+    case HIA_REGION_ROUND:
+    case HIA_REGION_BODY: break;
+    }
+    uint8_t *parent = &calls[region->parent];
+    *parent = *parent + more < MANY ? (uint8_t)(*parent + more) : MANY;
+  }
+  bool is_one = calls[0] < MANY;
+  hiaR_arena_release(&e->comp->scratch, mark);
+  return is_one;
+}
+
 void hiaL_declare(hia_emit *e, hia_fn_id id) {
   const hia_fn *fn = hiaG_fn(e->g, id);
   LLVMTypeRef *params = HIA_NEW_ARRAY(&e->comp->scratch, LLVMTypeRef, (size_t)fn->n_params + 1);
@@ -79,6 +113,8 @@ void hiaL_declare(hia_emit *e, hia_fn_id id) {
   if (hiaL_is_large(fn)) without_costly_features(e, f);
   if (e->raises[id]) { /* its frame is an entry of the chain of calls: it must be there */
     hiaL_attribute(e, f, all, "noinline", 0);
+    LLVMAddTargetDependentFunctionAttr(f, "disable-tail-calls", "true");
+  } else if (is_linear(e, fn)) {
     LLVMAddTargetDependentFunctionAttr(f, "disable-tail-calls", "true");
   }
 }

@@ -96,11 +96,19 @@ void hiaL_check(hia_emit *e) {
 }
 
 /* Loops will need the context, which nothing else in the function may need: an empty instruction
- * with it for an operand keeps LLVM from removing the parameter. */
-void hiaL_keep_context(hia_emit *e) {
+ * with it for an operand keeps LLVM from removing the parameter. It goes when the loops have their
+ * comparisons (rounds.c), before it can cost the registers that it asks for. */
+static LLVMTypeRef keeper_type(LLVMContextRef llvm) {
+  LLVMTypeRef ptr = LLVMPointerTypeInContext(llvm, 0);
+  return LLVMFunctionType(LLVMVoidTypeInContext(llvm), &ptr, 1, false);
+}
+
+LLVMValueRef hiaL_keeper(LLVMContextRef llvm) {
   static const char constraints[] = "r,~{dirflag},~{fpsr},~{flags}";
-  LLVMTypeRef type = LLVMFunctionType(e->void_type, &e->ptr, 1, false);
-  LLVMValueRef nothing = LLVMGetInlineAsm(type, "", 0, constraints, sizeof constraints - 1, true,
-                                          false, LLVMInlineAsmDialectATT, false);
-  LLVMBuildCall2(e->b, type, nothing, &e->context, 1, "");
+  return LLVMGetInlineAsm(keeper_type(llvm), "", 0, constraints, sizeof constraints - 1, true,
+                          false, LLVMInlineAsmDialectATT, false);
+}
+
+void hiaL_keep_context(hia_emit *e) {
+  LLVMBuildCall2(e->b, keeper_type(e->llvm), hiaL_keeper(e->llvm), &e->context, 1, "");
 }

@@ -19,7 +19,7 @@ typedef struct rounds {
   LLVMContextRef llvm;
   LLVMModuleRef module;
   LLVMBuilderRef b;
-  LLVMValueRef comparison, unlikely;
+  LLVMValueRef comparison, keeper, unlikely;
   hia_signature poll;
 } rounds;
 
@@ -155,6 +155,19 @@ static void check_edge(rounds *r, LLVMValueRef function, LLVMValueRef context, c
   LLVMBuildBr(r->b, to);
 }
 
+/* The context's keepers have done their work. */
+static void remove_keepers(LLVMValueRef function, LLVMValueRef keeper) {
+  LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(function);
+  for (; b; b = LLVMGetNextBasicBlock(b)) {
+    LLVMValueRef next = NULL, i = LLVMGetFirstInstruction(b);
+    for (; i; i = next) {
+      next = LLVMGetNextInstruction(i);
+      if (LLVMGetInstructionOpcode(i) == LLVMCall && LLVMGetCalledValue(i) == keeper)
+        LLVMInstructionEraseFromParent(i);
+    }
+  }
+}
+
 static void check_function(rounds *r, LLVMValueRef function) {
   hia_mark mark = hiaR_arena_mark(&r->comp->scratch);
   edges closing = find_edges(r, function);
@@ -162,12 +175,14 @@ static void check_function(rounds *r, LLVMValueRef function) {
     LLVMValueRef context = context_of(r, function);
     for (uint32_t i = 0; i < closing.len; i++) check_edge(r, function, context, &closing.data[i]);
   }
+  remove_keepers(function, r->keeper);
   hiaR_arena_release(&r->comp->scratch, mark);
 }
 
 static void check_module(rounds *r) {
   r->poll = hiaL_declare_abi(r->llvm, r->module, HIA_ABI_hiaR_stub_poll);
   r->comparison = hiaL_comparison(r->llvm);
+  r->keeper = hiaL_keeper(r->llvm);
   r->unlikely = hiaL_unlikely_weights(r->llvm);
   LLVMValueRef f = LLVMGetFirstFunction(r->module);
   for (; f; f = LLVMGetNextFunction(f))
