@@ -1,0 +1,2 @@
+hia_entry_0:
+hia_entry_1:

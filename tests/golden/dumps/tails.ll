@@ -1,0 +1,236 @@
+; ModuleID = 'hiaton'
+source_filename = "hiaton"
+target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"
+target triple = "x86_64-pc-linux-gnu"
+
+; Function Attrs: noinline nounwind uwtable(sync)
+define internal swiftcc i64 @gcd_i64_i64_0(ptr swiftself %0, i64 %1, i64 %2) #0 !dbg !4 {
+entry:
+  call void asm sideeffect "", "r,~{dirflag},~{fpsr},~{flags}"(ptr %0)
+  br label %head
+
+head:                                             ; preds = %divided, %entry
+  %round1 = phi i64 [ %2, %entry ], [ %rem, %divided ]
+  %round = phi i64 [ %1, %entry ], [ %round1, %divided ]
+  %3 = icmp ne i64 %round1, 0
+  br i1 %3, label %round2, label %exit
+
+round2:                                           ; preds = %head
+  %4 = add i64 %round1, 1
+  %is_special = icmp ule i64 %4, 1
+  br i1 %is_special, label %special, label %divide, !prof !7
+
+exit:                                             ; preds = %head
+  ret i64 %round
+
+special:                                          ; preds = %round2
+  %is_zero = icmp eq i64 %round1, 0
+  br i1 %is_zero, label %by_zero, label %minus_one
+
+divide:                                           ; preds = %round2
+  %5 = srem i64 %round, %round1
+  br label %divided
+
+minus_one:                                        ; preds = %special
+  %is_least = icmp eq i64 %round, -9223372036854775808
+  br i1 %is_least, label %overflow, label %negate, !prof !7
+
+by_zero:                                          ; preds = %special
+  call void @hiaR_stub_fail(ptr swiftself %0, i32 7, i32 16, i64 0)
+  unreachable
+
+overflow:                                         ; preds = %minus_one
+  call void @hiaR_stub_fail(ptr swiftself %0, i32 7, i32 17, i64 0)
+  unreachable
+
+negate:                                           ; preds = %minus_one
+  br label %divided
+
+divided:                                          ; preds = %divide, %negate
+  %rem = phi i64 [ 0, %negate ], [ %5, %divide ]
+  br label %head
+}
+
+; Function Attrs: nounwind uwtable(sync)
+define internal swiftcc zeroext i1 @even_i64_1(ptr swiftself %0, i64 %1) #1 !dbg !8 {
+entry:
+  %flag = call i8 asm sideeffect "cmpq %rsp, $1", "={@cca},*m,~{dirflag},~{fpsr},~{flags}"(ptr elementtype(i64) %0)
+  %is_below = trunc i8 %flag to i1
+  br i1 %is_below, label %poll, label %go_on, !prof !7
+
+poll:                                             ; preds = %entry
+  call preserve_allcc void @hiaR_stub_poll(ptr swiftself %0) #4, !dbg !9
+  br label %go_on
+
+go_on:                                            ; preds = %poll, %entry
+  %2 = tail call swiftcc zeroext i1 @even_i64_loop_4(ptr swiftself %0, i32 0, i64 %1) #4, !dbg !10
+  ret i1 %2
+}
+
+; Function Attrs: nounwind uwtable(sync)
+define internal swiftcc zeroext i1 @odd_i64_2(ptr swiftself %0, i64 %1) #1 !dbg !11 {
+entry:
+  %flag = call i8 asm sideeffect "cmpq %rsp, $1", "={@cca},*m,~{dirflag},~{fpsr},~{flags}"(ptr elementtype(i64) %0)
+  %is_below = trunc i8 %flag to i1
+  br i1 %is_below, label %poll, label %go_on, !prof !7
+
+poll:                                             ; preds = %entry
+  call preserve_allcc void @hiaR_stub_poll(ptr swiftself %0) #4, !dbg !12
+  br label %go_on
+
+go_on:                                            ; preds = %poll, %entry
+  %2 = tail call swiftcc zeroext i1 @even_i64_loop_4(ptr swiftself %0, i32 1, i64 %1) #4, !dbg !13
+  ret i1 %2
+}
+
+; Function Attrs: noinline nounwind uwtable(sync)
+define internal swiftcc i64 @main_i64_i64_3(ptr swiftself %0, i64 %1, i64 %2) #0 !dbg !14 {
+entry:
+  %flag = call i8 asm sideeffect "cmpq %rsp, $1", "={@cca},*m,~{dirflag},~{fpsr},~{flags}"(ptr elementtype(i64) %0)
+  %is_below = trunc i8 %flag to i1
+  br i1 %is_below, label %poll, label %go_on, !prof !7
+
+poll:                                             ; preds = %entry
+  call preserve_allcc void @hiaR_stub_poll(ptr swiftself %0) #4, !dbg !15
+  br label %go_on
+
+go_on:                                            ; preds = %poll, %entry
+  %3 = call swiftcc zeroext i1 @even_i64_loop_4(ptr swiftself %0, i32 0, i64 %1) #4, !dbg !16
+  br i1 %3, label %then, label %join
+
+join:                                             ; preds = %then, %go_on
+  %merge = phi i64 [ %4, %then ], [ 0, %go_on ]
+  ret i64 %merge
+
+then:                                             ; preds = %go_on
+  %4 = call swiftcc i64 @gcd_i64_i64_0(ptr swiftself %0, i64 %1, i64 %2) #4, !dbg !17
+  br label %join
+}
+
+; Function Attrs: nounwind uwtable(sync)
+define internal swiftcc zeroext i1 @even_i64_loop_4(ptr swiftself %0, i32 %1, i64 %2) #1 !dbg !18 {
+entry:
+  call void asm sideeffect "", "r,~{dirflag},~{fpsr},~{flags}"(ptr %0)
+  br label %head
+
+head:                                             ; preds = %round4, %entry
+  %round1 = phi i64 [ %2, %entry ], [ %merge3, %round4 ]
+  %round = phi i32 [ %1, %entry ], [ %merge2, %round4 ]
+  %3 = icmp slt i32 %round, 1
+  br i1 %3, label %then, label %else
+
+join:                                             ; preds = %else, %then
+  %merge3 = phi i64 [ %5, %then ], [ %7, %else ]
+  %merge2 = phi i32 [ 1, %then ], [ 0, %else ]
+  %merge = phi i1 [ %4, %then ], [ %6, %else ]
+  br i1 %merge, label %round4, label %exit
+
+then:                                             ; preds = %head
+  %4 = icmp ne i64 %round1, 0
+  %5 = sub i64 %round1, 1
+  br label %join
+
+else:                                             ; preds = %head
+  %6 = icmp ne i64 %round1, 0
+  %7 = sub i64 %round1, 1
+  br label %join
+
+round4:                                           ; preds = %join
+  br label %head
+
+exit:                                             ; preds = %join
+  ret i1 %3
+}
+
+; Function Attrs: cold noreturn nounwind
+declare void @hiaR_stub_fail(ptr swiftself, i32, i32, i64) #2
+
+; Function Attrs: nounwind uwtable(sync)
+define swiftcc void @hia_entry_0(ptr %0, ptr swiftself %1) #1 !dbg !19 {
+entry:
+  %word = getelementptr inbounds i64, ptr %0, i64 0
+  %arg = load i64, ptr %word, align 8
+  %word1 = getelementptr inbounds i64, ptr %0, i64 1
+  %arg2 = load i64, ptr %word1, align 8
+  %2 = call swiftcc i64 @gcd_i64_i64_0(ptr swiftself %1, i64 %arg, i64 %arg2), !dbg !20
+  %word3 = getelementptr inbounds i64, ptr %0, i64 2
+  store i64 %2, ptr %word3, align 8
+  ret void
+}
+
+; Function Attrs: cold nounwind
+declare preserve_allcc void @hiaR_stub_poll(ptr swiftself) #3
+
+; Function Attrs: nounwind uwtable(sync)
+define swiftcc void @hia_entry_1(ptr %0, ptr swiftself %1) #1 !dbg !21 {
+entry:
+  %word = getelementptr inbounds i64, ptr %0, i64 0
+  %arg = load i64, ptr %word, align 8
+  %2 = call swiftcc zeroext i1 @even_i64_1(ptr swiftself %1, i64 %arg), !dbg !22
+  %word1 = getelementptr inbounds i64, ptr %0, i64 1
+  %3 = zext i1 %2 to i64
+  store i64 %3, ptr %word1, align 8
+  ret void
+}
+
+; Function Attrs: nounwind uwtable(sync)
+define swiftcc void @hia_entry_2(ptr %0, ptr swiftself %1) #1 !dbg !23 {
+entry:
+  %word = getelementptr inbounds i64, ptr %0, i64 0
+  %arg = load i64, ptr %word, align 8
+  %2 = call swiftcc zeroext i1 @odd_i64_2(ptr swiftself %1, i64 %arg), !dbg !24
+  %word1 = getelementptr inbounds i64, ptr %0, i64 1
+  %3 = zext i1 %2 to i64
+  store i64 %3, ptr %word1, align 8
+  ret void
+}
+
+; Function Attrs: nounwind uwtable(sync)
+define swiftcc void @hia_entry_3(ptr %0, ptr swiftself %1) #1 !dbg !25 {
+entry:
+  %word = getelementptr inbounds i64, ptr %0, i64 0
+  %arg = load i64, ptr %word, align 8
+  %word1 = getelementptr inbounds i64, ptr %0, i64 1
+  %arg2 = load i64, ptr %word1, align 8
+  %2 = call swiftcc i64 @main_i64_i64_3(ptr swiftself %1, i64 %arg, i64 %arg2), !dbg !26
+  %word3 = getelementptr inbounds i64, ptr %0, i64 2
+  store i64 %2, ptr %word3, align 8
+  ret void
+}
+
+attributes #0 = { noinline nounwind uwtable(sync) "disable-tail-calls"="true" "no-realign-stack" }
+attributes #1 = { nounwind uwtable(sync) "no-realign-stack" }
+attributes #2 = { cold noreturn nounwind }
+attributes #3 = { cold nounwind }
+attributes #4 = { nomerge }
+
+!llvm.dbg.cu = !{!0}
+!llvm.module.flags = !{!2, !3}
+
+!0 = distinct !DICompileUnit(language: DW_LANG_C, file: !1, producer: "hiaton", isOptimized: true, runtimeVersion: 0, emissionKind: LineTablesOnly, splitDebugInlining: false)
+!1 = !DIFile(filename: "tails.hia", directory: "")
+!2 = !{i32 2, !"Debug Info Version", i32 3}
+!3 = !{i32 2, !"Dwarf Version", i32 4}
+!4 = distinct !DISubprogram(name: "gcd(i64, i64)", scope: !1, file: !1, line: 1, type: !5, spFlags: DISPFlagLocalToUnit | DISPFlagDefinition | DISPFlagOptimized, unit: !0)
+!5 = !DISubroutineType(types: !6)
+!6 = !{}
+!7 = !{!"branch_weights", i32 1, i32 1048576}
+!8 = distinct !DISubprogram(name: "even(i64)", scope: !1, file: !1, line: 3, type: !5, spFlags: DISPFlagLocalToUnit | DISPFlagDefinition | DISPFlagOptimized, unit: !0)
+!9 = !DILocation(line: 3, scope: !8)
+!10 = !DILocation(line: 4, scope: !8)
+!11 = distinct !DISubprogram(name: "odd(i64)", scope: !1, file: !1, line: 5, type: !5, spFlags: DISPFlagLocalToUnit | DISPFlagDefinition | DISPFlagOptimized, unit: !0)
+!12 = !DILocation(line: 5, scope: !11)
+!13 = !DILocation(line: 6, scope: !11)
+!14 = distinct !DISubprogram(name: "main(i64, i64)", scope: !1, file: !1, line: 7, type: !5, spFlags: DISPFlagLocalToUnit | DISPFlagDefinition | DISPFlagOptimized, unit: !0)
+!15 = !DILocation(line: 7, scope: !14)
+!16 = !DILocation(line: 47, scope: !14)
+!17 = !DILocation(line: 52, scope: !14)
+!18 = distinct !DISubprogram(name: "even(i64).loop", scope: !1, file: !1, line: 3, type: !5, spFlags: DISPFlagLocalToUnit | DISPFlagDefinition | DISPFlagOptimized, unit: !0)
+!19 = distinct !DISubprogram(name: "hia_entry_0", scope: !1, file: !1, type: !5, spFlags: DISPFlagLocalToUnit | DISPFlagDefinition | DISPFlagOptimized, unit: !0)
+!20 = !DILocation(line: 0, scope: !19)
+!21 = distinct !DISubprogram(name: "hia_entry_1", scope: !1, file: !1, type: !5, spFlags: DISPFlagLocalToUnit | DISPFlagDefinition | DISPFlagOptimized, unit: !0)
+!22 = !DILocation(line: 0, scope: !21)
+!23 = distinct !DISubprogram(name: "hia_entry_2", scope: !1, file: !1, type: !5, spFlags: DISPFlagLocalToUnit | DISPFlagDefinition | DISPFlagOptimized, unit: !0)
+!24 = !DILocation(line: 0, scope: !23)
+!25 = distinct !DISubprogram(name: "hia_entry_3", scope: !1, file: !1, type: !5, spFlags: DISPFlagLocalToUnit | DISPFlagDefinition | DISPFlagOptimized, unit: !0)
+!26 = !DILocation(line: 0, scope: !25)
