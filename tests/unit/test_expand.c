@@ -1,0 +1,81 @@
+/* expand: what is its own; that it agrees with the interpreter is tested there. */
+#include "tests/unit/helper_image.h"
+#include <criterion/criterion.h>
+
+#define FIB  "fn fib(n: i32) -> i32 = if n <= 1 then 1 else fib(n - 1) + fib(n - 2)\n"
+#define DOWN "fn down(n: i64) -> i64 = if n == 0 then 0 else 1 + down(n - 1)\n"
+
+static image_program source(const char *text, bool counted) {
+  image_program p;
+  cr_assert(image_from_source(&p, text, counted, NULL), "%s", p.error);
+  return p;
+}
+
+static image_outcome expand(const image_program *p, hia_word arg, const hia_limits *limits,
+                            const hia_allocator *allocator) {
+  return image_run(p, IMAGE_EXPAND, &arg, 1, limits, allocator);
+}
+
+Test(expand, a_copy_for_every_call) {
+  image_program p = source(FIB "fn main(n: i32) -> i32 = fib(n)", true);
+  image_outcome o = expand(&p, 15, NULL, NULL);
+  cr_assert_eq(o.status, HIA_OK);
+  cr_assert_eq(o.results[0], 987);
+  cr_assert_eq(o.usage.calls, 1973);
+  cr_assert_eq(o.usage.frames, 1974);
+  cr_assert_leq(o.usage.peak_frames, 17); /* copies are released */
+  image_outcome other = image_run(&p, IMAGE_INTERP, (hia_word[]){15}, 1, NULL, NULL);
+  cr_assert(image_agree(&p, &o, &other));
+  cr_assert_lt(other.usage.peak_bytes, o.usage.peak_bytes);
+  image_discard(&p);
+}
+
+Test(expand, threads_make_no_difference) {
+  image_program p = source(FIB "fn main(n: i32) -> i32 = fib(n)", false);
+  image_outcome a = image_run(&p, IMAGE_EXPAND, (hia_word[]){15}, 8, NULL, NULL);
+  cr_assert_eq(a.status, HIA_OK);
+  cr_assert_eq(a.usage.steals, 0);
+  cr_assert_leq(a.usage.peak_frames, 17);
+  image_discard(&p);
+}
+
+Test(expand, limits) {
+  image_program p = source(DOWN "fn main(n: i64) -> i64 = down(n)", false);
+  image_outcome o = expand(&p, 100000, NULL, NULL);
+  cr_assert_eq(o.status, HIA_OK);
+  cr_assert_eq(o.results[0], 100000);
+  o = expand(&p, 100000, &(hia_limits){.memory = 1 << 20}, NULL);
+  cr_assert_eq(o.status, HIA_MEMORY);
+  cr_assert_leq(o.usage.peak_bytes, 1 << 20);
+  cr_assert_geq(o.failure.trace.length, o.usage.peak_frames - 1);
+  o = expand(&p, 100000, &(hia_limits){.depth = 1 << 20}, NULL);
+  cr_assert_eq(o.status, HIA_DEPTH);
+  o = expand(&p, 100, &(hia_limits){.depth = 1 << 20, .memory = 1 << 20}, NULL);
+  cr_assert_eq(o.status, HIA_OK);
+  image_discard(&p);
+}
+
+Test(expand, out_of_memory) {
+  image_program p = source(FIB DOWN "fn main(n: i64) -> i64 = down(n) + i64(fib(9))", false);
+  for (long left = 0;; left++) {
+    image_heap heap;
+    image_heap_init(&heap, left);
+    image_outcome o = expand(&p, 3000, NULL, &heap.allocator);
+    cr_assert_eq(heap.blocks, 0);
+    if (!o.status) break;
+    cr_assert_eq(o.status, HIA_MEMORY);
+    cr_assert_lt(left, 1000);
+  }
+  image_discard(&p);
+}
+
+Test(expand, no_such_entry) {
+  image_program p = source(FIB "fn main(n: i32) -> i32 = fib(n)", false);
+  hia_word n = 1, results[1];
+  hia_failure failure;
+  hia_usage usage;
+  cr_assert_eq(
+      hiaR_expand_run(p.image, 7, &n, results, &(hia_limits){0}, &hiaR_malloc, &failure, &usage),
+      HIA_ARGUMENT);
+  image_discard(&p);
+}
