@@ -356,6 +356,7 @@ typedef struct hia_inst {
   uint8_t state;        /* hia_inst_state */
   bool is_bottom;       /* every path fails: its result joins with any type */
   bool checked, failed; /* check.c */
+  bool judged;          /* whether it ends was looked at */
   bool sound;           /* it and all that it calls */
   bool no_base;         /* result stayed unknown */
   bool ends;            /* some path needs no call that cannot end */

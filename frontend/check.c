@@ -246,10 +246,8 @@ bool hiaF_check(hia_program *p, const uint32_t *insts, uint32_t n) {
   p->stamp++;
   for (uint32_t i = 0; i < n; i++) reach(p, &reached, insts[i]);
   for (uint32_t i = 0; i < reached.len; i++) {
-    if (!hiaF_inst(p, reached.data[i])->checked) {
-      check_instance(p, reached.data[i]);
-      fresh = true;
-    }
+    if (!hiaF_inst(p, reached.data[i])->checked) check_instance(p, reached.data[i]);
+    if (!hiaF_inst(p, reached.data[i])->judged) fresh = true;
     for (uint32_t k = 0; k < hiaF_inst(p, reached.data[i])->callees.len; k++)
       reach(p, &reached, hiaF_inst(p, reached.data[i])->callees.data[k]);
   }
@@ -261,6 +259,7 @@ bool hiaF_check(hia_program *p, const uint32_t *insts, uint32_t n) {
       for (to = from; to < reached.len && hiaF_inst(p, reached.data[to])->group == group;) to++;
       check_group(p, &reached, from, to);
     }
+    for (uint32_t i = 0; i < reached.len; i++) hiaF_inst(p, reached.data[i])->judged = true;
   }
   for (uint32_t i = 0; i < reached.len; i++) {
     const hia_inst *inst = hiaF_inst(p, reached.data[i]);

@@ -60,7 +60,6 @@ uint32_t hiaF_instance(hia_program *p, uint32_t decl, const hia_itype *args, hia
       return p->inst_table.data[k];
   }
   if (want == HIA_IT_NONE && d->n_insts >= HIA_MAX_INSTANCES) return HIA_NONE;
-  d->n_insts += want == HIA_IT_NONE;
   hia_itype *copy = HIA_NEW_ARRAY(p->arena, hia_itype, d->n_params);
   if (d->n_params > 0) memcpy(copy, args, d->n_params * sizeof *args);
   hia_inst inst = {.decl = decl,
@@ -81,15 +80,16 @@ uint32_t hiaF_instance(hia_program *p, uint32_t decl, const hia_itype *args, hia
   uint32_t id = p->insts.len;
   hiaR_push(p->arena, &p->insts, inst);
   p->inst_table.data[k] = id;
+  d->n_insts += want == HIA_IT_NONE;
   return id;
 }
 
 void hiaF_add_call(hia_program *p, uint32_t caller, uint32_t callee) {
   hia_inst *c = hiaF_inst(p, callee);
   if (c->last_caller == caller) return;
-  c->last_caller = caller;
   hiaR_push(p->arena, &c->callers, caller);
   hiaR_push(p->arena, &hiaF_inst(p, caller)->callees, callee);
+  c->last_caller = caller;
 }
 
 /* ---- one component ---- */
@@ -248,10 +248,10 @@ static bool solve_component(solver *s, uint32_t root) {
 
 static void enter(solver *s, uint32_t id) {
   hia_program *p = s->p;
+  hiaR_push(p->arena, &p->tarjan, id); /* first, see hiaF_solve */
   hia_inst *inst = hiaF_inst(p, id);
   inst->state = HIA_INST_ACTIVE;
   inst->index = inst->low = p->n_visited++;
-  hiaR_push(p->arena, &p->tarjan, id);
   frame f = {.inst = id};
   hiaR_push(p->arena, &s->frames, f);
   s->force = false;
@@ -264,6 +264,7 @@ void hiaF_solve(hia_program *p, uint32_t id) {
     hia_inst *inst = hiaF_inst(p, p->tarjan.data[--p->tarjan.len]);
     inst->state = HIA_INST_NEW;
     inst->queued = false;
+    if (!is_declared(p, inst)) inst->result = HIA_IT_UNKNOWN;
   }
   if (hiaF_inst(p, id)->state == HIA_INST_DONE) return;
   solver s = {.p = p};

@@ -26,6 +26,8 @@ hia_type hiaG_tuple(hia_types *types, const hia_type *parts, uint32_t n) {
     t.parts += words;
   }
   for (uint32_t k = 0; k < n; k++) hiaR_push(arena, &types->parts, parts[k]);
+  /* Types outlive a throw: the index must not lead to a tuple for which there was no memory. */
+  hiaR_reserve(arena, &types->tuples, types->tuples.len + 1);
   hiaR_index_add(arena, &types->index, hash, types->tuples.len);
   hiaR_push(arena, &types->tuples, t);
   return HIA_FIRST_TUPLE + types->tuples.len - 1;

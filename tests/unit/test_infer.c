@@ -333,3 +333,69 @@ Test(elab, large_match) {
   discard(&c);
   free(text);
 }
+
+/* ---- memory that runs out ---- */
+
+static long left; /* requests until none is granted; negative: never */
+
+static void *some_alloc(void *user, size_t size) {
+  (void)user;
+  if (left == 0) return NULL;
+  left--;
+  return malloc(size);
+}
+static void *some_resize(void *user, void *block, size_t old_size, size_t size) {
+  (void)user, (void)old_size;
+  if (left == 0) return NULL;
+  left--;
+  return realloc(block, size);
+}
+static void some_free(void *user, void *block, size_t size) {
+  (void)user, (void)size;
+  free(block);
+}
+
+/* An instance and its graph, with memory for some requests. */
+static hia_status ask(compiled *c, long requests) {
+  left = requests;
+  if (HIA_TRY(&c->comp)) {
+    hia_inst_id inst = instance(c, "main", HIA_I64);
+    cr_assert(inst != HIA_NONE && c->diags.list.len == 0, "%ld", requests);
+    hia_fn_id root;
+    hia_graph *g = hiaF_build(c->program, &inst, 1, false, &root);
+    const char *defect = hiaG_verify(g);
+    cr_assert_null(defect, "%ld: %s", requests, defect);
+  }
+  left = -1;
+  cr_assert(c->comp.status == HIA_OK || c->comp.status == HIA_MEMORY, "%s", c->comp.message);
+  return c->comp.status;
+}
+
+static void load(compiled *c, const char *text, const hia_allocator *allocator) {
+  hiaR_comp_init(&c->comp, allocator);
+  c->source = (hia_source){"t.hia", text, strlen(text)};
+  hiaG_types_init(&c->types, &c->comp);
+  hiaF_diags_init(&c->diags, &c->comp, &c->source);
+  c->program = hiaF_load(&c->comp, &c->types, &c->source, &c->diags);
+  cr_assert(c->program != NULL && c->diags.list.len == 0);
+}
+
+/* Asked for until there is memory enough: what was under way when it ran out must not get in the
+ * way. (In the stress build every block of an arena is a request.) */
+Test(infer, memory_may_run_out) {
+  static const char text[] =
+      FACT FIB "fn pair(x, y) = if x == y then (x, y) else pair(y, fact(x))\n"
+               "fn main(n) = (fact(n), fib(n), pair(n, n).1)\n";
+  const hia_allocator allocator = {some_alloc, some_resize, some_free, NULL};
+  left = -1;
+  hia_status status = HIA_MEMORY;
+  for (long k = 0; status != HIA_OK; k++) {
+    compiled c;
+    load(&c, text, &allocator);
+    status = ask(&c, k);
+    ask(&c, k);
+    ask(&c, k);
+    cr_assert_eq(ask(&c, -1), HIA_OK);
+    discard(&c);
+  }
+}
