@@ -73,9 +73,8 @@ void hiaR_fail(hia_worker *w, hia_frame *f, uint32_t node, hia_status status, in
     run->failed_node = node;
     run->failed_status = status;
     run->failed_code = code;
-    atomic_fetch_add_explicit(&run->epoch, 1, memory_order_relaxed);
-    for (unsigned i = 0; i < run->n_workers; i++)
-      atomic_store_explicit(&run->workers[i]->poll, 1, memory_order_relaxed);
+    atomic_fetch_add(&run->epoch, 1);
+    for (unsigned i = 0; i < run->n_workers; i++) atomic_store(&run->workers[i]->poll, 1);
   }
   pthread_mutex_unlock(&run->lock);
 }

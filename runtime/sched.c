@@ -39,8 +39,10 @@ enum {
 
 /* ---- the end ---- */
 
+/* After something was put where w will see it: w takes `poll` back before it looks, so it either
+ * sees this or is told to look again. */
 static void wake_up(hia_worker *w) {
-  atomic_store_explicit(&w->poll, 1, memory_order_relaxed);
+  atomic_store(&w->poll, 1);
   if (!atomic_load(&w->is_asleep)) return;
   pthread_mutex_lock(&w->lock);
   pthread_cond_signal(&w->wake);
@@ -323,14 +325,14 @@ hia_frame *hiaR_poll(hia_worker *w, hia_frame *f) {
   const uint32_t *cancelled = run->limits->cancelled;
   if (cancelled && __atomic_load_n(cancelled, __ATOMIC_RELAXED))
     hiaR_end_run(w, HIA_CANCELLED, f, HIA_NONE);
-  atomic_store_explicit(&w->poll, 0, memory_order_relaxed);
+  atomic_exchange(&w->poll, 0);
   if (is_over(run)) return NULL;
-  if (atomic_load_explicit(&w->inbox, memory_order_relaxed)) {
+  if (atomic_load(&w->inbox)) {
     take_jobs(w, f);
     if (is_over(run)) return NULL;
     watch(w, f);
   }
-  uint32_t epoch = atomic_load_explicit(&run->epoch, memory_order_relaxed);
+  uint32_t epoch = atomic_load(&run->epoch);
   if (epoch) {
     /* From now on each call is looked at: frames around the failure have children on both sides. */
     atomic_store_explicit(&w->poll, 1, memory_order_relaxed);
@@ -384,7 +386,7 @@ hia_frame *hiaR_find_work(hia_worker *w, hia_frame *f) {
   while (f && f->latent == HIA_NONE) f = f->site & HIA_STOLEN ? NULL : f->up.parent;
   for (;;) {
     if (is_over(run)) return NULL;
-    uint32_t epoch = atomic_load_explicit(&run->epoch, memory_order_relaxed);
+    uint32_t epoch = atomic_load(&run->epoch);
     if (epoch != w->epoch) {
       w->epoch = epoch;
       drop_late(w);
