@@ -104,7 +104,7 @@ static hia_status load_graph(hia_module *module, void *user, hia_error **error) 
       hiaG_read(&module->comp, &module->types, module->source.text, module->source.len, &wrong);
   module->parse_ns = hiaR_now() - start;
   if (!g)
-    return hiaJ_fail_at(&module->engine->allocator, error, HIA_REJECTED, "E0901", &module->source,
+    return hiaJ_fail_at(&module->engine->allocator, error, HIA_REJECTED, "E0501", &module->source,
                         wrong.line, wrong.col, wrong.message ? wrong.message : "not a graph");
   hia_unit *unit = HIA_NEW(&module->comp.arena, hia_unit);
   unit->graph = g;
