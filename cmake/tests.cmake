@@ -7,7 +7,7 @@
 if(HIA_SANITIZE OR HIA_STRESS)
   set(random_programs 300)
 else()
-  set(random_programs 3000)
+  set(random_programs 2000)
 endif()
 set(HIA_RANDOM_PROGRAMS ${random_programs} CACHE STRING "How many random programs ctest runs")
 
