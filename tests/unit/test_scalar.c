@@ -280,15 +280,21 @@ Test(scalar, library_functions_are_what_kernels_call) {
     double a = floats[i];
     float b = (float)a;
 #define CHECK(NAME, name)                                                                          \
-  cr_assert(same_f64(F64(NAME, a, 0), hiaR_##name##_f64(a)));                                      \
-  cr_assert(same_f32(F32(NAME, b, 0), hiaR_##name##_f32(b)));
-    CHECK(EXP, exp)
-    CHECK(LOG, log)
-    CHECK(LOG1P, log1p)
-    CHECK(EXPM1, expm1) CHECK(SIN, sin) CHECK(COS, cos) CHECK(TAN, tan) CHECK(TANH, tanh)
-        CHECK(SIGMOID, sigmoid)
+  do {                                                                                             \
+    cr_assert(same_f64(F64(NAME, a, 0), hiaR_##name##_f64(a)));                                    \
+    cr_assert(same_f32(F32(NAME, b, 0), hiaR_##name##_f32(b)));                                    \
+  } while (0)
+    CHECK(EXP, exp);
+    CHECK(LOG, log);
+    CHECK(LOG1P, log1p);
+    CHECK(EXPM1, expm1);
+    CHECK(SIN, sin);
+    CHECK(COS, cos);
+    CHECK(TAN, tan);
+    CHECK(TANH, tanh);
+    CHECK(SIGMOID, sigmoid);
 #undef CHECK
-            cr_assert(same_f64(F64(REM, a, 0.3), hiaR_rem_f64(a, 0.3)));
+    cr_assert(same_f64(F64(REM, a, 0.3), hiaR_rem_f64(a, 0.3)));
     cr_assert(same_f32(F32(POW, b, 0.3f), hiaR_pow_f32(b, 0.3f)));
   }
 }
