@@ -40,11 +40,15 @@ static diff_way *add_way(diff_way *ways, uint32_t *n, hia_engine_kind kind, unsi
 }
 
 static void add_way_through_text(diff_way *ways, uint32_t *n, hia_engine_kind kind, int level,
-                                 const char *disabled) {
+                                 const char *disabled, hia_stage stage, const char *after) {
   diff_way *w = add_way(ways, n, kind, 1, level, disabled, false);
   if (!w) return;
   w->through_text = true;
-  strcat(w->name, ":text");
+  w->stage = stage;
+  w->after = after;
+  size_t at = strlen(w->name);
+  snprintf(w->name + at, sizeof w->name - at, stage == HIA_STAGE_STATIC ? ":text" : ":graph%s%s",
+           after ? "-" : "", after ? after : "");
 }
 
 static bool has_native(void) {
@@ -66,7 +70,8 @@ uint32_t diff_ways(diff_way *ways, const char *engines) {
       add_way(ways, &n, HIA_ENGINE_INTERP, threads, 0, NULL, false);
     add_way(ways, &n, HIA_ENGINE_INTERP, 1, 0, NULL, true);
     add_way(ways, &n, HIA_ENGINE_INTERP, 2, 0, "all", false);
-    add_way_through_text(ways, &n, HIA_ENGINE_INTERP, 0, NULL);
+    add_way_through_text(ways, &n, HIA_ENGINE_INTERP, 0, NULL, HIA_STAGE_STATIC, NULL);
+    add_way_through_text(ways, &n, HIA_ENGINE_INTERP, 0, NULL, HIA_STAGE_GRAPH, NULL);
   }
   if (wants(engines, "expand")) {
     add_way(ways, &n, HIA_ENGINE_EXPAND, 1, 0, NULL, false);
@@ -77,7 +82,8 @@ uint32_t diff_ways(diff_way *ways, const char *engines) {
       add_way(ways, &n, HIA_ENGINE_JIT, 1, level, NULL, false);
     add_way(ways, &n, HIA_ENGINE_JIT, 1, 2, NULL, true);
     add_way(ways, &n, HIA_ENGINE_JIT, 1, 1, "all", false);
-    add_way_through_text(ways, &n, HIA_ENGINE_JIT, 1, "all");
+    add_way_through_text(ways, &n, HIA_ENGINE_JIT, 1, "all", HIA_STAGE_STATIC, NULL);
+    add_way_through_text(ways, &n, HIA_ENGINE_JIT, 1, NULL, HIA_STAGE_GRAPH, "tail");
   }
   const char *pass;
   for (size_t i = 0; (pass = hia_pass_name(i)); i++) {
@@ -184,10 +190,11 @@ static bool collect(void *user, const char *bytes, size_t len) {
   return true;
 }
 
-static hia_status dump_static(hia_module *module, hia_function *function, gen_text *out,
-                              hia_error **error) {
+static hia_status dump(hia_module *module, hia_function *function, hia_stage stage,
+                       const char *after, gen_text *out, hia_error **error) {
   hia_dump_options o = HIA_DUMP_OPTIONS_INIT;
-  o.stage = HIA_STAGE_STATIC;
+  o.stage = stage;
+  o.after = after;
   return hia_module_dump(module, &function, 1, &o, collect, out, error);
 }
 
@@ -196,15 +203,15 @@ static hia_status dump_static(hia_module *module, hia_function *function, gen_te
 static hia_status go_through_text(diff_way *way, hia_function **function, hia_module **module,
                                   diff_result *out, hia_error **error) {
   gen_text text = {0}, second = {0};
-  hia_status status = dump_static(way->module, *function, &text, error);
+  hia_status status = dump(way->module, *function, way->stage, way->after, &text, error);
   if (status == HIA_OK)
-    status = hia_module_load_ir(way->engine, "static.ir", text.data, text.len, module, error);
+    status = hia_module_load_ir(way->engine, "graph.ir", text.data, text.len, module, error);
   if (status == HIA_OK)
     status = hia_module_function(*module, hia_function_name(*function), function, error);
-  if (status == HIA_OK) status = dump_static(*module, *function, &second, error);
+  if (status == HIA_OK) status = dump(*module, *function, way->stage, NULL, &second, error);
   if (status == HIA_OK && strcmp(text.data, second.data) != 0) {
     status = HIA_INTERNAL;
-    out->messages = strdup("the static graph that was read back prints differently\n");
+    out->messages = strdup("the graph that was read back prints differently\n");
   }
   gen_text_free(&text);
   gen_text_free(&second);

@@ -13,7 +13,9 @@ typedef struct diff_way {
   int opt_level;
   const char *disabled; /* passes; NULL: none */
   bool count;
-  bool through_text;  /* the static graph is printed, read back and run */
+  bool through_text;  /* the graph is printed, read back and run */
+  hia_stage stage;    /* of that graph */
+  const char *after;  /* and the pass; NULL: as built */
   hia_engine *engine; /* made when first used, and anew now and then */
   uint32_t uses;
   char *source; /* what `module` was loaded from */
