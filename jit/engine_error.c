@@ -205,7 +205,7 @@ static const char *run_message(hia_error *error, const failed_run *run) {
     return hiaR_arena_printf(arena, "%s(%lld)", message, (long long)run->failure->code);
   case HIA_DEPTH:
     if (!run->engine->options.max_depth) return message;
-    return hiaR_arena_printf(arena, "%s: more than %s of stack", message,
+    return hiaR_arena_printf(arena, "%s: more than %s of frames", message,
                              size_text(arena, run->engine->options.max_depth));
   case HIA_MEMORY:
     if (!run->engine->options.max_memory) return message;

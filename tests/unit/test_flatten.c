@@ -258,7 +258,7 @@ Test(flatten, wide_section_fails) {
 }
 
 /* if n == 0 then 1 else if n == 1 then 2 else ...: as deep as it is long. */
-Test(flatten, nest_of_branches, .timeout = 60) {
+Test(flatten, nest_of_branches) {
   enum { N = 10000 };
   builder b;
   begin(&b);

@@ -283,7 +283,7 @@ static uint32_t run_mutants(const image_program *p, uint64_t seed, int n, watch 
   return accepted;
 }
 
-Test(image, mutants, .timeout = 300) {
+Test(image, mutants) {
   watch w = {0, 0};
   pthread_t thread;
   cr_assert_eq(pthread_create(&thread, NULL, watching, &w), 0);

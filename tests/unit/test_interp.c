@@ -76,7 +76,7 @@ static uint32_t compare_random(uint64_t seed, bool optimise) {
   return n;
 }
 
-Test(interp, random_graphs, .timeout = 300) {
+Test(interp, random_graphs) {
   uint32_t n = 0;
   for (uint64_t seed = 0; seed < 300; seed++)
     n += compare_random(seed, false) + compare_random(seed, true);
@@ -136,7 +136,7 @@ enum { DEEP = 10000000 };
 enum { DEEP = 10000000 };
 #endif
 
-Test(interp, deep_chain, .timeout = 120) {
+Test(interp, deep_chain) {
   image_program p = source(DOWN "fn main(n: i64) -> i64 = down(n)", false);
   image_outcome o = interp(&p, DEEP, 1);
   cr_assert_eq(o.status, HIA_OK, "%s", hiaR_status_word(o.status));
@@ -238,7 +238,7 @@ Test(interp, long_chains_keep_both_ends) {
 }
 
 /* What ends a run while something endless is under way elsewhere. */
-Test(interp, endless_calls_do_not_hide_a_failure, .timeout = 60) {
+Test(interp, endless_calls_do_not_hide_a_failure) {
   fails(FIB "fn busy(n: i32) -> i32 = loop (x = n) while true { x + fib(4) }\n"
             "fn slow(n: i32) -> i32 = if fib(n) > 0 then fail(1) else 0\n"
             "fn main(n: i32) -> i32 = slow(n) + busy(n)",
@@ -254,7 +254,7 @@ static void *cancel_soon(void *user) {
 }
 
 /* In calls, and in rounds that call nothing. */
-Test(interp, cancelled, .timeout = 60) {
+Test(interp, cancelled) {
   static const char *const texts[] = {
       FIB "fn main(n: i32) -> i32 = loop (x = n) while true { x + fib(4) }",
       "fn main(n: i32) -> i32 = loop (x = n) while true { x + 1 }"};
