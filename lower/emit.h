@@ -120,7 +120,6 @@ void hiaL_call_attribute(hia_emit *e, LLVMValueRef call, unsigned index, const c
 
 /* ---- layout.c: the runtime as LLVM sees it ---- */
 
-hia_signature hiaL_declare_abi(LLVMContextRef llvm, LLVMModuleRef module, enum hia_abi function);
 LLVMValueRef hiaL_call_abi(hia_emit *e, enum hia_abi function, LLVMValueRef *args, unsigned n_args);
 LLVMValueRef hiaL_build_field(LLVMBuilderRef b, LLVMContextRef llvm, LLVMValueRef context,
                               enum hia_field field); /* its address */
@@ -146,10 +145,6 @@ void hiaL_check(hia_emit *e);
 void hiaL_keep_context(hia_emit *e);
 LLVMValueRef hiaL_keeper(LLVMContextRef llvm);     /* the callee of what hiaL_keep_context builds */
 LLVMValueRef hiaL_comparison(LLVMContextRef llvm); /* the assembly that compares: one per context */
-LLVMValueRef hiaL_build_comparison(LLVMBuilderRef b, LLVMContextRef llvm, LLVMValueRef limit);
-LLVMValueRef hiaL_build_poll(LLVMBuilderRef b, LLVMContextRef llvm, hia_signature poll,
-                             LLVMValueRef context);
-/* Weights of a branch whose true side is rare. */
-LLVMValueRef hiaL_unlikely_weights(LLVMContextRef llvm);
+LLVMValueRef hiaL_build_comparison(LLVMBuilderRef b, LLVMContextRef llvm, LLVMValueRef context);
 
 #endif

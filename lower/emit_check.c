@@ -1,5 +1,9 @@
 /* The comparison of the stack pointer with the limit: what it is and where it stands.
  *
+ * It is one piece of assembly, whose rare side lies out of line: two instructions where it stands,
+ * and no blocks of its own. As a branch in the IR it cost a third on ack: the blocks kept LLVM from
+ * laying out and duplicating the others as it does without.
+ *
  * Every chain of calls that can grow must pass one, and every loop round. Before LLVM's passes a
  * function gets one, at the start of the region that encloses all its calls: fib compares where it
  * goes on to call, not in its base case. A function that calls nothing needs none; its frame fits
@@ -41,58 +45,31 @@ hia_region_id hiaL_check_region(hia_emit *e) {
 
 static LLVMTypeRef comparison_type(LLVMContextRef llvm) {
   LLVMTypeRef ptr = LLVMPointerTypeInContext(llvm, 0);
-  return LLVMFunctionType(LLVMInt8TypeInContext(llvm), &ptr, 1, false);
+  return LLVMFunctionType(LLVMVoidTypeInContext(llvm), &ptr, 1, false);
 }
 
 /* With side effects, so that it is never moved, merged or removed. */
 LLVMValueRef hiaL_comparison(LLVMContextRef llvm) {
-  return LLVMGetInlineAsm(comparison_type(llvm), HIA_ARCH_BELOW_LIMIT,
-                          sizeof HIA_ARCH_BELOW_LIMIT - 1, HIA_ARCH_BELOW_LIMIT_CONSTRAINTS,
-                          sizeof HIA_ARCH_BELOW_LIMIT_CONSTRAINTS - 1, true, false,
-                          LLVMInlineAsmDialectATT, false);
+  static const char constraints[] = "*m,~{dirflag},~{fpsr},~{flags}";
+  return LLVMGetInlineAsm(comparison_type(llvm), HIA_ARCH_CHECK, sizeof HIA_ARCH_CHECK - 1,
+                          constraints, sizeof constraints - 1, true, false, LLVMInlineAsmDialectATT,
+                          false);
 }
 
-LLVMValueRef hiaL_build_comparison(LLVMBuilderRef b, LLVMContextRef llvm, LLVMValueRef limit) {
-  LLVMValueRef flag =
-      LLVMBuildCall2(b, comparison_type(llvm), hiaL_comparison(llvm), &limit, 1, "flag");
+LLVMValueRef hiaL_build_comparison(LLVMBuilderRef b, LLVMContextRef llvm, LLVMValueRef context) {
+  LLVMValueRef limit = hiaL_build_field(b, llvm, context, HIA_FIELD_limit);
+  LLVMValueRef check =
+      LLVMBuildCall2(b, comparison_type(llvm), hiaL_comparison(llvm), &limit, 1, "");
   unsigned elementtype = LLVMGetEnumAttributeKindForName("elementtype", 11);
   LLVMTypeRef i64 = LLVMInt64TypeInContext(llvm);
-  LLVMAddCallSiteAttribute(flag, 1, LLVMCreateTypeAttribute(llvm, elementtype, i64));
-  return LLVMBuildTrunc(b, flag, LLVMInt1TypeInContext(llvm), "is_below");
-}
-
-/* Never merged with another call: it stands for one position. */
-LLVMValueRef hiaL_build_poll(LLVMBuilderRef b, LLVMContextRef llvm, hia_signature poll,
-                             LLVMValueRef context) {
-  LLVMValueRef call = LLVMBuildCall2(b, poll.type, poll.function, &context, 1, "");
-  LLVMSetInstructionCallConv(call, LLVMGetFunctionCallConv(poll.function));
-  unsigned swiftself = LLVMGetEnumAttributeKindForName("swiftself", 9);
-  unsigned nomerge = LLVMGetEnumAttributeKindForName("nomerge", 7);
-  LLVMAddCallSiteAttribute(call, 1, LLVMCreateEnumAttribute(llvm, swiftself, 0));
-  LLVMAddCallSiteAttribute(call, (unsigned)LLVMAttributeFunctionIndex,
-                           LLVMCreateEnumAttribute(llvm, nomerge, 0));
-  return call;
-}
-
-LLVMValueRef hiaL_unlikely_weights(LLVMContextRef llvm) {
-  LLVMTypeRef i32 = LLVMInt32TypeInContext(llvm);
-  LLVMMetadataRef weights[3] = {LLVMMDStringInContext2(llvm, "branch_weights", 14),
-                                LLVMValueAsMetadata(LLVMConstInt(i32, 1, false)),
-                                LLVMValueAsMetadata(LLVMConstInt(i32, 1u << 20, false))};
-  return LLVMMetadataAsValue(llvm, LLVMMDNodeInContext2(llvm, weights, 3));
+  LLVMAddCallSiteAttribute(check, 1, LLVMCreateTypeAttribute(llvm, elementtype, i64));
+  return check;
 }
 
 void hiaL_check(hia_emit *e) {
-  LLVMBasicBlockRef poll = hiaL_block(e, "poll"), go_on = hiaL_block(e, "go_on");
-  hiaL_unlikely(e, hiaL_build_comparison(e->b, e->llvm, hiaL_field(e, HIA_FIELD_limit)), poll,
-                go_on);
-  hiaL_at(e, poll);
   hiaL_set_debug_loc(e, e->fn->loc, false);
-  hiaL_build_poll(e->b, e->llvm, hiaL_declare_abi(e->llvm, e->module, HIA_ABI_hiaR_stub_poll),
-                  e->context);
+  hiaL_build_comparison(e->b, e->llvm, e->context);
   hiaL_no_debug_loc(e);
-  LLVMBuildBr(e->b, go_on);
-  hiaL_at(e, go_on);
 }
 
 /* Loops will need the context, which nothing else in the function may need: an empty instruction

@@ -35,16 +35,14 @@ static void attribute(LLVMContextRef llvm, LLVMValueRef function, unsigned index
   LLVMAddAttributeAtIndex(function, index, LLVMCreateEnumAttribute(llvm, kind, 0));
 }
 
-hia_signature hiaL_declare_abi(LLVMContextRef llvm, LLVMModuleRef module, enum hia_abi id) {
+static hia_signature declare(LLVMContextRef llvm, LLVMModuleRef module, enum hia_abi id) {
   LLVMTypeRef params[8];
   unsigned n = 0;
   if (takes_context(id)) params[n++] = LLVMPointerTypeInContext(llvm, 0);
   for (const char *at = functions[id].args; *at && n < HIA_LEN(params); at++)
     params[n++] = letter_type(llvm, *at);
   LLVMTypeRef type = LLVMFunctionType(letter_type(llvm, functions[id].result[0]), params, n, false);
-  LLVMValueRef f = LLVMGetNamedFunction(module, functions[id].name);
-  if (f) return (hia_signature){type, f};
-  f = LLVMAddFunction(module, functions[id].name, type);
+  LLVMValueRef f = LLVMAddFunction(module, functions[id].name, type);
   unsigned all = (unsigned)LLVMAttributeFunctionIndex;
   attribute(llvm, f, all, "nounwind");
   if (takes_context(id)) attribute(llvm, f, 1, "swiftself");
@@ -53,10 +51,7 @@ hia_signature hiaL_declare_abi(LLVMContextRef llvm, LLVMModuleRef module, enum h
     attribute(llvm, f, all, "willreturn");
     attribute(llvm, f, all, "memory"); /* 0: none */
     break;
-  case POLL:
-    LLVMSetFunctionCallConv(f, HIA_CC_PRESERVE_ALL);
-    attribute(llvm, f, all, "cold");
-    break;
+  case POLL: break; /* called by HIA_ARCH_CHECK, never from here */
   case FAIL:
     attribute(llvm, f, all, "cold");
     attribute(llvm, f, all, "noreturn");
@@ -67,7 +62,7 @@ hia_signature hiaL_declare_abi(LLVMContextRef llvm, LLVMModuleRef module, enum h
 
 LLVMValueRef hiaL_call_abi(hia_emit *e, enum hia_abi id, LLVMValueRef *args, unsigned n_args) {
   if (!e->abi[id].function) {
-    e->abi[id] = hiaL_declare_abi(e->llvm, e->module, id);
+    e->abi[id] = declare(e->llvm, e->module, id);
     /* AddressSanitizer would tidy up the stack before a call that does not return, and say that it
      * is too large for that; there is nothing on it to tidy up. */
     if (e->options->instrument == HIA_INSTRUMENT_ASAN && functions[id].effect == FAIL)

@@ -10,8 +10,7 @@
 #error "hiaton needs LLVM 19 or later"
 #endif
 
-/* Calling conventions: numbers of LLVM's IR. */
-#define HIA_CC_SWIFT        ((unsigned)LLVMSwiftCallConv)
-#define HIA_CC_PRESERVE_ALL ((unsigned)LLVMPreserveAllCallConv)
+/* A calling convention, by its number in LLVM's IR. */
+#define HIA_CC_SWIFT ((unsigned)LLVMSwiftCallConv)
 
 #endif

@@ -123,7 +123,11 @@ static void open_module(hia_emit *e) {
   e->void_type = LLVMVoidTypeInContext(c);
   e->ptr = LLVMPointerTypeInContext(c, 0);
   e->i8 = LLVMInt8TypeInContext(c);
-  e->unlikely = hiaL_unlikely_weights(c);
+  LLVMTypeRef i32 = e->types[HIA_I32];
+  LLVMMetadataRef weights[3] = {LLVMMDStringInContext2(c, "branch_weights", 14),
+                                LLVMValueAsMetadata(LLVMConstInt(i32, 1, false)),
+                                LLVMValueAsMetadata(LLVMConstInt(i32, 1u << 20, false))};
+  e->unlikely = LLVMMetadataAsValue(c, LLVMMDNodeInContext2(c, weights, 3));
   open_debug_info(e);
 }
 

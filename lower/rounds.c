@@ -2,14 +2,13 @@
  *
  * Requires the module after LLVM's passes. Loops are whatever cycles of blocks the passes have
  * left: unrolled, vectorised, made from recursion. A cycle that passes a comparison already needs
- * no other one, so blocks that hold one are taken out of the picture, and each edge that closes a
- * cycle among the rest gets one, in blocks of its own:
+ * no other one, so blocks that hold one are taken out of the picture; of each cycle among the rest
+ * one edge is cut: it gets a comparison.
  *
- *     latch ──► header        latch ──► check ──► next ──► header
- *                                         └─► poll ─┘
- *
- * Edges that close a cycle are found by depth-first search: those to a block that is on the path
- * of the search. Every cycle has one, whatever its shape. */
+ * Cycles are found by depth-first search, where an edge leads to a block that is on the path of the
+ * search. That edge would do; but if the cycle parts from another one that is checked (a block of
+ * it branches to a checked block as well), the edge behind that branch is taken, which the checked
+ * way does not pass: in ack, the round that makes a call compares once, before the call. */
 #include "lower/emit.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,81 +18,119 @@ typedef struct rounds {
   LLVMContextRef llvm;
   LLVMModuleRef module;
   LLVMBuilderRef b;
-  LLVMValueRef comparison, keeper, unlikely;
-  hia_signature poll;
+  LLVMValueRef comparison, keeper;
 } rounds;
-
-typedef struct edge {
-  LLVMValueRef branch; /* the terminator */
-  unsigned successor;
-} edge;
 
 typedef struct block {
   LLVMBasicBlockRef ref;
-  LLVMValueRef branch;
-  unsigned n_successors, next; /* next: of the search */
+  struct block **next; /* its successors */
+  bool *is_cut;        /* by successor */
+  unsigned n_next, at; /* at: of the search */
   bool is_checked, was_seen, is_on_path;
 } block;
+
+typedef struct flow {
+  block *blocks; /* by address */
+  LLVMBasicBlockRef *order;
+  unsigned n;
+  block **path; /* of the search, from where it began */
+  unsigned n_path;
+} flow;
 
 static int by_ref(const void *a, const void *b) {
   uintptr_t x = (uintptr_t)((const block *)a)->ref, y = (uintptr_t)((const block *)b)->ref;
   return (x > y) - (x < y);
 }
 
-static block *find(block *blocks, unsigned n, LLVMBasicBlockRef ref) {
+static block *find(const flow *f, LLVMBasicBlockRef ref) {
   block key = {.ref = ref};
-  return bsearch(&key, blocks, n, sizeof *blocks, by_ref);
+  return bsearch(&key, f->blocks, f->n, sizeof *f->blocks, by_ref);
 }
 
-static bool is_comparison(const rounds *r, LLVMValueRef instruction) {
-  return LLVMGetInstructionOpcode(instruction) == LLVMCall &&
-         LLVMGetCalledValue(instruction) == r->comparison;
+static bool has_comparison(const rounds *r, LLVMBasicBlockRef b) {
+  for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i))
+    if (LLVMGetInstructionOpcode(i) == LLVMCall && LLVMGetCalledValue(i) == r->comparison)
+      return true;
+  return false;
 }
 
-static void look_at(const rounds *r, block *b) {
-  b->branch = LLVMGetBasicBlockTerminator(b->ref);
-  b->n_successors = b->branch ? LLVMGetNumSuccessors(b->branch) : 0;
-  LLVMValueRef i = LLVMGetFirstInstruction(b->ref);
-  for (; i && !b->is_checked; i = LLVMGetNextInstruction(i)) b->is_checked = is_comparison(r, i);
-}
-
-typedef HIA_VEC(edge) edges;
-
-static edges find_edges(rounds *r, LLVMValueRef function) {
+static flow read_flow(rounds *r, LLVMValueRef function) {
   hia_arena *arena = &r->comp->scratch;
-  unsigned n = LLVMCountBasicBlocks(function), n_path = 0;
-  block *blocks = HIA_NEW_ARRAY(arena, block, n);
-  block **path = HIA_NEW_ARRAY(arena, block *, n);
-  LLVMBasicBlockRef *refs = HIA_NEW_ARRAY(arena, LLVMBasicBlockRef, n);
-  LLVMGetBasicBlocks(function, refs);
-  for (unsigned i = 0; i < n; i++) blocks[i].ref = refs[i];
-  for (unsigned i = 0; i < n; i++) look_at(r, &blocks[i]);
-  qsort(blocks, n, sizeof *blocks, by_ref);
-  edges closing = {0};
-  /* From each block, in the function's order: a checked block does not lead on. */
-  for (unsigned i = 0; i < n; i++) {
-    block *start = find(blocks, n, refs[i]);
-    if (start->was_seen || start->is_checked) continue;
-    start->was_seen = start->is_on_path = true;
-    path[n_path++] = start;
-    while (n_path) {
-      block *at = path[n_path - 1];
-      if (at->next == at->n_successors) {
-        at->is_on_path = false;
-        n_path--;
-        continue;
-      }
-      unsigned successor = at->next++;
-      block *to = find(blocks, n, LLVMGetSuccessor(at->branch, successor));
-      if (to->is_on_path)
-        hiaR_push(arena, &closing, (edge){at->branch, successor});
-      else if (!to->was_seen && !to->is_checked) {
-        to->was_seen = to->is_on_path = true;
-        path[n_path++] = to;
-      }
-    }
+  flow f = {.n = LLVMCountBasicBlocks(function)};
+  f.blocks = HIA_NEW_ARRAY(arena, block, f.n);
+  f.path = HIA_NEW_ARRAY(arena, block *, f.n);
+  f.order = HIA_NEW_ARRAY(arena, LLVMBasicBlockRef, f.n);
+  LLVMGetBasicBlocks(function, f.order);
+  for (unsigned i = 0; i < f.n; i++) f.blocks[i].ref = f.order[i];
+  qsort(f.blocks, f.n, sizeof *f.blocks, by_ref);
+  for (unsigned i = 0; i < f.n; i++) {
+    block *b = &f.blocks[i];
+    b->is_checked = has_comparison(r, b->ref);
+    LLVMValueRef branch = LLVMGetBasicBlockTerminator(b->ref);
+    b->n_next = branch ? LLVMGetNumSuccessors(branch) : 0;
+    b->next = HIA_NEW_ARRAY(arena, block *, b->n_next);
+    b->is_cut = HIA_NEW_ARRAY(arena, bool, b->n_next);
+    for (unsigned k = 0; k < b->n_next; k++) b->next[k] = find(&f, LLVMGetSuccessor(branch, k));
   }
-  return closing;
+  return f;
+}
+
+static bool leads_to_checked(const block *b) {
+  for (unsigned k = 0; k < b->n_next; k++)
+    if (b->next[k]->is_checked) return true;
+  return false;
+}
+
+/* The last block of the path leads to another one, `first`. Cuts an edge of that cycle, and drops
+ * the blocks behind it from the path: they are searched again if they can be reached otherwise,
+ * since other cycles may pass them. Cuts are never taken back, so that ends. */
+static void cut_cycle(flow *f, const block *first) {
+  unsigned start = f->n_path - 1, chosen = f->n_path - 1;
+  while (f->path[start] != first) start--;
+  for (unsigned i = start; i < f->n_path; i++) {
+    if (!leads_to_checked(f->path[i])) continue;
+    chosen = i;
+    break;
+  }
+  block *b = f->path[chosen];
+  b->is_cut[b->at] = true;
+  while (f->n_path > chosen + 1) {
+    block *dropped = f->path[--f->n_path];
+    dropped->was_seen = dropped->is_on_path = false;
+  }
+}
+
+static void push(flow *f, block *b) {
+  b->was_seen = b->is_on_path = true;
+  b->at = 0;
+  f->path[f->n_path++] = b;
+}
+
+/* One step from the last block of the path. */
+static void step(flow *f) {
+  block *b = f->path[f->n_path - 1];
+  if (b->at == b->n_next) {
+    b->is_on_path = false;
+    f->n_path--;
+    return;
+  }
+  block *to = b->next[b->at];
+  if (to->is_checked || b->is_cut[b->at] || (to->was_seen && !to->is_on_path))
+    b->at++;
+  else if (to->is_on_path)
+    cut_cycle(f, to);
+  else
+    push(f, to);
+}
+
+/* After it, every cycle passes a checked block or a cut edge. */
+static void cut_cycles(flow *f) {
+  for (unsigned i = 0; i < f->n; i++) {
+    block *start = find(f, f->order[i]);
+    if (start->was_seen || start->is_checked) continue;
+    push(f, start);
+    while (f->n_path) step(f);
+  }
 }
 
 /* The parameter that holds the context. */
@@ -102,6 +139,16 @@ static LLVMValueRef context_of(rounds *r, LLVMValueRef function) {
   for (unsigned i = 0; i < LLVMCountParams(function); i++)
     if (LLVMGetEnumAttributeAtIndex(function, i + 1, swiftself)) return LLVMGetParam(function, i);
   HIA_BUG(r->comp, "a function with a loop has lost its context");
+}
+
+/* Builds the comparison where the builder stands. Where a run stopped is told by function, here. */
+static void build_check(rounds *r, LLVMValueRef function, LLVMValueRef context) {
+  LLVMValueRef check = hiaL_build_comparison(r->b, r->llvm, context);
+  LLVMMetadataRef scope = LLVMGetSubprogram(function);
+  if (!scope) return;
+  unsigned line = LLVMDISubprogramGetLine(scope);
+  LLVMInstructionSetDebugLoc(check,
+                             LLVMDIBuilderCreateDebugLocation(r->llvm, line, 0, scope, NULL));
 }
 
 /* In the phis at the start of `to`, one entry from `from` now comes from `instead`. */
@@ -127,31 +174,21 @@ static void redirect_phis(rounds *r, LLVMBasicBlockRef to, LLVMBasicBlockRef fro
   }
 }
 
-/* Where a run stopped is told by function, here. */
-static void set_position(rounds *r, LLVMValueRef call, LLVMValueRef function) {
-  LLVMMetadataRef scope = LLVMGetSubprogram(function);
-  if (!scope) return;
-  unsigned line = LLVMDISubprogramGetLine(scope);
-  LLVMInstructionSetDebugLoc(call, LLVMDIBuilderCreateDebugLocation(r->llvm, line, 0, scope, NULL));
-}
-
-static void check_edge(rounds *r, LLVMValueRef function, LLVMValueRef context, const edge *on) {
-  LLVMBasicBlockRef to = LLVMGetSuccessor(on->branch, on->successor);
-  LLVMBasicBlockRef from = LLVMGetInstructionParent(on->branch);
+/* On an edge: at the end of a block that has no other, else in a block of its own. */
+static void check_edge(rounds *r, LLVMValueRef function, LLVMValueRef context, const block *b,
+                       unsigned successor) {
+  LLVMValueRef branch = LLVMGetBasicBlockTerminator(b->ref);
+  if (b->n_next == 1) {
+    LLVMPositionBuilderBefore(r->b, branch);
+    build_check(r, function, context);
+    return;
+  }
+  LLVMBasicBlockRef to = LLVMGetSuccessor(branch, successor);
   LLVMBasicBlockRef check = LLVMAppendBasicBlockInContext(r->llvm, function, "check");
-  LLVMBasicBlockRef poll = LLVMAppendBasicBlockInContext(r->llvm, function, "poll");
-  LLVMBasicBlockRef next = LLVMAppendBasicBlockInContext(r->llvm, function, "next");
-  redirect_phis(r, to, from, next);
-  LLVMSetSuccessor(on->branch, on->successor, check);
+  redirect_phis(r, to, b->ref, check);
+  LLVMSetSuccessor(branch, successor, check);
   LLVMPositionBuilderAtEnd(r->b, check);
-  LLVMValueRef limit = hiaL_build_field(r->b, r->llvm, context, HIA_FIELD_limit);
-  LLVMValueRef is_below = hiaL_build_comparison(r->b, r->llvm, limit);
-  LLVMSetMetadata(LLVMBuildCondBr(r->b, is_below, poll, next),
-                  LLVMGetMDKindIDInContext(r->llvm, "prof", 4), r->unlikely);
-  LLVMPositionBuilderAtEnd(r->b, poll);
-  set_position(r, hiaL_build_poll(r->b, r->llvm, r->poll, context), function);
-  LLVMBuildBr(r->b, next);
-  LLVMPositionBuilderAtEnd(r->b, next);
+  build_check(r, function, context);
   LLVMBuildBr(r->b, to);
 }
 
@@ -170,20 +207,24 @@ static void remove_keepers(LLVMValueRef function, LLVMValueRef keeper) {
 
 static void check_function(rounds *r, LLVMValueRef function) {
   hia_mark mark = hiaR_arena_mark(&r->comp->scratch);
-  edges closing = find_edges(r, function);
-  if (closing.len) {
-    LLVMValueRef context = context_of(r, function);
-    for (uint32_t i = 0; i < closing.len; i++) check_edge(r, function, context, &closing.data[i]);
+  flow f = read_flow(r, function);
+  cut_cycles(&f);
+  LLVMValueRef context = NULL;
+  for (unsigned i = 0; i < f.n; i++) { /* in the function's order, the same in every run */
+    const block *b = find(&f, f.order[i]);
+    for (unsigned k = 0; k < b->n_next; k++) {
+      if (!b->is_cut[k]) continue;
+      if (!context) context = context_of(r, function);
+      check_edge(r, function, context, b, k);
+    }
   }
   remove_keepers(function, r->keeper);
   hiaR_arena_release(&r->comp->scratch, mark);
 }
 
 static void check_module(rounds *r) {
-  r->poll = hiaL_declare_abi(r->llvm, r->module, HIA_ABI_hiaR_stub_poll);
   r->comparison = hiaL_comparison(r->llvm);
   r->keeper = hiaL_keeper(r->llvm);
-  r->unlikely = hiaL_unlikely_weights(r->llvm);
   LLVMValueRef f = LLVMGetFirstFunction(r->module);
   for (; f; f = LLVMGetNextFunction(f))
     if (!LLVMIsDeclaration(f)) check_function(r, f);

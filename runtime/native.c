@@ -30,7 +30,7 @@ struct hia_context {
   _Atomic uintptr_t limit;
   uint64_t calls, rounds;
   void *host_sp;
-  uint32_t wide_registers;
+  uint32_t vector_state;
 
   bool is_deep; /* has left the first KEEP bytes */
   /* Odd while a run is under way. A cancel names the run it means, so that one that comes too late
@@ -46,9 +46,10 @@ struct hia_context {
 
   /* Of a failure, until its chain is read. */
   hia_status status;
-  uint32_t loc; /* of the operation; NONE: of the return address */
+  uint32_t loc; /* of the operation; NONE: where compiled code was */
   int64_t code;
-  const char *sp; /* where the stub found its return address */
+  const char *sp; /* what compiled code's stack pointer was, and where it was */
+  uintptr_t pc;
 };
 
 #define I32 4
@@ -68,7 +69,7 @@ hia_status hiaR_context_new(const hia_allocator *allocator, hia_context **out) {
   *out = context;
   if (!context) return HIA_MEMORY;
   context->allocator = allocator;
-  context->wide_registers = hiaR_arch_wide_registers();
+  context->vector_state = hiaR_arch_vector_state();
   return HIA_OK;
 }
 
@@ -138,31 +139,33 @@ hia_status hiaR_context_call(hia_context *context, size_t size, void (*fn)(void 
 /* On the engine's stack: notes the failure and leaves. Not instrumented, like all that is left
  * without returning: there is nothing on this stack that a sanitizer would have to tidy up. */
 static _Noreturn HIA_UNINSTRUMENTED void leave(hia_context *context, hia_status status,
-                                               int64_t code, uint32_t loc, const char *sp) {
+                                               const char *sp, uintptr_t pc) {
   context->status = status;
-  context->code = code;
-  context->loc = loc;
   context->sp = sp;
+  context->pc = pc;
   hiaR_fiber_depart(&context->fiber);
   hiaR_arch_leave(context);
 }
 
 _Noreturn HIA_UNINSTRUMENTED void hiaR_native_fail(uint32_t loc, uint32_t status, int64_t code,
-                                                   hia_context *context, const char *sp) {
-  leave(context, (hia_status)status, code, loc, sp);
+                                                   hia_context *context, const char *sp,
+                                                   uintptr_t pc) {
+  context->loc = loc;
+  context->code = code;
+  leave(context, (hia_status)status, sp, pc);
 }
 
-HIA_UNINSTRUMENTED void hiaR_native_poll(hia_context *context, const char *sp) {
+HIA_UNINSTRUMENTED void hiaR_native_poll(hia_context *context, const char *sp, uintptr_t pc) {
   uintptr_t at = (uintptr_t)sp;
   if (at < context->soft) context->is_deep = true;
   /* First the limit, then who asked for the end: hiaR_context_cancel writes them the other way
    * round, so one of the two sees the other. */
   atomic_store(&context->limit, context->is_deep ? context->hard : context->soft);
   if (atomic_load(&context->cancelled_run) == atomic_load(&context->run))
-    leave(context, HIA_CANCELLED, 0, HIA_NONE, sp);
+    leave(context, HIA_CANCELLED, sp, pc);
   if (context->cancelled && __atomic_load_n(context->cancelled, __ATOMIC_RELAXED))
-    leave(context, HIA_CANCELLED, 0, HIA_NONE, sp);
-  if (at < context->hard) leave(context, HIA_DEPTH, 0, HIA_NONE, sp);
+    leave(context, HIA_CANCELLED, sp, pc);
+  if (at < context->hard) leave(context, HIA_DEPTH, sp, pc);
 }
 
 void hiaR_context_cancel(hia_context *context) {
@@ -176,31 +179,28 @@ void hiaR_context_cancel(hia_context *context) {
 static HIA_UNINSTRUMENTED uintptr_t stack_word(const char *at) { return *(const uintptr_t *)at; }
 
 /* Reads the chain of calls off the stack. Compiled code keeps its stack pointer fixed within a
- * function, so a row of its tables, found by return address, leads to the caller. */
+ * function, so a row of its tables, found by the place of a call, leads to the caller. */
 static void walk(const hia_context *context, const hia_unwinder *unwinder, hia_trace *trace) {
   if (!unwinder || !unwinder->locs) return;
   const char *sp = context->sp, *top = context->stack.top;
-  if (context->loc != HIA_NONE) hiaR_trace_push_site(trace, unwinder->locs, context->loc, false);
+  uintptr_t pc = context->pc;
+  uint32_t loc = context->loc;
+  if (loc != HIA_NONE) hiaR_trace_push_site(trace, unwinder->locs, loc, false);
   /* Recursion comes back to the same few return addresses. */
   struct {
-    uintptr_t address;
+    uintptr_t pc;
     hia_frame_row row;
   } known[64] = {0};
-  bool is_first = true;
-  while (sp >= context->stack.low && sp <= top - sizeof(uintptr_t)) {
-    uintptr_t address = stack_word(sp);
-    size_t slot = (address ^ address >> 6) % HIA_LEN(known);
-    if (known[slot].address != address &&
-        !unwinder->find(unwinder->user, address, &known[slot].row))
-      break;
-    known[slot].address = address;
-    hia_frame_row row = known[slot].row;
-    sp += sizeof(uintptr_t); /* the stack pointer after the return */
-    if (row.loc != HIA_NONE && (!is_first || context->loc == HIA_NONE))
-      hiaR_trace_push_site(trace, unwinder->locs, row.loc, row.is_tail && !is_first);
-    is_first = false;
-    if (row.cfa < sizeof(uintptr_t) || row.cfa > (size_t)(top - sp)) break;
-    sp += row.cfa - sizeof(uintptr_t);
+  for (bool is_first = true; sp >= context->stack.low && sp < top; is_first = false) {
+    size_t slot = (pc ^ pc >> 6) % HIA_LEN(known);
+    if (known[slot].pc != pc && !unwinder->find(unwinder->user, pc, &known[slot].row)) break;
+    known[slot].pc = pc;
+    const hia_frame_row *row = &known[slot].row;
+    if (row->loc != HIA_NONE && (!is_first || loc == HIA_NONE))
+      hiaR_trace_push_site(trace, unwinder->locs, row->loc, row->is_tail && !is_first);
+    if (row->cfa < sizeof(uintptr_t) || row->cfa > (size_t)(top - sp)) break;
+    sp += row->cfa;
+    pc = stack_word(sp - sizeof(uintptr_t));
   }
 }
 
@@ -241,6 +241,8 @@ hia_status hiaR_native_run(hia_context *context, hia_native_entry entry, hia_wor
   hia_status status = set_limits(context, unwinder, limits);
   if (status) return failure->status = status;
   context->calls = context->rounds = 0;
+  context->loc = HIA_NONE;
+  context->code = 0;
   context->is_deep = false;
   context->cancelled = limits ? limits->cancelled : NULL;
   bool is_cancelled =

@@ -15,21 +15,35 @@ _Noreturn void hiaR_arch_leave(hia_context *context);
 /* The stubs of abi.def; generated code calls them, C cannot. */
 void hiaR_stub_poll(void);
 void hiaR_stub_fail(void);
-/* What they call, in native.c. `sp` is where the stub found its return address. */
-void hiaR_native_poll(hia_context *context, const char *sp);
+/* What they call, in native.c. `pc` lies in the function of compiled code that they were called
+ * from, right behind an instruction of it, and `sp` is what its stack pointer was there. */
+void hiaR_native_poll(hia_context *context, const char *sp, uintptr_t pc);
 _Noreturn void hiaR_native_fail(uint32_t loc, uint32_t status, int64_t code, hia_context *context,
-                                const char *sp);
+                                const char *sp, uintptr_t pc);
 
 #if defined(__x86_64__)
-/* Does the machine have 32-byte vector registers, in use by the system? */
-#define hiaR_arch_wide_registers() (__builtin_cpu_supports("avx") != 0)
+/* The components of XSAVE that hold the vector registers: SSE and AVX, and of AVX-512 the masks,
+ * the upper halves and the upper registers. 0 on machines that have SSE only. */
+#define hiaR_arch_vector_state()                                                                   \
+  (__builtin_cpu_supports("avx512f") ? 0xe6u : __builtin_cpu_supports("avx") ? 0x6u : 0u)
 
-/* How generated code compares the stack pointer with the limit, as LLVM inline assembly: a memory
- * operand in, a flag out, "the stack pointer is below". Reading the stack pointer as a value
- * instead (llvm.read_register) costs a move and keeps LLVM from setting up the frame only on the
- * paths that need one. */
-#define HIA_ARCH_BELOW_LIMIT             "cmpq %rsp, $1"
-#define HIA_ARCH_BELOW_LIMIT_CONSTRAINTS "={@cca},*m,~{dirflag},~{fpsr},~{flags}"
+/* How generated code compares the stack pointer with the limit, as LLVM inline assembly; $0 is the
+ * limit in memory. The rare side stands behind the functions of the object, out of their way and
+ * outside of what their unwind tables cover: so the stub is told where the comparison is. It steps
+ * over the red zone, where a leaf function may keep things. */
+#define HIA_ARCH_CHECK                                                                             \
+  "cmpq %rsp, $0\n\t"                                                                              \
+  "ja 2f\n"                                                                                        \
+  "1:\n\t"                                                                                         \
+  ".subsection 1\n"                                                                                \
+  "2:\taddq $$-128, %rsp\n\t"                                                                      \
+  "pushq %rax\n\t"                                                                                 \
+  "leaq 1b(%rip), %rax\n\t"                                                                        \
+  "callq hiaR_stub_poll@PLT\n\t"                                                                   \
+  "popq %rax\n\t"                                                                                  \
+  "subq $$-128, %rsp\n\t"                                                                          \
+  "jmp 1b\n\t"                                                                                     \
+  ".subsection 0"
 
 /* LLVM's pass that moves values to AVX-512's mask registers is quadratic in the size of a function.
  */

@@ -98,7 +98,8 @@ hiaR_arch_leave:
 hiaR_stub_fail:
         .cfi_startproc
         movq    %r13, %rcx
-        movq    %rsp, %r8
+        movq    (%rsp), %r9
+        leaq    8(%rsp), %r8
         subq    $8, %rsp
         .cfi_def_cfa_offset 16
         callq   hiaR_native_fail@PLT
@@ -106,8 +107,10 @@ hiaR_stub_fail:
         .cfi_endproc
         .size   hiaR_stub_fail, .-hiaR_stub_fail
 
-/* hiaR_stub_poll: preserves every register but r11 and the flags, as LLVM's preserve_allcc
- * promises: the general registers and the 16 vector registers in the width the machine has. */
+/* hiaR_stub_poll: called by HIA_ARCH_CHECK (arch.h), with rax the place of the comparison, and its
+ * stack pointer 128 + 8 + 8 bytes above ours. Preserves every register but the flags, the vector
+ * registers in whatever width they have: XSAVE writes those that vector_state names, up to 2688 bytes
+ * in its standard form, to a 64-aligned area with a header of zeros at 512. */
         .globl  hiaR_stub_poll
         .type   hiaR_stub_poll, @function
         .p2align 4
@@ -118,51 +121,46 @@ hiaR_stub_poll:
         .cfi_offset %rbp, -16
         movq    %rsp, %rbp
         .cfi_def_cfa_register %rbp
-        pushq   %rax
-        pushq   %rcx
-        pushq   %rdx
-        pushq   %rsi
-        pushq   %rdi
-        pushq   %r8
-        pushq   %r9
-        pushq   %r10
-        subq    $(16*32), %rsp
-        andq    $-32, %rsp
-        cmpl    $0, HIA_wide_registers(%r13)
-        je      1f
-        .irp    n, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15
-        vmovups %ymm\n, 32*\n(%rsp)
+        .irp    r, rax, rcx, rdx, rsi, rdi, r8, r9, r10, r11
+        pushq   %\r
         .endr
+        movq    %rax, %r10
+        subq    $2688, %rsp
+        andq    $-64, %rsp
+        movl    HIA_vector_state(%r13), %eax
+        testl   %eax, %eax
+        je      1f
+        xorl    %edx, %edx
+        .irp    n, 0,1,2,3,4,5,6,7
+        movq    %rdx, 512+8*\n(%rsp)
+        .endr
+        xsave64 (%rsp)
         vzeroupper
         jmp     2f
 1:
         .irp    n, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15
-        movups  %xmm\n, 32*\n(%rsp)
+        movups  %xmm\n, 16*\n(%rsp)
         .endr
 2:
         movq    %r13, %rdi
-        leaq    8(%rbp), %rsi
+        leaq    16+8+128(%rbp), %rsi
+        movq    %r10, %rdx
         callq   hiaR_native_poll@PLT
-        cmpl    $0, HIA_wide_registers(%r13)
+        movl    HIA_vector_state(%r13), %eax
+        testl   %eax, %eax
         je      3f
-        .irp    n, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15
-        vmovups 32*\n(%rsp), %ymm\n
-        .endr
+        xorl    %edx, %edx
+        xrstor64 (%rsp)
         jmp     4f
 3:
         .irp    n, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15
-        movups  32*\n(%rsp), %xmm\n
+        movups  16*\n(%rsp), %xmm\n
         .endr
 4:
-        leaq    -64(%rbp), %rsp
-        popq    %r10
-        popq    %r9
-        popq    %r8
-        popq    %rdi
-        popq    %rsi
-        popq    %rdx
-        popq    %rcx
-        popq    %rax
+        leaq    -72(%rbp), %rsp
+        .irp    r, r11, r10, r9, r8, rdi, rsi, rdx, rcx, rax
+        popq    %\r
+        .endr
         popq    %rbp
         .cfi_def_cfa %rsp, 8
         .cfi_restore %rbp
