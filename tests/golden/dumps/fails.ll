@@ -50,24 +50,16 @@ join:                                             ; preds = %divided, %entry
   ret i32 %merge
 
 else:                                             ; preds = %entry
-  %flag = call i8 asm sideeffect "cmpq %rsp, $1", "={@cca},*m,~{dirflag},~{fpsr},~{flags}"(ptr elementtype(i64) %0)
-  %is_below = trunc i8 %flag to i1
-  br i1 %is_below, label %poll, label %go_on, !prof !7
-
-poll:                                             ; preds = %else
-  call preserve_allcc void @hiaR_stub_poll(ptr swiftself %0) #4, !dbg !9
-  br label %go_on
-
-go_on:                                            ; preds = %poll, %else
+  call void asm sideeffect "cmpq %rsp, $0\0A\09ja 2f\0A1:\0A\09.subsection 1\0A2:\09addq $$-128, %rsp\0A\09pushq %rax\0A\09leaq 1b(%rip), %rax\0A\09callq hiaR_stub_poll@PLT\0A\09popq %rax\0A\09subq $$-128, %rsp\0A\09jmp 1b\0A\09.subsection 0", "*m,~{dirflag},~{fpsr},~{flags}"(ptr elementtype(i64) %0), !dbg !9
   %4 = add i32 %2, 1
   %is_special = icmp ule i32 %4, 1
   br i1 %is_special, label %special, label %divide, !prof !7
 
-special:                                          ; preds = %go_on
+special:                                          ; preds = %else
   %is_zero = icmp eq i32 %2, 0
   br i1 %is_zero, label %by_zero, label %minus_one
 
-divide:                                           ; preds = %go_on
+divide:                                           ; preds = %else
   %5 = sdiv i32 %1, %2
   br label %divided
 
@@ -90,7 +82,7 @@ negate:                                           ; preds = %minus_one
 divided:                                          ; preds = %divide, %negate
   %quotient = phi i32 [ %6, %negate ], [ %5, %divide ]
   %7 = sub i32 %1, 1
-  %8 = call swiftcc i32 @sum_i32_i32_1(ptr swiftself %0, i32 %7, i32 %2) #4, !dbg !10
+  %8 = call swiftcc i32 @sum_i32_i32_1(ptr swiftself %0, i32 %7, i32 %2) #3, !dbg !10
   %9 = add i32 %quotient, %8
   br label %join
 }
@@ -129,8 +121,8 @@ divided:                                          ; preds = %divide, %negate
   %5 = icmp slt i32 %1, 0
   br i1 %5, label %then, label %else
 
-join:                                             ; preds = %go_on, %dead
-  %merge = phi i32 [ poison, %dead ], [ %6, %go_on ]
+join:                                             ; preds = %else, %dead
+  %merge = phi i32 [ poison, %dead ], [ %6, %else ]
   ret i32 %merge
 
 then:                                             ; preds = %divided
@@ -139,19 +131,11 @@ then:                                             ; preds = %divided
   unreachable
 
 else:                                             ; preds = %divided
-  %flag = call i8 asm sideeffect "cmpq %rsp, $1", "={@cca},*m,~{dirflag},~{fpsr},~{flags}"(ptr elementtype(i64) %0)
-  %is_below = trunc i8 %flag to i1
-  br i1 %is_below, label %poll, label %go_on, !prof !7
-
-dead:                                             ; No predecessors!
+  call void asm sideeffect "cmpq %rsp, $0\0A\09ja 2f\0A1:\0A\09.subsection 1\0A2:\09addq $$-128, %rsp\0A\09pushq %rax\0A\09leaq 1b(%rip), %rax\0A\09callq hiaR_stub_poll@PLT\0A\09popq %rax\0A\09subq $$-128, %rsp\0A\09jmp 1b\0A\09.subsection 0", "*m,~{dirflag},~{fpsr},~{flags}"(ptr elementtype(i64) %0), !dbg !12
+  %6 = call swiftcc i32 @sum_i32_i32_1(ptr swiftself %0, i32 %1, i32 %2) #3, !dbg !13
   br label %join
 
-poll:                                             ; preds = %else
-  call preserve_allcc void @hiaR_stub_poll(ptr swiftself %0) #4, !dbg !12
-  br label %go_on
-
-go_on:                                            ; preds = %poll, %else
-  %6 = call swiftcc i32 @sum_i32_i32_1(ptr swiftself %0, i32 %1, i32 %2) #4, !dbg !13
+dead:                                             ; No predecessors!
   br label %join
 }
 
@@ -171,9 +155,6 @@ entry:
   store i64 %3, ptr %word3, align 8
   ret void
 }
-
-; Function Attrs: cold nounwind
-declare preserve_allcc void @hiaR_stub_poll(ptr swiftself) #3
 
 ; Function Attrs: nounwind uwtable(sync)
 define swiftcc void @hia_entry_1(ptr %0, ptr swiftself %1) #2 !dbg !16 {
@@ -206,8 +187,7 @@ entry:
 attributes #0 = { noinline nounwind uwtable(sync) "disable-tail-calls"="true" "no-realign-stack" }
 attributes #1 = { cold noreturn nounwind }
 attributes #2 = { nounwind uwtable(sync) "no-realign-stack" }
-attributes #3 = { cold nounwind }
-attributes #4 = { nomerge }
+attributes #3 = { nomerge }
 
 !llvm.dbg.cu = !{!0}
 !llvm.module.flags = !{!2, !3}

@@ -54,56 +54,32 @@ divided:                                          ; preds = %divide, %negate
 ; Function Attrs: nounwind uwtable(sync)
 define internal swiftcc zeroext i1 @even_i64_1(ptr swiftself %0, i64 %1) #1 !dbg !8 {
 entry:
-  %flag = call i8 asm sideeffect "cmpq %rsp, $1", "={@cca},*m,~{dirflag},~{fpsr},~{flags}"(ptr elementtype(i64) %0)
-  %is_below = trunc i8 %flag to i1
-  br i1 %is_below, label %poll, label %go_on, !prof !7
-
-poll:                                             ; preds = %entry
-  call preserve_allcc void @hiaR_stub_poll(ptr swiftself %0) #4, !dbg !9
-  br label %go_on
-
-go_on:                                            ; preds = %poll, %entry
-  %2 = tail call swiftcc zeroext i1 @even_i64_loop_4(ptr swiftself %0, i32 0, i64 %1) #4, !dbg !10
+  call void asm sideeffect "cmpq %rsp, $0\0A\09ja 2f\0A1:\0A\09.subsection 1\0A2:\09addq $$-128, %rsp\0A\09pushq %rax\0A\09leaq 1b(%rip), %rax\0A\09callq hiaR_stub_poll@PLT\0A\09popq %rax\0A\09subq $$-128, %rsp\0A\09jmp 1b\0A\09.subsection 0", "*m,~{dirflag},~{fpsr},~{flags}"(ptr elementtype(i64) %0), !dbg !9
+  %2 = tail call swiftcc zeroext i1 @even_i64_loop_4(ptr swiftself %0, i32 0, i64 %1) #3, !dbg !10
   ret i1 %2
 }
 
 ; Function Attrs: nounwind uwtable(sync)
 define internal swiftcc zeroext i1 @odd_i64_2(ptr swiftself %0, i64 %1) #1 !dbg !11 {
 entry:
-  %flag = call i8 asm sideeffect "cmpq %rsp, $1", "={@cca},*m,~{dirflag},~{fpsr},~{flags}"(ptr elementtype(i64) %0)
-  %is_below = trunc i8 %flag to i1
-  br i1 %is_below, label %poll, label %go_on, !prof !7
-
-poll:                                             ; preds = %entry
-  call preserve_allcc void @hiaR_stub_poll(ptr swiftself %0) #4, !dbg !12
-  br label %go_on
-
-go_on:                                            ; preds = %poll, %entry
-  %2 = tail call swiftcc zeroext i1 @even_i64_loop_4(ptr swiftself %0, i32 1, i64 %1) #4, !dbg !13
+  call void asm sideeffect "cmpq %rsp, $0\0A\09ja 2f\0A1:\0A\09.subsection 1\0A2:\09addq $$-128, %rsp\0A\09pushq %rax\0A\09leaq 1b(%rip), %rax\0A\09callq hiaR_stub_poll@PLT\0A\09popq %rax\0A\09subq $$-128, %rsp\0A\09jmp 1b\0A\09.subsection 0", "*m,~{dirflag},~{fpsr},~{flags}"(ptr elementtype(i64) %0), !dbg !12
+  %2 = tail call swiftcc zeroext i1 @even_i64_loop_4(ptr swiftself %0, i32 1, i64 %1) #3, !dbg !13
   ret i1 %2
 }
 
 ; Function Attrs: noinline nounwind uwtable(sync)
 define internal swiftcc i64 @main_i64_i64_3(ptr swiftself %0, i64 %1, i64 %2) #0 !dbg !14 {
 entry:
-  %flag = call i8 asm sideeffect "cmpq %rsp, $1", "={@cca},*m,~{dirflag},~{fpsr},~{flags}"(ptr elementtype(i64) %0)
-  %is_below = trunc i8 %flag to i1
-  br i1 %is_below, label %poll, label %go_on, !prof !7
-
-poll:                                             ; preds = %entry
-  call preserve_allcc void @hiaR_stub_poll(ptr swiftself %0) #4, !dbg !15
-  br label %go_on
-
-go_on:                                            ; preds = %poll, %entry
-  %3 = call swiftcc zeroext i1 @even_i64_loop_4(ptr swiftself %0, i32 0, i64 %1) #4, !dbg !16
+  call void asm sideeffect "cmpq %rsp, $0\0A\09ja 2f\0A1:\0A\09.subsection 1\0A2:\09addq $$-128, %rsp\0A\09pushq %rax\0A\09leaq 1b(%rip), %rax\0A\09callq hiaR_stub_poll@PLT\0A\09popq %rax\0A\09subq $$-128, %rsp\0A\09jmp 1b\0A\09.subsection 0", "*m,~{dirflag},~{fpsr},~{flags}"(ptr elementtype(i64) %0), !dbg !15
+  %3 = call swiftcc zeroext i1 @even_i64_loop_4(ptr swiftself %0, i32 0, i64 %1) #3, !dbg !16
   br i1 %3, label %then, label %join
 
-join:                                             ; preds = %then, %go_on
-  %merge = phi i64 [ %4, %then ], [ 0, %go_on ]
+join:                                             ; preds = %then, %entry
+  %merge = phi i64 [ %4, %then ], [ 0, %entry ]
   ret i64 %merge
 
-then:                                             ; preds = %go_on
-  %4 = call swiftcc i64 @gcd_i64_i64_0(ptr swiftself %0, i64 %1, i64 %2) #4, !dbg !17
+then:                                             ; preds = %entry
+  %4 = call swiftcc i64 @gcd_i64_i64_0(ptr swiftself %0, i64 %1, i64 %2) #3, !dbg !17
   br label %join
 }
 
@@ -158,9 +134,6 @@ entry:
   ret void
 }
 
-; Function Attrs: cold nounwind
-declare preserve_allcc void @hiaR_stub_poll(ptr swiftself) #3
-
 ; Function Attrs: nounwind uwtable(sync)
 define swiftcc void @hia_entry_1(ptr %0, ptr swiftself %1) #1 !dbg !21 {
 entry:
@@ -201,8 +174,7 @@ entry:
 attributes #0 = { noinline nounwind uwtable(sync) "disable-tail-calls"="true" "no-realign-stack" }
 attributes #1 = { nounwind uwtable(sync) "no-realign-stack" }
 attributes #2 = { cold noreturn nounwind }
-attributes #3 = { cold nounwind }
-attributes #4 = { nomerge }
+attributes #3 = { nomerge }
 
 !llvm.dbg.cu = !{!0}
 !llvm.module.flags = !{!2, !3}
