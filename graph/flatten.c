@@ -38,9 +38,8 @@ typedef struct flattener {
   hia_region_id only_loop; /* HEAD, if the function is nothing but this loop; else NONE */
   HIA_VEC(context) open;
 
-  uint32_t *slot, *source;   /* by value, in its section */
-  hia_value_id *variable_of; /* by value, of a NEXT: the result of its MERGE_LOOP */
-  uint32_t *uses;            /* by value: how many operands it is */
+  uint32_t *slot, *source; /* by value, in its section */
+  uint32_t *uses;          /* by value: how many operands it is */
 
   hia_region_id *order; /* inner regions of r: order[order_at[r]] up to order_at[r + 1] */
   uint32_t *order_at;
@@ -51,6 +50,7 @@ typedef struct flattener {
   hia_flat_section **loop; /* by region: of a HEAD, its section */
   hia_u32vec *enters;      /* by region: of a HEAD, operands of its ENTERs */
   uint32_t *branch;        /* by region: of a THEN or ROUND, the SWITCH, once there is one */
+  hia_u32vec *variables;   /* by region: of a HEAD, its MERGE_LOOPs */
   uint32_t *switches; /* by region: Switches and Merges of the graph that this one stands for */
 } flattener;
 
@@ -270,39 +270,53 @@ static void add_merge(flattener *f, const hia_node *n, hia_node_id id) {
 static void add_enter(flattener *f, const hia_node *n, hia_node_id id) {
   hia_region_id head = HIA_IMM_A(n->imm);
   hia_value_id v = hiaG_in(f->fn, id, 0);
-  if (head != f->only_loop) {
-    if (!f->loop[head]) f->loop[head] = new_section(f, f->fn->name);
-    hia_flat_section *s = f->loop[head];
-    f->slot[n->outs] = new_slot(f, s, HIA_NONE);
-    f->source[n->outs] = NO_SOURCE;
-    s->n_params++;
-    hiaR_push(f->scratch, &f->enters[head], v);
+  if (head == f->only_loop) {
+    here(f)->section->weight++;
+    alias(f, n->outs, v);
     return;
   }
-  hia_flat_section *s = here(f)->section;
-  s->weight++;
-  alias(f, n->outs, v);
-  /* A variable may live in the parameter's own slot if nobody else wants the parameter. */
-  bool is_invariant = HIA_IMM_B(n->imm) != 0;
-  if (is_invariant || (hiaG_def(f->fn, v)->op == HIA_OP_MERGE_ENTRY && f->uses[v] == 1)) return;
+  if (!f->loop[head]) f->loop[head] = new_section(f, f->fn->name);
+  hia_flat_section *s = f->loop[head];
   f->slot[n->outs] = new_slot(f, s, HIA_NONE);
-  hiaR_push(f->scratch, &s->enter, f->slot[v]);
-  hiaR_push(f->scratch, &s->enter, f->slot[n->outs]);
+  f->source[n->outs] = NO_SOURCE;
+  s->n_params++;
+  hiaR_push(f->scratch, &f->enters[head], v);
+}
+
+/* Does nobody but the variable want the slot that its initial value comes in? */
+static bool is_free(const flattener *f, hia_value_id enter) {
+  if (f->uses[enter] != 1) return false;
+  if (HIA_IMM_A(hiaG_def(f->fn, enter)->imm) != f->only_loop) return true; /* a parameter */
+  hia_value_id v = hiaG_in(f->fn, f->fn->values.data[enter].node, 0);
+  return hiaG_def(f->fn, v)->op == HIA_OP_MERGE_ENTRY && f->uses[v] == 1;
 }
 
 static void add_loop_merge(flattener *f, const hia_node *n, hia_node_id id) {
-  alias(f, n->outs, hiaG_in(f->fn, id, 0));
-  f->variable_of[hiaG_in(f->fn, id, 1)] = n->outs;
-  here(f)->section->regions.data[here(f)->local].weight++;
+  hia_flat_section *s = here(f)->section;
+  hia_value_id enter = hiaG_in(f->fn, id, 0);
+  alias(f, n->outs, enter);
+  if (!is_free(f, enter)) {
+    f->slot[n->outs] = new_slot(f, s, HIA_NONE);
+    hiaR_push(f->scratch, &s->enter, f->slot[enter]);
+    hiaR_push(f->scratch, &s->enter, f->slot[n->outs]);
+  }
+  hiaR_push(f->scratch, &f->variables[here(f)->region], id);
+  s->regions.data[here(f)->local].weight++;
 }
 
 static void add_next(flattener *f, const hia_node *n, hia_node_id id) {
+  alias(f, n->outs, hiaG_in(f->fn, id, 0));
+  here(f)->section->regions.data[here(f)->local].weight++;
+}
+
+/* What each variable becomes between rounds. */
+static void end_loop(flattener *f, hia_region_id head) {
   hia_flat_section *s = here(f)->section;
-  s->regions.data[here(f)->local].weight++;
-  hia_value_id variable = f->variable_of[n->outs];
-  if (variable == HIA_NONE) return; /* goes round, and nobody takes it */
-  hiaR_push(f->scratch, &s->next, f->slot[hiaG_in(f->fn, id, 0)]);
-  hiaR_push(f->scratch, &s->next, f->slot[variable]);
+  for (uint32_t i = 0; i < f->variables[head].len; i++) {
+    hia_node_id merge = f->variables[head].data[i];
+    hiaR_push(f->scratch, &s->next, f->slot[hiaG_in(f->fn, merge, 1)]);
+    hiaR_push(f->scratch, &s->next, f->slot[hiaG_out(f->fn, merge, 0)]);
+  }
 }
 
 static void add_exit(flattener *f, const hia_node *n, hia_node_id id) {
@@ -369,6 +383,7 @@ static void close_region(flattener *f) {
   context c = *here(f);
   unsigned kind = f->fn->regions.data[c.region].kind;
   if (kind == HIA_REGION_THEN || kind == HIA_REGION_ELSE) end_side(f, c.region);
+  if (kind == HIA_REGION_HEAD) end_loop(f, c.region);
   if (c.local) c.section->regions.data[c.local].last = c.section->nodes.len;
   f->open.len--;
 }
@@ -514,10 +529,10 @@ static void flatten_fn(hia_flat_image *image, hia_fn_id id) {
   uint32_t n_values = fn->values.len, n_regions = fn->regions.len;
   f.slot = new_none(&f, n_values);
   f.source = new_none(&f, n_values);
-  f.variable_of = new_none(&f, n_values);
   f.branch = new_none(&f, n_regions);
   f.loop = HIA_NEW_ARRAY(f.scratch, hia_flat_section *, n_regions);
   f.enters = HIA_NEW_ARRAY(f.scratch, hia_u32vec, n_regions);
+  f.variables = HIA_NEW_ARRAY(f.scratch, hia_u32vec, n_regions);
   f.only_loop = only_loop(fn);
   hia_flat_section *s = image->sections.data[image->section_of[id]];
   s->n_params = fn->n_params;
