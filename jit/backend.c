@@ -85,8 +85,9 @@ static bool optimize(job *j) {
   j->status =
       hiaJ_optimize(j->session, j->module, hiaJ_machine(j->session, j->compiler, level), level,
                     hiaL_bulk(j->g), instrument_of(j->options), j->error, j->error_size);
-  if (!j->status && !j->options->unchecked)
-    j->status = hiaL_check_rounds(j->module, j->session->allocator, j->error, j->error_size);
+  if (!j->status)
+    j->status = hiaL_finish_loops(j->module, j->options->unchecked, j->session->allocator, j->error,
+                                  j->error_size);
 #ifndef NDEBUG
   if (!j->status && !hiaL_verify(j->module, j->error, j->error_size)) j->status = HIA_INTERNAL;
 #endif

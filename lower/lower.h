@@ -44,9 +44,9 @@ bool hiaL_verify(LLVMModuleRef module, char *error, size_t error_size);
 
 /* ---- rounds.c ---- */
 
-/* After the passes: puts comparisons with the limit into loops. */
-hia_status hiaL_check_rounds(LLVMModuleRef module, const hia_allocator *allocator, char *error,
-                             size_t error_size);
+/* After the passes: puts comparisons with the limit into loops, and aligns them. */
+hia_status hiaL_finish_loops(LLVMModuleRef module, bool unchecked, const hia_allocator *allocator,
+                             char *error, size_t error_size);
 
 #define HIA_ENTRY_NAME_SIZE 32
 void hiaL_entry_name(char name[HIA_ENTRY_NAME_SIZE], hia_fn_id root);
