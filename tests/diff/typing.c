@@ -165,12 +165,18 @@ static void infer_lets(typing *t, gen_expr *e) {
 
 static gen_type infer_call(typing *t, gen_expr *e) {
   gen_fn *callee = e->as.fn;
-  bool is_unknown = false;
+  bool is_unknown = false, is_other = false;
   for (uint32_t i = 0; i < e->n; i++) {
     if (callee->params[i]->dropped) continue;
     gen_type arg = infer(t, e->kids[i]); /* also types the variables that are bound in it */
-    if (!callee->params[i]->annotated && has_unknown(t->p, arg)) is_unknown = true;
+    if (callee->params[i]->annotated) continue;
+    gen_type meant = gen_substitute(t->p, callee->params[i]->type, e->binding);
+    if (has_unknown(t->p, arg))
+      is_unknown = true;
+    else if (settle(t->p, arg) != meant)
+      is_other = true; /* another instance than the one that is meant */
   }
+  if (is_other) return GEN_ERROR;
   if (is_unknown) return GEN_UNKNOWN;
   gen_type r = callee->declared ? callee->result : map_parts(t->p, callee->inferred, hide_part);
   return gen_substitute(t->p, r, e->binding);
@@ -390,12 +396,6 @@ const char *gen_settle(gen_program *p) {
     t.has_changed = false;
     t.error[0] = 0;
     gen_fn *odd = infer_results(&t);
-    if (odd && !gen_has_x(p, odd->result)) {
-      t.has_changed = odd->declared = true;
-      continue;
-    }
-    if (odd) put_right(&t, odd->body, GEN_ERROR);
-    if (odd) continue;
     for (uint32_t i = 0; i < p->n_fns; i++) {
       gen_fn *fn = p->fns[i];
       if (fn->removed) continue;
