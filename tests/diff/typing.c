@@ -396,6 +396,12 @@ const char *gen_settle(gen_program *p) {
     t.has_changed = false;
     t.error[0] = 0;
     gen_fn *odd = infer_results(&t);
+    if (odd && !gen_has_x(p, odd->result)) {
+      t.has_changed = odd->declared = true;
+      continue;
+    }
+    if (odd) put_right(&t, odd->body, GEN_ERROR);
+    if (odd) continue;
     for (uint32_t i = 0; i < p->n_fns; i++) {
       gen_fn *fn = p->fns[i];
       if (fn->removed) continue;
