@@ -314,6 +314,11 @@ hia_graph *hiaG_read(hia_comp *comp, hia_types *types, const char *text, size_t 
 /* ---- pass.c: the pipeline ---- */
 
 typedef enum hia_pass_scope { HIA_PASS_FN, HIA_PASS_GRAPH } hia_pass_scope;
+typedef enum hia_pass_use {
+  HIA_USE_ALL,
+  HIA_USE_NATIVE,   /* only for a graph that becomes native code */
+  HIA_USE_PARALLEL, /* only for one that becomes native code for several workers */
+} hia_pass_use;
 typedef struct hia_pass {
   const char *name, *doc;
   hia_pass_scope scope;
@@ -322,12 +327,14 @@ typedef struct hia_pass {
     void (*graph)(hia_graph *g);
   } run;
   bool is_required; /* cannot be switched off */
+  hia_pass_use use;
 } hia_pass;
 extern const hia_pass hiaG_passes[]; /* in pipeline order; ends with a NULL name; a pass that runs
                                         twice has two rows, "cse" and "cse.2" */
 typedef struct hia_pass_options {
   const char *disabled;   /* names separated by commas ("cse" means cse.2 too), "all", or NULL */
   const char *stop_after; /* a name, or NULL: run them all */
+  hia_pass_use use;       /* what becomes of the graph */
   bool verify;            /* between passes; a defect throws INTERNAL with the graph's text */
   void (*after)(void *user, const char *pass, const hia_graph *g, uint64_t nanoseconds);
   void *user;
@@ -344,6 +351,8 @@ void hiaG_cse(hia_graph *g, hia_fn *fn);  /* opt_cse.c */
 void hiaG_dce(hia_graph *g, hia_fn *fn);  /* opt_dce.c */
 void hiaG_copy(hia_graph *g, hia_fn *fn); /* opt_copy.c: copy propagation */
 void hiaG_inline(hia_graph *g);           /* opt_inline.c: small non-recursive functions */
+void hiaG_fork(hia_graph *g);             /* opt_fork.c: calls that another worker may make */
+void hiaG_unroll(hia_graph *g);           /* opt_unroll.c: levels of recursion into one body */
 void hiaG_tail(hia_graph *g);             /* opt_tail.c: tail calls of a group to loops */
 void hiaG_sweep(hia_graph *g);            /* opt_sweep.c: functions no root reaches */
 void hiaG_tag(hia_graph *g);              /* tag.c: the tagging transformation */

@@ -2,9 +2,11 @@
  * its frontend and its engines; dumps, verification, timing and switching off hang on it. */
 #include "graph/graph.h"
 
-#define FN(name, run_fn, doc) {name, doc, HIA_PASS_FN, {.fn = run_fn}, false}
+#define FN(name, run_fn, doc) {name, doc, HIA_PASS_FN, {.fn = run_fn}, false, HIA_USE_ALL}
 #define GRAPH(name, run_graph, is_required, doc)                                                   \
-  {name, doc, HIA_PASS_GRAPH, {.graph = run_graph}, is_required}
+  {name, doc, HIA_PASS_GRAPH, {.graph = run_graph}, is_required, HIA_USE_ALL}
+#define NATIVE(name, run_graph, use, doc)                                                          \
+  {name, doc, HIA_PASS_GRAPH, {.graph = run_graph}, false, use}
 
 const hia_pass hiaG_passes[] = {
     GRAPH("sweep", hiaG_sweep, false, "functions that no root reaches"),
@@ -14,6 +16,8 @@ const hia_pass hiaG_passes[] = {
     FN("cse", hiaG_cse, "operations that were done before"),
     FN("dce", hiaG_dce, "values that nobody uses"),
     GRAPH("inline", hiaG_inline, false, "small functions that are not recursive"),
+    NATIVE("fork", hiaG_fork, HIA_USE_PARALLEL, "calls that another worker may make"),
+    NATIVE("unroll", hiaG_unroll, HIA_USE_NATIVE, "levels of recursion into one body"),
     GRAPH("tail", hiaG_tail, true, "tail calls of a recursive group become loops"),
     GRAPH("effects.2", hiaG_effects, true, "again: groups have changed"),
     FN("copy.2", hiaG_copy, "again, over what inlining and loops left"),
@@ -23,7 +27,7 @@ const hia_pass hiaG_passes[] = {
     GRAPH("sweep.2", hiaG_sweep, false, "functions that were inlined everywhere"),
     GRAPH("effects.3", hiaG_effects, true, "for the engines"),
     GRAPH("tag", hiaG_tag, true, "the static graph"),
-    {NULL, NULL, HIA_PASS_GRAPH, {NULL}, false},
+    {NULL, NULL, HIA_PASS_GRAPH, {NULL}, false, HIA_USE_ALL},
 };
 
 /* Is `name` (of a pass) in the list? A word without a number stands for all of its repetitions. */
@@ -62,7 +66,8 @@ void hiaG_run_pass(hia_graph *g, const hia_pass *pass) {
 
 void hiaG_run_passes(hia_graph *g, const hia_pass_options *options) {
   for (const hia_pass *pass = hiaG_passes; pass->name; pass++) {
-    if (pass->is_required || !is_listed(options->disabled, pass->name)) {
+    bool is_wanted = pass->is_required || !is_listed(options->disabled, pass->name);
+    if (is_wanted && pass->use <= options->use) {
       uint64_t start = options->after ? hiaR_now() : 0;
       hiaG_run_pass(g, pass);
       uint64_t taken = options->after ? hiaR_now() - start : 0;

@@ -14,9 +14,10 @@ typedef struct hia_session hia_session; /* an LLVM JIT: many programs over its l
 typedef struct hia_code hia_code;       /* one compiled graph */
 
 typedef struct hia_compile_options {
-  int level;      /* 0 .. 3 */
-  bool unchecked; /* leave out the check at function entry (for measurement only) */
-  bool sanitize;  /* instrument for the sanitizer the library itself is built with */
+  int level;        /* 0 .. 3 */
+  bool unchecked;   /* leave out the check at function entry (for measurement only) */
+  bool merge_calls; /* equal calls of a function may be made once */
+  bool sanitize;    /* instrument for the sanitizer the library itself is built with */
 } hia_compile_options;
 
 typedef struct hia_compile_report {

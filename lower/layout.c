@@ -1,7 +1,7 @@
 /* The runtime as LLVM sees it: functions of abi.def, fields of layout.def. */
 #include "lower/emit.h"
 
-typedef enum abi_effect { PURE, POLL, FAIL } abi_effect;
+typedef enum abi_effect { PURE, POLL, FAIL, JOIN } abi_effect;
 
 static const struct {
   const char *name, *args, *result;
@@ -22,6 +22,7 @@ static LLVMTypeRef letter_type(LLVMContextRef llvm, char letter) {
   case 'l': return LLVMInt64TypeInContext(llvm);
   case 'f': return LLVMFloatTypeInContext(llvm);
   case 'd': return LLVMDoubleTypeInContext(llvm);
+  case 'p': return LLVMPointerTypeInContext(llvm, 0);
   default: return LLVMVoidTypeInContext(llvm);
   }
 }
@@ -51,6 +52,7 @@ static hia_signature declare(LLVMContextRef llvm, LLVMModuleRef module, enum hia
     attribute(llvm, f, all, "willreturn");
     attribute(llvm, f, all, "memory"); /* 0: none */
     break;
+  case JOIN: attribute(llvm, f, all, "cold"); break;
   case POLL: break; /* called by HIA_ARCH_CHECK, never from here */
   case FAIL:
     attribute(llvm, f, all, "cold");

@@ -21,7 +21,8 @@ typedef enum hia_instrument {
 } hia_instrument;
 
 typedef struct hia_lower_options {
-  bool unchecked; /* no comparisons with the limit */
+  bool unchecked;   /* no comparisons with the limit */
+  bool merge_calls; /* LLVM may make equal calls of a function that neither fails nor counts once */
   hia_instrument instrument;
   const char *triple, *data_layout, *cpu, *features; /* of the target */
 } hia_lower_options;

@@ -12,6 +12,7 @@
  * A failure leaves everything on the engine's stack as it is and jumps to the host's, where the
  * chain is read off the frames that were left. */
 #include "runtime/arch/arch.h"
+#include "runtime/fork.h"
 #include "runtime/sanitizer.h"
 #include <stdatomic.h>
 
@@ -31,6 +32,7 @@ struct hia_context {
   uint64_t calls, rounds;
   void *host_sp;
   uint32_t vector_state;
+  hia_fork *newest;
 
   bool is_deep; /* has left the first KEEP bytes */
   /* Odd while a run is under way. A cancel names the run it means, so that one that comes too late

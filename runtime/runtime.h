@@ -34,14 +34,28 @@ typedef struct hia_failure {
   hia_trace trace;   /* length 0: unknown */
 } hia_failure;
 
+/* ---- pool.c: threads ----
+ * Threads are started when there is first something for them to do, serve all runs, and sleep (in
+ * the kernel, at no cost) when there is no run. Thread-safe. */
+
+typedef struct hia_pool hia_pool;
+hia_status hiaR_pool_new(const hia_allocator *allocator, unsigned most_threads, hia_pool **out);
+void hiaR_pool_free(hia_pool *pool); /* nothing may run on it; ends the threads. Or NULL */
+/* Has fn(arg) called on a thread of the pool, at once. False if all are busy and no more may or can
+ * be started. For a run's workers that have their own ways of sharing work (sched.c). */
+bool hiaR_pool_start(hia_pool *pool, void (*fn)(void *arg), void *arg);
+
 /* ---- what a run may use, and what it used ---- */
 
 typedef struct hia_limits {
   size_t depth;     /* bytes of stack or of frames; 0: hiaR_default_depth() */
   size_t memory;    /* bytes in all (expand: of graph copies); 0: hiaR_default_depth() */
-  unsigned threads; /* workers; 0: 1 */
+  unsigned threads; /* workers, the caller's among them; 0: 1 */
+  hia_pool *pool;   /* where the others come from; NULL: the caller alone */
   const uint32_t
       *cancelled; /* read with relaxed atomics; the run ends soon after it is not 0; or NULL */
+  uint64_t
+      deadline; /* of hiaR_now(), nanoseconds: the run ends with DEADLINE soon after; 0: none */
 } hia_limits;
 size_t hiaR_default_depth(void); /* from the memory that is available now */
 

@@ -101,15 +101,20 @@ typedef struct hia_engine_options {
   size_t size;                    /* sizeof(hia_engine_options) */
   const hia_allocator *allocator; /* copied; NULL: malloc. LLVM's own memory is not part of it */
   hia_engine_kind kind;           /* HIA_ENGINE_JIT */
-  unsigned threads;               /* workers of the interpreter, at least 1; 0: 1 */
-  size_t max_depth;               /* bytes of stack, or of frames, of a run; 0: what is available */
-  size_t max_memory;              /* bytes of a run in all; 0: what is available */
-  int opt_level;                  /* of native code, 0 to 3 */
+  unsigned threads;  /* workers of a run, the calling thread among them; 0 and 1: it alone, and no
+                        thread is ever started. Others are started when a run first has work for
+                        them, serve all runs of the engine, and are gone when it is freed */
+  size_t max_depth;  /* bytes of stack, or of frames, of a run; 0: what is available */
+  size_t max_memory; /* bytes of a run in all; 0: what is available */
+  int opt_level;     /* of native code, 0 to 3 */
   const char *disabled_passes; /* names of graph passes, separated by commas; "all"; NULL: none */
   bool count;                  /* count calls and loop rounds as the language defines them */
   bool unchecked;              /* leave the entry check of native functions out, and with it every
                                   limit: for measuring what it costs, for nothing else */
-  bool verify;                 /* check the graph after every pass (debug builds always do) */
+  bool always_fork; /* native code that several workers can run even if `threads` is 1: for
+                       measuring what that costs, for nothing else */
+  bool merge_calls; /* native code may make equal calls of a function once */
+  bool verify;      /* check the graph after every pass (debug builds always do) */
   void (*log)(void *user, const char *message); /* what the engine does, a line each, no line end;
                                                    called from any thread; NULL: nobody listens */
   void *log_user;
@@ -125,6 +130,8 @@ typedef struct hia_engine_options {
    NULL,                                                                                           \
    false,                                                                                          \
    false,                                                                                          \
+   false,                                                                                          \
+   true,                                                                                           \
    false,                                                                                          \
    NULL,                                                                                           \
    NULL}

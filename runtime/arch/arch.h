@@ -15,6 +15,7 @@ _Noreturn void hiaR_arch_leave(hia_context *context);
 /* The stubs of abi.def; generated code calls them, C cannot. */
 void hiaR_stub_poll(void);
 void hiaR_stub_fail(void);
+void hiaR_stub_join(void);
 /* What they call, in native.c. `pc` lies in the function of compiled code that they were called
  * from, right behind an instruction of it, and `sp` is what its stack pointer was there. */
 void hiaR_native_poll(hia_context *context, const char *sp, uintptr_t pc);

@@ -168,4 +168,12 @@ hiaR_stub_poll:
         .cfi_endproc
         .size   hiaR_stub_poll, .-hiaR_stub_poll
 
+/* hiaR_stub_join: rdi the fork; answers in rax. */
+        .globl  hiaR_stub_join
+        .type   hiaR_stub_join, @function
+        .p2align 4
+hiaR_stub_join:
+        ud2
+        .size   hiaR_stub_join, .-hiaR_stub_join
+
         .section .note.GNU-stack, "", @progbits
