@@ -47,11 +47,15 @@ bool hiaR_pool_start(hia_pool *pool, void (*fn)(void *arg), void *arg);
 
 /* ---- what a run may use, and what it used ---- */
 
+typedef struct hia_timeline hia_timeline;
+
 typedef struct hia_limits {
   size_t depth;     /* bytes of stack or of frames; 0: hiaR_default_depth() */
   size_t memory;    /* bytes in all (expand: of graph copies); 0: hiaR_default_depth() */
   unsigned threads; /* workers, the caller's among them; 0: 1 */
   hia_pool *pool;   /* where the others come from; NULL: the caller alone */
+  /* events.h: where the run's threads write down what they do; NULL: nowhere */
+  hia_timeline *timeline;
   const uint32_t
       *cancelled; /* read with relaxed atomics; the run ends soon after it is not 0; or NULL */
   uint64_t

@@ -1,0 +1,124 @@
+/* Timelines: what the threads of runs do and when, for a person to look at (docs/tracing.md).
+ *
+ * A thread that takes part in a run with a timeline has a *ring* of events there, which it alone
+ * writes. It asks for it once, when it begins to take part (hiaR_ring_of), and hands it to the
+ * hooks below. Without a timeline the ring is NULL and a hook is a load and a branch; hooks stand
+ * on slow paths only, never on the way of a call.
+ *
+ * A ring is of fixed size; the oldest events make room for the newest, and are counted. It is read
+ * when no run writes to it any more. The last event of a thread must come before the run's end:
+ * before the thread stops counting as one of its workers. */
+#ifndef HIA_EVENTS_H
+#define HIA_EVENTS_H
+
+#include "runtime/base/base.h"
+#include <pthread.h>
+#include <stdatomic.h>
+
+/* What happens. BEGIN and END are slices of the thread's time, which nest. A slice that the code
+ * inside leaves without its END (because it fails) ends where the one around it does.
+ *
+ * Jobs have numbers, which hiaR_event_promoted gives; 0 stands for one that was promoted without a
+ * timeline. */
+#define HIA_EVENT_KINDS(X)                                                                         \
+  X(RUN_BEGIN)  /* the caller's thread; of hiaR_timeline_name: what is run */                      \
+  X(RUN_END)    /* hia_status */                                                                   \
+  X(WORK_BEGIN) /* another thread begins to take part in the run */                                \
+  X(WORK_END)                                                                                      \
+  X(JOB_BEGIN) /* job: native code runs it; a steal, unless it was this thread that promoted it */ \
+  X(JOB_END)   /* job */                                                                           \
+  X(WAIT_BEGIN) /* job: a join that has to wait for it; jobs may run inside */                     \
+  X(WAIT_END)   /* job */                                                                          \
+  X(IDLE_BEGIN) /* nothing to do: looking for work, or asleep */                                   \
+  X(IDLE_END)                                                                                      \
+  X(PROMOTED)   /* job: by its owner, and offered to another thread */                             \
+  X(TAKEN_BACK) /* job: by its owner, at its join: nobody had begun it */                          \
+  X(TAKEN)      /* job: interpreter; its frame is made here; a steal */                            \
+  X(DONE)       /* job: interpreter; its results are on the way to its owner */                    \
+  X(BACK)       /* job: interpreter; its results are tokens of its owner's again */
+
+typedef enum hia_event_kind {
+#define HIA_EVENT_KIND(NAME) HIA_EVENT_##NAME,
+  HIA_EVENT_KINDS(HIA_EVENT_KIND)
+#undef HIA_EVENT_KIND
+      HIA_N_EVENTS
+} hia_event_kind;
+
+typedef struct hia_event {
+  uint64_t at;                  /* hiaR_now() */
+  uint64_t what : 56, kind : 8; /* `what`: the number that the list above tells */
+} hia_event;
+
+typedef struct hia_timeline hia_timeline;
+typedef struct hia_ring hia_ring;
+struct hia_ring {
+  hia_ring *next;
+  hia_timeline *timeline;
+  pthread_t thread;
+  unsigned worker; /* 0: of a thread that calls runs */
+  uint32_t number; /* in its timeline, from 1; the upper part of the job numbers it gives */
+  uint64_t totals[HIA_N_EVENTS]; /* events so far, the dropped ones too; written before `count` */
+  _Atomic uint64_t count;        /* of events so far; number i is in slot i % size */
+  hia_event events[];
+};
+
+/* A job's number: whose it was, and which of theirs, from 1. */
+#define HIA_JOB_OWNER_SHIFT 36
+#define HIA_JOB(ring, i)    ((uint64_t)(ring) << HIA_JOB_OWNER_SHIFT | (i))
+#define HIA_JOB_OWNER(job)  ((uint32_t)((job) >> HIA_JOB_OWNER_SHIFT))
+#define HIA_JOB_INDEX(job)  ((job) & (((uint64_t)1 << HIA_JOB_OWNER_SHIFT) - 1))
+
+/* A stretch of time that belongs to no ring: a phase of the compiler. */
+typedef struct hia_span {
+  const char *name; /* constant */
+  uint32_t of;      /* hiaR_timeline_name; what was compiled */
+  uint64_t begin, end;
+} hia_span;
+
+struct hia_timeline {
+  const hia_allocator *allocator; /* the engine's; outlives the timeline */
+  size_t ring_size;               /* a power of two */
+  uint64_t made_at;
+  _Atomic uint32_t runs; /* that are under way and write to it */
+
+  pthread_mutex_t lock; /* of what follows */
+  hia_ring *rings;      /* newest first */
+  uint32_t n_rings;
+  uint64_t lost_rings; /* threads that there was no memory for */
+  char **names;
+  uint32_t n_names, cap_names;
+  hia_span *spans;
+  uint32_t n_spans, cap_spans;
+};
+
+/* NULL when out of memory. `allocator` is kept, not copied. */
+hia_timeline *hiaR_timeline_new(const hia_allocator *allocator, size_t events);
+void hiaR_timeline_free(hia_timeline *timeline);
+/* A number for a name, the same for equal ones; HIA_NONE when out of memory. */
+uint32_t hiaR_timeline_name(hia_timeline *timeline, const char *name);
+/* Adds a span, unless it is there. */
+void hiaR_timeline_span(hia_timeline *timeline, const char *name, uint32_t of, uint64_t begin,
+                        uint64_t end);
+
+/* The calling thread's ring. `worker`: its number among the pool's threads, from 1, which names it;
+ * 0: it calls the run. NULL if timeline is NULL, or out of memory. The same one each time, so runs
+ * may nest. */
+hia_ring *hiaR_ring_of(hia_timeline *timeline, unsigned worker);
+
+void hiaR_ring_add(hia_ring *ring, hia_event_kind kind, uint64_t what);
+
+/* The hook. `what`: 0 where the list has nothing. */
+static inline void hiaR_event(hia_ring *ring, hia_event_kind kind, uint64_t what) {
+  if (HIA_UNLIKELY(ring != NULL)) hiaR_ring_add(ring, kind, what);
+}
+
+/* A fork is promoted to a job (a child is given away): its number, for the later events of it. Call
+ * it before the other thread can see the job. */
+static inline uint64_t hiaR_event_promoted(hia_ring *ring) {
+  if (HIA_LIKELY(!ring)) return 0;
+  uint64_t job = HIA_JOB(ring->number, ring->totals[HIA_EVENT_PROMOTED] + 1);
+  hiaR_ring_add(ring, HIA_EVENT_PROMOTED, job);
+  return job;
+}
+
+#endif
