@@ -1,4 +1,5 @@
 #include "bench/harness.h"
+#include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <spawn.h>
@@ -44,6 +45,9 @@ bench_program bench_open(const char *path, const char *function, const bench_opt
   engine.threads = options->threads;
   engine.unchecked = options->unchecked;
   engine.count = options->count;
+  engine.merge_calls = options->merge_calls;
+  engine.always_fork = options->always_fork;
+  engine.disabled_passes = options->disabled_passes;
   check(hia_engine_new(&engine, &p.engine, &error), error);
   check(hia_module_load_file(p.engine, path, &p.module, &error), error);
   check(hia_module_function(p.module, function, &p.function, &error), error);
@@ -70,38 +74,126 @@ long long bench_call(const bench_program *p, const int32_t *args, size_t n, hia_
   return x;
 }
 
-void bench_pin(bool is_pinned) {
+/* ---- the same in C ---- */
+
+/* X(name, parameter types in parentheses, arguments from x) */
+#define REFERENCES(X)                                                                              \
+  X(fib, (int32_t), (x[0]))                                                                        \
+  X(ack, (int32_t, int32_t), (x[0], x[1]))                                                         \
+  X(tak, (int32_t, int32_t, int32_t), (x[0], x[1], x[2]))                                          \
+  X(primes, (int32_t), (x[0]))                                                                     \
+  X(small10, (int32_t), (x[0]))                                                                    \
+  X(small100, (int32_t), (x[0]))                                                                   \
+  X(small1000, (int32_t), (x[0]))                                                                  \
+  X(large10, (int32_t), (x[0]))                                                                    \
+  X(large100, (int32_t), (x[0]))                                                                   \
+  X(large1000, (int32_t), (x[0]))
+
+typedef struct reference {
+  const char *name;
+  bench_reference call;
+} reference;
+
+#if HIA_HAS_CLANG
+#define CLANG_CALL(name, types, args)                                                              \
+  int32_t clang_##name types;                                                                      \
+  static int32_t call_clang_##name(const int32_t *x) { return clang_##name args; }
+#define CLANG_ROW(name, types, args) {#name, call_clang_##name},
+REFERENCES(CLANG_CALL)
+#else
+#define CLANG_ROW(name, types, args)
+#endif
+#if HIA_HAS_GCC
+#define GCC_CALL(name, types, args)                                                                \
+  int32_t gcc_##name types;                                                                        \
+  static int32_t call_gcc_##name(const int32_t *x) { return gcc_##name args; }
+#define GCC_ROW(name, types, args) {#name, call_gcc_##name},
+REFERENCES(GCC_CALL)
+#else
+#define GCC_ROW(name, types, args)
+#endif
+
+bench_reference bench_find_reference(bench_compiler compiler, const char *name) {
+  static const reference clang[] = {REFERENCES(CLANG_ROW){NULL, NULL}},
+                         gcc[] = {REFERENCES(GCC_ROW){NULL, NULL}};
+  for (const reference *r = compiler == BENCH_CLANG ? clang : gcc; r->name; r++)
+    if (strcmp(r->name, name) == 0) return r->call;
+  return NULL;
+}
+
+/* ---- the machine ---- */
+
+/* What the process was allowed when it was first asked, before this thread was pinned. */
+static const cpu_set_t *all_cores(void) {
   static cpu_set_t all;
   static bool is_known;
   if (!is_known) {
     is_known = true;
     if (sched_getaffinity(0, sizeof all, &all) != 0) CPU_ZERO(&all);
   }
-  cpu_set_t set = all;
-  if (is_pinned) {
-    /* The last one: interrupts tend to the first. */
-    for (size_t i = CPU_SETSIZE; i-- > 0;)
-      if (CPU_ISSET(i, &all)) {
-        CPU_ZERO(&set);
-        CPU_SET(i, &set);
-        break;
-      }
-  }
-  /* Not being allowed to pin costs precision only. */
-  (void)sched_setaffinity(0, sizeof set, &set);
+  return &all;
 }
 
-double bench_process(const char *const *argv) {
-  posix_spawn_file_actions_t quiet;
-  posix_spawn_file_actions_init(&quiet);
-  posix_spawn_file_actions_addopen(&quiet, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+unsigned bench_cores(void) {
+  int n = CPU_COUNT(all_cores());
+  return n < 1 ? 1 : (unsigned)n;
+}
+
+void bench_pin_to(unsigned i) {
+  const cpu_set_t *all = all_cores();
+  cpu_set_t set;
+  i %= bench_cores();
+  /* From the last one: interrupts tend to the first. */
+  for (size_t core = CPU_SETSIZE; core-- > 0;) {
+    if (!CPU_ISSET(core, all) || i-- > 0) continue;
+    CPU_ZERO(&set);
+    CPU_SET(core, &set);
+    /* Not being allowed to pin costs precision only. */
+    (void)sched_setaffinity(0, sizeof set, &set);
+    return;
+  }
+}
+
+void bench_pin(bool is_pinned) {
+  if (is_pinned)
+    bench_pin_to(0);
+  else
+    (void)sched_setaffinity(0, sizeof(cpu_set_t), all_cores());
+}
+
+/* Reads a pipe to its end and keeps what fits. */
+static void read_all(int from, char *text, size_t size) {
+  char rest[256];
+  size_t len = 0;
+  for (;;) {
+    bool has_room = len + 1 < size;
+    ssize_t n = has_room ? read(from, text + len, size - 1 - len) : read(from, rest, sizeof rest);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) break;
+    if (has_room) len += (size_t)n;
+  }
+  if (size) text[len] = 0;
+}
+
+double bench_process_text(const char *const *argv, char *text, size_t size) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) {
+    perror("pipe");
+    exit(1);
+  }
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
   double start = bench_now();
   pid_t child;
   int status = 1;
-  bool ran = posix_spawn(&child, argv[0], &quiet, NULL, (char *const *)argv, environ) == 0 &&
-             waitpid(child, &status, 0) == child;
+  bool is_started = posix_spawn(&child, argv[0], &actions, NULL, (char *const *)argv, environ) == 0;
+  close(ends[1]);
+  read_all(ends[0], text, size);
+  close(ends[0]);
+  bool ran = is_started && waitpid(child, &status, 0) == child;
   double ms = bench_now() - start;
-  posix_spawn_file_actions_destroy(&quiet);
+  posix_spawn_file_actions_destroy(&actions);
   if (!ran || status != 0) {
     fflush(stdout);
     fprintf(stderr, "%s %s failed\n", argv[0], argv[1]);
@@ -109,6 +201,8 @@ double bench_process(const char *const *argv) {
   }
   return ms;
 }
+
+double bench_process(const char *const *argv) { return bench_process_text(argv, NULL, 0); }
 
 void bench_print_machine(void) {
   char line[256], model[200] = "unknown processor";
@@ -120,5 +214,6 @@ void bench_print_machine(void) {
     break;
   }
   if (file) fclose(file);
-  printf("hiaton %s on %s, %ld cores\n\n", hia_version(), model, sysconf(_SC_NPROCESSORS_ONLN));
+  unsigned cores = bench_cores();
+  printf("hiaton %s on %s, %u core%s\n\n", hia_version(), model, cores, cores == 1 ? "" : "s");
 }

@@ -1,4 +1,5 @@
-/* What every benchmark needs: clocks, medians, one call of a program through the public API. */
+/* What every benchmark needs: clocks, medians, one call of a program through the public API, the
+ * same in C. */
 #ifndef HIA_HARNESS_H
 #define HIA_HARNESS_H
 
@@ -20,6 +21,9 @@ typedef struct bench_options {
   hia_engine_kind kind;
   unsigned threads;
   bool unchecked, count;
+  bool merge_calls; /* what users get; comparisons have it off */
+  bool always_fork;
+  const char *disabled_passes;
 } bench_options;
 bench_program bench_open(const char *path, const char *function, const bench_options *options);
 void bench_close(bench_program *program);
@@ -27,10 +31,23 @@ void bench_close(bench_program *program);
 long long bench_call(const bench_program *program, const int32_t *args, size_t n,
                      hia_run_stats *used);
 
+/* ---- the same in C: reference.c, as the compilers at hand make it ---- */
+
+typedef enum bench_compiler { BENCH_CLANG, BENCH_GCC } bench_compiler;
+typedef int32_t (*bench_reference)(const int32_t *args);
+/* NULL if the harness was built without this compiler. */
+bench_reference bench_find_reference(bench_compiler compiler, const char *name);
+
+/* ---- the machine ---- */
+
+unsigned bench_cores(void); /* that this process may use */
 /* This thread stays on one core, or may go anywhere again. */
 void bench_pin(bool is_pinned);
+void bench_pin_to(unsigned i); /* the i-th from the last, modulo the cores */
 /* Milliseconds from starting a process to its end; argv ends with NULL. */
 double bench_process(const char *const *argv);
+/* The same; what it prints, up to size - 1 bytes, goes to `text`. */
+double bench_process_text(const char *const *argv, char *text, size_t size);
 void bench_print_machine(void);
 
 #endif

@@ -11,6 +11,8 @@ int32_t NAME(fib)(int32_t n);
 int32_t NAME(ack)(int32_t m, int32_t n);
 int32_t NAME(tak)(int32_t x, int32_t y, int32_t z);
 int32_t NAME(primes)(int32_t n);
+int32_t NAME(small10)(int32_t n), NAME(small100)(int32_t n), NAME(small1000)(int32_t n);
+int32_t NAME(large10)(int32_t n), NAME(large100)(int32_t n), NAME(large1000)(int32_t n);
 
 int32_t NAME(fib)(int32_t n) { return n <= 1 ? 1 : NAME(fib)(n - 1) + NAME(fib)(n - 2); }
 
@@ -48,3 +50,31 @@ int32_t NAME(primes)(int32_t n) {
   if (n == 1) return 3;
   return minus(n - 2, 1);
 }
+
+/* bench/skew.hia. The order of the two calls is that of the statements. */
+static int32_t combine(int32_t a, int32_t b, int32_t n) {
+  return (int32_t)((uint32_t)(a > b ? a : b) * 3 - (uint32_t)n); /* i32 wraps */
+}
+
+#define SMALL_FIRST(name, ratio)                                                                   \
+  int32_t NAME(name)(int32_t n) {                                                                  \
+    if (n <= 1) return n;                                                                          \
+    int32_t l = n / ratio;                                                                         \
+    int32_t a = NAME(name)(l);                                                                     \
+    int32_t b = NAME(name)(n - 1 - l);                                                             \
+    return combine(a, b, n);                                                                       \
+  }
+#define LARGE_FIRST(name, ratio)                                                                   \
+  int32_t NAME(name)(int32_t n) {                                                                  \
+    if (n <= 1) return n;                                                                          \
+    int32_t l = n / ratio;                                                                         \
+    int32_t a = NAME(name)(n - 1 - l);                                                             \
+    int32_t b = NAME(name)(l);                                                                     \
+    return combine(a, b, n);                                                                       \
+  }
+SMALL_FIRST(small10, 10)
+SMALL_FIRST(small100, 100)
+SMALL_FIRST(small1000, 1000)
+LARGE_FIRST(large10, 10)
+LARGE_FIRST(large100, 100)
+LARGE_FIRST(large1000, 1000)

@@ -2,9 +2,11 @@
 # them. The references keep their own flags, whatever this build is.
 find_program(HIA_CLANG NAMES clang-19)
 find_program(HIA_GCC NAMES gcc-12 gcc)
+find_program(HIA_GXX NAMES g++-12 g++)
 
 set(references "")
 set(reference_definitions "")
+file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/bench)
 foreach(compiler clang gcc)
   string(TOUPPER ${compiler} COMPILER)
   if(HIA_${COMPILER})
@@ -18,21 +20,51 @@ foreach(compiler clang gcc)
     list(APPEND reference_definitions HIA_HAS_${COMPILER}=1)
   endif()
 endforeach()
-
-file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/bench)
 set_source_files_properties(${references} PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
+
+# Parallel peers are programs of their own: two implementations of OpenMP do not fit into one process,
+# and their threads spin. One whose compiler or library is not installed is left out; the benchmark
+# says so. Asked anew by each configuration, so that installing it is enough.
+set(peers "")
+function(hia_peer NAME COMPILER SOURCE PROBE)
+  if(NOT ${COMPILER})
+    return()
+  endif()
+  set(probe ${PROJECT_BINARY_DIR}/bench/probe_${NAME})
+  get_filename_component(suffix ${SOURCE} EXT)
+  file(WRITE ${probe}${suffix} "${PROBE}\n")
+  execute_process(COMMAND ${${COMPILER}} ${probe}${suffix} -o ${probe} ${ARGN}
+                  RESULT_VARIABLE is_missing OUTPUT_QUIET ERROR_QUIET)
+  file(REMOVE ${probe}${suffix} ${probe})
+  if(is_missing)
+    message(STATUS "No peer ${NAME} in the benchmarks: ${${COMPILER}} ${ARGN} does not build")
+    return()
+  endif()
+  set(program ${PROJECT_BINARY_DIR}/bench/peer_${NAME})
+  add_custom_command(OUTPUT ${program}
+    COMMAND ${${COMPILER}} -O3 ${PROJECT_SOURCE_DIR}/bench/${SOURCE} -o ${program} ${ARGN}
+    DEPENDS ${PROJECT_SOURCE_DIR}/bench/${SOURCE} COMMENT "Building bench/peer_${NAME}" VERBATIM)
+  set(peers ${peers} ${program} PARENT_SCOPE)
+endfunction()
+hia_peer(libgomp HIA_GCC reference_omp.c
+         "#include <omp.h>\nint main(void) { return !omp_get_max_threads(); }" -fopenmp)
+hia_peer(libomp HIA_CLANG reference_omp.c
+         "#include <omp.h>\nint main(void) { return !omp_get_max_threads(); }" -fopenmp)
+hia_peer(tbb HIA_GXX reference_tbb.cpp
+         "#include <tbb/version.h>\nint main() { return !TBB_runtime_version(); }" -ltbb)
+add_custom_target(bench_peers DEPENDS ${peers})
 
 # bench/NAME.c is the program behind `./dev bench NAME`.
 file(GLOB bench_programs CONFIGURE_DEPENDS bench/*.c)
-list(FILTER bench_programs EXCLUDE REGEX "/(harness|reference)\\.c$")
+list(FILTER bench_programs EXCLUDE REGEX "/(harness|reference[^/]*)\\.c$")
 foreach(source IN LISTS bench_programs)
   get_filename_component(name ${source} NAME_WE)
   add_executable(bench_${name} ${source} bench/harness.c ${references})
   set_target_properties(bench_${name} PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bench)
   target_compile_definitions(bench_${name} PRIVATE ${reference_definitions}
-    "HIA_EXAMPLES=\"${PROJECT_SOURCE_DIR}/examples\""
-    "HIA_PROGRAM=\"$<TARGET_FILE:hiaton_program>\"")
+    "HIA_EXAMPLES=\"${PROJECT_SOURCE_DIR}/examples\"" "HIA_BENCH=\"${PROJECT_SOURCE_DIR}/bench\""
+    "HIA_PEERS=\"${PROJECT_BINARY_DIR}/bench\"" "HIA_PROGRAM=\"$<TARGET_FILE:hiaton_program>\"")
   target_link_libraries(bench_${name} PRIVATE hia_flags hiaton)
-  add_dependencies(bench_${name} hiaton_program ${hia_plugin})
+  add_dependencies(bench_${name} hiaton_program bench_peers ${hia_plugin})
 endforeach()

@@ -1,0 +1,367 @@
+/* Parallel for free? What it costs native code on one thread that its calls can be handed out, what
+ * several threads reach of as many sequential programs side by side, and how far that is from
+ * OpenMP's tasks and oneTBB.
+ *
+ *   bench_parallel [--quick] [--runs N]
+ *
+ * Each row is measured in rounds; in a round everything that the row compares has its turn, so that
+ * a slower moment of the machine meets all. Equal calls are not merged, but in rows that say so. */
+#include "bench/harness.h"
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MOST_RUNS = 99, MOST_COPIES = 1024, MOST_COUNTS = 2 };
+
+typedef struct row {
+  const char *name; /* of the function */
+  int32_t args[3], quick[3];
+  size_t n_args;
+  double share; /* the target: P threads, of P programs side by side */
+  bool merge_calls;
+} row;
+
+static const row rows[] = {
+    {"fib", {40}, {16}, 1, 0.95, false},
+    {"fib", {40}, {16}, 1, 0.95, true},
+    {"tak", {24, 16, 8}, {12, 8, 4}, 3, 0.95, false},
+    {"tak", {27, 17, 8}, {12, 8, 4}, 3, 0.95, false},
+    {"small10", {400000000}, {3000}, 1, 0.9, false},
+    {"large10", {400000000}, {3000}, 1, 0.9, false},
+    {"small100", {400000000}, {3000}, 1, 0.9, false},
+    {"large100", {400000000}, {3000}, 1, 0.9, false},
+    {"small1000", {400000000}, {3000}, 1, 0.9, false},
+    {"large1000", {400000000}, {3000}, 1, 0.9, false},
+};
+
+static const struct peer {
+  const char *program, *name, *package;
+} peers[] = {
+    {"peer_libgomp", "OpenMP tasks (gcc, libgomp)", "gcc"},
+    {"peer_libomp", "OpenMP tasks (clang-19, libomp)", "libomp-19-dev"},
+    {"peer_tbb", "oneTBB parallel_invoke (g++)", "g++ or libtbb-dev"},
+};
+enum { N_PEERS = sizeof peers / sizeof peers[0] };
+#define FORKED_TARGET 1.05 /* times the sequential code, at most */
+#define PEER_TARGET   50.0 /* times faster than each, on fib(32) */
+
+static bool is_quick;
+static size_t n_runs;
+static unsigned counts[MOST_COUNTS]; /* of threads: 2, and all cores if there are more */
+static size_t n_counts;
+static int mistakes;
+
+static const int32_t *args_of(const row *r) { return is_quick ? r->quick : r->args; }
+
+static void row_text(char *text, size_t size, const row *r) {
+  const int32_t *args = args_of(r);
+  size_t at = (size_t)snprintf(text, size, "%s(", r->name);
+  for (size_t i = 0; i < r->n_args; i++)
+    at += (size_t)snprintf(text + at, size - at, "%s%" PRId32, i ? "," : "", args[i]);
+  snprintf(text + at, size - at, "%s", r->merge_calls ? ") merged" : ")");
+}
+
+static bench_program open_row(const row *r, unsigned threads, bool always_fork) {
+  char path[4096];
+  bool is_example = strcmp(r->name, "fib") == 0 || strcmp(r->name, "tak") == 0;
+  snprintf(path, sizeof path, "%s/%s.hia", is_example ? HIA_EXAMPLES : HIA_BENCH,
+           is_example ? r->name : "skew");
+  return bench_open(path, r->name,
+                    &(bench_options){.kind = HIA_ENGINE_JIT,
+                                     .threads = threads,
+                                     .always_fork = always_fork,
+                                     .merge_calls = r->merge_calls});
+}
+
+/* All that a row runs must give one result, whatever comes first. */
+typedef struct verdict {
+  long long result;
+  bool is_known;
+} verdict;
+
+static void judge(verdict *v, const char *name, long long result) {
+  if (v->is_known && v->result != result) {
+    printf("\n%s: %lld instead of %lld\n", name, result, v->result);
+    mistakes++;
+  }
+  v->result = result;
+  v->is_known = true;
+}
+
+/* ---- one program ---- */
+
+static double timed_reference(bench_reference f, const row *r, verdict *v) {
+  if (!f) return 0;
+  /* Read through memory that the compiler cannot see into. */
+  int32_t args[3];
+  for (size_t i = 0; i < 3; i++) args[i] = *(const volatile int32_t *)&args_of(r)[i];
+  double start = bench_cpu();
+  int32_t result = f(args);
+  double ms = bench_cpu() - start;
+  judge(v, r->name, result);
+  return ms;
+}
+
+static double timed_alone(const bench_program *p, const row *r, verdict *v) {
+  double start = bench_cpu();
+  long long result = bench_call(p, args_of(r), r->n_args, NULL);
+  double ms = bench_cpu() - start;
+  judge(v, r->name, result);
+  return ms;
+}
+
+static double timed_threads(const bench_program *p, const row *r, verdict *v, uint64_t *steals) {
+  hia_run_stats used = HIA_RUN_STATS_INIT;
+  double start = bench_now();
+  long long result = bench_call(p, args_of(r), r->n_args, &used);
+  double ms = bench_now() - start;
+  judge(v, r->name, result);
+  *steals = used.steals;
+  return ms;
+}
+
+/* ---- programs side by side ---- */
+
+typedef struct copy {
+  bench_program program; /* with an engine of its own */
+  const row *row;
+  unsigned core;
+  pthread_barrier_t *start;
+  double ms;
+  long long result;
+} copy;
+
+static void *run_copy(void *arg) {
+  copy *c = arg;
+  bench_pin_to(c->core);
+  pthread_barrier_wait(c->start);
+  double start = bench_now();
+  c->result = bench_call(&c->program, args_of(c->row), c->row->n_args, NULL);
+  c->ms = bench_now() - start;
+  return NULL;
+}
+
+/* Milliseconds a program when n of them run side by side: one over the sum of their rates. */
+static double timed_copies(copy *copies, unsigned n, verdict *v) {
+  pthread_t threads[MOST_COPIES];
+  pthread_barrier_t start;
+  double rate = 0;
+  if (pthread_barrier_init(&start, NULL, n) != 0) exit(1);
+  for (unsigned i = 0; i < n; i++) {
+    copies[i].start = &start;
+    if (pthread_create(&threads[i], NULL, run_copy, &copies[i]) == 0) continue;
+    fputs("a thread cannot be started\n", stderr);
+    exit(1);
+  }
+  for (unsigned i = 0; i < n; i++) {
+    pthread_join(threads[i], NULL);
+    judge(v, copies[i].row->name, copies[i].result);
+    rate += 1 / copies[i].ms;
+  }
+  pthread_barrier_destroy(&start);
+  return 1 / rate;
+}
+
+/* ---- the table ---- */
+
+typedef struct measured {
+  double clang, gcc, sequential, forked; /* on one thread, of CPU time; 0: not at hand */
+  struct {
+    double copies, threads; /* on the clock */
+    double steals;
+  } at[MOST_COUNTS];
+} measured;
+
+static measured measure(const row *r) {
+  bench_reference clang = bench_find_reference(BENCH_CLANG, r->name),
+                  gcc = bench_find_reference(BENCH_GCC, r->name);
+  bench_program sequential = open_row(r, 1, false), forked = open_row(r, 1, true);
+  bench_program threaded[MOST_COUNTS];
+  unsigned most = counts[n_counts - 1];
+  copy *copies = calloc(most, sizeof *copies);
+  if (!copies) exit(1);
+  for (unsigned i = 0; i < most; i++)
+    copies[i] = (copy){.program = open_row(r, 1, false), .row = r, .core = i};
+  for (size_t k = 0; k < n_counts; k++) threaded[k] = open_row(r, counts[k], false);
+
+  static double alone[4][MOST_RUNS], side[MOST_COUNTS][3][MOST_RUNS];
+  verdict v = {0};
+  /* One round to warm up, not kept. */
+  for (size_t round = 0; round <= n_runs; round++) {
+    size_t at = round ? round - 1 : 0;
+    bench_pin(true);
+    alone[0][at] = timed_reference(clang, r, &v);
+    alone[1][at] = timed_alone(&sequential, r, &v);
+    alone[2][at] = timed_alone(&forked, r, &v);
+    alone[3][at] = timed_reference(gcc, r, &v);
+    bench_pin(false); /* before threads are started: they are where their creator may be */
+    for (size_t k = 0; k < n_counts; k++) {
+      uint64_t steals;
+      side[k][0][at] = timed_copies(copies, counts[k], &v);
+      side[k][1][at] = timed_threads(&threaded[k], r, &v, &steals);
+      side[k][2][at] = (double)steals;
+    }
+  }
+  measured m = {.clang = bench_median(alone[0], n_runs),
+                .sequential = bench_median(alone[1], n_runs),
+                .forked = bench_median(alone[2], n_runs),
+                .gcc = bench_median(alone[3], n_runs)};
+  for (size_t k = 0; k < n_counts; k++) {
+    m.at[k].copies = bench_median(side[k][0], n_runs);
+    m.at[k].threads = bench_median(side[k][1], n_runs);
+    m.at[k].steals = bench_median(side[k][2], n_runs);
+    bench_close(&threaded[k]);
+  }
+  for (unsigned i = 0; i < most; i++) bench_close(&copies[i].program);
+  free(copies);
+  bench_close(&sequential);
+  bench_close(&forked);
+  return m;
+}
+
+static void print_ms(double ms) {
+  if (ms > 0)
+    printf(" %9.*f", ms < 1 ? 4 : 2, ms);
+  else
+    printf(" %9s", "-");
+}
+
+static void table_of_threads(void) {
+  printf(
+      "One thread beside the same program in C, -O3, CPU time; then P threads beside P sequential "
+      "programs\nside by side, on the clock. Rounds: %zu; medians, milliseconds.\n\n",
+      n_runs);
+  puts("jit: sequential code; forks: code whose calls other threads may take; each: of P programs "
+       "side "
+       "by side;\nshare: what P threads reach of that. In parentheses the targets.\n");
+  printf("%-20s %9s %9s %9s %9s %13s", "", "clang-19", "gcc", "jit", "forks", "forks/jit");
+  for (size_t k = 0; k < n_counts; k++)
+    printf(" | P =%3u %9s %9s %13s %8s %7s", counts[k], "each", "threads", "share", "speed-up",
+           "steals");
+  puts("");
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    const row *r = &rows[i];
+    measured m = measure(r);
+    char text[64];
+    row_text(text, sizeof text, r);
+    printf("%-20s", text);
+    print_ms(m.clang);
+    print_ms(m.gcc);
+    print_ms(m.sequential);
+    print_ms(m.forked);
+    printf(" %6.3f (%.2f)", m.forked / m.sequential, FORKED_TARGET);
+    for (size_t k = 0; k < n_counts; k++) {
+      printf(" |        ");
+      print_ms(m.at[k].copies);
+      print_ms(m.at[k].threads);
+      printf(" %6.3f (%.2f) %7.2fx %7.0f", m.at[k].copies / m.at[k].threads, r->share,
+             m.sequential / m.at[k].threads, m.at[k].steals);
+    }
+    puts("");
+    fflush(stdout);
+  }
+  puts("\nmerged: equal calls are made once, as users have it. steals: the median of a run.\n");
+}
+
+/* ---- peers ---- */
+
+static bool peer_path(const struct peer *p, char *path, size_t size) {
+  snprintf(path, size, "%s/%s", HIA_PEERS, p->program);
+  return access(path, X_OK) == 0;
+}
+
+static double timed_peer(const char *path, const row *r, unsigned threads, verdict *v) {
+  char words[4][16], text[128];
+  const int32_t *args = args_of(r);
+  for (size_t i = 0; i < 3; i++) snprintf(words[i], sizeof words[i], "%" PRId32, args[i]);
+  snprintf(words[3], sizeof words[3], "%u", threads);
+  const char *const argv[] = {path, r->name, words[0], words[1], words[2], words[3], NULL};
+  bench_process_text(argv, text, sizeof text);
+  long long result;
+  double ms;
+  if (sscanf(text, "%lld %lf", &result, &ms) != 2) {
+    fprintf(stderr, "%s printed `%s`\n", path, text);
+    exit(1);
+  }
+  judge(v, path, result);
+  return ms;
+}
+
+static void compare_peers(const row *r, double target, unsigned n_threads) {
+  static double peer[N_PEERS][2][MOST_RUNS], own[2][MOST_RUNS];
+  char path[N_PEERS][4096], text[64];
+  bool is_there[N_PEERS];
+  for (size_t k = 0; k < N_PEERS; k++) is_there[k] = peer_path(&peers[k], path[k], sizeof path[k]);
+  bench_program sequential = open_row(r, 1, false), threaded = open_row(r, n_threads, false);
+  verdict v = {0};
+  uint64_t steals;
+  timed_threads(&sequential, r, &v, &steals);
+  timed_threads(&threaded, r, &v, &steals);
+  for (size_t round = 0; round < n_runs; round++) {
+    own[0][round] = timed_threads(&sequential, r, &v, &steals);
+    own[1][round] = timed_threads(&threaded, r, &v, &steals);
+    for (size_t k = 0; k < N_PEERS; k++)
+      for (unsigned n = 0; is_there[k] && n < 2; n++)
+        peer[k][n][round] = timed_peer(path[k], r, n ? n_threads : 1, &v);
+  }
+  double ours = bench_median(own[1], n_runs);
+  row_text(text, sizeof text, r);
+  printf("%-16s %-34s %10.3f %10.3f\n", text, "hiaton", bench_median(own[0], n_runs), ours);
+  for (size_t k = 0; k < N_PEERS; k++) {
+    if (!is_there[k]) {
+      printf("%-16s %-34s skipped: %s is not installed\n", "", peers[k].name, peers[k].package);
+      continue;
+    }
+    double one = bench_median(peer[k][0], n_runs), all = bench_median(peer[k][1], n_runs);
+    printf("%-16s %-34s %10.3f %10.3f %9.1f", "", peers[k].name, one, all,
+           (one < all ? one : all) / ours);
+    if (target > 0)
+      printf("   (at least %.0f)\n", target);
+    else
+      puts("");
+  }
+  bench_close(&sequential);
+  bench_close(&threaded);
+}
+
+static void table_of_peers(unsigned n_threads) {
+  static const row fib = {"fib", {32}, {12}, 1, 0, false},
+                   tak = {"tak", {24, 16, 8}, {12, 8, 4}, 3, 0, false};
+  printf("Beside tasks written without a cut-off by hand, on the clock, milliseconds. `times`: how "
+         "much slower\nthan hiaton on %u threads the other is at its better number of threads.\n\n",
+         n_threads);
+  printf("%-16s %-34s %10s %8u t. %9s\n", "", "", "1 thread", n_threads, "times");
+  compare_peers(&fib, PEER_TARGET, n_threads);
+  compare_peers(&tak, 0, n_threads);
+  puts("");
+}
+
+int main(int argc, char **argv) {
+  n_runs = 7;
+  for (int i = 1; i < argc; i++) {
+    if (strcmp(argv[i], "--quick") == 0) {
+      is_quick = true;
+      n_runs = 1;
+    } else if (strcmp(argv[i], "--runs") == 0 && i + 1 < argc) {
+      n_runs = (size_t)strtoul(argv[++i], NULL, 10);
+    } else {
+      n_runs = 0;
+    }
+    if (n_runs == 0 || n_runs > MOST_RUNS) {
+      fprintf(stderr, "usage: %s [--quick] [--runs N]\n", argv[0]);
+      return 2;
+    }
+  }
+  bench_print_machine();
+  unsigned cores = bench_cores();
+  counts[n_counts++] = 2;
+  if (cores > 2) counts[n_counts++] = cores < MOST_COPIES ? cores : MOST_COPIES;
+  if (cores < 2) puts("This machine has one core: two threads cannot be faster than one.\n");
+  table_of_threads();
+  table_of_peers(counts[n_counts - 1]);
+  if (mistakes) printf("%d wrong results\n", mistakes);
+  return mistakes || fflush(stdout) != 0;
+}
