@@ -3,7 +3,7 @@
  * A function is a cluster, a region a cluster in it. Solid edges carry values; dashed ones are
  * control: from a predicate to what it decides, from a Call_i to its Return_i. Calls are bold: in
  * the static graph from each Call_i to the entry Merge and from the callee's yield back to each
- * Return_i. */
+ * Return_i. A bold dashed edge leads from a fork to its callee. */
 #include "graph/graph.h"
 
 typedef struct {
@@ -35,7 +35,9 @@ static const char *shape(const hia_node *node) {
   case HIA_OP_YIELD: return "ellipse";
   case HIA_OP_CALL:
   case HIA_OP_CALL_I:
-  case HIA_OP_RETURN_I: return "cds";
+  case HIA_OP_RETURN_I:
+  case HIA_OP_FORK:
+  case HIA_OP_JOIN: return "cds";
   default: return "box";
   }
 }
@@ -134,11 +136,11 @@ static void draw_operands(drawing *d, hia_node_id n) {
   }
 }
 
-/* A call to the first node of the callee, in the function state. */
-static void draw_call(drawing *d, hia_node_id n) {
-  uint32_t callee = (uint32_t)d->fn->nodes.data[n].imm;
-  hiaR_text_addf(d->out, "f%un%u -> f%un%u [style=bold constraint=false lhead=cluster_f%u];\n",
-                 d->fn_id, n, callee, hiaG_fn(d->g, callee)->regions.data[0].first, callee);
+/* A call (function state) or a fork, to the first node of the callee. */
+static void draw_call(drawing *d, hia_node_id n, const char *style) {
+  uint32_t callee = HIA_IMM_A(d->fn->nodes.data[n].imm);
+  hiaR_text_addf(d->out, "f%un%u -> f%un%u [style=%s constraint=false lhead=cluster_f%u];\n",
+                 d->fn_id, n, callee, hiaG_fn(d->g, callee)->regions.data[0].first, style, callee);
 }
 
 static void draw_site(drawing *d, const hia_site *site) {
@@ -178,7 +180,8 @@ void hiaG_dot(const hia_graph *g, hia_text *out) {
     for (hia_node_id n = 0; n < d.fn->nodes.len; n++) {
       if (d.fn->nodes.data[n].flags & HIA_NODE_DEAD) continue;
       draw_operands(&d, n);
-      if (d.fn->nodes.data[n].op == HIA_OP_CALL) draw_call(&d, n);
+      if (d.fn->nodes.data[n].op == HIA_OP_CALL) draw_call(&d, n, "bold");
+      if (d.fn->nodes.data[n].op == HIA_OP_FORK) draw_call(&d, n, "\"bold,dashed\"");
     }
   }
   for (uint32_t s = 0; s < g->sites.len; s++) draw_site(&d, &g->sites.data[s]);

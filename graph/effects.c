@@ -10,7 +10,9 @@ static uint8_t own_traits(hia_graph *g, hia_fn_id f, hia_u32vec *callees) {
   uint8_t traits = 0;
   for (hia_node_id n = fn->regions.data[0].first; n != HIA_NONE; n = hiaG_walk_next(fn, n)) {
     switch (fn->nodes.data[n].op) {
-    case HIA_OP_CALL: {
+    case HIA_OP_CALL:
+    case HIA_OP_FORK: /* a fork and its join are that call, made by somebody else */
+    case HIA_OP_JOIN: {
       hia_fn_id callee = HIA_IMM_A(fn->nodes.data[n].imm);
       if (callee == f) traits |= HIA_FN_RECURSIVE;
       hiaR_push(&g->comp->scratch, callees, callee);

@@ -14,6 +14,7 @@
  *   Call_i, Return_i   one CALL, armed when all Call_i have their tokens; the callee's results are
  *                   all there at once
  *   Exit            results of the loop's section
+ *   fork            not there; nobody takes it, so `stolen` is false and what `join` gives undef
  *
  * One walk over the nodes of a function, by index, which is sequential order, with the regions
  * opened and closed around them. Nothing recurses. */
@@ -240,7 +241,8 @@ static void end_side(flattener *f, hia_region_id r) {
       continue;
     }
     /* Computed further out, or a constant, or in the slot of another Merge already. */
-    bool is_undef = hiaG_def(f->fn, v)->op == HIA_OP_UNDEF;
+    unsigned op = hiaG_def(f->fn, v)->op;
+    bool is_undef = op == HIA_OP_UNDEF || op == HIA_OP_JOIN;
     uint32_t slot = f->slot[v], source = f->source[v];
     uint32_t move = add(f, is_undef ? HIA_KIND_JOIN : HIA_KIND_MOVE, &slot, &source, !is_undef,
                         HIA_NONE, 0, HIA_NONE);
@@ -396,6 +398,15 @@ static void visit(flattener *f, hia_node_id id) {
   case HIA_OP_UNDEF:
     f->slot[n->outs] = const_slot(f, s, n->op == HIA_OP_CONST ? n->imm : 0);
     f->source[n->outs] = NO_SOURCE;
+    break;
+  /* Nobody takes a fork here: the interpreter finds by itself what is independent. */
+  case HIA_OP_FORK: break;
+  case HIA_OP_STOLEN:
+  case HIA_OP_JOIN:
+    for (uint32_t i = 0; i < n->n_outs; i++) {
+      f->slot[n->outs + i] = const_slot(f, s, hiaR_from_bool(false));
+      f->source[n->outs + i] = NO_SOURCE;
+    }
     break;
   case HIA_OP_MERGE_ENTRY:
     f->slot[n->outs] = (uint32_t)n->imm;

@@ -228,8 +228,8 @@ static inline hia_dtype hiaG_type(const hia_fn *fn, hia_value_id v) {
 bool hiaG_is_const(const hia_fn *fn, hia_value_id v, hia_word *word);
 /* The dtype that selects the kernel of a primitive op node (see hiaR_kernel). */
 hia_dtype hiaG_node_dtype(const hia_fn *fn, hia_node_id n);
-/* Can this node fail (a call: its callee)? Division by a constant that is not 0 or -1 cannot.
- * Needs hiaG_effects for calls. An IF or LOOP: anything inside. */
+/* Can this node fail (a call or a join: its callee)? Division by a constant that is not 0 or -1
+ * cannot. Needs hiaG_effects for calls. An IF or LOOP: anything inside. */
 bool hiaG_node_raises(const hia_graph *g, const hia_fn *fn, hia_node_id n);
 /* May it be removed when its results are unused (cannot fail, must end, no effect)? */
 bool hiaG_node_removable(const hia_graph *g, const hia_fn *fn, hia_node_id n);

@@ -12,7 +12,8 @@ void hiaG_sweep(hia_graph *g) {
   while (todo.len) {
     const hia_fn *fn = hiaG_fn(g, todo.data[--todo.len]);
     for (hia_node_id n = fn->regions.data[0].first; n != HIA_NONE; n = hiaG_walk_next(fn, n)) {
-      if (fn->nodes.data[n].op != HIA_OP_CALL) continue;
+      unsigned op = fn->nodes.data[n].op;
+      if (op != HIA_OP_CALL && op != HIA_OP_FORK && op != HIA_OP_JOIN) continue;
       hia_fn_id callee = HIA_IMM_A(fn->nodes.data[n].imm);
       if (is_reached[callee]) continue;
       is_reached[callee] = true;

@@ -181,6 +181,12 @@ static void node_line(printer *p, hia_node_id n) {
     word(p, " ");
     fn_name(p, node->imm);
     break;
+  case HIA_OP_FORK:
+  case HIA_OP_JOIN:
+    hiaR_text_addf(p->out, " %u ", HIA_IMM_B(node->imm));
+    fn_name(p, HIA_IMM_A(node->imm));
+    break;
+  case HIA_OP_STOLEN: hiaR_text_addf(p->out, " %u", HIA_IMM_B(node->imm)); break;
   case HIA_OP_CALL_I:
   case HIA_OP_RETURN_I:
     hiaR_text_addf(p->out, " %u.%u", HIA_IMM_A(node->imm), HIA_IMM_B(node->imm));

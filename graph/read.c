@@ -20,7 +20,15 @@ typedef struct {
   uint32_t line, col;
 } position;
 
-typedef enum { FIX_VALUE, FIX_REGION, FIX_CALLEE, FIX_LOC_NODE, FIX_LOC_FN, FIX_LOC_SITE } fix_kind;
+typedef enum {
+  FIX_VALUE,
+  FIX_REGION,
+  FIX_CALLEE,      /* of a node */
+  FIX_CALLEE_SITE, /* of a site */
+  FIX_LOC_NODE,
+  FIX_LOC_FN,
+  FIX_LOC_SITE,
+} fix_kind;
 
 /* A use before its definition: of a value or region, known at the end of the function; of a
  * function or location, known at the end of the file. */
@@ -28,7 +36,7 @@ typedef struct {
   fix_kind kind;
   hia_fn_id fn;
   uint32_t at;     /* edge, node or site to correct */
-  uint32_t number; /* of the text; FIX_CALLEE: index into reader.callees */
+  uint32_t number; /* of the text; of callees: index into reader.callees */
   position where;
 } fix;
 
@@ -439,11 +447,11 @@ static hia_region_id new_region(reader *r, unsigned kind, hia_region_id parent) 
   return r->fn->regions.len - 1;
 }
 
-static void callee(reader *r, uint32_t at) {
+static void callee(reader *r, fix_kind kind, uint32_t at) {
   skip(r);
   position where = here(r);
   hiaR_push(r->scratch, &r->callees, name(r));
-  fix_later(r, true, FIX_CALLEE, at, r->callees.len - 1, where);
+  fix_later(r, true, kind, at, r->callees.len - 1, where);
 }
 
 /* One node, in the innermost open region; of an IF or LOOP also the brace, which opens the next. */
@@ -481,7 +489,13 @@ static void node(reader *r) {
   case HIA_OP_ARG:
   case HIA_OP_COUNT:
   case HIA_OP_MERGE_ENTRY: imm = u32(r); break;
-  case HIA_OP_CALL: callee(r, n); break;
+  case HIA_OP_CALL: callee(r, FIX_CALLEE, n); break;
+  case HIA_OP_FORK:
+  case HIA_OP_JOIN:
+    imm = HIA_IMM(0, index_number(r));
+    callee(r, FIX_CALLEE, n);
+    break;
+  case HIA_OP_STOLEN: imm = HIA_IMM(HIA_NONE, index_number(r)); break;
   case HIA_OP_CALL_I:
   case HIA_OP_RETURN_I: {
     uint32_t site = index_number(r);
@@ -571,7 +585,7 @@ static void site(reader *r) {
   if (n != r->g->sites.len)
     fail_at(r, where, "expected site %u: sites are in order", r->g->sites.len);
   hia_site s = {.caller = r->fn_id, .callee = HIA_NONE, .partner = HIA_NONE, .loc = HIA_NONE};
-  callee(r, n);
+  callee(r, FIX_CALLEE_SITE, n);
   s.is_tail = accept_word(r, "tail");
   if (accept_word(r, "partner")) s.partner = index_number(r);
   s.loc = location(r, FIX_LOC_SITE, n);
@@ -723,14 +737,14 @@ static void end_of_file(reader *r) {
     const fix *f = &r->file_fixes.data[i];
     hia_fn *fn = hiaG_fn(r->g, f->fn);
     uint32_t is;
-    if (f->kind == FIX_CALLEE) {
+    if (f->kind == FIX_CALLEE || f->kind == FIX_CALLEE_SITE) {
       const char *callee_name = r->callees.data[f->number];
       is = find_fn(r, callee_name);
       if (is == HIA_NONE) fail_at(r, f->where, "there is no function %s", callee_name);
-      if (r->g->state == HIA_STATIC)
+      if (f->kind == FIX_CALLEE_SITE)
         r->g->sites.data[f->at].callee = is;
       else
-        fn->nodes.data[f->at].imm = is;
+        fn->nodes.data[f->at].imm |= is; /* the number of a fork stands in the other half */
       continue;
     }
     if (f->number >= r->locs.len)

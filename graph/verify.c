@@ -106,11 +106,34 @@ static void check_imm(hia_verifier *v, hia_node_id n) {
   case HIA_OP_MERGE:
   case HIA_OP_ENTER:
   case HIA_OP_NEXT:
-  case HIA_OP_EXIT: return; /* looked at elsewhere */
+  case HIA_OP_EXIT:
+  case HIA_OP_FORK:
+  case HIA_OP_STOLEN:
+  case HIA_OP_JOIN: return; /* looked at elsewhere */
   default: break;
   }
   if (node->op != HIA_OP_CONST && node->op != HIA_OP_COUNT && node->imm != 0)
     hiaG_defect(v, n, "%s has no immediate", hiaR_ops[node->op].name);
+}
+
+/* A fork takes what its callee does, a join gives what its callee does. */
+static void check_fork_types(hia_verifier *v, hia_node_id n) {
+  const hia_fn *fn = v->fn;
+  const hia_node *node = &fn->nodes.data[n];
+  uint32_t f = HIA_IMM_A(node->imm);
+  if (f >= v->g->fns.len || v->g->fns.data[f]->is_removed)
+    hiaG_defect(v, n, "its callee does not exist");
+  const hia_fn *callee = hiaG_fn(v->g, f);
+  bool is_fork = node->op == HIA_OP_FORK;
+  const hia_dtype *wanted = is_fork ? callee->params : callee->results;
+  uint32_t n_wanted = is_fork ? callee->n_params : callee->n_results;
+  uint32_t n_is = is_fork ? node->n_ins : node->n_outs;
+  const char *what = is_fork ? "operand" : "result";
+  if (n_is != n_wanted) hiaG_defect(v, n, "it has %u %ss, but must have %u", n_is, what, n_wanted);
+  for (uint32_t i = 0; i < n_is; i++) {
+    hia_value_id value = is_fork ? hiaG_in(fn, n, i) : hiaG_out(fn, n, i);
+    hiaG_expect_type(v, n, what, i, hiaG_type(fn, value), wanted[i]);
+  }
 }
 
 /* First without the node's text: the printer should find what it is about. */
@@ -166,6 +189,7 @@ static void check_node(hia_verifier *v, hia_node_id n) {
   }
   check_rule(v, n);
   check_imm(v, n);
+  if (node->op == HIA_OP_FORK || node->op == HIA_OP_JOIN) check_fork_types(v, n);
 }
 
 /* ---- functions ---- */

@@ -1,4 +1,4 @@
-/* What the three files of the verifier share. */
+/* What the files of the verifier share. */
 #ifndef HIA_VERIFY_H
 #define HIA_VERIFY_H
 
@@ -23,6 +23,27 @@ _Noreturn void hiaG_defect(hia_verifier *v, hia_node_id node, const char *fmt, .
 void hiaG_verify_function(hia_verifier *v);
 void hiaG_verify_section(hia_verifier *v);
 void hiaG_verify_sites(hia_verifier *v); /* before the sections */
+
+/* verify_fork.c: to be told of every node and region of a function with forks, in sequential order;
+ * a region with what decides it, NONE for those that nothing does. */
+typedef struct hia_open_fork {
+  uint32_t number;
+  hia_node_id node;     /* the FORK */
+  hia_region_id region; /* that it stands in */
+} hia_open_fork;
+typedef struct hia_fork_check {
+  hia_verifier *v;
+  hia_index numbers; /* of forks, to their nodes */
+  HIA_VEC(hia_open_fork) open;
+  hia_node_id stolen;   /* passed, and its join not yet; or NONE */
+  hia_node_id fork;     /* of that one */
+  hia_region_id branch; /* that it decides, once entered; or NONE */
+} hia_fork_check;
+bool hiaG_has_forks(const hia_fn *fn);
+hia_fork_check hiaG_check_forks(hia_verifier *v);
+void hiaG_fork_node(hia_fork_check *c, hia_node_id n);
+void hiaG_fork_region(hia_fork_check *c, hia_region_id r, hia_value_id pred);
+void hiaG_fork_region_end(hia_fork_check *c, hia_region_id r);
 
 /* verify.c: dtypes of operands and results of a node whose rule is not CONTROL; and of one whose
  * results have the types of its operands one by one. */

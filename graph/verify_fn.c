@@ -13,7 +13,9 @@ typedef struct {
   const hia_fn *fn;
   uint8_t *nodes;   /* by node: UNSEEN, ... */
   uint8_t *is_open; /* by region */
-  uint32_t n_args;  /* of the region at hand, so far */
+  bool has_forks;
+  hia_fork_check forks;
+  uint32_t n_args; /* of the region at hand, so far */
   bool is_past_args;
 } walk;
 
@@ -135,6 +137,10 @@ static void end_args(walk *w, hia_node_id n) {
 }
 
 static hia_node_id enter(walk *w, hia_region_id r) {
+  const hia_region *region = &w->fn->regions.data[r];
+  bool is_branch = region->kind == HIA_REGION_THEN || region->kind == HIA_REGION_ELSE;
+  if (w->has_forks)
+    hiaG_fork_region(&w->forks, r, is_branch ? hiaG_in(w->fn, region->owner, 0) : HIA_NONE);
   w->is_open[r] = 1;
   w->n_args = 0;
   w->is_past_args = false;
@@ -146,7 +152,9 @@ void hiaG_verify_function(hia_verifier *v) {
   walk w = {.v = v,
             .fn = fn,
             .nodes = HIA_NEW_ARRAY(v->scratch, uint8_t, fn->nodes.len),
-            .is_open = HIA_NEW_ARRAY(v->scratch, uint8_t, fn->regions.len)};
+            .is_open = HIA_NEW_ARRAY(v->scratch, uint8_t, fn->regions.len),
+            .has_forks = hiaG_has_forks(fn),
+            .forks = hiaG_check_forks(v)};
   hia_region_id r = 0;
   check_region(&w, 0, HIA_REGION_BODY, HIA_NONE, HIA_NONE);
   hia_node_id n = enter(&w, 0), prev = HIA_NONE;
@@ -160,6 +168,10 @@ void hiaG_verify_function(hia_verifier *v) {
     check_operands(&w, n);
     if (node->op == HIA_OP_CALL) check_call(&w, n);
     if (node->op == HIA_OP_YIELD) check_yield(&w, n);
+    if (w.has_forks) {
+      hiaG_fork_node(&w.forks, n);
+      if (node->op == HIA_OP_YIELD) hiaG_fork_region_end(&w.forks, r);
+    }
     w.nodes[n] = PASSED;
 
     if (node->regions != HIA_NONE) {

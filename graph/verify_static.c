@@ -251,6 +251,24 @@ static void check_predicate(hia_verifier *v, hia_region_id r) {
                 pred, r);
 }
 
+static void check_forks(hia_verifier *v) {
+  const hia_fn *fn = v->fn;
+  if (!hiaG_has_forks(fn)) return;
+  hia_fork_check c = hiaG_check_forks(v);
+  hia_context_edge *edges;
+  uint32_t n_edges = hiaG_contexts(v->scratch, fn, &edges), at = 0;
+  for (hia_node_id n = 0; n < fn->nodes.len; n++) {
+    for (; at < n_edges && edges[at].at <= n; at++) {
+      if (edges[at].is_end)
+        hiaG_fork_region_end(&c, edges[at].region);
+      else
+        hiaG_fork_region(&c, edges[at].region, fn->regions.data[edges[at].region].pred);
+    }
+    hiaG_fork_node(&c, n);
+  }
+  hiaG_fork_region_end(&c, 0);
+}
+
 /* ---- calls ---- */
 
 /* What a function may do includes what its nodes and its callees may do; engines rely on it. */
@@ -268,8 +286,10 @@ static void check_traits(hia_verifier *v, hia_node_id n) {
   const hia_node *node = &v->fn->nodes.data[n];
   if (node->op == HIA_OP_COUNT) expect_traits(v, n, HIA_FN_EFFECT);
   if (node->op == HIA_OP_MERGE_LOOP) expect_traits(v, n, HIA_FN_DIVERGES);
-  if (node->op == HIA_OP_CALL_I) {
-    const hia_fn *callee = hiaG_fn(v->g, v->g->sites.data[HIA_IMM_A(node->imm)].callee);
+  bool is_fork = node->op == HIA_OP_FORK || node->op == HIA_OP_JOIN;
+  if (node->op == HIA_OP_CALL_I || is_fork) {
+    uint32_t a = HIA_IMM_A(node->imm);
+    const hia_fn *callee = hiaG_fn(v->g, is_fork ? a : v->g->sites.data[a].callee);
     if (callee->group > v->fn->group)
       hiaG_defect(v, n, "the group of the callee comes after the caller's");
     unsigned traits = callee->traits & ~(unsigned)HIA_FN_RECURSIVE;
@@ -290,6 +310,7 @@ void hiaG_verify_section(hia_verifier *v) {
   for (hia_node_id n = 0; n < fn->nodes.len; n++) check_static_node(v, n);
   for (hia_region_id r = 1; r < fn->regions.len; r++) check_predicate(v, r);
   for (hia_node_id n = 0; n < fn->nodes.len; n++) check_traits(v, n);
+  check_forks(v);
 }
 
 static bool is_live_fn(const hia_graph *g, hia_fn_id f) {
