@@ -48,22 +48,17 @@ static LLVMTypeRef comparison_type(LLVMContextRef llvm) {
   return LLVMFunctionType(LLVMVoidTypeInContext(llvm), &ptr, 1, false);
 }
 
-/* With side effects, so that it is never moved, merged or removed. */
+/* With side effects, so that it is never moved, merged or removed. The context is an operand, and
+ * in its own register: LLVM is free to keep it elsewhere in a function that makes no calls. */
 LLVMValueRef hiaL_comparison(LLVMContextRef llvm) {
-  static const char constraints[] = "*m,~{dirflag},~{fpsr},~{flags}";
+  static const char constraints[] = HIA_ARCH_CONTEXT ",~{memory},~{dirflag},~{fpsr},~{flags}";
   return LLVMGetInlineAsm(comparison_type(llvm), HIA_ARCH_CHECK, sizeof HIA_ARCH_CHECK - 1,
                           constraints, sizeof constraints - 1, true, false, LLVMInlineAsmDialectATT,
                           false);
 }
 
 LLVMValueRef hiaL_build_comparison(LLVMBuilderRef b, LLVMContextRef llvm, LLVMValueRef context) {
-  LLVMValueRef limit = hiaL_build_field(b, llvm, context, HIA_FIELD_limit);
-  LLVMValueRef check =
-      LLVMBuildCall2(b, comparison_type(llvm), hiaL_comparison(llvm), &limit, 1, "");
-  unsigned elementtype = LLVMGetEnumAttributeKindForName("elementtype", 11);
-  LLVMTypeRef i64 = LLVMInt64TypeInContext(llvm);
-  LLVMAddCallSiteAttribute(check, 1, LLVMCreateTypeAttribute(llvm, elementtype, i64));
-  return check;
+  return LLVMBuildCall2(b, comparison_type(llvm), hiaL_comparison(llvm), &context, 1, "");
 }
 
 void hiaL_check(hia_emit *e) {

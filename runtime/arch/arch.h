@@ -28,16 +28,21 @@ _Noreturn void hiaR_native_fail(uint32_t loc, uint32_t status, int64_t code, hia
 #define hiaR_arch_vector_state()                                                                   \
   (__builtin_cpu_supports("avx512f") ? 0xe6u : __builtin_cpu_supports("avx") ? 0x6u : 0u)
 
-/* How generated code compares the stack pointer with the limit, as LLVM inline assembly; $0 is the
- * limit in memory. The rare side stands behind the functions of the object, out of their way and
- * outside of what their unwind tables cover: so the stub is told where the comparison is. It steps
- * over the red zone, where a leaf function may keep things. */
-#define HIA_ARCH_CHECK                                                                             \
-  "cmpq %rsp, $0\n\t"                                                                              \
+/* How generated code compares the stack pointer with the limit, as LLVM inline assembly. It finds
+ * the context in its register, where the stub looks for it too. The rare side stands behind the
+ * functions of the object, out of their way and outside of what their unwind tables cover: so the
+ * stub is told where the comparison is. It steps over the red zone, where a leaf function may keep
+ * things. HIA_ARCH_CHECK_FORK is the comparison of a function that forks: before it asks it puts
+ * the newest latent fork, $1, into the field of the context whose offset is $2. */
+#define HIA_ARCH_CONTEXT    "{r13}"
+#define HIA_ARCH_CHECK      HIA_ARCH_COMPARE("")
+#define HIA_ARCH_CHECK_FORK HIA_ARCH_COMPARE("movq $1, ${2:c}(%r13)\n\t")
+#define HIA_ARCH_COMPARE(first)                                                                    \
+  "cmpq %rsp, (%r13)\n\t"                                                                          \
   "ja 2f\n"                                                                                        \
   "1:\n\t"                                                                                         \
   ".subsection 1\n"                                                                                \
-  "2:\taddq $$-128, %rsp\n\t"                                                                      \
+  "2:\t" first "addq $$-128, %rsp\n\t"                                                             \
   "pushq %rax\n\t"                                                                                 \
   "leaq 1b(%rip), %rax\n\t"                                                                        \
   "callq hiaR_stub_poll@PLT\n\t"                                                                   \

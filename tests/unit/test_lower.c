@@ -431,6 +431,47 @@ Test(lower, endless_runs_can_be_cancelled) {
   });
 }
 
+/* A loop that calls nothing and has more live values than there are registers: whatever LLVM does
+ * with the context's register, a comparison that fails finds the context in it. */
+static const char *crowded(world *w) {
+  enum { N = 24 };
+  hia_text t;
+  hiaR_text_init(&t, &w->e.comp.arena);
+  hiaR_text_addf(&t, "graph functions \"crowded\"\n"
+                     "fn f (i64) -> (i64) root (i64) -> i64 !1:1 {\n%%0:i64 = arg 0\n");
+  for (int i = 1; i <= N; i++) hiaR_text_addf(&t, "%%%d:i64 = const %d\n", i, i * 0x1234567 + 89);
+  for (int i = 1; i <= N; i++) hiaR_text_addf(&t, "%s%%%d:i64", i > 1 ? ", " : "", N + i);
+  hiaR_text_addf(&t, " = loop");
+  for (int i = 1; i <= N; i++) hiaR_text_addf(&t, "%s %%%d", i > 1 ? "," : "", i);
+  hiaR_text_addf(&t, " {\n");
+  for (int i = 1; i <= N; i++) hiaR_text_addf(&t, "%%%d:i64 = arg %d\n", 2 * N + i, i - 1);
+  hiaR_text_addf(&t, "%%%d:bool = ne %%%d, %%0\nyield %%%d", 4 * N, 2 * N + 1, 4 * N);
+  for (int i = 1; i <= N; i++) hiaR_text_addf(&t, ", %%%d", 2 * N + i);
+  hiaR_text_addf(&t, "\n} round {\n");
+  for (int i = 1; i <= N; i++) /* each from two others, which have old values and new ones */
+    hiaR_text_addf(&t, "%%%d:i64 = mul %%%d, %%%d\n%%%d:i64 = bxor %%%d, %%%d\n", 5 * N + 2 * i,
+                   2 * N + i, 2 * N + 1 + (i * 7) % N, 5 * N + 2 * i + 1, 5 * N + 2 * i,
+                   2 * N + 1 + (i * 11 + 5) % N);
+  hiaR_text_addf(&t, "yield");
+  for (int i = 1; i <= N; i++) hiaR_text_addf(&t, "%s %%%d", i > 1 ? "," : "", 5 * N + 2 * i + 1);
+  hiaR_text_addf(&t, "\n}\nyield %%%d\n}\n", 2 * N);
+  return t.data;
+}
+
+Test(lower, a_crowded_loop_can_be_cancelled) {
+  LEVELS(w, {
+    NO_THROW(&w->e, {
+      compile_text(w, crowded(w), level);
+      hia_word block[2] = {0x7654321abcdef};
+      pthread_t thread;
+      cr_assert_eq(pthread_create(&thread, NULL, cancel_soon, w->context), 0);
+      hia_status status = run(w, "f", block, 0);
+      pthread_join(thread, NULL);
+      cr_assert_eq(status, HIA_CANCELLED, "level %d", level);
+    });
+  });
+}
+
 /* ---- sizes and shapes ---- */
 
 Test(lower, many_parameters_and_results) {
