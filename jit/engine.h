@@ -32,6 +32,7 @@ struct hia_engine {
   const hia_backend *backend;
   hia_session *session;
   hia_idle_context *idle; /* contexts that no run is using */
+  hia_clock *clock;       /* of deadlines; NULL: there was none yet */
 };
 
 /* Opens the compiler, once; *open_ns is 0 when it was open already. */
@@ -45,6 +46,24 @@ void hiaJ_log(const hia_engine *engine, const char *fmt, ...) HIA_PRINTF(2, 3);
 bool hiaJ_copy_sized(void *own, size_t own_size, const void *theirs, size_t theirs_size);
 /* The other way: as much of our struct as theirs has room for; theirs->size stays. */
 void hiaJ_give_sized(const void *own, size_t own_size, void *theirs, size_t theirs_size);
+
+/* ---- engine_cancel.c: ending runs from outside ---- */
+
+/* A run that may be told to end: by a hia_cancel, by its deadline. */
+typedef struct hia_watch {
+  uint32_t ended;                /* atomic; 0, or the status of who told it first */
+  hia_context *context;          /* of a native run, which is told by it; else NULL */
+  hia_cancel *cancel;            /* or NULL */
+  struct hia_watch *prev, *next; /* among its runs */
+  hia_clock *clock;              /* NULL: no deadline */
+  hia_alarm alarm;
+} hia_watch;
+/* From here on the run is told, through limits->cancelled and its context. A status other than
+ * HIA_OK: there is nothing to end, and what would end the run is not there. */
+hia_status hiaJ_watch_begin(hia_watch *watch, hia_engine *engine, const hia_run_options *options,
+                            hia_context *context, hia_limits *limits);
+/* Answers how the run has ended, if it answered `status`. */
+hia_status hiaJ_watch_end(hia_watch *watch, hia_status status);
 
 /* ---- native.c ---- */
 
@@ -87,9 +106,18 @@ hia_status hiaJ_fail_at(const hia_allocator *allocator, hia_error **error, hia_s
 /* A run that failed: `locs` and `names` are those of its graph. `source` has text "" if there is
  * none. */
 hia_status hiaJ_fail_run(hia_engine *engine, hia_error **error, const hia_failure *failure,
-                         const hia_source *source, const hia_graph *g);
+                         const hia_run_options *options, const hia_source *source,
+                         const hia_graph *g);
 /* What a compilation threw. */
 hia_status hiaJ_fail_comp(const hia_allocator *allocator, hia_error **error, const hia_comp *comp);
+
+/* ---- engine_timeline.c ---- */
+
+/* A run of the function, which is ready, begins to write to its timeline (or NULL): first of all,
+ * what the compiler has done for it. HIA_ARGUMENT if somebody reads it now. */
+hia_status hiaJ_timeline_begin(hia_timeline *timeline, const hia_function *function,
+                               hia_error **error);
+void hiaJ_timeline_end(hia_timeline *timeline);
 
 /* ---- engine_value.c ---- */
 
@@ -125,6 +153,9 @@ typedef struct hia_unit {
   hia_code *code;
   hia_unwinder unwinder; /* of `code`, with our table of locations */
   hia_function_stats stats;
+  uint64_t build_at, passes_at, flatten_at, open_at; /* hiaR_now() when that began; or 0 */
+  uint64_t compiled_at;                              /* when codegen ended */
+  uint64_t told_at; /* hia_timeline.made_at of the one that has all this */
 } hia_unit;
 
 /* A parameter's type: hia_type and, to compare with values without a lock, its codes. */
@@ -166,7 +197,7 @@ struct hia_module {
   hia_unit *units;
   hia_function *functions;
   hia_status broken; /* a compilation ended early: what it left behind is not to be trusted */
-  uint64_t parse_ns, check_ns;
+  uint64_t load_at, parse_ns, check_ns; /* when parsing began; checking came after it */
 };
 
 /* Runs `body` with the module's lock held and its compilation armed, so that it may throw. A throw

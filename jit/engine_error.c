@@ -135,6 +135,7 @@ hia_status hiaJ_fail_diags(const hia_allocator *allocator, hia_error **error, hi
 typedef struct failed_run {
   const hia_engine *engine;
   const hia_failure *failure;
+  const hia_run_options *options;
   const hia_source *source;
   const hia_graph *graph;
 } failed_run;
@@ -197,6 +198,11 @@ static const char *size_text(hia_arena *arena, size_t bytes) {
   return hiaR_arena_printf(arena, "%zu bytes", bytes);
 }
 
+static const char *time_text(hia_arena *arena, uint64_t ns) {
+  if (ns >= 1000000000u) return hiaR_arena_printf(arena, "%.6g s", (double)ns / 1e9);
+  return hiaR_arena_printf(arena, "%.6g ms", (double)ns / 1e6);
+}
+
 static const char *run_message(hia_error *error, const failed_run *run) {
   hia_arena *arena = &error->comp.arena;
   const char *message = hiaR_status_message(error->status);
@@ -205,12 +211,16 @@ static const char *run_message(hia_error *error, const failed_run *run) {
     return hiaR_arena_printf(arena, "%s(%lld)", message, (long long)run->failure->code);
   case HIA_DEPTH:
     if (!run->engine->options.max_depth) return message;
-    return hiaR_arena_printf(arena, "%s: more than %s of frames", message,
-                             size_text(arena, run->engine->options.max_depth));
+    return hiaR_arena_printf(arena, "%s: more than %s of %s", message,
+                             size_text(arena, run->engine->options.max_depth),
+                             run->engine->options.kind == HIA_ENGINE_JIT ? "stack" : "frames");
   case HIA_MEMORY:
     if (!run->engine->options.max_memory) return message;
     return hiaR_arena_printf(arena, "%s: more than %s", message,
                              size_text(arena, run->engine->options.max_memory));
+  case HIA_DEADLINE:
+    return hiaR_arena_printf(arena, "%s: more than %s", message,
+                             time_text(arena, run->options->timeout_ns));
   default: return message;
   }
 }
@@ -234,9 +244,10 @@ static void fill_run(hia_error *error, const void *user) {
 }
 
 hia_status hiaJ_fail_run(hia_engine *engine, hia_error **error, const hia_failure *failure,
-                         const hia_source *source, const hia_graph *g) {
+                         const hia_run_options *options, const hia_source *source,
+                         const hia_graph *g) {
   return make(&engine->allocator, error, failure->status, fill_run,
-              &(failed_run){engine, failure, source, g});
+              &(failed_run){engine, failure, options, source, g});
 }
 
 /* ---- asking ---- */

@@ -1,5 +1,6 @@
 /* Calls: arguments in, the engine's way of running, the result or the failure out. */
 #include "jit/engine.h"
+#include "runtime/events.h"
 
 /* ---- arguments ---- */
 
@@ -85,29 +86,38 @@ static bool block_init(block *b, const hia_allocator *allocator, size_t n) {
   return b->words != NULL;
 }
 
-static hia_status run_words(hia_engine *engine, hia_function *f, hia_word *words,
-                            hia_failure *failure, hia_usage *usage) {
+static hia_status run_words(hia_engine *engine, hia_function *f, const hia_run_options *options,
+                            hia_word *words, hia_failure *failure, hia_usage *usage) {
   hia_limits limits = {.depth = engine->options.max_depth,
                        .memory = engine->options.max_memory,
+                       .timeline = options->timeline,
                        .threads = engine->options.threads};
-  hia_word *results = words + f->n_param_words;
-  switch (engine->options.kind) {
-  case HIA_ENGINE_JIT: {
-    hia_idle_context *context = hiaJ_context_take(engine);
-    if (!context) return failure->status = HIA_MEMORY;
-    hia_status status = hiaR_native_run(context->context, f->native, words, &f->unit->unwinder,
-                                        &limits, failure, usage);
-    hiaJ_context_put(engine, context);
-    return status;
+  bool is_native = engine->options.kind == HIA_ENGINE_JIT;
+  hia_idle_context *context = is_native ? hiaJ_context_take(engine) : NULL;
+  if (is_native && !context) return failure->status = HIA_MEMORY;
+  hia_watch watch;
+  hia_status status =
+      hiaJ_watch_begin(&watch, engine, options, is_native ? context->context : NULL, &limits);
+  if (status == HIA_OK) {
+    hia_word *results = words + f->n_param_words;
+    switch (engine->options.kind) {
+    case HIA_ENGINE_JIT:
+      status = hiaR_native_run(context->context, f->native, words, &f->unit->unwinder, &limits,
+                               failure, usage);
+      break;
+    case HIA_ENGINE_INTERP:
+      status = hiaR_interp_run(f->unit->image, f->entry, words, results, &limits,
+                               &engine->allocator, failure, usage);
+      break;
+    case HIA_ENGINE_EXPAND:
+      status = hiaR_expand_run(f->unit->image, f->entry, words, results, &limits,
+                               &engine->allocator, failure, usage);
+      break;
+    }
+    status = hiaJ_watch_end(&watch, status);
   }
-  case HIA_ENGINE_INTERP:
-    return hiaR_interp_run(f->unit->image, f->entry, words, results, &limits, &engine->allocator,
-                           failure, usage);
-  case HIA_ENGINE_EXPAND:
-    return hiaR_expand_run(f->unit->image, f->entry, words, results, &limits, &engine->allocator,
-                           failure, usage);
-  }
-  return failure->status = HIA_INTERNAL;
+  if (context) hiaJ_context_put(engine, context);
+  return failure->status = status;
 }
 
 static void give_stats(const hia_run_options *options, const hia_usage *usage, uint64_t run_ns) {
@@ -137,14 +147,17 @@ static hia_status run_ready(hia_function *f, hia_value *const *args, const hia_r
   }
   hia_failure failure = {0};
   hia_usage usage = {0};
+  hia_ring *ring = hiaR_ring_of(options->timeline, 0);
+  hiaR_event(ring, HIA_EVENT_RUN_BEGIN, ring ? hiaR_timeline_name(ring->timeline, f->name) : 0);
   uint64_t start = hiaR_now();
-  hia_status status = run_words(engine, f, b.words, &failure, &usage);
-  give_stats(options, &usage, hiaR_now() - start);
+  hia_status status = run_words(engine, f, options, b.words, &failure, &usage);
+  uint64_t run_ns = hiaR_now() - start;
+  hiaR_event(ring, HIA_EVENT_RUN_END, status);
+  give_stats(options, &usage, run_ns);
   /* A graph that was read tells positions of a source that is not here. */
   hia_source elsewhere = {.name = f->unit->graph->file, .text = "", .len = 0};
   if (status != HIA_OK) {
-    failure.status = status;
-    hiaJ_fail_run(engine, error, &failure, module->program ? &module->source : &elsewhere,
+    hiaJ_fail_run(engine, error, &failure, options, module->program ? &module->source : &elsewhere,
                   f->unit->graph);
   } else {
     *result = hiaJ_value_new(&engine->allocator, f->result.codes, f->result.n_codes,
@@ -174,7 +187,11 @@ hia_status hia_run(hia_function *f, hia_value *const *args, size_t n,
   atomic_fetch_add_explicit(&module->references, 1, memory_order_relaxed);
   status = instance_for(f, args, &f, error);
   if (status == HIA_OK) status = hiaJ_ready(f, error);
-  if (status == HIA_OK) status = run_ready(f, args, &own, result, error);
+  if (status == HIA_OK) status = hiaJ_timeline_begin(own.timeline, f, error);
+  if (status == HIA_OK) {
+    status = run_ready(f, args, &own, result, error);
+    hiaJ_timeline_end(own.timeline);
+  }
   hiaJ_module_release(module);
   return status;
 }

@@ -45,6 +45,27 @@ void hiaR_pool_free(hia_pool *pool); /* nothing may run on it; ends the threads.
  * be started. For a run's workers that have their own ways of sharing work (sched.c). */
 bool hiaR_pool_start(hia_pool *pool, void (*fn)(void *arg), void *arg);
 
+/* ---- clock.c: the timekeeper ----
+ * A thread that sleeps until the earliest alarm; started with the first one. Thread-safe. */
+
+typedef struct hia_clock hia_clock;
+typedef struct hia_alarm hia_alarm;
+struct hia_alarm {
+  uint64_t at; /* of hiaR_now() */
+  /* Called once, soon after, on the timekeeper's thread; must be short and leave the clock alone.
+   */
+  void (*ring)(hia_alarm *alarm);
+  /* The clock's own. */
+  hia_alarm *prev, *next;
+  bool is_set;
+};
+hia_status hiaR_clock_new(const hia_allocator *allocator, hia_clock **out);
+void hiaR_clock_free(hia_clock *clock); /* no alarm may be set; ends the thread. Or NULL */
+/* The alarm is the caller's, and stays where it is until it is cleared. THREADS if there is no
+ * thread to ring it. */
+hia_status hiaR_alarm_set(hia_clock *clock, hia_alarm *alarm);
+void hiaR_alarm_clear(hia_clock *clock, hia_alarm *alarm); /* afterwards it does not ring */
+
 /* ---- what a run may use, and what it used ---- */
 
 typedef struct hia_timeline hia_timeline;
@@ -59,7 +80,9 @@ typedef struct hia_limits {
   const uint32_t
       *cancelled; /* read with relaxed atomics; the run ends soon after it is not 0; or NULL */
   uint64_t
-      deadline; /* of hiaR_now(), nanoseconds: the run ends with DEADLINE soon after; 0: none */
+      deadline; /* of hiaR_now(); 0: none. The engines have no time to look at the clock: native
+                   code ends with DEADLINE if it is past when it polls for another reason, and
+                   who gives one sees that the run is told (*cancelled, hiaR_context_cancel) */
 } hia_limits;
 size_t hiaR_default_depth(void); /* from the memory that is available now */
 

@@ -21,6 +21,7 @@ enum {
   OPT_FROM_IR,
   OPT_MAX_DEPTH,
   OPT_MAX_MEMORY,
+  OPT_TIMEOUT,
   OPT_LEVEL,
   OPT_NO_PASS,
   OPT_UNCHECKED,
@@ -54,6 +55,7 @@ static const option_row rows[] = {
     {OPT_MAX_DEPTH, RUN | BENCH, "max-depth", "BYTES",
      "stack that a run may use: 500K, 64M, 2G; else what memory is available"},
     {OPT_MAX_MEMORY, RUN | BENCH, "max-memory", "BYTES", "memory that a run may use in all"},
+    {OPT_TIMEOUT, RUN, "timeout", "SECONDS", "end the run when it has taken so long: 2, 0.5"},
     {OPT_LEVEL, RUN | DUMP | BENCH, "opt", "LEVEL", "optimisation of native code, 0 to 3 (3)"},
     {OPT_NO_PASS, RUN | DUMP | BENCH, "no-pass", "LIST",
      "graph passes to leave out, separated by commas, or all"},
@@ -120,6 +122,16 @@ static bool parse_size(const char *text, size_t *size) {
   if (*end || n > SIZE_MAX >> shift) return false;
   *size = (size_t)n << shift;
   return true;
+}
+
+/* Seconds, as in 2.5. */
+static bool parse_time(const char *text, uint64_t *ns) {
+  char *end;
+  if (!isdigit((unsigned char)text[0])) return false;
+  double seconds = strtod(text, &end);
+  if (*end || !(seconds > 0 && seconds <= 1e9)) return false;
+  *ns = (uint64_t)(seconds * 1e9);
+  return *ns > 0;
 }
 
 static bool parse_engines(const char *list, tool_options *o) {
@@ -192,6 +204,8 @@ static const char *set(tool_options *o, const tool_command *command, int id, con
     return parse_size(operand, &o->engine.max_depth) ? NULL : "a number of bytes, as in 64M";
   case OPT_MAX_MEMORY:
     return parse_size(operand, &o->engine.max_memory) ? NULL : "a number of bytes, as in 64M";
+  case OPT_TIMEOUT:
+    return parse_time(operand, &o->timeout_ns) ? NULL : "a number of seconds, as in 0.5";
   case OPT_LEVEL:
     if (!parse_number(operand, 0, 3, &number)) return "a number from 0 to 3";
     o->engine.opt_level = (int)number;

@@ -58,6 +58,7 @@ static int run_function(const tool_options *options, hia_function *function, hia
   hia_run_stats used = HIA_RUN_STATS_INIT;
   hia_run_options run_options = HIA_RUN_OPTIONS_INIT;
   run_options.stats = &used;
+  run_options.timeout_ns = options->timeout_ns;
   hia_value *result;
   hia_error *error;
   hia_status status = hia_run(function, args, options->n_args, &run_options, &result, &error);

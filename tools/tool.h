@@ -26,6 +26,7 @@ typedef struct tool_options {
   size_t n_engines;
   bool time, from_ir, wants_help;
   unsigned runs;
+  uint64_t timeout_ns;       /* of the run; 0: none */
   hia_engine_options engine; /* but for its kind */
   hia_dump_options dump;
 } tool_options;

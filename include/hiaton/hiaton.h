@@ -78,6 +78,8 @@ typedef struct hia_module hia_module;     /* a checked program */
 typedef struct hia_function hia_function; /* a function of a module */
 typedef struct hia_value hia_value;       /* an argument or a result; never changes */
 typedef struct hia_error hia_error;       /* what went wrong; never changes */
+typedef struct hia_timeline hia_timeline; /* what the threads of runs did and when */
+typedef struct hia_cancel hia_cancel;     /* a switch that ends runs */
 
 /* The version of the library that is loaded, "0.1.0". */
 HIA_API const char *hia_version(void);
@@ -237,19 +239,40 @@ typedef struct hia_run_stats {
 typedef struct hia_run_options {
   size_t size;
   hia_run_stats *stats; /* filled in whether the run fails or not; NULL: not wanted */
+  hia_cancel *cancel;  /* ends the run with HIA_CANCELLED when it is requested; NULL: nobody does */
+  uint64_t timeout_ns; /* ends it with HIA_DEADLINE when it has run so long, compiling not
+                          included; 0: it may take its time */
+  hia_timeline *timeline; /* what the run does is written down there; NULL: nowhere */
 } hia_run_options;
-#define HIA_RUN_OPTIONS_INIT {sizeof(hia_run_options), NULL}
+#define HIA_RUN_OPTIONS_INIT {sizeof(hia_run_options), NULL, NULL, 0, NULL}
 
 /* Calls a function and waits for its result. `args` are n values of the types of its parameters;
  * they stay the caller's. HIA_ARGUMENT if they do not fit; HIA_DIV_ZERO, HIA_DIV_OVERFLOW,
  * HIA_FAILED if the program fails, the error holding the position and the chain of calls;
- * HIA_DEPTH, HIA_MEMORY and other resource statuses if a limit ends the run. The engine is usable
- * afterwards in any case. */
+ * HIA_DEPTH, HIA_MEMORY and other resource statuses if a limit ends the run, the error holding the
+ * chain of calls where it was. The engine is usable afterwards in any case. */
 HIA_API hia_status hia_call(hia_function *function, hia_value *const *args, size_t n,
                             hia_value **result, hia_error **error);
 /* The same with options; NULL: the defaults. */
 HIA_API hia_status hia_run(hia_function *function, hia_value *const *args, size_t n,
                            const hia_run_options *options, hia_value **result, hia_error **error);
+
+/* ---- ending runs ----
+ *
+ * A hia_cancel is given to any number of runs, of any engines and at any time (hia_run_options).
+ * Once it is requested, from any thread but not from a signal handler, those under way end soon,
+ * and those that begin with it end at once, until it is reset. Ending a run takes some
+ * microseconds; the code that runs does not get slower by being able to end. A run that is over
+ * before it notices gives its result. */
+
+/* NULL when out of memory. `allocator` is copied; NULL: malloc. */
+HIA_API hia_cancel *hia_cancel_new(const hia_allocator *allocator);
+/* No run may have it any more. */
+HIA_API void hia_cancel_free(hia_cancel *cancel);
+HIA_API void hia_cancel_request(hia_cancel *cancel);
+HIA_API bool hia_cancel_is_requested(const hia_cancel *cancel);
+/* Runs that begin from now on are not meant; those that were told to end do so. */
+HIA_API void hia_cancel_reset(hia_cancel *cancel);
 
 /* ---- values ---- */
 
@@ -351,6 +374,24 @@ typedef bool (*hia_write)(void *user, const char *bytes, size_t len);
 HIA_API hia_status hia_module_dump(hia_module *module, hia_function *const *functions, size_t n,
                                    const hia_dump_options *options, hia_write write, void *user,
                                    hia_error **error);
+
+/* A timeline is given to any number of runs (hia_run_options), also several at once. Each thread
+ * that takes part writes down what it does: which jobs it gives away, takes and waits for, and when
+ * it has nothing to do. Compiling is in it too, where it happens after the timeline is made and for
+ * a run that has it. Code gets no slower by it; giving work away does, by some 0.1 us.
+ *
+ * Of each thread the newest `events` are kept (rounded up to a power of two; 0: 65536), 16 bytes
+ * each. `allocator` is copied; NULL: malloc. NULL when out of memory. */
+HIA_API hia_timeline *hia_timeline_new(const hia_allocator *allocator, size_t events);
+/* No run may have it any more. Engines and modules may be gone already. */
+HIA_API void hia_timeline_free(hia_timeline *timeline);
+/* How many events had to make room for newer ones. */
+HIA_API uint64_t hia_timeline_dropped(hia_timeline *timeline);
+/* Writes it in Chrome's trace format (JSON), for ui.perfetto.dev or chrome://tracing. It can be
+ * written again, and be given to more runs. HIA_ARGUMENT if a run is writing to it now, HIA_IO if
+ * `write` answered false. */
+HIA_API hia_status hia_timeline_write(hia_timeline *timeline, hia_write write, void *user,
+                                      hia_error **error);
 
 #ifdef __cplusplus
 }

@@ -88,13 +88,22 @@ every 'phases' 0 10946 'build .*passes .*run ' run examples/fib.hia 20 --time
 # Not a sum alone: that would become a loop in native code, which is never too deep.
 program down 'fn down(n: i64) -> i64 = if n == 0 then 0 else 1 + down(n - 1) % 1000003
 fn main(n: i64) -> i64 = down(n)'
-every 'too deep' 1 '' 'error\[depth\]: .*called from down at .*down.hia:1:5[0-9].*calls more' \
+every 'too deep' 1 '' 'error\[depth\]: recursion too deep: more than 1.0 MiB of (stack|frames).*called from down at .*down.hia:1:5[0-9].*calls more' \
   run "$work/down.hia" 10000000 --max-depth 1M
 every 'deep enough' 0 1000 '' run "$work/down.hia" 1000 --max-depth 64M
 program spin 'fn even(n: i64) -> bool = if n == 0 then true else odd(n - 1)
 fn odd(n: i64) -> bool = if n == 0 then false else even(n - 1)
 fn main(n: i64) = even(n)'
 every 'tail calls take no space' 0 true '' run "$work/spin.hia" 100000 --max-depth 1M
+program endless 'fn busy(n: i32) -> i32 = loop (x = n) while true { x + fib(n) }
+fn fib(n: i32) -> i32 = if n <= 1 then 1 else fib(n - 1) + fib(n - 2)
+fn main(n: i32) -> i32 = 1 + busy(n)'
+every 'past its deadline' 1 '' 'error\[deadline\]: past the deadline: more than 30 ms.*called from main at .*endless.hia:3:30' \
+  run "$work/endless.hia" 5 --timeout 0.03
+every 'within its deadline' 0 1000 '' run "$work/down.hia" 1000 --timeout 600
+for time in 0 -1 nan 1s ''; do
+  t "a timeout of '$time'" 2 '' 'seconds' run "$work/down.hia" 1000 --timeout="$time"
+done
 
 # ---- failures ----
 program zero 'fn div(a: i32, b: i32) -> i32 = a / b
