@@ -2,22 +2,57 @@
  * chain of calls of a failed run.
  *
  * Compiled code compares its stack pointer with context->limit at entries and loop rounds, and
- * calls hiaR_stub_poll when it lies below. There are these reasons for that:
+ * calls hiaR_stub_poll when it lies below. There are three reasons for that:
  *
  *   - The run has left the first KEEP bytes of the stack. The limit starts there, so that runs that
  *     stay above cost nothing when they end; one that does not gives its memory back afterwards.
  *   - The run is too deep.
- *   - Somebody has asked for its end, or for work, and set the limit to its maximum (hiaR_poke).
- *   - The run has just begun and may have helpers: those are called when it first comes here.
+ *   - Somebody has asked for its end and set the limit to its maximum (hiaR_context_cancel).
  *
- * A failure reads the chain of calls off the stack where it stands, and jumps back to where the
- * invocation was entered. */
-#include "runtime/context.h"
+ * A failure leaves everything on the engine's stack as it is and jumps to the host's, where the
+ * chain is read off the frames that were left. */
+#include "runtime/arch/arch.h"
+#include "runtime/fork.h"
+#include "runtime/sanitizer.h"
+#include <stdatomic.h>
 
-/* Below the limit, for what compiled code calls there: library functions, the stubs, the reading
- * of chains. Frames of compiled code below the limit are on top of it: that of a function that was
- * entered just above and that of one without a check, called by it. */
-#define MARGIN ((size_t)128 << 10)
+#ifdef HIA_STRESS
+#define KEEP ((size_t)4 << 10)
+#else
+#define KEEP ((size_t)256 << 10)
+#endif
+/* Below the limit, for what compiled code calls there: library functions, the stubs. Frames of
+ * compiled code below the limit are on top of it: that of a function that was entered just above
+ * and that of one without a check, called by it. */
+#define MARGIN ((size_t)64 << 10)
+
+struct hia_context {
+  /* Read by generated code and assembly: layout.def. */
+  _Atomic uintptr_t limit;
+  uint64_t calls, rounds;
+  void *host_sp;
+  uint32_t vector_state;
+  hia_fork *newest;
+
+  bool is_deep; /* has left the first KEEP bytes */
+  /* Odd while a run is under way. A cancel names the run it means, so that one that comes too late
+   * ends nothing. */
+  _Atomic uint32_t run, cancelled_run;
+  const uint32_t *cancelled; /* of the limits, or NULL */
+  uintptr_t soft, hard;      /* limits: of the first KEEP bytes, of the run */
+
+  hia_stack stack;
+  size_t default_depth; /* 0: not asked for yet */
+  hia_fiber fiber;      /* what the sanitizers know of the stack */
+  const hia_allocator *allocator;
+
+  /* Of a failure, until its chain is read. */
+  hia_status status;
+  uint32_t loc; /* of the operation; NONE: where compiled code was */
+  int64_t code;
+  const char *sp; /* what compiled code's stack pointer was, and where it was */
+  uintptr_t pc;
+};
 
 #define I32 4
 #define I64 8
