@@ -111,6 +111,14 @@ hia_status hiaJ_fail_run(hia_engine *engine, hia_error **error, const hia_failur
 /* What a compilation threw. */
 hia_status hiaJ_fail_comp(const hia_allocator *allocator, hia_error **error, const hia_comp *comp);
 
+/* ---- engine_timeline.c ---- */
+
+/* A run of the function, which is ready, begins to write to its timeline (or NULL): first of all,
+ * what the compiler has done for it. HIA_ARGUMENT if somebody reads it now. */
+hia_status hiaJ_timeline_begin(hia_timeline *timeline, const hia_function *function,
+                               hia_error **error);
+void hiaJ_timeline_end(hia_timeline *timeline);
+
 /* ---- engine_value.c ---- */
 
 /* A type without a module: in prefix order the dtype of a scalar, or PART_TUPLE + n and its n
@@ -145,6 +153,9 @@ typedef struct hia_unit {
   hia_code *code;
   hia_unwinder unwinder; /* of `code`, with our table of locations */
   hia_function_stats stats;
+  uint64_t build_at, passes_at, flatten_at, open_at; /* hiaR_now() when that began; or 0 */
+  uint64_t compiled_at;                              /* when codegen ended */
+  uint64_t told_at; /* hia_timeline.made_at of the one that has all this */
 } hia_unit;
 
 /* A parameter's type: hia_type and, to compare with values without a lock, its codes. */
@@ -186,7 +197,7 @@ struct hia_module {
   hia_unit *units;
   hia_function *functions;
   hia_status broken; /* a compilation ended early: what it left behind is not to be trusted */
-  uint64_t parse_ns, check_ns;
+  uint64_t load_at, parse_ns, check_ns; /* when parsing began; checking came after it */
 };
 
 /* Runs `body` with the module's lock held and its compilation armed, so that it may throw. A throw

@@ -1,5 +1,6 @@
 /* Calls: arguments in, the engine's way of running, the result or the failure out. */
 #include "jit/engine.h"
+#include "runtime/events.h"
 
 /* ---- arguments ---- */
 
@@ -89,6 +90,7 @@ static hia_status run_words(hia_engine *engine, hia_function *f, const hia_run_o
                             hia_word *words, hia_failure *failure, hia_usage *usage) {
   hia_limits limits = {.depth = engine->options.max_depth,
                        .memory = engine->options.max_memory,
+                       .timeline = options->timeline,
                        .threads = engine->options.threads};
   bool is_native = engine->options.kind == HIA_ENGINE_JIT;
   hia_idle_context *context = is_native ? hiaJ_context_take(engine) : NULL;
@@ -145,9 +147,13 @@ static hia_status run_ready(hia_function *f, hia_value *const *args, const hia_r
   }
   hia_failure failure = {0};
   hia_usage usage = {0};
+  hia_ring *ring = hiaR_ring_of(options->timeline, 0);
+  hiaR_event(ring, HIA_EVENT_RUN_BEGIN, ring ? hiaR_timeline_name(ring->timeline, f->name) : 0);
   uint64_t start = hiaR_now();
   hia_status status = run_words(engine, f, options, b.words, &failure, &usage);
-  give_stats(options, &usage, hiaR_now() - start);
+  uint64_t run_ns = hiaR_now() - start;
+  hiaR_event(ring, HIA_EVENT_RUN_END, status);
+  give_stats(options, &usage, run_ns);
   /* A graph that was read tells positions of a source that is not here. */
   hia_source elsewhere = {.name = f->unit->graph->file, .text = "", .len = 0};
   if (status != HIA_OK) {
@@ -181,7 +187,11 @@ hia_status hia_run(hia_function *f, hia_value *const *args, size_t n,
   atomic_fetch_add_explicit(&module->references, 1, memory_order_relaxed);
   status = instance_for(f, args, &f, error);
   if (status == HIA_OK) status = hiaJ_ready(f, error);
-  if (status == HIA_OK) status = run_ready(f, args, &own, result, error);
+  if (status == HIA_OK) status = hiaJ_timeline_begin(own.timeline, f, error);
+  if (status == HIA_OK) {
+    status = run_ready(f, args, &own, result, error);
+    hiaJ_timeline_end(own.timeline);
+  }
   hiaJ_module_release(module);
   return status;
 }

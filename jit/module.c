@@ -84,7 +84,7 @@ static hia_status load_program(hia_module *module, void *user, hia_error **error
   keep_source(module, user);
   hia_diags diags;
   hiaF_diags_init(&diags, &module->comp, &module->source);
-  uint64_t start = hiaR_now();
+  uint64_t start = module->load_at = hiaR_now();
   module->program = hiaF_load(&module->comp, &module->types, &module->source, &diags);
   module->check_ns = hiaR_now() - start;
   if (module->program) {
@@ -99,7 +99,7 @@ static hia_status load_program(hia_module *module, void *user, hia_error **error
 static hia_status load_graph(hia_module *module, void *user, hia_error **error) {
   keep_source(module, user);
   hia_read_error wrong = {0};
-  uint64_t start = hiaR_now();
+  uint64_t start = module->load_at = hiaR_now();
   hia_graph *g =
       hiaG_read(&module->comp, &module->types, module->source.text, module->source.len, &wrong);
   module->parse_ns = hiaR_now() - start;

@@ -18,7 +18,7 @@ static void build(hia_function *f) {
   if (f->unit) return;
   hia_module *module = f->module;
   hia_unit *unit = HIA_NEW(&module->comp.arena, hia_unit);
-  uint64_t start = hiaR_now();
+  uint64_t start = unit->build_at = hiaR_now();
   hia_fn_id root;
   unit->graph = hiaF_build(module->program, &f->inst, 1, module->engine->options.count, &root);
   unit->stats.build_ns = hiaR_now() - start;
@@ -31,7 +31,7 @@ static void build(hia_function *f) {
 static void run_passes(hia_module *module, hia_unit *unit) {
   if (unit->is_tagged) return;
   hia_pass_options options = hiaJ_pass_options(module->engine);
-  uint64_t start = hiaR_now();
+  uint64_t start = unit->passes_at = hiaR_now();
   hiaG_run_passes(unit->graph, &options);
   unit->stats.passes_ns = hiaR_now() - start;
   unit->is_tagged = true;
@@ -47,7 +47,7 @@ static void count_nodes(hia_unit *unit) {
 static hia_status flatten(hia_module *module, hia_unit *unit, hia_error **error) {
   if (unit->image) return HIA_OK;
   const hia_allocator *allocator = &module->engine->allocator;
-  uint64_t start = hiaR_now();
+  uint64_t start = unit->flatten_at = hiaR_now();
   void *image;
   size_t size;
   hiaG_flatten(unit->graph, &image, &size);
@@ -65,6 +65,7 @@ static hia_status flatten(hia_module *module, hia_unit *unit, hia_error **error)
 static hia_status compile(hia_module *module, hia_unit *unit, hia_error **error) {
   if (unit->code) return HIA_OK;
   hia_engine *engine = module->engine;
+  unit->open_at = hiaR_now();
   hia_status status = hiaJ_engine_open(engine, &unit->stats.open_ns, error);
   if (status != HIA_OK) return status;
   const hia_image_loc *locs = image_locs(module, unit->graph);
@@ -76,6 +77,7 @@ static hia_status compile(hia_module *module, hia_unit *unit, hia_error **error)
   status = engine->backend->compile(engine->session, unit->graph, &options, &unit->code, &report,
                                     why, sizeof why);
   module->comp.armed = true;
+  unit->compiled_at = hiaR_now();
   unit->stats.emit_ns = report.emit_ns;
   unit->stats.optimize_ns = report.optimize_ns;
   unit->stats.codegen_ns = report.codegen_ns;

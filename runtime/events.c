@@ -3,7 +3,7 @@
 hia_timeline *hiaR_timeline_new(const hia_allocator *allocator, size_t events) {
   hia_timeline *timeline = hiaR_alloc(allocator, sizeof *timeline);
   if (!timeline) return NULL;
-  timeline->allocator = allocator;
+  timeline->allocator = *allocator;
   timeline->ring_size = 1;
   while (timeline->ring_size < events && timeline->ring_size <= SIZE_MAX / 4 / sizeof(hia_event))
     timeline->ring_size *= 2;
@@ -18,7 +18,7 @@ static size_t ring_bytes(const hia_timeline *timeline) {
 
 void hiaR_timeline_free(hia_timeline *timeline) {
   if (!timeline) return;
-  const hia_allocator *a = timeline->allocator;
+  hia_allocator own = timeline->allocator, *a = &own;
   while (timeline->rings) {
     hia_ring *ring = timeline->rings;
     timeline->rings = ring->next;
@@ -30,6 +30,22 @@ void hiaR_timeline_free(hia_timeline *timeline) {
   hiaR_free(a, timeline->spans, timeline->cap_spans * sizeof *timeline->spans);
   pthread_mutex_destroy(&timeline->lock);
   hiaR_free(a, timeline, sizeof *timeline);
+}
+
+bool hiaR_timeline_open(hia_timeline *timeline, bool is_reader) {
+  uint32_t users = atomic_load(&timeline->users);
+  do
+    if (is_reader ? users != 0 : users >= HIA_TIMELINE_READING - 1) return false;
+  while (!atomic_compare_exchange_weak(&timeline->users, &users,
+                                       is_reader ? HIA_TIMELINE_READING : users + 1));
+  return true;
+}
+
+void hiaR_timeline_close(hia_timeline *timeline, bool is_reader) {
+  if (is_reader)
+    atomic_store(&timeline->users, 0);
+  else
+    atomic_fetch_sub(&timeline->users, 1);
 }
 
 /* Room for one more element in an array of n; answers the array, NULL when out of memory. */
@@ -50,12 +66,12 @@ static void *make_room(const hia_allocator *a, void *array, size_t elem, uint32_
 static uint32_t add_name(hia_timeline *timeline, const char *name) {
   for (uint32_t i = 0; i < timeline->n_names; i++)
     if (strcmp(timeline->names[i], name) == 0) return i;
-  char **names = make_room(timeline->allocator, timeline->names, sizeof *names, timeline->n_names,
+  char **names = make_room(&timeline->allocator, timeline->names, sizeof *names, timeline->n_names,
                            &timeline->cap_names);
   if (!names) return HIA_NONE;
   timeline->names = names;
   size_t size = strlen(name) + 1;
-  char *copy = hiaR_alloc(timeline->allocator, size);
+  char *copy = hiaR_alloc(&timeline->allocator, size);
   if (!copy) return HIA_NONE;
   memcpy(copy, name, size);
   names[timeline->n_names] = copy;
@@ -70,30 +86,29 @@ uint32_t hiaR_timeline_name(hia_timeline *timeline, const char *name) {
 }
 
 /* The lock is held. */
-static void add_span(hia_timeline *timeline, hia_span span) {
+static void add_span(hia_timeline *timeline, const hia_span *span) {
   /* One that is there already is most likely near the end. */
   for (uint32_t i = timeline->n_spans; i-- > 0;) {
     const hia_span *s = &timeline->spans[i];
-    if (s->begin == span.begin && s->of == span.of && strcmp(s->name, span.name) == 0) return;
+    if (s->begin == span->begin && s->of == span->of && strcmp(s->name, span->name) == 0) return;
   }
-  hia_span *spans = make_room(timeline->allocator, timeline->spans, sizeof *spans,
+  hia_span *spans = make_room(&timeline->allocator, timeline->spans, sizeof *spans,
                               timeline->n_spans, &timeline->cap_spans);
   if (!spans) return;
   timeline->spans = spans;
-  spans[timeline->n_spans++] = span;
+  spans[timeline->n_spans++] = *span;
 }
 
-void hiaR_timeline_span(hia_timeline *timeline, const char *name, uint32_t of, uint64_t begin,
-                        uint64_t end) {
-  if (end <= begin || begin < timeline->made_at) return;
+void hiaR_timeline_span(hia_timeline *timeline, const hia_span *span) {
+  if (span->end <= span->begin || span->begin < timeline->made_at) return;
   pthread_mutex_lock(&timeline->lock);
-  add_span(timeline, (hia_span){name, of, begin, end});
+  add_span(timeline, span);
   pthread_mutex_unlock(&timeline->lock);
 }
 
 /* The lock is held. */
 static hia_ring *new_ring(hia_timeline *timeline, unsigned worker) {
-  const hia_allocator *a = timeline->allocator;
+  const hia_allocator *a = &timeline->allocator;
   /* Not zeroed: memory is touched as events come. */
   hia_ring *ring = a->alloc(a->user, ring_bytes(timeline));
   if (!ring) {
@@ -127,5 +142,6 @@ void hiaR_ring_add(hia_ring *ring, hia_event_kind kind, uint64_t what) {
   ring->events[n & (ring->timeline->ring_size - 1)] =
       (hia_event){.at = hiaR_now(), .what = what & (((uint64_t)1 << 56) - 1), .kind = kind};
   ring->totals[kind]++;
+  ring->steals += hiaR_event_is_steal(ring, kind, what);
   atomic_store_explicit(&ring->count, n + 1, memory_order_release);
 }

@@ -57,8 +57,9 @@ struct hia_ring {
   pthread_t thread;
   unsigned worker; /* 0: of a thread that calls runs */
   uint32_t number; /* in its timeline, from 1; the upper part of the job numbers it gives */
-  uint64_t totals[HIA_N_EVENTS]; /* events so far, the dropped ones too; written before `count` */
-  _Atomic uint64_t count;        /* of events so far; number i is in slot i % size */
+  /* Events so far, the dropped ones too: by kind; steals; all. Number i is in slot i % size. */
+  uint64_t totals[HIA_N_EVENTS], steals;
+  _Atomic uint64_t count; /* written last */
   hia_event events[];
 };
 
@@ -76,10 +77,10 @@ typedef struct hia_span {
 } hia_span;
 
 struct hia_timeline {
-  const hia_allocator *allocator; /* the engine's; outlives the timeline */
-  size_t ring_size;               /* a power of two */
+  hia_allocator allocator;
+  size_t ring_size; /* a power of two */
   uint64_t made_at;
-  _Atomic uint32_t runs; /* that are under way and write to it */
+  _Atomic uint32_t users; /* runs that are under way and write to it; READING: it is being read */
 
   pthread_mutex_t lock; /* of what follows */
   hia_ring *rings;      /* newest first */
@@ -91,14 +92,18 @@ struct hia_timeline {
   uint32_t n_spans, cap_spans;
 };
 
-/* NULL when out of memory. `allocator` is kept, not copied. */
+#define HIA_TIMELINE_READING UINT32_MAX
+
+/* NULL when out of memory. */
 hia_timeline *hiaR_timeline_new(const hia_allocator *allocator, size_t events);
-void hiaR_timeline_free(hia_timeline *timeline);
+void hiaR_timeline_free(hia_timeline *timeline); /* or NULL */
+/* A run begins to write to it, or somebody to read it: false if that cannot be now. */
+bool hiaR_timeline_open(hia_timeline *timeline, bool is_reader);
+void hiaR_timeline_close(hia_timeline *timeline, bool is_reader);
 /* A number for a name, the same for equal ones; HIA_NONE when out of memory. */
 uint32_t hiaR_timeline_name(hia_timeline *timeline, const char *name);
-/* Adds a span, unless it is there. */
-void hiaR_timeline_span(hia_timeline *timeline, const char *name, uint32_t of, uint64_t begin,
-                        uint64_t end);
+/* Adds a span, unless it is there, is empty, or began before the timeline was made. */
+void hiaR_timeline_span(hia_timeline *timeline, const hia_span *span);
 
 /* The calling thread's ring. `worker`: its number among the pool's threads, from 1, which names it;
  * 0: it calls the run. NULL if timeline is NULL, or out of memory. The same one each time, so runs
@@ -106,6 +111,12 @@ void hiaR_timeline_span(hia_timeline *timeline, const char *name, uint32_t of, u
 hia_ring *hiaR_ring_of(hia_timeline *timeline, unsigned worker);
 
 void hiaR_ring_add(hia_ring *ring, hia_event_kind kind, uint64_t what);
+
+/* Does the event say that the ring's thread begins a job of another's? */
+static inline bool hiaR_event_is_steal(const hia_ring *ring, unsigned kind, uint64_t what) {
+  return kind == HIA_EVENT_TAKEN ||
+         (kind == HIA_EVENT_JOB_BEGIN && HIA_JOB_OWNER(what) != ring->number);
+}
 
 /* The hook. `what`: 0 where the list has nothing. */
 static inline void hiaR_event(hia_ring *ring, hia_event_kind kind, uint64_t what) {
