@@ -85,9 +85,10 @@ Test(engine_cancel, a_run_under_way_ends) {
       fixture f;
       if (!begin(&f, ways[i], 0)) continue;
       hia_run_options options = HIA_RUN_OPTIONS_INIT;
-      hia_run_stats used = HIA_RUN_STATS_INIT;
       options.cancel = f.cancel;
-      options.stats = &used;
+      hia_function *function;
+      cr_assert_eq(hia_module_function(f.module, endless[k], &function, NULL), HIA_OK);
+      cr_assert_eq(hia_function_prepare(function, NULL), HIA_OK);
       pthread_t thread;
       pthread_create(&thread, NULL, request_soon, f.cancel);
       hia_error *error;
@@ -95,22 +96,29 @@ Test(engine_cancel, a_run_under_way_ends) {
       pthread_join(thread, NULL);
       cr_assert_eq(hia_error_status(error), HIA_CANCELLED);
       cr_assert_str_eq(hia_error_code(error, 0), "cancelled");
-      cr_assert_gt(used.run_ns, 1000000);
       hia_error_free(error);
       works(&f);
       end(&f);
     }
 }
 
-/* The chain says where the run was: its outer end is always there. */
+/* The chain says where the run was: its outer end is always there. On a machine that is busy the
+ * time may be over before the run has got there. */
 Test(engine_cancel, the_chain_of_an_ended_run) {
   for (size_t i = 0; i < END; i++) {
     fixture f;
     if (!begin(&f, ways[i], 0)) continue;
     hia_run_options options = HIA_RUN_OPTIONS_INIT;
-    options.timeout_ns = 20000000;
-    hia_error *error;
-    cr_assert_eq(run(&f, "outer", 4, &options, NULL, &error), HIA_DEADLINE);
+    hia_error *error = NULL;
+    for (uint64_t ms = 20; hia_error_chain_length(error) < 2 && ms < 10000; ms *= 2) {
+      hia_error_free(error);
+      options.timeout_ns = 1000000 * ms;
+      cr_assert_eq(run(&f, "outer", 4, &options, NULL, &error), HIA_DEADLINE);
+      char message[100];
+      snprintf(message, sizeof message, "past the deadline: more than %g %s",
+               ms < 1000 ? (double)ms : (double)ms / 1e3, ms < 1000 ? "ms" : "s");
+      cr_assert_str_eq(hia_error_message(error, 0), message);
+    }
     uint64_t n = hia_error_chain_length(error);
     const char *function;
     uint32_t line;
@@ -119,7 +127,6 @@ Test(engine_cancel, the_chain_of_an_ended_run) {
     cr_assert(strcmp(function, "outer") == 0 && line == 5, "%s", hia_error_text(error));
     cr_assert(hia_error_chain_entry(error, n - 2, &function, NULL, &line, NULL));
     cr_assert(strcmp(function, "inner") == 0 && line == 4, "%s", hia_error_text(error));
-    cr_assert_str_eq(hia_error_message(error, 0), "past the deadline: more than 20 ms");
     hia_error_free(error);
     end(&f);
   }
