@@ -4,8 +4,10 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define EVAL_STEPS 1000000
-#define SIZES      10
+#define EVAL_STEPS     1000000
+#define SIZES          10
+#define WAYS_IN_TURN   7 /* a program goes through one of so many ways */
+#define PARALLEL_TIMES 3 /* on several workers */
 
 static gen_place outcome_entry(const void *chain, uint64_t i) {
   return ((const gen_outcome *)chain)->chain[i];
@@ -52,7 +54,8 @@ static void free_sample(sample *s) {
 
 /* Runs one way. False if it does not give what it must; then `r` says what it gave. */
 static bool agrees(diff_way *way, const sample *s, diff_result *r) {
-  diff_run(way, "random.hia", s->source.data, "main", s->args, s->n_args, r);
+  diff_run(way, "random.hia", s->source.data, "main", s->args, s->n_args,
+           diff_is_parallel(way) ? PARALLEL_TIMES : 1, r);
   if (strcmp(r->text.data, s->expected.data) != 0) return false;
   if (!way->count || s->outcome.end != GEN_VALUE) return true;
   if (r->calls == s->outcome.calls && r->rounds == s->outcome.rounds) return true;
@@ -82,7 +85,7 @@ static bool still_fails(void *user, gen_program *p) {
   if (s.outcome.end != GEN_TOO_LONG) {
     diff_watch("a program that is being shrunk", 60);
     /* What threads do may take some tries to show. */
-    for (uint32_t i = 0; i < (d->way->threads > 1 ? 20 : 1) && !fails; i++) {
+    for (uint32_t i = 0; i < (d->way->threads > 1 ? 10 : 1) && !fails; i++) {
       diff_result r;
       if (!agrees(d->way, &s, &r)) {
         char kind[24];
@@ -139,7 +142,7 @@ static void report(const diff_random_options *o, gen_program *p, diff_way *way, 
 void diff_random(const diff_random_options *o, diff_way *ways, uint32_t n_ways,
                  diff_counts *counts) {
   static sample s;
-  uint32_t ends[GEN_TOO_LONG] = {0}, n = 0;
+  uint32_t ends[GEN_TOO_LONG] = {0}, n = 0, stolen = 0;
   time_t start = time(NULL);
   for (; !o->count || n < o->count; n++) {
     if (o->seconds && time(NULL) - start >= (time_t)o->seconds) break;
@@ -151,8 +154,8 @@ void diff_random(const diff_random_options *o, diff_way *ways, uint32_t n_ways,
     ends[s.outcome.end]++;
     diff_way *failed = NULL;
     for (uint32_t i = 0; i < n_ways && !failed; i++) {
-      /* Not all ways for every program: one of five in turn, the plain interpreter always. */
-      if (!o->thorough && i && (i + n) % 5) continue;
+      /* Not all ways for every program, but some in turn; the plain interpreter always. */
+      if (!o->thorough && i && (i + n) % WAYS_IN_TURN) continue;
       char what[160];
       snprintf(what, sizeof what,
                "hia_diff --random --seed %llu --size %u --count 1 --thorough (%s)",
@@ -160,6 +163,7 @@ void diff_random(const diff_random_options *o, diff_way *ways, uint32_t n_ways,
       diff_watch(what, 120);
       diff_result r;
       if (!agrees(&ways[i], &s, &r)) failed = &ways[i];
+      if (diff_is_parallel(&ways[i])) stolen += r.steals > 0;
       diff_result_free(&r);
     }
     free_sample(&s);
@@ -172,7 +176,8 @@ void diff_random(const diff_random_options *o, diff_way *ways, uint32_t n_ways,
     }
   }
   diff_watch("", 0);
-  printf("random: seeds %llu to %llu: %u programs end in a value, %u in a failure\n",
+  printf("random: seeds %llu to %llu: %u programs end in a value, %u in a failure; of those on "
+         "several native workers %u shared work\n",
          (unsigned long long)o->seed, (unsigned long long)(o->seed + n), ends[GEN_VALUE],
-         n - ends[GEN_VALUE]);
+         n - ends[GEN_VALUE], stolen);
 }

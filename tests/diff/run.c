@@ -22,33 +22,32 @@ static bool wants(const char *engines, const char *name) {
   return !engines;
 }
 
-static diff_way *add_way(diff_way *ways, uint32_t *n, hia_engine_kind kind, unsigned threads,
-                         int level, const char *disabled, bool count) {
-  static const char *const names[] = {"jit", "interp", "expand"};
-  if (*n == DIFF_MAX_WAYS) return NULL;
-  diff_way *w = &ways[(*n)++];
-  *w = (diff_way){
-      .kind = kind, .threads = threads, .opt_level = level, .disabled = disabled, .count = count};
-  int at = snprintf(w->name, sizeof w->name, "%s", names[kind]);
-  if (kind == HIA_ENGINE_JIT)
-    at += snprintf(w->name + at, sizeof w->name - (size_t)at, ":O%d", level);
-  if (kind == HIA_ENGINE_INTERP)
-    at += snprintf(w->name + at, sizeof w->name - (size_t)at, ":%u", threads);
-  if (disabled) at += snprintf(w->name + at, sizeof w->name - (size_t)at, ":no-%s", disabled);
-  if (count) snprintf(w->name + at, sizeof w->name - (size_t)at, ":count");
-  return w;
-}
-
-static void add_way_through_text(diff_way *ways, uint32_t *n, hia_engine_kind kind, int level,
-                                 const char *disabled, hia_stage stage, const char *after) {
-  diff_way *w = add_way(ways, n, kind, 1, level, disabled, false);
-  if (!w) return;
-  w->through_text = true;
-  w->stage = stage;
-  w->after = after;
-  size_t at = strlen(w->name);
-  snprintf(w->name + at, sizeof w->name - at, stage == HIA_STAGE_STATIC ? ":text" : ":graph%s%s",
-           after ? "-" : "", after ? after : "");
+/* Adds a way; its name says all that is not as usual in it. */
+static void add_way(diff_way *ways, uint32_t *n, diff_way way) {
+  static const char *const kinds[] = {"jit", "interp", "expand"};
+  if (*n == DIFF_MAX_WAYS) return;
+  if (way.threads == 0) way.threads = 1;
+  gen_text name = {0};
+  gen_text_add(&name, "%s", kinds[way.kind]);
+  if (way.kind == HIA_ENGINE_JIT) gen_text_add(&name, ":O%d", way.opt_level);
+  if (way.kind == HIA_ENGINE_INTERP) gen_text_add(&name, ":%u", way.threads);
+  if (diff_is_parallel(&way)) gen_text_add(&name, ":t%u", way.threads);
+  if (way.always_fork) gen_text_add(&name, ":fork");
+  for (const char *s = way.disabled; s && *s;) { /* "a,b" is ":no-a:no-b" */
+    size_t len = strcspn(s, ",");
+    gen_text_add(&name, ":no-%.*s", (int)len, s);
+    s += len + (s[len] == ',');
+  }
+  if (way.no_merging) gen_text_add(&name, ":no-merging");
+  if (way.count) gen_text_add(&name, ":count");
+  if (way.through_text) {
+    gen_text_add(&name, way.stage == HIA_STAGE_STATIC ? ":text" : ":graph");
+    if (way.after) gen_text_add(&name, "-%s", way.after);
+    if (way.interpreted) gen_text_add(&name, ":interpreted");
+  }
+  snprintf(way.name, sizeof way.name, "%s", name.data);
+  gen_text_free(&name);
+  ways[(*n)++] = way;
 }
 
 static bool has_native(void) {
@@ -62,37 +61,68 @@ static bool has_native(void) {
   return has;
 }
 
+static void add_interpreted(diff_way *ways, uint32_t *n) {
+#define WAY(...) add_way(ways, n, (diff_way){.kind = HIA_ENGINE_INTERP, __VA_ARGS__})
+  WAY(.threads = 1);
+  WAY(.threads = 2);
+  WAY(.threads = 3);
+  WAY(.count = true);
+  WAY(.threads = 2, .disabled = "all");
+  WAY(.through_text = true, .stage = HIA_STAGE_STATIC);
+  WAY(.through_text = true, .stage = HIA_STAGE_GRAPH);
+#undef WAY
+}
+
+static void add_native(diff_way *ways, uint32_t *n) {
+#define WAY(level, ...)                                                                            \
+  add_way(ways, n, (diff_way){.kind = HIA_ENGINE_JIT, .opt_level = level, __VA_ARGS__})
+  for (int level = 3; level >= 0; level--) WAY(level);
+  WAY(2, .count = true);
+  WAY(1, .no_merging = true);
+  WAY(1, .always_fork = true);
+  WAY(1, .disabled = "all");
+  WAY(1, .disabled = "all", .through_text = true, .stage = HIA_STAGE_STATIC);
+  WAY(1, .through_text = true, .stage = HIA_STAGE_GRAPH, .after = "tail");
+  /* Several workers. */
+  WAY(3, .threads = 2);
+  WAY(1, .threads = 2);
+  WAY(1, .threads = 3);
+  WAY(2, .threads = 8);
+  WAY(0, .threads = 3);
+  WAY(1, .threads = 3, .disabled = "unroll");
+  WAY(2, .threads = 8, .disabled = "unroll");
+  WAY(1, .threads = 2, .disabled = "fork");
+  WAY(1, .threads = 3, .disabled = "inline,fold,cse");
+  WAY(1, .threads = 2, .no_merging = true);
+  WAY(1, .threads = 3, .count = true);
+  WAY(1, .threads = 8, .count = true, .disabled = "unroll");
+  WAY(1, .threads = 3, .through_text = true, .stage = HIA_STAGE_STATIC);
+  WAY(1, .threads = 2, .through_text = true, .stage = HIA_STAGE_GRAPH, .after = "unroll");
+  WAY(1, .threads = 3, .through_text = true, .stage = HIA_STAGE_STATIC, .interpreted = true);
+#undef WAY
+}
+
 uint32_t diff_ways(diff_way *ways, const char *engines) {
   uint32_t n = 0;
   bool jit = wants(engines, "jit") && has_native(), interp = wants(engines, "interp");
-  if (interp) {
-    for (unsigned threads = 1; threads <= 3; threads++)
-      add_way(ways, &n, HIA_ENGINE_INTERP, threads, 0, NULL, false);
-    add_way(ways, &n, HIA_ENGINE_INTERP, 1, 0, NULL, true);
-    add_way(ways, &n, HIA_ENGINE_INTERP, 2, 0, "all", false);
-    add_way_through_text(ways, &n, HIA_ENGINE_INTERP, 0, NULL, HIA_STAGE_STATIC, NULL);
-    add_way_through_text(ways, &n, HIA_ENGINE_INTERP, 0, NULL, HIA_STAGE_GRAPH, NULL);
-  }
+  if (interp) add_interpreted(ways, &n);
   if (wants(engines, "expand")) {
-    add_way(ways, &n, HIA_ENGINE_EXPAND, 1, 0, NULL, false);
-    add_way(ways, &n, HIA_ENGINE_EXPAND, 1, 0, "all", false);
+    add_way(ways, &n, (diff_way){.kind = HIA_ENGINE_EXPAND});
+    add_way(ways, &n, (diff_way){.kind = HIA_ENGINE_EXPAND, .disabled = "all"});
   }
-  if (jit) {
-    for (int level = 3; level >= 0; level--)
-      add_way(ways, &n, HIA_ENGINE_JIT, 1, level, NULL, false);
-    add_way(ways, &n, HIA_ENGINE_JIT, 1, 2, NULL, true);
-    add_way(ways, &n, HIA_ENGINE_JIT, 1, 1, "all", false);
-    add_way_through_text(ways, &n, HIA_ENGINE_JIT, 1, "all", HIA_STAGE_STATIC, NULL);
-    add_way_through_text(ways, &n, HIA_ENGINE_JIT, 1, NULL, HIA_STAGE_GRAPH, "tail");
-  }
+  if (jit) add_native(ways, &n);
   const char *pass;
   for (size_t i = 0; (pass = hia_pass_name(i)); i++) {
-    /* The second run of a pass goes by the name of the first; some passes always run. */
+    /* The second run of a pass goes by the name of the first; some passes always run, and two are
+     * not for the interpreter. */
     if (strchr(pass, '.') || !strcmp(pass, "effects") || !strcmp(pass, "tail") ||
         !strcmp(pass, "tag"))
       continue;
-    if (interp) add_way(ways, &n, HIA_ENGINE_INTERP, 1, 0, pass, false);
-    if (jit) add_way(ways, &n, HIA_ENGINE_JIT, 1, 1, pass, false);
+    bool is_native = !strcmp(pass, "fork") || !strcmp(pass, "unroll");
+    if (interp && !is_native)
+      add_way(ways, &n, (diff_way){.kind = HIA_ENGINE_INTERP, .disabled = pass});
+    if (jit && strcmp(pass, "fork") != 0)
+      add_way(ways, &n, (diff_way){.kind = HIA_ENGINE_JIT, .opt_level = 1, .disabled = pass});
   }
   return n;
 }
@@ -108,27 +138,36 @@ void diff_ways_free(diff_way *ways, uint32_t n) {
   for (uint32_t i = 0; i < n; i++) {
     forget(&ways[i]);
     hia_engine_free(ways[i].engine);
+    hia_engine_free(ways[i].interp);
   }
+}
+
+static hia_engine *make_engine(const diff_way *way, hia_engine_kind kind) {
+  hia_engine_options o = HIA_ENGINE_OPTIONS_INIT;
+  o.kind = kind;
+  o.threads = way->threads;
+  o.opt_level = way->opt_level;
+  o.disabled_passes = way->disabled;
+  o.count = way->count;
+  o.always_fork = way->always_fork;
+  o.merge_calls = !way->no_merging;
+  o.verify = true;
+  hia_engine *engine = NULL;
+  hia_error *error = NULL;
+  if (hia_engine_new(&o, &engine, &error)) {
+    fprintf(stderr, "hia_diff: %s: %s", way->name, hia_error_text(error));
+    exit(2);
+  }
+  return engine;
 }
 
 static hia_engine *engine_of(diff_way *way) {
   if (way->engine && ++way->uses < USES_OF_AN_ENGINE) return way->engine;
   forget(way);
   hia_engine_free(way->engine);
-  way->engine = NULL;
   way->uses = 0;
-  hia_engine_options o = HIA_ENGINE_OPTIONS_INIT;
-  o.kind = way->kind;
-  o.threads = way->threads;
-  o.opt_level = way->opt_level;
-  o.disabled_passes = way->disabled;
-  o.count = way->count;
-  o.verify = true;
-  hia_error *error = NULL;
-  if (hia_engine_new(&o, &way->engine, &error)) {
-    fprintf(stderr, "hia_diff: %s: %s", way->name, hia_error_text(error));
-    exit(2);
-  }
+  way->engine = make_engine(way, way->kind);
+  if (way->interpreted && !way->interp) way->interp = make_engine(way, HIA_ENGINE_INTERP);
   return way->engine;
 }
 
@@ -205,7 +244,8 @@ static hia_status go_through_text(diff_way *way, hia_function **function, hia_mo
   gen_text text = {0}, second = {0};
   hia_status status = dump(way->module, *function, way->stage, way->after, &text, error);
   if (status == HIA_OK)
-    status = hia_module_load_ir(way->engine, "graph.ir", text.data, text.len, module, error);
+    status = hia_module_load_ir(way->interpreted ? way->interp : way->engine, "graph.ir", text.data,
+                                text.len, module, error);
   if (status == HIA_OK)
     status = hia_module_function(*module, hia_function_name(*function), function, error);
   if (status == HIA_OK) status = dump(*module, *function, way->stage, NULL, &second, error);
@@ -218,11 +258,57 @@ static hia_status go_through_text(diff_way *way, hia_function **function, hia_mo
   return status;
 }
 
+static void call_once(hia_function *function, hia_value *const *args, uint32_t n_args,
+                      diff_result *out) {
+  hia_value *result = NULL;
+  hia_error *error = NULL;
+  hia_run_stats stats = HIA_RUN_STATS_INIT;
+  hia_run_options o = HIA_RUN_OPTIONS_INIT;
+  o.stats = &stats;
+  hia_status status = hia_run(function, args, n_args, &o, &result, &error);
+  out->calls = stats.calls;
+  out->rounds = stats.rounds;
+  out->steals = stats.steals;
+  if (status == HIA_OK) {
+    char buf[1024];
+    hia_value_format(result, buf, sizeof buf);
+    gen_text_add(&out->text, "%s", buf);
+  } else {
+    describe(status, error, out);
+  }
+  hia_value_free(result);
+  hia_error_free(error);
+}
+
+static bool is_same(const diff_way *way, const diff_result *a, const diff_result *b) {
+  if (strcmp(a->text.data, b->text.data) != 0) return false;
+  /* What a failing run had counted until it ended depends on the timing. */
+  return !way->count || !strncmp(a->text.data, "error", 5) ||
+         (a->calls == b->calls && a->rounds == b->rounds);
+}
+
+static void call_again(const diff_way *way, hia_function *function, hia_value *const *args,
+                       uint32_t n_args, diff_result *first) {
+  diff_result r = {0};
+  call_once(function, args, n_args, &r);
+  first->steals += r.steals;
+  if (!is_same(way, first, &r)) {
+    gen_text both = {0};
+    gen_text_add(&both, "unsteady: %s (%llu calls, %llu rounds), then %s (%llu calls, %llu rounds)",
+                 first->text.data, (unsigned long long)first->calls,
+                 (unsigned long long)first->rounds, r.text.data, (unsigned long long)r.calls,
+                 (unsigned long long)r.rounds);
+    gen_text_free(&first->text);
+    first->text = both;
+  }
+  diff_result_free(&r);
+}
+
 void diff_run(diff_way *way, const char *name, const char *source, const char *fn,
-              char *const *args, uint32_t n_args, diff_result *out) {
+              char *const *args, uint32_t n_args, uint32_t times, diff_result *out) {
   hia_function *function = NULL;
   hia_module *from_text = NULL;
-  hia_value *values[16] = {0}, *result = NULL;
+  hia_value *values[16] = {0};
   hia_error *error = NULL;
   *out = (diff_result){0};
   hia_status status = load(way, name, source, &error);
@@ -232,22 +318,13 @@ void diff_run(diff_way *way, const char *name, const char *source, const char *f
   for (uint32_t i = 0; status == HIA_OK && i < n_args && i < 16; i++)
     status = hia_value_parse(function, i, args[i], &values[i], &error);
   if (status == HIA_OK) {
-    hia_run_stats stats = HIA_RUN_STATS_INIT;
-    hia_run_options o = HIA_RUN_OPTIONS_INIT;
-    o.stats = &stats;
-    status = hia_run(function, values, n_args, &o, &result, &error);
-    out->calls = stats.calls;
-    out->rounds = stats.rounds;
-  }
-  if (status == HIA_OK) {
-    char buf[1024];
-    hia_value_format(result, buf, sizeof buf);
-    gen_text_add(&out->text, "%s", buf);
+    call_once(function, values, n_args, out);
+    for (uint32_t i = 1; i < times && strncmp(out->text.data, "unsteady", 8) != 0; i++)
+      call_again(way, function, values, n_args, out);
   } else {
     describe(status, error, out);
   }
   for (uint32_t i = 0; i < 16; i++) hia_value_free(values[i]);
-  hia_value_free(result);
   hia_error_free(error);
   hia_module_free(from_text);
 }

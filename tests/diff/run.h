@@ -7,20 +7,29 @@
 
 /* One way to run a program. */
 typedef struct diff_way {
-  char name[40]; /* "interp:2", "jit:O3", "jit:O1:no-cse" */
+  char name[48]; /* "interp:2", "jit:O3", "jit:O1:no-cse", "jit:O1:t8" */
   hia_engine_kind kind;
   unsigned threads;
   int opt_level;
   const char *disabled; /* passes; NULL: none */
   bool count;
-  bool through_text;  /* the graph is printed, read back and run */
-  hia_stage stage;    /* of that graph */
-  const char *after;  /* and the pass; NULL: as built */
-  hia_engine *engine; /* made when first used, and anew now and then */
+  bool always_fork, no_merging; /* of native code */
+  bool through_text;            /* the graph is printed, read back and run */
+  hia_stage stage;              /* of that graph */
+  const char *after;            /* and the pass; NULL: as built */
+  bool interpreted;             /* what was printed for native code is then interpreted */
+  hia_engine *engine;           /* made when first used, and anew now and then */
+  hia_engine *interp;           /* where `interpreted` */
   uint32_t uses;
   char *source; /* what `module` was loaded from */
   hia_module *module;
 } diff_way;
+
+/* Native code on several workers: what it does depends on who was faster, so that it is worth
+ * running more than once. */
+static inline bool diff_is_parallel(const diff_way *way) {
+  return way->kind == HIA_ENGINE_JIT && way->threads > 1;
+}
 
 /* All ways there are: fills `ways`, returns their number. Native ones only if the compiler can be
  * opened; `engines` names those wanted ("jit,interp"), NULL: all. */
@@ -37,13 +46,15 @@ void diff_ways_free(diff_way *ways, uint32_t n);
 typedef struct diff_result {
   gen_text text;
   uint64_t calls, rounds; /* of ways that count */
-  char *messages;         /* rejected, or an error of ours: for people; else NULL */
+  uint64_t steals;
+  char *messages; /* rejected, or an error of ours: for people; else NULL */
 } diff_result;
 void diff_result_free(diff_result *r);
 
-/* Loads `source` and calls function `fn` with these arguments. */
+/* Loads `source` and calls function `fn` with these arguments, `times` times: all must give the
+ * same, or the outcome says "unsteady: ", and what they gave. */
 void diff_run(diff_way *way, const char *name, const char *source, const char *fn,
-              char *const *args, uint32_t n_args, diff_result *out);
+              char *const *args, uint32_t n_args, uint32_t times, diff_result *out);
 
 /* Adds a chain to an outcome's text: long ones with their middle left out. */
 void diff_add_chain(gen_text *text, uint64_t length,
