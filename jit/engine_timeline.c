@@ -57,6 +57,7 @@ static void tell_phases(hia_timeline *timeline, const hia_function *f) {
       {"passes", name, unit->passes_at, unit->passes_at + s->passes_ns},
       {"flatten", name, unit->flatten_at, unit->flatten_at + s->flatten_ns},
       {"open", HIA_NONE, unit->open_at, unit->open_at + s->open_ns},
+      {"set up", name, unit->open_at + s->open_ns, emitted - s->emit_ns}, /* LLVM's own state */
       {"emit", name, emitted - s->emit_ns, emitted},
       {"optimize", name, emitted, optimized},
       {"codegen", name, optimized, unit->compiled_at},
@@ -178,6 +179,13 @@ typedef struct track {
   size_t n_jobs;
 } track;
 
+/* A curve; points that change nothing are left out. */
+typedef struct counter {
+  const char *name;
+  double shown;
+  bool is_shown;
+} counter;
+
 typedef struct reading {
   const hia_timeline *timeline;
   hia_allocator allocator;
@@ -196,6 +204,7 @@ typedef struct reading {
   uint64_t point;
   uint32_t n_busy;
   uint64_t promoted, stolen;
+  counter busy_curve, promotions_curve, steals_curve;
 } reading;
 
 static const hia_event *event_at(const track *t, uint64_t i) {
@@ -325,17 +334,20 @@ static void put_arrow(reading *r, const track *t, const hia_event *e, const char
 
 /* ---- counters ---- */
 
-static void put_counter(reading *r, const char *name, uint64_t at, double value) {
+static void put_counter(reading *r, counter *c, uint64_t at, double value) {
+  if (c->is_shown && value == c->shown) return;
+  c->is_shown = true;
+  c->shown = value;
   putf(r->out, ",\n{\"ph\":\"C\",\"pid\":1,\"ts\":");
   put_time(r, at);
-  putf(r->out, ",\"name\":\"%s\",\"args\":{\"%s\":%.6g}}", name, name, value);
+  putf(r->out, ",\"name\":\"%s\",\"args\":{\"%s\":%.6g}}", c->name, c->name, value);
 }
 
 static void put_point(reading *r, uint64_t length) {
   uint64_t at = r->from + r->point * r->bin;
-  put_counter(r, "busy workers", at, (double)r->busy_ns / (double)(length ? length : 1));
-  put_counter(r, "promotions", at, (double)r->promoted);
-  put_counter(r, "steals", at, (double)r->stolen);
+  put_counter(r, &r->busy_curve, at, (double)r->busy_ns / (double)(length ? length : 1));
+  put_counter(r, &r->promotions_curve, at, (double)r->promoted);
+  put_counter(r, &r->steals_curve, at, (double)r->stolen);
   r->busy_ns = 0;
   r->point++;
 }
@@ -624,7 +636,7 @@ static void write_all(reading *r) {
   pass(r);
   if (r->n_tracks && !r->status) {
     put_point(r, r->counted_to - (r->from + r->point * r->bin));
-    put_counter(r, "busy workers", r->counted_to, 0);
+    put_counter(r, &r->busy_curve, r->counted_to, 0);
   }
   putf(r->out, "\n]}\n");
   flush(r->out);
@@ -689,7 +701,11 @@ hia_status hia_timeline_write(hia_timeline *timeline, hia_write write, void *use
   if (!hiaR_timeline_open(timeline, true))
     return hiaJ_fail(&timeline->allocator, error, HIA_ARGUMENT, NULL,
                      "the timeline is in use: a run writes to it");
-  reading r = {.timeline = timeline, .allocator = timeline->allocator};
+  reading r = {.timeline = timeline,
+               .allocator = timeline->allocator,
+               .busy_curve.name = "busy workers",
+               .promotions_curve.name = "promotions",
+               .steals_curve.name = "steals"};
   output out = {.write = write, .user = user};
   if (prepare(&r, timeline))
     pass(&r);

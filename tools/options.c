@@ -22,6 +22,7 @@ enum {
   OPT_MAX_DEPTH,
   OPT_MAX_MEMORY,
   OPT_TIMEOUT,
+  OPT_TRACE,
   OPT_LEVEL,
   OPT_NO_PASS,
   OPT_UNCHECKED,
@@ -44,6 +45,8 @@ static const option_row rows[] = {
     {OPT_ENGINE, BENCH, "engine", "LIST", "which engines, separated by commas (jit,interp,expand)"},
     {OPT_THREADS, RUN | BENCH, "threads", "N", "workers of the interpreter (1)"},
     {OPT_TIME, RUN, "time", NULL, "report the time of each phase on standard error"},
+    {OPT_TRACE, RUN, "trace", "FILE",
+     "write a timeline of the run's threads, for ui.perfetto.dev or chrome://tracing"},
     {OPT_COUNT, RUN | DUMP | BENCH, "count", NULL, "count calls and loop rounds of the source"},
     {OPT_RUNS, BENCH, "runs", "N", "measured runs of each engine, after one to warm up (10)"},
     {OPT_STAGE, DUMP, "stage", "STAGE",
@@ -204,6 +207,7 @@ static const char *set(tool_options *o, const tool_command *command, int id, con
     return parse_size(operand, &o->engine.max_depth) ? NULL : "a number of bytes, as in 64M";
   case OPT_MAX_MEMORY:
     return parse_size(operand, &o->engine.max_memory) ? NULL : "a number of bytes, as in 64M";
+  case OPT_TRACE: o->trace = operand; return NULL;
   case OPT_TIMEOUT:
     return parse_time(operand, &o->timeout_ns) ? NULL : "a number of seconds, as in 0.5";
   case OPT_LEVEL:

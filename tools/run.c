@@ -54,11 +54,13 @@ static void report_count(const tool_options *options, const hia_run_stats *r) {
   fprintf(stderr, "%" PRIu64 " calls, %" PRIu64 " loop rounds\n", r->calls + !is_main, r->rounds);
 }
 
-static int run_function(const tool_options *options, hia_function *function, hia_value **args) {
+static int run_function(const tool_options *options, hia_function *function, hia_value **args,
+                        hia_timeline *timeline) {
   hia_run_stats used = HIA_RUN_STATS_INIT;
   hia_run_options run_options = HIA_RUN_OPTIONS_INIT;
   run_options.stats = &used;
   run_options.timeout_ns = options->timeout_ns;
+  run_options.timeline = timeline;
   hia_value *result;
   hia_error *error;
   hia_status status = hia_run(function, args, options->n_args, &run_options, &result, &error);
@@ -70,24 +72,29 @@ static int run_function(const tool_options *options, hia_function *function, hia
     report_time(&cost, &used);
   }
   if (options->engine.count && used.run_ns) report_count(options, &used);
+  int trace = timeline ? tool_trace_end(options->trace, timeline) : EXIT_FINE;
+  if (code == EXIT_FINE) code = trace;
   hia_value_free(result);
   return code;
 }
 
 int tool_run(const tool_options *options) {
-  hia_engine *engine;
-  hia_module *module;
+  hia_engine *engine = NULL;
+  hia_module *module = NULL;
   hia_function *function;
+  hia_timeline *timeline;
   hia_value **args = NULL;
   hia_engine_kind kind = options->n_engines ? options->engines[0] : HIA_ENGINE_JIT;
-  int code = tool_load(options, kind, &engine, &module);
+  int code = tool_trace_begin(options->trace, &timeline);
+  if (code == EXIT_FINE) code = tool_load(options, kind, &engine, &module);
   if (code == EXIT_FINE) code = tool_function(options, module, &function);
   if (code == EXIT_FINE) code = tool_args(function, options, &args);
   if (code == EXIT_FINE) code = tool_instance(&function, args, options->n_args);
-  if (code == EXIT_FINE) code = run_function(options, function, args);
+  if (code == EXIT_FINE) code = run_function(options, function, args, timeline);
   tool_free_args(args, options->n_args);
   hia_module_free(module);
   hia_engine_free(engine);
+  hia_timeline_free(timeline);
   return code;
 }
 

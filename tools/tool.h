@@ -27,6 +27,7 @@ typedef struct tool_options {
   bool time, from_ir, wants_help;
   unsigned runs;
   uint64_t timeout_ns;       /* of the run; 0: none */
+  const char *trace;         /* where its timeline goes; NULL: nowhere */
   hia_engine_options engine; /* but for its kind */
   hia_dump_options dump;
 } tool_options;
@@ -61,6 +62,12 @@ void tool_free_args(hia_value **values, size_t n);
 int tool_function(const tool_options *options, hia_module *module, hia_function **function);
 /* A generic function becomes its instance for these arguments. */
 int tool_instance(hia_function **function, hia_value **args, size_t n);
+
+/* ---- trace.c: --trace FILE ---- */
+
+/* NULL for no path. Answers an exit status: could FILE be written? */
+int tool_trace_begin(const char *path, hia_timeline **timeline);
+int tool_trace_end(const char *path, hia_timeline *timeline); /* writes it */
 
 /* ---- the commands ---- */
 
