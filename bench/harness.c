@@ -55,6 +55,37 @@ bench_program bench_open(const char *path, const char *function, const bench_opt
   return p;
 }
 
+typedef struct growing {
+  char *bytes;
+  size_t len;
+} growing;
+
+static bool keep(void *user, const char *bytes, size_t len) {
+  growing *t = user;
+  char *longer = realloc(t->bytes, t->len + len + 1);
+  if (!longer) return false;
+  memcpy(longer + t->len, bytes, len);
+  t->bytes = longer;
+  t->len += len;
+  return true;
+}
+
+bench_program bench_open_graph(const bench_program *from) {
+  hia_dump_options dump = HIA_DUMP_OPTIONS_INIT;
+  hia_engine_options engine = HIA_ENGINE_OPTIONS_INIT;
+  hia_error *error;
+  bench_program p;
+  growing graph = {0};
+  check(hia_module_dump(from->module, &from->function, 1, &dump, keep, &graph, &error), error);
+  engine.kind = HIA_ENGINE_INTERP;
+  check(hia_engine_new(&engine, &p.engine, &error), error);
+  check(hia_module_load_ir(p.engine, "graph", graph.bytes, graph.len, &p.module, &error), error);
+  check(hia_module_function(p.module, hia_function_name(from->function), &p.function, &error),
+        error);
+  free(graph.bytes);
+  return p;
+}
+
 void bench_close(bench_program *p) {
   hia_module_free(p->module);
   hia_engine_free(p->engine);

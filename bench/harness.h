@@ -26,6 +26,8 @@ typedef struct bench_options {
   const char *disabled_passes;
 } bench_options;
 bench_program bench_open(const char *path, const char *function, const bench_options *options);
+/* The static graph that this one is made from, to be run by the interpreter. */
+bench_program bench_open_graph(const bench_program *program);
 void bench_close(bench_program *program);
 /* Runs it on n integers; the result, an integer too. */
 long long bench_call(const bench_program *program, const int32_t *args, size_t n,

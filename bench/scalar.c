@@ -79,7 +79,7 @@ static double typical(const bench_program *p, const bench_row *row, hia_run_stat
 
 static void table_of_results(bool is_quick) {
   static const bench_options columns[] = {
-      {.kind = HIA_ENGINE_JIT, .threads = 1},
+      {.kind = HIA_ENGINE_JIT, .threads = 1, .merge_calls = true},
       {.kind = HIA_ENGINE_INTERP, .threads = 1},
       {.kind = HIA_ENGINE_INTERP, .threads = 2},
       {.kind = HIA_ENGINE_EXPAND, .threads = 1},
@@ -116,72 +116,75 @@ static void table_of_results(bool is_quick) {
 
 /* ---- native code beside C ---- */
 
-#if HIA_HAS_CLANG
-int32_t clang_fib(int32_t), clang_ack(int32_t, int32_t), clang_tak(int32_t, int32_t, int32_t),
-    clang_primes(int32_t);
-#endif
-#if HIA_HAS_GCC
-int32_t gcc_fib(int32_t), gcc_ack(int32_t, int32_t), gcc_tak(int32_t, int32_t, int32_t),
-    gcc_primes(int32_t);
-#endif
+/* What is compared; all take turns. Ours leave equal calls alone, but for MERGED. */
+typedef enum variant {
+  CLANG,
+  PLAIN,
+  UNROLLED,
+  PLAIN_UNCHECKED,
+  UNROLLED_UNCHECKED,
+  MERGED,
+  GCC,
+  N_VARIANTS
+} variant;
+
+static bool is_ours(variant v) { return v != CLANG && v != GCC; }
+
+static bench_options options_of(variant v) {
+  bool is_plain = v == PLAIN || v == PLAIN_UNCHECKED;
+  return (bench_options){.kind = HIA_ENGINE_JIT,
+                         .threads = 1,
+                         .unchecked = v == PLAIN_UNCHECKED || v == UNROLLED_UNCHECKED,
+                         .disabled_passes = is_plain ? "unroll" : NULL,
+                         .merge_calls = v == MERGED};
+}
+
+/* The most that these should be; 0: no target. */
+typedef struct targets {
+  double plain, unchecked; /* of clang's time */
+  double unrolled;         /* of gcc's time */
+  double check;            /* of the time of the unrolled code without checks */
+} targets;
+#define MOST_COMPILING 4.0   /* times the compile time of the plain function */
+#define MOST_CODE      16384 /* bytes */
 
 typedef struct compared {
-  bench_row row, quick;
+  bench_row row, quick, small; /* small: for the interpreter */
   int runs;
   unsigned long long calls; /* as the language counts them, the outermost included; 0: not known */
-  int32_t (*clang)(const int32_t *), (*gcc)(const int32_t *);
+  targets most;
 } compared;
-
-#define REFERENCE(compiler, name, ...)                                                             \
-  static int32_t call_##compiler##_##name(const int32_t *x) {                                      \
-    return compiler##_##name(__VA_ARGS__);                                                         \
-  }
-#define REFERENCES(compiler)                                                                       \
-  REFERENCE(compiler, fib, x[0])                                                                   \
-  REFERENCE(compiler, ack, x[0], x[1])                                                             \
-  REFERENCE(compiler, tak, x[0], x[1], x[2])                                                       \
-  REFERENCE(compiler, primes, x[0])
-#if HIA_HAS_CLANG
-REFERENCES(clang)
-#define CLANG(name) call_clang_##name
-#else
-#define CLANG(name) NULL
-#endif
-#if HIA_HAS_GCC
-REFERENCES(gcc)
-#define GCC(name) call_gcc_##name
-#else
-#define GCC(name) NULL
-#endif
 
 static const compared comparisons[] = {
     {{"fib", {40}, 1, 165580141, "", "", true},
      {"fib", {24}, 1, 75025, "", "", false},
+     {"fib", {24}, 1, 75025, "", "", false},
      9,
      331160281,
-     CLANG(fib),
-     GCC(fib)},
+     {1.10, 1.05, 0.60, 1.02}},
     {{"ack", {3, 11}, 2, 16381, "", "", true},
      {"ack", {3, 3}, 2, 61, "", "", false},
+     {"ack", {3, 5}, 2, 253, "", "", false},
      9,
      178875096,
-     CLANG(ack),
-     GCC(ack)},
+     {1.10, 1.05, 0.60, 0}},
     {{"tak", {27, 17, 8}, 3, 9, "", "", true},
      {"tak", {12, 8, 4}, 3, 5, "", "", false},
+     {"tak", {18, 12, 6}, 3, 7, "", "", false},
      15,
      24802269,
-     CLANG(tak),
-     GCC(tak)},
+     {1.10, 1.05, 0.60, 0}},
     {{"primes", {1000000}, 1, 7051571, "", "", true},
      {"primes", {7500}, 1, 42209, "", "", false},
+     {"primes", {500}, 1, 2339, "", "", false},
      5,
      0,
-     CLANG(primes),
-     GCC(primes)},
+     {1.10, 1.05, 0, 0}},
 };
+enum { N_COMPARISONS = sizeof comparisons / sizeof comparisons[0] };
 
-static double timed_reference(int32_t (*f)(const int32_t *), const bench_row *row) {
+static double timed_reference(bench_reference f, const bench_row *row) {
+  if (!f) return 0;
   /* Read through memory that the compiler cannot see into. */
   int32_t args[3];
   for (size_t i = 0; i < 3; i++) args[i] = *(const volatile int32_t *)&row->args[i];
@@ -203,56 +206,150 @@ static double timed_native(const bench_program *p, const bench_row *row) {
   return bench_cpu() - start;
 }
 
-static void compare_one(const compared *c, bool is_quick) {
-  const bench_row *row = is_quick ? &c->quick : &c->row;
-  bench_program checked = open_row(row, &(bench_options){.kind = HIA_ENGINE_JIT, .threads = 1});
-  bench_program unchecked =
-      open_row(row, &(bench_options){.kind = HIA_ENGINE_JIT, .threads = 1, .unchecked = true});
-  bench_program counted =
-      open_row(row, &(bench_options){.kind = HIA_ENGINE_JIT, .threads = 1, .count = true});
-  double ms[4][MAX_RUNS];
+static unsigned long long calls_of(const bench_row *row) {
   hia_run_stats used;
+  bench_program p =
+      open_row(row, &(bench_options){.kind = HIA_ENGINE_JIT, .threads = 1, .count = true});
+  timed(&p, row, &used);
+  bench_close(&p);
+  return used.calls + 1; /* the one that the harness makes */
+}
+
+/* The medians of all variants. */
+static void compare_one(const compared *c, bool is_quick, double median[N_VARIANTS]) {
+  const bench_row *row = is_quick ? &c->quick : &c->row;
+  const bench_reference clang = bench_find_reference(BENCH_CLANG, row->name),
+                        gcc = bench_find_reference(BENCH_GCC, row->name);
+  bench_program ours[N_VARIANTS];
+  static double ms[N_VARIANTS][MAX_RUNS];
   int runs = is_quick ? 1 : c->runs;
-  /* One round to warm up, not kept; then all in turn. */
-  for (int r = -1; r < runs; r++) {
-    int at = r < 0 ? 0 : r;
-    ms[0][at] = c->clang ? timed_reference(c->clang, row) : 0;
-    ms[1][at] = timed_native(&checked, row);
-    ms[2][at] = timed_native(&unchecked, row);
-    ms[3][at] = c->gcc ? timed_reference(c->gcc, row) : 0;
+  for (variant v = 0; v < N_VARIANTS; v++) {
+    bench_options options = options_of(v);
+    if (is_ours(v)) ours[v] = open_row(row, &options);
   }
-  double median[4];
-  for (int k = 0; k < 4; k++) median[k] = bench_median(ms[k], (size_t)runs);
-  timed(&counted, row, &used);
-  unsigned long long calls = used.calls + 1; /* the one that the harness makes */
-  if (!is_quick && c->calls && calls != c->calls) {
-    printf("\n%s: %llu calls instead of %llu\n", row->name, calls, c->calls);
-    mistakes++;
+  /* One round to warm up, not kept. */
+  for (int r = -1; r < runs; r++)
+    for (variant v = 0; v < N_VARIANTS; v++)
+      ms[v][r < 0 ? 0 : r] =
+          is_ours(v) ? timed_native(&ours[v], row) : timed_reference(v == CLANG ? clang : gcc, row);
+  for (variant v = 0; v < N_VARIANTS; v++) {
+    median[v] = bench_median(ms[v], (size_t)runs);
+    if (is_ours(v)) bench_close(&ours[v]);
   }
-  char text[64];
-  row_text(text, sizeof text, row);
-  printf("%-16s %10.2f %10.2f %10.2f %10.2f", text, median[0], median[3], median[1], median[2]);
-  if (c->clang)
-    printf(" %8.3f %8.3f", median[1] / median[0], median[2] / median[0]);
+}
+
+static void print_ms(double ms) {
+  if (ms > 0)
+    printf(" %9.*f", ms < 1 ? 4 : 2, ms);
   else
-    printf(" %8s %8s", "", "");
-  printf(" %12llu\n", calls);
-  fflush(stdout);
-  bench_close(&checked);
-  bench_close(&unchecked);
-  bench_close(&counted);
+    printf(" %9s", "-"); /* no such compiler */
+}
+
+static void print_share(double x, double y, double most) {
+  if (x <= 0 || y <= 0)
+    printf(" %14s", "-");
+  else if (most > 0)
+    printf(" %7.3f (%.2f)", x / y, most);
+  else
+    printf(" %7.3f %6s", x / y, "");
 }
 
 static void table_of_native(bool is_quick) {
-  puts("Native code on one thread beside the same program in C, -O3, alternating; medians of "
-       "CPU time in milliseconds.\n");
-  puts("call               clang-19        gcc        jit  unchecked     jit/   unchk/        "
-       "calls");
-  puts("                                                              clang    clang   as counted");
-  bench_pin(true);
-  for (size_t i = 0; i < sizeof comparisons / sizeof comparisons[0]; i++)
-    compare_one(&comparisons[i], is_quick);
-  bench_pin(false);
+  static const variant columns[] = {
+      CLANG, GCC, PLAIN, PLAIN_UNCHECKED, UNROLLED, UNROLLED_UNCHECKED, MERGED};
+  static double median[N_COMPARISONS][N_VARIANTS];
+  puts("Native code on one thread beside the same program in C, -O3, alternating; medians of CPU "
+       "time in\nmilliseconds. plain: no recursion is unrolled; unchecked: the code before it "
+       "without the comparison\nwith the limit; merged: equal calls are made once, as users have "
+       "it. calls: as the language counts\nthem, unrolled or not.\n");
+  printf("%-17s %9s %9s %9s %9s %9s %9s %9s %12s\n", "call", "clang-19", "gcc", "plain",
+         "unchecked", "unrolled", "unchecked", "merged", "calls");
+  char text[N_COMPARISONS][64];
+  for (size_t i = 0; i < N_COMPARISONS; i++) {
+    const compared *c = &comparisons[i];
+    const bench_row *row = is_quick ? &c->quick : &c->row;
+    row_text(text[i], sizeof text[i], row);
+    bench_pin(true);
+    compare_one(c, is_quick, median[i]);
+    bench_pin(false);
+    printf("%-17s", text[i]);
+    for (size_t k = 0; k < sizeof columns / sizeof columns[0]; k++) print_ms(median[i][columns[k]]);
+    unsigned long long calls = calls_of(row);
+    printf(" %12llu\n", calls);
+    fflush(stdout);
+    if (is_quick || !c->calls || calls == c->calls) continue;
+    printf("%s: %llu calls instead of %llu\n", row->name, calls, c->calls);
+    mistakes++;
+  }
+  puts("\nThe same as shares; in parentheses the most that they should be. check: unrolled, of "
+       "unrolled unchecked.\n");
+  printf("%-17s %14s %14s %14s %14s %14s %14s\n", "call", "plain/clang", "uncheck./clang",
+         "unrolled/gcc", "unrolled/clang", "merged/gcc", "check");
+  for (size_t i = 0; i < N_COMPARISONS; i++) {
+    const targets *most = &comparisons[i].most;
+    const double *ms = median[i];
+    printf("%-17s", text[i]);
+    print_share(ms[PLAIN], ms[CLANG], most->plain);
+    print_share(ms[PLAIN_UNCHECKED], ms[CLANG], most->unchecked);
+    print_share(ms[UNROLLED], ms[GCC], most->unrolled);
+    print_share(ms[UNROLLED], ms[CLANG], 0);
+    print_share(ms[MERGED], ms[GCC], 0);
+    print_share(ms[UNROLLED], ms[UNROLLED_UNCHECKED], most->check);
+    puts("");
+  }
+  puts("");
+}
+
+/* ---- what unrolling makes of a program ---- */
+
+enum { N_UNROLLINGS = 3, N_COMPILATIONS = 5 };
+static const variant unrollings[N_UNROLLINGS] = {PLAIN, UNROLLED, MERGED};
+
+static double compile_ms(const hia_function_stats *s) {
+  return (double)(s->build_ns + s->passes_ns + s->emit_ns + s->optimize_ns + s->codegen_ns) / 1e6;
+}
+
+static void unroll_one(const compared *c) {
+  double ms[N_UNROLLINGS][N_COMPILATIONS], frames[N_UNROLLINGS];
+  unsigned long long bytes[N_UNROLLINGS] = {0};
+  for (size_t r = 0; r < N_COMPILATIONS; r++)
+    for (size_t k = 0; k < N_UNROLLINGS; k++) {
+      bench_options options = options_of(unrollings[k]);
+      bench_program p = open_row(&c->small, &options);
+      hia_function_stats stats = HIA_FUNCTION_STATS_INIT;
+      hia_function_get_stats(p.function, &stats);
+      ms[k][r] = compile_ms(&stats);
+      bytes[k] = stats.code_bytes;
+      bench_close(&p);
+    }
+  for (size_t k = 0; k < N_UNROLLINGS; k++) {
+    bench_options options = options_of(unrollings[k]);
+    bench_program p = open_row(&c->small, &options), graph = bench_open_graph(&p);
+    hia_run_stats used;
+    timed(&graph, &c->small, &used);
+    frames[k] = (double)used.frames / (double)calls_of(&c->small);
+    bench_close(&graph);
+    bench_close(&p);
+  }
+  double plain = bench_median(ms[0], N_COMPILATIONS),
+         unrolled = bench_median(ms[1], N_COMPILATIONS);
+  printf("%-8s %7.2f %9.2f %7.2f %6.2f (%.0f) %7llu %9llu %7llu (%d)", c->row.name, plain, unrolled,
+         bench_median(ms[2], N_COMPILATIONS), unrolled / plain, MOST_COMPILING, bytes[0], bytes[1],
+         bytes[2], MOST_CODE);
+  char text[64];
+  row_text(text, sizeof text, &c->small);
+  printf(" %6.3f %9.3f %7.3f  %s\n", frames[0], frames[1], frames[2], text);
+}
+
+static void table_of_unrolling(void) {
+  puts(
+      "What unrolling costs and saves: compile time in milliseconds (medians of 5), bytes of code, "
+      "and the calls\nand loops that the graph enters, over the calls counted: the interpreter "
+      "runs "
+      "the very graph that becomes\nnative code, with the arguments shown.\n");
+  printf("%-8s %7s %9s %7s %10s %7s %9s %15s %6s %9s %7s\n", "program", "plain", "unrolled",
+         "merged", "unr./plain", "bytes", "unrolled", "merged", "enters", "unrolled", "merged");
+  for (size_t i = 0; i < N_COMPARISONS; i++) unroll_one(&comparisons[i]);
   puts("");
 }
 
@@ -275,9 +372,11 @@ static void table_of_starts(bool is_quick) {
     for (int native = 0; native < 2; native++) {
       /* The first opens libraries; the second is what compiling costs. */
       for (int k = 0; k < 2; k++) {
-        bench_program p = bench_open(
-            example(names[i]), names[i],
-            &(bench_options){.kind = native ? HIA_ENGINE_JIT : HIA_ENGINE_INTERP, .threads = 1});
+        bench_program p =
+            bench_open(example(names[i]), names[i],
+                       &(bench_options){.kind = native ? HIA_ENGINE_JIT : HIA_ENGINE_INTERP,
+                                        .threads = 1,
+                                        .merge_calls = true});
         hia_function_stats s = HIA_FUNCTION_STATS_INIT;
         hia_function_get_stats(p.function, &s);
         const uint64_t ns[8] = {s.parse_ns,   s.check_ns, s.build_ns,    s.passes_ns,
@@ -309,6 +408,7 @@ int main(int argc, char **argv) {
   bench_print_machine();
   table_of_results(is_quick);
   table_of_native(is_quick);
+  table_of_unrolling();
   table_of_starts(is_quick);
   if (mistakes) printf("\n%d wrong results\n", mistakes);
   return mistakes || fflush(stdout) != 0;
