@@ -7,6 +7,7 @@
 #ifndef HIA_INTERP_H
 #define HIA_INTERP_H
 
+#include "runtime/events.h"
 #include "runtime/program.h"
 #include <pthread.h>
 #include <stdatomic.h>
@@ -41,7 +42,8 @@ struct hia_job {
   hia_job *newer, *older; /* of those the owner has given away */
   hia_frame *frame;       /* the parent; the owner's */
   hia_worker *owner;
-  size_t size; /* of the block */
+  uint64_t number; /* events.h */
+  size_t size;     /* of the block */
   uint32_t site;
   bool is_done;
   hia_word words[];
@@ -71,6 +73,7 @@ struct hia_worker {
   uint32_t epoch;         /* of the failure that the current chain was compared with */
   unsigned number;
   void *block; /* that this stands in */
+  hia_ring *ring;
 
   /* Others' too. */
   _Alignas(64) _Atomic uint32_t poll; /* not 0: look at everything below, and at the run */

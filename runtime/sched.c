@@ -154,6 +154,7 @@ static void post(hia_run *run, hia_worker *to, hia_job *job) {
 
 void hiaR_job_done(hia_worker *w, hia_job *job) {
   job->is_done = true;
+  hiaR_event(w->ring, HIA_EVENT_DONE, job->number);
   post(w->run, job->owner, job);
 }
 
@@ -244,11 +245,13 @@ void hiaR_give_work(hia_worker *w) {
   hiaR_pending_remove(f, site);
   if (!f->pending) hiaR_latent_remove(w, f);
   w->steals++;
+  job->number = hiaR_event_promoted(w->ring);
   post(run, to, job);
 }
 
 /* Takes a job; answers a frame that can go on now. */
 static hia_frame *take_job(hia_worker *w, hia_job *job) {
+  hiaR_event(w->ring, job->is_done ? HIA_EVENT_BACK : HIA_EVENT_TAKEN, job->number);
   if (!job->is_done) {
     hia_status status = HIA_OK;
     hia_frame *f = hiaR_job_enter(w, job, &status);
@@ -365,6 +368,7 @@ static void rest(hia_worker *w) {
     stop(run);
     return;
   }
+  hiaR_event(w->ring, HIA_EVENT_IDLE_BEGIN, 0);
   for (unsigned i = 0; i < SPINS; i++) {
     if (atomic_load_explicit(&w->inbox, memory_order_relaxed) || is_over(run)) break;
 #if defined(__x86_64__)
@@ -376,6 +380,7 @@ static void rest(hia_worker *w) {
   while (!atomic_load(&w->inbox) && !is_over(run)) pthread_cond_wait(&w->wake, &w->lock);
   atomic_store(&w->is_asleep, false);
   pthread_mutex_unlock(&w->lock);
+  hiaR_event(w->ring, HIA_EVENT_IDLE_END, 0);
   atomic_fetch_add(&run->busy, 1);
   clear_idle(w);
 }
@@ -414,9 +419,12 @@ hia_frame *hiaR_find_work(hia_worker *w, hia_frame *f) {
 static void *worker_main(void *user) {
   static const hia_edges nothing = {0};
   hia_worker *w = user;
+  w->ring = hiaR_ring_of(w->run->limits->timeline, w->number);
+  hiaR_event(w->ring, HIA_EVENT_WORK_BEGIN, 0);
   atomic_fetch_add(&w->run->busy, 1);
   hia_frame *f = hiaR_find_work(w, NULL);
   if (f) hiaR_work(w, f, &nothing);
+  hiaR_event(w->ring, HIA_EVENT_WORK_END, 0);
   return NULL;
 }
 
@@ -436,6 +444,7 @@ static void join_threads(hia_run *run) {
 
 static hia_status run_all(hia_run *run, const hia_section *s, const hia_word *args) {
   hia_worker *w = run->workers[0];
+  w->ring = hiaR_ring_of(run->limits->timeline, 0);
   hia_status status = HIA_OK;
   hia_frame *root = hiaR_root_enter(w, s, args, &status);
   if (!root) return status;
