@@ -1,4 +1,4 @@
-/* hiaton bench: compile and run time of one call, engines side by side. */
+/* hiaton bench: compile and run time of one call, engines and numbers of threads side by side. */
 #include "tools/tool.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -20,14 +20,19 @@ static bool series_init(series *s, unsigned runs) {
   return s->ms != NULL;
 }
 
-static void series_print(series *s) {
+/* Prints the median, the fastest and the slowest; answers the median. */
+static double series_print(series *s) {
   qsort(s->ms, s->n, sizeof *s->ms, compare);
   double median = s->n % 2 ? s->ms[s->n / 2] : (s->ms[s->n / 2 - 1] + s->ms[s->n / 2]) / 2;
   printf(" %10.3f  %10.3f %10.3f ", median, s->ms[0], s->ms[s->n - 1]);
+  return median;
 }
 
-/* One engine: the module stays loaded, and each measured compilation is of a module loaded anew. */
+/* One engine with its threads: the module stays loaded, and each measured compilation is of a
+ * module loaded anew. */
 typedef struct lane {
+  hia_engine_kind kind;
+  unsigned threads;
   hia_engine *engine;
   hia_module *module;
   hia_function *function;
@@ -80,10 +85,12 @@ static int measure_compile(const tool_options *options, lane *l, const char *nam
   return status == HIA_OK ? EXIT_FINE : tool_fail(error, status);
 }
 
-static int lane_open(lane *l, const tool_options *options, hia_engine_kind kind) {
+static int lane_open(lane *l, const tool_options *options) {
   if (!series_init(&l->compile, options->runs) || !series_init(&l->run, options->runs))
     return tool_fail(NULL, HIA_MEMORY);
-  int code = tool_load(options, kind, &l->engine, &l->module);
+  tool_options own = *options;
+  own.engine.threads = l->threads;
+  int code = tool_load(&own, l->kind, &l->engine, &l->module);
   if (code == EXIT_FINE) code = tool_function(options, l->module, &l->function);
   if (code == EXIT_FINE) code = tool_args(l->function, options, &l->args);
   if (code == EXIT_FINE) code = tool_instance(&l->function, l->args, options->n_args);
@@ -114,16 +121,23 @@ static int measure(const tool_options *options, lane *lanes, size_t n) {
 }
 
 static int report(const tool_options *options, lane *lanes, size_t n) {
+  bool has_several = options->n_threads > 1;
   printf("%s, %u runs of each engine; milliseconds\n\n", hia_function_signature(lanes[0].function),
          options->runs);
-  printf(
-      "engine      compile     fastest    slowest         run     fastest    slowest   result\n");
+  printf("engine  threads     compile     fastest    slowest         run     fastest    slowest %s"
+         "  result\n",
+         has_several ? " speed-up  efficiency" : "");
   bool is_same = true;
+  double first = 0; /* the median of the engine's first number of threads */
   for (size_t i = 0; i < n; i++) {
     lane *l = &lanes[i];
-    printf("%-7s ", tool_engine_name(options->engines[i]));
+    printf("%-7s %7u ", tool_engine_name(l->kind), l->threads);
     series_print(&l->compile);
-    series_print(&l->run);
+    double run = series_print(&l->run);
+    if (i % options->n_threads == 0) first = run;
+    /* The efficiency is what each thread does, of what each did with the first number of them. */
+    if (has_several)
+      printf(" %7.2fx  %10.3f", first / run, first / run * options->threads[0] / l->threads);
     printf("  %s\n", l->result);
     is_same &= strcmp(l->result, lanes[0].result) == 0;
   }
@@ -140,12 +154,18 @@ int tool_bench(const tool_options *options) {
   if (own.n_engines == 0)
     for (unsigned kind = HIA_ENGINE_JIT; kind <= HIA_ENGINE_EXPAND; kind++)
       own.engines[own.n_engines++] = (hia_engine_kind)kind;
-  lane lanes[MAX_ENGINES] = {{0}};
+  size_t n = own.n_engines * own.n_threads;
+  lane *lanes = calloc(n, sizeof *lanes);
+  if (!lanes) return tool_fail(NULL, HIA_MEMORY);
   int code = EXIT_FINE;
-  for (size_t i = 0; code == EXIT_FINE && i < own.n_engines; i++)
-    code = lane_open(&lanes[i], &own, own.engines[i]);
-  if (code == EXIT_FINE) code = measure(&own, lanes, own.n_engines);
-  if (code == EXIT_FINE) code = report(&own, lanes, own.n_engines);
-  for (size_t i = 0; i < own.n_engines; i++) lane_close(&lanes[i], &own);
+  for (size_t i = 0; i < n; i++) {
+    lanes[i].kind = own.engines[i / own.n_threads];
+    lanes[i].threads = own.threads[i % own.n_threads];
+    if (code == EXIT_FINE) code = lane_open(&lanes[i], &own);
+  }
+  if (code == EXIT_FINE) code = measure(&own, lanes, n);
+  if (code == EXIT_FINE) code = report(&own, lanes, n);
+  for (size_t i = 0; i < n; i++) lane_close(&lanes[i], &own);
+  free(lanes);
   return code;
 }

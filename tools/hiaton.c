@@ -1,6 +1,7 @@
 /* hiaton: run, check, dump and measure programs. */
 #include "tools/tool.h"
 #include <errno.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,6 +44,12 @@ int tool_usage(const tool_command *command, const char *fmt, ...) {
   fprintf(stderr, "\n`hiaton%s%s --help` says how it is used\n", command ? " " : "",
           command ? command->name : "");
   return EXIT_USAGE;
+}
+
+unsigned tool_cores(void) {
+  cpu_set_t set;
+  int n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+  return n < 1 ? 1 : n > MAX_THREADS ? MAX_THREADS : (unsigned)n;
 }
 
 int tool_load(const tool_options *options, hia_engine_kind kind, hia_engine **engine,

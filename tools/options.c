@@ -25,6 +25,8 @@ enum {
   OPT_TRACE,
   OPT_LEVEL,
   OPT_NO_PASS,
+  OPT_NO_MERGE,
+  OPT_ALWAYS_FORK,
   OPT_UNCHECKED,
   OPT_VERIFY,
   OPT_HELP,
@@ -43,7 +45,12 @@ static const option_row rows[] = {
     {OPT_ENGINE, RUN, "engine", "NAME",
      "jit (native code, the default), interp (tagged tokens) or expand (graph copies)"},
     {OPT_ENGINE, BENCH, "engine", "LIST", "which engines, separated by commas (jit,interp,expand)"},
-    {OPT_THREADS, RUN | BENCH, "threads", "N", "workers of the interpreter (1)"},
+    {OPT_THREADS, RUN, "threads", "N", "threads of the run; 0, the default: as many as cores"},
+    {OPT_THREADS, DUMP, "threads", "N",
+     "with 2 and more: what is made for a run on several threads"},
+    {OPT_THREADS, BENCH, "threads", "LIST",
+     "threads of a run, separated by commas (1); of several, speed-up and efficiency over the "
+     "first"},
     {OPT_TIME, RUN, "time", NULL, "report the time of each phase on standard error"},
     {OPT_TRACE, RUN, "trace", "FILE",
      "write a timeline of the run's threads, for ui.perfetto.dev or chrome://tracing"},
@@ -62,6 +69,10 @@ static const option_row rows[] = {
     {OPT_LEVEL, RUN | DUMP | BENCH, "opt", "LEVEL", "optimisation of native code, 0 to 3 (3)"},
     {OPT_NO_PASS, RUN | DUMP | BENCH, "no-pass", "LIST",
      "graph passes to leave out, separated by commas, or all"},
+    {OPT_NO_MERGE, RUN | DUMP | BENCH, "no-merge", NULL,
+     "native code that does not make equal calls of a function once: to compare"},
+    {OPT_ALWAYS_FORK, RUN | DUMP | BENCH, "always-fork", NULL,
+     "native code for several threads on one too: to measure what it costs"},
     {OPT_UNCHECKED, RUN | DUMP | BENCH, "unchecked", NULL,
      "native code without its entry check and limits: to measure what it costs"},
     {OPT_VERIFY, RUN | DUMP | BENCH, "verify", NULL, "check the graph after every pass"},
@@ -155,6 +166,24 @@ static bool parse_engines(const char *list, tool_options *o) {
   }
 }
 
+/* Numbers of threads; 0 is as many as cores. */
+static bool parse_threads(const char *list, tool_options *o) {
+  o->n_threads = 0;
+  for (const char *at = list;; at++) {
+    char word[8] = "";
+    unsigned long n = 0;
+    size_t len = strcspn(at, ",");
+    if (len >= sizeof word || o->n_threads == MAX_COUNTS) return false;
+    memcpy(word, at, len);
+    if (!parse_number(word, 0, MAX_THREADS, &n)) return false;
+    o->threads[o->n_threads++] = n ? (unsigned)n : tool_cores();
+    at += len;
+    if (!*at) break;
+  }
+  o->engine.threads = o->threads[0];
+  return true;
+}
+
 static bool parse_word(const char *text, const char *const *words, unsigned *index) {
   for (unsigned i = 0; words[i]; i++)
     if (strcmp(text, words[i]) == 0) {
@@ -181,8 +210,8 @@ static const char *set(tool_options *o, const tool_command *command, int id, con
     if (command_bit(command) & RUN && o->n_engines != 1) return "one engine";
     return NULL;
   case OPT_THREADS:
-    if (!parse_number(operand, 1, 1024, &number)) return "a number from 1 to 1024";
-    o->engine.threads = (unsigned)number;
+    if (!parse_threads(operand, o)) return "a number up to 1024";
+    if (!(command_bit(command) & BENCH) && o->n_threads != 1) return "one number";
     return NULL;
   case OPT_TIME: o->time = true; return NULL;
   case OPT_COUNT: o->engine.count = true; return NULL;
@@ -215,6 +244,8 @@ static const char *set(tool_options *o, const tool_command *command, int id, con
     o->engine.opt_level = (int)number;
     return NULL;
   case OPT_NO_PASS: o->engine.disabled_passes = operand; return NULL;
+  case OPT_NO_MERGE: o->engine.merge_calls = false; return NULL;
+  case OPT_ALWAYS_FORK: o->engine.always_fork = true; return NULL;
   case OPT_UNCHECKED: o->engine.unchecked = true; return NULL;
   case OPT_VERIFY: o->engine.verify = true; return NULL;
   case OPT_HELP: o->wants_help = true; return NULL;
@@ -292,7 +323,9 @@ static int parse_options(const tool_command *command, int argc, char **argv, too
 int tool_parse(const tool_command *command, int argc, char **argv, tool_options *o) {
   hia_engine_options engine = HIA_ENGINE_OPTIONS_INIT;
   hia_dump_options dump = HIA_DUMP_OPTIONS_INIT;
+  if (command_bit(command) & RUN) engine.threads = tool_cores();
   *o = (tool_options){.engine = engine, .dump = dump, .runs = 10};
+  o->threads[o->n_threads++] = engine.threads;
   /* Operands move to the front of argv: there is always room, since one was read for each. */
   o->args = argv + 1;
   int code = parse_options(command, argc, argv, o);

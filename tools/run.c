@@ -43,6 +43,8 @@ static void report_time(const hia_function_stats *f, const hia_run_stats *r) {
     fprintf(stderr,
             "firings %" PRIu64 ", frames %" PRIu64 ", at once %" PRIu64 ", steals %" PRIu64 "\n",
             r->firings, r->frames, r->peak_frames, r->steals);
+  else if (r->steals)
+    fprintf(stderr, "steals %" PRIu64 "\n", r->steals);
   if (r->peak_bytes) fprintf(stderr, "peak %" PRIu64 " bytes\n", r->peak_bytes);
 }
 

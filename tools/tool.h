@@ -15,6 +15,8 @@ enum {
 
 #define MAX_FUNCTIONS 32
 #define MAX_ENGINES   16
+#define MAX_COUNTS    16
+#define MAX_THREADS   1024
 
 typedef struct tool_options {
   const char *file;
@@ -24,11 +26,13 @@ typedef struct tool_options {
   size_t n_functions;
   hia_engine_kind engines[MAX_ENGINES]; /* --engine; several in bench only */
   size_t n_engines;
+  unsigned threads[MAX_COUNTS]; /* --threads; several in bench only. engine.threads is the first */
+  size_t n_threads;
   bool time, from_ir, wants_help;
   unsigned runs;
   uint64_t timeout_ns;       /* of the run; 0: none */
   const char *trace;         /* where its timeline goes; NULL: nowhere */
-  hia_engine_options engine; /* but for its kind */
+  hia_engine_options engine; /* but for its kind; in bench but for its threads */
   hia_dump_options dump;
 } tool_options;
 
@@ -51,6 +55,8 @@ int tool_fail(hia_error *error, hia_status status);
 /* A wrong command line, in words. Answers EXIT_USAGE. */
 int tool_usage(const tool_command *command, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
+/* The cores that this process may use, at most MAX_THREADS. */
+unsigned tool_cores(void);
 /* Opens an engine and loads FILE. Answers an exit status; *engine and *module are to be freed, NULL
  * or not. */
 int tool_load(const tool_options *options, hia_engine_kind kind, hia_engine **engine,

@@ -59,6 +59,8 @@ program() { # NAME TEXT
 }
 
 # ---- results ----
+program order 'fn f(n: i32, d: i32) -> i32 = if n == 0 then 1 / d else f(n - 1, d) + f(n - 1, d - 1) % 7
+fn main(n: i32) -> i32 = 1 + f(n, 5)'
 every 'fib' 0 10946 '' run examples/fib.hia 20
 every 'ack' 0 21 '' run examples/ack.hia 2 9
 every 'tak' 0 5 '' run examples/tak.hia 12 8 4
@@ -68,7 +70,16 @@ every 'generic: the type is the argument'"'"'s' 0 2432902008176640005 '' run exa
 every 'generic at f32' 0 125.0 '' run examples/fact.hia 5.0
 every 'another function' 0 120 '' run examples/fact.hia --fn fact 5
 every 'an instance by its types' 0 120 '' run examples/fact.hia --fn 'fact(i64)' 5
-t 'several workers' 0 10946 '' run examples/fib.hia 20 --engine interp --threads 3
+every 'several threads' 0 10946 '' run examples/fib.hia 20 --threads 3
+every 'one thread' 0 10946 '' run examples/fib.hia 20 --threads 1
+every 'as many threads as cores' 0 10946 '' run examples/fib.hia 20 --threads 0
+every 'code for several threads on one' 0 10946 '' run examples/fib.hia 20 --threads 1 --always-fork
+every 'equal calls as often as written' 0 10946 '' run examples/fib.hia 20 --no-merge
+every 'a failure on several threads' 1 '' 'error\[div-zero\].*
+ *in f at [^ ]*order.hia:1:48
+( *called from f at [^ ]*order.hia:1:71
+){5}( *called from f at [^ ]*order.hia:1:57
+){3} *called from main at [^ ]*order.hia:2:30' run "$work/order.hia" 8 --threads 3
 
 program pair 'fn main(p: (i32, f64), b: bool) = if b then (p.1, p.0 + 1) else (0.5, -p.0)'
 every 'tuples and booleans' 0 '(2.5, 4)' '' run "$work/pair.hia" '(3, 2.5)' true
@@ -178,7 +189,12 @@ t 'no file' 2 '' 'FILE is missing' run
 t 'an option without its value' 2 '' 'takes a value' run examples/fib.hia --fn
 t 'a value too many' 2 '' 'takes no value' run examples/fib.hia --time=1
 t 'engine' 2 '' 'jit, interp or expand' run examples/fib.hia 1 --engine gpu
-t 'threads' 2 '' '1 to 1024' run examples/fib.hia 1 --threads 0
+t 'too many threads' 2 '' 'a number up to 1024' run examples/fib.hia 1 --threads 1025
+t 'threads that are no number' 2 '' 'a number up to 1024' run examples/fib.hia 1 --threads 2x
+t 'threads that are nothing' 2 '' 'a number up to 1024' bench examples/fib.hia 1 --threads 1,,2
+t 'more numbers than are read' 2 '' 'a number up to 1024' bench examples/fib.hia 1 \
+  --threads 1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1
+t 'a run on two numbers of threads' 2 '' 'one number' run examples/fib.hia 1 --threads 1,2
 t 'depth' 2 '' 'a number of bytes' run examples/fib.hia 1 --max-depth 12X
 t 'depth that overflows' 2 '' 'a number of bytes' run examples/fib.hia 1 --max-depth 99999999999T
 t 'pass' 2 '' 'there is no pass .nosuch' run examples/fib.hia 1 --no-pass nosuch
@@ -251,10 +267,20 @@ if [ $native = yes ]; then
 fi
 every 'without any pass' 0 10946 '' run examples/fib.hia 20 --no-pass all --verify
 if "$hiaton" bench examples/fib.hia --engine interp,expand --runs 2 15 >"$work/out" &&
-  grep -q '^interp .* 987$' "$work/out" && grep -q '^expand .* 987$' "$work/out"; then
+  grep -q '^interp .* 987$' "$work/out" && grep -q '^expand .* 987$' "$work/out" &&
+  ! grep -q speed-up "$work/out"; then
   passed=$((passed + 1))
 else
   bad 'bench' "$(cat "$work/out")"
+fi
+bench_engines=interp
+[ $native = yes ] && bench_engines=jit,interp
+if "$hiaton" bench examples/fib.hia --engine $bench_engines --runs 2 --threads 1,2,3 15 >"$work/out" &&
+  grep -q 'speed-up  efficiency' "$work/out" && grep -q '^interp  *1 .* 1.00x  *1.000  987$' "$work/out" &&
+  [ "$(grep -cE "^(jit|interp)  *[123] .*x .* 987$" "$work/out")" = $([ $native = yes ] && echo 6 || echo 3) ]; then
+  passed=$((passed + 1))
+else
+  bad 'bench --threads 1,2,3' "$(cat "$work/out")"
 fi
 
 # ---- output that cannot be written ----
