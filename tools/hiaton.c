@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 const tool_command tool_commands[] = {
     {"run", "FILE [ARG...]", "run a program: main, or --fn NAME, with the arguments", tool_run},
@@ -47,8 +48,9 @@ int tool_usage(const tool_command *command, const char *fmt, ...) {
 }
 
 unsigned tool_cores(void) {
-  cpu_set_t set;
-  int n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+  cpu_set_t set; /* of 1024; where there are more, asking fails */
+  long n =
+      sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : sysconf(_SC_NPROCESSORS_ONLN);
   return n < 1 ? 1 : n > MAX_THREADS ? MAX_THREADS : (unsigned)n;
 }
 

@@ -49,8 +49,7 @@ static const option_row rows[] = {
     {OPT_THREADS, DUMP, "threads", "N",
      "with 2 and more: what is made for a run on several threads"},
     {OPT_THREADS, BENCH, "threads", "LIST",
-     "threads of a run, separated by commas (1); of several, speed-up and efficiency over the "
-     "first"},
+     "numbers of threads, separated by commas (1); speed-up and efficiency over the first"},
     {OPT_TIME, RUN, "time", NULL, "report the time of each phase on standard error"},
     {OPT_TRACE, RUN, "trace", "FILE",
      "write a timeline of the run's threads, for ui.perfetto.dev or chrome://tracing"},
