@@ -21,6 +21,7 @@ enum hia_field {
 typedef struct hia_signature {
   LLVMTypeRef type;
   LLVMValueRef function;
+  LLVMValueRef entry; /* for the runtime, or NULL */
 } hia_signature;
 
 /* A branch (kept at its THEN region) or a loop (at its HEAD) while it is lowered. */
@@ -34,14 +35,33 @@ typedef struct hia_flow {
                                 this one does; 0: none */
   bool is_joined;            /* branch: it is such an inner one */
   bool is_hollow[2];         /* branch: THEN, ELSE has no instructions and no block */
+  bool tells_newest;         /* loop: its rounds compare, and tell of the newest fork */
   uint32_t merges;           /* loop: its first entry of emit->merges */
 } hia_flow;
+
+enum {                     /* what a function may do, itself or below */
+       HIA_DOES_RAISE = 1, /* fail */
+       HIA_DOES_COUNT = 2,
+       HIA_DOES_FORK = 4, /* it has one more parameter, behind the context: the newest fork */
+       HIA_HAS_FORKS = 8, /* itself */
+};
+
+/* Nodes that may follow one another without a comparison with the limit. Some of LLVM's algorithms
+ * are quadratic in the length of a block, and a comparison is what it cannot merge blocks across.
+ */
+#define HIA_LONGEST_STRETCH 400
+
+/* A fork of the function that is lowered. */
+typedef struct hia_latent {
+  LLVMValueRef record, before; /* its hia_fork, in the frame; the newest fork before it */
+} hia_latent;
 
 typedef struct hia_emit {
   const hia_graph *g;
   const hia_lower_options *options;
   hia_comp *comp;     /* lowering's own: scratch memory and errors */
-  bool *raises;       /* by function: may fail, itself or below */
+  uint8_t *traits;    /* by function: HIA_DOES_ bits */
+  bool *is_forked;    /* by function: some fork may have another worker call it */
   hia_signature *fns; /* by function */
 
   LLVMContextRef llvm;
@@ -58,6 +78,10 @@ typedef struct hia_emit {
   const hia_fn *fn;
   hia_fn_id id;
   LLVMValueRef function, context;
+  LLVMValueRef newest;       /* fork that is open here; NULL: the function does not fork */
+  HIA_VEC(hia_latent) forks; /* the function's own that are open */
+  uint32_t *calls_before;    /* by node: CALL_I and FORK nodes; of functions that fork */
+  LLVMValueRef ended;        /* the one whose STOLEN was met and whose JOIN was not, or NULL */
   LLVMMetadataRef scope;
   LLVMValueRef *values;        /* by value */
   hia_flow *flows;             /* by region: THEN and HEAD */
@@ -105,6 +129,7 @@ LLVMValueRef hiaL_phi(hia_emit *e, LLVMBasicBlockRef block, LLVMTypeRef type, co
 /* A branch whose true side is rare. */
 void hiaL_unlikely(hia_emit *e, LLVMValueRef condition, LLVMBasicBlockRef rare,
                    LLVMBasicBlockRef usual);
+void hiaL_set_unlikely(hia_emit *e, LLVMValueRef branch); /* its true side */
 
 /* ---- lower.c ---- */
 
@@ -118,9 +143,18 @@ void hiaL_attribute(hia_emit *e, LLVMValueRef function, unsigned index, const ch
 void hiaL_call_attribute(hia_emit *e, LLVMValueRef call, unsigned index, const char *name,
                          uint64_t value);
 
+/* ---- traits.c ---- */
+
+void hiaL_find_traits(hia_emit *e);
+bool hiaL_polls(const hia_fn *fn);
+static inline bool hiaL_does(const hia_emit *e, hia_fn_id id, uint8_t trait) {
+  return e->traits[id] & trait;
+}
+
 /* ---- layout.c: the runtime as LLVM sees it ---- */
 
 LLVMValueRef hiaL_call_abi(hia_emit *e, enum hia_abi function, LLVMValueRef *args, unsigned n_args);
+LLVMValueRef hiaL_offset(LLVMContextRef llvm, enum hia_field field); /* i32 */
 LLVMValueRef hiaL_build_field(LLVMBuilderRef b, LLVMContextRef llvm, LLVMValueRef context,
                               enum hia_field field); /* its address */
 static inline LLVMValueRef hiaL_field(hia_emit *e, enum hia_field field) {
@@ -130,7 +164,16 @@ static inline LLVMValueRef hiaL_field(hia_emit *e, enum hia_field field) {
 /* ---- emit_call.c ---- */
 
 void hiaL_declare(hia_emit *e, hia_fn_id id);
-void hiaL_entry(hia_emit *e, hia_fn_id root);
+/* The entry of a function for the runtime: a hia_native_entry. */
+void hiaL_entry(hia_emit *e, hia_fn_id id);
+LLVMValueRef hiaL_word_at(hia_emit *e, LLVMValueRef block, uint32_t i); /* its address */
+LLVMValueRef hiaL_load_word(hia_emit *e, LLVMValueRef at, hia_dtype t);
+void hiaL_store_word(hia_emit *e, LLVMValueRef at, LLVMValueRef value, hia_dtype t);
+
+/* ---- emit_fork.c ---- */
+
+/* Puts the newest fork where the runtime looks for it when what follows polls without telling. */
+void hiaL_tell_newest(hia_emit *e);
 
 /* ---- emit_control.c ---- */
 
@@ -143,8 +186,9 @@ void hiaL_fail(hia_emit *e, hia_loc_id loc, hia_status status, LLVMValueRef code
 hia_region_id hiaL_check_region(hia_emit *e); /* where emit->fn is to compare with the limit */
 void hiaL_check(hia_emit *e);
 void hiaL_keep_context(hia_emit *e);
-LLVMValueRef hiaL_keeper(LLVMContextRef llvm);     /* the callee of what hiaL_keep_context builds */
-LLVMValueRef hiaL_comparison(LLVMContextRef llvm); /* the assembly that compares: one per context */
+LLVMValueRef hiaL_keeper(LLVMContextRef llvm); /* the callee of what hiaL_keep_context builds */
+/* The assembly that compares, one of each kind per context. */
+LLVMValueRef hiaL_comparison(LLVMContextRef llvm, bool forks);
 LLVMValueRef hiaL_build_comparison(LLVMBuilderRef b, LLVMContextRef llvm, LLVMValueRef context);
 
 #endif

@@ -32,9 +32,16 @@ static const char *symbol(hia_emit *e, hia_fn_id id) {
   return text.data;
 }
 
-static void zero_extended(hia_emit *e, const hia_fn *fn, LLVMValueRef function) {
+/* How many parameters come before the function's own: the context, the newest fork. */
+static uint32_t n_hidden(const hia_emit *e, hia_fn_id id) {
+  return hiaL_does(e, id, HIA_DOES_FORK) ? 2 : 1;
+}
+
+static void zero_extended(hia_emit *e, hia_fn_id id, LLVMValueRef function) {
+  const hia_fn *fn = hiaG_fn(e->g, id);
   for (uint32_t i = 0; i < fn->n_params; i++)
-    if (fn->params[i] == HIA_BOOL) hiaL_attribute(e, function, i + 2, "zeroext", 0);
+    if (fn->params[i] == HIA_BOOL)
+      hiaL_attribute(e, function, i + n_hidden(e, id) + 1, "zeroext", 0);
   if (fn->n_results == 1 && fn->results[0] == HIA_BOOL)
     hiaL_attribute(e, function, LLVMAttributeReturnIndex, "zeroext", 0);
 }
@@ -97,21 +104,40 @@ static bool is_linear(hia_emit *e, const hia_fn *fn) {
   return is_one;
 }
 
+/* hia_native_entry. Those of roots are found by name; the others are addresses in forks, which must
+ * not need the linker to fill in a table. */
+static LLVMValueRef declare_entry(hia_emit *e, hia_fn_id id) {
+  char name[HIA_ENTRY_NAME_SIZE];
+  hiaL_entry_name(name, id);
+  LLVMTypeRef params[2] = {e->ptr, e->ptr};
+  LLVMValueRef f =
+      LLVMAddFunction(e->module, name, LLVMFunctionType(e->void_type, params, 2, false));
+  if (hiaG_fn(e->g, id)->is_root)
+    LLVMSetVisibility(f, LLVMProtectedVisibility);
+  else
+    LLVMSetLinkage(f, LLVMInternalLinkage);
+  common_attributes(e, f);
+  hiaL_attribute(e, f, 2, "swiftself", 0);
+  return f;
+}
+
 void hiaL_declare(hia_emit *e, hia_fn_id id) {
   const hia_fn *fn = hiaG_fn(e->g, id);
-  LLVMTypeRef *params = HIA_NEW_ARRAY(&e->comp->scratch, LLVMTypeRef, (size_t)fn->n_params + 1);
-  params[0] = e->ptr;
-  for (uint32_t i = 0; i < fn->n_params; i++) params[i + 1] = e->types[fn->params[i]];
-  LLVMTypeRef type = LLVMFunctionType(result_type(e, fn), params, fn->n_params + 1, false);
+  uint32_t n = n_hidden(e, id);
+  LLVMTypeRef *params = HIA_NEW_ARRAY(&e->comp->scratch, LLVMTypeRef, (size_t)fn->n_params + n);
+  for (uint32_t i = 0; i < n; i++) params[i] = e->ptr;
+  for (uint32_t i = 0; i < fn->n_params; i++) params[i + n] = e->types[fn->params[i]];
+  LLVMTypeRef type = LLVMFunctionType(result_type(e, fn), params, fn->n_params + n, false);
   LLVMValueRef f = LLVMAddFunction(e->module, symbol(e, id), type);
-  e->fns[id] = (hia_signature){type, f};
+  e->fns[id] = (hia_signature){type, f, NULL};
+  if (fn->is_root || e->is_forked[id]) e->fns[id].entry = declare_entry(e, id);
   LLVMSetLinkage(f, LLVMInternalLinkage);
   common_attributes(e, f);
   unsigned all = (unsigned)LLVMAttributeFunctionIndex;
   hiaL_attribute(e, f, 1, "swiftself", 0);
-  zero_extended(e, fn, f);
+  zero_extended(e, id, f);
   if (hiaL_is_large(fn)) without_costly_features(e, f);
-  if (e->raises[id]) { /* its frame is an entry of the chain of calls: it must be there */
+  if (hiaL_does(e, id, HIA_DOES_RAISE)) { /* its frame is an entry of the chain: it must be there */
     hiaL_attribute(e, f, all, "noinline", 0);
     LLVMAddTargetDependentFunctionAttr(f, "disable-tail-calls", "true");
   } else if (is_linear(e, fn)) {
@@ -121,7 +147,16 @@ void hiaL_declare(hia_emit *e, hia_fn_id id) {
 
 void hiaL_emit_MERGE_ENTRY(hia_emit *e, hia_node_id n) {
   uint32_t i = HIA_IMM_A(hiaL_node(e, n)->imm);
-  hiaL_out(e, n, 0, LLVMGetParam(e->function, i + 1));
+  hiaL_out(e, n, 0, LLVMGetParam(e->function, i + n_hidden(e, e->id)));
+}
+
+/* ---- calls ---- */
+
+/* Begins e->args with the hidden arguments. */
+static void open_args(hia_emit *e, hia_fn_id callee) {
+  e->args.len = 0;
+  hiaR_push(&e->comp->scratch, &e->args, e->context);
+  if (hiaL_does(e, callee, HIA_DOES_FORK)) hiaR_push(&e->comp->scratch, &e->args, e->newest);
 }
 
 /* Builds the call of e->fns[callee] with e->args. */
@@ -132,7 +167,8 @@ static LLVMValueRef build_call(hia_emit *e, hia_fn_id callee) {
   LLVMSetInstructionCallConv(call, HIA_CC_SWIFT);
   hiaL_call_attribute(e, call, 1, "swiftself", 0);
   for (uint32_t i = 0; i < fn->n_params; i++)
-    if (fn->params[i] == HIA_BOOL) hiaL_call_attribute(e, call, i + 2, "zeroext", 0);
+    if (fn->params[i] == HIA_BOOL)
+      hiaL_call_attribute(e, call, i + n_hidden(e, callee) + 1, "zeroext", 0);
   if (fn->n_results == 1 && fn->results[0] == HIA_BOOL)
     hiaL_call_attribute(e, call, LLVMAttributeReturnIndex, "zeroext", 0);
   return call;
@@ -142,20 +178,22 @@ static LLVMValueRef build_call(hia_emit *e, hia_fn_id callee) {
 void hiaL_emit_CALL_I(hia_emit *e, hia_node_id n) {
   const hia_site *site = &e->g->sites.data[HIA_IMM_A(hiaL_node(e, n)->imm)];
   hia_arena *arena = &e->comp->scratch;
-  if (n == site->calls) {
-    e->args.len = 0;
-    hiaR_push(arena, &e->args, e->context);
-  }
+  if (n == site->calls) open_args(e, site->callee);
   if (hiaL_node(e, n)->n_ins) hiaR_push(arena, &e->args, hiaL_in(e, n, 0));
   if (n + 1 != site->calls + site->n_calls) return;
-  if (e->args.len != hiaG_fn(e->g, site->callee)->n_params + 1)
-    HIA_BUG(e->comp, "%s: node %u calls with %u arguments", e->fn->name, n, e->args.len - 1);
+  if (e->args.len != hiaG_fn(e->g, site->callee)->n_params + n_hidden(e, site->callee))
+    HIA_BUG(e->comp, "%s: node %u calls with %u values", e->fn->name, n, e->args.len);
+  if (e->newest && !hiaL_does(e, site->callee, HIA_DOES_FORK) &&
+      hiaL_polls(hiaG_fn(e->g, site->callee)))
+    hiaL_tell_newest(e);
   hiaL_set_debug_loc(e, site->loc, site->is_tail);
   LLVMValueRef call = build_call(e, site->callee);
   hiaL_no_debug_loc(e);
   /* Merged with another call it would have one return address for two positions. */
   hiaL_call_attribute(e, call, (unsigned)LLVMAttributeFunctionIndex, "nomerge", 0);
-  if (!e->raises[e->id]) LLVMSetTailCallKind(call, LLVMTailCallKindTail); /* it may be, if it can */
+  /* It may be one, if it can; but not where the callee knows of something in our frame. */
+  if (!hiaL_does(e, e->id, HIA_DOES_RAISE | HIA_HAS_FORKS))
+    LLVMSetTailCallKind(call, LLVMTailCallKindTail);
   if (site->n_returns) hiaL_out(e, site->returns, 0, call);
 }
 
@@ -188,18 +226,18 @@ void hiaL_emit_YIELD(hia_emit *e, hia_node_id n) {
 
 /* ---- the entry of a root: words in, words out ---- */
 
-static LLVMValueRef word_at(hia_emit *e, LLVMValueRef block, uint32_t i) {
+LLVMValueRef hiaL_word_at(hia_emit *e, LLVMValueRef block, uint32_t i) {
   LLVMValueRef index = LLVMConstInt(e->types[HIA_I64], i, false);
   return LLVMBuildInBoundsGEP2(e->b, e->types[HIA_I64], block, &index, 1, "word");
 }
 
-static LLVMValueRef load_word(hia_emit *e, LLVMValueRef at, hia_dtype t) {
+LLVMValueRef hiaL_load_word(hia_emit *e, LLVMValueRef at, hia_dtype t) {
   if (t != HIA_BOOL) return LLVMBuildLoad2(e->b, e->types[t], at, "arg"); /* little-endian */
   LLVMValueRef word = LLVMBuildLoad2(e->b, e->types[HIA_I64], at, "arg");
   return LLVMBuildICmp(e->b, LLVMIntNE, word, LLVMConstNull(e->types[HIA_I64]), "");
 }
 
-static void store_word(hia_emit *e, LLVMValueRef at, LLVMValueRef value, hia_dtype t) {
+void hiaL_store_word(hia_emit *e, LLVMValueRef at, LLVMValueRef value, hia_dtype t) {
   LLVMTypeRef word = e->types[HIA_I64];
   switch (t) {
   case HIA_BOOL: value = LLVMBuildZExt(e->b, value, word, ""); break;
@@ -213,30 +251,25 @@ static void store_word(hia_emit *e, LLVMValueRef at, LLVMValueRef value, hia_dty
   LLVMBuildStore(e->b, value, at);
 }
 
-void hiaL_entry(hia_emit *e, hia_fn_id root) {
-  const hia_fn *fn = hiaG_fn(e->g, root);
-  char name[HIA_ENTRY_NAME_SIZE];
-  hiaL_entry_name(name, root);
-  LLVMTypeRef params[2] = {e->ptr, e->ptr};
-  LLVMValueRef f =
-      LLVMAddFunction(e->module, name, LLVMFunctionType(e->void_type, params, 2, false));
-  common_attributes(e, f);
-  hiaL_attribute(e, f, 2, "swiftself", 0);
-  LLVMValueRef block = LLVMGetParam(f, 0);
+void hiaL_entry(hia_emit *e, hia_fn_id id) {
+  const hia_fn *fn = hiaG_fn(e->g, id);
+  LLVMValueRef f = e->fns[id].entry, block = LLVMGetParam(f, 0);
   e->function = f;
   e->context = LLVMGetParam(f, 1);
   hiaL_at(e, hiaL_block(e, "entry"));
-  e->args.len = 0;
-  hiaR_push(&e->comp->scratch, &e->args, e->context);
+  if (hiaL_does(e, id, HIA_DOES_FORK))
+    e->newest = LLVMBuildLoad2(e->b, e->ptr, hiaL_field(e, HIA_FIELD_newest), "newest");
+  open_args(e, id);
   for (uint32_t i = 0; i < fn->n_params; i++)
-    hiaR_push(&e->comp->scratch, &e->args, load_word(e, word_at(e, block, i), fn->params[i]));
-  hiaL_open_scope(e, name, HIA_NONE);
+    hiaR_push(&e->comp->scratch, &e->args,
+              hiaL_load_word(e, hiaL_word_at(e, block, i), fn->params[i]));
+  hiaL_open_scope(e, LLVMGetValueName(f), HIA_NONE);
   hiaL_set_debug_loc(e, HIA_NONE, false);
-  LLVMValueRef call = build_call(e, root);
+  LLVMValueRef call = build_call(e, id);
   hiaL_no_debug_loc(e);
   for (uint32_t i = 0; i < fn->n_results; i++) {
     LLVMValueRef value = fn->n_results == 1 ? call : LLVMBuildExtractValue(e->b, call, i, "");
-    store_word(e, word_at(e, block, fn->n_params + i), value, fn->results[i]);
+    hiaL_store_word(e, hiaL_word_at(e, block, fn->n_params + i), value, fn->results[i]);
   }
   LLVMBuildRetVoid(e->b);
 }

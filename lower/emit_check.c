@@ -5,10 +5,10 @@
  * laying out and duplicating the others as it does without.
  *
  * Every chain of calls that can grow must pass one, and every loop round. Before LLVM's passes a
- * function gets one, at the start of the region that encloses all its calls: fib compares where it
- * goes on to call, not in its base case. A function that calls nothing needs none; its frame fits
- * into the room that the runtime leaves below the limit. Loops get theirs after the passes
- * (rounds.c): before, it would keep LLVM from everything it does with loops. */
+ * function gets one, at the start of the region that encloses all its calls and forks: fib compares
+ * where it goes on to call, not in its base case. A function that calls nothing needs none; its
+ * frame fits into the room that the runtime leaves below the limit. Loops get theirs after the
+ * passes (rounds.c): before, it would keep LLVM from everything it does with loops. */
 #include "lower/emit.h"
 #include "runtime/arch/arch.h"
 
@@ -28,7 +28,8 @@ hia_region_id hiaL_check_region(hia_emit *e) {
   }
   hia_region_id lowest = HIA_NONE;
   for (hia_node_id node = 0; node < fn->nodes.len; node++) {
-    if (fn->nodes.data[node].op != HIA_OP_CALL_I) continue;
+    unsigned op = fn->nodes.data[node].op;
+    if (op != HIA_OP_CALL_I && op != HIA_OP_FORK) continue;
     hia_region_id r = fn->nodes.data[node].region, at = r;
     if (lowest == HIA_NONE) {
       lowest = r;
@@ -43,27 +44,39 @@ hia_region_id hiaL_check_region(hia_emit *e) {
   return lowest;
 }
 
-static LLVMTypeRef comparison_type(LLVMContextRef llvm) {
+/* The types of the assembly's operands: the context; of a function that forks also the newest fork,
+ * and the offset of the field for it. */
+static LLVMTypeRef comparison_type(LLVMContextRef llvm, bool forks) {
   LLVMTypeRef ptr = LLVMPointerTypeInContext(llvm, 0);
-  return LLVMFunctionType(LLVMVoidTypeInContext(llvm), &ptr, 1, false);
+  LLVMTypeRef params[3] = {ptr, ptr, LLVMInt32TypeInContext(llvm)};
+  return LLVMFunctionType(LLVMVoidTypeInContext(llvm), params, forks ? 3 : 1, false);
 }
 
 /* With side effects, so that it is never moved, merged or removed. The context is an operand, and
  * in its own register: LLVM is free to keep it elsewhere in a function that makes no calls. */
-LLVMValueRef hiaL_comparison(LLVMContextRef llvm) {
-  static const char constraints[] = HIA_ARCH_CONTEXT ",~{memory},~{dirflag},~{fpsr},~{flags}";
-  return LLVMGetInlineAsm(comparison_type(llvm), HIA_ARCH_CHECK, sizeof HIA_ARCH_CHECK - 1,
-                          constraints, sizeof constraints - 1, true, false, LLVMInlineAsmDialectATT,
-                          false);
+#define CLOBBERS "~{memory},~{dirflag},~{fpsr},~{flags}"
+LLVMValueRef hiaL_comparison(LLVMContextRef llvm, bool forks) {
+  const char *text = forks ? HIA_ARCH_CHECK_FORK : HIA_ARCH_CHECK;
+  const char *constraints =
+      forks ? HIA_ARCH_CONTEXT ",r,i," CLOBBERS : HIA_ARCH_CONTEXT "," CLOBBERS;
+  return LLVMGetInlineAsm(comparison_type(llvm, forks), text, strlen(text), constraints,
+                          strlen(constraints), true, false, LLVMInlineAsmDialectATT, false);
 }
 
 LLVMValueRef hiaL_build_comparison(LLVMBuilderRef b, LLVMContextRef llvm, LLVMValueRef context) {
-  return LLVMBuildCall2(b, comparison_type(llvm), hiaL_comparison(llvm), &context, 1, "");
+  return LLVMBuildCall2(b, comparison_type(llvm, false), hiaL_comparison(llvm, false), &context, 1,
+                        "");
 }
 
 void hiaL_check(hia_emit *e) {
   hiaL_set_debug_loc(e, e->fn->loc, false);
-  hiaL_build_comparison(e->b, e->llvm, e->context);
+  if (e->newest) {
+    LLVMValueRef args[3] = {e->context, e->newest, hiaL_offset(e->llvm, HIA_FIELD_newest)};
+    LLVMBuildCall2(e->b, comparison_type(e->llvm, true), hiaL_comparison(e->llvm, true), args, 3,
+                   "");
+  } else {
+    hiaL_build_comparison(e->b, e->llvm, e->context);
+  }
   hiaL_no_debug_loc(e);
 }
 

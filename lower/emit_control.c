@@ -32,7 +32,10 @@ LLVMValueRef hiaL_phi(hia_emit *e, LLVMBasicBlockRef block, LLVMTypeRef type, co
 
 void hiaL_unlikely(hia_emit *e, LLVMValueRef condition, LLVMBasicBlockRef rare,
                    LLVMBasicBlockRef usual) {
-  LLVMValueRef branch = LLVMBuildCondBr(e->b, condition, rare, usual);
+  hiaL_set_unlikely(e, LLVMBuildCondBr(e->b, condition, rare, usual));
+}
+
+void hiaL_set_unlikely(hia_emit *e, LLVMValueRef branch) {
   LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(e->llvm, "prof", 4), e->unlikely);
 }
 
@@ -170,6 +173,10 @@ static LLVMValueRef predicate(hia_emit *e, hia_region_id region) {
   return e->values[pred];
 }
 
+static bool is_op(const hia_fn *fn, hia_value_id v, unsigned op) {
+  return fn->nodes.data[fn->values.data[v].node].op == op;
+}
+
 /* Does an arm do nothing (constants are no instructions)? */
 static bool is_hollow(const hia_fn *fn, hia_region_id r) {
   for (hia_node_id n = fn->regions.data[r].first; n < fn->regions.data[r].last; n++)
@@ -220,7 +227,8 @@ static void open_then(hia_emit *e, hia_region_id then) {
     side[i] = flow->is_hollow[i] ? flow->join : hiaL_block(e, i == 0 ? "then" : "else");
   }
   flow->other = side[1];
-  LLVMBuildCondBr(e->b, predicate(e, then), side[0], side[1]);
+  LLVMValueRef branch = LLVMBuildCondBr(e->b, predicate(e, then), side[0], side[1]);
+  if (is_op(fn, fn->regions.data[then].pred, HIA_OP_STOLEN)) hiaL_set_unlikely(e, branch);
   if (!flow->is_hollow[0]) hiaL_at(e, side[0]);
 }
 
@@ -244,8 +252,27 @@ static void close_else(hia_emit *e, hia_region_id r) {
   if (flow->join && !flow->is_joined) hiaL_at(e, flow->join);
 }
 
+/* A function that forks compares in its loops with the newest fork at hand: at the start of a round
+ * if the loop calls or forks; if not, the field of the context stays as it is during the loop,
+ * which gets its comparison like others (rounds.c). */
+static bool has_calls(const hia_emit *e, hia_region_id head) {
+  const hia_region *region = &e->fn->regions.data[head];
+  return e->calls_before[region->first] != e->calls_before[region->last];
+}
+
+static void count_calls(hia_emit *e) {
+  const hia_fn *fn = e->fn;
+  e->calls_before = HIA_NEW_ARRAY(&e->comp->scratch, uint32_t, (size_t)fn->nodes.len + 1);
+  for (hia_node_id n = 0; n < fn->nodes.len; n++) {
+    unsigned op = fn->nodes.data[n].op;
+    e->calls_before[n + 1] = e->calls_before[n] + (op == HIA_OP_CALL_I || op == HIA_OP_FORK);
+  }
+}
+
 static void open_head(hia_emit *e, hia_region_id head) {
   hia_flow *flow = hiaL_flow(e, head);
+  flow->tells_newest = e->newest && has_calls(e, head) && !e->options->unchecked;
+  if (e->newest && !flow->tells_newest) hiaL_tell_newest(e);
   flow->from[0] = hiaL_here(e);
   flow->head = hiaL_block(e, "head");
   flow->merges = e->merges.len;
@@ -259,6 +286,7 @@ static void open_round(hia_emit *e, hia_region_id round) {
   flow->join = hiaL_block(e, "exit");
   LLVMBuildCondBr(e->b, predicate(e, round), block, flow->join);
   hiaL_at(e, block);
+  if (flow->tells_newest) hiaL_check(e);
 }
 
 static void close_round(hia_emit *e, hia_region_id round) {
@@ -301,17 +329,13 @@ static bool has_loops(const hia_fn *fn) {
   return false;
 }
 
-/* Nodes that may follow one another without a comparison with the limit. Some of LLVM's algorithms
- * are quadratic in the length of a block, and a comparison is what it cannot merge blocks across.
- */
-enum { LONGEST_STRETCH = 400 };
-
 void hiaL_body(hia_emit *e) {
   const hia_fn *fn = e->fn;
   uint32_t stretch = 0;
   hia_context_edge *edges;
   uint32_t n_edges = hiaG_contexts(&e->comp->scratch, fn, &edges), at = 0;
   if (has_loops(fn) && !e->options->unchecked) hiaL_keep_context(e);
+  if (e->newest) count_calls(e);
   open_region(e, 0);
   for (hia_node_id n = 0; n <= fn->nodes.len; n++) {
     for (; at < n_edges && edges[at].at <= n; at++, stretch = 0)
@@ -321,7 +345,8 @@ void hiaL_body(hia_emit *e) {
         open_region(e, edges[at].region);
     if (n == fn->nodes.len) break;
     unsigned op = fn->nodes.data[n].op;
-    if (!(hiaR_ops[op].traits & HIA_T_CONTROL) && ++stretch > LONGEST_STRETCH &&
+    /* A fork that has ended and is not joined is nothing that the runtime may meet. */
+    if (!(hiaR_ops[op].traits & HIA_T_CONTROL) && ++stretch > HIA_LONGEST_STRETCH && !e->ended &&
         !e->options->unchecked) {
       hiaL_check(e);
       stretch = 0;

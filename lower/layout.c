@@ -59,7 +59,7 @@ static hia_signature declare(LLVMContextRef llvm, LLVMModuleRef module, enum hia
     attribute(llvm, f, all, "noreturn");
     break;
   }
-  return (hia_signature){type, f};
+  return (hia_signature){type, f, NULL};
 }
 
 LLVMValueRef hiaL_call_abi(hia_emit *e, enum hia_abi id, LLVMValueRef *args, unsigned n_args) {
@@ -79,6 +79,10 @@ LLVMValueRef hiaL_call_abi(hia_emit *e, enum hia_abi id, LLVMValueRef *args, uns
   LLVMSetInstructionCallConv(call, LLVMGetFunctionCallConv(e->abi[id].function));
   if (takes_context(id)) hiaL_call_attribute(e, call, 1, "swiftself", 0);
   return call;
+}
+
+LLVMValueRef hiaL_offset(LLVMContextRef llvm, enum hia_field field) {
+  return LLVMConstInt(LLVMInt32TypeInContext(llvm), offsets[field], false);
 }
 
 LLVMValueRef hiaL_build_field(LLVMBuilderRef b, LLVMContextRef llvm, LLVMValueRef context,

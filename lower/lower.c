@@ -55,39 +55,6 @@ void hiaL_open_scope(hia_emit *e, const char *name, hia_loc_id loc) {
   LLVMSetSubprogram(e->function, e->scope);
 }
 
-/* ---- which functions may fail ---- */
-
-/* By fixpoint over the sites, callees before callers by a work list: traits of the function state
- * need not be there in a graph that was read. */
-static void find_raises(hia_emit *e) {
-  const hia_graph *g = e->g;
-  hia_arena *arena = &e->comp->scratch;
-  uint32_t n = g->fns.len;
-  e->raises = HIA_NEW_ARRAY(arena, bool, n);
-  uint32_t *start = HIA_NEW_ARRAY(arena, uint32_t, (size_t)n + 2); /* callers, by callee */
-  hia_fn_id *callers = HIA_NEW_ARRAY(arena, hia_fn_id, g->sites.len);
-  for (uint32_t s = 0; s < g->sites.len; s++) start[g->sites.data[s].callee + 2]++;
-  for (uint32_t f = 2; f < n + 2; f++) start[f] += start[f - 1];
-  for (uint32_t s = 0; s < g->sites.len; s++)
-    callers[start[g->sites.data[s].callee + 1]++] = g->sites.data[s].caller;
-  hia_u32vec work = {0};
-  for (hia_fn_id f = 0; f < n; f++) {
-    const hia_fn *fn = hiaG_fn(g, f);
-    if (fn->is_removed) continue;
-    for (hia_node_id node = 0; node < fn->nodes.len && !e->raises[f]; node++)
-      e->raises[f] = hiaG_node_raises(g, fn, node);
-    if (e->raises[f]) hiaR_push(arena, &work, f);
-  }
-  while (work.len) {
-    hia_fn_id f = work.data[--work.len];
-    for (uint32_t i = start[f]; i < start[f + 1]; i++) {
-      if (e->raises[callers[i]]) continue;
-      e->raises[callers[i]] = true;
-      hiaR_push(arena, &work, callers[i]);
-    }
-  }
-}
-
 /* ---- sizes ---- */
 
 enum { MANY_NODES = 4000, MANY_REGIONS = 1000, MANY_FUNCTIONS = 64 };
@@ -138,15 +105,18 @@ static void lower_function(hia_emit *e, hia_fn_id id) {
   e->id = id;
   e->function = e->fns[id].function;
   e->context = LLVMGetParam(e->function, 0);
+  e->newest = hiaL_does(e, id, HIA_DOES_FORK) ? LLVMGetParam(e->function, 1) : NULL;
+  e->ended = NULL;
   e->values = HIA_NEW_ARRAY(arena, LLVMValueRef, e->fn->values.len);
   e->flows = HIA_NEW_ARRAY(arena, hia_flow, e->fn->regions.len);
   memset(&e->args, 0, sizeof e->args); /* their memory is the function's */
   memset(&e->merges, 0, sizeof e->merges);
+  memset(&e->forks, 0, sizeof e->forks);
   hiaL_open_scope(e, e->fn->name, e->fn->loc);
   e->check = hiaL_check_region(e);
   hiaL_at(e, hiaL_block(e, "entry"));
   hiaL_body(e);
-  if (e->fn->is_root) hiaL_entry(e, id);
+  if (e->fns[id].entry) hiaL_entry(e, id);
   hiaR_arena_release(&e->comp->scratch, mark);
 }
 
@@ -154,7 +124,7 @@ static void lower(hia_emit *e) {
   const hia_graph *g = e->g;
   if (g->state != HIA_STATIC) HIA_BUG(e->comp, "only static graphs are lowered");
   open_module(e);
-  find_raises(e);
+  hiaL_find_traits(e);
   e->fns = HIA_NEW_ARRAY(&e->comp->scratch, hia_signature, g->fns.len);
   for (hia_fn_id f = 0; f < g->fns.len; f++)
     if (!hiaG_fn(g, f)->is_removed) hiaL_declare(e, f);

@@ -19,7 +19,7 @@ typedef struct rounds {
   LLVMContextRef llvm;
   LLVMModuleRef module;
   LLVMBuilderRef b;
-  LLVMValueRef comparison, keeper;
+  LLVMValueRef comparisons[2], keeper;
   bool unchecked;
 } rounds;
 
@@ -50,9 +50,11 @@ static block *find(const flow *f, LLVMBasicBlockRef ref) {
 }
 
 static bool has_comparison(const rounds *r, LLVMBasicBlockRef b) {
-  for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i))
-    if (LLVMGetInstructionOpcode(i) == LLVMCall && LLVMGetCalledValue(i) == r->comparison)
-      return true;
+  for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) {
+    if (LLVMGetInstructionOpcode(i) != LLVMCall) continue;
+    LLVMValueRef callee = LLVMGetCalledValue(i);
+    if (callee == r->comparisons[0] || callee == r->comparisons[1]) return true;
+  }
   return false;
 }
 
@@ -269,7 +271,7 @@ static void check_function(rounds *r, LLVMValueRef function) {
 }
 
 static void check_module(rounds *r) {
-  r->comparison = hiaL_comparison(r->llvm);
+  for (int forks = 0; forks < 2; forks++) r->comparisons[forks] = hiaL_comparison(r->llvm, forks);
   r->keeper = hiaL_keeper(r->llvm);
   LLVMValueRef f = LLVMGetFirstFunction(r->module);
   for (; f; f = LLVMGetNextFunction(f))
