@@ -157,13 +157,16 @@ static void put_string(output *o, const char *text) {
 
 /* ---- what is read ---- */
 
-/* Of a job that was promoted. */
+/* Of a job that was promoted. The first pass finds the first four, the second notes which tips of
+ * arrows are drawn. */
 enum {
-  KEPT = 1,     /* its promotion is among the events */
-  STOLEN = 2,   /* and so is that another thread began it */
-  ENDED = 4,    /* and its end there */
-  JOINED = 8,   /* and that its owner had waited for it */
-  TOLD_END = 16 /* second pass: the arrow from its end to the join has begun */
+  KEPT = 1,   /* its promotion is among the events */
+  STOLEN = 2, /* and so is that another thread began it */
+  ENDED = 4,  /* its end is */
+  JOINED = 8, /* and later, that its owner had waited for it */
+  DRAWN_STOLEN = 16,
+  DRAWN_ENDED = 32,
+  DRAWN_JOINED = 64
 };
 
 typedef struct track {
@@ -433,6 +436,13 @@ static void slice(reading *r, track *t, uint64_t i) {
   if (r->out) put_end(r, t, e->at, e);
 }
 
+/* One tip of an arrow, once, if it has both. */
+static void draw(reading *r, const track *t, const hia_event *e, uint8_t *job, unsigned flag) {
+  if (!r->out || *job & flag) return;
+  *job |= (uint8_t)flag;
+  put_arrow(r, t, e, flag == DRAWN_STOLEN ? "steal" : "result", flag != DRAWN_ENDED);
+}
+
 static void follow_job(reading *r, track *t, const hia_event *e) {
   uint8_t *job = job_of(r, e);
   if (!job) return;
@@ -444,25 +454,19 @@ static void follow_job(reading *r, track *t, const hia_event *e) {
   case HIA_EVENT_JOB_BEGIN:
   case HIA_EVENT_TAKEN:
     if (!is_steal(t, e)) break;
-    if (r->out && *job & STOLEN) put_arrow(r, t, e, "steal", true);
-    if (*job & KEPT) *job |= STOLEN;
+    if (!r->out && *job & KEPT) *job |= STOLEN;
+    if (*job & STOLEN) draw(r, t, e, job, DRAWN_STOLEN);
     break;
   case HIA_EVENT_JOB_END:
   case HIA_EVENT_DONE:
     if (e->kind == HIA_EVENT_JOB_END && is_own(t, e)) break;
     *job |= ENDED;
-    if (r->out && *job & JOINED) {
-      put_arrow(r, t, e, "result", false);
-      *job |= TOLD_END;
-    }
+    if (*job & JOINED) draw(r, t, e, job, DRAWN_ENDED);
     break;
   case HIA_EVENT_WAIT_END:
   case HIA_EVENT_BACK:
     if (!r->out && *job & ENDED) *job |= JOINED;
-    if (*job & TOLD_END) {
-      put_arrow(r, t, e, "result", true);
-      *job &= (uint8_t)~TOLD_END;
-    }
+    if (*job & DRAWN_ENDED) draw(r, t, e, job, DRAWN_JOINED);
     break;
   default: break;
   }
@@ -517,7 +521,6 @@ static void start_track(reading *r, track *t) {
     if (!push(r, &t->open, &t->n_open, &t->cap_open, t->cut[i])) return;
     if (r->out) put_begin(r, t, event_at(t, t->cut[i]), at, true);
   }
-  set_busy(r, t);
 }
 
 static void pass(reading *r) {
@@ -631,10 +634,10 @@ static void write_all(reading *r) {
     put_track_name(r, r->n_tracks + 1 + i, (int)i, NULL, i);
   for (uint32_t i = 0; i < r->n_tracks; i++) {
     const hia_ring *ring = r->tracks[i].ring;
-    put_track_name(r, ring->number, (int)(n_compilers + ring->worker), ring, 0);
+    if (n_events(ring)) put_track_name(r, ring->number, (int)(n_compilers + ring->worker), ring, 0);
   }
   pass(r);
-  if (r->n_tracks && !r->status) {
+  if (r->events && !r->status) {
     put_point(r, r->counted_to - (r->from + r->point * r->bin));
     put_counter(r, &r->busy_curve, r->counted_to, 0);
   }

@@ -128,7 +128,9 @@ hia_ring *hiaR_ring_of(hia_timeline *timeline, unsigned worker) {
   if (HIA_LIKELY(!timeline)) return NULL;
   pthread_mutex_lock(&timeline->lock);
   hia_ring *ring = timeline->rings;
-  while (ring && !(ring->worker == worker && pthread_equal(ring->thread, pthread_self())))
+  /* A worker of the pool may call runs itself: from a host function. */
+  while (ring &&
+         !((ring->worker == worker || worker == 0) && pthread_equal(ring->thread, pthread_self())))
     ring = ring->next;
   if (!ring) ring = new_ring(timeline, worker);
   pthread_mutex_unlock(&timeline->lock);
