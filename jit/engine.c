@@ -134,6 +134,11 @@ hia_status hia_engine_new(const hia_engine_options *options, hia_engine **out, h
   engine->options.disabled_passes = engine->disabled;
   if (engine->options.threads == 0) engine->options.threads = 1;
   pthread_mutex_init(&engine->lock, NULL);
+  unsigned threads = engine->options.threads;
+  if (threads > 1 && hiaR_pool_new(&engine->allocator, threads - 1, &engine->pool) != HIA_OK) {
+    hia_engine_free(engine);
+    return hiaJ_fail(allocator, error, HIA_MEMORY, NULL, "out of memory");
+  }
   *out = engine;
   return HIA_OK;
 }
@@ -141,6 +146,7 @@ hia_status hia_engine_new(const hia_engine_options *options, hia_engine **out, h
 void hia_engine_free(hia_engine *engine) {
   if (!engine) return;
   hia_allocator allocator = engine->allocator;
+  hiaR_pool_free(engine->pool);
   while (engine->idle) {
     hia_idle_context *context = engine->idle;
     engine->idle = context->next;

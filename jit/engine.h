@@ -25,6 +25,8 @@ struct hia_engine {
   char *disabled;
   size_t disabled_size;
 
+  hia_pool *pool; /* of its threads; NULL: one is enough */
+
   pthread_mutex_t lock; /* of what follows */
   bool native_tried;
   hia_status native_status;

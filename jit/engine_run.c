@@ -91,7 +91,8 @@ static hia_status run_words(hia_engine *engine, hia_function *f, const hia_run_o
   hia_limits limits = {.depth = engine->options.max_depth,
                        .memory = engine->options.max_memory,
                        .timeline = options->timeline,
-                       .threads = engine->options.threads};
+                       .threads = engine->options.threads,
+                       .pool = engine->pool};
   bool is_native = engine->options.kind == HIA_ENGINE_JIT;
   hia_idle_context *context = is_native ? hiaJ_context_take(engine) : NULL;
   if (is_native && !context) return failure->status = HIA_MEMORY;

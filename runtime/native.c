@@ -2,57 +2,22 @@
  * chain of calls of a failed run.
  *
  * Compiled code compares its stack pointer with context->limit at entries and loop rounds, and
- * calls hiaR_stub_poll when it lies below. There are three reasons for that:
+ * calls hiaR_stub_poll when it lies below. There are these reasons for that:
  *
  *   - The run has left the first KEEP bytes of the stack. The limit starts there, so that runs that
  *     stay above cost nothing when they end; one that does not gives its memory back afterwards.
  *   - The run is too deep.
- *   - Somebody has asked for its end and set the limit to its maximum (hiaR_context_cancel).
+ *   - Somebody has asked for its end, or for work, and set the limit to its maximum (hiaR_poke).
+ *   - The run has just begun and may have helpers: they are called when it first comes here.
  *
- * A failure leaves everything on the engine's stack as it is and jumps to the host's, where the
- * chain is read off the frames that were left. */
-#include "runtime/arch/arch.h"
-#include "runtime/fork.h"
-#include "runtime/sanitizer.h"
-#include <stdatomic.h>
+ * A failure reads the chain of calls off the stack where it stands, and jumps back to where the
+ * invocation was entered. */
+#include "runtime/context.h"
 
-#ifdef HIA_STRESS
-#define KEEP ((size_t)4 << 10)
-#else
-#define KEEP ((size_t)256 << 10)
-#endif
-/* Below the limit, for what compiled code calls there: library functions, the stubs. Frames of
- * compiled code below the limit are on top of it: that of a function that was entered just above
- * and that of one without a check, called by it. */
-#define MARGIN ((size_t)64 << 10)
-
-struct hia_context {
-  /* Read by generated code and assembly: layout.def. */
-  _Atomic uintptr_t limit;
-  uint64_t calls, rounds;
-  void *host_sp;
-  uint32_t vector_state;
-  hia_fork *newest;
-
-  bool is_deep; /* has left the first KEEP bytes */
-  /* Odd while a run is under way. A cancel names the run it means, so that one that comes too late
-   * ends nothing. */
-  _Atomic uint32_t run, cancelled_run;
-  const uint32_t *cancelled; /* of the limits, or NULL */
-  uintptr_t soft, hard;      /* limits: of the first KEEP bytes, of the run */
-
-  hia_stack stack;
-  size_t default_depth; /* 0: not asked for yet */
-  hia_fiber fiber;      /* what the sanitizers know of the stack */
-  const hia_allocator *allocator;
-
-  /* Of a failure, until its chain is read. */
-  hia_status status;
-  uint32_t loc; /* of the operation; NONE: where compiled code was */
-  int64_t code;
-  const char *sp; /* what compiled code's stack pointer was, and where it was */
-  uintptr_t pc;
-};
+/* Below the limit, for what compiled code calls there: library functions, the stubs, the reading
+ * of chains. Frames of compiled code below the limit are on top of it: that of a function that was
+ * entered just above and that of one without a check, called by it. */
+#define MARGIN ((size_t)128 << 10)
 
 #define I32 4
 #define I64 8
@@ -72,11 +37,14 @@ hia_status hiaR_context_new(const hia_allocator *allocator, hia_context **out) {
   if (!context) return HIA_MEMORY;
   context->allocator = allocator;
   context->vector_state = hiaR_arch_vector_state();
+  context->box.bell = &context->bell;
+  context->random = (uint32_t)((uintptr_t)context >> 6) | 1;
   return HIA_OK;
 }
 
 void hiaR_context_free(hia_context *context) {
   if (!context) return;
+  hiaR_jobs_free(context);
   hiaR_fiber_free(&context->fiber);
   hiaR_stack_release(&context->stack);
   hiaR_free(context->allocator, context, sizeof *context);
@@ -84,8 +52,7 @@ void hiaR_context_free(hia_context *context) {
 
 /* ---- to the engine's stack and back ---- */
 
-/* Makes the stack at least `size` bytes large; a run must not be under way. */
-static hia_status reserve(hia_context *context, size_t size) {
+hia_status hiaR_context_reserve(hia_context *context, size_t size) {
   if (context->stack.map && (size_t)(context->stack.top - context->stack.low) >= size)
     return HIA_OK;
   hiaR_fiber_free(&context->fiber);
@@ -129,73 +96,51 @@ static int enter(hia_context *context, void (*fn)(void *), void *arg) {
 #endif
 
 hia_status hiaR_context_call(hia_context *context, size_t size, void (*fn)(void *arg), void *arg) {
-  hia_status status = reserve(context, size);
+  hia_status status = hiaR_context_reserve(context, size);
   if (status) return status;
   enter(context, fn, arg);
-  hiaR_stack_trim(&context->stack, KEEP);
+  hiaR_stack_trim(&context->stack, HIA_STACK_KEEP);
   return HIA_OK;
 }
 
-/* ---- the end of a run ---- */
-
-/* On the engine's stack: notes the failure and leaves. Not instrumented, like all that is left
- * without returning: there is nothing on this stack that a sanitizer would have to tidy up. */
-static _Noreturn HIA_UNINSTRUMENTED void leave(hia_context *context, hia_status status,
-                                               const char *sp, uintptr_t pc) {
-  context->status = status;
-  context->sp = sp;
-  context->pc = pc;
-  hiaR_fiber_depart(&context->fiber);
-  hiaR_arch_leave(context);
+size_t hiaR_context_trim(hia_context *context) {
+  if (!context->is_deep) return HIA_STACK_KEEP;
+  context->is_deep = false;
+  return hiaR_stack_trim(&context->stack, HIA_STACK_KEEP);
 }
 
-_Noreturn HIA_UNINSTRUMENTED void hiaR_native_fail(uint32_t loc, uint32_t status, int64_t code,
-                                                   hia_context *context, const char *sp,
-                                                   uintptr_t pc) {
-  context->loc = loc;
-  context->code = code;
-  leave(context, (hia_status)status, sp, pc);
-}
-
-HIA_UNINSTRUMENTED void hiaR_native_poll(hia_context *context, const char *sp, uintptr_t pc) {
-  uintptr_t at = (uintptr_t)sp;
-  if (at < context->soft) context->is_deep = true;
-  /* First the limit, then who asked for the end: hiaR_context_cancel writes them the other way
-   * round, so one of the two sees the other. */
-  atomic_store(&context->limit, context->is_deep ? context->hard : context->soft);
-  if (atomic_load(&context->cancelled_run) == atomic_load(&context->run))
-    leave(context, HIA_CANCELLED, sp, pc);
-  if (context->cancelled && __atomic_load_n(context->cancelled, __ATOMIC_RELAXED))
-    leave(context, HIA_CANCELLED, sp, pc);
-  if (at < context->hard) leave(context, HIA_DEPTH, sp, pc);
-}
-
-void hiaR_context_cancel(hia_context *context) {
-  uint32_t run = atomic_load(&context->run);
-  if (!(run & 1)) return;
-  atomic_store(&context->cancelled_run, run);
-  atomic_store(&context->limit, UINTPTR_MAX);
-}
+/* ---- the chain of calls ---- */
 
 /* A word of the engine's stack, which holds frames that were left. */
 static HIA_UNINSTRUMENTED uintptr_t stack_word(const char *at) { return *(const uintptr_t *)at; }
 
-/* Reads the chain of calls off the stack. Compiled code keeps its stack pointer fixed within a
- * function, so a row of its tables, found by the place of a call, leads to the caller. */
-static void walk(const hia_context *context, const hia_unwinder *unwinder, hia_trace *trace) {
+/* Reads the chain of calls of the innermost invocation off the stack, from where compiled code was.
+ * It keeps its stack pointer fixed within a function, so a row of its tables, found by the place of
+ * a call, leads to the caller. Where a join has called compiled code there are frames of ours
+ * between: the chain goes on at that join. `is_inside`: the place is a call whose callee the trace
+ * holds already. */
+static void walk(const hia_context *context, uint32_t loc, const char *sp, uintptr_t pc,
+                 bool is_inside, hia_trace *trace) {
+  const hia_unwinder *unwinder = context->unwinder;
   if (!unwinder || !unwinder->locs) return;
-  const char *sp = context->sp, *top = context->stack.top;
-  uintptr_t pc = context->pc;
-  uint32_t loc = context->loc;
+  const char *top = context->stack.top;
+  const hia_bridge *bridge = context->invocation->bridges;
   if (loc != HIA_NONE) hiaR_trace_push_site(trace, unwinder->locs, loc, false);
   /* Recursion comes back to the same few return addresses. */
   struct {
     uintptr_t pc;
     hia_frame_row row;
   } known[64] = {0};
-  for (bool is_first = true; sp >= context->stack.low && sp < top; is_first = false) {
+  for (bool is_first = !is_inside; sp >= context->stack.low && sp < top; is_first = false) {
     size_t slot = (pc ^ pc >> 6) % HIA_LEN(known);
-    if (known[slot].pc != pc && !unwinder->find(unwinder->user, pc, &known[slot].row)) break;
+    if (known[slot].pc != pc && !unwinder->find(unwinder->user, pc, &known[slot].row)) {
+      known[slot].pc = 0;
+      if (!bridge) break;
+      sp = bridge->sp;
+      pc = bridge->pc;
+      bridge = bridge->outer;
+      continue;
+    }
     known[slot].pc = pc;
     const hia_frame_row *row = &known[slot].row;
     if (row->loc != HIA_NONE && (!is_first || loc == HIA_NONE))
@@ -206,7 +151,151 @@ static void walk(const hia_context *context, const hia_unwinder *unwinder, hia_t
   }
 }
 
+/* ---- the end of an invocation ---- */
+
+/* Says how the innermost invocation fails: by an operation at `loc`, or where compiled code was, or
+ * with `job`, which failed. */
+static void note_failure(hia_context *context, hia_status status, uint32_t loc, int64_t code,
+                         const char *sp, uintptr_t pc, const hia_job *job) {
+  const hia_invocation *invocation = context->invocation;
+  hia_failure *failure = invocation->failure;
+  if (job)
+    *failure = job->failure;
+  else
+    *failure = (hia_failure){.status = status, .code = code};
+  if (invocation->job) {
+    /* It ends for what lies below it, or would not be too deep elsewhere. */
+    bool is_over = atomic_load(&invocation->job->is_cancelled) || atomic_load(&context->team->stop);
+    bool is_elsewhere = context->doomed || (failure->status == HIA_DEPTH && invocation->outer);
+    invocation->job->is_returned = !is_over && is_elsewhere;
+    if (is_over || is_elsewhere) return; /* nobody will read the chain */
+  }
+  walk(context, loc, sp, pc, job != NULL, &failure->trace);
+}
+
+/* On the engine's stack: notes the failure and leaves. Not instrumented, like all that is left
+ * without returning. */
+static _Noreturn HIA_UNINSTRUMENTED void leave(hia_context *context, hia_status status,
+                                               uint32_t loc, int64_t code, const char *sp,
+                                               uintptr_t pc, const hia_job *job) {
+  note_failure(context, status, loc, code, sp, pc, job);
+  bool is_outermost = !context->invocation->outer;
+  hiaR_stack_forget(__builtin_frame_address(0),
+                    is_outermost ? context->stack.top : context->host_sp);
+  if (is_outermost) hiaR_fiber_depart(&context->fiber);
+  hiaR_arch_leave(context);
+}
+
+_Noreturn HIA_UNINSTRUMENTED void hiaR_native_fail(uint32_t loc, uint32_t status, int64_t code,
+                                                   hia_context *context, const char *sp,
+                                                   uintptr_t pc) {
+  leave(context, (hia_status)status, loc, code, sp, pc, NULL);
+}
+
+hia_status hiaR_told_to_end(hia_context *context) {
+  hia_team *team = context->team;
+  hia_status status = team ? (hia_status)atomic_load(&team->stop) : HIA_OK;
+  if (!status) {
+    uint32_t run = atomic_load(&context->run);
+    if ((run & 1) && atomic_load(&context->cancelled_run) == run) status = HIA_CANCELLED;
+    if (context->cancelled && __atomic_load_n(context->cancelled, __ATOMIC_RELAXED))
+      status = HIA_CANCELLED;
+    if (context->deadline && hiaR_now() >= context->deadline) status = HIA_DEADLINE;
+    if (status && team) hiaR_team_stop(team, status);
+  }
+  if (status) return status;
+  if (atomic_load(&context->has_cancelled_job)) {
+    atomic_store(&context->has_cancelled_job, 0);
+    for (hia_invocation *i = context->invocation; i; i = i->outer)
+      if (i->job && atomic_load(&i->job->is_cancelled)) context->doomed = i;
+  }
+  return context->doomed ? HIA_CANCELLED : HIA_OK;
+}
+
+void hiaR_set_limit(hia_context *context) {
+  uintptr_t limit = context->is_deep ? context->hard : context->soft;
+#ifdef HIA_STRESS
+  if (context->pool) limit = UINTPTR_MAX; /* every comparison fails */
+#endif
+  atomic_store(&context->limit, limit);
+}
+
+/* The rest of hiaR_native_poll that comes back. First the limit, then who has a wish: others write
+ * them the other way round, so one of the two sees the other. */
+static hia_status poll(hia_context *context, uintptr_t at) {
+  if (at < context->soft) context->is_deep = true;
+  hiaR_set_limit(context);
+  hia_status status = hiaR_told_to_end(context);
+  if (status) return status;
+  if (at < context->hard) return HIA_DEPTH;
+  if (context->pool) hiaR_give(context);
+  return HIA_OK;
+}
+
+HIA_UNINSTRUMENTED void hiaR_native_poll(hia_context *context, const char *sp, uintptr_t pc) {
+  hia_status status = poll(context, (uintptr_t)sp);
+  if (HIA_UNLIKELY(status)) leave(context, status, HIA_NONE, 0, sp, pc, NULL);
+}
+
+HIA_UNINSTRUMENTED hia_word *hiaR_native_join(hia_context *context, hia_fork *fork, const char *sp,
+                                              uintptr_t pc) {
+  hia_job *job = hiaR_job_of(fork);
+  hia_status status = hiaR_join_await(context, job, sp);
+  if (HIA_UNLIKELY(status)) leave(context, status, HIA_NONE, 0, sp, pc, NULL);
+  if (job->is_back) {
+    hia_invocation *invocation = context->invocation;
+    hia_bridge bridge = {invocation->bridges, sp, pc};
+    invocation->bridges = &bridge;
+    context->newest = fork;
+    hiaR_arch_call(context, (void (*)(void *))job->entry, job->block);
+    invocation->bridges = bridge.outer;
+  } else if (HIA_UNLIKELY(job->failure.status)) {
+    leave(context, job->failure.status, HIA_NONE, 0, sp, pc, job);
+  }
+  return hiaR_join_end(context, job);
+}
+
+void hiaR_poke(hia_context *context) {
+  atomic_store(&context->limit, UINTPTR_MAX);
+  hia_bell_ring(&context->bell);
+}
+
+void hiaR_context_cancel(hia_context *context) {
+  uint32_t run = atomic_load(&context->run);
+  if (!(run & 1)) return;
+  atomic_store(&context->cancelled_run, run);
+  hiaR_poke(context);
+}
+
+void hiaR_invoke(hia_context *context, hia_invocation *invocation, hia_native_entry entry,
+                 hia_word *block) {
+  invocation->outer = context->invocation;
+  context->invocation = invocation;
+  context->newest = invocation->head; /* the base */
+  bool is_shared = context->pool != NULL;
+  if (is_shared) hia_door_open(&context->door);
+  int left;
+  if (invocation->outer) {
+    void *outer = context->host_sp;
+    left = hiaR_arch_nest(context, (void (*)(void *))entry, block);
+    context->host_sp = outer;
+  } else {
+    left = enter(context, (void (*)(void *))entry, block);
+  }
+  if (is_shared) hiaR_close_door(context);
+  if (HIA_UNLIKELY(left)) hiaR_take_all_back(context, invocation);
+  if (context->doomed == invocation) context->doomed = NULL;
+  context->invocation = invocation->outer;
+}
+
 /* ---- a run ---- */
+
+void hiaR_context_limits(hia_context *context, size_t depth) {
+  uintptr_t top = (uintptr_t)context->stack.top;
+  context->hard = top - depth;
+  context->soft = depth < HIA_STACK_KEEP ? context->hard : top - HIA_STACK_KEEP;
+  context->is_deep = false;
+}
 
 /* Reserves the stack and sets the limits. */
 static hia_status set_limits(hia_context *context, const hia_unwinder *unwinder,
@@ -221,15 +310,14 @@ static hia_status set_limits(hia_context *context, const hia_unwinder *unwinder,
   if (!hiaR_mul(max_frame, 2, &below) || !hiaR_add(below, MARGIN, &below)) return HIA_MEMORY;
   for (;;) {
     if (!hiaR_add(depth, below, &size)) return HIA_MEMORY;
-    hia_status status = reserve(context, size);
+    hia_status status = hiaR_context_reserve(context, size);
     if (!status) break;
     /* Address space may be rationed: a default gives way, a wish does not. */
-    if (!is_default || depth <= KEEP) return status;
+    if (!is_default || depth <= HIA_STACK_KEEP) return status;
     context->default_depth = depth /= 2;
   }
-  uintptr_t top = (uintptr_t)context->stack.top;
-  context->hard = top - depth;
-  context->soft = depth < KEEP ? context->hard : top - KEEP;
+  context->below = below;
+  hiaR_context_limits(context, depth);
   return HIA_OK;
 }
 
@@ -242,13 +330,18 @@ hia_status hiaR_native_run(hia_context *context, hia_native_entry entry, hia_wor
   *usage = (hia_usage){0};
   hia_status status = set_limits(context, unwinder, limits);
   if (status) return failure->status = status;
-  context->calls = context->rounds = 0;
-  context->loc = HIA_NONE;
-  context->code = 0;
-  context->is_deep = false;
+  context->calls = context->rounds = context->steals = 0;
+  context->unwinder = unwinder;
   context->cancelled = limits ? limits->cancelled : NULL;
+  context->deadline = limits ? limits->deadline : 0;
+  context->most_workers = limits ? limits->threads : 1;
+  context->pool = context->most_workers > 1 ? limits->pool : NULL;
+  context->ring = context->pool ? hiaR_ring_of(limits->timeline, 0) : NULL;
+  context->timeline = limits ? limits->timeline : NULL;
 
-  atomic_store_explicit(&context->limit, context->soft, memory_order_relaxed);
+  /* If there may be helpers, the first comparison fails and calls the first of them. */
+  atomic_store_explicit(&context->limit, context->pool ? UINTPTR_MAX : context->soft,
+                        memory_order_relaxed);
   uint32_t run = atomic_load_explicit(&context->run, memory_order_relaxed) + 1;
   /* First that there is a run, then whether it is wanted: who ends it sets *cancelled and then
    * calls hiaR_context_cancel, so one of the two sees the other. */
@@ -262,16 +355,17 @@ hia_status hiaR_native_run(hia_context *context, hia_native_entry entry, hia_wor
     /* Release is enough: a cancel that does not see the run yet comes before it. */
     atomic_store_explicit(&context->run, run, memory_order_release);
   }
-  int left = enter(context, (void (*)(void *))entry, block);
+  hia_fork base;
+  hia_invocation root = {.head = &base, .failure = failure};
+  hiaR_invoke(context, &root, entry, block);
   atomic_store_explicit(&context->run, run + 1, memory_order_release);
-
-  if (HIA_UNLIKELY(left)) {
-    failure->status = context->status;
-    failure->code = context->code;
-    walk(context, unwinder, &failure->trace);
+  usage->peak_bytes = hiaR_context_trim(context);
+  if (context->team) {
+    hiaR_team_end(context->team, usage);
+    context->team = NULL;
   }
   usage->calls = context->calls;
   usage->rounds = context->rounds;
-  usage->peak_bytes = context->is_deep ? hiaR_stack_trim(&context->stack, KEEP) : KEEP;
+  usage->steals = context->steals;
   return failure->status;
 }

@@ -28,6 +28,7 @@
 
 #define HIA_FIBERS         1
 #define HIA_UNINSTRUMENTED __attribute__((no_sanitize_address))
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 
 typedef struct hia_fiber {
@@ -51,7 +52,6 @@ static inline HIA_UNINSTRUMENTED void hiaR_fiber_entered(hia_fiber *fiber, int l
   (void)left;
   __sanitizer_finish_switch_fiber(fiber->host_fake_stack, NULL, NULL);
 }
-
 #elif defined(HIA_TSAN)
 
 #define HIA_FIBERS 1
@@ -101,5 +101,14 @@ static inline HIA_UNINSTRUMENTED void hiaR_fiber_free(hia_fiber *fiber) { (void)
 static inline HIA_UNINSTRUMENTED void hiaR_fiber_depart(hia_fiber *fiber) { (void)fiber; }
 
 #endif
+
+/* Frames between the two addresses are left: what lay around their variables is plain stack. */
+static inline HIA_UNINSTRUMENTED void hiaR_stack_forget(const void *low, const void *high) {
+#if defined(HIA_ASAN)
+  __asan_unpoison_memory_region(low, (size_t)((const char *)high - (const char *)low));
+#else
+  (void)low, (void)high;
+#endif
+}
 
 #endif

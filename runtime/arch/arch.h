@@ -2,6 +2,7 @@
 #ifndef HIA_ARCH_H
 #define HIA_ARCH_H
 
+#include "runtime/fork.h"
 #include "runtime/runtime.h"
 
 /* Calls fn(arg) with the stack pointer at `stack_top` (a multiple of 16) and the context in its
@@ -9,7 +10,9 @@
 int hiaR_arch_enter(hia_context *context, void *stack_top, void (*fn)(void *arg), void *arg);
 /* The same on the stack that the caller runs on. */
 void hiaR_arch_call(hia_context *context, void (*fn)(void *arg), void *arg);
-/* Back to where hiaR_arch_enter was called, past all frames between. */
+/* The same, but answers as hiaR_arch_enter does. It changes host_sp, which is the caller's to keep. */
+int hiaR_arch_nest(hia_context *context, void (*fn)(void *arg), void *arg);
+/* Back to where hiaR_arch_enter or _nest was called last, past all frames between. */
 _Noreturn void hiaR_arch_leave(hia_context *context);
 
 /* The stubs of abi.def; generated code calls them, C cannot. */
@@ -19,6 +22,7 @@ void hiaR_stub_join(void);
 /* What they call, in native.c. `pc` lies in the function of compiled code that they were called
  * from, right behind an instruction of it, and `sp` is what its stack pointer was there. */
 void hiaR_native_poll(hia_context *context, const char *sp, uintptr_t pc);
+hia_word *hiaR_native_join(hia_context *context, hia_fork *fork, const char *sp, uintptr_t pc);
 _Noreturn void hiaR_native_fail(uint32_t loc, uint32_t status, int64_t code, hia_context *context,
                                 const char *sp, uintptr_t pc);
 

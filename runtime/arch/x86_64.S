@@ -58,6 +58,39 @@ hiaR_arch_enter:
         .cfi_endproc
         .size   hiaR_arch_enter, .-hiaR_arch_enter
 
+/* int hiaR_arch_nest(context, fn, arg)
+ * The frame of hiaR_arch_enter, without leaving the stack. */
+        .globl  hiaR_arch_nest
+        .type   hiaR_arch_nest, @function
+        .p2align 4
+hiaR_arch_nest:
+        .cfi_startproc
+        pushq   %rbp
+        .cfi_def_cfa_offset 16
+        .cfi_offset %rbp, -16
+        movq    %rsp, %rbp
+        .cfi_def_cfa_register %rbp
+        pushq   %rbx
+        .cfi_offset %rbx, -24
+        pushq   %r12
+        .cfi_offset %r12, -32
+        pushq   %r13
+        .cfi_offset %r13, -40
+        pushq   %r14
+        .cfi_offset %r14, -48
+        pushq   %r15
+        .cfi_offset %r15, -56
+        movq    %rsp, HIA_host_sp(%rdi)
+        movq    %rdi, %r13
+        movq    %rdx, %rdi
+        subq    $8, %rsp
+        callq   *%rsi
+        leaq    -40(%rbp), %rsp
+        xorl    %eax, %eax
+        jmp     .Lback
+        .cfi_endproc
+        .size   hiaR_arch_nest, .-hiaR_arch_nest
+
 /* void hiaR_arch_call(context, fn, arg) */
         .globl  hiaR_arch_call
         .type   hiaR_arch_call, @function
@@ -173,7 +206,18 @@ hiaR_stub_poll:
         .type   hiaR_stub_join, @function
         .p2align 4
 hiaR_stub_join:
-        ud2
+        .cfi_startproc
+        movq    %rdi, %rsi
+        movq    %r13, %rdi
+        leaq    8(%rsp), %rdx
+        movq    (%rsp), %rcx
+        subq    $8, %rsp
+        .cfi_def_cfa_offset 16
+        callq   hiaR_native_join@PLT
+        addq    $8, %rsp
+        .cfi_def_cfa_offset 8
+        retq
+        .cfi_endproc
         .size   hiaR_stub_join, .-hiaR_stub_join
 
         .section .note.GNU-stack, "", @progbits

@@ -1,0 +1,220 @@
+/* A worker and what it runs: shared by native.c (a run of compiled code), fork.c (jobs, joins) and
+ * pool.c (threads).
+ *
+ *   context      a worker: a stack, the limit that compiled code compares with, a door and a box
+ *   invocation   a stretch of compiled code on that stack: the root of a run, or a job. Those that
+ *                a worker takes while it waits at a join lie on top of the one that waits
+ *   job          a fork that was promoted, and what became of it
+ *   team         the workers of a run
+ *
+ * Only the innermost invocation of a worker has latent forks: one comes to lie on another only
+ * where that waits for its newest fork, which is taken, and the oldest are taken first. */
+#ifndef HIA_CONTEXT_H
+#define HIA_CONTEXT_H
+
+#include "runtime/arch/arch.h"
+#include "runtime/events.h"
+#include "runtime/fork.h"
+#include "runtime/handoff.h"
+#include "runtime/runtime.h"
+#include "runtime/sanitizer.h"
+#include <pthread.h>
+
+typedef struct hia_job hia_job;
+typedef struct hia_team hia_team;
+
+/* A join on the stack that has called compiled code itself: the chain of calls goes on there. */
+typedef struct hia_bridge {
+  struct hia_bridge *outer;
+  const char *sp;
+  uintptr_t pc;
+} hia_bridge;
+
+typedef struct hia_invocation {
+  struct hia_invocation *outer; /* on the same stack; NULL: the outermost */
+  hia_job *job;                 /* NULL: the root of the run */
+  hia_fork *head;               /* the newest fork that is taken; if there is none, the base */
+  hia_job *given;               /* of its forks, not joined yet; newest first */
+  hia_bridge *bridges;          /* innermost first */
+  hia_failure *failure;         /* where to say how it failed */
+} hia_invocation;
+
+struct hia_job {
+  hia_job *older;     /* in the list that it is in: an invocation's, a context's */
+  hia_context *owner; /* who promoted it */
+  hia_context *thief; /* who it was given to; NULL: nobody */
+  hia_fork *previous; /* the fork before it, or the base */
+  hia_native_entry entry;
+  uint32_t n_params, n_words;
+  uint64_t number; /* in a timeline */
+
+  /* Written by the thief until it is done, then read by the owner. */
+  _Atomic uint32_t is_done;
+  bool is_returned; /* not for anything in it: its owner has to run it itself */
+  uint64_t calls, rounds, steals;
+  hia_failure failure;
+
+  _Atomic uint32_t is_cancelled; /* by the owner: nobody wants it any more */
+  bool is_back;                  /* the owner's: it runs, or ran, at the join */
+
+  hia_word block[]; /* arguments, then results: n_words */
+};
+
+struct hia_context {
+  /* Read by generated code and assembly: layout.def. */
+  _Atomic uintptr_t limit;
+  uint64_t calls, rounds;
+  void *host_sp;
+  uint32_t vector_state;
+  hia_fork *newest;
+
+  bool is_deep; /* has left the first KEEP bytes */
+  /* Odd while a run is under way. A cancel names the run it means, so that one that comes too late
+   * ends nothing. */
+  _Atomic uint32_t run, cancelled_run;
+  const uint32_t *cancelled; /* of the limits, or NULL */
+  uint64_t deadline;         /* of the limits, or 0 */
+  const hia_unwinder *unwinder;
+  uintptr_t soft, hard; /* limits: of the first KEEP bytes, of the run */
+
+  hia_stack stack;
+  size_t below;         /* bytes of it behind `hard` */
+  size_t default_depth; /* 0: not asked for yet */
+  hia_fiber fiber;      /* what the sanitizers know of the stack */
+  const hia_allocator *allocator;
+
+  hia_invocation *invocation; /* the innermost; NULL: nothing runs */
+  hia_invocation *doomed;     /* the outermost that is cancelled: all that lies on it ends */
+  hia_team *team;             /* of the run; NULL: it runs alone, so far */
+  hia_pool *pool;             /* where a team would come from; NULL: it runs alone */
+  unsigned most_workers;
+  hia_timeline *timeline; /* of the run, or NULL */
+  hia_ring *ring;
+  hia_job *spare;   /* small jobs, to be used again */
+  hia_job *retired; /* a large one whose results are still being read */
+  uint64_t steals;
+  uint32_t random;
+
+  char apart[64]; /* what others write is not where compiled code counts its calls */
+  hia_door door;
+  hia_box box;
+  hia_bell bell;
+  _Atomic uint32_t has_cancelled_job;
+};
+
+static inline hia_context *hiaR_context_of(hia_box *box) {
+  return (hia_context *)((char *)box - offsetof(hia_context, box));
+}
+
+/* How a worker that finds nothing to do passes the time: it looks again at once for some
+ * microseconds, then sleeps, longer each time. */
+#define HIA_LONGEST_NAP_NS 1000000u
+typedef struct hia_nap {
+  uint64_t since, ns;
+} hia_nap;
+static inline hia_nap hiaR_nap(void) { return (hia_nap){hiaR_now(), 0}; }
+static inline uint64_t hiaR_nap_next(hia_nap *nap) {
+#ifdef HIA_STRESS
+  const uint64_t eager = 100, first = 1000;
+#else
+  const uint64_t eager = 4000, first = 5000;
+#endif
+  if (!nap->ns && hiaR_now() - nap->since < eager) return 0;
+  uint64_t ns = nap->ns ? nap->ns * 2 : first;
+  return nap->ns = ns < HIA_LONGEST_NAP_NS ? ns : HIA_LONGEST_NAP_NS;
+}
+#if defined(__x86_64__)
+#define HIA_PAUSE() __builtin_ia32_pause()
+#else
+#define HIA_PAUSE() ((void)0)
+#endif
+
+/* ---- pool.c: the workers of a run ---- */
+
+struct hia_team {
+  hia_team *next; /* among the pool's active ones, or its spare ones */
+  hia_pool *pool;
+  /* Changed under the pool's lock. */
+  unsigned references; /* the run's, and one for each helper */
+  _Atomic uint32_t n_helpers, most_helpers;
+  _Atomic uint32_t is_wanting; /* somebody was called, and there was none */
+
+  hia_gate gate;         /* who is in the run, apart from the thread that called it */
+  _Atomic uint32_t stop; /* a hia_status: the run ends with it */
+  _Atomic uint32_t n_napping;
+  _Atomic uint64_t peak_bytes; /* of the helpers' stacks */
+  /* Of the run. */
+  const hia_unwinder *unwinder;
+  const uint32_t *cancelled;
+  uint64_t deadline;
+  size_t depth, below; /* bytes of stack: allowed, and behind that */
+  hia_timeline *timeline;
+
+  _Atomic uint32_t n_members; /* of the array, that were ever in use */
+  _Atomic(hia_context *) members[];
+};
+
+/* The team of the run that `context` begins; calls the first helper. NULL: no memory. */
+hia_team *hiaR_team_new(hia_context *context);
+/* Before a run ends: nobody is in it afterwards. */
+void hiaR_team_end(hia_team *team, hia_usage *usage);
+/* There is work: one more helper, if there is one. */
+void hiaR_team_call(hia_team *team);
+/* Ends the run with `status`, unless something else has. */
+void hiaR_team_stop(hia_team *team, hia_status status);
+
+/* How threads are made, for tests: pthread_create unless told otherwise. */
+typedef int (*hia_create_thread)(pthread_t *thread, const pthread_attr_t *attributes,
+                                 void *(*main)(void *), void *arg);
+void hiaR_pool_set_create(hia_pool *pool, hia_create_thread create);
+
+/* ---- native.c ---- */
+
+#ifdef HIA_STRESS
+#define HIA_STACK_KEEP ((size_t)4 << 10)
+#else
+#define HIA_STACK_KEEP ((size_t)256 << 10)
+#endif
+
+/* Makes the stack at least `size` bytes large; nothing may be running on it. */
+hia_status hiaR_context_reserve(hia_context *context, size_t size);
+/* Says where the limits are for `depth` bytes of a stack that is large enough ... */
+void hiaR_context_limits(hia_context *context, size_t depth);
+/* ... and which of them counts now. */
+void hiaR_set_limit(hia_context *context);
+/* Runs entry(block) in an invocation: on top of the one that waits, or on the empty stack. If it is
+ * left, invocation->failure says how, and all that was given from it has come to an end. */
+void hiaR_invoke(hia_context *context, hia_invocation *invocation, hia_native_entry entry,
+                 hia_word *block);
+/* Gives the stack of a deep run back; answers how much of it was used. */
+size_t hiaR_context_trim(hia_context *context);
+/* Must what runs here end? Sets context->doomed, perhaps. */
+hia_status hiaR_told_to_end(hia_context *context);
+/* Has the next comparison of a worker fail, or wakes it. */
+void hiaR_poke(hia_context *context);
+
+/* ---- fork.c ---- */
+
+/* What became of a fork that is taken. */
+static inline hia_job *hiaR_job_of(const hia_fork *fork) {
+  return (hia_job *)(fork->code & ~(uintptr_t)HIA_FORK_TAKEN);
+}
+/* At a join: waits until the job is done, or is the worker's own again (is_back). Meanwhile the
+ * worker runs other jobs on top of its stack, whose pointer is `sp`. Another status than OK: the
+ * invocation has to end. */
+hia_status hiaR_join_await(hia_context *context, hia_job *job, const char *sp);
+/* It is done, by whomever: its results. */
+hia_word *hiaR_join_end(hia_context *context, hia_job *job);
+/* Gives what the worker's poll finds an asker for; starts a team. */
+void hiaR_give(hia_context *context);
+/* Answers who asks, if somebody does, that there is nothing, and lets nobody ask any more. */
+void hiaR_close_door(hia_context *context);
+/* Work of the context's run, taken from a member of its team; NULL: found none. */
+hia_job *hiaR_seek(hia_context *context, hia_job *awaited);
+/* Runs what was taken, and finishes it. */
+void hiaR_run_job(hia_context *context, hia_job *job);
+/* The end of an invocation that was left: cancels and awaits what was given from it. */
+void hiaR_take_all_back(hia_context *context, hia_invocation *invocation);
+void hiaR_jobs_free(hia_context *context);
+
+#endif

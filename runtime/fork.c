@@ -1,0 +1,325 @@
+/* Forks that others take: promotion to jobs, joins, what a worker does while it waits, and how
+ * jobs end that nobody wants any more (docs/parallel.md).
+ *
+ * A job belongs to its owner: it allocates it, joins it or cancels it, and frees it. A thief writes
+ * to it between taking it out of its box and finishing it, and not afterwards.
+ *
+ * Who waits for whom? An invocation waits for a job that was begun after it; and it waits for what
+ * lies on top of it, which was begun after it too. So nobody waits in a circle. */
+#include "runtime/context.h"
+
+enum { SMALL = 16 }; /* words of a job that is used again */
+
+#ifdef HIA_STRESS
+enum { STACK_SHARE = 8 };
+#else
+enum { STACK_SHARE = 2 }; /* of the depth, one part of so many is left when a join takes a job */
+#endif
+enum {
+  ANSWER_NS = 3000,     /* how long an asker looks for its answer before it sleeps: a victim comes
+                           to a comparison much sooner, unless it is not running */
+  PATIENCE_NS = 200000, /* and sleeps before it goes elsewhere */
+  LOOK_NS = 300,        /* how long a join looks for its job's end before it asks again */
+};
+
+/* ---- jobs ---- */
+
+static size_t job_size(uint32_t n_words) {
+  if (n_words < SMALL) n_words = SMALL;
+  return sizeof(hia_job) + n_words * sizeof(hia_word);
+}
+
+/* Its block and what differs from a job that was finished are the caller's to set. */
+static hia_job *job_new(hia_context *context, uint32_t n_words) {
+  hia_job *job = n_words <= SMALL ? context->spare : NULL;
+  if (job) {
+    context->spare = job->older;
+    return job;
+  }
+  const hia_allocator *a = context->allocator;
+  job = a->alloc(a->user, job_size(n_words));
+  if (job) job->n_words = n_words < SMALL ? SMALL : n_words;
+  return job;
+}
+
+static void retire(hia_context *context) {
+  hia_job *job = context->retired;
+  context->retired = NULL;
+  if (job) hiaR_free(context->allocator, job, job_size(job->n_words));
+}
+
+/* Its block may be read until the next one is made or freed. */
+static void job_free(hia_context *context, hia_job *job) {
+  if (job->n_words > SMALL) {
+    retire(context);
+    context->retired = job;
+    return;
+  }
+  job->older = context->spare;
+  context->spare = job;
+}
+
+void hiaR_jobs_free(hia_context *context) {
+  retire(context);
+  while (context->spare) {
+    hia_job *job = context->spare;
+    context->spare = job->older;
+    hiaR_free(context->allocator, job, job_size(job->n_words));
+  }
+}
+
+static uint32_t random_number(hia_context *context) {
+  uint32_t x = context->random;
+  x ^= x << 13;
+  x ^= x >> 17;
+  x ^= x << 5;
+  return context->random = x;
+}
+
+/* ---- giving ---- */
+
+/* Makes a job of the oldest latent fork; NULL if there is none, or no memory: the fork is then
+ * nobody's but the worker's own. */
+static hia_job *promote(hia_context *context) {
+  hia_invocation *invocation = context->invocation;
+  if (invocation->head == context->newest) return NULL;
+  hia_fork *fork = invocation->head->next;
+  uint32_t n_params = (uint32_t)fork->shape, n_results = (uint32_t)(fork->shape >> 32);
+  retire(context);
+  hia_job *job = job_new(context, n_params + n_results);
+  if (!job) return NULL;
+  job->older = invocation->given;
+  job->owner = context;
+  job->thief = NULL;
+  job->previous = invocation->head;
+  job->entry = (hia_native_entry)fork->code;
+  job->n_params = n_params;
+  atomic_store_explicit(&job->is_done, 0, memory_order_relaxed);
+  atomic_store_explicit(&job->is_cancelled, 0, memory_order_relaxed);
+  job->is_returned = job->is_back = false;
+  job->calls = job->rounds = job->steals = 0;
+  job->failure.status = HIA_OK;
+  memcpy(job->block, fork->args, n_params * sizeof(hia_word));
+  invocation->given = job;
+  invocation->head = fork;
+  fork->code = (uintptr_t)job | HIA_FORK_TAKEN;
+  return job;
+}
+
+static void answer(hia_context *context, hia_box *box) {
+  hia_context *asker = hiaR_context_of(box);
+  /* Who asks found this worker in its own run, but it may have gone to another since. */
+  hia_job *job = asker->team == context->team ? promote(context) : NULL;
+  if (job) {
+    job->thief = asker;
+    job->number = hiaR_event_promoted(context->ring);
+  }
+  hia_answer(box, job);
+}
+
+void hiaR_give(hia_context *context) {
+  if (!context->team) {
+    context->team = hiaR_team_new(context);
+    if (!context->team) context->pool = NULL; /* no memory: alone, then */
+    return;
+  }
+  hia_box *box = hia_door_look(&context->door);
+  if (box) answer(context, box);
+#ifdef HIA_STRESS
+  /* Every third fork becomes a job that its owner finds at the join. */
+  if (!box && random_number(context) % 3 == 0) {
+    hia_job *job = promote(context);
+    if (job) job->is_back = true;
+  }
+#endif
+}
+
+void hiaR_close_door(hia_context *context) {
+  hia_box *box = hia_door_close(&context->door);
+  if (box) hia_answer(box, NULL);
+}
+
+/* ---- taking ---- */
+
+static bool is_over(hia_context *context, hia_job *awaited) {
+  return (awaited && hia_is_done(&awaited->is_done)) || atomic_load(&context->team->stop) ||
+         hia_gate_is_shut(&context->team->gate);
+}
+
+/* Looks for the answer for about `ns`, or until it is not wanted any more. */
+static bool look_for_answer(hia_context *context, hia_job *awaited, uint64_t ns) {
+  uint64_t start = hiaR_now();
+  do {
+    for (unsigned i = 0; i < 16; i++) {
+      if (hia_box_is_answered(&context->box)) return true;
+      HIA_PAUSE();
+    }
+    if (is_over(context, awaited)) return false;
+  } while (hiaR_now() - start < ns);
+  return false;
+}
+
+/* Asks one worker for work. */
+static hia_job *ask(hia_context *context, hia_context *victim, hia_job *awaited) {
+  if (!hia_ask(&victim->door, &context->box)) return NULL;
+  atomic_store(&victim->limit, UINTPTR_MAX);
+  if (!look_for_answer(context, awaited, ANSWER_NS)) {
+    hia_bell_arm(&context->bell);
+    if (!hia_box_is_answered(&context->box) && !is_over(context, awaited))
+      hia_bell_wait(&context->bell, PATIENCE_NS);
+    hia_bell_disarm(&context->bell);
+    if (!hia_box_is_answered(&context->box) && hia_ask_withdraw(&victim->door, &context->box))
+      return NULL;
+    while (!hia_box_is_answered(&context->box)) { /* it is on its way */
+      hia_bell_arm(&context->bell);
+      if (!hia_box_is_answered(&context->box)) hia_bell_wait(&context->bell, PATIENCE_NS);
+      hia_bell_disarm(&context->bell);
+    }
+  }
+  hia_job *job = hia_box_take(&context->box);
+  if (!job || !awaited || !hia_is_done(&awaited->is_done)) return job;
+  /* What this worker has to do itself can go on now. */
+  job->is_returned = true;
+  hia_finish(&job->is_done, &job->owner->bell);
+  return NULL;
+}
+
+hia_job *hiaR_seek(hia_context *context, hia_job *awaited) {
+  hia_team *team = context->team;
+  /* Work of the awaited job's subtree comes first. */
+  hia_context *first = awaited ? awaited->thief : NULL;
+  hia_job *job = first ? ask(context, first, awaited) : NULL;
+  if (job) return job;
+  uint32_t n = atomic_load(&team->n_members), from = random_number(context) % n;
+  for (uint32_t i = 0; i < n && !is_over(context, awaited); i++) {
+    hia_context *victim = atomic_load(&team->members[(from + i) % n]);
+    if (!victim || victim == context || victim == first) continue;
+    job = ask(context, victim, awaited);
+    if (job) return job;
+  }
+  return NULL;
+}
+
+void hiaR_run_job(hia_context *context, hia_job *job) {
+  hia_fork base;
+  hia_invocation invocation = {.job = job, .head = &base, .failure = &job->failure};
+  uint64_t calls = context->calls, rounds = context->rounds, steals = context->steals;
+  context->calls = context->rounds = 0;
+  context->steals = 1;
+  hiaR_event(context->ring, HIA_EVENT_JOB_BEGIN, job->number);
+  /* First the limit, then whether it is wanted: others write them the other way round. */
+  hiaR_set_limit(context);
+  if (atomic_load(&job->is_cancelled) || atomic_load(&context->team->stop))
+    atomic_store(&context->limit, UINTPTR_MAX);
+  hiaR_invoke(context, &invocation, job->entry, job->block);
+  hiaR_event(context->ring, HIA_EVENT_JOB_END, job->number);
+  job->calls = context->calls;
+  job->rounds = context->rounds;
+  job->steals = context->steals;
+  context->calls = calls;
+  context->rounds = rounds;
+  context->steals = steals;
+  hia_finish(&job->is_done, &job->owner->bell);
+}
+
+/* ---- joining ---- */
+
+/* Is there stack for another job? One that finds too little is given back, and was for nothing. */
+static bool has_stack(const hia_context *context, const char *sp) {
+  size_t depth = (size_t)((uintptr_t)context->stack.top - context->hard);
+  return (uintptr_t)sp > context->hard && (uintptr_t)sp - context->hard >= depth / STACK_SHARE;
+}
+
+static bool look_for_end(hia_job *job, uint64_t ns) {
+  uint64_t start = hiaR_now();
+  do {
+    for (unsigned i = 0; i < 16; i++) {
+      if (hia_is_done(&job->is_done)) return true;
+      HIA_PAUSE();
+    }
+  } while (hiaR_now() - start < ns);
+  return false;
+}
+
+/* The worker has nothing to do but wait. With the door closed. */
+static hia_status help_until_done(hia_context *context, hia_job *job, const char *sp) {
+  hia_status status = HIA_OK;
+  hia_nap nap = hiaR_nap();
+  while (!hia_is_done(&job->is_done) && !(status = hiaR_told_to_end(context))) {
+    hia_job *other = has_stack(context, sp) ? hiaR_seek(context, job) : NULL;
+    if (other) {
+      hiaR_run_job(context, other);
+      nap = hiaR_nap();
+      continue;
+    }
+    if (look_for_end(job, LOOK_NS)) break;
+    uint64_t ns = hiaR_nap_next(&nap);
+    if (!ns) continue;
+    hia_bell_arm(&context->bell);
+    if (!hia_is_done(&job->is_done) && !(status = hiaR_told_to_end(context)))
+      hia_bell_wait(&context->bell, ns);
+    hia_bell_disarm(&context->bell);
+    if (status) break;
+  }
+  return status;
+}
+
+hia_status hiaR_join_await(hia_context *context, hia_job *job, const char *sp) {
+  if (job->is_back) return HIA_OK;
+  if (!hia_is_done(&job->is_done)) {
+    if (hia_box_take_back(&job->thief->box, job)) {
+      hiaR_event(context->ring, HIA_EVENT_TAKEN_BACK, job->number);
+      job->is_back = true;
+      return HIA_OK;
+    }
+    hiaR_close_door(context);
+    hiaR_event(context->ring, HIA_EVENT_WAIT_BEGIN, job->number);
+    hia_status status = help_until_done(context, job, sp);
+    hiaR_event(context->ring, HIA_EVENT_WAIT_END, job->number);
+    hia_door_open(&context->door);
+    if (status) return status;
+  }
+  if (!job->is_returned) return HIA_OK;
+  /* Perhaps because the run ends. */
+  job->is_back = true;
+  return hiaR_told_to_end(context);
+}
+
+hia_word *hiaR_join_end(hia_context *context, hia_job *job) {
+  hia_invocation *invocation = context->invocation;
+  invocation->head = job->previous;
+  invocation->given = job->older;
+  if (!job->is_back) {
+    context->calls += job->calls;
+    context->rounds += job->rounds;
+    context->steals += job->steals;
+  }
+  job_free(context, job);
+  return job->block + job->n_params;
+}
+
+/* ---- the end of what nobody wants ---- */
+
+static void cancel(hia_job *job) {
+  atomic_store(&job->is_cancelled, 1);
+  atomic_store(&job->thief->has_cancelled_job, 1);
+  hiaR_poke(job->thief);
+}
+
+void hiaR_take_all_back(hia_context *context, hia_invocation *invocation) {
+  for (hia_job *job = invocation->given; job; job = job->older) {
+    if (job->is_back || hia_is_done(&job->is_done)) continue;
+    job->is_back = hia_box_take_back(&job->thief->box, job);
+    if (!job->is_back) cancel(job);
+  }
+  while (invocation->given) {
+    hia_job *job = invocation->given;
+    invocation->given = job->older;
+    while (!job->is_back && !look_for_end(job, ANSWER_NS)) {
+      hia_bell_arm(&context->bell);
+      if (!hia_is_done(&job->is_done)) hia_bell_wait(&context->bell, HIA_LONGEST_NAP_NS);
+      hia_bell_disarm(&context->bell);
+    }
+    job_free(context, job);
+  }
+}

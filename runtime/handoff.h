@@ -1,0 +1,207 @@
+/* How work moves between workers without locks: asking, giving, taking, taking back, finishing,
+ * sleeping and waking; and how a run knows that nobody is in it any more.
+ *
+ * Each worker has
+ *
+ *   a door   where others ask for work. It is open while the worker runs compiled code, which will
+ *            come to a comparison with its limit, and closed while it waits. One asks at a time.
+ *   a box    where the answer to its own asking arrives: a piece of work, or that there is none
+ *   a bell   what it sleeps on
+ *
+ * Invariants, in the order of a piece's life:
+ *
+ *   1. Who asks (hia_ask true) gets exactly one answer, unless it withdraws in time: the box leaves
+ *      ASKED exactly once, by the hand of the door's owner, or stays ASKED and the door forgets it.
+ *      So the owner of a door that takes a box from it (hia_door_look, hia_door_close) must answer.
+ *   2. A piece lies in at most one box. It leaves by exactly one of hia_box_take (its asker's) and
+ *      hia_box_take_back (its owner's): both change the same word from the piece.
+ *   3. A box is asked for again only when it is not ASKED and holds no piece: an asker takes
+ *      whatever is given, so a piece that its owner does not find in the box any more was taken.
+ *   4. A taker finishes what it took. Nothing of the piece is touched by it afterwards.
+ *   5. Who rings after having made true what a sleeper waits for wakes it: the sleeper puts the
+ *      bell to ASLEEP before it looks for the last time, the ringer looks at the bell after what it
+ *      did. This needs sequential consistency, which every operation here has.
+ *   6. Nobody passes a gate that is shut (hia_gate_enter true) after hia_gate_shut has returned and
+ *      the count has been seen 0.
+ *
+ * A test that explores interleavings defines HIA_ATOMIC_HOOK(), which then stands before each
+ * operation, and its own HIA_FUTEX_WAIT and HIA_FUTEX_WAKE. */
+#ifndef HIA_HANDOFF_H
+#define HIA_HANDOFF_H
+
+#include "runtime/base/base.h"
+#include <errno.h>
+#include <stdatomic.h>
+
+#ifndef HIA_ATOMIC_HOOK
+#ifdef HIA_STRESS
+void hiaR_stress_yield(void); /* pool.c: now and then lets another thread run */
+#define HIA_ATOMIC_HOOK() hiaR_stress_yield()
+#else
+#define HIA_ATOMIC_HOOK() ((void)0)
+#endif
+#endif
+
+#ifndef HIA_FUTEX_WAIT
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Sleeps while *word is `value`, at most `ns` nanoseconds; 0: for good. May come back early. A
+ * host's errno is not ours to change. */
+static inline void hiaR_futex_wait(_Atomic uint32_t *word, uint32_t value, uint64_t ns) {
+  int error = errno;
+  struct timespec time = {.tv_sec = (time_t)(ns / 1000000000u),
+                          .tv_nsec = (long)(ns % 1000000000u)};
+  syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, ns ? &time : NULL, NULL, 0);
+  errno = error;
+}
+
+/* The word need not exist any more: a wake-up that nobody waits for is nothing. */
+static inline void hiaR_futex_wake(_Atomic uint32_t *word) {
+  int error = errno;
+  syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+  errno = error;
+}
+#define HIA_FUTEX_WAIT(word, value, ns) hiaR_futex_wait((word), (value), (ns))
+#define HIA_FUTEX_WAKE(word)            hiaR_futex_wake(word)
+#endif
+
+#define HIA_ATOMIC_LOAD(p)     (HIA_ATOMIC_HOOK(), atomic_load(p))
+#define HIA_ATOMIC_STORE(p, v) (HIA_ATOMIC_HOOK(), atomic_store((p), (v)))
+#define HIA_ATOMIC_SWAP(p, v)  (HIA_ATOMIC_HOOK(), atomic_exchange((p), (v)))
+#define HIA_ATOMIC_ADD(p, v)   (HIA_ATOMIC_HOOK(), atomic_fetch_add((p), (v)))
+#define HIA_ATOMIC_SUB(p, v)   (HIA_ATOMIC_HOOK(), atomic_fetch_sub((p), (v)))
+#define HIA_ATOMIC_CAS(p, was, now)                                                                \
+  (HIA_ATOMIC_HOOK(), atomic_compare_exchange_strong((p), (was), (now)))
+
+/* ---- bells ----
+ *
+ *   hia_bell_arm(bell);
+ *   if (there is nothing to wake up for yet) hia_bell_wait(bell, ns);
+ *   hia_bell_disarm(bell); */
+
+typedef struct hia_bell {
+  _Atomic uint32_t is_asleep;
+} hia_bell;
+
+static inline void hia_bell_arm(hia_bell *bell) { HIA_ATOMIC_STORE(&bell->is_asleep, 1); }
+static inline void hia_bell_wait(hia_bell *bell, uint64_t ns) {
+  HIA_FUTEX_WAIT(&bell->is_asleep, 1, ns);
+}
+static inline void hia_bell_disarm(hia_bell *bell) { HIA_ATOMIC_STORE(&bell->is_asleep, 0); }
+
+/* Two that ring at once wake once: whoever changed the word. */
+static inline void hia_bell_ring(hia_bell *bell) {
+  if (HIA_ATOMIC_LOAD(&bell->is_asleep) && HIA_ATOMIC_SWAP(&bell->is_asleep, 0))
+    HIA_FUTEX_WAKE(&bell->is_asleep);
+}
+
+/* ---- boxes and doors ---- */
+
+/* What a box holds that is no piece of work; pieces are multiples of 8. */
+enum { HIA_BOX_NOTHING = 0, HIA_BOX_ASKED = 1 };
+
+typedef struct hia_box {
+  _Atomic uintptr_t piece; /* or NOTHING, ASKED */
+  hia_bell *bell;          /* of whose box it is */
+} hia_box;
+
+enum { HIA_DOOR_CLOSED = 0, HIA_DOOR_OPEN = 1 };
+
+typedef struct hia_door {
+  _Atomic uintptr_t who; /* asks: its box; or CLOSED, OPEN */
+} hia_door;
+
+static inline hia_box *hia_door_box(uintptr_t who) {
+  return who > HIA_DOOR_OPEN ? (hia_box *)who : NULL;
+}
+
+/* Its owner: from now on others may ask. */
+static inline void hia_door_open(hia_door *door) { HIA_ATOMIC_STORE(&door->who, HIA_DOOR_OPEN); }
+/* Its owner: who asks, and has to be answered now; NULL: nobody. */
+static inline hia_box *hia_door_close(hia_door *door) {
+  return hia_door_box(HIA_ATOMIC_SWAP(&door->who, HIA_DOOR_CLOSED));
+}
+/* The same, and stays open. Only while it is open. */
+static inline hia_box *hia_door_look(hia_door *door) {
+  if (HIA_ATOMIC_LOAD(&door->who) == HIA_DOOR_OPEN) return NULL;
+  return hia_door_box(HIA_ATOMIC_SWAP(&door->who, HIA_DOOR_OPEN));
+}
+
+/* Another worker: asks with its box. False if the door is closed or somebody else is asking. */
+static inline bool hia_ask(hia_door *door, hia_box *box) {
+  uintptr_t open = HIA_DOOR_OPEN;
+  if (HIA_ATOMIC_LOAD(&door->who) != HIA_DOOR_OPEN) return false;
+  HIA_ATOMIC_STORE(&box->piece, HIA_BOX_ASKED);
+  if (HIA_ATOMIC_CAS(&door->who, &open, (uintptr_t)box)) return true;
+  HIA_ATOMIC_STORE(&box->piece, HIA_BOX_NOTHING);
+  return false;
+}
+
+/* Who asked: false if an answer is there or on its way, which must then be waited for. */
+static inline bool hia_ask_withdraw(hia_door *door, hia_box *box) {
+  uintptr_t who = (uintptr_t)box;
+  if (!HIA_ATOMIC_CAS(&door->who, &who, HIA_DOOR_OPEN)) return false;
+  HIA_ATOMIC_STORE(&box->piece, HIA_BOX_NOTHING);
+  return true;
+}
+
+/* The door's owner, to a box that it got from it: a piece of work, or NULL. */
+static inline void hia_answer(hia_box *box, void *piece) {
+  hia_bell *bell = box->bell;
+  HIA_ATOMIC_STORE(&box->piece, (uintptr_t)piece);
+  hia_bell_ring(bell);
+}
+
+/* Who asked: is there an answer? */
+static inline bool hia_box_is_answered(hia_box *box) {
+  return HIA_ATOMIC_LOAD(&box->piece) != HIA_BOX_ASKED;
+}
+/* Who asked, and was answered: the piece; NULL if it got none, or its owner has it again. */
+static inline void *hia_box_take(hia_box *box) {
+  uintptr_t piece = HIA_ATOMIC_LOAD(&box->piece);
+  if (piece == HIA_BOX_NOTHING) return NULL;
+  return HIA_ATOMIC_CAS(&box->piece, &piece, HIA_BOX_NOTHING) ? (void *)piece : NULL;
+}
+/* Whose piece it is, and gave it to this box: true if it is not taken, nor ever will be. */
+static inline bool hia_box_take_back(hia_box *box, void *piece) {
+  uintptr_t was = (uintptr_t)piece;
+  return HIA_ATOMIC_CAS(&box->piece, &was, HIA_BOX_NOTHING);
+}
+
+/* ---- finishing ---- */
+
+/* The last that a taker does with a piece: its results are written, `bell` is its owner's. */
+static inline void hia_finish(_Atomic uint32_t *is_done, hia_bell *bell) {
+  HIA_ATOMIC_STORE(is_done, 1);
+  hia_bell_ring(bell);
+}
+static inline bool hia_is_done(_Atomic uint32_t *is_done) { return HIA_ATOMIC_LOAD(is_done) != 0; }
+
+/* ---- gates: who is in a run ---- */
+
+typedef struct hia_gate {
+  _Atomic uint32_t n_inside, is_shut;
+  hia_bell bell; /* of who shuts it */
+} hia_gate;
+
+static inline void hia_gate_leave(hia_gate *gate) {
+  if (HIA_ATOMIC_SUB(&gate->n_inside, 1) == 1 && HIA_ATOMIC_LOAD(&gate->is_shut))
+    hia_bell_ring(&gate->bell);
+}
+/* False if it is shut. */
+static inline bool hia_gate_enter(hia_gate *gate) {
+  HIA_ATOMIC_ADD(&gate->n_inside, 1);
+  if (!HIA_ATOMIC_LOAD(&gate->is_shut)) return true;
+  hia_gate_leave(gate);
+  return false;
+}
+static inline void hia_gate_shut(hia_gate *gate) { HIA_ATOMIC_STORE(&gate->is_shut, 1); }
+static inline bool hia_gate_is_empty(hia_gate *gate) {
+  return HIA_ATOMIC_LOAD(&gate->n_inside) == 0;
+}
+static inline bool hia_gate_is_shut(hia_gate *gate) { return HIA_ATOMIC_LOAD(&gate->is_shut) != 0; }
+
+#endif

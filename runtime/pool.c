@@ -1,0 +1,445 @@
+/* Threads, and the teams that they form around runs (docs/parallel.md).
+ *
+ * A thread is started when there is first something for it to do. It sleeps for good, in the
+ * kernel, while there is no run that wants it. In a run it is a *helper*: it asks the run's workers
+ * for jobs, and sleeps for short and growing times while there are none.
+ *
+ * A run ends while helpers may be asleep in it. It waits only for those inside its gate, who ask
+ * somebody or run a job; the others find the gate shut when they wake. So a team is counted, and
+ * its memory is the pool's; contexts of helpers live as long as the pool. */
+#include "runtime/context.h"
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+
+typedef struct hia_thread hia_thread;
+struct hia_thread {
+  hia_thread *next;      /* of all */
+  hia_thread *next_idle; /* under the lock, like what it is woken for */
+  hia_team *team;        /* to help; or NULL */
+  void (*fn)(void *arg); /* to call; or NULL */
+  void *arg;
+  hia_pool *pool;
+  pthread_t thread;
+  unsigned number;      /* from 1 */
+  hia_bell bell;        /* of a thread that is idle */
+  hia_context *context; /* NULL: it has not helped yet */
+};
+
+struct hia_pool {
+  const hia_allocator *allocator;
+  unsigned most_threads;
+  hia_create_thread create;
+  _Atomic uint32_t n_wanting; /* teams that want a helper */
+  pthread_mutex_t lock;       /* of what follows, and of some of the teams' fields */
+  hia_thread *threads, *idle;
+  unsigned n_threads; /* those that are being started among them */
+  hia_team *active, *spare;
+  bool is_ending;
+};
+
+#ifdef HIA_STRESS
+void hiaR_stress_yield(void) {
+  static _Thread_local uint32_t random = 1;
+  random = random * 1664525u + 1013904223u;
+  if (random >> 28 == 0) sched_yield();
+}
+#endif
+
+/* ---- threads ---- */
+
+static void *thread_main(void *user);
+
+/* A thread that begins with a team or a function. Its place is counted already. */
+static bool start_thread(hia_pool *pool, hia_team *team, void (*fn)(void *arg), void *arg) {
+  hia_thread *thread = hiaR_alloc(pool->allocator, sizeof *thread);
+  if (!thread) return false;
+  thread->pool = pool;
+  thread->team = team;
+  thread->fn = fn;
+  thread->arg = arg;
+  pthread_mutex_lock(&pool->lock);
+  /* Signals are the host's threads' business. */
+  sigset_t all, old;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &old);
+  thread->number = 1;
+  for (hia_thread *t = pool->threads; t; t = t->next) thread->number++;
+  bool ok = pool->create(&thread->thread, NULL, thread_main, thread) == 0;
+  pthread_sigmask(SIG_SETMASK, &old, NULL);
+  if (ok) {
+    thread->next = pool->threads;
+    pool->threads = thread;
+  }
+  pthread_mutex_unlock(&pool->lock);
+  if (!ok) hiaR_free(pool->allocator, thread, sizeof *thread);
+  return ok;
+}
+
+static hia_thread *take_idle(hia_pool *pool) {
+  hia_thread *thread = pool->idle;
+  if (thread) pool->idle = thread->next_idle;
+  return thread;
+}
+
+bool hiaR_pool_start(hia_pool *pool, void (*fn)(void *arg), void *arg) {
+  pthread_mutex_lock(&pool->lock);
+  hia_thread *thread = take_idle(pool);
+  bool is_new = !thread && pool->n_threads < pool->most_threads;
+  if (thread) {
+    thread->fn = fn;
+    thread->arg = arg;
+  }
+  pool->n_threads += is_new;
+  pthread_mutex_unlock(&pool->lock);
+  if (thread) {
+    hia_bell_ring(&thread->bell);
+    return true;
+  }
+  if (!is_new) return false;
+  if (start_thread(pool, NULL, fn, arg)) return true;
+  pthread_mutex_lock(&pool->lock);
+  pool->n_threads--;
+  pthread_mutex_unlock(&pool->lock);
+  return false;
+}
+
+/* ---- teams ---- */
+
+static void count_helper(hia_team *team, bool is_more) {
+  unsigned n = atomic_load(&team->n_helpers);
+  atomic_store(&team->n_helpers, is_more ? n + 1 : n - 1);
+  team->references += is_more ? 1u : -1u;
+}
+
+static void release(hia_team *team) {
+  hia_pool *pool = team->pool;
+  if (team->references) return;
+  team->next = pool->spare;
+  pool->spare = team;
+}
+
+static void set_wanting(hia_team *team, bool is_wanting) {
+  if ((atomic_load(&team->is_wanting) != 0) == is_wanting) return;
+  atomic_store(&team->is_wanting, is_wanting);
+  if (is_wanting)
+    atomic_fetch_add(&team->pool->n_wanting, 1);
+  else
+    atomic_fetch_sub(&team->pool->n_wanting, 1);
+}
+
+/* Of the teams that want a helper the one with the fewest; the one that got one last comes last. */
+static hia_team *choose_team(hia_pool *pool) {
+  hia_team **best = NULL;
+  for (hia_team **at = &pool->active; *at; at = &(*at)->next)
+    if (atomic_load(&(*at)->is_wanting) &&
+        (!best || atomic_load(&(*at)->n_helpers) < atomic_load(&(*best)->n_helpers)))
+      best = at;
+  if (!best) return NULL;
+  hia_team *team = *best, **end = best;
+  *best = team->next;
+  while (*end) end = &(*end)->next;
+  *end = team;
+  team->next = NULL;
+  set_wanting(team, false);
+  count_helper(team, true);
+  return team;
+}
+
+hia_team *hiaR_team_new(hia_context *context) {
+  hia_pool *pool = context->pool;
+  pthread_mutex_lock(&pool->lock);
+  hia_team *team = pool->spare;
+  if (team) pool->spare = team->next;
+  pthread_mutex_unlock(&pool->lock);
+  if (!team) {
+    team = hiaR_alloc(pool->allocator,
+                      sizeof *team + (pool->most_threads + 1) * sizeof team->members[0]);
+    if (!team) return NULL;
+    team->pool = pool;
+  }
+  unsigned most = context->most_workers - 1;
+  team->references = 1;
+  atomic_store(&team->n_helpers, 0);
+  team->most_helpers = most < pool->most_threads ? most : pool->most_threads;
+  atomic_store(&team->gate.is_shut, 0);
+  atomic_store(&team->stop, HIA_OK);
+  atomic_store(&team->n_napping, 0);
+  atomic_store(&team->peak_bytes, 0);
+  team->unwinder = context->unwinder;
+  team->cancelled = context->cancelled;
+  team->deadline = context->deadline;
+  team->depth = (size_t)((uintptr_t)context->stack.top - context->hard);
+  team->below = context->below;
+  team->timeline = context->timeline;
+  atomic_store(&team->members[0], context);
+  atomic_store(&team->n_members, 1);
+  pthread_mutex_lock(&pool->lock);
+  team->next = pool->active;
+  pool->active = team;
+  pthread_mutex_unlock(&pool->lock);
+  hiaR_team_call(team);
+  return team;
+}
+
+void hiaR_team_call(hia_team *team) {
+  hia_pool *pool = team->pool;
+  if (atomic_load(&team->n_helpers) >= atomic_load(&team->most_helpers) ||
+      atomic_load(&team->is_wanting))
+    return;
+  pthread_mutex_lock(&pool->lock);
+  hia_thread *thread = NULL;
+  bool is_new = false;
+  if (atomic_load(&team->n_helpers) < atomic_load(&team->most_helpers)) {
+    thread = take_idle(pool);
+    is_new = !thread && pool->n_threads < pool->most_threads;
+    pool->n_threads += is_new;
+    if (thread || is_new)
+      count_helper(team, true);
+    else
+      set_wanting(team, true);
+    if (thread) thread->team = team;
+  }
+  pthread_mutex_unlock(&pool->lock);
+  if (thread) hia_bell_ring(&thread->bell);
+  if (!is_new || start_thread(pool, team, NULL, NULL)) return;
+  /* Done without, and not asked for again in this run. */
+  pthread_mutex_lock(&pool->lock);
+  pool->n_threads--;
+  count_helper(team, false);
+  atomic_store(&team->most_helpers, atomic_load(&team->n_helpers));
+  pthread_mutex_unlock(&pool->lock);
+}
+
+void hiaR_team_stop(hia_team *team, hia_status status) {
+  uint32_t none = HIA_OK;
+  if (!atomic_compare_exchange_strong(&team->stop, &none, status)) return;
+  uint32_t n = atomic_load(&team->n_members);
+  for (uint32_t i = 0; i < n; i++) {
+    hia_context *member = atomic_load(&team->members[i]);
+    if (member) hiaR_poke(member);
+  }
+}
+
+void hiaR_team_end(hia_team *team, hia_usage *usage) {
+  hia_pool *pool = team->pool;
+  pthread_mutex_lock(&pool->lock);
+  hia_team **at = &pool->active;
+  while (*at != team) at = &(*at)->next;
+  *at = team->next;
+  set_wanting(team, false);
+  atomic_store(&team->most_helpers, 0);
+  hia_gate_shut(&team->gate);
+  uint32_t n = atomic_load(&team->n_members);
+  for (uint32_t i = 1; i < n; i++) {
+    hia_context *member = atomic_load(&team->members[i]);
+    if (member) hia_bell_ring(&member->bell);
+  }
+  pthread_mutex_unlock(&pool->lock);
+
+  uint64_t start = hiaR_now();
+  while (!hia_gate_is_empty(&team->gate)) {
+    HIA_PAUSE();
+    if (hiaR_now() - start < 3000) continue;
+    hia_bell_arm(&team->gate.bell);
+    if (!hia_gate_is_empty(&team->gate)) hia_bell_wait(&team->gate.bell, HIA_LONGEST_NAP_NS);
+    hia_bell_disarm(&team->gate.bell);
+  }
+  usage->peak_bytes += atomic_load(&team->peak_bytes);
+  pthread_mutex_lock(&pool->lock);
+  team->references--;
+  release(team);
+  pthread_mutex_unlock(&pool->lock);
+}
+
+/* ---- helping ---- */
+
+/* The thread's context, ready for the team's run; false: no memory, no address space. */
+static bool prepare(hia_thread *thread, const hia_team *team) {
+  size_t size;
+  if (!thread->context && hiaR_context_new(thread->pool->allocator, &thread->context) != HIA_OK)
+    return false;
+  hia_context *context = thread->context;
+  if (!hiaR_add(team->depth, team->below, &size) || hiaR_context_reserve(context, size) != HIA_OK)
+    return false;
+  hiaR_context_limits(context, team->depth);
+  context->unwinder = team->unwinder;
+  context->cancelled = team->cancelled;
+  context->deadline = team->deadline;
+  context->pool = thread->pool;
+  return true;
+}
+
+/* Where others find it. */
+static uint32_t take_place(hia_team *team, hia_context *context) {
+  uint32_t i = 1;
+  pthread_mutex_lock(&team->pool->lock);
+  while (atomic_load(&team->members[i])) i++;
+  context->team = team;
+  atomic_store(&team->members[i], context);
+  if (i >= atomic_load(&team->n_members)) atomic_store(&team->n_members, i + 1);
+  pthread_mutex_unlock(&team->pool->lock);
+  return i;
+}
+
+static void leave_place(hia_team *team, uint32_t i) {
+  pthread_mutex_lock(&team->pool->lock);
+  atomic_store(&team->members[i], NULL);
+  pthread_mutex_unlock(&team->pool->lock);
+}
+
+static void run_outermost(hia_team *team, hia_context *context, hia_job *job, size_t *peak) {
+  hiaR_team_call(team);
+  hiaR_event(context->ring, HIA_EVENT_IDLE_END, 0);
+  hiaR_run_job(context, job);
+  hiaR_event(context->ring, HIA_EVENT_IDLE_BEGIN, 0);
+  size_t used = hiaR_context_trim(context);
+  if (used <= *peak) return;
+  atomic_fetch_add(&team->peak_bytes, used - *peak);
+  *peak = used;
+}
+
+/* Has the helper nothing more to do here? Another run may want it; and where several find nothing,
+ * one is enough to look. */
+static bool is_done_here(hia_team *team, uint64_t nap_ns) {
+  if (hia_gate_is_shut(&team->gate) || atomic_load(&team->pool->n_wanting)) return true;
+  return nap_ns == HIA_LONGEST_NAP_NS && atomic_load(&team->n_napping);
+}
+
+static void nap(hia_team *team, hia_context *context, uint64_t ns) {
+  if (!ns) {
+    HIA_PAUSE();
+    return;
+  }
+  atomic_fetch_add(&team->n_napping, 1);
+  hia_bell_arm(&context->bell);
+  if (!hia_gate_is_shut(&team->gate)) hia_bell_wait(&context->bell, ns);
+  hia_bell_disarm(&context->bell);
+  atomic_fetch_sub(&team->n_napping, 1);
+}
+
+/* Is the team's run still under way? Then it is until the matching leave_gate. Who writes to a
+ * timeline stays inside until it leaves the team: nobody may write when the run is over. */
+static bool enter_gate(hia_team *team, const hia_context *context) {
+  return context->ring ? !hia_gate_is_shut(&team->gate) : hia_gate_enter(&team->gate);
+}
+static void leave_gate(hia_team *team, const hia_context *context) {
+  if (!context->ring) hia_gate_leave(&team->gate);
+}
+
+static void help(hia_thread *thread, hia_team *team) {
+  if (!hia_gate_enter(&team->gate)) return;
+  if (!prepare(thread, team)) {
+    hia_gate_leave(&team->gate);
+    return;
+  }
+  hia_context *context = thread->context;
+  uint32_t place = take_place(team, context);
+  context->ring = hiaR_ring_of(team->timeline, thread->number);
+  hiaR_event(context->ring, HIA_EVENT_WORK_BEGIN, 0);
+  hiaR_event(context->ring, HIA_EVENT_IDLE_BEGIN, 0);
+  leave_gate(team, context);
+
+  size_t peak = HIA_STACK_KEEP;
+  hia_nap pause = hiaR_nap();
+  while (enter_gate(team, context)) {
+    hia_job *job = hiaR_seek(context, NULL);
+    if (job) {
+      run_outermost(team, context, job, &peak);
+      pause = hiaR_nap();
+    }
+    leave_gate(team, context);
+    uint64_t ns = job ? 0 : hiaR_nap_next(&pause);
+    if (is_done_here(team, ns)) break;
+    if (!job) nap(team, context, ns);
+  }
+  hiaR_event(context->ring, HIA_EVENT_IDLE_END, 0);
+  hiaR_event(context->ring, HIA_EVENT_WORK_END, 0);
+  if (context->ring) hia_gate_leave(&team->gate);
+  context->ring = NULL;
+  leave_place(team, place);
+  context->team = NULL;
+}
+
+/* ---- the life of a thread ---- */
+
+static void sleep_idle(hia_thread *thread) {
+  hia_pool *pool = thread->pool;
+  thread->next_idle = pool->idle;
+  pool->idle = thread;
+  hia_bell_arm(&thread->bell);
+  pthread_mutex_unlock(&pool->lock);
+  while (atomic_load(&thread->bell.is_asleep)) hia_bell_wait(&thread->bell, 0);
+  pthread_mutex_lock(&pool->lock);
+}
+
+static void *thread_main(void *user) {
+  hia_thread *thread = user;
+  hia_pool *pool = thread->pool;
+  /* Naps are as short as they say, not 50 microseconds longer. */
+  (void)prctl(PR_SET_TIMERSLACK, 1000ul, 0, 0, 0);
+  pthread_mutex_lock(&pool->lock);
+  for (;;) {
+    if (!thread->team && !thread->fn) thread->team = choose_team(pool);
+    if (thread->fn) {
+      void (*fn)(void *) = thread->fn;
+      thread->fn = NULL;
+      pthread_mutex_unlock(&pool->lock);
+      fn(thread->arg);
+      pthread_mutex_lock(&pool->lock);
+    } else if (thread->team) {
+      hia_team *team = thread->team;
+      thread->team = NULL;
+      pthread_mutex_unlock(&pool->lock);
+      help(thread, team);
+      pthread_mutex_lock(&pool->lock);
+      count_helper(team, false);
+      release(team);
+    } else if (pool->is_ending) {
+      break;
+    } else {
+      sleep_idle(thread);
+    }
+  }
+  pthread_mutex_unlock(&pool->lock);
+  return NULL;
+}
+
+/* ---- the pool ---- */
+
+hia_status hiaR_pool_new(const hia_allocator *allocator, unsigned most_threads, hia_pool **out) {
+  hia_pool *pool = *out = hiaR_alloc(allocator, sizeof *pool);
+  if (!pool) return HIA_MEMORY;
+  pool->allocator = allocator;
+  pool->most_threads = most_threads;
+  pool->create = pthread_create;
+  pthread_mutex_init(&pool->lock, NULL);
+  return HIA_OK;
+}
+
+void hiaR_pool_set_create(hia_pool *pool, hia_create_thread create) { pool->create = create; }
+
+void hiaR_pool_free(hia_pool *pool) {
+  if (!pool) return;
+  pthread_mutex_lock(&pool->lock);
+  pool->is_ending = true;
+  for (hia_thread *thread; (thread = take_idle(pool));) hia_bell_ring(&thread->bell);
+  hia_thread *threads = pool->threads;
+  pthread_mutex_unlock(&pool->lock);
+  for (hia_thread *t = threads; t; t = t->next) pthread_join(t->thread, NULL);
+  while (threads) {
+    hia_thread *thread = threads;
+    threads = thread->next;
+    hiaR_context_free(thread->context);
+    hiaR_free(pool->allocator, thread, sizeof *thread);
+  }
+  while (pool->spare) {
+    hia_team *team = pool->spare;
+    pool->spare = team->next;
+    hiaR_free(pool->allocator, team,
+              sizeof *team + (pool->most_threads + 1) * sizeof team->members[0]);
+  }
+  pthread_mutex_destroy(&pool->lock);
+  hiaR_free(pool->allocator, pool, sizeof *pool);
+}
