@@ -103,6 +103,8 @@ static spot look(const tail *t, const hia_fn *fn, uint32_t class, hia_region_id 
   if (node->op == HIA_OP_CALL) {
     hia_fn_id callee = HIA_IMM_A(node->imm);
     if (!(node->flags & HIA_NODE_TAIL) || node->n_outs != fn->n_results) return s;
+    /* A copy of a tail call, in a body that stands for a call which is in the chain. */
+    if (node->loc != HIA_NONE && t->g->locs.data[node->loc].parent != HIA_NONE) return s;
     if (callee >= t->n_fns || t->class[callee] != class) return s;
   } else if (node->op != HIA_OP_IF) {
     return s;

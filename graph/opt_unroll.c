@@ -1,4 +1,331 @@
-/* unroll: levels of recursion into one body. */
+/* unroll: levels of recursion into one body, so that fewer calls are made and none only to find a
+ * leaf.
+ *
+ *     fn fib(n) = if n <= 1 then 1 else fib(n - 1) + fib(n - 2)
+ *
+ * Each call of the group that is not a tail call is replaced by the callee's body, whose own calls
+ * are so again, down to some level. A call that is left over there, and every tail call in a copied
+ * body (which is no tail call any more), is guarded by the callee's base case, if it has one:
+ *
+ *     if n - 2 <= 1 then 1 else fib(n - 2)
+ *
+ * Tail calls of the body itself stay what they are and become loops afterwards (opt_tail.c), which
+ * is why this comes first. How many levels is chosen by size: as many as keep the body within
+ * MOST_COST.
+ *
+ * Bodies are copied as they were before the pass, without their forks: only the outermost level
+ * forks (opt_fork.c). Chains of calls stay the source's, as in opt_inline.c: copied nodes get the
+ * call as their parent. COUNT nodes come along.
+ *
+ * Needs hiaG_effects (groups, recursion); keeps them, but for functions that no longer call each
+ * other directly. For native code only: the interpreter gains nothing from larger frames. */
 #include "graph/graph.h"
 
-void hiaG_unroll(hia_graph *g) { (void)g; }
+enum {
+  MOST_COST = 1600,   /* cycles, after the op table, of an unrolled body */
+  MOST_LEVELS = 16,   /* of linear recursion; frames grow with each */
+  MOST_MEMBERS = 8,   /* functions of a group */
+  MOST_GUARD = 8,     /* cost of what a guard computes before its test */
+  MOST_LEAF = 24,     /* cost of a base case that is copied to every call */
+  MOST_GROWTH = 60000 /* nodes that a graph may grow by */
+};
+
+/* What it takes to stand for a call: of a function, or at most, of any in its group. */
+typedef struct size {
+  uint32_t cost;    /* of the body */
+  uint32_t n_calls; /* of the group in the body, tail calls not counted */
+  uint32_t n_tails; /* tail calls of the group */
+  uint32_t guard_cost;
+} size;
+
+/* What stands for a call of a function. */
+typedef struct shape {
+  bool has_guard;
+  hia_fn body;  /* as it was, without forks */
+  hia_fn guard; /* the base case, and a call where it is none */
+  size size;
+} shape;
+
+typedef struct unrolling {
+  hia_graph *g;
+  hia_arena *scratch;
+  shape *shapes;     /* by function */
+  uint32_t *members; /* by group: how many functions */
+  size *largest;     /* by group */
+  uint32_t grown;    /* nodes, all functions */
+
+  hia_fn *fn; /* the one at hand */
+  uint32_t group;
+  hia_subst subst;
+} unrolling;
+
+typedef struct task {
+  hia_node_id call;
+  uint32_t level; /* further bodies to copy; 0: guard it */
+} task;
+
+static bool is_of_group(const unrolling *u, const hia_fn *fn, hia_node_id n, uint32_t group) {
+  const hia_node *node = &fn->nodes.data[n];
+  if (node->op != HIA_OP_CALL) return false;
+  const hia_fn *callee = hiaG_fn(u->g, HIA_IMM_A(node->imm));
+  return callee->group == group && callee->traits & HIA_FN_RECURSIVE;
+}
+
+static bool is_tail(const hia_fn *fn, hia_node_id call) {
+  return fn->nodes.data[call].flags & HIA_NODE_TAIL;
+}
+
+/* ---- the base case ---- */
+
+static bool is_plain(const unrolling *u, const hia_fn *fn, hia_node_id n) {
+  const hia_node *node = &fn->nodes.data[n];
+  if (node->op == HIA_OP_CONST || node->op == HIA_OP_UNDEF || node->op == HIA_OP_ARG) return true;
+  return !(hiaR_ops[node->op].traits & (HIA_T_CONTROL | HIA_T_EFFECT | HIA_T_RAISES)) &&
+         !hiaG_node_raises(u->g, fn, n);
+}
+
+/* An arm that only computes: no calls, no loops, little work. What may fail in it fails as it would
+ * have in the call. */
+static bool is_leaf(const hia_fn *fn, hia_region_id region) {
+  uint32_t cost = 0;
+  hia_node_id end = hiaG_yield_of(fn, region);
+  for (hia_node_id n = fn->regions.data[region].first; n != end; n = hiaG_walk_next(fn, n)) {
+    unsigned op = fn->nodes.data[n].op;
+    if (op == HIA_OP_CALL || op == HIA_OP_LOOP) return false;
+    cost += hiaR_ops[op].cost;
+    if (cost > MOST_LEAF) return false;
+  }
+  return true;
+}
+
+/* The branch that a region ends in: something plain, an IF, and a YIELD of its results or of what
+ * is plain. NONE if it does not look like that. */
+static hia_node_id branch_of(const unrolling *u, const hia_fn *fn, hia_region_id region) {
+  hia_node_id branch = HIA_NONE;
+  uint32_t cost = 0;
+  hia_node_id end = hiaG_yield_of(fn, region);
+  for (hia_node_id n = fn->regions.data[region].first; n != end; n = fn->nodes.data[n].next) {
+    const hia_node *node = &fn->nodes.data[n];
+    if (branch != HIA_NONE && node->op != HIA_OP_CONST && node->op != HIA_OP_UNDEF) return HIA_NONE;
+    if (node->op == HIA_OP_IF)
+      branch = n;
+    else if (!is_plain(u, fn, n))
+      return HIA_NONE;
+    else
+      cost += hiaR_ops[node->op].cost;
+  }
+  return cost <= MOST_GUARD ? branch : HIA_NONE;
+}
+
+/* The arm's work is replaced by the call that leads there: place[r] is where the YIELD has result r
+ * of the function, NONE: not here. */
+static void call_instead(unrolling *u, hia_fn *fn, hia_fn_id f, hia_region_id arm,
+                         const uint32_t *place) {
+  hia_graph *g = u->g;
+  hia_node_id yield = hiaG_yield_of(fn, arm);
+  while (fn->regions.data[arm].first != yield) hiaG_remove(fn, fn->regions.data[arm].first);
+  hia_value_id *ins = HIA_NEW_ARRAY(u->scratch, hia_value_id, fn->n_params);
+  for (hia_node_id n = fn->regions.data[0].first; fn->nodes.data[n].op == HIA_OP_ARG;
+       n = fn->nodes.data[n].next)
+    ins[HIA_IMM_A(fn->nodes.data[n].imm)] = hiaG_out(fn, n, 0);
+  hia_node_id call = hiaG_insert(g, fn, yield, HIA_OP_CALL, ins, fn->n_params, fn->results,
+                                 fn->n_results, f, HIA_NONE);
+  uint32_t n_out = fn->nodes.data[yield].n_ins;
+  hia_value_id *out = HIA_NEW_ARRAY(u->scratch, hia_value_id, n_out);
+  memset(out, 0xff, n_out * sizeof *out);
+  for (uint32_t r = 0; r < fn->n_results; r++)
+    if (place[r] != HIA_NONE) out[place[r]] = hiaG_out(fn, call, r);
+  for (uint32_t i = 0; i < n_out; i++) {
+    if (out[i] != HIA_NONE) continue;
+    hia_dtype type = hiaG_type(fn, hiaG_in(fn, yield, i));
+    hia_node_id undef = hiaG_insert(g, fn, yield, HIA_OP_UNDEF, NULL, 0, &type, 1, 0, HIA_NONE);
+    out[i] = hiaG_out(fn, undef, 0);
+  }
+  hiaG_set_ins(g, fn, yield, out, n_out);
+}
+
+/* Keeps the leaves below a region and calls the function elsewhere. False, and nothing is changed,
+ * if there are none. Recursion: as deep as else-ifs nest whose conditions are cheap, which
+ * MOST_GUARD bounds. */
+static bool keep_leaves(unrolling *u, hia_fn *fn, hia_fn_id f, hia_region_id region,
+                        const uint32_t *place, uint32_t depth) {
+  hia_node_id branch = depth < MOST_GUARD ? branch_of(u, fn, region) : HIA_NONE;
+  if (branch == HIA_NONE) return false;
+  hia_node_id yield = hiaG_yield_of(fn, region);
+  hia_value_id outs = fn->nodes.data[branch].outs;
+  uint32_t n_outs = fn->nodes.data[branch].n_outs;
+  uint32_t *inner = HIA_NEW_ARRAY(u->scratch, uint32_t, fn->n_results);
+  for (uint32_t r = 0; r < fn->n_results; r++) {
+    uint32_t out = place[r] == HIA_NONE ? HIA_NONE : hiaG_in(fn, yield, place[r]) - outs;
+    inner[r] = out < n_outs ? out : HIA_NONE;
+  }
+  bool is_kept[2];
+  for (uint32_t i = 0; i < 2; i++) {
+    hia_region_id arm = fn->nodes.data[branch].regions + i;
+    is_kept[i] = is_leaf(fn, arm) || keep_leaves(u, fn, f, arm, inner, depth + 1);
+  }
+  if (!is_kept[0] && !is_kept[1]) return false;
+  for (uint32_t i = 0; i < 2; i++)
+    if (!is_kept[i]) call_instead(u, fn, f, fn->nodes.data[branch].regions + i, inner);
+  return true;
+}
+
+static uint32_t cost_of(const hia_fn *fn) {
+  uint32_t cost = 0;
+  for (hia_node_id n = fn->regions.data[0].first; n != HIA_NONE; n = hiaG_walk_next(fn, n))
+    cost += hiaR_ops[fn->nodes.data[n].op].cost;
+  return cost;
+}
+
+/* Forks are taken out: nobody else makes these calls. */
+static void strip_forks(unrolling *u, hia_fn *fn) {
+  hia_subst subst = hiaG_subst(u->g, fn);
+  bool is_changed = false;
+  for (hia_node_id n = fn->regions.data[0].first, next; n != HIA_NONE; n = next) {
+    next = hiaG_walk_next(fn, n);
+    hiaG_rewrite_ins(&subst, fn, n);
+    const hia_node node = fn->nodes.data[n];
+    if (node.op != HIA_OP_FORK && node.op != HIA_OP_STOLEN) continue;
+    if (node.op == HIA_OP_STOLEN) {
+      hia_dtype type = HIA_BOOL;
+      hia_node_id no = hiaG_insert(u->g, fn, n, HIA_OP_CONST, NULL, 0, &type, 1, 0, node.loc);
+      hiaG_replace(&subst, node.outs, hiaG_out(fn, no, 0));
+    }
+    hiaG_remove(fn, n);
+    is_changed = true;
+  }
+  if (is_changed) hiaG_fold(u->g, fn);
+}
+
+static void learn_shape(unrolling *u, hia_fn_id f) {
+  hia_graph *g = u->g;
+  shape *s = &u->shapes[f];
+  s->body = *hiaG_fn(g, f);
+  hiaG_compact(g, &s->body); /* a copy */
+  strip_forks(u, &s->body);
+  s->size.cost = cost_of(&s->body);
+  for (hia_node_id n = s->body.regions.data[0].first; n != HIA_NONE;
+       n = hiaG_walk_next(&s->body, n)) {
+    if (!is_of_group(u, &s->body, n, s->body.group)) continue;
+    if (is_tail(&s->body, n))
+      s->size.n_tails++;
+    else
+      s->size.n_calls++;
+  }
+  s->guard = s->body;
+  hiaG_compact(g, &s->guard);
+  uint32_t *place = HIA_NEW_ARRAY(u->scratch, uint32_t, s->body.n_results);
+  for (uint32_t r = 0; r < s->body.n_results; r++) place[r] = r;
+  s->has_guard = keep_leaves(u, &s->guard, f, 0, place, 0);
+  if (s->has_guard) hiaG_compact(g, &s->guard);
+  s->size.guard_cost = s->has_guard ? cost_of(&s->guard) : hiaR_ops[HIA_OP_CALL].cost;
+}
+
+/* ---- how far ---- */
+
+static uint32_t greater(uint32_t a, uint32_t b) { return a > b ? a : b; }
+
+static void add_to_group(unrolling *u, hia_fn_id f) {
+  size *all = &u->largest[u->shapes[f].body.group], one = u->shapes[f].size;
+  all->cost = greater(all->cost, one.cost);
+  all->n_calls = greater(all->n_calls, one.n_calls);
+  all->n_tails = greater(all->n_tails, one.n_tails);
+  all->guard_cost = greater(all->guard_cost, one.guard_cost);
+}
+
+/* Levels that calls in the body of f are unrolled to; HIA_NONE: they are not even guarded. */
+static uint32_t levels_for(const unrolling *u, hia_fn_id f) {
+  const size *own = &u->shapes[f].size, *all = &u->largest[u->shapes[f].body.group];
+  uint64_t call = all->guard_cost; /* what a call in the body costs, unrolled to `level` */
+  for (uint32_t level = 0;; level++) {
+    uint64_t cost = own->cost + own->n_calls * call;
+    if (cost > MOST_COST) return level ? level - 1 : HIA_NONE;
+    if (level == MOST_LEVELS) return level;
+    call = all->cost + all->n_calls * call + (uint64_t)all->n_tails * all->guard_cost;
+  }
+}
+
+/* ---- unrolling ---- */
+
+/* Puts a body before the call, whose results it stands for; returns the first node it made. */
+static hia_node_id copy_body(unrolling *u, const hia_fn *body, hia_node_id call) {
+  hia_fn *fn = u->fn;
+  hia_node node = fn->nodes.data[call];
+  hia_value_id *map = HIA_NEW_ARRAY(u->scratch, hia_value_id, body->values.len);
+  memset(map, 0xff, body->values.len * sizeof *map);
+  for (hia_node_id arg = body->regions.data[0].first; body->nodes.data[arg].op == HIA_OP_ARG;
+       arg = body->nodes.data[arg].next)
+    map[hiaG_out(body, arg, 0)] =
+        hiaG_resolve(&u->subst, hiaG_in(fn, call, HIA_IMM_A(body->nodes.data[arg].imm)));
+  hia_loc_id parent = node.loc;
+  if (node.flags & HIA_NODE_TAIL && parent != HIA_NONE) parent = u->g->locs.data[parent].parent;
+  hia_node_id first = fn->nodes.len;
+  hiaG_copy_region(u->g, fn, node.region, call, body, 0, map, parent);
+  hia_node_id yield = hiaG_yield_of(body, 0);
+  hia_value_id *results = HIA_NEW_ARRAY(u->scratch, hia_value_id, node.n_outs);
+  for (uint32_t r = 0; r < node.n_outs; r++) results[r] = map[hiaG_in(body, yield, r)];
+  for (uint32_t r = 0; r < node.n_outs; r++) hiaG_replace(&u->subst, node.outs + r, results[r]);
+  hiaG_remove(fn, call);
+  return first;
+}
+
+/* The call that is left in a guard is the one that was guarded. */
+static void guard(unrolling *u, hia_node_id call, const shape *s) {
+  hia_node node = u->fn->nodes.data[call];
+  for (hia_node_id n = copy_body(u, &s->guard, call); n < u->fn->nodes.len; n++) {
+    hia_node *copy = &u->fn->nodes.data[n];
+    if (copy->op != HIA_OP_CALL || HIA_IMM_A(copy->imm) != HIA_IMM_A(node.imm)) continue;
+    copy->loc = node.loc;
+    copy->flags |= node.flags & HIA_NODE_TAIL;
+  }
+}
+
+static void unroll_fn(unrolling *u, hia_fn_id f, uint32_t levels) {
+  hia_graph *g = u->g;
+  u->fn = hiaG_fn(g, f);
+  u->group = u->fn->group;
+  u->subst = hiaG_subst(g, u->fn);
+  uint32_t n_before = u->fn->nodes.len;
+  HIA_VEC(task) tasks = {0};
+  for (hia_node_id n = u->fn->regions.data[0].first; n != HIA_NONE; n = hiaG_walk_next(u->fn, n))
+    if (is_of_group(u, u->fn, n, u->group) && !is_tail(u->fn, n))
+      hiaR_push(u->scratch, &tasks, (task){n, levels});
+  for (uint32_t i = 0; i < tasks.len; i++) {
+    task t = tasks.data[i];
+    const shape *s = &u->shapes[HIA_IMM_A(u->fn->nodes.data[t.call].imm)];
+    if (t.level == 0) {
+      if (s->has_guard) guard(u, t.call, s);
+      continue;
+    }
+    for (hia_node_id n = copy_body(u, &s->body, t.call), end = u->fn->nodes.len; n < end; n++)
+      if (is_of_group(u, u->fn, n, u->group))
+        hiaR_push(u->scratch, &tasks, (task){n, is_tail(u->fn, n) ? 0 : t.level - 1});
+  }
+  for (hia_node_id n = u->fn->regions.data[0].first; n != HIA_NONE; n = hiaG_walk_next(u->fn, n))
+    hiaG_rewrite_ins(&u->subst, u->fn, n);
+  u->grown += u->fn->nodes.len - n_before;
+  hiaG_compact(g, u->fn);
+}
+
+void hiaG_unroll(hia_graph *g) {
+  uint32_t n = g->fns.len;
+  unrolling u = {.g = g, .scratch = &g->comp->scratch};
+  u.shapes = HIA_NEW_ARRAY(u.scratch, shape, n);
+  u.members = HIA_NEW_ARRAY(u.scratch, uint32_t, (size_t)n + 1);
+  u.largest = HIA_NEW_ARRAY(u.scratch, size, (size_t)n + 1);
+  for (hia_fn_id f = 0; f < n; f++)
+    if (!hiaG_fn(g, f)->is_removed) u.members[hiaG_fn(g, f)->group]++;
+  hia_u32vec wanted = {0};
+  for (hia_fn_id f = 0; f < n; f++) {
+    const hia_fn *fn = hiaG_fn(g, f);
+    if (fn->is_removed || !(fn->traits & HIA_FN_RECURSIVE)) continue;
+    if (u.members[fn->group] > MOST_MEMBERS) continue;
+    learn_shape(&u, f);
+    add_to_group(&u, f);
+    if (u.shapes[f].size.n_calls) hiaR_push(u.scratch, &wanted, f);
+  }
+  for (uint32_t i = 0; i < wanted.len && u.grown < MOST_GROWTH; i++) {
+    uint32_t levels = levels_for(&u, wanted.data[i]);
+    if (levels != HIA_NONE) unroll_fn(&u, wanted.data[i], levels);
+  }
+}

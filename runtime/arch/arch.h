@@ -10,7 +10,8 @@
 int hiaR_arch_enter(hia_context *context, void *stack_top, void (*fn)(void *arg), void *arg);
 /* The same on the stack that the caller runs on. */
 void hiaR_arch_call(hia_context *context, void (*fn)(void *arg), void *arg);
-/* The same, but answers as hiaR_arch_enter does. It changes host_sp, which is the caller's to keep. */
+/* The same, but answers as hiaR_arch_enter does. It changes host_sp, which is the caller's to keep.
+ */
 int hiaR_arch_nest(hia_context *context, void (*fn)(void *arg), void *arg);
 /* Back to where hiaR_arch_enter or _nest was called last, past all frames between. */
 _Noreturn void hiaR_arch_leave(hia_context *context);

@@ -76,7 +76,7 @@ static void add_interpreted(diff_way *ways, uint32_t *n) {
 static void add_native(diff_way *ways, uint32_t *n) {
 #define WAY(level, ...)                                                                            \
   add_way(ways, n, (diff_way){.kind = HIA_ENGINE_JIT, .opt_level = level, __VA_ARGS__})
-  for (int level = 3; level >= 0; level--) WAY(level);
+  for (int level = 3; level >= 0; level--) WAY(level, .threads = 0);
   WAY(2, .count = true);
   WAY(1, .no_merging = true);
   WAY(1, .always_fork = true);
@@ -85,19 +85,11 @@ static void add_native(diff_way *ways, uint32_t *n) {
   WAY(1, .through_text = true, .stage = HIA_STAGE_GRAPH, .after = "tail");
   /* Several workers. */
   WAY(3, .threads = 2);
-  WAY(1, .threads = 2);
   WAY(1, .threads = 3);
   WAY(2, .threads = 8);
-  WAY(0, .threads = 3);
-  WAY(1, .threads = 3, .disabled = "unroll");
   WAY(2, .threads = 8, .disabled = "unroll");
-  WAY(1, .threads = 2, .disabled = "fork");
-  WAY(1, .threads = 3, .disabled = "inline,fold,cse");
-  WAY(1, .threads = 2, .no_merging = true);
   WAY(1, .threads = 3, .count = true);
-  WAY(1, .threads = 8, .count = true, .disabled = "unroll");
   WAY(1, .threads = 3, .through_text = true, .stage = HIA_STAGE_STATIC);
-  WAY(1, .threads = 2, .through_text = true, .stage = HIA_STAGE_GRAPH, .after = "unroll");
   WAY(1, .threads = 3, .through_text = true, .stage = HIA_STAGE_STATIC, .interpreted = true);
 #undef WAY
 }

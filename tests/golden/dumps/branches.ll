@@ -47,7 +47,24 @@ else5:                                            ; preds = %else4
 }
 
 ; Function Attrs: nounwind uwtable(sync)
-define internal swiftcc i64 @main_i64_1(ptr swiftself %0, i64 %1) #0 !dbg !7 {
+define protected swiftcc void @hia_entry_0(ptr %0, ptr swiftself %1) #0 !dbg !7 {
+entry:
+  %word = getelementptr inbounds i64, ptr %0, i64 0
+  %arg = load i64, ptr %word, align 8
+  %word1 = getelementptr inbounds i64, ptr %0, i64 1
+  %arg2 = load double, ptr %word1, align 8
+  %2 = call swiftcc { i64, double } @classify_i64_f64_0(ptr swiftself %1, i64 %arg, double %arg2), !dbg !8
+  %3 = extractvalue { i64, double } %2, 0
+  %word3 = getelementptr inbounds i64, ptr %0, i64 2
+  store i64 %3, ptr %word3, align 8
+  %4 = extractvalue { i64, double } %2, 1
+  %word4 = getelementptr inbounds i64, ptr %0, i64 3
+  store double %4, ptr %word4, align 8
+  ret void
+}
+
+; Function Attrs: nounwind uwtable(sync)
+define internal swiftcc i64 @main_i64_1(ptr swiftself %0, i64 %1) #0 !dbg !9 {
 entry:
   %2 = icmp sgt i64 %1, 0
   br i1 %2, label %then, label %else
@@ -74,24 +91,7 @@ else2:                                            ; preds = %else1
 }
 
 ; Function Attrs: nounwind uwtable(sync)
-define swiftcc void @hia_entry_0(ptr %0, ptr swiftself %1) #0 !dbg !8 {
-entry:
-  %word = getelementptr inbounds i64, ptr %0, i64 0
-  %arg = load i64, ptr %word, align 8
-  %word1 = getelementptr inbounds i64, ptr %0, i64 1
-  %arg2 = load double, ptr %word1, align 8
-  %2 = call swiftcc { i64, double } @classify_i64_f64_0(ptr swiftself %1, i64 %arg, double %arg2), !dbg !9
-  %3 = extractvalue { i64, double } %2, 0
-  %word3 = getelementptr inbounds i64, ptr %0, i64 2
-  store i64 %3, ptr %word3, align 8
-  %4 = extractvalue { i64, double } %2, 1
-  %word4 = getelementptr inbounds i64, ptr %0, i64 3
-  store double %4, ptr %word4, align 8
-  ret void
-}
-
-; Function Attrs: nounwind uwtable(sync)
-define swiftcc void @hia_entry_1(ptr %0, ptr swiftself %1) #0 !dbg !10 {
+define protected swiftcc void @hia_entry_1(ptr %0, ptr swiftself %1) #0 !dbg !10 {
 entry:
   %word = getelementptr inbounds i64, ptr %0, i64 0
   %arg = load i64, ptr %word, align 8
@@ -113,8 +113,8 @@ attributes #0 = { nounwind uwtable(sync) "no-realign-stack" }
 !4 = distinct !DISubprogram(name: "classify(i64, f64)", scope: !1, file: !1, line: 1, type: !5, spFlags: DISPFlagLocalToUnit | DISPFlagDefinition | DISPFlagOptimized, unit: !0)
 !5 = !DISubroutineType(types: !6)
 !6 = !{}
-!7 = distinct !DISubprogram(name: "main(i64)", scope: !1, file: !1, line: 3, type: !5, spFlags: DISPFlagLocalToUnit | DISPFlagDefinition | DISPFlagOptimized, unit: !0)
-!8 = distinct !DISubprogram(name: "hia_entry_0", scope: !1, file: !1, type: !5, spFlags: DISPFlagLocalToUnit | DISPFlagDefinition | DISPFlagOptimized, unit: !0)
-!9 = !DILocation(line: 0, scope: !8)
+!7 = distinct !DISubprogram(name: "hia_entry_0", scope: !1, file: !1, type: !5, spFlags: DISPFlagLocalToUnit | DISPFlagDefinition | DISPFlagOptimized, unit: !0)
+!8 = !DILocation(line: 0, scope: !7)
+!9 = distinct !DISubprogram(name: "main(i64)", scope: !1, file: !1, line: 3, type: !5, spFlags: DISPFlagLocalToUnit | DISPFlagDefinition | DISPFlagOptimized, unit: !0)
 !10 = distinct !DISubprogram(name: "hia_entry_1", scope: !1, file: !1, type: !5, spFlags: DISPFlagLocalToUnit | DISPFlagDefinition | DISPFlagOptimized, unit: !0)
 !11 = !DILocation(line: 0, scope: !10)

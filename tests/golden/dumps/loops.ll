@@ -38,7 +38,21 @@ exit6:                                            ; preds = %head3
 }
 
 ; Function Attrs: nounwind uwtable(sync)
-define internal swiftcc i32 @main_i32_1(ptr swiftself %0, i32 %1) #0 !dbg !7 {
+define protected swiftcc void @hia_entry_0(ptr %0, ptr swiftself %1) #0 !dbg !7 {
+entry:
+  %word = getelementptr inbounds i64, ptr %0, i64 0
+  %arg = load i32, ptr %word, align 4
+  %word1 = getelementptr inbounds i64, ptr %0, i64 1
+  %arg2 = load i32, ptr %word1, align 4
+  %2 = call swiftcc i32 @table_i32_i32_0(ptr swiftself %1, i32 %arg, i32 %arg2), !dbg !8
+  %word3 = getelementptr inbounds i64, ptr %0, i64 2
+  %3 = sext i32 %2 to i64
+  store i64 %3, ptr %word3, align 8
+  ret void
+}
+
+; Function Attrs: nounwind uwtable(sync)
+define internal swiftcc i32 @main_i32_1(ptr swiftself %0, i32 %1) #0 !dbg !9 {
 entry:
   call void asm sideeffect "", "r,~{dirflag},~{fpsr},~{flags}"(ptr %0)
   br label %head
@@ -73,21 +87,7 @@ exit6:                                            ; preds = %head3
 }
 
 ; Function Attrs: nounwind uwtable(sync)
-define swiftcc void @hia_entry_0(ptr %0, ptr swiftself %1) #0 !dbg !8 {
-entry:
-  %word = getelementptr inbounds i64, ptr %0, i64 0
-  %arg = load i32, ptr %word, align 4
-  %word1 = getelementptr inbounds i64, ptr %0, i64 1
-  %arg2 = load i32, ptr %word1, align 4
-  %2 = call swiftcc i32 @table_i32_i32_0(ptr swiftself %1, i32 %arg, i32 %arg2), !dbg !9
-  %word3 = getelementptr inbounds i64, ptr %0, i64 2
-  %3 = sext i32 %2 to i64
-  store i64 %3, ptr %word3, align 8
-  ret void
-}
-
-; Function Attrs: nounwind uwtable(sync)
-define swiftcc void @hia_entry_1(ptr %0, ptr swiftself %1) #0 !dbg !10 {
+define protected swiftcc void @hia_entry_1(ptr %0, ptr swiftself %1) #0 !dbg !10 {
 entry:
   %word = getelementptr inbounds i64, ptr %0, i64 0
   %arg = load i32, ptr %word, align 4
@@ -110,8 +110,8 @@ attributes #0 = { nounwind uwtable(sync) "no-realign-stack" }
 !4 = distinct !DISubprogram(name: "table(i32, i32)", scope: !1, file: !1, line: 1, type: !5, spFlags: DISPFlagLocalToUnit | DISPFlagDefinition | DISPFlagOptimized, unit: !0)
 !5 = !DISubroutineType(types: !6)
 !6 = !{}
-!7 = distinct !DISubprogram(name: "main(i32)", scope: !1, file: !1, line: 3, type: !5, spFlags: DISPFlagLocalToUnit | DISPFlagDefinition | DISPFlagOptimized, unit: !0)
-!8 = distinct !DISubprogram(name: "hia_entry_0", scope: !1, file: !1, type: !5, spFlags: DISPFlagLocalToUnit | DISPFlagDefinition | DISPFlagOptimized, unit: !0)
-!9 = !DILocation(line: 0, scope: !8)
+!7 = distinct !DISubprogram(name: "hia_entry_0", scope: !1, file: !1, type: !5, spFlags: DISPFlagLocalToUnit | DISPFlagDefinition | DISPFlagOptimized, unit: !0)
+!8 = !DILocation(line: 0, scope: !7)
+!9 = distinct !DISubprogram(name: "main(i32)", scope: !1, file: !1, line: 3, type: !5, spFlags: DISPFlagLocalToUnit | DISPFlagDefinition | DISPFlagOptimized, unit: !0)
 !10 = distinct !DISubprogram(name: "hia_entry_1", scope: !1, file: !1, type: !5, spFlags: DISPFlagLocalToUnit | DISPFlagDefinition | DISPFlagOptimized, unit: !0)
 !11 = !DILocation(line: 0, scope: !10)

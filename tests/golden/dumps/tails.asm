@@ -1,6 +1,6 @@
 gcd_i64_i64_0:
-main_i64_i64_3:
 hia_entry_0:
 hia_entry_1:
 hia_entry_2:
+main_i64_i64_3:
 hia_entry_3:

@@ -52,26 +52,63 @@ divided:                                          ; preds = %divide, %negate
 }
 
 ; Function Attrs: nounwind uwtable(sync)
-define internal swiftcc zeroext i1 @even_i64_1(ptr swiftself %0, i64 %1) #1 !dbg !8 {
+define protected swiftcc void @hia_entry_0(ptr %0, ptr swiftself %1) #1 !dbg !8 {
 entry:
-  call void asm sideeffect "cmpq %rsp, $0\0A\09ja 2f\0A1:\0A\09.subsection 1\0A2:\09addq $$-128, %rsp\0A\09pushq %rax\0A\09leaq 1b(%rip), %rax\0A\09callq hiaR_stub_poll@PLT\0A\09popq %rax\0A\09subq $$-128, %rsp\0A\09jmp 1b\0A\09.subsection 0", "*m,~{dirflag},~{fpsr},~{flags}"(ptr elementtype(i64) %0), !dbg !9
-  %2 = tail call swiftcc zeroext i1 @even_i64_loop_4(ptr swiftself %0, i32 0, i64 %1) #3, !dbg !10
+  %word = getelementptr inbounds i64, ptr %0, i64 0
+  %arg = load i64, ptr %word, align 8
+  %word1 = getelementptr inbounds i64, ptr %0, i64 1
+  %arg2 = load i64, ptr %word1, align 8
+  %2 = call swiftcc i64 @gcd_i64_i64_0(ptr swiftself %1, i64 %arg, i64 %arg2), !dbg !9
+  %word3 = getelementptr inbounds i64, ptr %0, i64 2
+  store i64 %2, ptr %word3, align 8
+  ret void
+}
+
+; Function Attrs: nounwind uwtable(sync)
+define internal swiftcc zeroext i1 @even_i64_1(ptr swiftself %0, i64 %1) #1 !dbg !10 {
+entry:
+  call void asm sideeffect "cmpq %rsp, (%r13)\0A\09ja 2f\0A1:\0A\09.subsection 1\0A2:\09addq $$-128, %rsp\0A\09pushq %rax\0A\09leaq 1b(%rip), %rax\0A\09callq hiaR_stub_poll@PLT\0A\09popq %rax\0A\09subq $$-128, %rsp\0A\09jmp 1b\0A\09.subsection 0", "{r13},~{memory},~{dirflag},~{fpsr},~{flags}"(ptr %0), !dbg !11
+  %2 = tail call swiftcc zeroext i1 @even_i64_loop_4(ptr swiftself %0, i32 0, i64 %1) #3, !dbg !12
   ret i1 %2
 }
 
 ; Function Attrs: nounwind uwtable(sync)
-define internal swiftcc zeroext i1 @odd_i64_2(ptr swiftself %0, i64 %1) #1 !dbg !11 {
+define protected swiftcc void @hia_entry_1(ptr %0, ptr swiftself %1) #1 !dbg !13 {
 entry:
-  call void asm sideeffect "cmpq %rsp, $0\0A\09ja 2f\0A1:\0A\09.subsection 1\0A2:\09addq $$-128, %rsp\0A\09pushq %rax\0A\09leaq 1b(%rip), %rax\0A\09callq hiaR_stub_poll@PLT\0A\09popq %rax\0A\09subq $$-128, %rsp\0A\09jmp 1b\0A\09.subsection 0", "*m,~{dirflag},~{fpsr},~{flags}"(ptr elementtype(i64) %0), !dbg !12
-  %2 = tail call swiftcc zeroext i1 @even_i64_loop_4(ptr swiftself %0, i32 1, i64 %1) #3, !dbg !13
+  %word = getelementptr inbounds i64, ptr %0, i64 0
+  %arg = load i64, ptr %word, align 8
+  %2 = call swiftcc zeroext i1 @even_i64_1(ptr swiftself %1, i64 %arg), !dbg !14
+  %word1 = getelementptr inbounds i64, ptr %0, i64 1
+  %3 = zext i1 %2 to i64
+  store i64 %3, ptr %word1, align 8
+  ret void
+}
+
+; Function Attrs: nounwind uwtable(sync)
+define internal swiftcc zeroext i1 @odd_i64_2(ptr swiftself %0, i64 %1) #1 !dbg !15 {
+entry:
+  call void asm sideeffect "cmpq %rsp, (%r13)\0A\09ja 2f\0A1:\0A\09.subsection 1\0A2:\09addq $$-128, %rsp\0A\09pushq %rax\0A\09leaq 1b(%rip), %rax\0A\09callq hiaR_stub_poll@PLT\0A\09popq %rax\0A\09subq $$-128, %rsp\0A\09jmp 1b\0A\09.subsection 0", "{r13},~{memory},~{dirflag},~{fpsr},~{flags}"(ptr %0), !dbg !16
+  %2 = tail call swiftcc zeroext i1 @even_i64_loop_4(ptr swiftself %0, i32 1, i64 %1) #3, !dbg !17
   ret i1 %2
 }
 
-; Function Attrs: noinline nounwind uwtable(sync)
-define internal swiftcc i64 @main_i64_i64_3(ptr swiftself %0, i64 %1, i64 %2) #0 !dbg !14 {
+; Function Attrs: nounwind uwtable(sync)
+define protected swiftcc void @hia_entry_2(ptr %0, ptr swiftself %1) #1 !dbg !18 {
 entry:
-  call void asm sideeffect "cmpq %rsp, $0\0A\09ja 2f\0A1:\0A\09.subsection 1\0A2:\09addq $$-128, %rsp\0A\09pushq %rax\0A\09leaq 1b(%rip), %rax\0A\09callq hiaR_stub_poll@PLT\0A\09popq %rax\0A\09subq $$-128, %rsp\0A\09jmp 1b\0A\09.subsection 0", "*m,~{dirflag},~{fpsr},~{flags}"(ptr elementtype(i64) %0), !dbg !15
-  %3 = call swiftcc zeroext i1 @even_i64_loop_4(ptr swiftself %0, i32 0, i64 %1) #3, !dbg !16
+  %word = getelementptr inbounds i64, ptr %0, i64 0
+  %arg = load i64, ptr %word, align 8
+  %2 = call swiftcc zeroext i1 @odd_i64_2(ptr swiftself %1, i64 %arg), !dbg !19
+  %word1 = getelementptr inbounds i64, ptr %0, i64 1
+  %3 = zext i1 %2 to i64
+  store i64 %3, ptr %word1, align 8
+  ret void
+}
+
+; Function Attrs: noinline nounwind uwtable(sync)
+define internal swiftcc i64 @main_i64_i64_3(ptr swiftself %0, i64 %1, i64 %2) #0 !dbg !20 {
+entry:
+  call void asm sideeffect "cmpq %rsp, (%r13)\0A\09ja 2f\0A1:\0A\09.subsection 1\0A2:\09addq $$-128, %rsp\0A\09pushq %rax\0A\09leaq 1b(%rip), %rax\0A\09callq hiaR_stub_poll@PLT\0A\09popq %rax\0A\09subq $$-128, %rsp\0A\09jmp 1b\0A\09.subsection 0", "{r13},~{memory},~{dirflag},~{fpsr},~{flags}"(ptr %0), !dbg !21
+  %3 = call swiftcc zeroext i1 @even_i64_loop_4(ptr swiftself %0, i32 0, i64 %1) #3, !dbg !22
   br i1 %3, label %then, label %join
 
 join:                                             ; preds = %then, %entry
@@ -79,12 +116,25 @@ join:                                             ; preds = %then, %entry
   ret i64 %merge
 
 then:                                             ; preds = %entry
-  %4 = call swiftcc i64 @gcd_i64_i64_0(ptr swiftself %0, i64 %1, i64 %2) #3, !dbg !17
+  %4 = call swiftcc i64 @gcd_i64_i64_0(ptr swiftself %0, i64 %1, i64 %2) #3, !dbg !23
   br label %join
 }
 
 ; Function Attrs: nounwind uwtable(sync)
-define internal swiftcc zeroext i1 @even_i64_loop_4(ptr swiftself %0, i32 %1, i64 %2) #1 !dbg !18 {
+define protected swiftcc void @hia_entry_3(ptr %0, ptr swiftself %1) #1 !dbg !24 {
+entry:
+  %word = getelementptr inbounds i64, ptr %0, i64 0
+  %arg = load i64, ptr %word, align 8
+  %word1 = getelementptr inbounds i64, ptr %0, i64 1
+  %arg2 = load i64, ptr %word1, align 8
+  %2 = call swiftcc i64 @main_i64_i64_3(ptr swiftself %1, i64 %arg, i64 %arg2), !dbg !25
+  %word3 = getelementptr inbounds i64, ptr %0, i64 2
+  store i64 %2, ptr %word3, align 8
+  ret void
+}
+
+; Function Attrs: nounwind uwtable(sync)
+define internal swiftcc zeroext i1 @even_i64_loop_4(ptr swiftself %0, i32 %1, i64 %2) #1 !dbg !26 {
 entry:
   call void asm sideeffect "", "r,~{dirflag},~{fpsr},~{flags}"(ptr %0)
   br label %head
@@ -121,56 +171,6 @@ exit:                                             ; preds = %join
 ; Function Attrs: cold noreturn nounwind
 declare void @hiaR_stub_fail(ptr swiftself, i32, i32, i64) #2
 
-; Function Attrs: nounwind uwtable(sync)
-define swiftcc void @hia_entry_0(ptr %0, ptr swiftself %1) #1 !dbg !19 {
-entry:
-  %word = getelementptr inbounds i64, ptr %0, i64 0
-  %arg = load i64, ptr %word, align 8
-  %word1 = getelementptr inbounds i64, ptr %0, i64 1
-  %arg2 = load i64, ptr %word1, align 8
-  %2 = call swiftcc i64 @gcd_i64_i64_0(ptr swiftself %1, i64 %arg, i64 %arg2), !dbg !20
-  %word3 = getelementptr inbounds i64, ptr %0, i64 2
-  store i64 %2, ptr %word3, align 8
-  ret void
-}
-
-; Function Attrs: nounwind uwtable(sync)
-define swiftcc void @hia_entry_1(ptr %0, ptr swiftself %1) #1 !dbg !21 {
-entry:
-  %word = getelementptr inbounds i64, ptr %0, i64 0
-  %arg = load i64, ptr %word, align 8
-  %2 = call swiftcc zeroext i1 @even_i64_1(ptr swiftself %1, i64 %arg), !dbg !22
-  %word1 = getelementptr inbounds i64, ptr %0, i64 1
-  %3 = zext i1 %2 to i64
-  store i64 %3, ptr %word1, align 8
-  ret void
-}
-
-; Function Attrs: nounwind uwtable(sync)
-define swiftcc void @hia_entry_2(ptr %0, ptr swiftself %1) #1 !dbg !23 {
-entry:
-  %word = getelementptr inbounds i64, ptr %0, i64 0
-  %arg = load i64, ptr %word, align 8
-  %2 = call swiftcc zeroext i1 @odd_i64_2(ptr swiftself %1, i64 %arg), !dbg !24
-  %word1 = getelementptr inbounds i64, ptr %0, i64 1
-  %3 = zext i1 %2 to i64
-  store i64 %3, ptr %word1, align 8
-  ret void
-}
-
-; Function Attrs: nounwind uwtable(sync)
-define swiftcc void @hia_entry_3(ptr %0, ptr swiftself %1) #1 !dbg !25 {
-entry:
-  %word = getelementptr inbounds i64, ptr %0, i64 0
-  %arg = load i64, ptr %word, align 8
-  %word1 = getelementptr inbounds i64, ptr %0, i64 1
-  %arg2 = load i64, ptr %word1, align 8
-  %2 = call swiftcc i64 @main_i64_i64_3(ptr swiftself %1, i64 %arg, i64 %arg2), !dbg !26
-  %word3 = getelementptr inbounds i64, ptr %0, i64 2
-  store i64 %2, ptr %word3, align 8
-  ret void
-}
-
 attributes #0 = { noinline nounwind uwtable(sync) "disable-tail-calls"="true" "no-realign-stack" }
 attributes #1 = { nounwind uwtable(sync) "no-realign-stack" }
 attributes #2 = { cold noreturn nounwind }
@@ -187,22 +187,22 @@ attributes #3 = { nomerge }
 !5 = !DISubroutineType(types: !6)
 !6 = !{}
 !7 = !{!"branch_weights", i32 1, i32 1048576}
-!8 = distinct !DISubprogram(name: "even(i64)", scope: !1, file: !1, line: 3, type: !5, spFlags: DISPFlagLocalToUnit | DISPFlagDefinition | DISPFlagOptimized, unit: !0)
-!9 = !DILocation(line: 3, scope: !8)
-!10 = !DILocation(line: 4, scope: !8)
-!11 = distinct !DISubprogram(name: "odd(i64)", scope: !1, file: !1, line: 5, type: !5, spFlags: DISPFlagLocalToUnit | DISPFlagDefinition | DISPFlagOptimized, unit: !0)
-!12 = !DILocation(line: 5, scope: !11)
-!13 = !DILocation(line: 6, scope: !11)
-!14 = distinct !DISubprogram(name: "main(i64, i64)", scope: !1, file: !1, line: 7, type: !5, spFlags: DISPFlagLocalToUnit | DISPFlagDefinition | DISPFlagOptimized, unit: !0)
-!15 = !DILocation(line: 7, scope: !14)
-!16 = !DILocation(line: 47, scope: !14)
-!17 = !DILocation(line: 52, scope: !14)
-!18 = distinct !DISubprogram(name: "even(i64).loop", scope: !1, file: !1, line: 3, type: !5, spFlags: DISPFlagLocalToUnit | DISPFlagDefinition | DISPFlagOptimized, unit: !0)
-!19 = distinct !DISubprogram(name: "hia_entry_0", scope: !1, file: !1, type: !5, spFlags: DISPFlagLocalToUnit | DISPFlagDefinition | DISPFlagOptimized, unit: !0)
-!20 = !DILocation(line: 0, scope: !19)
-!21 = distinct !DISubprogram(name: "hia_entry_1", scope: !1, file: !1, type: !5, spFlags: DISPFlagLocalToUnit | DISPFlagDefinition | DISPFlagOptimized, unit: !0)
-!22 = !DILocation(line: 0, scope: !21)
-!23 = distinct !DISubprogram(name: "hia_entry_2", scope: !1, file: !1, type: !5, spFlags: DISPFlagLocalToUnit | DISPFlagDefinition | DISPFlagOptimized, unit: !0)
-!24 = !DILocation(line: 0, scope: !23)
-!25 = distinct !DISubprogram(name: "hia_entry_3", scope: !1, file: !1, type: !5, spFlags: DISPFlagLocalToUnit | DISPFlagDefinition | DISPFlagOptimized, unit: !0)
-!26 = !DILocation(line: 0, scope: !25)
+!8 = distinct !DISubprogram(name: "hia_entry_0", scope: !1, file: !1, type: !5, spFlags: DISPFlagLocalToUnit | DISPFlagDefinition | DISPFlagOptimized, unit: !0)
+!9 = !DILocation(line: 0, scope: !8)
+!10 = distinct !DISubprogram(name: "even(i64)", scope: !1, file: !1, line: 3, type: !5, spFlags: DISPFlagLocalToUnit | DISPFlagDefinition | DISPFlagOptimized, unit: !0)
+!11 = !DILocation(line: 3, scope: !10)
+!12 = !DILocation(line: 4, scope: !10)
+!13 = distinct !DISubprogram(name: "hia_entry_1", scope: !1, file: !1, type: !5, spFlags: DISPFlagLocalToUnit | DISPFlagDefinition | DISPFlagOptimized, unit: !0)
+!14 = !DILocation(line: 0, scope: !13)
+!15 = distinct !DISubprogram(name: "odd(i64)", scope: !1, file: !1, line: 5, type: !5, spFlags: DISPFlagLocalToUnit | DISPFlagDefinition | DISPFlagOptimized, unit: !0)
+!16 = !DILocation(line: 5, scope: !15)
+!17 = !DILocation(line: 6, scope: !15)
+!18 = distinct !DISubprogram(name: "hia_entry_2", scope: !1, file: !1, type: !5, spFlags: DISPFlagLocalToUnit | DISPFlagDefinition | DISPFlagOptimized, unit: !0)
+!19 = !DILocation(line: 0, scope: !18)
+!20 = distinct !DISubprogram(name: "main(i64, i64)", scope: !1, file: !1, line: 7, type: !5, spFlags: DISPFlagLocalToUnit | DISPFlagDefinition | DISPFlagOptimized, unit: !0)
+!21 = !DILocation(line: 7, scope: !20)
+!22 = !DILocation(line: 47, scope: !20)
+!23 = !DILocation(line: 52, scope: !20)
+!24 = distinct !DISubprogram(name: "hia_entry_3", scope: !1, file: !1, type: !5, spFlags: DISPFlagLocalToUnit | DISPFlagDefinition | DISPFlagOptimized, unit: !0)
+!25 = !DILocation(line: 0, scope: !24)
+!26 = distinct !DISubprogram(name: "even(i64).loop", scope: !1, file: !1, line: 3, type: !5, spFlags: DISPFlagLocalToUnit | DISPFlagDefinition | DISPFlagOptimized, unit: !0)
