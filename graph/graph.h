@@ -269,6 +269,9 @@ void hiaG_set_outs(hia_graph *g, hia_fn *fn, hia_node_id n, const hia_dtype *typ
  * (NONE: to its end). Returns the first of them, or `at` if there are none. */
 hia_node_id hiaG_splice(hia_fn *fn, hia_region_id from, hia_region_id to, hia_node_id at);
 
+/* Moves a node, with its regions, before another of the same region. */
+void hiaG_move(hia_fn *fn, hia_node_id n, hia_node_id at);
+
 /* ---- context.c: the regions of a static section in the order of its nodes ----
  * Each region but the body begins and ends once; `at` is the node before which it does. Where
  * several stand at one node (some are empty), their order is that of the tree they form: an ELSE

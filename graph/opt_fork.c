@@ -1,4 +1,279 @@
-/* fork: calls that another worker may make while this one does what comes before them. */
+/* fork: calls that another worker may make while this one does what comes before them.
+ *
+ *     a = call f(..)                   fork 0 f y            from here on it may be taken
+ *     b = call f(y)                    a = call f(..)
+ *     a + b                            t = stolen 0
+ *                                      b = if t { join 0 } else { call f(y) }
+ *                                      a + b
+ *
+ * A call is worth it if it may take long (its callee diverges: recursive, or loops), and if
+ * something that may take long stands between it and the last node that its arguments depend on.
+ * Then the fork comes right before that. Plain operations which cannot fail do not count as such a
+ * dependence: those that the arguments need are moved up, before the fork. Of nodes that can fail,
+ * and of those that are counted, the order stays what it was.
+ *
+ * Each region is looked at by itself: it is a list of nodes, some of which take long (calls, and
+ * branches and loops around such calls), and a fork is a stretch of it, from the node it comes
+ * before to the call it is for. Stretches must nest or be disjoint (runtime/fork.h), and of those
+ * that are open in one place, in all regions around it, there may be MOST_OPEN. Calls are taken in
+ * their order, so each stretch is to be fitted to those that end before it does: it goes around
+ * them, which is how of several calls that could all begin at once the last is forked first; or it
+ * begins behind the one that it would cut, or that is too deep already.
+ *
+ * Calls in tail position are not forked, as they come last; nor are those of the arms in this
+ * pass's own branches. Outer regions come before inner ones, as the oldest fork, the largest piece
+ * of work, is what others take.
+ *
+ * Needs hiaG_effects and a function without forks; keeps everything but the numbering. */
 #include "graph/graph.h"
+#include <stdlib.h>
 
-void hiaG_fork(hia_graph *g) { (void)g; }
+enum {
+  MOST_OPEN = 8,   /* forks at once: each is a record in the frame */
+  MOST_WORDS = 64, /* arguments, or results, of a fork */
+};
+
+/* A fork, as a stretch of its region: both ends are places there. */
+typedef struct stretch {
+  uint32_t from, to; /* the node that it begins before; the call */
+  uint32_t depth;    /* 1 and the most that nest in it */
+} stretch;
+typedef HIA_VEC(stretch) stretch_vec;
+
+typedef struct forking {
+  hia_graph *g;
+  hia_arena *scratch;
+  hia_fn *fn;
+  hia_subst subst;
+  uint32_t number;     /* of the next fork */
+  bool *takes_long;    /* by node */
+  uint32_t *open;      /* by region: forks open around it */
+  hia_u32vec regions;  /* outer before inner */
+  hia_node_id *region; /* the nodes of the one at hand */
+  uint32_t n;          /* of them */
+  uint32_t *order;     /* by node: its place, the index in `region` */
+  uint32_t *place;     /* the same; once it was moved, of the node it now stands before */
+  uint32_t *needs;     /* by place: 1 and the last place its operands depend on, 0: none; of plain
+                          operations that of their operands */
+  uint32_t *next_long; /* by place: the first from there on that takes long, or n */
+  hia_node_id *first;  /* by place: the first of the forks that were put before it, or it */
+} forking;
+
+/* ---- what there is ---- */
+
+static bool may_diverge(const forking *f, hia_node_id n) {
+  const hia_node *node = &f->fn->nodes.data[n];
+  return node->op == HIA_OP_CALL && hiaG_fn(f->g, HIA_IMM_A(node->imm))->traits & HIA_FN_DIVERGES;
+}
+
+/* Marks what takes long, and lists the regions. False: the function is not to be changed. */
+static bool look(forking *f) {
+  const hia_fn *fn = f->fn;
+  bool is_wanted = false;
+  hiaR_push(f->scratch, &f->regions, 0);
+  for (hia_node_id n = fn->regions.data[0].first; n != HIA_NONE; n = hiaG_walk_next(fn, n)) {
+    const hia_node *node = &fn->nodes.data[n];
+    if (node->op == HIA_OP_FORK) return false;
+    if (node->regions != HIA_NONE) {
+      hiaR_push(f->scratch, &f->regions, node->regions);
+      hiaR_push(f->scratch, &f->regions, node->regions + 1);
+    }
+    if (!may_diverge(f, n)) continue;
+    is_wanted = true;
+    for (hia_node_id around = n; !f->takes_long[around];) {
+      f->takes_long[around] = true;
+      hia_node_id owner = fn->regions.data[fn->nodes.data[around].region].owner;
+      if (owner == HIA_NONE) break;
+      around = owner;
+    }
+  }
+  return is_wanted;
+}
+
+/* May it be moved up, when its operands are there? */
+static bool is_plain(const forking *f, hia_node_id n) {
+  unsigned op = f->fn->nodes.data[n].op;
+  if (op == HIA_OP_CONST || op == HIA_OP_UNDEF) return true;
+  return hiaR_ops[op].rule != HIA_RULE_CONTROL && !(hiaR_ops[op].traits & HIA_T_EFFECT) &&
+         !hiaG_node_raises(f->g, f->fn, n);
+}
+
+/* The nodes of a region in their places, and what each needs. */
+static void list_region(forking *f, hia_region_id r) {
+  const hia_fn *fn = f->fn;
+  f->n = 0;
+  for (hia_node_id n = fn->regions.data[r].first; n != HIA_NONE; n = fn->nodes.data[n].next) {
+    f->region[f->n] = f->first[f->n] = n;
+    f->order[n] = f->place[n] = f->n++;
+  }
+  f->next_long[f->n] = f->n;
+  for (uint32_t i = f->n; i-- > 0;)
+    f->next_long[i] = f->takes_long[f->region[i]] ? i : f->next_long[i + 1];
+  for (uint32_t i = 0; i < f->n; i++) {
+    hia_node_id n = f->region[i];
+    f->needs[i] = 0;
+    for (uint32_t k = 0; k < fn->nodes.data[n].n_ins; k++) {
+      hia_node_id def = fn->values.data[hiaG_in(fn, n, k)].node;
+      if (fn->nodes.data[def].region != r) continue; /* further out */
+      uint32_t at = f->place[def], need = is_plain(f, def) ? f->needs[at] : at + 1;
+      if (need > f->needs[i]) f->needs[i] = need;
+    }
+  }
+}
+
+static bool is_candidate(const forking *f, hia_node_id n) {
+  const hia_node *node = &f->fn->nodes.data[n];
+  return may_diverge(f, n) && !(node->flags & HIA_NODE_TAIL) && node->n_ins <= MOST_WORDS &&
+         node->n_outs <= MOST_WORDS;
+}
+
+/* ---- which calls ---- */
+
+/* Fits the call at place `to` to the stretches that are there: outermost ones, in their order.
+ * Those that it goes around leave `outer`. */
+static bool fit(const forking *f, uint32_t to, uint32_t most, stretch_vec *outer, stretch *s) {
+  *s = (stretch){f->next_long[f->needs[to]], to, 1};
+  uint32_t k = outer->len;
+  for (; k > 0; k--) {
+    const stretch *o = &outer->data[k - 1];
+    if (o->to < s->from) break;
+    if (o->from < s->from || o->depth >= most) {
+      s->from = f->next_long[o->to + 1];
+      break;
+    }
+    if (o->depth >= s->depth) s->depth = o->depth + 1;
+  }
+  if (s->from >= to) return false;
+  outer->len = k;
+  return true;
+}
+
+/* Finds the stretches of a region, by their calls, and how many are open around the regions in it.
+ */
+static void find_stretches(forking *f, uint32_t is_open, stretch_vec *found) {
+  const hia_fn *fn = f->fn;
+  uint32_t most = MOST_OPEN - is_open;
+  stretch_vec outer = {0};
+  found->len = 0;
+  for (uint32_t i = 0; i < f->n && most; i++) {
+    stretch s;
+    if (!is_candidate(f, f->region[i]) || !fit(f, i, most, &outer, &s)) continue;
+    hiaR_push(f->scratch, &outer, s);
+    hiaR_push(f->scratch, found, s);
+  }
+  hia_mark mark = hiaR_arena_mark(f->scratch);
+  uint32_t *begins = HIA_NEW_ARRAY(f->scratch, uint32_t, f->n), end = 0;
+  for (uint32_t i = 0; i < found->len; i++) begins[found->data[i].from]++;
+  for (uint32_t i = 0; i < f->n; i++) {
+    is_open += begins[i];
+    for (; end < found->len && found->data[end].to == i; end++) is_open--;
+    hia_region_id inner = fn->nodes.data[f->region[i]].regions;
+    if (inner != HIA_NONE) f->open[inner] = f->open[inner + 1] = is_open;
+  }
+  hiaR_arena_release(f->scratch, mark);
+}
+
+/* ---- the change ---- */
+
+static int by_number(const void *a, const void *b) {
+  uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+  return x < y ? -1 : x > y;
+}
+
+/* Moves the plain operations that the arguments of a call need to before its fork. They keep their
+ * order, in which each comes after what it needs. */
+static void move_up(forking *f, const stretch *s) {
+  hia_fn *fn = f->fn;
+  hia_node_id call = f->region[s->to];
+  hia_region_id home = fn->nodes.data[call].region;
+  hia_u32vec todo = {0}, moved = {0};
+  hiaR_push(f->scratch, &todo, call);
+  while (todo.len) {
+    hia_node_id n = todo.data[--todo.len];
+    for (uint32_t k = 0; k < fn->nodes.data[n].n_ins; k++) {
+      hia_node_id def = fn->values.data[hiaG_in(fn, n, k)].node;
+      if (fn->nodes.data[def].region != home || f->place[def] <= s->from) continue;
+      hiaR_push(f->scratch, &moved, f->order[def]);
+      hiaR_push(f->scratch, &todo, def);
+      f->place[def] = s->from;
+    }
+  }
+  if (moved.len) qsort(moved.data, moved.len, sizeof *moved.data, by_number);
+  for (uint32_t i = 0; i < moved.len; i++)
+    hiaG_move(fn, f->region[moved.data[i]], f->first[s->from]);
+}
+
+/* Ends an arm with a node whose results it yields. */
+static void yield_outs(forking *f, hia_region_id arm, hia_node_id n) {
+  uint32_t n_outs = f->fn->nodes.data[n].n_outs;
+  hia_value_id *outs = HIA_NEW_ARRAY(f->scratch, hia_value_id, n_outs);
+  for (uint32_t i = 0; i < n_outs; i++) outs[i] = hiaG_out(f->fn, n, i);
+  hiaG_yield(f->g, f->fn, arm, outs, n_outs);
+}
+
+static void make_fork(forking *f, const stretch *s) {
+  hia_graph *g = f->g;
+  hia_fn *fn = f->fn;
+  hia_node_id call = f->region[s->to];
+  const hia_node node = fn->nodes.data[call];
+  hia_fn_id callee = HIA_IMM_A(node.imm);
+  const hia_dtype *results = hiaG_fn(g, callee)->results, boolean = HIA_BOOL;
+  const hia_value_id *ins = node.n_ins ? fn->edges.data + node.ins : NULL;
+  uint32_t number = f->number++;
+
+  move_up(f, s);
+  f->first[s->from] = hiaG_insert(g, fn, f->first[s->from], HIA_OP_FORK, ins, node.n_ins, NULL, 0,
+                                  HIA_IMM(callee, number), node.loc);
+  hia_node_id stolen = hiaG_insert(g, fn, call, HIA_OP_STOLEN, NULL, 0, &boolean, 1,
+                                   HIA_IMM(HIA_NONE, number), HIA_NONE);
+  hia_value_id taken = hiaG_out(fn, stolen, 0);
+  hia_node_id branch =
+      hiaG_insert(g, fn, call, HIA_OP_IF, &taken, 1, results, node.n_outs, 0, HIA_NONE);
+  hia_region_id arm = fn->nodes.data[branch].regions;
+  yield_outs(f, arm,
+             hiaG_add(g, fn, arm, HIA_OP_JOIN, NULL, 0, results, node.n_outs,
+                      HIA_IMM(callee, number), node.loc));
+  ins = node.n_ins ? fn->edges.data + node.ins : NULL;
+  yield_outs(f, arm + 1,
+             hiaG_add(g, fn, arm + 1, HIA_OP_CALL, ins, node.n_ins, results, node.n_outs, callee,
+                      node.loc));
+  for (uint32_t i = 0; i < node.n_outs; i++)
+    hiaG_replace(&f->subst, node.outs + i, hiaG_out(fn, branch, i));
+  hiaG_remove(fn, call);
+}
+
+static void fork_fn(hia_graph *g, hia_fn *fn) {
+  forking f = {.g = g, .scratch = &g->comp->scratch, .fn = fn};
+  uint32_t n = fn->nodes.len;
+  f.takes_long = HIA_NEW_ARRAY(f.scratch, bool, n);
+  if (!look(&f)) return;
+  f.subst = hiaG_subst(g, fn);
+  f.open = HIA_NEW_ARRAY(f.scratch, uint32_t, fn->regions.len);
+  f.region = HIA_NEW_ARRAY(f.scratch, hia_node_id, n);
+  f.place = HIA_NEW_ARRAY(f.scratch, uint32_t, n);
+  f.order = HIA_NEW_ARRAY(f.scratch, uint32_t, n);
+  f.needs = HIA_NEW_ARRAY(f.scratch, uint32_t, n);
+  f.next_long = HIA_NEW_ARRAY(f.scratch, uint32_t, (size_t)n + 1);
+  f.first = HIA_NEW_ARRAY(f.scratch, hia_node_id, n);
+  for (uint32_t i = 0; i < f.regions.len; i++) {
+    hia_mark mark = hiaR_arena_mark(f.scratch);
+    stretch_vec found = {0};
+    list_region(&f, f.regions.data[i]);
+    find_stretches(&f, f.open[f.regions.data[i]], &found);
+    for (uint32_t k = 0; k < found.len; k++) make_fork(&f, &found.data[k]);
+    hiaR_arena_release(f.scratch, mark);
+  }
+  if (f.number == 0) return;
+  for (hia_node_id at = fn->regions.data[0].first; at != HIA_NONE; at = hiaG_walk_next(fn, at))
+    hiaG_rewrite_ins(&f.subst, fn, at);
+  hiaG_compact(g, fn);
+}
+
+void hiaG_fork(hia_graph *g) {
+  for (hia_fn_id id = 0; id < g->fns.len; id++) {
+    if (hiaG_fn(g, id)->is_removed) continue;
+    hia_mark mark = hiaR_arena_mark(&g->comp->scratch);
+    fork_fn(g, hiaG_fn(g, id));
+    hiaR_arena_release(&g->comp->scratch, mark);
+  }
+}

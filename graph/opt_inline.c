@@ -25,13 +25,18 @@ enum {
 
 typedef struct size {
   uint32_t cost, nodes;
+  bool has_forks; /* whose numbers are those of one function: it is left as it is */
 } size;
 
 typedef struct inlining {
   hia_graph *g;
   size *sizes;       /* by function, once its own calls have been looked at */
-  uint32_t *n_calls; /* by function: calls of it in the graph */
+  uint32_t *n_calls; /* by function: calls, forks and joins of it in the graph */
 } inlining;
+
+static bool calls(unsigned op) {
+  return op == HIA_OP_CALL || op == HIA_OP_FORK || op == HIA_OP_JOIN;
+}
 
 static size size_of(const hia_fn *fn) {
   size s = {0};
@@ -39,6 +44,7 @@ static size size_of(const hia_fn *fn) {
     const hia_op_info *op = &hiaR_ops[fn->nodes.data[n].op];
     s.cost += op->cost;
     if (op->cost) s.nodes++;
+    if (fn->nodes.data[n].op == HIA_OP_FORK) s.has_forks = true;
   }
   return s;
 }
@@ -47,6 +53,7 @@ static bool is_wanted(const inlining *i, const hia_fn *caller, hia_fn_id callee)
   const hia_fn *fn = hiaG_fn(i->g, callee);
   if (fn->traits & HIA_FN_RECURSIVE || fn == caller) return false;
   size s = i->sizes[callee];
+  if (s.has_forks) return false;
   if (s.cost <= SMALL_COST && s.nodes <= SMALL_NODES) return true;
   return i->n_calls[callee] == 1 && !fn->is_root && s.nodes <= SINGLE_NODES;
 }
@@ -107,7 +114,7 @@ void hiaG_inline(hia_graph *g) {
     if (fn->is_removed) continue;
     start[fn->group + 2]++;
     for (hia_node_id at = fn->regions.data[0].first; at != HIA_NONE; at = hiaG_walk_next(fn, at))
-      if (fn->nodes.data[at].op == HIA_OP_CALL) i.n_calls[HIA_IMM_A(fn->nodes.data[at].imm)]++;
+      if (calls(fn->nodes.data[at].op)) i.n_calls[HIA_IMM_A(fn->nodes.data[at].imm)]++;
   }
   /* Callees first: sorted by group. */
   hia_fn_id *order = HIA_NEW_ARRAY(scratch, hia_fn_id, n);

@@ -156,6 +156,13 @@ static void find_spots(tail *t, const hia_fn *fn, uint32_t class, hia_region_id 
   }
 }
 
+/* A join must stay in the arm that its fork's `stolen` leads to. */
+static bool holds_join(const hia_fn *fn, hia_region_id region) {
+  for (hia_node_id n = fn->regions.data[region].first; n != HIA_NONE; n = fn->nodes.data[n].next)
+    if (fn->nodes.data[n].op == HIA_OP_JOIN) return true;
+  return false;
+}
+
 /* Takes together what is all exit or all goes on, and finds D and X. */
 static void classify(looping *l) {
   uint32_t n_next = 0, n_exits = 0;
@@ -174,6 +181,10 @@ static void classify(looping *l) {
     else if (s->goes_on)
       l->next_spot = n_next++ ? HIA_NONE : i;
   }
+  if (l->next_spot != HIA_NONE && holds_join(l->fn, l->spots.data[l->next_spot].region))
+    l->next_spot = HIA_NONE;
+  if (l->exit_spot != HIA_NONE && holds_join(l->fn, l->spots.data[l->exit_spot].region))
+    l->exit_spot = HIA_NONE;
 }
 
 /* ---- what D and X use of the spots around them ---- */
@@ -585,6 +596,28 @@ static void share_variables(tail *t, const hia_fn_id *members, uint32_t n, hia_d
   *n_params = types.len;
 }
 
+/* The forks of all members get numbers of their own. They nest, and a join comes right behind the
+ * end of its fork. */
+static void number_forks(tail *t, hia_fn *fn) {
+  hia_u32vec open = {0};
+  uint32_t next = 0, ended = 0;
+  for (hia_node_id n = fn->regions.data[0].first; n != HIA_NONE; n = hiaG_walk_next(fn, n)) {
+    hia_node *node = &fn->nodes.data[n];
+    switch (node->op) {
+    case HIA_OP_FORK:
+      node->imm = HIA_IMM(HIA_IMM_A(node->imm), next);
+      hiaR_push(t->scratch, &open, next++);
+      break;
+    case HIA_OP_STOLEN:
+      ended = open.data[--open.len];
+      node->imm = HIA_IMM(HIA_IMM_A(node->imm), ended);
+      break;
+    case HIA_OP_JOIN: node->imm = HIA_IMM(HIA_IMM_A(node->imm), ended); break;
+    default: break;
+    }
+  }
+}
+
 static void loop_together(tail *t, const hia_fn_id *members, uint32_t n) {
   hia_graph *g = t->g;
   const hia_fn *first = hiaG_fn(g, members[0]);
@@ -596,11 +629,12 @@ static void loop_together(tail *t, const hia_fn_id *members, uint32_t n) {
   looping l = open_loop(t, hiaG_fn(g, merged), true);
   dispatch(&l, members, 0, n, l.head);
   close_loop(&l, t->class[members[0]]);
+  number_forks(t, hiaG_fn(g, merged));
   for (uint32_t m = 0; m < n; m++) t->merged[members[m]] = merged;
 }
 
-/* A call of a merged function instead of a member's; the state and what the member does not have
- * are made before it. */
+/* A call, or fork, of a merged function instead of a member's; the state and what the member does
+ * not have are made before it. Its callee is the caller's to change. */
 static void redirect(tail *t, hia_fn *fn, hia_node_id call) {
   hia_fn_id member = HIA_IMM_A(fn->nodes.data[call].imm);
   hia_fn_id merged = t->merged[member];
@@ -617,16 +651,18 @@ static void redirect(tail *t, hia_fn *fn, hia_node_id call) {
     ins[i] = hiaG_out(fn, n, 0);
   }
   hiaG_set_ins(t->g, fn, call, ins, to->n_params);
-  fn->nodes.data[call].imm = merged;
 }
 
 static void redirect_calls(tail *t, hia_fn *fn) {
   bool is_changed = false;
   for (hia_node_id n = fn->regions.data[0].first; n != HIA_NONE; n = hiaG_walk_next(fn, n)) {
-    if (fn->nodes.data[n].op != HIA_OP_CALL) continue;
+    unsigned op = fn->nodes.data[n].op;
+    if (op != HIA_OP_CALL && op != HIA_OP_FORK && op != HIA_OP_JOIN) continue;
     hia_fn_id callee = HIA_IMM_A(fn->nodes.data[n].imm);
     if (callee >= t->n_fns || t->merged[callee] == HIA_NONE) continue;
-    redirect(t, fn, n);
+    if (op != HIA_OP_JOIN) redirect(t, fn, n);
+    hia_node *node = &fn->nodes.data[n];
+    node->imm = HIA_IMM(t->merged[callee], HIA_IMM_B(node->imm));
     is_changed = true;
   }
   if (is_changed) hiaG_compact(t->g, fn);

@@ -129,3 +129,18 @@ hia_node_id hiaG_splice(hia_fn *fn, hia_region_id from, hia_region_id to, hia_no
     nodes[at].prev = last;
   return first;
 }
+
+void hiaG_move(hia_fn *fn, hia_node_id n, hia_node_id at) {
+  hia_node *nodes = fn->nodes.data;
+  hia_region_id home = nodes[n].region;
+  if (n == at || nodes[n].next == at) return;
+  take(fn, n, n, home);
+  hia_node_id before = nodes[at].prev;
+  nodes[n].prev = before;
+  nodes[n].next = at;
+  nodes[at].prev = n;
+  if (before == HIA_NONE)
+    fn->regions.data[home].first = n;
+  else
+    nodes[before].next = n;
+}

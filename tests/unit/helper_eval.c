@@ -4,6 +4,13 @@
 
 enum { MAX_STEPS = 60000, MAX_DEPTH = 400 };
 
+/* A fork that is open, or that was stolen and is about to be joined. */
+typedef struct noted_call {
+  struct noted_call *older;
+  uint64_t imm; /* of the FORK */
+  hia_word args[];
+} noted_call;
+
 typedef struct frame {
   const hia_fn *fn;
   const struct frame *caller;
@@ -11,12 +18,15 @@ typedef struct frame {
   bool is_tail;   /* that call */
   hia_word *values;
   bool *is_later_round; /* static state, by HEAD */
+  noted_call *forks;    /* open, the newest first */
+  noted_call *stolen;   /* NULL: none */
 } frame;
 
 typedef struct evaluation {
   const hia_graph *g;
   eval_outcome *out;
-  uint64_t undef;
+  uint64_t undef, chance;
+  eval_steal steal;
   uint32_t steps, depth;
 } evaluation;
 
@@ -57,12 +67,57 @@ static hia_word junk(evaluation *e, hia_dtype type) {
 static hia_status eval_fn(evaluation *e, hia_fn_id f, const hia_word *args, hia_word *results,
                           const frame *caller, hia_loc_id loc, bool is_tail);
 
+/* ---- forks ---- */
+
+static void must(bool holds, const char *what) {
+  if (holds) return;
+  fprintf(stderr, "forks: %s\n", what);
+  abort();
+}
+
+static void begin_fork(frame *f, hia_node_id n) {
+  const hia_node *node = &f->fn->nodes.data[n];
+  noted_call *call = malloc(sizeof *call + node->n_ins * sizeof(hia_word));
+  *call = (noted_call){.older = f->forks, .imm = node->imm};
+  for (uint32_t i = 0; i < node->n_ins; i++) call->args[i] = f->values[hiaG_in(f->fn, n, i)];
+  f->forks = call;
+}
+
+static bool end_fork(evaluation *e, frame *f, hia_node_id n) {
+  noted_call *call = f->forks;
+  must(call && HIA_IMM_B(call->imm) == HIA_IMM_B(f->fn->nodes.data[n].imm), "not the newest ends");
+  must(!f->stolen, "one ends while another is about to be joined");
+  f->forks = call->older;
+  e->chance = e->chance * 6364136223846793005u + 1442695040888963407u;
+  bool is_stolen = e->steal == EVAL_STEAL_ALL || (e->steal == EVAL_STEAL_SOME && e->chance >> 63);
+  if (is_stolen)
+    f->stolen = call;
+  else
+    free(call);
+  return is_stolen;
+}
+
+/* The call, with the arguments that it was forked with. */
+static hia_status join_fork(evaluation *e, frame *f, hia_node_id n) {
+  const hia_node *node = &f->fn->nodes.data[n];
+  noted_call *call = f->stolen;
+  must(call && call->imm == node->imm, "a join of one that was not stolen");
+  f->stolen = NULL;
+  hia_status status = eval_fn(e, HIA_IMM_A(node->imm), call->args, f->values + node->outs, f,
+                              node->loc, node->flags & HIA_NODE_TAIL);
+  free(call);
+  return status;
+}
+
 static hia_status eval_plain(evaluation *e, frame *f, hia_node_id n) {
   const hia_node *node = &f->fn->nodes.data[n];
   hia_word ins[3];
   switch (node->op) {
   case HIA_OP_CONST: f->values[node->outs] = node->imm; return HIA_OK;
   case HIA_OP_UNDEF: f->values[node->outs] = junk(e, hiaG_type(f->fn, node->outs)); return HIA_OK;
+  case HIA_OP_FORK: begin_fork(f, n); return HIA_OK;
+  case HIA_OP_STOLEN: f->values[node->outs] = hiaR_from_bool(end_fork(e, f, n)); return HIA_OK;
+  case HIA_OP_JOIN: return join_fork(e, f, n);
   case HIA_OP_COUNT: e->out->counts[node->imm & 1]++; return HIA_OK;
   case HIA_OP_FAIL:
     e->out->code = f->values[hiaG_in(f->fn, n, 0)];
@@ -237,12 +292,12 @@ static hia_status eval_fn(evaluation *e, hia_fn_id id, const hia_word *args, hia
   const hia_fn *fn = hiaG_fn(e->g, id);
   if (e->depth == MAX_DEPTH) return HIA_FUEL;
   e->depth++;
-  frame f = {fn,
-             caller,
-             loc,
-             is_tail,
-             calloc(fn->values.len + 1u, sizeof *f.values),
-             calloc(fn->regions.len + 1u, sizeof(bool))};
+  frame f = {.fn = fn,
+             .caller = caller,
+             .loc = loc,
+             .is_tail = is_tail,
+             .values = calloc(fn->values.len + 1u, sizeof *f.values),
+             .is_later_round = calloc(fn->regions.len + 1u, sizeof(bool))};
   hia_node_id yield = HIA_NONE;
   for (hia_node_id n = 0; n < fn->nodes.len; n++) {
     const hia_node *node = &fn->nodes.data[n];
@@ -254,6 +309,12 @@ static hia_status eval_fn(evaluation *e, hia_fn_id id, const hia_word *args, hia
   hia_status status = e->g->state == HIA_STATIC ? eval_range(e, &f, 0) : eval_region(e, &f, 0);
   if (status == HIA_OK)
     for (uint32_t i = 0; i < fn->n_results; i++) results[i] = f.values[hiaG_in(fn, yield, i)];
+  must(status != HIA_OK || (!f.forks && !f.stolen), "open at the end of a function");
+  for (noted_call *call = f.forks, *older; call; call = older) {
+    older = call->older;
+    free(call);
+  }
+  free(f.stolen);
   free(f.values);
   free(f.is_later_round);
   e->depth--;
@@ -262,8 +323,13 @@ static hia_status eval_fn(evaluation *e, hia_fn_id id, const hia_word *args, hia
 
 void eval_graph(const hia_graph *g, hia_fn_id f, const hia_word *args, uint64_t undef,
                 eval_outcome *out) {
+  eval_stealing(g, f, args, undef, EVAL_STEAL_NONE, out);
+}
+
+void eval_stealing(const hia_graph *g, hia_fn_id f, const hia_word *args, uint64_t undef,
+                   eval_steal steal, eval_outcome *out) {
   memset(out, 0, sizeof *out);
-  evaluation e = {.g = g, .out = out, .undef = undef};
+  evaluation e = {.g = g, .out = out, .undef = undef, .chance = undef, .steal = steal};
   out->status = eval_fn(&e, f, args, out->results, NULL, HIA_NONE, false);
 }
 

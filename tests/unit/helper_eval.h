@@ -14,9 +14,15 @@ typedef struct eval_outcome {
   char chain[2000];   /* of a failure: the chain of calls as text */
 } eval_outcome;
 
-/* Works on both states. `undef` seeds the words of what is never looked at. */
+/* Works on both states; no fork is stolen. `undef` seeds the words of what is never looked at. */
 void eval_graph(const hia_graph *g, hia_fn_id f, const hia_word *args, uint64_t undef,
                 eval_outcome *out);
+
+/* The same when forks are answered to be stolen: a join then makes the call, with the arguments of
+ * its fork. */
+typedef enum eval_steal { EVAL_STEAL_NONE, EVAL_STEAL_ALL, EVAL_STEAL_SOME } eval_steal;
+void eval_stealing(const hia_graph *g, hia_fn_id f, const hia_word *args, uint64_t undef,
+                   eval_steal steal, eval_outcome *out);
 
 /* Do two outcomes mean the same? When either was given up, yes. */
 bool eval_agree(const hia_fn *fn, const eval_outcome *a, const eval_outcome *b);

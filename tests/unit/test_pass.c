@@ -33,19 +33,34 @@ static void make_runs(const hia_graph *g, uint64_t seed, run *runs, bool is_befo
   }
 }
 
+static uint32_t count_ops(const hia_graph *g, unsigned op) {
+  uint32_t count = 0;
+  for (hia_fn_id f = 0; f < g->fns.len; f++) {
+    const hia_fn *fn = hiaG_fn(g, f);
+    for (hia_node_id n = 0; n < fn->nodes.len && !fn->is_removed; n++)
+      count += fn->nodes.data[n].op == op && !(fn->nodes.data[n].flags & HIA_NODE_DEAD);
+  }
+  return count;
+}
+
+/* The same whichever of its forks are stolen, if it has any. */
 static void expect_same(env *e, const hia_graph *g, uint64_t seed, const run *runs,
                         const char *what) {
-  for (uint32_t i = 0; i < N_RUNS; i++) {
+  bool has_forks = count_ops(g, HIA_OP_FORK);
+  for (uint32_t i = 0; i < 3 * N_RUNS; i++) {
+    const run *r = &runs[i / 3];
     eval_outcome after;
-    const hia_fn *fn = hiaG_fn(g, runs[i].f);
-    eval_graph(g, runs[i].f, runs[i].args, ~seed, &after);
-    if (eval_agree(fn, &runs[i].before, &after)) continue;
+    const hia_fn *fn = hiaG_fn(g, r->f);
+    if (i % 3 && !has_forks) continue;
+    eval_stealing(g, r->f, r->args, ~seed, (eval_steal)(i % 3), &after);
+    if (eval_agree(fn, &r->before, &after)) continue;
     char a[2500], b[2500];
-    eval_print(fn, &runs[i].before, a, sizeof a);
+    eval_print(fn, &r->before, a, sizeof a);
     eval_print(fn, &after, b, sizeof b);
     fprintf(stderr, "%s\n", text_of(e, g));
-    cr_assert_fail("seed %llu, %s: %s(%lld, ...) was\n%s\nand is\n%s", (unsigned long long)seed,
-                   what, fn->name, (long long)runs[i].args[0], a, b);
+    static const char *const steal[] = {"", ", all forks stolen", ", some forks stolen"};
+    cr_assert_fail("seed %llu, %s%s: %s(%lld, ...) was\n%s\nand is\n%s", (unsigned long long)seed,
+                   what, steal[i % 3], fn->name, (long long)r->args[0], a, b);
   }
 }
 
@@ -67,7 +82,19 @@ static void after_pass(void *user, const char *pass, const hia_graph *g, uint64_
   expect_same(s->e, g, s->seed, s->runs, pass);
 }
 
-static void check_seed(uint64_t seed) {
+/* The pipeline, looked at after each pass. */
+static hia_graph *check_pipeline(env *e, uint64_t seed, const run *runs, hia_pass_options options) {
+  hia_graph *g = random_graph(&e->comp, &e->types, seed);
+  stage s = {e, seed, runs};
+  options.verify = true;
+  options.after = after_pass;
+  options.user = &s;
+  hiaG_run_passes(g, &options);
+  expect_round_trip(e, g);
+  return g;
+}
+
+static void check_seed(uint64_t seed, uint32_t *n_forks) {
   env e;
   run runs[N_RUNS];
   env_init(&e);
@@ -78,11 +105,15 @@ static void check_seed(uint64_t seed) {
     make_runs(g, seed, runs, true);
     if (seed % 8 == 0) expect_round_trip(&e, g);
 
-    /* The pipeline, looked at after each pass. */
-    stage s = {&e, seed, runs};
-    hia_pass_options all = {.verify = true, .after = after_pass, .user = &s};
-    hiaG_run_passes(g, &all);
-    expect_round_trip(&e, g);
+    check_pipeline(&e, seed, runs, (hia_pass_options){.use = HIA_USE_ALL});
+    check_pipeline(&e, seed, runs, (hia_pass_options){.use = HIA_USE_NATIVE});
+    g = check_pipeline(&e, seed, runs, (hia_pass_options){.use = HIA_USE_PARALLEL});
+    *n_forks += count_ops(g, HIA_OP_FORK);
+    /* Forks of nothing but the source's calls, that no other pass has touched. */
+    const char *others = "copy,fold,cse,dce,inline,unroll";
+    g = check_pipeline(&e, seed, runs,
+                       (hia_pass_options){.use = HIA_USE_PARALLEL, .disabled = others});
+    *n_forks += count_ops(g, HIA_OP_FORK);
 
     /* Tagging what no pass has touched. */
     hia_pass_options none = {.disabled = "all", .verify = true};
@@ -96,8 +127,8 @@ static void check_seed(uint64_t seed) {
     random_source r = {seed};
     char order[400] = "";
     for (uint32_t i = 0; i < 10; i++) {
-      static const char *const names[] = {"copy",   "fold", "cse",    "dce",
-                                          "inline", "tail", "effects"};
+      static const char *const names[] = {"copy",   "fold", "cse",     "dce",
+                                          "inline", "tail", "effects", "fork"};
       const char *name = names[random_below(&r, HIA_LEN(names))];
       const hia_pass *pass = hiaG_passes;
       while (strcmp(pass->name, name) != 0) pass++;
@@ -120,7 +151,9 @@ Test(meaning, random_graphs) {
   unsigned long long from = 1, to = 1500;
   const char *seeds = getenv("HIA_SEEDS");
   if (seeds) cr_assert_eq(sscanf(seeds, "%llu-%llu", &from, &to), 2, "HIA_SEEDS=FROM-TO");
-  for (unsigned long long seed = from; seed <= to; seed++) check_seed(seed);
+  uint32_t n_forks = 0;
+  for (unsigned long long seed = from; seed <= to; seed++) check_seed(seed, &n_forks);
+  if (!seeds) cr_assert_gt(n_forks, 100, "only %u", n_forks);
 }
 
 /* ---- the table and its options ---- */
@@ -198,7 +231,7 @@ static __attribute__((noinline)) hia_status run_with(int n) {
   if (HIA_TRY(&comp)) {
     hiaG_types_init(&types, &comp);
     hia_graph *g = random_graph(&comp, &types, 23);
-    hia_pass_options options = {.verify = true};
+    hia_pass_options options = {.use = HIA_USE_PARALLEL, .verify = true};
     hiaG_run_passes(g, &options);
   }
   hia_status status = comp.status;
@@ -226,7 +259,7 @@ static hia_graph *through_pipeline(env *e, const hia_text *text) {
   hia_read_error error;
   hia_graph *g = hiaG_read(&e->comp, &e->types, text->data, text->len, &error);
   cr_assert(g, "%u:%u: %s", error.line, error.col, error.message);
-  hia_pass_options options = {.verify = true};
+  hia_pass_options options = {.use = HIA_USE_PARALLEL, .verify = true};
   hiaG_run_passes(g, &options);
   return g;
 }

@@ -27,6 +27,7 @@ static void round_trip(const char *text) {
 Test(read, both_states_round_trip) {
   round_trip(fib_text);
   round_trip(mixed_text);
+  round_trip(forks_text);
   round_trip("graph functions \"\"\n");
 }
 
