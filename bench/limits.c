@@ -1,0 +1,255 @@
+/* What do limits cost? The time from a cancel to the return of the run it ends, the cost of the
+ * comparison that makes it possible, bytes a frame, and what a deep run leaves behind.
+ *
+ *   bench_limits [--cancels N]     (1000 of each program)
+ *
+ * Targets stand beside the figures; they hold on a machine that does nothing else. */
+#include "bench/harness.h"
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char text[] =
+    "fn fib(n: i32) -> i32 = if n <= 1 then 1 else fib(n - 1) + fib(n - 2)\n"
+    "fn tak(x: i32, y: i32, z: i32) -> i32 = if y < x then tak(tak(x - 1, y, z), tak(y - 1, z, x), "
+    "tak(z - 1, x, y)) else z\n"
+    "fn ack(m: i32, n: i32) -> i32 = if m == 0 then n + 1 else if n == 0 then ack(m - 1, 1) "
+    "else ack(m - 1, ack(m, n - 1))\n"
+    "fn rounds(n: i32) -> i32 = loop (s = n) while true { bxor(shl(s, 3), s * 5 + 1) }\n"
+    "fn sum(n: i32) -> i64 = { let (_, s) = loop (i = 0i64, s = 0i64) while i < i64(n) * 1000 "
+    "{ (i + 1, s + bxor(i, shl(i, 3))) }; s }\n"
+    "fn powers(n: i32) -> f64 = loop (x = f64(n)) while true { pow(x, 0.5) + exp(-x) }\n"
+    "fn down(n: i32) -> i32 = if n == 0 then 0 else 1 + down(n - 1)\n";
+
+static void check(hia_status status, hia_error *error) {
+  if (status == HIA_OK) return;
+  fflush(stdout);
+  fputs(error ? hia_error_text(error) : hia_status_message(status), stderr);
+  exit(1);
+}
+
+static bench_program open_text(hia_engine_kind kind, unsigned threads, bool is_unchecked,
+                               const char *function) {
+  bench_program p;
+  hia_error *error;
+  hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  options.kind = kind;
+  options.threads = threads;
+  options.unchecked = is_unchecked;
+  check(hia_engine_new(&options, &p.engine, &error), error);
+  check(hia_module_load_text(p.engine, "limits.hia", text, sizeof text - 1, &p.module, &error),
+        error);
+  check(hia_module_function(p.module, function, &p.function, &error), error);
+  check(hia_function_prepare(p.function, &error), error);
+  return p;
+}
+
+/* ---- from a cancel to the return ---- */
+
+enum { MOST_CANCELS = 100000, LONGEST_WAIT = 3000 /* microseconds */ };
+
+typedef struct row {
+  const char *name;
+  hia_engine_kind kind;
+  unsigned threads;
+  const char *function;
+  int32_t args[3];
+  size_t n_args;
+} row;
+
+/* All of them run for much longer than they are let. */
+static const row rows[] = {
+    {"fib", HIA_ENGINE_JIT, 1, "fib", {55}, 1},
+    {"fib, 2 threads", HIA_ENGINE_JIT, 2, "fib", {55}, 1},
+    {"tak", HIA_ENGINE_JIT, 1, "tak", {60, 40, 20}, 3},
+    {"ack", HIA_ENGINE_JIT, 1, "ack", {3, 14}, 2},
+    {"a loop", HIA_ENGINE_JIT, 1, "rounds", {1}, 1},
+    {"a vectorised loop", HIA_ENGINE_JIT, 1, "sum", {2000000000}, 1},
+    {"a loop of exp and pow", HIA_ENGINE_JIT, 1, "powers", {1}, 1},
+    {"interp: fib", HIA_ENGINE_INTERP, 1, "fib", {50}, 1},
+    {"interp: fib, 2 threads", HIA_ENGINE_INTERP, 2, "fib", {50}, 1},
+    {"interp: a loop", HIA_ENGINE_INTERP, 1, "rounds", {1}, 1},
+    {"expand: fib", HIA_ENGINE_EXPAND, 1, "fib", {50}, 1},
+};
+
+typedef struct requester {
+  hia_cancel *cancel;
+  clockid_t cpu;     /* processor time of the thread that runs */
+  unsigned wait;     /* microseconds */
+  double at, cpu_at; /* when it was requested, in both clocks; milliseconds */
+} requester;
+
+static double milliseconds(clockid_t clock) {
+  struct timespec t;
+  clock_gettime(clock, &t);
+  return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+static void *request(void *user) {
+  requester *r = user;
+  nanosleep(&(struct timespec){.tv_nsec = 1000L * r->wait}, NULL);
+  r->cpu_at = milliseconds(r->cpu);
+  r->at = bench_now();
+  hia_cancel_request(r->cancel);
+  return NULL;
+}
+
+static int by_size(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+static void print_spread(double *us, size_t n) {
+  qsort(us, n, sizeof us[0], by_size);
+  printf(" %9.1f %9.1f %9.1f", us[n / 2], us[n * 99 / 100], us[n - 1]);
+}
+
+static void cancel_row(const row *w, size_t n) {
+  static double took[MOST_CANCELS], cpu[MOST_CANCELS];
+  bench_program p = open_text(w->kind, w->threads, false, w->function);
+  requester r = {.cancel = hia_cancel_new(NULL)};
+  hia_run_options options = HIA_RUN_OPTIONS_INIT;
+  options.cancel = r.cancel;
+  hia_value *args[3] = {NULL};
+  for (size_t i = 0; i < w->n_args; i++) args[i] = hia_value_i32(p.engine, w->args[i]);
+  if (pthread_getcpuclockid(pthread_self(), &r.cpu) != 0) exit(1);
+  unsigned random = 12345;
+  for (size_t i = 0; i < n; i++) {
+    random = random * 1664525u + 1013904223u;
+    r.wait = (random >> 8) % LONGEST_WAIT;
+    pthread_t thread;
+    if (!r.cancel || pthread_create(&thread, NULL, request, &r) != 0) exit(1);
+    hia_value *result;
+    hia_error *error;
+    hia_status status = hia_run(p.function, args, w->n_args, &options, &result, &error);
+    double end = bench_now(), cpu_end = milliseconds(r.cpu);
+    pthread_join(thread, NULL);
+    if (status != HIA_CANCELLED) {
+      printf("%s was not cancelled: %s\n", w->name, hia_status_message(status));
+      exit(1);
+    }
+    took[i] = (end - r.at) * 1e3;
+    cpu[i] = (cpu_end - r.cpu_at) * 1e3;
+    hia_error_free(error);
+    hia_cancel_reset(r.cancel);
+  }
+  for (size_t i = 0; i < w->n_args; i++) hia_value_free(args[i]);
+  hia_cancel_free(r.cancel);
+  bench_close(&p);
+  printf("%-22s", w->name);
+  print_spread(took, n);
+  print_spread(cpu, n);
+  puts("");
+  fflush(stdout);
+}
+
+static void table_of_cancels(size_t n) {
+  printf("From a cancel to the return of the run, microseconds, over %zu cancels each at a random "
+         "moment of\nits first %d ms: on the clock, and in processor time of the thread that runs, "
+         "which other\nprocesses do not lengthen. Target: the 99th percentile at most 2000.\n\n",
+         n, LONGEST_WAIT / 1000);
+  printf("%-22s %29s %29s\n", "", "on the clock", "processor time");
+  printf("%-22s %9s %9s %9s %9s %9s %9s\n", "", "50th", "99th", "most", "50th", "99th", "most");
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) cancel_row(&rows[i], n);
+  puts("");
+}
+
+/* ---- the comparison with the limit ---- */
+
+enum { RUNS = 15 };
+
+static void compare_check(const row *w) {
+  bench_program checked = open_text(HIA_ENGINE_JIT, 1, false, w->function),
+                bare = open_text(HIA_ENGINE_JIT, 1, true, w->function);
+  double ms[2][RUNS];
+  hia_run_stats used = HIA_RUN_STATS_INIT;
+  for (int r = -1; r < RUNS; r++) { /* the first to warm up */
+    for (int k = 0; k < 2; k++) {
+      double start = bench_cpu();
+      bench_call(k ? &bare : &checked, w->args, w->n_args, &used);
+      ms[k][r < 0 ? 0 : r] = bench_cpu() - start;
+    }
+  }
+  double with = bench_median(ms[0], RUNS), without = bench_median(ms[1], RUNS);
+  printf("%-24s %10.1f %10.1f %9.1f%% %9.1f%%\n", w->name, with, without,
+         (with / without - 1) * 100, (ms[0][0] / ms[1][0] - 1) * 100);
+  fflush(stdout);
+  bench_close(&checked);
+  bench_close(&bare);
+}
+
+static void table_of_checks(void) {
+  static const row compared[] = {
+      {"fib(40)", HIA_ENGINE_JIT, 1, "fib", {40}, 1},
+      {"ack(3,11)", HIA_ENGINE_JIT, 1, "ack", {3, 11}, 2},
+      {"tak(27,17,8)", HIA_ENGINE_JIT, 1, "tak", {27, 17, 8}, 3},
+  };
+  printf("What comparing with the limit costs: native code as it is beside code without it, "
+         "alternating,\nms of CPU time, %d runs each. Target: at most 2 per cent on fib(40).\n\n",
+         RUNS);
+  printf("%-24s %10s %10s %10s %10s\n", "", "checked", "unchecked", "of medians", "of best");
+  bench_pin(true);
+  for (size_t i = 0; i < sizeof compared / sizeof compared[0]; i++) compare_check(&compared[i]);
+  bench_pin(false);
+  puts("");
+}
+
+/* ---- depth ---- */
+
+static double resident_mib(void) {
+  long pages = 0, resident = 0;
+  FILE *file = fopen("/proc/self/statm", "r");
+  if (!file) return 0;
+  if (fscanf(file, "%ld %ld", &pages, &resident) != 2) resident = 0;
+  fclose(file);
+  return (double)resident * (double)sysconf(_SC_PAGESIZE) / (1 << 20);
+}
+
+static void go_down(hia_engine_kind kind, const char *name, int target) {
+  enum { FEW = 1000000, MANY = 10000000 };
+  bench_program p = open_text(kind, 1, false, "down");
+  hia_run_stats used = HIA_RUN_STATS_INIT;
+  double bytes[2], ms[3];
+  bench_call(&p, &(int32_t){FEW}, 1, &used);
+  bytes[0] = (double)used.peak_bytes;
+  double before = resident_mib();
+  for (int i = 0; i < 3; i++) {
+    double start = bench_now();
+    if (bench_call(&p, &(int32_t){MANY}, 1, &used) != MANY) exit(1);
+    ms[i] = bench_now() - start;
+  }
+  double after = resident_mib();
+  bytes[1] = (double)used.peak_bytes;
+  printf("%-12s %8.1f %8d %12.1f %12.1f %10.0f %10.1f %10.1f\n", name,
+         (bytes[1] - bytes[0]) / (MANY - FEW), target, ms[0], bench_median(ms, 3),
+         bytes[1] / (1 << 20), before, after);
+  fflush(stdout);
+  bench_close(&p);
+}
+
+static void table_of_depth(void) {
+  puts("fn down(n) = if n == 0 then 0 else 1 + down(n - 1), 10^7 calls deep. Bytes a call of the "
+       "source;\nmilliseconds of the first such run and of the median of three, giving the memory "
+       "back included;\nMiB at the deepest; MiB resident before and after.\n");
+  printf("%-12s %8s %8s %12s %12s %10s %10s %10s\n", "", "bytes", "target", "first ms", "ms", "MiB",
+         "before", "after");
+  go_down(HIA_ENGINE_JIT, "native", 48);
+  go_down(HIA_ENGINE_INTERP, "interpreter", 256);
+  puts("");
+}
+
+int main(int argc, char **argv) {
+  long cancels = 1000;
+  if (argc == 3 && strcmp(argv[1], "--cancels") == 0) cancels = atol(argv[2]);
+  if ((argc != 1 && argc != 3) || cancels < 1 || cancels > MOST_CANCELS) {
+    fprintf(stderr, "usage: %s [--cancels N]\n", argv[0]);
+    return 2;
+  }
+  bench_print_machine();
+  table_of_cancels((size_t)cancels);
+  table_of_checks();
+  table_of_depth();
+  return fflush(stdout) != 0;
+}
