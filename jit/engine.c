@@ -69,8 +69,10 @@ static hia_status check_options(const hia_engine_options *o, const hia_allocator
 }
 
 hia_pass_options hiaJ_pass_options(const hia_engine *engine) {
-  hia_pass_options options = {.disabled = engine->disabled, .verify = engine->options.verify};
-  if (engine->options.kind == HIA_ENGINE_JIT) options.use = HIA_USE_NATIVE;
+  const hia_engine_options *o = &engine->options;
+  hia_pass_options options = {.disabled = engine->disabled, .verify = o->verify};
+  if (o->kind == HIA_ENGINE_JIT)
+    options.use = o->threads > 1 || o->always_fork ? HIA_USE_PARALLEL : HIA_USE_NATIVE;
 #ifdef HIA_DEBUG
   options.verify = true;
 #endif
