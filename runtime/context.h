@@ -123,11 +123,6 @@ static inline uint64_t hiaR_nap_next(hia_nap *nap) {
   uint64_t ns = nap->ns ? nap->ns * 2 : first;
   return nap->ns = ns < HIA_LONGEST_NAP_NS ? ns : HIA_LONGEST_NAP_NS;
 }
-#if defined(__x86_64__)
-#define HIA_PAUSE() __builtin_ia32_pause()
-#else
-#define HIA_PAUSE() ((void)0)
-#endif
 
 /* ---- pool.c: the workers of a run ---- */
 

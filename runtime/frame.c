@@ -135,8 +135,6 @@ hia_worker *hiaR_worker_new(hia_run *run, unsigned number) {
   w->block = block;
   w->free = hiaR_alloc(a, w->n_free_lists * sizeof(hia_frame *));
   w->ready = hiaR_alloc(a, ((size_t)run->image->most_nodes + 2) * sizeof(hia_instr *));
-  pthread_mutex_init(&w->lock, NULL);
-  pthread_cond_init(&w->wake, NULL);
   if (w->free && w->ready) return w;
   hiaR_worker_free(w);
   return NULL;
@@ -158,7 +156,5 @@ void hiaR_worker_free(hia_worker *w) {
   hiaR_free(a, w->free, w->n_free_lists * sizeof(hia_frame *));
   hiaR_free(a, w->ready, ((size_t)w->run->image->most_nodes + 2) * sizeof(hia_instr *));
   hiaR_free(a, w->latent, w->latent_cap * sizeof(hia_frame *));
-  pthread_mutex_destroy(&w->lock);
-  pthread_cond_destroy(&w->wake);
   hiaR_free(a, w->block, sizeof(hia_worker) + 64);
 }

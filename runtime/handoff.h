@@ -76,6 +76,13 @@ static inline void hiaR_futex_wake(_Atomic uint32_t *word) {
 #define HIA_ATOMIC_CAS(p, was, now)                                                                \
   (HIA_ATOMIC_HOOK(), atomic_compare_exchange_strong((p), (was), (now)))
 
+/* Between looks at a word that another worker writes. */
+#if defined(__x86_64__)
+#define HIA_PAUSE() __builtin_ia32_pause()
+#else
+#define HIA_PAUSE() ((void)0)
+#endif
+
 /* ---- bells ----
  *
  *   hia_bell_arm(bell);

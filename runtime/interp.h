@@ -8,6 +8,7 @@
 #define HIA_INTERP_H
 
 #include "runtime/events.h"
+#include "runtime/handoff.h"
 #include "runtime/program.h"
 #include <pthread.h>
 #include <stdatomic.h>
@@ -71,6 +72,8 @@ struct hia_worker {
   uint32_t n_woken;
   uint64_t due, patience; /* with woken frames: calls until they are looked at, and at first */
   uint32_t epoch;         /* of the failure that the current chain was compared with */
+  uint32_t reluctance;    /* to ask the pool for a thread again: calls */
+  bool is_leaving;        /* its thread goes back to the pool */
   unsigned number;
   void *block; /* that this stands in */
   hia_ring *ring;
@@ -78,12 +81,8 @@ struct hia_worker {
   /* Others' too. */
   _Alignas(64) _Atomic uint32_t poll; /* not 0: look at everything below, and at the run */
   _Atomic(hia_job *) inbox;           /* newest first */
-  _Atomic bool is_asleep;
-  pthread_mutex_t lock; /* for sleeping */
-  pthread_cond_t wake;
-  pthread_t thread;
-  _Atomic bool is_born, is_started; /* it is being started, if that works; there is a thread */
-  bool is_joined;
+  hia_bell bell;
+  _Atomic bool is_born; /* it has a thread, or gets one */
 };
 
 #define HIA_MOST_WORKERS 256
@@ -103,9 +102,11 @@ struct hia_run {
   _Atomic uint32_t stop; /* the run is over */
   _Atomic size_t bytes;  /* of frames, all workers */
 
-  pthread_mutex_t lock;   /* of what follows */
-  _Atomic uint32_t epoch; /* 0: nothing failed; else how often a failure became the first */
-  hia_frame *failed;      /* the first failure so far: its frame, node, status and code */
+  pthread_mutex_t lock;    /* of what follows */
+  unsigned n_threads;      /* of the pool, in the run */
+  pthread_cond_t all_left; /* there are none */
+  _Atomic uint32_t epoch;  /* 0: nothing failed; else how often a failure became the first */
+  hia_frame *failed;       /* the first failure so far: its frame, node, status and code */
   uint32_t failed_node;
   hia_status failed_status;
   int64_t failed_code;

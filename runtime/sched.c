@@ -4,8 +4,9 @@
  * between workers is a child that is armed but not entered: its arguments go out, its results come
  * back, as a job in an inbox. So firing needs no atomics at all.
  *
- * Threads are started when there is first something for them to do: a program that is all one chain
- * pays nothing for having been offered more.
+ * Workers get a thread of the pool when there is first something for them to do: a program that is
+ * all one chain pays nothing for having been offered more. One that has had nothing to do for some
+ * milliseconds gives its thread back; the worker stays, and may be given another.
  *
  * Work is handed over on request. A worker keeps its *latent* frames, those that it has descended
  * from with other children still pending, oldest first. When somebody is hungry it gives away the
@@ -24,16 +25,16 @@
  * compared with them at growing intervals, so that one that never ends cannot keep what is earlier
  * from failing. */
 #include "runtime/interp.h"
-#include <signal.h>
 
 #ifdef HIA_STRESS
-enum { GRACE = 0, BIRTH = 0, PATIENCE = 1, SPINS = 1 };
+enum { GRACE = 0, BIRTH = 0, PATIENCE = 1, LOOK_NS = 100, STAY_NS = 20000 };
 #else
 enum {
-  GRACE = 32,    /* calls that a frame is latent before work is given away from it */
-  BIRTH = 1000,  /* the same where a thread would have to be started for it */
-  PATIENCE = 64, /* calls until the current chain is first compared with woken frames */
-  SPINS = 2000,  /* looks into the inbox before going to sleep: some microseconds */
+  GRACE = 32,        /* calls that a frame is latent before work is given away from it */
+  BIRTH = 1000,      /* the same where a thread would have to be got for it, the first time */
+  PATIENCE = 64,     /* calls until the current chain is first compared with woken frames */
+  LOOK_NS = 4000,    /* how long a worker looks into its inbox before it sleeps */
+  STAY_NS = 5000000, /* and sleeps before it leaves its thread to others */
 };
 #endif
 
@@ -43,10 +44,7 @@ enum {
  * sees this or is told to look again. */
 static void wake_up(hia_worker *w) {
   atomic_store(&w->poll, 1);
-  if (!atomic_load(&w->is_asleep)) return;
-  pthread_mutex_lock(&w->lock);
-  pthread_cond_signal(&w->wake);
-  pthread_mutex_unlock(&w->lock);
+  hia_bell_ring(&w->bell);
 }
 
 static void stop(hia_run *run) {
@@ -158,18 +156,24 @@ void hiaR_job_done(hia_worker *w, hia_job *job) {
   post(w->run, job->owner, job);
 }
 
-static void *worker_main(void *user);
+static void worker_main(void *user);
 
-/* Signals are the host's threads' business. */
+static void count_thread(hia_run *run, bool is_more) {
+  pthread_mutex_lock(&run->lock);
+  run->n_threads += is_more ? 1u : -1u;
+  if (!run->n_threads) pthread_cond_signal(&run->all_left);
+  pthread_mutex_unlock(&run->lock);
+}
+
+/* The worker is the caller's, claimed. False: there is no thread to be had, now or at all. */
 static bool start_thread(hia_worker *w) {
-  sigset_t all, old;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &old);
+  hia_run *run = w->run;
+  count_thread(run, true);
   atomic_store(&w->is_born, true); /* before it can be idle, and be claimed again */
-  bool ok = pthread_create(&w->thread, NULL, worker_main, w) == 0;
-  if (ok) atomic_store(&w->is_started, true);
-  pthread_sigmask(SIG_SETMASK, &old, NULL);
-  return ok;
+  if (hiaR_pool_start(run->limits->pool, worker_main, w)) return true;
+  atomic_store(&w->is_born, false);
+  count_thread(run, false);
+  return false;
 }
 
 /* One of the idle workers, which is then the caller's to give a job to. Those without a thread come
@@ -194,11 +198,12 @@ static void set_idle(hia_worker *w) {
     atomic_fetch_add(&w->run->hungry, 1);
 }
 
-/* If somebody has claimed this worker meanwhile, their job will come. */
-static void clear_idle(hia_worker *w) {
+/* False: somebody has claimed this worker meanwhile, and their job will come. */
+static bool clear_idle(hia_worker *w) {
   uint64_t bit = (uint64_t)1 << w->number % 64;
-  if (atomic_fetch_and(&w->run->idle[w->number / 64], ~bit) & bit)
-    atomic_fetch_sub(&w->run->hungry, 1);
+  if (!(atomic_fetch_and(&w->run->idle[w->number / 64], ~bit) & bit)) return false;
+  atomic_fetch_sub(&w->run->hungry, 1);
+  return true;
 }
 
 /* First pending child of f; HIA_NONE if only its next round is pending. */
@@ -224,11 +229,16 @@ void hiaR_give_work(hia_worker *w) {
     hiaR_latent_remove(w, f);
     return;
   }
-  hia_worker *to = claim_idle(run, w->age > BIRTH);
+  hia_worker *to = claim_idle(run, w->age > BIRTH + w->reluctance);
   if (!to) return;
   w->age = 0;
-  /* A thread that cannot be started is done without, and not asked for again. */
-  if (!atomic_load(&to->is_born) && !start_thread(to)) return;
+  if (!atomic_load(&to->is_born) && !start_thread(to)) {
+    /* Done without. Another run may leave one to this run later: it is asked for again, less and
+     * less often. */
+    if (w->reluctance < UINT32_MAX / 4) w->reluctance = 2 * w->reluctance + BIRTH + 1;
+    set_idle(to);
+    return;
+  }
   const hia_child *child = &f->section->children[site];
   const hia_section *s = child->callee;
   uint32_t n = s->n_params > s->n_results ? s->n_params : s->n_results;
@@ -360,29 +370,47 @@ hia_frame *hiaR_poll(hia_worker *w, hia_frame *f) {
   return f;
 }
 
-/* Nothing to do: until a job comes, or the end. */
-static void rest(hia_worker *w) {
+static bool has_news(hia_worker *w) { return atomic_load(&w->inbox) || is_over(w->run); }
+
+static bool look_for_news(hia_worker *w) {
+  uint64_t start = hiaR_now();
+  do {
+    for (unsigned i = 0; i < 16; i++) {
+      if (has_news(w)) return true;
+      HIA_PAUSE();
+    }
+  } while (hiaR_now() - start < LOOK_NS);
+  return false;
+}
+
+/* Nothing to do: until a job comes, or the end (true); or for so long that the worker's thread
+ * should go elsewhere. One that waits for jobs it has given stays. */
+static bool sleep_on_it(hia_worker *w) {
+  uint64_t ns = w->number && !w->given ? STAY_NS : 0, start = ns ? hiaR_now() : 0;
+  while (!has_news(w)) {
+    if (ns && hiaR_now() - start >= ns && clear_idle(w)) return false;
+    hia_bell_arm(&w->bell);
+    if (!has_news(w)) hia_bell_wait(&w->bell, ns);
+    hia_bell_disarm(&w->bell);
+  }
+  return true;
+}
+
+/* False: the worker has no thread from now on. */
+static bool rest(hia_worker *w) {
   hia_run *run = w->run;
   set_idle(w);
   if (atomic_fetch_sub(&run->busy, 1) == 1) {
     stop(run);
-    return;
+    return true;
   }
   hiaR_event(w->ring, HIA_EVENT_IDLE_BEGIN, 0);
-  for (unsigned i = 0; i < SPINS; i++) {
-    if (atomic_load_explicit(&w->inbox, memory_order_relaxed) || is_over(run)) break;
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#endif
-  }
-  pthread_mutex_lock(&w->lock);
-  atomic_store(&w->is_asleep, true);
-  while (!atomic_load(&w->inbox) && !is_over(run)) pthread_cond_wait(&w->wake, &w->lock);
-  atomic_store(&w->is_asleep, false);
-  pthread_mutex_unlock(&w->lock);
+  w->is_leaving = !look_for_news(w) && !sleep_on_it(w);
   hiaR_event(w->ring, HIA_EVENT_IDLE_END, 0);
+  if (w->is_leaving) return false;
   atomic_fetch_add(&run->busy, 1);
   clear_idle(w);
+  return true;
 }
 
 hia_frame *hiaR_find_work(hia_worker *w, hia_frame *f) {
@@ -409,37 +437,37 @@ hia_frame *hiaR_find_work(hia_worker *w, hia_frame *f) {
       watch(w, first);
       return first;
     }
-    if (!atomic_load(&w->inbox)) rest(w);
+    if (!atomic_load(&w->inbox) && !rest(w)) return NULL;
     take_jobs(w, NULL);
   }
 }
 
 /* ---- a run ---- */
 
-static void *worker_main(void *user) {
+static void worker_main(void *user) {
   static const hia_edges nothing = {0};
   hia_worker *w = user;
-  w->ring = hiaR_ring_of(w->run->limits->timeline, w->number);
+  hia_run *run = w->run;
+  w->ring = hiaR_ring_of(run->limits->timeline, w->number);
   hiaR_event(w->ring, HIA_EVENT_WORK_BEGIN, 0);
-  atomic_fetch_add(&w->run->busy, 1);
+  atomic_fetch_add(&run->busy, 1);
   hia_frame *f = hiaR_find_work(w, NULL);
   if (f) hiaR_work(w, f, &nothing);
   hiaR_event(w->ring, HIA_EVENT_WORK_END, 0);
-  return NULL;
+  if (w->is_leaving) { /* others may have it started again, on another thread */
+    w->is_leaving = false;
+    atomic_store(&w->is_born, false);
+    set_idle(w);
+  }
+  count_thread(run, false);
 }
 
-/* Workers may start others as long as they run themselves. */
-static void join_threads(hia_run *run) {
-  bool any;
-  do {
-    any = false;
-    for (unsigned i = 1; i < run->n_workers; i++) {
-      hia_worker *w = run->workers[i];
-      if (w->is_joined || !atomic_load(&w->is_started)) continue;
-      pthread_join(w->thread, NULL);
-      w->is_joined = any = true;
-    }
-  } while (any);
+/* Workers get threads for others as long as they run themselves, so none comes when all have left.
+ */
+static void await_threads(hia_run *run) {
+  pthread_mutex_lock(&run->lock);
+  while (run->n_threads) pthread_cond_wait(&run->all_left, &run->lock);
+  pthread_mutex_unlock(&run->lock);
 }
 
 static hia_status run_all(hia_run *run, const hia_section *s, const hia_word *args) {
@@ -455,7 +483,7 @@ static hia_status run_all(hia_run *run, const hia_section *s, const hia_word *ar
   atomic_init(&w->is_born, true);
   for (unsigned i = 1; i < run->n_workers; i++) set_idle(run->workers[i]);
   hiaR_work(w, root, &s->start);
-  join_threads(run);
+  await_threads(run);
   return HIA_OK;
 }
 
@@ -481,7 +509,7 @@ hia_status hiaR_interp_run(const hia_loaded *image, uint32_t entry, const hia_wo
                  .results = results,
                  .depth = limits->depth,
                  .memory = limits->memory};
-  unsigned n = limits->threads ? limits->threads : 1;
+  unsigned n = limits->threads && limits->pool ? limits->threads : 1;
   if (n > HIA_MOST_WORKERS) n = HIA_MOST_WORKERS;
   for (; run.n_workers < n; run.n_workers++) {
     hia_worker *w = hiaR_worker_new(&run, run.n_workers);
@@ -490,6 +518,7 @@ hia_status hiaR_interp_run(const hia_loaded *image, uint32_t entry, const hia_wo
   }
   hia_status status = HIA_MEMORY;
   pthread_mutex_init(&run.lock, NULL);
+  pthread_cond_init(&run.all_left, NULL);
   if (run.n_workers == n) {
     atomic_init(&run.busy, 1);
     status = run_all(&run, &image->sections[image->exports[entry].section], args);
@@ -509,6 +538,7 @@ hia_status hiaR_interp_run(const hia_loaded *image, uint32_t entry, const hia_wo
   }
   for (unsigned i = 0; i < run.n_workers; i++) add_usage(usage, run.workers[i]);
   for (unsigned i = 0; i < run.n_workers; i++) hiaR_worker_free(run.workers[i]);
+  pthread_cond_destroy(&run.all_left);
   pthread_mutex_destroy(&run.lock);
   return failure->status = status;
 }

@@ -32,7 +32,8 @@ typedef struct image_outcome {
   hia_usage usage;
 } image_outcome;
 
-/* Runs the first export; limits NULL: none. `threads` is put into the limits. */
+/* Runs the first export; limits NULL: none. `threads` is put into the limits; unless they have a
+ * pool there is one for the run. */
 image_outcome image_run(const image_program *p, image_engine engine, const hia_word *args,
                         unsigned threads, const hia_limits *limits, const hia_allocator *allocator);
 /* The same result, or the same failure with the same chain? Resource statuses only by themselves.
