@@ -24,6 +24,8 @@ struct hia_thread {
   pthread_t thread;
   unsigned number;      /* from 1 */
   hia_bell bell;        /* of a thread that is idle */
+  hia_nap pause;        /* since it last had something to do, or came from its sleep */
+  bool is_passing;      /* from one team to another */
   hia_context *context; /* NULL: it has not helped yet */
 };
 
@@ -147,6 +149,11 @@ static hia_team *choose_team(hia_pool *pool) {
   return team;
 }
 
+static bool may_call(hia_team *team) {
+  return atomic_load(&team->n_helpers) < atomic_load(&team->most_helpers) &&
+         !atomic_load(&team->is_wanting);
+}
+
 hia_team *hiaR_team_new(hia_context *context) {
   hia_pool *pool = context->pool;
   pthread_mutex_lock(&pool->lock);
@@ -183,23 +190,29 @@ hia_team *hiaR_team_new(hia_context *context) {
   return team;
 }
 
+/* A thread that sleeps becomes the team's helper. Its bell is to be rung, later. */
+static hia_thread *call_idle(hia_team *team) {
+  hia_thread *thread = take_idle(team->pool);
+  if (!thread) return NULL;
+  thread->team = team;
+  count_helper(team, true);
+  return thread;
+}
+
 void hiaR_team_call(hia_team *team) {
   hia_pool *pool = team->pool;
-  if (atomic_load(&team->n_helpers) >= atomic_load(&team->most_helpers) ||
-      atomic_load(&team->is_wanting))
-    return;
+  if (!may_call(team)) return;
   pthread_mutex_lock(&pool->lock);
   hia_thread *thread = NULL;
   bool is_new = false;
-  if (atomic_load(&team->n_helpers) < atomic_load(&team->most_helpers)) {
-    thread = take_idle(pool);
+  if (may_call(team)) {
+    thread = call_idle(team);
     is_new = !thread && pool->n_threads < pool->most_threads;
     pool->n_threads += is_new;
-    if (thread || is_new)
+    if (is_new)
       count_helper(team, true);
-    else
+    else if (!thread)
       set_wanting(team, true);
-    if (thread) thread->team = team;
   }
   pthread_mutex_unlock(&pool->lock);
   if (thread) hia_bell_ring(&thread->bell);
@@ -300,11 +313,17 @@ static void run_outermost(hia_team *team, hia_context *context, hia_job *job, si
   *peak = used;
 }
 
-/* Has the helper nothing more to do here? Another run may want it; and where several find nothing,
- * one is enough to look. */
-static bool is_done_here(hia_team *team, uint64_t nap_ns) {
-  if (hia_gate_is_shut(&team->gate) || atomic_load(&team->pool->n_wanting)) return true;
-  return nap_ns == HIA_LONGEST_NAP_NS && atomic_load(&team->n_napping);
+/* Does another team want this helper? After a job only one that has fewer: turn and turn about. */
+static bool is_wanted_elsewhere(hia_team *team, bool had_job) {
+  hia_pool *pool = team->pool;
+  bool is_wanted = false;
+  if (!atomic_load(&pool->n_wanting)) return false;
+  pthread_mutex_lock(&pool->lock);
+  for (hia_team *t = pool->active; t && !is_wanted; t = t->next)
+    is_wanted = t != team && atomic_load(&t->is_wanting) &&
+                (!had_job || atomic_load(&t->n_helpers) < atomic_load(&team->n_helpers));
+  pthread_mutex_unlock(&pool->lock);
+  return is_wanted;
 }
 
 static void nap(hia_team *team, hia_context *context, uint64_t ns) {
@@ -328,7 +347,33 @@ static void leave_gate(hia_team *team, const hia_context *context) {
   if (!context->ring) hia_gate_leave(&team->gate);
 }
 
+/* True: it leaves because another team wants it. */
+static bool take_turns(hia_thread *thread, hia_team *team) {
+  hia_context *context = thread->context;
+  size_t peak = HIA_STACK_KEEP;
+  bool is_new = true; /* it has neither worked nor slept here yet */
+  while (enter_gate(team, context)) {
+    hia_job *job = hiaR_seek(context, NULL);
+    if (job) {
+      run_outermost(team, context, job, &peak);
+      thread->pause = hiaR_nap();
+    }
+    leave_gate(team, context);
+    uint64_t ns = job ? 0 : hiaR_nap_next(&thread->pause);
+    if (hia_gate_is_shut(&team->gate)) return false;
+    /* Where several find nothing, one is enough to look. */
+    if (ns == HIA_LONGEST_NAP_NS && atomic_load(&team->n_napping)) return false;
+    /* Going from one team to the next that has no work is no rest. */
+    if ((!is_new || !ns) && is_wanted_elsewhere(team, job != NULL)) return true;
+    if (!job) nap(team, context, ns);
+    is_new = false;
+  }
+  return false;
+}
+
 static void help(hia_thread *thread, hia_team *team) {
+  bool was_passing = thread->is_passing;
+  thread->is_passing = false;
   if (!hia_gate_enter(&team->gate)) return;
   if (!prepare(thread, team)) {
     hia_gate_leave(&team->gate);
@@ -340,26 +385,27 @@ static void help(hia_thread *thread, hia_team *team) {
   hiaR_event(context->ring, HIA_EVENT_WORK_BEGIN, 0);
   hiaR_event(context->ring, HIA_EVENT_IDLE_BEGIN, 0);
   leave_gate(team, context);
-
-  size_t peak = HIA_STACK_KEEP;
-  hia_nap pause = hiaR_nap();
-  while (enter_gate(team, context)) {
-    hia_job *job = hiaR_seek(context, NULL);
-    if (job) {
-      run_outermost(team, context, job, &peak);
-      pause = hiaR_nap();
-    }
-    leave_gate(team, context);
-    uint64_t ns = job ? 0 : hiaR_nap_next(&pause);
-    if (is_done_here(team, ns)) break;
-    if (!job) nap(team, context, ns);
-  }
+  if (!was_passing) thread->pause = hiaR_nap();
+  thread->is_passing = take_turns(thread, team);
   hiaR_event(context->ring, HIA_EVENT_IDLE_END, 0);
   hiaR_event(context->ring, HIA_EVENT_WORK_END, 0);
   if (context->ring) hia_gate_leave(&team->gate);
   context->ring = NULL;
   leave_place(team, place);
   context->team = NULL;
+}
+
+/* Under the lock: a helper is gone, who may have been the only one. If that is because another team
+ * wanted it, this one wants one, too. */
+static void leave_team(hia_team *team, bool is_passing) {
+  count_helper(team, false);
+  hia_thread *thread = NULL;
+  if (is_passing && may_call(team)) {
+    thread = call_idle(team);
+    if (!thread) set_wanting(team, true);
+  }
+  if (thread) hia_bell_ring(&thread->bell);
+  release(team);
 }
 
 /* ---- the life of a thread ---- */
@@ -394,8 +440,7 @@ static void *thread_main(void *user) {
       pthread_mutex_unlock(&pool->lock);
       help(thread, team);
       pthread_mutex_lock(&pool->lock);
-      count_helper(team, false);
-      release(team);
+      leave_team(team, thread->is_passing);
     } else if (pool->is_ending) {
       break;
     } else {

@@ -1,0 +1,547 @@
+/* pool: threads are started when there is something for them, reused, as many as may be and no
+ * more, and gone with the pool; runs are right with fewer of them, or none; several runs share
+ * them.
+ *
+ * Compiled code is written by hand here: what generated code does is in test_lower.c, runs of it in
+ * tests/stress/native_threads.c. */
+#include "runtime/context.h"
+#include "tests/unit/helper_image.h"
+#include <criterion/criterion.h>
+#include <dirent.h>
+#include <hiaton/hiaton.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* ---- counting threads ---- */
+
+#define MOST_TASKS 4096
+
+typedef struct tasks {
+  long id[MOST_TASKS];
+  size_t n;
+} tasks;
+
+/* Adds those of the process that are not in it yet; answers how many there are now. */
+static size_t list_tasks(tasks *all) {
+  DIR *dir = opendir("/proc/self/task");
+  cr_assert_not_null(dir);
+  size_t now = 0;
+  for (struct dirent *entry; (entry = readdir(dir));) {
+    long id = atol(entry->d_name);
+    if (id <= 0) continue;
+    now++;
+    size_t i = 0;
+    while (all && i < all->n && all->id[i] != id) i++;
+    if (!all || i < all->n) continue;
+    cr_assert_lt(all->n, MOST_TASKS);
+    all->id[all->n++] = id;
+  }
+  closedir(dir);
+  return now;
+}
+
+static size_t count_tasks(void) { return list_tasks(NULL); }
+
+#define SOON(condition)                                                                            \
+  for (uint64_t end_ = hiaR_now() + 20000000000u; !(condition); usleep(1000))                      \
+  cr_assert_lt(hiaR_now(), end_, "not within 20 seconds: " #condition)
+
+/* A thread that was joined is listed for a moment still. */
+static void expect_tasks(size_t n) { SOON(count_tasks() == n); }
+
+static hia_pool *new_pool(unsigned most_threads) {
+  hia_pool *pool;
+  cr_assert_eq(hiaR_pool_new(&hiaR_malloc, most_threads, &pool), HIA_OK);
+  return pool;
+}
+
+/* ---- functions on threads ---- */
+
+static _Atomic unsigned n_begun, n_done, may_go;
+
+static void wait_to_go(void *arg) {
+  (void)arg;
+  atomic_fetch_add(&n_begun, 1);
+  while (!atomic_load(&may_go)) usleep(100);
+  atomic_fetch_add(&n_done, 1);
+}
+
+static void just_count(void *arg) {
+  (void)arg;
+  atomic_fetch_add(&n_done, 1);
+}
+
+Test(pool, starts_lazily_and_reuses) {
+  size_t before = count_tasks();
+  hia_pool *pool = new_pool(1);
+  cr_assert_eq(count_tasks(), before);
+  tasks all = {.n = 0};
+  for (unsigned i = 1; i <= 1000; i++) {
+    SOON(hiaR_pool_start(pool, just_count, NULL)); /* until it sleeps again */
+    SOON(atomic_load(&n_done) == i);
+    list_tasks(&all);
+    cr_assert_eq(count_tasks(), before + 1);
+  }
+  cr_assert_eq(all.n, before + 1, "not the same thread each time");
+  hiaR_pool_free(pool);
+  expect_tasks(before);
+}
+
+Test(pool, most_threads_are_respected) {
+  size_t before = count_tasks();
+  hia_pool *pool = new_pool(3);
+  for (int i = 0; i < 3; i++) cr_assert(hiaR_pool_start(pool, wait_to_go, NULL));
+  for (int i = 0; i < 3; i++) cr_assert_not(hiaR_pool_start(pool, wait_to_go, NULL));
+  SOON(atomic_load(&n_begun) == 3);
+  cr_assert_eq(count_tasks(), before + 3);
+  atomic_store(&may_go, 1);
+  SOON(atomic_load(&n_done) == 3);
+  SOON(hiaR_pool_start(pool, wait_to_go, NULL));
+  SOON(atomic_load(&n_done) == 4);
+  cr_assert_eq(count_tasks(), before + 3);
+  hiaR_pool_free(pool);
+  expect_tasks(before);
+  cr_assert_eq(atomic_load(&n_begun), 4);
+}
+
+Test(pool, none_at_all) {
+  hia_pool *pool = new_pool(0);
+  cr_assert_not(hiaR_pool_start(pool, just_count, NULL));
+  hiaR_pool_free(pool);
+  hiaR_pool_free(NULL);
+}
+
+Test(pool, is_freed_while_threads_come_back) {
+  size_t before = count_tasks();
+  for (unsigned i = 0; i < 200; i++) {
+    hia_pool *pool = new_pool(3);
+    for (unsigned k = 0; k <= i % 3; k++) cr_assert(hiaR_pool_start(pool, just_count, NULL));
+    if (i % 2) sched_yield();
+    hiaR_pool_free(pool);
+  }
+  cr_assert_eq(atomic_load(&n_done), 399); /* what was started is done */
+  expect_tasks(before);
+}
+
+static _Atomic long creations_left;
+static int fail_later(pthread_t *thread, const pthread_attr_t *attributes, void *(*main)(void *),
+                      void *arg) {
+  if (atomic_fetch_sub(&creations_left, 1) <= 0) return EAGAIN;
+  return pthread_create(thread, attributes, main, arg);
+}
+
+Test(pool, threads_that_cannot_be_had) {
+  size_t before = count_tasks();
+  hia_pool *pool = new_pool(4);
+  hiaR_pool_set_create(pool, fail_later);
+  atomic_store(&creations_left, 0);
+  for (int i = 0; i < 10; i++) cr_assert_not(hiaR_pool_start(pool, wait_to_go, NULL));
+  atomic_store(&creations_left, 2);
+  for (int i = 0; i < 10; i++)
+    cr_assert_eq(hiaR_pool_start(pool, wait_to_go, NULL), i < 2, "start %d", i);
+  atomic_store(&creations_left, 1000); /* and later they can */
+  for (int i = 0; i < 10; i++)
+    cr_assert_eq(hiaR_pool_start(pool, wait_to_go, NULL), i < 2, "start %d", i);
+  cr_assert_eq(count_tasks(), before + 4);
+  atomic_store(&may_go, 1);
+  hiaR_pool_free(pool);
+  cr_assert_eq(atomic_load(&n_done), 4);
+  expect_tasks(before);
+}
+
+/* ---- native runs ---- */
+
+/* The worker of this thread; one of the pool's knows it by its first job. */
+static _Thread_local hia_context *worker;
+
+/* A fork of one argument, in the frame of its function. */
+typedef struct latent {
+  _Alignas(8) char bytes[sizeof(hia_fork) + sizeof(hia_word)];
+} latent;
+
+static void fib_entry(hia_word *block);
+
+static hia_fork *fork_fib(latent *place, hia_fork *newest, hia_word n) {
+  hia_fork *fork = (hia_fork *)(void *)place->bytes;
+  fork->code = (uintptr_t)fib_entry;
+  fork->shape = HIA_FORK_SHAPE(1, 1);
+  fork->args[0] = n;
+  return newest->next = fork;
+}
+static bool is_taken(const hia_fork *fork) {
+  return *(const volatile uintptr_t *)&fork->code & HIA_FORK_TAKEN;
+}
+
+static __attribute__((noinline)) hia_word fib(hia_context *context, hia_fork *newest, hia_word n) {
+  char *here = __builtin_frame_address(0);
+  if ((uintptr_t)here < atomic_load(&context->limit)) {
+    context->newest = newest;
+    hiaR_native_poll(context, here, 0);
+  }
+  if (n < 2) return n;
+  latent place;
+  hia_fork *second = fork_fib(&place, newest, n - 2);
+  hia_word a = fib(context, second, n - 1);
+  if (is_taken(second)) return a + *hiaR_native_join(context, second, here, 0);
+  return a + fib(context, newest, n - 2);
+}
+
+static void fib_entry(hia_word *block) {
+  if (!worker) worker = ((hia_job *)((char *)block - offsetof(hia_job, block)))->thief;
+  block[1] = fib(worker, worker->newest, block[0]);
+}
+
+static hia_word plain_fib(hia_word n) {
+  hia_word a = 0, b = 1;
+  for (; n > 0; n--) {
+    hia_word c = a + b;
+    a = b;
+    b = c;
+  }
+  return a;
+}
+
+static void reserve_little(hia_limits *limits, hia_pool *pool, unsigned threads) {
+  *limits = (hia_limits){.depth = (size_t)1 << 20, .threads = threads, .pool = pool};
+}
+
+/* One run; its steals. */
+static uint64_t run_fib(hia_context *context, hia_word n, const hia_limits *limits) {
+  hia_word block[2] = {n, 0};
+  hia_failure failure;
+  hia_usage usage;
+  worker = context;
+  hia_status status = hiaR_native_run(context, fib_entry, block, NULL, limits, &failure, &usage);
+  cr_assert_eq(status, HIA_OK);
+  cr_assert_eq(block[1], plain_fib(n));
+  return usage.steals;
+}
+
+static hia_context *new_context(void) {
+  hia_context *context;
+  cr_assert_eq(hiaR_context_new(&hiaR_malloc, &context), HIA_OK);
+  return context;
+}
+
+Test(pool, helps_native_runs) {
+  size_t before = count_tasks();
+  hia_pool *pool = new_pool(3);
+  hia_context *context = new_context();
+  hia_limits limits;
+  reserve_little(&limits, pool, 1);
+  cr_assert_eq(run_fib(context, 20, &limits), 0);
+  cr_assert_eq(count_tasks(), before, "a run alone starts no thread");
+  reserve_little(&limits, pool, 4);
+  SOON(run_fib(context, 25, &limits) > 0);
+  tasks all = {.n = 0};
+  for (int i = 0; i < 1000; i++) {
+    run_fib(context, 12, &limits);
+    if (i % 16 == 0) cr_assert_leq(list_tasks(&all), before + 3);
+  }
+  cr_assert_leq(all.n, before + 3, "not the same threads each time");
+  hiaR_pool_free(pool);
+  hiaR_context_free(context);
+  expect_tasks(before);
+}
+
+Test(pool, native_runs_with_fewer_threads) {
+  for (long created = 0; created <= 3; created++) {
+    size_t before = count_tasks();
+    hia_pool *pool = new_pool(3);
+    hiaR_pool_set_create(pool, fail_later);
+    atomic_store(&creations_left, created);
+    hia_context *context = new_context();
+    hia_limits limits;
+    reserve_little(&limits, pool, 4);
+    if (!created) cr_assert_eq(run_fib(context, 22, &limits), 0);
+    if (created) SOON(run_fib(context, 25, &limits) > 0);
+    for (int i = 0; i < 50; i++) run_fib(context, 16, &limits);
+    cr_assert_leq(count_tasks(), before + (size_t)created);
+    hiaR_pool_free(pool);
+    hiaR_context_free(context);
+    expect_tasks(before);
+  }
+}
+
+Test(pool, fewer_workers_than_threads) {
+  size_t before = count_tasks();
+  hia_pool *pool = new_pool(7);
+  hia_context *context = new_context();
+  hia_limits limits;
+  reserve_little(&limits, pool, 2);
+  SOON(run_fib(context, 25, &limits) > 0);
+  for (int i = 0; i < 100; i++) run_fib(context, 18, &limits);
+  /* One at a time; the one before may be on its way to sleep. */
+  cr_assert_leq(count_tasks(), before + 7);
+  hiaR_pool_free(pool);
+  hiaR_context_free(context);
+  expect_tasks(before);
+}
+
+/* Without memory a run goes on alone. */
+Test(pool, out_of_memory) {
+  for (long left = 0; left < 40; left++) {
+    image_heap heap, own;
+    image_heap_init(&heap, left);
+    image_heap_init(&own, left);
+    hia_pool *pool;
+    if (hiaR_pool_new(&heap.allocator, 2, &pool) != HIA_OK) {
+      cr_assert_eq(heap.blocks, 0);
+      continue;
+    }
+    hia_context *context;
+    hia_limits limits;
+    reserve_little(&limits, pool, 3);
+    if (hiaR_context_new(&own.allocator, &context) == HIA_OK)
+      for (int i = 0; i < 5; i++) run_fib(context, 20, &limits);
+    hiaR_pool_free(pool);
+    hiaR_context_free(context);
+    cr_assert_eq(heap.blocks, 0);
+    cr_assert_eq(own.blocks, 0);
+  }
+}
+
+/* ---- several runs at once ---- */
+
+typedef struct host {
+  pthread_t thread;
+  hia_pool *pool;
+  unsigned workers;
+  hia_word n;
+  int runs;
+  _Atomic uint64_t steals;
+  _Atomic uint32_t is_done, is_cancelled;
+} host;
+
+static void *run_host(void *user) {
+  host *h = user;
+  hia_context *context = new_context();
+  hia_limits limits;
+  reserve_little(&limits, h->pool, h->workers);
+  for (int i = 0; i < h->runs; i++)
+    atomic_fetch_add(&h->steals, run_fib(context, h->n + (hia_word)i % 3, &limits));
+  hiaR_context_free(context);
+  atomic_store(&h->is_done, 1);
+  return NULL;
+}
+
+Test(pool, several_runs_at_once) {
+  size_t before = count_tasks();
+  for (unsigned threads = 1; threads <= 5; threads += 2) {
+    hia_pool *pool = new_pool(threads);
+    host hosts[4];
+    for (unsigned i = 0; i < 4; i++) {
+      hosts[i] = (host){.pool = pool, .workers = 2 + i, .n = 14 + 2 * i, .runs = 60};
+      cr_assert_eq(pthread_create(&hosts[i].thread, NULL, run_host, &hosts[i]), 0);
+    }
+    while (!atomic_load(&hosts[3].is_done)) {
+      cr_assert_leq(count_tasks(), before + threads + 4);
+      usleep(2000);
+    }
+    for (int i = 0; i < 4; i++) pthread_join(hosts[i].thread, NULL);
+    hiaR_pool_free(pool);
+    expect_tasks(before);
+  }
+}
+
+/* Endless, but for a cancel. A helper can take one of the two sides of it. */
+static _Atomic uint32_t n_helped[2];
+static __attribute__((noinline)) void endless(hia_context *context, hia_fork *newest,
+                                              hia_word who) {
+  char *here = __builtin_frame_address(0);
+  for (;;) {
+    latent place;
+    hia_fork *second = fork_fib(&place, newest, 12);
+    fib(context, second, 14);
+    if (is_taken(second)) {
+      bool is_back = hiaR_job_of(second)->is_back;
+      hiaR_native_join(context, second, here, 0);
+      if (!is_back) atomic_fetch_add(&n_helped[who], 1);
+    }
+    if ((uintptr_t)here < atomic_load(&context->limit)) {
+      context->newest = newest;
+      hiaR_native_poll(context, here, 0);
+    }
+  }
+}
+static void endless_entry(hia_word *block) { endless(worker, worker->newest, block[0]); }
+
+static void *run_endless(void *user) {
+  host *h = user;
+  hia_context *context = new_context();
+  hia_limits limits;
+  reserve_little(&limits, h->pool, h->workers);
+  hia_word block[1] = {h->n};
+  hia_failure failure;
+  hia_usage usage;
+  worker = context;
+  /* It polls all the time, as there are helpers; the flag is enough to end it. */
+  limits.cancelled = (const uint32_t *)&h->is_cancelled;
+  cr_assert_eq(hiaR_native_run(context, endless_entry, block, NULL, &limits, &failure, &usage),
+               HIA_CANCELLED);
+  hiaR_context_free(context);
+  return NULL;
+}
+
+static void expect_help(int who) {
+  uint32_t n = atomic_load(&n_helped[who]);
+  SOON(atomic_load(&n_helped[who]) > n + 10);
+}
+
+/* The one helper goes from run to run while there are two, and comes back when there is one. */
+Test(pool, runs_take_turns) {
+  hia_pool *pool = new_pool(1);
+  host hosts[2];
+  for (unsigned i = 0; i < 2; i++) hosts[i] = (host){.pool = pool, .workers = 2, .n = i};
+  cr_assert_eq(pthread_create(&hosts[0].thread, NULL, run_endless, &hosts[0]), 0);
+  expect_help(0);
+  for (int round = 0; round < 3; round++) {
+    cr_assert_eq(pthread_create(&hosts[1].thread, NULL, run_endless, &hosts[1]), 0);
+    expect_help(1);
+    expect_help(0);
+    expect_help(1);
+    atomic_store(&hosts[1].is_cancelled, 1);
+    pthread_join(hosts[1].thread, NULL);
+    atomic_store(&hosts[1].is_cancelled, 0);
+    expect_help(0);
+  }
+  atomic_store(&hosts[0].is_cancelled, 1);
+  pthread_join(hosts[0].thread, NULL);
+  hiaR_pool_free(pool);
+}
+
+/* ---- the interpreter ---- */
+
+static const char text[] =
+    "fn fib(n: i32) -> i32 = if n <= 1 then n else fib(n - 1) + fib(n - 2)\n"
+    "fn alone(n: i32) -> i32 = { let (_, s) = loop (i = n, s = 0) while i != 0 { (i - 1, s + i) }; "
+    "s }\n"
+    "fn spin(n: i32) -> i32 = loop (i = fib(n)) while i != -1 { if i == 7 then 8 else 7 }\n";
+
+typedef struct loaded {
+  hia_engine *engine;
+  hia_module *module;
+} loaded;
+
+static loaded load(hia_engine_kind kind, unsigned threads) {
+  loaded l;
+  hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  options.kind = kind;
+  options.threads = threads;
+  cr_assert_eq(hia_engine_new(&options, &l.engine, NULL), HIA_OK);
+  cr_assert_eq(hia_module_load_text(l.engine, "t", text, sizeof text - 1, &l.module, NULL), HIA_OK);
+  return l;
+}
+
+static void unload(loaded l) {
+  hia_module_free(l.module);
+  hia_engine_free(l.engine);
+}
+
+static hia_status call(loaded l, const char *name, int32_t n, hia_cancel *cancel, int32_t *result,
+                       uint64_t *steals) {
+  hia_function *f;
+  hia_run_stats used = HIA_RUN_STATS_INIT;
+  hia_run_options how = HIA_RUN_OPTIONS_INIT;
+  how.stats = &used;
+  how.cancel = cancel;
+  cr_assert_eq(hia_module_function(l.module, name, &f, NULL), HIA_OK);
+  hia_value *arg = hia_value_i32(l.engine, n), *value;
+  hia_status status = hia_run(f, &arg, 1, &how, &value, NULL);
+  if (status == HIA_OK) hia_value_get_i32(value, result);
+  hia_value_free(value);
+  hia_value_free(arg);
+  if (steals) *steals = used.steals;
+  return status;
+}
+
+static uint64_t interpret_fib(loaded l, int32_t n) {
+  int32_t result;
+  uint64_t steals;
+  cr_assert_eq(call(l, "fib", n, NULL, &result, &steals), HIA_OK);
+  cr_assert_eq((hia_word)result, plain_fib((hia_word)n));
+  return steals;
+}
+
+Test(pool, helps_the_interpreter) {
+  size_t before = count_tasks();
+  loaded l = load(HIA_ENGINE_INTERP, 4);
+  int32_t result;
+  cr_assert_eq(call(l, "alone", 10000, NULL, &result, NULL), HIA_OK);
+  cr_assert_eq(count_tasks(), before, "what is one chain needs no thread");
+  SOON(interpret_fib(l, 20) > 0);
+  cr_assert_gt(count_tasks(), before);
+  tasks all = {.n = 0};
+  for (int i = 0; i < 1000; i++) {
+    interpret_fib(l, 14);
+    if (i % 16 == 0) cr_assert_leq(list_tasks(&all), before + 3);
+  }
+  cr_assert_leq(all.n, before + 3, "not the same threads each time");
+  unload(l);
+  expect_tasks(before);
+}
+
+Test(pool, expand_needs_none) {
+  size_t before = count_tasks();
+  loaded l = load(HIA_ENGINE_EXPAND, 4);
+  int32_t result;
+  cr_assert_eq(call(l, "fib", 15, NULL, &result, NULL), HIA_OK);
+  cr_assert_eq(count_tasks(), before);
+  unload(l);
+}
+
+Test(pool, the_interpreter_with_fewer_threads) {
+  image_program p;
+  cr_assert(image_from_source(&p,
+                              "fn fib(n: i32) -> i32 = if n <= 1 then n else fib(n - 1) + fib(n - "
+                              "2) fn main(n: i32) -> i32 = fib(n)",
+                              false, NULL),
+            "%s", p.error);
+  for (long created = 0; created <= 3; created++) {
+    size_t before = count_tasks();
+    hia_pool *pool = new_pool(3);
+    hiaR_pool_set_create(pool, fail_later);
+    atomic_store(&creations_left, created);
+    for (int i = 0; i < 10; i++) {
+      hia_word arg = 20;
+      image_outcome o =
+          image_run(&p, IMAGE_INTERP, &arg, 4, &(hia_limits){.pool = pool}, &hiaR_malloc);
+      cr_assert_eq(o.status, HIA_OK);
+      cr_assert_eq(o.results[0], plain_fib(20));
+      if (!created) cr_assert_eq(o.usage.steals, 0);
+    }
+    cr_assert_leq(count_tasks(), before + (size_t)created);
+    hiaR_pool_free(pool);
+    expect_tasks(before);
+  }
+  image_discard(&p);
+}
+
+typedef struct spinner {
+  loaded l;
+  hia_cancel *cancel;
+} spinner;
+
+static void *spin(void *user) {
+  spinner *s = user;
+  int32_t result;
+  cr_assert_eq(call(s->l, "spin", 24, s->cancel, &result, NULL), HIA_CANCELLED);
+  return NULL;
+}
+
+/* A run that has had something for a thread does not keep it for ever. */
+Test(pool, the_interpreter_gives_threads_back) {
+  size_t before = count_tasks();
+  loaded l = load(HIA_ENGINE_INTERP, 2);
+  spinner s = {l, hia_cancel_new(NULL)};
+  pthread_t thread;
+  cr_assert_eq(pthread_create(&thread, NULL, spin, &s), 0);
+  SOON(count_tasks() == before + 2); /* the host's and the pool's, which is in that run */
+  SOON(interpret_fib(l, 22) > 0);
+  hia_cancel_request(s.cancel);
+  pthread_join(thread, NULL);
+  unload(l);
+  hia_cancel_free(s.cancel);
+  expect_tasks(before);
+}
