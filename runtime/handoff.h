@@ -22,10 +22,12 @@
  *      bell to ASLEEP before it looks for the last time, the ringer looks at the bell after what it
  *      did. This needs sequential consistency, which every operation here has.
  *   6. Nobody passes a gate that is shut (hia_gate_enter true) after hia_gate_shut has returned and
- *      the count has been seen 0.
+ *      the count has been seen 0. But who leaves it then may still look at it and ring its bell,
+ *      and who comes too late enters and leaves it: its memory has to be counted otherwise
+ *      (pool.c: references of a team).
  *
- * A test that explores interleavings defines HIA_ATOMIC_HOOK(), which then stands before each
- * operation, and its own HIA_FUTEX_WAIT and HIA_FUTEX_WAKE. */
+ * tests/unit/test_handoff.c explores what can happen; it defines its own HIA_FUTEX_WAIT and
+ * HIA_FUTEX_WAKE. A stress build defines HIA_ATOMIC_HOOK(), which stands before each operation. */
 #ifndef HIA_HANDOFF_H
 #define HIA_HANDOFF_H
 

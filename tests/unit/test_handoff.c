@@ -1,0 +1,489 @@
+/* handoff: everything that can happen when two or three workers hand work on to each other: no
+ * piece is lost or run twice, nobody sleeps for ever, nobody is in a run that is over, and nothing
+ * is touched after it was given back.
+ *
+ * Exhaustive, for sequentially consistent memory (all operations are), without timeouts (who needs
+ * one to go on is stuck) and with as many operations as each case says:
+ *
+ *   boxes, doors  one owner that polls twice, joins one or two pieces and closes its door; one
+ *                 asker that waits, withdraws, or withdraws and asks again; two askers at one door
+ *   helping       an owner that waits and asks its thief, which has a piece of its own
+ *   joins         taking back, waiting for the end, and the piece's memory used again then
+ *   gates         who shuts one and one visitor that comes twice, or two; and the team's memory
+ *                 used again when it has no references left (pool.c)
+ *
+ * Each operation is also replaced by one that is wrong in a way in which one is easily wrong; the
+ * exploration must then find an execution that shows it. */
+#include "tests/unit/helper_explore.h"
+#include <criterion/criterion.h>
+#include <stdatomic.h>
+
+/* Participants are left in the middle of things: the sanitizer must not keep books of frames. */
+#ifdef __clang__
+#pragma clang attribute push(__attribute__((no_sanitize("address"))), apply_to = function)
+#endif
+
+#define HIA_ATOMIC_HOOK()               ((void)0)
+#define HIA_FUTEX_WAIT(word, value, ns) ((void)(ns), model_futex_wait((word), (value)))
+#define HIA_FUTEX_WAKE(word)            model_futex_wake(word)
+#undef atomic_load
+#undef atomic_store
+#undef atomic_exchange
+#undef atomic_fetch_add
+#undef atomic_fetch_sub
+#undef atomic_compare_exchange_strong
+#define SC             memory_order_seq_cst
+#define SAW(p, value)  ((__typeof__(atomic_load_explicit((p), SC)))explore_saw((uint64_t)(value)))
+#define atomic_load(p) (explore_step(p), SAW(p, atomic_load_explicit((p), SC)))
+#define atomic_store(p, v)                                                                         \
+  (explore_step(p), atomic_store_explicit((p), (v), SC), (void)explore_saw(0))
+#define atomic_exchange(p, v)  (explore_step(p), SAW(p, atomic_exchange_explicit((p), (v), SC)))
+#define atomic_fetch_add(p, v) (explore_step(p), SAW(p, atomic_fetch_add_explicit((p), (v), SC)))
+#define atomic_fetch_sub(p, v) (explore_step(p), SAW(p, atomic_fetch_sub_explicit((p), (v), SC)))
+#define atomic_compare_exchange_strong(p, was, now)                                                \
+  (explore_step(p), atomic_compare_exchange_strong_explicit((p), (was), (now), SC, SC)             \
+                        ? explore_saw(1) != 0                                                      \
+                        : (explore_saw(2), explore_saw((uint64_t)*(was)), false))
+
+static inline void model_futex_wait(_Atomic uint32_t *word, uint32_t value) {
+  explore_step(word);
+  bool is_still = explore_saw(atomic_load_explicit(word, SC)) == value;
+  if (is_still) explore_block(word);
+}
+/* Wakes also who has come to sleep at a word that is not there any more. */
+static inline void model_futex_wake(_Atomic uint32_t *word) {
+  explore_step(NULL);
+  explore_saw(0);
+  explore_wake(word);
+}
+
+#include "runtime/handoff.h"
+
+/* ---- the operations, and how each may be wrong ---- */
+
+typedef struct operations {
+  hia_box *(*door_close)(hia_door *door);
+  hia_box *(*door_look)(hia_door *door);
+  bool (*ask)(hia_door *door, hia_box *box);
+  bool (*ask_withdraw)(hia_door *door, hia_box *box);
+  void (*answer)(hia_box *box, void *piece);
+  void *(*box_take)(hia_box *box);
+  bool (*box_take_back)(hia_box *box, void *piece);
+  void (*finish)(_Atomic uint32_t *is_done, hia_bell *bell);
+  bool (*gate_enter)(hia_gate *gate);
+  void (*gate_leave)(hia_gate *gate);
+  void (*gate_shut)(hia_gate *gate);
+  bool looks_before_arming, leaves_door_unanswered, forgets_references;
+} operations;
+
+#define RIGHT                                                                                      \
+  .door_close = hia_door_close, .door_look = hia_door_look, .ask = hia_ask,                        \
+  .ask_withdraw = hia_ask_withdraw, .answer = hia_answer, .box_take = hia_box_take,                \
+  .box_take_back = hia_box_take_back, .finish = hia_finish, .gate_enter = hia_gate_enter,          \
+  .gate_leave = hia_gate_leave, .gate_shut = hia_gate_shut
+
+static hia_box *close_in_two(hia_door *door) {
+  uintptr_t who = atomic_load(&door->who);
+  atomic_store(&door->who, HIA_DOOR_CLOSED);
+  return hia_door_box(who);
+}
+static hia_box *look_in_two(hia_door *door) {
+  uintptr_t who = atomic_load(&door->who);
+  if (who != HIA_DOOR_OPEN) atomic_store(&door->who, HIA_DOOR_OPEN);
+  return hia_door_box(who);
+}
+static bool ask_in_two(hia_door *door, hia_box *box) {
+  if (atomic_load(&door->who) != HIA_DOOR_OPEN) return false;
+  atomic_store(&box->piece, HIA_BOX_ASKED);
+  atomic_store(&door->who, (uintptr_t)box);
+  return true;
+}
+static bool ask_then_mark(hia_door *door, hia_box *box) {
+  uintptr_t open = HIA_DOOR_OPEN;
+  if (!atomic_compare_exchange_strong(&door->who, &open, (uintptr_t)box)) return false;
+  atomic_store(&box->piece, HIA_BOX_ASKED);
+  return true;
+}
+static bool withdraw_in_two(hia_door *door, hia_box *box) {
+  if (atomic_load(&door->who) != (uintptr_t)box) return false;
+  atomic_store(&door->who, HIA_DOOR_OPEN);
+  atomic_store(&box->piece, HIA_BOX_NOTHING);
+  return true;
+}
+static bool withdraw_unseen(hia_door *door, hia_box *box) { /* the answer may be on its way */
+  hia_ask_withdraw(door, box);
+  return true;
+}
+static void ring_then_answer(hia_box *box, void *piece) {
+  hia_bell_ring(box->bell);
+  atomic_store(&box->piece, (uintptr_t)piece);
+}
+static void answer_in_silence(hia_box *box, void *piece) {
+  atomic_store(&box->piece, (uintptr_t)piece);
+}
+static void *take_in_two(hia_box *box) {
+  uintptr_t piece = atomic_load(&box->piece);
+  atomic_store(&box->piece, HIA_BOX_NOTHING);
+  return (void *)piece;
+}
+static bool take_back_in_two(hia_box *box, void *piece) {
+  if (atomic_load(&box->piece) != (uintptr_t)piece) return false;
+  atomic_store(&box->piece, HIA_BOX_NOTHING);
+  return true;
+}
+static void ring_then_finish(_Atomic uint32_t *is_done, hia_bell *bell) {
+  hia_bell_ring(bell);
+  atomic_store(is_done, 1);
+}
+static void finish_twice(_Atomic uint32_t *is_done, hia_bell *bell) { /* touches it afterwards */
+  hia_finish(is_done, bell);
+  if (!atomic_load(is_done)) atomic_store(is_done, 1);
+}
+static bool enter_in_two(hia_gate *gate) {
+  if (atomic_load(&gate->is_shut)) return false;
+  atomic_fetch_add(&gate->n_inside, 1);
+  return true;
+}
+static void leave_in_silence(hia_gate *gate) { atomic_fetch_sub(&gate->n_inside, 1); }
+static void leave_in_two(hia_gate *gate) { /* two that leave may both think they are not the last */
+  uint32_t n = atomic_load(&gate->n_inside);
+  atomic_store(&gate->n_inside, n - 1);
+  if (n == 1) hia_bell_ring(&gate->bell);
+}
+
+static void leave_open(hia_gate *gate) { (void)gate; }
+static void answer_with_half_a_ring(hia_box *box, void *piece) {
+  hia_bell *bell = box->bell;
+  atomic_store(&box->piece, (uintptr_t)piece);
+  atomic_exchange(&bell->is_asleep, 0);
+}
+static void answer_late_bell(hia_box *box, void *piece) { /* nobody is awake: nobody is rung for */
+  bool is_asleep = atomic_load(&box->bell->is_asleep);
+  atomic_store(&box->piece, (uintptr_t)piece);
+  if (is_asleep) hia_bell_ring(box->bell);
+}
+static void finish_in_silence(_Atomic uint32_t *is_done, hia_bell *bell) {
+  (void)bell;
+  atomic_store(is_done, 1);
+}
+
+static operations op;
+
+/* ---- what they do it to ---- */
+
+typedef struct piece {
+  _Atomic uint32_t is_done;
+  uint32_t n_runs; /* plain: one runs it at a time, or all is wrong anyway */
+  hia_box *given;  /* its owner's: where it went */
+  hia_bell *bell;  /* of its owner */
+  uint64_t pad;
+} piece;
+
+typedef struct worker {
+  hia_door door;
+  hia_box box;
+  hia_bell bell;
+} worker;
+
+static struct {
+  worker w[3];
+  piece pieces[3];
+  hia_gate gate;
+  _Atomic uint32_t is_over; /* whose gate it is has gone on */
+  _Atomic uint32_t n_references;
+} shared;
+#define w      shared.w
+#define pieces shared.pieces
+#define gate   shared.gate
+
+static void begin(void) {
+  for (int i = 0; i < 3; i++) w[i].box.bell = &w[i].bell;
+}
+#define CASE(n_, end_, ...)                                                                        \
+  {.n = (n_),                                                                                      \
+   .memory = &shared,                                                                              \
+   .size = sizeof shared,                                                                          \
+   .begin = begin,                                                                                 \
+   .body = {__VA_ARGS__},                                                                          \
+   .end = (end_)}
+
+#define WAIT_UNTIL(bell_, condition)                                                               \
+  while (!(condition)) {                                                                           \
+    if (op.looks_before_arming) {                                                                  \
+      hia_bell_arm(bell_);                                                                         \
+      hia_bell_wait((bell_), 0);                                                                   \
+    } else {                                                                                       \
+      hia_bell_arm(bell_);                                                                         \
+      if (!(condition)) hia_bell_wait((bell_), 0);                                                 \
+    }                                                                                              \
+    hia_bell_disarm(bell_);                                                                        \
+  }
+
+static void run_piece(piece *p) { explore_check(p->n_runs++ == 0, "a piece is run twice"); }
+
+/* The owner of a door at a comparison with its limit: gives `p` (NULL: nothing) to who asks. */
+static void poll(worker *self, piece *p) {
+  hia_box *box = op.door_look(&self->door);
+  if (!box) return;
+  if (p && !p->given) {
+    p->given = box;
+    p->bell = &self->bell;
+    op.answer(box, p);
+  } else {
+    op.answer(box, NULL);
+  }
+}
+
+static void close_door(worker *self) {
+  hia_box *box = op.door_close(&self->door);
+  if (box && !op.leaves_door_unanswered) op.answer(box, NULL);
+}
+
+static void join(worker *self, piece *p) {
+  if (!p->given || op.box_take_back(p->given, p)) {
+    run_piece(p);
+    return;
+  }
+  close_door(self);
+  WAIT_UNTIL(&self->bell, hia_is_done(&p->is_done));
+  explore_check(p->n_runs == 1, "a piece is done that nobody ran");
+  explore_gone(&p->is_done, sizeof p->is_done); /* its record may be somebody else's now */
+  hia_door_open(&self->door);
+}
+
+/* Takes what is in the box of a worker whose asking was answered. */
+static bool take_and_run(worker *self) {
+  piece *p = op.box_take(&self->box);
+  if (!p) return false;
+  run_piece(p);
+  op.finish(&p->is_done, p->bell);
+  return true;
+}
+
+static void wait_for_answer(worker *self) {
+  WAIT_UNTIL(&self->bell, hia_box_is_answered(&self->box));
+}
+
+/* ---- two: one owns a piece, one is hungry ---- */
+
+static void owner_of_one(void) {
+  hia_door_open(&w[0].door);
+  poll(&w[0], &pieces[0]);
+  poll(&w[0], &pieces[0]);
+  join(&w[0], &pieces[0]);
+  close_door(&w[0]);
+}
+static void one_was_run(void) { explore_check(pieces[0].n_runs == 1, "a piece is lost"); }
+
+static void hungry(worker *self) {
+  if (!op.ask(&w[0].door, &self->box)) return;
+  wait_for_answer(self);
+  take_and_run(self);
+}
+static void hungry_1(void) { hungry(&w[1]); }
+static void hungry_2(void) { hungry(&w[2]); }
+
+static const explore_case one_asks = CASE(2, one_was_run, owner_of_one, hungry_1);
+
+/* ---- who asks thinks better of it ---- */
+
+static void impatient(worker *self) {
+  if (!op.ask(&w[0].door, &self->box)) return;
+  if (op.ask_withdraw(&w[0].door, &self->box)) return;
+  wait_for_answer(self);
+  take_and_run(self);
+}
+static void impatient_1(void) { impatient(&w[1]); }
+static const explore_case one_withdraws = CASE(2, one_was_run, owner_of_one, impatient_1);
+
+/* And asks again. */
+static void impatient_twice(void) {
+  impatient(&w[1]);
+  hungry(&w[1]);
+}
+static const explore_case one_asks_again = CASE(2, one_was_run, owner_of_one, impatient_twice);
+
+/* ---- three: two are hungry, at one door ---- */
+
+static const explore_case two_ask = CASE(3, one_was_run, owner_of_one, hungry_1, hungry_2);
+static const explore_case two_ask_one_withdraws =
+    CASE(3, one_was_run, owner_of_one, impatient_1, hungry_2);
+
+static void owner_of_two(void) {
+  hia_door_open(&w[0].door);
+  poll(&w[0], &pieces[0]); /* the oldest first */
+  poll(&w[0], pieces[0].given ? &pieces[1] : &pieces[0]);
+  join(&w[0], &pieces[1]); /* the newest first */
+  join(&w[0], &pieces[0]);
+  close_door(&w[0]);
+}
+static void two_were_run(void) {
+  explore_check(pieces[0].n_runs == 1 && pieces[1].n_runs == 1, "a piece is lost");
+}
+static const explore_case two_pieces = CASE(3, two_were_run, owner_of_two, hungry_1, hungry_2);
+
+/* ---- the owner waits, and asks who has its piece for work of it meanwhile ---- */
+
+static void owner_who_helps(void) {
+  worker *self = &w[0];
+  hia_door_open(&self->door);
+  poll(self, &pieces[0]);
+  if (!pieces[0].given || op.box_take_back(pieces[0].given, &pieces[0])) {
+    run_piece(&pieces[0]);
+    close_door(self);
+    return;
+  }
+  close_door(self);
+  if (op.ask(&w[1].door, &self->box)) {
+    WAIT_UNTIL(&self->bell, hia_box_is_answered(&self->box) || hia_is_done(&pieces[0].is_done));
+    if (hia_box_is_answered(&self->box) || !op.ask_withdraw(&w[1].door, &self->box)) {
+      wait_for_answer(self);
+      take_and_run(self);
+    }
+  }
+  WAIT_UNTIL(&self->bell, hia_is_done(&pieces[0].is_done));
+  explore_gone(&pieces[0].is_done, sizeof pieces[0].is_done);
+}
+/* Its thief, which finds a piece inside of it. */
+static void thief_with_more(void) {
+  worker *self = &w[1];
+  if (!op.ask(&w[0].door, &self->box)) return;
+  wait_for_answer(self);
+  piece *p = op.box_take(&self->box);
+  if (!p) return;
+  run_piece(p);
+  hia_door_open(&self->door);
+  poll(self, &pieces[1]);
+  join(self, &pieces[1]);
+  close_door(self);
+  op.finish(&p->is_done, p->bell);
+}
+static void inner_was_run(void) {
+  explore_check(pieces[0].n_runs == 1 && pieces[1].n_runs <= 1, "a piece is lost");
+}
+static const explore_case waiter_helps = CASE(2, inner_was_run, owner_who_helps, thief_with_more);
+
+/* ---- gates ---- */
+
+static void be_inside(void) {
+  if (!op.gate_enter(&gate)) return;
+  explore_check(!atomic_load(&shared.is_over), "somebody is in a run that is over");
+  op.gate_leave(&gate);
+}
+static void visitor(void) { be_inside(); }
+static void visitor_twice(void) {
+  be_inside();
+  be_inside();
+}
+static void host(void) {
+  op.gate_shut(&gate);
+  WAIT_UNTIL(&gate.bell, hia_gate_is_empty(&gate));
+  atomic_store(&shared.is_over, 1);
+}
+static const explore_case gate_of_one = CASE(2, NULL, host, visitor_twice);
+static const explore_case gate_of_two = CASE(3, NULL, host, visitor, visitor);
+
+/* Who leaves a gate may look at it once more, and ring its bell, when the run that it was for has
+ * gone on. So a team is used again only when nobody refers to it any more; a reference is given up
+ * in one step, as under a lock. */
+static void release(void) {
+  if (atomic_fetch_sub(&shared.n_references, 1) == 1) explore_gone(&gate, sizeof gate);
+}
+static void begin_team(void) {
+  begin();
+  atomic_store(&shared.n_references, 3);
+}
+static void helper(void) {
+  be_inside();
+  if (!op.forgets_references) release();
+}
+static void host_of_team(void) {
+  host();
+  if (op.forgets_references)
+    explore_gone(&gate, sizeof gate);
+  else
+    release();
+}
+static void team_is_gone(void) {
+  explore_check(op.forgets_references || !atomic_load(&shared.n_references), "a team is lost");
+}
+static const explore_case team_of_three = {.n = 3,
+                                           .memory = &shared,
+                                           .size = sizeof shared,
+                                           .begin = begin_team,
+                                           .body = {host_of_team, helper, helper},
+                                           .end = team_is_gone};
+
+/* ---- the tests ---- */
+
+static const struct {
+  const char *name;
+  const explore_case *c;
+} cases[] = {
+    {"a gate, one visitor", &gate_of_one},
+    {"a gate, two visitors", &gate_of_two},
+    {"a team", &team_of_three},
+    {"one asks", &one_asks},
+    {"one withdraws", &one_withdraws},
+    {"one asks again", &one_asks_again},
+    {"two ask", &two_ask},
+    {"two ask, one withdraws", &two_ask_one_withdraws},
+    {"two pieces", &two_pieces},
+    {"who waits helps", &waiter_helps},
+};
+
+Test(handoff, every_interleaving_is_right) {
+  op = (operations){RIGHT};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    explore_result r;
+    explore(cases[i].c, &r);
+    cr_log_info("%s: %llu states, %llu executions", cases[i].name, (unsigned long long)r.states,
+                (unsigned long long)r.executions);
+    cr_expect_str_empty(r.problem, "%s: %s, in %s", cases[i].name, r.problem, r.schedule);
+    cr_expect_gt(r.states, 100, "%s: only %llu states", cases[i].name,
+                 (unsigned long long)r.states);
+  }
+}
+
+static void expect_found(const char *what) {
+  explore_result r = {.executions = 0};
+  size_t i = 0;
+  for (; i < sizeof cases / sizeof *cases && !r.problem[0]; i++) explore(cases[i].c, &r);
+  cr_expect_str_not_empty(r.problem, "%s: not found", what);
+  if (r.problem[0]) cr_log_info("%s: %s (%s, %s)", what, r.problem, cases[i - 1].name, r.schedule);
+  op = (operations){RIGHT};
+}
+
+#define WRONG(what, member, value)                                                                 \
+  op.member = (value);                                                                             \
+  expect_found(what)
+
+Test(handoff, what_is_wrong_is_found) {
+  op = (operations){RIGHT};
+  WRONG("closing a door in two steps", door_close, close_in_two);
+  WRONG("looking at a door in two steps", door_look, look_in_two);
+  WRONG("asking in two steps", ask, ask_in_two);
+  WRONG("marking the box after asking", ask, ask_then_mark);
+  WRONG("withdrawing in two steps", ask_withdraw, withdraw_in_two);
+  WRONG("withdrawing whatever is on its way", ask_withdraw, withdraw_unseen);
+  WRONG("ringing before the answer", answer, ring_then_answer);
+  WRONG("not ringing after the answer", answer, answer_in_silence);
+  WRONG("taking in two steps", box_take, take_in_two);
+  WRONG("taking back in two steps", box_take_back, take_back_in_two);
+  WRONG("ringing before the end", finish, ring_then_finish);
+  WRONG("a look at a piece after its end", finish, finish_twice);
+  WRONG("entering a gate in two steps", gate_enter, enter_in_two);
+  WRONG("leaving a gate without a sound", gate_leave, leave_in_silence);
+  WRONG("leaving a gate in two steps", gate_leave, leave_in_two);
+  WRONG("a gate that is not shut", gate_shut, leave_open);
+  WRONG("clearing a bell without waking", answer, answer_with_half_a_ring);
+  WRONG("looking at the bell before the answer", answer, answer_late_bell);
+  WRONG("not ringing at the end", finish, finish_in_silence);
+  WRONG("a team used again when its gate is empty", forgets_references, true);
+  WRONG("looking before the bell is armed", looks_before_arming, true);
+  WRONG("a door closed before who stands there", leaves_door_unanswered, true);
+}
+
+#ifdef __clang__
+#pragma clang attribute pop
+#endif
