@@ -361,7 +361,10 @@ typedef struct hia_inst {
   bool no_base;         /* result stayed unknown */
   bool ends;            /* some path needs no call that cannot end */
   bool queued;
-  uint8_t changes;      /* of a concrete result, while solving */
+  bool held;            /* a tainted literal stayed unknown when its body was typed last */
+  bool conflict;        /* its body had an error then, or its result did not come to rest */
+  uint8_t changes;      /* of its result to what does not contain it, while solving */
+  hia_itype found;      /* the type of its body in this round of solving */
   uint32_t order;       /* in which it was DONE: callees before callers, a group together */
   uint32_t group;       /* number of its strongly connected component */
   uint32_t index, low;  /* Tarjan */
@@ -497,6 +500,7 @@ typedef struct hia_typing {
   bool report;      /* messages wanted */
   bool failed;      /* some were due */
   bool force;       /* tainted literals settle */
+  bool held;        /* one has not */
   hia_fault *fault; /* report into this instead, the first one */
 } hia_typing;
 static inline hia_itype *hiaF_type_at(const hia_typing *t, hia_ast_id id) {
@@ -517,6 +521,7 @@ void hiaF_accept_type(hia_typing *t, hia_ast_id expr, hia_itype have, hia_itype 
 hia_itype hiaF_join_exprs(hia_typing *t, hia_ast_id left, hia_itype left_type, hia_ast_id right,
                           hia_itype right_type, uint32_t start, uint32_t end, const char *what);
 static inline hia_itype hiaF_settled(hia_typing *t, hia_itype type) {
+  if (!t->force && hiaF_itype_has(&t->p->it, type) & HIA_HAS_TAINT) t->held = true;
   return hiaF_settle(&t->p->it, type, t->force);
 }
 /* "n", or NULL where the text of an expression is too long or too broken to quote */

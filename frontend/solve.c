@@ -8,11 +8,23 @@
  *
  * That gives what the rule gives, as far as the rule is about programs without conflicts, and makes
  * the outcome independent of any order: a literal that has been joined with an unknown (the types
- * with U) settles only in the second phase, so in the first one types only ever grow:
+ * with U) settles only once all that does not depend on it is known, and bodies are typed in
+ * rounds, a round seeing only the results of the one before:
  *
  *   phase 1  a tainted literal settles to unknown: results climb a finite lattice
- *   phase 2  (force) it settles to its dtype; literal results are settled; repeated. A concrete
- *            result may still change here, but only a few times.
+ *   phase 2  (force) it settles to its dtype, as the rule has it. A result may be replaced by
+ *            another one here, but only a few times.
+ *   phase 3  literal results settle, and phase 2 again
+ *
+ * Whatever results the rule arrives at contain those of phase 1, so starting from there takes
+ * nothing away. Where a body has an error in the end, the component is solved once more without the
+ * first phase 2: results settle before the literals inside of bodies do. In
+ *   fn f(n: i64) = if n <= 1 then 1.0 else twice(0 + f(n - 1))
+ * that makes the 0 an f32, as the result is, while the rule would have the argument of `twice` an
+ * i32 before it finds what f gives. (The other way round would not do: in
+ *   fn f(n: i64) = if n <= 1 then 0 else twice(exp(f(n - 1)))
+ * exp(...) has to settle to f32 before the 0 does.) If that does not help either, it stays so, and
+ * check.c says what is wrong.
  *
  * The call graph is found on the way: a generic call has a callee once its arguments are known,
  * which may make new instances, and may join components that seemed apart. Then the component
@@ -21,7 +33,7 @@
  * All of it is silent. What the bodies do wrong is said by check.c, once types are final. */
 #include "frontend/ast.h"
 
-#define MAX_CHANGES 8 /* of one concrete result in phase 2, after which it stays */
+#define MAX_CHANGES 8 /* of one result to what does not contain it, after which it stays */
 
 /* ---- instances ---- */
 
@@ -114,7 +126,11 @@ static hia_itype type_body(solver *s, uint32_t id) {
                   .first = hiaF_decl(s->p, inst->decl)->first_node,
                   .inst = id,
                   .force = s->force};
-  return hiaF_infer_body(&t);
+  hia_itype type = hiaF_infer_body(&t);
+  inst = hiaF_inst(s->p, id);
+  inst->held = t.held;
+  inst->conflict = t.failed;
+  return type;
 }
 
 static bool is_declared(const hia_program *p, const hia_inst *inst) {
@@ -155,23 +171,38 @@ static bool has_grown(solver *s, uint32_t root, uint32_t member, uint32_t from) 
   return grown;
 }
 
-/* Types what is queued until nothing changes. False if the component has grown. */
+/* What typing a member's body has found becomes its result, if that says more. */
+static void take_result(solver *s, uint32_t id, uint32_t root_index) {
+  hia_itypes *it = &s->p->it;
+  hia_inst *inst = hiaF_inst(s->p, id);
+  hia_itype type = inst->found;
+  if (is_declared(s->p, inst) || type == inst->result) return;
+  if (hiaF_itype_has(it, type) & HIA_HAS_ERROR) return;
+  hia_itype join = hiaF_join(it, type, inst->result);
+  if (s->force && join == inst->result) return;
+  if (join != type && ++inst->changes > MAX_CHANGES) {
+    inst->conflict = true;
+    return;
+  }
+  inst->result = type;
+  enqueue_callers(s, id, root_index);
+}
+
+/* Types what is queued until nothing changes, in rounds. False if the component has grown. */
 static bool drain(solver *s, uint32_t root) {
   hia_program *p = s->p;
   uint32_t root_index = hiaF_inst(p, root)->index;
   while (s->head < s->queue.len) {
-    uint32_t id = s->queue.data[s->head++];
-    hiaF_inst(p, id)->queued = false;
-    uint32_t n_calls = hiaF_inst(p, id)->callees.len;
-    hia_itype type = type_body(s, id);
-    if (has_grown(s, root, id, n_calls)) return false;
-    hia_inst *inst = hiaF_inst(p, id);
-    if (is_declared(p, inst) || type == inst->result) continue;
-    if (hiaF_itype_has(&p->it, type) & HIA_HAS_ERROR) continue;
-    if (s->force && hiaF_join(&p->it, type, inst->result) == inst->result) continue;
-    if (hiaF_is_final(&p->it, inst->result) && ++inst->changes > MAX_CHANGES) continue;
-    inst->result = type;
-    enqueue_callers(s, id, root_index);
+    uint32_t first = s->head, end = s->queue.len;
+    while (s->head < end) {
+      uint32_t id = s->queue.data[s->head++];
+      hiaF_inst(p, id)->queued = false;
+      uint32_t n_calls = hiaF_inst(p, id)->callees.len;
+      hia_itype type = type_body(s, id);
+      hiaF_inst(p, id)->found = type;
+      if (has_grown(s, root, id, n_calls)) return false;
+    }
+    for (uint32_t i = first; i < end; i++) take_result(s, s->queue.data[i], root_index);
   }
   s->head = s->queue.len = 0;
   return true;
@@ -207,12 +238,16 @@ static bool settle_results(solver *s, uint32_t root, uint32_t first) {
   return again;
 }
 
-/* The component on top of the stack, from `root` on. False if it has grown. */
-static bool solve_component(solver *s, uint32_t root) {
+/* Has a body in the component an error? */
+static bool has_conflict(const solver *s, uint32_t first) {
+  for (uint32_t i = first; i < s->p->tarjan.len; i++)
+    if (hiaF_inst(s->p, s->p->tarjan.data[i])->conflict) return true;
+  return false;
+}
+
+/* The phases, for the members from `first` on. False if the component has grown. */
+static bool run_phases(solver *s, uint32_t root, uint32_t first, bool results_first) {
   hia_program *p = s->p;
-  uint32_t first = p->tarjan.len;
-  do first--;
-  while (p->tarjan.data[first] != root);
   for (uint32_t i = first; i < p->tarjan.len; i++) {
     hia_inst *inst = hiaF_inst(p, p->tarjan.data[i]);
     inst->changes = 0;
@@ -220,12 +255,29 @@ static bool solve_component(solver *s, uint32_t root) {
     enqueue(s, p->tarjan.data[i]);
   }
   s->force = false;
-  do {
-    if (!drain(s, root)) {
-      clear_queue(s);
-      return false;
-    }
-  } while (settle_results(s, root, first));
+  if (!drain(s, root)) return false;
+  if (!results_first) {
+    s->force = true;
+    for (uint32_t i = first; i < p->tarjan.len; i++)
+      if (hiaF_inst(p, p->tarjan.data[i])->held) enqueue(s, p->tarjan.data[i]);
+    if (!drain(s, root)) return false;
+  }
+  while (settle_results(s, root, first))
+    if (!drain(s, root)) return false;
+  return true;
+}
+
+/* The component on top of the stack, from `root` on. False if it has grown. */
+static bool solve_component(solver *s, uint32_t root) {
+  hia_program *p = s->p;
+  uint32_t first = p->tarjan.len;
+  do first--;
+  while (p->tarjan.data[first] != root);
+  if (!run_phases(s, root, first, false) ||
+      (has_conflict(s, first) && !run_phases(s, root, first, true))) {
+    clear_queue(s);
+    return false;
+  }
   uint32_t group = p->n_groups++;
   for (uint32_t i = p->tarjan.len; i-- > first;) {
     hia_inst *inst = hiaF_inst(p, p->tarjan.data[i]);

@@ -328,11 +328,13 @@ static void check(typing *t, gen_expr *e) {
   }
 }
 
-/* Rule 6: the results of all functions without a declared one, by fixpoint. Answers a function
+/* Rule 6: the results of all functions without a declared one, by fixpoint; all bodies are typed
+ * before any result changes, so the order of the functions means nothing. Answers a function
  * whose result does not simply grow from unknown, or differs once literals have settled: what the
  * rule makes of it may depend on how it is read, so such a program is changed. */
 static gen_fn *infer_results(typing *t) {
   gen_program *p = t->p;
+  gen_type found[GEN_MAX_FNS];
   for (uint32_t i = 0; i < p->n_fns; i++)
     p->fns[i]->inferred = p->fns[i]->declared ? p->fns[i]->result : GEN_UNKNOWN;
   for (uint32_t phase = 0; phase < 2; phase++) {
@@ -340,14 +342,16 @@ static gen_fn *infer_results(typing *t) {
       changed = false;
       for (uint32_t i = 0; i < p->n_fns; i++) {
         gen_fn *fn = p->fns[i];
+        found[i] = fn->inferred;
         if (fn->removed || fn->declared) continue;
         t->fn = fn;
         gen_type r = infer(t, fn->body);
         if (phase == 1) r = settle(p, r);
         if (r == GEN_ERROR || join(t, fn->inferred, r) != r) return fn;
         if (r != fn->inferred) changed = true;
-        fn->inferred = r;
+        found[i] = r;
       }
+      for (uint32_t i = 0; i < p->n_fns; i++) p->fns[i]->inferred = found[i];
     }
     for (uint32_t i = 0; i < p->n_fns; i++) p->fns[i]->inferred = settle(p, p->fns[i]->inferred);
   }

@@ -146,6 +146,35 @@ Test(infer, mutual_groups_settle_together) {
          "f32");
 }
 
+/* A literal inside of a body settles before the literals of results do: only what it brings about
+ * may tell what a result is. */
+Test(infer, literals_in_bodies_settle_first) {
+#define TWICE "fn twice(x) = x + x\n"
+  expect(TWICE "fn f(n: i32) = if n <= 1 then 0 else twice(exp(f(n - 1)))", "f32");
+  expect(
+      "fn f(n: i64) = if n == 0 then (0, n) else { let r = if n == 1 then -1.0 else f(n - 1).0;\n"
+      "  (r, 0) }",
+      "(f32, i64)");
+  expect("fn f(n: i32) = if n == 0 then 0 else g(n)\n"
+         "fn g(n: i32) = { let a = f(n - 1) + 1.5; if n > 3 then a else f(n - 2) }\n",
+         "f32");
+  expect("fn g(n: i32) = { let a = f(n - 1) + 1.5; if n > 3 then a else f(n - 2) }\n"
+         "fn f(n: i32) = if n == 0 then 0 else g(n)\n",
+         "f32");
+  /* where that makes an error, the results do */
+  expect(TWICE "fn f(n: i64) = if n <= 1 then 1.0 else twice(0 + f(n - 1))", "f32");
+  /* and where that does too, it is one; the order of the functions means nothing */
+  expect_error("fn f(n: i32) = if n == 0 then 0 else { let a = f(n - 1) + 0.5; i32(a) + 1 }",
+               "E0301");
+  for (int i = 0; i < 2; i++) {
+    const char *text[] = {"fn f(n: i32) = if n > 3 then fail(1) else { let a = g(n - 1) + 1; a }\n",
+                          "fn g(n: i32) = { let b = f(n - 1) + 1.5; b }\n"};
+    char both[512];
+    snprintf(both, sizeof both, "%s%s", text[i], text[1 - i]);
+    expect(both, "f32");
+  }
+}
+
 Test(infer, fail_joins_with_any_type) {
   expect("fn f(x: f64) = if x > 0 then x else fail(1)", "f64");
   expect("fn f(x: f64) = if x > 0 then (x, 1) else fail(1)", "(f64, i32)");
