@@ -39,10 +39,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
       hiaR_text_init(&dot, &comp.arena);
       hiaG_dot(g, &dot);
       round_trip(&comp, &types, g);
-      if (g->state == HIA_FUNCTIONS) {
-        hia_pass_options options = {.verify = true};
+      /* The passes for the interpreter, and those for native code on several threads. */
+      static const hia_pass_use uses[] = {HIA_USE_ALL, HIA_USE_PARALLEL};
+      for (size_t i = 0; i < HIA_LEN(uses) && g && g->state == HIA_FUNCTIONS; i++) {
+        hia_pass_options options = {.verify = true, .use = uses[i]};
         hiaG_run_passes(g, &options);
         round_trip(&comp, &types, g);
+        g = hiaG_read(&comp, &types, (const char *)data, size, &error);
       }
     }
   }

@@ -142,6 +142,26 @@ static const row fork_rows[] = {
     {FORK("", "", JOIN, "", "%6:bool = stolen 3"), "fork 3 is not the newest that is open"},
     {FORK("", "", JOIN, "", "fork 3 f %0, %1"), "there is another fork 3"},
     {PLAIN "loop {\nfork 3 f %0, %1\nyield %1 } round { yield }\nyield %0 }", "it is open at"},
+    {PLAIN "loop {\nyield %1 } round {\nfork 3 f %0, %1\nyield }\nyield %0 }", "it is open at"},
+    {PLAIN "loop {\nfork 3 f %0, %1\nyield %1 } round {\n%2:bool = stolen 3\nif %2 {\n"
+           "%3:i32 = join 3 f\nyield } else { yield }\nyield }\nyield %0 }",
+     "it is open at the end of its region"},
+    {PLAIN "fork 3 f %0, %1\nloop {\n%2:bool = stolen 3\nyield %2 } round {\n%3:i32 = join 3 f\n"
+           "yield }\nyield %0 }",
+     "or of another region"},
+    {PLAIN "fork 3 f %0, %1\nloop {\nyield %1 } round {\n%2:bool = stolen 3\nif %2 {\n"
+           "%3:i32 = join 3 f\nyield } else { yield }\nyield }\nyield %0 }",
+     "or of another region"},
+    {PLAIN "fork 3 f %0, %1\n%2:bool = stolen 3\nloop {\nyield %2 } round {\n%3:i32 = join 3 f\n"
+           "yield }\nyield %0 }",
+     "between a stolen and its join"},
+    {FORKED("loop {\n%6:i32 = join 3 f\nyield %1 } round { yield }"), "its fork's stolen decides"},
+    {PLAIN "fork 0 nobody %0, %1\nyield %0 }", "nobody"},
+    {PLAIN "fork -1 f %0, %1\nyield %0 }", "expected"},
+    {PLAIN "fork 4294967296 f %0, %1\nyield %0 }", "number too large"},
+    {PLAIN "fork f %0, %1\nyield %0 }", "expected"},
+    {PLAIN "%2:bool = stolen\nyield %0 }", "expected"},
+    {PLAIN "%2:bool = stolen 3 f\nyield %0 }", "expected"},
     /* joins */
     {FORKED("%6:i32 = join 3 f"), "its fork's stolen decides"},
     {FORK("", "", JOIN "\n%6:i32 = join 3 f", "", ""), "its fork's stolen decides"},
@@ -182,14 +202,19 @@ static const row fork_rows[] = {
 Test(verify, forks) { expect_all("graph functions \"\"\n", fork_rows, HIA_LEN(fork_rows)); }
 
 Test(verify, the_frame_of_forks_is_right) {
-  const char *good[] = {FORKED(""), FORKED("if %1 { yield } else { yield }"),
-                        FORK("%6:i32 = call f %0, %1", "%7:i32 = neg %6",
-                             "%8:i32 = div %0, %0\n" JOIN,
-                             "fork 5 f %0, %1\n%9:bool = stolen 5\nif %9 {\n%10:i32 = join 5 "
-                             "f\nyield } else { yield }",
-                             "fork 6 f %0, %1\n%11:bool = stolen 6\nif %11 {\n%12:i32 = join 6 "
-                             "f\n%13:i32 = call f %12, %1"
-                             "\nyield } else { yield }")};
+  const char *good[] = {
+      FORKED(""), FORKED("if %1 { yield } else { yield }"),
+      FORK("%6:i32 = call f %0, %1", "%7:i32 = neg %6", "%8:i32 = div %0, %0\n" JOIN,
+           "fork 5 f %0, %1\n%9:bool = stolen 5\nif %9 {\n%10:i32 = join 5 "
+           "f\nyield } else { yield }",
+           "fork 6 f %0, %1\n%11:bool = stolen 6\nif %11 {\n%12:i32 = join 6 "
+           "f\n%13:i32 = call f %12, %1"
+           "\nyield } else { yield }"),
+      /* open over a loop; in its head, and in its round */
+      FORKED("loop {\nfork 8 f %0, %1\n%6:i32 = call f %0, %1\n"
+             "%7:bool = stolen 8\nif %7 {\n%8:i32 = join 8 f\nyield } else { yield "
+             "}\nyield %1 } round {\nfork 9 f %0, %1\n%9:bool = stolen 9\nif %9 {\n"
+             "%10:i32 = join 9 f\nyield } else { yield }\nyield }")};
   for (size_t i = 0; i < HIA_LEN(good); i++) {
     env e;
     env_init(&e);
@@ -210,6 +235,7 @@ Test(verify, the_frame_of_forks_is_right) {
   "fn f (i32, bool) -> (i32) " traits                                                              \
   " {\n%0:i32 = merge.entry 0\n%1:bool = merge.entry 1\n" nodes "\nyield %0 }"
 #define RECURS   "diverges recursive"
+#define LEAF     "\nfn g () -> () { yield }"
 #define BEGIN    "fork 0 f %0, %1\n%2:bool = stolen 0\n"
 #define JOIN_F   "%3:i32 = join 0 f\n"
 #define BOTH(in) "then .1 %2 { " in " } else .2 { }"
@@ -235,6 +261,31 @@ static const row static_fork_rows[] = {
     {SECTION(RECURS, "then .1 %1 { fork 0 f %0, %1 } else .2 { }"),
      "%0 belongs in region 0, not 1"},
     {SECTION(RECURS, BEGIN BOTH(JOIN_F) "\n%5:i32 = add %3, %3"), "belongs in region 1, not 0"},
+    /* loops: a round is left with a fork of its own, or of its head; one is ended in the round */
+    {SECTION(RECURS, "head .1 {\n%2:bool = const true round .2 %2 { fork 0 g } }") LEAF,
+     "it is open at the end of its region"},
+    {SECTION(RECURS, "head .1 {\n%2:bool = const true fork 0 g round .2 %2 { } }") LEAF,
+     "it is open at the end of its region"},
+    {SECTION(RECURS, "head .1 {\n%2:bool = const true fork 0 g round .2 %2 {\n%3:bool = stolen 0\n"
+                     "then .3 %3 { join 0 g } else .4 { } } }") LEAF,
+     "or of another region"},
+    {SECTION(RECURS, "fork 0 g head .1 {\n%2:bool = const true\n%3:bool = stolen 0\n"
+                     "then .2 %3 { join 0 g } else .3 { } round .4 %2 { } }") LEAF,
+     "or of another region"},
+    {SECTION(RECURS, "head .1 { fork 0 g\n%2:bool = stolen 0 round .2 %2 { join 0 g } }") LEAF,
+     "a branch that it decides"},
+    {SECTION(RECURS, "fork 0 g\nthen .1 %1 { } else .2 { fork 0 g }") LEAF,
+     "there is another fork 0"},
+    {SECTION(RECURS, "fork 0 g\nthen .1 %1 { fork 1 g } else .2 { }") LEAF,
+     "it is open at the end of its region"},
+    {SECTION(RECURS, "fork 0 g\nfork 1 g\n%2:bool = stolen 0") LEAF,
+     "fork 0 is not the newest that is open"},
+    {SECTION(RECURS, "%2:bool = stolen 0\nthen .1 %2 { join 0 g } else .2 { }") LEAF,
+     "fork 0 is not the newest that is open"},
+    {SECTION(RECURS, "fork 0 g %0") LEAF, "it has 1 operands, but must have 0"},
+    {SECTION(RECURS, "fork 0 g\n%2:bool = stolen 0\nthen .1 %2 {\n%3:i32 = join 0 g } else .2 { }")
+         LEAF,
+     "it has 1 results, but must have 0"},
 };
 
 Test(verify, forks_of_sections) {
