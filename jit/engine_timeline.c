@@ -343,7 +343,7 @@ static void put_counter(reading *r, counter *c, uint64_t at, double value) {
   c->shown = value;
   putf(r->out, ",\n{\"ph\":\"C\",\"pid\":1,\"ts\":");
   put_time(r, at);
-  putf(r->out, ",\"name\":\"%s\",\"args\":{\"%s\":%.6g}}", c->name, c->name, value);
+  putf(r->out, ",\"name\":\"%s\",\"args\":{\"value\":%.6g}}", c->name, value);
 }
 
 static void put_point(reading *r, uint64_t length) {
@@ -615,6 +615,8 @@ static void put_track_name(reading *r, uint32_t tid, int rank, const hia_ring *r
   putf(r->out, ",\"name\":\"thread_sort_index\",\"args\":{\"sort_index\":%d}}", rank);
 }
 
+/* Chrome's viewer nests slices by whole microseconds unless the unit says ns. Perfetto ignores it.
+ */
 static void put_totals(reading *r) {
   putf(r->out, "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"producer\":\"hiaton %s\",",
        HIA_BUILD_VERSION);
@@ -627,7 +629,7 @@ static void put_totals(reading *r) {
 
 static void write_all(reading *r) {
   put_totals(r);
-  put_event(r, "M", 0, r->zero);
+  put_event(r, "M", 1, r->zero); /* Perfetto keeps thread 0 for the kernel's idle task */
   putf(r->out, ",\"name\":\"process_name\",\"args\":{\"name\":\"hiaton\"}}");
   uint32_t n_compilers = put_spans(r);
   for (uint32_t i = 0; i < n_compilers; i++)

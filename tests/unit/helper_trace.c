@@ -175,7 +175,7 @@ static bool arg(reader *r, event *e, const char *key) {
   if (strcmp(key, "name") == 0) return string(r, e->thread, TEXT);
   if (strcmp(key, "status") == 0) return string(r, e->status, TEXT);
   if (strcmp(key, "of") == 0 || strcmp(key, "function") == 0) return string(r, NULL, 0);
-  if (strcmp(key, e->name) != 0) return wrong(r, "an argument `%s`", key);
+  if (strcmp(key, "value") != 0) return wrong(r, "an argument `%s`", key);
   e->has_value = true;
   return number(r, &e->value);
 }
