@@ -3,9 +3,9 @@
 #include <llvm-c/Transforms/PassBuilder.h>
 #include <stdio.h>
 
-/* Level 2, the default, is LLVM's O2: within noise of O3 on recursion and loops, in four fifths of
- * its time. Level 1 takes a fifth of it and gives up to half as much speed again away: no threading
- * of jumps, no vectors, nothing across functions. */
+/* Level 3, the default, is LLVM's O3; 2 its O2: within noise of it on recursion and loops, in four
+ * fifths of its time. Level 1 takes a fifth of it and gives up to half as much speed again away: no
+ * threading of jumps, no vectors, nothing across functions. */
 static const char light_pipeline[] =
     "function(early-cse,simplifycfg,instcombine<no-verify-fixpoint>,tailcallelim,simplifycfg,"
     "loop(loop-rotate),instcombine<no-verify-fixpoint>,simplifycfg)";

@@ -4,17 +4,17 @@
 #   ```hia            a program: must check
 #   ```hia error      one that must be rejected
 #   ```hia part       a piece of one: not run
-#   ```console        lines `$ hiaton ...`, each with what it prints on both outputs; a line `...` stands
-#                     for any lines. Commands of other programs are not run.
+#   ```console        lines `$ hiaton ...` and `$ hia_diff ...`, each with what it prints on both outputs; a
+#                     line `...` stands for any lines. Commands of other programs are not run.
 #   ```c              a program with a main: is built and must exit with 0
 #
 # and so is the program in the head of the public header.
 #
-#   run.sh HIATON SOURCE-DIR LIBRARY-DIR CC [--no-native]
+#   run.sh HIATON HIA-DIFF SOURCE-DIR LIBRARY-DIR CC [--no-native]
 set -u
-hiaton=$1 sources=$2 libraries=$3 cc=$4
+hiaton=$1 diff=$2 sources=$3 libraries=$4 cc=$5
 native=yes
-[ "${5:-}" = --no-native ] && native=no
+[ "${6:-}" = --no-native ] && native=no
 cd "$sources" || exit 2
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
@@ -55,11 +55,10 @@ run_console() { # BLOCK WHERE
   run_one() {
     [ -z "$command" ] && return
     case $command in
-      hiaton\ * | build/bin/hiaton\ *) ;;
+      hiaton\ * | hia_diff\ *) ;;
       *) return ;;
     esac
-    local words=${command#build/bin/}
-    (PATH="$(dirname "$hiaton"):$PATH" timeout 120 bash -c "$words") >"$work/printed" 2>&1
+    (PATH="$(dirname "$hiaton"):$(dirname "$diff"):$PATH" timeout 120 bash -c "$command") >"$work/printed" 2>&1
     if fits "$work/written" "$work/printed"; then
       passed=$((passed + 1))
     else
