@@ -1,13 +1,14 @@
 /* What do limits cost? The time from a cancel to the return of the run it ends, the cost of the
  * comparison that makes it possible, bytes a frame, and what a deep run leaves behind.
  *
- *   bench_limits [--cancels N]     (1000 of each program)
+ *   bench_limits [--cancels N | --quick]     (1000 of each program; --quick: does everything work?)
  *
  * Targets stand beside the figures; they hold on a machine that does nothing else. */
 #include "bench/harness.h"
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -45,6 +46,8 @@ static bench_program open_text(hia_engine_kind kind, unsigned threads, bool is_u
   check(hia_function_prepare(p.function, &error), error);
   return p;
 }
+
+static bool is_quick;
 
 /* ---- from a cancel to the return ---- */
 
@@ -158,21 +161,22 @@ static void table_of_cancels(size_t n) {
 
 /* ---- the comparison with the limit ---- */
 
-enum { RUNS = 15 };
+enum { MOST_RUNS = 15 };
 
 static void compare_check(const row *w) {
+  const int n_runs = is_quick ? 1 : MOST_RUNS;
   bench_program checked = open_text(HIA_ENGINE_JIT, 1, false, w->function),
                 bare = open_text(HIA_ENGINE_JIT, 1, true, w->function);
-  double ms[2][RUNS];
+  double ms[2][MOST_RUNS];
   hia_run_stats used = HIA_RUN_STATS_INIT;
-  for (int r = -1; r < RUNS; r++) { /* the first to warm up */
+  for (int r = -1; r < n_runs; r++) { /* the first to warm up */
     for (int k = 0; k < 2; k++) {
       double start = bench_cpu();
       bench_call(k ? &bare : &checked, w->args, w->n_args, &used);
       ms[k][r < 0 ? 0 : r] = bench_cpu() - start;
     }
   }
-  double with = bench_median(ms[0], RUNS), without = bench_median(ms[1], RUNS);
+  double with = bench_median(ms[0], (size_t)n_runs), without = bench_median(ms[1], (size_t)n_runs);
   printf("%-24s %10.1f %10.1f %9.1f%% %9.1f%%\n", w->name, with, without,
          (with / without - 1) * 100, (ms[0][0] / ms[1][0] - 1) * 100);
   fflush(stdout);
@@ -186,12 +190,18 @@ static void table_of_checks(void) {
       {"ack(3,11)", HIA_ENGINE_JIT, 1, "ack", {3, 11}, 2},
       {"tak(27,17,8)", HIA_ENGINE_JIT, 1, "tak", {27, 17, 8}, 3},
   };
+  static const row quick[] = {
+      {"fib(20)", HIA_ENGINE_JIT, 1, "fib", {20}, 1},
+      {"ack(2,9)", HIA_ENGINE_JIT, 1, "ack", {2, 9}, 2},
+      {"tak(12,8,4)", HIA_ENGINE_JIT, 1, "tak", {12, 8, 4}, 3},
+  };
   printf("What comparing with the limit costs: native code as it is beside code without it, "
          "alternating,\nms of CPU time, %d runs each. Target: at most 2 per cent on fib(40).\n\n",
-         RUNS);
+         is_quick ? 1 : MOST_RUNS);
   printf("%-24s %10s %10s %10s %10s\n", "", "checked", "unchecked", "of medians", "of best");
   bench_pin(true);
-  for (size_t i = 0; i < sizeof compared / sizeof compared[0]; i++) compare_check(&compared[i]);
+  for (size_t i = 0; i < sizeof compared / sizeof compared[0]; i++)
+    compare_check(is_quick ? &quick[i] : &compared[i]);
   bench_pin(false);
   puts("");
 }
@@ -208,31 +218,33 @@ static double resident_mib(void) {
 }
 
 static void go_down(hia_engine_kind kind, const char *name, int target) {
-  enum { FEW = 1000000, MANY = 10000000 };
+  const int32_t few = is_quick ? 100000 : 1000000, many = few * 10;
   bench_program p = open_text(kind, 1, false, "down");
   hia_run_stats used = HIA_RUN_STATS_INIT;
   double bytes[2], ms[3];
-  bench_call(&p, &(int32_t){FEW}, 1, &used);
+  bench_call(&p, &few, 1, &used);
   bytes[0] = (double)used.peak_bytes;
   double before = resident_mib();
   for (int i = 0; i < 3; i++) {
     double start = bench_now();
-    if (bench_call(&p, &(int32_t){MANY}, 1, &used) != MANY) exit(1);
+    if (bench_call(&p, &many, 1, &used) != many) exit(1);
     ms[i] = bench_now() - start;
   }
   double after = resident_mib();
   bytes[1] = (double)used.peak_bytes;
   printf("%-12s %8.1f %8d %12.1f %12.1f %10.0f %10.1f %10.1f\n", name,
-         (bytes[1] - bytes[0]) / (MANY - FEW), target, ms[0], bench_median(ms, 3),
+         (bytes[1] - bytes[0]) / (many - few), target, ms[0], bench_median(ms, 3),
          bytes[1] / (1 << 20), before, after);
   fflush(stdout);
   bench_close(&p);
 }
 
 static void table_of_depth(void) {
-  puts("fn down(n) = if n == 0 then 0 else 1 + down(n - 1), 10^7 calls deep. Bytes a call of the "
-       "source;\nmilliseconds of the first such run and of the median of three, giving the memory "
-       "back included;\nMiB at the deepest; MiB resident before and after.\n");
+  printf(
+      "fn down(n) = if n == 0 then 0 else 1 + down(n - 1), 10^%d calls deep. Bytes a call of the "
+      "source;\nmilliseconds of the first such run and of the median of three, giving the memory "
+      "back included;\nMiB at the deepest; MiB resident before and after.\n\n",
+      is_quick ? 6 : 7);
   printf("%-12s %8s %8s %12s %12s %10s %10s %10s\n", "", "bytes", "target", "first ms", "ms", "MiB",
          "before", "after");
   go_down(HIA_ENGINE_JIT, "native", 48);
@@ -242,9 +254,16 @@ static void table_of_depth(void) {
 
 int main(int argc, char **argv) {
   long cancels = 1000;
-  if (argc == 3 && strcmp(argv[1], "--cancels") == 0) cancels = atol(argv[2]);
-  if ((argc != 1 && argc != 3) || cancels < 1 || cancels > MOST_CANCELS) {
-    fprintf(stderr, "usage: %s [--cancels N]\n", argv[0]);
+  bool is_known = argc == 1;
+  if (argc == 2 && strcmp(argv[1], "--quick") == 0) {
+    is_known = is_quick = true;
+    cancels = 5;
+  } else if (argc == 3 && strcmp(argv[1], "--cancels") == 0) {
+    is_known = true;
+    cancels = atol(argv[2]);
+  }
+  if (!is_known || cancels < 1 || cancels > MOST_CANCELS) {
+    fprintf(stderr, "usage: %s [--cancels N | --quick]\n", argv[0]);
     return 2;
   }
   bench_print_machine();

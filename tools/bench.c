@@ -122,8 +122,8 @@ static int measure(const tool_options *options, lane *lanes, size_t n) {
 
 static int report(const tool_options *options, lane *lanes, size_t n) {
   bool has_several = options->n_threads > 1;
-  printf("%s, %u runs of each engine; milliseconds\n\n", hia_function_signature(lanes[0].function),
-         options->runs);
+  printf("%s, %u run%s of each engine; milliseconds\n\n", hia_function_signature(lanes[0].function),
+         options->runs, options->runs == 1 ? "" : "s");
   printf("engine  threads     compile     fastest    slowest         run     fastest    slowest %s"
          "  result\n",
          has_several ? " speed-up  efficiency" : "");

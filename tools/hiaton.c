@@ -118,8 +118,12 @@ static void print_help(void) {
   fputs("usage: hiaton COMMAND [OPTION...] FILE [ARG...]\n\n", stdout);
   for (const tool_command *c = tool_commands; c->name; c++)
     printf("  %-6s %-14s %s\n", c->name, c->operands, c->summary);
-  fputs("\n`hiaton COMMAND --help` lists a command's options; `hiaton --version` the version.\n",
-        stdout);
+  fputs(
+      "\n`hiaton COMMAND --help` lists a command's options; `hiaton --version` tells the version.\n"
+      "Exit status: 0; 1 if the program is wrong, its run fails or something could not be "
+      "written;\n"
+      "2 if the command line is wrong.\n",
+      stdout);
 }
 
 static int dispatch(int argc, char **argv) {

@@ -107,7 +107,8 @@ typedef struct hia_engine_options {
                         thread is ever started. Others are started when a run first has work for
                         them, serve all runs of the engine, and are gone when it is freed */
   size_t max_depth;  /* bytes of stack, or of frames, of a run; 0: what is available */
-  size_t max_memory; /* bytes of a run in all; 0: what is available */
+  size_t max_memory; /* bytes of a run in all, interpreted; native code uses its stack only; 0:
+                        what is available */
   int opt_level;     /* of native code, 0 to 3 */
   const char *disabled_passes; /* names of graph passes, separated by commas; "all"; NULL: none */
   bool count;                  /* count calls and loop rounds as the language defines them */
