@@ -11,14 +11,10 @@
 
         .text
 
-/* int hiaR_arch_enter(context, stack_top, fn, arg)
- * The frame is addressed through rbp, which everything called preserves: that is how an unwinder
- * crosses from the engine's stack to the host's. */
-        .globl  hiaR_arch_enter
-        .type   hiaR_arch_enter, @function
-        .p2align 4
-hiaR_arch_enter:
-        .cfi_startproc
+/* The frame of hiaR_arch_enter and _nest, where hiaR_arch_leave comes back to: the registers that a
+ * function preserves. It is addressed through rbp, which everything called preserves: that is how an
+ * unwinder crosses from the engine's stack to the host's. */
+        .macro  open_frame
         pushq   %rbp
         .cfi_def_cfa_offset 16
         .cfi_offset %rbp, -16
@@ -36,6 +32,15 @@ hiaR_arch_enter:
         .cfi_offset %r15, -56
         movq    %rsp, HIA_host_sp(%rdi)
         movq    %rdi, %r13
+        .endm
+
+/* int hiaR_arch_enter(context, stack_top, fn, arg) */
+        .globl  hiaR_arch_enter
+        .type   hiaR_arch_enter, @function
+        .p2align 4
+hiaR_arch_enter:
+        .cfi_startproc
+        open_frame
         movq    %rsi, %rsp
         movq    %rcx, %rdi
         callq   *%rdx
@@ -65,23 +70,7 @@ hiaR_arch_enter:
         .p2align 4
 hiaR_arch_nest:
         .cfi_startproc
-        pushq   %rbp
-        .cfi_def_cfa_offset 16
-        .cfi_offset %rbp, -16
-        movq    %rsp, %rbp
-        .cfi_def_cfa_register %rbp
-        pushq   %rbx
-        .cfi_offset %rbx, -24
-        pushq   %r12
-        .cfi_offset %r12, -32
-        pushq   %r13
-        .cfi_offset %r13, -40
-        pushq   %r14
-        .cfi_offset %r14, -48
-        pushq   %r15
-        .cfi_offset %r15, -56
-        movq    %rsp, HIA_host_sp(%rdi)
-        movq    %rdi, %r13
+        open_frame
         movq    %rdx, %rdi
         subq    $8, %rsp
         callq   *%rsi
