@@ -160,7 +160,8 @@ typedef struct hia_graph {
   HIA_VEC(hia_loc) locs;
   HIA_VEC(hia_site) sites; /* static state; by caller, then by position */
   hia_index name_index, loc_index;
-  bool is_counted; /* has COUNT nodes: passes must keep the number of their firings */
+  bool is_counted;   /* has COUNT nodes: passes must keep the number of their firings */
+  bool merges_calls; /* hiaG_merge has run: what makes equal calls meet merges them */
 } hia_graph;
 
 /* ---- graph.c: making and changing ---- */
@@ -355,10 +356,13 @@ void hiaG_dce(hia_graph *g, hia_fn *fn);  /* opt_dce.c */
 void hiaG_copy(hia_graph *g, hia_fn *fn); /* opt_copy.c: copy propagation */
 void hiaG_inline(hia_graph *g);           /* opt_inline.c: small non-recursive functions */
 void hiaG_fork(hia_graph *g);             /* opt_fork.c: calls that another worker may make */
+void hiaG_merge(hia_graph *g);            /* opt_merge.c: equal calls are made once */
 void hiaG_unroll(hia_graph *g);           /* opt_unroll.c: levels of recursion into one body */
 void hiaG_tail(hia_graph *g);             /* opt_tail.c: tail calls of a group to loops */
-void hiaG_sweep(hia_graph *g);            /* opt_sweep.c: functions no root reaches */
-void hiaG_tag(hia_graph *g);              /* tag.c: the tagging transformation */
+/* In one function, which it leaves not compact; calls it adds are new nodes. False: none met. */
+bool hiaG_merge_in(hia_graph *g, hia_fn *fn);
+void hiaG_sweep(hia_graph *g); /* opt_sweep.c: functions no root reaches */
+void hiaG_tag(hia_graph *g);   /* tag.c: the tagging transformation */
 
 /* ---- flatten.c: static graph to image (runtime/image.h) ----
  * `image` is memory of the graph's arena, 8-aligned. */

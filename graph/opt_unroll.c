@@ -13,6 +13,9 @@
  * is why this comes first. How many levels is chosen by size: as many as keep the body within
  * MOST_COST.
  *
+ * Where equal calls are merged (opt_merge.c has run), they are so on the way, before they are
+ * replaced by bodies. The calls that merging adds to other arms get a guard only.
+ *
  * Bodies are copied as they were before the pass, without their forks: only the outermost level
  * forks (opt_fork.c). Chains of calls stay the source's, as in opt_inline.c: copied nodes get the
  * call as their parent. COUNT nodes come along.
@@ -58,11 +61,6 @@ typedef struct unrolling {
   uint32_t group;
   hia_subst subst;
 } unrolling;
-
-typedef struct task {
-  hia_node_id call;
-  uint32_t level; /* further bodies to copy; 0: guard it */
-} task;
 
 static bool is_of_group(const unrolling *u, const hia_fn *fn, hia_node_id n, uint32_t group) {
   const hia_node *node = &fn->nodes.data[n];
@@ -280,29 +278,84 @@ static void guard(unrolling *u, hia_node_id call, const shape *s) {
   }
 }
 
+static void rewrite(unrolling *u) {
+  for (hia_node_id n = u->fn->regions.data[0].first; n != HIA_NONE; n = hiaG_walk_next(u->fn, n))
+    hiaG_rewrite_ins(&u->subst, u->fn, n);
+}
+
+static const shape *shape_of(const unrolling *u, hia_node_id call) {
+  return &u->shapes[HIA_IMM_A(u->fn->nodes.data[call].imm)];
+}
+
+static bool is_dead(const unrolling *u, hia_node_id call) {
+  return u->fn->nodes.data[call].flags & HIA_NODE_DEAD;
+}
+
+/* The calls that are left to unroll, to those in the copies, and those that only get a guard. */
+typedef struct pending {
+  hia_u32vec calls, inner, guarded;
+} pending;
+
+static void unroll_call(unrolling *u, pending *p, hia_node_id call) {
+  const shape *s = shape_of(u, call);
+  for (hia_node_id n = copy_body(u, &s->body, call), end = u->fn->nodes.len; n < end; n++)
+    if (is_of_group(u, u->fn, n, u->group))
+      hiaR_push(u->scratch, is_tail(u->fn, n) ? &p->guarded : &p->inner, n);
+}
+
+/* Of each region the first call; the later ones have to wait: one of them may be what the first one
+ * makes, and is then merged with that. */
+static void unroll_first(unrolling *u, pending *p) {
+  bool *is_waiting = HIA_NEW_ARRAY(u->scratch, bool, u->fn->regions.len);
+  hia_u32vec later = {0};
+  for (uint32_t i = 0; i < p->calls.len; i++) {
+    hia_node_id call = p->calls.data[i];
+    hia_region_id region = u->fn->nodes.data[call].region;
+    if (is_dead(u, call)) continue;
+    if (is_waiting[region])
+      hiaR_push(u->scratch, &later, call);
+    else
+      unroll_call(u, p, call);
+    is_waiting[region] = true;
+  }
+  p->calls = later;
+  rewrite(u);
+  hia_node_id made = u->fn->nodes.len;
+  hiaG_merge_in(u->g, u->fn);
+  for (; made < u->fn->nodes.len; made++)
+    if (is_of_group(u, u->fn, made, u->group)) hiaR_push(u->scratch, &p->guarded, made);
+}
+
+static void unroll_level(unrolling *u, pending *p) {
+  if (u->g->merges_calls)
+    while (p->calls.len) unroll_first(u, p);
+  else
+    for (uint32_t i = 0; i < p->calls.len; i++) unroll_call(u, p, p->calls.data[i]);
+  p->calls = p->inner;
+  p->inner = (hia_u32vec){0};
+}
+
+static void guard_all(unrolling *u, const hia_u32vec *calls) {
+  for (uint32_t i = 0; i < calls->len; i++) {
+    const shape *s = shape_of(u, calls->data[i]);
+    if (s->has_guard && !is_dead(u, calls->data[i])) guard(u, calls->data[i], s);
+  }
+}
+
 static void unroll_fn(unrolling *u, hia_fn_id f, uint32_t levels) {
   hia_graph *g = u->g;
   u->fn = hiaG_fn(g, f);
   u->group = u->fn->group;
   u->subst = hiaG_subst(g, u->fn);
   uint32_t n_before = u->fn->nodes.len;
-  HIA_VEC(task) tasks = {0};
+  pending p = {0};
   for (hia_node_id n = u->fn->regions.data[0].first; n != HIA_NONE; n = hiaG_walk_next(u->fn, n))
     if (is_of_group(u, u->fn, n, u->group) && !is_tail(u->fn, n))
-      hiaR_push(u->scratch, &tasks, (task){n, levels});
-  for (uint32_t i = 0; i < tasks.len; i++) {
-    task t = tasks.data[i];
-    const shape *s = &u->shapes[HIA_IMM_A(u->fn->nodes.data[t.call].imm)];
-    if (t.level == 0) {
-      if (s->has_guard) guard(u, t.call, s);
-      continue;
-    }
-    for (hia_node_id n = copy_body(u, &s->body, t.call), end = u->fn->nodes.len; n < end; n++)
-      if (is_of_group(u, u->fn, n, u->group))
-        hiaR_push(u->scratch, &tasks, (task){n, is_tail(u->fn, n) ? 0 : t.level - 1});
-  }
-  for (hia_node_id n = u->fn->regions.data[0].first; n != HIA_NONE; n = hiaG_walk_next(u->fn, n))
-    hiaG_rewrite_ins(&u->subst, u->fn, n);
+      hiaR_push(u->scratch, &p.calls, n);
+  while (levels-- > 0) unroll_level(u, &p);
+  guard_all(u, &p.calls);
+  guard_all(u, &p.guarded);
+  rewrite(u);
   u->grown += u->fn->nodes.len - n_before;
   hiaG_compact(g, u->fn);
 }

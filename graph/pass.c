@@ -16,6 +16,7 @@ const hia_pass hiaG_passes[] = {
     FN("cse", hiaG_cse, "operations that were done before"),
     FN("dce", hiaG_dce, "values that nobody uses"),
     GRAPH("inline", hiaG_inline, false, "small functions that are not recursive"),
+    NATIVE("merge", hiaG_merge, HIA_USE_NATIVE, "calls that were made before"),
     NATIVE("fork", hiaG_fork, HIA_USE_PARALLEL, "calls that another worker may make"),
     NATIVE("unroll", hiaG_unroll, HIA_USE_NATIVE, "levels of recursion into one body"),
     GRAPH("tail", hiaG_tail, true, "tail calls of a recursive group become loops"),

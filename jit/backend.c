@@ -67,6 +67,7 @@ static hia_instrument instrument_of(const hia_compile_options *options) {
 
 static bool lower(job *j) {
   const hia_lower_options options = {.unchecked = j->options->unchecked,
+                                     .merge_calls = j->options->merge_calls,
                                      .instrument = instrument_of(j->options),
                                      .triple = j->session->triple,
                                      .cpu = j->session->cpu,

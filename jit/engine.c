@@ -94,6 +94,7 @@ hia_pass_options hiaJ_pass_options(const hia_engine *engine) {
 hia_compile_options hiaJ_compile_options(const hia_engine *engine) {
   return (hia_compile_options){.level = engine->options.opt_level,
                                .unchecked = engine->options.unchecked,
+                               .merge_calls = engine->options.merge_calls,
                                .sanitize = HIA_SANITIZED};
 }
 
@@ -106,6 +107,19 @@ const char *hia_pass_name(size_t i) {
 const char *hia_pass_doc(size_t i) { return hia_pass_name(i) ? hiaG_passes[i].doc : NULL; }
 
 /* ---- making and freeing ---- */
+
+/* The passes to leave out; false: out of memory. Merging is one, and no more than one: lowering is
+ * told besides (hiaJ_compile_options). */
+static bool disable_passes(hia_engine *engine, const char *list) {
+  bool merges = engine->options.merge_calls || (list && strcmp(list, "all") == 0);
+  if (!list) list = "";
+  if (!*list && merges) return true;
+  engine->disabled_size = strlen(list) + sizeof ",merge";
+  engine->disabled = hiaR_alloc(&engine->allocator, engine->disabled_size);
+  if (!engine->disabled) return false;
+  snprintf(engine->disabled, engine->disabled_size, "%s%s", list, merges ? "" : ",merge");
+  return true;
+}
 
 hia_status hia_engine_new(const hia_engine_options *options, hia_engine **out, hia_error **error) {
   if (error) *error = NULL;
@@ -125,14 +139,9 @@ hia_status hia_engine_new(const hia_engine_options *options, hia_engine **out, h
   engine->allocator = *allocator;
   engine->options = own;
   engine->options.allocator = &engine->allocator;
-  if (own.disabled_passes && own.disabled_passes[0]) {
-    engine->disabled_size = strlen(own.disabled_passes) + 1;
-    engine->disabled = hiaR_alloc(&engine->allocator, engine->disabled_size);
-    if (!engine->disabled) {
-      hiaR_free(allocator, engine, sizeof *engine);
-      return hiaJ_fail(allocator, error, HIA_MEMORY, NULL, "out of memory");
-    }
-    memcpy(engine->disabled, own.disabled_passes, engine->disabled_size);
+  if (!disable_passes(engine, own.disabled_passes)) {
+    hiaR_free(allocator, engine, sizeof *engine);
+    return hiaJ_fail(allocator, error, HIA_MEMORY, NULL, "out of memory");
   }
   engine->options.disabled_passes = engine->disabled;
   if (engine->options.threads == 0) engine->options.threads = 1;

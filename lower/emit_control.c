@@ -334,7 +334,7 @@ void hiaL_body(hia_emit *e) {
   uint32_t stretch = 0;
   hia_context_edge *edges;
   uint32_t n_edges = hiaG_contexts(&e->comp->scratch, fn, &edges), at = 0;
-  if (has_loops(fn) && !e->options->unchecked) hiaL_keep_context(e);
+  if (!e->options->merge_calls || (has_loops(fn) && !e->options->unchecked)) hiaL_keep_context(e);
   if (e->newest) count_calls(e);
   open_region(e, 0);
   for (hia_node_id n = 0; n <= fn->nodes.len; n++) {

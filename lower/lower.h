@@ -22,7 +22,7 @@ typedef enum hia_instrument {
 
 typedef struct hia_lower_options {
   bool unchecked;   /* no comparisons with the limit */
-  bool merge_calls; /* LLVM may make equal calls of a function that neither fails nor counts once */
+  bool merge_calls; /* LLVM may make equal calls of a function that it finds to be pure once */
   hia_instrument instrument;
   const char *triple, *data_layout, *cpu, *features; /* of the target */
 } hia_lower_options;

@@ -105,12 +105,12 @@ uint32_t diff_ways(diff_way *ways, const char *engines) {
   if (jit) add_native(ways, &n);
   const char *pass;
   for (size_t i = 0; (pass = hia_pass_name(i)); i++) {
-    /* The second run of a pass goes by the name of the first; some passes always run, and two are
+    /* The second run of a pass goes by the name of the first; some passes always run, and some are
      * not for the interpreter. */
     if (strchr(pass, '.') || !strcmp(pass, "effects") || !strcmp(pass, "tail") ||
         !strcmp(pass, "tag"))
       continue;
-    bool is_native = !strcmp(pass, "fork") || !strcmp(pass, "unroll");
+    bool is_native = !strcmp(pass, "fork") || !strcmp(pass, "unroll") || !strcmp(pass, "merge");
     if (interp && !is_native)
       add_way(ways, &n, (diff_way){.kind = HIA_ENGINE_INTERP, .disabled = pass});
     if (jit && strcmp(pass, "fork") != 0)

@@ -1,0 +1,111 @@
+/* Equal calls: native code makes them once by default, and as often as written when it is told to,
+ * whatever LLVM finds out about functions. */
+#include <hiaton/hiaton.h>
+
+#include <criterion/criterion.h>
+
+static const char text[] =
+    "fn twice(n: i32) -> i64 = if n <= 0 then 1 else twice(n - 1) + twice(n - 1)\n"
+    "fn fib(n: i32) -> i64 = if n <= 1 then 1 else fib(n - 1) + fib(n - 2)\n";
+
+typedef struct program {
+  hia_engine *engine;
+  hia_module *module;
+  hia_function *function;
+} program;
+
+static bool has_native(void) {
+  hia_engine *engine = NULL;
+  bool has =
+      hia_engine_new(NULL, &engine, NULL) == HIA_OK && hia_engine_native(engine, NULL) == HIA_OK;
+  hia_engine_free(engine);
+  return has;
+}
+
+static program open(hia_engine_options options, const char *name) {
+  program p;
+  hia_error *error;
+  cr_assert_eq(hia_engine_new(&options, &p.engine, &error), HIA_OK);
+  cr_assert_eq(hia_module_load_text(p.engine, "t.hia", text, sizeof text - 1, &p.module, &error),
+               HIA_OK, "%s", hia_error_text(error));
+  cr_assert_eq(hia_module_function(p.module, name, &p.function, &error), HIA_OK);
+  cr_assert_eq(hia_function_prepare(p.function, &error), HIA_OK, "%s", hia_error_text(error));
+  return p;
+}
+
+static void close(program *p) {
+  hia_module_free(p->module);
+  hia_engine_free(p->engine);
+}
+
+static int64_t run(const program *p, int32_t n, hia_run_stats *stats) {
+  hia_value *arg = hia_value_i32(p->engine, n), *result;
+  hia_error *error;
+  hia_run_options options = HIA_RUN_OPTIONS_INIT;
+  options.stats = stats;
+  options.timeout_ns = 60u * 1000000000ull;
+  int64_t x = 0;
+  hia_status status = hia_run(p->function, &arg, 1, &options, &result, &error);
+  cr_assert_eq(status, HIA_OK, "%s", hia_error_text(error));
+  hia_value_get_i64(result, &x);
+  hia_value_free(result);
+  hia_value_free(arg);
+  return x;
+}
+
+/* A million million million calls, had they to be made: it ends because they are merged. */
+Test(merge, equal_calls_are_made_once) {
+  if (!has_native()) cr_skip_test("no native code");
+  for (int level = 0; level <= 3; level++) {
+    for (unsigned threads = 1; threads <= 2; threads++) {
+      hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+      options.opt_level = level;
+      options.threads = threads;
+      program p = open(options, "twice");
+      hia_run_stats stats = HIA_RUN_STATS_INIT;
+      cr_assert_eq(run(&p, 60, &stats), (int64_t)1 << 60);
+      close(&p);
+      p = open(options, "fib");
+      cr_assert_eq(run(&p, 90, &stats), 4660046610375530309);
+      close(&p);
+    }
+  }
+}
+
+/* No processor makes 2^25 calls, or rounds of a loop, in less than a quarter of a nanosecond each:
+ * a bound from below, which a busy machine does not disturb. Unrolled, one call in a hundred or so
+ * is left, and what is one expression in the copies is computed once. Merged calls would be 24. */
+Test(merge, equal_calls_are_made_as_often_as_written) {
+  if (!has_native()) cr_skip_test("no native code");
+  for (int level = 0; level <= 3; level++) {
+    for (int kind = 0; kind < 4; kind++) {
+      hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+      options.opt_level = level;
+      options.merge_calls = false;
+      options.unchecked = kind & 1;
+      options.disabled_passes = kind & 2 ? "unroll" : NULL;
+      program p = open(options, "twice");
+      hia_run_stats stats = HIA_RUN_STATS_INIT;
+      cr_assert_eq(run(&p, 24, &stats), (int64_t)1 << 24);
+      uint64_t least = ((uint64_t)1 << 25) / (kind & 2 ? 4 : 512);
+      cr_assert_geq(stats.run_ns, least, "level %d, kind %d: %llu ns", level, kind,
+                    (unsigned long long)stats.run_ns);
+      close(&p);
+    }
+  }
+}
+
+/* What is counted is what the language counts, merged or not. */
+Test(merge, counted_calls_are_all_there) {
+  if (!has_native()) cr_skip_test("no native code");
+  for (int merges = 0; merges < 2; merges++) {
+    hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+    options.count = true;
+    options.merge_calls = merges;
+    program p = open(options, "twice");
+    hia_run_stats stats = HIA_RUN_STATS_INIT;
+    cr_assert_eq(run(&p, 12, &stats), 1 << 12);
+    cr_assert_eq(stats.calls, (1 << 13) - 2);
+    close(&p);
+  }
+}
