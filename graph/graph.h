@@ -161,6 +161,7 @@ typedef struct hia_graph {
   HIA_VEC(hia_site) sites; /* static state; by caller, then by position */
   hia_index name_index, loc_index;
   bool is_counted;   /* has COUNT nodes: passes must keep the number of their firings */
+  bool is_unrolled;  /* some recursion was unrolled */
   bool merges_calls; /* hiaG_merge has run: what makes equal calls meet merges them */
 } hia_graph;
 

@@ -357,6 +357,7 @@ static void unroll_fn(unrolling *u, hia_fn_id f, uint32_t levels) {
   guard_all(u, &p.guarded);
   rewrite(u);
   u->grown += u->fn->nodes.len - n_before;
+  g->is_unrolled |= u->fn->nodes.len > n_before;
   hiaG_compact(g, u->fn);
 }
 

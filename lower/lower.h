@@ -36,8 +36,9 @@ hia_status hiaL_lower(const hia_graph *g, const hia_lower_options *options,
 /* Is a graph of a size at which algorithms that are quadratic in it must be kept away? */
 typedef enum hia_bulk {
   HIA_BULK_NONE,
-  HIA_BULK_MANY, /* functions */
-  HIA_BULK_LARGE /* a function of very many nodes or regions */
+  HIA_BULK_UNROLLED, /* unrolled recursion: a function of many alike conditions on few values */
+  HIA_BULK_MANY,     /* functions */
+  HIA_BULK_LARGE     /* a function of very many nodes or regions */
 } hia_bulk;
 hia_bulk hiaL_bulk(const hia_graph *g);
 /* LLVM's verifier; false and a message if the module is broken. */
