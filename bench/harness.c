@@ -51,7 +51,10 @@ bench_program bench_open(const char *path, const char *function, const bench_opt
   check(hia_engine_new(&engine, &p.engine, &error), error);
   check(hia_module_load_file(p.engine, path, &p.module, &error), error);
   check(hia_module_function(p.module, function, &p.function, &error), error);
+  if (options->kind == HIA_ENGINE_JIT) check(hia_engine_native(p.engine, &error), error);
+  double start = bench_cpu();
   check(hia_function_prepare(p.function, &error), error);
+  p.compile_ms = bench_cpu() - start;
   return p;
 }
 

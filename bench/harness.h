@@ -16,6 +16,8 @@ typedef struct bench_program {
   hia_engine *engine;
   hia_module *module;
   hia_function *function;
+  double
+      compile_ms; /* from the checked program to native code; CPU time, the compiler being open */
 } bench_program;
 typedef struct bench_options {
   hia_engine_kind kind;

@@ -261,7 +261,7 @@ static void table_of_native(bool is_quick) {
   puts("Native code on one thread beside the same program in C, -O3, alternating; medians of CPU "
        "time in\nmilliseconds. plain: no recursion is unrolled; unchecked: the code before it "
        "without the comparison\nwith the limit; merged: equal calls are made once, as users have "
-       "it. calls: as the language counts\nthem, unrolled or not.\n");
+       "it; the others make\nall. calls: as the language counts them, unrolled or not.\n");
   printf("%-17s %9s %9s %9s %9s %9s %9s %9s %12s\n", "call", "clang-19", "gcc", "plain",
          "unchecked", "unrolled", "unchecked", "merged", "calls");
   char text[N_COMPARISONS][64];
@@ -302,23 +302,19 @@ static void table_of_native(bool is_quick) {
 
 /* ---- what unrolling makes of a program ---- */
 
-enum { N_UNROLLINGS = 3, N_COMPILATIONS = 5 };
+enum { N_UNROLLINGS = 3, N_COMPILATIONS = 9 };
 static const variant unrollings[N_UNROLLINGS] = {PLAIN, UNROLLED, MERGED};
 
-static double compile_ms(const hia_function_stats *s) {
-  return (double)(s->build_ns + s->passes_ns + s->emit_ns + s->optimize_ns + s->codegen_ns) / 1e6;
-}
-
 static void unroll_one(const compared *c) {
-  double ms[N_UNROLLINGS][N_COMPILATIONS], frames[N_UNROLLINGS];
-  unsigned long long bytes[N_UNROLLINGS] = {0};
+  double ms[N_UNROLLINGS][N_COMPILATIONS];
+  unsigned long long bytes[N_UNROLLINGS] = {0}, made[N_UNROLLINGS];
   for (size_t r = 0; r < N_COMPILATIONS; r++)
     for (size_t k = 0; k < N_UNROLLINGS; k++) {
       bench_options options = options_of(unrollings[k]);
       bench_program p = open_row(&c->small, &options);
       hia_function_stats stats = HIA_FUNCTION_STATS_INIT;
       hia_function_get_stats(p.function, &stats);
-      ms[k][r] = compile_ms(&stats);
+      ms[k][r] = p.compile_ms;
       bytes[k] = stats.code_bytes;
       bench_close(&p);
     }
@@ -327,7 +323,7 @@ static void unroll_one(const compared *c) {
     bench_program p = open_row(&c->small, &options), graph = bench_open_graph(&p);
     hia_run_stats used;
     timed(&graph, &c->small, &used);
-    frames[k] = (double)used.frames / (double)calls_of(&c->small);
+    made[k] = used.frames;
     bench_close(&graph);
     bench_close(&p);
   }
@@ -338,17 +334,17 @@ static void unroll_one(const compared *c) {
          bytes[2], MOST_CODE);
   char text[64];
   row_text(text, sizeof text, &c->small);
-  printf(" %6.3f %9.3f %7.3f  %s\n", frames[0], frames[1], frames[2], text);
+  printf("  %-14s %8llu %8llu %9llu %7llu\n", text, calls_of(&c->small), made[0], made[1], made[2]);
 }
 
 static void table_of_unrolling(void) {
   puts(
-      "What unrolling costs and saves: compile time in milliseconds (medians of 5), bytes of code, "
-      "and the calls\nand loops that the graph enters, over the calls counted: the interpreter "
-      "runs "
-      "the very graph that becomes\nnative code, with the arguments shown.\n");
-  printf("%-8s %7s %9s %7s %10s %7s %9s %15s %6s %9s %7s\n", "program", "plain", "unrolled",
-         "merged", "unr./plain", "bytes", "unrolled", "merged", "enters", "unrolled", "merged");
+      "What unrolling and merging cost and save: compile time in milliseconds of CPU time (medians "
+      "of 9), bytes\nof code; and how many calls the language counts, and how many calls and loops "
+      "are entered for them: the\ninterpreter runs the very graph that becomes native code.\n");
+  printf("%-8s %7s %9s %7s %10s %7s %9s %15s  %-14s %8s %8s %9s %7s\n", "program", "plain",
+         "unrolled", "merged", "unr./plain", "bytes", "unrolled", "merged", "calls of", "counted",
+         "plain", "unrolled", "merged");
   for (size_t i = 0; i < N_COMPARISONS; i++) unroll_one(&comparisons[i]);
   puts("");
 }
