@@ -339,12 +339,19 @@ static void sort(hia_frame_list *list) {
   }
 }
 
+/* Without memory the next one tries again. */
 static void make(hia_frames *f) {
-  if (!HIA_TRY(&f->comp)) return;
+  if (!HIA_TRY(&f->comp)) {
+    hiaR_comp_free(&f->comp);
+    hiaR_comp_init(&f->comp, f->allocator);
+    f->sizes = f->lines = (hia_frame_list){0};
+    return;
+  }
   read_sizes(&f->comp, f->object, &f->sizes);
   read_lines(&f->comp, f->object, &f->lines);
   sort(&f->sizes);
   sort(&f->lines);
+  f->is_made = true;
 }
 
 hia_status hiaJ_frames_new(const hia_allocator *allocator, const hia_object *object, uintptr_t base,
@@ -384,8 +391,9 @@ bool hiaJ_frames_find(void *user, uintptr_t return_address, hia_frame_row *row) 
   if (return_address <= f->base || return_address - f->base > f->object->text.size) return false;
   pthread_mutex_lock(&f->lock);
   if (!f->is_made) make(f);
-  f->is_made = true;
+  bool is_made = f->is_made;
   pthread_mutex_unlock(&f->lock);
+  if (!is_made) return false;
   uint32_t pc = (uint32_t)(return_address - f->base - 1);
   row->cfa = at(&f->sizes, pc, UNKNOWN);
   uint32_t line = at(&f->lines, pc, 0);

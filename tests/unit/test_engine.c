@@ -517,3 +517,35 @@ Test(engine, every_request_for_memory_may_fail) {
     }
   }
 }
+
+/* A failure whose chain of calls could not be read for want of memory: it can the next time. */
+Test(engine, a_chain_can_be_read_when_there_is_memory_again) {
+  for (size_t k = first_kind(); k < 3; k++)
+    for (long left = 0; left < 12; left++) {
+      meter m = {-1, 0};
+      hia_allocator allocator = {meter_alloc, meter_resize, meter_free, &m};
+      hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+      options.kind = kinds[k];
+      options.allocator = &allocator;
+      hia_engine *engine;
+      cr_assert_eq(hia_engine_new(&options, &engine, NULL), HIA_OK);
+      hia_module *module = load(engine, fib_text);
+      hia_function *deep = find(module, "deep");
+      cr_assert_eq(hia_function_prepare(deep, NULL), HIA_OK);
+      hia_value *n = hia_value_i32(engine, 1000), *result;
+      hia_error *error;
+      m.left = left;
+      hia_status status = hia_call(deep, &n, 1, &result, &error);
+      m.left = -1;
+      cr_assert(status == HIA_DIV_ZERO || status == HIA_MEMORY, "%s", hia_status_word(status));
+      hia_error_free(error);
+      cr_assert_eq(hia_call(deep, &n, 1, &result, &error), HIA_DIV_ZERO);
+      cr_assert_eq(hia_error_chain_length(error), 1001, "engine %zu, %ld: %s", k, left,
+                   hia_error_text(error));
+      hia_error_free(error);
+      hia_value_free(n);
+      hia_module_free(module);
+      hia_engine_free(engine);
+      cr_assert_eq(m.blocks, 0);
+    }
+}
