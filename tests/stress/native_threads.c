@@ -15,6 +15,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -236,9 +237,10 @@ static void run_out_of_memory(const job *j, const outcome *right, unsigned threa
     atomic_store(&heap.left, left);
     outcome got = run(l, j->function, j->n, NULL);
     successes = atomic_load(&heap.left) > 0 ? successes + 1 : 0;
+    /* There may be none for the chain of calls, or for the whole error. */
+    bool ran_out = atomic_load(&heap.left) <= 0;
     atomic_store(&heap.left, -1);
-    /* There may be none for the error either. */
-    if (got.status == HIA_MEMORY || (got.status == right->status && got.error && !got.error[0]))
+    if (got.status == HIA_MEMORY || (ran_out && got.status == right->status && got.error))
       forget(&got);
     else
       expect(right, got, j, threads, "when memory runs out");
@@ -296,6 +298,7 @@ typedef struct requester {
 
 static void *request(void *user) {
   requester *r = user;
+  (void)prctl(PR_SET_TIMERSLACK, 1000ul, 0, 0, 0);
   for (;;) {
     pthread_barrier_wait(&r->turn);
     if (r->is_done) return NULL;
@@ -316,11 +319,14 @@ static void run_cancelled(unsigned threads, long n, unsigned long counts[2]) {
   for (size_t i = 0; i < HIA_LEN(cancelled); i++) {
     right[i] = run(plain, cancelled[i].function, cancelled[i].n, NULL);
     find(l, cancelled[i].function);
-    uint64_t start = hiaR_now();
-    expect(&right[i], run(l, cancelled[i].function, cancelled[i].n, NULL), &cancelled[i], threads,
-           "before it is cancelled");
-    typical[i] = hiaR_now() - start + 1000;
-    if (typical[i] > 3000000) typical[i] = 3000000;
+    typical[i] = 3000000;
+    for (int k = 0; k < 3; k++) {
+      uint64_t start = hiaR_now();
+      expect(&right[i], run(l, cancelled[i].function, cancelled[i].n, NULL), &cancelled[i], threads,
+             "before it is cancelled");
+      uint64_t took = hiaR_now() - start;
+      if (took < typical[i]) typical[i] = took;
+    }
   }
   requester r = {.cancel = hia_cancel_new(NULL)};
   pthread_barrier_init(&r.turn, NULL, 2);
