@@ -1,35 +1,7 @@
 /* runtime/base: memory, vectors, text, indices, throwing, the op table. */
-#include "runtime/base/base.h"
+#include "tests/unit/helper_memory.h"
 #include <criterion/criterion.h>
 #include <stdlib.h>
-
-/* ---- an allocator that counts, and fails when told ---- */
-
-typedef struct {
-  size_t live, calls, fail_at; /* fail_at: number of the call that fails, 0: none */
-} counting;
-
-static void *counting_alloc(void *user, size_t size) {
-  counting *c = user;
-  if (++c->calls == c->fail_at) return NULL;
-  void *block = malloc(size ? size : 1);
-  if (block) memset(block, 0xa5, size); /* nobody may rely on zeros from an allocator */
-  c->live += size;
-  return block;
-}
-static void *counting_resize(void *user, void *block, size_t old_size, size_t size) {
-  counting *c = user;
-  if (++c->calls == c->fail_at) return NULL;
-  c->live += size - old_size;
-  return realloc(block, size ? size : 1);
-}
-static void counting_free(void *user, void *block, size_t size) {
-  ((counting *)user)->live -= size;
-  free(block);
-}
-static hia_allocator counting_allocator(counting *c) {
-  return (hia_allocator){counting_alloc, counting_resize, counting_free, c};
-}
 
 Test(alloc, sizes_do_not_overflow) {
   size_t n = 7;
@@ -138,10 +110,9 @@ Test(arena, impossible_sizes_throw) {
   hiaR_comp_free(&comp);
 }
 
-static hia_status attempt(counting *c) {
-  hia_allocator a = counting_allocator(c);
+static hia_status attempt(const hia_allocator *allocator) {
   hia_comp comp;
-  hiaR_comp_init(&comp, &a);
+  hiaR_comp_init(&comp, allocator);
   if (HIA_TRY(&comp)) {
     hia_text text;
     hia_u32vec vec = {0};
@@ -158,19 +129,7 @@ static hia_status attempt(counting *c) {
   return status;
 }
 
-/* Every allocation fails once; what was there is freed all the same. */
-Test(arena, running_out_of_memory_throws_and_leaks_nothing) {
-  for (size_t fail_at = 1;; fail_at++) {
-    counting c = {.fail_at = fail_at};
-    hia_status status = attempt(&c);
-    cr_assert_eq(c.live, 0);
-    if (!status) {
-      cr_assert_gt(fail_at, 5);
-      break;
-    }
-    cr_assert_eq(status, HIA_MEMORY);
-  }
-}
+Test(arena, running_out_of_memory_throws_and_leaks_nothing) { fail_each_allocation(attempt); }
 
 Test(text, grows) {
   hia_comp comp;

@@ -257,23 +257,29 @@ Test(flatten, wide_section_fails) {
   image_discard(&p);
 }
 
-/* if n == 0 then 1 else if n == 1 then 2 else ...: as deep as it is long. */
+/* %3 is twice %0 if that is below n, found by n branches, each in the last one's ELSE; else %0.
+ * Uses %1 to %4n. */
+static void nest(FILE *file, int n) {
+  for (int i = 0, v = 1; i < n; i++, v += 4)
+    fprintf(file,
+            "%%%d:i32 = const %d\n%%%d:bool = eq %%0, %%%d\n%%%d:i32 = if %%%d {\n"
+            "%%%d:i32 = add %%0, %%%d\nyield %%%d\n} else {\n",
+            v, i, v + 1, v, v + 2, v + 1, v + 3, v, v + 3);
+  fprintf(file, "yield %%0\n");
+  for (int i = n, v = 4 * n - 3; i-- > 1; v -= 4) fprintf(file, "}\nyield %%%d\n", v + 2);
+  fprintf(file, "}\n");
+}
+
 Test(flatten, nest_of_branches) {
   enum { N = 10000 };
   builder b;
   begin(&b);
   fprintf(b.file, "fn main (i32) -> (i32) root (i32) -> i32 {\n%%0:i32 = arg 0\n");
-  for (int i = 0, v = 1; i < N; i++, v += 4)
-    fprintf(b.file,
-            "%%%d:i32 = const %d\n%%%d:bool = eq %%0, %%%d\n%%%d:i32 = if %%%d {\n"
-            "%%%d:i32 = const %d\nyield %%%d\n} else {\n",
-            v, i, v + 1, v, v + 2, v + 1, v + 3, i + 1, v + 3);
-  fprintf(b.file, "yield %%0\n");
-  for (int i = N, v = 4 * N - 3; i-- > 1; v -= 4) fprintf(b.file, "}\nyield %%%d\n", v + 2);
-  fprintf(b.file, "}\n%%%d:i32 = mul %%3, %%3\nyield %%%d\n}\n", 4 * N + 1, 4 * N + 1);
+  nest(b.file, N);
+  fprintf(b.file, "%%%d:i32 = mul %%3, %%3\nyield %%%d\n}\n", 4 * N + 1, 4 * N + 1);
   image_program p = finish(&b);
-  gives(&p, (hia_word[]){0}, 1);
-  gives(&p, (hia_word[]){5000}, 5001 * 5001);
+  gives(&p, (hia_word[]){1}, 2 * 2);
+  gives(&p, (hia_word[]){5000}, 10000 * 10000);
   gives(&p, (hia_word[]){12345}, 12345 * 12345);
   image_discard(&p);
 }
@@ -333,14 +339,7 @@ Test(flatten, edges_do_not_multiply) {
   builder b;
   begin(&b);
   fprintf(b.file, "fn main (i32) -> (i32) root (i32) -> i32 {\n%%0:i32 = arg 0\n");
-  for (int i = 0, v = 1; i < N; i++, v += 4)
-    fprintf(b.file,
-            "%%%d:i32 = const %d\n%%%d:bool = eq %%0, %%%d\n%%%d:i32 = if %%%d {\n"
-            "%%%d:i32 = neg %%0\nyield %%%d\n} else {\n",
-            v, i, v + 1, v, v + 2, v + 1, v + 3, v + 3);
-  fprintf(b.file, "yield %%0\n");
-  for (int i = N, v = 4 * N - 3; i-- > 1; v -= 4) fprintf(b.file, "}\nyield %%%d\n", v + 2);
-  fprintf(b.file, "}\n");
+  nest(b.file, N);
   int v = 4 * N + 1;
   for (int i = 0; i < N; i++, v++) fprintf(b.file, "%%%d:i32 = add %%3, %%%d\n", v, i ? v - 1 : 0);
   fprintf(b.file, "yield %%%d\n}\n", v - 1);
@@ -349,7 +348,7 @@ Test(flatten, edges_do_not_multiply) {
   uint32_t n_edges = 0;
   for (uint32_t i = 0; i < image.h->nodes.n; i++) n_edges += image.nodes[i].n_edges;
   cr_assert_lt(n_edges, 10 * N);
-  gives(&p, (hia_word[]){7}, hiaR_from_i32(7 - 7 * N));
+  gives(&p, (hia_word[]){7}, 7 + 14 * N);
   gives(&p, (hia_word[]){N}, N + N * N);
   image_discard(&p);
 }

@@ -1,5 +1,6 @@
 /* graph/read.c and print.c: the text form, there and back, and what is no text form. */
 #include "tests/unit/graphs.h"
+#include "tests/unit/helper_memory.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -462,31 +463,9 @@ Test(read, deep_locations) {
 
 /* ---- out of memory ---- */
 
-typedef struct {
-  size_t live, calls, fail_at;
-} counting;
-
-static void *counting_alloc(void *user, size_t size) {
-  counting *c = user;
-  if (++c->calls == c->fail_at) return NULL;
-  c->live += size;
-  return malloc(size);
-}
-static void *counting_resize(void *user, void *block, size_t old_size, size_t size) {
-  counting *c = user;
-  if (++c->calls == c->fail_at) return NULL;
-  c->live += size - old_size;
-  return realloc(block, size);
-}
-static void counting_free(void *user, void *block, size_t size) {
-  ((counting *)user)->live -= size;
-  free(block);
-}
-
-static hia_status attempt(counting *c) {
-  hia_allocator a = {counting_alloc, counting_resize, counting_free, c};
+static hia_status attempt(const hia_allocator *allocator) {
   env e;
-  hiaR_comp_init(&e.comp, &a);
+  hiaR_comp_init(&e.comp, allocator);
   hiaG_types_init(&e.types, &e.comp);
   if (HIA_TRY(&e.comp)) {
     hia_graph *g = read_text(&e, mixed_text);
@@ -500,16 +479,4 @@ static hia_status attempt(counting *c) {
   return status;
 }
 
-/* Every allocation fails once: a status, no leak, until there is one less than that. */
-Test(read, every_allocation_may_fail) {
-  for (size_t fail_at = 1;; fail_at++) {
-    counting c = {.fail_at = fail_at};
-    hia_status status = attempt(&c);
-    cr_assert_eq(c.live, 0);
-    if (!status) {
-      cr_assert_gt(fail_at, 5);
-      break;
-    }
-    cr_assert_eq(status, HIA_MEMORY);
-  }
-}
+Test(read, every_allocation_may_fail) { fail_each_allocation(attempt); }
