@@ -9,6 +9,7 @@
 #include "jit/backend.h"
 #include "runtime/sanitizer.h"
 #include <stdio.h>
+#include <stdlib.h>
 
 /* LLVM recurses over what users write: long chains of branches, deep expressions. */
 #define COMPILER_STACK       ((size_t)1 << 30)
@@ -177,18 +178,24 @@ static void release(hia_session *session, hia_code *code) {
   hiaR_free(session->allocator, code, sizeof *code);
 }
 
-/* Offsets of the roots' entries; *anchor becomes one of them, a root with no function is an error
- * of ours. */
+/* Offsets of the entries, of roots and of what is forked; *anchor becomes a root that has one. A
+ * root that has none is an error of ours. */
 static bool find_entries(hia_code *code, const hia_graph *g, hia_fn_id *anchor) {
+  const char *name;
+  uint64_t offset;
+  for (uint64_t i = 0; hiaJ_object_function(&code->object, i, &name, &offset); i++) {
+    const char *digits = strrchr(name, '_');
+    unsigned long f = digits ? strtoul(digits + 1, NULL, 10) : code->n_fns;
+    char wanted[HIA_ENTRY_NAME_SIZE];
+    if (f >= code->n_fns) continue;
+    hiaL_entry_name(wanted, (hia_fn_id)f);
+    if (strcmp(name, wanted) == 0) code->entries[f] = (uintptr_t)offset + 1; /* 0: no entry */
+  }
   *anchor = HIA_NONE;
   for (hia_fn_id f = 0; f < g->fns.len; f++) {
     const hia_fn *fn = hiaG_fn(g, f);
     if (fn->is_removed || !fn->is_root) continue;
-    char name[HIA_ENTRY_NAME_SIZE];
-    hiaL_entry_name(name, f);
-    uint64_t offset;
-    if (!hiaJ_object_symbol(&code->object, name, &offset)) return false;
-    code->entries[f] = (uintptr_t)offset + 1; /* 0: no entry */
+    if (!code->entries[f]) return false;
     *anchor = f;
   }
   return true;
@@ -284,9 +291,9 @@ static hia_status compile(hia_session *session, const hia_graph *g,
   return status;
 }
 
-static hia_native_entry entry(const hia_code *code, hia_fn_id root) {
-  if (root >= code->n_fns || !code->entries[root]) return NULL;
-  return (hia_native_entry)code->entries[root];
+static hia_native_entry entry(const hia_code *code, hia_fn_id f) {
+  if (f >= code->n_fns || !code->entries[f]) return NULL;
+  return (hia_native_entry)code->entries[f];
 }
 
 static const hia_unwinder *unwinder(const hia_code *code) { return &code->unwinder; }

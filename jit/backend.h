@@ -24,8 +24,10 @@ typedef struct hia_object {
 } hia_object;
 /* Checks the headers; all sections lie within the bytes afterwards. False: not such a file. */
 bool hiaJ_object_open(hia_object *object, const void *bytes, size_t size);
-/* The offset of a global function in .text. */
-bool hiaJ_object_symbol(const hia_object *object, const char *name, uint64_t *offset);
+/* The name of the i-th symbol and its offset in .text; "" if it does not lie there. False past the
+ * end. */
+bool hiaJ_object_function(const hia_object *object, uint64_t i, const char **name,
+                          uint64_t *offset);
 /* What the word at `at` of a section refers to: an offset in .text. False if there is no
  * relocation, or it leads elsewhere. Relocations are in order of position: *next is a cursor. */
 bool hiaJ_object_target(const hia_object *object, const hia_section *section, uint64_t at,

@@ -65,6 +65,16 @@ static void tell_phases(hia_timeline *timeline, const hia_function *f) {
   for (size_t i = 0; i < HIA_LEN(spans); i++) hiaR_timeline_span(timeline, &spans[i]);
 }
 
+/* What jobs may call. */
+static void tell_callees(hia_timeline *timeline, const hia_function *f) {
+  const hia_unit *unit = f->unit;
+  const hia_backend *backend = f->module->engine->backend;
+  for (hia_fn_id id = 0; unit->code && id < unit->graph->fns.len; id++) {
+    hia_native_entry entry = backend->entry(unit->code, id);
+    if (entry) hiaR_timeline_callee(timeline, (uintptr_t)entry, hiaG_fn(unit->graph, id)->name);
+  }
+}
+
 hia_status hiaJ_timeline_begin(hia_timeline *timeline, const hia_function *f, hia_error **error) {
   if (!timeline) return HIA_OK;
   if (!hiaR_timeline_open(timeline, false))
@@ -72,7 +82,10 @@ hia_status hiaJ_timeline_begin(hia_timeline *timeline, const hia_function *f, hi
                      "the timeline is in use: it is being written out");
   hia_module *module = f->module;
   pthread_mutex_lock(&module->lock);
-  if (f->unit->told_at != timeline->made_at) tell_phases(timeline, f);
+  if (f->unit->told_at != timeline->made_at) {
+    tell_phases(timeline, f);
+    tell_callees(timeline, f);
+  }
   f->unit->told_at = timeline->made_at;
   pthread_mutex_unlock(&module->lock);
   return HIA_OK;
@@ -285,6 +298,14 @@ static void put_job(reading *r, const hia_event *e) {
   putf(r->out, "}");
 }
 
+/* The name of a job that has just begun: what it calls, which the next event tells. */
+static const char *callee_of(const reading *r, const track *t, const hia_event *e) {
+  const char *name = NULL;
+  if (t->next < t->end && event_at(t, t->next)->kind == HIA_EVENT_CALLEE)
+    name = hiaR_timeline_callee_at(r->timeline, event_at(t, t->next)->what, e->at);
+  return name ? name : "job";
+}
+
 static void put_begin(reading *r, const track *t, const hia_event *e, uint64_t at, bool is_cut) {
   put_event(r, "B", t->ring->number, at);
   unsigned kind = is_cut ? e->kind - 1u : e->kind;
@@ -298,7 +319,8 @@ static void put_begin(reading *r, const track *t, const hia_event *e, uint64_t a
     break;
   case HIA_EVENT_WORK_BEGIN: putf(r->out, ",\"cat\":\"run\",\"name\":\"work\""); break;
   case HIA_EVENT_JOB_BEGIN:
-    putf(r->out, ",\"cat\":\"job\",\"name\":\"%s\"", is_own(t, e) ? "own job" : "job");
+    putf(r->out, ",\"cat\":\"%s\",\"name\":", is_own(t, e) ? "own job" : "job");
+    put_string(r->out, is_cut ? "job" : callee_of(r, t, e));
     put_job(r, e);
     break;
   case HIA_EVENT_WAIT_BEGIN:

@@ -41,7 +41,8 @@ typedef struct hia_backend {
   hia_status (*compile)(hia_session *session, const hia_graph *g,
                         const hia_compile_options *options, hia_code **out,
                         hia_compile_report *report, char *error, size_t error_size);
-  hia_native_entry (*entry)(const hia_code *code, hia_fn_id root);
+  /* Of a root, or of a function that is forked; else NULL. */
+  hia_native_entry (*entry)(const hia_code *code, hia_fn_id f);
   const hia_unwinder *(*unwinder)(const hia_code *code); /* its locs are the caller's to fill in */
   void (*release)(hia_session *session, hia_code *code);
   hia_status (*dump)(hia_session *session, const hia_graph *g, const hia_compile_options *options,

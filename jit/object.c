@@ -70,17 +70,16 @@ static bool symbol_at(const hia_object *o, uint64_t i, Elf64_Sym *symbol) {
   return true;
 }
 
-bool hiaJ_object_symbol(const hia_object *o, const char *name, uint64_t *offset) {
-  size_t size = strlen(name) + 1;
+bool hiaJ_object_function(const hia_object *o, uint64_t i, const char **name, uint64_t *offset) {
   Elf64_Sym symbol;
-  for (uint64_t i = 0; symbol_at(o, i, &symbol); i++) {
-    if (symbol.st_shndx != o->text_index || ELF64_ST_BIND(symbol.st_info) != STB_GLOBAL) continue;
-    if (symbol.st_name > o->strings.size || o->strings.size - symbol.st_name < size) continue;
-    if (memcmp(o->strings.data + symbol.st_name, name, size) != 0) continue;
-    *offset = symbol.st_value;
-    return *offset < o->text.size;
-  }
-  return false;
+  if (!symbol_at(o, i, &symbol)) return false;
+  *name = "";
+  *offset = symbol.st_value;
+  if (symbol.st_shndx != o->text_index || *offset >= o->text.size) return true;
+  if (symbol.st_name >= o->strings.size) return true;
+  const unsigned char *at = o->strings.data + symbol.st_name;
+  if (memchr(at, 0, o->strings.size - symbol.st_name)) *name = (const char *)at;
+  return true;
 }
 
 bool hiaJ_object_target(const hia_object *o, const hia_section *section, uint64_t at,

@@ -28,6 +28,7 @@ void hiaR_timeline_free(hia_timeline *timeline) {
     hiaR_free(a, timeline->names[i], strlen(timeline->names[i]) + 1);
   hiaR_free(a, timeline->names, timeline->cap_names * sizeof *timeline->names);
   hiaR_free(a, timeline->spans, timeline->cap_spans * sizeof *timeline->spans);
+  hiaR_free(a, timeline->callees, timeline->cap_callees * sizeof *timeline->callees);
   pthread_mutex_destroy(&timeline->lock);
   hiaR_free(a, timeline, sizeof *timeline);
 }
@@ -104,6 +105,36 @@ void hiaR_timeline_span(hia_timeline *timeline, const hia_span *span) {
   pthread_mutex_lock(&timeline->lock);
   add_span(timeline, span);
   pthread_mutex_unlock(&timeline->lock);
+}
+
+/* The newest of the entry's that is not newer than `at`. The lock is held, or the timeline is read.
+ */
+static const hia_callee *find_callee(const hia_timeline *timeline, uint64_t entry, uint64_t at) {
+  for (uint32_t i = timeline->n_callees; i-- > 0;) {
+    const hia_callee *c = &timeline->callees[i];
+    if (c->entry == entry && c->since <= at) return c;
+  }
+  return NULL;
+}
+
+void hiaR_timeline_callee(hia_timeline *timeline, uint64_t entry, const char *name) {
+  pthread_mutex_lock(&timeline->lock);
+  const hia_callee *known = find_callee(timeline, entry, UINT64_MAX);
+  uint32_t number = add_name(timeline, name);
+  if (number != HIA_NONE && !(known && known->name == number)) {
+    hia_callee *callees = make_room(&timeline->allocator, timeline->callees, sizeof *callees,
+                                    timeline->n_callees, &timeline->cap_callees);
+    if (callees) {
+      timeline->callees = callees;
+      callees[timeline->n_callees++] = (hia_callee){entry, hiaR_now(), number};
+    }
+  }
+  pthread_mutex_unlock(&timeline->lock);
+}
+
+const char *hiaR_timeline_callee_at(const hia_timeline *timeline, uint64_t entry, uint64_t at) {
+  const hia_callee *c = find_callee(timeline, entry, at);
+  return c ? timeline->names[c->name] : NULL;
 }
 
 /* The lock is held. */

@@ -35,7 +35,8 @@
   X(TAKEN_BACK) /* job: by its owner, at its join: nobody had begun it */                          \
   X(TAKEN)      /* job: interpreter; its frame is made here; a steal */                            \
   X(DONE)       /* job: interpreter; its results are on the way to its owner */                    \
-  X(BACK)       /* job: interpreter; its results are tokens of its owner's again */
+  X(BACK)       /* job: interpreter; its results are tokens of its owner's again */                \
+  X(CALLEE)     /* a hia_native_entry: what the job that has just begun here calls */
 
 typedef enum hia_event_kind {
 #define HIA_EVENT_KIND(NAME) HIA_EVENT_##NAME,
@@ -76,6 +77,12 @@ typedef struct hia_span {
   uint64_t begin, end;
 } hia_span;
 
+/* An entry of compiled code, from some time on: the memory may become other code's. */
+typedef struct hia_callee {
+  uint64_t entry, since;
+  uint32_t name; /* hiaR_timeline_name */
+} hia_callee;
+
 struct hia_timeline {
   hia_allocator allocator;
   size_t ring_size; /* a power of two */
@@ -90,6 +97,8 @@ struct hia_timeline {
   uint32_t n_names, cap_names;
   hia_span *spans;
   uint32_t n_spans, cap_spans;
+  hia_callee *callees; /* in order of time */
+  uint32_t n_callees, cap_callees;
 };
 
 #define HIA_TIMELINE_READING UINT32_MAX
@@ -104,6 +113,10 @@ void hiaR_timeline_close(hia_timeline *timeline, bool is_reader);
 uint32_t hiaR_timeline_name(hia_timeline *timeline, const char *name);
 /* Adds a span, unless it is there, is empty, or began before the timeline was made. */
 void hiaR_timeline_span(hia_timeline *timeline, const hia_span *span);
+/* From now on, what is entered there is called `name`. */
+void hiaR_timeline_callee(hia_timeline *timeline, uint64_t entry, const char *name);
+/* What was entered there at that time; NULL: nobody has said. */
+const char *hiaR_timeline_callee_at(const hia_timeline *timeline, uint64_t entry, uint64_t at);
 
 /* The calling thread's ring. `worker`: its number among the pool's threads, from 1, which names it;
  * 0: it calls the run. NULL if timeline is NULL, or out of memory. The same one each time, so runs

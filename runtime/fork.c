@@ -207,6 +207,7 @@ void hiaR_run_job(hia_context *context, hia_job *job) {
   context->calls = context->rounds = 0;
   context->steals = 1;
   hiaR_event(context->ring, HIA_EVENT_JOB_BEGIN, job->number);
+  hiaR_event(context->ring, HIA_EVENT_CALLEE, (uintptr_t)job->entry);
   /* First the limit, then whether it is wanted: others write them the other way round. */
   hiaR_set_limit(context);
   if (atomic_load(&job->is_cancelled) || atomic_load(&context->team->stop))

@@ -379,7 +379,7 @@ HIA_API hia_status hia_module_dump(hia_module *module, hia_function *const *func
 /* A timeline is given to any number of runs (hia_run_options), also several at once. Each thread
  * that takes part writes down what it does: which jobs it gives away, takes and waits for, and when
  * it has nothing to do. Compiling is in it too, where it happens after the timeline is made and for
- * a run that has it. Code gets no slower by it; work that changes hands does, by at most seven
+ * a run that has it. Code gets no slower by it; work that changes hands does, by at most eight
  * events of some 40 ns each, on the threads that give, take and wait.
  *
  * Of each thread the newest `events` are kept (rounded up to a power of two; 0: 65536), 16 bytes

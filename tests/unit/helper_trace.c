@@ -217,9 +217,10 @@ static bool is_one_of(const char *name, const char *const *names) {
   return false;
 }
 
+static const char *const jobs[] = {"job", "own job", NULL};
+
 /* Which slices may stand in which. */
 static bool may_stand_in(const char *inner, const char *outer) {
-  static const char *const jobs[] = {"job", "own job", NULL};
   static const char *const in_job[] = {"wait", "idle", "own job", "job", "run", NULL};
   static const char *const in_run[] = {"wait", "idle", "own job", "job", "run", NULL};
   static const char *const in_work[] = {"job", "idle", "own job", NULL};
@@ -243,13 +244,16 @@ static bool begin(reader *r, track *t, const event *e) {
   trace_picture *p = r->picture;
   if (!e->name[0] || !e->cat[0]) return wrong(r, "a slice without name or category");
   bool is_phase = strcmp(e->cat, "compile") == 0;
+  /* Jobs are called by what they call. */
+  bool is_job = is_one_of(e->cat, jobs);
+  const char *kind = is_job ? e->cat : e->name;
   if (is_phase != t->is_compiler) return wrong(r, "`%s` on the wrong track", e->name);
   if (is_phase && t->n_open) return wrong(r, "phase `%s` in another", e->name);
-  if (t->n_open && !may_stand_in(e->name, t->open[t->n_open - 1].name))
+  if (t->n_open && !may_stand_in(kind, t->open[t->n_open - 1].name))
     return wrong(r, "`%s` stands in `%s`", e->name, t->open[t->n_open - 1].name);
   t->open = grow(t->open, sizeof *t->open, t->n_open, &t->cap_open);
   slice *s = &t->open[t->n_open++];
-  memcpy(s->name, e->name, TEXT);
+  memcpy(s->name, kind, TEXT);
   s->begin = e->ts;
   set_busy(r, t, e->ts);
   if (is_phase) {
@@ -257,8 +261,9 @@ static bool begin(reader *r, track *t, const event *e) {
     append(p->phases, sizeof p->phases, e->name);
   }
   p->n_runs += strcmp(e->name, "run") == 0;
-  p->n_jobs += strcmp(e->name, "job") == 0;
-  p->n_own_jobs += strcmp(e->name, "own job") == 0;
+  p->n_jobs += strcmp(kind, "job") == 0;
+  p->n_own_jobs += strcmp(kind, "own job") == 0;
+  if (is_job) memcpy(p->callee, e->name, sizeof p->callee);
   p->n_waits += strcmp(e->name, "wait") == 0;
   p->n_idles += strcmp(e->name, "idle") == 0;
   return true;

@@ -1,5 +1,5 @@
 /* Timelines: what is written is well-formed and true, whatever the events were.
- * tests/stress/timelines.c does the same with threads, tests/cli/trace.sh with the command. */
+ * tests/stress/timelines.c does the same with threads. */
 #include "runtime/events.h"
 #include "tests/unit/helper_random.h"
 #include "tests/unit/helper_trace.h"
@@ -99,6 +99,24 @@ Test(timeline, jobs) {
     cr_assert_eq(p.n_result_arrows, 1);
     cr_assert_eq(p.steals, 2);
     cr_assert_str_eq(p.results, "ok ");
+  }
+  hia_timeline_free(r.timeline);
+}
+
+/* A job is called by what it calls, as far as that is told, and was by then. */
+Test(timeline, callees) {
+  ringed r = begin(64);
+  trace_picture p;
+  hiaR_timeline_callee(r.timeline, 0x7f0000001000, "fib(i64)");
+  hiaR_event(r.caller, HIA_EVENT_RUN_BEGIN, 0);
+  for (int i = 0; i < 4; i++) {
+    uint64_t a = hiaR_event_promoted(r.caller);
+    hiaR_event(r.one, HIA_EVENT_JOB_BEGIN, a);
+    if (i != 3) hiaR_event(r.one, HIA_EVENT_CALLEE, i == 2 ? 0x7f0000002000 : 0x7f0000001000);
+    hiaR_event(r.one, HIA_EVENT_JOB_END, a);
+    read_back(r.timeline, &p);
+    cr_assert_str_eq(p.callee, i == 0 ? "fib(i64)" : i == 1 ? "odd \\\" name" : "job");
+    if (i == 0) hiaR_timeline_callee(r.timeline, 0x7f0000001000, "odd \" name");
   }
   hia_timeline_free(r.timeline);
 }

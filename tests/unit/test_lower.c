@@ -599,7 +599,9 @@ static void read_object(const void *bytes, size_t size) {
   size_t largest;
   uint64_t offset;
   (void)hiaJ_frames_largest(&hiaR_malloc, &object, &largest);
-  (void)hiaJ_object_symbol(&object, "hia_entry_0", &offset);
+  const char *name;
+  for (uint64_t i = 0; hiaJ_object_function(&object, i, &name, &offset); i++)
+    cr_assert(!*name || offset < object.text.size);
   hia_frames *frames;
   cr_assert_eq(hiaJ_frames_new(&hiaR_malloc, &object, 0x1000, &frames), HIA_OK);
   for (uintptr_t at = 0; at < object.text.size && at < 4096; at += 3) {
