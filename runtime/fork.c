@@ -293,8 +293,8 @@ hia_word *hiaR_join_end(hia_context *context, hia_job *job) {
   if (!job->is_back) {
     context->calls += job->calls;
     context->rounds += job->rounds;
-    context->steals += job->steals;
   }
+  context->steals += job->steals; /* whatever became of it */
   job_free(context, job);
   return job->block + job->n_params;
 }
@@ -321,6 +321,7 @@ void hiaR_take_all_back(hia_context *context, hia_invocation *invocation) {
       if (!hia_is_done(&job->is_done)) hia_bell_wait(&context->bell, HIA_LONGEST_NAP_NS);
       hia_bell_disarm(&context->bell);
     }
+    context->steals += job->steals;
     job_free(context, job);
   }
 }
