@@ -283,6 +283,36 @@ else
   bad 'bench --threads 1,2,3' "$(cat "$work/out")"
 fi
 
+# ---- timelines; what is in them is tests/stress/timelines.c's ----
+traced() { # STATUS WORD...
+  local status=$1
+  shift
+  rm -rf "$work/traces"
+  mkdir "$work/traces"
+  timeout 60 "$hiaton" run --trace "$work/traces/t.json" "$@" >"$work/out" 2>"$work/err"
+  local got=$?
+  if [ $got = "$status" ] && [ "$(ls "$work/traces")" = t.json ] &&
+    head -c 20 "$work/traces/t.json" | grep -q '^{' && [ "$(tail -n 1 "$work/traces/t.json")" = ']}' ] &&
+    grep -q '"ph":"B".*"name":"run"' "$work/traces/t.json"; then
+    passed=$((passed + 1))
+  else
+    bad "run --trace ... $*" "exit status $got" "$(ls "$work/traces")" "$(cat "$work/err")"
+  fi
+}
+for engine in $engines; do
+  traced 0 examples/fib.hia 20 --engine $engine --threads 2
+  traced 1 "$work/zero.hia" 1 0 --engine $engine
+  traced 1 examples/fib.hia 60 --engine $engine --timeout 0.05
+done
+every 'a timeline into nothing' 0 89 '' run examples/fib.hia 10 --trace /dev/null
+t 'a timeline beside nothing' 1 '' 'nosuch/t.json could not be written' \
+  run examples/fib.hia 10 --engine interp --trace "$work/nosuch/t.json"
+t 'a timeline into a folder' 1 '' 'could not be written: Is a directory' \
+  run examples/fib.hia 10 --engine interp --trace "$work"
+rm -f "$work/traces/t.json"
+t 'no run, no timeline' 2 '' 'argument 1' run examples/fib.hia x --engine interp --trace "$work/traces/t.json"
+[ ! -e "$work/traces/t.json" ] && passed=$((passed + 1)) || bad 'a timeline without a run'
+
 # ---- output that cannot be written ----
 if [ -w /dev/full ]; then
   "$hiaton" run examples/fib.hia 5 --engine interp >/dev/full 2>"$work/err"
