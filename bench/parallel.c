@@ -2,7 +2,7 @@
  * several threads reach of as many sequential programs side by side, and how far that is from
  * OpenMP's tasks and oneTBB.
  *
- *   bench_parallel [--quick] [--runs N]
+ *   bench_parallel [--quick] [--runs N] [--only FUNCTION]   (of the first table, without the second)
  *
  * Each row is measured in rounds; in a round everything that the row compares has its turn, so that
  * a slower moment of the machine meets all. Equal calls are not merged, but in rows that say so. */
@@ -49,6 +49,7 @@ enum { N_PEERS = sizeof peers / sizeof peers[0] };
 #define PEER_TARGET   50.0 /* times faster than each, on fib(32) */
 
 static bool is_quick;
+static const char *only; /* function, or NULL */
 static size_t n_runs;
 static unsigned counts[MOST_COUNTS]; /* of threads: 2, and all cores if there are more */
 static size_t n_counts;
@@ -244,6 +245,7 @@ static void table_of_threads(void) {
   puts("");
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
     const row *r = &rows[i];
+    if (only && strcmp(only, r->name) != 0) continue;
     measured m = measure(r);
     char text[64];
     row_text(text, sizeof text, r);
@@ -347,11 +349,13 @@ int main(int argc, char **argv) {
       n_runs = 1;
     } else if (strcmp(argv[i], "--runs") == 0 && i + 1 < argc) {
       n_runs = (size_t)strtoul(argv[++i], NULL, 10);
+    } else if (strcmp(argv[i], "--only") == 0 && i + 1 < argc) {
+      only = argv[++i];
     } else {
       n_runs = 0;
     }
     if (n_runs == 0 || n_runs > MOST_RUNS) {
-      fprintf(stderr, "usage: %s [--quick] [--runs N]\n", argv[0]);
+      fprintf(stderr, "usage: %s [--quick] [--runs N] [--only FUNCTION]\n", argv[0]);
       return 2;
     }
   }
@@ -361,7 +365,7 @@ int main(int argc, char **argv) {
   if (cores > 2) counts[n_counts++] = cores < MOST_COPIES ? cores : MOST_COPIES;
   if (cores < 2) puts("This machine has one core: two threads cannot be faster than one.\n");
   table_of_threads();
-  table_of_peers(counts[n_counts - 1]);
+  if (!only) table_of_peers(counts[n_counts - 1]);
   if (mistakes) printf("%d wrong results\n", mistakes);
   return mistakes || fflush(stdout) != 0;
 }

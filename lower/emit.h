@@ -35,6 +35,8 @@ typedef struct hia_flow {
                                 this one does; 0: none */
   bool is_joined;            /* branch: it is such an inner one */
   bool is_hollow[2];         /* branch: THEN, ELSE has no instructions and no block */
+  LLVMValueRef *listed[3];   /* branch, by open fork: is_listed where THEN ends, where ELSE ends,
+                                before both */
   bool tells_newest;         /* loop: its rounds compare, and tell of the newest fork */
   uint32_t merges;           /* loop: its first entry of emit->merges */
 } hia_flow;
@@ -51,9 +53,11 @@ enum {                     /* what a function may do, itself or below */
  */
 #define HIA_LONGEST_STRETCH 400
 
-/* A fork of the function that is lowered. */
+/* A fork of the function that is lowered, open where the builder stands. */
 typedef struct hia_latent {
-  LLVMValueRef record, before; /* its hia_fork, in the frame; the newest fork before it */
+  hia_node_id node;       /* the FORK */
+  LLVMValueRef record;    /* its hia_fork, in the frame */
+  LLVMValueRef is_listed; /* i1: has this path put it behind the newest one? Mostly a constant */
 } hia_latent;
 
 typedef struct hia_emit {
@@ -78,8 +82,8 @@ typedef struct hia_emit {
   const hia_fn *fn;
   hia_fn_id id;
   LLVMValueRef function, context;
-  LLVMValueRef newest;       /* fork that is open here; NULL: the function does not fork */
-  HIA_VEC(hia_latent) forks; /* the function's own that are open */
+  LLVMValueRef newest;       /* fork of the caller; NULL: the function does not fork */
+  HIA_VEC(hia_latent) forks; /* the function's own that are open; listed ones come first */
   uint32_t *calls_before;    /* by node: CALL_I and FORK nodes; of functions that fork */
   LLVMValueRef ended;        /* the one whose STOLEN was met and whose JOIN was not, or NULL */
   LLVMMetadataRef scope;
@@ -172,8 +176,15 @@ void hiaL_store_word(hia_emit *e, LLVMValueRef at, LLVMValueRef value, hia_dtype
 
 /* ---- emit_fork.c ---- */
 
+/* Others may come in from here: the forks that are open, and are not in the list yet, join it. */
+void hiaL_list_forks(hia_emit *e);
+LLVMValueRef hiaL_newest(hia_emit *e); /* in the list */
 /* Puts the newest fork where the runtime looks for it when what follows polls without telling. */
 void hiaL_tell_newest(hia_emit *e);
+/* Of the open forks, which are listed? An array of the emitter's; and back. */
+LLVMValueRef *hiaL_save_listed(hia_emit *e);
+void hiaL_restore_listed(hia_emit *e, LLVMValueRef *const listed);
+void hiaL_all_listed(hia_emit *e);
 
 /* ---- emit_control.c ---- */
 

@@ -156,7 +156,7 @@ void hiaL_emit_MERGE_ENTRY(hia_emit *e, hia_node_id n) {
 static void open_args(hia_emit *e, hia_fn_id callee) {
   e->args.len = 0;
   hiaR_push(&e->comp->scratch, &e->args, e->context);
-  if (hiaL_does(e, callee, HIA_DOES_FORK)) hiaR_push(&e->comp->scratch, &e->args, e->newest);
+  if (hiaL_does(e, callee, HIA_DOES_FORK)) hiaR_push(&e->comp->scratch, &e->args, hiaL_newest(e));
 }
 
 /* Builds the call of e->fns[callee] with e->args. */
@@ -178,14 +178,17 @@ static LLVMValueRef build_call(hia_emit *e, hia_fn_id callee) {
 void hiaL_emit_CALL_I(hia_emit *e, hia_node_id n) {
   const hia_site *site = &e->g->sites.data[HIA_IMM_A(hiaL_node(e, n)->imm)];
   hia_arena *arena = &e->comp->scratch;
-  if (n == site->calls) open_args(e, site->callee);
+  bool forks = hiaL_does(e, site->callee, HIA_DOES_FORK);
+  bool polls = forks || hiaL_polls(hiaG_fn(e->g, site->callee));
+  if (n == site->calls) {
+    if (polls) hiaL_list_forks(e);
+    open_args(e, site->callee);
+  }
   if (hiaL_node(e, n)->n_ins) hiaR_push(arena, &e->args, hiaL_in(e, n, 0));
   if (n + 1 != site->calls + site->n_calls) return;
   if (e->args.len != hiaG_fn(e->g, site->callee)->n_params + n_hidden(e, site->callee))
     HIA_BUG(e->comp, "%s: node %u calls with %u values", e->fn->name, n, e->args.len);
-  if (e->newest && !hiaL_does(e, site->callee, HIA_DOES_FORK) &&
-      hiaL_polls(hiaG_fn(e->g, site->callee)))
-    hiaL_tell_newest(e);
+  if (e->newest && polls && !forks) hiaL_tell_newest(e);
   hiaL_set_debug_loc(e, site->loc, site->is_tail);
   LLVMValueRef call = build_call(e, site->callee);
   hiaL_no_debug_loc(e);

@@ -71,7 +71,7 @@ LLVMValueRef hiaL_build_comparison(LLVMBuilderRef b, LLVMContextRef llvm, LLVMVa
 void hiaL_check(hia_emit *e) {
   hiaL_set_debug_loc(e, e->fn->loc, false);
   if (e->newest) {
-    LLVMValueRef args[3] = {e->context, e->newest, hiaL_offset(e->llvm, HIA_FIELD_newest)};
+    LLVMValueRef args[3] = {e->context, hiaL_newest(e), hiaL_offset(e->llvm, HIA_FIELD_newest)};
     LLVMBuildCall2(e->b, comparison_type(e->llvm, true), hiaL_comparison(e->llvm, true), args, 3,
                    "");
   } else {

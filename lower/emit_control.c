@@ -217,6 +217,7 @@ static LLVMBasicBlockRef find_join(hia_emit *e, hia_region_id then, hia_flow *fl
 static void open_then(hia_emit *e, hia_region_id then) {
   const hia_fn *fn = e->fn;
   hia_flow *flow = hiaL_flow(e, then);
+  flow->listed[2] = hiaL_save_listed(e);
   flow->is_hollow[0] = is_hollow(fn, then);
   flow->is_hollow[1] = is_hollow(fn, then + 1);
   if (flow->is_hollow[0] && flow->is_hollow[1]) return; /* a select */
@@ -228,7 +229,10 @@ static void open_then(hia_emit *e, hia_region_id then) {
   }
   flow->other = side[1];
   LLVMValueRef branch = LLVMBuildCondBr(e->b, predicate(e, then), side[0], side[1]);
-  if (is_op(fn, fn->regions.data[then].pred, HIA_OP_STOLEN)) hiaL_set_unlikely(e, branch);
+  if (is_op(fn, fn->regions.data[then].pred, HIA_OP_STOLEN)) {
+    hiaL_set_unlikely(e, branch);
+    hiaL_all_listed(e); /* the one that was taken is newer than they */
+  }
   if (!flow->is_hollow[0]) hiaL_at(e, side[0]);
 }
 
@@ -239,7 +243,51 @@ static void close_arm(hia_emit *e, hia_region_id then, uint32_t arm) {
   LLVMBuildBr(e->b, flow->join);
 }
 
-static void close_then(hia_emit *e, hia_region_id then) { close_arm(e, then, 0); }
+static void close_then(hia_emit *e, hia_region_id then) {
+  hia_flow *flow = hiaL_flow(e, then);
+  flow->listed[0] = hiaL_save_listed(e);
+  hiaL_restore_listed(e, flow->listed[2]);
+  close_arm(e, then, 0);
+}
+
+/* Which of the open forks are listed where a branch has joined: what all edges agree on, or a phi
+ * of what each says. */
+static void merge_listed(hia_emit *e, hia_region_id then) {
+  if (!e->forks.len) return;
+  typedef struct edge {
+    LLVMBasicBlockRef from;
+    LLVMValueRef *listed;
+  } edge;
+  HIA_VEC(edge) edges = {0};
+  hia_arena *arena = &e->comp->scratch;
+  hia_u32vec open = {0};
+  hiaR_push(arena, &open, then);
+  while (open.len) {
+    const hia_flow *flow = hiaL_flow(e, open.data[--open.len]);
+    for (uint32_t i = 0; i < 2; i++)
+      if (flow->inner[i])
+        hiaR_push(arena, &open, flow->inner[i]);
+      else
+        hiaR_push(arena, &edges, (edge){flow->from[i], flow->listed[i]});
+  }
+  for (uint32_t k = 0; k < e->forks.len; k++) {
+    LLVMValueRef all = edges.data[0].listed[k];
+    bool is_as_before = k > 0; /* fork k is listed wherever the one before it is */
+    for (uint32_t i = 0; i < edges.len; i++) {
+      LLVMValueRef *listed = edges.data[i].listed;
+      if (listed[k] != all) all = NULL;
+      is_as_before = is_as_before && listed[k] == listed[k - 1];
+    }
+    if (!all && is_as_before) {
+      all = e->forks.data[k - 1].is_listed;
+    } else if (!all) {
+      all = hiaL_phi(e, hiaL_here(e), e->types[HIA_BOOL], "is_listed");
+      for (uint32_t i = 0; i < edges.len; i++)
+        LLVMAddIncoming(all, &edges.data[i].listed[k], &edges.data[i].from, 1);
+    }
+    e->forks.data[k].is_listed = all;
+  }
+}
 
 static void open_else(hia_emit *e, hia_region_id r) {
   const hia_flow *flow = hiaL_flow(e, r - 1);
@@ -247,9 +295,12 @@ static void open_else(hia_emit *e, hia_region_id r) {
 }
 
 static void close_else(hia_emit *e, hia_region_id r) {
-  const hia_flow *flow = hiaL_flow(e, r - 1);
+  hia_flow *flow = hiaL_flow(e, r - 1);
+  flow->listed[1] = hiaL_save_listed(e);
   close_arm(e, r - 1, 1);
-  if (flow->join && !flow->is_joined) hiaL_at(e, flow->join);
+  if (!flow->join || flow->is_joined) return;
+  hiaL_at(e, flow->join);
+  merge_listed(e, r - 1);
 }
 
 /* A function that forks compares in its loops with the newest fork at hand: at the start of a round
@@ -271,6 +322,7 @@ static void count_calls(hia_emit *e) {
 
 static void open_head(hia_emit *e, hia_region_id head) {
   hia_flow *flow = hiaL_flow(e, head);
+  hiaL_list_forks(e);
   flow->tells_newest = e->newest && has_calls(e, head) && !e->options->unchecked;
   if (e->newest && !flow->tells_newest) hiaL_tell_newest(e);
   flow->from[0] = hiaL_here(e);
@@ -286,7 +338,7 @@ static void open_round(hia_emit *e, hia_region_id round) {
   flow->join = hiaL_block(e, "exit");
   LLVMBuildCondBr(e->b, predicate(e, round), block, flow->join);
   hiaL_at(e, block);
-  if (flow->tells_newest) hiaL_check(e);
+  if (flow->tells_newest && round != e->check) hiaL_check(e); /* there it comes anyway */
 }
 
 static void close_round(hia_emit *e, hia_region_id round) {
