@@ -79,6 +79,7 @@ static void add_native(diff_way *ways, uint32_t *n) {
   for (int level = 3; level >= 0; level--) WAY(level, .threads = 0);
   WAY(2, .count = true);
   WAY(1, .no_merging = true);
+  WAY(3, .no_merging = true);
   WAY(1, .always_fork = true);
   WAY(1, .disabled = "all");
   WAY(1, .disabled = "all", .through_text = true, .stage = HIA_STAGE_STATIC);
@@ -87,6 +88,7 @@ static void add_native(diff_way *ways, uint32_t *n) {
   WAY(3, .threads = 2);
   WAY(1, .threads = 3);
   WAY(2, .threads = 8);
+  WAY(2, .threads = 3, .no_merging = true);
   WAY(2, .threads = 8, .disabled = "unroll");
   WAY(1, .threads = 3, .count = true);
   WAY(1, .threads = 3, .through_text = true, .stage = HIA_STAGE_STATIC);
