@@ -24,6 +24,19 @@ typedef struct hia_signature {
   LLVMValueRef entry; /* for the runtime, or NULL */
 } hia_signature;
 
+/* ---- how long code may run without a comparison ----
+ * In the op table's cycles, on the path where it is longest; what the table does not know, such as
+ * a cache that is cold, has ten times the room. */
+#define HIA_LONGEST_RUN 20000 /* within a function: about 10 us */
+#define HIA_SHORT_RUN   1000  /* of a whole function that need not compare at all */
+
+/* The longest ways since a comparison, or since the function was entered. */
+typedef struct hia_way {
+  uint64_t since; /* of all ways */
+  uint64_t bare;  /* of those that have met no comparison at all */
+  bool is_bare;   /* is there such a way? */
+} hia_way;
+
 /* A branch (kept at its THEN region) or a loop (at its HEAD) while it is lowered. */
 typedef struct hia_flow {
   LLVMBasicBlockRef from[2]; /* branch: the blocks that enter `join` from THEN and ELSE;
@@ -63,9 +76,12 @@ typedef struct hia_latent {
 typedef struct hia_emit {
   const hia_graph *g;
   const hia_lower_options *options;
-  hia_comp *comp;     /* lowering's own: scratch memory and errors */
-  uint8_t *traits;    /* by function: HIA_DOES_ bits */
-  bool *is_forked;    /* by function: some fork may have another worker call it */
+  hia_comp *comp;   /* lowering's own: scratch memory and errors */
+  uint8_t *traits;  /* by function: HIA_DOES_ bits */
+  uint32_t *group;  /* by function: which call each other; callees have lower numbers */
+  hia_fn_id *order; /* callees first */
+  hia_way *ways;   /* by function: what its callers add; before it has been lowered, of the group */
+  bool *is_forked; /* by function: some fork may have another worker call it */
   hia_signature *fns; /* by function */
 
   LLVMContextRef llvm;
@@ -89,6 +105,8 @@ typedef struct hia_emit {
   LLVMMetadataRef scope;
   LLVMValueRef *values;        /* by value */
   hia_flow *flows;             /* by region: THEN and HEAD */
+  hia_way way;                 /* where the builder stands */
+  bool is_checked_at_end;      /* of the region `check`, too: see hiaL_check_region */
   hia_region_id check;         /* the region at whose start the limit is checked; NONE: nowhere */
   HIA_VEC(LLVMValueRef) args;  /* of the call that is being built */
   HIA_VEC(hia_node_id) merges; /* MERGE_LOOPs of the loops that are open */
@@ -151,6 +169,7 @@ void hiaL_call_attribute(hia_emit *e, LLVMValueRef call, unsigned index, const c
 
 void hiaL_find_traits(hia_emit *e);
 bool hiaL_polls(const hia_fn *fn);
+uint64_t hiaL_cost(const hia_fn *fn, hia_node_id n); /* of a node that is no call */
 static inline bool hiaL_does(const hia_emit *e, hia_fn_id id, uint8_t trait) {
   return e->traits[id] & trait;
 }
@@ -195,6 +214,11 @@ void hiaL_fail(hia_emit *e, hia_loc_id loc, hia_status status, LLVMValueRef code
 /* ---- emit_check.c ---- */
 
 hia_region_id hiaL_check_region(hia_emit *e); /* where emit->fn is to compare with the limit */
+/* Code that takes `cost` follows: compares before it, if it has been too long since. */
+void hiaL_spend(hia_emit *e, uint64_t cost);
+void hiaL_spend_call(hia_emit *e, hia_fn_id callee);
+hia_way hiaL_longer(hia_way a, hia_way b); /* of two ways that meet */
+void hiaL_check_end(hia_emit *e);          /* at the end of the region where it compares */
 void hiaL_check(hia_emit *e);
 void hiaL_keep_context(hia_emit *e);
 LLVMValueRef hiaL_keeper(LLVMContextRef llvm); /* the callee of what hiaL_keep_context builds */

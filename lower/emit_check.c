@@ -13,9 +13,8 @@
 #include "runtime/arch/arch.h"
 
 /* Parents come before their children (the verifier). */
-hia_region_id hiaL_check_region(hia_emit *e) {
+static hia_region_id around_calls(hia_emit *e) {
   const hia_fn *fn = e->fn;
-  if (e->options->unchecked) return HIA_NONE;
   uint32_t n = fn->regions.len;
   hia_arena *arena = &e->comp->scratch;
   /* Regions on the path from the first call's region to the body have joined it at themselves,
@@ -44,6 +43,49 @@ hia_region_id hiaL_check_region(hia_emit *e) {
   return lowest;
 }
 
+/* What a call costs that does not come to the comparison of the region is not to be long: a
+ * function that takes long compares wherever it goes. */
+hia_region_id hiaL_check_region(hia_emit *e) {
+  const hia_fn *fn = e->fn;
+  if (e->options->unchecked) return HIA_NONE;
+  hia_region_id r = around_calls(e);
+  hia_node_id first = fn->nodes.len, last = fn->nodes.len;
+  if (r != HIA_NONE) first = fn->regions.data[r].first, last = fn->regions.data[r].last;
+  uint64_t outside = 0;
+  for (hia_node_id n = 0; n < fn->nodes.len; n++)
+    if (n < first || n >= last) outside += hiaL_cost(fn, n);
+  e->ways[e->id] = (hia_way){.bare = outside, .is_bare = r != 0};
+  if (outside <= HIA_SHORT_RUN) return r;
+  e->ways[e->id].is_bare = false;
+  return 0;
+}
+
+/* ---- how long it has been ---- */
+
+hia_way hiaL_longer(hia_way a, hia_way b) {
+  hia_way way = {.since = a.since > b.since ? a.since : b.since, .is_bare = a.is_bare || b.is_bare};
+  if (a.is_bare) way.bare = a.bare;
+  if (b.is_bare && b.bare > way.bare) way.bare = b.bare;
+  return way;
+}
+
+void hiaL_spend(hia_emit *e, uint64_t cost) {
+  /* A fork that has ended and is not joined is nothing that the runtime may meet. */
+  if (e->way.since + cost > HIA_LONGEST_RUN && !e->ended && !e->options->unchecked) hiaL_check(e);
+  e->way.since += cost;
+  e->way.bare += cost;
+}
+
+/* What a call adds is how long it is since the callee compared, or its own way if it did not. A
+ * recursive callee compares after its last recursive call, and its own code is what it is: as much
+ * again as this function may take, at most. */
+void hiaL_spend_call(hia_emit *e, hia_fn_id callee) {
+  const hia_way *way = &e->ways[callee];
+  hiaL_spend(e, 5 + (way->is_bare ? way->bare : 0));
+  if (!way->is_bare) e->way = (hia_way){.since = 0};
+  if (e->way.since < way->since) e->way.since = way->since;
+}
+
 /* The types of the assembly's operands: the context; of a function that forks also the newest fork,
  * and the offset of the field for it. */
 static LLVMTypeRef comparison_type(LLVMContextRef llvm, bool forks) {
@@ -69,6 +111,7 @@ LLVMValueRef hiaL_build_comparison(LLVMBuilderRef b, LLVMContextRef llvm, LLVMVa
 }
 
 void hiaL_check(hia_emit *e) {
+  e->way = (hia_way){.since = 0};
   hiaL_set_debug_loc(e, e->fn->loc, false);
   if (e->newest) {
     LLVMValueRef args[3] = {e->context, hiaL_newest(e), hiaL_offset(e->llvm, HIA_FIELD_newest)};
@@ -78,6 +121,13 @@ void hiaL_check(hia_emit *e) {
     hiaL_build_comparison(e->b, e->llvm, e->context);
   }
   hiaL_no_debug_loc(e);
+}
+
+/* A chain of calls that grew is left again: without a comparison on that way as well, ten million
+ * frames were left at a stretch. rounds.c sees to it, after LLVM's passes, but in functions that
+ * fork: there the newest fork must be known. None of the region's own is open at its end. */
+void hiaL_check_end(hia_emit *e) {
+  if (e->is_checked_at_end && !e->ended) hiaL_check(e);
 }
 
 /* Loops will need the context, which nothing else in the function may need: an empty instruction

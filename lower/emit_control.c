@@ -204,7 +204,8 @@ static LLVMBasicBlockRef find_join(hia_emit *e, hia_region_id then, hia_flow *fl
   const hia_fn *fn = e->fn;
   hia_region_id around = fn->regions.data[then].parent;
   unsigned kind = fn->regions.data[around].kind;
-  if ((kind == HIA_REGION_THEN || kind == HIA_REGION_ELSE) && is_last(fn, then)) {
+  bool ends_here = around == e->check && e->is_checked_at_end;
+  if ((kind == HIA_REGION_THEN || kind == HIA_REGION_ELSE) && !ends_here && is_last(fn, then)) {
     uint32_t arm = kind == HIA_REGION_ELSE;
     hia_flow *outer = hiaL_flow(e, around - arm);
     outer->inner[arm] = then;
@@ -290,7 +291,10 @@ static void merge_listed(hia_emit *e, hia_region_id then) {
 }
 
 static void open_else(hia_emit *e, hia_region_id r) {
-  const hia_flow *flow = hiaL_flow(e, r - 1);
+  hia_flow *flow = hiaL_flow(e, r - 1);
+  hia_way at_end = e->way;
+  e->way = flow->way;
+  flow->way = at_end;
   if (flow->join && !flow->is_hollow[1]) hiaL_at(e, flow->other);
 }
 
@@ -334,6 +338,7 @@ static void open_head(hia_emit *e, hia_region_id head) {
 
 static void open_round(hia_emit *e, hia_region_id round) {
   hia_flow *flow = hiaL_flow(e, round - 1);
+  flow->way = e->way;
   LLVMBasicBlockRef block = hiaL_block(e, "round");
   flow->join = hiaL_block(e, "exit");
   LLVMBuildCondBr(e->b, predicate(e, round), block, flow->join);
@@ -350,6 +355,7 @@ static void close_round(hia_emit *e, hia_region_id round) {
     LLVMAddIncoming(e->values[hiaG_out(e->fn, merge, 0)], &next, &here, 1);
   }
   e->merges.len = flow->merges;
+  e->way = hiaL_longer(e->way, flow->way); /* no round, or the last; between them it compares */
   LLVMBuildBr(e->b, flow->head);
   hiaL_at(e, flow->join);
 }
@@ -366,6 +372,7 @@ static void open_region(hia_emit *e, hia_region_id r) {
 }
 
 static void close_region(hia_emit *e, hia_region_id r) {
+  if (r == e->check && r != 0) hiaL_check_end(e);
   switch ((hia_region_kind)e->fn->regions.data[r].kind) {
   case HIA_REGION_THEN: close_then(e, r); break;
   case HIA_REGION_ELSE: close_else(e, r); break;
@@ -397,12 +404,18 @@ void hiaL_body(hia_emit *e) {
         open_region(e, edges[at].region);
     if (n == fn->nodes.len) break;
     unsigned op = fn->nodes.data[n].op;
-    /* A fork that has ended and is not joined is nothing that the runtime may meet. */
     if (!(hiaR_ops[op].traits & HIA_T_CONTROL) && ++stretch > HIA_LONGEST_STRETCH && !e->ended &&
         !e->options->unchecked) {
       hiaL_check(e);
       stretch = 0;
     }
+    if (op == HIA_OP_CALL_I) {
+      const hia_site *site = &e->g->sites.data[HIA_IMM_A(fn->nodes.data[n].imm)];
+      if (n == site->calls) hiaL_spend_call(e, site->callee);
+    } else {
+      hiaL_spend(e, hiaL_cost(fn, n));
+    }
+    if (op == HIA_OP_YIELD && e->check == 0) hiaL_check_end(e);
     if (!emitters[op]) HIA_BUG(e->comp, "%s: node %u cannot be lowered", fn->name, n);
     emitters[op](e, n);
   }

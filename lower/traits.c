@@ -52,10 +52,29 @@ static uint8_t own_traits(const hia_graph *g, const hia_fn *fn) {
   return traits;
 }
 
+/* Groups of functions that call each other, and an order in which callees come first. */
+static void find_groups(hia_emit *e, const call_lists *lists) {
+  hia_arena *arena = &e->comp->scratch;
+  uint32_t n = e->g->fns.len;
+  e->group = HIA_NEW_ARRAY(arena, uint32_t, n);
+  e->order = HIA_NEW_ARRAY(arena, hia_fn_id, n);
+  e->ways = HIA_NEW_ARRAY(arena, hia_way, n);
+  uint32_t n_groups = hiaG_scc(arena, n, lists->start, lists->callers, e->group);
+  uint32_t *start = HIA_NEW_ARRAY(arena, uint32_t, (size_t)n_groups + 1);
+  for (hia_fn_id f = 0; f < n; f++) {
+    e->group[f] = n_groups - 1 - e->group[f]; /* edges led to callers */
+    start[e->group[f] + 1]++;
+    e->ways[f] = (hia_way){.bare = HIA_SHORT_RUN, .is_bare = true};
+  }
+  for (uint32_t i = 1; i <= n_groups; i++) start[i] += start[i - 1];
+  for (hia_fn_id f = 0; f < n; f++) e->order[start[e->group[f]]++] = f;
+}
+
 void hiaL_find_traits(hia_emit *e) {
   const hia_graph *g = e->g;
   hia_arena *arena = &e->comp->scratch;
   call_lists lists = list_callers(e);
+  find_groups(e, &lists);
   e->traits = HIA_NEW_ARRAY(arena, uint8_t, g->fns.len);
   e->is_forked = HIA_NEW_ARRAY(arena, bool, g->fns.len);
   hia_u32vec work = {0};
@@ -81,9 +100,21 @@ void hiaL_find_traits(hia_emit *e) {
   }
 }
 
+/* The remainder of floats is found bit by bit: some thousand steps for the largest by the smallest.
+ */
+uint64_t hiaL_cost(const hia_fn *fn, hia_node_id n) {
+  unsigned op = fn->nodes.data[n].op;
+  if (op == HIA_OP_REM && hiaG_node_dtype(fn, n) == HIA_F64) return HIA_LONGEST_RUN;
+  if (op == HIA_OP_REM && hiaG_node_dtype(fn, n) == HIA_F32) return HIA_LONGEST_RUN / 8;
+  return hiaR_ops[op].cost;
+}
+
 /* May a run of the function come to a comparison with the limit? */
 bool hiaL_polls(const hia_fn *fn) {
   if (fn->nodes.len > HIA_LONGEST_STRETCH) return true;
+  uint64_t cost = 0;
+  for (hia_node_id n = 0; n < fn->nodes.len; n++) cost += hiaL_cost(fn, n);
+  if (cost > HIA_SHORT_RUN) return true;
   for (hia_region_id r = 0; r < fn->regions.len; r++)
     if (fn->regions.data[r].kind == HIA_REGION_HEAD) return true;
   for (hia_node_id n = 0; n < fn->nodes.len; n++)
