@@ -12,6 +12,9 @@
 #include <time.h>
 #include <unistd.h>
 
+/* The ones behind `down` are attempts to run long without a comparison: deep recursion on its way
+ * back; calls of functions that do not compare; remainders, the slowest of all operations; branches
+ * and what they do, one after the other; a tree of calls without recursion. */
 static const char text[] =
     "fn fib(n: i32) -> i32 = if n <= 1 then 1 else fib(n - 1) + fib(n - 2)\n"
     "fn tak(x: i32, y: i32, z: i32) -> i32 = if y < x then tak(tak(x - 1, y, z), tak(y - 1, z, x), "
@@ -22,7 +25,39 @@ static const char text[] =
     "fn sum(n: i32) -> i64 = { let (_, s) = loop (i = 0i64, s = 0i64) while i < i64(n) * 1000 "
     "{ (i + 1, s + bxor(i, shl(i, 3))) }; s }\n"
     "fn powers(n: i32) -> f64 = loop (x = f64(n)) while true { pow(x, 0.5) + exp(-x) }\n"
-    "fn down(n: i32) -> i32 = if n == 0 then 0 else 1 + down(n - 1)\n";
+    "fn down(n: i32) -> i32 = if n == 0 then 0 else 1 + down(n - 1)\n"
+    "fn back(n: i32) -> i32 = loop (s = n) while true { bxor(s, down(3000000)) }\n"
+    "fn leaf(x: f64) -> f64 = { let a = pow(x, 0.3) + exp(-x); let b = sin(a) * tan(a);"
+    " let c = pow(a, b) + tanh(b); let d = log1p(abs(c)) + expm1(-abs(b)); sqrt(abs(c * d)) + a }\n"
+    "fn leaves(n: i32) -> f64 = loop (x = f64(n)) while true { let (_, y) = loop (i = 0, y = x)"
+    " while i < 24 { (i + 1, leaf(y) + leaf(y + 1.0f64) + leaf(y + 2.0f64) + leaf(y + 3.0f64)) }; "
+    "y }\n"
+    "fn remainders(n: i32) -> f64 = loop (x = f64(n)) while true { let (_, y) = loop (i = 0, y = x)"
+    " while i < 64 { (i + 1, y + 1.7e308f64 % (4e-308f64 + y) + 1.6e308f64 % (5e-308f64 + y)) };"
+    " y * 0.0f64 }\n";
+
+enum { MANY_BRANCHES = 1500, LEVELS = 40 };
+
+static const char *all_text(void) {
+  static char all[1 << 18];
+  if (all[0]) return all;
+  size_t n = (size_t)snprintf(all, sizeof all,
+                              "%sfn branches(n: i32) -> f64 = loop (x = f64(n)) "
+                              "while true {\n",
+                              text);
+  for (int i = 0; i < MANY_BRANCHES; i++)
+    n += (size_t)snprintf(
+        all + n, sizeof all - n,
+        "let x = if x > %d.0f64 then pow(x, 0.5f64) else exp(x) + tan(x + %d.0f64);\n", i, i);
+  n += (size_t)snprintf(all + n, sizeof all - n, "x }\nfn tree%d(x: f64) -> f64 = leaf(x)\n",
+                        LEVELS);
+  for (int i = LEVELS - 1; i >= 0; i--)
+    n += (size_t)snprintf(all + n, sizeof all - n,
+                          "fn tree%d(x: f64) -> f64 = tree%d(x) + tree%d(x + 1.0f64)\n", i, i + 1,
+                          i + 1);
+  n += (size_t)snprintf(all + n, sizeof all - n, "fn tree(n: i32) -> f64 = tree0(f64(n))\n");
+  return all;
+}
 
 static void check(hia_status status, hia_error *error) {
   if (status == HIA_OK) return;
@@ -41,8 +76,8 @@ static bench_program open_text(hia_engine_kind kind, unsigned threads, bool is_u
   options.unchecked = is_unchecked;
   options.merge_calls = false; /* fib would end at once */
   check(hia_engine_new(&options, &p.engine, &error), error);
-  check(hia_module_load_text(p.engine, "limits.hia", text, sizeof text - 1, &p.module, &error),
-        error);
+  const char *all = all_text();
+  check(hia_module_load_text(p.engine, "limits.hia", all, strlen(all), &p.module, &error), error);
   check(hia_module_function(p.module, function, &p.function, &error), error);
   check(hia_function_prepare(p.function, &error), error);
   return p;
@@ -72,6 +107,11 @@ static const row rows[] = {
     {"a loop", HIA_ENGINE_JIT, 1, "rounds", {1}, 1},
     {"a vectorised loop", HIA_ENGINE_JIT, 1, "sum", {2000000000}, 1},
     {"a loop of exp and pow", HIA_ENGINE_JIT, 1, "powers", {1}, 1},
+    {"back from the depth", HIA_ENGINE_JIT, 1, "back", {1}, 1},
+    {"many large leaves", HIA_ENGINE_JIT, 1, "leaves", {1}, 1},
+    {"slow remainders", HIA_ENGINE_JIT, 1, "remainders", {1}, 1},
+    {"many branches", HIA_ENGINE_JIT, 1, "branches", {1}, 1},
+    {"a tree of 2^40 calls", HIA_ENGINE_JIT, 1, "tree", {1}, 1},
     {"interp: fib", HIA_ENGINE_INTERP, 1, "fib", {50}, 1},
     {"interp: fib, 2 threads", HIA_ENGINE_INTERP, 2, "fib", {50}, 1},
     {"interp: a loop", HIA_ENGINE_INTERP, 1, "rounds", {1}, 1},

@@ -272,21 +272,23 @@ static bool is_jump(LLVMValueRef function, LLVMValueRef call) {
                                         name, sizeof name - 1);
 }
 
-/* Searches a block backwards from its end, which leads to a return without a comparison. True: so
- * does its start. */
-static bool check_block(rounds *r, const member *fn, const block *b) {
+typedef HIA_VEC(LLVMValueRef) value_vec;
+
+/* Searches a block backwards from its end, which leads to a return without a comparison, for a
+ * recursive call. True: so does its start. */
+static bool search_block(rounds *r, const member *fn, const block *b, value_vec *found) {
   LLVMValueRef i = LLVMGetLastInstruction(b->ref);
   for (; i; i = LLVMGetPreviousInstruction(i)) {
     if (is_comparison(r, i, false)) return false;
     const member *callee = called(r, i);
     if (!callee || callee->group != fn->group) continue;
-    if (is_jump(fn->ref, i)) return false;
-    LLVMPositionBuilderBefore(r->b, LLVMGetNextInstruction(i));
-    build_check(r, fn->ref, context_of(r, fn->ref));
+    if (!is_jump(fn->ref, i)) hiaR_push(&r->comp->scratch, found, LLVMGetNextInstruction(i));
     return false;
   }
   return true;
 }
+
+enum { MANY_CALLS = 2 };
 
 static void check_returns(rounds *r, LLVMValueRef f) {
   hia_arena *arena = &r->comp->scratch;
@@ -298,6 +300,7 @@ static void check_returns(rounds *r, LLVMValueRef f) {
     for (unsigned k = 0; k < all.blocks[i].n_next; k++, n_edges++)
       first[all.blocks[i].next[k] - all.blocks + 2]++;
   for (unsigned i = 2; i < all.n + 2; i++) first[i] += first[i - 1];
+  value_vec returns = {0}, found = {0};
   block **before = HIA_NEW_ARRAY(arena, block *, n_edges);
   for (unsigned i = 0; i < all.n; i++)
     for (unsigned k = 0; k < all.blocks[i].n_next; k++)
@@ -307,15 +310,25 @@ static void check_returns(rounds *r, LLVMValueRef f) {
     if (LLVMGetInstructionOpcode(LLVMGetBasicBlockTerminator(b->ref)) != LLVMRet) continue;
     b->was_seen = true;
     all.path[n++] = b;
+    hiaR_push(arena, &returns, LLVMGetBasicBlockTerminator(b->ref));
   }
   while (n) {
     const block *b = all.path[--n];
-    if (!check_block(r, fn, b)) continue;
+    if (!search_block(r, fn, b, &found)) continue;
     for (uint32_t k = first[b - all.blocks]; k < first[b - all.blocks + 1]; k++) {
       if (before[k]->was_seen) continue;
       before[k]->was_seen = true;
       all.path[n++] = before[k];
     }
+  }
+  if (!found.len) return;
+  /* Many places are one return, or two: ways without a call pay too, but few of them are taken, as
+   * unrolled calls are guarded. */
+  const value_vec *places = found.len > MANY_CALLS && returns.len < found.len ? &returns : &found;
+  LLVMValueRef context = context_of(r, f);
+  for (uint32_t i = 0; i < places->len; i++) {
+    LLVMPositionBuilderBefore(r->b, places->data[i]);
+    build_check(r, f, context);
   }
 }
 

@@ -1,0 +1,174 @@
+/* How long native code may run without a comparison with the limit: where comparisons stand, and
+ * that a run that ends at any of them has its chain of calls. */
+#include <hiaton/hiaton.h>
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef struct program {
+  hia_engine *engine;
+  hia_module *module;
+  hia_function *function;
+} program;
+
+static bool has_native(void) {
+  hia_engine *engine = NULL;
+  bool has =
+      hia_engine_new(NULL, &engine, NULL) == HIA_OK && hia_engine_native(engine, NULL) == HIA_OK;
+  hia_engine_free(engine);
+  return has;
+}
+
+static program open(const char *text, const char *name, const char *disabled, int level) {
+  program p;
+  hia_error *error;
+  hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  options.merge_calls = false;
+  options.disabled_passes = disabled;
+  options.opt_level = level;
+  cr_assert_eq(hia_engine_new(&options, &p.engine, &error), HIA_OK);
+  cr_assert_eq(hia_module_load_text(p.engine, "t.hia", text, strlen(text), &p.module, &error),
+               HIA_OK, "%s", hia_error_text(error));
+  cr_assert_eq(hia_module_function(p.module, name, &p.function, &error), HIA_OK);
+  return p;
+}
+
+static void close(program *p) {
+  hia_module_free(p->module);
+  hia_engine_free(p->engine);
+}
+
+typedef struct growing {
+  char *text;
+  size_t len;
+} growing;
+
+static bool collect(void *user, const char *bytes, size_t len) {
+  growing *g = user;
+  g->text = realloc(g->text, g->len + len + 1);
+  memcpy(g->text + g->len, bytes, len);
+  g->text[g->len += len] = 0;
+  return true;
+}
+
+/* How many comparisons there are in the code of a program. */
+static size_t comparisons(const char *text, const char *name, const char *disabled) {
+  program p = open(text, name, disabled, 2);
+  growing code = {0};
+  hia_error *error;
+  hia_dump_options options = HIA_DUMP_OPTIONS_INIT;
+  options.stage = HIA_STAGE_ASM;
+  cr_assert_eq(hia_module_dump(p.module, &p.function, 1, &options, collect, &code, &error), HIA_OK,
+               "%s", hia_error_text(error));
+  size_t n = 0;
+  for (const char *at = code.text; (at = strstr(at, "callq\thiaR_stub_poll")); at++) n++;
+  free(code.text);
+  close(&p);
+  return n;
+}
+
+/* `n` times a line with its number. */
+static const char *repeated(const char *before, const char *line, int n, const char *after) {
+  static char text[1 << 20];
+  size_t at = (size_t)snprintf(text, sizeof text, "%s", before);
+  for (int i = 0; i < n; i++) {
+    for (const char *c = line; *c; c++)
+      if (*c == '#')
+        at += (size_t)snprintf(text + at, sizeof text - at, "%d", i);
+      else
+        text[at++] = *c;
+  }
+  snprintf(text + at, sizeof text - at, "%s", after);
+  return text;
+}
+
+#define LEAF                                                                                       \
+  "fn leaf(x: f64) -> f64 = { let a = pow(x, 0.3f64) + exp(-x); let b = sin(a) * tan(a);"          \
+  " let c = pow(a, b) + tanh(b); let d = log1p(abs(c)) + expm1(-abs(b)); sqrt(abs(c * d)) }\n"
+
+Test(stretch, straight_code_compares_by_its_cost) {
+  if (!has_native()) cr_skip_test("no native code");
+  /* Neither calls nor loops, and little work: none. */
+  cr_assert_eq(comparisons("fn f(x: f64) -> f64 = x * x + 1.0f64\n", "f", NULL), 0);
+  /* 2000 branches, each of a few nodes and 60 cycles or more on every way. */
+  const char *text =
+      repeated("fn f(x: f64) -> f64 = {\n",
+               "let x = if x > #.0f64 then pow(x, 0.5f64) else tan(x + #.0f64);\n", 2000, "x }\n");
+  cr_assert_geq(comparisons(text, "f", NULL), 2000 * 60 / 20000);
+  /* One remainder may take microseconds. */
+  text = repeated("fn f(x: f64) -> f64 = {\n", "let x = #.5f64 % x;\n", 100, "x }\n");
+  cr_assert_geq(comparisons(text, "f", NULL), 99);
+}
+
+Test(stretch, calls_count_as_what_they_do) {
+  if (!has_native()) cr_skip_test("no native code");
+  /* A leaf of some 500 cycles has none itself; who calls it a thousand times has many. */
+  const char *text =
+      repeated(LEAF "fn f(x: f64) -> f64 = {\n", "let x = leaf(x + #.0f64);\n", 1000, "x }\n");
+  cr_assert_geq(comparisons(text, "f", "inline"), 1000 * 400 / 20000);
+  /* One that takes long has one: LLVM may unroll the loop that calls it. */
+  text = repeated("fn f(x: f64) -> f64 = {\n", "let x = pow(x, #.5f64);\n", 30, "x }\n");
+  cr_assert_eq(comparisons(text, "f", NULL), 1);
+  /* A chain of functions that each compare when they begin, and work when the call is back. */
+  char chain[1 << 16];
+  size_t at = (size_t)snprintf(chain, sizeof chain, "fn g0(x: f64) -> f64 = x\n");
+  for (int i = 1; i < 60; i++) {
+    at += (size_t)snprintf(chain + at, sizeof chain - at,
+                           "fn g%d(x: f64) -> f64 = {\nlet x = g%d(x);\n", i, i - 1);
+    for (int k = 0; k < 10; k++)
+      at += (size_t)snprintf(chain + at, sizeof chain - at, "let x = pow(x, 0.5f64) + tan(x);\n");
+    at += (size_t)snprintf(chain + at, sizeof chain - at, "x }\n");
+  }
+  cr_assert_geq(comparisons(chain, "g59", "inline"), 59 + 59 * 10 * 120 / 20000);
+}
+
+/* The way back from the depth. */
+Test(stretch, recursion_compares_on_its_way_back) {
+  if (!has_native()) cr_skip_test("no native code");
+  const char *down = "fn down(n: i32) -> i32 = if n == 0 then 0 else 1 + down(n - 1)\n";
+  cr_assert_eq(comparisons(down, "down", "unroll"), 2);
+  const char *tree =
+      "fn tree(n: i32, m: i32) -> i32 = if n <= m then n * m else { let a = tree(n - 1, m);"
+      " let b = tree(n - 2, m + 1); a * 3 + b * b + tree(n - 3, m + 2) }\n";
+  cr_assert_geq(comparisons(tree, "tree", "unroll"), 2);
+  cr_assert_geq(comparisons(tree, "tree", NULL), 2);
+}
+
+/* Ended anywhere, also where a function is about to return: the chain ends in the root. */
+Test(stretch, chains_are_whole) {
+  if (!has_native()) cr_skip_test("no native code");
+  static const char text[] =
+      "fn down(n: i32) -> i32 = if n == 0 then 0 else 1 + down(n - 1)\n"
+      "fn left(n: i32, k: i32) -> i32 = if n <= k then k else "
+      "{ let a = left(n - 1, k); bxor(a, left(k, a)) + left(k - 1, k) }\n"
+      "fn tak(x: i32, y: i32, z: i32) -> i32 = if y < x then tak(tak(x - 1, y, z), "
+      "tak(y - 1, z, x), tak(z - 1, x, y)) else z\n"
+      "fn main(n: i32) -> i32 = loop (s = n) while true "
+      "{ bxor(s, down(20000 + s % 8)) + left(20000, 3) + tak(12, 6, 3) }\n";
+  for (int level = 0; level <= 3; level++) {
+    for (int kind = 0; kind < 2; kind++) {
+      program p = open(text, "main", kind ? "unroll" : NULL, level);
+      hia_value *arg = hia_value_i32(p.engine, 1);
+      for (uint64_t i = 0; i < 60; i++) {
+        hia_value *result = NULL;
+        hia_error *error = NULL;
+        hia_run_options options = HIA_RUN_OPTIONS_INIT;
+        options.timeout_ns = 1 + i * 37123 % 3000000;
+        cr_assert_eq(hia_run(p.function, &arg, 1, &options, &result, &error), HIA_DEADLINE);
+        uint64_t length = hia_error_chain_length(error);
+        if (length) {
+          const char *fn = "";
+          uint32_t line, col;
+          cr_assert(hia_error_chain_entry(error, length - 1, &fn, NULL, &line, &col));
+          cr_assert_str_eq(fn, "main", "level %d, kind %d, run %llu: %s", level, kind,
+                           (unsigned long long)i, hia_error_text(error));
+          cr_assert_leq(length, 20100);
+        }
+        hia_error_free(error);
+      }
+      hia_value_free(arg);
+      close(&p);
+    }
+  }
+}
