@@ -16,8 +16,8 @@
  * `n - 1 - 1` is `n - 2`. Programs that count calls keep them: there a call is an effect.
  *
  * Needs hiaG_effects (effects); keeps it. For native code only: the interpreter says what programs
- * mean, and is to make the calls that they make. Unrolling merges after each of its levels, if this
- * pass has run. */
+ * mean, and is to make the calls that they make. Unrolling merges too, before it replaces calls by
+ * bodies, if this pass has run. */
 #include "graph/graph.h"
 
 enum {
