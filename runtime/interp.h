@@ -82,7 +82,8 @@ struct hia_worker {
   _Alignas(64) _Atomic uint32_t poll; /* not 0: look at everything below, and at the run */
   _Atomic(hia_job *) inbox;           /* newest first */
   hia_bell bell;
-  _Atomic bool is_born; /* it has a thread, or gets one */
+  _Atomic uint32_t claims; /* by those who have found it idle and may give it a job */
+  _Atomic bool is_born;    /* it has a thread, or gets one */
 };
 
 #define HIA_MOST_WORKERS 256

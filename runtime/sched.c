@@ -176,18 +176,24 @@ static bool start_thread(hia_worker *w) {
   return false;
 }
 
-/* One of the idle workers, which is then the caller's to give a job to. Those without a thread come
- * last, and only if `may_start`. */
+static void unclaim(hia_worker *w) { atomic_fetch_sub(&w->claims, 1); }
+
+/* One of the idle workers, which is then the caller's to give a job to, until `unclaim`. Those
+ * without a thread come last, and only if `may_start`. */
 static hia_worker *claim_idle(hia_run *run, bool may_start) {
   for (int unborn = 0; unborn <= may_start; unborn++)
     for (unsigned i = 0; i < run->n_workers; i++) {
       hia_worker *w = run->workers[i];
       uint64_t bit = (uint64_t)1 << i % 64;
       if (!(atomic_load_explicit(&run->idle[i / 64], memory_order_relaxed) & bit) ||
-          atomic_load(&w->is_born) == unborn || !(atomic_fetch_and(&run->idle[i / 64], ~bit) & bit))
+          atomic_load(&w->is_born) == unborn)
         continue;
-      atomic_fetch_sub(&run->hungry, 1);
-      return w;
+      atomic_fetch_add(&w->claims, 1);
+      if (atomic_fetch_and(&run->idle[i / 64], ~bit) & bit) {
+        atomic_fetch_sub(&run->hungry, 1);
+        return w;
+      }
+      unclaim(w);
     }
   return NULL;
 }
@@ -213,25 +219,8 @@ static uint32_t child_to_give(hia_frame *f) {
   return site == f->section->n_children ? HIA_NONE : site;
 }
 
-void hiaR_give_work(hia_worker *w) {
+static void give_child(hia_worker *w, hia_frame *f, uint32_t site, hia_worker *to) {
   hia_run *run = w->run;
-  hia_frame *f = w->latent[w->latent_base];
-  if (f != w->oldest) {
-    w->oldest = f;
-    w->age = 0;
-  }
-  if (++w->age <= GRACE) return;
-  uint32_t site = child_to_give(f);
-  for (uint32_t i = w->latent_base + 1; site == HIA_NONE && i < w->latent_top; i++)
-    if ((f = w->latent[i])) site = child_to_give(f);
-  if (site == HIA_NONE) return;
-  if (atomic_load_explicit(&run->epoch, memory_order_relaxed) && hiaR_is_too_late(run, f)) {
-    hiaR_latent_remove(w, f);
-    return;
-  }
-  hia_worker *to = claim_idle(run, w->age > BIRTH + w->reluctance);
-  if (!to) return;
-  w->age = 0;
   if (!atomic_load(&to->is_born) && !start_thread(to)) {
     /* Done without. Another run may leave one to this run later: it is asked for again, less and
      * less often. */
@@ -257,6 +246,29 @@ void hiaR_give_work(hia_worker *w) {
   w->steals++;
   job->number = hiaR_event_promoted(w->ring);
   post(run, to, job);
+}
+
+void hiaR_give_work(hia_worker *w) {
+  hia_run *run = w->run;
+  hia_frame *f = w->latent[w->latent_base];
+  if (f != w->oldest) {
+    w->oldest = f;
+    w->age = 0;
+  }
+  if (++w->age <= GRACE) return;
+  uint32_t site = child_to_give(f);
+  for (uint32_t i = w->latent_base + 1; site == HIA_NONE && i < w->latent_top; i++)
+    if ((f = w->latent[i])) site = child_to_give(f);
+  if (site == HIA_NONE) return;
+  if (atomic_load_explicit(&run->epoch, memory_order_relaxed) && hiaR_is_too_late(run, f)) {
+    hiaR_latent_remove(w, f);
+    return;
+  }
+  hia_worker *to = claim_idle(run, w->age > BIRTH + w->reluctance);
+  if (!to) return;
+  w->age = 0;
+  give_child(w, f, site, to);
+  unclaim(to);
 }
 
 /* Takes a job; answers a frame that can go on now. */
@@ -383,12 +395,22 @@ static bool look_for_news(hia_worker *w) {
   return false;
 }
 
+/* Takes the worker off the idle ones for good, unless somebody has claimed it: also one who claimed
+ * it when it was idle before, and has been slow. First the bit, then the claims: others change them
+ * the other way round. */
+static bool may_leave(hia_worker *w) {
+  if (!clear_idle(w)) return false;
+  if (!atomic_load(&w->claims) && !has_news(w)) return true;
+  set_idle(w);
+  return false;
+}
+
 /* Nothing to do: until a job comes, or the end (true); or for so long that the worker's thread
  * should go elsewhere. One that waits for jobs it has given stays. */
 static bool sleep_on_it(hia_worker *w) {
   uint64_t ns = w->number && !w->given ? STAY_NS : 0, start = ns ? hiaR_now() : 0;
   while (!has_news(w)) {
-    if (ns && hiaR_now() - start >= ns && clear_idle(w)) return false;
+    if (ns && hiaR_now() - start >= ns && may_leave(w)) return false;
     hia_bell_arm(&w->bell);
     if (!has_news(w)) hia_bell_wait(&w->bell, ns);
     hia_bell_disarm(&w->bell);
