@@ -118,6 +118,7 @@ static void unload(loaded l) {
 
 static _Atomic uint64_t n_steals;
 
+/* With memory: a module that has run out of it answers nothing any more. */
 static hia_function *find(loaded l, const char *name) {
   hia_function *f = NULL;
   hia_error *error = NULL;
@@ -140,10 +141,9 @@ static void forget(outcome *o) {
   o->error = NULL;
 }
 
-static outcome run(loaded l, const char *name, int32_t n, const hia_run_options *options) {
-  hia_function *f = find(l, name);
-  hia_value *arg = hia_value_i32(l.engine, n), *value;
+static outcome call(loaded l, hia_function *f, int32_t n, const hia_run_options *options) {
   outcome o = {HIA_MEMORY, 0, NULL};
+  hia_value *arg = hia_value_i32(l.engine, n), *value;
   if (!arg) return o;
   hia_error *error;
   hia_run_stats used = HIA_RUN_STATS_INIT;
@@ -160,6 +160,10 @@ static outcome run(loaded l, const char *name, int32_t n, const hia_run_options 
   hia_value_free(arg);
   hia_error_free(error);
   return o;
+}
+
+static outcome run(loaded l, const char *name, int32_t n, const hia_run_options *options) {
+  return call(l, find(l, name), n, options);
 }
 
 static bool is_same(const outcome *a, const outcome *b) {
@@ -232,10 +236,10 @@ static void run_out_of_memory(const job *j, const outcome *right, unsigned threa
   long most = scaled(is_first ? 25 : 200);
   for (long left = 0, successes = 0; left < most && successes < 5; left++) {
     if (!l.engine) l = load(threads, (size_t)64 << 20, &heap.allocator);
-    find(l, j->function);
+    hia_function *f = find(l, j->function);
     if (!is_first) expect_usable(l, threads, "before memory runs out");
     atomic_store(&heap.left, left);
-    outcome got = run(l, j->function, j->n, NULL);
+    outcome got = call(l, f, j->n, NULL);
     successes = atomic_load(&heap.left) > 0 ? successes + 1 : 0;
     /* There may be none for the chain of calls, or for the whole error. */
     bool ran_out = atomic_load(&heap.left) <= 0;

@@ -386,7 +386,7 @@ static void *run_endless(void *user) {
 
 static void expect_help(int who) {
   uint32_t n = atomic_load(&n_helped[who]);
-  SOON(atomic_load(&n_helped[who]) > n + 10);
+  SOON(atomic_load(&n_helped[who]) > n + 2);
 }
 
 /* The one helper goes from run to run while there are two, and comes back when there is one. */
