@@ -63,9 +63,9 @@ typedef struct job {
 } job;
 
 static const job jobs[] = {
-    {"fib", 21},  {"takes", 12}, {"small_first", 20000}, {"small_last", 20000}, {"first", 12},
-    {"late", 19}, {"wides", 16}, {"eight", 3000},        {"both", 20000},       {"rounds", 20000},
-    {"fib", 2},   {"first", 3},  {"second_fails", 5000}, {"crash", 100},        {"wides", 3},
+    {"fib", 25},  {"takes", 15}, {"small_first", 80000},  {"small_last", 80000}, {"first", 14},
+    {"late", 23}, {"wides", 19}, {"eight", 10000},        {"both", 50000},       {"rounds", 20000},
+    {"fib", 2},   {"first", 3},  {"second_fails", 20000}, {"crash", 100},        {"wides", 3},
 };
 static const unsigned n_threads[] = {2, 3, 8};
 
@@ -273,8 +273,8 @@ static void run_with_fewer(unsigned threads) {
     loaded l = load(threads, 0, NULL);
     hiaR_pool_set_create(l.engine->pool, fail_later);
     atomic_store(&creations_left, created);
-    for (long round = 0; round < scaled(3); round++)
-      for (size_t i = 0; i < HIA_LEN(jobs); i++)
+    for (long round = 0; round < scaled(10); round++)
+      for (size_t i = 0; i < 6; i++) /* each function is compiled nine times */
         expect(&wanted[i], run(l, jobs[i].function, jobs[i].n, NULL), &jobs[i], threads,
                "with fewer threads");
     if (count_tasks() > before + (size_t)created) FAIL("a thread that could not be had");
