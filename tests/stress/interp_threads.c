@@ -100,6 +100,8 @@ static void expect(const image_program *p, const char *name, unsigned threads,
 }
 
 static const unsigned n_threads[] = {1, 2, 3, 4, 8};
+/* For every other run; the others have threads of their own. */
+static hia_pool *shared;
 
 static void run_program(const stress_program *program, bool counted, int rounds) {
   image_program p;
@@ -115,7 +117,8 @@ static void run_program(const stress_program *program, bool counted, int rounds)
   expect(&p, program->name, 0, &wanted, &other);
   for (int r = 0; r < rounds; r++)
     for (size_t t = 0; t < HIA_LEN(n_threads); t++) {
-      image_outcome got = image_run(&p, IMAGE_INTERP, args, n_threads[t], NULL, NULL);
+      hia_limits limits = {.pool = r % 2 ? NULL : shared};
+      image_outcome got = image_run(&p, IMAGE_INTERP, args, n_threads[t], &limits, NULL);
       expect(&p, program->name, n_threads[t], &wanted, &got);
     }
   image_discard(&p);
@@ -235,6 +238,7 @@ static void run_out_of_memory(unsigned threads) {
 int main(int argc, char **argv) {
   setvbuf(stdout, NULL, _IOLBF, 0);
   int rounds = argc > 1 ? atoi(argv[1]) : 5;
+  if (hiaR_pool_new(&hiaR_malloc, 5, &shared) != HIA_OK) return 1;
   for (size_t i = 0; i < HIA_LEN(programs); i++) {
     run_program(&programs[i], false, rounds);
     if (!programs[i].is_endless) run_program(&programs[i], true, 1);
@@ -245,6 +249,7 @@ int main(int argc, char **argv) {
     run_out_of_depth(n_threads[t]);
     run_out_of_memory(n_threads[t]);
   }
+  hiaR_pool_free(shared);
   printf("%s\n", n_failed ? "failed" : "passed");
   return n_failed != 0;
 }
