@@ -75,6 +75,8 @@ static inline void hiaR_futex_wake(_Atomic uint32_t *word) {
 #define HIA_ATOMIC_SWAP(p, v)  (HIA_ATOMIC_HOOK(), atomic_exchange((p), (v)))
 #define HIA_ATOMIC_ADD(p, v)   (HIA_ATOMIC_HOOK(), atomic_fetch_add((p), (v)))
 #define HIA_ATOMIC_SUB(p, v)   (HIA_ATOMIC_HOOK(), atomic_fetch_sub((p), (v)))
+#define HIA_ATOMIC_OR(p, v)    (HIA_ATOMIC_HOOK(), atomic_fetch_or((p), (v)))
+#define HIA_ATOMIC_AND(p, v)   (HIA_ATOMIC_HOOK(), atomic_fetch_and((p), (v)))
 #define HIA_ATOMIC_CAS(p, was, now)                                                                \
   (HIA_ATOMIC_HOOK(), atomic_compare_exchange_strong((p), (was), (now)))
 
@@ -188,6 +190,35 @@ static inline void hia_finish(_Atomic uint32_t *is_done, hia_bell *bell) {
   hia_bell_ring(bell);
 }
 static inline bool hia_is_done(_Atomic uint32_t *is_done) { return HIA_ATOMIC_LOAD(is_done) != 0; }
+
+/* ---- who has nothing to do ----
+ *
+ * A set of workers, as bits. Who claims one of them has something for it, and brings it soon;
+ * before that the worker may have had news from elsewhere, and be in the set again. */
+
+typedef _Atomic uint64_t hia_idle_set;
+typedef _Atomic uint32_t hia_claims; /* on a worker, under way */
+
+/* False: it is there already. */
+static inline bool hia_idle_enter(hia_idle_set *set, uint64_t bit) {
+  return !(HIA_ATOMIC_OR(set, bit) & bit);
+}
+/* The worker itself. False: somebody has claimed it. */
+static inline bool hia_idle_exit(hia_idle_set *set, uint64_t bit) {
+  return HIA_ATOMIC_AND(set, ~bit) & bit;
+}
+/* Another one. True: what it has for the worker goes there, or it enters it again; then the claim
+ * is over. */
+static inline bool hia_idle_claim(hia_idle_set *set, uint64_t bit, hia_claims *claims) {
+  HIA_ATOMIC_ADD(claims, 1);
+  if (HIA_ATOMIC_AND(set, ~bit) & bit) return true;
+  HIA_ATOMIC_SUB(claims, 1);
+  return false;
+}
+static inline void hia_claim_end(hia_claims *claims) { HIA_ATOMIC_SUB(claims, 1); }
+/* The worker itself, when it is not in the set: is it sure that nothing more comes, once it has
+ * looked (again, afterwards) at what has come? */
+static inline bool hia_is_unclaimed(hia_claims *claims) { return HIA_ATOMIC_LOAD(claims) == 0; }
 
 /* ---- gates: who is in a run ---- */
 

@@ -82,8 +82,8 @@ struct hia_worker {
   _Alignas(64) _Atomic uint32_t poll; /* not 0: look at everything below, and at the run */
   _Atomic(hia_job *) inbox;           /* newest first */
   hia_bell bell;
-  _Atomic uint32_t claims; /* by those who have found it idle and may give it a job */
-  _Atomic bool is_born;    /* it has a thread, or gets one */
+  hia_claims claims;
+  _Atomic bool is_born; /* it has a thread, or gets one */
 };
 
 #define HIA_MOST_WORKERS 256
@@ -97,8 +97,8 @@ struct hia_run {
   hia_worker *workers[HIA_MOST_WORKERS];
   unsigned n_workers;
 
-  _Alignas(64) _Atomic uint32_t hungry;                      /* workers that have nothing to do */
-  _Alignas(64) _Atomic uint64_t idle[HIA_MOST_WORKERS / 64]; /* which, as bits */
+  _Alignas(64) _Atomic uint32_t hungry;                  /* workers that have nothing to do */
+  _Alignas(64) hia_idle_set idle[HIA_MOST_WORKERS / 64]; /* which */
   _Atomic uint32_t busy; /* workers that have something to do, and jobs on their way */
   _Atomic uint32_t stop; /* the run is over */
   _Atomic size_t bytes;  /* of frames, all workers */

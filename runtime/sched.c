@@ -176,38 +176,32 @@ static bool start_thread(hia_worker *w) {
   return false;
 }
 
-static void unclaim(hia_worker *w) { atomic_fetch_sub(&w->claims, 1); }
+static hia_idle_set *idle_set(hia_worker *w) { return &w->run->idle[w->number / 64]; }
+static uint64_t idle_bit(const hia_worker *w) { return (uint64_t)1 << w->number % 64; }
 
-/* One of the idle workers, which is then the caller's to give a job to, until `unclaim`. Those
+/* One of the idle workers, which is then the caller's to give a job to, until hia_claim_end. Those
  * without a thread come last, and only if `may_start`. */
 static hia_worker *claim_idle(hia_run *run, bool may_start) {
   for (int unborn = 0; unborn <= may_start; unborn++)
     for (unsigned i = 0; i < run->n_workers; i++) {
       hia_worker *w = run->workers[i];
-      uint64_t bit = (uint64_t)1 << i % 64;
-      if (!(atomic_load_explicit(&run->idle[i / 64], memory_order_relaxed) & bit) ||
-          atomic_load(&w->is_born) == unborn)
+      if (!(atomic_load_explicit(idle_set(w), memory_order_relaxed) & idle_bit(w)) ||
+          atomic_load(&w->is_born) == unborn ||
+          !hia_idle_claim(idle_set(w), idle_bit(w), &w->claims))
         continue;
-      atomic_fetch_add(&w->claims, 1);
-      if (atomic_fetch_and(&run->idle[i / 64], ~bit) & bit) {
-        atomic_fetch_sub(&run->hungry, 1);
-        return w;
-      }
-      unclaim(w);
+      atomic_fetch_sub(&run->hungry, 1);
+      return w;
     }
   return NULL;
 }
 
 static void set_idle(hia_worker *w) {
-  uint64_t bit = (uint64_t)1 << w->number % 64;
-  if (!(atomic_fetch_or(&w->run->idle[w->number / 64], bit) & bit))
-    atomic_fetch_add(&w->run->hungry, 1);
+  if (hia_idle_enter(idle_set(w), idle_bit(w))) atomic_fetch_add(&w->run->hungry, 1);
 }
 
 /* False: somebody has claimed this worker meanwhile, and their job will come. */
 static bool clear_idle(hia_worker *w) {
-  uint64_t bit = (uint64_t)1 << w->number % 64;
-  if (!(atomic_fetch_and(&w->run->idle[w->number / 64], ~bit) & bit)) return false;
+  if (!hia_idle_exit(idle_set(w), idle_bit(w))) return false;
   atomic_fetch_sub(&w->run->hungry, 1);
   return true;
 }
@@ -268,7 +262,7 @@ void hiaR_give_work(hia_worker *w) {
   if (!to) return;
   w->age = 0;
   give_child(w, f, site, to);
-  unclaim(to);
+  hia_claim_end(&to->claims);
 }
 
 /* Takes a job; answers a frame that can go on now. */
@@ -396,11 +390,10 @@ static bool look_for_news(hia_worker *w) {
 }
 
 /* Takes the worker off the idle ones for good, unless somebody has claimed it: also one who claimed
- * it when it was idle before, and has been slow. First the bit, then the claims: others change them
- * the other way round. */
+ * it when it was idle before, and has been slow. */
 static bool may_leave(hia_worker *w) {
   if (!clear_idle(w)) return false;
-  if (!atomic_load(&w->claims) && !has_news(w)) return true;
+  if (hia_is_unclaimed(&w->claims) && !has_news(w)) return true;
   set_idle(w);
   return false;
 }

@@ -11,6 +11,8 @@
  *   joins         taking back, waiting for the end, and the piece's memory used again then
  *   gates         who shuts one and one visitor that comes twice, or two; and the team's memory
  *                 used again when it has no references left (pool.c)
+ *   idle workers  one that rests and leaves its thread, as in sched.c, while another gives it a
+ * job, and while a job of its own comes back besides; it gets another thread then
  *
  * Each operation is also replaced by one that is wrong in a way in which one is easily wrong; the
  * exploration must then find an execution that shows it. */
@@ -31,6 +33,8 @@
 #undef atomic_exchange
 #undef atomic_fetch_add
 #undef atomic_fetch_sub
+#undef atomic_fetch_or
+#undef atomic_fetch_and
 #undef atomic_compare_exchange_strong
 #define SC             memory_order_seq_cst
 #define SAW(p, value)  ((__typeof__(atomic_load_explicit((p), SC)))explore_saw((uint64_t)(value)))
@@ -40,6 +44,8 @@
 #define atomic_exchange(p, v)  (explore_step(p), SAW(p, atomic_exchange_explicit((p), (v), SC)))
 #define atomic_fetch_add(p, v) (explore_step(p), SAW(p, atomic_fetch_add_explicit((p), (v), SC)))
 #define atomic_fetch_sub(p, v) (explore_step(p), SAW(p, atomic_fetch_sub_explicit((p), (v), SC)))
+#define atomic_fetch_or(p, v)  (explore_step(p), SAW(p, atomic_fetch_or_explicit((p), (v), SC)))
+#define atomic_fetch_and(p, v) (explore_step(p), SAW(p, atomic_fetch_and_explicit((p), (v), SC)))
 #define atomic_compare_exchange_strong(p, was, now)                                                \
   (explore_step(p), atomic_compare_exchange_strong_explicit((p), (was), (now), SC, SC)             \
                         ? explore_saw(1) != 0                                                      \
@@ -74,6 +80,7 @@ typedef struct operations {
   void (*gate_leave)(hia_gate *gate);
   void (*gate_shut)(hia_gate *gate);
   bool looks_before_arming, leaves_door_unanswered, forgets_references;
+  bool leaves_claimed, leaves_with_news, leaves_too_early;
 } operations;
 
 #define RIGHT                                                                                      \
@@ -191,6 +198,14 @@ static struct {
   hia_gate gate;
   _Atomic uint32_t is_over; /* whose gate it is has gone on */
   _Atomic uint32_t n_references;
+
+  /* Of an idle worker: its inbox (jobs as a number), how many jobs it had, whether it has a thread,
+   * or gets one; to start its second thread with; its jobs given away and not back. */
+  hia_idle_set idle;
+  hia_claims claims;
+  hia_bell bell, start;
+  _Atomic uint32_t inbox, n_taken, is_born, may_start, is_all;
+  uint32_t n_given, n_jobs;
 } shared;
 #define w      shared.w
 #define pieces shared.pieces
@@ -414,22 +429,127 @@ static const explore_case team_of_three = {.n = 3,
                                            .body = {host_of_team, helper, helper},
                                            .end = team_is_gone};
 
+/* ---- idle workers, whose threads leave ---- */
+
+#define BIT ((uint64_t)4)
+enum { GIVEN = 1, BACK = 16 }; /* jobs in the inbox */
+
+static bool has_news(void) { return atomic_load(&shared.inbox) || atomic_load(&shared.is_all); }
+
+static void count_jobs(uint32_t n) {
+  if (!n || atomic_fetch_add(&shared.n_taken, n) + n != shared.n_jobs) return;
+  atomic_store(&shared.is_all, 1);
+  hia_bell_ring(&shared.bell);
+  hia_bell_ring(&shared.start);
+}
+static void take_jobs(void) {
+  uint32_t n = atomic_exchange(&shared.inbox, 0);
+  if (n >= BACK) shared.n_given = 0;
+  count_jobs(n / BACK + n % BACK);
+}
+
+static bool may_leave(void) {
+  if (shared.n_given) return false;
+  if (!hia_idle_exit(&shared.idle, BIT)) return false;
+  if ((op.leaves_claimed || hia_is_unclaimed(&shared.claims)) &&
+      (op.leaves_with_news || !has_news()))
+    return true;
+  hia_idle_enter(&shared.idle, BIT);
+  return false;
+}
+
+/* As sched.c has it: work, rest, and leave as soon as it may. */
+static void be_worker(void) {
+  while (!atomic_load(&shared.is_all)) {
+    take_jobs();
+    hia_idle_enter(&shared.idle, BIT);
+    if (!has_news()) {
+      if (may_leave()) {
+        if (op.leaves_too_early) hia_idle_enter(&shared.idle, BIT);
+        atomic_store(&shared.is_born, 0);
+        hia_idle_enter(&shared.idle, BIT);
+        return;
+      }
+      WAIT_UNTIL(&shared.bell, has_news());
+    }
+    hia_idle_exit(&shared.idle, BIT);
+  }
+}
+/* The first thread does nothing more when it has left: so it can be the second one, too. */
+static void threads(void) {
+  be_worker();
+  while (!atomic_load(&shared.is_all)) {
+    WAIT_UNTIL(&shared.start, atomic_load(&shared.may_start) || atomic_load(&shared.is_all));
+    if (atomic_exchange(&shared.may_start, 0)) be_worker();
+  }
+}
+
+static void post(uint32_t what) {
+  atomic_fetch_add(&shared.inbox, what);
+  hia_bell_ring(&shared.bell);
+}
+static void give_back(void) { post(BACK); }
+/* Tries to give it one, if it is idle. */
+static void giver(void) {
+  if (!(atomic_load(&shared.idle) & BIT) || !hia_idle_claim(&shared.idle, BIT, &shared.claims)) {
+    count_jobs(1); /* does it itself */
+    return;
+  }
+  if (!atomic_load(&shared.is_born)) {
+    atomic_store(&shared.is_born, 1);
+    atomic_store(&shared.may_start, 1);
+    hia_bell_ring(&shared.start);
+  }
+  post(GIVEN);
+  hia_claim_end(&shared.claims);
+}
+static void all_were_taken(void) {
+  explore_check(atomic_load(&shared.n_taken) == shared.n_jobs && !atomic_load(&shared.inbox),
+                "a job is lost");
+}
+
+static void begin_idle(void) {
+  begin();
+  shared.n_jobs = 1;
+  atomic_store(&shared.is_born, 1);
+}
+static void begin_waiting(void) { /* one of two jobs is one that the worker gave away */
+  begin_idle();
+  shared.n_given = 1;
+  shared.n_jobs = 2;
+}
+static const explore_case idle_given_one = {.n = 2,
+                                            .memory = &shared,
+                                            .size = sizeof shared,
+                                            .begin = begin_idle,
+                                            .body = {threads, giver},
+                                            .end = all_were_taken};
+static const explore_case idle_given_back = {.n = 3,
+                                             .memory = &shared,
+                                             .size = sizeof shared,
+                                             .begin = begin_waiting,
+                                             .body = {threads, giver, give_back},
+                                             .end = all_were_taken};
+
 /* ---- the tests ---- */
 
 static const struct {
   const char *name;
   const explore_case *c;
 } cases[] = {
+    /* the smaller ones first */
     {"a gate, one visitor", &gate_of_one},
-    {"a gate, two visitors", &gate_of_two},
-    {"a team", &team_of_three},
     {"one asks", &one_asks},
     {"one withdraws", &one_withdraws},
+    {"a gate, two visitors", &gate_of_two},
     {"one asks again", &one_asks_again},
+    {"a team", &team_of_three},
+    {"who waits helps", &waiter_helps},
+    {"an idle worker", &idle_given_one},
+    {"an idle worker that waits", &idle_given_back},
     {"two ask", &two_ask},
     {"two ask, one withdraws", &two_ask_one_withdraws},
     {"two pieces", &two_pieces},
-    {"who waits helps", &waiter_helps},
 };
 
 Test(handoff, every_interleaving_is_right) {
@@ -480,6 +600,9 @@ Test(handoff, what_is_wrong_is_found) {
   WRONG("looking at the bell before the answer", answer, answer_late_bell);
   WRONG("not ringing at the end", finish, finish_in_silence);
   WRONG("a team used again when its gate is empty", forgets_references, true);
+  WRONG("leaving while a claim is under way", leaves_claimed, true);
+  WRONG("leaving without a last look", leaves_with_news, true);
+  WRONG("being idle before one has left", leaves_too_early, true);
   WRONG("looking before the bell is armed", looks_before_arming, true);
   WRONG("a door closed before who stands there", leaves_door_unanswered, true);
 }
