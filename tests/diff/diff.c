@@ -15,7 +15,7 @@ static const char usage[] =
     "  --count N      programs (1000, or no bound with --seconds)\n"
     "  --seconds N    ends after this time\n"
     "  --size N       of generated programs, 1 to 10 (0: all in turn)\n"
-    "  --thorough     every program in every way, instead of a fifth of them in turn\n"
+    "  --thorough     every program in every way, instead of an eighth of them in turn\n"
     "  --engines LIST of jit, interp, expand (all)\n"
     "  --large        the large runs in every engine too\n"
     "  --shrink N     tries to make a failing program smaller (3000); 0: none\n"

@@ -14,7 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EVAL_STEPS 150000
+#define EVAL_STEPS   150000
+#define TREE_PERCENT 70 /* of functions that call their group otherwise than in tail position */
 
 /* ---- functions ---- */
 
@@ -63,6 +64,7 @@ static gen_expr *tree_of(gen *g, gen_type type) {
   for (uint32_t i = 0; i < n; i++)
     if ((e = gen_call_of(g, type, 1, true))) calls[n_calls++] = e;
   if (n_calls < 2) return gen_expr_of(g, type, 3);
+  if (g->fn->tree < n_calls) g->fn->tree = n_calls;
   if (type >= GEN_I32 && type <= GEN_X && chance(g, 60)) {
     e = calls[0];
     for (uint32_t i = 1; i < n_calls; i++) {
@@ -85,6 +87,16 @@ static gen_expr *tree_of(gen *g, gen_type type) {
   }
   e->kids[n_calls] = gen_expr_of(g, type, 3);
   g->n_scope = mark;
+  return e;
+}
+
+/* A tree of calls, or one of two. */
+static gen_expr *tree_body(gen *g, gen_type type) {
+  if (chance(g, 80)) return tree_of(g, type);
+  gen_expr *e = gen_node(g, GEN_IF, type, 3);
+  e->kids[0] = gen_condition(g, 1);
+  e->kids[1] = tree_of(g, type);
+  e->kids[2] = tree_of(g, type);
   return e;
 }
 
@@ -124,9 +136,12 @@ static void make_body(gen *g, gen_fn *fn) {
     fn->body = guard(g, fn->result, base, tail_part(g, fn->result, 3));
     return;
   }
-  gen_expr *base = gen_expr_of(g, fn->result, 2);
+  bool is_tree = chance(g, TREE_PERCENT);
+  /* Leaves that fail here and there: which of them is the first? */
+  gen_expr *base =
+      is_tree && chance(g, 20) ? gen_guarded_fail(g, fn->result, 2) : gen_expr_of(g, fn->result, 2);
   g->rec = 1 + (int)below(g, 3);
-  gen_expr *rest = chance(g, 40) ? tree_of(g, fn->result)
+  gen_expr *rest = is_tree ? tree_body(g, fn->result)
                    : chance(g, 50)
                        ? gen_block_of(g, fn->result, depth, 1 + below(g, 2), gen_expr_of)
                        : gen_expr_of(g, fn->result, depth);

@@ -40,6 +40,7 @@ gen_expr *gen_expr_of(gen *g, gen_type type, uint32_t depth);
 gen_expr *gen_block_of(gen *g, gen_type type, uint32_t depth, uint32_t n_lets,
                        gen_expr *(*result)(gen *, gen_type, uint32_t));
 gen_expr *gen_condition(gen *g, uint32_t depth);
+gen_expr *gen_guarded_fail(gen *g, gen_type type, uint32_t depth);
 gen_type gen_binding_for(gen *g, gen_class callee);
 gen_expr *gen_call_fn(gen *g, gen_fn *callee, gen_type type, gen_type binding, uint32_t depth,
                       bool in_group);

@@ -416,7 +416,7 @@ static gen_expr *fail_of(gen *g, gen_type type, uint32_t depth) {
 }
 
 /* `if <rarely> then fail(..) else value` */
-static gen_expr *guarded_fail(gen *g, gen_type type, uint32_t depth) {
+gen_expr *gen_guarded_fail(gen *g, gen_type type, uint32_t depth) {
   gen_expr *e = gen_node(g, GEN_IF, type, 3);
   bool first = chance(g, 50);
   if (chance(g, 30)) {
@@ -474,10 +474,12 @@ static gen_expr *fuel_argument(gen *g, gen_fn *callee, bool in_group) {
       e->kids[1] = gen_small_int(g, t, callee->group == GEN_TAIL ? 31 : 3);
       return e;
     }
-    /* Mostly little; sometimes enough for threads to be worth starting. */
-    uint32_t most = callee->group == GEN_TAIL ? (chance(g, 20) ? 300 : 20)
-                    : chance(g, 35)           ? 14
-                                              : 3 + g->size / 2;
+    /* Mostly little; sometimes enough for threads to be worth starting: a tree of two or three
+     * calls at each node has some thousands then. */
+    static const uint32_t most_of_tree[] = {14, 14, 13, 9};
+    uint32_t most = callee->group == GEN_TAIL           ? (chance(g, 20) ? 300 : 20)
+                    : chance(g, callee->tree ? 50 : 35) ? most_of_tree[callee->tree]
+                                                        : 3 + g->size / (callee->tree ? 4 : 2);
     return gen_small_int(g, t, (int64_t)below(g, most));
   }
   gen_expr *e = gen_node(g, GEN_OP, t, 2);
@@ -583,7 +585,7 @@ gen_expr *gen_expr_of(gen *g, gen_type type, uint32_t depth) {
   if (k < 26) return match_of(g, type, depth);
   if (k < 34) return gen_block_of(g, type, depth, 1 + below(g, 3), gen_expr_of);
   if (k < 39 && g->loop_depth < 2) return loop_of(g, type, depth);
-  if (k < 41) return guarded_fail(g, type, depth);
+  if (k < 41) return gen_guarded_fail(g, type, depth);
   if (k < 42 && chance(g, 8)) return fail_of(g, type, depth);
   if (k < 50) return leaf(g, type);
   if (gen_is_tuple(type)) {

@@ -226,6 +226,8 @@ typedef struct gen_fn {
   gen_class x;
   gen_var *x_param; /* has type X and is never hidden */
   gen_group group;
+  uint32_t
+      tree; /* FUEL: calls of its group that its body makes side by side; 0: no tree of calls */
   uint32_t group_id;
   gen_var *fuel; /* FUEL, TAIL: counts down; never hidden */
   gen_expr *body;

@@ -6,7 +6,7 @@
 
 #define EVAL_STEPS     1000000
 #define SIZES          10
-#define WAYS_IN_TURN   7 /* a program goes through one of so many ways */
+#define WAYS_IN_TURN   8 /* a program goes through one of so many ways */
 #define PARALLEL_TIMES 3 /* on several workers */
 
 static gen_place outcome_entry(const void *chain, uint64_t i) {

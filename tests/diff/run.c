@@ -76,21 +76,25 @@ static void add_interpreted(diff_way *ways, uint32_t *n) {
 static void add_native(diff_way *ways, uint32_t *n) {
 #define WAY(level, ...)                                                                            \
   add_way(ways, n, (diff_way){.kind = HIA_ENGINE_JIT, .opt_level = level, __VA_ARGS__})
-  for (int level = 3; level >= 0; level--) WAY(level, .threads = 0);
+  WAY(3, .threads = 1);
+  WAY(0, .threads = 1);
   WAY(2, .count = true);
   WAY(1, .no_merging = true);
   WAY(3, .no_merging = true);
   WAY(1, .always_fork = true);
+  WAY(1, .disabled = "copy,dce,sweep");
   WAY(1, .disabled = "all");
   WAY(1, .disabled = "all", .through_text = true, .stage = HIA_STAGE_STATIC);
-  WAY(1, .through_text = true, .stage = HIA_STAGE_GRAPH, .after = "tail");
-  /* Several workers. */
+  /* Several workers. Without unrolling every level forks. */
   WAY(3, .threads = 2);
-  WAY(1, .threads = 3);
+  WAY(0, .threads = 3);
   WAY(2, .threads = 8);
   WAY(2, .threads = 3, .no_merging = true);
   WAY(2, .threads = 8, .disabled = "unroll");
   WAY(1, .threads = 3, .count = true);
+  WAY(1, .threads = 8, .count = true, .disabled = "unroll");
+  WAY(1, .threads = 3, .disabled = "inline,fold,cse");
+  WAY(1, .threads = 2, .through_text = true, .stage = HIA_STAGE_GRAPH, .after = "tail");
   WAY(1, .threads = 3, .through_text = true, .stage = HIA_STAGE_STATIC);
   WAY(1, .threads = 3, .through_text = true, .stage = HIA_STAGE_STATIC, .interpreted = true);
 #undef WAY
@@ -115,7 +119,9 @@ uint32_t diff_ways(diff_way *ways, const char *engines) {
     bool is_native = !strcmp(pass, "fork") || !strcmp(pass, "unroll") || !strcmp(pass, "merge");
     if (interp && !is_native)
       add_way(ways, &n, (diff_way){.kind = HIA_ENGINE_INTERP, .disabled = pass});
-    if (jit && strcmp(pass, "fork") != 0)
+    /* Of native code the passes that only tidy up are left out together, `cse` with others. */
+    bool is_alone = !strcmp(pass, "fold") || !strcmp(pass, "inline") || !strcmp(pass, "unroll");
+    if (jit && is_alone)
       add_way(ways, &n, (diff_way){.kind = HIA_ENGINE_JIT, .opt_level = 1, .disabled = pass});
   }
   return n;
