@@ -302,7 +302,7 @@ traced() { # STATUS WORD...
 for engine in $engines; do
   traced 0 examples/fib.hia 20 --engine $engine --threads 2
   traced 1 "$work/zero.hia" 1 0 --engine $engine
-  traced 1 examples/fib.hia 60 --engine $engine --timeout 0.05
+  traced 1 examples/tak.hia 60 40 20 --engine $engine --timeout 0.05
 done
 every 'a timeline into nothing' 0 89 '' run examples/fib.hia 10 --trace /dev/null
 t 'a timeline beside nothing' 1 '' 'nosuch/t.json could not be written' \
