@@ -158,6 +158,9 @@ static hia_status run_ready(hia_function *f, hia_value *const *args, const hia_r
   /* A graph that was read tells positions of a source that is not here. */
   hia_source elsewhere = {.name = f->unit->graph->file, .text = "", .len = 0};
   if (status != HIA_OK) {
+    /* Ended in what was called itself, and at no operation of it. */
+    hia_loc_id loc = hiaG_fn(f->unit->graph, f->root)->loc;
+    if (failure.trace.length == 0 && loc != HIA_NONE) hiaR_trace_push(&failure.trace, loc);
     hiaJ_fail_run(engine, error, &failure, options, module->program ? &module->source : &elsewhere,
                   f->unit->graph);
   } else {

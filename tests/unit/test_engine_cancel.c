@@ -132,6 +132,25 @@ Test(engine_cancel, the_chain_of_an_ended_run) {
   }
 }
 
+/* What is ended in the function that was called, where nothing has a place, was in that function.
+ */
+Test(engine_cancel, a_place_is_always_told) {
+  for (size_t i = 0; i < END; i++) {
+    fixture f;
+    if (!begin(&f, ways[i], 0)) continue;
+    hia_run_options options = HIA_RUN_OPTIONS_INIT;
+    options.timeout_ns = 20000000;
+    hia_error *error;
+    cr_assert_eq(run(&f, "spin", 4, &options, NULL, &error), HIA_DEADLINE);
+    const char *function;
+    cr_assert(hia_error_line(error, 0) == 3, "%s", hia_error_text(error));
+    cr_assert(hia_error_chain_entry(error, 0, &function, NULL, NULL, NULL));
+    cr_assert_str_eq(function, "spin");
+    hia_error_free(error);
+    end(&f);
+  }
+}
+
 Test(engine_cancel, a_request_before_the_run_counts_until_it_is_reset) {
   for (size_t i = 0; i < END; i++) {
     fixture f;
