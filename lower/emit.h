@@ -48,6 +48,7 @@ typedef struct hia_flow {
                                 this one does; 0: none */
   bool is_joined;            /* branch: it is such an inner one */
   bool is_hollow[2];         /* branch: THEN, ELSE has no instructions and no block */
+  hia_way way;               /* at its start; from ELSE and ROUND on: at the end of THEN, of HEAD */
   LLVMValueRef *listed[3];   /* branch, by open fork: is_listed where THEN ends, where ELSE ends,
                                 before both */
   bool tells_newest;         /* loop: its rounds compare, and tell of the newest fork */

@@ -218,6 +218,7 @@ static LLVMBasicBlockRef find_join(hia_emit *e, hia_region_id then, hia_flow *fl
 static void open_then(hia_emit *e, hia_region_id then) {
   const hia_fn *fn = e->fn;
   hia_flow *flow = hiaL_flow(e, then);
+  flow->way = e->way;
   flow->listed[2] = hiaL_save_listed(e);
   flow->is_hollow[0] = is_hollow(fn, then);
   flow->is_hollow[1] = is_hollow(fn, then + 1);
@@ -300,6 +301,7 @@ static void open_else(hia_emit *e, hia_region_id r) {
 
 static void close_else(hia_emit *e, hia_region_id r) {
   hia_flow *flow = hiaL_flow(e, r - 1);
+  e->way = hiaL_longer(e->way, flow->way);
   flow->listed[1] = hiaL_save_listed(e);
   close_arm(e, r - 1, 1);
   if (!flow->join || flow->is_joined) return;
