@@ -26,7 +26,9 @@ static const char all_types_text[] =
     "%8:i64 = rem %7, %2 !2:30\nyield %8, %0, %3\n}\n"
     "fn h (i64) -> (i64) !3:1 {\n"
     "%0:i64 = arg 0\n%1:i64 = const -1\n%2:bool = eq %0, %1\n"
-    "%3:i64 = if %2 {\n%4:i64 = fail %0 !3:30\nyield %4\n} else {\nyield %0\n}\nyield %3\n}\n";
+    "%3:i64 = if %2 {\n%4:i64 = fail %0 !3:30\nyield %4\n} else {\n"
+    "%5:i64 = loop %0 {\n%6:i64 = arg 0\n%7:bool = ne %6, %6\nyield %7, %6\n} round {\n"
+    "yield %6\n}\nyield %5\n}\nyield %3\n}\n";
 
 /* Calls an entry as the runtime does, with `base` as the newest fork, and nobody who asks for work.
  */
