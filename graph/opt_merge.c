@@ -24,6 +24,7 @@ enum {
   MOST_LOOKED_AT = 16, /* equal calls */
   MOST_BETWEEN = 32,   /* nodes between a branch and a call that goes into it */
   MOST_NESTED = 8,     /* branches within branches that it passes */
+  MOST_RESULTS = 64,   /* of a branch: each new one takes time by how many there are */
 };
 
 /* What a value is: another one, and for integers a constant added to it. Constants have a base of
@@ -168,6 +169,7 @@ static uint32_t find_path(const merging *m, const known *k, hia_node_id call,
   for (; r != goal; n++) {
     hia_node_id owner = fn->regions.data[r].owner;
     if (n == MOST_NESTED || owner == HIA_NONE || fn->nodes.data[owner].op != HIA_OP_IF) return 0;
+    if (fn->nodes.data[owner].n_outs >= MOST_RESULTS) return 0;
     if (hiaG_def(fn, hiaG_in(fn, owner, 0))->op == HIA_OP_STOLEN) return 0;
     path[n] = owner;
     r = fn->nodes.data[owner].region;
