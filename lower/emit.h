@@ -107,7 +107,6 @@ typedef struct hia_emit {
   LLVMValueRef *values;        /* by value */
   hia_flow *flows;             /* by region: THEN and HEAD */
   hia_way way;                 /* where the builder stands */
-  bool is_checked_at_end;      /* of the region `check`, too: see hiaL_check_region */
   hia_region_id check;         /* the region at whose start the limit is checked; NONE: nowhere */
   HIA_VEC(LLVMValueRef) args;  /* of the call that is being built */
   HIA_VEC(hia_node_id) merges; /* MERGE_LOOPs of the loops that are open */
@@ -219,7 +218,6 @@ hia_region_id hiaL_check_region(hia_emit *e); /* where emit->fn is to compare wi
 void hiaL_spend(hia_emit *e, uint64_t cost);
 void hiaL_spend_call(hia_emit *e, hia_fn_id callee);
 hia_way hiaL_longer(hia_way a, hia_way b); /* of two ways that meet */
-void hiaL_check_end(hia_emit *e);          /* at the end of the region where it compares */
 void hiaL_check(hia_emit *e);
 void hiaL_keep_context(hia_emit *e);
 LLVMValueRef hiaL_keeper(LLVMContextRef llvm); /* the callee of what hiaL_keep_context builds */

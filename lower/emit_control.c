@@ -204,8 +204,7 @@ static LLVMBasicBlockRef find_join(hia_emit *e, hia_region_id then, hia_flow *fl
   const hia_fn *fn = e->fn;
   hia_region_id around = fn->regions.data[then].parent;
   unsigned kind = fn->regions.data[around].kind;
-  bool ends_here = around == e->check && e->is_checked_at_end;
-  if ((kind == HIA_REGION_THEN || kind == HIA_REGION_ELSE) && !ends_here && is_last(fn, then)) {
+  if ((kind == HIA_REGION_THEN || kind == HIA_REGION_ELSE) && is_last(fn, then)) {
     uint32_t arm = kind == HIA_REGION_ELSE;
     hia_flow *outer = hiaL_flow(e, around - arm);
     outer->inner[arm] = then;
@@ -374,7 +373,6 @@ static void open_region(hia_emit *e, hia_region_id r) {
 }
 
 static void close_region(hia_emit *e, hia_region_id r) {
-  if (r == e->check && r != 0) hiaL_check_end(e);
   switch ((hia_region_kind)e->fn->regions.data[r].kind) {
   case HIA_REGION_THEN: close_then(e, r); break;
   case HIA_REGION_ELSE: close_else(e, r); break;
@@ -417,7 +415,6 @@ void hiaL_body(hia_emit *e) {
     } else {
       hiaL_spend(e, hiaL_cost(fn, n));
     }
-    if (op == HIA_OP_YIELD && e->check == 0) hiaL_check_end(e);
     if (!emitters[op]) HIA_BUG(e->comp, "%s: node %u cannot be lowered", fn->name, n);
     emitters[op](e, n);
   }

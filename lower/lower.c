@@ -101,16 +101,6 @@ static void open_module(hia_emit *e) {
   open_debug_info(e);
 }
 
-static bool calls_its_group(const hia_emit *e) {
-  for (hia_node_id n = 0; n < e->fn->nodes.len; n++) {
-    const hia_node *node = &e->fn->nodes.data[n];
-    if (node->op == HIA_OP_CALL_I &&
-        e->group[e->g->sites.data[HIA_IMM_A(node->imm)].callee] == e->group[e->id])
-      return true;
-  }
-  return false;
-}
-
 static void lower_function(hia_emit *e, hia_fn_id id) {
   hia_mark mark = hiaR_arena_mark(&e->comp->scratch);
   hia_arena *arena = &e->comp->scratch;
@@ -127,7 +117,6 @@ static void lower_function(hia_emit *e, hia_fn_id id) {
   memset(&e->forks, 0, sizeof e->forks);
   hiaL_open_scope(e, e->fn->name, e->fn->loc);
   e->check = hiaL_check_region(e);
-  e->is_checked_at_end = e->check != HIA_NONE && e->newest && calls_its_group(e);
   e->way = (hia_way){.is_bare = true};
   hiaL_at(e, hiaL_block(e, "entry"));
   hiaL_body(e);

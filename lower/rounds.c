@@ -1,5 +1,5 @@
-/* rounds: the comparison with the limit in loops and behind recursive calls, and the alignment of
- * loops, as the last change of the IR.
+/* rounds: the comparison with the limit in loops, and their alignment, as the last change of the
+ * IR.
  *
  * Requires the module after LLVM's passes. Loops are whatever cycles of blocks the passes have
  * left: unrolled, vectorised, made from recursion. A cycle that passes a comparison already needs
@@ -9,28 +9,16 @@
  * Cycles are found by depth-first search, where an edge leads to a block that is on the path of the
  * search. That edge would do; but if the cycle parts from another one that is checked (a block of
  * it branches to a checked block as well), the edge behind that branch is taken, which the checked
- * way does not pass: in ack, the round that makes a call compares once, before the call.
- *
- * A recursion that has gone deep comes back through all its frames. So behind the last recursive
- * call on each way to a return stands a comparison too. (Functions that fork have it already:
- * emit_check.c.) */
+ * way does not pass: in ack, the round that makes a call compares once, before the call. */
 #include "lower/emit.h"
 #include <stdio.h>
 #include <stdlib.h>
 
-typedef struct member {
-  LLVMValueRef ref;
-  uint32_t group; /* of functions that call each other */
-} member;
-
 typedef struct rounds {
   hia_comp *comp;
   LLVMContextRef llvm;
-  LLVMModuleRef module;
   LLVMBuilderRef b;
   LLVMValueRef comparisons[2], keeper;
-  member *functions; /* by address */
-  uint32_t n_functions;
   bool unchecked;
 } rounds;
 
@@ -207,131 +195,6 @@ static void check_edge(rounds *r, LLVMValueRef function, LLVMValueRef context, c
   LLVMBuildBr(r->b, to);
 }
 
-/* ---- behind recursive calls ---- */
-
-static int by_function(const void *a, const void *b) {
-  uintptr_t x = (uintptr_t)((const member *)a)->ref, y = (uintptr_t)((const member *)b)->ref;
-  return (x > y) - (x < y);
-}
-
-static const member *find_function(const rounds *r, LLVMValueRef ref) {
-  member key = {.ref = ref};
-  return bsearch(&key, r->functions, r->n_functions, sizeof *r->functions, by_function);
-}
-
-/* The function of the module that an instruction calls, or NULL. */
-static const member *called(const rounds *r, LLVMValueRef i) {
-  if (LLVMGetInstructionOpcode(i) != LLVMCall) return NULL;
-  return find_function(r, LLVMGetCalledValue(i));
-}
-
-static void find_functions(rounds *r) {
-  hia_arena *arena = &r->comp->scratch;
-  LLVMValueRef f = LLVMGetFirstFunction(r->module);
-  for (; f; f = LLVMGetNextFunction(f)) r->n_functions += !LLVMIsDeclaration(f);
-  r->functions = HIA_NEW_ARRAY(arena, member, r->n_functions);
-  uint32_t n = 0;
-  for (f = LLVMGetFirstFunction(r->module); f; f = LLVMGetNextFunction(f))
-    if (!LLVMIsDeclaration(f)) r->functions[n++].ref = f;
-  qsort(r->functions, n, sizeof *r->functions, by_function);
-  uint32_t *first = HIA_NEW_ARRAY(arena, uint32_t, (size_t)n + 1);
-  uint32_t *groups = HIA_NEW_ARRAY(arena, uint32_t, n);
-  hia_u32vec edges = {0};
-  for (uint32_t k = 0; k < n; k++) {
-    first[k] = edges.len;
-    LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(r->functions[k].ref);
-    for (; b; b = LLVMGetNextBasicBlock(b))
-      for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) {
-        const member *to = called(r, i);
-        if (to) hiaR_push(arena, &edges, (uint32_t)(to - r->functions));
-      }
-  }
-  first[n] = edges.len;
-  hiaG_scc(arena, n, first, edges.data, groups);
-  for (uint32_t k = 0; k < n; k++) r->functions[k].group = groups[k];
-}
-
-static bool is_comparison(const rounds *r, LLVMValueRef i, bool forks) {
-  return LLVMGetInstructionOpcode(i) == LLVMCall && LLVMGetCalledValue(i) == r->comparisons[forks];
-}
-
-static bool forks(const rounds *r, LLVMValueRef function) {
-  LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(function);
-  for (; b; b = LLVMGetNextBasicBlock(b))
-    for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i))
-      if (is_comparison(r, i, true)) return true;
-  return false;
-}
-
-/* Becomes a jump: there is nothing to come back to. */
-static bool is_jump(LLVMValueRef function, LLVMValueRef call) {
-  static const char name[] = "disable-tail-calls";
-  return LLVMIsTailCall(call) &&
-         LLVMGetInstructionOpcode(LLVMGetNextInstruction(call)) == LLVMRet &&
-         !LLVMGetStringAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-                                        name, sizeof name - 1);
-}
-
-typedef HIA_VEC(LLVMValueRef) value_vec;
-
-/* Searches a block backwards from its end, which leads to a return without a comparison, for a
- * recursive call. True: so does its start. */
-static bool search_block(rounds *r, const member *fn, const block *b, value_vec *found) {
-  LLVMValueRef i = LLVMGetLastInstruction(b->ref);
-  for (; i; i = LLVMGetPreviousInstruction(i)) {
-    if (is_comparison(r, i, false)) return false;
-    const member *callee = called(r, i);
-    if (!callee || callee->group != fn->group) continue;
-    if (!is_jump(fn->ref, i)) hiaR_push(&r->comp->scratch, found, LLVMGetNextInstruction(i));
-    return false;
-  }
-  return true;
-}
-
-enum { MANY_CALLS = 2 };
-
-static void check_returns(rounds *r, LLVMValueRef f) {
-  hia_arena *arena = &r->comp->scratch;
-  const member *fn = find_function(r, f);
-  if (forks(r, f)) return;
-  flow all = read_flow(r, f);
-  uint32_t *first = HIA_NEW_ARRAY(arena, uint32_t, (size_t)all.n + 2), n_edges = 0, n = 0;
-  for (unsigned i = 0; i < all.n; i++)
-    for (unsigned k = 0; k < all.blocks[i].n_next; k++, n_edges++)
-      first[all.blocks[i].next[k] - all.blocks + 2]++;
-  for (unsigned i = 2; i < all.n + 2; i++) first[i] += first[i - 1];
-  value_vec returns = {0}, found = {0};
-  block **before = HIA_NEW_ARRAY(arena, block *, n_edges);
-  for (unsigned i = 0; i < all.n; i++)
-    for (unsigned k = 0; k < all.blocks[i].n_next; k++)
-      before[first[all.blocks[i].next[k] - all.blocks + 1]++] = &all.blocks[i];
-  for (unsigned i = 0; i < all.n; i++) {
-    block *b = find(&all, all.order[i]);
-    if (LLVMGetInstructionOpcode(LLVMGetBasicBlockTerminator(b->ref)) != LLVMRet) continue;
-    b->was_seen = true;
-    all.path[n++] = b;
-    hiaR_push(arena, &returns, LLVMGetBasicBlockTerminator(b->ref));
-  }
-  while (n) {
-    const block *b = all.path[--n];
-    if (!search_block(r, fn, b, &found)) continue;
-    for (uint32_t k = first[b - all.blocks]; k < first[b - all.blocks + 1]; k++) {
-      if (before[k]->was_seen) continue;
-      before[k]->was_seen = true;
-      all.path[n++] = before[k];
-    }
-  }
-  if (!found.len) return;
-  /* Many places are one return, or two: ways without a call pay too, but few of them are taken, as
-   * unrolled calls are guarded. */
-  const value_vec *places = found.len > MANY_CALLS && returns.len < found.len ? &returns : &found;
-  LLVMValueRef context = context_of(r, f);
-  for (uint32_t i = 0; i < places->len; i++) {
-    LLVMPositionBuilderBefore(r->b, places->data[i]);
-    build_check(r, f, context);
-  }
-}
-
 /* ---- alignment ---- */
 
 /* Marks loops to begin with a line of the cache: where they lie is worth up to a quarter on
@@ -401,35 +264,30 @@ static void check_function(rounds *r, LLVMValueRef function) {
       check_edge(r, function, context, b, k);
     }
   }
-  if (!r->unchecked) check_returns(r, function);
   remove_keepers(function, r->keeper);
   align_loops(r, function);
   hiaR_arena_release(&r->comp->scratch, mark);
 }
 
-static void check_module(rounds *r) {
+static void check_module(rounds *r, LLVMModuleRef module) {
   for (int forks = 0; forks < 2; forks++) r->comparisons[forks] = hiaL_comparison(r->llvm, forks);
   r->keeper = hiaL_keeper(r->llvm);
-  if (!r->unchecked) find_functions(r);
-  LLVMValueRef f = LLVMGetFirstFunction(r->module);
+  LLVMValueRef f = LLVMGetFirstFunction(module);
   for (; f; f = LLVMGetNextFunction(f))
     if (!LLVMIsDeclaration(f)) check_function(r, f);
 }
 
-static void try_check(rounds *r) {
-  if (HIA_TRY(r->comp)) check_module(r);
+static void try_check(rounds *r, LLVMModuleRef module) {
+  if (HIA_TRY(r->comp)) check_module(r, module);
 }
 
 hia_status hiaL_finish_loops(LLVMModuleRef module, bool unchecked, const hia_allocator *allocator,
                              char *error, size_t error_size) {
   hia_comp comp;
   hiaR_comp_init(&comp, allocator);
-  rounds r = {.comp = &comp,
-              .llvm = LLVMGetModuleContext(module),
-              .module = module,
-              .unchecked = unchecked};
+  rounds r = {.comp = &comp, .llvm = LLVMGetModuleContext(module), .unchecked = unchecked};
   r.b = LLVMCreateBuilderInContext(r.llvm);
-  try_check(&r);
+  try_check(&r, module);
   LLVMDisposeBuilder(r.b);
   hia_status status = comp.status;
   if (status) snprintf(error, error_size, "%s", comp.message);

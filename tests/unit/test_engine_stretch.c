@@ -123,18 +123,6 @@ Test(stretch, calls_count_as_what_they_do) {
   cr_assert_geq(comparisons(chain, "g59", "inline"), 59 + 59 * 10 * 120 / 20000);
 }
 
-/* The way back from the depth. */
-Test(stretch, recursion_compares_on_its_way_back) {
-  if (!has_native()) cr_skip_test("no native code");
-  const char *down = "fn down(n: i32) -> i32 = if n == 0 then 0 else 1 + down(n - 1)\n";
-  cr_assert_eq(comparisons(down, "down", "unroll"), 2);
-  const char *tree =
-      "fn tree(n: i32, m: i32) -> i32 = if n <= m then n * m else { let a = tree(n - 1, m);"
-      " let b = tree(n - 2, m + 1); a * 3 + b * b + tree(n - 3, m + 2) }\n";
-  cr_assert_geq(comparisons(tree, "tree", "unroll"), 2);
-  cr_assert_geq(comparisons(tree, "tree", NULL), 2);
-}
-
 /* Ended anywhere, also where a function is about to return: the chain ends in the root. */
 Test(stretch, chains_are_whole) {
   if (!has_native()) cr_skip_test("no native code");
