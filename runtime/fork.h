@@ -1,10 +1,11 @@
 /* Forks: work that a worker may hand to another while it does what comes before it.
  *
  * Native code that meets a call which does not depend on what it does first writes the call down as
- * a *latent fork* in its own frame, does what comes first, and then makes the call itself, unless
- * somebody has taken it meanwhile. That costs a few stores and a test of a byte in its own frame,
- * no atomics. The latent forks of a worker are a list from the oldest to the newest; a worker that
- * is asked for work promotes its oldest one, the largest piece it has, to a *job*.
+ * a *latent fork* in its own frame (before it comes to something during which it may be asked for
+ * it), does what comes first, and then makes the call itself, unless somebody has taken it
+ * meanwhile. That costs a few stores and a test of a byte in its own frame, no atomics. The latent
+ * forks of a worker are a list from the oldest to the newest; a worker that is asked for work
+ * promotes its oldest one, the largest piece it has, to a *job*.
  *
  *   fork     prev->next = this;  this->code = the callee's entry;  this->shape;  this->args
  *            prev is the newest fork of the caller: a parameter of every function that can fork
