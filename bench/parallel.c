@@ -2,10 +2,12 @@
  * several threads reach of as many sequential programs side by side, and how far that is from
  * OpenMP's tasks and oneTBB.
  *
- *   bench_parallel [--quick] [--runs N] [--only FUNCTION]   (of the first table, without the second)
+ *   bench_parallel [--quick] [--runs N] [--only FUNCTION]   (of the first table, without the
+ * second)
  *
  * Each row is measured in rounds; in a round everything that the row compares has its turn, so that
- * a slower moment of the machine meets all. Equal calls are not merged, but in rows that say so. */
+ * a slower moment of the machine meets all. Equal calls are not merged: fib would not be
+ * work for two. */
 #include "bench/harness.h"
 #include <inttypes.h>
 #include <pthread.h>
@@ -21,20 +23,18 @@ typedef struct row {
   int32_t args[3], quick[3];
   size_t n_args;
   double share; /* the target: P threads, of P programs side by side */
-  bool merge_calls;
 } row;
 
 static const row rows[] = {
-    {"fib", {40}, {16}, 1, 0.95, false},
-    {"fib", {40}, {16}, 1, 0.95, true},
-    {"tak", {24, 16, 8}, {12, 8, 4}, 3, 0.95, false},
-    {"tak", {27, 17, 8}, {12, 8, 4}, 3, 0.95, false},
-    {"small10", {400000000}, {3000}, 1, 0.9, false},
-    {"large10", {400000000}, {3000}, 1, 0.9, false},
-    {"small100", {400000000}, {3000}, 1, 0.9, false},
-    {"large100", {400000000}, {3000}, 1, 0.9, false},
-    {"small1000", {400000000}, {3000}, 1, 0.9, false},
-    {"large1000", {400000000}, {3000}, 1, 0.9, false},
+    {"fib", {40}, {16}, 1, 0.95},
+    {"tak", {24, 16, 8}, {12, 8, 4}, 3, 0.95},
+    {"tak", {27, 17, 8}, {12, 8, 4}, 3, 0.95},
+    {"small10", {400000000}, {3000}, 1, 0.9},
+    {"large10", {400000000}, {3000}, 1, 0.9},
+    {"small100", {400000000}, {3000}, 1, 0.9},
+    {"large100", {400000000}, {3000}, 1, 0.9},
+    {"small1000", {400000000}, {3000}, 1, 0.9},
+    {"large1000", {400000000}, {3000}, 1, 0.9},
 };
 
 static const struct peer {
@@ -62,7 +62,7 @@ static void row_text(char *text, size_t size, const row *r) {
   size_t at = (size_t)snprintf(text, size, "%s(", r->name);
   for (size_t i = 0; i < r->n_args; i++)
     at += (size_t)snprintf(text + at, size - at, "%s%" PRId32, i ? "," : "", args[i]);
-  snprintf(text + at, size - at, "%s", r->merge_calls ? ") merged" : ")");
+  snprintf(text + at, size - at, ")");
 }
 
 static bench_program open_row(const row *r, unsigned threads, bool always_fork) {
@@ -70,11 +70,9 @@ static bench_program open_row(const row *r, unsigned threads, bool always_fork) 
   bool is_example = strcmp(r->name, "fib") == 0 || strcmp(r->name, "tak") == 0;
   snprintf(path, sizeof path, "%s/%s.hia", is_example ? HIA_EXAMPLES : HIA_BENCH,
            is_example ? r->name : "skew");
-  return bench_open(path, r->name,
-                    &(bench_options){.kind = HIA_ENGINE_JIT,
-                                     .threads = threads,
-                                     .always_fork = always_fork,
-                                     .merge_calls = r->merge_calls});
+  return bench_open(
+      path, r->name,
+      &(bench_options){.kind = HIA_ENGINE_JIT, .threads = threads, .always_fork = always_fork});
 }
 
 /* All that a row runs must give one result, whatever comes first. */
@@ -265,7 +263,7 @@ static void table_of_threads(void) {
     puts("");
     fflush(stdout);
   }
-  puts("\nmerged: equal calls are made once, as users have it. steals: the median of a run.\n");
+  puts("\nsteals: the median of a run. Equal calls are not merged.\n");
 }
 
 /* ---- peers ---- */
@@ -330,8 +328,7 @@ static void compare_peers(const row *r, double target, unsigned n_threads) {
 }
 
 static void table_of_peers(unsigned n_threads) {
-  static const row fib = {"fib", {32}, {12}, 1, 0, false},
-                   tak = {"tak", {24, 16, 8}, {12, 8, 4}, 3, 0, false};
+  static const row fib = {"fib", {32}, {12}, 1, 0}, tak = {"tak", {24, 16, 8}, {12, 8, 4}, 3, 0};
   printf("Beside tasks written without a cut-off by hand, on the clock, milliseconds. `times`: how "
          "much slower\nthan hiaton on %u threads the other is at its better number of threads.\n\n",
          n_threads);

@@ -546,6 +546,7 @@ int main(int argc, char **argv) {
   for (size_t t = 0; t < HIA_LEN(n_threads); t++) run_plainly(n_threads[t]);
   timed("plainly", &start);
   printf("%llu jobs were taken\n", (unsigned long long)atomic_load(&n_steals));
+  if (atomic_load(&n_steals) == 0) FAIL("of so many forks nobody took one");
   for (size_t t = 0; t < HIA_LEN(n_threads); t++) run_hosts(n_threads[t]);
   timed("several hosts", &start);
   for (size_t t = 0; t < HIA_LEN(n_threads); t++) run_with_fewer(n_threads[t]);
