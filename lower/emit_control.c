@@ -18,13 +18,19 @@ static hia_emitter *const emitters[HIA_OP_LIMIT] = {
 #undef HIA_EMIT_NONE
 };
 
-LLVMValueRef hiaL_phi(hia_emit *e, LLVMBasicBlockRef block, LLVMTypeRef type, const char *name) {
-  LLVMBasicBlockRef here = hiaL_here(e);
+/* To position it at an instruction makes the builder take up that one's debug location. */
+void hiaL_at_start(hia_emit *e, LLVMBasicBlockRef block) {
   LLVMValueRef first = LLVMGetFirstInstruction(block);
   if (first)
     LLVMPositionBuilder(e->b, block, first);
   else
     hiaL_at(e, block);
+  hiaL_no_debug_loc(e);
+}
+
+LLVMValueRef hiaL_phi(hia_emit *e, LLVMBasicBlockRef block, LLVMTypeRef type, const char *name) {
+  LLVMBasicBlockRef here = hiaL_here(e);
+  hiaL_at_start(e, block);
   LLVMValueRef phi = LLVMBuildPhi(e->b, type, name);
   hiaL_at(e, here);
   return phi;

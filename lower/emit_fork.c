@@ -27,12 +27,8 @@ static LLVMValueRef flag(hia_emit *e, bool value) {
 
 /* In the entry block, wherever the builder stands: then it is part of the frame. */
 static LLVMValueRef new_record(hia_emit *e, uint32_t n_args) {
-  LLVMBasicBlockRef here = hiaL_here(e), entry = LLVMGetEntryBasicBlock(e->function);
-  LLVMValueRef first = LLVMGetFirstInstruction(entry);
-  if (first)
-    LLVMPositionBuilder(e->b, entry, first);
-  else
-    hiaL_at(e, entry);
+  LLVMBasicBlockRef here = hiaL_here(e);
+  hiaL_at_start(e, LLVMGetEntryBasicBlock(e->function));
   LLVMTypeRef type = LLVMArrayType2(e->types[HIA_I64], ARGS + n_args);
   LLVMValueRef record = LLVMBuildAlloca(e->b, type, "fork");
   LLVMSetAlignment(record, sizeof(hia_word));
