@@ -93,6 +93,7 @@ struct hia_context {
   hia_job *spare;   /* small jobs, to be used again */
   hia_job *retired; /* a large one whose results are still being read */
   uint64_t steals;
+  uint64_t gave_at; /* when it last gave a fork away, nanoseconds */
   uint32_t random;
 
   char apart[64]; /* what others write is not where compiled code counts its calls */

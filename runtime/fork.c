@@ -11,15 +11,20 @@
 enum { SMALL = 16 }; /* words of a job that is used again */
 
 #ifdef HIA_STRESS
-enum { STACK_SHARE = 8 };
+enum { STACK_SHARE = 8, GIVE_NS = 0 };
 #else
-enum { STACK_SHARE = 2 }; /* of the depth, one part of so many is left when a join takes a job */
+enum {
+  STACK_SHARE = 2, /* of the depth, one part of so many is left when a join takes a job */
+  GIVE_NS = 5000,  /* between two forks that a worker gives away: one costs it and the other worker
+                      about 1 us each, whatever little work it is */
+};
 #endif
 enum {
-  ANSWER_NS = 3000,     /* how long an asker looks for its answer before it sleeps: a victim comes
-                           to a comparison much sooner, unless it is not running */
-  PATIENCE_NS = 200000, /* and sleeps before it goes elsewhere */
-  LOOK_NS = 300,        /* how long a join looks for its job's end before it asks again */
+  ANSWER_NS = 3000, /* how long an asker looks for its answer before it sleeps: a victim comes
+                       to a comparison much sooner, unless it is not running */
+  AGAIN_NS = 5000,  /* and sleeps before it says so again */
+  MOST_AGAIN = 40,  /* and goes elsewhere */
+  LOOK_NS = 300,    /* how long a join looks for its job's end before it asks again */
 };
 
 /* ---- jobs ---- */
@@ -123,8 +128,13 @@ void hiaR_give(hia_context *context) {
     if (!context->team) context->pool = NULL; /* no memory: alone, then */
     return;
   }
-  hia_box *box = hia_door_look(&context->door);
-  if (box) answer(context, box);
+  uint64_t now = hiaR_now();
+  bool is_soon = now - context->gave_at < GIVE_NS; /* then who asks says so again */
+  hia_box *box = is_soon ? NULL : hia_door_look(&context->door);
+  if (box) {
+    context->gave_at = now;
+    answer(context, box);
+  }
 #ifdef HIA_STRESS
   /* Every third fork becomes a job that its owner finds at the join. */
   if (!box && random_number(context) % 3 == 0) {
@@ -159,20 +169,27 @@ static bool look_for_answer(hia_context *context, hia_job *awaited, uint64_t ns)
   return false;
 }
 
+/* Is there an answer, or is none wanted any more? */
+static bool is_settled(hia_context *context, hia_job *awaited) {
+  return hia_box_is_answered(&context->box) || is_over(context, awaited);
+}
+
 /* Asks one worker for work. */
 static hia_job *ask(hia_context *context, hia_context *victim, hia_job *awaited) {
   if (!hia_ask(&victim->door, &context->box)) return NULL;
   atomic_store(&victim->limit, UINTPTR_MAX);
   if (!look_for_answer(context, awaited, ANSWER_NS)) {
-    hia_bell_arm(&context->bell);
-    if (!hia_box_is_answered(&context->box) && !is_over(context, awaited))
-      hia_bell_wait(&context->bell, PATIENCE_NS);
-    hia_bell_disarm(&context->bell);
+    for (uint32_t i = 0; i < MOST_AGAIN && !is_settled(context, awaited); i++) {
+      hia_bell_arm(&context->bell);
+      if (!is_settled(context, awaited)) hia_bell_wait(&context->bell, AGAIN_NS);
+      hia_bell_disarm(&context->bell);
+      atomic_store(&victim->limit, UINTPTR_MAX);
+    }
     if (!hia_box_is_answered(&context->box) && hia_ask_withdraw(&victim->door, &context->box))
       return NULL;
     while (!hia_box_is_answered(&context->box)) { /* it is on its way */
       hia_bell_arm(&context->bell);
-      if (!hia_box_is_answered(&context->box)) hia_bell_wait(&context->bell, PATIENCE_NS);
+      if (!hia_box_is_answered(&context->box)) hia_bell_wait(&context->bell, AGAIN_NS);
       hia_bell_disarm(&context->bell);
     }
   }
