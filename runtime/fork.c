@@ -11,7 +11,7 @@
 enum { SMALL = 16 }; /* words of a job that is used again */
 
 #ifdef HIA_STRESS
-enum { STACK_SHARE = 8, GIVE_NS = 0 };
+enum { STACK_SHARE = 8, GIVE_NS = 1 };
 #else
 enum {
   STACK_SHARE = 2, /* of the depth, one part of so many is left when a join takes a job */
