@@ -1,41 +1,16 @@
 /* Equal calls: native code makes them once by default, and as often as written when it is told to,
  * whatever LLVM finds out about functions. */
-#include <hiaton/hiaton.h>
-
-#include <criterion/criterion.h>
+#include "helper_program.h"
 
 static const char text[] =
     "fn twice(n: i32) -> i64 = if n <= 0 then 1 else twice(n - 1) + twice(n - 1)\n"
     "fn fib(n: i32) -> i64 = if n <= 1 then 1 else fib(n - 1) + fib(n - 2)\n";
 
-typedef struct program {
-  hia_engine *engine;
-  hia_module *module;
-  hia_function *function;
-} program;
-
-static bool has_native(void) {
-  hia_engine *engine = NULL;
-  bool has =
-      hia_engine_new(NULL, &engine, NULL) == HIA_OK && hia_engine_native(engine, NULL) == HIA_OK;
-  hia_engine_free(engine);
-  return has;
-}
-
 static program open(hia_engine_options options, const char *name) {
-  program p;
+  program p = open_program(&options, text, name);
   hia_error *error;
-  cr_assert_eq(hia_engine_new(&options, &p.engine, &error), HIA_OK);
-  cr_assert_eq(hia_module_load_text(p.engine, "t.hia", text, sizeof text - 1, &p.module, &error),
-               HIA_OK, "%s", hia_error_text(error));
-  cr_assert_eq(hia_module_function(p.module, name, &p.function, &error), HIA_OK);
   cr_assert_eq(hia_function_prepare(p.function, &error), HIA_OK, "%s", hia_error_text(error));
   return p;
-}
-
-static void close(program *p) {
-  hia_module_free(p->module);
-  hia_engine_free(p->engine);
 }
 
 static int64_t run(const program *p, int32_t n, hia_run_stats *stats) {
@@ -64,14 +39,14 @@ Test(merge, equal_calls_are_made_once) {
       program p = open(options, "twice");
       hia_run_stats stats = HIA_RUN_STATS_INIT;
       cr_assert_eq(run(&p, 60, &stats), (int64_t)1 << 60);
-      close(&p);
+      close_program(&p);
       p = open(options, "fib");
       /* Forked calls are not merged with others, which leaves some in each body. */
       if (threads == 1)
         cr_assert_eq(run(&p, 90, &stats), 4660046610375530309);
       else
         cr_assert_eq(run(&p, 60, &stats), 2504730781961);
-      close(&p);
+      close_program(&p);
     }
   }
 }
@@ -94,7 +69,7 @@ Test(merge, equal_calls_are_made_as_often_as_written) {
       uint64_t least = ((uint64_t)1 << 25) / (kind & 2 ? 4 : 512);
       cr_assert_geq(stats.run_ns, least, "level %d, kind %d: %llu ns", level, kind,
                     (unsigned long long)stats.run_ns);
-      close(&p);
+      close_program(&p);
     }
   }
 }
@@ -110,6 +85,6 @@ Test(merge, counted_calls_are_all_there) {
     hia_run_stats stats = HIA_RUN_STATS_INIT;
     cr_assert_eq(run(&p, 12, &stats), 1 << 12);
     cr_assert_eq(stats.calls, (1 << 13) - 2);
-    close(&p);
+    close_program(&p);
   }
 }

@@ -1,42 +1,15 @@
 /* How long native code may run without a comparison with the limit: where comparisons stand, and
  * that a run that ends at any of them has its chain of calls. */
-#include <hiaton/hiaton.h>
-
-#include <criterion/criterion.h>
+#include "helper_program.h"
 #include <stdio.h>
 #include <stdlib.h>
 
-typedef struct program {
-  hia_engine *engine;
-  hia_module *module;
-  hia_function *function;
-} program;
-
-static bool has_native(void) {
-  hia_engine *engine = NULL;
-  bool has =
-      hia_engine_new(NULL, &engine, NULL) == HIA_OK && hia_engine_native(engine, NULL) == HIA_OK;
-  hia_engine_free(engine);
-  return has;
-}
-
 static program open(const char *text, const char *name, const char *disabled, int level) {
-  program p;
-  hia_error *error;
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
   options.merge_calls = false;
   options.disabled_passes = disabled;
   options.opt_level = level;
-  cr_assert_eq(hia_engine_new(&options, &p.engine, &error), HIA_OK);
-  cr_assert_eq(hia_module_load_text(p.engine, "t.hia", text, strlen(text), &p.module, &error),
-               HIA_OK, "%s", hia_error_text(error));
-  cr_assert_eq(hia_module_function(p.module, name, &p.function, &error), HIA_OK);
-  return p;
-}
-
-static void close(program *p) {
-  hia_module_free(p->module);
-  hia_engine_free(p->engine);
+  return open_program(&options, text, name);
 }
 
 typedef struct growing {
@@ -64,7 +37,7 @@ static size_t comparisons(const char *text, const char *name, const char *disabl
   size_t n = 0;
   for (const char *at = code.text; (at = strstr(at, "callq\thiaR_stub_poll")); at++) n++;
   free(code.text);
-  close(&p);
+  close_program(&p);
   return n;
 }
 
@@ -156,7 +129,7 @@ Test(stretch, chains_are_whole) {
         hia_error_free(error);
       }
       hia_value_free(arg);
-      close(&p);
+      close_program(&p);
     }
   }
 }
