@@ -146,7 +146,7 @@ static inline void hiaL_at(hia_emit *e, LLVMBasicBlockRef block) {
   LLVMPositionBuilderAtEnd(e->b, block);
 }
 static inline LLVMBasicBlockRef hiaL_here(hia_emit *e) { return LLVMGetInsertBlock(e->b); }
-void hiaL_at_start(hia_emit *e, LLVMBasicBlockRef block);
+void hiaL_at_start(hia_emit *e, LLVMBasicBlockRef block); /* with no debug location */
 /* A phi at the start of `block`, wherever the builder stands. */
 LLVMValueRef hiaL_phi(hia_emit *e, LLVMBasicBlockRef block, LLVMTypeRef type, const char *name);
 /* A branch whose true side is rare. */

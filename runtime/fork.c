@@ -15,8 +15,8 @@ enum { STACK_SHARE = 8, GIVE_NS = 1 };
 #else
 enum {
   STACK_SHARE = 2, /* of the depth, one part of so many is left when a join takes a job */
-  GIVE_NS = 5000,  /* between two forks that a worker gives away: one costs it and the other worker
-                      about 1 us each, whatever little work it is */
+  GIVE_NS = 5000,  /* between two forks that a worker gives away, which costs both, whatever
+                      little work it is (large1000 of bench/parallel.c) */
 };
 #endif
 enum {
@@ -183,7 +183,7 @@ static hia_job *ask(hia_context *context, hia_context *victim, hia_job *awaited)
       hia_bell_arm(&context->bell);
       if (!is_settled(context, awaited)) hia_bell_wait(&context->bell, AGAIN_NS);
       hia_bell_disarm(&context->bell);
-      atomic_store(&victim->limit, UINTPTR_MAX);
+      if (!hia_box_is_answered(&context->box)) atomic_store(&victim->limit, UINTPTR_MAX);
     }
     if (!hia_box_is_answered(&context->box) && hia_ask_withdraw(&victim->door, &context->box))
       return NULL;
