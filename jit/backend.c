@@ -250,7 +250,8 @@ static hia_status load(hia_code *code, const hia_graph *g, char *error, size_t e
   for (size_t f = 0; f < code->n_fns; f++)
     if (code->entries[f]) code->entries[f] += code->base - 1;
   code->unwinder.find = hiaJ_frames_find;
-  status = hiaJ_frames_new(session->allocator, &code->object, code->base, &code->frames);
+  status = hiaJ_frames_new(session->allocator, &code->object, code->base,
+                           (hia_entries){code->entries, code->n_fns}, &code->frames);
   code->unwinder.user = code->frames;
   return status;
 }

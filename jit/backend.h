@@ -20,7 +20,7 @@ typedef struct hia_object {
   const unsigned char *bytes;
   uint64_t size;
   uint32_t text_index; /* section number of .text */
-  hia_section text, eh_frame, debug_line, symbols, strings;
+  hia_section text, eh_frame, debug_line, forks, fork_frames, symbols, strings;
 } hia_object;
 /* Checks the headers; all sections lie within the bytes afterwards. False: not such a file. */
 bool hiaJ_object_open(hia_object *object, const void *bytes, size_t size);
@@ -36,10 +36,15 @@ bool hiaJ_object_target(const hia_object *object, const hia_section *section, ui
 /* ---- frames.c: the frame tables ---- */
 
 typedef struct hia_frames hia_frames;
-/* The tables of an object whose .text was loaded at `base`. The object must outlive them. They are
- * made when the first row is asked for, or on failure never (then there are no rows). */
+/* The tables of an object whose .text was loaded at `base`, with the addresses of its functions'
+ * entries (0: none). Both must outlive them. They are made when the first row is asked for, or on
+ * failure never (then there are no rows). */
+typedef struct hia_entries {
+  const uintptr_t *at;
+  size_t n;
+} hia_entries;
 hia_status hiaJ_frames_new(const hia_allocator *allocator, const hia_object *object, uintptr_t base,
-                           hia_frames **out);
+                           hia_entries entries, hia_frames **out);
 void hiaJ_frames_free(hia_frames *frames);
 bool hiaJ_frames_find(void *frames, uintptr_t return_address, hia_frame_row *row);
 /* Bytes of the largest frame in the object; INTERNAL if a frame cannot be read. */

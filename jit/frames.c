@@ -1,8 +1,11 @@
-/* Frame tables: from a return address to the frame's size and the position of the call.
+/* Frame tables: from a return address to the frame's size, the position of the call, and the forks
+ * that are open there.
  *
- * Both are in the object file anyway. The size follows from .eh_frame: how far the frame's end (in
+ * All are in the object file anyway. The size follows from .eh_frame: how far the frame's end (in
  * DWARF's words the CFA) is from the stack pointer. The position is the line number that lowering
- * gave to the call (hiaL_line), in .debug_line. Reading them ourselves takes a page of code for
+ * gave to the call (hiaL_line), in .debug_line; the column says which forks are open, what forks
+ * there are, and where the frame holds what belongs to them, are in sections of lowering's own.
+ * Reading them ourselves takes a page of code for
  * each, and nothing at all until something fails. Only what LLVM writes for our functions is
  * understood; where something else is met there is no row, and the chain of calls ends. DWARF 4,
  * sections 6.2 (line programs) and 6.4 (call frames); .eh_frame as in the Linux Standard Base.
@@ -10,11 +13,14 @@
  * A call's return address is the first byte behind it, which may belong to another line or, after a
  * call that never returns, to another function: rows are looked up one byte before. */
 #include "jit/backend.h"
+#include "runtime/arch/arch.h"
+#include <stdatomic.h>
 #include <stdlib.h>
 
 typedef struct hia_frame_at { /* from `pc` on, until the next */
   uint32_t pc;                /* offset in .text */
-  uint32_t what; /* bytes from the stack pointer to the frame's end, UNKNOWN; or the line */
+  uint32_t what;   /* bytes from the stack pointer to the frame's end, UNKNOWN; or the line */
+  uint32_t number; /* with a line: the column */
 } hia_frame_at;
 #define UNKNOWN UINT32_MAX
 
@@ -22,14 +28,22 @@ typedef struct hia_frame_list {
   HIA_VEC(hia_frame_at) rows;
 } hia_frame_list;
 
+/* A function that forks. Not so the rows behind it, until the next one begins: `end` says where. */
+typedef struct hia_forking {
+  uint32_t start, end; /* offsets in .text */
+  hia_fork_map map;
+} hia_forking;
+
 struct hia_frames {
   const hia_allocator *allocator;
   const hia_object *object;
   uintptr_t base;
+  hia_entries entries;
   pthread_mutex_t lock; /* of making the lists */
-  bool is_made;
+  _Atomic bool is_made;
   hia_comp comp;
   hia_frame_list sizes, lines;
+  HIA_VEC(hia_forking) forking;
 };
 
 /* ---- a cursor over bytes: reading past the end gives zeros and sets `bad` ---- */
@@ -84,13 +98,27 @@ static cursor slice(cursor *c, uint64_t n) {
   return part;
 }
 
-static void add_row(hia_comp *comp, hia_frame_list *list, uint64_t pc, uint32_t what) {
-  hia_frame_at row = {(uint32_t)pc, what};
+static void add_row(hia_comp *comp, hia_frame_list *list, uint64_t pc, uint32_t what,
+                    uint64_t number) {
+  hia_frame_at row = {(uint32_t)pc, what, (uint32_t)number};
   /* Of several rows at one place the last counts. */
   if (list->rows.len && list->rows.data[list->rows.len - 1].pc == row.pc)
     list->rows.data[list->rows.len - 1] = row;
   else
     hiaR_push(&comp->arena, &list->rows, row);
+}
+
+/* The row that is in force at `pc`: the last one not behind it; NULL: there is none. */
+static const hia_frame_at *at(const hia_frame_list *list, uint32_t pc) {
+  uint32_t low = 0, high = list->rows.len;
+  while (low < high) {
+    uint32_t middle = low + (high - low) / 2;
+    if (list->rows.data[middle].pc <= pc)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low ? &list->rows.data[low - 1] : NULL;
 }
 
 /* ---- .eh_frame ---- */
@@ -153,7 +181,7 @@ static void advance(unwind *u, uint64_t delta) {
   if (delta == 0) return;
   uint32_t size =
       u->now.reg == STACK_POINTER && u->now.offset < UNKNOWN ? (uint32_t)u->now.offset : UNKNOWN;
-  add_row(u->comp, u->list, u->pc, size);
+  add_row(u->comp, u->list, u->pc, size, 0);
   u->pc = delta > u->end - u->pc ? u->end : u->pc + delta;
 }
 
@@ -238,9 +266,9 @@ static bool read_sizes(hia_comp *comp, const hia_object *object, hia_frame_list 
       advance(&u, u.end - u.pc);
     } else {
       all = false;
-      add_row(comp, list, u.pc, UNKNOWN);
+      add_row(comp, list, u.pc, UNKNOWN, 0);
     }
-    add_row(comp, list, u.end, UNKNOWN);
+    add_row(comp, list, u.end, UNKNOWN, 0);
   }
   return all;
 }
@@ -253,17 +281,18 @@ typedef struct line_program {
   unsigned char lengths[256]; /* operands of standard opcodes */
 } line_program;
 
+/* LLVM writes line 0, with whatever column came before, where an instruction has no location. */
 static bool run_lines(hia_comp *comp, const hia_object *object, const line_program *p, cursor c,
                       uint64_t *relocation, hia_frame_list *list) {
   uint64_t pc = 0;
-  uint64_t line = 1;
+  uint64_t line = 1, column = 0;
   while (c.at < c.end && !c.bad) {
     uint64_t op = fixed(&c, 1);
     if (op >= p->opcode_base) {
       uint64_t step = op - p->opcode_base;
       pc += step / p->line_range * p->min_length;
       line += (uint64_t)(p->line_base + (int64_t)(step % p->line_range));
-      add_row(comp, list, pc, (uint32_t)line);
+      add_row(comp, list, pc, (uint32_t)line, line ? column : 0);
       continue;
     }
     switch (op) {
@@ -271,18 +300,20 @@ static bool run_lines(hia_comp *comp, const hia_object *object, const line_progr
       cursor operand = slice(&c, uleb(&c));
       uint64_t extended = fixed(&operand, 1);
       if (extended == 1) { /* end_sequence */
-        add_row(comp, list, pc, 0);
+        add_row(comp, list, pc, 0, 0);
         pc = 0;
         line = 1;
+        column = 0;
       } else if (extended == 2) { /* set_address */
         uint64_t place = (uint64_t)(operand.at - object->debug_line.data);
         if (!hiaJ_object_target(object, &object->debug_line, place, relocation, &pc)) return false;
       }
       break;
     }
-    case 1: add_row(comp, list, pc, (uint32_t)line); break; /* copy */
-    case 2: pc += uleb(&c) * p->min_length; break;          /* advance_pc */
-    case 3: line += (uint64_t)sleb(&c); break;              /* advance_line */
+    case 1: add_row(comp, list, pc, (uint32_t)line, line ? column : 0); break; /* copy */
+    case 2: pc += uleb(&c) * p->min_length; break;                             /* advance_pc */
+    case 3: line += (uint64_t)sleb(&c); break;                                 /* advance_line */
+    case 5: column = uleb(&c); break;                                          /* set_column */
     case 8: /* const_add_pc */ pc += (255 - p->opcode_base) / p->line_range * p->min_length; break;
     case 9: pc += fixed(&c, 2); break; /* fixed_advance_pc */
     default:
@@ -320,6 +351,129 @@ static bool read_lines(hia_comp *comp, const hia_object *object, hia_frame_list 
   return true;
 }
 
+/* ---- forks ---- */
+
+/* A table of lowering's, rows of `words` words; skips it. */
+typedef struct table {
+  const unsigned char *data;
+  uint64_t n;
+} table;
+static table read_table(cursor *c, unsigned words) {
+  table t = {.n = fixed(c, 4)};
+  t.data = c->at;
+  if (t.n > (uint64_t)(c->end - c->at) / (4 * words)) c->bad = true;
+  skip(c, c->bad ? 0 : t.n * 4 * words);
+  return t;
+}
+static uint32_t word_at(const table *t, uint64_t i) {
+  uint32_t word;
+  memcpy(&word, t->data + i * 4, sizeof word);
+  return word;
+}
+
+/* The function around `pc`: it begins and ends where the last row before and the first behind say
+ * that there is none. */
+static void add_forking(hia_frames *f, const hia_fork_site *sites, const table *functions,
+                        uint64_t pc, uint64_t number, uint32_t offset) {
+  const hia_frame_at *first = f->sizes.rows.data, *end = first + f->sizes.rows.len;
+  const hia_frame_at *size = at(&f->sizes, (uint32_t)pc), *row = size;
+  if (number >= functions->n || !size || size->what == UNKNOWN || offset >= size->what) return;
+  while (row > first && row[-1].what != UNKNOWN) row--;
+  const hia_frame_at *behind = size;
+  while (behind < end && behind->what != UNKNOWN) behind++;
+  if (behind == end) return;
+  uint64_t at_table = number * HIA_FORK_FUNCTION_WORDS;
+  hia_forking forking = {row->pc,
+                         behind->pc,
+                         {.sites = sites + word_at(functions, at_table),
+                          .n_sites = word_at(functions, at_table + 1),
+                          .keeps_number = word_at(functions, at_table + 2),
+                          .below = size->what - offset}};
+  hiaR_push(&f->comp.arena, &f->forking, forking);
+}
+
+/* HIA_ARCH_FRAME: a place in the code, the number of its function, how far from the stack pointer.
+ */
+static bool read_places(hia_frames *f, const hia_fork_site *sites, const table *functions) {
+  const hia_section *section = &f->object->fork_frames;
+  cursor c = {section->data, section->data ? section->data + section->size : NULL, false};
+  uint64_t relocation = 0;
+  while (c.at < c.end) {
+    uint64_t pc, place = (uint64_t)(c.at - section->data);
+    uint32_t offset;
+    if (!hiaJ_object_target(f->object, section, place, &relocation, &pc)) return false;
+    skip(&c, 8);
+    uint64_t number = fixed(&c, 4);
+    size_t length = hiaR_arch_frame_offset(c.at, (size_t)(c.end - c.at), &offset);
+    if (!length || c.bad) return false;
+    skip(&c, length);
+    add_forking(f, sites, functions, pc, number, offset);
+  }
+  return true;
+}
+
+/* Does every row refer to others that are there, sites to ones before them? */
+static bool are_sound(const table *functions, const table *sites, const table *args) {
+  for (uint64_t i = 0; i < functions->n; i++) {
+    uint64_t row = i * HIA_FORK_FUNCTION_WORDS;
+    uint64_t first = word_at(functions, row), n = word_at(functions, row + 1);
+    if (first + n > sites->n) return false;
+    for (uint64_t k = 0; k < n; k++) {
+      uint64_t site = (first + k) * HIA_FORK_SITE_WORDS;
+      uint32_t around = word_at(sites, site), index = word_at(sites, site + 1);
+      if ((around != HIA_NONE && around >= k) || index >= HIA_MOST_OPEN_FORKS) return false;
+    }
+  }
+  for (uint64_t i = 0; i < sites->n; i++) {
+    uint64_t site = i * HIA_FORK_SITE_WORDS;
+    uint64_t n = word_at(sites, site + 2), first = word_at(sites, site + 5);
+    if (first + n > args->n) return false;
+  }
+  return true;
+}
+
+static void read_forks(hia_frames *f) {
+  const hia_section *section = &f->object->forks;
+  cursor c = {section->data, section->data ? section->data + section->size : NULL, false};
+  if (!section->data) return;
+  table functions = read_table(&c, HIA_FORK_FUNCTION_WORDS);
+  table rows = read_table(&c, HIA_FORK_SITE_WORDS);
+  table arg_rows = read_table(&c, HIA_FORK_ARG_WORDS);
+  if (c.bad || !are_sound(&functions, &rows, &arg_rows)) return;
+  hia_fork_site *sites = HIA_NEW_ARRAY(&f->comp.arena, hia_fork_site, rows.n);
+  hia_fork_arg *args = HIA_NEW_ARRAY(&f->comp.arena, hia_fork_arg, arg_rows.n);
+  for (uint64_t i = 0; i < arg_rows.n; i++) {
+    uint64_t row = i * HIA_FORK_ARG_WORDS;
+    uint64_t addend = word_at(&arg_rows, row + 2) | (uint64_t)word_at(&arg_rows, row + 3) << 32;
+    args[i] = (hia_fork_arg){word_at(&arg_rows, row), word_at(&arg_rows, row + 1), (int64_t)addend};
+  }
+  for (uint64_t i = 0; i < rows.n; i++) {
+    uint64_t row = i * HIA_FORK_SITE_WORDS;
+    uint32_t callee = word_at(&rows, row + 4);
+    sites[i] = (hia_fork_site){word_at(&rows, row),
+                               word_at(&rows, row + 1),
+                               word_at(&rows, row + 2),
+                               word_at(&rows, row + 3),
+                               callee < f->entries.n ? f->entries.at[callee] : 0,
+                               args + word_at(&rows, row + 5)};
+  }
+  if (!read_places(f, sites, &functions)) f->forking.len = 0;
+}
+
+/* The function that forks and holds `pc`, an offset in .text. */
+static const hia_fork_map *forks_at(const hia_frames *f, uint32_t pc) {
+  uint32_t low = 0, high = f->forking.len;
+  while (low < high) {
+    uint32_t middle = low + (high - low) / 2;
+    if (f->forking.data[middle].start <= pc)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  const hia_forking *found = low ? &f->forking.data[low - 1] : NULL;
+  return found && pc < found->end ? &found->map : NULL;
+}
+
 /* ---- making and asking ---- */
 
 static bool is_end(const hia_frame_at *row) { return row->what == UNKNOWN || row->what == 0; }
@@ -345,22 +499,25 @@ static void make(hia_frames *f) {
     hiaR_comp_free(&f->comp);
     hiaR_comp_init(&f->comp, f->allocator);
     f->sizes = f->lines = (hia_frame_list){0};
+    memset(&f->forking, 0, sizeof f->forking);
     return;
   }
   read_sizes(&f->comp, f->object, &f->sizes);
   read_lines(&f->comp, f->object, &f->lines);
   sort(&f->sizes);
   sort(&f->lines);
-  f->is_made = true;
+  read_forks(f);
+  atomic_store_explicit(&f->is_made, true, memory_order_release);
 }
 
 hia_status hiaJ_frames_new(const hia_allocator *allocator, const hia_object *object, uintptr_t base,
-                           hia_frames **out) {
+                           hia_entries entries, hia_frames **out) {
   hia_frames *f = *out = hiaR_alloc(allocator, sizeof *f);
   if (!f) return HIA_MEMORY;
   f->allocator = allocator;
   f->object = object;
   f->base = base;
+  f->entries = entries;
   hiaR_comp_init(&f->comp, allocator);
   pthread_mutex_init(&f->lock, NULL);
   return HIA_OK;
@@ -373,33 +530,26 @@ void hiaJ_frames_free(hia_frames *f) {
   hiaR_free(f->allocator, f, sizeof *f);
 }
 
-/* The row that is in force at `pc`: the last one not behind it. */
-static uint32_t at(const hia_frame_list *list, uint32_t pc, uint32_t none) {
-  uint32_t low = 0, high = list->rows.len;
-  while (low < high) {
-    uint32_t middle = low + (high - low) / 2;
-    if (list->rows.data[middle].pc <= pc)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low ? list->rows.data[low - 1].what : none;
-}
-
 bool hiaJ_frames_find(void *user, uintptr_t return_address, hia_frame_row *row) {
   hia_frames *f = user;
   if (return_address <= f->base || return_address - f->base > f->object->text.size) return false;
-  pthread_mutex_lock(&f->lock);
-  if (!f->is_made) make(f);
-  bool is_made = f->is_made;
-  pthread_mutex_unlock(&f->lock);
-  if (!is_made) return false;
+  if (!atomic_load_explicit(&f->is_made, memory_order_acquire)) {
+    pthread_mutex_lock(&f->lock);
+    if (!f->is_made) make(f);
+    pthread_mutex_unlock(&f->lock);
+    if (!f->is_made) return false;
+  }
   uint32_t pc = (uint32_t)(return_address - f->base - 1);
-  row->cfa = at(&f->sizes, pc, UNKNOWN);
-  uint32_t line = at(&f->lines, pc, 0);
-  row->loc = hiaL_line_loc(line);
-  row->is_tail = hiaL_line_is_tail(line);
-  return row->cfa != UNKNOWN;
+  static const hia_frame_at none = {0, 0, HIA_FORKS_UNSAID};
+  const hia_frame_at *size = at(&f->sizes, pc), *line = at(&f->lines, pc);
+  if (!size || size->what == UNKNOWN) return false;
+  if (!line) line = &none;
+  row->cfa = size->what;
+  row->loc = hiaL_line_loc(line->what);
+  row->is_tail = hiaL_line_is_tail(line->what);
+  row->number = line->number;
+  row->forks = forks_at(f, pc);
+  return true;
 }
 
 hia_status hiaJ_frames_largest(const hia_allocator *allocator, const hia_object *object,

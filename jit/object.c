@@ -1,6 +1,7 @@
 /* Reads the object files that LLVM makes for us: ELF64 of the machine's byte order. Everything is
  * checked against the bounds of the bytes, since such a file may come out of a cache one day. */
 #include "jit/backend.h"
+#include "runtime/arch/arch.h"
 #include <elf.h>
 
 static bool within(const hia_object *o, uint64_t offset, uint64_t size) {
@@ -27,6 +28,8 @@ static hia_section *wanted(hia_object *o, const char *name) {
   if (!strcmp(name, ".text")) return &o->text;
   if (!strcmp(name, ".eh_frame")) return &o->eh_frame;
   if (!strcmp(name, ".debug_line")) return &o->debug_line;
+  if (!strcmp(name, HIA_FORK_SECTION)) return &o->forks;
+  if (!strcmp(name, HIA_ARCH_FRAME_SECTION)) return &o->fork_frames;
   if (!strcmp(name, ".symtab")) return &o->symbols;
   if (!strcmp(name, ".strtab")) return &o->strings;
   return NULL;

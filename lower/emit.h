@@ -3,6 +3,7 @@
 #define HIA_EMIT_H
 
 #include "lower/lower.h"
+#include "runtime/fork.h"
 #include <llvm-c/DebugInfo.h>
 
 /* The runtime's functions, in the order of abi.def. */
@@ -51,15 +52,19 @@ typedef struct hia_flow {
   hia_way way;               /* at its start; from ELSE and ROUND on: at the end of THEN, of HEAD */
   LLVMValueRef *listed[3];   /* branch, by open fork: is_listed where THEN ends, where ELSE ends,
                                 before both */
-  bool tells_newest;         /* loop: its rounds compare, and tell of the newest fork */
-  uint32_t merges;           /* loop: its first entry of emit->merges */
+  enum hia_quiet {
+    HIA_QUIET_NONE,
+    HIA_QUIET_COMPARES,
+    HIA_QUIET_KEEPS
+  } forks;         /* loop: while
+forks are open, its rounds compare, or the number of where it is is kept */
+  uint32_t merges; /* loop: its first entry of emit->merges */
 } hia_flow;
 
 enum {                     /* what a function may do, itself or below */
        HIA_DOES_RAISE = 1, /* fail */
        HIA_DOES_COUNT = 2,
-       HIA_DOES_FORK = 4, /* it has one more parameter, behind the context: the newest fork */
-       HIA_HAS_FORKS = 8, /* itself */
+       HIA_HAS_FORKS = 4, /* itself */
 };
 
 /* Nodes that may follow one another without a comparison with the limit. Some of LLVM's algorithms
@@ -69,10 +74,15 @@ enum {                     /* what a function may do, itself or below */
 
 /* A fork of the function that is lowered, open where the builder stands. */
 typedef struct hia_latent {
-  hia_node_id node;       /* the FORK */
-  LLVMValueRef record;    /* its hia_fork, in the frame */
-  LLVMValueRef is_listed; /* i1: has this path put it behind the newest one? Mostly a constant */
+  uint32_t site;          /* among the function's; NONE: nobody can take it */
+  LLVMValueRef is_listed; /* i1: has this path written what others need? Mostly a constant */
 } hia_latent;
+/* A value that the frame keeps for forks that are open. */
+typedef struct hia_kept {
+  LLVMValueRef value;
+  uint32_t word; /* of the hia_fork_frame */
+  uint32_t fork; /* the first that needs it: index among the open ones */
+} hia_kept;
 
 typedef struct hia_emit {
   const hia_graph *g;
@@ -83,7 +93,8 @@ typedef struct hia_emit {
   hia_fn_id *order; /* callees first */
   hia_way *ways;   /* by function: what its callers add; before it has been lowered, of the group */
   bool *is_forked; /* by function: some fork may have another worker call it */
-  hia_signature *fns; /* by function */
+  hia_u32vec fork_functions, fork_sites, fork_args; /* rows of the table, lower.h */
+  hia_signature *fns;                               /* by function */
 
   LLVMContextRef llvm;
   LLVMModuleRef module;
@@ -99,10 +110,13 @@ typedef struct hia_emit {
   const hia_fn *fn;
   hia_fn_id id;
   LLVMValueRef function, context;
-  LLVMValueRef newest;       /* fork of the caller; NULL: the function does not fork */
-  HIA_VEC(hia_latent) forks; /* the function's own that are open; listed ones come first */
-  uint32_t *calls_before;    /* by node: CALL_I and FORK nodes; of functions that fork */
-  LLVMValueRef ended;        /* the one whose STOLEN was met and whose JOIN was not, or NULL */
+  LLVMValueRef fork_frame;   /* its hia_fork_frame; NULL: none of its forks can be taken */
+  HIA_VEC(hia_latent) forks; /* that are open; listed ones come first */
+  HIA_VEC(hia_kept) kept;    /* by word */
+  uint32_t n_fork_words, first_site;
+  bool keeps_number;      /* hia_fork_map */
+  uint32_t *calls_before; /* by node: CALL_I and FORK nodes; of functions that fork */
+  uint32_t ended; /* index of the fork whose STOLEN was met and whose JOIN was not, or NONE */
   LLVMMetadataRef scope;
   LLVMValueRef *values;        /* by value */
   hia_flow *flows;             /* by region: THEN and HEAD */
@@ -178,7 +192,6 @@ static inline bool hiaL_does(const hia_emit *e, hia_fn_id id, uint8_t trait) {
 /* ---- layout.c: the runtime as LLVM sees it ---- */
 
 LLVMValueRef hiaL_call_abi(hia_emit *e, enum hia_abi function, LLVMValueRef *args, unsigned n_args);
-LLVMValueRef hiaL_offset(LLVMContextRef llvm, enum hia_field field); /* i32 */
 LLVMValueRef hiaL_build_field(LLVMBuilderRef b, LLVMContextRef llvm, LLVMValueRef context,
                               enum hia_field field); /* its address */
 static inline LLVMValueRef hiaL_field(hia_emit *e, enum hia_field field) {
@@ -196,11 +209,16 @@ void hiaL_store_word(hia_emit *e, LLVMValueRef at, LLVMValueRef value, hia_dtype
 
 /* ---- emit_fork.c ---- */
 
-/* Others may come in from here: the forks that are open, and are not in the list yet, join it. */
+void hiaL_open_forks(hia_emit *e);  /* in the entry block of emit->fn */
+void hiaL_place_forks(hia_emit *e); /* before all that may poll with forks of the function open */
+void hiaL_close_forks(hia_emit *e); /* at the function's end */
+void hiaL_write_forks(hia_emit *e); /* the module's table */
+/* Others may ask from here on: writes what they need of the forks that are open, unless this path
+ * has. */
 void hiaL_list_forks(hia_emit *e);
-LLVMValueRef hiaL_newest(hia_emit *e); /* in the list */
-/* Puts the newest fork where the runtime looks for it when what follows polls without telling. */
-void hiaL_tell_newest(hia_emit *e);
+uint32_t hiaL_forks_number(const hia_emit *e); /* which are open: HIA_FORKS_ */
+/* Has the frame say which are open during a loop. */
+void hiaL_keep_number(hia_emit *e, uint32_t number);
 /* Of the open forks, which are listed? An array of the emitter's; and back. */
 LLVMValueRef *hiaL_save_listed(hia_emit *e);
 void hiaL_restore_listed(hia_emit *e, LLVMValueRef *const listed);
@@ -209,6 +227,7 @@ void hiaL_all_listed(hia_emit *e);
 /* ---- emit_control.c ---- */
 
 void hiaL_body(hia_emit *e); /* all nodes of emit->fn, behind the builder's position */
+bool hiaL_has_calls(const hia_emit *e, hia_region_id head); /* or forks, in a loop */
 /* Leaves the run: the builder is left in a block that nothing reaches. `code`: i64. */
 void hiaL_fail(hia_emit *e, hia_loc_id loc, hia_status status, LLVMValueRef code);
 
@@ -221,9 +240,8 @@ void hiaL_spend_call(hia_emit *e, hia_fn_id callee);
 hia_way hiaL_longer(hia_way a, hia_way b); /* of two ways that meet */
 void hiaL_check(hia_emit *e);
 void hiaL_keep_context(hia_emit *e);
-LLVMValueRef hiaL_keeper(LLVMContextRef llvm); /* the callee of what hiaL_keep_context builds */
-/* The assembly that compares, one of each kind per context. */
-LLVMValueRef hiaL_comparison(LLVMContextRef llvm, bool forks);
+LLVMValueRef hiaL_keeper(LLVMContextRef llvm);     /* the callee of what hiaL_keep_context builds */
+LLVMValueRef hiaL_comparison(LLVMContextRef llvm); /* the assembly that compares */
 LLVMValueRef hiaL_build_comparison(LLVMBuilderRef b, LLVMContextRef llvm, LLVMValueRef context);
 
 #endif

@@ -32,16 +32,12 @@ static const char *symbol(hia_emit *e, hia_fn_id id) {
   return text.data;
 }
 
-/* How many parameters come before the function's own: the context, the newest fork. */
-static uint32_t n_hidden(const hia_emit *e, hia_fn_id id) {
-  return hiaL_does(e, id, HIA_DOES_FORK) ? 2 : 1;
-}
+enum { HIDDEN = 1 }; /* parameters before a function's own: the context */
 
 static void zero_extended(hia_emit *e, hia_fn_id id, LLVMValueRef function) {
   const hia_fn *fn = hiaG_fn(e->g, id);
   for (uint32_t i = 0; i < fn->n_params; i++)
-    if (fn->params[i] == HIA_BOOL)
-      hiaL_attribute(e, function, i + n_hidden(e, id) + 1, "zeroext", 0);
+    if (fn->params[i] == HIA_BOOL) hiaL_attribute(e, function, i + HIDDEN + 1, "zeroext", 0);
   if (fn->n_results == 1 && fn->results[0] == HIA_BOOL)
     hiaL_attribute(e, function, LLVMAttributeReturnIndex, "zeroext", 0);
 }
@@ -55,7 +51,7 @@ static void common_attributes(hia_emit *e, LLVMValueRef f) {
   hiaL_attribute(e, f, all, "uwtable", 1); /* at calls is enough */
   LLVMAddTargetDependentFunctionAttr(f, "no-realign-stack", "");
   switch (e->options->instrument) {
-  case HIA_INSTRUMENT_ASAN: hiaL_attribute(e, f, all, "sanitize_address", 0); break;
+  case HIA_INSTRUMENT_ASAN: break; /* hiaL_declare */
   case HIA_INSTRUMENT_TSAN: hiaL_attribute(e, f, all, "sanitize_thread", 0); break;
   case HIA_INSTRUMENT_NONE: break;
   }
@@ -104,18 +100,14 @@ static bool is_linear(hia_emit *e, const hia_fn *fn) {
   return is_one;
 }
 
-/* hia_native_entry. Those of roots are found by name; the others are addresses in forks, which must
- * not need the linker to fill in a table. */
+/* hia_native_entry. They are found by their names, so they must be there whoever uses them. */
 static LLVMValueRef declare_entry(hia_emit *e, hia_fn_id id) {
   char name[HIA_ENTRY_NAME_SIZE];
   hiaL_entry_name(name, id);
   LLVMTypeRef params[2] = {e->ptr, e->ptr};
   LLVMValueRef f =
       LLVMAddFunction(e->module, name, LLVMFunctionType(e->void_type, params, 2, false));
-  if (hiaG_fn(e->g, id)->is_root)
-    LLVMSetVisibility(f, LLVMProtectedVisibility);
-  else
-    LLVMSetLinkage(f, LLVMInternalLinkage);
+  LLVMSetVisibility(f, LLVMProtectedVisibility);
   common_attributes(e, f);
   hiaL_attribute(e, f, 2, "swiftself", 0);
   return f;
@@ -123,11 +115,11 @@ static LLVMValueRef declare_entry(hia_emit *e, hia_fn_id id) {
 
 void hiaL_declare(hia_emit *e, hia_fn_id id) {
   const hia_fn *fn = hiaG_fn(e->g, id);
-  uint32_t n = n_hidden(e, id);
-  LLVMTypeRef *params = HIA_NEW_ARRAY(&e->comp->scratch, LLVMTypeRef, (size_t)fn->n_params + n);
-  for (uint32_t i = 0; i < n; i++) params[i] = e->ptr;
-  for (uint32_t i = 0; i < fn->n_params; i++) params[i + n] = e->types[fn->params[i]];
-  LLVMTypeRef type = LLVMFunctionType(result_type(e, fn), params, fn->n_params + n, false);
+  LLVMTypeRef *params =
+      HIA_NEW_ARRAY(&e->comp->scratch, LLVMTypeRef, (size_t)fn->n_params + HIDDEN);
+  params[0] = e->ptr;
+  for (uint32_t i = 0; i < fn->n_params; i++) params[i + HIDDEN] = e->types[fn->params[i]];
+  LLVMTypeRef type = LLVMFunctionType(result_type(e, fn), params, fn->n_params + HIDDEN, false);
   LLVMValueRef f = LLVMAddFunction(e->module, symbol(e, id), type);
   e->fns[id] = (hia_signature){type, f, NULL};
   if (fn->is_root || e->is_forked[id]) e->fns[id].entry = declare_entry(e, id);
@@ -136,6 +128,11 @@ void hiaL_declare(hia_emit *e, hia_fn_id id) {
   unsigned all = (unsigned)LLVMAttributeFunctionIndex;
   hiaL_attribute(e, f, 1, "swiftself", 0);
   zero_extended(e, id, f);
+  /* AddressSanitizer moves what a frame holds, and its place is in no stack map any more. */
+  bool forks = hiaL_does(e, id, HIA_HAS_FORKS);
+  if (e->options->instrument == HIA_INSTRUMENT_ASAN && !forks)
+    hiaL_attribute(e, f, all, "sanitize_address", 0);
+  if (forks) hiaL_attribute(e, f, all, "noinline", 0); /* the numbers of its forks are its own */
   if (hiaL_is_large(fn)) without_costly_features(e, f);
   if (hiaL_does(e, id, HIA_DOES_RAISE)) { /* its frame is an entry of the chain: it must be there */
     hiaL_attribute(e, f, all, "noinline", 0);
@@ -147,16 +144,15 @@ void hiaL_declare(hia_emit *e, hia_fn_id id) {
 
 void hiaL_emit_MERGE_ENTRY(hia_emit *e, hia_node_id n) {
   uint32_t i = HIA_IMM_A(hiaL_node(e, n)->imm);
-  hiaL_out(e, n, 0, LLVMGetParam(e->function, i + n_hidden(e, e->id)));
+  hiaL_out(e, n, 0, LLVMGetParam(e->function, i + HIDDEN));
 }
 
 /* ---- calls ---- */
 
-/* Begins e->args with the hidden arguments. */
-static void open_args(hia_emit *e, hia_fn_id callee) {
+/* Begins e->args with the hidden argument. */
+static void open_args(hia_emit *e) {
   e->args.len = 0;
   hiaR_push(&e->comp->scratch, &e->args, e->context);
-  if (hiaL_does(e, callee, HIA_DOES_FORK)) hiaR_push(&e->comp->scratch, &e->args, hiaL_newest(e));
 }
 
 /* Builds the call of e->fns[callee] with e->args. */
@@ -167,8 +163,7 @@ static LLVMValueRef build_call(hia_emit *e, hia_fn_id callee) {
   LLVMSetInstructionCallConv(call, HIA_CC_SWIFT);
   hiaL_call_attribute(e, call, 1, "swiftself", 0);
   for (uint32_t i = 0; i < fn->n_params; i++)
-    if (fn->params[i] == HIA_BOOL)
-      hiaL_call_attribute(e, call, i + n_hidden(e, callee) + 1, "zeroext", 0);
+    if (fn->params[i] == HIA_BOOL) hiaL_call_attribute(e, call, i + HIDDEN + 1, "zeroext", 0);
   if (fn->n_results == 1 && fn->results[0] == HIA_BOOL)
     hiaL_call_attribute(e, call, LLVMAttributeReturnIndex, "zeroext", 0);
   return call;
@@ -178,22 +173,23 @@ static LLVMValueRef build_call(hia_emit *e, hia_fn_id callee) {
 void hiaL_emit_CALL_I(hia_emit *e, hia_node_id n) {
   const hia_site *site = &e->g->sites.data[HIA_IMM_A(hiaL_node(e, n)->imm)];
   hia_arena *arena = &e->comp->scratch;
-  bool forks = hiaL_does(e, site->callee, HIA_DOES_FORK);
-  bool polls = forks || hiaL_polls(hiaG_fn(e->g, site->callee));
+  bool polls = hiaL_polls(hiaG_fn(e->g, site->callee));
   if (n == site->calls) {
     if (polls) hiaL_list_forks(e);
-    open_args(e, site->callee);
+    open_args(e);
   }
   if (hiaL_node(e, n)->n_ins) hiaR_push(arena, &e->args, hiaL_in(e, n, 0));
   if (n + 1 != site->calls + site->n_calls) return;
-  if (e->args.len != hiaG_fn(e->g, site->callee)->n_params + n_hidden(e, site->callee))
+  if (e->args.len != hiaG_fn(e->g, site->callee)->n_params + HIDDEN)
     HIA_BUG(e->comp, "%s: node %u calls with %u values", e->fn->name, n, e->args.len);
-  if (e->newest && polls && !forks) hiaL_tell_newest(e);
   hiaL_set_debug_loc(e, site->loc, site->is_tail);
   LLVMValueRef call = build_call(e, site->callee);
   hiaL_no_debug_loc(e);
   /* Merged with another call it would have one return address for two positions. */
   hiaL_call_attribute(e, call, (unsigned)LLVMAttributeFunctionIndex, "nomerge", 0);
+  /* Inlined, it would say nothing of the forks that are open around it. */
+  if (e->fork_frame && polls)
+    hiaL_call_attribute(e, call, (unsigned)LLVMAttributeFunctionIndex, "noinline", 0);
   /* It may be one, if it can; but not where the callee knows of something in our frame. */
   if (!hiaL_does(e, e->id, HIA_DOES_RAISE | HIA_HAS_FORKS))
     LLVMSetTailCallKind(call, LLVMTailCallKindTail);
@@ -260,9 +256,7 @@ void hiaL_entry(hia_emit *e, hia_fn_id id) {
   e->function = f;
   e->context = LLVMGetParam(f, 1);
   hiaL_at(e, hiaL_block(e, "entry"));
-  if (hiaL_does(e, id, HIA_DOES_FORK))
-    e->newest = LLVMBuildLoad2(e->b, e->ptr, hiaL_field(e, HIA_FIELD_newest), "newest");
-  open_args(e, id);
+  open_args(e);
   for (uint32_t i = 0; i < fn->n_params; i++)
     hiaR_push(&e->comp->scratch, &e->args,
               hiaL_load_word(e, hiaL_word_at(e, block, i), fn->params[i]));

@@ -71,7 +71,8 @@ hia_way hiaL_longer(hia_way a, hia_way b) {
 
 void hiaL_spend(hia_emit *e, uint64_t cost) {
   /* A fork that has ended and is not joined is nothing that the runtime may meet. */
-  if (e->way.since + cost > HIA_LONGEST_RUN && !e->ended && !e->options->unchecked) hiaL_check(e);
+  if (e->way.since + cost > HIA_LONGEST_RUN && e->ended == HIA_NONE && !e->options->unchecked)
+    hiaL_check(e);
   e->way.since += cost;
   e->way.bare += cost;
 }
@@ -87,57 +88,45 @@ void hiaL_spend_call(hia_emit *e, hia_fn_id callee) {
   if (e->way.since < way->since) e->way.since = way->since;
 }
 
-/* The types of the assembly's operands: the context; of a function that forks also the newest fork,
- * and the offset of the field for it. */
-static LLVMTypeRef comparison_type(LLVMContextRef llvm, bool forks) {
+/* Assembly with one operand, the context. */
+static LLVMTypeRef operand_type(LLVMContextRef llvm) {
   LLVMTypeRef ptr = LLVMPointerTypeInContext(llvm, 0);
-  LLVMTypeRef params[3] = {ptr, ptr, LLVMInt32TypeInContext(llvm)};
-  return LLVMFunctionType(LLVMVoidTypeInContext(llvm), params, forks ? 3 : 1, false);
+  return LLVMFunctionType(LLVMVoidTypeInContext(llvm), &ptr, 1, false);
 }
 
 /* With side effects, so that it is never moved, merged or removed. The context is an operand, and
  * in its own register: LLVM is free to keep it elsewhere in a function that makes no calls. */
 #define CLOBBERS "~{memory},~{dirflag},~{fpsr},~{flags}"
-LLVMValueRef hiaL_comparison(LLVMContextRef llvm, bool forks) {
-  const char *text = forks ? HIA_ARCH_CHECK_FORK : HIA_ARCH_CHECK;
-  const char *constraints =
-      forks ? HIA_ARCH_CONTEXT ",r,i," CLOBBERS : HIA_ARCH_CONTEXT "," CLOBBERS;
-  return LLVMGetInlineAsm(comparison_type(llvm, forks), text, strlen(text), constraints,
-                          strlen(constraints), true, false, LLVMInlineAsmDialectATT, false);
+LLVMValueRef hiaL_comparison(LLVMContextRef llvm) {
+  static const char text[] = HIA_ARCH_CHECK, constraints[] = HIA_ARCH_CONTEXT "," CLOBBERS;
+  return LLVMGetInlineAsm(operand_type(llvm), text, sizeof text - 1, constraints,
+                          sizeof constraints - 1, true, false, LLVMInlineAsmDialectATT, false);
 }
 
 LLVMValueRef hiaL_build_comparison(LLVMBuilderRef b, LLVMContextRef llvm, LLVMValueRef context) {
-  return LLVMBuildCall2(b, comparison_type(llvm, false), hiaL_comparison(llvm, false), &context, 1,
-                        "");
+  return LLVMBuildCall2(b, operand_type(llvm), hiaL_comparison(llvm), &context, 1, "");
 }
 
 void hiaL_check(hia_emit *e) {
   e->way = (hia_way){.since = 0};
+  hiaL_list_forks(e);
   hiaL_set_debug_loc(e, e->fn->loc, false);
-  if (e->newest) {
-    LLVMValueRef args[3] = {e->context, hiaL_newest(e), hiaL_offset(e->llvm, HIA_FIELD_newest)};
-    LLVMBuildCall2(e->b, comparison_type(e->llvm, true), hiaL_comparison(e->llvm, true), args, 3,
-                   "");
-  } else {
-    hiaL_build_comparison(e->b, e->llvm, e->context);
-  }
+  LLVMValueRef check = hiaL_build_comparison(e->b, e->llvm, e->context);
   hiaL_no_debug_loc(e);
+  /* Merged with another one it would say nothing of forks. */
+  if (e->fork_frame)
+    hiaL_call_attribute(e, check, (unsigned)LLVMAttributeFunctionIndex, "nomerge", 0);
 }
 
 /* Loops will need the context, which nothing else in the function may need: an empty instruction
  * with it for an operand keeps LLVM from removing the parameter. It goes when the loops have their
  * comparisons (rounds.c), before it can cost the registers that it asks for. */
-static LLVMTypeRef keeper_type(LLVMContextRef llvm) {
-  LLVMTypeRef ptr = LLVMPointerTypeInContext(llvm, 0);
-  return LLVMFunctionType(LLVMVoidTypeInContext(llvm), &ptr, 1, false);
-}
-
 LLVMValueRef hiaL_keeper(LLVMContextRef llvm) {
   static const char constraints[] = "r,~{dirflag},~{fpsr},~{flags}";
-  return LLVMGetInlineAsm(keeper_type(llvm), "", 0, constraints, sizeof constraints - 1, true,
+  return LLVMGetInlineAsm(operand_type(llvm), "", 0, constraints, sizeof constraints - 1, true,
                           false, LLVMInlineAsmDialectATT, false);
 }
 
 void hiaL_keep_context(hia_emit *e) {
-  LLVMBuildCall2(e->b, keeper_type(e->llvm), hiaL_keeper(e->llvm), &e->context, 1, "");
+  LLVMBuildCall2(e->b, operand_type(e->llvm), hiaL_keeper(e->llvm), &e->context, 1, "");
 }

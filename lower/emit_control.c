@@ -314,10 +314,10 @@ static void close_else(hia_emit *e, hia_region_id r) {
   merge_listed(e, r - 1);
 }
 
-/* A function that forks compares in its loops with the newest fork at hand: at the start of a round
- * if the loop calls or forks; if not, the field of the context stays as it is during the loop,
- * which gets its comparison like others (rounds.c). */
-static bool has_calls(const hia_emit *e, hia_region_id head) {
+/* While forks are open, a loop that calls compares at the start of its rounds, where it is known
+ * which; one that does not keeps their number in the frame meanwhile, and gets its comparison like
+ * others (rounds.c). */
+bool hiaL_has_calls(const hia_emit *e, hia_region_id head) {
   const hia_region *region = &e->fn->regions.data[head];
   return e->calls_before[region->first] != e->calls_before[region->last];
 }
@@ -334,8 +334,10 @@ static void count_calls(hia_emit *e) {
 static void open_head(hia_emit *e, hia_region_id head) {
   hia_flow *flow = hiaL_flow(e, head);
   hiaL_list_forks(e);
-  flow->tells_newest = e->newest && has_calls(e, head) && !e->options->unchecked;
-  if (e->newest && !flow->tells_newest) hiaL_tell_newest(e);
+  uint32_t number = hiaL_forks_number(e);
+  if (number >= HIA_FORKS_OPEN)
+    flow->forks = hiaL_has_calls(e, head) ? HIA_QUIET_COMPARES : HIA_QUIET_KEEPS;
+  if (flow->forks == HIA_QUIET_KEEPS) hiaL_keep_number(e, number);
   flow->from[0] = hiaL_here(e);
   flow->head = hiaL_block(e, "head");
   flow->merges = e->merges.len;
@@ -350,7 +352,7 @@ static void open_round(hia_emit *e, hia_region_id round) {
   flow->join = hiaL_block(e, "exit");
   LLVMBuildCondBr(e->b, predicate(e, round), block, flow->join);
   hiaL_at(e, block);
-  if (flow->tells_newest && round != e->check) hiaL_check(e); /* there it comes anyway */
+  if (flow->forks == HIA_QUIET_COMPARES) hiaL_check(e);
 }
 
 static void close_round(hia_emit *e, hia_region_id round) {
@@ -365,6 +367,7 @@ static void close_round(hia_emit *e, hia_region_id round) {
   e->way = hiaL_longer(e->way, flow->way); /* no round, or the last; between them it compares */
   LLVMBuildBr(e->b, flow->head);
   hiaL_at(e, flow->join);
+  if (flow->forks == HIA_QUIET_KEEPS) hiaL_keep_number(e, HIA_FORKS_NONE);
 }
 
 static void open_region(hia_emit *e, hia_region_id r) {
@@ -375,7 +378,10 @@ static void open_region(hia_emit *e, hia_region_id r) {
   case HIA_REGION_ROUND: open_round(e, r); break;
   case HIA_REGION_BODY: break;
   }
-  if (r == e->check) hiaL_check(e);
+  if (r == e->check) {
+    hiaL_check(e);
+    hiaL_place_forks(e);
+  }
 }
 
 static void close_region(hia_emit *e, hia_region_id r) {
@@ -400,7 +406,8 @@ void hiaL_body(hia_emit *e) {
   hia_context_edge *edges;
   uint32_t n_edges = hiaG_contexts(&e->comp->scratch, fn, &edges), at = 0;
   if (!e->options->merge_calls || (has_loops(fn) && !e->options->unchecked)) hiaL_keep_context(e);
-  if (e->newest) count_calls(e);
+  if (hiaL_does(e, e->id, HIA_HAS_FORKS)) count_calls(e);
+  hiaL_open_forks(e);
   open_region(e, 0);
   for (hia_node_id n = 0; n <= fn->nodes.len; n++) {
     for (; at < n_edges && edges[at].at <= n; at++, stretch = 0)
@@ -410,8 +417,8 @@ void hiaL_body(hia_emit *e) {
         open_region(e, edges[at].region);
     if (n == fn->nodes.len) break;
     unsigned op = fn->nodes.data[n].op;
-    if (!(hiaR_ops[op].traits & HIA_T_CONTROL) && ++stretch > HIA_LONGEST_STRETCH && !e->ended &&
-        !e->options->unchecked) {
+    if (!(hiaR_ops[op].traits & HIA_T_CONTROL) && ++stretch > HIA_LONGEST_STRETCH &&
+        e->ended == HIA_NONE && !e->options->unchecked) {
       hiaL_check(e);
       stretch = 0;
     }
@@ -424,4 +431,5 @@ void hiaL_body(hia_emit *e) {
     if (!emitters[op]) HIA_BUG(e->comp, "%s: node %u cannot be lowered", fn->name, n);
     emitters[op](e, n);
   }
+  hiaL_close_forks(e);
 }

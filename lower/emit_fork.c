@@ -1,64 +1,220 @@
 /* Forks (runtime/fork.h): calls that another worker may make.
  *
- * A fork is a record in the frame, linked behind the newest one that was open before. Which fork
- * is the newest is known at each place of a function: it is a parameter, or one of the function's
- * own. The runtime must know it too where code polls: a comparison of a function that forks brings
- * it along (emit_check.c), everything else that polls is told beforehand, in a field of the
- * context. To LLVM the record is memory that any call may change, because the list leads to it.
+ * The frame of a function that forks holds a hia_fork_frame: a byte for each fork that is open, and
+ * the values that their arguments are made of. A value is kept once, whatever forks need it: n for
+ * fib(n - 1) and fib(n - 3). Which forks are open at a call is known when it is compiled; the
+ * number that says so (HIA_FORKS_) becomes the column of its debug location, and what the numbers
+ * mean a table in a section of its own, which frames.c reads out of the object file. Where in the
+ * frame it all lies is written down by assembly that adds no instruction (HIA_ARCH_FRAME). It also
+ * lets the memory escape, so LLVM takes it that whatever is called may read and change it, as it
+ * is.
  *
- * The record is written, and put into the list, not where the fork stands but where its path first
- * comes to something during which somebody may ask for it: a call that polls, or a loop. Most
- * bodies of an unrolled recursion are leaves that come to none, and forks cost them nothing. Where
- * paths meet of which only some have listed it, a flag says so; LLVM often knows it from the
- * conditions that led there. A fork is listed only after all that were open before it. */
+ * A fork's byte and values are written not where the fork stands but where its path first comes to
+ * something during which somebody may ask for it: a call that polls, or a loop. Many bodies of an
+ * unrolled recursion are leaves that come to none, and forks cost them nothing. Where paths meet of
+ * which only some have written it, a flag says so; LLVM often knows it from the conditions that led
+ * there. A fork is written only after all that were open before it. */
 #include "lower/emit.h"
-#include "runtime/fork.h"
+#include "runtime/arch/arch.h"
+#include <stddef.h>
 
-enum {
-  NEXT = offsetof(hia_fork, next) / sizeof(hia_word),
-  CODE = offsetof(hia_fork, code) / sizeof(hia_word),
-  SHAPE = offsetof(hia_fork, shape) / sizeof(hia_word),
-  ARGS = offsetof(hia_fork, args) / sizeof(hia_word)
-};
+/* ---- the table ---- */
+
+/* 32-bit words: n, then n functions of HIA_FORK_FUNCTION_WORDS; n, then n sites; n, then n
+ * arguments. */
+
+static void begin_table(const hia_emit *e, hia_u32vec *all, const hia_u32vec *part, uint32_t row) {
+  hiaR_push(&e->comp->arena, all, part->len / row);
+  for (uint32_t i = 0; i < part->len; i++) hiaR_push(&e->comp->arena, all, part->data[i]);
+}
+
+void hiaL_write_forks(hia_emit *e) {
+  if (!e->fork_functions.len) return;
+  hia_u32vec all = {0};
+  begin_table(e, &all, &e->fork_functions, HIA_FORK_FUNCTION_WORDS);
+  begin_table(e, &all, &e->fork_sites, HIA_FORK_SITE_WORDS);
+  begin_table(e, &all, &e->fork_args, HIA_FORK_ARG_WORDS);
+  LLVMTypeRef i32 = e->types[HIA_I32];
+  LLVMValueRef *words = HIA_NEW_ARRAY(&e->comp->scratch, LLVMValueRef, all.len);
+  for (uint32_t i = 0; i < all.len; i++) words[i] = LLVMConstInt(i32, all.data[i], false);
+  LLVMValueRef table = LLVMAddGlobal(e->module, LLVMArrayType2(i32, all.len), "hia_forks");
+  LLVMSetInitializer(table, LLVMConstArray2(i32, words, all.len));
+  LLVMSetGlobalConstant(table, true);
+  LLVMSetVisibility(table, LLVMHiddenVisibility);
+  LLVMSetSection(table, HIA_FORK_SECTION);
+}
+
+/* ---- what the frame holds ---- */
 
 static LLVMValueRef flag(hia_emit *e, bool value) {
   return LLVMConstInt(e->types[HIA_BOOL], value, false);
 }
 
-/* In the entry block, wherever the builder stands: then it is part of the frame. */
-static LLVMValueRef new_record(hia_emit *e, uint32_t n_args) {
-  LLVMBasicBlockRef here = hiaL_here(e);
-  hiaL_at_start(e, LLVMGetEntryBasicBlock(e->function));
-  LLVMTypeRef type = LLVMArrayType2(e->types[HIA_I64], ARGS + n_args);
-  LLVMValueRef record = LLVMBuildAlloca(e->b, type, "fork");
-  LLVMSetAlignment(record, sizeof(hia_word));
-  hiaL_at(e, here);
-  return record;
+static LLVMValueRef frame_at(hia_emit *e, size_t offset) {
+  LLVMValueRef index = LLVMConstInt(e->types[HIA_I64], offset, false);
+  return LLVMBuildInBoundsGEP2(e->b, e->i8, e->fork_frame, &index, 1, "kept");
+}
+static LLVMValueRef word_at(hia_emit *e, uint32_t word) {
+  return frame_at(e, offsetof(hia_fork_frame, words) + word * sizeof(hia_word));
+}
+
+/* In a function that has loops without calls, words[0] says during them what is open. */
+static bool has_quiet_loops(const hia_emit *e) {
+  for (hia_region_id r = 0; r < e->fn->regions.len; r++)
+    if (e->fn->regions.data[r].kind == HIA_REGION_HEAD && !hiaL_has_calls(e, r)) return true;
+  return false;
+}
+
+static LLVMValueRef frame_size(hia_emit *e) {
+  return LLVMConstInt(e->types[HIA_I64], 1 + e->n_fork_words, false);
+}
+
+void hiaL_open_forks(hia_emit *e) {
+  e->fork_frame = NULL;
+  e->ended = HIA_NONE;
+  memset(&e->forks, 0, sizeof e->forks); /* their memory was the last function's */
+  memset(&e->kept, 0, sizeof e->kept);
+  if (!hiaL_does(e, e->id, HIA_HAS_FORKS) || e->options->unchecked) return;
+  e->keeps_number = has_quiet_loops(e);
+  e->n_fork_words = e->keeps_number;
+  e->first_site = e->fork_sites.len / HIA_FORK_SITE_WORDS;
+  e->fork_frame = LLVMBuildArrayAlloca(e->b, e->types[HIA_I64], frame_size(e), "forks");
+  LLVMSetAlignment(e->fork_frame, sizeof(hia_word));
+}
+
+void hiaL_place_forks(hia_emit *e) {
+  if (!e->fork_frame) return;
+  static const char text[] = HIA_ARCH_FRAME, constraints[] = "*m,i,~{memory}";
+  LLVMTypeRef i32 = e->types[HIA_I32], types[2] = {e->ptr, i32};
+  LLVMTypeRef type = LLVMFunctionType(e->void_type, types, 2, false);
+  LLVMValueRef place =
+      LLVMGetInlineAsm(type, text, sizeof text - 1, constraints, sizeof constraints - 1, true,
+                       false, LLVMInlineAsmDialectATT, false);
+  LLVMValueRef args[2] = {
+      e->fork_frame, LLVMConstInt(i32, e->fork_functions.len / HIA_FORK_FUNCTION_WORDS, false)};
+  LLVMValueRef call = LLVMBuildCall2(e->b, type, place, args, 2, "");
+  static const char name[] = "elementtype";
+  unsigned kind = LLVMGetEnumAttributeKindForName(name, sizeof name - 1);
+  LLVMAddCallSiteAttribute(call, 1, LLVMCreateTypeAttribute(e->llvm, kind, e->types[HIA_I64]));
+  if (e->keeps_number) hiaL_keep_number(e, HIA_FORKS_NONE);
+}
+
+void hiaL_close_forks(hia_emit *e) {
+  if (!e->fork_frame) return;
+  LLVMSetOperand(e->fork_frame, 0, frame_size(e));
+  uint32_t n_sites = e->fork_sites.len / HIA_FORK_SITE_WORDS - e->first_site;
+  uint32_t row[HIA_FORK_FUNCTION_WORDS] = {e->first_site, n_sites, e->keeps_number};
+  for (uint32_t i = 0; i < HIA_FORK_FUNCTION_WORDS; i++)
+    hiaR_push(&e->comp->arena, &e->fork_functions, row[i]);
+  e->fork_frame = NULL;
+}
+
+uint32_t hiaL_forks_number(const hia_emit *e) {
+  if (!e->fork_frame) return HIA_FORKS_UNSAID;
+  for (uint32_t i = e->forks.len; i-- > 0;)
+    if (e->forks.data[i].site != HIA_NONE) return HIA_FORKS_OPEN + e->forks.data[i].site;
+  return HIA_FORKS_NONE;
+}
+
+/* The loop gets its comparison when LLVM's passes are done: that others read and change the frame
+ * meanwhile they learn from an instruction of no length. */
+void hiaL_keep_number(hia_emit *e, uint32_t number) {
+  LLVMValueRef value = LLVMConstInt(e->types[HIA_I32], number, false);
+  LLVMBuildStore(e->b, value, word_at(e, 0));
+  static const char constraints[] = "~{memory}";
+  LLVMTypeRef type = LLVMFunctionType(e->void_type, NULL, 0, false);
+  LLVMValueRef barrier = LLVMGetInlineAsm(type, "", 0, constraints, sizeof constraints - 1, true,
+                                          false, LLVMInlineAsmDialectATT, false);
+  LLVMBuildCall2(e->b, type, barrier, NULL, 0, "");
+}
+
+/* ---- forks ---- */
+
+/* The word that holds a value while any fork needs it: of one that is kept already, or the first
+ * free one. */
+static uint32_t keep(hia_emit *e, LLVMValueRef value) {
+  uint32_t word = e->keeps_number;
+  for (uint32_t i = 0; i < e->kept.len; i++) {
+    if (e->kept.data[i].value == value) return e->kept.data[i].word;
+    /* They are in the order of their words, and go in the opposite one. */
+    word = e->kept.data[i].word + 1;
+  }
+  if (word >= e->n_fork_words) e->n_fork_words = word + 1;
+  hia_kept kept = {value, word, e->forks.len};
+  hiaR_push(&e->comp->scratch, &e->kept, kept);
+  return word;
+}
+
+/* Takes `+ constant` off an integer: what remains, and the sum of the constants. */
+static LLVMValueRef without_addend(LLVMValueRef value, hia_dtype t, int64_t *addend) {
+  *addend = 0;
+  if (t != HIA_I32 && t != HIA_I64) return value;
+  uint64_t sum = 0;
+  for (;;) {
+    LLVMValueRef add = LLVMIsABinaryOperator(value);
+    LLVMOpcode op = add ? LLVMGetInstructionOpcode(add) : LLVMRet;
+    if (op != LLVMAdd && op != LLVMSub) break;
+    LLVMValueRef constant = LLVMIsAConstantInt(LLVMGetOperand(add, 1));
+    if (!constant) break;
+    uint64_t c = (uint64_t)LLVMConstIntGetSExtValue(constant);
+    sum = op == LLVMAdd ? sum + c : sum - c;
+    value = LLVMGetOperand(add, 0);
+  }
+  *addend = t == HIA_I32 ? (int32_t)(uint32_t)sum : (int64_t)sum;
+  return value;
+}
+
+static void add_arg(hia_emit *e, LLVMValueRef value, hia_dtype t) {
+  int64_t addend;
+  value = without_addend(value, t, &addend);
+  uint32_t word = HIA_NONE;
+  if (LLVMIsAConstantInt(value)) {
+    uint64_t constant =
+        t == HIA_BOOL ? LLVMConstIntGetZExtValue(value) : (uint64_t)LLVMConstIntGetSExtValue(value);
+    addend = (int64_t)((uint64_t)addend + constant);
+  } else {
+    word = keep(e, value);
+  }
+  uint32_t row[HIA_FORK_ARG_WORDS] = {word, (uint32_t)t, (uint32_t)(uint64_t)addend,
+                                      (uint32_t)((uint64_t)addend >> 32)};
+  for (uint32_t i = 0; i < HIA_FORK_ARG_WORDS; i++)
+    hiaR_push(&e->comp->arena, &e->fork_args, row[i]);
+}
+
+/* The site of a fork; NONE: nobody can take it. */
+static uint32_t new_site(hia_emit *e, hia_node_id n) {
+  hia_fn_id callee = HIA_IMM_A(hiaL_node(e, n)->imm);
+  const hia_fn *fn = hiaG_fn(e->g, callee);
+  uint32_t index = e->forks.len, site = e->fork_sites.len / HIA_FORK_SITE_WORDS - e->first_site;
+  if (!e->fork_frame || index >= HIA_MOST_OPEN_FORKS || site + HIA_FORKS_OPEN >= HIA_FORKS_LIMIT)
+    return HIA_NONE;
+  uint32_t around = index ? e->forks.data[index - 1].site : HIA_NONE;
+  uint32_t row[HIA_FORK_SITE_WORDS] = {
+      around, index, fn->n_params, fn->n_results, callee, e->fork_args.len / HIA_FORK_ARG_WORDS};
+  for (uint32_t i = 0; i < HIA_FORK_SITE_WORDS; i++)
+    hiaR_push(&e->comp->arena, &e->fork_sites, row[i]);
+  for (uint32_t i = 0; i < fn->n_params; i++) add_arg(e, hiaL_in(e, n, i), fn->params[i]);
+  return site;
+}
+
+/* Writes what the frame is to hold for the i-th open fork. */
+static void list(hia_emit *e, uint32_t i) {
+  if (e->forks.data[i].site == HIA_NONE) return;
+  for (uint32_t k = 0; k < e->kept.len; k++)
+    if (e->kept.data[k].fork == i)
+      LLVMBuildStore(e->b, e->kept.data[k].value, word_at(e, e->kept.data[k].word));
+  LLVMBuildStore(e->b, LLVMConstInt(e->i8, 0, false), frame_at(e, i));
 }
 
 void hiaL_emit_FORK(hia_emit *e, hia_node_id n) {
-  const hia_fn *callee = hiaG_fn(e->g, HIA_IMM_A(hiaL_node(e, n)->imm));
-  hia_latent fork = {n, new_record(e, callee->n_params), flag(e, false)};
+  hia_latent fork = {new_site(e, n), flag(e, false)};
   hiaR_push(&e->comp->scratch, &e->forks, fork);
-}
-
-/* Writes the record of an open fork and links it. */
-static void list(hia_emit *e, uint32_t i) {
-  const hia_latent *fork = &e->forks.data[i];
-  hia_fn_id callee = HIA_IMM_A(hiaL_node(e, fork->node)->imm);
-  const hia_fn *fn = hiaG_fn(e->g, callee);
-  for (uint32_t k = 0; k < fn->n_params; k++)
-    hiaL_store_word(e, hiaL_word_at(e, fork->record, ARGS + k), hiaL_in(e, fork->node, k),
-                    fn->params[k]);
-  LLVMValueRef shape =
-      LLVMConstInt(e->types[HIA_I64], HIA_FORK_SHAPE(fn->n_params, fn->n_results), false);
-  LLVMBuildStore(e->b, shape, hiaL_word_at(e, fork->record, SHAPE));
-  LLVMBuildStore(e->b, e->fns[callee].entry, hiaL_word_at(e, fork->record, CODE));
-  LLVMValueRef before = i ? e->forks.data[i - 1].record : e->newest;
-  LLVMBuildStore(e->b, fork->record, hiaL_word_at(e, before, NEXT));
+  if (e->fork_frame)
+    list(e, e->forks.len - 1), e->forks.data[e->forks.len - 1].is_listed = flag(e, true);
 }
 
 void hiaL_list_forks(hia_emit *e) {
+  if (!e->fork_frame) return;
   for (uint32_t i = 0; i < e->forks.len; i++) {
     LLVMValueRef is_listed = e->forks.data[i].is_listed;
     if (is_listed == flag(e, true)) continue;
@@ -80,15 +236,6 @@ void hiaL_list_forks(hia_emit *e) {
   }
 }
 
-LLVMValueRef hiaL_newest(hia_emit *e) {
-  LLVMValueRef newest = e->newest;
-  for (uint32_t i = 0; i < e->forks.len; i++) {
-    const hia_latent *fork = &e->forks.data[i];
-    newest = LLVMBuildSelect(e->b, fork->is_listed, fork->record, newest, "newest");
-  }
-  return newest;
-}
-
 LLVMValueRef *hiaL_save_listed(hia_emit *e) {
   if (!e->forks.len) return NULL;
   LLVMValueRef *listed = HIA_NEW_ARRAY(&e->comp->scratch, LLVMValueRef, e->forks.len);
@@ -105,32 +252,30 @@ void hiaL_all_listed(hia_emit *e) {
 }
 
 void hiaL_emit_STOLEN(hia_emit *e, hia_node_id n) {
-  hia_latent fork = e->forks.data[--e->forks.len];
-  e->ended = fork.record;
-  if (fork.is_listed == flag(e, false)) {
-    hiaL_out(e, n, 0, fork.is_listed);
+  uint32_t index = --e->forks.len;
+  hia_latent fork = e->forks.data[index];
+  while (e->kept.len && e->kept.data[e->kept.len - 1].fork == index) e->kept.len--;
+  e->ended = index;
+  if (fork.site == HIA_NONE || fork.is_listed == flag(e, false)) {
+    hiaL_out(e, n, 0, flag(e, false));
     return;
   }
-  LLVMValueRef code = LLVMBuildLoad2(e->b, e->i8, hiaL_word_at(e, fork.record, CODE), "code");
-  _Static_assert(HIA_FORK_TAKEN == 1, "the lowest bit");
-  LLVMValueRef is_taken = LLVMBuildTrunc(e->b, code, e->types[HIA_BOOL], "is_taken");
+  LLVMValueRef byte = LLVMBuildLoad2(e->b, e->i8, frame_at(e, index), "is_taken");
+  LLVMValueRef is_taken =
+      LLVMBuildICmp(e->b, LLVMIntNE, byte, LLVMConstInt(e->i8, 0, false), "is_taken");
   hiaL_out(e, n, 0, LLVMBuildSelect(e->b, fork.is_listed, is_taken, flag(e, false), "is_taken"));
 }
 
 void hiaL_emit_JOIN(hia_emit *e, hia_node_id n) {
   const hia_node *node = hiaL_node(e, n);
   const hia_fn *fn = hiaG_fn(e->g, HIA_IMM_A(node->imm));
+  LLVMValueRef args[2] = {e->fork_frame ? e->fork_frame : LLVMConstNull(e->ptr),
+                          LLVMConstInt(e->types[HIA_I32], e->ended, false)};
   hiaL_set_debug_loc(e, node->loc, node->flags & HIA_NODE_TAIL);
-  LLVMValueRef words = hiaL_call_abi(e, HIA_ABI_hiaR_stub_join, &e->ended, 1);
+  LLVMValueRef words = hiaL_call_abi(e, HIA_ABI_hiaR_stub_join, args, 2);
   hiaL_no_debug_loc(e);
   hiaL_call_attribute(e, words, (unsigned)LLVMAttributeFunctionIndex, "nomerge", 0);
-  e->ended = NULL;
+  e->ended = HIA_NONE;
   for (uint32_t i = 0; i < node->n_outs; i++)
     hiaL_out(e, n, i, hiaL_load_word(e, hiaL_word_at(e, words, i), fn->results[i]));
-}
-
-/* Volatile: LLVM knows of nobody who reads it. */
-void hiaL_tell_newest(hia_emit *e) {
-  LLVMValueRef store = LLVMBuildStore(e->b, hiaL_newest(e), hiaL_field(e, HIA_FIELD_newest));
-  LLVMSetVolatile(store, true);
 }

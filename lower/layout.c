@@ -81,10 +81,6 @@ LLVMValueRef hiaL_call_abi(hia_emit *e, enum hia_abi id, LLVMValueRef *args, uns
   return call;
 }
 
-LLVMValueRef hiaL_offset(LLVMContextRef llvm, enum hia_field field) {
-  return LLVMConstInt(LLVMInt32TypeInContext(llvm), offsets[field], false);
-}
-
 LLVMValueRef hiaL_build_field(LLVMBuilderRef b, LLVMContextRef llvm, LLVMValueRef context,
                               enum hia_field field) {
   if (offsets[field] == 0) return context;

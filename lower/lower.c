@@ -27,7 +27,8 @@ void hiaL_call_attribute(hia_emit *e, LLVMValueRef call, unsigned index, const c
 
 void hiaL_set_debug_loc(hia_emit *e, hia_loc_id loc, bool is_tail) {
   LLVMSetCurrentDebugLocation2(
-      e->b, LLVMDIBuilderCreateDebugLocation(e->llvm, hiaL_line(loc, is_tail), 0, e->scope, NULL));
+      e->b, LLVMDIBuilderCreateDebugLocation(e->llvm, hiaL_line(loc, is_tail), hiaL_forks_number(e),
+                                             e->scope, NULL));
 }
 
 void hiaL_no_debug_loc(hia_emit *e) { LLVMSetCurrentDebugLocation2(e->b, NULL); }
@@ -108,13 +109,10 @@ static void lower_function(hia_emit *e, hia_fn_id id) {
   e->id = id;
   e->function = e->fns[id].function;
   e->context = LLVMGetParam(e->function, 0);
-  e->newest = hiaL_does(e, id, HIA_DOES_FORK) ? LLVMGetParam(e->function, 1) : NULL;
-  e->ended = NULL;
   e->values = HIA_NEW_ARRAY(arena, LLVMValueRef, e->fn->values.len);
   e->flows = HIA_NEW_ARRAY(arena, hia_flow, e->fn->regions.len);
   memset(&e->args, 0, sizeof e->args); /* their memory is the function's */
   memset(&e->merges, 0, sizeof e->merges);
-  memset(&e->forks, 0, sizeof e->forks);
   hiaL_open_scope(e, e->fn->name, e->fn->loc);
   e->check = hiaL_check_region(e);
   e->way = (hia_way){.is_bare = true};
@@ -135,6 +133,7 @@ static void lower(hia_emit *e) {
     if (!hiaG_fn(g, f)->is_removed) hiaL_declare(e, f);
   for (hia_fn_id i = 0; i < g->fns.len; i++)
     if (!hiaG_fn(g, e->order[i])->is_removed) lower_function(e, e->order[i]);
+  hiaL_write_forks(e);
   LLVMDIBuilderFinalize(e->debug);
 }
 

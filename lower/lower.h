@@ -53,13 +53,23 @@ hia_status hiaL_finish_loops(LLVMModuleRef module, bool unchecked, const hia_all
 #define HIA_ENTRY_NAME_SIZE 32
 void hiaL_entry_name(char name[HIA_ENTRY_NAME_SIZE], hia_fn_id root);
 
-/* Calls carry the position they stand for as their line number, in LLVM's debug locations: that is
- * how a return address becomes a row of the frame tables. Line 0 stands for no call of the source.
- */
+/* Calls carry the position they stand for as their line number, and which forks are open there
+ * (HIA_FORKS_) as their column, in LLVM's debug locations: that is how a return address becomes a
+ * row of the frame tables. Line 0 stands for no call of the source. */
 static inline uint32_t hiaL_line(hia_loc_id loc, bool is_tail) {
   return loc < UINT32_MAX / 2 ? loc * 2 + is_tail + 1 : 0;
 }
 static inline hia_loc_id hiaL_line_loc(uint32_t line) { return line ? (line - 1) / 2 : HIA_NONE; }
 static inline bool hiaL_line_is_tail(uint32_t line) { return line && (line - 1) % 2; }
+
+/* The forks of a module, in a section of its own: 32-bit words of the machine. Three tables, each
+ * with the number of its rows before it:
+ *   functions   the first of its sites, their number, keeps_number; a function's index here is
+ *               what its HIA_ARCH_FRAME is numbered with
+ *   sites       around, index, n_params, n_results, the callee, the first of its arguments
+ *   arguments   word, dtype, the lower half of the addend, the upper one
+ * as in runtime/fork.h. */
+#define HIA_FORK_SECTION ".hia_forks"
+enum { HIA_FORK_FUNCTION_WORDS = 3, HIA_FORK_SITE_WORDS = 6, HIA_FORK_ARG_WORDS = 4 };
 
 #endif

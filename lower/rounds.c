@@ -18,7 +18,7 @@ typedef struct rounds {
   hia_comp *comp;
   LLVMContextRef llvm;
   LLVMBuilderRef b;
-  LLVMValueRef comparisons[2], keeper;
+  LLVMValueRef comparison, keeper;
   bool unchecked;
 } rounds;
 
@@ -51,8 +51,7 @@ static block *find(const flow *f, LLVMBasicBlockRef ref) {
 static bool has_comparison(const rounds *r, LLVMBasicBlockRef b) {
   for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) {
     if (LLVMGetInstructionOpcode(i) != LLVMCall) continue;
-    LLVMValueRef callee = LLVMGetCalledValue(i);
-    if (callee == r->comparisons[0] || callee == r->comparisons[1]) return true;
+    if (LLVMGetCalledValue(i) == r->comparison) return true;
   }
   return false;
 }
@@ -270,7 +269,7 @@ static void check_function(rounds *r, LLVMValueRef function) {
 }
 
 static void check_module(rounds *r, LLVMModuleRef module) {
-  for (int forks = 0; forks < 2; forks++) r->comparisons[forks] = hiaL_comparison(r->llvm, forks);
+  r->comparison = hiaL_comparison(r->llvm);
   r->keeper = hiaL_keeper(r->llvm);
   LLVMValueRef f = LLVMGetFirstFunction(module);
   for (; f; f = LLVMGetNextFunction(f))

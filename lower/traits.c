@@ -46,7 +46,7 @@ static uint8_t own_traits(const hia_graph *g, const hia_fn *fn) {
   uint8_t traits = 0;
   for (hia_node_id n = 0; n < fn->nodes.len; n++) {
     if (hiaG_node_raises(g, fn, n)) traits |= HIA_DOES_RAISE;
-    if (fn->nodes.data[n].op == HIA_OP_FORK) traits |= HIA_DOES_FORK | HIA_HAS_FORKS;
+    if (fn->nodes.data[n].op == HIA_OP_FORK) traits |= HIA_HAS_FORKS;
     if (fn->nodes.data[n].op == HIA_OP_COUNT) traits |= HIA_DOES_COUNT;
   }
   return traits;

@@ -8,7 +8,8 @@
  *   team         the workers of a run
  *
  * Only the innermost invocation of a worker has latent forks: one comes to lie on another only
- * where that waits for its newest fork, which is taken, and the oldest are taken first. */
+ * where that waits for its newest fork, which is taken, and the oldest are taken first. For the
+ * same reason what was given from an invocation is joined in the opposite order. */
 #ifndef HIA_CONTEXT_H
 #define HIA_CONTEXT_H
 
@@ -33,17 +34,17 @@ typedef struct hia_bridge {
 typedef struct hia_invocation {
   struct hia_invocation *outer; /* on the same stack; NULL: the outermost */
   hia_job *job;                 /* NULL: the root of the run */
-  hia_fork *head;               /* the newest fork that is taken; if there is none, the base */
   hia_job *given;               /* of its forks, not joined yet; newest first */
   hia_bridge *bridges;          /* innermost first */
   hia_failure *failure;         /* where to say how it failed */
 } hia_invocation;
 
 struct hia_job {
-  hia_job *older;     /* in the list that it is in: an invocation's, a context's */
-  hia_context *owner; /* who promoted it */
-  hia_context *thief; /* who it was given to; NULL: nobody */
-  hia_fork *previous; /* the fork before it, or the base */
+  hia_job *older;        /* in the list that it is in: an invocation's, a context's */
+  hia_context *owner;    /* who promoted it */
+  hia_context *thief;    /* who it was given to; NULL: nobody */
+  hia_fork_frame *frame; /* of the owner's, where the fork is: the one with this index */
+  uint32_t index;
   hia_native_entry entry;
   uint32_t n_params, n_words;
   uint64_t number; /* in a timeline */
@@ -66,7 +67,6 @@ struct hia_context {
   uint64_t calls, rounds;
   void *host_sp;
   uint32_t vector_state;
-  hia_fork *newest;
 
   bool is_deep; /* has left the first KEEP bytes */
   /* Odd while a run is under way. A cancel names the run it means, so that one that comes too late
@@ -189,20 +189,35 @@ hia_status hiaR_told_to_end(hia_context *context);
 /* Has the next comparison of a worker fail, or wakes it. */
 void hiaR_poke(hia_context *context);
 
+/* The frames of compiled code on a worker's stack, of its innermost invocation, newest first. */
+typedef struct hia_walk {
+  const hia_context *context;
+  const hia_bridge *bridge; /* the next join that has called compiled code itself */
+  const char *sp;           /* of the frame: what its stack pointer is where ... */
+  uintptr_t pc;             /* ... the code stands that this is behind */
+  const hia_frame_row *row;
+  /* Recursion comes back to the same few return addresses. */
+  struct {
+    uintptr_t pc;
+    hia_frame_row row;
+  } known[64];
+} hia_walk;
+/* From where compiled code is, or was. */
+void hiaR_walk_start(hia_walk *walk, const hia_context *context, const char *sp, uintptr_t pc);
+/* Finds the row of a frame: the first one, then the next. False: there are no more. */
+bool hiaR_walk_next(hia_walk *walk);
+
 /* ---- fork.c ---- */
 
-/* What became of a fork that is taken. */
-static inline hia_job *hiaR_job_of(const hia_fork *fork) {
-  return (hia_job *)(fork->code & ~(uintptr_t)HIA_FORK_TAKEN);
-}
 /* At a join: waits until the job is done, or is the worker's own again (is_back). Meanwhile the
  * worker runs other jobs on top of its stack, whose pointer is `sp`. Another status than OK: the
  * invocation has to end. */
 hia_status hiaR_join_await(hia_context *context, hia_job *job, const char *sp);
 /* It is done, by whomever: its results. */
 hia_word *hiaR_join_end(hia_context *context, hia_job *job);
-/* Gives what the worker's poll finds an asker for; starts a team. */
-void hiaR_give(hia_context *context);
+/* Gives what the worker's poll, at `pc` with the stack pointer `sp`, finds an asker for; starts a
+ * team. */
+void hiaR_give(hia_context *context, const char *sp, uintptr_t pc);
 /* Answers who asks, if somebody does, that there is nothing, and lets nobody ask any more. */
 void hiaR_close_door(hia_context *context);
 /* Work of the context's run, taken from a member of its team; NULL: found none. */

@@ -83,38 +83,93 @@ static uint32_t random_number(hia_context *context) {
 
 /* ---- giving ---- */
 
+/* A latent fork: its frame, and its place in the code. */
+typedef struct latent {
+  hia_fork_frame *frame; /* NULL: there is none */
+  const hia_fork_site *site;
+} latent;
+
+/* The site of the fork that is open within all others, where a frame stands; NONE: none is open. */
+static HIA_UNINSTRUMENTED uint32_t innermost(const hia_frame_row *row,
+                                             const hia_fork_frame *frame) {
+  uint32_t number = row->number;
+  if (number == HIA_FORKS_UNSAID) {
+    if (!row->forks->keeps_number) return HIA_NONE;
+    number = (uint32_t)frame->words[0]; /* the lower half of it was written */
+  }
+  return number < HIA_FORKS_OPEN ? HIA_NONE : number - HIA_FORKS_OPEN;
+}
+
+/* The oldest latent fork of the innermost invocation. In frames older than the one from which the
+ * last fork was given there is none: they have done nothing since, and it was the oldest. */
+static HIA_UNINSTRUMENTED latent find_oldest(const hia_context *context, const char *sp,
+                                             uintptr_t pc) {
+  const hia_job *last = context->invocation->given;
+  latent oldest = {0};
+  hia_walk walk;
+  hiaR_walk_start(&walk, context, sp, pc);
+  while (hiaR_walk_next(&walk)) {
+    const hia_fork_map *forks = walk.row->forks;
+    if (!forks) continue;
+    hia_fork_frame *frame = (hia_fork_frame *)(walk.sp + walk.row->cfa - forks->below);
+    for (uint32_t i = innermost(walk.row, frame); i < forks->n_sites; i = forks->sites[i].around)
+      if (!frame->is_taken[forks->sites[i].index] && forks->sites[i].entry)
+        oldest = (latent){frame, &forks->sites[i]};
+    if (last && last->frame == frame) break;
+  }
+  return oldest;
+}
+
+/* In canonical form. */
+static HIA_UNINSTRUMENTED hia_word argument(const hia_fork_frame *frame, const hia_fork_arg *arg) {
+  if (arg->word == HIA_NONE) return (hia_word)arg->addend;
+  hia_word word = frame->words[arg->word]; /* as many bytes of it as the type has were written */
+  switch ((hia_dtype)arg->dtype) {
+  case HIA_BOOL: return (uint8_t)word;
+  case HIA_I32: return hiaR_from_i32((int32_t)((uint32_t)word + (uint32_t)arg->addend));
+  case HIA_F32: return (uint32_t)word;
+  case HIA_I64:
+  case HIA_F64: break;
+  }
+  return word + (uint64_t)arg->addend;
+}
+
+static HIA_UNINSTRUMENTED void take(const latent *fork, hia_job *job) {
+  job->frame = fork->frame;
+  job->index = fork->site->index;
+  job->entry = (hia_native_entry)fork->site->entry;
+  job->n_params = fork->site->n_params;
+  for (uint32_t i = 0; i < job->n_params; i++)
+    job->block[i] = argument(fork->frame, &fork->site->args[i]);
+  fork->frame->is_taken[job->index] = 1;
+}
+
 /* Makes a job of the oldest latent fork; NULL if there is none, or no memory: the fork is then
  * nobody's but the worker's own. */
-static hia_job *promote(hia_context *context) {
+static hia_job *promote(hia_context *context, const char *sp, uintptr_t pc) {
   hia_invocation *invocation = context->invocation;
-  if (invocation->head == context->newest) return NULL;
-  hia_fork *fork = invocation->head->next;
-  uint32_t n_params = (uint32_t)fork->shape, n_results = (uint32_t)(fork->shape >> 32);
+  latent fork = find_oldest(context, sp, pc);
+  if (!fork.frame) return NULL;
   retire(context);
-  hia_job *job = job_new(context, n_params + n_results);
+  hia_job *job = job_new(context, fork.site->n_params + fork.site->n_results);
   if (!job) return NULL;
+  take(&fork, job);
   job->older = invocation->given;
   job->owner = context;
   job->thief = NULL;
-  job->previous = invocation->head;
-  job->entry = (hia_native_entry)fork->code;
-  job->n_params = n_params;
   atomic_store_explicit(&job->is_done, 0, memory_order_relaxed);
   atomic_store_explicit(&job->is_cancelled, 0, memory_order_relaxed);
   job->is_returned = job->is_back = false;
   job->calls = job->rounds = job->steals = 0;
   job->failure.status = HIA_OK;
-  memcpy(job->block, fork->args, n_params * sizeof(hia_word));
   invocation->given = job;
-  invocation->head = fork;
-  fork->code = (uintptr_t)job | HIA_FORK_TAKEN;
   return job;
 }
 
-static void answer(hia_context *context, hia_box *box) {
+static void answer(hia_context *context, hia_box *box, const char *sp, uintptr_t pc) {
   hia_context *asker = hiaR_context_of(box);
   /* Who asks found this worker in its own run, but it may have gone to another since. */
-  hia_job *job = asker->team == context->team ? promote(context) : NULL;
+  hia_job *job = asker->team == context->team ? promote(context, sp, pc) : NULL;
   if (job) {
     job->thief = asker;
     job->number = hiaR_event_promoted(context->ring);
@@ -122,7 +177,7 @@ static void answer(hia_context *context, hia_box *box) {
   hia_answer(box, job);
 }
 
-void hiaR_give(hia_context *context) {
+void hiaR_give(hia_context *context, const char *sp, uintptr_t pc) {
   if (!context->team) {
     context->team = hiaR_team_new(context);
     if (!context->team) context->pool = NULL; /* no memory: alone, then */
@@ -133,12 +188,12 @@ void hiaR_give(hia_context *context) {
   hia_box *box = is_soon ? NULL : hia_door_look(&context->door);
   if (box) {
     context->gave_at = now;
-    answer(context, box);
+    answer(context, box, sp, pc);
   }
 #ifdef HIA_STRESS
   /* Every third fork becomes a job that its owner finds at the join. */
   if (!box && random_number(context) % 3 == 0) {
-    hia_job *job = promote(context);
+    hia_job *job = promote(context, sp, pc);
     if (job) job->is_back = true;
   }
 #endif
@@ -218,8 +273,7 @@ hia_job *hiaR_seek(hia_context *context, hia_job *awaited) {
 }
 
 void hiaR_run_job(hia_context *context, hia_job *job) {
-  hia_fork base;
-  hia_invocation invocation = {.job = job, .head = &base, .failure = &job->failure};
+  hia_invocation invocation = {.job = job, .failure = &job->failure};
   uint64_t calls = context->calls, rounds = context->rounds, steals = context->steals;
   context->calls = context->rounds = 0;
   context->steals = 1;
@@ -305,7 +359,6 @@ hia_status hiaR_join_await(hia_context *context, hia_job *job, const char *sp) {
 
 hia_word *hiaR_join_end(hia_context *context, hia_job *job) {
   hia_invocation *invocation = context->invocation;
-  invocation->head = job->previous;
   invocation->given = job->older;
   if (!job->is_back) {
     context->calls += job->calls;

@@ -1,35 +1,66 @@
 /* Forks: work that a worker may hand to another while it does what comes before it.
  *
- * Native code that meets a call which does not depend on what it does first writes the call down as
- * a *latent fork* in its own frame (before it comes to something during which it may be asked for
- * it), does what comes first, and then makes the call itself, unless somebody has taken it
- * meanwhile. That costs a few stores and a test of a byte in its own frame, no atomics. The latent
- * forks of a worker are a list from the oldest to the newest; a worker that is asked for work
- * promotes its oldest one, the largest piece it has, to a *job*.
+ * A call that does not depend on what comes before it is a *latent fork* while that is being done:
+ * its frame knows what it needs, and nothing is written down anywhere else, in no list and with no
+ * atomics. Whoever is asked for work walks the frames of its own stack; the return address in each
+ * says, by the frame tables (hia_frame_row), which forks are open there and where their arguments
+ * lie. The oldest of them, the largest piece of work, is promoted to a *job*.
  *
- *   fork     prev->next = this;  this->code = the callee's entry;  this->shape;  this->args
- *            prev is the newest fork of the caller: a parameter of every function that can fork
- *   taken?   this->code & HIA_FORK_TAKEN
- *   join     hiaR_stub_join(this) -> its results, once they are there
+ *   fork     arguments that are not in the frame yet: hia_fork_frame.words; is_taken[i] = 0
+ *   taken?   is_taken[i]
+ *   join     hiaR_stub_join(frame, i) -> its results, once they are there
  *
- * Forks of a function nest: the one made last is joined first. After Feeley, "A message passing
- * implementation of lazy task creation" (1993), and Acar, Chargueraud and Rainey, "Scheduling
- * parallel programs by work stealing with private deques" (PPoPP 2013). */
+ * i is how many forks are open around it in its function. Forks of a function nest: the one made
+ * last is joined first.
+ *
+ * Lazy task creation after Mohr, Kranz and Halstead (1991) and Feeley, "A message passing
+ * implementation of lazy task creation" (1993), who keep a queue of frames; that frames are found
+ * by their return addresses is how stack unwinders and garbage collectors do it. */
 #ifndef HIA_FORK_H
 #define HIA_FORK_H
 
 #include "runtime/base/base.h"
 
-typedef struct hia_fork hia_fork;
-struct hia_fork {
-  hia_fork *next; /* the next newer one; written by that one; of the newest: anything */
-  uintptr_t
-      code; /* the callee's hia_native_entry; once taken, runtime/fork.c's, with HIA_FORK_TAKEN */
-  uint64_t shape;  /* HIA_FORK_SHAPE */
-  hia_word args[]; /* in canonical form, as in the block of an entry */
+enum { HIA_MOST_OPEN_FORKS = 8 }; /* of a function at once; further ones are made in order */
+
+/* What the frame of a function that forks holds for it. */
+typedef struct hia_fork_frame {
+  uint8_t is_taken[HIA_MOST_OPEN_FORKS]; /* 0 or 1; of forks that are not open: anything */
+  hia_word words[];                      /* as the function's hia_fork_site say */
+} hia_fork_frame;
+
+/* An argument: words[word], a value of the type in as many bytes as it has, and `addend`
+ * (integers only, with the type's wrap-around), or the addend alone. */
+typedef struct hia_fork_arg {
+  uint32_t word; /* HIA_NONE: a constant */
+  uint32_t dtype;
+  int64_t addend; /* a constant in canonical form */
+} hia_fork_arg;
+
+/* A fork in the code of a function. */
+typedef struct hia_fork_site {
+  uint32_t around; /* the site of the fork that is open around it; HIA_NONE: there is none */
+  uint32_t index;  /* of its is_taken */
+  uint32_t n_params, n_results;
+  uintptr_t entry; /* the callee's hia_native_entry; 0: it has none, nobody can take the fork */
+  const hia_fork_arg *args;
+} hia_fork_site;
+
+/* Where code that forks stands, besides the sites: which of them are open there. A number that
+ * travels with the position of a call, in the column of LLVM's debug locations. */
+enum {
+  HIA_FORKS_UNSAID = 0, /* compiled without it: words[0] says, if the function keeps it, or NONE */
+  HIA_FORKS_NONE = 1,
+  HIA_FORKS_OPEN = 2, /* and the number of the site that is open within all others */
+  HIA_FORKS_LIMIT = 65536
 };
-#define HIA_FORK_TAKEN 1u
-#define HIA_FORK_SHAPE(n_params, n_results)                                                        \
-  ((uint64_t)(uint32_t)(n_params) | (uint64_t)(uint32_t)(n_results) << 32)
+
+/* The forks of a function. */
+typedef struct hia_fork_map {
+  const hia_fork_site *sites;
+  uint32_t n_sites;
+  uint32_t below;    /* bytes from the hia_fork_frame to the end of the frame it is in */
+  bool keeps_number; /* words[0] holds the number of where it is, during its loops */
+} hia_fork_map;
 
 #endif

@@ -114,41 +114,57 @@ size_t hiaR_context_trim(hia_context *context) {
 /* A word of the engine's stack, which holds frames that were left. */
 static HIA_UNINSTRUMENTED uintptr_t stack_word(const char *at) { return *(const uintptr_t *)at; }
 
+/* Code keeps its stack pointer fixed within a function, so a row of its tables, found by the place
+ * of a call, leads to the caller. Where a join has called compiled code there are frames of ours
+ * between: the walk goes on at that join. */
+void hiaR_walk_start(hia_walk *walk, const hia_context *context, const char *sp, uintptr_t pc) {
+  walk->context = context;
+  walk->bridge = context->invocation->bridges;
+  walk->sp = sp;
+  walk->pc = pc;
+  walk->row = NULL;
+  for (size_t i = 0; i < HIA_LEN(walk->known); i++) walk->known[i].pc = 0;
+}
+
+bool hiaR_walk_next(hia_walk *walk) {
+  const hia_unwinder *unwinder = walk->context->unwinder;
+  const char *low = walk->context->stack.low, *top = walk->context->stack.top;
+  if (walk->row) {
+    if (walk->row->cfa < sizeof(uintptr_t) || walk->row->cfa > (size_t)(top - walk->sp))
+      return false;
+    walk->sp += walk->row->cfa;
+    walk->pc = stack_word(walk->sp - sizeof(uintptr_t));
+  }
+  while (unwinder && walk->sp >= low && walk->sp < top) {
+    size_t slot = (walk->pc ^ walk->pc >> 6) % HIA_LEN(walk->known);
+    walk->row = &walk->known[slot].row;
+    if (walk->pc && walk->known[slot].pc == walk->pc) return true;
+    if (unwinder->find(unwinder->user, walk->pc, &walk->known[slot].row)) {
+      walk->known[slot].pc = walk->pc;
+      return true;
+    }
+    walk->known[slot].pc = 0;
+    const hia_bridge *bridge = walk->bridge;
+    if (!bridge) break;
+    walk->sp = bridge->sp;
+    walk->pc = bridge->pc;
+    walk->bridge = bridge->outer;
+  }
+  return false;
+}
+
 /* Reads the chain of calls of the innermost invocation off the stack, from where compiled code was.
- * It keeps its stack pointer fixed within a function, so a row of its tables, found by the place of
- * a call, leads to the caller. Where a join has called compiled code there are frames of ours
- * between: the chain goes on at that join. `is_inside`: the place is a call whose callee the trace
- * holds already. */
-static void walk(const hia_context *context, uint32_t loc, const char *sp, uintptr_t pc,
-                 bool is_inside, hia_trace *trace) {
+ * `is_inside`: the place is a call whose callee the trace holds already. */
+static void read_chain(const hia_context *context, uint32_t loc, const char *sp, uintptr_t pc,
+                       bool is_inside, hia_trace *trace) {
   const hia_unwinder *unwinder = context->unwinder;
   if (!unwinder || !unwinder->locs) return;
-  const char *top = context->stack.top;
-  const hia_bridge *bridge = context->invocation->bridges;
   if (loc != HIA_NONE) hiaR_trace_push_site(trace, unwinder->locs, loc, false);
-  /* Recursion comes back to the same few return addresses. */
-  struct {
-    uintptr_t pc;
-    hia_frame_row row;
-  } known[64] = {0};
-  for (bool is_first = !is_inside; sp >= context->stack.low && sp < top; is_first = false) {
-    size_t slot = (pc ^ pc >> 6) % HIA_LEN(known);
-    if (known[slot].pc != pc && !unwinder->find(unwinder->user, pc, &known[slot].row)) {
-      known[slot].pc = 0;
-      if (!bridge) break;
-      sp = bridge->sp;
-      pc = bridge->pc;
-      bridge = bridge->outer;
-      continue;
-    }
-    known[slot].pc = pc;
-    const hia_frame_row *row = &known[slot].row;
-    if (row->loc != HIA_NONE && (!is_first || loc == HIA_NONE))
-      hiaR_trace_push_site(trace, unwinder->locs, row->loc, row->is_tail && !is_first);
-    if (row->cfa < sizeof(uintptr_t) || row->cfa > (size_t)(top - sp)) break;
-    sp += row->cfa;
-    pc = stack_word(sp - sizeof(uintptr_t));
-  }
+  hia_walk walk;
+  hiaR_walk_start(&walk, context, sp, pc);
+  for (bool is_first = !is_inside; hiaR_walk_next(&walk); is_first = false)
+    if (walk.row->loc != HIA_NONE && (!is_first || loc == HIA_NONE))
+      hiaR_trace_push_site(trace, unwinder->locs, walk.row->loc, walk.row->is_tail && !is_first);
 }
 
 /* ---- the end of an invocation ---- */
@@ -170,7 +186,7 @@ static void note_failure(hia_context *context, hia_status status, uint32_t loc, 
     invocation->job->is_returned = !is_over && is_elsewhere;
     if (is_over || is_elsewhere) return; /* nobody will read the chain */
   }
-  walk(context, loc, sp, pc, job != NULL, &failure->trace);
+  read_chain(context, loc, sp, pc, job != NULL, &failure->trace);
 }
 
 /* On the engine's stack: notes the failure and leaves. Not instrumented, like all that is left
@@ -222,31 +238,32 @@ void hiaR_set_limit(hia_context *context) {
 
 /* The rest of hiaR_native_poll that comes back. First the limit, then who has a wish: others write
  * them the other way round, so one of the two sees the other. */
-static hia_status poll(hia_context *context, uintptr_t at) {
+static hia_status poll(hia_context *context, const char *sp, uintptr_t pc) {
+  uintptr_t at = (uintptr_t)sp;
   if (at < context->soft) context->is_deep = true;
   hiaR_set_limit(context);
   hia_status status = hiaR_told_to_end(context);
   if (status) return status;
   if (at < context->hard) return HIA_DEPTH;
-  if (context->pool) hiaR_give(context);
+  if (context->pool) hiaR_give(context, sp, pc);
   return HIA_OK;
 }
 
 HIA_UNINSTRUMENTED void hiaR_native_poll(hia_context *context, const char *sp, uintptr_t pc) {
-  hia_status status = poll(context, (uintptr_t)sp);
+  hia_status status = poll(context, sp, pc);
   if (HIA_UNLIKELY(status)) leave(context, status, HIA_NONE, 0, sp, pc, NULL);
 }
 
-HIA_UNINSTRUMENTED hia_word *hiaR_native_join(hia_context *context, hia_fork *fork, const char *sp,
-                                              uintptr_t pc) {
-  hia_job *job = hiaR_job_of(fork);
+HIA_UNINSTRUMENTED hia_word *hiaR_native_join(hia_context *context, hia_fork_frame *frame,
+                                              uint32_t index, const char *sp, uintptr_t pc) {
+  hia_job *job = context->invocation->given;
+  while (job->frame != frame || job->index != index) job = job->older; /* it is the first */
   hia_status status = hiaR_join_await(context, job, sp);
   if (HIA_UNLIKELY(status)) leave(context, status, HIA_NONE, 0, sp, pc, NULL);
   if (job->is_back) {
     hia_invocation *invocation = context->invocation;
     hia_bridge bridge = {invocation->bridges, sp, pc};
     invocation->bridges = &bridge;
-    context->newest = fork;
     hiaR_arch_call(context, (void (*)(void *))job->entry, job->block);
     invocation->bridges = bridge.outer;
   } else if (HIA_UNLIKELY(job->failure.status)) {
@@ -271,7 +288,6 @@ void hiaR_invoke(hia_context *context, hia_invocation *invocation, hia_native_en
                  hia_word *block) {
   invocation->outer = context->invocation;
   context->invocation = invocation;
-  context->newest = invocation->head; /* the base */
   bool is_shared = context->pool != NULL;
   if (is_shared) hia_door_open(&context->door);
   int left;
@@ -355,8 +371,7 @@ hia_status hiaR_native_run(hia_context *context, hia_native_entry entry, hia_wor
     /* Release is enough: a cancel that does not see the run yet comes before it. */
     atomic_store_explicit(&context->run, run, memory_order_release);
   }
-  hia_fork base;
-  hia_invocation root = {.head = &base, .failure = failure};
+  hia_invocation root = {.failure = failure};
   hiaR_invoke(context, &root, entry, block);
   atomic_store_explicit(&context->run, run + 1, memory_order_release);
   usage->peak_bytes = hiaR_context_trim(context);

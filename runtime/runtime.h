@@ -6,6 +6,7 @@
 #define HIA_RUNTIME_H
 
 #include "runtime/base/base.h"
+#include "runtime/fork.h"
 #include "runtime/image.h"
 
 /* ---- trace.c: where a run failed, and the chain of calls that led there ---- */
@@ -136,9 +137,12 @@ typedef struct hia_frame_row {
                    8 bytes below that end */
   uint32_t loc; /* of the call, in the graph's table of locations; NONE: of no call of the source */
   bool is_tail;
+  uint32_t number;           /* of forks that are open there: HIA_FORKS_ */
+  const hia_fork_map *forks; /* of the function; NULL: it has none */
 } hia_frame_row;
 /* Finds the row of a return address; false if it is not in code it knows, which is where a walk
- * ends. Called only after a failure; may be slow the first time. Thread-safe. */
+ * ends. Called after a failure and when work is asked for; may be slow the first time. Thread-safe.
+ */
 typedef struct hia_unwinder {
   bool (*find)(void *user, uintptr_t return_address, hia_frame_row *row);
   void *user;

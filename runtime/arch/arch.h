@@ -23,7 +23,8 @@ void hiaR_stub_join(void);
 /* What they call, in native.c. `pc` lies in the function of compiled code that they were called
  * from, right behind an instruction of it, and `sp` is what its stack pointer was there. */
 void hiaR_native_poll(hia_context *context, const char *sp, uintptr_t pc);
-hia_word *hiaR_native_join(hia_context *context, hia_fork *fork, const char *sp, uintptr_t pc);
+hia_word *hiaR_native_join(hia_context *context, hia_fork_frame *frame, uint32_t index,
+                           const char *sp, uintptr_t pc);
 _Noreturn void hiaR_native_fail(uint32_t loc, uint32_t status, int64_t code, hia_context *context,
                                 const char *sp, uintptr_t pc);
 
@@ -37,17 +38,14 @@ _Noreturn void hiaR_native_fail(uint32_t loc, uint32_t status, int64_t code, hia
  * the context in its register, where the stub looks for it too. The rare side stands behind the
  * functions of the object, out of their way and outside of what their unwind tables cover: so the
  * stub is told where the comparison is. It steps over the red zone, where a leaf function may keep
- * things. HIA_ARCH_CHECK_FORK is the comparison of a function that forks: before it asks it puts
- * the newest latent fork, $1, into the field of the context whose offset is $2. */
-#define HIA_ARCH_CONTEXT    "{r13}"
-#define HIA_ARCH_CHECK      HIA_ARCH_COMPARE("")
-#define HIA_ARCH_CHECK_FORK HIA_ARCH_COMPARE("movq $1, ${2:c}(%r13)\n\t")
-#define HIA_ARCH_COMPARE(first)                                                                    \
+ * things. */
+#define HIA_ARCH_CONTEXT "{r13}"
+#define HIA_ARCH_CHECK                                                                             \
   "cmpq %rsp, (%r13)\n\t"                                                                          \
   "ja 2f\n"                                                                                        \
   "1:\n\t"                                                                                         \
   ".subsection 1\n"                                                                                \
-  "2:\t" first "addq $$-128, %rsp\n\t"                                                             \
+  "2:\taddq $$-128, %rsp\n\t"                                                                      \
   "pushq %rax\n\t"                                                                                 \
   "leaq 1b(%rip), %rax\n\t"                                                                        \
   "callq hiaR_stub_poll@PLT\n\t"                                                                   \
@@ -55,6 +53,29 @@ _Noreturn void hiaR_native_fail(uint32_t loc, uint32_t status, int64_t code, hia
   "subq $$-128, %rsp\n\t"                                                                          \
   "jmp 1b\n\t"                                                                                     \
   ".subsection 0"
+
+/* Writes down where in a frame something lies, $0, for number $1, as LLVM inline assembly that adds
+ * nothing to the code: where it stands, the number, and an instruction that would compute the
+ * address, since an operand can be written in no other way. (LLVM's stack maps would do it, but
+ * take the function another register for them.) In a section that is not loaded. */
+#define HIA_ARCH_FRAME_SECTION ".hia_frames"
+#define HIA_ARCH_FRAME                                                                             \
+  "1:\n\t"                                                                                         \
+  ".pushsection " HIA_ARCH_FRAME_SECTION ",\"\",@progbits\n\t"                                     \
+  ".quad 1b\n\t"                                                                                   \
+  ".long ${1:c}\n\t"                                                                               \
+  "leaq $0, %rax\n\t"                                                                              \
+  ".popsection"
+/* Reads that instruction, if it is 0 or more bytes from the stack pointer: 48 8d, then 04 24, 44 24
+ * and a byte, or 84 24 and four. Its length, or 0. */
+static inline size_t hiaR_arch_frame_offset(const unsigned char *at, size_t n, uint32_t *offset) {
+  if (n < 4 || at[0] != 0x48 || at[1] != 0x8d || at[3] != 0x24) return 0;
+  size_t size = at[2] == 0x04 ? 0 : at[2] == 0x44 ? 1 : at[2] == 0x84 ? 4 : n;
+  if (size > n - 4) return 0;
+  *offset = 0;
+  for (size_t i = 0; i < size; i++) *offset |= (uint32_t)at[4 + i] << (8 * i);
+  return *offset >> (size == 1 ? 7 : 31) ? 0 : 4 + size;
+}
 
 /* LLVM's pass that moves values to AVX-512's mask registers is quadratic in the size of a function.
  */

@@ -190,16 +190,17 @@ hiaR_stub_poll:
         .cfi_endproc
         .size   hiaR_stub_poll, .-hiaR_stub_poll
 
-/* hiaR_stub_join: rdi the fork; answers in rax. */
+/* hiaR_stub_join: rdi the frame of forks, esi the index; answers in rax. */
         .globl  hiaR_stub_join
         .type   hiaR_stub_join, @function
         .p2align 4
 hiaR_stub_join:
         .cfi_startproc
+        movl    %esi, %edx
         movq    %rdi, %rsi
         movq    %r13, %rdi
-        leaq    8(%rsp), %rdx
-        movq    (%rsp), %rcx
+        leaq    8(%rsp), %rcx
+        movq    (%rsp), %r8
         subq    $8, %rsp
         .cfi_def_cfa_offset 16
         callq   hiaR_native_join@PLT

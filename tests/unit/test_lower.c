@@ -603,7 +603,7 @@ static void read_object(const void *bytes, size_t size) {
   for (uint64_t i = 0; hiaJ_object_function(&object, i, &name, &offset); i++)
     cr_assert(!*name || offset < object.text.size);
   hia_frames *frames;
-  cr_assert_eq(hiaJ_frames_new(&hiaR_malloc, &object, 0x1000, &frames), HIA_OK);
+  cr_assert_eq(hiaJ_frames_new(&hiaR_malloc, &object, 0x1000, (hia_entries){0}, &frames), HIA_OK);
   for (uintptr_t at = 0; at < object.text.size && at < 4096; at += 3) {
     hia_frame_row row;
     (void)hiaJ_frames_find(frames, 0x1000 + at, &row);

@@ -1,10 +1,16 @@
 /* lower: forks and joins in native code. What is tested here is the code's side of runtime/fork.h:
- * what a fork writes down and where the newest one is told; who takes a fork, and what becomes of
- * it then, is tested with the runtime. */
+ * what frames hold and what the tables say of it. How workers come to ask for forks, and what
+ * becomes of what they get, is tested with the runtime. */
 #include "lower/emit.h"
 #include "runtime/context.h"
 #include "world.h"
 #include <stdlib.h>
+
+/* Answers 0, after so many comparisons. */
+#define DOWN_TEXT                                                                                  \
+  "fn down (i64) -> (i64) !4:1 {\n"                                                                \
+  "%0:i64 = arg 0\n%1:i64 = const 1\n%2:bool = lt %0, %1\n%3:i64 = if %2 {\nyield %0\n} else {\n"  \
+  "%4:i64 = sub %0, %1\n%5:i64 = call down %4\nyield %5\n}\nyield %3\n}\n"
 
 /* f forks `g`, fails if its first argument says so, and else makes the call itself. */
 static const char all_types_text[] =
@@ -25,47 +31,128 @@ static const char all_types_text[] =
     "%5:i64 = cast %1\n%6:i64 = cast %4\n%7:i64 = add %5, %6\n"
     "%8:i64 = rem %7, %2 !2:30\nyield %8, %0, %3\n}\n"
     "fn h (i64) -> (i64) !3:1 {\n"
-    "%0:i64 = arg 0\n%1:i64 = const -1\n%2:bool = eq %0, %1\n"
-    "%3:i64 = if %2 {\n%4:i64 = fail %0 !3:30\nyield %4\n} else {\n"
-    "%5:i64 = loop %0 {\n%6:i64 = arg 0\n%7:bool = ne %6, %6\nyield %7, %6\n} round {\n"
-    "yield %6\n}\nyield %5\n}\nyield %3\n}\n";
+    "%0:i64 = arg 0\n%1:i64 = const 1000\n%2:i64 = call down %1\n%3:i64 = const -1\n"
+    "%4:i64 = add %0, %2\n%5:bool = eq %4, %3\n"
+    "%6:i64 = if %5 {\n%7:i64 = fail %4 !3:30\nyield %7\n} else {\nyield %4\n}\nyield "
+    "%6\n}\n" DOWN_TEXT;
 
-/* Calls an entry as the runtime does, with `base` as the newest fork, and nobody who asks for work.
- */
-static void call_with(world *w, hia_fork *base, hia_native_entry entry, hia_word *block) {
+/* Somebody who asks all the time, and never comes to do what is laid into its box: the join finds
+ * the job there, and makes the call with what the job holds. */
+typedef struct asker {
+  hia_context *victim, *self;
+  _Atomic bool is_over;
+} asker;
+
+static void *ask_on(void *user) {
+  asker *a = user;
+  while (!atomic_load(&a->is_over)) {
+    uintptr_t piece = atomic_load(&a->self->box.piece);
+    if (piece == HIA_BOX_ASKED ||
+        (piece == HIA_BOX_NOTHING && hia_ask(&a->victim->door, &a->self->box)))
+      atomic_store(&a->victim->limit, UINTPTR_MAX);
+    sched_yield();
+  }
+  return NULL;
+}
+
+/* Runs fn(block) until a fork of it was given; `block` has room for that many words. */
+static void run_asked(world *w, const char *fn, hia_word *block, size_t n_words) {
   const size_t depth = (size_t)1 << 20, below = (size_t)1 << 16;
-  cr_assert_eq(hiaR_context_reserve(w->context, depth + below), HIA_OK);
-  hiaR_context_limits(w->context, depth);
-  hiaR_set_limit(w->context);
-  hia_invocation invocation = {.head = base, .failure = &w->failure};
-  hiaR_invoke(w->context, &invocation, entry, block);
+  hia_context *context = w->context;
+  cr_assert_eq(hiaR_context_reserve(context, depth + below), HIA_OK);
+  hiaR_context_limits(context, depth);
+  hia_team *team = calloc(1, sizeof *team + sizeof(team->members[0]));
+  asker a = {.victim = context};
+  cr_assert(team && hiaR_context_new(&hiaR_malloc, &a.self) == HIA_OK);
+  context->team = a.self->team = team;
+  context->pool = (hia_pool *)(void *)team; /* there is one: that is all it is asked */
+  context->unwinder = &w->unwinder;
+  pthread_t thread;
+  cr_assert_eq(pthread_create(&thread, NULL, ask_on, &a), 0);
+  hia_word *words = calloc(n_words, sizeof *words);
+  cr_assert_not_null(words);
+  cr_assert_null(context->spare);
+  while (!context->spare) { /* where the job is kept afterwards */
+    memcpy(words, block, n_words * sizeof *words);
+    context->gave_at = 0;
+    w->failure.status = HIA_OK;
+    w->failure.trace.length = 0;
+    hiaR_set_limit(context);
+    hia_invocation invocation = {.failure = &w->failure};
+    hiaR_invoke(context, &invocation, hiaJ_backend.entry(w->code, root_of(w->g, fn)), words);
+  }
+  memcpy(block, words, n_words * sizeof *words);
+  free(words);
+  atomic_store(&a.is_over, true);
+  pthread_join(thread, NULL);
+  hiaR_jobs_free(context);
+  context->team = NULL;
+  context->pool = NULL;
+  hiaR_context_free(a.self);
+  free(team);
 }
 
-/* Frames that were left are nobody's to a sanitizer. */
-static HIA_UNINSTRUMENTED void read_fork(const hia_fork *fork, hia_word *words, size_t n) {
-  for (size_t i = 0; i < n; i++) words[i] = ((const volatile hia_word *)fork)[i];
-}
-
-Test(fork, a_record_is_what_the_runtime_reads) {
+Test(fork, what_is_taken_is_the_call) {
   LEVELS(w, {
     NO_THROW(&w->e, {
       compile_text(w, all_types_text, level);
-      hia_fork base = {0};
-      hia_word block[6] = {1, hiaR_from_i32(-5), (hia_word)-1, hiaR_from_f32(-2.5f),
-                           hiaR_from_f64(100.0)};
-      call_with(w, &base, hiaJ_backend.entry(w->code, root_of(w->g, "f")), block);
-      cr_assert_not_null(base.next);
-      hia_word words[8];
-      read_fork(base.next, words, HIA_LEN(words));
-      cr_assert_eq(words[2], HIA_FORK_SHAPE(5, 3));
-      cr_assert_arr_eq(words + 3, block, 5 * sizeof(hia_word), "level %d", level);
-      /* What it names is g's entry, which answers behind its arguments. */
-      cr_assert_eq(words[1] & HIA_FORK_TAKEN, 0);
-      hia_word other[8] = {1, hiaR_from_i32(-5), 7, hiaR_from_f32(-2.5f), hiaR_from_f64(100.0)};
-      call_with(w, &base, (hia_native_entry)words[1], other);
-      cr_assert_eq(other[5], 95 % 7);
-      cr_assert_eq(other[6], 1);
-      cr_assert_eq(other[7], hiaR_from_f32(-2.5f));
+      hia_word block[6] = {1, hiaR_from_i32(-5), 10, hiaR_from_f32(-2.5f), hiaR_from_f64(100.0)};
+      run_asked(w, "f", block, HIA_LEN(block));
+      cr_assert_eq(w->failure.status, HIA_OK);
+      cr_assert_eq(block[5], 5 + 1 - 2 + 10);
+      block[2] = 0;
+      run_asked(w, "f", block, HIA_LEN(block));
+      cr_assert_eq(w->failure.status, HIA_DIV_ZERO);
+      cr_assert_str_eq(chain(w), "2:30 1:20", "level %d: %s", level, chain(w));
+      block[2] = (hia_word)-1;
+      run_asked(w, "f", block, HIA_LEN(block));
+      cr_assert_eq(w->failure.status, HIA_FAILED);
+      cr_assert_str_eq(chain(w), "3:30 1:40", "level %d: %s", level, chain(w));
+    });
+  });
+}
+
+/* Arguments that a frame need not hold: constants, and what differs from another by one. */
+static const char sums_text[] =
+    "graph functions \"sums.hia\"\n"
+    "fn f (i32, i64) -> (i64) root (i32, i64) -> i64 !1:1 {\n"
+    "%0:i32 = arg 0\n%1:i64 = arg 1\n%2:i32 = const 7\n%3:i64 = const 3\n"
+    "%4:i32 = sub %0, %2\n%5:i32 = add %4, %2\n%6:i32 = sub %4, %2\n"
+    "%7:i64 = add %1, %3\n%8:i64 = sub %3, %1\n%9:bool = const true\n%10:f32 = const 0x1.8p+1\n"
+    "fork 0 g %6, %7, %8, %3, %9, %10 !1:20\n"
+    "%11:i64 = call h %7 !1:40\n"
+    "%12:bool = stolen 0\n"
+    "%13:i64 = if %12 {\n%14:i64 = join 0 g !1:20\nyield %14\n} else {\n"
+    "%15:i64 = call g %6, %7, %8, %3, %9, %10 !1:20\nyield %15\n}\n"
+    "%16:i64 = cast %5\n%17:i64 = add %13, %11\n%18:i64 = add %17, %16\nyield %18\n}\n"
+    "fn g (i32, i64, i64, i64, bool, f32) -> (i64) !2:1 {\n"
+    "%0:i32 = arg 0\n%1:i64 = arg 1\n%2:i64 = arg 2\n%3:i64 = arg 3\n%4:bool = arg 4\n"
+    "%5:f32 = arg 5\n%6:i64 = cast %0\n%7:i64 = mul %6, %1\n%8:i64 = bxor %7, %2\n"
+    "%9:i64 = mul %8, %3\n%10:i64 = cast %4\n%11:i64 = cast %5\n%12:i64 = add %9, %10\n"
+    "%13:i64 = add %12, %11\nyield %13\n}\n"
+    "fn h (i64) -> (i64) !3:1 {\n%0:i64 = arg 0\n%1:i64 = const 1000\n%2:i64 = call down %1\n"
+    "%3:i64 = add %0, %2\nyield %3\n}\n" DOWN_TEXT;
+
+static int64_t sums(int32_t x, int64_t y) {
+  int32_t less = (int32_t)((uint32_t)x - 14);
+  uint64_t more = (uint64_t)y + 3, rest = 3 - (uint64_t)y;
+  uint64_t g = (((uint64_t)(int64_t)less * more) ^ rest) * 3 + 1 + 3;
+  return (int64_t)(g + more + (uint64_t)(int64_t)x);
+}
+
+Test(fork, arguments_are_computed_from_what_is_there) {
+  LEVELS(w, {
+    NO_THROW(&w->e, {
+      compile_text(w, sums_text, level);
+      static const struct {
+        int32_t x;
+        int64_t y;
+      } of[] = {{0, 0}, {100, -7}, {INT32_MIN, INT64_MAX}, {INT32_MIN + 8, INT64_MIN}};
+      for (size_t i = 0; i < HIA_LEN(of); i++) {
+        hia_word block[3] = {hiaR_from_i32(of[i].x), hiaR_from_i64(of[i].y)};
+        run_asked(w, "f", block, HIA_LEN(block));
+        cr_assert_eq((int64_t)block[2], sums(of[i].x, of[i].y), "level %d, %zu", level, i);
+      }
     });
   });
 }
@@ -167,6 +254,103 @@ Test(fork, loops_and_calls_that_do_not_fork) {
   });
 }
 
+/* More forks open at once than a frame has room for: f n is the sum of f 0 .. f (n - 1) and 1. */
+static const char *many_text(world *w, int n) {
+  hia_text t;
+  hiaR_text_init(&t, &w->e.comp.arena);
+  hiaR_text_addf(&t, "graph functions \"many.hia\"\n"
+                     "fn f (i64) -> (i64) root (i64) -> i64 !1:1 {\n%%0:i64 = arg 0\n"
+                     "%%1:i64 = const 1\n%%2:bool = lt %%0, %%1\n%%3:i64 = if %%2 {\nyield %%1\n"
+                     "} else {\n");
+  int next = 4;
+  for (int i = 1; i <= n; i++, next += 2)
+    hiaR_text_addf(&t, "%%%d:i64 = const %d\n%%%d:i64 = sub %%0, %%%d\n", next, i, next + 1, next);
+  for (int i = n; i > 1; i--) hiaR_text_addf(&t, "fork %d f %%%d !1:%d\n", i, 3 + 2 * i, i);
+  int sum = next;
+  hiaR_text_addf(&t, "%%%d:i64 = call f %%5 !1:1\n", next++);
+  for (int i = 2; i <= n; i++, next += 5) {
+    hiaR_text_addf(&t,
+                   "%%%d:bool = stolen %d\n%%%d:i64 = if %%%d {\n%%%d:i64 = join %d f !1:%d\n"
+                   "yield %%%d\n} else {\n%%%d:i64 = call f %%%d !1:%d\nyield %%%d\n}\n",
+                   next, i, next + 1, next, next + 2, i, i, next + 2, next + 3, 3 + 2 * i, i,
+                   next + 3);
+    hiaR_text_addf(&t, "%%%d:i64 = add %%%d, %%%d\n", next + 4, sum, next + 1);
+    sum = next + 4;
+  }
+  hiaR_text_addf(&t, "yield %%%d\n}\nyield %%3\n}\n", sum);
+  return t.data;
+}
+static int64_t many(int64_t n, int64_t children) {
+  if (n < 1) return 1;
+  int64_t sum = 0;
+  for (int64_t i = 1; i <= children; i++) sum += many(n - i, children);
+  return sum;
+}
+
+Test(fork, more_than_a_frame_has_room_for) {
+  LEVELS(w, {
+    NO_THROW(&w->e, {
+      compile_text(w, many_text(w, 2 * HIA_MOST_OPEN_FORKS), level);
+      hia_word block[2] = {5};
+      cr_assert_eq(run(w, "f", block, 0), HIA_OK);
+      cr_assert_eq((int64_t)block[1], many(5, 2 * HIA_MOST_OPEN_FORKS));
+      run_asked(w, "f", block, HIA_LEN(block));
+      cr_assert_eq((int64_t)block[1], many(5, 2 * HIA_MOST_OPEN_FORKS));
+    });
+  });
+}
+
+/* While a loop that calls nothing is under way, and while one that calls, others can take the fork
+ * that is open around it. */
+static const char around_text[] =
+    "graph functions \"around.hia\"\n"
+    "fn quiet (i64) -> (i64) root (i64) -> i64 !1:1 {\n"
+    "%0:i64 = arg 0\n%1:i64 = const 0\nfork 0 spin %0 !1:20\n"
+    "%2:i64, %3:i64 = loop %0, %1 {\n%4:i64 = arg 0\n%5:i64 = arg 1\n%6:bool = gt %4, %1\n"
+    "yield %6, %4, %5\n} round {\n%7:i64 = const 1\n%8:i64 = sub %4, %7\n%9:i64 = bxor %5, %8\n"
+    "%10:i64 = rem %9, %0\nyield %8, %10\n}\n"
+    "%11:bool = stolen 0\n%12:i64 = if %11 {\n%13:i64 = join 0 spin !1:20\nyield %13\n} else {\n"
+    "%14:i64 = call spin %0 !1:20\nyield %14\n}\n%15:i64 = add %12, %3\nyield %15\n}\n"
+    "fn calls (i64) -> (i64) root (i64) -> i64 !1:1 {\n"
+    "%0:i64 = arg 0\n%1:i64 = const 0\nfork 0 spin %0 !1:20\n"
+    "%2:i64, %3:i64 = loop %0, %1 {\n%4:i64 = arg 0\n%5:i64 = arg 1\n%6:bool = gt %4, %1\n"
+    "yield %6, %4, %5\n} round {\n%7:i64 = const 1\n%8:i64 = sub %4, %7\n%9:i64 = call spin %1 "
+    "!1:30\n"
+    "%10:i64 = bxor %5, %9\nyield %8, %10\n}\n"
+    "%11:bool = stolen 0\n%12:i64 = if %11 {\n%13:i64 = join 0 spin !1:20\nyield %13\n} else {\n"
+    "%14:i64 = call spin %0 !1:20\nyield %14\n}\n%15:i64 = add %12, %3\nyield %15\n}\n"
+    "fn spin (i64) -> (i64) !2:1 {\n"
+    "%0:i64 = arg 0\n%1:i64 = const 3\n%2:i64, %3:i64 = loop %0, %1 {\n"
+    "%4:i64 = arg 0\n%5:i64 = arg 1\n%6:i64 = const 0\n%7:bool = gt %4, %6\n"
+    "yield %7, %4, %5\n} round {\n%8:i64 = const 1\n%9:i64 = sub %4, %8\n"
+    "%10:i64 = bxor %5, %9\nyield %9, %10\n}\nyield %3\n}\n";
+
+static void expect_steals(world *w, const char *fn, hia_word n) {
+  hia_pool *pool;
+  cr_assert_eq(hiaR_pool_new(&hiaR_malloc, 1, &pool), HIA_OK);
+  hia_native_entry entry = hiaJ_backend.entry(w->code, root_of(w->g, fn));
+  hia_limits limits = {.threads = 2, .pool = pool};
+  hia_word alone[2] = {n}, block[2] = {n};
+  cr_assert_eq(run(w, fn, alone, 0), HIA_OK);
+  do { /* until the helper has got in */
+    cr_assert_eq(
+        hiaR_native_run(w->context, entry, block, &w->unwinder, &limits, &w->failure, &w->usage),
+        HIA_OK);
+    cr_assert_eq(block[1], alone[1]);
+  } while (w->usage.steals == 0);
+  hiaR_pool_free(pool);
+}
+
+Test(fork, taken_while_loops_are_under_way) {
+  LEVELS(w, {
+    NO_THROW(&w->e, {
+      compile_text(w, around_text, level);
+      expect_steals(w, "quiet", 1000000);
+      expect_steals(w, "calls", 3000000);
+    });
+  });
+}
+
 /* ---- what the code looks like ---- */
 
 static const char fib_fork_text[] =
@@ -199,24 +383,18 @@ static int count_in(const char *text, const char *from, const char *what) {
   return n;
 }
 
-Test(fork, the_newest_is_told_where_code_polls) {
+Test(fork, costs_what_it_must) {
   world w;
   world_init(&w);
   NO_THROW(&w.e, {
-    const char *text = asm_of(&w, loops_text);
-    /* Both stand where the limit is compared: at the entry and in the loop that calls. */
-    cr_assert_geq(count_in(text, "\nf_0:", "(%r13)\n\tja"), 2);
-    /* Before spin, twice, unless it was inlined; before the loop that calls nothing. */
-    cr_assert_geq(count_in(text, "\nf_0:", ", 40(%r13)"), 4, "%s", text);
-    /* What does not fork knows nothing of it. */
-    text = asm_of(&w, fib_text);
-    cr_assert_null(strstr(text, "40(%r13)"));
-    /* One fork: the link, the entry, the shape, the argument. No call, no lock, one test. */
-    text = asm_of(&w, fib_fork_text);
+    /* A byte, the argument, a test. No call, no lock, nothing in the context. */
+    const char *text = asm_of(&w, fib_fork_text);
     cr_assert_eq(count_in(text, "\nfib_0:", "lock"), 0);
-    cr_assert_eq(count_in(text, "\nfib_0:", "testb\t$1, "), 1, "%s", text);
+    cr_assert_eq(count_in(text, "\nfib_0:", "cmpb\t$0, "), 1, "%s", text);
     cr_assert_eq(count_in(text, "\nfib_0:", "callq\tfib_0"), 2);
+    cr_assert_eq(count_in(text, "\nfib_0:", "(%r13)"), 1, "the comparison");
     cr_assert_eq(count_in(text, "\nfib_0:", "GOT"), 0);
+    cr_assert_eq(count_in(text, "\nfib_0:", "%rbp, %rsp"), 0, "no frame pointer");
   });
   world_free(&w);
 }

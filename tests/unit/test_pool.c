@@ -155,41 +155,75 @@ Test(pool, threads_that_cannot_be_had) {
 /* The worker of this thread; one of the pool's knows it by its first job. */
 static _Thread_local hia_context *worker;
 
-/* A fork of one argument, in the frame of its function. */
-typedef struct latent {
-  _Alignas(8) char bytes[sizeof(hia_fork) + sizeof(hia_word)];
-} latent;
+/* What compiled code's frames hold, for functions in C: the walk over the stack goes from one to
+ * the next. The place of the code in one is its address. */
+typedef struct frame {
+  uintptr_t pc; /* the word below what the walk takes for the stack pointer */
+  struct frame *caller;
+  bool is_open; /* is its fork? */
+  hia_fork_map map;
+  _Alignas(8) char forks[sizeof(hia_fork_frame) + sizeof(hia_word)];
+} frame;
 
 static void fib_entry(hia_word *block);
 
-static hia_fork *fork_fib(latent *place, hia_fork *newest, hia_word n) {
-  hia_fork *fork = (hia_fork *)(void *)place->bytes;
-  fork->code = (uintptr_t)fib_entry;
-  fork->shape = HIA_FORK_SHAPE(1, 1);
-  fork->args[0] = n;
-  return newest->next = fork;
+static const char *sp_of(const frame *f) { return (const char *)&f->caller; }
+static hia_fork_frame *forks_of(frame *f) { return (hia_fork_frame *)(void *)f->forks; }
+
+/* The frame that an entry's calls come from: the walk ends there. */
+static frame bottom(void) { return (frame){.pc = 0}; }
+
+static void begin(frame *f, frame *caller) {
+  static hia_fork_arg arg = {0, HIA_I64, 0};
+  static hia_fork_site site = {HIA_NONE, 0, 1, 1, (uintptr_t)fib_entry, &arg};
+  f->pc = (uintptr_t)f;
+  f->caller = caller;
+  f->is_open = false;
+  f->map = (hia_fork_map){&site, 1, (uint32_t)(sp_of(caller) - f->forks), false};
 }
-static bool is_taken(const hia_fork *fork) {
-  return *(const volatile uintptr_t *)&fork->code & HIA_FORK_TAKEN;
+static bool find_frame(void *user, uintptr_t pc, hia_frame_row *row) {
+  (void)user;
+  const frame *f = (const frame *)pc;
+  if (!f) return false;
+  uint32_t cfa = (uint32_t)(sp_of(f->caller) - sp_of(f));
+  uint32_t number = f->is_open ? HIA_FORKS_OPEN : HIA_FORKS_NONE;
+  *row = (hia_frame_row){.cfa = cfa, .loc = HIA_NONE, .number = number, .forks = &f->map};
+  return true;
+}
+static const hia_unwinder unwinder = {.find = find_frame};
+
+static void fork_fib(frame *f, hia_word n) {
+  forks_of(f)->words[0] = n;
+  forks_of(f)->is_taken[0] = 0;
+  f->is_open = true;
+}
+/* Ends the fork: has somebody taken it? */
+static bool is_stolen(frame *f) {
+  f->is_open = false;
+  return *(const volatile uint8_t *)&forks_of(f)->is_taken[0];
+}
+static hia_word *join(hia_context *context, frame *f) {
+  return hiaR_native_join(context, forks_of(f), 0, sp_of(f), f->pc);
+}
+static void compare(hia_context *context, frame *f) {
+  if ((uintptr_t)f < atomic_load(&context->limit)) hiaR_native_poll(context, sp_of(f), f->pc);
 }
 
-static __attribute__((noinline)) hia_word fib(hia_context *context, hia_fork *newest, hia_word n) {
-  char *here = __builtin_frame_address(0);
-  if ((uintptr_t)here < atomic_load(&context->limit)) {
-    context->newest = newest;
-    hiaR_native_poll(context, here, 0);
-  }
+static __attribute__((noinline)) hia_word fib(hia_context *context, frame *caller, hia_word n) {
+  frame f;
+  begin(&f, caller);
+  compare(context, &f);
   if (n < 2) return n;
-  latent place;
-  hia_fork *second = fork_fib(&place, newest, n - 2);
-  hia_word a = fib(context, second, n - 1);
-  if (is_taken(second)) return a + *hiaR_native_join(context, second, here, 0);
-  return a + fib(context, newest, n - 2);
+  fork_fib(&f, n - 2);
+  hia_word a = fib(context, &f, n - 1);
+  if (is_stolen(&f)) return a + *join(context, &f);
+  return a + fib(context, &f, n - 2);
 }
 
 static void fib_entry(hia_word *block) {
   if (!worker) worker = ((hia_job *)((char *)block - offsetof(hia_job, block)))->thief;
-  block[1] = fib(worker, worker->newest, block[0]);
+  frame f = bottom();
+  block[1] = fib(worker, &f, block[0]);
 }
 
 static hia_word plain_fib(hia_word n) {
@@ -212,7 +246,8 @@ static uint64_t run_fib(hia_context *context, hia_word n, const hia_limits *limi
   hia_failure failure;
   hia_usage usage;
   worker = context;
-  hia_status status = hiaR_native_run(context, fib_entry, block, NULL, limits, &failure, &usage);
+  hia_status status =
+      hiaR_native_run(context, fib_entry, block, &unwinder, limits, &failure, &usage);
   cr_assert_eq(status, HIA_OK);
   cr_assert_eq(block[1], plain_fib(n));
   return usage.steals;
@@ -347,25 +382,24 @@ Test(pool, several_runs_at_once) {
 
 /* Endless, but for a cancel. A helper can take one of the two sides of it. */
 static _Atomic uint32_t n_helped[2];
-static __attribute__((noinline)) void endless(hia_context *context, hia_fork *newest,
-                                              hia_word who) {
-  char *here = __builtin_frame_address(0);
+static __attribute__((noinline)) void endless(hia_context *context, frame *caller, hia_word who) {
   for (;;) {
-    latent place;
-    hia_fork *second = fork_fib(&place, newest, 12);
-    fib(context, second, 14);
-    if (is_taken(second)) {
-      bool is_back = hiaR_job_of(second)->is_back;
-      hiaR_native_join(context, second, here, 0);
+    frame f;
+    begin(&f, caller);
+    fork_fib(&f, 12);
+    fib(context, &f, 14);
+    if (is_stolen(&f)) {
+      bool is_back = context->invocation->given->is_back;
+      join(context, &f);
       if (!is_back) atomic_fetch_add(&n_helped[who], 1);
     }
-    if ((uintptr_t)here < atomic_load(&context->limit)) {
-      context->newest = newest;
-      hiaR_native_poll(context, here, 0);
-    }
+    compare(context, &f);
   }
 }
-static void endless_entry(hia_word *block) { endless(worker, worker->newest, block[0]); }
+static void endless_entry(hia_word *block) {
+  frame f = bottom();
+  endless(worker, &f, block[0]);
+}
 
 static void *run_endless(void *user) {
   host *h = user;
@@ -378,7 +412,7 @@ static void *run_endless(void *user) {
   worker = context;
   /* It polls all the time, as there are helpers; the flag is enough to end it. */
   limits.cancelled = (const uint32_t *)&h->is_cancelled;
-  cr_assert_eq(hiaR_native_run(context, endless_entry, block, NULL, &limits, &failure, &usage),
+  cr_assert_eq(hiaR_native_run(context, endless_entry, block, &unwinder, &limits, &failure, &usage),
                HIA_CANCELLED);
   hiaR_context_free(context);
   return NULL;
