@@ -1,6 +1,12 @@
 /* sweep: removes the functions that no root reaches. Indices of the others stay. */
 #include "graph/graph.h"
 
+static void reach(hia_graph *g, hia_fn_id f, bool *is_reached, hia_u32vec *todo) {
+  if (is_reached[f]) return;
+  is_reached[f] = true;
+  hiaR_push(&g->comp->scratch, todo, f);
+}
+
 void hiaG_sweep(hia_graph *g) {
   bool *is_reached = HIA_NEW_ARRAY(&g->comp->scratch, bool, g->fns.len);
   hia_u32vec todo = {0};
@@ -11,13 +17,11 @@ void hiaG_sweep(hia_graph *g) {
   }
   while (todo.len) {
     const hia_fn *fn = hiaG_fn(g, todo.data[--todo.len]);
+    if (fn->full != HIA_NONE) reach(g, fn->full, is_reached, &todo);
     for (hia_node_id n = fn->regions.data[0].first; n != HIA_NONE; n = hiaG_walk_next(fn, n)) {
       unsigned op = fn->nodes.data[n].op;
-      if (op != HIA_OP_CALL && op != HIA_OP_FORK && op != HIA_OP_JOIN) continue;
-      hia_fn_id callee = HIA_IMM_A(fn->nodes.data[n].imm);
-      if (is_reached[callee]) continue;
-      is_reached[callee] = true;
-      hiaR_push(&g->comp->scratch, &todo, callee);
+      if (op == HIA_OP_CALL || op == HIA_OP_FORK || op == HIA_OP_JOIN)
+        reach(g, HIA_IMM_A(fn->nodes.data[n].imm), is_reached, &todo);
     }
   }
   for (hia_fn_id f = 0; f < g->fns.len; f++)

@@ -13,6 +13,15 @@
  * is why this comes first. How many levels is chosen by size: as many as keep the body within
  * MOST_COST.
  *
+ * A function whose calls are mostly leaves (wants_full) becomes two. The unrolled body is tried
+ * first. It is for arguments whose calls all end within it: lower/emit_leaf.c makes a function
+ * without calls of it, so that a leaf needs no frame, saves no registers and compares with no
+ * limit. When it comes to a call it leaves everything to the full function, which has the body with
+ * one level, and the forks; its calls try the first one again. What was done until then is done
+ * twice. Functions have no effects, so nobody can tell.
+ *
+ *     full(n) = if n <= 1 then 1 else FIB(n - 1) + FIB(n - 2)
+ *
  * Where equal calls are merged (opt_merge.c has run), they are so on the way, before they are
  * replaced by bodies. The calls that merging adds to other arms get a guard only.
  *
@@ -27,6 +36,7 @@
 enum {
   MOST_COST = 1600,   /* cycles, after the op table, of an unrolled body */
   MOST_LEVELS = 16,   /* of linear recursion; frames grow with each */
+  LEAST_LEVELS = 2,   /* of a function that has a full one beside it */
   MOST_MEMBERS = 8,   /* functions of a group */
   MOST_GUARD = 8,     /* cost of what a guard computes before its test */
   MOST_LEAF = 24,     /* cost of a base case that is copied to every call */
@@ -59,6 +69,7 @@ typedef struct unrolling {
 
   hia_fn *fn; /* the one at hand */
   uint32_t group;
+  bool has_merged; /* calls of it */
   hia_subst subst;
 } unrolling;
 
@@ -243,6 +254,106 @@ static uint32_t levels_for(const unrolling *u, hia_fn_id f) {
   }
 }
 
+/* ---- a full function beside it ---- */
+
+/* How many calls of the group one way through the body makes, at most, tail calls not counted. */
+static uint32_t calls_on_a_way(unrolling *u, const hia_fn *fn) {
+  uint32_t *calls = HIA_NEW_ARRAY(u->scratch, uint32_t, fn->regions.len);
+  for (hia_node_id n = fn->regions.data[0].first; n != HIA_NONE; n = hiaG_walk_next(fn, n))
+    calls[fn->nodes.data[n].region] += is_of_group(u, fn, n, fn->group) && !is_tail(fn, n);
+  for (hia_region_id r = fn->regions.len - 1; r > 0; r--) { /* children before their parents */
+    const hia_region *region = &fn->regions.data[r];
+    if (region->kind == HIA_REGION_THEN) calls[region->parent] += greater(calls[r], calls[r + 1]);
+  }
+  return calls[0];
+}
+
+/* The parameters that conditions of the guard depend on. It is compact: nodes stand in the order of
+ * definition, those of regions behind their IF. */
+static bool *tested_params(unrolling *u, const hia_fn *guard) {
+  bool *is_tested = HIA_NEW_ARRAY(u->scratch, bool, guard->n_params);
+  bool *is_needed = HIA_NEW_ARRAY(u->scratch, bool, guard->values.len);
+  for (hia_node_id n = guard->nodes.len; n-- > 0;) {
+    const hia_node *node = &guard->nodes.data[n];
+    if (node->op == HIA_OP_IF) {
+      is_needed[hiaG_in(guard, n, 0)] = true;
+    } else if (node->op == HIA_OP_YIELD && node->region != 0) {
+      const hia_node *branch = &guard->nodes.data[guard->regions.data[node->region].owner];
+      for (uint32_t i = 0; i < node->n_ins; i++)
+        if (is_needed[branch->outs + i]) is_needed[hiaG_in(guard, n, i)] = true;
+    } else if (node->n_outs && is_needed[node->outs]) {
+      if (node->op == HIA_OP_ARG) is_tested[HIA_IMM_A(node->imm)] = true;
+      for (uint32_t i = 0; i < node->n_ins; i++) is_needed[hiaG_in(guard, n, i)] = true;
+    }
+  }
+  return is_tested;
+}
+
+/* Is a value parameter `p`, or that and a constant? */
+static bool is_step(const hia_fn *fn, hia_value_id v, uint32_t p) {
+  const hia_node *node = hiaG_def(fn, v);
+  if (node->op == HIA_OP_ADD || node->op == HIA_OP_SUB) {
+    hia_value_id a = fn->edges.data[node->ins], b = fn->edges.data[node->ins + 1];
+    bool is_first = hiaG_is_const(fn, b, NULL);
+    if (!is_first && (node->op == HIA_OP_SUB || !hiaG_is_const(fn, a, NULL))) return false;
+    node = hiaG_def(fn, is_first ? a : b);
+  }
+  return node->op == HIA_OP_ARG && HIA_IMM_A(node->imm) == p;
+}
+
+/* Is the function to be tried without calls first? If most of its calls are leaves, or near them,
+ * and little work leads to the next call. So it is where a call makes several others, whose base
+ * cases are about as far away: in each of them, what the base case looks at is the same parameter,
+ * or differs from it by a constant. (Of `f(n / 10) + f(n - 1)` all calls but the last few would try
+ * in vain.) */
+static bool wants_full(unrolling *u, hia_fn_id f) {
+  const shape *s = &u->shapes[f];
+  const hia_fn *fn = &s->body;
+  if (u->g->is_counted || u->members[fn->group] > 1 || !s->has_guard) return false;
+  const bool *is_tested = tested_params(u, &s->guard);
+  for (hia_node_id n = fn->regions.data[0].first; n != HIA_NONE; n = hiaG_walk_next(fn, n)) {
+    const hia_node *node = &fn->nodes.data[n];
+    if (node->op == HIA_OP_LOOP) return false;
+    if (node->op != HIA_OP_CALL || (is_of_group(u, fn, n, fn->group) && is_tail(fn, n))) continue;
+    if (!is_of_group(u, fn, n, fn->group)) return false;
+    for (uint32_t p = 0; p < fn->n_params; p++)
+      if (is_tested[p] && !is_step(fn, hiaG_in(fn, n, p), p)) return false;
+  }
+  return calls_on_a_way(u, fn) > 1;
+}
+
+/* In a graph that was read there may be any name. */
+static const char *new_name(hia_graph *g, const char *of) {
+  const char *name = of;
+  for (bool is_taken = true; is_taken;) {
+    name = hiaR_arena_printf(&g->comp->arena, "%s.full", name);
+    is_taken = false;
+    for (hia_fn_id f = 0; f < g->fns.len && !is_taken; f++)
+      is_taken = strcmp(hiaG_fn(g, f)->name, name) == 0;
+  }
+  return name;
+}
+
+/* Makes the full function of f, which has been unrolled, from what f was before. Forks are its. */
+static hia_fn_id make_full(unrolling *u, hia_fn_id f, const hia_fn *before) {
+  hia_graph *g = u->g;
+  hia_fn_id id = hiaG_fn_new(g, new_name(g, before->name), before->source, before->loc,
+                             before->params, before->n_params, before->results, before->n_results);
+  hia_fn *full = hiaG_fn(g, id);
+  const char *name = full->name;
+  *full = *before;
+  full->name = name;
+  full->is_root = false;
+  full->sig_params = NULL;
+  full->n_sig_params = 0;
+  for (hia_node_id n = full->regions.data[0].first; n != HIA_NONE; n = hiaG_walk_next(full, n))
+    if (is_of_group(u, full, n, full->group) && is_tail(full, n)) full->nodes.data[n].imm = id;
+  hiaG_fn(g, f)->full = id;
+  strip_forks(u, hiaG_fn(g, f));
+  hiaG_compact(g, hiaG_fn(g, f));
+  return id;
+}
+
 /* ---- unrolling ---- */
 
 /* Puts a body before the call, whose results it stands for; returns the first node it made. */
@@ -321,7 +432,7 @@ static void unroll_first(unrolling *u, pending *p) {
   p->calls = later;
   rewrite(u);
   hia_node_id made = u->fn->nodes.len;
-  hiaG_merge_in(u->g, u->fn);
+  u->has_merged |= hiaG_merge_in(u->g, u->fn);
   for (; made < u->fn->nodes.len; made++)
     if (is_of_group(u, u->fn, made, u->group)) hiaR_push(u->scratch, &p->guarded, made);
 }
@@ -342,10 +453,11 @@ static void guard_all(unrolling *u, const hia_u32vec *calls) {
   }
 }
 
-static void unroll_fn(unrolling *u, hia_fn_id f, uint32_t levels) {
+static void unroll_levels(unrolling *u, hia_fn_id f, uint32_t levels) {
   hia_graph *g = u->g;
   u->fn = hiaG_fn(g, f);
   u->group = u->fn->group;
+  u->has_merged = false;
   u->subst = hiaG_subst(g, u->fn);
   uint32_t n_before = u->fn->nodes.len;
   pending p = {0};
@@ -359,6 +471,15 @@ static void unroll_fn(unrolling *u, hia_fn_id f, uint32_t levels) {
   u->grown += u->fn->nodes.len - n_before;
   g->is_unrolled |= u->fn->nodes.len > n_before;
   hiaG_compact(g, u->fn);
+}
+
+/* Where equal calls were merged few are left, and no leaf is one of many. */
+static void unroll_fn(unrolling *u, hia_fn_id f, uint32_t levels) {
+  bool wants = levels >= LEAST_LEVELS && wants_full(u, f);
+  hia_fn before = *hiaG_fn(u->g, f);
+  if (wants) hiaG_compact(u->g, &before); /* a copy */
+  unroll_levels(u, f, levels);
+  if (wants && !u->has_merged) unroll_levels(u, make_full(u, f, &before), 0);
 }
 
 void hiaG_unroll(hia_graph *g) {

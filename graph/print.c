@@ -251,6 +251,10 @@ static void header(printer *p) {
   if (fn->traits & HIA_FN_DIVERGES) word(p, " diverges");
   if (fn->traits & HIA_FN_RECURSIVE) word(p, " recursive");
   if (fn->traits & HIA_FN_EFFECT) word(p, " effect");
+  if (fn->full < p->g->fns.len) {
+    word(p, " full ");
+    name(p, hiaG_fn(p->g, fn->full)->name);
+  }
   location(p, fn->loc);
   word(p, " {\n");
 }

@@ -25,6 +25,7 @@ typedef enum {
   FIX_REGION,
   FIX_CALLEE,      /* of a node */
   FIX_CALLEE_SITE, /* of a site */
+  FIX_FULL,        /* of a function */
   FIX_LOC_NODE,
   FIX_LOC_FN,
   FIX_LOC_SITE,
@@ -691,6 +692,7 @@ static void function(reader *r) {
   if (accept_word(r, "diverges")) fn->traits |= HIA_FN_DIVERGES;
   if (accept_word(r, "recursive")) fn->traits |= HIA_FN_RECURSIVE;
   if (accept_word(r, "effect")) fn->traits |= HIA_FN_EFFECT;
+  if (accept_word(r, "full")) callee(r, FIX_FULL, 0);
   fn->loc = location(r, FIX_LOC_FN, 0);
   expect(r, '{');
   r->stack.len = 0;
@@ -737,11 +739,13 @@ static void end_of_file(reader *r) {
     const fix *f = &r->file_fixes.data[i];
     hia_fn *fn = hiaG_fn(r->g, f->fn);
     uint32_t is;
-    if (f->kind == FIX_CALLEE || f->kind == FIX_CALLEE_SITE) {
+    if (f->kind == FIX_CALLEE || f->kind == FIX_CALLEE_SITE || f->kind == FIX_FULL) {
       const char *callee_name = r->callees.data[f->number];
       is = find_fn(r, callee_name);
       if (is == HIA_NONE) fail_at(r, f->where, "there is no function %s", callee_name);
-      if (f->kind == FIX_CALLEE_SITE)
+      if (f->kind == FIX_FULL)
+        fn->full = is;
+      else if (f->kind == FIX_CALLEE_SITE)
         r->g->sites.data[f->at].callee = is;
       else
         fn->nodes.data[f->at].imm |= is; /* the number of a fork stands in the other half */

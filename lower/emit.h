@@ -65,6 +65,7 @@ enum {                     /* what a function may do, itself or below */
        HIA_DOES_RAISE = 1, /* fail */
        HIA_DOES_COUNT = 2,
        HIA_HAS_FORKS = 4, /* itself */
+       HIA_IS_LEAF = 8,   /* makes no calls: see emit_leaf.c */
 };
 
 /* Nodes that may follow one another without a comparison with the limit. Some of LLVM's algorithms
@@ -92,6 +93,7 @@ typedef struct hia_emit {
   uint32_t *group;  /* by function: which call each other; callees have lower numbers */
   hia_fn_id *order; /* callees first */
   hia_way *ways;   /* by function: what its callers add; before it has been lowered, of the group */
+  bool *versions;  /* by function: a leaf function, or the full one of one */
   bool *is_forked; /* by function: some fork may have another worker call it */
   hia_u32vec fork_functions, fork_sites, fork_args; /* rows of the table, lower.h */
   hia_signature *fns;                               /* by function */
@@ -110,9 +112,11 @@ typedef struct hia_emit {
   const hia_fn *fn;
   hia_fn_id id;
   LLVMValueRef function, context;
-  LLVMValueRef fork_frame;   /* its hia_fork_frame; NULL: none of its forks can be taken */
-  HIA_VEC(hia_latent) forks; /* that are open; listed ones come first */
-  HIA_VEC(hia_kept) kept;    /* by word */
+  LLVMBasicBlockRef restart;  /* of a leaf function: leaves all to its full function; or NULL */
+  hia_value_id *restart_with; /* of a leaf function, by parameter: what stands for it there */
+  LLVMValueRef fork_frame;    /* its hia_fork_frame; NULL: none of its forks can be taken */
+  HIA_VEC(hia_latent) forks;  /* that are open; listed ones come first */
+  HIA_VEC(hia_kept) kept;     /* by word */
   uint32_t n_fork_words, first_site;
   bool keeps_number;      /* hia_fork_map */
   uint32_t *calls_before; /* by node: CALL_I and FORK nodes; of functions that fork */
@@ -207,6 +211,19 @@ LLVMValueRef hiaL_word_at(hia_emit *e, LLVMValueRef block, uint32_t i); /* its a
 LLVMValueRef hiaL_load_word(hia_emit *e, LLVMValueRef at, hia_dtype t);
 void hiaL_store_word(hia_emit *e, LLVMValueRef at, LLVMValueRef value, hia_dtype t);
 
+/* Begins e->args with the hidden argument; builds the call of e->fns[callee] with e->args. */
+void hiaL_open_args(hia_emit *e);
+LLVMValueRef hiaL_build_call(hia_emit *e, hia_fn_id callee);
+
+/* ---- emit_leaf.c ---- */
+
+/* Can a function, which has a full one, be lowered without calls? */
+bool hiaL_can_be_leaf(hia_emit *e, hia_fn_id id);
+void hiaL_open_leaf(hia_emit *e); /* emit->fn */
+void hiaL_close_leaf(hia_emit *e);
+/* Leaves all to the full function: the builder is left in a block that nothing reaches. */
+void hiaL_restart(hia_emit *e);
+
 /* ---- emit_fork.c ---- */
 
 void hiaL_open_forks(hia_emit *e);  /* in the entry block of emit->fn */
@@ -228,7 +245,7 @@ void hiaL_all_listed(hia_emit *e);
 
 void hiaL_body(hia_emit *e); /* all nodes of emit->fn, behind the builder's position */
 bool hiaL_has_calls(const hia_emit *e, hia_region_id head); /* or forks, in a loop */
-/* Leaves the run: the builder is left in a block that nothing reaches. `code`: i64. */
+/* Leaves the run, and ends the block. `code`: i64. */
 void hiaL_fail(hia_emit *e, hia_loc_id loc, hia_status status, LLVMValueRef code);
 
 /* ---- emit_check.c ---- */

@@ -134,6 +134,8 @@ void hiaL_declare(hia_emit *e, hia_fn_id id) {
     hiaL_attribute(e, f, all, "sanitize_address", 0);
   if (forks) hiaL_attribute(e, f, all, "noinline", 0); /* the numbers of its forks are its own */
   if (hiaL_is_large(fn)) without_costly_features(e, f);
+  if (e->versions[id]) hiaL_attribute(e, f, all, "noinline", 0); /* the other one is not to grow */
+  if (hiaL_does(e, id, HIA_IS_LEAF)) return;
   if (hiaL_does(e, id, HIA_DOES_RAISE)) { /* its frame is an entry of the chain: it must be there */
     hiaL_attribute(e, f, all, "noinline", 0);
     LLVMAddTargetDependentFunctionAttr(f, "disable-tail-calls", "true");
@@ -149,14 +151,12 @@ void hiaL_emit_MERGE_ENTRY(hia_emit *e, hia_node_id n) {
 
 /* ---- calls ---- */
 
-/* Begins e->args with the hidden argument. */
-static void open_args(hia_emit *e) {
+void hiaL_open_args(hia_emit *e) {
   e->args.len = 0;
   hiaR_push(&e->comp->scratch, &e->args, e->context);
 }
 
-/* Builds the call of e->fns[callee] with e->args. */
-static LLVMValueRef build_call(hia_emit *e, hia_fn_id callee) {
+LLVMValueRef hiaL_build_call(hia_emit *e, hia_fn_id callee) {
   const hia_fn *fn = hiaG_fn(e->g, callee);
   LLVMValueRef call = LLVMBuildCall2(e->b, e->fns[callee].type, e->fns[callee].function,
                                      e->args.data, e->args.len, "");
@@ -169,21 +169,32 @@ static LLVMValueRef build_call(hia_emit *e, hia_fn_id callee) {
   return call;
 }
 
+/* In a leaf function. */
+static void restart_instead(hia_emit *e, const hia_site *site) {
+  hiaL_restart(e);
+  if (site->n_returns)
+    hiaL_out(e, site->returns, 0, LLVMGetPoison(LLVMGetReturnType(e->fns[site->callee].type)));
+}
+
 /* The last Call_i makes the call; its Return_i find it among the values, at the first of them. */
 void hiaL_emit_CALL_I(hia_emit *e, hia_node_id n) {
   const hia_site *site = &e->g->sites.data[HIA_IMM_A(hiaL_node(e, n)->imm)];
+  if (hiaL_does(e, e->id, HIA_IS_LEAF)) {
+    if (n + 1 == site->calls + site->n_calls) restart_instead(e, site);
+    return;
+  }
   hia_arena *arena = &e->comp->scratch;
   bool polls = hiaL_polls(hiaG_fn(e->g, site->callee));
   if (n == site->calls) {
     if (polls) hiaL_list_forks(e);
-    open_args(e);
+    hiaL_open_args(e);
   }
   if (hiaL_node(e, n)->n_ins) hiaR_push(arena, &e->args, hiaL_in(e, n, 0));
   if (n + 1 != site->calls + site->n_calls) return;
   if (e->args.len != hiaG_fn(e->g, site->callee)->n_params + HIDDEN)
     HIA_BUG(e->comp, "%s: node %u calls with %u values", e->fn->name, n, e->args.len);
   hiaL_set_debug_loc(e, site->loc, site->is_tail);
-  LLVMValueRef call = build_call(e, site->callee);
+  LLVMValueRef call = hiaL_build_call(e, site->callee);
   hiaL_no_debug_loc(e);
   /* Merged with another call it would have one return address for two positions. */
   hiaL_call_attribute(e, call, (unsigned)LLVMAttributeFunctionIndex, "nomerge", 0);
@@ -256,13 +267,13 @@ void hiaL_entry(hia_emit *e, hia_fn_id id) {
   e->function = f;
   e->context = LLVMGetParam(f, 1);
   hiaL_at(e, hiaL_block(e, "entry"));
-  open_args(e);
+  hiaL_open_args(e);
   for (uint32_t i = 0; i < fn->n_params; i++)
     hiaR_push(&e->comp->scratch, &e->args,
               hiaL_load_word(e, hiaL_word_at(e, block, i), fn->params[i]));
   hiaL_open_scope(e, LLVMGetValueName(f), HIA_NONE);
   hiaL_set_debug_loc(e, HIA_NONE, false);
-  LLVMValueRef call = build_call(e, id);
+  LLVMValueRef call = hiaL_build_call(e, id);
   hiaL_no_debug_loc(e);
   for (uint32_t i = 0; i < fn->n_results; i++) {
     LLVMValueRef value = fn->n_results == 1 ? call : LLVMBuildExtractValue(e->b, call, i, "");

@@ -80,10 +80,16 @@ void hiaL_emit_COUNT(hia_emit *e, hia_node_id n) {
 }
 
 void hiaL_fail(hia_emit *e, hia_loc_id loc, hia_status status, LLVMValueRef code) {
+  if (hiaL_does(e, e->id, HIA_IS_LEAF)) {
+    hiaL_restart(e);
+    LLVMBuildUnreachable(e->b);
+    return;
+  }
   LLVMTypeRef type = e->types[HIA_I32];
   LLVMValueRef args[3] = {LLVMConstInt(type, loc, false),
                           LLVMConstInt(type, (unsigned)status, false), code};
   hiaL_call_abi(e, HIA_ABI_hiaR_stub_fail, args, 3);
+  LLVMBuildUnreachable(e->b);
 }
 
 void hiaL_emit_FAIL(hia_emit *e, hia_node_id n) {
@@ -91,7 +97,6 @@ void hiaL_emit_FAIL(hia_emit *e, hia_node_id n) {
   if (hiaG_type(e->fn, hiaG_in(e->fn, n, 0)) == HIA_I32)
     code = LLVMBuildSExt(e->b, code, e->types[HIA_I64], "code");
   hiaL_fail(e, hiaL_node(e, n)->loc, HIA_FAILED, code);
-  LLVMBuildUnreachable(e->b);
   /* What follows in this region is never run, but its values must be. */
   hiaL_at(e, hiaL_block(e, "dead"));
   for (uint32_t i = 0; i < hiaL_node(e, n)->n_outs; i++)
@@ -424,7 +429,7 @@ void hiaL_body(hia_emit *e) {
     }
     if (op == HIA_OP_CALL_I) {
       const hia_site *site = &e->g->sites.data[HIA_IMM_A(fn->nodes.data[n].imm)];
-      if (n == site->calls) hiaL_spend_call(e, site->callee);
+      if (n == site->calls && !hiaL_does(e, e->id, HIA_IS_LEAF)) hiaL_spend_call(e, site->callee);
     } else {
       hiaL_spend(e, hiaL_cost(fn, n));
     }

@@ -61,10 +61,8 @@ static void divide(hia_emit *e, hia_node_id n, bool is_rem) {
   hiaL_unlikely(e, LLVMBuildICmp(e->b, LLVMIntEQ, a, least, "is_least"), overflow, negate);
   hiaL_at(e, by_zero);
   hiaL_fail(e, loc, HIA_DIV_ZERO, none);
-  LLVMBuildUnreachable(e->b);
   hiaL_at(e, overflow);
   hiaL_fail(e, loc, HIA_DIV_OVERFLOW, none);
-  LLVMBuildUnreachable(e->b);
   LLVMValueRef results[2];
   hiaL_at(e, negate);
   results[0] = is_rem ? LLVMConstNull(type) : LLVMBuildNeg(e->b, a, "");

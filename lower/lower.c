@@ -117,7 +117,9 @@ static void lower_function(hia_emit *e, hia_fn_id id) {
   e->check = hiaL_check_region(e);
   e->way = (hia_way){.is_bare = true};
   hiaL_at(e, hiaL_block(e, "entry"));
+  if (hiaL_does(e, id, HIA_IS_LEAF)) hiaL_open_leaf(e);
   hiaL_body(e);
+  if (hiaL_does(e, id, HIA_IS_LEAF)) hiaL_close_leaf(e);
   e->ways[id] = e->way;
   if (e->fns[id].entry) hiaL_entry(e, id);
   hiaR_arena_release(&e->comp->scratch, mark);

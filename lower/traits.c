@@ -14,12 +14,18 @@ static bool is_made_elsewhere(const hia_node *node) {
   return node->op == HIA_OP_FORK || node->op == HIA_OP_JOIN;
 }
 
+static bool has_full(const hia_graph *g, hia_fn_id f) {
+  return !hiaG_fn(g, f)->is_removed && hiaG_fn(g, f)->full != HIA_NONE;
+}
+
 static call_lists list_callers(hia_emit *e) {
   const hia_graph *g = e->g;
   hia_arena *arena = &e->comp->scratch;
   uint32_t n = g->fns.len, n_callers = g->sites.len;
   uint32_t *start = HIA_NEW_ARRAY(arena, uint32_t, (size_t)n + 2);
   for (uint32_t s = 0; s < g->sites.len; s++) start[g->sites.data[s].callee + 2]++;
+  for (hia_fn_id f = 0; f < n; f++)
+    if (has_full(g, f)) start[hiaG_fn(g, f)->full + 2]++, n_callers++;
   for (hia_fn_id f = 0; f < n; f++) {
     const hia_fn *fn = hiaG_fn(g, f);
     for (hia_node_id node = 0; !fn->is_removed && node < fn->nodes.len; node++) {
@@ -32,6 +38,8 @@ static call_lists list_callers(hia_emit *e) {
   hia_fn_id *callers = HIA_NEW_ARRAY(arena, hia_fn_id, n_callers);
   for (uint32_t s = 0; s < g->sites.len; s++)
     callers[start[g->sites.data[s].callee + 1]++] = g->sites.data[s].caller;
+  for (hia_fn_id f = 0; f < n; f++)
+    if (has_full(g, f)) callers[start[hiaG_fn(g, f)->full + 1]++] = f;
   for (hia_fn_id f = 0; f < n; f++) {
     const hia_fn *fn = hiaG_fn(g, f);
     for (hia_node_id node = 0; !fn->is_removed && node < fn->nodes.len; node++)
@@ -70,6 +78,17 @@ static void find_groups(hia_emit *e, const call_lists *lists) {
   for (hia_fn_id f = 0; f < n; f++) e->order[start[e->group[f]]++] = f;
 }
 
+/* Functions that are lowered without calls, and their full ones. */
+static void find_leaves(hia_emit *e) {
+  const hia_graph *g = e->g;
+  e->versions = HIA_NEW_ARRAY(&e->comp->scratch, bool, g->fns.len);
+  for (hia_fn_id f = 0; f < g->fns.len; f++) {
+    if (!has_full(g, f) || !hiaL_can_be_leaf(e, f)) continue;
+    e->traits[f] |= HIA_IS_LEAF;
+    e->versions[f] = e->versions[hiaG_fn(g, f)->full] = true;
+  }
+}
+
 void hiaL_find_traits(hia_emit *e) {
   const hia_graph *g = e->g;
   hia_arena *arena = &e->comp->scratch;
@@ -90,7 +109,7 @@ void hiaL_find_traits(hia_emit *e) {
   }
   while (work.len) {
     hia_fn_id f = work.data[--work.len];
-    uint8_t traits = e->traits[f] & (uint8_t)~HIA_HAS_FORKS;
+    uint8_t traits = e->traits[f] & (HIA_DOES_RAISE | HIA_DOES_COUNT);
     for (uint32_t i = lists.start[f]; i < lists.start[f + 1]; i++) {
       hia_fn_id caller = lists.callers[i];
       if ((e->traits[caller] & traits) == traits) continue;
@@ -98,6 +117,7 @@ void hiaL_find_traits(hia_emit *e) {
       hiaR_push(arena, &work, caller);
     }
   }
+  find_leaves(e);
 }
 
 /* The remainder of floats is found bit by bit: some thousand steps for the largest by the smallest.
