@@ -50,8 +50,6 @@ typedef struct hia_flow {
   bool is_joined;            /* branch: it is such an inner one */
   bool is_hollow[2];         /* branch: THEN, ELSE has no instructions and no block */
   hia_way way;               /* at its start; from ELSE and ROUND on: at the end of THEN, of HEAD */
-  LLVMValueRef *listed[3];   /* branch, by open fork: is_listed where THEN ends, where ELSE ends,
-                                before both */
   enum hia_quiet {
     HIA_QUIET_NONE,
     HIA_QUIET_COMPARES,
@@ -75,8 +73,8 @@ enum {                     /* what a function may do, itself or below */
 
 /* A fork of the function that is lowered, open where the builder stands. */
 typedef struct hia_latent {
-  uint32_t site;          /* among the function's; NONE: nobody can take it */
-  LLVMValueRef is_listed; /* i1: has this path written what others need? Mostly a constant */
+  hia_node_id node; /* the FORK */
+  uint32_t site;    /* among the function's; NONE: nobody can take it */
 } hia_latent;
 /* A value that the frame keeps for forks that are open. */
 typedef struct hia_kept {
@@ -115,7 +113,7 @@ typedef struct hia_emit {
   LLVMBasicBlockRef restart;  /* of a leaf function: leaves all to its full function; or NULL */
   hia_value_id *restart_with; /* of a leaf function, by parameter: what stands for it there */
   LLVMValueRef fork_frame;    /* its hia_fork_frame; NULL: none of its forks can be taken */
-  HIA_VEC(hia_latent) forks;  /* that are open; listed ones come first */
+  HIA_VEC(hia_latent) forks;  /* that are open */
   HIA_VEC(hia_kept) kept;     /* by word */
   uint32_t n_fork_words, first_site;
   bool keeps_number;      /* hia_fork_map */
@@ -230,17 +228,9 @@ void hiaL_open_forks(hia_emit *e);  /* in the entry block of emit->fn */
 void hiaL_place_forks(hia_emit *e); /* before all that may poll with forks of the function open */
 void hiaL_close_forks(hia_emit *e); /* at the function's end */
 void hiaL_write_forks(hia_emit *e); /* the module's table */
-/* Others may ask from here on: writes what they need of the forks that are open, unless this path
- * has. */
-void hiaL_list_forks(hia_emit *e);
 uint32_t hiaL_forks_number(const hia_emit *e); /* which are open: HIA_FORKS_ */
 /* Has the frame say which are open during a loop. */
 void hiaL_keep_number(hia_emit *e, uint32_t number);
-/* Of the open forks, which are listed? An array of the emitter's; and back. */
-LLVMValueRef *hiaL_save_listed(hia_emit *e);
-void hiaL_restore_listed(hia_emit *e, LLVMValueRef *const listed);
-void hiaL_all_listed(hia_emit *e);
-
 /* ---- emit_control.c ---- */
 
 void hiaL_body(hia_emit *e); /* all nodes of emit->fn, behind the builder's position */

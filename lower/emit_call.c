@@ -185,10 +185,7 @@ void hiaL_emit_CALL_I(hia_emit *e, hia_node_id n) {
   }
   hia_arena *arena = &e->comp->scratch;
   bool polls = hiaL_polls(hiaG_fn(e->g, site->callee));
-  if (n == site->calls) {
-    if (polls) hiaL_list_forks(e);
-    hiaL_open_args(e);
-  }
+  if (n == site->calls) hiaL_open_args(e);
   if (hiaL_node(e, n)->n_ins) hiaR_push(arena, &e->args, hiaL_in(e, n, 0));
   if (n + 1 != site->calls + site->n_calls) return;
   if (e->args.len != hiaG_fn(e->g, site->callee)->n_params + HIDDEN)

@@ -109,7 +109,6 @@ LLVMValueRef hiaL_build_comparison(LLVMBuilderRef b, LLVMContextRef llvm, LLVMVa
 
 void hiaL_check(hia_emit *e) {
   e->way = (hia_way){.since = 0};
-  hiaL_list_forks(e);
   hiaL_set_debug_loc(e, e->fn->loc, false);
   LLVMValueRef check = hiaL_build_comparison(e->b, e->llvm, e->context);
   hiaL_no_debug_loc(e);

@@ -229,7 +229,6 @@ static void open_then(hia_emit *e, hia_region_id then) {
   const hia_fn *fn = e->fn;
   hia_flow *flow = hiaL_flow(e, then);
   flow->way = e->way;
-  flow->listed[2] = hiaL_save_listed(e);
   flow->is_hollow[0] = is_hollow(fn, then);
   flow->is_hollow[1] = is_hollow(fn, then + 1);
   if (flow->is_hollow[0] && flow->is_hollow[1]) return; /* a select */
@@ -241,10 +240,7 @@ static void open_then(hia_emit *e, hia_region_id then) {
   }
   flow->other = side[1];
   LLVMValueRef branch = LLVMBuildCondBr(e->b, predicate(e, then), side[0], side[1]);
-  if (is_op(fn, fn->regions.data[then].pred, HIA_OP_STOLEN)) {
-    hiaL_set_unlikely(e, branch);
-    hiaL_all_listed(e); /* the one that was taken is newer than they */
-  }
+  if (is_op(fn, fn->regions.data[then].pred, HIA_OP_STOLEN)) hiaL_set_unlikely(e, branch);
   if (!flow->is_hollow[0]) hiaL_at(e, side[0]);
 }
 
@@ -255,51 +251,7 @@ static void close_arm(hia_emit *e, hia_region_id then, uint32_t arm) {
   LLVMBuildBr(e->b, flow->join);
 }
 
-static void close_then(hia_emit *e, hia_region_id then) {
-  hia_flow *flow = hiaL_flow(e, then);
-  flow->listed[0] = hiaL_save_listed(e);
-  hiaL_restore_listed(e, flow->listed[2]);
-  close_arm(e, then, 0);
-}
-
-/* Which of the open forks are listed where a branch has joined: what all edges agree on, or a phi
- * of what each says. */
-static void merge_listed(hia_emit *e, hia_region_id then) {
-  if (!e->forks.len) return;
-  typedef struct edge {
-    LLVMBasicBlockRef from;
-    LLVMValueRef *listed;
-  } edge;
-  HIA_VEC(edge) edges = {0};
-  hia_arena *arena = &e->comp->scratch;
-  hia_u32vec open = {0};
-  hiaR_push(arena, &open, then);
-  while (open.len) {
-    const hia_flow *flow = hiaL_flow(e, open.data[--open.len]);
-    for (uint32_t i = 0; i < 2; i++)
-      if (flow->inner[i])
-        hiaR_push(arena, &open, flow->inner[i]);
-      else
-        hiaR_push(arena, &edges, (edge){flow->from[i], flow->listed[i]});
-  }
-  for (uint32_t k = 0; k < e->forks.len; k++) {
-    LLVMValueRef all = edges.data[0].listed[k];
-    bool is_as_before = k > 0; /* fork k is listed wherever the one before it is */
-    for (uint32_t i = 0; i < edges.len; i++) {
-      LLVMValueRef *listed = edges.data[i].listed;
-      if (listed[k] != all) all = NULL;
-      is_as_before = is_as_before && listed[k] == listed[k - 1];
-    }
-    if (!all && is_as_before) {
-      all = e->forks.data[k - 1].is_listed;
-    } else if (!all) {
-      all = hiaL_phi(e, hiaL_here(e), e->types[HIA_BOOL], "is_listed");
-      for (uint32_t i = 0; i < edges.len; i++)
-        LLVMAddIncoming(all, &edges.data[i].listed[k], &edges.data[i].from, 1);
-    }
-    e->forks.data[k].is_listed = all;
-  }
-}
+static void close_then(hia_emit *e, hia_region_id then) { close_arm(e, then, 0); }
 
 static void open_else(hia_emit *e, hia_region_id r) {
   hia_flow *flow = hiaL_flow(e, r - 1);
@@ -312,11 +264,8 @@ static void open_else(hia_emit *e, hia_region_id r) {
 static void close_else(hia_emit *e, hia_region_id r) {
   hia_flow *flow = hiaL_flow(e, r - 1);
   e->way = hiaL_longer(e->way, flow->way);
-  flow->listed[1] = hiaL_save_listed(e);
   close_arm(e, r - 1, 1);
-  if (!flow->join || flow->is_joined) return;
-  hiaL_at(e, flow->join);
-  merge_listed(e, r - 1);
+  if (flow->join && !flow->is_joined) hiaL_at(e, flow->join);
 }
 
 /* While forks are open, a loop that calls compares at the start of its rounds, where it is known
@@ -338,7 +287,6 @@ static void count_calls(hia_emit *e) {
 
 static void open_head(hia_emit *e, hia_region_id head) {
   hia_flow *flow = hiaL_flow(e, head);
-  hiaL_list_forks(e);
   uint32_t number = hiaL_forks_number(e);
   if (number >= HIA_FORKS_OPEN)
     flow->forks = hiaL_has_calls(e, head) ? HIA_QUIET_COMPARES : HIA_QUIET_KEEPS;

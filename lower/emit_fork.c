@@ -9,11 +9,10 @@
  * lets the memory escape, so LLVM takes it that whatever is called may read and change it, as it
  * is.
  *
- * A fork's byte and values are written not where the fork stands but where its path first comes to
- * something during which somebody may ask for it: a call that polls, or a loop. Many bodies of an
- * unrolled recursion are leaves that come to none, and forks cost them nothing. Where paths meet of
- * which only some have written it, a flag says so; LLVM often knows it from the conditions that led
- * there. A fork is written only after all that were open before it. */
+ * It is written where the fork stands, whether or not its path comes to something during which
+ * somebody may ask: to do it later, in the bodies of an unrolled recursion that make calls, was
+ * better for fib, whose bodies are mostly leaves, and worse for tak, where it takes a flag to know
+ * whether it has been done; and leaves have functions of their own now (emit_leaf.c). */
 #include "lower/emit.h"
 #include "runtime/arch/arch.h"
 #include <stddef.h>
@@ -45,10 +44,6 @@ void hiaL_write_forks(hia_emit *e) {
 }
 
 /* ---- what the frame holds ---- */
-
-static LLVMValueRef flag(hia_emit *e, bool value) {
-  return LLVMConstInt(e->types[HIA_BOOL], value, false);
-}
 
 static LLVMValueRef frame_at(hia_emit *e, size_t offset) {
   LLVMValueRef index = LLVMConstInt(e->types[HIA_I64], offset, false);
@@ -197,58 +192,32 @@ static uint32_t new_site(hia_emit *e, hia_node_id n) {
   return site;
 }
 
-/* Writes what the frame is to hold for the i-th open fork. */
-static void list(hia_emit *e, uint32_t i) {
-  if (e->forks.data[i].site == HIA_NONE) return;
-  for (uint32_t k = 0; k < e->kept.len; k++)
-    if (e->kept.data[k].fork == i)
-      LLVMBuildStore(e->b, e->kept.data[k].value, word_at(e, e->kept.data[k].word));
-  LLVMBuildStore(e->b, LLVMConstInt(e->i8, 0, false), frame_at(e, i));
-}
-
 void hiaL_emit_FORK(hia_emit *e, hia_node_id n) {
-  hia_latent fork = {new_site(e, n), flag(e, false)};
+  hia_latent fork = {n, new_site(e, n)};
+  uint32_t index = e->forks.len;
   hiaR_push(&e->comp->scratch, &e->forks, fork);
-  if (e->fork_frame)
-    list(e, e->forks.len - 1), e->forks.data[e->forks.len - 1].is_listed = flag(e, true);
+  if (fork.site == HIA_NONE) return;
+  for (uint32_t k = 0; k < e->kept.len; k++)
+    if (e->kept.data[k].fork == index)
+      LLVMBuildStore(e->b, e->kept.data[k].value, word_at(e, e->kept.data[k].word));
+  LLVMBuildStore(e->b, LLVMConstInt(e->i8, 0, false), frame_at(e, index));
 }
 
-void hiaL_list_forks(hia_emit *e) {
-  if (!e->fork_frame) return;
-  for (uint32_t i = 0; i < e->forks.len; i++) {
-    LLVMValueRef is_listed = e->forks.data[i].is_listed;
-    if (is_listed == flag(e, true)) continue;
-    LLVMBasicBlockRef done = NULL;
-    if (is_listed != flag(e, false)) {
-      LLVMBasicBlockRef todo = hiaL_block(e, "list");
-      done = hiaL_block(e, "listed");
-      LLVMBuildCondBr(e->b, is_listed, done, todo);
-      hiaL_at(e, todo);
-    }
-    /* With all that are listed where it is. */
-    for (uint32_t k = i; k < e->forks.len && e->forks.data[k].is_listed == is_listed; k++) {
-      list(e, k);
-      e->forks.data[k].is_listed = flag(e, true);
-    }
-    if (!done) continue;
-    LLVMBuildBr(e->b, done);
-    hiaL_at(e, done);
+/* What a fork's arguments add to other values is not needed while it is open: it is computed anew
+ * for the call, so that it is not kept in the meantime. Not so what was there before: it may be
+ * needed where this does not reach. */
+static void compute_again(hia_emit *e, hia_node_id fork) {
+  const hia_node *node = hiaL_node(e, fork);
+  for (uint32_t i = 0; i < node->n_ins; i++) {
+    hia_value_id v = hiaG_in(e->fn, fork, i);
+    if (hiaL_node(e, e->fn->values.data[v].node)->region != node->region) continue;
+    int64_t addend;
+    LLVMValueRef value = e->values[v];
+    LLVMValueRef base = without_addend(value, hiaG_type(e->fn, v), &addend);
+    if (base == value) continue;
+    LLVMValueRef constant = LLVMConstInt(LLVMTypeOf(base), (uint64_t)addend, true);
+    e->values[v] = LLVMBuildAdd(e->b, base, constant, "");
   }
-}
-
-LLVMValueRef *hiaL_save_listed(hia_emit *e) {
-  if (!e->forks.len) return NULL;
-  LLVMValueRef *listed = HIA_NEW_ARRAY(&e->comp->scratch, LLVMValueRef, e->forks.len);
-  for (uint32_t i = 0; i < e->forks.len; i++) listed[i] = e->forks.data[i].is_listed;
-  return listed;
-}
-
-void hiaL_restore_listed(hia_emit *e, LLVMValueRef *const listed) {
-  for (uint32_t i = 0; i < e->forks.len; i++) e->forks.data[i].is_listed = listed[i];
-}
-
-void hiaL_all_listed(hia_emit *e) {
-  for (uint32_t i = 0; i < e->forks.len; i++) e->forks.data[i].is_listed = flag(e, true);
 }
 
 void hiaL_emit_STOLEN(hia_emit *e, hia_node_id n) {
@@ -256,14 +225,14 @@ void hiaL_emit_STOLEN(hia_emit *e, hia_node_id n) {
   hia_latent fork = e->forks.data[index];
   while (e->kept.len && e->kept.data[e->kept.len - 1].fork == index) e->kept.len--;
   e->ended = index;
-  if (fork.site == HIA_NONE || fork.is_listed == flag(e, false)) {
-    hiaL_out(e, n, 0, flag(e, false));
+  compute_again(e, fork.node);
+  if (fork.site == HIA_NONE) {
+    hiaL_out(e, n, 0, LLVMConstInt(e->types[HIA_BOOL], 0, false));
     return;
   }
   LLVMValueRef byte = LLVMBuildLoad2(e->b, e->i8, frame_at(e, index), "is_taken");
-  LLVMValueRef is_taken =
-      LLVMBuildICmp(e->b, LLVMIntNE, byte, LLVMConstInt(e->i8, 0, false), "is_taken");
-  hiaL_out(e, n, 0, LLVMBuildSelect(e->b, fork.is_listed, is_taken, flag(e, false), "is_taken"));
+  LLVMValueRef none = LLVMConstInt(e->i8, 0, false);
+  hiaL_out(e, n, 0, LLVMBuildICmp(e->b, LLVMIntNE, byte, none, "is_taken"));
 }
 
 void hiaL_emit_JOIN(hia_emit *e, hia_node_id n) {
