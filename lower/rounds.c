@@ -1,5 +1,4 @@
-/* rounds: the comparison with the limit in loops, and their alignment, as the last change of the
- * IR.
+/* rounds: the comparison with the limit in loops, the last change of the IR but for placement.c's.
  *
  * Requires the module after LLVM's passes. Loops are whatever cycles of blocks the passes have
  * left: unrolled, vectorised, made from recursion. A cycle that passes a comparison already needs
@@ -10,9 +9,8 @@
  * search. That edge would do; but if the cycle parts from another one that is checked (a block of
  * it branches to a checked block as well), the edge behind that branch is taken, which the checked
  * way does not pass: in ack, the round that makes a call compares once, before the call. */
-#include "lower/emit.h"
+#include "lower/flow.h"
 #include <stdio.h>
-#include <stdlib.h>
 
 typedef struct rounds {
   hia_comp *comp;
@@ -22,62 +20,14 @@ typedef struct rounds {
   bool unchecked;
 } rounds;
 
-typedef struct block {
-  LLVMBasicBlockRef ref;
-  struct block **next; /* its successors */
-  bool *is_cut;        /* by successor */
-  unsigned n_next, at; /* at: of the search */
-  bool is_checked, was_seen, is_on_path;
-} block;
-
-typedef struct flow {
-  block *blocks; /* by address */
-  LLVMBasicBlockRef *order;
-  unsigned n;
-  block **path; /* of the search, from where it began */
-  unsigned n_path;
-} flow;
-
-static int by_ref(const void *a, const void *b) {
-  uintptr_t x = (uintptr_t)((const block *)a)->ref, y = (uintptr_t)((const block *)b)->ref;
-  return (x > y) - (x < y);
-}
-
-static block *find(const flow *f, LLVMBasicBlockRef ref) {
-  block key = {.ref = ref};
-  return bsearch(&key, f->blocks, f->n, sizeof *f->blocks, by_ref);
-}
-
-static bool has_comparison(const rounds *r, LLVMBasicBlockRef b) {
-  for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) {
-    if (LLVMGetInstructionOpcode(i) != LLVMCall) continue;
-    if (LLVMGetCalledValue(i) == r->comparison) return true;
-  }
-  return false;
-}
-
-static flow read_flow(rounds *r, LLVMValueRef function) {
-  hia_arena *arena = &r->comp->scratch;
-  flow f = {.n = LLVMCountBasicBlocks(function)};
-  f.blocks = HIA_NEW_ARRAY(arena, block, f.n);
-  f.path = HIA_NEW_ARRAY(arena, block *, f.n);
-  f.order = HIA_NEW_ARRAY(arena, LLVMBasicBlockRef, f.n);
-  LLVMGetBasicBlocks(function, f.order);
-  for (unsigned i = 0; i < f.n; i++) f.blocks[i].ref = f.order[i];
-  qsort(f.blocks, f.n, sizeof *f.blocks, by_ref);
-  for (unsigned i = 0; i < f.n; i++) {
-    block *b = &f.blocks[i];
-    b->is_checked = has_comparison(r, b->ref);
-    LLVMValueRef branch = LLVMGetBasicBlockTerminator(b->ref);
-    b->n_next = branch ? LLVMGetNumSuccessors(branch) : 0;
-    b->next = HIA_NEW_ARRAY(arena, block *, b->n_next);
-    b->is_cut = HIA_NEW_ARRAY(arena, bool, b->n_next);
-    for (unsigned k = 0; k < b->n_next; k++) b->next[k] = find(&f, LLVMGetSuccessor(branch, k));
-  }
+static hia_blocks read_flow(rounds *r, LLVMValueRef function) {
+  hia_blocks f = hiaL_read_blocks(&r->comp->scratch, function); /* marked: edges that are cut */
+  for (unsigned i = 0; i < f.n; i++)
+    f.data[i].is_checked = hiaL_block_calls(&f.data[i], r->comparison);
   return f;
 }
 
-static bool leads_to_checked(const block *b) {
+static bool leads_to_checked(const hia_block *b) {
   for (unsigned k = 0; k < b->n_next; k++)
     if (b->next[k]->is_checked) return true;
   return false;
@@ -86,7 +36,7 @@ static bool leads_to_checked(const block *b) {
 /* The last block of the path leads to another one, `first`. Cuts an edge of that cycle, and drops
  * the blocks behind it from the path: they are searched again if they can be reached otherwise,
  * since other cycles may pass them. Cuts are never taken back, so that ends. */
-static void cut_cycle(flow *f, const block *first) {
+static void cut_cycle(hia_blocks *f, const hia_block *first) {
   unsigned start = f->n_path - 1, chosen = f->n_path - 1;
   while (f->path[start] != first) start--;
   for (unsigned i = start; i < f->n_path; i++) {
@@ -94,43 +44,37 @@ static void cut_cycle(flow *f, const block *first) {
     chosen = i;
     break;
   }
-  block *b = f->path[chosen];
-  b->is_cut[b->at] = true;
+  hia_block *b = f->path[chosen];
+  b->is_marked[b->at] = true;
   while (f->n_path > chosen + 1) {
-    block *dropped = f->path[--f->n_path];
+    hia_block *dropped = f->path[--f->n_path];
     dropped->was_seen = dropped->is_on_path = false;
   }
 }
 
-static void push(flow *f, block *b) {
-  b->was_seen = b->is_on_path = true;
-  b->at = 0;
-  f->path[f->n_path++] = b;
-}
-
 /* One step from the last block of the path. */
-static void step(flow *f) {
-  block *b = f->path[f->n_path - 1];
+static void step(hia_blocks *f) {
+  hia_block *b = f->path[f->n_path - 1];
   if (b->at == b->n_next) {
     b->is_on_path = false;
     f->n_path--;
     return;
   }
-  block *to = b->next[b->at];
-  if (to->is_checked || b->is_cut[b->at] || (to->was_seen && !to->is_on_path))
+  hia_block *to = b->next[b->at];
+  if (to->is_checked || b->is_marked[b->at] || (to->was_seen && !to->is_on_path))
     b->at++;
   else if (to->is_on_path)
     cut_cycle(f, to);
   else
-    push(f, to);
+    hiaL_go_on(f, to);
 }
 
 /* After it, every cycle passes a checked block or a cut edge. */
-static void cut_cycles(flow *f) {
+static void cut_cycles(hia_blocks *f) {
   for (unsigned i = 0; i < f->n; i++) {
-    block *start = find(f, f->order[i]);
+    hia_block *start = hiaL_block_at(f, i);
     if (start->was_seen || start->is_checked) continue;
-    push(f, start);
+    hiaL_go_on(f, start);
     while (f->n_path) step(f);
   }
 }
@@ -177,7 +121,7 @@ static void redirect_phis(rounds *r, LLVMBasicBlockRef to, LLVMBasicBlockRef fro
 }
 
 /* On an edge: at the end of a block that has no other, else in a block of its own. */
-static void check_edge(rounds *r, LLVMValueRef function, LLVMValueRef context, const block *b,
+static void check_edge(rounds *r, LLVMValueRef function, LLVMValueRef context, const hia_block *b,
                        unsigned successor) {
   LLVMValueRef branch = LLVMGetBasicBlockTerminator(b->ref);
   if (b->n_next == 1) {
@@ -192,49 +136,6 @@ static void check_edge(rounds *r, LLVMValueRef function, LLVMValueRef context, c
   LLVMPositionBuilderAtEnd(r->b, check);
   build_check(r, function, context);
   LLVMBuildBr(r->b, to);
-}
-
-/* ---- alignment ---- */
-
-/* Marks loops to begin with a line of the cache: where they lie is worth up to a quarter on
- * recursion through a short loop, more than any comparison. A loop is known by a node of its own,
- * the same at every branch back to its start. Large functions have better uses for the space. */
-enum { LINE = 64, MOST_BLOCKS = 200 };
-
-static LLVMValueRef new_loop(const rounds *r) {
-  LLVMTypeRef i32 = LLVMInt32TypeInContext(r->llvm);
-  LLVMMetadataRef align[2] = {LLVMMDStringInContext2(r->llvm, "llvm.loop.align", 15),
-                              LLVMValueAsMetadata(LLVMConstInt(i32, LINE, false))};
-  LLVMMetadataRef self = LLVMTemporaryMDNode(r->llvm, NULL, 0);
-  LLVMMetadataRef parts[2] = {self, LLVMMDNodeInContext2(r->llvm, align, 2)};
-  LLVMMetadataRef loop = LLVMMDNodeInContext2(r->llvm, parts, 2);
-  LLVMMetadataReplaceAllUsesWith(self, loop); /* frees it */
-  return LLVMMetadataAsValue(r->llvm, loop);
-}
-
-static void align_loops(rounds *r, LLVMValueRef function) {
-  LLVMSetAlignment(function, LINE);
-  flow f = read_flow(r, function);
-  if (f.n > MOST_BLOCKS) return;
-  LLVMValueRef *loops = HIA_NEW_ARRAY(&r->comp->scratch, LLVMValueRef, f.n);
-  unsigned kind = LLVMGetMDKindIDInContext(r->llvm, "llvm.loop", 9);
-  push(&f, find(&f, f.order[0]));
-  while (f.n_path) {
-    block *b = f.path[f.n_path - 1];
-    if (b->at == b->n_next) {
-      b->is_on_path = false;
-      f.n_path--;
-      continue;
-    }
-    block *to = b->next[b->at++];
-    if (to->is_on_path) {
-      LLVMValueRef *loop = &loops[to - f.blocks];
-      if (!*loop) *loop = new_loop(r);
-      LLVMSetMetadata(LLVMGetBasicBlockTerminator(b->ref), kind, *loop);
-    } else if (!to->was_seen) {
-      push(&f, to);
-    }
-  }
 }
 
 /* The context's keepers have done their work. */
@@ -252,19 +153,19 @@ static void remove_keepers(LLVMValueRef function, LLVMValueRef keeper) {
 
 static void check_function(rounds *r, LLVMValueRef function) {
   hia_mark mark = hiaR_arena_mark(&r->comp->scratch);
-  flow f = read_flow(r, function);
+  hia_blocks f = read_flow(r, function);
   if (!r->unchecked) cut_cycles(&f);
   LLVMValueRef context = NULL;
   for (unsigned i = 0; i < f.n; i++) { /* in the function's order, the same in every run */
-    const block *b = find(&f, f.order[i]);
+    const hia_block *b = hiaL_block_at(&f, i);
     for (unsigned k = 0; k < b->n_next; k++) {
-      if (!b->is_cut[k]) continue;
+      if (!b->is_marked[k]) continue;
       if (!context) context = context_of(r, function);
       check_edge(r, function, context, b, k);
     }
   }
   remove_keepers(function, r->keeper);
-  align_loops(r, function);
+  hiaL_place(r->comp, r->llvm, function);
   hiaR_arena_release(&r->comp->scratch, mark);
 }
 

@@ -473,6 +473,34 @@ Test(lower, checks_stand_where_they_are_needed) {
   world_free(&w);
 }
 
+/* Its rounds call it, or not; or all do. */
+#define ROUNDS(call)                                                                               \
+  "graph functions \"rounds\"\n"                                                                   \
+  "fn f (i32, i32) -> (i32) root (i32, i32) -> i32 recursive {\n%0:i32 = arg 0\n"                  \
+  "%1:i32 = arg 1\n%2:i32 = const 1\n%3:i32 = const 0\n%4:i32 = loop %0, %1 {\n"                   \
+  "%5:i32 = arg 0\n%6:i32 = arg 1\n%7:bool = ne %5, %3\nyield %7, %6\n} round {\n"                 \
+  "%8:bool = eq %6, %3\n%9:i32 = sub %5, %2\n" call "yield %9, %10\n}\nyield %4\n}\n"
+
+Test(lower, rounds_that_call_come_without_a_jump) {
+  static const char some[] = ROUNDS("%10:i32 = if %8 {\nyield %2\n} else {\n%11:i32 = sub %6, %2\n"
+                                    "%12:i32 = call f %5, %11\nyield %12\n}\n");
+  static const char all[] = ROUNDS("%10:i32 = call f %9, %6\n");
+  world w;
+  world_init(&w);
+  NO_THROW(&w.e, {
+    for (int unchecked = 0; unchecked < 2; unchecked++) {
+      const char *text = dumped(&w, graph_of(&w, some), HIA_DUMP_ASM, unchecked);
+      const char *call = strstr(text, "callq\tf_0"), *jump = strstr(text, "jmp\t.LBB0_");
+      cr_assert(call && jump && call < jump, "%s", text); /* that of the rounds without one */
+      /* Where there is nothing to choose, loops are aligned. */
+      text = dumped(&w, graph_of(&w, all), HIA_DUMP_ASM, unchecked);
+      const char *loop = strstr(strstr(text, "f_0:"), ".p2align\t6");
+      cr_assert(loop && loop < strstr(text, "callq\tf_0"), "%s", text);
+    }
+  });
+  world_free(&w);
+}
+
 Test(lower, symbols_have_no_dots) {
   world w;
   world_init(&w);
