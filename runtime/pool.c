@@ -35,8 +35,8 @@ struct hia_pool {
   hia_create_thread create;
   _Atomic uint32_t n_wanting; /* teams that want a helper */
   pthread_mutex_t lock;       /* of what follows, and of some of the teams' fields */
-  hia_thread *threads, *idle;
-  unsigned n_threads; /* those that are being started among them */
+  hia_thread *threads, *idle; /* threads: those that are being started among them */
+  unsigned n_threads;         /* and places of those that will be */
   hia_team *active, *spare;
   bool is_ending;
 };
@@ -53,7 +53,27 @@ void hiaR_stress_yield(void) {
 
 static void *thread_main(void *user);
 
-/* A thread that begins with a team or a function. Its place is counted already. */
+static void add_thread(hia_pool *pool, hia_thread *thread) {
+  pthread_mutex_lock(&pool->lock);
+  thread->number = 1;
+  for (const hia_thread *t = pool->threads; t; t = t->next)
+    if (t->number >= thread->number) thread->number = t->number + 1;
+  thread->next = pool->threads;
+  pool->threads = thread;
+  pthread_mutex_unlock(&pool->lock);
+}
+
+static void remove_thread(hia_pool *pool, const hia_thread *thread) {
+  pthread_mutex_lock(&pool->lock);
+  hia_thread **at = &pool->threads;
+  while (*at != thread) at = &(*at)->next;
+  *at = thread->next;
+  pthread_mutex_unlock(&pool->lock);
+}
+
+/* A thread that begins with a team or a function. Its place is counted already. To start one takes
+ * time, which nobody is to wait for who needs the lock: so it is among the threads before it runs.
+ * Whoever starts it takes part in a run, and hiaR_pool_free comes after all of them. */
 static bool start_thread(hia_pool *pool, hia_team *team, void (*fn)(void *arg), void *arg) {
   hia_thread *thread = hiaR_alloc(pool->allocator, sizeof *thread);
   if (!thread) return false;
@@ -61,22 +81,17 @@ static bool start_thread(hia_pool *pool, hia_team *team, void (*fn)(void *arg), 
   thread->team = team;
   thread->fn = fn;
   thread->arg = arg;
-  pthread_mutex_lock(&pool->lock);
+  add_thread(pool, thread);
   /* Signals are the host's threads' business. */
   sigset_t all, old;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &old);
-  thread->number = 1;
-  for (hia_thread *t = pool->threads; t; t = t->next) thread->number++;
   bool ok = pool->create(&thread->thread, NULL, thread_main, thread) == 0;
   pthread_sigmask(SIG_SETMASK, &old, NULL);
-  if (ok) {
-    thread->next = pool->threads;
-    pool->threads = thread;
-  }
-  pthread_mutex_unlock(&pool->lock);
-  if (!ok) hiaR_free(pool->allocator, thread, sizeof *thread);
-  return ok;
+  if (ok) return true;
+  remove_thread(pool, thread);
+  hiaR_free(pool->allocator, thread, sizeof *thread);
+  return false;
 }
 
 static hia_thread *take_idle(hia_pool *pool) {

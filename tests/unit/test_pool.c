@@ -150,6 +150,35 @@ Test(pool, threads_that_cannot_be_had) {
   expect_tasks(before);
 }
 
+static _Atomic unsigned n_creating, n_created;
+static int create_slowly(pthread_t *thread, const pthread_attr_t *attributes, void *(*main)(void *),
+                         void *arg) {
+  atomic_fetch_add(&n_creating, 1);
+  for (int i = 0; i < 20000 && !atomic_load(&may_go); i++) usleep(100);
+  atomic_fetch_add(&n_created, 1);
+  return pthread_create(thread, attributes, main, arg);
+}
+
+static void *start_counting(void *pool) {
+  cr_assert(hiaR_pool_start(pool, just_count, NULL));
+  return NULL;
+}
+
+Test(pool, nobody_waits_for_a_thread_to_start) {
+  hia_pool *pool = new_pool(2);
+  cr_assert(hiaR_pool_start(pool, wait_to_go, NULL));
+  hiaR_pool_set_create(pool, create_slowly);
+  pthread_t host;
+  cr_assert_eq(pthread_create(&host, NULL, start_counting, pool), 0);
+  SOON(atomic_load(&n_creating) == 1);
+  cr_assert_not(hiaR_pool_start(pool, just_count, NULL)); /* the last place has been given */
+  cr_assert_eq(atomic_load(&n_created), 0);
+  atomic_store(&may_go, 1);
+  pthread_join(host, NULL);
+  hiaR_pool_free(pool);
+  cr_assert_eq(atomic_load(&n_done), 2);
+}
+
 /* ---- native runs ---- */
 
 /* The worker of this thread; one of the pool's knows it by its first job. */
