@@ -248,15 +248,6 @@ static uint8_t *job_of(reading *r, const hia_event *e) {
   return i < t->n_jobs ? &t->jobs[i] : NULL;
 }
 
-static bool is_own(const track *t, const hia_event *e) {
-  return HIA_JOB_OWNER((uint64_t)e->what) == t->ring->number;
-}
-
-/* Another thread begins a job. */
-static bool is_steal(const track *t, const hia_event *e) {
-  return hiaR_event_is_steal(t->ring, e->kind, e->what);
-}
-
 /* ---- writing ---- */
 
 static void put_time(reading *r, uint64_t at) {
@@ -319,7 +310,7 @@ static void put_begin(reading *r, const track *t, const hia_event *e, uint64_t a
     break;
   case HIA_EVENT_WORK_BEGIN: putf(r->out, ",\"cat\":\"run\",\"name\":\"work\""); break;
   case HIA_EVENT_JOB_BEGIN:
-    putf(r->out, ",\"cat\":\"%s\",\"name\":", is_own(t, e) ? "own job" : "job");
+    putf(r->out, ",\"cat\":\"job\",\"name\":");
     put_string(r->out, is_cut ? "job" : callee_of(r, t, e));
     put_job(r, e);
     break;
@@ -475,13 +466,11 @@ static void follow_job(reading *r, track *t, const hia_event *e) {
     break;
   case HIA_EVENT_JOB_BEGIN:
   case HIA_EVENT_TAKEN:
-    if (!is_steal(t, e)) break;
     if (!r->out && *job & KEPT) *job |= STOLEN;
     if (*job & STOLEN) draw(r, t, e, job, DRAWN_STOLEN);
     break;
   case HIA_EVENT_JOB_END:
   case HIA_EVENT_DONE:
-    if (e->kind == HIA_EVENT_JOB_END && is_own(t, e)) break;
     *job |= ENDED;
     if (*job & JOINED) draw(r, t, e, job, DRAWN_ENDED);
     break;
@@ -511,7 +500,7 @@ static void step(reading *r, track *t) {
   }
   if (!is_end(e->kind)) follow_job(r, t, e);
   r->promoted += e->kind == HIA_EVENT_PROMOTED;
-  r->stolen += is_steal(t, e);
+  r->stolen += e->kind == HIA_EVENT_JOB_BEGIN || e->kind == HIA_EVENT_TAKEN;
 }
 
 static bool is_before(const reading *r, uint32_t a, uint32_t b) {
@@ -687,7 +676,7 @@ static bool prepare(reading *r, hia_timeline *timeline) {
     r->events += t->end;
     r->dropped += first_event(ring);
     r->all_promoted += ring->totals[HIA_EVENT_PROMOTED];
-    r->all_stolen += ring->steals;
+    r->all_stolen += ring->totals[HIA_EVENT_JOB_BEGIN] + ring->totals[HIA_EVENT_TAKEN];
     for (uint64_t i = first_event(ring); i < t->end; i++) {
       const hia_event *e = event_at(t, i);
       if (e->at < first) first = e->at;

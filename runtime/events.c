@@ -175,6 +175,5 @@ void hiaR_ring_add(hia_ring *ring, hia_event_kind kind, uint64_t what) {
   ring->events[n & (ring->timeline->ring_size - 1)] =
       (hia_event){.at = hiaR_now(), .what = what & (((uint64_t)1 << 56) - 1), .kind = kind};
   ring->totals[kind]++;
-  ring->steals += hiaR_event_is_steal(ring, kind, what);
   atomic_store_explicit(&ring->count, n + 1, memory_order_release);
 }

@@ -25,8 +25,8 @@
   X(RUN_END)    /* hia_status */                                                                   \
   X(WORK_BEGIN) /* another thread begins to take part in the run */                                \
   X(WORK_END)                                                                                      \
-  X(JOB_BEGIN) /* job: native code runs it; a steal, unless it was this thread that promoted it */ \
-  X(JOB_END)   /* job */                                                                           \
+  X(JOB_BEGIN)  /* job: native code of another thread than promoted it runs it; a steal */         \
+  X(JOB_END)    /* job */                                                                          \
   X(WAIT_BEGIN) /* job: a join that has to wait for it; jobs may run inside */                     \
   X(WAIT_END)   /* job */                                                                          \
   X(IDLE_BEGIN) /* nothing to do: looking for work, or asleep */                                   \
@@ -58,8 +58,8 @@ struct hia_ring {
   pthread_t thread;
   unsigned worker; /* 0: of a thread that calls runs */
   uint32_t number; /* in its timeline, from 1; the upper part of the job numbers it gives */
-  /* Events so far, the dropped ones too: by kind; steals; all. Number i is in slot i % size. */
-  uint64_t totals[HIA_N_EVENTS], steals;
+  /* Events so far, the dropped ones too: by kind; all. Number i is in slot i % size. */
+  uint64_t totals[HIA_N_EVENTS];
   _Atomic uint64_t count; /* written last */
   hia_event events[];
 };
@@ -124,12 +124,6 @@ const char *hiaR_timeline_callee_at(const hia_timeline *timeline, uint64_t entry
 hia_ring *hiaR_ring_of(hia_timeline *timeline, unsigned worker);
 
 void hiaR_ring_add(hia_ring *ring, hia_event_kind kind, uint64_t what);
-
-/* Does the event say that the ring's thread begins a job of another's? */
-static inline bool hiaR_event_is_steal(const hia_ring *ring, unsigned kind, uint64_t what) {
-  return kind == HIA_EVENT_TAKEN ||
-         (kind == HIA_EVENT_JOB_BEGIN && HIA_JOB_OWNER(what) != ring->number);
-}
 
 /* The hook. `what`: 0 where the list has nothing. */
 static inline void hiaR_event(hia_ring *ring, hia_event_kind kind, uint64_t what) {

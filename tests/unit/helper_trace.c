@@ -217,15 +217,13 @@ static bool is_one_of(const char *name, const char *const *names) {
   return false;
 }
 
-static const char *const jobs[] = {"job", "own job", NULL};
-
 /* Which slices may stand in which. */
 static bool may_stand_in(const char *inner, const char *outer) {
-  static const char *const in_job[] = {"wait", "idle", "own job", "job", "run", NULL};
-  static const char *const in_run[] = {"wait", "idle", "own job", "job", "run", NULL};
-  static const char *const in_work[] = {"job", "idle", "own job", NULL};
-  static const char *const in_wait[] = {"job", "own job", "idle", NULL};
-  if (is_one_of(outer, jobs)) return is_one_of(inner, in_job);
+  static const char *const in_job[] = {"wait", "idle", "job", "run", NULL};
+  static const char *const in_run[] = {"wait", "idle", "job", "run", NULL};
+  static const char *const in_work[] = {"job", "idle", NULL};
+  static const char *const in_wait[] = {"job", "idle", NULL};
+  if (strcmp(outer, "job") == 0) return is_one_of(inner, in_job);
   if (strcmp(outer, "run") == 0) return is_one_of(inner, in_run);
   if (strcmp(outer, "work") == 0) return is_one_of(inner, in_work);
   if (strcmp(outer, "wait") == 0) return is_one_of(inner, in_wait);
@@ -245,7 +243,7 @@ static bool begin(reader *r, track *t, const event *e) {
   if (!e->name[0] || !e->cat[0]) return wrong(r, "a slice without name or category");
   bool is_phase = strcmp(e->cat, "compile") == 0;
   /* Jobs are called by what they call. */
-  bool is_job = is_one_of(e->cat, jobs);
+  bool is_job = strcmp(e->cat, "job") == 0;
   const char *kind = is_job ? e->cat : e->name;
   if (is_phase != t->is_compiler) return wrong(r, "`%s` on the wrong track", e->name);
   if (is_phase && t->n_open) return wrong(r, "phase `%s` in another", e->name);
@@ -262,7 +260,6 @@ static bool begin(reader *r, track *t, const event *e) {
   }
   p->n_runs += strcmp(e->name, "run") == 0;
   p->n_jobs += strcmp(kind, "job") == 0;
-  p->n_own_jobs += strcmp(kind, "own job") == 0;
   if (is_job) memcpy(p->callee, e->name, sizeof p->callee);
   p->n_waits += strcmp(e->name, "wait") == 0;
   p->n_idles += strcmp(e->name, "idle") == 0;

@@ -15,7 +15,7 @@ typedef struct trace_picture {
   /* What is in it. */
   unsigned n_threads;   /* that have written events */
   unsigned n_compilers; /* tracks of the compiler */
-  uint64_t n_runs, n_jobs, n_own_jobs, n_waits, n_idles, n_promoted, n_taken, n_taken_back;
+  uint64_t n_runs, n_jobs, n_waits, n_idles, n_promoted, n_taken, n_taken_back;
   uint64_t n_steal_arrows, n_result_arrows, n_phases;
   char callee[64];                         /* of the last job: its slice's name */
   double run_us, job_us, wait_us, idle_us; /* of all slices of the kind, what they hold included */
