@@ -121,7 +121,8 @@ static hia_status run_words(hia_engine *engine, hia_function *f, const hia_run_o
   return failure->status = status;
 }
 
-static void give_stats(const hia_run_options *options, const hia_usage *usage, uint64_t run_ns) {
+static void give_stats(const hia_run_options *options, const hia_usage *usage, uint64_t run_ns,
+                       bool is_counted) {
   hia_run_stats own = {.size = sizeof own,
                        .run_ns = run_ns,
                        .calls = usage->calls,
@@ -130,7 +131,8 @@ static void give_stats(const hia_run_options *options, const hia_usage *usage, u
                        .frames = usage->frames,
                        .peak_frames = usage->peak_frames,
                        .peak_bytes = usage->peak_bytes,
-                       .steals = usage->steals};
+                       .steals = usage->steals,
+                       .is_counted = is_counted};
   if (options->stats) hiaJ_give_sized(&own, sizeof own, options->stats, options->stats->size);
 }
 
@@ -154,7 +156,7 @@ static hia_status run_ready(hia_function *f, hia_value *const *args, const hia_r
   hia_status status = run_words(engine, f, options, b.words, &failure, &usage);
   uint64_t run_ns = hiaR_now() - start;
   hiaR_event(ring, HIA_EVENT_RUN_END, status);
-  give_stats(options, &usage, run_ns);
+  give_stats(options, &usage, run_ns, f->unit->graph->is_counted);
   /* A graph that was read tells positions of a source that is not here. */
   hia_source elsewhere = {.name = f->unit->graph->file, .text = "", .len = 0};
   if (status != HIA_OK) {

@@ -1,6 +1,5 @@
 /* hiaton bench: compile and run time of one call, engines and numbers of threads side by side. */
 #include "tools/tool.h"
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -141,9 +140,10 @@ static int report(const tool_options *options, lane *lanes, size_t n) {
     printf("  %s\n", l->result);
     is_same &= strcmp(l->result, lanes[0].result) == 0;
   }
-  if (options->engine.count)
-    printf("\n%" PRIu64 " calls, %" PRIu64 " loop rounds\n", lanes[0].used.calls,
-           lanes[0].used.rounds);
+  if (options->engine.count) {
+    puts("");
+    tool_count(stdout, options, &lanes[0].used);
+  }
   if (is_same) return EXIT_FINE;
   fputs("error: the engines disagree\n", stderr);
   return EXIT_PROGRAM;

@@ -1,9 +1,9 @@
 /* hiaton: run, check, dump and measure programs. */
 #include "tools/tool.h"
 #include <errno.h>
+#include <inttypes.h>
 #include <sched.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -98,6 +98,18 @@ int tool_args(hia_function *function, const tool_options *options, hia_value ***
   }
   *values = list;
   return EXIT_FINE;
+}
+
+/* With --fn, what runs is the call NAME(ARG...), which is one more; main is what the system calls,
+ * not the source. */
+void tool_count(FILE *file, const tool_options *options, const hia_run_stats *used) {
+  bool is_main = options->n_functions == 0 || strncmp(options->functions[0], "main(", 5) == 0 ||
+                 strcmp(options->functions[0], "main") == 0;
+  if (used->is_counted)
+    fprintf(file, "%" PRIu64 " calls, %" PRIu64 " loop rounds\n", used->calls + !is_main,
+            used->rounds);
+  else
+    fputs("calls are not known: the graph was dumped without --count\n", file);
 }
 
 int tool_instance(hia_function **function, hia_value **args, size_t n) {

@@ -48,14 +48,6 @@ static void report_time(const hia_function_stats *f, const hia_run_stats *r) {
   if (r->peak_bytes) fprintf(stderr, "peak %" PRIu64 " bytes\n", r->peak_bytes);
 }
 
-/* The program's calls. With --fn, what runs is the call NAME(ARG...), which is one more; main is
- * what the system calls, not the source. */
-static void report_count(const tool_options *options, const hia_run_stats *r) {
-  bool is_main = options->n_functions == 0 || strncmp(options->functions[0], "main(", 5) == 0 ||
-                 strcmp(options->functions[0], "main") == 0;
-  fprintf(stderr, "%" PRIu64 " calls, %" PRIu64 " loop rounds\n", r->calls + !is_main, r->rounds);
-}
-
 static int run_function(const tool_options *options, hia_function *function, hia_value **args,
                         hia_timeline *timeline) {
   hia_run_stats used = HIA_RUN_STATS_INIT;
@@ -73,7 +65,7 @@ static int run_function(const tool_options *options, hia_function *function, hia
     hia_function_get_stats(function, &cost);
     report_time(&cost, &used);
   }
-  if (options->engine.count && used.run_ns) report_count(options, &used);
+  if (options->engine.count && used.run_ns) tool_count(stderr, options, &used);
   int trace = timeline ? tool_trace_end(options->trace, timeline) : EXIT_FINE;
   if (code == EXIT_FINE) code = trace;
   hia_value_free(result);

@@ -3,6 +3,7 @@
 #define HIA_TOOL_H
 
 #include <hiaton/hiaton.h>
+#include <stdio.h>
 
 /* Exit statuses. */
 enum {
@@ -68,6 +69,8 @@ void tool_free_args(hia_value **values, size_t n);
 int tool_function(const tool_options *options, hia_module *module, hia_function **function);
 /* A generic function becomes its instance for these arguments. */
 int tool_instance(hia_function **function, hia_value **args, size_t n);
+/* A line that says how many calls the program made. */
+void tool_count(FILE *file, const tool_options *options, const hia_run_stats *used);
 
 /* ---- trace.c: --trace FILE ---- */
 

@@ -226,16 +226,17 @@ HIA_API hia_status hia_function_get_stats(const hia_function *function, hia_func
 /* What a run used. */
 typedef struct hia_run_stats {
   size_t size;
-  uint64_t run_ns; /* without compiling */
-  uint64_t calls,
-      rounds;       /* made by the program, this call itself not among them; engines that count */
-  uint64_t firings; /* live nodes fired (interpreted) */
-  uint64_t frames;  /* frames made (interp), graph copies (expand) */
-  uint64_t peak_frames; /* most of them alive at once */
-  uint64_t peak_bytes;  /* most bytes of frames, copies or stack */
-  uint64_t steals;      /* tasks that a worker took from another */
+  uint64_t run_ns;        /* without compiling */
+  uint64_t calls, rounds; /* made by the program, this call itself not among them */
+  uint64_t firings;       /* live nodes fired (interpreted) */
+  uint64_t frames;        /* frames made (interp), graph copies (expand) */
+  uint64_t peak_frames;   /* most of them alive at once */
+  uint64_t peak_bytes;    /* most bytes of frames, copies or stack */
+  uint64_t steals;        /* tasks that a worker took from another */
+  bool is_counted;        /* calls and rounds are known: of engines that count, unless the function
+                             comes from a graph that was dumped by one that does not */
 } hia_run_stats;
-#define HIA_RUN_STATS_INIT {sizeof(hia_run_stats), 0, 0, 0, 0, 0, 0, 0, 0}
+#define HIA_RUN_STATS_INIT {sizeof(hia_run_stats), 0, 0, 0, 0, 0, 0, 0, 0, false}
 
 typedef struct hia_run_options {
   size_t size;

@@ -95,6 +95,11 @@ t 'an option after -- is an argument' 2 '' 'argument' run --engine interp "$work
 # ---- counts, times, limits ----
 every 'calls of fib(20), from main' 0 10946 '^21891 calls, 0 loop rounds$' run examples/fib.hia 20 --count
 every 'calls of fib(20), itself' 0 10946 '^21891 calls' run examples/fib.hia --fn fib 20 --count
+"$hiaton" dump examples/fib.hia --count >"$work/counted.ir"
+"$hiaton" dump examples/fib.hia >"$work/uncounted.ir"
+every 'calls of a graph' 0 10946 '^21891 calls' run --from-ir "$work/counted.ir" 20 --count
+every 'calls of a graph that has lost them' 0 10946 '^calls are not known: .* without --count$' \
+  run --from-ir "$work/uncounted.ir" 20 --count
 every 'phases' 0 10946 'build .*passes .*run ' run examples/fib.hia 20 --time
 # Not a sum alone: that would become a loop in native code, which is never too deep.
 program down 'fn down(n: i64) -> i64 = if n == 0 then 0 else 1 + down(n - 1) % 1000003
@@ -273,6 +278,17 @@ if "$hiaton" bench examples/fib.hia --engine interp,expand --runs 2 15 >"$work/o
 else
   bad 'bench' "$(cat "$work/out")"
 fi
+calls_in_bench() { # WHAT PATTERN WORD...
+  local what=$1 pattern=$2
+  shift 2
+  if "$hiaton" bench --engine interp --runs 1 --count "$@" >"$work/out" && grep -q "$pattern" "$work/out"; then
+    passed=$((passed + 1))
+  else
+    bad "$what" "$(cat "$work/out")"
+  fi
+}
+calls_in_bench 'bench counts as run does' '^21891 calls, 0 loop rounds$' examples/fib.hia --fn fib 20
+calls_in_bench 'bench of a graph that has lost them' '^calls are not known' --from-ir "$work/uncounted.ir" 20
 bench_engines=interp
 [ $native = yes ] && bench_engines=jit,interp
 if "$hiaton" bench examples/fib.hia --engine $bench_engines --runs 2 --threads 1,2,3 15 >"$work/out" &&
