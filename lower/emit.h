@@ -66,9 +66,8 @@ enum {                     /* what a function may do, itself or below */
        HIA_IS_LEAF = 8,   /* makes no calls: see emit_leaf.c */
 };
 
-/* Nodes that may follow one another without a comparison with the limit. Some of LLVM's algorithms
- * are quadratic in the length of a block, and a comparison is what it cannot merge blocks across.
- */
+/* Nodes that may follow one another in one block. Some of LLVM's algorithms are quadratic in its
+ * length: the scheduler, for one, compares every write of the flags with all before it. */
 #define HIA_LONGEST_STRETCH 400
 
 /* A fork of the function that is lowered, open where the builder stands. */
@@ -246,6 +245,7 @@ void hiaL_spend(hia_emit *e, uint64_t cost);
 void hiaL_spend_call(hia_emit *e, hia_fn_id callee);
 hia_way hiaL_longer(hia_way a, hia_way b); /* of two ways that meet */
 void hiaL_check(hia_emit *e);
+void hiaL_check_and_split(hia_emit *e); /* the builder is left in a block of its own */
 void hiaL_keep_context(hia_emit *e);
 LLVMValueRef hiaL_keeper(LLVMContextRef llvm);     /* the callee of what hiaL_keep_context builds */
 LLVMValueRef hiaL_comparison(LLVMContextRef llvm); /* the assembly that compares */

@@ -117,6 +117,24 @@ void hiaL_check(hia_emit *e) {
     hiaL_call_attribute(e, check, (unsigned)LLVMAttributeFunctionIndex, "nomerge", 0);
 }
 
+/* A comparison that ends the block it stands in: what LLVM knows nothing of cannot be merged. On
+ * the rare side it compares once more, and asks. */
+void hiaL_check_and_split(hia_emit *e) {
+  LLVMTypeRef ptr = LLVMPointerTypeInContext(e->llvm, 0);
+  LLVMTypeRef type = LLVMFunctionType(e->i8, &ptr, 1, false);
+  static const char constraints[] = HIA_ARCH_BELOW_LIMIT "," HIA_ARCH_CONTEXT "," CLOBBERS;
+  LLVMValueRef comparison =
+      LLVMGetInlineAsm(type, HIA_ARCH_TEST, sizeof HIA_ARCH_TEST - 1, constraints,
+                       sizeof constraints - 1, true, false, LLVMInlineAsmDialectATT, false);
+  LLVMValueRef is_below = LLVMBuildCall2(e->b, type, comparison, &e->context, 1, "");
+  LLVMBasicBlockRef rare = hiaL_block(e, "check"), next = hiaL_block(e, "next");
+  hiaL_unlikely(e, LLVMBuildTrunc(e->b, is_below, e->types[HIA_BOOL], ""), rare, next);
+  hiaL_at(e, rare);
+  hiaL_check(e);
+  LLVMBuildBr(e->b, next);
+  hiaL_at(e, next);
+}
+
 /* Loops will need the context, which nothing else in the function may need: an empty instruction
  * with it for an operand keeps LLVM from removing the parameter. It goes when the loops have their
  * comparisons (rounds.c), before it can cost the registers that it asks for. */

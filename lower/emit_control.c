@@ -372,7 +372,7 @@ void hiaL_body(hia_emit *e) {
     unsigned op = fn->nodes.data[n].op;
     if (!(hiaR_ops[op].traits & HIA_T_CONTROL) && ++stretch > HIA_LONGEST_STRETCH &&
         e->ended == HIA_NONE && !e->options->unchecked) {
-      hiaL_check(e);
+      hiaL_check_and_split(e);
       stretch = 0;
     }
     if (op == HIA_OP_CALL_I) {

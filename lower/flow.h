@@ -26,7 +26,7 @@ hia_blocks hiaL_read_blocks(hia_arena *arena, LLVMValueRef function);
 hia_block *hiaL_block_at(const hia_blocks *f, unsigned i);
 void hiaL_go_on(hia_blocks *f, hia_block *b); /* makes b the last of the path */
 
-/* Has a block a call of one of two callees? */
+/* Does a block call it? */
 bool hiaL_block_calls(const hia_block *b, LLVMValueRef callee);
 
 /* ---- placement.c ---- */

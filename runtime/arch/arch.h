@@ -40,19 +40,22 @@ _Noreturn void hiaR_native_fail(uint32_t loc, uint32_t status, int64_t code, hia
  * stub is told where the comparison is. It steps over the red zone, where a leaf function may keep
  * things. */
 #define HIA_ARCH_CONTEXT "{r13}"
+#define HIA_ARCH_TEST    "cmpq %rsp, (%r13)"
+/* The condition that is then true below the limit, as an output of that assembly. */
+#define HIA_ARCH_BELOW_LIMIT "={@cca}"
 #define HIA_ARCH_CHECK                                                                             \
-  "cmpq %rsp, (%r13)\n\t"                                                                          \
-  "ja 2f\n"                                                                                        \
-  "1:\n\t"                                                                                         \
-  ".subsection 1\n"                                                                                \
-  "2:\taddq $$-128, %rsp\n\t"                                                                      \
-  "pushq %rax\n\t"                                                                                 \
-  "leaq 1b(%rip), %rax\n\t"                                                                        \
-  "callq hiaR_stub_poll@PLT\n\t"                                                                   \
-  "popq %rax\n\t"                                                                                  \
-  "subq $$-128, %rsp\n\t"                                                                          \
-  "jmp 1b\n\t"                                                                                     \
-  ".subsection 0"
+  HIA_ARCH_TEST "\n\t"                                                                             \
+                "ja 2f\n"                                                                          \
+                "1:\n\t"                                                                           \
+                ".subsection 1\n"                                                                  \
+                "2:\taddq $$-128, %rsp\n\t"                                                        \
+                "pushq %rax\n\t"                                                                   \
+                "leaq 1b(%rip), %rax\n\t"                                                          \
+                "callq hiaR_stub_poll@PLT\n\t"                                                     \
+                "popq %rax\n\t"                                                                    \
+                "subq $$-128, %rsp\n\t"                                                            \
+                "jmp 1b\n\t"                                                                       \
+                ".subsection 0"
 
 /* Writes down where in a frame something lies, $0, for number $1, as LLVM inline assembly that adds
  * nothing to the code: where it stands, the number, and an instruction that would compute the

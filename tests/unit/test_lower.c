@@ -501,6 +501,32 @@ Test(lower, rounds_that_call_come_without_a_jump) {
   world_free(&w);
 }
 
+static size_t occurrences(const char *text, const char *word) {
+  size_t n = 0;
+  for (; (text = strstr(text, word)); text += strlen(word)) n++;
+  return n;
+}
+
+/* LLVM takes quadratic time over blocks. */
+Test(lower, long_stretches_are_several_blocks) {
+  world w;
+  world_init(&w);
+  NO_THROW(&w.e, {
+    hia_text t;
+    hiaR_text_init(&t, &w.e.comp.arena);
+    hiaR_text_addf(&t, "graph functions \"long\"\n"
+                       "fn f (i32) -> (i32) root (i32) -> i32 {\n%%0:i32 = arg 0\n"
+                       "%%1:i32 = add %%0, %%0\n");
+    for (int i = 2; i < 2000; i++)
+      hiaR_text_addf(&t, "%%%d:i32 = %s %%%d, %%%d\n", i, i % 3 ? "mul" : "add", i - 1, i - 2);
+    hiaR_text_addf(&t, "yield %%1999\n}\n");
+    const char *text = dumped(&w, graph_of(&w, t.data), HIA_DUMP_LLVM_OPTIMIZED, false);
+    cr_assert_geq(occurrences(text, "br i1"), 4, "%s", text);
+    cr_assert_leq(occurrences(text, "br i1"), 5, "%s", text);
+  });
+  world_free(&w);
+}
+
 Test(lower, symbols_have_no_dots) {
   world w;
   world_init(&w);
