@@ -7,6 +7,7 @@
  *
  * An OUTCOME is as in run.h; one that ends in `...` is compared up to there. */
 #include "tests/diff/run.h"
+#include "tests/unit/helper_text.h"
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,24 +16,8 @@
 #define SMALL_TIMES 3 /* on several workers */
 
 char *diff_read_file(const char *path) {
-  FILE *f = fopen(path, "rb");
-  if (!f) return NULL;
-  char *text = NULL;
-  size_t len = 0, cap = 0;
-  for (;;) {
-    if (cap - len < 4096) {
-      cap = cap * 2 + 8192;
-      char *more = realloc(text, cap);
-      if (!more) break;
-      text = more;
-    }
-    size_t n = fread(text + len, 1, cap - len - 1, f);
-    len += n;
-    if (n == 0) break;
-  }
-  fclose(f);
-  if (text) text[len] = 0;
-  return text;
+  test_text text = {0};
+  return test_text_read(&text, path) ? text.data : NULL;
 }
 
 static bool is_outcome(const char *expected, const char *got) {

@@ -194,8 +194,8 @@ static void choose_argument(crowd *c, hia_engine *engine) {
 }
 
 static void run_way(const way *w, long runs, uint64_t *random) {
-  image_heap heap;
-  image_heap_init(&heap, -1);
+  test_heap heap;
+  test_heap_init(&heap, -1);
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
   options.kind = w->kind;
   options.threads = w->threads;

@@ -195,8 +195,8 @@ static void run_cancelled(unsigned threads) {
   canceller c = {0, 2000};
   pthread_t thread;
   pthread_create(&thread, NULL, cancel, &c);
-  image_heap heap;
-  image_heap_init(&heap, -1);
+  test_heap heap;
+  test_heap_init(&heap, -1);
   image_outcome o = image_run(&p, IMAGE_INTERP, &arg, threads, &(hia_limits){.cancelled = &c.flag},
                               &heap.allocator);
   pthread_join(thread, NULL);
@@ -209,8 +209,8 @@ static void run_out_of_depth(unsigned threads) {
   image_program p;
   hia_word arg = 1;
   if (!load(&p, growing)) return;
-  image_heap heap;
-  image_heap_init(&heap, -1);
+  test_heap heap;
+  test_heap_init(&heap, -1);
   image_outcome o = image_run(&p, IMAGE_INTERP, &arg, threads,
                               &(hia_limits){.depth = (size_t)1 << 19}, &heap.allocator);
   check(o.status == HIA_DEPTH, "a run that is too deep", threads);
@@ -225,8 +225,8 @@ static void run_out_of_memory(unsigned threads) {
   hia_word arg = 12;
   if (!load(&p, programs[0].text)) return;
   for (long left = 0; left < 10000; left++) {
-    image_heap heap;
-    image_heap_init(&heap, left);
+    test_heap heap;
+    test_heap_init(&heap, left);
     image_outcome o = image_run(&p, IMAGE_INTERP, &arg, threads, NULL, &heap.allocator);
     check(heap.blocks == 0, "memory of a run out of memory", threads);
     if (o.status == HIA_OK) break;

@@ -191,7 +191,7 @@ static void expect_usable(loaded l, unsigned threads, const char *where) {
   }
 }
 
-static void expect_no_blocks(const image_heap *heap, const char *where) {
+static void expect_no_blocks(const test_heap *heap, const char *where) {
   if (heap->blocks) FAIL("%s: %ld blocks are left", where, (long)heap->blocks);
 }
 
@@ -230,8 +230,8 @@ static void run_plainly(unsigned threads) {
 /* From some allocation on there is no memory: in the first run of an engine, which makes contexts,
  * threads and jobs, and in a later one. */
 static void run_out_of_memory(const job *j, const outcome *right, unsigned threads, bool is_first) {
-  image_heap heap;
-  image_heap_init(&heap, -1);
+  test_heap heap;
+  test_heap_init(&heap, -1);
   loaded l = {NULL, NULL};
   long most = scaled(is_first ? 25 : 200);
   for (long left = 0, successes = 0; left < most && successes < 5; left++) {

@@ -119,9 +119,9 @@ static void round_of(way w, uint64_t seed, uint64_t *all_steals) {
   }
   uint64_t steals = 0;
   for (unsigned i = 0; i < w.hosts; i++) steals += hosts[i].steals;
-  trace_text text = {0};
+  test_text text = {0};
   trace_picture p;
-  hia_status status = hia_timeline_write(timeline, trace_take, &text, NULL);
+  hia_status status = hia_timeline_write(timeline, test_text_take, &text, NULL);
   check(status == HIA_OK, "it is written", &(trace_picture){0});
   check(trace_read(text.data ? text.data : "", text.len, &p), "it reads back", &p);
   snprintf(p.wrong, sizeof p.wrong, "%s on %u threads: steals %llu, %llu by the statistics",
@@ -134,7 +134,7 @@ static void round_of(way w, uint64_t seed, uint64_t *all_steals) {
     check(p.promotions == steals && p.steals <= steals, "steals", &p);
   if (p.dropped == 0) check(p.n_runs == 4 * w.hosts, "runs", &p);
   *all_steals += p.steals;
-  trace_text_free(&text);
+  test_text_free(&text);
   hia_cancel_free(cancel);
   hia_timeline_free(timeline);
   hia_module_free(module);

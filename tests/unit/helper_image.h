@@ -5,6 +5,7 @@
 
 #include "graph/graph.h"
 #include "runtime/runtime.h"
+#include "tests/unit/helper_memory.h"
 
 typedef struct image_program {
   hia_comp comp;
@@ -43,13 +44,5 @@ void image_print(const image_program *p, const image_outcome *o, char *buf, size
 
 /* The chain as helper_eval.h writes it, as far as it is kept. */
 void image_chain(const image_program *p, const image_outcome *o, char *buf, size_t size);
-
-/* An allocator over malloc that fails from some allocation on, and counts what is alive. */
-typedef struct image_heap {
-  hia_allocator allocator;
-  _Atomic long left;   /* allocations until they fail; negative: never */
-  _Atomic long blocks; /* alive */
-} image_heap;
-void image_heap_init(image_heap *heap, long left);
 
 #endif

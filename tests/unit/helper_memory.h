@@ -1,19 +1,23 @@
-/* An allocator over malloc that counts, and fails once. */
+/* An allocator over malloc that runs out of memory when it is told to, and counts what is alive.
+ * Threads may share it. No Criterion: plain drivers use it too. */
 #ifndef HELPER_MEMORY_H
 #define HELPER_MEMORY_H
 
-#include "runtime/base/base.h"
+#include <hiaton/hiaton.h>
+#include <stdatomic.h>
 
-typedef struct counting {
-  size_t live;    /* bytes */
-  size_t calls;   /* allocations so far */
-  size_t fail_at; /* which of them fails, from 1; 0: none */
-} counting;
+typedef struct test_heap {
+  hia_allocator allocator;
+  _Atomic long left;          /* requests that are granted; negative: all */
+  _Atomic long blocks, bytes; /* alive */
+  bool fails_once;            /* after one that was not, all are granted again */
+} test_heap;
 
-hia_allocator counting_allocator(counting *c);
+void test_heap_init(test_heap *heap, long left);
 
 /* Attempts something with each of its allocations failing once, until there is one less: it must
- * answer MEMORY, or OK without the failing one, and leave nothing behind. */
-void fail_each_allocation(hia_status (*attempt)(const hia_allocator *allocator));
+ * answer MEMORY, or OK without the failing one, and leave nothing behind. Answers how many there
+ * are, or 0 if it does not. */
+size_t fail_each_allocation(hia_status (*attempt)(const hia_allocator *allocator));
 
 #endif

@@ -485,34 +485,12 @@ bool trace_read(const char *text, size_t len, trace_picture *picture) {
 
 bool trace_read_file(const char *path, trace_picture *picture) {
   *picture = (trace_picture){0};
-  FILE *file = fopen(path, "rb");
-  if (!file) {
+  test_text text = {0};
+  if (!test_text_read(&text, path)) {
     snprintf(picture->wrong, sizeof picture->wrong, "%s cannot be read", path);
     return false;
   }
-  trace_text text = {0};
-  char piece[4096];
-  size_t n;
-  while ((n = fread(piece, 1, sizeof piece, file)) > 0) trace_take(&text, piece, n);
-  fclose(file);
-  bool ok = trace_read(text.data ? text.data : "", text.len, picture);
-  trace_text_free(&text);
+  bool ok = trace_read(text.data, text.len, picture);
+  test_text_free(&text);
   return ok;
-}
-
-bool trace_take(void *user, const char *bytes, size_t len) {
-  trace_text *text = user;
-  while (text->cap - text->len < len) {
-    text->cap = text->cap ? text->cap * 2 : 4096;
-    text->data = realloc(text->data, text->cap);
-    if (!text->data) abort();
-  }
-  memcpy(text->data + text->len, bytes, len);
-  text->len += len;
-  return true;
-}
-
-void trace_text_free(trace_text *text) {
-  free(text->data);
-  *text = (trace_text){0};
 }

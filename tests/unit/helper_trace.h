@@ -4,8 +4,7 @@
 #ifndef HIA_TEST_TRACE_H
 #define HIA_TEST_TRACE_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "tests/unit/helper_text.h"
 #include <stdint.h>
 
 typedef struct trace_picture {
@@ -28,13 +27,5 @@ typedef struct trace_picture {
 bool trace_read(const char *text, size_t len, trace_picture *picture);
 /* The same of a file. */
 bool trace_read_file(const char *path, trace_picture *picture);
-
-/* A growing text to hand to hia_timeline_write. */
-typedef struct trace_text {
-  char *data;
-  size_t len, cap;
-} trace_text;
-bool trace_take(void *text, const char *bytes, size_t len); /* a hia_write */
-void trace_text_free(trace_text *text);
 
 #endif

@@ -1,4 +1,6 @@
 /* The public API: what it answers to good and to bad requests. */
+#include "tests/unit/helper_memory.h"
+#include "tests/unit/helper_text.h"
 #include <hiaton/hiaton.h>
 
 #include <criterion/criterion.h>
@@ -330,20 +332,6 @@ Test(engine, options_without_sense) {
 
 /* ---- dumps ---- */
 
-typedef struct text {
-  char *data;
-  size_t len;
-} text;
-
-static bool append(void *user, const char *bytes, size_t len) {
-  text *t = user;
-  t->data = realloc(t->data, t->len + len + 1);
-  memcpy(t->data + t->len, bytes, len);
-  t->len += len;
-  t->data[t->len] = 0;
-  return true;
-}
-
 static bool refuse(void *user, const char *bytes, size_t len) {
   (void)user, (void)bytes, (void)len;
   return false;
@@ -357,13 +345,14 @@ Test(engine, dumps_read_back_and_run) {
       hia_module *module = load(engine, fib_text), *again;
       hia_dump_options options = HIA_DUMP_OPTIONS_INIT;
       hia_error *error;
-      text t = {0}, second = {0};
+      test_text t = {0}, second = {0};
       options.stage = stages[i];
-      hia_status status = hia_module_dump(module, NULL, 0, &options, append, &t, &error);
+      hia_status status = hia_module_dump(module, NULL, 0, &options, test_text_take, &t, &error);
       cr_assert_eq(status, HIA_OK, "%s", hia_error_text(error));
       status = hia_module_load_ir(engine, "dump", t.data, t.len, &again, &error);
       cr_assert_eq(status, HIA_OK, "%s", hia_error_text(error));
-      cr_assert_eq(hia_module_dump(again, NULL, 0, &options, append, &second, &error), HIA_OK);
+      cr_assert_eq(hia_module_dump(again, NULL, 0, &options, test_text_take, &second, &error),
+                   HIA_OK);
       cr_assert_str_eq(second.data, t.data);
       hia_value *n = hia_value_i32(engine, 15), *result;
       status = hia_call(find(again, "fib"), &n, 1, &result, &error);
@@ -376,8 +365,8 @@ Test(engine, dumps_read_back_and_run) {
       cr_assert_eq(hia_error_line(error, 0), 4, "positions are of the source");
       hia_error_free(error);
       hia_value_free(n);
-      free(t.data);
-      free(second.data);
+      test_text_free(&t);
+      test_text_free(&second);
       hia_module_free(again);
       hia_module_free(module);
       hia_engine_free(engine);
@@ -390,23 +379,23 @@ Test(engine, dumps_that_make_no_sense) {
   hia_function *generic = find(module, "fact"), *foreign = find(other, "fib");
   hia_dump_options o = HIA_DUMP_OPTIONS_INIT;
   hia_error *error;
-  expect_error(hia_module_dump(module, &generic, 1, &o, append, NULL, &error), &error, HIA_ARGUMENT,
-               "generic");
-  expect_error(hia_module_dump(module, &foreign, 1, &o, append, NULL, &error), &error, HIA_ARGUMENT,
-               "not of this module");
+  expect_error(hia_module_dump(module, &generic, 1, &o, test_text_take, NULL, &error), &error,
+               HIA_ARGUMENT, "generic");
+  expect_error(hia_module_dump(module, &foreign, 1, &o, test_text_take, NULL, &error), &error,
+               HIA_ARGUMENT, "not of this module");
   expect_error(hia_module_dump(module, NULL, 0, &o, refuse, NULL, &error), &error, HIA_IO,
                "written");
   expect_error(hia_module_dump(module, NULL, 0, &o, NULL, NULL, &error), &error, HIA_ARGUMENT,
                "write");
   o.after = "nosuch";
   o.stage = HIA_STAGE_GRAPH;
-  expect_error(hia_module_dump(module, NULL, 0, &o, append, NULL, &error), &error, HIA_ARGUMENT,
-               "nosuch");
+  expect_error(hia_module_dump(module, NULL, 0, &o, test_text_take, NULL, &error), &error,
+               HIA_ARGUMENT, "nosuch");
   o = (hia_dump_options)HIA_DUMP_OPTIONS_INIT;
   o.stage = HIA_STAGE_AST;
   o.format = HIA_FORMAT_DOT;
-  expect_error(hia_module_dump(module, NULL, 0, &o, append, NULL, &error), &error, HIA_ARGUMENT,
-               "DOT");
+  expect_error(hia_module_dump(module, NULL, 0, &o, test_text_take, NULL, &error), &error,
+               HIA_ARGUMENT, "DOT");
   hia_module_free(other);
   hia_module_free(module);
   hia_engine_free(engine);
@@ -450,38 +439,11 @@ Test(engine, many_threads_share_a_module) {
 
 /* ---- memory that runs out ---- */
 
-typedef struct meter {
-  long left; /* requests until one fails; negative: never */
-  long blocks;
-} meter;
-
-static void *meter_alloc(void *user, size_t size) {
-  meter *m = user;
-  if (m->left == 0) return NULL;
-  m->left--;
-  m->blocks++;
-  return malloc(size);
-}
-static void *meter_resize(void *user, void *block, size_t old_size, size_t size) {
-  meter *m = user;
-  (void)old_size;
-  if (m->left == 0) return NULL;
-  m->left--;
-  return realloc(block, size);
-}
-static void meter_free(void *user, void *block, size_t size) {
-  meter *m = user;
-  (void)size;
-  m->blocks -= block != NULL;
-  free(block);
-}
-
 /* All of a program's life; true if it got to its end. */
-static bool live(meter *m, hia_engine_kind kind) {
-  hia_allocator allocator = {meter_alloc, meter_resize, meter_free, m};
+static bool live(test_heap *heap, hia_engine_kind kind) {
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
   options.kind = kind;
-  options.allocator = &allocator;
+  options.allocator = &heap->allocator;
   hia_engine *engine = NULL;
   hia_module *module = NULL;
   hia_function *fib;
@@ -501,19 +463,21 @@ static bool live(meter *m, hia_engine_kind kind) {
   hia_value_free(n);
   hia_module_free(module);
   hia_engine_free(engine);
-  cr_assert_eq(m->blocks, 0, "%ld blocks left over", m->blocks);
+  cr_assert_eq(heap->blocks, 0, "%ld blocks left over", (long)heap->blocks);
+  cr_assert_eq(heap->bytes, 0);
   return status == HIA_OK;
 }
 
 Test(engine, every_request_for_memory_may_fail) {
   for (size_t k = first_kind(); k < 3; k++) {
-    meter m = {-1, 0};
-    cr_assert(live(&m, kinds[k]));
+    test_heap heap;
+    test_heap_init(&heap, -1);
+    cr_assert(live(&heap, kinds[k]));
     bool is_alive = false;
     for (long at = 0; !is_alive; at++) {
       cr_assert_lt(at, 100000);
-      m = (meter){at, 0};
-      is_alive = live(&m, kinds[k]);
+      test_heap_init(&heap, at);
+      is_alive = live(&heap, kinds[k]);
     }
   }
 }
@@ -522,11 +486,11 @@ Test(engine, every_request_for_memory_may_fail) {
 Test(engine, a_chain_can_be_read_when_there_is_memory_again) {
   for (size_t k = first_kind(); k < 3; k++)
     for (long left = 0; left < 12; left++) {
-      meter m = {-1, 0};
-      hia_allocator allocator = {meter_alloc, meter_resize, meter_free, &m};
+      test_heap heap;
+      test_heap_init(&heap, -1);
       hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
       options.kind = kinds[k];
-      options.allocator = &allocator;
+      options.allocator = &heap.allocator;
       hia_engine *engine;
       cr_assert_eq(hia_engine_new(&options, &engine, NULL), HIA_OK);
       hia_module *module = load(engine, fib_text);
@@ -534,9 +498,9 @@ Test(engine, a_chain_can_be_read_when_there_is_memory_again) {
       cr_assert_eq(hia_function_prepare(deep, NULL), HIA_OK);
       hia_value *n = hia_value_i32(engine, 1000), *result;
       hia_error *error;
-      m.left = left;
+      heap.left = left;
       hia_status status = hia_call(deep, &n, 1, &result, &error);
-      m.left = -1;
+      heap.left = -1;
       cr_assert(status == HIA_DIV_ZERO || status == HIA_MEMORY, "%s", hia_status_word(status));
       hia_error_free(error);
       cr_assert_eq(hia_call(deep, &n, 1, &result, &error), HIA_DIV_ZERO);
@@ -546,6 +510,6 @@ Test(engine, a_chain_can_be_read_when_there_is_memory_again) {
       hia_value_free(n);
       hia_module_free(module);
       hia_engine_free(engine);
-      cr_assert_eq(m.blocks, 0);
+      cr_assert_eq(heap.blocks, 0);
     }
 }

@@ -1,5 +1,6 @@
 /* Ending runs through the public API: requests, deadlines, and what they leave behind.
  * tests/stress/cancel.c does the same at random moments. */
+#include "tests/unit/helper_memory.h"
 #include <hiaton/hiaton.h>
 
 #include <criterion/criterion.h>
@@ -281,31 +282,16 @@ Test(engine_cancel, nothing_is_a_cancel_too) {
 
 /* ---- memory that runs out ---- */
 
-static int left;
-
-static void *few_alloc(void *user, size_t size) {
-  (void)user;
-  return left-- > 0 ? malloc(size) : NULL;
-}
-static void *few_resize(void *user, void *block, size_t old_size, size_t size) {
-  (void)user, (void)old_size;
-  return left-- > 0 ? realloc(block, size) : NULL;
-}
-static void few_free(void *user, void *block, size_t size) {
-  (void)user, (void)size;
-  free(block);
-}
-
 /* A deadline that nobody can watch is refused. */
 Test(engine_cancel, memory_runs_out) {
-  hia_allocator few = {few_alloc, few_resize, few_free, NULL};
-  left = 0;
-  cr_assert_null(hia_cancel_new(&few));
+  test_heap heap;
+  test_heap_init(&heap, 0);
+  cr_assert_null(hia_cancel_new(&heap.allocator));
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
   options.kind = HIA_ENGINE_INTERP;
-  options.allocator = &few;
+  options.allocator = &heap.allocator;
   fixture f;
-  left = 1000000;
+  heap.left = -1;
   cr_assert_eq(hia_engine_new(&options, &f.engine, NULL), HIA_OK);
   cr_assert_eq(hia_module_load_text(f.engine, "t.hia", text, strlen(text), &f.module, NULL),
                HIA_OK);
@@ -319,14 +305,14 @@ Test(engine_cancel, memory_runs_out) {
   for (int allowed = 0; !is_done; allowed++) {
     hia_value *result;
     hia_error *error;
-    left = allowed;
+    heap.left = allowed;
     hia_status status = hia_run(fib, &n, 1, &how, &result, &error);
     is_done = status == HIA_OK;
     cr_assert(is_done || status == HIA_MEMORY, "%s", hia_status_word(status));
     hia_value_free(result);
     hia_error_free(error);
   }
-  left = 1000000;
+  heap.left = -1;
   hia_value_free(n);
   hia_module_free(f.module);
   hia_engine_free(f.engine);

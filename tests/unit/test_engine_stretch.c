@@ -1,6 +1,7 @@
 /* How long native code may run without a comparison with the limit: where comparisons stand, and
  * that a run that ends at any of them has its chain of calls. */
 #include "helper_program.h"
+#include "helper_text.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -12,31 +13,18 @@ static program open(const char *text, const char *name, const char *disabled, in
   return open_program(&options, text, name);
 }
 
-typedef struct growing {
-  char *text;
-  size_t len;
-} growing;
-
-static bool collect(void *user, const char *bytes, size_t len) {
-  growing *g = user;
-  g->text = realloc(g->text, g->len + len + 1);
-  memcpy(g->text + g->len, bytes, len);
-  g->text[g->len += len] = 0;
-  return true;
-}
-
 /* How many comparisons there are in the code of a program. */
 static size_t comparisons(const char *text, const char *name, const char *disabled) {
   program p = open(text, name, disabled, 2);
-  growing code = {0};
+  test_text code = {0};
   hia_error *error;
   hia_dump_options options = HIA_DUMP_OPTIONS_INIT;
   options.stage = HIA_STAGE_ASM;
-  cr_assert_eq(hia_module_dump(p.module, &p.function, 1, &options, collect, &code, &error), HIA_OK,
-               "%s", hia_error_text(error));
+  cr_assert_eq(hia_module_dump(p.module, &p.function, 1, &options, test_text_take, &code, &error),
+               HIA_OK, "%s", hia_error_text(error));
   size_t n = 0;
-  for (const char *at = code.text; (at = strstr(at, "callq\thiaR_stub_poll")); at++) n++;
-  free(code.text);
+  for (const char *at = code.data; (at = strstr(at, "callq\thiaR_stub_poll")); at++) n++;
+  test_text_free(&code);
   close_program(&p);
   return n;
 }

@@ -1,6 +1,7 @@
 /* Timelines: what is written is well-formed and true, whatever the events were.
  * tests/stress/timelines.c does the same with threads. */
 #include "runtime/events.h"
+#include "tests/unit/helper_memory.h"
 #include "tests/unit/helper_random.h"
 #include "tests/unit/helper_trace.h"
 #include <hiaton/hiaton.h>
@@ -9,12 +10,12 @@
 #include <stdlib.h>
 
 static void read_back(hia_timeline *timeline, trace_picture *p) {
-  trace_text text = {0};
+  test_text text = {0};
   hia_error *error = NULL;
-  cr_assert_eq(hia_timeline_write(timeline, trace_take, &text, &error), HIA_OK, "%s",
+  cr_assert_eq(hia_timeline_write(timeline, test_text_take, &text, &error), HIA_OK, "%s",
                error ? hia_error_text(error) : "");
   cr_assert(trace_read(text.data, text.len, p), "%s in\n%.*s", p->wrong, (int)text.len, text.data);
-  trace_text_free(&text);
+  test_text_free(&text);
 }
 
 /* ---- events as they may come ---- */
@@ -252,13 +253,13 @@ Test(timeline, names_of_all_bytes) {
   trace_picture p;
   read_back(timeline, &p);
   cr_assert_eq(p.n_runs, 6);
-  trace_text text = {0};
-  cr_assert_eq(hia_timeline_write(timeline, trace_take, &text, NULL), HIA_OK);
-  trace_take(&text, "", 1);
+  test_text text = {0};
+  cr_assert_eq(hia_timeline_write(timeline, test_text_take, &text, NULL), HIA_OK);
+  test_text_take(&text, "", 1);
   cr_assert_not_null(strstr(text.data, "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\""));
   cr_assert_not_null(strstr(text.data, "\"\\ufffd\\ufffd\\ufffd\""));
   cr_assert_not_null(strstr(text.data, "\"\\\"\\\\\""));
-  trace_text_free(&text);
+  test_text_free(&text);
   hia_timeline_free(timeline);
 }
 
@@ -325,7 +326,7 @@ static hia_status run(hia_engine *engine, hia_module *module, const char *name, 
 Test(timeline, bad_arguments) {
   hia_timeline *timeline = hia_timeline_new(NULL, 0);
   hia_error *error;
-  cr_assert_eq(hia_timeline_write(NULL, trace_take, NULL, &error), HIA_ARGUMENT);
+  cr_assert_eq(hia_timeline_write(NULL, test_text_take, NULL, &error), HIA_ARGUMENT);
   hia_error_free(error);
   cr_assert_eq(hia_timeline_write(timeline, NULL, NULL, &error), HIA_ARGUMENT);
   hia_error_free(error);
@@ -377,7 +378,7 @@ Test(timeline, runs_and_readers) {
   cr_assert_eq(hia_timeline_write(m.timeline, meet, &m, NULL), HIA_OK);
   cr_assert_gt(m.n, 0);
   cr_assert(hiaR_timeline_open(m.timeline, false));
-  cr_assert_eq(hia_timeline_write(m.timeline, trace_take, NULL, NULL), HIA_ARGUMENT);
+  cr_assert_eq(hia_timeline_write(m.timeline, test_text_take, NULL, NULL), HIA_ARGUMENT);
   hiaR_timeline_close(m.timeline, false);
   cr_assert_eq(run(m.engine, m.module, "fib", 3, m.timeline, NULL), HIA_OK);
   hia_module_free(m.module);
@@ -442,55 +443,31 @@ Test(timeline, every_engine) {
 
 /* ---- out of memory ---- */
 
-typedef struct heap {
-  size_t left, bytes;
-} heap;
-
-static void *heap_alloc(void *user, size_t size) {
-  heap *h = user;
-  if (h->left == 0) return NULL;
-  h->left--;
-  h->bytes += size;
-  return malloc(size);
-}
-static void *heap_resize(void *user, void *block, size_t old_size, size_t size) {
-  heap *h = user;
-  if (h->left == 0) return NULL;
-  h->left--;
-  h->bytes += size - old_size;
-  return realloc(block, size);
-}
-static void heap_free(void *user, void *block, size_t size) {
-  heap *h = user;
-  h->bytes -= size;
-  free(block);
-}
-
 /* Without memory a timeline holds less, or cannot be written; the run does not notice. */
 Test(timeline, out_of_memory) {
   hia_engine *engine = new_engine(HIA_ENGINE_INTERP, 2);
   hia_module *module = load(engine);
   bool is_whole = false;
-  for (size_t n = 0; !is_whole; n++) {
-    heap h = {.left = n};
-    hia_allocator allocator = {heap_alloc, heap_resize, heap_free, &h};
-    hia_timeline *timeline = hia_timeline_new(&allocator, 64);
+  for (long n = 0; !is_whole; n++) {
+    test_heap heap;
+    test_heap_init(&heap, n);
+    hia_timeline *timeline = hia_timeline_new(&heap.allocator, 64);
     cr_assert_eq(timeline != NULL, n > 0);
     if (!timeline) continue;
     cr_assert_eq(run(engine, module, "fib", 12, timeline, NULL), HIA_OK);
-    trace_text text = {0};
+    test_text text = {0};
     hia_error *error;
-    hia_status status = hia_timeline_write(timeline, trace_take, &text, &error);
+    hia_status status = hia_timeline_write(timeline, test_text_take, &text, &error);
     cr_assert(status == HIA_OK || status == HIA_MEMORY);
     trace_picture p = {0};
     if (status == HIA_OK) {
       cr_assert(trace_read(text.data, text.len, &p), "%s", p.wrong);
-      is_whole = h.left > 0;
+      is_whole = heap.left > 0;
     }
     hia_error_free(error);
-    trace_text_free(&text);
+    test_text_free(&text);
     hia_timeline_free(timeline);
-    cr_assert_eq(h.bytes, 0);
+    cr_assert_eq(heap.bytes, 0);
     cr_assert_lt(n, 1000);
   }
   hia_module_free(module);

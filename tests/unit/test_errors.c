@@ -6,6 +6,7 @@
  *
  * line, column, code, a part of the message. HIA_UPDATE=1 writes what comes out into the files:
  * look at the difference before you commit it. */
+#include "helper_text.h"
 #include "sources.h"
 
 #include <dirent.h>
@@ -16,18 +17,10 @@
 #define MARK "# expect: "
 
 static char *read_file(const char *path, size_t *size) {
-  FILE *f = fopen(path, "rb");
-  cr_assert(f != NULL, "%s cannot be opened", path);
-  size_t len = 0, cap = 1 << 16;
-  char *text = malloc(cap);
-  for (size_t n; (n = fread(text + len, 1, cap - len - 1, f)) > 0;) {
-    len += n;
-    if (cap - len < 2) text = realloc(text, cap *= 2);
-  }
-  fclose(f);
-  text[len] = '\0';
-  *size = len;
-  return text;
+  test_text text = {0};
+  cr_assert(test_text_read(&text, path), "%s cannot be opened", path);
+  *size = text.len;
+  return text.data;
 }
 
 /* Where the expectations begin: the first line of the last run of lines that have the mark. */

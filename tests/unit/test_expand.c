@@ -58,8 +58,8 @@ Test(expand, limits) {
 Test(expand, out_of_memory) {
   image_program p = source(FIB DOWN "fn main(n: i64) -> i64 = down(n) + i64(fib(9))", false);
   for (long left = 0;; left++) {
-    image_heap heap;
-    image_heap_init(&heap, left);
+    test_heap heap;
+    test_heap_init(&heap, left);
     image_outcome o = expand(&p, 3000, NULL, &heap.allocator);
     cr_assert_eq(heap.blocks, 0);
     if (!o.status) break;

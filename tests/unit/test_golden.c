@@ -14,22 +14,15 @@
  * expects `error: ` and the message. HIA_UPDATE=1 writes what comes out into the files: look at the
  * difference before you commit it. */
 #include "graphs.h"
+#include "helper_text.h"
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 static char *read_file(const char *path) {
-  FILE *f = fopen(path, "rb");
-  cr_assert(f, "%s cannot be opened", path);
-  size_t size = 0, cap = 1 << 16;
-  char *text = malloc(cap);
-  for (size_t n; (n = fread(text + size, 1, cap - size - 1, f)) > 0;) {
-    size += n;
-    if (cap - size < 2) text = realloc(text, cap *= 2);
-  }
-  fclose(f);
-  text[size] = 0;
-  return text;
+  test_text text = {0};
+  cr_assert(test_text_read(&text, path), "%s cannot be opened", path);
+  return text.data;
 }
 
 static const char *line_end(const char *at) {

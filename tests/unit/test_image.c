@@ -330,8 +330,8 @@ Test(image, kernels_are_handed_in) {
 Test(image, out_of_memory) {
   image_program p = program();
   for (long left = 0;; left++) {
-    image_heap heap;
-    image_heap_init(&heap, left);
+    test_heap heap;
+    test_heap_init(&heap, left);
     hia_loaded *image;
     hia_status status =
         hiaR_image_load(p.bytes, p.size, hiaR_kernel, &heap.allocator, &image, NULL, 0);

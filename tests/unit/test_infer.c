@@ -1,5 +1,6 @@
 /* Types: the rules of docs/language.md, "Typing of literals", results of recursive groups, generic
  * functions; and the graphs that come of checked programs. */
+#include "helper_memory.h"
 #include "sources.h"
 
 /* The result type of the last function in the text, its generic parameters being `generic`. */
@@ -365,28 +366,11 @@ Test(elab, large_match) {
 
 /* ---- memory that runs out ---- */
 
-static long left; /* requests until none is granted; negative: never */
-
-static void *some_alloc(void *user, size_t size) {
-  (void)user;
-  if (left == 0) return NULL;
-  left--;
-  return malloc(size);
-}
-static void *some_resize(void *user, void *block, size_t old_size, size_t size) {
-  (void)user, (void)old_size;
-  if (left == 0) return NULL;
-  left--;
-  return realloc(block, size);
-}
-static void some_free(void *user, void *block, size_t size) {
-  (void)user, (void)size;
-  free(block);
-}
+static test_heap heap;
 
 /* An instance and its graph, with memory for some requests. */
 static hia_status ask(compiled *c, long requests) {
-  left = requests;
+  heap.left = requests;
   if (HIA_TRY(&c->comp)) {
     hia_inst_id inst = instance(c, "main", HIA_I64);
     cr_assert(inst != HIA_NONE && c->diags.list.len == 0, "%ld", requests);
@@ -395,7 +379,7 @@ static hia_status ask(compiled *c, long requests) {
     const char *defect = hiaG_verify(g);
     cr_assert_null(defect, "%ld: %s", requests, defect);
   }
-  left = -1;
+  heap.left = -1;
   cr_assert(c->comp.status == HIA_OK || c->comp.status == HIA_MEMORY, "%s", c->comp.message);
   return c->comp.status;
 }
@@ -415,12 +399,11 @@ Test(infer, memory_may_run_out) {
   static const char text[] =
       FACT FIB "fn pair(x, y) = if x == y then (x, y) else pair(y, fact(x))\n"
                "fn main(n) = (fact(n), fib(n), pair(n, n).1)\n";
-  const hia_allocator allocator = {some_alloc, some_resize, some_free, NULL};
-  left = -1;
+  test_heap_init(&heap, -1);
   hia_status status = HIA_MEMORY;
   for (long k = 0; status != HIA_OK; k++) {
     compiled c;
-    load(&c, text, &allocator);
+    load(&c, text, &heap.allocator);
     status = ask(&c, k);
     ask(&c, k);
     ask(&c, k);

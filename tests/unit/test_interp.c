@@ -278,9 +278,9 @@ Test(interp, out_of_memory) {
   image_program p = source(FIB "fn main(n: i32) -> i32 = fib(n)", false);
   for (unsigned threads = 1; threads <= 3; threads++)
     for (long left = 0;; left++) {
-      image_heap heap;
+      test_heap heap;
       hia_word n = 14;
-      image_heap_init(&heap, left);
+      test_heap_init(&heap, left);
       image_outcome o = image_run(&p, IMAGE_INTERP, &n, threads, NULL, &heap.allocator);
       cr_assert_eq(heap.blocks, 0);
       if (!o.status) {

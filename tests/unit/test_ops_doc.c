@@ -1,5 +1,6 @@
 /* docs/ops.md is the op table, for reading. HIA_UPDATE=1 writes it anew. */
 #include "runtime/base/base.h"
+#include "tests/unit/helper_text.h"
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,14 +85,10 @@ Test(ops, documentation_is_up_to_date) {
     fputs(wanted, f);
     fclose(f);
   }
-  FILE *f = fopen(path, "rb");
-  cr_assert(f, "%s cannot be opened", path);
-  size_t size = strlen(wanted);
-  char *text = calloc(1, size + 2);
-  size_t n = fread(text, 1, size + 1, f);
-  fclose(f);
-  cr_assert(n == size && memcmp(text, wanted, n) == 0,
+  test_text text = {0};
+  cr_assert(test_text_read(&text, path), "%s cannot be opened", path);
+  cr_assert(strcmp(text.data, wanted) == 0,
             "docs/ops.md is not what ops.def says; HIA_UPDATE=1 writes it anew");
-  free(text);
+  test_text_free(&text);
   hiaR_comp_free(&comp);
 }

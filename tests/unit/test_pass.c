@@ -6,6 +6,7 @@
  */
 #include "graphs.h"
 #include "helper_eval.h"
+#include "helper_memory.h"
 #include "helper_random.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -204,30 +205,13 @@ Test(options, names) {
 
 /* ---- memory: every allocation fails once ---- */
 
-typedef struct rationed {
-  int left;
-} rationed;
-static void *rationed_alloc(void *user, size_t size) {
-  rationed *r = user;
-  return r->left-- > 0 ? malloc(size) : NULL;
-}
-static void *rationed_resize(void *user, void *block, size_t old_size, size_t size) {
-  (void)old_size;
-  rationed *r = user;
-  return r->left-- > 0 ? realloc(block, size) : NULL;
-}
-static void rationed_free(void *user, void *block, size_t size) {
-  (void)user, (void)size;
-  free(block);
-}
-
 /* The pipeline with n allocations. */
 static __attribute__((noinline)) hia_status run_with(int n) {
-  rationed ration = {n};
-  hia_allocator allocator = {rationed_alloc, rationed_resize, rationed_free, &ration};
+  test_heap heap;
+  test_heap_init(&heap, n);
   hia_comp comp;
   hia_types types;
-  hiaR_comp_init(&comp, &allocator);
+  hiaR_comp_init(&comp, &heap.allocator);
   if (HIA_TRY(&comp)) {
     hiaG_types_init(&types, &comp);
     hia_graph *g = random_graph(&comp, &types, 23);
@@ -237,6 +221,7 @@ static __attribute__((noinline)) hia_status run_with(int n) {
   hia_status status = comp.status;
   cr_assert(status == HIA_OK || status == HIA_MEMORY, "%s", comp.message);
   hiaR_comp_free(&comp);
+  cr_assert_eq(heap.bytes, 0);
   return status;
 }
 

@@ -346,9 +346,9 @@ Test(pool, fewer_workers_than_threads) {
 /* Without memory a run goes on alone. */
 Test(pool, out_of_memory) {
   for (long left = 0; left < 40; left++) {
-    image_heap heap, own;
-    image_heap_init(&heap, left);
-    image_heap_init(&own, left);
+    test_heap heap, own;
+    test_heap_init(&heap, left);
+    test_heap_init(&own, left);
     hia_pool *pool;
     if (hiaR_pool_new(&heap.allocator, 2, &pool) != HIA_OK) {
       cr_assert_eq(heap.blocks, 0);
