@@ -1,6 +1,7 @@
 #include "bench/harness.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <sched.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -11,14 +12,14 @@
 
 extern char **environ;
 
-static double milliseconds(clockid_t clock) {
+double bench_clock(clockid_t clock) {
   struct timespec t;
   clock_gettime(clock, &t);
   return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
 
-double bench_now(void) { return milliseconds(CLOCK_MONOTONIC); }
-double bench_cpu(void) { return milliseconds(CLOCK_THREAD_CPUTIME_ID); }
+double bench_now(void) { return bench_clock(CLOCK_MONOTONIC); }
+double bench_cpu(void) { return bench_clock(CLOCK_THREAD_CPUTIME_ID); }
 
 static int compare(const void *a, const void *b) {
   double x = *(const double *)a, y = *(const double *)b;
@@ -37,8 +38,8 @@ static void check(hia_status status, hia_error *error) {
   exit(1);
 }
 
-bench_program bench_open(const char *path, const char *function, const bench_options *options) {
-  bench_program p;
+/* An engine that has the compiler open if it needs it; the rest of *p is the caller's. */
+static void open_engine(bench_program *p, const bench_options *options) {
   hia_error *error;
   hia_engine_options engine = HIA_ENGINE_OPTIONS_INIT;
   engine.kind = options->kind;
@@ -48,13 +49,34 @@ bench_program bench_open(const char *path, const char *function, const bench_opt
   engine.merge_calls = options->merge_calls;
   engine.always_fork = options->always_fork;
   engine.disabled_passes = options->disabled_passes;
-  check(hia_engine_new(&engine, &p.engine, &error), error);
-  check(hia_module_load_file(p.engine, path, &p.module, &error), error);
-  check(hia_module_function(p.module, function, &p.function, &error), error);
-  if (options->kind == HIA_ENGINE_JIT) check(hia_engine_native(p.engine, &error), error);
+  check(hia_engine_new(&engine, &p->engine, &error), error);
+  if (options->kind == HIA_ENGINE_JIT) check(hia_engine_native(p->engine, &error), error);
+}
+
+static void prepare(bench_program *p, const char *function) {
+  hia_error *error;
+  check(hia_module_function(p->module, function, &p->function, &error), error);
   double start = bench_cpu();
-  check(hia_function_prepare(p.function, &error), error);
-  p.compile_ms = bench_cpu() - start;
+  check(hia_function_prepare(p->function, &error), error);
+  p->compile_ms = bench_cpu() - start;
+}
+
+bench_program bench_open(const char *path, const char *function, const bench_options *options) {
+  bench_program p;
+  hia_error *error;
+  open_engine(&p, options);
+  check(hia_module_load_file(p.engine, path, &p.module, &error), error);
+  prepare(&p, function);
+  return p;
+}
+
+bench_program bench_open_text(const char *name, const char *text, const char *function,
+                              const bench_options *options) {
+  bench_program p;
+  hia_error *error;
+  open_engine(&p, options);
+  check(hia_module_load_text(p.engine, name, text, strlen(text), &p.module, &error), error);
+  prepare(&p, function);
   return p;
 }
 
@@ -108,6 +130,13 @@ long long bench_call(const bench_program *p, const int32_t *args, size_t n, hia_
   return x;
 }
 
+void bench_call_text(char *text, size_t size, const char *name, const int32_t *args, size_t n) {
+  size_t at = (size_t)snprintf(text, size, "%s(", name);
+  for (size_t i = 0; i < n; i++)
+    at += (size_t)snprintf(text + at, size - at, "%s%" PRId32, i ? "," : "", args[i]);
+  snprintf(text + at, size - at, ")");
+}
+
 /* ---- the same in C ---- */
 
 /* X(name, parameter types in parentheses, arguments from x) */
@@ -153,6 +182,15 @@ bench_reference bench_find_reference(bench_compiler compiler, const char *name) 
   for (const reference *r = compiler == BENCH_CLANG ? clang : gcc; r->name; r++)
     if (strcmp(r->name, name) == 0) return r->call;
   return NULL;
+}
+
+double bench_reference_ms(bench_reference f, const int32_t args[3], int32_t *result) {
+  /* Read through memory that the compiler cannot see into. */
+  int32_t hidden[3];
+  for (size_t i = 0; i < 3; i++) hidden[i] = *(const volatile int32_t *)&args[i];
+  double start = bench_cpu();
+  *result = f(hidden);
+  return bench_cpu() - start;
 }
 
 /* ---- the machine ---- */

@@ -4,10 +4,11 @@
 #define HIA_HARNESS_H
 
 #include <hiaton/hiaton.h>
+#include <time.h>
 
-double bench_now(void); /* milliseconds, monotonic */
-double
-bench_cpu(void); /* milliseconds that this thread has computed: other processes do not count */
+double bench_clock(clockid_t clock); /* milliseconds */
+double bench_now(void);              /* monotonic */
+double bench_cpu(void); /* what this thread has computed: other processes do not count */
 double bench_median(double *values, size_t n);
 
 /* A function of a program in one engine. Mistakes end the benchmark: there is nobody to go on for.
@@ -28,12 +29,16 @@ typedef struct bench_options {
   const char *disabled_passes;
 } bench_options;
 bench_program bench_open(const char *path, const char *function, const bench_options *options);
+bench_program bench_open_text(const char *name, const char *text, const char *function,
+                              const bench_options *options);
 /* The static graph that this one is made from, to be run by the interpreter. */
 bench_program bench_open_graph(const bench_program *program);
 void bench_close(bench_program *program);
 /* Runs it on n integers; the result, an integer too. */
 long long bench_call(const bench_program *program, const int32_t *args, size_t n,
                      hia_run_stats *used);
+/* NAME(ARG,ARG) */
+void bench_call_text(char *text, size_t size, const char *name, const int32_t *args, size_t n);
 
 /* ---- the same in C: reference.c, as the compilers at hand make it ---- */
 
@@ -41,6 +46,8 @@ typedef enum bench_compiler { BENCH_CLANG, BENCH_GCC } bench_compiler;
 typedef int32_t (*bench_reference)(const int32_t *args);
 /* NULL if the harness was built without this compiler. */
 bench_reference bench_find_reference(bench_compiler compiler, const char *name);
+/* One call of it, with three arguments or fewer: CPU time. */
+double bench_reference_ms(bench_reference f, const int32_t args[3], int32_t *result);
 
 /* ---- the machine ---- */
 

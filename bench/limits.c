@@ -59,28 +59,12 @@ static const char *all_text(void) {
   return all;
 }
 
-static void check(hia_status status, hia_error *error) {
-  if (status == HIA_OK) return;
-  fflush(stdout);
-  fputs(error ? hia_error_text(error) : hia_status_message(status), stderr);
-  exit(1);
-}
-
+/* Merged, fib would end at once. */
 static bench_program open_text(hia_engine_kind kind, unsigned threads, bool is_unchecked,
                                const char *function) {
-  bench_program p;
-  hia_error *error;
-  hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
-  options.kind = kind;
-  options.threads = threads;
-  options.unchecked = is_unchecked;
-  options.merge_calls = false; /* fib would end at once */
-  check(hia_engine_new(&options, &p.engine, &error), error);
-  const char *all = all_text();
-  check(hia_module_load_text(p.engine, "limits.hia", all, strlen(all), &p.module, &error), error);
-  check(hia_module_function(p.module, function, &p.function, &error), error);
-  check(hia_function_prepare(p.function, &error), error);
-  return p;
+  return bench_open_text(
+      "limits.hia", all_text(), function,
+      &(bench_options){.kind = kind, .threads = threads, .unchecked = is_unchecked});
 }
 
 static bool is_quick;
@@ -125,16 +109,10 @@ typedef struct requester {
   double at, cpu_at; /* when it was requested, in both clocks; milliseconds */
 } requester;
 
-static double milliseconds(clockid_t clock) {
-  struct timespec t;
-  clock_gettime(clock, &t);
-  return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
-
 static void *request(void *user) {
   requester *r = user;
   nanosleep(&(struct timespec){.tv_nsec = 1000L * r->wait}, NULL);
-  r->cpu_at = milliseconds(r->cpu);
+  r->cpu_at = bench_clock(r->cpu);
   r->at = bench_now();
   hia_cancel_request(r->cancel);
   return NULL;
@@ -168,7 +146,7 @@ static void cancel_row(const row *w, size_t n) {
     hia_value *result;
     hia_error *error;
     hia_status status = hia_run(p.function, args, w->n_args, &options, &result, &error);
-    double end = bench_now(), cpu_end = milliseconds(r.cpu);
+    double end = bench_now(), cpu_end = bench_clock(r.cpu);
     pthread_join(thread, NULL);
     if (status != HIA_CANCELLED) {
       printf("%s was not cancelled: %s\n", w->name, hia_status_message(status));

@@ -58,11 +58,7 @@ static int mistakes;
 static const int32_t *args_of(const row *r) { return is_quick ? r->quick : r->args; }
 
 static void row_text(char *text, size_t size, const row *r) {
-  const int32_t *args = args_of(r);
-  size_t at = (size_t)snprintf(text, size, "%s(", r->name);
-  for (size_t i = 0; i < r->n_args; i++)
-    at += (size_t)snprintf(text + at, size - at, "%s%" PRId32, i ? "," : "", args[i]);
-  snprintf(text + at, size - at, ")");
+  bench_call_text(text, size, r->name, args_of(r), r->n_args);
 }
 
 static bench_program open_row(const row *r, unsigned threads, bool always_fork) {
@@ -94,12 +90,8 @@ static void judge(verdict *v, const char *name, long long result) {
 
 static double timed_reference(bench_reference f, const row *r, verdict *v) {
   if (!f) return 0;
-  /* Read through memory that the compiler cannot see into. */
-  int32_t args[3];
-  for (size_t i = 0; i < 3; i++) args[i] = *(const volatile int32_t *)&args_of(r)[i];
-  double start = bench_cpu();
-  int32_t result = f(args);
-  double ms = bench_cpu() - start;
+  int32_t result;
+  double ms = bench_reference_ms(f, args_of(r), &result);
   judge(v, r->name, result);
   return ms;
 }

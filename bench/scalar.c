@@ -32,15 +32,8 @@ static const bench_row results[] = {
 
 static int mistakes;
 
-static void call_text(char *text, size_t size, const char *name, const int32_t *args, size_t n) {
-  size_t at = (size_t)snprintf(text, size, "%s(", name);
-  for (size_t i = 0; i < n; i++)
-    at += (size_t)snprintf(text + at, size - at, "%s%" PRId32, i ? "," : "", args[i]);
-  snprintf(text + at, size - at, ")");
-}
-
 static void row_text(char *text, size_t size, const bench_row *row) {
-  call_text(text, size, row->name, row->args, row->n_args);
+  bench_call_text(text, size, row->name, row->args, row->n_args);
   if (strcmp(row->name, "fact") == 0) snprintf(text, size, "fact(3)+5");
 }
 
@@ -185,12 +178,8 @@ enum { N_COMPARISONS = sizeof comparisons / sizeof comparisons[0] };
 
 static double timed_reference(bench_reference f, const bench_row *row) {
   if (!f) return 0;
-  /* Read through memory that the compiler cannot see into. */
-  int32_t args[3];
-  for (size_t i = 0; i < 3; i++) args[i] = *(const volatile int32_t *)&row->args[i];
-  double start = bench_cpu();
-  int32_t result = f(args);
-  double ms = bench_cpu() - start;
+  int32_t result;
+  double ms = bench_reference_ms(f, row->args, &result);
   if (result != row->result) {
     printf("\n%s in C: %" PRId32 " instead of %lld\n", row->name, result, row->result);
     mistakes++;
