@@ -22,8 +22,8 @@ static const char many_pipeline[] =
 
 /* For modules with unrolled recursion: what O3 does to it, once instead of thrice. The second half
  * is for the loops of other functions. In two thirds of O3's time; the time that the code takes is
- * within 5 per cent on fib and tak, 20 on ack. Without the last instcombine ack takes twice as
- * long, without reassociate fib a tenth more, without the first both do. */
+ * within 5 per cent on fib and tak, and less on ack. Without the last instcombine ack takes twice
+ * as long, without reassociate fib a tenth more, without the first both do. */
 static const char unrolled_pipeline[] =
     "function(early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,tailcallelim,"
     "simplifycfg,reassociate,loop-mssa(loop-rotate,licm),"
