@@ -70,6 +70,7 @@ hia_way hiaL_longer(hia_way a, hia_way b) {
 }
 
 void hiaL_spend(hia_emit *e, uint64_t cost) {
+  if (cost == 0) return; /* nothing is emitted, maybe because the block has ended */
   /* A fork that has ended and is not joined is nothing that the runtime may meet. */
   if (e->way.since + cost > HIA_LONGEST_RUN && e->ended == HIA_NONE && !e->options->unchecked)
     hiaL_check(e);

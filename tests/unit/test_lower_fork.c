@@ -157,6 +157,44 @@ Test(fork, arguments_are_computed_from_what_is_there) {
   });
 }
 
+/* f takes `adds` cycles more than 19982 between its fork and STOLEN, which is the last thing in a
+ * branch. */
+static hia_graph *long_way_to_join(world *w, int adds) {
+  hia_text t;
+  hiaR_text_init(&t, &w->e.comp.arena);
+  hiaR_text_addf(&t, "graph functions \"f.hia\"\n"
+                     "fn f (bool, i32, f32) -> (i32, f32) root (bool, i32, f32) -> (i32, f32) {\n"
+                     "%%0:bool = arg 0\n%%1:i32 = arg 1\n%%2:f32 = arg 2\n"
+                     "%%3:i32, %%4:f32 = if %%0 {\nfork 1 g %%1\n");
+  int n = 10;
+  hiaR_text_addf(&t, "%%10:f32 = rem %%2, %%2\n");
+  for (int i = 1; i < 7; i++, n++) hiaR_text_addf(&t, "%%%d:f32 = rem %%%d, %%2\n", n + 1, n);
+  for (int i = 0; i < 124; i++, n++) hiaR_text_addf(&t, "%%%d:f32 = div %%%d, %%2\n", n + 1, n);
+  for (int i = 0; i < adds; i++, n++) hiaR_text_addf(&t, "%%%d:f32 = add %%%d, %%2\n", n + 1, n);
+  hiaR_text_addf(&t,
+                 "%%5:bool = stolen 1\n%%6:i32 = if %%5 {\n%%7:i32 = join 1 g\nyield %%7\n} else "
+                 "{\n%%8:i32 = call g %%1\nyield %%8\n}\nyield %%6, %%%d\n"
+                 "} else {\nyield %%1, %%2\n}\nyield %%3, %%4\n}\n"
+                 "fn g (i32) -> (i32) {\n%%0:i32 = arg 0\n%%1:i32 = add %%0, %%0\nyield %%1\n}\n",
+                 n);
+  return graph_of(w, t.data);
+}
+
+/* There was a comparison behind the end of a block, for nodes that cost nothing. */
+Test(fork, a_join_at_the_end_of_a_long_way) {
+  LEVELS(w, {
+    NO_THROW(&w->e, {
+      for (int adds = 0; adds < 40; adds++) {
+        compile_graph(w, long_way_to_join(w, adds), level);
+        hia_word block[5] = {1, hiaR_from_i32(21), hiaR_from_f32(1.0f)};
+        cr_assert_eq(run(w, "f", block, 0), HIA_OK);
+        cr_assert_eq(block[3], hiaR_from_i32(42));
+        cr_assert_eq(block[4], hiaR_from_f32((float)adds));
+      }
+    });
+  });
+}
+
 Test(fork, nobody_takes_it) {
   LEVELS(w, {
     NO_THROW(&w->e, {
