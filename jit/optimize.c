@@ -3,12 +3,17 @@
 #include <llvm-c/Transforms/PassBuilder.h>
 #include <stdio.h>
 
+/* What loops compute passes a phi where they end. Without it the code generator's strength
+ * reduction looks through them, and takes exponential time over loops in and after one another; O2
+ * and O3 leave less for it. */
+#define CLOSED_LOOPS ",lcssa"
+
 /* Level 3, the default, is LLVM's O3; 2 its O2: within noise of it on recursion and loops, in four
  * fifths of its time. Level 1 takes a fifth of it and gives up to half as much speed again away: no
  * threading of jumps, no vectors, nothing across functions. */
 static const char light_pipeline[] =
     "function(early-cse,simplifycfg,instcombine<no-verify-fixpoint>,tailcallelim,simplifycfg,"
-    "loop(loop-rotate),instcombine<no-verify-fixpoint>,simplifycfg)";
+    "loop(loop-rotate),instcombine<no-verify-fixpoint>,simplifycfg" CLOSED_LOOPS ")";
 static const char *const pipelines[4] = {"", light_pipeline, "default<O2>", "default<O3>"};
 
 /* For modules of hundreds of functions: each by itself. LLVM's inliner puts an internal function
@@ -18,7 +23,7 @@ static const char many_pipeline[] =
     "function(early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,tailcallelim,"
     "simplifycfg,"
     "reassociate,loop-mssa(loop-rotate,licm),instcombine<no-verify-fixpoint>,gvn,jump-threading,"
-    "correlated-propagation,simplifycfg,instcombine<no-verify-fixpoint>)";
+    "correlated-propagation,simplifycfg,instcombine<no-verify-fixpoint>" CLOSED_LOOPS ")";
 
 /* For modules with unrolled recursion: what O3 does to it, once instead of thrice. The second half
  * is for the loops of other functions. In two thirds of O3's time; the time that the code takes is
@@ -34,7 +39,8 @@ static const char unrolled_pipeline[] =
 /* For modules with a function of thousands of nodes or branches: nothing that is quadratic in them.
  * (InstCombine and ConstraintElimination compare every condition on a value with all those that
  * dominate it: 24 s for a chain of 5000 else-ifs, here 0.2 s.) */
-static const char large_pipeline[] = "function(early-cse,simplifycfg,tailcallelim,adce)";
+static const char large_pipeline[] =
+    "function(early-cse,simplifycfg,tailcallelim,adce" CLOSED_LOOPS ")";
 
 static const char *pipeline(int level, hia_bulk bulk) {
   if (level == 0 || bulk == HIA_BULK_NONE) return pipelines[level];

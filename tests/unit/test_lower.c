@@ -437,13 +437,18 @@ Test(lower, long_chains_of_branches) {
 
 /* ---- what the code looks like ---- */
 
-static const char *dumped(world *w, hia_graph *g, hia_native_dump what, bool unchecked) {
+static const char *dumped_at(world *w, int level, hia_graph *g, hia_native_dump what,
+                             bool unchecked) {
   hia_text t;
   hiaR_text_init(&t, &w->e.comp.arena);
-  hia_compile_options options = {.level = 2, .unchecked = unchecked};
+  hia_compile_options options = {.level = level, .unchecked = unchecked};
   cr_assert_eq(hiaJ_backend.dump(w->session, g, &options, what, &t, w->error, sizeof w->error),
                HIA_OK, "%s", w->error);
   return t.data;
+}
+
+static const char *dumped(world *w, hia_graph *g, hia_native_dump what, bool unchecked) {
+  return dumped_at(w, 2, g, what, unchecked);
 }
 
 Test(lower, checks_stand_where_they_are_needed) {
@@ -523,6 +528,21 @@ Test(lower, long_stretches_are_several_blocks) {
     const char *text = dumped(&w, graph_of(&w, t.data), HIA_DUMP_LLVM_OPTIMIZED, false);
     cr_assert_geq(occurrences(text, "br i1"), 4, "%s", text);
     cr_assert_leq(occurrences(text, "br i1"), 5, "%s", text);
+  });
+  world_free(&w);
+}
+
+/* Level 1 took exponential time over what graphs that are unrolled twice make of loops. */
+Test(lower, loops_are_closed_at_level_1) {
+  world w;
+  world_init(&w);
+  NO_THROW(&w.e, {
+    hia_graph *g = graph_of(
+        &w, "graph functions \"loop\"\nfn f (i32) -> (i32) root (i32) -> i32 {\n%0:i32 = arg 0\n"
+            "%1:i32 = const 9\n%2:i32 = const 1\n%3:i32 = loop %1, %0 {\n%4:i32 = arg 0\n"
+            "%5:i32 = arg 1\n%6:bool = gt %4, %2\nyield %6, %5\n} round {\n%7:i32 = sub %4, %2\n"
+            "%8:i32 = mul %5, %4\nyield %7, %8\n}\nyield %3\n}\n");
+    cr_assert(strstr(dumped_at(&w, 1, g, HIA_DUMP_LLVM_OPTIMIZED, false), ".lcssa = phi"));
   });
   world_free(&w);
 }
