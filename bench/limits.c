@@ -26,7 +26,10 @@ static const char text[] =
     "{ (i + 1, s + bxor(i, shl(i, 3))) }; s }\n"
     "fn powers(n: i32) -> f64 = loop (x = f64(n)) while true { pow(x, 0.5) + exp(-x) }\n"
     "fn down(n: i32) -> i32 = if n == 0 then 0 else 1 + down(n - 1)\n"
-    "fn back(n: i32) -> i32 = loop (s = n) while true { bxor(s, down(3000000)) }\n"
+    "fn back(n: i32) -> i32 = loop (s = n) while true { bxor(s, down(n)) }\n"
+    "fn slow(n: i32) -> f64 = if n == 0 then 2.0f64 else { let x = pow(slow(n - 1), 0.5f64);"
+    " let x = exp(x) + tan(x); let x = pow(x, 0.3f64) + tanh(x); log1p(sin(x) * sin(x)) }\n"
+    "fn slows(n: i32) -> f64 = loop (x = f64(n)) while true { x + slow(n) }\n"
     "fn leaf(x: f64) -> f64 = { let a = pow(x, 0.3) + exp(-x); let b = sin(a) * tan(a);"
     " let c = pow(a, b) + tanh(b); let d = log1p(abs(c)) + expm1(-abs(b)); sqrt(abs(c * d)) + a }\n"
     "fn leaves(n: i32) -> f64 = loop (x = f64(n)) while true { let (_, y) = loop (i = 0, y = x)"
@@ -61,17 +64,18 @@ static const char *all_text(void) {
 
 /* Merged, fib would end at once. */
 static bench_program open_text(hia_engine_kind kind, unsigned threads, bool is_unchecked,
-                               const char *function) {
+                               const char *function, const char *without) {
   return bench_open_text(
       "limits.hia", all_text(), function,
-      &(bench_options){.kind = kind, .threads = threads, .unchecked = is_unchecked});
+      &(bench_options){
+          .kind = kind, .threads = threads, .unchecked = is_unchecked, .disabled_passes = without});
 }
 
 static bool is_quick;
 
 /* ---- from a cancel to the return ---- */
 
-enum { MOST_CANCELS = 100000, LONGEST_WAIT = 3000 /* microseconds */ };
+enum { MOST_CANCELS = 100000, LONGEST_WAIT = 3000 /* microseconds */, DEEP_WAIT = 150000 };
 
 typedef struct row {
   const char *name;
@@ -91,7 +95,8 @@ static const row rows[] = {
     {"a loop", HIA_ENGINE_JIT, 1, "rounds", {1}, 1},
     {"a vectorised loop", HIA_ENGINE_JIT, 1, "sum", {2000000000}, 1},
     {"a loop of exp and pow", HIA_ENGINE_JIT, 1, "powers", {1}, 1},
-    {"back from the depth", HIA_ENGINE_JIT, 1, "back", {1}, 1},
+    {"back from the depth", HIA_ENGINE_JIT, 1, "back", {3000000}, 1},
+    {"back, slow frames", HIA_ENGINE_JIT, 1, "slows", {30000}, 1},
     {"many large leaves", HIA_ENGINE_JIT, 1, "leaves", {1}, 1},
     {"slow remainders", HIA_ENGINE_JIT, 1, "remainders", {1}, 1},
     {"many branches", HIA_ENGINE_JIT, 1, "branches", {1}, 1},
@@ -100,6 +105,13 @@ static const row rows[] = {
     {"interp: fib, 2 threads", HIA_ENGINE_INTERP, 2, "fib", {50}, 1},
     {"interp: a loop", HIA_ENGINE_INTERP, 1, "rounds", {1}, 1},
     {"expand: fib", HIA_ENGINE_EXPAND, 1, "fib", {50}, 1},
+};
+
+/* Without unrolling, so that there are as many frames as calls, and let run until it is back from
+ * there. Ended a tenth as often. */
+static const row deep_rows[] = {
+    {"3*10^6 frames", HIA_ENGINE_JIT, 1, "back", {3000000}, 1},
+    {"10^7 frames", HIA_ENGINE_JIT, 1, "back", {10000000}, 1},
 };
 
 typedef struct requester {
@@ -128,9 +140,9 @@ static void print_spread(double *us, size_t n) {
   printf(" %9.1f %9.1f %9.1f", us[n / 2], us[n * 99 / 100], us[n - 1]);
 }
 
-static void cancel_row(const row *w, size_t n) {
+static void cancel_row(const row *w, size_t n, bool is_deep) {
   static double took[MOST_CANCELS], cpu[MOST_CANCELS];
-  bench_program p = open_text(w->kind, w->threads, false, w->function);
+  bench_program p = open_text(w->kind, w->threads, false, w->function, is_deep ? "unroll" : NULL);
   requester r = {.cancel = hia_cancel_new(NULL)};
   hia_run_options options = HIA_RUN_OPTIONS_INIT;
   options.cancel = r.cancel;
@@ -140,7 +152,7 @@ static void cancel_row(const row *w, size_t n) {
   unsigned random = 12345;
   for (size_t i = 0; i < n; i++) {
     random = random * 1664525u + 1013904223u;
-    r.wait = (random >> 8) % LONGEST_WAIT;
+    r.wait = (random >> 8) % (is_deep ? DEEP_WAIT : LONGEST_WAIT);
     pthread_t thread;
     if (!r.cancel || pthread_create(&thread, NULL, request, &r) != 0) exit(1);
     hia_value *result;
@@ -169,12 +181,15 @@ static void cancel_row(const row *w, size_t n) {
 
 static void table_of_cancels(size_t n) {
   printf("From a cancel to the return of the run, microseconds, over %zu cancels each at a random "
-         "moment of\nits first %d ms: on the clock, and in processor time of the thread that runs, "
-         "which other\nprocesses do not lengthen. Target: the 99th percentile at most 2000.\n\n",
-         n, LONGEST_WAIT / 1000);
+         "moment of\nits first %d ms (with millions of frames: a tenth as many, of %d ms): on the "
+         "clock, and in processor\ntime of the thread that runs, which other processes do not "
+         "lengthen. Target: the 99th percentile at\nmost 2000.\n\n",
+         n, LONGEST_WAIT / 1000, DEEP_WAIT / 1000);
   printf("%-22s %29s %29s\n", "", "on the clock", "processor time");
   printf("%-22s %9s %9s %9s %9s %9s %9s\n", "", "50th", "99th", "most", "50th", "99th", "most");
-  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) cancel_row(&rows[i], n);
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) cancel_row(&rows[i], n, false);
+  for (size_t i = 0; i < sizeof deep_rows / sizeof deep_rows[0]; i++)
+    cancel_row(&deep_rows[i], n >= 50 ? n / 10 : n, true);
   puts("");
 }
 
@@ -184,8 +199,8 @@ enum { MOST_RUNS = 15 };
 
 static void compare_check(const row *w) {
   const int n_runs = is_quick ? 1 : MOST_RUNS;
-  bench_program checked = open_text(HIA_ENGINE_JIT, 1, false, w->function),
-                bare = open_text(HIA_ENGINE_JIT, 1, true, w->function);
+  bench_program checked = open_text(HIA_ENGINE_JIT, 1, false, w->function, NULL),
+                bare = open_text(HIA_ENGINE_JIT, 1, true, w->function, NULL);
   double ms[2][MOST_RUNS];
   hia_run_stats used = HIA_RUN_STATS_INIT;
   for (int r = -1; r < n_runs; r++) { /* the first to warm up */
@@ -238,7 +253,7 @@ static double resident_mib(void) {
 
 static void go_down(hia_engine_kind kind, const char *name, int target) {
   const int32_t few = is_quick ? 100000 : 1000000, many = few * 10;
-  bench_program p = open_text(kind, 1, false, "down");
+  bench_program p = open_text(kind, 1, false, "down", NULL);
   hia_run_stats used = HIA_RUN_STATS_INIT;
   double bytes[2], ms[3];
   bench_call(&p, &few, 1, &used);

@@ -160,8 +160,11 @@ static void fill_chain(hia_error *error, const hia_trace *trace, const hia_graph
   uint64_t length = trace->length;
   error->chain_length = length;
   error->n_inner = (uint32_t)(length < HIA_TRACE_ENDS ? length : HIA_TRACE_ENDS);
+  error->is_cut = trace->is_cut;
   uint64_t rest = length - error->n_inner;
-  error->n_outer = (uint32_t)(rest < HIA_TRACE_ENDS ? rest : HIA_TRACE_ENDS);
+  while (error->n_outer < rest && error->n_outer < HIA_TRACE_ENDS &&
+         hiaR_trace_entry(trace, length - error->n_outer - 1) != HIA_NONE)
+    error->n_outer++;
   uint32_t n = error->n_inner + error->n_outer;
   error->chain = HIA_NEW_ARRAY(&error->comp.arena, hia_chain_entry, n ? n : 1);
   for (uint32_t i = 0; i < error->n_inner; i++)
@@ -176,7 +179,8 @@ static void print_chain(hia_error *error, hia_text *text) {
   for (uint64_t i = 0; i < length; i++) {
     if (length > 2 * SHOWN_ENDS && i == SHOWN_ENDS) {
       uint64_t left_out = length - 2 * SHOWN_ENDS;
-      hiaR_text_addf(text, "  ... %llu calls more ...\n", (unsigned long long)left_out);
+      hiaR_text_addf(text, "  ... %s%llu calls more ...\n", error->is_cut ? "at least " : "",
+                     (unsigned long long)left_out);
       i += left_out;
     }
     const hia_chain_entry *e = kept_entry(error, i);
@@ -280,6 +284,7 @@ uint32_t hia_error_line(const hia_error *error, size_t i) { return entry_of(erro
 uint32_t hia_error_col(const hia_error *error, size_t i) { return entry_of(error, i)->col; }
 int64_t hia_error_fail_code(const hia_error *error) { return error ? error->fail_code : 0; }
 uint64_t hia_error_chain_length(const hia_error *error) { return error ? error->chain_length : 0; }
+bool hia_error_chain_is_cut(const hia_error *error) { return error && error->is_cut; }
 
 bool hia_error_chain_entry(const hia_error *error, uint64_t i, const char **function,
                            const char **file, uint32_t *line, uint32_t *col) {

@@ -30,12 +30,15 @@ typedef struct hia_signature {
  * a cache that is cold, has ten times the room. */
 #define HIA_LONGEST_RUN 20000 /* within a function: about 10 us */
 #define HIA_SHORT_RUN   1000  /* of a whole function that need not compare at all */
+#define HIA_BACK_RUN    100   /* behind a recursive call, in each of the frames that return */
 
 /* The longest ways since a comparison, or since the function was entered. */
 typedef struct hia_way {
   uint64_t since; /* of all ways */
   uint64_t bare;  /* of those that have met no comparison at all */
+  uint64_t back;  /* of those since a call of the function's own group */
   bool is_bare;   /* is there such a way? */
+  bool is_back;
 } hia_way;
 
 /* A branch (kept at its THEN region) or a loop (at its HEAD) while it is lowered. */
@@ -122,6 +125,7 @@ typedef struct hia_emit {
   LLVMValueRef *values;        /* by value */
   hia_flow *flows;             /* by region: THEN and HEAD */
   hia_way way;                 /* where the builder stands */
+  uint64_t back_run;           /* of it, at most, behind a call of its own group */
   hia_region_id check;         /* the region at whose start the limit is checked; NONE: nowhere */
   HIA_VEC(LLVMValueRef) args;  /* of the call that is being built */
   HIA_VEC(hia_node_id) merges; /* MERGE_LOOPs of the loops that are open */
@@ -241,6 +245,7 @@ void hiaL_fail(hia_emit *e, hia_loc_id loc, hia_status status, LLVMValueRef code
 
 hia_region_id hiaL_check_region(hia_emit *e); /* where emit->fn is to compare with the limit */
 /* Code that takes `cost` follows: compares before it, if it has been too long since. */
+uint64_t hiaL_back_run(const hia_emit *e); /* of the function */
 void hiaL_spend(hia_emit *e, uint64_t cost);
 void hiaL_spend_call(hia_emit *e, hia_fn_id callee);
 hia_way hiaL_longer(hia_way a, hia_way b); /* of two ways that meet */

@@ -63,30 +63,55 @@ hia_region_id hiaL_check_region(hia_emit *e) {
 /* ---- how long it has been ---- */
 
 hia_way hiaL_longer(hia_way a, hia_way b) {
-  hia_way way = {.since = a.since > b.since ? a.since : b.since, .is_bare = a.is_bare || b.is_bare};
+  hia_way way = {.since = a.since > b.since ? a.since : b.since,
+                 .is_bare = a.is_bare || b.is_bare,
+                 .is_back = a.is_back || b.is_back};
   if (a.is_bare) way.bare = a.bare;
   if (b.is_bare && b.bare > way.bare) way.bare = b.bare;
+  if (a.is_back) way.back = a.back;
+  if (b.is_back && b.back > way.back) way.back = b.back;
   return way;
+}
+
+/* Barriers are there by bytes of stack (runtime/barrier.c). A function that makes many recursive
+ * calls, which is one that has been unrolled, has a large frame, and takes long in it. */
+uint64_t hiaL_back_run(const hia_emit *e) {
+  const hia_fn *fn = e->fn;
+  unsigned n_calls = 0;
+  for (hia_node_id n = 0; n < fn->nodes.len; n++) {
+    if (fn->nodes.data[n].op != HIA_OP_CALL_I) continue;
+    const hia_site *site = &e->g->sites.data[HIA_IMM_A(fn->nodes.data[n].imm)];
+    n_calls += n == site->calls && e->group[site->callee] == e->group[e->id];
+  }
+  return n_calls > 4 ? 10 * HIA_BACK_RUN : HIA_BACK_RUN;
 }
 
 void hiaL_spend(hia_emit *e, uint64_t cost) {
   if (cost == 0) return; /* nothing is emitted, maybe because the block has ended */
+  bool is_long =
+      e->way.since + cost > HIA_LONGEST_RUN || (e->way.is_back && e->way.back + cost > e->back_run);
   /* A fork that has ended and is not joined is nothing that the runtime may meet. */
-  if (e->way.since + cost > HIA_LONGEST_RUN && e->ended == HIA_NONE && !e->options->unchecked)
-    hiaL_check(e);
+  if (is_long && e->ended == HIA_NONE && !e->options->unchecked) hiaL_check(e);
   e->way.since += cost;
   e->way.bare += cost;
+  e->way.back += cost;
 }
 
 /* What a call adds is how long it is since the callee compared, or its own way if it did not; of a
- * recursive callee, as much again as this function may take, at most. What frames do when a deep
- * recursion comes back through all of them is not in it: a comparison there would have cost a sixth
- * on fib, a fifth on ack. */
+ * recursive callee, as much again as this function may take, at most. When a deep recursion comes
+ * back, all of its frames take what is behind the call. A comparison there would have cost a sixth
+ * on fib, a fifth on ack; so only where it is much there is one, and the runtime sees to the rest
+ * (runtime/barrier.c). */
 void hiaL_spend_call(hia_emit *e, hia_fn_id callee) {
   const hia_way *way = &e->ways[callee];
+  bool is_own = e->group[callee] == e->group[e->id];
+  if (is_own) e->way.is_back = false; /* it compares, or was called for little */
   hiaL_spend(e, 5 + (way->is_bare ? way->bare : 0));
   if (!way->is_bare) e->way = (hia_way){.since = 0};
   if (e->way.since < way->since) e->way.since = way->since;
+  if (!is_own) return;
+  e->way.back = 0;
+  e->way.is_back = true;
 }
 
 /* Assembly with one operand, the context. */

@@ -179,8 +179,7 @@ static void weigh_loops(placement *p) {
   bool **const sets[] = {&p->calls, &p->in, &p->leads, &p->free};
   for (size_t i = 0; i < sizeof sets / sizeof sets[0]; i++)
     *sets[i] = HIA_NEW_ARRAY(arena, bool, p->f.n);
-  for (unsigned i = 0; i < p->f.n; i++)
-    p->calls[i] = hiaL_block_calls(&p->f.data[i], p->function);
+  for (unsigned i = 0; i < p->f.n; i++) p->calls[i] = hiaL_block_calls(&p->f.data[i], p->function);
   for (unsigned i = p->f.n; i-- > 0;) { /* inner loops come later, and first here */
     const hia_block *head = hiaL_block_at(&p->f, i);
     if (find_members(p, head) && is_mixed(p, head)) weigh_loop(p, head);

@@ -31,6 +31,26 @@ typedef struct hia_bridge {
   uintptr_t pc;
 } hia_bridge;
 
+/* A return address that is somewhere else than in its frame: barrier.c. */
+typedef struct hia_barrier {
+  char *place; /* where it was: there lies the address of hiaR_stub_return */
+  uintptr_t pc;
+  uint32_t n_met; /* below it, far from it */
+  bool is_moved;  /* there instead of one that was met */
+} hia_barrier;
+
+typedef struct hia_frame_known {
+  uintptr_t pc;
+  size_t cfa;
+} hia_frame_known;
+
+typedef struct hia_barriers {
+  hia_barrier *list; /* by place, the outermost (highest) first */
+  uint32_t n, most;
+  uint32_t n_met;            /* below none */
+  hia_frame_known known[32]; /* of the run's code; recursion comes by the same few places */
+} hia_barriers;
+
 typedef struct hia_invocation {
   struct hia_invocation *outer; /* on the same stack; NULL: the outermost */
   hia_job *job;                 /* NULL: the root of the run */
@@ -75,7 +95,8 @@ struct hia_context {
   const uint32_t *cancelled; /* of the limits, or NULL */
   uint64_t deadline;         /* of the limits, or 0 */
   const hia_unwinder *unwinder;
-  uintptr_t soft, hard; /* limits: of the first KEEP bytes, of the run */
+  uintptr_t step, hard; /* limits: the next step down (barrier.c), of the run */
+  hia_barriers barriers;
 
   hia_stack stack;
   size_t below;         /* bytes of it behind `hard` */
@@ -167,9 +188,11 @@ void hiaR_pool_set_create(hia_pool *pool, hia_create_thread create);
 /* ---- native.c ---- */
 
 #ifdef HIA_STRESS
-#define HIA_STACK_KEEP ((size_t)4 << 10)
+#define HIA_STACK_KEEP   ((size_t)4 << 10)
+#define HIA_BARRIER_STEP ((size_t)256)
 #else
-#define HIA_STACK_KEEP ((size_t)256 << 10)
+#define HIA_STACK_KEEP   ((size_t)256 << 10)
+#define HIA_BARRIER_STEP ((size_t)64 << 10)
 #endif
 
 /* Makes the stack at least `size` bytes large; nothing may be running on it. */
@@ -182,6 +205,8 @@ void hiaR_set_limit(hia_context *context);
  * left, invocation->failure says how, and all that was given from it has come to an end. */
 void hiaR_invoke(hia_context *context, hia_invocation *invocation, hia_native_entry entry,
                  hia_word *block);
+/* The limit follows `step`, unless somebody has a wish: then the next comparison is to fail. */
+void hiaR_follow_step(hia_context *context);
 /* Gives the stack of a deep run back; answers how much of it was used. */
 size_t hiaR_context_trim(hia_context *context);
 /* Must what runs here end? Sets context->doomed, perhaps. */
@@ -196,6 +221,8 @@ typedef struct hia_walk {
   const char *sp;           /* of the frame: what its stack pointer is where ... */
   uintptr_t pc;             /* ... the code stands that this is behind */
   const hia_frame_row *row;
+  size_t slot; /* of `known`: its row, and is it another than was there before? */
+  bool is_new;
   /* Recursion comes back to the same few return addresses. */
   struct {
     uintptr_t pc;
@@ -206,6 +233,24 @@ typedef struct hia_walk {
 void hiaR_walk_start(hia_walk *walk, const hia_context *context, const char *sp, uintptr_t pc);
 /* Finds the row of a frame: the first one, then the next. False: there are no more. */
 bool hiaR_walk_next(hia_walk *walk);
+
+/* ---- barrier.c ---- */
+
+/* Compiled code at `pc` compared its stack pointer `sp`, which is below context->step: moves that,
+ * and has the frame ask when it returns. */
+void hiaR_barrier_descend(hia_context *context, const char *sp, uintptr_t pc);
+/* It returns: its return address, which is at its place again. */
+uintptr_t hiaR_barrier_ascend(hia_context *context, char *place);
+/* The return address of a frame of compiled code, read where it keeps it. */
+uintptr_t hiaR_return_address(const hia_context *context, const char *place);
+/* A place near the outermost frames of the run, behind the call that came there, from which they
+ * can be read. False: none is known further out than `sp`. */
+bool hiaR_barrier_outermost(const hia_context *context, const char **sp, uintptr_t *pc);
+/* Frames below `sp` were left. */
+void hiaR_barriers_drop(hia_context *context, const char *sp);
+/* Nothing is on the stack any more. */
+void hiaR_barriers_reset(hia_context *context);
+void hiaR_barriers_free(hia_context *context);
 
 /* ---- fork.c ---- */
 

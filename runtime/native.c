@@ -6,6 +6,8 @@
  *
  *   - The run has left the first KEEP bytes of the stack. The limit starts there, so that runs that
  *     stay above cost nothing when they end; one that does not gives its memory back afterwards.
+ *     From there on the limit moves down in steps, at each of which a frame is made to ask when it
+ *     returns (barrier.c).
  *   - The run is too deep.
  *   - Somebody has asked for its end, or for work, and set the limit to its maximum (hiaR_poke).
  *   - The run has just begun and may have helpers: they are called when it first comes here.
@@ -18,6 +20,13 @@
  * of chains. Frames of compiled code below the limit are on top of it: that of a function that was
  * entered just above and that of one without a check, called by it. */
 #define MARGIN ((size_t)128 << 10)
+
+/* Of a run that is told to end, so many of the innermost frames are read, in less than 100 us. */
+#ifdef HIA_STRESS
+#define MOST_FRAMES 100u
+#else
+#define MOST_FRAMES 20000u
+#endif
 
 #define I32 4
 #define I64 8
@@ -45,6 +54,7 @@ hia_status hiaR_context_new(const hia_allocator *allocator, hia_context **out) {
 void hiaR_context_free(hia_context *context) {
   if (!context) return;
   hiaR_jobs_free(context);
+  hiaR_barriers_free(context);
   hiaR_fiber_free(&context->fiber);
   hiaR_stack_release(&context->stack);
   hiaR_free(context->allocator, context, sizeof *context);
@@ -106,13 +116,13 @@ hia_status hiaR_context_call(hia_context *context, size_t size, void (*fn)(void 
 size_t hiaR_context_trim(hia_context *context) {
   if (!context->is_deep) return HIA_STACK_KEEP;
   context->is_deep = false;
-  return hiaR_stack_trim(&context->stack, HIA_STACK_KEEP);
+  hiaR_barriers_reset(context);
+  size_t used = hiaR_stack_trim(&context->stack, HIA_STACK_KEEP);
+  size_t most = (size_t)((uintptr_t)context->stack.top - context->hard) + context->below;
+  return used < most ? used : most; /* what large pages hold besides nobody used */
 }
 
 /* ---- the chain of calls ---- */
-
-/* A word of the engine's stack, which holds frames that were left. */
-static HIA_UNINSTRUMENTED uintptr_t stack_word(const char *at) { return *(const uintptr_t *)at; }
 
 /* Code keeps its stack pointer fixed within a function, so a row of its tables, found by the place
  * of a call, leads to the caller. Where a join has called compiled code there are frames of ours
@@ -133,12 +143,13 @@ bool hiaR_walk_next(hia_walk *walk) {
     if (walk->row->cfa < sizeof(uintptr_t) || walk->row->cfa > (size_t)(top - walk->sp))
       return false;
     walk->sp += walk->row->cfa;
-    walk->pc = stack_word(walk->sp - sizeof(uintptr_t));
+    walk->pc = hiaR_return_address(walk->context, walk->sp - sizeof(uintptr_t));
   }
   while (unwinder && walk->sp >= low && walk->sp < top) {
-    size_t slot = (walk->pc ^ walk->pc >> 6) % HIA_LEN(walk->known);
+    size_t slot = walk->slot = (walk->pc ^ walk->pc >> 6) % HIA_LEN(walk->known);
     walk->row = &walk->known[slot].row;
-    if (walk->pc && walk->known[slot].pc == walk->pc) return true;
+    walk->is_new = !walk->pc || walk->known[slot].pc != walk->pc;
+    if (!walk->is_new) return true;
     if (unwinder->find(unwinder->user, walk->pc, &walk->known[slot].row)) {
       walk->known[slot].pc = walk->pc;
       return true;
@@ -153,18 +164,36 @@ bool hiaR_walk_next(hia_walk *walk) {
   return false;
 }
 
+/* Goes on at the outermost barrier, if there is one that has not been passed. */
+static bool leap(hia_walk *walk) {
+  if (!hiaR_barrier_outermost(walk->context, &walk->sp, &walk->pc)) return false;
+  while (walk->bridge && walk->bridge->sp < walk->sp) walk->bridge = walk->bridge->outer;
+  walk->row = NULL;
+  return true;
+}
+
 /* Reads the chain of calls of the innermost invocation off the stack, from where compiled code was.
- * `is_inside`: the place is a call whose callee the trace holds already. */
+ * `is_inside`: the place is a call whose callee the trace holds already. Behind `most` frames it
+ * goes on at the outermost barrier, if there is one. */
 static void read_chain(const hia_context *context, uint32_t loc, const char *sp, uintptr_t pc,
-                       bool is_inside, hia_trace *trace) {
+                       bool is_inside, uint64_t most, hia_trace *trace) {
   const hia_unwinder *unwinder = context->unwinder;
   if (!unwinder || !unwinder->locs) return;
+  hia_trace_writer writer = {.trace = trace, .locs = unwinder->locs};
   if (loc != HIA_NONE) hiaR_trace_push_site(trace, unwinder->locs, loc, false);
   hia_walk walk;
+  hia_trace_site sites[HIA_LEN(walk.known)];
   hiaR_walk_start(&walk, context, sp, pc);
-  for (bool is_first = !is_inside; hiaR_walk_next(&walk); is_first = false)
-    if (walk.row->loc != HIA_NONE && (!is_first || loc == HIA_NONE))
-      hiaR_trace_push_site(trace, unwinder->locs, walk.row->loc, walk.row->is_tail && !is_first);
+  for (bool is_first = !is_inside; hiaR_walk_next(&walk); is_first = false) {
+    hia_trace_site *site = &sites[walk.slot];
+    if (walk.is_new) *site = hiaR_trace_site(unwinder->locs, walk.row->loc, walk.row->is_tail);
+    if (!is_first)
+      hiaR_trace_add(&writer, site);
+    else if (loc == HIA_NONE) /* where it was, be it a call in tail position */
+      hiaR_trace_push_site(trace, unwinder->locs, site->loc, false);
+    if (most-- == 0 && leap(&walk)) hiaR_trace_cut(&writer);
+  }
+  hiaR_trace_end(&writer);
 }
 
 /* ---- the end of an invocation ---- */
@@ -186,7 +215,10 @@ static void note_failure(hia_context *context, hia_status status, uint32_t loc, 
     invocation->job->is_returned = !is_over && is_elsewhere;
     if (is_over || is_elsewhere) return; /* nobody will read the chain */
   }
-  read_chain(context, loc, sp, pc, job != NULL, &failure->trace);
+  /* Who ends a run waits for it, and knows that it was deep: how deep, nobody asked. */
+  bool is_told = status == HIA_CANCELLED || status == HIA_DEADLINE;
+  read_chain(context, loc, sp, pc, job != NULL, is_told ? MOST_FRAMES : UINT64_MAX,
+             &failure->trace);
 }
 
 /* On the engine's stack: notes the failure and leaves. Not instrumented, like all that is left
@@ -196,8 +228,10 @@ static _Noreturn HIA_UNINSTRUMENTED void leave(hia_context *context, hia_status 
                                                uintptr_t pc, const hia_job *job) {
   note_failure(context, status, loc, code, sp, pc, job);
   bool is_outermost = !context->invocation->outer;
-  hiaR_stack_forget(__builtin_frame_address(0),
-                    is_outermost ? context->stack.top : context->host_sp);
+  const char *to = is_outermost ? context->stack.top : context->host_sp;
+  hiaR_stack_forget(__builtin_frame_address(0), to);
+  hiaR_barriers_drop(context, to);
+  hiaR_follow_step(context);
   if (is_outermost) hiaR_fiber_depart(&context->fiber);
   hiaR_arch_leave(context);
 }
@@ -229,22 +263,30 @@ hia_status hiaR_told_to_end(hia_context *context) {
 }
 
 void hiaR_set_limit(hia_context *context) {
-  uintptr_t limit = context->is_deep ? context->hard : context->soft;
+  uintptr_t limit = context->step;
 #ifdef HIA_STRESS
   if (context->pool) limit = UINTPTR_MAX; /* every comparison fails */
 #endif
   atomic_store(&context->limit, limit);
 }
 
+void hiaR_follow_step(hia_context *context) {
+  uintptr_t seen = atomic_load(&context->limit);
+  while (seen != UINTPTR_MAX &&
+         !atomic_compare_exchange_weak(&context->limit, &seen, context->step));
+}
+
 /* The rest of hiaR_native_poll that comes back. First the limit, then who has a wish: others write
  * them the other way round, so one of the two sees the other. */
 static hia_status poll(hia_context *context, const char *sp, uintptr_t pc) {
-  uintptr_t at = (uintptr_t)sp;
-  if (at < context->soft) context->is_deep = true;
+  if ((uintptr_t)sp < context->step) {
+    context->is_deep = true;
+    hiaR_barrier_descend(context, sp, pc);
+  }
   hiaR_set_limit(context);
   hia_status status = hiaR_told_to_end(context);
   if (status) return status;
-  if (at < context->hard) return HIA_DEPTH;
+  if ((uintptr_t)sp < context->hard) return HIA_DEPTH;
   if (context->pool) hiaR_give(context, sp, pc);
   return HIA_OK;
 }
@@ -252,6 +294,14 @@ static hia_status poll(hia_context *context, const char *sp, uintptr_t pc) {
 HIA_UNINSTRUMENTED void hiaR_native_poll(hia_context *context, const char *sp, uintptr_t pc) {
   hia_status status = poll(context, sp, pc);
   if (HIA_UNLIKELY(status)) leave(context, status, HIA_NONE, 0, sp, pc, NULL);
+}
+
+/* Nothing is given here: which forks are open is known at comparisons. */
+HIA_UNINSTRUMENTED void hiaR_native_return(hia_context *context, char *place) {
+  uintptr_t pc = hiaR_barrier_ascend(context, place);
+  hiaR_follow_step(context);
+  hia_status status = hiaR_told_to_end(context);
+  if (HIA_UNLIKELY(status)) leave(context, status, HIA_NONE, 0, place + sizeof pc, pc, NULL);
 }
 
 HIA_UNINSTRUMENTED hia_word *hiaR_native_join(hia_context *context, hia_fork_frame *frame,
@@ -307,10 +357,9 @@ void hiaR_invoke(hia_context *context, hia_invocation *invocation, hia_native_en
 /* ---- a run ---- */
 
 void hiaR_context_limits(hia_context *context, size_t depth) {
-  uintptr_t top = (uintptr_t)context->stack.top;
-  context->hard = top - depth;
-  context->soft = depth < HIA_STACK_KEEP ? context->hard : top - HIA_STACK_KEEP;
+  context->hard = (uintptr_t)context->stack.top - depth;
   context->is_deep = false;
+  hiaR_barriers_drop(context, context->stack.top);
 }
 
 /* Reserves the stack and sets the limits. */
@@ -343,6 +392,7 @@ hia_status hiaR_native_run(hia_context *context, hia_native_entry entry, hia_wor
   failure->status = HIA_OK;
   failure->code = 0;
   failure->trace.length = 0;
+  failure->trace.is_cut = false;
   *usage = (hia_usage){0};
   hia_status status = set_limits(context, unwinder, limits);
   if (status) return failure->status = status;
@@ -356,7 +406,7 @@ hia_status hiaR_native_run(hia_context *context, hia_native_entry entry, hia_wor
   context->timeline = limits ? limits->timeline : NULL;
 
   /* If there may be helpers, the first comparison fails and calls the first of them. */
-  atomic_store_explicit(&context->limit, context->pool ? UINTPTR_MAX : context->soft,
+  atomic_store_explicit(&context->limit, context->pool ? UINTPTR_MAX : context->step,
                         memory_order_relaxed);
   uint32_t run = atomic_load_explicit(&context->run, memory_order_relaxed) + 1;
   /* First that there is a run, then whether it is wanted: who ends it sets *cancelled and then

@@ -19,6 +19,7 @@
  * position of a call that is not a tail call. */
 typedef struct hia_trace {
   uint64_t length;
+  bool is_cut; /* there are more, between those that are kept: nobody has counted them */
   uint32_t inner[HIA_TRACE_ENDS];
   uint32_t
       outer[HIA_TRACE_ENDS]; /* a ring; entry i >= HIA_TRACE_ENDS is in slot i % HIA_TRACE_ENDS */
@@ -27,6 +28,34 @@ void hiaR_trace_push(hia_trace *trace, uint32_t loc);
 /* Pushes `loc` (left out when it is a tail call's) and then the calls it was inlined through. */
 void hiaR_trace_push_site(hia_trace *trace, const hia_image_loc *locs, uint32_t loc, bool is_tail);
 uint32_t hiaR_trace_entry(const hia_trace *trace, uint64_t i); /* HIA_NONE: not kept */
+
+/* The same, site by site and quickly, for chains of millions: when the inner end is full, sites are
+ * only counted, and pushed when they are known to be among the last. */
+typedef struct hia_trace_site {
+  uint32_t loc;
+  bool is_tail;
+  uint32_t n_entries; /* that it stands for: hiaR_trace_site */
+} hia_trace_site;
+typedef struct hia_trace_writer {
+  hia_trace *trace;
+  const hia_image_loc *locs;
+  uint64_t n_waiting; /* sites that were; the last ones in a ring */
+  hia_trace_site waiting[HIA_TRACE_ENDS];
+} hia_trace_writer;
+hia_trace_site hiaR_trace_site(const hia_image_loc *locs, uint32_t loc, bool is_tail);
+static inline void hiaR_trace_add(hia_trace_writer *w, const hia_trace_site *site) {
+  if (site->n_entries == 0) return;
+  if (w->trace->length < HIA_TRACE_ENDS) {
+    hiaR_trace_push_site(w->trace, w->locs, site->loc, site->is_tail);
+    return;
+  }
+  hia_trace_site *slot = &w->waiting[w->n_waiting++ % HIA_TRACE_ENDS];
+  w->trace->length += slot->n_entries; /* of the one that was there */
+  *slot = *site;
+}
+/* What comes next is not where this was: there are sites between that nobody reads. */
+void hiaR_trace_cut(hia_trace_writer *w);
+void hiaR_trace_end(hia_trace_writer *w);
 
 /* How a run ended. For resource statuses the trace says where the run was when it stopped. */
 typedef struct hia_failure {

@@ -21,3 +21,29 @@ uint32_t hiaR_trace_entry(const hia_trace *trace, uint64_t i) {
   if (trace->length - i > HIA_TRACE_ENDS) return HIA_NONE;
   return trace->outer[i % HIA_TRACE_ENDS];
 }
+
+hia_trace_site hiaR_trace_site(const hia_image_loc *locs, uint32_t loc, bool is_tail) {
+  hia_trace_site site = {loc, is_tail, 0};
+  if (loc == HIA_NONE) return site;
+  site.n_entries = !is_tail;
+  for (loc = locs[loc].parent; loc != HIA_NONE; loc = locs[loc].parent) site.n_entries++;
+  return site;
+}
+
+void hiaR_trace_cut(hia_trace_writer *w) {
+  hia_trace *trace = w->trace;
+  for (uint64_t i = 0; i < w->n_waiting && i < HIA_TRACE_ENDS; i++)
+    trace->length += w->waiting[i].n_entries;
+  memset(w->waiting, 0, sizeof w->waiting);
+  w->n_waiting = 0;
+  for (unsigned i = 0; i < HIA_TRACE_ENDS; i++) trace->outer[i] = HIA_NONE;
+  trace->is_cut = true;
+}
+
+void hiaR_trace_end(hia_trace_writer *w) {
+  uint64_t n = w->n_waiting, first = n > HIA_TRACE_ENDS ? n - HIA_TRACE_ENDS : 0;
+  for (uint64_t i = first; i < n; i++) {
+    const hia_trace_site *site = &w->waiting[i % HIA_TRACE_ENDS];
+    hiaR_trace_push_site(w->trace, w->locs, site->loc, site->is_tail);
+  }
+}

@@ -342,6 +342,9 @@ HIA_API int64_t hia_error_fail_code(const hia_error *error);
  * further one the call that led there. The length may be millions; the ends of a long chain are
  * kept. */
 HIA_API uint64_t hia_error_chain_length(const hia_error *error);
+/* True: the chain is longer than that. A run that is cancelled, or past its deadline, millions of
+ * calls deep ends at once, and nobody counts those in the middle. */
+HIA_API bool hia_error_chain_is_cut(const hia_error *error);
 /* Entry i: the function that the position lies in, and the position. False if it is not kept, or
  * past the end. Any of the results may be NULL. */
 HIA_API bool hia_error_chain_entry(const hia_error *error, uint64_t i, const char **function,

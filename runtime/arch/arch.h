@@ -20,9 +20,13 @@ _Noreturn void hiaR_arch_leave(hia_context *context);
 void hiaR_stub_poll(void);
 void hiaR_stub_fail(void);
 void hiaR_stub_join(void);
+/* Where a frame returns to whose return address was replaced: barrier.c. */
+void hiaR_stub_return(void);
 /* What they call, in native.c. `pc` lies in the function of compiled code that they were called
  * from, right behind an instruction of it, and `sp` is what its stack pointer was there. */
 void hiaR_native_poll(hia_context *context, const char *sp, uintptr_t pc);
+/* A frame has returned that kept its return address at `place`; it is to be there afterwards. */
+void hiaR_native_return(hia_context *context, char *place);
 hia_word *hiaR_native_join(hia_context *context, hia_fork_frame *frame, uint32_t index,
                            const char *sp, uintptr_t pc);
 _Noreturn void hiaR_native_fail(uint32_t loc, uint32_t status, int64_t code, hia_context *context,

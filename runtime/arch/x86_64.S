@@ -1,4 +1,4 @@
-/* x86-64, System V: the switch to the engine's stack and back, and the two stubs that generated code
+/* x86-64, System V: the switch to the engine's stack and back, and the stubs that generated code
  * calls on its cold paths. The context travels in r13, the register that LLVM's swiftcc gives to
  * `swiftself`. Everything has unwind information, so that a debugger can walk from generated code
  * into the host. */
@@ -129,15 +129,11 @@ hiaR_stub_fail:
         .cfi_endproc
         .size   hiaR_stub_fail, .-hiaR_stub_fail
 
-/* hiaR_stub_poll: called by HIA_ARCH_CHECK (arch.h), with rax the place of the comparison, and its
- * stack pointer 128 + 8 + 8 bytes above ours. Preserves every register but the flags, the vector
- * registers in whatever width they have: XSAVE writes those that vector_state names, up to 2688 bytes
- * in its standard form, to a 64-aligned area with a header of zeros at 512. */
-        .globl  hiaR_stub_poll
-        .type   hiaR_stub_poll, @function
-        .p2align 4
-hiaR_stub_poll:
-        .cfi_startproc
+/* The frame of a stub that preserves every register but the flags, the vector registers in whatever
+ * width they have: XSAVE writes those that vector_state names, up to 2688 bytes in its standard form,
+ * to a 64-aligned area with a header of zeros at 512. Between the two everything that a function
+ * preserves is as it was, rbp points to where it was pushed, and rax lies right below. */
+        .macro  save_registers
         pushq   %rbp
         .cfi_def_cfa_offset 16
         .cfi_offset %rbp, -16
@@ -146,7 +142,6 @@ hiaR_stub_poll:
         .irp    r, rax, rcx, rdx, rsi, rdi, r8, r9, r10, r11
         pushq   %\r
         .endr
-        movq    %rax, %r10
         subq    $2688, %rsp
         andq    $-64, %rsp
         movl    HIA_vector_state(%r13), %eax
@@ -164,21 +159,20 @@ hiaR_stub_poll:
         movups  %xmm\n, 16*\n(%rsp)
         .endr
 2:
-        movq    %r13, %rdi
-        leaq    16+8+128(%rbp), %rsi
-        movq    %r10, %rdx
-        callq   hiaR_native_poll@PLT
+        .endm
+
+        .macro  restore_registers
         movl    HIA_vector_state(%r13), %eax
         testl   %eax, %eax
-        je      3f
+        je      1f
         xorl    %edx, %edx
         xrstor64 (%rsp)
-        jmp     4f
-3:
+        jmp     2f
+1:
         .irp    n, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15
         movups  16*\n(%rsp), %xmm\n
         .endr
-4:
+2:
         leaq    -72(%rbp), %rsp
         .irp    r, r11, r10, r9, r8, rdi, rsi, rdx, rcx, rax
         popq    %\r
@@ -186,9 +180,49 @@ hiaR_stub_poll:
         popq    %rbp
         .cfi_def_cfa %rsp, 8
         .cfi_restore %rbp
+        .endm
+
+/* hiaR_stub_poll: called by HIA_ARCH_CHECK (arch.h), with rax the place of the comparison, and its
+ * stack pointer 128 + 8 + 8 bytes above ours. */
+        .globl  hiaR_stub_poll
+        .type   hiaR_stub_poll, @function
+        .p2align 4
+hiaR_stub_poll:
+        .cfi_startproc
+        save_registers
+        movq    %r13, %rdi
+        leaq    16+8+128(%rbp), %rsi
+        movq    -8(%rbp), %rdx
+        callq   hiaR_native_poll@PLT
+        restore_registers
         retq
         .cfi_endproc
         .size   hiaR_stub_poll, .-hiaR_stub_poll
+
+/* hiaR_stub_return: no function, but where a frame returns to whose return address was replaced, with
+ * results in registers and its stack pointer right above where the address was. That is there again
+ * when hiaR_native_return is back. A debugger's way outward ends here. It looks for the call before
+ * a return address: hence the instruction in front. */
+        .globl  hiaR_stub_return
+        .type   hiaR_stub_return, @function
+        .p2align 4
+        .cfi_startproc
+        .cfi_def_cfa %rsp, 0
+        .cfi_undefined %rip
+        nop
+hiaR_stub_return:
+        leaq    -8(%rsp), %rsp
+        .cfi_def_cfa_offset 8
+        save_registers
+        movq    %r13, %rdi
+        leaq    8(%rbp), %rsi
+        callq   hiaR_native_return@PLT
+        restore_registers
+        leaq    8(%rsp), %rsp
+        .cfi_def_cfa_offset 0
+        jmpq    *-8(%rsp)
+        .cfi_endproc
+        .size   hiaR_stub_return, .-hiaR_stub_return
 
 /* hiaR_stub_join: rdi the frame of forks, esi the index; answers in rax. */
         .globl  hiaR_stub_join

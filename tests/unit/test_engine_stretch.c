@@ -84,6 +84,18 @@ Test(stretch, calls_count_as_what_they_do) {
   cr_assert_geq(comparisons(chain, "g59", "inline"), 59 + 59 * 10 * 120 / 20000);
 }
 
+/* All frames of a recursion may do it, one after the other. */
+Test(stretch, the_way_back_compares_where_it_is_long) {
+  if (!has_native()) cr_skip_test("no native code");
+  const char *text = repeated("fn f(n: i32) -> f64 = if n == 0 then 2.0f64 else {\n"
+                              "let x = f(n - 1);\n",
+                              "let x = pow(x, #.5f64);\n", 100, "x }\n");
+  cr_assert_eq(comparisons(text, "f", "unroll"), 2); /* one on the way down, one on the way back */
+  /* Little of it: none. */
+  text = "fn f(n: i32) -> f64 = if n == 0 then 2.0f64 else pow(f(n - 1), 0.5f64)\n";
+  cr_assert_eq(comparisons(text, "f", "unroll"), 1);
+}
+
 /* Ended anywhere, also where a function is about to return: the chain ends in the root. */
 Test(stretch, chains_are_whole) {
   if (!has_native()) cr_skip_test("no native code");
