@@ -761,6 +761,10 @@ void hiaG_tail(hia_graph *g) {
     else
       hiaG_fn(g, f)->is_removed = true;
   }
-  for (hia_fn_id f = 0; f < g->fns.len; f++)
-    if (!hiaG_fn(g, f)->is_removed) redirect_calls(&t, hiaG_fn(g, f));
+  for (hia_fn_id f = 0; f < g->fns.len; f++) {
+    hia_fn *fn = hiaG_fn(g, f);
+    if (fn->is_removed) continue;
+    redirect_calls(&t, fn);
+    if (fn->full != HIA_NONE && hiaG_fn(g, fn->full)->is_removed) fn->full = HIA_NONE;
+  }
 }

@@ -305,7 +305,7 @@ static bool is_step(const hia_fn *fn, hia_value_id v, uint32_t p) {
  * and little work leads to the next call. So it is where a call makes several others, whose base
  * cases are about as far away: in each of them, what the base case looks at is the same parameter,
  * or differs from it by a constant. (Of `f(n / 10) + f(n - 1)` all calls but the last few would try
- * in vain.) */
+ * in vain.) A function of the library is a call as well, and takes longer than what is gained. */
 static bool wants_full(unrolling *u, hia_fn_id f) {
   const shape *s = &u->shapes[f];
   const hia_fn *fn = &s->body;
@@ -313,7 +313,7 @@ static bool wants_full(unrolling *u, hia_fn_id f) {
   const bool *is_tested = tested_params(u, &s->guard);
   for (hia_node_id n = fn->regions.data[0].first; n != HIA_NONE; n = hiaG_walk_next(fn, n)) {
     const hia_node *node = &fn->nodes.data[n];
-    if (node->op == HIA_OP_LOOP) return false;
+    if (node->op == HIA_OP_LOOP || hiaR_ops[node->op].traits & HIA_T_LIBRARY) return false;
     if (node->op != HIA_OP_CALL || (is_of_group(u, fn, n, fn->group) && is_tail(fn, n))) continue;
     if (!is_of_group(u, fn, n, fn->group)) return false;
     for (uint32_t p = 0; p < fn->n_params; p++)

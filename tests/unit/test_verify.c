@@ -93,6 +93,17 @@ static const row function_rows[] = {
     {BODY("call f %0, %1, %2" DONE), "it has 0 results, but must have 1"},
     /* the rest */
     {BODY("count 0" DONE), "not marked as counted"},
+    {"fn f (i32) -> () full g { %0:i32 = arg 0 yield }", "there is no function g"},
+    {"fn f (i32) -> () full f { %0:i32 = arg 0 yield }", "not one of the same type"},
+    {"fn f (i32) -> () full g { %0:i32 = arg 0 yield } fn g () -> () { yield }",
+     "not one of the same type"},
+    {"fn f (i32) -> () full g { %0:i32 = arg 0 yield } fn g (i64) -> () { %0:i64 = arg 0 yield }",
+     "not one of the same type"},
+    {"fn f () -> (i32) full g { %0:i32 = const 1 yield %0 }"
+     "fn g () -> (bool) { %0:bool = const true yield %0 }",
+     "not one of the same type"},
+    {"fn f () -> () full g { yield } fn g () -> () full h { yield } fn h () -> () { yield }",
+     "not one of the same type"},
     {"fn f (i32) -> (i32) root (i64) -> i32 {\n%0:i32 = arg 0" DONE "}", "disagree"},
     {"fn f (i32) -> (i32) root (i32, i32) -> i32 {\n%0:i32 = arg 0" DONE "}", "disagree"},
     {"fn f (i32) -> (i32) root (i32) -> (i32, i32) {\n%0:i32 = arg 0" DONE "}", "disagree"},

@@ -1,0 +1,151 @@
+/* lower: functions that have a full one. Here the full one gives something else, which no pass
+ * would write: so one sees who has answered, and what it was called with. */
+#include "world.h"
+
+/* Calls itself below 10, divides by n - 20, fails at 30. */
+static const char branches_text[] =
+    "graph functions \"\"\n"
+    "fn f (i32) -> (i32, bool) root (i32) -> (i32, bool) full g {\n"
+    "%0:i32 = arg 0\n%1:i32 = const 2\n%2:bool = lt %0, %1\n%20:bool = const false\n"
+    "%3:i32 = if %2 {\nyield %0\n} else {\n"
+    "%4:i32 = const 10\n%5:bool = lt %0, %4\n"
+    "%6:i32 = if %5 {\n%7:i32 = sub %0, %1\n%8:i32, %9:bool = call f %7\nyield %8\n} else {\n"
+    "%10:i32 = const 30\n%11:bool = eq %0, %10\n"
+    "if %11 {\nfail %0\nyield\n} else {\nyield\n}\n"
+    "%12:i32 = const 20\n%13:i32 = const 7\n%14:i32 = sub %0, %12\n%15:i32 = div %13, %14\n"
+    "yield %15\n}\n"
+    "yield %6\n}\n"
+    "yield %3, %20\n}\n"
+    "fn g (i32) -> (i32, bool) {\n%0:i32 = arg 0\n%1:i32 = const 1000\n%2:i32 = mul %0, %1\n"
+    "%3:bool = const true\nyield %2, %3\n}\n";
+
+Test(leaf, calls_and_failures_are_left_to_the_full_function) {
+  static const int32_t rows[][3] = {{1, 1, 0},      {2, 2000, 1},   {5, 5000, 1},
+                                    {20, 20000, 1}, {30, 30000, 1}, {27, 1, 0},
+                                    {19, -7, 0},    {13, -1, 0},    {1000000, 0, 0}};
+  LEVELS(w, {
+    NO_THROW(&w->e, {
+      compile_text(w, branches_text, level);
+      for (size_t i = 0; i < HIA_LEN(rows); i++) {
+        hia_word block[3] = {hiaR_from_i32(rows[i][0])};
+        cr_assert_eq(run(w, "f", block, 1 << 20), HIA_OK, "%d", rows[i][0]);
+        cr_assert_eq(hiaR_to_i32(block[1]), rows[i][1], "%d", rows[i][0]);
+        cr_assert_eq(block[2], (hia_word)rows[i][2], "%d", rows[i][0]);
+      }
+    });
+  });
+}
+
+/* A loop that counts n down and x up, and calls `callee` when x is 3: with `head`, what stands
+ * before the loop, its first values, and with `used`, what the call gets. */
+static const char *loop_text(world *w, const char *header, const char *before, const char *first,
+                             const char *used) {
+  return hiaR_arena_printf(
+      &w->e.comp.arena,
+      "graph functions \"\"\n"
+      "fn f %s full g {\n"
+      "%%0:i32 = arg 0\n%%1:i32 = arg 1\n%s"
+      "%%2:i32 = loop %s {\n%%3:i32 = arg 0\n%%4:i32 = arg 1\n"
+      "%%5:i32 = const 0\n%%6:bool = lt %%5, %%3\nyield %%6, %%4\n} round {\n"
+      "%%7:i32 = const 3\n%%8:bool = eq %%4, %%7\n"
+      "%%9:i32 = if %%8 {\n%%10:i32 = call h %s\nyield %%10\n} else {\n"
+      "%%11:i32 = const 1\n%%12:i32 = add %%4, %%11\nyield %%12\n}\n"
+      "%%13:i32 = const 1\n%%14:i32 = sub %%3, %%13\nyield %%14, %%9\n}\n"
+      "yield %%2\n}\n"
+      "fn g (i32, i32) -> (i32) {\n%%0:i32 = arg 0\n%%1:i32 = arg 1\n%%2:i32 = const 1000\n"
+      "%%3:i32 = mul %%0, %%2\n%%4:i32 = add %%3, %%1\nyield %%4\n}\n"
+      "fn h (i32) -> (i32) {\n%%0:i32 = arg 0\n%%1:i32 = const 100\n%%2:i32 = add %%0, %%1\n"
+      "yield %%2\n}\n",
+      header, before, first, used);
+}
+
+#define LOOP_HEADER "(i32, i32) -> (i32) root (i32, i32) -> i32"
+
+static int32_t run_loop(world *w, const char *text, int level, int32_t n, int32_t x) {
+  int32_t result = 0;
+  NO_THROW(&w->e, {
+    compile_text(w, text, level);
+    hia_word block[3] = {hiaR_from_i32(n), hiaR_from_i32(x)};
+    cr_assert_eq(run(w, "f", block, 1 << 20), HIA_OK);
+    result = hiaR_to_i32(block[2]);
+  });
+  return result;
+}
+
+Test(leaf, a_loop_is_left_in_its_current_round) {
+  LEVELS(w, {
+    const char *text = loop_text(w, LOOP_HEADER, "", "%0, %1", "%4");
+    cr_assert_eq(run_loop(w, text, level, 3, 0), 3);
+    cr_assert_eq(run_loop(w, text, level, 4, 0), 1003);
+    cr_assert_eq(run_loop(w, text, level, 9, 0), 6003);
+    cr_assert_eq(run_loop(w, text, level, 9, 4), 13);
+  });
+}
+
+Test(leaf, a_loop_that_is_not_the_function_from_here_on_makes_its_calls) {
+  LEVELS(w, {
+    /* One more value of before is used; a constant is a first value; both are the same parameter;
+     * there is work before. */
+    const char *used = loop_text(w, LOOP_HEADER, "", "%0, %1", "%0");
+    cr_assert_eq(run_loop(w, used, level, 4, 0), 104);
+    const char *constant = loop_text(w, LOOP_HEADER, "%20:i32 = const 0\n", "%0, %20", "%4");
+    cr_assert_eq(run_loop(w, constant, level, 4, 1), 103);
+    const char *twice = loop_text(w, LOOP_HEADER, "", "%0, %0", "%4");
+    cr_assert_eq(run_loop(w, twice, level, 3, 0), 105);
+    const char *work = loop_text(w, LOOP_HEADER, "%20:i32 = neg %1\n", "%0, %20", "%4");
+    cr_assert_eq(run_loop(w, work, level, 4, 0), 103);
+  });
+}
+
+/* What would travel in memory cannot be handed on by a jump. */
+Test(leaf, many_parameters_make_their_calls) {
+  static const char text[] =
+      "graph functions \"\"\n"
+      "fn f (i64, i64, i64, i64, i64) -> (i64) root (i64, i64, i64, i64, i64) -> i64 full g {\n"
+      "%0:i64 = arg 0\n%1:i64 = arg 1\n%2:i64 = arg 2\n%3:i64 = arg 3\n%4:i64 = arg 4\n"
+      "%5:i64 = call h\nyield %5\n}\n"
+      "fn g (i64, i64, i64, i64, i64) -> (i64) {\n"
+      "%0:i64 = arg 0\n%1:i64 = arg 1\n%2:i64 = arg 2\n%3:i64 = arg 3\n%4:i64 = arg 4\n"
+      "yield %4\n}\n"
+      "fn h () -> (i64) {\n%0:i64 = const 77\nyield %0\n}\n";
+  LEVELS(w, {
+    NO_THROW(&w->e, {
+      compile_text(w, text, level);
+      hia_word block[6] = {1, 2, 3, 4, 5};
+      cr_assert_eq(run(w, "f", block, 1 << 20), HIA_OK);
+      cr_assert_eq(block[5], 77);
+    });
+  });
+}
+
+/* Neither frame nor comparison, but in the full one; and one jump. */
+Test(leaf, what_the_code_looks_like) {
+  world w;
+  world_init(&w);
+  NO_THROW(&w.e, {
+    hia_graph *g = graph_of(
+        &w, "graph functions \"\"\n"
+            "fn f (i32) -> (i32) root (i32) -> i32 full g {\n"
+            "%0:i32 = arg 0\n%1:i32 = const 2\n%2:bool = lt %0, %1\n"
+            "%3:i32 = if %2 {\nyield %0\n} else {\n%4:i32 = sub %0, %1\n%5:i32 = call f %4\n"
+            "%6:i32 = call f %0\n%7:i32 = add %5, %6\nyield %7\n}\nyield %3\n}\n"
+            "fn g (i32) -> (i32) {\n%0:i32 = arg 0\n%1:i32 = call f %0\n"
+            "%2:i32 = call f %1\nyield %2\n}\n");
+    hia_text t;
+    hiaR_text_init(&t, &w.e.comp.arena);
+    hia_compile_options options = {.level = 2};
+    hia_status status =
+        hiaJ_backend.dump(w.session, g, &options, HIA_DUMP_LLVM, &t, w.error, sizeof w.error);
+    cr_assert_eq(status, HIA_OK, "%s", w.error);
+    const char *f = strstr(t.data, "i32 @f_0("),
+               *g_at = strstr(t.data, "i32 @g_1(ptr swiftself %0, i32 %1)");
+    const char *jump = strstr(t.data, "musttail call");
+    const char *check = strstr(t.data, "cmpq");
+    cr_assert(f && g_at && jump && check, "%s", t.data);
+    cr_assert(!strstr(jump + 1, "musttail call"));
+    const char *end = strstr(f, "\n}");
+    cr_assert(jump > f && jump < end, "%s", t.data);
+    cr_assert(check < f || check > end, "%s", t.data);
+  });
+  world_free(&w);
+}
