@@ -34,7 +34,7 @@ void hiaL_set_debug_loc(hia_emit *e, hia_loc_id loc, bool is_tail) {
 void hiaL_no_debug_loc(hia_emit *e) { LLVMSetCurrentDebugLocation2(e->b, NULL); }
 
 static void open_debug_info(hia_emit *e) {
-  const char *file = e->g->file ? e->g->file : "";
+  const char *file = e->g->file && *e->g->file ? e->g->file : "-"; /* DWARF wants a name */
   e->debug = LLVMCreateDIBuilder(e->module);
   e->file = LLVMDIBuilderCreateFile(e->debug, file, strlen(file), "", 0);
   e->unit = LLVMDIBuilderCreateCompileUnit(e->debug, LLVMDWARFSourceLanguageC, e->file, "hiaton", 6,

@@ -4,7 +4,7 @@
 
 /* Calls itself below 10, divides by n - 20, fails at 30. */
 static const char branches_text[] =
-    "graph functions \"\"\n"
+    "graph functions \"f.hia\"\n"
     "fn f (i32) -> (i32, bool) root (i32) -> (i32, bool) full g {\n"
     "%0:i32 = arg 0\n%1:i32 = const 2\n%2:bool = lt %0, %1\n%20:bool = const false\n"
     "%3:i32 = if %2 {\nyield %0\n} else {\n"
@@ -42,7 +42,7 @@ static const char *loop_text(world *w, const char *header, const char *before, c
                              const char *used) {
   return hiaR_arena_printf(
       &w->e.comp.arena,
-      "graph functions \"\"\n"
+      "graph functions \"f.hia\"\n"
       "fn f %s full g {\n"
       "%%0:i32 = arg 0\n%%1:i32 = arg 1\n%s"
       "%%2:i32 = loop %s {\n%%3:i32 = arg 0\n%%4:i32 = arg 1\n"
@@ -97,7 +97,8 @@ Test(leaf, a_loop_that_is_not_the_function_from_here_on_makes_its_calls) {
   });
 }
 
-/* What would travel in memory cannot be handed on by a jump. */
+/* What would travel in memory cannot be handed on by a jump. And a graph need not come from a file.
+ */
 Test(leaf, many_parameters_make_their_calls) {
   static const char text[] =
       "graph functions \"\"\n"
@@ -124,7 +125,7 @@ Test(leaf, what_the_code_looks_like) {
   world_init(&w);
   NO_THROW(&w.e, {
     hia_graph *g = graph_of(
-        &w, "graph functions \"\"\n"
+        &w, "graph functions \"f.hia\"\n"
             "fn f (i32) -> (i32) root (i32) -> i32 full g {\n"
             "%0:i32 = arg 0\n%1:i32 = const 2\n%2:bool = lt %0, %1\n"
             "%3:i32 = if %2 {\nyield %0\n} else {\n%4:i32 = sub %0, %1\n%5:i32 = call f %4\n"
