@@ -289,36 +289,71 @@ static bool *tested_params(unrolling *u, const hia_fn *guard) {
   return is_tested;
 }
 
+static double number(hia_dtype type, hia_word word) {
+  switch (type) {
+  case HIA_I32: return hiaR_to_i32(word);
+  case HIA_I64: return (double)hiaR_to_i64(word);
+  case HIA_F32: return (double)hiaR_to_f32(word);
+  case HIA_F64: return hiaR_to_f64(word);
+  case HIA_BOOL: break;
+  }
+  return 0;
+}
+
 /* Is a value parameter `p`, or that and a constant? */
-static bool is_step(const hia_fn *fn, hia_value_id v, uint32_t p) {
+static bool is_step(const hia_fn *fn, hia_value_id v, uint32_t p, double *step) {
   const hia_node *node = hiaG_def(fn, v);
+  *step = 0;
   if (node->op == HIA_OP_ADD || node->op == HIA_OP_SUB) {
     hia_value_id a = fn->edges.data[node->ins], b = fn->edges.data[node->ins + 1];
-    bool is_first = hiaG_is_const(fn, b, NULL);
-    if (!is_first && (node->op == HIA_OP_SUB || !hiaG_is_const(fn, a, NULL))) return false;
-    node = hiaG_def(fn, is_first ? a : b);
+    hia_word word;
+    if (hiaG_is_const(fn, b, &word)) {
+      *step = number(hiaG_type(fn, b), word);
+      if (node->op == HIA_OP_SUB) *step = -*step;
+      node = hiaG_def(fn, a);
+    } else if (node->op == HIA_OP_ADD && hiaG_is_const(fn, a, &word)) {
+      *step = number(hiaG_type(fn, a), word);
+      node = hiaG_def(fn, b);
+    }
   }
   return node->op == HIA_OP_ARG && HIA_IMM_A(node->imm) == p;
 }
 
+/* Do all calls leave a parameter as it is, or move it the same way, none more than twice as far as
+ * another? */
+static bool moves_evenly(const unrolling *u, const hia_fn *fn, uint32_t p) {
+  double least = 0, most = 0;
+  for (hia_node_id n = fn->regions.data[0].first; n != HIA_NONE; n = hiaG_walk_next(fn, n)) {
+    double step;
+    if (!is_of_group(u, fn, n, fn->group) || is_tail(fn, n)) continue;
+    if (!is_step(fn, hiaG_in(fn, n, p), p, &step)) return false;
+    if (step == 0) continue;
+    if (least == 0) least = most = step;
+    if (!(step * least > 0)) return false;
+    if (step * step < least * least) least = step;
+    if (step * step > most * most) most = step;
+  }
+  return most * most <= 4 * least * least;
+}
+
 /* Is the function to be tried without calls first? If most of its calls are leaves, or near them,
  * and little work leads to the next call. So it is where a call makes several others, whose base
- * cases are about as far away: in each of them, what the base case looks at is the same parameter,
- * or differs from it by a constant. (Of `f(n / 10) + f(n - 1)` all calls but the last few would try
- * in vain.) A function of the library is a call as well, and takes longer than what is gained. */
+ * cases are about as far away as all that the base case looks at moves evenly. (Of `f(n / 10) +
+ * f(n - 1)` all calls but the last few would try in vain; `f(n - 1) + f(n - 20)` takes twice as
+ * long so, `f(n - 1) + f(n - 2)` is faster.) A function of the library is a call as well, and takes
+ * longer than what is gained. */
 static bool wants_full(unrolling *u, hia_fn_id f) {
   const shape *s = &u->shapes[f];
   const hia_fn *fn = &s->body;
   if (u->g->is_counted || u->members[fn->group] > 1 || !s->has_guard) return false;
-  const bool *is_tested = tested_params(u, &s->guard);
   for (hia_node_id n = fn->regions.data[0].first; n != HIA_NONE; n = hiaG_walk_next(fn, n)) {
-    const hia_node *node = &fn->nodes.data[n];
-    if (node->op == HIA_OP_LOOP || hiaR_ops[node->op].traits & HIA_T_LIBRARY) return false;
-    if (node->op != HIA_OP_CALL || (is_of_group(u, fn, n, fn->group) && is_tail(fn, n))) continue;
-    if (!is_of_group(u, fn, n, fn->group)) return false;
-    for (uint32_t p = 0; p < fn->n_params; p++)
-      if (is_tested[p] && !is_step(fn, hiaG_in(fn, n, p), p)) return false;
+    unsigned op = fn->nodes.data[n].op;
+    if (op == HIA_OP_LOOP || hiaR_ops[op].traits & HIA_T_LIBRARY) return false;
+    if (op == HIA_OP_CALL && !is_of_group(u, fn, n, fn->group)) return false;
   }
+  const bool *is_tested = tested_params(u, &s->guard);
+  for (uint32_t p = 0; p < fn->n_params; p++)
+    if (is_tested[p] && !moves_evenly(u, fn, p)) return false;
   return calls_on_a_way(u, fn) > 1;
 }
 

@@ -1,0 +1,133 @@
+/* graph/opt_unroll.c: which functions are tried without calls first. What they become is in the
+ * golden files, that they mean what they meant in tests/programs/full.hia. */
+#include "graphs.h"
+
+/* f(n, x): x if %2, else what two calls of it with the operands `a` and `b` give. */
+#define FUNCTION(dtype, zero, a, first, b, second)                                                 \
+  "graph functions \"f.hia\"\nfn f (" dtype ", i32) -> (i32) {\n"                                  \
+  "%0:" dtype " = arg 0\n%1:i32 = arg 1\n%2:" dtype " = const " zero "\n%3:bool = le %0, %2\n"     \
+  "%4:i32 = if %3 {\nyield %1\n} else {\n" a "%7:i32 = call f " first "\n" b                       \
+  "%10:i32 = call f " second "\n%11:i32 = sub %7, %10\nyield %11\n}\nyield %4\n}\n"
+#define STEP(value, op, by)                                                                        \
+  "%5" value ":i32 = const " by "\n%6" value ":i32 = " op " %0, %5" value "\n"
+#define STEPS(op, by, op2, by2)                                                                    \
+  FUNCTION("i32", "0", STEP("1", op, by), "%61, %1", STEP("2", op2, by2), "%62, %1")
+
+typedef struct {
+  const char *text;
+  bool is_tried;
+} row;
+
+static const row rows[] = {
+    {STEPS("sub", "1", "sub", "2"), true},
+    {STEPS("sub", "2", "add", "-1"), true},
+    {STEPS("sub", "5", "sub", "9"), true},
+    /* unevenly, the other way, not at all */
+    {STEPS("sub", "1", "sub", "3"), false},
+    {STEPS("sub", "3", "sub", "1"), false},
+    {STEPS("sub", "1", "add", "1"), false},
+    {STEPS("sub", "1", "div", "2"), false},
+    {FUNCTION("i32", "0", STEP("1", "sub", "1"), "%61, %1", "", "%1, %1"), false},
+    {FUNCTION("i32", "0", STEP("1", "sub", "1"), "%61, %1", "", "%2, %1"), false},
+    {FUNCTION("i32", "0", STEP("1", "sub", "1"), "%61, %1", "", "%7, %1"), false},
+    {FUNCTION("i32", "0", "%5:i32 = const 1\n%6:i32 = sub %5, %0\n", "%6, %1", "", "%0, %1"),
+     false},
+    /* a constant in front; what is not tested may be anything; other types */
+    {FUNCTION("i32", "0", "%5:i32 = const -1\n%6:i32 = add %5, %0\n", "%6, %1", "", "%6, %7"),
+     true},
+    {FUNCTION("f64", "0x0p+0", "%5:f64 = const 0x1p-1\n%6:f64 = sub %0, %5\n", "%6, %1", "",
+              "%6, %1"),
+     true},
+    {FUNCTION("i64", "0", "%5:i64 = const 1\n%6:i64 = sub %0, %5\n", "%6, %1",
+              "%8:i64 = const 3000000000\n%9:i64 = sub %0, %8\n", "%9, %1"),
+     false},
+    /* a loop, a function of the library */
+    {FUNCTION("i32", "0",
+              STEP("1", "sub", "1") "%8:i32 = loop %0 {\n%9:i32 = arg 0\nyield %3, %9\n} round {\n"
+                                    "yield %9\n}\n",
+              "%61, %8", "", "%61, %1"),
+     false},
+    {FUNCTION("i32", "0",
+              STEP("1", "sub", "1") "%8:f64 = cast %1\n%9:f64 = tan %8\n%12:i32 = cast %9\n",
+              "%61, %12", "", "%61, %1"),
+     false},
+    /* one call on a way; no base case; so large that two levels are too many; counted */
+    {"graph functions \"f.hia\"\nfn f (i32) -> (i32) {\n"
+     "%0:i32 = arg 0\n%1:i32 = const 0\n%2:bool = le %0, %1\n%3:i32 = const 1\n%4:i32 = sub %0, "
+     "%3\n"
+     "%5:i32 = if %2 {\nyield %0\n} else {\n%6:bool = eq %0, %3\n"
+     "%7:i32 = if %6 {\n%8:i32 = call f %4\n%9:i32 = neg %8\nyield %9\n} else {\n"
+     "%10:i32 = call f %4\n%11:i32 = add %10, %3\nyield %11\n}\nyield %7\n}\nyield %5\n}\n",
+     false},
+    {"graph functions \"f.hia\"\nfn f (i32) -> (i32) {\n%0:i32 = arg 0\n%1:i32 = const 1\n"
+     "%2:i32 = sub %0, %1\n%3:i32 = call f %2\n%4:i32 = call f %2\n%5:i32 = add %3, %4\nyield "
+     "%5\n}\n",
+     false},
+#define DIV(from, to) "%" to ":i32 = div %" from ", %1\n"
+    {FUNCTION("i32", "0",
+              STEP("1", "sub", "1") DIV("1", "21") DIV("21", "22") DIV("22", "23") DIV("23", "24")
+                  DIV("24", "25") DIV("25", "26") DIV("26", "27") DIV("27", "28") DIV("28", "29")
+                      DIV("29", "30") DIV("30", "31") DIV("31", "32") DIV("32", "33"),
+              "%61, %33", "", "%61, %1"),
+     false},
+    {"graph functions \"f.hia\" counted\nfn f (i32) -> (i32) {\n"
+     "%0:i32 = arg 0\n%1:i32 = const 0\n%2:bool = le %0, %1\n%3:i32 = const 1\n%4:i32 = sub %0, "
+     "%3\n"
+     "%5:i32 = if %2 {\nyield %0\n} else {\ncount 0\n%6:i32 = call f %4\ncount 0\n"
+     "%7:i32 = call f %4\n%8:i32 = mul %6, %7\nyield %8\n}\nyield %5\n}\n",
+     false},
+};
+
+Test(unroll, what_is_tried_first) {
+  for (size_t i = 0; i < HIA_LEN(rows); i++) {
+    env e;
+    env_init(&e);
+    NO_THROW(&e, {
+      hia_graph *g = read_text(&e, rows[i].text);
+      hiaG_effects(g);
+      hiaG_unroll(g);
+      const char *defect = hiaG_verify(g);
+      cr_assert(!defect, "%s", defect);
+      cr_assert_eq(hiaG_fn(g, 0)->full != HIA_NONE, rows[i].is_tried, "%s", rows[i].text);
+      cr_assert_eq(g->fns.len, 1u + rows[i].is_tried);
+    });
+    hiaR_comp_free(&e.comp);
+  }
+}
+
+/* Where equal calls were merged few are left. */
+Test(unroll, merged_calls_are_not_tried) {
+  for (int merges = 0; merges < 2; merges++) {
+    env e;
+    env_init(&e);
+    NO_THROW(&e, {
+      hia_graph *g = read_text(&e, rows[0].text);
+      hiaG_effects(g);
+      if (merges) hiaG_merge(g);
+      hiaG_unroll(g);
+      cr_assert_eq(hiaG_fn(g, 0)->full == HIA_NONE, merges);
+    });
+    hiaR_comp_free(&e.comp);
+  }
+}
+
+/* A graph that was read may have the name already. */
+Test(unroll, the_full_function_has_a_name_of_its_own) {
+  env e;
+  env_init(&e);
+  NO_THROW(&e, {
+    const char *text = hiaR_arena_printf(
+        &e.comp.arena,
+        "%sfn \"f.full\" (i32, i32) -> (i32) {\n%%0:i32 = arg 0\n%%1:i32 = arg 1\n"
+        "%%2:i32 = call f %%0, %%1\nyield %%2\n}\n",
+        rows[0].text);
+    hia_graph *g = read_text(&e, text);
+    hiaG_effects(g);
+    hiaG_unroll(g);
+    const char *defect = hiaG_verify(g);
+    cr_assert(!defect, "%s", defect);
+    cr_assert_eq(hiaG_fn(g, 0)->full, 2);
+    cr_assert_str_eq(hiaG_fn(g, 2)->name, "f.full.full");
+  });
+  hiaR_comp_free(&e.comp);
+}
