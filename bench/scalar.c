@@ -330,7 +330,8 @@ static void table_of_unrolling(void) {
   puts(
       "What unrolling and merging cost and save: compile time in milliseconds of CPU time (medians "
       "of 9), bytes\nof code; and how many calls the language counts, and how many calls and loops "
-      "are entered for them: the\ninterpreter runs the very graph that becomes native code.\n");
+      "are entered for them: the\ninterpreter runs the very graph that becomes native code (which "
+      "enters a function that it tries first, and\nthe full one behind it: docs/unrolling.md).\n");
   printf("%-8s %7s %9s %7s %10s %7s %9s %15s  %-14s %8s %8s %9s %7s\n", "program", "plain",
          "unrolled", "merged", "unr./plain", "bytes", "unrolled", "merged", "calls of", "counted",
          "plain", "unrolled", "merged");
