@@ -596,9 +596,7 @@ static void share_variables(tail *t, const hia_fn_id *members, uint32_t n, hia_d
   *n_params = types.len;
 }
 
-/* The forks of all members get numbers of their own. They nest, and a join comes right behind the
- * end of its fork. */
-static void number_forks(tail *t, hia_fn *fn) {
+void hiaG_number_forks(hia_graph *g, hia_fn *fn) {
   hia_u32vec open = {0};
   uint32_t next = 0, ended = 0;
   for (hia_node_id n = fn->regions.data[0].first; n != HIA_NONE; n = hiaG_walk_next(fn, n)) {
@@ -606,7 +604,7 @@ static void number_forks(tail *t, hia_fn *fn) {
     switch (node->op) {
     case HIA_OP_FORK:
       node->imm = HIA_IMM(HIA_IMM_A(node->imm), next);
-      hiaR_push(t->scratch, &open, next++);
+      hiaR_push(&g->comp->scratch, &open, next++);
       break;
     case HIA_OP_STOLEN:
       ended = open.data[--open.len];
@@ -629,7 +627,7 @@ static void loop_together(tail *t, const hia_fn_id *members, uint32_t n) {
   looping l = open_loop(t, hiaG_fn(g, merged), true);
   dispatch(&l, members, 0, n, l.head);
   close_loop(&l, t->class[members[0]]);
-  number_forks(t, hiaG_fn(g, merged));
+  hiaG_number_forks(g, hiaG_fn(g, merged));
   for (uint32_t m = 0; m < n; m++) t->merged[members[m]] = merged;
 }
 

@@ -25,9 +25,10 @@
  * Where equal calls are merged (opt_merge.c has run), they are so on the way, before they are
  * replaced by bodies. The calls that merging adds to other arms get a guard only.
  *
- * Bodies are copied as they were before the pass, without their forks: only the outermost level
- * forks (opt_fork.c). Chains of calls stay the source's, as in opt_inline.c: copied nodes get the
- * call as their parent. COUNT nodes come along.
+ * Bodies are copied as they were before the pass, with their forks (opt_fork.c) as long as there
+ * are few: others take them from the outermost level first, but where one child is a thousandth of
+ * the other they need the inner ones too. Chains of calls stay the source's, as in opt_inline.c:
+ * copied nodes get the call as their parent. COUNT nodes come along.
  *
  * Needs hiaG_effects (groups, recursion); keeps them, but for functions that no longer call each
  * other directly. For native code only: the interpreter gains nothing from larger frames. */
@@ -38,6 +39,7 @@ enum {
   MOST_LEVELS = 16,   /* of linear recursion; frames grow with each */
   LEAST_LEVELS = 2,   /* of a function that has a full one beside it */
   MOST_MEMBERS = 8,   /* functions of a group */
+  MOST_FORKS = 7,     /* in an unrolled body; levels that would make more come without */
   MOST_GUARD = 8,     /* cost of what a guard computes before its test */
   MOST_LEAF = 24,     /* cost of a base case that is copied to every call */
   MOST_GROWTH = 60000 /* nodes that a graph may grow by */
@@ -54,7 +56,9 @@ typedef struct size {
 /* What stands for a call of a function. */
 typedef struct shape {
   bool has_guard;
-  hia_fn body;  /* as it was, without forks */
+  hia_fn forking; /* the body as it was */
+  hia_fn body;    /* without forks */
+  uint32_t n_forks;
   hia_fn guard; /* the base case, and a call where it is none */
   size size;
 } shape;
@@ -68,6 +72,7 @@ typedef struct unrolling {
   uint32_t grown;    /* nodes, all functions */
 
   hia_fn *fn; /* the one at hand */
+  bool forks; /* are bodies put in with their forks? */
   uint32_t group;
   bool has_merged; /* calls of it */
   hia_subst subst;
@@ -206,11 +211,21 @@ static void strip_forks(unrolling *u, hia_fn *fn) {
   if (is_changed) hiaG_fold(u->g, fn);
 }
 
+static uint32_t count_forks(const hia_fn *fn) {
+  uint32_t forks = 0;
+  for (hia_node_id n = fn->regions.data[0].first; n != HIA_NONE; n = hiaG_walk_next(fn, n))
+    forks += fn->nodes.data[n].op == HIA_OP_FORK;
+  return forks;
+}
+
 static void learn_shape(unrolling *u, hia_fn_id f) {
   hia_graph *g = u->g;
   shape *s = &u->shapes[f];
   s->body = *hiaG_fn(g, f);
   hiaG_compact(g, &s->body); /* a copy */
+  s->forking = s->body;
+  s->n_forks = count_forks(&s->forking);
+  hiaG_compact(g, &s->body);
   strip_forks(u, &s->body);
   s->size.cost = cost_of(&s->body);
   for (hia_node_id n = s->body.regions.data[0].first; n != HIA_NONE;
@@ -444,7 +459,8 @@ typedef struct pending {
 
 static void unroll_call(unrolling *u, pending *p, hia_node_id call) {
   const shape *s = shape_of(u, call);
-  for (hia_node_id n = copy_body(u, &s->body, call), end = u->fn->nodes.len; n < end; n++)
+  const hia_fn *body = u->forks ? &s->forking : &s->body;
+  for (hia_node_id n = copy_body(u, body, call), end = u->fn->nodes.len; n < end; n++)
     if (is_of_group(u, u->fn, n, u->group))
       hiaR_push(u->scratch, is_tail(u->fn, n) ? &p->guarded : &p->inner, n);
 }
@@ -488,7 +504,14 @@ static void guard_all(unrolling *u, const hia_u32vec *calls) {
   }
 }
 
-static void unroll_levels(unrolling *u, hia_fn_id f, uint32_t levels) {
+/* Forks of the next level. */
+static uint32_t forks_behind(const unrolling *u, const pending *p) {
+  uint32_t forks = 0;
+  for (uint32_t i = 0; i < p->calls.len; i++) forks += shape_of(u, p->calls.data[i])->n_forks;
+  return forks;
+}
+
+static void unroll_levels(unrolling *u, hia_fn_id f, uint32_t levels, bool forks) {
   hia_graph *g = u->g;
   u->fn = hiaG_fn(g, f);
   u->group = u->fn->group;
@@ -499,22 +522,39 @@ static void unroll_levels(unrolling *u, hia_fn_id f, uint32_t levels) {
   for (hia_node_id n = u->fn->regions.data[0].first; n != HIA_NONE; n = hiaG_walk_next(u->fn, n))
     if (is_of_group(u, u->fn, n, u->group) && !is_tail(u->fn, n))
       hiaR_push(u->scratch, &p.calls, n);
-  while (levels-- > 0) unroll_level(u, &p);
+  u->forks = forks;
+  for (uint32_t n_forks = count_forks(u->fn); levels > 0; levels--) {
+    n_forks += forks_behind(u, &p);
+    u->forks = u->forks && n_forks <= MOST_FORKS;
+    unroll_level(u, &p);
+  }
   guard_all(u, &p.calls);
   guard_all(u, &p.guarded);
   rewrite(u);
+  hiaG_number_forks(g, u->fn);
   u->grown += u->fn->nodes.len - n_before;
   g->is_unrolled |= u->fn->nodes.len > n_before;
   hiaG_compact(g, u->fn);
 }
 
-/* Where equal calls were merged few are left, and no leaf is one of many. */
+/* Where equal calls were merged few are left, and no leaf is one of many. Calls that are forked are
+ * not merged: so where they may be, the inner ones are forked only after it has turned out that
+ * there are no equal ones. */
 static void unroll_fn(unrolling *u, hia_fn_id f, uint32_t levels) {
+  hia_graph *g = u->g;
   bool wants = levels >= LEAST_LEVELS && wants_full(u, f);
-  hia_fn before = *hiaG_fn(u->g, f);
-  if (wants) hiaG_compact(u->g, &before); /* a copy */
-  unroll_levels(u, f, levels);
-  if (wants && !u->has_merged) unroll_levels(u, make_full(u, f, &before), 0);
+  hia_fn before = *hiaG_fn(g, f);
+  hiaG_compact(g, &before); /* a copy */
+  uint32_t grown = u->grown;
+  unroll_levels(u, f, levels, !g->merges_calls);
+  if (u->has_merged) return;
+  if (wants) {
+    unroll_levels(u, make_full(u, f, &before), 0, false);
+  } else if (g->merges_calls && u->shapes[f].n_forks) {
+    u->grown = grown;
+    *hiaG_fn(g, f) = before;
+    unroll_levels(u, f, levels, true);
+  }
 }
 
 void hiaG_unroll(hia_graph *g) {

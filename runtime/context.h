@@ -114,7 +114,7 @@ struct hia_context {
   hia_job *spare;   /* small jobs, to be used again */
   hia_job *retired; /* a large one whose results are still being read */
   uint64_t steals;
-  uint64_t gave_at; /* when it last gave a fork away, nanoseconds */
+  uint64_t gives_from; /* hiaR_now(): before, it gives no fork away */
   uint32_t random;
 
   char apart[64]; /* what others write is not where compiled code counts its calls */

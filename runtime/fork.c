@@ -11,12 +11,14 @@
 enum { SMALL = 16 }; /* words of a job that is used again */
 
 #ifdef HIA_STRESS
-enum { STACK_SHARE = 8, GIVE_NS = 1 };
+enum { STACK_SHARE = 8, GIVE_NS = 1, GIVE_SHARE = 1, MOST_FRAMES = 50 };
 #else
 enum {
-  STACK_SHARE = 2, /* of the depth, one part of so many is left when a join takes a job */
-  GIVE_NS = 5000,  /* between two forks that a worker gives away, which costs both, whatever
-                      little work it is (large1000 of bench/parallel.c) */
+  STACK_SHARE = 2,     /* of the depth, one part of so many is left when a join takes a job */
+  GIVE_NS = 5000,      /* between two forks that a worker gives away, which costs both, whatever
+                          little work it is (large1000 of bench/parallel.c) */
+  GIVE_SHARE = 20,     /* and of its time it spends at most one part of so many looking for them */
+  MOST_FRAMES = 20000, /* that it looks at: some tens of microseconds */
 };
 #endif
 enum {
@@ -100,21 +102,22 @@ static HIA_UNINSTRUMENTED uint32_t innermost(const hia_frame_row *row,
   return number < HIA_FORKS_OPEN ? HIA_NONE : number - HIA_FORKS_OPEN;
 }
 
-/* The oldest latent fork of the innermost invocation. In frames older than the one from which the
- * last fork was given there is none: they have done nothing since, and it was the oldest. */
+/* The oldest latent fork of the innermost invocation, or of its newest frames if it is very deep.
+ * In frames older than the one from which the last fork was given there is none (or none that is
+ * offered): they have done nothing since, and it was the oldest. */
 static HIA_UNINSTRUMENTED latent find_oldest(const hia_context *context, const char *sp,
                                              uintptr_t pc) {
   const hia_job *last = context->invocation->given;
   latent oldest = {0};
   hia_walk walk;
   hiaR_walk_start(&walk, context, sp, pc);
-  while (hiaR_walk_next(&walk)) {
+  for (unsigned i = 0; i < MOST_FRAMES && hiaR_walk_next(&walk); i++) {
     const hia_fork_map *forks = walk.row->forks;
     if (!forks) continue;
     hia_fork_frame *frame = (hia_fork_frame *)(walk.sp + walk.row->cfa - forks->below);
-    for (uint32_t i = innermost(walk.row, frame); i < forks->n_sites; i = forks->sites[i].around)
-      if (!frame->is_taken[forks->sites[i].index] && forks->sites[i].entry)
-        oldest = (latent){frame, &forks->sites[i]};
+    for (uint32_t s = innermost(walk.row, frame); s < forks->n_sites; s = forks->sites[s].around)
+      if (!frame->is_taken[forks->sites[s].index] && forks->sites[s].entry)
+        oldest = (latent){frame, &forks->sites[s]};
     if (last && last->frame == frame) break;
   }
   return oldest;
@@ -184,11 +187,12 @@ void hiaR_give(hia_context *context, const char *sp, uintptr_t pc) {
     return;
   }
   uint64_t now = hiaR_now();
-  bool is_soon = now - context->gave_at < GIVE_NS; /* then who asks says so again */
+  bool is_soon = now < context->gives_from; /* then who asks says so again */
   hia_box *box = is_soon ? NULL : hia_door_look(&context->door);
   if (box) {
-    context->gave_at = now;
     answer(context, box, sp, pc);
+    uint64_t spent = (hiaR_now() - now) * GIVE_SHARE;
+    context->gives_from = now + (spent > GIVE_NS ? spent : GIVE_NS);
   }
 #ifdef HIA_STRESS
   /* Every third fork becomes a job that its owner finds at the join. */

@@ -74,7 +74,7 @@ static void run_asked(world *w, const char *fn, hia_word *block, size_t n_words)
   cr_assert_null(context->spare);
   while (!context->spare) { /* where the job is kept afterwards */
     memcpy(words, block, n_words * sizeof *words);
-    context->gave_at = 0;
+    context->gives_from = 0;
     w->failure.status = HIA_OK;
     w->failure.trace.length = 0;
     hiaR_set_limit(context);
