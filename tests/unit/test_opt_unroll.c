@@ -111,6 +111,44 @@ Test(unroll, merged_calls_are_not_tried) {
   }
 }
 
+/* Bodies come with their forks as long as there are few, also where equal calls would be merged. */
+static uint32_t forks_of(const char *text, bool merges) {
+  env e;
+  env_init(&e);
+  uint32_t forks = 0;
+  NO_THROW(&e, {
+    hia_graph *g = read_text(&e, text);
+    hiaG_effects(g);
+    if (merges) hiaG_merge(g);
+    hiaG_effects(g);
+    hiaG_fork(g);
+    hiaG_unroll(g);
+    const char *defect = hiaG_verify(g);
+    cr_assert(!defect, "%s", defect);
+    const hia_fn *fn = hiaG_fn(g, 0);
+    for (hia_node_id n = fn->regions.data[0].first; n != HIA_NONE; n = hiaG_walk_next(fn, n))
+      forks += fn->nodes.data[n].op == HIA_OP_FORK;
+  });
+  hiaR_comp_free(&e.comp);
+  return forks;
+}
+
+Test(unroll, forks_of_inner_levels) {
+  const char *uneven =
+      FUNCTION("i32", "0", STEP("1", "div", "3"), "%61, %1", STEP("2", "sub", "1"), "%62, %1");
+  cr_assert_eq(forks_of(uneven, false), 1 + 2 + 4);
+  cr_assert_eq(forks_of(uneven, true), 1 + 2 + 4);
+  const char *three = "graph functions \"f.hia\"\nfn f (i32) -> (i32) {\n"
+                      "%0:i32 = arg 0\n%1:i32 = const 0\n%2:bool = le %0, %1\n"
+                      "%3:i32 = if %2 {\nyield %0\n} else {\n"
+                      "%4:i32 = const 3\n%5:i32 = div %0, %4\n%6:i32 = const 4\n"
+                      "%7:i32 = div %0, %6\n%8:i32 = const 1\n%9:i32 = sub %0, %8\n"
+                      "%10:i32 = call f %5\n%11:i32 = call f %7\n%12:i32 = call f %9\n"
+                      "%13:i32 = bxor %10, %11\n%14:i32 = bxor %13, %12\nyield %14\n}\n"
+                      "yield %3\n}\n";
+  cr_assert_eq(forks_of(three, false), 2, "with the next level there would be 8");
+}
+
 /* A graph that was read may have the name already. */
 Test(unroll, the_full_function_has_a_name_of_its_own) {
   env e;
