@@ -93,7 +93,7 @@ struct hia_error {
   size_t n_entries;
   int64_t fail_code;
   uint64_t chain_length;
-  bool is_cut; /* the chain is longer, between the entries that are kept */
+  bool is_cut;            /* the chain is longer, between the entries that are kept */
   hia_chain_entry *chain; /* n_inner from the start, then n_outer up to the end */
   uint32_t n_inner, n_outer;
 };

@@ -3,12 +3,12 @@
  *
  * All are in the object file anyway. The size follows from .eh_frame: how far the frame's end (in
  * DWARF's words the CFA) is from the stack pointer. The position is the line number that lowering
- * gave to the call (hiaL_line), in .debug_line; the column says which forks are open, what forks
+ * gave to the call (hiaL_line), in .debug_line; the column says which forks are open. What forks
  * there are, and where the frame holds what belongs to them, are in sections of lowering's own.
- * Reading them ourselves takes a page of code for
- * each, and nothing at all until something fails. Only what LLVM writes for our functions is
- * understood; where something else is met there is no row, and the chain of calls ends. DWARF 4,
- * sections 6.2 (line programs) and 6.4 (call frames); .eh_frame as in the Linux Standard Base.
+ * Reading them ourselves takes a page of code for each, and nothing at all until something fails or
+ * work is asked for. Only what LLVM writes for our functions is understood; where something else is
+ * met there is no row, and the chain of calls ends. DWARF 4, sections 6.2 (line programs) and 6.4
+ * (call frames); .eh_frame as in the Linux Standard Base.
  *
  * A call's return address is the first byte behind it, which may belong to another line or, after a
  * call that never returns, to another function: rows are looked up one byte before. */
@@ -28,7 +28,12 @@ typedef struct hia_frame_list {
   HIA_VEC(hia_frame_at) rows;
 } hia_frame_list;
 
-/* A function that forks. Not so the rows behind it, until the next one begins: `end` says where. */
+/* From .eh_frame: frames, and functions, `what` being where one ends. */
+typedef struct hia_frame_sizes {
+  hia_frame_list frames, functions;
+} hia_frame_sizes;
+
+/* A function that forks; in order of address, as LLVM writes them. */
 typedef struct hia_forking {
   uint32_t start, end; /* offsets in .text */
   hia_fork_map map;
@@ -42,7 +47,8 @@ struct hia_frames {
   pthread_mutex_t lock; /* of making the lists */
   _Atomic bool is_made;
   hia_comp comp;
-  hia_frame_list sizes, lines;
+  hia_frame_sizes sizes;
+  hia_frame_list lines;
   HIA_VEC(hia_forking) forking;
 };
 
@@ -227,7 +233,8 @@ static bool run_rules(unwind *u, const cie *info, cursor c) {
   return !c.bad;
 }
 
-static bool read_sizes(hia_comp *comp, const hia_object *object, hia_frame_list *list) {
+static bool read_sizes(hia_comp *comp, const hia_object *object, hia_frame_sizes *sizes) {
+  hia_frame_list *list = &sizes->frames;
   const hia_section *section = &object->eh_frame;
   cursor c = {section->data, section->data ? section->data + section->size : NULL, false};
   uint64_t relocation = 0;
@@ -269,6 +276,7 @@ static bool read_sizes(hia_comp *comp, const hia_object *object, hia_frame_list 
       add_row(comp, list, u.pc, UNKNOWN, 0);
     }
     add_row(comp, list, u.end, UNKNOWN, 0);
+    add_row(comp, &sizes->functions, pc, (uint32_t)u.end, 0);
   }
   return all;
 }
@@ -371,23 +379,18 @@ static uint32_t word_at(const table *t, uint64_t i) {
   return word;
 }
 
-/* The function around `pc`: it begins and ends where the last row before and the first behind say
- * that there is none. */
 static void add_forking(hia_frames *f, const hia_fork_site *sites, const table *functions,
                         uint64_t pc, uint64_t number, uint32_t offset) {
-  const hia_frame_at *first = f->sizes.rows.data, *end = first + f->sizes.rows.len;
-  const hia_frame_at *size = at(&f->sizes, (uint32_t)pc), *row = size;
-  if (number >= functions->n || !size || size->what == UNKNOWN || offset >= size->what) return;
-  while (row > first && row[-1].what != UNKNOWN) row--;
-  const hia_frame_at *behind = size;
-  while (behind < end && behind->what != UNKNOWN) behind++;
-  if (behind == end) return;
-  uint64_t at_table = number * HIA_FORK_FUNCTION_WORDS;
-  hia_forking forking = {row->pc,
-                         behind->pc,
-                         {.sites = sites + word_at(functions, at_table),
-                          .n_sites = word_at(functions, at_table + 1),
-                          .keeps_number = word_at(functions, at_table + 2),
+  const hia_frame_at *size = at(&f->sizes.frames, (uint32_t)pc);
+  const hia_frame_at *function = at(&f->sizes.functions, (uint32_t)pc);
+  if (number >= functions->n || !function || !size) return;
+  if (size->what == UNKNOWN || offset >= size->what) return;
+  uint64_t row = number * HIA_FORK_FUNCTION_WORDS;
+  hia_forking forking = {function->pc,
+                         function->what,
+                         {.sites = sites + word_at(functions, row),
+                          .n_sites = word_at(functions, row + 1),
+                          .keeps_number = word_at(functions, row + 2),
                           .below = size->what - offset}};
   hiaR_push(&f->comp.arena, &f->forking, forking);
 }
@@ -408,6 +411,8 @@ static bool read_places(hia_frames *f, const hia_fork_site *sites, const table *
     if (!length || c.bad) return false;
     skip(&c, length);
     add_forking(f, sites, functions, pc, number, offset);
+    uint32_t n = f->forking.len;
+    if (n > 1 && f->forking.data[n - 2].start > f->forking.data[n - 1].start) return false;
   }
   return true;
 }
@@ -498,13 +503,15 @@ static void make(hia_frames *f) {
   if (!HIA_TRY(&f->comp)) {
     hiaR_comp_free(&f->comp);
     hiaR_comp_init(&f->comp, f->allocator);
-    f->sizes = f->lines = (hia_frame_list){0};
+    f->sizes = (hia_frame_sizes){0};
+    f->lines = (hia_frame_list){0};
     memset(&f->forking, 0, sizeof f->forking);
     return;
   }
   read_sizes(&f->comp, f->object, &f->sizes);
   read_lines(&f->comp, f->object, &f->lines);
-  sort(&f->sizes);
+  sort(&f->sizes.frames);
+  sort(&f->sizes.functions);
   sort(&f->lines);
   read_forks(f);
   atomic_store_explicit(&f->is_made, true, memory_order_release);
@@ -541,7 +548,7 @@ bool hiaJ_frames_find(void *user, uintptr_t return_address, hia_frame_row *row) 
   }
   uint32_t pc = (uint32_t)(return_address - f->base - 1);
   static const hia_frame_at none = {0, 0, HIA_FORKS_UNSAID};
-  const hia_frame_at *size = at(&f->sizes, pc), *line = at(&f->lines, pc);
+  const hia_frame_at *size = at(&f->sizes.frames, pc), *line = at(&f->lines, pc);
   if (!size || size->what == UNKNOWN) return false;
   if (!line) line = &none;
   row->cfa = size->what;
@@ -554,15 +561,15 @@ bool hiaJ_frames_find(void *user, uintptr_t return_address, hia_frame_row *row) 
 
 hia_status hiaJ_frames_largest(const hia_allocator *allocator, const hia_object *object,
                                size_t *largest) {
-  hia_frame_list list = {0};
+  hia_frame_sizes sizes = {0};
   hia_comp comp;
   volatile bool ok = false;
   hiaR_comp_init(&comp, allocator);
   if (HIA_TRY(&comp)) {
-    ok = read_sizes(&comp, object, &list);
+    ok = read_sizes(&comp, object, &sizes);
     *largest = 0;
-    for (uint32_t i = 0; i < list.rows.len; i++) {
-      uint32_t size = list.rows.data[i].what;
+    for (uint32_t i = 0; i < sizes.frames.rows.len; i++) {
+      uint32_t size = sizes.frames.rows.data[i].what;
       if (size != UNKNOWN && size > *largest) *largest = size;
     }
   }
