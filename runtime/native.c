@@ -117,9 +117,7 @@ size_t hiaR_context_trim(hia_context *context) {
   if (!context->is_deep) return HIA_STACK_KEEP;
   context->is_deep = false;
   hiaR_barriers_reset(context);
-  size_t used = hiaR_stack_trim(&context->stack, HIA_STACK_KEEP);
-  size_t most = (size_t)((uintptr_t)context->stack.top - context->hard) + context->below;
-  return used < most ? used : most; /* what large pages hold besides nobody used */
+  return hiaR_stack_trim(&context->stack, HIA_STACK_KEEP);
 }
 
 /* ---- the chain of calls ---- */
@@ -296,12 +294,12 @@ HIA_UNINSTRUMENTED void hiaR_native_poll(hia_context *context, const char *sp, u
   if (HIA_UNLIKELY(status)) leave(context, status, HIA_NONE, 0, sp, pc, NULL);
 }
 
-/* Nothing is given here: which forks are open is known at comparisons. */
+/* Asks as at a comparison, in the frame that is returned to. */
 HIA_UNINSTRUMENTED void hiaR_native_return(hia_context *context, char *place) {
   uintptr_t pc = hiaR_barrier_ascend(context, place);
-  hiaR_follow_step(context);
-  hia_status status = hiaR_told_to_end(context);
-  if (HIA_UNLIKELY(status)) leave(context, status, HIA_NONE, 0, place + sizeof pc, pc, NULL);
+  const char *sp = place + sizeof pc;
+  hia_status status = poll(context, sp, pc);
+  if (HIA_UNLIKELY(status)) leave(context, status, HIA_NONE, 0, sp, pc, NULL);
 }
 
 HIA_UNINSTRUMENTED hia_word *hiaR_native_join(hia_context *context, hia_fork_frame *frame,

@@ -12,11 +12,6 @@
  * faults instead of writing into what lies below. */
 #define GUARD ((size_t)64 << 10)
 
-/* Deep runs get their memory in large pages, where the system has them: a fault for 2 MB instead of
- * one for 4 KB, which is half of the time of 10 million small frames, and giving it back takes a
- * twentieth. The first megabytes stay in small ones: who needs little is not given 2 MB. */
-#define IN_SMALL_PAGES ((size_t)2 << 20)
-
 static size_t page_size(void) { return (size_t)sysconf(_SC_PAGESIZE); }
 
 hia_status hiaR_stack_reserve(hia_stack *stack, size_t size) {
@@ -30,11 +25,6 @@ hia_status hiaR_stack_reserve(hia_stack *stack, size_t size) {
   if (mprotect(map, GUARD, PROT_NONE)) {
     munmap(map, map_size);
     return HIA_MEMORY;
-  }
-  if (size > IN_SMALL_PAGES) {
-    int error = errno; /* a host's errno is not ours to change */
-    (void)madvise(map, map_size - IN_SMALL_PAGES, MADV_HUGEPAGE);
-    errno = error;
   }
   *stack = (hia_stack){.map = map, .map_size = map_size, .low = map + GUARD, .top = map + map_size};
   return HIA_OK;
@@ -66,7 +56,7 @@ size_t hiaR_stack_trim(hia_stack *stack, size_t keep) {
       lowest = at + i * page;
     }
   }
-  int error = errno;
+  int error = errno; /* a host's errno is not ours to change */
   (void)madvise(stack->low, size - keep, MADV_DONTNEED);
   errno = error;
   return (size_t)(stack->top - lowest);
