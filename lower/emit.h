@@ -41,6 +41,13 @@ typedef struct hia_way {
   bool is_back;
 } hia_way;
 
+/* How it is known during a loop which forks are open. */
+typedef enum hia_loop_forks {
+  HIA_LOOP_WITHOUT,  /* none are */
+  HIA_LOOP_COMPARES, /* its rounds begin with a comparison that says so */
+  HIA_LOOP_KEEPS     /* the frame says so meanwhile */
+} hia_loop_forks;
+
 /* A branch (kept at its THEN region) or a loop (at its HEAD) while it is lowered. */
 typedef struct hia_flow {
   LLVMBasicBlockRef from[2]; /* branch: the blocks that enter `join` from THEN and ELSE;
@@ -53,13 +60,8 @@ typedef struct hia_flow {
   bool is_joined;            /* branch: it is such an inner one */
   bool is_hollow[2];         /* branch: THEN, ELSE has no instructions and no block */
   hia_way way;               /* at its start; from ELSE and ROUND on: at the end of THEN, of HEAD */
-  enum hia_quiet {
-    HIA_QUIET_NONE,
-    HIA_QUIET_COMPARES,
-    HIA_QUIET_KEEPS
-  } forks;         /* loop: while
-forks are open, its rounds compare, or the number of where it is is kept */
-  uint32_t merges; /* loop: its first entry of emit->merges */
+  hia_loop_forks forks;      /* loop */
+  uint32_t merges;           /* loop: its first entry of emit->merges */
 } hia_flow;
 
 enum {                     /* what a function may do, itself or below */

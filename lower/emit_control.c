@@ -289,8 +289,8 @@ static void open_head(hia_emit *e, hia_region_id head) {
   hia_flow *flow = hiaL_flow(e, head);
   uint32_t number = hiaL_forks_number(e);
   if (number >= HIA_FORKS_OPEN)
-    flow->forks = hiaL_has_calls(e, head) ? HIA_QUIET_COMPARES : HIA_QUIET_KEEPS;
-  if (flow->forks == HIA_QUIET_KEEPS) hiaL_keep_number(e, number);
+    flow->forks = hiaL_has_calls(e, head) ? HIA_LOOP_COMPARES : HIA_LOOP_KEEPS;
+  if (flow->forks == HIA_LOOP_KEEPS) hiaL_keep_number(e, number);
   flow->from[0] = hiaL_here(e);
   flow->head = hiaL_block(e, "head");
   flow->merges = e->merges.len;
@@ -305,7 +305,7 @@ static void open_round(hia_emit *e, hia_region_id round) {
   flow->join = hiaL_block(e, "exit");
   LLVMBuildCondBr(e->b, predicate(e, round), block, flow->join);
   hiaL_at(e, block);
-  if (flow->forks == HIA_QUIET_COMPARES) hiaL_check(e);
+  if (flow->forks == HIA_LOOP_COMPARES) hiaL_check(e);
 }
 
 static void close_round(hia_emit *e, hia_region_id round) {
@@ -320,7 +320,7 @@ static void close_round(hia_emit *e, hia_region_id round) {
   e->way = hiaL_longer(e->way, flow->way); /* no round, or the last; between them it compares */
   LLVMBuildBr(e->b, flow->head);
   hiaL_at(e, flow->join);
-  if (flow->forks == HIA_QUIET_KEEPS) hiaL_keep_number(e, HIA_FORKS_NONE);
+  if (flow->forks == HIA_LOOP_KEEPS) hiaL_keep_number(e, HIA_FORKS_NONE);
 }
 
 static void open_region(hia_emit *e, hia_region_id r) {

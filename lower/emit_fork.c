@@ -163,10 +163,9 @@ static void add_arg(hia_emit *e, LLVMValueRef value, hia_dtype t) {
   int64_t addend;
   value = without_addend(value, t, &addend);
   uint32_t word = HIA_NONE;
-  if (LLVMIsAConstantInt(value)) {
-    uint64_t constant =
-        t == HIA_BOOL ? LLVMConstIntGetZExtValue(value) : (uint64_t)LLVMConstIntGetSExtValue(value);
-    addend = (int64_t)((uint64_t)addend + constant);
+  if (LLVMIsAConstantInt(value)) { /* with one taken off it LLVM would have folded them */
+    addend = t == HIA_BOOL ? (int64_t)LLVMConstIntGetZExtValue(value)
+                           : (int64_t)LLVMConstIntGetSExtValue(value);
   } else {
     word = keep(e, value);
   }
