@@ -5,6 +5,7 @@
  * Compiled code is written by hand here: what generated code does is in test_lower.c, runs of it in
  * tests/stress/native_threads.c. */
 #include "runtime/context.h"
+#include "runtime/sanitizer.h"
 #include "tests/unit/helper_image.h"
 #include <criterion/criterion.h>
 #include <dirent.h>
@@ -238,7 +239,9 @@ static void compare(hia_context *context, frame *f) {
   if ((uintptr_t)f < atomic_load(&context->limit)) hiaR_native_poll(context, sp_of(f), f->pc);
 }
 
-static __attribute__((noinline)) hia_word fib(hia_context *context, frame *caller, hia_word n) {
+/* Frames must lie on the stack, where AddressSanitizer would not leave them. */
+static HIA_UNINSTRUMENTED __attribute__((noinline)) hia_word fib(hia_context *context,
+                                                                 frame *caller, hia_word n) {
   frame f;
   begin(&f, caller);
   compare(context, &f);
@@ -249,7 +252,7 @@ static __attribute__((noinline)) hia_word fib(hia_context *context, frame *calle
   return a + fib(context, &f, n - 2);
 }
 
-static void fib_entry(hia_word *block) {
+static HIA_UNINSTRUMENTED void fib_entry(hia_word *block) {
   if (!worker) worker = ((hia_job *)((char *)block - offsetof(hia_job, block)))->thief;
   frame f = bottom();
   block[1] = fib(worker, &f, block[0]);
@@ -411,7 +414,8 @@ Test(pool, several_runs_at_once) {
 
 /* Endless, but for a cancel. A helper can take one of the two sides of it. */
 static _Atomic uint32_t n_helped[2];
-static __attribute__((noinline)) void endless(hia_context *context, frame *caller, hia_word who) {
+static HIA_UNINSTRUMENTED __attribute__((noinline)) void endless(hia_context *context,
+                                                                 frame *caller, hia_word who) {
   for (;;) {
     frame f;
     begin(&f, caller);
@@ -425,7 +429,7 @@ static __attribute__((noinline)) void endless(hia_context *context, frame *calle
     compare(context, &f);
   }
 }
-static void endless_entry(hia_word *block) {
+static HIA_UNINSTRUMENTED void endless_entry(hia_word *block) {
   frame f = bottom();
   endless(worker, &f, block[0]);
 }
