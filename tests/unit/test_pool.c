@@ -233,10 +233,16 @@ static bool is_stolen(frame *f) {
   return *(const volatile uint8_t *)&forks_of(f)->is_taken[0];
 }
 static hia_word *join(hia_context *context, frame *f) {
-  return hiaR_native_join(context, forks_of(f), 0, sp_of(f), f->pc);
+  return hiaR_native_join(context, forks_of(f), 0, sp_of(f), (uintptr_t)f);
 }
 static void compare(hia_context *context, frame *f) {
-  if ((uintptr_t)f < atomic_load(&context->limit)) hiaR_native_poll(context, sp_of(f), f->pc);
+  if ((uintptr_t)f < atomic_load(&context->limit))
+    hiaR_native_poll(context, sp_of(f), (uintptr_t)f);
+}
+/* Returns to the caller, by way of a barrier if there is one. */
+static void end(hia_context *context, frame *f) {
+  if (f->caller->pc == (uintptr_t)hiaR_stub_return)
+    hiaR_native_return(context, (char *)&f->caller->pc);
 }
 
 /* Frames must lie on the stack, where AddressSanitizer would not leave them. */
@@ -245,11 +251,14 @@ static HIA_UNINSTRUMENTED __attribute__((noinline)) hia_word fib(hia_context *co
   frame f;
   begin(&f, caller);
   compare(context, &f);
-  if (n < 2) return n;
-  fork_fib(&f, n - 2);
-  hia_word a = fib(context, &f, n - 1);
-  if (is_stolen(&f)) return a + *join(context, &f);
-  return a + fib(context, &f, n - 2);
+  hia_word sum = n;
+  if (n >= 2) {
+    fork_fib(&f, n - 2);
+    sum = fib(context, &f, n - 1);
+    sum += is_stolen(&f) ? *join(context, &f) : fib(context, &f, n - 2);
+  }
+  end(context, &f);
+  return sum;
 }
 
 static HIA_UNINSTRUMENTED void fib_entry(hia_word *block) {
