@@ -25,9 +25,10 @@
  * Where equal calls are merged (opt_merge.c has run), they are so on the way, before they are
  * replaced by bodies. The calls that merging adds to other arms get a guard only.
  *
- * Bodies are copied as they were before the pass, with their forks (opt_fork.c) as long as there
- * are few: others take them from the outermost level first, but where one child is a thousandth of
- * the other they need the inner ones too. Chains of calls stay the source's, as in opt_inline.c:
+ * Bodies are copied as they were before the pass, without their forks (opt_fork.c), but for those
+ * that are reached by first calls only, or by last calls only: where one child is a thousandth of
+ * the other, what the outermost level has to give is not enough, and these two ways lead to what is
+ * large. Chains of calls stay the source's, as in opt_inline.c:
  * copied nodes get the call as their parent. COUNT nodes come along.
  *
  * Needs hiaG_effects (groups, recursion); keeps them, but for functions that no longer call each
@@ -39,7 +40,7 @@ enum {
   MOST_LEVELS = 16,   /* of linear recursion; frames grow with each */
   LEAST_LEVELS = 2,   /* of a function that has a full one beside it */
   MOST_MEMBERS = 8,   /* functions of a group */
-  MOST_FORKS = 7,     /* in an unrolled body; levels that would make more come without */
+  MOST_FORKS = 2,     /* of an inner level; one that would have more comes without */
   MOST_GUARD = 8,     /* cost of what a guard computes before its test */
   MOST_LEAF = 24,     /* cost of a base case that is copied to every call */
   MOST_GROWTH = 60000 /* nodes that a graph may grow by */
@@ -73,6 +74,7 @@ typedef struct unrolling {
 
   hia_fn *fn; /* the one at hand */
   bool forks; /* are bodies put in with their forks? */
+  bool merges;
   uint32_t group;
   bool has_merged; /* calls of it */
   hia_subst subst;
@@ -452,17 +454,32 @@ static bool is_dead(const unrolling *u, hia_node_id call) {
   return u->fn->nodes.data[call].flags & HIA_NODE_DEAD;
 }
 
-/* The calls that are left to unroll, to those in the copies, and those that only get a guard. */
+/* The calls that are left to unroll, those in the copies, and those that only get a guard. Of the
+ * first two also whether they are the first, or the last, call of a body that is the first, or the
+ * last, call of another, and so on. */
 typedef struct pending {
   hia_u32vec calls, inner, guarded;
+  hia_u32vec path, inner_path;
 } pending;
+enum { PATH_FIRST = 1, PATH_LAST = 2 };
 
-static void unroll_call(unrolling *u, pending *p, hia_node_id call) {
+/* Of the calls from `start` on. */
+static void add_path(const unrolling *u, const hia_u32vec *calls, hia_u32vec *path, uint32_t start,
+                     uint32_t of) {
+  for (uint32_t i = start; i < calls->len; i++) {
+    uint32_t is_first = i == start ? PATH_FIRST : 0, is_last = i + 1 == calls->len ? PATH_LAST : 0;
+    hiaR_push(u->scratch, path, of & (is_first | is_last));
+  }
+}
+
+static void unroll_call(unrolling *u, pending *p, hia_node_id call, uint32_t path) {
   const shape *s = shape_of(u, call);
-  const hia_fn *body = u->forks ? &s->forking : &s->body;
+  const hia_fn *body = u->forks && path ? &s->forking : &s->body;
+  uint32_t start = p->inner.len;
   for (hia_node_id n = copy_body(u, body, call), end = u->fn->nodes.len; n < end; n++)
     if (is_of_group(u, u->fn, n, u->group))
       hiaR_push(u->scratch, is_tail(u->fn, n) ? &p->guarded : &p->inner, n);
+  add_path(u, &p->inner, &p->inner_path, start, path);
 }
 
 /* Of each region the first call; the later ones have to wait: one of them may be what the first one
@@ -477,7 +494,7 @@ static void unroll_first(unrolling *u, pending *p) {
     if (is_waiting[region])
       hiaR_push(u->scratch, &later, call);
     else
-      unroll_call(u, p, call);
+      unroll_call(u, p, call, 0);
     is_waiting[region] = true;
   }
   p->calls = later;
@@ -489,12 +506,14 @@ static void unroll_first(unrolling *u, pending *p) {
 }
 
 static void unroll_level(unrolling *u, pending *p) {
-  if (u->g->merges_calls)
+  if (u->merges)
     while (p->calls.len) unroll_first(u, p);
   else
-    for (uint32_t i = 0; i < p->calls.len; i++) unroll_call(u, p, p->calls.data[i]);
+    for (uint32_t i = 0; i < p->calls.len; i++)
+      unroll_call(u, p, p->calls.data[i], p->path.data[i]);
   p->calls = p->inner;
-  p->inner = (hia_u32vec){0};
+  p->path = p->inner_path;
+  p->inner = p->inner_path = (hia_u32vec){0};
 }
 
 static void guard_all(unrolling *u, const hia_u32vec *calls) {
@@ -504,13 +523,15 @@ static void guard_all(unrolling *u, const hia_u32vec *calls) {
   }
 }
 
-/* Forks of the next level. */
+/* Forks of the next level: those on the two paths. */
 static uint32_t forks_behind(const unrolling *u, const pending *p) {
   uint32_t forks = 0;
-  for (uint32_t i = 0; i < p->calls.len; i++) forks += shape_of(u, p->calls.data[i])->n_forks;
+  for (uint32_t i = 0; i < p->calls.len; i++)
+    if (p->path.data[i]) forks += shape_of(u, p->calls.data[i])->n_forks;
   return forks;
 }
 
+/* Inner levels get forks, or equal calls are merged. */
 static void unroll_levels(unrolling *u, hia_fn_id f, uint32_t levels, bool forks) {
   hia_graph *g = u->g;
   u->fn = hiaG_fn(g, f);
@@ -522,10 +543,11 @@ static void unroll_levels(unrolling *u, hia_fn_id f, uint32_t levels, bool forks
   for (hia_node_id n = u->fn->regions.data[0].first; n != HIA_NONE; n = hiaG_walk_next(u->fn, n))
     if (is_of_group(u, u->fn, n, u->group) && !is_tail(u->fn, n))
       hiaR_push(u->scratch, &p.calls, n);
+  add_path(u, &p.calls, &p.path, 0, PATH_FIRST | PATH_LAST);
   u->forks = forks;
-  for (uint32_t n_forks = count_forks(u->fn); levels > 0; levels--) {
-    n_forks += forks_behind(u, &p);
-    u->forks = u->forks && n_forks <= MOST_FORKS;
+  u->merges = g->merges_calls && !forks;
+  for (; levels > 0; levels--) {
+    u->forks = u->forks && forks_behind(u, &p) <= MOST_FORKS;
     unroll_level(u, &p);
   }
   guard_all(u, &p.calls);

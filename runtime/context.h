@@ -51,12 +51,17 @@ typedef struct hia_barriers {
   hia_frame_known known[32]; /* of the run's code; recursion comes by the same few places */
 } hia_barriers;
 
+enum { HIA_MOST_RESERVED = 16 };
+
 typedef struct hia_invocation {
   struct hia_invocation *outer; /* on the same stack; NULL: the outermost */
   hia_job *job;                 /* NULL: the root of the run */
   hia_job *given;               /* of its forks, not joined yet; newest first */
-  hia_bridge *bridges;          /* innermost first */
-  hia_failure *failure;         /* where to say how it failed */
+  /* Of these the newest may be in reserve: promoted, to be given next, oldest first. */
+  hia_job *reserved[HIA_MOST_RESERVED];
+  uint32_t n_reserved;
+  hia_bridge *bridges;  /* innermost first */
+  hia_failure *failure; /* where to say how it failed */
 } hia_invocation;
 
 struct hia_job {

@@ -11,14 +11,15 @@
 enum { SMALL = 16 }; /* words of a job that is used again */
 
 #ifdef HIA_STRESS
-enum { STACK_SHARE = 8, GIVE_NS = 1, GIVE_SHARE = 1, MOST_FRAMES = 50 };
+enum { STACK_SHARE = 8, GIVE_NS = 1, FRAME_NS = 1, MOST_FRAMES = 50, FRAMES_A_RESERVE = 8 };
 #else
 enum {
-  STACK_SHARE = 2,     /* of the depth, one part of so many is left when a join takes a job */
-  GIVE_NS = 5000,      /* between two forks that a worker gives away, which costs both, whatever
-                          little work it is (large1000 of bench/parallel.c) */
-  GIVE_SHARE = 20,     /* and of its time it spends at most one part of so many looking for them */
-  MOST_FRAMES = 20000, /* that it looks at: some tens of microseconds */
+  STACK_SHARE = 2,        /* of the depth, one part of so many is left when a join takes a job */
+  GIVE_NS = 5000,         /* between two forks that a worker gives away, which costs both, whatever
+                             little work it is (large1000 of bench/parallel.c) */
+  FRAME_NS = 100,         /* and for each frame it has looked at: that takes a twentieth of it */
+  MOST_FRAMES = 20000,    /* that it looks at */
+  FRAMES_A_RESERVE = 128, /* for so many it promotes one fork more */
 };
 #endif
 enum {
@@ -102,25 +103,29 @@ static HIA_UNINSTRUMENTED uint32_t innermost(const hia_frame_row *row,
   return number < HIA_FORKS_OPEN ? HIA_NONE : number - HIA_FORKS_OPEN;
 }
 
-/* The oldest latent fork of the innermost invocation, or of its newest frames if it is very deep.
- * In frames older than the one from which the last fork was given there is none (or none that is
+/* The oldest latent forks of the innermost invocation, or of its newest frames if it is very deep:
+ * a ring of the last that were met on the way from the newest frame to the oldest. */
+typedef struct latent_ring {
+  latent forks[1 + HIA_MOST_RESERVED];
+  uint32_t n_found, n_frames;
+} latent_ring;
+
+/* In frames older than the one from which the last fork was promoted there is none (or none that is
  * offered): they have done nothing since, and it was the oldest. */
-static HIA_UNINSTRUMENTED latent find_oldest(const hia_context *context, const char *sp,
-                                             uintptr_t pc) {
+static HIA_UNINSTRUMENTED void find_oldest(const hia_context *context, const char *sp, uintptr_t pc,
+                                           latent_ring *ring) {
   const hia_job *last = context->invocation->given;
-  latent oldest = {0};
   hia_walk walk;
   hiaR_walk_start(&walk, context, sp, pc);
-  for (unsigned i = 0; i < MOST_FRAMES && hiaR_walk_next(&walk); i++) {
+  for (; ring->n_frames < MOST_FRAMES && hiaR_walk_next(&walk); ring->n_frames++) {
     const hia_fork_map *forks = walk.row->forks;
     if (!forks) continue;
     hia_fork_frame *frame = (hia_fork_frame *)(walk.sp + walk.row->cfa - forks->below);
     for (uint32_t s = innermost(walk.row, frame); s < forks->n_sites; s = forks->sites[s].around)
       if (!frame->is_taken[forks->sites[s].index] && forks->sites[s].entry)
-        oldest = (latent){frame, &forks->sites[s]};
+        ring->forks[ring->n_found++ % HIA_LEN(ring->forks)] = (latent){frame, &forks->sites[s]};
     if (last && last->frame == frame) break;
   }
-  return oldest;
 }
 
 /* In canonical form. */
@@ -147,16 +152,12 @@ static HIA_UNINSTRUMENTED void take(const latent *fork, hia_job *job) {
   fork->frame->is_taken[job->index] = 1;
 }
 
-/* Makes a job of the oldest latent fork; NULL if there is none, or no memory: the fork is then
- * nobody's but the worker's own. */
-static hia_job *promote(hia_context *context, const char *sp, uintptr_t pc) {
+/* NULL: no memory. The fork is then nobody's but the worker's own. */
+static hia_job *promote(hia_context *context, const latent *fork) {
   hia_invocation *invocation = context->invocation;
-  latent fork = find_oldest(context, sp, pc);
-  if (!fork.frame) return NULL;
-  retire(context);
-  hia_job *job = job_new(context, fork.site->n_params + fork.site->n_results);
+  hia_job *job = job_new(context, fork->site->n_params + fork->site->n_results);
   if (!job) return NULL;
-  take(&fork, job);
+  take(fork, job);
   job->older = invocation->given;
   job->owner = context;
   job->thief = NULL;
@@ -169,15 +170,55 @@ static hia_job *promote(hia_context *context, const char *sp, uintptr_t pc) {
   return job;
 }
 
-static void answer(hia_context *context, hia_box *box, const char *sp, uintptr_t pc) {
+/* A job of the oldest latent fork, or NULL; *n_frames: that were looked at. Where these were many
+ * some more forks are promoted, and reserved: the next ones are given without looking. What is
+ * reserved is the worker's own as long as nobody asks. */
+static hia_job *oldest(hia_context *context, const char *sp, uintptr_t pc, uint32_t *n_frames) {
+  hia_invocation *invocation = context->invocation;
+  *n_frames = 0;
+  if (invocation->n_reserved) {
+    hia_job *job = invocation->reserved[0];
+    invocation->n_reserved--;
+    memmove(invocation->reserved, invocation->reserved + 1,
+            invocation->n_reserved * sizeof(hia_job *));
+    job->is_back = false;
+    return job;
+  }
+  latent_ring ring = {.n_found = 0};
+  find_oldest(context, sp, pc, &ring);
+  *n_frames = ring.n_frames;
+  if (!ring.n_found) return NULL;
+  retire(context);
+  uint32_t at = ring.n_found, n = ring.n_frames / FRAMES_A_RESERVE;
+  hia_job *job = promote(context, &ring.forks[--at % HIA_LEN(ring.forks)]);
+  if (n > HIA_MOST_RESERVED) n = HIA_MOST_RESERVED;
+  for (; job && n && at; n--) {
+    hia_job *next = promote(context, &ring.forks[--at % HIA_LEN(ring.forks)]);
+    if (!next) break;
+    next->is_back = true;
+    invocation->reserved[invocation->n_reserved++] = next;
+  }
+  return job;
+}
+
+/* At its join a job is the newest in reserve, if it is there. */
+static void unreserve(hia_invocation *invocation, const hia_job *job) {
+  uint32_t n = invocation->n_reserved;
+  if (n && invocation->reserved[n - 1] == job) invocation->n_reserved--;
+}
+
+/* Answers how many frames it had to look at. */
+static uint32_t answer(hia_context *context, hia_box *box, const char *sp, uintptr_t pc) {
   hia_context *asker = hiaR_context_of(box);
+  uint32_t n_frames = 0;
   /* Who asks found this worker in its own run, but it may have gone to another since. */
-  hia_job *job = asker->team == context->team ? promote(context, sp, pc) : NULL;
+  hia_job *job = asker->team == context->team ? oldest(context, sp, pc, &n_frames) : NULL;
   if (job) {
     job->thief = asker;
     job->number = hiaR_event_promoted(context->ring);
   }
   hia_answer(box, job);
+  return n_frames;
 }
 
 void hiaR_give(hia_context *context, const char *sp, uintptr_t pc) {
@@ -190,14 +231,14 @@ void hiaR_give(hia_context *context, const char *sp, uintptr_t pc) {
   bool is_soon = now < context->gives_from; /* then who asks says so again */
   hia_box *box = is_soon ? NULL : hia_door_look(&context->door);
   if (box) {
-    answer(context, box, sp, pc);
-    uint64_t spent = (hiaR_now() - now) * GIVE_SHARE;
-    context->gives_from = now + (spent > GIVE_NS ? spent : GIVE_NS);
+    uint64_t pause = (uint64_t)answer(context, box, sp, pc) * FRAME_NS;
+    context->gives_from = now + (pause > GIVE_NS ? pause : GIVE_NS);
   }
 #ifdef HIA_STRESS
   /* Every third fork becomes a job that its owner finds at the join. */
   if (!box && random_number(context) % 3 == 0) {
-    hia_job *job = promote(context, sp, pc);
+    uint32_t ignored;
+    hia_job *job = oldest(context, sp, pc, &ignored);
     if (job) job->is_back = true;
   }
 #endif
@@ -341,6 +382,7 @@ static hia_status help_until_done(hia_context *context, hia_job *job, const char
 }
 
 hia_status hiaR_join_await(hia_context *context, hia_job *job, const char *sp) {
+  unreserve(context->invocation, job);
   if (job->is_back) return HIA_OK;
   if (!hia_is_done(&job->is_done)) {
     if (hia_box_take_back(&job->thief->box, job)) {
