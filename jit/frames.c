@@ -28,16 +28,11 @@ typedef struct hia_frame_list {
   HIA_VEC(hia_frame_at) rows;
 } hia_frame_list;
 
-/* From .eh_frame: frames, and functions, `what` being where one ends. */
+/* From .eh_frame: frames, and functions, `what` being where one ends, `number` the number of its
+ * fork map, or 0. */
 typedef struct hia_frame_sizes {
   hia_frame_list frames, functions;
 } hia_frame_sizes;
-
-/* A function that forks; in order of address, as LLVM writes them. */
-typedef struct hia_forking {
-  uint32_t start, end; /* offsets in .text */
-  hia_fork_map map;
-} hia_forking;
 
 struct hia_frames {
   const hia_allocator *allocator;
@@ -49,7 +44,7 @@ struct hia_frames {
   hia_comp comp;
   hia_frame_sizes sizes;
   hia_frame_list lines;
-  HIA_VEC(hia_forking) forking;
+  HIA_VEC(hia_fork_map) maps; /* by number - 1 */
 };
 
 /* ---- a cursor over bytes: reading past the end gives zeros and sets `bad` ---- */
@@ -115,7 +110,7 @@ static void add_row(hia_comp *comp, hia_frame_list *list, uint64_t pc, uint32_t 
 }
 
 /* The row that is in force at `pc`: the last one not behind it; NULL: there is none. */
-static const hia_frame_at *at(const hia_frame_list *list, uint32_t pc) {
+static hia_frame_at *at(const hia_frame_list *list, uint32_t pc) {
   uint32_t low = 0, high = list->rows.len;
   while (low < high) {
     uint32_t middle = low + (high - low) / 2;
@@ -382,39 +377,35 @@ static uint32_t word_at(const table *t, uint64_t i) {
 static void add_forking(hia_frames *f, const hia_fork_site *sites, const table *functions,
                         uint64_t pc, uint64_t number, uint32_t offset) {
   const hia_frame_at *size = at(&f->sizes.frames, (uint32_t)pc);
-  const hia_frame_at *function = at(&f->sizes.functions, (uint32_t)pc);
+  hia_frame_at *function = at(&f->sizes.functions, (uint32_t)pc);
   if (number >= functions->n || !function || !size) return;
   if (size->what == UNKNOWN || offset >= size->what) return;
   uint64_t row = number * HIA_FORK_FUNCTION_WORDS;
-  hia_forking forking = {function->pc,
-                         function->what,
-                         {.sites = sites + word_at(functions, row),
-                          .n_sites = word_at(functions, row + 1),
-                          .keeps_number = word_at(functions, row + 2),
-                          .below = size->what - offset}};
-  hiaR_push(&f->comp.arena, &f->forking, forking);
+  hia_fork_map map = {.sites = sites + word_at(functions, row),
+                      .n_sites = word_at(functions, row + 1),
+                      .keeps_number = word_at(functions, row + 2),
+                      .below = size->what - offset};
+  hiaR_push(&f->comp.arena, &f->maps, map);
+  function->number = f->maps.len;
 }
 
 /* HIA_ARCH_FRAME: a place in the code, the number of its function, how far from the stack pointer.
  */
-static bool read_places(hia_frames *f, const hia_fork_site *sites, const table *functions) {
+static void read_places(hia_frames *f, const hia_fork_site *sites, const table *functions) {
   const hia_section *section = &f->object->fork_frames;
   cursor c = {section->data, section->data ? section->data + section->size : NULL, false};
   uint64_t relocation = 0;
   while (c.at < c.end) {
     uint64_t pc, place = (uint64_t)(c.at - section->data);
     uint32_t offset;
-    if (!hiaJ_object_target(f->object, section, place, &relocation, &pc)) return false;
+    if (!hiaJ_object_target(f->object, section, place, &relocation, &pc)) return;
     skip(&c, 8);
     uint64_t number = fixed(&c, 4);
     size_t length = hiaR_arch_frame_offset(c.at, (size_t)(c.end - c.at), &offset);
-    if (!length || c.bad) return false;
+    if (!length || c.bad) return;
     skip(&c, length);
     add_forking(f, sites, functions, pc, number, offset);
-    uint32_t n = f->forking.len;
-    if (n > 1 && f->forking.data[n - 2].start > f->forking.data[n - 1].start) return false;
   }
-  return true;
 }
 
 /* Does every row refer to others that are there, sites to ones before them? */
@@ -462,21 +453,14 @@ static void read_forks(hia_frames *f) {
                                callee < f->entries.n ? f->entries.at[callee] : 0,
                                args + word_at(&rows, row + 5)};
   }
-  if (!read_places(f, sites, &functions)) f->forking.len = 0;
+  read_places(f, sites, &functions);
 }
 
-/* The function that forks and holds `pc`, an offset in .text. */
+/* Of the function that holds `pc`, an offset in .text. */
 static const hia_fork_map *forks_at(const hia_frames *f, uint32_t pc) {
-  uint32_t low = 0, high = f->forking.len;
-  while (low < high) {
-    uint32_t middle = low + (high - low) / 2;
-    if (f->forking.data[middle].start <= pc)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  const hia_forking *found = low ? &f->forking.data[low - 1] : NULL;
-  return found && pc < found->end ? &found->map : NULL;
+  const hia_frame_at *function = at(&f->sizes.functions, pc);
+  if (!function || pc >= function->what || !function->number) return NULL;
+  return &f->maps.data[function->number - 1];
 }
 
 /* ---- making and asking ---- */
@@ -505,7 +489,7 @@ static void make(hia_frames *f) {
     hiaR_comp_init(&f->comp, f->allocator);
     f->sizes = (hia_frame_sizes){0};
     f->lines = (hia_frame_list){0};
-    memset(&f->forking, 0, sizeof f->forking);
+    memset(&f->maps, 0, sizeof f->maps);
     return;
   }
   read_sizes(&f->comp, f->object, &f->sizes);
