@@ -365,7 +365,8 @@ void hiaG_unroll(hia_graph *g);           /* opt_unroll.c: levels of recursion i
 void hiaG_tail(hia_graph *g);             /* opt_tail.c: tail calls of a group to loops */
 /* In one function, which it leaves not compact; calls it adds are new nodes. False: none met. */
 bool hiaG_merge_in(hia_graph *g, hia_fn *fn);
-/* Gives the forks of a function that was put together numbers of their own. */
+/* Gives the forks of a function that was put together numbers of their own. They nest, and a join
+ * comes right behind the end of its fork. */
 void hiaG_number_forks(hia_graph *g, hia_fn *fn);
 void hiaG_sweep(hia_graph *g); /* opt_sweep.c: functions no root reaches */
 void hiaG_tag(hia_graph *g);   /* tag.c: the tagging transformation */

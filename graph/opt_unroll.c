@@ -28,8 +28,8 @@
  * Bodies are copied as they were before the pass, without their forks (opt_fork.c), but for those
  * that are reached by first calls only, or by last calls only: where one child is a thousandth of
  * the other, what the outermost level has to give is not enough, and these two ways lead to what is
- * large. Chains of calls stay the source's, as in opt_inline.c:
- * copied nodes get the call as their parent. COUNT nodes come along.
+ * large. Chains of calls stay the source's, as in opt_inline.c: copied nodes get the call as their
+ * parent. COUNT nodes come along.
  *
  * Needs hiaG_effects (groups, recursion); keeps them, but for functions that no longer call each
  * other directly. For native code only: the interpreter gains nothing from larger frames. */
@@ -568,7 +568,7 @@ static void unroll_fn(unrolling *u, hia_fn_id f, uint32_t levels) {
   hia_fn before = *hiaG_fn(g, f);
   hiaG_compact(g, &before); /* a copy */
   uint32_t grown = u->grown;
-  unroll_levels(u, f, levels, !g->merges_calls);
+  unroll_levels(u, f, levels, !g->merges_calls && !wants); /* the full function has them */
   if (u->has_merged) return;
   if (wants) {
     unroll_levels(u, make_full(u, f, &before), 0, false);
