@@ -51,7 +51,7 @@ static void common_attributes(hia_emit *e, LLVMValueRef f) {
   hiaL_attribute(e, f, all, "uwtable", 1); /* at calls is enough */
   LLVMAddTargetDependentFunctionAttr(f, "no-realign-stack", "");
   switch (e->options->instrument) {
-  case HIA_INSTRUMENT_ASAN: break; /* hiaL_declare */
+  case HIA_INSTRUMENT_ASAN: hiaL_attribute(e, f, all, "sanitize_address", 0); break;
   case HIA_INSTRUMENT_TSAN: hiaL_attribute(e, f, all, "sanitize_thread", 0); break;
   case HIA_INSTRUMENT_NONE: break;
   }
@@ -128,11 +128,11 @@ void hiaL_declare(hia_emit *e, hia_fn_id id) {
   unsigned all = (unsigned)LLVMAttributeFunctionIndex;
   hiaL_attribute(e, f, 1, "swiftself", 0);
   zero_extended(e, id, f);
-  /* AddressSanitizer moves what a frame holds, and its place is in no stack map any more. */
-  bool forks = hiaL_does(e, id, HIA_HAS_FORKS);
-  if (e->options->instrument == HIA_INSTRUMENT_ASAN && !forks)
-    hiaL_attribute(e, f, all, "sanitize_address", 0);
-  if (forks) hiaL_attribute(e, f, all, "noinline", 0); /* the numbers of its forks are its own */
+  if (hiaL_does(e, id, HIA_HAS_FORKS)) {
+    hiaL_attribute(e, f, all, "noinline", 0); /* the numbers of its forks are its own */
+    /* AddressSanitizer would move what the frame holds, and nobody would know where. */
+    LLVMRemoveEnumAttributeAtIndex(f, all, LLVMGetEnumAttributeKindForName("sanitize_address", 16));
+  }
   if (hiaL_is_large(fn)) without_costly_features(e, f);
   if (e->versions[id]) hiaL_attribute(e, f, all, "noinline", 0); /* the other one is not to grow */
   if (hiaL_does(e, id, HIA_IS_LEAF)) return;
