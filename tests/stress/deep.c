@@ -6,6 +6,7 @@
  *
  * Plain, because Criterion does not start under ThreadSanitizer. */
 #include "runtime/context.h"
+#include "tests/stress/program.h"
 #include "tests/unit/helper_memory.h"
 #include <hiaton/hiaton.h>
 #include <pthread.h>
@@ -81,14 +82,8 @@ static uint64_t next_random(void) {
 
 /* ---- engines and runs ---- */
 
-typedef struct loaded {
-  hia_engine *engine;
-  hia_module *module;
-} loaded;
-
 static loaded load(hia_engine_kind kind, unsigned threads, const char *without, size_t max_depth,
                    const hia_allocator *allocator) {
-  loaded l = {NULL, NULL};
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
   options.kind = kind;
   options.threads = threads;
@@ -96,30 +91,7 @@ static loaded load(hia_engine_kind kind, unsigned threads, const char *without, 
   options.max_depth = max_depth;
   options.allocator = allocator;
   options.merge_calls = false;
-  hia_error *error = NULL;
-  if (hia_engine_new(&options, &l.engine, &error) != HIA_OK ||
-      hia_module_load_text(l.engine, "deep.hia", text, sizeof text - 1, &l.module, &error) !=
-          HIA_OK) {
-    printf("%s", hia_error_text(error));
-    exit(1);
-  }
-  return l;
-}
-
-static void unload(loaded l) {
-  hia_module_free(l.module);
-  hia_engine_free(l.engine);
-}
-
-static hia_function *find(loaded l, const char *name) {
-  hia_function *f = NULL;
-  hia_error *error = NULL;
-  if (hia_module_function(l.module, name, &f, &error) != HIA_OK ||
-      hia_function_prepare(f, &error) != HIA_OK) {
-    printf("%s", hia_error_text(error));
-    exit(1);
-  }
-  return f;
+  return load_text(&options, "deep.hia", text, sizeof text - 1);
 }
 
 typedef struct outcome {

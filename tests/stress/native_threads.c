@@ -9,6 +9,7 @@
  * Plain, because Criterion does not start under ThreadSanitizer. */
 #include "jit/engine.h"
 #include "runtime/context.h"
+#include "tests/stress/program.h"
 #include "tests/unit/helper_image.h"
 #include <dirent.h>
 #include <pthread.h>
@@ -90,45 +91,15 @@ static uint64_t next_random(uint64_t *state) {
 
 /* ---- engines and runs ---- */
 
-typedef struct loaded {
-  hia_engine *engine;
-  hia_module *module;
-} loaded;
-
 static loaded load(unsigned threads, size_t max_depth, const hia_allocator *allocator) {
-  loaded l = {NULL, NULL};
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
   options.threads = threads;
   options.max_depth = max_depth;
   options.allocator = allocator;
-  hia_error *error = NULL;
-  if (hia_engine_new(&options, &l.engine, &error) != HIA_OK ||
-      hia_module_load_text(l.engine, "native_threads.hia", text, sizeof text - 1, &l.module,
-                           &error) != HIA_OK) {
-    printf("%s", hia_error_text(error));
-    exit(1);
-  }
-  return l;
-}
-
-static void unload(loaded l) {
-  hia_module_free(l.module);
-  hia_engine_free(l.engine);
+  return load_text(&options, "native_threads.hia", text, sizeof text - 1);
 }
 
 static _Atomic uint64_t n_steals;
-
-/* With memory: a module that has run out of it answers nothing any more. */
-static hia_function *find(loaded l, const char *name) {
-  hia_function *f = NULL;
-  hia_error *error = NULL;
-  if (hia_module_function(l.module, name, &f, &error) != HIA_OK ||
-      hia_function_prepare(f, &error) != HIA_OK) {
-    printf("%s", hia_error_text(error));
-    exit(1);
-  }
-  return f;
-}
 
 typedef struct outcome {
   hia_status status;

@@ -1,0 +1,44 @@
+/* What the programs over the public API share: a program's text in an engine, and how to fail. */
+#ifndef STRESS_PROGRAM_H
+#define STRESS_PROGRAM_H
+
+#include <hiaton/hiaton.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef struct loaded {
+  hia_engine *engine;
+  hia_module *module;
+} loaded;
+
+static inline void stop_with(const hia_error *error) {
+  printf("%s", hia_error_text(error));
+  exit(1);
+}
+
+static inline loaded load_text(const hia_engine_options *options, const char *name,
+                               const char *text, size_t size) {
+  loaded l = {NULL, NULL};
+  hia_error *error = NULL;
+  if (hia_engine_new(options, &l.engine, &error) != HIA_OK ||
+      hia_module_load_text(l.engine, name, text, size, &l.module, &error) != HIA_OK)
+    stop_with(error);
+  return l;
+}
+
+static inline void unload(loaded l) {
+  hia_module_free(l.module);
+  hia_engine_free(l.engine);
+}
+
+/* Ready to run. With memory: a module that has run out of it answers nothing any more. */
+static inline hia_function *find(loaded l, const char *name) {
+  hia_function *f = NULL;
+  hia_error *error = NULL;
+  if (hia_module_function(l.module, name, &f, &error) != HIA_OK ||
+      hia_function_prepare(f, &error) != HIA_OK)
+    stop_with(error);
+  return f;
+}
+
+#endif
