@@ -50,6 +50,8 @@ static hia_status check_options(const hia_engine_options *o, const hia_allocator
                                 hia_error **error) {
   if (o->allocator && (!o->allocator->alloc || !o->allocator->resize || !o->allocator->free))
     return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "an allocator needs all its functions");
+  if (o->pool && !o->pool->start)
+    return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "a thread pool needs its `start`");
   if ((unsigned)o->kind > HIA_ENGINE_EXPAND)
     return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "there is no engine number %u",
                      (unsigned)o->kind);
@@ -139,6 +141,7 @@ hia_status hia_engine_new(const hia_engine_options *options, hia_engine **out, h
   engine->allocator = *allocator;
   engine->options = own;
   engine->options.allocator = &engine->allocator;
+  engine->options.pool = NULL; /* the pool's own copy counts */
   if (!disable_passes(engine, own.disabled_passes)) {
     hiaR_free(allocator, engine, sizeof *engine);
     return hiaJ_fail(allocator, error, HIA_MEMORY, NULL, "out of memory");
@@ -147,7 +150,8 @@ hia_status hia_engine_new(const hia_engine_options *options, hia_engine **out, h
   if (engine->options.threads == 0) engine->options.threads = 1;
   pthread_mutex_init(&engine->lock, NULL);
   unsigned threads = engine->options.threads;
-  if (threads > 1 && hiaR_pool_new(&engine->allocator, threads - 1, &engine->pool) != HIA_OK) {
+  if (threads > 1 &&
+      hiaR_pool_new(&engine->allocator, threads - 1, own.pool, &engine->pool) != HIA_OK) {
     hia_engine_free(engine);
     return hiaJ_fail(allocator, error, HIA_MEMORY, NULL, "out of memory");
   }

@@ -4,6 +4,10 @@
  * kernel, while there is no run that wants it. In a run it is a *helper*: it asks the run's workers
  * for jobs, and sleeps for short and growing times while there are none.
  *
+ * Threads may be a host's. Those come when the host has one to spare, are called back to it instead
+ * of sleeping, and what is kept of them waits for the next one. Nobody may rely on one that has not
+ * come: all of the host's threads may be waiting for runs that want more.
+ *
  * A run ends while helpers may be asleep in it. It waits only for those inside its gate, who ask
  * somebody or run a job; the others find the gate shut when they wake. So a team is counted, and
  * its memory is the pool's; contexts of helpers live as long as the pool. */
@@ -16,7 +20,7 @@
 typedef struct hia_thread hia_thread;
 struct hia_thread {
   hia_thread *next;      /* of all */
-  hia_thread *next_idle; /* under the lock, like what it is woken for */
+  hia_thread *next_idle; /* or away. Under the lock, like what it is woken for */
   hia_team *team;        /* to help; or NULL */
   void (*fn)(void *arg); /* to call; or NULL */
   void *arg;
@@ -33,10 +37,13 @@ struct hia_pool {
   const hia_allocator *allocator;
   unsigned most_threads;
   hia_create_thread create;
+  hia_thread_pool host;       /* start: NULL if the threads are ours */
   _Atomic uint32_t n_wanting; /* teams that want a helper */
   pthread_mutex_t lock;       /* of what follows, and of some of the teams' fields */
+  pthread_cond_t all_away;    /* of a host's threads */
   hia_thread *threads, *idle; /* threads: those that are being started among them */
-  unsigned n_threads;         /* and places of those that will be */
+  hia_thread *away;           /* of a host's: what is kept of those that are not here */
+  unsigned n_threads;         /* here, and places of those that will be */
   hia_team *active, *spare;
   bool is_ending;
 };
@@ -52,15 +59,32 @@ void hiaR_stress_yield(void) {
 /* ---- threads ---- */
 
 static void *thread_main(void *user);
+static void visit(void *user);
 
-static void add_thread(hia_pool *pool, hia_thread *thread) {
+/* A thread that is to begin with a team or a function: what is kept of one of the host's, or a new
+ * one. NULL: no memory. */
+static hia_thread *add_thread(hia_pool *pool, hia_team *team, void (*fn)(void *arg), void *arg) {
   pthread_mutex_lock(&pool->lock);
-  thread->number = 1;
-  for (const hia_thread *t = pool->threads; t; t = t->next)
-    if (t->number >= thread->number) thread->number = t->number + 1;
-  thread->next = pool->threads;
-  pool->threads = thread;
+  hia_thread *thread = pool->away;
+  if (thread) {
+    pool->away = thread->next_idle;
+  } else {
+    pthread_mutex_unlock(&pool->lock);
+    thread = hiaR_alloc(pool->allocator, sizeof *thread);
+    if (!thread) return NULL;
+    thread->pool = pool;
+    thread->number = 1;
+    pthread_mutex_lock(&pool->lock);
+    for (const hia_thread *t = pool->threads; t; t = t->next)
+      if (t->number >= thread->number) thread->number = t->number + 1;
+    thread->next = pool->threads;
+    pool->threads = thread;
+  }
+  thread->team = team;
+  thread->fn = fn;
+  thread->arg = arg;
   pthread_mutex_unlock(&pool->lock);
+  return thread;
 }
 
 static void remove_thread(hia_pool *pool, const hia_thread *thread) {
@@ -71,25 +95,26 @@ static void remove_thread(hia_pool *pool, const hia_thread *thread) {
   pthread_mutex_unlock(&pool->lock);
 }
 
-/* A thread that begins with a team or a function. Its place is counted already. To start one takes
- * time, which nobody is to wait for who needs the lock: so it is among the threads before it runs.
- * Whoever starts it takes part in a run, and hiaR_pool_free comes after all of them. */
-static bool start_thread(hia_pool *pool, hia_team *team, void (*fn)(void *arg), void *arg) {
-  hia_thread *thread = hiaR_alloc(pool->allocator, sizeof *thread);
-  if (!thread) return false;
-  thread->pool = pool;
-  thread->team = team;
-  thread->fn = fn;
-  thread->arg = arg;
-  add_thread(pool, thread);
+static bool create_thread(hia_pool *pool, hia_thread *thread) {
+  if (pool->host.start) return pool->host.start(pool->host.user, visit, thread);
   /* Signals are the host's threads' business. */
   sigset_t all, old;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &old);
   bool ok = pool->create(&thread->thread, NULL, thread_main, thread) == 0;
   pthread_sigmask(SIG_SETMASK, &old, NULL);
-  if (ok) return true;
+  return ok;
+}
+
+/* A thread that begins with a team or a function. Its place is counted already. To start one takes
+ * time, which nobody is to wait for who needs the lock: so it is among the threads before it runs.
+ * Whoever starts it takes part in a run, and hiaR_pool_free comes after all of them. */
+static bool start_thread(hia_pool *pool, hia_team *team, void (*fn)(void *arg), void *arg) {
+  hia_thread *thread = add_thread(pool, team, fn, arg);
+  if (!thread) return false;
+  if (create_thread(pool, thread)) return true;
   remove_thread(pool, thread);
+  hiaR_context_free(thread->context);
   hiaR_free(pool->allocator, thread, sizeof *thread);
   return false;
 }
@@ -121,6 +146,17 @@ bool hiaR_pool_start(hia_pool *pool, void (*fn)(void *arg), void *arg) {
   pthread_mutex_unlock(&pool->lock);
   return false;
 }
+
+bool hiaR_pool_take_back(hia_pool *pool, const void *arg) {
+  pthread_mutex_lock(&pool->lock);
+  hia_thread *thread = pool->threads;
+  while (thread && !(thread->fn && thread->arg == arg)) thread = thread->next;
+  if (thread) thread->fn = NULL;
+  pthread_mutex_unlock(&pool->lock);
+  return thread != NULL;
+}
+
+bool hiaR_pool_is_prompt(const hia_pool *pool) { return !pool->host.start; }
 
 /* ---- teams ---- */
 
@@ -435,46 +471,75 @@ static void sleep_idle(hia_thread *thread) {
   pthread_mutex_lock(&pool->lock);
 }
 
+/* Under the lock: does what there is to do; false: there is nothing. */
+static bool do_next(hia_thread *thread) {
+  hia_pool *pool = thread->pool;
+  if (!thread->team && !thread->fn) thread->team = choose_team(pool);
+  void (*fn)(void *) = thread->fn;
+  hia_team *team = thread->team;
+  if (!fn && !team) return false;
+  if (fn)
+    thread->fn = NULL;
+  else
+    thread->team = NULL;
+  pthread_mutex_unlock(&pool->lock);
+  if (fn)
+    fn(thread->arg);
+  else
+    help(thread, team);
+  pthread_mutex_lock(&pool->lock);
+  if (!fn) leave_team(team, thread->is_passing);
+  return true;
+}
+
+/* Naps are as short as they say, not 50 microseconds longer. */
+static int set_slack(unsigned long ns) {
+  int old = prctl(PR_GET_TIMERSLACK, 0ul, 0, 0, 0);
+  (void)prctl(PR_SET_TIMERSLACK, ns, 0, 0, 0);
+  return old;
+}
+
 static void *thread_main(void *user) {
   hia_thread *thread = user;
   hia_pool *pool = thread->pool;
-  /* Naps are as short as they say, not 50 microseconds longer. */
-  (void)prctl(PR_SET_TIMERSLACK, 1000ul, 0, 0, 0);
+  set_slack(1000);
   pthread_mutex_lock(&pool->lock);
   for (;;) {
-    if (!thread->team && !thread->fn) thread->team = choose_team(pool);
-    if (thread->fn) {
-      void (*fn)(void *) = thread->fn;
-      thread->fn = NULL;
-      pthread_mutex_unlock(&pool->lock);
-      fn(thread->arg);
-      pthread_mutex_lock(&pool->lock);
-    } else if (thread->team) {
-      hia_team *team = thread->team;
-      thread->team = NULL;
-      pthread_mutex_unlock(&pool->lock);
-      help(thread, team);
-      pthread_mutex_lock(&pool->lock);
-      leave_team(team, thread->is_passing);
-    } else if (pool->is_ending) {
-      break;
-    } else {
-      sleep_idle(thread);
-    }
+    if (do_next(thread)) continue;
+    if (pool->is_ending) break;
+    sleep_idle(thread);
   }
   pthread_mutex_unlock(&pool->lock);
   return NULL;
 }
 
+/* A thread of the host's, until there is nothing to do. */
+static void visit(void *user) {
+  hia_thread *thread = user;
+  hia_pool *pool = thread->pool;
+  int slack = set_slack(1000);
+  pthread_mutex_lock(&pool->lock);
+  while (do_next(thread)) continue;
+  thread->is_passing = false;
+  thread->next_idle = pool->away;
+  pool->away = thread;
+  if (--pool->n_threads == 0) pthread_cond_signal(&pool->all_away);
+  pthread_mutex_unlock(&pool->lock); /* afterwards the pool may be gone */
+  if (slack > 0) set_slack((unsigned long)slack);
+}
+
 /* ---- the pool ---- */
 
-hia_status hiaR_pool_new(const hia_allocator *allocator, unsigned most_threads, hia_pool **out) {
+hia_status hiaR_pool_new(const hia_allocator *allocator, unsigned most_threads,
+                         const hia_thread_pool *host, hia_pool **out) {
   hia_pool *pool = *out = hiaR_alloc(allocator, sizeof *pool);
   if (!pool) return HIA_MEMORY;
   pool->allocator = allocator;
   pool->most_threads = most_threads;
   pool->create = pthread_create;
+  if (host) pool->host = *host;
   pthread_mutex_init(&pool->lock, NULL);
+  pthread_cond_init(&pool->all_away, NULL);
   return HIA_OK;
 }
 
@@ -486,8 +551,10 @@ void hiaR_pool_free(hia_pool *pool) {
   pool->is_ending = true;
   for (hia_thread *thread; (thread = take_idle(pool));) hia_bell_ring(&thread->bell);
   hia_thread *threads = pool->threads;
+  bool is_hosts = pool->host.start != NULL;
+  while (is_hosts && pool->n_threads) pthread_cond_wait(&pool->all_away, &pool->lock);
   pthread_mutex_unlock(&pool->lock);
-  for (hia_thread *t = threads; t; t = t->next) pthread_join(t->thread, NULL);
+  for (hia_thread *t = is_hosts ? NULL : threads; t; t = t->next) pthread_join(t->thread, NULL);
   while (threads) {
     hia_thread *thread = threads;
     threads = thread->next;
@@ -500,6 +567,7 @@ void hiaR_pool_free(hia_pool *pool) {
     hiaR_free(pool->allocator, team,
               sizeof *team + (pool->most_threads + 1) * sizeof team->members[0]);
   }
+  pthread_cond_destroy(&pool->all_away);
   pthread_mutex_destroy(&pool->lock);
   hiaR_free(pool->allocator, pool, sizeof *pool);
 }

@@ -66,14 +66,22 @@ typedef struct hia_failure {
 
 /* ---- pool.c: threads ----
  * Threads are started when there is first something for them to do, serve all runs, and sleep (in
- * the kernel, at no cost) when there is no run. Thread-safe. */
+ * the kernel, at no cost) when there is no run. Or they are a host's, and asked for each time.
+ * Thread-safe. */
 
 typedef struct hia_pool hia_pool;
-hia_status hiaR_pool_new(const hia_allocator *allocator, unsigned most_threads, hia_pool **out);
-void hiaR_pool_free(hia_pool *pool); /* nothing may run on it; ends the threads. Or NULL */
-/* Has fn(arg) called on a thread of the pool, at once. False if all are busy and no more may or can
- * be started. For a run's workers that have their own ways of sharing work (sched.c). */
+/* `host` is copied; NULL: the pool starts threads of its own. */
+hia_status hiaR_pool_new(const hia_allocator *allocator, unsigned most_threads,
+                         const hia_thread_pool *host, hia_pool **out);
+/* Nothing may run on it. Ends the threads; a host's it waits for. Or NULL. */
+void hiaR_pool_free(hia_pool *pool);
+/* Has fn(arg) called on a thread of the pool. False if all are busy and no more may or can be
+ * started. For a run's workers that have their own ways of sharing work (sched.c). */
 bool hiaR_pool_start(hia_pool *pool, void (*fn)(void *arg), void *arg);
+/* Is what was started called at once? By a host's threads it may be called much later. */
+bool hiaR_pool_is_prompt(const hia_pool *pool);
+/* What was started with `arg` is not to be called. False: it has been. */
+bool hiaR_pool_take_back(hia_pool *pool, const void *arg);
 
 /* ---- clock.c: the timekeeper ----
  * A thread that sleeps until the earliest alarm; started with the first one. Thread-safe. */

@@ -215,12 +215,16 @@ static uint32_t child_to_give(hia_frame *f) {
 
 static void give_child(hia_worker *w, hia_frame *f, uint32_t site, hia_worker *to) {
   hia_run *run = w->run;
-  if (!atomic_load(&to->is_born) && !start_thread(to)) {
-    /* Done without. Another run may leave one to this run later: it is asked for again, less and
-     * less often. */
-    if (w->reluctance < UINT32_MAX / 4) w->reluctance = 2 * w->reluctance + BIRTH + 1;
-    set_idle(to);
-    return;
+  if (!atomic_load(&to->is_born)) {
+    if (!start_thread(to)) {
+      /* Done without. Another run may leave one to this run later: it is asked for again, less and
+       * less often. */
+      if (w->reluctance < UINT32_MAX / 4) w->reluctance = 2 * w->reluctance + BIRTH + 1;
+      set_idle(to);
+      return;
+    }
+    /* A thread that may never come is given nothing: when it does, it says that it is idle. */
+    if (!hiaR_pool_is_prompt(run->limits->pool)) return;
   }
   const hia_child *child = &f->section->children[site];
   const hia_section *s = child->callee;
@@ -480,6 +484,9 @@ static void worker_main(void *user) {
 /* Workers get threads for others as long as they run themselves, so none comes when all have left.
  */
 static void await_threads(hia_run *run) {
+  hia_pool *pool = run->limits->pool;
+  for (unsigned i = 1; i < run->n_workers && !hiaR_pool_is_prompt(pool); i++)
+    if (hiaR_pool_take_back(pool, run->workers[i])) count_thread(run, false);
   pthread_mutex_lock(&run->lock);
   while (run->n_threads) pthread_cond_wait(&run->all_left, &run->lock);
   pthread_mutex_unlock(&run->lock);

@@ -121,6 +121,8 @@ typedef struct hia_engine_options {
   void (*log)(void *user, const char *message); /* what the engine does, a line each, no line end;
                                                    called from any thread; NULL: nobody listens */
   void *log_user;
+  const hia_thread_pool *pool; /* copied; where the workers of runs come from, `threads` - 1 at a
+                                  time at most; NULL: the engine has threads of its own */
 } hia_engine_options;
 #define HIA_ENGINE_OPTIONS_INIT                                                                    \
   {sizeof(hia_engine_options),                                                                     \
@@ -137,6 +139,7 @@ typedef struct hia_engine_options {
    true,                                                                                           \
    false,                                                                                          \
    NULL,                                                                                           \
+   NULL,                                                                                           \
    NULL}
 
 /* Makes an engine; `options` may be NULL for the defaults. Cheap: nothing is started or loaded
@@ -144,7 +147,8 @@ typedef struct hia_engine_options {
 HIA_API hia_status hia_engine_new(const hia_engine_options *options, hia_engine **engine,
                                   hia_error **error);
 
-/* Frees an engine, whose modules and values must have been freed. */
+/* Frees an engine, whose modules and values must have been freed. Its threads have ended then; for
+ * work that a host's pool has taken and not begun yet it waits. */
 HIA_API void hia_engine_free(hia_engine *engine);
 
 /* Can this engine compile to native code? Opens the compiler, which takes some milliseconds the

@@ -2,6 +2,7 @@
 #ifndef HIATON_TYPES_H
 #define HIATON_TYPES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -33,6 +34,16 @@ typedef struct hia_allocator {
   void (*free)(void *user, void *block, size_t size);
   void *user;
 } hia_allocator;
+
+/* Threads of a host's, to be used instead of ones of our own. `start` has work(arg) called once on
+ * another thread, as soon as one is free, and answers true; or false if it cannot, which the run
+ * does without. It is called from threads that run programs, on a stack of which it may use 64 KiB;
+ * it must not wait, must not call `work` itself, and must not call hiaton. Work ends when its run
+ * has nothing more to do for it; work that begins late, after its run, ends at once. */
+typedef struct hia_thread_pool {
+  bool (*start)(void *user, void (*work)(void *arg), void *arg);
+  void *user;
+} hia_thread_pool;
 
 #ifdef __cplusplus
 }

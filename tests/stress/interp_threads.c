@@ -238,7 +238,7 @@ static void run_out_of_memory(unsigned threads) {
 int main(int argc, char **argv) {
   setvbuf(stdout, NULL, _IOLBF, 0);
   int rounds = argc > 1 ? atoi(argv[1]) : 5;
-  if (hiaR_pool_new(&hiaR_malloc, 5, &shared) != HIA_OK) return 1;
+  if (hiaR_pool_new(&hiaR_malloc, 5, NULL, &shared) != HIA_OK) return 1;
   for (size_t i = 0; i < HIA_LEN(programs); i++) {
     run_program(&programs[i], false, rounds);
     if (!programs[i].is_endless) run_program(&programs[i], true, 1);

@@ -83,7 +83,7 @@ image_outcome image_run(const image_program *p, image_engine engine, const hia_w
   hia_limits own = limits ? *limits : (hia_limits){0};
   own.threads = threads;
   hia_pool *pool = NULL;
-  if (threads > 1 && !own.pool && hiaR_pool_new(&hiaR_malloc, threads - 1, &pool) == HIA_OK)
+  if (threads > 1 && !own.pool && hiaR_pool_new(&hiaR_malloc, threads - 1, NULL, &pool) == HIA_OK)
     own.pool = pool;
   o.status = (engine == IMAGE_INTERP ? hiaR_interp_run : hiaR_expand_run)(
       p->image, 0, args, o.results, &own, allocator ? allocator : &hiaR_malloc, &o.failure,

@@ -372,7 +372,7 @@ enum { IS_STRESS = 0, PART = 1 };
 
 static void expect_steals(world *w, const char *fn, hia_word n) {
   hia_pool *pool;
-  cr_assert_eq(hiaR_pool_new(&hiaR_malloc, 1, &pool), HIA_OK);
+  cr_assert_eq(hiaR_pool_new(&hiaR_malloc, 1, NULL, &pool), HIA_OK);
   hia_native_entry entry = hiaJ_backend.entry(w->code, root_of(w->g, fn));
   hia_limits limits = {.threads = 2, .pool = pool};
   hia_word alone[2] = {n}, block[2] = {n};

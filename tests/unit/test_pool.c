@@ -53,7 +53,7 @@ static void expect_tasks(size_t n) { SOON(count_tasks() == n); }
 
 static hia_pool *new_pool(unsigned most_threads) {
   hia_pool *pool;
-  cr_assert_eq(hiaR_pool_new(&hiaR_malloc, most_threads, &pool), HIA_OK);
+  cr_assert_eq(hiaR_pool_new(&hiaR_malloc, most_threads, NULL, &pool), HIA_OK);
   return pool;
 }
 
@@ -362,7 +362,7 @@ Test(pool, out_of_memory) {
     test_heap_init(&heap, left);
     test_heap_init(&own, left);
     hia_pool *pool;
-    if (hiaR_pool_new(&heap.allocator, 2, &pool) != HIA_OK) {
+    if (hiaR_pool_new(&heap.allocator, 2, NULL, &pool) != HIA_OK) {
       cr_assert_eq(heap.blocks, 0);
       continue;
     }
