@@ -179,6 +179,7 @@ struct hia_function {
   hia_param *params; /* arity of them */
   hia_param result;  /* unless generic */
   uint32_t n_param_words;
+  atomic_uint_fast64_t n_runs;
 
   /* Under the module's lock until is_ready, constant from then on. */
   atomic_bool is_ready;

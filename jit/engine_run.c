@@ -140,6 +140,7 @@ static hia_status run_ready(hia_function *f, hia_value *const *args, const hia_r
                             hia_value **result, hia_error **error) {
   hia_module *module = f->module;
   hia_engine *engine = module->engine;
+  atomic_fetch_add_explicit(&f->n_runs, 1, memory_order_relaxed);
   block b;
   if (!block_init(&b, &engine->allocator, f->n_param_words + f->result.n_words))
     return hiaJ_fail(&engine->allocator, error, HIA_MEMORY, NULL, "out of memory");

@@ -153,6 +153,9 @@ hia_status hia_function_get_stats(const hia_function *f, hia_function_stats *sta
   if (f->unit) own = f->unit->stats;
   own.parse_ns = module->parse_ns;
   own.check_ns = module->check_ns;
+  own.runs = atomic_load_explicit(&f->n_runs, memory_order_relaxed);
+  if (atomic_load_explicit(&f->is_ready, memory_order_relaxed))
+    own.tier = f->unit->code ? HIA_TIER_NATIVE : HIA_TIER_IMAGE;
   pthread_mutex_unlock(&module->lock);
   hiaJ_give_sized(&own, sizeof own, stats, stats->size);
   return HIA_OK;

@@ -208,7 +208,15 @@ HIA_API hia_status hia_function_instance(hia_function *function, hia_value *cons
  * compiles it or lays it out for the interpreter. HIA_ARGUMENT if it is generic. */
 HIA_API hia_status hia_function_prepare(hia_function *function, hia_error **error);
 
-/* What a function cost so far, in nanoseconds and bytes; 0 for what has not happened. */
+/* What a function runs as. */
+typedef enum hia_tier {
+  HIA_TIER_NONE = 0,   /* nothing yet: it is made ready by its first call */
+  HIA_TIER_IMAGE = 1,  /* an image, which an interpreter runs */
+  HIA_TIER_NATIVE = 2, /* native code */
+} hia_tier;
+
+/* What a function cost so far, in nanoseconds and bytes; 0 for what has not happened. Instances are
+ * functions of their own: of a generic one there are the module's figures only. */
 typedef struct hia_function_stats {
   size_t size;
   uint64_t parse_ns, check_ns; /* of the whole module */
@@ -221,8 +229,11 @@ typedef struct hia_function_stats {
   uint64_t codegen_ns;         /* native: machine code, and linking it */
   uint64_t nodes;              /* of its static graph, called functions included */
   uint64_t image_bytes, code_bytes;
+  uint64_t runs; /* begun by hia_call and hia_run; what it was called for by others is not known */
+  hia_tier tier;
 } hia_function_stats;
-#define HIA_FUNCTION_STATS_INIT {sizeof(hia_function_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+#define HIA_FUNCTION_STATS_INIT                                                                    \
+  {sizeof(hia_function_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, HIA_TIER_NONE}
 HIA_API hia_status hia_function_get_stats(const hia_function *function, hia_function_stats *stats);
 
 /* ---- calls ---- */

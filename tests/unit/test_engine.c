@@ -118,6 +118,41 @@ Test(engine, generic_functions) {
   hia_engine_free(engine);
 }
 
+static hia_function_stats stats_of(const hia_function *function) {
+  hia_function_stats stats = HIA_FUNCTION_STATS_INIT;
+  cr_assert_eq(hia_function_get_stats(function, &stats), HIA_OK);
+  return stats;
+}
+
+Test(engine, statistics_of_functions) {
+  for (size_t k = first_kind(); k < 3; k++) {
+    hia_engine *engine = new_engine(kinds[k]);
+    hia_module *module = load(engine, fib_text);
+    hia_function *fact = find(module, "fact"), *at_i64 = find(module, "fact(i64)");
+    hia_value *n = hia_value_i64(engine, 5), *result;
+    cr_assert_eq(stats_of(at_i64).tier, HIA_TIER_NONE);
+    cr_assert_eq(hia_function_prepare(at_i64, NULL), HIA_OK);
+    cr_assert_eq(stats_of(at_i64).runs, 0);
+    for (int i = 0; i < 3; i++) {
+      cr_assert_eq(hia_call(i == 1 ? at_i64 : fact, &n, 1, &result, NULL), HIA_OK);
+      hia_value_free(result);
+    }
+    hia_function_stats stats = stats_of(at_i64);
+    bool is_native = kinds[k] == HIA_ENGINE_JIT;
+    cr_assert_eq(stats.runs, 3);
+    cr_assert_eq(stats.tier, is_native ? HIA_TIER_NATIVE : HIA_TIER_IMAGE);
+    cr_assert_eq(stats.code_bytes > 0, is_native);
+    cr_assert_eq(stats.image_bytes > 0, !is_native);
+    cr_assert_gt(stats.parse_ns, 0);
+    cr_assert_gt(stats.build_ns, 0);
+    cr_assert_eq(stats_of(fact).runs, 0);
+    cr_assert_eq(stats_of(fact).tier, HIA_TIER_NONE);
+    hia_value_free(n);
+    hia_module_free(module);
+    hia_engine_free(engine);
+  }
+}
+
 Test(engine, tuples) {
   hia_engine *engine = new_engine(HIA_ENGINE_INTERP);
   hia_module *module = load(engine, fib_text);
