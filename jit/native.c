@@ -1,11 +1,12 @@
 /* Finding libhiaton_llvm. It lies beside this library, carries the same version in its name, and is
- * never closed again: LLVM does not survive that. */
+ * never closed again: LLVM does not survive that. Where this code is not in a shared library of its
+ * own, only what is linked in counts: a plug-in would bring a second libhiaton with it. */
 #include "jit/engine.h"
 #include <dlfcn.h>
 #include <limits.h>
 #include <stdio.h>
 
-/* Linked in by a static build and by the tests; otherwise nobody defines it. */
+/* Linked in by a static build (-u hiaJ_backend) and by the tests; otherwise nobody defines it. */
 extern const hia_backend hiaJ_backend __attribute__((weak));
 
 static hia_status check(const hia_backend *found, const hia_backend **backend, char *error,
@@ -33,6 +34,14 @@ hia_status hiaJ_native_open(const hia_backend **backend, char *error, size_t err
   char path[PATH_MAX];
   const char *slash = strrchr(here.dli_fname, '/');
   int folder = slash ? (int)(slash - here.dli_fname) + 1 : 0;
+  /* A packager may have put more into the name: libhiaton-8f2c.so. */
+  if (strncmp(here.dli_fname + folder, "libhiaton", 9) != 0 ||
+      !strstr(here.dli_fname + folder, ".so")) {
+    snprintf(
+        error, error_size,
+        "this program is linked to libhiaton.a, and not to libhiaton_llvm.a (-u hiaJ_backend)");
+    return HIA_UNSUPPORTED;
+  }
   int len = snprintf(path, sizeof path, "%.*slibhiaton_llvm.so.%s", folder, here.dli_fname,
                      HIA_BUILD_VERSION);
   if (len < 0 || (size_t)len >= sizeof path) {

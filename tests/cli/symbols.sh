@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What the shared libraries show and need, and which file may name what.
+# What the libraries show and need, and which file may name what.
 #
 #   symbols.sh LIBRARY-DIR SOURCE-DIR
 set -u
@@ -24,6 +24,15 @@ for library in "$libraries"/libhiaton*.so; do
   if [ "$name" = libhiaton_llvm.so ]; then
     verdict "$name: one table" "$(printf '%s\n' "$symbols" | grep -v '^hiaJ_backend@@HIATON_PRIVATE$')"
   fi
+done
+
+# In an archive everything that several files share is global: there the prefix keeps names apart. What
+# sanitizers add has theirs.
+for library in "$libraries"/libhiaton*.a; do
+  [ -e "$library" ] || continue
+  verdict "$(basename "$library"): only names that begin with hia_, or hia and the letter of a folder" \
+    "$(nm -g --defined-only "$library" | awk 'NF == 3 { print $3 }' | sort -u |
+      grep -Ev '^hia([A-Z])?_[A-Za-z0-9_]+$|^__(odr_)?[a-z]san_')"
 done
 
 needs() { readelf -d "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'; }

@@ -1,0 +1,144 @@
+#!/usr/bin/env bash
+# Installs the build, moves what was installed, and builds and runs programs against it as strangers do:
+# with find_package and with pkg-config, in C and C++, against the shared libraries and the static ones.
+#
+#   run.sh CMAKE GENERATOR BUILD-DIR SOURCE-DIR CC CXX|- [--no-native]
+set -u
+cmake=$1 generator=$2 build=$3 sources=$4 cc=$5 cxx=$6
+native=yes
+[ "${7:-}" = --no-native ] && native=no
+work=$(mktemp -d) || exit 2
+trap 'rm -rf "$work"' EXIT
+unset LD_LIBRARY_PATH LIBRARY_PATH CPATH C_INCLUDE_PATH CMAKE_PREFIX_PATH DESTDIR PKG_CONFIG_PATH
+consumer=$sources/tests/install/consumer
+
+passed=0 failed=0 skipped=0
+bad() { failed=$((failed + 1)); printf 'FAILED: %s\n' "$1"; [ -n "${2:-}" ] && printf '%s\n' "$2" | tail -40; }
+# t WHAT COMMAND...: must succeed
+t() {
+  local what=$1
+  shift
+  if "$@" >"$work/log" 2>&1; then passed=$((passed + 1)); else bad "$what" "$(cat "$work/log")"; fi
+}
+# none WHAT TEXT: nothing must have been found
+none() { if [ -z "$2" ]; then passed=$((passed + 1)); else bad "$1" "$2"; fi; }
+finish() {
+  printf '%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
+  [ "$failed" -eq 0 ]
+  exit
+}
+
+# ---- installing ----
+
+state() { find "$build/bin" "$build/lib" -printf '%p %s %T@ %l\n' | sort; }
+before=$(state)
+t 'cmake --install' "$cmake" --install "$build" --prefix "$work/first"
+t 'cmake --install with DESTDIR' env DESTDIR="$work/staged" "$cmake" --install "$build" --prefix /opt/hiaton
+none 'installing leaves the build as it is' "$(diff <(echo "$before") <(state))"
+none 'DESTDIR: the same files' \
+  "$(diff <(cd "$work/first" && find . | sort) <(cd "$work/staged/opt/hiaton" && find . | sort))"
+none 'DESTDIR: and nothing beside them' "$(find "$work/staged" -type f -not -path "$work/staged/opt/hiaton/*")"
+[ "$failed" -eq 0 ] || finish
+
+mv "$work/first" "$work/moved"
+prefix=$work/moved
+libraries=$(dirname "$(find "$prefix" -name libhiaton.so)")
+none 'no installed file names the sources, the build or the first prefix' \
+  "$(grep -rlF -e "$sources/" -e "$build" -e "$work/first" "$prefix")"
+none 'all public headers' "$(diff <(cd "$sources/include" && find . -type f | sort) <(cd "$prefix/include" && find . -type f | sort))"
+version=$("$prefix/bin/hiaton" --version | sed 's/.* //')
+for name in libhiaton_rt libhiaton; do
+  soname=$(readelf -d "$libraries/$name.so" | sed -n 's/.*(SONAME).*\[\(.*\)\]/\1/p')
+  t "$name: soname" test "$soname" = "$name.so.${version%.*}"
+  t "$name: the soname is a link to the library" test "$(readlink "$libraries/$soname")" = "$name.so.$version"
+done
+t 'the installed program' test "$("$prefix/bin/hiaton" run "$sources/examples/fib.hia" --engine interp --fn fib 10)" = 89
+[ $native = yes ] &&
+  t 'native code in it' test "$("$prefix/bin/hiaton" run "$sources/examples/fib.hia" --engine jit --fn fib 10)" = 89
+
+# ---- the manual page ----
+
+page=$(find "$prefix" -name hiaton.1)
+t 'manual page: where man looks' test "$page" = "$prefix/share/man/man1/hiaton.1"
+for command in $("$prefix/bin/hiaton" --help | sed -n 's/^  \([a-z]*\) .*/\1/p'); do
+  t "manual page: $command" grep -q "^\.SS hiaton $command " "$page"
+  # The section of a command has the options of its --help, each with an entry of its own.
+  none "manual page: the options of $command" "$(diff \
+    <("$prefix/bin/hiaton" "$command" --help | sed -nE 's/^  (--?[a-z-]+).*/\1/p') \
+    <(sed -n "/^\.SS hiaton $command /,/^\.SH/p" "$page" | sed '1!{/^\.SS/,$d}' |
+      sed -nE 's/\\-/-/g; s/^\\fB(--?[a-z-]+)\\fR.*/\1/p'))"
+done
+if command -v groff >/dev/null; then
+  none 'manual page: no warnings' "$(groff -man -ww -Tutf8 "$page" 2>&1 >/dev/null)"
+else
+  skipped=$((skipped + 1))
+fi
+
+# ---- find_package ----
+
+project() { # NAME CMAKE-ARGUMENT...
+  local name=$1
+  shift
+  "$cmake" -G "$generator" -S "$consumer" -B "$work/$name" -DCMAKE_C_COMPILER="$cc" -DCMAKE_BUILD_TYPE=Release \
+    -DCMAKE_CXX_COMPILER="$cxx" "$@" && "$cmake" --build "$work/$name"
+}
+with_cxx=ON with_native=ON
+[ "$cxx" = - ] && with_cxx=OFF
+[ $native = no ] && with_native=OFF
+for name in moved staged/opt/hiaton; do
+  t "find_package in $name: builds" project "project/$name" -DCMAKE_PREFIX_PATH="$work/$name" \
+    -DWITH_CXX=$with_cxx -DWITH_NATIVE=$with_native
+  for program in "$work/project/$name"/use_*; do
+    [ -x "$program" ] || continue
+    expect=native
+    [ $native = no ] && expect=interpreted
+    [ "$(basename "$program")" = use_static ] && expect=interpreted
+    t "find_package in $name: $(basename "$program")" "$program" $expect
+  done
+done
+t 'find_package: how many programs' test "$(find "$work/project/moved" -maxdepth 1 -name 'use_*' -type f | wc -l)" = \
+  $((3 + ($([ $with_cxx = ON ]; echo $?) == 0) * 2 + ($([ $with_native = ON ]; echo $?) == 0)))
+none 'find_package: the shared one needs the shared libraries' \
+  "$(readelf -d "$work/project/moved/use_shared" | grep -q 'NEEDED.*libhiaton\.so' || echo missing)"
+none 'find_package: the static ones need nothing of ours' \
+  "$(readelf -d "$work/project/moved/use_static" | grep 'NEEDED.*hiaton')"
+refused() { ! project "refused$RANDOM" -DCMAKE_PREFIX_PATH="$prefix" -DWITH_CXX=OFF -DWITH_NATIVE=OFF "$@"; }
+t 'find_package: another minor version is refused' refused -DVERSION=0.999
+t 'find_package: a component that there is none of is refused' refused -DCOMPONENT=no_such
+
+# ---- pkg-config ----
+
+if ! command -v pkg-config >/dev/null; then
+  skipped=$((skipped + 1))
+  finish
+fi
+for name in moved staged/opt/hiaton; do
+  folder=$(dirname "$(find "$work/$name" -name hiaton.pc)")
+  export PKG_CONFIG_LIBDIR=$folder
+  at=$(pkg-config --variable=libdir hiaton)
+  t "pkg-config in $name: version" test "$(pkg-config --modversion hiaton)" = "$version"
+  # shellcheck disable=SC2046
+  build() { # RESULT FLAG...
+    local result=$1
+    shift
+    "$cc" -std=c11 -Wall -Wextra -Werror "$consumer/use.c" -o "$work/$result" "$@"
+  }
+  t "pkg-config in $name: shared" build pc_shared $(pkg-config --cflags --libs hiaton) -Wl,-rpath,"$at"
+  expect=native
+  [ $native = no ] && expect=interpreted
+  t "pkg-config in $name: the shared one runs" "$work/pc_shared" $expect
+  # Where only the archives are: the linker has no choice.
+  archives=$work/archives
+  rm -rf "$archives" && cp -r "$work/$name" "$archives" && find "$archives" -name '*.so*' -delete
+  PKG_CONFIG_LIBDIR=$(dirname "$(find "$archives" -name hiaton.pc)")
+  t "pkg-config in $name: static" build pc_static $(pkg-config --static --cflags --libs hiaton)
+  t "pkg-config in $name: the static one runs" "$work/pc_static" interpreted
+  if [ $native = yes ]; then
+    t "pkg-config in $name: static, with the compiler" build pc_native $(pkg-config --static --cflags --libs hiaton_llvm)
+    t "pkg-config in $name: the static one with the compiler runs" "$work/pc_native" native
+  fi
+  t "pkg-config in $name: the runtime alone" "$cc" -std=c11 "$consumer/runtime.c" -o "$work/pc_runtime" \
+    $(pkg-config --static --cflags --libs hiaton_rt) -Wl,--gc-sections
+  t "pkg-config in $name: it runs" "$work/pc_runtime"
+done
+finish
