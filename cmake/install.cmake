@@ -100,3 +100,7 @@ add_custom_command(OUTPUT ${hia_man}
   COMMENT "Writing the manual page" VERBATIM)
 add_custom_target(man ALL DEPENDS ${hia_man})
 install(FILES ${hia_man} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT hiaton_runtime)
+
+# All that is installed and nothing else, for `./dev install`.
+add_custom_target(installable DEPENDS hiaton_rt hiaton hiaton_rt_static hiaton_static hiaton_program
+  man ${hia_plugin} $<$<BOOL:${HIA_LLVM}>:hiaton_llvm_static>)

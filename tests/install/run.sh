@@ -117,6 +117,8 @@ for name in moved staged/opt/hiaton; do
   export PKG_CONFIG_LIBDIR=$folder
   at=$(pkg-config --variable=libdir hiaton)
   t "pkg-config in $name: version" test "$(pkg-config --modversion hiaton)" = "$version"
+  expect=native
+  [ $native = no ] && expect=interpreted
   # shellcheck disable=SC2046
   build() { # RESULT FLAG...
     local result=$1
@@ -124,21 +126,61 @@ for name in moved staged/opt/hiaton; do
     "$cc" -std=c11 -Wall -Wextra -Werror "$consumer/use.c" -o "$work/$result" "$@"
   }
   t "pkg-config in $name: shared" build pc_shared $(pkg-config --cflags --libs hiaton) -Wl,-rpath,"$at"
-  expect=native
-  [ $native = no ] && expect=interpreted
   t "pkg-config in $name: the shared one runs" "$work/pc_shared" $expect
-  # Where only the archives are: the linker has no choice.
-  archives=$work/archives
-  rm -rf "$archives" && cp -r "$work/$name" "$archives" && find "$archives" -name '*.so*' -delete
-  PKG_CONFIG_LIBDIR=$(dirname "$(find "$archives" -name hiaton.pc)")
-  t "pkg-config in $name: static" build pc_static $(pkg-config --static --cflags --libs hiaton)
-  t "pkg-config in $name: the static one runs" "$work/pc_static" interpreted
   if [ $native = yes ]; then
-    t "pkg-config in $name: static, with the compiler" build pc_native $(pkg-config --static --cflags --libs hiaton_llvm)
-    t "pkg-config in $name: the static one with the compiler runs" "$work/pc_native" native
+    t "pkg-config in $name: archives and LLVM" build pc_native $(pkg-config --cflags --libs hiaton_llvm)
+    t "pkg-config in $name: the one with LLVM runs" "$work/pc_native" native
+    none "pkg-config in $name: the one with LLVM needs nothing of ours" "$(readelf -d "$work/pc_native" | grep 'NEEDED.*hiaton')"
   fi
-  t "pkg-config in $name: the runtime alone" "$cc" -std=c11 "$consumer/runtime.c" -o "$work/pc_runtime" \
+  t "pkg-config in $name: all static" build pc_static -static $(pkg-config --static --cflags --libs hiaton)
+  t "pkg-config in $name: the static one runs" "$work/pc_static" interpreted
+  t "pkg-config in $name: the runtime alone" "$cc" -std=c11 "$consumer/runtime.c" -o "$work/pc_runtime" -static \
     $(pkg-config --static --cflags --libs hiaton_rt) -Wl,--gc-sections
   t "pkg-config in $name: it runs" "$work/pc_runtime"
 done
+
+# ---- what the documentation shows ----
+
+# host.c is the program in the head of the public header. In README.md and docs/: blocks ```cmake are
+# projects, lines `$ cc host.c` in blocks ```console are commands.
+mkdir "$work/docs"
+{
+  echo '#include <string.h>'
+  sed -n '1,/^ *\* The rules/s/^ \*   //p' "$prefix/include/hiaton/hiaton.h"
+} >"$work/docs/host.c"
+PKG_CONFIG_LIBDIR=$(dirname "$(find "$prefix" -name hiaton.pc)")
+shown=0
+for file in "$sources"/README.md "$sources"/docs/*.md; do
+  blocks=$(mktemp -d "$work/blocks.XXXX")
+  awk -v dir="$blocks" '/^```/ && !inside { inside = 1; path = ""
+                          if ($0 == "```cmake" || $0 == "```console") path = dir "/" NR "." substr($0, 4); next }
+                        /^```/ { inside = 0; next }
+                        inside && path { print > path }' "$file"
+  for block in "$blocks"/*; do
+    where="${file#"$sources/"}:$(basename "${block%.*}")"
+    case $block in
+      *.cmake)
+        grep -q '^find_package' "$block" || continue
+        shown=$((shown + 1))
+        if [ $native = no ] && grep -q llvm_static "$block"; then skipped=$((skipped + 1)); continue; fi
+        rm -rf "$work/docs/build"
+        cp "$block" "$work/docs/CMakeLists.txt"
+        t "$where: configures" "$cmake" -G "$generator" -S "$work/docs" -B "$work/docs/build" \
+          -DCMAKE_C_COMPILER="$cc" -DCMAKE_PREFIX_PATH="$prefix"
+        t "$where: builds" "$cmake" --build "$work/docs/build"
+        t "$where: runs" env "$work/docs/build/host" ;;
+      *.console)
+        grep '^\$ cc host\.c' "$block" | sed 's/^\$ cc //' >"$work/commands"
+        while IFS= read -r arguments; do
+          shown=$((shown + 1))
+          t "$where: cc $arguments" bash -c "cd '$work/docs' && '$cc' $arguments"
+          # A program without native compilation says so and fails.
+          if [ $native = yes ] && [[ $arguments != *-static\ * ]]; then
+            t "$where: runs" env LD_LIBRARY_PATH="$(pkg-config --variable=libdir hiaton)" "$work/docs/host"
+          fi
+        done <"$work/commands" ;;
+    esac
+  done
+done
+t 'README.md and docs/ show how it is done' test "$shown" -ge 4
 finish

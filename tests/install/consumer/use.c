@@ -2,8 +2,9 @@
 #include <hiaton/hiaton.h>
 #include <stdio.h>
 
-#define STRING_(x) #x
-#define STRING(x)  STRING_(x)
+#define STRING_(x)      #x
+#define STRING(x)       STRING_(x)
+#define DOTTED(a, b, c) STRING(a) "." STRING(b) "." STRING(c)
 
 static int run(hia_engine_kind kind) {
   static const char text[] = "fn fib(n: i32) -> i32 =\n"
@@ -33,8 +34,7 @@ static int run(hia_engine_kind kind) {
 
 int main(int argc, char **argv) {
   int wants_native = argc > 1 && strcmp(argv[1], "native") == 0;
-  static const char version[] = STRING(HIA_VERSION_MAJOR) "." STRING(HIA_VERSION_MINOR) "." STRING(
-      HIA_VERSION_PATCH);
+  static const char version[] = DOTTED(HIA_VERSION_MAJOR, HIA_VERSION_MINOR, HIA_VERSION_PATCH);
   if (strcmp(hia_version(), version) != 0) {
     fprintf(stderr, "library of version %s, header of %s\n", hia_version(), version);
     return 1;
