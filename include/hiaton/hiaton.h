@@ -55,18 +55,11 @@
 #ifndef HIATON_H
 #define HIATON_H
 
-#include <hiaton/types.h>
-#include <stdbool.h>
+#include <hiaton/runtime.h>
 #include <string.h>
 
 #ifdef __cplusplus
 extern "C" {
-#endif
-
-#if defined(__GNUC__)
-#define HIA_API __attribute__((visibility("default")))
-#else
-#define HIA_API
 #endif
 
 #define HIA_VERSION_MAJOR 0
@@ -77,17 +70,11 @@ typedef struct hia_engine hia_engine;     /* compiler and workers; what a progra
 typedef struct hia_module hia_module;     /* a checked program */
 typedef struct hia_function hia_function; /* a function of a module */
 typedef struct hia_value hia_value;       /* an argument or a result; never changes */
-typedef struct hia_error hia_error;       /* what went wrong; never changes */
 typedef struct hia_timeline hia_timeline; /* what the threads of runs did and when */
 typedef struct hia_cancel hia_cancel;     /* a switch that ends runs */
 
 /* The version of the library that is loaded, "0.1.0". */
 HIA_API const char *hia_version(void);
-
-/* A status in words: a stable one for scripts ("div-zero"), a sentence for people ("division by
- * zero"). Never NULL. */
-HIA_API const char *hia_status_word(hia_status status);
-HIA_API const char *hia_status_message(hia_status status);
 
 /* ---- engines ---- */
 
@@ -236,6 +223,43 @@ typedef struct hia_function_stats {
   {sizeof(hia_function_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, HIA_TIER_NONE}
 HIA_API hia_status hia_function_get_stats(const hia_function *function, hia_function_stats *stats);
 
+/* ---- typed entries ----
+ *
+ * A function as one of C, with its parameters and results in C's types (hiaton/runtime.h says how),
+ * and without values, checks and statistics between: entering costs some nanoseconds.
+ *
+ *   typedef hia_status (*fib_fn)(hia_context *, int32_t, int32_t *);
+ *   hia_native_fn entry;
+ *   hia_context *context;
+ *   int32_t x;
+ *   if (hia_function_entry(fib, &entry, &error) == HIA_OK &&
+ *       hia_engine_context_new(engine, &context, &error) == HIA_OK &&
+ *       ((fib_fn)entry)(context, 20, &x) == HIA_OK) ...
+ *
+ * A context serves functions of any engines; one of hia_context_new does as well. Of entries and
+ * contexts hia_run_options and the engine's option `count` know nothing. */
+
+/* Any function; to be cast to the type that it has. */
+typedef void (*hia_native_fn)(void);
+
+/* The typed entry of a function, which is made ready if it is not. It is the module's and lives as
+ * long. HIA_ARGUMENT if the function is generic, HIA_UNSUPPORTED if the engine makes no native
+ * code: its kind is not HIA_ENGINE_JIT, or hia_engine_native says why not. */
+HIA_API hia_status hia_function_entry(hia_function *function, hia_native_fn *entry,
+                                      hia_error **error);
+
+/* The same as a plain function of C, int32_t f(int32_t): no context, no status, on the caller's
+ * stack, without any limit. It returns its scalar result; a tuple (void f) it writes through
+ * pointers as typed entries do. HIA_UNSUPPORTED and the reason for functions of which the compiler
+ * cannot prove that they neither fail nor recurse nor loop, and that a small stack is enough. */
+HIA_API hia_status hia_function_plain(hia_function *function, hia_native_fn *plain,
+                                      hia_error **error);
+
+/* A context (hia_context_free) with the engine's limits, allocator and threads; the engine outlives
+ * it. For engines of any kind. */
+HIA_API hia_status hia_engine_context_new(hia_engine *engine, hia_context **context,
+                                          hia_error **error);
+
 /* ---- calls ---- */
 
 /* What a run used. */
@@ -328,42 +352,6 @@ HIA_API hia_status hia_value_dtype(const hia_value *value, hia_dtype *dtype);
 HIA_API size_t hia_value_format(const hia_value *value, char *buf, size_t size);
 /* The same for its type, as the language writes it. */
 HIA_API size_t hia_value_format_type(const hia_value *value, char *buf, size_t size);
-
-/* ---- errors ----
- *
- * An error holds one or more entries: a rejected program has one for each mistake, everything else
- * exactly one. An error outlives what it is about. */
-
-HIA_API void hia_error_free(hia_error *error);
-HIA_API hia_status hia_error_status(const hia_error *error); /* HIA_OK for NULL */
-/* All of it for people: each entry with position, the source line, a caret and hints; then the
- * chain of calls, the middle left out when it is long. Ends with a line end. */
-HIA_API const char *hia_error_text(const hia_error *error);
-
-/* The entries. Strings are "" where there is nothing to say or no entry i; numbers are 0. */
-HIA_API size_t hia_error_count(const hia_error *error);
-HIA_API const char *hia_error_code(const hia_error *error,
-                                   size_t i); /* stable: "E0101", "div-zero" */
-HIA_API const char *hia_error_message(const hia_error *error, size_t i);
-HIA_API const char *hia_error_hint(const hia_error *error, size_t i);
-HIA_API const char *hia_error_file(const hia_error *error, size_t i);
-HIA_API uint32_t hia_error_line(const hia_error *error, size_t i); /* from 1; 0: no position */
-HIA_API uint32_t hia_error_col(const hia_error *error, size_t i);  /* from 1, in bytes */
-
-/* HIA_FAILED: the argument that `fail` was called with. */
-HIA_API int64_t hia_error_fail_code(const hia_error *error);
-
-/* The chain of calls of a failed run, innermost first: entry 0 is the operation that failed, each
- * further one the call that led there. The length may be millions; the ends of a long chain are
- * kept. */
-HIA_API uint64_t hia_error_chain_length(const hia_error *error);
-/* True: the chain is longer than that. A run that is cancelled, or past its deadline, millions of
- * calls deep ends at once, and nobody counts those in the middle. */
-HIA_API bool hia_error_chain_is_cut(const hia_error *error);
-/* Entry i: the function that the position lies in, and the position. False if it is not kept, or
- * past the end. Any of the results may be NULL. */
-HIA_API bool hia_error_chain_entry(const hia_error *error, uint64_t i, const char **function,
-                                   const char **file, uint32_t *line, uint32_t *col);
 
 /* ---- looking inside ---- */
 

@@ -6,6 +6,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#if defined(__GNUC__)
+#define HIA_API __attribute__((visibility("default")))
+#else
+#define HIA_API
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif

@@ -1,0 +1,129 @@
+/* What runs hiaton's functions: contexts, the errors they end with, statuses.
+ *
+ * The half of the public interface that a compiled program needs. It is libhiaton_rt's, which holds
+ * no compiler; hiaton.h includes it, and so does every header that `hiaton build` writes.
+ *
+ * A function of a program is a function of C, its *typed entry*, whether the JIT made it
+ * (hia_function_entry of hiaton.h) or an object file holds it:
+ *
+ *   fn fib(n: i32) -> i32             hia_status fib(hia_context *, int32_t n, int32_t *result)
+ *   fn next(s: (i64, bool)) -> (i64, bool)
+ *                                     hia_status next(hia_context *, int64_t s_0, bool s_1,
+ *                                                     int64_t *result_0, bool *result_1)
+ *
+ * A scalar is one parameter, a tuple its scalars in order, inner tuples included; bool, int32_t,
+ * int64_t, float and double stand for bool, i32, i64, f32 and f64. The result is written through
+ * one pointer for each of its scalars; a pointer that is NULL says that it is not wanted. On any
+ * other status than HIA_OK nothing is written, and hia_context_error tells more. The statuses are
+ * those of hia_call (hiaton.h), besides HIA_ARGUMENT if the context is NULL and HIA_BUSY if it is
+ * in a call.
+ *
+ * The rules on errors, ownership and lifetime are those of hiaton.h. */
+#ifndef HIATON_RUNTIME_H
+#define HIATON_RUNTIME_H
+
+#include <hiaton/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct hia_context hia_context; /* what a thread needs to call typed entries */
+typedef struct hia_error hia_error;     /* what went wrong; never changes */
+
+/* A status in words: a stable one for scripts ("div-zero"), a sentence for people ("division by
+ * zero"). Never NULL. */
+HIA_API const char *hia_status_word(hia_status status);
+HIA_API const char *hia_status_message(hia_status status);
+
+/* ---- contexts ----
+ *
+ * A context holds the stack that calls run on, their limits, and the error of the last one that
+ * failed. It is made once and used for any number of calls of any functions, by one thread at a
+ * time: a call that finds it in another answers HIA_BUSY and changes nothing (two threads that
+ * begin with it in the same instant may not find each other; so give each its own). It may pass
+ * from one thread to another between calls.
+ *
+ * What is not said to be for any thread is for the one that uses the context. */
+
+/* For each field the value that HIA_CONTEXT_OPTIONS_INIT gives is the default. */
+typedef struct hia_context_options {
+  size_t size;                    /* sizeof(hia_context_options) */
+  const hia_allocator *allocator; /* copied; NULL: malloc */
+  size_t max_depth;  /* bytes of stack, or of the interpreter's frames, of a call; 0: what is
+                        available when the context is made */
+  size_t max_memory; /* bytes of a call in all, interpreted; 0: what is available */
+  unsigned threads;  /* workers of a call, the calling thread among them; 0 and 1: it alone. The
+                        others are the context's; they are started when a call of code that several
+                        workers can run first has work for them, and end with it */
+  bool interpret;    /* run the image in the object instead of its native code; HIA_UNSUPPORTED
+                        from functions of modules that hold none (the JIT's do not) */
+} hia_context_options;
+#define HIA_CONTEXT_OPTIONS_INIT {sizeof(hia_context_options), NULL, 0, 0, 1, false}
+
+/* Makes a context that is independent of any engine; `options` may be NULL for the defaults. Its
+ * stack is reserved (address space, which takes memory only where it is touched) by the first call.
+ * HIA_ARGUMENT if an option makes no sense or is of a later version; HIA_MEMORY. */
+HIA_API hia_status hia_context_new(const hia_context_options *options, hia_context **context);
+
+/* No call may be using it. NULL is allowed. */
+HIA_API void hia_context_free(hia_context *context);
+
+/* What the last call that failed has to say, or NULL: there was none, or there is no memory to say
+ * it. It is made when it is asked for, belongs to the context and is gone when its next call
+ * begins. Ask before the module, or the library, whose function failed is freed. */
+HIA_API const hia_error *hia_context_error(hia_context *context);
+
+/* Ends the call that is under way, and every one that follows, with HIA_CANCELLED, until
+ * hia_context_reset. From any thread at any time while the context exists, but not from a signal
+ * handler. It takes some microseconds; a call that is over before it notices gives its result. */
+HIA_API void hia_context_cancel(hia_context *context);
+/* Calls that begin from now on may run again. From any thread. */
+HIA_API void hia_context_reset(hia_context *context);
+
+/* Every call that begins from now on ends with HIA_DEADLINE when it has run for so many
+ * nanoseconds; 0: it may take its time, as at first. A thread keeps the time, which the first call
+ * with a timeout starts: one of the engine's, or of the context. Such calls cost about 100 ns more.
+ */
+HIA_API void hia_context_set_timeout(hia_context *context, uint64_t timeout_ns);
+
+/* ---- errors ----
+ *
+ * An error holds one or more entries: a rejected program has one for each mistake, everything else
+ * exactly one. An error outlives what it is about. */
+
+HIA_API void hia_error_free(hia_error *error);
+HIA_API hia_status hia_error_status(const hia_error *error); /* HIA_OK for NULL */
+/* All of it for people: each entry with position, the source line, a caret and hints; then the
+ * chain of calls, the middle left out when it is long. Ends with a line end. */
+HIA_API const char *hia_error_text(const hia_error *error);
+
+/* The entries. Strings are "" where there is nothing to say or no entry i; numbers are 0. */
+HIA_API size_t hia_error_count(const hia_error *error);
+HIA_API const char *hia_error_code(const hia_error *error,
+                                   size_t i); /* stable: "E0101", "div-zero" */
+HIA_API const char *hia_error_message(const hia_error *error, size_t i);
+HIA_API const char *hia_error_hint(const hia_error *error, size_t i);
+HIA_API const char *hia_error_file(const hia_error *error, size_t i);
+HIA_API uint32_t hia_error_line(const hia_error *error, size_t i); /* from 1; 0: no position */
+HIA_API uint32_t hia_error_col(const hia_error *error, size_t i);  /* from 1, in bytes */
+
+/* HIA_FAILED: the argument that `fail` was called with. */
+HIA_API int64_t hia_error_fail_code(const hia_error *error);
+
+/* The chain of calls of a failed run, innermost first: entry 0 is the operation that failed, each
+ * further one the call that led there. The length may be millions; the ends of a long chain are
+ * kept. */
+HIA_API uint64_t hia_error_chain_length(const hia_error *error);
+/* True: the chain is longer than that. A run that is cancelled, or past its deadline, millions of
+ * calls deep ends at once, and nobody counts those in the middle. */
+HIA_API bool hia_error_chain_is_cut(const hia_error *error);
+/* Entry i: the function that the position lies in, and the position. False if it is not kept, or
+ * past the end. Any of the results may be NULL. */
+HIA_API bool hia_error_chain_entry(const hia_error *error, uint64_t i, const char **function,
+                                   const char **file, uint32_t *line, uint32_t *col);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
