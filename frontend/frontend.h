@@ -37,9 +37,6 @@ void hiaF_diags_init(hia_diags *diags, hia_comp *comp, const hia_source *source)
 /* file:line:col: error[E0101]: message, the source line, a caret line, hint and note. Bytes that
  * are not printable are shown escaped; long lines are cut around the caret. */
 void hiaF_diag_print(const hia_diags *diags, uint32_t i, hia_text *out);
-/* The source line and caret of any position, for run-time errors. */
-void hiaF_excerpt(const hia_source *source, uint32_t line, uint32_t col, uint32_t len,
-                  hia_text *out);
 
 /* ---- a checked program ---- */
 

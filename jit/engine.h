@@ -8,6 +8,7 @@
 
 #include "frontend/frontend.h"
 #include "jit/jit.h"
+#include "runtime/error.h"
 #include <hiaton/hiaton.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -73,30 +74,7 @@ hia_status hiaJ_watch_end(hia_watch *watch, hia_status status);
  * Answers HIA_UNSUPPORTED and why not. */
 hia_status hiaJ_native_open(const hia_backend **backend, char *error, size_t error_size);
 
-/* ---- engine_error.c: errors as objects ---- */
-
-typedef struct hia_error_entry {
-  const char *code, *message, *hint;
-  uint32_t line, col;
-} hia_error_entry;
-typedef struct hia_chain_entry {
-  const char *function;
-  uint32_t line, col;
-} hia_chain_entry;
-
-struct hia_error {
-  hia_allocator allocator;
-  hia_comp comp; /* of all its text */
-  hia_status status;
-  const char *file, *text;
-  hia_error_entry *entries;
-  size_t n_entries;
-  int64_t fail_code;
-  uint64_t chain_length;
-  bool is_cut;            /* the chain is longer, between the entries that are kept */
-  hia_chain_entry *chain; /* n_inner from the start, then n_outer up to the end */
-  uint32_t n_inner, n_outer;
-};
+/* ---- engine_error.c: errors of requests, of rejected programs, of runs ---- */
 
 /* Each answers `status`, having set *error if `error` is not NULL. */
 hia_status hiaJ_fail(const hia_allocator *allocator, hia_error **error, hia_status status,
@@ -106,11 +84,8 @@ hia_status hiaJ_fail_diags(const hia_allocator *allocator, hia_error **error, hi
 hia_status hiaJ_fail_at(const hia_allocator *allocator, hia_error **error, hia_status status,
                         const char *code, const hia_source *source, uint32_t line, uint32_t col,
                         const char *message);
-/* A run that failed: `locs` and `names` are those of its graph. `source` has text "" if there is
- * none. */
 hia_status hiaJ_fail_run(hia_engine *engine, hia_error **error, const hia_failure *failure,
-                         const hia_run_options *options, const hia_source *source,
-                         const hia_graph *g);
+                         const hia_run_options *options, const hia_places *places);
 /* What a compilation threw. */
 hia_status hiaJ_fail_comp(const hia_allocator *allocator, hia_error **error, const hia_comp *comp);
 
@@ -155,6 +130,7 @@ typedef struct hia_unit {
   hia_loaded *image;
   hia_code *code;
   hia_unwinder unwinder; /* of `code`, with our table of locations */
+  hia_places places;     /* where the positions of its runs lead */
   hia_function_stats stats;
   uint64_t build_at, passes_at, flatten_at, open_at; /* hiaR_now() when that began; or 0 */
   uint64_t compiled_at;                              /* when codegen ended */

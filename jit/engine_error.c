@@ -1,84 +1,6 @@
-/* Errors as objects: made once, complete, from whatever went wrong; they depend on nothing
- * afterwards. */
+/* Errors of the engine's: of requests, of rejected programs, of runs. */
 #include "jit/engine.h"
 #include <stdio.h>
-
-/* Of a long chain, the text shows this many entries at each end. */
-#define SHOWN_ENDS 10
-
-/* ---- making ---- */
-
-static hia_error *error_new(const hia_allocator *allocator, hia_status status) {
-  hia_error *error = hiaR_alloc(allocator, sizeof *error);
-  if (!error) return NULL;
-  error->allocator = *allocator;
-  error->status = status;
-  hiaR_comp_init(&error->comp, &error->allocator);
-  return error;
-}
-
-/* Makes an error and lets `fill` write it; out of memory leaves NULL. */
-static hia_status make(const hia_allocator *allocator, hia_error **out, hia_status status,
-                       void (*fill)(hia_error *error, const void *user), const void *user) {
-  if (!out) return status;
-  *out = NULL;
-  hia_error *error = error_new(allocator, status);
-  if (!error) return status;
-  if (HIA_TRY(&error->comp)) fill(error, user);
-  error->comp.armed = false;
-  if (error->comp.status != HIA_OK) {
-    hia_error_free(error);
-    return status;
-  }
-  *out = error;
-  return status;
-}
-
-static const char *copy(hia_error *error, const char *text) {
-  return text ? hiaR_arena_strndup(&error->comp.arena, text, strlen(text)) : "";
-}
-
-static hia_error_entry *one_entry(hia_error *error, const char *code, const char *message,
-                                  const char *hint) {
-  error->n_entries = 1;
-  error->entries = HIA_NEW(&error->comp.arena, hia_error_entry);
-  *error->entries = (hia_error_entry){
-      .code = copy(error, code), .message = copy(error, message), .hint = copy(error, hint)};
-  return error->entries;
-}
-
-/* "file:line:col: error[code]: message" and the source line, as the frontend's diagnostics look. */
-static void add_head(hia_error *error, hia_text *text, const hia_source *source) {
-  const hia_error_entry *entry = error->entries;
-  if (error->file[0] && entry->line)
-    hiaR_text_addf(text, "%s:%u:%u: ", error->file, entry->line, entry->col);
-  else if (error->file[0])
-    hiaR_text_addf(text, "%s: ", error->file);
-  else if (entry->line)
-    hiaR_text_addf(text, "%u:%u: ", entry->line, entry->col);
-  hiaR_text_addf(text, "error[%s]: %s\n", entry->code, entry->message);
-  if (source && source->len && entry->line) hiaF_excerpt(source, entry->line, entry->col, 1, text);
-  if (entry->hint[0]) hiaR_text_addf(text, "      = hint: %s\n", entry->hint);
-}
-
-typedef struct plain {
-  const char *message, *hint, *code;
-  const hia_source *source;
-  uint32_t line, col;
-} plain;
-
-static void fill_plain(hia_error *error, const void *user) {
-  const plain *p = user;
-  hia_error_entry *entry =
-      one_entry(error, p->code ? p->code : hiaR_status_word(error->status), p->message, p->hint);
-  error->file = copy(error, p->source ? p->source->name : NULL);
-  entry->line = p->line;
-  entry->col = p->col;
-  hia_text text;
-  hiaR_text_init(&text, &error->comp.arena);
-  add_head(error, &text, p->source);
-  error->text = text.data;
-}
 
 hia_status hiaJ_fail(const hia_allocator *allocator, hia_error **error, hia_status status,
                      const char *hint, const char *fmt, ...) {
@@ -87,15 +9,21 @@ hia_status hiaJ_fail(const hia_allocator *allocator, hia_error **error, hia_stat
   va_start(args, fmt);
   vsnprintf(message, sizeof message, fmt, args);
   va_end(args);
-  return make(allocator, error, status, fill_plain, &(plain){.message = message, .hint = hint});
+  return hiaR_fail_plain(allocator, error, status,
+                         &(hia_plain_error){.message = message, .hint = hint});
 }
 
 hia_status hiaJ_fail_at(const hia_allocator *allocator, hia_error **error, hia_status status,
                         const char *code, const hia_source *source, uint32_t line, uint32_t col,
                         const char *message) {
-  return make(
-      allocator, error, status, fill_plain,
-      &(plain){.message = message, .code = code, .source = source, .line = line, .col = col});
+  return hiaR_fail_plain(allocator, error, status,
+                         &(hia_plain_error){.message = message,
+                                            .code = code,
+                                            .file = source->name,
+                                            .text = source->text,
+                                            .text_size = source->len,
+                                            .line = line,
+                                            .col = col});
 }
 
 hia_status hiaJ_fail_comp(const hia_allocator *allocator, hia_error **error, const hia_comp *comp) {
@@ -107,16 +35,16 @@ hia_status hiaJ_fail_comp(const hia_allocator *allocator, hia_error **error, con
 
 static void fill_diags(hia_error *error, const void *user) {
   const hia_diags *diags = user;
-  error->file = copy(error, diags->source->name);
+  error->file = hiaR_error_copy(error, diags->source->name);
   error->n_entries = diags->list.len;
   error->entries = HIA_NEW_ARRAY(&error->comp.arena, hia_error_entry, diags->list.len);
   hia_text text;
   hiaR_text_init(&text, &error->comp.arena);
   for (uint32_t i = 0; i < diags->list.len; i++) {
     const hia_diag *d = &diags->list.data[i];
-    error->entries[i] = (hia_error_entry){.code = copy(error, d->code),
-                                          .message = copy(error, d->message),
-                                          .hint = copy(error, d->hint),
+    error->entries[i] = (hia_error_entry){.code = hiaR_error_copy(error, d->code),
+                                          .message = hiaR_error_copy(error, d->message),
+                                          .hint = hiaR_error_copy(error, d->hint),
                                           .line = d->line,
                                           .col = d->col};
     hiaF_diag_print(diags, i, &text);
@@ -127,174 +55,14 @@ static void fill_diags(hia_error *error, const void *user) {
 
 hia_status hiaJ_fail_diags(const hia_allocator *allocator, hia_error **error, hia_status status,
                            const hia_diags *diags) {
-  return make(allocator, error, status, fill_diags, diags);
-}
-
-/* ---- of a failed run ---- */
-
-typedef struct failed_run {
-  const hia_engine *engine;
-  const hia_failure *failure;
-  const hia_run_options *options;
-  const hia_source *source;
-  const hia_graph *graph;
-} failed_run;
-
-static const char *source_name(const hia_graph *g, uint32_t name) {
-  return name < g->names.len ? g->names.data[name] : "";
-}
-
-static hia_chain_entry chain_entry(hia_error *error, const hia_graph *g, uint32_t loc) {
-  if (loc >= g->locs.len) return (hia_chain_entry){.function = ""};
-  const hia_loc *l = &g->locs.data[loc];
-  return (hia_chain_entry){copy(error, source_name(g, l->fn)), l->line, l->col};
-}
-
-static const hia_chain_entry *kept_entry(const hia_error *error, uint64_t i) {
-  if (i < error->n_inner) return &error->chain[i];
-  if (i >= error->chain_length || i < error->chain_length - error->n_outer) return NULL;
-  return &error->chain[error->n_inner + (i - (error->chain_length - error->n_outer))];
-}
-
-static void fill_chain(hia_error *error, const hia_trace *trace, const hia_graph *g) {
-  uint64_t length = trace->length;
-  error->chain_length = length;
-  error->n_inner = (uint32_t)(length < HIA_TRACE_ENDS ? length : HIA_TRACE_ENDS);
-  error->is_cut = trace->is_cut;
-  uint64_t rest = length - error->n_inner;
-  while (error->n_outer < rest && error->n_outer < HIA_TRACE_ENDS &&
-         hiaR_trace_entry(trace, length - error->n_outer - 1) != HIA_NONE)
-    error->n_outer++;
-  uint32_t n = error->n_inner + error->n_outer;
-  error->chain = HIA_NEW_ARRAY(&error->comp.arena, hia_chain_entry, n ? n : 1);
-  for (uint32_t i = 0; i < error->n_inner; i++)
-    error->chain[i] = chain_entry(error, g, hiaR_trace_entry(trace, i));
-  for (uint32_t i = 0; i < error->n_outer; i++)
-    error->chain[error->n_inner + i] =
-        chain_entry(error, g, hiaR_trace_entry(trace, length - error->n_outer + i));
-}
-
-static void print_chain(hia_error *error, hia_text *text) {
-  uint64_t length = error->chain_length;
-  for (uint64_t i = 0; i < length; i++) {
-    if (length > 2 * SHOWN_ENDS && i == SHOWN_ENDS) {
-      uint64_t left_out = length - 2 * SHOWN_ENDS;
-      hiaR_text_addf(text, "  ... %s%llu calls more ...\n", error->is_cut ? "at least " : "",
-                     (unsigned long long)left_out);
-      i += left_out;
-    }
-    const hia_chain_entry *e = kept_entry(error, i);
-    if (!e) continue;
-    hiaR_text_addf(text, "  %s %s", i == 0 ? "in" : "called from",
-                   e->function[0] ? e->function : "?");
-    if (e->line)
-      hiaR_text_addf(text, " at %s%s%u:%u", error->file, error->file[0] ? ":" : "", e->line,
-                     e->col);
-    hiaR_text_add(text, "\n", 1);
-  }
-}
-
-static const char *size_text(hia_arena *arena, size_t bytes) {
-  if (bytes >= (size_t)1 << 30)
-    return hiaR_arena_printf(arena, "%.1f GiB", (double)bytes / (double)(1 << 30));
-  if (bytes >= (size_t)1 << 20)
-    return hiaR_arena_printf(arena, "%.1f MiB", (double)bytes / (double)(1 << 20));
-  return hiaR_arena_printf(arena, "%zu bytes", bytes);
-}
-
-static const char *time_text(hia_arena *arena, uint64_t ns) {
-  if (ns >= 1000000000u) return hiaR_arena_printf(arena, "%.6g s", (double)ns / 1e9);
-  return hiaR_arena_printf(arena, "%.6g ms", (double)ns / 1e6);
-}
-
-static const char *run_message(hia_error *error, const failed_run *run) {
-  hia_arena *arena = &error->comp.arena;
-  const char *message = hiaR_status_message(error->status);
-  switch (error->status) {
-  case HIA_FAILED:
-    return hiaR_arena_printf(arena, "%s(%lld)", message, (long long)run->failure->code);
-  case HIA_DEPTH:
-    if (!run->engine->options.max_depth) return message;
-    return hiaR_arena_printf(arena, "%s: more than %s of %s", message,
-                             size_text(arena, run->engine->options.max_depth),
-                             run->engine->options.kind == HIA_ENGINE_JIT ? "stack" : "frames");
-  case HIA_MEMORY:
-    if (!run->engine->options.max_memory) return message;
-    return hiaR_arena_printf(arena, "%s: more than %s", message,
-                             size_text(arena, run->engine->options.max_memory));
-  case HIA_DEADLINE:
-    return hiaR_arena_printf(arena, "%s: more than %s", message,
-                             time_text(arena, run->options->timeout_ns));
-  default: return message;
-  }
-}
-
-static void fill_run(hia_error *error, const void *user) {
-  const failed_run *run = user;
-  error->fail_code = run->failure->code;
-  error->file = copy(error, run->source->name);
-  hia_error_entry *entry =
-      one_entry(error, hiaR_status_word(error->status), run_message(error, run), NULL);
-  fill_chain(error, &run->failure->trace, run->graph);
-  if (error->chain_length) {
-    entry->line = error->chain[0].line;
-    entry->col = error->chain[0].col;
-  }
-  hia_text text;
-  hiaR_text_init(&text, &error->comp.arena);
-  add_head(error, &text, run->source);
-  print_chain(error, &text);
-  error->text = text.data;
+  return hiaR_error_make(allocator, error, status, fill_diags, diags);
 }
 
 hia_status hiaJ_fail_run(hia_engine *engine, hia_error **error, const hia_failure *failure,
-                         const hia_run_options *options, const hia_source *source,
-                         const hia_graph *g) {
-  return make(&engine->allocator, error, failure->status, fill_run,
-              &(failed_run){engine, failure, options, source, g});
+                         const hia_run_options *options, const hia_places *places) {
+  const hia_bounds bounds = {.depth = engine->options.max_depth,
+                             .memory = engine->options.max_memory,
+                             .timeout_ns = options->timeout_ns,
+                             .is_native = engine->options.kind == HIA_ENGINE_JIT};
+  return hiaR_fail_run(&engine->allocator, error, failure, &bounds, places);
 }
-
-/* ---- asking ---- */
-
-void hia_error_free(hia_error *error) {
-  if (!error) return;
-  hia_allocator allocator = error->allocator;
-  hiaR_comp_free(&error->comp);
-  hiaR_free(&allocator, error, sizeof *error);
-}
-
-hia_status hia_error_status(const hia_error *error) { return error ? error->status : HIA_OK; }
-const char *hia_error_text(const hia_error *error) { return error ? error->text : ""; }
-size_t hia_error_count(const hia_error *error) { return error ? error->n_entries : 0; }
-
-static const hia_error_entry *entry_of(const hia_error *error, size_t i) {
-  static const hia_error_entry none = {"", "", "", 0, 0};
-  return error && i < error->n_entries ? &error->entries[i] : &none;
-}
-
-const char *hia_error_code(const hia_error *error, size_t i) { return entry_of(error, i)->code; }
-const char *hia_error_message(const hia_error *error, size_t i) {
-  return entry_of(error, i)->message;
-}
-const char *hia_error_hint(const hia_error *error, size_t i) { return entry_of(error, i)->hint; }
-const char *hia_error_file(const hia_error *error, size_t i) {
-  return error && i < error->n_entries ? error->file : "";
-}
-uint32_t hia_error_line(const hia_error *error, size_t i) { return entry_of(error, i)->line; }
-uint32_t hia_error_col(const hia_error *error, size_t i) { return entry_of(error, i)->col; }
-int64_t hia_error_fail_code(const hia_error *error) { return error ? error->fail_code : 0; }
-uint64_t hia_error_chain_length(const hia_error *error) { return error ? error->chain_length : 0; }
-bool hia_error_chain_is_cut(const hia_error *error) { return error && error->is_cut; }
-
-bool hia_error_chain_entry(const hia_error *error, uint64_t i, const char **function,
-                           const char **file, uint32_t *line, uint32_t *col) {
-  const hia_chain_entry *e = error ? kept_entry(error, i) : NULL;
-  if (function) *function = e ? e->function : "";
-  if (file) *file = e ? error->file : "";
-  if (line) *line = e ? e->line : 0;
-  if (col) *col = e ? e->col : 0;
-  return e != NULL;
-}
-
-const char *hia_status_word(hia_status status) { return hiaR_status_word(status); }
-const char *hia_status_message(hia_status status) { return hiaR_status_message(status); }

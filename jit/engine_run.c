@@ -138,8 +138,7 @@ static void give_stats(const hia_run_options *options, const hia_usage *usage, u
 
 static hia_status run_ready(hia_function *f, hia_value *const *args, const hia_run_options *options,
                             hia_value **result, hia_error **error) {
-  hia_module *module = f->module;
-  hia_engine *engine = module->engine;
+  hia_engine *engine = f->module->engine;
   atomic_fetch_add_explicit(&f->n_runs, 1, memory_order_relaxed);
   block b;
   if (!block_init(&b, &engine->allocator, f->n_param_words + f->result.n_words))
@@ -158,14 +157,11 @@ static hia_status run_ready(hia_function *f, hia_value *const *args, const hia_r
   uint64_t run_ns = hiaR_now() - start;
   hiaR_event(ring, HIA_EVENT_RUN_END, status);
   give_stats(options, &usage, run_ns, f->unit->graph->is_counted);
-  /* A graph that was read tells positions of a source that is not here. */
-  hia_source elsewhere = {.name = f->unit->graph->file, .text = "", .len = 0};
   if (status != HIA_OK) {
     /* Ended in what was called itself, and at no operation of it. */
     hia_loc_id loc = hiaG_fn(f->unit->graph, f->root)->loc;
     if (failure.trace.length == 0 && loc != HIA_NONE) hiaR_trace_push(&failure.trace, loc);
-    hiaJ_fail_run(engine, error, &failure, options, module->program ? &module->source : &elsewhere,
-                  f->unit->graph);
+    hiaJ_fail_run(engine, error, &failure, options, &f->unit->places);
   } else {
     *result = hiaJ_value_new(&engine->allocator, f->result.codes, f->result.n_codes,
                              b.words + f->n_param_words, f->result.n_words);

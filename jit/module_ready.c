@@ -3,13 +3,32 @@
 
 /* ---- the locations, as the runtime reads them ---- */
 
-static const hia_image_loc *image_locs(hia_module *module, const hia_graph *g) {
-  hia_image_loc *locs = HIA_NEW_ARRAY(&module->comp.arena, hia_image_loc, g->locs.len + 1);
+static void place(hia_module *module, hia_unit *unit) {
+  const hia_graph *g = unit->graph;
+  hia_arena *arena = &module->comp.arena;
+  uint32_t *offsets = HIA_NEW_ARRAY(arena, uint32_t, g->names.len + 1);
+  hia_text strings;
+  hiaR_text_init(&strings, arena);
+  for (uint32_t i = 0; i < g->names.len; i++) {
+    offsets[i] = (uint32_t)strings.len;
+    hiaR_text_add(&strings, g->names.data[i], strlen(g->names.data[i]) + 1);
+  }
+  hia_image_loc *locs = HIA_NEW_ARRAY(arena, hia_image_loc, g->locs.len + 1);
   for (uint32_t i = 0; i < g->locs.len; i++) {
     const hia_loc *l = &g->locs.data[i];
-    locs[i] = (hia_image_loc){l->line, l->col, l->fn, l->parent};
+    uint32_t name = l->fn < g->names.len ? offsets[l->fn] : HIA_NONE;
+    locs[i] = (hia_image_loc){l->line, l->col, name, l->parent};
   }
-  return locs;
+  unit->places = (hia_places){.locs = locs,
+                              .n_locs = g->locs.len,
+                              .strings = strings.data,
+                              .strings_size = strings.len,
+                              .file = g->file};
+  /* A graph that was read tells positions of a source that is not here. */
+  if (!module->program) return;
+  unit->places.file = module->source.name;
+  unit->places.text = module->source.text;
+  unit->places.text_size = module->source.len;
 }
 
 /* ---- the steps; each does nothing if it has been done ---- */
@@ -68,7 +87,6 @@ static hia_status compile(hia_module *module, hia_unit *unit, hia_error **error)
   unit->open_at = hiaR_now();
   hia_status status = hiaJ_engine_open(engine, &unit->stats.open_ns, error);
   if (status != HIA_OK) return status;
-  const hia_image_loc *locs = image_locs(module, unit->graph);
   hia_compile_options options = hiaJ_compile_options(engine);
   hia_compile_report report = {0};
   char why[1024] = "";
@@ -88,7 +106,7 @@ static hia_status compile(hia_module *module, hia_unit *unit, hia_error **error)
                      why[0] ? why : hiaR_status_message(status));
   }
   unit->unwinder = *engine->backend->unwinder(unit->code);
-  unit->unwinder.locs = locs;
+  unit->unwinder.locs = unit->places.locs;
   return HIA_OK;
 }
 
@@ -99,6 +117,7 @@ static hia_status ready(hia_module *module, void *user, hia_error **error) {
   build(f);
   hia_unit *unit = f->unit;
   run_passes(module, unit);
+  if (!unit->places.locs) place(module, unit);
   count_nodes(unit);
   hia_status status;
   if (engine->options.kind == HIA_ENGINE_JIT) {

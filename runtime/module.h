@@ -17,6 +17,15 @@
 
 #define HIA_RT_ABI 1
 
+/* Where positions lead, for errors. */
+typedef struct hia_places {
+  const hia_image_loc *locs; /* n_locs rows */
+  const char *strings;       /* strings_size bytes, the last one NUL: loc->fn is an offset there */
+  const char *file;          /* or NULL */
+  const char *text;          /* of the source, for the line that an error shows; or NULL */
+  uint64_t n_locs, strings_size, text_size;
+} hia_places;
+
 /* A function that can be entered: code, and the same in the image. */
 typedef struct hia_code_root {
   hia_native_entry entry;
@@ -45,19 +54,13 @@ typedef hia_status (*hia_interpret)(hia_context *context, const hia_code_module 
 struct hia_code_module {
   uint32_t abi;   /* HIA_RT_ABI */
   uint32_t flags; /* HIA_CODE_ */
-  uint32_t n_roots, n_locs;
+  uint32_t n_roots, pad;
   const hia_code_root *roots; /* never NULL */
 
-  /* Its frames. `find` and `user` are the JIT's; an object names the reader of serialised tables
-   * and such a table. `locs` has n_locs rows. max_frame is never 0. */
+  /* Its frames. The JIT fills it in; an object names the reader of serialised tables and such a
+   * table. `locs` are those of `places`; max_frame is never 0. */
   hia_unwinder unwinder;
-
-  /* Where positions lead: offset `fn` of a location in `strings`, which has strings_size bytes and
-   * ends in NUL; the source (the JIT's) for the line that an error shows. */
-  const char *file, *strings;
-  uint64_t strings_size;
-  const char *text;
-  uint64_t text_size;
+  hia_places places; /* the JIT fills it in */
 
   const void *image;
   uint64_t image_size;

@@ -109,6 +109,15 @@ void hiaR_text_add(hia_text *text, const char *bytes, size_t len);
 void hiaR_text_addf(hia_text *text, const char *fmt, ...) HIA_PRINTF(2, 3);
 void hiaR_text_vaddf(hia_text *text, const char *fmt, va_list args) HIA_PRINTF(2, 0);
 
+/* ---- base/excerpt.c ---- */
+
+/* Bytes, those that are not printable escaped; `mark` for each column that they take if that is not
+ * NULL. */
+void hiaR_show(hia_text *out, const char *bytes, size_t n, const char *mark);
+/* A line of a text and a caret line, for `len` bytes at a column; long lines are cut. */
+void hiaR_excerpt(const char *text, size_t text_len, uint32_t line, uint32_t col, uint32_t len,
+                  hia_text *out);
+
 /* ---- base/comp.c: one compilation, and how it ends early ----
  *
  *   hia_comp comp;

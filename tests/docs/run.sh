@@ -24,7 +24,7 @@ bad() { failed=$((failed + 1)); printf 'FAILED: %s\n' "$1"; [ -n "${2:-}" ] && p
 build_c() { # FILE WHERE
   if [ -z "$cc" ] || [ $native = no ]; then
     skipped=$((skipped + 1))
-  elif ! "$cc" -std=c11 -Wall -Wextra -Iinclude "$1" -o "$work/program" -L"$libraries" -lhiaton \
+  elif ! "$cc" -std=c11 -Wall -Wextra -Iinclude "$1" -o "$work/program" -L"$libraries" -lhiaton -lhiaton_rt \
     -Wl,-rpath,"$libraries" 2>"$work/log"; then
     bad "$2: does not build" "$(cat "$work/log")"
   elif ! timeout 60 "$work/program" >"$work/log" 2>&1; then

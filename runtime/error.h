@@ -1,0 +1,60 @@
+/* error.c: errors as objects, and how those of runs are made. */
+#ifndef HIA_RT_ERROR_H
+#define HIA_RT_ERROR_H
+
+#include "runtime/module.h"
+#include <hiaton/runtime.h>
+
+typedef struct hia_error_entry {
+  const char *code, *message, *hint;
+  uint32_t line, col;
+} hia_error_entry;
+typedef struct hia_chain_entry {
+  const char *function;
+  uint32_t line, col;
+} hia_chain_entry;
+
+struct hia_error {
+  hia_allocator allocator;
+  hia_comp comp; /* of all its text */
+  hia_status status;
+  const char *file, *text;
+  hia_error_entry *entries;
+  size_t n_entries;
+  int64_t fail_code;
+  uint64_t chain_length;
+  bool is_cut;            /* the chain is longer, between the entries that are kept */
+  hia_chain_entry *chain; /* n_inner from the start, then n_outer up to the end */
+  uint32_t n_inner, n_outer;
+};
+
+/* Makes an error and lets `fill` write it, which may throw; out of memory leaves NULL. Answers
+ * `status`, as all that make errors do. `error` may be NULL: nobody wants it. */
+hia_status hiaR_error_make(const hia_allocator *allocator, hia_error **error, hia_status status,
+                           void (*fill)(hia_error *error, const void *user), const void *user);
+/* In a fill: text of the error's own; "" for NULL. */
+const char *hiaR_error_copy(hia_error *error, const char *text);
+
+/* A message with a position, perhaps. Strings may be NULL. */
+typedef struct hia_plain_error {
+  const char *message, *hint;
+  const char *code; /* NULL: the status's word */
+  const char *file, *text;
+  size_t text_size;
+  uint32_t line, col; /* 0: none */
+} hia_plain_error;
+hia_status hiaR_fail_plain(const hia_allocator *allocator, hia_error **error, hia_status status,
+                           const hia_plain_error *plain);
+
+/* What a run was allowed, for the message; 0: what there is. */
+typedef struct hia_bounds {
+  size_t depth, memory;
+  uint64_t timeout_ns;
+  bool is_native;
+} hia_bounds;
+/* A run that failed. */
+hia_status hiaR_fail_run(const hia_allocator *allocator, hia_error **error,
+                         const hia_failure *failure, const hia_bounds *bounds,
+                         const hia_places *places);
+
+#endif
