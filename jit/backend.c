@@ -30,6 +30,7 @@ struct hia_code {
   size_t n_fns;
   hia_frames *frames;
   hia_unwinder unwinder;
+  hia_code_module *module; /* the record, where it was loaded; NULL: nothing can be entered */
 };
 
 /* ---- work on the compiler's stack ---- */
@@ -253,6 +254,10 @@ static hia_status load(hia_code *code, const hia_graph *g, char *error, size_t e
   status = hiaJ_frames_new(session->allocator, &code->object, code->base,
                            (hia_entries){code->entries, code->n_fns}, &code->frames);
   code->unwinder.user = code->frames;
+  uintptr_t record = 0;
+  if (!status)
+    status = hiaJ_lookup(session, code->dylib, HIA_MODULE_NAME, &record, error, error_size);
+  code->module = (hia_code_module *)record;
   return status;
 }
 
@@ -295,6 +300,45 @@ static hia_status compile(hia_session *session, const hia_graph *g,
 static hia_native_entry entry(const hia_code *code, hia_fn_id f) {
   if (f >= code->n_fns || !code->entries[f]) return NULL;
   return (hia_native_entry)code->entries[f];
+}
+
+typedef void (*function)(void);
+
+static function find(const hia_code *code, const char *wanted) {
+  const char *name;
+  uint64_t offset;
+  for (uint64_t i = 0; hiaJ_object_function(&code->object, i, &name, &offset); i++)
+    if (strcmp(name, wanted) == 0) return (function)(code->base + offset);
+  return NULL;
+}
+
+static function typed(const hia_code *code, hia_fn_id f) {
+  char name[HIA_ENTRY_NAME_SIZE];
+  hiaL_typed_name(name, f);
+  return find(code, name);
+}
+
+/* Its frames, one to each level of calls, must fit into what any thread has to spare. */
+enum { PLAIN_STACK = 32 << 10 };
+
+static function plain(const hia_code *code, const hia_graph *g, hia_fn_id f, const char **why) {
+  uint32_t levels;
+  *why = hiaG_not_plain(g, f, &levels);
+  if (*why) return NULL;
+  if (code->unwinder.max_frame > PLAIN_STACK / (levels + 1)) {
+    *why = "it needs a large stack";
+    return NULL;
+  }
+  char name[HIA_ENTRY_NAME_SIZE];
+  hiaL_plain_name(name, f);
+  return find(code, name);
+}
+
+static void set_places(hia_code *code, const hia_places *places) {
+  code->unwinder.locs = places->locs;
+  if (!code->module) return;
+  code->module->unwinder = code->unwinder;
+  code->module->places = *places;
 }
 
 static const hia_unwinder *unwinder(const hia_code *code) { return &code->unwinder; }
@@ -344,6 +388,9 @@ const hia_backend hiaJ_backend = {
     .close = hiaJ_session_close,
     .compile = compile,
     .entry = entry,
+    .typed = typed,
+    .plain = plain,
+    .set_places = set_places,
     .unwinder = unwinder,
     .release = release,
     .dump = dump,

@@ -4,21 +4,6 @@
 
 const char *hia_version(void) { return HIA_BUILD_VERSION; }
 
-bool hiaJ_copy_sized(void *own, size_t own_size, const void *theirs, size_t theirs_size) {
-  if (theirs_size < sizeof(size_t)) return false;
-  const char *bytes = theirs;
-  for (size_t i = own_size; i < theirs_size; i++)
-    if (bytes[i]) return false; /* asks for something that this version does not know */
-  memcpy(own, theirs, theirs_size < own_size ? theirs_size : own_size);
-  return true;
-}
-
-void hiaJ_give_sized(const void *own, size_t own_size, void *theirs, size_t theirs_size) {
-  size_t n = theirs_size < own_size ? theirs_size : own_size;
-  if (n > sizeof(size_t))
-    memcpy((char *)theirs + sizeof(size_t), (const char *)own + sizeof(size_t), n - sizeof(size_t));
-}
-
 void hiaJ_log(const hia_engine *engine, const char *fmt, ...) {
   if (!engine->options.log) return;
   char line[512];

@@ -43,14 +43,13 @@ hia_status hiaJ_engine_open(hia_engine *engine, uint64_t *open_ns, hia_error **e
 hia_idle_context *hiaJ_context_take(hia_engine *engine); /* NULL when out of memory */
 void hiaJ_context_put(hia_engine *engine, hia_idle_context *context);
 void hiaJ_log(const hia_engine *engine, const char *fmt, ...) HIA_PRINTF(2, 3);
-/* Copies a caller's sized struct over *own, which holds the defaults: fields of ours that theirs
- * lacks stay; false if theirs is longer and the rest is not all zero, or its size makes no sense.
- */
-bool hiaJ_copy_sized(void *own, size_t own_size, const void *theirs, size_t theirs_size);
-/* The other way: as much of our struct as theirs has room for; theirs->size stays. */
-void hiaJ_give_sized(const void *own, size_t own_size, void *theirs, size_t theirs_size);
+#define hiaJ_copy_sized hiaR_copy_sized
+#define hiaJ_give_sized hiaR_give_sized
 
 /* ---- engine_cancel.c: ending runs from outside ---- */
+
+/* The engine's clock, made if there is none yet; no thread is started. MEMORY. */
+hia_status hiaJ_engine_clock(hia_engine *engine, hia_clock **clock);
 
 /* A run that may be told to end: by a hia_cancel, by its deadline. */
 typedef struct hia_watch {
@@ -129,7 +128,7 @@ typedef struct hia_unit {
   bool is_tagged; /* the passes have run */
   hia_loaded *image;
   hia_code *code;
-  hia_unwinder unwinder; /* of `code`, with our table of locations */
+  hia_unwinder unwinder; /* of `code` */
   hia_places places;     /* where the positions of its runs lead */
   hia_function_stats stats;
   uint64_t build_at, passes_at, flatten_at, open_at; /* hiaR_now() when that began; or 0 */

@@ -63,12 +63,18 @@ static void past_deadline(hia_alarm *alarm) {
   tell((hia_watch *)(void *)((char *)alarm - offsetof(hia_watch, alarm)), HIA_DEADLINE);
 }
 
-static hia_status set_alarm(hia_watch *watch, hia_engine *engine, uint64_t timeout_ns) {
+hia_status hiaJ_engine_clock(hia_engine *engine, hia_clock **clock) {
   hia_status status = HIA_OK;
   pthread_mutex_lock(&engine->lock);
   if (!engine->clock) status = hiaR_clock_new(&engine->allocator, &engine->clock);
-  hia_clock *clock = engine->clock;
+  *clock = engine->clock;
   pthread_mutex_unlock(&engine->lock);
+  return status;
+}
+
+static hia_status set_alarm(hia_watch *watch, hia_engine *engine, uint64_t timeout_ns) {
+  hia_clock *clock;
+  hia_status status = hiaJ_engine_clock(engine, &clock);
   if (status != HIA_OK) return status;
   uint64_t now = hiaR_now(), most = UINT64_MAX - 1 - now;
   watch->alarm.at = now + (timeout_ns < most ? timeout_ns : most);

@@ -8,7 +8,7 @@
 #define HIA_JIT_H
 
 #include "graph/graph.h"
-#include "runtime/runtime.h"
+#include "runtime/module.h"
 
 typedef struct hia_session hia_session; /* an LLVM JIT: many programs over its life; thread-safe */
 typedef struct hia_code hia_code;       /* one compiled graph */
@@ -43,7 +43,12 @@ typedef struct hia_backend {
                         hia_compile_report *report, char *error, size_t error_size);
   /* Of a root, or of a function that is forked; else NULL. */
   hia_native_entry (*entry)(const hia_code *code, hia_fn_id f);
-  const hia_unwinder *(*unwinder)(const hia_code *code); /* its locs are the caller's to fill in */
+  /* What a host calls a root by: its typed entry, and its plain function, or NULL and why not. */
+  void (*(*typed)(const hia_code *code, hia_fn_id f))(void);
+  void (*(*plain)(const hia_code *code, const hia_graph *g, hia_fn_id f, const char **why))(void);
+  /* Says where positions of the code lead, before it is run: what is pointed to must outlive it. */
+  void (*set_places)(hia_code *code, const hia_places *places);
+  const hia_unwinder *(*unwinder)(const hia_code *code); /* its locs are those of set_places */
   void (*release)(hia_session *session, hia_code *code);
   hia_status (*dump)(hia_session *session, const hia_graph *g, const hia_compile_options *options,
                      hia_native_dump what, hia_text *out, char *error, size_t error_size);

@@ -105,8 +105,8 @@ static hia_status compile(hia_module *module, hia_unit *unit, hia_error **error)
     return hiaJ_fail(&engine->allocator, error, status, NULL, "cannot compile: %s",
                      why[0] ? why : hiaR_status_message(status));
   }
+  engine->backend->set_places(unit->code, &unit->places);
   unit->unwinder = *engine->backend->unwinder(unit->code);
-  unit->unwinder.locs = unit->places.locs;
   return HIA_OK;
 }
 

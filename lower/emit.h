@@ -218,6 +218,11 @@ void hiaL_store_word(hia_emit *e, LLVMValueRef at, LLVMValueRef value, hia_dtype
 void hiaL_open_args(hia_emit *e);
 LLVMValueRef hiaL_build_call(hia_emit *e, hia_fn_id callee);
 
+/* ---- emit_host.c ---- */
+
+/* The module's record, the typed entries and the plain functions of its roots. */
+void hiaL_host_side(hia_emit *e);
+
 /* ---- emit_leaf.c ---- */
 
 /* Can a function, which has a full one, be lowered without calls? */

@@ -1,7 +1,7 @@
 /* The runtime as LLVM sees it: functions of abi.def, fields of layout.def. */
 #include "lower/emit.h"
 
-typedef enum abi_effect { PURE, POLL, FAIL, JOIN } abi_effect;
+typedef enum abi_effect { PURE, POLL, FAIL, JOIN, ENTER } abi_effect;
 
 static const struct {
   const char *name, *args, *result;
@@ -27,8 +27,10 @@ static LLVMTypeRef letter_type(LLVMContextRef llvm, char letter) {
   }
 }
 
-/* Does the context travel to it? */
-static bool takes_context(enum hia_abi id) { return functions[id].effect != PURE; }
+/* Does the context travel to it, in its register? */
+static bool takes_context(enum hia_abi id) {
+  return functions[id].effect != PURE && functions[id].effect != ENTER;
+}
 
 static void attribute(LLVMContextRef llvm, LLVMValueRef function, unsigned index,
                       const char *name) {
@@ -52,6 +54,7 @@ static hia_signature declare(LLVMContextRef llvm, LLVMModuleRef module, enum hia
     attribute(llvm, f, all, "willreturn");
     attribute(llvm, f, all, "memory"); /* 0: none */
     break;
+  case ENTER: break;
   case JOIN: attribute(llvm, f, all, "cold"); break;
   case POLL: break; /* called by HIA_ARCH_CHECK, never from here */
   case FAIL:

@@ -137,6 +137,7 @@ static void lower(hia_emit *e) {
   for (hia_fn_id i = 0; i < g->fns.len; i++)
     if (!hiaG_fn(g, e->order[i])->is_removed) lower_function(e, e->order[i]);
   hiaL_write_forks(e);
+  hiaL_host_side(e);
   LLVMDIBuilderFinalize(e->debug);
 }
 

@@ -52,6 +52,10 @@ hia_status hiaL_finish_loops(LLVMModuleRef module, bool unchecked, const hia_all
 
 #define HIA_ENTRY_NAME_SIZE 32
 void hiaL_entry_name(char name[HIA_ENTRY_NAME_SIZE], hia_fn_id root);
+/* A root's typed entry; its plain function, if it can be one (hiaG_not_plain). */
+void hiaL_typed_name(char name[HIA_ENTRY_NAME_SIZE], hia_fn_id root);
+void hiaL_plain_name(char name[HIA_ENTRY_NAME_SIZE], hia_fn_id root);
+#define HIA_MODULE_NAME "hia_module" /* the hia_code_module, of modules that have roots */
 
 /* Calls carry the position they stand for as their line number, and which forks are open there
  * (HIA_FORKS_) as their column, in LLVM's debug locations: that is how a return address becomes a

@@ -17,12 +17,15 @@
 #include "runtime/events.h"
 #include "runtime/fork.h"
 #include "runtime/handoff.h"
+#include "runtime/module.h"
 #include "runtime/runtime.h"
 #include "runtime/sanitizer.h"
+#include <hiaton/runtime.h>
 #include <pthread.h>
 
 typedef struct hia_job hia_job;
 typedef struct hia_team hia_team;
+typedef struct hia_host hia_host;
 
 /* A join on the stack that has called compiled code itself: the chain of calls goes on there. */
 typedef struct hia_bridge {
@@ -97,22 +100,25 @@ struct hia_context {
   /* Odd while a run is under way. A cancel names the run it means, so that one that comes too late
    * ends nothing. */
   _Atomic uint32_t run, cancelled_run;
-  const uint32_t *cancelled; /* of the limits, or NULL */
-  uint64_t deadline;         /* of the limits, or 0 */
-  const hia_unwinder *unwinder;
+  /* A typed entry may go straight on if the largest frame of its module is below that (enter.c). */
+  size_t room;
   uintptr_t step, hard; /* limits: the next step down (barrier.c), of the run */
-  hia_barriers barriers;
 
+  const hia_unwinder *unwinder;
+  hia_invocation *invocation; /* the innermost; NULL: nothing runs */
+  hia_host *host;             /* of typed entries: enter.c; or NULL */
   hia_stack stack;
   size_t below;         /* bytes of it behind `hard` */
   size_t default_depth; /* 0: not asked for yet */
-  hia_fiber fiber;      /* what the sanitizers know of the stack */
+  hia_barriers barriers;
+  hia_fiber fiber; /* what the sanitizers know of the stack */
   const hia_allocator *allocator;
 
-  hia_invocation *invocation; /* the innermost; NULL: nothing runs */
-  hia_invocation *doomed;     /* the outermost that is cancelled: all that lies on it ends */
-  hia_team *team;             /* of the run; NULL: it runs alone, so far */
-  hia_pool *pool;             /* where a team would come from; NULL: it runs alone */
+  const uint32_t *cancelled; /* of the limits, or NULL */
+  uint64_t deadline;         /* of the limits, or 0 */
+  hia_invocation *doomed;    /* the outermost that is cancelled: all that lies on it ends */
+  hia_team *team;            /* of the run; NULL: it runs alone, so far */
+  hia_pool *pool;            /* where a team would come from; NULL: it runs alone */
   unsigned most_workers;
   hia_timeline *timeline; /* of the run, or NULL */
   hia_ring *ring;
@@ -206,6 +212,19 @@ hia_status hiaR_context_reserve(hia_context *context, size_t size);
 void hiaR_context_limits(hia_context *context, size_t depth);
 /* ... and which of them counts now. */
 void hiaR_set_limit(hia_context *context);
+/* Reserves the stack and sets the limits for `depth` bytes, 0: the default, of code whose largest
+ * frame has `max_frame`. */
+hia_status hiaR_set_limits(hia_context *context, size_t depth, size_t max_frame);
+/* Calls fn(arg) on the context's empty stack; 1: it was left. */
+#ifdef HIA_FIBERS
+int hiaR_cross(hia_context *context, void (*fn)(void *), void *arg);
+#else
+static inline int hiaR_cross(hia_context *context, void (*fn)(void *), void *arg) {
+  return hiaR_arch_enter(context, context->stack.top, fn, arg);
+}
+#endif
+/* After a run: trims the stack, ends the team. */
+void hiaR_run_end(hia_context *context, hia_usage *usage);
 /* Runs entry(block) in an invocation: on top of the one that waits, or on the empty stack. If it is
  * left, invocation->failure says how, and all that was given from it has come to an end. */
 void hiaR_invoke(hia_context *context, hia_invocation *invocation, hia_native_entry entry,
@@ -277,5 +296,35 @@ void hiaR_run_job(hia_context *context, hia_job *job);
 /* The end of an invocation that was left: cancels and awaits what was given from it. */
 void hiaR_take_all_back(hia_context *context, hia_invocation *invocation);
 void hiaR_jobs_free(hia_context *context);
+
+/* ---- enter.c: contexts of hosts ---- */
+
+/* A context for typed entries, without a pool; `options` are whole and make sense. */
+hia_status hiaR_host_new(const hia_context_options *options, hia_context **out);
+
+/* What such a context has besides. */
+struct hia_host {
+  hia_context *context; /* whose it is */
+  hia_allocator allocator;
+  size_t max_depth, max_memory;
+  unsigned threads;
+  hia_pool *pool; /* NULL: one thread is enough */
+  bool owns_pool, owns_clock, interprets;
+  size_t covered;      /* the limits are those for frames below that */
+  hia_clock *clock;    /* NULL: there was no timeout yet */
+  uint64_t timeout_ns; /* 0: none */
+  hia_alarm alarm;     /* of the call that is under way, if it has a timeout */
+  _Atomic uint32_t
+      end; /* a hia_status: CANCELLED until it is reset, DEADLINE until the call ends */
+
+  hia_invocation root;           /* of a call; clean between calls */
+  hia_failure failure;           /* of the last one that failed */
+  const hia_code_module *failed; /* where; NULL: none, or before it came there */
+  const char *why;               /* then: what was wrong, or NULL */
+  hia_error *error;              /* about that, once somebody asked */
+
+  struct hia_images *images; /* interpret.c */
+  void (*free_images)(struct hia_images *images, const hia_allocator *allocator);
+};
 
 #endif

@@ -92,9 +92,24 @@ static uint32_t preload_size(const hia_image_section *s, const layout *l) {
 
 /* ---- one block for everything ---- */
 
+/* Where kernels come from: a function, or a list. */
+typedef struct kernel_source {
+  hia_kernel (*resolve)(unsigned op, hia_dtype dtype);
+  const hia_given_kernel *given;
+  size_t n_given;
+} kernel_source;
+
+static hia_kernel find_kernel(const kernel_source *kernels, const hia_image_kernel *k) {
+  if (kernels->resolve) return kernels->resolve(k->op, (hia_dtype)k->dtype);
+  for (size_t i = 0; i < kernels->n_given; i++)
+    if (kernels->given[i].op == k->op && kernels->given[i].dtype == k->dtype)
+      return kernels->given[i].kernel;
+  return NULL;
+}
+
 typedef struct decoder {
   tables t;
-  hia_kernel (*resolve)(unsigned op, hia_dtype dtype);
+  const kernel_source *kernels;
   char *at; /* in the block */
   hia_section *sections;
   hia_instr *instrs;       /* of all sections */
@@ -143,7 +158,7 @@ static hia_edges decode_edges(decoder *d, const hia_image_section *s, uint32_t f
 
 static void decode_kernel(decoder *d, const hia_image_node *n, hia_instr *out) {
   const hia_image_kernel *k = &d->t.kernels[n->what];
-  hia_kernel kernel = d->resolve(k->op, (hia_dtype)k->dtype);
+  hia_kernel kernel = find_kernel(d->kernels, k);
   if (is_wide(d, n)) {
     hia_wide *w = d->wides++;
     *w = (hia_wide){kernel, n->imm, {0}, n->n_ins, d->words[n->outs]};
@@ -308,9 +323,9 @@ static void number_classes(hia_loaded *image, hia_section *sections, uint32_t *c
   }
 }
 
-static hia_status decode(const void *bytes, hia_kernel (*resolve)(unsigned, hia_dtype),
+static hia_status decode(const void *bytes, const kernel_source *kernels,
                          const hia_allocator *allocator, hia_loaded **result) {
-  decoder d = {.t = tables_of(bytes), .resolve = resolve};
+  decoder d = {.t = tables_of(bytes), .kernels = kernels};
   const hia_image_header *h = d.t.h;
   uint32_t n_children = 0, n_switches = 0, n_wides = 0, most_nodes = 0, most_regions = 0;
   size_t n_classes = h->sections.n < CLASSES ? h->sections.n : CLASSES;
@@ -387,10 +402,9 @@ static hia_status decode(const void *bytes, hia_kernel (*resolve)(unsigned, hia_
   return HIA_OK;
 }
 
-hia_status hiaR_image_load(const void *bytes, size_t size,
-                           hia_kernel (*resolve)(unsigned op, hia_dtype dtype),
-                           const hia_allocator *allocator, hia_loaded **out, char *error,
-                           size_t error_size) {
+static hia_status load(const void *bytes, size_t size, const kernel_source *kernels,
+                       const hia_allocator *allocator, hia_loaded **out, char *error,
+                       size_t error_size) {
   *out = NULL;
   if (error_size) error[0] = 0;
   /* An image inside something larger may stand anywhere. */
@@ -405,15 +419,30 @@ hia_status hiaR_image_load(const void *bytes, size_t size,
     tables t = tables_of(bytes);
     for (uint32_t i = 0; i < t.h->kernels.n && !status; i++) {
       const hia_image_kernel *k = &t.kernels[i];
-      if (resolve(k->op, (hia_dtype)k->dtype)) continue;
+      if (find_kernel(kernels, k)) continue;
       if (error_size)
         snprintf(error, error_size, "no kernel for %s, dtype %u", hiaR_ops[k->op].name, k->dtype);
       status = HIA_BAD_IMAGE;
     }
   }
-  if (!status) status = decode(bytes, resolve, allocator, out);
+  if (!status) status = decode(bytes, kernels, allocator, out);
   hiaR_free(allocator, copy, size);
   return status;
+}
+
+hia_status hiaR_image_load(const void *bytes, size_t size,
+                           hia_kernel (*resolve)(unsigned op, hia_dtype dtype),
+                           const hia_allocator *allocator, hia_loaded **out, char *error,
+                           size_t error_size) {
+  const kernel_source kernels = {.resolve = resolve};
+  return load(bytes, size, &kernels, allocator, out, error, error_size);
+}
+
+hia_status hiaR_image_load_given(const void *bytes, size_t size, const hia_given_kernel *given,
+                                 size_t n_given, const hia_allocator *allocator, hia_loaded **out,
+                                 char *error, size_t error_size) {
+  const kernel_source kernels = {.given = given, .n_given = n_given};
+  return load(bytes, size, &kernels, allocator, out, error, error_size);
 }
 
 void hiaR_image_free(hia_loaded *image) {

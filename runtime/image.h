@@ -125,6 +125,14 @@ hia_status hiaR_image_load(const void *bytes, size_t size,
                            hia_kernel (*resolve)(unsigned op, hia_dtype dtype),
                            const hia_allocator *allocator, hia_loaded **out, char *error,
                            size_t error_size);
+/* The same with a list of kernels: who has only those that his image needs links no others. */
+typedef struct hia_given_kernel {
+  uint32_t op, dtype; /* enum hia_op, hia_dtype */
+  hia_kernel kernel;
+} hia_given_kernel;
+hia_status hiaR_image_load_given(const void *bytes, size_t size, const hia_given_kernel *given,
+                                 size_t n_given, const hia_allocator *allocator, hia_loaded **out,
+                                 char *error, size_t error_size);
 void hiaR_image_free(hia_loaded *image); /* or NULL; no run may be under way */
 
 typedef struct hia_export {

@@ -34,12 +34,6 @@ typedef struct hia_code_root {
   uint32_t loc; /* of the function itself, for a run that ends where no call is; or HIA_NONE */
 } hia_code_root;
 
-/* A kernel that the image needs. */
-typedef struct hia_code_kernel {
-  uint32_t op, dtype; /* enum hia_op, hia_dtype */
-  hia_kernel kernel;
-} hia_code_kernel;
-
 typedef struct hia_code_module hia_code_module;
 
 /* Runs a root of the module's image: hiaR_interpret, which the record of a module with an image
@@ -64,7 +58,7 @@ struct hia_code_module {
 
   const void *image;
   uint64_t image_size;
-  const hia_code_kernel *kernels;
+  const hia_given_kernel *kernels; /* that the image needs */
   uint64_t n_kernels;
   hia_interpret interpret;
 };

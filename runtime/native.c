@@ -88,7 +88,7 @@ static HIA_UNINSTRUMENTED void arrive(void *p) {
   hiaR_fiber_depart(&context->fiber);
 }
 
-static HIA_UNINSTRUMENTED int enter(hia_context *context, void (*fn)(void *), void *arg) {
+HIA_UNINSTRUMENTED int hiaR_cross(hia_context *context, void (*fn)(void *), void *arg) {
   hia_crossing crossing = {context, fn, arg};
   const hia_stack *stack = &context->stack;
   hiaR_fiber_enter(&context->fiber, stack->low, (size_t)(stack->top - stack->low));
@@ -97,18 +97,12 @@ static HIA_UNINSTRUMENTED int enter(hia_context *context, void (*fn)(void *), vo
   return left;
 }
 
-#else
-
-static int enter(hia_context *context, void (*fn)(void *), void *arg) {
-  return hiaR_arch_enter(context, context->stack.top, fn, arg);
-}
-
 #endif
 
 hia_status hiaR_context_call(hia_context *context, size_t size, void (*fn)(void *arg), void *arg) {
   hia_status status = hiaR_context_reserve(context, size);
   if (status) return status;
-  enter(context, fn, arg);
+  hiaR_cross(context, fn, arg);
   hiaR_stack_trim(&context->stack, HIA_STACK_KEEP);
   return HIA_OK;
 }
@@ -344,7 +338,7 @@ void hiaR_invoke(hia_context *context, hia_invocation *invocation, hia_native_en
     left = hiaR_arch_nest(context, (void (*)(void *))entry, block);
     context->host_sp = outer;
   } else {
-    left = enter(context, (void (*)(void *))entry, block);
+    left = hiaR_cross(context, (void (*)(void *))entry, block);
   }
   if (is_shared) hiaR_close_door(context);
   if (HIA_UNLIKELY(left)) hiaR_take_all_back(context, invocation);
@@ -360,16 +354,13 @@ void hiaR_context_limits(hia_context *context, size_t depth) {
   hiaR_barriers_drop(context, context->stack.top);
 }
 
-/* Reserves the stack and sets the limits. */
-static hia_status set_limits(hia_context *context, const hia_unwinder *unwinder,
-                             const hia_limits *limits) {
-  size_t depth = limits ? limits->depth : 0, size;
+hia_status hiaR_set_limits(hia_context *context, size_t depth, size_t max_frame) {
+  size_t size, below;
   bool is_default = depth == 0;
   if (is_default) {
     if (!context->default_depth) context->default_depth = hiaR_default_depth();
     depth = context->default_depth;
   }
-  size_t max_frame = unwinder ? unwinder->max_frame : 0, below;
   if (!hiaR_mul(max_frame, 2, &below) || !hiaR_add(below, MARGIN, &below)) return HIA_MEMORY;
   for (;;) {
     if (!hiaR_add(depth, below, &size)) return HIA_MEMORY;
@@ -384,6 +375,13 @@ static hia_status set_limits(hia_context *context, const hia_unwinder *unwinder,
   return HIA_OK;
 }
 
+void hiaR_run_end(hia_context *context, hia_usage *usage) {
+  usage->peak_bytes = hiaR_context_trim(context);
+  if (!context->team) return;
+  hiaR_team_end(context->team, usage);
+  context->team = NULL;
+}
+
 hia_status hiaR_native_run(hia_context *context, hia_native_entry entry, hia_word *block,
                            const hia_unwinder *unwinder, const hia_limits *limits,
                            hia_failure *failure, hia_usage *usage) {
@@ -392,7 +390,8 @@ hia_status hiaR_native_run(hia_context *context, hia_native_entry entry, hia_wor
   failure->trace.length = 0;
   failure->trace.is_cut = false;
   *usage = (hia_usage){0};
-  hia_status status = set_limits(context, unwinder, limits);
+  hia_status status =
+      hiaR_set_limits(context, limits ? limits->depth : 0, unwinder ? unwinder->max_frame : 0);
   if (status) return failure->status = status;
   context->calls = context->rounds = context->steals = 0;
   context->unwinder = unwinder;
@@ -422,11 +421,7 @@ hia_status hiaR_native_run(hia_context *context, hia_native_entry entry, hia_wor
   hia_invocation root = {.failure = failure};
   hiaR_invoke(context, &root, entry, block);
   atomic_store_explicit(&context->run, run + 1, memory_order_release);
-  usage->peak_bytes = hiaR_context_trim(context);
-  if (context->team) {
-    hiaR_team_end(context->team, usage);
-    context->team = NULL;
-  }
+  hiaR_run_end(context, usage);
   usage->calls = context->calls;
   usage->rounds = context->rounds;
   usage->steals = context->steals;

@@ -3,6 +3,7 @@
 #define HIA_ARCH_H
 
 #include "runtime/fork.h"
+#include "runtime/module.h"
 #include "runtime/runtime.h"
 
 /* Calls fn(arg) with the stack pointer at `stack_top` (a multiple of 16) and the context in its

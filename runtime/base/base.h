@@ -109,6 +109,15 @@ void hiaR_text_add(hia_text *text, const char *bytes, size_t len);
 void hiaR_text_addf(hia_text *text, const char *fmt, ...) HIA_PRINTF(2, 3);
 void hiaR_text_vaddf(hia_text *text, const char *fmt, va_list args) HIA_PRINTF(2, 0);
 
+/* ---- base/sized.c: structures that grow ---- */
+
+/* Copies a caller's sized struct over *own, which holds the defaults: fields of ours that theirs
+ * lacks stay; false if theirs is longer and the rest is not all zero, or its size makes no sense.
+ */
+bool hiaR_copy_sized(void *own, size_t own_size, const void *theirs, size_t theirs_size);
+/* The other way: as much of our struct as theirs has room for; theirs->size stays. */
+void hiaR_give_sized(const void *own, size_t own_size, void *theirs, size_t theirs_size);
+
 /* ---- base/excerpt.c ---- */
 
 /* Bytes, those that are not printable escaped; `mark` for each column that they take if that is not

@@ -1,0 +1,57 @@
+/* plain: which functions of a static graph can be called as plain functions of C.
+ *
+ * Those that, with all that they call, end always and soon: they do not fail, recurse or loop, and
+ * do nothing that needs a worker's context. So they need no limit, no status and no stack but the
+ * caller's. Found by a walk over the calls, since a graph that was read may lack traits. */
+#include "graph/graph.h"
+
+enum { MOST_LEVELS = 32 };
+
+typedef struct walk {
+  const hia_graph *g;
+  uint8_t *levels; /* by function: of frames, itself included; 0: not known, IS_OPEN: on the way */
+} walk;
+enum { IS_OPEN = 255 };
+
+static const char *look(walk *w, hia_fn_id f, uint32_t depth);
+
+/* What is wrong with a node, or NULL. */
+static const char *look_at(walk *w, const hia_fn *fn, hia_node_id n, uint32_t depth,
+                           uint8_t *levels) {
+  const hia_node *node = &fn->nodes.data[n];
+  if (node->op == HIA_OP_CALL_I) {
+    hia_fn_id callee = w->g->sites.data[HIA_IMM_A(node->imm)].callee;
+    const char *why = look(w, callee, depth + 1);
+    if (!why && w->levels[callee] >= *levels) *levels = w->levels[callee] + 1;
+    return why;
+  }
+  if (node->op == HIA_OP_COUNT) return "it counts calls";
+  if (hiaR_ops[node->op].traits & HIA_T_EFFECT) return "it does more than compute a result";
+  return hiaG_node_raises(w->g, fn, n) ? "it may fail" : NULL;
+}
+
+static const char *look(walk *w, hia_fn_id f, uint32_t depth) {
+  const hia_fn *fn = hiaG_fn(w->g, f);
+  if (w->levels[f] == IS_OPEN || fn->full != HIA_NONE) return "it is recursive";
+  if (w->levels[f]) return NULL;
+  if (depth >= MOST_LEVELS) return "its calls go too deep";
+  for (hia_region_id r = 0; r < fn->regions.len; r++)
+    if (fn->regions.data[r].kind == HIA_REGION_HEAD) return "it has a loop";
+  uint8_t levels = 1;
+  w->levels[f] = IS_OPEN;
+  for (hia_node_id n = 0; n < fn->nodes.len; n++) {
+    const char *why = look_at(w, fn, n, depth, &levels);
+    if (why) return why;
+  }
+  w->levels[f] = levels;
+  return NULL;
+}
+
+const char *hiaG_not_plain(const hia_graph *g, hia_fn_id f, uint32_t *levels) {
+  hia_mark mark = hiaR_arena_mark(&g->comp->scratch);
+  walk w = {g, HIA_NEW_ARRAY(&g->comp->scratch, uint8_t, g->fns.len)};
+  const char *why = look(&w, f, 0);
+  *levels = w.levels[f];
+  hiaR_arena_release(&g->comp->scratch, mark);
+  return why;
+}

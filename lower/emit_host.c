@@ -1,0 +1,204 @@
+/* What a host comes in by: the module's record (runtime/module.h), and for each root its typed
+ * entry and, where it can be one, its plain function of C.
+ *
+ * They follow C's calling convention for scalars: a bool is a byte, of which bit 0 counts and no
+ * more is relied on. They run on the host's stack, before and after the code that they call; no
+ * sanitizer instruments them. */
+#include "lower/emit.h"
+#include "runtime/module.h"
+#include <stdio.h>
+
+void hiaL_typed_name(char name[HIA_ENTRY_NAME_SIZE], hia_fn_id root) {
+  snprintf(name, HIA_ENTRY_NAME_SIZE, "hia_typed_%u", root);
+}
+
+void hiaL_plain_name(char name[HIA_ENTRY_NAME_SIZE], hia_fn_id root) {
+  snprintf(name, HIA_ENTRY_NAME_SIZE, "hia_plain_%u", root);
+}
+
+/* ---- the record ---- */
+
+static LLVMValueRef number(hia_emit *e, unsigned bits, uint64_t n) {
+  return LLVMConstInt(LLVMIntTypeInContext(e->llvm, bits), n, false);
+}
+
+static LLVMValueRef structure(hia_emit *e, LLVMValueRef *fields, unsigned n) {
+  return LLVMConstStructInContext(e->llvm, fields, n, false);
+}
+
+/* A variable of the module. AddressSanitizer leaves those alone whose alignment is large: it would
+ * move them, and have them registered. */
+static LLVMValueRef variable(hia_emit *e, const char *name, LLVMValueRef value) {
+  LLVMValueRef v = LLVMAddGlobal(e->module, LLVMTypeOf(value), name);
+  LLVMSetInitializer(v, value);
+  LLVMSetAlignment(v, 64);
+  LLVMSetLinkage(v, LLVMPrivateLinkage);
+  LLVMSetGlobalConstant(v, true);
+  return v;
+}
+
+static LLVMValueRef roots_table(hia_emit *e, uint32_t n) {
+  LLVMValueRef *rows = HIA_NEW_ARRAY(&e->comp->scratch, LLVMValueRef, n);
+  uint32_t i = 0;
+  LLVMTypeRef type = NULL;
+  for (hia_fn_id f = 0; f < e->g->fns.len; f++) {
+    const hia_fn *fn = hiaG_fn(e->g, f);
+    if (fn->is_removed || !fn->is_root) continue;
+    LLVMValueRef row[5] = {e->fns[f].entry, number(e, 32, i), number(e, 32, fn->n_params),
+                           number(e, 32, fn->n_results), number(e, 32, fn->loc)};
+    rows[i] = structure(e, row, 5);
+    type = LLVMTypeOf(rows[i++]);
+  }
+  return variable(e, "hia_roots", LLVMConstArray2(type, rows, n));
+}
+
+/* hia_code_module, field by field. */
+static LLVMValueRef module_record(hia_emit *e, uint32_t n_roots) {
+  LLVMValueRef none = LLVMConstNull(e->ptr), zero = number(e, 64, 0);
+  LLVMValueRef unwinder[4] = {none, none, none, zero};
+  LLVMValueRef places[7] = {none, none, none, none, zero, zero, zero};
+  bool forks = false;
+  for (hia_fn_id f = 0; f < e->g->fns.len; f++) forks |= hiaL_does(e, f, HIA_HAS_FORKS);
+  LLVMValueRef fields[] = {number(e, 32, HIA_RT_ABI),
+                           number(e, 32, forks ? HIA_CODE_FORKS : 0),
+                           number(e, 32, n_roots),
+                           number(e, 32, 0),
+                           roots_table(e, n_roots),
+                           structure(e, unwinder, 4),
+                           structure(e, places, 7),
+                           none,
+                           zero,
+                           none,
+                           zero,
+                           none};
+  LLVMValueRef record = variable(e, HIA_MODULE_NAME, structure(e, fields, HIA_LEN(fields)));
+  LLVMSetGlobalConstant(record, false); /* filled in when the code has been linked */
+  LLVMSetLinkage(record, LLVMExternalLinkage);
+  LLVMSetVisibility(record, LLVMProtectedVisibility);
+  return record;
+}
+
+/* ---- functions of C ---- */
+
+static LLVMTypeRef c_type(const hia_emit *e, hia_dtype t) {
+  return t == HIA_BOOL ? e->i8 : e->types[t];
+}
+
+static LLVMValueRef from_c(hia_emit *e, LLVMValueRef value, hia_dtype t) {
+  return t == HIA_BOOL ? LLVMBuildTrunc(e->b, value, e->types[HIA_BOOL], "") : value;
+}
+
+static LLVMValueRef to_c(hia_emit *e, LLVMValueRef value, hia_dtype t) {
+  return t == HIA_BOOL ? LLVMBuildZExt(e->b, value, e->i8, "") : value;
+}
+
+/* The context first if there is one, the parameters, pointers to the results if they are not
+ * returned. */
+static LLVMTypeRef function_type(hia_emit *e, const hia_fn *fn, LLVMTypeRef result,
+                                 bool has_context, bool has_pointers) {
+  uint32_t n = 0;
+  LLVMTypeRef *params =
+      HIA_NEW_ARRAY(&e->comp->scratch, LLVMTypeRef, (size_t)fn->n_params + fn->n_results + 1);
+  if (has_context) params[n++] = e->ptr;
+  for (uint32_t i = 0; i < fn->n_params; i++) params[n++] = c_type(e, fn->params[i]);
+  for (uint32_t i = 0; has_pointers && i < fn->n_results; i++) params[n++] = e->ptr;
+  return LLVMFunctionType(result, params, n, false);
+}
+
+static LLVMValueRef add_function(hia_emit *e, const char *name, LLVMTypeRef type) {
+  LLVMValueRef f = LLVMAddFunction(e->module, name, type);
+  LLVMSetVisibility(f, LLVMProtectedVisibility);
+  unsigned all = (unsigned)LLVMAttributeFunctionIndex;
+  hiaL_attribute(e, f, all, "nounwind", 0);
+  hiaL_attribute(e, f, all, "uwtable", 1);
+  e->function = f;
+  e->context = NULL;
+  hiaL_at(e, hiaL_block(e, "entry"));
+  hiaL_no_debug_loc(e);
+  return f;
+}
+
+/* Unless the pointer is NULL. */
+static void store_result(hia_emit *e, LLVMValueRef to, LLVMValueRef value, hia_dtype t) {
+  LLVMBasicBlockRef store = hiaL_block(e, "store"), next = hiaL_block(e, "next");
+  LLVMValueRef is_null = LLVMBuildICmp(e->b, LLVMIntEQ, to, LLVMConstNull(e->ptr), "");
+  hiaL_unlikely(e, is_null, next, store);
+  hiaL_at(e, store);
+  LLVMBuildStore(e->b, to_c(e, value, t), to);
+  LLVMBuildBr(e->b, next);
+  hiaL_at(e, next);
+}
+
+static void typed_entry(hia_emit *e, hia_fn_id id, uint32_t root, LLVMValueRef record) {
+  const hia_fn *fn = hiaG_fn(e->g, id);
+  char name[HIA_ENTRY_NAME_SIZE];
+  hiaL_typed_name(name, id);
+  LLVMTypeRef i32 = e->types[HIA_I32];
+  LLVMValueRef f = add_function(e, name, function_type(e, fn, i32, true, true));
+  LLVMTypeRef words = LLVMArrayType2(e->types[HIA_I64], (uint64_t)fn->n_params + fn->n_results);
+  LLVMValueRef block = LLVMBuildAlloca(e->b, words, "block");
+  for (uint32_t i = 0; i < fn->n_params; i++)
+    hiaL_store_word(e, hiaL_word_at(e, block, i), from_c(e, LLVMGetParam(f, i + 1), fn->params[i]),
+                    fn->params[i]);
+  LLVMValueRef args[4] = {LLVMGetParam(f, 0), record, number(e, 32, root), block};
+  LLVMValueRef status = hiaL_call_abi(e, HIA_ABI_hiaR_enter, args, 4);
+  LLVMBasicBlockRef failed = hiaL_block(e, "failed"), done = hiaL_block(e, "done");
+  hiaL_unlikely(e, LLVMBuildICmp(e->b, LLVMIntNE, status, LLVMConstNull(i32), ""), failed, done);
+  hiaL_at(e, failed);
+  LLVMBuildRet(e->b, status);
+  hiaL_at(e, done);
+  for (uint32_t i = 0; i < fn->n_results; i++) {
+    hia_dtype t = fn->results[i];
+    LLVMValueRef word = hiaL_load_word(e, hiaL_word_at(e, block, fn->n_params + i), t);
+    store_result(e, LLVMGetParam(f, 1 + fn->n_params + i), word, t);
+  }
+  LLVMBuildRet(e->b, LLVMConstNull(i32));
+}
+
+/* In place of a context there is a constant whose limit nothing is below. */
+static void plain_function(hia_emit *e, hia_fn_id id, LLVMValueRef no_context) {
+  const hia_fn *fn = hiaG_fn(e->g, id);
+  bool returns = fn->n_results == 1;
+  char name[HIA_ENTRY_NAME_SIZE];
+  hiaL_plain_name(name, id);
+  LLVMTypeRef result = returns ? c_type(e, fn->results[0]) : e->void_type;
+  LLVMValueRef f = add_function(e, name, function_type(e, fn, result, false, !returns));
+  if (returns && fn->results[0] == HIA_BOOL)
+    hiaL_attribute(e, f, LLVMAttributeReturnIndex, "zeroext", 0);
+  e->context = no_context;
+  hiaL_open_args(e);
+  for (uint32_t i = 0; i < fn->n_params; i++)
+    hiaR_push(&e->comp->scratch, &e->args, from_c(e, LLVMGetParam(f, i), fn->params[i]));
+  hiaL_open_scope(e, name, HIA_NONE);
+  hiaL_set_debug_loc(e, HIA_NONE, false);
+  LLVMValueRef call = hiaL_build_call(e, id);
+  if (returns) {
+    LLVMBuildRet(e->b, to_c(e, call, fn->results[0]));
+  } else {
+    for (uint32_t i = 0; i < fn->n_results; i++)
+      store_result(e, LLVMGetParam(f, fn->n_params + i), LLVMBuildExtractValue(e->b, call, i, ""),
+                   fn->results[i]);
+    LLVMBuildRetVoid(e->b);
+  }
+  hiaL_no_debug_loc(e);
+}
+
+void hiaL_host_side(hia_emit *e) {
+  const hia_graph *g = e->g;
+  uint32_t n_roots = 0, root = 0;
+  for (hia_fn_id f = 0; f < g->fns.len; f++)
+    n_roots += !hiaG_fn(g, f)->is_removed && hiaG_fn(g, f)->is_root;
+  if (n_roots == 0) return;
+  LLVMValueRef record = module_record(e, n_roots), no_context = NULL;
+  for (hia_fn_id f = 0; f < g->fns.len; f++) {
+    if (hiaG_fn(g, f)->is_removed || !hiaG_fn(g, f)->is_root) continue;
+    typed_entry(e, f, root++, record);
+    uint32_t levels;
+    if (hiaG_not_plain(g, f, &levels)) continue;
+    if (!no_context) {
+      LLVMTypeRef line = LLVMArrayType2(e->types[HIA_I64], 8);
+      no_context = variable(e, "hia_no_context", LLVMConstNull(line));
+    }
+    plain_function(e, f, no_context);
+  }
+}

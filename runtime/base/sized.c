@@ -1,0 +1,17 @@
+/* Structures that grow: the first field says how large the caller takes them to be. */
+#include "runtime/base/base.h"
+
+bool hiaR_copy_sized(void *own, size_t own_size, const void *theirs, size_t theirs_size) {
+  if (theirs_size < sizeof(size_t)) return false;
+  const char *bytes = theirs;
+  for (size_t i = own_size; i < theirs_size; i++)
+    if (bytes[i]) return false; /* asks for something that this version does not know */
+  memcpy(own, theirs, theirs_size < own_size ? theirs_size : own_size);
+  return true;
+}
+
+void hiaR_give_sized(const void *own, size_t own_size, void *theirs, size_t theirs_size) {
+  size_t n = theirs_size < own_size ? theirs_size : own_size;
+  if (n > sizeof(size_t))
+    memcpy((char *)theirs + sizeof(size_t), (const char *)own + sizeof(size_t), n - sizeof(size_t));
+}

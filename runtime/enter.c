@@ -1,0 +1,295 @@
+/* Contexts of hosts, and the way from a typed entry to compiled code.
+ *
+ * A call through a typed entry is a run like any other, but all that a run sets up stays from one
+ * call to the next: the stack, the limits, the invocation. So entering is little more than the
+ * change of stack. What makes a call special goes another way, and two comparisons find all of it:
+ *
+ *   room    is above the largest frame of the module, unless the stack is not large enough for it,
+ *           or there is a timeout, or other workers, or the image is to run
+ *   limit   is where the stack says it should be, unless somebody has a wish: it has been cancelled
+ *
+ * The second one is enough for a cancel at any time: who cancels says so in `end` and then pokes
+ * the context, who goes the other way sets the limit and then reads `end`, so one of the two sees
+ * the other. Nobody else changes a limit that is waiting for a run. */
+#include "runtime/context.h"
+#include "runtime/error.h"
+
+/* ---- making and freeing ---- */
+
+static bool read_options(hia_context_options *own, const hia_context_options *options) {
+  *own = (hia_context_options)HIA_CONTEXT_OPTIONS_INIT;
+  if (options && !hiaR_copy_sized(own, sizeof *own, options, options->size)) return false;
+  const hia_allocator *a = own->allocator;
+  if (a && (!a->alloc || !a->resize || !a->free)) return false;
+  return own->threads <= 1024;
+}
+
+hia_status hiaR_host_new(const hia_context_options *options, hia_context **out) {
+  const hia_allocator *allocator = options->allocator ? options->allocator : &hiaR_malloc;
+  *out = NULL;
+  hia_host *host = hiaR_alloc(allocator, sizeof *host);
+  if (!host) return HIA_MEMORY;
+  host->allocator = *allocator;
+  hia_context *context;
+  if (hiaR_context_new(&host->allocator, &context)) {
+    hiaR_free(allocator, host, sizeof *host);
+    return HIA_MEMORY;
+  }
+  context->host = host;
+  host->context = context;
+  host->max_depth = options->max_depth;
+  host->max_memory = options->max_memory;
+  host->threads = options->threads > 1 ? options->threads : 1;
+  host->interprets = options->interpret;
+  host->root.failure = &host->failure;
+  context->cancelled = (const uint32_t *)(const void *)&host->end;
+  *out = context;
+  return HIA_OK;
+}
+
+hia_status hia_context_new(const hia_context_options *options, hia_context **out) {
+  if (!out) return HIA_ARGUMENT;
+  *out = NULL;
+  hia_context_options own;
+  if (!read_options(&own, options)) return HIA_ARGUMENT;
+  hia_context *context;
+  hia_status status = hiaR_host_new(&own, &context);
+  if (status) return status;
+  hia_host *host = context->host;
+  if (host->threads > 1) {
+    status = hiaR_pool_new(&host->allocator, host->threads - 1, &host->pool);
+    if (status) {
+      hia_context_free(context);
+      return status;
+    }
+    host->owns_pool = true;
+  }
+  *out = context;
+  return HIA_OK;
+}
+
+void hia_context_free(hia_context *context) {
+  if (!context) return;
+  hia_host *host = context->host;
+  hia_allocator allocator = host->allocator;
+  hia_error_free(host->error);
+  if (host->images) host->free_images(host->images, &host->allocator);
+  if (host->owns_clock) hiaR_clock_free(host->clock);
+  if (host->owns_pool) hiaR_pool_free(host->pool);
+  hiaR_context_free(context);
+  hiaR_free(&allocator, host, sizeof *host);
+}
+
+/* ---- ending calls ---- */
+
+void hia_context_cancel(hia_context *context) {
+  if (!context) return;
+  atomic_store(&context->host->end, HIA_CANCELLED);
+  hiaR_poke(context);
+}
+
+void hia_context_reset(hia_context *context) {
+  if (context) atomic_store(&context->host->end, HIA_OK);
+}
+
+void hia_context_set_timeout(hia_context *context, uint64_t timeout_ns) {
+  if (!context) return;
+  context->host->timeout_ns = timeout_ns;
+  context->room = 0; /* the next call sees to it */
+}
+
+static void past_deadline(hia_alarm *alarm) {
+  hia_host *host = (hia_host *)(void *)((char *)alarm - offsetof(hia_host, alarm));
+  uint32_t none = HIA_OK;
+  atomic_compare_exchange_strong(&host->end, &none, HIA_DEADLINE);
+  hiaR_poke(host->context);
+}
+
+static hia_status set_alarm(hia_context *context) {
+  hia_host *host = context->host;
+  hia_status status = HIA_OK;
+  if (!host->clock) {
+    status = hiaR_clock_new(&host->allocator, &host->clock);
+    host->owns_clock = status == HIA_OK;
+  }
+  if (status) return status;
+  uint64_t now = hiaR_now(), most = UINT64_MAX - 1 - now;
+  host->alarm.at = now + (host->timeout_ns < most ? host->timeout_ns : most);
+  host->alarm.ring = past_deadline;
+  context->deadline = host->alarm.at;
+  return hiaR_alarm_set(host->clock, &host->alarm);
+}
+
+static void clear_alarm(hia_context *context) {
+  hiaR_alarm_clear(context->host->clock, &context->host->alarm);
+  context->deadline = 0;
+  uint32_t told = HIA_DEADLINE;
+  atomic_compare_exchange_strong(&context->host->end, &told, HIA_OK);
+}
+
+/* ---- calls ---- */
+
+static void forget_failure(hia_host *host) {
+  hia_error_free(host->error);
+  host->error = NULL;
+  host->failed = NULL;
+  host->why = NULL;
+  host->failure.status = HIA_OK;
+  host->failure.code = 0;
+  host->failure.trace.length = 0;
+  host->failure.trace.is_cut = false;
+}
+
+/* It never came to the code. */
+static hia_status refuse(hia_host *host, hia_status status, const char *why) {
+  forget_failure(host);
+  host->why = why;
+  return host->failure.status = status;
+}
+
+/* The code has been left. */
+static hia_status fail(hia_host *host, hia_status status, const hia_code_module *module,
+                       uint32_t root) {
+  hia_failure *failure = &host->failure;
+  host->failed = module;
+  /* Ended in what was called itself, and at no operation of it. */
+  uint32_t loc = module->roots[root].loc;
+  if (failure->trace.length == 0 && loc < module->places.n_locs)
+    hiaR_trace_push(&failure->trace, loc);
+  return failure->status = status;
+}
+
+static hia_status run_native(hia_context *context, const hia_code_module *module, uint32_t root,
+                             hia_word *block) {
+  hia_host *host = context->host;
+  bool is_shared = host->pool && (module->flags & HIA_CODE_FORKS);
+  context->most_workers = is_shared ? host->threads : 1;
+  context->pool = is_shared ? host->pool : NULL;
+  context->unwinder = &module->unwinder;
+  /* If there may be helpers, the first comparison fails and calls the first of them. */
+  if (is_shared) atomic_store(&context->limit, UINTPTR_MAX);
+  hiaR_invoke(context, &host->root, module->roots[root].entry, block);
+  hia_usage usage = {0};
+  hiaR_run_end(context, &usage);
+  hiaR_follow_step(context);
+  return host->failure.status;
+}
+
+static hia_status run_image(hia_context *context, const hia_code_module *module, uint32_t root,
+                            hia_word *block) {
+  hia_host *host = context->host;
+  if (!module->interpret || !module->image)
+    return refuse(host, HIA_UNSUPPORTED, "this module holds no image to interpret");
+  hia_limits limits = {.depth = host->max_depth,
+                       .memory = host->max_memory,
+                       .threads = host->threads,
+                       .pool = host->pool,
+                       .cancelled = context->cancelled,
+                       .deadline = context->deadline};
+  return module->interpret(context, module, root, block, &limits, &host->failure);
+}
+
+/* The limits, the clock, and whether the call is wanted at all. */
+static hia_status prepare(hia_context *context, const hia_code_module *module) {
+  hia_host *host = context->host;
+  if (!host->interprets && module->unwinder.max_frame >= host->covered) {
+    hia_status status = hiaR_set_limits(context, host->max_depth, module->unwinder.max_frame);
+    if (status) return refuse(host, status, "no address space for the stack");
+    host->covered = module->unwinder.max_frame + 1;
+  }
+  if (host->timeout_ns) {
+    hia_status status = set_alarm(context);
+    if (status) return refuse(host, status, NULL);
+  }
+  bool is_special = host->timeout_ns || host->pool || host->interprets;
+  context->room = is_special ? 0 : host->covered;
+  /* First the limit, then whether somebody wants the end. */
+  atomic_store(&context->limit, context->step);
+  uint32_t end = atomic_load(&host->end);
+  return end == HIA_CANCELLED ? refuse(host, HIA_CANCELLED, NULL) : HIA_OK;
+}
+
+/* The way of all calls that are in some way special. */
+static hia_status enter_special(hia_context *context, const hia_code_module *module, uint32_t root,
+                                hia_word *block) {
+  hia_host *host = context->host;
+  forget_failure(host);
+  hia_status status = prepare(context, module);
+  if (status == HIA_OK) {
+    status = host->interprets ? run_image(context, module, root, block)
+                              : run_native(context, module, root, block);
+    uint32_t end = atomic_load(&host->end);
+    if (status == HIA_CANCELLED && end) status = (hia_status)end;
+    if (status && !host->why) fail(host, status, module, root);
+    host->root = (hia_invocation){.failure = &host->failure};
+  }
+  if (context->deadline) clear_alarm(context);
+  return status;
+}
+
+/* The usual way, when the code was left or went deep. */
+static hia_status leave(hia_context *context, const hia_code_module *module, uint32_t root,
+                        int left) {
+  hia_host *host = context->host;
+  context->doomed = NULL;
+  hiaR_context_trim(context);
+  hiaR_follow_step(context);
+  if (!left) return HIA_OK;
+  host->root = (hia_invocation){.failure = &host->failure};
+  hia_error_free(host->error);
+  host->error = NULL;
+  host->why = NULL;
+  return fail(host, host->failure.status, module, root);
+}
+
+static hia_status busy_or_special(hia_context *context, const hia_code_module *module,
+                                  uint32_t root, hia_word *block) {
+  if (!context) return HIA_ARGUMENT;
+  uint32_t run = atomic_load_explicit(&context->run, memory_order_relaxed);
+  if (run & 1) return HIA_BUSY;
+  atomic_store_explicit(&context->run, run + 1, memory_order_relaxed);
+  hia_status status = enter_special(context, module, root, block);
+  atomic_store_explicit(&context->run, run + 2, memory_order_relaxed);
+  return status;
+}
+
+hia_status hiaR_enter(hia_context *context, const hia_code_module *module, uint32_t root,
+                      hia_word *block) {
+  if (HIA_UNLIKELY(!context)) return HIA_ARGUMENT;
+  uint32_t run = atomic_load_explicit(&context->run, memory_order_relaxed);
+  if (HIA_UNLIKELY((run & 1) || module->unwinder.max_frame >= context->room ||
+                   atomic_load_explicit(&context->limit, memory_order_relaxed) != context->step))
+    return busy_or_special(context, module, root, block);
+  atomic_store_explicit(&context->run, run + 1, memory_order_relaxed);
+  context->unwinder = &module->unwinder;
+  context->invocation = &context->host->root;
+  int left = hiaR_cross(context, (void (*)(void *))module->roots[root].entry, block);
+  context->invocation = NULL;
+  hia_status status = HIA_OK;
+  if (HIA_UNLIKELY(left || context->is_deep)) status = leave(context, module, root, left);
+  atomic_store_explicit(&context->run, run + 2, memory_order_relaxed);
+  return status;
+}
+
+/* ---- errors ---- */
+
+const hia_error *hia_context_error(hia_context *context) {
+  if (!context) return NULL;
+  hia_host *host = context->host;
+  /* Of a call that is under way it belongs to another thread, or to a caller of this one. */
+  if (atomic_load_explicit(&context->run, memory_order_relaxed) & 1) return NULL;
+  if (host->error || !host->failure.status) return host->error;
+  hia_failure *failure = &host->failure;
+  if (!host->failed) {
+    const char *why = host->why ? host->why : hiaR_status_message(failure->status);
+    hiaR_fail_plain(&host->allocator, &host->error, failure->status,
+                    &(hia_plain_error){.message = why});
+    return host->error;
+  }
+  const hia_bounds bounds = {.depth = host->max_depth,
+                             .memory = host->max_memory,
+                             .timeout_ns = host->timeout_ns,
+                             .is_native = !host->interprets};
+  hiaR_fail_run(&host->allocator, &host->error, failure, &bounds, &host->failed->places);
+  return host->error;
+}
