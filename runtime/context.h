@@ -317,7 +317,8 @@ struct hia_host {
   _Atomic uint32_t
       end; /* a hia_status: CANCELLED until it is reset, DEADLINE until the call ends */
 
-  hia_invocation root;           /* of a call; clean between calls */
+  uint32_t root_called;          /* of the module, by the call that is under way */
+  hia_invocation root;           /* its invocation; clean between calls */
   hia_failure failure;           /* of the last one that failed */
   const hia_code_module *failed; /* where; NULL: none, or before it came there */
   const char *why;               /* then: what was wrong, or NULL */

@@ -228,8 +228,7 @@ static hia_status enter_special(hia_context *context, const hia_code_module *mod
 }
 
 /* The usual way, when the code was left or went deep. */
-static hia_status leave(hia_context *context, const hia_code_module *module, uint32_t root,
-                        int left) {
+static HIA_COLD hia_status leave(hia_context *context, int left) {
   hia_host *host = context->host;
   context->doomed = NULL;
   hiaR_context_trim(context);
@@ -239,12 +238,14 @@ static hia_status leave(hia_context *context, const hia_code_module *module, uin
   hia_error_free(host->error);
   host->error = NULL;
   host->why = NULL;
-  return fail(host, host->failure.status, module, root);
+  const hia_code_module *module =
+      (const hia_code_module *)(const void *)((const char *)context->unwinder -
+                                              offsetof(hia_code_module, unwinder));
+  return fail(host, host->failure.status, module, host->root_called);
 }
 
-static hia_status busy_or_special(hia_context *context, const hia_code_module *module,
-                                  uint32_t root, hia_word *block) {
-  if (!context) return HIA_ARGUMENT;
+static HIA_COLD hia_status busy_or_special(hia_context *context, const hia_code_module *module,
+                                           uint32_t root, hia_word *block) {
   uint32_t run = atomic_load_explicit(&context->run, memory_order_relaxed);
   if (run & 1) return HIA_BUSY;
   atomic_store_explicit(&context->run, run + 1, memory_order_relaxed);
@@ -253,6 +254,7 @@ static hia_status busy_or_special(hia_context *context, const hia_code_module *m
   return status;
 }
 
+/* Nothing but the context is needed behind the call: every register that is kept costs. */
 hia_status hiaR_enter(hia_context *context, const hia_code_module *module, uint32_t root,
                       hia_word *block) {
   if (HIA_UNLIKELY(!context)) return HIA_ARGUMENT;
@@ -262,12 +264,15 @@ hia_status hiaR_enter(hia_context *context, const hia_code_module *module, uint3
     return busy_or_special(context, module, root, block);
   atomic_store_explicit(&context->run, run + 1, memory_order_relaxed);
   context->unwinder = &module->unwinder;
-  context->invocation = &context->host->root;
+  hia_host *host = context->host;
+  host->root_called = root;
+  context->invocation = &host->root;
   int left = hiaR_cross(context, (void (*)(void *))module->roots[root].entry, block);
   context->invocation = NULL;
   hia_status status = HIA_OK;
-  if (HIA_UNLIKELY(left || context->is_deep)) status = leave(context, module, root, left);
-  atomic_store_explicit(&context->run, run + 2, memory_order_relaxed);
+  if (HIA_UNLIKELY(left | context->is_deep)) status = leave(context, left);
+  run = atomic_load_explicit(&context->run, memory_order_relaxed);
+  atomic_store_explicit(&context->run, run + 1, memory_order_relaxed);
   return status;
 }
 

@@ -36,6 +36,7 @@
 
 /* int hiaR_arch_enter(context, stack_top, fn, arg) */
         .globl  hiaR_arch_enter
+        .protected hiaR_arch_enter
         .type   hiaR_arch_enter, @function
         .p2align 4
 hiaR_arch_enter:
@@ -66,6 +67,7 @@ hiaR_arch_enter:
 /* int hiaR_arch_nest(context, fn, arg)
  * The frame of hiaR_arch_enter, without leaving the stack. */
         .globl  hiaR_arch_nest
+        .protected hiaR_arch_nest
         .type   hiaR_arch_nest, @function
         .p2align 4
 hiaR_arch_nest:
@@ -82,6 +84,7 @@ hiaR_arch_nest:
 
 /* void hiaR_arch_call(context, fn, arg) */
         .globl  hiaR_arch_call
+        .protected hiaR_arch_call
         .type   hiaR_arch_call, @function
         .p2align 4
 hiaR_arch_call:
@@ -102,6 +105,7 @@ hiaR_arch_call:
 /* _Noreturn void hiaR_arch_leave(context)
  * Takes up the frame of hiaR_arch_enter where its pops begin. */
         .globl  hiaR_arch_leave
+        .protected hiaR_arch_leave
         .type   hiaR_arch_leave, @function
         .p2align 4
 hiaR_arch_leave:

@@ -17,10 +17,12 @@
 
 #if defined(__GNUC__)
 #define HIA_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+#define HIA_COLD              __attribute__((noinline, cold))
 #define HIA_LIKELY(x)         __builtin_expect(!!(x), 1)
 #define HIA_UNLIKELY(x)       __builtin_expect(!!(x), 0)
 #else
 #define HIA_PRINTF(fmt, args)
+#define HIA_COLD
 #define HIA_LIKELY(x)   (x)
 #define HIA_UNLIKELY(x) (x)
 #endif
