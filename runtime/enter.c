@@ -159,6 +159,11 @@ static hia_status fail(hia_host *host, hia_status status, const hia_code_module 
   return failure->status = status;
 }
 
+/* While it is cancelled, the next call is special too. */
+static void follow_cancel(hia_context *context) {
+  if (atomic_load(&context->host->end) == HIA_CANCELLED) atomic_store(&context->limit, UINTPTR_MAX);
+}
+
 static hia_status run_native(hia_context *context, const hia_code_module *module, uint32_t root,
                              hia_word *block) {
   hia_host *host = context->host;
@@ -189,8 +194,9 @@ static hia_status run_image(hia_context *context, const hia_code_module *module,
   return module->interpret(context, module, root, block, &limits, &host->failure);
 }
 
-/* The limits, the clock, and whether the call is wanted at all. */
-static hia_status prepare(hia_context *context, const hia_code_module *module) {
+/* The limits, the clock, and whether the call is wanted at all: it may be past its deadline when
+ * the thread that keeps the time has been started. */
+static hia_status prepare(hia_context *context, const hia_code_module *module, uint32_t root) {
   hia_host *host = context->host;
   if (!host->interprets && module->unwinder.max_frame >= host->covered) {
     hia_status status = hiaR_set_limits(context, host->max_depth, module->unwinder.max_frame);
@@ -205,8 +211,9 @@ static hia_status prepare(hia_context *context, const hia_code_module *module) {
   context->room = is_special ? 0 : host->covered;
   /* First the limit, then whether somebody wants the end. */
   atomic_store(&context->limit, context->step);
-  uint32_t end = atomic_load(&host->end);
-  return end == HIA_CANCELLED ? refuse(host, HIA_CANCELLED, NULL) : HIA_OK;
+  follow_cancel(context);
+  hia_status end = (hia_status)atomic_load(&host->end);
+  return end ? fail(host, end, module, root) : HIA_OK;
 }
 
 /* The way of all calls that are in some way special. */
@@ -214,7 +221,7 @@ static hia_status enter_special(hia_context *context, const hia_code_module *mod
                                 hia_word *block) {
   hia_host *host = context->host;
   forget_failure(host);
-  hia_status status = prepare(context, module);
+  hia_status status = prepare(context, module, root);
   if (status == HIA_OK) {
     status = host->interprets ? run_image(context, module, root, block)
                               : run_native(context, module, root, block);
@@ -222,6 +229,7 @@ static hia_status enter_special(hia_context *context, const hia_code_module *mod
     if (status == HIA_CANCELLED && end) status = (hia_status)end;
     if (status && !host->why) fail(host, status, module, root);
     host->root = (hia_invocation){.failure = &host->failure};
+    follow_cancel(context);
   }
   if (context->deadline) clear_alarm(context);
   return status;
@@ -233,6 +241,7 @@ static HIA_COLD hia_status leave(hia_context *context, int left) {
   context->doomed = NULL;
   hiaR_context_trim(context);
   hiaR_follow_step(context);
+  follow_cancel(context);
   if (!left) return HIA_OK;
   host->root = (hia_invocation){.failure = &host->failure};
   hia_error_free(host->error);

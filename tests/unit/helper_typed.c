@@ -1,0 +1,157 @@
+#include "tests/unit/helper_typed.h"
+#include <string.h>
+
+/* System V on x86-64: integers and pointers in six registers, floats in eight others, what is left
+ * on the stack in order, a word each. A function that gets more than it asks for ignores it. */
+enum { INTS = 6, FLOATS = 8, ON_STACK = 64 };
+
+typedef struct layout {
+  uint64_t ints[INTS], stack[ON_STACK];
+  double floats[FLOATS];
+  size_t n_ints, n_floats, n_stack;
+} layout;
+
+static void add_word(layout *l, uint64_t word) {
+  if (l->n_ints < INTS)
+    l->ints[l->n_ints++] = word;
+  else if (l->n_stack < ON_STACK)
+    l->stack[l->n_stack++] = word;
+}
+
+static void add_float(layout *l, uint64_t bits) {
+  if (l->n_floats < FLOATS)
+    memcpy(&l->floats[l->n_floats++], &bits, sizeof bits);
+  else if (l->n_stack < ON_STACK)
+    l->stack[l->n_stack++] = bits;
+}
+
+static void add_value(layout *l, const hia_value *value) {
+  for (size_t i = 0; i < hia_value_len(value); i++) {
+    hia_value *part = hia_value_part(value, i);
+    add_value(l, part);
+    hia_value_free(part);
+  }
+  hia_dtype t;
+  if (hia_value_dtype(value, &t) != HIA_OK) return;
+  bool b;
+  int32_t i32;
+  int64_t i64;
+  float f32;
+  double f64;
+  uint64_t bits = 0xa5a5a5a5a5a5a5a5u; /* what is above a small type says nothing */
+  switch (t) {
+  case HIA_BOOL:
+    hia_value_get_bool(value, &b);
+    add_word(l, (bits & ~(uint64_t)0xffffffff) | b);
+    break;
+  case HIA_I32:
+    hia_value_get_i32(value, &i32);
+    memcpy(&bits, &i32, sizeof i32);
+    add_word(l, bits);
+    break;
+  case HIA_I64:
+    hia_value_get_i64(value, &i64);
+    add_word(l, (uint64_t)i64);
+    break;
+  case HIA_F32:
+    hia_value_get_f32(value, &f32);
+    memcpy(&bits, &f32, sizeof f32);
+    add_float(l, bits);
+    break;
+  case HIA_F64:
+    hia_value_get_f64(value, &f64);
+    memcpy(&bits, &f64, sizeof f64);
+    add_float(l, bits);
+    break;
+  }
+}
+
+/* ---- results, read as the type in the signature says ---- */
+
+static bool starts(const char **text, const char *word) {
+  size_t n = strlen(word);
+  if (strncmp(*text, word, n) != 0) return false;
+  *text += n;
+  return true;
+}
+
+/* The value of a type whose text begins here, out of the words that the results were written to. */
+static hia_value *read_value(hia_engine *engine, const char **type, const uint64_t **words) {
+  bool b;
+  int32_t i32;
+  int64_t i64;
+  float f32;
+  double f64;
+  if (starts(type, "(")) {
+    hia_value *parts[ON_STACK], *tuple = NULL;
+    size_t n = 0;
+    do {
+      parts[n++] = read_value(engine, type, words);
+    } while (starts(type, ", ") && n < ON_STACK);
+    if (starts(type, ")")) tuple = hia_value_tuple(engine, parts, n);
+    while (n) hia_value_free(parts[--n]);
+    return tuple;
+  }
+  const uint64_t *word = (*words)++;
+  if (starts(type, "bool")) {
+    memcpy(&b, word, sizeof b);
+    return hia_value_bool(engine, b);
+  }
+  if (starts(type, "i32")) {
+    memcpy(&i32, word, sizeof i32);
+    return hia_value_i32(engine, i32);
+  }
+  if (starts(type, "i64")) {
+    memcpy(&i64, word, sizeof i64);
+    return hia_value_i64(engine, i64);
+  }
+  if (starts(type, "f32")) {
+    memcpy(&f32, word, sizeof f32);
+    return hia_value_f32(engine, f32);
+  }
+  memcpy(&f64, word, sizeof f64);
+  *type += strlen("f64");
+  return hia_value_f64(engine, f64);
+}
+
+static size_t count_scalars(const char *type) {
+  size_t n = 0;
+  for (const char *c = type; *c; c++) n += (*c == 'i' || *c == 'f' || *c == 'b');
+  return n;
+}
+
+bool typed_is_portable(void) {
+#if defined(__x86_64__)
+  return true;
+#else
+  return false;
+#endif
+}
+
+#define S8(s, i) s[i], s[i + 1], s[i + 2], s[i + 3], s[i + 4], s[i + 5], s[i + 6], s[i + 7]
+#define T8       uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t
+
+hia_status call_typed(hia_engine *engine, const hia_function *function, hia_native_fn entry,
+                      hia_context *context, hia_value *const *args, size_t n, hia_value **result) {
+  typedef hia_status (*any)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, double,
+                            double, double, double, double, double, double, double, T8, T8, T8, T8,
+                            T8, T8, T8, T8);
+  layout l = {0};
+  uint64_t words[ON_STACK] = {0};
+  *result = NULL;
+  const char *signature = hia_function_signature(function), *type = NULL;
+  for (const char *at = signature; (at = strstr(at, "-> ")); at += 3) type = at + 3;
+  size_t n_results = count_scalars(type);
+  add_word(&l, (uint64_t)(uintptr_t)context);
+  for (size_t i = 0; i < n; i++) add_value(&l, args[i]);
+  for (size_t i = 0; i < n_results; i++) add_word(&l, (uint64_t)(uintptr_t)&words[i]);
+  const double *f = l.floats;
+  const uint64_t *s = l.stack;
+  hia_status status =
+      ((any)entry)(l.ints[0], l.ints[1], l.ints[2], l.ints[3], l.ints[4], l.ints[5], f[0], f[1],
+                   f[2], f[3], f[4], f[5], f[6], f[7], S8(s, 0), S8(s, 8), S8(s, 16), S8(s, 24),
+                   S8(s, 32), S8(s, 40), S8(s, 48), S8(s, 56));
+  const uint64_t *at = words;
+  if (status == HIA_OK) *result = read_value(engine, &type, &at);
+  return status;
+}
