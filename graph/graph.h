@@ -375,7 +375,7 @@ void hiaG_tag(hia_graph *g);   /* tag.c: the tagging transformation */
 
 /* Why a function of a static graph cannot be called without a context and a status; NULL if it can,
  * and then the most frames that it has on the stack at once. */
-const char *hiaG_not_plain(const hia_graph *g, hia_fn_id f, uint32_t *levels);
+const char *hiaG_not_plain(const hia_graph *g, hia_fn_id f, hia_arena *scratch, uint32_t *levels);
 
 /* ---- flatten.c: static graph to image (runtime/image.h) ----
  * `image` is memory of the graph's arena, 8-aligned. */

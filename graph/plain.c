@@ -47,11 +47,11 @@ static const char *look(walk *w, hia_fn_id f, uint32_t depth) {
   return NULL;
 }
 
-const char *hiaG_not_plain(const hia_graph *g, hia_fn_id f, uint32_t *levels) {
-  hia_mark mark = hiaR_arena_mark(&g->comp->scratch);
-  walk w = {g, HIA_NEW_ARRAY(&g->comp->scratch, uint8_t, g->fns.len)};
+const char *hiaG_not_plain(const hia_graph *g, hia_fn_id f, hia_arena *scratch, uint32_t *levels) {
+  hia_mark mark = hiaR_arena_mark(scratch);
+  walk w = {g, HIA_NEW_ARRAY(scratch, uint8_t, g->fns.len)};
   const char *why = look(&w, f, 0);
   *levels = w.levels[f];
-  hiaR_arena_release(&g->comp->scratch, mark);
+  hiaR_arena_release(scratch, mark);
   return why;
 }

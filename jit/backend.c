@@ -323,7 +323,7 @@ enum { PLAIN_STACK = 32 << 10 };
 
 static function plain(const hia_code *code, const hia_graph *g, hia_fn_id f, const char **why) {
   uint32_t levels;
-  *why = hiaG_not_plain(g, f, &levels);
+  *why = hiaG_not_plain(g, f, &g->comp->scratch, &levels);
   if (*why) return NULL;
   if (code->unwinder.max_frame > PLAIN_STACK / (levels + 1)) {
     *why = "it needs a large stack";

@@ -194,7 +194,7 @@ void hiaL_host_side(hia_emit *e) {
     if (hiaG_fn(g, f)->is_removed || !hiaG_fn(g, f)->is_root) continue;
     typed_entry(e, f, root++, record);
     uint32_t levels;
-    if (hiaG_not_plain(g, f, &levels)) continue;
+    if (hiaG_not_plain(g, f, &e->comp->scratch, &levels)) continue;
     if (!no_context) {
       LLVMTypeRef line = LLVMArrayType2(e->types[HIA_I64], 8);
       no_context = variable(e, "hia_no_context", LLVMConstNull(line));

@@ -111,8 +111,6 @@ static void lower_function(hia_emit *e, hia_fn_id id) {
   e->context = LLVMGetParam(e->function, 0);
   e->values = HIA_NEW_ARRAY(arena, LLVMValueRef, e->fn->values.len);
   e->flows = HIA_NEW_ARRAY(arena, hia_flow, e->fn->regions.len);
-  memset(&e->args, 0, sizeof e->args); /* their memory is the function's */
-  memset(&e->merges, 0, sizeof e->merges);
   hiaL_open_scope(e, e->fn->name, e->fn->loc);
   e->check = hiaL_check_region(e);
   e->back_run = hiaL_back_run(e);
@@ -123,6 +121,8 @@ static void lower_function(hia_emit *e, hia_fn_id id) {
   if (hiaL_does(e, id, HIA_IS_LEAF)) hiaL_close_leaf(e);
   e->ways[id] = e->way;
   if (e->fns[id].entry) hiaL_entry(e, id);
+  memset(&e->args, 0, sizeof e->args); /* their memory was the function's */
+  memset(&e->merges, 0, sizeof e->merges);
   hiaR_arena_release(&e->comp->scratch, mark);
 }
 

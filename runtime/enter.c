@@ -21,7 +21,7 @@ static bool read_options(hia_context_options *own, const hia_context_options *op
   if (options && !hiaR_copy_sized(own, sizeof *own, options, options->size)) return false;
   const hia_allocator *a = own->allocator;
   if (a && (!a->alloc || !a->resize || !a->free)) return false;
-  return own->threads <= 1024;
+  return own->threads <= 1024 && (!own->pool || own->pool->start);
 }
 
 hia_status hiaR_host_new(const hia_context_options *options, hia_context **out) {
@@ -57,7 +57,7 @@ hia_status hia_context_new(const hia_context_options *options, hia_context **out
   if (status) return status;
   hia_host *host = context->host;
   if (host->threads > 1) {
-    status = hiaR_pool_new(&host->allocator, host->threads - 1, &host->pool);
+    status = hiaR_pool_new(&host->allocator, host->threads - 1, own.pool, &host->pool);
     if (status) {
       hia_context_free(context);
       return status;

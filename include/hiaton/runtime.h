@@ -58,8 +58,10 @@ typedef struct hia_context_options {
                         workers can run first has work for them, and end with it */
   bool interpret;    /* run the image in the object instead of its native code; HIA_UNSUPPORTED
                         from functions of modules that hold none (the JIT's do not) */
+  const hia_thread_pool *pool; /* copied; where the other workers come from; NULL: threads of the
+                                  context's own */
 } hia_context_options;
-#define HIA_CONTEXT_OPTIONS_INIT {sizeof(hia_context_options), NULL, 0, 0, 1, false}
+#define HIA_CONTEXT_OPTIONS_INIT {sizeof(hia_context_options), NULL, 0, 0, 1, false, NULL}
 
 /* Makes a context that is independent of any engine; `options` may be NULL for the defaults. Its
  * stack is reserved (address space, which takes memory only where it is touched) by the first call.
