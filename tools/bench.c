@@ -1,30 +1,47 @@
 /* hiaton bench: compile and run time of one call, engines and numbers of threads side by side. */
 #include "tools/tool.h"
+#include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 typedef struct series {
-  double *ms; /* `runs` of them */
+  uint64_t *ns; /* `runs` of them, in the order in which they were measured */
+  uint64_t *sorted;
   size_t n;
 } series;
 
 static int compare(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
+  uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
   return (x > y) - (x < y);
 }
 
 static bool series_init(series *s, unsigned runs) {
   s->n = 0;
-  s->ms = calloc(runs, sizeof *s->ms);
-  return s->ms != NULL;
+  s->ns = calloc(runs, sizeof *s->ns);
+  s->sorted = calloc(runs, sizeof *s->sorted);
+  return s->ns && s->sorted;
 }
 
-/* Prints the median, the fastest and the slowest; answers the median. */
-static double series_print(series *s) {
-  qsort(s->ms, s->n, sizeof *s->ms, compare);
-  double median = s->n % 2 ? s->ms[s->n / 2] : (s->ms[s->n / 2 - 1] + s->ms[s->n / 2]) / 2;
-  printf(" %10.3f  %10.3f %10.3f ", median, s->ms[0], s->ms[s->n - 1]);
-  return median;
+static void series_free(series *s) {
+  free(s->ns);
+  free(s->sorted);
+}
+
+static void series_sort(series *s) {
+  memcpy(s->sorted, s->ns, s->n * sizeof *s->ns);
+  qsort(s->sorted, s->n, sizeof *s->sorted, compare);
+}
+
+/* Of a sorted one. */
+static uint64_t series_median(const series *s) {
+  uint64_t high = s->sorted[s->n / 2];
+  return s->n % 2 ? high : high - (high - s->sorted[s->n / 2 - 1]) / 2;
+}
+
+static void series_print(const series *s) {
+  printf(" %10.3f  %10.3f %10.3f ", (double)series_median(s) / 1e6, (double)s->sorted[0] / 1e6,
+         (double)s->sorted[s->n - 1] / 1e6);
 }
 
 /* One engine with its threads: the module stays loaded, and each measured compilation is of a
@@ -38,7 +55,8 @@ typedef struct lane {
   hia_value **args;
   series compile, run;
   hia_run_stats used;
-  char result[64];
+  char *result;                /* as run prints it */
+  double speed_up, efficiency; /* over the engine's first number of threads */
 } lane;
 
 static uint64_t compile_time(const hia_function_stats *s) {
@@ -55,8 +73,14 @@ static int call(lane *l, size_t n_args) {
   hia_error *error;
   hia_status status = hia_run(l->function, l->args, n_args, &run_options, &result, &error);
   if (status != HIA_OK) return tool_fail(error, status);
-  hia_value_format(result, l->result, sizeof l->result);
+  size_t size = hia_value_format(result, NULL, 0) + 1;
+  char *text = realloc(l->result, size);
+  if (text) {
+    hia_value_format(result, text, size);
+    l->result = text;
+  }
   hia_value_free(result);
+  if (!text) return tool_fail(NULL, HIA_MEMORY);
   l->used = used;
   return EXIT_FINE;
 }
@@ -78,7 +102,7 @@ static int measure_compile(const tool_options *options, lane *l, const char *nam
   if (status == HIA_OK) {
     hia_function_stats cost = HIA_FUNCTION_STATS_INIT;
     hia_function_get_stats(function, &cost);
-    l->compile.ms[l->compile.n++] = (double)compile_time(&cost) / 1e6;
+    l->compile.ns[l->compile.n++] = compile_time(&cost);
   }
   hia_module_free(module);
   return status == HIA_OK ? EXIT_FINE : tool_fail(error, status);
@@ -100,8 +124,9 @@ static void lane_close(lane *l, const tool_options *options) {
   tool_free_args(l->args, options->n_args);
   hia_module_free(l->module);
   hia_engine_free(l->engine);
-  free(l->compile.ms);
-  free(l->run.ms);
+  series_free(&l->compile);
+  series_free(&l->run);
+  free(l->result);
 }
 
 /* One call to warm up, then the engines in turn, so that a slower moment of the machine meets all.
@@ -114,39 +139,109 @@ static int measure(const tool_options *options, lane *lanes, size_t n) {
       lane *l = &lanes[i];
       code = measure_compile(options, l, hia_function_name(l->function));
       if (code == EXIT_FINE) code = call(l, options->n_args);
-      if (code == EXIT_FINE) l->run.ms[l->run.n++] = (double)l->used.run_ns / 1e6;
+      if (code == EXIT_FINE) l->run.ns[l->run.n++] = l->used.run_ns;
     }
   return code;
 }
 
-static int report(const tool_options *options, lane *lanes, size_t n) {
+/* What follows from the samples. Do all lanes give the same result? */
+static bool evaluate(const tool_options *options, lane *lanes, size_t n) {
+  bool is_same = true;
+  for (size_t i = 0; i < n; i++) {
+    lane *l = &lanes[i];
+    series_sort(&l->compile);
+    series_sort(&l->run);
+    const lane *first = &lanes[i - i % options->n_threads];
+    l->speed_up = (double)series_median(&first->run) / (double)series_median(&l->run);
+    /* What each thread does, of what each did with the first number of them. */
+    l->efficiency = l->speed_up * first->threads / l->threads;
+    is_same &= strcmp(l->result, lanes[0].result) == 0;
+  }
+  return is_same;
+}
+
+static void report(const tool_options *options, const lane *lanes, size_t n) {
   bool has_several = options->n_threads > 1;
   printf("%s, %u run%s of each engine; milliseconds\n\n", hia_function_signature(lanes[0].function),
          options->runs, options->runs == 1 ? "" : "s");
   printf("engine  threads     compile     fastest    slowest         run     fastest    slowest %s"
          "  result\n",
          has_several ? " speed-up  efficiency" : "");
-  bool is_same = true;
-  double first = 0; /* the median of the engine's first number of threads */
   for (size_t i = 0; i < n; i++) {
-    lane *l = &lanes[i];
+    const lane *l = &lanes[i];
     printf("%-7s %7u ", tool_engine_name(l->kind), l->threads);
     series_print(&l->compile);
-    double run = series_print(&l->run);
-    if (i % options->n_threads == 0) first = run;
-    /* The efficiency is what each thread does, of what each did with the first number of them. */
-    if (has_several)
-      printf(" %7.2fx  %10.3f", first / run, first / run * options->threads[0] / l->threads);
+    series_print(&l->run);
+    if (has_several) printf(" %7.2fx  %10.3f", l->speed_up, l->efficiency);
     printf("  %s\n", l->result);
-    is_same &= strcmp(l->result, lanes[0].result) == 0;
   }
   if (options->engine.count) {
     puts("");
     tool_count(stdout, options, &lanes[0].used);
   }
-  if (is_same) return EXIT_FINE;
-  fputs("error: the engines disagree\n", stderr);
-  return EXIT_PROGRAM;
+}
+
+/* ---- --json; docs/bench.md describes it ---- */
+
+/* Text that is not UTF-8 cannot be written in JSON. */
+static json_t *json_text(const char *text) {
+  json_t *string = json_string(text);
+  return string ? string : json_null();
+}
+
+/* A ratio to a run of no measurable length is none. */
+static json_t *json_ratio(double x) { return isfinite(x) ? json_real(x) : json_null(); }
+
+static json_t *json_series(const series *s) {
+  json_t *samples = json_array();
+  for (size_t i = 0; i < s->n; i++)
+    if (json_array_append_new(samples, json_integer((json_int_t)s->ns[i])) != 0) {
+      json_decref(samples);
+      return NULL;
+    }
+  return json_pack("{s:I, s:I, s:I, s:o}", "median", (json_int_t)series_median(s), "fastest",
+                   (json_int_t)s->sorted[0], "slowest", (json_int_t)s->sorted[s->n - 1], "samples",
+                   samples);
+}
+
+static json_t *json_lane(const tool_options *options, const lane *l) {
+  json_t *row =
+      json_pack("{s:s, s:I, s:o, s:o, s:o, s:o, s:o}", "engine", tool_engine_name(l->kind),
+                "threads", (json_int_t)l->threads, "compile_ns", json_series(&l->compile), "run_ns",
+                json_series(&l->run), "speed_up", json_ratio(l->speed_up), "efficiency",
+                json_ratio(l->efficiency), "result", json_text(l->result));
+  if (!row || !options->engine.count) return row;
+  bool is_counted = l->used.is_counted;
+  uint64_t calls = tool_calls(options, &l->used);
+  int failed =
+      json_object_set_new(row, "calls", is_counted ? json_integer((json_int_t)calls) : json_null());
+  failed |= json_object_set_new(
+      row, "rounds", is_counted ? json_integer((json_int_t)l->used.rounds) : json_null());
+  if (!failed) return row;
+  json_decref(row);
+  return NULL;
+}
+
+static int report_json(const tool_options *options, const lane *lanes, size_t n, bool is_same) {
+  json_t *arguments = json_array(), *rows = json_array();
+  int failed = 0;
+  for (size_t i = 0; i < options->n_args; i++)
+    failed |= json_array_append_new(arguments, json_text(options->args[i]));
+  for (size_t i = 0; i < n; i++)
+    failed |= json_array_append_new(rows, json_lane(options, &lanes[i]));
+  json_t *root = json_pack(
+      "{s:s, s:o, s:s, s:o, s:I, s:b, s:o}", "hiaton", hia_version(), "file",
+      json_text(options->file), "function", hia_function_signature(lanes[0].function), "arguments",
+      arguments, "runs", (json_int_t)options->runs, "agree", (int)is_same, "results", rows);
+  if (failed || !root) {
+    json_decref(root);
+    return tool_fail(NULL, HIA_MEMORY);
+  }
+  /* What does not reach its reader is seen when the program ends. */
+  json_dumpf(root, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
+  putchar('\n');
+  json_decref(root);
+  return EXIT_FINE;
 }
 
 int tool_bench(const tool_options *options) {
@@ -164,7 +259,17 @@ int tool_bench(const tool_options *options) {
     if (code == EXIT_FINE) code = lane_open(&lanes[i], &own);
   }
   if (code == EXIT_FINE) code = measure(&own, lanes, n);
-  if (code == EXIT_FINE) code = report(&own, lanes, n);
+  if (code == EXIT_FINE) {
+    bool is_same = evaluate(&own, lanes, n);
+    if (options->json)
+      code = report_json(&own, lanes, n, is_same);
+    else
+      report(&own, lanes, n);
+    if (!is_same) {
+      fputs("error: the engines disagree\n", stderr);
+      code = EXIT_PROGRAM;
+    }
+  }
   for (size_t i = 0; i < n; i++) lane_close(&lanes[i], &own);
   free(lanes);
   return code;

@@ -102,11 +102,15 @@ int tool_args(hia_function *function, const tool_options *options, hia_value ***
 
 /* With --fn, what runs is the call NAME(ARG...), which is one more; main is what the system calls,
  * not the source. */
-void tool_count(FILE *file, const tool_options *options, const hia_run_stats *used) {
+uint64_t tool_calls(const tool_options *options, const hia_run_stats *used) {
   bool is_main = options->n_functions == 0 || strncmp(options->functions[0], "main(", 5) == 0 ||
                  strcmp(options->functions[0], "main") == 0;
+  return used->calls + !is_main;
+}
+
+void tool_count(FILE *file, const tool_options *options, const hia_run_stats *used) {
   if (used->is_counted)
-    fprintf(file, "%" PRIu64 " calls, %" PRIu64 " loop rounds\n", used->calls + !is_main,
+    fprintf(file, "%" PRIu64 " calls, %" PRIu64 " loop rounds\n", tool_calls(options, used),
             used->rounds);
   else
     fputs("calls are not known: the graph was dumped without --count\n", file);

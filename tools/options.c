@@ -15,6 +15,7 @@ enum {
   OPT_TIME,
   OPT_COUNT,
   OPT_RUNS,
+  OPT_JSON,
   OPT_STAGE,
   OPT_AFTER,
   OPT_FORMAT,
@@ -56,6 +57,8 @@ static const option_row rows[] = {
     {OPT_COUNT, RUN | DUMP | BENCH, "count", NULL,
      "count calls and loop rounds of the source; those of a graph only if it was dumped so"},
     {OPT_RUNS, BENCH, "runs", "N", "measured runs of each engine, after one to warm up (10)"},
+    {OPT_JSON, BENCH, "json", NULL,
+     "print JSON instead of a table, times in nanoseconds, each sample too: docs/bench.md"},
     {OPT_STAGE, DUMP, "stage", "STAGE",
      "ast, graph (as built), static (tagged; the default), llvm, llvm-opt or asm"},
     {OPT_AFTER, DUMP, "after", "PASS", "the graph as this pass leaves it"},
@@ -220,6 +223,7 @@ static const char *set(tool_options *o, const tool_command *command, int id, con
     if (!parse_number(operand, 1, 1000000, &number)) return "a number from 1 to 1000000";
     o->runs = (unsigned)number;
     return NULL;
+  case OPT_JSON: o->json = true; return NULL;
   case OPT_STAGE:
     if (!parse_word(operand, stages, &index)) return "ast, graph, static, llvm, llvm-opt or asm";
     o->dump.stage = (hia_stage)index;

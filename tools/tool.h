@@ -29,7 +29,7 @@ typedef struct tool_options {
   size_t n_engines;
   unsigned threads[MAX_COUNTS]; /* --threads; several in bench only. engine.threads is the first */
   size_t n_threads;
-  bool time, from_ir, wants_help;
+  bool time, from_ir, json, wants_help;
   unsigned runs;
   uint64_t timeout_ns;       /* of the run; 0: none */
   const char *trace;         /* where its timeline goes; NULL: nowhere */
@@ -69,6 +69,8 @@ void tool_free_args(hia_value **values, size_t n);
 int tool_function(const tool_options *options, hia_module *module, hia_function **function);
 /* A generic function becomes its instance for these arguments. */
 int tool_instance(hia_function **function, hia_value **args, size_t n);
+/* The calls of a counted run as the user sees them. */
+uint64_t tool_calls(const tool_options *options, const hia_run_stats *used);
 /* A line that says how many calls the program made. */
 void tool_count(FILE *file, const tool_options *options, const hia_run_stats *used);
 

@@ -1,0 +1,177 @@
+/* bench_json HIATON SOURCE-DIR FOLDER-TO-WRITE-TO [--no-native]: reads back what `hiaton bench
+ * --json` prints. */
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+static const char *hiaton;
+static int passed, failed;
+
+static void check(bool holds, const char *what, const char *command) {
+  if (holds) {
+    passed++;
+    return;
+  }
+  failed++;
+  printf("FAILED: %s: %s\n", command, what);
+}
+
+/* Runs `hiaton bench WORDS --json`. Answers what it printed, if that is JSON and nothing else. */
+static json_t *run(const char *words, int *exit_status) {
+  char command[1024];
+  snprintf(command, sizeof command, "'%s' bench %s --json 2>/dev/null", hiaton, words);
+  FILE *pipe = popen(command, "r");
+  if (!pipe) return NULL;
+  json_error_t error;
+  json_t *root = json_loadf(pipe, 0, &error);
+  int status = pclose(pipe);
+  *exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  return root;
+}
+
+/* A series of n times that add up. */
+static bool is_series(json_t *series, json_int_t n) {
+  json_int_t median, fastest, slowest;
+  json_t *samples, *sample;
+  size_t i;
+  if (json_unpack_ex(series, NULL, JSON_STRICT, "{s:I, s:I, s:I, s:o}", "median", &median,
+                     "fastest", &fastest, "slowest", &slowest, "samples", &samples) != 0)
+    return false;
+  if ((json_int_t)json_array_size(samples) != n) return false;
+  if (fastest <= 0 || fastest > median || median > slowest) return false;
+  json_int_t low = slowest, high = fastest, below = 0, above = 0;
+  json_array_foreach(samples, i, sample) {
+    json_int_t ns = json_integer_value(sample);
+    if (ns < low) low = ns;
+    if (ns > high) high = ns;
+    below += ns <= median;
+    above += ns >= median;
+  }
+  return low == fastest && high == slowest && 2 * below >= n && 2 * above >= n;
+}
+
+static double median_of(json_t *row, const char *name) {
+  return (double)json_integer_value(json_object_get(json_object_get(row, name), "median"));
+}
+
+static bool is_near(double x, double y) { return x - y < 1e-4 * y && y - x < 1e-4 * y; }
+
+/* A measurement of fib(12) by these engines, each on 1 and 2 threads, in three runs. */
+static void whole(const char *sources, const char *engines, const char *const *names, bool counts) {
+  char words[512];
+  snprintf(words, sizeof words,
+           "'%s/examples/fib.hia' --fn fib 12 --engine %s --threads 1,2 --runs 3%s", sources,
+           engines, counts ? " --count" : "");
+  int status;
+  json_t *root = run(words, &status);
+  check(status == 0, "exit status", words);
+  const char *version, *file, *function;
+  json_t *arguments, *results, *row;
+  json_int_t runs;
+  int is_same;
+  bool fits =
+      json_unpack_ex(root, NULL, JSON_STRICT, "{s:s, s:s, s:s, s:o, s:I, s:b, s:o}", "hiaton",
+                     &version, "file", &file, "function", &function, "arguments", &arguments,
+                     "runs", &runs, "agree", &is_same, "results", &results) == 0;
+  check(fits, "fields", words);
+  if (!fits) {
+    json_decref(root);
+    return;
+  }
+  check(strcmp(function, "fib(n: i32) -> i32") == 0, "function", words);
+  check(strstr(file, "/examples/fib.hia") != NULL, "file", words);
+  check(json_array_size(arguments) == 1, "number of arguments", words);
+  const char *argument = json_string_value(json_array_get(arguments, 0));
+  check(argument && strcmp(argument, "12") == 0, "argument", words);
+  check(runs == 3 && is_same, "runs, agree", words);
+  size_t n = 0, i;
+  while (names[n]) n++;
+  check(json_array_size(results) == 2 * n, "number of results", words);
+  json_array_foreach(results, i, row) {
+    const char *engine, *result;
+    json_int_t threads, calls = 0, rounds = 0;
+    json_t *compile, *time;
+    double speed_up, efficiency;
+    bool is_row;
+    if (counts)
+      is_row =
+          json_unpack_ex(row, NULL, JSON_STRICT, "{s:s, s:I, s:o, s:o, s:F, s:F, s:s, s:I, s:I}",
+                         "engine", &engine, "threads", &threads, "compile_ns", &compile, "run_ns",
+                         &time, "speed_up", &speed_up, "efficiency", &efficiency, "result", &result,
+                         "calls", &calls, "rounds", &rounds) == 0;
+    else
+      is_row =
+          json_unpack_ex(row, NULL, JSON_STRICT, "{s:s, s:I, s:o, s:o, s:F, s:F, s:s}", "engine",
+                         &engine, "threads", &threads, "compile_ns", &compile, "run_ns", &time,
+                         "speed_up", &speed_up, "efficiency", &efficiency, "result", &result) == 0;
+    check(is_row, "fields of a result", words);
+    if (!is_row || i / 2 >= n) continue;
+    check(strcmp(engine, names[i / 2]) == 0, "engine", words);
+    check(threads == (json_int_t)(i % 2) + 1, "threads", words);
+    check(is_series(compile, 3), "compile_ns", words);
+    check(is_series(time, 3), "run_ns", words);
+    check(strcmp(result, "233") == 0, "result", words);
+    double ratio =
+        median_of(json_array_get(results, i - i % 2), "run_ns") / median_of(row, "run_ns");
+    check(is_near(speed_up, ratio), "speed_up", words);
+    check(is_near(efficiency, ratio / (double)threads), "efficiency", words);
+    /* fib(n) makes 2 fib(n + 1) - 1 calls, the first one among them, where fib(0) is 1. */
+    if (counts) check(calls == 2 * 233 - 1 && rounds == 0, "calls, rounds", words);
+  }
+  json_decref(root);
+}
+
+/* A long result is there whole; an even number of runs has a median too. */
+static void tuple(const char *folder) {
+  char path[1024], words[2048], wanted[1024] = "(";
+  snprintf(path, sizeof path, "%s/bench_json.hia", folder);
+  FILE *file = fopen(path, "w");
+  if (!file) {
+    check(false, "could not be written", path);
+    return;
+  }
+  fputs("fn main(x: i64) = (", file);
+  for (int i = 0; i < 40; i++) {
+    fprintf(file, "%sx * 1000 + %d", i ? ", " : "", i);
+    snprintf(wanted + strlen(wanted), sizeof wanted - strlen(wanted), "%s5000%02d", i ? ", " : "",
+             i);
+  }
+  strcat(wanted, ")");
+  fputs(")\n", file);
+  fclose(file);
+  snprintf(words, sizeof words, "'%s' --engine interp --runs 4 500", path);
+  int status;
+  json_t *root = run(words, &status);
+  json_t *row = json_array_get(json_object_get(root, "results"), 0);
+  const char *result = json_string_value(json_object_get(row, "result"));
+  check(status == 0 && result && strcmp(result, wanted) == 0, result ? result : "no result", words);
+  check(is_series(json_object_get(row, "run_ns"), 4), "run_ns", words);
+  json_decref(root);
+  remove(path);
+}
+
+/* A run that fails prints no JSON. */
+static void failing(const char *sources) {
+  char words[512];
+  snprintf(words, sizeof words, "'%s/examples/gcd.hia' --engine interp 0 0", sources);
+  int status;
+  json_t *root = run(words, &status);
+  check(!root && status == 1, "prints JSON", words);
+  json_decref(root);
+}
+
+int main(int argc, char **argv) {
+  if (argc < 4) return 2;
+  hiaton = argv[1];
+  static const char *const all[] = {"jit", "interp", "expand", NULL};
+  bool has_native = argc < 5 || strcmp(argv[4], "--no-native") != 0;
+  for (int counts = 0; counts < 2; counts++)
+    whole(argv[2], has_native ? "jit,interp,expand" : "interp,expand", all + !has_native, counts);
+  tuple(argv[3]);
+  failing(argv[2]);
+  printf("%d passed, %d failed\n", passed, failed);
+  return failed != 0;
+}
