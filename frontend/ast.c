@@ -1,5 +1,8 @@
-/* The syntax tree as text: one node a line, indented by depth, with its position and, in functions
- * that were checked, its type. A generic function is shown once for each of its instances. */
+/* The syntax tree: one node a line, indented by depth, with its position and, in functions that
+ * were checked, its type. A generic function is shown once for each of its instances.
+ *
+ * In DOT a line is a node, with an edge from the last line of a depth less; a dashed edge leads
+ * from a name to where the variable is bound. */
 #include "frontend/ast.h"
 
 static const char *const kind_names[] = {
@@ -50,8 +53,39 @@ static const char *const kind_names[] = {
 typedef struct printer {
   const hia_program *p;
   const hia_inst *inst; /* or NULL */
-  hia_text *out;
+  hia_text *out;        /* of a line; in DOT its label */
+  /* DOT, else NULL: */
+  hia_text *dot;
+  uint32_t n_lines;
+  hia_u32vec last; /* line by depth */
+  uint32_t *bound; /* line of each binder, by node; of instances it is that printed last */
 } printer;
+
+/* ---- lines ---- */
+
+static void begin(printer *pr, uint32_t depth) {
+  if (!pr->dot) {
+    hiaR_text_addf(pr->out, "%*s", (int)depth * 2, "");
+    return;
+  }
+  pr->out->len = 0;
+  pr->last.len = depth;
+  hiaR_push(pr->dot->arena, &pr->last, pr->n_lines);
+}
+
+static void end(printer *pr, const char *attributes) {
+  if (!pr->dot) {
+    hiaR_text_add(pr->out, "\n", 1);
+    return;
+  }
+  hiaR_text_addf(pr->dot, "n%u [%s label=\"", pr->n_lines, attributes);
+  hiaG_dot_escape(pr->out->data, pr->dot);
+  hiaR_text_addf(pr->dot, "\"];\n");
+  uint32_t depth = pr->last.len - 1;
+  if (depth)
+    hiaR_text_addf(pr->dot, "n%u -> n%u;\n", pr->last.data[depth - 1], pr->last.data[depth]);
+  pr->n_lines++;
+}
 
 static bool has_list(hia_ast_kind kind) {
   switch (kind) {
@@ -75,6 +109,18 @@ static bool is_typed(hia_ast_kind kind) {
   return (kind <= HIA_AST_FIELD && kind != HIA_AST_NAMED) || kind == HIA_AST_LVAR ||
          kind == HIA_AST_PAT_NAME || kind == HIA_AST_BIND_NAME || kind == HIA_AST_PARAM;
 }
+
+static const char *attributes(hia_ast_kind kind) {
+  switch (kind) {
+  case HIA_AST_INT:
+  case HIA_AST_FLOAT:
+  case HIA_AST_BOOL:
+  case HIA_AST_NAME: return "shape=plaintext";
+  default: return kind >= HIA_AST_PAT_CON ? "shape=ellipse" : "shape=box";
+  }
+}
+
+/* ---- nodes ---- */
 
 static void print_text(printer *pr, uint32_t start, uint32_t end) {
   hiaR_text_add(pr->out, " ", 1);
@@ -153,8 +199,11 @@ static void print_children(printer *pr, const hia_ast *n, uint32_t depth) {
     print_node(pr, n->a, depth);
     for (uint32_t i = 0; i < n->c; i += 3) {
       uint32_t op = p->extra.data[n->b + i];
-      if (n->kind == HIA_AST_CHAIN)
-        hiaR_text_addf(pr->out, "%*s%s\n", (int)depth * 2, "", hiaR_ops[op].name);
+      if (n->kind == HIA_AST_CHAIN) {
+        begin(pr, depth);
+        hiaR_text_addf(pr->out, "%s", hiaR_ops[op].name);
+        end(pr, "shape=plaintext");
+      }
       print_node(pr, p->extra.data[n->b + i + 2], depth);
     }
     break;
@@ -177,50 +226,73 @@ static void print_node(printer *pr, hia_ast_id id, uint32_t depth) {
   const hia_ast *n = hiaF_node(p, id);
   uint32_t line, col;
   hiaF_position(p, n->pos, &line, &col);
-  hiaR_text_addf(pr->out, "%*s%s %u:%u", (int)depth * 2, "", kind_names[n->kind], line, col);
+  begin(pr, depth);
+  hiaR_text_addf(pr->out, "%s %u:%u", kind_names[n->kind], line, col);
   print_detail(pr, n);
   if (pr->inst != NULL && is_typed((hia_ast_kind)n->kind)) {
     hiaR_text_addf(pr->out, " : ");
     hia_ast_id first = hiaF_decl(p, pr->inst->decl)->first_node;
     hiaF_itype_print(&p->it, pr->inst->types[id - first], pr->out);
   }
-  hiaR_text_addf(pr->out, "\n");
+  if (pr->dot) pr->bound[id] = pr->n_lines;
+  end(pr, attributes((hia_ast_kind)n->kind));
+  if (pr->dot && n->kind == HIA_AST_NAME && n->op == HIA_REF_VAR)
+    hiaR_text_addf(pr->dot, "n%u -> n%u [style=dashed constraint=false];\n", pr->bound[id],
+                   pr->bound[n->b]);
   print_children(pr, n, depth + 1);
 }
 
 static void print_decl(printer *pr, const hia_decl *d, const char *name) {
   static const char *const kinds[] = {
-      [HIA_DECL_FN] = "fn",         [HIA_DECL_EXTERN] = "extern", [HIA_DECL_TYPE] = "type",
-      [HIA_DECL_CON] = "  variant", [HIA_DECL_CONST] = "const",   [HIA_DECL_PARAM] = "param",
+      [HIA_DECL_FN] = "fn",       [HIA_DECL_EXTERN] = "extern", [HIA_DECL_TYPE] = "type",
+      [HIA_DECL_CON] = "variant", [HIA_DECL_CONST] = "const",   [HIA_DECL_PARAM] = "param",
   };
   const hia_program *p = pr->p;
   uint32_t line, col;
   hiaF_position(p, d->pos, &line, &col);
+  uint32_t depth = d->kind == HIA_DECL_CON ? 1 : 0;
+  begin(pr, depth++);
   hiaR_text_addf(pr->out, "%s %u:%u %s", kinds[d->kind], line, col, name);
   if (pr->inst != NULL) {
     hiaR_text_addf(pr->out, " : ");
     hiaF_itype_print(&p->it, pr->inst->result, pr->out);
   }
-  hiaR_text_addf(pr->out, "\n");
-  uint32_t depth = d->kind == HIA_DECL_CON ? 2 : 1;
+  end(pr, "shape=box style=bold");
   for (uint32_t i = 0; i < d->n_params; i++) print_node(pr, p->extra.data[d->params + i], depth);
   print_node(pr, d->type, depth);
   print_node(pr, d->body, depth);
 }
 
-void hiaF_print_ast(const hia_program *p, hia_text *out) {
-  hia_u32vec *insts = HIA_NEW_ARRAY(out->arena, hia_u32vec, p->decls.len + 1);
+static void print_decls(printer *pr) {
+  const hia_program *p = pr->p;
+  hia_arena *arena = pr->out->arena;
+  hia_u32vec *insts = HIA_NEW_ARRAY(arena, hia_u32vec, p->decls.len + 1);
   for (uint32_t i = 0; i < p->insts.len; i++) {
     const hia_inst *inst = hiaF_inst(p, i);
-    if (inst->checked) hiaR_push(out->arena, &insts[inst->decl], i);
+    if (inst->checked) hiaR_push(arena, &insts[inst->decl], i);
   }
   for (uint32_t i = 0; i < p->decls.len; i++) {
     const hia_decl *d = hiaF_decl(p, i);
-    printer pr = {.p = p, .out = out};
-    if (insts[i].len == 0) print_decl(&pr, d, hiaF_symbol_text(p, d->symbol));
+    pr->inst = NULL;
+    if (insts[i].len == 0) print_decl(pr, d, hiaF_symbol_text(p, d->symbol));
     for (uint32_t k = 0; k < insts[i].len; k++) {
-      pr.inst = hiaF_inst(p, insts[i].data[k]);
-      print_decl(&pr, d, hiaF_inst_name(p, insts[i].data[k]));
+      pr->inst = hiaF_inst(p, insts[i].data[k]);
+      print_decl(pr, d, hiaF_inst_name(p, insts[i].data[k]));
     }
   }
+}
+
+void hiaF_print_ast(const hia_program *p, hia_text *out) {
+  printer pr = {.p = p, .out = out};
+  print_decls(&pr);
+}
+
+void hiaF_dot_ast(const hia_program *p, hia_text *out) {
+  hia_text label;
+  hiaR_text_init(&label, out->arena);
+  printer pr = {.p = p, .out = &label, .dot = out};
+  pr.bound = HIA_NEW_ARRAY(out->arena, uint32_t, p->nodes.len + 1);
+  hiaR_text_addf(out, "digraph hiaton {\nordering=out;\nnode [fontname=monospace fontsize=10];\n");
+  print_decls(&pr);
+  hiaR_text_addf(out, "}\n");
 }

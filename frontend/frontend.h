@@ -81,5 +81,6 @@ void hiaF_print_value(const hia_types *types, hia_type type, const hia_word *wor
 
 /* ast.c: the syntax tree, one node a line, indented, with positions and, after a check, types. */
 void hiaF_print_ast(const hia_program *p, hia_text *out);
+void hiaF_dot_ast(const hia_program *p, hia_text *out); /* the same for Graphviz */
 
 #endif

@@ -16,10 +16,10 @@ typedef struct {
 
 static void add(drawing *d, const char *text) { hiaR_text_add(d->out, text, strlen(text)); }
 
-static void escaped(drawing *d, const char *text) {
+void hiaG_dot_escape(const char *text, hia_text *out) {
   for (const char *c = text; *c; c++) {
-    if (*c == '"' || *c == '\\') add(d, "\\");
-    if (*c >= ' ') hiaR_text_add(d->out, c, 1);
+    if (*c == '"' || *c == '\\') hiaR_text_add(out, "\\", 1);
+    if ((unsigned char)*c >= ' ') hiaR_text_add(out, c, 1);
   }
 }
 
@@ -46,7 +46,7 @@ static void draw_node(drawing *d, hia_node_id n) {
   d->label.len = 0;
   hiaG_print_node(d->g, d->fn, n, &d->label);
   hiaR_text_addf(d->out, "f%un%u [shape=%s label=\"", d->fn_id, n, shape(&d->fn->nodes.data[n]));
-  escaped(d, d->label.data);
+  hiaG_dot_escape(d->label.data, d->out);
   add(d, "\"];\n");
 }
 
@@ -136,21 +136,27 @@ static void draw_operands(drawing *d, hia_node_id n) {
   }
 }
 
+/* The edge ends at the border of the callee, unless it begins inside. */
+static void head(drawing *d, hia_fn_id caller, hia_fn_id callee) {
+  if (callee != caller) hiaR_text_addf(d->out, " lhead=cluster_f%u", callee);
+}
+
 /* A call (function state) or a fork, to the first node of the callee. */
 static void draw_call(drawing *d, hia_node_id n, const char *style) {
   uint32_t callee = HIA_IMM_A(d->fn->nodes.data[n].imm);
-  hiaR_text_addf(d->out, "f%un%u -> f%un%u [style=%s constraint=false lhead=cluster_f%u];\n",
-                 d->fn_id, n, callee, hiaG_fn(d->g, callee)->regions.data[0].first, style, callee);
+  hiaR_text_addf(d->out, "f%un%u -> f%un%u [style=%s constraint=false", d->fn_id, n, callee,
+                 hiaG_fn(d->g, callee)->regions.data[0].first, style);
+  head(d, d->fn_id, callee);
+  add(d, "];\n");
 }
 
 static void draw_site(drawing *d, const hia_site *site) {
   const hia_fn *callee = hiaG_fn(d->g, site->callee);
   for (uint32_t i = 0; i < site->n_calls; i++) {
+    hiaR_text_addf(d->out, "f%un%u -> f%un%u [style=bold constraint=false", site->caller,
+                   site->calls + i, site->callee, callee->n_params ? i : 0);
     /* Without parameters: the control token goes to the section as a whole. */
-    hiaR_text_addf(d->out, "f%un%u -> f%un%u [style=bold constraint=false%s", site->caller,
-                   site->calls + i, site->callee, callee->n_params ? i : 0,
-                   callee->n_params ? "" : " lhead=cluster_f");
-    if (!callee->n_params) hiaR_text_addf(d->out, "%u", site->callee);
+    if (!callee->n_params) head(d, site->caller, site->callee);
     add(d, "];\n");
   }
   for (uint32_t i = 0; i < site->n_returns; i++) {
@@ -170,7 +176,7 @@ void hiaG_dot(const hia_graph *g, hia_text *out) {
     d.fn = hiaG_fn(g, d.fn_id);
     if (d.fn->is_removed) continue;
     hiaR_text_addf(out, "subgraph cluster_f%u {\nlabel=\"", d.fn_id);
-    escaped(&d, d.fn->name);
+    hiaG_dot_escape(d.fn->name, out);
     add(&d, "\";\n");
     if (g->state == HIA_STATIC)
       draw_section(&d);

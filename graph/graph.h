@@ -311,6 +311,8 @@ bool hiaG_find_defect(hia_graph *g, hia_defect *defect); /* the same, and where;
 void hiaG_print(const hia_graph *g, hia_text *out);
 void hiaG_print_node(const hia_graph *g, const hia_fn *fn, hia_node_id n, hia_text *out);
 void hiaG_dot(const hia_graph *g, hia_text *out);
+/* Adds text as it stands between double quotes in DOT. */
+void hiaG_dot_escape(const char *text, hia_text *out);
 typedef struct hia_read_error {
   uint32_t line, col;
   const char *message; /* NULL: none */

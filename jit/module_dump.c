@@ -103,7 +103,10 @@ static hia_status dump(hia_module *module, void *user, hia_error **error) {
     if (!module->program)
       return hiaJ_fail(&module->engine->allocator, error, HIA_ARGUMENT, NULL,
                        "a module read as a graph has no syntax tree");
-    hiaF_print_ast(module->program, &d->text);
+    if (o->format == HIA_FORMAT_DOT)
+      hiaF_dot_ast(module->program, &d->text);
+    else
+      hiaF_print_ast(module->program, &d->text);
     return HIA_OK;
   }
   hia_graph *g;
@@ -135,10 +138,9 @@ static hia_status check_dump(hia_module *module, const dumping *d, hia_error **e
   if (o->after && !hiaG_pass_exists(o->after, strlen(o->after)))
     return hiaJ_fail(allocator, error, HIA_ARGUMENT, "`hiaton dump --help` lists them",
                      "there is no pass '%.80s'", o->after);
-  bool is_graph = o->stage == HIA_STAGE_GRAPH || o->stage == HIA_STAGE_STATIC;
-  if (o->format != HIA_FORMAT_TEXT && (o->format != HIA_FORMAT_DOT || !is_graph))
+  if (o->format != HIA_FORMAT_TEXT && (o->format != HIA_FORMAT_DOT || o->stage >= HIA_STAGE_LLVM))
     return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL,
-                     "only the stages graph and static are drawn in DOT");
+                     "only the stages ast, graph and static are drawn in DOT");
   if (d->n && !d->functions) return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "no functions");
   for (size_t i = 0; i < d->n; i++)
     if (!d->functions[i] || d->functions[i]->module != module)

@@ -370,7 +370,7 @@ typedef struct hia_dump_options {
   size_t size;
   hia_stage stage;
   const char *after; /* HIA_STAGE_GRAPH: the graph as this pass leaves it; NULL: as built */
-  hia_format format; /* DOT (Graphviz): GRAPH and STATIC only */
+  hia_format format; /* DOT (Graphviz): AST, GRAPH and STATIC only */
 } hia_dump_options;
 #define HIA_DUMP_OPTIONS_INIT {sizeof(hia_dump_options), HIA_STAGE_STATIC, NULL, HIA_FORMAT_TEXT}
 

@@ -3,7 +3,7 @@
 #
 #   dumps.sh HIATON SOURCE-DIR [--no-native] [--update]
 #
-# Assembly is the host's, so of it only the functions are compared. --update rewrites the files.
+# DOT is read by Graphviz too, where that is installed. Assembly is the host's, so of it only the functions are compared. --update rewrites the files.
 set -u
 hiaton=$1
 cd "$2/tests/golden/dumps" || exit 2
@@ -38,15 +38,30 @@ golden() {
   fi
 }
 
+# drawn FILE: Graphviz draws it without a word.
+drawn() {
+  command -v dot >/dev/null || return
+  if dot -Tsvg "$1" -o "$work/svg" 2>"$work/err" && [ ! -s "$work/err" ]; then
+    passed=$((passed + 1))
+  else
+    failed=$((failed + 1))
+    printf 'FAILED: dot %s\n%s\n' "$1" "$(cat "$work/err")"
+  fi
+}
+
 functions() { grep -oE '^[a-z_0-9]+:' "$1"; }
 
 for program in branches loops tails fails; do
   golden "$program.ast" cat "$program.hia" --stage ast
+  golden "$program.ast.dot" cat "$program.hia" --stage ast --format dot
+  drawn "$program.ast.dot"
   golden "$program.graph" cat "$program.hia" --stage graph
   golden "$program.tail.graph" cat "$program.hia" --stage graph --after tail
   golden "$program.graph.dot" cat "$program.hia" --stage graph --format dot
+  drawn "$program.graph.dot"
   golden "$program.static" cat "$program.hia" --stage static
   golden "$program.static.dot" cat "$program.hia" --stage static --format dot
+  drawn "$program.static.dot"
   [ $native = yes ] || continue
   golden "$program.ll" cat "$program.hia" --stage llvm
   golden "$program.asm" functions "$program.hia" --stage asm
