@@ -1,6 +1,8 @@
 /* libFuzzer target: any bytes are a graph or are refused. A graph comes back as it was printed, in
- * every state; the passes take a verified graph and leave one. */
+ * every state; the passes take a verified graph and leave one; what they leave becomes an image
+ * that the loader takes, and both engines run it to the same end. */
 #include "graph/graph.h"
+#include "runtime/runtime.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -25,6 +27,91 @@ static void round_trip(hia_comp *comp, hia_types *types, const hia_graph *g) {
        "prints differently the second time", second.data);
 }
 
+/* ---- running ---- */
+
+#define MAX_WORDS 64
+#define TIME_NS   30000000u /* of a run: many never end */
+#define MEMORY    (4u << 20)
+
+typedef hia_status (*engine_run)(const hia_loaded *, uint32_t, const hia_word *, hia_word *,
+                                 const hia_limits *, const hia_allocator *, hia_failure *,
+                                 hia_usage *);
+
+typedef struct alarm_flag {
+  hia_alarm alarm; /* first */
+  uint32_t is_cancelled;
+} alarm_flag;
+
+static void ring(hia_alarm *alarm) {
+  __atomic_store_n(&((alarm_flag *)alarm)->is_cancelled, 1, __ATOMIC_RELAXED);
+}
+
+static hia_status run(engine_run engine, const hia_loaded *image, uint32_t entry,
+                      const hia_word *args, hia_word *results, hia_failure *failure) {
+  static hia_clock *timekeeper; /* of the process: its thread serves all runs */
+  if (!timekeeper) must(hiaR_clock_new(&hiaR_malloc, &timekeeper) == HIA_OK, "no clock", NULL);
+  alarm_flag flag = {.alarm = {.at = hiaR_now() + TIME_NS, .ring = ring}};
+  must(hiaR_alarm_set(timekeeper, &flag.alarm) == HIA_OK, "no alarm", NULL);
+  hia_limits limits = {
+      .depth = MEMORY, .memory = MEMORY, .threads = 1, .cancelled = &flag.is_cancelled};
+  hia_usage usage;
+  hia_status status = engine(image, entry, args, results, &limits, &hiaR_malloc, failure, &usage);
+  hiaR_alarm_clear(timekeeper, &flag.alarm);
+  must(status == failure->status, "status", hiaR_status_message(status));
+  return status;
+}
+
+/* Every root, with arguments that are neither 0 nor large. `is_settled`: its results follow from
+ * what the ops mean. */
+static void run_all(const hia_loaded *image, bool is_settled) {
+  for (uint32_t entry = 0; entry < hiaR_image_n_exports(image); entry++) {
+    const hia_export *export = hiaR_image_export(image, entry);
+    if (export->n_params > MAX_WORDS || export->n_results > MAX_WORDS) continue;
+    hia_word args[MAX_WORDS + 1], a[MAX_WORDS + 1], b[MAX_WORDS + 1];
+    for (uint32_t i = 0; i < export->n_params; i++) switch (export->params[i]) {
+      case HIA_BOOL: args[i] = hiaR_from_bool(i % 2 == 0); break;
+      case HIA_I32:
+      case HIA_I64: args[i] = 3 + i; break;
+      case HIA_F32: args[i] = hiaR_from_f32(2.5f); break;
+      case HIA_F64: args[i] = hiaR_from_f64(-1.25); break;
+      }
+    hia_failure interp, expand;
+    hia_status one = run(hiaR_interp_run, image, entry, args, a, &interp);
+    hia_status other = run(hiaR_expand_run, image, entry, args, b, &expand);
+    /* One may have come to a limit that the other has not. */
+    if (one >= HIA_MEMORY || other >= HIA_MEMORY || !is_settled) continue;
+    must(one == other && interp.code == expand.code, "the engines end differently",
+         export->signature);
+    must(one != HIA_OK || memcmp(a, b, export->n_results * sizeof *a) == 0,
+         "the engines give different results", export->signature);
+  }
+}
+
+/* No word that may be any word: a program made by the compiler never looks at one. */
+static bool is_settled(const hia_graph *g) {
+  for (uint32_t f = 0; f < g->fns.len; f++)
+    for (hia_node_id n = 0; n < g->fns.data[f]->nodes.len; n++) {
+      unsigned op = g->fns.data[f]->nodes.data[n].op;
+      if (op == HIA_OP_UNDEF || op == HIA_OP_JOIN) return false;
+    }
+  return true;
+}
+
+static void flatten_and_run(hia_comp *comp, hia_graph *g) {
+  void *bytes;
+  size_t size;
+  hiaG_flatten(g, &bytes, &size);
+  hia_loaded *image;
+  char why[256] = "";
+  comp->armed = false; /* nothing throws from here on */
+  hia_status status =
+      hiaR_image_load(bytes, size, hiaR_kernel, &hiaR_malloc, &image, why, sizeof why);
+  must(status == HIA_OK, "the image is refused", why);
+  run_all(image, is_settled(g));
+  hiaR_image_free(image);
+  comp->armed = true;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   hia_comp comp;
   hia_types types;
@@ -39,12 +126,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
       hiaR_text_init(&dot, &comp.arena);
       hiaG_dot(g, &dot);
       round_trip(&comp, &types, g);
+      if (g->state == HIA_STATIC) flatten_and_run(&comp, g);
       /* The passes for the interpreter, and those for native code on several threads. */
       static const hia_pass_use uses[] = {HIA_USE_ALL, HIA_USE_PARALLEL};
       for (size_t i = 0; i < HIA_LEN(uses) && g && g->state == HIA_FUNCTIONS; i++) {
         hia_pass_options options = {.verify = true, .use = uses[i]};
         hiaG_run_passes(g, &options);
         round_trip(&comp, &types, g);
+        flatten_and_run(&comp, g);
         g = hiaG_read(&comp, &types, (const char *)data, size, &error);
       }
     }

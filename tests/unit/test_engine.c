@@ -427,7 +427,7 @@ Test(engine, dumps_that_make_no_sense) {
   expect_error(hia_module_dump(module, NULL, 0, &o, test_text_take, NULL, &error), &error,
                HIA_ARGUMENT, "nosuch");
   o = (hia_dump_options)HIA_DUMP_OPTIONS_INIT;
-  o.stage = HIA_STAGE_AST;
+  o.stage = HIA_STAGE_LLVM;
   o.format = HIA_FORMAT_DOT;
   expect_error(hia_module_dump(module, NULL, 0, &o, test_text_take, NULL, &error), &error,
                HIA_ARGUMENT, "DOT");
