@@ -52,7 +52,7 @@ if(CRITERION_INCLUDE AND CRITERION_LIBRARY AND NOT "thread" IN_LIST HIA_SANITIZE
     # Criterion's macros are not written for these warnings; those around setjmp keep a string.
     target_compile_options(${name} PRIVATE -Wno-pedantic -Wno-missing-prototypes -Wno-conversion
       -Wno-strict-prototypes $<$<C_COMPILER_ID:GNU>:-Wno-clobbered>)
-    if(name MATCHES "test_(jit|lower|llvm|native|engine|backend|session|agree)")
+    if(name MATCHES "test_(jit|lower|llvm|native|engine|backend|session|agree|api)")
       target_link_libraries(${name} PRIVATE hia_internal_native ${CRITERION_LIBRARY})
     else()
       target_link_libraries(${name} PRIVATE hia_internal ${CRITERION_LIBRARY})

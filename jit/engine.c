@@ -33,7 +33,7 @@ static const char *unknown_pass(const char *list, size_t *len) {
 
 static hia_status check_options(const hia_engine_options *o, const hia_allocator *allocator,
                                 hia_error **error) {
-  if (o->allocator && (!o->allocator->alloc || !o->allocator->resize || !o->allocator->free))
+  if (o->allocator && !hiaR_is_whole(o->allocator))
     return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "an allocator needs all its functions");
   if (o->pool && !o->pool->start)
     return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "a thread pool needs its `start`");
@@ -112,7 +112,7 @@ hia_status hia_engine_new(const hia_engine_options *options, hia_engine **out, h
   if (error) *error = NULL;
   hia_engine_options own = HIA_ENGINE_OPTIONS_INIT;
   if (out) *out = NULL;
-  if (options && !hiaJ_copy_sized(&own, sizeof own, options, options->size))
+  if (options && !hiaR_copy_sized(&own, sizeof own, options, options->size))
     return hiaJ_fail(&hiaR_malloc, error, HIA_ARGUMENT, NULL,
                      "engine options of %zu bytes: made for another version of hiaton (this is %s)",
                      options->size, HIA_BUILD_VERSION);

@@ -43,8 +43,6 @@ hia_status hiaJ_engine_open(hia_engine *engine, uint64_t *open_ns, hia_error **e
 hia_idle_context *hiaJ_context_take(hia_engine *engine); /* NULL when out of memory */
 void hiaJ_context_put(hia_engine *engine, hia_idle_context *context);
 void hiaJ_log(const hia_engine *engine, const char *fmt, ...) HIA_PRINTF(2, 3);
-#define hiaJ_copy_sized hiaR_copy_sized
-#define hiaJ_give_sized hiaR_give_sized
 
 /* ---- engine_cancel.c: ending runs from outside ---- */
 

@@ -14,7 +14,7 @@ struct hia_cancel {
 
 hia_cancel *hia_cancel_new(const hia_allocator *allocator) {
   if (!allocator) allocator = &hiaR_malloc;
-  if (!allocator->alloc || !allocator->free) return NULL;
+  if (!hiaR_is_whole(allocator)) return NULL;
   hia_cancel *cancel = hiaR_alloc(allocator, sizeof *cancel);
   if (!cancel) return NULL;
   cancel->allocator = *allocator;

@@ -133,7 +133,7 @@ static void give_stats(const hia_run_options *options, const hia_usage *usage, u
                        .peak_bytes = usage->peak_bytes,
                        .steals = usage->steals,
                        .is_counted = is_counted};
-  if (options->stats) hiaJ_give_sized(&own, sizeof own, options->stats, options->stats->size);
+  if (options->stats) hiaR_give_sized(&own, sizeof own, options->stats, options->stats->size);
 }
 
 static hia_status run_ready(hia_function *f, hia_value *const *args, const hia_run_options *options,
@@ -178,7 +178,7 @@ hia_status hia_run(hia_function *f, hia_value *const *args, size_t n,
   if (!f) return hiaJ_fail(&hiaR_malloc, error, HIA_ARGUMENT, NULL, "no function");
   const hia_allocator *allocator = &f->module->engine->allocator;
   hia_run_options own = HIA_RUN_OPTIONS_INIT;
-  if (options && !hiaJ_copy_sized(&own, sizeof own, options, options->size))
+  if (options && !hiaR_copy_sized(&own, sizeof own, options, options->size))
     return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL,
                      "run options of %zu bytes: made for another version of hiaton (this is %s)",
                      options->size, HIA_BUILD_VERSION);

@@ -13,7 +13,7 @@
 
 hia_timeline *hia_timeline_new(const hia_allocator *allocator, size_t events) {
   if (!allocator) allocator = &hiaR_malloc;
-  if (!allocator->alloc || !allocator->free) return NULL;
+  if (!hiaR_is_whole(allocator)) return NULL;
   return hiaR_timeline_new(allocator, events ? events : DEFAULT_EVENTS);
 }
 

@@ -176,7 +176,9 @@ static hia_status load_file(hia_engine *engine, const char *path, hia_module **o
   if (out) *out = NULL;
   if (!engine) return hiaJ_fail(&hiaR_malloc, error, HIA_ARGUMENT, NULL, "no engine");
   const hia_allocator *allocator = &engine->allocator;
-  if (!path) return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "no path");
+  if (!path || !out)
+    return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "no %s",
+                     out ? "path" : "place for the module");
   char *text = NULL;
   size_t len = 0, size = 0;
   int wrong = 0;

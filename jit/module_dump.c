@@ -156,7 +156,7 @@ hia_status hia_module_dump(hia_module *module, hia_function *const *functions, s
   if (!module) return hiaJ_fail(&hiaR_malloc, error, HIA_ARGUMENT, NULL, "no module");
   const hia_allocator *allocator = &module->engine->allocator;
   hia_dump_options own = HIA_DUMP_OPTIONS_INIT;
-  if (options && !hiaJ_copy_sized(&own, sizeof own, options, options->size))
+  if (options && !hiaR_copy_sized(&own, sizeof own, options, options->size))
     return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL,
                      "dump options of %zu bytes: made for another version of hiaton (this is %s)",
                      options->size, HIA_BUILD_VERSION);

@@ -176,6 +176,6 @@ hia_status hia_function_get_stats(const hia_function *f, hia_function_stats *sta
   if (atomic_load_explicit(&f->is_ready, memory_order_relaxed))
     own.tier = f->unit->code ? HIA_TIER_NATIVE : HIA_TIER_IMAGE;
   pthread_mutex_unlock(&module->lock);
-  hiaJ_give_sized(&own, sizeof own, stats, stats->size);
+  hiaR_give_sized(&own, sizeof own, stats, stats->size);
   return HIA_OK;
 }

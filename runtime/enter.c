@@ -20,7 +20,7 @@ static bool read_options(hia_context_options *own, const hia_context_options *op
   *own = (hia_context_options)HIA_CONTEXT_OPTIONS_INIT;
   if (options && !hiaR_copy_sized(own, sizeof *own, options, options->size)) return false;
   const hia_allocator *a = own->allocator;
-  if (a && (!a->alloc || !a->resize || !a->free)) return false;
+  if (a && !hiaR_is_whole(a)) return false;
   return own->threads <= 1024 && (!own->pool || own->pool->start);
 }
 

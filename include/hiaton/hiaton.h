@@ -50,8 +50,15 @@
  * Lifetime. Engines outlive their modules and values; a module outlives its functions, which it
  * owns.
  *
+ * Bad input. NULL where an object or a place for one is needed is HIA_ARGUMENT; it is NULL, 0 or ""
+ * from a function that answers no status, and nothing happens in one that answers nothing. A value
+ * may be given to functions of any engine: its own only gives it memory. A function belongs to its
+ * module, and is HIA_ARGUMENT with another.
+ *
  * Structures whose first field is `size` may grow in later versions: initialise them with their
- * _INIT. */
+ * _INIT. A shorter one, of an earlier header, leaves the rest at its defaults; a longer one is
+ * HIA_ARGUMENT if it asks for anything, that is, if what this version does not know is not all 0.
+ * Of what is filled in, that part is left as it was. */
 #ifndef HIATON_H
 #define HIATON_H
 

@@ -32,6 +32,10 @@ uint64_t hiaR_now(void); /* base/clock.c: nanoseconds, monotonic */
 /* ---- base/alloc.c: the default allocator (malloc), and sizes that cannot overflow ---- */
 
 extern const hia_allocator hiaR_malloc;
+/* Has it all its functions? */
+static inline bool hiaR_is_whole(const hia_allocator *a) {
+  return a->alloc && a->resize && a->free;
+}
 void *hiaR_alloc(const hia_allocator *a, size_t size); /* zeroed; NULL when out of memory */
 void hiaR_free(const hia_allocator *a, void *block, size_t size);
 bool hiaR_mul(size_t a, size_t b, size_t *product); /* false on overflow */

@@ -1,8 +1,12 @@
 /* Structures that grow: the first field says how large the caller takes them to be. */
 #include "runtime/base/base.h"
 
+/* No such structure will ever be longer: a size beyond is one that nobody has set, and what lies
+ * there is not read. */
+#define MOST_BYTES 4096
+
 bool hiaR_copy_sized(void *own, size_t own_size, const void *theirs, size_t theirs_size) {
-  if (theirs_size < sizeof(size_t)) return false;
+  if (theirs_size < sizeof(size_t) || theirs_size > MOST_BYTES) return false;
   const char *bytes = theirs;
   for (size_t i = own_size; i < theirs_size; i++)
     if (bytes[i]) return false; /* asks for something that this version does not know */
