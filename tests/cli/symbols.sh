@@ -32,7 +32,7 @@ for library in "$libraries"/libhiaton*.a; do
   [ -e "$library" ] || continue
   verdict "$(basename "$library"): only names that begin with hia_, or hia and the letter of a folder" \
     "$(nm -g --defined-only "$library" | awk 'NF == 3 { print $3 }' | sort -u |
-      grep -Ev '^hia([A-Z])?_[A-Za-z0-9_]+$|^__(odr_)?[a-z]san_')"
+      grep -Ev '^hia([A-Z])?_[A-Za-z0-9_]+$|^__+(odr_)?[a-z]+san_')"
 done
 
 needs() { readelf -d "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'; }
