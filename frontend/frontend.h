@@ -83,4 +83,47 @@ void hiaF_print_value(const hia_types *types, hia_type type, const hia_word *wor
 void hiaF_print_ast(const hia_program *p, hia_text *out);
 void hiaF_dot_ast(const hia_program *p, hia_text *out); /* the same for Graphviz */
 
+/* ---- build.c: programs made by calls, for the builder of the public header ----
+ *
+ * Ids are those of the public header: the tag, and index + 1. Mistakes of the host throw HIA_ARGUMENT
+ * with a message; a draft can still be printed then. */
+
+/* Of IFs and LOOPs in one another: each takes two of the HIA_MAX_NESTING levels of the text, and
+ * what is innermost some more. The public header says the same number. */
+#define HIA_DRAFT_MAX_NESTING 900u
+/* Parameters of a function, at most; of a loop: as many as a type has parts. */
+#define HIA_DRAFT_MAX_PARAMS 1000u
+
+typedef struct hia_draft hia_draft;
+hia_draft *hiaF_draft_new(hia_comp *comp, uint32_t tag); /* the compilation's */
+uint64_t hiaF_draft_tuple_type(hia_draft *d, const uint64_t *parts, size_t n);
+uint64_t hiaF_draft_type_of(hia_draft *d, uint64_t value);
+uint64_t hiaF_draft_declare(hia_draft *d, const char *signature);
+uint64_t hiaF_draft_declare_types(hia_draft *d, const char *name, const uint64_t *params, size_t n,
+                                  uint64_t result);
+void hiaF_draft_begin(hia_draft *d, uint64_t fn);
+uint64_t hiaF_draft_param(hia_draft *d, uint64_t fn, size_t i);
+void hiaF_draft_return(hia_draft *d, uint64_t result);
+uint64_t hiaF_draft_const(hia_draft *d, hia_dtype dtype, hia_word word);
+uint64_t hiaF_draft_op(hia_draft *d, unsigned op, const uint64_t *ins, size_t n);
+uint64_t hiaF_draft_convert(hia_draft *d, unsigned dtype, uint64_t value);
+uint64_t hiaF_draft_call(hia_draft *d, uint64_t fn, const uint64_t *args, size_t n);
+uint64_t hiaF_draft_fail(hia_draft *d, uint64_t code, uint64_t type);
+uint64_t hiaF_draft_tuple(hia_draft *d, const uint64_t *parts, size_t n);
+uint64_t hiaF_draft_part(hia_draft *d, uint64_t tuple, size_t i);
+uint64_t hiaF_draft_name(hia_draft *d, uint64_t value, const char *name);
+void hiaF_draft_if(hia_draft *d, uint64_t condition);
+void hiaF_draft_else(hia_draft *d, uint64_t value);
+uint64_t hiaF_draft_end_if(hia_draft *d, uint64_t value);
+void hiaF_draft_loop(hia_draft *d, const uint64_t *init, size_t n, uint64_t *variables);
+void hiaF_draft_while(hia_draft *d, uint64_t condition);
+uint64_t hiaF_draft_end_loop(hia_draft *d, const uint64_t *next, size_t n);
+
+/* The first function without a body, or with one that is not at its end; NULL if there is none. */
+const char *hiaF_draft_unfinished(const hia_draft *d, bool *has_begun);
+
+/* build_print.c: the program in the language. What it needs for the while is out->arena's, names go
+ * to the draft. */
+void hiaF_draft_print(hia_draft *d, hia_text *out);
+
 #endif

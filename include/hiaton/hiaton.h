@@ -412,4 +412,7 @@ HIA_API hia_status hia_timeline_write(hia_timeline *timeline, hia_write write, v
 #ifdef __cplusplus
 }
 #endif
+
+#include <hiaton/builder.h> /* programs made by calls instead of by text */
+
 #endif

@@ -1,0 +1,93 @@
+/* Private to build.c and build_print.c: a program that is being made by calls.
+ *
+ * A draft records what the calls say, in their order, with types checked at once; nothing is a tree
+ * and nothing here recurses but for the short chains of build_print.c. Mistakes of the caller throw
+ * HIA_ARGUMENT with a message: after the first one nothing is done with the draft any more but
+ * printing it. */
+#ifndef HIA_FRONTEND_BUILD_H
+#define HIA_FRONTEND_BUILD_H
+
+#include "frontend/ast.h"
+
+/* What stands in the list of a function, in order; CONST, PARAM and VAR are in no list. */
+typedef enum hia_draft_kind {
+  HIA_DRAFT_CONST, /* word */
+  HIA_DRAFT_PARAM, /* index */
+  HIA_DRAFT_VAR,   /* of a loop; index */
+  HIA_DRAFT_OP,    /* op: hia_op */
+  HIA_DRAFT_CONVERT,
+  HIA_DRAFT_FAIL,
+  HIA_DRAFT_CALL, /* index: callee */
+  HIA_DRAFT_TUPLE,
+  HIA_DRAFT_PART, /* index */
+  HIA_DRAFT_IF,   /* condition; the value of the whole, once it has ended */
+  HIA_DRAFT_LOOP, /* initial values; likewise. index: its first VAR, the others follow */
+  /* what these consist of; index: the IF or LOOP */
+  HIA_DRAFT_ELSE,     /* value of the first branch */
+  HIA_DRAFT_END_IF,   /* value of the second */
+  HIA_DRAFT_WHILE,    /* condition */
+  HIA_DRAFT_END_LOOP, /* next values */
+  HIA_DRAFT_RETURN,
+} hia_draft_kind;
+
+typedef struct hia_draft_item {
+  uint8_t kind; /* hia_draft_kind */
+  uint8_t op;
+  bool is_value; /* can be used: not so an IF that has not ended, nor what is only structure */
+  bool is_inner; /* unnamed, and used once only, by what comes next: printed there */
+  bool is_tail;  /* the value of its block and the last thing in it: printed as that */
+  uint8_t depth; /* of is_inner ones in it */
+  hia_type type;
+  uint32_t block; /* where it is visible: index into blocks */
+  uint32_t uses;
+  uint32_t ins, n_ins;   /* extra[ins ...): items */
+  hia_symbol_id symbol;  /* the name suggested, or HIA_NONE */
+  hia_symbol_id printed; /* the name given, for the time of printing */
+  uint32_t index;
+  hia_word word;
+} hia_draft_item;
+
+typedef enum hia_draft_state {
+  HIA_DRAFT_DECLARED,
+  HIA_DRAFT_BEGUN,
+  HIA_DRAFT_DONE
+} hia_draft_state;
+
+typedef struct hia_draft_function {
+  hia_symbol_id symbol;
+  hia_draft_state state;
+  uint32_t params, n_params; /* items[params ...) */
+  hia_type result;
+  hia_u32vec list; /* items */
+} hia_draft_function;
+
+typedef struct hia_draft_block {
+  uint32_t fn;
+  bool is_open;
+} hia_draft_block;
+
+/* Something that has begun and not ended; those of the function that was begun last are on top. */
+typedef struct hia_draft_open {
+  uint32_t item;  /* IF or LOOP; HIA_NONE: the body of a function */
+  bool is_second; /* past else, or past while */
+  uint32_t outer; /* LOOP: the block of its variables */
+  uint32_t block; /* what is made now is visible in */
+  uint32_t depth; /* of IFs and LOOPs of the function, this one among them */
+} hia_draft_open;
+
+struct hia_draft {
+  hia_comp *comp;
+  uint32_t tag; /* upper half of all ids */
+  hia_types types;
+  hia_symbols symbols; /* .decl: the function of the name */
+  HIA_VEC(hia_draft_function) fns;
+  HIA_VEC(hia_draft_item) items;
+  HIA_VEC(hia_draft_block) blocks;
+  HIA_VEC(hia_draft_open) open;
+  uint32_t fn; /* whose body is being made; HIA_NONE: nobody's */
+  hia_u32vec extra;
+  const char *doing;   /* for messages: the call that is under way, */
+  hia_symbol_id about; /* and the function that it names, or HIA_NONE */
+};
+
+#endif

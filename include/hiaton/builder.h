@@ -1,0 +1,227 @@
+/* The builder: programs made by calls instead of by text.
+ *
+ *   hia_builder *b;
+ *   hia_builder_new(engine, "fact", &b, &error);
+ *   hia_build_fn fact = hia_build_declare(b, "fact(n: i64) -> i64");
+ *
+ *   hia_build_begin(b, fact);
+ *   hia_build_value n = hia_build_param(b, fact, 0), one = hia_build_i64(b, 1);
+ *   hia_build_if(b, hia_build_le(b, n, one));
+ *   hia_build_else(b, one);
+ *   hia_build_value less = hia_build_sub(b, n, one);
+ *   hia_build_value rest = hia_build_call(b, fact, &less, 1);
+ *   hia_build_return(b, hia_build_end_if(b, hia_build_mul(b, n, rest)));
+ *
+ *   hia_builder_finish(b, &module, &error);
+ *   hia_builder_free(b);
+ *
+ * makes the module that hia_module_load_text makes of
+ *
+ *   fn fact(n: i64) -> i64 =
+ *     if n <= 1 then 1 else n * fact(n - 1)
+ *
+ * The builder writes hiaton's notation; hia_builder_print shows it, and it is the source of the
+ * module: an error at run time shows the line of this text. Nothing can be built that cannot be
+ * written; the language's page (docs/language.md) says what the parts mean.
+ *
+ * Order. Between begin and return, the calls stand in the order in which the program does things:
+ * what is made after hia_build_if is inside of its first branch, and so on. A value is used where
+ * it is made or further inside, in branches and loops too, without being handed in. It is not
+ * visible after the branch or loop that it was made in has ended, nor in other functions. Constants
+ * belong to no function and are visible everywhere.
+ *
+ * Mistakes. Types are checked with every call. The first mistake, or running out of memory, puts
+ * the builder out of service: this call and all that follow do nothing and answer the same status,
+ * or a value, function or type whose id is 0. So one may build without looking and ask once, at the
+ * end, where hia_builder_finish answers that status with its message; or ask at any time with
+ * hia_builder_status and hia_builder_error. HIA_ARGUMENT is the status of all mistakes; the message
+ * names the function being built, the call and the types.
+ *
+ * Values, functions and types are numbers, and need not be freed. They go with their builder; given
+ * to another, they are a mistake that is found.
+ *
+ * Threads. One thread at a time for each builder. The engine outlives the builder; a module does
+ * not need the builder that it was made by. */
+#ifndef HIATON_BUILDER_H
+#define HIATON_BUILDER_H
+
+#include <hiaton/hiaton.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct hia_builder hia_builder; /* a program that is being made */
+
+typedef struct hia_build_fn {
+  uint64_t id;
+} hia_build_fn; /* a function of it; 0: none */
+typedef struct hia_build_value {
+  uint64_t id;
+} hia_build_value; /* a constant, a parameter, or what a call below has made; 0: none */
+
+/* A type: a hia_dtype as it is (HIA_I32), or a tuple's, from hia_build_tuple_type. */
+typedef uint64_t hia_build_type;
+#define HIA_BUILD_NO_TYPE UINT64_MAX
+
+/* Blocks nest at most this deep: `if`s and loops that stand in one another. */
+#define HIA_BUILD_MAX_NESTING 900
+
+/* ---- life ---- */
+
+/* Makes a builder with an empty program. `name` stands for its file in messages and may be NULL. */
+HIA_API hia_status hia_builder_new(hia_engine *engine, const char *name, hia_builder **builder,
+                                   hia_error **error);
+HIA_API void hia_builder_free(hia_builder *builder);
+
+/* HIA_OK, or the status of the first mistake; HIA_ARGUMENT for NULL. */
+HIA_API hia_status hia_builder_status(const hia_builder *builder);
+/* What the first mistake was; NULL if there was none, or no memory to say it. It is the builder's.
+ */
+HIA_API const hia_error *hia_builder_error(const hia_builder *builder);
+
+/* Writes the program in hiaton's notation, at any time, after a mistake too: for seeing what one
+ * has. Functions without a body, or that are not at their end, are written as comments. HIA_IO if
+ * `write` answered false. `write` must not use the builder. */
+HIA_API hia_status hia_builder_print(hia_builder *builder, hia_write write, void *user,
+                                     hia_error **error);
+
+/* Makes a module of the program as it is now. The builder can be built with further, and finished
+ * again. HIA_REJECTED if a function is declared but never defined, or not at its end, or if the
+ * program has errors that show only as a whole (a function that can only call itself for ever); the
+ * status of the first mistake if there was one. */
+HIA_API hia_status hia_builder_finish(hia_builder *builder, hia_module **module, hia_error **error);
+
+/* ---- types ---- */
+
+/* The type of tuples of n >= 2 parts, of at most 1000 scalars in all. */
+HIA_API hia_build_type hia_build_tuple_type(hia_builder *builder, const hia_build_type *parts,
+                                            size_t n);
+/* The type of a value. */
+HIA_API hia_build_type hia_build_type_of(hia_builder *builder, hia_build_value value);
+
+/* ---- functions ---- */
+
+/* Declares a function by its signature as the language writes it, "gcd(a: i64, b: i64) -> i64" or
+ * "swap(t: (i32, f64)) -> (f64, i32)", all types given, at most 1000 parameters. It can be called
+ * from here on; its body comes later. A name is declared once, and is neither a keyword nor the
+ * name of a built-in function. */
+HIA_API hia_build_fn hia_build_declare(hia_builder *builder, const char *signature);
+/* The same from the parts of a signature. The parameters have names when hia_build_name has given
+ * them some. */
+HIA_API hia_build_fn hia_build_declare_types(hia_builder *builder, const char *name,
+                                             const hia_build_type *params, size_t n,
+                                             hia_build_type result);
+/* Begins the body of a function: what is built next belongs to it. Once for each function. Another
+ * one may be begun inside; what is built then belongs to that until it returns. */
+HIA_API hia_status hia_build_begin(hia_builder *builder, hia_build_fn function);
+/* Parameter i of a function, from 0; visible in its body. */
+HIA_API hia_build_value hia_build_param(hia_builder *builder, hia_build_fn function, size_t i);
+/* Ends the body: this is the function's result. Called once, at the end; there is no returning from
+ * inside a branch. A call whose value is the result at once, or by way of `if`s that are, is a tail
+ * call: it takes no space. */
+HIA_API hia_status hia_build_return(hia_builder *builder, hia_build_value result);
+
+/* ---- constants ----
+ *
+ * Each stands for exactly its value: INT64_MIN, -0.0, infinities and the smallest floats are what
+ * they are. Of NaN, sign and payload are not kept. */
+
+HIA_API hia_build_value hia_build_bool(hia_builder *builder, bool x);
+HIA_API hia_build_value hia_build_i32(hia_builder *builder, int32_t x);
+HIA_API hia_build_value hia_build_i64(hia_builder *builder, int64_t x);
+HIA_API hia_build_value hia_build_f32(hia_builder *builder, float x);
+HIA_API hia_build_value hia_build_f64(hia_builder *builder, double x);
+
+/* ---- computing ---- */
+
+/* HIA_OPCODE_ADD and so on: the rows of hiaton/ops.def. */
+typedef enum hia_opcode {
+#define HIA_OPCODE(number, NAME, name, n, on, doc) HIA_OPCODE_##NAME = number,
+#include <hiaton/ops.def>
+} hia_opcode;
+
+/* An op with its operands, of the types that its row of ops.def asks for. For each op there is a
+ * function too, as hia_build_add(builder, a, b), at the end of this header. */
+HIA_API hia_build_value hia_build_op(hia_builder *builder, hia_opcode op,
+                                     const hia_build_value *operands, size_t n);
+/* Converts a scalar to another dtype (integers wrap, floats become integers saturating). */
+HIA_API hia_build_value hia_build_convert(hia_builder *builder, hia_dtype dtype,
+                                          hia_build_value value);
+/* Calls a function of the builder. */
+HIA_API hia_build_value hia_build_call(hia_builder *builder, hia_build_fn function,
+                                       const hia_build_value *args, size_t n);
+/* Ends the run with HIA_FAILED and this code, an i32 or i64. In the program it stands for a value
+ * of any type, `type`, that is never there. */
+HIA_API hia_build_value hia_build_fail(hia_builder *builder, hia_build_value code,
+                                       hia_build_type type);
+/* A tuple of n >= 2 values, and part i of one, from 0. */
+HIA_API hia_build_value hia_build_tuple(hia_builder *builder, const hia_build_value *parts,
+                                        size_t n);
+HIA_API hia_build_value hia_build_part(hia_builder *builder, hia_build_value tuple, size_t i);
+
+/* Suggests the name that a value gets in the text, and answers the value. Made a valid name and
+ * distinct from others where need be; values without one are v1, v2 and so on, or stand in the
+ * expression that uses them. Constants have no names. */
+HIA_API hia_build_value hia_build_name(hia_builder *builder, hia_build_value value,
+                                       const char *name);
+
+/* ---- if ----
+ *
+ *   hia_build_if(b, condition);       what follows happens if the condition is true
+ *   ...
+ *   hia_build_else(b, x);             the value then; what follows happens if it is false
+ *   ...
+ *   r = hia_build_end_if(b, y);       the value then, of the same type; r is the value of the `if`
+ */
+HIA_API hia_status hia_build_if(hia_builder *builder, hia_build_value condition);
+HIA_API hia_status hia_build_else(hia_builder *builder, hia_build_value then_value);
+HIA_API hia_build_value hia_build_end_if(hia_builder *builder, hia_build_value else_value);
+
+/* ---- loop ----
+ *
+ *   hia_build_value var[2];
+ *   hia_build_loop(b, init, 2, var);      n >= 1 variables with initial values, into `var`; what
+ *   ...                                   follows happens before each round
+ *   hia_build_while(b, condition);        what follows is the round
+ *   ...
+ *   r = hia_build_end_loop(b, next, 2);   the variables' next values, all at once
+ *
+ * The value of a loop is what its variables are when the condition is false: a tuple of them, or if
+ * there is only one, the bare value. What is made before hia_build_while is not visible in the
+ * round. */
+HIA_API hia_status hia_build_loop(hia_builder *builder, const hia_build_value *init, size_t n,
+                                  hia_build_value *variables);
+HIA_API hia_status hia_build_while(hia_builder *builder, hia_build_value condition);
+HIA_API hia_build_value hia_build_end_loop(hia_builder *builder, const hia_build_value *next,
+                                           size_t n);
+
+/* ---- hia_build_add(b, x, y), hia_build_sqrt(b, x), hia_build_select(b, c, x, y), ... ---- */
+
+/* The names are pasted before a macro of the host's could replace them. */
+#define HIA_BUILD_1(OPCODE, name)                                                                  \
+  static inline hia_build_value name(hia_builder *builder, hia_build_value a) {                    \
+    return hia_build_op(builder, OPCODE, &a, 1);                                                   \
+  }
+#define HIA_BUILD_2(OPCODE, name)                                                                  \
+  static inline hia_build_value name(hia_builder *builder, hia_build_value a, hia_build_value b) { \
+    const hia_build_value operands[2] = {a, b};                                                    \
+    return hia_build_op(builder, OPCODE, operands, 2);                                             \
+  }
+#define HIA_BUILD_3(OPCODE, name)                                                                  \
+  static inline hia_build_value name(hia_builder *builder, hia_build_value a, hia_build_value b,   \
+                                     hia_build_value c) {                                          \
+    const hia_build_value operands[3] = {a, b, c};                                                 \
+    return hia_build_op(builder, OPCODE, operands, 3);                                             \
+  }
+#define HIA_OPCODE(number, NAME, name, n, on, doc)                                                 \
+  HIA_BUILD_##n(HIA_OPCODE_##NAME, hia_build_##name)
+#include <hiaton/ops.def>
+#undef HIA_BUILD_1
+#undef HIA_BUILD_2
+#undef HIA_BUILD_3
+
+#ifdef __cplusplus
+}
+#endif
+#endif
