@@ -9,6 +9,7 @@ static const char usage[] =
     "hia_diff [OPTION...] PATH...        programs with their expected results; a folder: all in "
     "it\n"
     "hia_diff --random [OPTION...]       generated programs\n"
+    "hia_diff --build [OPTION...]        generated programs, made by the builder\n"
     "hia_diff --mutate [OPTION...] [DIR] garbled programs, of those in DIR and of generated ones\n"
     "hia_diff --emit --seed N [--size N] prints a generated program and how to run it\n"
     "  --seed N       the first seed (1)\n"
@@ -34,7 +35,7 @@ static int emit(uint64_t seed, uint32_t size) {
 }
 
 int main(int argc, char **argv) {
-  bool random = false, mutate = false, emits = false, large = false, list = false;
+  bool random = false, mutate = false, build = false, emits = false, large = false, list = false;
   const char *engines = NULL, *only = NULL;
   diff_random_options o = {.seed = 1, .shrink_tries = 3000, .save = "."};
   const char *paths[256];
@@ -65,6 +66,8 @@ int main(int argc, char **argv) {
         random = true;
       else if (!strcmp(a, "--mutate"))
         mutate = true;
+      else if (!strcmp(a, "--build"))
+        build = true;
       else if (!strcmp(a, "--emit"))
         emits = true;
       else if (!strcmp(a, "--large"))
@@ -85,6 +88,12 @@ int main(int argc, char **argv) {
   if (!o.count && !o.seconds) o.count = 1000;
   if (emits) return emit(o.seed, o.size);
   diff_watch_init();
+  diff_counts counts = {0, 0};
+  if (build) {
+    diff_build(&o, &counts);
+    printf("%u passed, %u failed\n", counts.passed, counts.failed);
+    return counts.failed ? 1 : 0;
+  }
   static diff_way ways[DIFF_MAX_WAYS];
   uint32_t n_ways = diff_ways(ways, engines);
   for (uint32_t i = 0; only && i < n_ways;) {
@@ -98,7 +107,6 @@ int main(int argc, char **argv) {
     if (!list) fputs(usage, stderr);
     return list ? 0 : 2;
   }
-  diff_counts counts = {0, 0};
   if (random) {
     diff_random(&o, ways, n_ways, &counts);
   } else if (mutate) {

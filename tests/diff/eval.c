@@ -56,7 +56,7 @@ static uint64_t of_i32(uint64_t bits) {
   return low & 0x80000000u ? low | 0xffffffff00000000u : low;
 }
 
-static uint64_t literal(const gen_expr *e, gen_type t) {
+uint64_t gen_literal_word(const gen_expr *e, gen_type t) {
   char s[sizeof e->as.digits], *end = s;
   for (const char *d = e->as.digits; *d; d++)
     if (*d != '_') *end++ = *d;
@@ -282,7 +282,7 @@ static step run(eval *ev, const frame *f, gen_expr *e, uint64_t *out) {
   if (++ev->out->steps > ev->max_steps) return fails(ev, GEN_TOO_LONG, f, e);
   uint64_t w;
   switch ((gen_kind)e->kind) {
-  case GEN_LIT: *out = literal(e, dtype(f, e->type)); return GOES_ON;
+  case GEN_LIT: *out = gen_literal_word(e, dtype(f, e->type)); return GOES_ON;
   case GEN_TRUTH: *out = e->truth; return GOES_ON;
   case GEN_VAR:
     memcpy(out, f->words + e->as.var->slot, gen_words(ev->p, e->type) * sizeof *out);

@@ -313,6 +313,8 @@ typedef struct gen_outcome {
 
 /* Runs main. Needs gen_settle and gen_print. */
 void gen_eval(gen_program *p, uint64_t max_steps, gen_outcome *out);
+/* The value of a LIT at this dtype, in canonical form. */
+uint64_t gen_literal_word(const gen_expr *e, gen_type t);
 
 /* ---- shrink.c ---- */
 

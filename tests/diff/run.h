@@ -87,6 +87,11 @@ typedef struct diff_random_options {
 void diff_random(const diff_random_options *o, diff_way *ways, uint32_t n_ways,
                  diff_counts *counts);
 
+/* ---- build.c: generated programs, made by the builder ---- */
+
+/* Of the options: seed, count, seconds, size and thorough. */
+void diff_build(const diff_random_options *o, diff_counts *counts);
+
 /* ---- mutate.c: garbled source text ---- */
 
 /* Must end in a checked program or in diagnostics. */
