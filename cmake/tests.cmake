@@ -1,4 +1,4 @@
-# Tests. Everything is run by ctest; labels: unit, golden, diff, cli, docs.
+# Tests. Everything is run by ctest; labels: unit, golden, diff, cli, embed, docs.
 #
 # Unit tests see internal symbols: they link the object files, not the shared libraries. One program
 # per tests/unit/test_*.c, so that a change rebuilds little and a crash stays where it happened.
@@ -67,7 +67,7 @@ elseif(NOT "thread" IN_LIST HIA_SANITIZE)
 endif()
 
 # The other kinds of test say themselves how they are built and run.
-foreach(kind golden diff stress fuzz cli install docs)
+foreach(kind golden diff stress fuzz cli embed install docs)
   if(EXISTS ${PROJECT_SOURCE_DIR}/tests/${kind}/CMakeLists.txt)
     add_subdirectory(${PROJECT_SOURCE_DIR}/tests/${kind} ${PROJECT_BINARY_DIR}/tests/${kind})
   endif()

@@ -227,19 +227,8 @@ Test(builder, names_become_valid_and_distinct) {
   hia_build_fn f = hia_build_declare(w.b, "f(x: i32, x_2: i32) -> i32");
   hia_build_begin(w.b, f);
   value x = hia_build_param(w.b, f, 0), sum = x;
-  static const char *const names[] = {"x",
-                                      "x",
-                                      "3d",
-                                      "a-b c",
-                                      "loop",
-                                      "min",
-                                      "f",
-                                      "g",
-                                      "v2",
-                                      "\xc3\xa4"
-                                      "bc",
-                                      "",
-                                      "__"};
+  static const char *const names[] = {"x", "x", "3d", "a-b c",      "loop", "min",
+                                      "f", "g", "v2", "\303\244bc", "",     "__"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     sum = hia_build_name(w.b, hia_build_add(w.b, sum, x), names[i]);
     hia_build_abs(w.b, sum); /* used once more */
@@ -627,7 +616,7 @@ Test(builder, mistakes_are_told) {
     cr_assert_eq(hia_builder_finish(m.b, &w.module, &error), HIA_ARGUMENT);                        \
     cr_assert(strstr(hia_error_message(error, 0), expected), "%s", hia_error_message(error, 0));   \
     hia_error_free(error);                                                                         \
-    cr_assert(strstr(print(&w), "fn f(x: i32, y: f64) -> i32 = {"), "%s", w.text);                                         \
+    cr_assert(strstr(print(&w), "fn f(x: i32, y: f64) -> i32 = {"), "%s", w.text);                 \
     hia_builder_free(m.other);                                                                     \
     close_world(&w);                                                                               \
   }
