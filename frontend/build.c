@@ -285,11 +285,20 @@ static const char *read_name(hia_draft *d, const char *at, hia_symbol_id *symbol
   return at + len;
 }
 
+/* A keyword, with space behind it: else it is a name that begins like one. */
+static bool skip_word(const char **at, const char *word) {
+  const char *behind = *at + strlen(word);
+  if (strncmp(*at, word, strlen(word)) != 0 || skip_space(behind) == behind) return false;
+  *at = skip_space(behind);
+  return true;
+}
+
 uint64_t hiaF_draft_declare(hia_draft *d, const char *signature) {
   doing(d, "declare");
   if (!signature) wrong(d, "no signature");
   const char *at = skip_space(signature);
-  if (strncmp(at, "fn", 2) == 0 && skip_space(at + 2) != at + 2) at += 2;
+  bool is_extern = skip_word(&at, "extern"), is_impure = is_extern && skip_word(&at, "impure");
+  if (!skip_word(&at, "fn") && is_extern) wrong_signature(d, at, "'fn'");
   hia_symbol_id symbol, name;
   at = skip_space(read_name(d, at, &symbol));
   if (symbol == HIA_NONE) wrong(d, "'_' is no name");
@@ -318,7 +327,10 @@ uint64_t hiaF_draft_declare(hia_draft *d, const char *signature) {
   at = skip_space(read_type(d, read_text(d, at + 1, "->"), 0, &result));
   if (*at) wrong_signature(d, at, "nothing more");
   uint64_t id = declare(d, symbol, types.data, types.len, result);
-  uint32_t first = d->fns.data[d->fns.len - 1].params;
+  hia_draft_function *f = &d->fns.data[d->fns.len - 1];
+  if (is_extern) f->state = HIA_DRAFT_EXTERN;
+  f->is_impure = is_impure;
+  uint32_t first = f->params;
   for (uint32_t i = 0; i < names.len; i++) d->items.data[first + i].symbol = names.data[i];
   return id;
 }
@@ -330,8 +342,10 @@ void hiaF_draft_begin(hia_draft *d, uint64_t id) {
   uint32_t fn = fn_of(d, id);
   hia_draft_function *f = &d->fns.data[fn];
   d->about = f->symbol;
-  if (f->state != HIA_DRAFT_DECLARED)
-    wrong(d, "its body %s", f->state == HIA_DRAFT_DONE ? "is there already" : "has begun already");
+  static const char *const no[] = {[HIA_DRAFT_BEGUN] = "its body has begun already",
+                                   [HIA_DRAFT_DONE] = "its body is there already",
+                                   [HIA_DRAFT_EXTERN] = "it is the host's and has no body"};
+  if (f->state != HIA_DRAFT_DECLARED) wrong(d, "%s", no[f->state]);
   uint32_t block = new_block(d, fn, true);
   hiaR_push(&d->comp->arena, &d->open, (hia_draft_open){.item = HIA_NONE, .block = block});
   for (uint32_t i = 0; i < f->n_params; i++) d->items.data[f->params + i].block = block;
@@ -433,7 +447,7 @@ void hiaF_draft_return(hia_draft *d, uint64_t result) {
 
 const char *hiaF_draft_unfinished(const hia_draft *d, bool *has_begun) {
   for (uint32_t i = 0; i < d->fns.len; i++) {
-    if (d->fns.data[i].state == HIA_DRAFT_DONE) continue;
+    if (d->fns.data[i].state >= HIA_DRAFT_DONE) continue;
     *has_begun = d->fns.data[i].state == HIA_DRAFT_BEGUN;
     return fn_name(d, i);
   }

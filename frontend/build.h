@@ -50,12 +50,14 @@ typedef struct hia_draft_item {
 typedef enum hia_draft_state {
   HIA_DRAFT_DECLARED,
   HIA_DRAFT_BEGUN,
-  HIA_DRAFT_DONE
+  HIA_DRAFT_DONE,
+  HIA_DRAFT_EXTERN, /* the host's: there is no body */
 } hia_draft_state;
 
 typedef struct hia_draft_function {
   hia_symbol_id symbol;
   hia_draft_state state;
+  bool is_impure;            /* EXTERN */
   uint32_t params, n_params; /* items[params ...) */
   hia_type result;
   hia_u32vec list; /* items */

@@ -369,11 +369,12 @@ static void put_item(printer *pr, uint32_t at) {
 static void put_fn(printer *pr, uint32_t fn) {
   const hia_draft_function *f = &pr->d->fns.data[fn];
   const char *name = pr->d->symbols.list.data[f->symbol].text;
-  bool is_done = f->state == HIA_DRAFT_DONE;
+  bool is_done = f->state >= HIA_DRAFT_DONE;
   pr->fn = fn;
   pr->unnamed = pr->layouts.len = 0;
   pr->line_head = is_done ? "" : "# ";
   put(pr, pr->line_head);
+  if (f->state == HIA_DRAFT_EXTERN) put(pr, f->is_impure ? "extern impure " : "extern ");
   hiaR_text_addf(pr->out, "fn %s(", name);
   for (uint32_t i = 0; i < f->n_params; i++) {
     if (i) put(pr, ", ");
@@ -385,6 +386,10 @@ static void put_fn(printer *pr, uint32_t fn) {
   put_type(pr, f->result);
   if (f->state == HIA_DRAFT_DECLARED) {
     put(pr, " is not defined\n");
+    return;
+  }
+  if (f->state == HIA_DRAFT_EXTERN) {
+    put(pr, "\n");
     return;
   }
   put(pr, " =");

@@ -104,8 +104,9 @@ HIA_API hia_build_type hia_build_type_of(hia_builder *builder, hia_build_value v
 
 /* Declares a function by its signature as the language writes it, "gcd(a: i64, b: i64) -> i64" or
  * "swap(t: (i32, f64)) -> (f64, i32)", all types given, at most 1000 parameters. It can be called
- * from here on; its body comes later. A name is declared once, and is neither a keyword nor the
- * name of a built-in function. */
+ * from here on; its body comes later. "extern fn erf(x: f64) -> f64" and "extern impure fn" declare
+ * functions of the host (hia_engine_register), which have no body. A name is declared once, and is
+ * neither a keyword nor the name of a built-in function. */
 HIA_API hia_build_fn hia_build_declare(hia_builder *builder, const char *signature);
 /* The same from the parts of a signature. The parameters have names when hia_build_name has given
  * them some. */

@@ -271,6 +271,30 @@ Test(builder, names_become_valid_and_distinct) {
   close_world(&w);
 }
 
+Test(builder, functions_of_the_host) {
+  world w = open_world();
+  hia_build_fn roll = hia_build_declare(w.b, "extern impure fn roll(_: i32) -> i32"),
+               half = hia_build_declare(w.b, " extern fn half(x:f64)->f64"),
+               f = hia_build_declare(w.b, "external(x: f64) -> f64");
+  hia_build_begin(w.b, f);
+  value six = hia_build_i32(w.b, 6), x = hia_build_param(w.b, f, 0);
+  value sum = hia_build_convert(w.b, HIA_F64, hia_build_call(w.b, roll, &six, 1));
+  sum = hia_build_add(w.b, sum, hia_build_call(w.b, half, &x, 1));
+  hia_build_call(w.b, roll, &six, 1);
+  hia_build_return(w.b, sum);
+  expect_text(&w, "extern impure fn roll(v1: i32) -> i32\n"
+                  "\n"
+                  "extern fn half(x: f64) -> f64\n"
+                  "\n"
+                  "fn external(x: f64) -> f64 = {\n"
+                  "  let v1 = f64(roll(6));\n"
+                  "  let v2 = v1 + half(x);\n"
+                  "  let _ = roll(6);\n"
+                  "  v2\n"
+                  "}\n");
+  close_world(&w);
+}
+
 /* ---- constants ---- */
 
 typedef struct exact {
@@ -547,6 +571,9 @@ typedef struct made {
     hia_build_declare_types(m.b, "k", NULL, 0, 77))                                                \
   _("declare of 'k': the type of parameter 1 is another builder's",                                \
     hia_build_declare_types(m.b, "k", &m.foreign_type, 1, 0))                                      \
+  _("begin of 'k': it is the host's and has no body",                                              \
+    hia_build_begin(m.b, hia_build_declare(m.b, "extern impure fn k() -> i32")))                   \
+  _("declare: 'fn' is wanted at 'k() -> i32'", hia_build_declare(m.b, "extern k() -> i32"))        \
   _("declare: no signature", hia_build_declare(m.b, NULL))                                         \
   _("declare: a name is wanted at the end", hia_build_declare(m.b, " "))                           \
   _("declare of 'k': '(' is wanted at the end", hia_build_declare(m.b, "k"))                       \
