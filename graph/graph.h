@@ -338,6 +338,7 @@ typedef struct hia_pass {
   } run;
   bool is_required; /* cannot be switched off */
   hia_pass_use use;
+  bool is_fuel; /* only for a graph that is to run with fuel; then it cannot be switched off */
 } hia_pass;
 extern const hia_pass hiaG_passes[]; /* in pipeline order; ends with a NULL name; a pass that runs
                                         twice has two rows, "cse" and "cse.2" */
@@ -345,6 +346,7 @@ typedef struct hia_pass_options {
   const char *disabled;   /* names separated by commas ("cse" means cse.2 too), "all", or NULL */
   const char *stop_after; /* a name, or NULL: run them all */
   hia_pass_use use;       /* what becomes of the graph */
+  bool fuel;              /* it is to run with fuel: hiaG_cannot_fuel has answered NULL */
   bool verify;            /* between passes; a defect throws INTERNAL with the graph's text */
   void (*after)(void *user, const char *pass, const hia_graph *g, uint64_t nanoseconds);
   void *user;
@@ -355,6 +357,7 @@ bool hiaG_pass_exists(const char *name, size_t len);
 void hiaG_run_pass(hia_graph *g, const hia_pass *pass); /* one row, on all functions */
 
 /* The passes. Each file says what it needs and keeps. */
+void hiaG_fuel(hia_graph *g);             /* fuel.c: calls and rounds are paid for */
 void hiaG_effects(hia_graph *g);          /* effects.c: traits and groups of functions */
 void hiaG_fold(hia_graph *g, hia_fn *fn); /* opt_fold.c: constants, identities, known branches */
 void hiaG_cse(hia_graph *g, hia_fn *fn);  /* opt_cse.c */
@@ -365,6 +368,8 @@ void hiaG_fork(hia_graph *g);             /* opt_fork.c: calls that another work
 void hiaG_merge(hia_graph *g);            /* opt_merge.c: equal calls are made once */
 void hiaG_unroll(hia_graph *g);           /* opt_unroll.c: levels of recursion into one body */
 void hiaG_tail(hia_graph *g);             /* opt_tail.c: tail calls of a group to loops */
+/* Why a graph cannot be run with fuel ("it is ..."), or NULL. */
+const char *hiaG_cannot_fuel(const hia_graph *g);
 /* In one function, which it leaves not compact; calls it adds are new nodes. False: none met. */
 bool hiaG_merge_in(hia_graph *g, hia_fn *fn);
 /* Gives the forks of a function that was put together numbers of their own. They nest, and a join

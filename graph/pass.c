@@ -2,13 +2,16 @@
  * its frontend and its engines; dumps, verification, timing and switching off hang on it. */
 #include "graph/graph.h"
 
-#define FN(name, run_fn, doc) {name, doc, HIA_PASS_FN, {.fn = run_fn}, false, HIA_USE_ALL}
+#define FN(name, run_fn, doc) {name, doc, HIA_PASS_FN, {.fn = run_fn}, false, HIA_USE_ALL, false}
 #define GRAPH(name, run_graph, is_required, doc)                                                   \
-  {name, doc, HIA_PASS_GRAPH, {.graph = run_graph}, is_required, HIA_USE_ALL}
+  {name, doc, HIA_PASS_GRAPH, {.graph = run_graph}, is_required, HIA_USE_ALL, false}
 #define NATIVE(name, run_graph, use, doc)                                                          \
-  {name, doc, HIA_PASS_GRAPH, {.graph = run_graph}, false, use}
+  {name, doc, HIA_PASS_GRAPH, {.graph = run_graph}, false, use, false}
+#define FUEL(name, run_graph, doc)                                                                 \
+  {name, doc, HIA_PASS_GRAPH, {.graph = run_graph}, true, HIA_USE_ALL, true}
 
 const hia_pass hiaG_passes[] = {
+    FUEL("fuel", hiaG_fuel, "calls and loop rounds are paid for (--fuel)"),
     GRAPH("sweep", hiaG_sweep, false, "functions that no root reaches"),
     GRAPH("effects", hiaG_effects, true, "what functions may do, and their recursive groups"),
     FN("copy", hiaG_copy, "values that are others by another name"),
@@ -28,7 +31,7 @@ const hia_pass hiaG_passes[] = {
     GRAPH("sweep.2", hiaG_sweep, false, "functions that were inlined everywhere"),
     GRAPH("effects.3", hiaG_effects, true, "for the engines"),
     GRAPH("tag", hiaG_tag, true, "the static graph"),
-    {NULL, NULL, HIA_PASS_GRAPH, {NULL}, false, HIA_USE_ALL},
+    {NULL, NULL, HIA_PASS_GRAPH, {NULL}, false, HIA_USE_ALL, false},
 };
 
 /* Is `name` (of a pass) in the list? A word without a number stands for all of its repetitions. */
@@ -68,7 +71,7 @@ void hiaG_run_pass(hia_graph *g, const hia_pass *pass) {
 void hiaG_run_passes(hia_graph *g, const hia_pass_options *options) {
   for (const hia_pass *pass = hiaG_passes; pass->name; pass++) {
     bool is_wanted = pass->is_required || !is_listed(options->disabled, pass->name);
-    if (is_wanted && pass->use <= options->use) {
+    if (is_wanted && pass->use <= options->use && (!pass->is_fuel || options->fuel)) {
       uint64_t start = options->after ? hiaR_now() : 0;
       hiaG_run_pass(g, pass);
       uint64_t taken = options->after ? hiaR_now() - start : 0;

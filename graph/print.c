@@ -176,6 +176,7 @@ static void node_line(printer *p, hia_node_id n) {
     break;
   case HIA_OP_ARG:
   case HIA_OP_COUNT:
+  case HIA_OP_CHARGE:
   case HIA_OP_MERGE_ENTRY: hiaR_text_addf(p->out, " %" PRIu64, node->imm); break;
   case HIA_OP_CALL:
     word(p, " ");

@@ -489,6 +489,7 @@ static void node(reader *r) {
     break;
   case HIA_OP_ARG:
   case HIA_OP_COUNT:
+  case HIA_OP_CHARGE:
   case HIA_OP_MERGE_ENTRY: imm = u32(r); break;
   case HIA_OP_CALL: callee(r, FIX_CALLEE, n); break;
   case HIA_OP_FORK:

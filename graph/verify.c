@@ -96,6 +96,12 @@ static void check_imm(hia_verifier *v, hia_node_id n) {
       hiaG_defect(v, n, "operand 0 is %s, but must be i32 or i64",
                   hiaG_dtype_name(in_type(fn, n, 0)));
     break;
+  case HIA_OP_CHARGE:
+    hiaG_expect_type(v, n, "operand", 0, in_type(fn, n, 0), HIA_I64);
+    hiaG_expect_type(v, n, "result", 0, hiaG_type(fn, node->outs), HIA_I64);
+    if (node->imm < 1 || node->imm > UINT32_MAX)
+      hiaG_defect(v, n, "a charge is at least 1, and at most %u", UINT32_MAX);
+    return;
   case HIA_OP_CAST:
   case HIA_OP_ARG:
   case HIA_OP_CALL:

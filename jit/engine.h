@@ -13,6 +13,15 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+/* How a function can be made ready to run. Each version is made when a run first wants it, and has
+ * a unit of its own. */
+typedef enum hia_fn_variant {
+  HIA_VERSION_PLAIN,
+  HIA_VERSION_FUELLED, /* takes fuel after its arguments, gives what is left after its results
+                          (graph/fuel.c); runs on one thread */
+  HIA_N_VERSIONS
+} hia_fn_variant;
+
 /* ---- engine.c ---- */
 
 typedef struct hia_idle_context {
@@ -89,10 +98,10 @@ hia_status hiaJ_fail_comp(const hia_allocator *allocator, hia_error **error, con
 
 /* ---- engine_timeline.c ---- */
 
-/* A run of the function, which is ready, begins to write to its timeline (or NULL): first of all,
- * what the compiler has done for it. HIA_ARGUMENT if somebody reads it now. */
+/* A run of a version of the function, which is ready, begins to write to its timeline (or NULL):
+ * first of all, what the compiler has done for it. HIA_ARGUMENT if somebody reads it now. */
 hia_status hiaJ_timeline_begin(hia_timeline *timeline, const hia_function *function,
-                               hia_error **error);
+                               hia_fn_variant kind, hia_error **error);
 void hiaJ_timeline_end(hia_timeline *timeline);
 
 /* ---- engine_value.c ---- */
@@ -142,6 +151,15 @@ typedef struct hia_param {
   uint32_t n_codes, n_words;
 } hia_param;
 
+/* Under the module's lock until is_ready, constant from then on. */
+typedef struct hia_fn_version {
+  atomic_bool is_ready;
+  hia_unit *unit;
+  hia_fn_id root;
+  uint32_t entry; /* of unit->image */
+  hia_native_entry native;
+} hia_fn_version;
+
 struct hia_function {
   hia_function *next;
   hia_module *module;
@@ -155,12 +173,7 @@ struct hia_function {
   uint32_t n_param_words;
   atomic_uint_fast64_t n_runs;
 
-  /* Under the module's lock until is_ready, constant from then on. */
-  atomic_bool is_ready;
-  hia_unit *unit;
-  hia_fn_id root;
-  uint32_t entry; /* of unit->image */
-  hia_native_entry native;
+  hia_fn_version versions[HIA_N_VERSIONS];
 };
 
 struct hia_module {
@@ -170,8 +183,8 @@ struct hia_module {
   hia_comp comp;
   hia_types types;
   hia_source source;
-  hia_program *program; /* NULL: read as a graph */
-  hia_unit *whole;      /* then: its only unit */
+  hia_program *program;            /* NULL: read as a graph */
+  hia_unit *whole[HIA_N_VERSIONS]; /* then: its only units; all but PLAIN are read when needed */
   hia_unit *units;
   hia_function *functions;
   hia_status broken; /* a compilation ended early: what it left behind is not to be trusted */
@@ -190,11 +203,12 @@ hia_status hiaJ_instance(hia_function *generic, const hia_type *types, hia_funct
 
 /* ---- module_ready.c: from an instance to something that runs ---- */
 
-/* Makes the function ready if it is not; takes the module's lock. */
-hia_status hiaJ_ready(hia_function *function, hia_error **error);
+/* Makes a version of the function ready if it is not; takes the module's lock. HIA_UNSUPPORTED if
+ * it cannot be made. */
+hia_status hiaJ_ready(hia_function *function, hia_fn_variant kind, hia_error **error);
 void hiaJ_unit_release(hia_engine *engine, hia_unit *unit);
 /* The passes' and the compiler's options of this engine. */
-hia_pass_options hiaJ_pass_options(const hia_engine *engine);
+hia_pass_options hiaJ_pass_options(const hia_engine *engine, hia_fn_variant kind);
 hia_compile_options hiaJ_compile_options(const hia_engine *engine);
 
 #endif

@@ -16,14 +16,15 @@ static hia_status begin(hia_function *f, hia_native_fn *out, hia_error **error) 
     return hiaJ_fail(&engine->allocator, error, HIA_UNSUPPORTED,
                      "call it with hia_call, or make an engine of kind HIA_ENGINE_JIT",
                      "this engine makes no native code");
-  return hiaJ_ready(f, error);
+  return hiaJ_ready(f, HIA_VERSION_PLAIN, error);
 }
 
 hia_status hia_function_entry(hia_function *f, hia_native_fn *entry, hia_error **error) {
   hia_status status = begin(f, entry, error);
   if (status != HIA_OK) return status;
   const hia_engine *engine = f->module->engine;
-  *entry = engine->backend->typed(f->unit->code, f->root);
+  const hia_fn_version *version = &f->versions[HIA_VERSION_PLAIN];
+  *entry = engine->backend->typed(version->unit->code, version->root);
   if (*entry) return HIA_OK;
   return hiaJ_fail(&engine->allocator, error, HIA_INTERNAL, NULL, "`%s` has no typed entry",
                    f->name);
@@ -38,9 +39,11 @@ typedef struct asking {
 static hia_status ask_plain(hia_module *module, void *user, hia_error **error) {
   asking *want = user;
   const hia_function *f = want->function;
+  const hia_fn_version *version = &f->versions[HIA_VERSION_PLAIN];
+  const hia_unit *unit = version->unit;
   const hia_engine *engine = module->engine;
   const char *why = NULL;
-  want->plain = engine->backend->plain(f->unit->code, f->unit->graph, f->root, &why);
+  want->plain = engine->backend->plain(unit->code, unit->graph, version->root, &why);
   if (want->plain) return HIA_OK;
   return hiaJ_fail(&engine->allocator, error, why ? HIA_UNSUPPORTED : HIA_INTERNAL,
                    "hia_function_entry has it with a context and a status",

@@ -86,13 +86,20 @@ static bool block_init(block *b, const hia_allocator *allocator, size_t n) {
   return b->words != NULL;
 }
 
-static hia_status run_words(hia_engine *engine, hia_function *f, const hia_run_options *options,
-                            hia_word *words, hia_failure *failure, hia_usage *usage) {
+static hia_fn_variant version_for(const hia_run_options *options) {
+  return options->has_fuel ? HIA_VERSION_FUELLED : HIA_VERSION_PLAIN;
+}
+
+/* `results` stand behind the arguments in `words`. */
+static hia_status run_words(hia_engine *engine, const hia_fn_version *f,
+                            const hia_run_options *options, hia_word *words, hia_word *results,
+                            hia_failure *failure, hia_usage *usage) {
   hia_limits limits = {.depth = engine->options.max_depth,
                        .memory = engine->options.max_memory,
                        .timeline = options->timeline,
                        .threads = engine->options.threads,
                        .pool = engine->pool};
+  if (options->has_fuel) limits.threads = 1, limits.pool = NULL;
   bool is_native = engine->options.kind == HIA_ENGINE_JIT;
   hia_idle_context *context = is_native ? hiaJ_context_take(engine) : NULL;
   if (is_native && !context) return failure->status = HIA_MEMORY;
@@ -100,7 +107,6 @@ static hia_status run_words(hia_engine *engine, hia_function *f, const hia_run_o
   hia_status status =
       hiaJ_watch_begin(&watch, engine, options, is_native ? context->context : NULL, &limits);
   if (status == HIA_OK) {
-    hia_word *results = words + f->n_param_words;
     switch (engine->options.kind) {
     case HIA_ENGINE_JIT:
       status = hiaR_native_run(context->context, f->native, words, &f->unit->unwinder, &limits,
@@ -122,7 +128,7 @@ static hia_status run_words(hia_engine *engine, hia_function *f, const hia_run_o
 }
 
 static void give_stats(const hia_run_options *options, const hia_usage *usage, uint64_t run_ns,
-                       bool is_counted) {
+                       bool is_counted, const uint64_t *fuel_left) {
   hia_run_stats own = {.size = sizeof own,
                        .run_ns = run_ns,
                        .calls = usage->calls,
@@ -132,7 +138,9 @@ static void give_stats(const hia_run_options *options, const hia_usage *usage, u
                        .peak_frames = usage->peak_frames,
                        .peak_bytes = usage->peak_bytes,
                        .steals = usage->steals,
-                       .is_counted = is_counted};
+                       .is_counted = is_counted,
+                       .fuel_left = fuel_left ? *fuel_left : 0,
+                       .is_fuelled = fuel_left != NULL};
   if (options->stats) hiaR_give_sized(&own, sizeof own, options->stats, options->stats->size);
 }
 
@@ -140,31 +148,39 @@ static hia_status run_ready(hia_function *f, hia_value *const *args, const hia_r
                             hia_value **result, hia_error **error) {
   hia_engine *engine = f->module->engine;
   atomic_fetch_add_explicit(&f->n_runs, 1, memory_order_relaxed);
+  const hia_fn_version *version = &f->versions[version_for(options)];
+  const hia_graph *g = version->unit->graph;
+  size_t n_args = f->n_param_words + (options->has_fuel ? 1u : 0u);
+  size_t n_results = f->result.n_words + (options->has_fuel ? 1u : 0u);
   block b;
-  if (!block_init(&b, &engine->allocator, f->n_param_words + f->result.n_words))
+  if (!block_init(&b, &engine->allocator, n_args + n_results))
     return hiaJ_fail(&engine->allocator, error, HIA_MEMORY, NULL, "out of memory");
   hia_word *at = b.words;
   for (uint32_t i = 0; i < f->arity; i++) {
     memcpy(at, args[i]->words, args[i]->n_words * sizeof *at);
     at += args[i]->n_words;
   }
+  if (options->has_fuel) *at = options->fuel;
+  hia_word *results = b.words + n_args;
   hia_failure failure = {0};
   hia_usage usage = {0};
   hia_ring *ring = hiaR_ring_of(options->timeline, 0);
   hiaR_event(ring, HIA_EVENT_RUN_BEGIN, ring ? hiaR_timeline_name(ring->timeline, f->name) : 0);
   uint64_t start = hiaR_now();
-  hia_status status = run_words(engine, f, options, b.words, &failure, &usage);
+  hia_status status = run_words(engine, version, options, b.words, results, &failure, &usage);
   uint64_t run_ns = hiaR_now() - start;
   hiaR_event(ring, HIA_EVENT_RUN_END, status);
-  give_stats(options, &usage, run_ns, f->unit->graph->is_counted);
+  bool is_known = options->has_fuel && (status == HIA_OK || status == HIA_FUEL);
+  uint64_t fuel_left = status == HIA_OK ? results[n_results - 1] : (uint64_t)failure.code;
+  give_stats(options, &usage, run_ns, g->is_counted, is_known ? &fuel_left : NULL);
   if (status != HIA_OK) {
     /* Ended in what was called itself, and at no operation of it. */
-    hia_loc_id loc = hiaG_fn(f->unit->graph, f->root)->loc;
+    hia_loc_id loc = hiaG_fn(g, version->root)->loc;
     if (failure.trace.length == 0 && loc != HIA_NONE) hiaR_trace_push(&failure.trace, loc);
-    hiaJ_fail_run(engine, error, &failure, options, &f->unit->places);
+    hiaJ_fail_run(engine, error, &failure, options, &version->unit->places);
   } else {
-    *result = hiaJ_value_new(&engine->allocator, f->result.codes, f->result.n_codes,
-                             b.words + f->n_param_words, f->result.n_words);
+    *result = hiaJ_value_new(&engine->allocator, f->result.codes, f->result.n_codes, results,
+                             f->result.n_words);
     if (!*result) status = hiaJ_fail(&engine->allocator, error, HIA_MEMORY, NULL, "out of memory");
   }
   if (b.size) hiaR_free(&engine->allocator, b.words, b.size);
@@ -183,14 +199,17 @@ hia_status hia_run(hia_function *f, hia_value *const *args, size_t n,
                      "run options of %zu bytes: made for another version of hiaton (this is %s)",
                      options->size, HIA_BUILD_VERSION);
   if (!result) return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "no place for the result");
+  if (own.fuel && !own.has_fuel)
+    return hiaJ_fail(allocator, error, HIA_ARGUMENT, "set has_fuel too",
+                     "fuel for a run that has no limit of fuel");
   hia_status status = check_args(f, args, n, error);
   if (status != HIA_OK) return status;
 
   hia_module *module = f->module;
   atomic_fetch_add_explicit(&module->references, 1, memory_order_relaxed);
   status = instance_for(f, args, &f, error);
-  if (status == HIA_OK) status = hiaJ_ready(f, error);
-  if (status == HIA_OK) status = hiaJ_timeline_begin(own.timeline, f, error);
+  if (status == HIA_OK) status = hiaJ_ready(f, version_for(&own), error);
+  if (status == HIA_OK) status = hiaJ_timeline_begin(own.timeline, f, version_for(&own), error);
   if (status == HIA_OK) {
     status = run_ready(f, args, &own, result, error);
     hiaJ_timeline_end(own.timeline);

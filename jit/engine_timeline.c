@@ -42,9 +42,8 @@ uint64_t hia_timeline_dropped(hia_timeline *timeline) {
 
 /* A unit keeps how long its phases took, and when the first of those that follow one another
  * without a break began, or the last ended. */
-static void tell_phases(hia_timeline *timeline, const hia_function *f) {
+static void tell_phases(hia_timeline *timeline, const hia_function *f, const hia_unit *unit) {
   const hia_module *module = f->module;
-  hia_unit *unit = f->unit;
   const hia_function_stats *s = &unit->stats;
   uint32_t file = hiaR_timeline_name(timeline, module->source.name);
   uint32_t name = hiaR_timeline_name(timeline, f->name);
@@ -66,27 +65,27 @@ static void tell_phases(hia_timeline *timeline, const hia_function *f) {
 }
 
 /* What jobs may call. */
-static void tell_callees(hia_timeline *timeline, const hia_function *f) {
-  const hia_unit *unit = f->unit;
-  const hia_backend *backend = f->module->engine->backend;
+static void tell_callees(hia_timeline *timeline, const hia_backend *backend, const hia_unit *unit) {
   for (hia_fn_id id = 0; unit->code && id < unit->graph->fns.len; id++) {
     hia_native_entry entry = backend->entry(unit->code, id);
     if (entry) hiaR_timeline_callee(timeline, (uintptr_t)entry, hiaG_fn(unit->graph, id)->name);
   }
 }
 
-hia_status hiaJ_timeline_begin(hia_timeline *timeline, const hia_function *f, hia_error **error) {
+hia_status hiaJ_timeline_begin(hia_timeline *timeline, const hia_function *f, hia_fn_variant kind,
+                               hia_error **error) {
   if (!timeline) return HIA_OK;
   if (!hiaR_timeline_open(timeline, false))
     return hiaJ_fail(&f->module->engine->allocator, error, HIA_ARGUMENT, NULL,
                      "the timeline is in use: it is being written out");
   hia_module *module = f->module;
   pthread_mutex_lock(&module->lock);
-  if (f->unit->told_at != timeline->made_at) {
-    tell_phases(timeline, f);
-    tell_callees(timeline, f);
+  hia_unit *unit = f->versions[kind].unit;
+  if (unit->told_at != timeline->made_at) {
+    tell_phases(timeline, f, unit);
+    tell_callees(timeline, module->engine->backend, unit);
   }
-  f->unit->told_at = timeline->made_at;
+  unit->told_at = timeline->made_at;
   pthread_mutex_unlock(&module->lock);
   return HIA_OK;
 }

@@ -109,7 +109,7 @@ static hia_status load_graph(hia_module *module, void *user, hia_error **error) 
   hia_unit *unit = HIA_NEW(&module->comp.arena, hia_unit);
   unit->graph = g;
   unit->is_tagged = g->state == HIA_STATIC;
-  module->whole = module->units = unit;
+  module->whole[HIA_VERSION_PLAIN] = module->units = unit;
   return HIA_OK;
 }
 
@@ -265,7 +265,7 @@ static hia_function *function_new(hia_module *module, hia_decl_id decl, hia_inst
   f->inst = inst;
   f->arity = arity;
   f->params = HIA_NEW_ARRAY(arena, hia_param, arity ? arity : 1);
-  f->root = HIA_NONE;
+  for (unsigned k = 0; k < HIA_N_VERSIONS; k++) f->versions[k].root = HIA_NONE;
   for (uint32_t i = 0; i < arity; i++) {
     set_param(module, &f->params[i], params[i]);
     f->n_param_words += f->params[i].n_words;
@@ -431,7 +431,7 @@ static hia_status find_in_program(hia_module *module, finding *want, hia_error *
 
 /* A root of a graph: by its instance name, or by its source name if only one root has it. */
 static hia_status find_in_graph(hia_module *module, finding *want, hia_error **error) {
-  hia_graph *g = module->whole->graph;
+  hia_graph *g = module->whole[HIA_VERSION_PLAIN]->graph;
   hia_fn_id found = HIA_NONE;
   unsigned n_found = 0;
   for (uint32_t i = 0; i < g->fns.len; i++) {
@@ -453,15 +453,16 @@ static hia_status find_in_graph(hia_module *module, finding *want, hia_error **e
                      "name one with its types, as in fact(i64)",
                      "there are %u instances of `%.200s`", n_found, want->name);
   for (hia_function *f = module->functions; f; f = f->next)
-    if (f->root == found) {
+    if (f->versions[HIA_VERSION_PLAIN].root == found) {
       want->found = f;
       return HIA_OK;
     }
   const hia_fn *fn = g->fns.data[found];
   hia_function *f =
       function_new(module, HIA_NONE, HIA_NONE, fn->n_sig_params, fn->sig_params, fn->sig_result);
-  f->root = found;
-  f->unit = module->whole;
+  hia_fn_version *plain = &f->versions[HIA_VERSION_PLAIN];
+  plain->root = found;
+  plain->unit = module->whole[HIA_VERSION_PLAIN];
   want->found = add_function(f, g->names.data[fn->source]);
   return HIA_OK;
 }

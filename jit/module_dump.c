@@ -112,9 +112,14 @@ static hia_status dump(hia_module *module, void *user, hia_error **error) {
   hia_graph *g;
   hia_status status = build(module, d, &g, error);
   if (status != HIA_OK) return status;
+  const char *why = o->fuel ? hiaG_cannot_fuel(g) : NULL;
+  if (why)
+    return hiaJ_fail(&module->engine->allocator, error, HIA_UNSUPPORTED, NULL,
+                     "this graph cannot be run with fuel: %s", why);
   bool as_built = o->stage == HIA_STAGE_GRAPH && !o->after;
   if (!as_built && g->state == HIA_FUNCTIONS) {
-    hia_pass_options passes = hiaJ_pass_options(module->engine);
+    hia_pass_options passes =
+        hiaJ_pass_options(module->engine, o->fuel ? HIA_VERSION_FUELLED : HIA_VERSION_PLAIN);
     if (o->stage == HIA_STAGE_GRAPH) passes.stop_after = o->after;
     hiaG_run_passes(g, &passes);
   }

@@ -33,23 +33,52 @@ static void place(hia_module *module, hia_unit *unit) {
 
 /* ---- the steps; each does nothing if it has been done ---- */
 
-static void build(hia_function *f) {
-  if (f->unit) return;
+/* The graph of a program's function, or all of a module's that was read, once more. */
+static hia_status make_graph(hia_function *f, hia_graph **g, hia_fn_id *root, hia_error **error) {
   hia_module *module = f->module;
+  if (module->program) {
+    *g = hiaF_build(module->program, &f->inst, 1, module->engine->options.count, root);
+    return HIA_OK;
+  }
+  hia_read_error wrong;
+  *root = f->versions[HIA_VERSION_PLAIN].root;
+  *g = hiaG_read(&module->comp, &module->types, module->source.text, module->source.len, &wrong);
+  return *g ? HIA_OK
+            : hiaJ_fail(&module->engine->allocator, error, HIA_INTERNAL, NULL,
+                        "the graph does not read a second time");
+}
+
+static hia_status build(hia_function *f, hia_fn_variant kind, hia_error **error) {
+  hia_module *module = f->module;
+  hia_fn_version *version = &f->versions[kind];
+  if (version->unit) return HIA_OK;
+  if (module->whole[kind]) {
+    version->root = f->versions[HIA_VERSION_PLAIN].root;
+    version->unit = module->whole[kind];
+    return HIA_OK;
+  }
   hia_unit *unit = HIA_NEW(&module->comp.arena, hia_unit);
   uint64_t start = unit->build_at = hiaR_now();
   hia_fn_id root;
-  unit->graph = hiaF_build(module->program, &f->inst, 1, module->engine->options.count, &root);
+  hia_status status = make_graph(f, &unit->graph, &root, error);
+  if (status != HIA_OK) return status;
+  const char *why = kind == HIA_VERSION_FUELLED ? hiaG_cannot_fuel(unit->graph) : NULL;
+  if (why)
+    return hiaJ_fail(&module->engine->allocator, error, HIA_UNSUPPORTED,
+                     "`hiaton dump --stage graph` writes one that can",
+                     "this graph cannot be run with fuel: %s", why);
   unit->stats.build_ns = hiaR_now() - start;
   unit->next = module->units;
   module->units = unit;
-  f->root = root;
-  f->unit = unit;
+  if (!module->program) module->whole[kind] = unit;
+  version->root = root;
+  version->unit = unit;
+  return HIA_OK;
 }
 
-static void run_passes(hia_module *module, hia_unit *unit) {
+static void run_passes(hia_module *module, hia_unit *unit, hia_fn_variant kind) {
   if (unit->is_tagged) return;
-  hia_pass_options options = hiaJ_pass_options(module->engine);
+  hia_pass_options options = hiaJ_pass_options(module->engine, kind);
   uint64_t start = unit->passes_at = hiaR_now();
   hiaG_run_passes(unit->graph, &options);
   unit->stats.passes_ns = hiaR_now() - start;
@@ -110,37 +139,46 @@ static hia_status compile(hia_module *module, hia_unit *unit, hia_error **error)
   return HIA_OK;
 }
 
+typedef struct wanted {
+  hia_function *function;
+  hia_fn_variant kind;
+} wanted;
+
 static hia_status ready(hia_module *module, void *user, hia_error **error) {
-  hia_function *f = user;
+  const wanted *want = user;
+  hia_function *f = want->function;
+  hia_fn_version *version = &f->versions[want->kind];
   hia_engine *engine = module->engine;
-  if (atomic_load_explicit(&f->is_ready, memory_order_relaxed)) return HIA_OK;
-  build(f);
-  hia_unit *unit = f->unit;
-  run_passes(module, unit);
+  if (atomic_load_explicit(&version->is_ready, memory_order_relaxed)) return HIA_OK;
+  hia_status status = build(f, want->kind, error);
+  if (status != HIA_OK) return status;
+  hia_unit *unit = version->unit;
+  run_passes(module, unit, want->kind);
   if (!unit->places.locs) place(module, unit);
   count_nodes(unit);
-  hia_status status;
   if (engine->options.kind == HIA_ENGINE_JIT) {
     status = compile(module, unit, error);
     if (status != HIA_OK) return status;
-    f->native = engine->backend->entry(unit->code, f->root);
+    version->native = engine->backend->entry(unit->code, version->root);
   } else {
     status = flatten(module, unit, error);
     if (status != HIA_OK) return status;
-    f->entry = hiaR_image_entry(unit->image, f->root);
+    version->entry = hiaR_image_entry(unit->image, version->root);
   }
   const hia_function_stats *s = &unit->stats;
   uint64_t ns =
       s->build_ns + s->passes_ns + s->flatten_ns + s->emit_ns + s->optimize_ns + s->codegen_ns;
-  hiaJ_log(engine, "%s is ready after %.2f ms, %llu bytes of %s", f->name, (double)ns / 1e6,
+  hiaJ_log(engine, "%s is ready%s after %.2f ms, %llu bytes of %s", f->name,
+           want->kind == HIA_VERSION_FUELLED ? " for runs with fuel" : "", (double)ns / 1e6,
            (unsigned long long)(s->code_bytes + s->image_bytes), unit->code ? "code" : "image");
-  atomic_store_explicit(&f->is_ready, true, memory_order_release);
+  atomic_store_explicit(&version->is_ready, true, memory_order_release);
   return HIA_OK;
 }
 
-hia_status hiaJ_ready(hia_function *f, hia_error **error) {
-  if (atomic_load_explicit(&f->is_ready, memory_order_acquire)) return HIA_OK;
-  return hiaJ_module_try(f->module, error, ready, f);
+hia_status hiaJ_ready(hia_function *f, hia_fn_variant kind, hia_error **error) {
+  if (atomic_load_explicit(&f->versions[kind].is_ready, memory_order_acquire)) return HIA_OK;
+  wanted want = {f, kind};
+  return hiaJ_module_try(f->module, error, ready, &want);
 }
 
 void hiaJ_unit_release(hia_engine *engine, hia_unit *unit) {
@@ -161,7 +199,21 @@ static hia_status need_instance(hia_function *f, hia_error **error) {
 hia_status hia_function_prepare(hia_function *f, hia_error **error) {
   if (error) *error = NULL;
   hia_status status = need_instance(f, error);
-  return status == HIA_OK ? hiaJ_ready(f, error) : status;
+  return status == HIA_OK ? hiaJ_ready(f, HIA_VERSION_PLAIN, error) : status;
+}
+
+/* Of one version more; its nodes are not the other's. */
+static void add_stats(hia_function_stats *sum, const hia_function_stats *s) {
+  sum->build_ns += s->build_ns;
+  sum->passes_ns += s->passes_ns;
+  sum->flatten_ns += s->flatten_ns;
+  sum->open_ns += s->open_ns;
+  sum->emit_ns += s->emit_ns;
+  sum->optimize_ns += s->optimize_ns;
+  sum->codegen_ns += s->codegen_ns;
+  sum->nodes += s->nodes;
+  sum->image_bytes += s->image_bytes;
+  sum->code_bytes += s->code_bytes;
 }
 
 hia_status hia_function_get_stats(const hia_function *f, hia_function_stats *stats) {
@@ -169,12 +221,16 @@ hia_status hia_function_get_stats(const hia_function *f, hia_function_stats *sta
   hia_module *module = f->module;
   hia_function_stats own = {0};
   pthread_mutex_lock(&module->lock);
-  if (f->unit) own = f->unit->stats;
+  for (unsigned k = 0; k < HIA_N_VERSIONS; k++) {
+    const hia_fn_version *version = &f->versions[k];
+    if (version->unit) add_stats(&own, &version->unit->stats);
+    if (!atomic_load_explicit(&version->is_ready, memory_order_relaxed)) continue;
+    own.tier = version->unit->code ? HIA_TIER_NATIVE : HIA_TIER_IMAGE;
+    own.versions++;
+  }
   own.parse_ns = module->parse_ns;
   own.check_ns = module->check_ns;
   own.runs = atomic_load_explicit(&f->n_runs, memory_order_relaxed);
-  if (atomic_load_explicit(&f->is_ready, memory_order_relaxed))
-    own.tier = f->unit->code ? HIA_TIER_NATIVE : HIA_TIER_IMAGE;
   pthread_mutex_unlock(&module->lock);
   hiaR_give_sized(&own, sizeof own, stats, stats->size);
   return HIA_OK;

@@ -92,6 +92,18 @@ void hiaL_fail(hia_emit *e, hia_loc_id loc, hia_status status, LLVMValueRef code
   LLVMBuildUnreachable(e->b);
 }
 
+/* Fuel is unsigned. The run's error says how much was left: the code. */
+void hiaL_emit_CHARGE(hia_emit *e, hia_node_id n) {
+  LLVMValueRef fuel = hiaL_in(e, n, 0);
+  LLVMValueRef cost = LLVMConstInt(e->types[HIA_I64], hiaL_node(e, n)->imm, false);
+  LLVMBasicBlockRef empty = hiaL_block(e, "out_of_fuel"), next = hiaL_block(e, "charged");
+  hiaL_unlikely(e, LLVMBuildICmp(e->b, LLVMIntULT, fuel, cost, "is_short"), empty, next);
+  hiaL_at(e, empty);
+  hiaL_fail(e, hiaL_node(e, n)->loc, HIA_FUEL, fuel);
+  hiaL_at(e, next);
+  hiaL_out(e, n, 0, LLVMBuildSub(e->b, fuel, cost, "fuel"));
+}
+
 void hiaL_emit_FAIL(hia_emit *e, hia_node_id n) {
   LLVMValueRef code = hiaL_in(e, n, 0);
   if (hiaG_type(e->fn, hiaG_in(e->fn, n, 0)) == HIA_I32)

@@ -176,7 +176,7 @@ static const char *run_message(hia_error *error, const failed_run *run) {
 static void fill_run(hia_error *error, const void *user) {
   const failed_run *run = user;
   const hia_places *places = run->places;
-  error->fail_code = run->failure->code;
+  if (error->status == HIA_FAILED) error->fail_code = run->failure->code;
   error->file = hiaR_error_copy(error, places->file);
   hia_error_entry *entry =
       one_entry(error, hiaR_status_word(error->status), run_message(error, run), NULL);

@@ -206,16 +206,20 @@ static void make_moves(hia_word *values, const hia_move *moves, uint32_t n) {
 
 /* Computes one node; false if it has failed. */
 static bool compute(expansion *x, copy *c, const hia_instr *in) {
-  hia_word *v = c->values;
+  hia_word *v = c->values, first = 0;
   hia_status status = HIA_OK;
   switch (in->kind) {
-  case HIA_KIND_KERNEL: status = in->kernel(v, in->in, in->out, in->u.imm); break;
+  case HIA_KIND_KERNEL:
+    status = in->kernel(v, in->in, in->out, in->u.imm);
+    first = v[in->in[0]];
+    break;
   case HIA_KIND_WIDE: {
     const hia_wide *wide = in->u.wide;
     hia_word operands[4];
     const uint16_t order[3] = {0, 1, 2};
     for (uint32_t i = 0; i < wide->n_in; i++) operands[i] = v[wide->in[i]];
     status = wide->kernel(operands, order, 3, wide->imm);
+    first = operands[0];
     if (!status) v[wide->out] = operands[3];
     break;
   }
@@ -229,7 +233,7 @@ static bool compute(expansion *x, copy *c, const hia_instr *in) {
   case HIA_KIND_FAIL: fail(x, c, in->index, HIA_FAILED, (int64_t)v[in->slot]); return false;
   default: break;
   }
-  if (status) fail(x, c, in->index, status, 0);
+  if (status) fail(x, c, in->index, status, hiaR_kernel_code(status, first));
   return !status;
 }
 

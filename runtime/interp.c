@@ -43,7 +43,8 @@ static bool fire_other(hia_worker *w, hia_frame *f, const hia_instr *n) {
   case HIA_KIND_FAIL: hiaR_fail(w, f, n->index, HIA_FAILED, (int64_t)slots[n->slot]); return false;
   case HIA_KIND_WIDE:
     status = fire_wide(slots, n->u.wide);
-    if (status) hiaR_fail(w, f, n->index, status, 0);
+    if (status)
+      hiaR_fail(w, f, n->index, status, hiaR_kernel_code(status, slots[n->u.wide->in[0]]));
     return !status;
   default: return true; /* JOIN */
   }
@@ -68,7 +69,7 @@ static ALWAYS_INLINE void fire(hia_worker *w, hia_frame *f, const hia_edges *edg
       if (HIA_LIKELY(n->kernel)) {
         hia_status status = n->kernel(slots, n->in, n->out, n->u.imm);
         if (HIA_LIKELY(!status)) break;
-        hiaR_fail(w, f, n->index, status, 0);
+        hiaR_fail(w, f, n->index, status, hiaR_kernel_code(status, slots[n->in[0]]));
       } else if (n->kind == HIA_KIND_SWITCH) {
         const hia_side *side = &n->u.branch->side[slots[n->slot] == 0];
         w->firings += side->weight;

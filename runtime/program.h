@@ -56,6 +56,11 @@ typedef struct hia_wide {
 
 enum { HIA_KIND_WIDE = HIA_N_KINDS }; /* only decoded */
 
+/* The code of a kernel's failure (hia_failure), whose first operand this is. */
+static inline int64_t hiaR_kernel_code(hia_status status, hia_word operand) {
+  return status == HIA_FUEL ? (int64_t)operand : 0;
+}
+
 struct hia_instr {
   hia_kernel kernel; /* KERNEL; else NULL, and `kind` says what it is */
   union {

@@ -60,7 +60,7 @@ void hiaR_trace_end(hia_trace_writer *w);
 /* How a run ended. For resource statuses the trace says where the run was when it stopped. */
 typedef struct hia_failure {
   hia_status status; /* HIA_OK: it did not fail */
-  int64_t code;      /* FAILED: the argument of fail */
+  int64_t code;      /* FAILED: the argument of fail; FUEL: what was left, unsigned */
   hia_trace trace;   /* length 0: unknown */
 } hia_failure;
 

@@ -102,10 +102,13 @@ int tool_args(hia_function *function, const tool_options *options, hia_value ***
 
 /* With --fn, what runs is the call NAME(ARG...), which is one more; main is what the system calls,
  * not the source. */
+bool tool_is_call(const tool_options *options) {
+  return options->n_functions > 0 && strncmp(options->functions[0], "main(", 5) != 0 &&
+         strcmp(options->functions[0], "main") != 0;
+}
+
 uint64_t tool_calls(const tool_options *options, const hia_run_stats *used) {
-  bool is_main = options->n_functions == 0 || strncmp(options->functions[0], "main(", 5) == 0 ||
-                 strcmp(options->functions[0], "main") == 0;
-  return used->calls + !is_main;
+  return used->calls + tool_is_call(options);
 }
 
 void tool_count(FILE *file, const tool_options *options, const hia_run_stats *used) {

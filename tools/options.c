@@ -23,6 +23,7 @@ enum {
   OPT_MAX_DEPTH,
   OPT_MAX_MEMORY,
   OPT_TIMEOUT,
+  OPT_FUEL,
   OPT_TRACE,
   OPT_LEVEL,
   OPT_NO_PASS,
@@ -71,6 +72,9 @@ static const option_row rows[] = {
     {OPT_MAX_MEMORY, RUN | BENCH, "max-memory", "BYTES",
      "memory that a run may use in all, interp and expand; native code uses its stack only"},
     {OPT_TIMEOUT, RUN, "timeout", "SECONDS", "end the run when it has taken so long: 2, 0.5"},
+    {OPT_FUEL, RUN, "fuel", "N",
+     "end the run when it would make more than so many calls and loop rounds; on one thread"},
+    {OPT_FUEL, DUMP, "fuel", NULL, "what is made for a run with --fuel"},
     {OPT_LEVEL, RUN | DUMP | BENCH, "opt", "LEVEL", "optimisation of native code, 0 to 3 (3)"},
     {OPT_NO_PASS, RUN | DUMP | BENCH, "no-pass", "LIST",
      "graph passes to leave out, separated by commas, or all"},
@@ -141,6 +145,14 @@ static bool parse_size(const char *text, size_t *size) {
   if (*end || n > SIZE_MAX >> shift) return false;
   *size = (size_t)n << shift;
   return true;
+}
+
+static bool parse_u64(const char *text, uint64_t *number) {
+  char *end;
+  errno = 0;
+  if (!isdigit((unsigned char)text[0])) return false;
+  *number = strtoull(text, &end, 10);
+  return errno == 0 && *end == 0;
 }
 
 /* Seconds, as in 2.5. */
@@ -245,6 +257,9 @@ static const char *set(tool_options *o, const tool_command *command, int id, con
   case OPT_TRACE: o->trace = operand; return NULL;
   case OPT_TIMEOUT:
     return parse_time(operand, &o->timeout_ns) ? NULL : "a number of seconds, as in 0.5";
+  case OPT_FUEL:
+    o->has_fuel = o->dump.fuel = true;
+    return !operand || parse_u64(operand, &o->fuel) ? NULL : "a number of calls and loop rounds";
   case OPT_LEVEL:
     if (!parse_number(operand, 0, 3, &number)) return "a number from 0 to 3";
     o->engine.opt_level = (int)number;

@@ -45,6 +45,7 @@ static void report_time(const hia_function_stats *f, const hia_run_stats *r) {
             r->firings, r->frames, r->peak_frames, r->steals);
   else if (r->steals)
     fprintf(stderr, "steals %" PRIu64 "\n", r->steals);
+  if (r->is_fuelled) fprintf(stderr, "fuel %" PRIu64 " left\n", r->fuel_left);
   if (r->peak_bytes) fprintf(stderr, "peak %" PRIu64 " bytes\n", r->peak_bytes);
 }
 
@@ -55,6 +56,12 @@ static int run_function(const tool_options *options, hia_function *function, hia
   run_options.stats = &used;
   run_options.timeout_ns = options->timeout_ns;
   run_options.timeline = timeline;
+  if (options->has_fuel) {
+    bool is_call = tool_is_call(options);
+    if (options->fuel < is_call) return tool_fail(NULL, HIA_FUEL);
+    run_options.has_fuel = true;
+    run_options.fuel = options->fuel - is_call;
+  }
   hia_value *result;
   hia_error *error;
   hia_status status = hia_run(function, args, options->n_args, &run_options, &result, &error);

@@ -31,7 +31,9 @@ typedef struct tool_options {
   size_t n_threads;
   bool time, from_ir, json, wants_help;
   unsigned runs;
-  uint64_t timeout_ns;       /* of the run; 0: none */
+  uint64_t timeout_ns; /* of the run; 0: none */
+  bool has_fuel;       /* the run has so much: */
+  uint64_t fuel;
   const char *trace;         /* where its timeline goes; NULL: nowhere */
   hia_engine_options engine; /* but for its kind; in bench but for its threads */
   hia_dump_options dump;
@@ -69,6 +71,8 @@ void tool_free_args(hia_value **values, size_t n);
 int tool_function(const tool_options *options, hia_module *module, hia_function **function);
 /* A generic function becomes its instance for these arguments. */
 int tool_instance(hia_function **function, hia_value **args, size_t n);
+/* What runs counts as a call itself: the function is named (--fn), and is not main. */
+bool tool_is_call(const tool_options *options);
 /* The calls of a counted run as the user sees them. */
 uint64_t tool_calls(const tool_options *options, const hia_run_stats *used);
 /* A line that says how many calls the program made. */

@@ -225,9 +225,10 @@ typedef struct hia_function_stats {
   uint64_t image_bytes, code_bytes;
   uint64_t runs; /* begun by hia_call and hia_run; what it was called for by others is not known */
   hia_tier tier;
+  uint32_t versions; /* made so far, one for runs with fuel: times, nodes and bytes are of all */
 } hia_function_stats;
 #define HIA_FUNCTION_STATS_INIT                                                                    \
-  {sizeof(hia_function_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, HIA_TIER_NONE}
+  {sizeof(hia_function_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, HIA_TIER_NONE, 0}
 HIA_API hia_status hia_function_get_stats(const hia_function *function, hia_function_stats *stats);
 
 /* ---- typed entries ----
@@ -281,8 +282,11 @@ typedef struct hia_run_stats {
   uint64_t steals;        /* tasks that a worker took from another */
   bool is_counted;        /* calls and rounds are known: of engines that count, unless the function
                              comes from a graph that was dumped by one that does not */
+  bool is_fuelled;        /* fuel_left is known: of a run with fuel that has ended with HIA_OK or
+                             HIA_FUEL. Where it fails otherwise, that is not */
+  uint64_t fuel_left;     /* 0 if it is not known */
 } hia_run_stats;
-#define HIA_RUN_STATS_INIT {sizeof(hia_run_stats), 0, 0, 0, 0, 0, 0, 0, 0, false}
+#define HIA_RUN_STATS_INIT {sizeof(hia_run_stats), 0, 0, 0, 0, 0, 0, 0, 0, false, false, 0}
 
 typedef struct hia_run_options {
   size_t size;
@@ -291,8 +295,13 @@ typedef struct hia_run_options {
   uint64_t timeout_ns; /* ends it with HIA_DEADLINE when it has run so long, compiling not
                           included; 0: it may take its time */
   hia_timeline *timeline; /* what the run does is written down there; NULL: nowhere */
+  bool has_fuel; /* the run may make as many calls and loop rounds as it has fuel, this call itself
+                    not among them; with less than it needs it ends with HIA_FUEL, at the same
+                    operation in every engine (docs/language.md, "Fuel"). It runs on one thread, and
+                    the function is compiled once more for such runs. false: no limit */
+  uint64_t fuel; /* with has_fuel; 0 allows no call and no round. Without it 0, or HIA_ARGUMENT */
 } hia_run_options;
-#define HIA_RUN_OPTIONS_INIT {sizeof(hia_run_options), NULL, NULL, 0, NULL}
+#define HIA_RUN_OPTIONS_INIT {sizeof(hia_run_options), NULL, NULL, 0, NULL, false, 0}
 
 /* Calls a function and waits for its result. `args` are n values of the types of its parameters;
  * they stay the caller's. HIA_ARGUMENT if they do not fit; HIA_DIV_ZERO, HIA_DIV_OVERFLOW,
@@ -378,8 +387,10 @@ typedef struct hia_dump_options {
   hia_stage stage;
   const char *after; /* HIA_STAGE_GRAPH: the graph as this pass leaves it; NULL: as built */
   hia_format format; /* DOT (Graphviz): AST, GRAPH and STATIC only */
+  bool fuel;         /* what is made for runs with fuel (hia_run_options) */
 } hia_dump_options;
-#define HIA_DUMP_OPTIONS_INIT {sizeof(hia_dump_options), HIA_STAGE_STATIC, NULL, HIA_FORMAT_TEXT}
+#define HIA_DUMP_OPTIONS_INIT                                                                      \
+  {sizeof(hia_dump_options), HIA_STAGE_STATIC, NULL, HIA_FORMAT_TEXT, false}
 
 /* Takes a piece of output; false ends the writing with HIA_IO. */
 typedef bool (*hia_write)(void *user, const char *bytes, size_t len);

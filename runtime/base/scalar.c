@@ -196,6 +196,16 @@ KERNEL_2(POW, f32, f32, float, hiaR_pow_f32(a, b))
 KERNEL_2(POW, f64, f64, double, hiaR_pow_f64(a, b))
 TABLE_FLOAT(POW)
 
+/* ---- fuel ---- */
+
+static hia_status CHARGE_i64(ARGS) {
+  hia_word fuel = slots[in[0]];
+  if (HIA_UNLIKELY(fuel < imm)) return HIA_FUEL;
+  slots[out] = fuel - imm;
+  return HIA_OK;
+}
+const hia_kernel hiaR_k_CHARGE[HIA_N_DTYPES] = {[HIA_I64] = CHARGE_i64};
+
 /* ---- conversion: one kernel per target, the source dtype is the immediate ---- */
 
 /* Toward zero, saturating, NaN to 0. `bound` is 2^31 or 2^63, exact in both float dtypes; -bound is

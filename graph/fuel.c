@@ -1,0 +1,254 @@
+/* fuel: calls and loop rounds are paid for, and a run whose fuel is used up fails.
+ *
+ * Fuel is a value that travels through the program, an i64 taken as unsigned. Every root, and every
+ * function with calls or loops, takes it as one more parameter, the last, and gives what is left
+ * as one more result, the last. So a failure for want of fuel is one of an operation like others:
+ * in its place in sequential order, with its chain of calls, the same in all engines, whatever
+ * later passes do. That fuelled calls depend on each other also keeps them from being forked or
+ * merged.
+ *
+ * What is charged, and where: on entering a region of the source (the body of a function, an arm of
+ * a branch, the condition of a loop, a round) one for each call that stands in it, and not in a
+ * region inside it; in a round also one for the round. That is what the region makes unless it
+ * fails or does not end, so a run that ends has been charged for what it made, call for call. The
+ * charge has the position of what it is for, or of the first of several.
+ *
+ *     fn fib(n) =                               fn fib(n, fuel) =
+ *       if n <= 1                                 if n <= 1
+ *       then 1                                    then (1, fuel)
+ *       else                                      else let rest = charge 2 fuel
+ *         fib(n - 1) + fib(n - 2)                      let (a, left) = fib(n - 1, rest)
+ *                                                      let (b, left) = fib(n - 2, left)
+ *                                                      (a + b, left)
+ *
+ * A branch or loop in which nothing is charged or handed on stays as it is. Of a counted graph,
+ * COUNT nodes say what a call and a round of the source are; of others CALL nodes and rounds.
+ *
+ * Must be the first pass: it charges for what stands in the graph, and merged, inlined or unrolled
+ * calls are not what the source makes. Needs nothing; keeps the graph counted if it was. */
+#include "graph/graph.h"
+
+typedef struct fuelling {
+  hia_graph *g;
+  hia_arena *scratch;
+  bool *takes; /* by function: has the parameter and the result */
+
+  hia_fn *fn; /* the one at hand */
+  hia_subst subst;
+  uint64_t *cost;     /* by region: what is charged on entering it */
+  hia_loc_id *loc;    /* and where */
+  bool *is_touched;   /* by region: something in it, or inside, is charged or takes fuel */
+  hia_value_id *fuel; /* by region: what is left where the walk is */
+  hia_u32vec list;    /* operands in the making */
+  HIA_VEC(hia_dtype) types;
+} fuelling;
+
+const char *hiaG_cannot_fuel(const hia_graph *g) {
+  if (g->state != HIA_FUNCTIONS)
+    return "it is a static graph, in which calls are no longer counted";
+  for (hia_fn_id f = 0; f < g->fns.len; f++) {
+    const hia_fn *fn = hiaG_fn(g, f);
+    if (fn->is_removed) continue;
+    for (hia_node_id n = fn->regions.data[0].first; n != HIA_NONE; n = hiaG_walk_next(fn, n))
+      if (fn->nodes.data[n].op == HIA_OP_FORK) return "its calls are forked already";
+  }
+  return NULL;
+}
+
+/* ---- who takes fuel ---- */
+
+static bool has_calls(const hia_fn *fn) {
+  for (hia_node_id n = fn->regions.data[0].first; n != HIA_NONE; n = hiaG_walk_next(fn, n)) {
+    unsigned op = fn->nodes.data[n].op;
+    if (op == HIA_OP_CALL || op == HIA_OP_LOOP || op == HIA_OP_COUNT) return true;
+  }
+  return false;
+}
+
+/* A full function is called like the one it is of (opt_unroll.c): both do, or neither. */
+static void find_takers(fuelling *f) {
+  hia_graph *g = f->g;
+  f->takes = HIA_NEW_ARRAY(f->scratch, bool, g->fns.len);
+  for (hia_fn_id id = 0; id < g->fns.len; id++) {
+    const hia_fn *fn = hiaG_fn(g, id);
+    if (fn->is_removed) continue;
+    f->takes[id] |= fn->is_root || fn->full != HIA_NONE || has_calls(fn);
+    if (fn->full != HIA_NONE) f->takes[fn->full] = true;
+  }
+}
+
+/* ---- what a function is charged ---- */
+
+static void touch(fuelling *f, hia_region_id r) {
+  for (; r != HIA_NONE && !f->is_touched[r]; r = f->fn->regions.data[r].parent)
+    f->is_touched[r] = true;
+}
+
+static void charge(fuelling *f, hia_region_id r, hia_loc_id loc) {
+  if (f->cost[r]++ == 0) f->loc[r] = loc;
+  touch(f, r);
+}
+
+static void find_costs(fuelling *f) {
+  const hia_fn *fn = f->fn;
+  bool is_counted = f->g->is_counted;
+  for (hia_node_id n = fn->regions.data[0].first; n != HIA_NONE; n = hiaG_walk_next(fn, n)) {
+    const hia_node *node = &fn->nodes.data[n];
+    switch (node->op) {
+    case HIA_OP_COUNT: charge(f, node->region, node->loc); break;
+    case HIA_OP_LOOP:
+      if (!is_counted) charge(f, node->regions + 1, node->loc);
+      break;
+    case HIA_OP_CALL:
+      if (!is_counted) charge(f, node->region, node->loc);
+      if (f->takes[HIA_IMM_A(node->imm)]) touch(f, node->region);
+      break;
+    default: break;
+    }
+  }
+}
+
+/* ---- handing it on ---- */
+
+static void add_in(fuelling *f, hia_node_id n, hia_value_id value) {
+  f->list.len = 0;
+  for (uint32_t i = 0; i < f->fn->nodes.data[n].n_ins; i++)
+    hiaR_push(f->scratch, &f->list, hiaG_in(f->fn, n, i));
+  hiaR_push(f->scratch, &f->list, value);
+  hiaG_set_ins(f->g, f->fn, n, f->list.data, f->list.len);
+}
+
+/* One more result; answers it. */
+static hia_value_id add_out(fuelling *f, hia_node_id n) {
+  hia_value_id old = f->fn->nodes.data[n].outs;
+  uint32_t n_outs = f->fn->nodes.data[n].n_outs;
+  f->types.len = 0;
+  for (uint32_t i = 0; i < n_outs; i++) hiaR_push(f->scratch, &f->types, hiaG_type(f->fn, old + i));
+  hiaR_push(f->scratch, &f->types, HIA_I64);
+  hiaG_set_outs(f->g, f->fn, n, f->types.data, n_outs + 1);
+  for (uint32_t i = 0; i < n_outs; i++) hiaG_replace(&f->subst, old + i, hiaG_out(f->fn, n, i));
+  return hiaG_out(f->fn, n, n_outs);
+}
+
+/* One more ARG, the last of `index` others. */
+static hia_value_id add_arg(fuelling *f, hia_region_id r, uint32_t index, hia_loc_id loc) {
+  hia_dtype type = HIA_I64;
+  hia_node_id at = f->fn->regions.data[r].first;
+  while (f->fn->nodes.data[at].op == HIA_OP_ARG) at = f->fn->nodes.data[at].next;
+  hia_node_id arg = hiaG_insert(f->g, f->fn, at, HIA_OP_ARG, NULL, 0, &type, 1, index, loc);
+  return hiaG_out(f->fn, arg, 0);
+}
+
+/* The walk is about to enter a region with this much fuel. */
+static void enter(fuelling *f, hia_region_id r, hia_value_id fuel) {
+  f->fuel[r] = fuel;
+  if (f->cost[r] == 0) return;
+  hia_dtype type = HIA_I64;
+  hia_node_id at = f->fn->regions.data[r].first;
+  while (f->fn->nodes.data[at].op == HIA_OP_ARG) at = f->fn->nodes.data[at].next;
+  hia_node_id n =
+      hiaG_insert(f->g, f->fn, at, HIA_OP_CHARGE, &fuel, 1, &type, 1, f->cost[r], f->loc[r]);
+  f->fuel[r] = hiaG_out(f->fn, n, 0);
+}
+
+static void visit_if(fuelling *f, hia_node_id n) {
+  hia_region_id home = f->fn->nodes.data[n].region, then = f->fn->nodes.data[n].regions;
+  hia_value_id fuel = f->fuel[home];
+  if (f->is_touched[then] || f->is_touched[then + 1]) f->fuel[home] = add_out(f, n);
+  enter(f, then, fuel);
+  enter(f, then + 1, fuel);
+}
+
+static void visit_loop(fuelling *f, hia_node_id n) {
+  hia_region_id home = f->fn->nodes.data[n].region, head = f->fn->nodes.data[n].regions;
+  hia_value_id fuel = f->fuel[home];
+  if (f->is_touched[head]) { /* or its round, which lies in it */
+    add_in(f, n, fuel);
+    fuel = add_arg(f, head, f->fn->nodes.data[n].n_ins - 1, f->fn->nodes.data[n].loc);
+    f->fuel[home] = add_out(f, n);
+  }
+  enter(f, head, fuel);
+}
+
+static void visit_yield(fuelling *f, hia_node_id n) {
+  hia_region_id r = f->fn->nodes.data[n].region;
+  const hia_region *region = &f->fn->regions.data[r];
+  hia_value_id fuel = f->fuel[r];
+  bool hands_on = false;
+  switch ((hia_region_kind)region->kind) {
+  case HIA_REGION_BODY: hands_on = true; break;
+  case HIA_REGION_THEN: hands_on = f->is_touched[r] || f->is_touched[r + 1]; break;
+  case HIA_REGION_ELSE: hands_on = f->is_touched[r] || f->is_touched[r - 1]; break;
+  case HIA_REGION_HEAD: hands_on = f->is_touched[r]; break;
+  case HIA_REGION_ROUND: hands_on = f->is_touched[region->parent]; break;
+  }
+  if (hands_on) add_in(f, n, fuel);
+  if (f->fn->regions.data[r].kind == HIA_REGION_HEAD) enter(f, r + 1, fuel);
+}
+
+static void visit_call(fuelling *f, hia_node_id n) {
+  hia_region_id r = f->fn->nodes.data[n].region;
+  if (!f->takes[HIA_IMM_A(f->fn->nodes.data[n].imm)]) return;
+  add_in(f, n, f->fuel[r]);
+  f->fuel[r] = add_out(f, n);
+}
+
+/* ---- signatures ---- */
+
+static hia_dtype *with_i64(fuelling *f, const hia_dtype *types, uint32_t n) {
+  hia_dtype *more = HIA_NEW_ARRAY(&f->g->comp->arena, hia_dtype, (size_t)n + 1);
+  if (n) memcpy(more, types, n * sizeof *types);
+  more[n] = HIA_I64;
+  return more;
+}
+
+static void extend_signature(fuelling *f) {
+  hia_fn *fn = f->fn;
+  fn->params = with_i64(f, fn->params, fn->n_params++);
+  fn->results = with_i64(f, fn->results, fn->n_results++);
+  if (!fn->is_root) return;
+  uint32_t n = fn->n_sig_params++;
+  hia_type *params = HIA_NEW_ARRAY(&f->g->comp->arena, hia_type, (size_t)n + 1);
+  if (n) memcpy(params, fn->sig_params, n * sizeof *params);
+  params[n] = HIA_I64;
+  fn->sig_params = params;
+  hia_type parts[2] = {fn->sig_result, HIA_I64};
+  fn->sig_result = hiaG_tuple(f->g->types, parts, 2);
+}
+
+static void fuel_function(fuelling *f, hia_fn *fn) {
+  uint32_t n_regions = fn->regions.len;
+  f->fn = fn;
+  f->subst = hiaG_subst(f->g, fn);
+  f->cost = HIA_NEW_ARRAY(f->scratch, uint64_t, n_regions);
+  f->loc = HIA_NEW_ARRAY(f->scratch, hia_loc_id, n_regions);
+  f->is_touched = HIA_NEW_ARRAY(f->scratch, bool, n_regions);
+  f->fuel = HIA_NEW_ARRAY(f->scratch, hia_value_id, n_regions);
+  f->list = (hia_u32vec){0};
+  memset(&f->types, 0, sizeof f->types);
+  find_costs(f);
+  extend_signature(f);
+  enter(f, 0, add_arg(f, 0, fn->n_params - 1, HIA_NONE));
+  for (hia_node_id n = fn->regions.data[0].first; n != HIA_NONE; n = hiaG_walk_next(fn, n)) {
+    hiaG_rewrite_ins(&f->subst, fn, n);
+    switch (fn->nodes.data[n].op) {
+    case HIA_OP_IF: visit_if(f, n); break;
+    case HIA_OP_LOOP: visit_loop(f, n); break;
+    case HIA_OP_YIELD: visit_yield(f, n); break;
+    case HIA_OP_CALL: visit_call(f, n); break;
+    default: break;
+    }
+  }
+  hiaG_compact(f->g, fn);
+}
+
+void hiaG_fuel(hia_graph *g) {
+  fuelling f = {.g = g, .scratch = &g->comp->scratch};
+  find_takers(&f);
+  for (hia_fn_id id = 0; id < g->fns.len; id++) {
+    if (!f.takes[id]) continue;
+    hia_mark mark = hiaR_arena_mark(f.scratch);
+    fuel_function(&f, hiaG_fn(g, id));
+    hiaR_arena_release(f.scratch, mark);
+  }
+}
