@@ -2,6 +2,7 @@
  *
  *   # small: FN ARG... => OUTCOME     in all ways
  *   # large: FN ARG... => OUTCOME     native code only (all ways with --large)
+ *   # fuel N: FN ARG... => OUTCOME    with N fuel, in all ways that take it
  *   # rejected: LINE[:COL]...         the program is wrong, there and nowhere else
  *   # ----                            the rest is another program; lines go on counting
  *
@@ -48,19 +49,20 @@ static bool is_outcome(const char *expected, const char *got) {
 
 /* One run in all these ways. What several ways get wrong is shown for the first of them. */
 static void check(const char *path, uint32_t line, const char *source, const char *fn,
-                  char *const *args, uint32_t n_args, const char *expected, diff_way *ways,
-                  uint32_t n_ways, bool native_only, diff_counts *counts) {
+                  char *const *args, uint32_t n_args, const uint64_t *fuel, const char *expected,
+                  diff_way *ways, uint32_t n_ways, bool native_only, diff_counts *counts) {
   gen_text others = {0};
   uint32_t failed = 0;
   for (uint32_t i = 0; i < n_ways; i++) {
     diff_way *way = &ways[i];
     /* Those that people use: compiled well, alone or on several workers. */
     if (native_only && (way->kind != HIA_ENGINE_JIT || way->opt_level < 2 || way->count)) continue;
+    if (fuel && !diff_takes_fuel(way)) continue;
     char what[512];
     snprintf(what, sizeof what, "%s:%u (%s)", path, line, way->name);
     diff_watch(what, 60);
     diff_result r;
-    diff_run(way, path, source, fn, args, n_args,
+    diff_run(way, path, source, fn, args, n_args, fuel,
              diff_is_parallel(way) && !native_only ? SMALL_TIMES : 1, &r);
     if (is_outcome(expected, r.text.data)) {
       counts->passed++;
@@ -102,22 +104,29 @@ static void run_program(const char *path, uint32_t first, const char *source, co
     char *copy = strndup(body, len);
     body += len + (body[len] ? 1 : 0);
     bool is_large = starts(copy, "# large: "), is_small = starts(copy, "# small: ");
+    char *run = copy + 9; /* what follows either */
+    uint64_t fuel = 0;
+    bool has_fuel = starts(copy, "# fuel ");
+    if (has_fuel) fuel = strtoull(copy + 7, &run, 10);
+    has_fuel &= starts(run, ": ");
+    if (has_fuel) run += 2;
     if (starts(copy, "# rejected: ")) {
       gen_text expected = {0};
       gen_text_add(&expected, "rejected %s", copy + 12);
-      check(path, line, source, "main", NULL, 0, expected.data, ways, 1, false, counts);
+      check(path, line, source, "main", NULL, 0, NULL, expected.data, ways, 1, false, counts);
       gen_text_free(&expected);
       n_runs++;
-    } else if (is_large || is_small) {
+    } else if (is_large || is_small || has_fuel) {
       char *arrow = strstr(copy, " => "), *words[17];
-      uint32_t n = arrow ? (*arrow = 0, split(copy + 9, words, 17)) : 0;
+      uint32_t n = arrow ? (*arrow = 0, split(run, words, 17)) : 0;
       if (n == 0) {
-        fprintf(stderr, "FAIL %s:%u: not `# small: FN ARG... => OUTCOME`\n", path, line);
+        fprintf(stderr, "FAIL %s:%u: not `# small: FN ARG... => OUTCOME` or the like\n", path,
+                line);
         counts->failed++;
       }
       if (n > 0)
-        check(path, line, source, words[0], words + 1, n - 1, arrow + 4, ways, n_ways,
-              is_large && !large, counts);
+        check(path, line, source, words[0], words + 1, n - 1, has_fuel ? &fuel : NULL, arrow + 4,
+              ways, n_ways, is_large && !large, counts);
       n_runs++;
     }
     free(copy);

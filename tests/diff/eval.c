@@ -21,6 +21,7 @@ typedef struct eval {
   gen_program *p;
   gen_outcome *out;
   uint64_t max_steps;
+  bool has_fuel;
   uint32_t depth;
   /* of a TAIL_CALL: who is called with what */
   gen_fn *next;
@@ -210,6 +211,42 @@ static void bind(const eval *ev, const frame *f, const gen_binder *b, const uint
   }
 }
 
+/* ---- fuel ---- */
+
+/* The calls that evaluating e makes whatever happens, if it comes to its end, and the first of
+ * them. */
+static void find_calls(const gen_expr *e, uint64_t *n, const gen_expr **first) {
+  uint32_t n_kids = e->n; /* those that are always evaluated */
+  switch ((gen_kind)e->kind) {
+  case GEN_CONST: n_kids = 0; break;
+  case GEN_IF:
+  case GEN_AND:
+  case GEN_OR: n_kids = 1; break;
+  case GEN_MATCH: n_kids = e->n == 2 ? 2 : 1; break; /* a single arm is no choice */
+  case GEN_LOOP: n_kids = e->n - 2; break;
+  default: break;
+  }
+  for (uint32_t i = 0; i < n_kids; i++)
+    if (e->kind != GEN_CALL || !e->as.fn->params[i]->dropped) find_calls(e->kids[i], n, first);
+  if (e->kind != GEN_CALL) return;
+  if ((*n)++ == 0) *first = e;
+}
+
+/* Evaluation enters e: pays for its calls and, of the block of a loop, for the round. */
+static step enter(eval *ev, const frame *f, const gen_expr *e, const gen_expr *loop) {
+  uint64_t n = loop ? 1 : 0;
+  const gen_expr *first = loop;
+  if (!ev->has_fuel) return GOES_ON;
+  find_calls(e, &n, &first);
+  if (ev->out->fuel_left < n) return fails(ev, GEN_OUT_OF_FUEL, f, first);
+  ev->out->fuel_left -= n;
+  return GOES_ON;
+}
+
+static step run_inner(eval *ev, const frame *f, gen_expr *e, uint64_t *out) {
+  return enter(ev, f, e, NULL) ? FAILS : run(ev, f, e, out);
+}
+
 static step run_loop(eval *ev, const frame *f, gen_expr *e, uint64_t *out) {
   uint32_t n = e->n - 2, at = 0;
   for (uint32_t i = 0; i < n; i++) {
@@ -223,10 +260,10 @@ static step run_loop(eval *ev, const frame *f, gen_expr *e, uint64_t *out) {
       memcpy(f->words + e->as.vars[i]->slot, from, words * sizeof *from);
       from += words;
     }
-    if (run(ev, f, e->kids[n], &go)) return FAILS;
+    if (run_inner(ev, f, e->kids[n], &go)) return FAILS;
     if (!go) return GOES_ON;
     ev->out->rounds++;
-    if (run(ev, f, e->kids[n + 1], out)) return FAILS;
+    if (enter(ev, f, e->kids[n + 1], e) || run(ev, f, e->kids[n + 1], out)) return FAILS;
   }
 }
 
@@ -296,7 +333,7 @@ static step run(eval *ev, const frame *f, gen_expr *e, uint64_t *out) {
   case GEN_AND:
   case GEN_OR:
     if (run(ev, f, e->kids[0], out)) return FAILS;
-    return (*out != 0) == (e->kind == GEN_AND) ? run(ev, f, e->kids[1], out) : GOES_ON;
+    return (*out != 0) == (e->kind == GEN_AND) ? run_inner(ev, f, e->kids[1], out) : GOES_ON;
   case GEN_SELECT: {
     uint64_t a, b;
     if (run(ev, f, e->kids[0], &w) || run(ev, f, e->kids[1], &a) || run(ev, f, e->kids[2], &b))
@@ -315,13 +352,14 @@ static step run(eval *ev, const frame *f, gen_expr *e, uint64_t *out) {
     return fails(ev, GEN_FAILED, f, e);
   case GEN_IF:
     if (run(ev, f, e->kids[0], &w)) return FAILS;
-    return run(ev, f, e->kids[w ? 1 : 2], out);
+    return run_inner(ev, f, e->kids[w ? 1 : 2], out);
   case GEN_MATCH:
     if (run(ev, f, e->kids[0], &w)) return FAILS;
     for (uint32_t i = 0;; i++) {
       const gen_arm *arm = &e->as.arms[i];
       if (arm->var) f->words[arm->var->slot] = w;
-      if (arm->var || arm->any || (uint64_t)arm->value == w) return run(ev, f, e->kids[i + 1], out);
+      if (!arm->var && !arm->any && (uint64_t)arm->value != w) continue;
+      return e->n == 2 ? run(ev, f, e->kids[1], out) : run_inner(ev, f, e->kids[i + 1], out);
     }
   case GEN_BLOCK: {
     uint64_t value[64];
@@ -360,7 +398,7 @@ static step call(eval *ev, gen_fn *fn, gen_type x, const uint64_t *args, uint64_
       memcpy(f.words + fn->params[i]->slot, from, words * sizeof *from);
       from += words;
     }
-    step s = run(ev, &f, fn->body, out);
+    step s = run_inner(ev, &f, fn->body, out);
     free(f.words);
     if (s != TAIL_CALL) return s;
     fn = ev->next;
@@ -369,8 +407,9 @@ static step call(eval *ev, gen_fn *fn, gen_type x, const uint64_t *args, uint64_
   }
 }
 
-void gen_eval(gen_program *p, uint64_t max_steps, gen_outcome *out) {
-  eval ev = {.p = p, .out = out, .max_steps = max_steps};
+void gen_eval(gen_program *p, uint64_t max_steps, const uint64_t *fuel, gen_outcome *out) {
+  eval ev = {.p = p, .out = out, .max_steps = max_steps, .has_fuel = fuel != NULL};
   memset(out, 0, sizeof *out);
+  if (fuel) out->fuel_left = *fuel;
   call(&ev, gen_main(p), 0, p->args, out->words);
 }

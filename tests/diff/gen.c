@@ -211,7 +211,7 @@ static void mend_consts(gen *g) {
     if (c->type >= GEN_X) continue;
     gen_fn fn = {.name = "const", .body = c->value, .result = c->type};
     gen_program q = {.n_fns = 1, .fns = {&fn}};
-    gen_eval(&q, 1000, out);
+    gen_eval(&q, 1000, NULL, out);
     if (out->end == GEN_VALUE) continue;
     if (c->type == GEN_BOOL) {
       c->value = gen_node(g, GEN_TRUTH, c->type, 0);
@@ -229,7 +229,7 @@ static uint64_t argument_word(gen *g, gen_type t) {
   gen_outcome *out = GEN_NEW(&g->p->pool, gen_outcome);
   e = gen_literal(g, t);
   fn.body = e;
-  gen_eval(&q, 100, out);
+  gen_eval(&q, 100, NULL, out);
   return out->words[0];
 }
 
@@ -333,7 +333,7 @@ static gen_program *try_make(uint64_t seed, uint32_t size) {
   gen_outcome *out = GEN_NEW(&p->pool, gen_outcome);
   for (uint32_t i = 0; i < 3; i++) {
     make_args(&g);
-    gen_eval(p, EVAL_STEPS, out);
+    gen_eval(p, EVAL_STEPS, NULL, out);
     if (out->end != GEN_TOO_LONG) return p;
   }
   gen_free(p);

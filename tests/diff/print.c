@@ -227,6 +227,7 @@ static void print_match(printer *pr, gen_expr *e) {
 
 static void print_loop(printer *pr, gen_expr *e) {
   uint32_t n = e->n - 2;
+  mark(pr, e);
   put(pr, "loop (");
   for (uint32_t i = 0; i < n; i++) {
     if (i) put(pr, ", ");

@@ -297,6 +297,7 @@ typedef enum gen_end {
   GEN_DIV_ZERO,
   GEN_DIV_OVERFLOW,
   GEN_FAILED,
+  GEN_OUT_OF_FUEL,
   GEN_TOO_LONG, /* more work than the bound: says nothing */
 } gen_end;
 
@@ -308,11 +309,12 @@ typedef struct gen_outcome {
   gen_place chain[GEN_MAX_CHAIN]; /* innermost first */
   uint32_t n_chain;
   uint64_t calls, rounds; /* as the language counts them */
+  uint64_t fuel_left;     /* VALUE, OUT_OF_FUEL: with fuel */
   uint64_t steps;
 } gen_outcome;
 
-/* Runs main. Needs gen_settle and gen_print. */
-void gen_eval(gen_program *p, uint64_t max_steps, gen_outcome *out);
+/* Runs main, with so much fuel; NULL: without. Needs gen_settle and gen_print. */
+void gen_eval(gen_program *p, uint64_t max_steps, const uint64_t *fuel, gen_outcome *out);
 /* The value of a LIT at this dtype, in canonical form. */
 uint64_t gen_literal_word(const gen_expr *e, gen_type t);
 

@@ -8,34 +8,62 @@
 #define SIZES          10
 #define WAYS_IN_TURN   8 /* a program goes through one of so many ways */
 #define PARALLEL_TIMES 3 /* on several workers */
+#define FUELS          5
 
 static gen_place outcome_entry(const void *chain, uint64_t i) {
   return ((const gen_outcome *)chain)->chain[i];
 }
 
-static void expect(gen_program *p, const gen_outcome *o, gen_text *text) {
-  static const char *const words[] = {"", "div-zero", "div-overflow", "failed"};
+static void expect(gen_program *p, const gen_outcome *o, bool has_fuel, gen_text *text) {
+  static const char *const words[] = {"", "div-zero", "div-overflow", "failed", "fuel"};
   if (o->end == GEN_VALUE) {
     gen_print_value(p, gen_main(p)->result, o->words, false, text);
-    return;
+  } else {
+    gen_text_add(text, "error %s", words[o->end]);
+    if (o->end == GEN_FAILED) gen_text_add(text, "(%lld)", (long long)o->code);
+    diff_add_chain(text, o->n_chain, outcome_entry, o);
   }
-  gen_text_add(text, "error %s", words[o->end]);
-  if (o->end == GEN_FAILED) gen_text_add(text, "(%lld)", (long long)o->code);
-  diff_add_chain(text, o->n_chain, outcome_entry, o);
+  if (has_fuel && (o->end == GEN_VALUE || o->end == GEN_OUT_OF_FUEL))
+    gen_text_add(text, ", %llu fuel left", (unsigned long long)o->fuel_left);
 }
 
 typedef struct sample {
   gen_text source, expected;
+  uint64_t fuel[FUELS]; /* runs with so much, and what they must give */
+  gen_text with_fuel[FUELS];
+  uint32_t n_fuels;
   char *args[16];
   uint32_t n_args;
   gen_outcome outcome;
 } sample;
 
+/* As much as the run takes, which is what it counts if it does not fail, and less. */
+static void make_fuels(gen_program *p, sample *s) {
+  static gen_outcome o;
+  uint64_t n = s->outcome.calls + s->outcome.rounds;
+  const uint64_t fuels[FUELS] = {n, n - 1, n / 2, 0, UINT64_MAX};
+  for (uint32_t i = 0; i < FUELS; i++) {
+    bool is_new = true;
+    for (uint32_t k = 0; k < s->n_fuels; k++) is_new &= s->fuel[k] != fuels[i];
+    if (!is_new) continue;
+    gen_eval(p, EVAL_STEPS, &fuels[i], &o);
+    if (o.end == GEN_TOO_LONG) continue;
+    if (i == 0 && s->outcome.end == GEN_VALUE && (o.end != GEN_VALUE || o.fuel_left != 0)) {
+      fprintf(stderr, "hia_diff: the reference counts %llu, and charges something else\n",
+              (unsigned long long)n);
+      exit(2);
+    }
+    s->fuel[s->n_fuels] = fuels[i];
+    expect(p, &o, true, &s->with_fuel[s->n_fuels++]);
+  }
+}
+
 static void make_sample(gen_program *p, sample *s) {
   *s = (sample){.n_args = 0};
   gen_print(p, &s->source);
-  gen_eval(p, EVAL_STEPS, &s->outcome);
-  if (s->outcome.end != GEN_TOO_LONG) expect(p, &s->outcome, &s->expected);
+  gen_eval(p, EVAL_STEPS, NULL, &s->outcome);
+  if (s->outcome.end != GEN_TOO_LONG) expect(p, &s->outcome, false, &s->expected);
+  make_fuels(p, s);
   gen_fn *fn = gen_main(p);
   const uint64_t *words = p->args;
   for (uint32_t i = 0; i < fn->n_params; i++) {
@@ -49,14 +77,30 @@ static void make_sample(gen_program *p, sample *s) {
 static void free_sample(sample *s) {
   gen_text_free(&s->source);
   gen_text_free(&s->expected);
+  for (uint32_t i = 0; i < s->n_fuels; i++) gen_text_free(&s->with_fuel[i]);
   for (uint32_t i = 0; i < s->n_args; i++) free(s->args[i]);
+}
+
+static bool agrees_with_fuel(diff_way *way, const sample *s, diff_result *r) {
+  for (uint32_t i = 0; i < s->n_fuels; i++) {
+    diff_result with;
+    diff_run(way, "random.hia", s->source.data, "main", s->args, s->n_args, &s->fuel[i], 1, &with);
+    bool agrees = strcmp(with.text.data, s->with_fuel[i].data) == 0;
+    if (!agrees)
+      gen_text_add(&r->text, "; with fuel %llu: %s instead of %s", (unsigned long long)s->fuel[i],
+                   with.text.data, s->with_fuel[i].data);
+    diff_result_free(&with);
+    if (!agrees) return false;
+  }
+  return true;
 }
 
 /* Runs one way. False if it does not give what it must; then `r` says what it gave. */
 static bool agrees(diff_way *way, const sample *s, diff_result *r) {
-  diff_run(way, "random.hia", s->source.data, "main", s->args, s->n_args,
+  diff_run(way, "random.hia", s->source.data, "main", s->args, s->n_args, NULL,
            diff_is_parallel(way) ? PARALLEL_TIMES : 1, r);
   if (strcmp(r->text.data, s->expected.data) != 0) return false;
+  if (diff_takes_fuel(way) && !agrees_with_fuel(way, s, r)) return false;
   if (!way->count || s->outcome.end != GEN_VALUE) return true;
   if (r->calls == s->outcome.calls && r->rounds == s->outcome.rounds) return true;
   gen_text_add(&r->text, " with %llu calls and %llu rounds, not %llu and %llu",

@@ -113,8 +113,8 @@ uint32_t diff_ways(diff_way *ways, const char *engines) {
   for (size_t i = 0; (pass = hia_pass_name(i)); i++) {
     /* The second run of a pass goes by the name of the first; some passes always run, and some are
      * not for the interpreter. */
-    if (strchr(pass, '.') || !strcmp(pass, "effects") || !strcmp(pass, "tail") ||
-        !strcmp(pass, "tag"))
+    if (strchr(pass, '.') || !strcmp(pass, "fuel") || !strcmp(pass, "effects") ||
+        !strcmp(pass, "tail") || !strcmp(pass, "tag"))
       continue;
     bool is_native = !strcmp(pass, "fork") || !strcmp(pass, "unroll") || !strcmp(pass, "merge");
     if (interp && !is_native)
@@ -206,7 +206,7 @@ static void describe(hia_status status, const hia_error *error, diff_result *out
   } else {
     gen_text_add(t, "error %s", hia_status_word(status));
     if (status == HIA_FAILED) gen_text_add(t, "(%lld)", (long long)hia_error_fail_code(error));
-    if (status >= HIA_DIV_ZERO && status < HIA_MEMORY)
+    if ((status >= HIA_DIV_ZERO && status < HIA_MEMORY) || status == HIA_FUEL)
       diff_add_chain(t, hia_error_chain_length(error), error_entry, error);
   }
   const char *messages = hia_error_text(error);
@@ -259,12 +259,14 @@ static hia_status go_through_text(diff_way *way, hia_function **function, hia_mo
 }
 
 static void call_once(hia_function *function, hia_value *const *args, uint32_t n_args,
-                      diff_result *out) {
+                      const uint64_t *fuel, diff_result *out) {
   hia_value *result = NULL;
   hia_error *error = NULL;
   hia_run_stats stats = HIA_RUN_STATS_INIT;
   hia_run_options o = HIA_RUN_OPTIONS_INIT;
   o.stats = &stats;
+  o.has_fuel = fuel != NULL;
+  o.fuel = fuel ? *fuel : 0;
   hia_status status = hia_run(function, args, n_args, &o, &result, &error);
   out->calls = stats.calls;
   out->rounds = stats.rounds;
@@ -276,6 +278,8 @@ static void call_once(hia_function *function, hia_value *const *args, uint32_t n
   } else {
     describe(status, error, out);
   }
+  if (stats.is_fuelled)
+    gen_text_add(&out->text, ", %llu fuel left", (unsigned long long)stats.fuel_left);
   hia_value_free(result);
   hia_error_free(error);
 }
@@ -288,9 +292,9 @@ static bool is_same(const diff_way *way, const diff_result *a, const diff_result
 }
 
 static void call_again(const diff_way *way, hia_function *function, hia_value *const *args,
-                       uint32_t n_args, diff_result *first) {
+                       uint32_t n_args, const uint64_t *fuel, diff_result *first) {
   diff_result r = {0};
-  call_once(function, args, n_args, &r);
+  call_once(function, args, n_args, fuel, &r);
   first->steals += r.steals;
   if (!is_same(way, first, &r)) {
     gen_text both = {0};
@@ -305,7 +309,8 @@ static void call_again(const diff_way *way, hia_function *function, hia_value *c
 }
 
 void diff_run(diff_way *way, const char *name, const char *source, const char *fn,
-              char *const *args, uint32_t n_args, uint32_t times, diff_result *out) {
+              char *const *args, uint32_t n_args, const uint64_t *fuel, uint32_t times,
+              diff_result *out) {
   hia_function *function = NULL;
   hia_module *from_text = NULL;
   hia_value *values[16] = {0};
@@ -318,9 +323,9 @@ void diff_run(diff_way *way, const char *name, const char *source, const char *f
   for (uint32_t i = 0; status == HIA_OK && i < n_args && i < 16; i++)
     status = hia_value_parse(function, i, args[i], &values[i], &error);
   if (status == HIA_OK) {
-    call_once(function, values, n_args, out);
+    call_once(function, values, n_args, fuel, out);
     for (uint32_t i = 1; i < times && strncmp(out->text.data, "unsteady", 8) != 0; i++)
-      call_again(way, function, values, n_args, out);
+      call_again(way, function, values, n_args, fuel, out);
   } else {
     describe(status, error, out);
   }

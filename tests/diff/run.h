@@ -42,6 +42,7 @@ void diff_ways_free(diff_way *ways, uint32_t n);
  *   error div-zero f@4:17 main@9:3      the chain, innermost first
  *   error failed(7) f@1:5
  *   error depth               resources: no chain
+ *   42, 7 fuel left           of runs with fuel; so is error fuel f@4:17, 1 fuel left
  *   rejected 3:7 4:2          positions of the errors */
 typedef struct diff_result {
   gen_text text;
@@ -52,9 +53,15 @@ typedef struct diff_result {
 void diff_result_free(diff_result *r);
 
 /* Loads `source` and calls function `fn` with these arguments, `times` times: all must give the
- * same, or the outcome says "unsteady: ", and what they gave. */
+ * same, or the outcome says "unsteady: ", and what they gave. `fuel`: so much of it; NULL: the run
+ * has no such limit. */
 void diff_run(diff_way *way, const char *name, const char *source, const char *fn,
-              char *const *args, uint32_t n_args, uint32_t times, diff_result *out);
+              char *const *args, uint32_t n_args, const uint64_t *fuel, uint32_t times,
+              diff_result *out);
+/* Graphs that passes have changed cannot be run with fuel. */
+static inline bool diff_takes_fuel(const diff_way *way) {
+  return !way->through_text || (way->stage == HIA_STAGE_GRAPH && !way->after);
+}
 
 /* Adds a chain to an outcome's text: long ones with their middle left out. */
 void diff_add_chain(gen_text *text, uint64_t length,

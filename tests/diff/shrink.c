@@ -306,7 +306,7 @@ static bool keep(shrink *s, gen_program *q) {
     gen_text text = {0};
     gen_print(q, &text);
     gen_text_free(&text);
-    gen_eval(q, 100000, s->outcome);
+    gen_eval(q, 100000, NULL, s->outcome);
     if (s->outcome->end != GEN_TOO_LONG) {
       s->tries--;
       if (s->fails(s->user, q)) {
