@@ -127,6 +127,7 @@ static hia_status eval_plain(evaluation *e, frame *f, hia_node_id n) {
   for (uint32_t i = 0; i < node->n_ins; i++) ins[i] = f->values[hiaG_in(f->fn, n, i)];
   hia_status status =
       hiaR_scalar_eval(node->op, hiaG_node_dtype(f->fn, n), node->imm, ins, &f->values[node->outs]);
+  if (status == HIA_FUEL) e->out->code = ins[0];
   return status == HIA_OK ? HIA_OK : failed(e, f, node->loc, status);
 }
 
@@ -148,7 +149,7 @@ static hia_status eval_loop(evaluation *e, frame *f, hia_node_id n) {
     hia_node_id arg = f->fn->regions.data[node->regions].first;
     for (uint32_t i = 0; i < node->n_ins; i++, arg = f->fn->nodes.data[arg].next)
       f->values[hiaG_out(f->fn, arg, 0)] = vars[i];
-    if (e->steps++ > MAX_STEPS) status = HIA_FUEL;
+    if (e->steps++ > MAX_STEPS) status = HIA_DEADLINE;
     if (status == HIA_OK) status = eval_region(e, f, node->regions);
     if (status != HIA_OK) break;
     hia_word goes_on;
@@ -157,6 +158,7 @@ static hia_status eval_loop(evaluation *e, frame *f, hia_node_id n) {
       yields(f, node->regions, 1, f->values + node->outs, node->n_outs);
       break;
     }
+    e->out->made++;
     status = eval_region(e, f, node->regions + 1);
     if (status != HIA_OK) break;
     yields(f, node->regions + 1, 0, vars, node->n_ins);
@@ -169,7 +171,7 @@ static hia_status eval_region(evaluation *e, frame *f, hia_region_id r) {
   for (hia_node_id n = f->fn->regions.data[r].first; n != HIA_NONE; n = f->fn->nodes.data[n].next) {
     const hia_node *node = &f->fn->nodes.data[n];
     hia_status status = HIA_OK;
-    if (e->steps++ > MAX_STEPS) return HIA_FUEL;
+    if (e->steps++ > MAX_STEPS) return HIA_DEADLINE;
     switch (node->op) {
     case HIA_OP_ARG:
     case HIA_OP_YIELD: break;
@@ -181,6 +183,7 @@ static hia_status eval_region(evaluation *e, frame *f, hia_region_id r) {
     }
     case HIA_OP_LOOP: status = eval_loop(e, f, n); break;
     case HIA_OP_CALL: {
+      e->out->made++;
       hia_word *args = calloc(node->n_ins + 1u, sizeof *args);
       for (uint32_t i = 0; i < node->n_ins; i++) args[i] = f->values[hiaG_in(f->fn, n, i)];
       status = eval_fn(e, HIA_IMM_A(node->imm), args, f->values + node->outs, f, node->loc,
@@ -241,7 +244,7 @@ static hia_status eval_static_node(evaluation *e, frame *f, hia_node_id n) {
 static hia_status eval_head(evaluation *e, frame *f, hia_region_id head) {
   f->is_later_round[head] = false;
   for (;;) {
-    if (e->steps++ > MAX_STEPS) return HIA_FUEL;
+    if (e->steps++ > MAX_STEPS) return HIA_DEADLINE;
     hia_status status = eval_range(e, f, head);
     if (status != HIA_OK) return status;
     if (!f->values[f->fn->regions.data[head + 1].pred]) return HIA_OK;
@@ -280,7 +283,7 @@ static hia_status eval_range(evaluation *e, frame *f, hia_region_id r) {
     } else {
       status = eval_static_node(e, f, n++);
     }
-    if (e->steps++ > MAX_STEPS) return HIA_FUEL;
+    if (e->steps++ > MAX_STEPS) return HIA_DEADLINE;
     if (status != HIA_OK) return status;
   }
 }
@@ -290,7 +293,7 @@ static hia_status eval_range(evaluation *e, frame *f, hia_region_id r) {
 static hia_status eval_fn(evaluation *e, hia_fn_id id, const hia_word *args, hia_word *results,
                           const frame *caller, hia_loc_id loc, bool is_tail) {
   const hia_fn *fn = hiaG_fn(e->g, id);
-  if (e->depth == MAX_DEPTH) return HIA_FUEL;
+  if (e->depth == MAX_DEPTH) return HIA_DEADLINE;
   e->depth++;
   frame f = {.fn = fn,
              .caller = caller,
@@ -343,7 +346,7 @@ static bool same_word(hia_dtype type, hia_word a, hia_word b) {
 }
 
 bool eval_agree(const hia_fn *fn, const eval_outcome *a, const eval_outcome *b) {
-  if (a->status == HIA_FUEL || b->status == HIA_FUEL) return true;
+  if (a->status == HIA_DEADLINE || b->status == HIA_DEADLINE) return true;
   if (a->status != b->status || a->code != b->code || strcmp(a->chain, b->chain) != 0) return false;
   if (a->counts[0] != b->counts[0] || a->counts[1] != b->counts[1]) return false;
   for (uint32_t i = 0; i < fn->n_results && a->status == HIA_OK; i++)

@@ -7,10 +7,11 @@
 #define EVAL_MAX_RESULTS 8
 
 typedef struct eval_outcome {
-  hia_status status; /* OK, a failure of the program, or FUEL: given up, nothing is known */
+  hia_status status; /* OK, a failure of the program, or DEADLINE: given up, nothing is known */
   hia_word results[EVAL_MAX_RESULTS];
-  uint64_t code;      /* FAILED: of fail() */
+  uint64_t code;      /* FAILED: of fail(); FUEL: what was left */
   uint64_t counts[2]; /* calls and rounds, of counted graphs */
+  uint64_t made;      /* those of the graph, function state */
   char chain[2000];   /* of a failure: the chain of calls as text */
 } eval_outcome;
 

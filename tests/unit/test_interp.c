@@ -61,7 +61,7 @@ static uint32_t compare_random(uint64_t seed, bool optimise) {
         args[i] = i == 0 ? random_below(&r, 7) : random_word(&r, e->params[i]);
       eval_outcome reference;
       eval_graph(p.graph, e->fn, args, seed, &reference);
-      if (reference.status == HIA_FUEL || e->n_results > IMAGE_MAX_RESULTS) continue;
+      if (reference.status == HIA_DEADLINE || e->n_results > IMAGE_MAX_RESULTS) continue;
       n++;
       for (unsigned threads = 1; threads <= 3; threads++) {
         image_outcome o = image_run(&p, IMAGE_INTERP, args, threads, NULL, NULL);

@@ -34,7 +34,7 @@ Test(tail, depth_does_not_grow) {
     hia_word n = 2001;
     eval_outcome o;
     eval_graph(g, 0, &n, 0, &o);
-    cr_assert_eq(o.status, HIA_FUEL);
+    cr_assert_eq(o.status, HIA_DEADLINE);
     g = tailed(&e, even_odd);
     eval_graph(g, 0, &n, 0, &o);
     cr_assert(o.status == HIA_OK && o.results[0] == 0);

@@ -95,6 +95,11 @@ static hia_graph *check_pipeline(env *e, uint64_t seed, const run *runs, hia_pas
   return g;
 }
 
+static void check_fuelled(env *e, uint64_t seed, const run *runs, hia_pass_options options) {
+  options.fuel = true;
+  check_pipeline(e, seed, runs, options);
+}
+
 static void check_seed(uint64_t seed, uint32_t *n_forks) {
   env e;
   run runs[N_RUNS];
@@ -148,6 +153,57 @@ static void check_seed(uint64_t seed, uint32_t *n_forks) {
   hiaR_comp_free(&e.comp);
 }
 
+/* With fuel every run is charged for what it makes, if it does not fail: so much is enough, and
+ * less is not. What it then gives passes do not change. */
+static void check_fuel(uint64_t seed, uint32_t *n_short) {
+  env e;
+  run runs[N_RUNS];
+  env_init(&e);
+  NO_THROW(&e, {
+    hia_graph *g = random_graph(&e.comp, &e.types, seed), *fuelled;
+    cr_assert_null(hiaG_cannot_fuel(g));
+    make_runs(g, seed, runs, true);
+    fuelled = random_graph(&e.comp, &e.types, seed);
+    hiaG_fuel(fuelled);
+    const char *defect = hiaG_verify(fuelled);
+    cr_assert(!defect, "seed %llu: %s", (unsigned long long)seed, defect);
+    expect_round_trip(&e, fuelled);
+    for (uint32_t i = 0; i < N_RUNS; i++) {
+      run *r = &runs[i];
+      const hia_fn *fn = hiaG_fn(g, r->f);
+      eval_outcome before = r->before, with;
+      uint64_t n = g->is_counted ? before.counts[0] + before.counts[1] : before.made;
+      for (uint32_t k = 0; k < 3 && before.status != HIA_DEADLINE; k++) {
+        const uint64_t fuel[] = {UINT64_MAX, n, n - 1};
+        r->args[fn->n_params] = fuel[k];
+        eval_graph(fuelled, r->f, r->args, seed, &with);
+        if (with.status == HIA_DEADLINE) continue;
+        if (k < 2 && before.status == HIA_OK) {
+          cr_assert(eval_agree(fn, &before, &with), "seed %llu", (unsigned long long)seed);
+          cr_assert_eq(with.results[fn->n_results], fuel[k] - n, "seed %llu",
+                       (unsigned long long)seed);
+        } else if (k == 2 && n && before.status == HIA_OK) {
+          cr_assert_eq(with.status, HIA_FUEL, "seed %llu", (unsigned long long)seed);
+          ++*n_short;
+        }
+      }
+      /* For what follows: all, or not quite enough. */
+      if (random_below(&(random_source){seed + i}, 2)) r->args[fn->n_params] = n / 2;
+      eval_graph(fuelled, r->f, r->args, seed, &r->before);
+    }
+    check_fuelled(&e, seed, runs, (hia_pass_options){.use = HIA_USE_ALL});
+    check_fuelled(&e, seed, runs, (hia_pass_options){.use = HIA_USE_NATIVE});
+    check_fuelled(&e, seed, runs, (hia_pass_options){.disabled = "all"});
+  });
+  hiaR_comp_free(&e.comp);
+}
+
+Test(meaning, random_graphs_with_fuel) {
+  uint32_t n_short = 0;
+  for (uint64_t seed = 1; seed <= 1500; seed++) check_fuel(seed, &n_short);
+  cr_assert_gt(n_short, 1000, "only %u", n_short);
+}
+
 Test(meaning, random_graphs) {
   unsigned long long from = 1, to = 1500;
   const char *seeds = getenv("HIA_SEEDS");
@@ -186,6 +242,8 @@ Test(options, a_word_stands_for_its_repetitions) {
 Test(options, required_passes_stay) {
   const char *some = passes_run((hia_pass_options){.disabled = "all"});
   cr_assert_str_eq(some, "effects tail effects.2 effects.3 tag ");
+  some = passes_run((hia_pass_options){.disabled = "all", .fuel = true});
+  cr_assert_str_eq(some, "fuel effects tail effects.2 effects.3 tag ");
   some = passes_run((hia_pass_options){.disabled = "effects,tail,tag,copy"});
   cr_assert(strstr(some, "effects ") && strstr(some, "tail ") && strstr(some, "tag "));
   cr_assert(!strstr(some, "copy"));
@@ -206,7 +264,7 @@ Test(options, names) {
 /* ---- memory: every allocation fails once ---- */
 
 /* The pipeline with n allocations. */
-static __attribute__((noinline)) hia_status run_with(int n) {
+static __attribute__((noinline)) hia_status run_with(int n, bool has_fuel) {
   test_heap heap;
   test_heap_init(&heap, n);
   hia_comp comp;
@@ -215,7 +273,7 @@ static __attribute__((noinline)) hia_status run_with(int n) {
   if (HIA_TRY(&comp)) {
     hiaG_types_init(&types, &comp);
     hia_graph *g = random_graph(&comp, &types, 23);
-    hia_pass_options options = {.use = HIA_USE_PARALLEL, .verify = true};
+    hia_pass_options options = {.use = HIA_USE_PARALLEL, .fuel = has_fuel, .verify = true};
     hiaG_run_passes(g, &options);
   }
   hia_status status = comp.status;
@@ -226,9 +284,11 @@ static __attribute__((noinline)) hia_status run_with(int n) {
 }
 
 Test(memory, running_out_at_every_allocation) {
-  int n = 0;
-  while (run_with(n) != HIA_OK) n++;
-  cr_assert_gt(n, 3);
+  for (int fuel = 0; fuel < 2; fuel++) {
+    int n = 0;
+    while (run_with(n, fuel) != HIA_OK) n++;
+    cr_assert_gt(n, 3);
+  }
 }
 
 /* ---- size: long chains and deep nests, in linear time and without recursion ---- */
