@@ -201,6 +201,13 @@ void hiaJ_module_release(hia_module *module);
 hia_status hiaJ_instance(hia_function *generic, const hia_type *types, hia_function **out,
                          hia_error **error);
 
+/* ---- engine_run.c ---- */
+
+/* A caller's options (or NULL), checked, over the defaults. */
+hia_status hiaJ_run_options(const hia_function *function, const hia_run_options *theirs,
+                            hia_run_options *own, hia_error **error);
+hia_fn_variant hiaJ_version_for(const hia_run_options *options); /* that such a run needs */
+
 /* ---- module_ready.c: from an instance to something that runs ---- */
 
 /* Makes a version of the function ready if it is not; takes the module's lock. HIA_UNSUPPORTED if

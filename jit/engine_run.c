@@ -86,8 +86,22 @@ static bool block_init(block *b, const hia_allocator *allocator, size_t n) {
   return b->words != NULL;
 }
 
-static hia_fn_variant version_for(const hia_run_options *options) {
+hia_fn_variant hiaJ_version_for(const hia_run_options *options) {
   return options->has_fuel ? HIA_VERSION_FUELLED : HIA_VERSION_PLAIN;
+}
+
+hia_status hiaJ_run_options(const hia_function *f, const hia_run_options *theirs,
+                            hia_run_options *own, hia_error **error) {
+  const hia_allocator *allocator = &f->module->engine->allocator;
+  *own = (hia_run_options)HIA_RUN_OPTIONS_INIT;
+  if (theirs && !hiaJ_copy_sized(own, sizeof *own, theirs, theirs->size))
+    return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL,
+                     "run options of %zu bytes: made for another version of hiaton (this is %s)",
+                     theirs->size, HIA_BUILD_VERSION);
+  if (own->fuel && !own->has_fuel)
+    return hiaJ_fail(allocator, error, HIA_ARGUMENT, "set has_fuel too",
+                     "fuel for a run that has no limit of fuel");
+  return HIA_OK;
 }
 
 /* `results` stand behind the arguments in `words`. */
@@ -148,7 +162,7 @@ static hia_status run_ready(hia_function *f, hia_value *const *args, const hia_r
                             hia_value **result, hia_error **error) {
   hia_engine *engine = f->module->engine;
   atomic_fetch_add_explicit(&f->n_runs, 1, memory_order_relaxed);
-  const hia_fn_version *version = &f->versions[version_for(options)];
+  const hia_fn_version *version = &f->versions[hiaJ_version_for(options)];
   const hia_graph *g = version->unit->graph;
   size_t n_args = f->n_param_words + (options->has_fuel ? 1u : 0u);
   size_t n_results = f->result.n_words + (options->has_fuel ? 1u : 0u);
@@ -193,23 +207,19 @@ hia_status hia_run(hia_function *f, hia_value *const *args, size_t n,
   if (result) *result = NULL;
   if (!f) return hiaJ_fail(&hiaR_malloc, error, HIA_ARGUMENT, NULL, "no function");
   const hia_allocator *allocator = &f->module->engine->allocator;
-  hia_run_options own = HIA_RUN_OPTIONS_INIT;
-  if (options && !hiaR_copy_sized(&own, sizeof own, options, options->size))
-    return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL,
-                     "run options of %zu bytes: made for another version of hiaton (this is %s)",
-                     options->size, HIA_BUILD_VERSION);
+  hia_run_options own;
+  hia_status status = hiaJ_run_options(f, options, &own, error);
+  if (status != HIA_OK) return status;
   if (!result) return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "no place for the result");
-  if (own.fuel && !own.has_fuel)
-    return hiaJ_fail(allocator, error, HIA_ARGUMENT, "set has_fuel too",
-                     "fuel for a run that has no limit of fuel");
-  hia_status status = check_args(f, args, n, error);
+  status = check_args(f, args, n, error);
   if (status != HIA_OK) return status;
 
   hia_module *module = f->module;
   atomic_fetch_add_explicit(&module->references, 1, memory_order_relaxed);
   status = instance_for(f, args, &f, error);
-  if (status == HIA_OK) status = hiaJ_ready(f, version_for(&own), error);
-  if (status == HIA_OK) status = hiaJ_timeline_begin(own.timeline, f, version_for(&own), error);
+  if (status == HIA_OK) status = hiaJ_ready(f, hiaJ_version_for(&own), error);
+  if (status == HIA_OK)
+    status = hiaJ_timeline_begin(own.timeline, f, hiaJ_version_for(&own), error);
   if (status == HIA_OK) {
     status = run_ready(f, args, &own, result, error);
     hiaJ_timeline_end(own.timeline);

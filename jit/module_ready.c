@@ -197,9 +197,16 @@ static hia_status need_instance(hia_function *f, hia_error **error) {
 }
 
 hia_status hia_function_prepare(hia_function *f, hia_error **error) {
+  return hia_function_prepare_for(f, NULL, error);
+}
+
+hia_status hia_function_prepare_for(hia_function *f, const hia_run_options *options,
+                                    hia_error **error) {
   if (error) *error = NULL;
+  hia_run_options own;
   hia_status status = need_instance(f, error);
-  return status == HIA_OK ? hiaJ_ready(f, HIA_VERSION_PLAIN, error) : status;
+  if (status == HIA_OK) status = hiaJ_run_options(f, options, &own, error);
+  return status == HIA_OK ? hiaJ_ready(f, hiaJ_version_for(&own), error) : status;
 }
 
 /* Of one version more; its nodes are not the other's. */

@@ -65,13 +65,15 @@ static uint64_t compile_time(const hia_function_stats *s) {
 }
 
 /* A call, which compiles if nothing has yet. */
-static int call(lane *l, size_t n_args) {
+static int call(const tool_options *options, lane *l) {
   hia_run_options run_options = HIA_RUN_OPTIONS_INIT;
   hia_run_stats used = HIA_RUN_STATS_INIT;
   run_options.stats = &used;
+  int code = tool_fuel(options, &run_options);
+  if (code != EXIT_FINE) return code;
   hia_value *result;
   hia_error *error;
-  hia_status status = hia_run(l->function, l->args, n_args, &run_options, &result, &error);
+  hia_status status = hia_run(l->function, l->args, options->n_args, &run_options, &result, &error);
   if (status != HIA_OK) return tool_fail(error, status);
   size_t size = hia_value_format(result, NULL, 0) + 1;
   char *text = realloc(l->result, size);
@@ -96,9 +98,12 @@ static int measure_compile(const tool_options *options, lane *l, const char *nam
   hia_error *error = NULL;
   hia_module *module;
   hia_function *function;
+  hia_run_options run_options = HIA_RUN_OPTIONS_INIT;
+  int code = tool_fuel(options, &run_options);
+  if (code != EXIT_FINE) return code;
   hia_status status = load(options, l->engine, &module, &error);
   if (status == HIA_OK) status = hia_module_function(module, name, &function, &error);
-  if (status == HIA_OK) status = hia_function_prepare(function, &error);
+  if (status == HIA_OK) status = hia_function_prepare_for(function, &run_options, &error);
   if (status == HIA_OK) {
     hia_function_stats cost = HIA_FUNCTION_STATS_INIT;
     hia_function_get_stats(function, &cost);
@@ -133,12 +138,12 @@ static void lane_close(lane *l, const tool_options *options) {
  */
 static int measure(const tool_options *options, lane *lanes, size_t n) {
   int code = EXIT_FINE;
-  for (size_t i = 0; code == EXIT_FINE && i < n; i++) code = call(&lanes[i], options->n_args);
+  for (size_t i = 0; code == EXIT_FINE && i < n; i++) code = call(options, &lanes[i]);
   for (unsigned k = 0; code == EXIT_FINE && k < options->runs; k++)
     for (size_t i = 0; code == EXIT_FINE && i < n; i++) {
       lane *l = &lanes[i];
       code = measure_compile(options, l, hia_function_name(l->function));
-      if (code == EXIT_FINE) code = call(l, options->n_args);
+      if (code == EXIT_FINE) code = call(options, l);
       if (code == EXIT_FINE) l->run.ns[l->run.n++] = l->used.run_ns;
     }
   return code;

@@ -102,13 +102,22 @@ int tool_args(hia_function *function, const tool_options *options, hia_value ***
 
 /* With --fn, what runs is the call NAME(ARG...), which is one more; main is what the system calls,
  * not the source. */
-bool tool_is_call(const tool_options *options) {
+static bool is_call(const tool_options *options) {
   return options->n_functions > 0 && strncmp(options->functions[0], "main(", 5) != 0 &&
          strcmp(options->functions[0], "main") != 0;
 }
 
 uint64_t tool_calls(const tool_options *options, const hia_run_stats *used) {
-  return used->calls + tool_is_call(options);
+  return used->calls + is_call(options);
+}
+
+int tool_fuel(const tool_options *options, hia_run_options *run) {
+  bool is_one = is_call(options);
+  if (!options->has_fuel) return EXIT_FINE;
+  if (options->fuel < is_one) return tool_fail(NULL, HIA_FUEL);
+  run->has_fuel = true;
+  run->fuel = options->fuel - is_one;
+  return EXIT_FINE;
 }
 
 void tool_count(FILE *file, const tool_options *options, const hia_run_stats *used) {

@@ -75,6 +75,7 @@ static const option_row rows[] = {
     {OPT_FUEL, RUN, "fuel", "N",
      "end the run when it would make more than so many calls and loop rounds; on one thread"},
     {OPT_FUEL, DUMP, "fuel", NULL, "what is made for a run with --fuel"},
+    {OPT_FUEL, BENCH, "fuel", "N", "run with so much fuel: to measure what it costs"},
     {OPT_LEVEL, RUN | DUMP | BENCH, "opt", "LEVEL", "optimisation of native code, 0 to 3 (3)"},
     {OPT_NO_PASS, RUN | DUMP | BENCH, "no-pass", "LIST",
      "graph passes to leave out, separated by commas, or all"},

@@ -56,16 +56,12 @@ static int run_function(const tool_options *options, hia_function *function, hia
   run_options.stats = &used;
   run_options.timeout_ns = options->timeout_ns;
   run_options.timeline = timeline;
-  if (options->has_fuel) {
-    bool is_call = tool_is_call(options);
-    if (options->fuel < is_call) return tool_fail(NULL, HIA_FUEL);
-    run_options.has_fuel = true;
-    run_options.fuel = options->fuel - is_call;
-  }
+  int code = tool_fuel(options, &run_options);
+  if (code != EXIT_FINE) return code;
   hia_value *result;
   hia_error *error;
   hia_status status = hia_run(function, args, options->n_args, &run_options, &result, &error);
-  int code = status == HIA_OK ? print_value(result) : tool_fail(error, status);
+  code = status == HIA_OK ? print_value(result) : tool_fail(error, status);
   fflush(stdout); /* the result first, also where both outputs go to one place */
   if (options->time) {
     hia_function_stats cost = HIA_FUNCTION_STATS_INIT;

@@ -71,10 +71,10 @@ void tool_free_args(hia_value **values, size_t n);
 int tool_function(const tool_options *options, hia_module *module, hia_function **function);
 /* A generic function becomes its instance for these arguments. */
 int tool_instance(hia_function **function, hia_value **args, size_t n);
-/* What runs counts as a call itself: the function is named (--fn), and is not main. */
-bool tool_is_call(const tool_options *options);
 /* The calls of a counted run as the user sees them. */
 uint64_t tool_calls(const tool_options *options, const hia_run_stats *used);
+/* Gives a run its fuel, if it is to have some. An exit status: it may not do even for the call. */
+int tool_fuel(const tool_options *options, hia_run_options *run);
 /* A line that says how many calls the program made. */
 void tool_count(FILE *file, const tool_options *options, const hia_run_stats *used);
 

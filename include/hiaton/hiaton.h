@@ -303,6 +303,11 @@ typedef struct hia_run_options {
 } hia_run_options;
 #define HIA_RUN_OPTIONS_INIT {sizeof(hia_run_options), NULL, NULL, 0, NULL, false, 0}
 
+/* As hia_function_prepare, for runs with these options (NULL: the defaults): those with fuel are of
+ * code of their own. HIA_UNSUPPORTED if there can be none (hia_run says when). */
+HIA_API hia_status hia_function_prepare_for(hia_function *function, const hia_run_options *options,
+                                            hia_error **error);
+
 /* Calls a function and waits for its result. `args` are n values of the types of its parameters;
  * they stay the caller's. HIA_ARGUMENT if they do not fit; HIA_DIV_ZERO, HIA_DIV_OVERFLOW,
  * HIA_FAILED if the program fails, the error holding the position and the chain of calls;
@@ -310,7 +315,8 @@ typedef struct hia_run_options {
  * chain of calls where it was. The engine is usable afterwards in any case. */
 HIA_API hia_status hia_call(hia_function *function, hia_value *const *args, size_t n,
                             hia_value **result, hia_error **error);
-/* The same with options; NULL: the defaults. */
+/* The same with options; NULL: the defaults. HIA_UNSUPPORTED for fuel in a module that was read as
+ * a static graph, or as one whose calls are forked already. */
 HIA_API hia_status hia_run(hia_function *function, hia_value *const *args, size_t n,
                            const hia_run_options *options, hia_value **result, hia_error **error);
 
