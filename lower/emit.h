@@ -116,9 +116,14 @@ typedef struct hia_emit {
   LLVMValueRef function, context;
   LLVMBasicBlockRef restart;  /* of a leaf function: leaves all to its full function; or NULL */
   hia_value_id *restart_with; /* of a leaf function, by parameter: what stands for it there */
-  LLVMValueRef fork_frame;    /* its hia_fork_frame; NULL: none of its forks can be taken */
-  HIA_VEC(hia_latent) forks;  /* that are open */
-  HIA_VEC(hia_kept) kept;     /* by word */
+  /* Of a leaf function whose charges need no comparison: the node behind which it looks at its
+   * fuel, that value, and how much there must be. NONE: they need one. */
+  hia_node_id fuel_at;
+  hia_value_id fuel;
+  uint64_t fuel_needed;
+  LLVMValueRef fork_frame;   /* its hia_fork_frame; NULL: none of its forks can be taken */
+  HIA_VEC(hia_latent) forks; /* that are open */
+  HIA_VEC(hia_kept) kept;    /* by word */
   uint32_t n_fork_words, first_site;
   bool keeps_number;      /* hia_fork_map */
   uint32_t *calls_before; /* by node: CALL_I and FORK nodes; of functions that fork */
@@ -229,6 +234,7 @@ void hiaL_host_side(hia_emit *e);
 bool hiaL_can_be_leaf(hia_emit *e, hia_fn_id id);
 void hiaL_open_leaf(hia_emit *e); /* emit->fn */
 void hiaL_close_leaf(hia_emit *e);
+void hiaL_look_at_fuel(hia_emit *e); /* behind node emit->fuel_at */
 /* Leaves all to the full function: the builder is left in a block that nothing reaches. */
 void hiaL_restart(hia_emit *e);
 

@@ -96,11 +96,13 @@ void hiaL_fail(hia_emit *e, hia_loc_id loc, hia_status status, LLVMValueRef code
 void hiaL_emit_CHARGE(hia_emit *e, hia_node_id n) {
   LLVMValueRef fuel = hiaL_in(e, n, 0);
   LLVMValueRef cost = LLVMConstInt(e->types[HIA_I64], hiaL_node(e, n)->imm, false);
-  LLVMBasicBlockRef empty = hiaL_block(e, "out_of_fuel"), next = hiaL_block(e, "charged");
-  hiaL_unlikely(e, LLVMBuildICmp(e->b, LLVMIntULT, fuel, cost, "is_short"), empty, next);
-  hiaL_at(e, empty);
-  hiaL_fail(e, hiaL_node(e, n)->loc, HIA_FUEL, fuel);
-  hiaL_at(e, next);
+  if (e->fuel_at == HIA_NONE) {
+    LLVMBasicBlockRef empty = hiaL_block(e, "out_of_fuel"), next = hiaL_block(e, "charged");
+    hiaL_unlikely(e, LLVMBuildICmp(e->b, LLVMIntULT, fuel, cost, "is_short"), empty, next);
+    hiaL_at(e, empty);
+    hiaL_fail(e, hiaL_node(e, n)->loc, HIA_FUEL, fuel);
+    hiaL_at(e, next);
+  }
   hiaL_out(e, n, 0, LLVMBuildSub(e->b, fuel, cost, "fuel"));
 }
 
@@ -395,6 +397,7 @@ void hiaL_body(hia_emit *e) {
     }
     if (!emitters[op]) HIA_BUG(e->comp, "%s: node %u cannot be lowered", fn->name, n);
     emitters[op](e, n);
+    if (n == e->fuel_at) hiaL_look_at_fuel(e);
   }
   hiaL_close_forks(e);
 }

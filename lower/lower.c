@@ -114,6 +114,7 @@ static void lower_function(hia_emit *e, hia_fn_id id) {
   hiaL_open_scope(e, e->fn->name, e->fn->loc);
   e->check = hiaL_check_region(e);
   e->back_run = hiaL_back_run(e);
+  e->fuel_at = HIA_NONE;
   e->way = (hia_way){.is_bare = true};
   hiaL_at(e, hiaL_block(e, "entry"));
   if (hiaL_does(e, id, HIA_IS_LEAF)) hiaL_open_leaf(e);
