@@ -94,7 +94,7 @@ hia_status hiaJ_run_options(const hia_function *f, const hia_run_options *theirs
                             hia_run_options *own, hia_error **error) {
   const hia_allocator *allocator = &f->module->engine->allocator;
   *own = (hia_run_options)HIA_RUN_OPTIONS_INIT;
-  if (theirs && !hiaJ_copy_sized(own, sizeof *own, theirs, theirs->size))
+  if (theirs && !hiaR_copy_sized(own, sizeof *own, theirs, theirs->size))
     return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL,
                      "run options of %zu bytes: made for another version of hiaton (this is %s)",
                      theirs->size, HIA_BUILD_VERSION);

@@ -378,7 +378,7 @@ void diff_build(const diff_random_options *o, diff_counts *counts) {
     gen_program *p = gen_make(seed, size);
     gen_text written = {0}, expected = {0};
     gen_print(p, &written); /* notes what eval reports */
-    gen_eval(p, EVAL_STEPS, &outcome);
+    gen_eval(p, EVAL_STEPS, NULL, &outcome);
     bool agrees = true;
     if (outcome.end != GEN_TOO_LONG) {
       expect(p, &outcome, &expected);
