@@ -19,8 +19,11 @@
 #define HIA_BUILD_VERSION "unknown"
 #endif
 
+/* What a host comes in by is an object of its own, made when it is first asked for: few functions
+ * are, and it would add a third to the time that a small one takes. */
 struct hia_code {
   hia_session *session;
+  hia_code *typed, *plain;   /* or NULL; without entries and frames */
   LLVMMemoryBufferRef bytes; /* the object file */
   hia_object object;
   hia_dylib *dylib;
@@ -30,7 +33,8 @@ struct hia_code {
   size_t n_fns;
   hia_frames *frames;
   hia_unwinder unwinder;
-  hia_code_module *module; /* the record, where it was loaded; NULL: nothing can be entered */
+  hia_places places;
+  hia_code_module *module; /* of `typed`: the record, where it was loaded */
 };
 
 /* ---- work on the compiler's stack ---- */
@@ -45,6 +49,7 @@ typedef struct job {
   size_t error_size;
   hia_status status;
   void (*work)(struct job *job);
+  hia_host_side host;
 
   LLVMModuleRef module;
   LLVMMemoryBufferRef bytes; /* result of compiling, and of dumping assembly */
@@ -68,7 +73,8 @@ static hia_instrument instrument_of(const hia_compile_options *options) {
 }
 
 static bool lower(job *j) {
-  const hia_lower_options options = {.unchecked = j->options->unchecked,
+  const hia_lower_options options = {.host = j->host,
+                                     .unchecked = j->options->unchecked,
                                      .merge_calls = j->options->merge_calls,
                                      .instrument = instrument_of(j->options),
                                      .triple = j->session->triple,
@@ -119,6 +125,11 @@ static void compile_work(job *j) {
   j->report->codegen_ns = hiaR_now() - optimized;
 }
 
+/* Typed entries are written as they are to be. */
+static void compile_typed(job *j) {
+  if (lower(j)) generate(j, LLVMObjectFile);
+}
+
 static void dump_work(job *j) {
   if (!lower(j)) return;
   if (j->what != HIA_DUMP_LLVM && !optimize(j)) return;
@@ -158,6 +169,8 @@ static void run(job *j) {
 
 static void release(hia_session *session, hia_code *code) {
   if (!code) return;
+  release(session, code->typed);
+  release(session, code->plain);
   bool is_clean = true;
   if (code->tracker) {
     LLVMErrorRef err = LLVMOrcResourceTrackerRemove(code->tracker);
@@ -202,8 +215,9 @@ static bool find_entries(hia_code *code, const hia_graph *g, hia_fn_id *anchor) 
   return true;
 }
 
-/* Hands the object to ORC, and finds out where it was put. */
-static hia_status link_object(hia_code *code, hia_fn_id anchor, char *error, size_t error_size) {
+/* Hands the object to ORC, and finds out where it was put: by a function that is at `offset`. */
+static hia_status link_object(hia_code *code, const char *name, uint64_t offset, char *error,
+                              size_t error_size) {
   hia_session *session = code->session;
   code->dylib = hiaJ_dylib_take(session, error, error_size);
   if (!code->dylib) return HIA_MEMORY;
@@ -216,11 +230,9 @@ static hia_status link_object(hia_code *code, hia_fn_id anchor, char *error, siz
     hiaJ_take_error(session, err, error, error_size);
     return HIA_INTERNAL;
   }
-  char name[HIA_ENTRY_NAME_SIZE];
-  hiaL_entry_name(name, anchor);
   uintptr_t address;
   hia_status status = hiaJ_lookup(session, code->dylib, name, &address, error, error_size);
-  if (!status) code->base = address - (code->entries[anchor] - 1);
+  if (!status) code->base = address - offset;
   return status;
 }
 
@@ -246,7 +258,9 @@ static hia_status load(hia_code *code, const hia_graph *g, char *error, size_t e
     return status;
   }
   if (anchor == HIA_NONE) return HIA_OK; /* nothing can be entered */
-  status = link_object(code, anchor, error, error_size);
+  char name[HIA_ENTRY_NAME_SIZE];
+  hiaL_entry_name(name, anchor);
+  status = link_object(code, name, code->entries[anchor] - 1, error, error_size);
   if (status) return status;
   for (size_t f = 0; f < code->n_fns; f++)
     if (code->entries[f]) code->entries[f] += code->base - 1;
@@ -254,10 +268,6 @@ static hia_status load(hia_code *code, const hia_graph *g, char *error, size_t e
   status = hiaJ_frames_new(session->allocator, &code->object, code->base,
                            (hia_entries){code->entries, code->n_fns}, &code->frames);
   code->unwinder.user = code->frames;
-  uintptr_t record = 0;
-  if (!status)
-    status = hiaJ_lookup(session, code->dylib, HIA_MODULE_NAME, &record, error, error_size);
-  code->module = (hia_code_module *)record;
   return status;
 }
 
@@ -302,43 +312,102 @@ static hia_native_entry entry(const hia_code *code, hia_fn_id f) {
   return (hia_native_entry)code->entries[f];
 }
 
+/* ---- what a host comes in by ---- */
+
 typedef void (*function)(void);
 
-static function find(const hia_code *code, const char *wanted) {
+static bool find_function(const hia_object *object, const char *wanted, uint64_t *offset) {
   const char *name;
-  uint64_t offset;
-  for (uint64_t i = 0; hiaJ_object_function(&code->object, i, &name, &offset); i++)
-    if (strcmp(name, wanted) == 0) return (function)(code->base + offset);
-  return NULL;
+  for (uint64_t i = 0; hiaJ_object_function(object, i, &name, offset); i++)
+    if (strcmp(name, wanted) == 0) return true;
+  return false;
 }
 
-static function typed(const hia_code *code, hia_fn_id f) {
+/* Compiles one of the two objects, which has a function `name`. */
+static hia_status compile_host(hia_session *session, const hia_graph *g,
+                               const hia_compile_options *options, hia_host_side host,
+                               const char *name, hia_code **out, char *error, size_t error_size) {
+  hia_code *code = hiaR_alloc(session->allocator, sizeof *code);
+  if (!code) {
+    snprintf(error, error_size, "out of memory");
+    return HIA_MEMORY;
+  }
+  code->session = session;
+  hia_compile_report ignored = {0};
+  job j = {.session = session,
+           .g = g,
+           .options = options,
+           .report = &ignored,
+           .error = error,
+           .error_size = error_size,
+           .work = host == HIA_HOST_TYPED ? compile_typed : compile_work,
+           .host = host};
+  run(&j);
+  code->bytes = j.bytes;
+  hia_status status = j.status;
+  uint64_t offset;
+  if (!status && (!hiaJ_object_open(&code->object, LLVMGetBufferStart(code->bytes),
+                                    LLVMGetBufferSize(code->bytes)) ||
+                  !find_function(&code->object, name, &offset))) {
+    snprintf(error, error_size, "LLVM made an object file that is not understood");
+    status = HIA_INTERNAL;
+  }
+  if (!status) status = link_object(code, name, offset, error, error_size);
+  uintptr_t record = 0;
+  if (!status && host == HIA_HOST_TYPED)
+    status = hiaJ_lookup(session, code->dylib, HIA_MODULE_NAME, &record, error, error_size);
+  code->module = (hia_code_module *)record;
+  if (status)
+    release(session, code);
+  else
+    *out = code;
+  return status;
+}
+
+/* The record is the code's, with addresses in it. */
+static void fill_in(const hia_code *code, const hia_graph *g) {
+  hia_code_module *module = code->typed->module;
+  hia_code_root *root = (hia_code_root *)(uintptr_t)module->roots;
+  for (hia_fn_id f = 0; f < g->fns.len; f++)
+    if (!hiaG_fn(g, f)->is_removed && hiaG_fn(g, f)->is_root) (root++)->entry = entry(code, f);
+  module->unwinder = code->unwinder;
+  module->places = code->places;
+}
+
+static hia_status typed(hia_code *code, const hia_graph *g, const hia_compile_options *options,
+                        hia_fn_id f, function *out, char *error, size_t error_size) {
   char name[HIA_ENTRY_NAME_SIZE];
   hiaL_typed_name(name, f);
-  return find(code, name);
+  if (!code->typed) {
+    hia_status status = compile_host(code->session, g, options, HIA_HOST_TYPED, name, &code->typed,
+                                     error, error_size);
+    if (status) return status;
+    fill_in(code, g);
+  }
+  uint64_t offset;
+  if (!find_function(&code->typed->object, name, &offset)) return HIA_INTERNAL;
+  *out = (function)(code->typed->base + offset);
+  return HIA_OK;
 }
 
-/* Its frames, one to each level of calls, must fit into what any thread has to spare. */
-enum { PLAIN_STACK = 32 << 10 };
-
-static function plain(const hia_code *code, const hia_graph *g, hia_fn_id f, const char **why) {
-  uint32_t levels;
-  *why = hiaG_not_plain(g, f, &g->comp->scratch, &levels);
-  if (*why) return NULL;
-  if (code->unwinder.max_frame > PLAIN_STACK / (levels + 1)) {
-    *why = "it needs a large stack";
-    return NULL;
-  }
+static hia_status plain(hia_code *code, const hia_graph *g, const hia_compile_options *options,
+                        hia_fn_id f, function *out, char *error, size_t error_size) {
   char name[HIA_ENTRY_NAME_SIZE];
   hiaL_plain_name(name, f);
-  return find(code, name);
+  if (!code->plain) {
+    hia_status status = compile_host(code->session, g, options, HIA_HOST_PLAIN, name, &code->plain,
+                                     error, error_size);
+    if (status) return status;
+  }
+  uint64_t offset;
+  if (!find_function(&code->plain->object, name, &offset)) return HIA_INTERNAL;
+  *out = (function)(code->plain->base + offset);
+  return HIA_OK;
 }
 
 static void set_places(hia_code *code, const hia_places *places) {
   code->unwinder.locs = places->locs;
-  if (!code->module) return;
-  code->module->unwinder = code->unwinder;
-  code->module->places = *places;
+  code->places = *places;
 }
 
 static const hia_unwinder *unwinder(const hia_code *code) { return &code->unwinder; }

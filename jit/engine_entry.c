@@ -19,44 +19,64 @@ static hia_status begin(hia_function *f, hia_native_fn *out, hia_error **error) 
   return hiaJ_ready(f, HIA_VERSION_PLAIN, error);
 }
 
-hia_status hia_function_entry(hia_function *f, hia_native_fn *entry, hia_error **error) {
-  hia_status status = begin(f, entry, error);
-  if (status != HIA_OK) return status;
-  const hia_engine *engine = f->module->engine;
+typedef struct making {
+  hia_function *function;
+  bool is_plain;
+  hia_native_fn made;
+} making;
+
+/* Its frames, one to each level of calls, must fit into what any thread has to spare. */
+#define PLAIN_STACK ((size_t)32 << 10)
+
+static const char *why_not_plain(const hia_function *f) {
   const hia_fn_version *version = &f->versions[HIA_VERSION_PLAIN];
-  *entry = engine->backend->typed(version->unit->code, version->root);
-  if (*entry) return HIA_OK;
-  return hiaJ_fail(&engine->allocator, error, HIA_INTERNAL, NULL, "`%s` has no typed entry",
-                   f->name);
+  const hia_graph *g = version->unit->graph;
+  uint32_t levels;
+  const char *why = hiaG_not_plain(g, version->root, &g->comp->scratch, &levels);
+  if (why || version->unit->unwinder.max_frame <= PLAIN_STACK / (levels + 1)) return why;
+  return "it needs a large stack";
 }
 
-typedef struct asking {
-  hia_function *function;
-  hia_native_fn plain;
-} asking;
-
 /* In a try: the graph is the module's. */
-static hia_status ask_plain(hia_module *module, void *user, hia_error **error) {
-  asking *want = user;
+static hia_status make(hia_module *module, void *user, hia_error **error) {
+  making *want = user;
   const hia_function *f = want->function;
   const hia_fn_version *version = &f->versions[HIA_VERSION_PLAIN];
-  const hia_unit *unit = version->unit;
-  const hia_engine *engine = module->engine;
-  const char *why = NULL;
-  want->plain = engine->backend->plain(unit->code, unit->graph, version->root, &why);
-  if (want->plain) return HIA_OK;
-  return hiaJ_fail(&engine->allocator, error, why ? HIA_UNSUPPORTED : HIA_INTERNAL,
-                   "hia_function_entry has it with a context and a status",
-                   "`%s` cannot be a plain function: %s", f->name, why ? why : "it has none");
+  hia_engine *engine = module->engine;
+  const hia_backend *backend = engine->backend;
+  hia_compile_options options = hiaJ_compile_options(engine);
+  const char *why_not = want->is_plain ? why_not_plain(f) : NULL;
+  if (why_not)
+    return hiaJ_fail(&engine->allocator, error, HIA_UNSUPPORTED,
+                     "hia_function_entry has it with a context and a status",
+                     "`%s` cannot be a plain function: %s", f->name, why_not);
+  char why[1024] = "";
+  /* LLVM's frames must not be jumped over. */
+  module->comp.armed = false;
+  hia_status status = (want->is_plain ? backend->plain : backend->typed)(
+      version->unit->code, version->unit->graph, &options, version->root, &want->made, why,
+      sizeof why);
+  module->comp.armed = true;
+  if (status == HIA_OK) return HIA_OK;
+  return hiaJ_fail(&engine->allocator, error, status, NULL, "cannot compile: %s",
+                   why[0] ? why : hiaR_status_message(status));
+}
+
+static hia_status get(hia_function *f, bool is_plain, hia_native_fn *out, hia_error **error) {
+  hia_status status = begin(f, out, error);
+  if (status != HIA_OK) return status;
+  making want = {.function = f, .is_plain = is_plain};
+  status = hiaJ_module_try(f->module, error, make, &want);
+  if (status == HIA_OK) *out = want.made;
+  return status;
+}
+
+hia_status hia_function_entry(hia_function *f, hia_native_fn *entry, hia_error **error) {
+  return get(f, false, entry, error);
 }
 
 hia_status hia_function_plain(hia_function *f, hia_native_fn *plain, hia_error **error) {
-  hia_status status = begin(f, plain, error);
-  if (status != HIA_OK) return status;
-  asking want = {.function = f};
-  status = hiaJ_module_try(f->module, error, ask_plain, &want);
-  if (status == HIA_OK) *plain = want.plain;
-  return status;
+  return get(f, true, plain, error);
 }
 
 hia_status hia_engine_context_new(hia_engine *engine, hia_context **out, hia_error **error) {

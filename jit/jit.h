@@ -43,10 +43,14 @@ typedef struct hia_backend {
                         hia_compile_report *report, char *error, size_t error_size);
   /* Of a root, or of a function that is forked; else NULL. */
   hia_native_entry (*entry)(const hia_code *code, hia_fn_id f);
-  /* What a host calls a root by: its typed entry, and its plain function, or NULL and why not. */
-  void (*(*typed)(const hia_code *code, hia_fn_id f))(void);
-  void (*(*plain)(const hia_code *code, const hia_graph *g, hia_fn_id f, const char **why))(void);
-  /* Says where positions of the code lead, before it is run: what is pointed to must outlive it. */
+  /* What a host calls a root by: its typed entry; its plain function, which the caller knows it
+   * can be (hiaG_not_plain). They live as long as the code. Not thread-safe for one code. */
+  hia_status (*typed)(hia_code *code, const hia_graph *g, const hia_compile_options *options,
+                      hia_fn_id f, void (**out)(void), char *error, size_t error_size);
+  hia_status (*plain)(hia_code *code, const hia_graph *g, const hia_compile_options *options,
+                      hia_fn_id f, void (**out)(void), char *error, size_t error_size);
+  /* Says where positions of the code lead, when it has been compiled: what is pointed to must
+   * outlive it. */
   void (*set_places)(hia_code *code, const hia_places *places);
   const hia_unwinder *(*unwinder)(const hia_code *code); /* its locs are those of set_places */
   void (*release)(hia_session *session, hia_code *code);

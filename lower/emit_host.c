@@ -44,12 +44,15 @@ static LLVMValueRef roots_table(hia_emit *e, uint32_t n) {
   for (hia_fn_id f = 0; f < e->g->fns.len; f++) {
     const hia_fn *fn = hiaG_fn(e->g, f);
     if (fn->is_removed || !fn->is_root) continue;
-    LLVMValueRef row[5] = {e->fns[f].entry, number(e, 32, i), number(e, 32, fn->n_params),
+    LLVMValueRef entry = e->fns[f].entry ? e->fns[f].entry : LLVMConstNull(e->ptr);
+    LLVMValueRef row[5] = {entry, number(e, 32, i), number(e, 32, fn->n_params),
                            number(e, 32, fn->n_results), number(e, 32, fn->loc)};
     rows[i] = structure(e, row, 5);
     type = LLVMTypeOf(rows[i++]);
   }
-  return variable(e, "hia_roots", LLVMConstArray2(type, rows, n));
+  LLVMValueRef table = variable(e, "hia_roots", LLVMConstArray2(type, rows, n));
+  LLVMSetGlobalConstant(table, e->options->host != HIA_HOST_TYPED); /* to be filled in */
+  return table;
 }
 
 /* hia_code_module, field by field. */
@@ -183,22 +186,31 @@ static void plain_function(hia_emit *e, hia_fn_id id, LLVMValueRef no_context) {
   hiaL_no_debug_loc(e);
 }
 
+static void plain_functions(hia_emit *e) {
+  const hia_graph *g = e->g;
+  LLVMTypeRef line = LLVMArrayType2(e->types[HIA_I64], 8);
+  LLVMValueRef no_context = NULL;
+  for (hia_fn_id f = 0; f < g->fns.len; f++) {
+    uint32_t levels;
+    if (hiaG_fn(g, f)->is_removed || !hiaG_fn(g, f)->is_root ||
+        hiaG_not_plain(g, f, &e->comp->scratch, &levels))
+      continue;
+    if (!no_context) no_context = variable(e, "hia_no_context", LLVMConstNull(line));
+    plain_function(e, f, no_context);
+  }
+}
+
 void hiaL_host_side(hia_emit *e) {
   const hia_graph *g = e->g;
+  hia_host_side side = e->options->host;
   uint32_t n_roots = 0, root = 0;
   for (hia_fn_id f = 0; f < g->fns.len; f++)
     n_roots += !hiaG_fn(g, f)->is_removed && hiaG_fn(g, f)->is_root;
-  if (n_roots == 0) return;
-  LLVMValueRef record = module_record(e, n_roots), no_context = NULL;
-  for (hia_fn_id f = 0; f < g->fns.len; f++) {
-    if (hiaG_fn(g, f)->is_removed || !hiaG_fn(g, f)->is_root) continue;
-    typed_entry(e, f, root++, record);
-    uint32_t levels;
-    if (hiaG_not_plain(g, f, &e->comp->scratch, &levels)) continue;
-    if (!no_context) {
-      LLVMTypeRef line = LLVMArrayType2(e->types[HIA_I64], 8);
-      no_context = variable(e, "hia_no_context", LLVMConstNull(line));
-    }
-    plain_function(e, f, no_context);
+  if (side == HIA_HOST_NONE || n_roots == 0) return;
+  if (side != HIA_HOST_PLAIN) {
+    LLVMValueRef record = module_record(e, n_roots);
+    for (hia_fn_id f = 0; f < g->fns.len; f++)
+      if (!hiaG_fn(g, f)->is_removed && hiaG_fn(g, f)->is_root) typed_entry(e, f, root++, record);
   }
+  if (side != HIA_HOST_TYPED) plain_functions(e);
 }

@@ -133,11 +133,12 @@ static void lower(hia_emit *e) {
   open_module(e);
   hiaL_find_traits(e);
   e->fns = HIA_NEW_ARRAY(&e->comp->scratch, hia_signature, g->fns.len);
-  for (hia_fn_id f = 0; f < g->fns.len; f++)
+  bool is_alone = e->options->host == HIA_HOST_TYPED;
+  for (hia_fn_id f = 0; !is_alone && f < g->fns.len; f++)
     if (!hiaG_fn(g, f)->is_removed) hiaL_declare(e, f);
-  for (hia_fn_id i = 0; i < g->fns.len; i++)
+  for (hia_fn_id i = 0; !is_alone && i < g->fns.len; i++)
     if (!hiaG_fn(g, e->order[i])->is_removed) lower_function(e, e->order[i]);
-  hiaL_write_forks(e);
+  if (!is_alone) hiaL_write_forks(e);
   hiaL_host_side(e);
   LLVMDIBuilderFinalize(e->debug);
 }

@@ -20,7 +20,16 @@ typedef enum hia_instrument {
   HIA_INSTRUMENT_TSAN
 } hia_instrument;
 
+/* What is made besides, or instead, for a host to come in by. */
+typedef enum hia_host_side {
+  HIA_HOST_NONE,
+  HIA_HOST_TYPED, /* alone: the record and typed entries, addresses to be filled in */
+  HIA_HOST_PLAIN, /* besides: plain functions */
+  HIA_HOST_ALL,   /* besides: everything */
+} hia_host_side;
+
 typedef struct hia_lower_options {
+  hia_host_side host;
   bool unchecked;   /* no comparisons with the limit */
   bool merge_calls; /* LLVM may make equal calls of a function that it finds to be pure once */
   hia_instrument instrument;

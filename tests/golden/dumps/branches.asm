@@ -1,7 +1,2 @@
 hia_entry_0:
 hia_entry_1:
-hia_typed_0:
-hia_plain_0:
-hia_typed_1:
-hia_plain_1:
-hia_module:

@@ -3,10 +3,6 @@ source_filename = "hiaton"
 target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"
 target triple = "x86_64-pc-linux-gnu"
 
-@hia_roots = private constant [2 x { ptr, i32, i32, i32, i32 }] [{ ptr, i32, i32, i32, i32 } { ptr @hia_entry_0, i32 0, i32 2, i32 2, i32 0 }, { ptr, i32, i32, i32, i32 } { ptr @hia_entry_1, i32 1, i32 1, i32 1, i32 1 }], align 64
-@hia_module = protected global { i32, i32, i32, i32, ptr, { ptr, ptr, ptr, i64 }, { ptr, ptr, ptr, ptr, i64, i64, i64 }, ptr, i64, ptr, i64, ptr } { i32 1, i32 0, i32 2, i32 0, ptr @hia_roots, { ptr, ptr, ptr, i64 } zeroinitializer, { ptr, ptr, ptr, ptr, i64, i64, i64 } zeroinitializer, ptr null, i64 0, ptr null, i64 0, ptr null }, align 64
-@hia_no_context = private constant [8 x i64] zeroinitializer, align 64
-
 ; Function Attrs: nounwind uwtable(sync)
 define internal swiftcc { i64, double } @classify_i64_f64_0(ptr swiftself %0, i64 %1, double %2) #0 !dbg !4 {
 entry:
@@ -105,110 +101,7 @@ entry:
   ret void
 }
 
-; Function Attrs: nounwind uwtable(sync)
-define protected i32 @hia_typed_0(ptr %0, i64 %1, double %2, ptr %3, ptr %4) #1 {
-entry:
-  %block = alloca [4 x i64], align 8
-  %word = getelementptr inbounds i64, ptr %block, i64 0
-  store i64 %1, ptr %word, align 8
-  %word1 = getelementptr inbounds i64, ptr %block, i64 1
-  store double %2, ptr %word1, align 8
-  %5 = call i32 @hiaR_enter(ptr %0, ptr @hia_module, i32 0, ptr %block)
-  %6 = icmp ne i32 %5, 0
-  br i1 %6, label %failed, label %done, !prof !12
-
-failed:                                           ; preds = %entry
-  ret i32 %5
-
-done:                                             ; preds = %entry
-  %word2 = getelementptr inbounds i64, ptr %block, i64 2
-  %arg = load i64, ptr %word2, align 8
-  %7 = icmp eq ptr %3, null
-  br i1 %7, label %next, label %store, !prof !12
-
-store:                                            ; preds = %done
-  store i64 %arg, ptr %3, align 8
-  br label %next
-
-next:                                             ; preds = %store, %done
-  %word3 = getelementptr inbounds i64, ptr %block, i64 3
-  %arg4 = load double, ptr %word3, align 8
-  %8 = icmp eq ptr %4, null
-  br i1 %8, label %next6, label %store5, !prof !12
-
-store5:                                           ; preds = %next
-  store double %arg4, ptr %4, align 8
-  br label %next6
-
-next6:                                            ; preds = %store5, %next
-  ret i32 0
-}
-
-; Function Attrs: nounwind
-declare i32 @hiaR_enter(ptr, ptr, i32, ptr) #2
-
-; Function Attrs: nounwind uwtable(sync)
-define protected void @hia_plain_0(i64 %0, double %1, ptr %2, ptr %3) #1 !dbg !13 {
-entry:
-  %4 = call swiftcc { i64, double } @classify_i64_f64_0(ptr swiftself @hia_no_context, i64 %0, double %1), !dbg !14
-  %5 = extractvalue { i64, double } %4, 0, !dbg !14
-  %6 = icmp eq ptr %2, null, !dbg !14
-  br i1 %6, label %next, label %store, !dbg !14, !prof !12
-
-store:                                            ; preds = %entry
-  store i64 %5, ptr %2, align 8, !dbg !14
-  br label %next, !dbg !14
-
-next:                                             ; preds = %store, %entry
-  %7 = extractvalue { i64, double } %4, 1, !dbg !14
-  %8 = icmp eq ptr %3, null, !dbg !14
-  br i1 %8, label %next2, label %store1, !dbg !14, !prof !12
-
-store1:                                           ; preds = %next
-  store double %7, ptr %3, align 8, !dbg !14
-  br label %next2, !dbg !14
-
-next2:                                            ; preds = %store1, %next
-  ret void, !dbg !14
-}
-
-; Function Attrs: nounwind uwtable(sync)
-define protected i32 @hia_typed_1(ptr %0, i64 %1, ptr %2) #1 {
-entry:
-  %block = alloca [2 x i64], align 8
-  %word = getelementptr inbounds i64, ptr %block, i64 0
-  store i64 %1, ptr %word, align 8
-  %3 = call i32 @hiaR_enter(ptr %0, ptr @hia_module, i32 1, ptr %block)
-  %4 = icmp ne i32 %3, 0
-  br i1 %4, label %failed, label %done, !prof !12
-
-failed:                                           ; preds = %entry
-  ret i32 %3
-
-done:                                             ; preds = %entry
-  %word1 = getelementptr inbounds i64, ptr %block, i64 1
-  %arg = load i64, ptr %word1, align 8
-  %5 = icmp eq ptr %2, null
-  br i1 %5, label %next, label %store, !prof !12
-
-store:                                            ; preds = %done
-  store i64 %arg, ptr %2, align 8
-  br label %next
-
-next:                                             ; preds = %store, %done
-  ret i32 0
-}
-
-; Function Attrs: nounwind uwtable(sync)
-define protected i64 @hia_plain_1(i64 %0) #1 !dbg !15 {
-entry:
-  %1 = call swiftcc i64 @main_i64_1(ptr swiftself @hia_no_context, i64 %0), !dbg !16
-  ret i64 %1, !dbg !16
-}
-
 attributes #0 = { nounwind uwtable(sync) "no-realign-stack" }
-attributes #1 = { nounwind uwtable(sync) }
-attributes #2 = { nounwind }
 
 !llvm.dbg.cu = !{!0}
 !llvm.module.flags = !{!2, !3}
@@ -225,8 +118,3 @@ attributes #2 = { nounwind }
 !9 = distinct !DISubprogram(name: "main(i64)", scope: !1, file: !1, line: 3, type: !5, spFlags: DISPFlagLocalToUnit | DISPFlagDefinition | DISPFlagOptimized, unit: !0)
 !10 = distinct !DISubprogram(name: "hia_entry_1", scope: !1, file: !1, type: !5, spFlags: DISPFlagLocalToUnit | DISPFlagDefinition | DISPFlagOptimized, unit: !0)
 !11 = !DILocation(line: 0, scope: !10)
-!12 = !{!"branch_weights", i32 1, i32 1048576}
-!13 = distinct !DISubprogram(name: "hia_plain_0", scope: !1, file: !1, type: !5, spFlags: DISPFlagLocalToUnit | DISPFlagDefinition | DISPFlagOptimized, unit: !0)
-!14 = !DILocation(line: 0, scope: !13)
-!15 = distinct !DISubprogram(name: "hia_plain_1", scope: !1, file: !1, type: !5, spFlags: DISPFlagLocalToUnit | DISPFlagDefinition | DISPFlagOptimized, unit: !0)
-!16 = !DILocation(line: 0, scope: !15)

@@ -4,7 +4,3 @@ sum_i32_i32_1:
 hia_entry_1:
 main_i32_i32_2:
 hia_entry_2:
-hia_typed_0:
-hia_typed_1:
-hia_typed_2:
-hia_module:

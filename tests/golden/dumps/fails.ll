@@ -3,9 +3,6 @@ source_filename = "hiaton"
 target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"
 target triple = "x86_64-pc-linux-gnu"
 
-@hia_roots = private constant [3 x { ptr, i32, i32, i32, i32 }] [{ ptr, i32, i32, i32, i32 } { ptr @hia_entry_0, i32 0, i32 2, i32 1, i32 0 }, { ptr, i32, i32, i32, i32 } { ptr @hia_entry_1, i32 1, i32 2, i32 1, i32 1 }, { ptr, i32, i32, i32, i32 } { ptr @hia_entry_2, i32 2, i32 2, i32 1, i32 2 }], align 64
-@hia_module = protected global { i32, i32, i32, i32, ptr, { ptr, ptr, ptr, i64 }, { ptr, ptr, ptr, ptr, i64, i64, i64 }, ptr, i64, ptr, i64, ptr } { i32 1, i32 0, i32 3, i32 0, ptr @hia_roots, { ptr, ptr, ptr, i64 } zeroinitializer, { ptr, ptr, ptr, ptr, i64, i64, i64 } zeroinitializer, ptr null, i64 0, ptr null, i64 0, ptr null }, align 64
-
 ; Function Attrs: noinline nounwind uwtable(sync)
 define internal swiftcc i32 @part_i32_i32_0(ptr swiftself %0, i32 %1, i32 %2) #0 !dbg !4 {
 entry:
@@ -748,7 +745,7 @@ join209:                                          ; preds = %else210, %divided20
 
 else210:                                          ; preds = %divided204
   call void asm sideeffect "cmpq %rsp, (%r13)\0A\09ja 2f\0A1:\0A\09.subsection 1\0A2:\09addq $$-128, %rsp\0A\09pushq %rax\0A\09leaq 1b(%rip), %rax\0A\09callq hiaR_stub_poll@PLT\0A\09popq %rax\0A\09subq $$-128, %rsp\0A\09jmp 1b\0A\09.subsection 0", "{r13},~{memory},~{dirflag},~{fpsr},~{flags}"(ptr %0), !dbg !11
-  %106 = call swiftcc i32 @sum_i32_i32_1(ptr swiftself %0, i32 %103, i32 %2) #5, !dbg !12
+  %106 = call swiftcc i32 @sum_i32_i32_1(ptr swiftself %0, i32 %103, i32 %2) #3, !dbg !12
   br label %join209
 }
 
@@ -811,7 +808,7 @@ then:                                             ; preds = %divided
 
 else:                                             ; preds = %divided
   call void asm sideeffect "cmpq %rsp, (%r13)\0A\09ja 2f\0A1:\0A\09.subsection 1\0A2:\09addq $$-128, %rsp\0A\09pushq %rax\0A\09leaq 1b(%rip), %rax\0A\09callq hiaR_stub_poll@PLT\0A\09popq %rax\0A\09subq $$-128, %rsp\0A\09jmp 1b\0A\09.subsection 0", "{r13},~{memory},~{dirflag},~{fpsr},~{flags}"(ptr %0), !dbg !16
-  %6 = call swiftcc i32 @sum_i32_i32_1(ptr swiftself %0, i32 %1, i32 %2) #5, !dbg !17
+  %6 = call swiftcc i32 @sum_i32_i32_1(ptr swiftself %0, i32 %1, i32 %2) #3, !dbg !17
   br label %join
 
 dead:                                             ; No predecessors!
@@ -835,108 +832,10 @@ entry:
 ; Function Attrs: cold noreturn nounwind
 declare void @hiaR_stub_fail(ptr swiftself, i32, i32, i64) #2
 
-; Function Attrs: nounwind uwtable(sync)
-define protected i32 @hia_typed_0(ptr %0, i32 %1, i32 %2, ptr %3) #3 {
-entry:
-  %block = alloca [3 x i64], align 8
-  %word = getelementptr inbounds i64, ptr %block, i64 0
-  %4 = sext i32 %1 to i64
-  store i64 %4, ptr %word, align 8
-  %word1 = getelementptr inbounds i64, ptr %block, i64 1
-  %5 = sext i32 %2 to i64
-  store i64 %5, ptr %word1, align 8
-  %6 = call i32 @hiaR_enter(ptr %0, ptr @hia_module, i32 0, ptr %block)
-  %7 = icmp ne i32 %6, 0
-  br i1 %7, label %failed, label %done, !prof !7
-
-failed:                                           ; preds = %entry
-  ret i32 %6
-
-done:                                             ; preds = %entry
-  %word2 = getelementptr inbounds i64, ptr %block, i64 2
-  %arg = load i32, ptr %word2, align 4
-  %8 = icmp eq ptr %3, null
-  br i1 %8, label %next, label %store, !prof !7
-
-store:                                            ; preds = %done
-  store i32 %arg, ptr %3, align 4
-  br label %next
-
-next:                                             ; preds = %store, %done
-  ret i32 0
-}
-
-; Function Attrs: nounwind
-declare i32 @hiaR_enter(ptr, ptr, i32, ptr) #4
-
-; Function Attrs: nounwind uwtable(sync)
-define protected i32 @hia_typed_1(ptr %0, i32 %1, i32 %2, ptr %3) #3 {
-entry:
-  %block = alloca [3 x i64], align 8
-  %word = getelementptr inbounds i64, ptr %block, i64 0
-  %4 = sext i32 %1 to i64
-  store i64 %4, ptr %word, align 8
-  %word1 = getelementptr inbounds i64, ptr %block, i64 1
-  %5 = sext i32 %2 to i64
-  store i64 %5, ptr %word1, align 8
-  %6 = call i32 @hiaR_enter(ptr %0, ptr @hia_module, i32 1, ptr %block)
-  %7 = icmp ne i32 %6, 0
-  br i1 %7, label %failed, label %done, !prof !7
-
-failed:                                           ; preds = %entry
-  ret i32 %6
-
-done:                                             ; preds = %entry
-  %word2 = getelementptr inbounds i64, ptr %block, i64 2
-  %arg = load i32, ptr %word2, align 4
-  %8 = icmp eq ptr %3, null
-  br i1 %8, label %next, label %store, !prof !7
-
-store:                                            ; preds = %done
-  store i32 %arg, ptr %3, align 4
-  br label %next
-
-next:                                             ; preds = %store, %done
-  ret i32 0
-}
-
-; Function Attrs: nounwind uwtable(sync)
-define protected i32 @hia_typed_2(ptr %0, i32 %1, i32 %2, ptr %3) #3 {
-entry:
-  %block = alloca [3 x i64], align 8
-  %word = getelementptr inbounds i64, ptr %block, i64 0
-  %4 = sext i32 %1 to i64
-  store i64 %4, ptr %word, align 8
-  %word1 = getelementptr inbounds i64, ptr %block, i64 1
-  %5 = sext i32 %2 to i64
-  store i64 %5, ptr %word1, align 8
-  %6 = call i32 @hiaR_enter(ptr %0, ptr @hia_module, i32 2, ptr %block)
-  %7 = icmp ne i32 %6, 0
-  br i1 %7, label %failed, label %done, !prof !7
-
-failed:                                           ; preds = %entry
-  ret i32 %6
-
-done:                                             ; preds = %entry
-  %word2 = getelementptr inbounds i64, ptr %block, i64 2
-  %arg = load i32, ptr %word2, align 4
-  %8 = icmp eq ptr %3, null
-  br i1 %8, label %next, label %store, !prof !7
-
-store:                                            ; preds = %done
-  store i32 %arg, ptr %3, align 4
-  br label %next
-
-next:                                             ; preds = %store, %done
-  ret i32 0
-}
-
 attributes #0 = { noinline nounwind uwtable(sync) "disable-tail-calls"="true" "no-realign-stack" }
 attributes #1 = { nounwind uwtable(sync) "no-realign-stack" }
 attributes #2 = { cold noreturn nounwind }
-attributes #3 = { nounwind uwtable(sync) }
-attributes #4 = { nounwind }
-attributes #5 = { nomerge }
+attributes #3 = { nomerge }
 
 !llvm.dbg.cu = !{!0}
 !llvm.module.flags = !{!2, !3}

@@ -3,9 +3,6 @@ source_filename = "hiaton"
 target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"
 target triple = "x86_64-pc-linux-gnu"
 
-@hia_roots = private constant [2 x { ptr, i32, i32, i32, i32 }] [{ ptr, i32, i32, i32, i32 } { ptr @hia_entry_0, i32 0, i32 2, i32 1, i32 0 }, { ptr, i32, i32, i32, i32 } { ptr @hia_entry_1, i32 1, i32 1, i32 1, i32 1 }], align 64
-@hia_module = protected global { i32, i32, i32, i32, ptr, { ptr, ptr, ptr, i64 }, { ptr, ptr, ptr, ptr, i64, i64, i64 }, ptr, i64, ptr, i64, ptr } { i32 1, i32 0, i32 2, i32 0, ptr @hia_roots, { ptr, ptr, ptr, i64 } zeroinitializer, { ptr, ptr, ptr, ptr, i64, i64, i64 } zeroinitializer, ptr null, i64 0, ptr null, i64 0, ptr null }, align 64
-
 ; Function Attrs: nounwind uwtable(sync)
 define internal swiftcc i32 @table_i32_i32_0(ptr swiftself %0, i32 %1, i32 %2) #0 !dbg !4 {
 entry:
@@ -101,71 +98,7 @@ entry:
   ret void
 }
 
-; Function Attrs: nounwind uwtable(sync)
-define protected i32 @hia_typed_0(ptr %0, i32 %1, i32 %2, ptr %3) #1 {
-entry:
-  %block = alloca [3 x i64], align 8
-  %word = getelementptr inbounds i64, ptr %block, i64 0
-  %4 = sext i32 %1 to i64
-  store i64 %4, ptr %word, align 8
-  %word1 = getelementptr inbounds i64, ptr %block, i64 1
-  %5 = sext i32 %2 to i64
-  store i64 %5, ptr %word1, align 8
-  %6 = call i32 @hiaR_enter(ptr %0, ptr @hia_module, i32 0, ptr %block)
-  %7 = icmp ne i32 %6, 0
-  br i1 %7, label %failed, label %done, !prof !12
-
-failed:                                           ; preds = %entry
-  ret i32 %6
-
-done:                                             ; preds = %entry
-  %word2 = getelementptr inbounds i64, ptr %block, i64 2
-  %arg = load i32, ptr %word2, align 4
-  %8 = icmp eq ptr %3, null
-  br i1 %8, label %next, label %store, !prof !12
-
-store:                                            ; preds = %done
-  store i32 %arg, ptr %3, align 4
-  br label %next
-
-next:                                             ; preds = %store, %done
-  ret i32 0
-}
-
-; Function Attrs: nounwind
-declare i32 @hiaR_enter(ptr, ptr, i32, ptr) #2
-
-; Function Attrs: nounwind uwtable(sync)
-define protected i32 @hia_typed_1(ptr %0, i32 %1, ptr %2) #1 {
-entry:
-  %block = alloca [2 x i64], align 8
-  %word = getelementptr inbounds i64, ptr %block, i64 0
-  %3 = sext i32 %1 to i64
-  store i64 %3, ptr %word, align 8
-  %4 = call i32 @hiaR_enter(ptr %0, ptr @hia_module, i32 1, ptr %block)
-  %5 = icmp ne i32 %4, 0
-  br i1 %5, label %failed, label %done, !prof !12
-
-failed:                                           ; preds = %entry
-  ret i32 %4
-
-done:                                             ; preds = %entry
-  %word1 = getelementptr inbounds i64, ptr %block, i64 1
-  %arg = load i32, ptr %word1, align 4
-  %6 = icmp eq ptr %2, null
-  br i1 %6, label %next, label %store, !prof !12
-
-store:                                            ; preds = %done
-  store i32 %arg, ptr %2, align 4
-  br label %next
-
-next:                                             ; preds = %store, %done
-  ret i32 0
-}
-
 attributes #0 = { nounwind uwtable(sync) "no-realign-stack" }
-attributes #1 = { nounwind uwtable(sync) }
-attributes #2 = { nounwind }
 
 !llvm.dbg.cu = !{!0}
 !llvm.module.flags = !{!2, !3}
@@ -182,4 +115,3 @@ attributes #2 = { nounwind }
 !9 = distinct !DISubprogram(name: "main(i32)", scope: !1, file: !1, line: 3, type: !5, spFlags: DISPFlagLocalToUnit | DISPFlagDefinition | DISPFlagOptimized, unit: !0)
 !10 = distinct !DISubprogram(name: "hia_entry_1", scope: !1, file: !1, type: !5, spFlags: DISPFlagLocalToUnit | DISPFlagDefinition | DISPFlagOptimized, unit: !0)
 !11 = !DILocation(line: 0, scope: !10)
-!12 = !{!"branch_weights", i32 1, i32 1048576}

@@ -4,8 +4,3 @@ hia_entry_1:
 hia_entry_2:
 main_i64_i64_3:
 hia_entry_3:
-hia_typed_0:
-hia_typed_1:
-hia_typed_2:
-hia_typed_3:
-hia_module:

@@ -3,9 +3,6 @@ source_filename = "hiaton"
 target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"
 target triple = "x86_64-pc-linux-gnu"
 
-@hia_roots = private constant [4 x { ptr, i32, i32, i32, i32 }] [{ ptr, i32, i32, i32, i32 } { ptr @hia_entry_0, i32 0, i32 2, i32 1, i32 0 }, { ptr, i32, i32, i32, i32 } { ptr @hia_entry_1, i32 1, i32 1, i32 1, i32 1 }, { ptr, i32, i32, i32, i32 } { ptr @hia_entry_2, i32 2, i32 1, i32 1, i32 2 }, { ptr, i32, i32, i32, i32 } { ptr @hia_entry_3, i32 3, i32 2, i32 1, i32 3 }], align 64
-@hia_module = protected global { i32, i32, i32, i32, ptr, { ptr, ptr, ptr, i64 }, { ptr, ptr, ptr, ptr, i64, i64, i64 }, ptr, i64, ptr, i64, ptr } { i32 1, i32 0, i32 4, i32 0, ptr @hia_roots, { ptr, ptr, ptr, i64 } zeroinitializer, { ptr, ptr, ptr, ptr, i64, i64, i64 } zeroinitializer, ptr null, i64 0, ptr null, i64 0, ptr null }, align 64
-
 ; Function Attrs: noinline nounwind uwtable(sync)
 define internal swiftcc i64 @gcd_i64_i64_0(ptr swiftself %0, i64 %1, i64 %2) #0 !dbg !4 {
 entry:
@@ -71,7 +68,7 @@ entry:
 define internal swiftcc zeroext i1 @even_i64_1(ptr swiftself %0, i64 %1) #1 !dbg !10 {
 entry:
   call void asm sideeffect "cmpq %rsp, (%r13)\0A\09ja 2f\0A1:\0A\09.subsection 1\0A2:\09addq $$-128, %rsp\0A\09pushq %rax\0A\09leaq 1b(%rip), %rax\0A\09callq hiaR_stub_poll@PLT\0A\09popq %rax\0A\09subq $$-128, %rsp\0A\09jmp 1b\0A\09.subsection 0", "{r13},~{memory},~{dirflag},~{fpsr},~{flags}"(ptr %0), !dbg !11
-  %2 = tail call swiftcc zeroext i1 @even_i64_loop_4(ptr swiftself %0, i32 0, i64 %1) #5, !dbg !12
+  %2 = tail call swiftcc zeroext i1 @even_i64_loop_4(ptr swiftself %0, i32 0, i64 %1) #3, !dbg !12
   ret i1 %2
 }
 
@@ -91,7 +88,7 @@ entry:
 define internal swiftcc zeroext i1 @odd_i64_2(ptr swiftself %0, i64 %1) #1 !dbg !15 {
 entry:
   call void asm sideeffect "cmpq %rsp, (%r13)\0A\09ja 2f\0A1:\0A\09.subsection 1\0A2:\09addq $$-128, %rsp\0A\09pushq %rax\0A\09leaq 1b(%rip), %rax\0A\09callq hiaR_stub_poll@PLT\0A\09popq %rax\0A\09subq $$-128, %rsp\0A\09jmp 1b\0A\09.subsection 0", "{r13},~{memory},~{dirflag},~{fpsr},~{flags}"(ptr %0), !dbg !16
-  %2 = tail call swiftcc zeroext i1 @even_i64_loop_4(ptr swiftself %0, i32 1, i64 %1) #5, !dbg !17
+  %2 = tail call swiftcc zeroext i1 @even_i64_loop_4(ptr swiftself %0, i32 1, i64 %1) #3, !dbg !17
   ret i1 %2
 }
 
@@ -111,7 +108,7 @@ entry:
 define internal swiftcc i64 @main_i64_i64_3(ptr swiftself %0, i64 %1, i64 %2) #0 !dbg !20 {
 entry:
   call void asm sideeffect "cmpq %rsp, (%r13)\0A\09ja 2f\0A1:\0A\09.subsection 1\0A2:\09addq $$-128, %rsp\0A\09pushq %rax\0A\09leaq 1b(%rip), %rax\0A\09callq hiaR_stub_poll@PLT\0A\09popq %rax\0A\09subq $$-128, %rsp\0A\09jmp 1b\0A\09.subsection 0", "{r13},~{memory},~{dirflag},~{fpsr},~{flags}"(ptr %0), !dbg !21
-  %3 = call swiftcc zeroext i1 @even_i64_loop_4(ptr swiftself %0, i32 0, i64 %1) #5, !dbg !22
+  %3 = call swiftcc zeroext i1 @even_i64_loop_4(ptr swiftself %0, i32 0, i64 %1) #3, !dbg !22
   br i1 %3, label %then, label %join
 
 join:                                             ; preds = %then, %entry
@@ -119,7 +116,7 @@ join:                                             ; preds = %then, %entry
   ret i64 %merge
 
 then:                                             ; preds = %entry
-  %4 = call swiftcc i64 @gcd_i64_i64_0(ptr swiftself %0, i64 %1, i64 %2) #5, !dbg !23
+  %4 = call swiftcc i64 @gcd_i64_i64_0(ptr swiftself %0, i64 %1, i64 %2) #3, !dbg !23
   br label %join
 }
 
@@ -174,131 +171,10 @@ exit:                                             ; preds = %join
 ; Function Attrs: cold noreturn nounwind
 declare void @hiaR_stub_fail(ptr swiftself, i32, i32, i64) #2
 
-; Function Attrs: nounwind uwtable(sync)
-define protected i32 @hia_typed_0(ptr %0, i64 %1, i64 %2, ptr %3) #3 {
-entry:
-  %block = alloca [3 x i64], align 8
-  %word = getelementptr inbounds i64, ptr %block, i64 0
-  store i64 %1, ptr %word, align 8
-  %word1 = getelementptr inbounds i64, ptr %block, i64 1
-  store i64 %2, ptr %word1, align 8
-  %4 = call i32 @hiaR_enter(ptr %0, ptr @hia_module, i32 0, ptr %block)
-  %5 = icmp ne i32 %4, 0
-  br i1 %5, label %failed, label %done, !prof !7
-
-failed:                                           ; preds = %entry
-  ret i32 %4
-
-done:                                             ; preds = %entry
-  %word2 = getelementptr inbounds i64, ptr %block, i64 2
-  %arg = load i64, ptr %word2, align 8
-  %6 = icmp eq ptr %3, null
-  br i1 %6, label %next, label %store, !prof !7
-
-store:                                            ; preds = %done
-  store i64 %arg, ptr %3, align 8
-  br label %next
-
-next:                                             ; preds = %store, %done
-  ret i32 0
-}
-
-; Function Attrs: nounwind
-declare i32 @hiaR_enter(ptr, ptr, i32, ptr) #4
-
-; Function Attrs: nounwind uwtable(sync)
-define protected i32 @hia_typed_1(ptr %0, i64 %1, ptr %2) #3 {
-entry:
-  %block = alloca [2 x i64], align 8
-  %word = getelementptr inbounds i64, ptr %block, i64 0
-  store i64 %1, ptr %word, align 8
-  %3 = call i32 @hiaR_enter(ptr %0, ptr @hia_module, i32 1, ptr %block)
-  %4 = icmp ne i32 %3, 0
-  br i1 %4, label %failed, label %done, !prof !7
-
-failed:                                           ; preds = %entry
-  ret i32 %3
-
-done:                                             ; preds = %entry
-  %word1 = getelementptr inbounds i64, ptr %block, i64 1
-  %arg = load i64, ptr %word1, align 8
-  %5 = icmp ne i64 %arg, 0
-  %6 = icmp eq ptr %2, null
-  br i1 %6, label %next, label %store, !prof !7
-
-store:                                            ; preds = %done
-  %7 = zext i1 %5 to i8
-  store i8 %7, ptr %2, align 1
-  br label %next
-
-next:                                             ; preds = %store, %done
-  ret i32 0
-}
-
-; Function Attrs: nounwind uwtable(sync)
-define protected i32 @hia_typed_2(ptr %0, i64 %1, ptr %2) #3 {
-entry:
-  %block = alloca [2 x i64], align 8
-  %word = getelementptr inbounds i64, ptr %block, i64 0
-  store i64 %1, ptr %word, align 8
-  %3 = call i32 @hiaR_enter(ptr %0, ptr @hia_module, i32 2, ptr %block)
-  %4 = icmp ne i32 %3, 0
-  br i1 %4, label %failed, label %done, !prof !7
-
-failed:                                           ; preds = %entry
-  ret i32 %3
-
-done:                                             ; preds = %entry
-  %word1 = getelementptr inbounds i64, ptr %block, i64 1
-  %arg = load i64, ptr %word1, align 8
-  %5 = icmp ne i64 %arg, 0
-  %6 = icmp eq ptr %2, null
-  br i1 %6, label %next, label %store, !prof !7
-
-store:                                            ; preds = %done
-  %7 = zext i1 %5 to i8
-  store i8 %7, ptr %2, align 1
-  br label %next
-
-next:                                             ; preds = %store, %done
-  ret i32 0
-}
-
-; Function Attrs: nounwind uwtable(sync)
-define protected i32 @hia_typed_3(ptr %0, i64 %1, i64 %2, ptr %3) #3 {
-entry:
-  %block = alloca [3 x i64], align 8
-  %word = getelementptr inbounds i64, ptr %block, i64 0
-  store i64 %1, ptr %word, align 8
-  %word1 = getelementptr inbounds i64, ptr %block, i64 1
-  store i64 %2, ptr %word1, align 8
-  %4 = call i32 @hiaR_enter(ptr %0, ptr @hia_module, i32 3, ptr %block)
-  %5 = icmp ne i32 %4, 0
-  br i1 %5, label %failed, label %done, !prof !7
-
-failed:                                           ; preds = %entry
-  ret i32 %4
-
-done:                                             ; preds = %entry
-  %word2 = getelementptr inbounds i64, ptr %block, i64 2
-  %arg = load i64, ptr %word2, align 8
-  %6 = icmp eq ptr %3, null
-  br i1 %6, label %next, label %store, !prof !7
-
-store:                                            ; preds = %done
-  store i64 %arg, ptr %3, align 8
-  br label %next
-
-next:                                             ; preds = %store, %done
-  ret i32 0
-}
-
 attributes #0 = { noinline nounwind uwtable(sync) "disable-tail-calls"="true" "no-realign-stack" }
 attributes #1 = { nounwind uwtable(sync) "no-realign-stack" }
 attributes #2 = { cold noreturn nounwind }
-attributes #3 = { nounwind uwtable(sync) }
-attributes #4 = { nounwind }
-attributes #5 = { nomerge }
+attributes #3 = { nomerge }
 
 !llvm.dbg.cu = !{!0}
 !llvm.module.flags = !{!2, !3}
