@@ -1,5 +1,6 @@
 /* Running programs through the public API. */
 #include "tests/diff/run.h"
+#include "tests/unit/helper_typed.h"
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,6 +40,7 @@ static void add_way(diff_way *ways, uint32_t *n, diff_way way) {
     s += len + (s[len] == ',');
   }
   if (way.no_merging) gen_text_add(&name, ":no-merging");
+  if (way.typed) gen_text_add(&name, ":entry");
   if (way.count) gen_text_add(&name, ":count");
   if (way.through_text) {
     gen_text_add(&name, way.stage == HIA_STAGE_STATIC ? ":text" : ":graph");
@@ -97,6 +99,9 @@ static void add_native(diff_way *ways, uint32_t *n) {
   WAY(1, .threads = 2, .through_text = true, .stage = HIA_STAGE_GRAPH, .after = "tail");
   WAY(1, .threads = 3, .through_text = true, .stage = HIA_STAGE_STATIC);
   WAY(1, .threads = 3, .through_text = true, .stage = HIA_STAGE_STATIC, .interpreted = true);
+  if (!typed_is_portable()) return;
+  WAY(1, .threads = 1, .typed = true);
+  WAY(2, .threads = 3, .typed = true);
 #undef WAY
 }
 
@@ -137,6 +142,7 @@ static void forget(diff_way *way) {
 void diff_ways_free(diff_way *ways, uint32_t n) {
   for (uint32_t i = 0; i < n; i++) {
     forget(&ways[i]);
+    hia_context_free(ways[i].context);
     hia_engine_free(ways[i].engine);
     hia_engine_free(ways[i].interp);
   }
@@ -164,9 +170,12 @@ static hia_engine *make_engine(const diff_way *way, hia_engine_kind kind) {
 static hia_engine *engine_of(diff_way *way) {
   if (way->engine && ++way->uses < USES_OF_AN_ENGINE) return way->engine;
   forget(way);
+  hia_context_free(way->context);
   hia_engine_free(way->engine);
   way->uses = 0;
+  way->context = NULL;
   way->engine = make_engine(way, way->kind);
+  if (way->typed && hia_engine_context_new(way->engine, &way->context, NULL)) exit(2);
   if (way->interpreted && !way->interp) way->interp = make_engine(way, HIA_ENGINE_INTERP);
   return way->engine;
 }
@@ -258,8 +267,18 @@ static hia_status go_through_text(diff_way *way, hia_function **function, hia_mo
   return status;
 }
 
-static void call_once(hia_function *function, hia_value *const *args, uint32_t n_args,
-                      const uint64_t *fuel, diff_result *out) {
+static hia_status call_by_entry(const diff_way *way, hia_function *function, hia_value *const *args,
+                                uint32_t n_args, hia_value **result, hia_error **error) {
+  hia_native_fn entry;
+  *result = NULL;
+  hia_status status = hia_function_instance(function, args, n_args, &function, error);
+  if (status == HIA_OK) status = hia_function_entry(function, &entry, error);
+  if (status != HIA_OK) return status;
+  return call_typed(way->engine, function, entry, way->context, args, n_args, result);
+}
+
+static void call_once(const diff_way *way, hia_function *function, hia_value *const *args,
+                      uint32_t n_args, const uint64_t *fuel, diff_result *out) {
   hia_value *result = NULL;
   hia_error *error = NULL;
   hia_run_stats stats = HIA_RUN_STATS_INIT;
@@ -267,7 +286,9 @@ static void call_once(hia_function *function, hia_value *const *args, uint32_t n
   o.stats = &stats;
   o.has_fuel = fuel != NULL;
   o.fuel = fuel ? *fuel : 0;
-  hia_status status = hia_run(function, args, n_args, &o, &result, &error);
+  bool by_entry = way->typed && !fuel; /* which knows no fuel */
+  hia_status status = by_entry ? call_by_entry(way, function, args, n_args, &result, &error)
+                               : hia_run(function, args, n_args, &o, &result, &error);
   out->calls = stats.calls;
   out->rounds = stats.rounds;
   out->steals = stats.steals;
@@ -276,7 +297,7 @@ static void call_once(hia_function *function, hia_value *const *args, uint32_t n
     hia_value_format(result, buf, sizeof buf);
     gen_text_add(&out->text, "%s", buf);
   } else {
-    describe(status, error, out);
+    describe(status, by_entry && !error ? hia_context_error(way->context) : error, out);
   }
   if (stats.is_fuelled)
     gen_text_add(&out->text, ", %llu fuel left", (unsigned long long)stats.fuel_left);
@@ -294,7 +315,7 @@ static bool is_same(const diff_way *way, const diff_result *a, const diff_result
 static void call_again(const diff_way *way, hia_function *function, hia_value *const *args,
                        uint32_t n_args, const uint64_t *fuel, diff_result *first) {
   diff_result r = {0};
-  call_once(function, args, n_args, fuel, &r);
+  call_once(way, function, args, n_args, fuel, &r);
   first->steals += r.steals;
   if (!is_same(way, first, &r)) {
     gen_text both = {0};
@@ -323,7 +344,7 @@ void diff_run(diff_way *way, const char *name, const char *source, const char *f
   for (uint32_t i = 0; status == HIA_OK && i < n_args && i < 16; i++)
     status = hia_value_parse(function, i, args[i], &values[i], &error);
   if (status == HIA_OK) {
-    call_once(function, values, n_args, fuel, out);
+    call_once(way, function, values, n_args, fuel, out);
     for (uint32_t i = 1; i < times && strncmp(out->text.data, "unsteady", 8) != 0; i++)
       call_again(way, function, values, n_args, fuel, out);
   } else {

@@ -18,7 +18,9 @@ typedef struct diff_way {
   hia_stage stage;              /* of that graph */
   const char *after;            /* and the pass; NULL: as built */
   bool interpreted;             /* what was printed for native code is then interpreted */
+  bool typed;                   /* called by its typed entry, as a function of C */
   hia_engine *engine;           /* made when first used, and anew now and then */
+  hia_context *context;         /* where `typed` */
   hia_engine *interp;           /* where `interpreted` */
   uint32_t uses;
   char *source; /* what `module` was loaded from */
