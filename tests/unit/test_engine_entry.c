@@ -7,7 +7,9 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 static const char text[] =
     "fn fib(n: i32) -> i32 = if n <= 1 then 1 else fib(n - 1) + fib(n - 2)\n"
@@ -458,6 +460,37 @@ Test(entry, workers) {
   }
   hia_context_free(contexts[1]);
   hia_context_free(contexts[2]);
+  end(&f);
+}
+
+/* What docs/embedding.md allows a forked child, whatever other threads the parent had. */
+Test(entry, in_a_forked_child) {
+  fixture f;
+  if (!begin(&f, NULL)) return;
+  fn_i32 fib = (fn_i32)entry(&f, "fib"), down = (fn_i32)entry(&f, "down"),
+         spin_entry = (fn_i32)entry(&f, "spin");
+  hia_context *other;
+  cr_assert_eq(hia_context_new(NULL, &other), HIA_OK);
+  spinner s = {.spin = spin_entry, .context = other};
+  pthread_t thread;
+  pthread_create(&thread, NULL, spin_on, &s);
+  while (!atomic_load(&s.has_begun)) {
+  }
+  int32_t x;
+  cr_assert_eq(fib(f.context, 5, &x), HIA_OK);
+  pid_t child = fork();
+  if (child == 0) {
+    bool is_right = fib(f.context, 15, &x) == HIA_OK && x == 987 &&
+                    down(f.context, 100000, &x) == HIA_DIV_ZERO &&
+                    hia_error_chain_length(hia_context_error(f.context)) == 100001;
+    _exit(is_right ? 0 : 1);
+  }
+  int how;
+  cr_assert_eq(waitpid(child, &how, 0), child);
+  cr_assert(WIFEXITED(how) && WEXITSTATUS(how) == 0);
+  hia_context_cancel(other);
+  pthread_join(thread, NULL);
+  hia_context_free(other);
   end(&f);
 }
 
