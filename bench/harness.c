@@ -42,6 +42,7 @@ static void check(hia_status status, hia_error *error) {
 static void open_engine(bench_program *p, const bench_options *options) {
   hia_error *error;
   hia_engine_options engine = HIA_ENGINE_OPTIONS_INIT;
+  p->has_fuel = options->fuel;
   engine.kind = options->kind;
   engine.threads = options->threads;
   engine.unchecked = options->unchecked;
@@ -55,9 +56,11 @@ static void open_engine(bench_program *p, const bench_options *options) {
 
 static void prepare(bench_program *p, const char *function) {
   hia_error *error;
+  hia_run_options options = HIA_RUN_OPTIONS_INIT;
+  options.has_fuel = p->has_fuel;
   check(hia_module_function(p->module, function, &p->function, &error), error);
   double start = bench_cpu();
-  check(hia_function_prepare(p->function, &error), error);
+  check(hia_function_prepare_for(p->function, &options, &error), error);
   p->compile_ms = bench_cpu() - start;
 }
 
@@ -99,7 +102,7 @@ bench_program bench_open_graph(const bench_program *from) {
   hia_dump_options dump = HIA_DUMP_OPTIONS_INIT;
   hia_engine_options engine = HIA_ENGINE_OPTIONS_INIT;
   hia_error *error;
-  bench_program p;
+  bench_program p = {.has_fuel = false};
   growing graph = {0};
   check(hia_module_dump(from->module, &from->function, 1, &dump, keep, &graph, &error), error);
   engine.kind = HIA_ENGINE_INTERP;
@@ -121,6 +124,8 @@ long long bench_call(const bench_program *p, const int32_t *args, size_t n, hia_
   hia_error *error;
   hia_run_options options = HIA_RUN_OPTIONS_INIT;
   options.stats = used;
+  options.has_fuel = p->has_fuel;
+  options.fuel = p->has_fuel ? UINT64_MAX : 0;
   for (size_t i = 0; i < n; i++) values[i] = hia_value_i32(p->engine, args[i]);
   check(hia_run(p->function, values, n, &options, &result, &error), error);
   for (size_t i = 0; i < n; i++) hia_value_free(values[i]);

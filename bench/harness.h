@@ -17,6 +17,7 @@ typedef struct bench_program {
   hia_engine *engine;
   hia_module *module;
   hia_function *function;
+  bool has_fuel;
   double
       compile_ms; /* from the checked program to native code; CPU time, the compiler being open */
 } bench_program;
@@ -26,6 +27,7 @@ typedef struct bench_options {
   bool unchecked, count;
   bool merge_calls; /* what users get; comparisons have it off */
   bool always_fork;
+  bool fuel; /* runs have fuel, more than they can use */
   const char *disabled_passes;
 } bench_options;
 bench_program bench_open(const char *path, const char *function, const bench_options *options);

@@ -1,5 +1,5 @@
 /* What do limits cost? The time from a cancel to the return of the run it ends, the cost of the
- * comparison that makes it possible, bytes a frame, and what a deep run leaves behind.
+ * comparison that makes it possible, of fuel, bytes a frame, and what a deep run leaves behind.
  *
  *   bench_limits [--cancels N | --quick]     (1000 of each program; --quick: does everything work?)
  *
@@ -25,6 +25,8 @@ static const char text[] =
     "fn sum(n: i32) -> i64 = { let (_, s) = loop (i = 0i64, s = 0i64) while i < i64(n) * 1000 "
     "{ (i + 1, s + bxor(i, shl(i, 3))) }; s }\n"
     "fn powers(n: i32) -> f64 = loop (x = f64(n)) while true { pow(x, 0.5) + exp(-x) }\n"
+    "fn turns(n: i32) -> i32 = { let (_, s) = loop (i = 0, s = 0) while i < n "
+    "{ (i + 1, s * 5 + bxor(i, s)) }; s }\n"
     "fn down(n: i32) -> i32 = if n == 0 then 0 else 1 + down(n - 1)\n"
     "fn back(n: i32) -> i32 = loop (s = n) while true { bxor(s, down(n)) }\n"
     "fn slow(n: i32) -> f64 = if n == 0 then 2.0f64 else { let x = pow(slow(n - 1), 0.5f64);"
@@ -197,16 +199,14 @@ static void table_of_cancels(size_t n) {
 
 enum { MOST_RUNS = 15 };
 
-static void compare_check(const row *w) {
+static void compare(const row *w, bench_program p[2]) {
   const int n_runs = is_quick ? 1 : MOST_RUNS;
-  bench_program checked = open_text(HIA_ENGINE_JIT, 1, false, w->function, NULL),
-                bare = open_text(HIA_ENGINE_JIT, 1, true, w->function, NULL);
   double ms[2][MOST_RUNS];
   hia_run_stats used = HIA_RUN_STATS_INIT;
   for (int r = -1; r < n_runs; r++) { /* the first to warm up */
     for (int k = 0; k < 2; k++) {
       double start = bench_cpu();
-      bench_call(k ? &bare : &checked, w->args, w->n_args, &used);
+      bench_call(&p[k], w->args, w->n_args, &used);
       ms[k][r < 0 ? 0 : r] = bench_cpu() - start;
     }
   }
@@ -214,8 +214,7 @@ static void compare_check(const row *w) {
   printf("%-24s %10.1f %10.1f %9.1f%% %9.1f%%\n", w->name, with, without,
          (with / without - 1) * 100, (ms[0][0] / ms[1][0] - 1) * 100);
   fflush(stdout);
-  bench_close(&checked);
-  bench_close(&bare);
+  for (int k = 0; k < 2; k++) bench_close(&p[k]);
 }
 
 static void table_of_checks(void) {
@@ -234,8 +233,45 @@ static void table_of_checks(void) {
          is_quick ? 1 : MOST_RUNS);
   printf("%-24s %10s %10s %10s %10s\n", "", "checked", "unchecked", "of medians", "of best");
   bench_pin(true);
-  for (size_t i = 0; i < sizeof compared / sizeof compared[0]; i++)
-    compare_check(is_quick ? &quick[i] : &compared[i]);
+  for (size_t i = 0; i < sizeof compared / sizeof compared[0]; i++) {
+    const row *w = is_quick ? &quick[i] : &compared[i];
+    compare(w, (bench_program[2]){open_text(HIA_ENGINE_JIT, 1, false, w->function, NULL),
+                                  open_text(HIA_ENGINE_JIT, 1, true, w->function, NULL)});
+  }
+  bench_pin(false);
+  puts("");
+}
+
+/* ---- fuel ---- */
+
+static void table_of_fuel(void) {
+  static const row compared[] = {
+      {"fib(40)", HIA_ENGINE_JIT, 1, "fib", {40}, 1},
+      {"tak(27,17,8)", HIA_ENGINE_JIT, 1, "tak", {27, 17, 8}, 3},
+      {"ack(3,11)", HIA_ENGINE_JIT, 1, "ack", {3, 11}, 2},
+      {"turns(10^8)", HIA_ENGINE_JIT, 1, "turns", {100000000}, 1},
+      {"interp: fib(25)", HIA_ENGINE_INTERP, 1, "fib", {25}, 1},
+  };
+  static const row quick[] = {
+      {"fib(20)", HIA_ENGINE_JIT, 1, "fib", {20}, 1},
+      {"tak(12,8,4)", HIA_ENGINE_JIT, 1, "tak", {12, 8, 4}, 3},
+      {"ack(2,9)", HIA_ENGINE_JIT, 1, "ack", {2, 9}, 2},
+      {"turns(1000)", HIA_ENGINE_JIT, 1, "turns", {1000}, 1},
+      {"interp: fib(10)", HIA_ENGINE_INTERP, 1, "fib", {10}, 1},
+  };
+  printf("What fuel costs: runs with it beside runs without, alternating, ms of CPU time, %d runs "
+         "each.\nEqual calls are not merged in either.\n\n",
+         is_quick ? 1 : MOST_RUNS);
+  printf("%-24s %10s %10s %10s %10s\n", "", "with", "without", "of medians", "of best");
+  bench_pin(true);
+  for (size_t i = 0; i < sizeof compared / sizeof compared[0]; i++) {
+    const row *w = is_quick ? &quick[i] : &compared[i];
+    bench_program p[2];
+    for (int k = 0; k < 2; k++)
+      p[k] = bench_open_text("limits.hia", all_text(), w->function,
+                             &(bench_options){.kind = w->kind, .threads = 1, .fuel = k == 0});
+    compare(w, p);
+  }
   bench_pin(false);
   puts("");
 }
@@ -303,6 +339,7 @@ int main(int argc, char **argv) {
   bench_print_machine();
   table_of_cancels((size_t)cancels);
   table_of_checks();
+  table_of_fuel();
   table_of_depth();
   return fflush(stdout) != 0;
 }

@@ -120,6 +120,18 @@ every 'within its deadline' 0 1000 '' run "$work/down.hia" 1000 --timeout 600
 for time in 0 -1 nan 1s ''; do
   t "a timeout of '$time'" 2 '' 'seconds' run "$work/down.hia" 1000 --timeout="$time"
 done
+every 'fuel for all it makes' 0 10946 'fuel 3 left' run examples/fib.hia 20 --fuel 21894 --time
+every 'a call too many' 1 '' 'error\[fuel\]: out of fuel.*in fib at examples/fib.hia:2:47.*called from fib at' \
+  run examples/fib.hia 20 --fuel 21890
+every 'what does not end' 1 '' 'error\[fuel\]: out of fuel.*in busy at .*endless.hia:1:26.*called from main at .*endless.hia:3:' \
+  run "$work/endless.hia" 0 --fuel 101
+# With --fn what runs is a call itself, as --count has it.
+every 'fuel for the call' 0 1 '' run examples/fib.hia --fn fib 1 --fuel 1
+every 'none for the call' 1 '' '^error\[fuel\]: out of fuel$' run examples/fib.hia --fn fib 1 --fuel 0
+every 'a static graph' 1 '' 'error\[unsupported\].*is a static graph' run --from-ir "$work/uncounted.ir" 20 --fuel 9
+for fuel in -1 1.5 x 99999999999999999999 ''; do
+  t "fuel of '$fuel'" 2 '' 'a number of calls' run "$work/down.hia" 1000 --fuel="$fuel"
+done
 
 # ---- failures ----
 program zero 'fn div(a: i32, b: i32) -> i32 = a / b
@@ -203,6 +215,7 @@ t 'a run on two numbers of threads' 2 '' 'one number' run examples/fib.hia 1 --t
 t 'depth' 2 '' 'a number of bytes' run examples/fib.hia 1 --max-depth 12X
 t 'depth that overflows' 2 '' 'a number of bytes' run examples/fib.hia 1 --max-depth 99999999999T
 t 'pass' 2 '' 'there is no pass .nosuch' run examples/fib.hia 1 --no-pass nosuch
+t 'fuel of a dump' 2 '' 'takes no value' dump examples/fib.hia --fuel=9
 t 'stage' 2 '' 'ast, graph' dump examples/fib.hia --stage nosuch
 t 'pass to show' 2 '' 'no pass' dump examples/fib.hia --after nosuch
 t 'two files' 2 '' 'one word too many' check examples/fib.hia examples/ack.hia

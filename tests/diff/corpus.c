@@ -104,12 +104,11 @@ static void run_program(const char *path, uint32_t first, const char *source, co
     char *copy = strndup(body, len);
     body += len + (body[len] ? 1 : 0);
     bool is_large = starts(copy, "# large: "), is_small = starts(copy, "# small: ");
-    char *run = copy + 9; /* what follows either */
+    char *run = copy + strlen("# small: "), *end = NULL; /* what follows either */
     uint64_t fuel = 0;
-    bool has_fuel = starts(copy, "# fuel ");
-    if (has_fuel) fuel = strtoull(copy + 7, &run, 10);
-    has_fuel &= starts(run, ": ");
-    if (has_fuel) run += 2;
+    if (starts(copy, "# fuel ")) fuel = strtoull(copy + 7, &end, 10);
+    bool has_fuel = end && starts(end, ": ");
+    if (has_fuel) run = end + 2;
     if (starts(copy, "# rejected: ")) {
       gen_text expected = {0};
       gen_text_add(&expected, "rejected %s", copy + 12);
