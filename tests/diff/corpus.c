@@ -104,7 +104,7 @@ static void run_program(const char *path, uint32_t first, const char *source, co
     char *copy = strndup(body, len);
     body += len + (body[len] ? 1 : 0);
     bool is_large = starts(copy, "# large: "), is_small = starts(copy, "# small: ");
-    char *run = copy + strlen("# small: "), *end = NULL; /* what follows either */
+    char *run = is_large || is_small ? copy + 9 : copy, *end = NULL;
     uint64_t fuel = 0;
     if (starts(copy, "# fuel ")) fuel = strtoull(copy + 7, &end, 10);
     bool has_fuel = end && starts(end, ": ");
