@@ -106,6 +106,22 @@ refused() { ! project "refused$RANDOM" -DCMAKE_PREFIX_PATH="$prefix" -DWITH_CXX=
 t 'find_package: another minor version is refused' refused -DVERSION=0.999
 t 'find_package: a component that there is none of is refused' refused -DCOMPONENT=no_such
 
+# ---- examples/embed, a project of its own ----
+
+embed() {
+  "$cmake" -G "$generator" -S "$sources/examples/embed" -B "$work/embed" -DCMAKE_C_COMPILER="$cc" \
+    -DCMAKE_PREFIX_PATH="$prefix" && "$cmake" --build "$work/embed"
+}
+if [ $native = yes ]; then
+  t 'examples/embed: builds' embed
+  for source in "$sources"/examples/embed/*.c; do
+    name=$(basename "$source" .c)
+    t "examples/embed: $name" "$sources/tests/embed/run.sh" "$work/embed/$name" "$source"
+  done
+else
+  skipped=$((skipped + 1))
+fi
+
 # ---- pkg-config ----
 
 if ! command -v pkg-config >/dev/null; then
