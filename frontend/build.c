@@ -131,6 +131,11 @@ hia_draft *hiaF_draft_new(hia_comp *comp, uint32_t tag) {
   *d = (hia_draft){.comp = comp, .tag = tag, .fn = HIA_NONE, .doing = "", .about = HIA_NONE};
   hiaG_types_init(&d->types, comp);
   hiaF_symbols_init(&d->symbols, &comp->arena);
+  const char *name;
+  for (uint32_t i = 0; (name = hiaF_builtin_name(i)) != NULL; i++) {
+    hia_symbol_id symbol = hiaF_intern(&d->symbols, name, (uint32_t)strlen(name));
+    d->symbols.list.data[symbol].type = HIA_DRAFT_BUILTIN;
+  }
   return d;
 }
 
@@ -175,13 +180,20 @@ static size_t name_length(const char *text) {
   return n;
 }
 
+/* Names of the host's that could be those of values without one are looked out for, others not. */
+static hia_symbol_id intern(hia_draft *d, const char *text, size_t len) {
+  if (text[0] == 'v' && len > 1 && strspn(text + 1, "0123456789") >= len - 1)
+    d->has_numbered = true;
+  return hiaF_intern(&d->symbols, text, (uint32_t)len);
+}
+
 /* A name of the host's that must be as the language wants it; its meaning is not looked at. */
 static hia_symbol_id name_symbol(hia_draft *d, const char *text, size_t len) {
   int shown = len < 100 ? (int)len : 100;
   if (len == 0 || name_length(text) < len || (len == 1 && text[0] == '_'))
     wrong(d, "'%.*s' is no name", shown, text);
   if (len > HIA_MAX_SOURCE) wrong(d, "a name of %zu bytes", len);
-  hia_symbol_id symbol = hiaF_intern(&d->symbols, text, (uint32_t)len);
+  hia_symbol_id symbol = intern(d, text, len);
   if (symbol < HIA_N_KEYWORDS) wrong(d, "'%s' is a keyword", symbol_text(d, symbol));
   return symbol;
 }
@@ -207,7 +219,7 @@ static uint64_t declare(hia_draft *d, hia_symbol_id symbol, const hia_type *para
                         hia_type result) {
   const char *name = symbol_text(d, symbol);
   if (d->symbols.list.data[symbol].decl != HIA_NONE) wrong(d, "'%s' is declared already", name);
-  if (hiaF_builtin(name, (uint32_t)strlen(name)) != HIA_OP_LIMIT)
+  if (d->symbols.list.data[symbol].type == HIA_DRAFT_BUILTIN)
     wrong(d, "'%s' is the name of a built-in function", name);
   uint32_t fn = d->fns.len, block = new_block(d, fn, false), first = d->items.len;
   for (uint32_t i = 0; i < n; i++) {
@@ -585,10 +597,11 @@ uint64_t hiaF_draft_name(hia_draft *d, uint64_t value, const char *name) {
   for (; *name && len < MAX_NAME; name++)
     valid[len++] = is_letter(*name) || is_digit(*name) ? *name : '_';
   if (strspn(valid, "_") >= len) return value; /* nothing to read in it */
-  hia_symbol_id symbol = hiaF_intern(&d->symbols, valid, (uint32_t)len);
+  valid[len] = '\0';
+  hia_symbol_id symbol = intern(d, valid, len);
   if (symbol < HIA_N_KEYWORDS) {
     valid[len++] = '_';
-    symbol = hiaF_intern(&d->symbols, valid, (uint32_t)len);
+    symbol = intern(d, valid, len);
   }
   d->items.data[index].symbol = symbol;
   d->items.data[index].is_inner = false;

@@ -40,9 +40,9 @@ typedef struct hia_draft_item {
   hia_type type;
   uint32_t block; /* where it is visible: index into blocks */
   uint32_t uses;
-  uint32_t ins, n_ins;   /* extra[ins ...): items */
-  hia_symbol_id symbol;  /* the name suggested, or HIA_NONE */
-  hia_symbol_id printed; /* the name given, for the time of printing */
+  uint32_t ins, n_ins;  /* extra[ins ...): items */
+  hia_symbol_id symbol; /* the name suggested, or HIA_NONE */
+  uint32_t printed;     /* the name given while printing: symbol, or HIA_DRAFT_NUMBERED + k */
   uint32_t index;
   hia_word word;
 } hia_draft_item;
@@ -77,16 +77,22 @@ typedef struct hia_draft_open {
   uint32_t depth; /* of IFs and LOOPs of the function, this one among them */
 } hia_draft_open;
 
+#define HIA_DRAFT_NUMBERED 0x80000000u /* "v1", "v2", ..., which are no symbols */
+#define HIA_DRAFT_BUILTIN                                                                          \
+  0u /* a symbol's type, else HIA_NONE: names that functions cannot have                           \
+      */
+
 struct hia_draft {
   hia_comp *comp;
   uint32_t tag; /* upper half of all ids */
   hia_types types;
-  hia_symbols symbols; /* .decl: the function of the name */
+  hia_symbols symbols; /* .decl: the function of the name; .type: HIA_DRAFT_BUILTIN */
   HIA_VEC(hia_draft_function) fns;
   HIA_VEC(hia_draft_item) items;
   HIA_VEC(hia_draft_block) blocks;
   HIA_VEC(hia_draft_open) open;
-  uint32_t fn; /* whose body is being made; HIA_NONE: nobody's */
+  bool has_numbered; /* the host has names like v1 itself */
+  uint32_t fn;       /* whose body is being made; HIA_NONE: nobody's */
   hia_u32vec extra;
   const char *doing;   /* for messages: the call that is under way, */
   hia_symbol_id about; /* and the function that it names, or HIA_NONE */

@@ -31,12 +31,20 @@ typedef struct printer {
   const char *line_head; /* "# " of what is no function yet */
   uint32_t indent;
   uint32_t fn;
-  uint32_t unnamed;          /* v1, v2, ... so far */
+  uint32_t n_numbered;       /* v1, v2, ... so far */
   HIA_VEC(name_use) symbols; /* by symbol */
   hia_u32vec layouts;        /* of the blocks that are open */
 } printer;
 
 static void put(printer *pr, const char *text) { hiaR_text_add(pr->out, text, strlen(text)); }
+
+static void put_number(printer *pr, const char *before, uint32_t n) {
+  char digits[16], *at = digits + sizeof digits;
+  put(pr, before);
+  do *--at = (char)('0' + n % 10);
+  while (n /= 10);
+  hiaR_text_add(pr->out, at, (size_t)(digits + sizeof digits - at));
+}
 
 static void new_line(printer *pr) {
   put(pr, "\n");
@@ -70,17 +78,18 @@ static name_use *use_of(printer *pr, hia_symbol_id symbol) {
 static bool take(printer *pr, hia_symbol_id symbol) {
   const hia_symbol *e = &pr->d->symbols.list.data[symbol];
   name_use *use = use_of(pr, symbol);
-  if (use->taken || e->decl != HIA_NONE || hiaF_builtin(e->text, e->len) != HIA_OP_LIMIT)
-    return false;
+  if (use->taken || e->decl != HIA_NONE || e->type == HIA_DRAFT_BUILTIN) return false;
   return use->taken = true;
 }
 
-static hia_symbol_id unnamed(printer *pr) {
+/* The next of v1, v2, ... that is free. */
+static uint32_t numbered(printer *pr) {
   for (;;) {
+    uint32_t k = ++pr->n_numbered;
+    if (!pr->d->has_numbered) return HIA_DRAFT_NUMBERED + k;
     char text[16];
-    int len = snprintf(text, sizeof text, "v%u", ++pr->unnamed);
-    hia_symbol_id symbol = hiaF_intern(&pr->d->symbols, text, (uint32_t)len);
-    if (take(pr, symbol)) return symbol;
+    int len = snprintf(text, sizeof text, "v%u", k);
+    if (take(pr, hiaF_intern(&pr->d->symbols, text, (uint32_t)len))) return HIA_DRAFT_NUMBERED + k;
   }
 }
 
@@ -104,11 +113,15 @@ static hia_symbol_id distinct(printer *pr, hia_symbol_id wish) {
 static void put_name(printer *pr, uint32_t index) {
   hia_draft_item *item = &pr->d->items.data[index];
   if (item->printed == HIA_NONE) {
-    hia_symbol_id symbol = item->symbol == HIA_NONE ? unnamed(pr) : distinct(pr, item->symbol);
-    item->printed = symbol;
+    uint32_t name = item->symbol == HIA_NONE ? numbered(pr) : distinct(pr, item->symbol);
+    item->printed = name;
   }
-  const hia_symbol *e = &pr->d->symbols.list.data[item->printed];
-  hiaR_text_add(pr->out, e->text, e->len);
+  if (item->printed >= HIA_DRAFT_NUMBERED) {
+    put_number(pr, "v", item->printed - HIA_DRAFT_NUMBERED);
+  } else {
+    const hia_symbol *e = &pr->d->symbols.list.data[item->printed];
+    hiaR_text_add(pr->out, e->text, e->len);
+  }
 }
 
 /* ---- expressions ---- */
@@ -192,7 +205,9 @@ static void put_op(printer *pr, const hia_draft_item *item) {
     has_type |= item_at(pr, in_at(pr, item, i))->kind != HIA_DRAFT_CONST;
   if (op.text) {
     put_use(pr, in_at(pr, item, 0), op.level + (op.level == LEVEL_COMPARE), has_type);
-    hiaR_text_addf(pr->out, " %s ", op.text);
+    put(pr, " ");
+    put(pr, op.text);
+    put(pr, " ");
     put_use(pr, in_at(pr, item, 1), op.level + 1, has_type);
   } else if (item->op == HIA_OP_NEG) {
     put(pr, "-");
@@ -223,7 +238,7 @@ static void put_expr(printer *pr, uint32_t index) {
   case HIA_DRAFT_TUPLE: put_uses(pr, item, false); break;
   case HIA_DRAFT_PART:
     put_use(pr, in_at(pr, item, 0), LEVEL_POSTFIX, false);
-    hiaR_text_addf(pr->out, ".%u", item->index);
+    put_number(pr, ".", item->index);
     break;
   default: HIA_BUG(pr->d->comp, "a draft's item of kind %u is no expression", item->kind);
   }
@@ -371,7 +386,7 @@ static void put_fn(printer *pr, uint32_t fn) {
   const char *name = pr->d->symbols.list.data[f->symbol].text;
   bool is_done = f->state >= HIA_DRAFT_DONE;
   pr->fn = fn;
-  pr->unnamed = pr->layouts.len = 0;
+  pr->n_numbered = pr->layouts.len = 0;
   pr->line_head = is_done ? "" : "# ";
   put(pr, pr->line_head);
   if (f->state == HIA_DRAFT_EXTERN) put(pr, f->is_impure ? "extern impure " : "extern ");

@@ -88,7 +88,7 @@ static hia_status end_call(hia_builder *b) {
     return (type){id};                                                                             \
   } while (0)
 
-static const uint64_t *ids(const hia_build_value *values) { return values ? &values->id : NULL; }
+static const uint64_t *ids(const hia_build_value *values) { return (const uint64_t *)values; }
 
 hia_build_type hia_build_tuple_type(hia_builder *b, const hia_build_type *parts, size_t n) {
   BUILD_ID(b, hia_build_type, HIA_BUILD_NO_TYPE, hiaF_draft_tuple_type(b->draft, parts, n));
@@ -183,14 +183,14 @@ hia_build_value hia_build_end_if(hia_builder *b, hia_build_value else_value) {
 
 static hia_status begin_loop(hia_builder *b, const hia_build_value *init, size_t n,
                              hia_build_value *variables) {
-  BUILD(b, hiaF_draft_loop(b->draft, ids(init), n, variables ? &variables->id : NULL));
+  BUILD(b, hiaF_draft_loop(b->draft, ids(init), n, (uint64_t *)variables));
 }
 
 hia_status hia_build_loop(hia_builder *b, const hia_build_value *init, size_t n,
                           hia_build_value *variables) {
   hia_status status = begin_loop(b, init, n, variables);
   if (status != HIA_OK && variables)
-    for (size_t i = 0; i < n; i++) variables[i].id = 0;
+    for (size_t i = 0; i < n && i < HIA_MAX_WORDS; i++) variables[i].id = 0;
   return status;
 }
 
