@@ -335,7 +335,8 @@ static hia_engine *new_engine(hia_engine_kind kind) {
   return engine;
 }
 
-/* Builds a program, runs it and adds the outcome to `got`, the text to `source`. */
+/* Builds a program, runs it and adds the outcome to `got`, the text to `source`. Printing it again
+ * must give the same text. */
 static void build_and_run(hia_engine *engine, gen_program *p, gen_text *source, gen_text *got) {
   hia_builder *b = NULL;
   hia_module *module = NULL;
@@ -345,6 +346,11 @@ static void build_and_run(hia_engine *engine, gen_program *p, gen_text *source, 
     make_program(b, p);
     hia_builder_print(b, collect, source, NULL);
     status = hia_builder_finish(b, &module, &error);
+    gen_text again = {0};
+    hia_builder_print(b, collect, &again, NULL);
+    if (strcmp(source->data, again.data) != 0)
+      gen_text_add(got, "printed differently:\n%s", again.data);
+    gen_text_free(&again);
   }
   if (status == HIA_OK)
     run_main(module, p, got);
