@@ -28,14 +28,18 @@
  * what is made after hia_build_if is inside of its first branch, and so on. A value is used where
  * it is made or further inside, in branches and loops too, without being handed in. It is not
  * visible after the branch or loop that it was made in has ended, nor in other functions. Constants
- * belong to no function and are visible everywhere.
+ * belong to no function and are visible everywhere. C does not say which argument of a call it
+ * evaluates first, nor which part of an initialiser in braces: of two calls to the builder in one
+ * expression it does not say which comes first in the program. Where that matters, because both can
+ * fail or call something impure, or where the same text is wanted from every compiler, write two
+ * statements.
  *
  * Mistakes. Types are checked with every call. The first mistake, or running out of memory, puts
  * the builder out of service: this call and all that follow do nothing and answer the same status,
- * or a value, function or type whose id is 0. So one may build without looking and ask once, at the
- * end, where hia_builder_finish answers that status with its message; or ask at any time with
- * hia_builder_status and hia_builder_error. HIA_ARGUMENT is the status of all mistakes; the message
- * names the function being built, the call and the types.
+ * or a value or function whose id is 0, or HIA_BUILD_NO_TYPE. So one may build without looking and
+ * ask once, at the end, where hia_builder_finish answers that status with its message; or ask at any
+ * time with hia_builder_status and hia_builder_error. HIA_ARGUMENT is the status of all mistakes;
+ * the message names the function being built, the call and the types.
  *
  * Values, functions and types are numbers, and need not be freed. They go with their builder; given
  * to another, they are a mistake that is found.
@@ -62,7 +66,7 @@ typedef struct hia_build_value {
 
 /* A type: a hia_dtype as it is (HIA_I32), or a tuple's, from hia_build_tuple_type. */
 typedef uint64_t hia_build_type;
-#define HIA_BUILD_NO_TYPE UINT64_MAX
+#define HIA_BUILD_NO_TYPE UINT64_MAX /* after a mistake */
 
 /* Blocks nest at most this deep: `if`s and loops that stand in one another. */
 #define HIA_BUILD_MAX_NESTING 900
