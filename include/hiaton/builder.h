@@ -37,9 +37,9 @@
  * Mistakes. Types are checked with every call. The first mistake, or running out of memory, puts
  * the builder out of service: this call and all that follow do nothing and answer the same status,
  * or a value or function whose id is 0, or HIA_BUILD_NO_TYPE. So one may build without looking and
- * ask once, at the end, where hia_builder_finish answers that status with its message; or ask at any
- * time with hia_builder_status and hia_builder_error. HIA_ARGUMENT is the status of all mistakes;
- * the message names the function being built, the call and the types.
+ * ask once, at the end, where hia_builder_finish answers that status with its message; or ask at
+ * any time with hia_builder_status and hia_builder_error. HIA_ARGUMENT is the status of all
+ * mistakes; the message names the function being built, the call and the types.
  *
  * Values, functions and types are numbers, and need not be freed. They go with their builder; given
  * to another, they are a mistake that is found.
