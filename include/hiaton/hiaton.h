@@ -370,7 +370,7 @@ HIA_API hia_value *hia_value_part(const hia_value *value, size_t i);
 HIA_API hia_status hia_value_dtype(const hia_value *value, hia_dtype *dtype);
 
 /* Prints a value in the form in which arguments are read, as snprintf does: at most `size` bytes,
- * NUL included; returns the length of the whole. */
+ * NUL included; returns the length of the whole, 0 when out of memory. */
 HIA_API size_t hia_value_format(const hia_value *value, char *buf, size_t size);
 /* The same for its type, as the language writes it. */
 HIA_API size_t hia_value_format_type(const hia_value *value, char *buf, size_t size);

@@ -1,0 +1,295 @@
+/* Memory that runs out, at every request there is: through the public API, a host's whole life
+ * again and again, each time with one request more that is granted. Every call must answer what it
+ * answers with memory, or HIA_MEMORY; nothing may be left over; and a host that goes on must be
+ * able to. LLVM's own memory does not come from the allocator. */
+#include "tests/unit/helper_memory.h"
+#include "tests/unit/helper_text.h"
+#include <hiaton/hiaton.h>
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static const char program[] =
+    "fn fib(n: i32) -> i32 = if n <= 1 then 1 else fib(n - 1) + fib(n - 2)\n"
+    "fn fact(n) = if n <= 1 then 1 else n * fact(n - 1)\n"
+    "fn swap(p: (i32, f64)) = (p.1, p.0)\n"
+    "fn div(a: i32, b: i32) = a / b\n"
+    "fn deep(n: i32) -> i32 = if n == 0 then div(1, n) else 1 + deep(n - 1)\n"
+    "fn endless(n: i64) -> i64 = loop (i = n) while true { i + 1 }\n"
+    "fn main(n: i32) = (fib(n), fact(n))\n";
+
+/* What one life is made of. */
+typedef enum part {
+  LOADING = 1,  /* of text, files, programs with mistakes, graphs */
+  VALUES = 2,   /* made, read, printed, taken apart; wide ones */
+  RUNS = 4,     /* that succeed, with statistics */
+  FAILURES = 8, /* runs that fail, are cancelled, hit a limit, are past their deadline */
+  TIMELINES = 16,
+  DUMPS = 32, /* that need no compiler */
+  CODE = 64,  /* dumps that do */
+} part;
+
+typedef struct life {
+  test_heap *heap;
+  hia_engine_kind kind;
+  unsigned threads, parts;
+  bool ran_out; /* some call answered MEMORY */
+  hia_error *error;
+} life;
+
+/* One call: answers whether it did what it does with memory. */
+static bool did(life *l, hia_status status, hia_status expected, int line) {
+  if (status == HIA_OK) cr_assert_null(l->error, "line %d: %s", line, hia_error_text(l->error));
+  if (l->error) cr_assert_eq(hia_error_status(l->error), status, "line %d", line);
+  bool is_fine = status == expected;
+  if (!is_fine) {
+    cr_assert_eq(status, HIA_MEMORY, "line %d: %s, not %s: %s", line, hia_status_word(status),
+                 hia_status_word(expected), hia_error_text(l->error));
+    l->ran_out = true;
+    /* The memory that was missing for the call is there for its error. */
+    if (l->heap->fails_once)
+      cr_assert(l->error && hia_error_message(l->error, 0)[0], "line %d: no message", line);
+  }
+  hia_error_free(l->error);
+  l->error = NULL;
+  return is_fine;
+}
+#define DID(status, expected) did(l, status, expected, __LINE__)
+
+/* A pointer that is NULL for want of memory, and for nothing else. */
+static bool made(life *l, const void *object) {
+  if (!object) l->ran_out = true;
+  return object != NULL;
+}
+
+/* ---- the parts ---- */
+
+static void try_loading(life *l, hia_engine *engine) {
+  static const char mistakes[] =
+      "fn f(x: i32) = y\nfn g(x: i32) = f(x) + true\nfn h() = nosuch(1)\n";
+  static const char graph[] = "fn \"f(i32)\" root ((i32) -> i32) {\n";
+  hia_module *module;
+  hia_function *function;
+  DID(hia_module_load_text(engine, "m", mistakes, strlen(mistakes), &module, &l->error),
+      HIA_REJECTED);
+  DID(hia_module_load_ir(engine, "g", graph, strlen(graph), &module, &l->error), HIA_REJECTED);
+  DID(hia_module_load_file(engine, "/nonexistent", &module, &l->error), HIA_IO);
+  if (DID(hia_module_load_file(engine, HIA_SOURCE_DIR "/examples/gcd.hia", &module, &l->error),
+          HIA_OK)) {
+    DID(hia_module_function(module, "gcd(i64, i64)", &function, &l->error), HIA_OK);
+    DID(hia_module_function(module, "nosuch", &function, &l->error), HIA_NOT_FOUND);
+    DID(hia_module_function(module, "gcd(f64, f64)", &function, &l->error), HIA_OK);
+    DID(hia_module_function(module, "gcd(bool, bool)", &function, &l->error), HIA_REJECTED);
+    DID(hia_module_function(module, "gcd(", &function, &l->error), HIA_ARGUMENT);
+    hia_module_free(module);
+  }
+}
+
+static void try_values(life *l, hia_engine *engine, hia_module *module) {
+  char buf[64];
+  hia_value *parts[2] = {hia_value_i32(engine, 7), hia_value_f64(engine, 0.5)};
+  bool has_first = made(l, parts[0]), has_parts = made(l, parts[1]) && has_first;
+  hia_value *pair = hia_value_tuple(engine, parts, 2), *result = NULL;
+  if (has_parts && made(l, pair)) {
+    size_t len = hia_value_format(pair, buf, sizeof buf);
+    cr_assert(len == 0 || strcmp(buf, "(7, 0.5)") == 0, "%s", buf);
+    if (len == 0) l->ran_out = true;
+    len = hia_value_format_type(pair, buf, sizeof buf);
+    cr_assert(len == 0 || strcmp(buf, "(i32, f64)") == 0, "%s", buf);
+    if (len == 0) l->ran_out = true;
+    hia_value *half = hia_value_part(pair, 1);
+    if (made(l, half)) cr_assert_eq(hia_value_get_f64(half, &(double){0}), HIA_OK);
+    hia_value_free(half);
+  }
+  hia_value_free(pair);
+  for (int i = 0; i < 2; i++) hia_value_free(parts[i]);
+  hia_function *swap;
+  if (!DID(hia_module_function(module, "swap", &swap, &l->error), HIA_OK)) return;
+  DID(hia_value_parse(swap, 0, "(1, true)", &result, &l->error), HIA_ARGUMENT);
+  if (DID(hia_value_parse(swap, 0, "(1, 2.5)", &pair, &l->error), HIA_OK)) {
+    DID(hia_call(swap, &pair, 1, &result, &l->error), HIA_OK);
+    hia_value_free(result);
+    hia_value_free(pair);
+  }
+}
+
+/* Calls name(n); the result's text must be `wanted`, or NULL if it fails. */
+static void try_call(life *l, hia_engine *engine, hia_module *module, const char *name, int32_t n,
+                     const hia_run_options *options, hia_status expected, const char *wanted) {
+  hia_function *function;
+  if (!DID(hia_module_function(module, name, &function, &l->error), HIA_OK)) return;
+  hia_value *arg =
+      strcmp(name, "endless") == 0 ? hia_value_i64(engine, n) : hia_value_i32(engine, n);
+  hia_value *result = NULL;
+  if (!made(l, arg)) return;
+  hia_status status = hia_run(function, &arg, 1, options, &result, &l->error);
+  cr_assert_eq(result != NULL, status == HIA_OK);
+  if (DID(status, expected) && result) {
+    char buf[64];
+    size_t len = hia_value_format(result, buf, sizeof buf);
+    cr_assert(len == 0 || strcmp(buf, wanted) == 0, "%s(%d): %s", name, n, buf);
+    if (len == 0) l->ran_out = true;
+  }
+  hia_value_free(result);
+  hia_value_free(arg);
+}
+
+static void try_runs(life *l, hia_engine *engine, hia_module *module) {
+  hia_run_stats used = HIA_RUN_STATS_INIT;
+  hia_run_options options = HIA_RUN_OPTIONS_INIT;
+  options.stats = &used;
+  try_call(l, engine, module, "main", 10, &options, HIA_OK, "(89, 3628800)");
+  try_call(l, engine, module, "fact", 5, &options, HIA_OK, "120");
+  hia_function *function;
+  hia_function_stats cost = HIA_FUNCTION_STATS_INIT;
+  if (DID(hia_module_function(module, "main", &function, &l->error), HIA_OK)) {
+    DID(hia_function_prepare(function, &l->error), HIA_OK);
+    cr_assert_eq(hia_function_get_stats(function, &cost), HIA_OK);
+  }
+}
+
+static void try_failures(life *l, hia_engine *engine, hia_module *module) {
+  hia_run_options options = HIA_RUN_OPTIONS_INIT;
+  try_call(l, engine, module, "deep", 300, NULL, HIA_DIV_ZERO, NULL);
+  hia_cancel *cancel = hia_cancel_new(&l->heap->allocator);
+  if (made(l, cancel)) {
+    hia_cancel_request(cancel);
+    options.cancel = cancel;
+    try_call(l, engine, module, "endless", 1, &options, HIA_CANCELLED, NULL);
+    hia_cancel_free(cancel);
+  }
+  options.cancel = NULL;
+  options.timeout_ns = 1000;
+  try_call(l, engine, module, "endless", 1, &options, HIA_DEADLINE, NULL);
+}
+
+static void try_timelines(life *l, hia_engine *engine, hia_module *module) {
+  hia_run_options options = HIA_RUN_OPTIONS_INIT;
+  options.timeline = hia_timeline_new(&l->heap->allocator, 64);
+  if (!made(l, options.timeline)) return;
+  try_call(l, engine, module, "fib", 12, &options, HIA_OK, "233");
+  test_text t = {0};
+  DID(hia_timeline_write(options.timeline, test_text_take, &t, &l->error), HIA_OK);
+  test_text_free(&t);
+  hia_timeline_free(options.timeline);
+}
+
+static void try_dump(life *l, hia_engine *engine, hia_module *module, hia_stage stage,
+                     hia_format format, const char *after) {
+  hia_dump_options options = HIA_DUMP_OPTIONS_INIT;
+  options.stage = stage;
+  options.format = format;
+  options.after = after;
+  test_text t = {0};
+  /* Of all functions, or, where it takes LLVM's time, of one. */
+  hia_function *one = NULL;
+  bool is_code = stage >= HIA_STAGE_LLVM;
+  if (is_code && !DID(hia_module_function(module, "fib", &one, &l->error), HIA_OK)) return;
+  bool has_text =
+      DID(hia_module_dump(module, &one, is_code, &options, test_text_take, &t, &l->error), HIA_OK);
+  cr_assert_eq(t.len > 0, has_text, "a dump is whole or not there");
+  bool is_graph = stage == HIA_STAGE_GRAPH || stage == HIA_STAGE_STATIC;
+  hia_module *again;
+  if (has_text && is_graph && format == HIA_FORMAT_TEXT &&
+      DID(hia_module_load_ir(engine, "again", t.data, t.len, &again, &l->error), HIA_OK)) {
+    try_call(l, engine, again, "fib", 10, NULL, HIA_OK, "89");
+    hia_module_free(again);
+  }
+  test_text_free(&t);
+}
+
+static void live(life *l) {
+  hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  options.kind = l->kind;
+  options.threads = l->threads;
+  options.allocator = &l->heap->allocator;
+  options.opt_level = 0; /* LLVM's part of the time */
+  options.disabled_passes = "unroll,inline";
+  options.merge_calls = false; /* it adds to that list */
+  options.count = true;
+  hia_engine *engine = NULL;
+  hia_module *module = NULL;
+  if (DID(hia_engine_new(&options, &engine, &l->error), HIA_OK)) {
+    if (l->kind == HIA_ENGINE_JIT) DID(hia_engine_native(engine, &l->error), HIA_OK);
+    if (l->parts & LOADING) try_loading(l, engine);
+    if (DID(hia_module_load_text(engine, "t", program, strlen(program), &module, &l->error),
+            HIA_OK)) {
+      if (l->parts & VALUES) try_values(l, engine, module);
+      if (l->parts & RUNS) try_runs(l, engine, module);
+      if (l->parts & FAILURES) try_failures(l, engine, module);
+      if (l->parts & TIMELINES) try_timelines(l, engine, module);
+      if (l->parts & DUMPS) {
+        try_dump(l, engine, module, HIA_STAGE_AST, HIA_FORMAT_TEXT, NULL);
+        try_dump(l, engine, module, HIA_STAGE_AST, HIA_FORMAT_DOT, NULL);
+        try_dump(l, engine, module, HIA_STAGE_GRAPH, HIA_FORMAT_TEXT, "tail");
+        try_dump(l, engine, module, HIA_STAGE_STATIC, HIA_FORMAT_TEXT, NULL);
+        try_dump(l, engine, module, HIA_STAGE_STATIC, HIA_FORMAT_DOT, NULL);
+      }
+      if (l->parts & CODE) {
+        try_dump(l, engine, module, HIA_STAGE_LLVM, HIA_FORMAT_TEXT, NULL);
+        try_dump(l, engine, module, HIA_STAGE_LLVM_OPTIMIZED, HIA_FORMAT_TEXT, NULL);
+        try_dump(l, engine, module, HIA_STAGE_ASM, HIA_FORMAT_TEXT, NULL);
+      }
+      hia_module_free(module);
+    }
+    /* There is memory again: another module is as if nothing had happened. */
+    if (l->heap->fails_once && l->heap->left < 0) {
+      l->ran_out = false;
+      if (DID(hia_module_load_text(engine, "t", program, strlen(program), &module, &l->error),
+              HIA_OK)) {
+        try_call(l, engine, module, "fib", 11, NULL, HIA_OK, "144");
+        hia_module_free(module);
+      }
+      cr_assert_not(l->ran_out, "the engine does not recover");
+    }
+  }
+  hia_engine_free(engine);
+}
+
+/* ---- the sweep ---- */
+
+/* Lives until one does without the request that would fail: n is how many there are. With threads
+ * the number differs from life to life, so that three in a row must do without. */
+static long sweep(hia_engine_kind kind, unsigned threads, unsigned parts, bool fails_once) {
+  test_heap heap;
+  unsigned whole = 0, wanted = threads > 1 ? 3 : 1;
+  for (long n = 0;; n++) {
+    cr_assert_lt(n, 20000, "does it ever end?");
+    test_heap_init(&heap, n);
+    heap.fails_once = fails_once;
+    life l = {.heap = &heap, .kind = kind, .threads = threads, .parts = parts};
+    live(&l);
+    cr_assert_eq(heap.blocks, 0, "request %ld: %ld blocks left over", n, (long)heap.blocks);
+    cr_assert_eq(heap.bytes, 0, "request %ld: %ld bytes left over", n, (long)heap.bytes);
+    bool was_refused = heap.left <= 0;
+    if (!was_refused) cr_assert_not(l.ran_out, "MEMORY, and nothing was refused");
+    whole = was_refused ? 0 : whole + 1;
+    if (whole == wanted) return n;
+  }
+}
+
+static bool has_native(void) {
+  hia_engine *engine;
+  cr_assert_eq(hia_engine_new(NULL, &engine, NULL), HIA_OK);
+  bool is_there = hia_engine_native(engine, NULL) == HIA_OK;
+  hia_engine_free(engine);
+  return is_there;
+}
+
+static void both_ways(hia_engine_kind kind, unsigned threads, unsigned parts) {
+  if (kind == HIA_ENGINE_JIT && !has_native()) cr_skip_test("no native code in this build");
+  long once = sweep(kind, threads, parts, true), always = sweep(kind, threads, parts, false);
+  cr_assert(once > 5 && always > 5, "%ld and %ld requests: the allocator is not used", once,
+            always);
+}
+
+Test(api_memory, loading) { both_ways(HIA_ENGINE_INTERP, 1, LOADING); }
+Test(api_memory, dumps) { both_ways(HIA_ENGINE_INTERP, 1, DUMPS); }
+Test(api_memory, interp) { both_ways(HIA_ENGINE_INTERP, 1, VALUES | RUNS | FAILURES | TIMELINES); }
+Test(api_memory, expand) { both_ways(HIA_ENGINE_EXPAND, 1, VALUES | RUNS | FAILURES | TIMELINES); }
+Test(api_memory, interp_threads) { both_ways(HIA_ENGINE_INTERP, 2, RUNS | FAILURES | TIMELINES); }
+Test(api_memory, native) { both_ways(HIA_ENGINE_JIT, 1, VALUES | RUNS); }
+Test(api_memory, native_failures) { both_ways(HIA_ENGINE_JIT, 1, FAILURES); }
+Test(api_memory, native_threads) { both_ways(HIA_ENGINE_JIT, 2, TIMELINES); }
+Test(api_memory, native_dumps) { both_ways(HIA_ENGINE_JIT, 1, CODE); }
