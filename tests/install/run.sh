@@ -97,7 +97,7 @@ for name in moved staged/opt/hiaton; do
   done
 done
 t 'find_package: how many programs' test "$(find "$work/project/moved" -maxdepth 1 -name 'use_*' -type f | wc -l)" = \
-  $((3 + ($([ $with_cxx = ON ]; echo $?) == 0) * 2 + ($([ $with_native = ON ]; echo $?) == 0)))
+  $((4 + ($([ $with_cxx = ON ]; echo $?) == 0) * 2 + ($([ $with_native = ON ]; echo $?) == 0)))
 none 'find_package: the shared one needs the shared libraries' \
   "$(readelf -d "$work/project/moved/use_shared" | grep -q 'NEEDED.*libhiaton\.so' || echo missing)"
 none 'find_package: the static ones need nothing of ours' \

@@ -26,8 +26,9 @@ typedef enum part {
   RUNS = 4,     /* that succeed, with statistics */
   FAILURES = 8, /* runs that fail, are cancelled, hit a limit, are past their deadline */
   TIMELINES = 16,
-  DUMPS = 32, /* that need no compiler */
-  CODE = 64,  /* dumps that do */
+  DUMPS = 32,    /* that need no compiler */
+  CODE = 64,     /* dumps that do */
+  ENTRIES = 128, /* typed entries, with contexts of the engine and others */
 } part;
 
 typedef struct life {
@@ -39,7 +40,7 @@ typedef struct life {
 } life;
 
 /* One call: answers whether it did what it does with memory. */
-static bool did(life *l, hia_status status, hia_status expected, int line) {
+static bool did(life *l, hia_status status, hia_status expected, bool has_error, int line) {
   if (status == HIA_OK) cr_assert_null(l->error, "line %d: %s", line, hia_error_text(l->error));
   if (l->error) cr_assert_eq(hia_error_status(l->error), status, "line %d", line);
   bool is_fine = status == expected;
@@ -47,15 +48,17 @@ static bool did(life *l, hia_status status, hia_status expected, int line) {
     cr_assert_eq(status, HIA_MEMORY, "line %d: %s, not %s: %s", line, hia_status_word(status),
                  hia_status_word(expected), hia_error_text(l->error));
     l->ran_out = true;
-    /* The memory that was missing for the call is there for its error. */
-    if (l->heap->fails_once)
+    /* The memory that was missing for the call is there for its error, if it has one. */
+    if (l->heap->fails_once && has_error)
       cr_assert(l->error && hia_error_message(l->error, 0)[0], "line %d: no message", line);
   }
   hia_error_free(l->error);
   l->error = NULL;
   return is_fine;
 }
-#define DID(status, expected) did(l, status, expected, __LINE__)
+#define DID(status, expected)        did(l, status, expected, true, __LINE__)
+#define DID_SILENT(status, expected) did(l, status, expected, false, __LINE__) /* takes no error   \
+                                                                                */
 
 /* A pointer that is NULL for want of memory, and for nothing else. */
 static bool made(life *l, const void *object) {
@@ -199,6 +202,52 @@ static void try_dump(life *l, hia_engine *engine, hia_module *module, hia_stage 
   test_text_free(&t);
 }
 
+typedef hia_status (*i32_to_i32)(hia_context *context, int32_t n, int32_t *result);
+
+/* A call through a typed entry; its error belongs to the context, and may not be there. */
+static void try_entry(life *l, hia_context *context, i32_to_i32 entry, int32_t n,
+                      hia_status expected, int32_t wanted) {
+  int32_t x = -1;
+  hia_status status = entry(context, n, &x);
+  const hia_error *e = status ? hia_context_error(context) : NULL;
+  if (status && !e) l->ran_out = true;
+  if (e) cr_assert_eq(hia_error_status(e), status, "%s", hia_error_text(e));
+  if (DID_SILENT(status, expected)) cr_assert_eq(x, status ? -1 : wanted);
+}
+
+static void try_entries(life *l, hia_engine *engine, hia_module *module) {
+  hia_function *fib, *deep, *div;
+  hia_native_fn native, failing, plain;
+  hia_context *of_engine = NULL, *own = NULL;
+  hia_context_options options = HIA_CONTEXT_OPTIONS_INIT;
+  options.allocator = &l->heap->allocator;
+  options.threads = l->threads;
+  DID(hia_engine_context_new(engine, &of_engine, &l->error), HIA_OK);
+  DID_SILENT(hia_context_new(&options, &own), HIA_OK);
+  if (DID(hia_module_function(module, "fib", &fib, &l->error), HIA_OK) &&
+      DID(hia_module_function(module, "deep", &deep, &l->error), HIA_OK) &&
+      DID(hia_module_function(module, "div", &div, &l->error), HIA_OK) &&
+      DID(hia_function_entry(fib, &native, &l->error), HIA_OK) &&
+      DID(hia_function_entry(deep, &failing, &l->error), HIA_OK)) {
+    DID(hia_function_plain(div, &plain, &l->error), HIA_UNSUPPORTED);
+    hia_context *contexts[2] = {of_engine, own};
+    for (size_t i = 0; i < 2; i++) {
+      if (!contexts[i]) continue;
+      try_entry(l, contexts[i], (i32_to_i32)native, 10, HIA_OK, 89);
+      try_entry(l, contexts[i], (i32_to_i32)failing, 300, HIA_DIV_ZERO, 0);
+      hia_context_set_timeout(contexts[i], 1000000000);
+      try_entry(l, contexts[i], (i32_to_i32)native, 12, HIA_OK, 233);
+      hia_context_set_timeout(contexts[i], 0);
+      hia_context_cancel(contexts[i]);
+      try_entry(l, contexts[i], (i32_to_i32)native, 12, HIA_CANCELLED, 0);
+      hia_context_reset(contexts[i]);
+      try_entry(l, contexts[i], (i32_to_i32)native, 13, HIA_OK, 377);
+    }
+  }
+  hia_context_free(own);
+  hia_context_free(of_engine);
+}
+
 static void live(life *l) {
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
   options.kind = l->kind;
@@ -219,6 +268,7 @@ static void live(life *l) {
       if (l->parts & RUNS) try_runs(l, engine, module);
       if (l->parts & FAILURES) try_failures(l, engine, module);
       if (l->parts & TIMELINES) try_timelines(l, engine, module);
+      if (l->parts & ENTRIES) try_entries(l, engine, module);
       if (l->parts & DUMPS) {
         try_dump(l, engine, module, HIA_STAGE_AST, HIA_FORMAT_TEXT, NULL);
         try_dump(l, engine, module, HIA_STAGE_AST, HIA_FORMAT_DOT, NULL);
@@ -292,4 +342,6 @@ Test(api_memory, interp_threads) { both_ways(HIA_ENGINE_INTERP, 2, RUNS | FAILUR
 Test(api_memory, native) { both_ways(HIA_ENGINE_JIT, 1, VALUES | RUNS); }
 Test(api_memory, native_failures) { both_ways(HIA_ENGINE_JIT, 1, FAILURES); }
 Test(api_memory, native_threads) { both_ways(HIA_ENGINE_JIT, 2, TIMELINES); }
+Test(api_memory, entries) { both_ways(HIA_ENGINE_JIT, 1, ENTRIES); }
+Test(api_memory, entries_threads) { both_ways(HIA_ENGINE_JIT, 2, ENTRIES); }
 Test(api_memory, native_dumps) { both_ways(HIA_ENGINE_JIT, 1, CODE); }
