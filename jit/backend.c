@@ -28,8 +28,8 @@ struct hia_code {
   hia_object object;
   hia_dylib *dylib;
   LLVMOrcResourceTrackerRef tracker;
-  uintptr_t base; /* where its .text was loaded */
-  uintptr_t *entries;
+  uintptr_t base;    /* where its .text was loaded */
+  uint32_t *entries; /* hia_entries */
   size_t n_fns;
   hia_frames *frames;
   hia_unwinder unwinder;
@@ -203,7 +203,7 @@ static bool find_entries(hia_code *code, const hia_graph *g, hia_fn_id *anchor) 
     char wanted[HIA_ENTRY_NAME_SIZE];
     if (f >= code->n_fns) continue;
     hiaL_entry_name(wanted, (hia_fn_id)f);
-    if (strcmp(name, wanted) == 0) code->entries[f] = (uintptr_t)offset + 1; /* 0: no entry */
+    if (strcmp(name, wanted) == 0) code->entries[f] = (uint32_t)offset + 1;
   }
   *anchor = HIA_NONE;
   for (hia_fn_id f = 0; f < g->fns.len; f++) {
@@ -262,8 +262,6 @@ static hia_status load(hia_code *code, const hia_graph *g, char *error, size_t e
   hiaL_entry_name(name, anchor);
   status = link_object(code, name, code->entries[anchor] - 1, error, error_size);
   if (status) return status;
-  for (size_t f = 0; f < code->n_fns; f++)
-    if (code->entries[f]) code->entries[f] += code->base - 1;
   code->unwinder.find = hiaJ_frames_find;
   status = hiaJ_frames_new(session->allocator, &code->object, code->base,
                            (hia_entries){code->entries, code->n_fns}, &code->frames);
@@ -309,7 +307,7 @@ static hia_status compile(hia_session *session, const hia_graph *g,
 
 static hia_native_entry entry(const hia_code *code, hia_fn_id f) {
   if (f >= code->n_fns || !code->entries[f]) return NULL;
-  return (hia_native_entry)code->entries[f];
+  return (hia_native_entry)(code->base + code->entries[f] - 1);
 }
 
 /* ---- what a host comes in by ---- */

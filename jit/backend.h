@@ -35,14 +35,18 @@ bool hiaJ_object_target(const hia_object *object, const hia_section *section, ui
 
 /* ---- frames.c: the frame tables ---- */
 
-typedef struct hia_frames hia_frames;
-/* The tables of an object whose .text was loaded at `base`, with the addresses of its functions'
- * entries (0: none). Both must outlive them. They are made when the first row is asked for, or on
- * failure never (then there are no rows). */
+/* By function of the graph: the offset of its entry in .text, plus 1; 0: it has none. */
 typedef struct hia_entries {
-  const uintptr_t *at;
+  const uint32_t *at;
   size_t n;
 } hia_entries;
+/* The tables of an object, in the arena of `comp`; throws. */
+typedef struct hia_tables hia_tables; /* runtime/tables.h */
+const hia_tables *hiaJ_frames_make(hia_comp *comp, const hia_object *object, hia_entries entries);
+
+/* The same for an object whose .text was loaded at `base`, made when the first row is asked for, or
+ * on failure never (then there are no rows). Object and entries must outlive it. */
+typedef struct hia_frames hia_frames;
 hia_status hiaJ_frames_new(const hia_allocator *allocator, const hia_object *object, uintptr_t base,
                            hia_entries entries, hia_frames **out);
 void hiaJ_frames_free(hia_frames *frames);

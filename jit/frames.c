@@ -1,28 +1,28 @@
-/* Frame tables: from a return address to the frame's size, the position of the call, and the forks
- * that are open there.
+/* Making frame tables (runtime/tables.h): from a return address to the frame's size, the position
+ * of the call, and the forks that are open there.
  *
  * All are in the object file anyway. The size follows from .eh_frame: how far the frame's end (in
  * DWARF's words the CFA) is from the stack pointer. The position is the line number that lowering
  * gave to the call (hiaL_line), in .debug_line; the column says which forks are open. What forks
  * there are, and where the frame holds what belongs to them, are in sections of lowering's own.
- * Reading them ourselves takes a page of code for each, and nothing at all until something fails or
- * work is asked for. Only what LLVM writes for our functions is understood; where something else is
- * met there is no row, and the chain of calls ends. DWARF 4, sections 6.2 (line programs) and 6.4
- * (call frames); .eh_frame as in the Linux Standard Base.
+ * Reading them ourselves takes a page of code for each, and for code that was just compiled nothing
+ * at all until something fails or work is asked for. Only what LLVM writes for our functions is
+ * understood; where something else is met there is no row, and the chain of calls ends. DWARF 4,
+ * sections 6.2 (line programs) and 6.4 (call frames); .eh_frame as in the Linux Standard Base.
  *
  * A call's return address is the first byte behind it, which may belong to another line or, after a
  * call that never returns, to another function: rows are looked up one byte before. */
 #include "jit/backend.h"
 #include "runtime/arch/arch.h"
+#include "runtime/tables.h"
 #include <stdatomic.h>
 #include <stdlib.h>
 
 typedef struct hia_frame_at { /* from `pc` on, until the next */
   uint32_t pc;                /* offset in .text */
-  uint32_t what;   /* bytes from the stack pointer to the frame's end, UNKNOWN; or the line */
+  uint32_t what;   /* bytes from the stack pointer to the frame's end, HIA_NO_FRAME; or the line */
   uint32_t number; /* with a line: the column */
 } hia_frame_at;
-#define UNKNOWN UINT32_MAX
 
 typedef struct hia_frame_list {
   HIA_VEC(hia_frame_at) rows;
@@ -34,18 +34,17 @@ typedef struct hia_frame_sizes {
   hia_frame_list frames, functions;
 } hia_frame_sizes;
 
-struct hia_frames {
-  const hia_allocator *allocator;
+/* Tables in the making. */
+typedef struct making {
+  hia_comp *comp;
   const hia_object *object;
-  uintptr_t base;
   hia_entries entries;
-  pthread_mutex_t lock; /* of making the lists */
-  _Atomic bool is_made;
-  hia_comp comp;
   hia_frame_sizes sizes;
   hia_frame_list lines;
-  HIA_VEC(hia_fork_map) maps; /* by number - 1 */
-};
+  HIA_VEC(hia_table_map) maps; /* by number - 1 */
+  HIA_VEC(hia_fork_site) sites;
+  HIA_VEC(hia_fork_arg) args;
+} making;
 
 /* ---- a cursor over bytes: reading past the end gives zeros and sets `bad` ---- */
 
@@ -180,8 +179,9 @@ typedef struct unwind {
 
 static void advance(unwind *u, uint64_t delta) {
   if (delta == 0) return;
-  uint32_t size =
-      u->now.reg == STACK_POINTER && u->now.offset < UNKNOWN ? (uint32_t)u->now.offset : UNKNOWN;
+  uint32_t size = u->now.reg == STACK_POINTER && u->now.offset < HIA_NO_FRAME
+                      ? (uint32_t)u->now.offset
+                      : HIA_NO_FRAME;
   add_row(u->comp, u->list, u->pc, size, 0);
   u->pc = delta > u->end - u->pc ? u->end : u->pc + delta;
 }
@@ -268,9 +268,9 @@ static bool read_sizes(hia_comp *comp, const hia_object *object, hia_frame_sizes
       advance(&u, u.end - u.pc);
     } else {
       all = false;
-      add_row(comp, list, u.pc, UNKNOWN, 0);
+      add_row(comp, list, u.pc, HIA_NO_FRAME, 0);
     }
-    add_row(comp, list, u.end, UNKNOWN, 0);
+    add_row(comp, list, u.end, HIA_NO_FRAME, 0);
     add_row(comp, &sizes->functions, pc, (uint32_t)u.end, 0);
   }
   return all;
@@ -374,37 +374,37 @@ static uint32_t word_at(const table *t, uint64_t i) {
   return word;
 }
 
-static void add_forking(hia_frames *f, const hia_fork_site *sites, const table *functions,
-                        uint64_t pc, uint64_t number, uint32_t offset) {
-  const hia_frame_at *size = at(&f->sizes.frames, (uint32_t)pc);
-  hia_frame_at *function = at(&f->sizes.functions, (uint32_t)pc);
+static void add_forking(making *m, const table *functions, uint64_t pc, uint64_t number,
+                        uint32_t offset) {
+  const hia_frame_at *size = at(&m->sizes.frames, (uint32_t)pc);
+  hia_frame_at *function = at(&m->sizes.functions, (uint32_t)pc);
   if (number >= functions->n || !function || !size) return;
-  if (size->what == UNKNOWN || offset >= size->what) return;
+  if (size->what == HIA_NO_FRAME || offset >= size->what) return;
   uint64_t row = number * HIA_FORK_FUNCTION_WORDS;
-  hia_fork_map map = {.sites = sites + word_at(functions, row),
-                      .n_sites = word_at(functions, row + 1),
-                      .keeps_number = word_at(functions, row + 2),
-                      .below = size->what - offset};
-  hiaR_push(&f->comp.arena, &f->maps, map);
-  function->number = f->maps.len;
+  hia_table_map map = {.first_site = word_at(functions, row),
+                       .n_sites = word_at(functions, row + 1),
+                       .keeps_number = word_at(functions, row + 2) != 0,
+                       .below = size->what - offset};
+  hiaR_push(&m->comp->arena, &m->maps, map);
+  function->number = m->maps.len;
 }
 
 /* HIA_ARCH_FRAME: a place in the code, the number of its function, how far from the stack pointer.
  */
-static void read_places(hia_frames *f, const hia_fork_site *sites, const table *functions) {
-  const hia_section *section = &f->object->fork_frames;
+static void read_places(making *m, const table *functions) {
+  const hia_section *section = &m->object->fork_frames;
   cursor c = {section->data, section->data ? section->data + section->size : NULL, false};
   uint64_t relocation = 0;
   while (c.at < c.end) {
     uint64_t pc, place = (uint64_t)(c.at - section->data);
     uint32_t offset;
-    if (!hiaJ_object_target(f->object, section, place, &relocation, &pc)) return;
+    if (!hiaJ_object_target(m->object, section, place, &relocation, &pc)) return;
     skip(&c, 8);
     uint64_t number = fixed(&c, 4);
     size_t length = hiaR_arch_frame_offset(c.at, (size_t)(c.end - c.at), &offset);
     if (!length || c.bad) return;
     skip(&c, length);
-    add_forking(f, sites, functions, pc, number, offset);
+    add_forking(m, functions, pc, number, offset);
   }
 }
 
@@ -428,44 +428,37 @@ static bool are_sound(const table *functions, const table *sites, const table *a
   return true;
 }
 
-static void read_forks(hia_frames *f) {
-  const hia_section *section = &f->object->forks;
+static void read_forks(making *m) {
+  const hia_section *section = &m->object->forks;
   cursor c = {section->data, section->data ? section->data + section->size : NULL, false};
   if (!section->data) return;
   table functions = read_table(&c, HIA_FORK_FUNCTION_WORDS);
   table rows = read_table(&c, HIA_FORK_SITE_WORDS);
   table arg_rows = read_table(&c, HIA_FORK_ARG_WORDS);
   if (c.bad || !are_sound(&functions, &rows, &arg_rows)) return;
-  hia_fork_site *sites = HIA_NEW_ARRAY(&f->comp.arena, hia_fork_site, rows.n);
-  hia_fork_arg *args = HIA_NEW_ARRAY(&f->comp.arena, hia_fork_arg, arg_rows.n);
   for (uint64_t i = 0; i < arg_rows.n; i++) {
     uint64_t row = i * HIA_FORK_ARG_WORDS;
     uint64_t addend = word_at(&arg_rows, row + 2) | (uint64_t)word_at(&arg_rows, row + 3) << 32;
-    args[i] = (hia_fork_arg){word_at(&arg_rows, row), word_at(&arg_rows, row + 1), (int64_t)addend};
+    hia_fork_arg arg = {word_at(&arg_rows, row), word_at(&arg_rows, row + 1), (int64_t)addend};
+    hiaR_push(&m->comp->arena, &m->args, arg);
   }
   for (uint64_t i = 0; i < rows.n; i++) {
     uint64_t row = i * HIA_FORK_SITE_WORDS;
     uint32_t callee = word_at(&rows, row + 4);
-    sites[i] = (hia_fork_site){word_at(&rows, row),
-                               word_at(&rows, row + 1),
-                               word_at(&rows, row + 2),
-                               word_at(&rows, row + 3),
-                               callee < f->entries.n ? f->entries.at[callee] : 0,
-                               args + word_at(&rows, row + 5)};
+    hia_fork_site site = {.around = word_at(&rows, row),
+                          .index = word_at(&rows, row + 1),
+                          .n_params = word_at(&rows, row + 2),
+                          .n_results = word_at(&rows, row + 3),
+                          .first_arg = word_at(&rows, row + 5),
+                          .entry = callee < m->entries.n ? m->entries.at[callee] : 0};
+    hiaR_push(&m->comp->arena, &m->sites, site);
   }
-  read_places(f, sites, &functions);
+  read_places(m, &functions);
 }
 
-/* Of the function that holds `pc`, an offset in .text. */
-static const hia_fork_map *forks_at(const hia_frames *f, uint32_t pc) {
-  const hia_frame_at *function = at(&f->sizes.functions, pc);
-  if (!function || pc >= function->what || !function->number) return NULL;
-  return &f->maps.data[function->number - 1];
-}
+/* ---- all together ---- */
 
-/* ---- making and asking ---- */
-
-static bool is_end(const hia_frame_at *row) { return row->what == UNKNOWN || row->what == 0; }
+static bool is_end(const hia_frame_at *row) { return row->what == HIA_NO_FRAME || row->what == 0; }
 
 /* Where one function ends and the next begins, the end comes first. */
 static int by_pc(const void *a, const void *b) {
@@ -482,23 +475,114 @@ static void sort(hia_frame_list *list) {
   }
 }
 
-/* Without memory the next one tries again. */
-static void make(hia_frames *f) {
-  if (!HIA_TRY(&f->comp)) {
-    hiaR_comp_free(&f->comp);
-    hiaR_comp_init(&f->comp, f->allocator);
-    f->sizes = (hia_frame_sizes){0};
-    f->lines = (hia_frame_list){0};
-    memset(&f->maps, 0, sizeof f->maps);
-    return;
+/* Leaves out rows that say what the one before them says. */
+static void shorten(hia_frame_list *list) {
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < list->rows.len; i++) {
+    const hia_frame_at *row = &list->rows.data[i], *last = n ? &list->rows.data[n - 1] : NULL;
+    if (last && last->what == row->what && last->number == row->number) continue;
+    list->rows.data[n++] = *row;
   }
-  read_sizes(&f->comp, f->object, &f->sizes);
-  read_lines(&f->comp, f->object, &f->lines);
-  sort(&f->sizes.frames);
-  sort(&f->sizes.functions);
-  sort(&f->lines);
-  read_forks(f);
-  atomic_store_explicit(&f->is_made, true, memory_order_release);
+  list->rows.len = n;
+}
+
+static uint32_t largest(const hia_frame_list *frames) {
+  uint32_t most = 0;
+  for (uint32_t i = 0; i < frames->rows.len; i++) {
+    uint32_t size = frames->rows.data[i].what;
+    if (size != HIA_NO_FRAME && size > most) most = size;
+  }
+  return most;
+}
+
+static void *copy(void *to, const void *from, size_t size) {
+  if (size) memcpy(to, from, size);
+  return (char *)to + size;
+}
+
+static hia_tables *serialise(making *m) {
+  hia_frame_list *frames = &m->sizes.frames, *functions = &m->sizes.functions, *lines = &m->lines;
+  uint32_t n_functions = 0;
+  for (uint32_t i = 0; i < functions->rows.len; i++)
+    n_functions += functions->rows.data[i].number != 0;
+  hia_tables head = {.text_size = (uint32_t)m->object->text.size,
+                     .max_frame = largest(frames),
+                     .n_args = m->args.len,
+                     .n_sites = m->sites.len,
+                     .n_maps = m->maps.len,
+                     .n_functions = n_functions,
+                     .n_frames = frames->rows.len,
+                     .n_lines = lines->rows.len};
+  hia_tables *tables = hiaR_arena_alloc(&m->comp->arena, hiaR_tables_size(&head));
+  *tables = head;
+  void *at = copy(tables + 1, m->args.data, m->args.len * sizeof *m->args.data);
+  at = copy(at, m->sites.data, m->sites.len * sizeof *m->sites.data);
+  at = copy(at, m->maps.data, m->maps.len * sizeof *m->maps.data);
+  for (uint32_t i = 0; i < functions->rows.len; i++) {
+    const hia_frame_at *f = &functions->rows.data[i];
+    if (f->number)
+      at = copy(at, &(hia_table_function){f->pc, f->what, f->number - 1},
+                sizeof(hia_table_function));
+  }
+  for (uint32_t i = 0; i < frames->rows.len; i++) {
+    const hia_frame_at *f = &frames->rows.data[i];
+    at = copy(at, &(hia_table_frame){f->pc, f->what}, sizeof(hia_table_frame));
+  }
+  for (uint32_t i = 0; i < lines->rows.len; i++) {
+    const hia_frame_at *l = &lines->rows.data[i];
+    hia_loc_id loc = hiaL_line_loc(l->what);
+    uint32_t what = loc == HIA_NONE ? HIA_NONE : loc * 2 + hiaL_line_is_tail(l->what);
+    at = copy(at, &(hia_table_line){l->pc, what, l->number}, sizeof(hia_table_line));
+  }
+  return tables;
+}
+
+const hia_tables *hiaJ_frames_make(hia_comp *comp, const hia_object *object, hia_entries entries) {
+  making m = {.comp = comp, .object = object, .entries = entries};
+  read_sizes(comp, object, &m.sizes);
+  read_lines(comp, object, &m.lines);
+  sort(&m.sizes.frames);
+  sort(&m.sizes.functions);
+  sort(&m.lines);
+  shorten(&m.sizes.frames);
+  shorten(&m.lines);
+  read_forks(&m);
+  return serialise(&m);
+}
+
+hia_status hiaJ_frames_largest(const hia_allocator *allocator, const hia_object *object,
+                               size_t *bytes) {
+  hia_frame_sizes sizes = {0};
+  hia_comp comp;
+  volatile bool ok = false;
+  hiaR_comp_init(&comp, allocator);
+  if (HIA_TRY(&comp)) {
+    ok = read_sizes(&comp, object, &sizes);
+    *bytes = largest(&sizes.frames);
+  }
+  hia_status status = comp.status; /* of a throw */
+  hiaR_comp_free(&comp);
+  return status != HIA_OK ? status : ok ? HIA_OK : HIA_INTERNAL;
+}
+
+/* ---- of code that has just been compiled ---- */
+
+struct hia_frames {
+  const hia_allocator *allocator;
+  const hia_object *object;
+  uintptr_t base;
+  hia_entries entries;
+  pthread_mutex_t lock; /* of making the tables */
+  hia_comp comp;
+  _Atomic(const hia_tables *) tables;
+};
+
+/* Without memory the next one tries again. */
+static const hia_tables *make(hia_frames *f) {
+  if (HIA_TRY(&f->comp)) return hiaJ_frames_make(&f->comp, f->object, f->entries);
+  hiaR_comp_free(&f->comp);
+  hiaR_comp_init(&f->comp, f->allocator);
+  return NULL;
 }
 
 hia_status hiaJ_frames_new(const hia_allocator *allocator, const hia_object *object, uintptr_t base,
@@ -524,40 +608,16 @@ void hiaJ_frames_free(hia_frames *f) {
 bool hiaJ_frames_find(void *user, uintptr_t return_address, hia_frame_row *row) {
   hia_frames *f = user;
   if (return_address <= f->base || return_address - f->base > f->object->text.size) return false;
-  if (!atomic_load_explicit(&f->is_made, memory_order_acquire)) {
+  const hia_tables *tables = atomic_load_explicit(&f->tables, memory_order_acquire);
+  if (!tables) {
     pthread_mutex_lock(&f->lock);
-    if (!f->is_made) make(f);
-    pthread_mutex_unlock(&f->lock);
-    if (!f->is_made) return false;
-  }
-  uint32_t pc = (uint32_t)(return_address - f->base - 1);
-  static const hia_frame_at none = {0, 0, HIA_FORKS_UNSAID};
-  const hia_frame_at *size = at(&f->sizes.frames, pc), *line = at(&f->lines, pc);
-  if (!size || size->what == UNKNOWN) return false;
-  if (!line) line = &none;
-  row->cfa = size->what;
-  row->loc = hiaL_line_loc(line->what);
-  row->is_tail = hiaL_line_is_tail(line->what);
-  row->number = line->number;
-  row->forks = forks_at(f, pc);
-  return true;
-}
-
-hia_status hiaJ_frames_largest(const hia_allocator *allocator, const hia_object *object,
-                               size_t *largest) {
-  hia_frame_sizes sizes = {0};
-  hia_comp comp;
-  volatile bool ok = false;
-  hiaR_comp_init(&comp, allocator);
-  if (HIA_TRY(&comp)) {
-    ok = read_sizes(&comp, object, &sizes);
-    *largest = 0;
-    for (uint32_t i = 0; i < sizes.frames.rows.len; i++) {
-      uint32_t size = sizes.frames.rows.data[i].what;
-      if (size != UNKNOWN && size > *largest) *largest = size;
+    tables = atomic_load_explicit(&f->tables, memory_order_relaxed);
+    if (!tables) {
+      tables = make(f);
+      atomic_store_explicit(&f->tables, tables, memory_order_release);
     }
+    pthread_mutex_unlock(&f->lock);
+    if (!tables) return false;
   }
-  hia_status status = comp.status; /* of a throw */
-  hiaR_comp_free(&comp);
-  return status != HIA_OK ? status : ok ? HIA_OK : HIA_INTERNAL;
+  return hiaR_tables_find(tables, f->base, return_address, row);
 }

@@ -90,6 +90,8 @@ static uint32_t random_number(hia_context *context) {
 typedef struct latent {
   hia_fork_frame *frame; /* NULL: there is none */
   const hia_fork_site *site;
+  const hia_fork_arg *args; /* the site's */
+  uintptr_t entry;
 } latent;
 
 /* The site of the fork that is open within all others, where a frame stands; NONE: none is open. */
@@ -97,7 +99,7 @@ static HIA_UNINSTRUMENTED uint32_t innermost(const hia_frame_row *row,
                                              const hia_fork_frame *frame) {
   uint32_t number = row->number;
   if (number == HIA_FORKS_UNSAID) {
-    if (!row->forks->keeps_number) return HIA_NONE;
+    if (!row->forks.keeps_number) return HIA_NONE;
     number = (uint32_t)frame->words[0]; /* the lower half of it was written */
   }
   return number < HIA_FORKS_OPEN ? HIA_NONE : number - HIA_FORKS_OPEN;
@@ -118,12 +120,14 @@ static HIA_UNINSTRUMENTED void find_oldest(const hia_context *context, const cha
   hia_walk walk;
   hiaR_walk_start(&walk, context, sp, pc);
   for (; ring->n_frames < MOST_FRAMES && hiaR_walk_next(&walk); ring->n_frames++) {
-    const hia_fork_map *forks = walk.row->forks;
-    if (!forks) continue;
+    const hia_fork_map *forks = &walk.row->forks;
+    if (!forks->n_sites) continue;
     hia_fork_frame *frame = (hia_fork_frame *)(walk.sp + walk.row->cfa - forks->below);
     for (uint32_t s = innermost(walk.row, frame); s < forks->n_sites; s = forks->sites[s].around)
       if (!frame->is_taken[forks->sites[s].index] && forks->sites[s].entry)
-        ring->forks[ring->n_found++ % HIA_LEN(ring->forks)] = (latent){frame, &forks->sites[s]};
+        ring->forks[ring->n_found++ % HIA_LEN(ring->forks)] =
+            (latent){frame, &forks->sites[s], forks->args + forks->sites[s].first_arg,
+                     forks->base + (uintptr_t)forks->sites[s].entry};
     if (last && last->frame == frame) break;
   }
 }
@@ -145,10 +149,10 @@ static HIA_UNINSTRUMENTED hia_word argument(const hia_fork_frame *frame, const h
 static HIA_UNINSTRUMENTED void take(const latent *fork, hia_job *job) {
   job->frame = fork->frame;
   job->index = fork->site->index;
-  job->entry = (hia_native_entry)fork->site->entry;
+  job->entry = (hia_native_entry)fork->entry;
   job->n_params = fork->site->n_params;
   for (uint32_t i = 0; i < job->n_params; i++)
-    job->block[i] = argument(fork->frame, &fork->site->args[i]);
+    job->block[i] = argument(fork->frame, &fork->args[i]);
   fork->frame->is_taken[job->index] = 1;
 }
 

@@ -42,8 +42,10 @@ typedef struct hia_fork_site {
   uint32_t around; /* the site of the fork that is open around it; HIA_NONE: there is none */
   uint32_t index;  /* of its is_taken */
   uint32_t n_params, n_results;
-  uintptr_t entry; /* the callee's hia_native_entry; 0: it has none, nobody can take the fork */
-  const hia_fork_arg *args;
+  uint32_t first_arg; /* of n_params in hia_fork_map.args */
+  uint32_t pad;
+  uint64_t entry; /* the callee's hia_native_entry, from hia_fork_map.base; 0: it has none, nobody
+                     can take the fork */
 } hia_fork_site;
 
 /* Where code that forks stands, besides the sites: which of them are open there. A number that
@@ -58,7 +60,9 @@ enum {
 /* The forks of a function. */
 typedef struct hia_fork_map {
   const hia_fork_site *sites;
-  uint32_t n_sites;
+  const hia_fork_arg *args;
+  uintptr_t base;
+  uint32_t n_sites;  /* 0: it has none, and the rest means nothing */
   uint32_t below;    /* bytes from the hia_fork_frame to the end of the frame it is in */
   bool keeps_number; /* words[0] holds the number of where it is, during its loops */
 } hia_fork_map;

@@ -174,8 +174,8 @@ typedef struct hia_frame_row {
                    8 bytes below that end */
   uint32_t loc; /* of the call, in the graph's table of locations; NONE: of no call of the source */
   bool is_tail;
-  uint32_t number;           /* of forks that are open there: HIA_FORKS_ */
-  const hia_fork_map *forks; /* of the function; NULL: it has none */
+  uint32_t number;    /* of forks that are open there: HIA_FORKS_ */
+  hia_fork_map forks; /* of the function */
 } hia_frame_row;
 /* Finds the row of a return address; false if it is not in code it knows, which is where a walk
  * ends. Called after a failure and when work is asked for; may be slow the first time. Thread-safe.

@@ -205,11 +205,12 @@ static frame bottom(void) { return (frame){.pc = 0}; }
 
 static void begin(frame *f, frame *caller) {
   static hia_fork_arg arg = {0, HIA_I64, 0};
-  static hia_fork_site site = {HIA_NONE, 0, 1, 1, (uintptr_t)fib_entry, &arg};
+  static hia_fork_site site = {HIA_NONE, 0, 1, 1, 0, 0, 1};
   f->pc = (uintptr_t)f;
   f->caller = caller;
   f->is_open = false;
-  f->map = (hia_fork_map){&site, 1, (uint32_t)(sp_of(caller) - f->forks), false};
+  f->map = (hia_fork_map){
+      &site, &arg, (uintptr_t)fib_entry - 1, 1, (uint32_t)(sp_of(caller) - f->forks), false};
 }
 static bool find_frame(void *user, uintptr_t pc, hia_frame_row *row) {
   (void)user;
@@ -217,7 +218,7 @@ static bool find_frame(void *user, uintptr_t pc, hia_frame_row *row) {
   if (!f) return false;
   uint32_t cfa = (uint32_t)(sp_of(f->caller) - sp_of(f));
   uint32_t number = f->is_open ? HIA_FORKS_OPEN : HIA_FORKS_NONE;
-  *row = (hia_frame_row){.cfa = cfa, .loc = HIA_NONE, .number = number, .forks = &f->map};
+  *row = (hia_frame_row){.cfa = cfa, .loc = HIA_NONE, .number = number, .forks = f->map};
   return true;
 }
 static const hia_unwinder unwinder = {.find = find_frame};
