@@ -8,6 +8,7 @@
  * it, and the same bytes could be written to a disk. */
 #include "jit/backend.h"
 #include "runtime/sanitizer.h"
+#include "runtime/tables.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -51,6 +52,9 @@ typedef struct job {
   void (*work)(struct job *job);
   hia_host_side host;
 
+  const hia_object_plan *plan; /* NULL: code that is used at once */
+  LLVMTargetMachineRef machine;
+
   LLVMModuleRef module;
   LLVMMemoryBufferRef bytes; /* result of compiling, and of dumping assembly */
   char *text;                /* result of dumping IR */
@@ -73,13 +77,15 @@ static hia_instrument instrument_of(const hia_compile_options *options) {
 }
 
 static bool lower(job *j) {
+  bool is_named = j->plan && j->plan->cpu;
   const hia_lower_options options = {.host = j->host,
                                      .unchecked = j->options->unchecked,
                                      .merge_calls = j->options->merge_calls,
                                      .instrument = instrument_of(j->options),
                                      .triple = j->session->triple,
-                                     .cpu = j->session->cpu,
-                                     .features = j->session->features,
+                                     .cpu = is_named ? j->plan->cpu : j->session->cpu,
+                                     .features = is_named ? "" : j->session->features,
+                                     .object = j->plan,
                                      .data_layout = j->session->data_layout};
   j->status = hiaL_lower(j->g, &options, j->session->allocator, j->compiler->llvm, &j->module,
                          j->error, j->error_size);
@@ -91,9 +97,8 @@ static bool lower(job *j) {
 
 static bool optimize(job *j) {
   int level = level_of(j->options);
-  j->status =
-      hiaJ_optimize(j->session, j->module, hiaJ_machine(j->session, j->compiler, level), level,
-                    hiaL_bulk(j->g), instrument_of(j->options), j->error, j->error_size);
+  j->status = hiaJ_optimize(j->session, j->module, j->machine, level, hiaL_bulk(j->g),
+                            instrument_of(j->options), j->error, j->error_size);
   if (!j->status)
     j->status = hiaL_finish_loops(j->module, j->options->unchecked, j->session->allocator, j->error,
                                   j->error_size);
@@ -105,8 +110,8 @@ static bool optimize(job *j) {
 
 static void generate(job *j, LLVMCodeGenFileType type) {
   char *message = NULL;
-  LLVMTargetMachineRef machine = hiaJ_machine(j->session, j->compiler, level_of(j->options));
-  if (!LLVMTargetMachineEmitToMemoryBuffer(machine, j->module, type, &message, &j->bytes)) return;
+  if (!LLVMTargetMachineEmitToMemoryBuffer(j->machine, j->module, type, &message, &j->bytes))
+    return;
   j->bytes = NULL;
   snprintf(j->error, j->error_size, "%s", message ? message : "code generation failed");
   LLVMDisposeMessage(message);
@@ -152,6 +157,10 @@ static void run(job *j) {
     j->status = HIA_MEMORY;
     return;
   }
+  /* An object gets a machine that nobody has used: some of what one does stays with it. */
+  int level = level_of(j->options);
+  j->machine = j->plan ? hiaJ_machine_for(j->session, j->plan->cpu, level)
+                       : hiaJ_machine(j->session, j->compiler, level);
   /* Names of values and blocks are for reading. */
   LLVMContextSetDiscardValueNames(j->compiler->llvm, j->work != dump_work);
   hia_status status = HIA_MEMORY;
@@ -162,6 +171,7 @@ static void run(job *j) {
     j->status = status;
   }
   if (j->module) LLVMDisposeModule(j->module);
+  if (j->plan) LLVMDisposeTargetMachine(j->machine);
   hiaJ_compiler_put(j->session, j->compiler);
 }
 
@@ -192,24 +202,25 @@ static void release(hia_session *session, hia_code *code) {
   hiaR_free(session->allocator, code, sizeof *code);
 }
 
-/* Offsets of the entries, of roots and of what is forked; *anchor becomes a root that has one. A
- * root that has none is an error of ours. */
-static bool find_entries(hia_code *code, const hia_graph *g, hia_fn_id *anchor) {
+/* Offsets of the entries (hia_entries), of roots and of what is forked; *anchor becomes a root that
+ * has one. A root that has none is an error of ours. */
+static bool find_entries(const hia_object *object, const hia_graph *g, uint32_t *entries,
+                         hia_fn_id *anchor) {
   const char *name;
   uint64_t offset;
-  for (uint64_t i = 0; hiaJ_object_function(&code->object, i, &name, &offset); i++) {
+  for (uint64_t i = 0; hiaJ_object_function(object, i, &name, &offset); i++) {
     const char *digits = strrchr(name, '_');
-    unsigned long f = digits ? strtoul(digits + 1, NULL, 10) : code->n_fns;
+    unsigned long f = digits ? strtoul(digits + 1, NULL, 10) : g->fns.len;
     char wanted[HIA_ENTRY_NAME_SIZE];
-    if (f >= code->n_fns) continue;
+    if (f >= g->fns.len) continue;
     hiaL_entry_name(wanted, (hia_fn_id)f);
-    if (strcmp(name, wanted) == 0) code->entries[f] = (uint32_t)offset + 1;
+    if (strcmp(name, wanted) == 0) entries[f] = (uint32_t)offset + 1;
   }
   *anchor = HIA_NONE;
   for (hia_fn_id f = 0; f < g->fns.len; f++) {
     const hia_fn *fn = hiaG_fn(g, f);
     if (fn->is_removed || !fn->is_root) continue;
-    if (!code->entries[f]) return false;
+    if (!entries[f]) return false;
     *anchor = f;
   }
   return true;
@@ -249,7 +260,7 @@ static hia_status load(hia_code *code, const hia_graph *g, char *error, size_t e
   hia_status status = HIA_INTERNAL;
   if (hiaJ_object_open(&code->object, LLVMGetBufferStart(code->bytes),
                        LLVMGetBufferSize(code->bytes)) &&
-      find_entries(code, g, &anchor))
+      find_entries(&code->object, g, code->entries, &anchor))
     status = hiaJ_frames_largest(session->allocator, &code->object, &code->unwinder.max_frame);
   if (status) {
     snprintf(error, error_size, "%s",
@@ -410,6 +421,71 @@ static void set_places(hia_code *code, const hia_places *places) {
 
 static const hia_unwinder *unwinder(const hia_code *code) { return &code->unwinder; }
 
+/* ---- objects ---- */
+
+/* In a comp of its own, which throws. */
+static hia_status finish(hia_comp *comp, const hia_allocator *allocator, LLVMMemoryBufferRef object,
+                         const hia_graph *g, const hia_object_plan *plan, void **bytes,
+                         size_t *size) {
+  hia_object o;
+  hia_fn_id anchor;
+  uint32_t *entries = HIA_NEW_ARRAY(&comp->arena, uint32_t, g->fns.len);
+  if (!hiaJ_object_open(&o, LLVMGetBufferStart(object), LLVMGetBufferSize(object)) ||
+      !find_entries(&o, g, entries, &anchor))
+    return HIA_INTERNAL;
+  hia_tables *tables = hiaJ_frames_make(comp, &o, (hia_entries){entries, g->fns.len});
+  tables->anchor = entries[plan->roots[0].fn] - 1;
+  uint64_t total = hiaJ_object_finished_size(&o, hiaR_tables_size(tables));
+  void *out = hiaR_alloc(allocator, total);
+  if (!out) return HIA_MEMORY;
+  if (!hiaJ_object_finish(&o, tables, out)) {
+    hiaR_free(allocator, out, total);
+    return HIA_INTERNAL;
+  }
+  *bytes = out;
+  *size = total;
+  return HIA_OK;
+}
+
+static hia_status build(hia_session *session, const hia_graph *g,
+                        const hia_compile_options *options, const hia_object_plan *plan,
+                        void **bytes, size_t *size, char *error, size_t error_size) {
+  *bytes = NULL;
+  *size = 0;
+  if (plan->cpu && !hiaJ_cpu_exists(plan->cpu)) {
+    snprintf(error, error_size, "there is no processor `%.80s`", plan->cpu);
+    return HIA_ARGUMENT;
+  }
+  hia_compile_report ignored = {0};
+  job j = {.session = session,
+           .g = g,
+           .options = options,
+           .report = &ignored,
+           .error = error,
+           .error_size = error_size,
+           .work = compile_work,
+           .host = HIA_HOST_ALL,
+           .plan = plan};
+  run(&j);
+  if (j.status) return j.status;
+  hia_comp comp;
+  hiaR_comp_init(&comp, session->allocator);
+  volatile hia_status status = HIA_OK;
+  if (HIA_TRY(&comp))
+    status = finish(&comp, session->allocator, j.bytes, g, plan, bytes, size);
+  else
+    status = comp.status;
+  if (status)
+    snprintf(error, error_size, "%s",
+             status == HIA_MEMORY ? "out of memory"
+                                  : "LLVM made an object file that is not understood");
+  hiaR_comp_free(&comp);
+  LLVMDisposeMemoryBuffer(j.bytes);
+  return status;
+}
+
+/* ---- dumps ---- */
+
 /* Adds to `out`, whose arena throws to the caller's handler when memory runs out: caught here,
  * since LLVM's memory is still held. */
 static hia_status add_text(hia_text *out, const char *text, size_t len) {
@@ -460,5 +536,6 @@ const hia_backend hiaJ_backend = {
     .set_places = set_places,
     .unwinder = unwinder,
     .release = release,
+    .build = build,
     .dump = dump,
 };

@@ -33,6 +33,19 @@ bool hiaJ_object_function(const hia_object *object, uint64_t i, const char **nam
 bool hiaJ_object_target(const hia_object *object, const hia_section *section, uint64_t at,
                         uint64_t *next, uint64_t *offset);
 
+/* Makes of an object one for the linker:
+ *
+ *   - The section HIA_TABLES_SECTION, of which lowering made a word, is the frame tables.
+ *   - The record says max_frame of them.
+ *   - Sections that serve nobody but us are left out by the linker.
+ *
+ * What refers to these sections needs no change, and the numbers of sections and symbols do not
+ * either. `out` has room for hiaJ_object_finished_size bytes; false: the object is not understood.
+ */
+uint64_t hiaJ_object_finished_size(const hia_object *object, uint64_t tables_size);
+typedef struct hia_tables hia_tables; /* runtime/tables.h */
+bool hiaJ_object_finish(const hia_object *object, const hia_tables *tables, unsigned char *out);
+
 /* ---- frames.c: the frame tables ---- */
 
 /* By function of the graph: the offset of its entry in .text, plus 1; 0: it has none. */
@@ -41,8 +54,7 @@ typedef struct hia_entries {
   size_t n;
 } hia_entries;
 /* The tables of an object, in the arena of `comp`; throws. */
-typedef struct hia_tables hia_tables; /* runtime/tables.h */
-const hia_tables *hiaJ_frames_make(hia_comp *comp, const hia_object *object, hia_entries entries);
+hia_tables *hiaJ_frames_make(hia_comp *comp, const hia_object *object, hia_entries entries);
 
 /* The same for an object whose .text was loaded at `base`, made when the first row is asked for, or
  * on failure never (then there are no rows). Object and entries must outlive it. */
@@ -94,6 +106,8 @@ void hiaJ_session_close(hia_session *session);
 hia_compiler *hiaJ_compiler_take(hia_session *session); /* NULL: out of memory */
 void hiaJ_compiler_put(hia_session *session, hia_compiler *compiler);
 LLVMTargetMachineRef hiaJ_machine(hia_session *session, hia_compiler *compiler, int level);
+/* One of the caller's own, for a processor by its name; NULL: the host's. */
+LLVMTargetMachineRef hiaJ_machine_for(const hia_session *session, const char *cpu, int level);
 /* An empty JITDylib that knows the runtime's symbols. */
 hia_dylib *hiaJ_dylib_take(hia_session *session, char *error, size_t error_size);
 void hiaJ_dylib_put(hia_session *session, hia_dylib *dylib);
@@ -102,6 +116,11 @@ hia_status hiaJ_lookup(hia_session *session, const hia_dylib *dylib, const char 
                        uintptr_t *address, char *error, size_t error_size);
 /* Consumes err; writes its message, with what the reporter heard of the cause. */
 void hiaJ_take_error(hia_session *session, LLVMErrorRef err, char *error, size_t error_size);
+
+/* ---- cpu.c ---- */
+
+/* Does LLVM know a processor of this name? (Asked itself, it prints.) */
+bool hiaJ_cpu_exists(const char *name);
 
 /* ---- optimize.c ---- */
 

@@ -201,6 +201,12 @@ void hiaJ_module_release(hia_module *module);
 hia_status hiaJ_instance(hia_function *generic, const hia_type *types, hia_function **out,
                          hia_error **error);
 
+/* In a try: the function object of an instance, made on first request. */
+hia_status hiaJ_instance_at(hia_module *module, hia_decl_id decl, const hia_type *types,
+                            hia_function **out, hia_error **error);
+/* In a try, of a module that was read as a graph: that of a root. */
+hia_function *hiaJ_root_function(hia_module *module, hia_fn_id root);
+
 /* ---- engine_run.c ---- */
 
 /* A caller's options (or NULL), checked, over the defaults. */

@@ -537,7 +537,7 @@ static hia_tables *serialise(making *m) {
   return tables;
 }
 
-const hia_tables *hiaJ_frames_make(hia_comp *comp, const hia_object *object, hia_entries entries) {
+hia_tables *hiaJ_frames_make(hia_comp *comp, const hia_object *object, hia_entries entries) {
   making m = {.comp = comp, .object = object, .entries = entries};
   read_sizes(comp, object, &m.sizes);
   read_lines(comp, object, &m.lines);

@@ -8,6 +8,7 @@
 #define HIA_JIT_H
 
 #include "graph/graph.h"
+#include "lower/plan.h"
 #include "runtime/module.h"
 
 typedef struct hia_session hia_session; /* an LLVM JIT: many programs over its life; thread-safe */
@@ -54,6 +55,11 @@ typedef struct hia_backend {
   void (*set_places)(hia_code *code, const hia_places *places);
   const hia_unwinder *(*unwinder)(const hia_code *code); /* its locs are those of set_places */
   void (*release)(hia_session *session, hia_code *code);
+  /* Compiles a HIA_STATIC graph to an object file, of the session's allocator. ARGUMENT if there is
+   * no such CPU. */
+  hia_status (*build)(hia_session *session, const hia_graph *g, const hia_compile_options *options,
+                      const hia_object_plan *plan, void **bytes, size_t *size, char *error,
+                      size_t error_size);
   hia_status (*dump)(hia_session *session, const hia_graph *g, const hia_compile_options *options,
                      hia_native_dump what, hia_text *out, char *error, size_t error_size);
 } hia_backend;

@@ -284,9 +284,8 @@ static hia_function *add_function(hia_function *f, const char *source_name) {
   return f;
 }
 
-/* The function object of an instance, made on first request. */
-static hia_status instance_at(hia_module *module, hia_decl_id decl, const hia_type *types,
-                              hia_function **out, hia_error **error) {
+hia_status hiaJ_instance_at(hia_module *module, hia_decl_id decl, const hia_type *types,
+                            hia_function **out, hia_error **error) {
   for (hia_function *f = module->functions; f; f = f->next) {
     if (f->decl != decl || f->is_generic) continue;
     bool is_same = true;
@@ -311,7 +310,7 @@ static hia_status instance_at(hia_module *module, hia_decl_id decl, const hia_ty
 
 hia_status hiaJ_instance(hia_function *generic, const hia_type *types, hia_function **out,
                          hia_error **error) {
-  return instance_at(generic->module, generic->decl, types, out, error);
+  return hiaJ_instance_at(generic->module, generic->decl, types, out, error);
 }
 
 /* ---- functions: finding them by name ---- */
@@ -399,7 +398,7 @@ static hia_status find_instance(hia_module *module, finding *want, hia_decl_id d
     return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "parameter `%s` of `%s` is of type %s",
                      hiaF_param_name(module->program, decl, i), name, text.data);
   }
-  return instance_at(module, decl, types, &want->found, error);
+  return hiaJ_instance_at(module, decl, types, &want->found, error);
 }
 
 static hia_status find_in_program(hia_module *module, finding *want, hia_error **error) {
@@ -418,7 +417,7 @@ static hia_status find_in_program(hia_module *module, finding *want, hia_error *
     types[i] = hiaF_param_type(module->program, decl, i);
     is_generic |= types[i] == HIA_NONE;
   }
-  if (!is_generic) return instance_at(module, decl, types, &want->found, error);
+  if (!is_generic) return hiaJ_instance_at(module, decl, types, &want->found, error);
   for (hia_function *f = module->functions; f; f = f->next)
     if (f->decl == decl && f->is_generic) {
       want->found = f;
@@ -427,6 +426,19 @@ static hia_status find_in_program(hia_module *module, finding *want, hia_error *
   hia_function *f = function_new(module, decl, HIA_NONE, arity, types, HIA_NONE);
   want->found = add_function(f, hiaF_name(module->program, decl));
   return HIA_OK;
+}
+
+hia_function *hiaJ_root_function(hia_module *module, hia_fn_id root) {
+  for (hia_function *f = module->functions; f; f = f->next)
+    if (f->versions[HIA_VERSION_PLAIN].root == root) return f;
+  const hia_graph *g = module->whole[HIA_VERSION_PLAIN]->graph;
+  const hia_fn *fn = g->fns.data[root];
+  hia_function *f =
+      function_new(module, HIA_NONE, HIA_NONE, fn->n_sig_params, fn->sig_params, fn->sig_result);
+  hia_fn_version *plain = &f->versions[HIA_VERSION_PLAIN];
+  plain->root = root;
+  plain->unit = module->whole[HIA_VERSION_PLAIN];
+  return add_function(f, g->names.data[fn->source]);
 }
 
 /* A root of a graph: by its instance name, or by its source name if only one root has it. */
@@ -452,18 +464,7 @@ static hia_status find_in_graph(hia_module *module, finding *want, hia_error **e
     return hiaJ_fail(&module->engine->allocator, error, HIA_NOT_FOUND,
                      "name one with its types, as in fact(i64)",
                      "there are %u instances of `%.200s`", n_found, want->name);
-  for (hia_function *f = module->functions; f; f = f->next)
-    if (f->versions[HIA_VERSION_PLAIN].root == found) {
-      want->found = f;
-      return HIA_OK;
-    }
-  const hia_fn *fn = g->fns.data[found];
-  hia_function *f =
-      function_new(module, HIA_NONE, HIA_NONE, fn->n_sig_params, fn->sig_params, fn->sig_result);
-  hia_fn_version *plain = &f->versions[HIA_VERSION_PLAIN];
-  plain->root = found;
-  plain->unit = module->whole[HIA_VERSION_PLAIN];
-  want->found = add_function(f, g->names.data[fn->source]);
+  want->found = hiaJ_root_function(module, found);
   return HIA_OK;
 }
 

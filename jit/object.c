@@ -2,6 +2,8 @@
  * checked against the bounds of the bytes, since such a file may come out of a cache one day. */
 #include "jit/backend.h"
 #include "runtime/arch/arch.h"
+#include "runtime/module.h"
+#include "runtime/tables.h"
 #include <elf.h>
 
 static bool within(const hia_object *o, uint64_t offset, uint64_t size) {
@@ -100,4 +102,69 @@ bool hiaJ_object_target(const hia_object *o, const hia_section *section, uint64_
     return symbol.st_shndx == o->text_index && *offset <= o->text.size;
   }
   return false;
+}
+
+/* ---- an object for the linker ---- */
+
+uint64_t hiaJ_object_finished_size(const hia_object *o, uint64_t tables_size) {
+  return ((o->size + 7) & ~(uint64_t)7) + tables_size;
+}
+
+/* Where in the file it is. */
+static uint64_t section_header_at(const hia_object *o, uint32_t i) {
+  Elf64_Ehdr header;
+  memcpy(&header, o->bytes, sizeof header);
+  return header.e_shoff + (uint64_t)i * sizeof(Elf64_Shdr);
+}
+
+static bool is_ours(const char *name) {
+  return strncmp(name, ".debug_", 7) == 0 || strcmp(name, HIA_FORK_SECTION) == 0 ||
+         strcmp(name, HIA_ARCH_FRAME_SECTION) == 0;
+}
+
+/* Where in the file the bytes of a symbol are; 0: it has none. */
+static uint64_t symbol_bytes(const hia_object *o, const char *wanted, uint64_t size) {
+  Elf64_Sym symbol;
+  for (uint64_t i = 0; symbol_at(o, i, &symbol); i++) {
+    if (symbol.st_name >= o->strings.size) continue;
+    const char *name = (const char *)o->strings.data + symbol.st_name;
+    Elf64_Shdr section;
+    if (!memchr(name, 0, o->strings.size - symbol.st_name) || strcmp(name, wanted) != 0) continue;
+    if (!section_header(o, symbol.st_shndx, &section) || section.sh_type == SHT_NOBITS) return 0;
+    if (symbol.st_value > section.sh_size || size > section.sh_size - symbol.st_value) return 0;
+    return section.sh_offset + symbol.st_value;
+  }
+  return 0;
+}
+
+bool hiaJ_object_finish(const hia_object *o, const hia_tables *tables, unsigned char *out) {
+  uint64_t tables_size = hiaR_tables_size(tables);
+  size_t max_frame = tables->max_frame ? tables->max_frame : 1; /* never 0, says the record */
+  uint64_t tables_at = hiaJ_object_finished_size(o, 0);
+  memcpy(out, o->bytes, o->size);
+  memset(out + o->size, 0, tables_at - o->size);
+  memcpy(out + tables_at, tables, tables_size);
+
+  Elf64_Ehdr header;
+  Elf64_Shdr names;
+  memcpy(&header, o->bytes, sizeof header);
+  if (!section_header(o, header.e_shstrndx, &names)) return false;
+  bool has_tables = false;
+  for (uint32_t i = 0; i < header.e_shnum; i++) {
+    Elf64_Shdr section;
+    if (!section_header(o, i, &section)) return false;
+    const char *name = name_at(o, &names, section.sh_name);
+    if (strcmp(name, HIA_TABLES_SECTION) == 0) {
+      section.sh_offset = tables_at;
+      section.sh_size = tables_size;
+      has_tables = true;
+    }
+    if (is_ours(name)) section.sh_flags |= SHF_EXCLUDE;
+    memcpy(out + section_header_at(o, i), &section, sizeof section);
+  }
+  uint64_t record = symbol_bytes(o, HIA_MODULE_NAME, sizeof(hia_code_module));
+  if (!record) return false;
+  memcpy(out + record + offsetof(hia_code_module, unwinder.max_frame), &max_frame,
+         sizeof max_frame);
+  return has_tables;
 }

@@ -204,18 +204,20 @@ void hiaJ_compiler_put(hia_session *session, hia_compiler *compiler) {
   pthread_mutex_unlock(&session->lock);
 }
 
-static LLVMTargetMachineRef new_machine(const hia_session *session, int level) {
+LLVMTargetMachineRef hiaJ_machine_for(const hia_session *session, const char *cpu, int level) {
   static const LLVMCodeGenOptLevel levels[4] = {LLVMCodeGenLevelNone, LLVMCodeGenLevelLess,
                                                 LLVMCodeGenLevelDefault,
                                                 LLVMCodeGenLevelAggressive};
   /* Small: calls between our functions are direct. Position independent, so that the same bytes
    * can be linked anywhere. */
-  return LLVMCreateTargetMachine(session->target, session->triple, session->cpu, session->features,
-                                 levels[level], LLVMRelocPIC, LLVMCodeModelSmall);
+  return LLVMCreateTargetMachine(session->target, session->triple, cpu ? cpu : session->cpu,
+                                 cpu ? "" : session->features, levels[level], LLVMRelocPIC,
+                                 LLVMCodeModelSmall);
 }
 
 LLVMTargetMachineRef hiaJ_machine(hia_session *session, hia_compiler *compiler, int level) {
-  if (!compiler->machines[level]) compiler->machines[level] = new_machine(session, level);
+  if (!compiler->machines[level])
+    compiler->machines[level] = hiaJ_machine_for(session, NULL, level);
   return compiler->machines[level];
 }
 
@@ -231,7 +233,7 @@ static hia_status open_target(hia_session *session, char *error, size_t error_si
     LLVMDisposeMessage(message);
     return HIA_UNSUPPORTED;
   }
-  LLVMTargetMachineRef machine = new_machine(session, 0);
+  LLVMTargetMachineRef machine = hiaJ_machine_for(session, NULL, 0);
   if (!machine) {
     snprintf(error, error_size, "no code generator for %s", session->triple);
     return HIA_UNSUPPORTED;

@@ -99,6 +99,7 @@ typedef struct hia_emit {
   bool *is_forked; /* by function: some fork may have another worker call it */
   hia_u32vec fork_functions, fork_sites, fork_args; /* rows of the table, lower.h */
   hia_signature *fns;                               /* by function */
+  HIA_VEC(LLVMValueRef) kept_values;                /* hiaL_object_keep */
 
   LLVMContextRef llvm;
   LLVMModuleRef module;
@@ -220,6 +221,9 @@ LLVMValueRef hiaL_load_word(hia_emit *e, LLVMValueRef at, hia_dtype t);
 void hiaL_store_word(hia_emit *e, LLVMValueRef at, LLVMValueRef value, hia_dtype t);
 
 /* Begins e->args with the hidden argument; builds the call of e->fns[callee] with e->args. */
+/* A function that is found by its name. One of the program's that happens to be called so gets
+ * another name: nobody looks for it. */
+LLVMValueRef hiaL_add_named(hia_emit *e, const char *name, LLVMTypeRef type);
 void hiaL_open_args(hia_emit *e);
 LLVMValueRef hiaL_build_call(hia_emit *e, hia_fn_id callee);
 
@@ -227,6 +231,25 @@ LLVMValueRef hiaL_build_call(hia_emit *e, hia_fn_id callee);
 
 /* The module's record, the typed entries and the plain functions of its roots. */
 void hiaL_host_side(hia_emit *e);
+/* Constants, and a variable of the module's own that holds one. */
+LLVMValueRef hiaL_number(hia_emit *e, unsigned bits, uint64_t n);
+LLVMValueRef hiaL_structure(hia_emit *e, LLVMValueRef *fields, unsigned n);
+LLVMValueRef hiaL_variable(hia_emit *e, const char *name, LLVMValueRef value);
+
+/* ---- emit_object.c: what an object file holds besides ---- */
+
+/* The plan of a root; NULL: it has none. */
+const hia_object_root *hiaL_planned(const hia_emit *e, hia_fn_id root);
+/* hia_unwinder, hia_places; and the fields of the record from `image` on: HIA_RECORD_REST. */
+enum { HIA_RECORD_REST = 6 };
+LLVMValueRef hiaL_object_unwinder(hia_emit *e, LLVMValueRef *locs);
+LLVMValueRef hiaL_object_places(hia_emit *e, LLVMValueRef locs);
+void hiaL_object_rest(hia_emit *e, LLVMValueRef rest[HIA_RECORD_REST]);
+/* `main`, which runs the root number `root` of the record. */
+void hiaL_object_main(hia_emit *e, LLVMValueRef record, uint32_t root);
+/* What the object must hold although nothing in it refers to it. */
+void hiaL_object_keep(hia_emit *e, LLVMValueRef value);
+void hiaL_object_end(hia_emit *e);
 
 /* ---- emit_leaf.c ---- */
 

@@ -100,14 +100,25 @@ static bool is_linear(hia_emit *e, const hia_fn *fn) {
   return is_one;
 }
 
+LLVMValueRef hiaL_add_named(hia_emit *e, const char *name, LLVMTypeRef type) {
+  LLVMValueRef other = LLVMGetNamedFunction(e->module, name);
+  if (other) {
+    const char *new_name = hiaR_arena_printf(&e->comp->scratch, "%s_", name);
+    LLVMSetValueName2(other, new_name, strlen(new_name));
+  }
+  return LLVMAddFunction(e->module, name, type);
+}
+
 /* hia_native_entry. They are found by their names, so they must be there whoever uses them. */
 static LLVMValueRef declare_entry(hia_emit *e, hia_fn_id id) {
   char name[HIA_ENTRY_NAME_SIZE];
   hiaL_entry_name(name, id);
   LLVMTypeRef params[2] = {e->ptr, e->ptr};
-  LLVMValueRef f =
-      LLVMAddFunction(e->module, name, LLVMFunctionType(e->void_type, params, 2, false));
-  LLVMSetVisibility(f, LLVMProtectedVisibility);
+  LLVMValueRef f = hiaL_add_named(e, name, LLVMFunctionType(e->void_type, params, 2, false));
+  if (e->options->object)
+    hiaL_object_keep(e, f);
+  else
+    LLVMSetVisibility(f, LLVMProtectedVisibility);
   common_attributes(e, f);
   hiaL_attribute(e, f, 2, "swiftself", 0);
   return f;

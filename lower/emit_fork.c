@@ -39,7 +39,10 @@ void hiaL_write_forks(hia_emit *e) {
   LLVMValueRef table = LLVMAddGlobal(e->module, LLVMArrayType2(i32, all.len), "hia_forks");
   LLVMSetInitializer(table, LLVMConstArray2(i32, words, all.len));
   LLVMSetGlobalConstant(table, true);
-  LLVMSetVisibility(table, LLVMHiddenVisibility);
+  if (e->options->object)
+    hiaL_object_keep(e, table);
+  else
+    LLVMSetVisibility(table, LLVMHiddenVisibility);
   LLVMSetSection(table, HIA_FORK_SECTION);
 }
 

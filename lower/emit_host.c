@@ -18,17 +18,17 @@ void hiaL_plain_name(char name[HIA_ENTRY_NAME_SIZE], hia_fn_id root) {
 
 /* ---- the record ---- */
 
-static LLVMValueRef number(hia_emit *e, unsigned bits, uint64_t n) {
+LLVMValueRef hiaL_number(hia_emit *e, unsigned bits, uint64_t n) {
   return LLVMConstInt(LLVMIntTypeInContext(e->llvm, bits), n, false);
 }
 
-static LLVMValueRef structure(hia_emit *e, LLVMValueRef *fields, unsigned n) {
+LLVMValueRef hiaL_structure(hia_emit *e, LLVMValueRef *fields, unsigned n) {
   return LLVMConstStructInContext(e->llvm, fields, n, false);
 }
 
 /* A variable of the module. AddressSanitizer leaves those alone whose alignment is large: it would
  * move them, and have them registered. */
-static LLVMValueRef variable(hia_emit *e, const char *name, LLVMValueRef value) {
+LLVMValueRef hiaL_variable(hia_emit *e, const char *name, LLVMValueRef value) {
   LLVMValueRef v = LLVMAddGlobal(e->module, LLVMTypeOf(value), name);
   LLVMSetInitializer(v, value);
   LLVMSetAlignment(v, 64);
@@ -44,37 +44,43 @@ static LLVMValueRef roots_table(hia_emit *e, uint32_t n) {
   for (hia_fn_id f = 0; f < e->g->fns.len; f++) {
     const hia_fn *fn = hiaG_fn(e->g, f);
     if (fn->is_removed || !fn->is_root) continue;
+    const hia_object_root *planned = hiaL_planned(e, f);
+    uint32_t export = planned ? planned->export : i;
     LLVMValueRef entry = e->fns[f].entry ? e->fns[f].entry : LLVMConstNull(e->ptr);
-    LLVMValueRef row[5] = {entry, number(e, 32, i), number(e, 32, fn->n_params),
-                           number(e, 32, fn->n_results), number(e, 32, fn->loc)};
-    rows[i] = structure(e, row, 5);
+    LLVMValueRef row[5] = {entry, hiaL_number(e, 32, export), hiaL_number(e, 32, fn->n_params),
+                           hiaL_number(e, 32, fn->n_results), hiaL_number(e, 32, fn->loc)};
+    rows[i] = hiaL_structure(e, row, 5);
     type = LLVMTypeOf(rows[i++]);
   }
-  LLVMValueRef table = variable(e, "hia_roots", LLVMConstArray2(type, rows, n));
+  LLVMValueRef table = hiaL_variable(e, "hia_roots", LLVMConstArray2(type, rows, n));
   LLVMSetGlobalConstant(table, e->options->host != HIA_HOST_TYPED); /* to be filled in */
   return table;
 }
 
 /* hia_code_module, field by field. */
 static LLVMValueRef module_record(hia_emit *e, uint32_t n_roots) {
-  LLVMValueRef none = LLVMConstNull(e->ptr), zero = number(e, 64, 0);
+  LLVMValueRef none = LLVMConstNull(e->ptr), zero = hiaL_number(e, 64, 0), locs = NULL;
+  bool is_object = e->options->object != NULL, forks = false;
+  for (hia_fn_id f = 0; f < e->g->fns.len; f++) forks |= hiaL_does(e, f, HIA_HAS_FORKS);
   LLVMValueRef unwinder[4] = {none, none, none, zero};
   LLVMValueRef places[7] = {none, none, none, none, zero, zero, zero};
-  bool forks = false;
-  for (hia_fn_id f = 0; f < e->g->fns.len; f++) forks |= hiaL_does(e, f, HIA_HAS_FORKS);
-  LLVMValueRef fields[] = {number(e, 32, HIA_RT_ABI),
-                           number(e, 32, forks ? HIA_CODE_FORKS : 0),
-                           number(e, 32, n_roots),
-                           number(e, 32, 0),
-                           roots_table(e, n_roots),
-                           structure(e, unwinder, 4),
-                           structure(e, places, 7),
-                           none,
-                           zero,
-                           none,
-                           zero,
-                           none};
-  LLVMValueRef record = variable(e, HIA_MODULE_NAME, structure(e, fields, HIA_LEN(fields)));
+  LLVMValueRef rest[HIA_RECORD_REST] = {none, zero, none, zero, none, none};
+  LLVMValueRef fields[7 + HIA_RECORD_REST] = {
+      hiaL_number(e, 32, HIA_RT_ABI),
+      hiaL_number(e, 32, forks ? HIA_CODE_FORKS : 0),
+      hiaL_number(e, 32, n_roots),
+      hiaL_number(e, 32, 0),
+      roots_table(e, n_roots),
+      is_object ? hiaL_object_unwinder(e, &locs) : hiaL_structure(e, unwinder, 4),
+      is_object ? hiaL_object_places(e, locs) : hiaL_structure(e, places, 7)};
+  if (is_object) hiaL_object_rest(e, rest);
+  for (unsigned i = 0; i < HIA_RECORD_REST; i++) fields[7 + i] = rest[i];
+  LLVMValueRef record =
+      hiaL_variable(e, HIA_MODULE_NAME, hiaL_structure(e, fields, HIA_LEN(fields)));
+  if (is_object) {
+    LLVMSetLinkage(record, LLVMInternalLinkage); /* its name is where the object is finished */
+    return record;
+  }
   LLVMSetGlobalConstant(record, false); /* filled in when the code has been linked */
   LLVMSetLinkage(record, LLVMExternalLinkage);
   LLVMSetVisibility(record, LLVMProtectedVisibility);
@@ -109,8 +115,8 @@ static LLVMTypeRef function_type(hia_emit *e, const hia_fn *fn, LLVMTypeRef resu
 }
 
 static LLVMValueRef add_function(hia_emit *e, const char *name, LLVMTypeRef type) {
-  LLVMValueRef f = LLVMAddFunction(e->module, name, type);
-  LLVMSetVisibility(f, LLVMProtectedVisibility);
+  LLVMValueRef f = hiaL_add_named(e, name, type);
+  if (!e->options->object) LLVMSetVisibility(f, LLVMProtectedVisibility);
   unsigned all = (unsigned)LLVMAttributeFunctionIndex;
   hiaL_attribute(e, f, all, "nounwind", 0);
   hiaL_attribute(e, f, all, "uwtable", 1);
@@ -134,16 +140,18 @@ static void store_result(hia_emit *e, LLVMValueRef to, LLVMValueRef value, hia_d
 
 static void typed_entry(hia_emit *e, hia_fn_id id, uint32_t root, LLVMValueRef record) {
   const hia_fn *fn = hiaG_fn(e->g, id);
+  const hia_object_root *planned = hiaL_planned(e, id);
   char name[HIA_ENTRY_NAME_SIZE];
   hiaL_typed_name(name, id);
   LLVMTypeRef i32 = e->types[HIA_I32];
-  LLVMValueRef f = add_function(e, name, function_type(e, fn, i32, true, true));
+  LLVMValueRef f =
+      add_function(e, planned ? planned->name : name, function_type(e, fn, i32, true, true));
   LLVMTypeRef words = LLVMArrayType2(e->types[HIA_I64], (uint64_t)fn->n_params + fn->n_results);
   LLVMValueRef block = LLVMBuildAlloca(e->b, words, "block");
   for (uint32_t i = 0; i < fn->n_params; i++)
     hiaL_store_word(e, hiaL_word_at(e, block, i), from_c(e, LLVMGetParam(f, i + 1), fn->params[i]),
                     fn->params[i]);
-  LLVMValueRef args[4] = {LLVMGetParam(f, 0), record, number(e, 32, root), block};
+  LLVMValueRef args[4] = {LLVMGetParam(f, 0), record, hiaL_number(e, 32, root), block};
   LLVMValueRef status = hiaL_call_abi(e, HIA_ABI_hiaR_enter, args, 4);
   LLVMBasicBlockRef failed = hiaL_block(e, "failed"), done = hiaL_block(e, "done");
   hiaL_unlikely(e, LLVMBuildICmp(e->b, LLVMIntNE, status, LLVMConstNull(i32), ""), failed, done);
@@ -162,8 +170,10 @@ static void typed_entry(hia_emit *e, hia_fn_id id, uint32_t root, LLVMValueRef r
 static void plain_function(hia_emit *e, hia_fn_id id, LLVMValueRef no_context) {
   const hia_fn *fn = hiaG_fn(e->g, id);
   bool returns = fn->n_results == 1;
-  char name[HIA_ENTRY_NAME_SIZE];
-  hiaL_plain_name(name, id);
+  const hia_object_root *planned = hiaL_planned(e, id);
+  char own[HIA_ENTRY_NAME_SIZE];
+  hiaL_plain_name(own, id);
+  const char *name = planned ? planned->plain : own;
   LLVMTypeRef result = returns ? c_type(e, fn->results[0]) : e->void_type;
   LLVMValueRef f = add_function(e, name, function_type(e, fn, result, false, !returns));
   if (returns && fn->results[0] == HIA_BOOL)
@@ -192,10 +202,11 @@ static void plain_functions(hia_emit *e) {
   LLVMValueRef no_context = NULL;
   for (hia_fn_id f = 0; f < g->fns.len; f++) {
     uint32_t levels;
-    if (hiaG_fn(g, f)->is_removed || !hiaG_fn(g, f)->is_root ||
-        hiaG_not_plain(g, f, &e->comp->scratch, &levels))
+    if (hiaG_fn(g, f)->is_removed || !hiaG_fn(g, f)->is_root) continue;
+    const hia_object_root *planned = hiaL_planned(e, f);
+    if (planned ? !planned->plain : hiaG_not_plain(g, f, &e->comp->scratch, &levels) != NULL)
       continue;
-    if (!no_context) no_context = variable(e, "hia_no_context", LLVMConstNull(line));
+    if (!no_context) no_context = hiaL_variable(e, "hia_no_context", LLVMConstNull(line));
     plain_function(e, f, no_context);
   }
 }
@@ -209,8 +220,14 @@ void hiaL_host_side(hia_emit *e) {
   if (side == HIA_HOST_NONE || n_roots == 0) return;
   if (side != HIA_HOST_PLAIN) {
     LLVMValueRef record = module_record(e, n_roots);
-    for (hia_fn_id f = 0; f < g->fns.len; f++)
-      if (!hiaG_fn(g, f)->is_removed && hiaG_fn(g, f)->is_root) typed_entry(e, f, root++, record);
+    for (hia_fn_id f = 0; f < g->fns.len; f++) {
+      if (hiaG_fn(g, f)->is_removed || !hiaG_fn(g, f)->is_root) continue;
+      const hia_object_root *planned = hiaL_planned(e, f);
+      if (planned && planned - e->options->object->roots == e->options->object->program)
+        hiaL_object_main(e, record, root);
+      typed_entry(e, f, root++, record);
+    }
   }
   if (side != HIA_HOST_TYPED) plain_functions(e);
+  hiaL_object_end(e);
 }

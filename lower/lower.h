@@ -13,6 +13,7 @@
 
 #include "graph/graph.h"
 #include "lower/llvm_compat.h"
+#include "lower/plan.h"
 
 typedef enum hia_instrument {
   HIA_INSTRUMENT_NONE,
@@ -34,6 +35,7 @@ typedef struct hia_lower_options {
   bool merge_calls; /* LLVM may make equal calls of a function that it finds to be pure once */
   hia_instrument instrument;
   const char *triple, *data_layout, *cpu, *features; /* of the target */
+  const hia_object_plan *object;                     /* NULL: code that is used at once */
 } hia_lower_options;
 
 /* ---- lower.c ---- */

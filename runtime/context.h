@@ -317,14 +317,15 @@ struct hia_host {
   _Atomic uint32_t
       end; /* a hia_status: CANCELLED until it is reset, DEADLINE until the call ends */
 
-  uint32_t root_called;          /* of the module, by the call that is under way */
-  hia_invocation root;           /* its invocation; clean between calls */
-  hia_failure failure;           /* of the last one that failed */
-  const hia_code_module *failed; /* where; NULL: none, or before it came there */
-  const char *why;               /* then: what was wrong, or NULL */
-  hia_error *error;              /* about that, once somebody asked */
+  uint32_t root_called;     /* of the module, by the call that is under way */
+  hia_invocation root;      /* its invocation; clean between calls */
+  hia_failure failure;      /* of the last one that failed */
+  const hia_places *failed; /* where; NULL: none, or before it came there */
+  const char *why;          /* then: what was wrong, or NULL */
+  hia_error *error;         /* about that, once somebody asked */
 
-  struct hia_images *images; /* interpret.c */
+  struct hia_images *images;      /* interpret.c */
+  const hia_places *image_places; /* of the image that ran last: it has positions of its own */
   void (*free_images)(struct hia_images *images, const hia_allocator *allocator);
 };
 

@@ -151,10 +151,10 @@ static hia_status refuse(hia_host *host, hia_status status, const char *why) {
 static hia_status fail(hia_host *host, hia_status status, const hia_code_module *module,
                        uint32_t root) {
   hia_failure *failure = &host->failure;
-  host->failed = module;
+  host->failed = host->interprets ? host->image_places : &module->places;
   /* Ended in what was called itself, and at no operation of it. */
   uint32_t loc = module->roots[root].loc;
-  if (failure->trace.length == 0 && loc < module->places.n_locs)
+  if (failure->trace.length == 0 && loc < module->places.n_locs && !host->interprets)
     hiaR_trace_push(&failure->trace, loc);
   return failure->status = status;
 }
@@ -304,6 +304,6 @@ const hia_error *hia_context_error(hia_context *context) {
                              .memory = host->max_memory,
                              .timeout_ns = host->timeout_ns,
                              .is_native = !host->interprets};
-  hiaR_fail_run(&host->allocator, &host->error, failure, &bounds, &host->failed->places);
+  hiaR_fail_run(&host->allocator, &host->error, failure, &bounds, host->failed);
   return host->error;
 }

@@ -102,8 +102,8 @@ typedef struct kernel_source {
 static hia_kernel find_kernel(const kernel_source *kernels, const hia_image_kernel *k) {
   if (kernels->resolve) return kernels->resolve(k->op, (hia_dtype)k->dtype);
   for (size_t i = 0; i < kernels->n_given; i++)
-    if (kernels->given[i].op == k->op && kernels->given[i].dtype == k->dtype)
-      return kernels->given[i].kernel;
+    if (kernels->given[i].op == k->op && k->dtype < HIA_N_DTYPES)
+      return kernels->given[i].by_dtype[k->dtype];
   return NULL;
 }
 
@@ -394,6 +394,7 @@ static hia_status decode(const void *bytes, const kernel_source *kernels,
                         .n_sections = h->sections.n,
                         .n_exports = h->exports.n,
                         .n_locs = h->locs.n,
+                        .n_strings = h->strings.n,
                         .class_size = class_size,
                         .most_nodes = most_nodes};
   number_classes(image, d.sections, class_size);

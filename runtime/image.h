@@ -125,10 +125,10 @@ hia_status hiaR_image_load(const void *bytes, size_t size,
                            hia_kernel (*resolve)(unsigned op, hia_dtype dtype),
                            const hia_allocator *allocator, hia_loaded **out, char *error,
                            size_t error_size);
-/* The same with a list of kernels: who has only those that his image needs links no others. */
+/* The same with a list of ops: who has only those that his image needs links no other kernels. */
 typedef struct hia_given_kernel {
-  uint32_t op, dtype; /* enum hia_op, hia_dtype */
-  hia_kernel kernel;
+  uint32_t op, pad;           /* enum hia_op */
+  const hia_kernel *by_dtype; /* its table: hiaR_k_ADD */
 } hia_given_kernel;
 hia_status hiaR_image_load_given(const void *bytes, size_t size, const hia_given_kernel *given,
                                  size_t n_given, const hia_allocator *allocator, hia_loaded **out,

@@ -1,6 +1,7 @@
 /* Typed entries that run the image of their module. Linked by modules that hold one, and by nothing
  * else. */
 #include "runtime/context.h"
+#include "runtime/program.h"
 
 /* The images that a context has run, decoded: each context has its own. A module stands for its
  * image, so it is not unloaded before the context is freed. */
@@ -8,6 +9,7 @@ typedef struct hia_images {
   struct hia_images *next;
   const hia_code_module *module;
   hia_loaded *loaded;
+  hia_places places;
 } hia_images;
 
 static void free_images(hia_images *images, const hia_allocator *allocator) {
@@ -20,10 +22,10 @@ static void free_images(hia_images *images, const hia_allocator *allocator) {
 }
 
 static hia_status find_image(hia_host *host, const hia_code_module *module,
-                             const hia_loaded **out) {
+                             const hia_images **out) {
   for (const hia_images *i = host->images; i; i = i->next) {
     if (i->module != module) continue;
-    *out = i->loaded;
+    *out = i;
     return HIA_OK;
   }
   hia_images *image = hiaR_alloc(&host->allocator, sizeof *image);
@@ -37,10 +39,16 @@ static hia_status find_image(hia_host *host, const hia_code_module *module,
     return status;
   }
   image->module = module;
+  const hia_loaded *l = image->loaded;
+  image->places = (hia_places){.locs = l->locs,
+                               .strings = l->strings,
+                               .file = l->file,
+                               .n_locs = l->n_locs,
+                               .strings_size = l->n_strings};
   image->next = host->images;
   host->images = image;
   host->free_images = free_images;
-  *out = image->loaded;
+  *out = image;
   return HIA_OK;
 }
 
@@ -48,9 +56,9 @@ hia_status hiaR_interpret(hia_context *context, const hia_code_module *module, u
                           hia_word *block, const hia_limits *limits, hia_failure *failure) {
   hia_host *host = context->host;
   const hia_code_root *r = &module->roots[root];
-  const hia_loaded *image;
+  const hia_images *image;
   hia_status status = r->export < HIA_NONE ? find_image(host, module, &image) : HIA_UNSUPPORTED;
-  const hia_export *export = status ? NULL : hiaR_image_export(image, r->export);
+  const hia_export *export = status ? NULL : hiaR_image_export(image->loaded, r->export);
   if (!status && (!export || export->n_params != r->n_params || export->n_results != r->n_results))
     status = HIA_BAD_IMAGE;
   if (status) {
@@ -60,6 +68,7 @@ hia_status hiaR_interpret(hia_context *context, const hia_code_module *module, u
     return status;
   }
   hia_usage usage;
-  return hiaR_interp_run(image, r->export, block, block + r->n_params, limits, &host->allocator,
-                         failure, &usage);
+  host->image_places = &image->places;
+  return hiaR_interp_run(image->loaded, r->export, block, block + r->n_params, limits,
+                         &host->allocator, failure, &usage);
 }

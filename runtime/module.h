@@ -15,7 +15,11 @@
 
 #include "runtime/runtime.h"
 
-#define HIA_RT_ABI 1
+#define HIA_RT_ABI        1
+#define HIA_RT_ABI_SYMBOL hia_rt_abi_1
+#define HIA_RT_ABI_HASH                                                                            \
+  0xb78a1536489d6a3au /* of all that it stands for: tests/unit/test_engine_build.c */
+extern const uint32_t HIA_RT_ABI_SYMBOL; /* abi.c */
 
 /* Where positions lead, for errors. */
 typedef struct hia_places {
@@ -61,6 +65,8 @@ struct hia_code_module {
   const hia_given_kernel *kernels; /* that the image needs */
   uint64_t n_kernels;
   hia_interpret interpret;
+
+  const uint32_t *abi_symbol; /* of an object: &HIA_RT_ABI_SYMBOL, for which the linker looks */
 };
 
 enum {

@@ -115,7 +115,7 @@ struct hia_program_image {
   const hia_export *exports;
   const hia_image_loc *locs;
   const char *strings, *file;
-  uint32_t n_sections, n_exports, n_locs;
+  uint32_t n_sections, n_exports, n_locs, n_strings;
   uint32_t n_classes;
   const uint32_t *class_size; /* body_size of each size class, rounded up */
   uint32_t most_nodes;        /* of a section */

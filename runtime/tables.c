@@ -73,3 +73,9 @@ bool hiaR_tables_find(const hia_tables *t, uintptr_t text, uintptr_t return_addr
   }
   return true;
 }
+
+bool hiaR_tables_unwind(void *user, uintptr_t return_address, hia_frame_row *row) {
+  const hia_placed_tables *placed = user;
+  uintptr_t text = (uintptr_t)placed->anchor - placed->tables->anchor;
+  return hiaR_tables_find(placed->tables, text, return_address, row);
+}

@@ -426,6 +426,43 @@ HIA_API uint64_t hia_timeline_dropped(hia_timeline *timeline);
 HIA_API hia_status hia_timeline_write(hia_timeline *timeline, hia_write write, void *user,
                                       hia_error **error);
 
+/* ---- building ahead of time ----
+ *
+ * Native code as an object file, for a program that is linked without hiaton's compiler: with
+ * libhiaton_rt (and -lm) alone. It holds a typed entry (hiaton/runtime.h) for each function and,
+ * for hia_context_options.interpret, the program as the interpreter runs it. Its header declares
+ * the entries for C and C++. The command `hiaton build` is these two functions and a call of the
+ * linker; docs/aot.md says more. */
+
+typedef struct hia_build_options {
+  size_t size;
+  /* fib(i32) becomes `prefix_fib` in C, a further instance of it that is built too
+     `prefix_fib__i64`; "": `fib`. NULL: the name of the module's file without its ending. An
+     identifier of C, and no name that follows from it may be one of the language's words */
+  const char *prefix;
+  const char *cpu; /* what the code may use: "native" (this machine), "x86-64", "x86-64-v2" to
+                      "x86-64-v4", or a processor by LLVM's name, "znver3"; NULL: native */
+  bool parallel;   /* code that several threads can run at once (hia_context_options.threads) */
+  hia_function *program; /* one of the functions, that a `main` in the object runs as the command
+                            line does; it needs the static libhiaton_rt. NULL: there is no main */
+  const char *header;    /* what the header will be called; NULL: by the prefix */
+} hia_build_options;
+#define HIA_BUILD_OPTIONS_INIT {sizeof(hia_build_options), NULL, NULL, false, NULL, NULL}
+
+/* Writes an object file of n functions, instances with all their types; if n is 0, of every
+ * function whose types are known. The same module, options and version of hiaton give the same
+ * bytes. `options` may be NULL for the defaults; of the engine's options count, opt_level,
+ * disabled_passes, merge_calls and unchecked matter. HIA_ARGUMENT if a function is generic, a name
+ * cannot be had in C or is there twice, or the processor is not known; HIA_UNSUPPORTED without
+ * native compilation; HIA_IO if `write` answers false. */
+HIA_API hia_status hia_module_build_object(hia_module *module, hia_function *const *functions,
+                                           size_t n, const hia_build_options *options,
+                                           hia_write write, void *user, hia_error **error);
+/* Writes the header of such an object, for the same functions and options. */
+HIA_API hia_status hia_module_build_header(hia_module *module, hia_function *const *functions,
+                                           size_t n, const hia_build_options *options,
+                                           hia_write write, void *user, hia_error **error);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,167 @@
+/* What an object file holds besides the code: where its frames and positions are found, the image,
+ * the kernels that it needs, a `main`.
+ *
+ * Everything is a constant of the module, and refers to the runtime by name. Symbols that are not
+ * for C are local: objects are linked together. The frame tables are made when the code is there; a
+ * word stands for them (jit/object.c). */
+#include "lower/emit.h"
+#include "runtime/module.h"
+#include "runtime/tables.h"
+
+const hia_object_root *hiaL_planned(const hia_emit *e, hia_fn_id root) {
+  const hia_object_plan *plan = e->options->object;
+  for (uint32_t i = 0; plan && i < plan->n_roots; i++)
+    if (plan->roots[i].fn == root) return &plan->roots[i];
+  return NULL;
+}
+
+/* ---- constants ---- */
+
+static LLVMValueRef bytes(hia_emit *e, const char *name, const void *data, size_t size,
+                          unsigned alignment) {
+  LLVMValueRef value = LLVMConstStringInContext2(e->llvm, data, size, true);
+  LLVMValueRef v = hiaL_variable(e, name, value);
+  LLVMSetAlignment(v, alignment);
+  return v;
+}
+
+/* Something of the runtime, whose type does not matter here. */
+static LLVMValueRef of_runtime(hia_emit *e, const char *name) {
+  LLVMValueRef v = LLVMGetNamedGlobal(e->module, name);
+  return v ? v : LLVMAddGlobal(e->module, e->i8, name);
+}
+
+static LLVMValueRef runtime_function(hia_emit *e, const char *name) {
+  LLVMValueRef f = LLVMGetNamedFunction(e->module, name);
+  return f ? f : LLVMAddFunction(e->module, name, LLVMFunctionType(e->void_type, NULL, 0, false));
+}
+
+/* ---- frames ---- */
+
+LLVMValueRef hiaL_object_unwinder(hia_emit *e, LLVMValueRef *locs) {
+  const hia_graph *g = e->g;
+  const hia_object_plan *plan = e->options->object;
+  LLVMValueRef tables = hiaL_variable(e, "hia_tables", hiaL_number(e, 64, 0));
+  LLVMSetSection(tables, HIA_TABLES_SECTION);
+  LLVMSetAlignment(tables, 8);
+  LLVMValueRef pair[2] = {tables, e->fns[plan->roots[0].fn].entry};
+  LLVMValueRef placed = hiaL_variable(e, "hia_placed", hiaL_structure(e, pair, 2));
+
+  /* Names stand behind one another, in the order of their numbers. */
+  hia_arena *scratch = &e->comp->scratch;
+  hia_image_loc *rows = HIA_NEW_ARRAY(scratch, hia_image_loc, g->locs.len + 1);
+  uint32_t *at = HIA_NEW_ARRAY(scratch, uint32_t, g->names.len + 1), next = 0;
+  for (uint32_t i = 0; i < g->names.len; i++) {
+    at[i] = next;
+    next += (uint32_t)strlen(g->names.data[i]) + 1;
+  }
+  for (uint32_t i = 0; i < g->locs.len; i++) {
+    const hia_loc *l = &g->locs.data[i];
+    rows[i] = (hia_image_loc){l->line, l->col, at[l->fn], l->parent};
+  }
+  *locs = bytes(e, "hia_locs", rows, g->locs.len * sizeof *rows, sizeof(uint32_t));
+  /* The largest frame is known when the code is there. */
+  LLVMValueRef fields[4] = {runtime_function(e, "hiaR_tables_unwind"), placed, *locs,
+                            hiaL_number(e, 64, 1)};
+  return hiaL_structure(e, fields, 4);
+}
+
+LLVMValueRef hiaL_object_places(hia_emit *e, LLVMValueRef locs) {
+  const hia_graph *g = e->g;
+  hia_text names;
+  hiaR_text_init(&names, &e->comp->scratch);
+  for (uint32_t i = 0; i < g->names.len; i++)
+    hiaR_text_add(&names, g->names.data[i], strlen(g->names.data[i]) + 1);
+  if (!names.len) hiaR_text_add(&names, "", 1);
+  const char *file = g->file ? g->file : "";
+  LLVMValueRef zero = hiaL_number(e, 64, 0);
+  LLVMValueRef fields[7] = {locs,
+                            bytes(e, "hia_names", names.data, names.len, 1),
+                            bytes(e, "hia_file", file, strlen(file) + 1, 1),
+                            LLVMConstNull(e->ptr),
+                            hiaL_number(e, 64, g->locs.len),
+                            hiaL_number(e, 64, names.len),
+                            zero};
+  return hiaL_structure(e, fields, 7);
+}
+
+/* ---- the image ---- */
+
+#define KERNEL_OWN(number, NAME) [number] = "hiaR_k_" #NAME,
+#define KERNEL_NONE(number, NAME)
+static const char *const kernel_tables[HIA_OP_LIMIT] = {
+#define HIA_OP(number, NAME, name, ins, outs, RULE, traits, cost, KERNEL, EMIT, doc)               \
+  KERNEL_##KERNEL(number, NAME)
+#include "runtime/base/ops.def"
+};
+
+/* One row for each op that the image has kernels of. */
+static LLVMValueRef kernels(hia_emit *e, uint64_t *n) {
+  const hia_object_plan *plan = e->options->object;
+  const hia_image_header *h = plan->image;
+  const hia_image_kernel *used = (const void *)((const char *)plan->image + h->kernels.at);
+  bool is_used[HIA_OP_LIMIT] = {false};
+  for (uint32_t i = 0; i < h->kernels.n; i++) is_used[used[i].op] = true;
+  LLVMValueRef rows[HIA_OP_LIMIT];
+  *n = 0;
+  for (uint32_t op = 0; op < HIA_OP_LIMIT; op++) {
+    if (!is_used[op]) continue;
+    if (!kernel_tables[op]) HIA_BUG(e->comp, "the image has kernels of op %u, which has none", op);
+    LLVMValueRef row[3] = {hiaL_number(e, 32, op), hiaL_number(e, 32, 0),
+                           of_runtime(e, kernel_tables[op])};
+    rows[(*n)++] = hiaL_structure(e, row, 3);
+  }
+  if (!*n) return LLVMConstNull(e->ptr);
+  return hiaL_variable(e, "hia_kernels", LLVMConstArray2(LLVMTypeOf(rows[0]), rows, *n));
+}
+
+#define TEXT_OF(x)  TEXT_OF_(x)
+#define TEXT_OF_(x) #x
+
+void hiaL_object_rest(hia_emit *e, LLVMValueRef rest[HIA_RECORD_REST]) {
+  const hia_object_plan *plan = e->options->object;
+  uint64_t n_kernels;
+  LLVMValueRef list = kernels(e, &n_kernels);
+  rest[0] = bytes(e, "hia_image", plan->image, plan->image_size, 8);
+  rest[1] = hiaL_number(e, 64, plan->image_size);
+  rest[2] = list;
+  rest[3] = hiaL_number(e, 64, n_kernels);
+  rest[4] = runtime_function(e, "hiaR_interpret");
+  rest[5] = of_runtime(e, TEXT_OF(HIA_RT_ABI_SYMBOL));
+}
+
+/* ---- a program ---- */
+
+void hiaL_object_main(hia_emit *e, LLVMValueRef record, uint32_t root) {
+  LLVMTypeRef i32 = e->types[HIA_I32];
+  LLVMTypeRef types[4] = {i32, e->ptr, e->ptr, i32};
+  LLVMTypeRef main_type = LLVMFunctionType(i32, types, 2, false),
+              run_type = LLVMFunctionType(i32, types, 4, false);
+  LLVMValueRef run = LLVMAddFunction(e->module, "hiaR_program", run_type);
+  LLVMValueRef f = LLVMAddFunction(e->module, "main", main_type);
+  unsigned all = (unsigned)LLVMAttributeFunctionIndex;
+  hiaL_attribute(e, f, all, "nounwind", 0);
+  hiaL_attribute(e, f, all, "uwtable", 1);
+  e->function = f;
+  hiaL_at(e, hiaL_block(e, "entry"));
+  hiaL_no_debug_loc(e);
+  LLVMValueRef args[4] = {LLVMGetParam(f, 0), LLVMGetParam(f, 1), record, hiaL_number(e, 32, root)};
+  LLVMBuildRet(e->b, LLVMBuildCall2(e->b, run_type, run, args, 4, ""));
+}
+
+/* ---- what is kept ---- */
+
+void hiaL_object_keep(hia_emit *e, LLVMValueRef value) {
+  LLVMSetLinkage(value, LLVMInternalLinkage);
+  hiaR_push(&e->comp->arena, &e->kept_values, value);
+}
+
+/* LLVM's list of them. (Not llvm.used, which the linker would honour too.) */
+void hiaL_object_end(hia_emit *e) {
+  uint32_t n = e->kept_values.len;
+  if (!n) return;
+  LLVMValueRef list = LLVMAddGlobal(e->module, LLVMArrayType2(e->ptr, n), "llvm.compiler.used");
+  LLVMSetInitializer(list, LLVMConstArray2(e->ptr, e->kept_values.data, n));
+  LLVMSetLinkage(list, LLVMAppendingLinkage);
+  LLVMSetSection(list, "llvm.metadata");
+}
