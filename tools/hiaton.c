@@ -12,6 +12,8 @@ const tool_command tool_commands[] = {
     {"check", "FILE", "check a program without running it", tool_check},
     {"dump", "FILE", "show what the compiler makes of a program", tool_dump},
     {"bench", "FILE [ARG...]", "measure compile and run time, engines side by side", tool_bench},
+    {"build", "FILE [ARG...]", "compile a program ahead of time, to link with libhiaton_rt",
+     tool_build},
     {NULL, NULL, NULL, NULL},
 };
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { RUN = 1, CHECK = 2, DUMP = 4, BENCH = 8 }; /* tool_commands by position */
+enum { RUN = 1, CHECK = 2, DUMP = 4, BENCH = 8, BUILD = 16 }; /* tool_commands by position */
 
 enum {
   OPT_FN = 256,
@@ -31,6 +31,13 @@ enum {
   OPT_ALWAYS_FORK,
   OPT_UNCHECKED,
   OPT_VERIFY,
+  OPT_HEADER,
+  OPT_EXE,
+  OPT_SHARED,
+  OPT_STATIC,
+  OPT_CPU,
+  OPT_PREFIX,
+  OPT_PARALLEL,
   OPT_HELP,
 };
 
@@ -44,6 +51,19 @@ static const option_row rows[] = {
     {OPT_FN, RUN | BENCH, "fn", "NAME", "the function to call, fact or fact(i64); else main"},
     {OPT_FN, DUMP, "fn", "NAME",
      "a function to show, with all it calls; may be repeated. Else all whose types are known"},
+    {OPT_FN, BUILD, "fn", "NAME",
+     "a function to build, fact(i64); may be repeated. Else all whose types are known; with --exe "
+     "main"},
+    {'o', BUILD, "o", "FILE", "where it goes"},
+    {OPT_HEADER, BUILD, "header", "FILE", "write the header for C and C++ too"},
+    {OPT_EXE, BUILD, "exe", NULL, "a program; it takes its function's arguments, and --help"},
+    {OPT_SHARED, BUILD, "shared", NULL, "a shared library"},
+    {OPT_STATIC, BUILD, "static", NULL, "a static library. Without one of these: an object file"},
+    {OPT_CPU, BUILD, "cpu", "NAME",
+     "native (this machine, the default), x86-64, x86-64-v2 to -v4, or a processor, as znver3"},
+    {OPT_PREFIX, BUILD, "prefix", "P",
+     "functions are called P_fib in C; else by the file's name; with '' fib"},
+    {OPT_PARALLEL, BUILD, "parallel", NULL, "code that several threads can run at once"},
     {OPT_ENGINE, RUN, "engine", "NAME",
      "jit (native code, the default), interp (tagged tokens) or expand (graph copies)"},
     {OPT_ENGINE, BENCH, "engine", "LIST", "which engines, separated by commas (jit,interp,expand)"},
@@ -65,7 +85,7 @@ static const option_row rows[] = {
     {OPT_AFTER, DUMP, "after", "PASS", "the graph as this pass leaves it"},
     {OPT_FORMAT, DUMP, "format", "FORMAT",
      "text, which graphs are read back from, or dot (ast, graph, static), for Graphviz"},
-    {OPT_FROM_IR, RUN | CHECK | DUMP | BENCH, "from-ir", NULL,
+    {OPT_FROM_IR, RUN | CHECK | DUMP | BENCH | BUILD, "from-ir", NULL,
      "FILE is a graph, as dump --stage graph and static write it"},
     {OPT_MAX_DEPTH, RUN | BENCH, "max-depth", "BYTES",
      "stack that a run may use: 500K, 64M, 2G; else what memory is available"},
@@ -76,21 +96,25 @@ static const option_row rows[] = {
      "end the run when it would make more than so many calls and loop rounds; on one thread"},
     {OPT_FUEL, DUMP, "fuel", NULL, "what is made for a run with --fuel"},
     {OPT_FUEL, BENCH, "fuel", "N", "run with so much fuel: to measure what it costs"},
-    {OPT_LEVEL, RUN | DUMP | BENCH, "opt", "LEVEL", "optimisation of native code, 0 to 3 (3)"},
-    {OPT_NO_PASS, RUN | DUMP | BENCH, "no-pass", "LIST",
+    {OPT_LEVEL, RUN | DUMP | BENCH | BUILD, "opt", "LEVEL",
+     "optimisation of native code, 0 to 3 (3)"},
+    {OPT_NO_PASS, RUN | DUMP | BENCH | BUILD, "no-pass", "LIST",
      "graph passes to leave out, separated by commas, or all"},
-    {OPT_NO_MERGE, RUN | DUMP | BENCH, "no-merge", NULL,
+    {OPT_NO_MERGE, RUN | DUMP | BENCH | BUILD, "no-merge", NULL,
      "native code that does not make equal calls of a function once: to compare"},
     {OPT_ALWAYS_FORK, RUN | DUMP | BENCH, "always-fork", NULL,
      "native code for several threads on one too: to measure what it costs"},
-    {OPT_UNCHECKED, RUN | DUMP | BENCH, "unchecked", NULL,
+    {OPT_UNCHECKED, RUN | DUMP | BENCH | BUILD, "unchecked", NULL,
      "native code without its entry check and limits: to measure what it costs"},
-    {OPT_VERIFY, RUN | DUMP | BENCH, "verify", NULL, "check the graph after every pass"},
-    {OPT_HELP, RUN | CHECK | DUMP | BENCH, "help", NULL, "this list"},
+    {OPT_VERIFY, RUN | DUMP | BENCH | BUILD, "verify", NULL, "check the graph after every pass"},
+    {OPT_HELP, RUN | CHECK | DUMP | BENCH | BUILD, "help", NULL, "this list"},
 };
 #define N_ROWS (sizeof rows / sizeof rows[0])
 
 static int command_bit(const tool_command *command) { return 1 << (command - tool_commands); }
+
+/* A name of one letter is a short option. */
+static const char *dashes(const option_row *row) { return row->name[1] ? "--" : "-"; }
 
 /* ---- help ---- */
 
@@ -100,8 +124,8 @@ void tool_help(const tool_command *command) {
   for (size_t i = 0; i < N_ROWS; i++) {
     if (!(rows[i].commands & command_bit(command))) continue;
     char left[32];
-    snprintf(left, sizeof left, "--%s%s%s", rows[i].name, rows[i].operand ? " " : "",
-             rows[i].operand ? rows[i].operand : "");
+    snprintf(left, sizeof left, "%s%s%s%s", dashes(&rows[i]), rows[i].name,
+             rows[i].operand ? " " : "", rows[i].operand ? rows[i].operand : "");
     printf("  %-19s %s\n", left, rows[i].help);
   }
   if (strstr(command->operands, "ARG"))
@@ -211,6 +235,12 @@ static bool parse_word(const char *text, const char *const *words, unsigned *ind
   return false;
 }
 
+static const char *set_kind(tool_options *o, tool_kind kind) {
+  if (o->kind != TOOL_OBJECT && o->kind != kind) return "alone: a build makes one thing";
+  o->kind = kind;
+  return NULL;
+}
+
 /* One option. Answers NULL, or what its operand should have been. */
 static const char *set(tool_options *o, const tool_command *command, int id, const char *operand) {
   static const char *const stages[] = {"ast", "graph", "static", "llvm", "llvm-opt", "asm", NULL};
@@ -219,7 +249,7 @@ static const char *set(tool_options *o, const tool_command *command, int id, con
   unsigned index = 0;
   switch (id) {
   case OPT_FN:
-    if (!(command_bit(command) & DUMP)) o->n_functions = 0;
+    if (!(command_bit(command) & (DUMP | BUILD))) o->n_functions = 0;
     if (o->n_functions == MAX_FUNCTIONS) return "given at most 32 times";
     o->functions[o->n_functions++] = operand;
     return NULL;
@@ -270,6 +300,14 @@ static const char *set(tool_options *o, const tool_command *command, int id, con
   case OPT_ALWAYS_FORK: o->engine.always_fork = true; return NULL;
   case OPT_UNCHECKED: o->engine.unchecked = true; return NULL;
   case OPT_VERIFY: o->engine.verify = true; return NULL;
+  case 'o': o->output = operand; return *operand ? NULL : "the name of a file";
+  case OPT_HEADER: o->header = operand; return *operand ? NULL : "the name of a file";
+  case OPT_EXE: return set_kind(o, TOOL_EXE);
+  case OPT_SHARED: return set_kind(o, TOOL_SHARED);
+  case OPT_STATIC: return set_kind(o, TOOL_STATIC);
+  case OPT_CPU: o->cpu = operand; return NULL;
+  case OPT_PREFIX: o->prefix = operand; return NULL;
+  case OPT_PARALLEL: o->parallel = true; return NULL;
   case OPT_HELP: o->wants_help = true; return NULL;
   default: return "an option of this command";
   }
@@ -304,11 +342,19 @@ static int bad_option(const tool_command *command, int id, const char *word) {
   return tool_usage(command, "there is no option `%.*s`", len, word);
 }
 
+static int set_wrong(const tool_command *command, const option_row *row, const char *operand,
+                     const char *wanted) {
+  if (!row->operand) return tool_usage(command, "--%s should be %s", row->name, wanted);
+  return tool_usage(command, "%s%s: `%s` should be %s", dashes(row), row->name,
+                    operand ? operand : "", wanted);
+}
+
 static int parse_options(const tool_command *command, int argc, char **argv, tool_options *o) {
   struct option table[N_ROWS + 1] = {{0}};
   size_t n = 0;
+  bool has_output = row_of(command, 'o') != NULL;
   for (size_t i = 0; i < N_ROWS; i++)
-    if (rows[i].commands & command_bit(command))
+    if (rows[i].commands & command_bit(command) && rows[i].name[1])
       table[n++] = (struct option){rows[i].name, rows[i].operand ? required_argument : no_argument,
                                    NULL, rows[i].id};
   /* "-" hands operands over in order, as options numbered 1, so that nothing is reordered; those
@@ -323,7 +369,7 @@ static int parse_options(const tool_command *command, int argc, char **argv, too
       optind++;
       continue;
     }
-    int id = getopt_long(argc, argv, "-:h", table, NULL);
+    int id = getopt_long(argc, argv, has_output ? "-:ho:" : "-:h", table, NULL);
     if (id == -1) { /* "--" */
       are_all_arguments = true;
     } else if (id == 1) {
@@ -333,9 +379,7 @@ static int parse_options(const tool_command *command, int argc, char **argv, too
     } else {
       if (id == 'h') id = OPT_HELP;
       const char *wanted = set(o, command, id, optarg);
-      if (wanted)
-        return tool_usage(command, "--%s: `%s` should be %s", row_of(command, id)->name,
-                          optarg ? optarg : "", wanted);
+      if (wanted) return set_wrong(command, row_of(command, id), optarg, wanted);
       if (o->wants_help) return EXIT_FINE;
     }
   }

@@ -19,11 +19,14 @@ enum {
 #define MAX_COUNTS    16
 #define MAX_THREADS   1024
 
+/* What build makes. */
+typedef enum tool_kind { TOOL_OBJECT, TOOL_STATIC, TOOL_SHARED, TOOL_EXE } tool_kind;
+
 typedef struct tool_options {
   const char *file;
   char **args; /* n_args words behind FILE */
   size_t n_args;
-  const char *functions[MAX_FUNCTIONS]; /* --fn; several in dump only */
+  const char *functions[MAX_FUNCTIONS]; /* --fn; several in dump and build only */
   size_t n_functions;
   hia_engine_kind engines[MAX_ENGINES]; /* --engine; several in bench only */
   size_t n_engines;
@@ -34,6 +37,9 @@ typedef struct tool_options {
   uint64_t timeout_ns; /* of the run; 0: none */
   bool has_fuel;       /* the run has so much: */
   uint64_t fuel;
+  const char *output, *header, *cpu, *prefix; /* of build; or NULL */
+  bool parallel;
+  tool_kind kind;
   const char *trace;         /* where its timeline goes; NULL: nowhere */
   hia_engine_options engine; /* but for its kind; in bench but for its threads */
   hia_dump_options dump;
@@ -78,6 +84,21 @@ int tool_fuel(const tool_options *options, hia_run_options *run);
 /* A line that says how many calls the program made. */
 void tool_count(FILE *file, const tool_options *options, const hia_run_stats *used);
 
+/* ---- output.c: files that appear whole or not at all ---- */
+
+typedef struct tool_output {
+  char *path;      /* of the file itself, where its name is a link */
+  char *temporary; /* NULL: it is no regular file (a pipe, a terminal) and written as it is */
+  int file;        /* -1: not open */
+  int wrong;       /* errno of the first failure */
+} tool_output;
+
+/* False, and errno says why; it is to be closed all the same. */
+bool tool_output_open(tool_output *t, const char *path);
+/* Moves the file to its place if `keep` and nothing was wrong, else removes it. */
+void tool_output_close(tool_output *t, bool keep);
+bool tool_output_write(void *output, const char *bytes, size_t len); /* a hia_write */
+
 /* ---- trace.c: --trace FILE ---- */
 
 /* NULL for no path. Answers an exit status: could FILE be written? */
@@ -90,5 +111,6 @@ int tool_run(const tool_options *options);
 int tool_check(const tool_options *options);
 int tool_dump(const tool_options *options);
 int tool_bench(const tool_options *options);
+int tool_build(const tool_options *options);
 
 #endif

@@ -1,0 +1,340 @@
+/* hiaton build: an object file, or what the system's compiler and ar make of it. */
+#include "tools/tool.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+static int bad_file(const char *path, int wrong) {
+  fprintf(stderr, "error[io]: %s could not be written: %s\n", path, strerror(wrong));
+  return EXIT_PROGRAM;
+}
+
+static const char *base_name(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}
+
+/* Text that is as long as it needs to be; NULL: no memory. */
+static char *__attribute__((format(printf, 1, 2))) text(const char *fmt, ...) {
+  char *out;
+  va_list args;
+  va_start(args, fmt);
+  int len = vasprintf(&out, fmt, args);
+  va_end(args);
+  return len < 0 ? NULL : out;
+}
+
+/* ---- what is built ---- */
+
+typedef struct building {
+  const tool_options *options;
+  hia_engine *engine;
+  hia_module *module;
+  hia_function *functions[MAX_FUNCTIONS];
+  size_t n;
+  hia_build_options build;
+} building;
+
+typedef hia_status (*writer)(hia_module *module, hia_function *const *functions, size_t n,
+                             const hia_build_options *options, hia_write write, void *user,
+                             hia_error **error);
+
+static int load(building *b) {
+  const tool_options *o = b->options;
+  int code = tool_load(o, HIA_ENGINE_JIT, &b->engine, &b->module);
+  if (code != EXIT_FINE) return code;
+  b->build = (hia_build_options)HIA_BUILD_OPTIONS_INIT;
+  b->build.prefix = o->prefix;
+  b->build.cpu = o->cpu;
+  b->build.parallel = o->parallel;
+  b->build.header = o->header;
+  if (o->kind == TOOL_EXE) { /* of one function: --fn, or main */
+    code = tool_function(o, b->module, &b->functions[0]);
+    b->build.program = b->functions[0];
+    b->n = 1;
+    return code;
+  }
+  for (; b->n < o->n_functions; b->n++) {
+    hia_error *error;
+    hia_status status =
+        hia_module_function(b->module, o->functions[b->n], &b->functions[b->n], &error);
+    if (status != HIA_OK) return tool_fail(error, status);
+  }
+  return EXIT_FINE;
+}
+
+/* Writes to a file that is left open. */
+static int write_to(const building *b, const char *path, tool_output *out, writer write) {
+  if (!tool_output_open(out, path)) return bad_file(path, errno);
+  hia_error *error;
+  hia_status status =
+      write(b->module, b->functions, b->n, &b->build, tool_output_write, out, &error);
+  if (status == HIA_OK) return EXIT_FINE;
+  if (!out->wrong) return tool_fail(error, status);
+  hia_error_free(error);
+  return bad_file(path, out->wrong);
+}
+
+/* ---- other programs ---- */
+
+#define MAX_WORDS 256
+typedef struct words {
+  char *at[MAX_WORDS + 1];
+  size_t n;
+  bool bad; /* too many, or no memory */
+} words;
+
+/* Takes the word over. */
+static void add(words *c, char *word) {
+  if (!word || c->n == MAX_WORDS) {
+    free(word);
+    c->bad = true;
+    return;
+  }
+  c->at[c->n++] = word;
+}
+
+/* $NAME, which may be several words ("clang -m64"), or what it is called. */
+static void add_program(words *c, const char *variable, const char *name) {
+  const char *given = getenv(variable);
+  if (!given || !given[strspn(given, " \t")]) given = name;
+  for (given += strspn(given, " \t"); *given; given += strspn(given, " \t")) {
+    size_t len = strcspn(given, " \t");
+    add(c, strndup(given, len));
+    given += len;
+  }
+}
+
+static void words_free(words *c) {
+  for (size_t i = 0; i < c->n; i++) free(c->at[i]);
+  c->n = 0;
+}
+
+/* Runs it with the signals that it would have without us. */
+static int run(words *c, const char *variable, const sigset_t *signals) {
+  if (c->bad) return tool_fail(NULL, HIA_MEMORY);
+  posix_spawnattr_t attributes;
+  if (posix_spawnattr_init(&attributes) != 0) return tool_fail(NULL, HIA_MEMORY);
+  posix_spawnattr_setsigmask(&attributes, signals);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+  fflush(stdout);
+  pid_t pid;
+  int wrong = posix_spawnp(&pid, c->at[0], NULL, &attributes, c->at, environ);
+  posix_spawnattr_destroy(&attributes);
+  if (wrong) {
+    fprintf(stderr,
+            "error[io]: cannot run `%s`: %s\n      = hint: the environment variable %s names "
+            "another\n",
+            c->at[0], strerror(wrong), variable);
+    return EXIT_PROGRAM;
+  }
+  int status;
+  while (waitpid(pid, &status, 0) < 0)
+    if (errno != EINTR) {
+      fprintf(stderr, "error[io]: `%s`: %s\n", c->at[0], strerror(errno));
+      return EXIT_PROGRAM;
+    }
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return EXIT_FINE;
+  if (WIFSIGNALED(status))
+    fprintf(stderr, "error[link]: `%s` was ended by signal %d\n", c->at[0], WTERMSIG(status));
+  else
+    fprintf(stderr, "error[link]: `%s` ended with status %d\n", c->at[0], WEXITSTATUS(status));
+  return EXIT_PROGRAM;
+}
+
+/* ---- the runtime ---- */
+
+#ifndef HIA_LIBRARIES
+#define HIA_LIBRARIES "../lib"
+#endif
+
+/* The path of a file of libhiaton_rt, beside this program: where it was built, or where it is
+ * installed. NULL: it is not there. */
+static char *runtime_file(const char *name) {
+  char self[PATH_MAX];
+  ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
+  if (len <= 0) return NULL;
+  self[len] = 0;
+  int folder = (int)(base_name(self) - self);
+  static const char *const places[] = {HIA_LIBRARIES, "../lib"};
+  for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+    char *path = text("%.*s%s/%s", folder, self, places[i], name);
+    if (path && access(path, R_OK) == 0) return path;
+    free(path);
+  }
+  fprintf(stderr, "error[io]: %s is neither in %.*s%s nor in %.*s%s\n", name, folder, self,
+          places[0], folder, self, places[1]);
+  return NULL;
+}
+
+/* ---- linking ---- */
+
+/* A folder of our own beside the output, so that what is ready can be moved to its place. */
+typedef struct workshop {
+  char *folder, *object, *result;
+  sigset_t signals; /* that were let through before */
+} workshop;
+
+static void hold_signals(workshop *w) {
+  sigset_t ends;
+  sigemptyset(&ends);
+  sigaddset(&ends, SIGINT);
+  sigaddset(&ends, SIGTERM);
+  sigaddset(&ends, SIGHUP);
+  sigprocmask(SIG_BLOCK, &ends, &w->signals);
+}
+
+static int workshop_open(workshop *w, const char *path) {
+  const char *name = base_name(path);
+  int folder = (int)(name - path), stem = (int)strcspn(name, ".");
+  if (strncmp(name, "lib", 3) == 0 && stem > 3) name += 3, stem -= 3;
+  w->folder = text("%.*s.hiaton-XXXXXX", folder, path);
+  if (!w->folder) return tool_fail(NULL, HIA_MEMORY);
+  if (!mkdtemp(w->folder)) {
+    int wrong = errno;
+    free(w->folder);
+    w->folder = NULL;
+    return bad_file(path, wrong);
+  }
+  w->object = text("%s/%.*s.o", w->folder, stem, name);
+  w->result = text("%s/result", w->folder);
+  return w->object && w->result ? EXIT_FINE : tool_fail(NULL, HIA_MEMORY);
+}
+
+/* What came in meanwhile to end this program does so now. */
+static void workshop_close(workshop *w) {
+  if (w->object) unlink(w->object);
+  if (w->result) unlink(w->result);
+  if (w->folder) rmdir(w->folder);
+  free(w->object);
+  free(w->result);
+  free(w->folder);
+  sigprocmask(SIG_SETMASK, &w->signals, NULL);
+}
+
+static int link_object(const building *b, const workshop *w) {
+  const tool_options *o = b->options;
+  words c = {.n = 0};
+  bool is_archive = o->kind == TOOL_STATIC, is_shared = o->kind == TOOL_SHARED;
+  if (is_archive) {
+    add_program(&c, "AR", "ar");
+    add(&c, strdup("rcsD")); /* D: no dates, so that the same is the same */
+    add(&c, strdup(w->result));
+    add(&c, strdup(w->object));
+  } else {
+    char *runtime = runtime_file(is_shared ? "libhiaton_rt.so" : "libhiaton_rt.a");
+    if (!runtime) return EXIT_PROGRAM;
+    add_program(&c, "CC", "cc");
+    if (is_shared) {
+      add(&c, strdup("-shared"));
+      add(&c, text("-Wl,-soname,%s", base_name(o->output)));
+    } else {
+      add(&c, strdup("-Wl,--gc-sections"));
+      add(&c, strdup("-pthread"));
+    }
+    add(&c, strdup("-o"));
+    add(&c, strdup(w->result));
+    add(&c, strdup(w->object));
+    for (size_t i = 0; i < o->n_args; i++) add(&c, strdup(o->args[i]));
+    add(&c, runtime);
+    add(&c, strdup("-lm"));
+  }
+  int code = run(&c, is_archive ? "AR" : "CC", &w->signals);
+  words_free(&c);
+  return code;
+}
+
+/* Moves the result to its place, or where that is no regular file copies it there. */
+static int deliver(const building *b, const workshop *w) {
+  const char *path = b->options->output;
+  struct stat info;
+  bool exists = stat(path, &info) == 0;
+  if (exists && S_ISDIR(info.st_mode)) return bad_file(path, EISDIR);
+  if (!exists || S_ISREG(info.st_mode)) {
+    char *place = exists ? realpath(path, NULL) : strdup(path);
+    int wrong = !place                              ? errno
+                : exists && access(path, W_OK) != 0 ? errno
+                : rename(w->result, place) != 0     ? errno
+                                                    : 0;
+    free(place);
+    return wrong ? bad_file(path, wrong) : EXIT_FINE;
+  }
+  int from = open(w->result, O_RDONLY | O_CLOEXEC), code = EXIT_FINE;
+  tool_output out = {.file = open(path, O_WRONLY | O_CLOEXEC)};
+  char bytes[8192];
+  ssize_t n = 0;
+  bool fine = from >= 0 && out.file >= 0;
+  while (fine && (n = read(from, bytes, sizeof bytes)) > 0)
+    fine = tool_output_write(&out, bytes, (size_t)n);
+  if (!fine || n < 0) code = bad_file(path, out.wrong ? out.wrong : errno);
+  if (from >= 0) close(from);
+  tool_output_close(&out, true);
+  return code;
+}
+
+static int build_linked(const building *b) {
+  workshop w = {0};
+  hold_signals(&w);
+  int code = workshop_open(&w, b->options->output);
+  tool_output object = {.file = -1};
+  if (code == EXIT_FINE) {
+    code = write_to(b, w.object, &object, hia_module_build_object);
+    tool_output_close(&object, code == EXIT_FINE);
+    if (code == EXIT_FINE && object.wrong) code = bad_file(w.object, object.wrong);
+  }
+  if (code == EXIT_FINE) code = link_object(b, &w);
+  if (code == EXIT_FINE) code = deliver(b, &w);
+  workshop_close(&w);
+  return code;
+}
+
+/* ---- the command ---- */
+
+static int close_output(tool_output *out, const char *path, int code) {
+  tool_output_close(out, code == EXIT_FINE);
+  return code == EXIT_FINE && out->wrong ? bad_file(path, out->wrong) : code;
+}
+
+static int build_all(const building *b) {
+  const tool_options *o = b->options;
+  tool_output header = {.file = -1}, object = {.file = -1};
+  int code = EXIT_FINE;
+  if (o->header) code = write_to(b, o->header, &header, hia_module_build_header);
+  if (code == EXIT_FINE && o->output && o->kind == TOOL_OBJECT)
+    code = write_to(b, o->output, &object, hia_module_build_object);
+  else if (code == EXIT_FINE && o->output)
+    code = build_linked(b);
+  code = close_output(&object, o->output, code);
+  return close_output(&header, o->header, code);
+}
+
+int tool_build(const tool_options *options) {
+  static const tool_command *command;
+  for (command = tool_commands; command->run != tool_build;) command++;
+  if (!options->output && !options->header) return tool_usage(command, "-o FILE is missing");
+  if (!options->output && options->kind != TOOL_OBJECT)
+    return tool_usage(command, "-o FILE is missing: --header alone writes nothing else");
+  bool links = options->kind == TOOL_EXE || options->kind == TOOL_SHARED;
+  if (options->n_args && !links)
+    return tool_usage(command, "`%s` is for the linker, which only --exe and --shared call",
+                      options->args[0]);
+  if (options->kind == TOOL_EXE && options->n_functions > 1)
+    return tool_usage(command, "a program runs one function: --fn is there %zu times",
+                      options->n_functions);
+  building b = {.options = options};
+  int code = load(&b);
+  if (code == EXIT_FINE) code = build_all(&b);
+  hia_module_free(b.module);
+  hia_engine_free(b.engine);
+  return code;
+}
