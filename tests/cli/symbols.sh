@@ -46,7 +46,8 @@ verdict 'only lower/llvm_compat.h knows versions of LLVM' \
 verdict 'LLVM is named in lower/ and jit/ alone' \
   "$(grep -rlE '#include *[<"]llvm-c' --include='*.[ch]' . 2>/dev/null | grep -Ev '^./(build|lower/|jit/|tests/)')"
 verdict 'the command line and the examples include the public header alone' \
-  "$(grep -rnE '#include *"' --include='*.[ch]' tools examples 2>/dev/null | grep -v '"tools/tool.h"')"
+  "$(grep -rnE '#include *"' --include='*.[ch]' tools examples 2>/dev/null |
+    grep -Ev '"tools/tool.h"|^examples/aot/main.c:.*"fib.h"')"
 verdict 'the runtime includes nothing above it' \
   "$(grep -rnE '#include *"' --include='*.[chS]' runtime | grep -v '"runtime/')"
 verdict 'the graph includes the runtime alone' \

@@ -47,28 +47,44 @@ static bool is_outcome(const char *expected, const char *got) {
   }
 }
 
+/* What is done with each run. */
+typedef struct corpus {
+  diff_way *ways;
+  uint32_t n_ways;
+  bool large;
+  diff_counts *counts;
+  void (*visit)(void *user, const diff_case *c); /* instead of running it; or NULL */
+  void *user;
+} corpus;
+
 /* One run in all these ways. What several ways get wrong is shown for the first of them. */
-static void check(const char *path, uint32_t line, const char *source, const char *fn,
-                  char *const *args, uint32_t n_args, const uint64_t *fuel, const char *expected,
-                  diff_way *ways, uint32_t n_ways, bool native_only, diff_counts *counts) {
+static void check(const corpus *all, const diff_case *c) {
+  if (all->visit) {
+    all->visit(all->user, c);
+    return;
+  }
+  diff_way *ways = all->ways;
+  uint32_t n_ways = c->is_rejected ? 1 : all->n_ways;
+  bool native_only = c->is_large && !all->large;
+  diff_counts *counts = all->counts;
   gen_text others = {0};
   uint32_t failed = 0;
   for (uint32_t i = 0; i < n_ways; i++) {
     diff_way *way = &ways[i];
     /* Those that people use: compiled well, alone or on several workers. */
     if (native_only && (way->kind != HIA_ENGINE_JIT || way->opt_level < 2 || way->count)) continue;
-    if (fuel && !diff_takes_fuel(way)) continue;
+    if (c->fuel && !diff_takes_fuel(way)) continue;
     char what[512];
-    snprintf(what, sizeof what, "%s:%u (%s)", path, line, way->name);
+    snprintf(what, sizeof what, "%s:%u (%s)", c->path, c->line, way->name);
     diff_watch(what, 60);
     diff_result r;
-    diff_run(way, path, source, fn, args, n_args, fuel,
+    diff_run(way, c->path, c->source, c->fn, c->args, c->n_args, c->fuel,
              diff_is_parallel(way) && !native_only ? SMALL_TIMES : 1, &r);
-    if (is_outcome(expected, r.text.data)) {
+    if (is_outcome(c->expected, r.text.data)) {
       counts->passed++;
     } else if (counts->failed++, failed++ == 0) {
-      fprintf(stderr, "FAIL %s:%u: %s, %s\n  expected %s\n  got      %s\n%s", path, line, fn,
-              way->name, expected, r.text.data, r.messages ? r.messages : "");
+      fprintf(stderr, "FAIL %s:%u: %s, %s\n  expected %s\n  got      %s\n%s", c->path, c->line,
+              c->fn, way->name, c->expected, r.text.data, r.messages ? r.messages : "");
     } else {
       gen_text_add(&others, " %s", way->name);
     }
@@ -97,7 +113,8 @@ static bool starts(const char *line, const char *word) {
 
 /* One program: lines `first` on; `source` has blank lines before it. */
 static void run_program(const char *path, uint32_t first, const char *source, const char *body,
-                        diff_way *ways, uint32_t n_ways, bool large, diff_counts *counts) {
+                        const corpus *all) {
+  diff_counts *counts = all->counts;
   uint32_t n_runs = 0;
   for (uint32_t line = first; *body; line++) {
     size_t len = strcspn(body, "\n");
@@ -112,7 +129,12 @@ static void run_program(const char *path, uint32_t first, const char *source, co
     if (starts(copy, "# rejected: ")) {
       gen_text expected = {0};
       gen_text_add(&expected, "rejected %s", copy + 12);
-      check(path, line, source, "main", NULL, 0, NULL, expected.data, ways, 1, false, counts);
+      check(all, &(diff_case){.path = path,
+                              .line = line,
+                              .source = source,
+                              .fn = "main",
+                              .expected = expected.data,
+                              .is_rejected = true});
       gen_text_free(&expected);
       n_runs++;
     } else if (is_large || is_small || has_fuel) {
@@ -124,8 +146,15 @@ static void run_program(const char *path, uint32_t first, const char *source, co
         counts->failed++;
       }
       if (n > 0)
-        check(path, line, source, words[0], words + 1, n - 1, has_fuel ? &fuel : NULL, arrow + 4,
-              ways, n_ways, is_large && !large, counts);
+        check(all, &(diff_case){.path = path,
+                                .line = line,
+                                .source = source,
+                                .fn = words[0],
+                                .args = words + 1,
+                                .n_args = n - 1,
+                                .fuel = has_fuel ? &fuel : NULL,
+                                .expected = arrow + 4,
+                                .is_large = is_large});
       n_runs++;
     }
     free(copy);
@@ -136,12 +165,11 @@ static void run_program(const char *path, uint32_t first, const char *source, co
   }
 }
 
-static void run_file(const char *path, diff_way *ways, uint32_t n_ways, bool large,
-                     diff_counts *counts) {
+static void run_file(const char *path, const corpus *all) {
   char *text = diff_read_file(path);
   if (!text) {
     fprintf(stderr, "FAIL %s: cannot be read\n", path);
-    counts->failed++;
+    all->counts->failed++;
     return;
   }
   uint32_t line = 1;
@@ -156,8 +184,7 @@ static void run_file(const char *path, diff_way *ways, uint32_t n_ways, bool lar
     gen_text source = {0};
     for (uint32_t i = 1; i < first; i++) gen_text_add(&source, "\n");
     gen_text_add(&source, "%.*s", (int)(s - start), start);
-    if (s != start)
-      run_program(path, first, source.data, source.data + first - 1, ways, n_ways, large, counts);
+    if (s != start) run_program(path, first, source.data, source.data + first - 1, all);
     gen_text_free(&source);
     if (*s) {
       size_t len = strcspn(s, "\n");
@@ -172,14 +199,13 @@ static int by_name(const struct dirent **a, const struct dirent **b) {
   return strcmp((*a)->d_name, (*b)->d_name); /* not alphasort: the order of every locale */
 }
 
-void diff_corpus(const char *path, diff_way *ways, uint32_t n_ways, bool large,
-                 diff_counts *counts) {
+static void run_path(const char *path, const corpus *all) {
   struct stat st;
   struct dirent **entries;
   int n;
   if (stat(path, &st) != 0 || !S_ISDIR(st.st_mode) ||
       (n = scandir(path, &entries, NULL, by_name)) < 0) {
-    run_file(path, ways, n_ways, large, counts);
+    run_file(path, all);
     return;
   }
   for (int i = 0; i < n; i++) {
@@ -189,8 +215,18 @@ void diff_corpus(const char *path, diff_way *ways, uint32_t n_ways, bool large,
     snprintf(inner, sizeof inner, "%s/%s", path, name);
     if (name[0] != '.' && ((len > 4 && !strcmp(name + len - 4, ".hia")) ||
                            (stat(inner, &st) == 0 && S_ISDIR(st.st_mode))))
-      diff_corpus(inner, ways, n_ways, large, counts);
+      run_path(inner, all);
     free(entries[i]);
   }
   free(entries);
+}
+
+void diff_corpus(const char *path, diff_way *ways, uint32_t n_ways, bool large,
+                 diff_counts *counts) {
+  run_path(path, &(corpus){ways, n_ways, large, counts, NULL, NULL});
+}
+
+void diff_cases(const char *path, void (*visit)(void *user, const diff_case *c), void *user,
+                diff_counts *counts) {
+  run_path(path, &(corpus){.counts = counts, .visit = visit, .user = user});
 }

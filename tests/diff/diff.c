@@ -11,6 +11,7 @@ static const char usage[] =
     "hia_diff --random [OPTION...]       generated programs\n"
     "hia_diff --build [OPTION...]        generated programs, made by the builder\n"
     "hia_diff --mutate [OPTION...] [DIR] garbled programs, of those in DIR and of generated ones\n"
+    "hia_diff --aot DIR PATH...          writes the programs' objects and what is expected to DIR\n"
     "hia_diff --emit --seed N [--size N] prints a generated program and how to run it\n"
     "  --seed N       the first seed (1)\n"
     "  --count N      programs (1000, or no bound with --seconds)\n"
@@ -21,6 +22,7 @@ static const char usage[] =
     "  --large        the large runs in every engine too\n"
     "  --shrink N     tries to make a failing program smaller (3000); 0: none\n"
     "  --save DIR     where shrunk programs go (.)\n"
+    "  --threads N    with --aot: of the runs (1)\n"
     "  --way NAME     only this way, of those that --list prints\n"
     "  --list         prints the ways in which programs are run\n";
 
@@ -36,7 +38,8 @@ static int emit(uint64_t seed, uint32_t size) {
 
 int main(int argc, char **argv) {
   bool random = false, mutate = false, build = false, emits = false, large = false, list = false;
-  const char *engines = NULL, *only = NULL;
+  const char *engines = NULL, *only = NULL, *aot = NULL;
+  unsigned threads = 1;
   diff_random_options o = {.seed = 1, .shrink_tries = 3000, .save = "."};
   const char *paths[256];
   uint32_t n_paths = 0;
@@ -56,6 +59,10 @@ int main(int argc, char **argv) {
       o.shrink_tries = (uint32_t)number;
     else if (!strcmp(a, "--save") && value)
       o.save = value;
+    else if (!strcmp(a, "--aot") && value)
+      aot = value;
+    else if (!strcmp(a, "--threads") && value)
+      threads = (unsigned)number;
     else if (!strcmp(a, "--way") && value)
       only = value;
     else if (!strcmp(a, "--engines") && value)
@@ -92,6 +99,10 @@ int main(int argc, char **argv) {
   if (build) {
     diff_build(&o, &counts);
     printf("%u passed, %u failed\n", counts.passed, counts.failed);
+    return counts.failed ? 1 : 0;
+  }
+  if (aot) {
+    diff_aot(aot, paths, n_paths, threads, &counts);
     return counts.failed ? 1 : 0;
   }
   static diff_way ways[DIFF_MAX_WAYS];

@@ -83,6 +83,30 @@ void diff_corpus(const char *path, diff_way *ways, uint32_t n_ways, bool large,
                  diff_counts *counts);
 char *diff_read_file(const char *path); /* malloc'ed; NULL if it cannot be read */
 
+/* One run that a file states. */
+typedef struct diff_case {
+  const char *path;
+  uint32_t line;
+  const char *source, *fn;
+  char *const *args;
+  uint32_t n_args;
+  const uint64_t *fuel; /* NULL: without */
+  const char *expected;
+  bool is_rejected, is_large;
+} diff_case;
+/* Calls visit for each in turn instead of running it; those of a program follow one another and
+ * have the same `source`. */
+void diff_cases(const char *path, void (*visit)(void *user, const diff_case *c), void *user,
+                diff_counts *counts);
+
+/* ---- aot.c: the same, compiled ahead of time ---- */
+
+/* Writes to a folder an object file for each program and a main file of C, which calls what they
+ * state and compares: tests/diff/aot.sh builds and runs them. `threads` > 1: code that several can
+ * run. */
+void diff_aot(const char *folder, const char *const *paths, uint32_t n_paths, unsigned threads,
+              diff_counts *counts);
+
 /* ---- random.c: generated programs ---- */
 
 typedef struct diff_random_options {

@@ -1,0 +1,337 @@
+#!/usr/bin/env bash
+# hiaton build: objects, headers, libraries and programs, as strangers use them.
+#
+#   build.sh HIATON SOURCE-DIR LIBRARY-DIR CC CXX|- [--sanitized]      CC and CXX may be several words
+#
+# --sanitized: the runtime is, so that sizes and what a program needs say nothing.
+# shellcheck disable=SC2086 # words
+set -u
+hiaton=$1 sources=$2 libraries=$3 cc=$4 cxx=$5
+plain=yes
+[ "${6:-}" = --sanitized ] && plain=no
+export CC=$cc
+unset AR
+work=$(mktemp -d) || exit 2
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 2
+examples=$sources/examples
+include=-I$sources/include
+static="$libraries/libhiaton_rt.a -lm -pthread"
+shared="-L$libraries -lhiaton_rt -Wl,-rpath,$libraries"
+
+passed=0 failed=0
+ok() { passed=$((passed + 1)); }
+bad() { failed=$((failed + 1)); printf 'FAILED: %s\n' "$1"; [ -n "${2:-}" ] && printf '%s\n' "${2:0:1500}"; }
+# t WHAT COMMAND...: succeeds, and says nothing on standard error
+t() {
+  local what=$1
+  shift
+  if timeout 120 "$@" >out 2>err </dev/null && [ ! -s err ]; then ok; else bad "$what" "$* $(cat out err)"; fi
+}
+# is WHAT EXPECTED COMMAND...: prints this
+is() {
+  local what=$1 expected=$2 got
+  shift 2
+  got=$(timeout 120 "$@" 2>err </dev/null)
+  if [ "$got" = "$expected" ]; then ok; else bad "$what" "$*: $got $(cat err), not $expected"; fi
+}
+# wrong WHAT STATUS PATTERN COMMAND...: fails so, and leaves nothing behind
+wrong() {
+  local what=$1 status=$2 pattern=$3 before got
+  shift 3
+  before=$(ls -A)
+  timeout 120 "$@" >out 2>err </dev/null
+  got=$?
+  if [ $got != "$status" ]; then
+    bad "$what" "$*: status $got, not $status: $(cat err)"
+  elif ! grep -qE -- "$pattern" err; then
+    bad "$what" "no '$pattern' in: $(cat err)"
+  elif [ "$(ls -A)" != "$before" ]; then
+    bad "$what: leaves files behind" "$(ls -A)"
+  else
+    ok
+  fi
+}
+c="$cc -std=c11 -Wall -Wextra -Wpedantic -Werror $include"
+touch out err
+mkdir again
+
+# ---- every example: object and header, twice; the program, in both engines ----
+
+for file in "$examples"/*.hia; do
+  name=$(basename "$file" .hia)
+  functions=()
+  while read -r _ _ call; do
+    fn=${call%% *}
+    case $name in fact) functions=(--fn "$fn(i64)" --fn 'main(i32)') ;; esac
+  done < <(grep '^# small:' "$file")
+  t "$name: object and header" "$hiaton" build "$file" "${functions[@]}" -o "$name.o" --header "$name.h"
+  t "$name: again" "$hiaton" build "$file" "${functions[@]}" -o "again/$name.o" --header "again/$name.h"
+  t "$name: the same bytes" cmp "$name.o" "again/$name.o"
+  t "$name: the same header" cmp "$name.h" "again/$name.h"
+  sed -n '/An example of use/,/^ \*\//s/^ \*   //p' "$name.h" >"$name.example.c"
+  t "$name: the example of its header compiles" $c "$name.example.c" "$name.o" $static -o "$name.example"
+  t "$name: and runs" "./$name.example"
+  exe=()
+  [ "$name" = fact ] && exe=(--fn 'main(i32)')
+  for how in "" --parallel; do
+      t "$name: program $how" "$hiaton" build "$file" "${exe[@]}" --exe $how -o "$name"
+    grep '^# small: main' "$file" | while read -r _ _ _ rest; do
+      args=${rest% => *} value=${rest#* => }
+      for engine in native interp; do
+              got=$("./$name" $args --engine $engine 2>&1)
+        [ "$got" = "$value" ] || printf '%s %s (%s): %s, not %s\n' "$name" "$args" "$engine" "$got" "$value"
+      done
+    done >differences
+    if [ -s differences ]; then bad "$name: the program's results $how" "$(cat differences)"; else ok; fi
+  done
+  if [ $plain = yes ]; then
+    strip -o stripped "$name"
+    size=$(stat -c %s stripped)
+    if [ "$size" -lt 200000 ]; then ok; else bad "$name: the stripped program has $size bytes"; fi
+    needs=$(readelf -d "$name" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | grep -Ev '^(libc|libm)\.so')
+    if [ -z "$needs" ]; then ok; else bad "$name: the program needs" "$needs"; fi
+  fi
+done
+if grep -q 'hia_tables' <(readelf -SW fib) && ! grep -qE '\] \.(debug_|hia_forks|hia_frames)' <(readelf -SW tak.o | grep -v ' [MS]*E '); then
+  ok
+else
+  bad 'what serves nobody but hiaton is marked to be left out'
+fi
+
+# ---- the ways to link ----
+
+cat >use.c <<'END'
+#include "fib.h"
+#include "tak.h"
+#include <stdio.h>
+int main(void) {
+  hia_context *context;
+  int32_t a = 0, b = 0;
+  if (hia_context_new(NULL, &context) != HIA_OK) return 1;
+  if (fib_fib(context, 20, &a) != HIA_OK || tak_tak(context, 12, 8, 4, &b) != HIA_OK) return 1;
+  printf("%d %d\n", a, b);
+  hia_context_free(context);
+  return 0;
+}
+END
+{
+  t 'two objects, the static runtime' $c use.c fib.o tak.o $static -o use
+  is 'they work' '10946 5' ./use
+  t 'the shared runtime' $c use.c fib.o tak.o $shared -o use
+  is 'it works' '10946 5' ./use
+  t 'a program that is not position independent' $c -no-pie use.c fib.o tak.o $shared -o use
+  is 'it works too' '10946 5' ./use
+  t 'ld -r' ld -r fib.o tak.o -o both.o
+  t 'and that linked' $c use.c both.o $static -o use
+  is 'it works as well' '10946 5' ./use
+  t 'static libraries' "$hiaton" build "$examples/fib.hia" --static -o libfib.a
+  t 'another' "$hiaton" build "$examples/tak.hia" --static -o libtak.a
+  t 'linked with -l' $c use.c -L. -lfib -ltak $static -o use
+  is 'that works' '10946 5' ./use
+  t 'the same archive' "$hiaton" build "$examples/fib.hia" --static -o libfib2.a
+  is 'of one member' fib.o ar t libfib.a
+  t 'shared libraries' "$hiaton" build "$examples/fib.hia" --shared -o libfib.so
+  t 'another one' "$hiaton" build "$examples/tak.hia" --shared -o libtak.so
+  rm libfib.a libtak.a libfib2.a
+  t 'linked with -l' $c use.c -L. -lfib -ltak -Wl,-rpath,"$work" $shared -o use
+  is 'these work' '10946 5' ./use
+}
+cat >open.c <<'END'
+#include <dlfcn.h>
+#include <hiaton/runtime.h>
+#include <stdio.h>
+int main(void) {
+  hia_context *context;
+  int32_t result = 0;
+  void *library = dlopen("./libfib.so", RTLD_NOW);
+  if (!library || hia_context_new(NULL, &context) != HIA_OK) return 1;
+  hia_status (*fib)(hia_context *, int32_t, int32_t *);
+  *(void **)&fib = dlsym(library, "fib_fib");
+  if (!fib || fib(context, 20, &result) != HIA_OK) return 1;
+  hia_context_free(context);
+  dlclose(library);
+  printf("%d\n", result);
+  return 0;
+}
+END
+t 'a program that opens one' $c open.c $shared -ldl -o open
+is 'and calls it' 10946 ./open
+if [ "$cxx" != - ]; then
+  sed -e 's/NULL/nullptr/g' use.c >use.cpp
+  t 'C++' $cxx -std=c++17 -Wall -Wextra -Wpedantic -Werror $include use.cpp fib.o tak.o $static -o use
+  is 'from C++' '10946 5' ./use
+fi
+
+# ---- names ----
+
+cat >names.hia <<'END'
+fn swap(int: (i64, bool), int_0: f32, result: f64, linux: bool) -> (bool, (f64, i64)) =
+  { let (a, b) = int; (b == linux, (result + f64(int_0), a)) }
+fn id(x) = x
+fn half(x: f64) -> f64 = id(x) * 0.5
+fn no() -> i32 = 7
+fn pick(a: bool, b: (f32, f32)) -> f32 = if a then { let (x, _) = b; x } else { let (_, y) = b; y }
+END
+cat >names.c <<'END'
+#include "names.h"
+#include <stdio.h>
+int main(void) {
+  hia_context *context;
+  bool a;
+  double b, h;
+  int64_t c;
+  int32_t seven;
+  if (hia_context_new(NULL, &context) != HIA_OK) return 1;
+  if (names_swap(context, -5, true, 0.5f, 1.25, true, &a, &b, &c) != HIA_OK) return 1;
+  if (names_half(context, 3, &h) != HIA_OK || names_no(context, &seven) != HIA_OK) return 1;
+  if (names_swap(context, 1, true, 0, 0, true, NULL, NULL, NULL) != HIA_OK) return 1;
+  printf("%d %g %lld %g %d", a, b, (long long)c, h, seven);
+  printf(" %g %d %g %g\n", names_half_plain(5), names_no_plain(), (double)names_pick_plain(true, 1, 2),
+         (double)names_pick_plain(false, 1, 2));
+  hia_context_free(context);
+  return names_no(NULL, &seven) == HIA_ARGUMENT ? 0 : 1;
+}
+END
+t 'types of all kinds' "$hiaton" build names.hia -o names.o --header names.h
+t 'parameters with odd names' $c names.c names.o $static -o names
+is 'values of all kinds' '1 1.75 -5 1.5 7 2.5 7 1 2' ./names
+is 'the notation stands with each' \
+  'fn swap(int: (i64, bool), int_0: f32, result: f64, linux: bool) -> (bool, (f64, i64))' \
+  sed -n 's|^/\* \(fn swap.*\) \*/|\1|p' names.h
+is 'and what is left out' "/* fn id is generic: --fn 'id(...)' builds an instance. */" grep 'is generic' names.h
+t 'instances' "$hiaton" build names.hia --fn 'id(i32)' --fn 'id((i64, bool))' --fn 'id(i32)' --prefix n -o id.o --header id.h
+is 'the first has the name alone' 'n_id n_id__t2_i64_bool' \
+  bash -c "sed -n 's/hia_status \\([a-z0-9_]*\\)(.*/\\1/p' id.h | xargs"
+wrong 'a generic function' 2 "--fn 'id\\(i64\\)'" "$hiaton" build names.hia --fn id -o x.o
+wrong 'nothing but generic ones' 2 "--fn 'fact\\(i64\\)'" "$hiaton" build "$examples/fact.hia" -o x.o
+wrong 'a generic main' 2 "--fn 'main\\(i64\\)'" "$hiaton" build "$examples/fact.hia" --exe -o x
+printf 'fn f(x) = x\nfn f__i32(x: i32) -> i32 = x\nfn hia_entry(n: i32) -> i32 = if n == 0 then 0 else 1 + hia_entry(n - 1)\n' >clash.hia
+wrong 'a clash' 2 '`f\(i32\)`.*`c_f__i32`|`c_f__i32` in C' "$hiaton" build clash.hia --fn 'f(i64)' --fn 'f(i32)' --fn f__i32 --prefix c -o x.o
+t 'none with another prefix' "$hiaton" build clash.hia --fn 'f(i64)' --fn f__i32 --prefix c -o clash.o
+rm clash.o
+is 'a function with the name of an entry' 5 "$hiaton" run clash.hia --fn hia_entry 5
+printf 'fn long(x: i32) -> i32 = x\nfn half_plain(x: i32) -> i32 = x\nfn half(x: i32) -> i32 = x\n' >words.hia
+wrong 'a word of C' 2 '--prefix' "$hiaton" build words.hia --fn long --prefix '' -o x.o
+wrong 'a plain function and another' 2 'plain.*p_half_plain' "$hiaton" build words.hia --fn half --fn half_plain --prefix p -o x.o
+for prefix in 3a a-b 'a b' é; do
+  wrong "prefix $prefix" 2 'no identifier' "$hiaton" build words.hia --prefix "$prefix" -o x.o
+done
+wrong 'a prefix of hiaton' 2 "hiaton's own" "$hiaton" build words.hia --prefix hia -o x.o
+cp words.hia '9 a*/b-c.hia' 2>/dev/null || cp words.hia '9 a-c.hia'
+t 'a file with an odd name' "$hiaton" build '9 a-c.hia' --fn long -o odd.o --header odd.h
+is 'its prefix' 1 grep -c 'hia_status m9_a_c_long(' odd.h
+
+# ---- options ----
+
+t 'for any machine' "$hiaton" build "$examples/fib.hia" --cpu x86-64 -o fib1.o
+t 'for a later one' "$hiaton" build "$examples/fib.hia" --cpu x86-64-v4 -o fib4.o
+t 'for this one' "$hiaton" build "$examples/fib.hia" --cpu native -o fibn.o
+t 'which is the default' cmp fib.o fibn.o
+t 'the first one runs here' $c use.c fib1.o tak.o $static -o use
+is 'indeed' '10946 5' ./use
+rm fib1.o fib4.o fibn.o
+wrong 'no such processor' 2 'no processor `x86-64-v5`.*|--cpu takes' "$hiaton" build "$examples/fib.hia" --cpu x86-64-v5 -o x.o
+wrong 'no output' 2 '-o FILE is missing' "$hiaton" build "$examples/fib.hia"
+wrong 'two kinds' 2 'one thing' "$hiaton" build "$examples/fib.hia" --exe --shared -o x
+wrong 'two functions in a program' 2 'one function' "$hiaton" build "$examples/fib.hia" --exe --fn fib --fn main -o x
+wrong 'words for no linker' 2 'for the linker' "$hiaton" build "$examples/fib.hia" -o x.o other.o
+wrong 'no such function' 2 'no function `fob`' "$hiaton" build "$examples/fib.hia" --fn fob -o x.o
+wrong 'a program with mistakes' 1 'E0' "$hiaton" build "$sources/tests/errors/types.hia" -o x.o --header x.h
+wrong 'no such file' 2 'cannot read' "$hiaton" build nothing.hia -o x.o
+wrong 'no such folder' 1 'could not be written: No such' "$hiaton" build "$examples/fib.hia" -o nothing/x.o
+wrong 'no such folder for a program' 1 'could not be written: No such' "$hiaton" build "$examples/fib.hia" --exe -o nothing/x
+wrong 'no such folder for a header' 1 'could not be written: No such' "$hiaton" build "$examples/fib.hia" -o x.o --header nothing/x.h
+wrong 'a folder' 1 'Is a directory' "$hiaton" build "$examples/fib.hia" --exe -o "$work"
+wrong 'a full disk' 1 'No space left' "$hiaton" build "$examples/fib.hia" -o /dev/full
+wrong 'a full disk for a program' 1 'No space left' "$hiaton" build "$examples/fib.hia" --exe -o /dev/full
+wrong 'no linker' 1 'cannot run `nothing`.*|\$?CC names' env CC=nothing "$hiaton" build "$examples/fib.hia" --exe -o x
+wrong 'a linker that fails' 1 'ended with status 1' env CC=false "$hiaton" build "$examples/fib.hia" --exe -o x
+wrong 'no ar' 1 'AR names' env AR=nothing "$hiaton" build "$examples/fib.hia" --static -o x.a
+wrong 'undefined things' 1 'nothing_such' "$hiaton" build "$examples/fib.hia" --exe -o x -- -Wl,-u,nothing_such -Wl,--no-undefined -Wl,--require-defined=nothing_such
+t 'only a header' "$hiaton" build "$examples/fib.hia" --header only.h
+t 'a pipe' bash -c "'$hiaton' build '$examples/fib.hia' -o /dev/stdout | cmp - fib.o"
+"$hiaton" dump "$examples/fib.hia" --stage static >fib.ir
+t 'a graph' "$hiaton" build --from-ir fib.ir -o graph.o --header graph.h
+t 'a graph as a program' "$hiaton" build --from-ir fib.ir --fn fib --exe -o graph
+is 'that runs' 89 ./graph 10
+is 'interpreted too' 89 ./graph 10 --engine interp
+
+# ---- another runtime ----
+
+sed 's/hia_rt_abi_\([0-9]*\)/hia_rt_abi_9/g' fib.o >future.o
+if $c use.c future.o tak.o $static -o use 2>err; then
+  bad 'an object for another runtime links'
+elif grep -q 'undefined.*hia_rt_abi_9' err; then
+  ok
+else
+  bad 'an object for another runtime' "$(cat err)"
+fi
+
+# ---- an image that is damaged ----
+
+at=$(LC_ALL=C grep -zaboP '\x89hia\r\n\x1a\n\x04\x03\x02\x01' fib | head -z -n 1 | tr '\0' '\n' | cut -d: -f1 | head -1)
+size=$(od -An -tu8 -j $((at + 16)) -N 8 fib | tr -d ' ')
+for offset in 0 5 8 12 16 24 32 40 64 100 $((size / 2)) $((size - 300)) $((size - 1)); do
+  cp fib damaged
+  byte=$(od -An -tu1 -j $((at + offset)) -N 1 fib)
+  printf "\\x$(printf %x $((byte ^ 32)))" | dd of=damaged bs=1 seek=$((at + offset)) conv=notrunc status=none
+  wrong "an image altered at $offset of $size" 1 'error.bad-image' ./damaged 10 --engine interp
+  # Native code is not, but where the types of the arguments are told.
+  got=$(./damaged 10 2>&1)
+  case $got in
+    89 | error?bad-image*) ok ;;
+    *) bad "native code beside an image altered at $offset" "$got" ;;
+  esac
+done
+rm damaged
+
+# ---- examples/aot ----
+
+mkdir tree
+cp -r "$examples" tree/examples
+t 'examples/aot' make -C tree/examples/aot HIATON="$hiaton" CC="$cc" HIA_CFLAGS="$include" HIA_LIBS="$static"
+is 'what it makes' 'fib(30) = 1346269' tree/examples/aot/fib 30
+
+# ---- programs that fail ----
+
+cat >deep.hia <<'END'
+fn down(n: i64) -> i64 = if n == 0 then 1 / n else 1 + down(n - 1)
+fn main(n: i64, x: (f32, bool)) -> (i64, f32) = { let (f, _) = x; (down(n), f) }
+END
+t 'one that fails' "$hiaton" build deep.hia --exe -o deep
+for engine in native interp; do
+  wrong "where ($engine)" 1 'deep.hia:1:43: error\[div-zero\]' ./deep 3 '(1, true)' --engine $engine
+  "$hiaton" run deep.hia 3 '(1, true)' 2>&1 | grep -v '^ *[0-9]* |\|^ *|' >wanted
+  ./deep 3 '(1, true)' --engine $engine 2>got
+  t "the chain ($engine)" cmp wanted got
+  wrong "a million calls ($engine)" 1 '\.\.\. 999982 calls more' ./deep 1000000 '(1, true)' --engine $engine
+  wrong "too deep ($engine)" 1 'error\[depth\]' ./deep 1000000000000 '(1, true)' --max-depth 16M --engine=$engine
+  wrong "too long ($engine)" 1 'error\[deadline\]' ./deep 1000000000000 '(1, true)' --timeout 0.05 --engine $engine
+done
+for args in '3' '3 1' '3 (1,true)x' '3 (1,true,2)' '3.5 (1,true)' '3i32 (1,true)' '9223372036854775808 (1,true)' \
+  '3 (1e99,true)' 'x (1,true)' '0x (1,true)' '3 (1,2)' '-- --help (1,true)' '3 (1.,true)' '1_ (,true)'; do
+  wrong "arguments $args" 2 'error\[argument\]' ./deep $args
+done
+for args in --engine '--engine jit' --nothing '--threads x' '--max-depth 0' '--timeout -1' -x; do
+  wrong "options $args" 2 'says how it is used' ./deep 3 '(1,true)' $args
+done
+cat >echo.hia <<'END'
+fn main(a: i32, b: i64, c: f32, d: f64, e: bool, f: (i64, (f64, bool))) = (a, b, c, d, e, f)
+END
+t 'one that answers its arguments' "$hiaton" build echo.hia --exe -o echo
+while IFS='|' read -r a b c d e f; do
+  want=$("$hiaton" run echo.hia --engine interp -- "$a" "$b" "$c" "$d" "$e" "$f")
+  is "arguments $a $b $c $d $e $f" "$want" ./echo -- "$a" "$b" "$c" "$d" "$e" "$f"
+done <<'END'
+1|2|3|4|true|(5, (6, false))
+-2147483648|-9223372036854775808|-inf|nan|false|( -1 ,( -1.5e-3 , true ) )
+0x7fffffff|0x7fff_ffff_ffff_ffff|0.1|1e308|true|(1_000i64,(0x10,true))
+- 7|1_0|1.5f32|1_0.25e+2f64|true|(0,(5e-324,false))
+7i32|7i64|16777217|0.30000000000000004|true|(0,(inf,false))
+END
+is 'help' 0 bash -c './deep --help | grep -q "main(i64, (f32, bool)) -> (i64, f32)"; echo $?'
+wrong 'a closed output' 1 'could not be written' bash -c './fib 10 >/dev/full'
+
+printf '%d passed, %d failed\n' "$passed" "$failed"
+[ "$failed" -eq 0 ]

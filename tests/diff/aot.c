@@ -1,0 +1,280 @@
+/* The corpus ahead of time: each program one object file with all instances that its runs need, and
+ * a file of C that calls them by their headers (aot_main.h). */
+#include "tests/diff/run.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_INSTANCES 256
+
+typedef struct instance {
+  hia_function *function;
+  char name[256]; /* in C */
+} instance;
+typedef struct pending { /* a run, until its program is complete */
+  char *where, *expected;
+  uint32_t instance;
+  gen_text args; /* of C */
+} pending;
+
+typedef struct aot {
+  const char *folder;
+  unsigned threads;
+  diff_counts *counts;
+  FILE *cases; /* functions of C, one for each run */
+  FILE *table; /* rows that name them */
+  uint32_t n_programs, n_cases;
+  hia_engine *engine;
+  hia_module *module;
+  char *source, *path;
+  instance instances[MOST_INSTANCES];
+  uint32_t n_instances;
+  pending *pending;
+  uint32_t n_pending;
+} aot;
+
+static void fail(aot *a, const char *where, const char *what, hia_error *error) {
+  fprintf(stderr, "FAIL %s: %s\n%s", where, what, error ? hia_error_text(error) : "");
+  hia_error_free(error);
+  a->counts->failed++;
+}
+
+static bool collect(void *user, const char *bytes, size_t len) {
+  gen_text_add(user, "%.*s", (int)len, bytes);
+  return true;
+}
+
+static bool to_file(void *user, const char *bytes, size_t len) {
+  return fwrite(bytes, 1, len, user) == len;
+}
+
+/* ---- a program that is complete ---- */
+
+/* "hia_status p3_fact(" behind the signature in a header. */
+static bool find_name(instance *i, const char *header) {
+  char comment[1024];
+  snprintf(comment, sizeof comment, "/* fn %s */", hia_function_signature(i->function));
+  const char *at = strstr(header, comment);
+  static const char type[] = "hia_status ";
+  if (!at || !(at = strstr(at, type))) return false;
+  at += sizeof type - 1;
+  snprintf(i->name, sizeof i->name, "%.*s", (int)strcspn(at, "("), at);
+  return true;
+}
+
+/* A C type for each scalar of a type as the language writes it. */
+static uint32_t c_types(const char *type, const char **out) {
+  static const char *const words[][2] = {{"bool", "bool"},
+                                         {"i32", "int32_t"},
+                                         {"i64", "int64_t"},
+                                         {"f32", "float"},
+                                         {"f64", "double"}};
+  uint32_t n = 0;
+  for (const char *at = type; *at;) {
+    size_t len = strspn(at, "abcdefghijklmnopqrstuvwxyz0123456789");
+    for (size_t w = 0; w < sizeof words / sizeof words[0]; w++)
+      if (strlen(words[w][0]) == len && strncmp(at, words[w][0], len) == 0) out[n++] = words[w][1];
+    at += len ? len : 1;
+  }
+  return n;
+}
+
+static void write_case(aot *a, const pending *p) {
+  const instance *i = &a->instances[p->instance];
+  const char *type = strstr(hia_function_signature(i->function), " -> ") + 4, *types[1000];
+  uint32_t n = c_types(type, types);
+  fprintf(a->cases, "static void case_%u(hia_context *c, outcome *o) {\n", a->n_cases);
+  for (uint32_t k = 0; k < n; k++) fprintf(a->cases, "  %s r%u = 0;\n", types[k], k);
+  fprintf(a->cases, "  hia_status s = %s(c%s", i->name, p->args.data ? p->args.data : "");
+  for (uint32_t k = 0; k < n; k++) fprintf(a->cases, ", &r%u", k);
+  fprintf(a->cases, ");\n  begin(o, c, s, \"%s\");\n", type);
+  for (uint32_t k = 0; k < n; k++) fprintf(a->cases, "  add_%s(o, r%u);\n", types[k], k);
+  fprintf(a->cases, "}\n");
+  fprintf(a->table, "    {case_%u, \"%s\", \"", a->n_cases++, p->where);
+  for (const char *c = p->expected; *c; c++) fprintf(a->table, *c == '"' ? "\\\"" : "%c", *c);
+  fprintf(a->table, "\"},\n");
+}
+
+static void write_object(aot *a) {
+  hia_build_options o = HIA_BUILD_OPTIONS_INIT;
+  char prefix[32], path[4096];
+  snprintf(prefix, sizeof prefix, "p%u", a->n_programs++);
+  snprintf(path, sizeof path, "%s/%s.o", a->folder, prefix);
+  o.prefix = prefix;
+  o.parallel = a->threads > 1;
+  hia_function *functions[MOST_INSTANCES];
+  for (uint32_t i = 0; i < a->n_instances; i++) functions[i] = a->instances[i].function;
+  hia_error *error = NULL;
+  gen_text header = {0};
+  FILE *file = fopen(path, "w");
+  hia_status status =
+      hia_module_build_header(a->module, functions, a->n_instances, &o, collect, &header, &error);
+  if (status == HIA_OK && file)
+    status =
+        hia_module_build_object(a->module, functions, a->n_instances, &o, to_file, file, &error);
+  bool fine = status == HIA_OK && file;
+  if (file && fclose(file) != 0) fine = false;
+  for (uint32_t i = 0; fine && i < a->n_instances; i++)
+    fine = find_name(&a->instances[i], header.data);
+  if (!fine) {
+    fail(a, a->path, "cannot be built", error);
+  } else {
+    snprintf(path, sizeof path, "%s/%s.h", a->folder, prefix);
+    if ((file = fopen(path, "w"))) {
+      fputs(header.data, file);
+      fclose(file);
+    }
+    fprintf(a->cases, "#include \"%s.h\"\n", prefix);
+    for (uint32_t i = 0; i < a->n_pending; i++) write_case(a, &a->pending[i]);
+  }
+  gen_text_free(&header);
+}
+
+static void end_program(aot *a) {
+  if (a->n_pending) write_object(a);
+  for (uint32_t i = 0; i < a->n_pending; i++) {
+    free(a->pending[i].where);
+    free(a->pending[i].expected);
+    gen_text_free(&a->pending[i].args);
+  }
+  free(a->pending);
+  a->pending = NULL;
+  a->n_pending = a->n_instances = 0;
+  hia_module_free(a->module);
+  a->module = NULL;
+  free(a->source);
+  free(a->path);
+  a->source = a->path = NULL;
+}
+
+/* ---- runs ---- */
+
+/* The scalars of a value as arguments of C. */
+static void add_arg(gen_text *text, const hia_value *value) {
+  hia_dtype dtype;
+  if (hia_value_dtype(value, &dtype) != HIA_OK) {
+    for (size_t i = 0; i < hia_value_len(value); i++) {
+      hia_value *part = hia_value_part(value, i);
+      add_arg(text, part);
+      hia_value_free(part);
+    }
+    return;
+  }
+  bool b;
+  int32_t i;
+  int64_t l;
+  float f;
+  double d;
+  uint32_t bits;
+  uint64_t wide;
+  switch (dtype) {
+  case HIA_BOOL:
+    hia_value_get_bool(value, &b);
+    gen_text_add(text, ", %d", b);
+    break;
+  case HIA_I32:
+    hia_value_get_i32(value, &i);
+    gen_text_add(text, ", (int32_t)%" PRIu32 "u", (uint32_t)i);
+    break;
+  case HIA_I64:
+    hia_value_get_i64(value, &l);
+    gen_text_add(text, ", (int64_t)%" PRIu64 "u", (uint64_t)l);
+    break;
+  case HIA_F32:
+    hia_value_get_f32(value, &f);
+    memcpy(&bits, &f, sizeof bits);
+    gen_text_add(text, ", f32_of(%" PRIu32 "u)", bits);
+    break;
+  case HIA_F64:
+    hia_value_get_f64(value, &d);
+    memcpy(&wide, &d, sizeof wide);
+    gen_text_add(text, ", f64_of(%" PRIu64 "u)", wide);
+    break;
+  }
+}
+
+static uint32_t add_instance(aot *a, hia_function *f) {
+  for (uint32_t i = 0; i < a->n_instances; i++)
+    if (a->instances[i].function == f) return i;
+  if (a->n_instances == MOST_INSTANCES) return MOST_INSTANCES;
+  a->instances[a->n_instances].function = f;
+  return a->n_instances++;
+}
+
+static void add_case(aot *a, const diff_case *c) {
+  hia_function *f = NULL;
+  hia_value *args[16];
+  hia_error *error = NULL;
+  gen_text text = {0};
+  uint32_t n = 0;
+  hia_status status = hia_module_function(a->module, c->fn, &f, &error);
+  for (; status == HIA_OK && n < c->n_args; n++) {
+    status = hia_value_parse(f, n, c->args[n], &args[n], &error);
+    if (status != HIA_OK) break;
+    add_arg(&text, args[n]);
+  }
+  if (status == HIA_OK) status = hia_function_instance(f, args, n, &f, &error);
+  for (uint32_t i = 0; i < n; i++) hia_value_free(args[i]);
+  uint32_t which = status == HIA_OK ? add_instance(a, f) : MOST_INSTANCES;
+  hia_error_free(error);
+  if (which == MOST_INSTANCES) { /* the arguments are rejected: hia_diff's other ways see to that */
+    gen_text_free(&text);
+    return;
+  }
+  a->pending = realloc(a->pending, (a->n_pending + 1) * sizeof *a->pending);
+  if (!a->pending) abort();
+  gen_text where = {0};
+  gen_text_add(&where, "%s:%u", c->path, c->line);
+  a->pending[a->n_pending++] = (pending){where.data, strdup(c->expected), which, text};
+}
+
+static void visit(void *user, const diff_case *c) {
+  aot *a = user;
+  if (c->is_rejected || c->is_large || c->fuel || !strncmp(c->expected, "rejected", 8)) return;
+  if (!a->source || strcmp(a->source, c->source) != 0) {
+    end_program(a);
+    hia_error *error;
+    diff_watch(c->path, 120);
+    if (hia_module_load_text(a->engine, c->path, c->source, strlen(c->source), &a->module,
+                             &error)) {
+      fail(a, c->path, "cannot be loaded", error);
+      return;
+    }
+    a->source = strdup(c->source);
+    a->path = strdup(c->path);
+  }
+  add_case(a, c);
+}
+
+void diff_aot(const char *folder, const char *const *paths, uint32_t n_paths, unsigned threads,
+              diff_counts *counts) {
+  aot *a = calloc(1, sizeof *a);
+  char path[4096];
+  if (!a) abort();
+  a->folder = folder;
+  a->threads = threads;
+  a->counts = counts;
+  snprintf(path, sizeof path, "%s/cases.c", folder);
+  a->cases = fopen(path, "w");
+  snprintf(path, sizeof path, "%s/table.h", folder);
+  a->table = fopen(path, "w");
+  hia_error *error = NULL;
+  if (!a->cases || !a->table) {
+    fail(a, folder, "cannot be written", NULL);
+  } else if (hia_engine_new(NULL, &a->engine, &error) != HIA_OK) {
+    fail(a, folder, "no engine", error);
+  } else {
+    fprintf(a->cases, "#include \"aot_main.h\"\n");
+    for (uint32_t i = 0; i < n_paths; i++) diff_cases(paths[i], visit, a, counts);
+    end_program(a);
+    fprintf(a->cases,
+            "static const row rows[] = {\n#include \"table.h\"\n};\n"
+            "int main(void) { return run_all(rows, sizeof rows / sizeof rows[0], %u); }\n",
+            threads);
+  }
+  if (a->cases && fclose(a->cases) != 0) fail(a, folder, "cannot be written", NULL);
+  if (a->table && fclose(a->table) != 0) fail(a, folder, "cannot be written", NULL);
+  hia_engine_free(a->engine);
+  free(a);
+}

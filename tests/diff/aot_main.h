@@ -1,0 +1,135 @@
+/* What the file of C that aot.c writes is made of: runs each case natively and interpreted, and
+ * compares the outcome, in the form of run.h, with what is expected. */
+#include <hiaton/runtime.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of libhiaton_rt.a, and not public: prints a scalar as the command line does. */
+size_t hiaR_print_word(char *buf, size_t size, hia_dtype dtype, uint64_t word);
+
+typedef struct outcome {
+  char text[4096];
+  size_t len;
+  const char *type; /* what is left of it: results go to the places of its words */
+  hia_status status;
+} outcome;
+typedef struct row {
+  void (*run)(hia_context *context, outcome *o);
+  const char *where, *expected;
+} row;
+
+static inline float f32_of(uint32_t bits) {
+  float x;
+  memcpy(&x, &bits, sizeof x);
+  return x;
+}
+static inline double f64_of(uint64_t bits) {
+  double x;
+  memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
+static void add(outcome *o, const char *text) {
+  o->len += (size_t)snprintf(o->text + o->len, sizeof o->text - o->len, "%s", text);
+}
+
+/* Up to the next word of the type. */
+static void punctuation(outcome *o) {
+  size_t n = strspn(o->type, "(), ");
+  o->len += (size_t)snprintf(o->text + o->len, sizeof o->text - o->len, "%.*s", (int)n, o->type);
+  o->type += n;
+}
+
+static void chain(outcome *o, const hia_error *error) {
+  enum { HEAD = 16, TAIL = 8 };
+  uint64_t length = hia_error_chain_length(error);
+  for (uint64_t i = 0; i < length; i++) {
+    char text[256];
+    if (i == HEAD && length > HEAD + TAIL) {
+      snprintf(text, sizeof text, " ..%llu..", (unsigned long long)(length - HEAD - TAIL));
+      add(o, text);
+      i = length - TAIL;
+    }
+    const char *function;
+    uint32_t line, col;
+    hia_error_chain_entry(error, i, &function, NULL, &line, &col);
+    snprintf(text, sizeof text, " %s@%u:%u", function, line, col);
+    add(o, text);
+  }
+}
+
+static inline void begin(outcome *o, hia_context *context, hia_status status, const char *type) {
+  o->len = 0;
+  o->text[0] = 0;
+  o->type = type;
+  o->status = status;
+  if (status == HIA_OK) {
+    punctuation(o);
+    return;
+  }
+  const hia_error *error = hia_context_error(context);
+  char text[256];
+  snprintf(text, sizeof text, "error %s", hia_status_word(status));
+  add(o, text);
+  if (status == HIA_FAILED) {
+    snprintf(text, sizeof text, "(%lld)", (long long)hia_error_fail_code(error));
+    add(o, text);
+  }
+  if (status >= HIA_DIV_ZERO && status < HIA_MEMORY) chain(o, error);
+}
+
+static void add_word(outcome *o, hia_dtype dtype, uint64_t word) {
+  if (o->status != HIA_OK) return;
+  char text[64];
+  hiaR_print_word(text, sizeof text, dtype, word);
+  add(o, text);
+  o->type += strcspn(o->type, "(), ");
+  punctuation(o);
+}
+static inline void add_bool(outcome *o, bool x) { add_word(o, HIA_BOOL, x); }
+static inline void add_int32_t(outcome *o, int32_t x) {
+  add_word(o, HIA_I32, (uint64_t)(int64_t)x);
+}
+static inline void add_int64_t(outcome *o, int64_t x) { add_word(o, HIA_I64, (uint64_t)x); }
+static inline void add_float(outcome *o, float x) {
+  uint32_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  add_word(o, HIA_F32, bits);
+}
+static inline void add_double(outcome *o, double x) {
+  uint64_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  add_word(o, HIA_F64, bits);
+}
+
+static bool fits(const char *expected, const char *got) {
+  size_t n = strlen(expected);
+  if (n >= 3 && !strcmp(expected + n - 3, "...")) return !strncmp(expected, got, n - 3);
+  return !strcmp(expected, got);
+}
+
+static int run_all(const row *rows, size_t n, unsigned threads) {
+  static outcome o;
+  size_t n_failed = 0, n_passed = 0;
+  for (int interpret = 0; interpret < 2; interpret++) {
+    hia_context_options options = HIA_CONTEXT_OPTIONS_INIT;
+    options.interpret = interpret;
+    options.threads = threads;
+    hia_context *context;
+    if (hia_context_new(&options, &context) != HIA_OK) return 2;
+    for (size_t i = 0; i < n; i++) {
+      rows[i].run(context, &o);
+      if (fits(rows[i].expected, o.text)) {
+        n_passed++;
+        continue;
+      }
+      n_failed++;
+      fprintf(stderr, "FAIL %s (%s)\n  expected %s\n  got      %s\n", rows[i].where,
+              interpret ? "interpreted" : "native", rows[i].expected, o.text);
+    }
+    hia_context_free(context);
+  }
+  printf("%zu passed, %zu failed\n", n_passed, n_failed);
+  return n_failed || !n_passed;
+}

@@ -1,0 +1,92 @@
+/* libFuzzer target: any bytes are an image or are refused; what is accepted can be run: it ends,
+ * fails, or is ended, in both engines, and touches nothing that is not its own.
+ *
+ * Bytes as they come are refused for their hash, nearly all of them. So they are loaded twice: as
+ * they are, and with the head that they would need. */
+#include "runtime/program.h"
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* What ends a run that goes on: a thread that counts to 20 ms. */
+typedef struct guard {
+  pthread_mutex_t lock;
+  pthread_cond_t over;
+  bool is_over;
+  uint32_t cancelled;
+} guard;
+
+static void *watch(void *user) {
+  guard *g = user;
+  struct timespec until;
+  clock_gettime(CLOCK_REALTIME, &until);
+  until.tv_nsec += 20000000;
+  if (until.tv_nsec >= 1000000000) until.tv_sec++, until.tv_nsec -= 1000000000;
+  pthread_mutex_lock(&g->lock);
+  while (!g->is_over && pthread_cond_timedwait(&g->over, &g->lock, &until) == 0) {
+  }
+  pthread_mutex_unlock(&g->lock);
+  __atomic_store_n(&g->cancelled, 1, __ATOMIC_RELAXED);
+  return NULL;
+}
+
+static void run(const hia_loaded *image, uint32_t entry) {
+  const hia_export *export = hiaR_image_export(image, entry);
+  hia_word *words = calloc((size_t)export->n_params + export->n_results + 1, sizeof *words);
+  if (!words) return;
+  /* In canonical form, small. */
+  for (uint32_t i = 0; i < export->n_params; i++)
+    words[i] = export->params[i] == HIA_BOOL ? 1 : export->params[i] == HIA_I32 ? 5 : 3;
+  guard g = {.lock = PTHREAD_MUTEX_INITIALIZER, .over = PTHREAD_COND_INITIALIZER};
+  pthread_t thread;
+  if (pthread_create(&thread, NULL, watch, &g) == 0) {
+    hia_limits limits = {.depth = 1 << 20, .memory = 4 << 20, .cancelled = &g.cancelled};
+    hia_failure failure;
+    hia_usage usage;
+    hiaR_interp_run(image, entry, words, words + export->n_params, &limits, &hiaR_malloc, &failure,
+                    &usage);
+    hiaR_expand_run(image, entry, words, words + export->n_params, &limits, &hiaR_malloc, &failure,
+                    &usage);
+    pthread_mutex_lock(&g.lock);
+    g.is_over = true;
+    pthread_cond_signal(&g.over);
+    pthread_mutex_unlock(&g.lock);
+    pthread_join(thread, NULL);
+  }
+  free(words);
+}
+
+static void load(const void *bytes, size_t size) {
+  hia_loaded *image = NULL;
+  char error[256] = "";
+  hia_status status =
+      hiaR_image_load(bytes, size, hiaR_kernel, &hiaR_malloc, &image, error, sizeof error);
+  if ((status == HIA_OK) != (image != NULL) || (status == HIA_BAD_IMAGE) != (error[0] != 0)) {
+    fprintf(stderr, "status %d, image %p, error %s\n", status, (void *)image, error);
+    abort();
+  }
+  if (!image) return;
+  for (uint32_t i = 0; i < hiaR_image_n_exports(image) && i < 4; i++) run(image, i);
+  hiaR_image_free(image);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  load(data, size);
+  size_t whole = size & ~(size_t)7;
+  if (whole < sizeof(hia_image_header)) return 0;
+  hia_image_header *h = malloc(whole);
+  if (!h) return 0;
+  memcpy(h, data, whole);
+  memcpy(h->magic, HIA_IMAGE_MAGIC, sizeof h->magic);
+  h->order = HIA_IMAGE_ORDER;
+  h->version = HIA_IMAGE_VERSION;
+  h->size = whole;
+  size_t from = offsetof(hia_image_header, file);
+  h->hash = hiaR_image_hash((const char *)h + from, whole - from);
+  load(h, whole);
+  free(h);
+  return 0;
+}
