@@ -13,7 +13,8 @@ static hia_status build_graph(hia_building *b, hia_graph **g, hia_fn_id *roots, 
   if (!module->program) {
     hia_read_error wrong;
     *g = hiaG_read(comp, &module->types, module->source.text, module->source.len, &wrong);
-    for (uint32_t i = 0; i < n; i++) roots[i] = b->built.data[i].function->root;
+    for (uint32_t i = 0; i < n; i++)
+      roots[i] = b->built.data[i].function->versions[HIA_VERSION_PLAIN].root;
     if (*g) return HIA_OK;
     return hiaJ_fail(&module->engine->allocator, error, HIA_INTERNAL, NULL,
                      "the graph does not read a second time");
@@ -26,7 +27,7 @@ static hia_status build_graph(hia_building *b, hia_graph **g, hia_fn_id *roots, 
 
 static void run_passes(hia_building *b, hia_graph *g, hia_pass_use use) {
   if (g->state == HIA_STATIC) return;
-  hia_pass_options options = hiaJ_pass_options(b->module->engine);
+  hia_pass_options options = hiaJ_pass_options(b->module->engine, HIA_VERSION_PLAIN);
   options.use = use;
   hiaG_run_passes(g, &options);
 }
@@ -171,7 +172,7 @@ static hia_status build(hia_module *module, hia_function *const *functions, size
   if (!module) return hiaJ_fail(&hiaR_malloc, error, HIA_ARGUMENT, NULL, "no module");
   const hia_allocator *allocator = &module->engine->allocator;
   hia_build_options own = HIA_BUILD_OPTIONS_INIT;
-  if (options && !hiaJ_copy_sized(&own, sizeof own, options, options->size))
+  if (options && !hiaR_copy_sized(&own, sizeof own, options, options->size))
     return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL,
                      "build options of %zu bytes: made for another version of hiaton (this is %s)",
                      options->size, HIA_BUILD_VERSION);
