@@ -144,48 +144,66 @@ void bench_call_text(char *text, size_t size, const char *name, const int32_t *a
 
 /* ---- the same in C ---- */
 
-/* X(name, parameter types in parentheses, arguments from x) */
-#define REFERENCES(X)                                                                              \
-  X(fib, (int32_t), (x[0]))                                                                        \
-  X(ack, (int32_t, int32_t), (x[0], x[1]))                                                         \
-  X(tak, (int32_t, int32_t, int32_t), (x[0], x[1], x[2]))                                          \
-  X(primes, (int32_t), (x[0]))                                                                     \
-  X(small10, (int32_t), (x[0]))                                                                    \
-  X(small100, (int32_t), (x[0]))                                                                   \
-  X(small1000, (int32_t), (x[0]))                                                                  \
-  X(large10, (int32_t), (x[0]))                                                                    \
-  X(large100, (int32_t), (x[0]))                                                                   \
-  X(large1000, (int32_t), (x[0]))
+/* X(prefix of the C function, name, parameter types in parentheses, arguments from x) */
+#define REFERENCES(X, prefix)                                                                      \
+  X(prefix, fib, (int32_t), (x[0]))                                                                \
+  X(prefix, ack, (int32_t, int32_t), (x[0], x[1]))                                                 \
+  X(prefix, tak, (int32_t, int32_t, int32_t), (x[0], x[1], x[2]))                                  \
+  X(prefix, primes, (int32_t), (x[0]))                                                             \
+  X(prefix, small10, (int32_t), (x[0]))                                                            \
+  X(prefix, small100, (int32_t), (x[0]))                                                           \
+  X(prefix, small1000, (int32_t), (x[0]))                                                          \
+  X(prefix, large10, (int32_t), (x[0]))                                                            \
+  X(prefix, large100, (int32_t), (x[0]))                                                           \
+  X(prefix, large1000, (int32_t), (x[0]))
 
 typedef struct reference {
   const char *name;
   bench_reference call;
 } reference;
+enum { N_REFERENCES = 10 };
+
+#define CALL(prefix, name, types, args)                                                            \
+  int32_t prefix##_##name types;                                                                   \
+  static int32_t call_##prefix##_##name(const int32_t *x) { return prefix##_##name args; }
+#define ROW(prefix, name, types, args) {#name, call_##prefix##_##name},
+#define ROWS(prefix)                   {REFERENCES(ROW, prefix)}
 
 #if HIA_HAS_CLANG
-#define CLANG_CALL(name, types, args)                                                              \
-  int32_t clang_##name types;                                                                      \
-  static int32_t call_clang_##name(const int32_t *x) { return clang_##name args; }
-#define CLANG_ROW(name, types, args) {#name, call_clang_##name},
-REFERENCES(CLANG_CALL)
+REFERENCES(CALL, clang0)
+REFERENCES(CALL, clang1)
+REFERENCES(CALL, clang2)
+REFERENCES(CALL, clang3)
+#define CLANG_ROWS ROWS(clang0), ROWS(clang1), ROWS(clang2), ROWS(clang3)
 #else
-#define CLANG_ROW(name, types, args)
+#define CLANG_ROWS                                                                                 \
+  {                                                                                                \
+    {                                                                                              \
+      NULL, NULL                                                                                   \
+    }                                                                                              \
+  }
 #endif
 #if HIA_HAS_GCC
-#define GCC_CALL(name, types, args)                                                                \
-  int32_t gcc_##name types;                                                                        \
-  static int32_t call_gcc_##name(const int32_t *x) { return gcc_##name args; }
-#define GCC_ROW(name, types, args) {#name, call_gcc_##name},
-REFERENCES(GCC_CALL)
+REFERENCES(CALL, gcc0)
+REFERENCES(CALL, gcc1)
+REFERENCES(CALL, gcc2)
+REFERENCES(CALL, gcc3)
+#define GCC_ROWS ROWS(gcc0), ROWS(gcc1), ROWS(gcc2), ROWS(gcc3)
 #else
-#define GCC_ROW(name, types, args)
+#define GCC_ROWS                                                                                   \
+  {                                                                                                \
+    {                                                                                              \
+      NULL, NULL                                                                                   \
+    }                                                                                              \
+  }
 #endif
 
-bench_reference bench_find_reference(bench_compiler compiler, const char *name) {
-  static const reference clang[] = {REFERENCES(CLANG_ROW){NULL, NULL}},
-                         gcc[] = {REFERENCES(GCC_ROW){NULL, NULL}};
-  for (const reference *r = compiler == BENCH_CLANG ? clang : gcc; r->name; r++)
-    if (strcmp(r->name, name) == 0) return r->call;
+bench_reference bench_find_reference(bench_compiler compiler, unsigned place, const char *name) {
+  static const reference clang[BENCH_PLACES][N_REFERENCES] = {CLANG_ROWS},
+                         gcc[BENCH_PLACES][N_REFERENCES] = {GCC_ROWS};
+  const reference *rows = compiler == BENCH_CLANG ? clang[place] : gcc[place];
+  for (size_t i = 0; i < N_REFERENCES && rows[i].name; i++)
+    if (strcmp(rows[i].name, name) == 0) return rows[i].call;
   return NULL;
 }
 

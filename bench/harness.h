@@ -46,8 +46,9 @@ void bench_call_text(char *text, size_t size, const char *name, const int32_t *a
 
 typedef enum bench_compiler { BENCH_CLANG, BENCH_GCC } bench_compiler;
 typedef int32_t (*bench_reference)(const int32_t *args);
+#define BENCH_PLACES 4 /* at which the code of a compiler lies: reference.c says why */
 /* NULL if the harness was built without this compiler. */
-bench_reference bench_find_reference(bench_compiler compiler, const char *name);
+bench_reference bench_find_reference(bench_compiler compiler, unsigned place, const char *name);
 /* One call of it, with three arguments or fewer: CPU time. */
 double bench_reference_ms(bench_reference f, const int32_t args[3], int32_t *result);
 

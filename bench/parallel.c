@@ -167,8 +167,8 @@ typedef struct measured {
 } measured;
 
 static measured measure(const row *r) {
-  bench_reference clang = bench_find_reference(BENCH_CLANG, r->name),
-                  gcc = bench_find_reference(BENCH_GCC, r->name);
+  bench_reference clang = bench_find_reference(BENCH_CLANG, 0, r->name),
+                  gcc = bench_find_reference(BENCH_GCC, 0, r->name);
   bench_program sequential = open_row(r, 1, false), forked = open_row(r, 1, true);
   bench_program threaded[MOST_COUNTS];
   unsigned most = counts[n_counts - 1];

@@ -1,5 +1,6 @@
 /* The recursion benchmarks: do all engines give the papers' results, how fast, and how fast is the
- * same in C? `--quick` runs small arguments, to see that everything works. */
+ * same in C? `--quick` runs small arguments, to see that everything works; `--only FUNCTION` only
+ * compares this one with C. */
 #include "bench/harness.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -31,6 +32,8 @@ static const bench_row results[] = {
 };
 
 static int mistakes;
+static bool is_quick;
+static const char *only; /* of the programs beside C, and nothing else; NULL: all */
 
 static void row_text(char *text, size_t size, const bench_row *row) {
   bench_call_text(text, size, row->name, row->args, row->n_args);
@@ -70,7 +73,7 @@ static double typical(const bench_program *p, const bench_row *row, hia_run_stat
 
 /* ---- all engines, the papers' programs ---- */
 
-static void table_of_results(bool is_quick) {
+static void table_of_results(void) {
   static const bench_options columns[] = {
       {.kind = HIA_ENGINE_JIT, .threads = 1, .merge_calls = true},
       {.kind = HIA_ENGINE_INTERP, .threads = 1},
@@ -111,17 +114,13 @@ static void table_of_results(bool is_quick) {
 
 /* What is compared; all take turns. Ours leave equal calls alone, but for MERGED. */
 typedef enum variant {
-  CLANG,
   PLAIN,
   UNROLLED,
   PLAIN_UNCHECKED,
   UNROLLED_UNCHECKED,
   MERGED,
-  GCC,
   N_VARIANTS
 } variant;
-
-static bool is_ours(variant v) { return v != CLANG && v != GCC; }
 
 static bench_options options_of(variant v) {
   bool is_plain = v == PLAIN || v == PLAIN_UNCHECKED;
@@ -204,27 +203,48 @@ static unsigned long long calls_of(const bench_row *row) {
   return used.calls + 1; /* the one that the harness makes */
 }
 
-/* The medians of all variants. */
-static void compare_one(const compared *c, bool is_quick, double median[N_VARIANTS]) {
+/* Medians. Of C there are several: by where its code lies. */
+typedef struct peer {
+  double typical, least, most; /* the median of all places, the fastest place, the slowest */
+} peer;
+typedef struct medians {
+  double ours[N_VARIANTS];
+  peer peers[2]; /* by bench_compiler */
+} medians;
+
+static peer peer_of(double ms[BENCH_PLACES][MAX_RUNS], size_t n_runs) {
+  double at[BENCH_PLACES];
+  for (size_t k = 0; k < BENCH_PLACES; k++) at[k] = bench_median(ms[k], n_runs);
+  double typical = bench_median(at, BENCH_PLACES); /* at is sorted now */
+  return (peer){typical, at[0], at[BENCH_PLACES - 1]};
+}
+
+static medians compare_one(const compared *c) {
   const bench_row *row = is_quick ? &c->quick : &c->row;
-  const bench_reference clang = bench_find_reference(BENCH_CLANG, row->name),
-                        gcc = bench_find_reference(BENCH_GCC, row->name);
+  static double ms[N_VARIANTS][MAX_RUNS], c_ms[2][BENCH_PLACES][MAX_RUNS];
   bench_program ours[N_VARIANTS];
-  static double ms[N_VARIANTS][MAX_RUNS];
+  medians m;
   int runs = is_quick ? 1 : c->runs;
   for (variant v = 0; v < N_VARIANTS; v++) {
     bench_options options = options_of(v);
-    if (is_ours(v)) ours[v] = open_row(row, &options);
+    ours[v] = open_row(row, &options);
   }
   /* One round to warm up, not kept. */
-  for (int r = -1; r < runs; r++)
-    for (variant v = 0; v < N_VARIANTS; v++)
-      ms[v][r < 0 ? 0 : r] =
-          is_ours(v) ? timed_native(&ours[v], row) : timed_reference(v == CLANG ? clang : gcc, row);
-  for (variant v = 0; v < N_VARIANTS; v++) {
-    median[v] = bench_median(ms[v], (size_t)runs);
-    if (is_ours(v)) bench_close(&ours[v]);
+  for (int r = -1; r < runs; r++) {
+    size_t at = r < 0 ? 0 : (size_t)r;
+    for (variant v = 0; v < N_VARIANTS; v++) ms[v][at] = timed_native(&ours[v], row);
+    for (unsigned k = 0; k < 2 * BENCH_PLACES; k++) {
+      bench_compiler compiler = k % 2 ? BENCH_GCC : BENCH_CLANG;
+      bench_reference f = bench_find_reference(compiler, k / 2, row->name);
+      c_ms[compiler][k / 2][at] = timed_reference(f, row);
+    }
   }
+  for (variant v = 0; v < N_VARIANTS; v++) {
+    m.ours[v] = bench_median(ms[v], (size_t)runs);
+    bench_close(&ours[v]);
+  }
+  for (unsigned k = 0; k < 2; k++) m.peers[k] = peer_of(c_ms[k], (size_t)runs);
+  return m;
 }
 
 static void print_ms(double ms) {
@@ -243,26 +263,41 @@ static void print_share(double x, double y, double most) {
     printf(" %7.3f %6s", x / y, "");
 }
 
-static void table_of_native(bool is_quick) {
-  static const variant columns[] = {
-      CLANG, GCC, PLAIN, PLAIN_UNCHECKED, UNROLLED, UNROLLED_UNCHECKED, MERGED};
-  static double median[N_COMPARISONS][N_VARIANTS];
+static void print_peer(const peer *p) {
+  char places[32];
+  print_ms(p->typical);
+  snprintf(places, sizeof places, "%.1f-%.1f", p->least, p->most);
+  printf(" %-13s", p->typical > 0 ? places : "-");
+}
+
+static bool is_left_out(const compared *c) { return only && strcmp(only, c->row.name) != 0; }
+
+static void table_of_native(void) {
+  static const variant columns[] = {PLAIN, PLAIN_UNCHECKED, UNROLLED, UNROLLED_UNCHECKED, MERGED};
+  static medians all[N_COMPARISONS];
   puts("Native code on one thread beside the same program in C, -O3, alternating; medians of CPU "
-       "time in\nmilliseconds. plain: no recursion is unrolled; unchecked: the code before it "
-       "without the comparison\nwith the limit; merged: equal calls are made once, as users have "
-       "it; the others make\nall. calls: as the language counts them, unrolled or not.\n");
-  printf("%-17s %9s %9s %9s %9s %9s %9s %9s %12s\n", "call", "clang-19", "gcc", "plain",
-         "unchecked", "unrolled", "unchecked", "merged", "calls");
+       "time in\nmilliseconds. The time of C depends on where its code comes to lie: it is "
+       "there at four places, 16 bytes\nof a line of the cache apart; the figure is their median, "
+       "behind it the fastest and the slowest place.\nOurs lies as users have it. plain: no "
+       "recursion is unrolled; unchecked: the code before it without the\ncomparison with the "
+       "limit; merged: equal calls are made once, as users have it; the others make all.\ncalls: "
+       "as the language counts them, unrolled or not.\n");
+  printf("%-17s %9s %-13s %9s %-13s %9s %9s %9s %9s %9s %12s\n", "call", "clang-19", "places",
+         "gcc", "places", "plain", "unchecked", "unrolled", "unchecked", "merged", "calls");
   char text[N_COMPARISONS][64];
   for (size_t i = 0; i < N_COMPARISONS; i++) {
     const compared *c = &comparisons[i];
+    if (is_left_out(c)) continue;
     const bench_row *row = is_quick ? &c->quick : &c->row;
     row_text(text[i], sizeof text[i], row);
     bench_pin(true);
-    compare_one(c, is_quick, median[i]);
+    all[i] = compare_one(c);
     bench_pin(false);
     printf("%-17s", text[i]);
-    for (size_t k = 0; k < sizeof columns / sizeof columns[0]; k++) print_ms(median[i][columns[k]]);
+    print_peer(&all[i].peers[BENCH_CLANG]);
+    print_peer(&all[i].peers[BENCH_GCC]);
+    for (size_t k = 0; k < sizeof columns / sizeof columns[0]; k++)
+      print_ms(all[i].ours[columns[k]]);
     unsigned long long calls = calls_of(row);
     printf(" %12llu\n", calls);
     fflush(stdout);
@@ -275,14 +310,16 @@ static void table_of_native(bool is_quick) {
   printf("%-17s %14s %14s %14s %14s %14s %14s\n", "call", "plain/clang", "uncheck./clang",
          "unrolled/gcc", "unrolled/clang", "merged/gcc", "check");
   for (size_t i = 0; i < N_COMPARISONS; i++) {
+    if (is_left_out(&comparisons[i])) continue;
     const targets *most = &comparisons[i].most;
-    const double *ms = median[i];
+    const double *ms = all[i].ours, clang = all[i].peers[BENCH_CLANG].typical,
+                 gcc = all[i].peers[BENCH_GCC].typical;
     printf("%-17s", text[i]);
-    print_share(ms[PLAIN], ms[CLANG], most->plain);
-    print_share(ms[PLAIN_UNCHECKED], ms[CLANG], most->unchecked);
-    print_share(ms[UNROLLED], ms[GCC], most->unrolled);
-    print_share(ms[UNROLLED], ms[CLANG], 0);
-    print_share(ms[MERGED], ms[GCC], 0);
+    print_share(ms[PLAIN], clang, most->plain);
+    print_share(ms[PLAIN_UNCHECKED], clang, most->unchecked);
+    print_share(ms[UNROLLED], gcc, most->unrolled);
+    print_share(ms[UNROLLED], clang, 0);
+    print_share(ms[MERGED], gcc, 0);
     print_share(ms[UNROLLED], ms[UNROLLED_UNCHECKED], most->check);
     puts("");
   }
@@ -341,7 +378,7 @@ static void table_of_unrolling(void) {
 
 /* ---- starting ---- */
 
-static double process(const char *const *argv, bool is_quick) {
+static double process(const char *const *argv) {
   double ms[MAX_RUNS];
   size_t n = is_quick ? 1 : MAX_RUNS;
   bench_process(argv);
@@ -349,7 +386,7 @@ static double process(const char *const *argv, bool is_quick) {
   return bench_median(ms, n);
 }
 
-static void table_of_starts(bool is_quick) {
+static void table_of_starts(void) {
   puts("From nothing to running, milliseconds.\n");
   puts("program     parse    check    build   passes  flatten     emit optimize  codegen");
   static const char *const names[] = {"fib", "ack", "tak", "primes"};
@@ -380,22 +417,29 @@ static void table_of_starts(bool is_quick) {
   const char *const check[] = {HIA_PROGRAM, "check", fib, NULL};
   const char *const interp[] = {HIA_PROGRAM, "run", fib, "--engine", "interp", "10", NULL};
   const char *const jit[] = {HIA_PROGRAM, "run", fib, "10", NULL};
-  printf("\nwhole process: hiaton check fib.hia %.1f, ", process(check, is_quick));
-  printf("run 10 --engine interp %.1f, ", process(interp, is_quick));
-  printf("run 10 %.1f\n", process(jit, is_quick));
+  printf("\nwhole process: hiaton check fib.hia %.1f, ", process(check));
+  printf("run 10 --engine interp %.1f, ", process(interp));
+  printf("run 10 %.1f\n", process(jit));
 }
 
 int main(int argc, char **argv) {
-  bool is_quick = argc == 2 && strcmp(argv[1], "--quick") == 0;
-  if (argc > 2 || (argc == 2 && !is_quick)) {
-    fprintf(stderr, "usage: %s [--quick]\n", argv[0]);
-    return 2;
+  for (int i = 1; i < argc; i++) {
+    if (strcmp(argv[i], "--quick") == 0) {
+      is_quick = true;
+    } else if (strcmp(argv[i], "--only") == 0 && i + 1 < argc) {
+      only = argv[++i];
+    } else {
+      fprintf(stderr, "usage: %s [--quick] [--only FUNCTION]\n", argv[0]);
+      return 2;
+    }
   }
   bench_print_machine();
-  table_of_results(is_quick);
-  table_of_native(is_quick);
-  table_of_unrolling();
-  table_of_starts(is_quick);
+  if (!only) table_of_results();
+  table_of_native();
+  if (!only) {
+    table_of_unrolling();
+    table_of_starts();
+  }
   if (mistakes) printf("\n%d wrong results\n", mistakes);
   return mistakes || fflush(stdout) != 0;
 }

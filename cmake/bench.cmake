@@ -1,5 +1,6 @@
 # The benchmark harness: public API only, beside the same programs in C as each compiler at hand makes
-# them. The references keep their own flags, whatever this build is.
+# them. The references keep their own flags, whatever this build is; each is there as often as
+# harness.h has places (BENCH_PLACES).
 find_program(HIA_CLANG NAMES clang-19)
 find_program(HIA_GCC NAMES gcc-12 gcc)
 find_program(HIA_GXX NAMES g++-12 g++)
@@ -10,13 +11,15 @@ file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/bench)
 foreach(compiler clang gcc)
   string(TOUPPER ${compiler} COMPILER)
   if(HIA_${COMPILER})
-    set(object ${PROJECT_BINARY_DIR}/bench/reference_${compiler}.o)
-    add_custom_command(OUTPUT ${object}
-      COMMAND ${HIA_${COMPILER}} -std=c11 -O3 -fPIE -DPREFIX=${compiler}_ -c
-              ${PROJECT_SOURCE_DIR}/bench/reference.c -o ${object}
-      DEPENDS ${PROJECT_SOURCE_DIR}/bench/reference.c
-      COMMENT "Building bench/reference_${compiler}.o" VERBATIM)
-    list(APPEND references ${object})
+    foreach(place 0 1 2 3)
+      set(object ${PROJECT_BINARY_DIR}/bench/reference_${compiler}_${place}.o)
+      add_custom_command(OUTPUT ${object}
+        COMMAND ${HIA_${COMPILER}} -std=c11 -O3 -fPIE -DPREFIX=${compiler}${place}_ -DPLACE=${place}
+                -c ${PROJECT_SOURCE_DIR}/bench/reference.c -o ${object}
+        DEPENDS ${PROJECT_SOURCE_DIR}/bench/reference.c
+        COMMENT "Building bench/reference_${compiler}_${place}.o" VERBATIM)
+      list(APPEND references ${object})
+    endforeach()
     list(APPEND reference_definitions HIA_HAS_${COMPILER}=1)
   endif()
 endforeach()

@@ -39,9 +39,10 @@ void hiaL_go_on(hia_blocks *f, hia_block *b) {
   f->path[f->n_path++] = b;
 }
 
-bool hiaL_block_calls(const hia_block *b, LLVMValueRef callee) {
+unsigned hiaL_block_calls(const hia_block *b, LLVMValueRef callee) {
+  unsigned n = 0;
   for (LLVMValueRef i = LLVMGetFirstInstruction(b->ref); i; i = LLVMGetNextInstruction(i)) {
-    if (LLVMGetInstructionOpcode(i) == LLVMCall && LLVMGetCalledValue(i) == callee) return true;
+    if (LLVMGetInstructionOpcode(i) == LLVMCall && LLVMGetCalledValue(i) == callee) n++;
   }
-  return false;
+  return n;
 }

@@ -26,8 +26,8 @@ hia_blocks hiaL_read_blocks(hia_arena *arena, LLVMValueRef function);
 hia_block *hiaL_block_at(const hia_blocks *f, unsigned i);
 void hiaL_go_on(hia_blocks *f, hia_block *b); /* makes b the last of the path */
 
-/* Does a block call it? */
-bool hiaL_block_calls(const hia_block *b, LLVMValueRef callee);
+/* How often a block calls it. */
+unsigned hiaL_block_calls(const hia_block *b, LLVMValueRef callee);
 
 /* ---- placement.c ---- */
 

@@ -23,7 +23,7 @@ typedef struct rounds {
 static hia_blocks read_flow(rounds *r, LLVMValueRef function) {
   hia_blocks f = hiaL_read_blocks(&r->comp->scratch, function); /* marked: edges that are cut */
   for (unsigned i = 0; i < f.n; i++)
-    f.data[i].is_checked = hiaL_block_calls(&f.data[i], r->comparison);
+    f.data[i].is_checked = hiaL_block_calls(&f.data[i], r->comparison) > 0;
   return f;
 }
 

@@ -506,6 +506,62 @@ Test(lower, rounds_that_call_come_without_a_jump) {
   world_free(&w);
 }
 
+/* Who does not call returns before who does, without a jump; one call makes no tree. */
+#define CALLS(first, sum)                                                                          \
+  "graph functions \"calls\"\n"                                                                    \
+  "fn f (i32) -> (i32) root (i32) -> i32 recursive {\n%0:i32 = arg 0\n%1:i32 = const 1\n"          \
+  "%2:bool = lt %0, %1\n%3:i32 = if %2 {\nyield %0\n} else {\n%4:i32 = sub %0, %1\n"               \
+  "%5:i32 = call f %4\n%6:i32 = div %4, %5\n%7:i32 = " first "\n%8:i32 = " sum                     \
+  " %5, %7\nyield %8\n}\nyield %3\n}\n"
+
+Test(lower, leaves_of_trees_go_straight_on) {
+  world w;
+  world_init(&w);
+  NO_THROW(&w.e, {
+    for (int unchecked = 0; unchecked < 2; unchecked++) {
+      const char *text =
+          dumped(&w, graph_of(&w, CALLS("call f %6", "mul")), HIA_DUMP_ASM, unchecked);
+      cr_assert_lt(strstr(text, "\tretq"), strstr(text, "callq\tf_0"), "%s", text);
+      text = dumped(&w, graph_of(&w, CALLS("sub %6, %1", "mul")), HIA_DUMP_ASM, unchecked);
+      cr_assert_gt(strstr(text, "\tretq"), strstr(text, "callq\tf_0"), "%s", text);
+    }
+  });
+  world_free(&w);
+}
+
+/* n calls, each after a test of its own: with many of them most tests say no. */
+static const char *guarded(world *w, int n) {
+  hia_text t;
+  hiaR_text_init(&t, &w->e.comp.arena);
+  hiaR_text_addf(&t,
+                 "graph functions \"guarded\"\nfn f (i32) -> (i32) root (i32) -> i32 recursive {\n"
+                 "%%0:i32 = arg 0\n%%1:i32 = const 7\n");
+  int k = 2, sum = 0;
+  for (int i = 0; i < n; i++, k += 5) {
+    hiaR_text_addf(&t,
+                   "%%%d:i32 = const %d\n%%%d:bool = lt %%%d, %%%d\n%%%d:i32 = if %%%d {\n"
+                   "%%%d:i32 = call f %%%d\nyield %%%d\n} else {\nyield %%1\n}\n"
+                   "%%%d:i32 = div %%%d, %%%d\n",
+                   k, 100 + i, k + 1, sum, k, k + 2, k + 1, k + 3, k, k + 3, k + 4, sum, k + 2);
+    sum = k + 4;
+  }
+  hiaR_text_addf(&t, "yield %%%d\n}\n", sum);
+  return t.data;
+}
+
+Test(lower, calls_behind_many_guards_are_rare) {
+  world w;
+  world_init(&w);
+  NO_THROW(&w.e, {
+    static const char weights[] = "\"branch_weights\", i32 1, i32 8";
+    const char *text = dumped(&w, graph_of(&w, guarded(&w, 6)), HIA_DUMP_LLVM_OPTIMIZED, false);
+    cr_assert(strstr(text, weights), "%s", text);
+    text = dumped(&w, graph_of(&w, guarded(&w, 2)), HIA_DUMP_LLVM_OPTIMIZED, false);
+    cr_assert(!strstr(text, weights), "%s", text);
+  });
+  world_free(&w);
+}
+
 static size_t occurrences(const char *text, const char *word) {
   size_t n = 0;
   for (; (text = strstr(text, word)); text += strlen(word)) n++;
