@@ -1,0 +1,427 @@
+/* What does embedding cost? Calls from C, from an engine to the first result, sizes, memory,
+ * compile time beside clang's.
+ *
+ *   bench_embed [--runs N] [--quick]     (--quick: does everything work?)
+ *
+ * Calls and compile times are processor time of the thread, in turns, medians; processes are time
+ * on the clock. */
+#include "bench/harness.h"
+#include <dlfcn.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MOST_RUNS = 99 };
+
+static const char fib_text[] =
+    "fn fib(n: i32) -> i32 = if n <= 1 then 1 else fib(n - 1) + fib(n - 2)\n";
+
+static void check(hia_status status, const hia_error *error) {
+  if (status == HIA_OK) return;
+  fprintf(stderr, "%s: %s", hia_status_word(status), hia_error_text(error));
+  exit(1);
+}
+
+/* ---- calls ---- */
+
+typedef hia_status (*typed_fn)(hia_context *, int32_t, int32_t *);
+typedef int32_t (*plain_fn)(int32_t);
+
+typedef struct caller {
+  const bench_program *program;
+  hia_context *context;
+  typed_fn typed;
+  plain_fn plain, in_c;
+} caller;
+
+/* Each result is the next argument, as in a host that goes on with what it got. */
+static int32_t through_c(const caller *c, long n) {
+  int32_t x = 0;
+  for (long i = 0; i < n; i++) x = c->in_c(x);
+  return x;
+}
+
+static int32_t through_plain(const caller *c, long n) {
+  int32_t x = 0;
+  for (long i = 0; i < n; i++) x = c->plain(x);
+  return x;
+}
+
+static int32_t through_typed(const caller *c, long n) {
+  int32_t x = 0;
+  for (long i = 0; i < n; i++) c->typed(c->context, x, &x);
+  return x;
+}
+
+static int32_t through_timeout(const caller *c, long n) {
+  hia_context_set_timeout(c->context, UINT64_C(1) << 40);
+  int32_t x = through_typed(c, n);
+  hia_context_set_timeout(c->context, 0);
+  return x;
+}
+
+static int32_t through_values(const caller *c, long n) {
+  int32_t x = 0;
+  for (long i = 0; i < n; i++) {
+    hia_value *arg = hia_value_i32(c->program->engine, x), *result;
+    hia_call(c->program->function, &arg, 1, &result, NULL);
+    hia_value_get_i32(result, &x);
+    hia_value_free(result);
+    hia_value_free(arg);
+  }
+  return x;
+}
+
+/* The function itself, as the host's compiler makes it; the loop may not see into it. */
+__attribute__((noinline)) static int32_t succ(int32_t n) {
+  __asm__ volatile("");
+  return n + 1;
+}
+
+static void bench_calls(int runs, bool is_quick) {
+  static const struct {
+    const char *name;
+    int32_t (*loop)(const caller *c, long n);
+    int share; /* of the calls: slow ones are made less often */
+  } ways[] = {
+      {"a function of C", through_c, 1},
+      {"plain function", through_plain, 1},
+      {"typed entry", through_typed, 1},
+      {"typed entry, with a timeout", through_timeout, 20},
+      {"hia_call, with its values", through_values, 20},
+  };
+  enum { N_WAYS = sizeof ways / sizeof *ways };
+  bench_program p = bench_open_text("succ", "fn succ(n: i32) -> i32 = n + 1\n", "succ",
+                                    &(bench_options){.threads = 1});
+  hia_error *error;
+  hia_native_fn typed, plain;
+  caller c = {.program = &p};
+  check(hia_function_entry(p.function, &typed, &error), error);
+  check(hia_function_plain(p.function, &plain, &error), error);
+  check(hia_engine_context_new(p.engine, &c.context, &error), error);
+  plain_fn volatile own = succ;
+  c.typed = (typed_fn)typed;
+  c.plain = (plain_fn)plain;
+  c.in_c = own;
+  long n = is_quick ? 10000 : 5000000;
+  double each[N_WAYS][MOST_RUNS], ns[N_WAYS];
+  for (int r = -1; r < runs; r++)
+    for (int w = 0; w < N_WAYS; w++) {
+      long calls = n / ways[w].share;
+      double start = bench_cpu();
+      int32_t x = ways[w].loop(&c, calls);
+      double ms = bench_cpu() - start;
+      if (x != calls) {
+        fprintf(stderr, "%s: %d after %ld calls\n", ways[w].name, x, calls);
+        exit(1);
+      }
+      if (r >= 0) each[w][r] = ms * 1e6 / (double)calls;
+    }
+  printf("%-34s %10s %12s %10s\n", "a call of succ(n) = n + 1", "ns", "over C's ns", "over C's");
+  for (int w = 0; w < N_WAYS; w++) {
+    ns[w] = bench_median(each[w], (size_t)runs);
+    printf("%-34s %10.2f %12.2f %9.2fx\n", ways[w].name, ns[w], ns[w] - ns[0], ns[w] / ns[0]);
+  }
+  hia_context_free(c.context);
+  bench_close(&p);
+}
+
+/* ---- from an engine to its first result ---- */
+
+static double first_result(hia_engine_kind kind, bool by_entry) {
+  hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  hia_engine *engine;
+  hia_module *module;
+  hia_function *fib;
+  hia_error *error;
+  int32_t x = 0;
+  options.kind = kind;
+  double start = bench_now();
+  check(hia_engine_new(&options, &engine, &error), error);
+  check(hia_module_load_text(engine, "fib", fib_text, sizeof fib_text - 1, &module, &error), error);
+  check(hia_module_function(module, "fib", &fib, &error), error);
+  if (by_entry) {
+    hia_native_fn entry;
+    hia_context *context;
+    check(hia_function_entry(fib, &entry, &error), error);
+    check(hia_engine_context_new(engine, &context, &error), error);
+    check(((typed_fn)entry)(context, 10, &x), hia_context_error(context));
+    hia_context_free(context);
+  } else {
+    hia_value *n = hia_value_i32(engine, 10), *result;
+    check(hia_call(fib, &n, 1, &result, &error), error);
+    hia_value_get_i32(result, &x);
+    hia_value_free(n);
+    hia_value_free(result);
+  }
+  double ms = bench_now() - start;
+  if (x != 89) exit(1);
+  hia_module_free(module);
+  hia_engine_free(engine);
+  return ms;
+}
+
+static const struct {
+  const char *name, *word;
+  hia_engine_kind kind;
+  bool by_entry;
+} firsts[] = {
+    {"interpreted, hia_call", "interp", HIA_ENGINE_INTERP, false},
+    {"native, hia_call", "call", HIA_ENGINE_JIT, false},
+    {"native, typed entry", "entry", HIA_ENGINE_JIT, true},
+};
+enum { N_FIRSTS = sizeof firsts / sizeof *firsts };
+
+static void bench_first(const char *self, int runs) {
+  printf("\n%-34s %10s %12s\n", "from hia_engine_new to fib(10)", "ms", "in a new");
+  printf("%-34s %10s %12s\n", "", "", "process, ms");
+  double warm[N_FIRSTS][MOST_RUNS], cold[N_FIRSTS][MOST_RUNS];
+  for (int r = -1; r < runs; r++)
+    for (int f = 0; f < N_FIRSTS; f++) {
+      double ms = first_result(firsts[f].kind, firsts[f].by_entry);
+      char text[64] = "";
+      bench_process_text((const char *const[]){self, "--first", firsts[f].word, NULL}, text,
+                         sizeof text);
+      if (r < 0) continue;
+      warm[f][r] = ms;
+      cold[f][r] = atof(text);
+    }
+  for (int f = 0; f < N_FIRSTS; f++)
+    printf("%-34s %10.2f %12.2f\n", firsts[f].name, bench_median(warm[f], (size_t)runs),
+           bench_median(cold[f], (size_t)runs));
+}
+
+/* ---- sizes ---- */
+
+static void print_size(const char *name, const char *path) {
+  struct stat s;
+  if (stat(path, &s))
+    printf("%-34s %10s\n", name, "not there");
+  else
+    printf("%-34s %10.0f\n", name, (double)s.st_size / 1024);
+}
+
+static void bench_sizes(void) {
+  printf("\n%-34s %10s\n", "files", "KiB");
+  Dl_info rt, engine;
+  char path[4096];
+  if (dladdr((const void *)(uintptr_t)hia_context_new, &rt) && rt.dli_fname)
+    print_size("libhiaton_rt.so", rt.dli_fname);
+  if (!dladdr((const void *)(uintptr_t)hia_engine_new, &engine) || !engine.dli_fname) return;
+  print_size("libhiaton.so", engine.dli_fname);
+  const char *slash = strrchr(engine.dli_fname, '/');
+  snprintf(path, sizeof path, "%.*s/libhiaton_llvm.so", slash ? (int)(slash - engine.dli_fname) : 0,
+           engine.dli_fname);
+  print_size("libhiaton_llvm.so, without LLVM", path);
+}
+
+/* ---- memory ---- */
+
+static _Atomic long held;
+
+static void *count_alloc(void *user, size_t size) {
+  (void)user;
+  atomic_fetch_add(&held, (long)size);
+  return malloc(size ? size : 1);
+}
+
+static void *count_resize(void *user, void *block, size_t old_size, size_t size) {
+  (void)user;
+  atomic_fetch_add(&held, (long)size - (long)old_size);
+  return realloc(block, size ? size : 1);
+}
+
+static void count_free(void *user, void *block, size_t size) {
+  (void)user;
+  atomic_fetch_sub(&held, (long)size);
+  free(block);
+}
+
+static double resident_kib(void) {
+  unsigned long total = 0, resident = 0;
+  FILE *f = fopen("/proc/self/statm", "r");
+  if (f && fscanf(f, "%lu %lu", &total, &resident) != 2) resident = 0;
+  if (f) fclose(f);
+  return (double)resident * (double)sysconf(_SC_PAGESIZE) / 1024;
+}
+
+static void print_memory(const char *what, double before) {
+  printf("%-34s %10.1f %12.0f\n", what, (double)atomic_load(&held) / 1024, resident_kib() - before);
+}
+
+/* First of all, while the process is as it began. */
+static void bench_memory(void) {
+  const hia_allocator allocator = {count_alloc, count_resize, count_free, NULL};
+  hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  hia_engine *engine;
+  hia_module *module;
+  hia_function *fib;
+  hia_context *context;
+  hia_native_fn entry;
+  hia_error *error;
+  int32_t x;
+  options.allocator = &allocator;
+  double before = resident_kib();
+  printf("%-34s %10s %12s\n", "memory, KiB", "allocator", "process");
+  check(hia_engine_new(&options, &engine, &error), error);
+  print_memory("an engine at rest", before);
+  check(hia_engine_context_new(engine, &context, &error), error);
+  print_memory("and a context", before);
+  check(hia_engine_native(engine, &error), error);
+  print_memory("and the compiler, open", before);
+  check(hia_module_load_text(engine, "fib", fib_text, sizeof fib_text - 1, &module, &error), error);
+  check(hia_module_function(module, "fib", &fib, &error), error);
+  check(hia_function_entry(fib, &entry, &error), error);
+  print_memory("and fib, compiled", before);
+  check(((typed_fn)entry)(context, 20, &x), hia_context_error(context));
+  print_memory("and called", before);
+  hia_module_free(module);
+  print_memory("the module freed", before);
+  hia_context_free(context);
+  hia_engine_free(engine);
+  print_memory("all freed (LLVM stays open)", before);
+}
+
+/* ---- compile time beside clang's ---- */
+
+typedef struct source {
+  const char *name, *ours, *in_c;
+} source;
+
+/* Definitions with a number for each %d. */
+static const source sources[] = {
+    {"fib", "fn f%d(n: i32) -> i32 = if n <= 1 then 1 else f%d(n - 1) + f%d(n - 2)\n",
+     "int f%d(int n) { return n <= 1 ? 1 : f%d(n - 1) + f%d(n - 2); }\n"},
+    {"gcd", "fn f%d(a: i32, b: i32) -> i32 = if b == 0 then a else f%d(b, a %% b) + 0 * %d\n",
+     "int f%d(int a, int b) { return b == 0 ? a : f%d(b, a %% b) + 0 * %d; }\n"},
+    {"a loop",
+     "fn f%d(n: i32) -> i32 = { let (s, _) = loop (s = %d, i = 0) while i < n "
+     "{ (bxor(s * 31, i), i + 1) }; s + %d }\n",
+     "int f%d(int n) { unsigned s = %d; for (int i = 0; i < n; i++) s = (s * 31) ^ (unsigned)i;"
+     " return (int)s + %d; }\n"},
+};
+enum { N_SOURCES = sizeof sources / sizeof *sources };
+
+static char *write_copies(const char *form, int n) {
+  size_t room = (size_t)n * 256 + 1, at = 0;
+  char *text = malloc(room);
+  if (!text) exit(1);
+  for (int i = 0; i < n; i++) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+    at += (size_t)snprintf(text + at, room - at, form, i, i, i);
+#pragma GCC diagnostic pop
+  }
+  return text;
+}
+
+/* Milliseconds of processor time for a function: from text to native code. */
+static double compile_ours(const source *s, int n) {
+  char *text = write_copies(s->ours, n);
+  hia_engine *engine;
+  hia_module *module;
+  hia_error *error;
+  check(hia_engine_new(NULL, &engine, &error), error);
+  check(hia_engine_native(engine, &error), error);
+  double start = bench_cpu();
+  check(hia_module_load_text(engine, s->name, text, strlen(text), &module, &error), error);
+  for (int i = 0; i < n; i++) {
+    char name[16];
+    hia_function *f;
+    snprintf(name, sizeof name, "f%d", i);
+    check(hia_module_function(module, name, &f, &error), error);
+    check(hia_function_prepare(f, &error), error);
+  }
+  double ms = (bench_cpu() - start) / n;
+  hia_module_free(module);
+  hia_engine_free(engine);
+  free(text);
+  return ms;
+}
+
+#ifdef HIA_CLANG_PROGRAM
+static double run_clang(const source *s, int n, const char *folder) {
+  char in[256], out[256];
+  snprintf(in, sizeof in, "%s/f.c", folder);
+  snprintf(out, sizeof out, "%s/f.o", folder);
+  char *text = write_copies(s->in_c, n);
+  FILE *f = fopen(in, "w");
+  if (!f || fputs(text, f) < 0 || fclose(f)) exit(1);
+  free(text);
+  return bench_process(
+      (const char *const[]){HIA_CLANG_PROGRAM, "-O2", "-w", "-c", in, "-o", out, NULL});
+}
+#endif
+
+static void bench_compile(int runs, bool is_quick) {
+  int n = is_quick ? 5 : 50;
+  printf("\n%-34s %10s %12s %12s\n", "compile time of a function, ms", "hiaton", "clang -O2 -c",
+         "of a file");
+  printf("%-34s %10s %12s %12s\n", "", "", "a further", "with one");
+#ifdef HIA_CLANG_PROGRAM
+  char folder[] = "/tmp/bench_embed_XXXXXX";
+  if (!mkdtemp(folder)) exit(1);
+#endif
+  for (int i = 0; i < N_SOURCES; i++) {
+    double ours[MOST_RUNS];
+    for (int r = -1; r < runs; r++) {
+      double ms = compile_ours(&sources[i], n);
+      if (r >= 0) ours[r] = ms;
+    }
+    printf("%-34s %10.2f", sources[i].name, bench_median(ours, (size_t)runs));
+#ifdef HIA_CLANG_PROGRAM
+    double one[MOST_RUNS], more[MOST_RUNS];
+    int many = 20 * n;
+    for (int r = 0; r < runs; r++) {
+      one[r] = run_clang(&sources[i], 1, folder);
+      more[r] = (run_clang(&sources[i], many, folder) - one[r]) / (many - 1);
+    }
+    printf(" %12.2f %12.1f", bench_median(more, (size_t)runs), bench_median(one, (size_t)runs));
+#endif
+    putchar('\n');
+  }
+#ifdef HIA_CLANG_PROGRAM
+  char command[512];
+  for (const char *const *name = (const char *const[]){"f.c", "f.o", NULL}; *name; name++) {
+    snprintf(command, sizeof command, "%s/%s", folder, *name);
+    unlink(command);
+  }
+  rmdir(folder);
+#endif
+}
+
+int main(int argc, char **argv) {
+  int runs = 7;
+  bool is_quick = false, is_known = true;
+  if (argc == 3 && strcmp(argv[1], "--first") == 0) {
+    for (int f = 0; f < N_FIRSTS; f++)
+      if (strcmp(argv[2], firsts[f].word) == 0)
+        printf("%.3f\n", first_result(firsts[f].kind, firsts[f].by_entry));
+    return 0;
+  }
+  for (int i = 1; i < argc; i++) {
+    if (strcmp(argv[i], "--quick") == 0)
+      is_quick = true;
+    else if (strcmp(argv[i], "--runs") == 0 && i + 1 < argc)
+      runs = atoi(argv[++i]);
+    else
+      is_known = false;
+  }
+  if (!is_known || runs < 1 || runs > MOST_RUNS) {
+    fprintf(stderr, "usage: %s [--runs N] [--quick]\n", argv[0]);
+    return 2;
+  }
+  if (is_quick) runs = 1;
+  bench_print_machine();
+  bench_memory();
+  putchar('\n');
+  bench_calls(runs, is_quick);
+  bench_first(argv[0], runs);
+  bench_sizes();
+  bench_compile(runs, is_quick);
+  return 0;
+}
