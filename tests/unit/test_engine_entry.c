@@ -667,3 +667,38 @@ Test(entry, without_memory) {
   cr_assert_gt(fail_each_allocation(use_context), 3);
   end(&f);
 }
+
+/* All of an engine's life up to a plain function and a typed entry that was called. */
+static hia_status live(const hia_allocator *allocator) {
+  hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  options.allocator = allocator;
+  hia_engine *engine = NULL;
+  hia_module *module = NULL;
+  hia_function *both, *down;
+  hia_context *context = NULL;
+  hia_native_fn plain, e;
+  hia_status status = hia_engine_new(&options, &engine, NULL);
+  if (status == HIA_OK)
+    status = hia_module_load_text(engine, "t", text, strlen(text), &module, NULL);
+  if (status == HIA_OK) status = hia_module_function(module, "both", &both, NULL);
+  if (status == HIA_OK) status = hia_module_function(module, "down", &down, NULL);
+  if (status == HIA_OK) status = hia_function_entry(down, &e, NULL);
+  if (status == HIA_OK) status = hia_function_plain(both, &plain, NULL);
+  if (status == HIA_OK) status = hia_engine_context_new(engine, &context, NULL);
+  int32_t x;
+  if (status == HIA_OK) {
+    cr_assert_not(((bool (*)(int32_t))plain)(10));
+    status = ((fn_i32)e)(context, 0, &x);
+    cr_assert(status == HIA_DIV_ZERO || status == HIA_MEMORY, "%s", hia_status_word(status));
+    /* The chain, too, wants memory: then it is shorter. */
+    status = hia_error_chain_length(hia_context_error(context)) == 1 ? HIA_OK : HIA_MEMORY;
+  }
+  hia_context_free(context);
+  hia_module_free(module);
+  hia_engine_free(engine);
+  return status;
+}
+
+Test(entry, every_request_for_memory_may_fail, .timeout = 300) {
+  if (has_native()) cr_assert_gt(fail_each_allocation(live), 20);
+}
