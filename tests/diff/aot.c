@@ -103,6 +103,7 @@ static void write_object(aot *a) {
   snprintf(path, sizeof path, "%s/%s.o", a->folder, prefix);
   o.prefix = prefix;
   o.parallel = a->threads > 1;
+  o.cpu = a->threads > 1 ? "x86-64" : NULL; /* with library calls where that lacks instructions */
   hia_function *functions[MOST_INSTANCES];
   for (uint32_t i = 0; i < a->n_instances; i++) functions[i] = a->instances[i].function;
   hia_error *error = NULL;

@@ -103,7 +103,7 @@ void diff_cases(const char *path, void (*visit)(void *user, const diff_case *c),
 
 /* Writes to a folder an object file for each program and a main file of C, which calls what they
  * state and compares: tests/diff/aot.sh builds and runs them. `threads` > 1: code that several can
- * run. */
+ * run, and for any processor. */
 void diff_aot(const char *folder, const char *const *paths, uint32_t n_paths, unsigned threads,
               diff_counts *counts);
 

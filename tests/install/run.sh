@@ -56,6 +56,23 @@ t 'the installed program' test "$("$prefix/bin/hiaton" run "$sources/examples/fi
 [ $native = yes ] &&
   t 'native code in it' test "$("$prefix/bin/hiaton" run "$sources/examples/fib.hia" --engine jit --fn fib 10)" = 89
 
+# ---- hiaton build, which links to the runtime beside it ----
+
+if [ $native = yes ]; then
+  for name in moved staged/opt/hiaton; do
+    at=$(dirname "$(find "$work/$name" -name libhiaton_rt.so)")
+    t "build in $name: a program" env CC="$cc" "$work/$name/bin/hiaton" build "$sources/examples/fib.hia" --exe -o "$work/fib"
+    t "build in $name: it runs" test "$("$work/fib" 20)" = 10946
+    t "build in $name: a library" env CC="$cc" "$work/$name/bin/hiaton" build "$sources/examples/fib.hia" --shared \
+      -o "$work/libfib.so"
+    t "build in $name: which needs the runtime" grep -q 'NEEDED.*libhiaton_rt' <(readelf -d "$work/libfib.so")
+    rm -rf "$work/tree" && mkdir "$work/tree" && cp -r "$sources/examples" "$work/tree/"
+    t "examples/aot in $name: with pkg-config" env PKG_CONFIG_LIBDIR="$(dirname "$(find "$work/$name" -name hiaton.pc)")" \
+      make -C "$work/tree/examples/aot" HIATON="$work/$name/bin/hiaton" CC="$cc" LDFLAGS="-Wl,-rpath,$at"
+    t "examples/aot in $name: runs" test "$("$work/tree/examples/aot/fib" 30)" = 'fib(30) = 1346269'
+  done
+fi
+
 # ---- the manual page ----
 
 page=$(find "$prefix" -name hiaton.1)
