@@ -311,8 +311,9 @@ static uint32_t dtype_list(reader *r, hia_dtype **out) {
   return r->outs.len;
 }
 
-/* The language allows 1000 parts in a type, so no deeper nesting either: recursion is bounded. */
-enum { MAX_TYPE_PARTS = 1000 };
+/* The language allows 1000 parts in a type, and a root with fuel gives one more (fuel.c); so no
+ * deeper nesting either: recursion is bounded. */
+enum { MAX_TYPE_PARTS = 1001 };
 
 static hia_type type(reader *r, uint32_t depth) {
   hia_dtype scalar;

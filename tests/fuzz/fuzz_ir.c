@@ -127,10 +127,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
       hiaG_dot(g, &dot);
       round_trip(&comp, &types, g);
       if (g->state == HIA_STATIC) flatten_and_run(&comp, g);
-      /* The passes for the interpreter, and those for native code on several threads. */
-      static const hia_pass_use uses[] = {HIA_USE_ALL, HIA_USE_PARALLEL};
+      /* The passes for the interpreter, those for native code on several threads, and with fuel. */
+      static const hia_pass_use uses[] = {HIA_USE_ALL, HIA_USE_PARALLEL, HIA_USE_NATIVE};
       for (size_t i = 0; i < HIA_LEN(uses) && g && g->state == HIA_FUNCTIONS; i++) {
         hia_pass_options options = {.verify = true, .use = uses[i]};
+        options.fuel = i == 2;
+        if (options.fuel && hiaG_cannot_fuel(g)) break;
         hiaG_run_passes(g, &options);
         round_trip(&comp, &types, g);
         flatten_and_run(&comp, g);

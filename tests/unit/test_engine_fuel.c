@@ -336,6 +336,36 @@ Test(fuel, what_is_dumped_runs) {
   }
 }
 
+/* The largest type that the language has, and one part more. */
+Test(fuel, a_thousand_results) {
+  static char source[1 << 14], graph[1 << 18];
+  size_t at = (size_t)snprintf(source, sizeof source, "fn fib(n: i32) = (n");
+  for (int i = 1; i < 1000; i++)
+    at += (size_t)snprintf(source + at, sizeof source - at, ", n + %d", i % 10);
+  snprintf(source + at, sizeof source - at, ")");
+  hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  options.kind = HIA_ENGINE_INTERP;
+  program p = open_program(&options, source, "fib");
+  static outcome o;
+  run(&p, 3, 7, &o);
+  cr_assert_eq(o.status, HIA_OK);
+  cr_assert_eq(o.stats.fuel_left, 7);
+  dump(&p, HIA_STAGE_STATIC, NULL, true, graph);
+  close_program(&p);
+  p = open_graph(graph, HIA_ENGINE_INTERP);
+  hia_value *args[2] = {hia_value_i32(p.engine, 3), hia_value_i64(p.engine, 7)}, *result, *part;
+  cr_assert_eq(hia_call(p.function, args, 2, &result, NULL), HIA_OK);
+  part = hia_value_part(result, 1);
+  int64_t left = 0;
+  cr_assert_eq(hia_value_get_i64(part, &left), HIA_OK);
+  cr_assert_eq(left, 7);
+  hia_value_free(part);
+  hia_value_free(result);
+  hia_value_free(args[0]);
+  hia_value_free(args[1]);
+  close_program(&p);
+}
+
 Test(fuel, a_graph_with_forks) {
   if (!has_native()) cr_skip_test("no native code");
   static char graph[1 << 16];

@@ -93,6 +93,10 @@ static const row function_rows[] = {
     {BODY("call f %0, %1, %2" DONE), "it has 0 results, but must have 1"},
     /* the rest */
     {BODY("count 0" DONE), "not marked as counted"},
+    {BODY("%3:i64 = const 9\n%4:i64 = charge 0 %3" DONE), "a charge is at least 1"},
+    {BODY("%3:i64 = charge 1 %0" DONE), "operand 0 is i32, but must be i64"},
+    {BODY("%3:i64 = const 9\n%4:i32 = charge 1 %3" DONE), "result 0 is i32, but must be i64"},
+    {BODY("%3:i64 = const 9\n%4:i64 = charge 1 %3, %3" DONE), "charge takes 1 operands, not 2"},
     {"fn f (i32) -> () full g { %0:i32 = arg 0 yield }", "there is no function g"},
     {"fn f (i32) -> () full f { %0:i32 = arg 0 yield }", "not one of the same type"},
     {"fn f (i32) -> () full g { %0:i32 = arg 0 yield } fn g () -> () { yield }",
