@@ -72,6 +72,29 @@ if [ $native = yes ]; then
     t "examples/aot in $name: runs" test "$("$work/tree/examples/aot/fib" 30)" = 'fib(30) = 1346269'
   done
 fi
+t 'cmake --install --component' "$cmake" --install "$build" --prefix "$work/runtime" --component hiaton_runtime
+none 'the component hiaton_runtime: nothing to develop with' \
+  "$(find "$work/runtime" -name '*.h' -o -name '*.a' -o -name '*.pc' -o -name '*.cmake' -o -name 'lib*.so')"
+t 'the component hiaton_runtime: is enough to run' \
+  test "$("$work/runtime/bin/hiaton" run "$sources/examples/fib.hia" --engine interp --fn fib 10)" = 89
+
+# ---- other folders ----
+
+# Configured only: what is generated then has the paths in it.
+configured() { # NAME CMAKE-ARGUMENT...
+  local name=$1
+  shift
+  t "$name: configures" "$cmake" -G "$generator" -S "$sources" -B "$work/$name" -DCMAKE_C_COMPILER="$cc" \
+    -DHIA_LLVM=OFF -DHIA_TESTS=OFF -DHIA_BENCH=OFF "$@"
+}
+line() { t "$1: $3" grep -qxF -- "$3" "$work/$1/package/$2"; }
+configured multiarch -DCMAKE_INSTALL_PREFIX=/usr -DCMAKE_INSTALL_LIBDIR=lib/some-linux-gnu
+line multiarch hiaton.pc 'prefix=${pcfiledir}/../../..'
+line multiarch hiaton.pc 'libdir=${prefix}/lib/some-linux-gnu'
+configured absolute -DCMAKE_INSTALL_PREFIX=/opt/it -DCMAKE_INSTALL_LIBDIR=/var/lib/it
+line absolute hiaton.pc 'prefix=/opt/it'
+line absolute hiaton.pc 'libdir=/var/lib/it'
+line absolute hiaton.pc 'includedir=${prefix}/include'
 
 # ---- the manual page ----
 
