@@ -67,6 +67,7 @@ foreach(dir LIBDIR INCLUDEDIR)
 endforeach()
 # -l for each name, for programs that link the archives.
 list(TRANSFORM hia_rt_libraries PREPEND -l OUTPUT_VARIABLE hia_pc_rt_libraries)
+list(APPEND hia_pc_rt_libraries -lffi)
 list(JOIN hia_pc_rt_libraries " " hia_pc_rt_libraries)
 set(hia_pc_hiaton_libraries "")
 foreach(library IN LISTS CMAKE_DL_LIBS)

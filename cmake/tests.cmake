@@ -17,7 +17,7 @@ find_library(CRITERION_LIBRARY criterion)
 # What internal test programs link: all objects but LLVM's half, in an archive, so that a program
 # holds only what it uses ...
 add_library(hia_internal STATIC $<TARGET_OBJECTS:hia_rt_objects> $<TARGET_OBJECTS:hia_core_objects>)
-target_link_libraries(hia_internal PUBLIC hia_flags ${CMAKE_DL_LIBS})
+target_link_libraries(hia_internal PUBLIC hia_flags ${CMAKE_DL_LIBS} ${HIA_FFI_LIBRARY})
 target_compile_definitions(hia_internal INTERFACE
   "HIA_TEST_DIR=\"${PROJECT_SOURCE_DIR}/tests\"" "HIA_SOURCE_DIR=\"${PROJECT_SOURCE_DIR}\""
   "HIA_BINARY_DIR=\"${PROJECT_BINARY_DIR}\"")

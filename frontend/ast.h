@@ -222,6 +222,7 @@ typedef enum hia_ref {
   HIA_REF_VAR,
   HIA_REF_CONST,
   HIA_REF_FN,      /* callee of a CALL only */
+  HIA_REF_EXTERN,  /* callee of a CALL only */
   HIA_REF_BUILTIN, /* b: hia_op; callee of a CALL only */
 } hia_ref;
 
@@ -325,6 +326,8 @@ typedef struct hia_decl {
   bool broken;  /* its syntax or names have errors: not to be typed */
   bool generic; /* FN: has a parameter without a type */
   bool used;    /* CONST: some checked code uses its value */
+  bool impure;  /* EXTERN */
+  bool raises;  /* EXTERN: the host may answer that it has failed */
   uint8_t mark; /* scratch of const.c: visit state */
   hia_symbol_id symbol;
   uint32_t pos, end;               /* of its name */
@@ -332,8 +335,8 @@ typedef struct hia_decl {
   hia_ast_id type;                 /* result, const or param type; or NONE */
   hia_ast_id body;                 /* or NONE */
   hia_ast_id first_node, end_node; /* its nodes */
-  /* FN */
-  uint32_t fn;            /* number among the functions: hia_decl_id of frontend.h */
+  /* FN, EXTERN */
+  uint32_t fn; /* number among the functions: hia_decl_id of frontend.h; among the externs */
   hia_itype *param_types; /* UNKNOWN: generic */
   hia_itype result;       /* declared; or NONE */
   uint32_t n_insts;
@@ -386,7 +389,8 @@ struct hia_program {
   HIA_VEC(hia_ast) nodes;
   hia_u32vec extra;
   HIA_VEC(hia_decl) decls;
-  hia_u32vec fns; /* decls that are functions */
+  hia_u32vec fns;     /* decls that are functions */
+  hia_u32vec externs; /* decls that are functions of the host */
   bool parsed, parse_failed;
   uint64_t parse_ns;
   bool names_unreliable; /* an item whose name could not be read: do not report unknown names */
@@ -570,8 +574,9 @@ void hiaF_consts_unused(hia_program *p);
 typedef struct hia_elab {
   hia_program *p;
   hia_graph *g;
-  hia_fn_id *fns;   /* by instance: its function, or NONE */
-  hia_u32vec queue; /* instances that have a function without a body yet */
+  hia_fn_id *fns;    /* by instance: its function, or NONE */
+  uint32_t *externs; /* by number: the extern of the graph, or NONE */
+  hia_u32vec queue;  /* instances that have a function without a body yet */
   bool counted;
   /* of the function */
   hia_fn *fn;

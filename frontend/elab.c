@@ -229,6 +229,18 @@ static hia_fn_id function_of(hia_elab *e, uint32_t id) {
   return e->fns[id];
 }
 
+/* The function of the host in the graph. */
+static uint32_t extern_of(hia_elab *e, uint32_t decl) {
+  hia_program *p = e->p;
+  const hia_decl *d = hiaF_decl(p, decl);
+  uint32_t *made = &e->externs[d->fn];
+  if (*made != HIA_NONE) return *made;
+  hia_type *params = HIA_NEW_ARRAY(p->arena, hia_type, d->n_params);
+  for (uint32_t i = 0; i < d->n_params; i++) params[i] = hiaF_itype_type(&p->it, d->param_types[i]);
+  return *made = hiaG_extern_new(e->g, hiaF_symbol_text(p, d->symbol), d->impure, d->raises, params,
+                                 d->n_params, hiaF_itype_type(&p->it, d->result));
+}
+
 static void elab_call(hia_elab *e, hia_ast_id id, const hia_ast *n, bool tail) {
   const hia_ast *callee = hiaF_node(e->p, n->a);
   uint32_t base = e->words.len;
@@ -241,12 +253,14 @@ static void elab_call(hia_elab *e, hia_ast_id id, const hia_ast *n, bool tail) {
   hia_loc_id loc = hiaF_elab_loc(e, callee->start);
   dtypes outs;
   flatten(e, type_of(e, id), &outs);
-  unsigned opcode = callee->op == HIA_REF_BUILTIN ? HIA_OP_FAIL : HIA_OP_CALL;
-  hia_fn_id fn = 0;
-  if (opcode == HIA_OP_CALL) {
-    fn = function_of(e, type_of(e, n->a));
-    if (e->counted) hiaG_add(e->g, e->fn, e->region, HIA_OP_COUNT, NULL, 0, NULL, 0, 0, loc);
-  }
+  unsigned opcode = callee->op == HIA_REF_BUILTIN  ? HIA_OP_FAIL
+                    : callee->op == HIA_REF_EXTERN ? HIA_OP_HOST
+                                                   : HIA_OP_CALL;
+  uint32_t fn = 0;
+  if (opcode == HIA_OP_CALL) fn = function_of(e, type_of(e, n->a));
+  if (opcode == HIA_OP_HOST) fn = extern_of(e, callee->b);
+  if (opcode != HIA_OP_FAIL && e->counted)
+    hiaG_add(e->g, e->fn, e->region, HIA_OP_COUNT, NULL, 0, NULL, 0, 0, loc);
   hia_node_id node = hiaG_add(e->g, e->fn, e->region, opcode, e->words.data + base, count,
                               outs.data, outs.n, fn, loc);
   if (tail && opcode == HIA_OP_CALL) e->fn->nodes.data[node].flags |= HIA_NODE_TAIL;
@@ -347,10 +361,12 @@ hia_graph *hiaF_build(hia_program *p, const hia_inst_id *roots, uint32_t n_roots
   hia_elab e = {.p = p,
                 .g = hiaG_new(p->comp, p->it.types, p->source->name),
                 .fns = HIA_NEW_ARRAY(p->arena, hia_fn_id, p->insts.len),
+                .externs = HIA_NEW_ARRAY(p->arena, uint32_t, p->externs.len),
                 .counted = counted};
   e.g->is_counted = counted;
   hiaR_reserve(p->arena, &e.words, 64); /* so that words.data + base is never null + 0 */
   for (uint32_t i = 0; i < p->insts.len; i++) e.fns[i] = HIA_NONE;
+  for (uint32_t i = 0; i < p->externs.len; i++) e.externs[i] = HIA_NONE;
   for (uint32_t i = 0; i < n_roots; i++) {
     const hia_inst *inst = hiaF_inst(p, roots[i]);
     uint32_t n = hiaF_decl(p, inst->decl)->n_params;

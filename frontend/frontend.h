@@ -66,6 +66,25 @@ hia_inst_id hiaF_instantiate(hia_program *p, hia_decl_id fn, const hia_type *arg
                              hia_diags *diags);
 hia_type hiaF_result(const hia_program *p, hia_inst_id inst);
 
+/* ---- program.c: functions of the host ----
+ * What a program declares `extern` is looked for when it has been loaded. */
+
+typedef struct hia_host_info {
+  const char *declaration; /* as hiaG_extern_print writes it; NULL: nobody knows */
+  bool raises;             /* it may answer that it has failed */
+} hia_host_info;
+typedef struct hia_host_finder {
+  void *user;
+  bool (*find)(void *user, const char *name, hia_host_info *info);
+  const char *(*name)(void *user, size_t i); /* of those there are, to suggest one; NULL: no more */
+} hia_host_finder;
+/* Says in p's diagnostics what is not there or declared otherwise. */
+void hiaF_link(hia_program *p, const hia_host_finder *finder, hia_diags *diags);
+/* The name of an extern that differs least from this one; or NULL. */
+const char *hiaF_similar_host(const hia_host_finder *finder, const char *name);
+/* The declaration of a program that is one extern and nothing else; else NULL. */
+const char *hiaF_extern_text(const hia_program *p, const char **name);
+
 /* elab.c: the graph (state HIA_FUNCTIONS) of these instances and all they call. Root k is the
  * function roots_out[k] of the graph, marked is_root. `counted`: a COUNT node (imm 0) before every
  * call, one (imm 1) at the start of every loop round. */

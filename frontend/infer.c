@@ -376,6 +376,7 @@ static hia_itype infer_call(hia_typing *t, const hia_ast *n, const hia_ast *call
   const hia_decl *d = hiaF_decl(p, decl);
   if (d->broken || (has & HIA_HAS_ERROR))
     return d->result != HIA_IT_NONE ? d->result : HIA_IT_ERROR;
+  if (d->kind == HIA_DECL_EXTERN) return d->result;
   if (has != 0) return d->result != HIA_IT_NONE ? d->result : HIA_IT_UNKNOWN;
   uint32_t id = hiaF_instance(p, decl, args, HIA_IT_NONE, callee->start);
   if (id == HIA_NONE) {
@@ -429,7 +430,8 @@ static hia_itype infer(hia_typing *t, const hia_ast *n, hia_ast_id id) {
   case HIA_AST_CALL: {
     const hia_ast callee = *hiaF_node(t->p, n->a);
     if (callee.op == HIA_REF_BUILTIN) return infer_builtin(t, n, &callee);
-    return callee.op == HIA_REF_FN ? infer_call(t, n, &callee) : (hia_itype)HIA_IT_ERROR;
+    bool is_decl = callee.op == HIA_REF_FN || callee.op == HIA_REF_EXTERN;
+    return is_decl ? infer_call(t, n, &callee) : (hia_itype)HIA_IT_ERROR;
   }
   case HIA_AST_CONVERT: return infer_convert(t, n);
   case HIA_AST_FIELD: return infer_field(t, n);

@@ -244,16 +244,13 @@ static void walk_callee_decl(walker *w, const hia_ast *call, hia_ast *callee, ui
     if (d->n_params != call->c && !d->broken) wrong_arity(w, call, callee, d);
     break;
   case HIA_DECL_EXTERN:
-    w->failed = true;
-    if (d->n_params != call->c && !d->broken) wrong_arity(w, call, callee, d);
-    break;
   case HIA_DECL_FN:
     if (d->n_params != call->c && !d->broken) {
       wrong_arity(w, call, callee, d);
     } else if (d->n_params != call->c) {
       w->failed = true;
     } else {
-      callee->op = HIA_REF_FN;
+      callee->op = d->kind == HIA_DECL_FN ? HIA_REF_FN : HIA_REF_EXTERN;
       callee->b = decl;
     }
     break;
@@ -538,9 +535,9 @@ static void walk_item(hia_program *p, uint32_t id) {
   switch ((hia_decl_kind)d->kind) {
   case HIA_DECL_TYPE: report_item(&w, d, HIA_E0901, "data types"); break;
   case HIA_DECL_PARAM: report_item(&w, d, HIA_E0905, "params"); break;
-  case HIA_DECL_EXTERN: report_item(&w, d, HIA_E0906, "extern functions"); break;
   case HIA_DECL_CON: w.mode = WALK_QUIET; break;
   case HIA_DECL_CONST: w.mode = WALK_CONST; break;
+  case HIA_DECL_EXTERN:
   case HIA_DECL_FN: break;
   }
   if (d->broken) return;

@@ -191,6 +191,10 @@ static uint32_t add_decl(hia_parser *s, hia_decl_kind kind, hia_symbol_id symbol
   if (kind == HIA_DECL_FN) {
     decl.fn = p->fns.len;
     hiaR_push(p->arena, &p->fns, id);
+  } else if (kind == HIA_DECL_EXTERN) {
+    decl.fn = p->externs.len;
+    decl.raises = true; /* until it is known better */
+    hiaR_push(p->arena, &p->externs, id);
   }
   hiaR_push(p->arena, &p->decls, decl);
   return id;
@@ -236,12 +240,13 @@ static uint32_t parse_fn(hia_parser *s) {
 }
 
 static uint32_t parse_extern(hia_parser *s) {
-  hiaF_accept(s, HIA_TOK_IMPURE);
-  hiaF_expect(s, HIA_TOK_FN, "after 'extern'");
+  bool impure = hiaF_accept(s, HIA_TOK_IMPURE);
+  hiaF_expect(s, HIA_TOK_FN, impure ? "after 'impure'" : "after 'extern'");
   uint32_t pos = s->tok.start;
   hia_symbol_id name = hiaF_parse_name(s, "a function", false);
   if (name == HIA_NONE) return HIA_NONE;
   uint32_t decl = add_decl(s, HIA_DECL_EXTERN, name, pos);
+  hiaF_decl(s->p, decl)->impure = impure;
   parse_params(s, decl, true);
   hiaF_expect(s, HIA_TOK_ARROW, "and the type of the result");
   hia_ast_id type = hiaF_parse_type(s);

@@ -43,14 +43,17 @@ void hiaF_position(const hia_program *p, uint32_t at, uint32_t *line, uint32_t *
 /* Declared types: not too many parts, and known to the graph. */
 static void check_declared_types(hia_program *p) {
   hia_typing t = {.p = p, .report = true};
-  for (uint32_t i = 0; i < p->fns.len; i++) {
-    hia_decl *d = hiaF_decl(p, p->fns.data[i]);
+  for (uint32_t i = 0; i < p->decls.len; i++) {
+    hia_decl *d = hiaF_decl(p, i);
+    if (d->kind != HIA_DECL_FN && d->kind != HIA_DECL_EXTERN) continue;
     if (d->broken) continue;
     hia_ast_id bad = d->result == HIA_IT_ERROR ? d->type : HIA_NONE;
     for (uint32_t k = 0; k < d->n_params; k++)
       if (d->param_types[k] == HIA_IT_ERROR) bad = hiaF_node(p, p->extra.data[d->params + k])->b;
     for (uint32_t k = 0; k < d->n_params; k++)
       if (hiaF_is_final(&p->it, d->param_types[k])) hiaF_itype_type(&p->it, d->param_types[k]);
+    if (d->kind == HIA_DECL_EXTERN && hiaF_is_final(&p->it, d->result))
+      hiaF_itype_type(&p->it, d->result);
     if (bad == HIA_NONE) continue;
     const hia_ast *n = hiaF_node(p, bad);
     hiaF_type_error(&t, HIA_E0316, n->start, n->end, "a type of more than %u parts", HIA_MAX_PARTS);
@@ -80,6 +83,49 @@ hia_program *hiaF_load(hia_comp *comp, hia_types *types, const hia_source *sourc
   hiaF_check(p, roots.data, roots.len);
   hiaF_consts_unused(p);
   return p->parse_failed ? NULL : p;
+}
+
+/* ---- functions of the host ---- */
+
+static const char *extern_text(const hia_program *p, const hia_decl *d) {
+  hia_text text;
+  hiaR_text_init(&text, p->arena);
+  hia_type *params = HIA_NEW_ARRAY(p->arena, hia_type, d->n_params);
+  for (uint32_t i = 0; i < d->n_params; i++) params[i] = hiaF_itype_made(&p->it, d->param_types[i]);
+  hiaG_extern_print(p->it.types, hiaF_symbol_text(p, d->symbol), d->impure, params, d->n_params,
+                    hiaF_itype_made(&p->it, d->result), &text);
+  return text.data;
+}
+
+void hiaF_link(hia_program *p, const hia_host_finder *finder, hia_diags *diags) {
+  p->diags = diags;
+  for (uint32_t i = 0; i < p->externs.len; i++) {
+    hia_decl *d = hiaF_decl(p, p->externs.data[i]);
+    if (d->broken) continue;
+    const char *name = hiaF_symbol_text(p, d->symbol);
+    hia_host_info info = {NULL, false};
+    if (!finder->find(finder->user, name, &info)) {
+      hia_diag *diag = hiaF_error(diags, HIA_E0601, d->pos, d->end,
+                                  "the host has no function '%s' for this", name);
+      const char *similar = hiaF_similar_host(finder, name);
+      if (similar != NULL) hiaF_hint(diags, diag, "did you mean '%s'?", similar);
+      continue;
+    }
+    d->raises = info.raises;
+    if (info.declaration == NULL) continue;
+    const char *text = extern_text(p, d);
+    if (strcmp(text, info.declaration) == 0) continue;
+    hia_diag *diag =
+        hiaF_error(diags, HIA_E0602, d->pos, d->end, "this is %s, but the host has registered %s",
+                   text, info.declaration);
+    hiaF_hint(diags, diag, "write: %s, with names for the parameters", info.declaration);
+  }
+}
+
+const char *hiaF_extern_text(const hia_program *p, const char **name) {
+  if (p->decls.len != 1 || p->externs.len != 1 || hiaF_decl(p, 0)->broken) return NULL;
+  *name = hiaF_symbol_text(p, hiaF_decl(p, 0)->symbol);
+  return extern_text(p, hiaF_decl(p, 0));
 }
 
 uint64_t hiaF_parse_ns(const hia_program *p) { return p->parse_ns; }

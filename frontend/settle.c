@@ -76,7 +76,8 @@ static void resolve_bottom_call(hia_typing *t, const hia_ast *n, hia_itype type)
 static void resolve_call(hia_typing *t, const hia_ast *n, hia_itype type) {
   const hia_program *p = t->p;
   const hia_ast *callee = hiaF_node(p, n->a);
-  const hia_decl *d = callee->op == HIA_REF_FN ? hiaF_decl(p, callee->b) : NULL;
+  bool is_decl = callee->op == HIA_REF_FN || callee->op == HIA_REF_EXTERN;
+  const hia_decl *d = is_decl ? hiaF_decl(p, callee->b) : NULL;
   for (uint32_t i = 0; i < n->c; i++) {
     hia_ast_id arg = p->extra.data[n->b + i];
     hia_itype want = type;
@@ -88,7 +89,7 @@ static void resolve_call(hia_typing *t, const hia_ast *n, hia_itype type) {
       want = HIA_BOOL;
     hiaF_resolve(t, arg, want);
   }
-  if (d != NULL) resolve_bottom_call(t, n, type);
+  if (callee->op == HIA_REF_FN) resolve_bottom_call(t, n, type);
 }
 
 static void resolve_convert(hia_typing *t, const hia_ast *n) {

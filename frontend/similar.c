@@ -48,9 +48,27 @@ static bool is_like(const hia_program *p, const hia_symbol *e, unsigned like) {
   return false;
 }
 
+static uint32_t limit_for(uint32_t len) { return len <= 5 ? 1 : len <= 8 ? 2 : 3; }
+
+const char *hiaF_similar_host(const hia_host_finder *finder, const char *name) {
+  size_t len = strlen(name);
+  if (len < 2 || len > LONGEST) return NULL;
+  uint32_t limit = limit_for((uint32_t)len);
+  const char *best = NULL, *known;
+  for (size_t i = 0; (known = finder->name(finder->user, i)) != NULL; i++) {
+    size_t n = strlen(known);
+    uint32_t d = n > LONGEST ? limit + 1 : distance(name, (uint32_t)len, known, (uint32_t)n, limit);
+    if (d > limit) continue;
+    best = known;
+    if (d == 0) return best;
+    limit = d - 1;
+  }
+  return best;
+}
+
 const char *hiaF_similar_name(const hia_program *p, const char *name, uint32_t len, unsigned like) {
   if (len < 2 || len > LONGEST) return NULL;
-  uint32_t limit = len <= 5 ? 1 : len <= 8 ? 2 : 3;
+  uint32_t limit = limit_for(len);
   const char *best = NULL;
   for (uint32_t i = HIA_N_KEYWORDS; i < p->symbols.list.len; i++) {
     const hia_symbol *e = &p->symbols.list.data[i];

@@ -22,6 +22,11 @@ static uint8_t own_traits(hia_graph *g, hia_fn_id f, hia_u32vec *callees) {
     case HIA_OP_IF: break;
     case HIA_OP_LOOP: traits |= HIA_FN_DIVERGES; break;
     case HIA_OP_COUNT: traits |= HIA_FN_EFFECT; break;
+    case HIA_OP_HOST: {
+      const hia_extern *e = &g->externs.data[fn->nodes.data[n].imm];
+      traits |= (e->is_impure ? HIA_FN_IMPURE : 0) | (e->raises ? HIA_FN_RAISES : 0);
+      break;
+    }
     default:
       if (hiaG_node_raises(g, fn, n)) traits |= HIA_FN_RAISES;
     }

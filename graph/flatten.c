@@ -14,6 +14,7 @@
  *   Call_i, Return_i   one CALL, armed when all Call_i have their tokens; the callee's results are
  *                   all there at once
  *   Exit            results of the loop's section
+ *   host            a CALL of a section that has one node, HOST
  *   fork            not there; nobody takes it, so `stolen` is false and what `join` gives undef
  *
  * One walk over the nodes of a function, by index, which is sequential order, with the regions
@@ -184,6 +185,47 @@ static void add_plain(flattener *f, const hia_node *n, hia_node_id id) {
     node_at(f, index)->what = *kernel - 1;
     node_at(f, index)->imm = n->imm;
   }
+  node_at(f, index)->weight = 1;
+}
+
+/* The section that calls a function of the host, and does nothing else. */
+static uint32_t host_section(flattener *f, uint32_t number) {
+  hia_flat_image *image = f->image;
+  if (image->host_section[number]) return image->host_section[number] - 1;
+  const hia_extern *e = &image->g->externs.data[number];
+  hia_flat_section *s = new_section(f, e->name);
+  hia_flat_node call = {.kind = HIA_KIND_HOST,
+                        .what = number,
+                        .loc = HIA_NONE,
+                        .n_ins = e->n_params,
+                        .outs = e->n_params,
+                        .n_outs = e->n_results};
+  s->n_params = e->n_params;
+  for (uint32_t i = 0; i < e->n_params; i++)
+    hiaR_push(f->scratch, &s->pool, new_slot(f, s, HIA_NONE));
+  for (uint32_t i = 0; i < e->n_results; i++) {
+    uint32_t slot = new_slot(f, s, 0);
+    hiaR_push(f->scratch, &s->pool, slot);
+    hiaR_push(f->scratch, &s->results, slot);
+  }
+  hiaR_push(f->scratch, &s->nodes, call);
+  hiaR_push(f->scratch, &image->sections, s);
+  return (image->host_section[number] = image->sections.len) - 1;
+}
+
+/* A call of a function of the host is a call of a section, so what is said of the order of calls
+ * goes for it too: in a frame, all that does not call fires first. */
+static void add_host(flattener *f, const hia_node *n, hia_node_id id) {
+  hia_u32vec slots = {0}, sources = {0};
+  for (uint32_t i = 0; i < n->n_ins; i++) {
+    hia_value_id v = hiaG_in(f->fn, id, i);
+    hiaR_push(f->scratch, &slots, f->slot[v]);
+    hiaR_push(f->scratch, &sources, f->source[v]);
+  }
+  uint32_t section = host_section(f, (uint32_t)n->imm);
+  uint32_t index =
+      add(f, HIA_KIND_CALL, slots.data, sources.data, slots.len, n->outs, n->n_outs, n->loc);
+  node_at(f, index)->what = section;
   node_at(f, index)->weight = 1;
 }
 
@@ -423,6 +465,7 @@ static void visit(flattener *f, hia_node_id id) {
   case HIA_OP_NEXT: add_next(f, n, id); break;
   case HIA_OP_EXIT: add_exit(f, n, id); break;
   case HIA_OP_CALL_I: add_call(f, n, id); break;
+  case HIA_OP_HOST: add_host(f, n, id); break;
   case HIA_OP_RETURN_I: break; /* with its Call_i */
   case HIA_OP_YIELD:
     for (uint32_t i = 0; i < n->n_ins; i++)
@@ -561,6 +604,7 @@ void hiaG_flatten(hia_graph *g, void **bytes, size_t *size) {
   image->g = g;
   image->scratch = scratch;
   image->section_of = HIA_NEW_ARRAY(scratch, uint32_t, g->fns.len);
+  image->host_section = HIA_NEW_ARRAY(scratch, uint32_t, g->externs.len);
   flattener f = {.scratch = scratch};
   for (hia_fn_id id = 0; id < g->fns.len; id++) {
     if (hiaG_fn(g, id)->is_removed) continue;

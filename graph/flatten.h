@@ -61,6 +61,7 @@ typedef struct hia_flat_image {
   uint32_t *section_of; /* by function */
   HIA_VEC(hia_image_kernel) kernels;
   uint32_t kernel_of[HIA_OP_LIMIT][HIA_N_DTYPES]; /* index + 1 */
+  uint32_t *host_section; /* by extern: the section that calls it, index + 1; 0: none yet */
 } hia_flat_image;
 
 uint32_t hiaG_flat_slot(hia_flat_section *s, uint32_t slot); /* what it has become */

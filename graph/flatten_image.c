@@ -11,6 +11,7 @@ typedef struct writer {
   hia_u32vec words;
   HIA_VEC(hia_word) consts;
   HIA_VEC(hia_image_export) exports;
+  HIA_VEC(hia_image_extern) externs;
   HIA_VEC(hia_image_loc) locs;
   HIA_VEC(char) strings;
   hia_index string_index;
@@ -293,17 +294,29 @@ static void put_type(const hia_types *types, hia_type type, hia_text *out) {
   hiaR_text_add(out, ")", 1);
 }
 
-static void put_export(writer *w, hia_fn_id id) {
-  const hia_graph *g = w->image->g;
-  const hia_fn *fn = hiaG_fn(g, id);
+static uint32_t put_signature(writer *w, const hia_type *params, uint32_t n, hia_type result) {
+  const hia_types *types = w->image->g->types;
   hia_text signature;
   hiaR_text_init(&signature, w->scratch);
-  for (uint32_t i = 0; i < fn->n_sig_params; i++) put_type(g->types, fn->sig_params[i], &signature);
+  for (uint32_t i = 0; i < n; i++) put_type(types, params[i], &signature);
   hiaR_text_add(&signature, ">", 1);
-  put_type(g->types, fn->sig_result, &signature);
-  hia_image_export out = {put_string(w, fn->name), put_string(w, signature.data),
+  put_type(types, result, &signature);
+  return put_string(w, signature.data);
+}
+
+static void put_export(writer *w, hia_fn_id id) {
+  const hia_fn *fn = hiaG_fn(w->image->g, id);
+  hia_image_export out = {put_string(w, fn->name),
+                          put_signature(w, fn->sig_params, fn->n_sig_params, fn->sig_result),
                           w->image->section_of[id], id};
   hiaR_push(w->scratch, &w->exports, out);
+}
+
+static void put_extern(writer *w, const hia_extern *e) {
+  hia_image_extern out = {
+      put_string(w, e->name), put_signature(w, e->sig_params, e->n_sig_params, e->result),
+      (e->is_impure ? HIA_EXTERN_IMPURE : 0u) | (e->raises ? HIA_EXTERN_RAISES : 0u)};
+  hiaR_push(w->scratch, &w->externs, out);
 }
 
 static void put_table(char **at, char *start, hia_image_table *table, const void *data, uint32_t n,
@@ -320,6 +333,7 @@ void hiaG_flatten_write(hia_flat_image *image, void **bytes, size_t *size) {
   for (uint32_t i = 0; i < image->sections.len; i++) put_section(&w, image->sections.data[i]);
   for (hia_fn_id id = 0; id < g->fns.len; id++)
     if (hiaG_fn(g, id)->is_root && !hiaG_fn(g, id)->is_removed) put_export(&w, id);
+  for (uint32_t i = 0; i < g->externs.len; i++) put_extern(&w, &g->externs.data[i]);
   for (uint32_t i = 0; i < g->locs.len; i++) {
     const hia_loc *l = &g->locs.data[i];
     hia_image_loc out = {l->line, l->col, put_string(&w, g->names.data[l->fn]), l->parent};
@@ -328,6 +342,7 @@ void hiaG_flatten_write(hia_flat_image *image, void **bytes, size_t *size) {
 
 #define TABLES(X)                                                                                  \
   X(kernels, image->kernels)                                                                       \
+  X(externs, w.externs)                                                                            \
   X(sections, w.sections)                                                                          \
   X(regions, w.regions)                                                                            \
   X(nodes, w.nodes)                                                                                \

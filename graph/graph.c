@@ -416,6 +416,46 @@ void hiaG_copy_region(hia_graph *g, hia_fn *to, hia_region_id region, hia_node_i
   hiaR_arena_release(scratch, mark);
 }
 
+/* ---- functions of the host ---- */
+
+static uint32_t flatten_types(hia_graph *g, const hia_type *types, uint32_t n, hia_dtype **out) {
+  uint32_t words = 0;
+  for (uint32_t i = 0; i < n; i++) words += hiaG_type_words(g->types, types[i]);
+  hia_dtype *at = *out = HIA_NEW_ARRAY(&g->comp->arena, hia_dtype, words);
+  for (uint32_t i = 0; i < n; i++) {
+    hiaG_type_flatten(g->types, types[i], at);
+    at += hiaG_type_words(g->types, types[i]);
+  }
+  return words;
+}
+
+uint32_t hiaG_extern_new(hia_graph *g, const char *name, bool is_impure, bool raises,
+                         const hia_type *params, uint32_t n_params, hia_type result) {
+  hia_arena *arena = &g->comp->arena;
+  hia_extern e = {.name = hiaR_arena_strndup(arena, name, strlen(name)),
+                  .is_impure = is_impure,
+                  .raises = raises,
+                  .sig_params = HIA_NEW_ARRAY(arena, hia_type, n_params),
+                  .n_sig_params = n_params,
+                  .result = result};
+  if (n_params) memcpy(e.sig_params, params, n_params * sizeof *params);
+  e.n_params = flatten_types(g, params, n_params, &e.params);
+  e.n_results = flatten_types(g, &result, 1, &e.results);
+  hiaR_push(arena, &g->externs, e);
+  return g->externs.len - 1;
+}
+
+void hiaG_extern_print(const hia_types *types, const char *name, bool is_impure,
+                       const hia_type *params, uint32_t n_params, hia_type result, hia_text *out) {
+  hiaR_text_addf(out, "extern %sfn %s(", is_impure ? "impure " : "", name);
+  for (uint32_t i = 0; i < n_params; i++) {
+    if (i) hiaR_text_addf(out, ", ");
+    hiaG_type_print(types, params[i], out);
+  }
+  hiaR_text_addf(out, ") -> ");
+  hiaG_type_print(types, result, out);
+}
+
 /* ---- asking ---- */
 
 bool hiaG_is_const(const hia_fn *fn, hia_value_id v, hia_word *word) {
@@ -438,6 +478,7 @@ static bool itself_raises(const hia_graph *g, const hia_fn *fn, hia_node_id n) {
   const hia_node *node = &fn->nodes.data[n];
   uint16_t traits = hiaR_ops[node->op].traits;
   if (traits & HIA_T_RAISES) return true;
+  if (node->op == HIA_OP_HOST) return g->externs.data[node->imm].raises;
   if (node->op == HIA_OP_CALL || node->op == HIA_OP_JOIN)
     return hiaG_fn(g, HIA_IMM_A(node->imm))->traits & HIA_FN_RAISES;
   if (!(traits & HIA_T_RAISES_INT)) return false;
@@ -456,7 +497,9 @@ static bool itself_removable(const hia_graph *g, const hia_fn *fn, hia_node_id n
   case HIA_OP_LOOP: return false; /* a loop may not end */
   case HIA_OP_CALL:
     return !(hiaG_fn(g, (hia_fn_id)node->imm)->traits &
-             (HIA_FN_RAISES | HIA_FN_DIVERGES | HIA_FN_EFFECT));
+             (HIA_FN_RAISES | HIA_FN_DIVERGES | HIA_FN_EFFECT | HIA_FN_IMPURE));
+  case HIA_OP_HOST: /* one that answers nothing but a result is trusted to come to an end */
+    return !g->externs.data[node->imm].is_impure && !g->externs.data[node->imm].raises;
   default:
     return !(hiaR_ops[node->op].traits & (HIA_T_EFFECT | HIA_T_STATIC)) && !itself_raises(g, fn, n);
   }

@@ -113,7 +113,9 @@ enum {                       /* hia_fn.traits, by hiaG_effects */
        HIA_FN_RAISES = 1,    /* may fail */
        HIA_FN_DIVERGES = 2,  /* may not end: recursive, or loops, or calls one that does */
        HIA_FN_RECURSIVE = 4, /* in a cycle of calls */
-       HIA_FN_EFFECT = 8,    /* holds COUNT nodes, itself or below (later: impure) */
+       HIA_FN_EFFECT = 8,    /* holds COUNT nodes, itself or below */
+       HIA_FN_IMPURE = 16,   /* calls impure functions of the host, itself or below: each of its
+                                calls is made once, in sequential order */
 };
 
 typedef struct hia_fn {
@@ -151,6 +153,17 @@ typedef struct hia_site {
   hia_site_id partner; /* room for differentiation: the site it is paired with, or NONE */
 } hia_site;
 
+/* A function of the host that HOST nodes call. */
+typedef struct hia_extern {
+  const char *name;
+  bool is_impure;
+  bool raises;                  /* the host may answer that it has failed */
+  hia_type *sig_params, result; /* as in the source */
+  uint32_t n_sig_params;
+  hia_dtype *params, *results; /* flattened */
+  uint32_t n_params, n_results;
+} hia_extern;
+
 typedef enum hia_graph_state { HIA_FUNCTIONS, HIA_STATIC } hia_graph_state;
 
 typedef struct hia_graph {
@@ -162,6 +175,7 @@ typedef struct hia_graph {
   HIA_VEC(const char *) names;
   HIA_VEC(hia_loc) locs;
   HIA_VEC(hia_site) sites; /* static state; by caller, then by position */
+  HIA_VEC(hia_extern) externs;
   hia_index name_index, loc_index;
   bool is_counted;   /* has COUNT nodes: passes must keep the number of their firings */
   bool is_unrolled;  /* some recursion was unrolled */
@@ -180,6 +194,13 @@ hia_fn_id hiaG_fn_new(hia_graph *g, const char *name, uint32_t source, hia_loc_i
                       const hia_dtype *params, uint32_t n_params, const hia_dtype *results,
                       uint32_t n_results);
 static inline hia_fn *hiaG_fn(const hia_graph *g, hia_fn_id id) { return g->fns.data[id]; }
+
+/* A function of the host; its name must be new. Names and types are copied. */
+uint32_t hiaG_extern_new(hia_graph *g, const char *name, bool is_impure, bool raises,
+                         const hia_type *params, uint32_t n_params, hia_type result);
+/* "extern impure fn roll(i32) -> i32": two externs whose texts are equal have one declaration. */
+void hiaG_extern_print(const hia_types *types, const char *name, bool is_impure,
+                       const hia_type *params, uint32_t n_params, hia_type result, hia_text *out);
 
 /* Appends a node at the end of a region. `out_types` has n_outs entries. For IF and LOOP the two
  * regions are made too, empty; the ARGs of a HEAD are the caller's to add, first of all. In the

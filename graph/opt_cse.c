@@ -3,7 +3,8 @@
  * "Before" means in a dominating position: earlier in the same region or in one around it. Regions
  * nest as scopes do, so one hash table is enough whose entries are taken out again when the walk
  * leaves the region they were made in. An op that can fail counts too: had it failed, it would have
- * failed the first time, so the second has nothing to add. Branches, loops, calls and effects stay.
+ * failed the first time, so the second has nothing to add. So do calls of pure functions of the
+ * host. Branches, loops, other calls and effects stay.
  *
  * Results of one branch that both arms give the same pair of values are merged as well, and
  * variables of one loop with the same first and next values.
@@ -153,8 +154,10 @@ static bool leave_loop(finding *f, hia_node_id n) {
   return is_merged;
 }
 
-static bool may_merge(const hia_node *node) {
+static bool may_merge(const hia_graph *g, const hia_node *node) {
   if (node->op == HIA_OP_CONST || node->op == HIA_OP_UNDEF) return true;
+  if (node->op == HIA_OP_HOST)
+    return !g->externs.data[node->imm].is_impure && node->n_ins <= 3 && node->n_outs == 1;
   return hiaR_ops[node->op].rule != HIA_RULE_CONTROL && node->n_ins <= 3 && node->n_outs == 1;
 }
 
@@ -187,7 +190,7 @@ void hiaG_cse(hia_graph *g, hia_fn *fn) {
         has_variables |= leave_loop(&f, owner);
         break;
       }
-    } else if (may_merge(node)) {
+    } else if (may_merge(g, node)) {
       visit_op(&f, n);
     }
   }

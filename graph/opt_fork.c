@@ -121,10 +121,12 @@ static void list_region(forking *f, hia_region_id r) {
   }
 }
 
+/* What is impure happens in sequential order, so nobody may begin it early. */
 static bool is_candidate(const forking *f, hia_node_id n) {
   const hia_node *node = &f->fn->nodes.data[n];
   return may_diverge(f, n) && !(node->flags & HIA_NODE_TAIL) && node->n_ins <= MOST_WORDS &&
-         node->n_outs <= MOST_WORDS;
+         node->n_outs <= MOST_WORDS &&
+         !(hiaG_fn(f->g, HIA_IMM_A(node->imm))->traits & HIA_FN_IMPURE);
 }
 
 /* ---- which calls ---- */

@@ -312,7 +312,8 @@ static uint32_t hash_of(const merging *m, const known *k) {
 
 static void visit_call(merging *m, hia_node_id call) {
   const hia_node node = m->fn->nodes.data[call];
-  if (hiaG_fn(m->g, HIA_IMM_A(node.imm))->traits & HIA_FN_EFFECT || node.n_outs == 0) return;
+  if (hiaG_fn(m->g, HIA_IMM_A(node.imm))->traits & (HIA_FN_EFFECT | HIA_FN_IMPURE)) return;
+  if (node.n_outs == 0) return;
   known own = {node.imm, m->args.len, node.n_ins, node.outs, node.region};
   for (uint32_t i = 0; i < node.n_ins; i++)
     hiaR_push(m->scratch, &m->args, term_of(m, hiaG_in(m->fn, call, i)));

@@ -18,7 +18,7 @@
  * without calls of it, so that a leaf needs no frame, saves no registers and compares with no
  * limit. When it comes to a call it leaves everything to the full function, which has the body with
  * one level, and the forks; its calls try the first one again. What was done until then is done
- * twice. Functions have no effects, so nobody can tell.
+ * twice. Such a function calls no host, so nobody can tell.
  *
  *     full(n) = if n <= 1 then 1 else FIB(n - 1) + FIB(n - 2)
  *
@@ -366,6 +366,7 @@ static bool wants_full(unrolling *u, hia_fn_id f) {
   for (hia_node_id n = fn->regions.data[0].first; n != HIA_NONE; n = hiaG_walk_next(fn, n)) {
     unsigned op = fn->nodes.data[n].op;
     if (op == HIA_OP_LOOP || hiaR_ops[op].traits & HIA_T_LIBRARY) return false;
+    if (op == HIA_OP_HOST) return false; /* what has been tried in vain would be done twice */
     if (op == HIA_OP_CALL && !is_of_group(u, fn, n, fn->group)) return false;
   }
   const bool *is_tested = tested_params(u, &s->guard);

@@ -187,6 +187,10 @@ static void node_line(printer *p, hia_node_id n) {
     hiaR_text_addf(p->out, " %u ", HIA_IMM_B(node->imm));
     fn_name(p, HIA_IMM_A(node->imm));
     break;
+  case HIA_OP_HOST:
+    word(p, " ");
+    name(p, node->imm < p->g->externs.len ? p->g->externs.data[node->imm].name : "?");
+    break;
   case HIA_OP_STOLEN: hiaR_text_addf(p->out, " %u", HIA_IMM_B(node->imm)); break;
   case HIA_OP_CALL_I:
   case HIA_OP_RETURN_I:
@@ -226,6 +230,21 @@ static void dtype_list(const printer *p, const hia_dtype *types, uint32_t n) {
   word(p, ")");
 }
 
+static void extern_line(printer *p, const hia_extern *e) {
+  word(p, "extern ");
+  name(p, e->name);
+  word(p, " (");
+  for (uint32_t i = 0; i < e->n_sig_params; i++) {
+    if (i) word(p, ", ");
+    hiaG_type_print(p->g->types, e->sig_params[i], p->out);
+  }
+  word(p, ") -> ");
+  hiaG_type_print(p->g->types, e->result, p->out);
+  if (e->is_impure) word(p, " impure");
+  if (e->raises) word(p, " raises");
+  word(p, "\n");
+}
+
 static void header(printer *p) {
   const hia_fn *fn = p->fn;
   word(p, "\nfn ");
@@ -252,6 +271,7 @@ static void header(printer *p) {
   if (fn->traits & HIA_FN_DIVERGES) word(p, " diverges");
   if (fn->traits & HIA_FN_RECURSIVE) word(p, " recursive");
   if (fn->traits & HIA_FN_EFFECT) word(p, " effect");
+  if (fn->traits & HIA_FN_IMPURE) word(p, " impure");
   if (fn->full < p->g->fns.len) {
     word(p, " full ");
     name(p, hiaG_fn(p->g, fn->full)->name);
@@ -389,6 +409,8 @@ void hiaG_print(const hia_graph *g, hia_text *out) {
   quoted(&p, g->file);
   if (g->is_counted) word(&p, " counted");
   word(&p, "\n");
+  if (g->externs.len) word(&p, "\n");
+  for (uint32_t i = 0; i < g->externs.len; i++) extern_line(&p, &g->externs.data[i]);
   /* One table for all functions: their sum may be far larger than the largest. */
   uint32_t n_values = 0, n_regions = 0;
   for (hia_fn_id f = 0; f < g->fns.len; f++) {

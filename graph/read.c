@@ -61,7 +61,7 @@ typedef struct reader {
   HIA_VEC(fix) fn_fixes, file_fixes;
   HIA_VEC(const char *) callees;
   HIA_VEC(hia_loc_id) locs; /* the table of locations */
-  hia_index fn_names;
+  hia_index fn_names, extern_names;
   HIA_VEC(open_region) stack;
   hia_u32vec types; /* stack of tuple parts */
   hia_u32vec ins;
@@ -335,6 +335,22 @@ static hia_type type(reader *r, uint32_t depth) {
   return hiaG_tuple(r->g->types, r->types.data + first, n);
 }
 
+/* `(TYPE, ...) -> TYPE`: answers the result; the parameters are on the stack of types, alone. */
+static hia_type signature(reader *r) {
+  r->types.len = 0;
+  expect(r, '(');
+  if (!accept(r, ')')) {
+    do {
+      hia_type t = type(r, 0);
+      hiaR_push(r->scratch, &r->types, t);
+    } while (accept(r, ','));
+    expect(r, ')');
+  }
+  expect(r, '-');
+  expect(r, '>');
+  return type(r, 0);
+}
+
 /* ---- constants ---- */
 
 static hia_word integer(reader *r, hia_dtype t) {
@@ -456,6 +472,13 @@ static void callee(reader *r, fix_kind kind, uint32_t at) {
   fix_later(r, true, kind, at, r->callees.len - 1, where);
 }
 
+static uint32_t find_extern(const reader *r, const char *extern_name) {
+  uint32_t hash = hiaR_hash(extern_name, strlen(extern_name)), at = hash, i;
+  while ((i = hiaR_index_next(&r->extern_names, hash, &at)) != HIA_NONE)
+    if (strcmp(r->g->externs.data[i].name, extern_name) == 0) return i;
+  return HIA_NONE;
+}
+
 /* One node, in the innermost open region; of an IF or LOOP also the brace, which opens the next. */
 static void node(reader *r) {
   hia_fn *fn = r->fn;
@@ -499,6 +522,14 @@ static void node(reader *r) {
     callee(r, FIX_CALLEE, n);
     break;
   case HIA_OP_STOLEN: imm = HIA_IMM(HIA_NONE, index_number(r)); break;
+  case HIA_OP_HOST: {
+    skip(r);
+    position where = here(r);
+    const char *extern_name = name(r);
+    imm = find_extern(r, extern_name);
+    if (imm == HIA_NONE) fail_at(r, where, "there is no extern %s", extern_name);
+    break;
+  }
   case HIA_OP_CALL_I:
   case HIA_OP_RETURN_I: {
     uint32_t site = index_number(r);
@@ -673,27 +704,17 @@ static void function(reader *r) {
   fn->source = hiaG_name(r->g, accept_word(r, "of") ? name(r) : fn_name);
   if (accept_word(r, "root")) {
     fn->is_root = true;
-    r->types.len = 0;
-    expect(r, '(');
-    if (!accept(r, ')')) {
-      do {
-        hia_type t = type(r, 0);
-        hiaR_push(r->scratch, &r->types, t);
-      } while (accept(r, ','));
-      expect(r, ')');
-    }
+    fn->sig_result = signature(r);
     fn->n_sig_params = r->types.len;
     fn->sig_params = HIA_NEW_ARRAY(arena, hia_type, r->types.len);
     if (r->types.len) memcpy(fn->sig_params, r->types.data, r->types.len * sizeof(hia_type));
-    expect(r, '-');
-    expect(r, '>');
-    fn->sig_result = type(r, 0);
   }
   if (accept_word(r, "group")) fn->group = u32(r);
   if (accept_word(r, "raises")) fn->traits |= HIA_FN_RAISES;
   if (accept_word(r, "diverges")) fn->traits |= HIA_FN_DIVERGES;
   if (accept_word(r, "recursive")) fn->traits |= HIA_FN_RECURSIVE;
   if (accept_word(r, "effect")) fn->traits |= HIA_FN_EFFECT;
+  if (accept_word(r, "impure")) fn->traits |= HIA_FN_IMPURE;
   if (accept_word(r, "full")) callee(r, FIX_FULL, 0);
   fn->loc = location(r, FIX_LOC_FN, 0);
   expect(r, '{');
@@ -773,6 +794,19 @@ static void end_of_file(reader *r) {
   }
 }
 
+static void extern_line(reader *r) {
+  skip(r);
+  position where = here(r);
+  const char *extern_name = name(r);
+  if (find_extern(r, extern_name) != HIA_NONE)
+    fail_at(r, where, "extern %s is declared twice", extern_name);
+  hia_type result = signature(r);
+  bool is_impure = accept_word(r, "impure"), raises = accept_word(r, "raises");
+  hiaR_index_add(r->scratch, &r->extern_names, hiaR_hash(extern_name, strlen(extern_name)),
+                 r->g->externs.len);
+  hiaG_extern_new(r->g, extern_name, is_impure, raises, r->types.data, r->types.len, result);
+}
+
 static void file(reader *r) {
   expect_word(r, "graph");
   if (accept_word(r, "static"))
@@ -783,6 +817,7 @@ static void file(reader *r) {
   if (peek(r) != '"') fail(r, "expected the name of the source file");
   r->g->file = string(r);
   r->g->is_counted = accept_word(r, "counted");
+  while (accept_word(r, "extern")) extern_line(r);
   while (accept_word(r, "fn")) function(r);
   location_table(r);
   skip(r);

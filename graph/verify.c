@@ -102,6 +102,7 @@ static void check_imm(hia_verifier *v, hia_node_id n) {
     if (node->imm < 1 || node->imm > UINT32_MAX)
       hiaG_defect(v, n, "a charge is at least 1, and at most %u", UINT32_MAX);
     return;
+  case HIA_OP_HOST:
   case HIA_OP_CAST:
   case HIA_OP_ARG:
   case HIA_OP_CALL:
@@ -142,12 +143,27 @@ static void check_fork_types(hia_verifier *v, hia_node_id n) {
   }
 }
 
+static void check_host_types(hia_verifier *v, hia_node_id n) {
+  const hia_fn *fn = v->fn;
+  const hia_node *node = &fn->nodes.data[n];
+  const hia_extern *e = &v->g->externs.data[node->imm];
+  if (node->n_ins != e->n_params || node->n_outs != e->n_results)
+    hiaG_defect(v, n, "it has %u operands and %u results, but must have %u and %u", node->n_ins,
+                node->n_outs, e->n_params, e->n_results);
+  for (uint32_t i = 0; i < node->n_ins; i++)
+    hiaG_expect_type(v, n, "operand", i, in_type(fn, n, i), e->params[i]);
+  for (uint32_t i = 0; i < node->n_outs; i++)
+    hiaG_expect_type(v, n, "result", i, hiaG_type(fn, hiaG_out(fn, n, i)), e->results[i]);
+}
+
 /* First without the node's text: the printer should find what it is about. */
 static void check_indices(hia_verifier *v, hia_node_id n) {
   const hia_fn *fn = v->fn;
   const hia_node *node = &fn->nodes.data[n];
   if (node->op >= HIA_OP_LIMIT || !hiaR_ops[node->op].name)
     hiaG_defect(v, HIA_NONE, "node %u has the unknown op %u", n, node->op);
+  if (node->op == HIA_OP_HOST && node->imm >= v->g->externs.len)
+    hiaG_defect(v, HIA_NONE, "node %u calls an extern that does not exist", n);
   if (node->ins > fn->edges.len || node->n_ins > fn->edges.len - node->ins)
     hiaG_defect(v, HIA_NONE, "the operands of node %u lie outside", n);
   if (node->outs > fn->values.len || node->n_outs > fn->values.len - node->outs)
@@ -196,6 +212,7 @@ static void check_node(hia_verifier *v, hia_node_id n) {
   check_rule(v, n);
   check_imm(v, n);
   if (node->op == HIA_OP_FORK || node->op == HIA_OP_JOIN) check_fork_types(v, n);
+  if (node->op == HIA_OP_HOST) check_host_types(v, n);
 }
 
 /* ---- functions ---- */
@@ -274,10 +291,23 @@ static void check_locations(hia_verifier *v) {
   }
 }
 
+static void check_externs(hia_verifier *v) {
+  hia_index names = {0};
+  for (uint32_t i = 0; i < v->g->externs.len; i++) {
+    const hia_extern *e = &v->g->externs.data[i];
+    uint32_t hash = hiaR_hash(e->name, strlen(e->name)), at = hash, other;
+    while ((other = hiaR_index_next(&names, hash, &at)) != HIA_NONE)
+      if (strcmp(v->g->externs.data[other].name, e->name) == 0)
+        hiaG_defect(v, HIA_NONE, "two externs have one name");
+    hiaR_index_add(v->scratch, &names, hash, i);
+  }
+}
+
 static void check_graph(hia_verifier *v) {
   hia_graph *g = v->g;
   hia_index names = {0};
   check_locations(v);
+  check_externs(v);
   for (v->fn_id = 0; v->fn_id < g->fns.len; v->fn_id++) {
     v->fn = hiaG_fn(g, v->fn_id);
     if (v->fn->is_removed) continue;

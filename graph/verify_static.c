@@ -279,12 +279,20 @@ static void expect_traits(hia_verifier *v, hia_node_id n, unsigned traits) {
                 missing & HIA_FN_RAISES      ? "raises"
                 : missing & HIA_FN_DIVERGES  ? "diverges"
                 : missing & HIA_FN_RECURSIVE ? "is recursive"
+                : missing & HIA_FN_IMPURE    ? "is impure"
                                              : "has an effect");
 }
 
 static void check_traits(hia_verifier *v, hia_node_id n) {
   const hia_node *node = &v->fn->nodes.data[n];
   if (node->op == HIA_OP_COUNT) expect_traits(v, n, HIA_FN_EFFECT);
+  if (node->op == HIA_OP_HOST) {
+    if (v->g->externs.data[node->imm].is_impure) expect_traits(v, n, HIA_FN_IMPURE);
+    if (v->fn->full != HIA_NONE)
+      hiaG_defect(v, n, "what may be left to a full function calls no host");
+  }
+  if (node->op == HIA_OP_FORK && hiaG_fn(v->g, HIA_IMM_A(node->imm))->traits & HIA_FN_IMPURE)
+    hiaG_defect(v, n, "what is impure is not forked");
   if (node->op == HIA_OP_MERGE_LOOP) expect_traits(v, n, HIA_FN_DIVERGES);
   bool is_fork = node->op == HIA_OP_FORK || node->op == HIA_OP_JOIN;
   if (node->op == HIA_OP_CALL_I || is_fork) {

@@ -82,6 +82,7 @@ static bool lower(job *j) {
                                      .unchecked = j->options->unchecked,
                                      .merge_calls = j->options->merge_calls,
                                      .instrument = instrument_of(j->options),
+                                     .hosts = j->options->hosts,
                                      .triple = j->session->triple,
                                      .cpu = is_named ? j->plan->cpu : j->session->cpu,
                                      .features = is_named ? "" : j->session->features,
@@ -247,7 +248,25 @@ static hia_status link_object(hia_code *code, const char *name, uint64_t offset,
   return status;
 }
 
-static hia_status load(hia_code *code, const hia_graph *g, char *error, size_t error_size) {
+/* Tells the code what stands for its externs. */
+static hia_status fill_hosts(hia_code *code, const hia_graph *g, const hia_host_target *hosts,
+                             char *error, size_t error_size) {
+  bool has_calls = false;
+  for (hia_fn_id f = 0; f < g->fns.len && !has_calls; f++)
+    has_calls = !hiaG_fn(g, f)->is_removed && hiaL_calls_host(hiaG_fn(g, f));
+  if (!has_calls) return HIA_OK;
+  uintptr_t address;
+  hia_status status =
+      hiaJ_lookup(code->session, code->dylib, HIA_HOST_TABLE, &address, error, error_size);
+  if (status) return status;
+  hia_host_row *rows = (hia_host_row *)address;
+  for (uint32_t i = 0; i < g->externs.len; i++)
+    rows[i] = (hia_host_row){hosts[i].function, hosts[i].user};
+  return HIA_OK;
+}
+
+static hia_status load(hia_code *code, const hia_graph *g, const hia_host_target *hosts,
+                       char *error, size_t error_size) {
   hia_session *session = code->session;
   size_t size;
   code->n_fns = g->fns.len;
@@ -272,6 +291,7 @@ static hia_status load(hia_code *code, const hia_graph *g, char *error, size_t e
   char name[HIA_ENTRY_NAME_SIZE];
   hiaL_entry_name(name, anchor);
   status = link_object(code, name, code->entries[anchor] - 1, error, error_size);
+  if (!status) status = fill_hosts(code, g, hosts, error, error_size);
   if (status) return status;
   code->unwinder.find = hiaJ_frames_find;
   status = hiaJ_frames_new(session->allocator, &code->object, code->base,
@@ -305,7 +325,7 @@ static hia_status compile(hia_session *session, const hia_graph *g,
   hia_status status = j.status;
   if (!status) {
     uint64_t start = hiaR_now();
-    status = load(code, g, error, error_size);
+    status = load(code, g, options->hosts, error, error_size);
     report->codegen_ns += hiaR_now() - start;
     report->code_bytes = code->object.text.size;
   }

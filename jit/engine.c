@@ -156,6 +156,7 @@ void hia_engine_free(hia_engine *engine) {
     hiaR_free(&allocator, context, sizeof *context);
   }
   hiaR_clock_free(engine->clock);
+  hiaJ_hosts_free(engine);
   if (engine->session) engine->backend->close(engine->session);
   pthread_mutex_destroy(&engine->lock);
   if (engine->disabled) hiaR_free(&allocator, engine->disabled, engine->disabled_size);

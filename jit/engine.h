@@ -29,6 +29,14 @@ typedef struct hia_idle_context {
   hia_context *context;
 } hia_idle_context;
 
+/* A host function that is registered. */
+typedef struct hia_registered {
+  struct hia_registered *next;
+  size_t size;             /* of this block */
+  const char *name, *text; /* its declaration as hiaG_extern_print writes it */
+  hia_host_target target;
+} hia_registered;
+
 struct hia_engine {
   hia_allocator allocator;
   hia_engine_options options; /* with `allocator` and `disabled_passes` pointing into the engine */
@@ -46,6 +54,7 @@ struct hia_engine {
   hia_session *session;
   hia_idle_context *idle; /* contexts that no run is using */
   hia_clock *clock;       /* of deadlines; NULL: there was none yet */
+  hia_registered *hosts;  /* newest first; rows are only added */
 };
 
 /* Opens the compiler, once; *open_ns is 0 when it was open already. */
@@ -59,21 +68,41 @@ void hiaJ_log(const hia_engine *engine, const char *fmt, ...) HIA_PRINTF(2, 3);
 /* The engine's clock, made if there is none yet; no thread is started. MEMORY. */
 hia_status hiaJ_engine_clock(hia_engine *engine, hia_clock **clock);
 
-/* A run that may be told to end: by a hia_cancel, by its deadline. */
+/* A run, which may be told to end: by a hia_cancel, by its deadline, by the run that it is nested
+ * in. It is the limits' `run`. */
 typedef struct hia_watch {
-  uint32_t ended;                /* atomic; 0, or the status of who told it first */
-  hia_context *context;          /* of a native run, which is told by it; else NULL */
-  hia_cancel *cancel;            /* or NULL */
-  struct hia_watch *prev, *next; /* among its runs */
-  hia_clock *clock;              /* NULL: no deadline */
+  const hia_engine *engine;
+  bool may_be_told;
+  uint32_t ended;                            /* atomic; 0, or the status of who told it first */
+  hia_context *context;                      /* of a native run, which is told by it; else NULL */
+  struct hia_watch *outer;                   /* what it is nested in, and is told by; or NULL */
+  struct hia_watch *inner_prev, *inner_next; /* among those nested in `outer` */
+  pthread_mutex_t lock;                      /* of what follows; only if it may be told */
+  struct hia_watch *inner;                   /* nested in it, on any thread, and under way */
+  hia_cancel *cancel;                        /* or NULL */
+  struct hia_watch *prev, *next;             /* among its runs */
+  hia_clock *clock;                          /* NULL: no deadline */
   hia_alarm alarm;
 } hia_watch;
+/* The run that a run beginning on this thread is nested in; or NULL. */
+static inline hia_watch *hiaJ_outer(void) {
+  const hia_nest *nest = hiaR_nest();
+  return nest ? nest->run : NULL;
+}
 /* From here on the run is told, through limits->cancelled and its context. A status other than
  * HIA_OK: there is nothing to end, and what would end the run is not there. */
 hia_status hiaJ_watch_begin(hia_watch *watch, hia_engine *engine, const hia_run_options *options,
                             hia_context *context, hia_limits *limits);
 /* Answers how the run has ended, if it answered `status`. */
 hia_status hiaJ_watch_end(hia_watch *watch, hia_status status);
+
+/* ---- engine_host.c: host functions ---- */
+
+void hiaJ_hosts_free(hia_engine *engine);
+/* Bind what a module declares `extern`, when it is loaded; in a try. */
+void hiaJ_bind_program(hia_module *module, hia_diags *diags);
+hia_status hiaJ_bind_graph(hia_module *module, const hia_graph *g, hia_error **error);
+const hia_host_target *hiaJ_bound(const hia_module *module, const char *name); /* or NULL */
 
 /* ---- native.c ---- */
 
@@ -176,6 +205,12 @@ struct hia_function {
   hia_fn_version versions[HIA_N_VERSIONS];
 };
 
+/* An extern of a module, and what stands for it. */
+typedef struct hia_bound {
+  const char *name;
+  hia_host_target target;
+} hia_bound;
+
 struct hia_module {
   hia_engine *engine;
   atomic_uint references;
@@ -187,6 +222,7 @@ struct hia_module {
   hia_unit *whole[HIA_N_VERSIONS]; /* then: its only units; all but PLAIN are read when needed */
   hia_unit *units;
   hia_function *functions;
+  HIA_VEC(hia_bound) bound;
   hia_status broken; /* a compilation ended early: what it left behind is not to be trusted */
   uint64_t load_at, parse_ns, check_ns; /* when parsing began; checking came after it */
 };
@@ -220,6 +256,8 @@ hia_fn_variant hiaJ_version_for(const hia_run_options *options); /* that such a 
  * it cannot be made. */
 hia_status hiaJ_ready(hia_function *function, hia_fn_variant kind, hia_error **error);
 void hiaJ_unit_release(hia_engine *engine, hia_unit *unit);
+/* What stands for the externs of a graph of the module's, in its arena; in a try. */
+const hia_host_target *hiaJ_hosts_of(hia_module *module, const hia_graph *g);
 /* The passes' and the compiler's options of this engine. */
 hia_pass_options hiaJ_pass_options(const hia_engine *engine, hia_fn_variant kind);
 hia_compile_options hiaJ_compile_options(const hia_engine *engine);

@@ -36,6 +36,9 @@ static void tell(hia_watch *watch, hia_status status) {
                                    __ATOMIC_SEQ_CST))
     return;
   if (watch->context) hiaR_context_cancel(watch->context);
+  pthread_mutex_lock(&watch->lock);
+  for (hia_watch *w = watch->inner; w; w = w->inner_next) tell(w, status);
+  pthread_mutex_unlock(&watch->lock);
 }
 
 void hia_cancel_request(hia_cancel *cancel) {
@@ -84,14 +87,58 @@ static hia_status set_alarm(hia_watch *watch, hia_engine *engine, uint64_t timeo
   return status;
 }
 
+/* ---- nested runs ---- */
+
+static void join_outer(hia_watch *watch, hia_watch *outer) {
+  watch->outer = outer;
+  pthread_mutex_lock(&outer->lock);
+  watch->inner_next = outer->inner;
+  if (watch->inner_next) watch->inner_next->inner_prev = watch;
+  outer->inner = watch;
+  uint32_t ended = __atomic_load_n(&outer->ended, __ATOMIC_SEQ_CST);
+  if (ended) tell(watch, (hia_status)ended);
+  pthread_mutex_unlock(&outer->lock);
+}
+
+static void leave_outer(hia_watch *watch) {
+  hia_watch *outer = watch->outer;
+  if (!outer) return;
+  pthread_mutex_lock(&outer->lock);
+  if (watch->inner_next) watch->inner_next->inner_prev = watch->inner_prev;
+  if (watch->inner_prev)
+    watch->inner_prev->inner_next = watch->inner_next;
+  else
+    outer->inner = watch->inner_next;
+  pthread_mutex_unlock(&outer->lock);
+}
+
+/* A run that a typed entry has begun has no watch: what is known of it is its deadline. */
+static uint64_t timeout_of(const hia_run_options *options) {
+  const hia_nest *nest = hiaR_nest();
+  if (!nest || nest->run || !nest->deadline) return options->timeout_ns;
+  uint64_t now = hiaR_now(), left = nest->deadline > now ? nest->deadline - now : 1;
+  return options->timeout_ns && options->timeout_ns < left ? options->timeout_ns : left;
+}
+
 hia_status hiaJ_watch_begin(hia_watch *watch, hia_engine *engine, const hia_run_options *options,
                             hia_context *context, hia_limits *limits) {
-  *watch = (hia_watch){.context = context};
-  if (!options->cancel && !options->timeout_ns) return HIA_OK;
+  hia_watch *outer = hiaJ_outer();
+  *watch = (hia_watch){.engine = engine, .context = context};
+  limits->run = watch;
+  if (outer && !outer->may_be_told) outer = NULL;
+  uint64_t timeout_ns = timeout_of(options);
+  if (!options->cancel && !timeout_ns && !outer) return HIA_OK;
+  watch->may_be_told = true;
+  pthread_mutex_init(&watch->lock, NULL);
   limits->cancelled = &watch->ended;
-  if (options->timeout_ns) {
-    hia_status status = set_alarm(watch, engine, options->timeout_ns);
-    if (status != HIA_OK) return status;
+  if (outer) join_outer(watch, outer);
+  if (timeout_ns) {
+    hia_status status = set_alarm(watch, engine, timeout_ns);
+    if (status != HIA_OK) {
+      leave_outer(watch);
+      pthread_mutex_destroy(&watch->lock);
+      return status;
+    }
     limits->deadline = watch->alarm.at;
   }
   hia_cancel *cancel = watch->cancel = options->cancel;
@@ -106,6 +153,7 @@ hia_status hiaJ_watch_begin(hia_watch *watch, hia_engine *engine, const hia_run_
 }
 
 hia_status hiaJ_watch_end(hia_watch *watch, hia_status status) {
+  if (!watch->may_be_told) return status;
   if (watch->clock) hiaR_alarm_clear(watch->clock, &watch->alarm);
   hia_cancel *cancel = watch->cancel;
   if (cancel) {
@@ -117,6 +165,8 @@ hia_status hiaJ_watch_end(hia_watch *watch, hia_status status) {
       cancel->runs = watch->next;
     pthread_mutex_unlock(&cancel->lock);
   }
+  leave_outer(watch);
+  pthread_mutex_destroy(&watch->lock); /* nobody knows it any more */
   uint32_t ended = __atomic_load_n(&watch->ended, __ATOMIC_RELAXED);
   return status == HIA_CANCELLED && ended ? (hia_status)ended : status;
 }

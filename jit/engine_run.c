@@ -104,6 +104,20 @@ hia_status hiaJ_run_options(const hia_function *f, const hia_run_options *theirs
   return HIA_OK;
 }
 
+static size_t least(size_t limit, size_t left) { return limit && limit < left ? limit : left; }
+
+/* A nested run gets what is left of the limits of the one around it. */
+static hia_status inherit(const hia_engine *engine, hia_limits *limits) {
+  const hia_nest *nest = hiaR_nest();
+  const hia_watch *outer = hiaJ_outer();
+  if (!nest || (outer && outer->engine != engine)) return HIA_OK;
+  if (!nest->depth) return HIA_DEPTH;
+  if (!nest->memory) return HIA_MEMORY;
+  if (nest->depth != SIZE_MAX) limits->depth = least(limits->depth, nest->depth);
+  if (nest->memory != SIZE_MAX) limits->memory = least(limits->memory, nest->memory);
+  return HIA_OK;
+}
+
 /* `results` stand behind the arguments in `words`. */
 static hia_status run_words(hia_engine *engine, const hia_fn_version *f,
                             const hia_run_options *options, hia_word *words, hia_word *results,
@@ -113,13 +127,14 @@ static hia_status run_words(hia_engine *engine, const hia_fn_version *f,
                        .timeline = options->timeline,
                        .threads = engine->options.threads,
                        .pool = engine->pool};
+  hia_status status = inherit(engine, &limits);
+  if (status != HIA_OK) return failure->status = status;
   if (options->has_fuel) limits.threads = 1, limits.pool = NULL;
   bool is_native = engine->options.kind == HIA_ENGINE_JIT;
   hia_idle_context *context = is_native ? hiaJ_context_take(engine) : NULL;
   if (is_native && !context) return failure->status = HIA_MEMORY;
   hia_watch watch;
-  hia_status status =
-      hiaJ_watch_begin(&watch, engine, options, is_native ? context->context : NULL, &limits);
+  status = hiaJ_watch_begin(&watch, engine, options, is_native ? context->context : NULL, &limits);
   if (status == HIA_OK) {
     switch (engine->options.kind) {
     case HIA_ENGINE_JIT:
@@ -213,6 +228,9 @@ hia_status hia_run(hia_function *f, hia_value *const *args, size_t n,
   if (!result) return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "no place for the result");
   status = check_args(f, args, n, error);
   if (status != HIA_OK) return status;
+  const hia_nest *nest = hiaR_nest();
+  if (nest && nest->level >= HIA_MOST_NESTED)
+    return hiaJ_fail(allocator, error, HIA_DEPTH, NULL, "%u runs inside one another", nest->level);
 
   hia_module *module = f->module;
   atomic_fetch_add_explicit(&module->references, 1, memory_order_relaxed);

@@ -19,6 +19,8 @@ typedef struct hia_compile_options {
   bool unchecked;   /* leave out the check at function entry (for measurement only) */
   bool merge_calls; /* equal calls of a function may be made once */
   bool sanitize;    /* instrument for the sanitizer the library itself is built with */
+  const hia_host_target
+      *hosts; /* what stands for the graph's externs; may be NULL if it has none */
 } hia_compile_options;
 
 typedef struct hia_compile_report {

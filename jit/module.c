@@ -86,6 +86,7 @@ static hia_status load_program(hia_module *module, void *user, hia_error **error
   hiaF_diags_init(&diags, &module->comp, &module->source);
   uint64_t start = module->load_at = hiaR_now();
   module->program = hiaF_load(&module->comp, &module->types, &module->source, &diags);
+  if (module->program) hiaJ_bind_program(module, &diags);
   module->check_ns = hiaR_now() - start;
   if (module->program) {
     module->parse_ns = hiaF_parse_ns(module->program);
@@ -106,6 +107,8 @@ static hia_status load_graph(hia_module *module, void *user, hia_error **error) 
   if (!g)
     return hiaJ_fail_at(&module->engine->allocator, error, HIA_REJECTED, "E0501", &module->source,
                         wrong.line, wrong.col, wrong.message ? wrong.message : "not a graph");
+  hia_status status = hiaJ_bind_graph(module, g, error);
+  if (status != HIA_OK) return status;
   hia_unit *unit = HIA_NEW(&module->comp.arena, hia_unit);
   unit->graph = g;
   unit->is_tagged = g->state == HIA_STATIC;

@@ -88,6 +88,7 @@ static hia_status dump_native(hia_module *module, dumping *d, const hia_graph *g
                          : d->options->stage == HIA_STAGE_LLVM_OPTIMIZED ? HIA_DUMP_LLVM_OPTIMIZED
                                                                          : HIA_DUMP_ASM;
   hia_compile_options options = hiaJ_compile_options(engine);
+  options.hosts = hiaJ_hosts_of(module, g);
   char why[1024] = "";
   status = engine->backend->dump(engine->session, g, &options, what, &d->text, why, sizeof why);
   if (status == HIA_OK) return HIA_OK;

@@ -92,6 +92,13 @@ static void count_nodes(hia_unit *unit) {
       unit->stats.nodes += unit->graph->fns.data[i]->nodes.len;
 }
 
+static bool find_host(void *user, uint32_t number, const char *name, hia_host_target *target) {
+  (void)number;
+  const hia_host_target *bound = hiaJ_bound(user, name);
+  if (bound) *target = *bound;
+  return bound != NULL;
+}
+
 static hia_status flatten(hia_module *module, hia_unit *unit, hia_error **error) {
   if (unit->image) return HIA_OK;
   const hia_allocator *allocator = &module->engine->allocator;
@@ -100,14 +107,22 @@ static hia_status flatten(hia_module *module, hia_unit *unit, hia_error **error)
   size_t size;
   hiaG_flatten(unit->graph, &image, &size);
   char why[256] = "";
-  hia_status status =
-      hiaR_image_load(image, size, hiaR_kernel, allocator, &unit->image, why, sizeof why);
+  hia_image_hosts hosts = {&hiaR_ffi, find_host, module};
+  hia_status status = hiaR_image_load_hosted(image, size, hiaR_kernel, &hosts, allocator,
+                                             &unit->image, why, sizeof why);
   unit->stats.flatten_ns = hiaR_now() - start;
   unit->stats.image_bytes = size;
   if (status == HIA_OK) return HIA_OK;
   unit->image = NULL;
   return hiaJ_fail(allocator, error, status == HIA_BAD_IMAGE ? HIA_INTERNAL : status, NULL,
                    "the image was refused: %s", why[0] ? why : hiaR_status_message(status));
+}
+
+const hia_host_target *hiaJ_hosts_of(hia_module *module, const hia_graph *g) {
+  hia_host_target *hosts = HIA_NEW_ARRAY(&module->comp.arena, hia_host_target, g->externs.len + 1);
+  for (uint32_t i = 0; i < g->externs.len; i++)
+    hosts[i] = *hiaJ_bound(module, g->externs.data[i].name);
+  return hosts;
 }
 
 static hia_status compile(hia_module *module, hia_unit *unit, hia_error **error) {
@@ -117,6 +132,7 @@ static hia_status compile(hia_module *module, hia_unit *unit, hia_error **error)
   hia_status status = hiaJ_engine_open(engine, &unit->stats.open_ns, error);
   if (status != HIA_OK) return status;
   hia_compile_options options = hiaJ_compile_options(engine);
+  options.hosts = hiaJ_hosts_of(module, unit->graph);
   hia_compile_report report = {0};
   char why[1024] = "";
   /* LLVM's frames must not be jumped over: from here to the end of the call nothing may throw. */

@@ -100,6 +100,8 @@ typedef struct hia_emit {
   hia_u32vec fork_functions, fork_sites, fork_args; /* rows of the table, lower.h */
   hia_signature *fns;                               /* by function */
   HIA_VEC(LLVMValueRef) kept_values;                /* hiaL_object_keep */
+  struct hia_host_emit *hosts;                      /* emit_host.c: by extern */
+  LLVMValueRef host_table;                          /* HIA_HOST_TABLE, or NULL */
 
   LLVMContextRef llvm;
   LLVMModuleRef module;
@@ -115,6 +117,7 @@ typedef struct hia_emit {
   const hia_fn *fn;
   hia_fn_id id;
   LLVMValueRef function, context;
+  LLVMValueRef host_block;    /* in its frame, for the words of calls of the host; or NULL */
   LLVMBasicBlockRef restart;  /* of a leaf function: leaves all to its full function; or NULL */
   hia_value_id *restart_with; /* of a leaf function, by parameter: what stands for it there */
   /* Of a leaf function whose charges need no comparison: the node behind which it looks at its
@@ -241,7 +244,7 @@ LLVMValueRef hiaL_variable(hia_emit *e, const char *name, LLVMValueRef value);
 /* The plan of a root; NULL: it has none. */
 const hia_object_root *hiaL_planned(const hia_emit *e, hia_fn_id root);
 /* hia_unwinder, hia_places; and the fields of the record from `image` on: HIA_RECORD_REST. */
-enum { HIA_RECORD_REST = 6 };
+enum { HIA_RECORD_REST = 7 };
 LLVMValueRef hiaL_object_unwinder(hia_emit *e, LLVMValueRef *locs);
 LLVMValueRef hiaL_object_places(hia_emit *e, LLVMValueRef locs);
 void hiaL_object_rest(hia_emit *e, LLVMValueRef rest[HIA_RECORD_REST]);
@@ -270,12 +273,18 @@ void hiaL_write_forks(hia_emit *e); /* the module's table */
 uint32_t hiaL_forks_number(const hia_emit *e); /* which are open: HIA_FORKS_ */
 /* Has the frame say which are open during a loop. */
 void hiaL_keep_number(hia_emit *e, uint32_t number);
+
+/* ---- emit_host.c ---- */
+
+void hiaL_open_hosts(hia_emit *e); /* in the entry block of emit->fn */
+
 /* ---- emit_control.c ---- */
 
 void hiaL_body(hia_emit *e); /* all nodes of emit->fn, behind the builder's position */
 bool hiaL_has_calls(const hia_emit *e, hia_region_id head); /* or forks, in a loop */
 /* Leaves the run, and ends the block. `code`: i64. */
 void hiaL_fail(hia_emit *e, hia_loc_id loc, hia_status status, LLVMValueRef code);
+void hiaL_fail_with(hia_emit *e, hia_loc_id loc, LLVMValueRef status, LLVMValueRef code);
 
 /* ---- emit_check.c ---- */
 

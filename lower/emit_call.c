@@ -139,8 +139,9 @@ void hiaL_declare(hia_emit *e, hia_fn_id id) {
   unsigned all = (unsigned)LLVMAttributeFunctionIndex;
   hiaL_attribute(e, f, 1, "swiftself", 0);
   zero_extended(e, id, f);
-  if (hiaL_does(e, id, HIA_HAS_FORKS)) {
+  if (hiaL_does(e, id, HIA_HAS_FORKS))
     hiaL_attribute(e, f, all, "noinline", 0); /* the numbers of its forks are its own */
+  if (hiaL_does(e, id, HIA_HAS_FORKS) || hiaL_calls_host(fn)) {
     /* AddressSanitizer would move what the frame holds, and nobody would know where. */
     LLVMRemoveEnumAttributeAtIndex(f, all, LLVMGetEnumAttributeKindForName("sanitize_address", 16));
   }

@@ -80,14 +80,17 @@ void hiaL_emit_COUNT(hia_emit *e, hia_node_id n) {
 }
 
 void hiaL_fail(hia_emit *e, hia_loc_id loc, hia_status status, LLVMValueRef code) {
+  hiaL_fail_with(e, loc, LLVMConstInt(e->types[HIA_I32], (unsigned)status, false), code);
+}
+
+void hiaL_fail_with(hia_emit *e, hia_loc_id loc, LLVMValueRef status, LLVMValueRef code) {
   if (hiaL_does(e, e->id, HIA_IS_LEAF)) {
     hiaL_restart(e);
     LLVMBuildUnreachable(e->b);
     return;
   }
   LLVMTypeRef type = e->types[HIA_I32];
-  LLVMValueRef args[3] = {LLVMConstInt(type, loc, false),
-                          LLVMConstInt(type, (unsigned)status, false), code};
+  LLVMValueRef args[3] = {LLVMConstInt(type, loc, false), status, code};
   hiaL_call_abi(e, HIA_ABI_hiaR_stub_fail, args, 3);
   LLVMBuildUnreachable(e->b);
 }
@@ -375,6 +378,7 @@ void hiaL_body(hia_emit *e) {
   if (!e->options->merge_calls || (has_loops(fn) && !e->options->unchecked)) hiaL_keep_context(e);
   if (hiaL_does(e, e->id, HIA_HAS_FORKS)) count_calls(e);
   hiaL_open_forks(e);
+  hiaL_open_hosts(e);
   open_region(e, 0);
   for (hia_node_id n = 0; n <= fn->nodes.len; n++) {
     for (; at < n_edges && edges[at].at <= n; at++, stretch = 0)

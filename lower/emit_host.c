@@ -64,7 +64,7 @@ static LLVMValueRef module_record(hia_emit *e, uint32_t n_roots) {
   for (hia_fn_id f = 0; f < e->g->fns.len; f++) forks |= hiaL_does(e, f, HIA_HAS_FORKS);
   LLVMValueRef unwinder[4] = {none, none, none, zero};
   LLVMValueRef places[7] = {none, none, none, none, zero, zero, zero};
-  LLVMValueRef rest[HIA_RECORD_REST] = {none, zero, none, zero, none, none};
+  LLVMValueRef rest[HIA_RECORD_REST] = {none, zero, none, zero, none, none, none};
   LLVMValueRef fields[7 + HIA_RECORD_REST] = {
       hiaL_number(e, 32, HIA_RT_ABI),
       hiaL_number(e, 32, forks ? HIA_CODE_FORKS : 0),

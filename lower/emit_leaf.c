@@ -79,7 +79,7 @@ bool hiaL_can_be_leaf(hia_emit *e, hia_fn_id id) {
   const hia_fn *fn = hiaG_fn(e->g, id);
   hia_arena *arena = &e->comp->scratch;
   if (fn->n_params > MOST_PARAMS || fn->n_results > MOST_RESULTS || hiaL_is_large(fn) ||
-      hiaL_does(e, id, HIA_DOES_COUNT | HIA_HAS_FORKS))
+      hiaL_does(e, id, HIA_DOES_COUNT | HIA_HAS_FORKS) || hiaL_calls_host(fn))
     return false;
   hia_mark mark = hiaR_arena_mark(arena);
   bool can = parameters(arena, fn);

@@ -1,7 +1,7 @@
 /* The runtime as LLVM sees it: functions of abi.def, fields of layout.def. */
 #include "lower/emit.h"
 
-typedef enum abi_effect { PURE, POLL, FAIL, JOIN, ENTER } abi_effect;
+typedef enum abi_effect { PURE, POLL, FAIL, JOIN, ENTER, HOST } abi_effect;
 
 static const struct {
   const char *name, *args, *result;
@@ -56,6 +56,7 @@ static hia_signature declare(LLVMContextRef llvm, LLVMModuleRef module, enum hia
     break;
   case ENTER: break;
   case JOIN: attribute(llvm, f, all, "cold"); break;
+  case HOST: break;
   case POLL: break; /* called by HIA_ARCH_CHECK, never from here */
   case FAIL:
     attribute(llvm, f, all, "cold");

@@ -14,6 +14,7 @@
 #include "graph/graph.h"
 #include "lower/llvm_compat.h"
 #include "lower/plan.h"
+#include "runtime/host.h"
 
 typedef enum hia_instrument {
   HIA_INSTRUMENT_NONE,
@@ -34,6 +35,10 @@ typedef struct hia_lower_options {
   bool unchecked;   /* no comparisons with the limit */
   bool merge_calls; /* LLVM may make equal calls of a function that it finds to be pure once */
   hia_instrument instrument;
+  /* By extern: what native code calls for it; of each the flags count, and nothing else. NULL: what
+   * an extern that raises answers a status, and nothing takes user data. */
+  const hia_host_target *hosts;
+  bool names_hosts; /* externs are symbols of their names; else rows of HIA_HOST_TABLE */
   const char *triple, *data_layout, *cpu, *features; /* of the target */
   const hia_object_plan *object;                     /* NULL: code that is used at once */
 } hia_lower_options;
@@ -60,6 +65,11 @@ bool hiaL_verify(LLVMModuleRef module, char *error, size_t error_size);
 /* After the passes: puts comparisons with the limit into loops, and aligns them. */
 hia_status hiaL_finish_loops(LLVMModuleRef module, bool unchecked, const hia_allocator *allocator,
                              char *error, size_t error_size);
+
+/* An array of hia_host_row, one for each extern of the graph, that whoever loads the code fills in.
+ */
+#define HIA_HOST_TABLE "hia_hosts"
+bool hiaL_calls_host(const hia_fn *fn); /* of a static graph */
 
 #define HIA_ENTRY_NAME_SIZE 32
 void hiaL_entry_name(char name[HIA_ENTRY_NAME_SIZE], hia_fn_id root);

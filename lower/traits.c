@@ -126,6 +126,7 @@ uint64_t hiaL_cost(const hia_fn *fn, hia_node_id n) {
   unsigned op = fn->nodes.data[n].op;
   if (op == HIA_OP_REM && hiaG_node_dtype(fn, n) == HIA_F64) return HIA_LONGEST_RUN;
   if (op == HIA_OP_REM && hiaG_node_dtype(fn, n) == HIA_F32) return HIA_LONGEST_RUN / 8;
+  if (op == HIA_OP_HOST) return HIA_LONGEST_RUN; /* nobody knows */
   return hiaR_ops[op].cost;
 }
 

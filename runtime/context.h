@@ -96,7 +96,8 @@ struct hia_context {
   void *host_sp;
   uint32_t vector_state;
 
-  bool is_deep; /* has left the first KEEP bytes */
+  bool is_deep;    /* has left the first KEEP bytes */
+  bool is_limited; /* its depth is a wish, not the default */
   /* Odd while a run is under way. A cancel names the run it means, so that one that comes too late
    * ends nothing. */
   _Atomic uint32_t run, cancelled_run;
@@ -116,9 +117,11 @@ struct hia_context {
 
   const uint32_t *cancelled; /* of the limits, or NULL */
   uint64_t deadline;         /* of the limits, or 0 */
-  hia_invocation *doomed;    /* the outermost that is cancelled: all that lies on it ends */
-  hia_team *team;            /* of the run; NULL: it runs alone, so far */
-  hia_pool *pool;            /* where a team would come from; NULL: it runs alone */
+  void *run_of;              /* hia_limits.run */
+  void *thread_sp; /* while invocations lie on one another: what host_sp is for the outermost */
+  hia_invocation *doomed; /* the outermost that is cancelled: all that lies on it ends */
+  hia_team *team;         /* of the run; NULL: it runs alone, so far */
+  hia_pool *pool;         /* where a team would come from; NULL: it runs alone */
   unsigned most_workers;
   hia_timeline *timeline; /* of the run, or NULL */
   hia_ring *ring;
@@ -176,6 +179,8 @@ struct hia_team {
   const uint32_t *cancelled;
   uint64_t deadline;
   size_t depth, below; /* bytes of stack: allowed, and behind that */
+  bool is_limited;     /* as in the context */
+  void *run;           /* hia_limits.run */
   hia_timeline *timeline;
 
   _Atomic uint32_t n_members; /* of the array, that were ever in use */

@@ -136,6 +136,7 @@ static void forget_failure(hia_host *host) {
   host->why = NULL;
   host->failure.status = HIA_OK;
   host->failure.code = 0;
+  host->failure.host = NULL;
   host->failure.trace.length = 0;
   host->failure.trace.is_cut = false;
 }
@@ -201,6 +202,7 @@ static hia_status prepare(hia_context *context, const hia_code_module *module, u
   if (!host->interprets && module->unwinder.max_frame >= host->covered) {
     hia_status status = hiaR_set_limits(context, host->max_depth, module->unwinder.max_frame);
     if (status) return refuse(host, status, "no address space for the stack");
+    context->is_limited = host->max_depth != 0;
     host->covered = module->unwinder.max_frame + 1;
   }
   if (host->timeout_ns) {

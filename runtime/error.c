@@ -154,7 +154,11 @@ static const char *time_text(hia_arena *arena, uint64_t ns) {
 static const char *run_message(hia_error *error, const failed_run *run) {
   hia_arena *arena = &error->comp.arena;
   const hia_bounds *bounds = run->bounds;
-  const char *message = hiaR_status_message(error->status);
+  const char *message = hiaR_status_message(error->status), *host = run->failure->host;
+  if (host)
+    return hiaR_arena_printf(arena, "the host's function '%s' failed%s%s", host,
+                             error->status == HIA_HOST ? "" : ": ",
+                             error->status == HIA_HOST ? "" : message);
   switch (error->status) {
   case HIA_FAILED:
     return hiaR_arena_printf(arena, "%s(%lld)", message, (long long)run->failure->code);
@@ -167,6 +171,7 @@ static const char *run_message(hia_error *error, const failed_run *run) {
     if (!bounds->memory) return message;
     return hiaR_arena_printf(arena, "%s: more than %s", message, size_text(arena, bounds->memory));
   case HIA_DEADLINE:
+    if (!bounds->timeout_ns) return message; /* of the run around it */
     return hiaR_arena_printf(arena, "%s: more than %s", message,
                              time_text(arena, bounds->timeout_ns));
   default: return message;

@@ -71,6 +71,7 @@ typedef struct expansion {
   uint32_t failed_node;
   hia_status failed_status;
   int64_t failed_code;
+  const char *failed_host; /* hia_failure.host */
 } expansion;
 
 /* ---- making copies ---- */
@@ -191,13 +192,31 @@ static void discard(expansion *x, copy *c) {
 
 /* ---- firing ---- */
 
-static void fail(expansion *x, copy *c, uint32_t index, hia_status status, int64_t code) {
+static void fail(expansion *x, copy *c, uint32_t index, hia_status status, int64_t code,
+                 const char *host) {
   if (index >= c->limit) return;
   c->limit = index;
   x->failed = c;
   x->failed_node = index;
   x->failed_status = status;
   x->failed_code = code;
+  x->failed_host = host;
+}
+
+static size_t left_of(size_t limit, size_t used) {
+  return limit == 0 ? SIZE_MAX : limit > used ? limit - used : 0;
+}
+
+/* The copy has this node only, and was made in sequential order. */
+static hia_status call_host(const expansion *x, hia_word *values, const hia_host_instr *host) {
+  const hia_limits *limits = x->limits;
+  hia_nest nest;
+  hiaR_nest_enter(&nest, limits->run, left_of(limits->depth, x->bytes),
+                  left_of(limits->memory, x->bytes));
+  hia_status status =
+      host->caller->call(host->prepared, values, host->ins, host->outs, x->allocator);
+  hiaR_nest_leave(&nest);
+  return status;
 }
 
 static void make_moves(hia_word *values, const hia_move *moves, uint32_t n) {
@@ -230,10 +249,13 @@ static bool compute(expansion *x, copy *c, const hia_instr *in) {
     else
       x->usage->calls++;
     break;
-  case HIA_KIND_FAIL: fail(x, c, in->index, HIA_FAILED, (int64_t)v[in->slot]); return false;
+  case HIA_KIND_FAIL: fail(x, c, in->index, HIA_FAILED, (int64_t)v[in->slot], NULL); return false;
+  case HIA_KIND_HOST: status = call_host(x, v, in->u.host); break;
   default: break;
   }
-  if (status) fail(x, c, in->index, status, hiaR_kernel_code(status, first));
+  if (status)
+    fail(x, c, in->index, status, hiaR_kernel_code(status, first),
+         in->kind == HIA_KIND_HOST ? in->u.host->name : NULL);
   return !status;
 }
 
@@ -401,6 +423,7 @@ hia_status hiaR_expand_run(const hia_loaded *image, uint32_t entry, const hia_wo
     if (!status && x.failed) {
       status = x.failed_status;
       failure->code = x.failed_code;
+      failure->host = x.failed_host;
       uint32_t loc = x.failed->section->locs[x.failed_node];
       hiaR_trace_push_site(&failure->trace, image->locs, loc, false);
       trace_copies(image, x.failed, &failure->trace);

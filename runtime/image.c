@@ -22,6 +22,7 @@ uint64_t hiaR_image_hash(const void *bytes, size_t size) {
 typedef struct tables {
   const hia_image_header *h;
   const hia_image_kernel *kernels;
+  const hia_image_extern *externs;
   const hia_image_section *sections;
   const hia_image_region *regions;
   const hia_image_node *nodes;
@@ -36,8 +37,8 @@ static tables tables_of(const void *bytes) {
   const hia_image_header *h = bytes;
   const char *base = bytes;
 #define AT(field) (const void *)(base + h->field.at)
-  return (tables){h,         AT(kernels), AT(sections), AT(regions), AT(nodes),
-                  AT(words), AT(consts),  AT(exports),  AT(locs),    AT(strings)};
+  return (tables){h,         AT(kernels), AT(externs), AT(sections), AT(regions), AT(nodes),
+                  AT(words), AT(consts),  AT(exports), AT(locs),     AT(strings)};
 #undef AT
 }
 
@@ -110,6 +111,7 @@ static hia_kernel find_kernel(const kernel_source *kernels, const hia_image_kern
 typedef struct decoder {
   tables t;
   const kernel_source *kernels;
+  const hia_image_hosts *hosts;
   char *at; /* in the block */
   hia_section *sections;
   hia_instr *instrs;       /* of all sections */
@@ -118,6 +120,8 @@ typedef struct decoder {
   hia_child *children;     /* the next one */
   hia_switch *switches;    /* the next one */
   hia_wide *wides;         /* the next one */
+  hia_host_instr *calls;   /* of the host: the next one */
+  const void **prepared;   /* by extern */
   uint64_t *node_sum;      /* scratch: weights of a section's nodes before this one */
   uint64_t *region_weight; /* scratch */
 } decoder;
@@ -255,6 +259,11 @@ static void decode_section(decoder *d, uint32_t number) {
       in->u.branch = d->switches++;
       break;
     case HIA_KIND_COUNT: in->u.imm = n->what; break;
+    case HIA_KIND_HOST:
+      *d->calls = (hia_host_instr){d->hosts->caller, d->prepared[n->what], d->words + n->ins,
+                                   d->words + n->outs, d->t.strings + d->t.externs[n->what].name};
+      in->u.host = d->calls++;
+      break;
     case HIA_KIND_CALL:
     case HIA_KIND_LOOP:
       *d->children++ = (hia_child){.callee = &d->sections[n->what],
@@ -307,6 +316,78 @@ static void decode_export(decoder *d, const hia_image_export *e, const char *str
                       s->n_params,       s->n_results, e->section, e->fn};
 }
 
+/* ---- functions of the host ---- */
+
+/* Of the words that a signature takes, in `at`, which may be NULL: only counts. */
+static hia_host_signature host_signature(const char *text, hia_dtype *at) {
+  hia_host_signature s = {.params = at};
+  const char *end = strchr(text, '>');
+  for (const char *c = text; c < end; c++) s.n_params += *c != '(' && *c != ')';
+  for (const char *c = end + 1; *c; c++) s.n_results += *c != '(' && *c != ')';
+  if (!at) return s;
+  s.results = decode_dtypes(text, '>', at);
+  decode_dtypes(end + 1, 0, at + s.n_params);
+  return s;
+}
+
+static hia_status HIA_PRINTF(3, 4) refuse(char *error, size_t error_size, const char *fmt, ...) {
+  if (!error_size) return HIA_BAD_IMAGE;
+  va_list args;
+  va_start(args, fmt);
+  vsnprintf(error, error_size, fmt, args);
+  va_end(args);
+  return HIA_BAD_IMAGE;
+}
+
+/* How much the prepared calls take. */
+static hia_status size_hosts(const tables *t, const hia_image_hosts *hosts, size_t *size,
+                             char *error, size_t error_size) {
+  *size = 0;
+  for (uint32_t i = 0; i < t->h->externs.n; i++) {
+    const char *name = t->strings + t->externs[i].name;
+    hia_host_signature s = host_signature(t->strings + t->externs[i].signature, NULL);
+    size_t own = hosts && hosts->caller ? hosts->caller->size(&s) : 0;
+    if (!own) {
+      return refuse(error, error_size,
+                    hosts && hosts->caller ? "the host's function %s has too many parameters"
+                                           : "it calls the host's function %s, and nobody can",
+                    name);
+    }
+    *size += room(own, 1) + room((size_t)s.n_params + s.n_results, sizeof(hia_dtype));
+  }
+  return HIA_OK;
+}
+
+static hia_status prepare_hosts(decoder *d, char *error, size_t error_size) {
+  for (uint32_t i = 0; i < d->t.h->externs.n; i++) {
+    const hia_image_extern *e = &d->t.externs[i];
+    const char *name = d->t.strings + e->name;
+    hia_host_signature s = host_signature(d->t.strings + e->signature, NULL);
+    s = host_signature(d->t.strings + e->signature,
+                       take(d, (size_t)s.n_params + s.n_results, sizeof(hia_dtype)));
+    void *at = take(d, d->hosts->caller->size(&s), 1);
+    hia_host_target target = {0};
+    if (!d->hosts->find(d->hosts->user, i, name, &target) || !target.function)
+      return refuse(error, error_size, "there is no function %s of the host", name);
+    if (target.answers_status && !(e->flags & HIA_EXTERN_RAISES))
+      return refuse(error, error_size, "the host's function %s may fail", name);
+    if (!d->hosts->caller->prepare(at, &target, &s))
+      return refuse(error, error_size, "the host's function %s cannot be called", name);
+    d->prepared[i] = at;
+  }
+  return HIA_OK;
+}
+
+bool hiaR_given_host(void *user, uint32_t number, const char *name, hia_host_target *target) {
+  (void)number;
+  for (const hia_given_host *given = user; given->name; given++)
+    if (strcmp(given->name, name) == 0) {
+      *target = given->target;
+      return true;
+    }
+  return false;
+}
+
 /* ---- loading ---- */
 
 static void number_classes(hia_loaded *image, hia_section *sections, uint32_t *class_size) {
@@ -324,9 +405,14 @@ static void number_classes(hia_loaded *image, hia_section *sections, uint32_t *c
 }
 
 static hia_status decode(const void *bytes, const kernel_source *kernels,
-                         const hia_allocator *allocator, hia_loaded **result) {
-  decoder d = {.t = tables_of(bytes), .kernels = kernels};
+                         const hia_image_hosts *hosts, const hia_allocator *allocator,
+                         hia_loaded **result, char *error, size_t error_size) {
+  decoder d = {.t = tables_of(bytes), .kernels = kernels, .hosts = hosts};
   const hia_image_header *h = d.t.h;
+  uint32_t n_calls = 0;
+  size_t hosts_size;
+  hia_status status = size_hosts(&d.t, hosts, &hosts_size, error, error_size);
+  if (status) return status;
   uint32_t n_children = 0, n_switches = 0, n_wides = 0, most_nodes = 0, most_regions = 0;
   size_t n_classes = h->sections.n < CLASSES ? h->sections.n : CLASSES;
   size_t size = room(1, sizeof(hia_loaded)) + room(h->sections.n, sizeof(hia_section)) +
@@ -345,13 +431,15 @@ static hia_status decode(const void *bytes, const kernel_source *kernels,
   for (uint32_t i = 0; i < h->nodes.n; i++) {
     n_switches += d.t.nodes[i].kind == HIA_KIND_SWITCH;
     n_wides += d.t.nodes[i].kind == HIA_KIND_KERNEL && is_wide(&d, &d.t.nodes[i]);
+    n_calls += d.t.nodes[i].kind == HIA_KIND_HOST;
   }
   for (uint32_t i = 0; i < h->exports.n; i++) {
     const hia_image_section *s = &d.t.sections[d.t.exports[i].section];
     size += room((size_t)s->n_params + s->n_results, sizeof(hia_dtype));
   }
   size += room(n_children, sizeof(hia_child)) + room(n_switches, sizeof(hia_switch)) +
-          room(n_wides, sizeof(hia_wide));
+          room(n_wides, sizeof(hia_wide)) + room(n_calls, sizeof(hia_host_instr)) +
+          room(h->externs.n, sizeof(void *)) + hosts_size;
 
   size_t sums = room((size_t)most_nodes + 1, sizeof(uint64_t)),
          scratch_size = sums + room(most_regions, sizeof(uint64_t));
@@ -376,11 +464,22 @@ static hia_status decode(const void *bytes, const kernel_source *kernels,
   d.children = take(&d, n_children, sizeof(hia_child));
   d.switches = take(&d, n_switches, sizeof(hia_switch));
   d.wides = take(&d, n_wides, sizeof(hia_wide));
+  d.calls = take(&d, n_calls, sizeof(hia_host_instr));
+  d.prepared = take(&d, h->externs.n, sizeof(void *));
   memcpy(words, d.t.words, h->words.n * sizeof(uint32_t));
   memcpy(locs, d.t.locs, h->locs.n * sizeof(hia_image_loc));
   memcpy(strings, d.t.strings, h->strings.n);
   d.words = words;
   d.t.strings = strings;
+  status = prepare_hosts(&d, error, error_size);
+  if (status) {
+    hiaR_free(allocator, scratch, scratch_size);
+    hiaR_free(allocator, image, size);
+    return status;
+  }
+  bool is_impure = false;
+  for (uint32_t i = 0; i < h->externs.n; i++)
+    is_impure |= (d.t.externs[i].flags & HIA_EXTERN_IMPURE) != 0;
   for (uint32_t i = 0; i < h->sections.n; i++) decode_section(&d, i);
   for (uint32_t i = 0; i < h->exports.n; i++)
     decode_export(&d, &d.t.exports[i], strings, &exports[i]);
@@ -396,7 +495,8 @@ static hia_status decode(const void *bytes, const kernel_source *kernels,
                         .n_locs = h->locs.n,
                         .n_strings = h->strings.n,
                         .class_size = class_size,
-                        .most_nodes = most_nodes};
+                        .most_nodes = most_nodes,
+                        .is_impure = is_impure};
   number_classes(image, d.sections, class_size);
   hiaR_free(allocator, scratch, scratch_size);
   *result = image;
@@ -404,8 +504,8 @@ static hia_status decode(const void *bytes, const kernel_source *kernels,
 }
 
 static hia_status load(const void *bytes, size_t size, const kernel_source *kernels,
-                       const hia_allocator *allocator, hia_loaded **out, char *error,
-                       size_t error_size) {
+                       const hia_image_hosts *hosts, const hia_allocator *allocator,
+                       hia_loaded **out, char *error, size_t error_size) {
   *out = NULL;
   if (error_size) error[0] = 0;
   /* An image inside something larger may stand anywhere. */
@@ -426,7 +526,7 @@ static hia_status load(const void *bytes, size_t size, const kernel_source *kern
       status = HIA_BAD_IMAGE;
     }
   }
-  if (!status) status = decode(bytes, kernels, allocator, out);
+  if (!status) status = decode(bytes, kernels, hosts, allocator, out, error, error_size);
   hiaR_free(allocator, copy, size);
   return status;
 }
@@ -436,14 +536,23 @@ hia_status hiaR_image_load(const void *bytes, size_t size,
                            const hia_allocator *allocator, hia_loaded **out, char *error,
                            size_t error_size) {
   const kernel_source kernels = {.resolve = resolve};
-  return load(bytes, size, &kernels, allocator, out, error, error_size);
+  return load(bytes, size, &kernels, NULL, allocator, out, error, error_size);
+}
+
+hia_status hiaR_image_load_hosted(const void *bytes, size_t size,
+                                  hia_kernel (*resolve)(unsigned op, hia_dtype dtype),
+                                  const hia_image_hosts *hosts, const hia_allocator *allocator,
+                                  hia_loaded **out, char *error, size_t error_size) {
+  const kernel_source kernels = {.resolve = resolve};
+  return load(bytes, size, &kernels, hosts, allocator, out, error, error_size);
 }
 
 hia_status hiaR_image_load_given(const void *bytes, size_t size, const hia_given_kernel *given,
-                                 size_t n_given, const hia_allocator *allocator, hia_loaded **out,
-                                 char *error, size_t error_size) {
+                                 size_t n_given, const hia_image_hosts *hosts,
+                                 const hia_allocator *allocator, hia_loaded **out, char *error,
+                                 size_t error_size) {
   const kernel_source kernels = {.given = given, .n_given = n_given};
-  return load(bytes, size, &kernels, allocator, out, error, error_size);
+  return load(bytes, size, &kernels, hosts, allocator, out, error, error_size);
 }
 
 void hiaR_image_free(hia_loaded *image) {

@@ -11,12 +11,12 @@
 #ifndef HIA_IMAGE_H
 #define HIA_IMAGE_H
 
-#include "runtime/base/base.h"
+#include "runtime/host.h"
 
 #define HIA_IMAGE_MAGIC                                                                            \
   "\x89hia\r\n\x1a\n" /* 8 bytes; damaged by anything that is not binary-safe */
 #define HIA_IMAGE_ORDER   0x01020304u
-#define HIA_IMAGE_VERSION 1u
+#define HIA_IMAGE_VERSION 2u
 
 typedef struct hia_image_table {
   uint32_t at; /* bytes from the start of the image; 8-aligned */
@@ -30,7 +30,7 @@ typedef struct hia_image_header {
   uint64_t hash; /* hiaR_image_hash of everything behind this field */
   uint32_t file; /* string: name of the source, "" if there is none */
   uint32_t pad;
-  hia_image_table kernels, sections, regions, nodes, words, consts, exports, locs, strings;
+  hia_image_table kernels, externs, sections, regions, nodes, words, consts, exports, locs, strings;
 } hia_image_header;
 
 /* What the program needs: whoever loads it hands these kernels in. */
@@ -38,6 +38,16 @@ typedef struct hia_image_kernel {
   uint8_t op, dtype; /* enum hia_op, hia_dtype */
   uint16_t pad;
 } hia_image_kernel;
+
+/* A function of the host that the program calls: whoever loads it hands these in too. */
+typedef struct hia_image_extern {
+  uint32_t name, signature; /* strings; the signature as of an export */
+  uint32_t flags;           /* HIA_EXTERN_... */
+} hia_image_extern;
+enum {
+  HIA_EXTERN_IMPURE = 1, /* a run that may call it has one worker */
+  HIA_EXTERN_RAISES = 2, /* it may answer that it has failed */
+};
 
 /* A function, or a loop: what runs in one frame.
  *
@@ -80,8 +90,9 @@ typedef enum hia_image_kind {
   HIA_KIND_FAIL = 5,   /* in: the code */
   HIA_KIND_COUNT = 6,  /* what: 0 a call, 1 a loop round */
   HIA_KIND_JOIN = 7,   /* waits for its tokens and does nothing */
+  HIA_KIND_HOST = 8, /* what: extern; ins to outs; the only node of its section, which is called */
 } hia_image_kind;
-#define HIA_N_KINDS 8
+#define HIA_N_KINDS 9
 
 typedef struct hia_image_node {
   uint8_t kind, flags; /* HIA_IMAGE_TAIL */
@@ -125,14 +136,33 @@ hia_status hiaR_image_load(const void *bytes, size_t size,
                            hia_kernel (*resolve)(unsigned op, hia_dtype dtype),
                            const hia_allocator *allocator, hia_loaded **out, char *error,
                            size_t error_size);
-/* The same with a list of ops: who has only those that his image needs links no other kernels. */
+/* The same of an image that may call the host. */
+typedef struct hia_image_hosts {
+  const hia_host_caller *caller;
+  /* What stands for extern `number` of the image; false: there is nothing. */
+  bool (*find)(void *user, uint32_t number, const char *name, hia_host_target *target);
+  void *user;
+} hia_image_hosts;
+/* A `find` for what is linked: `user` is a list of these that ends with a name that is NULL. */
+typedef struct hia_given_host {
+  const char *name;
+  hia_host_target target;
+} hia_given_host;
+bool hiaR_given_host(void *user, uint32_t number, const char *name, hia_host_target *target);
+hia_status hiaR_image_load_hosted(const void *bytes, size_t size,
+                                  hia_kernel (*resolve)(unsigned op, hia_dtype dtype),
+                                  const hia_image_hosts *hosts, const hia_allocator *allocator,
+                                  hia_loaded **out, char *error, size_t error_size);
+/* The same with a list of kernels: who has only those that his image needs links no others. `hosts`
+ * may be NULL. */
 typedef struct hia_given_kernel {
   uint32_t op, pad;           /* enum hia_op */
   const hia_kernel *by_dtype; /* its table: hiaR_k_ADD */
 } hia_given_kernel;
 hia_status hiaR_image_load_given(const void *bytes, size_t size, const hia_given_kernel *given,
-                                 size_t n_given, const hia_allocator *allocator, hia_loaded **out,
-                                 char *error, size_t error_size);
+                                 size_t n_given, const hia_image_hosts *hosts,
+                                 const hia_allocator *allocator, hia_loaded **out, char *error,
+                                 size_t error_size);
 void hiaR_image_free(hia_loaded *image); /* or NULL; no run may be under way */
 
 typedef struct hia_export {

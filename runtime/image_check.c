@@ -19,6 +19,7 @@ typedef struct checker {
   const uint8_t *bytes;
   const hia_image_header *h;
   const hia_image_kernel *kernels;
+  const hia_image_extern *externs;
   const hia_image_section *sections;
   const hia_image_region *regions; /* of all sections */
   const hia_image_node *nodes;
@@ -36,6 +37,7 @@ typedef struct checker {
 
   /* Scratch, as large as the largest section asks for. */
   uint32_t most_nodes, most_regions;
+  uint32_t *host_words; /* by extern: numbers of its operands and results */
   uint32_t *scratch;
   size_t scratch_size;
   uint32_t *region_of;             /* by node */
@@ -86,6 +88,7 @@ static bool check_header(checker *c, size_t size) {
   if (!check_table(c, #field, &h->field, sizeof *c->field)) return false;                          \
   c->field = (const void *)(c->bytes + h->field.at);
   TABLE(kernels)
+  TABLE(externs)
   TABLE(sections)
   TABLE(regions)
   TABLE(nodes)
@@ -192,6 +195,11 @@ static bool check_node(checker *c, const hia_image_node *n) {
     if (n->what > 1) return bad(c, "a count of nothing");
     break;
   case HIA_KIND_JOIN: break;
+  case HIA_KIND_HOST: /* alone, so that it is called when its section is */
+    if (n->what >= c->h->externs.n) return bad(c, "no such extern");
+    if (s->n_nodes != 1 || s->flags) return bad(c, "a call of the host is not alone");
+    ins = c->host_words[2 * (size_t)n->what], outs = c->host_words[2 * (size_t)n->what + 1];
+    break;
   case HIA_KIND_CALL:
   case HIA_KIND_LOOP:
     if (n->what >= c->h->sections.n) return bad(c, "no such section");
@@ -366,15 +374,28 @@ static bool check_types(const char **at, char end, uint32_t *n, uint32_t *n_type
   }
 }
 
+static bool check_signature(checker *c, uint32_t signature, uint32_t *params, uint32_t *results) {
+  const char *at = c->strings + signature;
+  uint32_t n_types;
+  if (!check_types(&at, '>', params, &n_types)) return bad(c, "a signature is malformed");
+  at++;
+  if (!check_types(&at, 0, results, &n_types) || n_types != 1)
+    return bad(c, "a signature is malformed");
+  return true;
+}
+
+static bool check_extern(checker *c, const hia_image_extern *e, uint32_t words[2]) {
+  if (!check_string(c, e->name) || !check_string(c, e->signature) ||
+      e->flags & ~(uint32_t)(HIA_EXTERN_IMPURE | HIA_EXTERN_RAISES))
+    return bad(c, "an extern is out of range");
+  return check_signature(c, e->signature, &words[0], &words[1]);
+}
+
 static bool check_export(checker *c, const hia_image_export *e) {
   if (!check_string(c, e->name) || !check_string(c, e->signature) || e->section >= c->h->sections.n)
     return bad(c, "an export is out of range");
-  const char *at = c->strings + e->signature;
-  uint32_t params, results, n_types;
-  if (!check_types(&at, '>', &params, &n_types)) return bad(c, "a signature is malformed");
-  at++;
-  if (!check_types(&at, 0, &results, &n_types) || n_types != 1)
-    return bad(c, "a signature is malformed");
+  uint32_t params, results;
+  if (!check_signature(c, e->signature, &params, &results)) return false;
   const hia_image_section *s = &c->sections[e->section];
   if (params != s->n_params || results != s->n_results)
     return bad(c, "a signature does not fit its section");
@@ -415,7 +436,7 @@ static bool check_parts(checker *c, size_t *scratch_words) {
   if (nodes != c->h->nodes.n || regions != c->h->regions.n || consts != c->h->consts.n)
     return bad(c, "records that belong to no section");
   size_t n = (size_t)most_nodes, r = (size_t)most_regions;
-  *scratch_words = 4 * n + 2 + 5 * r + c->h->words.n + c->h->locs.n;
+  *scratch_words = 4 * n + 2 + 5 * r + c->h->words.n + c->h->locs.n + 2 * (size_t)c->h->externs.n;
   c->most_nodes = most_nodes, c->most_regions = most_regions;
   return true;
 }
@@ -448,6 +469,9 @@ static bool check(checker *c, size_t size, const hia_allocator *allocator, bool 
   c->is_queued = at, at += c->most_regions;
   c->heap = at, at += c->most_regions;
   c->source_of = at, at += c->h->words.n;
+  c->host_words = at, at += 2 * (size_t)c->h->externs.n;
+  for (uint32_t i = 0; i < c->h->externs.n; i++)
+    if (!check_extern(c, &c->externs[i], &c->host_words[2 * (size_t)i])) return false;
   if (!check_locs(c, at)) return false;
   for (c->number = 0; c->number < c->h->sections.n; c->number++) {
     c->s = &c->sections[c->number];

@@ -33,6 +33,23 @@ static inline void make_moves(hia_word *slots, const hia_move *moves, uint32_t n
   for (uint32_t i = 0; i < n; i++) slots[moves[i].to] = slots[moves[i].from];
 }
 
+static size_t left_of(size_t limit, size_t used) {
+  return limit == 0 ? SIZE_MAX : limit > used ? limit - used : 0;
+}
+
+/* The frame's section has this node only, and was entered in sequential order as a call. */
+static hia_status call_host(hia_run *run, hia_word *slots, const hia_host_instr *host) {
+  const hia_limits *limits = run->limits;
+  size_t bytes = atomic_load_explicit(&run->bytes, memory_order_relaxed);
+  hia_nest nest;
+  hiaR_nest_enter(&nest, limits->run, left_of(limits->depth, bytes),
+                  left_of(limits->memory, bytes));
+  hia_status status =
+      host->caller->call(host->prepared, slots, host->ins, host->outs, run->allocator);
+  hiaR_nest_leave(&nest);
+  return status;
+}
+
 /* What is neither a kernel nor a branch nor a call; false if it has failed. */
 static bool fire_other(hia_worker *w, hia_frame *f, const hia_instr *n) {
   hia_word *slots = hiaR_slots(f);
@@ -40,11 +57,17 @@ static bool fire_other(hia_worker *w, hia_frame *f, const hia_instr *n) {
   switch (n->kind) {
   case HIA_KIND_MOVE: slots[n->to] = slots[n->slot]; return true;
   case HIA_KIND_COUNT: w->counts[n->u.imm]++; return true;
-  case HIA_KIND_FAIL: hiaR_fail(w, f, n->index, HIA_FAILED, (int64_t)slots[n->slot]); return false;
+  case HIA_KIND_FAIL:
+    hiaR_fail(w, f, n->index, HIA_FAILED, (int64_t)slots[n->slot], NULL);
+    return false;
+  case HIA_KIND_HOST:
+    status = call_host(w->run, slots, n->u.host);
+    if (status) hiaR_fail(w, f, n->index, status, 0, n->u.host->name);
+    return !status;
   case HIA_KIND_WIDE:
     status = fire_wide(slots, n->u.wide);
     if (status)
-      hiaR_fail(w, f, n->index, status, hiaR_kernel_code(status, slots[n->u.wide->in[0]]));
+      hiaR_fail(w, f, n->index, status, hiaR_kernel_code(status, slots[n->u.wide->in[0]]), NULL);
     return !status;
   default: return true; /* JOIN */
   }
@@ -69,7 +92,7 @@ static ALWAYS_INLINE void fire(hia_worker *w, hia_frame *f, const hia_edges *edg
       if (HIA_LIKELY(n->kernel)) {
         hia_status status = n->kernel(slots, n->in, n->out, n->u.imm);
         if (HIA_LIKELY(!status)) break;
-        hiaR_fail(w, f, n->index, status, hiaR_kernel_code(status, slots[n->in[0]]));
+        hiaR_fail(w, f, n->index, status, hiaR_kernel_code(status, slots[n->in[0]]), NULL);
       } else if (n->kind == HIA_KIND_SWITCH) {
         const hia_side *side = &n->u.branch->side[slots[n->slot] == 0];
         w->firings += side->weight;

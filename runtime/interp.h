@@ -111,6 +111,7 @@ struct hia_run {
   uint32_t failed_node;
   hia_status failed_status;
   int64_t failed_code;
+  const char *failed_host; /* hia_failure.host */
   bool is_complete;
   hia_status resource; /* MEMORY, DEPTH, CANCELLED, INTERNAL: ends the run at once */
   hia_trace resource_trace;
@@ -164,8 +165,9 @@ hia_frame *hiaR_job_back(hia_worker *w, hia_job *job);
 
 /* ---- order.c ---- */
 
-/* A node of f has failed. */
-void hiaR_fail(hia_worker *w, hia_frame *f, uint32_t node, hia_status status, int64_t code);
+/* A node of f has failed; `host` as in hia_failure. */
+void hiaR_fail(hia_worker *w, hia_frame *f, uint32_t node, hia_status status, int64_t code,
+               const char *host);
 /* Does the first pending child of f come later than the failure that is known? If there is none
  * known: no. */
 bool hiaR_is_too_late(hia_run *run, hia_frame *f);

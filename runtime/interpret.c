@@ -33,7 +33,7 @@ static hia_status find_image(hia_host *host, const hia_code_module *module,
   char why[256];
   hia_status status =
       hiaR_image_load_given(module->image, module->image_size, module->kernels, module->n_kernels,
-                            &host->allocator, &image->loaded, why, sizeof why);
+                            module->hosts, &host->allocator, &image->loaded, why, sizeof why);
   if (status) {
     hiaR_free(&host->allocator, image, sizeof *image);
     return status;

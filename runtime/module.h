@@ -66,7 +66,8 @@ struct hia_code_module {
   uint64_t n_kernels;
   hia_interpret interpret;
 
-  const uint32_t *abi_symbol; /* of an object: &HIA_RT_ABI_SYMBOL, for which the linker looks */
+  const uint32_t *abi_symbol;   /* of an object: &HIA_RT_ABI_SYMBOL, for which the linker looks */
+  const hia_image_hosts *hosts; /* of an image that has externs */
 };
 
 enum {

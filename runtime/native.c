@@ -198,6 +198,9 @@ static void note_failure(hia_context *context, hia_status status, uint32_t loc, 
   hia_failure *failure = invocation->failure;
   if (job)
     *failure = job->failure;
+  else if ((uint32_t)status & HIA_STATUS_OF_HOST)
+    *failure = (hia_failure){.status = hiaR_host_status((uint32_t)status & ~HIA_STATUS_OF_HOST),
+                             .host = (const char *)(uintptr_t)code};
   else
     *failure = (hia_failure){.status = status, .code = code};
   if (invocation->job) {
@@ -314,6 +317,58 @@ HIA_UNINSTRUMENTED hia_word *hiaR_native_join(hia_context *context, hia_fork_fra
   return hiaR_join_end(context, job);
 }
 
+/* ---- host functions: on the thread's stack, below where it was left ---- */
+
+static void *thread_sp(const hia_context *context) {
+  return context->invocation->outer ? context->thread_sp : context->host_sp;
+}
+
+#ifdef HIA_FIBERS
+
+typedef struct hia_visit {
+  hia_context *context;
+  hia_host_call *call;
+  hia_word *block;
+  uint32_t status;
+} hia_visit;
+
+static HIA_UNINSTRUMENTED uint32_t visit(void *p) {
+  hia_visit *v = p;
+  hiaR_fiber_visit(&v->context->fiber);
+  v->status = v->call(v->block);
+  const hia_stack *stack = &v->context->stack;
+  hiaR_fiber_leave_visit(&v->context->fiber, stack->low, (size_t)(stack->top - stack->low));
+  return 0;
+}
+
+static HIA_UNINSTRUMENTED uint32_t on_thread_stack(hia_context *context, hia_host_call *call,
+                                                   hia_word *block) {
+  hia_visit v = {context, call, block, 0};
+  hiaR_fiber_suspend(&context->fiber);
+  hiaR_arch_visit(thread_sp(context), visit, &v);
+  hiaR_fiber_resume(&context->fiber);
+  return v.status;
+}
+
+#else
+
+static uint32_t on_thread_stack(hia_context *context, hia_host_call *call, hia_word *block) {
+  return hiaR_arch_visit(thread_sp(context), (uint32_t (*)(void *))call, block);
+}
+
+#endif
+
+uint32_t hiaR_native_host(hia_host_call *call, hia_word *block, hia_context *context) {
+  uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+  size_t left = here > context->hard ? here - context->hard : 0;
+  hia_nest nest;
+  hiaR_nest_enter(&nest, context->run_of, context->is_limited ? left : SIZE_MAX, SIZE_MAX);
+  nest.deadline = context->deadline;
+  uint32_t status = on_thread_stack(context, call, block);
+  hiaR_nest_leave(&nest);
+  return status;
+}
+
 void hiaR_poke(hia_context *context) {
   atomic_store(&context->limit, UINTPTR_MAX);
   hia_bell_ring(&context->bell);
@@ -335,6 +390,7 @@ void hiaR_invoke(hia_context *context, hia_invocation *invocation, hia_native_en
   int left;
   if (invocation->outer) {
     void *outer = context->host_sp;
+    if (!invocation->outer->outer) context->thread_sp = outer;
     left = hiaR_arch_nest(context, (void (*)(void *))entry, block);
     context->host_sp = outer;
   } else {
@@ -387,6 +443,7 @@ hia_status hiaR_native_run(hia_context *context, hia_native_entry entry, hia_wor
                            hia_failure *failure, hia_usage *usage) {
   failure->status = HIA_OK;
   failure->code = 0;
+  failure->host = NULL;
   failure->trace.length = 0;
   failure->trace.is_cut = false;
   *usage = (hia_usage){0};
@@ -397,6 +454,8 @@ hia_status hiaR_native_run(hia_context *context, hia_native_entry entry, hia_wor
   context->unwinder = unwinder;
   context->cancelled = limits ? limits->cancelled : NULL;
   context->deadline = limits ? limits->deadline : 0;
+  context->is_limited = limits && limits->depth;
+  context->run_of = limits ? limits->run : NULL;
   context->most_workers = limits ? limits->threads : 1;
   context->pool = context->most_workers > 1 ? limits->pool : NULL;
   context->ring = context->pool ? hiaR_ring_of(limits->timeline, 0) : NULL;

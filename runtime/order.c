@@ -63,7 +63,8 @@ static void mark(hia_run *run, hia_frame *f, uint32_t index) {
   }
 }
 
-void hiaR_fail(hia_worker *w, hia_frame *f, uint32_t node, hia_status status, int64_t code) {
+void hiaR_fail(hia_worker *w, hia_frame *f, uint32_t node, hia_status status, int64_t code,
+               const char *host) {
   hia_run *run = w->run;
   f->waiting++; /* so it is never done */
   pthread_mutex_lock(&run->lock);
@@ -73,6 +74,7 @@ void hiaR_fail(hia_worker *w, hia_frame *f, uint32_t node, hia_status status, in
     run->failed_node = node;
     run->failed_status = status;
     run->failed_code = code;
+    run->failed_host = host;
     atomic_fetch_add(&run->epoch, 1);
     for (unsigned i = 0; i < run->n_workers; i++) atomic_store(&run->workers[i]->poll, 1);
   }

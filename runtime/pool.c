@@ -230,6 +230,8 @@ hia_team *hiaR_team_new(hia_context *context) {
   team->deadline = context->deadline;
   team->depth = (size_t)((uintptr_t)context->stack.top - context->hard);
   team->below = context->below;
+  team->is_limited = context->is_limited;
+  team->run = context->run_of;
   team->timeline = context->timeline;
   atomic_store(&team->members[0], context);
   atomic_store(&team->n_members, 1);
@@ -329,6 +331,8 @@ static bool prepare(hia_thread *thread, const hia_team *team) {
     return false;
   hiaR_context_limits(context, team->depth);
   context->unwinder = team->unwinder;
+  context->is_limited = team->is_limited;
+  context->run_of = team->run;
   context->cancelled = team->cancelled;
   context->deadline = team->deadline;
   context->pool = thread->pool;

@@ -54,6 +54,14 @@ typedef struct hia_wide {
   uint32_t in[3], n_in, out;
 } hia_wide;
 
+/* Of a HOST. */
+typedef struct hia_host_instr {
+  const hia_host_caller *caller;
+  const void *prepared;
+  const uint32_t *ins, *outs; /* slots */
+  const char *name;           /* of the extern */
+} hia_host_instr;
+
 enum { HIA_KIND_WIDE = HIA_N_KINDS }; /* only decoded */
 
 /* The code of a kernel's failure (hia_failure), whose first operand this is. */
@@ -67,6 +75,7 @@ struct hia_instr {
     uint64_t imm; /* KERNEL, COUNT (which) */
     const hia_switch *branch;
     const hia_wide *wide;
+    const hia_host_instr *host;
   } u;
   uint16_t in[3], out; /* slots of a KERNEL */
   hia_edges edges;     /* of a CALL or LOOP: in its hia_child */
@@ -119,6 +128,7 @@ struct hia_program_image {
   uint32_t n_classes;
   const uint32_t *class_size; /* body_size of each size class, rounded up */
   uint32_t most_nodes;        /* of a section */
+  bool is_impure;             /* it may call impure functions of the host */
 };
 
 #endif

@@ -61,7 +61,9 @@ void hiaR_trace_end(hia_trace_writer *w);
 typedef struct hia_failure {
   hia_status status; /* HIA_OK: it did not fail */
   int64_t code;      /* FAILED: the argument of fail; FUEL: what was left, unsigned */
-  hia_trace trace;   /* length 0: unknown */
+  const char *host; /* name of the function of the host that answered `status`; else NULL. It is the
+                       program's, or its image's */
+  hia_trace trace;  /* length 0: unknown */
 } hia_failure;
 
 /* ---- pool.c: threads ----
@@ -121,6 +123,7 @@ typedef struct hia_limits {
       deadline; /* of hiaR_now(); 0: none. The engines have no time to look at the clock: native
                    code ends with DEADLINE if it is past when it polls for another reason, and
                    who gives one sees that the run is told (*cancelled, hiaR_context_cancel) */
+  void *run;    /* handed on to runs that host functions begin (hia_nest.run); or NULL */
 } hia_limits;
 size_t hiaR_default_depth(void); /* from the memory that is available now */
 

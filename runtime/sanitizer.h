@@ -3,6 +3,10 @@
  *
  *   enter (host's stack), arrive (engine's), depart (engine's), entered (host's).
  *
+ * and a visit to the host's stack in between
+ *
+ *   suspend (engine's), visit (host's), leave_visit (host's), resume (engine's).
+ *
  * HIA_UNINSTRUMENTED: for functions that begin on one stack and end on the other, or not at all. */
 #ifndef HIA_SANITIZER_H
 #define HIA_SANITIZER_H
@@ -32,7 +36,7 @@
 #include <sanitizer/common_interface_defs.h>
 
 typedef struct hia_fiber {
-  void *host_fake_stack;
+  void *host_fake_stack, *own_fake_stack;
   const void *host_bottom;
   size_t host_size;
 } hia_fiber;
@@ -51,6 +55,19 @@ static inline HIA_UNINSTRUMENTED void hiaR_fiber_depart(hia_fiber *fiber) {
 static inline HIA_UNINSTRUMENTED void hiaR_fiber_entered(hia_fiber *fiber, int left) {
   (void)left;
   __sanitizer_finish_switch_fiber(fiber->host_fake_stack, NULL, NULL);
+}
+static inline HIA_UNINSTRUMENTED void hiaR_fiber_suspend(hia_fiber *fiber) {
+  __sanitizer_start_switch_fiber(&fiber->own_fake_stack, fiber->host_bottom, fiber->host_size);
+}
+static inline HIA_UNINSTRUMENTED void hiaR_fiber_visit(hia_fiber *fiber) {
+  __sanitizer_finish_switch_fiber(fiber->host_fake_stack, NULL, NULL);
+}
+static inline HIA_UNINSTRUMENTED void hiaR_fiber_leave_visit(hia_fiber *fiber, const void *bottom,
+                                                             size_t size) {
+  __sanitizer_start_switch_fiber(&fiber->host_fake_stack, bottom, size);
+}
+static inline HIA_UNINSTRUMENTED void hiaR_fiber_resume(hia_fiber *fiber) {
+  __sanitizer_finish_switch_fiber(fiber->own_fake_stack, &fiber->host_bottom, &fiber->host_size);
 }
 #elif defined(HIA_TSAN)
 
@@ -83,6 +100,17 @@ static inline HIA_UNINSTRUMENTED void hiaR_fiber_arrive(hia_fiber *fiber) { (voi
 static inline HIA_UNINSTRUMENTED void hiaR_fiber_depart(hia_fiber *fiber) {
   __tsan_switch_to_fiber(fiber->host, 0);
 }
+static inline HIA_UNINSTRUMENTED void hiaR_fiber_suspend(hia_fiber *fiber) {
+  __tsan_switch_to_fiber(fiber->host, 0);
+}
+static inline HIA_UNINSTRUMENTED void hiaR_fiber_visit(hia_fiber *fiber) { (void)fiber; }
+static inline HIA_UNINSTRUMENTED void hiaR_fiber_leave_visit(hia_fiber *fiber, const void *bottom,
+                                                             size_t size) {
+  (void)bottom;
+  (void)size;
+  __tsan_switch_to_fiber(fiber->own, 0);
+}
+static inline HIA_UNINSTRUMENTED void hiaR_fiber_resume(hia_fiber *fiber) { (void)fiber; }
 /* Frames that were left are still on the fiber's own record of calls: it starts anew. */
 static inline HIA_UNINSTRUMENTED void hiaR_fiber_entered(hia_fiber *fiber, int left) {
   if (!left) return;

@@ -531,7 +531,8 @@ hia_status hiaR_interp_run(const hia_loaded *image, uint32_t entry, const hia_wo
                  .results = results,
                  .depth = limits->depth,
                  .memory = limits->memory};
-  unsigned n = limits->threads && limits->pool ? limits->threads : 1;
+  /* One worker enters calls in sequential order, which is that of effects. */
+  unsigned n = limits->threads && limits->pool && !image->is_impure ? limits->threads : 1;
   if (n > HIA_MOST_WORKERS) n = HIA_MOST_WORKERS;
   for (; run.n_workers < n; run.n_workers++) {
     hia_worker *w = hiaR_worker_new(&run, run.n_workers);
@@ -552,6 +553,7 @@ hia_status hiaR_interp_run(const hia_loaded *image, uint32_t entry, const hia_wo
     } else if (run.failed) {
       status = run.failed_status;
       failure->code = run.failed_code;
+      failure->host = run.failed_host;
       uint32_t loc = run.failed->section->locs[run.failed_node];
       hiaR_trace_push_site(&failure->trace, image->locs, loc, false);
       hiaR_trace_frames(image, run.failed, &failure->trace);

@@ -389,6 +389,7 @@ int tool_parse(const tool_command *command, int argc, char **argv, tool_options 
   hia_engine_options engine = HIA_ENGINE_OPTIONS_INIT;
   hia_dump_options dump = HIA_DUMP_OPTIONS_INIT;
   if (command_bit(command) & RUN) engine.threads = tool_cores();
+  engine.process_symbols = true;
   *o = (tool_options){.engine = engine, .dump = dump, .runs = 10};
   o->threads[o->n_threads++] = engine.threads;
   /* Operands move to the front of argv: there is always room, since one was read for each. */

@@ -117,6 +117,9 @@ typedef struct hia_engine_options {
   void *log_user;
   const hia_thread_pool *pool; /* copied; where the workers of runs come from, `threads` - 1 at a
                                   time at most; NULL: the engine has threads of its own */
+  bool process_symbols; /* `extern` functions that nobody has registered are looked for in the
+                           process and its libraries, by name. What they take is not known there:
+                           the program's declaration is believed */
 } hia_engine_options;
 #define HIA_ENGINE_OPTIONS_INIT                                                                    \
   {sizeof(hia_engine_options),                                                                     \
@@ -134,7 +137,8 @@ typedef struct hia_engine_options {
    false,                                                                                          \
    NULL,                                                                                           \
    NULL,                                                                                           \
-   NULL}
+   NULL,                                                                                           \
+   false}
 
 /* Makes an engine; `options` may be NULL for the defaults. Cheap: nothing is started or loaded
  * before it is needed. HIA_ARGUMENT if an option makes no sense or is of a later version. */
@@ -154,10 +158,53 @@ HIA_API hia_status hia_engine_native(hia_engine *engine, hia_error **error);
 HIA_API const char *hia_pass_name(size_t i);
 HIA_API const char *hia_pass_doc(size_t i);
 
+/* ---- host functions ----
+ *
+ * What a program declares `extern fn` or `extern impure fn` is a function of the host's. In C it
+ * has a parameter for each scalar of the declared ones, tuples taken apart in order: bool, int32_t,
+ * int64_t, float, double.
+ *
+ *   a scalar results                      T f(params...)
+ *   a tuple results                       void f(params..., T *, T *, ...)    one for each scalar
+ *   answers_status                        hia_status f(params..., T *, ...)   a scalar or a tuple
+ *   takes_user                            the same with `void *` before all others
+ *
+ * A status other than HIA_OK ends the run: with that status, where the program called, unless
+ * something that comes earlier in sequential order fails. The results are not looked at then. What
+ * is no status counts as HIA_HOST.
+ *
+ * What is declared without `impure` may be called at any time, from several threads at once, less
+ * often than the program says, or earlier than something that fails; it must come to an end, and
+ * give the same for the same arguments. An impure function is called exactly as often as the
+ * program says, one call after the other in sequential order, on the thread that runs the program.
+ *
+ * Host functions run on the stack of the thread, however deep the program is. They may call
+ * anything of hiaton. A run that they begin is *nested*: it gets what is left of the limits of
+ * the run that it is inside of (depth and memory if they are of one engine), and ends when that is
+ * to end; at most 100 runs are inside one another on a thread. They must return: nothing may
+ * jump or unwind through hiaton. */
+typedef struct hia_host_function {
+  size_t size;
+  const char *declaration; /* as in a program: "extern fn erf(x: f64) -> f64" */
+  void (*function)(void);  /* cast from its type */
+  void *user;              /* lives as long as the engine */
+  bool takes_user;         /* `user` is passed before all arguments */
+  bool answers_status;     /* it may fail */
+  bool is_safe; /* it needs less than 16 KiB of stack and calls nothing of hiaton: native code then
+                   calls it like a function of its own, which saves some nanoseconds */
+} hia_host_function;
+#define HIA_HOST_FUNCTION_INIT {sizeof(hia_host_function), NULL, NULL, NULL, false, false, false}
+
+/* Registers a host function for the modules that are loaded from then on. The declaration is
+ * copied. HIA_ARGUMENT if it is none, or if its name is registered already. */
+HIA_API hia_status hia_engine_register(hia_engine *engine, const hia_host_function *function,
+                                       hia_error **error);
+
 /* ---- modules ---- */
 
 /* Parses and checks a program. `name` stands for its file in messages and may be NULL. The text
- * need not end in a NUL. HIA_REJECTED if the program has errors: the error lists them. */
+ * need not end in a NUL. HIA_REJECTED if the program has errors: the error lists them. What it
+ * declares `extern` must have been registered. */
 HIA_API hia_status hia_module_load_text(hia_engine *engine, const char *name, const char *text,
                                         size_t len, hia_module **module, hia_error **error);
 

@@ -17,10 +17,15 @@ int hiaR_arch_nest(hia_context *context, void (*fn)(void *arg), void *arg);
 /* Back to where hiaR_arch_enter or _nest was called last, past all frames between. */
 _Noreturn void hiaR_arch_leave(hia_context *context);
 
+/* Calls fn(arg) from the engine's stack on the thread's, at or below `sp`, and answers what it
+ * does. */
+uint32_t hiaR_arch_visit(void *sp, uint32_t (*fn)(void *arg), void *arg);
+
 /* The stubs of abi.def; generated code calls them, C cannot. */
 void hiaR_stub_poll(void);
 void hiaR_stub_fail(void);
 void hiaR_stub_join(void);
+void hiaR_stub_host(void);
 /* Where a frame returns to whose return address was replaced: barrier.c. */
 void hiaR_stub_return(void);
 /* What they call, in native.c. `pc` lies in the function of compiled code that they were called
@@ -30,6 +35,7 @@ void hiaR_native_poll(hia_context *context, const char *sp, uintptr_t pc);
 void hiaR_native_return(hia_context *context, char *place);
 hia_word *hiaR_native_join(hia_context *context, hia_fork_frame *frame, uint32_t index,
                            const char *sp, uintptr_t pc);
+uint32_t hiaR_native_host(hia_host_call *call, hia_word *block, hia_context *context);
 _Noreturn void hiaR_native_fail(uint32_t loc, uint32_t status, int64_t code, hia_context *context,
                                 const char *sp, uintptr_t pc);
 

@@ -102,6 +102,32 @@ hiaR_arch_call:
         .cfi_endproc
         .size   hiaR_arch_call, .-hiaR_arch_call
 
+/* uint32_t hiaR_arch_visit(sp, fn, arg)
+ * Below the frame of hiaR_arch_enter the thread's stack is free. Through rbp an unwinder crosses to
+ * the engine's stack, and from there back. */
+        .globl  hiaR_arch_visit
+        .protected hiaR_arch_visit
+        .type   hiaR_arch_visit, @function
+        .p2align 4
+hiaR_arch_visit:
+        .cfi_startproc
+        pushq   %rbp
+        .cfi_def_cfa_offset 16
+        .cfi_offset %rbp, -16
+        movq    %rsp, %rbp
+        .cfi_def_cfa_register %rbp
+        movq    %rdi, %rsp
+        andq    $-16, %rsp
+        movq    %rdx, %rdi
+        callq   *%rsi
+        movq    %rbp, %rsp
+        popq    %rbp
+        .cfi_def_cfa %rsp, 8
+        .cfi_restore %rbp
+        retq
+        .cfi_endproc
+        .size   hiaR_arch_visit, .-hiaR_arch_visit
+
 /* _Noreturn void hiaR_arch_leave(context)
  * Takes up the frame of hiaR_arch_enter where its pops begin. */
         .globl  hiaR_arch_leave
@@ -247,5 +273,17 @@ hiaR_stub_join:
         retq
         .cfi_endproc
         .size   hiaR_stub_join, .-hiaR_stub_join
+
+/* hiaR_stub_host: rdi the call, rsi its block; answers in eax. */
+        .globl  hiaR_stub_host
+        .protected hiaR_stub_host
+        .type   hiaR_stub_host, @function
+        .p2align 4
+hiaR_stub_host:
+        .cfi_startproc
+        movq    %r13, %rdx
+        jmp     hiaR_native_host@PLT
+        .cfi_endproc
+        .size   hiaR_stub_host, .-hiaR_stub_host
 
         .section .note.GNU-stack, "", @progbits

@@ -70,6 +70,14 @@ every 'generic: the type is the argument'"'"'s' 0 2432902008176640005 '' run exa
 every 'generic at f32' 0 125.0 '' run examples/fact.hia 5.0
 every 'another function' 0 120 '' run examples/fact.hia --fn fact 5
 every 'an instance by its types' 0 120 '' run examples/fact.hia --fn 'fact(i64)' 5
+every 'a function of C' 0 1.9599639845401384 '' run examples/normal.hia 0.975
+program putchar 'extern impure fn putchar(c: i32) -> i32
+fn main(n: i32) -> i32 = if n == 0 then putchar(10) else { let _ = putchar(64 + n); main(n - 1) }'
+every 'an effect of C' 0 'CBA
+10' '' run "$work/putchar.hia" 3
+program nothere 'extern fn no_such_function(x: f64) -> f64
+fn main() = 1'
+every 'a function that is nowhere' 1 '' 'error.E0601' run "$work/nothere.hia"
 every 'several threads' 0 10946 '' run examples/fib.hia 20 --threads 3
 every 'one thread' 0 10946 '' run examples/fib.hia 20 --threads 1
 every 'as many threads as cores' 0 10946 '' run examples/fib.hia 20 --threads 0

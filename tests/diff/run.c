@@ -158,6 +158,7 @@ static hia_engine *make_engine(const diff_way *way, hia_engine_kind kind) {
   o.always_fork = way->always_fork;
   o.merge_calls = !way->no_merging;
   o.verify = true;
+  o.process_symbols = true;
   hia_engine *engine = NULL;
   hia_error *error = NULL;
   if (hia_engine_new(&o, &engine, &error)) {

@@ -1,0 +1,15 @@
+/* Functions of the host: which one a thread is in, and what they answer. */
+#include "runtime/host.h"
+
+_Thread_local const hia_nest *hiaR_innermost;
+
+const hia_nest *hiaR_nest(void) { return hiaR_innermost; }
+
+hia_status hiaR_host_status(uint32_t status) {
+  switch (status) {
+#define HIA_STATUS(number, NAME, word, message)                                                    \
+  case number: return HIA_##NAME;
+#include <hiaton/status.def>
+  default: return HIA_HOST;
+  }
+}

@@ -1,0 +1,85 @@
+/* Functions of the host, as programs call them (docs/embedding.md, "Host functions"). */
+#ifndef HIA_HOST_H
+#define HIA_HOST_H
+
+#include "runtime/base/base.h"
+
+/* What stands for a function that a program declares `extern`. In C it has a parameter for each
+ * scalar of the declared parameters, tuples taken apart: int32_t, int64_t, float, double, and bool.
+ *
+ *   one scalar results, and it cannot fail   T f([void *user,] params...)
+ *   several                                  void f([void *user,] params..., T *..., T *...)
+ *   it answers whether it has failed         hia_status f([void *user,] params..., T *result...) */
+typedef struct hia_host_target {
+  void (*function)(void);
+  void *user;
+  bool takes_user;     /* `user` comes first among its arguments */
+  bool answers_status; /* another status than OK: the call has failed */
+  bool is_safe;        /* may be called on a stack of the engine's: needs little of it, and calls
+                          nothing of hiaton */
+} hia_host_target;
+
+typedef struct hia_host_signature {
+  const hia_dtype *params, *results;
+  uint32_t n_params, n_results;
+} hia_host_signature;
+
+/* How images call what they are handed: by libffi (ffi.c), unless a program has no such calls and
+ * is linked without it. */
+typedef struct hia_host_caller {
+  /* Bytes that a prepared call takes; 0: too many arguments. */
+  size_t (*size)(const hia_host_signature *signature);
+  /* Prepares calls, in `at`, 16-aligned; false if there is no way to call such a function. */
+  bool (*prepare)(void *at, const hia_host_target *target, const hia_host_signature *signature);
+  /* Calls it with slots[ins[i]]; on OK slots[outs[i]] hold the results in canonical form. */
+  hia_status (*call)(const void *prepared, hia_word *slots, const uint32_t *ins,
+                     const uint32_t *outs, const hia_allocator *allocator);
+} hia_host_caller;
+extern const hia_host_caller hiaR_ffi;
+
+/* How compiled code calls a function of the host: it takes the arguments out of the block, one
+ * typed value a word, and puts the results behind them. Answers what the function has answered, 0
+ * if it answers nothing. A failure is handed to hiaR_stub_fail with this bit and the address of
+ * the name of the function, which is the code's own, for its code. */
+typedef uint32_t hia_host_call(hia_word *block);
+#define HIA_STATUS_OF_HOST 0x80000000u
+
+/* What compiled code has for an extern that it calls by pointer: a row of its table hia_hosts. */
+typedef struct hia_host_row {
+  void (*function)(void);
+  void *user;
+} hia_host_row;
+
+/* A status that a host function has answered: what is none is HOST. */
+hia_status hiaR_host_status(uint32_t status);
+
+/* ---- host.c: runs within runs ----
+ * While a thread is in a host function that a run has called, a run that it begins is nested: it
+ * gets what is left of the outer one's limits. */
+
+typedef struct hia_nest {
+  const struct hia_nest *outer;
+  unsigned level;       /* 1: the host function was called by a run that is not nested */
+  void *run;            /* hia_limits.run of the outer run */
+  size_t depth, memory; /* bytes that are left of its limits; SIZE_MAX: no limit was set */
+  uint64_t deadline;    /* of a run that has no hia_limits.run: of hiaR_now(); 0: none */
+} hia_nest;
+
+/* Of this thread; NULL: it is in no host function. The one variable of the library's that belongs
+ * to no object: a host function that begins a run hands over nothing that would tell. Read and
+ * written around each call, hence the model: a few bytes of static thread-local storage. */
+extern __attribute__((tls_model("initial-exec"))) _Thread_local const hia_nest *hiaR_innermost;
+const hia_nest *hiaR_nest(void); /* for other libraries */
+
+static inline void hiaR_nest_enter(hia_nest *nest, void *run, size_t depth, size_t memory) {
+  const hia_nest *outer = hiaR_innermost;
+  *nest = (hia_nest){outer, outer ? outer->level + 1 : 1, run, depth, memory, 0};
+  hiaR_innermost = nest;
+}
+static inline void hiaR_nest_leave(const hia_nest *nest) { hiaR_innermost = nest->outer; }
+
+/* Runs within runs use up the thread's own stack as well, of which nobody knows how much there is.
+ */
+#define HIA_MOST_NESTED 100u
+
+#endif
