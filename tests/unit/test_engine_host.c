@@ -621,6 +621,113 @@ Test(engine_host, cancelling_is_inherited) {
   }
 }
 
+/* ---- typed entries ---- */
+
+typedef hia_status (*fn_i32)(hia_context *, int32_t, int32_t *);
+
+static fn_i32 entry_of(world *w, const char *name) {
+  hia_function *f;
+  hia_native_fn entry = NULL;
+  cr_assert_eq(hia_module_function(w->module, name, &f, NULL), HIA_OK);
+  cr_assert_eq(hia_function_entry(f, &entry, &w->error), HIA_OK, "%s", hia_error_text(w->error));
+  return (fn_i32)entry;
+}
+
+Test(engine_host, through_typed_entries) {
+  for (unsigned threads = 1; threads < 4; threads += 2) {
+    world w = {.engine = hosts_engine((hosts_way){HIA_ENGINE_JIT, threads, 2, NULL}, 0)};
+    if (!w.engine) return;
+    record r = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    cr_assert_eq(hosts_register(w.engine, &r), HIA_OK);
+    hia_context *context;
+    cr_assert_eq(hia_engine_context_new(w.engine, &context, NULL), HIA_OK);
+    for (size_t i = 0; i < N_HOSTS_CASES; i++) {
+      char text[4096];
+      const hosts_case *c = &hosts_cases[i];
+      snprintf(text, sizeof text, "%s%s\n", HOSTS_TEXT, c->text);
+      load(&w, text);
+      fn_i32 entry = entry_of(&w, "main");
+      for (int again = 0; again < 2; again++) {
+        r.n = 0;
+        int32_t x = 0;
+        hia_status status = entry(context, 0, &x);
+        size_t n = strlen(c->calls) ? 1 : 0;
+        for (const char *at = c->calls; *at; at++) n += *at == ' ';
+        cr_expect(status == c->status && (status || x == c->result) && r.n == n,
+                  "%s\nstatus %s, result %d, %zu calls", c->text, hia_status_word(status), x, r.n);
+      }
+      hia_module_free(w.module);
+      w.module = NULL;
+    }
+    hia_context_free(context);
+    end(&w);
+  }
+}
+
+typedef struct nested_entry {
+  fn_i32 entry;
+  hia_context *context, *other;
+  hia_status same, another;
+} nested_entry;
+
+/* extern impure fn enter(n: i32) -> i32 */
+static int32_t enter(void *user, int32_t n, int32_t *result) {
+  nested_entry *nest = user;
+  nest->same = nest->entry(nest->context, 0, result);
+  nest->another = nest->entry(nest->other, n - 1, result);
+  return (int32_t)nest->another;
+}
+
+Test(engine_host, entries_within_entries) {
+  world w = {.engine = hosts_engine((hosts_way){HIA_ENGINE_JIT, 1, 2, NULL}, 0)};
+  if (!w.engine) return;
+  nested_entry nest = {0};
+  hia_host_function f = HOST("extern impure fn enter(n: i32) -> i32", enter);
+  f.user = &nest;
+  f.takes_user = f.answers_status = true;
+  add(&w, f);
+  load(&w, "extern impure fn enter(n: i32) -> i32\n"
+           "fn down(n: i32) -> i32 = if n == 0 then 5 else 1 + down(n - 1)\n"
+           "fn main(n: i32) -> i32 = if n <= 0 then down(100000) else enter(n) + 1\n"
+           "fn bare(n: i32) -> i32 = enter(n)\n");
+  cr_assert_eq(hia_engine_context_new(w.engine, &nest.context, NULL), HIA_OK);
+  cr_assert_eq(hia_engine_context_new(w.engine, &nest.other, NULL), HIA_OK);
+  nest.entry = entry_of(&w, "main");
+  int32_t x;
+  cr_expect_eq(nest.entry(nest.context, 1, &x), HIA_OK);
+  cr_expect_eq(x, 100006);
+  cr_expect_eq(nest.same, HIA_BUSY);
+  cr_expect_eq(nest.another, HIA_OK);
+  /* the third level has no context left */
+  cr_expect_eq(nest.entry(nest.context, 2, &x), HIA_BUSY);
+  cr_expect(strstr(hia_error_text(hia_context_error(nest.context)),
+                   "the host's function 'enter' failed: "),
+            "%s", hia_error_text(hia_context_error(nest.context)));
+  hia_function *bare;
+  hia_native_fn plain;
+  cr_assert_eq(hia_module_function(w.module, "bare", &bare, NULL), HIA_OK);
+  cr_expect_eq(hia_function_plain(bare, &plain, NULL), HIA_UNSUPPORTED);
+  hia_context_free(nest.context);
+  hia_context_free(nest.other);
+  end(&w);
+}
+
+Test(engine_host, runs_within_entries) {
+  world w = {.engine = hosts_engine((hosts_way){HIA_ENGINE_JIT, 1, 2, NULL}, (size_t)3 << 20)};
+  if (!w.engine) return;
+  inner i;
+  load_inner(&w, &i, endless);
+  prepare(&w, "inner");
+  hia_context *context;
+  cr_assert_eq(hia_engine_context_new(w.engine, &context, NULL), HIA_OK);
+  hia_context_set_timeout(context, 100000000);
+  int32_t x;
+  cr_expect_eq(entry_of(&w, "inner")(context, 2, &x), HIA_DEADLINE);
+  if (i.deepest) cr_expect_eq(i.status, HIA_DEADLINE);
+  hia_context_free(context);
+  end(&w);
+}
+
 /* ---- without memory ---- */
 
 static hia_status attempt(const hia_allocator *allocator, hia_engine_kind kind) {
