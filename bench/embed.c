@@ -20,9 +20,16 @@ enum { MOST_RUNS = 99 };
 static const char fib_text[] =
     "fn fib(n: i32) -> i32 = if n <= 1 then 1 else fib(n - 1) + fib(n - 2)\n";
 
-static void check(hia_status status, const hia_error *error) {
+/* `error` is read when the call that sets it is over. */
+static void check(hia_status status, hia_error **error) {
   if (status == HIA_OK) return;
-  fprintf(stderr, "%s: %s", hia_status_word(status), hia_error_text(error));
+  fprintf(stderr, "%s: %s", hia_status_word(status), hia_error_text(*error));
+  exit(1);
+}
+
+static void check_call(hia_status status, hia_context *context) {
+  if (status == HIA_OK) return;
+  fprintf(stderr, "%s", hia_error_text(hia_context_error(context)));
   exit(1);
 }
 
@@ -100,9 +107,9 @@ static void bench_calls(int runs, bool is_quick) {
   hia_error *error;
   hia_native_fn typed, plain;
   caller c = {.program = &p};
-  check(hia_function_entry(p.function, &typed, &error), error);
-  check(hia_function_plain(p.function, &plain, &error), error);
-  check(hia_engine_context_new(p.engine, &c.context, &error), error);
+  check(hia_function_entry(p.function, &typed, &error), &error);
+  check(hia_function_plain(p.function, &plain, &error), &error);
+  check(hia_engine_context_new(p.engine, &c.context, &error), &error);
   plain_fn volatile own = succ;
   c.typed = (typed_fn)typed;
   c.plain = (plain_fn)plain;
@@ -141,19 +148,20 @@ static double first_result(hia_engine_kind kind, bool by_entry) {
   int32_t x = 0;
   options.kind = kind;
   double start = bench_now();
-  check(hia_engine_new(&options, &engine, &error), error);
-  check(hia_module_load_text(engine, "fib", fib_text, sizeof fib_text - 1, &module, &error), error);
-  check(hia_module_function(module, "fib", &fib, &error), error);
+  check(hia_engine_new(&options, &engine, &error), &error);
+  check(hia_module_load_text(engine, "fib", fib_text, sizeof fib_text - 1, &module, &error),
+        &error);
+  check(hia_module_function(module, "fib", &fib, &error), &error);
   if (by_entry) {
     hia_native_fn entry;
     hia_context *context;
-    check(hia_function_entry(fib, &entry, &error), error);
-    check(hia_engine_context_new(engine, &context, &error), error);
-    check(((typed_fn)entry)(context, 10, &x), hia_context_error(context));
+    check(hia_function_entry(fib, &entry, &error), &error);
+    check(hia_engine_context_new(engine, &context, &error), &error);
+    check_call(((typed_fn)entry)(context, 10, &x), context);
     hia_context_free(context);
   } else {
     hia_value *n = hia_value_i32(engine, 10), *result;
-    check(hia_call(fib, &n, 1, &result, &error), error);
+    check(hia_call(fib, &n, 1, &result, &error), &error);
     hia_value_get_i32(result, &x);
     hia_value_free(n);
     hia_value_free(result);
@@ -267,17 +275,18 @@ static void bench_memory(void) {
   options.allocator = &allocator;
   double before = resident_kib();
   printf("%-34s %10s %12s\n", "memory, KiB", "allocator", "process");
-  check(hia_engine_new(&options, &engine, &error), error);
+  check(hia_engine_new(&options, &engine, &error), &error);
   print_memory("an engine at rest", before);
-  check(hia_engine_context_new(engine, &context, &error), error);
+  check(hia_engine_context_new(engine, &context, &error), &error);
   print_memory("and a context", before);
-  check(hia_engine_native(engine, &error), error);
+  check(hia_engine_native(engine, &error), &error);
   print_memory("and the compiler, open", before);
-  check(hia_module_load_text(engine, "fib", fib_text, sizeof fib_text - 1, &module, &error), error);
-  check(hia_module_function(module, "fib", &fib, &error), error);
-  check(hia_function_entry(fib, &entry, &error), error);
+  check(hia_module_load_text(engine, "fib", fib_text, sizeof fib_text - 1, &module, &error),
+        &error);
+  check(hia_module_function(module, "fib", &fib, &error), &error);
+  check(hia_function_entry(fib, &entry, &error), &error);
   print_memory("and fib, compiled", before);
-  check(((typed_fn)entry)(context, 20, &x), hia_context_error(context));
+  check_call(((typed_fn)entry)(context, 20, &x), context);
   print_memory("and called", before);
   hia_module_free(module);
   print_memory("the module freed", before);
@@ -294,12 +303,12 @@ typedef struct source {
 
 /* Definitions with a number for each %d. */
 static const source sources[] = {
-    {"fib", "fn f%d(n: i32) -> i32 = if n <= 1 then 1 else f%d(n - 1) + f%d(n - 2)\n",
+    {"fib", "fn copy%d(n: i32) -> i32 = if n <= 1 then 1 else copy%d(n - 1) + copy%d(n - 2)\n",
      "int f%d(int n) { return n <= 1 ? 1 : f%d(n - 1) + f%d(n - 2); }\n"},
-    {"gcd", "fn f%d(a: i32, b: i32) -> i32 = if b == 0 then a else f%d(b, a %% b) + 0 * %d\n",
+    {"gcd", "fn copy%d(a: i32, b: i32) -> i32 = if b == 0 then a else copy%d(b, a %% b) + 0 * %d\n",
      "int f%d(int a, int b) { return b == 0 ? a : f%d(b, a %% b) + 0 * %d; }\n"},
     {"a loop",
-     "fn f%d(n: i32) -> i32 = { let (s, _) = loop (s = %d, i = 0) while i < n "
+     "fn copy%d(n: i32) -> i32 = { let (s, _) = loop (s = %d, i = 0) while i < n "
      "{ (bxor(s * 31, i), i + 1) }; s + %d }\n",
      "int f%d(int n) { unsigned s = %d; for (int i = 0; i < n; i++) s = (s * 31) ^ (unsigned)i;"
      " return (int)s + %d; }\n"},
@@ -325,16 +334,16 @@ static double compile_ours(const source *s, int n) {
   hia_engine *engine;
   hia_module *module;
   hia_error *error;
-  check(hia_engine_new(NULL, &engine, &error), error);
-  check(hia_engine_native(engine, &error), error);
+  check(hia_engine_new(NULL, &engine, &error), &error);
+  check(hia_engine_native(engine, &error), &error);
   double start = bench_cpu();
-  check(hia_module_load_text(engine, s->name, text, strlen(text), &module, &error), error);
+  check(hia_module_load_text(engine, s->name, text, strlen(text), &module, &error), &error);
   for (int i = 0; i < n; i++) {
     char name[16];
     hia_function *f;
-    snprintf(name, sizeof name, "f%d", i);
-    check(hia_module_function(module, name, &f, &error), error);
-    check(hia_function_prepare(f, &error), error);
+    snprintf(name, sizeof name, "copy%d", i);
+    check(hia_module_function(module, name, &f, &error), &error);
+    check(hia_function_prepare(f, &error), &error);
   }
   double ms = (bench_cpu() - start) / n;
   hia_module_free(module);
