@@ -229,6 +229,7 @@ static hia_status enter_special(hia_context *context, const hia_code_module *mod
                               : run_native(context, module, root, block);
     uint32_t end = atomic_load(&host->end);
     if (status == HIA_CANCELLED && end) status = (hia_status)end;
+    host->failure.status = status; /* or it never came to the code: `why` */
     if (status && !host->why) fail(host, status, module, root);
     host->root = (hia_invocation){.failure = &host->failure};
     follow_cancel(context);
