@@ -51,7 +51,7 @@ typedef struct hia_context_options {
   size_t size;                    /* sizeof(hia_context_options) */
   const hia_allocator *allocator; /* copied; NULL: malloc */
   size_t max_depth;  /* bytes of stack, or of the interpreter's frames, of a call; 0: what is
-                        available when the context is made */
+                        available at its first call */
   size_t max_memory; /* bytes of a call in all, interpreted; 0: what is available */
   unsigned threads;  /* workers of a call, the calling thread among them; 0 and 1: it alone. The
                         others are the context's; they are started when a call of code that several
