@@ -261,6 +261,8 @@ gen_type gen_tuple_type(gen_program *p, const gen_type *parts, uint32_t n);
 uint32_t gen_words(const gen_program *p, gen_type t);
 bool gen_has_x(const gen_program *p, gen_type t);
 gen_type gen_substitute(gen_program *p, gen_type t, gen_type binding); /* for X */
+/* The value of a LIT at this dtype, in canonical form; by eval.c. */
+uint64_t gen_literal_word(const gen_expr *e, gen_type t);
 static inline gen_fn *gen_main(const gen_program *p) { return p->fns[p->n_fns - 1]; }
 
 /* ---- gen.c ---- */
@@ -315,8 +317,6 @@ typedef struct gen_outcome {
 
 /* Runs main, with so much fuel; NULL: without. Needs gen_settle and gen_print. */
 void gen_eval(gen_program *p, uint64_t max_steps, const uint64_t *fuel, gen_outcome *out);
-/* The value of a LIT at this dtype, in canonical form. */
-uint64_t gen_literal_word(const gen_expr *e, gen_type t);
 
 /* ---- shrink.c ---- */
 
