@@ -140,8 +140,31 @@ static value make_call(maker *m, body *f, gen_expr *e) {
   return hia_build_call(m->b, built_fn(m, e->as.fn, x), args, e->n);
 }
 
+/* Can the value be that of a call? */
+static bool ends_in_call(const gen_expr *e) {
+  switch ((gen_kind)e->kind) {
+  case GEN_CALL: return true;
+  case GEN_AND:
+  case GEN_OR:
+  case GEN_IF:
+  case GEN_MATCH:
+  case GEN_BLOCK:
+    for (uint32_t i = 0; i < e->n; i++)
+      if (ends_in_call(e->kids[i])) return true;
+    return false;
+  default: return false;
+  }
+}
+
+/* In `{ let t = f(x); t }` the call is in no tail position, but a builder that is told of the call
+ * and then of the result cannot know: something has to be in between. */
+static void end_value(maker *m, const gen_expr *e) {
+  if (ends_in_call(e)) hia_build_bnot(m->b, hia_build_bool(m->b, true));
+}
+
 static value make_match(maker *m, body *f, gen_expr *e) {
   value subject = make(m, f, e->kids[0]);
+  end_value(m, e->kids[0]);
   gen_type t = concrete(f, e->kids[0]->type);
   uint32_t n = e->n - 1, taken = 0;
   for (; taken < n; taken++) { /* each further arm in the `else` of the one before */
@@ -233,8 +256,11 @@ static value make(maker *m, body *f, gen_expr *e) {
     return hia_build_end_if(m->b, make(m, f, e->kids[2]));
   case GEN_MATCH: return make_match(m, f, e);
   case GEN_BLOCK:
-    for (uint32_t i = 0; i + 1 < e->n; i++)
-      bind(m, f, &e->as.lets[i].binder, make(m, f, e->kids[i]));
+    for (uint32_t i = 0; i + 1 < e->n; i++) {
+      v = make(m, f, e->kids[i]);
+      end_value(m, e->kids[i]);
+      bind(m, f, &e->as.lets[i].binder, v);
+    }
     return make(m, f, e->kids[e->n - 1]);
   case GEN_LOOP: return make_loop(m, f, e);
   case GEN_TUPLE:
