@@ -293,7 +293,8 @@ hia_region_id hiaL_check_region(hia_emit *e); /* where emit->fn is to compare wi
 uint64_t hiaL_back_run(const hia_emit *e); /* of the function */
 void hiaL_spend(hia_emit *e, uint64_t cost);
 void hiaL_spend_call(hia_emit *e, hia_fn_id callee);
-hia_way hiaL_longer(hia_way a, hia_way b); /* of two ways that meet */
+hia_way hiaL_longer(hia_way a, hia_way b);   /* of two ways that meet */
+hia_loc_id hiaL_loop_loc(const hia_emit *e); /* of the innermost loop, or NONE */
 void hiaL_check(hia_emit *e);
 void hiaL_check_and_split(hia_emit *e); /* the builder is left in a block of its own */
 void hiaL_keep_context(hia_emit *e);

@@ -114,6 +114,13 @@ void hiaL_spend_call(hia_emit *e, hia_fn_id callee) {
   e->way.is_back = true;
 }
 
+/* Where a run is that ends in a loop is told by the innermost one: the function may hold others,
+ * put into it with their calls. NONE: the builder is in no loop, or in one without a place. */
+hia_loc_id hiaL_loop_loc(const hia_emit *e) {
+  uint32_t n = e->merges.len;
+  return n ? e->fn->nodes.data[e->merges.data[n - 1]].loc : HIA_NONE;
+}
+
 /* Assembly with one operand, the context. */
 static LLVMTypeRef operand_type(LLVMContextRef llvm) {
   LLVMTypeRef ptr = LLVMPointerTypeInContext(llvm, 0);
@@ -135,7 +142,8 @@ LLVMValueRef hiaL_build_comparison(LLVMBuilderRef b, LLVMContextRef llvm, LLVMVa
 
 void hiaL_check(hia_emit *e) {
   e->way = (hia_way){.since = 0};
-  hiaL_set_debug_loc(e, e->fn->loc, false);
+  hia_loc_id loc = hiaL_loop_loc(e);
+  hiaL_set_debug_loc(e, loc == HIA_NONE ? e->fn->loc : loc, false);
   LLVMValueRef check = hiaL_build_comparison(e->b, e->llvm, e->context);
   hiaL_no_debug_loc(e);
   /* Merged with another one it would say nothing of forks. */

@@ -320,7 +320,10 @@ static void open_round(hia_emit *e, hia_region_id round) {
   flow->way = e->way;
   LLVMBasicBlockRef block = hiaL_block(e, "round");
   flow->join = hiaL_block(e, "exit");
-  LLVMBuildCondBr(e->b, predicate(e, round), block, flow->join);
+  LLVMValueRef goes_on = predicate(e, round);
+  if (hiaL_loop_loc(e) != HIA_NONE) hiaL_set_debug_loc(e, hiaL_loop_loc(e), false);
+  LLVMBuildCondBr(e->b, goes_on, block, flow->join);
+  hiaL_no_debug_loc(e);
   hiaL_at(e, block);
   if (flow->forks == HIA_LOOP_COMPARES) hiaL_check(e);
 }
@@ -333,9 +336,12 @@ static void close_round(hia_emit *e, hia_region_id round) {
     LLVMValueRef next = hiaL_in(e, merge, 1);
     LLVMAddIncoming(e->values[hiaG_out(e->fn, merge, 0)], &next, &here, 1);
   }
+  hia_loc_id loc = hiaL_loop_loc(e); /* rounds.c reads it off the branches */
   e->merges.len = flow->merges;
   e->way = hiaL_longer(e->way, flow->way); /* no round, or the last; between them it compares */
+  if (loc != HIA_NONE) hiaL_set_debug_loc(e, loc, false);
   LLVMBuildBr(e->b, flow->head);
+  hiaL_no_debug_loc(e);
   hiaL_at(e, flow->join);
   if (flow->forks == HIA_LOOP_KEEPS) hiaL_keep_number(e, HIA_FORKS_NONE);
 }

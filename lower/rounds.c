@@ -87,14 +87,24 @@ static LLVMValueRef context_of(rounds *r, LLVMValueRef function) {
   HIA_BUG(r->comp, "a function with a loop has lost its context");
 }
 
-/* Builds the comparison where the builder stands. Where a run stopped is told by function, here. */
-static void build_check(rounds *r, LLVMValueRef function, LLVMValueRef context) {
+/* Builds the comparison where the builder stands. A run that stops there is where `branch` says
+ * that it is, or, if LLVM has made that one, in the function. */
+static void build_check(rounds *r, LLVMValueRef function, LLVMValueRef context,
+                        LLVMValueRef branch) {
+  LLVMMetadataRef said = LLVMInstructionGetDebugLoc(branch);
+  LLVMMetadataRef scope = LLVMGetSubprogram(function), inside = NULL;
   LLVMValueRef check = hiaL_build_comparison(r->b, r->llvm, context);
-  LLVMMetadataRef scope = LLVMGetSubprogram(function);
   if (!scope) return;
-  unsigned line = LLVMDISubprogramGetLine(scope);
+  unsigned line = said ? LLVMDILocationGetLine(said) : 0;
+  if (line) {
+    scope = LLVMDILocationGetScope(said);
+    inside = LLVMDILocationGetInlinedAt(said);
+  } else {
+    line = LLVMDISubprogramGetLine(scope);
+  }
+  /* Of forks, nothing is said. */
   LLVMInstructionSetDebugLoc(check,
-                             LLVMDIBuilderCreateDebugLocation(r->llvm, line, 0, scope, NULL));
+                             LLVMDIBuilderCreateDebugLocation(r->llvm, line, 0, scope, inside));
 }
 
 /* In the phis at the start of `to`, one entry from `from` now comes from `instead`. */
@@ -126,7 +136,7 @@ static void check_edge(rounds *r, LLVMValueRef function, LLVMValueRef context, c
   LLVMValueRef branch = LLVMGetBasicBlockTerminator(b->ref);
   if (b->n_next == 1) {
     LLVMPositionBuilderBefore(r->b, branch);
-    build_check(r, function, context);
+    build_check(r, function, context, branch);
     return;
   }
   LLVMBasicBlockRef to = LLVMGetSuccessor(branch, successor);
@@ -134,7 +144,7 @@ static void check_edge(rounds *r, LLVMValueRef function, LLVMValueRef context, c
   redirect_phis(r, to, b->ref, check);
   LLVMSetSuccessor(branch, successor, check);
   LLVMPositionBuilderAtEnd(r->b, check);
-  build_check(r, function, context);
+  build_check(r, function, context, branch);
   LLVMBuildBr(r->b, to);
 }
 

@@ -14,7 +14,9 @@ static const char text[] = "fn fib(n: i32) -> i32 = if n <= 1 then 1 else fib(n 
                            "fn spin(n: i32) -> i32 = loop (x = n) while true { x * 3 + 1 }\n"
                            "fn inner(n: i32) -> i32 = 1 + busy(n)\n"
                            "fn outer(n: i32) -> i32 = 2 * inner(n)\n"
-                           "fn deep(n: i32) -> i32 = if n == 0 then 0 else bxor(deep(n - 1), n)\n";
+                           "fn deep(n: i32) -> i32 = if n == 0 then 0 else bxor(deep(n - 1), n)\n"
+                           "fn within(n: i32) -> i32 = 1 + spin(n)\n"
+                           "fn around(n: i32) -> i32 = 2 * within(n)\n";
 
 typedef struct way {
   hia_engine_kind kind;
@@ -103,32 +105,42 @@ Test(engine_cancel, a_run_under_way_ends) {
     }
 }
 
-/* The chain says where the run was: its outer end is always there. On a machine that is busy the
- * time may be over before the run has got there. */
+/* Runs it until its end has a chain of two or more. On a machine that is busy the time may be over
+ * before the run has got anywhere. */
+static void expect_chain(const fixture *f, const char *name, uint32_t line, const char *callee,
+                         uint32_t callee_line) {
+  hia_run_options options = HIA_RUN_OPTIONS_INIT;
+  hia_error *error = NULL;
+  for (uint64_t ms = 20; hia_error_chain_length(error) < 2 && ms < 10000; ms *= 2) {
+    hia_error_free(error);
+    options.timeout_ns = 1000000 * ms;
+    cr_assert_eq(run(f, name, 4, &options, NULL, &error), HIA_DEADLINE);
+    char message[100];
+    snprintf(message, sizeof message, "past the deadline: more than %g %s",
+             ms < 1000 ? (double)ms : (double)ms / 1e3, ms < 1000 ? "ms" : "s");
+    cr_assert_str_eq(hia_error_message(error, 0), message);
+  }
+  uint64_t n = hia_error_chain_length(error);
+  const char *function;
+  uint32_t at;
+  cr_assert_geq(n, 2, "%s", hia_error_text(error));
+  cr_assert(hia_error_chain_entry(error, n - 1, &function, NULL, &at, NULL));
+  cr_assert(strcmp(function, name) == 0 && at == line, "%s", hia_error_text(error));
+  cr_assert(hia_error_chain_entry(error, n - 2, &function, NULL, &at, NULL));
+  cr_assert(strcmp(function, callee) == 0 && at == callee_line, "%s", hia_error_text(error));
+  hia_error_free(error);
+}
+
+/* The chain says where the run was: its outer end is always there. In native code that is so also
+ * where functions have been put into each other and nothing is called any more; a comparison in
+ * such a loop used to tell the outermost function, so this went wrong wherever all of nine attempts
+ * ended there. */
 Test(engine_cancel, the_chain_of_an_ended_run) {
   for (size_t i = 0; i < END; i++) {
     fixture f;
     if (!begin(&f, ways[i], 0)) continue;
-    hia_run_options options = HIA_RUN_OPTIONS_INIT;
-    hia_error *error = NULL;
-    for (uint64_t ms = 20; hia_error_chain_length(error) < 2 && ms < 10000; ms *= 2) {
-      hia_error_free(error);
-      options.timeout_ns = 1000000 * ms;
-      cr_assert_eq(run(&f, "outer", 4, &options, NULL, &error), HIA_DEADLINE);
-      char message[100];
-      snprintf(message, sizeof message, "past the deadline: more than %g %s",
-               ms < 1000 ? (double)ms : (double)ms / 1e3, ms < 1000 ? "ms" : "s");
-      cr_assert_str_eq(hia_error_message(error, 0), message);
-    }
-    uint64_t n = hia_error_chain_length(error);
-    const char *function;
-    uint32_t line;
-    cr_assert_geq(n, 2, "%s", hia_error_text(error));
-    cr_assert(hia_error_chain_entry(error, n - 1, &function, NULL, &line, NULL));
-    cr_assert(strcmp(function, "outer") == 0 && line == 5, "%s", hia_error_text(error));
-    cr_assert(hia_error_chain_entry(error, n - 2, &function, NULL, &line, NULL));
-    cr_assert(strcmp(function, "inner") == 0 && line == 4, "%s", hia_error_text(error));
-    hia_error_free(error);
+    expect_chain(&f, "outer", 5, "inner", 4);
+    if (ways[i].kind == HIA_ENGINE_JIT) expect_chain(&f, "around", 8, "within", 7);
     end(&f);
   }
 }

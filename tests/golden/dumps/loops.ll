@@ -13,7 +13,7 @@ head:                                             ; preds = %exit6, %entry
   %round1 = phi i32 [ 0, %entry ], [ %8, %exit6 ]
   %round = phi i32 [ 0, %entry ], [ %7, %exit6 ]
   %3 = icmp slt i32 %round, %1
-  br i1 %3, label %round2, label %exit
+  br i1 %3, label %round2, label %exit, !dbg !7
 
 round2:                                           ; preds = %head
   br label %head3
@@ -25,26 +25,26 @@ head3:                                            ; preds = %round5, %round2
   %round4 = phi i32 [ 0, %round2 ], [ %6, %round5 ]
   %4 = mul i32 %round4, %round4
   %5 = icmp slt i32 %4, %round
-  br i1 %5, label %round5, label %exit6
+  br i1 %5, label %round5, label %exit6, !dbg !8
 
 round5:                                           ; preds = %head3
   %6 = add i32 %round4, %2
-  br label %head3
+  br label %head3, !dbg !8
 
 exit6:                                            ; preds = %head3
   %7 = add i32 %round, 1
   %8 = add i32 %round1, %round4
-  br label %head
+  br label %head, !dbg !7
 }
 
 ; Function Attrs: nounwind uwtable(sync)
-define protected swiftcc void @hia_entry_0(ptr %0, ptr swiftself %1) #0 !dbg !7 {
+define protected swiftcc void @hia_entry_0(ptr %0, ptr swiftself %1) #0 !dbg !9 {
 entry:
   %word = getelementptr inbounds i64, ptr %0, i64 0
   %arg = load i32, ptr %word, align 4
   %word1 = getelementptr inbounds i64, ptr %0, i64 1
   %arg2 = load i32, ptr %word1, align 4
-  %2 = call swiftcc i32 @table_i32_i32_0(ptr swiftself %1, i32 %arg, i32 %arg2), !dbg !8
+  %2 = call swiftcc i32 @table_i32_i32_0(ptr swiftself %1, i32 %arg, i32 %arg2), !dbg !10
   %word3 = getelementptr inbounds i64, ptr %0, i64 2
   %3 = sext i32 %2 to i64
   store i64 %3, ptr %word3, align 8
@@ -52,7 +52,7 @@ entry:
 }
 
 ; Function Attrs: nounwind uwtable(sync)
-define internal swiftcc i32 @main_i32_1(ptr swiftself %0, i32 %1) #0 !dbg !9 {
+define internal swiftcc i32 @main_i32_1(ptr swiftself %0, i32 %1) #0 !dbg !11 {
 entry:
   call void asm sideeffect "", "r,~{dirflag},~{fpsr},~{flags}"(ptr %0)
   br label %head
@@ -61,7 +61,7 @@ head:                                             ; preds = %exit6, %entry
   %round1 = phi i32 [ 0, %entry ], [ %8, %exit6 ]
   %round = phi i32 [ 0, %entry ], [ %7, %exit6 ]
   %2 = icmp slt i32 %round, %1
-  br i1 %2, label %round2, label %exit
+  br i1 %2, label %round2, label %exit, !dbg !12
 
 round2:                                           ; preds = %head
   br label %head3
@@ -74,24 +74,24 @@ head3:                                            ; preds = %round5, %round2
   %round4 = phi i32 [ 0, %round2 ], [ %6, %round5 ]
   %4 = mul i32 %round4, %round4
   %5 = icmp slt i32 %4, %round
-  br i1 %5, label %round5, label %exit6
+  br i1 %5, label %round5, label %exit6, !dbg !13
 
 round5:                                           ; preds = %head3
   %6 = add i32 %round4, 2
-  br label %head3
+  br label %head3, !dbg !13
 
 exit6:                                            ; preds = %head3
   %7 = add i32 %round, 1
   %8 = add i32 %round1, %round4
-  br label %head
+  br label %head, !dbg !12
 }
 
 ; Function Attrs: nounwind uwtable(sync)
-define protected swiftcc void @hia_entry_1(ptr %0, ptr swiftself %1) #0 !dbg !10 {
+define protected swiftcc void @hia_entry_1(ptr %0, ptr swiftself %1) #0 !dbg !14 {
 entry:
   %word = getelementptr inbounds i64, ptr %0, i64 0
   %arg = load i32, ptr %word, align 4
-  %2 = call swiftcc i32 @main_i32_1(ptr swiftself %1, i32 %arg), !dbg !11
+  %2 = call swiftcc i32 @main_i32_1(ptr swiftself %1, i32 %arg), !dbg !15
   %word1 = getelementptr inbounds i64, ptr %0, i64 1
   %3 = sext i32 %2 to i64
   store i64 %3, ptr %word1, align 8
@@ -110,8 +110,12 @@ attributes #0 = { nounwind uwtable(sync) "no-realign-stack" }
 !4 = distinct !DISubprogram(name: "table(i32, i32)", scope: !1, file: !1, line: 1, type: !5, spFlags: DISPFlagLocalToUnit | DISPFlagDefinition | DISPFlagOptimized, unit: !0)
 !5 = !DISubroutineType(types: !6)
 !6 = !{}
-!7 = distinct !DISubprogram(name: "hia_entry_0", scope: !1, file: !1, type: !5, spFlags: DISPFlagLocalToUnit | DISPFlagDefinition | DISPFlagOptimized, unit: !0)
-!8 = !DILocation(line: 0, scope: !7)
-!9 = distinct !DISubprogram(name: "main(i32)", scope: !1, file: !1, line: 3, type: !5, spFlags: DISPFlagLocalToUnit | DISPFlagDefinition | DISPFlagOptimized, unit: !0)
-!10 = distinct !DISubprogram(name: "hia_entry_1", scope: !1, file: !1, type: !5, spFlags: DISPFlagLocalToUnit | DISPFlagDefinition | DISPFlagOptimized, unit: !0)
-!11 = !DILocation(line: 0, scope: !10)
+!7 = !DILocation(line: 5, scope: !4)
+!8 = !DILocation(line: 13, scope: !4)
+!9 = distinct !DISubprogram(name: "hia_entry_0", scope: !1, file: !1, type: !5, spFlags: DISPFlagLocalToUnit | DISPFlagDefinition | DISPFlagOptimized, unit: !0)
+!10 = !DILocation(line: 0, scope: !9)
+!11 = distinct !DISubprogram(name: "main(i32)", scope: !1, file: !1, line: 3, type: !5, spFlags: DISPFlagLocalToUnit | DISPFlagDefinition | DISPFlagOptimized, unit: !0)
+!12 = !DILocation(line: 45, scope: !11)
+!13 = !DILocation(line: 49, scope: !11)
+!14 = distinct !DISubprogram(name: "hia_entry_1", scope: !1, file: !1, type: !5, spFlags: DISPFlagLocalToUnit | DISPFlagDefinition | DISPFlagOptimized, unit: !0)
+!15 = !DILocation(line: 0, scope: !14)
