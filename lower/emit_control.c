@@ -395,7 +395,7 @@ void hiaL_body(hia_emit *e) {
     if (n == fn->nodes.len) break;
     unsigned op = fn->nodes.data[n].op;
     if (!(hiaR_ops[op].traits & HIA_T_CONTROL) && ++stretch > HIA_LONGEST_STRETCH &&
-        e->ended == HIA_NONE && !e->options->unchecked) {
+        e->ended == HIA_NONE) {
       hiaL_check_and_split(e);
       stretch = 0;
     }
