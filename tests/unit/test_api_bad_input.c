@@ -78,6 +78,13 @@ static void bounded_free(void *user, void *block, size_t size) {
 }
 static const hia_allocator bounded = {bounded_alloc, bounded_resize, bounded_free, NULL};
 
+/* A struct with room behind it, as a later header might have. */
+#define LATER(type)                                                                                \
+  struct {                                                                                         \
+    type now;                                                                                      \
+    unsigned char more[24];                                                                        \
+  }
+
 /* ---- nothing where something should be ---- */
 
 Test(api_bad_input, null_engines_and_modules) {
@@ -252,6 +259,127 @@ Test(api_bad_input, null_errors_timelines_and_cancels) {
   cr_assert_null(hia_pass_doc(SIZE_MAX));
 }
 
+Test(api_bad_input, null_builders) {
+  world w;
+  open_world(&w, HIA_ENGINE_INTERP);
+  hia_builder *b = NULL;
+  hia_module *module = w.module;
+  hia_build_value x = {0}, two[2] = {{0}, {0}};
+  hia_build_fn f = {0};
+  hia_build_type types[2] = {HIA_I32, HIA_I32};
+  REFUSED(HIA_ARGUMENT, "engine", hia_builder_new, NULL, "b", &b);
+  cr_assert_null(b);
+  REFUSED(HIA_ARGUMENT, "place", hia_builder_new, w.engine, "b", NULL);
+  REFUSED(HIA_ARGUMENT, "builder", hia_builder_finish, NULL, &module);
+  cr_assert_null(module);
+  REFUSED(HIA_ARGUMENT, "builder", hia_builder_print, NULL, test_text_take, NULL);
+  cr_assert_eq(hia_builder_status(NULL), HIA_ARGUMENT);
+  cr_assert_null(hia_builder_error(NULL));
+  cr_assert_eq(hia_build_tuple_type(NULL, types, 2), HIA_BUILD_NO_TYPE);
+  cr_assert_eq(hia_build_type_of(NULL, x), HIA_BUILD_NO_TYPE);
+  cr_assert_eq(hia_build_declare(NULL, "f() -> i32").id, 0);
+  cr_assert_eq(hia_build_declare_types(NULL, "f", types, 2, HIA_I32).id, 0);
+  cr_assert_eq(hia_build_begin(NULL, f), HIA_ARGUMENT);
+  cr_assert_eq(hia_build_param(NULL, f, 0).id, 0);
+  cr_assert_eq(hia_build_return(NULL, x), HIA_ARGUMENT);
+  cr_assert_eq(hia_build_bool(NULL, true).id, 0);
+  cr_assert_eq(hia_build_i32(NULL, 1).id, 0);
+  cr_assert_eq(hia_build_i64(NULL, 1).id, 0);
+  cr_assert_eq(hia_build_f32(NULL, 1).id, 0);
+  cr_assert_eq(hia_build_f64(NULL, 1).id, 0);
+  cr_assert_eq(hia_build_op(NULL, HIA_OPCODE_ADD, two, 2).id, 0);
+  cr_assert_eq(hia_build_convert(NULL, HIA_I64, x).id, 0);
+  cr_assert_eq(hia_build_call(NULL, f, &x, 1).id, 0);
+  cr_assert_eq(hia_build_fail(NULL, x, HIA_I32).id, 0);
+  cr_assert_eq(hia_build_tuple(NULL, two, 2).id, 0);
+  cr_assert_eq(hia_build_part(NULL, x, 0).id, 0);
+  cr_assert_eq(hia_build_name(NULL, x, "x").id, 0);
+  cr_assert_eq(hia_build_if(NULL, x), HIA_ARGUMENT);
+  cr_assert_eq(hia_build_else(NULL, x), HIA_ARGUMENT);
+  cr_assert_eq(hia_build_end_if(NULL, x).id, 0);
+  cr_assert_eq(hia_build_loop(NULL, &x, 1, two), HIA_ARGUMENT);
+  cr_assert_eq(hia_build_while(NULL, x), HIA_ARGUMENT);
+  cr_assert_eq(hia_build_end_loop(NULL, &x, 1).id, 0);
+  hia_builder_free(NULL);
+
+  /* Arrays and texts that are not there are mistakes like others: each puts a builder out of
+   * service, with a message. */
+  for (int i = 0; i < 11; i++) {
+    cr_assert_eq(hia_builder_new(w.engine, NULL, &b, NULL), HIA_OK);
+    hia_build_fn g = hia_build_declare(b, "g(n: i32) -> i32");
+    cr_assert_eq(hia_build_begin(b, g), HIA_OK);
+    hia_build_value n = hia_build_param(b, g, 0);
+    cr_assert_neq(n.id, 0);
+    switch (i) {
+    case 0: cr_assert_eq(hia_build_tuple_type(b, NULL, 2), HIA_BUILD_NO_TYPE); break;
+    case 1: cr_assert_eq(hia_build_declare(b, NULL).id, 0); break;
+    case 2: cr_assert_eq(hia_build_declare_types(b, NULL, types, 2, HIA_I32).id, 0); break;
+    case 3: cr_assert_eq(hia_build_declare_types(b, "h", NULL, 2, HIA_I32).id, 0); break;
+    case 4: cr_assert_eq(hia_build_op(b, HIA_OPCODE_ADD, NULL, 2).id, 0); break;
+    case 5: cr_assert_eq(hia_build_op(b, (hia_opcode)12345, two, 2).id, 0); break;
+    case 6: cr_assert_eq(hia_build_call(b, g, NULL, 1).id, 0); break;
+    case 7: cr_assert_eq(hia_build_tuple(b, NULL, 2).id, 0); break;
+    case 8: cr_assert_eq(hia_build_loop(b, NULL, 1, two), HIA_ARGUMENT); break;
+    case 9: cr_assert_eq(hia_build_loop(b, &n, 1, NULL), HIA_ARGUMENT); break;
+    case 10: cr_assert_eq(hia_build_convert(b, (hia_dtype)77, n).id, 0); break;
+    }
+    cr_assert_eq(hia_builder_status(b), HIA_ARGUMENT, "mistake %d", i);
+    cr_assert_neq(hia_error_message(hia_builder_error(b), 0)[0], 0, "mistake %d", i);
+    cr_assert_eq(hia_builder_finish(b, &module, NULL), HIA_ARGUMENT, "mistake %d", i);
+    hia_builder_free(b);
+  }
+  close_world(&w);
+}
+
+static hia_status failing(int32_t x, int32_t *result) {
+  *result = x;
+  return HIA_HOST;
+}
+
+Test(api_bad_input, host_functions) {
+  world w;
+  open_world(&w, HIA_ENGINE_INTERP);
+  hia_host_function function = HIA_HOST_FUNCTION_INIT;
+  function.declaration = "extern fn failing(x: i32) -> i32";
+  function.function = (void (*)(void))failing;
+  function.answers_status = true;
+  REFUSED(HIA_ARGUMENT, "engine", hia_engine_register, NULL, &function);
+  REFUSED(HIA_ARGUMENT, "", hia_engine_register, w.engine, NULL);
+  LATER(hia_host_function) later = {.now = function};
+  later.now.size = sizeof later;
+  later.more[3] = 1;
+  REFUSED(HIA_ARGUMENT, "version", hia_engine_register, w.engine, &later.now);
+  later.now.size = SIZE_MAX;
+  REFUSED(HIA_ARGUMENT, "version", hia_engine_register, w.engine, &later.now);
+  hia_host_function bad = function;
+  bad.function = NULL;
+  REFUSED(HIA_ARGUMENT, "", hia_engine_register, w.engine, &bad);
+  bad = function;
+  static const char *const declarations[] = {NULL,
+                                             "",
+                                             "failing",
+                                             "fn f(x: i32) -> i32 = x",
+                                             "extern fn f(x: i33) -> i32",
+                                             "extern fn f(x) -> i32"};
+  for (size_t i = 0; i < sizeof declarations / sizeof declarations[0]; i++) {
+    bad.declaration = declarations[i];
+    cr_assert_eq(hia_engine_register(w.engine, &bad, &error), HIA_ARGUMENT, "declaration %zu", i);
+    cr_assert_neq(hia_error_text(error)[0], 0);
+    hia_error_free(error);
+    error = NULL;
+  }
+  cr_assert_eq(hia_engine_register(w.engine, &function, &error), HIA_OK);
+  REFUSED(HIA_ARGUMENT, "failing", hia_engine_register, w.engine, &function); /* twice */
+  hia_module *module;
+  static const char undeclared[] = "extern fn nosuch(x: i32) -> i32\nfn f(x: i32) = nosuch(x)\n";
+  cr_assert_neq(
+      hia_module_load_text(w.engine, "t", undeclared, strlen(undeclared), &module, &error), HIA_OK);
+  cr_assert_not_null(strstr(hia_error_text(error), "nosuch"));
+  hia_error_free(error);
+  error = NULL;
+  close_world(&w);
+}
+
 /* An allocator lacks one of its functions. */
 Test(api_bad_input, incomplete_allocators) {
   for (int missing = 0; missing < 3; missing++) {
@@ -348,13 +476,6 @@ Test(api_bad_input, arguments_that_do_not_fit) {
 }
 
 /* ---- options of other versions ---- */
-
-/* A struct with room behind it, as a later header might have. */
-#define LATER(type)                                                                                \
-  struct {                                                                                         \
-    type now;                                                                                      \
-    unsigned char more[24];                                                                        \
-  }
 
 Test(api_bad_input, engine_options_of_other_versions) {
   LATER(hia_engine_options) later = {.now = HIA_ENGINE_OPTIONS_INIT};

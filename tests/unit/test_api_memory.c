@@ -26,9 +26,12 @@ typedef enum part {
   RUNS = 4,     /* that succeed, with statistics */
   FAILURES = 8, /* runs that fail, are cancelled, hit a limit, are past their deadline */
   TIMELINES = 16,
-  DUMPS = 32,    /* that need no compiler */
-  CODE = 64,     /* dumps that do */
-  ENTRIES = 128, /* typed entries, with contexts of the engine and others */
+  DUMPS = 32,     /* that need no compiler */
+  CODE = 64,      /* dumps that do */
+  ENTRIES = 128,  /* typed entries, with contexts of the engine and others */
+  BUILDING = 256, /* a module made by a builder */
+  HOST = 512,     /* functions of the host, one of which runs another program */
+  FUEL = 1024,    /* runs with fuel, that is enough or not */
 } part;
 
 typedef struct life {
@@ -56,9 +59,10 @@ static bool did(life *l, hia_status status, hia_status expected, bool has_error,
   l->error = NULL;
   return is_fine;
 }
-#define DID(status, expected)        did(l, status, expected, true, __LINE__)
-#define DID_SILENT(status, expected) did(l, status, expected, false, __LINE__) /* takes no error   \
-                                                                                */
+#define DID(status, expected) did(l, status, expected, true, __LINE__)
+#define DID_SILENT(status, expected)                                                               \
+  did(l, status, expected, false, __LINE__) /* takes no error                                      \
+                                             */
 
 /* A pointer that is NULL for want of memory, and for nothing else. */
 static bool made(life *l, const void *object) {
@@ -202,6 +206,110 @@ static void try_dump(life *l, hia_engine *engine, hia_module *module, hia_stage 
   test_text_free(&t);
 }
 
+/* ---- what is built, what the host does, fuel ---- */
+
+static bool is_out_of_memory(life *l, hia_builder *b) {
+  if (hia_builder_status(b) != HIA_MEMORY) return false;
+  return l->ran_out = true;
+}
+
+static void try_building(life *l, hia_engine *engine) {
+  hia_builder *b;
+  hia_module *module;
+  if (!DID(hia_builder_new(engine, "built", &b, &l->error), HIA_OK)) return;
+  hia_build_fn odd = hia_build_declare(b, "odd(n: i32) -> bool");
+  hia_build_type types[2] = {HIA_I32, HIA_F64};
+  hia_build_type pair = hia_build_tuple_type(b, types, 2);
+  hia_build_fn total = hia_build_declare_types(b, "total", types, 1, pair);
+  hia_build_begin(b, odd);
+  hia_build_value n = hia_build_param(b, odd, 0), zero = hia_build_i32(b, 0);
+  hia_build_if(b, hia_build_eq(b, n, zero));
+  hia_build_else(b, hia_build_bool(b, false));
+  hia_build_value less = hia_build_name(b, hia_build_sub(b, n, hia_build_i32(b, 1)), "less");
+  hia_build_value rest = hia_build_call(b, odd, &less, 1);
+  hia_build_return(b, hia_build_end_if(b, hia_build_bnot(b, rest)));
+  hia_build_begin(b, total);
+  hia_build_value m = hia_build_param(b, total, 0), init[2] = {zero, m}, at[2] = {{0}, {0}},
+                  next[2];
+  hia_build_loop(b, init, 2, at);
+  hia_build_while(b, hia_build_gt(b, at[1], zero));
+  next[0] = hia_build_add(b, at[0], at[1]);
+  next[1] = hia_build_sub(b, at[1], hia_build_i32(b, 1));
+  hia_build_value sum = hia_build_part(b, hia_build_end_loop(b, next, 2), 0);
+  hia_build_value parts[2] = {sum, hia_build_convert(b, HIA_F64, sum)};
+  hia_build_return(b, hia_build_tuple(b, parts, 2));
+  if (!is_out_of_memory(l, b))
+    cr_assert_eq(hia_builder_status(b), HIA_OK, "%s", hia_error_text(hia_builder_error(b)));
+  test_text t = {0};
+  DID(hia_builder_print(b, test_text_take, &t, &l->error), HIA_OK);
+  test_text_free(&t);
+  if (DID(hia_builder_finish(b, &module, &l->error), HIA_OK)) {
+    try_call(l, engine, module, "odd", 7, NULL, HIA_OK, "true");
+    try_call(l, engine, module, "total", 10, NULL, HIA_OK, "(55, 55.0)");
+    hia_module_free(module);
+  }
+  hia_builder_free(b);
+}
+
+/* A mistake too wants its memory. */
+static void try_a_mistake(life *l, hia_engine *engine) {
+  hia_builder *b;
+  if (!DID(hia_builder_new(engine, "built", &b, &l->error), HIA_OK)) return;
+  hia_build_value bad = hia_build_add(b, hia_build_i32(b, 1), hia_build_f64(b, 1));
+  cr_assert_eq(bad.id, 0);
+  hia_module *module;
+  DID(hia_builder_finish(b, &module, &l->error), HIA_ARGUMENT);
+  hia_builder_free(b);
+}
+
+typedef struct nested {
+  life *l;
+  hia_engine *engine;
+  hia_module *inner;
+} nested;
+
+/* Runs fib(5), inside of the run that calls it. */
+static hia_status call_back(void *user, int32_t x, int32_t *result) {
+  nested *own = user;
+  hia_function *fib;
+  hia_value *n = hia_value_i32(own->engine, 5), *value = NULL;
+  hia_status status = n ? hia_module_function(own->inner, "fib", &fib, NULL) : HIA_MEMORY;
+  if (status == HIA_OK) status = hia_call(fib, &n, 1, &value, NULL);
+  if (status == HIA_OK) status = hia_value_get_i32(value, result);
+  *result += x;
+  hia_value_free(value);
+  hia_value_free(n);
+  return status;
+}
+
+static void try_host(life *l, hia_engine *engine, hia_module *inner) {
+  static const char text[] = "extern impure fn back(x: i32) -> i32\n"
+                             "fn twice(n: i32) -> i32 = back(n) + back(n + 1)\n";
+  nested own = {l, engine, inner};
+  hia_host_function function = HIA_HOST_FUNCTION_INIT;
+  function.declaration = "extern impure fn back(x: i32) -> i32";
+  function.function = (void (*)(void))call_back;
+  function.user = &own;
+  function.takes_user = function.answers_status = true;
+  hia_module *module;
+  if (!DID(hia_engine_register(engine, &function, &l->error), HIA_OK)) return;
+  if (DID(hia_module_load_text(engine, "h", text, strlen(text), &module, &l->error), HIA_OK)) {
+    try_call(l, engine, module, "twice", 1, NULL, HIA_OK, "19");
+    hia_module_free(module);
+  }
+}
+
+static void try_fuel(life *l, hia_engine *engine, hia_module *module) {
+  hia_run_options options = HIA_RUN_OPTIONS_INIT;
+  options.has_fuel = true;
+  options.fuel = 1000;
+  try_call(l, engine, module, "fib", 10, &options, HIA_OK, "89");
+  options.fuel = 10;
+  try_call(l, engine, module, "fib", 10, &options, HIA_FUEL, NULL);
+}
+
+/* ---- typed entries ---- */
+
 typedef hia_status (*i32_to_i32)(hia_context *context, int32_t n, int32_t *result);
 
 /* A call through a typed entry; its error belongs to the context, and may not be there. */
@@ -269,6 +377,10 @@ static void live(life *l) {
       if (l->parts & FAILURES) try_failures(l, engine, module);
       if (l->parts & TIMELINES) try_timelines(l, engine, module);
       if (l->parts & ENTRIES) try_entries(l, engine, module);
+      if (l->parts & BUILDING) try_building(l, engine);
+      if (l->parts & BUILDING) try_a_mistake(l, engine);
+      if (l->parts & HOST) try_host(l, engine, module);
+      if (l->parts & FUEL) try_fuel(l, engine, module);
       if (l->parts & DUMPS) {
         try_dump(l, engine, module, HIA_STAGE_AST, HIA_FORMAT_TEXT, NULL);
         try_dump(l, engine, module, HIA_STAGE_AST, HIA_FORMAT_DOT, NULL);
@@ -344,4 +456,11 @@ Test(api_memory, native_failures) { both_ways(HIA_ENGINE_JIT, 1, FAILURES); }
 Test(api_memory, native_threads) { both_ways(HIA_ENGINE_JIT, 2, TIMELINES); }
 Test(api_memory, entries) { both_ways(HIA_ENGINE_JIT, 1, ENTRIES); }
 Test(api_memory, entries_threads) { both_ways(HIA_ENGINE_JIT, 2, ENTRIES); }
+Test(api_memory, building) { both_ways(HIA_ENGINE_INTERP, 1, BUILDING); }
+Test(api_memory, host) { both_ways(HIA_ENGINE_INTERP, 1, HOST); }
+Test(api_memory, expand_host) { both_ways(HIA_ENGINE_EXPAND, 1, HOST | FUEL); }
+Test(api_memory, fuel) { both_ways(HIA_ENGINE_INTERP, 1, FUEL); }
+Test(api_memory, native_host) { both_ways(HIA_ENGINE_JIT, 1, HOST); }
+Test(api_memory, native_host_threads) { both_ways(HIA_ENGINE_JIT, 2, HOST); }
+Test(api_memory, native_fuel) { both_ways(HIA_ENGINE_JIT, 1, FUEL); }
 Test(api_memory, native_dumps) { both_ways(HIA_ENGINE_JIT, 1, CODE); }
