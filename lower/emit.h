@@ -277,6 +277,9 @@ void hiaL_keep_number(hia_emit *e, uint32_t number);
 /* ---- emit_host.c ---- */
 
 void hiaL_open_hosts(hia_emit *e); /* in the entry block of emit->fn */
+/* The hia_image_hosts of an object whose externs are symbols: they, called through libffi. Null if
+ * it has none. */
+LLVMValueRef hiaL_image_hosts(hia_emit *e);
 
 /* ---- emit_control.c ---- */
 

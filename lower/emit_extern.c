@@ -5,6 +5,7 @@
  * block of words, calls, and puts the results behind them; the runtime calls that on the thread's
  * stack. The block lies in the frame of the function, one for all its calls. */
 #include "lower/emit.h"
+#include "runtime/image.h"
 #include <stdio.h>
 
 struct hia_host_emit {
@@ -50,6 +51,7 @@ static void store_value(hia_emit *e, LLVMValueRef at, LLVMValueRef value, hia_dt
 
 static struct hia_host_emit *host_of(hia_emit *e, uint32_t number) {
   hia_arena *arena = &e->comp->scratch;
+  if (!e->hosts) e->hosts = HIA_NEW_ARRAY(&e->comp->arena, struct hia_host_emit, e->g->externs.len);
   struct hia_host_emit *host = &e->hosts[number];
   if (host->type) return host;
   const hia_extern *x = extern_at(e, number);
@@ -68,6 +70,21 @@ static struct hia_host_emit *host_of(hia_emit *e, uint32_t number) {
   if (other) LLVMSetValueName2(other, "", 0); /* one of ours, which may have any name */
   host->symbol = LLVMAddFunction(e->module, x->name, host->type);
   return host;
+}
+
+/* For the message of a failure. */
+static LLVMValueRef name_of(hia_emit *e, uint32_t number) {
+  struct hia_host_emit *host = host_of(e, number);
+  if (host->name) return host->name;
+  const char *text = extern_at(e, number)->name;
+  LLVMValueRef value =
+      LLVMConstStringInContext2(e->llvm, text, strlen(text), false /* with its NUL */);
+  host->name = LLVMAddGlobal(e->module, LLVMTypeOf(value), "host_name");
+  LLVMSetInitializer(host->name, value);
+  LLVMSetLinkage(host->name, LLVMPrivateLinkage);
+  LLVMSetGlobalConstant(host->name, true);
+  LLVMSetAlignment(host->name, 64); /* AddressSanitizer leaves it alone: see emit_host.c */
+  return host->name;
 }
 
 /* A word of its row in the table. */
@@ -159,8 +176,6 @@ static uint32_t words_of(const hia_emit *e, uint32_t number) {
 
 void hiaL_open_hosts(hia_emit *e) {
   e->host_block = NULL;
-  if (!e->hosts && e->g->externs.len)
-    e->hosts = HIA_NEW_ARRAY(&e->comp->arena, struct hia_host_emit, e->g->externs.len);
   uint32_t most = 0;
   for (hia_node_id n = 0; n < e->fn->nodes.len; n++) {
     const hia_node *node = hiaL_node(e, n);
@@ -189,21 +204,6 @@ static LLVMValueRef call_near(hia_emit *e, hia_node_id n, uint32_t number) {
   return call_c(e, number, args, e->host_block);
 }
 
-/* For the message of a failure. */
-static LLVMValueRef name_of(hia_emit *e, uint32_t number) {
-  struct hia_host_emit *host = host_of(e, number);
-  if (host->name) return host->name;
-  const char *text = extern_at(e, number)->name;
-  LLVMValueRef value =
-      LLVMConstStringInContext2(e->llvm, text, strlen(text), false /* with its NUL */);
-  host->name = LLVMAddGlobal(e->module, LLVMTypeOf(value), "host_name");
-  LLVMSetInitializer(host->name, value);
-  LLVMSetLinkage(host->name, LLVMPrivateLinkage);
-  LLVMSetGlobalConstant(host->name, true);
-  LLVMSetAlignment(host->name, 64); /* AddressSanitizer leaves it alone: see emit_host.c */
-  return host->name;
-}
-
 static void fail_unless_ok(hia_emit *e, hia_node_id n, uint32_t number, LLVMValueRef status) {
   LLVMTypeRef i32 = e->types[HIA_I32];
   LLVMValueRef failed = LLVMBuildICmp(e->b, LLVMIntNE, status, LLVMConstNull(i32), "");
@@ -229,4 +229,52 @@ void hiaL_emit_HOST(hia_emit *e, hia_node_id n) {
   for (uint32_t i = 0; i < x->n_results; i++)
     hiaL_out(e, n, i,
              load_value(e, hiaL_word_at(e, e->host_block, x->n_params + i), x->results[i]));
+}
+
+/* ---- what an image of the module is handed ---- */
+
+static LLVMValueRef constant(hia_emit *e, LLVMValueRef value, const char *name) {
+  LLVMValueRef v = LLVMAddGlobal(e->module, LLVMTypeOf(value), name);
+  LLVMSetInitializer(v, value);
+  LLVMSetLinkage(v, LLVMPrivateLinkage);
+  LLVMSetGlobalConstant(v, true);
+  LLVMSetAlignment(v, 64);
+  return v;
+}
+
+static LLVMValueRef structure(hia_emit *e, LLVMValueRef *fields, unsigned n) {
+  return LLVMConstStructInContext(e->llvm, fields, n, false);
+}
+
+_Static_assert(sizeof(hia_given_host) == 32 && offsetof(hia_given_host, target) == 8 &&
+                   offsetof(hia_host_target, takes_user) == 16 &&
+                   offsetof(hia_host_target, answers_status) == 17 &&
+                   offsetof(hia_host_target, is_safe) == 18 &&
+                   offsetof(hia_image_hosts, find) == 8 && offsetof(hia_image_hosts, user) == 16,
+               "what is written here is not what the runtime reads");
+
+/* hia_given_host */
+static LLVMValueRef given_row(hia_emit *e, uint32_t number) {
+  hia_host_target target = target_of(e, number);
+  LLVMValueRef fields[5] = {host_of(e, number)->symbol, LLVMConstNull(e->ptr),
+                            LLVMConstInt(e->i8, target.takes_user, false),
+                            LLVMConstInt(e->i8, target.answers_status, false),
+                            LLVMConstInt(e->i8, target.is_safe, false)};
+  LLVMValueRef row[2] = {name_of(e, number), structure(e, fields, 5)};
+  return structure(e, row, 2);
+}
+
+LLVMValueRef hiaL_image_hosts(hia_emit *e) {
+  uint32_t n = e->g->externs.len;
+  if (!n) return LLVMConstNull(e->ptr);
+  if (!e->options->names_hosts) HIA_BUG(e->comp, "externs of an object have no names");
+  LLVMValueRef *rows = HIA_NEW_ARRAY(&e->comp->scratch, LLVMValueRef, (size_t)n + 1);
+  for (uint32_t i = 0; i < n; i++) rows[i] = given_row(e, i);
+  LLVMTypeRef type = LLVMTypeOf(rows[0]);
+  rows[n] = LLVMConstNull(type);
+  LLVMTypeRef nothing = LLVMFunctionType(e->void_type, NULL, 0, false);
+  LLVMValueRef fields[3] = {LLVMAddGlobal(e->module, e->ptr, "hiaR_ffi"),
+                            LLVMAddFunction(e->module, "hiaR_given_host", nothing),
+                            constant(e, LLVMConstArray2(type, rows, n + 1), "hia_given_hosts")};
+  return constant(e, structure(e, fields, 3), "hia_image_hosts");
 }

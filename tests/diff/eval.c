@@ -323,6 +323,10 @@ static step run(eval *ev, const frame *f, gen_expr *e, uint64_t *out) {
   case GEN_TRUTH: *out = e->truth; return GOES_ON;
   case GEN_VAR:
     memcpy(out, f->words + e->as.var->slot, gen_words(ev->p, e->type) * sizeof *out);
+    if (e->tapped) {
+      ev->out->calls++;
+      ev->out->taps = gen_tap(ev->out->taps, e->type, *out);
+    }
     return GOES_ON;
   case GEN_CONST: return run(ev, f, e->kids[0], out);
   case GEN_OP: return run_op(ev, f, e, out);
@@ -405,6 +409,13 @@ static step call(eval *ev, gen_fn *fn, gen_type x, const uint64_t *args, uint64_
     x = ev->next_x;
     args = ev->next_args; /* copied into the frame before the next one is written */
   }
+}
+
+/* All NaNs are one: which it is, nobody promises. */
+uint64_t gen_tap(uint64_t taps, gen_type dtype, uint64_t word) {
+  if (dtype == GEN_F32 && (word & 0x7fffffff) > 0x7f800000) word = 0x7fc00000;
+  if (dtype == GEN_F64 && (word & INT64_MAX) > 0x7ff0000000000000) word = 0x7ff8000000000000;
+  return (taps ^ word ^ (uint64_t)(dtype + 1) << 60) * 0x9e3779b97f4a7c15u + 1;
 }
 
 void gen_eval(gen_program *p, uint64_t max_steps, const uint64_t *fuel, gen_outcome *out) {

@@ -340,12 +340,30 @@ static gen_program *try_make(uint64_t seed, uint32_t size) {
   return NULL;
 }
 
+/* ---- effects ---- */
+
+/* Of a quarter of the programs some uses of variables go through the host, where they leave a
+ * trace. Chosen when the program is there, so that the others are what they would be. */
+static void tap(gen_random *r, gen_expr *e) {
+  if (e->kind == GEN_CONST) return; /* no variables, and one for all its uses */
+  if (e->kind == GEN_VAR && e->type < GEN_X) e->tapped = gen_chance(r, 12);
+  for (uint32_t i = 0; i < e->n; i++) tap(r, e->kids[i]);
+}
+
+static void add_taps(gen_program *p, uint64_t seed) {
+  gen_random r = {seed};
+  p->has_taps = true;
+  for (uint32_t i = 0; i < p->n_fns; i++)
+    if (!p->fns[i]->removed) tap(&r, p->fns[i]->body);
+}
+
 gen_program *gen_make(uint64_t seed, uint32_t size) {
   gen_random r = {seed * 2 + 1};
   for (uint32_t i = 0; i < 1000; i++) {
     gen_program *p = try_make(gen_next(&r), size);
     if (!p) continue;
     p->seed = seed;
+    if (seed % 4 == 3) add_taps(p, seed);
     return p;
   }
   fprintf(stderr, "hia_diff: the generator makes nothing of seed %llu, size %u\n",

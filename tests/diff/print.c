@@ -300,7 +300,12 @@ static void print_expr(printer *pr, gen_expr *e, int level, bool is_closed) {
     if (e->anchored) gen_text_add(pr->out, ", %s)", pr->fn->x_param->name);
     break;
   case GEN_TRUTH: put(pr, e->truth ? "true" : "false"); break;
-  case GEN_VAR: put(pr, e->as.var->name); break;
+  case GEN_VAR:
+    if (e->tapped)
+      gen_text_add(pr->out, "tap_%s(%s)", dtype_names[e->type], e->as.var->name);
+    else
+      put(pr, e->as.var->name);
+    break;
   case GEN_CONST: put(pr, e->as.constant->name); break;
   case GEN_OP: print_op(pr, e, own, is_closed); break;
   case GEN_NOT:
@@ -359,6 +364,11 @@ static void print_expr(printer *pr, gen_expr *e, int level, bool is_closed) {
 
 void gen_print(gen_program *p, gen_text *out) {
   printer pr = {.p = p, .out = out, .line = 1, .line_start = out->len};
+  for (gen_type t = GEN_BOOL; p->has_taps && t < GEN_X; t++) {
+    gen_text_add(out, "extern impure fn tap_%s(x: %s) -> %s", dtype_names[t], dtype_names[t],
+                 dtype_names[t]);
+    new_line(&pr);
+  }
   for (uint32_t i = 0; i < p->n_consts; i++) {
     gen_const *c = &p->consts[i];
     if (c->removed) continue;

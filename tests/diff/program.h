@@ -188,6 +188,7 @@ typedef struct gen_expr {
   bool anchored; /* LIT of type X, FAIL: written with a companion that gives it its type */
   bool parens;   /* written in brackets although it need not be */
   bool tail;     /* CALL: in tail position, so absent from the chain */
+  bool tapped;   /* VAR: given to an impure function of the host that answers it again */
   bool negative, is_float; /* LIT */
   bool truth;              /* TRUTH */
   gen_type type;
@@ -249,6 +250,7 @@ typedef struct gen_program {
   uint32_t n_consts;
   gen_fn *fns[GEN_MAX_FNS]; /* the last is main; a group stands together, callees before callers */
   uint32_t n_fns;
+  bool has_taps;     /* the functions of the host are declared */
   uint64_t args[16]; /* of main: words in canonical form */
   gen_text arg_text; /* of main: as the command line takes them */
 } gen_program;
@@ -289,6 +291,9 @@ void gen_print_scalar(gen_type dtype, uint64_t word, gen_text *out);
 
 /* ---- eval.c ---- */
 
+/* What was tapped so far, and then this. */
+uint64_t gen_tap(uint64_t taps, gen_type dtype, uint64_t word);
+
 typedef struct gen_place {
   uint32_t line, col;
   const char *fn;
@@ -312,6 +317,7 @@ typedef struct gen_outcome {
   uint32_t n_chain;
   uint64_t calls, rounds; /* as the language counts them */
   uint64_t fuel_left;     /* VALUE, OUT_OF_FUEL: with fuel */
+  uint64_t taps;          /* gen_tap of all that was tapped, in order */
   uint64_t steps;
 } gen_outcome;
 

@@ -100,6 +100,10 @@ static bool agrees(diff_way *way, const sample *s, diff_result *r) {
   diff_run(way, "random.hia", s->source.data, "main", s->args, s->n_args, NULL,
            diff_is_parallel(way) ? PARALLEL_TIMES : 1, r);
   if (strcmp(r->text.data, s->expected.data) != 0) return false;
+  if (r->taps != s->outcome.taps) {
+    gen_text_add(&r->text, " after other effects, or in another order");
+    return false;
+  }
   if (diff_takes_fuel(way) && !agrees_with_fuel(way, s, r)) return false;
   if (!way->count || s->outcome.end != GEN_VALUE) return true;
   if (r->calls == s->outcome.calls && r->rounds == s->outcome.rounds) return true;

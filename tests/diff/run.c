@@ -148,6 +148,55 @@ void diff_ways_free(diff_way *ways, uint32_t n) {
   }
 }
 
+/* ---- functions of the host ----
+ * Impure ones run on the thread that runs the program. */
+
+static _Thread_local uint64_t taps;
+static bool tap_bool(bool x) {
+  taps = gen_tap(taps, GEN_BOOL, x);
+  return x;
+}
+static int32_t tap_i32(int32_t x) {
+  taps = gen_tap(taps, GEN_I32, (uint64_t)(int64_t)x);
+  return x;
+}
+static int64_t tap_i64(int64_t x) {
+  taps = gen_tap(taps, GEN_I64, (uint64_t)x);
+  return x;
+}
+static float tap_f32(float x) {
+  uint32_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  taps = gen_tap(taps, GEN_F32, bits);
+  return x;
+}
+static double tap_f64(double x) {
+  uint64_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  taps = gen_tap(taps, GEN_F64, bits);
+  return x;
+}
+
+static hia_status add_hosts(hia_engine *engine, hia_error **error) {
+  static const struct {
+    const char *declaration;
+    void (*function)(void);
+  } hosts[] = {{"extern impure fn tap_bool(x: bool) -> bool", (void (*)(void))tap_bool},
+               {"extern impure fn tap_i32(x: i32) -> i32", (void (*)(void))tap_i32},
+               {"extern impure fn tap_i64(x: i64) -> i64", (void (*)(void))tap_i64},
+               {"extern impure fn tap_f32(x: f32) -> f32", (void (*)(void))tap_f32},
+               {"extern impure fn tap_f64(x: f64) -> f64", (void (*)(void))tap_f64}};
+  hia_status status = HIA_OK;
+  for (size_t i = 0; i < sizeof hosts / sizeof *hosts && status == HIA_OK; i++) {
+    hia_host_function f = HIA_HOST_FUNCTION_INIT;
+    f.declaration = hosts[i].declaration;
+    f.function = hosts[i].function;
+    f.is_safe = i % 2; /* both ways of calling them */
+    status = hia_engine_register(engine, &f, error);
+  }
+  return status;
+}
+
 static hia_engine *make_engine(const diff_way *way, hia_engine_kind kind) {
   hia_engine_options o = HIA_ENGINE_OPTIONS_INIT;
   o.kind = kind;
@@ -161,7 +210,7 @@ static hia_engine *make_engine(const diff_way *way, hia_engine_kind kind) {
   o.process_symbols = true;
   hia_engine *engine = NULL;
   hia_error *error = NULL;
-  if (hia_engine_new(&o, &engine, &error)) {
+  if (hia_engine_new(&o, &engine, &error) || add_hosts(engine, &error)) {
     fprintf(stderr, "hia_diff: %s: %s", way->name, hia_error_text(error));
     exit(2);
   }
@@ -288,8 +337,10 @@ static void call_once(const diff_way *way, hia_function *function, hia_value *co
   o.has_fuel = fuel != NULL;
   o.fuel = fuel ? *fuel : 0;
   bool by_entry = way->typed && !fuel; /* which knows no fuel */
+  taps = 0;
   hia_status status = by_entry ? call_by_entry(way, function, args, n_args, &result, &error)
                                : hia_run(function, args, n_args, &o, &result, &error);
+  out->taps = taps;
   out->calls = stats.calls;
   out->rounds = stats.rounds;
   out->steals = stats.steals;
@@ -307,7 +358,7 @@ static void call_once(const diff_way *way, hia_function *function, hia_value *co
 }
 
 static bool is_same(const diff_way *way, const diff_result *a, const diff_result *b) {
-  if (strcmp(a->text.data, b->text.data) != 0) return false;
+  if (strcmp(a->text.data, b->text.data) != 0 || a->taps != b->taps) return false;
   /* What a failing run had counted until it ended depends on the timing. */
   return !way->count || !strncmp(a->text.data, "error", 5) ||
          (a->calls == b->calls && a->rounds == b->rounds);

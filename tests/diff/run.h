@@ -49,6 +49,7 @@ void diff_ways_free(diff_way *ways, uint32_t n);
 typedef struct diff_result {
   gen_text text;
   uint64_t calls, rounds; /* of ways that count */
+  uint64_t taps;          /* gen_tap of what the program has given to the host's tap_T */
   uint64_t steals;
   char *messages; /* rejected, or an error of ours: for people; else NULL */
 } diff_result;
