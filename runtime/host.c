@@ -1,7 +1,7 @@
 /* Functions of the host: which one a thread is in, and what they answer. */
 #include "runtime/host.h"
 
-_Thread_local const hia_nest *hiaR_innermost;
+__attribute__((tls_model("initial-exec"))) _Thread_local const hia_nest *hiaR_innermost;
 
 const hia_nest *hiaR_nest(void) { return hiaR_innermost; }
 
