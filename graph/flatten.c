@@ -167,6 +167,9 @@ static void add_plain(flattener *f, const hia_node *n, hia_node_id id) {
   if (n->op == HIA_OP_COUNT) {
     index = add(f, HIA_KIND_COUNT, NULL, NULL, 0, HIA_NONE, 0, n->loc);
     node_at(f, index)->what = (uint32_t)n->imm;
+  } else if (n->op == HIA_OP_LEND || n->op == HIA_OP_REGAIN) {
+    hia_image_kind kind = n->op == HIA_OP_LEND ? HIA_KIND_LEND : HIA_KIND_REGAIN;
+    index = add(f, kind, slots, sources, 1, n->outs, n->n_outs, n->loc);
   } else if (n->op == HIA_OP_FAIL) {
     /* Its results have slots, which nobody writes, and it as their source, which never sends. */
     index = add(f, HIA_KIND_FAIL, slots, sources, 1, HIA_NONE, 0, n->loc);

@@ -21,6 +21,10 @@
  *                                                      let (b, left) = fib(n - 2, left)
  *                                                      (a + b, left)
  *
+ * A call of the host counts like others. Runs that it begins use up fuel of ours, so what is left
+ * is lent to them, and regained behind the call. All functions of the host are impure here: how
+ * often they are called decides what is left.
+ *
  * A branch or loop in which nothing is charged or handed on stays as it is. Of a counted graph,
  * COUNT nodes say what a call and a round of the source are; of others CALL nodes and rounds.
  *
@@ -60,7 +64,8 @@ const char *hiaG_cannot_fuel(const hia_graph *g) {
 static bool has_calls(const hia_fn *fn) {
   for (hia_node_id n = fn->regions.data[0].first; n != HIA_NONE; n = hiaG_walk_next(fn, n)) {
     unsigned op = fn->nodes.data[n].op;
-    if (op == HIA_OP_CALL || op == HIA_OP_LOOP || op == HIA_OP_COUNT) return true;
+    if (op == HIA_OP_CALL || op == HIA_OP_HOST || op == HIA_OP_LOOP || op == HIA_OP_COUNT)
+      return true;
   }
   return false;
 }
@@ -102,6 +107,10 @@ static void find_costs(fuelling *f) {
     case HIA_OP_CALL:
       if (!is_counted) charge(f, node->region, node->loc);
       if (f->takes[HIA_IMM_A(node->imm)]) touch(f, node->region);
+      break;
+    case HIA_OP_HOST:
+      if (!is_counted) charge(f, node->region, node->loc);
+      touch(f, node->region);
       break;
     default: break;
     }
@@ -193,6 +202,17 @@ static void visit_call(fuelling *f, hia_node_id n) {
   f->fuel[r] = add_out(f, n);
 }
 
+/* A type of the language has a scalar at least, so there is a result that regaining can wait for.
+ */
+static void visit_host(fuelling *f, hia_node_id n) {
+  const hia_node node = f->fn->nodes.data[n];
+  hia_dtype type = HIA_I64;
+  hiaG_insert(f->g, f->fn, n, HIA_OP_LEND, &f->fuel[node.region], 1, NULL, 0, 0, node.loc);
+  hia_node_id back =
+      hiaG_insert(f->g, f->fn, node.next, HIA_OP_REGAIN, &node.outs, 1, &type, 1, 0, node.loc);
+  f->fuel[node.region] = hiaG_out(f->fn, back, 0);
+}
+
 /* ---- signatures ---- */
 
 static hia_dtype *with_i64(fuelling *f, const hia_dtype *types, uint32_t n) {
@@ -236,6 +256,7 @@ static void fuel_function(fuelling *f, hia_fn *fn) {
     case HIA_OP_LOOP: visit_loop(f, n); break;
     case HIA_OP_YIELD: visit_yield(f, n); break;
     case HIA_OP_CALL: visit_call(f, n); break;
+    case HIA_OP_HOST: visit_host(f, n); break;
     default: break;
     }
   }
@@ -245,6 +266,7 @@ static void fuel_function(fuelling *f, hia_fn *fn) {
 void hiaG_fuel(hia_graph *g) {
   fuelling f = {.g = g, .scratch = &g->comp->scratch};
   find_takers(&f);
+  for (uint32_t i = 0; i < g->externs.len; i++) g->externs.data[i].is_impure = true;
   for (hia_fn_id id = 0; id < g->fns.len; id++) {
     if (!f.takes[id]) continue;
     hia_mark mark = hiaR_arena_mark(f.scratch);

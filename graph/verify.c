@@ -102,6 +102,10 @@ static void check_imm(hia_verifier *v, hia_node_id n) {
     if (node->imm < 1 || node->imm > UINT32_MAX)
       hiaG_defect(v, n, "a charge is at least 1, and at most %u", UINT32_MAX);
     return;
+  case HIA_OP_LEND: hiaG_expect_type(v, n, "operand", 0, in_type(fn, n, 0), HIA_I64); break;
+  case HIA_OP_REGAIN:
+    hiaG_expect_type(v, n, "result", 0, hiaG_type(fn, node->outs), HIA_I64);
+    break;
   case HIA_OP_HOST:
   case HIA_OP_CAST:
   case HIA_OP_ARG:

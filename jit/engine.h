@@ -72,6 +72,8 @@ hia_status hiaJ_engine_clock(hia_engine *engine, hia_clock **clock);
  * in. It is the limits' `run`. */
 typedef struct hia_watch {
   const hia_engine *engine;
+  bool has_fuel;
+  uint64_t fuel; /* what is lent to runs that are nested in it, if it has fuel */
   bool may_be_told;
   uint32_t ended;                            /* atomic; 0, or the status of who told it first */
   hia_context *context;                      /* of a native run, which is told by it; else NULL */

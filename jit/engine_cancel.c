@@ -123,8 +123,9 @@ static uint64_t timeout_of(const hia_run_options *options) {
 hia_status hiaJ_watch_begin(hia_watch *watch, hia_engine *engine, const hia_run_options *options,
                             hia_context *context, hia_limits *limits) {
   hia_watch *outer = hiaJ_outer();
-  *watch = (hia_watch){.engine = engine, .context = context};
+  *watch = (hia_watch){.engine = engine, .context = context, .has_fuel = options->has_fuel};
   limits->run = watch;
+  limits->fuel = &watch->fuel;
   if (outer && !outer->may_be_told) outer = NULL;
   uint64_t timeout_ns = timeout_of(options);
   if (!options->cancel && !timeout_ns && !outer) return HIA_OK;

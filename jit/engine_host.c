@@ -181,6 +181,12 @@ hia_status hiaJ_bind_graph(hia_module *module, const hia_graph *g, hia_error **e
     hiaG_extern_print(g->types, e->name, e->is_impure, e->sig_params, e->n_sig_params, e->result,
                       &text);
     bool agrees = !info.declaration || strcmp(info.declaration, text.data) == 0;
+    if (!agrees && e->is_impure) { /* a pure one may be taken for impure, as with fuel */
+      hia_text pure;
+      hiaR_text_init(&pure, &module->comp.arena);
+      hiaG_extern_print(g->types, e->name, false, e->sig_params, e->n_sig_params, e->result, &pure);
+      agrees = strcmp(info.declaration, pure.data) == 0;
+    }
     if (agrees && (e->raises || !info.raises)) continue;
     const char *message = hiaR_arena_printf(
         &module->comp.arena,

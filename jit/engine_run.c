@@ -173,6 +173,21 @@ static void give_stats(const hia_run_options *options, const hia_usage *usage, u
   if (options->stats) hiaR_give_sized(&own, sizeof own, options->stats, options->stats->size);
 }
 
+/* A nested run gets what is left of the fuel of the one around it, if that has some, or less if it
+ * has less of its own. */
+static void take_fuel(hia_run_options *options) {
+  const hia_watch *outer = hiaJ_outer();
+  if (!outer || !outer->has_fuel) return;
+  if (!options->has_fuel || options->fuel > outer->fuel) options->fuel = outer->fuel;
+  options->has_fuel = true;
+}
+
+/* All of it has been used where nobody knows how much. */
+static void give_back_fuel(const hia_run_options *options, uint64_t left) {
+  hia_watch *outer = hiaJ_outer();
+  if (outer && outer->has_fuel) outer->fuel -= options->fuel - left;
+}
+
 static hia_status run_ready(hia_function *f, hia_value *const *args, const hia_run_options *options,
                             hia_value **result, hia_error **error) {
   hia_engine *engine = f->module->engine;
@@ -199,9 +214,10 @@ static hia_status run_ready(hia_function *f, hia_value *const *args, const hia_r
   hia_status status = run_words(engine, version, options, b.words, results, &failure, &usage);
   uint64_t run_ns = options->stats ? hiaR_now() - start : 0;
   hiaR_event(ring, HIA_EVENT_RUN_END, status);
-  bool is_known = options->has_fuel && (status == HIA_OK || status == HIA_FUEL);
+  bool is_known = options->has_fuel && (status == HIA_OK || (status == HIA_FUEL && !failure.host));
   uint64_t fuel_left = status == HIA_OK ? results[n_results - 1] : (uint64_t)failure.code;
   give_stats(options, &usage, run_ns, g->is_counted, is_known ? &fuel_left : NULL);
+  give_back_fuel(options, is_known ? fuel_left : 0);
   if (status != HIA_OK) {
     /* Ended in what was called itself, and at no operation of it. */
     hia_loc_id loc = hiaG_fn(g, version->root)->loc;
@@ -232,6 +248,7 @@ hia_status hia_run(hia_function *f, hia_value *const *args, size_t n,
   if (nest && nest->level >= HIA_MOST_NESTED)
     return hiaJ_fail(allocator, error, HIA_DEPTH, NULL, "%u runs inside one another", nest->level);
 
+  take_fuel(&own);
   hia_module *module = f->module;
   atomic_fetch_add_explicit(&module->references, 1, memory_order_relaxed);
   status = instance_for(f, args, &f, error);

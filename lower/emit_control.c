@@ -109,6 +109,16 @@ void hiaL_emit_CHARGE(hia_emit *e, hia_node_id n) {
   hiaL_out(e, n, 0, LLVMBuildSub(e->b, fuel, cost, "fuel"));
 }
 
+void hiaL_emit_LEND(hia_emit *e, hia_node_id n) {
+  LLVMValueRef at = LLVMBuildLoad2(e->b, e->ptr, hiaL_field(e, HIA_FIELD_fuel), "lent");
+  LLVMBuildStore(e->b, hiaL_in(e, n, 0), at);
+}
+
+void hiaL_emit_REGAIN(hia_emit *e, hia_node_id n) {
+  LLVMValueRef at = LLVMBuildLoad2(e->b, e->ptr, hiaL_field(e, HIA_FIELD_fuel), "lent");
+  hiaL_out(e, n, 0, LLVMBuildLoad2(e->b, e->types[HIA_I64], at, "fuel"));
+}
+
 void hiaL_emit_FAIL(hia_emit *e, hia_node_id n) {
   LLVMValueRef code = hiaL_in(e, n, 0);
   if (hiaG_type(e->fn, hiaG_in(e->fn, n, 0)) == HIA_I32)

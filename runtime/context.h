@@ -94,8 +94,10 @@ struct hia_context {
   _Atomic uintptr_t limit;
   uint64_t calls, rounds;
   void *host_sp;
-  uint32_t vector_state;
+  uint32_t vector_state, pad;
+  uint64_t *fuel;
 
+  uint64_t unlent; /* what `fuel` points at where nobody asks */
   bool is_deep;    /* has left the first KEEP bytes */
   bool is_limited; /* its depth is a wish, not the default */
   /* Odd while a run is under way. A cancel names the run it means, so that one that comes too late

@@ -58,6 +58,7 @@ enum { FIRST_CHUNK = 64 << 10, LARGEST_CHUNK = 4 << 20 };
 typedef struct expansion {
   const hia_loaded *image;
   const hia_limits *limits;
+  uint64_t *fuel, unlent; /* that of the limits, or the other one */
   const hia_allocator *allocator;
   hia_usage *usage;
   size_t depth, memory, bytes; /* limits, and what is taken */
@@ -243,6 +244,8 @@ static bool compute(expansion *x, copy *c, const hia_instr *in) {
     break;
   }
   case HIA_KIND_MOVE: v[in->to] = v[in->slot]; break;
+  case HIA_KIND_LEND: *x->fuel = v[in->slot]; break;
+  case HIA_KIND_REGAIN: v[in->to] = *x->fuel; break;
   case HIA_KIND_COUNT:
     if (in->u.imm)
       x->usage->rounds++;
@@ -407,6 +410,7 @@ hia_status hiaR_expand_run(const hia_loaded *image, uint32_t entry, const hia_wo
                  .memory = limits->memory ? limits->memory : hiaR_default_depth(),
                  .chunk_size = FIRST_CHUNK};
   hia_status status = HIA_MEMORY;
+  x.fuel = limits->fuel ? limits->fuel : &x.unlent;
   x.templates = hiaR_alloc(allocator, image->n_sections * sizeof(template));
   x.ready = hiaR_alloc(allocator, ((size_t)image->most_nodes + 1) * sizeof(node *));
   copy *root = NULL;

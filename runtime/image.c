@@ -278,9 +278,10 @@ static void decode_section(decoder *d, uint32_t number) {
       continue;
     default: break;
     }
-    if (n->kind == HIA_KIND_MOVE || n->kind == HIA_KIND_SWITCH || n->kind == HIA_KIND_FAIL)
+    if (n->kind == HIA_KIND_MOVE || n->kind == HIA_KIND_SWITCH || n->kind == HIA_KIND_FAIL ||
+        n->kind == HIA_KIND_LEND)
       in->slot = d->words[n->ins];
-    if (n->kind == HIA_KIND_MOVE) in->to = d->words[n->outs];
+    if (n->kind == HIA_KIND_MOVE || n->kind == HIA_KIND_REGAIN) in->to = d->words[n->outs];
     in->edges = edges;
   }
   for (uint32_t i = 0; i < s->n_regions; i++) {

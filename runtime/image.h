@@ -91,8 +91,10 @@ typedef enum hia_image_kind {
   HIA_KIND_COUNT = 6,  /* what: 0 a call, 1 a loop round */
   HIA_KIND_JOIN = 7,   /* waits for its tokens and does nothing */
   HIA_KIND_HOST = 8, /* what: extern; ins to outs; the only node of its section, which is called */
+  HIA_KIND_LEND = 9, /* fuel, for runs that the next call of the host begins */
+  HIA_KIND_REGAIN = 10, /* what is left of it; its operand is waited for and not looked at */
 } hia_image_kind;
-#define HIA_N_KINDS 9
+#define HIA_N_KINDS 11
 
 typedef struct hia_image_node {
   uint8_t kind, flags; /* HIA_IMAGE_TAIL */

@@ -191,6 +191,8 @@ static bool check_node(checker *c, const hia_image_node *n) {
   case HIA_KIND_MOVE: ins = outs = 1; break;
   case HIA_KIND_SWITCH: ins = 1; break;
   case HIA_KIND_FAIL: ins = 1; break;
+  case HIA_KIND_LEND: ins = 1; break;
+  case HIA_KIND_REGAIN: ins = outs = 1; break;
   case HIA_KIND_COUNT:
     if (n->what > 1) return bad(c, "a count of nothing");
     break;

@@ -57,6 +57,8 @@ static bool fire_other(hia_worker *w, hia_frame *f, const hia_instr *n) {
   switch (n->kind) {
   case HIA_KIND_MOVE: slots[n->to] = slots[n->slot]; return true;
   case HIA_KIND_COUNT: w->counts[n->u.imm]++; return true;
+  case HIA_KIND_LEND: *w->run->fuel = slots[n->slot]; return true;
+  case HIA_KIND_REGAIN: slots[n->to] = *w->run->fuel; return true;
   case HIA_KIND_FAIL:
     hiaR_fail(w, f, n->index, HIA_FAILED, (int64_t)slots[n->slot], NULL);
     return false;

@@ -91,6 +91,7 @@ struct hia_worker {
 struct hia_run {
   const hia_loaded *image;
   const hia_limits *limits;
+  uint64_t *fuel, unlent; /* that of the limits, or the other one */
   const hia_allocator *allocator;
   hia_word *results;
   _Atomic size_t depth, memory; /* limits in bytes; 0: hiaR_default_depth(), not asked for yet */

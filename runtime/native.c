@@ -47,6 +47,7 @@ hia_status hiaR_context_new(const hia_allocator *allocator, hia_context **out) {
   context->allocator = allocator;
   context->vector_state = hiaR_arch_vector_state();
   context->box.bell = &context->bell;
+  context->fuel = &context->unlent;
   context->random = (uint32_t)((uintptr_t)context >> 6) | 1;
   return HIA_OK;
 }
@@ -456,6 +457,7 @@ hia_status hiaR_native_run(hia_context *context, hia_native_entry entry, hia_wor
   context->deadline = limits ? limits->deadline : 0;
   context->is_limited = limits && limits->depth;
   context->run_of = limits ? limits->run : NULL;
+  context->fuel = limits && limits->fuel ? limits->fuel : &context->unlent;
   context->most_workers = limits ? limits->threads : 1;
   context->pool = context->most_workers > 1 ? limits->pool : NULL;
   context->ring = context->pool ? hiaR_ring_of(limits->timeline, 0) : NULL;

@@ -79,11 +79,11 @@ struct hia_instr {
   } u;
   uint16_t in[3], out; /* slots of a KERNEL */
   hia_edges edges;     /* of a CALL or LOOP: in its hia_child */
-  uint32_t slot, to;   /* slots of MOVE, FAIL, SWITCH; `slot`: number of a CALL or LOOP among the
-                          children */
-  uint32_t counter;    /* byte after the frame's header where it counts its tokens; unused if it
-                          waits for one only */
-  uint32_t index;      /* in its section: sequential order */
+  uint32_t slot, to; /* slots of MOVE, FAIL, SWITCH, LEND, REGAIN; `slot`: number of a CALL or LOOP
+                        among the children */
+  uint32_t counter;  /* byte after the frame's header where it counts its tokens; unused if it
+                        waits for one only */
+  uint32_t index;    /* in its section: sequential order */
   uint8_t kind, tokens;
 };
 

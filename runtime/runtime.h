@@ -120,10 +120,12 @@ typedef struct hia_limits {
   const uint32_t
       *cancelled; /* read with relaxed atomics; the run ends soon after it is not 0; or NULL */
   uint64_t
-      deadline; /* of hiaR_now(); 0: none. The engines have no time to look at the clock: native
-                   code ends with DEADLINE if it is past when it polls for another reason, and
-                   who gives one sees that the run is told (*cancelled, hiaR_context_cancel) */
-  void *run;    /* handed on to runs that host functions begin (hia_nest.run); or NULL */
+      deadline;   /* of hiaR_now(); 0: none. The engines have no time to look at the clock: native
+                     code ends with DEADLINE if it is past when it polls for another reason, and
+                     who gives one sees that the run is told (*cancelled, hiaR_context_cancel) */
+  void *run;      /* handed on to runs that host functions begin (hia_nest.run); or NULL */
+  uint64_t *fuel; /* what a program with fuel lends to such runs, while a host function is called;
+                     NULL: to nobody */
 } hia_limits;
 size_t hiaR_default_depth(void); /* from the memory that is available now */
 

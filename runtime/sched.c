@@ -531,6 +531,7 @@ hia_status hiaR_interp_run(const hia_loaded *image, uint32_t entry, const hia_wo
                  .results = results,
                  .depth = limits->depth,
                  .memory = limits->memory};
+  run.fuel = limits->fuel ? limits->fuel : &run.unlent;
   /* One worker enters calls in sequential order, which is that of effects. */
   unsigned n = limits->threads && limits->pool && !image->is_impure ? limits->threads : 1;
   if (n > HIA_MOST_WORKERS) n = HIA_MOST_WORKERS;

@@ -469,3 +469,155 @@ Test(fuel, timelines) {
   close_program(&p);
   hia_timeline_free(timeline);
 }
+
+/* ---- the host ---- */
+
+static const char host_text[] =
+    "extern impure fn again(n: i32) -> i32\n"
+    "extern fn twice(n: i32) -> i32\n"
+    "fn fib(n: i32) -> i32 = if n <= 1 then 1 else fib(n - 1) + fib(n - 2)\n"
+    "fn inner(n: i32) -> i32 = if n > 20 then again(n - 10) + 1 else fib(n)\n"
+    "fn main(n: i32) -> i32 = again(n) + again(n + 10) + (if n > 3 then again(n) else 0) + fib(5)\n"
+    "fn pure(n: i32) -> i32 = { let _ = twice(n); twice(n) + twice(n) }\n";
+
+typedef struct hosted {
+  program p;
+  hia_run_options options; /* of nested runs */
+  int calls;
+} hosted;
+
+/* Runs `inner`, and fails as that does. */
+static int32_t again(void *user, int32_t n, int32_t *result) {
+  hosted *h = user;
+  hia_function *inner;
+  hia_value *arg = hia_value_i32(h->p.engine, n), *value = NULL;
+  hia_status status = hia_module_function(h->p.module, "inner", &inner, NULL);
+  if (status == HIA_OK) status = hia_run(inner, &arg, 1, &h->options, &value, NULL);
+  if (status == HIA_OK) hia_value_get_i32(value, result);
+  hia_value_free(value);
+  hia_value_free(arg);
+  h->calls++;
+  return (int32_t)status;
+}
+
+static int32_t twice(void *user, int32_t n) {
+  ((hosted *)user)->calls++;
+  return n + n;
+}
+
+static void open_hosted(hosted *h, hia_engine_kind kind, const char *passes, const char *name) {
+  hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  hia_host_function f = HIA_HOST_FUNCTION_INIT;
+  hia_error *error;
+  *h = (hosted){.options = HIA_RUN_OPTIONS_INIT};
+  options.kind = kind;
+  options.disabled_passes = passes;
+  cr_assert_eq(hia_engine_new(&options, &h->p.engine, NULL), HIA_OK);
+  f.declaration = "extern impure fn again(n: i32) -> i32";
+  f.function = (void (*)(void))again;
+  f.user = h;
+  f.takes_user = f.answers_status = true;
+  cr_assert_eq(hia_engine_register(h->p.engine, &f, NULL), HIA_OK);
+  f.declaration = "extern fn twice(n: i32) -> i32";
+  f.function = (void (*)(void))twice;
+  f.answers_status = false;
+  cr_assert_eq(hia_engine_register(h->p.engine, &f, NULL), HIA_OK);
+  cr_assert_eq(hia_module_load_text(h->p.engine, "t.hia", host_text, strlen(host_text),
+                                    &h->p.module, &error),
+               HIA_OK, "%s", hia_error_text(error));
+  cr_assert_eq(hia_module_function(h->p.module, name, &h->p.function, NULL), HIA_OK);
+}
+
+/* What runs within a run use up is the outer one's. main(15) makes 4 calls, one more in its arm,
+ * and fib(5) 14; each run of inner(15) makes 1 and 1972 below it; inner(25) makes one, and has
+ * another such run made. */
+Test(fuel, runs_within_runs) {
+  const uint64_t each = 1973, needed = 3 + 1 + 14 + each + (1 + each) + each;
+  static const char *const passes[] = {NULL, "all"};
+  static outcome first, o;
+  uint64_t fuels[] = {0,
+                      3,
+                      4,
+                      5,
+                      each + 3,
+                      each + 4,
+                      2 * each + 4,
+                      2 * each + 5,
+                      needed - 15,
+                      needed - 14,
+                      needed - 1,
+                      needed,
+                      needed + 1,
+                      UINT64_MAX};
+  hosted h;
+  for (size_t i = 0; i < sizeof fuels / sizeof fuels[0]; i++)
+    for (size_t k = 0; k < 2 * n_kinds(); k++) {
+      open_hosted(&h, kinds[k / 2], passes[k % 2], "main");
+      run(&h.p, 15, fuels[i], &o);
+      cr_assert_eq(o.status, fuels[i] < needed ? HIA_FUEL : HIA_OK, "%zu: %s", i, o.text);
+      if (o.status == HIA_OK) cr_assert_eq(o.stats.fuel_left, fuels[i] - needed);
+      if (k == 0) first = o;
+      cr_assert_str_eq(o.text, first.text);
+      cr_assert(o.stats.is_fuelled == first.stats.is_fuelled &&
+                o.stats.fuel_left == first.stats.fuel_left);
+      close_program(&h.p);
+    }
+}
+
+/* A nested run may have less of its own; without fuel there is nothing to inherit. */
+Test(fuel, nested_runs_with_less) {
+  static outcome o;
+  hosted h;
+  for (size_t k = 0; k < n_kinds(); k++) {
+    open_hosted(&h, kinds[k], NULL, "main");
+    h.options.has_fuel = true;
+    h.options.fuel = 1972;
+    run(&h.p, 15, 1000000, &o);
+    cr_assert_eq(o.status, HIA_FUEL);
+    cr_assert_eq(h.calls, 1);
+    h.options.fuel = 1974;
+    run(&h.p, 15, 1000000, &o);
+    cr_assert_eq(o.status, HIA_OK, "%s", o.text);
+    h.options.has_fuel = false;
+    h.options.fuel = 0;
+    hia_run_options plain = HIA_RUN_OPTIONS_INIT;
+    run_with(&h.p, 15, &plain, &o);
+    cr_assert_eq(o.status, HIA_OK);
+    close_program(&h.p);
+  }
+}
+
+/* With fuel a pure function of the host is called as often as it is paid for. */
+Test(fuel, calls_of_the_host) {
+  static outcome o;
+  static char graph[1 << 16];
+  hosted h;
+  for (size_t k = 0; k < n_kinds(); k++) {
+    open_hosted(&h, kinds[k], NULL, "pure");
+    run(&h.p, 5, 3, &o);
+    cr_assert_str_eq(o.text, "20");
+    cr_assert_eq(o.stats.fuel_left, 0);
+    cr_assert_eq(h.calls, 3);
+    run(&h.p, 5, 2, &o);
+    cr_assert_eq(o.status, HIA_FUEL);
+    cr_assert_eq(h.calls, 3);
+    /* What is dumped loads again. */
+    dump(&h.p, HIA_STAGE_STATIC, NULL, true, graph);
+    hia_module *module;
+    hia_error *error;
+    cr_assert_eq(hia_module_load_ir(h.p.engine, "g.ir", graph, strlen(graph), &module, &error),
+                 HIA_OK, "%s", hia_error_text(error));
+    hia_function *f;
+    cr_assert_eq(hia_module_function(module, "pure", &f, NULL), HIA_OK);
+    hia_value *args[2] = {hia_value_i32(h.p.engine, 5), hia_value_i64(h.p.engine, 9)}, *result;
+    cr_assert_eq(hia_call(f, args, 2, &result, NULL), HIA_OK);
+    char buf[40];
+    hia_value_format(result, buf, sizeof buf);
+    cr_assert_str_eq(buf, "(20, 6)");
+    hia_value_free(result);
+    hia_value_free(args[0]);
+    hia_value_free(args[1]);
+    hia_module_free(module);
+    close_program(&h.p);
+  }
+}

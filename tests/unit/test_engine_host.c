@@ -333,9 +333,9 @@ Test(engine_host, modules_that_do_not_load) {
                   "yield %1 }",
                   "error[E0601]: the host has no function 'halv' for this; did you mean 'halve'?");
   expect_rejected(&w, true,
-                  "graph functions \"\"\nextern halve (f64) -> f64 impure\n"
+                  "graph functions \"\"\nextern roll () -> i32\n"
                   "fn f (f64) -> (f64) root (f64) -> f64 { %0:f64 = arg 0\nyield %0 }",
-                  "but the host has registered extern fn halve(f64) -> f64");
+                  "but the host has registered extern impure fn roll() -> i32");
   expect_rejected(&w, true,
                   "graph functions \"\"\nextern divide (i64, i64) -> (i64, i64)\n"
                   "fn f (f64) -> (f64) root (f64) -> f64 { %0:f64 = arg 0\nyield %0 }",
