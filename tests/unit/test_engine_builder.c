@@ -271,6 +271,13 @@ Test(builder, names_become_valid_and_distinct) {
   close_world(&w);
 }
 
+static double halve(double x) { return x / 2; }
+
+static int32_t count_rolls(void *user, int32_t sides) {
+  ++*(int *)user;
+  return sides;
+}
+
 Test(builder, functions_of_the_host) {
   world w = open_world();
   hia_build_fn roll = hia_build_declare(w.b, "extern impure fn roll(_: i32) -> i32"),
@@ -292,6 +299,24 @@ Test(builder, functions_of_the_host) {
                   "  let _ = roll(6);\n"
                   "  v2\n"
                   "}\n");
+  /* Finished when the host has registered them. */
+  hia_error *error;
+  cr_assert_eq(hia_builder_finish(w.b, &w.module, &error), HIA_REJECTED);
+  cr_assert_str_eq(hia_error_code(error, 0), "E0601");
+  hia_error_free(error);
+  int rolls = 0;
+  hia_host_function host = HIA_HOST_FUNCTION_INIT;
+  host.declaration = "extern fn half(x: f64) -> f64";
+  host.function = (void (*)(void))halve;
+  cr_assert_eq(hia_engine_register(w.engine, &host, NULL), HIA_OK);
+  host.declaration = "extern impure fn roll(sides: i32) -> i32";
+  host.function = (void (*)(void))count_rolls;
+  host.user = &rolls;
+  host.takes_user = true;
+  cr_assert_eq(hia_engine_register(w.engine, &host, NULL), HIA_OK);
+  finish(&w);
+  cr_assert_str_eq(run(&w, "external", hia_value_f64(w.engine, 5)), "8.5");
+  cr_assert_eq(rolls, 2);
   close_world(&w);
 }
 
