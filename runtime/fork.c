@@ -23,8 +23,8 @@ enum {
 };
 #endif
 enum {
-  ANSWER_NS = 3000, /* how long an asker looks for its answer before it sleeps: a victim comes
-                       to a comparison much sooner, unless it is not running */
+  ANSWER_NS = 1000, /* how long an asker looks for its answer, after which the victim must have
+                       come to a comparison, unless it is not running */
   AGAIN_NS = 5000,  /* and sleeps before it says so again */
   MOST_AGAIN = 40,  /* and goes elsewhere */
   LOOK_NS = 300,    /* how long a join looks for its job's end before it asks again */
@@ -282,7 +282,14 @@ static bool is_settled(hia_context *context, hia_job *awaited) {
 static hia_job *ask(hia_context *context, hia_context *victim, hia_job *awaited) {
   if (!hia_ask(&victim->door, &context->box)) return NULL;
   atomic_store(&victim->limit, UINTPTR_MAX);
-  if (!look_for_answer(context, awaited, ANSWER_NS)) {
+  bool is_answered = look_for_answer(context, awaited, GIVE_NS);
+  if (!is_answered && !is_over(context, awaited)) {
+    /* It may have given something just before, and gives again from now on. Whoever sleeps until
+     * then sleeps 50 us and more: that is how exact the system's timers are. */
+    atomic_store(&victim->limit, UINTPTR_MAX);
+    is_answered = look_for_answer(context, awaited, ANSWER_NS);
+  }
+  if (!is_answered) {
     for (uint32_t i = 0; i < MOST_AGAIN && !is_settled(context, awaited); i++) {
       hia_bell_arm(&context->bell);
       if (!is_settled(context, awaited)) hia_bell_wait(&context->bell, AGAIN_NS);
