@@ -219,6 +219,7 @@ static void find_calls(const gen_expr *e, uint64_t *n, const gen_expr **first) {
   uint32_t n_kids = e->n; /* those that are always evaluated */
   switch ((gen_kind)e->kind) {
   case GEN_CONST: n_kids = 0; break;
+  case GEN_FAIL: n_kids = e->anchored ? 0 : 1; break; /* written as an arm of an `if` */
   case GEN_IF:
   case GEN_AND:
   case GEN_OR: n_kids = 1; break;
@@ -351,7 +352,7 @@ static step run(eval *ev, const frame *f, gen_expr *e, uint64_t *out) {
     return GOES_ON;
   case GEN_CALL: return run_call(ev, f, e, out);
   case GEN_FAIL:
-    if (run(ev, f, e->kids[0], &w)) return FAILS;
+    if (e->anchored ? run_inner(ev, f, e->kids[0], &w) : run(ev, f, e->kids[0], &w)) return FAILS;
     ev->out->code = (int64_t)w;
     return fails(ev, GEN_FAILED, f, e);
   case GEN_IF:
