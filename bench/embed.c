@@ -354,7 +354,7 @@ static double compile_ours(const source *s, int n) {
 
 #ifdef HIA_CLANG_PROGRAM
 static double run_clang(const source *s, int n, const char *folder) {
-  char in[256], out[256];
+  char in[1024], out[1024];
   snprintf(in, sizeof in, "%s/f.c", folder);
   snprintf(out, sizeof out, "%s/f.o", folder);
   char *text = write_copies(s->in_c, n);
@@ -372,7 +372,7 @@ static void bench_compile(int runs, bool is_quick) {
          "of a file");
   printf("%-34s %10s %12s %12s\n", "", "", "a further", "with one");
 #ifdef HIA_CLANG_PROGRAM
-  char folder[] = "/tmp/bench_embed_XXXXXX";
+  char folder[] = HIA_PEERS "/embed_XXXXXX"; /* where the build keeps what benchmarks need */
   if (!mkdtemp(folder)) exit(1);
 #endif
   for (int i = 0; i < N_SOURCES; i++) {
@@ -394,10 +394,10 @@ static void bench_compile(int runs, bool is_quick) {
     putchar('\n');
   }
 #ifdef HIA_CLANG_PROGRAM
-  char command[512];
+  char path[1024];
   for (const char *const *name = (const char *const[]){"f.c", "f.o", NULL}; *name; name++) {
-    snprintf(command, sizeof command, "%s/%s", folder, *name);
-    unlink(command);
+    snprintf(path, sizeof path, "%s/%s", folder, *name);
+    unlink(path);
   }
   rmdir(folder);
 #endif
