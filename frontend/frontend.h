@@ -104,8 +104,8 @@ void hiaF_dot_ast(const hia_program *p, hia_text *out); /* the same for Graphviz
 
 /* ---- build.c: programs made by calls, for the builder of the public header ----
  *
- * Ids are those of the public header: the tag, and index + 1. Mistakes of the host throw HIA_ARGUMENT
- * with a message; a draft can still be printed then. */
+ * Ids are those of the public header: the tag, and index + 1. Mistakes of the host throw
+ * HIA_ARGUMENT with a message; a draft can still be printed then. */
 
 /* Of IFs and LOOPs in one another: each takes two of the HIA_MAX_NESTING levels of the text, and
  * what is innermost some more. The public header says the same number. */

@@ -142,7 +142,7 @@ static bool find(void *user, const char *name, hia_host_info *info) {
     *info = (hia_host_info){host->text, host->target.answers_status};
   } else {
     void *address = module->engine->options.process_symbols ? process_symbol(name) : NULL;
-    if (!address) return false;
+    if (!address && !module->engine->options.link_externs) return false;
     memcpy(&bound.target.function, &address, sizeof address);
     *info = (hia_host_info){NULL, false};
   }

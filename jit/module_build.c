@@ -53,7 +53,25 @@ hia_status hiaJ_build_native(hia_building *b, hia_graph **g, hia_fn_id *roots, h
     if (is_plain(*g, roots[i]))
       b->built.data[i].plain =
           hiaR_arena_printf(&b->module->comp.arena, "%s_plain", b->built.data[i].name);
+  for (uint32_t k = 0; k < (*g)->externs.len; k++) {
+    const char *name = hiaJ_extern_in_c(b, &(*g)->externs.data[k]);
+    hiaR_push(&b->module->comp.arena, &b->externs, name);
+    for (uint32_t i = 0; i < b->built.len; i++)
+      if (strcmp(b->built.data[i].name, (*g)->externs.data[k].name) == 0)
+        return hiaJ_fail(&b->module->engine->allocator, error, HIA_ARGUMENT,
+                         "--prefix P makes it P_NAME",
+                         "`%s` cannot be called `%s` in C: that is a function of the host's",
+                         b->built.data[i].function->name, b->built.data[i].name);
+  }
   return hiaJ_check_plain_names(b, error);
+}
+
+/* An image is tried with externs that nobody calls. */
+static void not_called(void) {}
+static bool any_host(void *user, uint32_t number, const char *name, hia_host_target *target) {
+  (void)user, (void)number, (void)name;
+  *target = (hia_host_target){.function = not_called};
+  return true;
 }
 
 /* The image, and the number of each root among its exports. */
@@ -72,8 +90,9 @@ static hia_status build_image(hia_building *b, hia_object_plan *plan, hia_object
   /* Who loads it later trusts it no more than this; but an error of ours shows here and now. */
   hia_loaded *loaded;
   char why[256] = "";
-  status =
-      hiaR_image_load(image, plan->image_size, hiaR_kernel, allocator, &loaded, why, sizeof why);
+  const hia_image_hosts hosts = {&hiaR_ffi, any_host, NULL};
+  status = hiaR_image_load_hosted(image, plan->image_size, hiaR_kernel, &hosts, allocator, &loaded,
+                                  why, sizeof why);
   if (status != HIA_OK)
     return hiaJ_fail(allocator, error, status == HIA_BAD_IMAGE ? HIA_INTERNAL : status, NULL,
                      "the image was refused: %s", why[0] ? why : hiaR_status_message(status));

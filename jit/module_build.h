@@ -20,6 +20,7 @@ typedef struct hia_building {
   const char *prefix; /* with its `_`, or "" */
   HIA_VEC(hia_built) built;
   HIA_VEC(const char *) left_out; /* signatures of functions that are generic */
+  HIA_VEC(const char *) externs;  /* as C declares them: what the linker is to find */
   hia_text text;                  /* of a header */
   void *bytes;                    /* of an object: the engine's allocator's */
   size_t size;
@@ -36,5 +37,7 @@ bool hiaJ_is_c_word(const char *name);
 hia_status hiaJ_build_native(hia_building *b, hia_graph **g, hia_fn_id *roots, hia_error **error);
 /* module_header.c, in a try: writes `text`. */
 void hiaJ_build_header(hia_building *b);
+/* A function of the host's as C declares it. */
+const char *hiaJ_extern_in_c(hia_building *b, const hia_extern *e);
 
 #endif

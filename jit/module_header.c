@@ -180,6 +180,21 @@ static void add_example(hia_building *b, const char *header) {
                     " *   }\n");
 }
 
+const char *hiaJ_extern_in_c(hia_building *b, const hia_extern *e) {
+  hia_text text;
+  hiaR_text_init(&text, &b->module->comp.arena);
+  bool returns = !e->raises && e->n_results == 1;
+  const char *result = returns ? c_types[e->results[0]] : e->raises ? "hia_status" : "void";
+  hiaR_text_addf(&text, "%s %s(", result, e->name);
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < e->n_params; i++)
+    hiaR_text_addf(&text, "%s%s", n++ ? ", " : "", c_types[e->params[i]]);
+  for (uint32_t i = 0; i < e->n_results && !returns; i++)
+    hiaR_text_addf(&text, "%s%s *", n++ ? ", " : "", c_types[e->results[i]]);
+  hiaR_text_addf(&text, n ? ")" : "void)");
+  return text.data;
+}
+
 void hiaJ_build_header(hia_building *b) {
   hia_arena *arena = &b->module->comp.arena;
   hia_text *t = &b->text;
@@ -194,10 +209,14 @@ void hiaJ_build_header(hia_building *b) {
   hiaR_text_addf(t, "/* Written by hiaton %s%s%s. An example of use:\n *\n", HIA_BUILD_VERSION,
                  *file ? " for " : "", for_comment(b, base_name(file)));
   add_example(b, header);
-  hiaR_text_addf(
-      t, " *\n"
-         " * Contexts, statuses and errors: hiaton/runtime.h. Link with -lhiaton_rt -lm. */\n"
-         "#ifndef ");
+  hiaR_text_addf(t,
+                 " *\n"
+                 " * Contexts, statuses and errors: hiaton/runtime.h. Link with -lhiaton_rt -lm%s",
+                 b->externs.len ? " (the static\n * library: and -lffi), and with what defines:\n"
+                                : ". */\n");
+  for (uint32_t i = 0; i < b->externs.len; i++)
+    hiaR_text_addf(t, " * - %s%s\n", b->externs.data[i], i + 1 == b->externs.len ? " */" : ",");
+  hiaR_text_addf(t, "#ifndef ");
   add_guard(b, header);
   hiaR_text_addf(t, "\n#define ");
   add_guard(b, header);

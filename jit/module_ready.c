@@ -155,6 +155,17 @@ static hia_status compile(hia_module *module, hia_unit *unit, hia_error **error)
   return HIA_OK;
 }
 
+/* Is everything here that the graph calls? */
+static hia_status find_externs(hia_module *module, const hia_graph *g, hia_error **error) {
+  for (uint32_t i = 0; i < g->externs.len; i++) {
+    const hia_host_target *target = hiaJ_bound(module, g->externs.data[i].name);
+    if (target && !target->function)
+      return hiaJ_fail(&module->engine->allocator, error, HIA_UNSUPPORTED, NULL,
+                       "`%s` is to be linked: it is not in this process", g->externs.data[i].name);
+  }
+  return HIA_OK;
+}
+
 typedef struct wanted {
   hia_function *function;
   hia_fn_variant kind;
@@ -172,6 +183,8 @@ static hia_status ready(hia_module *module, void *user, hia_error **error) {
   run_passes(module, unit, want->kind);
   if (!unit->places.locs) place(module, unit);
   count_nodes(unit);
+  status = find_externs(module, unit->graph, error);
+  if (status != HIA_OK) return status;
   if (engine->options.kind == HIA_ENGINE_JIT) {
     status = compile(module, unit, error);
     if (status != HIA_OK) return status;

@@ -127,7 +127,8 @@ void hiaL_object_rest(hia_emit *e, LLVMValueRef rest[HIA_RECORD_REST]) {
   rest[2] = list;
   rest[3] = hiaL_number(e, 64, n_kernels);
   rest[4] = runtime_function(e, "hiaR_interpret");
-  rest[5] = of_runtime(e, TEXT_OF(HIA_RT_ABI_SYMBOL));
+  rest[5] = hiaL_image_hosts(e);
+  rest[6] = of_runtime(e, TEXT_OF(HIA_RT_ABI_SYMBOL));
 }
 
 /* ---- a program ---- */

@@ -43,7 +43,22 @@ typedef struct building {
   hia_function *functions[MAX_FUNCTIONS];
   size_t n;
   hia_build_options build;
+  bool has_ffi; /* what was built calls functions of the host through libffi */
 } building;
+
+/* Passes on what goes to the object, and notes whether it asks for libffi: the runtime's static
+ * library does then. */
+typedef struct object_output {
+  tool_output *file;
+  bool has_ffi;
+} object_output;
+
+static bool write_object(void *user, const char *bytes, size_t len) {
+  static const char name[] = "hiaR_ffi"; /* among the symbols, with its NUL */
+  object_output *out = user;
+  out->has_ffi |= memmem(bytes, len, name, sizeof name) != NULL;
+  return tool_output_write(out->file, bytes, len);
+}
 
 typedef hia_status (*writer)(hia_module *module, hia_function *const *functions, size_t n,
                              const hia_build_options *options, hia_write write, void *user,
@@ -51,7 +66,10 @@ typedef hia_status (*writer)(hia_module *module, hia_function *const *functions,
 
 static int load(building *b) {
   const tool_options *o = b->options;
-  int code = tool_load(o, HIA_ENGINE_JIT, &b->engine, &b->module);
+  tool_options own = *o;
+  own.engine.process_symbols = false;
+  own.engine.link_externs = true;
+  int code = tool_load(&own, HIA_ENGINE_JIT, &b->engine, &b->module);
   if (code != EXIT_FINE) return code;
   b->build = (hia_build_options)HIA_BUILD_OPTIONS_INIT;
   b->build.prefix = o->prefix;
@@ -74,11 +92,13 @@ static int load(building *b) {
 }
 
 /* Writes to a file that is left open. */
-static int write_to(const building *b, const char *path, tool_output *out, writer write) {
+static int write_to(building *b, const char *path, tool_output *out, writer write) {
   if (!tool_output_open(out, path)) return bad_file(path, errno);
   hia_error *error;
+  object_output object = {out, false};
   hia_status status =
-      write(b->module, b->functions, b->n, &b->build, tool_output_write, out, &error);
+      write(b->module, b->functions, b->n, &b->build, write_object, &object, &error);
+  b->has_ffi |= object.has_ffi;
   if (status == HIA_OK) return EXIT_FINE;
   if (!out->wrong) return tool_fail(error, status);
   hia_error_free(error);
@@ -247,6 +267,7 @@ static int link_object(const building *b, const workshop *w) {
     add(&c, strdup(w->object));
     for (size_t i = 0; i < o->n_args; i++) add(&c, strdup(o->args[i]));
     add(&c, runtime);
+    if (b->has_ffi && !is_shared) add(&c, strdup("-lffi"));
     add(&c, strdup("-lm"));
   }
   int code = run(&c, is_archive ? "AR" : "CC", &w->signals);
@@ -282,7 +303,7 @@ static int deliver(const building *b, const workshop *w) {
   return code;
 }
 
-static int build_linked(const building *b) {
+static int build_linked(building *b) {
   workshop w = {0};
   hold_signals(&w);
   int code = workshop_open(&w, b->options->output);
@@ -305,7 +326,7 @@ static int close_output(tool_output *out, const char *path, int code) {
   return code == EXIT_FINE && out->wrong ? bad_file(path, out->wrong) : code;
 }
 
-static int build_all(const building *b) {
+static int build_all(building *b) {
   const tool_options *o = b->options;
   tool_output header = {.file = -1}, object = {.file = -1};
   int code = EXIT_FINE;

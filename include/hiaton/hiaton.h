@@ -120,6 +120,9 @@ typedef struct hia_engine_options {
   bool process_symbols; /* `extern` functions that nobody has registered are looked for in the
                            process and its libraries, by name. What they take is not known there:
                            the program's declaration is believed */
+  bool link_externs;    /* `extern` functions that are nowhere to be found do not keep a module from
+                           being    loaded: what calls them can be checked, shown and built, for a
+                           linker    to    find them; to run it is HIA_UNSUPPORTED */
 } hia_engine_options;
 #define HIA_ENGINE_OPTIONS_INIT                                                                    \
   {sizeof(hia_engine_options),                                                                     \
@@ -138,6 +141,7 @@ typedef struct hia_engine_options {
    NULL,                                                                                           \
    NULL,                                                                                           \
    NULL,                                                                                           \
+   false,                                                                                          \
    false}
 
 /* Makes an engine; `options` may be NULL for the defaults. Cheap: nothing is started or loaded

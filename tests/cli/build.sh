@@ -70,7 +70,9 @@ for file in "$examples"/*.hia; do
   t "$name: the same bytes" cmp "$name.o" "again/$name.o"
   t "$name: the same header" cmp "$name.h" "again/$name.h"
   sed -n '/An example of use/,/^ \*\//s/^ \*   //p' "$name.h" >"$name.example.c"
-  t "$name: the example of its header compiles" $c "$name.example.c" "$name.o" $static -o "$name.example"
+  ffi=
+  grep -q '^extern' "$file" && ffi=-lffi
+  t "$name: the example of its header compiles" $c "$name.example.c" "$name.o" $static $ffi -o "$name.example"
   t "$name: and runs" "./$name.example"
   exe=()
   [ "$name" = fact ] && exe=(--fn 'main(i32)')
@@ -90,6 +92,8 @@ for file in "$examples"/*.hia; do
     size=$(stat -c %s stripped)
     if [ "$size" -lt 200000 ]; then ok; else bad "$name: the stripped program has $size bytes"; fi
     needs=$(readelf -d "$name" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | grep -Ev '^(libc|libm|ld-linux[-a-z0-9_]*)\.so')
+    # libffi calls functions of the host from the interpreter.
+    [ "$ffi" ] && needs=${needs//libffi.so*/}
     if [ -z "$needs" ]; then ok; else bad "$name: the program needs" "$needs"; fi
   fi
 done
@@ -221,6 +225,40 @@ wrong 'a prefix of hiaton' 2 "hiaton's own" "$hiaton" build words.hia --prefix h
 cp words.hia '9 a*/b-c.hia' 2>/dev/null || cp words.hia '9 a-c.hia'
 t 'a file with an odd name' "$hiaton" build '9 a-c.hia' --fn long -o odd.o --header odd.h
 is 'its prefix' 1 grep -c 'hia_status m9_a_c_long(' odd.h
+
+# ---- functions of the host ----
+
+cat >host.hia <<'END'
+extern fn hypot(x: f64, y: f64) -> f64
+extern impure fn note(n: i64) -> i64
+extern fn split(x: f64) -> (i64, bool)
+fn spend(n: i64) -> i64 = if n == 0 then 0 else note(n) + spend(n - 1)
+fn main(n: i64) -> (f64, i64, (i64, bool)) = (hypot(3, 4), spend(n), split(2.5))
+END
+cat >host.c <<'END'
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+int64_t note(int64_t n);
+void split(double x, int64_t *whole, bool *is_whole);
+int64_t note(int64_t n) {
+  printf("note %d\n", (int)n);
+  return n * 10;
+}
+void split(double x, int64_t *whole, bool *is_whole) {
+  *whole = (int64_t)x;
+  *is_whole = x == (double)*whole;
+}
+END
+t 'functions in C' $c -c host.c -o host_c.o
+t 'an object that calls them' "$hiaton" build host.hia -o host.o --header host.h
+is 'its header says what it needs' ' * - void split(double, int64_t *, bool *) */' grep ' void split' host.h
+t 'a program that calls them' "$hiaton" build host.hia --exe -o host host_c.o
+noted=$'note 2\nnote 1\n(5.0, 30, (2, false))'
+is 'natively' "$noted" ./host 2
+is 'interpreted' "$noted" ./host 2 --engine interp
+wrong 'a program without them' 1 'note' "$hiaton" build host.hia --exe -o x
+wrong 'they are not in the compiler' 1 'E0601' "$hiaton" run host.hia 2
 
 # ---- options ----
 

@@ -261,9 +261,11 @@ void diff_aot(const char *folder, const char *const *paths, uint32_t n_paths, un
   snprintf(path, sizeof path, "%s/table.h", folder);
   a->table = fopen(path, "w");
   hia_error *error = NULL;
+  hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  options.link_externs = true; /* of the C library */
   if (!a->cases || !a->table) {
     fail(a, folder, "cannot be written", NULL);
-  } else if (hia_engine_new(NULL, &a->engine, &error) != HIA_OK) {
+  } else if (hia_engine_new(&options, &a->engine, &error) != HIA_OK) {
     fail(a, folder, "no engine", error);
   } else {
     fprintf(a->cases, "#include \"aot_main.h\"\n");

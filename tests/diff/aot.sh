@@ -10,5 +10,5 @@ trap 'rm -rf "$work"' EXIT
 "$diff" --aot "$work" --threads "$threads" "$@" || exit 1
 # shellcheck disable=SC2086 # words
 $cc -O0 -std=gnu11 -Wall -Werror -Wno-unused-function -I"$sources/include" -I"$sources/tests/diff" -I"$work" "$work/cases.c" \
-  "$work"/p*.o "$libraries/libhiaton_rt.a" -lm -pthread -o "$work/all" || exit 1
+  "$work"/p*.o "$libraries/libhiaton_rt.a" -lm -Wl,--as-needed -lffi -pthread -o "$work/all" || exit 1
 timeout 600 "$work/all"
