@@ -27,6 +27,51 @@ static void round_trip(hia_comp *comp, hia_types *types, const hia_graph *g) {
        "prints differently the second time", second.data);
 }
 
+/* ---- functions of the host: whatever a graph declares, its results are a hash of its arguments
+ * ---- */
+
+static size_t host_size(const hia_host_signature *signature) { return sizeof *signature; }
+
+static bool host_prepare(void *at, const hia_host_target *target,
+                         const hia_host_signature *signature) {
+  (void)target;
+  memcpy(at, signature, sizeof *signature);
+  return true;
+}
+
+static hia_word canonical(hia_dtype dtype, uint64_t hash) {
+  switch (dtype) {
+  case HIA_BOOL: return hiaR_from_bool(hash & 1);
+  case HIA_I32: return hiaR_from_i32((int32_t)(hash & 7));
+  case HIA_I64: return hash & 7;
+  case HIA_F32: return hiaR_from_f32((float)(hash & 7));
+  default: return hiaR_from_f64((double)(hash & 7));
+  }
+}
+
+static hia_status host_call(const void *prepared, hia_word *slots, const uint32_t *ins,
+                            const uint32_t *outs, const hia_allocator *allocator) {
+  (void)allocator;
+  const hia_host_signature *signature = prepared;
+  uint64_t hash = 0x9e3779b97f4a7c15u;
+  for (uint32_t i = 0; i < signature->n_params; i++)
+    hash = (hash ^ slots[ins[i]]) * 0xff51afd7ed558ccdu;
+  for (uint32_t i = 0; i < signature->n_results; i++)
+    slots[outs[i]] = canonical(signature->results[i], hash >> (32 + i % 24));
+  return HIA_OK;
+}
+
+static void never_called(void) { abort(); }
+
+static bool host_find(void *user, uint32_t number, const char *name, hia_host_target *target) {
+  (void)user, (void)number, (void)name;
+  *target = (hia_host_target){.function = never_called};
+  return true;
+}
+
+static const hia_host_caller host_caller = {host_size, host_prepare, host_call};
+static const hia_image_hosts hosts = {&host_caller, host_find, NULL};
+
 /* ---- running ---- */
 
 #define MAX_WORDS 64
@@ -104,8 +149,8 @@ static void flatten_and_run(hia_comp *comp, hia_graph *g) {
   hia_loaded *image;
   char why[256] = "";
   comp->armed = false; /* nothing throws from here on */
-  hia_status status =
-      hiaR_image_load(bytes, size, hiaR_kernel, &hiaR_malloc, &image, why, sizeof why);
+  hia_status status = hiaR_image_load_hosted(bytes, size, hiaR_kernel, &hosts, &hiaR_malloc, &image,
+                                             why, sizeof why);
   must(status == HIA_OK, "the image is refused", why);
   run_all(image, is_settled(g));
   hiaR_image_free(image);
