@@ -32,6 +32,7 @@ typedef struct maker {
   gen_program *p;
   gen_random random;
   instance *instances;
+  hia_build_fn taps[GEN_X]; /* of the host, by dtype */
 } maker;
 
 /* A function whose body is being made. Variables are found by what they are in the tree, so that
@@ -116,6 +117,12 @@ static hia_build_fn built_fn(maker *m, gen_fn *fn, gen_type x) {
     if (gen_chance(&m->random, 30)) make_body(m, at);
   }
   return at->built;
+}
+
+/* What the program shows to an impure function of the host goes through it here too. */
+static value make_var(maker *m, body *f, const gen_expr *e) {
+  value v = var_value(f, e->as.var);
+  return e->tapped ? hia_build_call(m->b, m->taps[e->type], &v, 1) : v;
 }
 
 static value make_literal(maker *m, gen_type t, uint64_t word) {
@@ -229,7 +236,7 @@ static value make(maker *m, body *f, gen_expr *e) {
     return make_literal(m, t, gen_literal_word(e, t));
   }
   case GEN_TRUTH: return hia_build_bool(m->b, e->truth);
-  case GEN_VAR: return var_value(f, e->as.var);
+  case GEN_VAR: return make_var(m, f, e);
   case GEN_CONST: return make(m, f, e->kids[0]);
   case GEN_OP: return make_op(m, f, e);
   case GEN_NOT: return hia_build_bnot(m->b, make(m, f, e->kids[0]));
@@ -273,6 +280,15 @@ static value make(maker *m, body *f, gen_expr *e) {
 
 static void make_program(hia_builder *b, gen_program *p) {
   maker m = {.b = b, .p = p, .random = {p->seed}};
+  for (gen_type t = GEN_BOOL; p->has_taps && t < GEN_X; t++) {
+    gen_text dtype = {0}, signature = {0};
+    gen_print_type(p, t, &dtype);
+    gen_text_add(&signature, "extern impure fn tap_%s(x: %s) -> %s", dtype.data, dtype.data,
+                 dtype.data);
+    m.taps[t] = hia_build_declare(b, signature.data);
+    gen_text_free(&signature);
+    gen_text_free(&dtype);
+  }
   built_fn(&m, gen_main(p), 0);
   for (;;) { /* the calls in one body may add to the list */
     instance *at = m.instances;
@@ -358,6 +374,7 @@ static hia_engine *new_engine(hia_engine_kind kind) {
     hia_engine_free(engine);
     engine = NULL;
   }
+  if (engine && diff_add_hosts(engine, NULL) != HIA_OK) abort();
   return engine;
 }
 
@@ -417,7 +434,10 @@ void diff_build(const diff_random_options *o, diff_counts *counts) {
       for (int i = 0; i < 2 && agrees; i++) {
         if (!engines[i] || (i && !o->thorough && seed % NATIVE_IN_TURN)) continue;
         gen_text source = {0}, got = {0};
+        diff_taps();
         build_and_run(engines[i], p, &source, &got);
+        if (diff_taps() != outcome.taps)
+          gen_text_add(&got, " after other effects, or in another order");
         agrees = !strcmp(got.data, expected.data);
         if (!agrees)
           fprintf(stderr,

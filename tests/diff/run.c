@@ -177,7 +177,13 @@ static double tap_f64(double x) {
   return x;
 }
 
-static hia_status add_hosts(hia_engine *engine, hia_error **error) {
+uint64_t diff_taps(void) {
+  uint64_t so_far = taps;
+  taps = 0;
+  return so_far;
+}
+
+hia_status diff_add_hosts(hia_engine *engine, hia_error **error) {
   static const struct {
     const char *declaration;
     void (*function)(void);
@@ -210,7 +216,7 @@ static hia_engine *make_engine(const diff_way *way, hia_engine_kind kind) {
   o.process_symbols = true;
   hia_engine *engine = NULL;
   hia_error *error = NULL;
-  if (hia_engine_new(&o, &engine, &error) || add_hosts(engine, &error)) {
+  if (hia_engine_new(&o, &engine, &error) || diff_add_hosts(engine, &error)) {
     fprintf(stderr, "hia_diff: %s: %s", way->name, hia_error_text(error));
     exit(2);
   }

@@ -61,6 +61,10 @@ void diff_result_free(diff_result *r);
 void diff_run(diff_way *way, const char *name, const char *source, const char *fn,
               char *const *args, uint32_t n_args, const uint64_t *fuel, uint32_t times,
               diff_result *out);
+/* Registers tap_i32 and so on, what generated programs call of the host. */
+hia_status diff_add_hosts(hia_engine *engine, hia_error **error);
+/* gen_tap of what this thread's runs have given to them since this was asked last. */
+uint64_t diff_taps(void);
 /* Graphs that passes have changed cannot be run with fuel. */
 static inline bool diff_takes_fuel(const diff_way *way) {
   return !way->through_text || (way->stage == HIA_STAGE_GRAPH && !way->after);
