@@ -219,7 +219,9 @@ static void weigh_loops(placement *p) {
 
 /* Of a function that calls itself from several places most activations are leaves, and most tests
  * whether to call it say no: there is one activation per call, less the first. */
-enum { TREE = 2, MANY_GUARDS = 3, SELDOM = 8, NO_WAY = UINT_MAX };
+enum { TREE = 2, SELDOM = 8 };
+#define MANY_GUARDS 3.0
+#define NO_WAY      UINT_MAX
 
 static unsigned calls_in(const placement *p, const hia_block *b) {
   return p->calls[index_of(p, b)];
