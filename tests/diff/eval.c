@@ -229,7 +229,7 @@ static void find_calls(const gen_expr *e, uint64_t *n, const gen_expr **first) {
   }
   for (uint32_t i = 0; i < n_kids; i++)
     if (e->kind != GEN_CALL || !e->as.fn->params[i]->dropped) find_calls(e->kids[i], n, first);
-  if (e->kind != GEN_CALL) return;
+  if (e->kind != GEN_CALL && !e->tapped) return;
   if ((*n)++ == 0) *first = e;
 }
 

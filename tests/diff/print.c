@@ -301,6 +301,7 @@ static void print_expr(printer *pr, gen_expr *e, int level, bool is_closed) {
     break;
   case GEN_TRUTH: put(pr, e->truth ? "true" : "false"); break;
   case GEN_VAR:
+    mark(pr, e);
     if (e->tapped)
       gen_text_add(pr->out, "tap_%s(%s)", dtype_names[e->type], e->as.var->name);
     else

@@ -31,6 +31,7 @@ typedef struct sample {
   gen_text source, expected;
   uint64_t fuel[FUELS]; /* runs with so much, and what they must give */
   gen_text with_fuel[FUELS];
+  uint64_t taps[FUELS];
   uint32_t n_fuels;
   char *args[16];
   uint32_t n_args;
@@ -54,6 +55,7 @@ static void make_fuels(gen_program *p, sample *s) {
       exit(2);
     }
     s->fuel[s->n_fuels] = fuels[i];
+    s->taps[s->n_fuels] = o.taps;
     expect(p, &o, true, &s->with_fuel[s->n_fuels++]);
   }
 }
@@ -85,7 +87,7 @@ static bool agrees_with_fuel(diff_way *way, const sample *s, diff_result *r) {
   for (uint32_t i = 0; i < s->n_fuels; i++) {
     diff_result with;
     diff_run(way, "random.hia", s->source.data, "main", s->args, s->n_args, &s->fuel[i], 1, &with);
-    bool agrees = strcmp(with.text.data, s->with_fuel[i].data) == 0;
+    bool agrees = strcmp(with.text.data, s->with_fuel[i].data) == 0 && with.taps == s->taps[i];
     if (!agrees)
       gen_text_add(&r->text, "; with fuel %llu: %s instead of %s", (unsigned long long)s->fuel[i],
                    with.text.data, s->with_fuel[i].data);
