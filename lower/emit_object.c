@@ -127,8 +127,10 @@ void hiaL_object_rest(hia_emit *e, LLVMValueRef rest[HIA_RECORD_REST]) {
   rest[2] = list;
   rest[3] = hiaL_number(e, 64, n_kernels);
   rest[4] = runtime_function(e, "hiaR_interpret");
-  rest[5] = hiaL_image_hosts(e);
-  rest[6] = of_runtime(e, TEXT_OF(HIA_RT_ABI_SYMBOL));
+  _Static_assert(offsetof(hia_code_module, hosts) > offsetof(hia_code_module, abi_symbol),
+                 "the record is written in another order");
+  rest[5] = of_runtime(e, TEXT_OF(HIA_RT_ABI_SYMBOL));
+  rest[6] = hiaL_image_hosts(e);
 }
 
 /* ---- a program ---- */
