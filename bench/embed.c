@@ -213,6 +213,29 @@ static void print_size(const char *name, const char *path) {
     printf("%-34s %10.0f\n", name, (double)s.st_size / 1024);
 }
 
+/* What `hiaton build` makes of fib. */
+static void bench_program_sizes(void) {
+  char folder[] = HIA_PEERS "/program_XXXXXX", in[1024], object[1024], program[1024];
+  if (!mkdtemp(folder)) exit(1);
+  snprintf(in, sizeof in, "%s/fib.hia", folder);
+  snprintf(object, sizeof object, "%s/fib.o", folder);
+  snprintf(program, sizeof program, "%s/fib", folder);
+  FILE *f = fopen(in, "w");
+  if (!f || fputs(fib_text, f) < 0 || fputs("fn main(n: i32) -> i32 = fib(n)\n", f) < 0 ||
+      fclose(f))
+    exit(1);
+  bench_process((const char *const[]){HIA_PROGRAM, "build", in, "-o", object, NULL});
+  print_size("fib.o", object);
+  bench_process((const char *const[]){HIA_PROGRAM, "build", in, "--exe", "-o", program, NULL});
+  print_size("fib, a program", program);
+  bench_process((const char *const[]){"strip", program, NULL});
+  print_size("fib, a program, stripped", program);
+  unlink(in);
+  unlink(object);
+  unlink(program);
+  rmdir(folder);
+}
+
 static void bench_sizes(void) {
   printf("\n%-34s %10s\n", "files", "KiB");
   Dl_info rt, engine;
@@ -225,6 +248,7 @@ static void bench_sizes(void) {
   snprintf(path, sizeof path, "%.*s/libhiaton_llvm.so", slash ? (int)(slash - engine.dli_fname) : 0,
            engine.dli_fname);
   print_size("libhiaton_llvm.so, without LLVM", path);
+  bench_program_sizes();
 }
 
 /* ---- memory ---- */

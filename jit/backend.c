@@ -404,35 +404,34 @@ static void fill_in(const hia_code *code, const hia_graph *g) {
   module->places = code->places;
 }
 
+/* A function of one of the two objects, which is compiled when the first is asked for. */
+static hia_status host_function(hia_code *code, const hia_graph *g,
+                                const hia_compile_options *options, hia_host_side side,
+                                const char *name, function *out, char *error, size_t error_size) {
+  hia_code **at = side == HIA_HOST_TYPED ? &code->typed : &code->plain;
+  if (!*at) {
+    hia_status status = compile_host(code->session, g, options, side, name, at, error, error_size);
+    if (status) return status;
+    if (side == HIA_HOST_TYPED) fill_in(code, g);
+  }
+  uint64_t offset;
+  if (!find_function(&(*at)->object, name, &offset)) return HIA_INTERNAL;
+  *out = (function)((*at)->base + offset);
+  return HIA_OK;
+}
+
 static hia_status typed(hia_code *code, const hia_graph *g, const hia_compile_options *options,
                         hia_fn_id f, function *out, char *error, size_t error_size) {
   char name[HIA_ENTRY_NAME_SIZE];
   hiaL_typed_name(name, f);
-  if (!code->typed) {
-    hia_status status = compile_host(code->session, g, options, HIA_HOST_TYPED, name, &code->typed,
-                                     error, error_size);
-    if (status) return status;
-    fill_in(code, g);
-  }
-  uint64_t offset;
-  if (!find_function(&code->typed->object, name, &offset)) return HIA_INTERNAL;
-  *out = (function)(code->typed->base + offset);
-  return HIA_OK;
+  return host_function(code, g, options, HIA_HOST_TYPED, name, out, error, error_size);
 }
 
 static hia_status plain(hia_code *code, const hia_graph *g, const hia_compile_options *options,
                         hia_fn_id f, function *out, char *error, size_t error_size) {
   char name[HIA_ENTRY_NAME_SIZE];
   hiaL_plain_name(name, f);
-  if (!code->plain) {
-    hia_status status = compile_host(code->session, g, options, HIA_HOST_PLAIN, name, &code->plain,
-                                     error, error_size);
-    if (status) return status;
-  }
-  uint64_t offset;
-  if (!find_function(&code->plain->object, name, &offset)) return HIA_INTERNAL;
-  *out = (function)(code->plain->base + offset);
-  return HIA_OK;
+  return host_function(code, g, options, HIA_HOST_PLAIN, name, out, error, error_size);
 }
 
 static void set_places(hia_code *code, const hia_places *places) {

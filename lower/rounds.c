@@ -144,6 +144,7 @@ static void check_edge(rounds *r, LLVMValueRef function, LLVMValueRef context, c
   redirect_phis(r, to, b->ref, check);
   LLVMSetSuccessor(branch, successor, check);
   LLVMPositionBuilderAtEnd(r->b, check);
+  LLVMSetCurrentDebugLocation2(r->b, NULL); /* it would be that of where the builder was before */
   build_check(r, function, context, branch);
   LLVMBuildBr(r->b, to);
 }

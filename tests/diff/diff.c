@@ -23,6 +23,8 @@ static const char usage[] =
     "  --shrink N     tries to make a failing program smaller (3000); 0: none\n"
     "  --save DIR     where shrunk programs go (.)\n"
     "  --threads N    with --aot: of the runs (1)\n"
+    "  --in-turn N    of programs in files: each goes through one of N ways, another one each "
+    "time\n"
     "  --way NAME     only this way, of those that --list prints\n"
     "  --list         prints the ways in which programs are run\n";
 
@@ -42,7 +44,7 @@ int main(int argc, char **argv) {
   unsigned threads = 1;
   diff_random_options o = {.seed = 1, .shrink_tries = 3000, .save = "."};
   const char *paths[256];
-  uint32_t n_paths = 0;
+  uint32_t n_paths = 0, in_turn = 1;
   for (int i = 1; i < argc; i++) {
     const char *a = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
     unsigned long long number = value ? strtoull(value, NULL, 0) : 0;
@@ -63,6 +65,8 @@ int main(int argc, char **argv) {
       aot = value;
     else if (!strcmp(a, "--threads") && value)
       threads = (unsigned)number;
+    else if (!strcmp(a, "--in-turn") && value && number)
+      in_turn = (uint32_t)number;
     else if (!strcmp(a, "--way") && value)
       only = value;
     else if (!strcmp(a, "--engines") && value)
@@ -123,7 +127,8 @@ int main(int argc, char **argv) {
   } else if (mutate) {
     diff_mutate(o.seed, o.count, o.seconds, n_paths ? paths[0] : NULL, ways, n_ways, &counts);
   } else {
-    for (uint32_t i = 0; i < n_paths; i++) diff_corpus(paths[i], ways, n_ways, large, &counts);
+    for (uint32_t i = 0; i < n_paths; i++)
+      diff_corpus(paths[i], ways, n_ways, in_turn, large, &counts);
   }
   diff_watch("", 0);
   diff_ways_free(ways, n_ways);

@@ -84,7 +84,7 @@ typedef struct diff_counts {
   uint32_t passed, failed;
 } diff_counts;
 /* A file, or all *.hia of a folder and the folders in it. `large`: the large runs too. */
-void diff_corpus(const char *path, diff_way *ways, uint32_t n_ways, bool large,
+void diff_corpus(const char *path, diff_way *ways, uint32_t n_ways, uint32_t in_turn, bool large,
                  diff_counts *counts);
 char *diff_read_file(const char *path); /* malloc'ed; NULL if it cannot be read */
 

@@ -401,6 +401,37 @@ Test(engine_host, what_a_failure_says) {
   }
 }
 
+static bool same(bool x) { return x; }
+
+/* A comparison put on the way back to a loop's start said that it stood in the function before:
+ * debug builds, which have LLVM check the code, refused it. */
+Test(engine_host, loops_in_several_functions) {
+  world w = {0};
+  hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  options.opt_level = 0;
+  cr_assert_eq(hia_engine_new(&options, &w.engine, &w.error), HIA_OK);
+  add(&w, HOST("extern impure fn same(x: bool) -> bool", same));
+  load(&w, "extern impure fn same(x: bool) -> bool\n"
+           "fn again(p: f32, q: i64, n: i32) -> i64 =\n"
+           "  if n > 0 then {\n"
+           "    let (i, a, (_, v)): (bool, i32, (i64, bool)) = (false, 0, (0, false));\n"
+           "    again({\n"
+           "      let (_, r, _) = loop (c = 0i64, x = 0f32, y = 0f64) while true { (0, 0, 0) };\n"
+           "      0\n"
+           "    }, if same(v) then 0 else 0, 0)\n"
+           "  } else 0\n"
+           "fn main() -> (i64, f32) = {\n"
+           "  let s = again(0, 0, 0);\n"
+           "  let t: f32 = {\n"
+           "    let (_, r) = loop (c = 0i64, x: f32 = 0) while c < 11 { (c + 1, 0) };\n"
+           "    0\n"
+           "  };\n"
+           "  (0, 0)\n"
+           "}\n");
+  cr_assert_str_eq(result_of(&w), "(0, 0.0)", "%s", hia_error_text(w.error));
+  end(&w);
+}
+
 Test(engine_host, calls_are_counted) {
   world w;
   EACH_WAY(w, 0) {
