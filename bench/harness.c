@@ -282,7 +282,8 @@ double bench_process_text(const char *const *argv, char *text, size_t size) {
   double start = bench_now();
   pid_t child;
   int status = 1;
-  bool is_started = posix_spawnp(&child, argv[0], &actions, NULL, (char *const *)argv, environ) == 0;
+  bool is_started =
+      posix_spawnp(&child, argv[0], &actions, NULL, (char *const *)argv, environ) == 0;
   close(ends[1]);
   read_all(ends[0], text, size);
   close(ends[0]);
