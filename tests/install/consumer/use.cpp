@@ -18,7 +18,8 @@ int main() {
   std::unique_ptr<hia_engine, Free> engine(engine_handle);
   const std::string text = "fn double(x: f64) -> f64 = 2.0 * x";
   hia_module *module_handle = nullptr;
-  if (hia_module_load_text(engine.get(), nullptr, text.data(), text.size(), &module_handle, nullptr))
+  if (hia_module_load_text(engine.get(), nullptr, text.data(), text.size(), &module_handle,
+                           nullptr))
     return 1;
   std::unique_ptr<hia_module, Free> module(module_handle);
   hia_function *function = nullptr;
