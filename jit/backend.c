@@ -45,7 +45,7 @@ typedef struct job {
   hia_compiler *compiler;
   const hia_graph *g;
   const hia_compile_options *options;
-  hia_compile_report *report;
+  hia_compile_report report;
   char *error;
   size_t error_size;
   hia_status status;
@@ -127,9 +127,9 @@ static void compile_work(job *j) {
   ok = ok && optimize(j);
   uint64_t optimized = hiaR_now();
   if (ok) generate(j, LLVMObjectFile);
-  j->report->emit_ns = lowered - start;
-  j->report->optimize_ns = optimized - lowered;
-  j->report->codegen_ns = hiaR_now() - optimized;
+  j->report.emit_ns = lowered - start;
+  j->report.optimize_ns = optimized - lowered;
+  j->report.codegen_ns = hiaR_now() - optimized;
 }
 
 /* Typed entries are written as they are to be. */
@@ -149,6 +149,16 @@ static void dump_work(job *j) {
 static void work_here(void *arg) {
   job *j = arg;
   j->work(j);
+}
+
+static job job_of(hia_session *session, const hia_graph *g, const hia_compile_options *options,
+                  void (*work)(job *j), char *error, size_t error_size) {
+  return (job){.session = session,
+               .g = g,
+               .options = options,
+               .error = error,
+               .error_size = error_size,
+               .work = work};
 }
 
 /* Runs a job with a compiler of the session, on the compiler's stack. */
@@ -304,9 +314,7 @@ static hia_status load(hia_code *code, const hia_graph *g, const hia_host_target
 static hia_status compile(hia_session *session, const hia_graph *g,
                           const hia_compile_options *options, hia_code **out,
                           hia_compile_report *report, char *error, size_t error_size) {
-  hia_compile_report ignored;
-  if (!report) report = &ignored;
-  *report = (hia_compile_report){0};
+  if (report) *report = (hia_compile_report){0};
   *out = NULL;
   hia_code *code = hiaR_alloc(session->allocator, sizeof *code);
   if (!code) {
@@ -314,22 +322,17 @@ static hia_status compile(hia_session *session, const hia_graph *g,
     return HIA_MEMORY;
   }
   code->session = session;
-  job j = {.session = session,
-           .g = g,
-           .options = options,
-           .report = report,
-           .error = error,
-           .error_size = error_size,
-           .work = compile_work};
+  job j = job_of(session, g, options, compile_work, error, error_size);
   run(&j);
   code->bytes = j.bytes;
   hia_status status = j.status;
   if (!status) {
     uint64_t start = hiaR_now();
     status = load(code, g, options->hosts, error, error_size);
-    report->codegen_ns += hiaR_now() - start;
-    report->code_bytes = code->object.text.size;
+    j.report.codegen_ns += hiaR_now() - start;
+    j.report.code_bytes = code->object.text.size;
   }
+  if (report) *report = j.report;
   if (status)
     release(session, code);
   else
@@ -363,15 +366,9 @@ static hia_status compile_host(hia_session *session, const hia_graph *g,
     return HIA_MEMORY;
   }
   code->session = session;
-  hia_compile_report ignored = {0};
-  job j = {.session = session,
-           .g = g,
-           .options = options,
-           .report = &ignored,
-           .error = error,
-           .error_size = error_size,
-           .work = host == HIA_HOST_TYPED ? compile_typed : compile_work,
-           .host = host};
+  job j = job_of(session, g, options, host == HIA_HOST_TYPED ? compile_typed : compile_work, error,
+                 error_size);
+  j.host = host;
   run(&j);
   code->bytes = j.bytes;
   hia_status status = j.status;
@@ -476,16 +473,9 @@ static hia_status build(hia_session *session, const hia_graph *g,
     snprintf(error, error_size, "there is no processor `%.80s`", plan->cpu);
     return HIA_ARGUMENT;
   }
-  hia_compile_report ignored = {0};
-  job j = {.session = session,
-           .g = g,
-           .options = options,
-           .report = &ignored,
-           .error = error,
-           .error_size = error_size,
-           .work = compile_work,
-           .host = HIA_HOST_ALL,
-           .plan = plan};
+  job j = job_of(session, g, options, compile_work, error, error_size);
+  j.host = HIA_HOST_ALL;
+  j.plan = plan;
   run(&j);
   if (j.status) return j.status;
   hia_comp comp;
@@ -524,15 +514,8 @@ static hia_status add_text(hia_text *out, const char *text, size_t len) {
 
 static hia_status dump(hia_session *session, const hia_graph *g, const hia_compile_options *options,
                        hia_native_dump what, hia_text *out, char *error, size_t error_size) {
-  hia_compile_report ignored = {0};
-  job j = {.session = session,
-           .g = g,
-           .options = options,
-           .report = &ignored,
-           .error = error,
-           .error_size = error_size,
-           .work = dump_work,
-           .what = what};
+  job j = job_of(session, g, options, dump_work, error, error_size);
+  j.what = what;
   run(&j);
   hia_status status = j.status;
   if (!status) {
