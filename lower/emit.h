@@ -100,7 +100,7 @@ typedef struct hia_emit {
   hia_u32vec fork_functions, fork_sites, fork_args; /* rows of the table, lower.h */
   hia_signature *fns;                               /* by function */
   HIA_VEC(LLVMValueRef) kept_values;                /* hiaL_object_keep */
-  struct hia_host_emit *hosts;                      /* emit_host.c: by extern */
+  struct hia_host_emit *hosts;                      /* emit_extern.c: by extern */
   LLVMValueRef host_table;                          /* HIA_HOST_TABLE, or NULL */
 
   LLVMContextRef llvm;
@@ -274,7 +274,7 @@ uint32_t hiaL_forks_number(const hia_emit *e); /* which are open: HIA_FORKS_ */
 /* Has the frame say which are open during a loop. */
 void hiaL_keep_number(hia_emit *e, uint32_t number);
 
-/* ---- emit_host.c ---- */
+/* ---- emit_extern.c ---- */
 
 void hiaL_open_hosts(hia_emit *e); /* in the entry block of emit->fn */
 /* The hia_image_hosts of an object whose externs are symbols: they, called through libffi. Null if
