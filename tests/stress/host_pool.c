@@ -210,8 +210,39 @@ static void all_its_threads_are_in_runs(hia_engine_kind kind) {
   unload(m.program);
 }
 
+/* A context of its own threads takes a host's in the same way. */
+static void contexts_use_them(void) {
+  host *h = host_new(3);
+  made m = make(h, HIA_ENGINE_JIT, 4);
+  hia_thread_pool pool = {enqueue, h};
+  hia_context_options options = HIA_CONTEXT_OPTIONS_INIT;
+  options.threads = 4;
+  options.pool = &pool;
+  hia_context *context = NULL;
+  hia_native_fn entry = NULL;
+  EXPECT(hia_context_new(&options, &context) == HIA_OK);
+  EXPECT(hia_function_entry(m.fib, &entry, NULL) == HIA_OK);
+  hia_status (*fib)(hia_context *, int32_t, int32_t *) =
+      (hia_status(*)(hia_context *, int32_t, int32_t *))entry;
+  for (int i = 0; fib && i < 2000 && (i < 20 || !atomic_load(&h->n_begun)); i++) {
+    int32_t x = -1;
+    EXPECT(fib(context, m.n, &x) == HIA_OK);
+    EXPECT(x == fib_of[m.n]);
+  }
+  EXPECT(atomic_load(&h->n_begun) > 0);
+  hia_context_free(context);
+  EXPECT(h->first == h->end);
+  unload(m.program);
+  host_free(h);
+}
+
 static void bad_options(void) {
   hia_thread_pool pool = {NULL, NULL};
+  hia_context_options context_options = HIA_CONTEXT_OPTIONS_INIT;
+  context_options.threads = 2;
+  context_options.pool = &pool;
+  hia_context *context = NULL;
+  EXPECT(hia_context_new(&context_options, &context) == HIA_ARGUMENT && !context);
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
   options.pool = &pool;
   hia_engine *engine = NULL;
@@ -230,6 +261,7 @@ int main(void) {
     threads_that_come_late(kinds[k]);
     all_its_threads_are_in_runs(kinds[k]);
   }
+  contexts_use_them();
   bad_options();
   printf("%s\n", n_failed ? "failed" : "passed");
   return n_failed != 0;
