@@ -46,9 +46,23 @@ void hiaR_stress_yield(void); /* pool.c: now and then lets another thread run */
 
 #ifndef HIA_FUTEX_WAIT
 #include <linux/futex.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+/* A thread's timers may be late by its slack, 50 us unless somebody changed it: no sleep of a few
+ * microseconds is one, then. Short ones have none; the thread may be the host's, and keeps its own.
+ */
+enum { HIA_SHORT_NS = 100000 };
+static inline int hiaR_no_slack(void) {
+  int slack = prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0);
+  if (slack > 1) prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
+  return slack;
+}
+static inline void hiaR_set_slack(int slack) {
+  if (slack > 1) prctl(PR_SET_TIMERSLACK, (unsigned long)slack, 0, 0, 0);
+}
 
 /* Sleeps while *word is `value`, at most `ns` nanoseconds; 0: for good. May come back early. A
  * host's errno is not ours to change. */
@@ -56,7 +70,9 @@ static inline void hiaR_futex_wait(_Atomic uint32_t *word, uint32_t value, uint6
   int error = errno;
   struct timespec time = {.tv_sec = (time_t)(ns / 1000000000u),
                           .tv_nsec = (long)(ns % 1000000000u)};
+  int slack = ns && ns <= HIA_SHORT_NS ? hiaR_no_slack() : 0;
   syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, ns ? &time : NULL, NULL, 0);
+  hiaR_set_slack(slack);
   errno = error;
 }
 

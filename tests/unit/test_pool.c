@@ -12,6 +12,7 @@
 #include <hiaton/hiaton.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 /* ---- counting threads ---- */
@@ -320,6 +321,19 @@ Test(pool, helps_native_runs) {
   hiaR_pool_free(pool);
   hiaR_context_free(context);
   expect_tasks(before);
+}
+
+/* A host's thread sleeps in a run without slack, and has its own again afterwards. */
+Test(pool, a_thread_keeps_its_timer_slack) {
+  _Atomic uint32_t word = 0;
+  const int slacks[] = {1, 50000, 123456};
+  for (size_t i = 0; i < HIA_LEN(slacks); i++) {
+    cr_assert_eq(prctl(PR_SET_TIMERSLACK, (unsigned long)slacks[i], 0, 0, 0), 0);
+    hiaR_futex_wait(&word, 0, 1000);
+    hiaR_futex_wait(&word, 0, HIA_SHORT_NS + 1);
+    hiaR_futex_wait(&word, 1, 0); /* which it is not */
+    cr_assert_eq(prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0), slacks[i]);
+  }
 }
 
 Test(pool, native_runs_with_fewer_threads) {
