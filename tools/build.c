@@ -183,7 +183,10 @@ static int run(words *c, const char *variable, const sigset_t *signals) {
 static char *runtime_file(const char *name) {
   char self[PATH_MAX];
   ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
-  if (len <= 0) return NULL;
+  if (len <= 0) {
+    fprintf(stderr, "error[io]: /proc/self/exe cannot be read: %s\n", strerror(errno));
+    return NULL;
+  }
   self[len] = 0;
   int folder = (int)(base_name(self) - self);
   static const char *const places[] = {HIA_LIBRARIES, "../lib"};
@@ -199,8 +202,11 @@ static char *runtime_file(const char *name) {
 
 /* ---- linking ---- */
 
-/* A folder of our own beside the output, so that what is ready can be moved to its place. */
+/* A folder of our own: beside the output, so that what is ready can be moved to its place, or where
+ * that is no regular file among other temporary files. */
 typedef struct workshop {
+  char *place; /* of the output itself, where its name is a link */
+  bool is_file;
   char *folder, *object, *result;
   sigset_t signals; /* that were let through before */
 } workshop;
@@ -215,11 +221,21 @@ static void hold_signals(workshop *w) {
 }
 
 static int workshop_open(workshop *w, const char *path) {
-  const char *name = base_name(path);
-  int folder = (int)(name - path), stem = (int)strcspn(name, ".");
-  if (strncmp(name, "lib", 3) == 0 && stem > 3) name += 3, stem -= 3;
-  w->folder = text("%.*s.hiaton-XXXXXX", folder, path);
+  struct stat info;
+  bool exists = stat(path, &info) == 0;
+  if (exists && S_ISDIR(info.st_mode)) return bad_file(path, EISDIR);
+  if (exists && access(path, W_OK) != 0) return bad_file(path, errno);
+  w->is_file = !exists || S_ISREG(info.st_mode);
+  w->place = exists && w->is_file ? realpath(path, NULL) : strdup(path);
+  if (!w->place) return bad_file(path, errno);
+  const char *name = base_name(path), *temporary = getenv("TMPDIR");
+  if (!temporary || !*temporary) temporary = "/tmp";
+  w->folder = w->is_file
+                  ? text("%.*s.hiaton-XXXXXX", (int)(base_name(w->place) - w->place), w->place)
+                  : text("%s/hiaton-XXXXXX", temporary);
   if (!w->folder) return tool_fail(NULL, HIA_MEMORY);
+  int stem = (int)strcspn(name, ".");
+  if (strncmp(name, "lib", 3) == 0 && stem > 3) name += 3, stem -= 3;
   if (!mkdtemp(w->folder)) {
     int wrong = errno;
     free(w->folder);
@@ -239,6 +255,7 @@ static void workshop_close(workshop *w) {
   free(w->object);
   free(w->result);
   free(w->folder);
+  free(w->place);
   sigprocmask(SIG_SETMASK, &w->signals, NULL);
 }
 
@@ -257,7 +274,8 @@ static int link_object(const building *b, const workshop *w) {
     add_program(&c, "CC", "cc");
     if (is_shared) {
       add(&c, strdup("-shared"));
-      add(&c, text("-Wl,-soname,%s", base_name(o->output)));
+      add(&c, strdup("-Xlinker")); /* -Wl, would take a comma in the name for the end of it */
+      add(&c, text("-soname=%s", base_name(o->output)));
     } else {
       add(&c, strdup("-Wl,--gc-sections"));
       add(&c, strdup("-pthread"));
@@ -278,18 +296,7 @@ static int link_object(const building *b, const workshop *w) {
 /* Moves the result to its place, or where that is no regular file copies it there. */
 static int deliver(const building *b, const workshop *w) {
   const char *path = b->options->output;
-  struct stat info;
-  bool exists = stat(path, &info) == 0;
-  if (exists && S_ISDIR(info.st_mode)) return bad_file(path, EISDIR);
-  if (!exists || S_ISREG(info.st_mode)) {
-    char *place = exists ? realpath(path, NULL) : strdup(path);
-    int wrong = !place                              ? errno
-                : exists && access(path, W_OK) != 0 ? errno
-                : rename(w->result, place) != 0     ? errno
-                                                    : 0;
-    free(place);
-    return wrong ? bad_file(path, wrong) : EXIT_FINE;
-  }
+  if (w->is_file) return rename(w->result, w->place) == 0 ? EXIT_FINE : bad_file(path, errno);
   int from = open(w->result, O_RDONLY | O_CLOEXEC), code = EXIT_FINE;
   tool_output out = {.file = open(path, O_WRONLY | O_CLOEXEC)};
   char bytes[8192];

@@ -184,9 +184,12 @@ static int dispatch(int argc, char **argv) {
 
 int main(int argc, char **argv) {
   int code = dispatch(argc, argv);
-  /* A result that did not reach its reader is a failure. */
+  /* A result that did not reach its reader is a failure; that there is no output, where there is
+   * nothing to write, is none. */
   errno = 0;
-  if (fflush(stdout) != 0 || ferror(stdout) || fclose(stdout) != 0) {
+  bool is_lost = fflush(stdout) != 0 || ferror(stdout);
+  if (!is_lost && fclose(stdout) != 0) is_lost = errno != EBADF;
+  if (is_lost) {
     fprintf(stderr, "error[io]: the output could not be written: %s\n",
             errno ? strerror(errno) : "unknown reason");
     if (code == EXIT_FINE) code = EXIT_PROGRAM;

@@ -6,7 +6,7 @@
 # --sanitized: the runtime is, so that sizes and what a program needs say nothing.
 # shellcheck disable=SC2086 # words
 set -u
-hiaton=$1 sources=$2 libraries=$3 cc=$4 cxx=$5
+cc=$4 cxx=$5
 plain=yes
 [ "${6:-}" = --sanitized ] && plain=no
 export CC=$cc
@@ -14,6 +14,9 @@ unset AR
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 2
+# Words of command lines, whatever the paths are.
+ln -s "$1" hiaton && ln -s "$2" sources && ln -s "$3" libraries || exit 2
+hiaton=$work/hiaton sources=$work/sources libraries=$work/libraries
 examples=$sources/examples
 include=-I$sources/include
 static="$libraries/libhiaton_rt.a -lm -pthread"
@@ -283,6 +286,29 @@ wrong 'no such folder for a header' 1 'could not be written: No such' "$hiaton" 
 wrong 'a folder' 1 'Is a directory' "$hiaton" build "$examples/fib.hia" --exe -o "$work"
 wrong 'a full disk' 1 'No space left' "$hiaton" build "$examples/fib.hia" -o /dev/full
 wrong 'a full disk for a program' 1 'No space left' "$hiaton" build "$examples/fib.hia" --exe -o /dev/full
+mkdir there
+touch there/program
+ln -s there/program link
+t 'a name that is a link' "$hiaton" build "$examples/fib.hia" --exe -o link
+is 'stays one' 'there/program 89' bash -c 'echo "$(readlink link) $(there/program 10)"'
+if [ -w /dev/shm ] && elsewhere=$(mktemp -p /dev/shm); then # another file system
+  ln -sf "$elsewhere" link
+  t 'a link to another file system' "$hiaton" build "$examples/fib.hia" --exe -o link
+  cp "$elsewhere" elsewhere # from where programs may not be run
+  chmod +x elsewhere
+  is 'works' 89 ./elsewhere 10
+  rm "$elsewhere"
+fi
+rm link
+mkfifo fifo
+timeout 60 cat fifo >copy &
+t 'a program into a pipe' "$hiaton" build "$examples/fib.hia" --exe -o fifo
+wait $!
+chmod +x copy
+is 'arrives' 89 ./copy 10
+t 'a comma in the name of a library' "$hiaton" build "$examples/fib.hia" --shared -o lib,fib.so
+is 'is part of its soname' 'lib,fib.so' bash -c "readelf -d lib,fib.so | sed -n 's/.*(SONAME).*\\[\\(.*\\)\\]/\\1/p'"
+rm lib,fib.so
 wrong 'no linker' 1 'cannot run `nothing`.*|\$?CC names' env CC=nothing "$hiaton" build "$examples/fib.hia" --exe -o x
 wrong 'a linker that fails' 1 'ended with status 1' env CC=false "$hiaton" build "$examples/fib.hia" --exe -o x
 wrong 'no ar' 1 'AR names' env AR=nothing "$hiaton" build "$examples/fib.hia" --static -o x.a

@@ -248,7 +248,7 @@ expect_help() {
   fi
 }
 expect_help --help
-for command in run check dump bench; do expect_help $command --help; done
+for command in run check dump bench build; do expect_help $command --help; done
 if [[ $("$hiaton" --version) =~ ^hiaton\ [0-9]+\.[0-9]+\.[0-9]+$ ]]; then
   passed=$((passed + 1))
 else
@@ -364,6 +364,12 @@ if [ $? = 1 ] && grep -q 'could not be written' "$work/err"; then
   passed=$((passed + 1))
 else
   bad 'a closed standard output is an error' "$(cat "$work/err")"
+fi
+
+if "$hiaton" check examples/fib.hia >&- 2>"$work/err" && [ ! -s "$work/err" ]; then
+  passed=$((passed + 1))
+else
+  bad 'where there is nothing to write it is none' "$(cat "$work/err")"
 fi
 
 printf '%d passed, %d failed\n' "$passed" "$failed"
