@@ -127,6 +127,11 @@ void tool_help(const tool_command *command) {
              rows[i].operand ? " " : "", rows[i].operand ? rows[i].operand : "");
     printf("  %-19s %s\n", left, rows[i].help);
   }
+  if (command_bit(command) & BUILD)
+    fputs("\nWith --exe and --shared each ARG is a word for the linker, such as other.o or -lz, "
+          "which is\n"
+          "called by cc or, if it is set, $CC. --static calls ar, or $AR.\n",
+          stdout);
   if (strstr(command->operands, "ARG"))
     fputs(
         "\nOptions and arguments may be mixed. A word that starts with - and a digit, and -inf, is "
