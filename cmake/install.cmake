@@ -67,7 +67,8 @@ foreach(dir LIBDIR INCLUDEDIR)
 endforeach()
 # -l for each name, for programs that link the archives.
 list(TRANSFORM hia_rt_libraries PREPEND -l OUTPUT_VARIABLE hia_pc_rt_libraries)
-list(APPEND hia_pc_rt_libraries -lffi)
+# Only what has an image with calls of the host needs libffi, and one word keeps its order.
+list(APPEND hia_pc_rt_libraries -Wl,--push-state,--as-needed,-lffi,--pop-state)
 list(JOIN hia_pc_rt_libraries " " hia_pc_rt_libraries)
 set(hia_pc_hiaton_libraries "")
 foreach(library IN LISTS CMAKE_DL_LIBS)

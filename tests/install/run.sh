@@ -43,8 +43,9 @@ none 'DESTDIR: and nothing beside them' "$(find "$work/staged" -type f -not -pat
 mv "$work/first" "$work/moved"
 prefix=$work/moved
 libraries=$(dirname "$(find "$prefix" -name libhiaton.so)")
+# As a path, which the sources' may be a part of: with sources in /hiaton, ${prefix}/lib/cmake/hiaton/ is fine.
 none 'no installed file names the sources, the build or the first prefix' \
-  "$(grep -rlF -e "$sources/" -e "$build" -e "$work/first" "$prefix")"
+  "$(grep -rlaP -e "(?<![\w}).-])(\Q$sources/\E|\Q$build\E|\Q$work/first\E)" "$prefix")"
 none 'all public headers' "$(diff <(cd "$sources/include" && find . -type f | sort) <(cd "$prefix/include" && find . -type f | sort))"
 version=$("$prefix/bin/hiaton" --version | sed 's/.* //')
 for name in libhiaton_rt libhiaton; do
@@ -193,6 +194,11 @@ for name in moved staged/opt/hiaton; do
   t "pkg-config in $name: the runtime alone" "$cc" -std=c11 "$consumer/runtime.c" -o "$work/pc_runtime" -static \
     $(pkg-config --static --cflags --libs hiaton_rt) -Wl,--gc-sections
   t "pkg-config in $name: it runs" "$work/pc_runtime"
+  t "pkg-config in $name: the runtime's archive" "$cc" -std=c11 "$consumer/runtime.c" -o "$work/pc_archive" \
+    $(pkg-config --static --cflags --libs hiaton_rt | sed 's/-lhiaton_rt/-l:libhiaton_rt.a/') -Wl,--gc-sections
+  t "pkg-config in $name: it runs" "$work/pc_archive"
+  none "pkg-config in $name: which needs libc and libm alone" \
+    "$(readelf -d "$work/pc_archive" | grep NEEDED | grep -Ev '\[lib[cm]\.so')"
 done
 
 # ---- what the documentation shows ----
