@@ -8,24 +8,26 @@
 #                     line `...` stands for any lines. Commands of other programs are not run.
 #   ```c              a program with a main: is built and must exit with 0
 #
-# and so is the program in the head of the public header.
+# and so is the program in the head of the public header. Links lead somewhere, and docs/README.md names
+# every page.
 #
-#   run.sh HIATON HIA-DIFF SOURCE-DIR LIBRARY-DIR CC [--no-native]
+#   run.sh HIATON HIA-DIFF SOURCE-DIR LIBRARY-DIR CC [--no-native]      CC may be several words
+# shellcheck disable=SC2086 # words
 set -u
 hiaton=$1 diff=$2 sources=$3 libraries=$4 cc=$5
 native=yes
 [ "${6:-}" = --no-native ] && native=no
 cd "$sources" || exit 2
-[ -n "$cc" ] && export CC=$cc # of hiaton build
+export CC=$cc # of hiaton build
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 passed=0 failed=0 skipped=0
 bad() { failed=$((failed + 1)); printf 'FAILED: %s\n' "$1"; [ -n "${2:-}" ] && printf '%s\n' "$2" | head -40; }
 
 build_c() { # FILE WHERE
-  if [ -z "$cc" ] || [ $native = no ]; then
+  if [ $native = no ]; then
     skipped=$((skipped + 1))
-  elif ! "$cc" -std=c11 -Wall -Wextra -Iinclude "$1" -o "$work/program" -L"$libraries" -lhiaton -lhiaton_rt \
+  elif ! $cc -std=c11 -Wall -Wextra -Iinclude "$1" -o "$work/program" -L"$libraries" -lhiaton -lhiaton_rt \
     -Wl,-rpath,"$libraries" 2>"$work/log"; then
     bad "$2: does not build" "$(cat "$work/log")"
   elif ! timeout 60 "$work/program" >"$work/log" 2>&1; then
@@ -56,11 +58,6 @@ run_console() { # BLOCK WHERE
   run_one() {
     [ -z "$command" ] && return
     case $command in
-      hiaton\ build*--exe*) # links, to a runtime that may be built with a sanitizer
-        if [ -z "$cc" ]; then
-          skipped=$((skipped + 1))
-          return
-        fi ;;
       hiaton\ * | hia_diff\ *) ;;
       *) return ;;
     esac
@@ -115,6 +112,31 @@ done
   sed -n '1,/^ *\* The rules/s/^ \*   //p' include/hiaton/hiaton.h
 } >"$work/head.c"
 build_c "$work/head.c" include/hiaton/hiaton.h
+
+# ---- links ----
+
+headings() { sed -n 's/^##* //p' "$1" | tr '[:upper:]' '[:lower:]' | sed 's/[^a-z0-9 _-]//g; s/ /-/g'; }
+for file in README.md docs/*.md examples/embed/README.md; do
+  while IFS= read -r target; do
+    path=${target%%#*} anchor=
+    [[ $target == *'#'* ]] && anchor=${target#*'#'}
+    if [ -n "$path" ]; then path=$(dirname "$file")/$path; else path=$file; fi
+    if [ ! -e "$path" ]; then
+      bad "$file: a link to $target: there is no such file"
+    elif [ -n "$anchor" ] && ! headings "$path" | grep -qxF -e "$anchor"; then
+      bad "$file: a link to $target: there is no such heading"
+    else
+      passed=$((passed + 1))
+    fi
+  done < <(grep -oE '\]\([^) ]+\)' "$file" | sed 's/^](//; s/)$//' | grep -v '^https\?:')
+done
+for page in docs/*.md; do
+  if [ "$page" = docs/README.md ] || grep -qF "]($(basename "$page"))" docs/README.md; then
+    passed=$((passed + 1))
+  else
+    bad "docs/README.md does not name $page"
+  fi
+done
 
 printf '%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
 [ "$failed" -eq 0 ]
