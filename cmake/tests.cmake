@@ -1,15 +1,27 @@
-# Tests. Everything is run by ctest; labels: unit, golden, diff, cli, embed, docs.
+# Tests. Everything is run by ctest; labels: unit, diff, stress, cli, embed, docs, fuzz.
 #
 # Unit tests see internal symbols: they link the object files, not the shared libraries. One program
 # per tests/unit/test_*.c, so that a change rebuilds little and a crash stays where it happened.
 
-# Random programs of the differential tests; a sanitizer makes each about ten times slower.
+# Where every program takes longer, each test that goes through much goes through one of so many.
+set(test_share 1)
 if(HIA_SANITIZE OR HIA_STRESS)
-  set(random_programs 300)
+  set(test_share 3)
+endif()
+# Random programs and graphs: every configuration has others, since the seed is all that makes them.
+set(random_programs 300)
+if("thread" IN_LIST HIA_SANITIZE)
+  set(random_seed 20002)
+elseif(HIA_SANITIZE)
+  set(random_seed 10001)
+elseif(HIA_STRESS)
+  set(random_seed 30003)
 else()
+  set(random_seed 1)
   set(random_programs 2000)
 endif()
 set(HIA_RANDOM_PROGRAMS ${random_programs} CACHE STRING "How many random programs ctest runs")
+set(HIA_RANDOM_SEED ${random_seed} CACHE STRING "The seed of the first of them")
 
 find_path(CRITERION_INCLUDE criterion/criterion.h)
 find_library(CRITERION_LIBRARY criterion)
@@ -20,7 +32,7 @@ add_library(hia_internal STATIC $<TARGET_OBJECTS:hia_rt_objects> $<TARGET_OBJECT
 target_link_libraries(hia_internal PUBLIC hia_flags ${CMAKE_DL_LIBS} ${HIA_FFI_LIBRARY})
 target_compile_definitions(hia_internal INTERFACE
   "HIA_TEST_DIR=\"${PROJECT_SOURCE_DIR}/tests\"" "HIA_SOURCE_DIR=\"${PROJECT_SOURCE_DIR}\""
-  "HIA_BINARY_DIR=\"${PROJECT_BINARY_DIR}\"")
+  "HIA_BINARY_DIR=\"${PROJECT_BINARY_DIR}\"" HIA_TEST_SHARE=${test_share} HIA_TEST_SEED=${HIA_RANDOM_SEED})
 # ... and the same with native compilation linked in, for those that use it.
 add_library(hia_internal_native INTERFACE)
 target_link_libraries(hia_internal_native INTERFACE hia_internal)
@@ -30,32 +42,36 @@ if(HIA_LLVM)
   target_include_directories(hia_internal_native SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS})
 endif()
 
+# What tests share. Each program takes from the archive what it uses.
+file(GLOB test_helpers CONFIGURE_DEPENDS tests/unit/helper*.c)
+add_library(hia_test_helpers STATIC EXCLUDE_FROM_ALL ${test_helpers})
+target_link_libraries(hia_test_helpers PUBLIC hia_internal)
+
 # hia_test_program(NAME SOURCES...): a plain program with internal symbols and native compilation.
 function(hia_test_program name)
   add_executable(${name} ${ARGN})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
-  target_link_libraries(${name} PRIVATE hia_internal_native)
+  target_link_libraries(${name} PRIVATE hia_test_helpers hia_internal_native)
 endfunction()
 
 # Criterion does not start under ThreadSanitizer; there the plain drivers of the other folders run.
 if(CRITERION_INCLUDE AND CRITERION_LIBRARY AND NOT "thread" IN_LIST HIA_SANITIZE)
   file(GLOB unit_tests CONFIGURE_DEPENDS tests/unit/test_*.c)
-  file(GLOB unit_helpers CONFIGURE_DEPENDS tests/unit/helper*.c)
   if(NOT HIA_LLVM)
     list(FILTER unit_tests EXCLUDE REGEX "/test_(jit|lower)[^/]*$")
   endif()
   foreach(source IN LISTS unit_tests)
     get_filename_component(name ${source} NAME_WE)
-    add_executable(${name} ${source} ${unit_helpers})
+    add_executable(${name} ${source})
     set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
     target_include_directories(${name} SYSTEM PRIVATE ${CRITERION_INCLUDE})
     # Criterion's macros are not written for these warnings; those around setjmp keep a string.
     target_compile_options(${name} PRIVATE -Wno-pedantic -Wno-missing-prototypes -Wno-conversion
       -Wno-strict-prototypes $<$<C_COMPILER_ID:GNU>:-Wno-clobbered>)
     if(name MATCHES "test_(jit|lower|llvm|native|engine|backend|session|agree|api)")
-      target_link_libraries(${name} PRIVATE hia_internal_native ${CRITERION_LIBRARY})
+      target_link_libraries(${name} PRIVATE hia_test_helpers hia_internal_native ${CRITERION_LIBRARY})
     else()
-      target_link_libraries(${name} PRIVATE hia_internal ${CRITERION_LIBRARY})
+      target_link_libraries(${name} PRIVATE hia_test_helpers ${CRITERION_LIBRARY})
     endif()
     add_test(NAME unit.${name} COMMAND ${name})
     # Criterion's runner does not fail for a leak in one of the processes that it starts.

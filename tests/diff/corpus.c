@@ -52,6 +52,7 @@ typedef struct corpus {
   diff_way *ways;
   uint32_t n_ways;
   uint32_t in_turn; /* a program goes through one of so many ways, and always through the first */
+  uint32_t first;
   bool large;
   diff_counts *counts;
   void (*visit)(void *user, const diff_case *c); /* instead of running it; or NULL */
@@ -74,7 +75,7 @@ static void check(const corpus *all, const diff_case *c) {
   uint32_t failed = 0;
   for (uint32_t i = 0; i < n_ways; i++) {
     diff_way *way = &ways[i];
-    if (i && (i + turn) % all->in_turn) continue;
+    if (i && (i + all->first + turn) % all->in_turn) continue;
     /* Those that people use: compiled well, alone or on several workers. */
     if (native_only && (way->kind != HIA_ENGINE_JIT || way->opt_level < 2 || way->count)) continue;
     if (c->fuel && !diff_takes_fuel(way)) continue;
@@ -226,9 +227,14 @@ static void run_path(const char *path, const corpus *all) {
   free(entries);
 }
 
-void diff_corpus(const char *path, diff_way *ways, uint32_t n_ways, uint32_t in_turn, bool large,
-                 diff_counts *counts) {
-  run_path(path, &(corpus){ways, n_ways, in_turn, large, counts, NULL, NULL});
+void diff_corpus(const char *path, diff_way *ways, uint32_t n_ways, uint32_t in_turn,
+                 uint32_t first, bool large, diff_counts *counts) {
+  run_path(path, &(corpus){.ways = ways,
+                           .n_ways = n_ways,
+                           .in_turn = in_turn,
+                           .first = first,
+                           .large = large,
+                           .counts = counts});
 }
 
 void diff_cases(const char *path, void (*visit)(void *user, const diff_case *c), void *user,

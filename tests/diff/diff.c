@@ -24,7 +24,8 @@ static const char usage[] =
     "  --save DIR     where shrunk programs go (.)\n"
     "  --threads N    with --aot: of the runs (1)\n"
     "  --in-turn N    of programs in files: each goes through one of N ways, another one each "
-    "time\n"
+    "time;\n"
+    "                 --seed says which one the first goes through\n"
     "  --way NAME     only this way, of those that --list prints\n"
     "  --list         prints the ways in which programs are run\n";
 
@@ -128,7 +129,7 @@ int main(int argc, char **argv) {
     diff_mutate(o.seed, o.count, o.seconds, n_paths ? paths[0] : NULL, ways, n_ways, &counts);
   } else {
     for (uint32_t i = 0; i < n_paths; i++)
-      diff_corpus(paths[i], ways, n_ways, in_turn, large, &counts);
+      diff_corpus(paths[i], ways, n_ways, in_turn, (uint32_t)o.seed, large, &counts);
   }
   diff_watch("", 0);
   diff_ways_free(ways, n_ways);

@@ -133,9 +133,11 @@ uint32_t diff_ways(diff_way *ways, const char *engines) {
 }
 
 static void forget(diff_way *way) {
+  hia_module_free(way->from_text);
   hia_module_free(way->module);
   free(way->source);
-  way->module = NULL;
+  way->module = way->from_text = NULL;
+  way->read_from = NULL;
   way->source = NULL;
 }
 
@@ -302,21 +304,33 @@ static hia_status dump(hia_module *module, hia_function *function, hia_stage sta
   return hia_module_dump(module, &function, 1, &o, collect, out, error);
 }
 
-/* Replaces the function by one that went through text, in `module`. Printing what was read must
- * give the same text. */
-static hia_status go_through_text(diff_way *way, hia_function **function, hia_module **module,
-                                  diff_result *out, hia_error **error) {
+/* Replaces the function by one that went through text; it stays for the next run of it. Printing
+ * what was read must give the same text. */
+static hia_status go_through_text(diff_way *way, hia_function **function, diff_result *out,
+                                  hia_error **error) {
+  hia_function *read_from = *function;
+  if (way->read_from == read_from) {
+    *function = way->read_back;
+    return HIA_OK;
+  }
+  hia_module_free(way->from_text);
+  way->from_text = NULL;
+  way->read_from = NULL;
   gen_text text = {0}, second = {0};
   hia_status status = dump(way->module, *function, way->stage, way->after, &text, error);
   if (status == HIA_OK)
     status = hia_module_load_ir(way->interpreted ? way->interp : way->engine, "graph.ir", text.data,
-                                text.len, module, error);
+                                text.len, &way->from_text, error);
   if (status == HIA_OK)
-    status = hia_module_function(*module, hia_function_name(*function), function, error);
-  if (status == HIA_OK) status = dump(*module, *function, way->stage, NULL, &second, error);
+    status = hia_module_function(way->from_text, hia_function_name(read_from), function, error);
+  if (status == HIA_OK) status = dump(way->from_text, *function, way->stage, NULL, &second, error);
   if (status == HIA_OK && strcmp(text.data, second.data) != 0) {
     status = HIA_INTERNAL;
     out->messages = strdup("the graph that was read back prints differently\n");
+  }
+  if (status == HIA_OK) {
+    way->read_from = read_from;
+    way->read_back = *function;
   }
   gen_text_free(&text);
   gen_text_free(&second);
@@ -391,14 +405,13 @@ void diff_run(diff_way *way, const char *name, const char *source, const char *f
               char *const *args, uint32_t n_args, const uint64_t *fuel, uint32_t times,
               diff_result *out) {
   hia_function *function = NULL;
-  hia_module *from_text = NULL;
   hia_value *values[16] = {0};
   hia_error *error = NULL;
   *out = (diff_result){0};
   hia_status status = load(way, name, source, &error);
   if (status == HIA_OK) status = hia_module_function(way->module, fn, &function, &error);
   if (status == HIA_OK && way->through_text && !hia_function_is_generic(function))
-    status = go_through_text(way, &function, &from_text, out, &error);
+    status = go_through_text(way, &function, out, &error);
   for (uint32_t i = 0; status == HIA_OK && i < n_args && i < 16; i++)
     status = hia_value_parse(function, i, args[i], &values[i], &error);
   if (status == HIA_OK) {
@@ -410,7 +423,6 @@ void diff_run(diff_way *way, const char *name, const char *source, const char *f
   }
   for (uint32_t i = 0; i < 16; i++) hia_value_free(values[i]);
   hia_error_free(error);
-  hia_module_free(from_text);
 }
 
 /* ---- a watch ---- */

@@ -25,6 +25,8 @@ typedef struct diff_way {
   uint32_t uses;
   char *source; /* what `module` was loaded from */
   hia_module *module;
+  hia_module *from_text; /* where `through_text`: what `read_from` became */
+  hia_function *read_from, *read_back;
 } diff_way;
 
 /* Native code on several workers: what it does depends on who was faster, so that it is worth
@@ -83,9 +85,10 @@ void diff_watch_init(void);
 typedef struct diff_counts {
   uint32_t passed, failed;
 } diff_counts;
-/* A file, or all *.hia of a folder and the folders in it. `large`: the large runs too. */
-void diff_corpus(const char *path, diff_way *ways, uint32_t n_ways, uint32_t in_turn, bool large,
-                 diff_counts *counts);
+/* A file, or all *.hia of a folder and the folders in it. Each program goes through one of
+ * `in_turn` ways, of which `first` says with which it begins. `large`: the large runs too. */
+void diff_corpus(const char *path, diff_way *ways, uint32_t n_ways, uint32_t in_turn,
+                 uint32_t first, bool large, diff_counts *counts);
 char *diff_read_file(const char *path); /* malloc'ed; NULL if it cannot be read */
 
 /* One run that a file states. */

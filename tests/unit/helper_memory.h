@@ -15,9 +15,9 @@ typedef struct test_heap {
 
 void test_heap_init(test_heap *heap, long left);
 
-/* Attempts something with each of its allocations failing once, until there is one less: it must
- * answer MEMORY, or OK without the failing one, and leave nothing behind. Answers how many there
- * are, or 0 if it does not. */
+/* Attempts something with each of its allocations failing once (with HIA_STRESS: every fourth),
+ * until there is one less: it must answer MEMORY, or OK without the failing one, and leave nothing
+ * behind. Answers how many there are, about, or 0 if it does not. */
 size_t fail_each_allocation(hia_status (*attempt)(const hia_allocator *allocator));
 
 #endif

@@ -353,10 +353,11 @@ Test(elab, large_match) {
   compile_good(&c, text);
   const char *graph = graph_text(&c, "f", HIA_NONE, false);
   size_t deepest = 0, arms = 0;
-  for (const char *line = graph; *line != '\0'; line += strcspn(line, "\n") + 1) {
+  for (const char *line = graph, *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
     size_t indent = strspn(line, " ") / 2;
     if (indent > deepest) deepest = indent;
-    if (strstr(line, " = add ") != NULL && strstr(line, " = add ") < strchr(line, '\n')) arms++;
+    /* Not strstr, for which AddressSanitizer reads all of the rest. */
+    if (memmem(line, (size_t)(end - line), " = add ", 7) != NULL) arms++;
   }
   cr_expect_leq(deepest, 14, "%zu levels", deepest);
   cr_expect_eq(arms, n, "every arm stands in the graph once, not %zu of %zu", arms, n);
