@@ -1,0 +1,59 @@
+/* Private to scan.c and read.c: the words of the text form of graphs.
+ *
+ * All of these skip white space and comments first, unless they say otherwise; a mistake leaves
+ * through `stop`, with *error filled in. */
+#ifndef HIA_GRAPH_SCAN_H
+#define HIA_GRAPH_SCAN_H
+
+#include "graph/graph.h"
+
+typedef struct hia_scanner {
+  hia_arena *arena, *scratch; /* of what is read; of the while */
+  hia_types *types;
+  const char *text, *at, *end, *line_start;
+  uint32_t line;
+  hia_read_error *error;
+  jmp_buf stop;
+
+  hia_u32vec parts; /* stack: of tuples, and of the parameters of a signature */
+  HIA_VEC(hia_dtype) dtypes;
+} hia_scanner;
+
+typedef struct hia_position {
+  uint32_t line, col;
+} hia_position;
+
+hia_position hiaG_scan_here(const hia_scanner *s); /* skips nothing */
+_Noreturn void hiaG_scan_fail(hia_scanner *s, hia_position where, const char *fmt, ...)
+    HIA_PRINTF(3, 4);
+
+/* ---- characters and words ---- */
+
+int hiaG_scan_peek(const hia_scanner *s); /* the next byte, or -1; skips nothing */
+void hiaG_scan_blanks(hia_scanner *s);    /* skips white space on the line, and no more */
+void hiaG_scan_skip(hia_scanner *s);      /* skips white space, lines and comments */
+bool hiaG_scan_accept(hia_scanner *s, char c);
+void hiaG_scan_need(hia_scanner *s, char c);
+/* Length of the word here: letters, digits, and dots within. Skips nothing. */
+size_t hiaG_scan_word_len(const hia_scanner *s);
+bool hiaG_scan_word(hia_scanner *s, const char *word);
+void hiaG_scan_need_word(hia_scanner *s, const char *word);
+
+/* ---- numbers and names ---- */
+
+uint32_t hiaG_scan_u32(hia_scanner *s);
+uint32_t hiaG_scan_index(hia_scanner *s);   /* NONE is no index */
+char *hiaG_scan_string(hia_scanner *s);     /* between double quotes */
+const char *hiaG_scan_name(hia_scanner *s); /* a name of the language, or a string */
+
+/* ---- types and constants ---- */
+
+hia_dtype hiaG_scan_dtype(hia_scanner *s);
+/* `(i32, f64)`: how many, and in the arena which. */
+uint32_t hiaG_scan_dtypes(hia_scanner *s, hia_dtype **out);
+/* `(TYPE, ...) -> TYPE`: answers the result; the parameters are in s->parts, alone. */
+hia_type hiaG_scan_signature(hia_scanner *s);
+/* As print.c writes it, exactly: floats are hexadecimal. */
+hia_word hiaG_scan_constant(hia_scanner *s, hia_dtype t);
+
+#endif
