@@ -297,14 +297,12 @@ static unsigned *fewest_calls(const placement *p) {
 static void weigh_leaves(const placement *p) {
   const unsigned *fewest = fewest_calls(p);
   const hia_block *b = p->order[0];
-  while (b->n_next == 2 && !calls_in(p, b)) {
-    unsigned first = fewest[index_of(p, b->next[0])], second = fewest[index_of(p, b->next[1])];
-    bool is_first = first == 0;
-    if ((is_first ? second : first) < TREE || (is_first ? first : second) != 0) return;
-    take_for_measured(p);
-    set_weights(p, b, is_first ? USUAL : 1, is_first ? 1 : USUAL);
-    b = b->next[is_first ? 1 : 0];
-  }
+  if (b->n_next != 2 || calls_in(p, b)) return;
+  unsigned first = fewest[index_of(p, b->next[0])], second = fewest[index_of(p, b->next[1])];
+  bool is_first = first == 0;
+  if ((is_first ? second : first) < TREE || (is_first ? first : second) != 0) return;
+  take_for_measured(p);
+  set_weights(p, b, is_first ? USUAL : 1, is_first ? 1 : USUAL);
 }
 
 void hiaL_place(hia_comp *comp, LLVMContextRef llvm, LLVMValueRef function) {

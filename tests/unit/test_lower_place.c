@@ -1,0 +1,34 @@
+/* placement: blocks that are put together by hand, as LLVM's passes may leave them. */
+#include "lower/flow.h"
+#include "lower/lower.h"
+
+#include <criterion/criterion.h>
+#include <llvm-c/Analysis.h>
+#include <llvm-c/IRReader.h>
+
+static void place(const char *text) {
+  LLVMContextRef llvm = LLVMContextCreate();
+  LLVMMemoryBufferRef buffer =
+      LLVMCreateMemoryBufferWithMemoryRangeCopy(text, strlen(text), "place");
+  LLVMModuleRef module;
+  char *message = NULL, error[256] = "";
+  cr_assert(!LLVMParseIRInContext(llvm, buffer, &module, &message), "%s", message);
+  cr_assert_eq(hiaL_finish_loops(module, true, &hiaR_malloc, error, sizeof error), HIA_OK, "%s",
+               error);
+  cr_assert(!LLVMVerifyModule(module, LLVMReturnStatusAction, &message), "%s", message);
+  LLVMDisposeMessage(message);
+  LLVMDisposeModule(module);
+  LLVMContextDispose(llvm);
+}
+
+/* h and x go round without the function's end in sight, and the cycle can be entered at `a` and at
+ * `h`: jumps that are threaded may leave that. */
+Test(place, a_cycle_with_two_entries, .timeout = 20) {
+  place("define i32 @f(i1 %p, i1 %q, i1 %r, i1 %s) {\n"
+        "entry: br i1 %p, label %a, label %h\n"
+        "a:     br i1 %q, label %end, label %h\n"
+        "h:     br i1 %r, label %a, label %x\n"
+        "x:     br i1 %s, label %h, label %a\n"
+        "end:   ret i32 0\n"
+        "}\n");
+}
