@@ -17,7 +17,7 @@
 #define HIA_MAX_SOURCE                                                                             \
   (UINT32_MAX / 4)              /* bytes; positions are 32 bits, trees a few times larger          \
                                  */
-#define HIA_MAX_NESTING   2000u /* of expressions, types, patterns: bounds C recursion */
+#define HIA_MAX_NESTING   2000u /* of expressions and patterns, and of types: bounds recursion */
 #define HIA_MAX_REGIONS   3000u /* nesting of regions in the graph of one function */
 #define HIA_MATCH_CHAIN   12u   /* arms of a match that are tested one after the other */
 #define HIA_MAX_INSTANCES 256u  /* of one function (language) */
@@ -428,8 +428,8 @@ typedef struct hia_parser {
   bool hopeless;     /* nested too deeply: the panic lasts until the next item */
   bool failed;       /* some error was reported since this was last cleared */
   bool is_value;     /* a value on the command line: inf and nan are numbers */
-  uint32_t depth;
-  hia_u32vec stack; /* of lists being read */
+  uint32_t depth, type_depth; /* levels of expressions and patterns, of types */
+  hia_u32vec stack;           /* of lists being read */
 } hia_parser;
 
 void hiaF_parse(hia_program *p); /* the whole source */
@@ -445,6 +445,8 @@ hia_diag *hiaF_soft_error(hia_parser *s, enum hia_error code, uint32_t start, ui
                           const char *fmt, ...) HIA_PRINTF(5, 6);
 bool hiaF_enter(hia_parser *s); /* one level deeper; false and an error if that is too deep */
 static inline void hiaF_leave(hia_parser *s) { s->depth--; }
+bool hiaF_enter_type(hia_parser *s);
+static inline void hiaF_leave_type(hia_parser *s) { s->type_depth--; }
 hia_ast_id hiaF_new(hia_parser *s, hia_ast_kind kind, uint32_t start, uint32_t end);
 /* Moves what lies on the stack from `base` on to extra. */
 uint32_t hiaF_list(hia_parser *s, uint32_t base);

@@ -8,6 +8,8 @@
 #define MAX_INNER 3u
 /* More of a name suggested by the host is cut off. */
 #define MAX_NAME 200u
+/* Bytes of the host's text in a message. */
+#define MAX_SHOWN 60u
 
 static const char *symbol_text(const hia_draft *d, hia_symbol_id symbol) {
   return d->symbols.list.data[symbol].text;
@@ -41,6 +43,15 @@ static const char *type_text(hia_draft *d, hia_type type) {
   hiaG_type_print(&d->types, type, &text);
   if (text.len > 100) memcpy(text.data + 100, "...", 4);
   return text.data;
+}
+
+/* What the host has written, as messages show it: its beginning, nothing unprintable. */
+static const char *shown(hia_draft *d, const char *text, size_t len) {
+  hia_text out;
+  hiaR_text_init(&out, &d->comp->arena);
+  hiaR_text_add(&out, "", 0);
+  hiaR_show(&out, text, len < MAX_SHOWN ? len : MAX_SHOWN, NULL);
+  return out.data;
 }
 
 static void doing(hia_draft *d, const char *what) {
@@ -189,9 +200,8 @@ static hia_symbol_id intern(hia_draft *d, const char *text, size_t len) {
 
 /* A name of the host's that must be as the language wants it; its meaning is not looked at. */
 static hia_symbol_id name_symbol(hia_draft *d, const char *text, size_t len) {
-  int shown = len < 100 ? (int)len : 100;
   if (len == 0 || name_length(text) < len || (len == 1 && text[0] == '_'))
-    wrong(d, "'%.*s' is no name", shown, text);
+    wrong(d, "'%s' is no name", shown(d, text, len));
   if (len > HIA_MAX_SOURCE) wrong(d, "a name of %zu bytes", len);
   hia_symbol_id symbol = intern(d, text, len);
   if (symbol < HIA_N_KEYWORDS) wrong(d, "'%s' is a keyword", symbol_text(d, symbol));
@@ -215,7 +225,8 @@ static uint32_t new_item(hia_draft *d, hia_draft_kind kind, hia_type type, uint3
   return d->items.len - 1;
 }
 
-static uint64_t declare(hia_draft *d, hia_symbol_id symbol, const hia_type *params, uint32_t n,
+/* The new function; it has no body yet. */
+static uint32_t declare(hia_draft *d, hia_symbol_id symbol, const hia_type *params, uint32_t n,
                         hia_type result) {
   const char *name = symbol_text(d, symbol);
   if (d->symbols.list.data[symbol].decl != HIA_NONE) wrong(d, "'%s' is declared already", name);
@@ -230,11 +241,16 @@ static uint64_t declare(hia_draft *d, hia_symbol_id symbol, const hia_type *para
       &d->comp->arena, &d->fns,
       (hia_draft_function){.symbol = symbol, .params = first, .n_params = n, .result = result});
   d->symbols.list.data[symbol].decl = fn;
-  return id_of(d, fn);
+  return fn;
 }
 
-uint64_t hiaF_draft_declare_types(hia_draft *d, const char *name, const uint64_t *params, size_t n,
-                                  uint64_t result) {
+static void make_extern(hia_draft *d, uint32_t fn, bool is_impure) {
+  d->fns.data[fn].state = HIA_DRAFT_EXTERN;
+  d->fns.data[fn].is_impure = is_impure;
+}
+
+static uint32_t declare_types(hia_draft *d, const char *name, const uint64_t *params, size_t n,
+                              uint64_t result) {
   doing(d, "declare");
   if (!name) wrong(d, "no name");
   hia_symbol_id symbol = name_symbol(d, name, strlen(name));
@@ -248,12 +264,24 @@ uint64_t hiaF_draft_declare_types(hia_draft *d, const char *name, const uint64_t
                  type_of_id(d, result, (role){"the type of the result", 0}));
 }
 
+uint64_t hiaF_draft_declare_types(hia_draft *d, const char *name, const uint64_t *params, size_t n,
+                                  uint64_t result) {
+  return id_of(d, declare_types(d, name, params, n, result));
+}
+
+uint64_t hiaF_draft_declare_extern(hia_draft *d, const char *name, const uint64_t *params, size_t n,
+                                   uint64_t result, bool is_impure) {
+  uint32_t fn = declare_types(d, name, params, n, result);
+  make_extern(d, fn, is_impure);
+  return id_of(d, fn);
+}
+
 /* ---- declaring functions by a signature ---- */
 
 static const char *skip_space(const char *at) { return at + strspn(at, " \t\n\r"); }
 
 static _Noreturn void wrong_signature(hia_draft *d, const char *at, const char *wanted) {
-  if (*at) wrong(d, "%s is wanted at '%.60s'", wanted, at);
+  if (*at) wrong(d, "%s is wanted at '%s'", wanted, shown(d, at, strlen(at)));
   wrong(d, "%s is wanted at the end", wanted);
 }
 
@@ -338,13 +366,11 @@ uint64_t hiaF_draft_declare(hia_draft *d, const char *signature) {
   hia_type result;
   at = skip_space(read_type(d, read_text(d, at + 1, "->"), 0, &result));
   if (*at) wrong_signature(d, at, "nothing more");
-  uint64_t id = declare(d, symbol, types.data, types.len, result);
-  hia_draft_function *f = &d->fns.data[d->fns.len - 1];
-  if (is_extern) f->state = HIA_DRAFT_EXTERN;
-  f->is_impure = is_impure;
-  uint32_t first = f->params;
+  uint32_t fn = declare(d, symbol, types.data, types.len, result);
+  if (is_extern) make_extern(d, fn, is_impure);
+  uint32_t first = d->fns.data[fn].params;
   for (uint32_t i = 0; i < names.len; i++) d->items.data[first + i].symbol = names.data[i];
-  return id;
+  return id_of(d, fn);
 }
 
 /* ---- bodies ---- */
@@ -596,8 +622,8 @@ uint64_t hiaF_draft_name(hia_draft *d, uint64_t value, const char *name) {
   if (is_digit(name[0])) valid[len++] = '_';
   for (; *name && len < MAX_NAME; name++)
     valid[len++] = is_letter(*name) || is_digit(*name) ? *name : '_';
-  if (strspn(valid, "_") >= len) return value; /* nothing to read in it */
   valid[len] = '\0';
+  if (strspn(valid, "_") == len) return value; /* nothing to read in it */
   hia_symbol_id symbol = intern(d, valid, len);
   if (symbol < HIA_N_KEYWORDS) {
     valid[len++] = '_';

@@ -120,6 +120,8 @@ uint64_t hiaF_draft_type_of(hia_draft *d, uint64_t value);
 uint64_t hiaF_draft_declare(hia_draft *d, const char *signature);
 uint64_t hiaF_draft_declare_types(hia_draft *d, const char *name, const uint64_t *params, size_t n,
                                   uint64_t result);
+uint64_t hiaF_draft_declare_extern(hia_draft *d, const char *name, const uint64_t *params, size_t n,
+                                   uint64_t result, bool is_impure);
 void hiaF_draft_begin(hia_draft *d, uint64_t fn);
 uint64_t hiaF_draft_param(hia_draft *d, uint64_t fn, size_t i);
 void hiaF_draft_return(hia_draft *d, uint64_t result);

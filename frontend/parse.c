@@ -82,9 +82,8 @@ hia_diag *hiaF_soft_error(hia_parser *s, enum hia_error code, uint32_t start, ui
   return hiaF_error(s->p->diags, code, start, end, "%s", text.data);
 }
 
-bool hiaF_enter(hia_parser *s) {
-  s->depth++;
-  if (s->depth <= HIA_MAX_NESTING) return true;
+static bool enter(hia_parser *s, uint32_t *depth) {
+  if (++*depth <= HIA_MAX_NESTING) return true;
   if (!s->panic) {
     hiaF_soft_error(s, HIA_E0006, s->tok.start, s->tok.end,
                     "nested too deeply: more than %u levels", HIA_MAX_NESTING);
@@ -92,6 +91,9 @@ bool hiaF_enter(hia_parser *s) {
   }
   return false;
 }
+
+bool hiaF_enter(hia_parser *s) { return enter(s, &s->depth); }
+bool hiaF_enter_type(hia_parser *s) { return enter(s, &s->type_depth); }
 
 hia_ast_id hiaF_new(hia_parser *s, hia_ast_kind kind, uint32_t start, uint32_t end) {
   hia_ast node = {.kind = (uint8_t)kind,
@@ -323,7 +325,7 @@ static uint32_t parse_type_item(hia_parser *s) {
 static void parse_item(hia_parser *s) {
   hia_token_kind kind = (hia_token_kind)s->tok.kind;
   s->panic = s->hopeless = s->failed = false;
-  s->depth = 0;
+  s->depth = s->type_depth = 0;
   s->stack.len = 0;
   hiaF_advance(s);
   uint32_t decl = HIA_NONE;

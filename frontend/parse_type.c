@@ -121,10 +121,10 @@ static hia_ast_id parse_type(hia_parser *s) {
 }
 
 hia_ast_id hiaF_parse_type(hia_parser *s) {
-  hia_ast_id id = hiaF_enter(s) && !s->panic
+  hia_ast_id id = hiaF_enter_type(s) && !s->panic
                       ? parse_type(s)
                       : hiaF_new(s, HIA_AST_TYPE_ERROR, s->tok.start, s->tok.end);
-  hiaF_leave(s);
+  hiaF_leave_type(s);
   return id;
 }
 

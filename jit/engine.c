@@ -135,6 +135,8 @@ hia_status hia_engine_new(const hia_engine_options *options, hia_engine **out, h
   engine->options.disabled_passes = engine->disabled;
   if (engine->options.threads == 0) engine->options.threads = 1;
   pthread_mutex_init(&engine->lock, NULL);
+  const uint64_t chance[2] = {(uintptr_t)engine, hiaR_now()};
+  atomic_init(&engine->next_builder, hiaR_hash(chance, sizeof chance));
   unsigned threads = engine->options.threads;
   if (threads > 1 &&
       hiaR_pool_new(&engine->allocator, threads - 1, own.pool, &engine->pool) != HIA_OK) {

@@ -43,8 +43,8 @@ struct hia_engine {
   char *disabled;
   size_t disabled_size;
 
-  hia_pool *pool;         /* of its threads; NULL: one is enough */
-  atomic_uint n_builders; /* that it ever had: engine_builder.c */
+  hia_pool *pool;           /* of its threads; NULL: one is enough */
+  atomic_uint next_builder; /* its number: engine_builder.c */
 
   pthread_mutex_t lock; /* of what follows */
   bool native_tried;

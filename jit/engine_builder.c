@@ -15,12 +15,12 @@ _Static_assert(sizeof(hia_build_value) == sizeof(uint64_t), "arrays of them are 
 
 /* ---- life ---- */
 
-/* Ids of two builders differ in their upper half. Builders of one engine are numbered; which engine
- * it is goes in as well as fits. Never 0, which dtypes have there, nor all ones. */
+/* Ids of two builders differ in their upper half. Builders of one engine are numbered, those of
+ * each engine from a number by chance: an engine may lie where another one lay. Never 0, which
+ * dtypes have there, nor all ones. */
 static uint32_t new_tag(hia_engine *engine) {
-  uint32_t number = atomic_fetch_add_explicit(&engine->n_builders, 1, memory_order_relaxed);
-  uintptr_t address = (uintptr_t)engine;
-  return (hiaR_hash(&address, sizeof address) + number) % (UINT32_MAX - 1) + 1;
+  uint32_t number = atomic_fetch_add_explicit(&engine->next_builder, 1, memory_order_relaxed);
+  return number % (UINT32_MAX - 1) + 1;
 }
 
 hia_status hia_builder_new(hia_engine *engine, const char *name, hia_builder **out,
@@ -105,6 +105,13 @@ hia_build_fn hia_build_declare(hia_builder *b, const char *signature) {
 hia_build_fn hia_build_declare_types(hia_builder *b, const char *name, const hia_build_type *params,
                                      size_t n, hia_build_type result) {
   BUILD_ID(b, hia_build_fn, 0, hiaF_draft_declare_types(b->draft, name, params, n, result));
+}
+
+hia_build_fn hia_build_declare_extern(hia_builder *b, const char *name,
+                                      const hia_build_type *params, size_t n, hia_build_type result,
+                                      bool is_impure) {
+  BUILD_ID(b, hia_build_fn, 0,
+           hiaF_draft_declare_extern(b->draft, name, params, n, result, is_impure));
 }
 
 hia_status hia_build_begin(hia_builder *b, hia_build_fn function) {

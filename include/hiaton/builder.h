@@ -91,9 +91,10 @@ HIA_API hia_status hia_builder_print(hia_builder *builder, hia_write write, void
                                      hia_error **error);
 
 /* Makes a module of the program as it is now. The builder can be built with further, and finished
- * again. HIA_REJECTED if a function is declared but never defined, or not at its end, or if the
- * program has errors that show only as a whole (a function that can only call itself for ever); the
- * status of the first mistake if there was one. */
+ * again. HIA_REJECTED if nothing is declared, a function is declared but never defined, or not at
+ * its end, if the program has errors that show only as a whole (a function that can only call
+ * itself for ever), or if the host has not registered a function of its own that the program
+ * declares, or another one; the status of the first mistake if there was one. */
 HIA_API hia_status hia_builder_finish(hia_builder *builder, hia_module **module, hia_error **error);
 
 /* ---- types ---- */
@@ -109,14 +110,19 @@ HIA_API hia_build_type hia_build_type_of(hia_builder *builder, hia_build_value v
 /* Declares a function by its signature as the language writes it, "gcd(a: i64, b: i64) -> i64" or
  * "swap(t: (i32, f64)) -> (f64, i32)", all types given, at most 1000 parameters. It can be called
  * from here on; its body comes later. "extern fn erf(x: f64) -> f64" and "extern impure fn" declare
- * functions of the host (hia_engine_register), which have no body. A name is declared once, and is
- * neither a keyword nor the name of a built-in function. */
+ * functions of the host, which have no body and are called like others. They must have been
+ * registered (hia_engine_register), with these types, when the program is finished. A name is
+ * declared once, and is neither a keyword nor the name of a built-in function. */
 HIA_API hia_build_fn hia_build_declare(hia_builder *builder, const char *signature);
 /* The same from the parts of a signature. The parameters have names when hia_build_name has given
  * them some. */
 HIA_API hia_build_fn hia_build_declare_types(hia_builder *builder, const char *name,
                                              const hia_build_type *params, size_t n,
                                              hia_build_type result);
+/* The same for a function of the host, "extern fn" or with `is_impure` "extern impure fn". */
+HIA_API hia_build_fn hia_build_declare_extern(hia_builder *builder, const char *name,
+                                              const hia_build_type *params, size_t n,
+                                              hia_build_type result, bool is_impure);
 /* Begins the body of a function: what is built next belongs to it. Once for each function. Another
  * one may be begun inside; what is built then belongs to that until it returns. */
 HIA_API hia_status hia_build_begin(hia_builder *builder, hia_build_fn function);

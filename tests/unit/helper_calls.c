@@ -1,0 +1,172 @@
+/* See helper_calls.h. */
+#include "helper_calls.h"
+#include <stdio.h>
+
+typedef hia_build_value value;
+
+enum { POOL = 64, OPEN = 16 };
+typedef struct caller {
+  hia_builder *b;
+  calls_draw *draw;
+  void *user;
+  value pool[POOL]; /* made last, of those whose blocks are open */
+  uint32_t n_pool;
+  struct {
+    int kind; /* 0 a body, 1 an `if`, 2 its `else`, 3 a loop, 4 its round */
+    uint32_t n_pool, n_vars;
+    value vars[2];
+    hia_build_type type;
+  } open[OPEN];
+  uint32_t n_open;
+  hia_build_fn fns[4];
+  hia_build_type result[4];
+  uint32_t n_begun;
+} caller;
+
+static uint32_t below(caller *c, uint32_t n) { return c->draw(c->user, n); }
+
+static uint64_t any_bits(caller *c) {
+  uint64_t high = below(c, UINT32_MAX);
+  return high << 32 ^ below(c, UINT32_MAX);
+}
+
+static value keep(caller *c, value v) {
+  if (c->n_pool == POOL) c->n_pool--;
+  return c->pool[c->n_pool++] = v;
+}
+
+static value any(caller *c, hia_build_type type) {
+  if (below(c, 2000) == 0) return (value){any_bits(c)};
+  if (below(c, 2000) == 0) return (value){c->pool[0].id + below(c, 400)};
+  for (int i = 0; i < 8 && c->n_pool; i++) {
+    value v = c->pool[below(c, c->n_pool)];
+    if (hia_build_type_of(c->b, v) == type) return v;
+  }
+  switch (type) {
+  case HIA_BOOL: return hia_build_bool(c->b, below(c, 2));
+  case HIA_I32: return hia_build_i32(c->b, (int32_t)any_bits(c));
+  case HIA_I64: return hia_build_i64(c->b, (int64_t)any_bits(c));
+  case HIA_F32: return hia_build_f32(c->b, (float)below(c, 100) / 8 - 5);
+  case HIA_F64: return hia_build_f64(c->b, (double)below(c, 100) / 8 - 5);
+  default: return hia_build_fail(c->b, hia_build_i32(c->b, 1), type);
+  }
+}
+
+static hia_build_type any_type(caller *c) {
+  hia_build_type parts[2] = {below(c, 5), below(c, 5)};
+  return below(c, 4) ? below(c, 5) : hia_build_tuple_type(c->b, parts, 2);
+}
+
+static void push_open(caller *c, int kind) {
+  c->open[c->n_open].kind = kind;
+  c->open[c->n_open++].n_pool = c->n_pool;
+}
+
+static void close_one(caller *c) {
+  uint32_t at = c->n_open - 1;
+  hia_builder *b = c->b;
+  value next[2];
+  switch (c->open[at].kind) {
+  case 0:
+    hia_build_return(b, any(c, c->open[at].type));
+    c->n_open--;
+    c->n_pool = c->open[at].n_pool;
+    break;
+  case 1:
+    next[0] = any(c, c->open[at].type = any_type(c));
+    hia_build_else(b, next[0]);
+    c->open[at].kind = 2;
+    c->n_pool = c->open[at].n_pool;
+    break;
+  case 3:
+    hia_build_while(b, any(c, HIA_BOOL));
+    c->open[at].kind = 4;
+    c->n_pool = c->open[at].n_pool;
+    for (uint32_t i = 0; i < c->open[at].n_vars; i++) keep(c, c->open[at].vars[i]);
+    break;
+  default:
+    for (uint32_t i = 0; i < 2; i++)
+      if (c->open[at].kind == 4 && i < c->open[at].n_vars)
+        next[i] = any(c, hia_build_type_of(b, c->open[at].vars[i]));
+    next[0] = c->open[at].kind == 2 ? hia_build_end_if(b, any(c, c->open[at].type))
+                                    : hia_build_end_loop(b, next, c->open[at].n_vars);
+    c->n_open--;
+    c->n_pool = c->open[at].n_pool;
+    keep(c, next[0]);
+  }
+}
+
+static void any_call(caller *c) {
+  hia_builder *b = c->b;
+  static const int n_ins[] = {
+#define HIA_OPCODE(number, NAME, name, n, on, doc) [number] = n,
+#include <hiaton/ops.def>
+  };
+  value in[3];
+  uint32_t what = below(c, 100), op = 1 + below(c, 37);
+  if (what < 40) {
+    hia_build_type type = op >= 22 && op <= 23   ? HIA_I32 + below(c, 2)
+                          : op >= 18 && op <= 21 ? below(c, 3)
+                          : op >= 24             ? HIA_F32 + below(c, 2)
+                                                 : HIA_I32 + below(c, 4);
+    for (int i = 0; i < n_ins[op]; i++) in[i] = any(c, op == 17 && i == 0 ? HIA_BOOL : type);
+    keep(c, hia_build_op(b, (hia_opcode)op, in, (size_t)n_ins[op]));
+  } else if (what < 45) {
+    keep(c, hia_build_convert(b, (hia_dtype)below(c, 5), any(c, below(c, 5))));
+  } else if (what < 55) {
+    for (int i = 0; i < 2; i++) in[i] = any(c, any_type(c));
+    keep(c, hia_build_tuple(b, in, 2));
+  } else if (what < 60) {
+    hia_build_type parts[2] = {below(c, 5), below(c, 5)};
+    keep(c, hia_build_part(b, any(c, hia_build_tuple_type(b, parts, 2)), below(c, 2)));
+  } else if (what < 65) {
+    in[0] = any(c, HIA_I32);
+    keep(c, hia_build_call(b, c->fns[below(c, 4)], in, 1));
+  } else if (what < 68) {
+    keep(c, hia_build_fail(b, any(c, HIA_I64), any_type(c)));
+  } else if (what < 72) {
+    static const char *const names[] = {"x", "x_2", "v1", "f0", "", "loop", "min", "1\n;"};
+    if (c->n_pool) hia_build_name(b, c->pool[below(c, c->n_pool)], names[below(c, 8)]);
+  } else if (what < 78 && c->n_open < OPEN) {
+    hia_build_if(b, any(c, HIA_BOOL));
+    push_open(c, 1);
+  } else if (what < 84 && c->n_open < OPEN) {
+    uint32_t n = 1 + below(c, 2);
+    for (uint32_t i = 0; i < n; i++) in[i] = any(c, any_type(c));
+    push_open(c, 3);
+    c->open[c->n_open - 1].n_vars = n;
+    hia_build_loop(b, in, n, c->open[c->n_open - 1].vars);
+    for (uint32_t i = 0; i < n; i++) keep(c, c->open[c->n_open - 1].vars[i]);
+  } else if (what < 86 && c->n_begun < 4 && c->n_open < OPEN) { /* another function inside */
+    push_open(c, 0);
+    c->open[c->n_open - 1].type = c->result[c->n_begun];
+    hia_build_begin(b, c->fns[c->n_begun]);
+    c->n_pool = 0;
+    keep(c, hia_build_param(b, c->fns[c->n_begun++], 0));
+  } else if (c->n_open) {
+    close_one(c);
+  }
+}
+
+void calls_make(hia_builder *b, uint32_t n, calls_draw *draw, void *user) {
+  caller c = {.b = b, .draw = draw, .user = user};
+  for (uint32_t i = 0; i < 4; i++) {
+    hia_build_type param = HIA_I32;
+    char name[8];
+    snprintf(name, sizeof name, "f%u", i);
+    c.result[i] = any_type(&c);
+    c.fns[i] = hia_build_declare_types(b, name, &param, 1, c.result[i]);
+  }
+  while (c.n_begun < 4 || c.n_open) {
+    if (!c.n_open) {
+      push_open(&c, 0);
+      c.open[0].type = c.result[c.n_begun];
+      hia_build_begin(b, c.fns[c.n_begun]);
+      keep(&c, hia_build_param(b, c.fns[c.n_begun++], 0));
+    }
+    if (n > 0)
+      n--, any_call(&c);
+    else
+      close_one(&c);
+  }
+}
