@@ -1,5 +1,5 @@
 /* libFuzzer target: any bytes are a program or are rejected, with errors that say where. A program
- * that checks must also come through the compiler: its graphs are built and dumped. */
+ * that checks must also come through the compiler: its tree and its graphs are dumped. */
 #include <hiaton/hiaton.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,10 +31,23 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (status == HIA_REJECTED) {
     must(hia_error_count(error) > 0 && hia_error_line(error, 0) > 0, "no position", error);
   } else {
-    /* No function with all its types: HIA_ARGUMENT; anything else is a defect. */
-    hia_dump_options dump = HIA_DUMP_OPTIONS_INIT;
-    status = hia_module_dump(module, NULL, 0, &dump, discard, NULL, &error);
-    must(status == HIA_OK || status == HIA_ARGUMENT, "dump", error);
+    static const struct {
+      hia_stage stage;
+      hia_format format;
+    } dumps[] = {{HIA_STAGE_AST, HIA_FORMAT_TEXT},
+                 {HIA_STAGE_AST, HIA_FORMAT_DOT},
+                 {HIA_STAGE_GRAPH, HIA_FORMAT_DOT},
+                 {HIA_STAGE_STATIC, HIA_FORMAT_TEXT},
+                 {HIA_STAGE_STATIC, HIA_FORMAT_DOT}};
+    for (size_t i = 0; i < sizeof dumps / sizeof *dumps; i++) {
+      /* No function with all its types: HIA_ARGUMENT; anything else is a defect. */
+      hia_dump_options dump = HIA_DUMP_OPTIONS_INIT;
+      dump.stage = dumps[i].stage;
+      dump.format = dumps[i].format;
+      hia_error_free(error);
+      status = hia_module_dump(module, NULL, 0, &dump, discard, NULL, &error);
+      must(status == HIA_OK || status == HIA_ARGUMENT, "dump", error);
+    }
     hia_module_free(module);
   }
   hia_error_free(error);
