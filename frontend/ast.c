@@ -252,7 +252,8 @@ static void print_decl(printer *pr, const hia_decl *d, const char *name) {
   hiaF_position(p, d->pos, &line, &col);
   uint32_t depth = d->kind == HIA_DECL_CON ? 1 : 0;
   begin(pr, depth++);
-  hiaR_text_addf(pr->out, "%s %u:%u %s", kinds[d->kind], line, col, name);
+  hiaR_text_addf(pr->out, "%s%s %u:%u %s", kinds[d->kind], d->impure ? " impure" : "", line, col,
+                 name);
   if (pr->inst != NULL) {
     hiaR_text_addf(pr->out, " : ");
     hiaF_itype_print(&p->it, pr->inst->result, pr->out);

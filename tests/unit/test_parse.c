@@ -212,6 +212,23 @@ Test(parse, tree_as_text) {
   discard(&c);
 }
 
+Test(parse, functions_of_the_host_as_text) {
+  compiled c;
+  compile_good(&c, "extern impure fn roll(sides: i32) -> i32\nextern fn half(_: f64) -> f64\n");
+  hia_text out;
+  hiaR_text_init(&out, &c.comp.arena);
+  hiaF_print_ast(c.program, &out);
+  cr_expect_str_eq(out.data, "extern impure 1:18 roll\n"
+                             "  parameter 1:23 sides\n"
+                             "    type 1:30 i32\n"
+                             "  type 1:38 i32\n"
+                             "extern 2:11 half\n"
+                             "  parameter 2:16 _\n"
+                             "    type 2:19 f64\n"
+                             "  type 2:27 f64\n");
+  discard(&c);
+}
+
 /* Long but not deep: no C recursion in proportion. */
 Test(parse, long_programs) {
   size_t n = 100000;
