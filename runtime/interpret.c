@@ -4,30 +4,51 @@
 #include "runtime/program.h"
 
 /* The images that a context has run, decoded: each context has its own. A module stands for its
- * image, so it is not unloaded before the context is freed. */
+ * image, and so does the image's hash: in place of a library that was closed there may be another.
+ */
 typedef struct hia_images {
   struct hia_images *next;
   const hia_code_module *module;
+  uint64_t hash;
   hia_loaded *loaded;
   hia_places places;
 } hia_images;
 
+static void free_image(hia_images *image, const hia_allocator *allocator) {
+  hiaR_image_free(image->loaded);
+  hiaR_free(allocator, image, sizeof *image);
+}
+
 static void free_images(hia_images *images, const hia_allocator *allocator) {
   while (images) {
     hia_images *next = images->next;
-    hiaR_image_free(images->loaded);
-    hiaR_free(allocator, images, sizeof *images);
+    free_image(images, allocator);
     images = next;
   }
 }
 
+/* What the image says; the loader has seen to it that it is right of those that are decoded. */
+static uint64_t hash_of(const hia_code_module *module) {
+  const hia_image_header *header = module->image;
+  return module->image_size < sizeof *header ? 0 : header->hash;
+}
+
+static hia_images *known_image(hia_host *host, const hia_code_module *module) {
+  for (hia_images **at = &host->images; *at; at = &(*at)->next) {
+    hia_images *image = *at;
+    if (image->module != module) continue;
+    if (image->hash == hash_of(module)) return image;
+    *at = image->next;
+    free_image(image, &host->allocator);
+    break;
+  }
+  return NULL;
+}
+
 static hia_status find_image(hia_host *host, const hia_code_module *module,
                              const hia_images **out) {
-  for (const hia_images *i = host->images; i; i = i->next) {
-    if (i->module != module) continue;
-    *out = i;
-    return HIA_OK;
-  }
+  *out = known_image(host, module);
+  if (*out) return HIA_OK;
   hia_images *image = hiaR_alloc(&host->allocator, sizeof *image);
   if (!image) return HIA_MEMORY;
   char why[256];
@@ -39,6 +60,7 @@ static hia_status find_image(hia_host *host, const hia_code_module *module,
     return status;
   }
   image->module = module;
+  image->hash = hash_of(module);
   const hia_loaded *l = image->loaded;
   image->places = (hia_places){.locs = l->locs,
                                .strings = l->strings,
