@@ -21,10 +21,16 @@ static bool section_header(const hia_object *o, uint32_t i, Elf64_Shdr *out) {
 
 /* A NUL-terminated string inside the section that holds the names. */
 static const char *name_at(const hia_object *o, const Elf64_Shdr *names, uint64_t at) {
-  if (at >= names->sh_size) return "";
+  if (names->sh_type == SHT_NOBITS || at >= names->sh_size) return "";
   const char *name = (const char *)o->bytes + names->sh_offset + at;
   return memchr(name, 0, names->sh_size - at) ? name : "";
 }
+
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define BYTE_ORDER_HERE ELFDATA2LSB
+#else
+#define BYTE_ORDER_HERE ELFDATA2MSB
+#endif
 
 static hia_section *wanted(hia_object *o, const char *name) {
   if (!strcmp(name, ".text")) return &o->text;
@@ -43,7 +49,8 @@ bool hiaJ_object_open(hia_object *o, const void *bytes, size_t size) {
   if (size < sizeof header) return false;
   memcpy(&header, bytes, sizeof header);
   if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
-      header.e_type != ET_REL || header.e_shentsize != sizeof(Elf64_Shdr))
+      header.e_ident[EI_DATA] != BYTE_ORDER_HERE || header.e_type != ET_REL ||
+      header.e_shentsize != sizeof(Elf64_Shdr))
     return false;
   Elf64_Shdr names;
   if (!section_header(o, header.e_shstrndx, &names)) return false;

@@ -2,6 +2,7 @@
  * level, what the code looks like, and objects that are damaged. */
 #include "runtime/sanitizer.h"
 #include "world.h"
+#include <elf.h>
 #include <llvm-c/Analysis.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -742,6 +743,35 @@ static void read_object(const void *bytes, size_t size) {
     (void)hiaJ_frames_find(frames, 0x1000 + at, &row);
   }
   hiaJ_frames_free(frames);
+}
+
+/* The names of sections are to be read out of one that says it has no bytes, far behind the end. */
+Test(frames, a_section_without_bytes_is_not_read) {
+  world w;
+  world_init(&w);
+  NO_THROW(&w.e, {
+    LLVMMemoryBufferRef buffer = object_of(&w, failing_text);
+    size_t size = LLVMGetBufferSize(buffer);
+    char *copy = malloc(size);
+    cr_assert_not_null(copy);
+    memcpy(copy, LLVMGetBufferStart(buffer), size);
+    Elf64_Ehdr header;
+    Elf64_Shdr names;
+    memcpy(&header, copy, sizeof header);
+    size_t at = header.e_shoff + header.e_shstrndx * sizeof names;
+    memcpy(&names, copy + at, sizeof names);
+    names.sh_type = SHT_NOBITS;
+    names.sh_offset = (uint64_t)1 << 40;
+    memcpy(copy + at, &names, sizeof names);
+    hia_object object;
+    cr_assert(!hiaJ_object_open(&object, copy, size));
+    memcpy(copy, LLVMGetBufferStart(buffer), size);
+    copy[EI_DATA] = ELFDATA2LSB + ELFDATA2MSB - copy[EI_DATA];
+    cr_assert(!hiaJ_object_open(&object, copy, size));
+    free(copy);
+    LLVMDisposeMemoryBuffer(buffer);
+  });
+  world_free(&w);
 }
 
 Test(frames, damaged_objects_do_no_harm) {
