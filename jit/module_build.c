@@ -13,11 +13,16 @@ static hia_status build_graph(hia_building *b, hia_graph **g, hia_fn_id *roots, 
   if (!module->program) {
     hia_read_error wrong;
     *g = hiaG_read(comp, &module->types, module->source.text, module->source.len, &wrong);
-    for (uint32_t i = 0; i < n; i++)
+    if (!*g)
+      return hiaJ_fail(&module->engine->allocator, error, HIA_INTERNAL, NULL,
+                       "the graph does not read a second time");
+    /* Its other roots are functions like any. */
+    for (hia_fn_id f = 0; f < (*g)->fns.len; f++) hiaG_fn(*g, f)->is_root = false;
+    for (uint32_t i = 0; i < n; i++) {
       roots[i] = b->built.data[i].function->versions[HIA_VERSION_PLAIN].root;
-    if (*g) return HIA_OK;
-    return hiaJ_fail(&module->engine->allocator, error, HIA_INTERNAL, NULL,
-                     "the graph does not read a second time");
+      hiaG_fn(*g, roots[i])->is_root = true;
+    }
+    return HIA_OK;
   }
   hia_inst_id *insts = HIA_NEW_ARRAY(&comp->arena, hia_inst_id, n);
   for (uint32_t i = 0; i < n; i++) insts[i] = b->built.data[i].function->inst;
@@ -45,6 +50,25 @@ static bool is_plain(const hia_graph *g, hia_fn_id root) {
   return most <= PLAIN_STACK / VALUE_BYTES / (levels + 1);
 }
 
+/* What an object calls of the host is a symbol of its name in C. */
+static hia_status check_extern(hia_building *b, const hia_extern *e, hia_error **error) {
+  const hia_allocator *allocator = &b->module->engine->allocator;
+  if (hiaJ_is_c_word(e->name) || hiaJ_is_own_name(e->name))
+    return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL,
+                     "the host's `%s` cannot be a function of C: %s", e->name,
+                     hiaJ_is_c_word(e->name) ? "that is a word of the language"
+                                             : "such names are hiaton's own");
+  for (uint32_t i = 0; i < b->built.len; i++) {
+    const hia_built *built = &b->built.data[i];
+    bool is_plain = built->plain && strcmp(built->plain, e->name) == 0;
+    if (!is_plain && strcmp(built->name, e->name) != 0) continue;
+    return hiaJ_fail(allocator, error, HIA_ARGUMENT, "--prefix P makes it P_NAME",
+                     "`%s` cannot be called `%s` in C: that is a function of the host's",
+                     built->function->name, e->name);
+  }
+  return HIA_OK;
+}
+
 hia_status hiaJ_build_native(hia_building *b, hia_graph **g, hia_fn_id *roots, hia_error **error) {
   hia_status status = build_graph(b, g, roots, error);
   if (status != HIA_OK) return status;
@@ -54,14 +78,10 @@ hia_status hiaJ_build_native(hia_building *b, hia_graph **g, hia_fn_id *roots, h
       b->built.data[i].plain =
           hiaR_arena_printf(&b->module->comp.arena, "%s_plain", b->built.data[i].name);
   for (uint32_t k = 0; k < (*g)->externs.len; k++) {
+    status = check_extern(b, &(*g)->externs.data[k], error);
+    if (status != HIA_OK) return status;
     const char *name = hiaJ_extern_in_c(b, &(*g)->externs.data[k]);
     hiaR_push(&b->module->comp.arena, &b->externs, name);
-    for (uint32_t i = 0; i < b->built.len; i++)
-      if (strcmp(b->built.data[i].name, (*g)->externs.data[k].name) == 0)
-        return hiaJ_fail(&b->module->engine->allocator, error, HIA_ARGUMENT,
-                         "--prefix P makes it P_NAME",
-                         "`%s` cannot be called `%s` in C: that is a function of the host's",
-                         b->built.data[i].function->name, b->built.data[i].name);
   }
   return hiaJ_check_plain_names(b, error);
 }

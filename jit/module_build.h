@@ -32,6 +32,8 @@ hia_status hiaJ_build_names(hia_building *b, hia_error **error);
 hia_status hiaJ_check_plain_names(hia_building *b, hia_error **error);
 /* Is it a word that C, C++ or what their compilers define keeps for itself? */
 bool hiaJ_is_c_word(const char *name);
+/* Is it a name of hiaton's libraries or headers? */
+bool hiaJ_is_own_name(const char *name);
 /* module_build.c, in a try: the graph that becomes native code, with its roots in the order of
  * b->built; says which of them have plain functions. */
 hia_status hiaJ_build_native(hia_building *b, hia_graph **g, hia_fn_id *roots, hia_error **error);

@@ -68,9 +68,15 @@ static const char *base_name(const char *path) {
   return slash ? slash + 1 : path;
 }
 
+/* HIATON_FIB_H of fib.h; with the prefix of its functions if that is another, since headers in two
+ * folders may have one name. */
 static void add_guard(hia_building *b, const char *header) {
+  size_t len = strlen(b->prefix);
+  bool is_named_so = len && strncmp(header, b->prefix, len - 1) == 0 && header[len - 1] == '.';
+  const char *name =
+      hiaR_arena_printf(&b->module->comp.arena, "%s%s", is_named_so ? "" : b->prefix, header);
   hiaR_text_addf(&b->text, "HIATON_");
-  for (const char *c = header; *c; c++) {
+  for (const char *c = name; *c; c++) {
     char upper = *c >= 'a' && *c <= 'z' ? (char)(*c - 'a' + 'A') : *c;
     bool is_word = (upper >= 'A' && upper <= 'Z') || (upper >= '0' && upper <= '9');
     hiaR_text_add(&b->text, is_word ? &upper : "_", 1);

@@ -138,10 +138,125 @@ bool hiaJ_is_c_word(const char *name) {
   return false;
 }
 
-/* hia_ and hiaR_ begin the names of libraries. */
-static bool is_hiatons(const char *name) {
+/* hia_ and hiaR_ begin the names of libraries, HIA_ and HIATON_ what the headers define. */
+bool hiaJ_is_own_name(const char *name) {
+  if (strncmp(name, "HIA_", 4) == 0 || strncmp(name, "HIATON_", 7) == 0) return true;
   if (strncmp(name, "hia", 3) != 0) return false;
   return name[3] == '_' || (name[3] >= 'A' && name[3] <= 'Z' && name[4] == '_');
+}
+
+/* What the runtime calls of the C library and of libffi, and code that is made for a processor that
+ * lacks an instruction: a function of such a name would be called instead, by all of the program.
+ * (tests/cli/build.sh compares it with the library.) */
+static bool is_called_by_runtime(const char *name) {
+  static const char *const names[] = {"abort",
+                                      "calloc",
+                                      "ceil",
+                                      "ceilf",
+                                      "clock_gettime",
+                                      "close",
+                                      "cos",
+                                      "cosf",
+                                      "exp",
+                                      "expf",
+                                      "expm1",
+                                      "expm1f",
+                                      "ferror",
+                                      "ffi_call",
+                                      "ffi_prep_cif",
+                                      "ffi_type_double",
+                                      "ffi_type_float",
+                                      "ffi_type_pointer",
+                                      "ffi_type_sint32",
+                                      "ffi_type_sint64",
+                                      "ffi_type_uint8",
+                                      "ffi_type_void",
+                                      "fflush",
+                                      "floor",
+                                      "floorf",
+                                      "fmod",
+                                      "fmodf",
+                                      "fprintf",
+                                      "fputc",
+                                      "fputs",
+                                      "free",
+                                      "fwrite",
+                                      "getrlimit",
+                                      "log",
+                                      "log1p",
+                                      "log1pf",
+                                      "logf",
+                                      "longjmp",
+                                      "madvise",
+                                      "malloc",
+                                      "memchr",
+                                      "memcmp",
+                                      "memcpy",
+                                      "memmove",
+                                      "memset",
+                                      "mincore",
+                                      "mmap",
+                                      "mprotect",
+                                      "munmap",
+                                      "open",
+                                      "pow",
+                                      "powf",
+                                      "prctl",
+                                      "printf",
+                                      "pthread_cond_destroy",
+                                      "pthread_cond_init",
+                                      "pthread_cond_signal",
+                                      "pthread_cond_timedwait",
+                                      "pthread_cond_wait",
+                                      "pthread_condattr_destroy",
+                                      "pthread_condattr_init",
+                                      "pthread_condattr_setclock",
+                                      "pthread_create",
+                                      "pthread_join",
+                                      "pthread_mutex_destroy",
+                                      "pthread_mutex_init",
+                                      "pthread_mutex_lock",
+                                      "pthread_mutex_unlock",
+                                      "pthread_self",
+                                      "pthread_sigmask",
+                                      "putc",
+                                      "putchar",
+                                      "puts",
+                                      "read",
+                                      "realloc",
+                                      "roundeven",
+                                      "roundevenf",
+                                      "sched_getaffinity",
+                                      "sigfillset",
+                                      "sin",
+                                      "sinf",
+                                      "snprintf",
+                                      "stderr",
+                                      "stdout",
+                                      "strchr",
+                                      "strcmp",
+                                      "strcspn",
+                                      "strerror",
+                                      "strlen",
+                                      "strncmp",
+                                      "strspn",
+                                      "strstr",
+                                      "strtod",
+                                      "strtof",
+                                      "strtol",
+                                      "strtoul",
+                                      "strtoull",
+                                      "syscall",
+                                      "sysconf",
+                                      "tan",
+                                      "tanf",
+                                      "tanh",
+                                      "tanhf",
+                                      "vfprintf",
+                                      "vsnprintf"};
+  for (size_t i = 0; i < HIA_LEN(names); i++)
+    if (strcmp(name, names[i]) == 0) return true;
+  return false;
 }
 
 static bool is_letter(char c) {
@@ -173,7 +288,7 @@ static hia_status find_prefix(hia_building *b, hia_error **error) {
   if (!is_fine)
     return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL,
                      "the prefix `%.80s` is no identifier of C", prefix);
-  if (is_hiatons(b->prefix))
+  if (hiaJ_is_own_name(b->prefix))
     return hiaJ_fail(allocator, error, HIA_ARGUMENT, "--prefix P gives the functions another one",
                      "names of C that begin with `%.80s` are hiaton's own", b->prefix);
   return HIA_OK;
@@ -289,9 +404,13 @@ static hia_status check_names(hia_building *b, hia_error **error) {
       return hiaJ_fail(allocator, error, HIA_ARGUMENT, hint,
                        "`%s` cannot be called `%s` in C, where that is a word of the language",
                        built->function->name, built->name);
-    if (is_hiatons(built->name))
+    if (hiaJ_is_own_name(built->name))
       return hiaJ_fail(allocator, error, HIA_ARGUMENT, hint,
                        "`%s` cannot be called `%s` in C: such names are hiaton's own",
+                       built->function->name, built->name);
+    if (is_called_by_runtime(built->name))
+      return hiaJ_fail(allocator, error, HIA_ARGUMENT, hint,
+                       "`%s` cannot be called `%s` in C: the runtime calls a function of that name",
                        built->function->name, built->name);
   }
   uint32_t n = b->built.len;

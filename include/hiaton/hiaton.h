@@ -481,15 +481,16 @@ HIA_API hia_status hia_timeline_write(hia_timeline *timeline, hia_write write, v
  *
  * Native code as an object file, for a program that is linked without hiaton's compiler: with
  * libhiaton_rt (and -lm) alone. It holds a typed entry (hiaton/runtime.h) for each function and,
- * for hia_context_options.interpret, the program as the interpreter runs it. Its header declares
- * the entries for C and C++. The command `hiaton build` is these two functions and a call of the
- * linker; docs/aot.md says more. */
+ * for hia_context_options.interpret, the program as the interpreter runs it. There is no fuel in
+ * it: hia_run_options are for runs of an engine. Its header declares the entries for C and C++. The
+ * command `hiaton build` is these two functions and a call of the linker; docs/aot.md says more. */
 
 typedef struct hia_build_options {
   size_t size;
   /* fib(i32) becomes `prefix_fib` in C, a further instance of it that is built too
      `prefix_fib__i64`; "": `fib`. NULL: the name of the module's file without its ending. An
-     identifier of C, and no name that follows from it may be one of the language's words */
+     identifier of C, and no name that follows from it may be a word of the language, or a
+     function that the runtime calls */
   const char *prefix;
   const char *cpu; /* what the code may use: "native" (this machine), "x86-64", "x86-64-v2" to
                       "x86-64-v4", or a processor by LLVM's name, "znver3"; NULL: native */

@@ -44,7 +44,10 @@ HIA_API const char *hia_status_message(hia_status status);
  * begin with it in the same instant may not find each other; so give each its own). It may pass
  * from one thread to another between calls.
  *
- * What is not said to be for any thread is for the one that uses the context. */
+ * What is not said to be for any thread is for the one that uses the context.
+ *
+ * Calls are limited by depth, memory and time. Typed entries have no fuel; that is for runs of an
+ * engine (hia_run_options, hiaton.h). */
 
 /* For each field the value that HIA_CONTEXT_OPTIONS_INIT gives is the default. */
 typedef struct hia_context_options {
