@@ -438,6 +438,11 @@ static void set_places(hia_code *code, const hia_places *places) {
 
 static const hia_unwinder *unwinder(const hia_code *code) { return &code->unwinder; }
 
+static const void *object(const hia_code *code, size_t *size) {
+  *size = LLVMGetBufferSize(code->bytes);
+  return LLVMGetBufferStart(code->bytes);
+}
+
 /* ---- objects ---- */
 
 /* In a comp of its own, which throws. */
@@ -446,10 +451,13 @@ static hia_status finish(hia_comp *comp, const hia_allocator *allocator, LLVMMem
                          size_t *size) {
   hia_object o;
   hia_fn_id anchor;
+  size_t largest;
   uint32_t *entries = HIA_NEW_ARRAY(&comp->arena, uint32_t, g->fns.len);
   if (!hiaJ_object_open(&o, LLVMGetBufferStart(object), LLVMGetBufferSize(object)) ||
       !find_entries(&o, g, entries, &anchor))
     return HIA_INTERNAL;
+  hia_status status = hiaJ_frames_largest(allocator, &o, &largest); /* can each frame be read? */
+  if (status) return status;
   hia_tables *tables = hiaJ_frames_make(comp, &o, (hia_entries){entries, g->fns.len});
   tables->anchor = entries[plan->roots[0].fn] - 1;
   uint64_t total = hiaJ_object_finished_size(&o, hiaR_tables_size(tables));
@@ -538,6 +546,7 @@ const hia_backend hiaJ_backend = {
     .plain = plain,
     .set_places = set_places,
     .unwinder = unwinder,
+    .object = object,
     .release = release,
     .build = build,
     .dump = dump,

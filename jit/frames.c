@@ -258,7 +258,7 @@ static bool read_sizes(hia_comp *comp, const hia_object *object, hia_frame_sizes
     }
     uint64_t pc, place = (uint64_t)(peek.at - section->data);
     if (!hiaJ_object_target(object, section, place, &relocation, &pc))
-      continue; /* not in .text: a constructor that a sanitizer's pass made */
+      continue; /* not in .text: of the host's side, or a constructor of a sanitizer's */
     fixed(&peek, 4);
     uint64_t size = fixed(&peek, 4);
     if (size > object->text.size - pc) return false;
@@ -289,13 +289,14 @@ static bool run_lines(hia_comp *comp, const hia_object *object, const line_progr
                       uint64_t *relocation, hia_frame_list *list) {
   uint64_t pc = 0;
   uint64_t line = 1, column = 0;
+  bool is_text = true; /* else the sequence is of another section */
   while (c.at < c.end && !c.bad) {
     uint64_t op = fixed(&c, 1);
     if (op >= p->opcode_base) {
       uint64_t step = op - p->opcode_base;
       pc += step / p->line_range * p->min_length;
       line += (uint64_t)(p->line_base + (int64_t)(step % p->line_range));
-      add_row(comp, list, pc, (uint32_t)line, line ? column : 0);
+      if (is_text) add_row(comp, list, pc, (uint32_t)line, line ? column : 0);
       continue;
     }
     switch (op) {
@@ -303,26 +304,29 @@ static bool run_lines(hia_comp *comp, const hia_object *object, const line_progr
       cursor operand = slice(&c, uleb(&c));
       uint64_t extended = fixed(&operand, 1);
       if (extended == 1) { /* end_sequence */
-        add_row(comp, list, pc, 0, 0);
+        if (is_text) add_row(comp, list, pc, 0, 0);
         pc = 0;
         line = 1;
         column = 0;
+        is_text = true;
       } else if (extended == 2) { /* set_address */
         uint64_t place = (uint64_t)(operand.at - object->debug_line.data);
-        if (!hiaJ_object_target(object, &object->debug_line, place, relocation, &pc)) return false;
+        is_text = hiaJ_object_target(object, &object->debug_line, place, relocation, &pc);
       }
       break;
     }
-    case 1: add_row(comp, list, pc, (uint32_t)line, line ? column : 0); break; /* copy */
-    case 2: pc += uleb(&c) * p->min_length; break;                             /* advance_pc */
-    case 3: line += (uint64_t)sleb(&c); break;                                 /* advance_line */
-    case 5: column = uleb(&c); break;                                          /* set_column */
+    case 1: /* copy */
+      if (is_text) add_row(comp, list, pc, (uint32_t)line, line ? column : 0);
+      break;
+    case 2: pc += uleb(&c) * p->min_length; break; /* advance_pc */
+    case 3: line += (uint64_t)sleb(&c); break;     /* advance_line */
+    case 5: column = uleb(&c); break;              /* set_column */
     case 8: /* const_add_pc */ pc += (255 - p->opcode_base) / p->line_range * p->min_length; break;
     case 9: pc += fixed(&c, 2); break; /* fixed_advance_pc */
     default:
       for (unsigned i = 0; i < p->lengths[op]; i++) uleb(&c);
     }
-    if (pc > object->text.size) return false;
+    if (is_text && pc > object->text.size) return false;
   }
   return !c.bad;
 }

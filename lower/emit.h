@@ -223,10 +223,10 @@ LLVMValueRef hiaL_word_at(hia_emit *e, LLVMValueRef block, uint32_t i); /* its a
 LLVMValueRef hiaL_load_word(hia_emit *e, LLVMValueRef at, hia_dtype t);
 void hiaL_store_word(hia_emit *e, LLVMValueRef at, LLVMValueRef value, hia_dtype t);
 
-/* Begins e->args with the hidden argument; builds the call of e->fns[callee] with e->args. */
 /* A function that is found by its name. One of the program's that happens to be called so gets
  * another name: nobody looks for it. */
 LLVMValueRef hiaL_add_named(hia_emit *e, const char *name, LLVMTypeRef type);
+/* Begins e->args with the hidden argument; builds the call of e->fns[callee] with e->args. */
 void hiaL_open_args(hia_emit *e);
 LLVMValueRef hiaL_build_call(hia_emit *e, hia_fn_id callee);
 

@@ -79,10 +79,11 @@ static LLVMValueRef name_of(hia_emit *e, uint32_t number) {
   const char *text = extern_at(e, number)->name;
   LLVMValueRef value =
       LLVMConstStringInContext2(e->llvm, text, strlen(text), false /* with its NUL */);
-  host->name = LLVMAddGlobal(e->module, LLVMTypeOf(value), "host_name");
+  host->name = LLVMAddGlobal(e->module, LLVMTypeOf(value), "hia_host_name");
   LLVMSetInitializer(host->name, value);
   LLVMSetLinkage(host->name, LLVMPrivateLinkage);
   LLVMSetGlobalConstant(host->name, true);
+  LLVMSetSection(host->name, HIA_HOST_RODATA);
   LLVMSetAlignment(host->name, 64); /* AddressSanitizer leaves it alone: see emit_host.c */
   return host->name;
 }
@@ -156,6 +157,7 @@ static LLVMValueRef host_call(hia_emit *e, uint32_t number) {
   LLVMTypeRef type = LLVMFunctionType(e->types[HIA_I32], &e->ptr, 1, false);
   host->call = LLVMAddFunction(e->module, name, type);
   LLVMSetLinkage(host->call, LLVMInternalLinkage);
+  LLVMSetSection(host->call, HIA_HOST_TEXT);
   unsigned all = (unsigned)LLVMAttributeFunctionIndex;
   hiaL_attribute(e, host->call, all, "nounwind", 0);
   hiaL_attribute(e, host->call, all, "uwtable", 1);

@@ -116,7 +116,10 @@ static LLVMTypeRef function_type(hia_emit *e, const hia_fn *fn, LLVMTypeRef resu
 
 static LLVMValueRef add_function(hia_emit *e, const char *name, LLVMTypeRef type) {
   LLVMValueRef f = hiaL_add_named(e, name, type);
-  if (!e->options->object) LLVMSetVisibility(f, LLVMProtectedVisibility);
+  if (e->options->object)
+    LLVMSetSection(f, HIA_HOST_TEXT);
+  else
+    LLVMSetVisibility(f, LLVMProtectedVisibility);
   unsigned all = (unsigned)LLVMAttributeFunctionIndex;
   hiaL_attribute(e, f, all, "nounwind", 0);
   hiaL_attribute(e, f, all, "uwtable", 1);
@@ -206,7 +209,10 @@ static void plain_functions(hia_emit *e) {
     const hia_object_root *planned = hiaL_planned(e, f);
     if (planned ? !planned->plain : hiaG_not_plain(g, f, &e->comp->scratch, &levels) != NULL)
       continue;
-    if (!no_context) no_context = hiaL_variable(e, "hia_no_context", LLVMConstNull(line));
+    if (!no_context) {
+      no_context = hiaL_variable(e, "hia_no_context", LLVMConstNull(line));
+      LLVMSetSection(no_context, HIA_HOST_RODATA);
+    }
     plain_function(e, f, no_context);
   }
 }

@@ -22,6 +22,7 @@ static LLVMValueRef bytes(hia_emit *e, const char *name, const void *data, size_
   LLVMValueRef value = LLVMConstStringInContext2(e->llvm, data, size, true);
   LLVMValueRef v = hiaL_variable(e, name, value);
   LLVMSetAlignment(v, alignment);
+  LLVMSetSection(v, HIA_HOST_RODATA);
   return v;
 }
 
@@ -142,6 +143,7 @@ void hiaL_object_main(hia_emit *e, LLVMValueRef record, uint32_t root) {
               run_type = LLVMFunctionType(i32, types, 4, false);
   LLVMValueRef run = LLVMAddFunction(e->module, "hiaR_program", run_type);
   LLVMValueRef f = LLVMAddFunction(e->module, "main", main_type);
+  LLVMSetSection(f, HIA_HOST_TEXT);
   unsigned all = (unsigned)LLVMAttributeFunctionIndex;
   hiaL_attribute(e, f, all, "nounwind", 0);
   hiaL_attribute(e, f, all, "uwtable", 1);

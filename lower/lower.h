@@ -77,6 +77,12 @@ void hiaL_entry_name(char name[HIA_ENTRY_NAME_SIZE], hia_fn_id root);
 void hiaL_typed_name(char name[HIA_ENTRY_NAME_SIZE], hia_fn_id root);
 void hiaL_plain_name(char name[HIA_ENTRY_NAME_SIZE], hia_fn_id root);
 #define HIA_MODULE_NAME "hia_module" /* the hia_code_module, of modules that have roots */
+/* Functions that run on the host's stack, and constants that are not of the program's code, stand
+ * in sections of their own: what C calls and reads of an object, and in any module what calls the
+ * host. The program's own are .text and .rodata, the same bytes for the JIT and for a file. No
+ * frame tables are needed of the others. */
+#define HIA_HOST_TEXT   ".text.hia_host"
+#define HIA_HOST_RODATA ".rodata.hia_host"
 
 /* Calls carry the position they stand for as their line number, and which forks are open there
  * (HIA_FORKS_) as their column, in LLVM's debug locations: that is how a return address becomes a
