@@ -3,12 +3,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <signal.h>
 #include <spawn.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -140,8 +138,8 @@ static void words_free(words *c) {
   c->n = 0;
 }
 
-/* Runs it with the signals that it would have without us. */
-static int run(words *c, const char *variable, const sigset_t *signals) {
+/* Runs it, with the signals that it would have without us. */
+static int run_with(words *c, const char *variable, const sigset_t *signals) {
   if (c->bad) return tool_fail(NULL, HIA_MEMORY);
   posix_spawnattr_t attributes;
   if (posix_spawnattr_init(&attributes) != 0) return tool_fail(NULL, HIA_MEMORY);
@@ -172,6 +170,16 @@ static int run(words *c, const char *variable, const sigset_t *signals) {
   return EXIT_PROGRAM;
 }
 
+/* A signal that would end us waits until the other program has ended, which gets that of a Ctrl-C
+ * too: it would go on writing to files that we remove. */
+static int run(words *c, const char *variable) {
+  sigset_t signals;
+  tool_hold_signals(&signals);
+  int code = run_with(c, variable, &signals);
+  tool_release_signals(&signals);
+  return code;
+}
+
 /* ---- the runtime ---- */
 
 #ifndef HIA_LIBRARIES
@@ -183,10 +191,7 @@ static int run(words *c, const char *variable, const sigset_t *signals) {
 static char *runtime_file(const char *name) {
   char self[PATH_MAX];
   ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
-  if (len <= 0) {
-    fprintf(stderr, "error[io]: /proc/self/exe cannot be read: %s\n", strerror(errno));
-    return NULL;
-  }
+  if (len <= 0) return NULL;
   self[len] = 0;
   int folder = (int)(base_name(self) - self);
   static const char *const places[] = {HIA_LIBRARIES, "../lib"};
@@ -202,61 +207,58 @@ static char *runtime_file(const char *name) {
 
 /* ---- linking ---- */
 
-/* A folder of our own: beside the output, so that what is ready can be moved to its place, or where
- * that is no regular file among other temporary files. */
+/* A folder of our own beside the output, so that what is ready can be moved to its place. */
 typedef struct workshop {
-  char *place; /* of the output itself, where its name is a link */
+  char *place; /* of the output */
   bool is_file;
   char *folder, *object, *result;
-  sigset_t signals; /* that were let through before */
 } workshop;
 
-static void hold_signals(workshop *w) {
-  sigset_t ends;
-  sigemptyset(&ends);
-  sigaddset(&ends, SIGINT);
-  sigaddset(&ends, SIGTERM);
-  sigaddset(&ends, SIGHUP);
-  sigprocmask(SIG_BLOCK, &ends, &w->signals);
+static bool open_folder(workshop *w, const char *beside) {
+  const char *temporary = getenv("TMPDIR");
+  if (!temporary || !*temporary) temporary = "/tmp";
+  w->folder = w->is_file
+                  ? text("%.*s.hiaton-XXXXXX", (int)(base_name(beside) - beside), beside)
+                  : text("%s/hiaton-XXXXXX", temporary); /* beside a pipe there is no place */
+  if (!w->folder) return false;
+  sigset_t before;
+  tool_hold_signals(&before);
+  char *made = mkdtemp(w->folder);
+  int wrong = errno;
+  if (made) tool_temporary(w->folder);
+  tool_release_signals(&before);
+  errno = wrong;
+  if (made) return true;
+  free(w->folder);
+  w->folder = NULL;
+  return false;
 }
 
 static int workshop_open(workshop *w, const char *path) {
-  struct stat info;
-  bool exists = stat(path, &info) == 0;
-  if (exists && S_ISDIR(info.st_mode)) return bad_file(path, EISDIR);
-  if (exists && access(path, W_OK) != 0) return bad_file(path, errno);
-  w->is_file = !exists || S_ISREG(info.st_mode);
-  w->place = exists && w->is_file ? realpath(path, NULL) : strdup(path);
-  if (!w->place) return bad_file(path, errno);
-  const char *name = base_name(path), *temporary = getenv("TMPDIR");
-  if (!temporary || !*temporary) temporary = "/tmp";
-  w->folder = w->is_file
-                  ? text("%.*s.hiaton-XXXXXX", (int)(base_name(w->place) - w->place), w->place)
-                  : text("%s/hiaton-XXXXXX", temporary);
-  if (!w->folder) return tool_fail(NULL, HIA_MEMORY);
+  const char *name = base_name(path);
   int stem = (int)strcspn(name, ".");
   if (strncmp(name, "lib", 3) == 0 && stem > 3) name += 3, stem -= 3;
-  if (!mkdtemp(w->folder)) {
-    int wrong = errno;
-    free(w->folder);
-    w->folder = NULL;
-    return bad_file(path, wrong);
-  }
+  w->place = tool_output_place(path, &w->is_file);
+  if (!w->place || !open_folder(w, w->place)) return bad_file(path, errno);
   w->object = text("%s/%.*s.o", w->folder, stem, name);
   w->result = text("%s/result", w->folder);
-  return w->object && w->result ? EXIT_FINE : tool_fail(NULL, HIA_MEMORY);
+  if (!w->object || !w->result) return tool_fail(NULL, HIA_MEMORY);
+  tool_temporary(w->object);
+  tool_temporary(w->result);
+  return EXIT_FINE;
 }
 
-/* What came in meanwhile to end this program does so now. */
 static void workshop_close(workshop *w) {
   if (w->object) unlink(w->object);
   if (w->result) unlink(w->result);
   if (w->folder) rmdir(w->folder);
+  tool_forget_temporary(w->object);
+  tool_forget_temporary(w->result);
+  tool_forget_temporary(w->folder);
   free(w->object);
   free(w->result);
   free(w->folder);
   free(w->place);
-  sigprocmask(SIG_SETMASK, &w->signals, NULL);
 }
 
 static int link_object(const building *b, const workshop *w) {
@@ -274,8 +276,10 @@ static int link_object(const building *b, const workshop *w) {
     add_program(&c, "CC", "cc");
     if (is_shared) {
       add(&c, strdup("-shared"));
-      add(&c, strdup("-Xlinker")); /* -Wl, would take a comma in the name for the end of it */
-      add(&c, text("-soname=%s", base_name(o->output)));
+      add(&c, strdup("-Xlinker"));
+      add(&c, strdup("-soname"));
+      add(&c, strdup("-Xlinker")); /* -Wl takes a comma in a name for its own */
+      add(&c, strdup(base_name(o->output)));
     } else {
       add(&c, strdup("-Wl,--gc-sections"));
       add(&c, strdup("-pthread"));
@@ -288,7 +292,7 @@ static int link_object(const building *b, const workshop *w) {
     if (b->has_ffi && !is_shared) add(&c, strdup("-lffi"));
     add(&c, strdup("-lm"));
   }
-  int code = run(&c, is_archive ? "AR" : "CC", &w->signals);
+  int code = run(&c, is_archive ? "AR" : "CC");
   words_free(&c);
   return code;
 }
@@ -297,22 +301,21 @@ static int link_object(const building *b, const workshop *w) {
 static int deliver(const building *b, const workshop *w) {
   const char *path = b->options->output;
   if (w->is_file) return rename(w->result, w->place) == 0 ? EXIT_FINE : bad_file(path, errno);
-  int from = open(w->result, O_RDONLY | O_CLOEXEC), code = EXIT_FINE;
-  tool_output out = {.file = open(path, O_WRONLY | O_CLOEXEC)};
+  tool_output out = {.file = -1};
   char bytes[8192];
-  ssize_t n = 0;
-  bool fine = from >= 0 && out.file >= 0;
-  while (fine && (n = read(from, bytes, sizeof bytes)) > 0)
-    fine = tool_output_write(&out, bytes, (size_t)n);
-  if (!fine || n < 0) code = bad_file(path, out.wrong ? out.wrong : errno);
+  ssize_t n;
+  int from = open(w->result, O_RDONLY | O_CLOEXEC), wrong = from < 0 ? errno : 0;
+  if (!wrong && !tool_output_open(&out, path)) wrong = errno;
+  while (!wrong && (n = read(from, bytes, sizeof bytes)) != 0)
+    if (n < 0 || !tool_output_write(&out, bytes, (size_t)n)) wrong = n < 0 ? errno : out.wrong;
   if (from >= 0) close(from);
   tool_output_close(&out, true);
-  return code;
+  if (out.wrong) wrong = out.wrong;
+  return wrong ? bad_file(path, wrong) : EXIT_FINE;
 }
 
 static int build_linked(building *b) {
   workshop w = {0};
-  hold_signals(&w);
   int code = workshop_open(&w, b->options->output);
   tool_output object = {.file = -1};
   if (code == EXIT_FINE) {
@@ -359,6 +362,13 @@ int tool_build(const tool_options *options) {
   if (options->kind == TOOL_EXE && options->n_functions > 1)
     return tool_usage(command, "a program runs one function: --fn is there %zu times",
                       options->n_functions);
+  const char *header = options->header, *output = options->output;
+  if (output && tool_is_same_file(output, options->file))
+    return tool_usage(command, "-o %s would replace FILE", output);
+  if (header && tool_is_same_file(header, options->file))
+    return tool_usage(command, "--header %s would replace FILE", header);
+  if (output && header && tool_is_same_file(output, header))
+    return tool_usage(command, "-o and --header are one file, %s", output);
   building b = {.options = options};
   int code = load(&b);
   if (code == EXIT_FINE) code = build_all(&b);

@@ -9,27 +9,120 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-bool tool_output_open(tool_output *t, const char *path) {
-  *t = (tool_output){.file = -1};
+/* ---- what a signal leaves behind ----
+ *
+ * Only this thread gets such signals: the engine's hold all of them. */
+
+enum { MOST_TEMPORARIES = 8 };
+static const char *volatile temporaries[MOST_TEMPORARIES];
+
+/* Those that end a program unless it says otherwise, and that people and systems send. */
+static const int ends[] = {SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGTERM, SIGXCPU, SIGXFSZ};
+#define N_ENDS (sizeof ends / sizeof ends[0])
+
+/* Files are younger than the folder that they are in. */
+static void remove_and_end(int number) {
+  for (int i = MOST_TEMPORARIES; i-- > 0;)
+    if (temporaries[i] && unlink(temporaries[i]) != 0) rmdir(temporaries[i]);
+  raise(number); /* as if there were no handler, behind this one */
+}
+
+static void handle_signals(void) {
+  static bool is_done;
+  if (is_done) return;
+  is_done = true;
+  for (size_t i = 0; i < N_ENDS; i++) {
+    struct sigaction before, own = {.sa_handler = remove_and_end, .sa_flags = (int)SA_RESETHAND};
+    sigfillset(&own.sa_mask);
+    if (sigaction(ends[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL)
+      sigaction(ends[i], &own, NULL);
+  }
+}
+
+void tool_hold_signals(sigset_t *before) {
+  sigset_t set;
+  sigemptyset(&set);
+  for (size_t i = 0; i < N_ENDS; i++) sigaddset(&set, ends[i]);
+  sigprocmask(SIG_BLOCK, &set, before);
+}
+
+void tool_release_signals(const sigset_t *before) { sigprocmask(SIG_SETMASK, before, NULL); }
+
+void tool_temporary(const char *path) {
+  handle_signals();
+  for (size_t i = 0; i < MOST_TEMPORARIES; i++) {
+    if (temporaries[i]) continue;
+    temporaries[i] = path;
+    return;
+  }
+}
+
+void tool_forget_temporary(const char *path) {
+  for (size_t i = 0; i < MOST_TEMPORARIES; i++)
+    if (path && temporaries[i] == path) temporaries[i] = NULL;
+}
+
+/* ---- places ---- */
+
+char *tool_output_place(const char *path, bool *is_file) {
   struct stat info;
   bool exists = stat(path, &info) == 0;
+  *is_file = !exists || S_ISREG(info.st_mode);
   if (exists && S_ISDIR(info.st_mode)) {
     errno = EISDIR;
-    return false;
+    return NULL;
   }
-  if (exists && !S_ISREG(info.st_mode)) {
-    t->file = open(path, O_WRONLY | O_CLOEXEC);
-    return t->file >= 0;
-  }
-  if (exists && access(path, W_OK) != 0) return false;
-  t->path = exists ? realpath(path, NULL) : strdup(path);
-  if (!t->path) return false;
+  if (!exists || !*is_file) return strdup(path);
+  return access(path, W_OK) == 0 ? realpath(path, NULL) : NULL;
+}
+
+/* Of a file that is not there: the folder it would be in. */
+static bool folder_of(const char *path, struct stat *info) {
+  const char *slash = strrchr(path, '/');
+  if (!slash) return stat(".", info) == 0;
+  char *folder = strndup(path, (size_t)(slash - path) + 1);
+  bool exists = folder && stat(folder, info) == 0;
+  free(folder);
+  return exists;
+}
+
+bool tool_is_same_file(const char *a, const char *b) {
+  struct stat x, y;
+  bool has_a = stat(a, &x) == 0, has_b = stat(b, &y) == 0;
+  if (has_a != has_b) return false;
+  if (has_a) return S_ISREG(x.st_mode) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+  const char *name_a = strrchr(a, '/'), *name_b = strrchr(b, '/');
+  if (strcmp(name_a ? name_a + 1 : a, name_b ? name_b + 1 : b) != 0) return false;
+  return folder_of(a, &x) && folder_of(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* ---- files ---- */
+
+static bool open_temporary(tool_output *t) {
+  struct stat info;
+  bool exists = stat(t->path, &info) == 0;
   size_t size = strlen(t->path) + 32;
   t->temporary = malloc(size);
   if (!t->temporary) return false;
   snprintf(t->temporary, size, "%s.%ld.part", t->path, (long)getpid());
+  sigset_t before;
+  tool_hold_signals(&before);
   t->file = open(t->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
                  exists ? info.st_mode & 0777 : 0666);
+  int wrong = errno;
+  if (t->file >= 0) tool_temporary(t->temporary);
+  tool_release_signals(&before);
+  errno = wrong;
+  return t->file >= 0;
+}
+
+bool tool_output_open(tool_output *t, const char *path) {
+  *t = (tool_output){.file = -1};
+  bool is_file;
+  t->path = tool_output_place(path, &is_file);
+  if (!t->path) return false;
+  if (is_file) return open_temporary(t);
+  t->file = open(path, O_WRONLY | O_CLOEXEC);
   return t->file >= 0;
 }
 
@@ -39,6 +132,7 @@ void tool_output_close(tool_output *t, bool keep) {
     if (t->temporary && keep && !t->wrong && rename(t->temporary, t->path) != 0) t->wrong = errno;
     if (t->temporary && (!keep || t->wrong)) unlink(t->temporary);
   }
+  tool_forget_temporary(t->temporary);
   free(t->path);
   free(t->temporary);
   t->path = t->temporary = NULL;

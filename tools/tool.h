@@ -3,6 +3,7 @@
 #define HIA_TOOL_H
 
 #include <hiaton/hiaton.h>
+#include <signal.h>
 #include <stdio.h>
 
 /* Exit statuses. */
@@ -98,6 +99,19 @@ bool tool_output_open(tool_output *t, const char *path);
 /* Moves the file to its place if `keep` and nothing was wrong, else removes it. */
 void tool_output_close(tool_output *t, bool keep);
 bool tool_output_write(void *output, const char *bytes, size_t len); /* a hia_write */
+/* Where a file of this name is to be moved: its path without links. NULL, and errno says why. One
+ * that is there and no regular file is written as it is: *is_file is false. */
+char *tool_output_place(const char *path, bool *is_file);
+/* Are these names, of files that may not be there yet, those of one regular file? */
+bool tool_is_same_file(const char *a, const char *b);
+
+/* Signals that would end the program, such as that of Ctrl-C, wait until they are released. */
+void tool_hold_signals(sigset_t *before);
+void tool_release_signals(const sigset_t *before);
+/* A file, or a folder of those that were named after it, that is removed if a signal ends the
+ * program. `path` must stay until it is forgotten. Signals are held. */
+void tool_temporary(const char *path);
+void tool_forget_temporary(const char *path); /* or NULL */
 
 /* ---- trace.c: --trace FILE ---- */
 

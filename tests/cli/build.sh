@@ -47,7 +47,7 @@ wrong() {
   got=$?
   if [ $got != "$status" ]; then
     bad "$what" "$*: status $got, not $status: $(cat err)"
-  elif ! grep -qE -- "$pattern" err; then
+  elif [ -n "$pattern" ] && ! grep -qE -- "$pattern" err; then
     bad "$what" "no '$pattern' in: $(cat err)"
   elif [ "$(ls -A)" != "$before" ]; then
     bad "$what: leaves files behind" "$(ls -A)"
@@ -144,6 +144,59 @@ END
   t 'linked with -l' $c use.c -L. -lfib -ltak -Wl,-rpath,"$work" $shared -o use
   is 'these work' '10946 5' ./use
 }
+is 'an object has no other symbols' 'fib_fib fib_main' bash -c 'nm -g --defined-only fib.o | cut -d" " -f3 | sort | xargs'
+t 'no relocations in code, and all are known' $cc -shared fib.o -Wl,-z,text -Wl,-z,defs $shared -o text.so
+rm text.so
+cp "$examples/fib.hia" fib.hia
+t 'another object with the same names' "$hiaton" build fib.hia --prefix fib -o clash.o
+wrong 'the linker says which' 1 '(multiple definition|duplicate symbol).*fib_fib' $c use.c fib.o clash.o tak.o $static -o x
+t 'a program' "$hiaton" build fib.hia --exe -o fib_exe --header fib_exe.h
+t 'its object' "$hiaton" build fib.hia --prefix other -o clash.o
+t 'with other names they are one program' $c use.c fib.o clash.o tak.o $static -o use
+is 'that works' '10946 5' ./use
+rm clash.o fib_exe fib_exe.h
+
+# Objects for several threads, together; threads of the host's beside them.
+for name in fib tak; do
+  t "$name for several threads" "$hiaton" build "$examples/$name.hia" --parallel -o "par_$name.o" --header "$name.h"
+done
+cat >par.c <<'END'
+#include "fib.h"
+#include "tak.h"
+#include <pthread.h>
+#include <stdio.h>
+static void *calls(void *interpret) {
+  hia_context_options options = HIA_CONTEXT_OPTIONS_INIT;
+  hia_context *context;
+  int32_t a = 0, b = 0;
+  options.threads = 3;
+  options.interpret = interpret != NULL;
+  if (hia_context_new(&options, &context) != HIA_OK) return NULL;
+  const int times = interpret ? 2 : 20;
+  bool fine = true;
+  for (int i = 0; i < times && fine; i++)
+    fine = fib_fib(context, interpret ? 12 : 24, &a) == HIA_OK && a == (interpret ? 233 : 75025) &&
+           tak_tak(context, 12, 8, 4, &b) == HIA_OK && b == 5;
+  hia_context_free(context);
+  return fine ? context : NULL;
+}
+int main(void) {
+  int fine = 0;
+  for (int interpret = 0; interpret < 2; interpret++) {
+    pthread_t threads[3];
+    void *answer;
+    for (int i = 0; i < 3; i++)
+      if (pthread_create(&threads[i], NULL, calls, interpret ? threads : NULL) != 0) return 1;
+    for (int i = 0; i < 3; i++) fine += pthread_join(threads[i], &answer) == 0 && answer;
+  }
+  printf("%d\n", fine);
+  return 0;
+}
+END
+t 'two objects for several threads' $c par.c par_fib.o par_tak.o $static -o par
+is 'work in each of three' 6 ./par
+rm par_fib.o par_tak.o par par.c
+
 cat >open.c <<'END'
 #include <dlfcn.h>
 #include <hiaton/runtime.h>
@@ -164,7 +217,82 @@ int main(void) {
 END
 t 'a program that opens one' $c open.c $shared -ldl -o open
 is 'and calls it' 10946 ./open
+
+# One object in two shared libraries; libraries that come and go. `one.so` and `two.so` hold the same, `three.so`
+# another program of the same size, which comes to lie where one of them was.
+mkdir three
+printf 'fn f(n: i64) -> i64 = if n == 0 then 1 / n else f(n - 1) + 1\nfn g(n: i64) -> i64 = n * 3 + 1\n' >lib.hia
+sed 's/n \* 3/n * 5/' lib.hia >three/lib.hia
+t 'an object' "$hiaton" build lib.hia -o lib.o
+t 'another' bash -c "cd three && '$hiaton' build lib.hia -o lib.o"
+for name in one two; do t "$name.so" $cc -shared lib.o $shared -o $name.so; done
+t 'three.so' $cc -shared three/lib.o $shared -o three.so
+cat >come.c <<'END'
+#include <dlfcn.h>
+#include <hiaton/runtime.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+typedef hia_status (*function)(hia_context *, int64_t, int64_t *);
+static function find(void *library, const char *name) {
+  function f;
+  *(void **)&f = library ? dlsym(library, name) : NULL;
+  if (!f) exit(1);
+  return f;
+}
+static int64_t g_of(hia_context *context, void *library) {
+  int64_t result = 0;
+  return find(library, "lib_g")(context, 10, &result) == HIA_OK ? result : -1;
+}
+static void fails(hia_context *context, void *library) {
+  int64_t result;
+  if (find(library, "lib_f")(context, 3, &result) != HIA_DIV_ZERO) exit(2);
+  const hia_error *error = hia_context_error(context);
+  if (hia_error_chain_length(error) != 4 || !strstr(hia_error_file(error, 0), "lib.hia")) exit(3);
+}
+int main(int argc, char **argv) {
+  (void)argv;
+  hia_context_options options = HIA_CONTEXT_OPTIONS_INIT;
+  options.interpret = argc > 1;
+  hia_context *context;
+  if (hia_context_new(&options, &context) != HIA_OK) return 1;
+  void *one = dlopen("./one.so", RTLD_NOW), *two = dlopen("./two.so", RTLD_NOW);
+  if (find(one, "lib_g") == find(two, "lib_g")) return 4;
+  fails(context, one);
+  fails(context, two);
+  int64_t before = g_of(context, two);
+  dlclose(two);
+  int64_t rest = g_of(context, one);
+  void *three = dlopen("./three.so", RTLD_NOW);
+  int64_t other = g_of(context, three);
+  fails(context, three);
+  dlclose(three);
+  two = dlopen("./two.so", RTLD_NOW);
+  printf("%d %d %d %d\n", (int)before, (int)rest, (int)other, (int)g_of(context, two));
+  fails(context, two);
+  dlclose(two);
+  dlclose(one);
+  hia_context_free(context);
+  return 0;
+}
+END
+t 'a program that opens and closes them' $c come.c $shared -ldl -o come
+is 'natively' '31 31 51 31' ./come
+is 'interpreted' '31 31 51 31' ./come interpret
+rm -r three one.so two.so three.so come come.c lib.o
+
+# Headers of one name.
+mkdir a b
+t 'a header' "$hiaton" build "$examples/fib.hia" --header a/model.h
+t 'another of that name' "$hiaton" build "$examples/tak.hia" --header b/model.h
+printf '#include "a/model.h"\n#include "b/model.h"\nvoid *both[2] = {(void *)fib_fib, (void *)tak_tak};\n' >both.c
+t 'both in one file' $cc $include -c both.c -o both.o
+rm -r a b both.c both.o
+
 if [ "$cxx" != - ]; then
+  for name in fib fact gcd; do
+    t "$name: the example of its header as C++" $cxx -x c++ -std=c++11 -Wall -Wextra -Werror $include -fsyntax-only "$name.example.c"
+  done
   sed -e 's/NULL/nullptr/g' use.c >use.cpp
   t 'C++' $cxx -std=c++17 -Wall -Wextra -Wpedantic -Werror $include use.cpp fib.o tak.o $static -o use
   is 'from C++' '10946 5' ./use
@@ -221,6 +349,21 @@ is 'a function with the name of an entry' 5 "$hiaton" run clash.hia --fn hia_ent
 printf 'fn long(x: i32) -> i32 = x\nfn half_plain(x: i32) -> i32 = x\nfn half(x: i32) -> i32 = x\n' >words.hia
 wrong 'a word of C' 2 '--prefix' "$hiaton" build words.hia --fn long --prefix '' -o x.o
 wrong 'a plain function and another' 2 'plain.*p_half_plain' "$hiaton" build words.hia --fn half --fn half_plain --prefix p -o x.o
+printf 'fn OK(x: i32) -> i32 = x\n' >upper.hia
+wrong 'a name of the headers' 2 "hiaton's own" "$hiaton" build upper.hia --prefix HIA -o x.o
+# What the runtime calls must not be there a second time.
+names=$(nm -u "$libraries/libhiaton_rt.a" | sed -n 's/^ *U \([a-z][a-z0-9_]*\)$/\1/p' | grep -v '^hia' | sort -u)
+missed=
+for name in $([ $plain = yes ] && echo $names) memset memmove floor ceilf roundeven; do
+  printf 'fn %s(x: i32) -> i32 = x\n' "$name" >runtime.hia
+  "$hiaton" check runtime.hia >out 2>&1 || continue # a word of the language
+  timeout 20 "$hiaton" build runtime.hia --prefix '' --header x.h >out 2>err
+  if [ $? != 2 ] || ! grep -q -e 'the runtime calls' -e 'word of the language' err; then missed="$missed $name"; fi
+done
+if [ -z "$missed" ]; then ok; else bad 'functions that the runtime calls can be replaced' "$missed"; fi
+printf 'fn gettime(x: i32) -> i32 = x\n' >clock.hia
+wrong 'with the prefix of the file too' 2 'called .clock_gettime. in C: the runtime calls' "$hiaton" build clock.hia -o x.o
+rm -f x.h runtime.hia
 for prefix in 3a a-b 'a b' é; do
   wrong "prefix $prefix" 2 'no identifier' "$hiaton" build words.hia --prefix "$prefix" -o x.o
 done
@@ -262,6 +405,18 @@ is 'natively' "$noted" ./host 2
 is 'interpreted' "$noted" ./host 2 --engine interp
 wrong 'a program without them' 1 'note' "$hiaton" build host.hia --exe -o x
 wrong 'they are not in the compiler' 1 'E0601' "$hiaton" run host.hia 2
+printf 'extern fn note(n: i64) -> i64\nextern fn hypot(x: f64, y: f64) -> f64\nfn name(n: i64) -> i64 = note(n) + i64(hypot(3, 4))\n' >host_names.hia
+t 'a function called as data is' "$hiaton" build host_names.hia --prefix host -o host_names.o
+is 'is there' 1 bash -c 'nm -g --defined-only host_names.o | grep -c " T host_name$"'
+rm host_names.o
+for name in double main hia_context_new hiaR_enter; do
+  printf 'extern fn %s(n: i64) -> i64\nfn f(n: i64) -> i64 = %s(n)\n' $name $name >x.hia
+  wrong "the host's $name" 2 'cannot be a function of C' "$hiaton" build x.hia -o x.o
+done
+printf 'extern fn t_f(n: i64) -> i64\nextern fn t_g_plain(n: i64) -> i64\nfn f(n: i64) -> i64 = t_f(n)\nfn g(n: i64) -> i64 = n + 1\nfn h(n: i64) -> i64 = t_g_plain(n)\n' >x.hia
+wrong "a name of the host's" 2 "called .t_f. in C: that is a function of the host's" "$hiaton" build x.hia --fn f --prefix t -o x.o
+wrong "a plain function's" 2 "called .t_g_plain. in C: that is a function of the host's" "$hiaton" build x.hia --fn g --fn h --prefix t -o x.o
+rm x.hia
 
 # ---- options ----
 
@@ -283,7 +438,107 @@ wrong 'no such file' 2 'cannot read' "$hiaton" build nothing.hia -o x.o
 wrong 'no such folder' 1 'could not be written: No such' "$hiaton" build "$examples/fib.hia" -o nothing/x.o
 wrong 'no such folder for a program' 1 'could not be written: No such' "$hiaton" build "$examples/fib.hia" --exe -o nothing/x
 wrong 'no such folder for a header' 1 'could not be written: No such' "$hiaton" build "$examples/fib.hia" -o x.o --header nothing/x.h
-wrong 'a folder' 1 'Is a directory' "$hiaton" build "$examples/fib.hia" --exe -o "$work"
+for how in '' --exe --static --shared; do
+  wrong "a folder $how" 1 'Is a directory' "$hiaton" build "$examples/fib.hia" $how -o "$work"
+done
+wrong 'a folder for a header' 1 'Is a directory' "$hiaton" build "$examples/fib.hia" -o x.o --header "$work"
+for how in '' --exe --static --shared; do
+  for header in same ./same "$work/same"; do
+    wrong "one file for two $how" 2 '-o and --header are one file' "$hiaton" build fib.hia $how -o same --header $header
+  done
+  wrong "FILE as output $how" 2 'would replace FILE' "$hiaton" build fib.hia $how -o ./fib.hia
+done
+ln -s fib.hia link.hia
+wrong 'FILE by another name' 2 'would replace FILE' "$hiaton" build fib.hia -o link.hia
+wrong 'FILE as a header' 2 'would replace FILE' "$hiaton" build link.hia -o x.o --header fib.hia
+is 'FILE is as it was' '' cmp fib.hia "$examples/fib.hia"
+t 'two pipes' bash -c "'$hiaton' build fib.hia -o /dev/null --header /dev/null"
+t 'a library with a comma in its name' "$hiaton" build fib.hia --shared -o 'a,b.so'
+is 'is called so' 'a,b.so' bash -c "readelf -d a,b.so | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p'"
+t 'a program into a pipe' bash -c "'$hiaton' build fib.hia --fn fib --exe -o /dev/stdout | cat >piped; chmod +x piped"
+is 'works' 89 ./piped 10
+rm link.hia piped 'a,b.so'
+
+# ---- files that cannot be written to their end ----
+
+chmod 755 "$work"
+mkdir closed
+echo old >read_only
+chmod 444 read_only
+chmod 555 closed
+as=
+[ "$(id -u)" = 0 ] && as='setpriv --reuid 65534 --regid 65534 --clear-groups'
+if $as test -x "$hiaton" 2>err && $as test -r "$examples/fib.hia" && ! $as test -w closed; then
+  for how in '' --exe --static --shared; do
+    wrong "a folder that is not ours $how" 1 'could not be written: Permission denied' \
+      $as "$hiaton" build "$examples/fib.hia" $how -o closed/x
+  done
+  wrong 'nor for a header' 1 'could not be written: Permission denied' \
+    $as "$hiaton" build "$examples/fib.hia" -o /dev/null --header closed/x.h
+  wrong 'a file that is not ours' 1 'could not be written: Permission denied' \
+    $as "$hiaton" build "$examples/fib.hia" -o read_only
+  is 'is as it was' old cat read_only
+fi
+rm -r closed
+rm -f read_only
+
+# A limit on the size of files, as the signal that it is and as a failure.
+for how in '' --exe --static --shared; do
+  wrong "too large $how" 1 'could not be written: File too large' \
+    bash -c "trap '' XFSZ; ulimit -f 1; exec '$hiaton' build '$examples/fib.hia' $how -o x"
+  wrong "too large, and it ends $how" 153 '' bash -c "(ulimit -f 1; exec '$hiaton' build '$examples/fib.hia' $how -o x)"
+done
+
+# Interrupted as soon as something is there, while a program of many functions is compiled.
+for i in $(seq 1 250); do
+  printf 'fn work%d(n: i64, x: f64) -> f64 = if n <= 0 then x * %d.5 + exp(x) else work%d(n - 1, x) * work%d(n / 2, x - 1) + sqrt(x)\n' \
+    "$i" "$i" "$i" $((i > 1 ? i - 1 : 1))
+done >large.hia
+printf '#!/bin/sh\nsleep 1\nexec %s "$@"\n' "$cc" >slow
+chmod +x slow
+interrupted() { # SIGNAL PATTERN COMMAND...
+  local signal=$1 pattern=$2 before pid n=0 status
+  shift 2
+  before=$(ls -A)
+  env --default-signal timeout 120 "$@" >out 2>err </dev/null &
+  pid=$!
+  while ! compgen -G "$pattern" >/dev/null && kill -0 $pid 2>/dev/null && [ $n -lt 1000 ]; do
+    sleep 0.01
+    n=$((n + 1))
+  done
+  kill -s "$signal" $pid 2>/dev/null
+  { wait $pid; } 2>/dev/null
+  status=$?
+  if [ $status -lt 124 ]; then
+    bad "SIG$signal, $*" "was over before: $status $(cat err)"
+  elif [ "$(ls -A)" != "$before" ]; then
+    bad "SIG$signal, $*: leaves files behind" "$(ls -A)"
+  else
+    ok
+  fi
+}
+for signal in INT TERM HUP QUIT; do
+  interrupted $signal 'x.o.*.part' "$hiaton" build large.hia -o x.o
+done
+interrupted TERM 'x.h.*.part' "$hiaton" build large.hia -o /dev/null --header x.h
+interrupted TERM 'x.h.*.part' "$hiaton" build large.hia -o x.o --header x.h
+interrupted TERM '.hiaton-*' "$hiaton" build large.hia --shared -o x
+interrupted INT '.hiaton-*/x.o' env CC="$work/slow" "$hiaton" build fib.hia --exe -o x
+interrupted TERM '.hiaton-*/x.o' env CC="$work/slow" "$hiaton" build fib.hia --shared -o x --header x.h
+before=$(ls -A)
+"$hiaton" build fib.hia -o /dev/stdout --header x.h 2>/dev/null | true
+rm -f x.h
+if [ "$(ls -A)" = "$before" ]; then ok; else bad 'a closed pipe leaves files behind' "$(ls -A)"; fi
+rm -f large.hia slow
+
+# Beside what a link leads to, be it on another disk.
+if [ -w /dev/shm ] && [ "$(stat -c %d /dev/shm)" != "$(stat -c %d .)" ]; then
+  far=$(mktemp /dev/shm/hiaton-test-XXXXXX)
+  ln -s "$far" far
+  t 'a link to another disk' "$hiaton" build fib.hia --fn fib --exe -o far
+  is 'which it leads to' 89 "$far" 10
+  rm -f "$far" far
+fi
 wrong 'a full disk' 1 'No space left' "$hiaton" build "$examples/fib.hia" -o /dev/full
 wrong 'a full disk for a program' 1 'No space left' "$hiaton" build "$examples/fib.hia" --exe -o /dev/full
 mkdir there
@@ -320,6 +575,15 @@ t 'a graph' "$hiaton" build --from-ir fib.ir -o graph.o --header graph.h
 t 'a graph as a program' "$hiaton" build --from-ir fib.ir --fn fib --exe -o graph
 is 'that runs' 89 ./graph 10
 is 'interpreted too' 89 ./graph 10 --engine interp
+"$hiaton" dump "$examples/fib.hia" --stage graph >fib_graph.ir
+for ir in fib.ir fib_graph.ir; do
+  t "one function of $ir" "$hiaton" build --from-ir $ir --fn fib --prefix a -o a.o
+  t "another of $ir" "$hiaton" build --from-ir $ir --fn main --prefix b -o b.o
+  is 'an object has the symbols of what was asked for' 'a_fib b_main' \
+    bash -c 'nm -g --defined-only a.o b.o | sed -n "s/.* T //p" | sort | xargs'
+  t 'both in one program' ld -r a.o b.o -o both.o
+done
+rm a.o b.o both.o
 
 # ---- another runtime ----
 
@@ -331,6 +595,9 @@ elif grep -q 'undefined.*hia_rt_abi_9' err; then
 else
   bad 'an object for another runtime' "$(cat err)"
 fi
+
+t 'as a shared library it lacks a symbol' $cc -shared future.o $shared -o libfuture.so
+wrong 'and is no library for a program' 1 'undefined.*hia_rt_abi_9' $c use.c -L. -lfuture tak.o $shared -o x
 
 # ---- an image that is damaged ----
 
