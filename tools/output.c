@@ -20,11 +20,13 @@ static const char *volatile temporaries[MOST_TEMPORARIES];
 static const int ends[] = {SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGTERM, SIGXCPU, SIGXFSZ};
 #define N_ENDS (sizeof ends / sizeof ends[0])
 
-/* Files are younger than the folder that they are in. */
+/* Files are younger than the folder that they are in. The handler stays (no SA_RESETHAND) until all
+ * is done: another signal right behind the first one would end the program before. */
 static void remove_and_end(int number) {
   for (int i = MOST_TEMPORARIES; i-- > 0;)
     if (temporaries[i] && unlink(temporaries[i]) != 0) rmdir(temporaries[i]);
-  raise(number); /* as if there were no handler, behind this one */
+  signal(number, SIG_DFL);
+  raise(number); /* waits until this function is left */
 }
 
 static void handle_signals(void) {
@@ -32,7 +34,7 @@ static void handle_signals(void) {
   if (is_done) return;
   is_done = true;
   for (size_t i = 0; i < N_ENDS; i++) {
-    struct sigaction before, own = {.sa_handler = remove_and_end, .sa_flags = (int)SA_RESETHAND};
+    struct sigaction before, own = {.sa_handler = remove_and_end};
     sigfillset(&own.sa_mask);
     if (sigaction(ends[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL)
       sigaction(ends[i], &own, NULL);
