@@ -9,6 +9,7 @@
 #include "jit/backend.h"
 #include "runtime/sanitizer.h"
 #include "runtime/tables.h"
+#include <llvm-c/Linker.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -120,11 +121,34 @@ static void generate(job *j, LLVMCodeGenFileType type) {
   j->status = HIA_INTERNAL;
 }
 
+/* An object's plain functions are a module of their own until all passes have run, as in the JIT:
+ * beside them LLVM would inline other calls in the rest. */
+static bool add_plain(job *j) {
+  bool has_plain = false;
+  for (uint32_t i = 0; j->plan && i < j->plan->n_roots; i++)
+    has_plain |= j->plan->roots[i].plain != NULL;
+  if (!has_plain) return true;
+  LLVMModuleRef rest = j->module;
+  j->module = NULL;
+  j->host = HIA_HOST_PLAIN;
+  bool ok = lower(j) && optimize(j);
+  LLVMModuleRef plain = j->module;
+  j->module = rest;
+  if (!ok) {
+    if (plain) LLVMDisposeModule(plain);
+    return false;
+  }
+  if (!LLVMLinkModules2(rest, plain)) return true; /* takes it, also on failure */
+  snprintf(j->error, j->error_size, "plain functions cannot be added");
+  j->status = HIA_INTERNAL;
+  return false;
+}
+
 static void compile_work(job *j) {
   uint64_t start = hiaR_now();
   bool ok = lower(j);
   uint64_t lowered = hiaR_now();
-  ok = ok && optimize(j);
+  ok = ok && optimize(j) && add_plain(j);
   uint64_t optimized = hiaR_now();
   if (ok) generate(j, LLVMObjectFile);
   j->report.emit_ns = lowered - start;
@@ -482,7 +506,7 @@ static hia_status build(hia_session *session, const hia_graph *g,
     return HIA_ARGUMENT;
   }
   job j = job_of(session, g, options, compile_work, error, error_size);
-  j.host = HIA_HOST_ALL;
+  j.host = HIA_HOST_OBJECT;
   j.plan = plan;
   run(&j);
   if (j.status) return j.status;

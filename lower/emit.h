@@ -97,6 +97,7 @@ typedef struct hia_emit {
   hia_way *ways;   /* by function: what its callers add; before it has been lowered, of the group */
   bool *versions;  /* by function: a leaf function, or the full one of one */
   bool *is_forked; /* by function: some fork may have another worker call it */
+  bool *is_wanted; /* by function: the module has it */
   hia_u32vec fork_functions, fork_sites, fork_args; /* rows of the table, lower.h */
   hia_signature *fns;                               /* by function */
   HIA_VEC(LLVMValueRef) kept_values;                /* hiaL_object_keep */
@@ -234,6 +235,8 @@ LLVMValueRef hiaL_build_call(hia_emit *e, hia_fn_id callee);
 
 /* The module's record, the typed entries and the plain functions of its roots. */
 void hiaL_host_side(hia_emit *e);
+/* Has it, as the module is planned, a plain function? */
+bool hiaL_is_plain(hia_emit *e, hia_fn_id root);
 /* Constants, and a variable of the module's own that holds one. */
 LLVMValueRef hiaL_number(hia_emit *e, unsigned bits, uint64_t n);
 LLVMValueRef hiaL_structure(hia_emit *e, LLVMValueRef *fields, unsigned n);

@@ -133,7 +133,9 @@ void hiaL_declare(hia_emit *e, hia_fn_id id) {
   LLVMTypeRef type = LLVMFunctionType(result_type(e, fn), params, fn->n_params + HIDDEN, false);
   LLVMValueRef f = LLVMAddFunction(e->module, symbol(e, id), type);
   e->fns[id] = (hia_signature){type, f, NULL};
-  if (fn->is_root || e->is_forked[id]) e->fns[id].entry = declare_entry(e, id);
+  bool is_of_plain = e->options->host == HIA_HOST_PLAIN; /* the runtime does not come in */
+  if (!is_of_plain && (fn->is_root || e->is_forked[id])) e->fns[id].entry = declare_entry(e, id);
+  if (is_of_plain && e->options->object) LLVMSetSection(f, HIA_HOST_TEXT);
   LLVMSetLinkage(f, LLVMInternalLinkage);
   common_attributes(e, f);
   unsigned all = (unsigned)LLVMAttributeFunctionIndex;

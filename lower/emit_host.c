@@ -199,16 +199,19 @@ static void plain_function(hia_emit *e, hia_fn_id id, LLVMValueRef no_context) {
   hiaL_no_debug_loc(e);
 }
 
+bool hiaL_is_plain(hia_emit *e, hia_fn_id root) {
+  uint32_t levels;
+  if (hiaG_fn(e->g, root)->is_removed || !hiaG_fn(e->g, root)->is_root) return false;
+  const hia_object_root *planned = hiaL_planned(e, root);
+  if (planned) return planned->plain != NULL;
+  return !hiaG_not_plain(e->g, root, &e->comp->scratch, &levels);
+}
+
 static void plain_functions(hia_emit *e) {
-  const hia_graph *g = e->g;
   LLVMTypeRef line = LLVMArrayType2(e->types[HIA_I64], 8);
   LLVMValueRef no_context = NULL;
-  for (hia_fn_id f = 0; f < g->fns.len; f++) {
-    uint32_t levels;
-    if (hiaG_fn(g, f)->is_removed || !hiaG_fn(g, f)->is_root) continue;
-    const hia_object_root *planned = hiaL_planned(e, f);
-    if (planned ? !planned->plain : hiaG_not_plain(g, f, &e->comp->scratch, &levels) != NULL)
-      continue;
+  for (hia_fn_id f = 0; f < e->g->fns.len; f++) {
+    if (!hiaL_is_plain(e, f)) continue;
     if (!no_context) {
       no_context = hiaL_variable(e, "hia_no_context", LLVMConstNull(line));
       LLVMSetSection(no_context, HIA_HOST_RODATA);
@@ -234,6 +237,6 @@ void hiaL_host_side(hia_emit *e) {
       typed_entry(e, f, root++, record);
     }
   }
-  if (side != HIA_HOST_TYPED) plain_functions(e);
+  if (side == HIA_HOST_PLAIN) plain_functions(e);
   hiaL_object_end(e);
 }

@@ -127,18 +127,35 @@ static void lower_function(hia_emit *e, hia_fn_id id) {
   hiaR_arena_release(&e->comp->scratch, mark);
 }
 
+/* With plain functions, only what they call; they are in no group of functions, so callers come
+ * behind callees. */
+static void find_wanted(hia_emit *e) {
+  const hia_graph *g = e->g;
+  hia_host_side host = e->options->host;
+  e->is_wanted = HIA_NEW_ARRAY(&e->comp->scratch, bool, g->fns.len);
+  for (hia_fn_id i = g->fns.len; i-- > 0;) {
+    hia_fn_id f = e->order[i];
+    const hia_fn *fn = hiaG_fn(g, f);
+    if (fn->is_removed || host == HIA_HOST_TYPED) continue;
+    e->is_wanted[f] |= host != HIA_HOST_PLAIN || hiaL_is_plain(e, f);
+    for (hia_node_id n = 0; e->is_wanted[f] && n < fn->nodes.len; n++)
+      if (fn->nodes.data[n].op == HIA_OP_CALL_I)
+        e->is_wanted[g->sites.data[HIA_IMM_A(fn->nodes.data[n].imm)].callee] = true;
+  }
+}
+
 static void lower(hia_emit *e) {
   const hia_graph *g = e->g;
   if (g->state != HIA_STATIC) HIA_BUG(e->comp, "only static graphs are lowered");
   open_module(e);
   hiaL_find_traits(e);
+  find_wanted(e);
   e->fns = HIA_NEW_ARRAY(&e->comp->scratch, hia_signature, g->fns.len);
-  bool is_alone = e->options->host == HIA_HOST_TYPED;
-  for (hia_fn_id f = 0; !is_alone && f < g->fns.len; f++)
-    if (!hiaG_fn(g, f)->is_removed) hiaL_declare(e, f);
-  for (hia_fn_id i = 0; !is_alone && i < g->fns.len; i++)
-    if (!hiaG_fn(g, e->order[i])->is_removed) lower_function(e, e->order[i]);
-  if (!is_alone) hiaL_write_forks(e);
+  for (hia_fn_id f = 0; f < g->fns.len; f++)
+    if (e->is_wanted[f]) hiaL_declare(e, f);
+  for (hia_fn_id i = 0; i < g->fns.len; i++)
+    if (e->is_wanted[e->order[i]]) lower_function(e, e->order[i]);
+  hiaL_write_forks(e);
   hiaL_host_side(e);
   LLVMDIBuilderFinalize(e->debug);
 }

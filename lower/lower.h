@@ -25,9 +25,9 @@ typedef enum hia_instrument {
 /* What is made besides, or instead, for a host to come in by. */
 typedef enum hia_host_side {
   HIA_HOST_NONE,
-  HIA_HOST_TYPED, /* alone: the record and typed entries, addresses to be filled in */
-  HIA_HOST_PLAIN, /* besides: plain functions */
-  HIA_HOST_ALL,   /* besides: everything */
+  HIA_HOST_TYPED,  /* alone: the record and typed entries, addresses to be filled in */
+  HIA_HOST_PLAIN,  /* alone: plain functions, and what they call */
+  HIA_HOST_OBJECT, /* besides: the record, typed entries, `main` */
 } hia_host_side;
 
 typedef struct hia_lower_options {

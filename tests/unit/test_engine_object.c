@@ -206,6 +206,48 @@ Test(engine_object, the_code_is_that_of_built_objects, .timeout = 300) { compare
 Test(engine_object, without_optimisation_too, .timeout = 300) { compare_all(1, 0); }
 Test(engine_object, and_for_several_threads, .timeout = 300) { compare_all(4, 3); }
 
+/* A function that has a plain one, of n operations: however large, the other is there with it, and
+ * what calls it twice is not what calls it once. */
+static void compare_plain(comparing *c, unsigned n, bool is_shared) {
+  test_text text = {0};
+  char line[200];
+  for (int f = 0; f < 2; f++) {
+    int len = snprintf(line, sizeof line, "fn f%d(x: f64, y: f64) -> f64 = {\n", f);
+    test_text_take(&text, line, (size_t)len);
+    for (unsigned i = 0; i < n; i++) {
+      len = snprintf(line, sizeof line, "  let x = x * %u.25 + sin(y - x) / %s;\n", i + 1,
+                     f && is_shared ? "f0(x, y)" : "y");
+      test_text_take(&text, line, (size_t)len);
+    }
+    test_text_take(&text, "  x\n}\n", 6);
+  }
+  hia_module *module;
+  hia_error *error;
+  cr_assert_eq(hia_module_load_text(c->engine, "t.hia", text.data, text.len, &module, &error),
+               HIA_OK, "%s", hia_error_text(error));
+  for (int f = 0; f < 2; f++) {
+    hia_function *function;
+    snprintf(line, sizeof line, "f%d", f);
+    cr_assert_eq(hia_module_function(module, line, &function, NULL), HIA_OK);
+    snprintf(line, sizeof line, "%u operations%s", n, is_shared ? ", calling" : "");
+    compare(c, module, function, line);
+  }
+  hia_module_free(module);
+  test_text_free(&text);
+}
+
+Test(engine_object, beside_plain_functions, .timeout = 300) {
+  if (!can_compare()) return;
+  for (int level = 0; level <= 3; level++) {
+    comparing c = {engine_with(1, level), false, 0};
+    for (unsigned n = 1; n < 200; n += 1 + n / 2) {
+      compare_plain(&c, n, false);
+      if (n < 30) compare_plain(&c, n, true);
+    }
+    hia_engine_free(c.engine);
+  }
+}
+
 /* ---- nothing of this process ---- */
 
 /* What is mapped: [first, last) of each. */
