@@ -109,6 +109,8 @@ static bool disable_passes(hia_engine *engine, const char *list) {
   return true;
 }
 
+HIA_SIZED(hia_engine_options, pool);
+
 hia_status hia_engine_new(const hia_engine_options *options, hia_engine **out, hia_error **error) {
   if (error) *error = NULL;
   hia_engine_options own = HIA_ENGINE_OPTIONS_INIT;

@@ -80,6 +80,8 @@ static hia_status add_host(hia_engine *engine, const declaring *d, hia_error **e
   return status;
 }
 
+HIA_SIZED(hia_host_function, user);
+
 hia_status hia_engine_register(hia_engine *engine, const hia_host_function *function,
                                hia_error **error) {
   if (error) *error = NULL;

@@ -204,6 +204,8 @@ static hia_status check(const hia_building *b, hia_error **error) {
   return HIA_OK;
 }
 
+HIA_SIZED(hia_build_options, header);
+
 static hia_status build(hia_module *module, hia_function *const *functions, size_t n,
                         const hia_build_options *options, hia_write write, void *user,
                         hia_error **error, hia_status (*body)(hia_module *, void *, hia_error **)) {

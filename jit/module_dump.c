@@ -155,6 +155,8 @@ static hia_status check_dump(hia_module *module, const dumping *d, hia_error **e
   return HIA_OK;
 }
 
+HIA_SIZED(hia_dump_options, after);
+
 hia_status hia_module_dump(hia_module *module, hia_function *const *functions, size_t n,
                            const hia_dump_options *options, hia_write write, void *user,
                            hia_error **error) {

@@ -252,6 +252,8 @@ static void add_stats(hia_function_stats *sum, const hia_function_stats *s) {
   sum->code_bytes += s->code_bytes;
 }
 
+HIA_SIZED(hia_function_stats, versions);
+
 hia_status hia_function_get_stats(const hia_function *f, hia_function_stats *stats) {
   if (!f || !stats || stats->size < sizeof(size_t)) return HIA_ARGUMENT;
   hia_module *module = f->module;

@@ -67,6 +67,7 @@ static struct hia_host_emit *host_of(hia_emit *e, uint32_t number) {
   host->type = LLVMFunctionType(result, params, n, false);
   if (!e->options->names_hosts) return host;
   LLVMValueRef other = LLVMGetNamedFunction(e->module, x->name);
+  if (!other) other = LLVMGetNamedGlobal(e->module, x->name);
   if (other) LLVMSetValueName2(other, "", 0); /* one of ours, which may have any name */
   host->symbol = LLVMAddFunction(e->module, x->name, host->type);
   return host;
@@ -213,6 +214,10 @@ static void fail_unless_ok(hia_emit *e, hia_node_id n, uint32_t number, LLVMValu
   hiaL_unlikely(e, failed, rare, usual);
   hiaL_at(e, rare);
   LLVMValueRef of_host = LLVMConstInt(i32, HIA_STATUS_OF_HOST, false);
+  /* What has the bit already is no status: as little as all the others are. */
+  LLVMValueRef none = LLVMConstInt(i32, ~HIA_STATUS_OF_HOST, false);
+  LLVMValueRef is_none = LLVMBuildICmp(e->b, LLVMIntUGT, status, none, "");
+  status = LLVMBuildSelect(e->b, is_none, none, status, "");
   hiaL_fail_with(e, hiaL_node(e, n)->loc, LLVMBuildOr(e->b, status, of_host, ""),
                  LLVMBuildPtrToInt(e->b, name_of(e, number), e->types[HIA_I64], ""));
   hiaL_at(e, usual);

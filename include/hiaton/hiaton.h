@@ -108,21 +108,21 @@ typedef struct hia_engine_options {
   bool count;                  /* count calls and loop rounds as the language defines them */
   bool unchecked;              /* leave the entry check of native functions out, and with it every
                                   limit: for measuring what it costs, for nothing else */
-  bool always_fork; /* native code that several workers can run even if `threads` is 1: for
-                       measuring what that costs, for nothing else */
-  bool merge_calls; /* native code may make equal calls of a function once */
-  bool verify;      /* check the graph after every pass (debug builds always do) */
+  bool always_fork;     /* native code that several workers can run even if `threads` is 1: for
+                           measuring what that costs, for nothing else */
+  bool merge_calls;     /* native code may make equal calls of a function once */
+  bool verify;          /* check the graph after every pass (debug builds always do) */
+  bool process_symbols; /* `extern` functions that nobody has registered are looked for in the
+                           process and its libraries, by name. What they take is not known there:
+                           the program's declaration is believed */
+  bool link_externs;    /* `extern` functions that are nowhere to be found do not keep a module from
+                           being loaded: what calls them can be checked, shown and built, for a linker
+                           to find them; to run it is HIA_UNSUPPORTED */
   void (*log)(void *user, const char *message); /* what the engine does, a line each, no line end;
                                                    called from any thread; NULL: nobody listens */
   void *log_user;
   const hia_thread_pool *pool; /* copied; where the workers of runs come from, `threads` - 1 at a
                                   time at most; NULL: the engine has threads of its own */
-  bool process_symbols; /* `extern` functions that nobody has registered are looked for in the
-                           process and its libraries, by name. What they take is not known there:
-                           the program's declaration is believed */
-  bool link_externs;    /* `extern` functions that are nowhere to be found do not keep a module from
-                           being    loaded: what calls them can be checked, shown and built, for a
-                           linker    to    find them; to run it is HIA_UNSUPPORTED */
 } hia_engine_options;
 #define HIA_ENGINE_OPTIONS_INIT                                                                    \
   {sizeof(hia_engine_options),                                                                     \
@@ -138,11 +138,11 @@ typedef struct hia_engine_options {
    false,                                                                                          \
    true,                                                                                           \
    false,                                                                                          \
-   NULL,                                                                                           \
-   NULL,                                                                                           \
-   NULL,                                                                                           \
    false,                                                                                          \
-   false}
+   false,                                                                                          \
+   NULL,                                                                                           \
+   NULL,                                                                                           \
+   NULL}
 
 /* Makes an engine; `options` may be NULL for the defaults. Cheap: nothing is started or loaded
  * before it is needed. HIA_ARGUMENT if an option makes no sense or is of a later version. */
@@ -183,21 +183,21 @@ HIA_API const char *hia_pass_doc(size_t i);
  * program says, one call after the other in sequential order, on the thread that runs the program.
  *
  * Host functions run on the stack of the thread, however deep the program is. They may call
- * anything of hiaton. A run that they begin is *nested*: it gets what is left of the limits of
- * the run that it is inside of (depth and memory if they are of one engine), and ends when that is
- * to end; at most 100 runs are inside one another on a thread. They must return: nothing may
- * jump or unwind through hiaton. */
+ * anything of hiaton. A run that they begin is *nested*, be it by hia_call or by a typed entry: it
+ * gets what is left of the limits of the run that it is inside of (depth and memory unless they are
+ * of two engines), and ends when that is to end; at most 100 runs are inside one another on a
+ * thread. They must return: nothing may jump or unwind through hiaton. */
 typedef struct hia_host_function {
   size_t size;
   const char *declaration; /* as in a program: "extern fn erf(x: f64) -> f64" */
-  void (*function)(void);  /* cast from its type */
-  void *user;              /* lives as long as the engine */
   bool takes_user;         /* `user` is passed before all arguments */
   bool answers_status;     /* it may fail */
   bool is_safe; /* it needs less than 16 KiB of stack and calls nothing of hiaton: native code then
                    calls it like a function of its own, which saves some nanoseconds */
+  void (*function)(void); /* cast from its type */
+  void *user;             /* lives as long as the engine */
 } hia_host_function;
-#define HIA_HOST_FUNCTION_INIT {sizeof(hia_host_function), NULL, NULL, NULL, false, false, false}
+#define HIA_HOST_FUNCTION_INIT {sizeof(hia_host_function), NULL, false, false, false, NULL, NULL}
 
 /* Registers a host function for the modules that are loaded from then on. The declaration is
  * copied. HIA_ARGUMENT if it is none, or if its name is registered already. */
@@ -442,12 +442,12 @@ typedef enum hia_format { HIA_FORMAT_TEXT = 0, HIA_FORMAT_DOT = 1 } hia_format;
 typedef struct hia_dump_options {
   size_t size;
   hia_stage stage;
-  const char *after; /* HIA_STAGE_GRAPH: the graph as this pass leaves it; NULL: as built */
   hia_format format; /* DOT (Graphviz): AST, GRAPH and STATIC only */
   bool fuel;         /* what is made for runs with fuel (hia_run_options) */
+  const char *after; /* HIA_STAGE_GRAPH: the graph as this pass leaves it; NULL: as built */
 } hia_dump_options;
 #define HIA_DUMP_OPTIONS_INIT                                                                      \
-  {sizeof(hia_dump_options), HIA_STAGE_STATIC, NULL, HIA_FORMAT_TEXT, false}
+  {sizeof(hia_dump_options), HIA_STAGE_STATIC, HIA_FORMAT_TEXT, false, NULL}
 
 /* Takes a piece of output; false ends the writing with HIA_IO. */
 typedef bool (*hia_write)(void *user, const char *bytes, size_t len);

@@ -115,11 +115,20 @@ void hiaR_text_add(hia_text *text, const char *bytes, size_t len);
 void hiaR_text_addf(hia_text *text, const char *fmt, ...) HIA_PRINTF(2, 3);
 void hiaR_text_vaddf(hia_text *text, const char *fmt, va_list args) HIA_PRINTF(2, 0);
 
-/* ---- base/sized.c: structures that grow ---- */
+/* ---- base/sized.c: structures that grow ----
+ * Their first field is their size. New fields go behind all others: also behind what an older
+ * header had as padding there, which its callers never set. So there is none: HIA_SIZED stands
+ * where such a structure is read, and a field that leaves some behind it comes with one that fills
+ * it. */
+
+#define HIA_SIZED(type, last)                                                                      \
+  _Static_assert(sizeof(type) % sizeof(size_t) == 0 &&                                             \
+                     offsetof(type, last) + sizeof(((type *)0)->last) == sizeof(type),             \
+                 #type " ends with padding, or not with " #last)
 
 /* Copies a caller's sized struct over *own, which holds the defaults: fields of ours that theirs
- * lacks stay; false if theirs is longer and the rest is not all zero, or its size makes no sense.
- */
+ * lacks stay; false if theirs is longer and the rest is not all zero, or its size is none that any
+ * version has. */
 bool hiaR_copy_sized(void *own, size_t own_size, const void *theirs, size_t theirs_size);
 /* The other way: as much of our struct as theirs has room for; theirs->size stays. */
 void hiaR_give_sized(const void *own, size_t own_size, void *theirs, size_t theirs_size);

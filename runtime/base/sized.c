@@ -6,7 +6,8 @@
 #define MOST_BYTES 4096
 
 bool hiaR_copy_sized(void *own, size_t own_size, const void *theirs, size_t theirs_size) {
-  if (theirs_size < sizeof(size_t) || theirs_size > MOST_BYTES) return false;
+  if (theirs_size < sizeof(size_t) || theirs_size % sizeof(size_t) || theirs_size > MOST_BYTES)
+    return false;
   const char *bytes = theirs;
   for (size_t i = own_size; i < theirs_size; i++)
     if (bytes[i]) return false; /* asks for something that this version does not know */

@@ -336,7 +336,7 @@ Test(engine, options_of_other_versions) {
   expect_error(hia_engine_new(&later.options, &engine, &error), &error, HIA_ARGUMENT,
                "another version");
   hia_engine_options earlier = HIA_ENGINE_OPTIONS_INIT;
-  earlier.size = offsetof(hia_engine_options, threads);
+  earlier.size = offsetof(hia_engine_options, opt_level);
   earlier.opt_level = 99; /* beyond what it has */
   cr_assert_eq(hia_engine_new(&earlier, &engine, &error), HIA_OK);
   hia_engine_free(engine);

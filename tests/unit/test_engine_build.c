@@ -143,6 +143,36 @@ Test(engine_build, the_same_bytes_whatever_was_done_before) {
   hia_engine_free(second);
 }
 
+static void nothing(void) {}
+
+/* Functions of the host are symbols of their names, whatever variables of ours are called. */
+Test(engine_build, functions_of_the_host_keep_their_names) {
+  if (!has_native()) return;
+  hia_engine *engine = engine_with(NULL);
+  hia_module *module;
+  hia_host_function f = HIA_HOST_FUNCTION_INIT;
+  f.function = nothing;
+  f.answers_status = true;
+  f.declaration = "extern fn first(x: i64) -> i64";
+  cr_assert_eq(hia_engine_register(engine, &f, NULL), HIA_OK);
+  f.declaration = "extern fn host_name(x: i64) -> i64";
+  cr_assert_eq(hia_engine_register(engine, &f, NULL), HIA_OK);
+  static const char source[] = "extern fn first(x: i64) -> i64\n"
+                               "extern fn host_name(x: i64) -> i64\n"
+                               "fn f(n: i64) -> i64 = host_name(first(n))\n";
+  hia_error *error;
+  cr_assert_eq(hia_module_load_text(engine, "t.hia", source, sizeof source - 1, &module, &error),
+               HIA_OK, "%s", hia_error_text(error));
+  bytes out = {NULL, 0};
+  cr_assert_eq(hia_module_build_object(module, NULL, 0, NULL, collect, &out, &error), HIA_OK, "%s",
+               hia_error_text(error));
+  cr_expect_null(memmem(out.data, out.len, "host_name.", 10));
+  cr_expect_not_null(memmem(out.data, out.len, "\0host_name\0", 11));
+  free(out.data);
+  hia_module_free(module);
+  hia_engine_free(engine);
+}
+
 /* Options that a later version has appended are fine while they are not used. */
 Test(engine_build, options_of_other_versions) {
   hia_engine *engine = engine_with(NULL);

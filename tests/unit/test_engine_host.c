@@ -401,6 +401,46 @@ Test(engine_host, what_a_failure_says) {
   }
 }
 
+/* extern impure fn odd(n: i32) -> i32: answers what is no status, or is one */
+static int32_t odd(int32_t n, int32_t *result) {
+  *result = 1;
+  return n;
+}
+
+Test(engine_host, what_is_no_status) {
+  static const struct {
+    const char *argument, *status;
+  } cases[] = {{"0", "1"},
+               {"29", "host"},
+               {"-1", "host"},
+               {"2147483647", "host"},
+               {"-2147483647 - 1", "host"},
+               {"-2147483647", "host"},
+               {"-2147483643", "host"},
+               {"5", NULL}};
+  world w;
+  for (int is_safe = 0; is_safe < 2; is_safe++) EACH_WAY(w, 0) {
+      hia_host_function f = HOST("extern impure fn odd(n: i32) -> i32", odd);
+      f.answers_status = true;
+      f.is_safe = is_safe;
+      add(&w, f);
+      for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[256];
+        snprintf(text, sizeof text,
+                 "extern impure fn odd(n: i32) -> i32\nfn main() -> i32 = odd(%s)\n",
+                 cases[i].argument);
+        load(&w, text);
+        const char *expected = cases[i].status
+                                   ? cases[i].status
+                                   : hia_status_word((hia_status)atoi(cases[i].argument));
+        cr_expect_str_eq(result_of(&w), expected, "way %zu: %s", way, cases[i].argument);
+        hia_module_free(w.module);
+        w.module = NULL;
+      }
+      end(&w);
+    }
+}
+
 static bool same(bool x) { return x; }
 
 /* A comparison put on the way back to a loop's start said that it stood in the function before:
