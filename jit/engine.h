@@ -69,27 +69,22 @@ void hiaJ_log(const hia_engine *engine, const char *fmt, ...) HIA_PRINTF(2, 3);
 hia_status hiaJ_engine_clock(hia_engine *engine, hia_clock **clock);
 
 /* A run, which may be told to end: by a hia_cancel, by its deadline, by the run that it is nested
- * in. It is the limits' `run`. */
+ * in. */
 typedef struct hia_watch {
+  hia_end end; /* of the limits; its `run` is the watch */
   const hia_engine *engine;
   bool has_fuel;
-  uint64_t fuel; /* what is lent to runs that are nested in it, if it has fuel */
-  bool may_be_told;
-  uint32_t ended;                            /* atomic; 0, or the status of who told it first */
-  hia_context *context;                      /* of a native run, which is told by it; else NULL */
-  struct hia_watch *outer;                   /* what it is nested in, and is told by; or NULL */
-  struct hia_watch *inner_prev, *inner_next; /* among those nested in `outer` */
-  pthread_mutex_t lock;                      /* of what follows; only if it may be told */
-  struct hia_watch *inner;                   /* nested in it, on any thread, and under way */
-  hia_cancel *cancel;                        /* or NULL */
-  struct hia_watch *prev, *next;             /* among its runs */
-  hia_clock *clock;                          /* NULL: no deadline */
+  uint64_t fuel;                 /* what is lent to runs that are nested in it, if it has fuel */
+  hia_cancel *cancel;            /* or NULL */
+  struct hia_watch *prev, *next; /* among its runs */
+  hia_clock *clock;              /* NULL: no deadline */
   hia_alarm alarm;
 } hia_watch;
-/* The run that a run beginning on this thread is nested in; or NULL. */
+/* The run that a run beginning on this thread is nested in; NULL: in none, or in a call of a typed
+ * entry. */
 static inline hia_watch *hiaJ_outer(void) {
   const hia_nest *nest = hiaR_nest();
-  return nest ? nest->run : NULL;
+  return nest && nest->end ? nest->end->run : NULL;
 }
 /* From here on the run is told, through limits->cancelled and its context. A status other than
  * HIA_OK: there is nothing to end, and what would end the run is not there. */

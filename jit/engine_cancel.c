@@ -29,23 +29,11 @@ void hia_cancel_free(hia_cancel *cancel) {
   hiaR_free(&allocator, cancel, sizeof *cancel);
 }
 
-/* The first to come says what the run has ended by. */
-static void tell(hia_watch *watch, hia_status status) {
-  uint32_t none = 0;
-  if (!__atomic_compare_exchange_n(&watch->ended, &none, (uint32_t)status, false, __ATOMIC_SEQ_CST,
-                                   __ATOMIC_SEQ_CST))
-    return;
-  if (watch->context) hiaR_context_cancel(watch->context);
-  pthread_mutex_lock(&watch->lock);
-  for (hia_watch *w = watch->inner; w; w = w->inner_next) tell(w, status);
-  pthread_mutex_unlock(&watch->lock);
-}
-
 void hia_cancel_request(hia_cancel *cancel) {
   if (!cancel) return;
   pthread_mutex_lock(&cancel->lock);
   atomic_store(&cancel->is_requested, true);
-  for (hia_watch *w = cancel->runs; w; w = w->next) tell(w, HIA_CANCELLED);
+  for (hia_watch *w = cancel->runs; w; w = w->next) hiaR_end_tell(&w->end, HIA_CANCELLED);
   pthread_mutex_unlock(&cancel->lock);
 }
 
@@ -63,7 +51,8 @@ void hia_cancel_reset(hia_cancel *cancel) {
 /* ---- a run that may be ended ---- */
 
 static void past_deadline(hia_alarm *alarm) {
-  tell((hia_watch *)(void *)((char *)alarm - offsetof(hia_watch, alarm)), HIA_DEADLINE);
+  hia_watch *watch = (hia_watch *)(void *)((char *)alarm - offsetof(hia_watch, alarm));
+  hiaR_end_tell(&watch->end, HIA_DEADLINE);
 }
 
 hia_status hiaJ_engine_clock(hia_engine *engine, hia_clock **clock) {
@@ -87,57 +76,25 @@ static hia_status set_alarm(hia_watch *watch, hia_engine *engine, uint64_t timeo
   return status;
 }
 
-/* ---- nested runs ---- */
-
-static void join_outer(hia_watch *watch, hia_watch *outer) {
-  watch->outer = outer;
-  pthread_mutex_lock(&outer->lock);
-  watch->inner_next = outer->inner;
-  if (watch->inner_next) watch->inner_next->inner_prev = watch;
-  outer->inner = watch;
-  uint32_t ended = __atomic_load_n(&outer->ended, __ATOMIC_SEQ_CST);
-  if (ended) tell(watch, (hia_status)ended);
-  pthread_mutex_unlock(&outer->lock);
-}
-
-static void leave_outer(hia_watch *watch) {
-  hia_watch *outer = watch->outer;
-  if (!outer) return;
-  pthread_mutex_lock(&outer->lock);
-  if (watch->inner_next) watch->inner_next->inner_prev = watch->inner_prev;
-  if (watch->inner_prev)
-    watch->inner_prev->inner_next = watch->inner_next;
-  else
-    outer->inner = watch->inner_next;
-  pthread_mutex_unlock(&outer->lock);
-}
-
-/* A run that a typed entry has begun has no watch: what is known of it is its deadline. */
-static uint64_t timeout_of(const hia_run_options *options) {
-  const hia_nest *nest = hiaR_nest();
-  if (!nest || nest->run || !nest->deadline) return options->timeout_ns;
-  uint64_t now = hiaR_now(), left = nest->deadline > now ? nest->deadline - now : 1;
-  return options->timeout_ns && options->timeout_ns < left ? options->timeout_ns : left;
-}
+/* ---- beginning and ending ---- */
 
 hia_status hiaJ_watch_begin(hia_watch *watch, hia_engine *engine, const hia_run_options *options,
                             hia_context *context, hia_limits *limits) {
-  hia_watch *outer = hiaJ_outer();
-  *watch = (hia_watch){.engine = engine, .context = context, .has_fuel = options->has_fuel};
-  limits->run = watch;
+  const hia_nest *nest = hiaR_nest();
+  hia_end *outer = nest ? nest->end : NULL;
+  *watch = (hia_watch){
+      .end = {.context = context, .run = watch}, .engine = engine, .has_fuel = options->has_fuel};
+  limits->end = &watch->end;
   limits->fuel = &watch->fuel;
-  if (outer && !outer->may_be_told) outer = NULL;
-  uint64_t timeout_ns = timeout_of(options);
-  if (!options->cancel && !timeout_ns && !outer) return HIA_OK;
-  watch->may_be_told = true;
-  pthread_mutex_init(&watch->lock, NULL);
-  limits->cancelled = &watch->ended;
-  if (outer) join_outer(watch, outer);
-  if (timeout_ns) {
-    hia_status status = set_alarm(watch, engine, timeout_ns);
+  if (!options->cancel && !options->timeout_ns && !(outer && outer->may_be_told)) return HIA_OK;
+  hiaR_end_open(&watch->end);
+  limits->cancelled = &watch->end.told;
+  hiaR_end_enter(&watch->end, outer);
+  if (options->timeout_ns) {
+    hia_status status = set_alarm(watch, engine, options->timeout_ns);
     if (status != HIA_OK) {
-      leave_outer(watch);
-      pthread_mutex_destroy(&watch->lock);
+      hiaR_end_leave(&watch->end);
+      hiaR_end_close(&watch->end);
       return status;
     }
     limits->deadline = watch->alarm.at;
@@ -148,13 +105,13 @@ hia_status hiaJ_watch_begin(hia_watch *watch, hia_engine *engine, const hia_run_
   watch->next = cancel->runs;
   if (watch->next) watch->next->prev = watch;
   cancel->runs = watch;
-  if (atomic_load(&cancel->is_requested)) tell(watch, HIA_CANCELLED);
+  if (atomic_load(&cancel->is_requested)) hiaR_end_tell(&watch->end, HIA_CANCELLED);
   pthread_mutex_unlock(&cancel->lock);
   return HIA_OK;
 }
 
 hia_status hiaJ_watch_end(hia_watch *watch, hia_status status) {
-  if (!watch->may_be_told) return status;
+  if (!watch->end.may_be_told) return status;
   if (watch->clock) hiaR_alarm_clear(watch->clock, &watch->alarm);
   hia_cancel *cancel = watch->cancel;
   if (cancel) {
@@ -166,8 +123,8 @@ hia_status hiaJ_watch_end(hia_watch *watch, hia_status status) {
       cancel->runs = watch->next;
     pthread_mutex_unlock(&cancel->lock);
   }
-  leave_outer(watch);
-  pthread_mutex_destroy(&watch->lock); /* nobody knows it any more */
-  uint32_t ended = __atomic_load_n(&watch->ended, __ATOMIC_RELAXED);
-  return status == HIA_CANCELLED && ended ? (hia_status)ended : status;
+  hiaR_end_leave(&watch->end);
+  hiaR_end_close(&watch->end); /* nobody knows it any more */
+  hia_status told = hiaR_end_told(&watch->end);
+  return status == HIA_CANCELLED && told ? told : status;
 }

@@ -90,6 +90,9 @@ hia_fn_variant hiaJ_version_for(const hia_run_options *options) {
   return options->has_fuel ? HIA_VERSION_FUELLED : HIA_VERSION_PLAIN;
 }
 
+HIA_SIZED(hia_run_options, fuel);
+HIA_SIZED(hia_run_stats, fuel_left);
+
 hia_status hiaJ_run_options(const hia_function *f, const hia_run_options *theirs,
                             hia_run_options *own, hia_error **error) {
   const hia_allocator *allocator = &f->module->engine->allocator;
@@ -104,8 +107,6 @@ hia_status hiaJ_run_options(const hia_function *f, const hia_run_options *theirs
   return HIA_OK;
 }
 
-static size_t least(size_t limit, size_t left) { return limit && limit < left ? limit : left; }
-
 /* A nested run gets what is left of the limits of the one around it. */
 static hia_status inherit(const hia_engine *engine, hia_limits *limits) {
   const hia_nest *nest = hiaR_nest();
@@ -113,8 +114,8 @@ static hia_status inherit(const hia_engine *engine, hia_limits *limits) {
   if (!nest || (outer && outer->engine != engine)) return HIA_OK;
   if (!nest->depth) return HIA_DEPTH;
   if (!nest->memory) return HIA_MEMORY;
-  if (nest->depth != SIZE_MAX) limits->depth = least(limits->depth, nest->depth);
-  if (nest->memory != SIZE_MAX) limits->memory = least(limits->memory, nest->memory);
+  limits->depth = hiaR_nest_least(limits->depth, nest->depth);
+  limits->memory = hiaR_nest_least(limits->memory, nest->memory);
   return HIA_OK;
 }
 
@@ -206,7 +207,8 @@ static hia_status run_ready(hia_function *f, hia_value *const *args, const hia_r
   }
   if (options->has_fuel) *at = options->fuel;
   hia_word *results = b.words + n_args;
-  hia_failure failure = {0};
+  hia_failure failure; /* most of it is its trace, which need not be cleared */
+  hiaR_failure_clear(&failure);
   hia_usage usage = {0};
   hia_ring *ring = hiaR_ring_of(options->timeline, 0);
   hiaR_event(ring, HIA_EVENT_RUN_BEGIN, ring ? hiaR_timeline_name(ring->timeline, f->name) : 0);

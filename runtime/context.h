@@ -14,6 +14,7 @@
 #define HIA_CONTEXT_H
 
 #include "runtime/arch/arch.h"
+#include "runtime/error.h"
 #include "runtime/events.h"
 #include "runtime/fork.h"
 #include "runtime/handoff.h"
@@ -102,9 +103,10 @@ struct hia_context {
   bool is_limited; /* its depth is a wish, not the default */
   /* Odd while a run is under way. A cancel names the run it means, so that one that comes too late
    * ends nothing. */
-  _Atomic uint32_t run, cancelled_run;
+  _Atomic uint64_t run, cancelled_run;
   /* A typed entry may go straight on if the largest frame of its module is below that (enter.c). */
   size_t room;
+  uint32_t special;     /* HIA_CODE_ flags of modules for which it may not */
   uintptr_t step, hard; /* limits: the next step down (barrier.c), of the run */
 
   const hia_unwinder *unwinder;
@@ -119,7 +121,7 @@ struct hia_context {
 
   const uint32_t *cancelled; /* of the limits, or NULL */
   uint64_t deadline;         /* of the limits, or 0 */
-  void *run_of;              /* hia_limits.run */
+  hia_end *end;              /* of the limits, or NULL */
   void *thread_sp; /* while invocations lie on one another: what host_sp is for the outermost */
   hia_invocation *doomed; /* the outermost that is cancelled: all that lies on it ends */
   hia_team *team;         /* of the run; NULL: it runs alone, so far */
@@ -183,7 +185,7 @@ struct hia_team {
   uint64_t deadline;
   size_t depth, below; /* bytes of stack: allowed, and behind that */
   bool is_limited;     /* as in the context */
-  void *run;           /* hia_limits.run */
+  hia_end *end;        /* hia_limits.end */
   hia_timeline *timeline;
 
   _Atomic uint32_t n_members; /* of the array, that were ever in use */
@@ -318,22 +320,27 @@ struct hia_host {
   unsigned threads;
   hia_pool *pool; /* NULL: one thread is enough */
   bool owns_pool, owns_clock, interprets;
-  size_t covered;      /* the limits are those for frames below that */
+  size_t covered;      /* the stack's limits are for frames below that; 0: none are set */
+  size_t depth;        /* of the call: max_depth, or what a run around it has left */
+  size_t memory;       /* the same of max_memory */
   hia_clock *clock;    /* NULL: there was no timeout yet */
   uint64_t timeout_ns; /* 0: none */
   hia_alarm alarm;     /* of the call that is under way, if it has a timeout */
-  _Atomic uint32_t
-      end; /* a hia_status: CANCELLED until it is reset, DEADLINE until the call ends */
+  void *user;          /* the host's */
+
+  _Atomic bool is_cancelled; /* until it is reset */
+  hia_end end;               /* what the call under way has been told, or the last one */
 
   uint32_t root_called;     /* of the module, by the call that is under way */
   hia_invocation root;      /* its invocation; clean between calls */
   hia_failure failure;      /* of the last one that failed */
   const hia_places *failed; /* where; NULL: none, or before it came there */
   const char *why;          /* then: what was wrong, or NULL */
+  hia_bounds bounds;        /* what it was allowed */
   hia_error *error;         /* about that, once somebody asked */
 
   struct hia_images *images;      /* interpret.c */
-  const hia_places *image_places; /* of the image that ran last: it has positions of its own */
+  const hia_places *image_places; /* of the image that the call has run; NULL: none */
   void (*free_images)(struct hia_images *images, const hia_allocator *allocator);
 };
 

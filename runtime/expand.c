@@ -212,7 +212,7 @@ static size_t left_of(size_t limit, size_t used) {
 static hia_status call_host(const expansion *x, hia_word *values, const hia_host_instr *host) {
   const hia_limits *limits = x->limits;
   hia_nest nest;
-  hiaR_nest_enter(&nest, limits->run, left_of(limits->depth, x->bytes),
+  hiaR_nest_enter(&nest, limits->end, left_of(limits->depth, x->bytes),
                   left_of(limits->memory, x->bytes));
   hia_status status =
       host->caller->call(host->prepared, values, host->ins, host->outs, x->allocator);

@@ -3,6 +3,7 @@
 #define HIA_HOST_H
 
 #include "runtime/base/base.h"
+#include <pthread.h>
 
 /* What stands for a function that a program declares `extern`. In C it has a parameter for each
  * scalar of the declared parameters, tuples taken apart: int32_t, int64_t, float, double, and bool.
@@ -53,16 +54,41 @@ typedef struct hia_host_row {
 /* A status that a host function has answered: what is none is HOST. */
 hia_status hiaR_host_status(uint32_t status);
 
+/* ---- end.c: runs that can be told to end, and those inside them ---- */
+
+/* A run as others know it who want its end: hia_limits.end. Whatever it is told, the runs inside it
+ * are told as well, on whatever thread they are. */
+typedef struct hia_end hia_end;
+struct hia_end {
+  uint32_t told; /* atomic; a hia_status: the first that it was told; OK: none. hia_limits.cancelled
+                    points here */
+  bool may_be_told;            /* else only `run` means anything */
+  struct hia_context *context; /* whose code has to be told; or NULL */
+  void *run;                   /* a hia_watch of the engine's; NULL: a call of a typed entry */
+  hia_end *outer;              /* the run that it is inside of, which tells it; or NULL */
+  hia_end *prev, *next;        /* among those inside that one */
+  pthread_mutex_t lock;        /* of the list of those inside this one ... */
+  hia_end *inner;              /* ... which are under way */
+};
+/* May be told from now on. */
+void hiaR_end_open(hia_end *end);
+void hiaR_end_close(hia_end *end); /* nobody knows it any more */
+/* Any thread. Unless it has been told something already. */
+void hiaR_end_tell(hia_end *end, hia_status status);
+hia_status hiaR_end_told(const hia_end *end);
+/* Is told what `outer` is told, and has been; which may be NULL, or one that cannot be told. */
+void hiaR_end_enter(hia_end *end, hia_end *outer);
+void hiaR_end_leave(hia_end *end);
+
 /* ---- host.c: runs within runs ----
  * While a thread is in a host function that a run has called, a run that it begins is nested: it
- * gets what is left of the outer one's limits. */
+ * gets what is left of the outer one's limits, and ends when that is to end. */
 
 typedef struct hia_nest {
   const struct hia_nest *outer;
   unsigned level;       /* 1: the host function was called by a run that is not nested */
-  void *run;            /* hia_limits.run of the outer run */
+  hia_end *end;         /* of the outer run: hia_limits.end */
   size_t depth, memory; /* bytes that are left of its limits; SIZE_MAX: no limit was set */
-  uint64_t deadline;    /* of a run that has no hia_limits.run: of hiaR_now(); 0: none */
 } hia_nest;
 
 /* Of this thread; NULL: it is in no host function. The one variable of the library's that belongs
@@ -71,12 +97,18 @@ typedef struct hia_nest {
 extern __attribute__((tls_model("initial-exec"))) _Thread_local const hia_nest *hiaR_innermost;
 const hia_nest *hiaR_nest(void); /* for other libraries */
 
-static inline void hiaR_nest_enter(hia_nest *nest, void *run, size_t depth, size_t memory) {
+static inline void hiaR_nest_enter(hia_nest *nest, hia_end *end, size_t depth, size_t memory) {
   const hia_nest *outer = hiaR_innermost;
-  *nest = (hia_nest){outer, outer ? outer->level + 1 : 1, run, depth, memory, 0};
+  *nest = (hia_nest){outer, outer ? outer->level + 1 : 1, end, depth, memory};
   hiaR_innermost = nest;
 }
 static inline void hiaR_nest_leave(const hia_nest *nest) { hiaR_innermost = nest->outer; }
+
+/* A limit of the run that begins (0: none), or what is left of the outer one's if that is less. */
+static inline size_t hiaR_nest_least(size_t limit, size_t left) {
+  if (left == SIZE_MAX) return limit;
+  return limit && limit < left ? limit : left;
+}
 
 /* Runs within runs use up the thread's own stack as well, of which nobody knows how much there is.
  */

@@ -42,7 +42,7 @@ static hia_status call_host(hia_run *run, hia_word *slots, const hia_host_instr 
   const hia_limits *limits = run->limits;
   size_t bytes = atomic_load_explicit(&run->bytes, memory_order_relaxed);
   hia_nest nest;
-  hiaR_nest_enter(&nest, limits->run, left_of(limits->depth, bytes),
+  hiaR_nest_enter(&nest, limits->end, left_of(limits->depth, bytes),
                   left_of(limits->memory, bytes));
   hia_status status =
       host->caller->call(host->prepared, slots, host->ins, host->outs, run->allocator);

@@ -16,10 +16,13 @@
  * invocation was entered. */
 #include "runtime/context.h"
 
-/* Below the limit, for what compiled code calls there: library functions, the stubs, the reading
- * of chains. Frames of compiled code below the limit are on top of it: that of a function that was
- * entered just above and that of one without a check, called by it. */
-#define MARGIN ((size_t)128 << 10)
+/* Below the limit: 64 KiB for a handler of the host's signals, which may come at any time; as much
+ * for its pool's `start`; and the rest for what compiled code calls there, which is library
+ * functions, the stubs, the reading of chains. Frames of compiled code below the limit are on top
+ * of it: that of a function that was entered just above and that of one without a check, called by
+ * it.
+ */
+#define MARGIN ((size_t)192 << 10)
 
 /* Of a run that is told to end, so many of the innermost frames are read, in less than 100 us. */
 #ifdef HIA_STRESS
@@ -242,7 +245,7 @@ hia_status hiaR_told_to_end(hia_context *context) {
   hia_team *team = context->team;
   hia_status status = team ? (hia_status)atomic_load(&team->stop) : HIA_OK;
   if (!status) {
-    uint32_t run = atomic_load(&context->run);
+    uint64_t run = atomic_load(&context->run);
     if ((run & 1) && atomic_load(&context->cancelled_run) == run) status = HIA_CANCELLED;
     if (context->cancelled && __atomic_load_n(context->cancelled, __ATOMIC_RELAXED))
       status = HIA_CANCELLED;
@@ -363,8 +366,7 @@ uint32_t hiaR_native_host(hia_host_call *call, hia_word *block, hia_context *con
   uintptr_t here = (uintptr_t)__builtin_frame_address(0);
   size_t left = here > context->hard ? here - context->hard : 0;
   hia_nest nest;
-  hiaR_nest_enter(&nest, context->run_of, context->is_limited ? left : SIZE_MAX, SIZE_MAX);
-  nest.deadline = context->deadline;
+  hiaR_nest_enter(&nest, context->end, context->is_limited ? left : SIZE_MAX, SIZE_MAX);
   uint32_t status = on_thread_stack(context, call, block);
   hiaR_nest_leave(&nest);
   return status;
@@ -376,7 +378,7 @@ void hiaR_poke(hia_context *context) {
 }
 
 void hiaR_context_cancel(hia_context *context) {
-  uint32_t run = atomic_load(&context->run);
+  uint64_t run = atomic_load(&context->run);
   if (!(run & 1)) return;
   atomic_store(&context->cancelled_run, run);
   hiaR_poke(context);
@@ -442,11 +444,7 @@ void hiaR_run_end(hia_context *context, hia_usage *usage) {
 hia_status hiaR_native_run(hia_context *context, hia_native_entry entry, hia_word *block,
                            const hia_unwinder *unwinder, const hia_limits *limits,
                            hia_failure *failure, hia_usage *usage) {
-  failure->status = HIA_OK;
-  failure->code = 0;
-  failure->host = NULL;
-  failure->trace.length = 0;
-  failure->trace.is_cut = false;
+  hiaR_failure_clear(failure);
   *usage = (hia_usage){0};
   hia_status status =
       hiaR_set_limits(context, limits ? limits->depth : 0, unwinder ? unwinder->max_frame : 0);
@@ -456,7 +454,7 @@ hia_status hiaR_native_run(hia_context *context, hia_native_entry entry, hia_wor
   context->cancelled = limits ? limits->cancelled : NULL;
   context->deadline = limits ? limits->deadline : 0;
   context->is_limited = limits && limits->depth;
-  context->run_of = limits ? limits->run : NULL;
+  context->end = limits ? limits->end : NULL;
   context->fuel = limits && limits->fuel ? limits->fuel : &context->unlent;
   context->most_workers = limits ? limits->threads : 1;
   context->pool = context->most_workers > 1 ? limits->pool : NULL;
@@ -466,7 +464,7 @@ hia_status hiaR_native_run(hia_context *context, hia_native_entry entry, hia_wor
   /* If there may be helpers, the first comparison fails and calls the first of them. */
   atomic_store_explicit(&context->limit, context->pool ? UINTPTR_MAX : context->step,
                         memory_order_relaxed);
-  uint32_t run = atomic_load_explicit(&context->run, memory_order_relaxed) + 1;
+  uint64_t run = atomic_load_explicit(&context->run, memory_order_relaxed) + 1;
   /* First that there is a run, then whether it is wanted: who ends it sets *cancelled and then
    * calls hiaR_context_cancel, so one of the two sees the other. */
   if (context->cancelled) {

@@ -231,7 +231,7 @@ hia_team *hiaR_team_new(hia_context *context) {
   team->depth = (size_t)((uintptr_t)context->stack.top - context->hard);
   team->below = context->below;
   team->is_limited = context->is_limited;
-  team->run = context->run_of;
+  team->end = context->end;
   team->timeline = context->timeline;
   atomic_store(&team->members[0], context);
   atomic_store(&team->n_members, 1);
@@ -332,7 +332,7 @@ static bool prepare(hia_thread *thread, const hia_team *team) {
   hiaR_context_limits(context, team->depth);
   context->unwinder = team->unwinder;
   context->is_limited = team->is_limited;
-  context->run_of = team->run;
+  context->end = team->end;
   context->cancelled = team->cancelled;
   context->deadline = team->deadline;
   context->pool = thread->pool;

@@ -66,6 +66,15 @@ typedef struct hia_failure {
   hia_trace trace;  /* length 0: unknown */
 } hia_failure;
 
+/* The trace keeps its entries: nobody looks at them when its length is 0. */
+static inline void hiaR_failure_clear(hia_failure *failure) {
+  failure->status = HIA_OK;
+  failure->code = 0;
+  failure->host = NULL;
+  failure->trace.length = 0;
+  failure->trace.is_cut = false;
+}
+
 /* ---- pool.c: threads ----
  * Threads are started when there is first something for them to do, serve all runs, and sleep (in
  * the kernel, at no cost) when there is no run. Or they are a host's, and asked for each time.
@@ -123,7 +132,7 @@ typedef struct hia_limits {
       deadline;   /* of hiaR_now(); 0: none. The engines have no time to look at the clock: native
                      code ends with DEADLINE if it is past when it polls for another reason, and
                      who gives one sees that the run is told (*cancelled, hiaR_context_cancel) */
-  void *run;      /* handed on to runs that host functions begin (hia_nest.run); or NULL */
+  hia_end *end;   /* of the run, for those that host functions begin inside it; or NULL */
   uint64_t *fuel; /* what a program with fuel lends to such runs, while a host function is called;
                      NULL: to nobody */
 } hia_limits;

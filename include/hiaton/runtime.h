@@ -60,7 +60,8 @@ typedef struct hia_context_options {
                         others are the context's; they are started when a call of code that several
                         workers can run first has work for them, and end with it */
   bool interpret;    /* run the image in the object instead of its native code; HIA_UNSUPPORTED
-                        from functions of modules that hold none (the JIT's do not) */
+                        from functions of modules that hold none (the JIT's do not). A library
+                        whose functions were called so stays loaded until the context is freed */
   const hia_thread_pool *pool; /* copied; where the other workers come from; NULL: threads of the
                                   context's own */
 } hia_context_options;
@@ -74,16 +75,29 @@ HIA_API hia_status hia_context_new(const hia_context_options *options, hia_conte
 /* No call may be using it. NULL is allowed. */
 HIA_API void hia_context_free(hia_context *context);
 
-/* What the last call that failed has to say, or NULL: there was none, or there is no memory to say
- * it. It is made when it is asked for, belongs to the context and is gone when its next call
- * begins. Ask before the module, or the library, whose function failed is freed. */
+/* What the last call has to say if it has failed, or NULL: it has not, or there is no memory to say
+ * it. (A call that was answered HIA_BUSY does not count.) It is made when it is asked for, belongs
+ * to the context and is gone when its next call begins. Ask before the module, or the library,
+ * whose function failed is freed. */
 HIA_API const hia_error *hia_context_error(hia_context *context);
 
+/* A pointer for the host's own purposes; NULL at first. Functions of the host that a call calls
+ * find it by hia_context_current: so those of an object file, which are called by their names and
+ * with nothing but their arguments, know whom they work for. */
+HIA_API void hia_context_set_user(hia_context *context, void *user);
+HIA_API void *hia_context_user(const hia_context *context);
+
+/* In a function of the host: the context of the typed entry's call that has called it, on whichever
+ * thread of that call; it is in use. NULL anywhere else, and if hia_call or hia_run has called it.
+ */
+HIA_API hia_context *hia_context_current(void);
+
 /* Ends the call that is under way, and every one that follows, with HIA_CANCELLED, until
- * hia_context_reset. From any thread at any time while the context exists, but not from a signal
- * handler. It takes some microseconds; a call that is over before it notices gives its result. */
+ * hia_context_reset; also runs of any kind that functions of the host have begun inside of it. From
+ * any thread at any time while the context exists, but not from a signal handler. It takes some
+ * microseconds; a call that is over before it notices gives its result. */
 HIA_API void hia_context_cancel(hia_context *context);
-/* Calls that begin from now on may run again. From any thread. */
+/* Calls that begin from now on may run again; one that was told to end does so. From any thread. */
 HIA_API void hia_context_reset(hia_context *context);
 
 /* Every call that begins from now on ends with HIA_DEADLINE when it has run for so many

@@ -417,6 +417,65 @@ printf 'extern fn t_f(n: i64) -> i64\nextern fn t_g_plain(n: i64) -> i64\nfn f(n
 wrong "a name of the host's" 2 "called .t_f. in C: that is a function of the host's" "$hiaton" build x.hia --fn f --prefix t -o x.o
 wrong "a plain function's" 2 "called .t_g_plain. in C: that is a function of the host's" "$hiaton" build x.hia --fn g --fn h --prefix t -o x.o
 rm x.hia
+cat >odd.hia <<'END'
+extern fn name_of(x: i64) -> i64
+extern fn host_name(x: i64) -> i64
+fn main(n: i64) -> i64 = { let a = name_of(n); let _ = host_name(n); if n > 5 then host_name(a) else a }
+END
+cat >odd.c <<'END'
+#include <stdint.h>
+int64_t name_of(int64_t x), host_name(int64_t x);
+int64_t name_of(int64_t x) { return x + 1; }
+int64_t host_name(int64_t x) { return x * 10; }
+END
+t 'functions that are called like variables of ours' $c -c odd.c -o odd_c.o
+t 'a program that calls them' "$hiaton" build odd.hia --exe -o odd odd_c.o
+is 'which are found' 80 ./odd 7
+is 'also interpreted' 80 ./odd 7 --engine interp
+rm odd.hia odd.c
+
+# Whom they work for they learn from the context; what they begin ends with the call that they are in.
+cat >nest.hia <<'END'
+extern impure fn begin(n: i64) -> i64
+fn spin(n: i64) -> i64 = loop (x = n) while x != 0 { x * 3 + 1 }
+fn outer(n: i64) -> i64 = loop (x = n) while x != 0 { begin(x) + x }
+END
+cat >nest.c <<'END'
+#include "nest.h"
+#include <stdio.h>
+struct state {
+  hia_context *inner;
+  hia_status status;
+};
+int64_t begin(int64_t n);
+int64_t begin(int64_t n) {
+  struct state *s = hia_context_user(hia_context_current());
+  s->status = nest_spin(s->inner, n, NULL);
+  return 0;
+}
+int main(void) {
+  for (int i = 0; i < 4; i++) {
+    hia_context_options options = HIA_CONTEXT_OPTIONS_INIT;
+    hia_context *outer;
+    struct state s = {NULL, HIA_OK};
+    options.interpret = i & 1;
+    if (hia_context_new(&options, &outer) != HIA_OK) return 1;
+    options.interpret = i & 2;
+    if (hia_context_new(&options, &s.inner) != HIA_OK) return 1;
+    hia_context_set_user(outer, &s);
+    hia_context_set_timeout(outer, 20000000);
+    hia_status status = nest_outer(outer, 1, NULL);
+    printf("%s in %s\n", hia_status_word(s.status), hia_status_word(status));
+    hia_context_free(outer);
+    hia_context_free(s.inner);
+  }
+  return 0;
+}
+END
+t 'a function that begins another' "$hiaton" build nest.hia --fn spin --fn outer -o nest.o --header nest.h
+t 'with its host' $c nest.c nest.o $static -lffi -o nest
+ends='deadline in deadline'
+is 'it ends with the call around it' "$ends"$'\n'"$ends"$'\n'"$ends"$'\n'"$ends" timeout 20 ./nest
 
 # ---- options ----
 

@@ -59,11 +59,48 @@ static void run(const hia_loaded *image, uint32_t entry) {
   free(words);
 }
 
+/* ---- a host for images that call one: any function of any signature is there ---- */
+
+static void nothing(void) {}
+
+/* Every third may fail, which is refused unless the image says so too. */
+static bool find_host(void *user, uint32_t number, const char *name, hia_host_target *target) {
+  (void)user;
+  *target = (hia_host_target){.function = nothing, .answers_status = number % 3 == 2};
+  return strlen(name) < 1000;
+}
+
+static size_t call_size(const hia_host_signature *signature) {
+  return signature->n_params < 1000 ? sizeof *signature : 0;
+}
+
+static bool prepare_call(void *at, const hia_host_target *target, const hia_host_signature *s) {
+  (void)target;
+  memcpy(at, s, sizeof *s);
+  return true;
+}
+
+/* Reads all of its arguments; the results are canonical. */
+static hia_status call_host(const void *prepared, hia_word *slots, const uint32_t *ins,
+                            const uint32_t *outs, const hia_allocator *allocator) {
+  (void)allocator;
+  const hia_host_signature *s = prepared;
+  hia_word sum = 0;
+  for (uint32_t i = 0; i < s->n_params; i++) sum += slots[ins[i]] + s->params[i];
+  for (uint32_t i = 0; i < s->n_results; i++)
+    slots[outs[i]] = s->results[i] == HIA_BOOL  ? sum & 1
+                     : s->results[i] == HIA_I32 ? hiaR_from_i32((int32_t)(uint32_t)sum)
+                                                : sum & 0xffff;
+  return sum % 64 == 63 ? HIA_HOST : HIA_OK;
+}
+
 static void load(const void *bytes, size_t size) {
+  static const hia_host_caller caller = {call_size, prepare_call, call_host};
+  static const hia_image_hosts hosts = {&caller, find_host, NULL};
   hia_loaded *image = NULL;
   char error[256] = "";
-  hia_status status =
-      hiaR_image_load(bytes, size, hiaR_kernel, &hiaR_malloc, &image, error, sizeof error);
+  hia_status status = hiaR_image_load_hosted(bytes, size, hiaR_kernel, &hosts, &hiaR_malloc, &image,
+                                             error, sizeof error);
   if ((status == HIA_OK) != (image != NULL) || (status == HIA_BAD_IMAGE) != (error[0] != 0)) {
     fprintf(stderr, "status %d, image %p, error %s\n", status, (void *)image, error);
     abort();

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -200,8 +201,14 @@ Test(entry, a_failure_and_its_chain) {
 
   cr_assert_eq(call(&f, "quit", 0, &x), HIA_FAILED);
   cr_assert_eq(hia_error_fail_code(hia_context_error(f.context)), 42);
+  for (int i = 0; i < 2; i++) {
+    cr_assert_eq(call(&f, "quit", 3, &x), HIA_OK);
+    cr_assert_eq(x, 3);
+    cr_assert_null(hia_context_error(f.context), "it is of the last call");
+  }
+  cr_assert_eq(call(&f, "quit", 0, &x), HIA_FAILED, "nor has it been asked for");
   cr_assert_eq(call(&f, "quit", 3, &x), HIA_OK);
-  cr_assert_eq(x, 3);
+  cr_assert_null(hia_context_error(f.context));
   end(&f);
 }
 
@@ -329,6 +336,7 @@ Test(entry, timeout) {
     hia_context *context = contexts[i % 2];
     hia_context_set_timeout(context, 2000000);
     cr_assert_eq(spin(context, 1, &x), HIA_DEADLINE);
+    hia_context_set_timeout(context, 5000000000); /* another one, when somebody asks why */
     const char *why = hia_error_text(hia_context_error(context));
     cr_assert_not_null(strstr(why, "past the deadline: more than 2 ms"), "%s", why);
     cr_assert_not_null(strstr(why, "in spin at"), "%s", why);
@@ -636,6 +644,58 @@ Test(entry, no_room_for_the_stack) {
                      "error[memory]: no address space for the stack\n");
   }
   hia_context_free(context);
+  end(&f);
+}
+
+static size_t address_space(void) {
+  unsigned long pages = 0;
+  FILE *file = fopen("/proc/self/statm", "r");
+  cr_assert(file && fscanf(file, "%lu", &pages) == 1);
+  fclose(file);
+  return (size_t)pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* A module whose frames need a larger stack than there is room for takes nothing from others. */
+Test(entry, no_room_for_a_larger_stack) {
+  fixture f;
+  if (!begin(&f, NULL)) return;
+  enum { N = 2000 };
+  char *source = malloc(64 * N);
+  size_t len = (size_t)sprintf(source, "fn f(n: i64) -> i64 =\n  if n < 0 then 0 else "
+                                       "bxor(f(n - 1), n)\nfn wide(n: i64) -> i64 = {\n");
+  for (int i = 0; i < N; i++)
+    len += (size_t)sprintf(source + len, "  let v%d = f(n - %d);\n", i, i);
+  len += (size_t)sprintf(source + len, "  v0");
+  for (int i = 1; i < N; i++) len += (size_t)sprintf(source + len, " + v%d", i);
+  sprintf(source + len, "\n}\n");
+  hia_engine_options plainly = HIA_ENGINE_OPTIONS_INIT;
+  plainly.opt_level = 0;
+  plainly.disabled_passes = "all";
+  program p = open_program(&plainly, source, "wide");
+  free(source);
+  hia_native_fn wide;
+  hia_context *context;
+  cr_assert_eq(hia_function_entry(p.function, &wide, NULL), HIA_OK);
+  hia_context_options options = HIA_CONTEXT_OPTIONS_INIT;
+  options.max_depth = (size_t)16 << 20;
+  cr_assert_eq(hia_context_new(&options, &context), HIA_OK);
+  fn_i32 fib = (fn_i32)entry(&f, "fib");
+  int32_t x = 0;
+  int64_t y;
+  cr_assert_eq(fib(context, 10, &x), HIA_OK);
+  struct rlimit before, tight;
+  getrlimit(RLIMIT_AS, &before);
+  tight = before;
+  tight.rlim_cur = address_space();
+  setrlimit(RLIMIT_AS, &tight);
+  hia_status status = ((hia_status(*)(hia_context *, int64_t, int64_t *))wide)(context, 3, &y);
+  setrlimit(RLIMIT_AS, &before);
+  cr_assert_eq(status, HIA_MEMORY);
+  cr_assert_eq(fib(context, 10, &x), HIA_OK);
+  cr_assert_eq(x, 89);
+  cr_assert_eq(((hia_status(*)(hia_context *, int64_t, int64_t *))wide)(context, 3, &y), HIA_OK);
+  hia_context_free(context);
+  close_program(&p);
   end(&f);
 }
 
