@@ -1,10 +1,5 @@
 /* hiaton dump. */
 #include "tools/tool.h"
-#include <stdio.h>
-
-static bool write_out(void *user, const char *bytes, size_t len) {
-  return fwrite(bytes, 1, len, user) == len;
-}
 
 int tool_dump(const tool_options *options) {
   hia_engine *engine;
@@ -18,8 +13,13 @@ int tool_dump(const tool_options *options) {
   }
   if (code == EXIT_FINE) {
     hia_status status = hia_module_dump(module, functions, options->n_functions, &options->dump,
-                                        write_out, stdout, &error);
-    if (status != HIA_OK) code = tool_fail(error, status);
+                                        tool_print, NULL, &error);
+    if (status == HIA_IO) { /* why, is told in the end */
+      hia_error_free(error);
+      code = EXIT_PROGRAM;
+    } else if (status != HIA_OK) {
+      code = tool_fail(error, status);
+    }
   }
   hia_module_free(module);
   hia_engine_free(engine);

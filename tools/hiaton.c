@@ -142,6 +142,22 @@ void tool_free_args(hia_value **values, size_t n) {
   free(values);
 }
 
+/* ---- standard output ---- */
+
+static int output_wrong; /* errno of the first failure */
+
+void tool_flush(void) {
+  errno = 0;
+  if ((fflush(stdout) != 0 || ferror(stdout)) && !output_wrong) output_wrong = errno;
+}
+
+bool tool_print(void *nobody, const char *bytes, size_t len) {
+  (void)nobody;
+  if (fwrite(bytes, 1, len, stdout) == len) return true;
+  if (!output_wrong) output_wrong = errno;
+  return false;
+}
+
 /* ---- the program ---- */
 
 static void print_help(void) {
@@ -184,14 +200,17 @@ static int dispatch(int argc, char **argv) {
 
 int main(int argc, char **argv) {
   int code = dispatch(argc, argv);
-  /* A result that did not reach its reader is a failure; that there is no output, where there is
-   * nothing to write, is none. */
-  errno = 0;
-  bool is_lost = fflush(stdout) != 0 || ferror(stdout);
-  if (!is_lost && fclose(stdout) != 0) is_lost = errno != EBADF;
-  if (is_lost) {
+  /* A result that did not reach its reader is a failure. */
+  tool_flush();
+  bool is_bad = ferror(stdout);
+  /* One that was closed from the start is no failure where nothing was printed. */
+  if (fclose(stdout) != 0 && !is_bad && errno != EBADF) {
+    is_bad = true;
+    output_wrong = errno;
+  }
+  if (is_bad) {
     fprintf(stderr, "error[io]: the output could not be written: %s\n",
-            errno ? strerror(errno) : "unknown reason");
+            output_wrong ? strerror(output_wrong) : "unknown reason");
     if (code == EXIT_FINE) code = EXIT_PROGRAM;
   }
   return code;

@@ -62,7 +62,7 @@ static int run_function(const tool_options *options, hia_function *function, hia
   hia_error *error;
   hia_status status = hia_run(function, args, options->n_args, &run_options, &result, &error);
   code = status == HIA_OK ? print_value(result) : tool_fail(error, status);
-  fflush(stdout); /* the result first, also where both outputs go to one place */
+  tool_flush(); /* the result first, also where both outputs go to one place */
   if (options->time) {
     hia_function_stats cost = HIA_FUNCTION_STATS_INIT;
     hia_function_get_stats(function, &cost);

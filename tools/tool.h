@@ -82,6 +82,10 @@ int tool_instance(hia_function **function, hia_value **args, size_t n);
 uint64_t tool_calls(const tool_options *options, const hia_run_stats *used);
 /* Gives a run its fuel, if it is to have some. An exit status: it may not do even for the call. */
 int tool_fuel(const tool_options *options, hia_run_options *run);
+/* Sends on what was printed so far. What goes wrong with standard output is told, and is the exit
+ * status, when the program ends. */
+void tool_flush(void);
+bool tool_print(void *nobody, const char *bytes, size_t len); /* a hia_write to it */
 /* A line that says how many calls the program made. */
 void tool_count(FILE *file, const tool_options *options, const hia_run_stats *used);
 
