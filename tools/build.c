@@ -105,21 +105,27 @@ static int write_to(building *b, const char *path, tool_output *out, writer writ
 
 /* ---- other programs ---- */
 
-#define MAX_WORDS 256
+/* Of a command line; NULL behind the last. */
 typedef struct words {
-  char *at[MAX_WORDS + 1];
-  size_t n;
-  bool bad; /* too many, or no memory */
+  char **at;
+  size_t n, size;
+  bool bad; /* no memory */
 } words;
 
 /* Takes the word over. */
 static void add(words *c, char *word) {
-  if (!word || c->n == MAX_WORDS) {
+  if (word && c->n + 2 > c->size) {
+    size_t size = 2 * c->size + 16;
+    char **at = realloc(c->at, size * sizeof *at);
+    if (at) c->at = at, c->size = size;
+  }
+  if (!word || c->n + 2 > c->size) {
     free(word);
     c->bad = true;
     return;
   }
   c->at[c->n++] = word;
+  c->at[c->n] = NULL;
 }
 
 /* $NAME, which may be several words ("clang -m64"), or what it is called. */
@@ -135,7 +141,8 @@ static void add_program(words *c, const char *variable, const char *name) {
 
 static void words_free(words *c) {
   for (size_t i = 0; i < c->n; i++) free(c->at[i]);
-  c->n = 0;
+  free(c->at);
+  *c = (words){.n = 0};
 }
 
 /* Runs it, with the signals that it would have without us. */

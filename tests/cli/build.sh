@@ -298,6 +298,33 @@ if [ "$cxx" != - ]; then
   is 'from C++' '10946 5' ./use
 fi
 
+many=$(yes -- -lm | head -400)
+t 'as many words for the linker as one likes' "$hiaton" build "$examples/fib.hia" --exe -o fib_many -- $many
+rm fib_many
+t 'a shared library with a comma in its name' "$hiaton" build "$examples/fib.hia" --shared -o 'fib,2.so'
+is 'its soname' 'fib,2.so' bash -c "readelf -d 'fib,2.so' | sed -n 's/.*(SONAME).*\\[\\(.*\\)\\]/\\1/p'"
+rm 'fib,2.so'
+mkdir one two
+t 'one name in two folders' "$hiaton" build "$examples/fib.hia" -o one/fib.o --header one/fib.h --prefix one
+t 'the other' "$hiaton" build "$examples/fib.hia" -o two/fib.o --header two/fib.h --prefix two
+cat >folders.c <<'END'
+#include "one/fib.h"
+#include "two/fib.h"
+#include <stdio.h>
+int main(void) {
+  hia_context *context;
+  int32_t a = 0, b = 0;
+  if (hia_context_new(NULL, &context) != HIA_OK) return 1;
+  if (one_fib(context, 10, &a) != HIA_OK || two_fib(context, 11, &b) != HIA_OK) return 1;
+  printf("%d %d\n", a, b);
+  hia_context_free(context);
+  return 0;
+}
+END
+t 'their headers go together' $c folders.c one/fib.o two/fib.o $static -o folders
+is 'and the objects' '89 144' ./folders
+rm -r one two
+
 # ---- names ----
 
 cat >names.hia <<'END'
