@@ -198,7 +198,7 @@ Test(builder, mistakes_are_told) {
     expect_mistake(&w, m, message);                                                                \
     close_world(&w);                                                                               \
   }
-    MISTAKES(TRY)
+  MISTAKES(TRY)
 #undef TRY
 }
 
