@@ -1,6 +1,6 @@
 /* Host functions on several threads: the order of effects in every engine, again and again, with
- * several runs at once on one engine; pure functions that begin runs themselves on all threads, and
- * runs of this kind that are cancelled.
+ * several runs at once on one engine; pure functions that begin runs and call typed entries
+ * themselves on all threads, and runs and calls of this kind that are ended.
  *
  *   hosts [ROUNDS]      (5)
  *
@@ -31,16 +31,33 @@ static void *check_cases(void *user) {
 
 /* ---- runs within runs, on all threads of a run ---- */
 
+typedef hia_status (*fn_i32)(hia_context *, int32_t, int32_t *);
+
 typedef struct nested {
   hia_engine *engine;
   hia_module *module;
   atomic_ulong n;
+  fn_i32 fib, sum, outer, forever; /* NULL: the engine makes no native code */
 } nested;
+
+/* Every third time, by a typed entry: with a context that is there for the call only. */
+static hia_status enter(fn_i32 entry, int32_t n, int32_t *result) {
+  hia_context_options options = HIA_CONTEXT_OPTIONS_INIT;
+  hia_context *context;
+  options.max_depth = 1 << 18;
+  hia_status status = hia_context_new(&options, &context);
+  if (status != HIA_OK) return status;
+  status = entry(context, n, result);
+  hia_context_free(context);
+  return status;
+}
 
 /* extern fn inner(n: i32) -> i32 */
 static hia_status host_inner(void *user, int32_t n, int32_t *result) {
   nested *nest = user;
-  atomic_fetch_add(&nest->n, 1);
+  *result = 0;
+  if (atomic_fetch_add(&nest->n, 1) % 3 == 0 && nest->fib)
+    return enter(n % 2 ? nest->fib : nest->sum, n % 12, result);
   return hosts_call(nest->module, nest->engine, n % 2 ? "fib" : "sum", n % 12, NULL, result, NULL);
 }
 
@@ -59,6 +76,54 @@ static void *request(void *cancel) {
   return NULL;
 }
 
+static void find_entry(const nested *nest, const char *name, fn_i32 *entry) {
+  hia_function *f;
+  hia_native_fn e;
+  hia_error *error = NULL;
+  if (hia_module_function(nest->module, name, &f, &error) != HIA_OK ||
+      hia_function_entry(f, &e, &error) != HIA_OK)
+    fail(name, hia_error_text(error));
+  else
+    *entry = (fn_i32)e;
+  hia_error_free(error);
+}
+
+static void *cancel_and_reset(void *context) {
+  struct timespec t = {.tv_nsec = 3000000};
+  nanosleep(&t, NULL);
+  hia_context_cancel(context);
+  hia_context_reset(context);
+  return NULL;
+}
+
+/* The same through typed entries, with the engine's threads: contexts are ended, and as good
+ * afterwards. */
+static void check_entries(const nested *nest) {
+  hia_context *context;
+  if (hia_engine_context_new(nest->engine, &context, NULL) != HIA_OK) {
+    fail("a context", "");
+    return;
+  }
+  for (int i = 0; i < 4; i++) {
+    int32_t x = 0;
+    hia_status status = nest->outer(context, 300, &x);
+    if (status != HIA_OK || x != 300 * (210 + 233))
+      fail("entered", hia_error_text(hia_context_error(context)));
+    bool is_late = i % 2;
+    pthread_t thread;
+    if (is_late)
+      hia_context_set_timeout(context, 3000000);
+    else
+      pthread_create(&thread, NULL, cancel_and_reset, context);
+    status = nest->forever(context, 1, &x);
+    if (status != (is_late ? HIA_DEADLINE : HIA_CANCELLED))
+      fail("entered and ended", hia_status_word(status));
+    hia_context_set_timeout(context, 0);
+    if (!is_late) pthread_join(thread, NULL);
+  }
+  hia_context_free(context);
+}
+
 static void check_nested(hosts_way w) {
   nested nest = {.engine = hosts_engine(w, 0)};
   if (!nest.engine) return;
@@ -71,6 +136,13 @@ static void check_nested(hosts_way w) {
   if (hia_engine_register(nest.engine, &f, NULL) != HIA_OK ||
       hia_module_load_text(nest.engine, "n", text, strlen(text), &nest.module, &error) != HIA_OK)
     fail("nested", hia_error_text(error));
+  if (w.kind == HIA_ENGINE_JIT) {
+    find_entry(&nest, "sum", &nest.sum);
+    find_entry(&nest, "outer", &nest.outer);
+    find_entry(&nest, "forever", &nest.forever);
+    find_entry(&nest, "fib", &nest.fib);
+    if (nest.fib && nest.forever) check_entries(&nest);
+  }
   int32_t x;
   hia_status status = hosts_call(nest.module, nest.engine, "outer", 300, NULL, &x, &error);
   /* inner(10) is sum(10), ten times inner(7), which is fib(7) = 21; fib(12) = 233 */

@@ -434,8 +434,10 @@ Test(engine_host, what_is_no_status) {
                                    ? cases[i].status
                                    : hia_status_word((hia_status)atoi(cases[i].argument));
         cr_expect_str_eq(result_of(&w), expected, "way %zu: %s", way, cases[i].argument);
+        hia_error_free(w.error);
         hia_module_free(w.module);
         w.module = NULL;
+        w.error = NULL;
       }
       end(&w);
     }
