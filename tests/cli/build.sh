@@ -434,6 +434,68 @@ is 'natively' "$noted" ./host 2
 is 'interpreted' "$noted" ./host 2 --engine interp
 wrong 'a program without them' 1 'note' "$hiaton" build host.hia --exe -o x
 wrong 'they are not in the compiler' 1 'E0601' "$hiaton" run host.hia 2
+# A host that has it registered with a status builds an object that asks for one.
+cat >builder.c <<'END'
+#include <hiaton/hiaton.h>
+#include <stdio.h>
+static hia_status used(void *user, int64_t n, int64_t *total) {
+  (void)user, (void)n, (void)total;
+  return HIA_OK;
+}
+static bool write(void *file, const char *bytes, size_t len) { return fwrite(bytes, 1, len, file) == len; }
+int main(void) {
+  static const char text[] = "extern impure fn used(n: i64) -> i64\n"
+                             "fn sum(n: i64) -> i64 = if n == 0 then 0 else used(n) + sum(n - 1)\n";
+  hia_engine *engine = NULL;
+  hia_module *module = NULL;
+  hia_error *error = NULL;
+  hia_host_function host = HIA_HOST_FUNCTION_INIT;
+  FILE *object = fopen("status.o", "w"), *header = fopen("status.h", "w");
+  host.declaration = "extern impure fn used(n: i64) -> i64";
+  host.function = (void (*)(void))used;
+  host.answers_status = host.takes_user = true;
+  if (!object || !header || hia_engine_new(NULL, &engine, &error) != HIA_OK ||
+      hia_engine_register(engine, &host, &error) != HIA_OK ||
+      hia_module_load_text(engine, "status.hia", text, sizeof text - 1, &module, &error) != HIA_OK ||
+      hia_module_build_object(module, NULL, 0, NULL, write, object, &error) != HIA_OK ||
+      hia_module_build_header(module, NULL, 0, NULL, write, header, &error) != HIA_OK)
+    fputs(error ? hia_error_text(error) : "no file\n", stderr);
+  hia_error_free(error);
+  hia_module_free(module);
+  hia_engine_free(engine);
+  return fclose(object) != 0 || fclose(header) != 0;
+}
+END
+cat >status.c <<'END'
+#include "status.h"
+#include <stdio.h>
+hia_status used(int64_t n, int64_t *total);
+hia_status used(int64_t n, int64_t *total) {
+  static int64_t all;
+  *total = all += n;
+  return all > 10 ? HIA_FAILED : HIA_OK;
+}
+int main(int argc, char **argv) {
+  (void)argv;
+  hia_context_options options = HIA_CONTEXT_OPTIONS_INIT;
+  hia_context *context;
+  int64_t sum = 0;
+  options.interpret = argc > 1;
+  if (hia_context_new(&options, &context) != HIA_OK || status_sum(context, 3, &sum) != HIA_OK) return 1;
+  hia_status failed = status_sum(context, 3, &sum); /* at the second call: 6 and 3, and 2 */
+  const hia_error *error = hia_context_error(context);
+  printf("%d %s %d", (int)sum, hia_status_word(failed), (int)hia_error_chain_length(error));
+  hia_context_free(context);
+  return 0;
+}
+END
+t 'a host that builds' $c builder.c -L"$libraries" -lhiaton -lhiaton_rt -Wl,-rpath,"$libraries" -o builder
+t 'an object and its header' ./builder
+is 'which says that a status is answered' ' * - hia_status used(int64_t, int64_t *) */' grep ' used' status.h
+t 'a program with it' $c status.c status.o $static -Wl,--as-needed -lffi -o status
+is 'fails natively' '14 failed 2' ./status
+is 'and interpreted' '14 failed 2' ./status interpret
+rm builder builder.c status status.c status.h status.o
 printf 'extern fn note(n: i64) -> i64\nextern fn hypot(x: f64, y: f64) -> f64\nfn name(n: i64) -> i64 = note(n) + i64(hypot(3, 4))\n' >host_names.hia
 t 'a function called as data is' "$hiaton" build host_names.hia --prefix host -o host_names.o
 is 'is there' 1 bash -c 'nm -g --defined-only host_names.o | grep -c " T host_name$"'
