@@ -159,13 +159,16 @@ static hia_type tuple_of(hia_draft *d, const hia_type *parts, size_t n) {
   return hiaG_tuple(&d->types, parts, (uint32_t)n);
 }
 
-/* More parts than scalars are allowed in a type are not looked at. */
-static size_t at_most(size_t n) { return n <= HIA_MAX_PARTS ? n : HIA_MAX_PARTS + 1; }
+/* More parts than scalars are allowed in a type are not looked at: there may be none, where a host
+ * has taken another number for theirs. */
+static void check_parts(hia_draft *d, const uint64_t *parts, size_t n) {
+  if (n > HIA_MAX_PARTS) wrong(d, "the type has more than %u scalars in it", HIA_MAX_PARTS);
+  if (n && !parts) wrong(d, "no parts");
+}
 
 uint64_t hiaF_draft_tuple_type(hia_draft *d, const uint64_t *parts, size_t n) {
   doing(d, "tuple type");
-  if (n && !parts) wrong(d, "no parts");
-  n = at_most(n);
+  check_parts(d, parts, n);
   hia_type *types = HIA_NEW_ARRAY(&d->comp->arena, hia_type, n + 1);
   for (size_t i = 0; i < n; i++)
     types[i] = type_of_id(d, parts[i], (role){"part", (uint32_t)i + 1});
@@ -588,8 +591,7 @@ uint64_t hiaF_draft_fail(hia_draft *d, uint64_t id, uint64_t type) {
 uint64_t hiaF_draft_tuple(hia_draft *d, const uint64_t *parts, size_t n) {
   doing(d, "tuple");
   need_body(d);
-  if (n && !parts) wrong(d, "no parts");
-  n = at_most(n);
+  check_parts(d, parts, n);
   uint32_t *ins = HIA_NEW_ARRAY(&d->comp->arena, uint32_t, n + 1);
   hia_type *types = HIA_NEW_ARRAY(&d->comp->arena, hia_type, n + 1);
   for (uint32_t i = 0; i < n; i++) {

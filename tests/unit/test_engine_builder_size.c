@@ -179,6 +179,20 @@ Test(builder, types_have_a_thousand_scalars_at_most) {
   cr_assert(strstr(hia_error_message(hia_builder_error(w.b), 0), "more than 1000 scalars"));
   close_world(&w);
 
+  /* More parts than there can be are not looked at. */
+  w = open_world();
+  hia_build_type one_type = HIA_I32;
+  cr_assert_eq(hia_build_tuple_type(w.b, &one_type, SIZE_MAX), HIA_BUILD_NO_TYPE);
+  cr_assert(strstr(hia_error_message(hia_builder_error(w.b), 0), "more than 1000 scalars"));
+  close_world(&w);
+
+  w = open_world();
+  hia_build_begin(w.b, hia_build_declare(w.b, "f() -> i32"));
+  value one = hia_build_i32(w.b, 1);
+  cr_assert_eq(hia_build_tuple(w.b, &one, SIZE_MAX).id, 0u);
+  cr_assert(strstr(hia_error_message(hia_builder_error(w.b), 0), "more than 1000 scalars"));
+  close_world(&w);
+
   w = open_world();
   hia_build_type types[1001] = {0};
   cr_assert_eq(hia_build_declare_types(w.b, "f", types, 1001, HIA_I32).id, 0u);
