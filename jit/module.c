@@ -116,6 +116,13 @@ static hia_status load_graph(hia_module *module, void *user, hia_error **error) 
   return HIA_OK;
 }
 
+static hia_status too_large(const hia_engine *engine, const char *name, hia_error **error) {
+  char message[64];
+  snprintf(message, sizeof message, "the file is too large: at most %zu MiB", MAX_SOURCE >> 20);
+  return hiaJ_fail_at(&engine->allocator, error, HIA_REJECTED, "E0005",
+                      &(hia_source){.name = name ? name : "", .text = ""}, 0, 0, message);
+}
+
 static hia_status load(hia_engine *engine, const char *name, const char *text, size_t len,
                        hia_module **out, hia_error **error,
                        hia_status (*body)(hia_module *, void *, hia_error **)) {
@@ -125,9 +132,7 @@ static hia_status load(hia_engine *engine, const char *name, const char *text, s
   if (!out || (!text && len))
     return hiaJ_fail(&engine->allocator, error, HIA_ARGUMENT, NULL, "no %s",
                      out ? "text" : "place for the module");
-  if (len > MAX_SOURCE)
-    return hiaJ_fail(&engine->allocator, error, HIA_REJECTED, NULL,
-                     "a program of %zu bytes; at most %zu", len, MAX_SOURCE);
+  if (len > MAX_SOURCE) return too_large(engine, name, error);
   hia_module *module = module_new(engine);
   if (!module) return hiaJ_fail(&engine->allocator, error, HIA_MEMORY, NULL, "out of memory");
   loading l = {.name = name, .text = text ? text : "", .len = len};
@@ -193,12 +198,16 @@ static hia_status load_file(hia_engine *engine, const char *path, hia_module **o
     wrong = errno;
   else if (S_ISDIR(info.st_mode))
     wrong = EISDIR;
+  else if (S_ISREG(info.st_mode) && info.st_size > (off_t)MAX_SOURCE)
+    wrong = EFBIG;
   else
     wrong = read_all(allocator, file, &text, &len, &size);
   if (file >= 0) close(file);
   hia_status status;
   if (wrong == ENOMEM) {
     status = hiaJ_fail(allocator, error, HIA_MEMORY, NULL, "out of memory reading %s", path);
+  } else if (wrong == EFBIG) {
+    status = too_large(engine, path, error);
   } else if (wrong) {
     char why[128];
     /* The GNU variant, which may answer a text of its own. */

@@ -397,7 +397,8 @@ HIA_API hia_value *hia_value_i32(hia_engine *engine, int32_t x);
 HIA_API hia_value *hia_value_i64(hia_engine *engine, int64_t x);
 HIA_API hia_value *hia_value_f32(hia_engine *engine, float x);
 HIA_API hia_value *hia_value_f64(hia_engine *engine, double x);
-/* A tuple of n >= 2 values, which are copied; NULL when out of memory, or if a part is NULL. */
+/* A tuple of n >= 2 values, which are copied; NULL when out of memory, if a part is NULL, or if it
+ * would have more than 1000 scalars in it. */
 HIA_API hia_value *hia_value_tuple(hia_engine *engine, hia_value *const *parts, size_t n);
 HIA_API void hia_value_free(hia_value *value);
 
