@@ -230,6 +230,8 @@ LLVMValueRef hiaL_add_named(hia_emit *e, const char *name, LLVMTypeRef type);
 /* Begins e->args with the hidden argument; builds the call of e->fns[callee] with e->args. */
 void hiaL_open_args(hia_emit *e);
 LLVMValueRef hiaL_build_call(hia_emit *e, hia_fn_id callee);
+/* Result i of n in what a call gives. */
+LLVMValueRef hiaL_result(hia_emit *e, LLVMValueRef all, uint32_t n, uint32_t i);
 
 /* ---- emit_host.c ---- */
 

@@ -1,16 +1,47 @@
 /* Functions, calls and entries.
  *
  * Results: none, a scalar, or a struct. swiftcc returns four integers and four floats in registers;
- * more come back through memory that the caller provides, which LLVM sees to by itself. */
+ * more come back through memory that the caller provides, which LLVM sees to by itself. Many are a
+ * struct of structs: LLVM's sccp takes time with the cube of a struct's width, minutes for the
+ * thousand results that the language allows, and does not look into inner ones. */
 #include "lower/emit.h"
 #include "runtime/arch/arch.h"
+
+enum { WIDTH = 16 }; /* of a struct of results, and of those in one of more */
 
 static LLVMTypeRef result_type(hia_emit *e, const hia_fn *fn) {
   if (fn->n_results == 0) return e->void_type;
   if (fn->n_results == 1) return e->types[fn->results[0]];
   LLVMTypeRef *types = HIA_NEW_ARRAY(&e->comp->scratch, LLVMTypeRef, fn->n_results);
   for (uint32_t i = 0; i < fn->n_results; i++) types[i] = e->types[fn->results[i]];
-  return LLVMStructTypeInContext(e->llvm, types, fn->n_results, false);
+  if (fn->n_results <= WIDTH) return LLVMStructTypeInContext(e->llvm, types, fn->n_results, false);
+  uint32_t n = 0; /* of inner ones, which take the place of their parts */
+  for (uint32_t i = 0; i < fn->n_results; i += WIDTH) {
+    uint32_t width = fn->n_results - i < WIDTH ? fn->n_results - i : WIDTH;
+    types[n++] = LLVMStructTypeInContext(e->llvm, types + i, width, false);
+  }
+  return LLVMStructTypeInContext(e->llvm, types, n, false);
+}
+
+LLVMValueRef hiaL_result(hia_emit *e, LLVMValueRef all, uint32_t n, uint32_t i) {
+  if (n == 1) return all;
+  if (n > WIDTH) all = LLVMBuildExtractValue(e->b, all, i / WIDTH, "");
+  return LLVMBuildExtractValue(e->b, all, n > WIDTH ? i % WIDTH : i, "");
+}
+
+/* All of them: the operands of a yield. */
+static LLVMValueRef results(hia_emit *e, hia_node_id yield) {
+  uint32_t n = hiaL_node(e, yield)->n_ins;
+  LLVMTypeRef type = LLVMGetReturnType(e->fns[e->id].type);
+  LLVMValueRef all = LLVMGetPoison(type), inner = all;
+  for (uint32_t i = 0; i < n; i++) {
+    if (n > WIDTH && i % WIDTH == 0)
+      inner = LLVMGetPoison(LLVMStructGetTypeAtIndex(type, i / WIDTH));
+    inner = LLVMBuildInsertValue(e->b, inner, hiaL_in(e, yield, i), n > WIDTH ? i % WIDTH : i, "");
+    if (n > WIDTH && (i % WIDTH == WIDTH - 1 || i == n - 1))
+      all = LLVMBuildInsertValue(e->b, all, inner, i / WIDTH, "");
+  }
+  return n > WIDTH ? all : inner;
 }
 
 /* The name in symbol tables and debuggers: letters, digits and _, no dots (gdb cuts names at them),
@@ -225,24 +256,17 @@ void hiaL_emit_RETURN_I(hia_emit *e, hia_node_id n) {
   /* The first one holds the struct until the last has been taken out of it. */
   LLVMValueRef call = e->values[hiaG_out(e->fn, site->returns, 0)];
   if (n == site->returns) return;
-  hiaL_out(e, n, 0, LLVMBuildExtractValue(e->b, call, HIA_IMM_B(imm), ""));
+  hiaL_out(e, n, 0, hiaL_result(e, call, site->n_returns, HIA_IMM_B(imm)));
   if (n + 1 == site->returns + site->n_returns)
-    hiaL_out(e, site->returns, 0, LLVMBuildExtractValue(e->b, call, 0, ""));
+    hiaL_out(e, site->returns, 0, hiaL_result(e, call, site->n_returns, 0));
 }
 
 void hiaL_emit_YIELD(hia_emit *e, hia_node_id n) {
-  const hia_node *node = hiaL_node(e, n);
-  if (node->n_ins == 0) {
+  uint32_t n_ins = hiaL_node(e, n)->n_ins;
+  if (n_ins == 0)
     LLVMBuildRetVoid(e->b);
-  } else if (node->n_ins == 1) {
-    LLVMBuildRet(e->b, hiaL_in(e, n, 0));
-  } else {
-    LLVMTypeRef type = LLVMGetReturnType(e->fns[e->id].type);
-    LLVMValueRef all = LLVMGetPoison(type);
-    for (uint32_t i = 0; i < node->n_ins; i++)
-      all = LLVMBuildInsertValue(e->b, all, hiaL_in(e, n, i), i, "");
-    LLVMBuildRet(e->b, all);
-  }
+  else
+    LLVMBuildRet(e->b, n_ins == 1 ? hiaL_in(e, n, 0) : results(e, n));
 }
 
 /* ---- the entry of a root: words in, words out ---- */
@@ -287,7 +311,7 @@ void hiaL_entry(hia_emit *e, hia_fn_id id) {
   LLVMValueRef call = hiaL_build_call(e, id);
   hiaL_no_debug_loc(e);
   for (uint32_t i = 0; i < fn->n_results; i++) {
-    LLVMValueRef value = fn->n_results == 1 ? call : LLVMBuildExtractValue(e->b, call, i, "");
+    LLVMValueRef value = hiaL_result(e, call, fn->n_results, i);
     hiaL_store_word(e, hiaL_word_at(e, block, fn->n_params + i), value, fn->results[i]);
   }
   LLVMBuildRetVoid(e->b);

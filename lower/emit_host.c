@@ -192,7 +192,7 @@ static void plain_function(hia_emit *e, hia_fn_id id, LLVMValueRef no_context) {
     LLVMBuildRet(e->b, to_c(e, call, fn->results[0]));
   } else {
     for (uint32_t i = 0; i < fn->n_results; i++)
-      store_result(e, LLVMGetParam(f, fn->n_params + i), LLVMBuildExtractValue(e->b, call, i, ""),
+      store_result(e, LLVMGetParam(f, fn->n_params + i), hiaL_result(e, call, fn->n_results, i),
                    fn->results[i]);
     LLVMBuildRetVoid(e->b);
   }
