@@ -114,7 +114,7 @@ Test(api_bad_input, null_engines_and_modules) {
   REFUSED(HIA_IO, "/nonexistent", hia_module_load_file, w.engine, "/nonexistent", &module);
   REFUSED(HIA_IO, "/nonexistent", hia_module_load_ir_file, w.engine, "/nonexistent", &module);
   REFUSED(HIA_IO, "/", hia_module_load_file, w.engine, "/", &module);
-  REFUSED(HIA_REJECTED, "bytes; at most", hia_module_load_text, w.engine, "t", text, SIZE_MAX,
+  REFUSED(HIA_REJECTED, "at most 256 MiB", hia_module_load_text, w.engine, "t", text, SIZE_MAX,
           &module);
   hia_module_free(NULL);
   /* No text of no length is an empty one, which is no program; no name is fine. */
