@@ -114,7 +114,12 @@ static LLVMTypeRef function_type(hia_emit *e, const hia_fn *fn, LLVMTypeRef resu
   return LLVMFunctionType(result, params, n, false);
 }
 
-static LLVMValueRef add_function(hia_emit *e, const char *name, LLVMTypeRef type) {
+/* LLVM takes time with the square of the pointers that are compared with NULL, ten seconds for a
+ * thousand results. Nothing would be gained. */
+enum { MOST_OPTIMISED = 48 };
+
+static LLVMValueRef add_function(hia_emit *e, const hia_fn *fn, const char *name,
+                                 LLVMTypeRef type) {
   LLVMValueRef f = hiaL_add_named(e, name, type);
   if (e->options->object)
     LLVMSetSection(f, HIA_HOST_TEXT);
@@ -123,6 +128,10 @@ static LLVMValueRef add_function(hia_emit *e, const char *name, LLVMTypeRef type
   unsigned all = (unsigned)LLVMAttributeFunctionIndex;
   hiaL_attribute(e, f, all, "nounwind", 0);
   hiaL_attribute(e, f, all, "uwtable", 1);
+  if (fn->n_results > MOST_OPTIMISED) {
+    hiaL_attribute(e, f, all, "noinline", 0);
+    hiaL_attribute(e, f, all, "optnone", 0);
+  }
   e->function = f;
   e->context = NULL;
   hiaL_at(e, hiaL_block(e, "entry"));
@@ -148,7 +157,7 @@ static void typed_entry(hia_emit *e, hia_fn_id id, uint32_t root, LLVMValueRef r
   hiaL_typed_name(name, id);
   LLVMTypeRef i32 = e->types[HIA_I32];
   LLVMValueRef f =
-      add_function(e, planned ? planned->name : name, function_type(e, fn, i32, true, true));
+      add_function(e, fn, planned ? planned->name : name, function_type(e, fn, i32, true, true));
   LLVMTypeRef words = LLVMArrayType2(e->types[HIA_I64], (uint64_t)fn->n_params + fn->n_results);
   LLVMValueRef block = LLVMBuildAlloca(e->b, words, "block");
   for (uint32_t i = 0; i < fn->n_params; i++)
@@ -178,7 +187,7 @@ static void plain_function(hia_emit *e, hia_fn_id id, LLVMValueRef no_context) {
   hiaL_plain_name(own, id);
   const char *name = planned ? planned->plain : own;
   LLVMTypeRef result = returns ? c_type(e, fn->results[0]) : e->void_type;
-  LLVMValueRef f = add_function(e, name, function_type(e, fn, result, false, !returns));
+  LLVMValueRef f = add_function(e, fn, name, function_type(e, fn, result, false, !returns));
   if (returns && fn->results[0] == HIA_BOOL)
     hiaL_attribute(e, f, LLVMAttributeReturnIndex, "zeroext", 0);
   e->context = no_context;

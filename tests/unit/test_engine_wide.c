@@ -1,6 +1,7 @@
 /* Functions with many results, up to the thousand that the language allows: native code gives what
  * the interpreter does, from calls of all kinds, and is made in reasonable time. */
 #include "helper_program.h"
+#include "helper_typed.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -78,6 +79,34 @@ Test(wide, results_come_as_they_are_given) {
     agree(widths[i], 1, 3, "down");
     agree(widths[i], 1, 3, "parts");
     agree(widths[i], 2, 2, "tree");
+  }
+}
+
+/* Typed entries of these are not optimised: they do the same. */
+Test(wide, typed_entries) {
+  if (!has_native() || !typed_is_portable()) cr_skip_test("no native code");
+  static char wanted[SIZE], got[SIZE];
+  static const unsigned widths[] = {33, 48, 49, 56};
+  for (size_t i = 0; i < sizeof widths / sizeof *widths; i++) {
+    hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+    char *text = wide(widths[i]);
+    options.kind = HIA_ENGINE_INTERP;
+    call(&options, text, "tree", wanted, sizeof wanted);
+    options.kind = HIA_ENGINE_JIT;
+    program p = open_program(&options, text, "tree");
+    hia_native_fn entry;
+    hia_context *context;
+    hia_value *arg = hia_value_i32(p.engine, 7), *result;
+    cr_assert_eq(hia_function_entry(p.function, &entry, NULL), HIA_OK);
+    cr_assert_eq(hia_engine_context_new(p.engine, &context, NULL), HIA_OK);
+    cr_assert_eq(call_typed(p.engine, p.function, entry, context, &arg, 1, &result), HIA_OK);
+    hia_value_format(result, got, sizeof got);
+    cr_assert_str_eq(got, wanted);
+    hia_value_free(result);
+    hia_value_free(arg);
+    hia_context_free(context);
+    close_program(&p);
+    free(text);
   }
 }
 
