@@ -105,6 +105,23 @@ Test(context, ends_images) {
   image_discard(&m.p);
 }
 
+/* A call that ends before it comes to its image names no other's. */
+Test(context, cancelled_before_the_image) {
+  module m, other;
+  open_module(&m, choose);
+  open_module(&other, forever);
+  other.record.places.file = "other.hia";
+  hia_context *context = new_context(NULL);
+  hia_word x;
+  cr_assert_eq(call(context, &m, 1, &x), HIA_OK);
+  hia_context_cancel(context);
+  cr_assert_eq(call(context, &other, 1, &x), HIA_CANCELLED);
+  cr_assert_str_eq(hia_error_file(hia_context_error(context), 0), "other.hia");
+  hia_context_free(context);
+  image_discard(&m.p);
+  image_discard(&other.p);
+}
+
 /* What a record says is not trusted more than the image in it. */
 Test(context, refuses_images) {
   module m;
