@@ -6,7 +6,7 @@
 # Where every program takes longer, each test that goes through much goes through one of so many.
 set(test_share 1)
 if(HIA_SANITIZE OR HIA_STRESS)
-  set(test_share 3)
+  set(test_share 4)
 endif()
 # Random programs and graphs: every configuration has others, since the seed is all that makes them.
 set(random_programs 300)
@@ -18,7 +18,7 @@ elseif(HIA_STRESS)
   set(random_seed 30003)
 else()
   set(random_seed 1)
-  set(random_programs 2000)
+  set(random_programs 1100)
 endif()
 set(HIA_RANDOM_PROGRAMS ${random_programs} CACHE STRING "How many random programs ctest runs")
 set(HIA_RANDOM_SEED ${random_seed} CACHE STRING "The seed of the first of them")

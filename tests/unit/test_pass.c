@@ -210,7 +210,7 @@ Test(meaning, random_graphs) {
   if (seeds) cr_assert_eq(sscanf(seeds, "%llu-%llu", &from, &to), 2, "HIA_SEEDS=FROM-TO");
   uint32_t n_forks = 0;
   for (unsigned long long seed = from; seed <= to; seed++) check_seed(seed, &n_forks);
-  if (!seeds) cr_assert_gt(n_forks, N_GRAPHS / 15, "only %u", n_forks);
+  if (!seeds) cr_assert_gt(n_forks, N_GRAPHS / 30, "only %u", n_forks);
 }
 
 /* ---- the table and its options ---- */
