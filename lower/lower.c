@@ -58,7 +58,8 @@ void hiaL_open_scope(hia_emit *e, const char *name, hia_loc_id loc) {
 
 /* ---- sizes ---- */
 
-enum { UNROLLED_NODES = 200, MANY_NODES = 4000, MANY_REGIONS = 1000, MANY_FUNCTIONS = 64 };
+enum { UNROLLED_NODES = 200, MANY_NODES = 4000, MANY_REGIONS = 1000 };
+enum { MANY_FUNCTIONS = 64, MANY_RESULTS = 32 };
 
 bool hiaL_is_large(const hia_fn *fn) {
   return fn->nodes.len > MANY_NODES || fn->regions.len > MANY_REGIONS;
@@ -66,15 +67,16 @@ bool hiaL_is_large(const hia_fn *fn) {
 
 hia_bulk hiaL_bulk(const hia_graph *g) {
   uint32_t n = 0;
-  bool is_unrolled = false;
+  bool is_unrolled = false, is_wide = false;
   for (hia_fn_id f = 0; f < g->fns.len; f++) {
     const hia_fn *fn = hiaG_fn(g, f);
     if (fn->is_removed) continue;
     if (hiaL_is_large(fn)) return HIA_BULK_LARGE;
+    is_wide |= fn->n_results > MANY_RESULTS;
     is_unrolled |= g->is_unrolled && fn->nodes.len > UNROLLED_NODES;
     n++;
   }
-  if (n > MANY_FUNCTIONS) return HIA_BULK_MANY;
+  if (n > MANY_FUNCTIONS || is_wide) return HIA_BULK_MANY;
   return is_unrolled ? HIA_BULK_UNROLLED : HIA_BULK_NONE;
 }
 

@@ -53,7 +53,7 @@ hia_status hiaL_lower(const hia_graph *g, const hia_lower_options *options,
 typedef enum hia_bulk {
   HIA_BULK_NONE,
   HIA_BULK_UNROLLED, /* unrolled recursion: a function of many alike conditions on few values */
-  HIA_BULK_MANY,     /* functions */
+  HIA_BULK_MANY,     /* functions, or results of one */
   HIA_BULK_LARGE     /* a function of very many nodes or regions */
 } hia_bulk;
 hia_bulk hiaL_bulk(const hia_graph *g);

@@ -593,6 +593,28 @@ Test(lower, long_stretches_are_several_blocks) {
   world_free(&w);
 }
 
+/* A result that is a structure is made part by part, and LLVM looks at all parts at each: nine
+ * functions of 200 results that call each other took it minutes. */
+Test(lower, functions_of_many_results_are_not_looked_at_together) {
+  world w;
+  world_init(&w);
+  NO_THROW(&w.e, {
+    for (int n = 32; n <= 33; n++) {
+      hia_text t;
+      hiaR_text_init(&t, &w.e.comp.arena);
+      hiaR_text_addf(&t, "graph functions \"wide\"\nfn f (i32) -> (i32");
+      for (int i = 1; i < n; i++) hiaR_text_addf(&t, ", i32");
+      hiaR_text_addf(&t, ") root (i32) -> (i32");
+      for (int i = 1; i < n; i++) hiaR_text_addf(&t, ", i32");
+      hiaR_text_addf(&t, ") {\n%%0:i32 = arg 0\nyield %%0");
+      for (int i = 1; i < n; i++) hiaR_text_addf(&t, ", %%0");
+      hiaR_text_addf(&t, "\n}\n");
+      cr_assert_eq(hiaL_bulk(graph_of(&w, t.data)), n > 32 ? HIA_BULK_MANY : HIA_BULK_NONE);
+    }
+  });
+  world_free(&w);
+}
+
 /* Level 1 took exponential time over what graphs that are unrolled twice make of loops. */
 Test(lower, loops_are_closed_at_level_1) {
   world w;
