@@ -14,6 +14,10 @@ void hiaJ_log(const hia_engine *engine, const char *fmt, ...) {
   engine->options.log(engine->options.log_user, line);
 }
 
+void hiaJ_log_open(const hia_engine *engine, uint64_t open_ns) {
+  if (open_ns) hiaJ_log(engine, "opened the compiler in %.1f ms", (double)open_ns / 1e6);
+}
+
 /* ---- options ---- */
 
 /* The first name in a list that is no pass; *len is 0 if all are known. */
@@ -188,8 +192,6 @@ hia_status hiaJ_engine_open(hia_engine *engine, uint64_t *open_ns, hia_error **e
     uint64_t start = hiaR_now();
     open_native(engine);
     *open_ns = hiaR_now() - start;
-    if (engine->native_status == HIA_OK)
-      hiaJ_log(engine, "opened the compiler in %.1f ms", (double)*open_ns / 1e6);
   }
   hia_status status = engine->native_status;
   pthread_mutex_unlock(&engine->lock);
@@ -203,7 +205,9 @@ hia_status hia_engine_native(hia_engine *engine, hia_error **error) {
   if (error) *error = NULL;
   if (!engine) return hiaJ_fail(&hiaR_malloc, error, HIA_ARGUMENT, NULL, "no engine");
   uint64_t open_ns;
-  return hiaJ_engine_open(engine, &open_ns, error);
+  hia_status status = hiaJ_engine_open(engine, &open_ns, error);
+  if (status == HIA_OK) hiaJ_log_open(engine, open_ns);
+  return status;
 }
 
 hia_idle_context *hiaJ_context_take(hia_engine *engine) {

@@ -61,7 +61,9 @@ struct hia_engine {
 hia_status hiaJ_engine_open(hia_engine *engine, uint64_t *open_ns, hia_error **error);
 hia_idle_context *hiaJ_context_take(hia_engine *engine); /* NULL when out of memory */
 void hiaJ_context_put(hia_engine *engine, hia_idle_context *context);
+/* Without any lock: who listens may ask the engine. */
 void hiaJ_log(const hia_engine *engine, const char *fmt, ...) HIA_PRINTF(2, 3);
+void hiaJ_log_open(const hia_engine *engine, uint64_t open_ns); /* unless that is 0 */
 
 /* ---- engine_cancel.c: ending runs from outside ---- */
 
@@ -148,7 +150,9 @@ struct hia_value {
 
 hia_value *hiaJ_value_new(const hia_allocator *allocator, const hia_type_code *codes,
                           uint32_t n_codes, const hia_word *words, uint32_t n_words);
-hia_type hiaJ_type_of_codes(hia_types *types, const hia_type_code **codes); /* moves *codes on */
+/* Moves *codes on; takes scratch memory of the types' compilation, which is the caller's to free.
+ */
+hia_type hiaJ_type_of_codes(hia_types *types, const hia_type_code **codes);
 /* The codes of a type, appended. */
 typedef HIA_VEC(hia_type_code) hia_codes;
 void hiaJ_codes_of_type(const hia_types *types, hia_type type, hia_arena *arena, hia_codes *codes);
@@ -229,6 +233,7 @@ struct hia_module {
 hia_status hiaJ_module_try(hia_module *module, hia_error **error,
                            hia_status (*body)(hia_module *module, void *user, hia_error **error),
                            void *user);
+void hiaJ_module_keep(hia_module *module);
 void hiaJ_module_release(hia_module *module);
 /* In a try: the instance of a generic function at these types. */
 hia_status hiaJ_instance(hia_function *generic, const hia_type *types, hia_function **out,

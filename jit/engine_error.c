@@ -60,8 +60,8 @@ hia_status hiaJ_fail_diags(const hia_allocator *allocator, hia_error **error, hi
 
 hia_status hiaJ_fail_run(hia_engine *engine, hia_error **error, const hia_failure *failure,
                          const hia_run_options *options, const hia_places *places) {
-  const hia_bounds bounds = {.depth = engine->options.max_depth,
-                             .memory = engine->options.max_memory,
+  const hia_bounds bounds = {.depth = options->max_depth,
+                             .memory = options->max_memory,
                              .timeout_ns = options->timeout_ns,
                              .is_native = engine->options.kind == HIA_ENGINE_JIT};
   return hiaR_fail_run(&engine->allocator, error, failure, &bounds, places);

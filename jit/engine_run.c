@@ -38,15 +38,20 @@ typedef struct instantiating {
   hia_function *instance;
 } instantiating;
 
+/* In scratch memory: every call of a generic function comes here. */
 static hia_status instantiate(hia_module *module, void *user, hia_error **error) {
   instantiating *want = user;
   uint32_t n = want->generic->arity;
-  hia_type *types = HIA_NEW_ARRAY(&module->comp.arena, hia_type, n ? n : 1);
+  hia_arena *scratch = &module->comp.scratch;
+  hia_mark mark = hiaR_arena_mark(scratch);
+  hia_type *types = HIA_NEW_ARRAY(scratch, hia_type, n ? n : 1);
   for (uint32_t i = 0; i < n; i++) {
     const hia_type_code *codes = want->args[i]->codes;
     types[i] = hiaJ_type_of_codes(&module->types, &codes);
   }
-  return hiaJ_instance(want->generic, types, &want->instance, error);
+  hia_status status = hiaJ_instance(want->generic, types, &want->instance, error);
+  hiaR_arena_release(scratch, mark);
+  return status;
 }
 
 /* The arguments are checked; the caller holds the module. */
@@ -90,8 +95,11 @@ hia_fn_variant hiaJ_version_for(const hia_run_options *options) {
   return options->has_fuel ? HIA_VERSION_FUELLED : HIA_VERSION_PLAIN;
 }
 
-HIA_SIZED(hia_run_options, fuel);
+HIA_SIZED(hia_run_options, max_memory);
 HIA_SIZED(hia_run_stats, fuel_left);
+
+/* Of two limits; 0: none. */
+static size_t stricter(size_t a, size_t b) { return a && (!b || a < b) ? a : b; }
 
 hia_status hiaJ_run_options(const hia_function *f, const hia_run_options *theirs,
                             hia_run_options *own, hia_error **error) {
@@ -104,6 +112,12 @@ hia_status hiaJ_run_options(const hia_function *f, const hia_run_options *theirs
   if (own->fuel && !own->has_fuel)
     return hiaJ_fail(allocator, error, HIA_ARGUMENT, "set has_fuel too",
                      "fuel for a run that has no limit of fuel");
+  if (own->stats && own->stats->size < sizeof own->stats->size)
+    return hiaJ_fail(allocator, error, HIA_ARGUMENT, "initialise them with HIA_RUN_STATS_INIT",
+                     "statistics of %zu bytes", own->stats->size);
+  const hia_engine_options *all = &f->module->engine->options;
+  own->max_depth = stricter(own->max_depth, all->max_depth);
+  own->max_memory = stricter(own->max_memory, all->max_memory);
   return HIA_OK;
 }
 
@@ -123,8 +137,8 @@ static hia_status inherit(const hia_engine *engine, hia_limits *limits) {
 static hia_status run_words(hia_engine *engine, const hia_fn_version *f,
                             const hia_run_options *options, hia_word *words, hia_word *results,
                             hia_failure *failure, hia_usage *usage) {
-  hia_limits limits = {.depth = engine->options.max_depth,
-                       .memory = engine->options.max_memory,
+  hia_limits limits = {.depth = options->max_depth,
+                       .memory = options->max_memory,
                        .timeline = options->timeline,
                        .threads = engine->options.threads,
                        .pool = engine->pool};
@@ -243,6 +257,7 @@ hia_status hia_run(hia_function *f, hia_value *const *args, size_t n,
   hia_run_options own;
   hia_status status = hiaJ_run_options(f, options, &own, error);
   if (status != HIA_OK) return status;
+  give_stats(&own, &(hia_usage){0}, 0, false, NULL); /* until there is a run */
   if (!result) return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "no place for the result");
   status = check_args(f, args, n, error);
   if (status != HIA_OK) return status;
@@ -252,7 +267,7 @@ hia_status hia_run(hia_function *f, hia_value *const *args, size_t n,
 
   take_fuel(&own);
   hia_module *module = f->module;
-  atomic_fetch_add_explicit(&module->references, 1, memory_order_relaxed);
+  hiaJ_module_keep(module);
   status = instance_for(f, args, &f, error);
   if (status == HIA_OK) status = hiaJ_ready(f, hiaJ_version_for(&own), error);
   if (status == HIA_OK)
@@ -270,35 +285,44 @@ hia_status hia_call(hia_function *f, hia_value *const *args, size_t n, hia_value
   return hia_run(f, args, n, NULL, result, error);
 }
 
-/* ---- arguments as text ---- */
+/* ---- arguments as text: a compilation of its own, so that the module is not touched ---- */
 
 typedef struct parsing {
-  hia_function *function;
+  hia_comp comp;
+  const hia_function *function;
   size_t i;
   const char *text;
   hia_value *value;
+  hia_error **error;
 } parsing;
 
-static hia_status parse(hia_module *module, void *user, hia_error **error) {
-  parsing *want = user;
-  const hia_function *f = want->function;
-  const hia_allocator *allocator = &module->engine->allocator;
-  hia_comp *comp = &module->comp;
+static hia_status parse(parsing *want) {
+  const hia_param *param = &want->function->params[want->i];
+  const hia_allocator *allocator = &want->function->module->engine->allocator;
+  hia_comp *comp = &want->comp;
   hia_source source = {.name = hiaR_arena_printf(&comp->arena, "argument %zu", want->i + 1),
                        .text = want->text,
                        .len = strlen(want->text)};
+  hia_types types;
   hia_diags diags;
+  hiaG_types_init(&types, comp);
   hiaF_diags_init(&diags, comp, &source);
-  hia_type type;
+  const hia_type_code *wanted = param->codes;
+  hia_type type = param->type == HIA_NONE ? HIA_NONE : hiaJ_type_of_codes(&types, &wanted);
   hia_word *words;
-  if (!hiaF_parse_value(comp, &module->types, &source, f->params[want->i].type, &type, &words,
-                        &diags))
-    return hiaJ_fail_diags(allocator, error, HIA_ARGUMENT, &diags);
+  if (!hiaF_parse_value(comp, &types, &source, type, &type, &words, &diags))
+    return hiaJ_fail_diags(allocator, want->error, HIA_ARGUMENT, &diags);
   hia_codes codes = {0};
-  hiaJ_codes_of_type(&module->types, type, &comp->arena, &codes);
-  want->value = hiaJ_value_new(allocator, codes.data, codes.len, words,
-                               hiaG_type_words(&module->types, type));
-  return want->value ? HIA_OK : hiaJ_fail(allocator, error, HIA_MEMORY, NULL, "out of memory");
+  hiaJ_codes_of_type(&types, type, &comp->arena, &codes);
+  want->value =
+      hiaJ_value_new(allocator, codes.data, codes.len, words, hiaG_type_words(&types, type));
+  return want->value ? HIA_OK
+                     : hiaJ_fail(allocator, want->error, HIA_MEMORY, NULL, "out of memory");
+}
+
+static hia_status try_parse(parsing *want) {
+  if (HIA_TRY(&want->comp)) return parse(want);
+  return hiaJ_fail_comp(&want->function->module->engine->allocator, want->error, &want->comp);
 }
 
 hia_status hia_value_parse(hia_function *f, size_t i, const char *text, hia_value **value,
@@ -313,8 +337,10 @@ hia_status hia_value_parse(hia_function *f, size_t i, const char *text, hia_valu
   if (i >= f->arity)
     return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "`%s` has no parameter number %zu",
                      f->signature, i + 1);
-  parsing want = {.function = f, .i = i, .text = text};
-  hia_status status = hiaJ_module_try(f->module, error, parse, &want);
-  if (status == HIA_OK) *value = want.value;
+  parsing want = {.function = f, .i = i, .text = text, .error = error};
+  hiaR_comp_init(&want.comp, allocator);
+  hia_status status = try_parse(&want);
+  hiaR_comp_free(&want.comp);
+  *value = want.value;
   return status;
 }

@@ -75,7 +75,7 @@ hia_type hiaJ_type_of_codes(hia_types *types, const hia_type_code **codes) {
   hia_type_code code = *(*codes)++;
   if (code < HIA_CODE_TUPLE) return code;
   uint32_t n = code - HIA_CODE_TUPLE;
-  hia_type *parts = HIA_NEW_ARRAY(&types->comp->arena, hia_type, n);
+  hia_type *parts = HIA_NEW_ARRAY(&types->comp->scratch, hia_type, n);
   for (uint32_t i = 0; i < n; i++) parts[i] = hiaJ_type_of_codes(types, codes);
   return hiaG_tuple(types, parts, n);
 }

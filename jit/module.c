@@ -21,6 +21,10 @@ static hia_module *module_new(hia_engine *engine) {
   return module;
 }
 
+void hiaJ_module_keep(hia_module *module) {
+  atomic_fetch_add_explicit(&module->references, 1, memory_order_relaxed);
+}
+
 void hiaJ_module_release(hia_module *module) {
   if (atomic_fetch_sub_explicit(&module->references, 1, memory_order_acq_rel) != 1) return;
   hia_engine *engine = module->engine;
@@ -354,7 +358,7 @@ static const char *read_type(hia_module *module, const char *at, unsigned depth,
     hia_type part;
     at = read_type(module, at + 1, depth - 1, &part);
     if (!at || parts.len >= HIA_MAX_WORDS) return NULL;
-    hiaR_push(&module->comp.arena, &parts, part);
+    hiaR_push(&module->comp.scratch, &parts, part);
     at = skip_space(at);
   } while (*at == ',');
   if (*at != ')' || parts.len < 2) return NULL;
@@ -377,7 +381,7 @@ static hia_status find_instance(hia_module *module, finding *want, hia_decl_id d
                                 const char *list, hia_error **error) {
   const hia_allocator *allocator = &module->engine->allocator;
   uint32_t arity = hiaF_arity(module->program, decl), n = 0;
-  hia_type *types = HIA_NEW_ARRAY(&module->comp.arena, hia_type, arity ? arity : 1);
+  hia_type *types = HIA_NEW_ARRAY(&module->comp.scratch, hia_type, arity ? arity : 1);
   const char *at = skip_space(list + 1);
   if (*at != ')') {
     at = list;
@@ -405,7 +409,7 @@ static hia_status find_instance(hia_module *module, finding *want, hia_decl_id d
     hia_type declared = hiaF_param_type(module->program, decl, i);
     if (declared == HIA_NONE || declared == types[i]) continue;
     hia_text text;
-    hiaR_text_init(&text, &module->comp.arena);
+    hiaR_text_init(&text, &module->comp.scratch);
     hiaG_type_print(&module->types, declared, &text);
     return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "parameter `%s` of `%s` is of type %s",
                      hiaF_param_name(module->program, decl, i), name, text.data);
@@ -424,7 +428,7 @@ static hia_status find_in_program(hia_module *module, finding *want, hia_error *
 
   uint32_t arity = hiaF_arity(module->program, decl);
   bool is_generic = false;
-  hia_type *types = HIA_NEW_ARRAY(&module->comp.arena, hia_type, arity ? arity : 1);
+  hia_type *types = HIA_NEW_ARRAY(&module->comp.scratch, hia_type, arity ? arity : 1);
   for (uint32_t i = 0; i < arity; i++) {
     types[i] = hiaF_param_type(module->program, decl, i);
     is_generic |= types[i] == HIA_NONE;
@@ -480,9 +484,14 @@ static hia_status find_in_graph(hia_module *module, finding *want, hia_error **e
   return HIA_OK;
 }
 
+/* To ask again for what is there takes no memory of the module's: hosts ask for every call. */
 static hia_status find(hia_module *module, void *user, hia_error **error) {
-  return module->program ? find_in_program(module, user, error)
-                         : find_in_graph(module, user, error);
+  hia_arena *scratch = &module->comp.scratch;
+  hia_mark mark = hiaR_arena_mark(scratch);
+  hia_status status =
+      module->program ? find_in_program(module, user, error) : find_in_graph(module, user, error);
+  hiaR_arena_release(scratch, mark);
+  return status;
 }
 
 hia_status hia_module_function(hia_module *module, const char *name, hia_function **function,

@@ -127,8 +127,7 @@ static hia_status compile(hia_building *b, const hia_graph *g, const hia_object_
                           hia_error **error) {
   hia_module *module = b->module;
   hia_engine *engine = module->engine;
-  uint64_t open_ns;
-  hia_status status = hiaJ_engine_open(engine, &open_ns, error);
+  hia_status status = hiaJ_engine_open(engine, &b->open_ns, error);
   if (status != HIA_OK) return status;
   hia_compile_options options = hiaJ_compile_options(engine);
   options.sanitize = false; /* an object is the same whoever makes it */
@@ -220,13 +219,17 @@ static hia_status build(hia_module *module, hia_function *const *functions, size
   if (!write) return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "nobody to write to");
   hia_building b = {.module = module, .functions = functions, .n = n, .options = &own};
   hia_status status = check(&b, error);
-  if (status == HIA_OK) status = hiaJ_module_try(module, error, body, &b);
   if (status != HIA_OK) return status;
-  /* The host's function runs outside of the lock, and of the compilation: it may do what it likes.
-   */
-  bool is_written = b.bytes ? write(user, b.bytes, b.size) : write(user, b.text.data, b.text.len);
+  /* The host's functions run outside of the lock, and of the compilation: they may do what they
+   * like, and free the module too. */
+  hiaJ_module_keep(module);
+  status = hiaJ_module_try(module, error, body, &b);
+  hiaJ_log_open(module->engine, b.open_ns);
+  bool is_written = status != HIA_OK ||
+                    (b.bytes ? write(user, b.bytes, b.size) : write(user, b.text.data, b.text.len));
+  hiaJ_module_release(module);
   if (b.bytes) hiaR_free(allocator, b.bytes, b.size);
-  if (is_written) return HIA_OK;
+  if (is_written) return status;
   return hiaJ_fail(allocator, error, HIA_IO, NULL, "what was built could not be written");
 }
 

@@ -24,6 +24,7 @@ typedef struct hia_building {
   hia_text text;                  /* of a header */
   void *bytes;                    /* of an object: the engine's allocator's */
   size_t size;
+  uint64_t open_ns; /* what opening the compiler took, if that was now */
 } hia_building;
 
 /* module_names.c, in a try: fills in what stands before `text`. */

@@ -7,6 +7,7 @@ typedef struct dumping {
   size_t n;
   const hia_dump_options *options;
   hia_text text;
+  uint64_t open_ns; /* what opening the compiler took, if that was now */
 } dumping;
 
 /* ---- roots ---- */
@@ -81,8 +82,7 @@ static hia_status build(hia_module *module, const dumping *d, hia_graph **g, hia
 static hia_status dump_native(hia_module *module, dumping *d, const hia_graph *g,
                               hia_error **error) {
   hia_engine *engine = module->engine;
-  uint64_t open_ns;
-  hia_status status = hiaJ_engine_open(engine, &open_ns, error);
+  hia_status status = hiaJ_engine_open(engine, &d->open_ns, error);
   if (status != HIA_OK) return status;
   hia_native_dump what = d->options->stage == HIA_STAGE_LLVM             ? HIA_DUMP_LLVM
                          : d->options->stage == HIA_STAGE_LLVM_OPTIMIZED ? HIA_DUMP_LLVM_OPTIMIZED
@@ -171,10 +171,14 @@ hia_status hia_module_dump(hia_module *module, hia_function *const *functions, s
   if (!write) return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "nobody to write to");
   dumping d = {.functions = functions, .n = n, .options = &own};
   hia_status status = check_dump(module, &d, error);
-  if (status == HIA_OK) status = hiaJ_module_try(module, error, dump, &d);
-  if (status != HIA_OK || d.text.len == 0) return status;
-  /* The host's function runs outside of the lock, and of the compilation: it may do what it likes.
-   */
-  if (write(user, d.text.data, d.text.len)) return HIA_OK;
+  if (status != HIA_OK) return status;
+  /* The host's functions run outside of the lock, and of the compilation: they may do what they
+   * like, and free the module too. */
+  hiaJ_module_keep(module);
+  status = hiaJ_module_try(module, error, dump, &d);
+  hiaJ_log_open(module->engine, d.open_ns);
+  bool is_written = status != HIA_OK || !d.text.len || write(user, d.text.data, d.text.len);
+  hiaJ_module_release(module);
+  if (is_written) return status;
   return hiaJ_fail(allocator, error, HIA_IO, NULL, "the dump could not be written");
 }

@@ -125,12 +125,14 @@ const hia_host_target *hiaJ_hosts_of(hia_module *module, const hia_graph *g) {
   return hosts;
 }
 
-static hia_status compile(hia_module *module, hia_unit *unit, hia_error **error) {
+static hia_status compile(hia_module *module, hia_unit *unit, uint64_t *open_ns,
+                          hia_error **error) {
   if (unit->code) return HIA_OK;
   hia_engine *engine = module->engine;
   unit->open_at = hiaR_now();
-  hia_status status = hiaJ_engine_open(engine, &unit->stats.open_ns, error);
+  hia_status status = hiaJ_engine_open(engine, open_ns, error);
   if (status != HIA_OK) return status;
+  unit->stats.open_ns += *open_ns;
   hia_compile_options options = hiaJ_compile_options(engine);
   options.hosts = hiaJ_hosts_of(module, unit->graph);
   hia_compile_report report = {0};
@@ -169,10 +171,12 @@ static hia_status find_externs(hia_module *module, const hia_graph *g, hia_error
 typedef struct wanted {
   hia_function *function;
   hia_fn_variant kind;
+  uint64_t open_ns; /* then: what opening the compiler took, if that was now */
+  bool is_new;      /* then: it was made now */
 } wanted;
 
 static hia_status ready(hia_module *module, void *user, hia_error **error) {
-  const wanted *want = user;
+  wanted *want = user;
   hia_function *f = want->function;
   hia_fn_version *version = &f->versions[want->kind];
   hia_engine *engine = module->engine;
@@ -186,7 +190,7 @@ static hia_status ready(hia_module *module, void *user, hia_error **error) {
   status = find_externs(module, unit->graph, error);
   if (status != HIA_OK) return status;
   if (engine->options.kind == HIA_ENGINE_JIT) {
-    status = compile(module, unit, error);
+    status = compile(module, unit, &want->open_ns, error);
     if (status != HIA_OK) return status;
     version->native = engine->backend->entry(unit->code, version->root);
   } else {
@@ -194,20 +198,29 @@ static hia_status ready(hia_module *module, void *user, hia_error **error) {
     if (status != HIA_OK) return status;
     version->entry = hiaR_image_entry(unit->image, version->root);
   }
+  atomic_store_explicit(&version->is_ready, true, memory_order_release);
+  want->is_new = true;
+  return HIA_OK;
+}
+
+/* Of a version that is ready: nothing of its unit changes any more but the number of nodes. */
+static void log_ready(const hia_function *f, hia_fn_variant kind) {
+  const hia_unit *unit = f->versions[kind].unit;
   const hia_function_stats *s = &unit->stats;
   uint64_t ns =
       s->build_ns + s->passes_ns + s->flatten_ns + s->emit_ns + s->optimize_ns + s->codegen_ns;
-  hiaJ_log(engine, "%s is ready%s after %.2f ms, %llu bytes of %s", f->name,
-           want->kind == HIA_VERSION_FUELLED ? " for runs with fuel" : "", (double)ns / 1e6,
+  hiaJ_log(f->module->engine, "%s is ready%s after %.2f ms, %llu bytes of %s", f->name,
+           kind == HIA_VERSION_FUELLED ? " for runs with fuel" : "", (double)ns / 1e6,
            (unsigned long long)(s->code_bytes + s->image_bytes), unit->code ? "code" : "image");
-  atomic_store_explicit(&version->is_ready, true, memory_order_release);
-  return HIA_OK;
 }
 
 hia_status hiaJ_ready(hia_function *f, hia_fn_variant kind, hia_error **error) {
   if (atomic_load_explicit(&f->versions[kind].is_ready, memory_order_acquire)) return HIA_OK;
-  wanted want = {f, kind};
-  return hiaJ_module_try(f->module, error, ready, &want);
+  wanted want = {f, kind, 0, false};
+  hia_status status = hiaJ_module_try(f->module, error, ready, &want);
+  hiaJ_log_open(f->module->engine, want.open_ns);
+  if (want.is_new) log_ready(f, kind);
+  return status;
 }
 
 void hiaJ_unit_release(hia_engine *engine, hia_unit *unit) {

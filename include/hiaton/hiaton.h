@@ -47,8 +47,26 @@
  * exception. A call runs on the thread that makes it (and on as many workers more as the engine may
  * use).
  *
- * Lifetime. Engines outlive their modules and values; a module outlives its functions, which it
- * owns.
+ * Lifetime. Engines outlive their modules, builders, values and contexts; a module outlives its
+ * functions, which it owns. What an allocator's `user` points to outlives all that was given
+ * memory by it, errors and values too.
+ *
+ * Out of memory. HIA_MEMORY leaves everything usable, and the next call may find some, but for one
+ * thing: a module in which a function was being made ready, instantiated, dumped or built then is
+ * no longer compiled. Functions that were ready run as before, all else in it is answered by
+ * HIA_MEMORY: free it, and load it again.
+ *
+ * Callbacks. A host function, a log callback and a hia_write may call everything but
+ * hia_engine_free, and the builder or timeline that is being written. An allocator and a thread
+ * pool's `start` call nothing of hiaton. None of them may leave by longjmp, a C++ exception or the
+ * end of the thread: nothing unwinds through hiaton's frames.
+ *
+ * The process. Programs run on stacks of hiaton's own, in the rounding mode and with the denormals
+ * that a process starts with. Signal handlers may come there, if they take less than 64 KiB or
+ * sigaltstack; they call nothing of hiaton. What loads, compiles or calls takes up to 256 KiB of
+ * the calling thread's stack. A forked child may go on with everything if the parent had no other
+ * thread (of hiaton's neither); else it may call typed entries, with a context without workers or
+ * timeout that was in no call, and nothing else. docs/embedding.md says more.
  *
  * Bad input. NULL where an object or a place for one is needed is HIA_ARGUMENT; it is NULL, 0 or ""
  * from a function that answers no status, and nothing happens in one that answers nothing. A value
@@ -97,9 +115,10 @@ typedef struct hia_engine_options {
   size_t size;                    /* sizeof(hia_engine_options) */
   const hia_allocator *allocator; /* copied; NULL: malloc. LLVM's own memory is not part of it */
   hia_engine_kind kind;           /* HIA_ENGINE_JIT */
-  unsigned threads;  /* workers of a run, the calling thread among them; 0 and 1: it alone, and no
-                        thread is ever started. Others are started when a run first has work for
-                        them, serve all runs of the engine, and are gone when it is freed */
+  unsigned threads;  /* workers of a run, the calling thread among them, 1024 at most; 0 and 1: it
+                        alone, and no worker is ever started. Others are started when a run first
+                        has work for them, serve all runs of the engine, and are gone when it is
+                        freed */
   size_t max_depth;  /* bytes of stack, or of frames, of a run; 0: what is available */
   size_t max_memory; /* bytes of a run in all, interpreted; native code uses its stack only; 0:
                         what is available */
@@ -119,7 +138,8 @@ typedef struct hia_engine_options {
                            being loaded: what calls them can be checked, shown and built, for a linker
                            to find them; to run it is HIA_UNSUPPORTED */
   void (*log)(void *user, const char *message); /* what the engine does, a line each, no line end;
-                                                   called from any thread; NULL: nobody listens */
+                                                   on the thread that had it done, several at once;
+                                                   it may ask the engine; NULL: nobody listens */
   void *log_user;
   const hia_thread_pool *pool; /* copied; where the workers of runs come from, `threads` - 1 at a
                                   time at most; NULL: the engine has threads of its own */
@@ -183,10 +203,11 @@ HIA_API const char *hia_pass_doc(size_t i);
  * program says, one call after the other in sequential order, on the thread that runs the program.
  *
  * Host functions run on the stack of the thread, however deep the program is. They may call
- * anything of hiaton. A run that they begin is *nested*, be it by hia_call or by a typed entry: it
- * gets what is left of the limits of the run that it is inside of (depth and memory unless they are
- * of two engines), and ends when that is to end; at most 100 runs are inside one another on a
- * thread. They must return: nothing may jump or unwind through hiaton. */
+ * anything of hiaton but hia_engine_free; a module that hia_call has called from may be freed, one
+ * that a typed entry has not. A run that they begin is *nested*, be it by hia_call or by a typed
+ * entry: it gets what is left of the limits of the run that it is inside of (depth and memory
+ * unless they are of two engines), and ends when that is to end; at most 100 runs are inside one
+ * another on a thread. They must return: nothing may jump or unwind through hiaton. */
 typedef struct hia_host_function {
   size_t size;
   const char *declaration; /* as in a program: "extern fn erf(x: f64) -> f64" */
@@ -223,8 +244,9 @@ HIA_API hia_status hia_module_load_ir(hia_engine *engine, const char *name, cons
 HIA_API hia_status hia_module_load_ir_file(hia_engine *engine, const char *path,
                                            hia_module **module, hia_error **error);
 
-/* Gives up the caller's reference. The module, with its functions, is gone when no call of one of
- * them is running any more. */
+/* Gives up the caller's reference. The module, with its functions, is gone when no hia_call or
+ * hia_run of one of them is running any more, nor a dump or a build of it. Nobody counts the calls
+ * of typed entries and plain functions: of these none may be running, and none may follow. */
 HIA_API void hia_module_free(hia_module *module);
 
 /* Finds a function by name, "fact", or an instance by name and argument types, "fact(i64)". A
@@ -341,7 +363,8 @@ typedef struct hia_run_stats {
 
 typedef struct hia_run_options {
   size_t size;
-  hia_run_stats *stats; /* filled in whether the run fails or not; NULL: not wanted */
+  hia_run_stats *stats; /* filled in whether the run fails or not, with 0 if none began; NULL: not
+                           wanted */
   hia_cancel *cancel;  /* ends the run with HIA_CANCELLED when it is requested; NULL: nobody does */
   uint64_t timeout_ns; /* ends it with HIA_DEADLINE when it has run so long, compiling not
                           included; 0: it may take its time */
@@ -351,8 +374,10 @@ typedef struct hia_run_options {
                     operation in every engine (docs/language.md, "Fuel"). It runs on one thread, and
                     the function is compiled once more for such runs. false: no limit */
   uint64_t fuel; /* with has_fuel; 0 allows no call and no round. Without it 0, or HIA_ARGUMENT */
+  size_t max_depth, max_memory; /* of this run, as in hia_engine_options; what is less counts, this
+                                   or the engine's; 0: the engine's */
 } hia_run_options;
-#define HIA_RUN_OPTIONS_INIT {sizeof(hia_run_options), NULL, NULL, 0, NULL, false, 0}
+#define HIA_RUN_OPTIONS_INIT {sizeof(hia_run_options), NULL, NULL, 0, NULL, false, 0, 0, 0}
 
 /* As hia_function_prepare, for runs with these options (NULL: the defaults): those with fuel are of
  * code of their own. HIA_UNSUPPORTED if there can be none (hia_run says when). */
@@ -377,7 +402,8 @@ HIA_API hia_status hia_run(hia_function *function, hia_value *const *args, size_
  * Once it is requested, from any thread but not from a signal handler, those under way end soon,
  * and those that begin with it end at once, until it is reset. Ending a run takes some
  * microseconds; the code that runs does not get slower by being able to end. A run that is over
- * before it notices gives its result. */
+ * before it notices gives its result. Compiling comes before a run and is not ended: where that
+ * matters, hia_function_prepare does it at a time of the host's choice. */
 
 /* NULL when out of memory. `allocator` is copied; NULL: malloc. */
 HIA_API hia_cancel *hia_cancel_new(const hia_allocator *allocator);
@@ -450,11 +476,16 @@ typedef struct hia_dump_options {
 #define HIA_DUMP_OPTIONS_INIT                                                                      \
   {sizeof(hia_dump_options), HIA_STAGE_STATIC, HIA_FORMAT_TEXT, false, NULL}
 
-/* Takes a piece of output; false ends the writing with HIA_IO. */
+/* Takes a piece of output, of one or several, on the thread that asked for it; false ends the
+ * writing with HIA_IO. The bytes are there until it returns, and no NUL behind them. */
 typedef bool (*hia_write)(void *user, const char *bytes, size_t len);
 
 /* Writes what the compiler makes of a module: of the functions given and all that they call, or, if
- * n is 0, of every function whose types are known. */
+ * n is 0, of every function whose types are known. `options` may be NULL for the defaults. The
+ * graph that is shown is built for it, in memory that the module keeps until it is freed.
+ * HIA_ARGUMENT if a function is generic or of another module, or there is no such stage, pass or
+ * picture; HIA_UNSUPPORTED for LLVM's stages without native compilation, and for fuel as in
+ * hia_run. */
 HIA_API hia_status hia_module_dump(hia_module *module, hia_function *const *functions, size_t n,
                                    const hia_dump_options *options, hia_write write, void *user,
                                    hia_error **error);

@@ -551,7 +551,11 @@ Test(api_bad_input, run_options_of_other_versions) {
   cr_assert_gt(stats.now.firings, 0);
   cr_assert_eq(stats.now.size, sizeof stats);
   for (size_t i = 0; i < sizeof stats.more; i++) cr_assert_eq(stats.more[i], 0xee);
-  static const size_t sizes[] = {0, 3, sizeof(size_t), offsetof(hia_run_stats, firings)};
+  for (size_t size = 0; size < sizeof(size_t); size++) {
+    stats.now.size = size;
+    REFUSED(HIA_ARGUMENT, "HIA_RUN_STATS_INIT", hia_run, w.fib, &w.n, 1, &options, &result);
+  }
+  static const size_t sizes[] = {sizeof(size_t), offsetof(hia_run_stats, firings)};
   for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
     stats.now.size = sizes[i];
     stats.now.firings = 12345;
