@@ -156,7 +156,8 @@ static void compile_work(job *j) {
   j->report.codegen_ns = hiaR_now() - optimized;
 }
 
-/* Typed entries are written as they are to be. */
+/* Typed entries are written as they are to be: no pass looks at them, and the code generator makes
+ * no effort (level 0), which takes a third of its time and costs a call less than a nanosecond. */
 static void compile_typed(job *j) {
   if (lower(j)) generate(j, LLVMObjectFile);
 }
@@ -194,7 +195,7 @@ static void run(job *j) {
     return;
   }
   /* An object gets a machine that nobody has used: some of what one does stays with it. */
-  int level = level_of(j->options);
+  int level = j->work == compile_typed ? 0 : level_of(j->options);
   j->machine = j->plan ? hiaJ_machine_for(j->session, j->plan->cpu, level)
                        : hiaJ_machine(j->session, j->compiler, level);
   /* Names of values and blocks are for reading. */

@@ -139,12 +139,17 @@ static LLVMValueRef add_function(hia_emit *e, const hia_fn *fn, const char *name
   return f;
 }
 
-/* Unless the pointer is NULL. */
-static void store_result(hia_emit *e, LLVMValueRef to, LLVMValueRef value, hia_dtype t) {
+/* What follows is done unless the pointer is NULL, until end_store, which is given this block. */
+static LLVMBasicBlockRef begin_store(hia_emit *e, LLVMValueRef to) {
   LLVMBasicBlockRef store = hiaL_block(e, "store"), next = hiaL_block(e, "next");
   LLVMValueRef is_null = LLVMBuildICmp(e->b, LLVMIntEQ, to, LLVMConstNull(e->ptr), "");
   hiaL_unlikely(e, is_null, next, store);
   hiaL_at(e, store);
+  return next;
+}
+
+static void end_store(hia_emit *e, LLVMValueRef to, LLVMValueRef value, hia_dtype t,
+                      LLVMBasicBlockRef next) {
   LLVMBuildStore(e->b, to_c(e, value, t), to);
   LLVMBuildBr(e->b, next);
   hiaL_at(e, next);
@@ -172,8 +177,10 @@ static void typed_entry(hia_emit *e, hia_fn_id id, uint32_t root, LLVMValueRef r
   hiaL_at(e, done);
   for (uint32_t i = 0; i < fn->n_results; i++) {
     hia_dtype t = fn->results[i];
+    LLVMValueRef to = LLVMGetParam(f, 1 + fn->n_params + i);
+    LLVMBasicBlockRef next = begin_store(e, to);
     LLVMValueRef word = hiaL_load_word(e, hiaL_word_at(e, block, fn->n_params + i), t);
-    store_result(e, LLVMGetParam(f, 1 + fn->n_params + i), word, t);
+    end_store(e, to, word, t, next);
   }
   LLVMBuildRet(e->b, LLVMConstNull(i32));
 }
@@ -200,9 +207,11 @@ static void plain_function(hia_emit *e, hia_fn_id id, LLVMValueRef no_context) {
   if (returns) {
     LLVMBuildRet(e->b, to_c(e, call, fn->results[0]));
   } else {
-    for (uint32_t i = 0; i < fn->n_results; i++)
-      store_result(e, LLVMGetParam(f, fn->n_params + i), hiaL_result(e, call, fn->n_results, i),
-                   fn->results[i]);
+    for (uint32_t i = 0; i < fn->n_results; i++) {
+      LLVMValueRef to = LLVMGetParam(f, fn->n_params + i);
+      LLVMBasicBlockRef next = begin_store(e, to);
+      end_store(e, to, hiaL_result(e, call, fn->n_results, i), fn->results[i], next);
+    }
     LLVMBuildRetVoid(e->b);
   }
   hiaL_no_debug_loc(e);
