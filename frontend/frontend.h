@@ -91,12 +91,11 @@ const char *hiaF_extern_text(const hia_program *p, const char **name);
 hia_graph *hiaF_build(hia_program *p, const hia_inst_id *roots, uint32_t n_roots, bool counted,
                       hia_fn_id *roots_out);
 
-/* value.c: values as the command line and the API read and print them. Reads a constant expression
+/* value.c: values as the command line and the API read them. Reads a constant expression
  * of `type`, or by its own look when `type` is HIA_NONE; *type_out is the type it has, *words its
  * scalars in canonical form (arena). False and diagnostics if it is none. */
 bool hiaF_parse_value(hia_comp *comp, hia_types *types, const hia_source *source, hia_type type,
                       hia_type *type_out, hia_word **words, hia_diags *diags);
-void hiaF_print_value(const hia_types *types, hia_type type, const hia_word *words, hia_text *out);
 
 /* ast.c: the syntax tree, one node a line, indented, with positions and, after a check, types. */
 void hiaF_print_ast(const hia_program *p, hia_text *out);

@@ -1,5 +1,4 @@
-/* Values as the command line and the API write them: read as constant expressions of a type,
- * printed in the form in which they are read. */
+/* Values as the command line and the API write them, read as constant expressions of a type. */
 #include "frontend/ast.h"
 
 /* The text of the argument is a program of one expression. */
@@ -45,24 +44,4 @@ bool hiaF_parse_value(hia_comp *comp, hia_types *types, const hia_source *source
   }
   *type_out = hiaF_itype_type(&p->it, itype);
   return true;
-}
-
-static const hia_word *print(const hia_types *types, hia_type type, const hia_word *words,
-                             hia_text *out) {
-  if (hiaG_is_scalar(type)) {
-    char buf[64];
-    size_t len = hiaR_print_word(buf, sizeof buf, (hia_dtype)type, *words);
-    hiaR_text_add(out, buf, len);
-    return words + 1;
-  }
-  for (uint32_t i = 0; i < hiaG_tuple_len(types, type); i++) {
-    hiaR_text_addf(out, i == 0 ? "(" : ", ");
-    words = print(types, hiaG_tuple_part(types, type, i), words, out);
-  }
-  hiaR_text_addf(out, ")");
-  return words;
-}
-
-void hiaF_print_value(const hia_types *types, hia_type type, const hia_word *words, hia_text *out) {
-  print(types, type, words, out);
 }

@@ -61,6 +61,9 @@ struct hia_engine {
 hia_status hiaJ_engine_open(hia_engine *engine, uint64_t *open_ns, hia_error **error);
 hia_idle_context *hiaJ_context_take(hia_engine *engine); /* NULL when out of memory */
 void hiaJ_context_put(hia_engine *engine, hia_idle_context *context);
+/* Calls fn(arg) on a stack of the engine's: what recurses over what users write needs more than a
+ * host's thread may have. MEMORY: it was not called. */
+hia_status hiaJ_on_stack(hia_engine *engine, void (*fn)(void *arg), void *arg);
 /* Without any lock: who listens may ask the engine. */
 void hiaJ_log(const hia_engine *engine, const char *fmt, ...) HIA_PRINTF(2, 3);
 void hiaJ_log_open(const hia_engine *engine, uint64_t open_ns); /* unless that is 0 */

@@ -211,17 +211,30 @@ hia_build_value hia_build_end_loop(hia_builder *b, const hia_build_value *next, 
 
 /* ---- the program as text ---- */
 
+typedef struct printing {
+  hia_builder *builder;
+  hia_text *text;
+} printing;
+
+static void print(void *arg) {
+  const printing *p = arg;
+  hia_comp *comp = &p->builder->comp;
+  if (HIA_TRY(comp)) {
+    hiaR_text_add(p->text, "", 0);
+    hiaF_draft_print(p->builder->draft, p->text);
+  }
+  comp->armed = false;
+}
+
 /* Writes the text into an arena of its own, which the caller frees. */
 static hia_status to_text(hia_builder *b, hia_arena *arena, hia_text *text, hia_error **error) {
-  hiaR_arena_init(arena, &b->engine->allocator, &b->comp);
+  const hia_allocator *allocator = &b->engine->allocator;
+  hiaR_arena_init(arena, allocator, &b->comp);
   hiaR_text_init(text, arena);
-  if (HIA_TRY(&b->comp)) {
-    hiaR_text_add(text, "", 0);
-    hiaF_draft_print(b->draft, text);
-  }
-  b->comp.armed = false;
-  if (b->comp.status == HIA_OK) return HIA_OK;
-  return hiaJ_fail_comp(&b->engine->allocator, error, &b->comp);
+  printing p = {b, text};
+  hia_status status = hiaJ_on_stack(b->engine, print, &p);
+  if (status != HIA_OK) return hiaJ_fail(allocator, error, status, NULL, "out of memory");
+  return b->comp.status == HIA_OK ? HIA_OK : hiaJ_fail_comp(allocator, error, &b->comp);
 }
 
 /* The first mistake, for whoever asks now. */

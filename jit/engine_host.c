@@ -16,7 +16,7 @@ typedef struct declaring {
 } declaring;
 
 /* Reads the declaration as the program of one line that it is. */
-static void declare(declaring *d) {
+static void read_declaration(declaring *d) {
   hia_types types;
   hia_diags diags;
   hia_source source = {
@@ -31,6 +31,12 @@ static void declare(declaring *d) {
         hiaJ_fail(&d->engine->allocator, d->error, HIA_ARGUMENT,
                   "write, for instance: extern fn erf(x: f64) -> f64",
                   "not the declaration of one extern function: %.200s", d->host->declaration);
+}
+
+static void declare(void *arg) {
+  declaring *d = arg;
+  if (HIA_TRY(&d->comp)) read_declaration(d);
+  d->comp.armed = false;
 }
 
 static hia_registered *host_new(const hia_allocator *allocator, const declaring *d) {
@@ -99,9 +105,11 @@ hia_status hia_engine_register(hia_engine *engine, const hia_host_function *func
                      own.declaration ? "a pointer" : "its declaration");
   declaring d = {.host = &own, .engine = engine, .error = error};
   hiaR_comp_init(&d.comp, allocator);
-  if (HIA_TRY(&d.comp)) declare(&d);
-  d.comp.armed = false;
-  hia_status status = d.comp.status ? hiaJ_fail_comp(allocator, error, &d.comp) : d.status;
+  hia_status status = hiaJ_on_stack(engine, declare, &d);
+  if (status != HIA_OK)
+    hiaJ_fail(allocator, error, status, NULL, "out of memory");
+  else
+    status = d.comp.status ? hiaJ_fail_comp(allocator, error, &d.comp) : d.status;
   if (status == HIA_OK) status = add_host(engine, &d, error);
   hiaR_comp_free(&d.comp);
   return status;

@@ -38,7 +38,6 @@ typedef struct instantiating {
   hia_function *instance;
 } instantiating;
 
-/* In scratch memory: every call of a generic function comes here. */
 static hia_status instantiate(hia_module *module, void *user, hia_error **error) {
   instantiating *want = user;
   uint32_t n = want->generic->arity;
@@ -54,12 +53,27 @@ static hia_status instantiate(hia_module *module, void *user, hia_error **error)
   return status;
 }
 
+/* One that was made before: every call of a generic function comes here. */
+static hia_function *known_instance(const hia_function *generic, hia_value *const *args) {
+  hia_module *module = generic->module;
+  hia_function *found = NULL;
+  pthread_mutex_lock(&module->lock);
+  for (hia_function *f = module->functions; f && !found; f = f->next) {
+    bool is_it = f->decl == generic->decl && !f->is_generic;
+    for (uint32_t i = 0; is_it && i < f->arity; i++) is_it = fits(&f->params[i], args[i]);
+    if (is_it) found = f;
+  }
+  pthread_mutex_unlock(&module->lock);
+  return found;
+}
+
 /* The arguments are checked; the caller holds the module. */
 static hia_status instance_for(hia_function *f, hia_value *const *args, hia_function **instance,
                                hia_error **error) {
-  instantiating want = {.generic = f, .args = args, .instance = f};
-  hia_status status =
-      f->is_generic ? hiaJ_module_try(f->module, error, instantiate, &want) : HIA_OK;
+  instantiating want = {.generic = f, .args = args};
+  hia_status status = HIA_OK;
+  want.instance = f->is_generic ? known_instance(f, args) : f;
+  if (!want.instance) status = hiaJ_module_try(f->module, error, instantiate, &want);
   *instance = status == HIA_OK ? want.instance : NULL;
   return status;
 }
@@ -294,6 +308,7 @@ typedef struct parsing {
   const char *text;
   hia_value *value;
   hia_error **error;
+  hia_status status;
 } parsing;
 
 static hia_status parse(parsing *want) {
@@ -320,9 +335,13 @@ static hia_status parse(parsing *want) {
                      : hiaJ_fail(allocator, want->error, HIA_MEMORY, NULL, "out of memory");
 }
 
-static hia_status try_parse(parsing *want) {
-  if (HIA_TRY(&want->comp)) return parse(want);
-  return hiaJ_fail_comp(&want->function->module->engine->allocator, want->error, &want->comp);
+static void try_parse(void *arg) {
+  parsing *want = arg;
+  const hia_allocator *allocator = &want->function->module->engine->allocator;
+  if (HIA_TRY(&want->comp))
+    want->status = parse(want);
+  else
+    want->status = hiaJ_fail_comp(allocator, want->error, &want->comp);
 }
 
 hia_status hia_value_parse(hia_function *f, size_t i, const char *text, hia_value **value,
@@ -339,7 +358,11 @@ hia_status hia_value_parse(hia_function *f, size_t i, const char *text, hia_valu
                      f->signature, i + 1);
   parsing want = {.function = f, .i = i, .text = text, .error = error};
   hiaR_comp_init(&want.comp, allocator);
-  hia_status status = try_parse(&want);
+  hia_status status = hiaJ_on_stack(f->module->engine, try_parse, &want);
+  if (status != HIA_OK)
+    hiaJ_fail(allocator, error, status, NULL, "out of memory");
+  else
+    status = want.status;
   hiaR_comp_free(&want.comp);
   *value = want.value;
   return status;

@@ -145,25 +145,41 @@ hia_status hia_value_dtype(const hia_value *value, hia_dtype *dtype) {
   return fits ? HIA_OK : HIA_ARGUMENT;
 }
 
-/* ---- printing: the frontend's, in a compilation of its own ---- */
+/* ---- printing ---- */
+
+/* The codes in their order; of the tuples that are open, how many parts are left. */
+static void print(const hia_value *value, bool only_type, hia_text *text) {
+  uint32_t left[HIA_MAX_WORDS], n_open = 0;
+  const hia_word *word = value->words;
+  for (const hia_type_code *code = value->codes;; code++) {
+    if (*code >= HIA_CODE_TUPLE) {
+      hiaR_text_add(text, "(", 1);
+      left[n_open++] = *code - HIA_CODE_TUPLE;
+      continue;
+    }
+    hia_dtype dtype = (hia_dtype)*code;
+    char buf[64];
+    size_t len = only_type ? 0 : hiaR_print_word(buf, sizeof buf, dtype, *word++);
+    if (only_type)
+      hiaR_text_addf(text, "%s", hiaG_dtype_name(dtype));
+    else
+      hiaR_text_add(text, buf, len);
+    for (; n_open && --left[n_open - 1] == 0; n_open--) hiaR_text_add(text, ")", 1);
+    if (!n_open) return;
+    hiaR_text_add(text, ", ", 2);
+  }
+}
 
 static size_t format(const hia_value *value, char *buf, size_t size, bool only_type) {
   if (size && buf) buf[0] = 0;
   if (!value) return 0;
   hia_comp comp;
-  hia_types types;
   volatile size_t len = 0;
   hiaR_comp_init(&comp, &value->allocator);
   if (HIA_TRY(&comp)) {
-    hiaG_types_init(&types, &comp);
-    const hia_type_code *codes = value->codes;
-    hia_type type = hiaJ_type_of_codes(&types, &codes);
     hia_text text;
     hiaR_text_init(&text, &comp.arena);
-    if (only_type)
-      hiaG_type_print(&types, type, &text);
-    else
-      hiaF_print_value(&types, type, value->words, &text);
+    print(value, only_type, &text);
     len = text.len;
     if (size && buf) {
       size_t n = text.len < size ? text.len : size - 1;

@@ -38,31 +38,49 @@ void hia_module_free(hia_module *module) {
   if (module) hiaJ_module_release(module);
 }
 
+typedef struct trying {
+  hia_module *module;
+  hia_error **error;
+  hia_status (*body)(hia_module *module, void *user, hia_error **error);
+  void *user;
+  hia_status status;
+} trying;
+
+static void try_body(void *arg) {
+  trying *t = arg;
+  hia_module *module = t->module;
+  hia_comp *comp = &module->comp;
+  if (HIA_TRY(comp)) {
+    t->status = t->body(module, t->user, t->error);
+  } else {
+    if (t->error) {
+      hia_error_free(*t->error); /* of a body that threw after it had failed */
+      *t->error = NULL;
+    }
+    module->broken = comp->status;
+    t->status = hiaJ_fail_comp(&module->engine->allocator, t->error, comp);
+  }
+  comp->armed = false;
+}
+
 hia_status hiaJ_module_try(hia_module *module, hia_error **error,
                            hia_status (*body)(hia_module *module, void *user, hia_error **error),
                            void *user) {
   const hia_allocator *allocator = &module->engine->allocator;
-  hia_comp *comp = &module->comp;
-  volatile hia_status status = HIA_OK;
+  hia_status status;
   pthread_mutex_lock(&module->lock);
   if (module->broken != HIA_OK) {
     status = hiaJ_fail(allocator, error, module->broken, NULL,
                        "an earlier compilation of this module ended early: %s",
                        hiaR_status_message(module->broken));
-    pthread_mutex_unlock(&module->lock);
-    return status;
-  }
-  if (HIA_TRY(comp)) {
-    status = body(module, user, error);
   } else {
-    if (error) {
-      hia_error_free(*error); /* of a body that threw after it had failed */
-      *error = NULL;
-    }
-    module->broken = comp->status;
-    status = hiaJ_fail_comp(allocator, error, comp);
+    trying t = {.module = module, .error = error, .body = body, .user = user};
+    status = hiaJ_on_stack(module->engine, try_body, &t);
+    if (status != HIA_OK)
+      hiaJ_fail(allocator, error, status, NULL, "no memory for a stack to compile on");
+    else
+      status = t.status;
   }
-  comp->armed = false;
   pthread_mutex_unlock(&module->lock);
   return status;
 }
@@ -417,6 +435,12 @@ static hia_status find_instance(hia_module *module, finding *want, hia_decl_id d
   return hiaJ_instance_at(module, decl, types, &want->found, error);
 }
 
+static bool is_generic(const hia_program *program, hia_decl_id decl) {
+  for (uint32_t i = 0; i < hiaF_arity(program, decl); i++)
+    if (hiaF_param_type(program, decl, i) == HIA_NONE) return true;
+  return false;
+}
+
 static hia_status find_in_program(hia_module *module, finding *want, hia_error **error) {
   const char *name = want->name;
   size_t len = strcspn(name, "( ");
@@ -427,13 +451,10 @@ static hia_status find_in_program(hia_module *module, finding *want, hia_error *
   if (*rest) return not_found(module, error, name, strlen(name));
 
   uint32_t arity = hiaF_arity(module->program, decl);
-  bool is_generic = false;
   hia_type *types = HIA_NEW_ARRAY(&module->comp.scratch, hia_type, arity ? arity : 1);
-  for (uint32_t i = 0; i < arity; i++) {
-    types[i] = hiaF_param_type(module->program, decl, i);
-    is_generic |= types[i] == HIA_NONE;
-  }
-  if (!is_generic) return hiaJ_instance_at(module, decl, types, &want->found, error);
+  for (uint32_t i = 0; i < arity; i++) types[i] = hiaF_param_type(module->program, decl, i);
+  if (!is_generic(module->program, decl))
+    return hiaJ_instance_at(module, decl, types, &want->found, error);
   for (hia_function *f = module->functions; f; f = f->next)
     if (f->decl == decl && f->is_generic) {
       want->found = f;
@@ -484,7 +505,23 @@ static hia_status find_in_graph(hia_module *module, finding *want, hia_error **e
   return HIA_OK;
 }
 
-/* To ask again for what is there takes no memory of the module's: hosts ask for every call. */
+/* A function that somebody has asked for before: by its name as hia_function_name has it, or by its
+ * bare name. */
+static hia_function *known(hia_module *module, const char *name) {
+  hia_function *found = NULL;
+  pthread_mutex_lock(&module->lock);
+  for (hia_function *f = module->functions; f && !found; f = f->next) {
+    bool is_it = strcmp(f->name, name) == 0;
+    if (!is_it && f->decl != HIA_NONE && !f->is_generic)
+      is_it = strcmp(hiaF_name(module->program, f->decl), name) == 0 &&
+              !is_generic(module->program, f->decl);
+    if (is_it) found = f;
+  }
+  pthread_mutex_unlock(&module->lock);
+  return found;
+}
+
+/* To ask again for what is there takes no memory of the module's. */
 static hia_status find(hia_module *module, void *user, hia_error **error) {
   hia_arena *scratch = &module->comp.scratch;
   hia_mark mark = hiaR_arena_mark(scratch);
@@ -502,6 +539,8 @@ hia_status hia_module_function(hia_module *module, const char *name, hia_functio
   if (!name || !function)
     return hiaJ_fail(&module->engine->allocator, error, HIA_ARGUMENT, NULL, "no %s",
                      name ? "place for the function" : "name");
+  *function = known(module, name);
+  if (*function) return HIA_OK;
   finding want = {.name = name};
   hia_status status = hiaJ_module_try(module, error, find, &want);
   if (status == HIA_OK) *function = want.found;

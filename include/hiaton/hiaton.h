@@ -63,10 +63,11 @@
  *
  * The process. Programs run on stacks of hiaton's own, in the rounding mode and with the denormals
  * that a process starts with. Signal handlers may come there, if they take less than 64 KiB or
- * sigaltstack; they call nothing of hiaton. What loads, compiles or calls takes up to 256 KiB of
- * the calling thread's stack. A forked child may go on with everything if the parent had no other
- * thread (of hiaton's neither); else it may call typed entries, with a context without workers or
- * timeout that was in no call, and nothing else. docs/embedding.md says more.
+ * sigaltstack; they call nothing of hiaton. What loads, compiles or calls takes less than 64 KiB of
+ * the calling thread's stack, however deep a program nests. A forked child may go on with
+ * everything if the parent had no other thread (of hiaton's neither); else it may call typed
+ * entries, with a context without workers or timeout that was in no call, and nothing else.
+ * docs/embedding.md says more.
  *
  * Bad input. NULL where an object or a place for one is needed is HIA_ARGUMENT; it is NULL, 0 or ""
  * from a function that answers no status, and nothing happens in one that answers nothing. A value

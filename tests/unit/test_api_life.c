@@ -5,6 +5,8 @@
 #include "tests/unit/helper_program.h"
 #include "tests/unit/helper_text.h"
 
+#include "runtime/sanitizer.h"
+#include <pthread.h>
 #include <stdio.h>
 
 static const char text[] = "fn fib(n: i32) -> i32 = if n <= 1 then 1 else fib(n - 1) + fib(n - 2)\n"
@@ -424,5 +426,119 @@ Test(api_life, limits_of_single_runs) {
     said = give(p.function, n, &run);
     cr_assert_not_null(strstr(said, "more than 50000 bytes of"), "%s", said);
     close_program(&p);
+  }
+}
+
+/* ---- stacks of the caller's ---- */
+
+static char *nested(const char *before, const char *open, const char *middle, const char *close,
+                    int n) {
+  test_text t = {0};
+  test_text_take(&t, before, strlen(before));
+  for (int i = 0; i < n; i++) test_text_take(&t, open, strlen(open));
+  test_text_take(&t, middle, strlen(middle));
+  for (int i = 0; i < n; i++) test_text_take(&t, close, strlen(close));
+  return t.data;
+}
+
+static void load_run_and_dump(hia_engine *engine, const char *source) {
+  hia_module *module;
+  hia_error *error;
+  hia_value *n, *result;
+  cr_assert_eq(hia_module_load_text(engine, "deep", source, strlen(source), &module, &error),
+               HIA_OK, "%s", hia_error_text(error));
+  hia_function *f = find(module, "f");
+  cr_assert_eq(hia_value_parse(f, 0, "((((3))))", &n, NULL), HIA_OK);
+  cr_assert_eq(hia_call(f, &n, 1, &result, &error), HIA_OK, "%s", hia_error_text(error));
+  hia_value_free(result);
+  hia_value_free(n);
+  for (int stage = HIA_STAGE_AST; stage <= HIA_STAGE_STATIC; stage++) {
+    hia_dump_options options = HIA_DUMP_OPTIONS_INIT;
+    options.stage = (hia_stage)stage;
+    test_text t = {0};
+    cr_assert_eq(hia_module_dump(module, &f, 1, &options, test_text_take, &t, NULL), HIA_OK);
+    test_text_free(&t);
+  }
+  hia_module_free(module);
+}
+
+/* The deepest type there is, made and shown. */
+static void nest_a_value(hia_engine *engine) {
+  hia_value *one = hia_value_i32(engine, 1), *value = hia_value_i32(engine, 0);
+  for (int i = 1; i < 1000; i++) {
+    hia_value *parts[2] = {value, one};
+    hia_value *more = hia_value_tuple(engine, parts, 2);
+    cr_assert_not_null(more);
+    hia_value_free(value);
+    value = more;
+  }
+  char printed[8];
+  cr_assert_eq(hia_value_format(value, printed, sizeof printed), 999 * 5 + 1);
+  cr_assert_eq(hia_value_format_type(value, printed, sizeof printed), 999 * 7 + 3);
+  hia_value_free(value);
+  hia_value_free(one);
+}
+
+static void *use_little_stack(void *user) {
+  hia_engine *engine;
+  hia_engine_options options = options_of(*(const hia_engine_kind *)user);
+  options.opt_level = 0;
+  cr_assert_eq(hia_engine_new(&options, &engine, NULL), HIA_OK);
+  static const char *const forms[][3] = {
+      {"(", "n", ")"},
+      {"1 + (", "n", ")"},
+      {"if n > 1 then (", "n", ") else n"},
+      {"if n < 1 then n else ", "n", ""},
+      {"{ let x = ", "n", "; x }"},
+      {"loop (x = n) while x > 5 { ", "x - 1", " }"},
+  };
+  for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+    static const int most[] = {1900, 950, 950, 1900, 1900, 1400};
+    int n = options.kind == HIA_ENGINE_JIT ? 150 : most[i];
+    char *text_of = nested("fn f(n: i32) -> i32 = ", forms[i][0], forms[i][1], forms[i][2], n);
+    load_run_and_dump(engine, text_of);
+    free(text_of);
+  }
+  hia_module *module;
+  char *too_deep = nested("fn f() = ", "(", "1", ")", 100000);
+  cr_assert_eq(hia_module_load_text(engine, "t", too_deep, strlen(too_deep), &module, NULL),
+               HIA_REJECTED);
+  free(too_deep);
+  hia_builder *b;
+  cr_assert_eq(hia_builder_new(engine, "built", &b, NULL), HIA_OK);
+  hia_build_fn f = hia_build_declare(b, "f(n: i32) -> i32");
+  hia_build_begin(b, f);
+  hia_build_value n = hia_build_param(b, f, 0), one = hia_build_i32(b, 1);
+  for (int i = 0; i < HIA_BUILD_MAX_NESTING; i++) hia_build_if(b, hia_build_lt(b, n, one));
+  hia_build_value sum = n;
+  for (int i = 0; i < HIA_BUILD_MAX_NESTING; i++) {
+    hia_build_else(b, sum);
+    sum = hia_build_end_if(b, hia_build_add(b, n, one));
+  }
+  hia_build_return(b, sum);
+  cr_assert_eq(hia_builder_finish(b, &module, NULL), HIA_OK);
+  hia_module_free(module);
+  hia_builder_free(b);
+  nest_a_value(engine);
+  hia_engine_free(engine);
+  return NULL;
+}
+
+/* However deep a program nests, the thread that loads it needs no more stack. */
+Test(api_life, threads_with_little_stack) {
+#if defined(HIA_ASAN) || defined(HIA_TSAN)
+  size_t size = (size_t)1 << 20; /* frames are larger, and what is called needs more */
+#else
+  size_t size = (size_t)64 << 10;
+#endif
+  for (size_t k = 0; k < n_kinds(); k++) {
+    hia_engine_kind kind = kinds[k];
+    pthread_attr_t attributes;
+    pthread_t thread;
+    cr_assert_eq(pthread_attr_init(&attributes), 0);
+    cr_assert_eq(pthread_attr_setstacksize(&attributes, size), 0);
+    cr_assert_eq(pthread_create(&thread, &attributes, use_little_stack, &kind), 0);
+    cr_assert_eq(pthread_join(thread, NULL), 0);
+    pthread_attr_destroy(&attributes);
   }
 }

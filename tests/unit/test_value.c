@@ -1,4 +1,5 @@
 /* Values as the command line reads and prints them; consts; numbers at their types. */
+#include "jit/engine.h"
 #include "sources.h"
 
 typedef struct reader {
@@ -31,7 +32,14 @@ static bool read(reader *r, const char *type, const char *text, hia_text *out) {
     return false;
   hiaG_type_print(&r->types, found, out);
   hiaR_text_addf(out, " ");
-  hiaF_print_value(&r->types, found, words, out);
+  hia_codes codes = {0};
+  hiaJ_codes_of_type(&r->types, found, &r->comp.arena, &codes);
+  hia_value *value =
+      hiaJ_value_new(&hiaR_malloc, codes.data, codes.len, words, hiaG_type_words(&r->types, found));
+  char printed[256];
+  hia_value_format(value, printed, sizeof printed);
+  hia_value_free(value);
+  hiaR_text_addf(out, "%s", printed);
   return true;
 }
 
