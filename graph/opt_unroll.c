@@ -37,6 +37,7 @@
 
 enum {
   MOST_COST = 1600,   /* cycles, after the op table, of an unrolled body */
+  MOST_LINEAR = 256,  /* the same, of linear recursion: the one call that is left is 2% of that */
   MOST_LEVELS = 16,   /* of linear recursion; frames grow with each */
   LEAST_LEVELS = 2,   /* of a function that has a full one beside it */
   MOST_MEMBERS = 8,   /* functions of a group */
@@ -263,9 +264,11 @@ static void add_to_group(unrolling *u, hia_fn_id f) {
 static uint32_t levels_for(const unrolling *u, hia_fn_id f) {
   const size *own = &u->shapes[f].size, *all = &u->largest[u->shapes[f].body.group];
   uint64_t call = all->guard_cost; /* what a call in the body costs, unrolled to `level` */
+  bool is_linear = all->n_calls == 1 && !all->n_tails;
   for (uint32_t level = 0;; level++) {
     uint64_t cost = own->cost + own->n_calls * call;
     if (cost > MOST_COST) return level ? level - 1 : HIA_NONE;
+    if (is_linear && cost > MOST_LINEAR) return level;
     if (level == MOST_LEVELS) return level;
     call = all->cost + all->n_calls * call + (uint64_t)all->n_tails * all->guard_cost;
   }

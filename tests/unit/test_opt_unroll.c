@@ -1,6 +1,7 @@
 /* graph/opt_unroll.c: which functions are tried without calls first. What they become is in the
  * golden files, that they mean what they meant in tests/programs/full.hia. */
 #include "graphs.h"
+#include <stdio.h>
 
 /* f(n, x): x if %2, else what two calls of it with the operands `a` and `b` give. */
 #define FUNCTION(dtype, zero, a, first, b, second)                                                 \
@@ -170,4 +171,35 @@ Test(unroll, the_full_function_has_a_name_of_its_own) {
     cr_assert_str_eq(hiaG_fn(g, 2)->name, "f.full.full");
   });
   hiaR_comp_free(&e.comp);
+}
+
+/* Linear recursion, of a body with this op: how many times it stands in the unrolled one. */
+static uint32_t levels_of(const char *op, unsigned code) {
+  char text[512];
+  snprintf(text, sizeof text,
+           "graph functions \"f.hia\"\nfn f (i32) -> (i32) {\n%%0:i32 = arg 0\n%%1:i32 = const 0\n"
+           "%%2:bool = le %%0, %%1\n%%3:i32 = if %%2 {\nyield %%1\n} else {\n%%4:i32 = const 1\n"
+           "%%5:i32 = sub %%0, %%4\n%%6:i32 = call f %%5\n%%7:i32 = %s %%0, %%6\nyield %%7\n}\n"
+           "yield %%3\n}\n",
+           op);
+  env e;
+  env_init(&e);
+  hia_graph *g = read_text(&e, text);
+  hiaG_effects(g);
+  hiaG_unroll(g);
+  const char *defect = hiaG_verify(g);
+  cr_assert(!defect, "%s", defect);
+  uint32_t n = 0;
+  const hia_fn *fn = g->fns.data[0];
+  for (hia_node_id i = fn->regions.data[0].first; i != HIA_NONE; i = hiaG_walk_next(fn, i))
+    n += fn->nodes.data[i].op == code;
+  hiaR_comp_free(&e.comp);
+  return n;
+}
+
+/* As many as it takes for the call that is left not to matter, or 16 in the body. */
+Test(unroll, linear_recursion) {
+  uint32_t cheap = levels_of("bxor", HIA_OP_BXOR), dear = levels_of("div", HIA_OP_DIV);
+  cr_assert_eq(cheap, 17, "%u", cheap);
+  cr_assert(dear >= 8 && dear <= 13, "%u", dear);
 }
