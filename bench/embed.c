@@ -329,8 +329,12 @@ typedef struct source {
 static const source sources[] = {
     {"fib", "fn copy%d(n: i32) -> i32 = if n <= 1 then 1 else copy%d(n - 1) + copy%d(n - 2)\n",
      "int f%d(int n) { return n <= 1 ? 1 : f%d(n - 1) + f%d(n - 2); }\n"},
-    {"gcd", "fn copy%d(a: i32, b: i32) -> i32 = if b == 0 then a else copy%d(b, a %% b) + 0 * %d\n",
-     "int f%d(int a, int b) { return b == 0 ? a : f%d(b, a %% b) + 0 * %d; }\n"},
+    {"gcd", "fn copy%d(a: i32, b: i32) -> i32 = if b == 0 then a else copy%d(b, a %% b + 0 * %d)\n",
+     "int f%d(int a, int b) { return b == 0 ? a : f%d(b, a %% b + 0 * %d); }\n"},
+    /* Not in tail position, which C's compiler changes, and with it the chain of calls. */
+    {"steps of gcd",
+     "fn copy%d(a: i32, b: i32) -> i32 = if b == 0 then %d else 1 + copy%d(b, a %% b)\n",
+     "int f%d(int a, int b) { return b == 0 ? %d : 1 + f%d(b, a %% b); }\n"},
     {"a loop",
      "fn copy%d(n: i32) -> i32 = { let (s, _) = loop (s = %d, i = 0) while i < n "
      "{ (bxor(s * 31, i), i + 1) }; s + %d }\n",
