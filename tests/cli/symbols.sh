@@ -38,7 +38,9 @@ done
 needs() { readelf -d "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'; }
 system='^(libc\.so|libm\.so|ld-linux|libpthread|libgcc_s|lib[alut]*san|libclang_rt|libstdc|libdl|librt)'
 verdict 'libhiaton_rt needs the system alone' "$(needs "$libraries/libhiaton_rt.so" | grep -Ev "$system|^libffi")"
-verdict 'libhiaton needs libhiaton_rt and the system' "$(needs "$libraries/libhiaton.so" | grep -Ev "$system|^libhiaton_rt")"
+llvm=
+[ -e "$libraries/libhiaton_llvm.so" ] || llvm='|^libLLVM' # HIA_STATIC_LLVM: it is part of libhiaton
+verdict 'libhiaton needs libhiaton_rt and the system' "$(needs "$libraries/libhiaton.so" | grep -Ev "$system|^libhiaton_rt$llvm")"
 
 cd "$sources" || exit 2
 verdict 'only lower/llvm_compat.h knows versions of LLVM' \
