@@ -157,7 +157,7 @@ static void compile_work(job *j) {
 }
 
 /* Typed entries are written as they are to be: no pass looks at them, and the code generator makes
- * no effort (level 0), which takes a third of its time and costs a call less than a nanosecond. */
+ * no effort (level 0), which takes a third of its time and costs a call tenths of a nanosecond. */
 static void compile_typed(job *j) {
   if (lower(j)) generate(j, LLVMObjectFile);
 }

@@ -170,10 +170,10 @@ static void typed_entry(hia_emit *e, hia_fn_id id, uint32_t root, LLVMValueRef r
                     fn->params[i]);
   LLVMValueRef args[4] = {LLVMGetParam(f, 0), record, hiaL_number(e, 32, root), block};
   LLVMValueRef status = hiaL_call_abi(e, HIA_ABI_hiaR_enter, args, 4);
-  LLVMBasicBlockRef failed = hiaL_block(e, "failed"), done = hiaL_block(e, "done");
-  hiaL_unlikely(e, LLVMBuildICmp(e->b, LLVMIntNE, status, LLVMConstNull(i32), ""), failed, done);
-  hiaL_at(e, failed);
-  LLVMBuildRet(e->b, status);
+  /* In this order: the code generator makes no effort, and what is usual goes straight on. */
+  LLVMBasicBlockRef done = hiaL_block(e, "done");
+  LLVMValueRef has_failed = LLVMBuildICmp(e->b, LLVMIntNE, status, LLVMConstNull(i32), "");
+  LLVMBasicBlockRef start = LLVMGetInsertBlock(e->b);
   hiaL_at(e, done);
   for (uint32_t i = 0; i < fn->n_results; i++) {
     hia_dtype t = fn->results[i];
@@ -183,6 +183,11 @@ static void typed_entry(hia_emit *e, hia_fn_id id, uint32_t root, LLVMValueRef r
     end_store(e, to, word, t, next);
   }
   LLVMBuildRet(e->b, LLVMConstNull(i32));
+  LLVMBasicBlockRef failed = hiaL_block(e, "failed");
+  hiaL_at(e, failed);
+  LLVMBuildRet(e->b, status);
+  hiaL_at(e, start);
+  hiaL_unlikely(e, has_failed, failed, done);
 }
 
 /* In place of a context there is a constant whose limit nothing is below. */
