@@ -120,7 +120,8 @@ typedef struct hia_engine_options {
                         alone, and no worker is ever started. Others are started when a run first
                         has work for them, serve all runs of the engine, and are gone when it is
                         freed */
-  size_t max_depth;  /* bytes of stack, or of frames, of a run; 0: what is available */
+  size_t max_depth;  /* bytes of stack, or of frames, of a run; 0: what is available. Native
+                        code takes as many addresses, or is HIA_MEMORY if there are none */
   size_t max_memory; /* bytes of a run in all, interpreted; native code uses its stack only; 0:
                         what is available */
   int opt_level;     /* of native code, 0 to 3 */
