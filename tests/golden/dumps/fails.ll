@@ -60,8 +60,8 @@ entry:
   br i1 %3, label %join, label %else
 
 join:                                             ; preds = %join1, %entry
-  %merge227 = phi i32 [ 0, %entry ], [ %9, %join1 ]
-  ret i32 %merge227
+  %merge115 = phi i32 [ 0, %entry ], [ %9, %join1 ]
+  ret i32 %merge115
 
 else:                                             ; preds = %entry
   %4 = add i32 %2, 1
@@ -99,8 +99,8 @@ divided:                                          ; preds = %divide, %negate
   br i1 %8, label %join1, label %else2
 
 join1:                                            ; preds = %join14, %divided
-  %merge226 = phi i32 [ 0, %divided ], [ %15, %join14 ]
-  %9 = add i32 %quotient, %merge226
+  %merge114 = phi i32 [ 0, %divided ], [ %15, %join14 ]
+  %9 = add i32 %quotient, %merge114
   br label %join
 
 else2:                                            ; preds = %divided
@@ -139,8 +139,8 @@ divided9:                                         ; preds = %divide4, %negate8
   br i1 %14, label %join14, label %else15
 
 join14:                                           ; preds = %join27, %divided9
-  %merge225 = phi i32 [ 0, %divided9 ], [ %21, %join27 ]
-  %15 = add i32 %quotient13, %merge225
+  %merge113 = phi i32 [ 0, %divided9 ], [ %21, %join27 ]
+  %15 = add i32 %quotient13, %merge113
   br label %join1
 
 else15:                                           ; preds = %divided9
@@ -179,8 +179,8 @@ divided22:                                        ; preds = %divide17, %negate21
   br i1 %20, label %join27, label %else28
 
 join27:                                           ; preds = %join40, %divided22
-  %merge224 = phi i32 [ 0, %divided22 ], [ %27, %join40 ]
-  %21 = add i32 %quotient26, %merge224
+  %merge112 = phi i32 [ 0, %divided22 ], [ %27, %join40 ]
+  %21 = add i32 %quotient26, %merge112
   br label %join14
 
 else28:                                           ; preds = %divided22
@@ -219,8 +219,8 @@ divided35:                                        ; preds = %divide30, %negate34
   br i1 %26, label %join40, label %else41
 
 join40:                                           ; preds = %join53, %divided35
-  %merge223 = phi i32 [ 0, %divided35 ], [ %33, %join53 ]
-  %27 = add i32 %quotient39, %merge223
+  %merge111 = phi i32 [ 0, %divided35 ], [ %33, %join53 ]
+  %27 = add i32 %quotient39, %merge111
   br label %join27
 
 else41:                                           ; preds = %divided35
@@ -259,8 +259,8 @@ divided48:                                        ; preds = %divide43, %negate47
   br i1 %32, label %join53, label %else54
 
 join53:                                           ; preds = %join66, %divided48
-  %merge222 = phi i32 [ 0, %divided48 ], [ %39, %join66 ]
-  %33 = add i32 %quotient52, %merge222
+  %merge110 = phi i32 [ 0, %divided48 ], [ %39, %join66 ]
+  %33 = add i32 %quotient52, %merge110
   br label %join40
 
 else54:                                           ; preds = %divided48
@@ -299,8 +299,8 @@ divided61:                                        ; preds = %divide56, %negate60
   br i1 %38, label %join66, label %else67
 
 join66:                                           ; preds = %join79, %divided61
-  %merge221 = phi i32 [ 0, %divided61 ], [ %45, %join79 ]
-  %39 = add i32 %quotient65, %merge221
+  %merge109 = phi i32 [ 0, %divided61 ], [ %45, %join79 ]
+  %39 = add i32 %quotient65, %merge109
   br label %join53
 
 else67:                                           ; preds = %divided61
@@ -339,8 +339,8 @@ divided74:                                        ; preds = %divide69, %negate73
   br i1 %44, label %join79, label %else80
 
 join79:                                           ; preds = %join92, %divided74
-  %merge220 = phi i32 [ 0, %divided74 ], [ %51, %join92 ]
-  %45 = add i32 %quotient78, %merge220
+  %merge108 = phi i32 [ 0, %divided74 ], [ %51, %join92 ]
+  %45 = add i32 %quotient78, %merge108
   br label %join66
 
 else80:                                           ; preds = %divided74
@@ -379,8 +379,8 @@ divided87:                                        ; preds = %divide82, %negate86
   br i1 %50, label %join92, label %else93
 
 join92:                                           ; preds = %join105, %divided87
-  %merge219 = phi i32 [ 0, %divided87 ], [ %57, %join105 ]
-  %51 = add i32 %quotient91, %merge219
+  %merge107 = phi i32 [ 0, %divided87 ], [ %57, %join105 ]
+  %51 = add i32 %quotient91, %merge107
   br label %join79
 
 else93:                                           ; preds = %divided87
@@ -418,335 +418,15 @@ divided100:                                       ; preds = %divide95, %negate99
   %56 = icmp eq i32 %55, 0
   br i1 %56, label %join105, label %else106
 
-join105:                                          ; preds = %join118, %divided100
-  %merge218 = phi i32 [ 0, %divided100 ], [ %63, %join118 ]
-  %57 = add i32 %quotient104, %merge218
+join105:                                          ; preds = %else106, %divided100
+  %merge = phi i32 [ 0, %divided100 ], [ %58, %else106 ]
+  %57 = add i32 %quotient104, %merge
   br label %join92
 
 else106:                                          ; preds = %divided100
-  %58 = add i32 %2, 1
-  %is_special114 = icmp ule i32 %58, 1
-  br i1 %is_special114, label %special107, label %divide108, !prof !7
-
-special107:                                       ; preds = %else106
-  %is_zero115 = icmp eq i32 %2, 0
-  br i1 %is_zero115, label %by_zero110, label %minus_one109
-
-divide108:                                        ; preds = %else106
-  %59 = sdiv i32 %55, %2
-  br label %divided113
-
-minus_one109:                                     ; preds = %special107
-  %is_least116 = icmp eq i32 %55, -2147483648
-  br i1 %is_least116, label %overflow111, label %negate112, !prof !7
-
-by_zero110:                                       ; preds = %special107
-  call void @hiaR_stub_fail(ptr swiftself %0, i32 97, i32 16, i64 0)
-  unreachable
-
-overflow111:                                      ; preds = %minus_one109
-  call void @hiaR_stub_fail(ptr swiftself %0, i32 97, i32 17, i64 0)
-  unreachable
-
-negate112:                                        ; preds = %minus_one109
-  %60 = sub i32 0, %55
-  br label %divided113
-
-divided113:                                       ; preds = %divide108, %negate112
-  %quotient117 = phi i32 [ %60, %negate112 ], [ %59, %divide108 ]
-  %61 = sub i32 %1, 10
-  %62 = icmp eq i32 %61, 0
-  br i1 %62, label %join118, label %else119
-
-join118:                                          ; preds = %join131, %divided113
-  %merge217 = phi i32 [ 0, %divided113 ], [ %69, %join131 ]
-  %63 = add i32 %quotient117, %merge217
-  br label %join105
-
-else119:                                          ; preds = %divided113
-  %64 = add i32 %2, 1
-  %is_special127 = icmp ule i32 %64, 1
-  br i1 %is_special127, label %special120, label %divide121, !prof !7
-
-special120:                                       ; preds = %else119
-  %is_zero128 = icmp eq i32 %2, 0
-  br i1 %is_zero128, label %by_zero123, label %minus_one122
-
-divide121:                                        ; preds = %else119
-  %65 = sdiv i32 %61, %2
-  br label %divided126
-
-minus_one122:                                     ; preds = %special120
-  %is_least129 = icmp eq i32 %61, -2147483648
-  br i1 %is_least129, label %overflow124, label %negate125, !prof !7
-
-by_zero123:                                       ; preds = %special120
-  call void @hiaR_stub_fail(ptr swiftself %0, i32 106, i32 16, i64 0)
-  unreachable
-
-overflow124:                                      ; preds = %minus_one122
-  call void @hiaR_stub_fail(ptr swiftself %0, i32 106, i32 17, i64 0)
-  unreachable
-
-negate125:                                        ; preds = %minus_one122
-  %66 = sub i32 0, %61
-  br label %divided126
-
-divided126:                                       ; preds = %divide121, %negate125
-  %quotient130 = phi i32 [ %66, %negate125 ], [ %65, %divide121 ]
-  %67 = sub i32 %1, 11
-  %68 = icmp eq i32 %67, 0
-  br i1 %68, label %join131, label %else132
-
-join131:                                          ; preds = %join144, %divided126
-  %merge216 = phi i32 [ 0, %divided126 ], [ %75, %join144 ]
-  %69 = add i32 %quotient130, %merge216
-  br label %join118
-
-else132:                                          ; preds = %divided126
-  %70 = add i32 %2, 1
-  %is_special140 = icmp ule i32 %70, 1
-  br i1 %is_special140, label %special133, label %divide134, !prof !7
-
-special133:                                       ; preds = %else132
-  %is_zero141 = icmp eq i32 %2, 0
-  br i1 %is_zero141, label %by_zero136, label %minus_one135
-
-divide134:                                        ; preds = %else132
-  %71 = sdiv i32 %67, %2
-  br label %divided139
-
-minus_one135:                                     ; preds = %special133
-  %is_least142 = icmp eq i32 %67, -2147483648
-  br i1 %is_least142, label %overflow137, label %negate138, !prof !7
-
-by_zero136:                                       ; preds = %special133
-  call void @hiaR_stub_fail(ptr swiftself %0, i32 115, i32 16, i64 0)
-  unreachable
-
-overflow137:                                      ; preds = %minus_one135
-  call void @hiaR_stub_fail(ptr swiftself %0, i32 115, i32 17, i64 0)
-  unreachable
-
-negate138:                                        ; preds = %minus_one135
-  %72 = sub i32 0, %67
-  br label %divided139
-
-divided139:                                       ; preds = %divide134, %negate138
-  %quotient143 = phi i32 [ %72, %negate138 ], [ %71, %divide134 ]
-  %73 = sub i32 %1, 12
-  %74 = icmp eq i32 %73, 0
-  br i1 %74, label %join144, label %else145
-
-join144:                                          ; preds = %join157, %divided139
-  %merge215 = phi i32 [ 0, %divided139 ], [ %81, %join157 ]
-  %75 = add i32 %quotient143, %merge215
-  br label %join131
-
-else145:                                          ; preds = %divided139
-  %76 = add i32 %2, 1
-  %is_special153 = icmp ule i32 %76, 1
-  br i1 %is_special153, label %special146, label %divide147, !prof !7
-
-special146:                                       ; preds = %else145
-  %is_zero154 = icmp eq i32 %2, 0
-  br i1 %is_zero154, label %by_zero149, label %minus_one148
-
-divide147:                                        ; preds = %else145
-  %77 = sdiv i32 %73, %2
-  br label %divided152
-
-minus_one148:                                     ; preds = %special146
-  %is_least155 = icmp eq i32 %73, -2147483648
-  br i1 %is_least155, label %overflow150, label %negate151, !prof !7
-
-by_zero149:                                       ; preds = %special146
-  call void @hiaR_stub_fail(ptr swiftself %0, i32 124, i32 16, i64 0)
-  unreachable
-
-overflow150:                                      ; preds = %minus_one148
-  call void @hiaR_stub_fail(ptr swiftself %0, i32 124, i32 17, i64 0)
-  unreachable
-
-negate151:                                        ; preds = %minus_one148
-  %78 = sub i32 0, %73
-  br label %divided152
-
-divided152:                                       ; preds = %divide147, %negate151
-  %quotient156 = phi i32 [ %78, %negate151 ], [ %77, %divide147 ]
-  %79 = sub i32 %1, 13
-  %80 = icmp eq i32 %79, 0
-  br i1 %80, label %join157, label %else158
-
-join157:                                          ; preds = %join170, %divided152
-  %merge214 = phi i32 [ 0, %divided152 ], [ %87, %join170 ]
-  %81 = add i32 %quotient156, %merge214
-  br label %join144
-
-else158:                                          ; preds = %divided152
-  %82 = add i32 %2, 1
-  %is_special166 = icmp ule i32 %82, 1
-  br i1 %is_special166, label %special159, label %divide160, !prof !7
-
-special159:                                       ; preds = %else158
-  %is_zero167 = icmp eq i32 %2, 0
-  br i1 %is_zero167, label %by_zero162, label %minus_one161
-
-divide160:                                        ; preds = %else158
-  %83 = sdiv i32 %79, %2
-  br label %divided165
-
-minus_one161:                                     ; preds = %special159
-  %is_least168 = icmp eq i32 %79, -2147483648
-  br i1 %is_least168, label %overflow163, label %negate164, !prof !7
-
-by_zero162:                                       ; preds = %special159
-  call void @hiaR_stub_fail(ptr swiftself %0, i32 133, i32 16, i64 0)
-  unreachable
-
-overflow163:                                      ; preds = %minus_one161
-  call void @hiaR_stub_fail(ptr swiftself %0, i32 133, i32 17, i64 0)
-  unreachable
-
-negate164:                                        ; preds = %minus_one161
-  %84 = sub i32 0, %79
-  br label %divided165
-
-divided165:                                       ; preds = %divide160, %negate164
-  %quotient169 = phi i32 [ %84, %negate164 ], [ %83, %divide160 ]
-  %85 = sub i32 %1, 14
-  %86 = icmp eq i32 %85, 0
-  br i1 %86, label %join170, label %else171
-
-join170:                                          ; preds = %join183, %divided165
-  %merge213 = phi i32 [ 0, %divided165 ], [ %93, %join183 ]
-  %87 = add i32 %quotient169, %merge213
-  br label %join157
-
-else171:                                          ; preds = %divided165
-  %88 = add i32 %2, 1
-  %is_special179 = icmp ule i32 %88, 1
-  br i1 %is_special179, label %special172, label %divide173, !prof !7
-
-special172:                                       ; preds = %else171
-  %is_zero180 = icmp eq i32 %2, 0
-  br i1 %is_zero180, label %by_zero175, label %minus_one174
-
-divide173:                                        ; preds = %else171
-  %89 = sdiv i32 %85, %2
-  br label %divided178
-
-minus_one174:                                     ; preds = %special172
-  %is_least181 = icmp eq i32 %85, -2147483648
-  br i1 %is_least181, label %overflow176, label %negate177, !prof !7
-
-by_zero175:                                       ; preds = %special172
-  call void @hiaR_stub_fail(ptr swiftself %0, i32 142, i32 16, i64 0)
-  unreachable
-
-overflow176:                                      ; preds = %minus_one174
-  call void @hiaR_stub_fail(ptr swiftself %0, i32 142, i32 17, i64 0)
-  unreachable
-
-negate177:                                        ; preds = %minus_one174
-  %90 = sub i32 0, %85
-  br label %divided178
-
-divided178:                                       ; preds = %divide173, %negate177
-  %quotient182 = phi i32 [ %90, %negate177 ], [ %89, %divide173 ]
-  %91 = sub i32 %1, 15
-  %92 = icmp eq i32 %91, 0
-  br i1 %92, label %join183, label %else184
-
-join183:                                          ; preds = %join196, %divided178
-  %merge212 = phi i32 [ 0, %divided178 ], [ %99, %join196 ]
-  %93 = add i32 %quotient182, %merge212
-  br label %join170
-
-else184:                                          ; preds = %divided178
-  %94 = add i32 %2, 1
-  %is_special192 = icmp ule i32 %94, 1
-  br i1 %is_special192, label %special185, label %divide186, !prof !7
-
-special185:                                       ; preds = %else184
-  %is_zero193 = icmp eq i32 %2, 0
-  br i1 %is_zero193, label %by_zero188, label %minus_one187
-
-divide186:                                        ; preds = %else184
-  %95 = sdiv i32 %91, %2
-  br label %divided191
-
-minus_one187:                                     ; preds = %special185
-  %is_least194 = icmp eq i32 %91, -2147483648
-  br i1 %is_least194, label %overflow189, label %negate190, !prof !7
-
-by_zero188:                                       ; preds = %special185
-  call void @hiaR_stub_fail(ptr swiftself %0, i32 151, i32 16, i64 0)
-  unreachable
-
-overflow189:                                      ; preds = %minus_one187
-  call void @hiaR_stub_fail(ptr swiftself %0, i32 151, i32 17, i64 0)
-  unreachable
-
-negate190:                                        ; preds = %minus_one187
-  %96 = sub i32 0, %91
-  br label %divided191
-
-divided191:                                       ; preds = %divide186, %negate190
-  %quotient195 = phi i32 [ %96, %negate190 ], [ %95, %divide186 ]
-  %97 = sub i32 %1, 16
-  %98 = icmp eq i32 %97, 0
-  br i1 %98, label %join196, label %else197
-
-join196:                                          ; preds = %join209, %divided191
-  %merge211 = phi i32 [ 0, %divided191 ], [ %105, %join209 ]
-  %99 = add i32 %quotient195, %merge211
-  br label %join183
-
-else197:                                          ; preds = %divided191
-  %100 = add i32 %2, 1
-  %is_special205 = icmp ule i32 %100, 1
-  br i1 %is_special205, label %special198, label %divide199, !prof !7
-
-special198:                                       ; preds = %else197
-  %is_zero206 = icmp eq i32 %2, 0
-  br i1 %is_zero206, label %by_zero201, label %minus_one200
-
-divide199:                                        ; preds = %else197
-  %101 = sdiv i32 %97, %2
-  br label %divided204
-
-minus_one200:                                     ; preds = %special198
-  %is_least207 = icmp eq i32 %97, -2147483648
-  br i1 %is_least207, label %overflow202, label %negate203, !prof !7
-
-by_zero201:                                       ; preds = %special198
-  call void @hiaR_stub_fail(ptr swiftself %0, i32 160, i32 16, i64 0)
-  unreachable
-
-overflow202:                                      ; preds = %minus_one200
-  call void @hiaR_stub_fail(ptr swiftself %0, i32 160, i32 17, i64 0)
-  unreachable
-
-negate203:                                        ; preds = %minus_one200
-  %102 = sub i32 0, %97
-  br label %divided204
-
-divided204:                                       ; preds = %divide199, %negate203
-  %quotient208 = phi i32 [ %102, %negate203 ], [ %101, %divide199 ]
-  %103 = sub i32 %1, 17
-  %104 = icmp eq i32 %103, 0
-  br i1 %104, label %join209, label %else210
-
-join209:                                          ; preds = %else210, %divided204
-  %merge = phi i32 [ 0, %divided204 ], [ %106, %else210 ]
-  %105 = add i32 %quotient208, %merge
-  br label %join196
-
-else210:                                          ; preds = %divided204
   call void asm sideeffect "cmpq %rsp, (%r13)\0A\09ja 2f\0A1:\0A\09.subsection 1\0A2:\09addq $$-128, %rsp\0A\09pushq %rax\0A\09leaq 1b(%rip), %rax\0A\09callq hiaR_stub_poll@PLT\0A\09popq %rax\0A\09subq $$-128, %rsp\0A\09jmp 1b\0A\09.subsection 0", "{r13},~{memory},~{dirflag},~{fpsr},~{flags}"(ptr %0), !dbg !11
-  %106 = call swiftcc i32 @sum_i32_i32_1(ptr swiftself %0, i32 %103, i32 %2) #3, !dbg !12
-  br label %join209
+  %58 = call swiftcc i32 @sum_i32_i32_1(ptr swiftself %0, i32 %55, i32 %2) #3, !dbg !12
+  br label %join105
 }
 
 ; Function Attrs: nounwind uwtable(sync)
@@ -852,7 +532,7 @@ attributes #3 = { nomerge }
 !9 = !DILocation(line: 0, scope: !8)
 !10 = distinct !DISubprogram(name: "sum(i32, i32)", scope: !1, file: !1, line: 3, type: !5, spFlags: DISPFlagLocalToUnit | DISPFlagDefinition | DISPFlagOptimized, unit: !0)
 !11 = !DILocation(line: 3, scope: !10)
-!12 = !DILocation(line: 327, scope: !10)
+!12 = !DILocation(line: 183, scope: !10)
 !13 = distinct !DISubprogram(name: "hia_entry_1", scope: !1, file: !1, type: !5, spFlags: DISPFlagLocalToUnit | DISPFlagDefinition | DISPFlagOptimized, unit: !0)
 !14 = !DILocation(line: 0, scope: !13)
 !15 = distinct !DISubprogram(name: "main(i32, i32)", scope: !1, file: !1, line: 5, type: !5, spFlags: DISPFlagLocalToUnit | DISPFlagDefinition | DISPFlagOptimized, unit: !0)
