@@ -100,7 +100,7 @@ static void call_tuples(worker *w) {
     snprintf(inner, sizeof inner, "%.120s", wanted);
     snprintf(wanted, sizeof wanted, "(%s, 1)", inner);
   }
-  char both[512];
+  char both[2 * sizeof wanted + 8];
   snprintf(both, sizeof both, "(%s, %s)", wanted, wanted);
   hia_value *result;
   hia_error *error;
