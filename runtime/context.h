@@ -132,8 +132,7 @@ struct hia_context {
   hia_job *spare;   /* small jobs, to be used again */
   hia_job *retired; /* a large one whose results are still being read */
   uint64_t steals;
-  _Atomic uint64_t gives_from; /* hiaR_now(): before, it gives no fork away; askers read it */
-  uint32_t n_soon; /* forks in a row whose takers came back soon: how often its rest was doubled */
+  uint64_t gives_from; /* hiaR_now(): before, it gives no fork away */
   uint32_t random;
 
   char apart[64]; /* what others write is not where compiled code counts its calls */

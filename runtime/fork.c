@@ -11,20 +11,18 @@
 enum { SMALL = 16 }; /* words of a job that is used again */
 
 #ifdef HIA_STRESS
-enum { STACK_SHARE = 8, REST_NS = 1, FRAME_NS = 1, MOST_FRAMES = 50, FRAMES_A_RESERVE = 8 };
+enum { STACK_SHARE = 8, GIVE_NS = 1, FRAME_NS = 1, MOST_FRAMES = 50, FRAMES_A_RESERVE = 8 };
 #else
 enum {
-  STACK_SHARE = 2,     /* of the depth, one part of so many is left when a join takes a job */
-  REST_NS = 300,       /* between two forks that a worker gives away, which costs both: it rests, */
-  FRAME_NS = 7,        /* longer by this for each frame it has looked at, about what that took */
-  MOST_FRAMES = 20000, /* that it looks at */
+  STACK_SHARE = 2,        /* of the depth, one part of so many is left when a join takes a job */
+  GIVE_NS = 5000,         /* between two forks that a worker gives away, which costs both, whatever
+                             little work it is (large1000 of bench/parallel.c) */
+  FRAME_NS = 100,         /* and for each frame it has looked at: that takes a twentieth of it */
+  MOST_FRAMES = 20000,    /* that it looks at */
   FRAMES_A_RESERVE = 128, /* for so many it promotes one fork more */
 };
 #endif
 enum {
-  SOON_NS = 5000,   /* a taker that is back so long after the rest got little work: the next rest is
-                       doubled */
-  MOST_DOUBLED = 4, /* so often: what little work costs the giver is a twentieth, then */
   ANSWER_NS = 1000, /* how long an asker looks for its answer, after which the victim must have
                        come to a comparison, unless it is not running */
   AGAIN_NS = 5000,  /* and sleeps before it says so again */
@@ -233,15 +231,12 @@ void hiaR_give(hia_context *context, const char *sp, uintptr_t pc) {
     if (!context->team) context->pool = NULL; /* no memory: alone, then */
     return;
   }
-  uint64_t now = hiaR_now(),
-           from = atomic_load_explicit(&context->gives_from, memory_order_relaxed);
-  hia_box *box = now < from ? NULL : hia_door_look(&context->door); /* who asks asks again */
+  uint64_t now = hiaR_now();
+  bool is_soon = now < context->gives_from; /* then who asks says so again */
+  hia_box *box = is_soon ? NULL : hia_door_look(&context->door);
   if (box) {
-    uint32_t n = now - from < SOON_NS ? context->n_soon + 1 : 0;
-    context->n_soon = n < MOST_DOUBLED ? n : MOST_DOUBLED;
-    uint64_t rest = REST_NS + (uint64_t)answer(context, box, sp, pc) * FRAME_NS;
-    atomic_store_explicit(&context->gives_from, now + (rest << context->n_soon),
-                          memory_order_relaxed);
+    uint64_t pause = (uint64_t)answer(context, box, sp, pc) * FRAME_NS;
+    context->gives_from = now + (pause > GIVE_NS ? pause : GIVE_NS);
   }
 #ifdef HIA_STRESS
   /* Every third fork becomes a job that its owner finds at the join. */
@@ -286,10 +281,11 @@ static bool is_settled(hia_context *context, hia_job *awaited) {
 /* Asks one worker for work. */
 static hia_job *ask(hia_context *context, hia_context *victim, hia_job *awaited) {
   if (!hia_ask(&victim->door, &context->box)) return NULL;
-  uint64_t now = hiaR_now(), from = atomic_load(&victim->gives_from);
-  uint64_t rest = from <= now ? 0 : from - now < SOON_NS ? from - now : SOON_NS;
-  bool is_answered = rest && look_for_answer(context, awaited, rest);
+  atomic_store(&victim->limit, UINTPTR_MAX);
+  bool is_answered = look_for_answer(context, awaited, GIVE_NS);
   if (!is_answered && !is_over(context, awaited)) {
+    /* It may have given something just before, and gives again from now on. Whoever sleeps until
+     * then sleeps 25 us and more. */
     atomic_store(&victim->limit, UINTPTR_MAX);
     is_answered = look_for_answer(context, awaited, ANSWER_NS);
   }
