@@ -191,6 +191,18 @@ static int32_t count_rolls(void *user, int32_t sides) {
   return sides;
 }
 
+static void register_host(world *w, int *rolls) {
+  hia_host_function host = HIA_HOST_FUNCTION_INIT;
+  host.declaration = "extern fn half(x: f64) -> f64";
+  host.function = (void (*)(void))halve;
+  cr_assert_eq(hia_engine_register(w->engine, &host, NULL), HIA_OK);
+  host.declaration = "extern impure fn roll(sides: i32) -> i32";
+  host.function = (void (*)(void))count_rolls;
+  host.user = rolls;
+  host.takes_user = true;
+  cr_assert_eq(hia_engine_register(w->engine, &host, NULL), HIA_OK);
+}
+
 Test(builder, functions_of_the_host) {
   world w = open_world();
   hia_build_fn roll = hia_build_declare(w.b, "extern impure fn roll(_: i32) -> i32"),
@@ -218,15 +230,7 @@ Test(builder, functions_of_the_host) {
   cr_assert_str_eq(hia_error_code(error, 0), "E0601");
   hia_error_free(error);
   int rolls = 0;
-  hia_host_function host = HIA_HOST_FUNCTION_INIT;
-  host.declaration = "extern fn half(x: f64) -> f64";
-  host.function = (void (*)(void))halve;
-  cr_assert_eq(hia_engine_register(w.engine, &host, NULL), HIA_OK);
-  host.declaration = "extern impure fn roll(sides: i32) -> i32";
-  host.function = (void (*)(void))count_rolls;
-  host.user = &rolls;
-  host.takes_user = true;
-  cr_assert_eq(hia_engine_register(w.engine, &host, NULL), HIA_OK);
+  register_host(&w, &rolls);
   finish(&w);
   cr_assert_str_eq(run(&w, "external", hia_value_f64(w.engine, 5)), "8.5");
   cr_assert_eq(rolls, 2);
@@ -256,15 +260,7 @@ Test(builder, functions_of_the_host_by_their_types) {
                      "}\n";
   expect_text(&w, text);
   int rolls = 0;
-  hia_host_function host = HIA_HOST_FUNCTION_INIT;
-  host.declaration = "extern fn half(x: f64) -> f64";
-  host.function = (void (*)(void))halve;
-  cr_assert_eq(hia_engine_register(w.engine, &host, NULL), HIA_OK);
-  host.declaration = "extern impure fn roll(sides: i32) -> i32";
-  host.function = (void (*)(void))count_rolls;
-  host.user = &rolls;
-  host.takes_user = true;
-  cr_assert_eq(hia_engine_register(w.engine, &host, NULL), HIA_OK);
+  register_host(&w, &rolls);
   finish(&w);
   cr_assert_str_eq(run(&w, "f", hia_value_f64(w.engine, 5)), "2.5");
   cr_assert_eq(rolls, 1);
