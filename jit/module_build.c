@@ -56,7 +56,7 @@ static hia_status check_extern(hia_building *b, const hia_extern *e, hia_error *
   if (hiaJ_is_c_word(e->name) || hiaJ_is_own_name(e->name))
     return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL,
                      "the host's `%s` cannot be a function of C: %s", e->name,
-                     hiaJ_is_c_word(e->name) ? "that is a word of the language"
+                     hiaJ_is_c_word(e->name) ? "that name is taken there"
                                              : "such names are hiaton's own");
   for (uint32_t i = 0; i < b->built.len; i++) {
     const hia_built *built = &b->built.data[i];

@@ -402,7 +402,7 @@ static hia_status check_names(hia_building *b, hia_error **error) {
     const hia_built *built = &b->built.data[i];
     if (hiaJ_is_c_word(built->name))
       return hiaJ_fail(allocator, error, HIA_ARGUMENT, hint,
-                       "`%s` cannot be called `%s` in C, where that is a word of the language",
+                       "`%s` cannot be called `%s` in C, where that name is taken",
                        built->function->name, built->name);
     if (hiaJ_is_own_name(built->name))
       return hiaJ_fail(allocator, error, HIA_ARGUMENT, hint,

@@ -387,7 +387,7 @@ for name in $([ $plain = yes ] && echo $names) memset memmove floor ceilf rounde
   printf 'fn %s(x: i32) -> i32 = x\n' "$name" >runtime.hia
   "$hiaton" check runtime.hia >out 2>&1 || continue # a word of the language
   timeout 20 "$hiaton" build runtime.hia --prefix '' --header x.h >out 2>err
-  if [ $? != 2 ] || ! grep -q -e 'the runtime calls' -e 'word of the language' err; then missed="$missed $name"; fi
+  if [ $? != 2 ] || ! grep -q -e 'the runtime calls' -e 'that name is taken' err; then missed="$missed $name"; fi
 done
 if [ -z "$missed" ]; then ok; else bad 'functions that the runtime calls can be replaced' "$missed"; fi
 printf 'fn gettime(x: i32) -> i32 = x\n' >clock.hia
@@ -504,6 +504,8 @@ for name in double main hia_context_new hiaR_enter; do
   printf 'extern fn %s(n: i64) -> i64\nfn f(n: i64) -> i64 = %s(n)\n' $name $name >x.hia
   wrong "the host's $name" 2 'cannot be a function of C' "$hiaton" build x.hia -o x.o
 done
+printf 'extern fn main(n: i64) -> i64\nfn f(n: i64) -> i64 = main(n)\n' >x.hia
+wrong 'and why' 2 'main. cannot be a function of C: that name is taken there' "$hiaton" build x.hia -o x.o
 printf 'extern fn t_f(n: i64) -> i64\nextern fn t_g_plain(n: i64) -> i64\nfn f(n: i64) -> i64 = t_f(n)\nfn g(n: i64) -> i64 = n + 1\nfn h(n: i64) -> i64 = t_g_plain(n)\n' >x.hia
 wrong "a name of the host's" 2 "called .t_f. in C: that is a function of the host's" "$hiaton" build x.hia --fn f --prefix t -o x.o
 wrong "a plain function's" 2 "called .t_g_plain. in C: that is a function of the host's" "$hiaton" build x.hia --fn g --fn h --prefix t -o x.o
