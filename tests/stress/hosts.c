@@ -88,17 +88,26 @@ static void find_entry(const nested *nest, const char *name, fn_i32 *entry) {
   hia_error_free(error);
 }
 
-static void *cancel_and_reset(void *context) {
+/* Once the call that is to be ended has begun: reset before that, it would never end. */
+typedef struct ending {
+  nested *nest;
+  unsigned long n; /* of it before */
+  hia_context *context;
+} ending;
+
+static void *cancel_and_reset(void *user) {
+  const ending *e = user;
   struct timespec t = {.tv_nsec = 3000000};
-  nanosleep(&t, NULL);
-  hia_context_cancel(context);
-  hia_context_reset(context);
+  do nanosleep(&t, NULL);
+  while (atomic_load(&e->nest->n) == e->n);
+  hia_context_cancel(e->context);
+  hia_context_reset(e->context);
   return NULL;
 }
 
 /* The same through typed entries, with the engine's threads: contexts are ended, and as good
  * afterwards. */
-static void check_entries(const nested *nest) {
+static void check_entries(nested *nest) {
   hia_context *context;
   if (hia_engine_context_new(nest->engine, &context, NULL) != HIA_OK) {
     fail("a context", "");
@@ -110,11 +119,12 @@ static void check_entries(const nested *nest) {
     if (status != HIA_OK || x != 300 * (210 + 233))
       fail("entered", hia_error_text(hia_context_error(context)));
     bool is_late = i % 2;
+    ending e = {nest, atomic_load(&nest->n), context};
     pthread_t thread;
     if (is_late)
       hia_context_set_timeout(context, 3000000);
     else
-      pthread_create(&thread, NULL, cancel_and_reset, context);
+      pthread_create(&thread, NULL, cancel_and_reset, &e);
     status = nest->forever(context, 1, &x);
     if (status != (is_late ? HIA_DEADLINE : HIA_CANCELLED))
       fail("entered and ended", hia_status_word(status));
