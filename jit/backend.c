@@ -30,8 +30,8 @@ struct hia_code {
   hia_object object;
   hia_dylib *dylib;
   LLVMOrcResourceTrackerRef tracker;
-  uintptr_t base;    /* where its .text was loaded */
-  uint32_t *entries; /* hia_entries */
+  uintptr_t base;        /* where its .text was loaded */
+  hia_entry_at *entries; /* hia_entries */
   size_t n_fns;
   hia_frames *frames;
   hia_unwinder unwinder;
@@ -239,9 +239,9 @@ static void release(hia_session *session, hia_code *code) {
   hiaR_free(session->allocator, code, sizeof *code);
 }
 
-/* Offsets of the entries (hia_entries), of roots and of what is forked; *anchor becomes a root that
- * has one. A root that has none is an error of ours. */
-static bool find_entries(const hia_object *object, const hia_graph *g, uint32_t *entries,
+/* Those of roots and of what is forked; *anchor becomes a root that has an entry. A root that has
+ * none is an error of ours. */
+static bool find_entries(const hia_object *object, const hia_graph *g, hia_entry_at *entries,
                          hia_fn_id *anchor) {
   const char *name;
   uint64_t offset;
@@ -251,13 +251,15 @@ static bool find_entries(const hia_object *object, const hia_graph *g, uint32_t 
     char wanted[HIA_ENTRY_NAME_SIZE];
     if (f >= g->fns.len) continue;
     hiaL_entry_name(wanted, (hia_fn_id)f);
-    if (strcmp(name, wanted) == 0) entries[f] = (uint32_t)offset + 1;
+    if (strcmp(name, wanted) == 0) entries[f].entry = (uint32_t)offset + 1;
+    hiaL_pays_name(wanted, (hia_fn_id)f);
+    if (strcmp(name, wanted) == 0) entries[f].pays = (uint32_t)offset + 1;
   }
   *anchor = HIA_NONE;
   for (hia_fn_id f = 0; f < g->fns.len; f++) {
     const hia_fn *fn = hiaG_fn(g, f);
     if (fn->is_removed || !fn->is_root) continue;
-    if (!entries[f]) return false;
+    if (!entries[f].entry) return false;
     *anchor = f;
   }
   return true;
@@ -326,7 +328,7 @@ static hia_status load(hia_code *code, const hia_graph *g, const hia_host_target
   if (anchor == HIA_NONE) return HIA_OK; /* nothing can be entered */
   char name[HIA_ENTRY_NAME_SIZE];
   hiaL_entry_name(name, anchor);
-  status = link_object(code, name, code->entries[anchor] - 1, error, error_size);
+  status = link_object(code, name, code->entries[anchor].entry - 1, error, error_size);
   if (!status) status = fill_hosts(code, g, hosts, error, error_size);
   if (status) return status;
   code->unwinder.find = hiaJ_frames_find;
@@ -366,8 +368,8 @@ static hia_status compile(hia_session *session, const hia_graph *g,
 }
 
 static hia_native_entry entry(const hia_code *code, hia_fn_id f) {
-  if (f >= code->n_fns || !code->entries[f]) return NULL;
-  return (hia_native_entry)(code->base + code->entries[f] - 1);
+  if (f >= code->n_fns || !code->entries[f].entry) return NULL;
+  return (hia_native_entry)(code->base + code->entries[f].entry - 1);
 }
 
 /* ---- what a host comes in by ---- */
@@ -477,14 +479,14 @@ static hia_status finish(hia_comp *comp, const hia_allocator *allocator, LLVMMem
   hia_object o;
   hia_fn_id anchor;
   size_t largest;
-  uint32_t *entries = HIA_NEW_ARRAY(&comp->arena, uint32_t, g->fns.len);
+  hia_entry_at *entries = HIA_NEW_ARRAY(&comp->arena, hia_entry_at, g->fns.len);
   if (!hiaJ_object_open(&o, LLVMGetBufferStart(object), LLVMGetBufferSize(object)) ||
       !find_entries(&o, g, entries, &anchor))
     return HIA_INTERNAL;
   hia_status status = hiaJ_frames_largest(allocator, &o, &largest); /* can each frame be read? */
   if (status) return status;
   hia_tables *tables = hiaJ_frames_make(comp, &o, (hia_entries){entries, g->fns.len});
-  tables->anchor = entries[plan->roots[0].fn] - 1;
+  tables->anchor = entries[plan->roots[0].fn].entry - 1;
   uint64_t total = hiaJ_object_finished_size(&o, hiaR_tables_size(tables));
   void *out = hiaR_alloc(allocator, total);
   if (!out) return HIA_MEMORY;

@@ -48,9 +48,13 @@ bool hiaJ_object_finish(const hia_object *object, const hia_tables *tables, unsi
 
 /* ---- frames.c: the frame tables ---- */
 
-/* By function of the graph: the offset of its entry in .text, plus 1; 0: it has none. */
+/* Of a function of the graph the offsets in .text, plus 1, of its entry and of what says whether a
+ * fork of it pays; 0: it has none. */
+typedef struct hia_entry_at {
+  uint32_t entry, pays;
+} hia_entry_at;
 typedef struct hia_entries {
-  const uint32_t *at;
+  const hia_entry_at *at; /* by function */
   size_t n;
 } hia_entries;
 /* The tables of an object, in the arena of `comp`; throws. */

@@ -449,12 +449,14 @@ static void read_forks(making *m) {
   for (uint64_t i = 0; i < rows.n; i++) {
     uint64_t row = i * HIA_FORK_SITE_WORDS;
     uint32_t callee = word_at(&rows, row + 4);
+    hia_entry_at entry = callee < m->entries.n ? m->entries.at[callee] : (hia_entry_at){0};
     hia_fork_site site = {.around = word_at(&rows, row),
                           .index = word_at(&rows, row + 1),
                           .n_params = word_at(&rows, row + 2),
                           .n_results = word_at(&rows, row + 3),
                           .first_arg = word_at(&rows, row + 5),
-                          .entry = callee < m->entries.n ? m->entries.at[callee] : 0};
+                          .entry = entry.entry,
+                          .pays = entry.pays};
     hiaR_push(&m->comp->arena, &m->sites, site);
   }
   read_places(m, &functions);

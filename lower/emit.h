@@ -227,6 +227,7 @@ void hiaL_store_word(hia_emit *e, LLVMValueRef at, LLVMValueRef value, hia_dtype
 /* A function that is found by its name. One of the program's that happens to be called so gets
  * another name: nobody looks for it. */
 LLVMValueRef hiaL_add_named(hia_emit *e, const char *name, LLVMTypeRef type);
+void hiaL_serve_runtime(hia_emit *e, LLVMValueRef f); /* it is found by its name, and called */
 /* Begins e->args with the hidden argument; builds the call of e->fns[callee] with e->args. */
 void hiaL_open_args(hia_emit *e);
 LLVMValueRef hiaL_build_call(hia_emit *e, hia_fn_id callee);
@@ -279,6 +280,10 @@ uint32_t hiaL_forks_number(const hia_emit *e); /* which are open: HIA_FORKS_ */
 /* Has the frame say which are open during a loop. */
 void hiaL_keep_number(hia_emit *e, uint32_t number);
 
+/* ---- emit_pays.c ---- */
+
+void hiaL_pays(hia_emit *e, hia_fn_id id); /* the hia_fork_pays of a function that is forked */
+
 /* ---- emit_extern.c ---- */
 
 void hiaL_open_hosts(hia_emit *e); /* in the entry block of emit->fn */
@@ -289,6 +294,7 @@ LLVMValueRef hiaL_image_hosts(hia_emit *e);
 /* ---- emit_control.c ---- */
 
 void hiaL_body(hia_emit *e); /* all nodes of emit->fn, behind the builder's position */
+void hiaL_node_alone(hia_emit *e, hia_node_id n);           /* one that is no control */
 bool hiaL_has_calls(const hia_emit *e, hia_region_id head); /* or forks, in a loop */
 /* Leaves the run, and ends the block. `code`: i64. */
 void hiaL_fail(hia_emit *e, hia_loc_id loc, hia_status status, LLVMValueRef code);

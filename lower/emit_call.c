@@ -140,17 +140,21 @@ LLVMValueRef hiaL_add_named(hia_emit *e, const char *name, LLVMTypeRef type) {
   return LLVMAddFunction(e->module, name, type);
 }
 
-/* hia_native_entry. They are found by their names, so they must be there whoever uses them. */
-static LLVMValueRef declare_entry(hia_emit *e, hia_fn_id id) {
-  char name[HIA_ENTRY_NAME_SIZE];
-  hiaL_entry_name(name, id);
-  LLVMTypeRef params[2] = {e->ptr, e->ptr};
-  LLVMValueRef f = hiaL_add_named(e, name, LLVMFunctionType(e->void_type, params, 2, false));
+void hiaL_serve_runtime(hia_emit *e, LLVMValueRef f) {
   if (e->options->object)
     hiaL_object_keep(e, f);
   else
     LLVMSetVisibility(f, LLVMProtectedVisibility);
   common_attributes(e, f);
+}
+
+/* hia_native_entry. */
+static LLVMValueRef declare_entry(hia_emit *e, hia_fn_id id) {
+  char name[HIA_ENTRY_NAME_SIZE];
+  hiaL_entry_name(name, id);
+  LLVMTypeRef params[2] = {e->ptr, e->ptr};
+  LLVMValueRef f = hiaL_add_named(e, name, LLVMFunctionType(e->void_type, params, 2, false));
+  hiaL_serve_runtime(e, f);
   hiaL_attribute(e, f, 2, "swiftself", 0);
   return f;
 }

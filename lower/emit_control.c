@@ -380,6 +380,8 @@ static void close_region(hia_emit *e, hia_region_id r) {
   }
 }
 
+void hiaL_node_alone(hia_emit *e, hia_node_id n) { emitters[e->fn->nodes.data[n].op](e, n); }
+
 static bool has_loops(const hia_fn *fn) {
   for (hia_region_id r = 0; r < fn->regions.len; r++)
     if (fn->regions.data[r].kind == HIA_REGION_HEAD) return true;

@@ -124,6 +124,7 @@ static void lower_function(hia_emit *e, hia_fn_id id) {
   if (hiaL_does(e, id, HIA_IS_LEAF)) hiaL_close_leaf(e);
   e->ways[id] = e->way;
   if (e->fns[id].entry) hiaL_entry(e, id);
+  if (e->fns[id].entry && e->is_forked[id]) hiaL_pays(e, id);
   memset(&e->args, 0, sizeof e->args); /* their memory was the function's */
   memset(&e->merges, 0, sizeof e->merges);
   hiaR_arena_release(&e->comp->scratch, mark);

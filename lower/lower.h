@@ -73,6 +73,8 @@ bool hiaL_calls_host(const hia_fn *fn); /* of a static graph */
 
 #define HIA_ENTRY_NAME_SIZE 32
 void hiaL_entry_name(char name[HIA_ENTRY_NAME_SIZE], hia_fn_id root);
+/* The hia_fork_pays of a function that is forked, if it has one. */
+void hiaL_pays_name(char name[HIA_ENTRY_NAME_SIZE], hia_fn_id callee);
 /* A root's typed entry; its plain function, if it can be one (hiaG_not_plain). */
 void hiaL_typed_name(char name[HIA_ENTRY_NAME_SIZE], hia_fn_id root);
 void hiaL_plain_name(char name[HIA_ENTRY_NAME_SIZE], hia_fn_id root);

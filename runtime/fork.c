@@ -8,7 +8,8 @@
  * lies on top of it, which was begun after it too. So nobody waits in a circle. */
 #include "runtime/context.h"
 
-enum { SMALL = 16 }; /* words of a job that is used again */
+enum { SMALL = 16 };       /* words of a job that is used again */
+enum { MOST_TESTED = 16 }; /* arguments of a fork that is asked whether it pays */
 
 #ifdef HIA_STRESS
 enum { STACK_SHARE = 8, GIVE_NS = 1, FRAME_NS = 1, MOST_FRAMES = 50, FRAMES_A_RESERVE = 8 };
@@ -91,7 +92,7 @@ typedef struct latent {
   hia_fork_frame *frame; /* NULL: there is none */
   const hia_fork_site *site;
   const hia_fork_arg *args; /* the site's */
-  uintptr_t entry;
+  uintptr_t entry, pays;    /* pays: 0: none */
 } latent;
 
 /* The site of the fork that is open within all others, where a frame stands; NONE: none is open. */
@@ -103,6 +104,41 @@ static HIA_UNINSTRUMENTED uint32_t innermost(const hia_frame_row *row,
     number = (uint32_t)frame->words[0]; /* the lower half of it was written */
   }
   return number < HIA_FORKS_OPEN ? HIA_NONE : number - HIA_FORKS_OPEN;
+}
+
+/* In canonical form. */
+static HIA_UNINSTRUMENTED hia_word argument(const hia_fork_frame *frame, const hia_fork_arg *arg) {
+  if (arg->word == HIA_NONE) return (hia_word)arg->addend;
+  hia_word word = frame->words[arg->word]; /* as many bytes of it as the type has were written */
+  switch ((hia_dtype)arg->dtype) {
+  case HIA_BOOL: return (uint8_t)word;
+  case HIA_I32: return hiaR_from_i32((int32_t)((uint32_t)word + (uint32_t)arg->addend));
+  case HIA_F32: return (uint32_t)word;
+  case HIA_I64:
+  case HIA_F64: break;
+  }
+  return word + (uint64_t)arg->addend;
+}
+
+/* A fork that does not pay never does, so of those of an invocation still the oldest go first. */
+static HIA_UNINSTRUMENTED bool pays(const latent *fork) {
+#ifndef HIA_STRESS /* where small work is given away, too */
+  hia_word args[MOST_TESTED];
+  if (!fork->pays || fork->site->n_params > MOST_TESTED) return true;
+  for (uint32_t i = 0; i < fork->site->n_params; i++)
+    args[i] = argument(fork->frame, &fork->args[i]);
+  return ((hia_fork_pays)fork->pays)(args) != 0;
+#else
+  return true;
+#endif
+}
+
+static HIA_UNINSTRUMENTED latent latent_at(const hia_fork_map *forks, uint32_t s,
+                                           hia_fork_frame *frame) {
+  const hia_fork_site *site = &forks->sites[s];
+  return (latent){frame, site, forks->args + site->first_arg,
+                  site->entry ? forks->base + (uintptr_t)site->entry : 0,
+                  site->pays ? forks->base + (uintptr_t)site->pays : 0};
 }
 
 /* The oldest latent forks of the innermost invocation, or of its newest frames if it is very deep:
@@ -123,27 +159,13 @@ static HIA_UNINSTRUMENTED void find_oldest(const hia_context *context, const cha
     const hia_fork_map *forks = &walk.row->forks;
     if (!forks->n_sites) continue;
     hia_fork_frame *frame = (hia_fork_frame *)(walk.sp + walk.row->cfa - forks->below);
-    for (uint32_t s = innermost(walk.row, frame); s < forks->n_sites; s = forks->sites[s].around)
-      if (!frame->is_taken[forks->sites[s].index] && forks->sites[s].entry)
-        ring->forks[ring->n_found++ % HIA_LEN(ring->forks)] =
-            (latent){frame, &forks->sites[s], forks->args + forks->sites[s].first_arg,
-                     forks->base + (uintptr_t)forks->sites[s].entry};
+    for (uint32_t s = innermost(walk.row, frame); s < forks->n_sites; s = forks->sites[s].around) {
+      latent fork = latent_at(forks, s, frame);
+      if (!frame->is_taken[fork.site->index] && fork.entry && pays(&fork))
+        ring->forks[ring->n_found++ % HIA_LEN(ring->forks)] = fork;
+    }
     if (last && last->frame == frame) break;
   }
-}
-
-/* In canonical form. */
-static HIA_UNINSTRUMENTED hia_word argument(const hia_fork_frame *frame, const hia_fork_arg *arg) {
-  if (arg->word == HIA_NONE) return (hia_word)arg->addend;
-  hia_word word = frame->words[arg->word]; /* as many bytes of it as the type has were written */
-  switch ((hia_dtype)arg->dtype) {
-  case HIA_BOOL: return (uint8_t)word;
-  case HIA_I32: return hiaR_from_i32((int32_t)((uint32_t)word + (uint32_t)arg->addend));
-  case HIA_F32: return (uint32_t)word;
-  case HIA_I64:
-  case HIA_F64: break;
-  }
-  return word + (uint64_t)arg->addend;
 }
 
 static HIA_UNINSTRUMENTED void take(const latent *fork, hia_job *job) {

@@ -46,7 +46,12 @@ typedef struct hia_fork_site {
   uint32_t pad;
   uint64_t entry; /* the callee's hia_native_entry, from hia_fork_map.base; 0: it has none, nobody
                      can take the fork */
+  uint64_t pays;  /* its hia_fork_pays, likewise; 0: it always does */
 } hia_fork_site;
+
+/* Would a call with these arguments call anything itself, or loop? If not it is not worth giving
+ * away. The same answer for the same arguments. */
+typedef int32_t (*hia_fork_pays)(const hia_word *args);
 
 /* Where code that forks stands, besides the sites: which of them are open there. A number that
  * travels with the position of a call, in the column of LLVM's debug locations. */

@@ -316,6 +316,7 @@ Test(engine_build, the_runtime_abi_is_as_its_number_says) {
   FIELD(hia_fork_site, n_results)
   FIELD(hia_fork_site, first_arg)
   FIELD(hia_fork_site, entry)
+  FIELD(hia_fork_site, pays)
   FIELD(hia_fork_frame, is_taken)
   FIELD(hia_table_map, first_site)
   FIELD(hia_table_map, below)

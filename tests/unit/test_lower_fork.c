@@ -41,22 +41,25 @@ static const char all_types_text[] =
 typedef struct asker {
   hia_context *victim, *self;
   _Atomic bool is_over;
+  atomic_uint n_asked;
 } asker;
 
 static void *ask_on(void *user) {
   asker *a = user;
   while (!atomic_load(&a->is_over)) {
     uintptr_t piece = atomic_load(&a->self->box.piece);
-    if (piece == HIA_BOX_ASKED ||
-        (piece == HIA_BOX_NOTHING && hia_ask(&a->victim->door, &a->self->box)))
-      atomic_store(&a->victim->limit, UINTPTR_MAX);
+    bool asks = piece == HIA_BOX_NOTHING && hia_ask(&a->victim->door, &a->self->box);
+    if (asks) atomic_fetch_add(&a->n_asked, 1);
+    if (asks || piece == HIA_BOX_ASKED) atomic_store(&a->victim->limit, UINTPTR_MAX);
     sched_yield();
   }
   return NULL;
 }
 
-/* Runs fn(block) until a fork of it was given; `block` has room for that many words. */
-static void run_asked(world *w, const char *fn, hia_word *block, size_t n_words) {
+/* Runs fn(block) until a fork of it was given, or, `most` not being 0, so many asked in vain;
+ * `block` has room for that many words. The first argument of what was given, or -1. */
+static hia_word run_until_given(world *w, const char *fn, hia_word *block, size_t n_words,
+                                unsigned most) {
   const size_t depth = (size_t)1 << 20, below = (size_t)1 << 16;
   hia_context *context = w->context;
   cr_assert_eq(hiaR_context_reserve(context, depth + below), HIA_OK);
@@ -72,7 +75,8 @@ static void run_asked(world *w, const char *fn, hia_word *block, size_t n_words)
   hia_word *words = calloc(n_words, sizeof *words);
   cr_assert_not_null(words);
   cr_assert_null(context->spare);
-  while (!context->spare) { /* where the job is kept afterwards */
+  /* A job is kept there afterwards. Who asks again has been answered. */
+  while (!context->spare && (!most || atomic_load(&a.n_asked) <= most)) {
     memcpy(words, block, n_words * sizeof *words);
     context->gives_from = 0;
     w->failure.status = HIA_OK;
@@ -85,11 +89,16 @@ static void run_asked(world *w, const char *fn, hia_word *block, size_t n_words)
   free(words);
   atomic_store(&a.is_over, true);
   pthread_join(thread, NULL);
+  hia_word given = context->spare ? context->spare->block[0] : (hia_word)-1;
   hiaR_jobs_free(context);
   context->team = NULL;
   context->pool = NULL;
   hiaR_context_free(a.self);
   free(team);
+  return given;
+}
+static void run_asked(world *w, const char *fn, hia_word *block, size_t n_words) {
+  run_until_given(w, fn, block, n_words, 0);
 }
 
 Test(fork, what_is_taken_is_the_call) {
@@ -110,6 +119,53 @@ Test(fork, what_is_taken_is_the_call) {
       cr_assert_str_eq(chain(w), "3:30 1:40", "level %d: %s", level, chain(w));
     });
   });
+}
+
+/* f forks two calls, of a recursion whose leaves are below 2 and above 20. */
+static const char pays_text[] =
+    "graph functions \"pays.hia\"\n"
+    "fn f (i64, i64) -> (i64) root (i64, i64) -> i64 !1:1 {\n"
+    "%0:i64 = arg 0\n%1:i64 = arg 1\n"
+    "fork 0 g %0 !1:20\nfork 1 g %1 !1:30\n%2:i64 = const 5000\n%3:i64 = call down %2 !1:40\n"
+    "%4:bool = stolen 1\n"
+    "%5:i64 = if %4 {\n%6:i64 = join 1 g !1:30\nyield %6\n} else {\n"
+    "%7:i64 = call g %1 !1:30\nyield %7\n}\n"
+    "%8:bool = stolen 0\n"
+    "%9:i64 = if %8 {\n%10:i64 = join 0 g !1:20\nyield %10\n} else {\n"
+    "%11:i64 = call g %0 !1:20\nyield %11\n}\n"
+    "%12:i64 = const 100\n%13:i64 = mul %9, %12\n%14:i64 = add %13, %5\n%15:i64 = add %14, %3\n"
+    "yield %15\n}\n"
+    "fn g (i64) -> (i64) !2:1 {\n"
+    "%0:i64 = arg 0\n%1:i64 = const 2\n%2:bool = lt %0, %1\n"
+    "%3:i64 = if %2 {\nyield %0\n} else {\n"
+    "%4:i64 = const 20\n%5:bool = gt %0, %4\n"
+    "%6:i64 = if %5 {\n%7:i64 = neg %0\nyield %7\n} else {\n"
+    "%8:i64 = sub %0, %1\n%9:i64 = call g %8 !2:30\nyield %9\n}\n"
+    "yield %6\n}\nyield %3\n}\n" DOWN_TEXT;
+
+/* What calls nothing is not given away, be it the oldest; what does is. */
+Test(fork, leaves_are_not_given) {
+#ifndef HIA_STRESS
+  static const struct {
+    int64_t a, b, given;
+  } cases[] = {{3, 5, 3},    {1, 5, 5},   {-9, 1, -1}, {4, 0, 4},
+               {21, 20, 20}, {21, 1, -1}, {20, 22, 20}};
+  LEVELS(w, {
+    NO_THROW(&w->e, {
+      compile_text(w, pays_text, level);
+      for (size_t i = 0; i < HIA_LEN(cases); i++) {
+        int64_t a = cases[i].a, b = cases[i].b;
+        hia_word block[3] = {hiaR_from_i64(a), hiaR_from_i64(b)};
+        unsigned most = cases[i].given < 0 ? 20 : 0;
+        hia_word given = run_until_given(w, "f", block, HIA_LEN(block), most);
+        cr_assert_eq(hiaR_to_i64(given), cases[i].given, "case %zu: %lld", i, (long long)given);
+        a = a > 20 ? -a : a < 2 ? a : a % 2;
+        b = b > 20 ? -b : b < 2 ? b : b % 2;
+        cr_assert_eq(hiaR_to_i64(block[2]), 100 * a + b, "case %zu", i);
+      }
+    });
+  });
+#endif
 }
 
 /* Arguments that a frame need not hold: constants, and what differs from another by one. */
@@ -329,11 +385,11 @@ Test(fork, more_than_a_frame_has_room_for) {
   LEVELS(w, {
     NO_THROW(&w->e, {
       compile_text(w, many_text(w, 2 * HIA_MOST_OPEN_FORKS), level);
-      hia_word block[2] = {5};
+      hia_word block[2] = {12};
       cr_assert_eq(run(w, "f", block, 0), HIA_OK);
-      cr_assert_eq((int64_t)block[1], many(5, 2 * HIA_MOST_OPEN_FORKS));
+      cr_assert_eq((int64_t)block[1], many(12, 2 * HIA_MOST_OPEN_FORKS));
       run_asked(w, "f", block, HIA_LEN(block));
-      cr_assert_eq((int64_t)block[1], many(5, 2 * HIA_MOST_OPEN_FORKS));
+      cr_assert_eq((int64_t)block[1], many(12, 2 * HIA_MOST_OPEN_FORKS));
     });
   });
 }
