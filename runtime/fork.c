@@ -13,6 +13,7 @@ enum { MOST_TESTED = 16 }; /* arguments of a fork that is asked whether it pays 
 
 #ifdef HIA_STRESS
 enum { STACK_SHARE = 8, GIVE_NS = 1, FRAME_NS = 1, MOST_FRAMES = 50, FRAMES_A_RESERVE = 8 };
+enum { GIVES_ALL = true }; /* what does not pay, too */
 #else
 enum {
   STACK_SHARE = 2,        /* of the depth, one part of so many is left when a join takes a job */
@@ -21,6 +22,7 @@ enum {
   FRAME_NS = 100,         /* and for each frame it has looked at: that takes a twentieth of it */
   MOST_FRAMES = 20000,    /* that it looks at */
   FRAMES_A_RESERVE = 128, /* for so many it promotes one fork more */
+  GIVES_ALL = false,
 };
 #endif
 enum {
@@ -122,15 +124,11 @@ static HIA_UNINSTRUMENTED hia_word argument(const hia_fork_frame *frame, const h
 
 /* A fork that does not pay never does, so of those of an invocation still the oldest go first. */
 static HIA_UNINSTRUMENTED bool pays(const latent *fork) {
-#ifndef HIA_STRESS /* where small work is given away, too */
   hia_word args[MOST_TESTED];
   if (!fork->pays || fork->site->n_params > MOST_TESTED) return true;
   for (uint32_t i = 0; i < fork->site->n_params; i++)
     args[i] = argument(fork->frame, &fork->args[i]);
   return ((hia_fork_pays)fork->pays)(args) != 0;
-#else
-  return true;
-#endif
 }
 
 static HIA_UNINSTRUMENTED latent latent_at(const hia_fork_map *forks, uint32_t s,
@@ -161,7 +159,7 @@ static HIA_UNINSTRUMENTED void find_oldest(const hia_context *context, const cha
     hia_fork_frame *frame = (hia_fork_frame *)(walk.sp + walk.row->cfa - forks->below);
     for (uint32_t s = innermost(walk.row, frame); s < forks->n_sites; s = forks->sites[s].around) {
       latent fork = latent_at(forks, s, frame);
-      if (!frame->is_taken[fork.site->index] && fork.entry && pays(&fork))
+      if (!frame->is_taken[fork.site->index] && fork.entry && (GIVES_ALL || pays(&fork)))
         ring->forks[ring->n_found++ % HIA_LEN(ring->forks)] = fork;
     }
     if (last && last->frame == frame) break;

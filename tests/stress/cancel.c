@@ -41,7 +41,7 @@ static const way ways[] = {
 };
 enum { TYPICAL = 300000 }; /* nanoseconds */
 
-static int n_failed;
+static atomic_int n_failed;
 static atomic_ulong n_ended, n_done;
 
 static void fail(const way *w, const char *what, hia_error *error) {

@@ -145,7 +145,11 @@ static const char pays_text[] =
 
 /* What calls nothing is not given away, be it the oldest; what does is. */
 Test(fork, leaves_are_not_given) {
-#ifndef HIA_STRESS
+#ifdef HIA_STRESS
+  const bool gives_all = true; /* and the oldest first */
+#else
+  const bool gives_all = false;
+#endif
   static const struct {
     int64_t a, b, given;
   } cases[] = {{3, 5, 3},    {1, 5, 5},   {-9, 1, -1}, {4, 0, 4},
@@ -156,16 +160,16 @@ Test(fork, leaves_are_not_given) {
       for (size_t i = 0; i < HIA_LEN(cases); i++) {
         int64_t a = cases[i].a, b = cases[i].b;
         hia_word block[3] = {hiaR_from_i64(a), hiaR_from_i64(b)};
-        unsigned most = cases[i].given < 0 ? 20 : 0;
+        int64_t wanted = gives_all ? a : cases[i].given;
+        unsigned most = wanted == -1 ? 20 : 0;
         hia_word given = run_until_given(w, "f", block, HIA_LEN(block), most);
-        cr_assert_eq(hiaR_to_i64(given), cases[i].given, "case %zu: %lld", i, (long long)given);
+        cr_assert_eq(hiaR_to_i64(given), wanted, "case %zu: %lld", i, (long long)given);
         a = a > 20 ? -a : a < 2 ? a : a % 2;
         b = b > 20 ? -b : b < 2 ? b : b % 2;
         cr_assert_eq(hiaR_to_i64(block[2]), 100 * a + b, "case %zu", i);
       }
     });
   });
-#endif
 }
 
 /* Arguments that a frame need not hold: constants, and what differs from another by one. */
@@ -497,6 +501,55 @@ Test(fork, costs_what_it_must) {
     cr_assert_eq(count_in(text, "\nfib_0:", "(%r13)"), 1, "the comparison");
     cr_assert_eq(count_in(text, "\nfib_0:", "GOT"), 0);
     cr_assert_eq(count_in(text, "\nfib_0:", "%rbp, %rsp"), 0, "no frame pointer");
+  });
+  world_free(&w);
+}
+
+/* fib, %s being what comes before its branch, and the condition %%2 of that. */
+static const char asks_text[] =
+    "graph functions \"fib.hia\"\n"
+    "fn fib (i32, f64) -> (i32) root (i32, f64) -> i32 !1:1 {\n"
+    "%%0:i32 = arg 0\n%%90:f64 = arg 1\n%%1:i32 = const 1\n%s"
+    "%%3:i32 = if %%2 {\nyield %%0\n} else {\n"
+    "%%4:i32 = sub %%0, %%1\n%%5:i32 = const 2\n%%6:i32 = sub %%0, %%5\n"
+    "fork 0 fib %%6, %%90 !3:2\n%%7:i32 = call fib %%4, %%90 !3:1\n%%8:bool = stolen 0\n"
+    "%%9:i32 = if %%8 {\n%%10:i32 = join 0 fib !3:2\nyield %%10\n} else {\n"
+    "%%11:i32 = call fib %%6, %%90 !3:2\nyield %%11\n}\n"
+    "%%12:i32 = add %%7, %%9\nyield %%12\n}\nyield %%3\n}\n%s";
+
+/* Whether a fork pays is told by cheap operations that cannot fail, and by no others. */
+Test(fork, what_is_asked) {
+  static const struct {
+    const char *condition;
+    bool is_told;
+  } cases[] = {
+      {"%2:bool = le %0, %1\n", true},
+      {"%20:i32 = mul %0, %0\n%2:bool = le %20, %1\n", true},
+      {"%20:f64 = cast %0\n%2:bool = lt %20, %90\n", true},
+      {"%20:i32 = div %1, %0 !4:1\n%2:bool = le %20, %1\n", false},
+      {"%20:f64 = rem %90, %90\n%2:bool = lt %20, %90\n", false},
+      {"%20:i64 = cast %0\n%21:i64 = call down %20 !4:2\n%2:bool = le %0, %1\n", false},
+      {"%20:bool = lt %0, %1\n%21:i32 = if %20 {\nyield %1\n} else {\nyield %0\n}\n"
+       "%2:bool = le %21, %1\n",
+       false},
+      {"%20:i32 = loop %0 {\n%21:i32 = arg 0\n%22:bool = gt %21, %1\nyield %22, %21\n} round {\n"
+       "%23:i32 = sub %21, %1\nyield %23\n}\n%2:bool = le %20, %1\n",
+       false},
+  };
+  world w;
+  world_init(&w);
+  NO_THROW(&w.e, {
+    for (size_t i = 0; i < HIA_LEN(cases); i++) {
+      hia_text t;
+      hiaR_text_init(&t, &w.e.comp.arena);
+      hiaR_text_addf(&t, asks_text, cases[i].condition, DOWN_TEXT);
+      const char *text = asm_of(&w, t.data);
+      bool is_told = strstr(text, "\nhia_pays_0:");
+      cr_assert_eq(is_told, cases[i].is_told, "%s", cases[i].condition);
+      if (!is_told) continue;
+      cr_assert_eq(count_in(text, "\nhia_pays_0:", "call"), 0);
+      cr_assert_eq(count_in(text, "\nhia_pays_0:", "\tj"), 0, "%s", text);
+    }
   });
   world_free(&w);
 }
