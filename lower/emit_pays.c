@@ -1,12 +1,12 @@
 /* Does a fork pay (hia_fork_pays of runtime/fork.h)? A function of the arguments alone: would the
- * callee, with them, call anything or loop?
+ * callee, with them, call anything, loop, or do a lot?
  *
  *     fib(n):  1 < n
  *     tak(x, y, z):  y < x
  *
  * It is found by following the callee's branches as far as little is to be computed for them: of a
- * region that makes calls the value is true, of one that makes none false, of one where all that
- * stand behind one branch that of the branch's condition and its arms. What cannot be computed
+ * region that makes calls the value is true, of one that makes none false, of one where all of them
+ * stand behind one branch it is that of the arm which the branch takes. What cannot be computed
  * before it is known to be needed (operations that fail, results of calls, of other branches) makes
  * it true. All of it is without branches itself.
  *
@@ -23,7 +23,7 @@ enum {
 
 typedef struct paying {
   hia_emit *e;
-  bool *takes_long; /* by region: there are calls or loops in it */
+  bool *takes_long; /* by region: there are calls or loops in it, or much else */
   bool *is_long;    /* not counting regions in it */
   uint32_t n_nodes;
 } paying;
@@ -48,8 +48,12 @@ static void look(paying *p) {
   const hia_fn *fn = p->e->fn;
   p->takes_long = HIA_NEW_ARRAY(&p->e->comp->scratch, bool, fn->regions.len);
   p->is_long = HIA_NEW_ARRAY(&p->e->comp->scratch, bool, fn->regions.len);
-  for (hia_node_id n = 0; n < fn->nodes.len; n++)
-    if (calls_much(p, &fn->nodes.data[n])) p->is_long[fn->nodes.data[n].region] = true;
+  uint64_t *cost = HIA_NEW_ARRAY(&p->e->comp->scratch, uint64_t, fn->regions.len);
+  for (hia_node_id n = 0; n < fn->nodes.len; n++) {
+    hia_region_id r = fn->nodes.data[n].region;
+    cost[r] += hiaL_cost(fn, n);
+    if (calls_much(p, &fn->nodes.data[n]) || cost[r] > HIA_SHORT_RUN) p->is_long[r] = true;
+  }
   for (hia_region_id r = fn->regions.len; r-- > 0;) { /* children before their parents */
     p->takes_long[r] |= p->is_long[r] || fn->regions.data[r].kind == HIA_REGION_HEAD;
     if (r) p->takes_long[fn->regions.data[r].parent] |= p->takes_long[r];

@@ -49,8 +49,8 @@ typedef struct hia_fork_site {
   uint64_t pays;  /* its hia_fork_pays, likewise; 0: it always does */
 } hia_fork_site;
 
-/* Would a call with these arguments call anything itself, or loop? If not it is not worth giving
- * away. The same answer for the same arguments. */
+/* Would a call with these arguments call anything itself, loop, or do a lot? If not it is not worth
+ * giving away. The same answer for the same arguments. */
 typedef int32_t (*hia_fork_pays)(const hia_word *args);
 
 /* Where code that forks stands, besides the sites: which of them are open there. A number that

@@ -526,6 +526,12 @@ Test(fork, what_is_asked) {
       {"%2:bool = le %0, %1\n", true},
       {"%20:i32 = mul %0, %0\n%2:bool = le %20, %1\n", true},
       {"%20:f64 = cast %0\n%2:bool = lt %20, %90\n", true},
+      {"%20:bool = lt %0, %1\n%21:f64 = if %20 {\n%22:f64 = mul %90, %90\nyield %22\n"
+       "} else {\nyield %90\n}\n%2:bool = le %0, %1\n",
+       true},
+      {"%20:bool = lt %0, %1\n%21:f64 = if %20 {\n%22:f64 = rem %90, %90\nyield %22\n"
+       "} else {\nyield %90\n}\n%2:bool = le %0, %1\n",
+       false},
       {"%20:i32 = div %1, %0 !4:1\n%2:bool = le %20, %1\n", false},
       {"%20:f64 = rem %90, %90\n%2:bool = lt %20, %90\n", false},
       {"%20:i64 = cast %0\n%21:i64 = call down %20 !4:2\n%2:bool = le %0, %1\n", false},
