@@ -294,7 +294,7 @@ LLVMValueRef hiaL_image_hosts(hia_emit *e);
 /* ---- emit_control.c ---- */
 
 void hiaL_body(hia_emit *e); /* all nodes of emit->fn, behind the builder's position */
-void hiaL_node_alone(hia_emit *e, hia_node_id n);           /* one that is no control */
+void hiaL_node_alone(hia_emit *e, hia_node_id n);           /* one that needs its operands only */
 bool hiaL_has_calls(const hia_emit *e, hia_region_id head); /* or forks, in a loop */
 /* Leaves the run, and ends the block. `code`: i64. */
 void hiaL_fail(hia_emit *e, hia_loc_id loc, hia_status status, LLVMValueRef code);

@@ -94,7 +94,7 @@ typedef struct latent {
   hia_fork_frame *frame; /* NULL: there is none */
   const hia_fork_site *site;
   const hia_fork_arg *args; /* the site's */
-  uintptr_t entry, pays;    /* pays: 0: none */
+  uintptr_t entry;
 } latent;
 
 /* The site of the fork that is open within all others, where a frame stands; NONE: none is open. */
@@ -123,20 +123,13 @@ static HIA_UNINSTRUMENTED hia_word argument(const hia_fork_frame *frame, const h
 }
 
 /* A fork that does not pay never does, so of those of an invocation still the oldest go first. */
-static HIA_UNINSTRUMENTED bool pays(const latent *fork) {
+static HIA_UNINSTRUMENTED bool pays(const hia_fork_map *forks, const hia_fork_site *site,
+                                    const hia_fork_frame *frame) {
   hia_word args[MOST_TESTED];
-  if (!fork->pays || fork->site->n_params > MOST_TESTED) return true;
-  for (uint32_t i = 0; i < fork->site->n_params; i++)
-    args[i] = argument(fork->frame, &fork->args[i]);
-  return ((hia_fork_pays)fork->pays)(args) != 0;
-}
-
-static HIA_UNINSTRUMENTED latent latent_at(const hia_fork_map *forks, uint32_t s,
-                                           hia_fork_frame *frame) {
-  const hia_fork_site *site = &forks->sites[s];
-  return (latent){frame, site, forks->args + site->first_arg,
-                  site->entry ? forks->base + (uintptr_t)site->entry : 0,
-                  site->pays ? forks->base + (uintptr_t)site->pays : 0};
+  if (GIVES_ALL || !site->pays || site->n_params > MOST_TESTED) return true;
+  for (uint32_t i = 0; i < site->n_params; i++)
+    args[i] = argument(frame, &forks->args[site->first_arg + i]);
+  return ((hia_fork_pays)(forks->base + (uintptr_t)site->pays))(args) != 0;
 }
 
 /* The oldest latent forks of the innermost invocation, or of its newest frames if it is very deep:
@@ -158,9 +151,10 @@ static HIA_UNINSTRUMENTED void find_oldest(const hia_context *context, const cha
     if (!forks->n_sites) continue;
     hia_fork_frame *frame = (hia_fork_frame *)(walk.sp + walk.row->cfa - forks->below);
     for (uint32_t s = innermost(walk.row, frame); s < forks->n_sites; s = forks->sites[s].around) {
-      latent fork = latent_at(forks, s, frame);
-      if (!frame->is_taken[fork.site->index] && fork.entry && (GIVES_ALL || pays(&fork)))
-        ring->forks[ring->n_found++ % HIA_LEN(ring->forks)] = fork;
+      const hia_fork_site *site = &forks->sites[s];
+      if (!frame->is_taken[site->index] && site->entry && pays(forks, site, frame))
+        ring->forks[ring->n_found++ % HIA_LEN(ring->forks)] = (latent){
+            frame, site, forks->args + site->first_arg, forks->base + (uintptr_t)site->entry};
     }
     if (last && last->frame == frame) break;
   }
