@@ -172,6 +172,63 @@ Test(fork, leaves_are_not_given) {
   });
 }
 
+/* The same by an argument of each dtype: how f makes it, when g is a leaf, one with which it is. */
+static const char typed_text[] =
+    "graph functions \"typed.hia\"\n"
+    "fn f (i64, i64) -> (i64) root (i64, i64) -> i64 !1:1 {\n"
+    "%%0:i64 = arg 0\n%%1:i64 = arg 1\n%%2:i64 = const 2\n"
+    "%%20:%s = %s %%0%s\n%%21:%s = %s %%1%s\n"
+    "fork 0 g %%0, %%20 !1:20\nfork 1 g %%1, %%21 !1:30\n"
+    "%%22:i64 = const 5000\n%%3:i64 = call down %%22 !1:40\n"
+    "%%4:bool = stolen 1\n"
+    "%%5:i64 = if %%4 {\n%%6:i64 = join 1 g !1:30\nyield %%6\n} else {\n"
+    "%%7:i64 = call g %%1, %%21 !1:30\nyield %%7\n}\n"
+    "%%8:bool = stolen 0\n"
+    "%%9:i64 = if %%8 {\n%%10:i64 = join 0 g !1:20\nyield %%10\n} else {\n"
+    "%%11:i64 = call g %%0, %%20 !1:20\nyield %%11\n}\n"
+    "%%14:i64 = add %%9, %%5\n%%15:i64 = add %%14, %%3\nyield %%15\n}\n"
+    "fn g (i64, %s) -> (i64) !2:1 {\n"
+    "%%9:i64 = arg 0\n%%0:%s = arg 1\n%s"
+    "%%3:i64 = if %%2 {\nyield %%9\n} else {\n"
+    "%%4:%s = const %s\n%%5:i64 = call g %%9, %%4 !2:30\nyield %%5\n}\nyield %%3\n}\n%s";
+
+Test(fork, leaves_of_each_dtype) {
+#ifdef HIA_STRESS
+  const bool gives_all = true;
+#else
+  const bool gives_all = false;
+#endif
+  static const struct {
+    const char *type, *make, *with, *test, *leaf;
+  } types[] = {
+      {"bool", "gt", ", %2", "%2:bool = bnot %0\n", "false"},
+      {"i32", "cast", "", "%1:i32 = const 2\n%2:bool = le %0, %1\n", "-1"},
+      {"i64", "cast", "", "%1:i64 = const 2\n%2:bool = le %0, %1\n", "-1"},
+      {"f32", "cast", "", "%1:f32 = const 0x1p+1\n%2:bool = le %0, %1\n", "-0x1p+0"},
+      {"f64", "cast", "", "%1:f64 = const 0x1p+1\n%2:bool = le %0, %1\n", "-0x1p+0"},
+  };
+  static const int64_t pairs[][3] = {{3, 4, 3}, {-2, 3, 3}, {2, -7, -1}, {5, 0, 5}};
+  for (size_t t = 0; t < HIA_LEN(types); t++) {
+    LEVELS(w, {
+      NO_THROW(&w->e, {
+        hia_text text;
+        const char *type = types[t].type, *make = types[t].make, *with = types[t].with;
+        hiaR_text_init(&text, &w->e.comp.arena);
+        hiaR_text_addf(&text, typed_text, type, make, with, type, make, with, type, type,
+                       types[t].test, type, types[t].leaf, DOWN_TEXT);
+        compile_text(w, text.data, level);
+        for (size_t i = 0; i < HIA_LEN(pairs); i++) {
+          int64_t a = pairs[i][0], b = pairs[i][1], wanted = gives_all ? a : pairs[i][2];
+          hia_word block[3] = {hiaR_from_i64(a), hiaR_from_i64(b)};
+          hia_word given = run_until_given(w, "f", block, HIA_LEN(block), wanted == -1 ? 20 : 0);
+          cr_assert_eq(hiaR_to_i64(given), wanted, "%s, pair %zu: %lld", type, i, (long long)given);
+          cr_assert_eq(hiaR_to_i64(block[2]), a + b);
+        }
+      });
+    });
+  }
+}
+
 /* Arguments that a frame need not hold: constants, and what differs from another by one. */
 static const char sums_text[] =
     "graph functions \"sums.hia\"\n"
