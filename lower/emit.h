@@ -131,6 +131,7 @@ typedef struct hia_emit {
   HIA_VEC(hia_kept) kept;    /* by word */
   uint32_t n_fork_words, first_site;
   bool keeps_number;      /* hia_fork_map */
+  hia_region_id keeps_in; /* words[0] holds it all over this region; NONE: where it is kept next */
   uint32_t *calls_before; /* by node: CALL_I and FORK nodes; of functions that fork */
   uint32_t ended; /* index of the fork whose STOLEN was met and whose JOIN was not, or NONE */
   LLVMMetadataRef scope;
@@ -279,6 +280,9 @@ void hiaL_write_forks(hia_emit *e); /* the module's table */
 uint32_t hiaL_forks_number(const hia_emit *e); /* which are open: HIA_FORKS_ */
 /* Has the frame say which are open during a loop. */
 void hiaL_keep_number(hia_emit *e, uint32_t number);
+/* Has it say that none are, from here to the end of region r, unless it says something already:
+ * comparisons of which nothing is said read it (rounds.c). */
+void hiaL_keep_none(hia_emit *e, hia_region_id r);
 
 /* ---- emit_pays.c ---- */
 

@@ -318,6 +318,7 @@ static void open_head(hia_emit *e, hia_region_id head) {
   if (number >= HIA_FORKS_OPEN)
     flow->forks = hiaL_has_calls(e, head) ? HIA_LOOP_COMPARES : HIA_LOOP_KEEPS;
   if (flow->forks == HIA_LOOP_KEEPS) hiaL_keep_number(e, number);
+  hiaL_keep_none(e, head); /* before it has come to where functions that fork do so */
   flow->from[0] = hiaL_here(e);
   flow->head = hiaL_block(e, "head");
   flow->merges = e->merges.len;
@@ -378,6 +379,7 @@ static void close_region(hia_emit *e, hia_region_id r) {
   case HIA_REGION_HEAD:
   case HIA_REGION_BODY: break;
   }
+  if (r == e->keeps_in) e->keeps_in = HIA_NONE;
 }
 
 void hiaL_node_alone(hia_emit *e, hia_node_id n) { emitters[e->fn->nodes.data[n].op](e, n); }

@@ -74,27 +74,31 @@ void hiaL_open_forks(hia_emit *e) {
   memset(&e->kept, 0, sizeof e->kept);
   if (!hiaL_does(e, e->id, HIA_HAS_FORKS) || e->options->unchecked) return;
   e->keeps_number = has_quiet_loops(e);
+  e->keeps_in = HIA_NONE;
   e->n_fork_words = e->keeps_number;
   e->first_site = e->fork_sites.len / HIA_FORK_SITE_WORDS;
   e->fork_frame = LLVMBuildArrayAlloca(e->b, e->types[HIA_I64], frame_size(e), "forks");
   LLVMSetAlignment(e->fork_frame, sizeof(hia_word));
 }
 
-void hiaL_place_forks(hia_emit *e) {
-  if (!e->fork_frame) return;
-  static const char text[] = HIA_ARCH_FRAME, constraints[] = "*m,i,~{memory}";
+/* Assembly that takes a word of the frame, in memory, and a number. The frame has escaped then. */
+static void build_asm(hia_emit *e, const char *text, LLVMValueRef word, uint32_t number) {
+  static const char constraints[] = "*m,i,~{memory}", name[] = "elementtype";
   LLVMTypeRef i32 = e->types[HIA_I32], types[2] = {e->ptr, i32};
   LLVMTypeRef type = LLVMFunctionType(e->void_type, types, 2, false);
-  LLVMValueRef place =
-      LLVMGetInlineAsm(type, text, sizeof text - 1, constraints, sizeof constraints - 1, true,
-                       false, LLVMInlineAsmDialectATT, false);
-  LLVMValueRef args[2] = {
-      e->fork_frame, LLVMConstInt(i32, e->fork_functions.len / HIA_FORK_FUNCTION_WORDS, false)};
-  LLVMValueRef call = LLVMBuildCall2(e->b, type, place, args, 2, "");
-  static const char name[] = "elementtype";
+  LLVMValueRef assembly =
+      LLVMGetInlineAsm(type, text, strlen(text), constraints, sizeof constraints - 1, true, false,
+                       LLVMInlineAsmDialectATT, false);
+  LLVMValueRef args[2] = {word, LLVMConstInt(i32, number, false)};
+  LLVMValueRef call = LLVMBuildCall2(e->b, type, assembly, args, 2, "");
   unsigned kind = LLVMGetEnumAttributeKindForName(name, sizeof name - 1);
   LLVMAddCallSiteAttribute(call, 1, LLVMCreateTypeAttribute(e->llvm, kind, e->types[HIA_I64]));
-  if (e->keeps_number) hiaL_keep_number(e, HIA_FORKS_NONE);
+}
+
+void hiaL_place_forks(hia_emit *e) {
+  if (!e->fork_frame) return;
+  build_asm(e, HIA_ARCH_FRAME, e->fork_frame, e->fork_functions.len / HIA_FORK_FUNCTION_WORDS);
+  hiaL_keep_none(e, e->check);
 }
 
 void hiaL_close_forks(hia_emit *e) {
@@ -119,11 +123,13 @@ uint32_t hiaL_forks_number(const hia_emit *e) {
 void hiaL_keep_number(hia_emit *e, uint32_t number) {
   LLVMValueRef value = LLVMConstInt(e->types[HIA_I32], number, false);
   LLVMBuildStore(e->b, value, word_at(e, 0));
-  static const char constraints[] = "~{memory}";
-  LLVMTypeRef type = LLVMFunctionType(e->void_type, NULL, 0, false);
-  LLVMValueRef barrier = LLVMGetInlineAsm(type, "", 0, constraints, sizeof constraints - 1, true,
-                                          false, LLVMInlineAsmDialectATT, false);
-  LLVMBuildCall2(e->b, type, barrier, NULL, 0, "");
+  build_asm(e, "", word_at(e, 0), number);
+}
+
+void hiaL_keep_none(hia_emit *e, hia_region_id r) {
+  if (!e->fork_frame || !e->keeps_number || e->keeps_in != HIA_NONE) return;
+  hiaL_keep_number(e, HIA_FORKS_NONE);
+  e->keeps_in = r;
 }
 
 /* ---- forks ---- */

@@ -56,14 +56,15 @@ static void *ask_on(void *user) {
   return NULL;
 }
 
+enum { DEPTH = 1 << 20, BELOW = 1 << 16 };
+
 /* Runs fn(block) until a fork of it was given, or, `most` not being 0, so many asked in vain;
  * `block` has room for that many words. The first argument of what was given, or -1. */
 static hia_word run_until_given(world *w, const char *fn, hia_word *block, size_t n_words,
                                 unsigned most) {
-  const size_t depth = (size_t)1 << 20, below = (size_t)1 << 16;
   hia_context *context = w->context;
-  cr_assert_eq(hiaR_context_reserve(context, depth + below), HIA_OK);
-  hiaR_context_limits(context, depth);
+  cr_assert_eq(hiaR_context_reserve(context, DEPTH + BELOW), HIA_OK);
+  hiaR_context_limits(context, DEPTH);
   hia_team *team = calloc(1, sizeof *team + sizeof(team->members[0]));
   asker a = {.victim = context};
   cr_assert(team && hiaR_context_new(&hiaR_malloc, &a.self) == HIA_OK);
@@ -84,6 +85,7 @@ static hia_word run_until_given(world *w, const char *fn, hia_word *block, size_
     hiaR_set_limit(context);
     hia_invocation invocation = {.failure = &w->failure};
     hiaR_invoke(context, &invocation, hiaJ_backend.entry(w->code, root_of(w->g, fn)), words);
+    cr_assert_null(invocation.given, "a fork was given that was not open: nothing joins it");
   }
   memcpy(block, words, n_words * sizeof *words);
   free(words);
@@ -510,6 +512,45 @@ Test(fork, taken_while_loops_are_under_way) {
       compile_text(w, around_text, level);
       expect_steals(w, "quiet", 1000000 / PART);
       expect_steals(w, "calls", 3000000 / PART);
+    });
+  });
+}
+
+/* f has a loop where it forks, and one where it does not come to that. */
+static const char leaf_loops_text[] =
+    "graph functions \"leaf.hia\"\n"
+    "fn f (i64) -> (i64) root (i64) -> i64 !1:1 {\n"
+    "%0:i64 = arg 0\n%1:i64 = const 0\n%2:bool = lt %0, %1\n"
+    "%3:i64 = if %2 {\n"
+    "%4:i64, %5:i64 = loop %0, %1 {\n%6:i64 = arg 0\n%7:i64 = arg 1\n%8:bool = lt %6, %1\n"
+    "yield %8, %6, %7\n} round {\n%9:i64 = const 1\n%10:i64 = add %6, %9\n"
+    "%11:i64 = bxor %7, %10\n%12:i64 = rem %11, %0\nyield %10, %12\n}\nyield %5\n"
+    "} else {\nfork 0 f %1 !1:20\n"
+    "%13:i64, %14:i64 = loop %0, %1 {\n%15:i64 = arg 0\n%16:i64 = arg 1\n"
+    "%17:bool = gt %15, %1\nyield %17, %15, %16\n} round {\n%18:i64 = const 1\n"
+    "%19:i64 = sub %15, %18\n%20:i64 = bxor %16, %19\n%21:i64 = rem %20, %0\n"
+    "yield %19, %21\n}\n%22:bool = stolen 0\n"
+    "%23:i64 = if %22 {\n%24:i64 = join 0 f !1:20\nyield %24\n} else {\n"
+    "%25:i64 = call f %1 !1:20\nyield %25\n}\n%26:i64 = add %23, %14\nyield %26\n}\n"
+    "yield %3\n}\n";
+
+/* What was on the stack before says of a frame, wherever that is, that a fork of it is open. */
+static void fill_stack(world *w, bool is_odd) {
+  cr_assert_eq(hiaR_context_reserve(w->context, DEPTH + BELOW), HIA_OK);
+  hia_word *top = (hia_word *)(void *)w->context->stack.top;
+  for (ptrdiff_t i = 1; i <= 512; i++) top[-i] = i % 2 == is_odd ? HIA_FORKS_OPEN : 0;
+}
+
+Test(fork, nothing_is_open_in_loops_of_leaves) {
+  LEVELS(w, {
+    NO_THROW(&w->e, {
+      compile_text(w, leaf_loops_text, level);
+      for (int is_odd = 0; is_odd < 2; is_odd++) {
+        fill_stack(w, is_odd);
+        hia_word block[2] = {hiaR_from_i64(-300000)};
+        hia_word given = run_until_given(w, "f", block, HIA_LEN(block), 20);
+        cr_assert_eq(hiaR_to_i64(given), -1, "%lld", (long long)hiaR_to_i64(given));
+      }
     });
   });
 }
