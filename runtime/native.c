@@ -15,6 +15,7 @@
  * A failure reads the chain of calls off the stack where it stands, and jumps back to where the
  * invocation was entered. */
 #include "runtime/context.h"
+#include <stdlib.h>
 
 /* Below the limit: 64 KiB for a handler of the host's signals, which may come at any time; as much
  * for its pool's `start`; and the rest for what compiled code calls there, which is library
@@ -401,6 +402,9 @@ void hiaR_invoke(hia_context *context, hia_invocation *invocation, hia_native_en
   }
   if (is_shared) hiaR_close_door(context);
   if (HIA_UNLIKELY(left)) hiaR_take_all_back(context, invocation);
+#ifdef HIA_STRESS
+  if (invocation->given) abort(); /* a fork that was not open: nothing has joined it */
+#endif
   if (context->doomed == invocation) context->doomed = NULL;
   context->invocation = invocation->outer;
 }

@@ -58,6 +58,11 @@ static void *ask_on(void *user) {
 
 enum { DEPTH = 1 << 20, BELOW = 1 << 16 };
 
+/* A job that was finished: large ones are not kept for further ones. */
+static const hia_job *finished(const hia_context *context) {
+  return context->retired ? context->retired : context->spare;
+}
+
 /* Runs fn(block) until a fork of it was given, or, `most` not being 0, so many asked in vain;
  * `block` has room for that many words. The first argument of what was given, or -1. */
 static hia_word run_until_given(world *w, const char *fn, hia_word *block, size_t n_words,
@@ -75,9 +80,9 @@ static hia_word run_until_given(world *w, const char *fn, hia_word *block, size_
   cr_assert_eq(pthread_create(&thread, NULL, ask_on, &a), 0);
   hia_word *words = calloc(n_words, sizeof *words);
   cr_assert_not_null(words);
-  cr_assert_null(context->spare);
-  /* A job is kept there afterwards. Who asks again has been answered. */
-  while (!context->spare && (!most || atomic_load(&a.n_asked) <= most)) {
+  cr_assert_null(finished(context));
+  /* Who asks again has been answered. */
+  while (!finished(context) && (!most || atomic_load(&a.n_asked) <= most)) {
     memcpy(words, block, n_words * sizeof *words);
     context->gives_from = 0;
     w->failure.status = HIA_OK;
@@ -91,7 +96,7 @@ static hia_word run_until_given(world *w, const char *fn, hia_word *block, size_
   free(words);
   atomic_store(&a.is_over, true);
   pthread_join(thread, NULL);
-  hia_word given = context->spare ? context->spare->block[0] : (hia_word)-1;
+  hia_word given = finished(context) ? finished(context)->block[0] : (hia_word)-1;
   hiaR_jobs_free(context);
   context->team = NULL;
   context->pool = NULL;
@@ -145,13 +150,14 @@ static const char pays_text[] =
     "%8:i64 = sub %0, %1\n%9:i64 = call g %8 !2:30\nyield %9\n}\n"
     "yield %6\n}\nyield %3\n}\n" DOWN_TEXT;
 
+#ifdef HIA_STRESS
+enum { GIVES_ALL = 1 }; /* and the oldest first */
+#else
+enum { GIVES_ALL = 0 };
+#endif
+
 /* What calls nothing is not given away, be it the oldest; what does is. */
 Test(fork, leaves_are_not_given) {
-#ifdef HIA_STRESS
-  const bool gives_all = true; /* and the oldest first */
-#else
-  const bool gives_all = false;
-#endif
   static const struct {
     int64_t a, b, given;
   } cases[] = {{3, 5, 3},    {1, 5, 5},   {-9, 1, -1}, {4, 0, 4},
@@ -162,7 +168,7 @@ Test(fork, leaves_are_not_given) {
       for (size_t i = 0; i < HIA_LEN(cases); i++) {
         int64_t a = cases[i].a, b = cases[i].b;
         hia_word block[3] = {hiaR_from_i64(a), hiaR_from_i64(b)};
-        int64_t wanted = gives_all ? a : cases[i].given;
+        int64_t wanted = GIVES_ALL ? a : cases[i].given;
         unsigned most = wanted == -1 ? 20 : 0;
         hia_word given = run_until_given(w, "f", block, HIA_LEN(block), most);
         cr_assert_eq(hiaR_to_i64(given), wanted, "case %zu: %lld", i, (long long)given);
@@ -195,11 +201,6 @@ static const char typed_text[] =
     "%%4:%s = const %s\n%%5:i64 = call g %%9, %%4 !2:30\nyield %%5\n}\nyield %%3\n}\n%s";
 
 Test(fork, leaves_of_each_dtype) {
-#ifdef HIA_STRESS
-  const bool gives_all = true;
-#else
-  const bool gives_all = false;
-#endif
   static const struct {
     const char *type, *make, *with, *test, *leaf;
   } types[] = {
@@ -220,12 +221,54 @@ Test(fork, leaves_of_each_dtype) {
                        types[t].test, type, types[t].leaf, DOWN_TEXT);
         compile_text(w, text.data, level);
         for (size_t i = 0; i < HIA_LEN(pairs); i++) {
-          int64_t a = pairs[i][0], b = pairs[i][1], wanted = gives_all ? a : pairs[i][2];
+          int64_t a = pairs[i][0], b = pairs[i][1], wanted = GIVES_ALL ? a : pairs[i][2];
           hia_word block[3] = {hiaR_from_i64(a), hiaR_from_i64(b)};
           hia_word given = run_until_given(w, "f", block, HIA_LEN(block), wanted == -1 ? 20 : 0);
           cr_assert_eq(hiaR_to_i64(given), wanted, "%s, pair %zu: %lld", type, i, (long long)given);
           cr_assert_eq(hiaR_to_i64(block[2]), a + b);
         }
+      });
+    });
+  }
+}
+
+/* f forks g with its argument so many times; of a negative number that is a leaf. */
+static const char *many_args_text(world *w, int n) {
+  hia_text same, types, args, t;
+  hiaR_text_init(&same, &w->e.comp.arena);
+  hiaR_text_init(&types, &w->e.comp.arena);
+  hiaR_text_init(&args, &w->e.comp.arena);
+  hiaR_text_init(&t, &w->e.comp.arena);
+  for (int i = 0; i < n; i++) {
+    hiaR_text_addf(&same, i ? ", %%0" : "%%0");
+    hiaR_text_addf(&types, i ? ", i64" : "i64");
+    hiaR_text_addf(&args, "%%%d:i64 = arg %d\n", i, i);
+  }
+  hiaR_text_addf(&t,
+                 "graph functions \"many.hia\"\n"
+                 "fn f (i64) -> (i64) root (i64) -> i64 !1:1 {\n%%0:i64 = arg 0\n"
+                 "fork 0 g %s !1:20\n%%1:i64 = const 5000\n%%2:i64 = call down %%1 !1:40\n"
+                 "%%3:bool = stolen 0\n%%4:i64 = if %%3 {\n%%5:i64 = join 0 g !1:20\n"
+                 "yield %%5\n} else {\n%%6:i64 = call g %s !1:20\nyield %%6\n}\n"
+                 "%%7:i64 = add %%4, %%2\nyield %%7\n}\n"
+                 "fn g (%s) -> (i64) !2:1 {\n%s%%50:i64 = const 0\n%%51:bool = lt %%0, %%50\n"
+                 "%%52:i64 = if %%51 {\nyield %%0\n} else {\n%%53:i64 = call down %%0\n"
+                 "yield %%53\n}\nyield %%52\n}\n%s",
+                 same.data, same.data, types.data, args.data, DOWN_TEXT);
+  return t.data;
+}
+
+/* The runtime has room for 16 of them where it asks. */
+Test(fork, forks_of_many_arguments_are_not_asked) {
+  for (int n = 15; n <= 18; n++) {
+    LEVELS(w, {
+      NO_THROW(&w->e, {
+        compile_text(w, many_args_text(w, n), level);
+        hia_word block[2] = {(hia_word)-5};
+        bool is_given = n > 16 || GIVES_ALL;
+        hia_word given = run_until_given(w, "f", block, HIA_LEN(block), is_given ? 0 : 20);
+        cr_assert_eq(hiaR_to_i64(given), is_given ? -5 : -1, "%d", n);
+        cr_assert_eq(hiaR_to_i64(block[1]), -5, "%d", n);
       });
     });
   }
