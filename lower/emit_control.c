@@ -366,8 +366,8 @@ static void open_region(hia_emit *e, hia_region_id r) {
   case HIA_REGION_BODY: break;
   }
   if (r == e->check) {
+    hiaL_place_forks(e); /* whoever stops at a comparison may read them */
     hiaL_check(e);
-    hiaL_place_forks(e);
   }
 }
 
