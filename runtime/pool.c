@@ -49,19 +49,10 @@ struct hia_pool {
 };
 
 #ifdef HIA_STRESS
-/* On a busy machine others have the processor for milliseconds then, which is disorder enough. */
 void hiaR_stress_yield(void) {
-  enum { LONG_NS = 200000, SPARED = 4096 };
-  static _Thread_local uint32_t random = 1, spared;
-  if (spared) {
-    spared--;
-    return;
-  }
+  static _Thread_local uint32_t random = 1;
   random = random * 1664525u + 1013904223u;
-  if (random >> 28 != 0) return;
-  uint64_t start = hiaR_now();
-  sched_yield();
-  if (hiaR_now() - start > LONG_NS) spared = SPARED;
+  if (random >> 28 == 0) sched_yield();
 }
 #endif
 
