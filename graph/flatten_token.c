@@ -86,7 +86,8 @@ void hiaG_flatten_tokens(hia_flat_image *image, hia_flat_section *s) {
   uint32_t n_rows = s->nodes.len + s->regions.len;
   if (n_rows <= LARGE) {
     r.width = (n_rows + 63) / 64;
-    r.rows = HIA_NEW_ARRAY(image->scratch, uint64_t, (size_t)n_rows *r.width);
+    size_t n_words = (size_t)n_rows * r.width;
+    r.rows = HIA_NEW_ARRAY(image->scratch, uint64_t, n_words);
   } else
     r.seen = HIA_NEW_ARRAY(image->scratch, uint32_t, s->nodes.len);
 

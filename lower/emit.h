@@ -273,10 +273,10 @@ void hiaL_restart(hia_emit *e);
 
 /* ---- emit_fork.c ---- */
 
-void hiaL_open_forks(hia_emit *e);  /* in the entry block of emit->fn */
-void hiaL_place_forks(hia_emit *e); /* before all that may poll with forks of the function open */
-void hiaL_close_forks(hia_emit *e); /* at the function's end */
-void hiaL_write_forks(hia_emit *e); /* the module's table */
+void hiaL_open_forks(hia_emit *e);             /* in the entry block of emit->fn */
+void hiaL_place_forks(hia_emit *e);            /* before all in region emit->check that may poll */
+void hiaL_close_forks(hia_emit *e);            /* at the function's end */
+void hiaL_write_forks(hia_emit *e);            /* the module's table */
 uint32_t hiaL_forks_number(const hia_emit *e); /* which are open: HIA_FORKS_ */
 /* Has the frame say which are open during a loop. */
 void hiaL_keep_number(hia_emit *e, uint32_t number);

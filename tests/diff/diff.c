@@ -33,8 +33,9 @@ static int emit(uint64_t seed, uint32_t size) {
   gen_program *p = gen_make(seed, size ? size : 1 + (uint32_t)(seed % 10));
   gen_text text = {0};
   gen_print(p, &text);
-  printf("%s# hiaton run FILE%s%s\n", text.data, p->arg_text.len ? " " : "",
-         p->arg_text.len ? p->arg_text.data : "");
+  printf("%s# hiaton run FILE", text.data);
+  if (p->arg_text.len) printf(" %s", p->arg_text.data);
+  printf("\n");
   gen_text_free(&text);
   gen_free(p);
   return 0;
