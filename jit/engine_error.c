@@ -33,6 +33,13 @@ hia_status hiaJ_fail_comp(const hia_allocator *allocator, hia_error **error, con
 
 /* ---- of a rejected program ---- */
 
+static void copy_note(hia_error *error, hia_error_entry *entry, const hia_diag *d) {
+  hia_entry_note *note = HIA_NEW(&error->comp.arena, hia_entry_note);
+  *note = (hia_entry_note){hiaR_error_copy(error, d->note), error->file, d->note_line, d->note_col};
+  entry->notes = note;
+  entry->n_notes = 1;
+}
+
 static void fill_diags(hia_error *error, const void *user) {
   const hia_diags *diags = user;
   error->file = hiaR_error_copy(error, diags->source->name);
@@ -45,10 +52,14 @@ static void fill_diags(hia_error *error, const void *user) {
     error->entries[i] = (hia_error_entry){.code = hiaR_error_copy(error, d->code),
                                           .message = hiaR_error_copy(error, d->message),
                                           .hint = hiaR_error_copy(error, d->hint),
+                                          .file = error->file,
                                           .line = d->line,
-                                          .col = d->col};
+                                          .col = d->col,
+                                          .end_col = d->line ? d->col + d->len : 0};
+    if (d->note_line) copy_note(error, &error->entries[i], d);
     hiaF_diag_print(diags, i, &text);
   }
+  error->n_left_out = diags->suppressed;
   if (diags->suppressed) hiaR_text_addf(&text, "and %u more errors\n", diags->suppressed);
   error->text = text.data ? text.data : "";
 }

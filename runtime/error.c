@@ -43,7 +43,8 @@ static hia_error_entry *one_entry(hia_error *error, const char *code, const char
   error->entries = HIA_NEW(&error->comp.arena, hia_error_entry);
   *error->entries = (hia_error_entry){.code = hiaR_error_copy(error, code),
                                       .message = hiaR_error_copy(error, message),
-                                      .hint = hiaR_error_copy(error, hint)};
+                                      .hint = hiaR_error_copy(error, hint),
+                                      .file = error->file};
   return error->entries;
 }
 
@@ -63,9 +64,9 @@ static void add_head(hia_error *error, hia_text *out, const char *text, size_t t
 
 static void fill_plain(hia_error *error, const void *user) {
   const hia_plain_error *p = user;
+  error->file = hiaR_error_copy(error, p->file);
   hia_error_entry *entry =
       one_entry(error, p->code ? p->code : hiaR_status_word(error->status), p->message, p->hint);
-  error->file = hiaR_error_copy(error, p->file);
   entry->line = p->line;
   entry->col = p->col;
   hia_text text;
@@ -218,7 +219,7 @@ const char *hia_error_text(const hia_error *error) { return error ? error->text 
 size_t hia_error_count(const hia_error *error) { return error ? error->n_entries : 0; }
 
 static const hia_error_entry *entry_of(const hia_error *error, size_t i) {
-  static const hia_error_entry none = {"", "", "", 0, 0};
+  static const hia_error_entry none = {.code = "", .message = "", .hint = "", .file = ""};
   return error && i < error->n_entries ? &error->entries[i] : &none;
 }
 
@@ -227,11 +228,27 @@ const char *hia_error_message(const hia_error *error, size_t i) {
   return entry_of(error, i)->message;
 }
 const char *hia_error_hint(const hia_error *error, size_t i) { return entry_of(error, i)->hint; }
-const char *hia_error_file(const hia_error *error, size_t i) {
-  return error && i < error->n_entries ? error->file : "";
-}
+const char *hia_error_file(const hia_error *error, size_t i) { return entry_of(error, i)->file; }
 uint32_t hia_error_line(const hia_error *error, size_t i) { return entry_of(error, i)->line; }
 uint32_t hia_error_col(const hia_error *error, size_t i) { return entry_of(error, i)->col; }
+uint32_t hia_error_end_col(const hia_error *error, size_t i) { return entry_of(error, i)->end_col; }
+size_t hia_error_note_count(const hia_error *error, size_t i) {
+  return entry_of(error, i)->n_notes;
+}
+
+bool hia_error_note(const hia_error *error, size_t i, size_t k, const char **message,
+                    const char **file, uint32_t *line, uint32_t *col) {
+  static const hia_entry_note none = {"", "", 0, 0};
+  const hia_error_entry *entry = entry_of(error, i);
+  const hia_entry_note *note = k < entry->n_notes ? &entry->notes[k] : &none;
+  if (message) *message = note->message;
+  if (file) *file = note->file;
+  if (line) *line = note->line;
+  if (col) *col = note->col;
+  return note != &none;
+}
+
+uint32_t hia_error_n_left_out(const hia_error *error) { return error ? error->n_left_out : 0; }
 int64_t hia_error_fail_code(const hia_error *error) { return error ? error->fail_code : 0; }
 uint64_t hia_error_chain_length(const hia_error *error) { return error ? error->chain_length : 0; }
 bool hia_error_chain_is_cut(const hia_error *error) { return error && error->is_cut; }

@@ -5,9 +5,16 @@
 #include "runtime/module.h"
 #include <hiaton/runtime.h>
 
-typedef struct hia_error_entry {
-  const char *code, *message, *hint;
+typedef struct hia_entry_note {
+  const char *message, *file;
   uint32_t line, col;
+} hia_entry_note;
+typedef struct hia_error_entry {
+  const char *code, *message, *hint, *file;
+  uint32_t line, col;
+  uint32_t end_col; /* behind the last byte that is meant, on that line; 0: not known */
+  const hia_entry_note *notes;
+  uint32_t n_notes;
 } hia_error_entry;
 typedef struct hia_chain_entry {
   const char *function;
@@ -21,6 +28,7 @@ struct hia_error {
   const char *file, *text;
   hia_error_entry *entries;
   size_t n_entries;
+  uint32_t n_left_out; /* mistakes beyond them */
   int64_t fail_code;
   uint64_t chain_length;
   bool is_cut;            /* the chain is longer, between the entries that are kept */

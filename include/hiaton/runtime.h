@@ -126,6 +126,16 @@ HIA_API const char *hia_error_hint(const hia_error *error, size_t i);
 HIA_API const char *hia_error_file(const hia_error *error, size_t i);
 HIA_API uint32_t hia_error_line(const hia_error *error, size_t i); /* from 1; 0: no position */
 HIA_API uint32_t hia_error_col(const hia_error *error, size_t i);  /* from 1, in bytes */
+/* The column behind the last byte that is meant, on the same line; 0: not known. */
+HIA_API uint32_t hia_error_end_col(const hia_error *error, size_t i);
+/* The notes of entry i, each about a second place that matters ("defined here"). */
+HIA_API size_t hia_error_note_count(const hia_error *error, size_t i);
+/* Note k of entry i. Returns false if there is none; the results are then "" and 0. Any of them may
+ * be NULL. */
+HIA_API bool hia_error_note(const hia_error *error, size_t i, size_t k, const char **message,
+                            const char **file, uint32_t *line, uint32_t *col);
+/* The number of mistakes that were found beyond the entries, which are at most 50. */
+HIA_API uint32_t hia_error_n_left_out(const hia_error *error);
 
 /* HIA_FAILED: the argument that `fail` was called with. */
 HIA_API int64_t hia_error_fail_code(const hia_error *error);

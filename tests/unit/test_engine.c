@@ -288,6 +288,46 @@ Test(engine, null_and_nonsense) {
   hia_engine_free(engine);
 }
 
+/* Which bytes an entry is about, its notes, and what is beyond the entries. */
+Test(engine, entries_of_an_error) {
+  hia_engine *engine = new_engine(HIA_ENGINE_INTERP);
+  hia_module *module;
+  hia_error *error;
+  const char *message, *file, *text = "fn f(x: i32) = xyz + 1\nfn g(n: i32,\n n: i32) = 1\n";
+  uint32_t line, col;
+  cr_assert_eq(hia_module_load_text(engine, "e.hia", text, strlen(text), &module, &error),
+               HIA_REJECTED);
+  cr_assert_eq(hia_error_count(error), 2);
+  cr_assert_eq(hia_error_col(error, 0), 16);
+  cr_assert_eq(hia_error_end_col(error, 0), 19);
+  cr_assert_eq(hia_error_note_count(error, 0), 0);
+  cr_assert_not(hia_error_note(error, 0, 0, &message, &file, &line, &col));
+  cr_assert_str_eq(message, "");
+  cr_assert_str_eq(file, "");
+  cr_assert_eq(line + col, 0);
+  cr_assert_eq(hia_error_line(error, 1), 3);
+  cr_assert_eq(hia_error_end_col(error, 1), 3);
+  cr_assert_eq(hia_error_note_count(error, 1), 1);
+  cr_assert(hia_error_note(error, 1, 0, &message, &file, &line, &col));
+  cr_assert_str_eq(message, "first here");
+  cr_assert_str_eq(file, "e.hia");
+  cr_assert_eq(line, 2);
+  cr_assert_eq(col, 6);
+  cr_assert(hia_error_note(error, 1, 0, NULL, NULL, NULL, NULL));
+  cr_assert_not(hia_error_note(error, 1, 1, NULL, NULL, NULL, NULL));
+  cr_assert_eq(hia_error_n_left_out(error), 0);
+  hia_error_free(error);
+
+  char many[60 * 24] = "";
+  for (int i = 0; i < 60; i++) sprintf(many + strlen(many), "fn q%d() = x%d\n", i, i);
+  cr_assert_eq(hia_module_load_text(engine, NULL, many, strlen(many), &module, &error),
+               HIA_REJECTED);
+  cr_assert_eq(hia_error_count(error), 50);
+  cr_assert_eq(hia_error_n_left_out(error), 10);
+  hia_error_free(error);
+  hia_engine_free(engine);
+}
+
 Test(engine, names_that_are_none) {
   hia_engine *engine = new_engine(HIA_ENGINE_INTERP);
   hia_module *module = load(engine, fib_text);
