@@ -1,12 +1,13 @@
 /* What does embedding cost? Calls from C, from an engine to the first result, sizes, memory,
  * compile time beside clang's.
  *
- *   bench_embed [--runs N] [--quick]     (--quick: does everything work?)
+ *   bench_embed [--quick | --check] [--runs N]
  *
  * Calls and compile times are processor time of the thread, in turns, medians; processes are time
  * on the clock. */
 #include "bench/harness.h"
 #include <dlfcn.h>
+#include <math.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -16,6 +17,10 @@
 #include <unistd.h>
 
 enum { MOST_RUNS = 99 };
+#define MAX_PLAIN_NS 2.0  /* over a function of C */
+#define MAX_ENTRY_NS 10.0 /* over a function of C */
+#define MAX_HELD     0.0  /* KiB of the allocator's, all freed */
+#define MAX_RT_KIB   256  /* what a program that is compiled ahead of time links at most */
 
 static const char fib_text[] =
     "fn fib(n: i32) -> i32 = if n <= 1 then 1 else fib(n - 1) + fib(n - 2)\n";
@@ -89,17 +94,18 @@ __attribute__((noinline)) static int32_t succ(int32_t n) {
   return n + 1;
 }
 
-static void bench_calls(int runs, bool is_quick) {
+static void bench_calls(int runs) {
   static const struct {
     const char *name;
     int32_t (*loop)(const caller *c, long n);
     int share; /* of the calls: slow ones are made less often */
+    bench_target target;
   } ways[] = {
-      {"a function of C", through_c, 1},
-      {"plain function", through_plain, 1},
-      {"typed entry", through_typed, 1},
-      {"typed entry, with a timeout", through_timeout, 20},
-      {"hia_call, with its values", through_values, 20},
+      {"a function of C", through_c, 1, {BENCH_UNBOUNDED, 0}},
+      {"plain function", through_plain, 1, {BENCH_MAX, MAX_PLAIN_NS}},
+      {"typed entry", through_typed, 1, {BENCH_MAX, MAX_ENTRY_NS}},
+      {"typed entry, with a timeout", through_timeout, 20, {BENCH_UNBOUNDED, 0}},
+      {"hia_call, with its values", through_values, 20, {BENCH_UNBOUNDED, 0}},
   };
   enum { N_WAYS = sizeof ways / sizeof *ways };
   bench_program p = bench_open_text("succ", "fn succ(n: i32) -> i32 = n + 1\n", "succ",
@@ -114,7 +120,7 @@ static void bench_calls(int runs, bool is_quick) {
   c.typed = (typed_fn)typed;
   c.plain = (plain_fn)plain;
   c.in_c = own;
-  long n = is_quick ? 10000 : 5000000;
+  long n = bench_is_quick() ? 10000 : 5000000;
   double each[N_WAYS][MOST_RUNS], ns[N_WAYS];
   for (int r = -1; r < runs; r++)
     for (int w = 0; w < N_WAYS; w++) {
@@ -122,16 +128,17 @@ static void bench_calls(int runs, bool is_quick) {
       double start = bench_cpu();
       int32_t x = ways[w].loop(&c, calls);
       double ms = bench_cpu() - start;
-      if (x != calls) {
-        fprintf(stderr, "%s: %d after %ld calls\n", ways[w].name, x, calls);
-        exit(1);
-      }
+      if (x != calls) bench_wrong("%s: %d after %ld calls", ways[w].name, x, calls);
       if (r >= 0) each[w][r] = ms * 1e6 / (double)calls;
     }
-  printf("%-34s %10s %12s %10s\n", "a call of succ(n) = n + 1", "ns", "over C's ns", "over C's");
+  printf("%-34s %10s", "a call of succ(n) = n + 1", "ns");
+  bench_print_target_heading("over C's ns");
+  printf(" %10s\n", "over C's");
   for (int w = 0; w < N_WAYS; w++) {
     ns[w] = bench_median(each[w], (size_t)runs);
-    printf("%-34s %10.2f %12.2f %9.2fx\n", ways[w].name, ns[w], ns[w] - ns[0], ns[w] / ns[0]);
+    printf("%-34s %10.2f", ways[w].name, ns[w]);
+    bench_print_target(ways[w].name, "ns over a call of C", ns[w] - ns[0], 2, ways[w].target);
+    printf(" %9.2fx\n", ns[w] / ns[0]);
   }
   hia_context_free(c.context);
   bench_close(&p);
@@ -205,12 +212,12 @@ static void bench_first(const char *self, int runs) {
 
 /* ---- sizes ---- */
 
-static void print_size(const char *name, const char *path) {
+static void print_size(const char *name, const char *path, bench_target target) {
   struct stat s;
-  if (stat(path, &s))
-    printf("%-34s %10s\n", name, "not there");
-  else
-    printf("%-34s %10.0f\n", name, (double)s.st_size / 1024);
+  bool is_there = stat(path, &s) == 0;
+  printf("%-34s", name);
+  bench_print_target(name, "KiB", is_there ? (double)s.st_size / 1024 : (double)NAN, 0, target);
+  putchar('\n');
 }
 
 /* What `hiaton build` makes of fib. */
@@ -225,11 +232,11 @@ static void bench_program_sizes(void) {
       fclose(f))
     exit(1);
   bench_process((const char *const[]){HIA_PROGRAM, "build", in, "-o", object, NULL});
-  print_size("fib.o", object);
+  print_size("fib.o", object, BENCH_NO_TARGET);
   bench_process((const char *const[]){HIA_PROGRAM, "build", in, "--exe", "-o", program, NULL});
-  print_size("fib, a program", program);
+  print_size("fib, a program", program, BENCH_NO_TARGET);
   bench_process((const char *const[]){"strip", program, NULL});
-  print_size("fib, a program, stripped", program);
+  print_size("fib, a program, stripped", program, BENCH_NO_TARGET);
   unlink(in);
   unlink(object);
   unlink(program);
@@ -237,17 +244,19 @@ static void bench_program_sizes(void) {
 }
 
 static void bench_sizes(void) {
-  printf("\n%-34s %10s\n", "files", "KiB");
+  printf("\n%-34s", "files");
+  bench_print_target_heading("KiB");
+  putchar('\n');
   Dl_info rt, engine;
   char path[4096];
   if (dladdr((const void *)(uintptr_t)hia_context_new, &rt) && rt.dli_fname)
-    print_size("libhiaton_rt.so", rt.dli_fname);
+    print_size("libhiaton_rt.so", rt.dli_fname, BENCH_AT_MOST(MAX_RT_KIB));
   if (!dladdr((const void *)(uintptr_t)hia_engine_new, &engine) || !engine.dli_fname) return;
-  print_size("libhiaton.so", engine.dli_fname);
+  print_size("libhiaton.so", engine.dli_fname, BENCH_NO_TARGET);
   const char *slash = strrchr(engine.dli_fname, '/');
   snprintf(path, sizeof path, "%.*s/libhiaton_llvm.so", slash ? (int)(slash - engine.dli_fname) : 0,
            engine.dli_fname);
-  print_size("libhiaton_llvm.so, without LLVM", path);
+  print_size("libhiaton_llvm.so, without LLVM", path, BENCH_NO_TARGET);
   bench_program_sizes();
 }
 
@@ -281,8 +290,10 @@ static double resident_kib(void) {
   return (double)resident * (double)sysconf(_SC_PAGESIZE) / 1024;
 }
 
-static void print_memory(const char *what, double before) {
-  printf("%-34s %10.1f %12.0f\n", what, (double)atomic_load(&held) / 1024, resident_kib() - before);
+static void print_memory(const char *what, double before, bench_target target) {
+  printf("%-34s", what);
+  bench_print_target(what, "KiB of the allocator", (double)atomic_load(&held) / 1024, 1, target);
+  printf(" %12.0f\n", resident_kib() - before);
 }
 
 /* First of all, while the process is as it began. */
@@ -298,25 +309,27 @@ static void bench_memory(void) {
   int32_t x;
   options.allocator = &allocator;
   double before = resident_kib();
-  printf("%-34s %10s %12s\n", "memory, KiB", "allocator", "process");
+  printf("%-34s", "memory, KiB");
+  bench_print_target_heading("allocator");
+  printf(" %12s\n", "process");
   check(hia_engine_new(&options, &engine, &error), &error);
-  print_memory("an engine at rest", before);
+  print_memory("an engine at rest", before, BENCH_NO_TARGET);
   check(hia_engine_context_new(engine, &context, &error), &error);
-  print_memory("and a context", before);
+  print_memory("and a context", before, BENCH_NO_TARGET);
   check(hia_engine_native(engine, &error), &error);
-  print_memory("and the compiler, open", before);
+  print_memory("and the compiler, open", before, BENCH_NO_TARGET);
   check(hia_module_load_text(engine, "fib", fib_text, sizeof fib_text - 1, &module, &error),
         &error);
   check(hia_module_function(module, "fib", &fib, &error), &error);
   check(hia_function_entry(fib, &entry, &error), &error);
-  print_memory("and fib, compiled", before);
+  print_memory("and fib, compiled", before, BENCH_NO_TARGET);
   check_call(((typed_fn)entry)(context, 20, &x), context);
-  print_memory("and called", before);
+  print_memory("and called", before, BENCH_NO_TARGET);
   hia_module_free(module);
-  print_memory("the module freed", before);
+  print_memory("the module freed", before, BENCH_NO_TARGET);
   hia_context_free(context);
   hia_engine_free(engine);
-  print_memory("all freed (LLVM stays open)", before);
+  print_memory("all freed (LLVM stays open)", before, BENCH_AT_MOST(MAX_HELD));
 }
 
 /* ---- compile time beside clang's ---- */
@@ -394,8 +407,8 @@ static double run_clang(const source *s, int n, const char *folder) {
 }
 #endif
 
-static void bench_compile(int runs, bool is_quick) {
-  int n = is_quick ? 5 : 50;
+static void bench_compile(int runs) {
+  int n = bench_is_quick() ? 5 : 50;
   printf("\n%-34s %10s %12s %12s\n", "compile time of a function, ms", "hiaton", "clang -O2 -c",
          "of a file");
   printf("%-34s %10s %12s %12s\n", "", "", "a further", "with one");
@@ -433,7 +446,7 @@ static void bench_compile(int runs, bool is_quick) {
 
 int main(int argc, char **argv) {
   int runs = 7;
-  bool is_quick = false, is_known = true;
+  bool is_known = true;
   if (argc == 3 && strcmp(argv[1], "--first") == 0) {
     for (int f = 0; f < N_FIRSTS; f++)
       if (strcmp(argv[2], firsts[f].word) == 0)
@@ -441,24 +454,24 @@ int main(int argc, char **argv) {
     return 0;
   }
   for (int i = 1; i < argc; i++) {
-    if (strcmp(argv[i], "--quick") == 0)
-      is_quick = true;
+    if (bench_take_option(argv[i]))
+      continue;
     else if (strcmp(argv[i], "--runs") == 0 && i + 1 < argc)
       runs = atoi(argv[++i]);
     else
       is_known = false;
   }
   if (!is_known || runs < 1 || runs > MOST_RUNS) {
-    fprintf(stderr, "usage: %s [--runs N] [--quick]\n", argv[0]);
+    fprintf(stderr, "usage: %s [--quick | --check] [--runs N]\n", argv[0]);
     return 2;
   }
-  if (is_quick) runs = 1;
+  if (bench_is_quick()) runs = 1;
   bench_print_machine();
   bench_memory();
   putchar('\n');
-  bench_calls(runs, is_quick);
+  bench_calls(runs);
   bench_first(argv[0], runs);
   bench_sizes();
-  bench_compile(runs, is_quick);
-  return 0;
+  bench_compile(runs);
+  return bench_end();
 }

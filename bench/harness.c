@@ -2,8 +2,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <math.h>
 #include <sched.h>
 #include <spawn.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -30,6 +32,101 @@ double bench_median(double *values, size_t n) {
   qsort(values, n, sizeof *values, compare);
   return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
+
+/* ---- options, targets, the end ---- */
+
+typedef struct missed {
+  char row[64], column[64];
+  double value;
+  int decimals;
+  bench_target target;
+} missed;
+
+static bool is_quick, is_checked;
+static missed *misses;
+static size_t n_misses, n_wrong;
+
+bool bench_take_option(const char *option) {
+  if (strcmp(option, "--quick") == 0)
+    is_quick = true;
+  else if (strcmp(option, "--check") == 0)
+    is_checked = true;
+  else
+    return false;
+  if (!is_quick || !is_checked) return true;
+  fputs("--check needs the full arguments: no target holds for those of --quick\n", stderr);
+  exit(2);
+}
+
+bool bench_is_quick(void) { return is_quick; }
+
+static const char *word_of(bench_bound bound) { return bound == BENCH_MIN ? "min" : "max"; }
+
+static bool is_missed(double value, bench_target target) {
+  switch (target.bound) {
+  case BENCH_MAX: return value > target.value;
+  case BENCH_MIN: return value < target.value;
+  default: return false;
+  }
+}
+
+static void remember(const missed *miss) {
+  missed *more = realloc(misses, (n_misses + 1) * sizeof *misses);
+  if (!more) exit(1);
+  misses = more;
+  misses[n_misses++] = *miss;
+}
+
+void bench_print_target(const char *row, const char *column, double value, int decimals,
+                        bench_target target) {
+  char text[32] = "-", bound[32] = "";
+  bool is_measured = !isnan(value);
+  if (is_measured) snprintf(text, sizeof text, "%.*f", decimals, value);
+  if (is_measured && target.bound != BENCH_UNBOUNDED) {
+    /* Of small arguments the targets say nothing. */
+    bool is_bad = !is_quick && is_missed(value, target);
+    snprintf(bound, sizeof bound, "(%s %g)%s", word_of(target.bound), target.value,
+             is_bad ? "!" : "");
+    if (is_bad) {
+      missed miss = {.value = value, .decimals = decimals, .target = target};
+      snprintf(miss.row, sizeof miss.row, "%s", row);
+      snprintf(miss.column, sizeof miss.column, "%s", column);
+      remember(&miss);
+    }
+  }
+  printf(" %9s %-12s", text, bound);
+}
+
+void bench_print_target_heading(const char *column) { printf("   %-20s", column); }
+
+void bench_wrong(const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  putchar('\n');
+  vprintf(format, arguments);
+  putchar('\n');
+  va_end(arguments);
+  n_wrong++;
+}
+
+int bench_end(void) {
+  if (is_checked) {
+    for (size_t i = 0; i < n_misses; i++) {
+      const missed *m = &misses[i];
+      printf("missed: %s, %s: %.*f (%s %g)\n", m->row, m->column, m->decimals, m->value,
+             word_of(m->target.bound), m->target.value);
+    }
+    printf("%zu target%s missed\n", n_misses, n_misses == 1 ? "" : "s");
+  }
+  if (n_wrong) printf("%zu wrong result%s\n", n_wrong, n_wrong == 1 ? "" : "s");
+  bool is_bad = n_wrong > 0 || (is_checked && n_misses > 0);
+  free(misses);
+  misses = NULL;
+  n_misses = 0;
+  return is_bad || fflush(stdout) != 0;
+}
+
+/* ---- programs ---- */
 
 static void check(hia_status status, hia_error *error) {
   if (status == HIA_OK) return;

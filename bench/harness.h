@@ -1,5 +1,5 @@
-/* What every benchmark needs: clocks, medians, one call of a program through the public API, the
- * same in C. */
+/* What every benchmark needs: clocks, medians, targets, one call of a program through the public
+ * API, the same in C. One thread calls all of this. */
 #ifndef HIA_HARNESS_H
 #define HIA_HARNESS_H
 
@@ -11,8 +11,39 @@ double bench_now(void);              /* monotonic */
 double bench_cpu(void); /* what this thread has computed: other processes do not count */
 double bench_median(double *values, size_t n);
 
-/* A function of a program in one engine. Mistakes end the benchmark: there is nobody to go on for.
- */
+/* ---- options, targets, the end ---- */
+
+/* True if the option is one that every benchmark has, which is kept: `--quick` runs small
+ * arguments, to see that everything works; `--check` ends with status 1 if a target is missed. Both
+ * together end the process with status 2, as no target holds for small arguments. */
+bool bench_take_option(const char *option);
+bool bench_is_quick(void);
+
+/* A figure's target is stated where the figure is measured, and printed beside it. */
+typedef enum bench_bound { BENCH_UNBOUNDED, BENCH_MAX, BENCH_MIN } bench_bound;
+typedef struct bench_target {
+  bench_bound bound;
+  double value;
+} bench_target;
+#define BENCH_NO_TARGET   ((bench_target){BENCH_UNBOUNDED, 0})
+#define BENCH_AT_MOST(x)  ((bench_target){BENCH_MAX, (x)})
+#define BENCH_AT_LEAST(x) ((bench_target){BENCH_MIN, (x)})
+
+/* Prints a column, 23 characters: the value, its target in parentheses, and `!` if the value misses
+ * that. A missed target is remembered for bench_end with the names of its row and its column, which
+ * are copied. NAN: a value that was not measured, as what it needs is not installed; it is printed
+ * as `-` and misses nothing. */
+void bench_print_target(const char *row, const char *column, double value, int decimals,
+                        bench_target target);
+void bench_print_target_heading(const char *column);
+/* A wrong result, in a line of its own: the benchmark ends with status 1, checked or not. */
+__attribute__((format(printf, 1, 2))) void bench_wrong(const char *format, ...);
+/* Prints what missed its target, if the targets are checked. Returns the status for main. */
+int bench_end(void);
+
+/* ---- programs ---- */
+
+/* A function of a program in one engine. An error ends the benchmark: nothing could be measured. */
 typedef struct bench_program {
   hia_engine *engine;
   hia_module *module;

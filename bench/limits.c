@@ -1,9 +1,9 @@
 /* What do limits cost? The time from a cancel to the return of the run it ends, the cost of the
  * comparison that makes it possible, of fuel, bytes a frame, and what a deep run leaves behind.
  *
- *   bench_limits [--cancels N | --quick]     (1000 of each program; --quick: does everything work?)
+ *   bench_limits [--quick | --check] [--cancels N]     (1000 of each program)
  *
- * Targets stand beside the figures; they hold on a machine that does nothing else. */
+ * The targets hold on a machine that does nothing else. */
 #include "bench/harness.h"
 #include <pthread.h>
 #include <stdio.h>
@@ -73,11 +73,14 @@ static bench_program open_text(hia_engine_kind kind, unsigned threads, bool is_u
           .kind = kind, .threads = threads, .unchecked = is_unchecked, .disabled_passes = without});
 }
 
-static bool is_quick;
-
 /* ---- from a cancel to the return ---- */
 
-enum { MOST_CANCELS = 100000, LONGEST_WAIT = 3000 /* microseconds */, DEEP_WAIT = 150000 };
+enum {
+  MAX_CANCEL_US = 2000,
+  MOST_CANCELS = 100000,
+  LONGEST_WAIT = 3000 /* microseconds */,
+  DEEP_WAIT = 150000
+};
 
 typedef struct row {
   const char *name;
@@ -137,9 +140,14 @@ static int by_size(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-static void print_spread(double *us, size_t n) {
+static void print_spread(const char *name, const char *clock, double *us, size_t n,
+                         bench_target target) {
+  char column[64];
   qsort(us, n, sizeof us[0], by_size);
-  printf(" %9.1f %9.1f %9.1f", us[n / 2], us[n * 99 / 100], us[n - 1]);
+  snprintf(column, sizeof column, "99th percentile, %s", clock);
+  printf(" %9.1f", us[n / 2]);
+  bench_print_target(name, column, us[n * 99 / 100], 1, target);
+  printf(" %9.1f", us[n - 1]);
 }
 
 static void cancel_row(const row *w, size_t n, bool is_deep) {
@@ -175,8 +183,8 @@ static void cancel_row(const row *w, size_t n, bool is_deep) {
   hia_cancel_free(r.cancel);
   bench_close(&p);
   printf("%-22s", w->name);
-  print_spread(took, n);
-  print_spread(cpu, n);
+  print_spread(w->name, "on the clock", took, n, BENCH_AT_MOST(MAX_CANCEL_US));
+  print_spread(w->name, "processor time", cpu, n, BENCH_NO_TARGET);
   puts("");
   fflush(stdout);
 }
@@ -185,10 +193,16 @@ static void table_of_cancels(size_t n) {
   printf("From a cancel to the return of the run, microseconds, over %zu cancels each at a random "
          "moment of\nits first %d ms (with millions of frames: a tenth as many, of %d ms): on the "
          "clock, and in processor\ntime of the thread that runs, which other processes do not "
-         "lengthen. Target: the 99th percentile at\nmost 2000.\n\n",
+         "lengthen.\n\n",
          n, LONGEST_WAIT / 1000, DEEP_WAIT / 1000);
-  printf("%-22s %29s %29s\n", "", "on the clock", "processor time");
-  printf("%-22s %9s %9s %9s %9s %9s %9s\n", "", "50th", "99th", "most", "50th", "99th", "most");
+  printf("%-22s %-43s    %s\n", "", "   on the clock", "processor time");
+  printf("%-22s", "");
+  for (int k = 0; k < 2; k++) {
+    printf(" %9s", "50th");
+    bench_print_target_heading("99th");
+    printf(" %9s", "most");
+  }
+  puts("");
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) cancel_row(&rows[i], n, false);
   for (size_t i = 0; i < sizeof deep_rows / sizeof deep_rows[0]; i++)
     cancel_row(&deep_rows[i], n >= 50 ? n / 10 : n, true);
@@ -198,9 +212,10 @@ static void table_of_cancels(size_t n) {
 /* ---- the comparison with the limit ---- */
 
 enum { MOST_RUNS = 15 };
+#define MAX_CHECK_PERCENT 2.0 /* on fib(40), which calls more than all others */
 
-static void compare(const row *w, bench_program p[2]) {
-  const int n_runs = is_quick ? 1 : MOST_RUNS;
+static void compare(const char *table, const row *w, bench_program p[2], bench_target target) {
+  const int n_runs = bench_is_quick() ? 1 : MOST_RUNS;
   double ms[2][MOST_RUNS];
   hia_run_stats used = HIA_RUN_STATS_INIT;
   for (int r = -1; r < n_runs; r++) { /* the first to warm up */
@@ -211,10 +226,19 @@ static void compare(const row *w, bench_program p[2]) {
     }
   }
   double with = bench_median(ms[0], (size_t)n_runs), without = bench_median(ms[1], (size_t)n_runs);
-  printf("%-24s %10.1f %10.1f %9.1f%% %9.1f%%\n", w->name, with, without,
-         (with / without - 1) * 100, (ms[0][0] / ms[1][0] - 1) * 100);
+  printf("%-24s %10.1f %10.1f", w->name, with, without);
+  char column[64];
+  snprintf(column, sizeof column, "%s, per cent", table);
+  bench_print_target(w->name, column, (with / without - 1) * 100, 1, target);
+  printf(" %9.1f\n", (ms[0][0] / ms[1][0] - 1) * 100);
   fflush(stdout);
   for (int k = 0; k < 2; k++) bench_close(&p[k]);
+}
+
+static void print_comparison_heading(const char *with, const char *without) {
+  printf("%-24s %10s %10s", "", with, without);
+  bench_print_target_heading("of medians");
+  printf(" %9s\n", "of best");
 }
 
 static void table_of_checks(void) {
@@ -229,14 +253,16 @@ static void table_of_checks(void) {
       {"tak(12,8,4)", HIA_ENGINE_JIT, 1, "tak", {12, 8, 4}, 3},
   };
   printf("What comparing with the limit costs: native code as it is beside code without it, "
-         "alternating,\nms of CPU time, %d runs each. Target: at most 2 per cent on fib(40).\n\n",
-         is_quick ? 1 : MOST_RUNS);
-  printf("%-24s %10s %10s %10s %10s\n", "", "checked", "unchecked", "of medians", "of best");
+         "alternating,\nms of CPU time, %d runs each; the difference in per cent.\n\n",
+         bench_is_quick() ? 1 : MOST_RUNS);
+  print_comparison_heading("checked", "unchecked");
   bench_pin(true);
   for (size_t i = 0; i < sizeof compared / sizeof compared[0]; i++) {
-    const row *w = is_quick ? &quick[i] : &compared[i];
-    compare(w, (bench_program[2]){open_text(HIA_ENGINE_JIT, 1, false, w->function, NULL),
-                                  open_text(HIA_ENGINE_JIT, 1, true, w->function, NULL)});
+    const row *w = bench_is_quick() ? &quick[i] : &compared[i];
+    compare("checks", w,
+            (bench_program[2]){open_text(HIA_ENGINE_JIT, 1, false, w->function, NULL),
+                               open_text(HIA_ENGINE_JIT, 1, true, w->function, NULL)},
+            i == 0 ? BENCH_AT_MOST(MAX_CHECK_PERCENT) : BENCH_NO_TARGET);
   }
   bench_pin(false);
   puts("");
@@ -260,17 +286,17 @@ static void table_of_fuel(void) {
       {"interp: fib(10)", HIA_ENGINE_INTERP, 1, "fib", {10}, 1},
   };
   printf("What fuel costs: runs with it beside runs without, alternating, ms of CPU time, %d runs "
-         "each.\nEqual calls are not merged in either.\n\n",
-         is_quick ? 1 : MOST_RUNS);
-  printf("%-24s %10s %10s %10s %10s\n", "", "with", "without", "of medians", "of best");
+         "each;\nthe difference in per cent. Equal calls are not merged in either.\n\n",
+         bench_is_quick() ? 1 : MOST_RUNS);
+  print_comparison_heading("with", "without");
   bench_pin(true);
   for (size_t i = 0; i < sizeof compared / sizeof compared[0]; i++) {
-    const row *w = is_quick ? &quick[i] : &compared[i];
+    const row *w = bench_is_quick() ? &quick[i] : &compared[i];
     bench_program p[2];
     for (int k = 0; k < 2; k++)
       p[k] = bench_open_text("limits.hia", all_text(), w->function,
                              &(bench_options){.kind = w->kind, .threads = 1, .fuel = k == 0});
-    compare(w, p);
+    compare("fuel", w, p, BENCH_NO_TARGET);
   }
   bench_pin(false);
   puts("");
@@ -287,8 +313,8 @@ static double resident_mib(void) {
   return (double)resident * (double)sysconf(_SC_PAGESIZE) / (1 << 20);
 }
 
-static void go_down(hia_engine_kind kind, const char *name, int target) {
-  const int32_t few = is_quick ? 100000 : 1000000, many = few * 10;
+static void go_down(hia_engine_kind kind, const char *name, double max_bytes) {
+  const int32_t few = bench_is_quick() ? 100000 : 1000000, many = few * 10;
   bench_program p = open_text(kind, 1, false, "down", NULL);
   hia_run_stats used = HIA_RUN_STATS_INIT;
   double bytes[2], ms[3];
@@ -302,9 +328,11 @@ static void go_down(hia_engine_kind kind, const char *name, int target) {
   }
   double after = resident_mib();
   bytes[1] = (double)used.peak_bytes;
-  printf("%-12s %8.1f %8d %12.1f %12.1f %10.0f %10.1f %10.1f\n", name,
-         (bytes[1] - bytes[0]) / (many - few), target, ms[0], bench_median(ms, 3),
-         bytes[1] / (1 << 20), before, after);
+  printf("%-12s", name);
+  bench_print_target(name, "bytes a call", (bytes[1] - bytes[0]) / (many - few), 1,
+                     BENCH_AT_MOST(max_bytes));
+  printf(" %12.1f %12.1f %10.0f %10.1f %10.1f\n", ms[0], bench_median(ms, 3), bytes[1] / (1 << 20),
+         before, after);
   fflush(stdout);
   bench_close(&p);
 }
@@ -314,9 +342,10 @@ static void table_of_depth(void) {
       "fn down(n) = if n == 0 then 0 else 1 + down(n - 1), 10^%d calls deep. Bytes a call of the "
       "source;\nmilliseconds of the first such run and of the median of three, giving the memory "
       "back included;\nMiB at the deepest; MiB resident before and after.\n\n",
-      is_quick ? 6 : 7);
-  printf("%-12s %8s %8s %12s %12s %10s %10s %10s\n", "", "bytes", "target", "first ms", "ms", "MiB",
-         "before", "after");
+      bench_is_quick() ? 6 : 7);
+  printf("%-12s", "");
+  bench_print_target_heading("bytes");
+  printf(" %12s %12s %10s %10s %10s\n", "first ms", "ms", "MiB", "before", "after");
   go_down(HIA_ENGINE_JIT, "native", 48);
   go_down(HIA_ENGINE_INTERP, "interpreter", 256);
   puts("");
@@ -324,16 +353,18 @@ static void table_of_depth(void) {
 
 int main(int argc, char **argv) {
   long cancels = 1000;
-  bool is_known = argc == 1;
-  if (argc == 2 && strcmp(argv[1], "--quick") == 0) {
-    is_known = is_quick = true;
-    cancels = 5;
-  } else if (argc == 3 && strcmp(argv[1], "--cancels") == 0) {
-    is_known = true;
-    cancels = atol(argv[2]);
+  bool is_known = true;
+  for (int i = 1; i < argc; i++) {
+    if (bench_take_option(argv[i])) {
+      if (bench_is_quick()) cancels = 5;
+    } else if (strcmp(argv[i], "--cancels") == 0 && i + 1 < argc) {
+      cancels = atol(argv[++i]);
+    } else {
+      is_known = false;
+    }
   }
   if (!is_known || cancels < 1 || cancels > MOST_CANCELS) {
-    fprintf(stderr, "usage: %s [--cancels N | --quick]\n", argv[0]);
+    fprintf(stderr, "usage: %s [--quick | --check] [--cancels N]\n", argv[0]);
     return 2;
   }
   bench_print_machine();
@@ -341,5 +372,5 @@ int main(int argc, char **argv) {
   table_of_checks();
   table_of_fuel();
   table_of_depth();
-  return fflush(stdout) != 0;
+  return bench_end();
 }

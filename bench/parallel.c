@@ -2,8 +2,8 @@
  * several threads reach of as many sequential programs side by side, and how far that is from
  * OpenMP's tasks and oneTBB.
  *
- *   bench_parallel [--quick] [--runs N] [--only FUNCTION]   (of the first table, without the
- * second)
+ *   bench_parallel [--quick | --check] [--runs N] [--only FUNCTION]   (of the first table, without
+ *                                                                      the second)
  *
  * Each row is measured in rounds; in a round everything that the row compares has its turn, so that
  * a slower moment of the machine meets all. Equal calls are not merged: fib would not be
@@ -45,17 +45,15 @@ static const struct peer {
     {"peer_tbb", "oneTBB parallel_invoke (g++)", "g++ or libtbb-dev"},
 };
 enum { N_PEERS = sizeof peers / sizeof peers[0] };
-#define FORKED_TARGET 1.05 /* times the sequential code, at most */
-#define PEER_TARGET   50.0 /* times faster than each, on fib(32) */
+#define MAX_FORKED 1.05 /* times the sequential code */
+#define MIN_TIMES  50.0 /* faster than each peer, on fib(32) */
 
-static bool is_quick;
 static const char *only; /* function, or NULL */
 static size_t n_runs;
 static unsigned counts[MOST_COUNTS]; /* of threads: 2, and all cores if there are more */
 static size_t n_counts;
-static int mistakes;
 
-static const int32_t *args_of(const row *r) { return is_quick ? r->quick : r->args; }
+static const int32_t *args_of(const row *r) { return bench_is_quick() ? r->quick : r->args; }
 
 static void row_text(char *text, size_t size, const row *r) {
   bench_call_text(text, size, r->name, args_of(r), r->n_args);
@@ -79,8 +77,7 @@ typedef struct verdict {
 
 static void judge(verdict *v, const char *name, long long result) {
   if (v->is_known && v->result != result) {
-    printf("\n%s: %lld instead of %lld\n", name, result, v->result);
-    mistakes++;
+    bench_wrong("%s: %lld instead of %lld", name, result, v->result);
   }
   v->result = result;
   v->is_known = true;
@@ -227,11 +224,14 @@ static void table_of_threads(void) {
       n_runs);
   puts("jit: sequential code; forks: code whose calls other threads may take; each: of P programs "
        "side "
-       "by side;\nshare: what P threads reach of that. In parentheses the targets.\n");
-  printf("%-20s %9s %9s %9s %9s %13s", "", "clang-19", "gcc", "jit", "forks", "forks/jit");
-  for (size_t k = 0; k < n_counts; k++)
-    printf(" | P =%3u %9s %9s %13s %8s %7s", counts[k], "each", "threads", "share", "speed-up",
-           "steals");
+       "by side;\nshare: what P threads reach of that.\n");
+  printf("%-20s %9s %9s %9s %9s", "", "clang-19", "gcc", "jit", "forks");
+  bench_print_target_heading("forks/jit");
+  for (size_t k = 0; k < n_counts; k++) {
+    printf(" | P =%3u %9s %9s", counts[k], "each", "threads");
+    bench_print_target_heading("share");
+    printf(" %8s %7s", "speed-up", "steals");
+  }
   puts("");
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
     const row *r = &rows[i];
@@ -244,13 +244,16 @@ static void table_of_threads(void) {
     print_ms(m.gcc);
     print_ms(m.sequential);
     print_ms(m.forked);
-    printf(" %6.3f (%.2f)", m.forked / m.sequential, FORKED_TARGET);
+    bench_print_target(text, "forks/jit", m.forked / m.sequential, 3, BENCH_AT_MOST(MAX_FORKED));
     for (size_t k = 0; k < n_counts; k++) {
       printf(" |        ");
       print_ms(m.at[k].copies);
       print_ms(m.at[k].threads);
-      printf(" %6.3f (%.2f) %7.2fx %7.0f", m.at[k].copies / m.at[k].threads, r->share,
-             m.sequential / m.at[k].threads, m.at[k].steals);
+      char column[32];
+      snprintf(column, sizeof column, "share of %u threads", counts[k]);
+      bench_print_target(text, column, m.at[k].copies / m.at[k].threads, 3,
+                         BENCH_AT_LEAST(r->share));
+      printf(" %7.2fx %7.0f", m.sequential / m.at[k].threads, m.at[k].steals);
     }
     puts("");
     fflush(stdout);
@@ -282,7 +285,7 @@ static double timed_peer(const char *path, const row *r, unsigned threads, verdi
   return ms;
 }
 
-static void compare_peers(const row *r, double target, unsigned n_threads) {
+static void compare_peers(const row *r, bench_target target, unsigned n_threads) {
   static double peer[N_PEERS][2][MOST_RUNS], own[2][MOST_RUNS];
   char path[N_PEERS][4096], text[64];
   bool is_there[N_PEERS];
@@ -308,12 +311,9 @@ static void compare_peers(const row *r, double target, unsigned n_threads) {
       continue;
     }
     double one = bench_median(peer[k][0], n_runs), all = bench_median(peer[k][1], n_runs);
-    printf("%-16s %-34s %10.3f %10.3f %9.1f", "", peers[k].name, one, all,
-           (one < all ? one : all) / ours);
-    if (target > 0)
-      printf("   (at least %.0f)\n", target);
-    else
-      puts("");
+    printf("%-16s %-34s %10.3f %10.3f", "", peers[k].name, one, all);
+    bench_print_target(text, peers[k].name, (one < all ? one : all) / ours, 1, target);
+    puts("");
   }
   bench_close(&sequential);
   bench_close(&threaded);
@@ -324,18 +324,19 @@ static void table_of_peers(unsigned n_threads) {
   printf("Beside tasks written without a cut-off by hand, on the clock, milliseconds. `times`: how "
          "much slower\nthan hiaton on %u threads the other is at its better number of threads.\n\n",
          n_threads);
-  printf("%-16s %-34s %10s %8u t. %9s\n", "", "", "1 thread", n_threads, "times");
-  compare_peers(&fib, PEER_TARGET, n_threads);
-  compare_peers(&tak, 0, n_threads);
+  printf("%-16s %-34s %10s %8u t.", "", "", "1 thread", n_threads);
+  bench_print_target_heading("times");
+  puts("");
+  compare_peers(&fib, BENCH_AT_LEAST(MIN_TIMES), n_threads);
+  compare_peers(&tak, BENCH_NO_TARGET, n_threads);
   puts("");
 }
 
 int main(int argc, char **argv) {
   n_runs = 7;
   for (int i = 1; i < argc; i++) {
-    if (strcmp(argv[i], "--quick") == 0) {
-      is_quick = true;
-      n_runs = 1;
+    if (bench_take_option(argv[i])) {
+      if (bench_is_quick()) n_runs = 1;
     } else if (strcmp(argv[i], "--runs") == 0 && i + 1 < argc) {
       n_runs = (size_t)strtoul(argv[++i], NULL, 10);
     } else if (strcmp(argv[i], "--only") == 0 && i + 1 < argc) {
@@ -344,7 +345,7 @@ int main(int argc, char **argv) {
       n_runs = 0;
     }
     if (n_runs == 0 || n_runs > MOST_RUNS) {
-      fprintf(stderr, "usage: %s [--quick] [--runs N] [--only FUNCTION]\n", argv[0]);
+      fprintf(stderr, "usage: %s [--quick | --check] [--runs N] [--only FUNCTION]\n", argv[0]);
       return 2;
     }
   }
@@ -355,6 +356,5 @@ int main(int argc, char **argv) {
   if (cores < 2) puts("This machine has one core: two threads cannot be faster than one.\n");
   table_of_threads();
   if (!only) table_of_peers(counts[n_counts - 1]);
-  if (mistakes) printf("%d wrong results\n", mistakes);
-  return mistakes || fflush(stdout) != 0;
+  return bench_end();
 }

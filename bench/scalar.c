@@ -1,8 +1,10 @@
 /* The recursion benchmarks: do all engines give the papers' results, how fast, and how fast is the
- * same in C? `--quick` runs small arguments, to see that everything works; `--only FUNCTION` only
- * compares this one with C. */
+ * same in C?
+ *
+ *   bench_scalar [--quick | --check] [--only FUNCTION]     (only compares this one with C) */
 #include "bench/harness.h"
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -31,8 +33,6 @@ static const bench_row results[] = {
     {"fact", {3}, 1, 11, "", "", false},
 };
 
-static int mistakes;
-static bool is_quick;
 static const char *only; /* of the programs beside C, and nothing else; NULL: all */
 
 static void row_text(char *text, size_t size, const bench_row *row) {
@@ -56,8 +56,7 @@ static double timed(const bench_program *p, const bench_row *row, hia_run_stats 
   *used = (hia_run_stats)HIA_RUN_STATS_INIT;
   long long result = bench_call(p, row->args, row->n_args, used);
   if (result != row->result) {
-    printf("\n%s: %lld instead of %lld\n", row->name, result, row->result);
-    mistakes++;
+    bench_wrong("%s: %lld instead of %lld", row->name, result, row->result);
   }
   return (double)used->run_ns / 1e6;
 }
@@ -87,7 +86,7 @@ static void table_of_results(void) {
        "   papers: static dynamic");
   for (size_t i = 0; i < sizeof results / sizeof results[0]; i++) {
     const bench_row *row = &results[i];
-    if (is_quick && row->is_large) continue;
+    if (bench_is_quick() && row->is_large) continue;
     char text[64];
     row_text(text, sizeof text, row);
     printf("%-14s %10lld", text, row->result);
@@ -131,20 +130,24 @@ static bench_options options_of(variant v) {
                          .merge_calls = v == MERGED};
 }
 
-/* The most that these should be; 0: no target. */
 typedef struct targets {
-  double plain, unchecked; /* of clang's time */
-  double unrolled;         /* of gcc's time */
-  double check;            /* of the time of the unrolled code without checks */
+  bench_target plain, unchecked; /* of clang's time */
+  bench_target unrolled;         /* of gcc's time */
+  bench_target check;            /* of the time of the unrolled code without checks */
 } targets;
-#define MOST_COMPILING 4.0   /* times the compile time of the plain function */
-#define MOST_CODE      16384 /* bytes */
+#define MAX_PLAIN     {BENCH_MAX, 1.10}
+#define MAX_UNCHECKED {BENCH_MAX, 1.05}
+#define MAX_UNROLLED  {BENCH_MAX, 0.60}
+#define MAX_CHECK     {BENCH_MAX, 1.02}
+#define NO_TARGET     {BENCH_UNBOUNDED, 0}
+#define MAX_COMPILING 4.0   /* times the compile time of the plain function */
+#define MAX_CODE      16384 /* bytes */
 
 typedef struct compared {
   bench_row row, quick, small; /* small: for the interpreter */
   int runs;
   unsigned long long calls; /* as the language counts them, the outermost included; 0: not known */
-  targets most;
+  targets targets;
 } compared;
 
 static const compared comparisons[] = {
@@ -153,25 +156,25 @@ static const compared comparisons[] = {
      {"fib", {24}, 1, 75025, "", "", false},
      9,
      331160281,
-     {1.10, 1.05, 0.60, 1.02}},
+     {MAX_PLAIN, MAX_UNCHECKED, MAX_UNROLLED, MAX_CHECK}},
     {{"ack", {3, 11}, 2, 16381, "", "", true},
      {"ack", {3, 3}, 2, 61, "", "", false},
      {"ack", {3, 5}, 2, 253, "", "", false},
      9,
      178875096,
-     {1.10, 1.05, 0.60, 0}},
+     {MAX_PLAIN, MAX_UNCHECKED, MAX_UNROLLED, NO_TARGET}},
     {{"tak", {27, 17, 8}, 3, 9, "", "", true},
      {"tak", {12, 8, 4}, 3, 5, "", "", false},
      {"tak", {18, 12, 6}, 3, 7, "", "", false},
      15,
      24802269,
-     {1.10, 1.05, 0.60, 0}},
+     {MAX_PLAIN, MAX_UNCHECKED, MAX_UNROLLED, NO_TARGET}},
     {{"primes", {1000000}, 1, 7051571, "", "", true},
      {"primes", {7500}, 1, 42209, "", "", false},
      {"primes", {500}, 1, 2339, "", "", false},
      5,
      0,
-     {1.10, 1.05, 0, 0}},
+     {MAX_PLAIN, MAX_UNCHECKED, NO_TARGET, NO_TARGET}},
 };
 enum { N_COMPARISONS = sizeof comparisons / sizeof comparisons[0] };
 
@@ -180,8 +183,7 @@ static double timed_reference(bench_reference f, const bench_row *row) {
   int32_t result;
   double ms = bench_reference_ms(f, row->args, &result);
   if (result != row->result) {
-    printf("\n%s in C: %" PRId32 " instead of %lld\n", row->name, result, row->result);
-    mistakes++;
+    bench_wrong("%s in C: %" PRId32 " instead of %lld", row->name, result, row->result);
   }
   return ms;
 }
@@ -220,11 +222,11 @@ static peer peer_of(double ms[BENCH_PLACES][MAX_RUNS], size_t n_runs) {
 }
 
 static medians compare_one(const compared *c) {
-  const bench_row *row = is_quick ? &c->quick : &c->row;
+  const bench_row *row = bench_is_quick() ? &c->quick : &c->row;
   static double ms[N_VARIANTS][MAX_RUNS], c_ms[2][BENCH_PLACES][MAX_RUNS];
   bench_program ours[N_VARIANTS];
   medians m;
-  int runs = is_quick ? 1 : c->runs;
+  int runs = bench_is_quick() ? 1 : c->runs;
   for (variant v = 0; v < N_VARIANTS; v++) {
     bench_options options = options_of(v);
     ours[v] = open_row(row, &options);
@@ -254,14 +256,8 @@ static void print_ms(double ms) {
     printf(" %9s", "-"); /* no such compiler */
 }
 
-static void print_share(double x, double y, double most) {
-  if (x <= 0 || y <= 0)
-    printf(" %14s", "-");
-  else if (most > 0)
-    printf(" %7.3f (%.2f)", x / y, most);
-  else
-    printf(" %7.3f %6s", x / y, "");
-}
+/* Of a compiler that is not at hand the time is 0. */
+static double share(double x, double y) { return x > 0 && y > 0 ? x / y : (double)NAN; }
 
 static void print_peer(const peer *p) {
   char places[32];
@@ -271,6 +267,10 @@ static void print_peer(const peer *p) {
 }
 
 static bool is_left_out(const compared *c) { return only && strcmp(only, c->row.name) != 0; }
+
+enum { N_SHARES = 6 };
+static const char *const share_names[N_SHARES] = {
+    "plain/clang", "unchecked/clang", "unrolled/gcc", "unrolled/clang", "merged/gcc", "check"};
 
 static void table_of_native(void) {
   static const variant columns[] = {PLAIN, PLAIN_UNCHECKED, UNROLLED, UNROLLED_UNCHECKED, MERGED};
@@ -288,7 +288,7 @@ static void table_of_native(void) {
   for (size_t i = 0; i < N_COMPARISONS; i++) {
     const compared *c = &comparisons[i];
     if (is_left_out(c)) continue;
-    const bench_row *row = is_quick ? &c->quick : &c->row;
+    const bench_row *row = bench_is_quick() ? &c->quick : &c->row;
     row_text(text[i], sizeof text[i], row);
     bench_pin(true);
     all[i] = compare_one(c);
@@ -301,26 +301,32 @@ static void table_of_native(void) {
     unsigned long long calls = calls_of(row);
     printf(" %12llu\n", calls);
     fflush(stdout);
-    if (is_quick || !c->calls || calls == c->calls) continue;
-    printf("%s: %llu calls instead of %llu\n", row->name, calls, c->calls);
-    mistakes++;
+    if (bench_is_quick() || !c->calls || calls == c->calls) continue;
+    bench_wrong("%s: %llu calls instead of %llu", row->name, calls, c->calls);
   }
-  puts("\nThe same as shares; in parentheses the most that they should be. check: unrolled, of "
-       "unrolled unchecked.\n");
-  printf("%-17s %14s %14s %14s %14s %14s %14s\n", "call", "plain/clang", "uncheck./clang",
-         "unrolled/gcc", "unrolled/clang", "merged/gcc", "check");
+  puts("\nThe same as shares, with their targets. check: unrolled, of unrolled unchecked.\n");
+  printf("%-17s", "call");
+  for (size_t k = 0; k < N_SHARES; k++) bench_print_target_heading(share_names[k]);
+  puts("");
   for (size_t i = 0; i < N_COMPARISONS; i++) {
     if (is_left_out(&comparisons[i])) continue;
-    const targets *most = &comparisons[i].most;
+    const targets *t = &comparisons[i].targets;
     const double *ms = all[i].ours, clang = all[i].peers[BENCH_CLANG].typical,
                  gcc = all[i].peers[BENCH_GCC].typical;
+    const struct {
+      double value;
+      bench_target target;
+    } shares[N_SHARES] = {
+        {share(ms[PLAIN], clang), t->plain},
+        {share(ms[PLAIN_UNCHECKED], clang), t->unchecked},
+        {share(ms[UNROLLED], gcc), t->unrolled},
+        {share(ms[UNROLLED], clang), BENCH_NO_TARGET},
+        {share(ms[MERGED], gcc), BENCH_NO_TARGET},
+        {share(ms[UNROLLED], ms[UNROLLED_UNCHECKED]), t->check},
+    };
     printf("%-17s", text[i]);
-    print_share(ms[PLAIN], clang, most->plain);
-    print_share(ms[PLAIN_UNCHECKED], clang, most->unchecked);
-    print_share(ms[UNROLLED], gcc, most->unrolled);
-    print_share(ms[UNROLLED], clang, 0);
-    print_share(ms[MERGED], gcc, 0);
-    print_share(ms[UNROLLED], ms[UNROLLED_UNCHECKED], most->check);
+    for (size_t k = 0; k < N_SHARES; k++)
+      bench_print_target(text[i], share_names[k], shares[k].value, 3, shares[k].target);
     puts("");
   }
   puts("");
@@ -355,9 +361,12 @@ static void unroll_one(const compared *c) {
   }
   double plain = bench_median(ms[0], N_COMPILATIONS),
          unrolled = bench_median(ms[1], N_COMPILATIONS);
-  printf("%-8s %7.2f %9.2f %7.2f %6.2f (%.0f) %7llu %9llu %7llu (%d)", c->row.name, plain, unrolled,
-         bench_median(ms[2], N_COMPILATIONS), unrolled / plain, MOST_COMPILING, bytes[0], bytes[1],
-         bytes[2], MOST_CODE);
+  printf("%-8s %7.2f %9.2f %7.2f", c->row.name, plain, unrolled,
+         bench_median(ms[2], N_COMPILATIONS));
+  bench_print_target(c->row.name, "unrolled/plain, compile time", unrolled / plain, 2,
+                     BENCH_AT_MOST(MAX_COMPILING));
+  printf(" %7llu %9llu", bytes[0], bytes[1]);
+  bench_print_target(c->row.name, "bytes, merged", (double)bytes[2], 0, BENCH_AT_MOST(MAX_CODE));
   char text[64];
   row_text(text, sizeof text, &c->small);
   printf("  %-14s %8llu %8llu %9llu %7llu\n", text, calls_of(&c->small), made[0], made[1], made[2]);
@@ -369,9 +378,11 @@ static void table_of_unrolling(void) {
       "of 9), bytes\nof code; and how many calls the language counts, and how many calls and loops "
       "are entered for them: the\ninterpreter runs the very graph that becomes native code (which "
       "enters a function that it tries first, and\nthe full one behind it: docs/unrolling.md).\n");
-  printf("%-8s %7s %9s %7s %10s %7s %9s %15s  %-14s %8s %8s %9s %7s\n", "program", "plain",
-         "unrolled", "merged", "unr./plain", "bytes", "unrolled", "merged", "calls of", "counted",
-         "plain", "unrolled", "merged");
+  printf("%-8s %7s %9s %7s", "program", "plain", "unrolled", "merged");
+  bench_print_target_heading("unrolled/plain");
+  printf(" %7s %9s", "bytes", "unrolled");
+  bench_print_target_heading("merged");
+  printf("  %-14s %8s %8s %9s %7s\n", "calls of", "counted", "plain", "unrolled", "merged");
   for (size_t i = 0; i < N_COMPARISONS; i++) unroll_one(&comparisons[i]);
   puts("");
 }
@@ -380,7 +391,7 @@ static void table_of_unrolling(void) {
 
 static double process(const char *const *argv) {
   double ms[MAX_RUNS];
-  size_t n = is_quick ? 1 : MAX_RUNS;
+  size_t n = bench_is_quick() ? 1 : MAX_RUNS;
   bench_process(argv);
   for (size_t i = 0; i < n; i++) ms[i] = bench_process(argv);
   return bench_median(ms, n);
@@ -424,12 +435,11 @@ static void table_of_starts(void) {
 
 int main(int argc, char **argv) {
   for (int i = 1; i < argc; i++) {
-    if (strcmp(argv[i], "--quick") == 0) {
-      is_quick = true;
-    } else if (strcmp(argv[i], "--only") == 0 && i + 1 < argc) {
+    if (bench_take_option(argv[i])) continue;
+    if (strcmp(argv[i], "--only") == 0 && i + 1 < argc) {
       only = argv[++i];
     } else {
-      fprintf(stderr, "usage: %s [--quick] [--only FUNCTION]\n", argv[0]);
+      fprintf(stderr, "usage: %s [--quick | --check] [--only FUNCTION]\n", argv[0]);
       return 2;
     }
   }
@@ -440,6 +450,5 @@ int main(int argc, char **argv) {
     table_of_unrolling();
     table_of_starts();
   }
-  if (mistakes) printf("\n%d wrong results\n", mistakes);
-  return mistakes || fflush(stdout) != 0;
+  return bench_end();
 }
