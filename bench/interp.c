@@ -12,8 +12,8 @@
 #include <string.h>
 
 enum { MOST_RUNS = 99 };
-#define MAX_OF_EXPAND 0.80 /* of the time of the dynamic graph: the papers' claim, with a margin   \
-                            */
+/* The static graph beside the dynamic one: the claim of the papers, with a margin. */
+#define MAX_OF_EXPAND 0.80
 
 typedef struct row {
   const char *name;
