@@ -37,8 +37,9 @@ hia_diag *hiaF_error(hia_diags *diags, enum hia_error code, uint32_t start, uint
                      const char *fmt, ...) HIA_PRINTF(5, 6);
 /* Adds one that was made for another list (positions are kept). */
 void hiaF_diag_add(hia_diags *diags, const hia_diag *diag);
-/* Both accept NULL for `diag`. */
+/* Both accept NULL for `diag`. A later hint replaces the one before, a later note follows it. */
 void hiaF_hint(hia_diags *diags, hia_diag *diag, const char *fmt, ...) HIA_PRINTF(3, 4);
+/* `at`: a byte of the source, or HIA_NONE for a note without a place. */
 void hiaF_note(hia_diags *diags, hia_diag *diag, uint32_t at, const char *fmt, ...)
     HIA_PRINTF(4, 5);
 const char *hiaF_error_code(enum hia_error code);
@@ -364,15 +365,16 @@ typedef struct hia_inst {
   bool no_base;         /* result stayed unknown */
   bool ends;            /* some path needs no call that cannot end */
   bool queued;
-  bool held;            /* a tainted literal stayed unknown when its body was typed last */
-  bool conflict;        /* its body had an error then, or its result did not come to rest */
-  uint8_t changes;      /* of its result to what does not contain it, while solving */
-  hia_itype found;      /* the type of its body in this round of solving */
-  uint32_t order;       /* in which it was DONE: callees before callers, a group together */
-  uint32_t group;       /* number of its strongly connected component */
-  uint32_t index, low;  /* Tarjan */
-  uint32_t stamp;       /* scratch: visited in the walk of this number */
-  uint32_t call_pos;    /* of the call that asked first, for notes; NONE: the host did */
+  bool held;           /* a tainted literal stayed unknown when its body was typed last */
+  bool conflict;       /* its body had an error then, or its result did not come to rest */
+  uint8_t changes;     /* of its result to what does not contain it, while solving */
+  hia_itype found;     /* the type of its body in this round of solving */
+  uint32_t order;      /* in which it was DONE: callees before callers, a group together */
+  uint32_t group;      /* number of its strongly connected component */
+  uint32_t index, low; /* Tarjan */
+  uint32_t stamp;      /* scratch: visited in the walk of this number */
+  uint32_t caller;     /* the instance that asked first, made before this one; NONE: the host did */
+  hia_ast_id call;     /* its CALL node */
   uint32_t last_caller; /* that was added to callers last */
   hia_itype *types;     /* by node, first_node of the declaration is 0 */
   hia_u32vec callees, callers;
@@ -505,6 +507,7 @@ typedef struct hia_typing {
   uint32_t inst;    /* or NONE: no calls of functions then */
   bool report;      /* messages wanted */
   bool failed;      /* some were due */
+  bool uses_broken; /* a declaration was used that has an error of its own and no type */
   bool force;       /* tainted literals settle */
   bool held;        /* one has not */
   hia_fault *fault; /* report into this instead, the first one */
@@ -544,9 +547,10 @@ void hiaF_resolve(hia_typing *t, hia_ast_id expr, hia_itype type);
 
 /* ---- solve.c ---- */
 
-/* The instance; made if need be. HIA_NONE if there would be too many. */
+/* The instance; made if need be, for the node `call` of the instance `caller` (both HIA_NONE: for
+ * the host). HIA_NONE if there would be too many. */
 uint32_t hiaF_instance(hia_program *p, uint32_t decl, const hia_itype *args, hia_itype want,
-                       uint32_t call_pos);
+                       uint32_t caller, hia_ast_id call);
 void hiaF_add_call(hia_program *p, uint32_t caller, uint32_t callee);
 void hiaF_solve(hia_program *p, uint32_t inst); /* it and all it calls: until DONE */
 

@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#define CHAIN_END 3u /* calls shown at either end of a chain of instances */
+
 const char *hiaF_inst_name(const hia_program *p, uint32_t id) {
   const hia_inst *inst = hiaF_inst(p, id);
   const hia_decl *d = hiaF_decl(p, inst->decl);
@@ -37,12 +39,26 @@ static void collect_callees(hia_program *p, uint32_t id) {
   }
 }
 
-static void note_instance(hia_program *p, uint32_t id, hia_diag *diag) {
+/* The instance whose call made this one, if this one is generic: its types come from there. */
+static uint32_t origin(const hia_program *p, uint32_t id) {
   const hia_inst *inst = hiaF_inst(p, id);
-  if (!hiaF_decl(p, inst->decl)->generic || diag->note_line != 0) return;
-  if (inst->call_pos != HIA_NONE)
-    hiaF_note(p->diags, diag, inst->call_pos, "in the instance %s, called here",
+  return hiaF_decl(p, inst->decl)->generic ? inst->caller : HIA_NONE;
+}
+
+/* Which calls brought the types of a generic instance: from the innermost one out to that in a
+ * function whose types are declared. Of a long chain the middle is left out. */
+static void note_instances(hia_program *p, uint32_t id, hia_diag *diag) {
+  uint32_t length = 0;
+  for (uint32_t k = id; origin(p, k) != HIA_NONE; k = origin(p, k)) length++;
+  uint32_t hidden = length > 2 * CHAIN_END ? length - 2 * CHAIN_END : 0;
+  for (uint32_t i = 0; origin(p, id) != HIA_NONE; id = origin(p, id), i++) {
+    if (hidden > 0 && i == CHAIN_END)
+      hiaF_note(p->diags, diag, HIA_NONE, "%u more calls lead there", hidden);
+    if (hidden > 0 && i >= CHAIN_END && i < CHAIN_END + hidden) continue;
+    const hia_ast *callee = hiaF_node(p, hiaF_node(p, hiaF_inst(p, id)->call)->a);
+    hiaF_note(p->diags, diag, callee->start, "in the instance %s, called here",
               hiaF_inst_name(p, id));
+  }
 }
 
 static void check_once(hia_program *p, uint32_t id) {
@@ -65,7 +81,7 @@ static void check_once(hia_program *p, uint32_t id) {
     hiaF_hint(p->diags, diag, "declare the result");
   }
   hiaF_resolve(&t, d->body, result);
-  hiaF_inst(p, id)->failed = t.failed;
+  hiaF_inst(p, id)->failed = t.failed || t.uses_broken;
   collect_callees(p, id);
 }
 
@@ -85,7 +101,7 @@ static void check_instance(hia_program *p, uint32_t id) {
       again = true;
     }
   }
-  for (uint32_t i = 0; i < own->list.len; i++) note_instance(p, id, &own->list.data[i]);
+  for (uint32_t i = 0; i < own->list.len; i++) note_instances(p, id, &own->list.data[i]);
   hiaF_inst(p, id)->diags = own->list.len > 0 ? own : NULL;
   hiaF_inst(p, id)->checked = true;
 }
@@ -208,7 +224,7 @@ static void check_group(hia_program *p, const hia_u32vec *reached, uint32_t from
   hiaF_hint(p->diags, diag,
             inst->ends ? "the type of its result cannot be found: write -> and a type"
                        : "every path through it makes a call that cannot end");
-  note_instance(p, id, diag);
+  note_instances(p, id, diag);
   p->diags = outer;
 }
 

@@ -89,11 +89,13 @@ void hiaF_hint(hia_diags *diags, hia_diag *diag, const char *fmt, ...) {
 
 void hiaF_note(hia_diags *diags, hia_diag *diag, uint32_t at, const char *fmt, ...) {
   if (diag == NULL) return;
+  hia_diag_note note = {.line = 0};
   va_list args;
   va_start(args, fmt);
-  diag->note = format(&diags->comp->arena, fmt, args);
+  note.text = format(&diags->comp->arena, fmt, args);
   va_end(args);
-  hiaF_line_col(diags->source, at, &diag->note_line, &diag->note_col);
+  if (at != HIA_NONE) hiaF_line_col(diags->source, at, &note.line, &note.col);
+  hiaR_push(&diags->comp->arena, &diag->notes, note);
 }
 
 /* ---- showing ---- */
@@ -118,9 +120,14 @@ void hiaF_diag_print(const hia_diags *diags, uint32_t i, hia_text *out) {
   hiaR_text_addf(out, "error[%s]: %s\n", d->code, d->message);
   excerpt(diags->source, d->line, d->col, d->len, out);
   if (d->hint != NULL) hiaR_text_addf(out, "      = hint: %s\n", d->hint);
-  if (d->note_line != 0) {
-    print_place(diags->source, d->note_line, d->note_col, out);
-    hiaR_text_addf(out, "note: %s\n", d->note);
-    excerpt(diags->source, d->note_line, d->note_col, 1, out);
+  for (uint32_t k = 0; k < d->notes.len; k++) {
+    const hia_diag_note *note = &d->notes.data[k];
+    if (note->line == 0) {
+      hiaR_text_addf(out, "      = note: %s\n", note->text);
+      continue;
+    }
+    print_place(diags->source, note->line, note->col, out);
+    hiaR_text_addf(out, "note: %s\n", note->text);
+    excerpt(diags->source, note->line, note->col, 1, out);
   }
 }

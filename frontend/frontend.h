@@ -9,14 +9,19 @@
 
 /* ---- diag.c: what is wrong with a program ---- */
 
+/* Another place that matters: "first defined here". */
+typedef struct hia_diag_note {
+  uint32_t line, col; /* as of the error; 0: the text alone */
+  const char *text;
+} hia_diag_note;
+
 typedef struct hia_diag {
-  const char *code;             /* stable: "E0101"; the list with explanations is docs/errors.md */
-  uint32_t line, col;           /* from 1, col in bytes; 0: no position */
-  uint32_t len;                 /* bytes to underline on that line, at least 1 */
-  const char *message;          /* one line, no full stop */
-  const char *hint;             /* what to write instead; NULL if there is none */
-  uint32_t note_line, note_col; /* of a second place that matters ("first defined here"), or 0 */
-  const char *note;
+  const char *code;    /* stable: "E0101"; the list with explanations is docs/errors.md */
+  uint32_t line, col;  /* from 1, col in bytes; 0: no position */
+  uint32_t len;        /* bytes to underline on that line, at least 1 */
+  const char *message; /* one line, no full stop */
+  const char *hint;    /* what to write instead; NULL if there is none */
+  HIA_VEC(hia_diag_note) notes;
 } hia_diag;
 
 typedef struct hia_source {
@@ -34,7 +39,7 @@ typedef struct hia_diags {
 #define HIA_MAX_DIAGS 50
 
 void hiaF_diags_init(hia_diags *diags, hia_comp *comp, const hia_source *source);
-/* file:line:col: error[E0101]: message, the source line, a caret line, hint and note. Bytes that
+/* file:line:col: error[E0101]: message, the source line, a caret line, hint and notes. Bytes that
  * are not printable are shown escaped; long lines are cut around the caret. */
 void hiaF_diag_print(const hia_diags *diags, uint32_t i, hia_text *out);
 

@@ -353,8 +353,9 @@ static const char *param_text(hia_typing *t, const hia_decl *d, uint32_t i) {
                            hiaF_symbol_text(p, d->symbol));
 }
 
-static hia_itype infer_call(hia_typing *t, const hia_ast *n, const hia_ast *callee) {
+static hia_itype infer_call(hia_typing *t, hia_ast_id call, const hia_ast *callee) {
   hia_program *p = t->p;
+  const hia_ast *n = hiaF_node(p, call);
   uint32_t decl = callee->b;
   hia_itype few[16], *args = few;
   if (n->c > HIA_LEN(few)) args = HIA_NEW_ARRAY(p->arena, hia_itype, n->c);
@@ -374,11 +375,12 @@ static hia_itype infer_call(hia_typing *t, const hia_ast *n, const hia_ast *call
     }
   }
   const hia_decl *d = hiaF_decl(p, decl);
+  t->uses_broken |= d->broken;
   if (d->broken || (has & HIA_HAS_ERROR))
     return d->result != HIA_IT_NONE ? d->result : HIA_IT_ERROR;
   if (d->kind == HIA_DECL_EXTERN) return d->result;
   if (has != 0) return d->result != HIA_IT_NONE ? d->result : HIA_IT_UNKNOWN;
-  uint32_t id = hiaF_instance(p, decl, args, HIA_IT_NONE, callee->start);
+  uint32_t id = hiaF_instance(p, decl, args, HIA_IT_NONE, t->inst, call);
   if (id == HIA_NONE) {
     hiaF_type_error(t, HIA_E0315, callee->start, callee->end,
                     "the instantiation of '%s' does not end: more than %u instances",
@@ -405,7 +407,10 @@ static hia_itype infer_convert(hia_typing *t, const hia_ast *n) {
 
 static hia_itype infer_name(hia_typing *t, const hia_ast *n) {
   if (n->op == HIA_REF_VAR) return *hiaF_type_at(t, n->b);
-  if (n->op == HIA_REF_CONST) return hiaF_decl(t->p, n->b)->const_type;
+  if (n->op == HIA_REF_CONST) {
+    t->uses_broken |= hiaF_decl(t->p, n->b)->broken;
+    return hiaF_decl(t->p, n->b)->const_type;
+  }
   return HIA_IT_ERROR;
 }
 
@@ -431,7 +436,7 @@ static hia_itype infer(hia_typing *t, const hia_ast *n, hia_ast_id id) {
     const hia_ast callee = *hiaF_node(t->p, n->a);
     if (callee.op == HIA_REF_BUILTIN) return infer_builtin(t, n, &callee);
     bool is_decl = callee.op == HIA_REF_FN || callee.op == HIA_REF_EXTERN;
-    return is_decl ? infer_call(t, n, &callee) : (hia_itype)HIA_IT_ERROR;
+    return is_decl ? infer_call(t, id, &callee) : (hia_itype)HIA_IT_ERROR;
   }
   case HIA_AST_CONVERT: return infer_convert(t, n);
   case HIA_AST_FIELD: return infer_field(t, n);

@@ -76,7 +76,8 @@ hia_program *hiaF_load(hia_comp *comp, hia_types *types, const hia_source *sourc
   for (uint32_t i = 0; i < p->fns.len; i++) {
     const hia_decl *d = hiaF_decl(p, p->fns.data[i]);
     if (d->broken || d->generic) continue;
-    uint32_t inst = hiaF_instance(p, p->fns.data[i], d->param_types, HIA_IT_NONE, HIA_NONE);
+    uint32_t inst =
+        hiaF_instance(p, p->fns.data[i], d->param_types, HIA_IT_NONE, HIA_NONE, HIA_NONE);
     hiaF_solve(p, inst);
     hiaR_push(p->arena, &roots, inst);
   }
@@ -183,7 +184,7 @@ hia_inst_id hiaF_instantiate(hia_program *p, hia_decl_id fn, const hia_type *arg
     }
   }
   if (d->broken) return HIA_NONE;
-  uint32_t inst = hiaF_instance(p, decl, types, HIA_IT_NONE, HIA_NONE);
+  uint32_t inst = hiaF_instance(p, decl, types, HIA_IT_NONE, HIA_NONE, HIA_NONE);
   if (inst == HIA_NONE) {
     hiaF_error(diags, HIA_E0315, d->pos, d->end, "'%s' has more than %u instances",
                hiaF_symbol_text(p, d->symbol), HIA_MAX_INSTANCES);

@@ -61,20 +61,21 @@ static void resolve_loop(hia_typing *t, const hia_ast *n) {
 }
 
 /* A function that only fails is called for a value of any type: an instance of its own for each. */
-static void resolve_bottom_call(hia_typing *t, const hia_ast *n, hia_itype type) {
+static void resolve_bottom_call(hia_typing *t, hia_ast_id call, hia_itype type) {
   hia_program *p = t->p;
+  const hia_ast *n = hiaF_node(p, call);
   hia_itype *slot = hiaF_type_at(t, n->a);
   if (*slot == HIA_NONE || !hiaF_is_final(&p->it, type)) return;
   const hia_inst *inst = hiaF_inst(p, *slot);
   if (!inst->is_bottom || type == inst->result) return;
-  uint32_t pos = hiaF_node(p, n->a)->start;
-  uint32_t special = hiaF_instance(p, inst->decl, inst->args, type, pos);
+  uint32_t special = hiaF_instance(p, inst->decl, inst->args, type, t->inst, call);
   hiaF_add_call(p, t->inst, special);
   *slot = special;
 }
 
-static void resolve_call(hia_typing *t, const hia_ast *n, hia_itype type) {
+static void resolve_call(hia_typing *t, hia_ast_id call, hia_itype type) {
   const hia_program *p = t->p;
+  const hia_ast *n = hiaF_node(p, call);
   const hia_ast *callee = hiaF_node(p, n->a);
   bool is_decl = callee->op == HIA_REF_FN || callee->op == HIA_REF_EXTERN;
   const hia_decl *d = is_decl ? hiaF_decl(p, callee->b) : NULL;
@@ -89,7 +90,7 @@ static void resolve_call(hia_typing *t, const hia_ast *n, hia_itype type) {
       want = HIA_BOOL;
     hiaF_resolve(t, arg, want);
   }
-  if (callee->op == HIA_REF_FN) resolve_bottom_call(t, n, type);
+  if (callee->op == HIA_REF_FN) resolve_bottom_call(t, call, type);
 }
 
 static void resolve_convert(hia_typing *t, const hia_ast *n) {
@@ -166,7 +167,7 @@ void hiaF_resolve(hia_typing *t, hia_ast_id id, hia_itype type) {
     }
     break;
   }
-  case HIA_AST_CALL: resolve_call(t, n, type); break;
+  case HIA_AST_CALL: resolve_call(t, id, type); break;
   case HIA_AST_CONVERT: resolve_convert(t, n); break;
   case HIA_AST_FIELD: hiaF_resolve(t, n->a, hiaF_settled(t, *hiaF_type_at(t, n->a))); break;
   default: break;

@@ -60,7 +60,7 @@ static void rehash(hia_program *p, uint32_t size) {
 }
 
 uint32_t hiaF_instance(hia_program *p, uint32_t decl, const hia_itype *args, hia_itype want,
-                       uint32_t call_pos) {
+                       uint32_t caller, hia_ast_id call) {
   if (p->insts.len * 2 >= p->inst_table.len)
     rehash(p, p->inst_table.len > 0 ? p->inst_table.len * 2 : 64);
   hia_decl *d = hiaF_decl(p, decl);
@@ -80,7 +80,8 @@ uint32_t hiaF_instance(hia_program *p, uint32_t decl, const hia_itype *args, hia
                    .result = want != HIA_IT_NONE        ? want
                              : d->result != HIA_IT_NONE ? d->result
                                                         : (hia_itype)HIA_IT_UNKNOWN,
-                   .call_pos = call_pos,
+                   .caller = caller,
+                   .call = call,
                    .last_caller = HIA_NONE,
                    .group = HIA_NONE,
                    .types = HIA_NEW_ARRAY(p->arena, hia_itype, d->end_node - d->first_node)};

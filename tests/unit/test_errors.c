@@ -151,6 +151,38 @@ Test(errors, shown) {
                "      |          ^~\n");
 }
 
+/* An error in a generic instance shows the calls that its types come from, up to a function whose
+ * types are declared; in the middle of a long chain they are counted. */
+Test(errors, instances_are_shown) {
+  expect_shown("fn inner(x) = x + 1i64\n"
+               "fn outer(x) = inner(x)\n"
+               "fn main() = outer(2.5)\n",
+               "t.hia:1:17: error[E0301]: '+' mixes f32 and i64\n"
+               "    1 | fn inner(x) = x + 1i64\n"
+               "      |                 ^\n"
+               "      = hint: write f32(1i64)\n"
+               "t.hia:2:15: note: in the instance inner(f32), called here\n"
+               "    2 | fn outer(x) = inner(x)\n"
+               "      |               ^\n"
+               "t.hia:3:13: note: in the instance outer(f32), called here\n"
+               "    3 | fn main() = outer(2.5)\n"
+               "      |             ^\n");
+  char text[1024], *at = text;
+  at += sprintf(at, "fn f0(x) = x + true\n");
+  for (int i = 1; i <= 9; i++) at += sprintf(at, "fn f%d(x) = f%d(x)\n", i, i - 1);
+  sprintf(at, "fn main(n: i64) = f9(n)\n");
+  compiled c;
+  compile(&c, text);
+  cr_assert_eq(c.diags.list.len, 1);
+  const hia_diag *d = &c.diags.list.data[0];
+  static const uint32_t lines[] = {2, 3, 4, 0, 9, 10, 11};
+  cr_assert_eq(d->notes.len, HIA_LEN(lines), "%s", all_errors(&c));
+  for (size_t i = 0; i < HIA_LEN(lines); i++) cr_expect_eq(d->notes.data[i].line, lines[i]);
+  cr_expect_str_eq(d->notes.data[3].text, "4 more calls lead there");
+  cr_expect_str_eq(d->notes.data[6].text, "in the instance f9(i64), called here");
+  discard(&c);
+}
+
 Test(errors, long_lines_are_cut) {
   char text[4096] = "fn f() = ";
   for (int i = 0; i < 300; i++) strcat(text, "1 + ");
