@@ -33,11 +33,15 @@ hia_status hiaJ_fail_comp(const hia_allocator *allocator, hia_error **error, con
 
 /* ---- of a rejected program ---- */
 
-static void copy_note(hia_error *error, hia_error_entry *entry, const hia_diag *d) {
-  hia_entry_note *note = HIA_NEW(&error->comp.arena, hia_entry_note);
-  *note = (hia_entry_note){hiaR_error_copy(error, d->note), error->file, d->note_line, d->note_col};
-  entry->notes = note;
-  entry->n_notes = 1;
+static void copy_notes(hia_error *error, hia_error_entry *entry, const hia_diag *d) {
+  hia_entry_note *notes = HIA_NEW_ARRAY(&error->comp.arena, hia_entry_note, d->notes.len);
+  for (uint32_t i = 0; i < d->notes.len; i++) {
+    const hia_diag_note *note = &d->notes.data[i];
+    notes[i] = (hia_entry_note){hiaR_error_copy(error, note->text), note->line ? error->file : "",
+                                note->line, note->col};
+  }
+  entry->notes = notes;
+  entry->n_notes = d->notes.len;
 }
 
 static void fill_diags(hia_error *error, const void *user) {
@@ -56,7 +60,7 @@ static void fill_diags(hia_error *error, const void *user) {
                                           .line = d->line,
                                           .col = d->col,
                                           .end_col = d->line ? d->col + d->len : 0};
-    if (d->note_line) copy_note(error, &error->entries[i], d);
+    if (d->notes.len > 0) copy_notes(error, &error->entries[i], d);
     hiaF_diag_print(diags, i, &text);
   }
   error->n_left_out = diags->suppressed;
