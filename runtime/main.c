@@ -6,18 +6,16 @@
  * says, in which text of the language is read: `hiaton run` takes expressions, which would need the
  * compiler. */
 #include "runtime/module.h"
+#include "runtime/program/words.h"
 #include <ctype.h>
 #include <errno.h>
 #include <hiaton/runtime.h>
 #include <math.h>
-#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 enum { FINE = 0, FAILED = 1, WRONG = 2 };
-#define MOST_THREADS 1024
 
 int hiaR_program(int argc, char **argv, const hia_code_module *module, uint32_t root);
 
@@ -316,65 +314,23 @@ static int help(const program *p) {
   return flush(FINE);
 }
 
-static bool parse_number(const char *text, unsigned long high, unsigned long *number) {
-  char *end;
-  errno = 0;
-  if (!isdigit((unsigned char)text[0])) return false;
-  *number = strtoul(text, &end, 10);
-  return errno == 0 && *end == 0 && *number <= high;
-}
-
-/* Bytes, with K, M, G or T for powers of 1024. */
-static bool parse_size(const char *text, size_t *size) {
-  char *end;
-  errno = 0;
-  if (!isdigit((unsigned char)text[0])) return false;
-  unsigned long long n = strtoull(text, &end, 10);
-  const char *units = "KMGT", *unit = *end ? strchr(units, toupper((unsigned char)*end)) : NULL;
-  unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
-  if (errno || n == 0 || end[unit != NULL] || n > SIZE_MAX >> shift) return false;
-  *size = (size_t)n << shift;
-  return true;
-}
-
-static bool parse_time(const char *text, uint64_t *ns) {
-  char *end;
-  if (!isdigit((unsigned char)text[0])) return false;
-  double seconds = strtod(text, &end);
-  if (*end || !(seconds > 0 && seconds <= 1e9)) return false;
-  *ns = (uint64_t)(seconds * 1e9);
-  return *ns > 0;
-}
-
-static unsigned cores(void) {
-  cpu_set_t set; /* of 1024; where there are more, asking fails */
-  long n =
-      sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : sysconf(_SC_NPROCESSORS_ONLN);
-  return n < 1 ? 1 : n > MOST_THREADS ? MOST_THREADS : (unsigned)n;
-}
-
 /* Answers NULL, or what the operand should have been. */
 static const char *set(program *p, const char *option, const char *operand) {
-  unsigned long n = 0;
+  uint64_t n = 0;
   if (strcmp(option, "engine") == 0) {
     p->options.interpret = strcmp(operand, "interp") == 0;
     return p->options.interpret || strcmp(operand, "native") == 0 ? NULL : "native or interp";
   }
   if (strcmp(option, "threads") == 0) {
-    if (!parse_number(operand, MOST_THREADS, &n)) return "a number up to 1024";
-    p->options.threads = n ? (unsigned)n : cores();
+    if (!hiaR_word_number(operand, 0, HIA_MAX_WORD_THREADS, &n)) return "a number up to 1024";
+    p->options.threads = n ? (unsigned)n : hiaR_word_cores();
     return NULL;
   }
   if (strcmp(option, "max-depth") == 0)
-    return parse_size(operand, &p->options.max_depth) ? NULL : "a number of bytes, as in 64M";
+    return hiaR_word_bytes(operand, &p->options.max_depth) ? NULL : "a number of bytes, as in 64M";
   if (strcmp(option, "max-memory") == 0)
-    return parse_size(operand, &p->options.max_memory) ? NULL : "a number of bytes, as in 64M";
-  return parse_time(operand, &p->timeout_ns) ? NULL : "a number of seconds, as in 0.5";
-}
-
-static bool is_argument(const char *word) {
-  if (word[0] != '-' || word[1] == 0) return true;
-  return isdigit((unsigned char)word[1]) || strcmp(word, "-inf") == 0;
+    return hiaR_word_bytes(operand, &p->options.max_memory) ? NULL : "a number of bytes, as in 64M";
+  return hiaR_word_time(operand, &p->timeout_ns) ? NULL : "a number of seconds, as in 0.5";
 }
 
 /* Arguments move to the front of argv. Answers an exit status; *done: there is nothing to run. */
@@ -384,7 +340,7 @@ static int parse_options(program *p, int argc, char **argv, bool *done) {
   p->args = argv + 1;
   for (int i = 1; i < argc; i++) {
     char *word = argv[i];
-    if (is_argument(word)) {
+    if (word[0] != '-' || hiaR_word_is_argument(word)) {
       p->args[p->n_args++] = word;
       continue;
     }
@@ -446,7 +402,7 @@ int hiaR_program(int argc, char **argv, const hia_code_module *module, uint32_t 
             hia_status_word(HIA_BAD_IMAGE));
     return FAILED;
   }
-  if (module->flags & HIA_CODE_FORKS) p.options.threads = cores();
+  if (module->flags & HIA_CODE_FORKS) p.options.threads = hiaR_word_cores();
   bool done;
   int code = parse_options(&p, argc, argv, &done);
   if (code != FINE || done) return code;

@@ -69,6 +69,7 @@ static int call(const tool_options *options, lane *l) {
   hia_run_options run_options = HIA_RUN_OPTIONS_INIT;
   hia_run_stats used = HIA_RUN_STATS_INIT;
   run_options.stats = &used;
+  run_options.timeout_ns = options->timeout_ns;
   int code = tool_fuel(options, &run_options);
   if (code != EXIT_FINE) return code;
   hia_value *result;
@@ -87,22 +88,16 @@ static int call(const tool_options *options, lane *l) {
   return EXIT_FINE;
 }
 
-static hia_status load(const tool_options *options, hia_engine *engine, hia_module **module,
-                       hia_error **error) {
-  return options->from_ir ? hia_module_load_ir_file(engine, options->file, module, error)
-                          : hia_module_load_file(engine, options->file, module, error);
-}
-
-/* Loads the file anew, so that everything is done again; `name` is that of an instance. */
+/* Loads the program anew, so that everything is done again; `name` is that of an instance. */
 static int measure_compile(const tool_options *options, lane *l, const char *name) {
   hia_error *error = NULL;
   hia_module *module;
   hia_function *function;
   hia_run_options run_options = HIA_RUN_OPTIONS_INIT;
   int code = tool_fuel(options, &run_options);
+  if (code == EXIT_FINE) code = tool_source_load(options, l->engine, &module);
   if (code != EXIT_FINE) return code;
-  hia_status status = load(options, l->engine, &module, &error);
-  if (status == HIA_OK) status = hia_module_function(module, name, &function, &error);
+  hia_status status = hia_module_function(module, name, &function, &error);
   if (status == HIA_OK) status = hia_function_prepare_for(function, &run_options, &error);
   if (status == HIA_OK) {
     hia_function_stats cost = HIA_FUNCTION_STATS_INIT;

@@ -70,7 +70,7 @@ static int load(building *b) {
   int code = tool_load(&own, HIA_ENGINE_JIT, &b->engine, &b->module);
   if (code != EXIT_FINE) return code;
   b->build = (hia_build_options)HIA_BUILD_OPTIONS_INIT;
-  b->build.prefix = o->prefix;
+  b->build.prefix = o->prefix ? o->prefix : strcmp(o->file, "-") == 0 ? "stdin" : NULL;
   b->build.cpu = o->cpu;
   b->build.parallel = o->parallel;
   b->build.header = o->header;
@@ -357,8 +357,7 @@ static int build_all(building *b) {
 }
 
 int tool_build(const tool_options *options) {
-  static const tool_command *command;
-  for (command = tool_commands; command->run != tool_build;) command++;
+  const tool_command *command = tool_find_command("build");
   if (!options->output && !options->header) return tool_usage(command, "-o FILE is missing");
   if (!options->output && options->kind != TOOL_OBJECT)
     return tool_usage(command, "-o FILE is missing: --header alone writes nothing else");
@@ -369,13 +368,6 @@ int tool_build(const tool_options *options) {
   if (options->kind == TOOL_EXE && options->n_functions > 1)
     return tool_usage(command, "a program runs one function: --fn is there %zu times",
                       options->n_functions);
-  const char *header = options->header, *output = options->output;
-  if (output && tool_is_same_file(output, options->file))
-    return tool_usage(command, "-o %s would replace FILE", output);
-  if (header && tool_is_same_file(header, options->file))
-    return tool_usage(command, "--header %s would replace FILE", header);
-  if (output && header && tool_is_same_file(output, header))
-    return tool_usage(command, "-o and --header are one file, %s", output);
   building b = {.options = options};
   int code = load(&b);
   if (code == EXIT_FINE) code = build_all(&b);

@@ -5,7 +5,11 @@ int tool_dump(const tool_options *options) {
   hia_engine *engine;
   hia_module *module;
   hia_function *functions[MAX_FUNCTIONS];
-  int code = tool_load(options, HIA_ENGINE_JIT, &engine, &module);
+  /* To show a call takes its declaration alone. */
+  tool_options own = *options;
+  own.engine.process_symbols = false;
+  own.engine.link_externs = true;
+  int code = tool_load(&own, HIA_ENGINE_JIT, &engine, &module);
   hia_error *error;
   for (size_t i = 0; code == EXIT_FINE && i < options->n_functions; i++) {
     hia_status status = hia_module_function(module, options->functions[i], &functions[i], &error);

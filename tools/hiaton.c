@@ -2,10 +2,8 @@
 #include "tools/tool.h"
 #include <errno.h>
 #include <inttypes.h>
-#include <sched.h>
 #include <stdarg.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 const tool_command tool_commands[] = {
     {"run", "FILE [ARG...]", "run a program: main, or --fn NAME, with the arguments", tool_run},
@@ -14,6 +12,7 @@ const tool_command tool_commands[] = {
     {"bench", "FILE [ARG...]", "measure compile and run time, engines side by side", tool_bench},
     {"build", "FILE [ARG...]", "compile a program ahead of time, to link with libhiaton_rt",
      tool_build},
+    {"help", "[COMMAND]", "list the commands, or the options of one", tool_help_command},
     {NULL, NULL, NULL, NULL},
 };
 
@@ -49,13 +48,6 @@ int tool_usage(const tool_command *command, const char *fmt, ...) {
   return EXIT_USAGE;
 }
 
-unsigned tool_cores(void) {
-  cpu_set_t set; /* of 1024; where there are more, asking fails */
-  long n =
-      sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : sysconf(_SC_NPROCESSORS_ONLN);
-  return n < 1 ? 1 : n > MAX_THREADS ? MAX_THREADS : (unsigned)n;
-}
-
 int tool_load(const tool_options *options, hia_engine_kind kind, hia_engine **engine,
               hia_module **module) {
   *engine = NULL;
@@ -65,9 +57,7 @@ int tool_load(const tool_options *options, hia_engine_kind kind, hia_engine **en
   engine_options.kind = kind;
   hia_status status = hia_engine_new(&engine_options, engine, &error);
   if (status != HIA_OK) return tool_fail(error, status);
-  status = options->from_ir ? hia_module_load_ir_file(*engine, options->file, module, &error)
-                            : hia_module_load_file(*engine, options->file, module, &error);
-  return status == HIA_OK ? EXIT_FINE : tool_fail(error, status);
+  return tool_source_load(options, *engine, module);
 }
 
 int tool_function(const tool_options *options, hia_module *module, hia_function **function) {
@@ -161,9 +151,9 @@ bool tool_print(void *nobody, const char *bytes, size_t len) {
 /* ---- the program ---- */
 
 static void print_help(void) {
-  fputs("usage: hiaton COMMAND [OPTION...] FILE [ARG...]\n\n", stdout);
+  fputs("usage: hiaton COMMAND [OPTION...] [FILE [ARG...]]\n\n", stdout);
   for (const tool_command *c = tool_commands; c->name; c++)
-    printf("  %-6s %-14s %s\n", c->name, c->operands, c->summary);
+    printf("  %-10s %-14s %s\n", c->name, c->operands, c->summary);
   fputs(
       "\n`hiaton COMMAND --help` lists a command's options; `hiaton --version` tells the version.\n"
       "Exit status: 0; 1 if the program is wrong, its run fails or something could not be "
@@ -172,10 +162,21 @@ static void print_help(void) {
       stdout);
 }
 
+int tool_help_command(const tool_options *options) {
+  if (options->n_args == 0) {
+    print_help();
+    return EXIT_FINE;
+  }
+  const tool_command *command = tool_find_command(options->args[0]);
+  if (!command) return tool_usage(NULL, "there is no command `%s`", options->args[0]);
+  tool_help(command);
+  return EXIT_FINE;
+}
+
 static int dispatch(int argc, char **argv) {
   if (argc < 2) return tool_usage(NULL, "a command is missing");
   const char *name = argv[1];
-  if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
+  if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
     print_help();
     return EXIT_FINE;
   }
@@ -183,19 +184,16 @@ static int dispatch(int argc, char **argv) {
     printf("hiaton %s\n", hia_version());
     return EXIT_FINE;
   }
-  for (const tool_command *c = tool_commands; c->name; c++) {
-    if (strcmp(c->name, name) != 0) continue;
-    tool_options options;
-    int code = tool_parse(c, argc - 1, argv + 1, &options);
-    if (code != EXIT_FINE) return code;
-    if (options.wants_help) {
-      tool_help(c);
-      return EXIT_FINE;
-    }
-    return c->run(&options);
-  }
-  return tool_usage(NULL, name[0] == '-' ? "there is no option `%s`" : "there is no command `%s`",
-                    name);
+  const tool_command *c = tool_find_command(name);
+  if (!c)
+    return tool_usage(NULL, name[0] == '-' ? "there is no option `%s`" : "there is no command `%s`",
+                      name);
+  tool_options options;
+  int code = tool_parse(c, argc - 1, argv + 1, &options);
+  if (code != EXIT_FINE) return code;
+  if (!options.wants_help) return c->run(&options);
+  tool_help(c);
+  return EXIT_FINE;
 }
 
 int main(int argc, char **argv) {

@@ -1,48 +1,15 @@
 /* The options of all commands, in one table: parsing and --help both come from it. */
+#include "runtime/program/words.h"
 #include "tools/tool.h"
-#include <ctype.h>
-#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
-#include <stdlib.h>
 
-enum { RUN = 1, CHECK = 2, DUMP = 4, BENCH = 8, BUILD = 16 }; /* tool_commands by position */
-
-enum {
-  OPT_FN = 256,
-  OPT_ENGINE,
-  OPT_THREADS,
-  OPT_TIME,
-  OPT_COUNT,
-  OPT_RUNS,
-  OPT_JSON,
-  OPT_STAGE,
-  OPT_AFTER,
-  OPT_FORMAT,
-  OPT_FROM_IR,
-  OPT_MAX_DEPTH,
-  OPT_MAX_MEMORY,
-  OPT_TIMEOUT,
-  OPT_FUEL,
-  OPT_TRACE,
-  OPT_LEVEL,
-  OPT_NO_PASS,
-  OPT_NO_MERGE,
-  OPT_ALWAYS_FORK,
-  OPT_UNCHECKED,
-  OPT_VERIFY,
-  OPT_HEADER,
-  OPT_EXE,
-  OPT_SHARED,
-  OPT_STATIC,
-  OPT_CPU,
-  OPT_PREFIX,
-  OPT_PARALLEL,
-  OPT_HELP,
-};
+/* The commands that are about a program. */
+#define ALL (RUN | CHECK | DUMP | BENCH | BUILD)
 
 typedef struct option_row {
-  int id, commands;
+  tool_option id;
+  int commands;
   const char *name, *operand; /* NULL: takes none */
   const char *help;
 } option_row;
@@ -53,7 +20,7 @@ static const option_row rows[] = {
      "a function to show, with all it calls; may be repeated. Else all whose types are known"},
     {OPT_FN, BUILD, "fn", "NAME",
      "a function to build, fact(i64); may be repeated. Else all whose types are known, or main"},
-    {'o', BUILD, "o", "FILE", "where it goes"},
+    {OPT_OUTPUT, BUILD, "o", "FILE", "where it goes"},
     {OPT_HEADER, BUILD, "header", "FILE", "write the header for C and C++ too"},
     {OPT_EXE, BUILD, "exe", NULL, "a program; it takes its function's arguments, and --help"},
     {OPT_SHARED, BUILD, "shared", NULL, "a shared library"},
@@ -84,15 +51,20 @@ static const option_row rows[] = {
     {OPT_AFTER, DUMP, "after", "PASS", "the graph as this pass leaves it"},
     {OPT_FORMAT, DUMP, "format", "FORMAT",
      "text, which graphs are read back from, or dot (ast, graph, static), for Graphviz"},
-    {OPT_FROM_IR, RUN | CHECK | DUMP | BENCH | BUILD, "from-ir", NULL,
+    {OPT_FROM_IR, ALL, "from-ir", NULL,
      "FILE is a graph, as dump --stage graph and static write it"},
+    {OPT_NO_EXTERN, RUN | BENCH, "no-extern", NULL,
+     "the program may not call functions of C: for one that you do not trust"},
     {OPT_MAX_DEPTH, RUN | BENCH, "max-depth", "BYTES",
      "stack that a run may use: 500K, 64M, 2G; else what memory is available"},
     {OPT_MAX_MEMORY, RUN | BENCH, "max-memory", "BYTES",
      "memory that a run may use in all, interp and expand; native code uses its stack only"},
     {OPT_TIMEOUT, RUN, "timeout", "SECONDS", "end the run when it has taken so long: 2, 0.5"},
+    {OPT_TIMEOUT, BENCH, "timeout", "SECONDS", "end all when one run has taken so long: 2, 0.5"},
     {OPT_FUEL, RUN, "fuel", "N",
-     "end the run when it would make more than so many calls and loop rounds; on one thread"},
+     "end the run when it would make more than so many calls and loop rounds: 1000, 20K "
+     "(thousand), "
+     "5M; on one thread"},
     {OPT_FUEL, DUMP, "fuel", NULL, "what is made for a run with --fuel"},
     {OPT_FUEL, BENCH, "fuel", "N", "run with so much fuel: to measure what it costs"},
     {OPT_LEVEL, RUN | DUMP | BENCH | BUILD, "opt", "LEVEL",
@@ -106,14 +78,32 @@ static const option_row rows[] = {
     {OPT_UNCHECKED, RUN | DUMP | BENCH | BUILD, "unchecked", NULL,
      "native code without its entry check and limits: to measure what it costs"},
     {OPT_VERIFY, RUN | DUMP | BENCH | BUILD, "verify", NULL, "check the graph after every pass"},
-    {OPT_HELP, RUN | CHECK | DUMP | BENCH | BUILD, "help", NULL, "this list"},
+    {OPT_HELP, ALL | HELP, "help", NULL, "this list"},
 };
 #define N_ROWS (sizeof rows / sizeof rows[0])
 
 static int command_bit(const tool_command *command) { return 1 << (command - tool_commands); }
 
+const tool_command *tool_find_command(const char *name) {
+  for (const tool_command *c = tool_commands; c->name; c++)
+    if (strcmp(c->name, name) == 0) return c;
+  return NULL;
+}
+
 /* A name of one letter is a short option. */
 static const char *dashes(const option_row *row) { return row->name[1] ? "--" : "-"; }
+
+const char *tool_option_name(tool_option option) {
+  static char name[32];
+  for (size_t i = 0; i < N_ROWS; i++) {
+    if (rows[i].id != option) continue;
+    snprintf(name, sizeof name, "%s%s", dashes(&rows[i]), rows[i].name);
+    break;
+  }
+  return name;
+}
+
+static bool takes_file(const tool_command *command) { return command_bit(command) & ALL; }
 
 /* ---- help ---- */
 
@@ -132,6 +122,7 @@ void tool_help(const tool_command *command) {
           "which is\n"
           "called by cc or, if it is set, $CC. --static calls ar, or $AR.\n",
           stdout);
+  if (takes_file(command)) fputs("\nA FILE of - is standard input.\n", stdout);
   if (strstr(command->operands, "ARG"))
     fputs(
         "\nOptions and arguments may be mixed. A word that starts with - and a digit, and -inf, is "
@@ -145,54 +136,6 @@ void tool_help(const tool_command *command) {
 }
 
 /* ---- operands of options ---- */
-
-static bool parse_number(const char *text, unsigned long low, unsigned long high,
-                         unsigned long *number) {
-  char *end;
-  errno = 0;
-  if (!isdigit((unsigned char)text[0])) return false;
-  *number = strtoul(text, &end, 10);
-  return errno == 0 && *end == 0 && *number >= low && *number <= high;
-}
-
-/* Bytes, with K, M, G or T for powers of 1024. */
-static bool parse_size(const char *text, size_t *size) {
-  char *end;
-  errno = 0;
-  if (!isdigit((unsigned char)text[0])) return false;
-  unsigned long long n = strtoull(text, &end, 10);
-  if (errno || n == 0) return false;
-  unsigned shift = 0;
-  switch (toupper((unsigned char)*end)) {
-  case 'K': shift = 10; break;
-  case 'M': shift = 20; break;
-  case 'G': shift = 30; break;
-  case 'T': shift = 40; break;
-  default: break;
-  }
-  if (shift) end++;
-  if (*end || n > SIZE_MAX >> shift) return false;
-  *size = (size_t)n << shift;
-  return true;
-}
-
-static bool parse_u64(const char *text, uint64_t *number) {
-  char *end;
-  errno = 0;
-  if (!isdigit((unsigned char)text[0])) return false;
-  *number = strtoull(text, &end, 10);
-  return errno == 0 && *end == 0;
-}
-
-/* Seconds, as in 2.5. */
-static bool parse_time(const char *text, uint64_t *ns) {
-  char *end;
-  if (!isdigit((unsigned char)text[0])) return false;
-  double seconds = strtod(text, &end);
-  if (*end || !(seconds > 0 && seconds <= 1e9)) return false;
-  *ns = (uint64_t)(seconds * 1e9);
-  return *ns > 0;
-}
 
 static bool parse_engines(const char *list, tool_options *o) {
   o->n_engines = 0;
@@ -215,14 +158,16 @@ static bool parse_engines(const char *list, tool_options *o) {
 /* Numbers of threads; 0 is as many as cores. */
 static bool parse_threads(const char *list, tool_options *o) {
   o->n_threads = 0;
+  o->max_asked_threads = 0;
   for (const char *at = list;; at++) {
     char word[8] = "";
-    unsigned long n = 0;
+    uint64_t n = 0;
     size_t len = strcspn(at, ",");
     if (len >= sizeof word || o->n_threads == MAX_COUNTS) return false;
     memcpy(word, at, len);
-    if (!parse_number(word, 0, MAX_THREADS, &n)) return false;
-    o->threads[o->n_threads++] = n ? (unsigned)n : tool_cores();
+    if (!hiaR_word_number(word, 0, HIA_MAX_WORD_THREADS, &n)) return false;
+    o->threads[o->n_threads++] = n ? (unsigned)n : hiaR_word_cores();
+    if (n > o->max_asked_threads) o->max_asked_threads = (unsigned)n;
     at += len;
     if (!*at) break;
   }
@@ -245,11 +190,24 @@ static const char *set_kind(tool_options *o, tool_kind kind) {
   return NULL;
 }
 
-/* One option. Answers NULL, or what its operand should have been. */
-static const char *set(tool_options *o, const tool_command *command, int id, const char *operand) {
+/* A file that is to be written. */
+static const char *set_target(tool_options *o, tool_option option, const char *path,
+                              const char **place) {
+  if (!*path) return "the name of a file";
+  for (size_t i = 0; i < o->n_targets; i++)
+    if (o->targets[i].option == option) o->targets[i] = o->targets[--o->n_targets];
+  if (o->n_targets == MAX_OUTPUTS) return "the last file to write: there are too many";
+  o->targets[o->n_targets++] = (tool_target){option, path};
+  *place = path;
+  return NULL;
+}
+
+/* One option. Returns NULL, or what its operand should have been. */
+static const char *set(tool_options *o, const tool_command *command, tool_option id,
+                       const char *operand) {
   static const char *const stages[] = {"ast", "graph", "static", "llvm", "llvm-opt", "asm", NULL};
   static const char *const formats[] = {"text", "dot", NULL};
-  unsigned long number = 0;
+  uint64_t number = 0;
   unsigned index = 0;
   switch (id) {
   case OPT_FN:
@@ -268,7 +226,7 @@ static const char *set(tool_options *o, const tool_command *command, int id, con
   case OPT_TIME: o->time = true; return NULL;
   case OPT_COUNT: o->engine.count = true; return NULL;
   case OPT_RUNS:
-    if (!parse_number(operand, 1, 1000000, &number)) return "a number from 1 to 1000000";
+    if (!hiaR_word_number(operand, 1, 1000000, &number)) return "a number from 1 to 1000000";
     o->runs = (unsigned)number;
     return NULL;
   case OPT_JSON: o->json = true; return NULL;
@@ -276,27 +234,26 @@ static const char *set(tool_options *o, const tool_command *command, int id, con
     if (!parse_word(operand, stages, &index)) return "ast, graph, static, llvm, llvm-opt or asm";
     o->dump.stage = (hia_stage)index;
     return NULL;
-  case OPT_AFTER:
-    o->dump.after = operand;
-    o->dump.stage = HIA_STAGE_GRAPH;
-    return NULL;
+  case OPT_AFTER: o->dump.after = operand; return NULL;
   case OPT_FORMAT:
     if (!parse_word(operand, formats, &index)) return "text or dot";
     o->dump.format = (hia_format)index;
     return NULL;
   case OPT_FROM_IR: o->from_ir = true; return NULL;
   case OPT_MAX_DEPTH:
-    return parse_size(operand, &o->engine.max_depth) ? NULL : "a number of bytes, as in 64M";
+    return hiaR_word_bytes(operand, &o->engine.max_depth) ? NULL : "a number of bytes, as in 64M";
   case OPT_MAX_MEMORY:
-    return parse_size(operand, &o->engine.max_memory) ? NULL : "a number of bytes, as in 64M";
-  case OPT_TRACE: o->trace = operand; return NULL;
+    return hiaR_word_bytes(operand, &o->engine.max_memory) ? NULL : "a number of bytes, as in 64M";
+  case OPT_NO_EXTERN: o->engine.process_symbols = false; return NULL;
+  case OPT_TRACE: return set_target(o, id, operand, &o->trace);
   case OPT_TIMEOUT:
-    return parse_time(operand, &o->timeout_ns) ? NULL : "a number of seconds, as in 0.5";
+    return hiaR_word_time(operand, &o->timeout_ns) ? NULL : "a number of seconds, as in 0.5";
   case OPT_FUEL:
     o->has_fuel = o->dump.fuel = true;
-    return !operand || parse_u64(operand, &o->fuel) ? NULL : "a number of calls and loop rounds";
+    if (!operand || hiaR_word_scaled(operand, 1000, &o->fuel)) return NULL;
+    return "a number of calls and loop rounds, as in 5000 or 20M";
   case OPT_LEVEL:
-    if (!parse_number(operand, 0, 3, &number)) return "a number from 0 to 3";
+    if (!hiaR_word_number(operand, 0, 3, &number)) return "a number from 0 to 3";
     o->engine.opt_level = (int)number;
     return NULL;
   case OPT_NO_PASS: o->engine.disabled_passes = operand; return NULL;
@@ -304,8 +261,8 @@ static const char *set(tool_options *o, const tool_command *command, int id, con
   case OPT_ALWAYS_FORK: o->engine.always_fork = true; return NULL;
   case OPT_UNCHECKED: o->engine.unchecked = true; return NULL;
   case OPT_VERIFY: o->engine.verify = true; return NULL;
-  case 'o': o->output = operand; return *operand ? NULL : "the name of a file";
-  case OPT_HEADER: o->header = operand; return *operand ? NULL : "the name of a file";
+  case OPT_OUTPUT: return set_target(o, id, operand, &o->output);
+  case OPT_HEADER: return set_target(o, id, operand, &o->header);
   case OPT_EXE: return set_kind(o, TOOL_EXE);
   case OPT_SHARED: return set_kind(o, TOOL_SHARED);
   case OPT_STATIC: return set_kind(o, TOOL_STATIC);
@@ -313,19 +270,14 @@ static const char *set(tool_options *o, const tool_command *command, int id, con
   case OPT_PREFIX: o->prefix = operand; return NULL;
   case OPT_PARALLEL: o->parallel = true; return NULL;
   case OPT_HELP: o->wants_help = true; return NULL;
-  default: return "an option of this command";
+  case OPT_EXPRESSION: o->expression = operand; return NULL;
   }
+  return "an option of this command";
 }
 
 /* ---- parsing ---- */
 
-/* Is it an argument although it starts with a dash? A lone dash is one too. */
-static bool is_argument(const char *word) {
-  return word[0] == '-' &&
-         (word[1] == 0 || isdigit((unsigned char)word[1]) || strcmp(word, "-inf") == 0);
-}
-
-static const option_row *row_of(const tool_command *command, int id) {
+static const option_row *row_of(const tool_command *command, tool_option id) {
   for (size_t i = 0; i < N_ROWS; i++)
     if (rows[i].id == id && rows[i].commands & command_bit(command)) return &rows[i];
   return NULL;
@@ -353,27 +305,57 @@ static int set_wrong(const tool_command *command, const option_row *row, const c
                     operand ? operand : "", wanted);
 }
 
-static int parse_options(const tool_command *command, int argc, char **argv, tool_options *o) {
-  struct option table[N_ROWS + 1] = {{0}};
+enum { FIRST_LONG = 256 }; /* getopt's number of option 0 when it is written out */
+
+/* The options of a command, as getopt takes them. */
+typedef struct getopt_tables {
+  struct option longs[N_ROWS + 1];
+  char shorts[2 * N_ROWS + 4];
+} getopt_tables;
+
+static void fill_tables(const tool_command *command, getopt_tables *t) {
   size_t n = 0;
-  bool has_output = row_of(command, 'o') != NULL;
+  /* "-" hands operands over in order, as options numbered 1, so that nothing is reordered. */
+  char *at = stpcpy(t->shorts, "-:h");
+  for (size_t i = 0; i < N_ROWS; i++) {
+    const option_row *row = &rows[i];
+    if (!(row->commands & command_bit(command))) continue;
+    if (row->name[1]) {
+      t->longs[n++] = (struct option){row->name, row->operand ? required_argument : no_argument,
+                                      NULL, FIRST_LONG + (int)row->id};
+    } else {
+      *at++ = row->name[0];
+      if (row->operand) *at++ = ':';
+    }
+  }
+  *at = 0;
+  t->longs[n] = (struct option){NULL, 0, NULL, 0};
+}
+
+/* The option that getopt has found. */
+static tool_option found_option(const tool_command *command, int id) {
+  if (id >= FIRST_LONG) return (tool_option)(id - FIRST_LONG);
   for (size_t i = 0; i < N_ROWS; i++)
-    if (rows[i].commands & command_bit(command) && rows[i].name[1])
-      table[n++] = (struct option){rows[i].name, rows[i].operand ? required_argument : no_argument,
-                                   NULL, rows[i].id};
-  /* "-" hands operands over in order, as options numbered 1, so that nothing is reordered; those
-   * that look like options are taken before getopt sees them. */
+    if (rows[i].commands & command_bit(command) && !rows[i].name[1] && rows[i].name[0] == id)
+      return rows[i].id;
+  return OPT_HELP; /* -h, the one without a row */
+}
+
+static int parse_options(const tool_command *command, int argc, char **argv, tool_options *o) {
+  getopt_tables tables;
+  fill_tables(command, &tables);
   bool are_all_arguments = false;
   optind = 1;
   opterr = 0;
   while (optind < argc) {
     char *word = argv[optind];
-    if (are_all_arguments || is_argument(word)) {
+    /* Those that only look like options are taken before getopt sees them. */
+    if (are_all_arguments || hiaR_word_is_argument(word)) {
       o->args[o->n_args++] = word;
       optind++;
       continue;
     }
-    int id = getopt_long(argc, argv, has_output ? "-:ho:" : "-:h", table, NULL);
+    int id = getopt_long(argc, argv, tables.shorts, tables.longs, NULL);
     if (id == -1) { /* "--" */
       are_all_arguments = true;
     } else if (id == 1) {
@@ -381,31 +363,46 @@ static int parse_options(const tool_command *command, int argc, char **argv, too
     } else if (id == '?' || id == ':') {
       return bad_option(command, id, word);
     } else {
-      if (id == 'h') id = OPT_HELP;
-      const char *wanted = set(o, command, id, optarg);
-      if (wanted) return set_wrong(command, row_of(command, id), optarg, wanted);
+      tool_option option = found_option(command, id);
+      const char *wanted = set(o, command, option, optarg);
+      if (wanted) return set_wrong(command, row_of(command, option), optarg, wanted);
+      o->given |= UINT64_C(1) << option;
       if (o->wants_help) return EXIT_FINE;
     }
   }
   return EXIT_FINE;
 }
 
+/* The words that are no options: FILE, which an expression may stand in for, and ARGs. */
+static int take_file(const tool_command *command, tool_options *o) {
+  if (o->n_args == 0 && o->expression) return EXIT_FINE;
+  if (o->n_args == 0) return tool_usage(command, "FILE is missing");
+  o->file = o->args[0];
+  o->args++;
+  o->n_args--;
+  if (o->n_args && (o->expression || !strstr(command->operands, "ARG")))
+    return tool_usage(command, "`%s` is one word too many%s", o->args[0],
+                      o->expression ? ": an expression takes no arguments" : "");
+  return EXIT_FINE;
+}
+
 int tool_parse(const tool_command *command, int argc, char **argv, tool_options *o) {
   hia_engine_options engine = HIA_ENGINE_OPTIONS_INIT;
   hia_dump_options dump = HIA_DUMP_OPTIONS_INIT;
-  if (command_bit(command) & RUN) engine.threads = tool_cores();
+  if (command_bit(command) & RUN) engine.threads = hiaR_word_cores();
   engine.process_symbols = true;
-  *o = (tool_options){.engine = engine, .dump = dump, .runs = 10};
+  *o = (tool_options){.command = command_bit(command), .engine = engine, .dump = dump, .runs = 10};
   o->threads[o->n_threads++] = engine.threads;
   /* Operands move to the front of argv: there is always room, since one was read for each. */
   o->args = argv + 1;
   int code = parse_options(command, argc, argv, o);
   if (code != EXIT_FINE || o->wants_help) return code;
-  if (o->n_args == 0) return tool_usage(command, "FILE is missing");
-  o->file = o->args[0];
-  o->args++;
-  o->n_args--;
-  if (o->n_args && !strstr(command->operands, "ARG"))
-    return tool_usage(command, "`%s` is one word too many", o->args[0]);
-  return EXIT_FINE;
+  if (!takes_file(command)) {
+    if (o->n_args > 1) return tool_usage(command, "`%s` is one word too many", o->args[1]);
+    return EXIT_FINE;
+  }
+  code = take_file(command, o);
+  if (code != EXIT_FINE) return code;
+  if (o->dump.after && !tool_has(o, OPT_STAGE)) o->dump.stage = HIA_STAGE_GRAPH;
+  return tool_rules(command, o);
 }

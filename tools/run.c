@@ -98,7 +98,11 @@ int tool_run(const tool_options *options) {
 int tool_check(const tool_options *options) {
   hia_engine *engine;
   hia_module *module;
-  int code = tool_load(options, HIA_ENGINE_INTERP, &engine, &module);
+  /* What the program declares `extern` may be of another host. */
+  tool_options own = *options;
+  own.engine.process_symbols = false;
+  own.engine.link_externs = true;
+  int code = tool_load(&own, HIA_ENGINE_INTERP, &engine, &module);
   hia_module_free(module);
   hia_engine_free(engine);
   return code;

@@ -18,14 +18,63 @@ enum {
 #define MAX_FUNCTIONS 32
 #define MAX_ENGINES   16
 #define MAX_COUNTS    16
-#define MAX_THREADS   1024
+#define MAX_OUTPUTS   4
 
 /* What build makes. */
 typedef enum tool_kind { TOOL_OBJECT, TOOL_STATIC, TOOL_SHARED, TOOL_EXE } tool_kind;
 
+/* The options of all commands, at most 64. */
+typedef enum tool_option {
+  OPT_FN,
+  OPT_EXPRESSION,
+  OPT_OUTPUT,
+  OPT_HEADER,
+  OPT_EXE,
+  OPT_SHARED,
+  OPT_STATIC,
+  OPT_CPU,
+  OPT_PREFIX,
+  OPT_PARALLEL,
+  OPT_ENGINE,
+  OPT_THREADS,
+  OPT_TIME,
+  OPT_TRACE,
+  OPT_COUNT,
+  OPT_RUNS,
+  OPT_JSON,
+  OPT_STAGE,
+  OPT_AFTER,
+  OPT_FORMAT,
+  OPT_FROM_IR,
+  OPT_NO_EXTERN,
+  OPT_MAX_DEPTH,
+  OPT_MAX_MEMORY,
+  OPT_TIMEOUT,
+  OPT_FUEL,
+  OPT_LEVEL,
+  OPT_NO_PASS,
+  OPT_NO_MERGE,
+  OPT_ALWAYS_FORK,
+  OPT_UNCHECKED,
+  OPT_VERIFY,
+  OPT_HELP,
+} tool_option;
+
+/* Commands as a set: tool_commands by position. */
+enum { RUN = 1, CHECK = 2, DUMP = 4, BENCH = 8, BUILD = 16, HELP = 32 };
+
+/* A file that a command writes. */
+typedef struct tool_target {
+  tool_option option; /* that names it */
+  const char *path;
+} tool_target;
+
 typedef struct tool_options {
-  const char *file;
-  char **args; /* n_args words behind FILE */
+  int command;            /* RUN, ... */
+  uint64_t given;         /* the options that are there, a bit each */
+  const char *file;       /* FILE: a path, or "-" for standard input */
+  const char *expression; /* -e; FILE is then NULL if there is none */
+  char **args;            /* n_args words behind FILE */
   size_t n_args;
   const char *functions[MAX_FUNCTIONS]; /* --fn; several in dump and build only */
   size_t n_functions;
@@ -33,6 +82,7 @@ typedef struct tool_options {
   size_t n_engines;
   unsigned threads[MAX_COUNTS]; /* --threads; several in bench only. engine.threads is the first */
   size_t n_threads;
+  unsigned max_asked_threads; /* of --threads as it was written: 0 is as many as cores */
   bool time, from_ir, json, wants_help;
   unsigned runs;
   uint64_t timeout_ns; /* of the run; 0: none */
@@ -41,7 +91,9 @@ typedef struct tool_options {
   const char *output, *header, *cpu, *prefix; /* of build; or NULL */
   bool parallel;
   tool_kind kind;
-  const char *trace;         /* where its timeline goes; NULL: nowhere */
+  const char *trace;                /* where its timeline goes; NULL: nowhere */
+  tool_target targets[MAX_OUTPUTS]; /* all files that are written */
+  size_t n_targets;
   hia_engine_options engine; /* but for its kind; in bench but for its threads */
   hia_dump_options dump;
 } tool_options;
@@ -50,24 +102,42 @@ typedef struct tool_command {
   const char *name, *operands, *summary;
   int (*run)(const tool_options *options);
 } tool_command;
-extern const tool_command tool_commands[]; /* ends with a NULL name */
+extern const tool_command tool_commands[];               /* ends with a NULL name */
+const tool_command *tool_find_command(const char *name); /* or NULL */
 
-/* Fills *options from the words behind the command's name. Answers EXIT_FINE, or EXIT_USAGE and has
+/* Fills *options from the words behind the command's name. Returns EXIT_FINE, or EXIT_USAGE and has
  * said why. `args` lie in `words`. */
 int tool_parse(const tool_command *command, int argc, char **argv, tool_options *options);
 void tool_help(const tool_command *command);
+/* An option's name with its dashes. */
+const char *tool_option_name(tool_option option);
+static inline bool tool_has(const tool_options *options, tool_option option) {
+  return options->given >> option & 1;
+}
+
+/* ---- rules.c: which words go together ---- */
+
+/* Refuses options that would have no effect beside the others, and files to write that are read.
+ * Returns an exit status. */
+int tool_rules(const tool_command *command, const tool_options *options);
+
+/* ---- source.c: the program that a command is about ---- */
+
+/* Loads it, FILE or standard input. A command may do so any number of times. Returns an exit
+ * status. */
+int tool_source_load(const tool_options *options, hia_engine *engine, hia_module **module);
+/* The name of the program in messages. */
+const char *tool_source_name(const tool_options *options);
 
 /* ---- hiaton.c: what the commands have in common ---- */
 
 const char *tool_engine_name(hia_engine_kind kind);
-/* Prints the error, frees it, and answers the exit status. */
+/* Prints the error, frees it, and returns the exit status. */
 int tool_fail(hia_error *error, hia_status status);
-/* A wrong command line, in words. Answers EXIT_USAGE. */
+/* A wrong command line, in words. Returns EXIT_USAGE. */
 int tool_usage(const tool_command *command, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-/* The cores that this process may use, at most MAX_THREADS. */
-unsigned tool_cores(void);
-/* Opens an engine and loads FILE. Answers an exit status; *engine and *module are to be freed, NULL
+/* Opens an engine and loads FILE. Returns an exit status; *engine and *module are to be freed, NULL
  * or not. */
 int tool_load(const tool_options *options, hia_engine_kind kind, hia_engine **engine,
               hia_module **module);
@@ -106,7 +176,8 @@ bool tool_output_write(void *output, const char *bytes, size_t len); /* a hia_wr
 /* Where a file of this name is to be moved: its path without links. NULL, and errno says why. One
  * that is there and no regular file is written as it is: *is_file is false. */
 char *tool_output_place(const char *path, bool *is_file);
-/* Are these names, of files that may not be there yet, those of one regular file? */
+/* True if these names, of files that may not be there yet, are those of one regular file: by its
+ * device and number, so through links of both kinds too. */
 bool tool_is_same_file(const char *a, const char *b);
 
 /* Signals that would end the program, such as that of Ctrl-C, wait until they are released. */
@@ -119,7 +190,7 @@ void tool_forget_temporary(const char *path); /* or NULL */
 
 /* ---- trace.c: --trace FILE ---- */
 
-/* NULL for no path. Answers an exit status: could FILE be written? */
+/* NULL for no path. Returns an exit status: could FILE be written? */
 int tool_trace_begin(const char *path, hia_timeline **timeline);
 int tool_trace_end(const char *path, hia_timeline *timeline); /* writes it */
 
@@ -130,5 +201,6 @@ int tool_check(const tool_options *options);
 int tool_dump(const tool_options *options);
 int tool_bench(const tool_options *options);
 int tool_build(const tool_options *options);
+int tool_help_command(const tool_options *options);
 
 #endif

@@ -73,21 +73,55 @@ every 'an instance by its types' 0 120 '' run examples/fact.hia --fn 'fact(i64)'
 every 'a function of C' 0 1.9599639845401384 '' run examples/normal.hia 0.975
 program putchar 'extern impure fn putchar(c: i32) -> i32
 fn main(n: i32) -> i32 = if n == 0 then putchar(10) else { let _ = putchar(64 + n); main(n - 1) }'
+"$hiaton" dump "$work/putchar.hia" >"$work/putchar.ir"
+every 'no function of C' 1 '' "putchar.hia:1:18: error.E0601.: the host has no function 'putchar'.*
+ *= hint: with --no-extern there are no functions of C" run "$work/putchar.hia" 3 --no-extern
+every 'no function of C, by a graph' 1 '' 'E0601.*--no-extern' run --from-ir "$work/putchar.ir" 3 --no-extern
+every 'none is needed' 0 10946 '' run examples/fib.hia 20 --no-extern
+t 'no function of C in a bench' 1 '' 'E0601.*--no-extern' bench "$work/putchar.hia" 3 --no-extern
 every 'an effect of C' 0 'CBA
 10' '' run "$work/putchar.hia" 3
+program elsewhere 'extern fn no_such_function(x: f64) -> f64
+fn main() = no_such_function()'
 program nothere 'extern fn no_such_function(x: f64) -> f64
 fn main() = 1'
 every 'a function that is nowhere' 1 '' 'error.E0601' run "$work/nothere.hia"
-every 'several threads' 0 10946 '' run examples/fib.hia 20 --threads 3
+t 'a function of another host, by its declaration' 0 '' '' check "$work/nothere.hia"
+t 'its declaration is checked' 1 '' 'elsewhere.hia:2:1[0-9]: error.E0203' check "$work/elsewhere.hia"
+shown() { # WHAT PATTERN WORD...
+  local what=$1 pattern=$2
+  shift 2
+  if "$hiaton" "$@" >"$work/out" 2>"$work/err" && grep -qE "$pattern" "$work/out"; then
+    passed=$((passed + 1))
+  else
+    bad "$what" "hiaton $*" "$(head -c 600 "$work/err")" "$(head -c 600 "$work/out")"
+  fi
+}
+program caller 'extern fn no_such_function(x: f64) -> f64
+fn main(x: f64) = no_such_function(x) + 1'
+for stage in ast graph static; do
+  shown "a dump of a function of another host, $stage" no_such_function dump "$work/caller.hia" --stage $stage
+done
+if [ $native = yes ]; then
+  shown 'code of a function of another host' 'call.*host' dump "$work/caller.hia" --stage asm
+fi
+for engine in ${engines% expand}; do
+  t "several threads ($engine)" 0 10946 '' run examples/fib.hia 20 --threads 3 --engine "$engine"
+done
 every 'one thread' 0 10946 '' run examples/fib.hia 20 --threads 1
 every 'as many threads as cores' 0 10946 '' run examples/fib.hia 20 --threads 0
-every 'code for several threads on one' 0 10946 '' run examples/fib.hia 20 --threads 1 --always-fork
-every 'equal calls as often as written' 0 10946 '' run examples/fib.hia 20 --no-merge
-every 'a failure on several threads' 1 '' 'error\[div-zero\].*
+if [ $native = yes ]; then
+  t 'code for several threads on one' 0 10946 '' run examples/fib.hia 20 --threads 1 --always-fork
+  t 'equal calls as often as written' 0 10946 '' run examples/fib.hia 20 --no-merge
+  t 'without checks' 0 10946 '' run examples/fib.hia 20 --unchecked --opt 1
+fi
+for engine in ${engines% expand}; do
+  t "a failure on several threads ($engine)" 1 '' 'error\[div-zero\].*
  *in f at [^ ]*order.hia:1:48
 ( *called from f at [^ ]*order.hia:1:71
 ){5}( *called from f at [^ ]*order.hia:1:57
-){3} *called from main at [^ ]*order.hia:2:30' run "$work/order.hia" 8 --threads 3
+){3} *called from main at [^ ]*order.hia:2:30' run "$work/order.hia" 8 --threads 3 --engine "$engine"
+done
 
 program pair 'fn main(p: (i32, f64), b: bool) = if b then (p.1, p.0 + 1) else (0.5, -p.0)'
 every 'tuples and booleans' 0 '(2.5, 4)' '' run "$work/pair.hia" '(3, 2.5)' true
@@ -129,6 +163,8 @@ for time in 0 -1 nan 1s ''; do
   t "a timeout of '$time'" 2 '' 'seconds' run "$work/down.hia" 1000 --timeout="$time"
 done
 every 'fuel for all it makes' 0 10946 'fuel 3 left' run examples/fib.hia 20 --fuel 21894 --time
+every 'fuel in thousands' 0 10946 'fuel 109 left' run examples/fib.hia 20 --fuel 22K --time
+every 'fuel in millions' 0 10946 'fuel 978109 left' run examples/fib.hia 20 --fuel 1m --time
 every 'a call too many' 1 '' 'error\[fuel\]: out of fuel.*in fib at examples/fib.hia:2:47.*called from fib at' \
   run examples/fib.hia 20 --fuel 21890
 every 'what does not end' 1 '' 'error\[fuel\]: out of fuel.*in busy at .*endless.hia:1:26.*called from main at .*endless.hia:3:' \
@@ -137,9 +173,43 @@ every 'what does not end' 1 '' 'error\[fuel\]: out of fuel.*in busy at .*endless
 every 'fuel for the call' 0 1 '' run examples/fib.hia --fn fib 1 --fuel 1
 every 'none for the call' 1 '' '^error\[fuel\]: out of fuel$' run examples/fib.hia --fn fib 1 --fuel 0
 every 'a static graph' 1 '' 'error\[unsupported\].*is a static graph' run --from-ir "$work/uncounted.ir" 20 --fuel 9
-for fuel in -1 1.5 x 99999999999999999999 ''; do
+for fuel in -1 1.5 x 1KB 1k5 K 99999999999999999999 18446744073709552K 20000000T ''; do
   t "fuel of '$fuel'" 2 '' 'a number of calls' run "$work/down.hia" 1000 --fuel="$fuel"
 done
+
+t 'a bench past its deadline' 1 '' 'error\[deadline\]: past the deadline: more than 100 ms' \
+  bench "$work/endless.hia" 5 --timeout 0.1 --runs 1
+
+# ---- standard input ----
+program two 'fn main(n: i32) -> i32 = n * 2
+fn half(n: i32) -> i32 = n / 0'
+i() { # WHAT STATUS OUTPUT PATTERN FILE WORD...
+  cp "$5" "$work/in"
+  local input=$work/in
+  set -- "$1" "$2" "$3" "$4" "${@:6}"
+  timeout 60 "$hiaton" "${@:5}" >"$work/out" 2>"$work/err" <"$input"
+  local got=$? got_out got_err
+  got_out=$(cat "$work/out")
+  got_err=$(cat "$work/err")
+  if [ $got = "$2" ] && [[ $got_out =~ $3 ]] && { [ -n "$4" ] && [[ $got_err =~ $4 ]] || [ -z "$4$got_err" ]; }; then
+    passed=$((passed + 1))
+  else
+    bad "$1" "hiaton ${*:5}" "exit status $got" "${got_out:0:600}" "${got_err:0:600}"
+  fi
+}
+i 'a program from standard input' 0 '^42$' '' "$work/two.hia" run - 21 --engine interp
+i 'its failure' 1 '^$' '^<stdin>:2:28: error.div-zero' "$work/two.hia" run --engine interp - 21 --fn half
+i 'a wrong one' 1 '^$' '^<stdin>:1:1' "$work/err" check -
+i 'a dump of it' 0 '^graph static "<stdin>"' '' "$work/two.hia" dump -
+"$hiaton" dump "$work/two.hia" >"$work/two.ir"
+i 'a graph from it' 0 '^42$' '' "$work/two.ir" run --from-ir - 21 --engine interp
+i 'a bench of it, which loads it again and again' 0 'interp .* 42' '' "$work/two.hia" bench - 21 --engine interp --runs 3
+[ $native = yes ] && i 'a build of it' 0 '' '' "$work/two.hia" build - -o "$work/two.o" --header "$work/two.h" &&
+  { grep -q 'stdin_half(' "$work/two.h" && passed=$((passed + 1)) || bad 'the prefix of a build of it' "$(cat "$work/two.h")"; }
+"$hiaton" check - <"$work" 2>"$work/err"
+[ $? = 2 ] && grep -q 'cannot read standard input: Is a directory' "$work/err" && passed=$((passed + 1)) || bad 'a folder as input'
+"$hiaton" check - <&- 2>"$work/err"
+[ $? = 2 ] && grep -q 'cannot read standard input' "$work/err" && passed=$((passed + 1)) || bad 'no input'
 
 # ---- failures ----
 program zero 'fn div(a: i32, b: i32) -> i32 = a / b
@@ -240,6 +310,79 @@ t 'instance of too few types' 2 '' 'has 1 parameter, not 2' run examples/fib.hia
 t 'instance of another type' 2 '' 'is of type i32' run examples/fib.hia --fn 'fib(i64)' 1
 t 'instance that cannot be read' 2 '' 'cannot read the types' run examples/fib.hia --fn 'fib(i32' 1
 
+# ---- words that do not go together ----
+both() { # WHAT WORD... : refused, and names the first option of the two
+  local what=$1
+  shift
+  t "$what" 2 '' "hiaton $1: -.* (above 1 )?(has no effect|is for|shows the graph)" "$@"
+}
+both 'a pass after another stage' dump examples/fib.hia --stage asm --after fold
+both 'a pass after static' dump examples/fib.hia --after fold --stage static
+for option in '--fn fib' --fuel --count '--threads 2' '--opt 1' '--no-pass all' --no-merge --always-fork --unchecked --verify; do
+  # shellcheck disable=SC2086
+  both "the tree with $option" dump examples/fib.hia --stage ast $option
+done
+for option in --fuel '--threads 2' '--opt 1' '--no-pass all' --no-merge --always-fork --unchecked --verify; do
+  # shellcheck disable=SC2086
+  both "the graph as built with $option" dump examples/fib.hia --stage graph $option
+done
+both 'a static graph with a level' dump examples/fib.hia --opt 1
+both 'a static graph without checks' dump examples/fib.hia --unchecked
+both 'LLVM IR before its passes with a level' dump examples/fib.hia --stage llvm --opt 1
+both 'a function of a graph' dump --from-ir "$work/two.ir" --fn main
+both 'counting in a graph' dump --from-ir "$work/two.ir" --count
+both 'fuel on several threads' dump examples/fib.hia --fuel --threads 2
+for option in '--opt 1' --no-merge --always-fork --unchecked; do
+  # shellcheck disable=SC2086
+  both "an interpreter with $option" run examples/fib.hia 1 --engine interp $option
+  # shellcheck disable=SC2086
+  both "a bench of interpreters with $option" bench examples/fib.hia 1 --engine expand,interp $option
+done
+both 'memory of native code' run examples/fib.hia 1 --max-memory 1M
+both 'memory of native code, named' bench examples/fib.hia 1 --max-memory 1M --engine jit
+both 'depth without checks' run examples/fib.hia 1 --unchecked --max-depth 1M
+both 'time without checks' run examples/fib.hia 1 --unchecked --timeout 1
+both 'threads with fuel' run examples/fib.hia 1 --fuel 10 --threads 2
+both 'threads of expand' run examples/fib.hia 1 --engine expand --threads 2
+both 'forks with fuel' bench examples/fib.hia 1 --fuel 10 --always-fork
+shown 'a pass of the graph, named' 'graph functions' dump examples/fib.hia --stage graph --after fold
+shown 'as many threads as cores, with fuel' '^1$' run examples/fib.hia 1 --fuel 10 --threads 0 --engine interp
+
+# ---- files that would be replaced ----
+keeps() { # WHAT PATTERN FILE WORD... : refused, and FILE as it was
+  local what=$1 pattern=$2 file=$3 before
+  before=$(cksum <"$file")
+  shift 3
+  t "$what" 2 '' "$pattern" "$@"
+  if [ "$before" = "$(cksum <"$file")" ]; then passed=$((passed + 1)); else bad "$what: replaced"; fi
+}
+mkdir "$work/place"
+cp examples/fib.hia "$work/place/p.hia"
+ln -s p.hia "$work/place/soft.hia"
+ln "$work/place/p.hia" "$work/place/hard.hia"
+ln -s . "$work/place/again"
+for path in p.hia soft.hia hard.hia again/p.hia ../place/p.hia; do
+  keeps "a timeline over the program, $path" '--trace .* would replace FILE' "$work/place/p.hia" \
+    run "$work/place/p.hia" 5 --engine interp --trace "$work/place/$path"
+  keeps "an object over the program, $path" '-o .* would replace FILE' "$work/place/p.hia" \
+    build "$work/place/p.hia" -o "$work/place/$path"
+  keeps "a header over the program, $path" '--header .* would replace FILE' "$work/place/p.hia" \
+    build "$work/place/$path" --header "$work/place/p.hia"
+done
+i 'a timeline over standard input' 2 '^$' 'would replace FILE' examples/fib.hia run - 5 --trace "$work/in"
+cmp -s examples/fib.hia "$work/in" && passed=$((passed + 1)) || bad 'standard input is replaced'
+echo 'an object' >"$work/place/other.o"
+keeps 'a program over what it is linked with' 'would replace `.*other.o`, which is linked' "$work/place/other.o" \
+  build examples/fib.hia --exe -o "$work/place/other.o" "$work/place/other.o"
+keeps 'a header over what is linked' 'would replace `.*other.o`, which is linked' "$work/place/other.o" \
+  build examples/fib.hia --exe -o "$work/place/fib" --header "$work/place/other.o" "$work/place/other.o"
+t 'two outputs in one' 2 '' '-o and --header are one file' build examples/fib.hia -o "$work/place/x" --header "$work/place/again/x"
+if [ "$(ls "$work/place" | tr '\n' ' ')" = 'again hard.hia other.o p.hia soft.hia ' ]; then
+  passed=$((passed + 1))
+else
+  bad 'nothing is left behind' "$(ls "$work/place")"
+fi
+
 # ---- help and version ----
 expect_help() {
   if ! timeout 10 "$hiaton" "$@" >"$work/out" 2>"$work/err"; then
@@ -251,7 +394,22 @@ expect_help() {
   fi
 }
 expect_help --help
-for command in run check dump bench build; do expect_help $command --help; done
+expect_help help
+commands=$("$hiaton" --help | sed -n 's/^  \([a-z]*\) .*/\1/p')
+for command in run check dump bench build help; do
+  [[ " "$commands" " == *[[:space:]]$command[[:space:]]* ]] || bad "--help names $command"
+done
+for command in $commands; do
+  expect_help $command --help
+  [ $command = help ] || expect_help help $command
+  if [ "$("$hiaton" help $command)" = "$("$hiaton" $command --help)" ]; then
+    passed=$((passed + 1))
+  else
+    bad "help $command is $command --help"
+  fi
+done
+t 'help with no command' 2 '' 'there is no command `nosuch`' help nosuch
+t 'help with two' 2 '' 'one word too many' help run check
 if [[ $("$hiaton" --version) =~ ^hiaton\ [0-9]+\.[0-9]+\.[0-9]+$ ]]; then
   passed=$((passed + 1))
 else
@@ -340,7 +498,9 @@ traced() { # STATUS WORD...
   fi
 }
 for engine in $engines; do
-  traced 0 examples/fib.hia 20 --engine $engine --threads 2
+  threads=2
+  [ $engine = expand ] && threads=1
+  traced 0 examples/fib.hia 20 --engine $engine --threads $threads
   traced 1 "$work/zero.hia" 1 0 --engine $engine
   traced 1 examples/tak.hia 60 40 20 --engine $engine --timeout 0.05
 done

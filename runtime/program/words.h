@@ -1,0 +1,84 @@
+/* How the words of a command line are read that `hiaton` and the programs of `hiaton build --exe`
+ * have in common: operands of options, and which words are arguments.
+ *
+ * All of it is inline: the command line links to the public names of the libraries alone. */
+#ifndef HIA_PROGRAM_WORDS_H
+#define HIA_PROGRAM_WORDS_H
+
+#include <ctype.h>
+#include <errno.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define HIA_MAX_WORD_THREADS 1024u
+
+/* A number from `low` to `high`, in decimal digits. */
+static inline bool hiaR_word_number(const char *text, uint64_t low, uint64_t high,
+                                    uint64_t *number) {
+  char *end;
+  errno = 0;
+  if (!isdigit((unsigned char)text[0])) return false;
+  unsigned long long n = strtoull(text, &end, 10);
+  if (errno || *end || n < low || n > high) return false;
+  *number = n;
+  return true;
+}
+
+/* A number, perhaps with K, M, G or T for powers of `unit`: 1024 of bytes, 1000 of what is counted.
+ */
+static inline bool hiaR_word_scaled(const char *text, uint64_t unit, uint64_t *number) {
+  static const char units[] = "KMGT";
+  char *end;
+  errno = 0;
+  if (!isdigit((unsigned char)text[0])) return false;
+  unsigned long long n = strtoull(text, &end, 10);
+  if (errno) return false;
+  const char *at = *end ? strchr(units, toupper((unsigned char)*end)) : NULL;
+  if (at) end++;
+  if (*end) return false;
+  for (const char *k = units; at && k <= at; k++) {
+    if (n > UINT64_MAX / unit) return false;
+    n *= unit;
+  }
+  *number = n;
+  return true;
+}
+
+/* Bytes of memory: 500K, 64M, 2G; not 0. */
+static inline bool hiaR_word_bytes(const char *text, size_t *bytes) {
+  uint64_t n;
+  if (!hiaR_word_scaled(text, 1024, &n) || n == 0 || n > SIZE_MAX) return false;
+  *bytes = (size_t)n;
+  return true;
+}
+
+/* Seconds, as in 2.5, at most 1e9; not 0. */
+static inline bool hiaR_word_time(const char *text, uint64_t *ns) {
+  char *end;
+  if (!isdigit((unsigned char)text[0])) return false;
+  double seconds = strtod(text, &end);
+  if (*end || !(seconds > 0 && seconds <= 1e9)) return false;
+  *ns = (uint64_t)(seconds * 1e9);
+  return *ns > 0;
+}
+
+/* The cores that this process may use, at most HIA_MAX_WORD_THREADS. */
+static inline unsigned hiaR_word_cores(void) {
+  cpu_set_t set; /* of 1024; where there are more, asking fails */
+  long n =
+      sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : sysconf(_SC_NPROCESSORS_ONLN);
+  return n<1 ? 1 : n>(long) HIA_MAX_WORD_THREADS ? HIA_MAX_WORD_THREADS : (unsigned)n;
+}
+
+/* True of a word that starts with a dash and is an argument all the same: a number, -inf, and a
+ * dash alone. */
+static inline bool hiaR_word_is_argument(const char *word) {
+  return word[0] == '-' &&
+         (word[1] == 0 || isdigit((unsigned char)word[1]) || strcmp(word, "-inf") == 0);
+}
+
+#endif

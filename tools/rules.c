@@ -1,0 +1,120 @@
+/* Which words of a command line go together. An option that would have no effect beside the others
+ * is refused, for the user expects one. So is a file to write that is also read. */
+#include "tools/tool.h"
+
+/* ---- options ---- */
+
+static bool has_engine(const tool_options *o, hia_engine_kind kind) {
+  for (size_t i = 0; i < o->n_engines; i++)
+    if (o->engines[i] == kind) return true;
+  return false;
+}
+
+static bool is_never_native(const tool_options *o) {
+  return o->n_engines && !has_engine(o, HIA_ENGINE_JIT);
+}
+/* Without --engine a run is native, and a bench has all engines. */
+static bool is_always_native(const tool_options *o) {
+  if (!o->n_engines) return o->command == RUN;
+  return !has_engine(o, HIA_ENGINE_INTERP) && !has_engine(o, HIA_ENGINE_EXPAND);
+}
+static bool is_always_expanded(const tool_options *o) {
+  return has_engine(o, HIA_ENGINE_EXPAND) && !has_engine(o, HIA_ENGINE_JIT) &&
+         !has_engine(o, HIA_ENGINE_INTERP);
+}
+static bool has_more_threads_than_expand(const tool_options *o) {
+  return o->max_asked_threads > 1 && is_always_expanded(o);
+}
+static bool is_unchecked(const tool_options *o) { return o->engine.unchecked; }
+static bool has_fuel(const tool_options *o) { return o->has_fuel; }
+static bool has_more_threads_than_fuel(const tool_options *o) {
+  return o->max_asked_threads > 1 && o->has_fuel;
+}
+
+static bool is_of_another_stage(const tool_options *o) { return o->dump.stage != HIA_STAGE_GRAPH; }
+static bool is_ast(const tool_options *o) { return o->dump.stage == HIA_STAGE_AST; }
+static bool is_no_code(const tool_options *o) { return o->dump.stage < HIA_STAGE_LLVM; }
+static bool is_unoptimized(const tool_options *o) { return o->dump.stage == HIA_STAGE_LLVM; }
+static bool is_as_built(const tool_options *o) {
+  return o->dump.stage == HIA_STAGE_GRAPH && !o->dump.after;
+}
+static bool is_from_ir(const tool_options *o) { return o->from_ir; }
+
+#define A(option) (UINT64_C(1) << (option))
+
+/* If `is_wrong`, none of these options may be there. The first row that fits is told. */
+static const struct rule {
+  int commands;
+  uint64_t options;
+  bool (*is_wrong)(const tool_options *options);
+  const char *why; /* behind the option's name */
+} rules[] = {
+    {RUN | BENCH, A(OPT_LEVEL) | A(OPT_NO_MERGE) | A(OPT_ALWAYS_FORK) | A(OPT_UNCHECKED),
+     is_never_native, "is for native code, which --engine jit alone makes"},
+    {RUN | BENCH, A(OPT_MAX_MEMORY), is_always_native,
+     "is for --engine interp and expand: native code uses its stack only, see --max-depth"},
+    {RUN | BENCH, A(OPT_MAX_DEPTH) | A(OPT_TIMEOUT), is_unchecked,
+     "has no effect with --unchecked, which leaves all limits out"},
+    {RUN | BENCH | DUMP, A(OPT_ALWAYS_FORK), has_fuel,
+     "has no effect with --fuel: such runs are on one thread"},
+    {RUN | BENCH | DUMP, A(OPT_THREADS), has_more_threads_than_fuel,
+     "above 1 has no effect with --fuel: such runs are on one thread"},
+    {RUN | BENCH, A(OPT_THREADS), has_more_threads_than_expand,
+     "above 1 has no effect with --engine expand, which is on one thread"},
+    {DUMP, A(OPT_AFTER), is_of_another_stage, "shows the graph: it goes with --stage graph alone"},
+    {DUMP,
+     A(OPT_FN) | A(OPT_FUEL) | A(OPT_COUNT) | A(OPT_THREADS) | A(OPT_LEVEL) | A(OPT_NO_PASS) |
+         A(OPT_NO_MERGE) | A(OPT_ALWAYS_FORK) | A(OPT_UNCHECKED) | A(OPT_VERIFY),
+     is_ast, "has no effect on --stage ast, which is the whole program as it was read"},
+    {DUMP, A(OPT_LEVEL) | A(OPT_UNCHECKED), is_no_code,
+     "is for native code: --stage llvm-opt and asm show it"},
+    {DUMP, A(OPT_LEVEL), is_unoptimized, "has no effect on --stage llvm, see llvm-opt and asm"},
+    {DUMP,
+     A(OPT_FUEL) | A(OPT_THREADS) | A(OPT_NO_PASS) | A(OPT_NO_MERGE) | A(OPT_ALWAYS_FORK) |
+         A(OPT_VERIFY),
+     is_as_built, "has no effect on the graph as it was built: name a pass with --after"},
+    {DUMP, A(OPT_FN), is_from_ir, "has no effect with --from-ir: the whole graph is shown"},
+    {DUMP, A(OPT_COUNT), is_from_ir,
+     "has no effect with --from-ir: the graph counts if it was dumped so"},
+};
+
+static int check_options(const tool_command *command, const tool_options *o) {
+  for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
+    const struct rule *r = &rules[i];
+    uint64_t met = r->options & o->given;
+    if (!(r->commands & o->command) || !met || !r->is_wrong(o)) continue;
+    tool_option first = 0;
+    while (!(met >> first & 1)) first++;
+    return tool_usage(command, "%s %s", tool_option_name(first), r->why);
+  }
+  return EXIT_FINE;
+}
+
+/* ---- files ---- */
+
+static int check_target(const tool_command *command, const tool_options *o, size_t i) {
+  const tool_target *t = &o->targets[i];
+  const char *name = tool_option_name(t->option);
+  const char *file = o->file && strcmp(o->file, "-") == 0 ? "/dev/stdin" : o->file;
+  if (file && tool_is_same_file(t->path, file))
+    return tool_usage(command, "%s %s would replace FILE", name, t->path);
+  /* Of these some are files: objects and libraries that build links. */
+  for (size_t k = 0; o->command == BUILD && k < o->n_args; k++)
+    if (tool_is_same_file(t->path, o->args[k]))
+      return tool_usage(command, "%s %s would replace `%s`, which is linked", name, t->path,
+                        o->args[k]);
+  for (size_t k = 0; k < i; k++) {
+    if (!tool_is_same_file(t->path, o->targets[k].path)) continue;
+    char first[32];
+    snprintf(first, sizeof first, "%s", tool_option_name(o->targets[k].option));
+    return tool_usage(command, "%s and %s are one file, %s", first, tool_option_name(t->option),
+                      t->path);
+  }
+  return EXIT_FINE;
+}
+
+int tool_rules(const tool_command *command, const tool_options *o) {
+  int code = check_options(command, o);
+  for (size_t i = 0; code == EXIT_FINE && i < o->n_targets; i++) code = check_target(command, o, i);
+  return code;
+}
