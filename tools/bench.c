@@ -1,6 +1,5 @@
 /* hiaton bench: compile and run time of one call, engines and numbers of threads side by side. */
-#include "tools/tool.h"
-#include <jansson.h>
+#include "tools/json.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -183,12 +182,6 @@ static void report(const tool_options *options, const lane *lanes, size_t n) {
 
 /* ---- --json; docs/bench.md describes it ---- */
 
-/* Text that is not UTF-8 cannot be written in JSON. */
-static json_t *json_text(const char *text) {
-  json_t *string = json_string(text);
-  return string ? string : json_null();
-}
-
 /* A ratio to a run of no measurable length is none. */
 static json_t *json_ratio(double x) { return isfinite(x) ? json_real(x) : json_null(); }
 
@@ -209,7 +202,7 @@ static json_t *json_lane(const tool_options *options, const lane *l) {
       json_pack("{s:s, s:I, s:o, s:o, s:o, s:o, s:o}", "engine", tool_engine_name(l->kind),
                 "threads", (json_int_t)l->threads, "compile_ns", json_series(&l->compile), "run_ns",
                 json_series(&l->run), "speed_up", json_ratio(l->speed_up), "efficiency",
-                json_ratio(l->efficiency), "result", json_text(l->result));
+                json_ratio(l->efficiency), "result", tool_json_text(l->result));
   if (!row || !options->engine.count) return row;
   bool is_counted = l->used.is_counted;
   uint64_t calls = tool_calls(options, &l->used);
@@ -226,22 +219,17 @@ static int report_json(const tool_options *options, const lane *lanes, size_t n,
   json_t *arguments = json_array(), *rows = json_array();
   int failed = 0;
   for (size_t i = 0; i < options->n_args; i++)
-    failed |= json_array_append_new(arguments, json_text(options->args[i]));
+    failed |= json_array_append_new(arguments, tool_json_text(options->args[i]));
   for (size_t i = 0; i < n; i++)
     failed |= json_array_append_new(rows, json_lane(options, &lanes[i]));
-  json_t *root = json_pack(
-      "{s:s, s:o, s:s, s:o, s:I, s:b, s:o}", "hiaton", hia_version(), "file",
-      json_text(options->file), "function", hia_function_signature(lanes[0].function), "arguments",
-      arguments, "runs", (json_int_t)options->runs, "agree", (int)is_same, "results", rows);
-  if (failed || !root) {
-    json_decref(root);
-    return tool_fail(NULL, HIA_MEMORY);
-  }
-  /* What does not reach its reader is seen when the program ends. */
-  json_dumpf(root, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
-  putchar('\n');
+  json_t *root =
+      json_pack("{s:s, s:o, s:s, s:o, s:I, s:b, s:o}", "hiaton", hia_version(), "file",
+                tool_json_text(options->file), "function",
+                hia_function_signature(lanes[0].function), "arguments", arguments, "runs",
+                (json_int_t)options->runs, "agree", (int)is_same, "results", rows);
+  if (!failed) return tool_json_print(root);
   json_decref(root);
-  return EXIT_FINE;
+  return tool_fail(NULL, HIA_MEMORY);
 }
 
 int tool_bench(const tool_options *options) {

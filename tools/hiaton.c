@@ -27,14 +27,19 @@ const char *tool_engine_name(hia_engine_kind kind) {
   return "?";
 }
 
+int tool_exit_status(hia_status status) {
+  if (status == HIA_OK) return EXIT_FINE;
+  bool is_usage = status == HIA_ARGUMENT || status == HIA_NOT_FOUND || status == HIA_IO;
+  return is_usage ? EXIT_USAGE : EXIT_PROGRAM;
+}
+
 int tool_fail(hia_error *error, hia_status status) {
   if (error)
     fputs(hia_error_text(error), stderr);
   else
     fprintf(stderr, "error[%s]: %s\n", hia_status_word(status), hia_status_message(status));
   hia_error_free(error);
-  bool is_usage = status == HIA_ARGUMENT || status == HIA_NOT_FOUND || status == HIA_IO;
-  return is_usage ? EXIT_USAGE : EXIT_PROGRAM;
+  return tool_exit_status(status);
 }
 
 int tool_usage(const tool_command *command, const char *fmt, ...) {
@@ -48,16 +53,19 @@ int tool_usage(const tool_command *command, const char *fmt, ...) {
   return EXIT_USAGE;
 }
 
-int tool_load(const tool_options *options, hia_engine_kind kind, hia_engine **engine,
-              hia_module **module) {
-  *engine = NULL;
-  *module = NULL;
+int tool_open(const tool_options *options, hia_engine_kind kind, hia_engine **engine) {
   hia_error *error;
   hia_engine_options engine_options = options->engine;
   engine_options.kind = kind;
   hia_status status = hia_engine_new(&engine_options, engine, &error);
-  if (status != HIA_OK) return tool_fail(error, status);
-  return tool_source_load(options, *engine, module);
+  return status == HIA_OK ? EXIT_FINE : tool_fail(error, status);
+}
+
+int tool_load(const tool_options *options, hia_engine_kind kind, hia_engine **engine,
+              hia_module **module) {
+  *module = NULL;
+  int code = tool_open(options, kind, engine);
+  return code == EXIT_FINE ? tool_source_load(options, *engine, module) : code;
 }
 
 int tool_function(const tool_options *options, hia_module *module, hia_function **function) {

@@ -46,6 +46,7 @@ static const option_row rows[] = {
     {OPT_RUNS, BENCH, "runs", "N", "measured runs of each engine, after one to warm up (10)"},
     {OPT_JSON, BENCH, "json", NULL,
      "print JSON instead of a table, times in nanoseconds, each sample too: docs/bench.md"},
+    {OPT_JSON, CHECK, "json", NULL, "print what is wrong as JSON, for editors: docs/errors.md"},
     {OPT_STAGE, DUMP, "stage", "STAGE",
      "ast, graph (as built), static (tagged; the default), llvm, llvm-opt or asm"},
     {OPT_AFTER, DUMP, "after", "PASS", "the graph as this pass leaves it"},

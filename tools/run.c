@@ -1,4 +1,4 @@
-/* hiaton run and hiaton check. */
+/* hiaton run. */
 #include "tools/tool.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -92,18 +92,5 @@ int tool_run(const tool_options *options) {
   hia_module_free(module);
   hia_engine_free(engine);
   hia_timeline_free(timeline);
-  return code;
-}
-
-int tool_check(const tool_options *options) {
-  hia_engine *engine;
-  hia_module *module;
-  /* What the program declares `extern` may be of another host. */
-  tool_options own = *options;
-  own.engine.process_symbols = false;
-  own.engine.link_externs = true;
-  int code = tool_load(&own, HIA_ENGINE_INTERP, &engine, &module);
-  hia_module_free(module);
-  hia_engine_free(engine);
   return code;
 }

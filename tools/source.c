@@ -42,28 +42,32 @@ static int fail(const tool_options *o, hia_error *error, hia_status status) {
   bool lacks_extern = false;
   for (size_t i = 0; i < hia_error_count(error); i++)
     lacks_extern |= strcmp(hia_error_code(error, i), "E0601") == 0;
+  if (!error && status == HIA_IO) return EXIT_USAGE; /* has been said */
   int code = tool_fail(error, status);
   if (lacks_extern && tool_has(o, OPT_NO_EXTERN))
     fputs("      = hint: with --no-extern there are no functions of C\n", stderr);
   return code;
 }
 
-int tool_source_load(const tool_options *o, hia_engine *engine, hia_module **module) {
-  hia_error *error = NULL;
-  hia_status status;
+hia_status tool_source_try(const tool_options *o, hia_engine *engine, hia_module **module,
+                           hia_error **error) {
   *module = NULL;
-  if (!is_input(o)) {
-    status = o->from_ir ? hia_module_load_ir_file(engine, o->file, module, &error)
-                        : hia_module_load_file(engine, o->file, module, &error);
-    return status == HIA_OK ? EXIT_FINE : fail(o, error, status);
-  }
+  if (!is_input(o))
+    return (o->from_ir ? hia_module_load_ir_file : hia_module_load_file)(engine, o->file, module,
+                                                                         error);
   int wrong = input.is_read ? 0 : read_input();
-  if (wrong == ENOMEM) return tool_fail(NULL, HIA_MEMORY);
+  *error = NULL;
+  if (wrong == ENOMEM) return HIA_MEMORY;
   if (wrong) {
     fprintf(stderr, "error[io]: cannot read standard input: %s\n", strerror(wrong));
-    return EXIT_USAGE;
+    return HIA_IO;
   }
-  status = (o->from_ir ? hia_module_load_ir : hia_module_load_text)(
-      engine, tool_source_name(o), input.text, input.len, module, &error);
+  return (o->from_ir ? hia_module_load_ir : hia_module_load_text)(
+      engine, tool_source_name(o), input.text, input.len, module, error);
+}
+
+int tool_source_load(const tool_options *o, hia_engine *engine, hia_module **module) {
+  hia_error *error;
+  hia_status status = tool_source_try(o, engine, module, &error);
   return status == HIA_OK ? EXIT_FINE : fail(o, error, status);
 }

@@ -126,17 +126,24 @@ int tool_rules(const tool_command *command, const tool_options *options);
 /* Loads it, FILE or standard input. A command may do so any number of times. Returns an exit
  * status. */
 int tool_source_load(const tool_options *options, hia_engine *engine, hia_module **module);
+/* The same, and hands the error out instead of printing it. NULL for HIA_IO: why standard input
+ * could not be read is on standard error. */
+hia_status tool_source_try(const tool_options *options, hia_engine *engine, hia_module **module,
+                           hia_error **error);
 /* The name of the program in messages. */
 const char *tool_source_name(const tool_options *options);
 
 /* ---- hiaton.c: what the commands have in common ---- */
 
 const char *tool_engine_name(hia_engine_kind kind);
+int tool_exit_status(hia_status status);
 /* Prints the error, frees it, and returns the exit status. */
 int tool_fail(hia_error *error, hia_status status);
 /* A wrong command line, in words. Returns EXIT_USAGE. */
 int tool_usage(const tool_command *command, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
+/* Opens an engine; *engine is to be freed, NULL or not. Returns an exit status. */
+int tool_open(const tool_options *options, hia_engine_kind kind, hia_engine **engine);
 /* Opens an engine and loads FILE. Returns an exit status; *engine and *module are to be freed, NULL
  * or not. */
 int tool_load(const tool_options *options, hia_engine_kind kind, hia_engine **engine,

@@ -1,0 +1,16 @@
+/* JSON: what --json of several commands has in common. */
+#include "tools/json.h"
+
+json_t *tool_json_text(const char *text) {
+  json_t *string = json_string(text);
+  return string ? string : json_null();
+}
+
+int tool_json_print(json_t *root) {
+  if (!root) return tool_fail(NULL, HIA_MEMORY);
+  /* What does not reach its reader is seen when the program ends. */
+  json_dumpf(root, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
+  putchar('\n');
+  json_decref(root);
+  return EXIT_FINE;
+}
