@@ -6,6 +6,7 @@
  *   const.c           consts: order, types, values
  *   solve.c           instances of functions and their result types (by infer.c, silently)
  *   check.c           every instance once more, with messages; final types (settle.c)
+ *   advice.c          hints of those about types
  *   elab.c            checked instances to graph functions */
 #ifndef HIA_FRONTEND_AST_H
 #define HIA_FRONTEND_AST_H
@@ -39,6 +40,9 @@ hia_diag *hiaF_error(hia_diags *diags, enum hia_error code, uint32_t start, uint
 void hiaF_diag_add(hia_diags *diags, const hia_diag *diag);
 /* Both accept NULL for `diag`. A later hint replaces the one before, a later note follows it. */
 void hiaF_hint(hia_diags *diags, hia_diag *diag, const char *fmt, ...) HIA_PRINTF(3, 4);
+/* What the last hint asks for, as a change of the source. */
+void hiaF_fix(hia_diags *diags, hia_diag *diag, uint32_t start, uint32_t end, const char *fmt, ...)
+    HIA_PRINTF(5, 6);
 /* `at`: a byte of the source, or HIA_NONE for a note without a place. */
 void hiaF_note(hia_diags *diags, hia_diag *diag, uint32_t at, const char *fmt, ...)
     HIA_PRINTF(4, 5);
@@ -332,6 +336,7 @@ typedef struct hia_decl {
   uint8_t mark; /* scratch of const.c: visit state */
   hia_symbol_id symbol;
   uint32_t pos, end;               /* of its name */
+  uint32_t head_end;               /* FN: behind the bracket of its parameters */
   uint32_t params, n_params;       /* extra[params ...): PARAM nodes; CON: its fields */
   hia_ast_id type;                 /* result, const or param type; or NONE */
   hia_ast_id body;                 /* or NONE */
@@ -499,6 +504,32 @@ hia_number_state hiaF_number(const hia_program *p, const hia_ast *literal, bool 
 
 /* ---- infer.c: types from the inside out ---- */
 
+/* An expression of which the hint of an error speaks, or what stands to the left of an operator in
+ * a chain: its first operands. */
+typedef struct hia_operand {
+  hia_ast_id expr;     /* or the chain */
+  uint32_t n_operands; /* of the chain; 0: the whole expression */
+  uint32_t start, end; /* bytes */
+} hia_operand;
+
+/* A hint that may be improved on once the body has been typed (advice.c). */
+typedef struct hia_advice {
+  uint32_t line, col; /* of the error */
+  const char *code;
+  hia_operand operand; /* is converted to ... */
+  hia_itype to;
+  hia_ast_id variable; /* or a variable of a loop gets its next value's type; or NONE */
+  hia_itype variable_type;
+} hia_advice;
+
+/* A change of a body that is typed to see how many errors it leaves. No instances are made for it.
+ */
+typedef struct hia_trial {
+  hia_ast_id variable;  /* a LET or LVAR that is declared as `type`; or NONE */
+  hia_ast_id converted; /* an expression that is converted to `type`; or NONE */
+  hia_itype type;
+} hia_trial;
+
 /* Where types are being worked out: an instance, a const, or a value. */
 typedef struct hia_typing {
   hia_program *p;
@@ -511,6 +542,10 @@ typedef struct hia_typing {
   bool force;       /* tainted literals settle */
   bool held;        /* one has not */
   hia_fault *fault; /* report into this instead, the first one */
+  uint32_t n_errors;
+  const hia_trial *trial; /* or NULL */
+  HIA_VEC(hia_advice) advice;
+  hia_itype *scratch; /* of advice.c: like `types` */
 } hia_typing;
 static inline hia_itype *hiaF_type_at(const hia_typing *t, hia_ast_id id) {
   return &t->types[id - t->first];
@@ -525,9 +560,8 @@ hia_diag *hiaF_type_error(hia_typing *t, enum hia_error code, uint32_t start, ui
 /* Where `want` is declared, for `what`: joins; an error if that does not give exactly it. */
 void hiaF_accept_type(hia_typing *t, hia_ast_id expr, hia_itype have, hia_itype want,
                       const char *what);
-/* The join of the types of two expressions, the second perhaps being all before it in a chain; an
- * error about bytes start .. end if there is none. */
-hia_itype hiaF_join_exprs(hia_typing *t, hia_ast_id left, hia_itype left_type, hia_ast_id right,
+/* The join of the types of two operands; an error about bytes start .. end if there is none. */
+hia_itype hiaF_join_exprs(hia_typing *t, hia_operand left, hia_itype left_type, hia_operand right,
                           hia_itype right_type, uint32_t start, uint32_t end, const char *what);
 static inline hia_itype hiaF_settled(hia_typing *t, hia_itype type) {
   if (!t->force && hiaF_itype_has(&t->p->it, type) & HIA_HAS_TAINT) t->held = true;
@@ -535,6 +569,24 @@ static inline hia_itype hiaF_settled(hia_typing *t, hia_itype type) {
 }
 /* "n", or NULL where the text of an expression is too long or too broken to quote */
 const char *hiaF_quote(const hia_program *p, hia_ast_id expr);
+const char *hiaF_quote_bytes(const hia_program *p, uint32_t start, uint32_t end);
+
+/* ---- advice.c: what to write where types do not fit ---- */
+
+/* An expression; of a block the one that is its value. */
+hia_operand hiaF_operand(const hia_program *p, hia_ast_id expr);
+/* The first operands of a chain; `end`: of the next operator. */
+hia_operand hiaF_operands(const hia_program *p, hia_ast_id chain, uint32_t n_operands,
+                          uint32_t end);
+/* The hint to convert an operand, for now. NULL is allowed for `diag`. */
+void hiaF_hint_conversion(hia_typing *t, hia_diag *diag, hia_operand operand, hia_itype from,
+                          hia_itype to);
+/* The same where the operand (its expr may be NONE) is the next value of a loop's variable, which
+ * may be declared as the operand's type `from` instead. */
+void hiaF_hint_variable(hia_typing *t, hia_diag *diag, hia_operand operand, hia_itype from,
+                        hia_itype to, hia_ast_id variable);
+/* After the body of t->inst was typed with messages: improves on their hints. */
+void hiaF_advise(hia_typing *t);
 
 /* ---- infer_match.c ---- */
 
@@ -551,6 +603,9 @@ void hiaF_resolve(hia_typing *t, hia_ast_id expr, hia_itype type);
  * the host). HIA_NONE if there would be too many. */
 uint32_t hiaF_instance(hia_program *p, uint32_t decl, const hia_itype *args, hia_itype want,
                        uint32_t caller, hia_ast_id call);
+/* The instance if it was made, else HIA_NONE. */
+uint32_t hiaF_known_instance(const hia_program *p, uint32_t decl, const hia_itype *args,
+                             hia_itype want);
 void hiaF_add_call(hia_program *p, uint32_t caller, uint32_t callee);
 void hiaF_solve(hia_program *p, uint32_t inst); /* it and all it calls: until DONE */
 

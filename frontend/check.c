@@ -80,6 +80,7 @@ static void check_once(hia_program *p, uint32_t id) {
                                      hiaF_itype_text(&p->it, result));
     hiaF_hint(p->diags, diag, "declare the result");
   }
+  hiaF_advise(&t);
   hiaF_resolve(&t, d->body, result);
   hiaF_inst(p, id)->failed = t.failed || t.uses_broken;
   collect_callees(p, id);

@@ -85,6 +85,21 @@ void hiaF_hint(hia_diags *diags, hia_diag *diag, const char *fmt, ...) {
   va_start(args, fmt);
   diag->hint = format(&diags->comp->arena, fmt, args);
   va_end(args);
+  diag->fix = NULL;
+}
+
+void hiaF_fix(hia_diags *diags, hia_diag *diag, uint32_t start, uint32_t end, const char *fmt,
+              ...) {
+  if (diag == NULL) return;
+  hia_text text;
+  hiaR_text_init(&text, &diags->comp->arena);
+  va_list args;
+  va_start(args, fmt);
+  hiaR_text_vaddf(&text, fmt, args);
+  va_end(args);
+  diag->fix = text.data;
+  diag->fix_start = start;
+  diag->fix_end = end;
 }
 
 void hiaF_note(hia_diags *diags, hia_diag *diag, uint32_t at, const char *fmt, ...) {

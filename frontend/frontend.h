@@ -21,6 +21,8 @@ typedef struct hia_diag {
   uint32_t len;        /* bytes to underline on that line, at least 1 */
   const char *message; /* one line, no full stop */
   const char *hint;    /* what to write instead; NULL if there is none */
+  const char *fix; /* the hint as a change of the source: these bytes become this text; or NULL */
+  uint32_t fix_start, fix_end;
   HIA_VEC(hia_diag_note) notes;
 } hia_diag;
 

@@ -11,6 +11,7 @@
 hia_diag *hiaF_type_error(hia_typing *t, enum hia_error code, uint32_t start, uint32_t end,
                           const char *fmt, ...) {
   t->failed = true;
+  t->n_errors++;
   if (!t->report && t->fault == NULL) return NULL;
   va_list args;
   va_start(args, fmt);
@@ -24,9 +25,12 @@ hia_diag *hiaF_type_error(hia_typing *t, enum hia_error code, uint32_t start, ui
 }
 
 const char *hiaF_quote(const hia_program *p, hia_ast_id expr) {
-  const hia_ast *n = hiaF_node(p, expr);
-  const char *text = p->source->text + n->start;
-  uint32_t len = n->end - n->start;
+  return hiaF_quote_bytes(p, hiaF_node(p, expr)->start, hiaF_node(p, expr)->end);
+}
+
+const char *hiaF_quote_bytes(const hia_program *p, uint32_t start, uint32_t end) {
+  const char *text = p->source->text + start;
+  uint32_t len = end - start;
   if (len > 40 || memchr(text, '\n', len) != NULL || memchr(text, '#', len) != NULL) return NULL;
   return hiaR_arena_printf(p->arena, "%.*s", (int)len, text);
 }
@@ -37,28 +41,21 @@ static const char *type_text(hia_typing *t, hia_itype type) {
 
 static bool is_dtype(hia_itype t) { return t < HIA_N_DTYPES; }
 
-static void hint_conversion(hia_typing *t, hia_diag *diag, hia_ast_id expr, hia_itype to) {
-  if (diag == NULL || !is_dtype(to)) return;
-  const char *text = expr != HIA_NONE ? hiaF_quote(t->p, expr) : NULL;
-  hiaF_hint(t->p->diags, diag, "write %s(%s)", hiaG_dtype_name((hia_dtype)to),
-            text != NULL ? text : "...");
-}
-
-/* What the narrower of two operands is best converted to. */
-static void hint_mixed(hia_typing *t, hia_diag *diag, hia_ast_id left, hia_itype a,
-                       hia_ast_id right, hia_itype b) {
-  if (a == HIA_IT_FLOAT || a == HIA_IT_FLOAT_U) a = HIA_F64, left = HIA_NONE;
-  if (b == HIA_IT_FLOAT || b == HIA_IT_FLOAT_U) b = HIA_F64, right = HIA_NONE;
-  if (a == HIA_IT_INT || a == HIA_IT_INT_U) a = HIA_I32, left = HIA_NONE;
-  if (b == HIA_IT_INT || b == HIA_IT_INT_U) b = HIA_I32, right = HIA_NONE;
+/* What the narrower of two operands is best converted to. A literal could be anything: f64, i32. */
+static void hint_mixed(hia_typing *t, hia_diag *diag, hia_operand left, hia_itype a,
+                       hia_operand right, hia_itype b) {
+  if (a == HIA_IT_FLOAT || a == HIA_IT_FLOAT_U) a = HIA_F64;
+  if (b == HIA_IT_FLOAT || b == HIA_IT_FLOAT_U) b = HIA_F64;
+  if (a == HIA_IT_INT || a == HIA_IT_INT_U) a = HIA_I32;
+  if (b == HIA_IT_INT || b == HIA_IT_INT_U) b = HIA_I32;
   if (!is_dtype(a) || !is_dtype(b)) return;
   if (a > b)
-    hint_conversion(t, diag, right, a);
+    hiaF_hint_conversion(t, diag, right, b, a);
   else
-    hint_conversion(t, diag, left, b);
+    hiaF_hint_conversion(t, diag, left, a, b);
 }
 
-hia_itype hiaF_join_exprs(hia_typing *t, hia_ast_id left, hia_itype left_type, hia_ast_id right,
+hia_itype hiaF_join_exprs(hia_typing *t, hia_operand left, hia_itype left_type, hia_operand right,
                           hia_itype right_type, uint32_t start, uint32_t end, const char *what) {
   hia_itypes *it = &t->p->it;
   hia_itype join = hiaF_join(it, left_type, right_type);
@@ -78,7 +75,7 @@ void hiaF_accept_type(hia_typing *t, hia_ast_id expr, hia_itype have, hia_itype 
   const hia_ast *n = hiaF_node(t->p, expr);
   hia_diag *diag = hiaF_type_error(t, HIA_E0302, n->start, n->end, "%s is %s, but this is %s", what,
                                    type_text(t, want), type_text(t, have));
-  if (is_dtype(have)) hint_conversion(t, diag, expr, want);
+  if (is_dtype(have)) hiaF_hint_conversion(t, diag, hiaF_operand(t->p, expr), have, want);
 }
 
 /* ---- conditions and numbers ---- */
@@ -106,7 +103,7 @@ static hia_itype expect_number(hia_typing *t, hia_ast_id expr, const char *what)
   const hia_ast *n = hiaF_node(t->p, expr);
   hia_diag *diag = hiaF_type_error(t, HIA_E0304, n->start, n->end, "%s takes numbers, not %s", what,
                                    type_text(t, type));
-  if (type == HIA_BOOL) hint_conversion(t, diag, expr, HIA_I32);
+  if (type == HIA_BOOL) hiaF_hint_conversion(t, diag, hiaF_operand(t->p, expr), type, HIA_I32);
   return HIA_IT_ERROR;
 }
 
@@ -128,9 +125,9 @@ static const char *operator_text(unsigned op) {
   }
 }
 
-static hia_itype infer_chain(hia_typing *t, const hia_ast *n) {
+static hia_itype infer_chain(hia_typing *t, hia_ast_id id) {
   const hia_program *p = t->p;
-  hia_ast_id left = n->a;
+  const hia_ast *n = hiaF_node(p, id);
   hia_itype type = HIA_IT_ERROR;
   for (uint32_t i = 0; i < n->c; i += 3) {
     const char *what = operator_text(p->extra.data[n->b + i]);
@@ -138,8 +135,8 @@ static hia_itype infer_chain(hia_typing *t, const hia_ast *n) {
     hia_ast_id right = p->extra.data[n->b + i + 2];
     if (i == 0) type = expect_number(t, n->a, what);
     hia_itype right_type = expect_number(t, right, what);
-    type = hiaF_join_exprs(t, left, type, right, right_type, pos, pos + 1, what);
-    left = HIA_NONE;
+    hia_operand left = hiaF_operands(p, id, i / 3 + 1, pos);
+    type = hiaF_join_exprs(t, left, type, hiaF_operand(p, right), right_type, pos, pos + 1, what);
   }
   return type;
 }
@@ -154,7 +151,7 @@ static hia_itype infer_compare(hia_typing *t, const hia_ast *n) {
                       type_text(t, hiaF_is_tuple(a) ? a : b));
     return HIA_BOOL;
   }
-  hiaF_join_exprs(t, n->a, a, n->b, b, n->pos, end, what);
+  hiaF_join_exprs(t, hiaF_operand(t->p, n->a), a, hiaF_operand(t->p, n->b), b, n->pos, end, what);
   return HIA_BOOL;
 }
 
@@ -230,11 +227,13 @@ static void bind(hia_typing *t, hia_ast_id binder, hia_itype type) {
     bind(t, t->p->extra.data[n->b + i], fits ? hiaF_ituple_part(it, type, i) : type);
 }
 
-/* What a name is bound to: declared, or settled. */
-static hia_itype infer_bound(hia_typing *t, hia_ast_id expr, hia_ast_id type, const char *what) {
+/* What a LET or LVAR binds: declared, or settled. */
+static hia_itype infer_bound(hia_typing *t, hia_ast_id id, hia_ast_id expr, hia_ast_id type,
+                             const char *what) {
   hia_itype have = hiaF_infer(t, expr);
-  if (type == HIA_NONE) return hiaF_settled(t, have);
-  hia_itype want = declared(t, type);
+  bool is_tried = t->trial != NULL && t->trial->variable == id;
+  if (type == HIA_NONE && !is_tried) return hiaF_settled(t, have);
+  hia_itype want = is_tried ? t->trial->type : declared(t, type);
   hiaF_accept_type(t, expr, have, want, what);
   return want;
 }
@@ -250,11 +249,39 @@ static hia_itype infer_block(hia_typing *t, const hia_ast *n) {
   for (uint32_t i = 0; i < n->c; i++) {
     hia_ast_id id = t->p->extra.data[n->b + i];
     const hia_ast let = *hiaF_node(t->p, id);
-    hia_itype type = infer_bound(t, let.c, let.b, variable_text(t, let.a));
+    hia_itype type = infer_bound(t, id, let.c, let.b, variable_text(t, let.a));
     *hiaF_type_at(t, id) = type;
     bind(t, let.a, type);
   }
   return hiaF_infer(t, n->a);
+}
+
+/* The value of a loop's block becomes its variables, which are of the types `state`. */
+static void accept_next(hia_typing *t, const hia_ast *loop, hia_ast_id value, hia_itype next,
+                        hia_itype state) {
+  hia_program *p = t->p;
+  hia_itypes *it = &p->it;
+  const hia_ast *n = hiaF_node(p, value);
+  bool is_one = loop->c == 1;
+  if ((hiaF_itype_has(it, next) & HIA_HAS_ERROR) || hiaF_join(it, next, state) == state) return;
+  hia_diag *diag = hiaF_type_error(t, HIA_E0302, n->start, n->end, "%s is %s, but this is %s",
+                                   is_one ? "the next value" : "the next value of the variables",
+                                   type_text(t, state), type_text(t, next));
+  if (diag == NULL) return;
+  if (is_one) {
+    if (is_dtype(next))
+      hiaF_hint_variable(t, diag, hiaF_operand(p, value), next, state, p->extra.data[loop->b]);
+    return;
+  }
+  if (!hiaF_is_tuple(next) || hiaF_ituple_len(it, next) != loop->c) return;
+  for (uint32_t i = 0; i < loop->c; i++) {
+    hia_itype have = hiaF_ituple_part(it, next, i), want = hiaF_ituple_part(it, state, i);
+    if (hiaF_join(it, have, want) == want) continue;
+    hia_operand part = {.expr = HIA_NONE};
+    if (n->kind == HIA_AST_TUPLE) part = hiaF_operand(p, p->extra.data[n->b + i]);
+    if (is_dtype(have)) hiaF_hint_variable(t, diag, part, have, want, p->extra.data[loop->b + i]);
+    return;
+  }
 }
 
 static hia_itype infer_loop(hia_typing *t, const hia_ast *n) {
@@ -264,7 +291,7 @@ static hia_itype infer_loop(hia_typing *t, const hia_ast *n) {
   for (uint32_t i = 0; i < n->c; i++) {
     hia_ast_id id = p->extra.data[n->b + i];
     const hia_ast var = *hiaF_node(p, id);
-    types[i] = infer_bound(t, var.c, var.b, variable_text(t, id));
+    types[i] = infer_bound(t, id, var.c, var.b, variable_text(t, id));
   }
   for (uint32_t i = 0; i < n->c; i++) *hiaF_type_at(t, p->extra.data[n->b + i]) = types[i];
   expect_bool(t, p->extra.data[n->a], "the condition");
@@ -279,8 +306,7 @@ static hia_itype infer_loop(hia_typing *t, const hia_ast *n) {
   if (hiaF_is_final(&p->it, state)) {
     const hia_ast *b = hiaF_node(p, block);
     bool none = b->kind == HIA_AST_BLOCK; /* point at the value, not at the whole block */
-    hiaF_accept_type(t, none ? b->a : block, next, state,
-                     n->c > 1 ? "the next value of the variables" : "the next value");
+    accept_next(t, n, none ? b->a : block, next, state);
   }
   return state;
 }
@@ -289,7 +315,8 @@ static hia_itype infer_if(hia_typing *t, const hia_ast *n) {
   expect_bool(t, n->a, "the condition");
   hia_itype a = hiaF_infer(t, n->b), b = hiaF_infer(t, n->c);
   const hia_ast *other = hiaF_node(t->p, n->c);
-  return hiaF_join_exprs(t, n->b, a, n->c, b, other->start, other->end, "'if'");
+  return hiaF_join_exprs(t, hiaF_operand(t->p, n->b), a, hiaF_operand(t->p, n->c), b, other->start,
+                         other->end, "'if'");
 }
 
 /* ---- calls ---- */
@@ -318,9 +345,10 @@ static hia_itype infer_builtin(hia_typing *t, const hia_ast *n, const hia_ast *c
   const hia_op_info *info = &hiaR_ops[op];
   unsigned rule = op == HIA_OP_FAIL ? HIA_RULE_INT : info->rule;
   hia_itype type = rule == HIA_RULE_FLOAT ? HIA_IT_FLOAT : HIA_IT_BOTTOM;
-  hia_ast_id before = HIA_NONE;
+  hia_operand before = {.expr = HIA_NONE};
   for (uint32_t i = 0; i < n->c; i++) {
     hia_ast_id arg = t->p->extra.data[n->b + i];
+    hia_operand operand = hiaF_operand(t->p, arg);
     if (op == HIA_OP_SELECT && i == 0) {
       expect_bool(t, arg, "the condition");
       continue;
@@ -331,16 +359,18 @@ static hia_itype infer_builtin(hia_typing *t, const hia_ast *n, const hia_ast *c
       if (!(hiaF_itype_has(&t->p->it, have) & HIA_HAS_ERROR)) {
         hia_diag *diag = hiaF_type_error(t, HIA_E0305, a->start, a->end, "'%s' takes %s, not %s",
                                          info->name, wants[rule], type_text(t, have));
-        if (rule == HIA_RULE_FLOAT && is_dtype(have)) hint_conversion(t, diag, arg, HIA_F64);
-        if (rule == HIA_RULE_INT && is_dtype(have)) hint_conversion(t, diag, arg, HIA_I64);
-        if (rule == HIA_RULE_NUM && have == HIA_BOOL) hint_conversion(t, diag, arg, HIA_I32);
+        hia_itype to = rule == HIA_RULE_FLOAT                     ? HIA_F64
+                       : rule == HIA_RULE_NUM && have == HIA_BOOL ? HIA_I32
+                                                                  : HIA_I64;
+        if (rule != HIA_RULE_SELECT && is_dtype(have))
+          hiaF_hint_conversion(t, diag, operand, have, to);
       }
       type = HIA_IT_ERROR;
       continue;
     }
     const char *what = t->report ? hiaR_arena_printf(t->p->arena, "'%s'", info->name) : "";
-    type = hiaF_join_exprs(t, before, type, arg, have, a->start, a->end, what);
-    before = arg;
+    type = hiaF_join_exprs(t, before, type, operand, have, a->start, a->end, what);
+    before = operand;
   }
   return op == HIA_OP_FAIL ? HIA_IT_BOTTOM : type;
 }
@@ -380,7 +410,10 @@ static hia_itype infer_call(hia_typing *t, hia_ast_id call, const hia_ast *calle
     return d->result != HIA_IT_NONE ? d->result : HIA_IT_ERROR;
   if (d->kind == HIA_DECL_EXTERN) return d->result;
   if (has != 0) return d->result != HIA_IT_NONE ? d->result : HIA_IT_UNKNOWN;
-  uint32_t id = hiaF_instance(p, decl, args, HIA_IT_NONE, t->inst, call);
+  uint32_t id = t->trial != NULL ? hiaF_known_instance(p, decl, args, HIA_IT_NONE)
+                                 : hiaF_instance(p, decl, args, HIA_IT_NONE, t->inst, call);
+  if (t->trial != NULL && (id == HIA_NONE || hiaF_inst(p, id)->state != HIA_INST_DONE))
+    return d->result != HIA_IT_NONE ? d->result : HIA_IT_UNKNOWN;
   if (id == HIA_NONE) {
     hiaF_type_error(t, HIA_E0315, callee->start, callee->end,
                     "the instantiation of '%s' does not end: more than %u instances",
@@ -388,7 +421,7 @@ static hia_itype infer_call(hia_typing *t, hia_ast_id call, const hia_ast *calle
     return HIA_IT_ERROR;
   }
   *hiaF_type_at(t, n->a) = id;
-  hiaF_add_call(p, t->inst, id);
+  if (t->trial == NULL) hiaF_add_call(p, t->inst, id);
   const hia_inst *inst = hiaF_inst(p, id);
   if (inst->state == HIA_INST_DONE) return inst->is_bottom ? HIA_IT_BOTTOM : inst->result;
   return d->result != HIA_IT_NONE ? d->result : hiaF_view(&p->it, inst->result);
@@ -427,7 +460,7 @@ static hia_itype infer(hia_typing *t, const hia_ast *n, hia_ast_id id) {
   case HIA_AST_MATCH: return hiaF_infer_match(t, id);
   case HIA_AST_LOOP: return infer_loop(t, n);
   case HIA_AST_BLOCK: return infer_block(t, n);
-  case HIA_AST_CHAIN: return infer_chain(t, n);
+  case HIA_AST_CHAIN: return infer_chain(t, id);
   case HIA_AST_LOGIC: return infer_logic(t, n);
   case HIA_AST_COMPARE: return infer_compare(t, n);
   case HIA_AST_NOT: expect_bool(t, n->a, "the operand of 'not'"); return HIA_BOOL;
@@ -446,6 +479,7 @@ static hia_itype infer(hia_typing *t, const hia_ast *n, hia_ast_id id) {
 
 hia_itype hiaF_infer(hia_typing *t, hia_ast_id id) {
   hia_itype type = infer(t, hiaF_node(t->p, id), id);
+  if (t->trial != NULL && t->trial->converted == id) type = t->trial->type;
   return *hiaF_type_at(t, id) = type;
 }
 

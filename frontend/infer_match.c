@@ -116,14 +116,16 @@ hia_itype hiaF_infer_match(hia_typing *t, hia_ast_id id) {
     subject = HIA_IT_ERROR;
   }
   hia_itype type = HIA_IT_ERROR;
-  hia_ast_id before = HIA_NONE;
+  hia_operand before = {.expr = HIA_NONE}; /* the last arm that is no literal, or the first one */
   for (uint32_t i = 0; i < n.c; i += 2) {
     check_pattern(t, p->extra.data[n.b + i], subject);
     hia_ast_id arm = p->extra.data[n.b + i + 1];
     hia_itype have = hiaF_infer(t, arm);
     const hia_ast *a = hiaF_node(p, arm);
-    type = i == 0 ? have : hiaF_join_exprs(t, before, type, arm, have, a->start, a->end, "'match'");
-    before = arm;
+    hia_operand operand = hiaF_operand(p, arm);
+    type = i == 0 ? have
+                  : hiaF_join_exprs(t, before, type, operand, have, a->start, a->end, "'match'");
+    if (i == 0 || hiaF_is_final(&p->it, have)) before = operand;
   }
   if (t->report && subject < HIA_N_DTYPES) check_coverage(t, &n, subject);
   return type;

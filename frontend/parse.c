@@ -226,6 +226,7 @@ static uint32_t parse_fn(hia_parser *s) {
   if (name == HIA_NONE) return HIA_NONE;
   uint32_t decl = add_decl(s, HIA_DECL_FN, name, pos);
   parse_params(s, decl, false);
+  hiaF_decl(s->p, decl)->head_end = s->prev_end;
   if (hiaF_accept(s, HIA_TOK_ARROW)) {
     hia_ast_id type = hiaF_parse_type(s);
     hiaF_decl(s->p, decl)->type = type;

@@ -59,18 +59,32 @@ static void rehash(hia_program *p, uint32_t size) {
   }
 }
 
+/* Where in the table it is, or would be. */
+static uint32_t find_slot(const hia_program *p, uint32_t decl, const hia_itype *args,
+                          hia_itype want) {
+  uint32_t n = hiaF_decl(p, decl)->n_params;
+  uint32_t mask = p->inst_table.len - 1, k = hash_inst(p, decl, args, want) & mask;
+  for (; p->inst_table.data[k] != HIA_NONE; k = (k + 1) & mask) {
+    const hia_inst *e = hiaF_inst(p, p->inst_table.data[k]);
+    if (e->decl == decl && e->want == want &&
+        (n == 0 || memcmp(e->args, args, n * sizeof *args) == 0))
+      break;
+  }
+  return k;
+}
+
+uint32_t hiaF_known_instance(const hia_program *p, uint32_t decl, const hia_itype *args,
+                             hia_itype want) {
+  return p->inst_table.len > 0 ? p->inst_table.data[find_slot(p, decl, args, want)] : HIA_NONE;
+}
+
 uint32_t hiaF_instance(hia_program *p, uint32_t decl, const hia_itype *args, hia_itype want,
                        uint32_t caller, hia_ast_id call) {
   if (p->insts.len * 2 >= p->inst_table.len)
     rehash(p, p->inst_table.len > 0 ? p->inst_table.len * 2 : 64);
   hia_decl *d = hiaF_decl(p, decl);
-  uint32_t mask = p->inst_table.len - 1, k = hash_inst(p, decl, args, want) & mask;
-  for (; p->inst_table.data[k] != HIA_NONE; k = (k + 1) & mask) {
-    const hia_inst *e = hiaF_inst(p, p->inst_table.data[k]);
-    if (e->decl == decl && e->want == want &&
-        (d->n_params == 0 || memcmp(e->args, args, d->n_params * sizeof *args) == 0))
-      return p->inst_table.data[k];
-  }
+  uint32_t k = find_slot(p, decl, args, want);
+  if (p->inst_table.data[k] != HIA_NONE) return p->inst_table.data[k];
   if (want == HIA_IT_NONE && d->n_insts >= HIA_MAX_INSTANCES) return HIA_NONE;
   hia_itype *copy = HIA_NEW_ARRAY(p->arena, hia_itype, d->n_params);
   if (d->n_params > 0) memcpy(copy, args, d->n_params * sizeof *args);

@@ -4,8 +4,10 @@
  *
  *     # expect: 2:7 E0301 mixes i64 and i32
  *
- * line, column, code, a part of the message. HIA_UPDATE=1 writes what comes out into the files:
- * look at the difference before you commit it. */
+ *     # hint: write i64(n)
+ *
+ * line, column, code, a part of the message; the whole hint, if there is one. HIA_UPDATE=1 writes
+ * what comes out into the files: look at the difference before you commit it. */
 #include "helper_text.h"
 #include "sources.h"
 
@@ -15,6 +17,7 @@
 #define HIA_TEST_DIR "tests"
 #endif
 #define MARK "# expect: "
+#define HINT "# hint: "
 
 static char *read_file(const char *path, size_t *size) {
   test_text text = {0};
@@ -29,7 +32,9 @@ static size_t expectations(const char *text, size_t len) {
   while (at > 0) {
     size_t line = at - 1;
     while (line > 0 && text[line - 1] != '\n') line--;
-    if (len - line < strlen(MARK) || memcmp(text + line, MARK, strlen(MARK)) != 0) break;
+    if (strncmp(text + line, MARK, strlen(MARK)) != 0 &&
+        strncmp(text + line, HINT, strlen(HINT)) != 0)
+      break;
     at = line;
   }
   return at;
@@ -42,8 +47,35 @@ static void update(const char *path, const char *text, size_t len, const hia_dia
   for (uint32_t i = 0; i < diags->list.len; i++) {
     const hia_diag *d = &diags->list.data[i];
     fprintf(f, MARK "%u:%u %s %s\n", d->line, d->col, d->code, d->message);
+    if (d->hint != NULL) fprintf(f, HINT "%s\n", d->hint);
   }
   fclose(f);
+}
+
+/* Past the line. */
+static const char *next_line(const char *at) {
+  at += strcspn(at, "\n");
+  return at + (*at == '\n');
+}
+
+/* With the fix of an error done, the error is gone, whatever it has hidden. */
+static void check_fix(const char *path, const char *text, size_t len, const hia_diag *d) {
+  test_text fixed = {0};
+  cr_assert(d->fix_start <= d->fix_end && d->fix_end <= len, "%s", path);
+  test_text_take(&fixed, text, d->fix_start);
+  test_text_take(&fixed, d->fix, strlen(d->fix));
+  test_text_take(&fixed, text + d->fix_end, len - d->fix_end);
+  compiled c;
+  compile_bytes(&c, fixed.data, fixed.len);
+  for (uint32_t i = 0; i < c.diags.list.len; i++) {
+    const hia_diag *now = &c.diags.list.data[i];
+    bool is_same = now->line == d->line && now->code == d->code && now->col == d->col &&
+                   strcmp(now->message, d->message) == 0;
+    cr_expect_not(is_same, "%s:%u:%u: %s: it is still there after: %s", path, d->line, d->col,
+                  d->message, d->hint);
+  }
+  discard(&c);
+  free(fixed.data);
 }
 
 static void check_file(const char *path, bool *seen) {
@@ -66,8 +98,19 @@ static void check_file(const char *path, bool *seen) {
                     strstr(d->message, part) != NULL,
                 "%s:\n  expected %u:%u %s %s\n  found    %u:%u %s %s", path, line, col, code, part,
                 d->line, d->col, d->code, d->message);
-      expected += strcspn(expected, "\n");
-      expected += *expected == '\n';
+      expected = next_line(expected);
+      const char *hint = "";
+      size_t hint_len = 0;
+      if (strncmp(expected, HINT, strlen(HINT)) == 0) {
+        hint = expected + strlen(HINT);
+        hint_len = strcspn(hint, "\n");
+        expected = next_line(expected);
+      }
+      const char *found = d->hint != NULL ? d->hint : "";
+      cr_expect(strlen(found) == hint_len && memcmp(found, hint, hint_len) == 0,
+                "%s:%u:%u: %s\n  expected hint: %.*s\n  found hint:    %s", path, line, col, part,
+                (int)hint_len, hint, found);
+      if (d->fix != NULL) check_fix(path, text, size, d);
     }
     cr_expect_str_empty(expected, "%s: not found: %s", path, expected);
     cr_expect_eq(c.diags.suppressed, 0, "%s: too many errors for one file", path);

@@ -1,0 +1,452 @@
+/* What to write where types do not fit.
+ *
+ * A conversion, T(e), always satisfies the place that has the error, but it is bad advice for a
+ * name whose type was settled from a literal: f64(t) of `let t = 0.1` is 0.10000000149..., and
+ * i64(s) of a loop variable `s = 0` moves the error to the next value of s. Then the declaration is
+ * what lacks a type. So an error first has the conversion as its hint; when the body has been
+ * typed, the values that the expression is made of are followed to the literals that they began as,
+ * and where there are any, the hint becomes the one that leaves fewer errors in the body, of the
+ * declaration and the conversion. That is tried, by typing the body again, silently (hia_trial). A
+ * float literal is declared in any case, since only that keeps its value. */
+#include "frontend/ast.h"
+
+#define MAX_PATH  16u   /* fields of fields that are followed */
+#define MAX_STEPS 2000u /* nodes that are looked at for one error */
+
+/* ---- where the type of an expression comes from ---- */
+
+typedef enum source_kind {
+  SOURCE_FIXED,   /* something that was declared, or several things that would all have to change */
+  SOURCE_OPEN,    /* a literal type, which its place decides */
+  SOURCE_NAME,    /* `node`, a LET or LVAR without a type, settled it */
+  SOURCE_LITERAL, /* `node` was settled as an argument, or because a field is taken of it */
+  SOURCE_RESULT,  /* the result of `inst`, which is not declared */
+} source_kind;
+
+typedef struct source {
+  source_kind kind;
+  bool is_float; /* of OPEN and those that it became: a float literal is among what it is made of */
+  uint32_t inst; /* in which it is */
+  hia_ast_id node;
+  uint32_t path[MAX_PATH], n_path; /* NAME: the part of the value; LITERAL: of the expression */
+} source;
+
+/* The instance that is looked into, and the call by which the search has come there. */
+typedef struct scope {
+  uint32_t inst;
+  const struct scope *outer; /* NULL: the search began here */
+  hia_ast_id call;
+} scope;
+
+typedef struct search {
+  const hia_program *p;
+  uint32_t steps;
+} search;
+
+typedef struct path {
+  uint32_t at[MAX_PATH], n; /* the field that is taken last is the first */
+} path;
+
+static const source fixed = {.kind = SOURCE_FIXED};
+
+static source find(search *s, const scope *in, hia_ast_id id, const path *part);
+
+static hia_itype slot(const search *s, const scope *in, hia_ast_id id) {
+  const hia_inst *inst = hiaF_inst(s->p, in->inst);
+  return inst->types[id - hiaF_decl(s->p, inst->decl)->first_node];
+}
+
+static source open_source(bool is_float) {
+  return (source){.kind = SOURCE_OPEN, .is_float = is_float};
+}
+
+/* Of two values that are joined. */
+static source join(source a, source b) {
+  if (a.kind == SOURCE_FIXED || b.kind == SOURCE_FIXED) return fixed;
+  if (a.kind != SOURCE_OPEN) return a;
+  b.is_float |= b.kind == SOURCE_OPEN && a.is_float;
+  return b;
+}
+
+/* What an open value becomes where it settles. */
+static source settle(source found, source_kind kind, const scope *in, hia_ast_id node,
+                     const path *part) {
+  if (found.kind != SOURCE_OPEN) return found;
+  found.kind = kind;
+  found.inst = in->inst;
+  found.node = node;
+  found.n_path = part->n;
+  for (uint32_t i = 0; i < part->n; i++) found.path[i] = part->at[part->n - 1 - i];
+  return found;
+}
+
+static source find_list(search *s, const scope *in, const hia_ast *n, uint32_t first, uint32_t step,
+                        const path *part) {
+  source all = open_source(false);
+  for (uint32_t i = first; i < n->c && all.kind != SOURCE_FIXED; i += step)
+    all = join(all, find(s, in, s->p->extra.data[n->b + i], part));
+  return all;
+}
+
+static source find_lvar(search *s, const scope *in, hia_ast_id id, const path *part) {
+  const hia_ast *n = hiaF_node(s->p, id);
+  if (n->b != HIA_NONE) return fixed;
+  return settle(find(s, in, n->c, part), SOURCE_NAME, in, id, part);
+}
+
+/* Appends the way from a binder down to one of its parts. */
+static bool path_to(const hia_program *p, hia_ast_id from, hia_ast_id to, path *part) {
+  if (from == to) return true;
+  const hia_ast *n = hiaF_node(p, from);
+  for (uint32_t i = 0; n->kind == HIA_AST_BIND_TUPLE && i < n->c; i++) {
+    if (!path_to(p, p->extra.data[n->b + i], to, part)) continue;
+    if (part->n == MAX_PATH) return false;
+    part->at[part->n++] = i;
+    return true;
+  }
+  return false;
+}
+
+static source find_let(search *s, const scope *in, hia_ast_id binder, const path *part) {
+  hia_ast_id id = binder; /* the parser makes the LET first, then the binders */
+  while (hiaF_node(s->p, id)->kind != HIA_AST_LET) id--;
+  const hia_ast *n = hiaF_node(s->p, id);
+  path whole = *part;
+  if (n->b != HIA_NONE || !path_to(s->p, n->a, binder, &whole)) return fixed;
+  return settle(find(s, in, n->c, &whole), SOURCE_NAME, in, id, &whole);
+}
+
+/* A parameter of a generic function: what the call passes. */
+static source find_param(search *s, const scope *in, hia_ast_id param, const path *part) {
+  const hia_inst *inst = hiaF_inst(s->p, in->inst);
+  const hia_decl *d = hiaF_decl(s->p, inst->decl);
+  scope caller = {.inst = inst->caller};
+  const scope *outer = in->outer != NULL ? in->outer : &caller;
+  hia_ast_id call = in->outer != NULL ? in->call : inst->call;
+  if (hiaF_node(s->p, param)->b != HIA_NONE || call == HIA_NONE) return fixed;
+  uint32_t i = 0;
+  while (i < d->n_params && s->p->extra.data[d->params + i] != param) i++;
+  hia_ast_id arg = s->p->extra.data[hiaF_node(s->p, call)->b + i];
+  return settle(find(s, outer, arg, part), SOURCE_LITERAL, outer, arg, part);
+}
+
+static source find_name(search *s, const scope *in, const hia_ast *n, const path *part) {
+  if (n->op == HIA_REF_CONST) {
+    hia_itype type = hiaF_decl(s->p, n->b)->const_type;
+    return type == HIA_IT_INT || type == HIA_IT_FLOAT ? open_source(type == HIA_IT_FLOAT) : fixed;
+  }
+  if (n->op != HIA_REF_VAR) return fixed;
+  switch ((hia_ast_kind)hiaF_node(s->p, n->b)->kind) {
+  case HIA_AST_LVAR: return find_lvar(s, in, n->b, part);
+  case HIA_AST_BIND_NAME: return find_let(s, in, n->b, part);
+  case HIA_AST_PARAM: return find_param(s, in, n->b, part);
+  default: return fixed;
+  }
+}
+
+static source find_builtin(search *s, const scope *in, const hia_ast *n, unsigned op,
+                           const path *part) {
+  if (op == HIA_OP_FAIL) return open_source(false);
+  unsigned rule = hiaR_ops[op].rule;
+  if (rule != HIA_RULE_NUM && rule != HIA_RULE_BITS && rule != HIA_RULE_FLOAT &&
+      rule != HIA_RULE_SELECT)
+    return fixed;
+  source found = find_list(s, in, n, rule == HIA_RULE_SELECT ? 1 : 0, 1, part);
+  found.is_float |= rule == HIA_RULE_FLOAT;
+  return found;
+}
+
+static source find_call(search *s, const scope *in, hia_ast_id id, const path *part) {
+  const hia_ast *n = hiaF_node(s->p, id), *callee = hiaF_node(s->p, n->a);
+  if (callee->op == HIA_REF_BUILTIN) return find_builtin(s, in, n, callee->b, part);
+  if (callee->op != HIA_REF_FN || slot(s, in, n->a) == HIA_NONE) return fixed;
+  scope body = {.inst = slot(s, in, n->a), .outer = in, .call = id};
+  const hia_inst *inst = hiaF_inst(s->p, body.inst);
+  const hia_decl *d = hiaF_decl(s->p, inst->decl);
+  if (inst->is_bottom) return open_source(false);
+  if (d->result != HIA_IT_NONE) return fixed;
+  for (const scope *o = in; o != NULL; o = o->outer)
+    if (o->inst == body.inst) return open_source(false); /* what the rest of it is */
+  source found = find(s, &body, d->body, part);
+  return settle(found, SOURCE_RESULT, &body, d->body, part);
+}
+
+/* Part `part` of the value of an expression. */
+static source find(search *s, const scope *in, hia_ast_id id, const path *part) {
+  const hia_ast *n = hiaF_node(s->p, id);
+  path inner = *part;
+  if (s->steps++ >= MAX_STEPS) return fixed;
+  switch ((hia_ast_kind)n->kind) {
+  case HIA_AST_INT: return n->op == HIA_NO_SUFFIX ? open_source(false) : fixed;
+  case HIA_AST_FLOAT: return n->op == HIA_NO_SUFFIX ? open_source(true) : fixed;
+  case HIA_AST_NAME: return find_name(s, in, n, part);
+  case HIA_AST_TUPLE:
+    if (inner.n == 0) return fixed;
+    return find(s, in, s->p->extra.data[n->b + inner.at[--inner.n]], &inner);
+  case HIA_AST_FIELD:
+    if (inner.n == MAX_PATH) return fixed;
+    inner.at[inner.n++] = n->b;
+    return settle(find(s, in, n->a, &inner), SOURCE_LITERAL, in, n->a, &inner);
+  case HIA_AST_IF: return join(find(s, in, n->b, part), find(s, in, n->c, part));
+  case HIA_AST_MATCH: return find_list(s, in, n, 1, 2, part);
+  case HIA_AST_LOOP: {
+    uint32_t i = 0;
+    if (n->c > 1 && inner.n == 0) return fixed;
+    if (n->c > 1) i = inner.at[--inner.n];
+    return find_lvar(s, in, s->p->extra.data[n->b + i], &inner);
+  }
+  case HIA_AST_BLOCK: return find(s, in, n->a, part);
+  case HIA_AST_CHAIN: return join(find(s, in, n->a, part), find_list(s, in, n, 2, 3, part));
+  case HIA_AST_NEG: return find(s, in, n->a, part);
+  case HIA_AST_CALL: return find_call(s, in, id, part);
+  default: return fixed;
+  }
+}
+
+/* ---- what each hint would leave ---- */
+
+static uint32_t errors_of(hia_typing *t, const hia_trial *trial) {
+  hia_typing silent = {.p = t->p,
+                       .types = t->scratch,
+                       .first = t->first,
+                       .inst = t->inst,
+                       .force = true,
+                       .trial = trial};
+  hiaF_infer_body(&silent);
+  return silent.n_errors;
+}
+
+/* The type of a value, of which one part becomes `to`. */
+static hia_itype with_part(hia_itypes *it, hia_itype type, const uint32_t *at, uint32_t n,
+                           hia_itype to) {
+  if (n == 0) return to;
+  if (!hiaF_is_tuple(type) || at[0] >= hiaF_ituple_len(it, type)) return HIA_IT_ERROR;
+  uint32_t len = hiaF_ituple_len(it, type);
+  hia_itype *parts = HIA_NEW_ARRAY(it->arena, hia_itype, len);
+  for (uint32_t i = 0; i < len; i++) parts[i] = hiaF_ituple_part(it, type, i);
+  parts[at[0]] = with_part(it, parts[at[0]], at + 1, n - 1, to);
+  return hiaF_ituple(it, parts, len);
+}
+
+/* ---- writing hints ---- */
+
+typedef struct writer {
+  hia_typing *t;
+  hia_diag *diag;
+  hia_itype to;
+} writer;
+
+static const char *quote_or_dots(const hia_program *p, hia_ast_id id) {
+  const char *text = hiaF_quote(p, id);
+  return text != NULL ? text : "...";
+}
+
+/* "in 'main', " for what is to be written in another function */
+static const char *where(const hia_typing *t, uint32_t inst) {
+  const hia_program *p = t->p;
+  uint32_t decl = hiaF_inst(p, inst)->decl;
+  if (decl == hiaF_inst(p, t->inst)->decl) return "";
+  return hiaR_arena_printf(p->arena, "in '%s', ", hiaF_symbol_text(p, hiaF_decl(p, decl)->symbol));
+}
+
+/* Settled types of names are in the slots of their nodes, whether the body was resolved or not. */
+static hia_itype declared_part(const writer *w, const source *s) {
+  const hia_inst *inst = hiaF_inst(w->t->p, s->inst);
+  hia_itype type = inst->types[s->node - hiaF_decl(w->t->p, inst->decl)->first_node];
+  return with_part(&w->t->p->it, type, s->path, s->n_path, w->to);
+}
+
+static void write_declaration(const writer *w, const source *s) {
+  hia_program *p = w->t->p;
+  const hia_ast *n = hiaF_node(p, s->node);
+  const char *type = hiaF_itype_text(&p->it, declared_part(w, s));
+  bool is_let = n->kind == HIA_AST_LET;
+  const char *name = is_let ? quote_or_dots(p, n->a) : hiaF_symbol_text(p, n->a);
+  uint32_t end = is_let ? hiaF_node(p, n->a)->end : n->start + (uint32_t)strlen(name);
+  hiaF_hint(p->diags, w->diag, "%sdeclare the type: %s%s: %s = %s", where(w->t, s->inst),
+            is_let ? "let " : "", name, type, quote_or_dots(p, n->c));
+  hiaF_fix(p->diags, w->diag, end, end, "%s", hiaR_arena_printf(p->arena, ": %s", type));
+}
+
+/* A literal with its type: 0.1f64; an expression of literals as f64(...), which they adapt to. */
+static const char *typed_literal(const hia_program *p, hia_ast_id id, hia_dtype to) {
+  const hia_ast *n = hiaF_node(p, id);
+  const char *text = hiaF_quote(p, id), *dtype = hiaG_dtype_name(to);
+  if (text == NULL) return NULL;
+  bool is_hex = n->kind == HIA_AST_INT && text[0] == '0' && text[1] == 'x';
+  bool is_number = n->kind == HIA_AST_INT || n->kind == HIA_AST_FLOAT;
+  bool has_suffix = is_number && (!is_hex || to <= HIA_I64);
+  return hiaR_arena_printf(p->arena, has_suffix ? "%s%s" : "%s(%s)", has_suffix ? text : dtype,
+                           has_suffix ? dtype : text);
+}
+
+static bool write_literal(const writer *w, const source *s) {
+  hia_program *p = w->t->p;
+  hia_ast_id id = s->node;
+  for (uint32_t i = 0; i < s->n_path; i++) {
+    const hia_ast *n = hiaF_node(p, id);
+    if (n->kind != HIA_AST_TUPLE) return false;
+    id = p->extra.data[n->b + s->path[i]];
+  }
+  const char *text = typed_literal(p, id, (hia_dtype)w->to);
+  if (text == NULL) { /* too long to be shown whole: the conversion in the hint would be of what it
+                         settled to */
+    hiaF_hint(p->diags, w->diag, "%sgive the literals the type %s", where(w->t, s->inst),
+              hiaG_dtype_name((hia_dtype)w->to));
+    return true;
+  }
+  const hia_ast *n = hiaF_node(p, id);
+  hiaF_hint(p->diags, w->diag, "%swrite %s instead of %s", where(w->t, s->inst), text,
+            hiaF_quote(p, id));
+  hiaF_fix(p->diags, w->diag, n->start, n->end, "%s", text);
+  return true;
+}
+
+static bool write_result(const writer *w, const source *s) {
+  hia_program *p = w->t->p;
+  const hia_inst *inst = hiaF_inst(p, s->inst);
+  const hia_decl *d = hiaF_decl(p, inst->decl);
+  hia_itype type = with_part(&p->it, inst->result, s->path, s->n_path, w->to);
+  if (!hiaF_is_final(&p->it, type)) return false;
+  const char *text = hiaF_itype_text(&p->it, type);
+  hiaF_hint(p->diags, w->diag, "declare the result: fn %s(%s) -> %s",
+            hiaF_symbol_text(p, d->symbol), d->n_params > 0 ? "..." : "", text);
+  hiaF_fix(p->diags, w->diag, d->head_end, d->head_end, " -> %s", text);
+  return true;
+}
+
+/* ---- one error ---- */
+
+static hia_diag *find_diag(const hia_diags *diags, const hia_advice *a) {
+  for (uint32_t i = 0; i < diags->list.len; i++) {
+    hia_diag *d = &diags->list.data[i];
+    if (d->line == a->line && d->col == a->col && d->code == a->code) return d;
+  }
+  return NULL;
+}
+
+/* The first `n_operands` of a chain, or the whole expression. */
+static source find_operand(search *s, const scope *in, const hia_operand *o) {
+  const hia_ast *n = hiaF_node(s->p, o->expr);
+  path none = {.n = 0};
+  if (o->n_operands == 0) return find(s, in, o->expr, &none);
+  source found = find(s, in, n->a, &none);
+  for (uint32_t i = 1; i < o->n_operands; i++)
+    found = join(found, find(s, in, s->p->extra.data[n->b + 3 * i - 1], &none));
+  return found;
+}
+
+static bool takes_literal(hia_itype to, bool is_float) {
+  return to >= (is_float ? HIA_F32 : HIA_I32) && to <= HIA_F64;
+}
+
+static void advise_name(const writer *w, const hia_advice *a, const source *s) {
+  hia_typing *t = w->t;
+  if (s->inst != t->inst) {
+    write_declaration(w, s);
+    return;
+  }
+  hia_itype type = declared_part(w, s);
+  if (!hiaF_is_final(&t->p->it, type)) return;
+  hia_trial as_it_is = {HIA_NONE, HIA_NONE, HIA_IT_NONE};
+  hia_trial declared = {s->node, HIA_NONE, type};
+  hia_trial converted = {HIA_NONE, a->operand.n_operands == 0 ? a->operand.expr : HIA_NONE, a->to};
+  uint32_t now = errors_of(t, &as_it_is), with_declaration = errors_of(t, &declared);
+  const hia_ast *n = hiaF_node(t->p, s->node);
+  if (with_declaration < now && (s->is_float || with_declaration <= errors_of(t, &converted))) {
+    write_declaration(w, s);
+  } else if (s->is_float) {
+    /* Other uses want it as it is. A variable that stays what it began as can be written out here.
+     */
+    const char *text = n->kind == HIA_AST_LET && s->n_path == 0 && a->operand.n_operands == 0 &&
+                               a->operand.expr != HIA_NONE &&
+                               hiaF_node(t->p, a->operand.expr)->kind == HIA_AST_NAME
+                           ? typed_literal(t->p, n->c, (hia_dtype)w->to)
+                           : NULL;
+    if (text == NULL) {
+      write_declaration(w, s);
+      return;
+    }
+    hiaF_hint(t->p->diags, w->diag, "write %s instead of %s", text,
+              hiaF_quote(t->p, a->operand.expr));
+    hiaF_fix(t->p->diags, w->diag, a->operand.start, a->operand.end, "%s", text);
+  }
+}
+
+static void advise(hia_typing *t, const hia_advice *a) {
+  hia_program *p = t->p;
+  writer w = {.t = t, .diag = find_diag(p->diags, a), .to = a->to};
+  if (w.diag == NULL) return;
+  search s = {.p = p};
+  scope in = {.inst = t->inst};
+  path none = {.n = 0};
+  source found;
+  if (a->variable != HIA_NONE) { /* a loop variable that is to become what its next value is */
+    found = find_lvar(&s, &in, a->variable, &none);
+    w.to = a->variable_type;
+  } else {
+    found = find_operand(&s, &in, &a->operand);
+  }
+  if (!takes_literal(w.to, found.is_float)) return;
+  switch (found.kind) {
+  case SOURCE_NAME: advise_name(&w, a, &found); break;
+  case SOURCE_LITERAL: write_literal(&w, &found); break;
+  case SOURCE_RESULT: /* an i32 is converted without loss */
+    if (found.is_float) write_result(&w, &found);
+    break;
+  default: break;
+  }
+}
+
+void hiaF_advise(hia_typing *t) {
+  if (t->advice.len == 0) return;
+  const hia_decl *d = hiaF_decl(t->p, hiaF_inst(t->p, t->inst)->decl);
+  t->scratch = HIA_NEW_ARRAY(t->p->arena, hia_itype, d->end_node - d->first_node);
+  for (uint32_t i = 0; i < t->advice.len; i++) advise(t, &t->advice.data[i]);
+}
+
+/* ---- conversions ---- */
+
+static const char *loss(hia_itype from, hia_itype to) {
+  if (from >= HIA_F32 && from <= HIA_F64 && to < HIA_F32) return ", which drops the fraction";
+  if (from == HIA_I64 && to == HIA_I32) return ", which wraps if it does not fit";
+  if (from == HIA_F64 && to == HIA_F32) return ", which rounds";
+  return "";
+}
+
+hia_operand hiaF_operand(const hia_program *p, hia_ast_id expr) {
+  const hia_ast *n = hiaF_node(p, expr);
+  for (; n->kind == HIA_AST_BLOCK; n = hiaF_node(p, expr)) expr = n->a;
+  return (hia_operand){expr, 0, n->start, n->end};
+}
+
+hia_operand hiaF_operands(const hia_program *p, hia_ast_id chain, uint32_t n_operands,
+                          uint32_t end) {
+  const hia_ast *n = hiaF_node(p, chain);
+  const char *text = p->source->text;
+  if (n_operands == 1) return hiaF_operand(p, n->a);
+  while (end > n->start && (text[end - 1] == ' ' || text[end - 1] == '\t')) end--;
+  return (hia_operand){chain, n_operands, n->start, end};
+}
+
+void hiaF_hint_conversion(hia_typing *t, hia_diag *diag, hia_operand operand, hia_itype from,
+                          hia_itype to) {
+  hia_program *p = t->p;
+  if (diag == NULL || to >= HIA_N_DTYPES) return;
+  const char *dtype = hiaG_dtype_name((hia_dtype)to);
+  const char *text = hiaF_quote_bytes(p, operand.start, operand.end);
+  hiaF_hint(p->diags, diag, "write %s(%s)%s", dtype, text != NULL ? text : "...", loss(from, to));
+  if (text != NULL) hiaF_fix(p->diags, diag, operand.start, operand.end, "%s(%s)", dtype, text);
+  if (t->inst == HIA_NONE) return;
+  hia_advice a = {diag->line, diag->col, diag->code, operand, to, HIA_NONE, HIA_IT_NONE};
+  hiaR_push(p->arena, &t->advice, a);
+}
+
+void hiaF_hint_variable(hia_typing *t, hia_diag *diag, hia_operand operand, hia_itype from,
+                        hia_itype to, hia_ast_id variable) {
+  if (diag == NULL || t->inst == HIA_NONE) return;
+  if (operand.expr != HIA_NONE) hiaF_hint_conversion(t, diag, operand, from, to);
+  hia_advice a = {
+      diag->line, diag->col, diag->code, operand, to, variable, hiaF_settle(&t->p->it, from, true)};
+  hiaR_push(t->p->arena, &t->advice, a);
+}

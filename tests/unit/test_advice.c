@@ -1,0 +1,192 @@
+/* What the hints of type errors say: each, done as it is written (hia_diag.fix), makes a program
+ * that compiles in the end, and keeps the value of every literal. */
+#include "sources.h"
+
+#define MAX_ROUNDS 8
+
+/* The text with the fix of a diagnostic; malloc. */
+static char *fixed(const char *text, const hia_diag *d) {
+  size_t len = strlen(text), more = strlen(d->fix);
+  cr_assert(d->fix_start <= d->fix_end && d->fix_end <= len, "%s", text);
+  char *out = malloc(len + more + 1);
+  memcpy(out, text, d->fix_start);
+  memcpy(out + d->fix_start, d->fix, more);
+  strcpy(out + d->fix_start + more, text + d->fix_end);
+  return out;
+}
+
+/* Does what the first hint says until there is no error. */
+static void expect_mended(const char *text, const char *mended) {
+  char *now = strdup(text);
+  bool has_errors = true;
+  for (int round = 0; has_errors; round++) {
+    cr_assert_lt(round, MAX_ROUNDS, "%s\nhas become\n%s", text, now);
+    compiled c;
+    compile(&c, now);
+    has_errors = c.diags.list.len > 0;
+    if (has_errors) {
+      const hia_diag *d = &c.diags.list.data[0];
+      cr_assert(d->hint != NULL && d->fix != NULL, "no advice: %s", all_errors(&c));
+      char *next = fixed(now, d);
+      free(now);
+      now = next;
+    }
+    discard(&c);
+  }
+  cr_expect_str_eq(now, mended, "%s\nbecomes\n%s\nnot\n%s", text, now, mended);
+  free(now);
+}
+
+Test(advice, names_that_settled) {
+  expect_mended("fn f(x: f64) = { let t = 0.1; t * x }",
+                "fn f(x: f64) = { let t: f64 = 0.1; t * x }");
+  expect_mended("fn f(x: f64) = { let t = 0.1; let u = t * 2; -u + x }",
+                "fn f(x: f64) = { let t: f64 = 0.1; let u = t * 2; -u + x }");
+  expect_mended("fn f(x: f64) = { let t = sqrt(2); x + (t + t) * t }",
+                "fn f(x: f64) = { let t: f64 = sqrt(2); x + (t + t) * t }");
+  expect_mended("const C = 0.1 fn f(x: f64) = { let t = C; t * x }",
+                "const C = 0.1 fn f(x: f64) = { let t: f64 = C; t * x }");
+  expect_mended("fn f(c: bool, x: f64) = { let t = if c then 0xff else fail(1); t * x }",
+                "fn f(c: bool, x: f64) = { let t: f64 = if c then 0xff else fail(1); t * x }");
+  expect_mended("fn f(n: i64) = { let i = 0; n + i }", "fn f(n: i64) = { let i: i64 = 0; n + i }");
+  expect_mended("fn f(n: i64) = { let i = 0; n == i and i < 3 }",
+                "fn f(n: i64) = { let i: i64 = 0; n == i and i < 3 }");
+  /* what is declared itself is converted */
+  expect_mended("fn f(t: f32, x: f64) = t * x", "fn f(t: f32, x: f64) = f64(t) * x");
+  expect_mended("fn f(n: i32, m: i64) = (n + 1) * 2 + m",
+                "fn f(n: i32, m: i64) = i64((n + 1) * 2) + m");
+  expect_mended("fn f(n: i32, m: i64) = { let k = n; k + m }",
+                "fn f(n: i32, m: i64) = { let k = n; i64(k) + m }");
+}
+
+/* A name that is used at two types. */
+Test(advice, names_with_other_uses) {
+  expect_mended("fn f(m: i32, n: i64) = { let i = 3; (m + i, n + i) }",
+                "fn f(m: i32, n: i64) = { let i = 3; (m + i, n + i64(i)) }");
+  expect_mended("fn f(x: f64, y: f32) = { let t = 0.1; (t * y, t * x) }",
+                "fn f(x: f64, y: f32) = { let t = 0.1; (t * y, 0.1f64 * x) }");
+  expect_mended("fn f(x: f64, y: f32) = { let t = sqrt(2); (t * y, t * x) }",
+                "fn f(x: f64, y: f32) = { let t = sqrt(2); (t * y, f64(sqrt(2)) * x) }");
+}
+
+Test(advice, tuples) {
+  expect_mended("fn f(x: f64) = { let (p, (q, r)) = (1, (0.1, 2.5)); q * x }",
+                "fn f(x: f64) = { let (p, (q, r)): (i32, (f64, f32)) = (1, (0.1, 2.5)); q * x }");
+  expect_mended("fn f(x: f64) = { let p = (1, 0.1); let q = p.1; q * x }",
+                "fn f(x: f64) = { let p: (i32, f64) = (1, 0.1); let q = p.1; q * x }");
+  expect_mended("fn f(x: f64) = (1, 0.1).1 * x", "fn f(x: f64) = (1, 0.1f64).1 * x");
+  expect_mended("fn f(x: f64) = if x > 1 then x else (1, 2 * 0.1).1",
+                "fn f(x: f64) = if x > 1 then x else (1, f64(2 * 0.1)).1");
+}
+
+Test(advice, loops) {
+  expect_mended("fn f(n: i64) = loop (i = 0, s = 0) while i < 10 { (i + 1, s + n) }",
+                "fn f(n: i64) = loop (i = 0, s: i64 = 0) while i < 10 { (i + 1, s + n) }");
+  expect_mended("fn f(n: i64) = loop (i = 0, s = 0) while i < n { (i + 1, s + i * n) }",
+                "fn f(n: i64) = loop (i: i64 = 0, s: i64 = 0) while i < n { (i + 1, s + i * n) }");
+  expect_mended(
+      "fn f(m: i32, n: i64) = loop (i = 0, s = 0) while i < m { (i + 1, s + i * n) }",
+      "fn f(m: i32, n: i64) = loop (i = 0, s: i64 = 0) while i < m { (i + 1, s + i64(i) * n) }");
+  expect_mended("fn f(n: i64) = loop (s = 0) while s < 10 { s + n }",
+                "fn f(n: i64) = loop (s: i64 = 0) while s < 10 { s + n }");
+  expect_mended("fn f(n: i64) = loop (s = 0) while s < 10 { n }",
+                "fn f(n: i64) = loop (s: i64 = 0) while s < 10 { n }");
+  expect_mended("fn f(x: f64) = loop (i = 0, s = 0.1) while i < 10 { (i + 1, x) }",
+                "fn f(x: f64) = loop (i = 0, s: f64 = 0.1) while i < 10 { (i + 1, x) }");
+  expect_mended("fn f(x: f64) = loop (i = 0, s = x) while i < 10 { (i + 1, 1f32) }",
+                "fn f(x: f64) = loop (i = 0, s = x) while i < 10 { (i + 1, f64(1f32)) }");
+  expect_mended(
+      "fn f(x: f64) = loop (i = 0, s = 0.1) while i < 10 { let t = x; (i + 1, s + t) }",
+      "fn f(x: f64) = loop (i = 0, s: f64 = 0.1) while i < 10 { let t = x; (i + 1, s + t) }");
+  expect_mended("fn f(x: f64) = (loop (s = 0.1) while s < 3 { s * 2 }) + x",
+                "fn f(x: f64) = (loop (s: f64 = 0.1) while s < 3 { s * 2 }) + x");
+  expect_mended(
+      "fn f(x: f64) = { let (i, s) = loop (i = 0, s = 0.1) while i < 3 { (i + 1, s * 2) }; s + x }",
+      "fn f(x: f64) = { let (i, s) = loop (i = 0, s: f64 = 0.1) while i < 3 { (i + 1, s * 2) }; s "
+      "+ x }");
+}
+
+Test(advice, generic_arguments) {
+  expect_mended("fn scale(c, x) = c * x fn f(x: f64) = scale(0.1, x)",
+                "fn scale(c, x) = c * x fn f(x: f64) = scale(0.1f64, x)");
+  expect_mended("fn scale(c, x) = c * x fn twice(c, x) = scale(c, scale(c, x))\n"
+                "fn f(x: f64) = twice(-0.1, x)",
+                "fn scale(c, x) = c * x fn twice(c, x) = scale(c, scale(c, x))\n"
+                "fn f(x: f64) = twice(f64(-0.1), x)");
+  expect_mended("fn scale(c, x) = c * x fn f(x: f64) = { let t = 0.1; scale(t, x) }",
+                "fn scale(c, x) = c * x fn f(x: f64) = { let t: f64 = 0.1; scale(t, x) }");
+  expect_mended(
+      "fn sum(acc, n) = if n == 0 then acc else sum(acc + n, n - 1)\nfn f(n: i64) = sum(0, n)",
+      "fn sum(acc, n) = if n == 0 then acc else sum(acc + n, n - 1)\nfn f(n: i64) = sum(0i64, n)");
+  expect_mended("fn pick(p, x) = p.1 * x fn f(x: f64) = pick((1, 0x10), x)",
+                "fn pick(p, x) = p.1 * x fn f(x: f64) = pick((1, f64(0x10)), x)");
+  expect_mended("fn id(x) = x fn f(x: f64) = id(0.1) * x",
+                "fn id(x) = x fn f(x: f64) = id(0.1f64) * x");
+  expect_mended("fn add(a, b) = a + b fn f(n: i32, m: i64) = add(n, m)",
+                "fn add(a, b) = i64(a) + b fn f(n: i32, m: i64) = add(n, m)");
+}
+
+Test(advice, results) {
+  expect_mended("fn g() = 0.1 fn f(x: f64) = g() * x",
+                "fn g() -> f64 = 0.1 fn f(x: f64) = g() * x");
+  expect_mended("fn h() = g() fn g() = (1, 0.1) fn f(x: f64) = h().1 * x",
+                "fn h() = g() fn g() -> (i32, f64) = (1, 0.1) fn f(x: f64) = h().1 * x");
+  expect_mended(
+      "fn g(n: i32) = if n < 2 then 0.1 else g(n - 1) + g(n - 2)\nfn f(x: f64) = g(9) * x",
+      "fn g(n: i32) -> f64 = if n < 2 then 0.1 else g(n - 1) + g(n - 2)\nfn f(x: f64) = g(9) * x");
+  expect_mended(
+      "fn fib(n: i32) = if n < 2 then 1 else fib(n - 1) + fib(n - 2)\nfn f(n: i64) = fib(9) + n",
+      "fn fib(n: i32) = if n < 2 then 1 else fib(n - 1) + fib(n - 2)\nfn f(n: i64) = i64(fib(9)) + "
+      "n");
+  expect_mended("fn g() = { let t = 0.1; t } fn f(x: f64) = g() * x",
+                "fn g() = { let t: f64 = 0.1; t } fn f(x: f64) = g() * x");
+}
+
+Test(advice, declared_places) {
+  expect_mended("fn f() -> f64 = { let t = 0.1; t }", "fn f() -> f64 = { let t: f64 = 0.1; t }");
+  expect_mended("fn g(x: f64) = x fn f() = { let t = 0.1; g(t) }",
+                "fn g(x: f64) = x fn f() = { let t: f64 = 0.1; g(t) }");
+  expect_mended("fn f() = { let t = 0.1; let u: f64 = t; u }",
+                "fn f() = { let t: f64 = 0.1; let u: f64 = t; u }");
+  expect_mended("fn f() -> i64 = { let t = 2.5; t }", "fn f() -> i64 = { let t = 2.5; i64(t) }");
+  expect_mended("fn f(n: i64) = { let t = 2; sqrt(t) * sqrt(n) }",
+                "fn f(n: i64) = { let t: f64 = 2; sqrt(t) * sqrt(f64(n)) }");
+  expect_mended("fn f(c: bool) = c + 1", "fn f(c: bool) = i32(c) + 1");
+}
+
+Test(advice, branches) {
+  expect_mended("fn f(n: i32, m: i32, k: i64) = match n { 0 => m, 1 => 2, _ => k }",
+                "fn f(n: i32, m: i32, k: i64) = match n { 0 => i64(m), 1 => 2, _ => k }");
+  expect_mended("fn f(x: f64) = { let t = 0.1; if x > 1 then t else x }",
+                "fn f(x: f64) = { let t: f64 = 0.1; if x > 1 then t else x }");
+}
+
+/* What a conversion loses is said. */
+Test(advice, losses) {
+  static const char *const rows[][2] = {
+      {"fn f(x: f64) -> i32 = x", "write i32(x), which drops the fraction"},
+      {"fn f(n: i64) -> i32 = n", "write i32(n), which wraps if it does not fit"},
+      {"fn f(x: f64) -> f32 = x", "write f32(x), which rounds"},
+      {"fn f(x: f32) -> f64 = x", "write f64(x)"},
+  };
+  for (size_t i = 0; i < HIA_LEN(rows); i++) {
+    compiled c;
+    compile(&c, rows[i][0]);
+    cr_expect_str_eq(c.diags.list.data[0].hint, rows[i][1]);
+    discard(&c);
+  }
+}
+
+/* A search that would take long gives up, and the hint is a conversion. */
+Test(advice, is_bounded) {
+  char *text = malloc(1 << 16), *at = text;
+  at += sprintf(at, "fn f(x: f64) = { let a0 = 0.1;\n");
+  for (int i = 1; i <= 60; i++) at += sprintf(at, "let a%d = a%d + a%d;\n", i, i - 1, i - 1);
+  sprintf(at, "a60 * x }\n");
+  compiled c;
+  compile(&c, text);
+  cr_assert_eq(c.diags.list.len, 1);
+  cr_expect_str_eq(c.diags.list.data[0].hint, "write f64(a60)");
+  discard(&c);
+  free(text);
+}
