@@ -8,7 +8,7 @@
 #define HIA_FLATTEN_H
 
 #include "graph/graph.h"
-#include "runtime/image.h"
+#include "runtime/image/image.h"
 
 /* A slot while the section is made: slots that never hold values at the same time, because they are
  * ports of one Merge, become one. */

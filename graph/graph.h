@@ -405,7 +405,7 @@ void hiaG_tag(hia_graph *g);   /* tag.c: the tagging transformation */
  * and then the most frames that it has on the stack at once. */
 const char *hiaG_not_plain(const hia_graph *g, hia_fn_id f, hia_arena *scratch, uint32_t *levels);
 
-/* ---- flatten.c: static graph to image (runtime/image.h) ----
+/* ---- flatten.c: static graph to image (runtime/image/image.h) ----
  * `image` is memory of the graph's arena, 8-aligned. */
 void hiaG_flatten(hia_graph *g, void **image, size_t *size);
 

@@ -14,11 +14,11 @@
  *
  * Each region is looked at by itself: it is a list of nodes, some of which take long (calls, and
  * branches and loops around such calls), and a fork is a stretch of it, from the node it comes
- * before to the call it is for. Stretches must nest or be disjoint (runtime/fork.h), and of those
- * that are open in one place, in all regions around it, there may be MOST_OPEN. Calls are taken in
- * their order, so each stretch is to be fitted to those that end before it does: it goes around
- * them, which is how of several calls that could all begin at once the last is forked first; or it
- * begins behind the one that it would cut, or that is too deep already.
+ * before to the call it is for. Stretches must nest or be disjoint (runtime/native/fork.h), and of
+ * those that are open in one place, in all regions around it, there may be MOST_OPEN. Calls are
+ * taken in their order, so each stretch is to be fitted to those that end before it does: it goes
+ * around them, which is how of several calls that could all begin at once the last is forked first;
+ * or it begins behind the one that it would cut, or that is too deep already.
  *
  * Calls in tail position are not forked, as they come last; nor are those of the arms in this
  * pass's own branches. Outer regions come before inner ones, as the oldest fork, the largest piece

@@ -1,7 +1,7 @@
 /* Verifier, both states: forks.
  *
  * Native code keeps its open forks as a list through the frames of a worker, and other workers read
- * it (runtime/fork.h). So a graph, which may come from a text, must not be able to break it:
+ * it (runtime/native/fork.h). So a graph, which may come from a text, must not be able to break it:
  *
  *  - A number is that of one fork of the function, which ends at its one `stolen`, in the region it
  *    began in. Forks nest: the one that ends is the newest that is open, and none is open at the

@@ -9,7 +9,7 @@
 
 #include "graph/graph.h"
 #include "lower/plan.h"
-#include "runtime/module.h"
+#include "runtime/native/module.h"
 
 typedef struct hia_session hia_session; /* an LLVM JIT: many programs over its life; thread-safe */
 typedef struct hia_code hia_code;       /* one compiled graph */

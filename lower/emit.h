@@ -3,19 +3,19 @@
 #define HIA_EMIT_H
 
 #include "lower/lower.h"
-#include "runtime/fork.h"
+#include "runtime/native/fork.h"
 #include <llvm-c/DebugInfo.h>
 
 /* The runtime's functions, in the order of abi.def. */
 enum hia_abi {
 #define HIA_ABI(name, args, result, EFFECT, doc) HIA_ABI_##name,
-#include "runtime/abi.def"
+#include "runtime/native/abi.def"
   HIA_N_ABI
 };
 /* Fields of the context, in the order of layout.def. */
 enum hia_field {
 #define HIA_FIELD(offset, TYPE, name, doc) HIA_FIELD_##name,
-#include "runtime/layout.def"
+#include "runtime/native/layout.def"
   HIA_N_FIELDS
 };
 

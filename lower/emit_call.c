@@ -5,7 +5,7 @@
  * struct of structs: LLVM's sccp takes time with the cube of a struct's width, minutes for the
  * thousand results that the language allows, and does not look into inner ones. */
 #include "lower/emit.h"
-#include "runtime/arch/arch.h"
+#include "runtime/native/arch/arch.h"
 
 enum { WIDTH = 16 }; /* of a struct of results, and of those in one of more */
 

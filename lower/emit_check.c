@@ -10,7 +10,7 @@
  * frame fits into the room that the runtime leaves below the limit. Loops get theirs after the
  * passes (rounds.c): before, it would keep LLVM from everything it does with loops. */
 #include "lower/emit.h"
-#include "runtime/arch/arch.h"
+#include "runtime/native/arch/arch.h"
 
 /* Parents come before their children (the verifier). */
 static hia_region_id around_calls(hia_emit *e) {
@@ -73,8 +73,8 @@ hia_way hiaL_longer(hia_way a, hia_way b) {
   return way;
 }
 
-/* Barriers are there by bytes of stack (runtime/barrier.c). A function that makes many recursive
- * calls, which is one that has been unrolled, has a large frame, and takes long in it. */
+/* Barriers are there by bytes of stack (runtime/native/barrier.c). A function that makes many
+ * recursive calls, which is one that has been unrolled, has a large frame, and takes long in it. */
 uint64_t hiaL_back_run(const hia_emit *e) {
   const hia_fn *fn = e->fn;
   unsigned n_calls = 0;
@@ -101,7 +101,7 @@ void hiaL_spend(hia_emit *e, uint64_t cost) {
  * recursive callee, as much again as this function may take, at most. When a deep recursion comes
  * back, all of its frames take what is behind the call. A comparison there would have cost a sixth
  * on fib, a fifth on ack; so only where it is much there is one, and the runtime sees to the rest
- * (runtime/barrier.c). */
+ * (runtime/native/barrier.c). */
 void hiaL_spend_call(hia_emit *e, hia_fn_id callee) {
   const hia_way *way = &e->ways[callee];
   bool is_own = e->group[callee] == e->group[e->id];

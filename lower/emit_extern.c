@@ -5,7 +5,7 @@
  * block of words, calls, and puts the results behind them; the runtime calls that on the thread's
  * stack. The block lies in the frame of the function, one for all its calls. */
 #include "lower/emit.h"
-#include "runtime/image.h"
+#include "runtime/image/image.h"
 #include <stdio.h>
 
 struct hia_host_emit {

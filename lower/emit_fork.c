@@ -1,4 +1,4 @@
-/* Forks (runtime/fork.h): calls that another worker may make.
+/* Forks (runtime/native/fork.h): calls that another worker may make.
  *
  * The frame of a function that forks holds a hia_fork_frame: a byte for each fork that is open, and
  * the values that their arguments are made of. A value is kept once, whatever forks need it: n for
@@ -14,7 +14,7 @@
  * better for fib, whose bodies are mostly leaves, and worse for tak, where it takes a flag to know
  * whether it has been done; and leaves have functions of their own now (emit_leaf.c). */
 #include "lower/emit.h"
-#include "runtime/arch/arch.h"
+#include "runtime/native/arch/arch.h"
 #include <stddef.h>
 
 /* ---- the table ---- */

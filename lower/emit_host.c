@@ -1,11 +1,11 @@
-/* What a host comes in by: the module's record (runtime/module.h), and for each root its typed
- * entry and, where it can be one, its plain function of C.
+/* What a host comes in by: the module's record (runtime/native/module.h), and for each root its
+ * typed entry and, where it can be one, its plain function of C.
  *
  * They follow C's calling convention for scalars: a bool is a byte, of which bit 0 counts and no
  * more is relied on. They run on the host's stack, before and after the code that they call; no
  * sanitizer instruments them. */
 #include "lower/emit.h"
-#include "runtime/module.h"
+#include "runtime/native/module.h"
 #include <stdio.h>
 
 void hiaL_typed_name(char name[HIA_ENTRY_NAME_SIZE], hia_fn_id root) {

@@ -3,10 +3,10 @@
  *
  * Everything is a constant of the module, and refers to the runtime by name. Symbols that are not
  * for C are local: objects are linked together. The frame tables are made when the code is there; a
- * word stands for them (jit/object.c). */
+ * word stands for them (jit/llvm/object.c). */
 #include "lower/emit.h"
-#include "runtime/module.h"
-#include "runtime/tables.h"
+#include "runtime/native/module.h"
+#include "runtime/native/tables.h"
 
 const hia_object_root *hiaL_planned(const hia_emit *e, hia_fn_id root) {
   const hia_object_plan *plan = e->options->object;

@@ -1,5 +1,5 @@
-/* Does a fork pay (hia_fork_pays of runtime/fork.h)? A function of the arguments alone: would the
- * callee, with them, call anything, loop, or do a lot?
+/* Does a fork pay (hia_fork_pays of runtime/native/fork.h)? A function of the arguments alone:
+ * would the callee, with them, call anything, loop, or do a lot?
  *
  *     fib(n):  1 < n
  *     tak(x, y, z):  y < x

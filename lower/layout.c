@@ -8,12 +8,12 @@ static const struct {
   abi_effect effect;
 } functions[] = {
 #define HIA_ABI(name, args, result, EFFECT, doc) {#name, args, result, EFFECT},
-#include "runtime/abi.def"
+#include "runtime/native/abi.def"
 };
 
 static const uint32_t offsets[] = {
 #define HIA_FIELD(offset, TYPE, name, doc) offset,
-#include "runtime/layout.def"
+#include "runtime/native/layout.def"
 };
 
 static LLVMTypeRef letter_type(LLVMContextRef llvm, char letter) {

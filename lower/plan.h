@@ -22,6 +22,6 @@ typedef struct hia_object_plan {
   size_t image_size;
 } hia_object_plan;
 
-/* Lowering makes a word of this section, which becomes the frame tables (jit/object.c). */
+/* Lowering makes a word of this section, which becomes the frame tables (jit/llvm/object.c). */
 #define HIA_TABLES_SECTION ".hia_tables"
 #endif

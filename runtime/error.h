@@ -2,7 +2,7 @@
 #ifndef HIA_RT_ERROR_H
 #define HIA_RT_ERROR_H
 
-#include "runtime/module.h"
+#include "runtime/runtime.h"
 #include <hiaton/runtime.h>
 
 typedef struct hia_entry_note {

@@ -11,7 +11,7 @@
  * A run ends while helpers may be asleep in it. It waits only for those inside its gate, who ask
  * somebody or run a job; the others find the gate shut when they wake. So a team is counted, and
  * its memory is the pool's; contexts of helpers live as long as the pool. */
-#include "runtime/context.h"
+#include "runtime/native/context.h"
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>

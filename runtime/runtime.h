@@ -6,8 +6,7 @@
 #define HIA_RUNTIME_H
 
 #include "runtime/base/base.h"
-#include "runtime/fork.h"
-#include "runtime/image.h"
+#include "runtime/image/image.h"
 
 /* ---- trace.c: where a run failed, and the chain of calls that led there ---- */
 
@@ -56,6 +55,15 @@ static inline void hiaR_trace_add(hia_trace_writer *w, const hia_trace_site *sit
 /* What comes next is not where this was: there are sites between that nobody reads. */
 void hiaR_trace_cut(hia_trace_writer *w);
 void hiaR_trace_end(hia_trace_writer *w);
+
+/* Where positions lead, for errors. */
+typedef struct hia_places {
+  const hia_image_loc *locs; /* n_locs rows */
+  const char *strings;       /* strings_size bytes, the last one NUL: loc->fn is an offset there */
+  const char *file;          /* or NULL */
+  const char *text;          /* of the source, for the line that an error shows; or NULL */
+  uint64_t n_locs, strings_size, text_size;
+} hia_places;
 
 /* How a run ended. For resource statuses the trace says where the run was when it stopped. */
 typedef struct hia_failure {
@@ -146,78 +154,5 @@ typedef struct hia_usage {
   uint64_t peak_bytes;    /* most bytes of frames, copies or stack */
   uint64_t steals;
 } hia_usage;
-
-/* ---- interp.c: the tagged-token interpreter; expand.c: the dynamic baseline ----
- * Both run export `entry` of a loaded program. args and results are the flattened scalars of its
- * signature, in canonical form. *failure and *usage are always filled in. Thread-safe: any number
- * of runs of one program at once. */
-
-typedef struct hia_program_image hia_loaded; /* image.c: a checked image, decoded for running */
-hia_status hiaR_interp_run(const hia_loaded *image, uint32_t entry, const hia_word *args,
-                           hia_word *results, const hia_limits *limits,
-                           const hia_allocator *allocator, hia_failure *failure, hia_usage *usage);
-hia_status hiaR_expand_run(const hia_loaded *image, uint32_t entry, const hia_word *args,
-                           hia_word *results, const hia_limits *limits,
-                           const hia_allocator *allocator, hia_failure *failure, hia_usage *usage);
-
-/* ---- stack.c: the engine's own stacks ---- */
-
-/* Reserved address space, touched as needed. From low to high addresses: a guard that cannot be
- * touched, then `low` up to `top`. */
-typedef struct hia_stack {
-  char *map; /* NULL: nothing reserved */
-  size_t map_size;
-  char *low, *top;
-} hia_stack;
-hia_status hiaR_stack_reserve(hia_stack *stack, size_t size); /* of [low, top); MEMORY */
-void hiaR_stack_release(hia_stack *stack);
-/* Gives the memory of a deep run back, all but the last `keep` bytes below `top`. Answers how many
- * bytes below `top` were in use. */
-size_t hiaR_stack_trim(hia_stack *stack, size_t keep);
-
-/* ---- native.c, arch/: running compiled code ---- */
-
-/* A worker's context. Generated code holds it in its own register and reads the fields that
- * layout.def names; everything else is native.c's. One thread at a time. */
-typedef struct hia_context hia_context;
-
-/* Where a call in compiled code stands: found by its return address. */
-typedef struct hia_frame_row {
-  uint32_t cfa; /* bytes from the stack pointer after the call returns to the frame's end (the
-                   caller's stack pointer after *its* call returns); the return address lies
-                   8 bytes below that end */
-  uint32_t loc; /* of the call, in the graph's table of locations; NONE: of no call of the source */
-  bool is_tail;
-  uint32_t number;    /* of forks that are open there: HIA_FORKS_ */
-  hia_fork_map forks; /* of the function */
-} hia_frame_row;
-/* Finds the row of a return address; false if it is not in code it knows, which is where a walk
- * ends. Called after a failure and when work is asked for; may be slow the first time. Thread-safe.
- */
-typedef struct hia_unwinder {
-  bool (*find)(void *user, uintptr_t return_address, hia_frame_row *row);
-  void *user;
-  const hia_image_loc *locs;
-  size_t max_frame; /* bytes of the largest frame in that code */
-} hia_unwinder;
-
-/* The common entry of every native function (design, decision 10): reads its arguments from the
- * block, flattened words, and writes its results behind them. Called on the engine's stack only. */
-typedef void (*hia_native_entry)(hia_word *block); /* the context is in its register */
-
-hia_status hiaR_context_new(const hia_allocator *allocator, hia_context **out);
-void hiaR_context_free(hia_context *context);
-/* Runs entry(block) on the context's own stack. The stack is reserved on first use, as large as the
- * depth limit asks for. limits->cancelled is read when the run starts and when it polls for another
- * reason; to end a run that is under way use hiaR_context_cancel. */
-hia_status hiaR_native_run(hia_context *context, hia_native_entry entry, hia_word *block,
-                           const hia_unwinder *unwinder, const hia_limits *limits,
-                           hia_failure *failure, hia_usage *usage);
-/* Any thread: ends the context's run (with HIA_CANCELLED), if there is one. */
-void hiaR_context_cancel(hia_context *context);
-/* Calls fn(arg) on the context's stack, of at least `size` bytes: for deep recursions of a library,
- * whatever the size of the thread's stack. The context must not be in a run. MEMORY if there is
- * no such stack; fn was not called then. */
-hia_status hiaR_context_call(hia_context *context, size_t size, void (*fn)(void *arg), void *arg);
 
 #endif

@@ -45,14 +45,22 @@ verdict 'libhiaton needs libhiaton_rt and the system' "$(needs "$libraries/libhi
 cd "$sources" || exit 2
 verdict 'only lower/llvm_compat.h knows versions of LLVM' \
   "$(grep -rl LLVM_VERSION_MAJOR --include='*.[ch]' . 2>/dev/null | grep -v '^./build' | grep -v '^./lower/llvm_compat.h$')"
-verdict 'LLVM is named in lower/ and jit/ alone' \
-  "$(grep -rlE '#include *[<"]llvm-c' --include='*.[ch]' . 2>/dev/null | grep -Ev '^./(build|lower/|jit/|tests/)')"
+verdict 'LLVM is named in lower/ and jit/llvm/ alone' \
+  "$(grep -rlE '#include *[<"]llvm-c' --include='*.[ch]' . 2>/dev/null | grep -Ev '^./(build|lower/|jit/llvm/|tests/)')"
+verdict 'the engine includes neither lowering nor the LLVM half of jit/' \
+  "$(grep -rnE '#include *"' --include='*.[ch]' jit/engine jit/*.h | grep -E '"(jit/llvm|lower)/' | grep -v '"lower/plan.h"')"
 # But for how words are read, which is inline.
 verdict 'the command line and the examples include the public header alone' \
   "$(grep -rnE '#include *"' --include='*.[ch]' tools examples 2>/dev/null |
     grep -Ev '"tools/(tool|json).h"|"runtime/program/words.h"|^examples/aot/main.c:.*"fib.h"')"
 verdict 'the runtime includes nothing above it' \
   "$(grep -rnE '#include *"' --include='*.[chS]' runtime | grep -v '"runtime/')"
+verdict 'runtime/base includes nothing but itself' \
+  "$(grep -rnE '#include *"' --include='*.[chS]' runtime/base | grep -v '"runtime/base/')"
+verdict 'what the engines share, and images, include no engine' \
+  "$(grep -nE '#include *"runtime/(interp|native|program)/' runtime/*.[ch] runtime/image/*.[ch])"
+verdict 'native runs do not know the interpreter' \
+  "$(grep -rnE '#include *"runtime/(interp|image|program)/' runtime/native)"
 verdict 'the graph includes the runtime alone' \
   "$(grep -rnE '#include *"' --include='*.[ch]' graph | grep -Ev '"(graph|runtime)/')"
 verdict 'the frontend includes graph and runtime alone' \

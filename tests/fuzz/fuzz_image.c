@@ -3,7 +3,7 @@
  *
  * Bytes as they come are refused for their hash, nearly all of them. So they are loaded twice: as
  * they are, and with the head that they would need. */
-#include "runtime/program.h"
+#include "runtime/image/loaded.h"
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
  *   deep [SCALE]      (100: ten million frames)
  *
  * Plain, because Criterion does not start under ThreadSanitizer. */
-#include "runtime/context.h"
+#include "runtime/native/context.h"
 #include "tests/stress/program.h"
 #include "tests/unit/helper_memory.h"
 #include <hiaton/hiaton.h>

@@ -7,8 +7,8 @@
  *   native_threads [SCALE]      (100: ten thousand cancels; 1000 for long runs)
  *
  * Plain, because Criterion does not start under ThreadSanitizer. */
-#include "jit/engine.h"
-#include "runtime/context.h"
+#include "jit/engine/engine.h"
+#include "runtime/native/context.h"
 #include "tests/stress/program.h"
 #include "tests/unit/helper_image.h"
 #include <dirent.h>

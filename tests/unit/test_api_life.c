@@ -5,7 +5,7 @@
 #include "tests/unit/helper_program.h"
 #include "tests/unit/helper_text.h"
 
-#include "runtime/sanitizer.h"
+#include "runtime/native/sanitizer.h"
 #include <pthread.h>
 #include <stdio.h>
 

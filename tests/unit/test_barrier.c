@@ -2,7 +2,7 @@
  * "code" descends and returns as a script says, and does at each step what compiled code, the stubs
  * and native.c do. What compiled code itself does with barriers is in test_lower.c and
  * tests/stress/deep.c. */
-#include "runtime/context.h"
+#include "runtime/native/context.h"
 #include <criterion/criterion.h>
 #include <stdlib.h>
 

@@ -3,8 +3,8 @@
 #include "tests/unit/helper_memory.h"
 #include "tests/unit/helper_program.h"
 
-#include "runtime/module.h"
-#include "runtime/tables.h"
+#include "runtime/native/module.h"
+#include "runtime/native/tables.h"
 #include <criterion/criterion.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -250,12 +250,12 @@ static void add(bytes *b, const char *fmt, ...) {
 Test(engine_build, the_runtime_abi_is_as_its_number_says) {
   bytes all = {NULL, 0};
 #define HIA_ABI(name, args, result, EFFECT, doc) add(&all, "%s(%s)%s\n", #name, args, result);
-#include "runtime/abi.def"
+#include "runtime/native/abi.def"
 #define I32                                "I32"
 #define I64                                "I64"
 #define PTR                                "PTR"
 #define HIA_FIELD(offset, TYPE, name, doc) add(&all, "%d %s %s\n", offset, TYPE, #name);
-#include "runtime/layout.def"
+#include "runtime/native/layout.def"
 #define HIA_OP(number, NAME, name, ins, outs, RULE, traits, cost, KERNEL, EMIT, doc)               \
   add(&all, "%d %s\n", number, #NAME);
 #include "runtime/base/ops.def"

@@ -3,9 +3,9 @@
 #include "tests/unit/helper_program.h"
 #include "tests/unit/helper_text.h"
 
-#include "jit/backend.h"
-#include "jit/engine.h"
-#include "runtime/sanitizer.h"
+#include "jit/engine/engine.h"
+#include "jit/llvm/backend.h"
+#include "runtime/native/sanitizer.h"
 #include <criterion/criterion.h>
 #include <dirent.h>
 #include <elf.h>
@@ -310,7 +310,7 @@ Test(engine_object, refers_to_the_runtime_by_name) {
       "memcpy", "memmove", "memset",    "floor",      "floorf",
       "ceil",   "ceilf",   "roundeven", "roundevenf", "_GLOBAL_OFFSET_TABLE_",
 #define HIA_ABI(name, args, result, EFFECT, doc) #name,
-#include "runtime/abi.def"
+#include "runtime/native/abi.def"
   };
   hia_engine *engine = engine_with(4, 3);
   hia_module *module;

@@ -1,6 +1,6 @@
 /* lower, session, frames: native code against the kernels, failures and their chains at every
  * level, what the code looks like, and objects that are damaged. */
-#include "runtime/sanitizer.h"
+#include "runtime/native/sanitizer.h"
 #include "world.h"
 #include <elf.h>
 #include <llvm-c/Analysis.h>

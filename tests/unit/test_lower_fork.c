@@ -1,8 +1,8 @@
-/* lower: forks and joins in native code. What is tested here is the code's side of runtime/fork.h:
- * what frames hold and what the tables say of it. How workers come to ask for forks, and what
- * becomes of what they get, is tested with the runtime. */
+/* lower: forks and joins in native code. What is tested here is the code's side of
+ * runtime/native/fork.h: what frames hold and what the tables say of it. How workers come to ask
+ * for forks, and what becomes of what they get, is tested with the runtime. */
 #include "lower/emit.h"
-#include "runtime/context.h"
+#include "runtime/native/context.h"
 #include "world.h"
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* native: entering and leaving the engine's stack, limits, cancelling. Entries here are C
  * functions; what compiled code does is in test_lower.c. */
-#include "runtime/arch/arch.h"
+#include "runtime/native/arch/arch.h"
 #include "runtime/runtime.h"
 #include <criterion/criterion.h>
 #include <pthread.h>
@@ -98,7 +98,7 @@ Test(native, context_and_layout_start_with_the_limit) {
   /* Generated code addresses the limit without an offset, in the shortest form there is. */
   static const uint32_t offsets[] = {
 #define HIA_FIELD(offset, TYPE, name, doc) offset,
-#include "runtime/layout.def"
+#include "runtime/native/layout.def"
   };
   cr_assert_eq(offsets[0], 0);
 }

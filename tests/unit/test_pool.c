@@ -4,8 +4,8 @@
  *
  * Compiled code is written by hand here: what generated code does is in test_lower.c, runs of it in
  * tests/stress/native_threads.c. */
-#include "runtime/context.h"
-#include "runtime/sanitizer.h"
+#include "runtime/native/context.h"
+#include "runtime/native/sanitizer.h"
 #include "tests/unit/helper_image.h"
 #include <criterion/criterion.h>
 #include <dirent.h>

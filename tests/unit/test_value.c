@@ -1,5 +1,5 @@
 /* Values as the command line reads and prints them; consts; numbers at their types. */
-#include "jit/engine.h"
+#include "jit/engine/engine.h"
 #include "sources.h"
 
 typedef struct reader {

@@ -3,8 +3,8 @@
 #define HIA_TEST_WORLD_H
 
 #include "graphs.h"
-#include "jit/backend.h"
-#include "runtime/sanitizer.h"
+#include "jit/llvm/backend.h"
+#include "runtime/native/sanitizer.h"
 
 typedef struct world {
   env e;

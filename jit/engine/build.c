@@ -1,0 +1,246 @@
+/* Building ahead of time: an object file and its header, docs/aot.md. A build makes its graphs
+ * anew, so that it depends on nothing that was done with the module before: one with the passes for
+ * native code, and one with those for the interpreter, which becomes the image. */
+#include "jit/engine/build.h"
+
+/* ---- the graph and the image ---- */
+
+/* A graph of its own, with its roots in the order of b->built. */
+static hia_status build_graph(hia_building *b, hia_graph **g, hia_fn_id *roots, hia_error **error) {
+  hia_module *module = b->module;
+  hia_comp *comp = &module->comp;
+  uint32_t n = b->built.len;
+  if (!module->program) {
+    hia_read_error wrong;
+    *g = hiaG_read(comp, &module->types, module->source.text, module->source.len, &wrong);
+    if (!*g)
+      return hiaJ_fail(&module->engine->allocator, error, HIA_INTERNAL, NULL,
+                       "the graph does not read a second time");
+    /* Its other roots are functions like any. */
+    for (hia_fn_id f = 0; f < (*g)->fns.len; f++) hiaG_fn(*g, f)->is_root = false;
+    for (uint32_t i = 0; i < n; i++) {
+      roots[i] = b->built.data[i].function->versions[HIA_VERSION_PLAIN].root;
+      hiaG_fn(*g, roots[i])->is_root = true;
+    }
+    return HIA_OK;
+  }
+  hia_inst_id *insts = HIA_NEW_ARRAY(&comp->arena, hia_inst_id, n);
+  for (uint32_t i = 0; i < n; i++) insts[i] = b->built.data[i].function->inst;
+  *g = hiaF_build(module->program, insts, n, module->engine->options.count, roots);
+  return HIA_OK;
+}
+
+static void run_passes(hia_building *b, hia_graph *g, hia_pass_use use) {
+  if (g->state == HIA_STATIC) return;
+  hia_pass_options options = hiaJ_pass_options(b->module->engine, HIA_VERSION_PLAIN);
+  options.use = use;
+  hiaG_run_passes(g, &options);
+}
+
+/* Its frames must fit into what any thread has to spare. How large they are is known when there is
+ * code; no larger, at any rate, than all its values and those of what it calls. */
+enum { PLAIN_STACK = 32 << 10, VALUE_BYTES = 16 };
+
+static bool is_plain(const hia_graph *g, hia_fn_id root) {
+  uint32_t levels, most = 0;
+  if (hiaG_not_plain(g, root, &g->comp->scratch, &levels)) return false;
+  for (hia_fn_id f = 0; f < g->fns.len; f++)
+    if (!hiaG_fn(g, f)->is_removed && hiaG_fn(g, f)->values.len > most)
+      most = hiaG_fn(g, f)->values.len;
+  return most <= PLAIN_STACK / VALUE_BYTES / (levels + 1);
+}
+
+/* What an object calls of the host is a symbol of its name in C. */
+static hia_status check_extern(hia_building *b, const hia_extern *e, hia_error **error) {
+  const hia_allocator *allocator = &b->module->engine->allocator;
+  if (hiaJ_is_c_word(e->name) || hiaJ_is_own_name(e->name))
+    return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL,
+                     "the host's `%s` cannot be a function of C: %s", e->name,
+                     hiaJ_is_c_word(e->name) ? "that name is taken there"
+                                             : "such names are hiaton's own");
+  for (uint32_t i = 0; i < b->built.len; i++) {
+    const hia_built *built = &b->built.data[i];
+    bool is_plain = built->plain && strcmp(built->plain, e->name) == 0;
+    if (!is_plain && strcmp(built->name, e->name) != 0) continue;
+    return hiaJ_fail(allocator, error, HIA_ARGUMENT, "--prefix P makes it P_NAME",
+                     "`%s` cannot be called `%s` in C: that is a function of the host's",
+                     built->function->name, e->name);
+  }
+  return HIA_OK;
+}
+
+hia_status hiaJ_build_native(hia_building *b, hia_graph **g, hia_fn_id *roots, hia_error **error) {
+  hia_status status = build_graph(b, g, roots, error);
+  if (status != HIA_OK) return status;
+  run_passes(b, *g, b->options->parallel ? HIA_USE_PARALLEL : HIA_USE_NATIVE);
+  for (uint32_t i = 0; i < b->built.len; i++)
+    if (is_plain(*g, roots[i]))
+      b->built.data[i].plain =
+          hiaR_arena_printf(&b->module->comp.arena, "%s_plain", b->built.data[i].name);
+  for (uint32_t k = 0; k < (*g)->externs.len; k++) {
+    status = check_extern(b, &(*g)->externs.data[k], error);
+    if (status != HIA_OK) return status;
+    const char *name = hiaJ_extern_in_c(b, &(*g)->externs.data[k]);
+    hiaR_push(&b->module->comp.arena, &b->externs, name);
+  }
+  return hiaJ_check_plain_names(b, error);
+}
+
+/* An image is tried with externs that nobody calls. */
+static void not_called(void) {}
+static bool any_host(void *user, uint32_t number, const char *name, hia_host_target *target) {
+  (void)user, (void)number, (void)name;
+  *target = (hia_host_target){.function = not_called};
+  return true;
+}
+
+/* The image, and the number of each root among its exports. */
+static hia_status build_image(hia_building *b, hia_object_plan *plan, hia_object_root *roots,
+                              hia_error **error) {
+  hia_module *module = b->module;
+  const hia_allocator *allocator = &module->engine->allocator;
+  hia_graph *g;
+  hia_fn_id *fns = HIA_NEW_ARRAY(&module->comp.arena, hia_fn_id, b->built.len);
+  hia_status status = build_graph(b, &g, fns, error);
+  if (status != HIA_OK) return status;
+  run_passes(b, g, HIA_USE_ALL);
+  void *image;
+  hiaG_flatten(g, &image, &plan->image_size);
+  plan->image = image;
+  /* Who loads it later trusts it no more than this; but an error of ours shows here and now. */
+  hia_loaded *loaded;
+  char why[256] = "";
+  const hia_image_hosts hosts = {&hiaR_ffi, any_host, NULL};
+  status = hiaR_image_load_hosted(image, plan->image_size, hiaR_kernel, &hosts, allocator, &loaded,
+                                  why, sizeof why);
+  if (status != HIA_OK)
+    return hiaJ_fail(allocator, error, status == HIA_BAD_IMAGE ? HIA_INTERNAL : status, NULL,
+                     "the image was refused: %s", why[0] ? why : hiaR_status_message(status));
+  for (uint32_t i = 0; i < b->built.len; i++) roots[i].export = hiaR_image_entry(loaded, fns[i]);
+  hiaR_image_free(loaded);
+  return HIA_OK;
+}
+
+/* ---- objects ---- */
+
+static hia_status compile(hia_building *b, const hia_graph *g, const hia_object_plan *plan,
+                          hia_error **error) {
+  hia_module *module = b->module;
+  hia_engine *engine = module->engine;
+  hia_status status = hiaJ_engine_open(engine, &b->open_ns, error);
+  if (status != HIA_OK) return status;
+  hia_compile_options options = hiaJ_compile_options(engine);
+  options.sanitize = false; /* an object is the same whoever makes it */
+  char why[1024] = "";
+  /* LLVM's frames must not be jumped over: from here to the end of the call nothing may throw. */
+  module->comp.armed = false;
+  status = engine->backend->build(engine->session, g, &options, plan, &b->bytes, &b->size, why,
+                                  sizeof why);
+  module->comp.armed = true;
+  if (status == HIA_OK) return HIA_OK;
+  bool is_cpu = status == HIA_ARGUMENT;
+  return hiaJ_fail(&engine->allocator, error, status,
+                   is_cpu ? "--cpu takes native, x86-64, x86-64-v2 to x86-64-v4, or LLVM's name of "
+                            "a processor"
+                          : NULL,
+                   "%s%s",
+                   is_cpu ? "" : "cannot compile: ", why[0] ? why : hiaR_status_message(status));
+}
+
+static hia_status build_object(hia_module *module, void *user, hia_error **error) {
+  hia_building *b = user;
+  hia_status status = hiaJ_build_names(b, error);
+  if (status != HIA_OK) return status;
+  hia_arena *arena = &module->comp.arena;
+  uint32_t n = b->built.len;
+  hia_object_root *roots = HIA_NEW_ARRAY(arena, hia_object_root, n);
+  const char *cpu = b->options->cpu;
+  hia_object_plan plan = {.cpu = cpu && strcmp(cpu, "native") != 0 ? cpu : NULL,
+                          .roots = roots,
+                          .n_roots = n,
+                          .program = HIA_NONE,
+                          .is_parallel = b->options->parallel};
+  for (uint32_t i = 0; i < n; i++) {
+    roots[i].name = b->built.data[i].name;
+    if (b->built.data[i].function == b->options->program) plan.program = i;
+  }
+  if (b->options->program && plan.program == HIA_NONE)
+    return hiaJ_fail(&module->engine->allocator, error, HIA_ARGUMENT, NULL,
+                     "the program `%s` is none of the functions", b->options->program->name);
+  status = build_image(b, &plan, roots, error);
+  if (status != HIA_OK) return status;
+  hia_graph *g;
+  hia_fn_id *fns = HIA_NEW_ARRAY(arena, hia_fn_id, n);
+  status = hiaJ_build_native(b, &g, fns, error);
+  if (status != HIA_OK) return status;
+  for (uint32_t i = 0; i < n; i++) {
+    roots[i].fn = fns[i];
+    roots[i].plain = b->built.data[i].plain;
+  }
+  return compile(b, g, &plan, error);
+}
+
+static hia_status build_header(hia_module *module, void *user, hia_error **error) {
+  hia_building *b = user;
+  hia_status status = hiaJ_build_names(b, error);
+  if (status != HIA_OK) return status;
+  hia_graph *g;
+  hia_fn_id *fns = HIA_NEW_ARRAY(&module->comp.arena, hia_fn_id, b->built.len);
+  status = hiaJ_build_native(b, &g, fns, error);
+  if (status == HIA_OK) hiaJ_build_header(b);
+  return status;
+}
+
+/* ---- public ---- */
+
+static hia_status check(const hia_building *b, hia_error **error) {
+  const hia_allocator *allocator = &b->module->engine->allocator;
+  if (b->n && !b->functions) return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "no functions");
+  for (size_t i = 0; i < b->n; i++)
+    if (!b->functions[i] || b->functions[i]->module != b->module)
+      return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "function %zu is not of this module",
+                       i + 1);
+  return HIA_OK;
+}
+
+HIA_SIZED(hia_build_options, header);
+
+static hia_status build(hia_module *module, hia_function *const *functions, size_t n,
+                        const hia_build_options *options, hia_write write, void *user,
+                        hia_error **error, hia_status (*body)(hia_module *, void *, hia_error **)) {
+  if (error) *error = NULL;
+  if (!module) return hiaJ_fail(&hiaR_malloc, error, HIA_ARGUMENT, NULL, "no module");
+  const hia_allocator *allocator = &module->engine->allocator;
+  hia_build_options own = HIA_BUILD_OPTIONS_INIT;
+  if (options && !hiaR_copy_sized(&own, sizeof own, options, options->size))
+    return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL,
+                     "build options of %zu bytes: made for another version of hiaton (this is %s)",
+                     options->size, HIA_BUILD_VERSION);
+  if (!write) return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "nobody to write to");
+  hia_building b = {.module = module, .functions = functions, .n = n, .options = &own};
+  hia_status status = check(&b, error);
+  if (status != HIA_OK) return status;
+  /* The host's functions run outside of the lock, and of the compilation: they may do what they
+   * like, and free the module too. */
+  hiaJ_module_keep(module);
+  status = hiaJ_module_try(module, error, body, &b);
+  hiaJ_log_open(module->engine, b.open_ns);
+  bool is_written = status != HIA_OK ||
+                    (b.bytes ? write(user, b.bytes, b.size) : write(user, b.text.data, b.text.len));
+  hiaJ_module_release(module);
+  if (b.bytes) hiaR_free(allocator, b.bytes, b.size);
+  if (is_written) return status;
+  return hiaJ_fail(allocator, error, HIA_IO, NULL, "what was built could not be written");
+}
+
+hia_status hia_module_build_object(hia_module *module, hia_function *const *functions, size_t n,
+                                   const hia_build_options *options, hia_write write, void *user,
+                                   hia_error **error) {
+  return build(module, functions, n, options, write, user, error, build_object);
+}
+
+hia_status hia_module_build_header(hia_module *module, hia_function *const *functions, size_t n,
+                                   const hia_build_options *options, hia_write write, void *user,
+                                   hia_error **error) {
+  return build(module, functions, n, options, write, user, error, build_header);
+}

@@ -1,0 +1,130 @@
+/* Ending runs from outside: by a hia_cancel, which other threads request, and by deadlines.
+ *
+ * A run reads one word where it polls (hia_limits.cancelled). Native code does not poll unless its
+ * context tells it to, so a run in native code is found through the list of its hia_cancel, or
+ * through its alarm, and told. Neither costs a run anything that has neither. */
+#include "jit/engine/engine.h"
+
+struct hia_cancel {
+  hia_allocator allocator;
+  _Atomic bool is_requested; /* written under the lock */
+  pthread_mutex_t lock;      /* of what follows */
+  hia_watch *runs;           /* under way, in no order */
+};
+
+hia_cancel *hia_cancel_new(const hia_allocator *allocator) {
+  if (!allocator) allocator = &hiaR_malloc;
+  if (!hiaR_is_whole(allocator)) return NULL;
+  hia_cancel *cancel = hiaR_alloc(allocator, sizeof *cancel);
+  if (!cancel) return NULL;
+  cancel->allocator = *allocator;
+  pthread_mutex_init(&cancel->lock, NULL);
+  return cancel;
+}
+
+void hia_cancel_free(hia_cancel *cancel) {
+  if (!cancel) return;
+  hia_allocator allocator = cancel->allocator;
+  pthread_mutex_destroy(&cancel->lock);
+  hiaR_free(&allocator, cancel, sizeof *cancel);
+}
+
+void hia_cancel_request(hia_cancel *cancel) {
+  if (!cancel) return;
+  pthread_mutex_lock(&cancel->lock);
+  atomic_store(&cancel->is_requested, true);
+  for (hia_watch *w = cancel->runs; w; w = w->next) hiaR_end_tell(&w->end, HIA_CANCELLED);
+  pthread_mutex_unlock(&cancel->lock);
+}
+
+bool hia_cancel_is_requested(const hia_cancel *cancel) {
+  return cancel && atomic_load(&cancel->is_requested);
+}
+
+void hia_cancel_reset(hia_cancel *cancel) {
+  if (!cancel) return;
+  pthread_mutex_lock(&cancel->lock);
+  atomic_store(&cancel->is_requested, false);
+  pthread_mutex_unlock(&cancel->lock);
+}
+
+/* ---- a run that may be ended ---- */
+
+static void past_deadline(hia_alarm *alarm) {
+  hia_watch *watch = (hia_watch *)(void *)((char *)alarm - offsetof(hia_watch, alarm));
+  hiaR_end_tell(&watch->end, HIA_DEADLINE);
+}
+
+hia_status hiaJ_engine_clock(hia_engine *engine, hia_clock **clock) {
+  hia_status status = HIA_OK;
+  pthread_mutex_lock(&engine->lock);
+  if (!engine->clock) status = hiaR_clock_new(&engine->allocator, &engine->clock);
+  *clock = engine->clock;
+  pthread_mutex_unlock(&engine->lock);
+  return status;
+}
+
+static hia_status set_alarm(hia_watch *watch, hia_engine *engine, uint64_t timeout_ns) {
+  hia_clock *clock;
+  hia_status status = hiaJ_engine_clock(engine, &clock);
+  if (status != HIA_OK) return status;
+  uint64_t now = hiaR_now(), most = UINT64_MAX - 1 - now;
+  watch->alarm.at = now + (timeout_ns < most ? timeout_ns : most);
+  watch->alarm.ring = past_deadline;
+  status = hiaR_alarm_set(clock, &watch->alarm);
+  if (status == HIA_OK) watch->clock = clock;
+  return status;
+}
+
+/* ---- beginning and ending ---- */
+
+hia_status hiaJ_watch_begin(hia_watch *watch, hia_engine *engine, const hia_run_options *options,
+                            hia_context *context, hia_limits *limits) {
+  const hia_nest *nest = hiaR_nest();
+  hia_end *outer = nest ? nest->end : NULL;
+  *watch = (hia_watch){
+      .end = {.context = context, .run = watch}, .engine = engine, .has_fuel = options->has_fuel};
+  limits->end = &watch->end;
+  limits->fuel = &watch->fuel;
+  if (!options->cancel && !options->timeout_ns && !(outer && outer->may_be_told)) return HIA_OK;
+  hiaR_end_open(&watch->end);
+  limits->cancelled = &watch->end.told;
+  hiaR_end_enter(&watch->end, outer);
+  if (options->timeout_ns) {
+    hia_status status = set_alarm(watch, engine, options->timeout_ns);
+    if (status != HIA_OK) {
+      hiaR_end_leave(&watch->end);
+      hiaR_end_close(&watch->end);
+      return status;
+    }
+    limits->deadline = watch->alarm.at;
+  }
+  hia_cancel *cancel = watch->cancel = options->cancel;
+  if (!cancel) return HIA_OK;
+  pthread_mutex_lock(&cancel->lock);
+  watch->next = cancel->runs;
+  if (watch->next) watch->next->prev = watch;
+  cancel->runs = watch;
+  if (atomic_load(&cancel->is_requested)) hiaR_end_tell(&watch->end, HIA_CANCELLED);
+  pthread_mutex_unlock(&cancel->lock);
+  return HIA_OK;
+}
+
+hia_status hiaJ_watch_end(hia_watch *watch, hia_status status) {
+  if (!watch->end.may_be_told) return status;
+  if (watch->clock) hiaR_alarm_clear(watch->clock, &watch->alarm);
+  hia_cancel *cancel = watch->cancel;
+  if (cancel) {
+    pthread_mutex_lock(&cancel->lock);
+    if (watch->next) watch->next->prev = watch->prev;
+    if (watch->prev)
+      watch->prev->next = watch->next;
+    else
+      cancel->runs = watch->next;
+    pthread_mutex_unlock(&cancel->lock);
+  }
+  hiaR_end_leave(&watch->end);
+  hiaR_end_close(&watch->end); /* nobody knows it any more */
+  hia_status told = hiaR_end_told(&watch->end);
+  return status == HIA_CANCELLED && told ? told : status;
+}

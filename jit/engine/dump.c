@@ -1,0 +1,184 @@
+/* Dumps: what the compiler makes of a module, stage by stage. A dump builds its graph anew, so that
+ * looking changes nothing. */
+#include "jit/engine/engine.h"
+
+typedef struct dumping {
+  hia_function *const *functions;
+  size_t n;
+  const hia_dump_options *options;
+  hia_text text;
+  uint64_t open_ns; /* what opening the compiler took, if that was now */
+} dumping;
+
+/* ---- roots ---- */
+
+/* Every function whose types are known, in the order of the source. */
+static hia_status all_instances(hia_module *module, hia_inst_id **insts, uint32_t *n,
+                                hia_error **error) {
+  hia_arena *arena = &module->comp.arena;
+  uint32_t n_fns = hiaF_n_fns(module->program);
+  *insts = HIA_NEW_ARRAY(arena, hia_inst_id, n_fns ? n_fns : 1);
+  *n = 0;
+  for (hia_decl_id decl = 0; decl < n_fns; decl++) {
+    uint32_t arity = hiaF_arity(module->program, decl);
+    hia_type *types = HIA_NEW_ARRAY(arena, hia_type, arity ? arity : 1);
+    bool is_generic = false;
+    for (uint32_t i = 0; i < arity; i++) {
+      types[i] = hiaF_param_type(module->program, decl, i);
+      is_generic |= types[i] == HIA_NONE;
+    }
+    if (is_generic) continue;
+    hia_diags diags;
+    hiaF_diags_init(&diags, &module->comp, &module->source);
+    hia_inst_id inst = hiaF_instantiate(module->program, decl, types, &diags);
+    if (inst == HIA_NONE)
+      return hiaJ_fail_diags(&module->engine->allocator, error, HIA_REJECTED, &diags);
+    (*insts)[(*n)++] = inst;
+  }
+  if (*n == 0)
+    return hiaJ_fail(&module->engine->allocator, error, HIA_ARGUMENT,
+                     "name an instance of one, as in fact(i64)",
+                     "no function has all its types, so there is no graph");
+  return HIA_OK;
+}
+
+static hia_status given_instances(hia_module *module, const dumping *d, hia_inst_id **insts,
+                                  uint32_t *n, hia_error **error) {
+  *insts = HIA_NEW_ARRAY(&module->comp.arena, hia_inst_id, d->n);
+  *n = (uint32_t)d->n;
+  for (size_t i = 0; i < d->n; i++) {
+    const hia_function *f = d->functions[i];
+    if (f->is_generic)
+      return hiaJ_fail(&module->engine->allocator, error, HIA_ARGUMENT,
+                       "name an instance, as in fact(i64)", "`%s` is generic: it has no graph",
+                       f->signature);
+    (*insts)[i] = f->inst;
+  }
+  return HIA_OK;
+}
+
+/* A graph of its own, not yet passed through anything. */
+static hia_status build(hia_module *module, const dumping *d, hia_graph **g, hia_error **error) {
+  hia_comp *comp = &module->comp;
+  if (!module->program) {
+    hia_read_error wrong;
+    *g = hiaG_read(comp, &module->types, module->source.text, module->source.len, &wrong);
+    if (*g) return HIA_OK;
+    return hiaJ_fail(&module->engine->allocator, error, HIA_INTERNAL, NULL,
+                     "the graph does not read a second time");
+  }
+  hia_inst_id *insts;
+  uint32_t n;
+  hia_status status = d->n ? given_instances(module, d, &insts, &n, error)
+                           : all_instances(module, &insts, &n, error);
+  if (status != HIA_OK) return status;
+  hia_fn_id *roots = HIA_NEW_ARRAY(&comp->arena, hia_fn_id, n);
+  *g = hiaF_build(module->program, insts, n, module->engine->options.count, roots);
+  return HIA_OK;
+}
+
+/* ---- stages ---- */
+
+static hia_status dump_native(hia_module *module, dumping *d, const hia_graph *g,
+                              hia_error **error) {
+  hia_engine *engine = module->engine;
+  hia_status status = hiaJ_engine_open(engine, &d->open_ns, error);
+  if (status != HIA_OK) return status;
+  hia_native_dump what = d->options->stage == HIA_STAGE_LLVM             ? HIA_DUMP_LLVM
+                         : d->options->stage == HIA_STAGE_LLVM_OPTIMIZED ? HIA_DUMP_LLVM_OPTIMIZED
+                                                                         : HIA_DUMP_ASM;
+  hia_compile_options options = hiaJ_compile_options(engine);
+  options.hosts = hiaJ_hosts_of(module, g);
+  char why[1024] = "";
+  status = engine->backend->dump(engine->session, g, &options, what, &d->text, why, sizeof why);
+  if (status == HIA_OK) return HIA_OK;
+  return hiaJ_fail(&engine->allocator, error, status, NULL, "cannot compile: %s",
+                   why[0] ? why : hiaR_status_message(status));
+}
+
+static hia_status dump(hia_module *module, void *user, hia_error **error) {
+  dumping *d = user;
+  const hia_dump_options *o = d->options;
+  hiaR_text_init(&d->text, &module->comp.arena);
+  if (o->stage == HIA_STAGE_AST) {
+    if (!module->program)
+      return hiaJ_fail(&module->engine->allocator, error, HIA_ARGUMENT, NULL,
+                       "a module read as a graph has no syntax tree");
+    if (o->format == HIA_FORMAT_DOT)
+      hiaF_dot_ast(module->program, &d->text);
+    else
+      hiaF_print_ast(module->program, &d->text);
+    return HIA_OK;
+  }
+  hia_graph *g;
+  hia_status status = build(module, d, &g, error);
+  if (status != HIA_OK) return status;
+  const char *why = o->fuel ? hiaG_cannot_fuel(g) : NULL;
+  if (why)
+    return hiaJ_fail(&module->engine->allocator, error, HIA_UNSUPPORTED, NULL,
+                     "this graph cannot be run with fuel: %s", why);
+  bool as_built = o->stage == HIA_STAGE_GRAPH && !o->after;
+  if (!as_built && g->state == HIA_FUNCTIONS) {
+    hia_pass_options passes =
+        hiaJ_pass_options(module->engine, o->fuel ? HIA_VERSION_FUELLED : HIA_VERSION_PLAIN);
+    if (o->stage == HIA_STAGE_GRAPH) passes.stop_after = o->after;
+    hiaG_run_passes(g, &passes);
+  }
+  if (o->stage >= HIA_STAGE_LLVM) return dump_native(module, d, g, error);
+  if (o->format == HIA_FORMAT_DOT)
+    hiaG_dot(g, &d->text);
+  else
+    hiaG_print(g, &d->text);
+  return HIA_OK;
+}
+
+static hia_status check_dump(hia_module *module, const dumping *d, hia_error **error) {
+  const hia_dump_options *o = d->options;
+  const hia_allocator *allocator = &module->engine->allocator;
+  if ((unsigned)o->stage > HIA_STAGE_ASM)
+    return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "there is no stage number %u",
+                     (unsigned)o->stage);
+  if (o->after && o->stage != HIA_STAGE_GRAPH)
+    return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL,
+                     "only the stage graph can be shown after a pass");
+  if (o->after && !hiaG_pass_exists(o->after, strlen(o->after)))
+    return hiaJ_fail(allocator, error, HIA_ARGUMENT, "`hiaton dump --help` lists them",
+                     "there is no pass '%.80s'", o->after);
+  if (o->format != HIA_FORMAT_TEXT && (o->format != HIA_FORMAT_DOT || o->stage >= HIA_STAGE_LLVM))
+    return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL,
+                     "only the stages ast, graph and static are drawn in DOT");
+  if (d->n && !d->functions) return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "no functions");
+  for (size_t i = 0; i < d->n; i++)
+    if (!d->functions[i] || d->functions[i]->module != module)
+      return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "function %zu is not of this module",
+                       i + 1);
+  return HIA_OK;
+}
+
+HIA_SIZED(hia_dump_options, after);
+
+hia_status hia_module_dump(hia_module *module, hia_function *const *functions, size_t n,
+                           const hia_dump_options *options, hia_write write, void *user,
+                           hia_error **error) {
+  if (error) *error = NULL;
+  if (!module) return hiaJ_fail(&hiaR_malloc, error, HIA_ARGUMENT, NULL, "no module");
+  const hia_allocator *allocator = &module->engine->allocator;
+  hia_dump_options own = HIA_DUMP_OPTIONS_INIT;
+  if (options && !hiaR_copy_sized(&own, sizeof own, options, options->size))
+    return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL,
+                     "dump options of %zu bytes: made for another version of hiaton (this is %s)",
+                     options->size, HIA_BUILD_VERSION);
+  if (!write) return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "nobody to write to");
+  dumping d = {.functions = functions, .n = n, .options = &own};
+  hia_status status = check_dump(module, &d, error);
+  if (status != HIA_OK) return status;
+  /* The host's functions run outside of the lock, and of the compilation: they may do what they
+   * like, and free the module too. */
+  hiaJ_module_keep(module);
+  status = hiaJ_module_try(module, error, dump, &d);
+  hiaJ_log_open(module->engine, d.open_ns);
+  bool is_written = status != HIA_OK || !d.text.len || write(user, d.text.data, d.text.len);
+  hiaJ_module_release(module);
+  if (is_written) return status;
+  return hiaJ_fail(allocator, error, HIA_IO, NULL, "the dump could not be written");
+}

@@ -1,0 +1,103 @@
+/* Functions as functions of C, and the contexts that they are called with. */
+#include "jit/engine/engine.h"
+#include "runtime/native/context.h"
+
+static hia_status begin(hia_function *f, hia_native_fn *out, hia_error **error) {
+  if (error) *error = NULL;
+  if (out) *out = NULL;
+  if (!f) return hiaJ_fail(&hiaR_malloc, error, HIA_ARGUMENT, NULL, "no function");
+  const hia_engine *engine = f->module->engine;
+  if (!out)
+    return hiaJ_fail(&engine->allocator, error, HIA_ARGUMENT, NULL, "no place for the entry");
+  if (f->is_generic)
+    return hiaJ_fail(&engine->allocator, error, HIA_ARGUMENT, "name an instance, as in fact(i64)",
+                     "`%s` is generic: it has no code of its own", f->signature);
+  if (engine->options.kind != HIA_ENGINE_JIT)
+    return hiaJ_fail(&engine->allocator, error, HIA_UNSUPPORTED,
+                     "call it with hia_call, or make an engine of kind HIA_ENGINE_JIT",
+                     "this engine makes no native code");
+  return hiaJ_ready(f, HIA_VERSION_PLAIN, error);
+}
+
+typedef struct making {
+  hia_function *function;
+  bool is_plain;
+  hia_native_fn made;
+} making;
+
+/* Its frames, one to each level of calls, must fit into what any thread has to spare. */
+#define PLAIN_STACK ((size_t)32 << 10)
+
+static const char *why_not_plain(const hia_function *f) {
+  const hia_fn_version *version = &f->versions[HIA_VERSION_PLAIN];
+  const hia_graph *g = version->unit->graph;
+  uint32_t levels;
+  const char *why = hiaG_not_plain(g, version->root, &g->comp->scratch, &levels);
+  if (why || version->unit->unwinder.max_frame <= PLAIN_STACK / (levels + 1)) return why;
+  return "it needs a large stack";
+}
+
+/* In a try: the graph is the module's. */
+static hia_status make(hia_module *module, void *user, hia_error **error) {
+  making *want = user;
+  const hia_function *f = want->function;
+  const hia_fn_version *version = &f->versions[HIA_VERSION_PLAIN];
+  hia_engine *engine = module->engine;
+  const hia_backend *backend = engine->backend;
+  hia_compile_options options = hiaJ_compile_options(engine);
+  const char *why_not = want->is_plain ? why_not_plain(f) : NULL;
+  if (why_not)
+    return hiaJ_fail(&engine->allocator, error, HIA_UNSUPPORTED,
+                     "hia_function_entry has it with a context and a status",
+                     "`%s` cannot be a plain function: %s", f->name, why_not);
+  char why[1024] = "";
+  /* LLVM's frames must not be jumped over. */
+  module->comp.armed = false;
+  hia_status status = (want->is_plain ? backend->plain : backend->typed)(
+      version->unit->code, version->unit->graph, &options, version->root, &want->made, why,
+      sizeof why);
+  module->comp.armed = true;
+  if (status == HIA_OK) return HIA_OK;
+  return hiaJ_fail(&engine->allocator, error, status, NULL, "cannot compile: %s",
+                   why[0] ? why : hiaR_status_message(status));
+}
+
+static hia_status get(hia_function *f, bool is_plain, hia_native_fn *out, hia_error **error) {
+  hia_status status = begin(f, out, error);
+  if (status != HIA_OK) return status;
+  making want = {.function = f, .is_plain = is_plain};
+  status = hiaJ_module_try(f->module, error, make, &want);
+  if (status == HIA_OK) *out = want.made;
+  return status;
+}
+
+hia_status hia_function_entry(hia_function *f, hia_native_fn *entry, hia_error **error) {
+  return get(f, false, entry, error);
+}
+
+hia_status hia_function_plain(hia_function *f, hia_native_fn *plain, hia_error **error) {
+  return get(f, true, plain, error);
+}
+
+hia_status hia_engine_context_new(hia_engine *engine, hia_context **out, hia_error **error) {
+  if (error) *error = NULL;
+  if (out) *out = NULL;
+  if (!engine) return hiaJ_fail(&hiaR_malloc, error, HIA_ARGUMENT, NULL, "no engine");
+  if (!out)
+    return hiaJ_fail(&engine->allocator, error, HIA_ARGUMENT, NULL, "no place for the context");
+  hia_context_options options = HIA_CONTEXT_OPTIONS_INIT;
+  options.allocator = &engine->allocator;
+  options.max_depth = engine->options.max_depth;
+  options.max_memory = engine->options.max_memory;
+  options.threads = engine->options.threads;
+  hia_clock *clock;
+  hia_context *context = NULL;
+  hia_status status = hiaJ_engine_clock(engine, &clock);
+  if (status == HIA_OK) status = hiaR_host_new(&options, &context);
+  if (status != HIA_OK)
+    return hiaJ_fail(&engine->allocator, error, status, NULL, "%s", hiaR_status_message(status));
+  context->host->pool = engine->pool;
+  context->host->clock = clock;
+  *out = context;
+  return HIA_OK;
+}

@@ -1,0 +1,83 @@
+/* Errors of the engine's: of requests, of rejected programs, of runs. */
+#include "jit/engine/engine.h"
+#include <stdio.h>
+
+hia_status hiaJ_fail(const hia_allocator *allocator, hia_error **error, hia_status status,
+                     const char *hint, const char *fmt, ...) {
+  char message[1024];
+  va_list args;
+  va_start(args, fmt);
+  vsnprintf(message, sizeof message, fmt, args);
+  va_end(args);
+  return hiaR_fail_plain(allocator, error, status,
+                         &(hia_plain_error){.message = message, .hint = hint});
+}
+
+hia_status hiaJ_fail_at(const hia_allocator *allocator, hia_error **error, hia_status status,
+                        const char *code, const hia_source *source, uint32_t line, uint32_t col,
+                        const char *message) {
+  return hiaR_fail_plain(allocator, error, status,
+                         &(hia_plain_error){.message = message,
+                                            .code = code,
+                                            .file = source->name,
+                                            .text = source->text,
+                                            .text_size = source->len,
+                                            .line = line,
+                                            .col = col});
+}
+
+hia_status hiaJ_fail_comp(const hia_allocator *allocator, hia_error **error, const hia_comp *comp) {
+  return hiaJ_fail(allocator, error, comp->status, NULL, "%s",
+                   comp->message[0] ? comp->message : hiaR_status_message(comp->status));
+}
+
+/* ---- of a rejected program ---- */
+
+static void copy_notes(hia_error *error, hia_error_entry *entry, const hia_diag *d) {
+  hia_entry_note *notes = HIA_NEW_ARRAY(&error->comp.arena, hia_entry_note, d->notes.len);
+  for (uint32_t i = 0; i < d->notes.len; i++) {
+    const hia_diag_note *note = &d->notes.data[i];
+    notes[i] = (hia_entry_note){hiaR_error_copy(error, note->text), note->line ? error->file : "",
+                                note->line, note->col};
+  }
+  entry->notes = notes;
+  entry->n_notes = d->notes.len;
+}
+
+static void fill_diags(hia_error *error, const void *user) {
+  const hia_diags *diags = user;
+  error->file = hiaR_error_copy(error, diags->source->name);
+  error->n_entries = diags->list.len;
+  error->entries = HIA_NEW_ARRAY(&error->comp.arena, hia_error_entry, diags->list.len);
+  hia_text text;
+  hiaR_text_init(&text, &error->comp.arena);
+  for (uint32_t i = 0; i < diags->list.len; i++) {
+    const hia_diag *d = &diags->list.data[i];
+    error->entries[i] = (hia_error_entry){.code = hiaR_error_copy(error, d->code),
+                                          .message = hiaR_error_copy(error, d->message),
+                                          .hint = hiaR_error_copy(error, d->hint),
+                                          .file = error->file,
+                                          .line = d->line,
+                                          .col = d->col,
+                                          .end_col = d->line ? d->col + d->len : 0};
+    if (d->notes.len > 0) copy_notes(error, &error->entries[i], d);
+    hiaF_diag_print(diags, i, &text);
+  }
+  error->n_left_out = diags->suppressed;
+  if (diags->suppressed) hiaR_text_addf(&text, "and %u more errors\n", diags->suppressed);
+  error->text = text.data ? text.data : "";
+}
+
+hia_status hiaJ_fail_diags(const hia_allocator *allocator, hia_error **error, hia_status status,
+                           const hia_diags *diags) {
+  return hiaR_error_make(allocator, error, status, fill_diags, diags);
+}
+
+hia_status hiaJ_fail_run(hia_engine *engine, hia_error **error, const hia_failure *failure,
+                         const hia_run_options *options, const hia_places *places) {
+  const hia_bounds bounds = {.depth = options->max_depth,
+                             .memory = options->max_memory,
+                             .timeout_ns = options->timeout_ns,
+                             .is_native = engine->options.kind == HIA_ENGINE_JIT};
+  return hiaR_fail_run(&engine->allocator, error, failure, &bounds, places);
+}

@@ -1,0 +1,239 @@
+/* The header of an object: a prototype for each function, and an example of use. */
+#include "jit/engine/build.h"
+
+static const char *const c_types[HIA_N_DTYPES] = {[HIA_BOOL] = "bool",
+                                                  [HIA_I32] = "int32_t",
+                                                  [HIA_I64] = "int64_t",
+                                                  [HIA_F32] = "float",
+                                                  [HIA_F64] = "double"};
+
+/* ---- parameters ---- */
+
+typedef struct param {
+  hia_dtype dtype;
+  const char *name;
+} param;
+typedef HIA_VEC(param) params;
+
+static bool is_taken(const params *all, const char *name) {
+  for (uint32_t i = 0; i < all->len; i++)
+    if (strcmp(all->data[i].name, name) == 0) return true;
+  return hiaJ_is_c_word(name) || strcmp(name, "context") == 0;
+}
+
+/* The scalars of a type: x, or of a tuple x_0, x_1, of tuples in it x_1_0. What is taken gets a _
+ * behind it. */
+static void add_params(hia_building *b, params *all, hia_type type, const char *name) {
+  hia_arena *arena = &b->module->comp.arena;
+  const hia_types *types = &b->module->types;
+  if (!hiaG_is_scalar(type)) {
+    for (uint32_t i = 0; i < hiaG_tuple_len(types, type); i++)
+      add_params(b, all, hiaG_tuple_part(types, type, i),
+                 hiaR_arena_printf(arena, "%s_%u", name, i));
+    return;
+  }
+  while (is_taken(all, name)) name = hiaR_arena_printf(arena, "%s_", name);
+  param p = {(hia_dtype)type, name};
+  hiaR_push(arena, all, p);
+}
+
+static params params_of(hia_building *b, const hia_function *f, uint32_t *n_results) {
+  params all = {0};
+  for (uint32_t i = 0; i < f->arity; i++) {
+    const char *name = f->decl == HIA_NONE ? hiaR_arena_printf(&b->module->comp.arena, "a%u", i)
+                                           : hiaF_param_name(b->module->program, f->decl, i);
+    add_params(b, &all, f->params[i].type, name);
+  }
+  uint32_t n = all.len;
+  add_params(b, &all, f->result.type, "result");
+  *n_results = all.len - n;
+  return all;
+}
+
+/* ---- text ---- */
+
+/* Inside of a comment: without what would end it. */
+static const char *for_comment(hia_building *b, const char *text) {
+  hia_text out;
+  hiaR_text_init(&out, &b->module->comp.arena);
+  for (; *text; text++) {
+    bool is_plain = (unsigned char)*text >= ' ' && *text != 0x7f;
+    hiaR_text_add(&out, is_plain && !(text[0] == '*' && text[1] == '/') ? text : "?", 1);
+  }
+  return out.len ? out.data : "";
+}
+
+static const char *base_name(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}
+
+/* HIATON_FIB_H of fib.h; with the prefix of its functions if that is another, since headers in two
+ * folders may have one name. */
+static void add_guard(hia_building *b, const char *header) {
+  size_t len = strlen(b->prefix);
+  bool is_named_so = len && strncmp(header, b->prefix, len - 1) == 0 && header[len - 1] == '.';
+  const char *name =
+      hiaR_arena_printf(&b->module->comp.arena, "%s%s", is_named_so ? "" : b->prefix, header);
+  hiaR_text_addf(&b->text, "HIATON_");
+  for (const char *c = name; *c; c++) {
+    char upper = *c >= 'a' && *c <= 'z' ? (char)(*c - 'a' + 'A') : *c;
+    bool is_word = (upper >= 'A' && upper <= 'Z') || (upper >= '0' && upper <= '9');
+    hiaR_text_add(&b->text, is_word ? &upper : "_", 1);
+  }
+}
+
+/* "hia_status fib_fib(hia_context *context, int32_t n, int32_t *result);", broken between
+ * parameters before column 100. */
+static void add_parameters(hia_building *b, const char *first, const params *all, uint32_t n,
+                           uint32_t n_results, size_t indent) {
+  hia_text *t = &b->text;
+  size_t width = indent;
+  if (indent > 40) indent = 4;
+  bool is_first = true;
+  for (uint32_t i = 0; i <= n; i++) {
+    const char *word = first;
+    if (i) {
+      const param *p = &all->data[i - 1];
+      word = hiaR_arena_printf(&b->module->comp.arena, "%s %s%s", c_types[p->dtype],
+                               i > all->len - n_results ? "*" : "", p->name);
+    }
+    if (!word) continue;
+    size_t len = strlen(word);
+    if (!is_first && width + len + 4 > 100) {
+      hiaR_text_addf(t, ",\n%*s", (int)indent, "");
+      width = indent;
+    } else if (!is_first) {
+      hiaR_text_addf(t, ", ");
+      width += 2;
+    }
+    hiaR_text_addf(t, "%s", word);
+    width += len;
+    is_first = false;
+  }
+  hiaR_text_addf(t, is_first ? "void);\n" : ");\n");
+}
+
+static void add_prototype(hia_building *b, const hia_built *built) {
+  uint32_t n_results;
+  params all = params_of(b, built->function, &n_results);
+  hia_text *t = &b->text;
+  hiaR_text_addf(t, "/* fn %s */\n", for_comment(b, built->function->signature));
+  size_t start = t->len;
+  hiaR_text_addf(t, "hia_status %s(", built->name);
+  add_parameters(b, "hia_context *context", &all, all.len, n_results, t->len - start);
+  if (!built->plain) return;
+  /* One result is returned. */
+  hiaR_text_addf(t, "/* The same; it needs no context, since it always ends, and soon. */\n");
+  start = t->len;
+  bool returns = n_results == 1;
+  hiaR_text_addf(t, "%s %s(", returns ? c_types[all.data[all.len - 1].dtype] : "void",
+                 built->plain);
+  add_parameters(b, NULL, &all, returns ? all.len - 1 : all.len, n_results, t->len - start);
+}
+
+static const char *example_value(hia_dtype dtype) {
+  switch (dtype) {
+  case HIA_BOOL: return "true";
+  case HIA_I32:
+  case HIA_I64: return "3";
+  case HIA_F32: return "1.5f";
+  case HIA_F64: break;
+  }
+  return "1.5";
+}
+
+/* A whole program, each line behind " * ". */
+static void add_example(hia_building *b, const char *header) {
+  const hia_built *built = &b->built.data[0];
+  uint32_t n_results;
+  params all = params_of(b, built->function, &n_results);
+  uint32_t n = all.len - n_results;
+  hia_text *t = &b->text;
+  hiaR_text_addf(t,
+                 " *   #include \"%s\"\n"
+                 " *   #include <inttypes.h>\n"
+                 " *   #include <stdio.h>\n"
+                 " *\n"
+                 " *   int main(void) {\n"
+                 " *     hia_context *context;\n",
+                 for_comment(b, header));
+  for (uint32_t i = n; i < all.len; i++)
+    hiaR_text_addf(t, " *     %s %s;\n", c_types[all.data[i].dtype], all.data[i].name);
+  hiaR_text_addf(t,
+                 " *     if (hia_context_new(NULL, &context) != HIA_OK) return 1;\n"
+                 " *     hia_status status = %s(context",
+                 built->name);
+  for (uint32_t i = 0; i < n; i++) hiaR_text_addf(t, ", %s", example_value(all.data[i].dtype));
+  for (uint32_t i = n; i < all.len; i++) hiaR_text_addf(t, ", &%s", all.data[i].name);
+  hiaR_text_addf(t, ");\n"
+                    " *     if (status == HIA_OK) {\n");
+  for (uint32_t i = n; i < all.len; i++) {
+    const char *name = all.data[i].name;
+    switch (all.data[i].dtype) {
+    case HIA_BOOL: hiaR_text_addf(t, " *       puts(%s ? \"true\" : \"false\");\n", name); break;
+    case HIA_I32: hiaR_text_addf(t, " *       printf(\"%%\" PRId32 \"\\n\", %s);\n", name); break;
+    case HIA_I64: hiaR_text_addf(t, " *       printf(\"%%\" PRId64 \"\\n\", %s);\n", name); break;
+    case HIA_F32:
+    case HIA_F64: hiaR_text_addf(t, " *       printf(\"%%g\\n\", (double)%s);\n", name); break;
+    }
+  }
+  hiaR_text_addf(t, " *     } else {\n"
+                    " *       fputs(hia_error_text(hia_context_error(context)), stderr);\n"
+                    " *     }\n"
+                    " *     hia_context_free(context);\n"
+                    " *     return status == HIA_OK ? 0 : 1;\n"
+                    " *   }\n");
+}
+
+const char *hiaJ_extern_in_c(hia_building *b, const hia_extern *e) {
+  hia_text text;
+  hiaR_text_init(&text, &b->module->comp.arena);
+  bool returns = !e->raises && e->n_results == 1;
+  const char *result = returns ? c_types[e->results[0]] : e->raises ? "hia_status" : "void";
+  hiaR_text_addf(&text, "%s %s(", result, e->name);
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < e->n_params; i++)
+    hiaR_text_addf(&text, "%s%s", n++ ? ", " : "", c_types[e->params[i]]);
+  for (uint32_t i = 0; i < e->n_results && !returns; i++)
+    hiaR_text_addf(&text, "%s%s *", n++ ? ", " : "", c_types[e->results[i]]);
+  hiaR_text_addf(&text, n ? ")" : "void)");
+  return text.data;
+}
+
+void hiaJ_build_header(hia_building *b) {
+  hia_arena *arena = &b->module->comp.arena;
+  hia_text *t = &b->text;
+  hiaR_text_init(t, arena);
+  const char *header = b->options->header ? base_name(b->options->header) : NULL;
+  if (!header || !strchr(header, '.')) { /* none, or a pipe */
+    /* "fib.h" for the prefix fib_. */
+    size_t len = strlen(b->prefix);
+    header = len ? hiaR_arena_printf(arena, "%.*s.h", (int)(len - 1), b->prefix) : "module.h";
+  }
+  const char *file = b->module->source.name;
+  hiaR_text_addf(t, "/* Written by hiaton %s%s%s. An example of use:\n *\n", HIA_BUILD_VERSION,
+                 *file ? " for " : "", for_comment(b, base_name(file)));
+  add_example(b, header);
+  hiaR_text_addf(t,
+                 " *\n"
+                 " * Contexts, statuses and errors: hiaton/runtime.h. Link with -lhiaton_rt -lm%s",
+                 b->externs.len ? " (the static\n * library: and -lffi), and with what defines:\n"
+                                : ". */\n");
+  for (uint32_t i = 0; i < b->externs.len; i++)
+    hiaR_text_addf(t, " * - %s%s\n", b->externs.data[i], i + 1 == b->externs.len ? " */" : ",");
+  hiaR_text_addf(t, "#ifndef ");
+  add_guard(b, header);
+  hiaR_text_addf(t, "\n#define ");
+  add_guard(b, header);
+  hiaR_text_addf(t, "\n\n#include <hiaton/runtime.h>\n\n"
+                    "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
+  for (uint32_t i = 0; i < b->built.len; i++) {
+    if (i) hiaR_text_addf(t, "\n");
+    add_prototype(b, &b->built.data[i]);
+  }
+  for (uint32_t i = 0; i < b->left_out.len; i++)
+    hiaR_text_addf(t, "%s/* fn %s is generic: --fn '%s(...)' builds an instance. */\n",
+                   i ? "" : "\n", b->left_out.data[i], b->left_out.data[i]);
+  hiaR_text_addf(t, "\n#ifdef __cplusplus\n}\n#endif\n#endif\n");
+}

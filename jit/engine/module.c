@@ -1,0 +1,553 @@
+/* Modules: a program's text, checked, and its functions as far as somebody asked for them. */
+#include "jit/engine/engine.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Positions are 32-bit numbers; no program comes near this. */
+#define MAX_SOURCE ((size_t)256 << 20)
+
+/* ---- life ---- */
+
+static hia_module *module_new(hia_engine *engine) {
+  hia_module *module = hiaR_alloc(&engine->allocator, sizeof *module);
+  if (!module) return NULL;
+  module->engine = engine;
+  atomic_init(&module->references, 1);
+  pthread_mutex_init(&module->lock, NULL);
+  hiaR_comp_init(&module->comp, &engine->allocator);
+  return module;
+}
+
+void hiaJ_module_keep(hia_module *module) {
+  atomic_fetch_add_explicit(&module->references, 1, memory_order_relaxed);
+}
+
+void hiaJ_module_release(hia_module *module) {
+  if (atomic_fetch_sub_explicit(&module->references, 1, memory_order_acq_rel) != 1) return;
+  hia_engine *engine = module->engine;
+  for (hia_unit *unit = module->units; unit; unit = unit->next) hiaJ_unit_release(engine, unit);
+  hiaR_comp_free(&module->comp);
+  pthread_mutex_destroy(&module->lock);
+  hiaR_free(&engine->allocator, module, sizeof *module);
+}
+
+void hia_module_free(hia_module *module) {
+  if (module) hiaJ_module_release(module);
+}
+
+typedef struct trying {
+  hia_module *module;
+  hia_error **error;
+  hia_status (*body)(hia_module *module, void *user, hia_error **error);
+  void *user;
+  hia_status status;
+} trying;
+
+static void try_body(void *arg) {
+  trying *t = arg;
+  hia_module *module = t->module;
+  hia_comp *comp = &module->comp;
+  if (HIA_TRY(comp)) {
+    t->status = t->body(module, t->user, t->error);
+  } else {
+    if (t->error) {
+      hia_error_free(*t->error); /* of a body that threw after it had failed */
+      *t->error = NULL;
+    }
+    module->broken = comp->status;
+    t->status = hiaJ_fail_comp(&module->engine->allocator, t->error, comp);
+  }
+  comp->armed = false;
+}
+
+hia_status hiaJ_module_try(hia_module *module, hia_error **error,
+                           hia_status (*body)(hia_module *module, void *user, hia_error **error),
+                           void *user) {
+  const hia_allocator *allocator = &module->engine->allocator;
+  hia_status status;
+  pthread_mutex_lock(&module->lock);
+  if (module->broken != HIA_OK) {
+    status = hiaJ_fail(allocator, error, module->broken, NULL,
+                       "an earlier compilation of this module ended early: %s",
+                       hiaR_status_message(module->broken));
+  } else {
+    trying t = {.module = module, .error = error, .body = body, .user = user};
+    status = hiaJ_on_stack(module->engine, try_body, &t);
+    if (status != HIA_OK)
+      hiaJ_fail(allocator, error, status, NULL, "no memory for a stack to compile on");
+    else
+      status = t.status;
+  }
+  pthread_mutex_unlock(&module->lock);
+  return status;
+}
+
+/* ---- loading ---- */
+
+typedef struct loading {
+  const char *name, *text;
+  size_t len;
+  hia_module *module;
+} loading;
+
+static void keep_source(hia_module *module, const loading *l) {
+  hia_arena *arena = &module->comp.arena;
+  const char *name = l->name ? l->name : "";
+  module->source.name = hiaR_arena_strndup(arena, name, strlen(name));
+  module->source.text = hiaR_arena_strndup(arena, l->text, l->len);
+  module->source.len = l->len;
+  hiaG_types_init(&module->types, &module->comp);
+}
+
+static hia_status load_program(hia_module *module, void *user, hia_error **error) {
+  keep_source(module, user);
+  hia_diags diags;
+  hiaF_diags_init(&diags, &module->comp, &module->source);
+  uint64_t start = module->load_at = hiaR_now();
+  module->program = hiaF_load(&module->comp, &module->types, &module->source, &diags);
+  if (module->program) hiaJ_bind_program(module, &diags);
+  module->check_ns = hiaR_now() - start;
+  if (module->program) {
+    module->parse_ns = hiaF_parse_ns(module->program);
+    module->check_ns -= module->parse_ns;
+  }
+  if (diags.list.len)
+    return hiaJ_fail_diags(&module->engine->allocator, error, HIA_REJECTED, &diags);
+  return HIA_OK;
+}
+
+static hia_status load_graph(hia_module *module, void *user, hia_error **error) {
+  keep_source(module, user);
+  hia_read_error wrong = {0};
+  uint64_t start = module->load_at = hiaR_now();
+  hia_graph *g =
+      hiaG_read(&module->comp, &module->types, module->source.text, module->source.len, &wrong);
+  module->parse_ns = hiaR_now() - start;
+  if (!g)
+    return hiaJ_fail_at(&module->engine->allocator, error, HIA_REJECTED, "E0501", &module->source,
+                        wrong.line, wrong.col, wrong.message ? wrong.message : "not a graph");
+  hia_status status = hiaJ_bind_graph(module, g, error);
+  if (status != HIA_OK) return status;
+  hia_unit *unit = HIA_NEW(&module->comp.arena, hia_unit);
+  unit->graph = g;
+  unit->is_tagged = g->state == HIA_STATIC;
+  module->whole[HIA_VERSION_PLAIN] = module->units = unit;
+  return HIA_OK;
+}
+
+static hia_status too_large(const hia_engine *engine, const char *name, hia_error **error) {
+  char message[64];
+  snprintf(message, sizeof message, "the file is too large: at most %zu MiB", MAX_SOURCE >> 20);
+  return hiaJ_fail_at(&engine->allocator, error, HIA_REJECTED, "E0005",
+                      &(hia_source){.name = name ? name : "", .text = ""}, 0, 0, message);
+}
+
+static hia_status load(hia_engine *engine, const char *name, const char *text, size_t len,
+                       hia_module **out, hia_error **error,
+                       hia_status (*body)(hia_module *, void *, hia_error **)) {
+  if (error) *error = NULL;
+  if (out) *out = NULL;
+  if (!engine) return hiaJ_fail(&hiaR_malloc, error, HIA_ARGUMENT, NULL, "no engine");
+  if (!out || (!text && len))
+    return hiaJ_fail(&engine->allocator, error, HIA_ARGUMENT, NULL, "no %s",
+                     out ? "text" : "place for the module");
+  if (len > MAX_SOURCE) return too_large(engine, name, error);
+  hia_module *module = module_new(engine);
+  if (!module) return hiaJ_fail(&engine->allocator, error, HIA_MEMORY, NULL, "out of memory");
+  loading l = {.name = name, .text = text ? text : "", .len = len};
+  hia_status status = hiaJ_module_try(module, error, body, &l);
+  if (status == HIA_OK)
+    *out = module;
+  else
+    hiaJ_module_release(module);
+  return status;
+}
+
+hia_status hia_module_load_text(hia_engine *engine, const char *name, const char *text, size_t len,
+                                hia_module **module, hia_error **error) {
+  return load(engine, name, text, len, module, error, load_program);
+}
+
+hia_status hia_module_load_ir(hia_engine *engine, const char *name, const char *text, size_t len,
+                              hia_module **module, hia_error **error) {
+  return load(engine, name, text, len, module, error, load_graph);
+}
+
+/* Reads to the end, so that pipes work too. *size is what was allocated. Answers 0 or an errno. */
+static int read_all(const hia_allocator *allocator, int file, char **text, size_t *len,
+                    size_t *size) {
+  *text = NULL;
+  *len = *size = 0;
+  for (;;) {
+    if (*len == *size) {
+      if (*size > MAX_SOURCE) return EFBIG;
+      size_t more = *size ? *size * 2 : (size_t)16 << 10;
+      char *grown = *text ? allocator->resize(allocator->user, *text, *size, more)
+                          : allocator->alloc(allocator->user, more);
+      if (!grown) return ENOMEM;
+      *text = grown;
+      *size = more;
+    }
+    ssize_t n = read(file, *text + *len, *size - *len);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return errno;
+    if (n == 0) return 0;
+    *len += (size_t)n;
+  }
+}
+
+static hia_status load_file(hia_engine *engine, const char *path, hia_module **out,
+                            hia_error **error,
+                            hia_status (*body)(hia_module *, void *, hia_error **)) {
+  if (error) *error = NULL;
+  if (out) *out = NULL;
+  if (!engine) return hiaJ_fail(&hiaR_malloc, error, HIA_ARGUMENT, NULL, "no engine");
+  const hia_allocator *allocator = &engine->allocator;
+  if (!path || !out)
+    return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "no %s",
+                     out ? "path" : "place for the module");
+  char *text = NULL;
+  size_t len = 0, size = 0;
+  int wrong = 0;
+  int file = open(path, O_RDONLY | O_CLOEXEC);
+  struct stat info;
+  if (file < 0)
+    wrong = errno;
+  else if (fstat(file, &info) != 0)
+    wrong = errno;
+  else if (S_ISDIR(info.st_mode))
+    wrong = EISDIR;
+  else if (S_ISREG(info.st_mode) && info.st_size > (off_t)MAX_SOURCE)
+    wrong = EFBIG;
+  else
+    wrong = read_all(allocator, file, &text, &len, &size);
+  if (file >= 0) close(file);
+  hia_status status;
+  if (wrong == ENOMEM) {
+    status = hiaJ_fail(allocator, error, HIA_MEMORY, NULL, "out of memory reading %s", path);
+  } else if (wrong == EFBIG) {
+    status = too_large(engine, path, error);
+  } else if (wrong) {
+    char why[128];
+    /* The GNU variant, which may answer a text of its own. */
+    const char *reason = strerror_r(wrong, why, sizeof why);
+    status = hiaJ_fail(allocator, error, HIA_IO, NULL, "cannot read %s: %s", path, reason);
+  } else {
+    status = load(engine, path, text, len, out, error, body);
+  }
+  if (text) hiaR_free(allocator, text, size);
+  return status;
+}
+
+hia_status hia_module_load_file(hia_engine *engine, const char *path, hia_module **module,
+                                hia_error **error) {
+  return load_file(engine, path, module, error, load_program);
+}
+
+hia_status hia_module_load_ir_file(hia_engine *engine, const char *path, hia_module **module,
+                                   hia_error **error) {
+  return load_file(engine, path, module, error, load_graph);
+}
+
+/* ---- functions: what is known of one ---- */
+
+static void set_param(hia_module *module, hia_param *param, hia_type type) {
+  *param = (hia_param){.type = type};
+  if (type == HIA_NONE) return;
+  hia_codes codes = {0};
+  hiaJ_codes_of_type(&module->types, type, &module->comp.arena, &codes);
+  param->codes = codes.data;
+  param->n_codes = codes.len;
+  param->n_words = hiaG_type_words(&module->types, type);
+}
+
+static void print_type(hia_module *module, hia_text *text, const hia_param *param) {
+  hiaG_type_print(&module->types, param->type, text);
+}
+
+/* "fact(n: i64) -> i64", and as a name "fact(i64)". */
+static const char *describe(hia_function *f, const char *source_name, bool as_signature) {
+  hia_module *module = f->module;
+  hia_text text;
+  hiaR_text_init(&text, &module->comp.arena);
+  hiaR_text_addf(&text, "%s(", source_name);
+  for (uint32_t i = 0; i < f->arity; i++) {
+    if (i) hiaR_text_addf(&text, ", ");
+    bool is_named = as_signature && f->decl != HIA_NONE;
+    if (is_named) hiaR_text_addf(&text, "%s", hiaF_param_name(module->program, f->decl, i));
+    if (f->params[i].type == HIA_NONE) continue;
+    if (is_named) hiaR_text_addf(&text, ": ");
+    print_type(module, &text, &f->params[i]);
+  }
+  hiaR_text_addf(&text, ")");
+  if (as_signature && !f->is_generic) {
+    hiaR_text_addf(&text, " -> ");
+    print_type(module, &text, &f->result);
+  }
+  return text.data;
+}
+
+static hia_function *function_new(hia_module *module, hia_decl_id decl, hia_inst_id inst,
+                                  uint32_t arity, const hia_type *params, hia_type result) {
+  hia_arena *arena = &module->comp.arena;
+  hia_function *f = HIA_NEW(arena, hia_function);
+  f->module = module;
+  f->decl = decl;
+  f->inst = inst;
+  f->arity = arity;
+  f->params = HIA_NEW_ARRAY(arena, hia_param, arity ? arity : 1);
+  for (unsigned k = 0; k < HIA_N_VERSIONS; k++) f->versions[k].root = HIA_NONE;
+  for (uint32_t i = 0; i < arity; i++) {
+    set_param(module, &f->params[i], params[i]);
+    f->n_param_words += f->params[i].n_words;
+  }
+  set_param(module, &f->result, result);
+  f->is_generic = result == HIA_NONE;
+  return f;
+}
+
+static hia_function *add_function(hia_function *f, const char *source_name) {
+  hia_module *module = f->module;
+  f->signature = describe(f, source_name, true);
+  f->name = f->is_generic ? source_name : describe(f, source_name, false);
+  f->next = module->functions;
+  module->functions = f;
+  return f;
+}
+
+hia_status hiaJ_instance_at(hia_module *module, hia_decl_id decl, const hia_type *types,
+                            hia_function **out, hia_error **error) {
+  for (hia_function *f = module->functions; f; f = f->next) {
+    if (f->decl != decl || f->is_generic) continue;
+    bool is_same = true;
+    for (uint32_t i = 0; i < f->arity; i++) is_same &= f->params[i].type == types[i];
+    if (is_same) {
+      *out = f;
+      return HIA_OK;
+    }
+  }
+  const hia_allocator *allocator = &module->engine->allocator;
+  uint32_t arity = hiaF_arity(module->program, decl);
+  hia_diags diags;
+  hiaF_diags_init(&diags, &module->comp, &module->source);
+  hia_inst_id inst = hiaF_instantiate(module->program, decl, types, &diags);
+  if (inst == HIA_NONE || diags.list.len)
+    return hiaJ_fail_diags(allocator, error, HIA_REJECTED, &diags);
+  hia_type result = hiaF_result(module->program, inst);
+  hia_function *f = function_new(module, decl, inst, arity, types, result);
+  *out = add_function(f, hiaF_name(module->program, decl));
+  return HIA_OK;
+}
+
+hia_status hiaJ_instance(hia_function *generic, const hia_type *types, hia_function **out,
+                         hia_error **error) {
+  return hiaJ_instance_at(generic->module, generic->decl, types, out, error);
+}
+
+/* ---- functions: finding them by name ---- */
+
+typedef struct finding {
+  const char *name;
+  hia_function *found;
+} finding;
+
+static const char *skip_space(const char *at) { return at + strspn(at, " \t\n\r"); }
+
+/* Reads a type as the language writes it. NULL if there is none at `at`, or it is too deep. */
+static const char *read_type(hia_module *module, const char *at, unsigned depth, hia_type *type) {
+  at = skip_space(at);
+  if (*at != '(') {
+    size_t len = strspn(at, "abcdefghijklmnopqrstuvwxyz0123456789");
+    for (unsigned d = 0; d < HIA_N_DTYPES; d++) {
+      const char *name = hiaG_dtype_name((hia_dtype)d);
+      if (strlen(name) == len && strncmp(name, at, len) == 0) {
+        *type = d;
+        return at + len;
+      }
+    }
+    return NULL;
+  }
+  if (depth == 0) return NULL;
+  HIA_VEC(hia_type) parts = {0};
+  do {
+    hia_type part;
+    at = read_type(module, at + 1, depth - 1, &part);
+    if (!at || parts.len >= HIA_MAX_WORDS) return NULL;
+    hiaR_push(&module->comp.scratch, &parts, part);
+    at = skip_space(at);
+  } while (*at == ',');
+  if (*at != ')' || parts.len < 2) return NULL;
+  *type = hiaG_tuple(&module->types, parts.data, parts.len);
+  return hiaG_type_words(&module->types, *type) <= HIA_MAX_WORDS ? at + 1 : NULL;
+}
+
+static hia_status not_found(hia_module *module, hia_error **error, const char *name, size_t len) {
+  const hia_allocator *allocator = &module->engine->allocator;
+  char hint[256] = "";
+  const char *similar = module->program ? hiaF_similar(module->program, name, len) : NULL;
+  if (similar) snprintf(hint, sizeof hint, "did you mean `%s`?", similar);
+  const char *file = module->source.name;
+  return hiaJ_fail(allocator, error, HIA_NOT_FOUND, hint, "there is no function `%.*s`%s%s",
+                   (int)(len < 200 ? len : 200), name, file[0] ? " in " : "", file);
+}
+
+/* "(i64, (i32, f32))": the types of an instance. */
+static hia_status find_instance(hia_module *module, finding *want, hia_decl_id decl,
+                                const char *list, hia_error **error) {
+  const hia_allocator *allocator = &module->engine->allocator;
+  uint32_t arity = hiaF_arity(module->program, decl), n = 0;
+  hia_type *types = HIA_NEW_ARRAY(&module->comp.scratch, hia_type, arity ? arity : 1);
+  const char *at = skip_space(list + 1);
+  if (*at != ')') {
+    at = list;
+    do {
+      hia_type type;
+      at = read_type(module, at + 1, HIA_MAX_WORDS, &type);
+      if (!at)
+        return hiaJ_fail(allocator, error, HIA_ARGUMENT,
+                         "an instance is written as in fact(i64), with bool, i32, i64, f32, f64 or "
+                         "tuples of them",
+                         "cannot read the types in `%.200s`", want->name);
+      if (n < arity) types[n] = type;
+      n++;
+      at = skip_space(at);
+    } while (*at == ',');
+  }
+  if (*at != ')' || *skip_space(at + 1))
+    return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "cannot read the types in `%.200s`",
+                     want->name);
+  const char *name = hiaF_name(module->program, decl);
+  if (n != arity)
+    return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "`%s` has %u parameter%s, not %u", name,
+                     arity, arity == 1 ? "" : "s", n);
+  for (uint32_t i = 0; i < arity; i++) {
+    hia_type declared = hiaF_param_type(module->program, decl, i);
+    if (declared == HIA_NONE || declared == types[i]) continue;
+    hia_text text;
+    hiaR_text_init(&text, &module->comp.scratch);
+    hiaG_type_print(&module->types, declared, &text);
+    return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "parameter `%s` of `%s` is of type %s",
+                     hiaF_param_name(module->program, decl, i), name, text.data);
+  }
+  return hiaJ_instance_at(module, decl, types, &want->found, error);
+}
+
+static bool is_generic(const hia_program *program, hia_decl_id decl) {
+  for (uint32_t i = 0; i < hiaF_arity(program, decl); i++)
+    if (hiaF_param_type(program, decl, i) == HIA_NONE) return true;
+  return false;
+}
+
+static hia_status find_in_program(hia_module *module, finding *want, hia_error **error) {
+  const char *name = want->name;
+  size_t len = strcspn(name, "( ");
+  hia_decl_id decl = hiaF_find(module->program, name, len);
+  if (decl == HIA_NONE) return not_found(module, error, name, len);
+  const char *rest = skip_space(name + len);
+  if (*rest == '(') return find_instance(module, want, decl, rest, error);
+  if (*rest) return not_found(module, error, name, strlen(name));
+
+  uint32_t arity = hiaF_arity(module->program, decl);
+  hia_type *types = HIA_NEW_ARRAY(&module->comp.scratch, hia_type, arity ? arity : 1);
+  for (uint32_t i = 0; i < arity; i++) types[i] = hiaF_param_type(module->program, decl, i);
+  if (!is_generic(module->program, decl))
+    return hiaJ_instance_at(module, decl, types, &want->found, error);
+  for (hia_function *f = module->functions; f; f = f->next)
+    if (f->decl == decl && f->is_generic) {
+      want->found = f;
+      return HIA_OK;
+    }
+  hia_function *f = function_new(module, decl, HIA_NONE, arity, types, HIA_NONE);
+  want->found = add_function(f, hiaF_name(module->program, decl));
+  return HIA_OK;
+}
+
+hia_function *hiaJ_root_function(hia_module *module, hia_fn_id root) {
+  for (hia_function *f = module->functions; f; f = f->next)
+    if (f->versions[HIA_VERSION_PLAIN].root == root) return f;
+  const hia_graph *g = module->whole[HIA_VERSION_PLAIN]->graph;
+  const hia_fn *fn = g->fns.data[root];
+  hia_function *f =
+      function_new(module, HIA_NONE, HIA_NONE, fn->n_sig_params, fn->sig_params, fn->sig_result);
+  hia_fn_version *plain = &f->versions[HIA_VERSION_PLAIN];
+  plain->root = root;
+  plain->unit = module->whole[HIA_VERSION_PLAIN];
+  return add_function(f, g->names.data[fn->source]);
+}
+
+/* A root of a graph: by its instance name, or by its source name if only one root has it. */
+static hia_status find_in_graph(hia_module *module, finding *want, hia_error **error) {
+  hia_graph *g = module->whole[HIA_VERSION_PLAIN]->graph;
+  hia_fn_id found = HIA_NONE;
+  unsigned n_found = 0;
+  for (uint32_t i = 0; i < g->fns.len; i++) {
+    const hia_fn *fn = g->fns.data[i];
+    if (fn->is_removed || !fn->is_root) continue;
+    if (strcmp(fn->name, want->name) == 0) {
+      found = i;
+      n_found = 1;
+      break;
+    }
+    if (fn->source < g->names.len && strcmp(g->names.data[fn->source], want->name) == 0) {
+      found = i;
+      n_found++;
+    }
+  }
+  if (n_found == 0) return not_found(module, error, want->name, strlen(want->name));
+  if (n_found > 1)
+    return hiaJ_fail(&module->engine->allocator, error, HIA_NOT_FOUND,
+                     "name one with its types, as in fact(i64)",
+                     "there are %u instances of `%.200s`", n_found, want->name);
+  want->found = hiaJ_root_function(module, found);
+  return HIA_OK;
+}
+
+/* A function that somebody has asked for before: by its name as hia_function_name has it, or by its
+ * bare name. */
+static hia_function *known(hia_module *module, const char *name) {
+  hia_function *found = NULL;
+  pthread_mutex_lock(&module->lock);
+  for (hia_function *f = module->functions; f && !found; f = f->next) {
+    bool is_it = strcmp(f->name, name) == 0;
+    if (!is_it && f->decl != HIA_NONE && !f->is_generic)
+      is_it = strcmp(hiaF_name(module->program, f->decl), name) == 0 &&
+              !is_generic(module->program, f->decl);
+    if (is_it) found = f;
+  }
+  pthread_mutex_unlock(&module->lock);
+  return found;
+}
+
+/* To ask again for what is there takes no memory of the module's. */
+static hia_status find(hia_module *module, void *user, hia_error **error) {
+  hia_arena *scratch = &module->comp.scratch;
+  hia_mark mark = hiaR_arena_mark(scratch);
+  hia_status status =
+      module->program ? find_in_program(module, user, error) : find_in_graph(module, user, error);
+  hiaR_arena_release(scratch, mark);
+  return status;
+}
+
+hia_status hia_module_function(hia_module *module, const char *name, hia_function **function,
+                               hia_error **error) {
+  if (error) *error = NULL;
+  if (function) *function = NULL;
+  if (!module) return hiaJ_fail(&hiaR_malloc, error, HIA_ARGUMENT, NULL, "no module");
+  if (!name || !function)
+    return hiaJ_fail(&module->engine->allocator, error, HIA_ARGUMENT, NULL, "no %s",
+                     name ? "place for the function" : "name");
+  *function = known(module, name);
+  if (*function) return HIA_OK;
+  finding want = {.name = name};
+  hia_status status = hiaJ_module_try(module, error, find, &want);
+  if (status == HIA_OK) *function = want.found;
+  return status;
+}
+
+const char *hia_function_name(const hia_function *f) { return f ? f->name : ""; }
+const char *hia_function_signature(const hia_function *f) { return f ? f->signature : ""; }
+size_t hia_function_arity(const hia_function *f) { return f ? f->arity : 0; }
+bool hia_function_is_generic(const hia_function *f) { return f && f->is_generic; }

@@ -1,0 +1,63 @@
+/* Finding libhiaton_llvm. It lies beside this library, carries the same version in its name, and is
+ * never closed again: LLVM does not survive that. Where this code is not in a shared library of its
+ * own, only what is linked in counts: a plug-in would bring a second libhiaton with it. */
+#include "jit/engine/engine.h"
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
+
+/* Linked in by a static build (-u hiaJ_backend) and by the tests; otherwise nobody defines it. */
+extern const hia_backend hiaJ_backend __attribute__((weak));
+
+static hia_status check(const hia_backend *found, const hia_backend **backend, char *error,
+                        size_t error_size) {
+  if (strcmp(found->version, HIA_BUILD_VERSION) != 0) {
+    snprintf(error, error_size, "native compilation is of version %s, the engine of %s",
+             found->version, HIA_BUILD_VERSION);
+    return HIA_UNSUPPORTED;
+  }
+  *backend = found;
+  return HIA_OK;
+}
+
+hia_status hiaJ_native_open(const hia_backend **backend, char *error, size_t error_size) {
+  *backend = NULL;
+  if (&hiaJ_backend) return check(&hiaJ_backend, backend, error, error_size);
+
+  /* The path of the library that holds this very function. */
+  static const char anchor;
+  Dl_info here;
+  if (!dladdr(&anchor, &here) || !here.dli_fname) {
+    snprintf(error, error_size, "cannot tell where libhiaton was loaded from");
+    return HIA_UNSUPPORTED;
+  }
+  char path[PATH_MAX];
+  const char *slash = strrchr(here.dli_fname, '/');
+  int folder = slash ? (int)(slash - here.dli_fname) + 1 : 0;
+  /* A packager may have put more into the name: libhiaton-8f2c.so. */
+  if (strncmp(here.dli_fname + folder, "libhiaton", 9) != 0 ||
+      !strstr(here.dli_fname + folder, ".so")) {
+    snprintf(
+        error, error_size,
+        "this program is linked to libhiaton.a, and not to libhiaton_llvm.a (-u hiaJ_backend)");
+    return HIA_UNSUPPORTED;
+  }
+  int len = snprintf(path, sizeof path, "%.*slibhiaton_llvm.so.%s", folder, here.dli_fname,
+                     HIA_BUILD_VERSION);
+  if (len < 0 || (size_t)len >= sizeof path) {
+    snprintf(error, error_size, "the path of libhiaton is too long");
+    return HIA_UNSUPPORTED;
+  }
+  /* Lazy: binding all of LLVM's functions at once takes longer than compiling one of ours. */
+  void *library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+  if (!library) {
+    snprintf(error, error_size, "cannot open the compiler: %s", dlerror());
+    return HIA_UNSUPPORTED;
+  }
+  const hia_backend *found = dlsym(library, "hiaJ_backend");
+  if (!found) {
+    snprintf(error, error_size, "%s holds no compiler", path);
+    return HIA_UNSUPPORTED;
+  }
+  return check(found, backend, error, error_size);
+}

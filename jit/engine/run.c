@@ -1,0 +1,369 @@
+/* Calls: arguments in, the engine's way of running, the result or the failure out. */
+#include "jit/engine/engine.h"
+#include "runtime/events.h"
+
+/* ---- arguments ---- */
+
+static hia_status wrong_count(hia_function *f, size_t n, hia_error **error) {
+  return hiaJ_fail(&f->module->engine->allocator, error, HIA_ARGUMENT, NULL,
+                   "`%s` takes %u argument%s, not %zu", f->signature, f->arity,
+                   f->arity == 1 ? "" : "s", n);
+}
+
+static bool fits(const hia_param *param, const hia_value *value) {
+  return param->type == HIA_NONE ||
+         (param->n_codes == value->n_codes &&
+          memcmp(param->codes, value->codes, value->n_codes * sizeof *value->codes) == 0);
+}
+
+static hia_status check_args(hia_function *f, hia_value *const *args, size_t n, hia_error **error) {
+  const hia_allocator *allocator = &f->module->engine->allocator;
+  if (n != f->arity) return wrong_count(f, n, error);
+  if (n && !args) return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "no arguments");
+  for (size_t i = 0; i < n; i++) {
+    if (!args[i])
+      return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "argument %zu is no value", i + 1);
+    if (fits(&f->params[i], args[i])) continue;
+    char type[256];
+    hia_value_format_type(args[i], type, sizeof type);
+    return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "argument %zu of `%s` is of type %s",
+                     i + 1, f->signature, type);
+  }
+  return HIA_OK;
+}
+
+typedef struct instantiating {
+  hia_function *generic;
+  hia_value *const *args;
+  hia_function *instance;
+} instantiating;
+
+static hia_status instantiate(hia_module *module, void *user, hia_error **error) {
+  instantiating *want = user;
+  uint32_t n = want->generic->arity;
+  hia_arena *scratch = &module->comp.scratch;
+  hia_mark mark = hiaR_arena_mark(scratch);
+  hia_type *types = HIA_NEW_ARRAY(scratch, hia_type, n ? n : 1);
+  for (uint32_t i = 0; i < n; i++) {
+    const hia_type_code *codes = want->args[i]->codes;
+    types[i] = hiaJ_type_of_codes(&module->types, &codes);
+  }
+  hia_status status = hiaJ_instance(want->generic, types, &want->instance, error);
+  hiaR_arena_release(scratch, mark);
+  return status;
+}
+
+/* One that was made before: every call of a generic function comes here. */
+static hia_function *known_instance(const hia_function *generic, hia_value *const *args) {
+  hia_module *module = generic->module;
+  hia_function *found = NULL;
+  pthread_mutex_lock(&module->lock);
+  for (hia_function *f = module->functions; f && !found; f = f->next) {
+    bool is_it = f->decl == generic->decl && !f->is_generic;
+    for (uint32_t i = 0; is_it && i < f->arity; i++) is_it = fits(&f->params[i], args[i]);
+    if (is_it) found = f;
+  }
+  pthread_mutex_unlock(&module->lock);
+  return found;
+}
+
+/* The arguments are checked; the caller holds the module. */
+static hia_status instance_for(hia_function *f, hia_value *const *args, hia_function **instance,
+                               hia_error **error) {
+  instantiating want = {.generic = f, .args = args};
+  hia_status status = HIA_OK;
+  want.instance = f->is_generic ? known_instance(f, args) : f;
+  if (!want.instance) status = hiaJ_module_try(f->module, error, instantiate, &want);
+  *instance = status == HIA_OK ? want.instance : NULL;
+  return status;
+}
+
+hia_status hia_function_instance(hia_function *f, hia_value *const *args, size_t n,
+                                 hia_function **instance, hia_error **error) {
+  if (error) *error = NULL;
+  if (instance) *instance = NULL;
+  if (!f) return hiaJ_fail(&hiaR_malloc, error, HIA_ARGUMENT, NULL, "no function");
+  if (!instance)
+    return hiaJ_fail(&f->module->engine->allocator, error, HIA_ARGUMENT, NULL,
+                     "no place for the function");
+  hia_status status = check_args(f, args, n, error);
+  return status == HIA_OK ? instance_for(f, args, instance, error) : status;
+}
+
+/* ---- running ---- */
+
+/* The words of a call: arguments, then results. Small ones need no memory. */
+typedef struct block {
+  hia_word *words;
+  size_t size; /* of the allocation; 0: `few` */
+  hia_word few[64];
+} block;
+
+static bool block_init(block *b, const hia_allocator *allocator, size_t n) {
+  b->size = n <= HIA_LEN(b->few) ? 0 : n * sizeof(hia_word);
+  b->words = b->size ? hiaR_alloc(allocator, b->size) : b->few;
+  return b->words != NULL;
+}
+
+hia_fn_variant hiaJ_version_for(const hia_run_options *options) {
+  return options->has_fuel ? HIA_VERSION_FUELLED : HIA_VERSION_PLAIN;
+}
+
+HIA_SIZED(hia_run_options, max_memory);
+HIA_SIZED(hia_run_stats, fuel_left);
+
+/* Of two limits; 0: none. */
+static size_t stricter(size_t a, size_t b) { return a && (!b || a < b) ? a : b; }
+
+hia_status hiaJ_run_options(const hia_function *f, const hia_run_options *theirs,
+                            hia_run_options *own, hia_error **error) {
+  const hia_allocator *allocator = &f->module->engine->allocator;
+  *own = (hia_run_options)HIA_RUN_OPTIONS_INIT;
+  if (theirs && !hiaR_copy_sized(own, sizeof *own, theirs, theirs->size))
+    return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL,
+                     "run options of %zu bytes: made for another version of hiaton (this is %s)",
+                     theirs->size, HIA_BUILD_VERSION);
+  if (own->fuel && !own->has_fuel)
+    return hiaJ_fail(allocator, error, HIA_ARGUMENT, "set has_fuel too",
+                     "fuel for a run that has no limit of fuel");
+  if (own->stats && own->stats->size < sizeof own->stats->size)
+    return hiaJ_fail(allocator, error, HIA_ARGUMENT, "initialise them with HIA_RUN_STATS_INIT",
+                     "statistics of %zu bytes", own->stats->size);
+  const hia_engine_options *all = &f->module->engine->options;
+  own->max_depth = stricter(own->max_depth, all->max_depth);
+  own->max_memory = stricter(own->max_memory, all->max_memory);
+  return HIA_OK;
+}
+
+/* A nested run gets what is left of the limits of the one around it. */
+static hia_status inherit(const hia_engine *engine, hia_limits *limits) {
+  const hia_nest *nest = hiaR_nest();
+  const hia_watch *outer = hiaJ_outer();
+  if (!nest || (outer && outer->engine != engine)) return HIA_OK;
+  if (!nest->depth) return HIA_DEPTH;
+  if (!nest->memory) return HIA_MEMORY;
+  limits->depth = hiaR_nest_least(limits->depth, nest->depth);
+  limits->memory = hiaR_nest_least(limits->memory, nest->memory);
+  return HIA_OK;
+}
+
+/* `results` stand behind the arguments in `words`. */
+static hia_status run_words(hia_engine *engine, const hia_fn_version *f,
+                            const hia_run_options *options, hia_word *words, hia_word *results,
+                            hia_failure *failure, hia_usage *usage) {
+  hia_limits limits = {.depth = options->max_depth,
+                       .memory = options->max_memory,
+                       .timeline = options->timeline,
+                       .threads = engine->options.threads,
+                       .pool = engine->pool};
+  hia_status status = inherit(engine, &limits);
+  if (status != HIA_OK) return failure->status = status;
+  if (options->has_fuel) limits.threads = 1, limits.pool = NULL;
+  bool is_native = engine->options.kind == HIA_ENGINE_JIT;
+  hia_idle_context *context = is_native ? hiaJ_context_take(engine) : NULL;
+  if (is_native && !context) return failure->status = HIA_MEMORY;
+  hia_watch watch;
+  status = hiaJ_watch_begin(&watch, engine, options, is_native ? context->context : NULL, &limits);
+  if (status == HIA_OK) {
+    switch (engine->options.kind) {
+    case HIA_ENGINE_JIT:
+      status = hiaR_native_run(context->context, f->native, words, &f->unit->unwinder, &limits,
+                               failure, usage);
+      break;
+    case HIA_ENGINE_INTERP:
+      status = hiaR_interp_run(f->unit->image, f->entry, words, results, &limits,
+                               &engine->allocator, failure, usage);
+      break;
+    case HIA_ENGINE_EXPAND:
+      status = hiaR_expand_run(f->unit->image, f->entry, words, results, &limits,
+                               &engine->allocator, failure, usage);
+      break;
+    }
+    status = hiaJ_watch_end(&watch, status);
+  }
+  if (context) hiaJ_context_put(engine, context);
+  return failure->status = status;
+}
+
+static void give_stats(const hia_run_options *options, const hia_usage *usage, uint64_t run_ns,
+                       bool is_counted, const uint64_t *fuel_left) {
+  hia_run_stats own = {.size = sizeof own,
+                       .run_ns = run_ns,
+                       .calls = usage->calls,
+                       .rounds = usage->rounds,
+                       .firings = usage->firings,
+                       .frames = usage->frames,
+                       .peak_frames = usage->peak_frames,
+                       .peak_bytes = usage->peak_bytes,
+                       .steals = usage->steals,
+                       .is_counted = is_counted,
+                       .fuel_left = fuel_left ? *fuel_left : 0,
+                       .is_fuelled = fuel_left != NULL};
+  if (options->stats) hiaR_give_sized(&own, sizeof own, options->stats, options->stats->size);
+}
+
+/* A nested run gets what is left of the fuel of the one around it, if that has some, or less if it
+ * has less of its own. */
+static void take_fuel(hia_run_options *options) {
+  const hia_watch *outer = hiaJ_outer();
+  if (!outer || !outer->has_fuel) return;
+  if (!options->has_fuel || options->fuel > outer->fuel) options->fuel = outer->fuel;
+  options->has_fuel = true;
+}
+
+/* All of it has been used where nobody knows how much. */
+static void give_back_fuel(const hia_run_options *options, uint64_t left) {
+  hia_watch *outer = hiaJ_outer();
+  if (outer && outer->has_fuel) outer->fuel -= options->fuel - left;
+}
+
+static hia_status run_ready(hia_function *f, hia_value *const *args, const hia_run_options *options,
+                            hia_value **result, hia_error **error) {
+  hia_engine *engine = f->module->engine;
+  atomic_fetch_add_explicit(&f->n_runs, 1, memory_order_relaxed);
+  const hia_fn_version *version = &f->versions[hiaJ_version_for(options)];
+  const hia_graph *g = version->unit->graph;
+  size_t n_args = f->n_param_words + (options->has_fuel ? 1u : 0u);
+  size_t n_results = f->result.n_words + (options->has_fuel ? 1u : 0u);
+  block b;
+  if (!block_init(&b, &engine->allocator, n_args + n_results))
+    return hiaJ_fail(&engine->allocator, error, HIA_MEMORY, NULL, "out of memory");
+  hia_word *at = b.words;
+  for (uint32_t i = 0; i < f->arity; i++) {
+    memcpy(at, args[i]->words, args[i]->n_words * sizeof *at);
+    at += args[i]->n_words;
+  }
+  if (options->has_fuel) *at = options->fuel;
+  hia_word *results = b.words + n_args;
+  hia_failure failure; /* most of it is its trace, which need not be cleared */
+  hiaR_failure_clear(&failure);
+  hia_usage usage = {0};
+  hia_ring *ring = hiaR_ring_of(options->timeline, 0);
+  hiaR_event(ring, HIA_EVENT_RUN_BEGIN, ring ? hiaR_timeline_name(ring->timeline, f->name) : 0);
+  uint64_t start = options->stats ? hiaR_now() : 0; /* a fifth of a short call's time */
+  hia_status status = run_words(engine, version, options, b.words, results, &failure, &usage);
+  uint64_t run_ns = options->stats ? hiaR_now() - start : 0;
+  hiaR_event(ring, HIA_EVENT_RUN_END, status);
+  bool is_known = options->has_fuel && (status == HIA_OK || (status == HIA_FUEL && !failure.host));
+  uint64_t fuel_left = status == HIA_OK ? results[n_results - 1] : (uint64_t)failure.code;
+  give_stats(options, &usage, run_ns, g->is_counted, is_known ? &fuel_left : NULL);
+  give_back_fuel(options, is_known ? fuel_left : 0);
+  if (status != HIA_OK) {
+    /* Ended in what was called itself, and at no operation of it. */
+    hia_loc_id loc = hiaG_fn(g, version->root)->loc;
+    if (failure.trace.length == 0 && loc != HIA_NONE) hiaR_trace_push(&failure.trace, loc);
+    hiaJ_fail_run(engine, error, &failure, options, &version->unit->places);
+  } else {
+    *result = hiaJ_value_new(&engine->allocator, f->result.codes, f->result.n_codes, results,
+                             f->result.n_words);
+    if (!*result) status = hiaJ_fail(&engine->allocator, error, HIA_MEMORY, NULL, "out of memory");
+  }
+  if (b.size) hiaR_free(&engine->allocator, b.words, b.size);
+  return status;
+}
+
+hia_status hia_run(hia_function *f, hia_value *const *args, size_t n,
+                   const hia_run_options *options, hia_value **result, hia_error **error) {
+  if (error) *error = NULL;
+  if (result) *result = NULL;
+  if (!f) return hiaJ_fail(&hiaR_malloc, error, HIA_ARGUMENT, NULL, "no function");
+  const hia_allocator *allocator = &f->module->engine->allocator;
+  hia_run_options own;
+  hia_status status = hiaJ_run_options(f, options, &own, error);
+  if (status != HIA_OK) return status;
+  give_stats(&own, &(hia_usage){0}, 0, false, NULL); /* until there is a run */
+  if (!result) return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "no place for the result");
+  status = check_args(f, args, n, error);
+  if (status != HIA_OK) return status;
+  const hia_nest *nest = hiaR_nest();
+  if (nest && nest->level >= HIA_MOST_NESTED)
+    return hiaJ_fail(allocator, error, HIA_DEPTH, NULL, "%u runs inside one another", nest->level);
+
+  take_fuel(&own);
+  hia_module *module = f->module;
+  hiaJ_module_keep(module);
+  status = instance_for(f, args, &f, error);
+  if (status == HIA_OK) status = hiaJ_ready(f, hiaJ_version_for(&own), error);
+  if (status == HIA_OK)
+    status = hiaJ_timeline_begin(own.timeline, f, hiaJ_version_for(&own), error);
+  if (status == HIA_OK) {
+    status = run_ready(f, args, &own, result, error);
+    hiaJ_timeline_end(own.timeline);
+  }
+  hiaJ_module_release(module);
+  return status;
+}
+
+hia_status hia_call(hia_function *f, hia_value *const *args, size_t n, hia_value **result,
+                    hia_error **error) {
+  return hia_run(f, args, n, NULL, result, error);
+}
+
+/* ---- arguments as text: a compilation of its own, so that the module is not touched ---- */
+
+typedef struct parsing {
+  hia_comp comp;
+  const hia_function *function;
+  size_t i;
+  const char *text;
+  hia_value *value;
+  hia_error **error;
+  hia_status status;
+} parsing;
+
+static hia_status parse(parsing *want) {
+  const hia_param *param = &want->function->params[want->i];
+  const hia_allocator *allocator = &want->function->module->engine->allocator;
+  hia_comp *comp = &want->comp;
+  hia_source source = {.name = hiaR_arena_printf(&comp->arena, "argument %zu", want->i + 1),
+                       .text = want->text,
+                       .len = strlen(want->text)};
+  hia_types types;
+  hia_diags diags;
+  hiaG_types_init(&types, comp);
+  hiaF_diags_init(&diags, comp, &source);
+  const hia_type_code *wanted = param->codes;
+  hia_type type = param->type == HIA_NONE ? HIA_NONE : hiaJ_type_of_codes(&types, &wanted);
+  hia_word *words;
+  if (!hiaF_parse_value(comp, &types, &source, type, &type, &words, &diags))
+    return hiaJ_fail_diags(allocator, want->error, HIA_ARGUMENT, &diags);
+  hia_codes codes = {0};
+  hiaJ_codes_of_type(&types, type, &comp->arena, &codes);
+  want->value =
+      hiaJ_value_new(allocator, codes.data, codes.len, words, hiaG_type_words(&types, type));
+  return want->value ? HIA_OK
+                     : hiaJ_fail(allocator, want->error, HIA_MEMORY, NULL, "out of memory");
+}
+
+static void try_parse(void *arg) {
+  parsing *want = arg;
+  const hia_allocator *allocator = &want->function->module->engine->allocator;
+  if (HIA_TRY(&want->comp))
+    want->status = parse(want);
+  else
+    want->status = hiaJ_fail_comp(allocator, want->error, &want->comp);
+}
+
+hia_status hia_value_parse(hia_function *f, size_t i, const char *text, hia_value **value,
+                           hia_error **error) {
+  if (error) *error = NULL;
+  if (value) *value = NULL;
+  if (!f) return hiaJ_fail(&hiaR_malloc, error, HIA_ARGUMENT, NULL, "no function");
+  const hia_allocator *allocator = &f->module->engine->allocator;
+  if (!text || !value)
+    return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "no %s",
+                     text ? "place for the value" : "text");
+  if (i >= f->arity)
+    return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "`%s` has no parameter number %zu",
+                     f->signature, i + 1);
+  parsing want = {.function = f, .i = i, .text = text, .error = error};
+  hiaR_comp_init(&want.comp, allocator);
+  hia_status status = hiaJ_on_stack(f->module->engine, try_parse, &want);
+  if (status != HIA_OK)
+    hiaJ_fail(allocator, error, status, NULL, "out of memory");
+  else
+    status = want.status;
+  hiaR_comp_free(&want.comp);
+  *value = want.value;
+  return status;
+}

@@ -1,0 +1,135 @@
+/* The LLVM half of jit/: sessions, pipelines, the object file and its frame tables. */
+#ifndef HIA_BACKEND_H
+#define HIA_BACKEND_H
+
+#include "jit/jit.h"
+#include "lower/lower.h"
+#include <llvm-c/LLJIT.h>
+#include <llvm-c/TargetMachine.h>
+#include <pthread.h>
+
+/* ---- object.c: an object file of our own compiler's (ELF64, relocatable, one .text) ---- */
+
+typedef struct hia_section {
+  const unsigned char *data;
+  uint64_t size;
+  const unsigned char *relocations; /* Elf64_Rela */
+  uint64_t n_relocations;
+} hia_section;
+typedef struct hia_object {
+  const unsigned char *bytes;
+  uint64_t size;
+  uint32_t text_index; /* section number of .text */
+  hia_section text, eh_frame, debug_line, forks, fork_frames, symbols, strings;
+} hia_object;
+/* Checks the headers; all sections lie within the bytes afterwards. False: not such a file. */
+bool hiaJ_object_open(hia_object *object, const void *bytes, size_t size);
+/* The name of the i-th symbol and its offset in .text; "" if it does not lie there. False past the
+ * end. */
+bool hiaJ_object_function(const hia_object *object, uint64_t i, const char **name,
+                          uint64_t *offset);
+/* What the word at `at` of a section refers to: an offset in .text. False if there is no
+ * relocation, or it leads elsewhere. Relocations are in order of position: *next is a cursor. */
+bool hiaJ_object_target(const hia_object *object, const hia_section *section, uint64_t at,
+                        uint64_t *next, uint64_t *offset);
+
+/* Makes of an object one for the linker:
+ *
+ *   - The section HIA_TABLES_SECTION, of which lowering made a word, is the frame tables.
+ *   - The record says max_frame of them.
+ *   - Sections that serve nobody but us are left out by the linker.
+ *
+ * What refers to these sections needs no change, and the numbers of sections and symbols do not
+ * either. `out` has room for hiaJ_object_finished_size bytes; false: the object is not understood.
+ */
+uint64_t hiaJ_object_finished_size(const hia_object *object, uint64_t tables_size);
+typedef struct hia_tables hia_tables; /* runtime/native/tables.h */
+bool hiaJ_object_finish(const hia_object *object, const hia_tables *tables, unsigned char *out);
+
+/* ---- frames.c: the frame tables ---- */
+
+/* Of a function of the graph the offsets in .text, plus 1, of its entry and of what says whether a
+ * fork of it pays; 0: it has none. */
+typedef struct hia_entry_at {
+  uint32_t entry, pays;
+} hia_entry_at;
+typedef struct hia_entries {
+  const hia_entry_at *at; /* by function */
+  size_t n;
+} hia_entries;
+/* The tables of an object, in the arena of `comp`; throws. */
+hia_tables *hiaJ_frames_make(hia_comp *comp, const hia_object *object, hia_entries entries);
+
+/* The same for an object whose .text was loaded at `base`, made when the first row is asked for, or
+ * on failure never (then there are no rows). Object and entries must outlive it. */
+typedef struct hia_frames hia_frames;
+hia_status hiaJ_frames_new(const hia_allocator *allocator, const hia_object *object, uintptr_t base,
+                           hia_entries entries, hia_frames **out);
+void hiaJ_frames_free(hia_frames *frames);
+bool hiaJ_frames_find(void *frames, uintptr_t return_address, hia_frame_row *row);
+/* Bytes of the largest frame in the object; INTERNAL if a frame cannot be read. */
+hia_status hiaJ_frames_largest(const hia_allocator *allocator, const hia_object *object,
+                               size_t *largest);
+
+/* ---- session.c ---- */
+
+/* What one compilation at a time uses: a context (types pile up in it, so it is renewed now and
+ * then), a target machine per level, a stack that is deep enough for LLVM's recursions. */
+typedef struct hia_compiler {
+  struct hia_compiler *next;
+  LLVMContextRef llvm;
+  unsigned uses;
+  LLVMTargetMachineRef machines[4];
+  hia_context *stack;
+} hia_compiler;
+
+/* A JITDylib. They cannot be removed, only emptied, so they are used again; each holds one object,
+ * which is why names need to be unique within an object only. */
+typedef struct hia_dylib {
+  struct hia_dylib *next;
+  LLVMOrcJITDylibRef ref;
+} hia_dylib;
+
+struct hia_session {
+  const hia_allocator *allocator;
+  LLVMOrcLLJITRef jit;
+  LLVMTargetRef target;
+  char *triple, *cpu, *features;
+  char *data_layout;
+
+  pthread_mutex_t lock; /* of what follows */
+  hia_compiler *compilers;
+  hia_dylib *dylibs;
+  unsigned n_dylibs;
+  char reported[512]; /* what ORC told its error reporter since the last hiaJ_take_error */
+};
+
+hia_status hiaJ_session_open(const hia_allocator *allocator, hia_session **out, char *error,
+                             size_t error_size);
+void hiaJ_session_close(hia_session *session);
+hia_compiler *hiaJ_compiler_take(hia_session *session); /* NULL: out of memory */
+void hiaJ_compiler_put(hia_session *session, hia_compiler *compiler);
+LLVMTargetMachineRef hiaJ_machine(hia_session *session, hia_compiler *compiler, int level);
+/* One of the caller's own, for a processor by its name; NULL: the host's. */
+LLVMTargetMachineRef hiaJ_machine_for(const hia_session *session, const char *cpu, int level);
+/* An empty JITDylib that knows the runtime's symbols. */
+hia_dylib *hiaJ_dylib_take(hia_session *session, char *error, size_t error_size);
+void hiaJ_dylib_put(hia_session *session, hia_dylib *dylib);
+/* The address of a symbol; linking happens here. */
+hia_status hiaJ_lookup(hia_session *session, const hia_dylib *dylib, const char *name,
+                       uintptr_t *address, char *error, size_t error_size);
+/* Consumes err; writes its message, with what the reporter heard of the cause. */
+void hiaJ_take_error(hia_session *session, LLVMErrorRef err, char *error, size_t error_size);
+
+/* ---- cpu.c ---- */
+
+/* Does LLVM know a processor of this name? (Asked itself, it prints.) */
+bool hiaJ_cpu_exists(const char *name);
+
+/* ---- optimize.c ---- */
+
+hia_status hiaJ_optimize(hia_session *session, LLVMModuleRef module, LLVMTargetMachineRef machine,
+                         int level, hia_bulk bulk, hia_instrument instrument, char *error,
+                         size_t error_size);
+
+#endif

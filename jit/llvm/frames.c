@@ -1,0 +1,629 @@
+/* Making frame tables (runtime/native/tables.h): from a return address to the frame's size, the
+ * position of the call, and the forks that are open there.
+ *
+ * All are in the object file anyway. The size follows from .eh_frame: how far the frame's end (in
+ * DWARF's words the CFA) is from the stack pointer. The position is the line number that lowering
+ * gave to the call (hiaL_line), in .debug_line; the column says which forks are open. What forks
+ * there are, and where the frame holds what belongs to them, are in sections of lowering's own.
+ * Reading them ourselves takes a page of code for each, and for code that was just compiled nothing
+ * at all until something fails or work is asked for. Only what LLVM writes for our functions is
+ * understood; where something else is met there is no row, and the chain of calls ends. DWARF 4,
+ * sections 6.2 (line programs) and 6.4 (call frames); .eh_frame as in the Linux Standard Base.
+ *
+ * A call's return address is the first byte behind it, which may belong to another line or, after a
+ * call that never returns, to another function: rows are looked up one byte before. */
+#include "jit/llvm/backend.h"
+#include "runtime/native/arch/arch.h"
+#include "runtime/native/tables.h"
+#include <stdatomic.h>
+#include <stdlib.h>
+
+typedef struct hia_frame_at { /* from `pc` on, until the next */
+  uint32_t pc;                /* offset in .text */
+  uint32_t what;   /* bytes from the stack pointer to the frame's end, HIA_NO_FRAME; or the line */
+  uint32_t number; /* with a line: the column */
+} hia_frame_at;
+
+typedef struct hia_frame_list {
+  HIA_VEC(hia_frame_at) rows;
+} hia_frame_list;
+
+/* From .eh_frame: frames, and functions, `what` being where one ends, `number` the number of its
+ * fork map, or 0. */
+typedef struct hia_frame_sizes {
+  hia_frame_list frames, functions;
+} hia_frame_sizes;
+
+/* Tables in the making. */
+typedef struct making {
+  hia_comp *comp;
+  const hia_object *object;
+  hia_entries entries;
+  hia_frame_sizes sizes;
+  hia_frame_list lines;
+  HIA_VEC(hia_table_map) maps; /* by number - 1 */
+  HIA_VEC(hia_fork_site) sites;
+  HIA_VEC(hia_fork_arg) args;
+} making;
+
+/* ---- a cursor over bytes: reading past the end gives zeros and sets `bad` ---- */
+
+typedef struct cursor {
+  const unsigned char *at, *end;
+  bool bad;
+} cursor;
+
+static uint64_t fixed(cursor *c, unsigned n) {
+  uint64_t value = 0;
+  if ((size_t)(c->end - c->at) < n) {
+    c->bad = true;
+    c->at = c->end;
+    return 0;
+  }
+  for (unsigned i = 0; i < n; i++) value |= (uint64_t)c->at[i] << (8 * i);
+  c->at += n;
+  return value;
+}
+static uint64_t uleb(cursor *c) {
+  uint64_t value = 0, byte;
+  unsigned shift = 0;
+  do {
+    byte = fixed(c, 1);
+    if (shift < 64) value |= (byte & 0x7f) << shift;
+    shift += 7;
+  } while (byte & 0x80);
+  return value;
+}
+static int64_t sleb(cursor *c) {
+  uint64_t value = 0, byte;
+  unsigned shift = 0;
+  do {
+    byte = fixed(c, 1);
+    if (shift < 64) value |= (byte & 0x7f) << shift;
+    shift += 7;
+  } while (byte & 0x80);
+  if (shift < 64 && (byte & 0x40)) value |= ~(uint64_t)0 << shift;
+  return (int64_t)value;
+}
+static void skip(cursor *c, uint64_t n) {
+  if (n > (uint64_t)(c->end - c->at)) c->bad = true;
+  c->at = c->bad ? c->end : c->at + n;
+}
+/* The next n bytes as a cursor of their own. */
+static cursor slice(cursor *c, uint64_t n) {
+  cursor part = {c->at, c->at, c->bad};
+  skip(c, n);
+  part.bad = c->bad;
+  if (!part.bad) part.end = c->at;
+  return part;
+}
+
+static void add_row(hia_comp *comp, hia_frame_list *list, uint64_t pc, uint32_t what,
+                    uint64_t number) {
+  hia_frame_at row = {(uint32_t)pc, what, (uint32_t)number};
+  /* Of several rows at one place the last counts. */
+  if (list->rows.len && list->rows.data[list->rows.len - 1].pc == row.pc)
+    list->rows.data[list->rows.len - 1] = row;
+  else
+    hiaR_push(&comp->arena, &list->rows, row);
+}
+
+/* The row that is in force at `pc`: the last one not behind it; NULL: there is none. */
+static hia_frame_at *at(const hia_frame_list *list, uint32_t pc) {
+  uint32_t low = 0, high = list->rows.len;
+  while (low < high) {
+    uint32_t middle = low + (high - low) / 2;
+    if (list->rows.data[middle].pc <= pc)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low ? &list->rows.data[low - 1] : NULL;
+}
+
+/* ---- .eh_frame ---- */
+
+/* A rule for the frame's end: register + offset. Only the stack pointer is understood. */
+typedef struct rule {
+  uint64_t reg;
+  uint64_t offset;
+} rule;
+#define STACK_POINTER 7u /* DWARF's number of rsp */
+#define DEEPEST       8u /* nesting of remember_state */
+
+typedef struct cie {
+  uint64_t code_align;
+  int64_t data_align;
+  bool has_augmentation;
+  uint64_t encoding; /* of addresses in its FDEs */
+  cursor initial;
+} cie;
+
+static bool read_cie(cursor c, cie *out) {
+  *out = (cie){0};
+  fixed(&c, 4); /* its id, 0 */
+  if (fixed(&c, 1) != 1) return false;
+  bool has_encoding = false;
+  char augmentation[8] = "";
+  for (unsigned i = 0;; i++) {
+    char letter = (char)fixed(&c, 1);
+    if (!letter) break;
+    if (i >= sizeof augmentation - 1) return false;
+    augmentation[i] = letter;
+  }
+  out->code_align = uleb(&c);
+  out->data_align = sleb(&c);
+  uleb(&c); /* the register of the return address */
+  if (augmentation[0] == 'z') {
+    out->has_augmentation = true;
+    cursor data = slice(&c, uleb(&c));
+    for (const char *letter = augmentation + 1; *letter; letter++) {
+      if (*letter != 'R') return false; /* personality and such: not of ours */
+      out->encoding = fixed(&data, 1);
+      has_encoding = true;
+    }
+  } else if (augmentation[0]) {
+    return false;
+  }
+  out->initial = c;
+  return !c.bad && has_encoding && out->encoding == 0x1b; /* relative, signed, 4 bytes */
+}
+
+typedef struct unwind {
+  hia_comp *comp;
+  hia_frame_list *list;
+  uint64_t pc, end; /* of the function, offsets in .text */
+  rule now, saved[DEEPEST];
+  unsigned n_saved;
+} unwind;
+
+static void advance(unwind *u, uint64_t delta) {
+  if (delta == 0) return;
+  uint32_t size = u->now.reg == STACK_POINTER && u->now.offset < HIA_NO_FRAME
+                      ? (uint32_t)u->now.offset
+                      : HIA_NO_FRAME;
+  add_row(u->comp, u->list, u->pc, size, 0);
+  u->pc = delta > u->end - u->pc ? u->end : u->pc + delta;
+}
+
+/* Runs call frame instructions; false at one that is not known. */
+static bool run_rules(unwind *u, const cie *info, cursor c) {
+  while (c.at < c.end && !c.bad) {
+    uint64_t op = fixed(&c, 1);
+    switch (op >> 6) {
+    case 1: advance(u, (op & 0x3f) * info->code_align); continue;
+    case 2: uleb(&c); continue; /* where a register is saved */
+    case 3: continue;
+    default: break;
+    }
+    switch (op) {
+    case 0x00: break;                                              /* nop */
+    case 0x02: advance(u, fixed(&c, 1) * info->code_align); break; /* advance_loc1, 2, 4 */
+    case 0x03: advance(u, fixed(&c, 2) * info->code_align); break;
+    case 0x04: advance(u, fixed(&c, 4) * info->code_align); break;
+    case 0x05: uleb(&c), uleb(&c); break; /* offset_extended */
+    case 0x06:                            /* restore_extended */
+    case 0x07:                            /* undefined */
+    case 0x08: uleb(&c); break;           /* same_value */
+    case 0x09: uleb(&c), uleb(&c); break; /* register */
+    case 0x0a:                            /* remember_state */
+      if (u->n_saved == DEEPEST) return false;
+      u->saved[u->n_saved++] = u->now;
+      break;
+    case 0x0b: /* restore_state */
+      if (u->n_saved == 0) return false;
+      u->now = u->saved[--u->n_saved];
+      break;
+    case 0x0c: /* def_cfa */
+      u->now.reg = uleb(&c);
+      u->now.offset = uleb(&c);
+      break;
+    case 0x0d: u->now.reg = uleb(&c); break;
+    case 0x0e: u->now.offset = uleb(&c); break;
+    case 0x13: u->now.offset = (uint64_t)(sleb(&c) * info->data_align); break;
+    case 0x2e: uleb(&c); break; /* GNU_args_size */
+    default: return false;
+    }
+  }
+  return !c.bad;
+}
+
+static bool read_sizes(hia_comp *comp, const hia_object *object, hia_frame_sizes *sizes) {
+  hia_frame_list *list = &sizes->frames;
+  const hia_section *section = &object->eh_frame;
+  cursor c = {section->data, section->data ? section->data + section->size : NULL, false};
+  uint64_t relocation = 0;
+  cie info = {0};
+  bool has_info = false, all = true;
+  const unsigned char *info_at = NULL;
+  while (c.end - c.at >= 4) {
+    uint64_t length = fixed(&c, 4);
+    if (length == 0) break;
+    if (length >= 0xfffffff0u) return false;
+    const unsigned char *start = c.at;
+    cursor entry = slice(&c, length);
+    if (entry.bad) return false;
+    cursor peek = entry;
+    uint64_t id = fixed(&peek, 4);
+    if (id == 0) {
+      has_info = read_cie(entry, &info);
+      info_at = start - 4;
+      all &= has_info;
+      continue;
+    }
+    /* A function. All of ours share the CIE before them. */
+    if (!has_info || start - id != info_at) {
+      all = false;
+      continue;
+    }
+    uint64_t pc, place = (uint64_t)(peek.at - section->data);
+    if (!hiaJ_object_target(object, section, place, &relocation, &pc))
+      continue; /* not in .text: of the host's side, or a constructor of a sanitizer's */
+    fixed(&peek, 4);
+    uint64_t size = fixed(&peek, 4);
+    if (size > object->text.size - pc) return false;
+    if (info.has_augmentation) skip(&peek, uleb(&peek));
+    unwind u = {.comp = comp, .list = list, .pc = pc, .end = pc + size};
+    if (run_rules(&u, &info, info.initial) && run_rules(&u, &info, peek)) {
+      advance(&u, u.end - u.pc);
+    } else {
+      all = false;
+      add_row(comp, list, u.pc, HIA_NO_FRAME, 0);
+    }
+    add_row(comp, list, u.end, HIA_NO_FRAME, 0);
+    add_row(comp, &sizes->functions, pc, (uint32_t)u.end, 0);
+  }
+  return all;
+}
+
+/* ---- .debug_line ---- */
+
+typedef struct line_program {
+  uint64_t min_length, line_range, opcode_base;
+  int64_t line_base;
+  unsigned char lengths[256]; /* operands of standard opcodes */
+} line_program;
+
+/* LLVM writes line 0, with whatever column came before, where an instruction has no location. */
+static bool run_lines(hia_comp *comp, const hia_object *object, const line_program *p, cursor c,
+                      uint64_t *relocation, hia_frame_list *list) {
+  uint64_t pc = 0;
+  uint64_t line = 1, column = 0;
+  bool is_text = true; /* else the sequence is of another section */
+  while (c.at < c.end && !c.bad) {
+    uint64_t op = fixed(&c, 1);
+    if (op >= p->opcode_base) {
+      uint64_t step = op - p->opcode_base;
+      pc += step / p->line_range * p->min_length;
+      line += (uint64_t)(p->line_base + (int64_t)(step % p->line_range));
+      if (is_text) add_row(comp, list, pc, (uint32_t)line, line ? column : 0);
+      continue;
+    }
+    switch (op) {
+    case 0: { /* extended */
+      cursor operand = slice(&c, uleb(&c));
+      uint64_t extended = fixed(&operand, 1);
+      if (extended == 1) { /* end_sequence */
+        if (is_text) add_row(comp, list, pc, 0, 0);
+        pc = 0;
+        line = 1;
+        column = 0;
+        is_text = true;
+      } else if (extended == 2) { /* set_address */
+        uint64_t place = (uint64_t)(operand.at - object->debug_line.data);
+        is_text = hiaJ_object_target(object, &object->debug_line, place, relocation, &pc);
+      }
+      break;
+    }
+    case 1: /* copy */
+      if (is_text) add_row(comp, list, pc, (uint32_t)line, line ? column : 0);
+      break;
+    case 2: pc += uleb(&c) * p->min_length; break; /* advance_pc */
+    case 3: line += (uint64_t)sleb(&c); break;     /* advance_line */
+    case 5: column = uleb(&c); break;              /* set_column */
+    case 8: /* const_add_pc */ pc += (255 - p->opcode_base) / p->line_range * p->min_length; break;
+    case 9: pc += fixed(&c, 2); break; /* fixed_advance_pc */
+    default:
+      for (unsigned i = 0; i < p->lengths[op]; i++) uleb(&c);
+    }
+    if (is_text && pc > object->text.size) return false;
+  }
+  return !c.bad;
+}
+
+static bool read_lines(hia_comp *comp, const hia_object *object, hia_frame_list *list) {
+  const hia_section *section = &object->debug_line;
+  cursor c = {section->data, section->data ? section->data + section->size : NULL, false};
+  uint64_t relocation = 0;
+  while (c.end - c.at >= 4) {
+    uint64_t length = fixed(&c, 4);
+    if (length >= 0xfffffff0u) return false;
+    cursor unit = slice(&c, length);
+    uint64_t version = fixed(&unit, 2);
+    if (version < 3 || version > 5) return false;
+    if (version == 5) fixed(&unit, 2); /* sizes of addresses and of segment selectors */
+    uint64_t header_length = fixed(&unit, 4);
+    cursor header = slice(&unit, header_length);
+    line_program p = {0};
+    p.min_length = fixed(&header, 1);
+    if (version >= 4) fixed(&header, 1); /* operations per instruction */
+    fixed(&header, 1);                   /* is_stmt: of no interest */
+    p.line_base = (int8_t)fixed(&header, 1);
+    p.line_range = fixed(&header, 1);
+    p.opcode_base = fixed(&header, 1);
+    for (uint64_t i = 1; i < p.opcode_base; i++) p.lengths[i] = (unsigned char)fixed(&header, 1);
+    if (header.bad || unit.bad || p.line_range == 0 || p.opcode_base == 0) return false;
+    if (!run_lines(comp, object, &p, unit, &relocation, list)) return false;
+  }
+  return true;
+}
+
+/* ---- forks ---- */
+
+/* A table of lowering's, rows of `words` words; skips it. */
+typedef struct table {
+  const unsigned char *data;
+  uint64_t n;
+} table;
+static table read_table(cursor *c, unsigned words) {
+  table t = {.n = fixed(c, 4)};
+  t.data = c->at;
+  if (t.n > (uint64_t)(c->end - c->at) / (4 * words)) c->bad = true;
+  skip(c, c->bad ? 0 : t.n * 4 * words);
+  return t;
+}
+static uint32_t word_at(const table *t, uint64_t i) {
+  uint32_t word;
+  memcpy(&word, t->data + i * 4, sizeof word);
+  return word;
+}
+
+static void add_forking(making *m, const table *functions, uint64_t pc, uint64_t number,
+                        uint32_t offset) {
+  const hia_frame_at *size = at(&m->sizes.frames, (uint32_t)pc);
+  hia_frame_at *function = at(&m->sizes.functions, (uint32_t)pc);
+  if (number >= functions->n || !function || !size) return;
+  if (size->what == HIA_NO_FRAME || offset >= size->what) return;
+  uint64_t row = number * HIA_FORK_FUNCTION_WORDS;
+  hia_table_map map = {.first_site = word_at(functions, row),
+                       .n_sites = word_at(functions, row + 1),
+                       .keeps_number = word_at(functions, row + 2) != 0,
+                       .below = size->what - offset};
+  hiaR_push(&m->comp->arena, &m->maps, map);
+  function->number = m->maps.len;
+}
+
+/* HIA_ARCH_FRAME: a place in the code, the number of its function, how far from the stack pointer.
+ */
+static void read_places(making *m, const table *functions) {
+  const hia_section *section = &m->object->fork_frames;
+  cursor c = {section->data, section->data ? section->data + section->size : NULL, false};
+  uint64_t relocation = 0;
+  while (c.at < c.end) {
+    uint64_t pc, place = (uint64_t)(c.at - section->data);
+    uint32_t offset;
+    if (!hiaJ_object_target(m->object, section, place, &relocation, &pc)) return;
+    skip(&c, 8);
+    uint64_t number = fixed(&c, 4);
+    size_t length = hiaR_arch_frame_offset(c.at, (size_t)(c.end - c.at), &offset);
+    if (!length || c.bad) return;
+    skip(&c, length);
+    add_forking(m, functions, pc, number, offset);
+  }
+}
+
+/* Does every row refer to others that are there, sites to ones before them? */
+static bool are_sound(const table *functions, const table *sites, const table *args) {
+  for (uint64_t i = 0; i < functions->n; i++) {
+    uint64_t row = i * HIA_FORK_FUNCTION_WORDS;
+    uint64_t first = word_at(functions, row), n = word_at(functions, row + 1);
+    if (first + n > sites->n) return false;
+    for (uint64_t k = 0; k < n; k++) {
+      uint64_t site = (first + k) * HIA_FORK_SITE_WORDS;
+      uint32_t around = word_at(sites, site), index = word_at(sites, site + 1);
+      if ((around != HIA_NONE && around >= k) || index >= HIA_MOST_OPEN_FORKS) return false;
+    }
+  }
+  for (uint64_t i = 0; i < sites->n; i++) {
+    uint64_t site = i * HIA_FORK_SITE_WORDS;
+    uint64_t n = word_at(sites, site + 2), first = word_at(sites, site + 5);
+    if (first + n > args->n) return false;
+  }
+  return true;
+}
+
+static void read_forks(making *m) {
+  const hia_section *section = &m->object->forks;
+  cursor c = {section->data, section->data ? section->data + section->size : NULL, false};
+  if (!section->data) return;
+  table functions = read_table(&c, HIA_FORK_FUNCTION_WORDS);
+  table rows = read_table(&c, HIA_FORK_SITE_WORDS);
+  table arg_rows = read_table(&c, HIA_FORK_ARG_WORDS);
+  if (c.bad || !are_sound(&functions, &rows, &arg_rows)) return;
+  for (uint64_t i = 0; i < arg_rows.n; i++) {
+    uint64_t row = i * HIA_FORK_ARG_WORDS;
+    uint64_t addend = word_at(&arg_rows, row + 2) | (uint64_t)word_at(&arg_rows, row + 3) << 32;
+    hia_fork_arg arg = {word_at(&arg_rows, row), word_at(&arg_rows, row + 1), (int64_t)addend};
+    hiaR_push(&m->comp->arena, &m->args, arg);
+  }
+  for (uint64_t i = 0; i < rows.n; i++) {
+    uint64_t row = i * HIA_FORK_SITE_WORDS;
+    uint32_t callee = word_at(&rows, row + 4);
+    hia_entry_at entry = callee < m->entries.n ? m->entries.at[callee] : (hia_entry_at){0};
+    hia_fork_site site = {.around = word_at(&rows, row),
+                          .index = word_at(&rows, row + 1),
+                          .n_params = word_at(&rows, row + 2),
+                          .n_results = word_at(&rows, row + 3),
+                          .first_arg = word_at(&rows, row + 5),
+                          .entry = entry.entry,
+                          .pays = entry.pays};
+    hiaR_push(&m->comp->arena, &m->sites, site);
+  }
+  read_places(m, &functions);
+}
+
+/* ---- all together ---- */
+
+static bool is_end(const hia_frame_at *row) { return row->what == HIA_NO_FRAME || row->what == 0; }
+
+/* Where one function ends and the next begins, the end comes first. */
+static int by_pc(const void *a, const void *b) {
+  const hia_frame_at *x = a, *y = b;
+  return x->pc != y->pc ? (x->pc > y->pc) - (x->pc < y->pc) : is_end(y) - is_end(x);
+}
+
+/* LLVM writes functions in order of address; this is for the day it does not. */
+static void sort(hia_frame_list *list) {
+  for (uint32_t i = 1; i < list->rows.len; i++) {
+    if (list->rows.data[i - 1].pc < list->rows.data[i].pc) continue;
+    qsort(list->rows.data, list->rows.len, sizeof *list->rows.data, by_pc);
+    return;
+  }
+}
+
+/* Leaves out rows that say what the one before them says. */
+static void shorten(hia_frame_list *list) {
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < list->rows.len; i++) {
+    const hia_frame_at *row = &list->rows.data[i], *last = n ? &list->rows.data[n - 1] : NULL;
+    if (last && last->what == row->what && last->number == row->number) continue;
+    list->rows.data[n++] = *row;
+  }
+  list->rows.len = n;
+}
+
+static uint32_t largest(const hia_frame_list *frames) {
+  uint32_t most = 0;
+  for (uint32_t i = 0; i < frames->rows.len; i++) {
+    uint32_t size = frames->rows.data[i].what;
+    if (size != HIA_NO_FRAME && size > most) most = size;
+  }
+  return most;
+}
+
+static void *copy(void *to, const void *from, size_t size) {
+  if (size) memcpy(to, from, size);
+  return (char *)to + size;
+}
+
+static hia_tables *serialise(making *m) {
+  hia_frame_list *frames = &m->sizes.frames, *functions = &m->sizes.functions, *lines = &m->lines;
+  uint32_t n_functions = 0;
+  for (uint32_t i = 0; i < functions->rows.len; i++)
+    n_functions += functions->rows.data[i].number != 0;
+  hia_tables head = {.text_size = (uint32_t)m->object->text.size,
+                     .max_frame = largest(frames),
+                     .n_args = m->args.len,
+                     .n_sites = m->sites.len,
+                     .n_maps = m->maps.len,
+                     .n_functions = n_functions,
+                     .n_frames = frames->rows.len,
+                     .n_lines = lines->rows.len};
+  hia_tables *tables = hiaR_arena_alloc(&m->comp->arena, hiaR_tables_size(&head));
+  *tables = head;
+  void *at = copy(tables + 1, m->args.data, m->args.len * sizeof *m->args.data);
+  at = copy(at, m->sites.data, m->sites.len * sizeof *m->sites.data);
+  at = copy(at, m->maps.data, m->maps.len * sizeof *m->maps.data);
+  for (uint32_t i = 0; i < functions->rows.len; i++) {
+    const hia_frame_at *f = &functions->rows.data[i];
+    if (f->number)
+      at = copy(at, &(hia_table_function){f->pc, f->what, f->number - 1},
+                sizeof(hia_table_function));
+  }
+  for (uint32_t i = 0; i < frames->rows.len; i++) {
+    const hia_frame_at *f = &frames->rows.data[i];
+    at = copy(at, &(hia_table_frame){f->pc, f->what}, sizeof(hia_table_frame));
+  }
+  for (uint32_t i = 0; i < lines->rows.len; i++) {
+    const hia_frame_at *l = &lines->rows.data[i];
+    hia_loc_id loc = hiaL_line_loc(l->what);
+    uint32_t what = loc == HIA_NONE ? HIA_NONE : loc * 2 + hiaL_line_is_tail(l->what);
+    at = copy(at, &(hia_table_line){l->pc, what, l->number}, sizeof(hia_table_line));
+  }
+  return tables;
+}
+
+hia_tables *hiaJ_frames_make(hia_comp *comp, const hia_object *object, hia_entries entries) {
+  making m = {.comp = comp, .object = object, .entries = entries};
+  read_sizes(comp, object, &m.sizes);
+  read_lines(comp, object, &m.lines);
+  sort(&m.sizes.frames);
+  sort(&m.sizes.functions);
+  sort(&m.lines);
+  shorten(&m.sizes.frames);
+  shorten(&m.lines);
+  read_forks(&m);
+  return serialise(&m);
+}
+
+hia_status hiaJ_frames_largest(const hia_allocator *allocator, const hia_object *object,
+                               size_t *bytes) {
+  hia_frame_sizes sizes = {0};
+  hia_comp comp;
+  volatile bool ok = false;
+  hiaR_comp_init(&comp, allocator);
+  if (HIA_TRY(&comp)) {
+    ok = read_sizes(&comp, object, &sizes);
+    *bytes = largest(&sizes.frames);
+  }
+  hia_status status = comp.status; /* of a throw */
+  hiaR_comp_free(&comp);
+  return status != HIA_OK ? status : ok ? HIA_OK : HIA_INTERNAL;
+}
+
+/* ---- of code that has just been compiled ---- */
+
+struct hia_frames {
+  const hia_allocator *allocator;
+  const hia_object *object;
+  uintptr_t base;
+  hia_entries entries;
+  pthread_mutex_t lock; /* of making the tables */
+  hia_comp comp;
+  _Atomic(const hia_tables *) tables;
+};
+
+/* Without memory the next one tries again. */
+static const hia_tables *make(hia_frames *f) {
+  if (HIA_TRY(&f->comp)) return hiaJ_frames_make(&f->comp, f->object, f->entries);
+  hiaR_comp_free(&f->comp);
+  hiaR_comp_init(&f->comp, f->allocator);
+  return NULL;
+}
+
+hia_status hiaJ_frames_new(const hia_allocator *allocator, const hia_object *object, uintptr_t base,
+                           hia_entries entries, hia_frames **out) {
+  hia_frames *f = *out = hiaR_alloc(allocator, sizeof *f);
+  if (!f) return HIA_MEMORY;
+  f->allocator = allocator;
+  f->object = object;
+  f->base = base;
+  f->entries = entries;
+  hiaR_comp_init(&f->comp, allocator);
+  pthread_mutex_init(&f->lock, NULL);
+  return HIA_OK;
+}
+
+void hiaJ_frames_free(hia_frames *f) {
+  if (!f) return;
+  pthread_mutex_destroy(&f->lock);
+  hiaR_comp_free(&f->comp);
+  hiaR_free(f->allocator, f, sizeof *f);
+}
+
+bool hiaJ_frames_find(void *user, uintptr_t return_address, hia_frame_row *row) {
+  hia_frames *f = user;
+  if (return_address <= f->base || return_address - f->base > f->object->text.size) return false;
+  const hia_tables *tables = atomic_load_explicit(&f->tables, memory_order_acquire);
+  if (!tables) {
+    pthread_mutex_lock(&f->lock);
+    tables = atomic_load_explicit(&f->tables, memory_order_relaxed);
+    if (!tables) {
+      tables = make(f);
+      atomic_store_explicit(&f->tables, tables, memory_order_release);
+    }
+    pthread_mutex_unlock(&f->lock);
+    if (!tables) return false;
+  }
+  return hiaR_tables_find(tables, f->base, return_address, row);
+}

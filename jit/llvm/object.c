@@ -1,0 +1,177 @@
+/* Reads the object files that LLVM makes for us: ELF64 of the machine's byte order. Everything is
+ * checked against the bounds of the bytes, since such a file may come out of a cache one day. */
+#include "jit/llvm/backend.h"
+#include "runtime/native/arch/arch.h"
+#include "runtime/native/module.h"
+#include "runtime/native/tables.h"
+#include <elf.h>
+
+static bool within(const hia_object *o, uint64_t offset, uint64_t size) {
+  return offset <= o->size && size <= o->size - offset;
+}
+
+static bool section_header(const hia_object *o, uint32_t i, Elf64_Shdr *out) {
+  Elf64_Ehdr header;
+  memcpy(&header, o->bytes, sizeof header);
+  uint64_t at = header.e_shoff + (uint64_t)i * sizeof *out;
+  if (i >= header.e_shnum || !within(o, at, sizeof *out)) return false;
+  memcpy(out, o->bytes + at, sizeof *out);
+  return out->sh_type == SHT_NOBITS || within(o, out->sh_offset, out->sh_size);
+}
+
+/* A NUL-terminated string inside the section that holds the names. */
+static const char *name_at(const hia_object *o, const Elf64_Shdr *names, uint64_t at) {
+  if (names->sh_type == SHT_NOBITS || at >= names->sh_size) return "";
+  const char *name = (const char *)o->bytes + names->sh_offset + at;
+  return memchr(name, 0, names->sh_size - at) ? name : "";
+}
+
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define BYTE_ORDER_HERE ELFDATA2LSB
+#else
+#define BYTE_ORDER_HERE ELFDATA2MSB
+#endif
+
+static hia_section *wanted(hia_object *o, const char *name) {
+  if (!strcmp(name, ".text")) return &o->text;
+  if (!strcmp(name, ".eh_frame")) return &o->eh_frame;
+  if (!strcmp(name, ".debug_line")) return &o->debug_line;
+  if (!strcmp(name, HIA_FORK_SECTION)) return &o->forks;
+  if (!strcmp(name, HIA_ARCH_FRAME_SECTION)) return &o->fork_frames;
+  if (!strcmp(name, ".symtab")) return &o->symbols;
+  if (!strcmp(name, ".strtab")) return &o->strings;
+  return NULL;
+}
+
+bool hiaJ_object_open(hia_object *o, const void *bytes, size_t size) {
+  *o = (hia_object){.bytes = bytes, .size = size};
+  Elf64_Ehdr header;
+  if (size < sizeof header) return false;
+  memcpy(&header, bytes, sizeof header);
+  if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
+      header.e_ident[EI_DATA] != BYTE_ORDER_HERE || header.e_type != ET_REL ||
+      header.e_shentsize != sizeof(Elf64_Shdr))
+    return false;
+  Elf64_Shdr names;
+  if (!section_header(o, header.e_shstrndx, &names)) return false;
+  for (uint32_t i = 0; i < header.e_shnum; i++) {
+    Elf64_Shdr section;
+    if (!section_header(o, i, &section)) return false;
+    if (section.sh_type == SHT_NOBITS) continue;
+    if (section.sh_type == SHT_RELA) {
+      Elf64_Shdr target;
+      if (!section_header(o, section.sh_info, &target)) return false;
+      hia_section *known = wanted(o, name_at(o, &names, target.sh_name));
+      if (!known) continue;
+      known->relocations = o->bytes + section.sh_offset;
+      known->n_relocations = section.sh_size / sizeof(Elf64_Rela);
+      continue;
+    }
+    hia_section *known = wanted(o, name_at(o, &names, section.sh_name));
+    if (!known) continue;
+    known->data = o->bytes + section.sh_offset;
+    known->size = section.sh_size;
+    if (known == &o->text) o->text_index = i;
+  }
+  return o->text.data && o->symbols.data && o->strings.data;
+}
+
+static bool symbol_at(const hia_object *o, uint64_t i, Elf64_Sym *symbol) {
+  if (i >= o->symbols.size / sizeof *symbol) return false;
+  memcpy(symbol, o->symbols.data + i * sizeof *symbol, sizeof *symbol);
+  return true;
+}
+
+bool hiaJ_object_function(const hia_object *o, uint64_t i, const char **name, uint64_t *offset) {
+  Elf64_Sym symbol;
+  if (!symbol_at(o, i, &symbol)) return false;
+  *name = "";
+  *offset = symbol.st_value;
+  if (symbol.st_shndx != o->text_index || *offset >= o->text.size) return true;
+  if (symbol.st_name >= o->strings.size) return true;
+  const unsigned char *at = o->strings.data + symbol.st_name;
+  if (memchr(at, 0, o->strings.size - symbol.st_name)) *name = (const char *)at;
+  return true;
+}
+
+bool hiaJ_object_target(const hia_object *o, const hia_section *section, uint64_t at,
+                        uint64_t *next, uint64_t *offset) {
+  for (; *next < section->n_relocations; ++*next) {
+    Elf64_Rela relocation;
+    memcpy(&relocation, section->relocations + *next * sizeof relocation, sizeof relocation);
+    if (relocation.r_offset < at) continue;
+    if (relocation.r_offset > at) return false;
+    Elf64_Sym symbol;
+    if (!symbol_at(o, ELF64_R_SYM(relocation.r_info), &symbol)) return false;
+    /* Whether the word is relative to its own place does not matter: the tables are read as they
+     * stand in the file, and ask what is referred to. */
+    *offset = symbol.st_value + (uint64_t)relocation.r_addend;
+    return symbol.st_shndx == o->text_index && *offset <= o->text.size;
+  }
+  return false;
+}
+
+/* ---- an object for the linker ---- */
+
+uint64_t hiaJ_object_finished_size(const hia_object *o, uint64_t tables_size) {
+  return ((o->size + 7) & ~(uint64_t)7) + tables_size;
+}
+
+/* Where in the file it is. */
+static uint64_t section_header_at(const hia_object *o, uint32_t i) {
+  Elf64_Ehdr header;
+  memcpy(&header, o->bytes, sizeof header);
+  return header.e_shoff + (uint64_t)i * sizeof(Elf64_Shdr);
+}
+
+static bool is_ours(const char *name) {
+  return strncmp(name, ".debug_", 7) == 0 || strcmp(name, HIA_FORK_SECTION) == 0 ||
+         strcmp(name, HIA_ARCH_FRAME_SECTION) == 0;
+}
+
+/* Where in the file the bytes of a symbol are; 0: it has none. */
+static uint64_t symbol_bytes(const hia_object *o, const char *wanted, uint64_t size) {
+  Elf64_Sym symbol;
+  for (uint64_t i = 0; symbol_at(o, i, &symbol); i++) {
+    if (symbol.st_name >= o->strings.size) continue;
+    const char *name = (const char *)o->strings.data + symbol.st_name;
+    Elf64_Shdr section;
+    if (!memchr(name, 0, o->strings.size - symbol.st_name) || strcmp(name, wanted) != 0) continue;
+    if (!section_header(o, symbol.st_shndx, &section) || section.sh_type == SHT_NOBITS) return 0;
+    if (symbol.st_value > section.sh_size || size > section.sh_size - symbol.st_value) return 0;
+    return section.sh_offset + symbol.st_value;
+  }
+  return 0;
+}
+
+bool hiaJ_object_finish(const hia_object *o, const hia_tables *tables, unsigned char *out) {
+  uint64_t tables_size = hiaR_tables_size(tables);
+  size_t max_frame = tables->max_frame ? tables->max_frame : 1; /* never 0, says the record */
+  uint64_t tables_at = hiaJ_object_finished_size(o, 0);
+  memcpy(out, o->bytes, o->size);
+  memset(out + o->size, 0, tables_at - o->size);
+  memcpy(out + tables_at, tables, tables_size);
+
+  Elf64_Ehdr header;
+  Elf64_Shdr names;
+  memcpy(&header, o->bytes, sizeof header);
+  if (!section_header(o, header.e_shstrndx, &names)) return false;
+  bool has_tables = false;
+  for (uint32_t i = 0; i < header.e_shnum; i++) {
+    Elf64_Shdr section;
+    if (!section_header(o, i, &section)) return false;
+    const char *name = name_at(o, &names, section.sh_name);
+    if (strcmp(name, HIA_TABLES_SECTION) == 0) {
+      section.sh_offset = tables_at;
+      section.sh_size = tables_size;
+      has_tables = true;
+    }
+    if (is_ours(name)) section.sh_flags |= SHF_EXCLUDE;
+    memcpy(out + section_header_at(o, i), &section, sizeof section);
+  }
+  uint64_t record = symbol_bytes(o, HIA_MODULE_NAME, sizeof(hia_code_module));
+  if (!record) return false;
+  memcpy(out + record + offsetof(hia_code_module, unwinder.max_frame), &max_frame,
+         sizeof max_frame);
+  return has_tables;
+}

@@ -1,0 +1,304 @@
+/* A session: an ORC LLJIT that links the objects we compile, and what compiling them takes. */
+#include "jit/llvm/backend.h"
+#include "runtime/native/arch/arch.h"
+#include "runtime/native/sanitizer.h"
+#include <llvm-c/Support.h>
+#include <llvm-c/Target.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Contexts keep every type and constant that was ever made in them. */
+enum { USES_OF_A_CONTEXT = 64 };
+
+/* ---- LLVM's own global state: set up once, never taken down ---- */
+
+static pthread_once_t llvm_once = PTHREAD_ONCE_INIT;
+static bool llvm_is_ready;
+static void set_up_llvm(void) {
+#ifdef HIA_TSAN
+  /* ThreadSanitizer notes calls on a stack of its own, of 64K entries and without a check;
+   * generated code calls deeper than that. */
+  static const char *const arguments[] = {"hiaton", "-tsan-instrument-func-entry-exit=0"};
+  LLVMParseCommandLineOptions(HIA_LEN(arguments), arguments, NULL);
+#endif
+  llvm_is_ready = !LLVMInitializeNativeTarget() && !LLVMInitializeNativeAsmPrinter() &&
+                  !LLVMInitializeNativeAsmParser(); /* for the inline assembly */
+}
+
+/* ---- errors ---- */
+
+/* ORC tells the cause of a failed lookup to this function only; the lookup itself then says no more
+ * than which symbols it could not give. */
+static void report(void *user, LLVMErrorRef err) {
+  hia_session *session = user;
+  char *message = LLVMGetErrorMessage(err); /* consumes err */
+  pthread_mutex_lock(&session->lock);
+  snprintf(session->reported, sizeof session->reported, "%s", message);
+  pthread_mutex_unlock(&session->lock);
+  LLVMDisposeErrorMessage(message);
+}
+
+void hiaJ_take_error(hia_session *session, LLVMErrorRef err, char *error, size_t error_size) {
+  char *message = LLVMGetErrorMessage(err);
+  pthread_mutex_lock(&session->lock);
+  snprintf(error, error_size, "%s%s%s", message, *session->reported ? ": " : "", session->reported);
+  *session->reported = 0;
+  pthread_mutex_unlock(&session->lock);
+  LLVMDisposeErrorMessage(message);
+}
+
+/* ---- symbols ---- */
+
+static LLVMErrorRef define_runtime(hia_session *session, LLVMOrcJITDylibRef dylib) {
+  static const struct {
+    const char *name;
+    void (*address)(void);
+  } functions[] = {
+#define HIA_ABI(name, args, result, EFFECT, doc) {#name, (void (*)(void))name},
+#include "runtime/native/abi.def"
+  };
+  LLVMOrcExecutionSessionRef es = LLVMOrcLLJITGetExecutionSession(session->jit);
+  LLVMOrcCSymbolMapPair pairs[HIA_LEN(functions)];
+  for (size_t i = 0; i < HIA_LEN(functions); i++) {
+    pairs[i].Name = LLVMOrcExecutionSessionIntern(es, functions[i].name);
+    pairs[i].Sym.Address = (LLVMOrcExecutorAddress)(uintptr_t)functions[i].address;
+    pairs[i].Sym.Flags.GenericFlags =
+        LLVMJITSymbolGenericFlagsExported | LLVMJITSymbolGenericFlagsCallable;
+    pairs[i].Sym.Flags.TargetFlags = 0;
+  }
+  LLVMOrcMaterializationUnitRef unit = LLVMOrcAbsoluteSymbols(pairs, HIA_LEN(functions));
+  LLVMErrorRef err = LLVMOrcJITDylibDefine(dylib, unit);
+  if (err) LLVMOrcDisposeMaterializationUnit(unit);
+  return err;
+}
+
+/* Of the runtime only what abi.def lists. */
+static int is_offered(void *user, LLVMOrcSymbolStringPoolEntryRef name) {
+  (void)user;
+  return strncmp(LLVMOrcSymbolStringPoolEntryStr(name), "hia", 3) != 0;
+}
+
+/* What LLVM itself calls: memory functions of libc, rounding where the machine has no instruction
+ * for it, the sanitizers' runtime. */
+static LLVMErrorRef offer_process(LLVMOrcJITDylibRef dylib) {
+  LLVMOrcDefinitionGeneratorRef generator;
+  LLVMErrorRef err =
+      LLVMOrcCreateDynamicLibrarySearchGeneratorForProcess(&generator, 0, is_offered, NULL);
+  if (!err) LLVMOrcJITDylibAddGenerator(dylib, generator);
+  return err;
+}
+
+hia_dylib *hiaJ_dylib_take(hia_session *session, char *error, size_t error_size) {
+  pthread_mutex_lock(&session->lock);
+  hia_dylib *dylib = session->dylibs;
+  if (dylib) session->dylibs = dylib->next;
+  unsigned number = dylib ? 0 : session->n_dylibs++;
+  pthread_mutex_unlock(&session->lock);
+  if (dylib) return dylib;
+
+  dylib = hiaR_alloc(session->allocator, sizeof *dylib);
+  if (!dylib) {
+    snprintf(error, error_size, "out of memory");
+    return NULL;
+  }
+  char name[32];
+  snprintf(name, sizeof name, "hiaton%u", number);
+  LLVMOrcExecutionSessionRef es = LLVMOrcLLJITGetExecutionSession(session->jit);
+  dylib->ref = LLVMOrcExecutionSessionCreateBareJITDylib(es, name);
+  LLVMErrorRef err = define_runtime(session, dylib->ref);
+  if (!err) err = offer_process(dylib->ref);
+  if (!err) return dylib;
+  hiaJ_take_error(session, err, error, error_size);
+  hiaR_free(session->allocator, dylib, sizeof *dylib);
+  return NULL;
+}
+
+void hiaJ_dylib_put(hia_session *session, hia_dylib *dylib) {
+  pthread_mutex_lock(&session->lock);
+  dylib->next = session->dylibs;
+  session->dylibs = dylib;
+  pthread_mutex_unlock(&session->lock);
+}
+
+typedef struct lookup {
+  pthread_mutex_t lock;
+  pthread_cond_t arrived;
+  bool is_done;
+  LLVMErrorRef err;
+  uintptr_t address;
+} lookup;
+
+static void looked_up(LLVMErrorRef err, LLVMOrcCSymbolMapPairs symbols, size_t n, void *user) {
+  lookup *l = user;
+  pthread_mutex_lock(&l->lock);
+  l->err = err;
+  if (!err && n) l->address = (uintptr_t)symbols[0].Sym.Address;
+  l->is_done = true;
+  pthread_cond_signal(&l->arrived);
+  pthread_mutex_unlock(&l->lock);
+}
+
+hia_status hiaJ_lookup(hia_session *session, const hia_dylib *dylib, const char *name,
+                       uintptr_t *address, char *error, size_t error_size) {
+  lookup l = {.is_done = false};
+  pthread_mutex_init(&l.lock, NULL);
+  pthread_cond_init(&l.arrived, NULL);
+  LLVMOrcExecutionSessionRef es = LLVMOrcLLJITGetExecutionSession(session->jit);
+  LLVMOrcCJITDylibSearchOrderElement order = {dylib->ref,
+                                              LLVMOrcJITDylibLookupFlagsMatchAllSymbols};
+  LLVMOrcCLookupSetElement symbol = {LLVMOrcExecutionSessionIntern(es, name),
+                                     LLVMOrcSymbolLookupFlagsRequiredSymbol};
+  LLVMOrcExecutionSessionLookup(es, LLVMOrcLookupKindStatic, &order, 1, &symbol, 1, looked_up, &l);
+  pthread_mutex_lock(&l.lock);
+  while (!l.is_done) pthread_cond_wait(&l.arrived, &l.lock);
+  pthread_mutex_unlock(&l.lock);
+  pthread_cond_destroy(&l.arrived);
+  pthread_mutex_destroy(&l.lock);
+  if (l.err) {
+    hiaJ_take_error(session, l.err, error, error_size);
+    return HIA_INTERNAL;
+  }
+  *address = l.address;
+  return HIA_OK;
+}
+
+/* ---- compilers ---- */
+
+static void compiler_free(hia_session *session, hia_compiler *compiler) {
+  for (size_t i = 0; i < HIA_LEN(compiler->machines); i++)
+    if (compiler->machines[i]) LLVMDisposeTargetMachine(compiler->machines[i]);
+  if (compiler->llvm) LLVMContextDispose(compiler->llvm);
+  hiaR_context_free(compiler->stack);
+  hiaR_free(session->allocator, compiler, sizeof *compiler);
+}
+
+hia_compiler *hiaJ_compiler_take(hia_session *session) {
+  pthread_mutex_lock(&session->lock);
+  hia_compiler *compiler = session->compilers;
+  if (compiler) session->compilers = compiler->next;
+  pthread_mutex_unlock(&session->lock);
+  if (!compiler) {
+    compiler = hiaR_alloc(session->allocator, sizeof *compiler);
+    if (!compiler) return NULL;
+    if (hiaR_context_new(session->allocator, &compiler->stack)) {
+      hiaR_free(session->allocator, compiler, sizeof *compiler);
+      return NULL;
+    }
+  }
+  if (compiler->llvm && compiler->uses >= USES_OF_A_CONTEXT) {
+    LLVMContextDispose(compiler->llvm);
+    compiler->llvm = NULL;
+  }
+  if (!compiler->llvm) {
+    compiler->llvm = LLVMContextCreate();
+    compiler->uses = 0;
+  }
+  compiler->uses++;
+  return compiler;
+}
+
+void hiaJ_compiler_put(hia_session *session, hia_compiler *compiler) {
+  pthread_mutex_lock(&session->lock);
+  compiler->next = session->compilers;
+  session->compilers = compiler;
+  pthread_mutex_unlock(&session->lock);
+}
+
+LLVMTargetMachineRef hiaJ_machine_for(const hia_session *session, const char *cpu, int level) {
+  static const LLVMCodeGenOptLevel levels[4] = {LLVMCodeGenLevelNone, LLVMCodeGenLevelLess,
+                                                LLVMCodeGenLevelDefault,
+                                                LLVMCodeGenLevelAggressive};
+  /* Small: calls between our functions are direct. Position independent, so that the same bytes
+   * can be linked anywhere. */
+  return LLVMCreateTargetMachine(session->target, session->triple, cpu ? cpu : session->cpu,
+                                 cpu ? "" : session->features, levels[level], LLVMRelocPIC,
+                                 LLVMCodeModelSmall);
+}
+
+LLVMTargetMachineRef hiaJ_machine(hia_session *session, hia_compiler *compiler, int level) {
+  if (!compiler->machines[level])
+    compiler->machines[level] = hiaJ_machine_for(session, NULL, level);
+  return compiler->machines[level];
+}
+
+/* ---- opening and closing ---- */
+
+static hia_status open_target(hia_session *session, char *error, size_t error_size) {
+  session->triple = LLVMGetDefaultTargetTriple();
+  session->cpu = LLVMGetHostCPUName();
+  session->features = LLVMGetHostCPUFeatures();
+  char *message = NULL;
+  if (LLVMGetTargetFromTriple(session->triple, &session->target, &message)) {
+    snprintf(error, error_size, "%s", message ? message : "unknown target");
+    LLVMDisposeMessage(message);
+    return HIA_UNSUPPORTED;
+  }
+  LLVMTargetMachineRef machine = hiaJ_machine_for(session, NULL, 0);
+  if (!machine) {
+    snprintf(error, error_size, "no code generator for %s", session->triple);
+    return HIA_UNSUPPORTED;
+  }
+  LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(machine);
+  session->data_layout = LLVMCopyStringRepOfTargetData(layout);
+  LLVMDisposeTargetData(layout);
+  /* The builder takes over the machine, LLJIT the builder, also on failure. */
+  LLVMOrcLLJITBuilderRef builder = LLVMOrcCreateLLJITBuilder();
+  LLVMOrcLLJITBuilderSetJITTargetMachineBuilder(
+      builder, LLVMOrcJITTargetMachineBuilderCreateFromTargetMachine(machine));
+  LLVMErrorRef err = LLVMOrcCreateLLJIT(&session->jit, builder);
+  if (err) {
+    session->jit = NULL;
+    hiaJ_take_error(session, err, error, error_size);
+    return HIA_INTERNAL;
+  }
+  LLVMOrcExecutionSessionSetErrorReporter(LLVMOrcLLJITGetExecutionSession(session->jit), report,
+                                          session);
+  return HIA_OK;
+}
+
+hia_status hiaJ_session_open(const hia_allocator *allocator, hia_session **out, char *error,
+                             size_t error_size) {
+  *out = NULL;
+  pthread_once(&llvm_once, set_up_llvm);
+  if (!llvm_is_ready) {
+    snprintf(error, error_size, "this LLVM cannot compile for this machine");
+    return HIA_UNSUPPORTED;
+  }
+  hia_session *session = hiaR_alloc(allocator, sizeof *session);
+  if (!session) {
+    snprintf(error, error_size, "out of memory");
+    return HIA_MEMORY;
+  }
+  session->allocator = allocator;
+  pthread_mutex_init(&session->lock, NULL);
+  hia_status status = open_target(session, error, error_size);
+  if (status)
+    hiaJ_session_close(session);
+  else
+    *out = session;
+  return status;
+}
+
+void hiaJ_session_close(hia_session *session) {
+  if (!session) return;
+  while (session->compilers) {
+    hia_compiler *compiler = session->compilers;
+    session->compilers = compiler->next;
+    compiler_free(session, compiler);
+  }
+  if (session->jit) {
+    LLVMErrorRef err = LLVMOrcDisposeLLJIT(session->jit);
+    if (err) LLVMConsumeError(err);
+  }
+  while (session->dylibs) { /* ours; LLJIT has freed LLVM's side */
+    hia_dylib *dylib = session->dylibs;
+    session->dylibs = dylib->next;
+    hiaR_free(session->allocator, dylib, sizeof *dylib);
+  }
+  LLVMDisposeMessage(session->triple);
+  LLVMDisposeMessage(session->cpu);
+  LLVMDisposeMessage(session->features);
+  if (session->data_layout) LLVMDisposeMessage(session->data_layout);
+  pthread_mutex_destroy(&session->lock);
+  hiaR_free(session->allocator, session, sizeof *session);
+}

@@ -1,5 +1,0 @@
-/* The version of the runtime ABI as a symbol: an object that was made for another one does not
- * link, and the linker says what it lacks. */
-#include "runtime/module.h"
-
-const uint32_t HIA_RT_ABI_SYMBOL = HIA_RT_ABI;

@@ -1,0 +1,495 @@
+/* Is an image sound? Everything that the engines rely on is checked here, once.
+ *
+ * Beyond indices in range that is the token discipline: in every run of a section, each node whose
+ * region is live gets exactly the tokens it waits for, and one whose region is dead gets fewer. So
+ * every node fires at most once in a round, a round ends, and no engine has to look out for more.
+ *
+ * Tokens come from nodes, and from control getting to a region. Seen from node x in region r, what
+ * comes from r or a region around it comes whenever x is live. What comes from inside a branch that
+ * x is not in must come from both its sides in equal number, and then counts once: the sides of a
+ * branch that deliver the value of a Merge. Something must come from within r itself, or x would
+ * fire when r is dead. Tokens go to later nodes only, so there are no cycles. */
+#include "runtime/image/loaded.h"
+#include <stdio.h>
+
+/* Of a section, so that no offset in a frame overflows. */
+#define MOST_SLOTS ((uint32_t)1 << 28)
+
+typedef struct checker {
+  const uint8_t *bytes;
+  const hia_image_header *h;
+  const hia_image_kernel *kernels;
+  const hia_image_extern *externs;
+  const hia_image_section *sections;
+  const hia_image_region *regions; /* of all sections */
+  const hia_image_node *nodes;
+  const uint32_t *words;
+  const hia_image_export *exports;
+  const hia_image_loc *locs;
+  const char *strings;
+  uint64_t list_words; /* words used by lists so far: lists do not overlap */
+  char *error;
+  size_t error_size;
+
+  /* Of the section that is being checked. */
+  const hia_image_section *s;
+  uint32_t number;
+
+  /* Scratch, as large as the largest section asks for. */
+  uint32_t most_nodes, most_regions;
+  uint32_t *host_words; /* by extern: numbers of its operands and results */
+  uint32_t *scratch;
+  size_t scratch_size;
+  uint32_t *region_of;             /* by node */
+  uint32_t *side;                  /* by node and side: the region of a SWITCH */
+  uint32_t *region_end;            /* by region: one past the last region inside it */
+  uint32_t *other;                 /* by region: the other side of its branch, or NONE */
+  uint32_t *total;                 /* by region: tokens from there for the node at hand */
+  uint32_t *is_queued;             /* by region: it is in the heap */
+  uint32_t *heap, heap_len;        /* regions with tokens, the highest on top */
+  uint32_t *source_at, *source_of; /* by node: regions that its tokens come from */
+} checker;
+
+static bool HIA_PRINTF(2, 3) bad(checker *c, const char *fmt, ...) {
+  if (!c->error_size) return false;
+  size_t at = 0;
+  if (c->s) {
+    int n = snprintf(c->error, c->error_size, "section %u: ", c->number);
+    at = n < 0 ? 0 : (size_t)n < c->error_size ? (size_t)n : c->error_size - 1;
+  }
+  va_list args;
+  va_start(args, fmt);
+  vsnprintf(c->error + at, c->error_size - at, fmt, args);
+  va_end(args);
+  return false;
+}
+
+/* ---- tables ---- */
+
+static bool check_table(checker *c, const char *name, const hia_image_table *t, size_t record) {
+  if (t->at % 8 || t->at < sizeof(hia_image_header) || t->at > c->h->size ||
+      t->n > (c->h->size - t->at) / record)
+    return bad(c, "the table of %s is out of bounds", name);
+  return true;
+}
+
+static bool check_header(checker *c, size_t size) {
+  const hia_image_header *h = c->h;
+  if (size < sizeof *h || memcmp(h->magic, HIA_IMAGE_MAGIC, sizeof h->magic) != 0)
+    return bad(c, "not an image");
+  if (h->order != HIA_IMAGE_ORDER) return bad(c, "made for a machine of other byte order");
+  if (h->version != HIA_IMAGE_VERSION)
+    return bad(c, "format version %u, expected %u", h->version, HIA_IMAGE_VERSION);
+  if (h->size != size || size % 8) return bad(c, "%zu bytes, not as many as it says", size);
+  size_t from = offsetof(hia_image_header, file);
+  if (h->hash != hiaR_image_hash(c->bytes + from, size - from))
+    return bad(c, "damaged: the hash does not fit");
+#define TABLE(field)                                                                               \
+  if (!check_table(c, #field, &h->field, sizeof *c->field)) return false;                          \
+  c->field = (const void *)(c->bytes + h->field.at);
+  TABLE(kernels)
+  TABLE(externs)
+  TABLE(sections)
+  TABLE(regions)
+  TABLE(nodes)
+  TABLE(words)
+  TABLE(exports)
+  TABLE(locs)
+  TABLE(strings)
+#undef TABLE
+  return check_table(c, "consts", &h->consts, sizeof(hia_word));
+}
+
+static bool check_string(checker *c, uint32_t at) { return at < c->h->strings.n; }
+
+static bool check_list(checker *c, uint32_t first, uint32_t n) {
+  if (n > c->h->words.n || first > c->h->words.n - n) return bad(c, "a list is out of bounds");
+  c->list_words += n;
+  if (c->list_words > c->h->words.n) return bad(c, "lists overlap");
+  return true;
+}
+
+static bool check_list_below(checker *c, uint32_t first, uint32_t n, uint32_t limit) {
+  if (!check_list(c, first, n)) return false;
+  for (uint32_t i = 0; i < n; i++)
+    if (c->words[first + i] >= limit) return bad(c, "a slot is out of range");
+  return true;
+}
+
+/* A loop's variables are parameters, so parameters may be written; constants may not. */
+static bool check_moves(checker *c, uint32_t first, uint32_t n) {
+  const hia_image_section *s = c->s;
+  if (n % 2) return bad(c, "half a move");
+  if (!check_list_below(c, first, n, s->n_slots)) return false;
+  for (uint32_t i = 1; i < n; i += 2)
+    if (c->words[first + i] >= s->n_slots - s->n_consts) return bad(c, "a constant is written");
+  return true;
+}
+
+/* ---- sections ---- */
+
+/* Regions nest, and stand in the order of their first nodes. Fills in region_of and region_end. */
+static bool check_regions(checker *c) {
+  const hia_image_section *s = c->s;
+  const hia_image_region *r = c->regions + s->regions;
+  if (!s->n_regions || r[0].parent != HIA_NONE || r[0].first != 0 || r[0].last != s->n_nodes)
+    return bad(c, "the body is not its first region");
+  uint32_t open = 0, n = 0;
+  for (uint32_t i = 1; i <= s->n_regions; i++) {
+    uint32_t until = i < s->n_regions ? r[i].first : s->n_nodes;
+    if (until < n || until > s->n_nodes) return bad(c, "region %u is out of place", i);
+    for (; n < until; n++) {
+      for (; open != 0 && r[open].last <= n; open = r[open].parent) c->region_end[open] = i;
+      c->region_of[n] = open;
+    }
+    if (i == s->n_regions) break;
+    if (r[i].first > r[i].last || r[i].parent >= i) return bad(c, "region %u is out of order", i);
+    for (; open != r[i].parent; open = r[open].parent) {
+      if (open == 0 || r[open].last > r[i].first) return bad(c, "region %u overlaps another", i);
+      c->region_end[open] = i;
+    }
+    if (r[i].last > r[open].last) return bad(c, "region %u is not inside its parent", i);
+    open = i;
+  }
+  for (; open != 0; open = r[open].parent) c->region_end[open] = s->n_regions;
+  c->region_end[0] = s->n_regions;
+  return true;
+}
+
+/* Each region is one side of a SWITCH before it. Fills in `other`. */
+static bool check_branches(checker *c) {
+  const hia_image_section *s = c->s;
+  const hia_image_region *r = c->regions + s->regions;
+  const hia_image_node *nodes = c->nodes + s->nodes;
+  for (uint32_t i = 0; i < s->n_nodes; i++) c->side[2 * i] = c->side[2 * i + 1] = HIA_NONE;
+  for (uint32_t i = 1; i < s->n_regions; i++) {
+    uint32_t n = r[i].node;
+    if (n >= r[i].first || nodes[n].kind != HIA_KIND_SWITCH || c->region_of[n] != r[i].parent)
+      return bad(c, "region %u has no switch", i);
+    if (r[i].side > 1 || c->side[2 * n + r[i].side] != HIA_NONE)
+      return bad(c, "region %u is no side of its switch", i);
+    c->side[2 * n + r[i].side] = i;
+  }
+  for (uint32_t i = 0; i < s->n_regions; i++) {
+    c->total[i] = 0;
+    c->other[i] = i == 0 ? HIA_NONE : c->side[2 * r[i].node + !r[i].side];
+  }
+  return true;
+}
+
+static bool check_node(checker *c, const hia_image_node *n) {
+  const hia_image_section *s = c->s;
+  uint32_t ins = 0, outs = 0;
+  switch (n->kind) {
+  case HIA_KIND_KERNEL: {
+    if (n->what >= c->h->kernels.n) return bad(c, "no such kernel");
+    const hia_image_kernel *k = &c->kernels[n->what];
+    ins = (uint32_t)hiaR_ops[k->op].n_ins, outs = 1;
+    if (k->op == HIA_OP_CAST && n->imm >= HIA_N_DTYPES) return bad(c, "a cast from no dtype");
+    break;
+  }
+  case HIA_KIND_MOVE: ins = outs = 1; break;
+  case HIA_KIND_SWITCH: ins = 1; break;
+  case HIA_KIND_FAIL: ins = 1; break;
+  case HIA_KIND_LEND: ins = 1; break;
+  case HIA_KIND_REGAIN: ins = outs = 1; break;
+  case HIA_KIND_COUNT:
+    if (n->what > 1) return bad(c, "a count of nothing");
+    break;
+  case HIA_KIND_JOIN: break;
+  case HIA_KIND_HOST: /* alone, so that it is called when its section is */
+    if (n->what >= c->h->externs.n) return bad(c, "no such extern");
+    if (s->n_nodes != 1 || s->flags) return bad(c, "a call of the host is not alone");
+    ins = c->host_words[2 * (size_t)n->what], outs = c->host_words[2 * (size_t)n->what + 1];
+    break;
+  case HIA_KIND_CALL:
+  case HIA_KIND_LOOP:
+    if (n->what >= c->h->sections.n) return bad(c, "no such section");
+    ins = c->sections[n->what].n_params, outs = c->sections[n->what].n_results;
+    break;
+  default: return bad(c, "kind %u of a node", n->kind);
+  }
+  if (n->n_ins != ins || n->n_outs != outs) return bad(c, "wrong number of operands or results");
+  if (n->kind == HIA_KIND_SWITCH && n->n_edges) return bad(c, "a switch has edges of its own");
+  if (n->tokens < 1 || n->tokens > HIA_MAX_TOKENS) return bad(c, "a node waits for nothing");
+  if (n->loc != HIA_NONE && n->loc >= c->h->locs.n) return bad(c, "no such location");
+  return check_list_below(c, n->ins, n->n_ins, s->n_slots) &&
+         check_list_below(c, n->outs, n->n_outs, s->n_slots - s->n_consts) &&
+         check_list(c, n->edges, n->n_edges);
+}
+
+/* ---- tokens ---- */
+
+/* By node, where its tokens come from: source_of[source_at[n] .. source_at[n + 1]). */
+static bool gather_sources(checker *c) {
+  const hia_image_section *s = c->s;
+  const hia_image_region *r = c->regions + s->regions;
+  const hia_image_node *nodes = c->nodes + s->nodes;
+  uint32_t *at = c->source_at;
+  for (uint32_t i = 0; i < s->n_nodes + 2; i++) at[i] = 0;
+  for (uint32_t i = 0; i < s->n_regions; i++)
+    for (uint32_t e = 0; e < r[i].n_edges; e++) {
+      uint32_t to = c->words[r[i].edges + e];
+      if (to >= s->n_nodes || to < r[i].first) return bad(c, "control goes astray");
+      at[to + 2]++;
+    }
+  for (uint32_t i = 0; i < s->n_nodes; i++)
+    for (uint32_t e = 0; e < nodes[i].n_edges; e++) {
+      uint32_t to = c->words[nodes[i].edges + e];
+      if (to <= i || to >= s->n_nodes) return bad(c, "a token goes astray");
+      at[to + 2]++;
+    }
+  /* at[n + 1] is where the list of n is filled; when done, where it ends. */
+  for (uint32_t i = 2; i < s->n_nodes + 2; i++) at[i] += at[i - 1];
+  for (uint32_t i = 0; i < s->n_regions; i++)
+    for (uint32_t e = 0; e < r[i].n_edges; e++)
+      c->source_of[at[c->words[r[i].edges + e] + 1]++] = i;
+  for (uint32_t i = 0; i < s->n_nodes; i++)
+    for (uint32_t e = 0; e < nodes[i].n_edges; e++)
+      c->source_of[at[c->words[nodes[i].edges + e] + 1]++] = c->region_of[i];
+  return true;
+}
+
+/* The heap: the highest region on top, each once. */
+static void push(checker *c, uint32_t region, uint32_t tokens) {
+  c->total[region] += tokens;
+  if (c->is_queued[region]) return;
+  c->is_queued[region] = 1;
+  uint32_t i = c->heap_len++;
+  for (; i && c->heap[(i - 1) / 2] < region; i = (i - 1) / 2) c->heap[i] = c->heap[(i - 1) / 2];
+  c->heap[i] = region;
+}
+
+static uint32_t pop(checker *c) {
+  uint32_t top = c->heap[0], last = c->heap[--c->heap_len];
+  for (uint32_t i = 0;;) {
+    uint32_t child = 2 * i + 1;
+    if (child + 1 < c->heap_len && c->heap[child + 1] > c->heap[child]) child++;
+    if (child >= c->heap_len || c->heap[child] <= last) {
+      c->heap[i] = last;
+      break;
+    }
+    c->heap[i] = c->heap[child];
+    i = child;
+  }
+  c->is_queued[top] = 0;
+  return top;
+}
+
+static bool is_around(const checker *c, uint32_t region, uint32_t inner) {
+  return region <= inner && inner < c->region_end[region];
+}
+
+static bool check_tokens(checker *c, uint32_t n, const hia_image_node *node) {
+  const hia_image_region *r = c->regions + c->s->regions;
+  uint32_t own = c->region_of[n], always = 0, from_own = 0;
+  bool ok = true;
+  for (uint32_t i = c->source_at[n]; i < c->source_at[n + 1]; i++) push(c, c->source_of[i], 1);
+  while (c->heap_len) {
+    uint32_t q = pop(c), tokens = c->total[q];
+    if (is_around(c, q, own)) {
+      always += tokens;
+      if (q == own) from_own = tokens;
+      c->total[q] = 0;
+      continue;
+    }
+    uint32_t other = c->other[q];
+    if (other == HIA_NONE || is_around(c, other, own)) {
+      ok = false;
+      c->total[q] = 0;
+      continue;
+    }
+    /* Whichever side has the lower number comes last and speaks for both. */
+    if (other < q) {
+      push(c, other, 0);
+      continue;
+    }
+    if (c->total[other] == tokens)
+      push(c, r[q].parent, tokens);
+    else
+      ok = false;
+    c->total[q] = c->total[other] = 0;
+  }
+  if (!ok) return bad(c, "node %u: the sides of a branch differ", n);
+  if (always != node->tokens)
+    return bad(c, "node %u waits for %u tokens, %u come", n, node->tokens, always);
+  if (own != 0 && !from_own) return bad(c, "node %u would fire when it is dead", n);
+  return true;
+}
+
+static bool check_section(checker *c) {
+  const hia_image_section *s = c->s;
+  const hia_image_node *nodes = c->nodes + s->nodes;
+  if (!check_string(c, s->name)) return bad(c, "no name");
+  if (s->flags & ~(uint32_t)HIA_SECTION_ITERATES) return bad(c, "unknown flags");
+  /* Every slot is there for a parameter, a constant, or a result or move that some list names, so
+   * frames cannot be made absurdly large by a small image. */
+  uint64_t most = (uint64_t)s->n_params + s->n_consts + c->h->words.n;
+  if (s->n_params > c->h->words.n + c->h->strings.n || s->n_slots > most ||
+      s->n_slots < (uint64_t)s->n_params + s->n_consts || s->n_slots > MOST_SLOTS)
+    return bad(c, "%u slots", s->n_slots);
+  if (!check_list_below(c, s->results, s->n_results, s->n_slots) ||
+      !check_moves(c, s->enter, s->n_enter) || !check_moves(c, s->next, s->n_next))
+    return false;
+  if (s->flags & HIA_SECTION_ITERATES ? s->cond >= s->n_slots : s->n_next != 0)
+    return bad(c, "rounds without a condition");
+  for (uint32_t i = 0; i < s->n_nodes; i++)
+    if (!check_node(c, &nodes[i])) return false;
+  for (uint32_t i = 0; i < s->n_regions; i++) {
+    const hia_image_region *r = &c->regions[s->regions + i];
+    if (!check_list(c, r->edges, r->n_edges) || !check_moves(c, r->moves, r->n_moves)) return false;
+    if (i == 0 && r->n_moves) return bad(c, "moves for the body");
+  }
+  if (!check_regions(c) || !check_branches(c) || !gather_sources(c)) return false;
+  for (uint32_t i = 0; i < s->n_nodes; i++)
+    if (!check_tokens(c, i, &nodes[i])) return false;
+  return true;
+}
+
+/* ---- the rest ---- */
+
+/* Reads the types up to `end` (the end of the signature, or a `>`); answers their scalars in *n. */
+static bool check_types(const char **at, char end, uint32_t *n, uint32_t *n_types) {
+  enum { DEEPEST = 1000 };
+  uint32_t depth = 0, parts[DEEPEST];
+  *n = *n_types = 0;
+  for (const char *p = *at;; p++) {
+    if (*p == end && depth == 0) {
+      *at = p;
+      return true;
+    }
+    if (*p == '(') {
+      if (depth == DEEPEST) return false;
+      parts[depth++] = 0;
+      continue;
+    }
+    if (*p == ')') {
+      if (depth == 0 || parts[--depth] < 2) return false;
+    } else {
+      if (!*p || !strchr("bilfd", *p)) return false;
+      (*n)++;
+    }
+    if (depth)
+      parts[depth - 1]++;
+    else
+      (*n_types)++;
+  }
+}
+
+static bool check_signature(checker *c, uint32_t signature, uint32_t *params, uint32_t *results) {
+  const char *at = c->strings + signature;
+  uint32_t n_types;
+  if (!check_types(&at, '>', params, &n_types)) return bad(c, "a signature is malformed");
+  at++;
+  if (!check_types(&at, 0, results, &n_types) || n_types != 1)
+    return bad(c, "a signature is malformed");
+  return true;
+}
+
+static bool check_extern(checker *c, const hia_image_extern *e, uint32_t words[2]) {
+  if (!check_string(c, e->name) || !check_string(c, e->signature) ||
+      e->flags & ~(uint32_t)(HIA_EXTERN_IMPURE | HIA_EXTERN_RAISES))
+    return bad(c, "an extern is out of range");
+  return check_signature(c, e->signature, &words[0], &words[1]);
+}
+
+static bool check_export(checker *c, const hia_image_export *e) {
+  if (!check_string(c, e->name) || !check_string(c, e->signature) || e->section >= c->h->sections.n)
+    return bad(c, "an export is out of range");
+  uint32_t params, results;
+  if (!check_signature(c, e->signature, &params, &results)) return false;
+  const hia_image_section *s = &c->sections[e->section];
+  if (params != s->n_params || results != s->n_results)
+    return bad(c, "a signature does not fit its section");
+  return true;
+}
+
+/* Chains of parents end. `seen`: by location, in which walk it was met. */
+static bool check_locs(checker *c, uint32_t *seen) {
+  uint32_t n = c->h->locs.n;
+  for (uint32_t i = 0; i < n; i++) {
+    const hia_image_loc *l = &c->locs[i];
+    if (!check_string(c, l->fn) || (l->parent != HIA_NONE && l->parent >= n))
+      return bad(c, "location %u is out of range", i);
+    seen[i] = 0;
+  }
+  for (uint32_t i = 0; i < n; i++)
+    for (uint32_t at = i; at != HIA_NONE; at = c->locs[at].parent) {
+      if (seen[at] == i + 1) return bad(c, "location %u is inside itself", i);
+      if (seen[at]) break;
+      seen[at] = i + 1;
+    }
+  return true;
+}
+
+/* Sections own consecutive parts of the tables, and all of them. */
+static bool check_parts(checker *c, size_t *scratch_words) {
+  uint32_t nodes = 0, regions = 0, consts = 0, most_nodes = 0, most_regions = 0;
+  for (uint32_t i = 0; i < c->h->sections.n; i++) {
+    const hia_image_section *s = &c->sections[i];
+    if (s->nodes != nodes || s->n_nodes > c->h->nodes.n - nodes || s->regions != regions ||
+        s->n_regions > c->h->regions.n - regions || s->consts != consts ||
+        s->n_consts > c->h->consts.n - consts)
+      return bad(c, "sections overlap");
+    nodes += s->n_nodes, regions += s->n_regions, consts += s->n_consts;
+    if (s->n_nodes > most_nodes) most_nodes = s->n_nodes;
+    if (s->n_regions > most_regions) most_regions = s->n_regions;
+  }
+  if (nodes != c->h->nodes.n || regions != c->h->regions.n || consts != c->h->consts.n)
+    return bad(c, "records that belong to no section");
+  size_t n = (size_t)most_nodes, r = (size_t)most_regions;
+  *scratch_words = 4 * n + 2 + 5 * r + c->h->words.n + c->h->locs.n + 2 * (size_t)c->h->externs.n;
+  c->most_nodes = most_nodes, c->most_regions = most_regions;
+  return true;
+}
+
+static bool check(checker *c, size_t size, const hia_allocator *allocator, bool *out_of_memory) {
+  size_t words = 0;
+  if (!check_header(c, size)) return false;
+  if (!check_string(c, c->h->file) || c->strings[c->h->strings.n - 1] != 0)
+    return bad(c, "the strings have no end");
+  for (uint32_t i = 0; i < c->h->kernels.n; i++) {
+    const hia_image_kernel *k = &c->kernels[i];
+    int8_t n_ins = k->op < HIA_OP_LIMIT ? hiaR_ops[k->op].n_ins : 0;
+    if (k->dtype >= HIA_N_DTYPES || n_ins < 1 || n_ins > 3)
+      return bad(c, "kernel %u is of no op", i);
+  }
+  if (!check_parts(c, &words)) return false;
+  c->scratch_size = words * sizeof(uint32_t);
+  c->scratch = hiaR_alloc(allocator, c->scratch_size);
+  if (!c->scratch) {
+    *out_of_memory = true;
+    return false;
+  }
+  uint32_t *at = c->scratch;
+  c->region_of = at, at += c->most_nodes;
+  c->side = at, at += 2 * (size_t)c->most_nodes;
+  c->source_at = at, at += (size_t)c->most_nodes + 2;
+  c->region_end = at, at += c->most_regions;
+  c->other = at, at += c->most_regions;
+  c->total = at, at += c->most_regions;
+  c->is_queued = at, at += c->most_regions;
+  c->heap = at, at += c->most_regions;
+  c->source_of = at, at += c->h->words.n;
+  c->host_words = at, at += 2 * (size_t)c->h->externs.n;
+  for (uint32_t i = 0; i < c->h->externs.n; i++)
+    if (!check_extern(c, &c->externs[i], &c->host_words[2 * (size_t)i])) return false;
+  if (!check_locs(c, at)) return false;
+  for (c->number = 0; c->number < c->h->sections.n; c->number++) {
+    c->s = &c->sections[c->number];
+    if (!check_section(c)) return false;
+  }
+  c->s = NULL;
+  for (uint32_t i = 0; i < c->h->exports.n; i++)
+    if (!check_export(c, &c->exports[i])) return false;
+  return true;
+}
+
+hia_status hiaR_image_check(const void *bytes, size_t size, const hia_allocator *allocator,
+                            char *error, size_t error_size) {
+  checker c = {.bytes = bytes, .h = bytes, .error = error, .error_size = error_size};
+  bool out_of_memory = false;
+  bool ok = check(&c, size, allocator, &out_of_memory);
+  hiaR_free(allocator, c.scratch, c.scratch_size);
+  return ok ? HIA_OK : out_of_memory ? HIA_MEMORY : HIA_BAD_IMAGE;
+}

@@ -1,0 +1,594 @@
+/* Loading an image: check it, then decode it into one block of memory, in the form the engines run.
+ *
+ * What is decoded: kernels are looked up, edges become pointers, nodes that wait for one token only
+ * are told apart (they need no count), frames are laid out. */
+#include "runtime/image/loaded.h"
+#include <stdio.h>
+
+uint64_t hiaR_image_hash(const void *bytes, size_t size) {
+  const uint8_t *at = bytes;
+  uint64_t h = 0x9e3779b97f4a7c15u ^ size;
+  for (size_t i = 0; i + 8 <= size; i += 8) {
+    uint64_t word;
+    memcpy(&word, at + i, sizeof word);
+    h = (h ^ word) * 0xff51afd7ed558ccdu;
+    h ^= h >> 32;
+  }
+  return h;
+}
+
+/* ---- the sources: the image's tables ---- */
+
+typedef struct tables {
+  const hia_image_header *h;
+  const hia_image_kernel *kernels;
+  const hia_image_extern *externs;
+  const hia_image_section *sections;
+  const hia_image_region *regions;
+  const hia_image_node *nodes;
+  const uint32_t *words;
+  const hia_word *consts;
+  const hia_image_export *exports;
+  const hia_image_loc *locs;
+  const char *strings;
+} tables;
+
+static tables tables_of(const void *bytes) {
+  const hia_image_header *h = bytes;
+  const char *base = bytes;
+#define AT(field) (const void *)(base + h->field.at)
+  return (tables){h,         AT(kernels), AT(externs), AT(sections), AT(regions), AT(nodes),
+                  AT(words), AT(consts),  AT(exports), AT(locs),     AT(strings)};
+#undef AT
+}
+
+/* ---- laying out frames ---- */
+
+/* Sizes of frames are rounded up, so that frames of similar sections share their memory: to 16
+ * bytes up to 512, beyond to an eighth of the next power of two. */
+enum { STEPS = 8, FINE = 512, CLASSES = FINE / 16 + STEPS * 24 };
+
+static uint32_t class_of(uint64_t size, uint64_t *rounded) {
+  if (size <= FINE) {
+    uint32_t steps = size ? (uint32_t)((size + 15) / 16) : 1;
+    *rounded = (uint64_t)steps * 16;
+    return steps - 1;
+  }
+  uint32_t c = FINE / 16;
+  for (uint64_t low = FINE;; low *= 2)
+    for (uint32_t i = 1; i <= STEPS; i++, c++)
+      if (size <= low + low / STEPS * i) {
+        *rounded = low + low / STEPS * i;
+        return c;
+      }
+}
+
+typedef struct layout {
+  uint32_t n_children, n_counters;
+  uint32_t set_words, set_levels; /* words of the pending set outside the header */
+} layout;
+
+static layout lay_out(const tables *t, const hia_image_section *s) {
+  layout l = {0};
+  for (uint32_t i = 0; i < s->n_nodes; i++) {
+    const hia_image_node *n = &t->nodes[s->nodes + i];
+    l.n_children += n->kind == HIA_KIND_CALL || n->kind == HIA_KIND_LOOP;
+    l.n_counters += n->tokens > 1;
+  }
+  /* One more member of the pending set: the next round. */
+  uint32_t members = l.n_children + (s->flags & HIA_SECTION_ITERATES ? 1 : 0);
+  for (l.set_levels = 1; members > 64; l.set_levels++) {
+    members = (members + 63) / 64;
+    l.set_words += members;
+  }
+  return l;
+}
+
+static uint32_t up8(uint32_t n) { return (n + 7) & ~7u; }
+static uint32_t up16(uint32_t n) { return (n + 15) & ~15u; }
+
+static uint32_t preload_size(const hia_image_section *s, const layout *l) {
+  return up16(8 * s->n_consts + up8(l->n_counters) + 8 * l->set_words);
+}
+
+/* ---- one block for everything ---- */
+
+/* Where kernels come from: a function, or a list. */
+typedef struct kernel_source {
+  hia_kernel (*resolve)(unsigned op, hia_dtype dtype);
+  const hia_given_kernel *given;
+  size_t n_given;
+} kernel_source;
+
+static hia_kernel find_kernel(const kernel_source *kernels, const hia_image_kernel *k) {
+  if (kernels->resolve) return kernels->resolve(k->op, (hia_dtype)k->dtype);
+  for (size_t i = 0; i < kernels->n_given; i++)
+    if (kernels->given[i].op == k->op && k->dtype < HIA_N_DTYPES)
+      return kernels->given[i].by_dtype[k->dtype];
+  return NULL;
+}
+
+typedef struct decoder {
+  tables t;
+  const kernel_source *kernels;
+  const hia_image_hosts *hosts;
+  char *at; /* in the block */
+  hia_section *sections;
+  hia_instr *instrs;       /* of all sections */
+  const uint32_t *words;   /* the copy */
+  const hia_instr **edges; /* where the next edges go */
+  hia_child *children;     /* the next one */
+  hia_switch *switches;    /* the next one */
+  hia_wide *wides;         /* the next one */
+  hia_host_instr *calls;   /* of the host: the next one */
+  const void **prepared;   /* by extern */
+  uint64_t *node_sum;      /* scratch: weights of a section's nodes before this one */
+  uint64_t *region_weight; /* scratch */
+} decoder;
+
+/* Everything in the block is 16-aligned. */
+static size_t room(size_t n, size_t size) { return (n * size + 15) & ~(size_t)15; }
+
+static void *take(decoder *d, size_t n, size_t size) {
+  void *p = d->at;
+  d->at += room(n, size);
+  return p;
+}
+
+static bool is_wide(const decoder *d, const hia_image_node *n) {
+  bool wide = d->t.words[n->outs] > UINT16_MAX;
+  for (uint32_t i = 0; i < n->n_ins; i++) wide |= d->t.words[n->ins + i] > UINT16_MAX;
+  return wide;
+}
+
+static hia_edges decode_edges(decoder *d, const hia_image_section *s, uint32_t first, uint32_t n) {
+  hia_edges e = {.more = d->edges};
+  const hia_image_node *nodes = d->t.nodes + s->nodes;
+  hia_instr *instrs = d->instrs + s->nodes;
+  for (int counted = 0; counted < 2; counted++)
+    for (uint32_t i = 0; i < n; i++) {
+      uint32_t to = d->words[first + i];
+      if ((nodes[to].tokens > 1) != counted) continue;
+      if (!counted && !e.first) {
+        e.first = &instrs[to];
+        continue;
+      }
+      *d->edges++ = &instrs[to];
+      e.n_more++;
+      e.n_direct += !counted;
+    }
+  return e;
+}
+
+static void decode_kernel(decoder *d, const hia_image_node *n, hia_instr *out) {
+  const hia_image_kernel *k = &d->t.kernels[n->what];
+  hia_kernel kernel = find_kernel(d->kernels, k);
+  if (is_wide(d, n)) {
+    hia_wide *w = d->wides++;
+    *w = (hia_wide){kernel, n->imm, {0}, n->n_ins, d->words[n->outs]};
+    for (uint32_t i = 0; i < n->n_ins; i++) w->in[i] = d->words[n->ins + i];
+    out->kind = HIA_KIND_WIDE;
+    out->u.wide = w;
+    return;
+  }
+  out->kernel = kernel;
+  out->u.imm = n->imm;
+  for (uint32_t i = 0; i < n->n_ins; i++) out->in[i] = (uint16_t)d->words[n->ins + i];
+  out->out = (uint16_t)d->words[n->outs];
+}
+
+static void decode_side(decoder *d, const hia_image_section *s, hia_switch *branch,
+                        uint32_t region) {
+  const hia_image_region *r = &d->t.regions[s->regions + region];
+  hia_side *side = &branch->side[r->side];
+  side->edges = decode_edges(d, s, r->edges, r->n_edges);
+  side->moves = (const hia_move *)(const void *)(d->words + r->moves);
+  side->n_moves = r->n_moves / 2;
+  side->weight = d->region_weight[region];
+}
+
+/* The weight of each region without the regions inside it. */
+static void weigh_regions(decoder *d, const hia_image_section *s) {
+  const hia_image_region *r = d->t.regions + s->regions;
+  d->node_sum[0] = 0;
+  for (uint32_t i = 0; i < s->n_nodes; i++)
+    d->node_sum[i + 1] = d->node_sum[i] + d->t.nodes[s->nodes + i].weight;
+  for (uint32_t i = 0; i < s->n_regions; i++) {
+    uint64_t nodes = d->node_sum[r[i].last] - d->node_sum[r[i].first];
+    d->region_weight[i] = nodes + r[i].weight;
+    if (i) d->region_weight[r[i].parent] -= nodes;
+  }
+}
+
+static void decode_section(decoder *d, uint32_t number) {
+  const hia_image_section *s = &d->t.sections[number];
+  layout l = lay_out(&d->t, s);
+  hia_section *out = &d->sections[number];
+  hia_instr *instrs = d->instrs + s->nodes;
+  uint32_t n_computed = s->n_slots - s->n_consts;
+  *out = (hia_section){.preload_at = 8 * n_computed,
+                       .preload_size = preload_size(s, &l),
+                       .counters_at = 8 * s->n_slots,
+                       .counters_size = up8(l.n_counters),
+                       .set_at = 8 * s->n_slots + up8(l.n_counters),
+                       .set_levels = l.set_levels,
+                       .children = d->children,
+                       .n_children = l.n_children,
+                       .n_nodes = s->n_nodes,
+                       .n_params = s->n_params,
+                       .n_slots = s->n_slots,
+                       .n_results = s->n_results,
+                       .results = d->words + s->results,
+                       .enter = (const hia_move *)(const void *)(d->words + s->enter),
+                       .n_enter = s->n_enter / 2,
+                       .iterates = s->flags & HIA_SECTION_ITERATES,
+                       .cond = s->cond,
+                       .next = (const hia_move *)(const void *)(d->words + s->next),
+                       .n_next = s->n_next / 2,
+                       .instrs = instrs,
+                       .name = d->t.strings + s->name};
+  uint64_t body_size;
+  class_of((uint64_t)out->preload_at + out->preload_size, &body_size);
+  out->body_size = (uint32_t)body_size;
+
+  uint8_t *preload = take(d, out->preload_size, 1);
+  uint32_t *locs = take(d, s->n_nodes, sizeof *locs);
+  memset(preload, 0, out->preload_size);
+  if (s->n_consts) memcpy(preload, d->t.consts + s->consts, 8 * (size_t)s->n_consts);
+  out->preload = preload;
+  out->locs = locs;
+
+  weigh_regions(d, s);
+  out->weight_round = d->region_weight[0];
+  out->weight_first = out->weight_round + s->weight;
+  uint32_t n_counters = 0, n_children = 0;
+  for (uint32_t i = 0; i < s->n_nodes; i++) {
+    const hia_image_node *n = &d->t.nodes[s->nodes + i];
+    hia_instr *in = &instrs[i];
+    *in = (hia_instr){.index = i, .kind = n->kind, .tokens = (uint8_t)n->tokens};
+    locs[i] = n->loc;
+    if (n->tokens > 1) {
+      in->counter = out->counters_at + n_counters;
+      preload[8 * s->n_consts + n_counters++] = (uint8_t)n->tokens;
+    }
+    hia_edges edges = decode_edges(d, s, n->edges, n->n_edges);
+    switch (n->kind) {
+    case HIA_KIND_KERNEL: decode_kernel(d, n, in); break;
+    case HIA_KIND_SWITCH:
+      *d->switches = (hia_switch){0};
+      in->u.branch = d->switches++;
+      break;
+    case HIA_KIND_COUNT: in->u.imm = n->what; break;
+    case HIA_KIND_HOST:
+      *d->calls = (hia_host_instr){d->hosts->caller, d->prepared[n->what], d->words + n->ins,
+                                   d->words + n->outs, d->t.strings + d->t.externs[n->what].name};
+      in->u.host = d->calls++;
+      break;
+    case HIA_KIND_CALL:
+    case HIA_KIND_LOOP:
+      *d->children++ = (hia_child){.callee = &d->sections[n->what],
+                                   .instr = in,
+                                   .args = d->words + n->ins,
+                                   .outs = d->words + n->outs,
+                                   .edges = edges,
+                                   .loc = n->loc,
+                                   .is_tail = n->flags & HIA_IMAGE_TAIL,
+                                   .is_loop = n->kind == HIA_KIND_LOOP};
+      in->slot = n_children++;
+      continue;
+    default: break;
+    }
+    if (n->kind == HIA_KIND_MOVE || n->kind == HIA_KIND_SWITCH || n->kind == HIA_KIND_FAIL ||
+        n->kind == HIA_KIND_LEND)
+      in->slot = d->words[n->ins];
+    if (n->kind == HIA_KIND_MOVE || n->kind == HIA_KIND_REGAIN) in->to = d->words[n->outs];
+    in->edges = edges;
+  }
+  for (uint32_t i = 0; i < s->n_regions; i++) {
+    const hia_image_region *r = &d->t.regions[s->regions + i];
+    if (i == 0)
+      out->start = decode_edges(d, s, r->edges, r->n_edges);
+    else
+      /* The one writer: a switch stands before its regions. */
+      decode_side(d, s, (hia_switch *)(uintptr_t)instrs[r->node].u.branch, i);
+  }
+}
+
+/* ---- exports ---- */
+
+static hia_dtype dtype_of(char code) {
+  return (hia_dtype)(strchr("bilfd", code) - "bilfd"); /* in the order of the enum */
+}
+
+static hia_dtype *decode_dtypes(const char *from, char end, hia_dtype *to) {
+  for (; *from != end; from++)
+    if (*from != '(' && *from != ')') *to++ = dtype_of(*from);
+  return to;
+}
+
+static void decode_export(decoder *d, const hia_image_export *e, const char *strings,
+                          hia_export *out) {
+  const hia_image_section *s = &d->t.sections[e->section];
+  hia_dtype *dtypes = take(d, (size_t)s->n_params + s->n_results, sizeof *dtypes);
+  const char *signature = strings + e->signature;
+  hia_dtype *results = decode_dtypes(signature, '>', dtypes);
+  decode_dtypes(strchr(signature, '>') + 1, 0, results);
+  *out = (hia_export){strings + e->name, signature,    dtypes,     results,
+                      s->n_params,       s->n_results, e->section, e->fn};
+}
+
+/* ---- functions of the host ---- */
+
+/* Of the words that a signature takes, in `at`, which may be NULL: only counts. */
+static hia_host_signature host_signature(const char *text, hia_dtype *at) {
+  hia_host_signature s = {.params = at};
+  const char *end = strchr(text, '>');
+  for (const char *c = text; c < end; c++) s.n_params += *c != '(' && *c != ')';
+  for (const char *c = end + 1; *c; c++) s.n_results += *c != '(' && *c != ')';
+  if (!at) return s;
+  s.results = decode_dtypes(text, '>', at);
+  decode_dtypes(end + 1, 0, at + s.n_params);
+  return s;
+}
+
+static hia_status HIA_PRINTF(3, 4) refuse(char *error, size_t error_size, const char *fmt, ...) {
+  if (!error_size) return HIA_BAD_IMAGE;
+  va_list args;
+  va_start(args, fmt);
+  vsnprintf(error, error_size, fmt, args);
+  va_end(args);
+  return HIA_BAD_IMAGE;
+}
+
+/* How much the prepared calls take. */
+static hia_status size_hosts(const tables *t, const hia_image_hosts *hosts, size_t *size,
+                             char *error, size_t error_size) {
+  *size = 0;
+  for (uint32_t i = 0; i < t->h->externs.n; i++) {
+    const char *name = t->strings + t->externs[i].name;
+    hia_host_signature s = host_signature(t->strings + t->externs[i].signature, NULL);
+    size_t own = hosts && hosts->caller ? hosts->caller->size(&s) : 0;
+    if (!own) {
+      return refuse(error, error_size,
+                    hosts && hosts->caller ? "the host's function %s has too many parameters"
+                                           : "it calls the host's function %s, and nobody can",
+                    name);
+    }
+    *size += room(own, 1) + room((size_t)s.n_params + s.n_results, sizeof(hia_dtype));
+  }
+  return HIA_OK;
+}
+
+static hia_status prepare_hosts(decoder *d, char *error, size_t error_size) {
+  for (uint32_t i = 0; i < d->t.h->externs.n; i++) {
+    const hia_image_extern *e = &d->t.externs[i];
+    const char *name = d->t.strings + e->name;
+    hia_host_signature s = host_signature(d->t.strings + e->signature, NULL);
+    s = host_signature(d->t.strings + e->signature,
+                       take(d, (size_t)s.n_params + s.n_results, sizeof(hia_dtype)));
+    void *at = take(d, d->hosts->caller->size(&s), 1);
+    hia_host_target target = {0};
+    if (!d->hosts->find(d->hosts->user, i, name, &target) || !target.function)
+      return refuse(error, error_size, "there is no function %s of the host", name);
+    if (target.answers_status && !(e->flags & HIA_EXTERN_RAISES))
+      return refuse(error, error_size, "the host's function %s may fail", name);
+    if (!d->hosts->caller->prepare(at, &target, &s))
+      return refuse(error, error_size, "the host's function %s cannot be called", name);
+    d->prepared[i] = at;
+  }
+  return HIA_OK;
+}
+
+bool hiaR_given_host(void *user, uint32_t number, const char *name, hia_host_target *target) {
+  (void)number;
+  for (const hia_given_host *given = user; given->name; given++)
+    if (strcmp(given->name, name) == 0) {
+      *target = given->target;
+      return true;
+    }
+  return false;
+}
+
+/* ---- loading ---- */
+
+static void number_classes(hia_loaded *image, hia_section *sections, uint32_t *class_size) {
+  uint32_t number[CLASSES];
+  memset(number, 0xff, sizeof number);
+  for (uint32_t i = 0; i < image->n_sections; i++) {
+    uint64_t rounded;
+    uint32_t c = class_of(sections[i].body_size, &rounded);
+    if (number[c] == HIA_NONE) {
+      class_size[image->n_classes] = (uint32_t)rounded;
+      number[c] = image->n_classes++;
+    }
+    sections[i].size_class = number[c];
+  }
+}
+
+static hia_status decode(const void *bytes, const kernel_source *kernels,
+                         const hia_image_hosts *hosts, const hia_allocator *allocator,
+                         hia_loaded **result, char *error, size_t error_size) {
+  decoder d = {.t = tables_of(bytes), .kernels = kernels, .hosts = hosts};
+  const hia_image_header *h = d.t.h;
+  uint32_t n_calls = 0;
+  size_t hosts_size;
+  hia_status status = size_hosts(&d.t, hosts, &hosts_size, error, error_size);
+  if (status) return status;
+  uint32_t n_children = 0, n_switches = 0, n_wides = 0, most_nodes = 0, most_regions = 0;
+  size_t n_classes = h->sections.n < CLASSES ? h->sections.n : CLASSES;
+  size_t size = room(1, sizeof(hia_loaded)) + room(h->sections.n, sizeof(hia_section)) +
+                room(h->nodes.n, sizeof(hia_instr)) + room(h->words.n, sizeof(uint32_t)) +
+                room(h->words.n, sizeof(hia_instr *)) + room(h->exports.n, sizeof(hia_export)) +
+                room(h->locs.n, sizeof(hia_image_loc)) + room(h->strings.n, 1) +
+                room(n_classes, sizeof(uint32_t));
+  for (uint32_t i = 0; i < h->sections.n; i++) {
+    const hia_image_section *s = &d.t.sections[i];
+    layout l = lay_out(&d.t, s);
+    size += room(preload_size(s, &l), 1) + room(s->n_nodes, sizeof(uint32_t));
+    n_children += l.n_children;
+    if (s->n_nodes > most_nodes) most_nodes = s->n_nodes;
+    if (s->n_regions > most_regions) most_regions = s->n_regions;
+  }
+  for (uint32_t i = 0; i < h->nodes.n; i++) {
+    n_switches += d.t.nodes[i].kind == HIA_KIND_SWITCH;
+    n_wides += d.t.nodes[i].kind == HIA_KIND_KERNEL && is_wide(&d, &d.t.nodes[i]);
+    n_calls += d.t.nodes[i].kind == HIA_KIND_HOST;
+  }
+  for (uint32_t i = 0; i < h->exports.n; i++) {
+    const hia_image_section *s = &d.t.sections[d.t.exports[i].section];
+    size += room((size_t)s->n_params + s->n_results, sizeof(hia_dtype));
+  }
+  size += room(n_children, sizeof(hia_child)) + room(n_switches, sizeof(hia_switch)) +
+          room(n_wides, sizeof(hia_wide)) + room(n_calls, sizeof(hia_host_instr)) +
+          room(h->externs.n, sizeof(void *)) + hosts_size;
+
+  size_t sums = room((size_t)most_nodes + 1, sizeof(uint64_t)),
+         scratch_size = sums + room(most_regions, sizeof(uint64_t));
+  char *scratch = hiaR_alloc(allocator, scratch_size);
+  d.at = scratch ? hiaR_alloc(allocator, size) : NULL;
+  if (!d.at) {
+    hiaR_free(allocator, scratch, scratch_size);
+    return HIA_MEMORY;
+  }
+  d.node_sum = (uint64_t *)(void *)scratch;
+  d.region_weight = (uint64_t *)(void *)(scratch + sums);
+
+  hia_loaded *image = take(&d, 1, sizeof *image);
+  d.sections = take(&d, h->sections.n, sizeof(hia_section));
+  d.instrs = take(&d, h->nodes.n, sizeof(hia_instr));
+  uint32_t *words = take(&d, h->words.n, sizeof(uint32_t));
+  d.edges = take(&d, h->words.n, sizeof(hia_instr *));
+  hia_export *exports = take(&d, h->exports.n, sizeof(hia_export));
+  hia_image_loc *locs = take(&d, h->locs.n, sizeof(hia_image_loc));
+  char *strings = take(&d, h->strings.n, 1);
+  uint32_t *class_size = take(&d, n_classes, sizeof(uint32_t));
+  d.children = take(&d, n_children, sizeof(hia_child));
+  d.switches = take(&d, n_switches, sizeof(hia_switch));
+  d.wides = take(&d, n_wides, sizeof(hia_wide));
+  d.calls = take(&d, n_calls, sizeof(hia_host_instr));
+  d.prepared = take(&d, h->externs.n, sizeof(void *));
+  memcpy(words, d.t.words, h->words.n * sizeof(uint32_t));
+  memcpy(locs, d.t.locs, h->locs.n * sizeof(hia_image_loc));
+  memcpy(strings, d.t.strings, h->strings.n);
+  d.words = words;
+  d.t.strings = strings;
+  status = prepare_hosts(&d, error, error_size);
+  if (status) {
+    hiaR_free(allocator, scratch, scratch_size);
+    hiaR_free(allocator, image, size);
+    return status;
+  }
+  bool is_impure = false;
+  for (uint32_t i = 0; i < h->externs.n; i++)
+    is_impure |= (d.t.externs[i].flags & HIA_EXTERN_IMPURE) != 0;
+  for (uint32_t i = 0; i < h->sections.n; i++) decode_section(&d, i);
+  for (uint32_t i = 0; i < h->exports.n; i++)
+    decode_export(&d, &d.t.exports[i], strings, &exports[i]);
+  *image = (hia_loaded){.allocator = allocator,
+                        .size = size,
+                        .sections = d.sections,
+                        .exports = exports,
+                        .locs = locs,
+                        .strings = strings,
+                        .file = strings + h->file,
+                        .n_sections = h->sections.n,
+                        .n_exports = h->exports.n,
+                        .n_locs = h->locs.n,
+                        .n_strings = h->strings.n,
+                        .class_size = class_size,
+                        .most_nodes = most_nodes,
+                        .is_impure = is_impure};
+  number_classes(image, d.sections, class_size);
+  hiaR_free(allocator, scratch, scratch_size);
+  *result = image;
+  return HIA_OK;
+}
+
+static hia_status load(const void *bytes, size_t size, const kernel_source *kernels,
+                       const hia_image_hosts *hosts, const hia_allocator *allocator,
+                       hia_loaded **out, char *error, size_t error_size) {
+  *out = NULL;
+  if (error_size) error[0] = 0;
+  /* An image inside something larger may stand anywhere. */
+  void *copy = NULL;
+  if ((uintptr_t)bytes % 8) {
+    copy = hiaR_alloc(allocator, size);
+    if (!copy) return HIA_MEMORY;
+    bytes = memcpy(copy, bytes, size);
+  }
+  hia_status status = hiaR_image_check(bytes, size, allocator, error, error_size);
+  if (!status) {
+    tables t = tables_of(bytes);
+    for (uint32_t i = 0; i < t.h->kernels.n && !status; i++) {
+      const hia_image_kernel *k = &t.kernels[i];
+      if (find_kernel(kernels, k)) continue;
+      if (error_size)
+        snprintf(error, error_size, "no kernel for %s, dtype %u", hiaR_ops[k->op].name, k->dtype);
+      status = HIA_BAD_IMAGE;
+    }
+  }
+  if (!status) status = decode(bytes, kernels, hosts, allocator, out, error, error_size);
+  hiaR_free(allocator, copy, size);
+  return status;
+}
+
+hia_status hiaR_image_load(const void *bytes, size_t size,
+                           hia_kernel (*resolve)(unsigned op, hia_dtype dtype),
+                           const hia_allocator *allocator, hia_loaded **out, char *error,
+                           size_t error_size) {
+  const kernel_source kernels = {.resolve = resolve};
+  return load(bytes, size, &kernels, NULL, allocator, out, error, error_size);
+}
+
+hia_status hiaR_image_load_hosted(const void *bytes, size_t size,
+                                  hia_kernel (*resolve)(unsigned op, hia_dtype dtype),
+                                  const hia_image_hosts *hosts, const hia_allocator *allocator,
+                                  hia_loaded **out, char *error, size_t error_size) {
+  const kernel_source kernels = {.resolve = resolve};
+  return load(bytes, size, &kernels, hosts, allocator, out, error, error_size);
+}
+
+hia_status hiaR_image_load_given(const void *bytes, size_t size, const hia_given_kernel *given,
+                                 size_t n_given, const hia_image_hosts *hosts,
+                                 const hia_allocator *allocator, hia_loaded **out, char *error,
+                                 size_t error_size) {
+  const kernel_source kernels = {.given = given, .n_given = n_given};
+  return load(bytes, size, &kernels, hosts, allocator, out, error, error_size);
+}
+
+void hiaR_image_free(hia_loaded *image) {
+  if (image) hiaR_free(image->allocator, image, image->size);
+}
+
+/* ---- looking into it ---- */
+
+uint32_t hiaR_image_n_exports(const hia_loaded *image) { return image->n_exports; }
+
+const hia_export *hiaR_image_export(const hia_loaded *image, uint32_t entry) {
+  return entry < image->n_exports ? &image->exports[entry] : NULL;
+}
+
+uint32_t hiaR_image_find(const hia_loaded *image, const char *name) {
+  for (uint32_t i = 0; i < image->n_exports; i++)
+    if (strcmp(image->exports[i].name, name) == 0) return i;
+  return HIA_NONE;
+}
+
+uint32_t hiaR_image_entry(const hia_loaded *image, uint32_t fn) {
+  for (uint32_t i = 0; i < image->n_exports; i++)
+    if (image->exports[i].fn == fn) return i;
+  return HIA_NONE;
+}
+
+const hia_image_loc *hiaR_image_locs(const hia_loaded *image, uint32_t *n) {
+  if (n) *n = image->n_locs;
+  return image->locs;
+}
+
+const char *hiaR_image_string(const hia_loaded *image, uint32_t offset) {
+  return image->strings + offset;
+}
+
+const char *hiaR_image_file(const hia_loaded *image) { return image->file; }
+
+size_t hiaR_image_bytes(const hia_loaded *image) { return image->size; }

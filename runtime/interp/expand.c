@@ -1,0 +1,439 @@
+/* expand: the papers' dynamic baseline. There are no tags: when a call fires, a fresh copy of its
+ * callee's graph is made and linked to the call, as systems do that build graphs while they run
+ * ("Recursion in dataflow frameworks": the dynamic approach). A copy has nodes of its own, each
+ * with its count of missing tokens and pointers to the nodes that take its result, and room for
+ * values.
+ *
+ * It is there to compare with, in speed and in results, so it is not slowed down: a copy is one
+ * block, made from a prepared template by copying it and adding its address to the pointers, and
+ * blocks are used again. It shares the loaded image with the interpreter, and no code. A loop is a
+ * graph that is copied once, and whose counts are set back for each round.
+ *
+ * One thread. Within a copy everything but calls fires first, then the earliest call is made: this
+ * is sequential order. So whatever fails while a failure is known comes before it, except in the
+ * same copy, where nodes are compared; and when nothing before it is left in the copy where it
+ * happened, nothing is left at all. */
+#include "runtime/image/loaded.h"
+#include "runtime/interp/run.h"
+
+typedef struct copy copy;
+typedef struct node node;
+
+struct node {
+  const hia_instr *instr;
+  node **to;        /* in this copy; of a SWITCH: first those of the true side */
+  uint32_t n_to[2]; /* [1]: of a SWITCH, the false side; else 0 */
+  uint32_t missing;
+};
+
+struct copy {
+  copy *parent; /* NULL: the root. Of an unused one: the next */
+  const hia_section *section;
+  hia_word *values;
+  uint64_t *pending; /* calls whose tokens have all come, as bits */
+  uint32_t n_pending;
+  uint32_t site;    /* in the parent */
+  uint32_t waiting; /* calls that are not back, and nodes that have failed */
+  uint32_t limit;   /* nodes from here on come after a failure */
+  node nodes[];
+  /* pointers to nodes, values, bits of pending calls */
+};
+
+/* Of a section: a copy at address 0. */
+typedef struct template {
+  size_t size, nodes_size; /* bytes; nodes_size: of the nodes alone */
+  size_t to_at, values_at, pending_at;
+  uint32_t n_to;
+  copy *block; /* NULL: not made yet. Its pointers are offsets */
+  copy *unused;
+}
+template;
+
+typedef struct chunk {
+  struct chunk *next;
+  size_t size;
+} chunk;
+#define CHUNK_HEADER ((sizeof(chunk) + 15) & ~(size_t)15)
+enum { FIRST_CHUNK = 64 << 10, LARGEST_CHUNK = 4 << 20 };
+
+typedef struct expansion {
+  const hia_loaded *image;
+  const hia_limits *limits;
+  uint64_t *fuel, unlent; /* that of the limits, or the other one */
+  const hia_allocator *allocator;
+  hia_usage *usage;
+  size_t depth, memory, bytes; /* limits, and what is taken */
+  chunk *chunks;
+  char *at, *end;
+  size_t chunk_size;
+  template *templates; /* by section */
+  node **ready;        /* stack */
+  hia_status status;   /* of a resource that ran out */
+  copy *failed;        /* the first failure so far; its node, status and code */
+  uint32_t failed_node;
+  hia_status failed_status;
+  int64_t failed_code;
+  const char *failed_host; /* hia_failure.host */
+} expansion;
+
+/* ---- making copies ---- */
+
+static size_t up16(size_t n) { return (n + 15) & ~(size_t)15; }
+
+static uint32_t n_edges(const hia_edges *e) { return (e->first != NULL) + e->n_more; }
+
+static node **put_edges(node **at, const hia_section *s, const hia_edges *e) {
+  for (uint32_t i = 0; i < n_edges(e); i++) {
+    const hia_instr *to = !e->first ? e->more[i] : i == 0 ? e->first : e->more[i - 1];
+    *at++ = (node *)(offsetof(copy, nodes) + (size_t)(to - s->instrs) * sizeof(node));
+  }
+  return at;
+}
+
+static const hia_edges *edges_of(const hia_section *s, const hia_instr *in, uint32_t side) {
+  static const hia_edges none = {0};
+  switch (in->kind) {
+  case HIA_KIND_SWITCH: return &in->u.branch->side[side].edges;
+  case HIA_KIND_CALL:
+  case HIA_KIND_LOOP: return side ? &none : &s->children[in->slot].edges;
+  default: return side ? &none : &in->edges;
+  }
+}
+
+static bool make_template(expansion *x, template *t, const hia_section *s) {
+  t->n_to = n_edges(&s->start);
+  for (uint32_t i = 0; i < s->n_nodes; i++)
+    for (uint32_t side = 0; side < 2; side++) t->n_to += n_edges(edges_of(s, &s->instrs[i], side));
+  t->nodes_size = s->n_nodes * sizeof(node);
+  t->to_at = sizeof(copy) + t->nodes_size;
+  t->values_at = t->to_at + t->n_to * sizeof(node *);
+  t->pending_at = t->values_at + s->n_slots * sizeof(hia_word);
+  t->size = up16(t->pending_at + (s->n_children + 63) / 64 * sizeof(uint64_t));
+  copy *c = hiaR_alloc(x->allocator, t->size);
+  if (!c) return false;
+  *c = (copy){.section = s,
+              .values = (hia_word *)t->values_at,
+              .pending = (uint64_t *)t->pending_at,
+              .limit = HIA_NONE};
+  node **first = (node **)(void *)((char *)c + t->to_at), **to = put_edges(first, s, &s->start);
+  for (uint32_t i = 0; i < s->n_nodes; i++) {
+    const hia_instr *in = &s->instrs[i];
+    c->nodes[i] = (node){.instr = in,
+                         .to = (node **)(t->to_at + (size_t)(to - first) * sizeof(node *)),
+                         .missing = in->tokens};
+    for (uint32_t side = 0; side < 2; side++) {
+      c->nodes[i].n_to[side] = n_edges(edges_of(s, in, side));
+      to = put_edges(to, s, edges_of(s, in, side));
+    }
+  }
+  uint32_t n_consts = s->n_slots - s->preload_at / 8;
+  if (n_consts)
+    memcpy((char *)c + t->values_at + s->preload_at, s->preload, n_consts * sizeof(hia_word));
+  t->block = c;
+  return true;
+}
+
+static void *take_block(expansion *x, size_t size) {
+  if ((size_t)(x->end - x->at) < size) {
+    size_t least = size + CHUNK_HEADER, most = x->depth < x->memory ? x->depth : x->memory;
+    size_t left = most > x->bytes ? most - x->bytes : 0;
+    if (left < least) {
+      x->status = x->memory <= x->depth ? HIA_MEMORY : HIA_DEPTH;
+      return NULL;
+    }
+    size_t taken = x->chunk_size > least ? x->chunk_size : least;
+    if (taken > left) taken = left & ~(size_t)15;
+    chunk *c = x->allocator->alloc(x->allocator->user, taken);
+    if (!c) {
+      x->status = HIA_MEMORY;
+      return NULL;
+    }
+    *c = (chunk){x->chunks, taken};
+    x->chunks = c;
+    x->bytes += taken;
+    x->at = (char *)c + CHUNK_HEADER;
+    x->end = (char *)c + taken;
+    if (x->chunk_size < LARGEST_CHUNK) x->chunk_size *= 2;
+  }
+  void *block = x->at;
+  x->at += size;
+  x->usage->peak_frames++;
+  x->usage->peak_bytes += size;
+  return block;
+}
+
+static copy *instantiate(expansion *x, const hia_section *s) {
+  template *t = &x->templates[s - x->image->sections];
+  if (HIA_UNLIKELY(!t->block) && !make_template(x, t, s)) {
+    x->status = HIA_MEMORY;
+    return NULL;
+  }
+  copy *c = t->unused;
+  if (c)
+    t->unused = c->parent;
+  else if (!(c = take_block(x, t->size)))
+    return NULL;
+  x->usage->frames++;
+  x->usage->firings += s->weight_first;
+  memcpy(c, t->block, t->size);
+  uintptr_t base = (uintptr_t)c;
+  c->values = (hia_word *)((uintptr_t)c->values + base);
+  c->pending = (uint64_t *)((uintptr_t)c->pending + base);
+  for (uint32_t i = 0; i < s->n_nodes; i++)
+    c->nodes[i].to = (node **)((uintptr_t)c->nodes[i].to + base);
+  node **to = (node **)(void *)((char *)c + t->to_at);
+  for (uint32_t i = 0; i < t->n_to; i++) to[i] = (node *)((uintptr_t)to[i] + base);
+  return c;
+}
+
+static void discard(expansion *x, copy *c) {
+  template *t = &x->templates[c->section - x->image->sections];
+  c->parent = t->unused;
+  t->unused = c;
+}
+
+/* ---- firing ---- */
+
+static void fail(expansion *x, copy *c, uint32_t index, hia_status status, int64_t code,
+                 const char *host) {
+  if (index >= c->limit) return;
+  c->limit = index;
+  x->failed = c;
+  x->failed_node = index;
+  x->failed_status = status;
+  x->failed_code = code;
+  x->failed_host = host;
+}
+
+static size_t left_of(size_t limit, size_t used) {
+  return limit == 0 ? SIZE_MAX : limit > used ? limit - used : 0;
+}
+
+/* The copy has this node only, and was made in sequential order. */
+static hia_status call_host(const expansion *x, hia_word *values, const hia_host_instr *host) {
+  const hia_limits *limits = x->limits;
+  hia_nest nest;
+  hiaR_nest_enter(&nest, limits->end, left_of(limits->depth, x->bytes),
+                  left_of(limits->memory, x->bytes));
+  hia_status status =
+      host->caller->call(host->prepared, values, host->ins, host->outs, x->allocator);
+  hiaR_nest_leave(&nest);
+  return status;
+}
+
+static void make_moves(hia_word *values, const hia_move *moves, uint32_t n) {
+  for (uint32_t i = 0; i < n; i++) values[moves[i].to] = values[moves[i].from];
+}
+
+/* Computes one node; false if it has failed. */
+static bool compute(expansion *x, copy *c, const hia_instr *in) {
+  hia_word *v = c->values, first = 0;
+  hia_status status = HIA_OK;
+  switch (in->kind) {
+  case HIA_KIND_KERNEL:
+    status = in->kernel(v, in->in, in->out, in->u.imm);
+    first = v[in->in[0]];
+    break;
+  case HIA_KIND_WIDE: {
+    const hia_wide *wide = in->u.wide;
+    hia_word operands[4];
+    const uint16_t order[3] = {0, 1, 2};
+    for (uint32_t i = 0; i < wide->n_in; i++) operands[i] = v[wide->in[i]];
+    status = wide->kernel(operands, order, 3, wide->imm);
+    first = operands[0];
+    if (!status) v[wide->out] = operands[3];
+    break;
+  }
+  case HIA_KIND_MOVE: v[in->to] = v[in->slot]; break;
+  case HIA_KIND_LEND: *x->fuel = v[in->slot]; break;
+  case HIA_KIND_REGAIN: v[in->to] = *x->fuel; break;
+  case HIA_KIND_COUNT:
+    if (in->u.imm)
+      x->usage->rounds++;
+    else
+      x->usage->calls++;
+    break;
+  case HIA_KIND_FAIL: fail(x, c, in->index, HIA_FAILED, (int64_t)v[in->slot], NULL); return false;
+  case HIA_KIND_HOST: status = call_host(x, v, in->u.host); break;
+  default: break;
+  }
+  if (status)
+    fail(x, c, in->index, status, hiaR_kernel_code(status, first),
+         in->kind == HIA_KIND_HOST ? in->u.host->name : NULL);
+  return !status;
+}
+
+/* Gives a token to n nodes, and fires all that have theirs. */
+static void propagate(expansion *x, copy *c, node **to, uint32_t n) {
+  node **top = x->ready;
+  for (;;) {
+    for (uint32_t i = 0; i < n; i++)
+      if (--to[i]->missing == 0) *top++ = to[i];
+    if (top == x->ready) return;
+    node *at = *--top;
+    const hia_instr *in = at->instr;
+    to = at->to;
+    n = at->n_to[0];
+    if (in->kind == HIA_KIND_SWITCH) {
+      const hia_side *side = &in->u.branch->side[c->values[in->slot] == 0];
+      if (c->values[in->slot] == 0) to += n, n = at->n_to[1];
+      x->usage->firings += side->weight;
+      make_moves(c->values, side->moves, side->n_moves);
+    } else if (in->kind == HIA_KIND_CALL || in->kind == HIA_KIND_LOOP) {
+      c->pending[in->slot / 64] |= (uint64_t)1 << in->slot % 64;
+      c->n_pending++;
+      c->waiting++;
+      n = 0;
+    } else if (!compute(x, c, in)) {
+      c->waiting++;
+      n = 0;
+    }
+  }
+}
+
+static void start(expansion *x, copy *c) {
+  const template *t = &x->templates[c->section - x->image->sections];
+  const hia_section *s = c->section;
+  propagate(x, c, (node **)(void *)((char *)c + t->to_at), n_edges(&s->start));
+}
+
+static void next_round(expansion *x, copy *c) {
+  const hia_section *s = c->section;
+  make_moves(c->values, s->next, s->n_next);
+  for (uint32_t i = 0; i < s->n_nodes; i++) c->nodes[i].missing = s->instrs[i].tokens;
+  x->usage->firings += s->weight_round;
+}
+
+/* The earliest call that can be made, unless a failure comes before it; else NONE. */
+static uint32_t take_pending(copy *c) {
+  if (!c->n_pending) return HIA_NONE;
+  uint32_t word = 0;
+  while (!c->pending[word]) word++;
+  uint32_t site = 64 * word + (uint32_t)__builtin_ctzll(c->pending[word]);
+  if (c->section->children[site].instr->index >= c->limit) return HIA_NONE;
+  c->pending[word] &= c->pending[word] - 1;
+  c->n_pending--;
+  return site;
+}
+
+static copy *call(expansion *x, copy *from, uint32_t site) {
+  const hia_child *child = &from->section->children[site];
+  const hia_section *s = child->callee;
+  copy *c = instantiate(x, s);
+  if (!c) return NULL;
+  c->parent = from;
+  c->site = site;
+  for (uint32_t i = 0; i < s->n_params; i++) c->values[i] = from->values[child->args[i]];
+  make_moves(c->values, s->enter, s->n_enter);
+  return c;
+}
+
+/* Back from a call: its results become tokens of the copy it was made from. */
+static copy *back(expansion *x, copy *c) {
+  copy *to = c->parent;
+  const hia_section *s = c->section;
+  const hia_child *child = &to->section->children[c->site];
+  for (uint32_t i = 0; i < s->n_results; i++) to->values[child->outs[i]] = c->values[s->results[i]];
+  discard(x, c);
+  to->waiting--;
+  node *at = &to->nodes[child->instr->index];
+  propagate(x, to, at->to, at->n_to[0]);
+  return to;
+}
+
+static void trace_copies(const hia_loaded *image, const copy *c, hia_trace *trace) {
+  for (; c->parent; c = c->parent) {
+    const hia_child *child = &c->parent->section->children[c->site];
+    if (!child->is_loop) hiaR_trace_push_site(trace, image->locs, child->loc, child->is_tail);
+  }
+}
+
+/* Runs the root; a resource failure answers its status and where it was, in *trace. */
+static hia_status run(expansion *x, copy *c, hia_word *results, hia_trace *trace) {
+  const uint32_t *cancelled = x->limits->cancelled;
+  start(x, c);
+  for (;;) {
+    const hia_section *s = c->section;
+    uint32_t site = take_pending(c);
+    if (site != HIA_NONE) {
+      copy *inner = call(x, c, site);
+      if (!inner) {
+        const hia_child *child = &s->children[site];
+        if (!child->is_loop)
+          hiaR_trace_push_site(trace, x->image->locs, child->loc, child->is_tail);
+        trace_copies(x->image, c, trace);
+        return x->status;
+      }
+      c = inner;
+      start(x, c);
+    } else if (c->waiting) {
+      return HIA_OK; /* something has failed */
+    } else if (s->iterates && c->values[s->cond]) {
+      next_round(x, c);
+      start(x, c);
+    } else if (c->parent) {
+      c = back(x, c);
+      continue;
+    } else {
+      for (uint32_t i = 0; i < s->n_results; i++) results[i] = c->values[s->results[i]];
+      return HIA_OK;
+    }
+    if (cancelled && __atomic_load_n(cancelled, __ATOMIC_RELAXED)) {
+      trace_copies(x->image, c, trace);
+      return HIA_CANCELLED;
+    }
+  }
+}
+
+static void release(expansion *x) {
+  for (chunk *c = x->chunks; c;) {
+    chunk *next = c->next;
+    hiaR_free(x->allocator, c, c->size);
+    c = next;
+  }
+  for (uint32_t i = 0; x->templates && i < x->image->n_sections; i++)
+    hiaR_free(x->allocator, x->templates[i].block, x->templates[i].size);
+  hiaR_free(x->allocator, x->templates, x->image->n_sections * sizeof(template));
+  hiaR_free(x->allocator, x->ready, ((size_t)x->image->most_nodes + 1) * sizeof(node *));
+}
+
+hia_status hiaR_expand_run(const hia_loaded *image, uint32_t entry, const hia_word *args,
+                           hia_word *results, const hia_limits *limits,
+                           const hia_allocator *allocator, hia_failure *failure, hia_usage *usage) {
+  *failure = (hia_failure){0};
+  *usage = (hia_usage){0};
+  if (entry >= image->n_exports) return failure->status = HIA_ARGUMENT;
+  expansion x = {.image = image,
+                 .limits = limits,
+                 .allocator = allocator,
+                 .usage = usage,
+                 .depth = limits->depth ? limits->depth : hiaR_default_depth(),
+                 .memory = limits->memory ? limits->memory : hiaR_default_depth(),
+                 .chunk_size = FIRST_CHUNK};
+  hia_status status = HIA_MEMORY;
+  x.fuel = limits->fuel ? limits->fuel : &x.unlent;
+  x.templates = hiaR_alloc(allocator, image->n_sections * sizeof(template));
+  x.ready = hiaR_alloc(allocator, ((size_t)image->most_nodes + 1) * sizeof(node *));
+  copy *root = NULL;
+  const hia_section *s = &image->sections[image->exports[entry].section];
+  if (x.templates && x.ready) {
+    root = instantiate(&x, s);
+    status = root ? HIA_OK : x.status;
+  }
+  if (root) {
+    root->parent = NULL;
+    if (s->n_params) memcpy(root->values, args, s->n_params * sizeof(hia_word));
+    make_moves(root->values, s->enter, s->n_enter);
+    status = run(&x, root, results, &failure->trace);
+    if (!status && x.failed) {
+      status = x.failed_status;
+      failure->code = x.failed_code;
+      failure->host = x.failed_host;
+      uint32_t loc = x.failed->section->locs[x.failed_node];
+      hiaR_trace_push_site(&failure->trace, image->locs, loc, false);
+      trace_copies(image, x.failed, &failure->trace);
+    }
+  }
+  release(&x);
+  return failure->status = status;
+}

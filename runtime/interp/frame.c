@@ -1,0 +1,160 @@
+/* Frames come from a pool of the worker: free lists by size class, over chunks that are carved from
+ * one end and freed when the run is over. A frame that another worker made may end in this one's
+ * lists; nobody minds. */
+#include "runtime/interp/interp.h"
+
+struct hia_frame_chunk {
+  hia_frame_chunk *next;
+  size_t size;
+};
+/* Frames are 16-aligned. */
+#define CHUNK_HEADER ((sizeof(hia_frame_chunk) + 15) & ~(size_t)15)
+
+#ifdef HIA_STRESS
+enum { FIRST_CHUNK = 1 << 10, LARGEST_CHUNK = 4 << 10 };
+#else
+enum { FIRST_CHUNK = 16 << 10, LARGEST_CHUNK = 1 << 20 };
+#endif
+
+static size_t frame_size(const hia_loaded *image, uint32_t size_class) {
+  return sizeof(hia_frame) + image->class_size[size_class];
+}
+
+/* A limit that was left open is found out when a run gets larger than the least it could be: most
+ * runs are small, and asking the system takes longer than they do. */
+static size_t limit(_Atomic size_t *given, size_t wanted) {
+  size_t bytes = atomic_load_explicit(given, memory_order_relaxed);
+  if (bytes || wanted < (size_t)1 << 20) return bytes ? bytes : SIZE_MAX;
+  bytes = hiaR_default_depth();
+  atomic_store_explicit(given, bytes, memory_order_relaxed);
+  return bytes;
+}
+
+/* Takes bytes from what the run may use: as many as are left of `size`, but at least `least`. */
+static size_t take_bytes(hia_run *run, size_t least, size_t size, hia_status *status) {
+  size_t used = atomic_load_explicit(&run->bytes, memory_order_relaxed);
+  for (;;) {
+    size_t depth = limit(&run->depth, used + size), memory = limit(&run->memory, used + size);
+    size_t most = depth < memory ? depth : memory, left = most > used ? most - used : 0;
+    if (left < least) {
+      *status = memory < depth ? HIA_MEMORY : HIA_DEPTH;
+      return 0;
+    }
+    size_t taken = size < left ? size : left;
+    if (atomic_compare_exchange_weak_explicit(&run->bytes, &used, used + taken,
+                                              memory_order_relaxed, memory_order_relaxed))
+      return taken;
+  }
+}
+
+hia_frame *hiaR_frame_carve(hia_worker *w, const hia_section *s, hia_status *status) {
+  hia_run *run = w->run;
+  size_t size = frame_size(run->image, s->size_class);
+  if ((size_t)(w->end - w->at) < size) {
+    size_t least = size + CHUNK_HEADER;
+    size_t wanted = w->chunk_size > least ? w->chunk_size : least;
+    size_t taken = take_bytes(run, least, wanted, status) & ~(size_t)15;
+    if (!taken) return NULL;
+    hia_frame_chunk *chunk = run->allocator->alloc(run->allocator->user, taken);
+    if (!chunk) {
+      *status = HIA_MEMORY;
+      return NULL;
+    }
+    *chunk = (hia_frame_chunk){w->chunks, taken};
+    w->chunks = chunk;
+    w->at = (char *)chunk + CHUNK_HEADER;
+    w->end = (char *)chunk + taken;
+    if (w->chunk_size < LARGEST_CHUNK) w->chunk_size *= 2;
+  }
+  hia_frame *f = (hia_frame *)(void *)w->at;
+  w->at += size;
+  w->carved_frames++;
+  w->carved_bytes += size;
+  return f;
+}
+
+/* ---- the set of pending children ---- */
+
+/* Where the words of each level begin, lowest first; the highest is the header's. */
+enum { MOST_LEVELS = 6 };
+static uint32_t set_levels(const hia_section *s, uint32_t at[MOST_LEVELS]) {
+  uint32_t members = s->n_children + s->iterates, n = 0;
+  for (uint32_t level = 0; level + 1 < s->set_levels; level++) {
+    at[level] = n;
+    members = (members + 63) / 64;
+    n += members;
+  }
+  return s->set_levels;
+}
+
+static uint64_t *set_words(hia_frame *f) {
+  return (uint64_t *)(void *)((char *)hiaR_slots(f) + f->section->set_at);
+}
+
+void hiaR_pending_add(hia_frame *f, uint32_t child) {
+  uint32_t at[MOST_LEVELS], levels = set_levels(f->section, at);
+  uint64_t *words = set_words(f);
+  for (uint32_t level = 0; level + 1 < levels; level++) {
+    words[at[level] + child / 64] |= (uint64_t)1 << child % 64;
+    child /= 64;
+  }
+  f->pending |= (uint64_t)1 << child;
+}
+
+void hiaR_pending_remove(hia_frame *f, uint32_t child) {
+  uint32_t at[MOST_LEVELS], levels = set_levels(f->section, at);
+  uint64_t *words = set_words(f);
+  for (uint32_t level = 0; level + 1 < levels; level++) {
+    if (words[at[level] + child / 64] &= ~((uint64_t)1 << child % 64)) return;
+    child /= 64;
+  }
+  f->pending &= ~((uint64_t)1 << child);
+}
+
+uint32_t hiaR_pending_lowest(hia_frame *f) {
+  uint32_t at[MOST_LEVELS], levels = set_levels(f->section, at);
+  uint64_t *words = set_words(f);
+  uint32_t child = (uint32_t)__builtin_ctzll(f->pending);
+  for (uint32_t level = levels - 1; level-- > 0;)
+    child = child * 64 + (uint32_t)__builtin_ctzll(words[at[level] + child]);
+  return child;
+}
+
+/* ---- workers ---- */
+
+hia_worker *hiaR_worker_new(hia_run *run, unsigned number) {
+  const hia_allocator *a = run->allocator;
+  /* The allocator aligns to 16 bytes; what is shared wants a cache line. */
+  char *block = hiaR_alloc(a, sizeof(hia_worker) + 64);
+  if (!block) return NULL;
+  hia_worker *w = (hia_worker *)(((uintptr_t)block + 64) & ~(uintptr_t)63);
+  *w = (hia_worker){.run = run,
+                    .number = number,
+                    .chunk_size = FIRST_CHUNK,
+                    .n_free_lists = run->image->n_classes};
+  w->block = block;
+  w->free = hiaR_alloc(a, w->n_free_lists * sizeof(hia_frame *));
+  w->ready = hiaR_alloc(a, ((size_t)run->image->most_nodes + 2) * sizeof(hia_instr *));
+  if (w->free && w->ready) return w;
+  hiaR_worker_free(w);
+  return NULL;
+}
+
+void hiaR_worker_free(hia_worker *w) {
+  if (!w) return;
+  const hia_allocator *a = w->run->allocator;
+  for (hia_frame_chunk *c = w->chunks; c;) {
+    hia_frame_chunk *next = c->next;
+    hiaR_free(a, c, c->size);
+    c = next;
+  }
+  for (hia_job *j = w->given; j;) {
+    hia_job *older = j->older;
+    hiaR_free(a, j, j->size);
+    j = older;
+  }
+  hiaR_free(a, w->free, w->n_free_lists * sizeof(hia_frame *));
+  hiaR_free(a, w->ready, ((size_t)w->run->image->most_nodes + 2) * sizeof(hia_instr *));
+  hiaR_free(a, w->latent, w->latent_cap * sizeof(hia_frame *));
+  hiaR_free(a, w->block, sizeof(hia_worker) + 64);
+}

@@ -1,0 +1,356 @@
+/* The tagged-token interpreter: one worker (docs/interpreter.md).
+ *
+ * A frame is a tag. A node of it fires when its last token has come; the count of those that are
+ * missing is a byte of the frame, found by index. Everything local to a frame fires first, in any
+ * order: it ends. Calls and loops are only armed by their tokens. When nothing else is left, the
+ * first of them in sequential order is entered, depth first. So one worker follows sequential order
+ * exactly, and the frames alive are those of one chain.
+ *
+ * Rules for the fast path: no atomic operation but relaxed loads, no lock, no division, no
+ * allocation but from the free list. */
+#include "runtime/interp/interp.h"
+
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+
+/* Arms child number `child`. */
+static inline void arm(hia_frame *f, uint32_t child) {
+  if (HIA_LIKELY(f->section->set_levels == 1))
+    f->pending |= (uint64_t)1 << child;
+  else
+    hiaR_pending_add(f, child);
+}
+
+static hia_status fire_wide(hia_word *slots, const hia_wide *wide) {
+  hia_word block[4];
+  static const uint16_t in[3] = {0, 1, 2};
+  for (uint32_t i = 0; i < wide->n_in; i++) block[i] = slots[wide->in[i]];
+  hia_status status = wide->kernel(block, in, 3, wide->imm);
+  if (!status) slots[wide->out] = block[3];
+  return status;
+}
+
+static inline void make_moves(hia_word *slots, const hia_move *moves, uint32_t n) {
+  for (uint32_t i = 0; i < n; i++) slots[moves[i].to] = slots[moves[i].from];
+}
+
+static size_t left_of(size_t limit, size_t used) {
+  return limit == 0 ? SIZE_MAX : limit > used ? limit - used : 0;
+}
+
+/* The frame's section has this node only, and was entered in sequential order as a call. */
+static hia_status call_host(hia_run *run, hia_word *slots, const hia_host_instr *host) {
+  const hia_limits *limits = run->limits;
+  size_t bytes = atomic_load_explicit(&run->bytes, memory_order_relaxed);
+  hia_nest nest;
+  hiaR_nest_enter(&nest, limits->end, left_of(limits->depth, bytes),
+                  left_of(limits->memory, bytes));
+  hia_status status =
+      host->caller->call(host->prepared, slots, host->ins, host->outs, run->allocator);
+  hiaR_nest_leave(&nest);
+  return status;
+}
+
+/* What is neither a kernel nor a branch nor a call; false if it has failed. */
+static bool fire_other(hia_worker *w, hia_frame *f, const hia_instr *n) {
+  hia_word *slots = hiaR_slots(f);
+  hia_status status;
+  switch (n->kind) {
+  case HIA_KIND_MOVE: slots[n->to] = slots[n->slot]; return true;
+  case HIA_KIND_COUNT: w->counts[n->u.imm]++; return true;
+  case HIA_KIND_LEND: *w->run->fuel = slots[n->slot]; return true;
+  case HIA_KIND_REGAIN: slots[n->to] = *w->run->fuel; return true;
+  case HIA_KIND_FAIL:
+    hiaR_fail(w, f, n->index, HIA_FAILED, (int64_t)slots[n->slot], NULL);
+    return false;
+  case HIA_KIND_HOST:
+    status = call_host(w->run, slots, n->u.host);
+    if (status) hiaR_fail(w, f, n->index, status, 0, n->u.host->name);
+    return !status;
+  case HIA_KIND_WIDE:
+    status = fire_wide(slots, n->u.wide);
+    if (status)
+      hiaR_fail(w, f, n->index, status, hiaR_kernel_code(status, slots[n->u.wide->in[0]]), NULL);
+    return !status;
+  default: return true; /* JOIN */
+  }
+}
+
+/* Sends tokens along edges, and fires whatever becomes ready by that, to the end. */
+static ALWAYS_INLINE void fire(hia_worker *w, hia_frame *f, const hia_edges *edges) {
+  hia_word *const slots = hiaR_slots(f);
+  const hia_instr **top = w->ready;
+  for (;;) {
+    const hia_instr *n = edges->first;
+    if (HIA_UNLIKELY(edges->n_more)) {
+      const hia_instr *const *to = edges->more, *const *direct = to + edges->n_direct,
+                             *const *end = to + edges->n_more;
+      for (; to < direct; to++) *++top = *to;
+      for (; to < end; to++)
+        if (--((uint8_t *)slots)[(*to)->counter] == 0) *++top = *to;
+    }
+    for (;; n = NULL) {
+      if (!n && !(n = *top--)) return;
+      edges = &n->edges;
+      if (HIA_LIKELY(n->kernel)) {
+        hia_status status = n->kernel(slots, n->in, n->out, n->u.imm);
+        if (HIA_LIKELY(!status)) break;
+        hiaR_fail(w, f, n->index, status, hiaR_kernel_code(status, slots[n->in[0]]), NULL);
+      } else if (n->kind == HIA_KIND_SWITCH) {
+        const hia_side *side = &n->u.branch->side[slots[n->slot] == 0];
+        w->firings += side->weight;
+        make_moves(slots, side->moves, side->n_moves);
+        edges = &side->edges;
+        break;
+      } else if (n->kind == HIA_KIND_CALL || n->kind == HIA_KIND_LOOP) {
+        arm(f, n->slot);
+        f->waiting++;
+      } else if (fire_other(w, f, n))
+        break;
+    }
+  }
+}
+
+/* ---- entering and leaving ---- */
+
+/* Preloaded parts are short, and a multiple of 16 bytes long. */
+static inline void preload(hia_frame *f, const hia_section *s) {
+  const char *from = (const char *)s->preload;
+  char *to = (char *)hiaR_slots(f) + s->preload_at;
+  uint32_t size = s->preload_size;
+  if (HIA_UNLIKELY(size > 64)) {
+    memcpy(to, from, size);
+    return;
+  }
+  for (; size; size -= 16, from += 16, to += 16) {
+    memcpy(to, from, 16);
+    __asm__("" : "+r"(to)); /* or the compiler makes a call of memcpy of it */
+  }
+}
+
+/* A frame for child number `site` of `parent`, without its arguments. */
+static inline hia_frame *new_frame(hia_worker *w, const hia_section *s, uint32_t site,
+                                   uint32_t level, hia_status *status) {
+  hia_frame *f = hiaR_frame_take(w, s, status);
+  if (HIA_UNLIKELY(!f)) return NULL;
+  w->frames++;
+  w->firings += s->weight_first;
+  f->section = s;
+  f->pending = 0;
+  f->site = site;
+  f->waiting = 0;
+  f->level = level;
+  atomic_init(&f->limit, HIA_NONE);
+  f->latent = HIA_NONE;
+  f->is_woken = false;
+  preload(f, s);
+  return f;
+}
+
+static inline hia_frame *enter(hia_worker *w, hia_frame *parent, uint32_t site,
+                               hia_status *status) {
+  const hia_child *child = &parent->section->children[site];
+  const hia_section *s = child->callee;
+  hia_frame *f = new_frame(w, s, site, parent->level + 1, status);
+  if (HIA_UNLIKELY(!f)) return NULL;
+  f->up.parent = parent;
+  hia_word *slots = hiaR_slots(f), *from = hiaR_slots(parent);
+  for (uint32_t i = 0; i < s->n_params; i++) slots[i] = from[child->args[i]];
+  make_moves(slots, s->enter, s->n_enter);
+  return f;
+}
+
+/* The next round of a loop, in the same frame. */
+static inline void begin_round(hia_worker *w, hia_frame *f) {
+  const hia_section *s = f->section;
+  make_moves(hiaR_slots(f), s->next, s->n_next);
+  memcpy((char *)hiaR_slots(f) + s->counters_at, s->preload + (s->counters_at - s->preload_at),
+         s->counters_size);
+  w->firings += s->weight_round;
+}
+
+static inline void leave(hia_worker *w, hia_frame *f, hia_frame *parent, const hia_child *child) {
+  const hia_section *s = f->section;
+  hia_word *slots = hiaR_slots(f), *to = hiaR_slots(parent);
+  for (uint32_t i = 0; i < s->n_results; i++) to[child->outs[i]] = slots[s->results[i]];
+  hiaR_frame_give(w, f);
+  parent->waiting--;
+}
+
+/* All nodes have fired: is there another round? Then it is armed like a child, after all others. */
+static inline bool arm_round(hia_frame *f) {
+  const hia_section *s = f->section;
+  if (!s->iterates || !hiaR_slots(f)[s->cond]) return false;
+  arm(f, s->n_children);
+  return true;
+}
+
+static inline uint32_t lowest(hia_frame *f) {
+  if (HIA_LIKELY(f->section->set_levels == 1)) return (uint32_t)__builtin_ctzll(f->pending);
+  return hiaR_pending_lowest(f);
+}
+
+static inline void disarm(hia_frame *f, uint32_t child) {
+  if (HIA_LIKELY(f->section->set_levels == 1))
+    f->pending &= f->pending - 1;
+  else
+    hiaR_pending_remove(f, child);
+}
+
+/* ---- jobs from and to other workers: the same steps, out of line ---- */
+
+static void fire_slowly(hia_worker *w, hia_frame *f, const hia_edges *edges) { fire(w, f, edges); }
+
+hia_frame *hiaR_root_enter(hia_worker *w, const hia_section *s, const hia_word *args,
+                           hia_status *status) {
+  hia_frame *f = new_frame(w, s, 0, 0, status);
+  if (!f) return NULL;
+  f->up.parent = NULL;
+  if (s->n_params) memcpy(hiaR_slots(f), args, s->n_params * sizeof(hia_word));
+  make_moves(hiaR_slots(f), s->enter, s->n_enter);
+  return f;
+}
+
+static void leave_job(hia_worker *w, hia_frame *f) {
+  const hia_section *s = f->section;
+  hia_job *job = f->up.job;
+  for (uint32_t i = 0; i < s->n_results; i++) job->words[i] = hiaR_slots(f)[s->results[i]];
+  hiaR_frame_give(w, f);
+  hiaR_job_done(w, job);
+}
+
+/* Nothing of f is ready any more: leaves it, and those around it, as far as they are done. Answers
+ * the frame where that ends, if it has pending children. */
+static hia_frame *settle(hia_worker *w, hia_frame *f) {
+  for (;;) {
+    if (f->pending) return f;
+    if (f->waiting) return NULL;
+    if (arm_round(f)) return f;
+    if (f->site & HIA_STOLEN) {
+      leave_job(w, f);
+      return NULL;
+    }
+    hia_frame *parent = f->up.parent;
+    if (!parent) {
+      hiaR_complete_run(w, f);
+      return NULL;
+    }
+    const hia_child *child = &parent->section->children[f->site];
+    leave(w, f, parent, child);
+    fire_slowly(w, parent, &child->edges);
+    f = parent;
+  }
+}
+
+hia_frame *hiaR_job_enter(hia_worker *w, hia_job *job, hia_status *status) {
+  const hia_section *s = job->frame->section->children[job->site].callee;
+  hia_frame *f = new_frame(w, s, job->site | HIA_STOLEN, job->frame->level + 1, status);
+  if (!f) return NULL;
+  f->up.job = job;
+  memcpy(hiaR_slots(f), job->words, s->n_params * sizeof(hia_word));
+  make_moves(hiaR_slots(f), s->enter, s->n_enter);
+  fire_slowly(w, f, &s->start);
+  return settle(w, f);
+}
+
+hia_frame *hiaR_job_back(hia_worker *w, hia_job *job) {
+  hia_frame *f = job->frame;
+  const hia_child *child = &f->section->children[job->site];
+  for (uint32_t i = 0; i < child->callee->n_results; i++)
+    hiaR_slots(f)[child->outs[i]] = job->words[i];
+  f->waiting--;
+  fire_slowly(w, f, &child->edges);
+  return settle(w, f);
+}
+
+/* ---- the worker ---- */
+
+/* f descends: it is latent if it still has pending children. */
+static ALWAYS_INLINE void keep_latent(hia_worker *w, hia_frame *f) {
+  uint32_t top = w->latent_top;
+  if (f->pending) {
+    if (f->latent != HIA_NONE) return;
+    if (HIA_UNLIKELY(top == w->latent_cap)) {
+      hiaR_latent_add(w, f);
+      return;
+    }
+    w->latent[top] = f;
+    f->latent = top;
+    w->latent_top = top + 1;
+  } else if (f->latent != HIA_NONE) {
+    /* Mostly it is the newest one, and another stands below it. */
+    if (HIA_UNLIKELY(f->latent + 1 != top || top < w->latent_base + 2 || !w->latent[top - 2] ||
+                     f->is_woken)) {
+      hiaR_latent_remove(w, f);
+      return;
+    }
+    f->latent = HIA_NONE;
+    w->latent_top = top - 1;
+  }
+}
+
+/* Goes on from f, sending tokens along `edges`, until there is nothing left to do here. `is_alone`:
+ * there are no other workers, and what only serves them is left out. */
+static ALWAYS_INLINE void work(hia_worker *w, hia_frame *f, const hia_edges *edges,
+                               const bool is_alone) {
+  static const uint32_t never = 0;
+  const uint32_t *cancelled = w->run->limits->cancelled ? w->run->limits->cancelled : &never;
+  hia_status status;
+  for (;;) {
+    fire(w, f, edges);
+    if (!f->pending) {
+      if (f->waiting) { /* for other workers, or for what has failed */
+        f = is_alone ? NULL : hiaR_find_work(w, f);
+        if (!f) return;
+      } else if (arm_round(f)) {
+        ;
+      } else if (!is_alone && f->site & HIA_STOLEN) {
+        leave_job(w, f);
+        f = hiaR_find_work(w, NULL);
+        if (!f) return;
+      } else {
+        hia_frame *parent = f->up.parent;
+        if (HIA_UNLIKELY(!parent)) {
+          hiaR_complete_run(w, f);
+          return;
+        }
+        const hia_child *child = &parent->section->children[f->site];
+        leave(w, f, parent, child);
+        f = parent;
+        edges = &child->edges;
+        continue;
+      }
+    }
+
+    if (HIA_UNLIKELY(atomic_load_explicit(&w->poll, memory_order_relaxed) |
+                     __atomic_load_n(cancelled, __ATOMIC_RELAXED))) {
+      f = hiaR_poll(w, f);
+      if (!f && !is_alone) f = hiaR_find_work(w, NULL);
+      if (!f) return;
+    }
+    uint32_t site = lowest(f);
+    disarm(f, site);
+    if (!is_alone) {
+      keep_latent(w, f);
+      if (w->latent_top != w->latent_base &&
+          atomic_load_explicit(&w->run->hungry, memory_order_relaxed))
+        hiaR_give_work(w);
+    }
+    if (site == f->section->n_children) {
+      begin_round(w, f);
+      edges = &f->section->start;
+      continue;
+    }
+    hia_frame *inner = enter(w, f, site, &status);
+    if (HIA_UNLIKELY(!inner)) {
+      hiaR_end_run(w, status, f, site);
+      return;
+    }
+    f = inner;
+    edges = &f->section->start;
+  }
+}
+
+void hiaR_work(hia_worker *w, hia_frame *f, const hia_edges *edges) { work(w, f, edges, false); }
+void hiaR_work_alone(hia_worker *w, hia_frame *f, const hia_edges *edges) {
+  work(w, f, edges, true);
+}

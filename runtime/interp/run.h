@@ -1,0 +1,19 @@
+/* The two engines that run images. */
+#ifndef HIA_INTERP_RUN_H
+#define HIA_INTERP_RUN_H
+
+#include "runtime/runtime.h"
+
+/* ---- interp.c: the tagged-token interpreter; expand.c: the dynamic baseline ----
+ * Both run export `entry` of a loaded program. args and results are the flattened scalars of its
+ * signature, in canonical form. *failure and *usage are always filled in. Thread-safe: any number
+ * of runs of one program at once. */
+
+hia_status hiaR_interp_run(const hia_loaded *image, uint32_t entry, const hia_word *args,
+                           hia_word *results, const hia_limits *limits,
+                           const hia_allocator *allocator, hia_failure *failure, hia_usage *usage);
+hia_status hiaR_expand_run(const hia_loaded *image, uint32_t entry, const hia_word *args,
+                           hia_word *results, const hia_limits *limits,
+                           const hia_allocator *allocator, hia_failure *failure, hia_usage *usage);
+
+#endif

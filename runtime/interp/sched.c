@@ -1,0 +1,569 @@
+/* Several workers on one run (docs/interpreter.md, "Threads").
+ *
+ * A frame belongs to the worker that made it; nobody else touches its slots and counts. What moves
+ * between workers is a child that is armed but not entered: its arguments go out, its results come
+ * back, as a job in an inbox. So firing needs no atomics at all.
+ *
+ * Workers get a thread of the pool when there is first something for them to do: a program that is
+ * all one chain pays nothing for having been offered more. One that has had nothing to do for some
+ * milliseconds gives its thread back; the worker stays, and may be given another.
+ *
+ * Work is handed over on request. A worker keeps its *latent* frames, those that it has descended
+ * from with other children still pending, oldest first. When somebody is hungry it gives away the
+ * first pending child of the oldest of them, the largest piece of work it has, once that frame has
+ * been latent for a while: tiny pieces would cost more to hand over than to run. Hunger is one word
+ * that is read where a child is entered.
+ *
+ * A worker whose chain has ended, because it waits for a job given away, goes on with another frame
+ * of its own, or is hungry and sleeps. The run is over when its root is done, or when nobody has
+ * anything to do and no job is on its way, which happens if something has failed.
+ *
+ * Which chain first? On its own chain a worker is in sequential order. When jobs come back they can
+ * make a frame elsewhere go on; such a frame is *woken*: it represents its chain, being the
+ * earliest of it that can go on. Where a chain ends, the earliest of the woken frames and of the
+ * next latent frame around it is taken. And while there are woken frames, the current chain is
+ * compared with them at growing intervals, so that one that never ends cannot keep what is earlier
+ * from failing. */
+#include "runtime/interp/interp.h"
+
+#ifdef HIA_STRESS
+enum { GRACE = 0, BIRTH = 0, PATIENCE = 1, LOOK_NS = 100, STAY_NS = 20000 };
+#else
+enum {
+  GRACE = 32,        /* calls that a frame is latent before work is given away from it */
+  BIRTH = 1000,      /* the same where a thread would have to be got for it, the first time */
+  PATIENCE = 64,     /* calls until the current chain is first compared with woken frames */
+  LOOK_NS = 4000,    /* how long a worker looks into its inbox before it sleeps */
+  STAY_NS = 5000000, /* and sleeps before it leaves its thread to others */
+};
+#endif
+
+/* ---- the end ---- */
+
+/* After something was put where w will see it: w takes `poll` back before it looks, so it either
+ * sees this or is told to look again. */
+static void wake_up(hia_worker *w) {
+  atomic_store(&w->poll, 1);
+  hia_bell_ring(&w->bell);
+}
+
+static void stop(hia_run *run) {
+  atomic_store(&run->stop, 1);
+  for (unsigned i = 0; i < run->n_workers; i++) wake_up(run->workers[i]);
+}
+
+static bool is_over(const hia_run *run) { return atomic_load(&run->stop); }
+
+void hiaR_end_run(hia_worker *w, hia_status status, hia_frame *f, uint32_t site) {
+  hia_run *run = w->run;
+  pthread_mutex_lock(&run->lock);
+  if (!run->resource && !run->is_complete) {
+    run->resource = status;
+    if (f && site != HIA_NONE) {
+      const hia_child *child = &f->section->children[site];
+      if (!child->is_loop)
+        hiaR_trace_push_site(&run->resource_trace, run->image->locs, child->loc, child->is_tail);
+    }
+    if (f) hiaR_trace_frames(run->image, f, &run->resource_trace);
+  }
+  pthread_mutex_unlock(&run->lock);
+  stop(run);
+}
+
+void hiaR_complete_run(hia_worker *w, hia_frame *root) {
+  hia_run *run = w->run;
+  pthread_mutex_lock(&run->lock);
+  run->is_complete = !run->resource;
+  pthread_mutex_unlock(&run->lock);
+  const hia_section *s = root->section;
+  for (uint32_t i = 0; i < s->n_results; i++) run->results[i] = hiaR_slots(root)[s->results[i]];
+  stop(run);
+}
+
+/* ---- latent frames ---- */
+
+static bool make_room(hia_worker *w) {
+  uint32_t n = 0;
+  for (uint32_t i = w->latent_base; i < w->latent_top; i++) n += w->latent[i] != NULL;
+  hia_frame **to = w->latent;
+  uint32_t cap = w->latent_cap;
+  if (n >= cap / 2) {
+    const hia_allocator *a = w->run->allocator;
+    if (cap > UINT32_MAX / 4) return false;
+    cap = cap ? cap * 2 : 64;
+    to = hiaR_alloc(a, cap * sizeof *to);
+    if (!to) return false;
+  }
+  n = 0;
+  for (uint32_t i = w->latent_base; i < w->latent_top; i++)
+    if (w->latent[i]) {
+      w->latent[i]->latent = n;
+      to[n++] = w->latent[i];
+    }
+  if (to != w->latent) {
+    hiaR_free(w->run->allocator, w->latent, w->latent_cap * sizeof *to);
+    w->latent = to;
+    w->latent_cap = cap;
+  }
+  w->latent_base = 0;
+  w->latent_top = n;
+  return true;
+}
+
+void hiaR_latent_add(hia_worker *w, hia_frame *f) {
+  if (w->latent_top == w->latent_cap && !make_room(w)) {
+    hiaR_end_run(w, HIA_MEMORY, f, HIA_NONE);
+    return;
+  }
+  f->latent = w->latent_top;
+  w->latent[w->latent_top++] = f;
+}
+
+void hiaR_latent_remove(hia_worker *w, hia_frame *f) {
+  if (f->is_woken) {
+    f->is_woken = false;
+    w->n_woken--;
+  }
+  if (f->latent == HIA_NONE) return;
+  if (f == w->oldest) w->oldest = NULL;
+  w->latent[f->latent] = NULL;
+  f->latent = HIA_NONE;
+  while (w->latent_top > w->latent_base && !w->latent[w->latent_top - 1]) w->latent_top--;
+  while (w->latent_base < w->latent_top && !w->latent[w->latent_base]) w->latent_base++;
+  if (w->latent_base == w->latent_top) w->latent_base = w->latent_top = 0;
+}
+
+static void wake_frame(hia_worker *w, hia_frame *f) {
+  if (f->latent == HIA_NONE) hiaR_latent_add(w, f);
+  if (f->latent == HIA_NONE || f->is_woken) return;
+  f->is_woken = true;
+  w->n_woken++;
+}
+
+/* ---- jobs ---- */
+
+static void post(hia_run *run, hia_worker *to, hia_job *job) {
+  atomic_fetch_add(&run->busy, 1);
+  hia_job *next = atomic_load_explicit(&to->inbox, memory_order_relaxed);
+  do job->next = next;
+  while (!atomic_compare_exchange_weak(&to->inbox, &next, job));
+  wake_up(to);
+}
+
+void hiaR_job_done(hia_worker *w, hia_job *job) {
+  job->is_done = true;
+  hiaR_event(w->ring, HIA_EVENT_DONE, job->number);
+  post(w->run, job->owner, job);
+}
+
+static void worker_main(void *user);
+
+static void count_thread(hia_run *run, bool is_more) {
+  pthread_mutex_lock(&run->lock);
+  run->n_threads += is_more ? 1u : -1u;
+  if (!run->n_threads) pthread_cond_signal(&run->all_left);
+  pthread_mutex_unlock(&run->lock);
+}
+
+/* The worker is the caller's, claimed. False: there is no thread to be had, now or at all. */
+static bool start_thread(hia_worker *w) {
+  hia_run *run = w->run;
+  count_thread(run, true);
+  atomic_store(&w->is_born, true); /* before it can be idle, and be claimed again */
+  if (hiaR_pool_start(run->limits->pool, worker_main, w)) return true;
+  atomic_store(&w->is_born, false);
+  count_thread(run, false);
+  return false;
+}
+
+static hia_idle_set *idle_set(hia_worker *w) { return &w->run->idle[w->number / 64]; }
+static uint64_t idle_bit(const hia_worker *w) { return (uint64_t)1 << w->number % 64; }
+
+/* One of the idle workers, which is then the caller's to give a job to, until hia_claim_end. Those
+ * without a thread come last, and only if `may_start`. */
+static hia_worker *claim_idle(hia_run *run, bool may_start) {
+  for (int unborn = 0; unborn <= may_start; unborn++)
+    for (unsigned i = 0; i < run->n_workers; i++) {
+      hia_worker *w = run->workers[i];
+      if (!(atomic_load_explicit(idle_set(w), memory_order_relaxed) & idle_bit(w)) ||
+          atomic_load(&w->is_born) == unborn ||
+          !hia_idle_claim(idle_set(w), idle_bit(w), &w->claims))
+        continue;
+      atomic_fetch_sub(&run->hungry, 1);
+      return w;
+    }
+  return NULL;
+}
+
+static void set_idle(hia_worker *w) {
+  if (hia_idle_enter(idle_set(w), idle_bit(w))) atomic_fetch_add(&w->run->hungry, 1);
+}
+
+/* False: somebody has claimed this worker meanwhile, and their job will come. */
+static bool clear_idle(hia_worker *w) {
+  if (!hia_idle_exit(idle_set(w), idle_bit(w))) return false;
+  atomic_fetch_sub(&w->run->hungry, 1);
+  return true;
+}
+
+/* First pending child of f; HIA_NONE if only its next round is pending. */
+static uint32_t child_to_give(hia_frame *f) {
+  uint32_t site =
+      f->section->set_levels == 1 ? (uint32_t)__builtin_ctzll(f->pending) : hiaR_pending_lowest(f);
+  return site == f->section->n_children ? HIA_NONE : site;
+}
+
+static void give_child(hia_worker *w, hia_frame *f, uint32_t site, hia_worker *to) {
+  hia_run *run = w->run;
+  if (!atomic_load(&to->is_born)) {
+    if (!start_thread(to)) {
+      /* Done without. Another run may leave one to this run later: it is asked for again, less and
+       * less often. */
+      if (w->reluctance < UINT32_MAX / 4) w->reluctance = 2 * w->reluctance + BIRTH + 1;
+      set_idle(to);
+      return;
+    }
+    /* A thread that may never come is given nothing: when it does, it says that it is idle. */
+    if (!hiaR_pool_is_prompt(run->limits->pool)) return;
+  }
+  const hia_child *child = &f->section->children[site];
+  const hia_section *s = child->callee;
+  uint32_t n = s->n_params > s->n_results ? s->n_params : s->n_results;
+  size_t size = sizeof(hia_job) + n * sizeof(hia_word);
+  hia_job *job = hiaR_alloc(run->allocator, size);
+  if (!job) { /* then it is not given away */
+    set_idle(to);
+    return;
+  }
+  *job = (hia_job){.frame = f, .owner = w, .size = size, .site = site, .older = w->given};
+  for (uint32_t i = 0; i < s->n_params; i++) job->words[i] = hiaR_slots(f)[child->args[i]];
+  if (w->given) w->given->newer = job;
+  w->given = job;
+  hiaR_pending_remove(f, site);
+  if (!f->pending) hiaR_latent_remove(w, f);
+  w->steals++;
+  job->number = hiaR_event_promoted(w->ring);
+  post(run, to, job);
+}
+
+void hiaR_give_work(hia_worker *w) {
+  hia_run *run = w->run;
+  hia_frame *f = w->latent[w->latent_base];
+  if (f != w->oldest) {
+    w->oldest = f;
+    w->age = 0;
+  }
+  if (++w->age <= GRACE) return;
+  uint32_t site = child_to_give(f);
+  for (uint32_t i = w->latent_base + 1; site == HIA_NONE && i < w->latent_top; i++)
+    if ((f = w->latent[i])) site = child_to_give(f);
+  if (site == HIA_NONE) return;
+  if (atomic_load_explicit(&run->epoch, memory_order_relaxed) && hiaR_is_too_late(run, f)) {
+    hiaR_latent_remove(w, f);
+    return;
+  }
+  hia_worker *to = claim_idle(run, w->age > BIRTH + w->reluctance);
+  if (!to) return;
+  w->age = 0;
+  give_child(w, f, site, to);
+  hia_claim_end(&to->claims);
+}
+
+/* Takes a job; answers a frame that can go on now. */
+static hia_frame *take_job(hia_worker *w, hia_job *job) {
+  hiaR_event(w->ring, job->is_done ? HIA_EVENT_BACK : HIA_EVENT_TAKEN, job->number);
+  if (!job->is_done) {
+    hia_status status = HIA_OK;
+    hia_frame *f = hiaR_job_enter(w, job, &status);
+    if (status) hiaR_end_run(w, status, job->frame, job->site);
+    return f;
+  }
+  if (job->newer)
+    job->newer->older = job->older;
+  else
+    w->given = job->older;
+  if (job->older) job->older->newer = job->newer;
+  hia_frame *f = hiaR_job_back(w, job);
+  hiaR_free(w->run->allocator, job, job->size);
+  return f;
+}
+
+/* Everything in the inbox; `current` is a frame with pending children that the worker is at, or
+ * NULL. */
+static void take_jobs(hia_worker *w, const hia_frame *current) {
+  hia_job *job = atomic_exchange(&w->inbox, NULL), *oldest_first = NULL;
+  while (job) {
+    hia_job *next = job->next;
+    job->next = oldest_first;
+    oldest_first = job;
+    job = next;
+  }
+  while (oldest_first) {
+    job = oldest_first;
+    oldest_first = job->next;
+    hia_frame *f = take_job(w, job);
+    atomic_fetch_sub(&w->run->busy, 1);
+    if (f && f != current) wake_frame(w, f);
+  }
+}
+
+/* ---- what to do next ---- */
+
+/* After a new first failure: latent frames that come later are not needed any more. */
+static void drop_late(hia_worker *w) {
+  for (uint32_t i = w->latent_top; i-- > w->latent_base;) {
+    if (i >= w->latent_top) continue; /* the top has moved */
+    hia_frame *f = w->latent[i];
+    if (f && hiaR_is_too_late(w->run, f)) hiaR_latent_remove(w, f);
+  }
+}
+
+/* The earliest of `first` (or NULL) and the woken frames. */
+static hia_frame *earliest(hia_worker *w, hia_frame *first) {
+  for (uint32_t i = w->latent_base; w->n_woken && i < w->latent_top; i++) {
+    hia_frame *f = w->latent[i];
+    if (f && f != first && f->is_woken && (!first || hiaR_is_earlier(f, first))) first = f;
+  }
+  return first;
+}
+
+static hia_frame *take_woken(hia_worker *w, hia_frame *f) {
+  if (f && f->is_woken) {
+    f->is_woken = false;
+    w->n_woken--;
+  }
+  return f;
+}
+
+/* While there are woken frames, the current chain is looked at from time to time. Comparing costs
+ * as many steps as frames are deep, so it is not done more often than that. */
+static void watch(hia_worker *w, const hia_frame *f) {
+  if (!w->n_woken) return;
+  w->patience = w->due = (uint64_t)PATIENCE + f->level;
+  atomic_store_explicit(&w->poll, 1, memory_order_relaxed);
+}
+
+hia_frame *hiaR_poll(hia_worker *w, hia_frame *f) {
+  hia_run *run = w->run;
+  const uint32_t *cancelled = run->limits->cancelled;
+  if (cancelled && __atomic_load_n(cancelled, __ATOMIC_RELAXED))
+    hiaR_end_run(w, HIA_CANCELLED, f, HIA_NONE);
+  atomic_exchange(&w->poll, 0);
+  if (is_over(run)) return NULL;
+  if (atomic_load(&w->inbox)) {
+    take_jobs(w, f);
+    if (is_over(run)) return NULL;
+    watch(w, f);
+  }
+  uint32_t epoch = atomic_load(&run->epoch);
+  if (epoch) {
+    /* From now on each call is looked at: frames around the failure have children on both sides. */
+    atomic_store_explicit(&w->poll, 1, memory_order_relaxed);
+    if (epoch != w->epoch) drop_late(w);
+    if ((epoch != w->epoch || atomic_load_explicit(&f->limit, memory_order_relaxed) != HIA_NONE) &&
+        hiaR_is_too_late(run, f)) {
+      hiaR_latent_remove(w, f);
+      f = NULL;
+    }
+    w->epoch = epoch;
+    if (!f) return NULL;
+  }
+  if (w->n_woken) {
+    atomic_store_explicit(&w->poll, 1, memory_order_relaxed);
+    if (--w->due == 0) {
+      w->due = w->patience *= 2;
+      hia_frame *first = earliest(w, f);
+      if (first != f) wake_frame(w, f);
+      f = take_woken(w, first);
+    }
+  }
+  return f;
+}
+
+static bool has_news(hia_worker *w) { return atomic_load(&w->inbox) || is_over(w->run); }
+
+static bool look_for_news(hia_worker *w) {
+  uint64_t start = hiaR_now();
+  do {
+    for (unsigned i = 0; i < 16; i++) {
+      if (has_news(w)) return true;
+      HIA_PAUSE();
+    }
+  } while (hiaR_now() - start < LOOK_NS);
+  return false;
+}
+
+/* Takes the worker off the idle ones for good, unless somebody has claimed it: also one who claimed
+ * it when it was idle before, and has been slow. */
+static bool may_leave(hia_worker *w) {
+  if (!clear_idle(w)) return false;
+  if (hia_is_unclaimed(&w->claims) && !has_news(w)) return true;
+  set_idle(w);
+  return false;
+}
+
+/* Nothing to do: until a job comes, or the end (true); or for so long that the worker's thread
+ * should go elsewhere. One that waits for jobs it has given stays. */
+static bool sleep_on_it(hia_worker *w) {
+  uint64_t ns = w->number && !w->given ? STAY_NS : 0, start = ns ? hiaR_now() : 0;
+  while (!has_news(w)) {
+    if (ns && hiaR_now() - start >= ns && may_leave(w)) return false;
+    hia_bell_arm(&w->bell);
+    if (!has_news(w)) hia_bell_wait(&w->bell, ns);
+    hia_bell_disarm(&w->bell);
+  }
+  return true;
+}
+
+/* False: the worker has no thread from now on. */
+static bool rest(hia_worker *w) {
+  hia_run *run = w->run;
+  set_idle(w);
+  if (atomic_fetch_sub(&run->busy, 1) == 1) {
+    stop(run);
+    return true;
+  }
+  hiaR_event(w->ring, HIA_EVENT_IDLE_BEGIN, 0);
+  w->is_leaving = !look_for_news(w) && !sleep_on_it(w);
+  hiaR_event(w->ring, HIA_EVENT_IDLE_END, 0);
+  if (w->is_leaving) return false;
+  atomic_fetch_add(&run->busy, 1);
+  clear_idle(w);
+  return true;
+}
+
+hia_frame *hiaR_find_work(hia_worker *w, hia_frame *f) {
+  hia_run *run = w->run;
+  /* The next frame of this chain that can go on. */
+  while (f && f->latent == HIA_NONE) f = f->site & HIA_STOLEN ? NULL : f->up.parent;
+  for (;;) {
+    if (is_over(run)) return NULL;
+    uint32_t epoch = atomic_load(&run->epoch);
+    if (epoch != w->epoch) {
+      w->epoch = epoch;
+      drop_late(w);
+      if (f && f->latent == HIA_NONE) f = NULL;
+    }
+    hia_frame *first = earliest(w, f);
+    if (f && first != f) wake_frame(w, f);
+    take_woken(w, first);
+    if (first && epoch && hiaR_is_too_late(run, first)) {
+      hiaR_latent_remove(w, first);
+      if (first == f) f = NULL;
+      continue;
+    }
+    if (first) {
+      watch(w, first);
+      return first;
+    }
+    if (!atomic_load(&w->inbox) && !rest(w)) return NULL;
+    take_jobs(w, NULL);
+  }
+}
+
+/* ---- a run ---- */
+
+static void worker_main(void *user) {
+  static const hia_edges nothing = {0};
+  hia_worker *w = user;
+  hia_run *run = w->run;
+  w->ring = hiaR_ring_of(run->limits->timeline, w->number);
+  hiaR_event(w->ring, HIA_EVENT_WORK_BEGIN, 0);
+  atomic_fetch_add(&run->busy, 1);
+  hia_frame *f = hiaR_find_work(w, NULL);
+  if (f) hiaR_work(w, f, &nothing);
+  hiaR_event(w->ring, HIA_EVENT_WORK_END, 0);
+  if (w->is_leaving) { /* others may have it started again, on another thread */
+    w->is_leaving = false;
+    atomic_store(&w->is_born, false);
+    set_idle(w);
+  }
+  count_thread(run, false);
+}
+
+/* Workers get threads for others as long as they run themselves, so none comes when all have left.
+ */
+static void await_threads(hia_run *run) {
+  hia_pool *pool = run->limits->pool;
+  for (unsigned i = 1; i < run->n_workers && !hiaR_pool_is_prompt(pool); i++)
+    if (hiaR_pool_take_back(pool, run->workers[i])) count_thread(run, false);
+  pthread_mutex_lock(&run->lock);
+  while (run->n_threads) pthread_cond_wait(&run->all_left, &run->lock);
+  pthread_mutex_unlock(&run->lock);
+}
+
+static hia_status run_all(hia_run *run, const hia_section *s, const hia_word *args) {
+  hia_worker *w = run->workers[0];
+  w->ring = hiaR_ring_of(run->limits->timeline, 0);
+  hia_status status = HIA_OK;
+  hia_frame *root = hiaR_root_enter(w, s, args, &status);
+  if (!root) return status;
+  if (run->n_workers == 1) {
+    hiaR_work_alone(w, root, &s->start);
+    return HIA_OK;
+  }
+  atomic_init(&w->is_born, true);
+  for (unsigned i = 1; i < run->n_workers; i++) set_idle(run->workers[i]);
+  hiaR_work(w, root, &s->start);
+  await_threads(run);
+  return HIA_OK;
+}
+
+static void add_usage(hia_usage *usage, const hia_worker *w) {
+  usage->calls += w->counts[0];
+  usage->rounds += w->counts[1];
+  usage->firings += w->firings;
+  usage->frames += w->frames;
+  usage->peak_frames += w->carved_frames;
+  usage->peak_bytes += w->carved_bytes;
+  usage->steals += w->steals;
+}
+
+hia_status hiaR_interp_run(const hia_loaded *image, uint32_t entry, const hia_word *args,
+                           hia_word *results, const hia_limits *limits,
+                           const hia_allocator *allocator, hia_failure *failure, hia_usage *usage) {
+  *failure = (hia_failure){0};
+  *usage = (hia_usage){0};
+  if (entry >= image->n_exports) return failure->status = HIA_ARGUMENT;
+  hia_run run = {.image = image,
+                 .limits = limits,
+                 .allocator = allocator,
+                 .results = results,
+                 .depth = limits->depth,
+                 .memory = limits->memory};
+  run.fuel = limits->fuel ? limits->fuel : &run.unlent;
+  /* One worker enters calls in sequential order, which is that of effects. */
+  unsigned n = limits->threads && limits->pool && !image->is_impure ? limits->threads : 1;
+  if (n > HIA_MOST_WORKERS) n = HIA_MOST_WORKERS;
+  for (; run.n_workers < n; run.n_workers++) {
+    hia_worker *w = hiaR_worker_new(&run, run.n_workers);
+    if (!w) break;
+    run.workers[run.n_workers] = w;
+  }
+  hia_status status = HIA_MEMORY;
+  pthread_mutex_init(&run.lock, NULL);
+  pthread_cond_init(&run.all_left, NULL);
+  if (run.n_workers == n) {
+    atomic_init(&run.busy, 1);
+    status = run_all(&run, &image->sections[image->exports[entry].section], args);
+  }
+  if (!status && !run.is_complete) {
+    if (run.resource) {
+      status = run.resource;
+      failure->trace = run.resource_trace;
+    } else if (run.failed) {
+      status = run.failed_status;
+      failure->code = run.failed_code;
+      failure->host = run.failed_host;
+      uint32_t loc = run.failed->section->locs[run.failed_node];
+      hiaR_trace_push_site(&failure->trace, image->locs, loc, false);
+      hiaR_trace_frames(image, run.failed, &failure->trace);
+    } else
+      status = HIA_INTERNAL; /* tokens are missing: the image's check should have seen it */
+  }
+  for (unsigned i = 0; i < run.n_workers; i++) add_usage(usage, run.workers[i]);
+  for (unsigned i = 0; i < run.n_workers; i++) hiaR_worker_free(run.workers[i]);
+  pthread_cond_destroy(&run.all_left);
+  pthread_mutex_destroy(&run.lock);
+  return failure->status = status;
+}

@@ -1,0 +1,179 @@
+/* Return barriers: how code that comes back from a deep recursion is asked whether it is to end.
+ *
+ * Frames that return one after the other compare nowhere; a comparison behind every call cost fib a
+ * sixth. So the limit moves down the stack in steps. Code that goes below it has the return address
+ * of its frame replaced by that of hiaR_stub_return, and the limit moves one step further. When the
+ * frame returns, the stub asks, puts the address back and goes on to it. The two cost about 250 ns
+ * together, once in a step of 64 KB of stack.
+ *
+ * A frame that went below the limit may return soon after, while those further out stay: in a
+ * recursion that calls something else in each of its frames, that is what crosses first, always.
+ * And code may go up and down around the place of a barrier. So
+ *
+ *   - a barrier that is met is gone, and the limit lies one step below that place: nothing is paid
+ *     for moving in between;
+ *   - but never further than two and a half steps from the next barrier above. Where this is near,
+ *     and what goes up and down might cross it any number of times, there will be another one, a
+ *     quarter of a step further up: the frames are read to get there. If that one is met too, it
+ *     was not far enough, and is tried again only after some more have been met.
+ *
+ * So there are never more than two and a half steps and a frame between two barriers. What moves by
+ * a quarter of a step or less crosses seldom; what moves by more pays for two crossings each time,
+ * at worst.
+ *
+ * Barriers are a stack, as frames are; those of an invocation lie below those of the ones it lies
+ * on. Whoever reads a return address of compiled code asks hiaR_return_address. Shadow stacks (CET)
+ * would not let a return address be changed; nobody switches them on for the engine's stacks. */
+#include "runtime/native/context.h"
+
+#define STEP HIA_BARRIER_STEP
+
+enum {
+  FEW = 64,
+  KEPT = 1024,
+  AGAIN = 32, /* of so many that are met below one, one has another put further up */
+};
+
+/* The word of a frame that holds its return address. No sanitizer is to know. */
+static HIA_UNINSTRUMENTED uintptr_t word(const char *place) { return *(const uintptr_t *)place; }
+static HIA_UNINSTRUMENTED void set_word(char *place, uintptr_t value) {
+  *(uintptr_t *)place = value;
+}
+
+uintptr_t hiaR_return_address(const hia_context *context, const char *place) {
+  uintptr_t pc = word(place);
+  if (HIA_LIKELY(pc != (uintptr_t)hiaR_stub_return)) return pc;
+  const hia_barriers *b = &context->barriers;
+  uint32_t low = 0, high = b->n;
+  while (low < high) { /* the first that is not above the place */
+    uint32_t middle = low + (high - low) / 2;
+    if (b->list[middle].place > place)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low < b->n && b->list[low].place == place ? b->list[low].pc : 0;
+}
+
+/* Where the frame keeps its return address whose code is at `pc` and whose stack pointer is `sp`;
+ * NULL: it is no frame of compiled code. */
+static char *place_of(hia_context *context, const char *sp, uintptr_t pc) {
+  hia_barriers *b = &context->barriers;
+  hia_frame_known *known = &b->known[(pc ^ pc >> 5) % HIA_LEN(b->known)];
+  if (known->pc != pc) {
+    hia_frame_row row;
+    const hia_unwinder *unwinder = context->unwinder;
+    if (!unwinder || !unwinder->find(unwinder->user, pc, &row)) return NULL;
+    *known = (hia_frame_known){pc, row.cfa};
+  }
+  size_t cfa = known->cfa;
+  if (cfa < sizeof(uintptr_t) || sp >= context->stack.top ||
+      cfa > (size_t)(context->stack.top - sp))
+    return NULL;
+  return (char *)sp + cfa - sizeof(uintptr_t);
+}
+
+static bool has_room(hia_context *context) {
+  hia_barriers *b = &context->barriers;
+  if (b->n < b->most) return true;
+  size_t most = b->most ? (size_t)b->most * 2 : FEW;
+  const hia_allocator *a = context->allocator;
+  hia_barrier *list = a->resize(a->user, b->list, b->most * sizeof *list, most * sizeof *list);
+  if (!list) return false;
+  b->list = list;
+  b->most = (uint32_t)most;
+  return true;
+}
+
+/* Has the frame that keeps its return address at `place` return through the stub. It may do so
+ * already: a function that was called in tail position has taken the place of its caller's frame.
+ * Without memory it does not. */
+static void put(hia_context *context, char *place, bool is_moved) {
+  uintptr_t pc = word(place);
+  if (pc == (uintptr_t)hiaR_stub_return) return;
+  if (!place_of(context, place + sizeof pc, pc)) return; /* it returns to the runtime */
+  if (!has_room(context)) return;
+  hia_barriers *b = &context->barriers;
+  b->list[b->n++] = (hia_barrier){place, pc, 0, is_moved};
+  set_word(place, (uintptr_t)hiaR_stub_return);
+}
+
+/* The limit is to lie a step below `sp`. */
+static void step_below(hia_context *context, const char *sp) {
+  uintptr_t first = (uintptr_t)context->stack.top - HIA_STACK_KEEP;
+  uintptr_t at = (uintptr_t)sp - STEP;
+  if (at > first) at = first;
+  context->step = at > context->hard ? at : context->hard;
+}
+
+void hiaR_barrier_descend(hia_context *context, const char *sp, uintptr_t pc) {
+  char *place = place_of(context, sp, pc);
+  if (place) put(context, place, false);
+  step_below(context, sp);
+}
+
+/* How far it is from `place` to the next barrier, or to the part of the stack that needs none. */
+static size_t gap_above(const hia_context *context, const char *place) {
+  const hia_barriers *b = &context->barriers;
+  const char *above = b->n ? b->list[b->n - 1].place : context->stack.top - HIA_STACK_KEEP;
+  return above > place ? (size_t)(above - place) : 0;
+}
+
+/* Puts a barrier `reach` above `place`, where a frame has just returned to `pc`. */
+static void move_up(hia_context *context, const char *place, uintptr_t pc, size_t reach) {
+  for (const char *at = place; pc != (uintptr_t)hiaR_stub_return; pc = word(at)) {
+    char *next = place_of(context, at + sizeof pc, pc);
+    if (!next) return;
+    at = next;
+    if ((size_t)(at - place) < reach) continue;
+    put(context, next, true);
+    return;
+  }
+}
+
+uintptr_t hiaR_barrier_ascend(hia_context *context, char *place) {
+  hia_barriers *b = &context->barriers;
+  hia_barrier met = b->list[--b->n];
+  set_word(place, met.pc);
+  step_below(context, place);
+  size_t gap = gap_above(context, place);
+  if (gap < STEP + STEP / 2) return met.pc;
+  uint32_t *n_met = b->n ? &b->list[b->n - 1].n_met : &b->n_met;
+  if (!met.is_moved && (*n_met)++ % AGAIN == 0) {
+    move_up(context, place, met.pc, STEP / 4);
+    gap = gap_above(context, place);
+  }
+  /* A frame, or what compares rarely, may have gone below already. */
+  size_t longest = 2 * STEP + STEP / 2;
+  uintptr_t lowest = (uintptr_t)place + gap - longest;
+  if (gap < longest + STEP / 2 && context->step < lowest) context->step = lowest;
+  return met.pc;
+}
+
+bool hiaR_barrier_outermost(const hia_context *context, const char **sp, uintptr_t *pc) {
+  const hia_barriers *b = &context->barriers;
+  if (context->invocation->outer || !b->n || b->list[0].place < *sp) return false;
+  *sp = b->list[0].place + sizeof *pc;
+  *pc = b->list[0].pc;
+  return true;
+}
+
+void hiaR_barriers_drop(hia_context *context, const char *sp) {
+  hia_barriers *b = &context->barriers;
+  while (b->n && b->list[b->n - 1].place < sp) b->n--;
+  step_below(context, sp);
+}
+
+void hiaR_barriers_free(hia_context *context) {
+  hia_barriers *b = &context->barriers;
+  hiaR_free(context->allocator, b->list, b->most * sizeof *b->list);
+  *b = (hia_barriers){0};
+}
+
+void hiaR_barriers_reset(hia_context *context) {
+  hia_barriers *b = &context->barriers;
+  memset(b->known, 0, sizeof b->known);
+  b->n_met = 0;
+  if (b->most > KEPT) hiaR_barriers_free(context);
+  hiaR_barriers_drop(context, context->stack.top);
+}

@@ -1,0 +1,373 @@
+/* Contexts of hosts, and the way from a typed entry to compiled code.
+ *
+ * A call through a typed entry is a run like any other, but all that a run sets up stays from one
+ * call to the next: the stack, the limits, the invocation. So entering is little more than the
+ * change of stack. What makes a call special goes another way. Two comparisons find most of it,
+ *
+ *   room    is above the largest frame of the module, unless the stack is not large enough for it,
+ *           or there is a timeout, or the image is to run, or the last call has failed, which is to
+ *           be forgotten
+ *   limit   is where the stack says it should be, unless somebody has a wish: it has been cancelled
+ *
+ * and two more, whether there are workers for code that several can run (special), and whether the
+ * thread is inside another run (hiaR_innermost).
+ *
+ * The second one is enough for a cancel at any time: who cancels says so in `is_cancelled` and
+ * `end`, and then pokes the context; who goes the other way clears what `end` was told, sets the
+ * limit, and then reads both, so one of the two sees the other. A call that was told something
+ * leaves the limit where it fails the next comparison; nobody else changes one that is waiting for
+ * a run. */
+#include "runtime/native/context.h"
+
+/* ---- making and freeing ---- */
+
+HIA_SIZED(hia_context_options, pool);
+
+static bool read_options(hia_context_options *own, const hia_context_options *options) {
+  *own = (hia_context_options)HIA_CONTEXT_OPTIONS_INIT;
+  if (options && !hiaR_copy_sized(own, sizeof *own, options, options->size)) return false;
+  const hia_allocator *a = own->allocator;
+  if (a && !hiaR_is_whole(a)) return false;
+  return own->threads <= 1024 && (!own->pool || own->pool->start);
+}
+
+hia_status hiaR_host_new(const hia_context_options *options, hia_context **out) {
+  const hia_allocator *allocator = options->allocator ? options->allocator : &hiaR_malloc;
+  *out = NULL;
+  hia_host *host = hiaR_alloc(allocator, sizeof *host);
+  if (!host) return HIA_MEMORY;
+  host->allocator = *allocator;
+  hia_context *context;
+  if (hiaR_context_new(&host->allocator, &context)) {
+    hiaR_free(allocator, host, sizeof *host);
+    return HIA_MEMORY;
+  }
+  context->host = host;
+  host->context = context;
+  host->max_depth = options->max_depth;
+  host->max_memory = options->max_memory;
+  host->threads = options->threads > 1 ? options->threads : 1;
+  host->interprets = options->interpret;
+  host->root.failure = &host->failure;
+  host->end.context = context;
+  hiaR_end_open(&host->end);
+  context->end = &host->end;
+  context->cancelled = &host->end.told;
+  *out = context;
+  return HIA_OK;
+}
+
+hia_status hia_context_new(const hia_context_options *options, hia_context **out) {
+  if (!out) return HIA_ARGUMENT;
+  *out = NULL;
+  hia_context_options own;
+  if (!read_options(&own, options)) return HIA_ARGUMENT;
+  hia_context *context;
+  hia_status status = hiaR_host_new(&own, &context);
+  if (status) return status;
+  hia_host *host = context->host;
+  if (host->threads > 1) {
+    status = hiaR_pool_new(&host->allocator, host->threads - 1, own.pool, &host->pool);
+    if (status) {
+      hia_context_free(context);
+      return status;
+    }
+    host->owns_pool = true;
+  }
+  *out = context;
+  return HIA_OK;
+}
+
+void hia_context_free(hia_context *context) {
+  if (!context) return;
+  hia_host *host = context->host;
+  hia_allocator allocator = host->allocator;
+  hia_error_free(host->error);
+  if (host->images) host->free_images(host->images, &host->allocator);
+  if (host->owns_clock) hiaR_clock_free(host->clock);
+  if (host->owns_pool) hiaR_pool_free(host->pool);
+  hiaR_end_close(&host->end);
+  hiaR_context_free(context);
+  hiaR_free(&allocator, host, sizeof *host);
+}
+
+/* ---- what belongs to the host ---- */
+
+void hia_context_set_user(hia_context *context, void *user) {
+  if (context) context->host->user = user;
+}
+
+void *hia_context_user(const hia_context *context) { return context ? context->host->user : NULL; }
+
+hia_context *hia_context_current(void) {
+  const hia_end *end = hiaR_innermost ? hiaR_innermost->end : NULL;
+  return end && !end->run ? end->context : NULL;
+}
+
+/* ---- ending calls ---- */
+
+void hia_context_cancel(hia_context *context) {
+  if (!context) return;
+  atomic_store(&context->host->is_cancelled, true);
+  hiaR_end_tell(&context->host->end, HIA_CANCELLED);
+  hiaR_poke(context);
+}
+
+void hia_context_reset(hia_context *context) {
+  if (context) atomic_store(&context->host->is_cancelled, false);
+}
+
+void hia_context_set_timeout(hia_context *context, uint64_t timeout_ns) {
+  if (!context) return;
+  context->host->timeout_ns = timeout_ns;
+  context->room = 0; /* the next call sees to it */
+}
+
+static void past_deadline(hia_alarm *alarm) {
+  hia_host *host = (hia_host *)(void *)((char *)alarm - offsetof(hia_host, alarm));
+  hiaR_end_tell(&host->end, HIA_DEADLINE);
+}
+
+static hia_status set_alarm(hia_context *context) {
+  hia_host *host = context->host;
+  hia_status status = HIA_OK;
+  if (!host->clock) {
+    status = hiaR_clock_new(&host->allocator, &host->clock);
+    host->owns_clock = status == HIA_OK;
+  }
+  if (status) return status;
+  uint64_t now = hiaR_now(), most = UINT64_MAX - 1 - now;
+  host->alarm.at = now + (host->timeout_ns < most ? host->timeout_ns : most);
+  host->alarm.ring = past_deadline;
+  context->deadline = host->alarm.at;
+  return hiaR_alarm_set(host->clock, &host->alarm);
+}
+
+static void clear_alarm(hia_context *context) {
+  hiaR_alarm_clear(context->host->clock, &context->host->alarm);
+  context->deadline = 0;
+}
+
+/* ---- calls ---- */
+
+static void forget_failure(hia_host *host) {
+  hia_error_free(host->error);
+  host->error = NULL;
+  host->failed = NULL;
+  host->why = NULL;
+  host->image_places = NULL;
+  hiaR_failure_clear(&host->failure);
+}
+
+/* The next call forgets it. */
+static hia_status note(hia_host *host, hia_status status) {
+  host->context->room = 0;
+  return host->failure.status = status;
+}
+
+/* It never came to the code. */
+static hia_status refuse(hia_host *host, hia_status status, const char *why) {
+  forget_failure(host);
+  host->why = why;
+  return note(host, status);
+}
+
+/* The code has been left. */
+static hia_status fail(hia_host *host, hia_status status, const hia_code_module *module,
+                       uint32_t root) {
+  hia_trace *trace = &host->failure.trace;
+  const hia_places *places = host->image_places ? host->image_places : &module->places;
+  uint64_t deadline = host->context->deadline;
+  host->failed = places;
+  /* Settings may be others when somebody asks. */
+  host->bounds =
+      (hia_bounds){.depth = host->depth,
+                   .memory = host->memory,
+                   .timeout_ns = deadline && hiaR_now() >= deadline ? host->timeout_ns : 0,
+                   .is_native = !host->interprets};
+  /* Ended in what was called itself, and at no operation of it. */
+  uint32_t loc = module->roots[root].loc;
+  if (trace->length == 0 && loc < places->n_locs && !host->image_places)
+    hiaR_trace_push(trace, loc);
+  return note(host, status);
+}
+
+/* While it is cancelled, or was told something, the next call is special too. */
+static void follow_end(hia_context *context) {
+  hia_host *host = context->host;
+  if (hiaR_end_told(&host->end) || atomic_load(&host->is_cancelled))
+    atomic_store(&context->limit, UINTPTR_MAX);
+}
+
+static hia_status run_native(hia_context *context, const hia_code_module *module, uint32_t root,
+                             hia_word *block) {
+  hia_host *host = context->host;
+  bool is_shared = host->pool && (module->flags & HIA_CODE_FORKS);
+  context->most_workers = is_shared ? host->threads : 1;
+  context->pool = is_shared ? host->pool : NULL;
+  context->unwinder = &module->unwinder;
+  /* If there may be helpers, the first comparison fails and calls the first of them. */
+  if (is_shared) atomic_store(&context->limit, UINTPTR_MAX);
+  hiaR_invoke(context, &host->root, module->roots[root].entry, block);
+  hia_usage usage = {0};
+  hiaR_run_end(context, &usage);
+  context->pool = NULL;
+  atomic_store(&context->limit, context->step); /* before who enters asks who wants the end */
+  return host->failure.status;
+}
+
+static hia_status run_image(hia_context *context, const hia_code_module *module, uint32_t root,
+                            hia_word *block) {
+  hia_host *host = context->host;
+  if (!module->interpret || !module->image)
+    return refuse(host, HIA_UNSUPPORTED, "this module holds no image to interpret");
+  hia_limits limits = {.depth = host->depth,
+                       .memory = host->memory,
+                       .threads = host->threads,
+                       .pool = host->pool,
+                       .cancelled = context->cancelled,
+                       .deadline = context->deadline,
+                       .end = &host->end};
+  return module->interpret(context, module, root, block, &limits, &host->failure);
+}
+
+/* What the call may use: inside another run, what that has left. */
+static hia_status take_limits(hia_host *host) {
+  const hia_nest *nest = hiaR_innermost;
+  host->depth = host->max_depth;
+  host->memory = host->max_memory;
+  if (!nest) return HIA_OK;
+  if (nest->level >= HIA_MOST_NESTED)
+    return refuse(host, HIA_DEPTH, "too many runs inside one another");
+  if (!nest->depth || !nest->memory)
+    return refuse(host, nest->depth ? HIA_MEMORY : HIA_DEPTH, NULL);
+  host->depth = hiaR_nest_least(host->depth, nest->depth);
+  host->memory = hiaR_nest_least(host->memory, nest->memory);
+  return HIA_OK;
+}
+
+/* Has the stack limits for frames of this size, if code is to run there. */
+static hia_status limit_stack(hia_context *context, size_t max_frame) {
+  hia_host *host = context->host;
+  bool is_limited = host->depth != host->max_depth; /* only for this call */
+  if (host->interprets || (max_frame < host->covered && !is_limited)) return HIA_OK;
+  host->covered = context->room = 0; /* there may be no stack afterwards */
+  hia_status status = hiaR_set_limits(context, host->depth, max_frame);
+  if (status) return refuse(host, status, "no address space for the stack");
+  context->is_limited = host->depth != 0;
+  if (!is_limited) host->covered = max_frame + 1;
+  return HIA_OK;
+}
+
+/* The limits, the clock, and whether the call is wanted at all: it may be past its deadline when
+ * the thread that keeps the time has been started. */
+static hia_status prepare(hia_context *context, const hia_code_module *module, uint32_t root) {
+  hia_host *host = context->host;
+  hia_status status = take_limits(host);
+  if (status == HIA_OK) status = limit_stack(context, module->unwinder.max_frame);
+  if (status) return status;
+  __atomic_store_n(&host->end.told, HIA_OK, __ATOMIC_SEQ_CST);
+  if (host->timeout_ns) {
+    status = set_alarm(context);
+    if (status) return refuse(host, status, NULL);
+  }
+  if (hiaR_innermost) hiaR_end_enter(&host->end, hiaR_innermost->end);
+  bool is_special = host->timeout_ns || host->interprets || hiaR_innermost;
+  context->room = is_special ? 0 : host->covered;
+  context->special = host->pool ? HIA_CODE_FORKS : 0;
+  /* First the limit, then whether somebody wants the end. */
+  atomic_store(&context->limit, context->step);
+  if (atomic_load(&host->is_cancelled)) hiaR_end_tell(&host->end, HIA_CANCELLED);
+  status = hiaR_end_told(&host->end);
+  return status ? fail(host, status, module, root) : HIA_OK;
+}
+
+/* The way of all calls that are in some way special. */
+static hia_status enter_special(hia_context *context, const hia_code_module *module, uint32_t root,
+                                hia_word *block) {
+  hia_host *host = context->host;
+  forget_failure(host);
+  hia_status status = prepare(context, module, root);
+  if (status == HIA_OK) {
+    status = host->interprets ? run_image(context, module, root, block)
+                              : run_native(context, module, root, block);
+    hia_status told = hiaR_end_told(&host->end);
+    if (status == HIA_CANCELLED && told) status = told;
+    if (status && host->why)
+      note(host, status); /* it never came to the code */
+    else if (status)
+      fail(host, status, module, root);
+    host->root = (hia_invocation){.failure = &host->failure};
+  }
+  if (context->deadline) clear_alarm(context);
+  hiaR_end_leave(&host->end);
+  follow_end(context);
+  return status;
+}
+
+/* The usual way, when the code was left or went deep. */
+static HIA_COLD hia_status leave(hia_context *context, int left) {
+  hia_host *host = context->host;
+  context->doomed = NULL;
+  hiaR_context_trim(context);
+  hiaR_follow_step(context);
+  follow_end(context);
+  if (!left) return HIA_OK;
+  host->root = (hia_invocation){.failure = &host->failure};
+  const hia_code_module *module =
+      (const hia_code_module *)(const void *)((const char *)context->unwinder -
+                                              offsetof(hia_code_module, unwinder));
+  return fail(host, host->failure.status, module, host->root_called);
+}
+
+static HIA_COLD hia_status busy_or_special(hia_context *context, const hia_code_module *module,
+                                           uint32_t root, hia_word *block) {
+  uint64_t run = atomic_load_explicit(&context->run, memory_order_relaxed);
+  if (run & 1) return HIA_BUSY;
+  atomic_store_explicit(&context->run, run + 1, memory_order_relaxed);
+  hia_status status = enter_special(context, module, root, block);
+  atomic_store_explicit(&context->run, run + 2, memory_order_relaxed);
+  return status;
+}
+
+/* Nothing but the context is needed behind the call: every register that is kept costs. */
+hia_status hiaR_enter(hia_context *context, const hia_code_module *module, uint32_t root,
+                      hia_word *block) {
+  if (HIA_UNLIKELY(!context)) return HIA_ARGUMENT;
+  uint64_t run = atomic_load_explicit(&context->run, memory_order_relaxed);
+  if (HIA_UNLIKELY((run & 1) || module->unwinder.max_frame >= context->room ||
+                   (module->flags & context->special) || hiaR_innermost ||
+                   atomic_load_explicit(&context->limit, memory_order_relaxed) != context->step))
+    return busy_or_special(context, module, root, block);
+  atomic_store_explicit(&context->run, run + 1, memory_order_relaxed);
+  context->unwinder = &module->unwinder;
+  hia_host *host = context->host;
+  host->root_called = root;
+  context->invocation = &host->root;
+  int left = hiaR_cross(context, (void (*)(void *))module->roots[root].entry, block);
+  context->invocation = NULL;
+  hia_status status = HIA_OK;
+  if (HIA_UNLIKELY(left | context->is_deep)) status = leave(context, left);
+  run = atomic_load_explicit(&context->run, memory_order_relaxed);
+  atomic_store_explicit(&context->run, run + 1, memory_order_relaxed);
+  return status;
+}
+
+/* ---- errors ---- */
+
+const hia_error *hia_context_error(hia_context *context) {
+  if (!context) return NULL;
+  hia_host *host = context->host;
+  /* Of a call that is under way it belongs to another thread, or to a caller of this one. */
+  if (atomic_load_explicit(&context->run, memory_order_relaxed) & 1) return NULL;
+  if (host->error || !host->failure.status) return host->error;
+  hia_failure *failure = &host->failure;
+  if (!host->failed) {
+    const char *why = host->why ? host->why : hiaR_status_message(failure->status);
+    hiaR_fail_plain(&host->allocator, &host->error, failure->status,
+                    &(hia_plain_error){.message = why});
+    return host->error;
+  }
+  hiaR_fail_run(&host->allocator, &host->error, failure, &host->bounds, host->failed);
+  return host->error;
+}

@@ -1,0 +1,468 @@
+/* Forks that others take: promotion to jobs, joins, what a worker does while it waits, and how
+ * jobs end that nobody wants any more (docs/parallel.md).
+ *
+ * A job belongs to its owner: it allocates it, joins it or cancels it, and frees it. A thief writes
+ * to it between taking it out of its box and finishing it, and not afterwards.
+ *
+ * Who waits for whom? An invocation waits for a job that was begun after it; and it waits for what
+ * lies on top of it, which was begun after it too. So nobody waits in a circle. */
+#include "runtime/native/context.h"
+
+enum { SMALL = 16 };       /* words of a job that is used again */
+enum { MOST_TESTED = 16 }; /* arguments of a fork that is asked whether it pays */
+
+#ifdef HIA_STRESS
+enum { STACK_SHARE = 8, GIVE_NS = 1, FRAME_NS = 1, MOST_FRAMES = 50, FRAMES_A_RESERVE = 8 };
+enum { GIVES_ALL = true }; /* what does not pay, too */
+#else
+enum {
+  STACK_SHARE = 2,        /* of the depth, one part of so many is left when a join takes a job */
+  GIVE_NS = 5000,         /* between two forks that a worker gives away, which costs both, whatever
+                             little work it is (large1000 of bench/parallel.c) */
+  FRAME_NS = 100,         /* and for each frame it has looked at: that takes a twentieth of it */
+  MOST_FRAMES = 20000,    /* that it looks at */
+  FRAMES_A_RESERVE = 128, /* for so many it promotes one fork more */
+  GIVES_ALL = false,
+};
+#endif
+enum {
+  ANSWER_NS = 1000, /* how long an asker looks for its answer, after which the victim must have
+                       come to a comparison, unless it is not running */
+  AGAIN_NS = 5000,  /* and sleeps before it says so again */
+  MOST_AGAIN = 40,  /* and goes elsewhere */
+  LOOK_NS = 300,    /* how long a join looks for its job's end before it asks again */
+};
+
+/* ---- jobs ---- */
+
+static size_t job_size(uint32_t n_words) {
+  if (n_words < SMALL) n_words = SMALL;
+  return sizeof(hia_job) + n_words * sizeof(hia_word);
+}
+
+/* Its block and what differs from a job that was finished are the caller's to set. */
+static hia_job *job_new(hia_context *context, uint32_t n_words) {
+  hia_job *job = n_words <= SMALL ? context->spare : NULL;
+  if (job) {
+    context->spare = job->older;
+    return job;
+  }
+  const hia_allocator *a = context->allocator;
+  job = a->alloc(a->user, job_size(n_words));
+  if (job) job->n_words = n_words < SMALL ? SMALL : n_words;
+  return job;
+}
+
+static void retire(hia_context *context) {
+  hia_job *job = context->retired;
+  context->retired = NULL;
+  if (job) hiaR_free(context->allocator, job, job_size(job->n_words));
+}
+
+/* Its block may be read until the next one is made or freed. */
+static void job_free(hia_context *context, hia_job *job) {
+  if (job->n_words > SMALL) {
+    retire(context);
+    context->retired = job;
+    return;
+  }
+  job->older = context->spare;
+  context->spare = job;
+}
+
+void hiaR_jobs_free(hia_context *context) {
+  retire(context);
+  while (context->spare) {
+    hia_job *job = context->spare;
+    context->spare = job->older;
+    hiaR_free(context->allocator, job, job_size(job->n_words));
+  }
+}
+
+static uint32_t random_number(hia_context *context) {
+  uint32_t x = context->random;
+  x ^= x << 13;
+  x ^= x >> 17;
+  x ^= x << 5;
+  return context->random = x;
+}
+
+/* ---- giving ---- */
+
+/* A latent fork: its frame, and its place in the code. */
+typedef struct latent {
+  hia_fork_frame *frame; /* NULL: there is none */
+  const hia_fork_site *site;
+  const hia_fork_arg *args; /* the site's */
+  uintptr_t entry;
+} latent;
+
+/* The site of the fork that is open within all others, where a frame stands; NONE: none is open. */
+static HIA_UNINSTRUMENTED uint32_t innermost(const hia_frame_row *row,
+                                             const hia_fork_frame *frame) {
+  uint32_t number = row->number;
+  if (number == HIA_FORKS_UNSAID) {
+    if (!row->forks.keeps_number) return HIA_NONE;
+    number = (uint32_t)frame->words[0]; /* the lower half of it was written */
+  }
+  return number < HIA_FORKS_OPEN ? HIA_NONE : number - HIA_FORKS_OPEN;
+}
+
+/* In canonical form. */
+static HIA_UNINSTRUMENTED hia_word argument(const hia_fork_frame *frame, const hia_fork_arg *arg) {
+  if (arg->word == HIA_NONE) return (hia_word)arg->addend;
+  hia_word word = frame->words[arg->word]; /* as many bytes of it as the type has were written */
+  switch ((hia_dtype)arg->dtype) {
+  case HIA_BOOL: return (uint8_t)word;
+  case HIA_I32: return hiaR_from_i32((int32_t)((uint32_t)word + (uint32_t)arg->addend));
+  case HIA_F32: return (uint32_t)word;
+  case HIA_I64:
+  case HIA_F64: break;
+  }
+  return word + (uint64_t)arg->addend;
+}
+
+/* A fork that does not pay never does, so of those of an invocation still the oldest go first. */
+static HIA_UNINSTRUMENTED bool pays(const hia_fork_map *forks, const hia_fork_site *site,
+                                    const hia_fork_frame *frame) {
+  hia_word args[MOST_TESTED];
+  if (GIVES_ALL || !site->pays || site->n_params > MOST_TESTED) return true;
+  for (uint32_t i = 0; i < site->n_params; i++)
+    args[i] = argument(frame, &forks->args[site->first_arg + i]);
+  return ((hia_fork_pays)(forks->base + (uintptr_t)site->pays))(args) != 0;
+}
+
+/* The oldest latent forks of the innermost invocation, or of its newest frames if it is very deep:
+ * a ring of the last that were met on the way from the newest frame to the oldest. */
+typedef struct latent_ring {
+  latent forks[1 + HIA_MOST_RESERVED];
+  uint32_t n_found, n_frames;
+} latent_ring;
+
+/* In frames older than the one from which the last fork was promoted there is none (or none that is
+ * offered): they have done nothing since, and it was the oldest. */
+static HIA_UNINSTRUMENTED void find_oldest(const hia_context *context, const char *sp, uintptr_t pc,
+                                           latent_ring *ring) {
+  const hia_job *last = context->invocation->given;
+  hia_walk walk;
+  hiaR_walk_start(&walk, context, sp, pc);
+  for (; ring->n_frames < MOST_FRAMES && hiaR_walk_next(&walk); ring->n_frames++) {
+    const hia_fork_map *forks = &walk.row->forks;
+    if (!forks->n_sites) continue;
+    hia_fork_frame *frame = (hia_fork_frame *)(walk.sp + walk.row->cfa - forks->below);
+    for (uint32_t s = innermost(walk.row, frame); s < forks->n_sites; s = forks->sites[s].around) {
+      const hia_fork_site *site = &forks->sites[s];
+      if (!frame->is_taken[site->index] && site->entry && pays(forks, site, frame))
+        ring->forks[ring->n_found++ % HIA_LEN(ring->forks)] = (latent){
+            frame, site, forks->args + site->first_arg, forks->base + (uintptr_t)site->entry};
+    }
+    if (last && last->frame == frame) break;
+  }
+}
+
+static HIA_UNINSTRUMENTED void take(const latent *fork, hia_job *job) {
+  job->frame = fork->frame;
+  job->index = fork->site->index;
+  job->entry = (hia_native_entry)fork->entry;
+  job->n_params = fork->site->n_params;
+  for (uint32_t i = 0; i < job->n_params; i++)
+    job->block[i] = argument(fork->frame, &fork->args[i]);
+  fork->frame->is_taken[job->index] = 1;
+}
+
+/* NULL: no memory. The fork is then nobody's but the worker's own. */
+static hia_job *promote(hia_context *context, const latent *fork) {
+  hia_invocation *invocation = context->invocation;
+  hia_job *job = job_new(context, fork->site->n_params + fork->site->n_results);
+  if (!job) return NULL;
+  take(fork, job);
+  job->older = invocation->given;
+  job->owner = context;
+  job->thief = NULL;
+  atomic_store_explicit(&job->is_done, 0, memory_order_relaxed);
+  atomic_store_explicit(&job->is_cancelled, 0, memory_order_relaxed);
+  job->is_returned = job->is_back = false;
+  job->calls = job->rounds = job->steals = 0;
+  job->failure.status = HIA_OK;
+  invocation->given = job;
+  return job;
+}
+
+/* A job of the oldest latent fork, or NULL; *n_frames: that were looked at. Where these were many
+ * some more forks are promoted, and reserved: the next ones are given without looking. What is
+ * reserved is the worker's own as long as nobody asks. */
+static hia_job *oldest(hia_context *context, const char *sp, uintptr_t pc, uint32_t *n_frames) {
+  hia_invocation *invocation = context->invocation;
+  *n_frames = 0;
+  if (invocation->n_reserved) {
+    hia_job *job = invocation->reserved[0];
+    invocation->n_reserved--;
+    memmove(invocation->reserved, invocation->reserved + 1,
+            invocation->n_reserved * sizeof(hia_job *));
+    job->is_back = false;
+    return job;
+  }
+  latent_ring ring = {.n_found = 0};
+  find_oldest(context, sp, pc, &ring);
+  *n_frames = ring.n_frames;
+  if (!ring.n_found) return NULL;
+  retire(context);
+  uint32_t at = ring.n_found, n = ring.n_frames / FRAMES_A_RESERVE;
+  hia_job *job = promote(context, &ring.forks[--at % HIA_LEN(ring.forks)]);
+  if (n > HIA_MOST_RESERVED) n = HIA_MOST_RESERVED;
+  for (; job && n && at; n--) {
+    hia_job *next = promote(context, &ring.forks[--at % HIA_LEN(ring.forks)]);
+    if (!next) break;
+    next->is_back = true;
+    invocation->reserved[invocation->n_reserved++] = next;
+  }
+  return job;
+}
+
+/* At its join a job is the newest in reserve, if it is there. */
+static void unreserve(hia_invocation *invocation, const hia_job *job) {
+  uint32_t n = invocation->n_reserved;
+  if (n && invocation->reserved[n - 1] == job) invocation->n_reserved--;
+}
+
+/* Answers how many frames it had to look at. */
+static uint32_t answer(hia_context *context, hia_box *box, const char *sp, uintptr_t pc) {
+  hia_context *asker = hiaR_context_of(box);
+  uint32_t n_frames = 0;
+  /* Who asks found this worker in its own run, but it may have gone to another since. */
+  hia_job *job = asker->team == context->team ? oldest(context, sp, pc, &n_frames) : NULL;
+  if (job) {
+    job->thief = asker;
+    job->number = hiaR_event_promoted(context->ring);
+  }
+  hia_answer(box, job);
+  return n_frames;
+}
+
+void hiaR_give(hia_context *context, const char *sp, uintptr_t pc) {
+  if (!context->team) {
+    context->team = hiaR_team_new(context);
+    if (!context->team) context->pool = NULL; /* no memory: alone, then */
+    return;
+  }
+  uint64_t now = hiaR_now();
+  bool is_soon = now < context->gives_from; /* then who asks says so again */
+  hia_box *box = is_soon ? NULL : hia_door_look(&context->door);
+  if (box) {
+    uint64_t pause = (uint64_t)answer(context, box, sp, pc) * FRAME_NS;
+    context->gives_from = now + (pause > GIVE_NS ? pause : GIVE_NS);
+  }
+#ifdef HIA_STRESS
+  /* Every third fork becomes a job that its owner finds at the join. */
+  if (!box && random_number(context) % 3 == 0) {
+    uint32_t ignored;
+    hia_job *job = oldest(context, sp, pc, &ignored);
+    if (job) job->is_back = true;
+  }
+#endif
+}
+
+void hiaR_close_door(hia_context *context) {
+  hia_box *box = hia_door_close(&context->door);
+  if (box) hia_answer(box, NULL);
+}
+
+/* ---- taking ---- */
+
+static bool is_over(hia_context *context, hia_job *awaited) {
+  return (awaited && hia_is_done(&awaited->is_done)) || atomic_load(&context->team->stop) ||
+         hia_gate_is_shut(&context->team->gate);
+}
+
+/* Looks for the answer for about `ns`, or until it is not wanted any more. */
+static bool look_for_answer(hia_context *context, hia_job *awaited, uint64_t ns) {
+  uint64_t start = hiaR_now();
+  do {
+    for (unsigned i = 0; i < 16; i++) {
+      if (hia_box_is_answered(&context->box)) return true;
+      HIA_PAUSE();
+    }
+    if (is_over(context, awaited)) return false;
+  } while (hiaR_now() - start < ns);
+  return false;
+}
+
+/* Is there an answer, or is none wanted any more? */
+static bool is_settled(hia_context *context, hia_job *awaited) {
+  return hia_box_is_answered(&context->box) || is_over(context, awaited);
+}
+
+/* Asks one worker for work. */
+static hia_job *ask(hia_context *context, hia_context *victim, hia_job *awaited) {
+  if (!hia_ask(&victim->door, &context->box)) return NULL;
+  atomic_store(&victim->limit, UINTPTR_MAX);
+  bool is_answered = look_for_answer(context, awaited, GIVE_NS);
+  if (!is_answered && !is_over(context, awaited)) {
+    /* It may have given something just before, and gives again from now on. Whoever sleeps until
+     * then sleeps 25 us and more. */
+    atomic_store(&victim->limit, UINTPTR_MAX);
+    is_answered = look_for_answer(context, awaited, ANSWER_NS);
+  }
+  if (!is_answered) {
+    for (uint32_t i = 0; i < MOST_AGAIN && !is_settled(context, awaited); i++) {
+      hia_bell_arm(&context->bell);
+      if (!is_settled(context, awaited)) hia_bell_wait(&context->bell, AGAIN_NS);
+      hia_bell_disarm(&context->bell);
+      if (!hia_box_is_answered(&context->box)) atomic_store(&victim->limit, UINTPTR_MAX);
+    }
+    if (!hia_box_is_answered(&context->box) && hia_ask_withdraw(&victim->door, &context->box))
+      return NULL;
+    while (!hia_box_is_answered(&context->box)) { /* it is on its way */
+      hia_bell_arm(&context->bell);
+      if (!hia_box_is_answered(&context->box)) hia_bell_wait(&context->bell, AGAIN_NS);
+      hia_bell_disarm(&context->bell);
+    }
+  }
+  hia_job *job = hia_box_take(&context->box);
+  if (!job || !awaited || !hia_is_done(&awaited->is_done)) return job;
+  /* What this worker has to do itself can go on now. */
+  job->is_returned = true;
+  hia_finish(&job->is_done, &job->owner->bell);
+  return NULL;
+}
+
+hia_job *hiaR_seek(hia_context *context, hia_job *awaited) {
+  hia_team *team = context->team;
+  /* Work of the awaited job's subtree comes first. */
+  hia_context *first = awaited ? awaited->thief : NULL;
+  hia_job *job = first ? ask(context, first, awaited) : NULL;
+  if (job) return job;
+  uint32_t n = atomic_load(&team->n_members), from = random_number(context) % n;
+  for (uint32_t i = 0; i < n && !is_over(context, awaited); i++) {
+    hia_context *victim = atomic_load(&team->members[(from + i) % n]);
+    if (!victim || victim == context || victim == first) continue;
+    job = ask(context, victim, awaited);
+    if (job) return job;
+  }
+  return NULL;
+}
+
+void hiaR_run_job(hia_context *context, hia_job *job) {
+  hia_invocation invocation = {.job = job, .failure = &job->failure};
+  uint64_t calls = context->calls, rounds = context->rounds, steals = context->steals;
+  context->calls = context->rounds = 0;
+  context->steals = 1;
+  hiaR_event(context->ring, HIA_EVENT_JOB_BEGIN, job->number);
+  hiaR_event(context->ring, HIA_EVENT_CALLEE, (uintptr_t)job->entry);
+  /* First the limit, then whether it is wanted: others write them the other way round. */
+  hiaR_set_limit(context);
+  if (atomic_load(&job->is_cancelled) || atomic_load(&context->team->stop))
+    atomic_store(&context->limit, UINTPTR_MAX);
+  hiaR_invoke(context, &invocation, job->entry, job->block);
+  hiaR_event(context->ring, HIA_EVENT_JOB_END, job->number);
+  job->calls = context->calls;
+  job->rounds = context->rounds;
+  job->steals = context->steals;
+  context->calls = calls;
+  context->rounds = rounds;
+  context->steals = steals;
+  hia_finish(&job->is_done, &job->owner->bell);
+}
+
+/* ---- joining ---- */
+
+/* Is there stack for another job? One that finds too little is given back, and was for nothing. */
+static bool has_stack(const hia_context *context, const char *sp) {
+  size_t depth = (size_t)((uintptr_t)context->stack.top - context->hard);
+  return (uintptr_t)sp > context->hard && (uintptr_t)sp - context->hard >= depth / STACK_SHARE;
+}
+
+static bool look_for_end(hia_job *job, uint64_t ns) {
+  uint64_t start = hiaR_now();
+  do {
+    for (unsigned i = 0; i < 16; i++) {
+      if (hia_is_done(&job->is_done)) return true;
+      HIA_PAUSE();
+    }
+  } while (hiaR_now() - start < ns);
+  return false;
+}
+
+/* The worker has nothing to do but wait. With the door closed. */
+static hia_status help_until_done(hia_context *context, hia_job *job, const char *sp) {
+  hia_status status = HIA_OK;
+  hia_nap nap = hiaR_nap();
+  while (!hia_is_done(&job->is_done) && !(status = hiaR_told_to_end(context))) {
+    hia_job *other = has_stack(context, sp) ? hiaR_seek(context, job) : NULL;
+    if (other) {
+      hiaR_run_job(context, other);
+      nap = hiaR_nap();
+      continue;
+    }
+    if (look_for_end(job, LOOK_NS)) break;
+    uint64_t ns = hiaR_nap_next(&nap);
+    if (!ns) continue;
+    hia_bell_arm(&context->bell);
+    if (!hia_is_done(&job->is_done) && !(status = hiaR_told_to_end(context)))
+      hia_bell_wait(&context->bell, ns);
+    hia_bell_disarm(&context->bell);
+    if (status) break;
+  }
+  return status;
+}
+
+hia_status hiaR_join_await(hia_context *context, hia_job *job, const char *sp) {
+  unreserve(context->invocation, job);
+  if (job->is_back) return HIA_OK;
+  if (!hia_is_done(&job->is_done)) {
+    if (hia_box_take_back(&job->thief->box, job)) {
+      hiaR_event(context->ring, HIA_EVENT_TAKEN_BACK, job->number);
+      job->is_back = true;
+      return HIA_OK;
+    }
+    hiaR_close_door(context);
+    hiaR_event(context->ring, HIA_EVENT_WAIT_BEGIN, job->number);
+    hia_status status = help_until_done(context, job, sp);
+    hiaR_event(context->ring, HIA_EVENT_WAIT_END, job->number);
+    hia_door_open(&context->door);
+    if (status) return status;
+  }
+  if (!job->is_returned) return HIA_OK;
+  /* Perhaps because the run ends. */
+  job->is_back = true;
+  return hiaR_told_to_end(context);
+}
+
+hia_word *hiaR_join_end(hia_context *context, hia_job *job) {
+  hia_invocation *invocation = context->invocation;
+  invocation->given = job->older;
+  if (!job->is_back) {
+    context->calls += job->calls;
+    context->rounds += job->rounds;
+  }
+  context->steals += job->steals; /* whatever became of it */
+  job_free(context, job);
+  return job->block + job->n_params;
+}
+
+/* ---- the end of what nobody wants ---- */
+
+static void cancel(hia_job *job) {
+  atomic_store(&job->is_cancelled, 1);
+  atomic_store(&job->thief->has_cancelled_job, 1);
+  hiaR_poke(job->thief);
+}
+
+void hiaR_take_all_back(hia_context *context, hia_invocation *invocation) {
+  for (hia_job *job = invocation->given; job; job = job->older) {
+    if (job->is_back || hia_is_done(&job->is_done)) continue;
+    job->is_back = hia_box_take_back(&job->thief->box, job);
+    if (!job->is_back) cancel(job);
+  }
+  while (invocation->given) {
+    hia_job *job = invocation->given;
+    invocation->given = job->older;
+    while (!job->is_back && !look_for_end(job, ANSWER_NS)) {
+      hia_bell_arm(&context->bell);
+      if (!hia_is_done(&job->is_done)) hia_bell_wait(&context->bell, HIA_LONGEST_NAP_NS);
+      hia_bell_disarm(&context->bell);
+    }
+    context->steals += job->steals;
+    job_free(context, job);
+  }
+}

@@ -1,0 +1,492 @@
+/* Running compiled code: the worker's context, the way onto its stack and back, limits, and the
+ * chain of calls of a failed run.
+ *
+ * Compiled code compares its stack pointer with context->limit at entries and loop rounds, and
+ * calls hiaR_stub_poll when it lies below. There are these reasons for that:
+ *
+ *   - The run has left the first KEEP bytes of the stack. The limit starts there, so that runs that
+ *     stay above cost nothing when they end; one that does not gives its memory back afterwards.
+ *     From there on the limit moves down in steps, at each of which a frame is made to ask when it
+ *     returns (barrier.c).
+ *   - The run is too deep.
+ *   - Somebody has asked for its end, or for work, and set the limit to its maximum (hiaR_poke).
+ *   - The run has just begun and may have helpers: they are called when it first comes here.
+ *
+ * A failure reads the chain of calls off the stack where it stands, and jumps back to where the
+ * invocation was entered. */
+#include "runtime/native/context.h"
+#include <stdlib.h>
+
+/* Below the limit: 64 KiB for a handler of the host's signals, which may come at any time; as much
+ * for its pool's `start`; and the rest for what compiled code calls there, which is library
+ * functions, the stubs, the reading of chains. Frames of compiled code below the limit are on top
+ * of it: that of a function that was entered just above and that of one without a check, called by
+ * it.
+ */
+#define MARGIN ((size_t)192 << 10)
+
+/* Of a run that is told to end, so many of the innermost frames are read, in less than 100 us. */
+#ifdef HIA_STRESS
+#define MOST_FRAMES 100u
+#else
+#define MOST_FRAMES 20000u
+#endif
+
+#define I32 4
+#define I64 8
+#define PTR sizeof(void *)
+#define HIA_FIELD(offset, TYPE, name, doc)                                                         \
+  _Static_assert(offsetof(hia_context, name) == (offset) &&                                        \
+                     sizeof(((hia_context *)0)->name) == (TYPE),                                   \
+                 "layout.def and the context differ: " #name);
+#include "runtime/native/layout.def"
+#undef I32
+#undef I64
+#undef PTR
+
+hia_status hiaR_context_new(const hia_allocator *allocator, hia_context **out) {
+  hia_context *context = hiaR_alloc(allocator, sizeof *context);
+  *out = context;
+  if (!context) return HIA_MEMORY;
+  context->allocator = allocator;
+  context->vector_state = hiaR_arch_vector_state();
+  context->box.bell = &context->bell;
+  context->fuel = &context->unlent;
+  context->random = (uint32_t)((uintptr_t)context >> 6) | 1;
+  return HIA_OK;
+}
+
+void hiaR_context_free(hia_context *context) {
+  if (!context) return;
+  hiaR_jobs_free(context);
+  hiaR_barriers_free(context);
+  hiaR_fiber_free(&context->fiber);
+  hiaR_stack_release(&context->stack);
+  hiaR_free(context->allocator, context, sizeof *context);
+}
+
+/* ---- to the engine's stack and back ---- */
+
+hia_status hiaR_context_reserve(hia_context *context, size_t size) {
+  if (context->stack.map && (size_t)(context->stack.top - context->stack.low) >= size)
+    return HIA_OK;
+  hiaR_fiber_free(&context->fiber);
+  hiaR_stack_release(&context->stack);
+  hia_status status = hiaR_stack_reserve(&context->stack, size);
+  if (!status) hiaR_fiber_new(&context->fiber);
+  return status;
+}
+
+#ifdef HIA_FIBERS
+
+typedef struct hia_crossing {
+  hia_context *context;
+  void (*fn)(void *);
+  void *arg;
+} hia_crossing;
+
+static HIA_UNINSTRUMENTED void arrive(void *p) {
+  hia_crossing *crossing = p;
+  hia_context *context = crossing->context;
+  hiaR_fiber_arrive(&context->fiber);
+  hiaR_arch_call(context, crossing->fn, crossing->arg);
+  hiaR_fiber_depart(&context->fiber);
+}
+
+HIA_UNINSTRUMENTED int hiaR_cross(hia_context *context, void (*fn)(void *), void *arg) {
+  hia_crossing crossing = {context, fn, arg};
+  const hia_stack *stack = &context->stack;
+  hiaR_fiber_enter(&context->fiber, stack->low, (size_t)(stack->top - stack->low));
+  int left = hiaR_arch_enter(context, stack->top, arrive, &crossing);
+  hiaR_fiber_entered(&context->fiber, left);
+  return left;
+}
+
+#endif
+
+hia_status hiaR_context_call(hia_context *context, size_t size, void (*fn)(void *arg), void *arg) {
+  hia_status status = hiaR_context_reserve(context, size);
+  if (status) return status;
+  hiaR_cross(context, fn, arg);
+  hiaR_stack_trim(&context->stack, HIA_STACK_KEEP);
+  return HIA_OK;
+}
+
+size_t hiaR_context_trim(hia_context *context) {
+  if (!context->is_deep) return HIA_STACK_KEEP;
+  context->is_deep = false;
+  hiaR_barriers_reset(context);
+  return hiaR_stack_trim(&context->stack, HIA_STACK_KEEP);
+}
+
+/* ---- the chain of calls ---- */
+
+/* Code keeps its stack pointer fixed within a function, so a row of its tables, found by the place
+ * of a call, leads to the caller. Where a join has called compiled code there are frames of ours
+ * between: the walk goes on at that join. */
+void hiaR_walk_start(hia_walk *walk, const hia_context *context, const char *sp, uintptr_t pc) {
+  walk->context = context;
+  walk->bridge = context->invocation->bridges;
+  walk->sp = sp;
+  walk->pc = pc;
+  walk->row = NULL;
+  for (size_t i = 0; i < HIA_LEN(walk->known); i++) walk->known[i].pc = 0;
+}
+
+bool hiaR_walk_next(hia_walk *walk) {
+  const hia_unwinder *unwinder = walk->context->unwinder;
+  const char *low = walk->context->stack.low, *top = walk->context->stack.top;
+  if (walk->row) {
+    if (walk->row->cfa < sizeof(uintptr_t) || walk->row->cfa > (size_t)(top - walk->sp))
+      return false;
+    walk->sp += walk->row->cfa;
+    walk->pc = hiaR_return_address(walk->context, walk->sp - sizeof(uintptr_t));
+  }
+  while (unwinder && walk->sp >= low && walk->sp < top) {
+    size_t slot = walk->slot = (walk->pc ^ walk->pc >> 6) % HIA_LEN(walk->known);
+    walk->row = &walk->known[slot].row;
+    walk->is_new = !walk->pc || walk->known[slot].pc != walk->pc;
+    if (!walk->is_new) return true;
+    if (unwinder->find(unwinder->user, walk->pc, &walk->known[slot].row)) {
+      walk->known[slot].pc = walk->pc;
+      return true;
+    }
+    walk->known[slot].pc = 0;
+    const hia_bridge *bridge = walk->bridge;
+    if (!bridge) break;
+    walk->sp = bridge->sp;
+    walk->pc = bridge->pc;
+    walk->bridge = bridge->outer;
+  }
+  return false;
+}
+
+/* Goes on at the outermost barrier, if there is one that has not been passed. */
+static bool leap(hia_walk *walk) {
+  if (!hiaR_barrier_outermost(walk->context, &walk->sp, &walk->pc)) return false;
+  while (walk->bridge && walk->bridge->sp < walk->sp) walk->bridge = walk->bridge->outer;
+  walk->row = NULL;
+  return true;
+}
+
+/* Reads the chain of calls of the innermost invocation off the stack, from where compiled code was.
+ * `is_inside`: the place is a call whose callee the trace holds already. Behind `most` frames it
+ * goes on at the outermost barrier, if there is one. */
+static void read_chain(const hia_context *context, uint32_t loc, const char *sp, uintptr_t pc,
+                       bool is_inside, uint64_t most, hia_trace *trace) {
+  const hia_unwinder *unwinder = context->unwinder;
+  if (!unwinder || !unwinder->locs) return;
+  hia_trace_writer writer = {.trace = trace, .locs = unwinder->locs};
+  if (loc != HIA_NONE) hiaR_trace_push_site(trace, unwinder->locs, loc, false);
+  hia_walk walk;
+  hia_trace_site sites[HIA_LEN(walk.known)];
+  hiaR_walk_start(&walk, context, sp, pc);
+  for (bool is_first = !is_inside; hiaR_walk_next(&walk); is_first = false) {
+    hia_trace_site *site = &sites[walk.slot];
+    if (walk.is_new) *site = hiaR_trace_site(unwinder->locs, walk.row->loc, walk.row->is_tail);
+    if (!is_first)
+      hiaR_trace_add(&writer, site);
+    else if (loc == HIA_NONE) /* where it was, be it a call in tail position */
+      hiaR_trace_push_site(trace, unwinder->locs, site->loc, false);
+    if (most-- == 0 && leap(&walk)) hiaR_trace_cut(&writer);
+  }
+  hiaR_trace_end(&writer);
+}
+
+/* ---- the end of an invocation ---- */
+
+/* Says how the innermost invocation fails: by an operation at `loc`, or where compiled code was, or
+ * with `job`, which failed. */
+static void note_failure(hia_context *context, hia_status status, uint32_t loc, int64_t code,
+                         const char *sp, uintptr_t pc, const hia_job *job) {
+  const hia_invocation *invocation = context->invocation;
+  hia_failure *failure = invocation->failure;
+  if (job)
+    *failure = job->failure;
+  else if ((uint32_t)status & HIA_STATUS_OF_HOST)
+    *failure = (hia_failure){.status = hiaR_host_status((uint32_t)status & ~HIA_STATUS_OF_HOST),
+                             .host = (const char *)(uintptr_t)code};
+  else
+    *failure = (hia_failure){.status = status, .code = code};
+  if (invocation->job) {
+    /* It ends for what lies below it, or would not be too deep elsewhere. */
+    bool is_over = atomic_load(&invocation->job->is_cancelled) || atomic_load(&context->team->stop);
+    bool is_elsewhere = context->doomed || (failure->status == HIA_DEPTH && invocation->outer);
+    invocation->job->is_returned = !is_over && is_elsewhere;
+    if (is_over || is_elsewhere) return; /* nobody will read the chain */
+  }
+  /* Who ends a run waits for it, and knows that it was deep: how deep, nobody asked. */
+  bool is_told = status == HIA_CANCELLED || status == HIA_DEADLINE;
+  read_chain(context, loc, sp, pc, job != NULL, is_told ? MOST_FRAMES : UINT64_MAX,
+             &failure->trace);
+}
+
+/* On the engine's stack: notes the failure and leaves. Not instrumented, like all that is left
+ * without returning. */
+static _Noreturn HIA_UNINSTRUMENTED void leave(hia_context *context, hia_status status,
+                                               uint32_t loc, int64_t code, const char *sp,
+                                               uintptr_t pc, const hia_job *job) {
+  note_failure(context, status, loc, code, sp, pc, job);
+  bool is_outermost = !context->invocation->outer;
+  const char *to = is_outermost ? context->stack.top : context->host_sp;
+  hiaR_stack_forget(__builtin_frame_address(0), to);
+  hiaR_barriers_drop(context, to);
+  hiaR_follow_step(context);
+  if (is_outermost) hiaR_fiber_depart(&context->fiber);
+  hiaR_arch_leave(context);
+}
+
+_Noreturn HIA_UNINSTRUMENTED void hiaR_native_fail(uint32_t loc, uint32_t status, int64_t code,
+                                                   hia_context *context, const char *sp,
+                                                   uintptr_t pc) {
+  leave(context, (hia_status)status, loc, code, sp, pc, NULL);
+}
+
+hia_status hiaR_told_to_end(hia_context *context) {
+  hia_team *team = context->team;
+  hia_status status = team ? (hia_status)atomic_load(&team->stop) : HIA_OK;
+  if (!status) {
+    uint64_t run = atomic_load(&context->run);
+    if ((run & 1) && atomic_load(&context->cancelled_run) == run) status = HIA_CANCELLED;
+    if (context->cancelled && __atomic_load_n(context->cancelled, __ATOMIC_RELAXED))
+      status = HIA_CANCELLED;
+    if (context->deadline && hiaR_now() >= context->deadline) status = HIA_DEADLINE;
+    if (status && team) hiaR_team_stop(team, status);
+  }
+  if (status) return status;
+  if (atomic_load(&context->has_cancelled_job)) {
+    atomic_store(&context->has_cancelled_job, 0);
+    for (hia_invocation *i = context->invocation; i; i = i->outer)
+      if (i->job && atomic_load(&i->job->is_cancelled)) context->doomed = i;
+  }
+  return context->doomed ? HIA_CANCELLED : HIA_OK;
+}
+
+void hiaR_set_limit(hia_context *context) {
+  uintptr_t limit = context->step;
+#ifdef HIA_STRESS
+  if (context->pool) limit = UINTPTR_MAX; /* every comparison fails */
+#endif
+  atomic_store(&context->limit, limit);
+}
+
+void hiaR_follow_step(hia_context *context) {
+  uintptr_t seen = atomic_load(&context->limit);
+  while (seen != UINTPTR_MAX &&
+         !atomic_compare_exchange_weak(&context->limit, &seen, context->step));
+}
+
+/* The rest of hiaR_native_poll that comes back. First the limit, then who has a wish: others write
+ * them the other way round, so one of the two sees the other. */
+static hia_status poll(hia_context *context, const char *sp, uintptr_t pc) {
+  if ((uintptr_t)sp < context->step) {
+    context->is_deep = true;
+    hiaR_barrier_descend(context, sp, pc);
+  }
+  hiaR_set_limit(context);
+  hia_status status = hiaR_told_to_end(context);
+  if (status) return status;
+  if ((uintptr_t)sp < context->hard) return HIA_DEPTH;
+  if (context->pool) hiaR_give(context, sp, pc);
+  return HIA_OK;
+}
+
+HIA_UNINSTRUMENTED void hiaR_native_poll(hia_context *context, const char *sp, uintptr_t pc) {
+  hia_status status = poll(context, sp, pc);
+  if (HIA_UNLIKELY(status)) leave(context, status, HIA_NONE, 0, sp, pc, NULL);
+}
+
+/* Asks as at a comparison, in the frame that is returned to. */
+HIA_UNINSTRUMENTED void hiaR_native_return(hia_context *context, char *place) {
+  uintptr_t pc = hiaR_barrier_ascend(context, place);
+  const char *sp = place + sizeof pc;
+  hia_status status = poll(context, sp, pc);
+  if (HIA_UNLIKELY(status)) leave(context, status, HIA_NONE, 0, sp, pc, NULL);
+}
+
+HIA_UNINSTRUMENTED hia_word *hiaR_native_join(hia_context *context, hia_fork_frame *frame,
+                                              uint32_t index, const char *sp, uintptr_t pc) {
+  hia_job *job = context->invocation->given;
+  while (job->frame != frame || job->index != index) job = job->older; /* it is the first */
+  hia_status status = hiaR_join_await(context, job, sp);
+  if (HIA_UNLIKELY(status)) leave(context, status, HIA_NONE, 0, sp, pc, NULL);
+  if (job->is_back) {
+    hia_invocation *invocation = context->invocation;
+    hia_bridge bridge = {invocation->bridges, sp, pc};
+    invocation->bridges = &bridge;
+    hiaR_arch_call(context, (void (*)(void *))job->entry, job->block);
+    invocation->bridges = bridge.outer;
+  } else if (HIA_UNLIKELY(job->failure.status)) {
+    leave(context, job->failure.status, HIA_NONE, 0, sp, pc, job);
+  }
+  return hiaR_join_end(context, job);
+}
+
+/* ---- host functions: on the thread's stack, below where it was left ---- */
+
+static void *thread_sp(const hia_context *context) {
+  return context->invocation->outer ? context->thread_sp : context->host_sp;
+}
+
+#ifdef HIA_FIBERS
+
+typedef struct hia_visit {
+  hia_context *context;
+  hia_host_call *call;
+  hia_word *block;
+  uint32_t status;
+} hia_visit;
+
+static HIA_UNINSTRUMENTED uint32_t visit(void *p) {
+  hia_visit *v = p;
+  hiaR_fiber_visit(&v->context->fiber);
+  v->status = v->call(v->block);
+  const hia_stack *stack = &v->context->stack;
+  hiaR_fiber_leave_visit(&v->context->fiber, stack->low, (size_t)(stack->top - stack->low));
+  return 0;
+}
+
+static HIA_UNINSTRUMENTED uint32_t on_thread_stack(hia_context *context, hia_host_call *call,
+                                                   hia_word *block) {
+  hia_visit v = {context, call, block, 0};
+  hiaR_fiber_suspend(&context->fiber);
+  hiaR_arch_visit(thread_sp(context), visit, &v);
+  hiaR_fiber_resume(&context->fiber);
+  return v.status;
+}
+
+#else
+
+static uint32_t on_thread_stack(hia_context *context, hia_host_call *call, hia_word *block) {
+  return hiaR_arch_visit(thread_sp(context), (uint32_t (*)(void *))call, block);
+}
+
+#endif
+
+uint32_t hiaR_native_host(hia_host_call *call, hia_word *block, hia_context *context) {
+  uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+  size_t left = here > context->hard ? here - context->hard : 0;
+  hia_nest nest;
+  hiaR_nest_enter(&nest, context->end, context->is_limited ? left : SIZE_MAX, SIZE_MAX);
+  uint32_t status = on_thread_stack(context, call, block);
+  hiaR_nest_leave(&nest);
+  return status;
+}
+
+void hiaR_poke(hia_context *context) {
+  atomic_store(&context->limit, UINTPTR_MAX);
+  hia_bell_ring(&context->bell);
+}
+
+void hiaR_context_cancel(hia_context *context) {
+  uint64_t run = atomic_load(&context->run);
+  if (!(run & 1)) return;
+  atomic_store(&context->cancelled_run, run);
+  hiaR_poke(context);
+}
+
+void hiaR_invoke(hia_context *context, hia_invocation *invocation, hia_native_entry entry,
+                 hia_word *block) {
+  invocation->outer = context->invocation;
+  context->invocation = invocation;
+  bool is_shared = context->pool != NULL;
+  if (is_shared) hia_door_open(&context->door);
+  int left;
+  if (invocation->outer) {
+    void *outer = context->host_sp;
+    if (!invocation->outer->outer) context->thread_sp = outer;
+    left = hiaR_arch_nest(context, (void (*)(void *))entry, block);
+    context->host_sp = outer;
+  } else {
+    left = hiaR_cross(context, (void (*)(void *))entry, block);
+  }
+  if (is_shared) hiaR_close_door(context);
+  if (HIA_UNLIKELY(left)) hiaR_take_all_back(context, invocation);
+#ifdef HIA_STRESS
+  if (invocation->given) abort(); /* a fork that was not open: nothing has joined it */
+#endif
+  if (context->doomed == invocation) context->doomed = NULL;
+  context->invocation = invocation->outer;
+}
+
+/* ---- a run ---- */
+
+void hiaR_context_limits(hia_context *context, size_t depth) {
+  context->hard = (uintptr_t)context->stack.top - depth;
+  context->is_deep = false;
+  hiaR_barriers_drop(context, context->stack.top);
+}
+
+hia_status hiaR_set_limits(hia_context *context, size_t depth, size_t max_frame) {
+  size_t size, below;
+  bool is_default = depth == 0;
+  if (is_default) {
+    if (!context->default_depth) context->default_depth = hiaR_default_depth();
+    depth = context->default_depth;
+  }
+  if (!hiaR_mul(max_frame, 2, &below) || !hiaR_add(below, MARGIN, &below)) return HIA_MEMORY;
+  for (;;) {
+    if (!hiaR_add(depth, below, &size)) return HIA_MEMORY;
+    hia_status status = hiaR_context_reserve(context, size);
+    if (!status) break;
+    /* Address space may be rationed: a default gives way, a wish does not. */
+    if (!is_default || depth <= HIA_STACK_KEEP) return status;
+    context->default_depth = depth /= 2;
+  }
+  context->below = below;
+  hiaR_context_limits(context, depth);
+  return HIA_OK;
+}
+
+void hiaR_run_end(hia_context *context, hia_usage *usage) {
+  usage->peak_bytes = hiaR_context_trim(context);
+  if (!context->team) return;
+  hiaR_team_end(context->team, usage);
+  context->team = NULL;
+}
+
+hia_status hiaR_native_run(hia_context *context, hia_native_entry entry, hia_word *block,
+                           const hia_unwinder *unwinder, const hia_limits *limits,
+                           hia_failure *failure, hia_usage *usage) {
+  hiaR_failure_clear(failure);
+  *usage = (hia_usage){0};
+  hia_status status =
+      hiaR_set_limits(context, limits ? limits->depth : 0, unwinder ? unwinder->max_frame : 0);
+  if (status) return failure->status = status;
+  context->calls = context->rounds = context->steals = 0;
+  context->unwinder = unwinder;
+  context->cancelled = limits ? limits->cancelled : NULL;
+  context->deadline = limits ? limits->deadline : 0;
+  context->is_limited = limits && limits->depth;
+  context->end = limits ? limits->end : NULL;
+  context->fuel = limits && limits->fuel ? limits->fuel : &context->unlent;
+  context->most_workers = limits ? limits->threads : 1;
+  context->pool = context->most_workers > 1 ? limits->pool : NULL;
+  context->ring = context->pool ? hiaR_ring_of(limits->timeline, 0) : NULL;
+  context->timeline = limits ? limits->timeline : NULL;
+
+  /* If there may be helpers, the first comparison fails and calls the first of them. */
+  atomic_store_explicit(&context->limit, context->pool ? UINTPTR_MAX : context->step,
+                        memory_order_relaxed);
+  uint64_t run = atomic_load_explicit(&context->run, memory_order_relaxed) + 1;
+  /* First that there is a run, then whether it is wanted: who ends it sets *cancelled and then
+   * calls hiaR_context_cancel, so one of the two sees the other. */
+  if (context->cancelled) {
+    atomic_store(&context->run, run);
+    if (__atomic_load_n(context->cancelled, __ATOMIC_SEQ_CST)) {
+      atomic_store_explicit(&context->run, run + 1, memory_order_release);
+      return failure->status = HIA_CANCELLED;
+    }
+  } else {
+    /* Release is enough: a cancel that does not see the run yet comes before it. */
+    atomic_store_explicit(&context->run, run, memory_order_release);
+  }
+  hia_invocation root = {.failure = failure};
+  hiaR_invoke(context, &root, entry, block);
+  atomic_store_explicit(&context->run, run + 1, memory_order_release);
+  hiaR_run_end(context, usage);
+  usage->calls = context->calls;
+  usage->rounds = context->rounds;
+  usage->steals = context->steals;
+  return failure->status;
+}

@@ -1,0 +1,60 @@
+/* Frame tables: what native code's return addresses stand for, in a form that does not depend on
+ * where the code lies. The compiler makes them (jit/llvm/frames.c): in memory for code that it has
+ * just compiled, as a section of an object file.
+ *
+ * A header and rows behind it, in the machine's byte order; every place in the code is an offset
+ * from the start of .text. Rows of places are in order of place; a row holds from there on, until
+ * the next. */
+#ifndef HIA_TABLES_H
+#define HIA_TABLES_H
+
+#include "runtime/native/native.h"
+
+typedef struct hia_tables { /* 8-aligned */
+  uint32_t text_size;
+  uint32_t max_frame; /* bytes of the largest frame */
+  uint32_t anchor;    /* in an object: where hia_placed_tables.anchor is */
+  uint32_t n_args, n_sites, n_maps, n_functions, n_frames, n_lines;
+  uint32_t pad;
+  /* Behind it: hia_fork_arg, hia_fork_site, then the rows below, in the order of the counts. */
+} hia_tables;
+
+/* The forks of a function. */
+typedef struct hia_table_map {
+  uint32_t first_site, n_sites;
+  uint32_t below, keeps_number; /* hia_fork_map */
+} hia_table_map;
+
+/* A function that forks. */
+typedef struct hia_table_function {
+  uint32_t pc, end;
+  uint32_t map;
+} hia_table_function;
+
+typedef struct hia_table_frame {
+  uint32_t pc;
+  uint32_t size; /* bytes from the stack pointer to the frame's end, or HIA_NO_FRAME */
+} hia_table_frame;
+#define HIA_NO_FRAME UINT32_MAX
+
+/* What a call there stands for. */
+typedef struct hia_table_line {
+  uint32_t pc;
+  uint32_t loc;    /* location * 2 + is it a tail call; or HIA_NONE */
+  uint32_t number; /* of forks that are open: HIA_FORKS_ */
+} hia_table_line;
+
+size_t hiaR_tables_size(const hia_tables *tables);
+/* The row of a return address of code whose .text lies at `text`; false if there is none. */
+bool hiaR_tables_find(const hia_tables *tables, uintptr_t text, uintptr_t return_address,
+                      hia_frame_row *row);
+
+/* The tables of an object that was linked, and some place in its code. */
+typedef struct hia_placed_tables {
+  const hia_tables *tables;
+  hia_native_entry anchor;
+} hia_placed_tables;
+/* hia_unwinder.find for them. */
+bool hiaR_tables_unwind(void *placed_tables, uintptr_t return_address, hia_frame_row *row);
+
+#endif
