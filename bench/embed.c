@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MOST_RUNS = 99 };
+enum { MAX_RUNS = 99 };
 #define MAX_PLAIN_NS 2.0  /* over a function of C */
 #define MAX_ENTRY_NS 10.0 /* over a function of C */
 #define MAX_HELD     0.0  /* KiB of the allocator's, all freed */
@@ -121,7 +121,7 @@ static void bench_calls(int runs) {
   c.plain = (plain_fn)plain;
   c.in_c = own;
   long n = bench_is_quick() ? 10000 : 5000000;
-  double each[N_WAYS][MOST_RUNS], ns[N_WAYS];
+  double each[N_WAYS][MAX_RUNS], ns[N_WAYS];
   for (int r = -1; r < runs; r++)
     for (int w = 0; w < N_WAYS; w++) {
       long calls = n / ways[w].share;
@@ -194,7 +194,7 @@ enum { N_FIRSTS = sizeof firsts / sizeof *firsts };
 static void bench_first(const char *self, int runs) {
   printf("\n%-34s %10s %12s\n", "from hia_engine_new to fib(10)", "ms", "in a new");
   printf("%-34s %10s %12s\n", "", "", "process, ms");
-  double warm[N_FIRSTS][MOST_RUNS], cold[N_FIRSTS][MOST_RUNS];
+  double warm[N_FIRSTS][MAX_RUNS], cold[N_FIRSTS][MAX_RUNS];
   for (int r = -1; r < runs; r++)
     for (int f = 0; f < N_FIRSTS; f++) {
       double ms = first_result(firsts[f].kind, firsts[f].by_entry);
@@ -417,14 +417,14 @@ static void bench_compile(int runs) {
   if (!mkdtemp(folder)) exit(1);
 #endif
   for (int i = 0; i < N_SOURCES; i++) {
-    double ours[MOST_RUNS];
+    double ours[MAX_RUNS];
     for (int r = -1; r < runs; r++) {
       double ms = compile_ours(&sources[i], n);
       if (r >= 0) ours[r] = ms;
     }
     printf("%-34s %10.2f", sources[i].name, bench_median(ours, (size_t)runs));
 #ifdef HIA_CLANG_PROGRAM
-    double one[MOST_RUNS], more[MOST_RUNS];
+    double one[MAX_RUNS], more[MAX_RUNS];
     int many = 20 * n;
     for (int r = 0; r < runs; r++) {
       one[r] = run_clang(&sources[i], 1, folder);
@@ -461,7 +461,7 @@ int main(int argc, char **argv) {
     else
       is_known = false;
   }
-  if (!is_known || runs < 1 || runs > MOST_RUNS) {
+  if (!is_known || runs < 1 || runs > MAX_RUNS) {
     fprintf(stderr, "usage: %s [--quick | --check] [--runs N]\n", argv[0]);
     return 2;
   }

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_RUNS = 99 };
+enum { MAX_RUNS = 99 };
 /* The static graph beside the dynamic one: the claim of the papers, with a margin. */
 #define MAX_OF_EXPAND 0.80
 
@@ -65,7 +65,7 @@ static double run_once(const bench_program *p, const row *r, bool by_clock, hia_
  */
 static void measure(const row *r, const bench_program p[2], bool by_clock, int runs, double ms[2],
                     hia_run_stats used[2]) {
-  double each[2][MOST_RUNS];
+  double each[2][MAX_RUNS];
   for (int i = -1; i < runs; i++)
     for (int k = 0; k < 2; k++) {
       double time = run_once(&p[k], r, by_clock, &used[k]);
@@ -88,7 +88,7 @@ int main(int argc, char **argv) {
     else
       is_known = false;
   }
-  if (!is_known || runs < 1 || runs > MOST_RUNS || threads < 1) {
+  if (!is_known || runs < 1 || runs > MAX_RUNS || threads < 1) {
     fprintf(stderr, "usage: %s [--quick | --check] [--runs N] [--threads N]\n", argv[0]);
     return 2;
   }

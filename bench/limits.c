@@ -77,8 +77,8 @@ static bench_program open_text(hia_engine_kind kind, unsigned threads, bool is_u
 
 enum {
   MAX_CANCEL_US = 2000,
-  MOST_CANCELS = 100000,
-  LONGEST_WAIT = 3000 /* microseconds */,
+  MAX_CANCELS = 100000,
+  MAX_WAIT = 3000 /* microseconds */,
   DEEP_WAIT = 150000
 };
 
@@ -151,7 +151,7 @@ static void print_spread(const char *name, const char *clock, double *us, size_t
 }
 
 static void cancel_row(const row *w, size_t n, bool is_deep) {
-  static double took[MOST_CANCELS], cpu[MOST_CANCELS];
+  static double took[MAX_CANCELS], cpu[MAX_CANCELS];
   bench_program p = open_text(w->kind, w->threads, false, w->function, is_deep ? "unroll" : NULL);
   requester r = {.cancel = hia_cancel_new(NULL)};
   hia_run_options options = HIA_RUN_OPTIONS_INIT;
@@ -162,7 +162,7 @@ static void cancel_row(const row *w, size_t n, bool is_deep) {
   unsigned random = 12345;
   for (size_t i = 0; i < n; i++) {
     random = random * 1664525u + 1013904223u;
-    r.wait = (random >> 8) % (is_deep ? DEEP_WAIT : LONGEST_WAIT);
+    r.wait = (random >> 8) % (is_deep ? DEEP_WAIT : MAX_WAIT);
     pthread_t thread;
     if (!r.cancel || pthread_create(&thread, NULL, request, &r) != 0) exit(1);
     hia_value *result;
@@ -194,7 +194,7 @@ static void table_of_cancels(size_t n) {
          "moment of\nits first %d ms (with millions of frames: a tenth as many, of %d ms): on the "
          "clock, and in processor\ntime of the thread that runs, which other processes do not "
          "lengthen.\n\n",
-         n, LONGEST_WAIT / 1000, DEEP_WAIT / 1000);
+         n, MAX_WAIT / 1000, DEEP_WAIT / 1000);
   printf("%-22s %-43s    %s\n", "", "   on the clock", "processor time");
   printf("%-22s", "");
   for (int k = 0; k < 2; k++) {
@@ -211,12 +211,12 @@ static void table_of_cancels(size_t n) {
 
 /* ---- the comparison with the limit ---- */
 
-enum { MOST_RUNS = 15 };
+enum { MAX_RUNS = 15 };
 #define MAX_CHECK_PERCENT 2.0 /* on fib(40), which calls more than all others */
 
 static void compare(const char *table, const row *w, bench_program p[2], bench_target target) {
-  const int n_runs = bench_is_quick() ? 1 : MOST_RUNS;
-  double ms[2][MOST_RUNS];
+  const int n_runs = bench_is_quick() ? 1 : MAX_RUNS;
+  double ms[2][MAX_RUNS];
   hia_run_stats used = HIA_RUN_STATS_INIT;
   for (int r = -1; r < n_runs; r++) { /* the first to warm up */
     for (int k = 0; k < 2; k++) {
@@ -254,7 +254,7 @@ static void table_of_checks(void) {
   };
   printf("What comparing with the limit costs: native code as it is beside code without it, "
          "alternating,\nms of CPU time, %d runs each; the difference in per cent.\n\n",
-         bench_is_quick() ? 1 : MOST_RUNS);
+         bench_is_quick() ? 1 : MAX_RUNS);
   print_comparison_heading("checked", "unchecked");
   bench_pin(true);
   for (size_t i = 0; i < sizeof compared / sizeof compared[0]; i++) {
@@ -287,7 +287,7 @@ static void table_of_fuel(void) {
   };
   printf("What fuel costs: runs with it beside runs without, alternating, ms of CPU time, %d runs "
          "each;\nthe difference in per cent. Equal calls are not merged in either.\n\n",
-         bench_is_quick() ? 1 : MOST_RUNS);
+         bench_is_quick() ? 1 : MAX_RUNS);
   print_comparison_heading("with", "without");
   bench_pin(true);
   for (size_t i = 0; i < sizeof compared / sizeof compared[0]; i++) {
@@ -363,7 +363,7 @@ int main(int argc, char **argv) {
       is_known = false;
     }
   }
-  if (!is_known || cancels < 1 || cancels > MOST_CANCELS) {
+  if (!is_known || cancels < 1 || cancels > MAX_CANCELS) {
     fprintf(stderr, "usage: %s [--quick | --check] [--cancels N]\n", argv[0]);
     return 2;
   }

@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MOST_RUNS = 99, MOST_COPIES = 1024, MOST_COUNTS = 2 };
+enum { MAX_RUNS = 99, MAX_COPIES = 1024, MAX_COUNTS = 2 };
 
 typedef struct row {
   const char *name; /* of the function */
@@ -50,7 +50,7 @@ enum { N_PEERS = sizeof peers / sizeof peers[0] };
 
 static const char *only; /* function, or NULL */
 static size_t n_runs;
-static unsigned counts[MOST_COUNTS]; /* of threads: 2, and all cores if there are more */
+static unsigned counts[MAX_COUNTS]; /* of threads: 2, and all cores if there are more */
 static size_t n_counts;
 
 static const int32_t *args_of(const row *r) { return bench_is_quick() ? r->quick : r->args; }
@@ -134,7 +134,7 @@ static void *run_copy(void *arg) {
 
 /* Milliseconds a program when n of them run side by side: one over the sum of their rates. */
 static double timed_copies(copy *copies, unsigned n, verdict *v) {
-  pthread_t threads[MOST_COPIES];
+  pthread_t threads[MAX_COPIES];
   pthread_barrier_t start;
   double rate = 0;
   if (pthread_barrier_init(&start, NULL, n) != 0) exit(1);
@@ -160,14 +160,14 @@ typedef struct measured {
   struct {
     double copies, threads; /* on the clock */
     double steals;
-  } at[MOST_COUNTS];
+  } at[MAX_COUNTS];
 } measured;
 
 static measured measure(const row *r) {
   bench_reference clang = bench_find_reference(BENCH_CLANG, 0, r->name),
                   gcc = bench_find_reference(BENCH_GCC, 0, r->name);
   bench_program sequential = open_row(r, 1, false), forked = open_row(r, 1, true);
-  bench_program threaded[MOST_COUNTS];
+  bench_program threaded[MAX_COUNTS];
   unsigned most = counts[n_counts - 1];
   copy *copies = calloc(most, sizeof *copies);
   if (!copies) exit(1);
@@ -175,7 +175,7 @@ static measured measure(const row *r) {
     copies[i] = (copy){.program = open_row(r, 1, false), .row = r, .core = i};
   for (size_t k = 0; k < n_counts; k++) threaded[k] = open_row(r, counts[k], false);
 
-  static double alone[4][MOST_RUNS], side[MOST_COUNTS][3][MOST_RUNS];
+  static double alone[4][MAX_RUNS], side[MAX_COUNTS][3][MAX_RUNS];
   verdict v = {0};
   /* One round to warm up, not kept. */
   for (size_t round = 0; round <= n_runs; round++) {
@@ -286,7 +286,7 @@ static double timed_peer(const char *path, const row *r, unsigned threads, verdi
 }
 
 static void compare_peers(const row *r, bench_target target, unsigned n_threads) {
-  static double peer[N_PEERS][2][MOST_RUNS], own[2][MOST_RUNS];
+  static double peer[N_PEERS][2][MAX_RUNS], own[2][MAX_RUNS];
   char path[N_PEERS][4096], text[64];
   bool is_there[N_PEERS];
   for (size_t k = 0; k < N_PEERS; k++) is_there[k] = peer_path(&peers[k], path[k], sizeof path[k]);
@@ -344,7 +344,7 @@ int main(int argc, char **argv) {
     } else {
       n_runs = 0;
     }
-    if (n_runs == 0 || n_runs > MOST_RUNS) {
+    if (n_runs == 0 || n_runs > MAX_RUNS) {
       fprintf(stderr, "usage: %s [--quick | --check] [--runs N] [--only FUNCTION]\n", argv[0]);
       return 2;
     }
@@ -352,7 +352,7 @@ int main(int argc, char **argv) {
   bench_print_machine();
   unsigned cores = bench_cores();
   counts[n_counts++] = 2;
-  if (cores > 2) counts[n_counts++] = cores < MOST_COPIES ? cores : MOST_COPIES;
+  if (cores > 2) counts[n_counts++] = cores < MAX_COPIES ? cores : MAX_COPIES;
   if (cores < 2) puts("This machine has one core: two threads cannot be faster than one.\n");
   table_of_threads();
   if (!only) table_of_peers(counts[n_counts - 1]);

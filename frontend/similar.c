@@ -1,15 +1,15 @@
 /* "Did you mean": the known name that differs least from an unknown one. */
 #include "frontend/ast.h"
 
-#define LONGEST 64u
+#define MAX_LENGTH 64u
 
 static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
 
 /* Insertions, deletions, replacements and swaps of neighbours, case not counting (optimal string
  * alignment); at most `limit` + 1. */
 static uint32_t distance(const char *a, uint32_t n, const char *b, uint32_t m, uint32_t limit) {
-  if ((n > m ? n - m : m - n) > limit || n > LONGEST || m > LONGEST) return limit + 1;
-  uint32_t rows[3][LONGEST + 1];
+  if ((n > m ? n - m : m - n) > limit || n > MAX_LENGTH || m > MAX_LENGTH) return limit + 1;
+  uint32_t rows[3][MAX_LENGTH + 1];
   uint32_t *before = rows[0], *last = rows[1], *now = rows[2];
   for (uint32_t j = 0; j <= m; j++) last[j] = j, before[j] = 0;
   for (uint32_t i = 1; i <= n; i++) {
@@ -52,12 +52,13 @@ static uint32_t limit_for(uint32_t len) { return len <= 5 ? 1 : len <= 8 ? 2 : 3
 
 const char *hiaF_similar_host(const hia_host_finder *finder, const char *name) {
   size_t len = strlen(name);
-  if (len < 2 || len > LONGEST) return NULL;
+  if (len < 2 || len > MAX_LENGTH) return NULL;
   uint32_t limit = limit_for((uint32_t)len);
   const char *best = NULL, *known;
   for (size_t i = 0; (known = finder->name(finder->user, i)) != NULL; i++) {
     size_t n = strlen(known);
-    uint32_t d = n > LONGEST ? limit + 1 : distance(name, (uint32_t)len, known, (uint32_t)n, limit);
+    uint32_t d =
+        n > MAX_LENGTH ? limit + 1 : distance(name, (uint32_t)len, known, (uint32_t)n, limit);
     if (d > limit) continue;
     best = known;
     if (d == 0) return best;
@@ -67,7 +68,7 @@ const char *hiaF_similar_host(const hia_host_finder *finder, const char *name) {
 }
 
 const char *hiaF_similar_name(const hia_program *p, const char *name, uint32_t len, unsigned like) {
-  if (len < 2 || len > LONGEST) return NULL;
+  if (len < 2 || len > MAX_LENGTH) return NULL;
   uint32_t limit = limit_for(len);
   const char *best = NULL;
   for (uint32_t i = HIA_N_KEYWORDS; i < p->symbols.list.len; i++) {

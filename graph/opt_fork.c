@@ -15,7 +15,7 @@
  * Each region is looked at by itself: it is a list of nodes, some of which take long (calls, and
  * branches and loops around such calls), and a fork is a stretch of it, from the node it comes
  * before to the call it is for. Stretches must nest or be disjoint (runtime/native/fork.h), and of
- * those that are open in one place, in all regions around it, there may be MOST_OPEN. Calls are
+ * those that are open in one place, in all regions around it, there may be MAX_OPEN. Calls are
  * taken in their order, so each stretch is to be fitted to those that end before it does: it goes
  * around them, which is how of several calls that could all begin at once the last is forked first;
  * or it begins behind the one that it would cut, or that is too deep already.
@@ -29,8 +29,8 @@
 #include <stdlib.h>
 
 enum {
-  MOST_OPEN = 8,   /* forks at once: each is a record in the frame */
-  MOST_WORDS = 64, /* arguments, or results, of a fork */
+  MAX_OPEN = 8,   /* forks at once: each is a record in the frame */
+  MAX_WORDS = 64, /* arguments, or results, of a fork */
 };
 
 /* A fork, as a stretch of its region: both ends are places there. */
@@ -124,8 +124,8 @@ static void list_region(forking *f, hia_region_id r) {
 /* What is impure happens in sequential order, so nobody may begin it early. */
 static bool is_candidate(const forking *f, hia_node_id n) {
   const hia_node *node = &f->fn->nodes.data[n];
-  return may_diverge(f, n) && !(node->flags & HIA_NODE_TAIL) && node->n_ins <= MOST_WORDS &&
-         node->n_outs <= MOST_WORDS &&
+  return may_diverge(f, n) && !(node->flags & HIA_NODE_TAIL) && node->n_ins <= MAX_WORDS &&
+         node->n_outs <= MAX_WORDS &&
          !(hiaG_fn(f->g, HIA_IMM_A(node->imm))->traits & HIA_FN_IMPURE);
 }
 
@@ -154,7 +154,7 @@ static bool fit(const forking *f, uint32_t to, uint32_t most, stretch_vec *outer
  */
 static void find_stretches(forking *f, uint32_t is_open, stretch_vec *found) {
   const hia_fn *fn = f->fn;
-  uint32_t most = MOST_OPEN - is_open;
+  uint32_t most = MAX_OPEN - is_open;
   stretch_vec outer = {0};
   found->len = 0;
   for (uint32_t i = 0; i < f->n && most; i++) {

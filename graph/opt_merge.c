@@ -21,10 +21,10 @@
 #include "graph/graph.h"
 
 enum {
-  MOST_LOOKED_AT = 16, /* equal calls */
-  MOST_BETWEEN = 32,   /* nodes between a branch and a call that goes into it */
-  MOST_NESTED = 8,     /* branches within branches that it passes */
-  MOST_RESULTS = 64,   /* of a branch: each new one takes time by how many there are */
+  MAX_LOOKED_AT = 16, /* equal calls */
+  MAX_BETWEEN = 32,   /* nodes between a branch and a call that goes into it */
+  MAX_NESTED = 8,     /* branches within branches that it passes */
+  MAX_RESULTS = 64,   /* of a branch: each new one takes time by how many there are */
 };
 
 /* What a value is: another one, and for integers a constant added to it. Constants have a base of
@@ -155,21 +155,21 @@ static bool only_plain(const merging *m, hia_node_id n, hia_node_id end) {
   const hia_node *nodes = m->fn->nodes.data;
   uint32_t count = 0;
   for (hia_node_id at = nodes[n].next; at != end; at = nodes[at].next)
-    if (++count > MOST_BETWEEN || !is_plain(m, at)) return false;
+    if (++count > MAX_BETWEEN || !is_plain(m, at)) return false;
   return true;
 }
 
 /* The branches that lead from the region of `call` to the one where `k` is known, outermost first
  * and each the last that happens before the call. Their number; 0: there is no such way. */
 static uint32_t find_path(const merging *m, const known *k, hia_node_id call,
-                          hia_node_id path[MOST_NESTED]) {
+                          hia_node_id path[MAX_NESTED]) {
   const hia_fn *fn = m->fn;
   hia_region_id goal = fn->nodes.data[call].region, r = k->region;
   uint32_t n = 0;
   for (; r != goal; n++) {
     hia_node_id owner = fn->regions.data[r].owner;
-    if (n == MOST_NESTED || owner == HIA_NONE || fn->nodes.data[owner].op != HIA_OP_IF) return 0;
-    if (fn->nodes.data[owner].n_outs >= MOST_RESULTS) return 0;
+    if (n == MAX_NESTED || owner == HIA_NONE || fn->nodes.data[owner].op != HIA_OP_IF) return 0;
+    if (fn->nodes.data[owner].n_outs >= MAX_RESULTS) return 0;
     if (hiaG_def(fn, hiaG_in(fn, owner, 0))->op == HIA_OP_STOLEN) return 0;
     path[n] = owner;
     r = fn->nodes.data[owner].region;
@@ -187,8 +187,8 @@ static uint32_t find_path(const merging *m, const known *k, hia_node_id call,
  * False, and nothing is moved, if they need the branch itself. */
 static bool free_args(merging *m, hia_node_id branch, hia_node_id call) {
   hia_fn *fn = m->fn;
-  bool is_stuck[MOST_BETWEEN];
-  hia_node_id between[MOST_BETWEEN];
+  bool is_stuck[MAX_BETWEEN];
+  hia_node_id between[MAX_BETWEEN];
   uint32_t n = 0;
   for (hia_node_id at = fn->nodes.data[branch].next;; at = fn->nodes.data[at].next, n++) {
     bool is_here = false;
@@ -254,7 +254,7 @@ static hia_value_id copy_call(merging *m, hia_node_id call, hia_region_id arm) {
 
 /* Equal calls, as indices into merging.calls. */
 typedef struct equals {
-  uint32_t n, at[MOST_LOOKED_AT];
+  uint32_t n, at[MAX_LOOKED_AT];
 } equals;
 
 /* Results at the end of an arm: known there, or of a copy of the call. */
@@ -319,7 +319,7 @@ static void visit_call(merging *m, hia_node_id call) {
     hiaR_push(m->scratch, &m->args, term_of(m, hiaG_in(m->fn, call, i)));
   uint32_t hash = hash_of(m, &own), at = hash, i;
   equals e = {0};
-  while (e.n < MOST_LOOKED_AT && (i = hiaR_index_next(&m->call_index, hash, &at)) != HIA_NONE)
+  while (e.n < MAX_LOOKED_AT && (i = hiaR_index_next(&m->call_index, hash, &at)) != HIA_NONE)
     if (is_equal(m, &m->calls.data[i], &own)) e.at[e.n++] = i;
   for (uint32_t k = 0; k < e.n; k++) {
     const known *before = &m->calls.data[e.at[k]];
@@ -330,7 +330,7 @@ static void visit_call(merging *m, hia_node_id call) {
   /* A tail call would be none in an arm that is not the last. */
   for (uint32_t k = 0; k < e.n && !(node.flags & HIA_NODE_TAIL); k++) {
     const known before = m->calls.data[e.at[k]];
-    hia_node_id path[MOST_NESTED];
+    hia_node_id path[MAX_NESTED];
     uint32_t n = find_path(m, &before, call, path);
     if (n == 0 || !free_args(m, path[0], call)) continue;
     own.outs = hand_out(m, &e, &before, call, path, n);

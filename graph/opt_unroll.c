@@ -11,7 +11,7 @@
  *
  * Tail calls of the body itself stay what they are and become loops afterwards (opt_tail.c), which
  * is why this comes first. How many levels is chosen by size: as many as keep the body within
- * MOST_COST.
+ * MAX_COST.
  *
  * A function whose calls are mostly leaves (wants_full) becomes two. The unrolled body is tried
  * first. It is for arguments whose calls all end within it: lower/emit_leaf.c makes a function
@@ -36,15 +36,15 @@
 #include "graph/graph.h"
 
 enum {
-  MOST_COST = 1600,   /* cycles, after the op table, of an unrolled body */
-  MOST_LINEAR = 256,  /* the same, of linear recursion: the one call that is left is 2% of that */
-  MOST_LEVELS = 16,   /* of linear recursion; frames grow with each */
-  LEAST_LEVELS = 2,   /* of a function that has a full one beside it */
-  MOST_MEMBERS = 8,   /* functions of a group */
-  MOST_FORKS = 2,     /* of an inner level; one that would have more comes without */
-  MOST_GUARD = 8,     /* cost of what a guard computes before its test */
-  MOST_LEAF = 24,     /* cost of a base case that is copied to every call */
-  MOST_GROWTH = 60000 /* nodes that a graph may grow by */
+  MAX_COST = 1600,   /* cycles, after the op table, of an unrolled body */
+  MAX_LINEAR = 256,  /* the same, of linear recursion: the one call that is left is 2% of that */
+  MAX_LEVELS = 16,   /* of linear recursion; frames grow with each */
+  MIN_LEVELS = 2,    /* of a function that has a full one beside it */
+  MAX_MEMBERS = 8,   /* functions of a group */
+  MAX_FORKS = 2,     /* of an inner level; one that would have more comes without */
+  MAX_GUARD = 8,     /* cost of what a guard computes before its test */
+  MAX_LEAF = 24,     /* cost of a base case that is copied to every call */
+  MAX_GROWTH = 60000 /* nodes that a graph may grow by */
 };
 
 /* What it takes to stand for a call: of a function, or at most, of any in its group. */
@@ -110,7 +110,7 @@ static bool is_leaf(const hia_fn *fn, hia_region_id region) {
     unsigned op = fn->nodes.data[n].op;
     if (op == HIA_OP_CALL || op == HIA_OP_LOOP) return false;
     cost += hiaR_ops[op].cost;
-    if (cost > MOST_LEAF) return false;
+    if (cost > MAX_LEAF) return false;
   }
   return true;
 }
@@ -131,7 +131,7 @@ static hia_node_id branch_of(const unrolling *u, const hia_fn *fn, hia_region_id
     else
       cost += hiaR_ops[node->op].cost;
   }
-  return cost <= MOST_GUARD ? branch : HIA_NONE;
+  return cost <= MAX_GUARD ? branch : HIA_NONE;
 }
 
 /* The arm's work is replaced by the call that leads there: place[r] is where the YIELD has result r
@@ -163,10 +163,10 @@ static void call_instead(unrolling *u, hia_fn *fn, hia_fn_id f, hia_region_id ar
 
 /* Keeps the leaves below a region and calls the function elsewhere. False, and nothing is changed,
  * if there are none. Recursion: as deep as else-ifs nest whose conditions are cheap, which
- * MOST_GUARD bounds. */
+ * MAX_GUARD bounds. */
 static bool keep_leaves(unrolling *u, hia_fn *fn, hia_fn_id f, hia_region_id region,
                         const uint32_t *place, uint32_t depth) {
-  hia_node_id branch = depth < MOST_GUARD ? branch_of(u, fn, region) : HIA_NONE;
+  hia_node_id branch = depth < MAX_GUARD ? branch_of(u, fn, region) : HIA_NONE;
   if (branch == HIA_NONE) return false;
   hia_node_id yield = hiaG_yield_of(fn, region);
   hia_value_id outs = fn->nodes.data[branch].outs;
@@ -267,9 +267,9 @@ static uint32_t levels_for(const unrolling *u, hia_fn_id f) {
   bool is_linear = all->n_calls == 1 && !all->n_tails;
   for (uint32_t level = 0;; level++) {
     uint64_t cost = own->cost + own->n_calls * call;
-    if (cost > MOST_COST) return level ? level - 1 : HIA_NONE;
-    if (is_linear && cost > MOST_LINEAR) return level;
-    if (level == MOST_LEVELS) return level;
+    if (cost > MAX_COST) return level ? level - 1 : HIA_NONE;
+    if (is_linear && cost > MAX_LINEAR) return level;
+    if (level == MAX_LEVELS) return level;
     call = all->cost + all->n_calls * call + (uint64_t)all->n_tails * all->guard_cost;
   }
 }
@@ -551,7 +551,7 @@ static void unroll_levels(unrolling *u, hia_fn_id f, uint32_t levels, bool forks
   u->forks = forks;
   u->merges = g->merges_calls && !forks;
   for (; levels > 0; levels--) {
-    u->forks = u->forks && forks_behind(u, &p) <= MOST_FORKS;
+    u->forks = u->forks && forks_behind(u, &p) <= MAX_FORKS;
     unroll_level(u, &p);
   }
   guard_all(u, &p.calls);
@@ -568,7 +568,7 @@ static void unroll_levels(unrolling *u, hia_fn_id f, uint32_t levels, bool forks
  * there are no equal ones. */
 static void unroll_fn(unrolling *u, hia_fn_id f, uint32_t levels) {
   hia_graph *g = u->g;
-  bool wants = levels >= LEAST_LEVELS && wants_full(u, f);
+  bool wants = levels >= MIN_LEVELS && wants_full(u, f);
   hia_fn before = *hiaG_fn(g, f);
   hiaG_compact(g, &before); /* a copy */
   uint32_t grown = u->grown;
@@ -595,12 +595,12 @@ void hiaG_unroll(hia_graph *g) {
   for (hia_fn_id f = 0; f < n; f++) {
     const hia_fn *fn = hiaG_fn(g, f);
     if (fn->is_removed || !(fn->traits & HIA_FN_RECURSIVE)) continue;
-    if (u.members[fn->group] > MOST_MEMBERS) continue;
+    if (u.members[fn->group] > MAX_MEMBERS) continue;
     learn_shape(&u, f);
     add_to_group(&u, f);
     if (u.shapes[f].size.n_calls) hiaR_push(u.scratch, &wanted, f);
   }
-  for (uint32_t i = 0; i < wanted.len && u.grown < MOST_GROWTH; i++) {
+  for (uint32_t i = 0; i < wanted.len && u.grown < MAX_GROWTH; i++) {
     uint32_t levels = levels_for(&u, wanted.data[i]);
     if (levels != HIA_NONE) unroll_fn(&u, wanted.data[i], levels);
   }

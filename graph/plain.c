@@ -5,7 +5,7 @@
  * caller's. Found by a walk over the calls, since a graph that was read may lack traits. */
 #include "graph/graph.h"
 
-enum { MOST_LEVELS = 32 };
+enum { MAX_LEVELS = 32 };
 
 typedef struct walk {
   const hia_graph *g;
@@ -34,7 +34,7 @@ static const char *look(walk *w, hia_fn_id f, uint32_t depth) {
   const hia_fn *fn = hiaG_fn(w->g, f);
   if (w->levels[f] == IS_OPEN || fn->full != HIA_NONE) return "it is recursive";
   if (w->levels[f]) return NULL;
-  if (depth >= MOST_LEVELS) return "its calls go too deep";
+  if (depth >= MAX_LEVELS) return "its calls go too deep";
   for (hia_region_id r = 0; r < fn->regions.len; r++)
     if (fn->regions.data[r].kind == HIA_REGION_HEAD) return "it has a loop";
   uint8_t levels = 1;

@@ -28,9 +28,9 @@ typedef struct hia_signature {
 /* ---- how long code may run without a comparison ----
  * In the op table's cycles, on the path where it is longest; what the table does not know, such as
  * a cache that is cold, has ten times the room. */
-#define HIA_LONGEST_RUN 20000 /* within a function: about 10 us */
-#define HIA_SHORT_RUN   1000  /* of a whole function that need not compare at all */
-#define HIA_BACK_RUN    100   /* behind a recursive call, in each of the frames that return */
+#define HIA_MAX_UNPOLLED      20000 /* within a function: about 10 us */
+#define HIA_MAX_UNPOLLED_FN   1000  /* of a whole function that need not compare at all */
+#define HIA_MAX_UNPOLLED_BACK 100   /* behind a recursive call, in each of the frames that return */
 
 /* The longest ways since a comparison, or since the function was entered. */
 typedef struct hia_way {
@@ -73,7 +73,7 @@ enum {                     /* what a function may do, itself or below */
 
 /* Nodes that may follow one another in one block. Some of LLVM's algorithms are quadratic in its
  * length: the scheduler, for one, compares every write of the flags with all before it. */
-#define HIA_LONGEST_STRETCH 400
+#define HIA_MAX_STRAIGHT_LINE 400
 
 /* A fork of the function that is lowered, open where the builder stands. */
 typedef struct hia_latent {

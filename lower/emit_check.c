@@ -55,7 +55,7 @@ hia_region_id hiaL_check_region(hia_emit *e) {
   for (hia_node_id n = 0; n < fn->nodes.len; n++)
     if (n < first || n >= last) outside += hiaL_cost(fn, n);
   e->ways[e->id] = (hia_way){.bare = outside, .is_bare = r != 0};
-  if (outside <= HIA_SHORT_RUN) return r;
+  if (outside <= HIA_MAX_UNPOLLED_FN) return r;
   e->ways[e->id].is_bare = false;
   return 0;
 }
@@ -83,13 +83,13 @@ uint64_t hiaL_back_run(const hia_emit *e) {
     const hia_site *site = &e->g->sites.data[HIA_IMM_A(fn->nodes.data[n].imm)];
     n_calls += n == site->calls && e->group[site->callee] == e->group[e->id];
   }
-  return n_calls > 4 ? 10 * HIA_BACK_RUN : HIA_BACK_RUN;
+  return n_calls > 4 ? 10 * HIA_MAX_UNPOLLED_BACK : HIA_MAX_UNPOLLED_BACK;
 }
 
 void hiaL_spend(hia_emit *e, uint64_t cost) {
   if (cost == 0) return; /* nothing is emitted, maybe because the block has ended */
-  bool is_long =
-      e->way.since + cost > HIA_LONGEST_RUN || (e->way.is_back && e->way.back + cost > e->back_run);
+  bool is_long = e->way.since + cost > HIA_MAX_UNPOLLED ||
+                 (e->way.is_back && e->way.back + cost > e->back_run);
   /* A fork that has ended and is not joined is nothing that the runtime may meet. */
   if (is_long && e->ended == HIA_NONE && !e->options->unchecked) hiaL_check(e);
   e->way.since += cost;

@@ -408,7 +408,7 @@ void hiaL_body(hia_emit *e) {
         open_region(e, edges[at].region);
     if (n == fn->nodes.len) break;
     unsigned op = fn->nodes.data[n].op;
-    if (!(hiaR_ops[op].traits & HIA_T_CONTROL) && ++stretch > HIA_LONGEST_STRETCH &&
+    if (!(hiaR_ops[op].traits & HIA_T_CONTROL) && ++stretch > HIA_MAX_STRAIGHT_LINE &&
         e->ended == HIA_NONE) {
       hiaL_check_and_split(e);
       stretch = 0;

@@ -27,12 +27,12 @@ static const hia_extern *extern_at(const hia_emit *e, uint32_t number) {
 
 static hia_host_target target_of(const hia_emit *e, uint32_t number) {
   if (e->options->hosts) return e->options->hosts[number];
-  return (hia_host_target){.answers_status = extern_at(e, number)->raises};
+  return (hia_host_target){.returns_status = extern_at(e, number)->raises};
 }
 
 /* Do its results come through pointers? */
 static bool by_pointer(const hia_emit *e, uint32_t number) {
-  return target_of(e, number).answers_status || extern_at(e, number)->n_results != 1;
+  return target_of(e, number).returns_status || extern_at(e, number)->n_results != 1;
 }
 
 /* ---- values in memory, as C has them ---- */
@@ -61,7 +61,7 @@ static struct hia_host_emit *host_of(hia_emit *e, uint32_t number) {
   if (target.takes_user) params[n++] = e->ptr;
   for (uint32_t i = 0; i < x->n_params; i++) params[n++] = e->types[x->params[i]];
   for (uint32_t i = 0; by_pointer(e, number) && i < x->n_results; i++) params[n++] = e->ptr;
-  LLVMTypeRef result = target.answers_status   ? e->types[HIA_I32]
+  LLVMTypeRef result = target.returns_status   ? e->types[HIA_I32]
                        : by_pointer(e, number) ? e->void_type
                                                : e->types[x->results[0]];
   host->type = LLVMFunctionType(result, params, n, false);
@@ -146,7 +146,7 @@ static void build_host_call(hia_emit *e, uint32_t number, LLVMValueRef f) {
   if (!by_pointer(e, number))
     store_value(e, hiaL_word_at(e, block, x->n_params), answer, x->results[0]);
   LLVMBuildRet(e->b,
-               target_of(e, number).answers_status ? answer : LLVMConstNull(e->types[HIA_I32]));
+               target_of(e, number).returns_status ? answer : LLVMConstNull(e->types[HIA_I32]));
 }
 
 static LLVMValueRef host_call(hia_emit *e, uint32_t number) {
@@ -228,7 +228,7 @@ void hiaL_emit_HOST(hia_emit *e, hia_node_id n) {
   const hia_extern *x = extern_at(e, number);
   hia_host_target target = target_of(e, number);
   LLVMValueRef answer = target.is_safe ? call_near(e, n, number) : call_far(e, n, number);
-  if (target.answers_status) fail_unless_ok(e, n, number, answer);
+  if (target.returns_status) fail_unless_ok(e, n, number, answer);
   if (target.is_safe && !by_pointer(e, number)) {
     hiaL_out(e, n, 0, answer);
     return;
@@ -255,7 +255,7 @@ static LLVMValueRef structure(hia_emit *e, LLVMValueRef *fields, unsigned n) {
 
 _Static_assert(sizeof(hia_given_host) == 32 && offsetof(hia_given_host, target) == 8 &&
                    offsetof(hia_host_target, takes_user) == 16 &&
-                   offsetof(hia_host_target, answers_status) == 17 &&
+                   offsetof(hia_host_target, returns_status) == 17 &&
                    offsetof(hia_host_target, is_safe) == 18 &&
                    offsetof(hia_image_hosts, find) == 8 && offsetof(hia_image_hosts, user) == 16,
                "what is written here is not what the runtime reads");
@@ -265,7 +265,7 @@ static LLVMValueRef given_row(hia_emit *e, uint32_t number) {
   hia_host_target target = target_of(e, number);
   LLVMValueRef fields[5] = {host_of(e, number)->symbol, LLVMConstNull(e->ptr),
                             LLVMConstInt(e->i8, target.takes_user, false),
-                            LLVMConstInt(e->i8, target.answers_status, false),
+                            LLVMConstInt(e->i8, target.returns_status, false),
                             LLVMConstInt(e->i8, target.is_safe, false)};
   LLVMValueRef row[2] = {name_of(e, number), structure(e, fields, 5)};
   return structure(e, row, 2);

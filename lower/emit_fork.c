@@ -112,7 +112,7 @@ void hiaL_close_forks(hia_emit *e) {
 }
 
 uint32_t hiaL_forks_number(const hia_emit *e) {
-  if (!e->fork_frame) return HIA_FORKS_UNSAID;
+  if (!e->fork_frame) return HIA_FORKS_UNKNOWN;
   for (uint32_t i = e->forks.len; i-- > 0;)
     if (e->forks.data[i].site != HIA_NONE) return HIA_FORKS_OPEN + e->forks.data[i].site;
   return HIA_FORKS_NONE;
@@ -189,7 +189,7 @@ static uint32_t new_site(hia_emit *e, hia_node_id n) {
   hia_fn_id callee = HIA_IMM_A(hiaL_node(e, n)->imm);
   const hia_fn *fn = hiaG_fn(e->g, callee);
   uint32_t index = e->forks.len, site = e->fork_sites.len / HIA_FORK_SITE_WORDS - e->first_site;
-  if (!e->fork_frame || index >= HIA_MOST_OPEN_FORKS || site + HIA_FORKS_OPEN >= HIA_FORKS_LIMIT)
+  if (!e->fork_frame || index >= HIA_MAX_OPEN_FORKS || site + HIA_FORKS_OPEN >= HIA_FORKS_LIMIT)
     return HIA_NONE;
   uint32_t around = index ? e->forks.data[index - 1].site : HIA_NONE;
   uint32_t row[HIA_FORK_SITE_WORDS] = {

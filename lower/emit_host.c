@@ -116,7 +116,7 @@ static LLVMTypeRef function_type(hia_emit *e, const hia_fn *fn, LLVMTypeRef resu
 
 /* LLVM takes time with the square of the pointers that are compared with NULL, ten seconds for a
  * thousand results. Nothing would be gained. */
-enum { MOST_OPTIMISED = 48 };
+enum { MAX_OPTIMISED = 48 };
 
 static LLVMValueRef add_function(hia_emit *e, const hia_fn *fn, const char *name,
                                  LLVMTypeRef type) {
@@ -128,7 +128,7 @@ static LLVMValueRef add_function(hia_emit *e, const hia_fn *fn, const char *name
   unsigned all = (unsigned)LLVMAttributeFunctionIndex;
   hiaL_attribute(e, f, all, "nounwind", 0);
   hiaL_attribute(e, f, all, "uwtable", 1);
-  if (fn->n_results > MOST_OPTIMISED) {
+  if (fn->n_results > MAX_OPTIMISED) {
     hiaL_attribute(e, f, all, "noinline", 0);
     hiaL_attribute(e, f, all, "optnone", 0);
   }

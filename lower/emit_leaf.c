@@ -17,7 +17,7 @@
 #include "lower/emit.h"
 
 /* More would travel in memory, which no jump can hand on. */
-enum { MOST_PARAMS = 4, MOST_RESULTS = 4 };
+enum { MAX_PARAMS = 4, MAX_RESULTS = 4 };
 
 static uint32_t *count_uses(hia_arena *arena, const hia_fn *fn) {
   uint32_t *uses = HIA_NEW_ARRAY(arena, uint32_t, fn->values.len);
@@ -78,7 +78,7 @@ static hia_value_id *parameters(hia_arena *arena, const hia_fn *fn) {
 bool hiaL_can_be_leaf(hia_emit *e, hia_fn_id id) {
   const hia_fn *fn = hiaG_fn(e->g, id);
   hia_arena *arena = &e->comp->scratch;
-  if (fn->n_params > MOST_PARAMS || fn->n_results > MOST_RESULTS || hiaL_is_large(fn) ||
+  if (fn->n_params > MAX_PARAMS || fn->n_results > MAX_RESULTS || hiaL_is_large(fn) ||
       hiaL_does(e, id, HIA_DOES_COUNT | HIA_HAS_FORKS) || hiaL_calls_host(fn))
     return false;
   hia_mark mark = hiaR_arena_mark(arena);

@@ -16,9 +16,9 @@
 #include <stdio.h>
 
 enum {
-  MOST_NODES = 24, /* that are computed */
-  MOST_DEPTH = 8,  /* of branches that are followed */
-  MOST_COST = 32,  /* of one node */
+  MAX_NODES = 24, /* that are computed */
+  MAX_DEPTH = 8,  /* of branches that are followed */
+  MAX_COST = 32,  /* of one node */
 };
 
 typedef struct paying {
@@ -52,7 +52,7 @@ static void look(paying *p) {
   for (hia_node_id n = 0; n < fn->nodes.len; n++) {
     hia_region_id r = fn->nodes.data[n].region;
     cost[r] += hiaL_cost(fn, n);
-    if (calls_much(p, &fn->nodes.data[n]) || cost[r] > HIA_SHORT_RUN) p->is_long[r] = true;
+    if (calls_much(p, &fn->nodes.data[n]) || cost[r] > HIA_MAX_UNPOLLED_FN) p->is_long[r] = true;
   }
   for (hia_region_id r = fn->regions.len; r-- > 0;) { /* children before their parents */
     p->takes_long[r] |= p->is_long[r] || fn->regions.data[r].kind == HIA_REGION_HEAD;
@@ -94,7 +94,7 @@ static void compute(paying *p, hia_node_id n) {
   default: break;
   }
   bool is_plain = !(hiaR_ops[node->op].traits & (HIA_T_CONTROL | HIA_T_EFFECT)) &&
-                  !hiaG_node_raises(e->g, e->fn, n) && hiaL_cost(e->fn, n) <= MOST_COST;
+                  !hiaG_node_raises(e->g, e->fn, n) && hiaL_cost(e->fn, n) <= MAX_COST;
   if (is_plain && is_known(p, n)) {
     hiaL_node_alone(e, n);
     p->n_nodes++;
@@ -106,18 +106,18 @@ static LLVMValueRef predicate(const paying *p, hia_region_id r) {
   return v == HIA_NONE ? NULL : p->e->values[v];
 }
 
-/* Would the region, entered, take long? Recursion: MOST_DEPTH. */
+/* Would the region, entered, take long? Recursion: MAX_DEPTH. */
 static LLVMValueRef region_pays(paying *p, hia_region_id r, unsigned depth) {
   const hia_fn *fn = p->e->fn;
   if (!p->takes_long[r]) return never(p);
-  hia_region_id inner = p->is_long[r] || depth == MOST_DEPTH ? 0 : only_one(p, r);
+  hia_region_id inner = p->is_long[r] || depth == MAX_DEPTH ? 0 : only_one(p, r);
   if (!inner) return always(p);
   bool is_loop = fn->regions.data[inner].kind == HIA_REGION_HEAD;
   hia_node_id end = is_loop ? fn->regions.data[inner + 1].first : fn->regions.data[inner].first;
   for (hia_node_id n = fn->regions.data[r].first; n < end; n++) {
     hia_region_id region = fn->nodes.data[n].region;
     if (region == r || (is_loop && region == inner)) compute(p, n);
-    if (p->n_nodes > MOST_NODES) return always(p);
+    if (p->n_nodes > MAX_NODES) return always(p);
   }
   LLVMValueRef condition = predicate(p, is_loop ? inner + 1 : inner);
   if (!condition || (is_loop && p->is_long[inner])) return always(p);

@@ -65,19 +65,19 @@ bool hiaL_is_large(const hia_fn *fn) {
   return fn->nodes.len > MANY_NODES || fn->regions.len > MANY_REGIONS;
 }
 
-hia_bulk hiaL_bulk(const hia_graph *g) {
+hia_size_class hiaL_size_class(const hia_graph *g) {
   uint32_t n = 0;
   bool is_unrolled = false, is_wide = false;
   for (hia_fn_id f = 0; f < g->fns.len; f++) {
     const hia_fn *fn = hiaG_fn(g, f);
     if (fn->is_removed) continue;
-    if (hiaL_is_large(fn)) return HIA_BULK_LARGE;
+    if (hiaL_is_large(fn)) return HIA_SIZE_LARGE;
     is_wide |= fn->n_results > MANY_RESULTS;
     is_unrolled |= g->is_unrolled && fn->nodes.len > UNROLLED_NODES;
     n++;
   }
-  if (n > MANY_FUNCTIONS || is_wide) return HIA_BULK_MANY;
-  return is_unrolled ? HIA_BULK_UNROLLED : HIA_BULK_NONE;
+  if (n > MANY_FUNCTIONS || is_wide) return HIA_SIZE_MANY;
+  return is_unrolled ? HIA_SIZE_UNROLLED : HIA_SIZE_USUAL;
 }
 
 /* ---- the module ---- */

@@ -50,13 +50,13 @@ hia_status hiaL_lower(const hia_graph *g, const hia_lower_options *options,
                       const hia_allocator *allocator, LLVMContextRef llvm, LLVMModuleRef *out,
                       char *error, size_t error_size);
 /* Is a graph of a size at which algorithms that are quadratic in it must be kept away? */
-typedef enum hia_bulk {
-  HIA_BULK_NONE,
-  HIA_BULK_UNROLLED, /* unrolled recursion: a function of many alike conditions on few values */
-  HIA_BULK_MANY,     /* functions, or results of one */
-  HIA_BULK_LARGE     /* a function of very many nodes or regions */
-} hia_bulk;
-hia_bulk hiaL_bulk(const hia_graph *g);
+typedef enum hia_size_class {
+  HIA_SIZE_USUAL,
+  HIA_SIZE_UNROLLED, /* unrolled recursion: a function of many alike conditions on few values */
+  HIA_SIZE_MANY,     /* functions, or results of one */
+  HIA_SIZE_LARGE     /* a function of very many nodes or regions */
+} hia_size_class;
+hia_size_class hiaL_size_class(const hia_graph *g);
 /* LLVM's verifier; false and a message if the module is broken. */
 bool hiaL_verify(LLVMModuleRef module, char *error, size_t error_size);
 
@@ -83,8 +83,8 @@ void hiaL_plain_name(char name[HIA_ENTRY_NAME_SIZE], hia_fn_id root);
  * in sections of their own: what C calls and reads of an object, and in any module what calls the
  * host. The program's own are .text and .rodata, the same bytes for the JIT and for a file. No
  * frame tables are needed of the others. */
-#define HIA_HOST_TEXT   ".text.hia_host"
-#define HIA_HOST_RODATA ".rodata.hia_host"
+#define HIA_HOST_TEXT   ".text.hia_host_context"
+#define HIA_HOST_RODATA ".rodata.hia_host_context"
 
 /* Calls carry the position they stand for as their line number, and which forks are open there
  * (HIA_FORKS_) as their column, in LLVM's debug locations: that is how a return address becomes a

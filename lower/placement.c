@@ -25,7 +25,7 @@
 #include "lower/flow.h"
 #include <limits.h>
 
-enum { LINE = 64, MOST_BLOCKS = 200 };
+enum { LINE = 64, MAX_BLOCKS = 200 };
 
 typedef struct placement {
   hia_comp *comp;
@@ -308,7 +308,7 @@ static void weigh_leaves(const placement *p) {
 void hiaL_place(hia_comp *comp, LLVMContextRef llvm, LLVMValueRef function) {
   LLVMSetAlignment(function, LINE);
   placement p = {.comp = comp, .llvm = llvm, .function = function};
-  if (LLVMCountBasicBlocks(function) > MOST_BLOCKS) return;
+  if (LLVMCountBasicBlocks(function) > MAX_BLOCKS) return;
   p.f = hiaL_read_blocks(&comp->scratch, function);
   find_loops(&p);
   align_loops(&p);

@@ -72,7 +72,7 @@ static void find_groups(hia_emit *e, const call_lists *lists) {
   for (hia_fn_id f = 0; f < n; f++) {
     e->group[f] = n_groups - 1 - e->group[f]; /* edges led to callers */
     start[e->group[f] + 1]++;
-    e->ways[f] = (hia_way){.bare = HIA_SHORT_RUN, .is_bare = true};
+    e->ways[f] = (hia_way){.bare = HIA_MAX_UNPOLLED_FN, .is_bare = true};
   }
   for (uint32_t i = 1; i <= n_groups; i++) start[i] += start[i - 1];
   for (hia_fn_id f = 0; f < n; f++) e->order[start[e->group[f]]++] = f;
@@ -124,18 +124,18 @@ void hiaL_find_traits(hia_emit *e) {
  */
 uint64_t hiaL_cost(const hia_fn *fn, hia_node_id n) {
   unsigned op = fn->nodes.data[n].op;
-  if (op == HIA_OP_REM && hiaG_node_dtype(fn, n) == HIA_F64) return HIA_LONGEST_RUN;
-  if (op == HIA_OP_REM && hiaG_node_dtype(fn, n) == HIA_F32) return HIA_LONGEST_RUN / 8;
-  if (op == HIA_OP_HOST) return HIA_LONGEST_RUN; /* nobody knows */
+  if (op == HIA_OP_REM && hiaG_node_dtype(fn, n) == HIA_F64) return HIA_MAX_UNPOLLED;
+  if (op == HIA_OP_REM && hiaG_node_dtype(fn, n) == HIA_F32) return HIA_MAX_UNPOLLED / 8;
+  if (op == HIA_OP_HOST) return HIA_MAX_UNPOLLED; /* nobody knows */
   return hiaR_ops[op].cost;
 }
 
 /* May a run of the function come to a comparison with the limit? */
 bool hiaL_polls(const hia_fn *fn) {
-  if (fn->nodes.len > HIA_LONGEST_STRETCH) return true;
+  if (fn->nodes.len > HIA_MAX_STRAIGHT_LINE) return true;
   uint64_t cost = 0;
   for (hia_node_id n = 0; n < fn->nodes.len; n++) cost += hiaL_cost(fn, n);
-  if (cost > HIA_SHORT_RUN) return true;
+  if (cost > HIA_MAX_UNPOLLED_FN) return true;
   for (hia_region_id r = 0; r < fn->regions.len; r++)
     if (fn->regions.data[r].kind == HIA_REGION_HEAD) return true;
   for (hia_node_id n = 0; n < fn->nodes.len; n++)

@@ -1,49 +1,51 @@
 /* Chains of calls: kept whole up to a length, beyond it both ends. */
 #include "runtime/runtime.h"
 
-void hiaR_trace_push(hia_trace *trace, uint32_t loc) {
-  uint64_t i = trace->length++;
-  if (i < HIA_TRACE_ENDS)
-    trace->inner[i] = loc;
+void hiaR_backtrace_push(hia_backtrace *backtrace, uint32_t loc) {
+  uint64_t i = backtrace->length++;
+  if (i < HIA_BACKTRACE_ENDS)
+    backtrace->inner[i] = loc;
   else
-    trace->outer[i % HIA_TRACE_ENDS] = loc;
+    backtrace->outer[i % HIA_BACKTRACE_ENDS] = loc;
 }
 
-void hiaR_trace_push_site(hia_trace *trace, const hia_image_loc *locs, uint32_t loc, bool is_tail) {
+void hiaR_backtrace_push_site(hia_backtrace *backtrace, const hia_image_loc *locs, uint32_t loc,
+                              bool is_tail) {
   if (loc == HIA_NONE) return;
-  if (!is_tail) hiaR_trace_push(trace, loc);
-  for (loc = locs[loc].parent; loc != HIA_NONE; loc = locs[loc].parent) hiaR_trace_push(trace, loc);
+  if (!is_tail) hiaR_backtrace_push(backtrace, loc);
+  for (loc = locs[loc].parent; loc != HIA_NONE; loc = locs[loc].parent)
+    hiaR_backtrace_push(backtrace, loc);
 }
 
-uint32_t hiaR_trace_entry(const hia_trace *trace, uint64_t i) {
-  if (i >= trace->length) return HIA_NONE;
-  if (i < HIA_TRACE_ENDS) return trace->inner[i];
-  if (trace->length - i > HIA_TRACE_ENDS) return HIA_NONE;
-  return trace->outer[i % HIA_TRACE_ENDS];
+uint32_t hiaR_backtrace_entry(const hia_backtrace *backtrace, uint64_t i) {
+  if (i >= backtrace->length) return HIA_NONE;
+  if (i < HIA_BACKTRACE_ENDS) return backtrace->inner[i];
+  if (backtrace->length - i > HIA_BACKTRACE_ENDS) return HIA_NONE;
+  return backtrace->outer[i % HIA_BACKTRACE_ENDS];
 }
 
-hia_trace_site hiaR_trace_site(const hia_image_loc *locs, uint32_t loc, bool is_tail) {
-  hia_trace_site site = {loc, is_tail, 0};
+hia_backtrace_site hiaR_backtrace_site(const hia_image_loc *locs, uint32_t loc, bool is_tail) {
+  hia_backtrace_site site = {loc, is_tail, 0};
   if (loc == HIA_NONE) return site;
   site.n_entries = !is_tail;
   for (loc = locs[loc].parent; loc != HIA_NONE; loc = locs[loc].parent) site.n_entries++;
   return site;
 }
 
-void hiaR_trace_cut(hia_trace_writer *w) {
-  hia_trace *trace = w->trace;
-  for (uint64_t i = 0; i < w->n_waiting && i < HIA_TRACE_ENDS; i++)
-    trace->length += w->waiting[i].n_entries;
+void hiaR_backtrace_cut(hia_backtrace_writer *w) {
+  hia_backtrace *backtrace = w->backtrace;
+  for (uint64_t i = 0; i < w->n_waiting && i < HIA_BACKTRACE_ENDS; i++)
+    backtrace->length += w->waiting[i].n_entries;
   memset(w->waiting, 0, sizeof w->waiting);
   w->n_waiting = 0;
-  for (unsigned i = 0; i < HIA_TRACE_ENDS; i++) trace->outer[i] = HIA_NONE;
-  trace->is_cut = true;
+  for (unsigned i = 0; i < HIA_BACKTRACE_ENDS; i++) backtrace->outer[i] = HIA_NONE;
+  backtrace->is_cut = true;
 }
 
-void hiaR_trace_end(hia_trace_writer *w) {
-  uint64_t n = w->n_waiting, first = n > HIA_TRACE_ENDS ? n - HIA_TRACE_ENDS : 0;
+void hiaR_backtrace_end(hia_backtrace_writer *w) {
+  uint64_t n = w->n_waiting, first = n > HIA_BACKTRACE_ENDS ? n - HIA_BACKTRACE_ENDS : 0;
   for (uint64_t i = first; i < n; i++) {
-    const hia_trace_site *site = &w->waiting[i % HIA_TRACE_ENDS];
-    hiaR_trace_push_site(w->trace, w->locs, site->loc, site->is_tail);
+    const hia_backtrace_site *site = &w->waiting[i % HIA_BACKTRACE_ENDS];
+    hiaR_backtrace_push_site(w->backtrace, w->locs, site->loc, site->is_tail);
   }
 }

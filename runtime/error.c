@@ -63,7 +63,7 @@ static void add_head(hia_error *error, hia_text *out, const char *text, size_t t
 }
 
 static void fill_plain(hia_error *error, const void *user) {
-  const hia_plain_error *p = user;
+  const hia_message *p = user;
   error->file = hiaR_error_copy(error, p->file);
   hia_error_entry *entry =
       one_entry(error, p->code ? p->code : hiaR_status_word(error->status), p->message, p->hint);
@@ -75,8 +75,8 @@ static void fill_plain(hia_error *error, const void *user) {
   error->text = text.data;
 }
 
-hia_status hiaR_fail_plain(const hia_allocator *allocator, hia_error **error, hia_status status,
-                           const hia_plain_error *plain) {
+hia_status hiaR_fail_message(const hia_allocator *allocator, hia_error **error, hia_status status,
+                             const hia_message *plain) {
   return hiaR_error_make(allocator, error, status, fill_plain, plain);
 }
 
@@ -101,22 +101,22 @@ static const hia_chain_entry *kept_entry(const hia_error *error, uint64_t i) {
   return &error->chain[error->n_inner + (i - (error->chain_length - error->n_outer))];
 }
 
-static void fill_chain(hia_error *error, const hia_trace *trace, const hia_places *places) {
+static void fill_chain(hia_error *error, const hia_backtrace *trace, const hia_places *places) {
   uint64_t length = trace->length;
   error->chain_length = length;
-  error->n_inner = (uint32_t)(length < HIA_TRACE_ENDS ? length : HIA_TRACE_ENDS);
+  error->n_inner = (uint32_t)(length < HIA_BACKTRACE_ENDS ? length : HIA_BACKTRACE_ENDS);
   error->is_cut = trace->is_cut;
   uint64_t rest = length - error->n_inner;
-  while (error->n_outer < rest && error->n_outer < HIA_TRACE_ENDS &&
-         hiaR_trace_entry(trace, length - error->n_outer - 1) != HIA_NONE)
+  while (error->n_outer < rest && error->n_outer < HIA_BACKTRACE_ENDS &&
+         hiaR_backtrace_entry(trace, length - error->n_outer - 1) != HIA_NONE)
     error->n_outer++;
   uint32_t n = error->n_inner + error->n_outer;
   error->chain = HIA_NEW_ARRAY(&error->comp.arena, hia_chain_entry, n ? n : 1);
   for (uint32_t i = 0; i < error->n_inner; i++)
-    error->chain[i] = chain_entry(error, places, hiaR_trace_entry(trace, i));
+    error->chain[i] = chain_entry(error, places, hiaR_backtrace_entry(trace, i));
   for (uint32_t i = 0; i < error->n_outer; i++)
     error->chain[error->n_inner + i] =
-        chain_entry(error, places, hiaR_trace_entry(trace, length - error->n_outer + i));
+        chain_entry(error, places, hiaR_backtrace_entry(trace, length - error->n_outer + i));
 }
 
 static void print_chain(hia_error *error, hia_text *text) {
@@ -186,7 +186,7 @@ static void fill_run(hia_error *error, const void *user) {
   error->file = hiaR_error_copy(error, places->file);
   hia_error_entry *entry =
       one_entry(error, hiaR_status_word(error->status), run_message(error, run), NULL);
-  fill_chain(error, &run->failure->trace, places);
+  fill_chain(error, &run->failure->backtrace, places);
   if (error->chain_length) {
     entry->line = error->chain[0].line;
     entry->col = error->chain[0].col;

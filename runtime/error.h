@@ -44,15 +44,15 @@ hia_status hiaR_error_make(const hia_allocator *allocator, hia_error **error, hi
 const char *hiaR_error_copy(hia_error *error, const char *text);
 
 /* A message with a position, perhaps. Strings may be NULL. */
-typedef struct hia_plain_error {
+typedef struct hia_message {
   const char *message, *hint;
   const char *code; /* NULL: the status's word */
   const char *file, *text;
   size_t text_size;
   uint32_t line, col; /* 0: none */
-} hia_plain_error;
-hia_status hiaR_fail_plain(const hia_allocator *allocator, hia_error **error, hia_status status,
-                           const hia_plain_error *plain);
+} hia_message;
+hia_status hiaR_fail_message(const hia_allocator *allocator, hia_error **error, hia_status status,
+                             const hia_message *plain);
 
 /* What a run was allowed, for the message; 0: what there is. */
 typedef struct hia_bounds {

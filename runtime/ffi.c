@@ -11,14 +11,14 @@ typedef struct prepared {
 } prepared;
 
 /* The C function has more arguments than the declared one: user data, and places for results. */
-enum { MOST_ARGUMENTS = 4096, FEW = 24 };
+enum { MAX_ARGUMENTS = 4096, FEW = 24 };
 
 static size_t n_arguments(const hia_host_signature *s) {
   return 1 + (size_t)s->n_params + s->n_results;
 }
 
 static size_t size_of(const hia_host_signature *s) {
-  if (n_arguments(s) > MOST_ARGUMENTS) return 0;
+  if (n_arguments(s) > MAX_ARGUMENTS) return 0;
   return sizeof(prepared) + n_arguments(s) * sizeof(ffi_type *);
 }
 
@@ -33,7 +33,7 @@ static ffi_type *type_of(hia_dtype dtype) {
 }
 
 static bool by_pointer(const prepared *p) {
-  return p->target.answers_status || p->signature.n_results != 1;
+  return p->target.returns_status || p->signature.n_results != 1;
 }
 
 static bool prepare(void *at, const hia_host_target *target, const hia_host_signature *signature) {
@@ -45,7 +45,7 @@ static bool prepare(void *at, const hia_host_target *target, const hia_host_sign
   for (uint32_t i = 0; i < signature->n_params; i++) p->types[n++] = type_of(signature->params[i]);
   for (uint32_t i = 0; by_pointer(p) && i < signature->n_results; i++)
     p->types[n++] = &ffi_type_pointer;
-  ffi_type *result = target->answers_status ? &ffi_type_sint32
+  ffi_type *result = target->returns_status ? &ffi_type_sint32
                      : by_pointer(p)        ? &ffi_type_void
                                             : type_of(signature->results[0]);
   return ffi_prep_cif(&p->cif, FFI_DEFAULT_ABI, n, result, p->types) == FFI_OK;
@@ -79,7 +79,7 @@ static hia_status make_call(const prepared *p, hia_word *slots, const uint32_t *
     arguments[n++] = &places[i];
   }
   ffi_call(&cif, p->target.function, &answer, arguments);
-  if (p->target.answers_status) {
+  if (p->target.returns_status) {
     hia_status status = hiaR_host_status((uint32_t)answer);
     if (status) return status;
   }

@@ -10,20 +10,21 @@
  *
  * Invariants, in the order of a piece's life:
  *
- *   1. Who asks (hia_ask true) gets exactly one answer, unless it withdraws in time: the box leaves
- *      ASKED exactly once, by the hand of the door's owner, or stays ASKED and the door forgets it.
- *      So the owner of a door that takes a box from it (hia_door_look, hia_door_close) must answer.
- *   2. A piece lies in at most one box. It leaves by exactly one of hia_box_take (its asker's) and
- *      hia_box_take_back (its owner's): both change the same word from the piece.
+ *   1. Who asks (hia_steal_request_post true) gets exactly one answer, unless it withdraws in time:
+ * the box leaves ASKED exactly once, by the hand of the door's owner, or stays ASKED and the door
+ * forgets it. So the owner of a door that takes a box from it (hia_steal_request_poll,
+ * hia_steal_request_close) must answer.
+ *   2. A piece lies in at most one box. It leaves by exactly one of hia_mailbox_take (its asker's)
+ * and hia_mailbox_take_back (its owner's): both change the same word from the piece.
  *   3. A box is asked for again only when it is not ASKED and holds no piece: an asker takes
  *      whatever is given, so a piece that its owner does not find in the box any more was taken.
  *   4. A taker finishes what it took. Nothing of the piece is touched by it afterwards.
  *   5. Who rings after having made true what a sleeper waits for wakes it: the sleeper puts the
  *      bell to ASLEEP before it looks for the last time, the ringer looks at the bell after what it
  *      did. This needs sequential consistency, which every operation here has.
- *   6. Nobody passes a gate that is shut (hia_gate_enter true) after hia_gate_shut has returned and
- *      the count has been seen 0. But who leaves it then may still look at it and ring its bell,
- *      and who comes too late enters and leaves it: its memory has to be counted otherwise
+ *   6. Nobody passes a gate that is shut (hia_rundown_enter true) after hia_rundown_close has
+ * returned and the count has been seen 0. But who leaves it then may still look at it and ring its
+ * bell, and who comes too late enters and leaves it: its memory has to be counted otherwise
  *      (pool.c: references of a team).
  *
  * tests/unit/test_handoff.c explores what can happen; it defines its own HIA_FUTEX_WAIT and
@@ -105,22 +106,22 @@ static inline void hiaR_futex_wake(_Atomic uint32_t *word) {
 
 /* ---- bells ----
  *
- *   hia_bell_arm(bell);
- *   if (there is nothing to wake up for yet) hia_bell_wait(bell, ns);
- *   hia_bell_disarm(bell); */
+ *   hia_parker_arm(bell);
+ *   if (there is nothing to wake up for yet) hia_parker_park(bell, ns);
+ *   hia_parker_disarm(bell); */
 
-typedef struct hia_bell {
+typedef struct hia_parker {
   _Atomic uint32_t is_asleep;
-} hia_bell;
+} hia_parker;
 
-static inline void hia_bell_arm(hia_bell *bell) { HIA_ATOMIC_STORE(&bell->is_asleep, 1); }
-static inline void hia_bell_wait(hia_bell *bell, uint64_t ns) {
+static inline void hia_parker_arm(hia_parker *bell) { HIA_ATOMIC_STORE(&bell->is_asleep, 1); }
+static inline void hia_parker_park(hia_parker *bell, uint64_t ns) {
   HIA_FUTEX_WAIT(&bell->is_asleep, 1, ns);
 }
-static inline void hia_bell_disarm(hia_bell *bell) { HIA_ATOMIC_STORE(&bell->is_asleep, 0); }
+static inline void hia_parker_disarm(hia_parker *bell) { HIA_ATOMIC_STORE(&bell->is_asleep, 0); }
 
 /* Two that ring at once wake once: whoever changed the word. */
-static inline void hia_bell_ring(hia_bell *bell) {
+static inline void hia_parker_unpark(hia_parker *bell) {
   if (HIA_ATOMIC_LOAD(&bell->is_asleep) && HIA_ATOMIC_SWAP(&bell->is_asleep, 0))
     HIA_FUTEX_WAKE(&bell->is_asleep);
 }
@@ -128,82 +129,84 @@ static inline void hia_bell_ring(hia_bell *bell) {
 /* ---- boxes and doors ---- */
 
 /* What a box holds that is no piece of work; pieces are multiples of 8. */
-enum { HIA_BOX_NOTHING = 0, HIA_BOX_ASKED = 1 };
+enum { HIA_MAILBOX_EMPTY = 0, HIA_MAILBOX_REQUESTED = 1 };
 
-typedef struct hia_box {
+typedef struct hia_mailbox {
   _Atomic uintptr_t piece; /* or NOTHING, ASKED */
-  hia_bell *bell;          /* of whose box it is */
-} hia_box;
+  hia_parker *bell;        /* of whose box it is */
+} hia_mailbox;
 
-enum { HIA_DOOR_CLOSED = 0, HIA_DOOR_OPEN = 1 };
+enum { HIA_STEAL_REQUEST_CLOSED = 0, HIA_STEAL_REQUEST_OPEN = 1 };
 
-typedef struct hia_door {
+typedef struct hia_steal_request {
   _Atomic uintptr_t who; /* asks: its box; or CLOSED, OPEN */
-} hia_door;
+} hia_steal_request;
 
-static inline hia_box *hia_door_box(uintptr_t who) {
-  return who > HIA_DOOR_OPEN ? (hia_box *)who : NULL;
+static inline hia_mailbox *hia_steal_request_mailbox(uintptr_t who) {
+  return who > HIA_STEAL_REQUEST_OPEN ? (hia_mailbox *)who : NULL;
 }
 
 /* Its owner: from now on others may ask. */
-static inline void hia_door_open(hia_door *door) { HIA_ATOMIC_STORE(&door->who, HIA_DOOR_OPEN); }
+static inline void hia_steal_request_open(hia_steal_request *door) {
+  HIA_ATOMIC_STORE(&door->who, HIA_STEAL_REQUEST_OPEN);
+}
 /* Its owner: who asks, and has to be answered now; NULL: nobody. */
-static inline hia_box *hia_door_close(hia_door *door) {
-  return hia_door_box(HIA_ATOMIC_SWAP(&door->who, HIA_DOOR_CLOSED));
+static inline hia_mailbox *hia_steal_request_close(hia_steal_request *door) {
+  return hia_steal_request_mailbox(HIA_ATOMIC_SWAP(&door->who, HIA_STEAL_REQUEST_CLOSED));
 }
 /* The same, and stays open. Only while it is open. */
-static inline hia_box *hia_door_look(hia_door *door) {
-  if (HIA_ATOMIC_LOAD(&door->who) == HIA_DOOR_OPEN) return NULL;
-  return hia_door_box(HIA_ATOMIC_SWAP(&door->who, HIA_DOOR_OPEN));
+static inline hia_mailbox *hia_steal_request_poll(hia_steal_request *door) {
+  if (HIA_ATOMIC_LOAD(&door->who) == HIA_STEAL_REQUEST_OPEN) return NULL;
+  return hia_steal_request_mailbox(HIA_ATOMIC_SWAP(&door->who, HIA_STEAL_REQUEST_OPEN));
 }
 
 /* Another worker: asks with its box. False if the door is closed or somebody else is asking. */
-static inline bool hia_ask(hia_door *door, hia_box *box) {
-  uintptr_t open = HIA_DOOR_OPEN;
-  if (HIA_ATOMIC_LOAD(&door->who) != HIA_DOOR_OPEN) return false;
-  HIA_ATOMIC_STORE(&box->piece, HIA_BOX_ASKED);
+static inline bool hia_steal_request_post(hia_steal_request *door, hia_mailbox *box) {
+  uintptr_t open = HIA_STEAL_REQUEST_OPEN;
+  if (HIA_ATOMIC_LOAD(&door->who) != HIA_STEAL_REQUEST_OPEN) return false;
+  HIA_ATOMIC_STORE(&box->piece, HIA_MAILBOX_REQUESTED);
   if (HIA_ATOMIC_CAS(&door->who, &open, (uintptr_t)box)) return true;
-  HIA_ATOMIC_STORE(&box->piece, HIA_BOX_NOTHING);
+  HIA_ATOMIC_STORE(&box->piece, HIA_MAILBOX_EMPTY);
   return false;
 }
 
 /* Who asked: false if an answer is there or on its way, which must then be waited for. */
-static inline bool hia_ask_withdraw(hia_door *door, hia_box *box) {
+static inline bool hia_steal_request_withdraw(hia_steal_request *door, hia_mailbox *box) {
   uintptr_t who = (uintptr_t)box;
-  if (!HIA_ATOMIC_CAS(&door->who, &who, HIA_DOOR_OPEN)) return false;
-  HIA_ATOMIC_STORE(&box->piece, HIA_BOX_NOTHING);
+  if (!HIA_ATOMIC_CAS(&door->who, &who, HIA_STEAL_REQUEST_OPEN)) return false;
+  HIA_ATOMIC_STORE(&box->piece, HIA_MAILBOX_EMPTY);
   return true;
 }
 
 /* The door's owner, to a box that it got from it: a piece of work, or NULL. */
-static inline void hia_answer(hia_box *box, void *piece) {
-  hia_bell *bell = box->bell;
+static inline void hia_mailbox_reply(hia_mailbox *box, void *piece) {
+  hia_parker *bell = box->bell;
   HIA_ATOMIC_STORE(&box->piece, (uintptr_t)piece);
-  hia_bell_ring(bell);
+  hia_parker_unpark(bell);
 }
 
 /* Who asked: is there an answer? */
-static inline bool hia_box_is_answered(hia_box *box) {
-  return HIA_ATOMIC_LOAD(&box->piece) != HIA_BOX_ASKED;
+static inline bool hia_mailbox_has_reply(hia_mailbox *box) {
+  return HIA_ATOMIC_LOAD(&box->piece) != HIA_MAILBOX_REQUESTED;
 }
 /* Who asked, and was answered: the piece; NULL if it got none, or its owner has it again. */
-static inline void *hia_box_take(hia_box *box) {
+static inline void *hia_mailbox_take(hia_mailbox *box) {
   uintptr_t piece = HIA_ATOMIC_LOAD(&box->piece);
-  if (piece == HIA_BOX_NOTHING) return NULL;
-  return HIA_ATOMIC_CAS(&box->piece, &piece, HIA_BOX_NOTHING) ? (void *)piece : NULL;
+  if (piece == HIA_MAILBOX_EMPTY) return NULL;
+  return HIA_ATOMIC_CAS(&box->piece, &piece, HIA_MAILBOX_EMPTY) ? (void *)piece : NULL;
 }
 /* Whose piece it is, and gave it to this box: true if it is not taken, nor ever will be. */
-static inline bool hia_box_take_back(hia_box *box, void *piece) {
+static inline bool hia_mailbox_take_back(hia_mailbox *box, void *piece) {
   uintptr_t was = (uintptr_t)piece;
-  return HIA_ATOMIC_CAS(&box->piece, &was, HIA_BOX_NOTHING);
+  return HIA_ATOMIC_CAS(&box->piece, &was, HIA_MAILBOX_EMPTY);
 }
 
 /* ---- finishing ---- */
 
 /* The last that a taker does with a piece: its results are written, `bell` is its owner's. */
-static inline void hia_finish(_Atomic uint32_t *is_done, hia_bell *bell) {
+static inline void hia_finish(_Atomic uint32_t *is_done, hia_parker *bell) {
   HIA_ATOMIC_STORE(is_done, 1);
-  hia_bell_ring(bell);
+  hia_parker_unpark(bell);
 }
 static inline bool hia_is_done(_Atomic uint32_t *is_done) { return HIA_ATOMIC_LOAD(is_done) != 0; }
 
@@ -238,26 +241,28 @@ static inline bool hia_is_unclaimed(hia_claims *claims) { return HIA_ATOMIC_LOAD
 
 /* ---- gates: who is in a run ---- */
 
-typedef struct hia_gate {
-  _Atomic uint32_t n_inside, is_shut;
-  hia_bell bell; /* of who shuts it */
-} hia_gate;
+typedef struct hia_rundown {
+  _Atomic uint32_t n_inside, is_closed;
+  hia_parker bell; /* of who shuts it */
+} hia_rundown;
 
-static inline void hia_gate_leave(hia_gate *gate) {
-  if (HIA_ATOMIC_SUB(&gate->n_inside, 1) == 1 && HIA_ATOMIC_LOAD(&gate->is_shut))
-    hia_bell_ring(&gate->bell);
+static inline void hia_rundown_leave(hia_rundown *gate) {
+  if (HIA_ATOMIC_SUB(&gate->n_inside, 1) == 1 && HIA_ATOMIC_LOAD(&gate->is_closed))
+    hia_parker_unpark(&gate->bell);
 }
 /* False if it is shut. */
-static inline bool hia_gate_enter(hia_gate *gate) {
+static inline bool hia_rundown_enter(hia_rundown *gate) {
   HIA_ATOMIC_ADD(&gate->n_inside, 1);
-  if (!HIA_ATOMIC_LOAD(&gate->is_shut)) return true;
-  hia_gate_leave(gate);
+  if (!HIA_ATOMIC_LOAD(&gate->is_closed)) return true;
+  hia_rundown_leave(gate);
   return false;
 }
-static inline void hia_gate_shut(hia_gate *gate) { HIA_ATOMIC_STORE(&gate->is_shut, 1); }
-static inline bool hia_gate_is_empty(hia_gate *gate) {
+static inline void hia_rundown_close(hia_rundown *gate) { HIA_ATOMIC_STORE(&gate->is_closed, 1); }
+static inline bool hia_rundown_is_empty(hia_rundown *gate) {
   return HIA_ATOMIC_LOAD(&gate->n_inside) == 0;
 }
-static inline bool hia_gate_is_shut(hia_gate *gate) { return HIA_ATOMIC_LOAD(&gate->is_shut) != 0; }
+static inline bool hia_rundown_is_closed(hia_rundown *gate) {
+  return HIA_ATOMIC_LOAD(&gate->is_closed) != 0;
+}
 
 #endif

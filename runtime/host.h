@@ -15,7 +15,7 @@ typedef struct hia_host_target {
   void (*function)(void);
   void *user;
   bool takes_user;     /* `user` comes first among its arguments */
-  bool answers_status; /* another status than OK: the call has failed */
+  bool returns_status; /* another status than OK: the call has failed */
   bool is_safe;        /* may be called on a stack of the engine's: needs little of it, and calls
                           nothing of hiaton */
 } hia_host_target;
@@ -54,31 +54,34 @@ typedef struct hia_host_row {
 /* A status that a host function has answered: what is none is HOST. */
 hia_status hiaR_host_status(uint32_t status);
 
-/* ---- end.c: runs that can be told to end, and those inside them ---- */
+/* ---- scope.c: cancel scopes ---- */
 
-/* A run as others know it who want its end: hia_limits.end. Whatever it is told, the runs inside it
- * are told as well, on whatever thread they are. */
-typedef struct hia_end hia_end;
-struct hia_end {
-  uint32_t told; /* atomic; a hia_status: the first that it was told; OK: none. hia_limits.cancelled
-                    points here */
-  bool may_be_told;            /* else only `run` means anything */
-  struct hia_context *context; /* whose code has to be told; or NULL */
-  void *run;                   /* a hia_watch of the engine's; NULL: a call of a typed entry */
-  hia_end *outer;              /* the run that it is inside of, which tells it; or NULL */
-  hia_end *prev, *next;        /* among those inside that one */
-  pthread_mutex_t lock;        /* of the list of those inside this one ... */
-  hia_end *inner;              /* ... which are under way */
+/* A cancel scope: a run, as those see it that may end it (hia_limits.scope). Cancelling a scope
+ * cancels the scopes inside it as well, on whatever thread their runs are. */
+typedef struct hia_cancel_scope hia_cancel_scope;
+struct hia_cancel_scope {
+  uint32_t status; /* atomic; a hia_status: the first that it was cancelled with; OK: it was not.
+                      hia_limits.cancelled points here */
+  bool is_open;    /* may be cancelled; else only `run` means anything */
+  void (*notify)(void *arg); /* called when the scope is cancelled, on the thread that cancels it:
+                                to have the run look at `status` soon; or NULL */
+  void *arg;
+  void *run;                     /* a hia_watch of the engine's; NULL: a call of a typed entry */
+  hia_cancel_scope *outer;       /* the scope that this one is inside of; or NULL */
+  hia_cancel_scope *prev, *next; /* among those inside that one */
+  pthread_mutex_t lock;          /* of the list of those inside this one ... */
+  hia_cancel_scope *inner;       /* ... which are under way */
 };
-/* May be told from now on. */
-void hiaR_end_open(hia_end *end);
-void hiaR_end_close(hia_end *end); /* nobody knows it any more */
-/* Any thread. Unless it has been told something already. */
-void hiaR_end_tell(hia_end *end, hia_status status);
-hia_status hiaR_end_told(const hia_end *end);
-/* Is told what `outer` is told, and has been; which may be NULL, or one that cannot be told. */
-void hiaR_end_enter(hia_end *end, hia_end *outer);
-void hiaR_end_leave(hia_end *end);
+/* From now on the scope may be cancelled. */
+void hiaR_scope_open(hia_cancel_scope *scope);
+void hiaR_scope_close(hia_cancel_scope *scope); /* no other thread knows it any more */
+/* Any thread. Does nothing if the scope has been cancelled already. */
+void hiaR_scope_cancel(hia_cancel_scope *scope, hia_status status);
+hia_status hiaR_scope_status(const hia_cancel_scope *scope);
+/* The scope is cancelled when `outer` is, and at once if it has been. `outer` may be NULL, or a
+ * scope that is not open: then nothing happens. */
+void hiaR_scope_enter(hia_cancel_scope *scope, hia_cancel_scope *outer);
+void hiaR_scope_leave(hia_cancel_scope *scope);
 
 /* ---- host.c: runs within runs ----
  * While a thread is in a host function that a run has called, a run that it begins is nested: it
@@ -86,20 +89,22 @@ void hiaR_end_leave(hia_end *end);
 
 typedef struct hia_nest {
   const struct hia_nest *outer;
-  unsigned level;       /* 1: the host function was called by a run that is not nested */
-  hia_end *end;         /* of the outer run: hia_limits.end */
-  size_t depth, memory; /* bytes that are left of its limits; SIZE_MAX: no limit was set */
+  unsigned level;          /* 1: the host function was called by a run that is not nested */
+  hia_cancel_scope *scope; /* of the outer run: hia_limits.scope */
+  size_t depth, memory;    /* bytes that are left of its limits; SIZE_MAX: no limit was set */
 } hia_nest;
 
-/* Of this thread; NULL: it is in no host function. The one variable of the library's that belongs
- * to no object: a host function that begins a run hands over nothing that would tell. Read and
- * written around each call, hence the model: a few bytes of static thread-local storage. */
+/* The innermost run whose host function this thread is in; NULL: it is in none. Thread-local,
+ * because a host function that starts a nested run passes no handle to its outer run. It is the
+ * library's one variable that belongs to no object. Each call of a host function reads and writes
+ * it, hence the initial-exec model: a few bytes of static thread-local storage. */
 extern __attribute__((tls_model("initial-exec"))) _Thread_local const hia_nest *hiaR_innermost;
 const hia_nest *hiaR_nest(void); /* for other libraries */
 
-static inline void hiaR_nest_enter(hia_nest *nest, hia_end *end, size_t depth, size_t memory) {
+static inline void hiaR_nest_enter(hia_nest *nest, hia_cancel_scope *scope, size_t depth,
+                                   size_t memory) {
   const hia_nest *outer = hiaR_innermost;
-  *nest = (hia_nest){outer, outer ? outer->level + 1 : 1, end, depth, memory};
+  *nest = (hia_nest){outer, outer ? outer->level + 1 : 1, scope, depth, memory};
   hiaR_innermost = nest;
 }
 static inline void hiaR_nest_leave(const hia_nest *nest) { hiaR_innermost = nest->outer; }
@@ -112,6 +117,6 @@ static inline size_t hiaR_nest_least(size_t limit, size_t left) {
 
 /* Runs within runs use up the thread's own stack as well, of which nobody knows how much there is.
  */
-#define HIA_MOST_NESTED 100u
+#define HIA_MAX_NESTED 100u
 
 #endif

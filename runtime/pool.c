@@ -27,15 +27,15 @@ struct hia_thread {
   hia_pool *pool;
   pthread_t thread;
   unsigned number;      /* from 1 */
-  hia_bell bell;        /* of a thread that is idle */
-  hia_nap pause;        /* since it last had something to do, or came from its sleep */
+  hia_parker bell;      /* of a thread that is idle */
+  hia_backoff pause;    /* since it last had something to do, or came from its sleep */
   bool is_passing;      /* from one team to another */
   hia_context *context; /* NULL: it has not helped yet */
 };
 
 struct hia_pool {
   const hia_allocator *allocator;
-  unsigned most_threads;
+  unsigned max_threads;
   hia_create_thread create;
   hia_thread_pool host;       /* start: NULL if the threads are ours */
   _Atomic uint32_t n_wanting; /* teams that want a helper */
@@ -128,7 +128,7 @@ static hia_thread *take_idle(hia_pool *pool) {
 bool hiaR_pool_start(hia_pool *pool, void (*fn)(void *arg), void *arg) {
   pthread_mutex_lock(&pool->lock);
   hia_thread *thread = take_idle(pool);
-  bool is_new = !thread && pool->n_threads < pool->most_threads;
+  bool is_new = !thread && pool->n_threads < pool->max_threads;
   if (thread) {
     thread->fn = fn;
     thread->arg = arg;
@@ -136,7 +136,7 @@ bool hiaR_pool_start(hia_pool *pool, void (*fn)(void *arg), void *arg) {
   pool->n_threads += is_new;
   pthread_mutex_unlock(&pool->lock);
   if (thread) {
-    hia_bell_ring(&thread->bell);
+    hia_parker_unpark(&thread->bell);
     return true;
   }
   if (!is_new) return false;
@@ -201,7 +201,7 @@ static hia_team *choose_team(hia_pool *pool) {
 }
 
 static bool may_call(hia_team *team) {
-  return atomic_load(&team->n_helpers) < atomic_load(&team->most_helpers) &&
+  return atomic_load(&team->n_helpers) < atomic_load(&team->max_helpers) &&
          !atomic_load(&team->is_wanting);
 }
 
@@ -213,17 +213,17 @@ hia_team *hiaR_team_new(hia_context *context) {
   pthread_mutex_unlock(&pool->lock);
   if (!team) {
     team = hiaR_alloc(pool->allocator,
-                      sizeof *team + (pool->most_threads + 1) * sizeof team->members[0]);
+                      sizeof *team + (pool->max_threads + 1) * sizeof team->members[0]);
     if (!team) return NULL;
     team->pool = pool;
   }
-  unsigned most = context->most_workers - 1;
+  unsigned most = context->max_workers - 1;
   team->references = 1;
   atomic_store(&team->n_helpers, 0);
-  team->most_helpers = most < pool->most_threads ? most : pool->most_threads;
-  atomic_store(&team->gate.is_shut, 0);
+  team->max_helpers = most < pool->max_threads ? most : pool->max_threads;
+  atomic_store(&team->gate.is_closed, 0);
   atomic_store(&team->stop, HIA_OK);
-  atomic_store(&team->n_napping, 0);
+  atomic_store(&team->n_sleeping, 0);
   atomic_store(&team->peak_bytes, 0);
   team->unwinder = context->unwinder;
   team->cancelled = context->cancelled;
@@ -231,7 +231,7 @@ hia_team *hiaR_team_new(hia_context *context) {
   team->depth = (size_t)((uintptr_t)context->stack.top - context->hard);
   team->below = context->below;
   team->is_limited = context->is_limited;
-  team->end = context->end;
+  team->scope = context->scope;
   team->timeline = context->timeline;
   atomic_store(&team->members[0], context);
   atomic_store(&team->n_members, 1);
@@ -260,7 +260,7 @@ void hiaR_team_call(hia_team *team) {
   bool is_new = false;
   if (may_call(team)) {
     thread = call_idle(team);
-    is_new = !thread && pool->n_threads < pool->most_threads;
+    is_new = !thread && pool->n_threads < pool->max_threads;
     pool->n_threads += is_new;
     if (is_new)
       count_helper(team, true);
@@ -268,13 +268,13 @@ void hiaR_team_call(hia_team *team) {
       set_wanting(team, true);
   }
   pthread_mutex_unlock(&pool->lock);
-  if (thread) hia_bell_ring(&thread->bell);
+  if (thread) hia_parker_unpark(&thread->bell);
   if (!is_new || start_thread(pool, team, NULL, NULL)) return;
   /* Done without, and not asked for again in this run. */
   pthread_mutex_lock(&pool->lock);
   pool->n_threads--;
   count_helper(team, false);
-  atomic_store(&team->most_helpers, atomic_load(&team->n_helpers));
+  atomic_store(&team->max_helpers, atomic_load(&team->n_helpers));
   pthread_mutex_unlock(&pool->lock);
 }
 
@@ -295,22 +295,22 @@ void hiaR_team_end(hia_team *team, hia_usage *usage) {
   while (*at != team) at = &(*at)->next;
   *at = team->next;
   set_wanting(team, false);
-  atomic_store(&team->most_helpers, 0);
-  hia_gate_shut(&team->gate);
+  atomic_store(&team->max_helpers, 0);
+  hia_rundown_close(&team->gate);
   uint32_t n = atomic_load(&team->n_members);
   for (uint32_t i = 1; i < n; i++) {
     hia_context *member = atomic_load(&team->members[i]);
-    if (member) hia_bell_ring(&member->bell);
+    if (member) hia_parker_unpark(&member->bell);
   }
   pthread_mutex_unlock(&pool->lock);
 
   uint64_t start = hiaR_now();
-  while (!hia_gate_is_empty(&team->gate)) {
+  while (!hia_rundown_is_empty(&team->gate)) {
     HIA_PAUSE();
     if (hiaR_now() - start < 3000) continue;
-    hia_bell_arm(&team->gate.bell);
-    if (!hia_gate_is_empty(&team->gate)) hia_bell_wait(&team->gate.bell, HIA_LONGEST_NAP_NS);
-    hia_bell_disarm(&team->gate.bell);
+    hia_parker_arm(&team->gate.bell);
+    if (!hia_rundown_is_empty(&team->gate)) hia_parker_park(&team->gate.bell, HIA_MAX_BACKOFF_NS);
+    hia_parker_disarm(&team->gate.bell);
   }
   usage->peak_bytes += atomic_load(&team->peak_bytes);
   pthread_mutex_lock(&pool->lock);
@@ -332,7 +332,7 @@ static bool prepare(hia_thread *thread, const hia_team *team) {
   hiaR_context_limits(context, team->depth);
   context->unwinder = team->unwinder;
   context->is_limited = team->is_limited;
-  context->end = team->end;
+  context->scope = team->scope;
   context->cancelled = team->cancelled;
   context->deadline = team->deadline;
   context->pool = thread->pool;
@@ -386,20 +386,20 @@ static void nap(hia_team *team, hia_context *context, uint64_t ns) {
     HIA_PAUSE();
     return;
   }
-  atomic_fetch_add(&team->n_napping, 1);
-  hia_bell_arm(&context->bell);
-  if (!hia_gate_is_shut(&team->gate)) hia_bell_wait(&context->bell, ns);
-  hia_bell_disarm(&context->bell);
-  atomic_fetch_sub(&team->n_napping, 1);
+  atomic_fetch_add(&team->n_sleeping, 1);
+  hia_parker_arm(&context->bell);
+  if (!hia_rundown_is_closed(&team->gate)) hia_parker_park(&context->bell, ns);
+  hia_parker_disarm(&context->bell);
+  atomic_fetch_sub(&team->n_sleeping, 1);
 }
 
-/* Is the team's run still under way? Then it is until the matching leave_gate. Who writes to a
+/* Is the team's run still under way? Then it is until the matching leave_rundown. Who writes to a
  * timeline stays inside until it leaves the team: nobody may write when the run is over. */
-static bool enter_gate(hia_team *team, const hia_context *context) {
-  return context->ring ? !hia_gate_is_shut(&team->gate) : hia_gate_enter(&team->gate);
+static bool enter_rundown(hia_team *team, const hia_context *context) {
+  return context->ring ? !hia_rundown_is_closed(&team->gate) : hia_rundown_enter(&team->gate);
 }
-static void leave_gate(hia_team *team, const hia_context *context) {
-  if (!context->ring) hia_gate_leave(&team->gate);
+static void leave_rundown(hia_team *team, const hia_context *context) {
+  if (!context->ring) hia_rundown_leave(&team->gate);
 }
 
 /* True: it leaves because another team wants it. */
@@ -407,17 +407,17 @@ static bool take_turns(hia_thread *thread, hia_team *team) {
   hia_context *context = thread->context;
   size_t peak = HIA_STACK_KEEP;
   bool is_new = true; /* it has neither worked nor slept here yet */
-  while (enter_gate(team, context)) {
-    hia_job *job = hiaR_seek(context, NULL);
+  while (enter_rundown(team, context)) {
+    hia_job *job = hiaR_try_steal(context, NULL);
     if (job) {
       run_outermost(team, context, job, &peak);
-      thread->pause = hiaR_nap();
+      thread->pause = hiaR_backoff_start();
     }
-    leave_gate(team, context);
-    uint64_t ns = job ? 0 : hiaR_nap_next(&thread->pause);
-    if (hia_gate_is_shut(&team->gate)) return false;
+    leave_rundown(team, context);
+    uint64_t ns = job ? 0 : hiaR_backoff_next(&thread->pause);
+    if (hia_rundown_is_closed(&team->gate)) return false;
     /* Where several find nothing, one is enough to look. */
-    if (ns == HIA_LONGEST_NAP_NS && atomic_load(&team->n_napping)) return false;
+    if (ns == HIA_MAX_BACKOFF_NS && atomic_load(&team->n_sleeping)) return false;
     /* Going from one team to the next that has no work is no rest. */
     if ((!is_new || !ns) && is_wanted_elsewhere(team, job != NULL)) return true;
     if (!job) nap(team, context, ns);
@@ -429,9 +429,9 @@ static bool take_turns(hia_thread *thread, hia_team *team) {
 static void help(hia_thread *thread, hia_team *team) {
   bool was_passing = thread->is_passing;
   thread->is_passing = false;
-  if (!hia_gate_enter(&team->gate)) return;
+  if (!hia_rundown_enter(&team->gate)) return;
   if (!prepare(thread, team)) {
-    hia_gate_leave(&team->gate);
+    hia_rundown_leave(&team->gate);
     return;
   }
   hia_context *context = thread->context;
@@ -439,12 +439,12 @@ static void help(hia_thread *thread, hia_team *team) {
   context->ring = hiaR_ring_of(team->timeline, thread->number);
   hiaR_event(context->ring, HIA_EVENT_WORK_BEGIN, 0);
   hiaR_event(context->ring, HIA_EVENT_IDLE_BEGIN, 0);
-  leave_gate(team, context);
-  if (!was_passing) thread->pause = hiaR_nap();
+  leave_rundown(team, context);
+  if (!was_passing) thread->pause = hiaR_backoff_start();
   thread->is_passing = take_turns(thread, team);
   hiaR_event(context->ring, HIA_EVENT_IDLE_END, 0);
   hiaR_event(context->ring, HIA_EVENT_WORK_END, 0);
-  if (context->ring) hia_gate_leave(&team->gate);
+  if (context->ring) hia_rundown_leave(&team->gate);
   context->ring = NULL;
   leave_place(team, place);
   context->team = NULL;
@@ -459,7 +459,7 @@ static void leave_team(hia_team *team, bool is_passing) {
     thread = call_idle(team);
     if (!thread) set_wanting(team, true);
   }
-  if (thread) hia_bell_ring(&thread->bell);
+  if (thread) hia_parker_unpark(&thread->bell);
   release(team);
 }
 
@@ -469,9 +469,9 @@ static void sleep_idle(hia_thread *thread) {
   hia_pool *pool = thread->pool;
   thread->next_idle = pool->idle;
   pool->idle = thread;
-  hia_bell_arm(&thread->bell);
+  hia_parker_arm(&thread->bell);
   pthread_mutex_unlock(&pool->lock);
-  while (atomic_load(&thread->bell.is_asleep)) hia_bell_wait(&thread->bell, 0);
+  while (atomic_load(&thread->bell.is_asleep)) hia_parker_park(&thread->bell, 0);
   pthread_mutex_lock(&pool->lock);
 }
 
@@ -534,12 +534,12 @@ static void visit(void *user) {
 
 /* ---- the pool ---- */
 
-hia_status hiaR_pool_new(const hia_allocator *allocator, unsigned most_threads,
+hia_status hiaR_pool_new(const hia_allocator *allocator, unsigned max_threads,
                          const hia_thread_pool *host, hia_pool **out) {
   hia_pool *pool = *out = hiaR_alloc(allocator, sizeof *pool);
   if (!pool) return HIA_MEMORY;
   pool->allocator = allocator;
-  pool->most_threads = most_threads;
+  pool->max_threads = max_threads;
   pool->create = pthread_create;
   if (host) pool->host = *host;
   pthread_mutex_init(&pool->lock, NULL);
@@ -553,7 +553,7 @@ void hiaR_pool_free(hia_pool *pool) {
   if (!pool) return;
   pthread_mutex_lock(&pool->lock);
   pool->is_ending = true;
-  for (hia_thread *thread; (thread = take_idle(pool));) hia_bell_ring(&thread->bell);
+  for (hia_thread *thread; (thread = take_idle(pool));) hia_parker_unpark(&thread->bell);
   hia_thread *threads = pool->threads;
   bool is_hosts = pool->host.start != NULL;
   while (is_hosts && pool->n_threads) pthread_cond_wait(&pool->all_away, &pool->lock);
@@ -569,7 +569,7 @@ void hiaR_pool_free(hia_pool *pool) {
     hia_team *team = pool->spare;
     pool->spare = team->next;
     hiaR_free(pool->allocator, team,
-              sizeof *team + (pool->most_threads + 1) * sizeof team->members[0]);
+              sizeof *team + (pool->max_threads + 1) * sizeof team->members[0]);
   }
   pthread_cond_destroy(&pool->all_away);
   pthread_mutex_destroy(&pool->lock);

@@ -10,51 +10,52 @@
 
 /* ---- trace.c: where a run failed, and the chain of calls that led there ---- */
 
-#define HIA_TRACE_ENDS 32
+#define HIA_BACKTRACE_ENDS 32
 
-/* The chain, innermost first: `length` entries in all, of which the first HIA_TRACE_ENDS and the
- * last HIA_TRACE_ENDS are kept. An entry is a position of the source, an index into the image's
- * (the graph's) table of locations. Entry 0 is the failing operation itself; each further one the
- * position of a call that is not a tail call. */
-typedef struct hia_trace {
+/* The chain, innermost first: `length` entries in all, of which the first HIA_BACKTRACE_ENDS and
+ * the last HIA_BACKTRACE_ENDS are kept. An entry is a position of the source, an index into the
+ * image's (the graph's) table of locations. Entry 0 is the failing operation itself; each further
+ * one the position of a call that is not a tail call. */
+typedef struct hia_backtrace {
   uint64_t length;
   bool is_cut; /* there are more, between those that are kept: nobody has counted them */
-  uint32_t inner[HIA_TRACE_ENDS];
-  uint32_t
-      outer[HIA_TRACE_ENDS]; /* a ring; entry i >= HIA_TRACE_ENDS is in slot i % HIA_TRACE_ENDS */
-} hia_trace;
-void hiaR_trace_push(hia_trace *trace, uint32_t loc);
+  uint32_t inner[HIA_BACKTRACE_ENDS];
+  uint32_t outer[HIA_BACKTRACE_ENDS]; /* a ring; entry i >= HIA_BACKTRACE_ENDS is in slot i %
+                                         HIA_BACKTRACE_ENDS */
+} hia_backtrace;
+void hiaR_backtrace_push(hia_backtrace *backtrace, uint32_t loc);
 /* Pushes `loc` (left out when it is a tail call's) and then the calls it was inlined through. */
-void hiaR_trace_push_site(hia_trace *trace, const hia_image_loc *locs, uint32_t loc, bool is_tail);
-uint32_t hiaR_trace_entry(const hia_trace *trace, uint64_t i); /* HIA_NONE: not kept */
+void hiaR_backtrace_push_site(hia_backtrace *backtrace, const hia_image_loc *locs, uint32_t loc,
+                              bool is_tail);
+uint32_t hiaR_backtrace_entry(const hia_backtrace *backtrace, uint64_t i); /* HIA_NONE: not kept */
 
 /* The same, site by site and quickly, for chains of millions: when the inner end is full, sites are
  * only counted, and pushed when they are known to be among the last. */
-typedef struct hia_trace_site {
+typedef struct hia_backtrace_site {
   uint32_t loc;
   bool is_tail;
-  uint32_t n_entries; /* that it stands for: hiaR_trace_site */
-} hia_trace_site;
-typedef struct hia_trace_writer {
-  hia_trace *trace;
+  uint32_t n_entries; /* that it stands for: hiaR_backtrace_site */
+} hia_backtrace_site;
+typedef struct hia_backtrace_writer {
+  hia_backtrace *backtrace;
   const hia_image_loc *locs;
   uint64_t n_waiting; /* sites that were; the last ones in a ring */
-  hia_trace_site waiting[HIA_TRACE_ENDS];
-} hia_trace_writer;
-hia_trace_site hiaR_trace_site(const hia_image_loc *locs, uint32_t loc, bool is_tail);
-static inline void hiaR_trace_add(hia_trace_writer *w, const hia_trace_site *site) {
+  hia_backtrace_site waiting[HIA_BACKTRACE_ENDS];
+} hia_backtrace_writer;
+hia_backtrace_site hiaR_backtrace_site(const hia_image_loc *locs, uint32_t loc, bool is_tail);
+static inline void hiaR_backtrace_add(hia_backtrace_writer *w, const hia_backtrace_site *site) {
   if (site->n_entries == 0) return;
-  if (w->trace->length < HIA_TRACE_ENDS) {
-    hiaR_trace_push_site(w->trace, w->locs, site->loc, site->is_tail);
+  if (w->backtrace->length < HIA_BACKTRACE_ENDS) {
+    hiaR_backtrace_push_site(w->backtrace, w->locs, site->loc, site->is_tail);
     return;
   }
-  hia_trace_site *slot = &w->waiting[w->n_waiting++ % HIA_TRACE_ENDS];
-  w->trace->length += slot->n_entries; /* of the one that was there */
+  hia_backtrace_site *slot = &w->waiting[w->n_waiting++ % HIA_BACKTRACE_ENDS];
+  w->backtrace->length += slot->n_entries; /* of the one that was there */
   *slot = *site;
 }
 /* What comes next is not where this was: there are sites between that nobody reads. */
-void hiaR_trace_cut(hia_trace_writer *w);
-void hiaR_trace_end(hia_trace_writer *w);
+void hiaR_backtrace_cut(hia_backtrace_writer *w);
+void hiaR_backtrace_end(hia_backtrace_writer *w);
 
 /* Where positions lead, for errors. */
 typedef struct hia_places {
@@ -71,7 +72,7 @@ typedef struct hia_failure {
   int64_t code;      /* FAILED: the argument of fail; FUEL: what was left, unsigned */
   const char *host; /* name of the function of the host that answered `status`; else NULL. It is the
                        program's, or its image's */
-  hia_trace trace;  /* length 0: unknown */
+  hia_backtrace backtrace; /* length 0: unknown */
 } hia_failure;
 
 /* The trace keeps its entries: nobody looks at them when its length is 0. */
@@ -79,8 +80,8 @@ static inline void hiaR_failure_clear(hia_failure *failure) {
   failure->status = HIA_OK;
   failure->code = 0;
   failure->host = NULL;
-  failure->trace.length = 0;
-  failure->trace.is_cut = false;
+  failure->backtrace.length = 0;
+  failure->backtrace.is_cut = false;
 }
 
 /* ---- pool.c: threads ----
@@ -90,7 +91,7 @@ static inline void hiaR_failure_clear(hia_failure *failure) {
 
 typedef struct hia_pool hia_pool;
 /* `host` is copied; NULL: the pool starts threads of its own. */
-hia_status hiaR_pool_new(const hia_allocator *allocator, unsigned most_threads,
+hia_status hiaR_pool_new(const hia_allocator *allocator, unsigned max_threads,
                          const hia_thread_pool *host, hia_pool **out);
 /* Nothing may run on it. Ends the threads; a host's it waits for. Or NULL. */
 void hiaR_pool_free(hia_pool *pool);
@@ -137,10 +138,10 @@ typedef struct hia_limits {
   const uint32_t
       *cancelled; /* read with relaxed atomics; the run ends soon after it is not 0; or NULL */
   uint64_t
-      deadline;   /* of hiaR_now(); 0: none. The engines have no time to look at the clock: native
-                     code ends with DEADLINE if it is past when it polls for another reason, and
-                     who gives one sees that the run is told (*cancelled, hiaR_context_cancel) */
-  hia_end *end;   /* of the run, for those that host functions begin inside it; or NULL */
+      deadline; /* of hiaR_now(); 0: none. The engines have no time to look at the clock: native
+                   code ends with DEADLINE if it is past when it polls for another reason, and
+                   who gives one sees that the run is told (*cancelled, hiaR_context_cancel) */
+  hia_cancel_scope *scope; /* of the run, for those that host functions begin inside it; or NULL */
   uint64_t *fuel; /* what a program with fuel lends to such runs, while a host function is called;
                      NULL: to nobody */
 } hia_limits;

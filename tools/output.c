@@ -13,8 +13,8 @@
  *
  * Only this thread gets such signals: the engine's hold all of them. */
 
-enum { MOST_TEMPORARIES = 8 };
-static const char *volatile temporaries[MOST_TEMPORARIES];
+enum { MAX_TEMPORARIES = 8 };
+static const char *volatile temporaries[MAX_TEMPORARIES];
 
 /* Those that end a program unless it says otherwise, and that people and systems send. */
 static const int ends[] = {SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGTERM, SIGXCPU, SIGXFSZ};
@@ -23,7 +23,7 @@ static const int ends[] = {SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGTERM, SIGXCPU, S
 /* Files are younger than the folder that they are in. The handler stays (no SA_RESETHAND) until all
  * is done: another signal right behind the first one would end the program before. */
 static void remove_and_end(int number) {
-  for (int i = MOST_TEMPORARIES; i-- > 0;)
+  for (int i = MAX_TEMPORARIES; i-- > 0;)
     if (temporaries[i] && unlink(temporaries[i]) != 0) rmdir(temporaries[i]);
   signal(number, SIG_DFL);
   raise(number); /* waits until this function is left */
@@ -52,7 +52,7 @@ void tool_release_signals(const sigset_t *before) { sigprocmask(SIG_SETMASK, bef
 
 void tool_temporary(const char *path) {
   handle_signals();
-  for (size_t i = 0; i < MOST_TEMPORARIES; i++) {
+  for (size_t i = 0; i < MAX_TEMPORARIES; i++) {
     if (temporaries[i]) continue;
     temporaries[i] = path;
     return;
@@ -60,7 +60,7 @@ void tool_temporary(const char *path) {
 }
 
 void tool_forget_temporary(const char *path) {
-  for (size_t i = 0; i < MOST_TEMPORARIES; i++)
+  for (size_t i = 0; i < MAX_TEMPORARIES; i++)
     if (path && temporaries[i] == path) temporaries[i] = NULL;
 }
 

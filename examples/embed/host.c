@@ -32,7 +32,7 @@ static int64_t step(void *user) {
   return b->step;
 }
 
-/* answers_status: the result goes through a pointer; a status other than HIA_OK ends the run. */
+/* returns_status: the result goes through a pointer; a status other than HIA_OK ends the run. */
 static hia_status transfer(void *user, int32_t from, int32_t to, int64_t amount, int64_t *moved) {
   bank *b = user;
   if (from < 0 || from >= N_ACCOUNTS || to < 0 || to >= N_ACCOUNTS) return HIA_HOST;
@@ -55,7 +55,7 @@ static hia_status add_functions(hia_engine *engine, bank *b, hia_error **error) 
   if (status != HIA_OK) return status;
   f.declaration = "extern impure fn transfer(from: i32, to: i32, amount: i64) -> i64";
   f.function = (void (*)(void))transfer;
-  f.answers_status = true;
+  f.returns_status = true;
   f.is_safe = false;
   return hia_engine_register(engine, &f, error);
 }

@@ -192,7 +192,7 @@ HIA_API const char *hia_pass_doc(size_t i);
  *
  *   a scalar results                      T f(params...)
  *   a tuple results                       void f(params..., T *, T *, ...)    one for each scalar
- *   answers_status                        hia_status f(params..., T *, ...)   a scalar or a tuple
+ *   returns_status                        hia_status f(params..., T *, ...)   a scalar or a tuple
  *   takes_user                            the same with `void *` before all others
  *
  * A status other than HIA_OK ends the run: with that status, where the program called, unless
@@ -214,7 +214,7 @@ typedef struct hia_host_function {
   size_t size;
   const char *declaration; /* as in a program: "extern fn erf(x: f64) -> f64" */
   bool takes_user;         /* `user` is passed before all arguments */
-  bool answers_status;     /* it may fail */
+  bool returns_status;     /* it may fail */
   bool is_safe; /* it needs less than 16 KiB of stack and calls nothing of hiaton: native code then
                    calls it like a function of its own, which saves some nanoseconds */
   void (*function)(void); /* cast from its type */

@@ -33,7 +33,7 @@ void hia_cancel_request(hia_cancel *cancel) {
   if (!cancel) return;
   pthread_mutex_lock(&cancel->lock);
   atomic_store(&cancel->is_requested, true);
-  for (hia_watch *w = cancel->runs; w; w = w->next) hiaR_end_tell(&w->end, HIA_CANCELLED);
+  for (hia_watch *w = cancel->runs; w; w = w->next) hiaR_scope_cancel(&w->scope, HIA_CANCELLED);
   pthread_mutex_unlock(&cancel->lock);
 }
 
@@ -52,7 +52,7 @@ void hia_cancel_reset(hia_cancel *cancel) {
 
 static void past_deadline(hia_alarm *alarm) {
   hia_watch *watch = (hia_watch *)(void *)((char *)alarm - offsetof(hia_watch, alarm));
-  hiaR_end_tell(&watch->end, HIA_DEADLINE);
+  hiaR_scope_cancel(&watch->scope, HIA_DEADLINE);
 }
 
 hia_status hiaJ_engine_clock(hia_engine *engine, hia_clock **clock) {
@@ -81,20 +81,22 @@ static hia_status set_alarm(hia_watch *watch, hia_engine *engine, uint64_t timeo
 hia_status hiaJ_watch_begin(hia_watch *watch, hia_engine *engine, const hia_run_options *options,
                             hia_context *context, hia_limits *limits) {
   const hia_nest *nest = hiaR_nest();
-  hia_end *outer = nest ? nest->end : NULL;
+  hia_cancel_scope *outer = nest ? nest->scope : NULL;
   *watch = (hia_watch){
-      .end = {.context = context, .run = watch}, .engine = engine, .has_fuel = options->has_fuel};
-  limits->end = &watch->end;
+      .scope = {.notify = context ? hiaR_context_notify : NULL, .arg = context, .run = watch},
+      .engine = engine,
+      .has_fuel = options->has_fuel};
+  limits->scope = &watch->scope;
   limits->fuel = &watch->fuel;
-  if (!options->cancel && !options->timeout_ns && !(outer && outer->may_be_told)) return HIA_OK;
-  hiaR_end_open(&watch->end);
-  limits->cancelled = &watch->end.told;
-  hiaR_end_enter(&watch->end, outer);
+  if (!options->cancel && !options->timeout_ns && !(outer && outer->is_open)) return HIA_OK;
+  hiaR_scope_open(&watch->scope);
+  limits->cancelled = &watch->scope.status;
+  hiaR_scope_enter(&watch->scope, outer);
   if (options->timeout_ns) {
     hia_status status = set_alarm(watch, engine, options->timeout_ns);
     if (status != HIA_OK) {
-      hiaR_end_leave(&watch->end);
-      hiaR_end_close(&watch->end);
+      hiaR_scope_leave(&watch->scope);
+      hiaR_scope_close(&watch->scope);
       return status;
     }
     limits->deadline = watch->alarm.at;
@@ -105,13 +107,13 @@ hia_status hiaJ_watch_begin(hia_watch *watch, hia_engine *engine, const hia_run_
   watch->next = cancel->runs;
   if (watch->next) watch->next->prev = watch;
   cancel->runs = watch;
-  if (atomic_load(&cancel->is_requested)) hiaR_end_tell(&watch->end, HIA_CANCELLED);
+  if (atomic_load(&cancel->is_requested)) hiaR_scope_cancel(&watch->scope, HIA_CANCELLED);
   pthread_mutex_unlock(&cancel->lock);
   return HIA_OK;
 }
 
 hia_status hiaJ_watch_end(hia_watch *watch, hia_status status) {
-  if (!watch->end.may_be_told) return status;
+  if (!watch->scope.is_open) return status;
   if (watch->clock) hiaR_alarm_clear(watch->clock, &watch->alarm);
   hia_cancel *cancel = watch->cancel;
   if (cancel) {
@@ -123,8 +125,8 @@ hia_status hiaJ_watch_end(hia_watch *watch, hia_status status) {
       cancel->runs = watch->next;
     pthread_mutex_unlock(&cancel->lock);
   }
-  hiaR_end_leave(&watch->end);
-  hiaR_end_close(&watch->end); /* nobody knows it any more */
-  hia_status told = hiaR_end_told(&watch->end);
-  return status == HIA_CANCELLED && told ? told : status;
+  hiaR_scope_leave(&watch->scope);
+  hiaR_scope_close(&watch->scope); /* nobody knows it any more */
+  hia_status ended = hiaR_scope_status(&watch->scope);
+  return status == HIA_CANCELLED && ended ? ended : status;
 }

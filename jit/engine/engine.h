@@ -77,7 +77,7 @@ hia_status hiaJ_engine_clock(hia_engine *engine, hia_clock **clock);
 /* A run, which may be told to end: by a hia_cancel, by its deadline, by the run that it is nested
  * in. */
 typedef struct hia_watch {
-  hia_end end; /* of the limits; its `run` is the watch */
+  hia_cancel_scope scope; /* of the limits; its `run` is the watch */
   const hia_engine *engine;
   bool has_fuel;
   uint64_t fuel;                 /* what is lent to runs that are nested in it, if it has fuel */
@@ -90,7 +90,7 @@ typedef struct hia_watch {
  * entry. */
 static inline hia_watch *hiaJ_outer(void) {
   const hia_nest *nest = hiaR_nest();
-  return nest && nest->end ? nest->end->run : NULL;
+  return nest && nest->scope ? nest->scope->run : NULL;
 }
 /* From here on the run is told, through limits->cancelled and its context. A status other than
  * HIA_OK: there is nothing to end, and what would end the run is not there. */

@@ -9,21 +9,21 @@ hia_status hiaJ_fail(const hia_allocator *allocator, hia_error **error, hia_stat
   va_start(args, fmt);
   vsnprintf(message, sizeof message, fmt, args);
   va_end(args);
-  return hiaR_fail_plain(allocator, error, status,
-                         &(hia_plain_error){.message = message, .hint = hint});
+  return hiaR_fail_message(allocator, error, status,
+                           &(hia_message){.message = message, .hint = hint});
 }
 
 hia_status hiaJ_fail_at(const hia_allocator *allocator, hia_error **error, hia_status status,
                         const char *code, const hia_source *source, uint32_t line, uint32_t col,
                         const char *message) {
-  return hiaR_fail_plain(allocator, error, status,
-                         &(hia_plain_error){.message = message,
-                                            .code = code,
-                                            .file = source->name,
-                                            .text = source->text,
-                                            .text_size = source->len,
-                                            .line = line,
-                                            .col = col});
+  return hiaR_fail_message(allocator, error, status,
+                           &(hia_message){.message = message,
+                                          .code = code,
+                                          .file = source->name,
+                                          .text = source->text,
+                                          .text_size = source->len,
+                                          .line = line,
+                                          .col = col});
 }
 
 hia_status hiaJ_fail_comp(const hia_allocator *allocator, hia_error **error, const hia_comp *comp) {

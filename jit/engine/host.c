@@ -51,7 +51,7 @@ static hia_registered *host_new(const hia_allocator *allocator, const declaring 
   host->target = (hia_host_target){.function = d->host->function,
                                    .user = d->host->user,
                                    .takes_user = d->host->takes_user,
-                                   .answers_status = d->host->answers_status,
+                                   .returns_status = d->host->returns_status,
                                    .is_safe = d->host->is_safe};
   return host;
 }
@@ -149,7 +149,7 @@ static bool find(void *user, const char *name, hia_host_info *info) {
   const hia_registered *host = find_host(b->hosts, name);
   if (host) {
     bound.target = host->target;
-    *info = (hia_host_info){host->text, host->target.answers_status};
+    *info = (hia_host_info){host->text, host->target.returns_status};
   } else {
     void *address = module->engine->options.process_symbols ? process_symbol(name) : NULL;
     if (!address && !module->engine->options.link_externs) return false;

@@ -283,6 +283,6 @@ hia_status hia_function_get_stats(const hia_function *f, hia_function_stats *sta
   own.check_ns = module->check_ns;
   own.runs = atomic_load_explicit(&f->n_runs, memory_order_relaxed);
   pthread_mutex_unlock(&module->lock);
-  hiaR_give_sized(&own, sizeof own, stats, stats->size);
+  hiaR_sized_copy_out(&own, sizeof own, stats, stats->size);
   return HIA_OK;
 }

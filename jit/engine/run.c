@@ -199,7 +199,7 @@ static void give_stats(const hia_run_options *options, const hia_usage *usage, u
                        .is_counted = is_counted,
                        .fuel_left = fuel_left ? *fuel_left : 0,
                        .is_fuelled = fuel_left != NULL};
-  if (options->stats) hiaR_give_sized(&own, sizeof own, options->stats, options->stats->size);
+  if (options->stats) hiaR_sized_copy_out(&own, sizeof own, options->stats, options->stats->size);
 }
 
 /* A nested run gets what is left of the fuel of the one around it, if that has some, or less if it
@@ -251,7 +251,8 @@ static hia_status run_ready(hia_function *f, hia_value *const *args, const hia_r
   if (status != HIA_OK) {
     /* Ended in what was called itself, and at no operation of it. */
     hia_loc_id loc = hiaG_fn(g, version->root)->loc;
-    if (failure.trace.length == 0 && loc != HIA_NONE) hiaR_trace_push(&failure.trace, loc);
+    if (failure.backtrace.length == 0 && loc != HIA_NONE)
+      hiaR_backtrace_push(&failure.backtrace, loc);
     hiaJ_fail_run(engine, error, &failure, options, &version->unit->places);
   } else {
     *result = hiaJ_value_new(&engine->allocator, f->result.codes, f->result.n_codes, results,
@@ -276,7 +277,7 @@ hia_status hia_run(hia_function *f, hia_value *const *args, size_t n,
   status = check_args(f, args, n, error);
   if (status != HIA_OK) return status;
   const hia_nest *nest = hiaR_nest();
-  if (nest && nest->level >= HIA_MOST_NESTED)
+  if (nest && nest->level >= HIA_MAX_NESTED)
     return hiaJ_fail(allocator, error, HIA_DEPTH, NULL, "%u runs inside one another", nest->level);
 
   take_fuel(&own);

@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #define DEFAULT_EVENTS 65536 /* a thread: 1 MB */
-#define MOST_BINS      1000  /* points of a counter's curve */
+#define MAX_BINS       1000  /* points of a counter's curve */
 
 hia_timeline *hia_timeline_new(const hia_allocator *allocator, size_t events) {
   if (!allocator) allocator = &hiaR_malloc;
@@ -687,7 +687,7 @@ static bool prepare(reading *r, hia_timeline *timeline) {
     if (!t->jobs) return false;
   }
   r->from = r->counted_to = r->zero = first;
-  r->bin = last > first ? (last - first) / MOST_BINS + 1 : 1;
+  r->bin = last > first ? (last - first) / MAX_BINS + 1 : 1;
   if (r->bin < 1000) r->bin = 1000;
   for (uint32_t i = 0; i < timeline->n_spans; i++)
     if (timeline->spans[i].begin < r->zero) r->zero = timeline->spans[i].begin;

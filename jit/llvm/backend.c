@@ -100,7 +100,7 @@ static bool lower(job *j) {
 
 static bool optimize(job *j) {
   int level = level_of(j->options);
-  j->status = hiaJ_optimize(j->session, j->module, j->machine, level, hiaL_bulk(j->g),
+  j->status = hiaJ_optimize(j->session, j->module, j->machine, level, hiaL_size_class(j->g),
                             instrument_of(j->options), j->error, j->error_size);
   if (!j->status)
     j->status = hiaL_finish_loops(j->module, j->options->unchecked, j->session->allocator, j->error,

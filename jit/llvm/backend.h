@@ -129,7 +129,7 @@ bool hiaJ_cpu_exists(const char *name);
 /* ---- optimize.c ---- */
 
 hia_status hiaJ_optimize(hia_session *session, LLVMModuleRef module, LLVMTargetMachineRef machine,
-                         int level, hia_bulk bulk, hia_instrument instrument, char *error,
+                         int level, hia_size_class bulk, hia_instrument instrument, char *error,
                          size_t error_size);
 
 #endif

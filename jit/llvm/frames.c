@@ -421,7 +421,7 @@ static bool are_sound(const table *functions, const table *sites, const table *a
     for (uint64_t k = 0; k < n; k++) {
       uint64_t site = (first + k) * HIA_FORK_SITE_WORDS;
       uint32_t around = word_at(sites, site), index = word_at(sites, site + 1);
-      if ((around != HIA_NONE && around >= k) || index >= HIA_MOST_OPEN_FORKS) return false;
+      if ((around != HIA_NONE && around >= k) || index >= HIA_MAX_OPEN_FORKS) return false;
     }
   }
   for (uint64_t i = 0; i < sites->n; i++) {

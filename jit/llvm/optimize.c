@@ -44,11 +44,11 @@ static const char unrolled_pipeline[] =
 static const char large_pipeline[] =
     "function(early-cse,simplifycfg,tailcallelim,adce" CLOSED_LOOPS ")";
 
-static const char *pipeline(int level, hia_bulk bulk) {
-  if (level == 0 || bulk == HIA_BULK_NONE) return pipelines[level];
-  if (bulk == HIA_BULK_LARGE) return large_pipeline;
+static const char *pipeline(int level, hia_size_class bulk) {
+  if (level == 0 || bulk == HIA_SIZE_USUAL) return pipelines[level];
+  if (bulk == HIA_SIZE_LARGE) return large_pipeline;
   if (level == 1) return pipelines[1];
-  return bulk == HIA_BULK_UNROLLED ? unrolled_pipeline : many_pipeline;
+  return bulk == HIA_SIZE_UNROLLED ? unrolled_pipeline : many_pipeline;
 }
 
 /* Generated code takes part in sanitizer builds: LLVM's own instrumentation comes last. */
@@ -71,7 +71,7 @@ static void forget_used(LLVMModuleRef module) {
 }
 
 hia_status hiaJ_optimize(hia_session *session, LLVMModuleRef module, LLVMTargetMachineRef machine,
-                         int level, hia_bulk bulk, hia_instrument instrument, char *error,
+                         int level, hia_size_class bulk, hia_instrument instrument, char *error,
                          size_t error_size) {
   const char *passes = pipeline(level, bulk), *last = instrumentation(instrument);
   char all[1024];

@@ -131,7 +131,7 @@ void hiaR_text_vaddf(hia_text *text, const char *fmt, va_list args) HIA_PRINTF(2
  * version has. */
 bool hiaR_copy_sized(void *own, size_t own_size, const void *theirs, size_t theirs_size);
 /* The other way: as much of our struct as theirs has room for; theirs->size stays. */
-void hiaR_give_sized(const void *own, size_t own_size, void *theirs, size_t theirs_size);
+void hiaR_sized_copy_out(const void *own, size_t own_size, void *theirs, size_t theirs_size);
 
 /* ---- base/excerpt.c ---- */
 

@@ -3,10 +3,10 @@
 
 /* No such structure will ever be longer: a size beyond is one that nobody has set, and what lies
  * there is not read. */
-#define MOST_BYTES 4096
+#define MAX_BYTES 4096
 
 bool hiaR_copy_sized(void *own, size_t own_size, const void *theirs, size_t theirs_size) {
-  if (theirs_size < sizeof(size_t) || theirs_size % sizeof(size_t) || theirs_size > MOST_BYTES)
+  if (theirs_size < sizeof(size_t) || theirs_size % sizeof(size_t) || theirs_size > MAX_BYTES)
     return false;
   const char *bytes = theirs;
   for (size_t i = own_size; i < theirs_size; i++)
@@ -15,7 +15,7 @@ bool hiaR_copy_sized(void *own, size_t own_size, const void *theirs, size_t thei
   return true;
 }
 
-void hiaR_give_sized(const void *own, size_t own_size, void *theirs, size_t theirs_size) {
+void hiaR_sized_copy_out(const void *own, size_t own_size, void *theirs, size_t theirs_size) {
   size_t n = theirs_size < own_size ? theirs_size : own_size;
   if (n > sizeof(size_t))
     memcpy((char *)theirs + sizeof(size_t), (const char *)own + sizeof(size_t), n - sizeof(size_t));

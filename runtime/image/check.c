@@ -13,7 +13,7 @@
 #include <stdio.h>
 
 /* Of a section, so that no offset in a frame overflows. */
-#define MOST_SLOTS ((uint32_t)1 << 28)
+#define MAX_SLOTS ((uint32_t)1 << 28)
 
 typedef struct checker {
   const uint8_t *bytes;
@@ -326,7 +326,7 @@ static bool check_section(checker *c) {
    * frames cannot be made absurdly large by a small image. */
   uint64_t most = (uint64_t)s->n_params + s->n_consts + c->h->words.n;
   if (s->n_params > c->h->words.n + c->h->strings.n || s->n_slots > most ||
-      s->n_slots < (uint64_t)s->n_params + s->n_consts || s->n_slots > MOST_SLOTS)
+      s->n_slots < (uint64_t)s->n_params + s->n_consts || s->n_slots > MAX_SLOTS)
     return bad(c, "%u slots", s->n_slots);
   if (!check_list_below(c, s->results, s->n_results, s->n_slots) ||
       !check_moves(c, s->enter, s->n_enter) || !check_moves(c, s->next, s->n_next))

@@ -370,7 +370,7 @@ static hia_status prepare_hosts(decoder *d, char *error, size_t error_size) {
     hia_host_target target = {0};
     if (!d->hosts->find(d->hosts->user, i, name, &target) || !target.function)
       return refuse(error, error_size, "there is no function %s of the host", name);
-    if (target.answers_status && !(e->flags & HIA_EXTERN_RAISES))
+    if (target.returns_status && !(e->flags & HIA_EXTERN_RAISES))
       return refuse(error, error_size, "the host's function %s may fail", name);
     if (!d->hosts->caller->prepare(at, &target, &s))
       return refuse(error, error_size, "the host's function %s cannot be called", name);

@@ -34,7 +34,7 @@ static uint64_t hash_of(const hia_code_module *module) {
   return module->image_size < sizeof *header ? 0 : header->hash;
 }
 
-static hia_images *known_image(hia_host *host, const hia_code_module *module) {
+static hia_images *known_image(hia_host_context *host, const hia_code_module *module) {
   for (hia_images **at = &host->images; *at; at = &(*at)->next) {
     hia_images *image = *at;
     if (image->module != module) continue;
@@ -46,7 +46,7 @@ static hia_images *known_image(hia_host *host, const hia_code_module *module) {
   return NULL;
 }
 
-static hia_status find_image(hia_host *host, const hia_code_module *module,
+static hia_status find_image(hia_host_context *host, const hia_code_module *module,
                              const hia_images **out) {
   *out = known_image(host, module);
   if (*out) return HIA_OK;
@@ -77,7 +77,7 @@ static hia_status find_image(hia_host *host, const hia_code_module *module,
 
 hia_status hiaR_interpret(hia_context *context, const hia_code_module *module, uint32_t root,
                           hia_word *block, const hia_limits *limits, hia_failure *failure) {
-  hia_host *host = context->host;
+  hia_host_context *host = context->host;
   const hia_code_root *r = &module->roots[root];
   const hia_images *image;
   hia_status status = r->export < HIA_NONE ? find_image(host, module, &image) : HIA_UNSUPPORTED;

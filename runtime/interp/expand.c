@@ -213,7 +213,7 @@ static size_t left_of(size_t limit, size_t used) {
 static hia_status call_host(const expansion *x, hia_word *values, const hia_host_instr *host) {
   const hia_limits *limits = x->limits;
   hia_nest nest;
-  hiaR_nest_enter(&nest, limits->end, left_of(limits->depth, x->bytes),
+  hiaR_nest_enter(&nest, limits->scope, left_of(limits->depth, x->bytes),
                   left_of(limits->memory, x->bytes));
   hia_status status =
       host->caller->call(host->prepared, values, host->ins, host->outs, x->allocator);
@@ -341,15 +341,15 @@ static copy *back(expansion *x, copy *c) {
   return to;
 }
 
-static void trace_copies(const hia_loaded *image, const copy *c, hia_trace *trace) {
+static void trace_copies(const hia_loaded *image, const copy *c, hia_backtrace *trace) {
   for (; c->parent; c = c->parent) {
     const hia_child *child = &c->parent->section->children[c->site];
-    if (!child->is_loop) hiaR_trace_push_site(trace, image->locs, child->loc, child->is_tail);
+    if (!child->is_loop) hiaR_backtrace_push_site(trace, image->locs, child->loc, child->is_tail);
   }
 }
 
 /* Runs the root; a resource failure answers its status and where it was, in *trace. */
-static hia_status run(expansion *x, copy *c, hia_word *results, hia_trace *trace) {
+static hia_status run(expansion *x, copy *c, hia_word *results, hia_backtrace *trace) {
   const uint32_t *cancelled = x->limits->cancelled;
   start(x, c);
   for (;;) {
@@ -360,7 +360,7 @@ static hia_status run(expansion *x, copy *c, hia_word *results, hia_trace *trace
       if (!inner) {
         const hia_child *child = &s->children[site];
         if (!child->is_loop)
-          hiaR_trace_push_site(trace, x->image->locs, child->loc, child->is_tail);
+          hiaR_backtrace_push_site(trace, x->image->locs, child->loc, child->is_tail);
         trace_copies(x->image, c, trace);
         return x->status;
       }
@@ -424,14 +424,14 @@ hia_status hiaR_expand_run(const hia_loaded *image, uint32_t entry, const hia_wo
     root->parent = NULL;
     if (s->n_params) memcpy(root->values, args, s->n_params * sizeof(hia_word));
     make_moves(root->values, s->enter, s->n_enter);
-    status = run(&x, root, results, &failure->trace);
+    status = run(&x, root, results, &failure->backtrace);
     if (!status && x.failed) {
       status = x.failed_status;
       failure->code = x.failed_code;
       failure->host = x.failed_host;
       uint32_t loc = x.failed->section->locs[x.failed_node];
-      hiaR_trace_push_site(&failure->trace, image->locs, loc, false);
-      trace_copies(image, x.failed, &failure->trace);
+      hiaR_backtrace_push_site(&failure->backtrace, image->locs, loc, false);
+      trace_copies(image, x.failed, &failure->backtrace);
     }
   }
   release(&x);

@@ -76,8 +76,8 @@ hia_frame *hiaR_frame_carve(hia_worker *w, const hia_section *s, hia_status *sta
 /* ---- the set of pending children ---- */
 
 /* Where the words of each level begin, lowest first; the highest is the header's. */
-enum { MOST_LEVELS = 6 };
-static uint32_t set_levels(const hia_section *s, uint32_t at[MOST_LEVELS]) {
+enum { MAX_LEVELS = 6 };
+static uint32_t set_levels(const hia_section *s, uint32_t at[MAX_LEVELS]) {
   uint32_t members = s->n_children + s->iterates, n = 0;
   for (uint32_t level = 0; level + 1 < s->set_levels; level++) {
     at[level] = n;
@@ -92,7 +92,7 @@ static uint64_t *set_words(hia_frame *f) {
 }
 
 void hiaR_pending_add(hia_frame *f, uint32_t child) {
-  uint32_t at[MOST_LEVELS], levels = set_levels(f->section, at);
+  uint32_t at[MAX_LEVELS], levels = set_levels(f->section, at);
   uint64_t *words = set_words(f);
   for (uint32_t level = 0; level + 1 < levels; level++) {
     words[at[level] + child / 64] |= (uint64_t)1 << child % 64;
@@ -102,7 +102,7 @@ void hiaR_pending_add(hia_frame *f, uint32_t child) {
 }
 
 void hiaR_pending_remove(hia_frame *f, uint32_t child) {
-  uint32_t at[MOST_LEVELS], levels = set_levels(f->section, at);
+  uint32_t at[MAX_LEVELS], levels = set_levels(f->section, at);
   uint64_t *words = set_words(f);
   for (uint32_t level = 0; level + 1 < levels; level++) {
     if (words[at[level] + child / 64] &= ~((uint64_t)1 << child % 64)) return;
@@ -112,7 +112,7 @@ void hiaR_pending_remove(hia_frame *f, uint32_t child) {
 }
 
 uint32_t hiaR_pending_lowest(hia_frame *f) {
-  uint32_t at[MOST_LEVELS], levels = set_levels(f->section, at);
+  uint32_t at[MAX_LEVELS], levels = set_levels(f->section, at);
   uint64_t *words = set_words(f);
   uint32_t child = (uint32_t)__builtin_ctzll(f->pending);
   for (uint32_t level = levels - 1; level-- > 0;)
@@ -148,8 +148,8 @@ void hiaR_worker_free(hia_worker *w) {
     hiaR_free(a, c, c->size);
     c = next;
   }
-  for (hia_job *j = w->given; j;) {
-    hia_job *older = j->older;
+  for (hia_stolen *j = w->given; j;) {
+    hia_stolen *older = j->older;
     hiaR_free(a, j, j->size);
     j = older;
   }

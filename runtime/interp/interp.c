@@ -42,7 +42,7 @@ static hia_status call_host(hia_run *run, hia_word *slots, const hia_host_instr 
   const hia_limits *limits = run->limits;
   size_t bytes = atomic_load_explicit(&run->bytes, memory_order_relaxed);
   hia_nest nest;
-  hiaR_nest_enter(&nest, limits->end, left_of(limits->depth, bytes),
+  hiaR_nest_enter(&nest, limits->scope, left_of(limits->depth, bytes),
                   left_of(limits->memory, bytes));
   hia_status status =
       host->caller->call(host->prepared, slots, host->ins, host->outs, run->allocator);
@@ -172,7 +172,7 @@ static inline void leave(hia_worker *w, hia_frame *f, hia_frame *parent, const h
   const hia_section *s = f->section;
   hia_word *slots = hiaR_slots(f), *to = hiaR_slots(parent);
   for (uint32_t i = 0; i < s->n_results; i++) to[child->outs[i]] = slots[s->results[i]];
-  hiaR_frame_give(w, f);
+  hiaR_frame_free(w, f);
   parent->waiting--;
 }
 
@@ -212,10 +212,10 @@ hia_frame *hiaR_root_enter(hia_worker *w, const hia_section *s, const hia_word *
 
 static void leave_job(hia_worker *w, hia_frame *f) {
   const hia_section *s = f->section;
-  hia_job *job = f->up.job;
+  hia_stolen *job = f->up.job;
   for (uint32_t i = 0; i < s->n_results; i++) job->words[i] = hiaR_slots(f)[s->results[i]];
-  hiaR_frame_give(w, f);
-  hiaR_job_done(w, job);
+  hiaR_frame_free(w, f);
+  hiaR_stolen_done(w, job);
 }
 
 /* Nothing of f is ready any more: leaves it, and those around it, as far as they are done. Answers
@@ -241,7 +241,7 @@ static hia_frame *settle(hia_worker *w, hia_frame *f) {
   }
 }
 
-hia_frame *hiaR_job_enter(hia_worker *w, hia_job *job, hia_status *status) {
+hia_frame *hiaR_stolen_enter(hia_worker *w, hia_stolen *job, hia_status *status) {
   const hia_section *s = job->frame->section->children[job->site].callee;
   hia_frame *f = new_frame(w, s, job->site | HIA_STOLEN, job->frame->level + 1, status);
   if (!f) return NULL;
@@ -252,7 +252,7 @@ hia_frame *hiaR_job_enter(hia_worker *w, hia_job *job, hia_status *status) {
   return settle(w, f);
 }
 
-hia_frame *hiaR_job_back(hia_worker *w, hia_job *job) {
+hia_frame *hiaR_stolen_back(hia_worker *w, hia_stolen *job) {
   hia_frame *f = job->frame;
   const hia_child *child = &f->section->children[job->site];
   for (uint32_t i = 0; i < child->callee->n_results; i++)
@@ -333,7 +333,7 @@ static ALWAYS_INLINE void work(hia_worker *w, hia_frame *f, const hia_edges *edg
       keep_latent(w, f);
       if (w->latent_top != w->latent_base &&
           atomic_load_explicit(&w->run->hungry, memory_order_relaxed))
-        hiaR_give_work(w);
+        hiaR_serve_workers(w);
     }
     if (site == f->section->n_children) {
       begin_round(w, f);

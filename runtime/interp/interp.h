@@ -17,14 +17,14 @@
 typedef struct hia_frame hia_frame;
 typedef struct hia_worker hia_worker;
 typedef struct hia_run hia_run;
-typedef struct hia_job hia_job;
+typedef struct hia_stolen hia_stolen;
 
 /* A tag: the chain of calls (and loops, the round being the frame's state) that a token is inside
  * of. Behind the header stand the slots and what hia_section says is preloaded. */
 struct hia_frame {
   union {
     hia_frame *parent; /* NULL: the root. Of a free frame: the next one */
-    hia_job *job;      /* HIA_STOLEN: made from a job, which knows the parent */
+    hia_stolen *job;   /* HIA_STOLEN: made from a job, which knows the parent */
   } up;
   const hia_section *section;
   uint64_t pending;       /* children that are armed: the set, or its highest level */
@@ -39,10 +39,10 @@ struct hia_frame {
 #define HIA_STOLEN 0x80000000u
 
 /* A child handed from one worker to another and back. The words are arguments, then results. */
-struct hia_job {
-  hia_job *next;          /* in an inbox */
-  hia_job *newer, *older; /* of those the owner has given away */
-  hia_frame *frame;       /* the parent; the owner's */
+struct hia_stolen {
+  hia_stolen *next;          /* in an inbox */
+  hia_stolen *newer, *older; /* of those the owner has given away */
+  hia_frame *frame;          /* the parent; the owner's */
   hia_worker *owner;
   uint64_t number; /* events.h */
   size_t size;     /* of the block */
@@ -69,7 +69,7 @@ struct hia_worker {
   uint32_t latent_base, latent_top, latent_cap;
   const hia_frame *oldest; /* the latent frame that was asked for last, and how often */
   uint32_t age;
-  hia_job *given; /* newest first */
+  hia_stolen *given; /* newest first */
   uint32_t n_woken;
   uint64_t due, patience; /* with woken frames: calls until they are looked at, and at first */
   uint32_t epoch;         /* of the failure that the current chain was compared with */
@@ -81,13 +81,13 @@ struct hia_worker {
 
   /* Others' too. */
   _Alignas(64) _Atomic uint32_t poll; /* not 0: look at everything below, and at the run */
-  _Atomic(hia_job *) inbox;           /* newest first */
-  hia_bell bell;
+  _Atomic(hia_stolen *) inbox;        /* newest first */
+  hia_parker bell;
   hia_claims claims;
   _Atomic bool is_born; /* it has a thread, or gets one */
 };
 
-#define HIA_MOST_WORKERS 256
+#define HIA_MAX_WORKERS 256
 
 struct hia_run {
   const hia_loaded *image;
@@ -96,11 +96,11 @@ struct hia_run {
   const hia_allocator *allocator;
   hia_word *results;
   _Atomic size_t depth, memory; /* limits in bytes; 0: hiaR_default_depth(), not asked for yet */
-  hia_worker *workers[HIA_MOST_WORKERS];
+  hia_worker *workers[HIA_MAX_WORKERS];
   unsigned n_workers;
 
-  _Alignas(64) _Atomic uint32_t hungry;                  /* workers that have nothing to do */
-  _Alignas(64) hia_idle_set idle[HIA_MOST_WORKERS / 64]; /* which */
+  _Alignas(64) _Atomic uint32_t hungry;                 /* workers that have nothing to do */
+  _Alignas(64) hia_idle_set idle[HIA_MAX_WORKERS / 64]; /* which */
   _Atomic uint32_t busy; /* workers that have something to do, and jobs on their way */
   _Atomic uint32_t stop; /* the run is over */
   _Atomic size_t bytes;  /* of frames, all workers */
@@ -116,7 +116,7 @@ struct hia_run {
   const char *failed_host; /* hia_failure.host */
   bool is_complete;
   hia_status resource; /* MEMORY, DEPTH, CANCELLED, INTERNAL: ends the run at once */
-  hia_trace resource_trace;
+  hia_backtrace resource_trace;
 };
 
 static inline hia_word *hiaR_slots(hia_frame *f) { return (hia_word *)(void *)(f + 1); }
@@ -142,7 +142,7 @@ static inline hia_frame *hiaR_frame_take(hia_worker *w, const hia_section *s, hi
   return f;
 }
 
-static inline void hiaR_frame_give(hia_worker *w, hia_frame *f) {
+static inline void hiaR_frame_free(hia_worker *w, hia_frame *f) {
   f->up.parent = w->free[f->section->size_class];
   w->free[f->section->size_class] = f;
 }
@@ -161,9 +161,9 @@ hia_frame *hiaR_root_enter(hia_worker *w, const hia_section *s, const hia_word *
                            hia_status *status);
 /* Makes the frame of a job and fires what is ready. Answers a frame of this worker's that has
  * children pending now, if there is one. */
-hia_frame *hiaR_job_enter(hia_worker *w, hia_job *job, hia_status *status);
-/* A job that was given away is done: its results become tokens. Answers as hiaR_job_enter. */
-hia_frame *hiaR_job_back(hia_worker *w, hia_job *job);
+hia_frame *hiaR_stolen_enter(hia_worker *w, hia_stolen *job, hia_status *status);
+/* A job that was given away is done: its results become tokens. Answers as hiaR_stolen_enter. */
+hia_frame *hiaR_stolen_back(hia_worker *w, hia_stolen *job);
 
 /* ---- order.c ---- */
 
@@ -176,7 +176,7 @@ bool hiaR_is_too_late(hia_run *run, hia_frame *f);
 /* Of two frames with pending children: does a's first come before b's? */
 bool hiaR_is_earlier(hia_frame *a, hia_frame *b);
 /* Pushes the calls that the frame is inside of. */
-void hiaR_trace_frames(const hia_loaded *image, const hia_frame *f, hia_trace *trace);
+void hiaR_backtrace_frames(const hia_loaded *image, const hia_frame *f, hia_backtrace *trace);
 
 /* ---- sched.c ---- */
 
@@ -193,7 +193,7 @@ hia_frame *hiaR_find_work(hia_worker *w, hia_frame *f);
 /* f, with pending children, becomes one of the latent frames; or it is none any more. */
 void hiaR_latent_add(hia_worker *w, hia_frame *f);
 void hiaR_latent_remove(hia_worker *w, hia_frame *f);
-void hiaR_give_work(hia_worker *w); /* somebody is hungry, and there are latent frames */
-void hiaR_job_done(hia_worker *w, hia_job *job); /* back to its owner */
+void hiaR_serve_workers(hia_worker *w); /* somebody is hungry, and there are latent frames */
+void hiaR_stolen_done(hia_worker *w, hia_stolen *job); /* back to its owner */
 
 #endif

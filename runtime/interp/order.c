@@ -102,9 +102,9 @@ bool hiaR_is_earlier(hia_frame *a, hia_frame *b) {
   return i < k;
 }
 
-void hiaR_trace_frames(const hia_loaded *image, const hia_frame *f, hia_trace *trace) {
+void hiaR_backtrace_frames(const hia_loaded *image, const hia_frame *f, hia_backtrace *trace) {
   for (; f->up.parent; f = hiaR_parent(f)) {
     const hia_child *child = hiaR_child_of(f);
-    if (!child->is_loop) hiaR_trace_push_site(trace, image->locs, child->loc, child->is_tail);
+    if (!child->is_loop) hiaR_backtrace_push_site(trace, image->locs, child->loc, child->is_tail);
   }
 }

@@ -44,7 +44,7 @@ enum {
  * sees this or is told to look again. */
 static void wake_up(hia_worker *w) {
   atomic_store(&w->poll, 1);
-  hia_bell_ring(&w->bell);
+  hia_parker_unpark(&w->bell);
 }
 
 static void stop(hia_run *run) {
@@ -62,9 +62,10 @@ void hiaR_end_run(hia_worker *w, hia_status status, hia_frame *f, uint32_t site)
     if (f && site != HIA_NONE) {
       const hia_child *child = &f->section->children[site];
       if (!child->is_loop)
-        hiaR_trace_push_site(&run->resource_trace, run->image->locs, child->loc, child->is_tail);
+        hiaR_backtrace_push_site(&run->resource_trace, run->image->locs, child->loc,
+                                 child->is_tail);
     }
-    if (f) hiaR_trace_frames(run->image, f, &run->resource_trace);
+    if (f) hiaR_backtrace_frames(run->image, f, &run->resource_trace);
   }
   pthread_mutex_unlock(&run->lock);
   stop(run);
@@ -142,15 +143,15 @@ static void wake_frame(hia_worker *w, hia_frame *f) {
 
 /* ---- jobs ---- */
 
-static void post(hia_run *run, hia_worker *to, hia_job *job) {
+static void post(hia_run *run, hia_worker *to, hia_stolen *job) {
   atomic_fetch_add(&run->busy, 1);
-  hia_job *next = atomic_load_explicit(&to->inbox, memory_order_relaxed);
+  hia_stolen *next = atomic_load_explicit(&to->inbox, memory_order_relaxed);
   do job->next = next;
   while (!atomic_compare_exchange_weak(&to->inbox, &next, job));
   wake_up(to);
 }
 
-void hiaR_job_done(hia_worker *w, hia_job *job) {
+void hiaR_stolen_done(hia_worker *w, hia_stolen *job) {
   job->is_done = true;
   hiaR_event(w->ring, HIA_EVENT_DONE, job->number);
   post(w->run, job->owner, job);
@@ -229,13 +230,13 @@ static void give_child(hia_worker *w, hia_frame *f, uint32_t site, hia_worker *t
   const hia_child *child = &f->section->children[site];
   const hia_section *s = child->callee;
   uint32_t n = s->n_params > s->n_results ? s->n_params : s->n_results;
-  size_t size = sizeof(hia_job) + n * sizeof(hia_word);
-  hia_job *job = hiaR_alloc(run->allocator, size);
+  size_t size = sizeof(hia_stolen) + n * sizeof(hia_word);
+  hia_stolen *job = hiaR_alloc(run->allocator, size);
   if (!job) { /* then it is not given away */
     set_idle(to);
     return;
   }
-  *job = (hia_job){.frame = f, .owner = w, .size = size, .site = site, .older = w->given};
+  *job = (hia_stolen){.frame = f, .owner = w, .size = size, .site = site, .older = w->given};
   for (uint32_t i = 0; i < s->n_params; i++) job->words[i] = hiaR_slots(f)[child->args[i]];
   if (w->given) w->given->newer = job;
   w->given = job;
@@ -246,7 +247,7 @@ static void give_child(hia_worker *w, hia_frame *f, uint32_t site, hia_worker *t
   post(run, to, job);
 }
 
-void hiaR_give_work(hia_worker *w) {
+void hiaR_serve_workers(hia_worker *w) {
   hia_run *run = w->run;
   hia_frame *f = w->latent[w->latent_base];
   if (f != w->oldest) {
@@ -270,11 +271,11 @@ void hiaR_give_work(hia_worker *w) {
 }
 
 /* Takes a job; answers a frame that can go on now. */
-static hia_frame *take_job(hia_worker *w, hia_job *job) {
+static hia_frame *take_job(hia_worker *w, hia_stolen *job) {
   hiaR_event(w->ring, job->is_done ? HIA_EVENT_BACK : HIA_EVENT_TAKEN, job->number);
   if (!job->is_done) {
     hia_status status = HIA_OK;
-    hia_frame *f = hiaR_job_enter(w, job, &status);
+    hia_frame *f = hiaR_stolen_enter(w, job, &status);
     if (status) hiaR_end_run(w, status, job->frame, job->site);
     return f;
   }
@@ -283,7 +284,7 @@ static hia_frame *take_job(hia_worker *w, hia_job *job) {
   else
     w->given = job->older;
   if (job->older) job->older->newer = job->newer;
-  hia_frame *f = hiaR_job_back(w, job);
+  hia_frame *f = hiaR_stolen_back(w, job);
   hiaR_free(w->run->allocator, job, job->size);
   return f;
 }
@@ -291,9 +292,9 @@ static hia_frame *take_job(hia_worker *w, hia_job *job) {
 /* Everything in the inbox; `current` is a frame with pending children that the worker is at, or
  * NULL. */
 static void take_jobs(hia_worker *w, const hia_frame *current) {
-  hia_job *job = atomic_exchange(&w->inbox, NULL), *oldest_first = NULL;
+  hia_stolen *job = atomic_exchange(&w->inbox, NULL), *oldest_first = NULL;
   while (job) {
-    hia_job *next = job->next;
+    hia_stolen *next = job->next;
     job->next = oldest_first;
     oldest_first = job;
     job = next;
@@ -408,9 +409,9 @@ static bool sleep_on_it(hia_worker *w) {
   uint64_t ns = w->number && !w->given ? STAY_NS : 0, start = ns ? hiaR_now() : 0;
   while (!has_news(w)) {
     if (ns && hiaR_now() - start >= ns && may_leave(w)) return false;
-    hia_bell_arm(&w->bell);
-    if (!has_news(w)) hia_bell_wait(&w->bell, ns);
-    hia_bell_disarm(&w->bell);
+    hia_parker_arm(&w->bell);
+    if (!has_news(w)) hia_parker_park(&w->bell, ns);
+    hia_parker_disarm(&w->bell);
   }
   return true;
 }
@@ -534,7 +535,7 @@ hia_status hiaR_interp_run(const hia_loaded *image, uint32_t entry, const hia_wo
   run.fuel = limits->fuel ? limits->fuel : &run.unlent;
   /* One worker enters calls in sequential order, which is that of effects. */
   unsigned n = limits->threads && limits->pool && !image->is_impure ? limits->threads : 1;
-  if (n > HIA_MOST_WORKERS) n = HIA_MOST_WORKERS;
+  if (n > HIA_MAX_WORKERS) n = HIA_MAX_WORKERS;
   for (; run.n_workers < n; run.n_workers++) {
     hia_worker *w = hiaR_worker_new(&run, run.n_workers);
     if (!w) break;
@@ -550,14 +551,14 @@ hia_status hiaR_interp_run(const hia_loaded *image, uint32_t entry, const hia_wo
   if (!status && !run.is_complete) {
     if (run.resource) {
       status = run.resource;
-      failure->trace = run.resource_trace;
+      failure->backtrace = run.resource_trace;
     } else if (run.failed) {
       status = run.failed_status;
       failure->code = run.failed_code;
       failure->host = run.failed_host;
       uint32_t loc = run.failed->section->locs[run.failed_node];
-      hiaR_trace_push_site(&failure->trace, image->locs, loc, false);
-      hiaR_trace_frames(image, run.failed, &failure->trace);
+      hiaR_backtrace_push_site(&failure->backtrace, image->locs, loc, false);
+      hiaR_backtrace_frames(image, run.failed, &failure->backtrace);
     } else
       status = HIA_INTERNAL; /* tokens are missing: the image's check should have seen it */
   }

@@ -19,14 +19,14 @@
 #include "runtime/native/arch/arch.h"
 #include "runtime/native/fork.h"
 #include "runtime/native/module.h"
-#include "runtime/native/sanitizer.h"
 #include "runtime/native/native.h"
+#include "runtime/native/sanitizer.h"
 #include <hiaton/runtime.h>
 #include <pthread.h>
 
 typedef struct hia_job hia_job;
 typedef struct hia_team hia_team;
-typedef struct hia_host hia_host;
+typedef struct hia_host_context hia_host_context;
 
 /* A join on the stack that has called compiled code itself: the chain of calls goes on there. */
 typedef struct hia_bridge {
@@ -55,14 +55,14 @@ typedef struct hia_barriers {
   hia_frame_known known[32]; /* of the run's code; recursion comes by the same few places */
 } hia_barriers;
 
-enum { HIA_MOST_RESERVED = 16 };
+enum { HIA_MAX_RESERVED = 16 };
 
 typedef struct hia_invocation {
   struct hia_invocation *outer; /* on the same stack; NULL: the outermost */
   hia_job *job;                 /* NULL: the root of the run */
   hia_job *given;               /* of its forks, not joined yet; newest first */
   /* Of these the newest may be in reserve: promoted, to be given next, oldest first. */
-  hia_job *reserved[HIA_MOST_RESERVED];
+  hia_job *reserved[HIA_MAX_RESERVED];
   uint32_t n_reserved;
   hia_bridge *bridges;  /* innermost first */
   hia_failure *failure; /* where to say how it failed */
@@ -111,7 +111,7 @@ struct hia_context {
 
   const hia_unwinder *unwinder;
   hia_invocation *invocation; /* the innermost; NULL: nothing runs */
-  hia_host *host;             /* of typed entries: enter.c; or NULL */
+  hia_host_context *host;     /* of typed entries: enter.c; or NULL */
   hia_stack stack;
   size_t below;         /* bytes of it behind `hard` */
   size_t default_depth; /* 0: not asked for yet */
@@ -121,12 +121,12 @@ struct hia_context {
 
   const uint32_t *cancelled; /* of the limits, or NULL */
   uint64_t deadline;         /* of the limits, or 0 */
-  hia_end *end;              /* of the limits, or NULL */
+  hia_cancel_scope *scope;   /* of the limits, or NULL */
   void *thread_sp; /* while invocations lie on one another: what host_sp is for the outermost */
   hia_invocation *doomed; /* the outermost that is cancelled: all that lies on it ends */
   hia_team *team;         /* of the run; NULL: it runs alone, so far */
   hia_pool *pool;         /* where a team would come from; NULL: it runs alone */
-  unsigned most_workers;
+  unsigned max_workers;
   hia_timeline *timeline; /* of the run, or NULL */
   hia_ring *ring;
   hia_job *spare;   /* small jobs, to be used again */
@@ -136,24 +136,24 @@ struct hia_context {
   uint32_t random;
 
   char apart[64]; /* what others write is not where compiled code counts its calls */
-  hia_door door;
-  hia_box box;
-  hia_bell bell;
+  hia_steal_request door;
+  hia_mailbox box;
+  hia_parker bell;
   _Atomic uint32_t has_cancelled_job;
 };
 
-static inline hia_context *hiaR_context_of(hia_box *box) {
+static inline hia_context *hiaR_context_of(hia_mailbox *box) {
   return (hia_context *)((char *)box - offsetof(hia_context, box));
 }
 
 /* How a worker that finds nothing to do passes the time: it looks again at once for some
  * microseconds, then sleeps, longer each time. */
-#define HIA_LONGEST_NAP_NS 1000000u
-typedef struct hia_nap {
+#define HIA_MAX_BACKOFF_NS 1000000u
+typedef struct hia_backoff {
   uint64_t since, ns;
-} hia_nap;
-static inline hia_nap hiaR_nap(void) { return (hia_nap){hiaR_now(), 0}; }
-static inline uint64_t hiaR_nap_next(hia_nap *nap) {
+} hia_backoff;
+static inline hia_backoff hiaR_backoff_start(void) { return (hia_backoff){hiaR_now(), 0}; }
+static inline uint64_t hiaR_backoff_next(hia_backoff *nap) {
 #ifdef HIA_STRESS
   const uint64_t eager = 100, first = 1000;
 #else
@@ -161,7 +161,7 @@ static inline uint64_t hiaR_nap_next(hia_nap *nap) {
 #endif
   if (!nap->ns && hiaR_now() - nap->since < eager) return 0;
   uint64_t ns = nap->ns ? nap->ns * 2 : first;
-  return nap->ns = ns < HIA_LONGEST_NAP_NS ? ns : HIA_LONGEST_NAP_NS;
+  return nap->ns = ns < HIA_MAX_BACKOFF_NS ? ns : HIA_MAX_BACKOFF_NS;
 }
 
 /* ---- pool.c: the workers of a run ---- */
@@ -171,20 +171,20 @@ struct hia_team {
   hia_pool *pool;
   /* Changed under the pool's lock. */
   unsigned references; /* the run's, and one for each helper */
-  _Atomic uint32_t n_helpers, most_helpers;
+  _Atomic uint32_t n_helpers, max_helpers;
   _Atomic uint32_t is_wanting; /* somebody was called, and there was none */
 
-  hia_gate gate;         /* who is in the run, apart from the thread that called it */
+  hia_rundown gate;      /* who is in the run, apart from the thread that called it */
   _Atomic uint32_t stop; /* a hia_status: the run ends with it */
-  _Atomic uint32_t n_napping;
+  _Atomic uint32_t n_sleeping;
   _Atomic uint64_t peak_bytes; /* of the helpers' stacks */
   /* Of the run. */
   const hia_unwinder *unwinder;
   const uint32_t *cancelled;
   uint64_t deadline;
-  size_t depth, below; /* bytes of stack: allowed, and behind that */
-  bool is_limited;     /* as in the context */
-  hia_end *end;        /* hia_limits.end */
+  size_t depth, below;     /* bytes of stack: allowed, and behind that */
+  bool is_limited;         /* as in the context */
+  hia_cancel_scope *scope; /* hia_limits.scope */
   hia_timeline *timeline;
 
   _Atomic uint32_t n_members; /* of the array, that were ever in use */
@@ -243,12 +243,12 @@ void hiaR_follow_step(hia_context *context);
 /* Gives the stack of a deep run back; answers how much of it was used. */
 size_t hiaR_context_trim(hia_context *context);
 /* Must what runs here end? Sets context->doomed, perhaps. */
-hia_status hiaR_told_to_end(hia_context *context);
+hia_status hiaR_end_status(hia_context *context);
 /* Has the next comparison of a worker fail, or wakes it. */
 void hiaR_poke(hia_context *context);
 
 /* The frames of compiled code on a worker's stack, of its innermost invocation, newest first. */
-typedef struct hia_walk {
+typedef struct hia_stack_walker {
   const hia_context *context;
   const hia_bridge *bridge; /* the next join that has called compiled code itself */
   const char *sp;           /* of the frame: what its stack pointer is where ... */
@@ -261,11 +261,12 @@ typedef struct hia_walk {
     uintptr_t pc;
     hia_frame_row row;
   } known[64];
-} hia_walk;
+} hia_stack_walker;
 /* From where compiled code is, or was. */
-void hiaR_walk_start(hia_walk *walk, const hia_context *context, const char *sp, uintptr_t pc);
+void hiaR_stack_walker_start(hia_stack_walker *walk, const hia_context *context, const char *sp,
+                             uintptr_t pc);
 /* Finds the row of a frame: the first one, then the next. False: there are no more. */
-bool hiaR_walk_next(hia_walk *walk);
+bool hiaR_stack_walker_next(hia_stack_walker *walk);
 
 /* ---- barrier.c ---- */
 
@@ -295,11 +296,11 @@ hia_status hiaR_join_await(hia_context *context, hia_job *job, const char *sp);
 hia_word *hiaR_join_end(hia_context *context, hia_job *job);
 /* Gives what the worker's poll, at `pc` with the stack pointer `sp`, finds an asker for; starts a
  * team. */
-void hiaR_give(hia_context *context, const char *sp, uintptr_t pc);
+void hiaR_serve(hia_context *context, const char *sp, uintptr_t pc);
 /* Answers who asks, if somebody does, that there is nothing, and lets nobody ask any more. */
-void hiaR_close_door(hia_context *context);
+void hiaR_close_steal_request(hia_context *context);
 /* Work of the context's run, taken from a member of its team; NULL: found none. */
-hia_job *hiaR_seek(hia_context *context, hia_job *awaited);
+hia_job *hiaR_try_steal(hia_context *context, hia_job *awaited);
 /* Runs what was taken, and finishes it. */
 void hiaR_run_job(hia_context *context, hia_job *job);
 /* The end of an invocation that was left: cancels and awaits what was given from it. */
@@ -312,7 +313,7 @@ void hiaR_jobs_free(hia_context *context);
 hia_status hiaR_host_new(const hia_context_options *options, hia_context **out);
 
 /* What such a context has besides. */
-struct hia_host {
+struct hia_host_context {
   hia_context *context; /* whose it is */
   hia_allocator allocator;
   size_t max_depth, max_memory;
@@ -328,7 +329,7 @@ struct hia_host {
   void *user;          /* the host's */
 
   _Atomic bool is_cancelled; /* until it is reset */
-  hia_end end;               /* what the call under way has been told, or the last one */
+  hia_cancel_scope scope;    /* of the call under way, or of the last one */
 
   uint32_t root_called;     /* of the module, by the call that is under way */
   hia_invocation root;      /* its invocation; clean between calls */

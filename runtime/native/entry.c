@@ -34,7 +34,7 @@ static bool read_options(hia_context_options *own, const hia_context_options *op
 hia_status hiaR_host_new(const hia_context_options *options, hia_context **out) {
   const hia_allocator *allocator = options->allocator ? options->allocator : &hiaR_malloc;
   *out = NULL;
-  hia_host *host = hiaR_alloc(allocator, sizeof *host);
+  hia_host_context *host = hiaR_alloc(allocator, sizeof *host);
   if (!host) return HIA_MEMORY;
   host->allocator = *allocator;
   hia_context *context;
@@ -49,10 +49,11 @@ hia_status hiaR_host_new(const hia_context_options *options, hia_context **out) 
   host->threads = options->threads > 1 ? options->threads : 1;
   host->interprets = options->interpret;
   host->root.failure = &host->failure;
-  host->end.context = context;
-  hiaR_end_open(&host->end);
-  context->end = &host->end;
-  context->cancelled = &host->end.told;
+  host->scope.notify = hiaR_context_notify;
+  host->scope.arg = context;
+  hiaR_scope_open(&host->scope);
+  context->scope = &host->scope;
+  context->cancelled = &host->scope.status;
   *out = context;
   return HIA_OK;
 }
@@ -65,7 +66,7 @@ hia_status hia_context_new(const hia_context_options *options, hia_context **out
   hia_context *context;
   hia_status status = hiaR_host_new(&own, &context);
   if (status) return status;
-  hia_host *host = context->host;
+  hia_host_context *host = context->host;
   if (host->threads > 1) {
     status = hiaR_pool_new(&host->allocator, host->threads - 1, own.pool, &host->pool);
     if (status) {
@@ -80,13 +81,13 @@ hia_status hia_context_new(const hia_context_options *options, hia_context **out
 
 void hia_context_free(hia_context *context) {
   if (!context) return;
-  hia_host *host = context->host;
+  hia_host_context *host = context->host;
   hia_allocator allocator = host->allocator;
   hia_error_free(host->error);
   if (host->images) host->free_images(host->images, &host->allocator);
   if (host->owns_clock) hiaR_clock_free(host->clock);
   if (host->owns_pool) hiaR_pool_free(host->pool);
-  hiaR_end_close(&host->end);
+  hiaR_scope_close(&host->scope);
   hiaR_context_free(context);
   hiaR_free(&allocator, host, sizeof *host);
 }
@@ -100,8 +101,8 @@ void hia_context_set_user(hia_context *context, void *user) {
 void *hia_context_user(const hia_context *context) { return context ? context->host->user : NULL; }
 
 hia_context *hia_context_current(void) {
-  const hia_end *end = hiaR_innermost ? hiaR_innermost->end : NULL;
-  return end && !end->run ? end->context : NULL;
+  const hia_cancel_scope *scope = hiaR_innermost ? hiaR_innermost->scope : NULL;
+  return scope && !scope->run ? scope->arg : NULL;
 }
 
 /* ---- ending calls ---- */
@@ -109,7 +110,7 @@ hia_context *hia_context_current(void) {
 void hia_context_cancel(hia_context *context) {
   if (!context) return;
   atomic_store(&context->host->is_cancelled, true);
-  hiaR_end_tell(&context->host->end, HIA_CANCELLED);
+  hiaR_scope_cancel(&context->host->scope, HIA_CANCELLED);
   hiaR_poke(context);
 }
 
@@ -124,12 +125,13 @@ void hia_context_set_timeout(hia_context *context, uint64_t timeout_ns) {
 }
 
 static void past_deadline(hia_alarm *alarm) {
-  hia_host *host = (hia_host *)(void *)((char *)alarm - offsetof(hia_host, alarm));
-  hiaR_end_tell(&host->end, HIA_DEADLINE);
+  hia_host_context *host =
+      (hia_host_context *)(void *)((char *)alarm - offsetof(hia_host_context, alarm));
+  hiaR_scope_cancel(&host->scope, HIA_DEADLINE);
 }
 
 static hia_status set_alarm(hia_context *context) {
-  hia_host *host = context->host;
+  hia_host_context *host = context->host;
   hia_status status = HIA_OK;
   if (!host->clock) {
     status = hiaR_clock_new(&host->allocator, &host->clock);
@@ -150,7 +152,7 @@ static void clear_alarm(hia_context *context) {
 
 /* ---- calls ---- */
 
-static void forget_failure(hia_host *host) {
+static void forget_failure(hia_host_context *host) {
   hia_error_free(host->error);
   host->error = NULL;
   host->failed = NULL;
@@ -160,22 +162,22 @@ static void forget_failure(hia_host *host) {
 }
 
 /* The next call forgets it. */
-static hia_status note(hia_host *host, hia_status status) {
+static hia_status note(hia_host_context *host, hia_status status) {
   host->context->room = 0;
   return host->failure.status = status;
 }
 
 /* It never came to the code. */
-static hia_status refuse(hia_host *host, hia_status status, const char *why) {
+static hia_status refuse(hia_host_context *host, hia_status status, const char *why) {
   forget_failure(host);
   host->why = why;
   return note(host, status);
 }
 
 /* The code has been left. */
-static hia_status fail(hia_host *host, hia_status status, const hia_code_module *module,
+static hia_status fail(hia_host_context *host, hia_status status, const hia_code_module *module,
                        uint32_t root) {
-  hia_trace *trace = &host->failure.trace;
+  hia_backtrace *trace = &host->failure.backtrace;
   const hia_places *places = host->image_places ? host->image_places : &module->places;
   uint64_t deadline = host->context->deadline;
   host->failed = places;
@@ -188,22 +190,22 @@ static hia_status fail(hia_host *host, hia_status status, const hia_code_module 
   /* Ended in what was called itself, and at no operation of it. */
   uint32_t loc = module->roots[root].loc;
   if (trace->length == 0 && loc < places->n_locs && !host->image_places)
-    hiaR_trace_push(trace, loc);
+    hiaR_backtrace_push(trace, loc);
   return note(host, status);
 }
 
 /* While it is cancelled, or was told something, the next call is special too. */
 static void follow_end(hia_context *context) {
-  hia_host *host = context->host;
-  if (hiaR_end_told(&host->end) || atomic_load(&host->is_cancelled))
+  hia_host_context *host = context->host;
+  if (hiaR_scope_status(&host->scope) || atomic_load(&host->is_cancelled))
     atomic_store(&context->limit, UINTPTR_MAX);
 }
 
 static hia_status run_native(hia_context *context, const hia_code_module *module, uint32_t root,
                              hia_word *block) {
-  hia_host *host = context->host;
+  hia_host_context *host = context->host;
   bool is_shared = host->pool && (module->flags & HIA_CODE_FORKS);
-  context->most_workers = is_shared ? host->threads : 1;
+  context->max_workers = is_shared ? host->threads : 1;
   context->pool = is_shared ? host->pool : NULL;
   context->unwinder = &module->unwinder;
   /* If there may be helpers, the first comparison fails and calls the first of them. */
@@ -218,7 +220,7 @@ static hia_status run_native(hia_context *context, const hia_code_module *module
 
 static hia_status run_image(hia_context *context, const hia_code_module *module, uint32_t root,
                             hia_word *block) {
-  hia_host *host = context->host;
+  hia_host_context *host = context->host;
   if (!module->interpret || !module->image)
     return refuse(host, HIA_UNSUPPORTED, "this module holds no image to interpret");
   hia_limits limits = {.depth = host->depth,
@@ -227,17 +229,17 @@ static hia_status run_image(hia_context *context, const hia_code_module *module,
                        .pool = host->pool,
                        .cancelled = context->cancelled,
                        .deadline = context->deadline,
-                       .end = &host->end};
+                       .scope = &host->scope};
   return module->interpret(context, module, root, block, &limits, &host->failure);
 }
 
 /* What the call may use: inside another run, what that has left. */
-static hia_status take_limits(hia_host *host) {
+static hia_status take_limits(hia_host_context *host) {
   const hia_nest *nest = hiaR_innermost;
   host->depth = host->max_depth;
   host->memory = host->max_memory;
   if (!nest) return HIA_OK;
-  if (nest->level >= HIA_MOST_NESTED)
+  if (nest->level >= HIA_MAX_NESTED)
     return refuse(host, HIA_DEPTH, "too many runs inside one another");
   if (!nest->depth || !nest->memory)
     return refuse(host, nest->depth ? HIA_MEMORY : HIA_DEPTH, NULL);
@@ -248,7 +250,7 @@ static hia_status take_limits(hia_host *host) {
 
 /* Has the stack limits for frames of this size, if code is to run there. */
 static hia_status limit_stack(hia_context *context, size_t max_frame) {
-  hia_host *host = context->host;
+  hia_host_context *host = context->host;
   bool is_limited = host->depth != host->max_depth; /* only for this call */
   if (host->interprets || (max_frame < host->covered && !is_limited)) return HIA_OK;
   host->covered = context->room = 0; /* there may be no stack afterwards */
@@ -262,37 +264,37 @@ static hia_status limit_stack(hia_context *context, size_t max_frame) {
 /* The limits, the clock, and whether the call is wanted at all: it may be past its deadline when
  * the thread that keeps the time has been started. */
 static hia_status prepare(hia_context *context, const hia_code_module *module, uint32_t root) {
-  hia_host *host = context->host;
+  hia_host_context *host = context->host;
   hia_status status = take_limits(host);
   if (status == HIA_OK) status = limit_stack(context, module->unwinder.max_frame);
   if (status) return status;
-  __atomic_store_n(&host->end.told, HIA_OK, __ATOMIC_SEQ_CST);
+  __atomic_store_n(&host->scope.status, HIA_OK, __ATOMIC_SEQ_CST);
   if (host->timeout_ns) {
     status = set_alarm(context);
     if (status) return refuse(host, status, NULL);
   }
-  if (hiaR_innermost) hiaR_end_enter(&host->end, hiaR_innermost->end);
+  if (hiaR_innermost) hiaR_scope_enter(&host->scope, hiaR_innermost->scope);
   bool is_special = host->timeout_ns || host->interprets || hiaR_innermost;
   context->room = is_special ? 0 : host->covered;
   context->special = host->pool ? HIA_CODE_FORKS : 0;
   /* First the limit, then whether somebody wants the end. */
   atomic_store(&context->limit, context->step);
-  if (atomic_load(&host->is_cancelled)) hiaR_end_tell(&host->end, HIA_CANCELLED);
-  status = hiaR_end_told(&host->end);
+  if (atomic_load(&host->is_cancelled)) hiaR_scope_cancel(&host->scope, HIA_CANCELLED);
+  status = hiaR_scope_status(&host->scope);
   return status ? fail(host, status, module, root) : HIA_OK;
 }
 
 /* The way of all calls that are in some way special. */
 static hia_status enter_special(hia_context *context, const hia_code_module *module, uint32_t root,
                                 hia_word *block) {
-  hia_host *host = context->host;
+  hia_host_context *host = context->host;
   forget_failure(host);
   hia_status status = prepare(context, module, root);
   if (status == HIA_OK) {
     status = host->interprets ? run_image(context, module, root, block)
                               : run_native(context, module, root, block);
-    hia_status told = hiaR_end_told(&host->end);
-    if (status == HIA_CANCELLED && told) status = told;
+    hia_status ended = hiaR_scope_status(&host->scope);
+    if (status == HIA_CANCELLED && ended) status = ended;
     if (status && host->why)
       note(host, status); /* it never came to the code */
     else if (status)
@@ -300,14 +302,14 @@ static hia_status enter_special(hia_context *context, const hia_code_module *mod
     host->root = (hia_invocation){.failure = &host->failure};
   }
   if (context->deadline) clear_alarm(context);
-  hiaR_end_leave(&host->end);
+  hiaR_scope_leave(&host->scope);
   follow_end(context);
   return status;
 }
 
 /* The usual way, when the code was left or went deep. */
 static HIA_COLD hia_status leave(hia_context *context, int left) {
-  hia_host *host = context->host;
+  hia_host_context *host = context->host;
   context->doomed = NULL;
   hiaR_context_trim(context);
   hiaR_follow_step(context);
@@ -341,7 +343,7 @@ hia_status hiaR_enter(hia_context *context, const hia_code_module *module, uint3
     return busy_or_special(context, module, root, block);
   atomic_store_explicit(&context->run, run + 1, memory_order_relaxed);
   context->unwinder = &module->unwinder;
-  hia_host *host = context->host;
+  hia_host_context *host = context->host;
   host->root_called = root;
   context->invocation = &host->root;
   int left = hiaR_cross(context, (void (*)(void *))module->roots[root].entry, block);
@@ -357,15 +359,15 @@ hia_status hiaR_enter(hia_context *context, const hia_code_module *module, uint3
 
 const hia_error *hia_context_error(hia_context *context) {
   if (!context) return NULL;
-  hia_host *host = context->host;
+  hia_host_context *host = context->host;
   /* Of a call that is under way it belongs to another thread, or to a caller of this one. */
   if (atomic_load_explicit(&context->run, memory_order_relaxed) & 1) return NULL;
   if (host->error || !host->failure.status) return host->error;
   hia_failure *failure = &host->failure;
   if (!host->failed) {
     const char *why = host->why ? host->why : hiaR_status_message(failure->status);
-    hiaR_fail_plain(&host->allocator, &host->error, failure->status,
-                    &(hia_plain_error){.message = why});
+    hiaR_fail_message(&host->allocator, &host->error, failure->status,
+                      &(hia_message){.message = why});
     return host->error;
   }
   hiaR_fail_run(&host->allocator, &host->error, failure, &host->bounds, host->failed);

@@ -8,11 +8,11 @@
  * lies on top of it, which was begun after it too. So nobody waits in a circle. */
 #include "runtime/native/context.h"
 
-enum { SMALL = 16 };       /* words of a job that is used again */
-enum { MOST_TESTED = 16 }; /* arguments of a fork that is asked whether it pays */
+enum { SMALL = 16 };      /* words of a job that is used again */
+enum { MAX_TESTED = 16 }; /* arguments of a fork that is asked whether it pays */
 
 #ifdef HIA_STRESS
-enum { STACK_SHARE = 8, GIVE_NS = 1, FRAME_NS = 1, MOST_FRAMES = 50, FRAMES_A_RESERVE = 8 };
+enum { STACK_SHARE = 8, GIVE_NS = 1, FRAME_NS = 1, MAX_FRAMES = 50, FRAMES_A_RESERVE = 8 };
 enum { GIVES_ALL = true }; /* what does not pay, too */
 #else
 enum {
@@ -20,7 +20,7 @@ enum {
   GIVE_NS = 5000,         /* between two forks that a worker gives away, which costs both, whatever
                              little work it is (large1000 of bench/parallel.c) */
   FRAME_NS = 100,         /* and for each frame it has looked at: that takes a twentieth of it */
-  MOST_FRAMES = 20000,    /* that it looks at */
+  MAX_FRAMES = 20000,     /* that it looks at */
   FRAMES_A_RESERVE = 128, /* for so many it promotes one fork more */
   GIVES_ALL = false,
 };
@@ -29,7 +29,7 @@ enum {
   ANSWER_NS = 1000, /* how long an asker looks for its answer, after which the victim must have
                        come to a comparison, unless it is not running */
   AGAIN_NS = 5000,  /* and sleeps before it says so again */
-  MOST_AGAIN = 40,  /* and goes elsewhere */
+  MAX_AGAIN = 40,   /* and goes elsewhere */
   LOOK_NS = 300,    /* how long a join looks for its job's end before it asks again */
 };
 
@@ -101,7 +101,7 @@ typedef struct latent {
 static HIA_UNINSTRUMENTED uint32_t innermost(const hia_frame_row *row,
                                              const hia_fork_frame *frame) {
   uint32_t number = row->number;
-  if (number == HIA_FORKS_UNSAID) {
+  if (number == HIA_FORKS_UNKNOWN) {
     if (!row->forks.keeps_number) return HIA_NONE;
     number = (uint32_t)frame->words[0]; /* the lower half of it was written */
   }
@@ -125,8 +125,8 @@ static HIA_UNINSTRUMENTED hia_word argument(const hia_fork_frame *frame, const h
 /* A fork that does not pay never does, so of those of an invocation still the oldest go first. */
 static HIA_UNINSTRUMENTED bool pays(const hia_fork_map *forks, const hia_fork_site *site,
                                     const hia_fork_frame *frame) {
-  hia_word args[MOST_TESTED];
-  if (GIVES_ALL || !site->pays || site->n_params > MOST_TESTED) return true;
+  hia_word args[MAX_TESTED];
+  if (GIVES_ALL || !site->pays || site->n_params > MAX_TESTED) return true;
   for (uint32_t i = 0; i < site->n_params; i++)
     args[i] = argument(frame, &forks->args[site->first_arg + i]);
   return ((hia_fork_pays)(forks->base + (uintptr_t)site->pays))(args) != 0;
@@ -135,7 +135,7 @@ static HIA_UNINSTRUMENTED bool pays(const hia_fork_map *forks, const hia_fork_si
 /* The oldest latent forks of the innermost invocation, or of its newest frames if it is very deep:
  * a ring of the last that were met on the way from the newest frame to the oldest. */
 typedef struct latent_ring {
-  latent forks[1 + HIA_MOST_RESERVED];
+  latent forks[1 + HIA_MAX_RESERVED];
   uint32_t n_found, n_frames;
 } latent_ring;
 
@@ -144,9 +144,9 @@ typedef struct latent_ring {
 static HIA_UNINSTRUMENTED void find_oldest(const hia_context *context, const char *sp, uintptr_t pc,
                                            latent_ring *ring) {
   const hia_job *last = context->invocation->given;
-  hia_walk walk;
-  hiaR_walk_start(&walk, context, sp, pc);
-  for (; ring->n_frames < MOST_FRAMES && hiaR_walk_next(&walk); ring->n_frames++) {
+  hia_stack_walker walk;
+  hiaR_stack_walker_start(&walk, context, sp, pc);
+  for (; ring->n_frames < MAX_FRAMES && hiaR_stack_walker_next(&walk); ring->n_frames++) {
     const hia_fork_map *forks = &walk.row->forks;
     if (!forks->n_sites) continue;
     hia_fork_frame *frame = (hia_fork_frame *)(walk.sp + walk.row->cfa - forks->below);
@@ -209,7 +209,7 @@ static hia_job *oldest(hia_context *context, const char *sp, uintptr_t pc, uint3
   retire(context);
   uint32_t at = ring.n_found, n = ring.n_frames / FRAMES_A_RESERVE;
   hia_job *job = promote(context, &ring.forks[--at % HIA_LEN(ring.forks)]);
-  if (n > HIA_MOST_RESERVED) n = HIA_MOST_RESERVED;
+  if (n > HIA_MAX_RESERVED) n = HIA_MAX_RESERVED;
   for (; job && n && at; n--) {
     hia_job *next = promote(context, &ring.forks[--at % HIA_LEN(ring.forks)]);
     if (!next) break;
@@ -226,7 +226,7 @@ static void unreserve(hia_invocation *invocation, const hia_job *job) {
 }
 
 /* Answers how many frames it had to look at. */
-static uint32_t answer(hia_context *context, hia_box *box, const char *sp, uintptr_t pc) {
+static uint32_t answer(hia_context *context, hia_mailbox *box, const char *sp, uintptr_t pc) {
   hia_context *asker = hiaR_context_of(box);
   uint32_t n_frames = 0;
   /* Who asks found this worker in its own run, but it may have gone to another since. */
@@ -235,11 +235,11 @@ static uint32_t answer(hia_context *context, hia_box *box, const char *sp, uintp
     job->thief = asker;
     job->number = hiaR_event_promoted(context->ring);
   }
-  hia_answer(box, job);
+  hia_mailbox_reply(box, job);
   return n_frames;
 }
 
-void hiaR_give(hia_context *context, const char *sp, uintptr_t pc) {
+void hiaR_serve(hia_context *context, const char *sp, uintptr_t pc) {
   if (!context->team) {
     context->team = hiaR_team_new(context);
     if (!context->team) context->pool = NULL; /* no memory: alone, then */
@@ -247,7 +247,7 @@ void hiaR_give(hia_context *context, const char *sp, uintptr_t pc) {
   }
   uint64_t now = hiaR_now();
   bool is_soon = now < context->gives_from; /* then who asks says so again */
-  hia_box *box = is_soon ? NULL : hia_door_look(&context->door);
+  hia_mailbox *box = is_soon ? NULL : hia_steal_request_poll(&context->door);
   if (box) {
     uint64_t pause = (uint64_t)answer(context, box, sp, pc) * FRAME_NS;
     context->gives_from = now + (pause > GIVE_NS ? pause : GIVE_NS);
@@ -262,16 +262,16 @@ void hiaR_give(hia_context *context, const char *sp, uintptr_t pc) {
 #endif
 }
 
-void hiaR_close_door(hia_context *context) {
-  hia_box *box = hia_door_close(&context->door);
-  if (box) hia_answer(box, NULL);
+void hiaR_close_steal_request(hia_context *context) {
+  hia_mailbox *box = hia_steal_request_close(&context->door);
+  if (box) hia_mailbox_reply(box, NULL);
 }
 
 /* ---- taking ---- */
 
 static bool is_over(hia_context *context, hia_job *awaited) {
   return (awaited && hia_is_done(&awaited->is_done)) || atomic_load(&context->team->stop) ||
-         hia_gate_is_shut(&context->team->gate);
+         hia_rundown_is_closed(&context->team->gate);
 }
 
 /* Looks for the answer for about `ns`, or until it is not wanted any more. */
@@ -279,7 +279,7 @@ static bool look_for_answer(hia_context *context, hia_job *awaited, uint64_t ns)
   uint64_t start = hiaR_now();
   do {
     for (unsigned i = 0; i < 16; i++) {
-      if (hia_box_is_answered(&context->box)) return true;
+      if (hia_mailbox_has_reply(&context->box)) return true;
       HIA_PAUSE();
     }
     if (is_over(context, awaited)) return false;
@@ -289,12 +289,12 @@ static bool look_for_answer(hia_context *context, hia_job *awaited, uint64_t ns)
 
 /* Is there an answer, or is none wanted any more? */
 static bool is_settled(hia_context *context, hia_job *awaited) {
-  return hia_box_is_answered(&context->box) || is_over(context, awaited);
+  return hia_mailbox_has_reply(&context->box) || is_over(context, awaited);
 }
 
 /* Asks one worker for work. */
 static hia_job *ask(hia_context *context, hia_context *victim, hia_job *awaited) {
-  if (!hia_ask(&victim->door, &context->box)) return NULL;
+  if (!hia_steal_request_post(&victim->door, &context->box)) return NULL;
   atomic_store(&victim->limit, UINTPTR_MAX);
   bool is_answered = look_for_answer(context, awaited, GIVE_NS);
   if (!is_answered && !is_over(context, awaited)) {
@@ -304,21 +304,22 @@ static hia_job *ask(hia_context *context, hia_context *victim, hia_job *awaited)
     is_answered = look_for_answer(context, awaited, ANSWER_NS);
   }
   if (!is_answered) {
-    for (uint32_t i = 0; i < MOST_AGAIN && !is_settled(context, awaited); i++) {
-      hia_bell_arm(&context->bell);
-      if (!is_settled(context, awaited)) hia_bell_wait(&context->bell, AGAIN_NS);
-      hia_bell_disarm(&context->bell);
-      if (!hia_box_is_answered(&context->box)) atomic_store(&victim->limit, UINTPTR_MAX);
+    for (uint32_t i = 0; i < MAX_AGAIN && !is_settled(context, awaited); i++) {
+      hia_parker_arm(&context->bell);
+      if (!is_settled(context, awaited)) hia_parker_park(&context->bell, AGAIN_NS);
+      hia_parker_disarm(&context->bell);
+      if (!hia_mailbox_has_reply(&context->box)) atomic_store(&victim->limit, UINTPTR_MAX);
     }
-    if (!hia_box_is_answered(&context->box) && hia_ask_withdraw(&victim->door, &context->box))
+    if (!hia_mailbox_has_reply(&context->box) &&
+        hia_steal_request_withdraw(&victim->door, &context->box))
       return NULL;
-    while (!hia_box_is_answered(&context->box)) { /* it is on its way */
-      hia_bell_arm(&context->bell);
-      if (!hia_box_is_answered(&context->box)) hia_bell_wait(&context->bell, AGAIN_NS);
-      hia_bell_disarm(&context->bell);
+    while (!hia_mailbox_has_reply(&context->box)) { /* it is on its way */
+      hia_parker_arm(&context->bell);
+      if (!hia_mailbox_has_reply(&context->box)) hia_parker_park(&context->bell, AGAIN_NS);
+      hia_parker_disarm(&context->bell);
     }
   }
-  hia_job *job = hia_box_take(&context->box);
+  hia_job *job = hia_mailbox_take(&context->box);
   if (!job || !awaited || !hia_is_done(&awaited->is_done)) return job;
   /* What this worker has to do itself can go on now. */
   job->is_returned = true;
@@ -326,7 +327,7 @@ static hia_job *ask(hia_context *context, hia_context *victim, hia_job *awaited)
   return NULL;
 }
 
-hia_job *hiaR_seek(hia_context *context, hia_job *awaited) {
+hia_job *hiaR_try_steal(hia_context *context, hia_job *awaited) {
   hia_team *team = context->team;
   /* Work of the awaited job's subtree comes first. */
   hia_context *first = awaited ? awaited->thief : NULL;
@@ -386,21 +387,21 @@ static bool look_for_end(hia_job *job, uint64_t ns) {
 /* The worker has nothing to do but wait. With the door closed. */
 static hia_status help_until_done(hia_context *context, hia_job *job, const char *sp) {
   hia_status status = HIA_OK;
-  hia_nap nap = hiaR_nap();
-  while (!hia_is_done(&job->is_done) && !(status = hiaR_told_to_end(context))) {
-    hia_job *other = has_stack(context, sp) ? hiaR_seek(context, job) : NULL;
+  hia_backoff nap = hiaR_backoff_start();
+  while (!hia_is_done(&job->is_done) && !(status = hiaR_end_status(context))) {
+    hia_job *other = has_stack(context, sp) ? hiaR_try_steal(context, job) : NULL;
     if (other) {
       hiaR_run_job(context, other);
-      nap = hiaR_nap();
+      nap = hiaR_backoff_start();
       continue;
     }
     if (look_for_end(job, LOOK_NS)) break;
-    uint64_t ns = hiaR_nap_next(&nap);
+    uint64_t ns = hiaR_backoff_next(&nap);
     if (!ns) continue;
-    hia_bell_arm(&context->bell);
-    if (!hia_is_done(&job->is_done) && !(status = hiaR_told_to_end(context)))
-      hia_bell_wait(&context->bell, ns);
-    hia_bell_disarm(&context->bell);
+    hia_parker_arm(&context->bell);
+    if (!hia_is_done(&job->is_done) && !(status = hiaR_end_status(context)))
+      hia_parker_park(&context->bell, ns);
+    hia_parker_disarm(&context->bell);
     if (status) break;
   }
   return status;
@@ -410,22 +411,22 @@ hia_status hiaR_join_await(hia_context *context, hia_job *job, const char *sp) {
   unreserve(context->invocation, job);
   if (job->is_back) return HIA_OK;
   if (!hia_is_done(&job->is_done)) {
-    if (hia_box_take_back(&job->thief->box, job)) {
+    if (hia_mailbox_take_back(&job->thief->box, job)) {
       hiaR_event(context->ring, HIA_EVENT_TAKEN_BACK, job->number);
       job->is_back = true;
       return HIA_OK;
     }
-    hiaR_close_door(context);
+    hiaR_close_steal_request(context);
     hiaR_event(context->ring, HIA_EVENT_WAIT_BEGIN, job->number);
     hia_status status = help_until_done(context, job, sp);
     hiaR_event(context->ring, HIA_EVENT_WAIT_END, job->number);
-    hia_door_open(&context->door);
+    hia_steal_request_open(&context->door);
     if (status) return status;
   }
   if (!job->is_returned) return HIA_OK;
   /* Perhaps because the run ends. */
   job->is_back = true;
-  return hiaR_told_to_end(context);
+  return hiaR_end_status(context);
 }
 
 hia_word *hiaR_join_end(hia_context *context, hia_job *job) {
@@ -451,16 +452,16 @@ static void cancel(hia_job *job) {
 void hiaR_take_all_back(hia_context *context, hia_invocation *invocation) {
   for (hia_job *job = invocation->given; job; job = job->older) {
     if (job->is_back || hia_is_done(&job->is_done)) continue;
-    job->is_back = hia_box_take_back(&job->thief->box, job);
+    job->is_back = hia_mailbox_take_back(&job->thief->box, job);
     if (!job->is_back) cancel(job);
   }
   while (invocation->given) {
     hia_job *job = invocation->given;
     invocation->given = job->older;
     while (!job->is_back && !look_for_end(job, ANSWER_NS)) {
-      hia_bell_arm(&context->bell);
-      if (!hia_is_done(&job->is_done)) hia_bell_wait(&context->bell, HIA_LONGEST_NAP_NS);
-      hia_bell_disarm(&context->bell);
+      hia_parker_arm(&context->bell);
+      if (!hia_is_done(&job->is_done)) hia_parker_park(&context->bell, HIA_MAX_BACKOFF_NS);
+      hia_parker_disarm(&context->bell);
     }
     context->steals += job->steals;
     job_free(context, job);

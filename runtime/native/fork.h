@@ -21,12 +21,12 @@
 
 #include "runtime/base/base.h"
 
-enum { HIA_MOST_OPEN_FORKS = 8 }; /* of a function at once; further ones are made in order */
+enum { HIA_MAX_OPEN_FORKS = 8 }; /* of a function at once; further ones are made in order */
 
 /* What the frame of a function that forks holds for it. */
 typedef struct hia_fork_frame {
-  uint8_t is_taken[HIA_MOST_OPEN_FORKS]; /* 0 or 1; of forks that are not open: anything */
-  hia_word words[];                      /* as the function's hia_fork_site say */
+  uint8_t is_taken[HIA_MAX_OPEN_FORKS]; /* 0 or 1; of forks that are not open: anything */
+  hia_word words[];                     /* as the function's hia_fork_site say */
 } hia_fork_frame;
 
 /* An argument: words[word], a value of the type in as many bytes as it has, and `addend`
@@ -56,7 +56,7 @@ typedef int32_t (*hia_fork_pays)(const hia_word *args);
 /* Where code that forks stands, besides the sites: which of them are open there. A number that
  * travels with the position of a call, in the column of LLVM's debug locations. */
 enum {
-  HIA_FORKS_UNSAID = 0, /* compiled without it: words[0] says, if the function keeps it, or NONE */
+  HIA_FORKS_UNKNOWN = 0, /* compiled without it: words[0] says, if the function keeps it, or NONE */
   HIA_FORKS_NONE = 1,
   HIA_FORKS_OPEN = 2, /* and the number of the site that is open within all others */
   HIA_FORKS_LIMIT = 65536

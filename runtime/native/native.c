@@ -27,9 +27,9 @@
 
 /* Of a run that is told to end, so many of the innermost frames are read, in less than 100 us. */
 #ifdef HIA_STRESS
-#define MOST_FRAMES 100u
+#define MAX_FRAMES 100u
 #else
-#define MOST_FRAMES 20000u
+#define MAX_FRAMES 20000u
 #endif
 
 #define I32 4
@@ -124,7 +124,8 @@ size_t hiaR_context_trim(hia_context *context) {
 /* Code keeps its stack pointer fixed within a function, so a row of its tables, found by the place
  * of a call, leads to the caller. Where a join has called compiled code there are frames of ours
  * between: the walk goes on at that join. */
-void hiaR_walk_start(hia_walk *walk, const hia_context *context, const char *sp, uintptr_t pc) {
+void hiaR_stack_walker_start(hia_stack_walker *walk, const hia_context *context, const char *sp,
+                             uintptr_t pc) {
   walk->context = context;
   walk->bridge = context->invocation->bridges;
   walk->sp = sp;
@@ -133,7 +134,7 @@ void hiaR_walk_start(hia_walk *walk, const hia_context *context, const char *sp,
   for (size_t i = 0; i < HIA_LEN(walk->known); i++) walk->known[i].pc = 0;
 }
 
-bool hiaR_walk_next(hia_walk *walk) {
+bool hiaR_stack_walker_next(hia_stack_walker *walk) {
   const hia_unwinder *unwinder = walk->context->unwinder;
   const char *low = walk->context->stack.low, *top = walk->context->stack.top;
   if (walk->row) {
@@ -162,7 +163,7 @@ bool hiaR_walk_next(hia_walk *walk) {
 }
 
 /* Goes on at the outermost barrier, if there is one that has not been passed. */
-static bool leap(hia_walk *walk) {
+static bool leap(hia_stack_walker *walk) {
   if (!hiaR_barrier_outermost(walk->context, &walk->sp, &walk->pc)) return false;
   while (walk->bridge && walk->bridge->sp < walk->sp) walk->bridge = walk->bridge->outer;
   walk->row = NULL;
@@ -173,24 +174,24 @@ static bool leap(hia_walk *walk) {
  * `is_inside`: the place is a call whose callee the trace holds already. Behind `most` frames it
  * goes on at the outermost barrier, if there is one. */
 static void read_chain(const hia_context *context, uint32_t loc, const char *sp, uintptr_t pc,
-                       bool is_inside, uint64_t most, hia_trace *trace) {
+                       bool is_inside, uint64_t most, hia_backtrace *trace) {
   const hia_unwinder *unwinder = context->unwinder;
   if (!unwinder || !unwinder->locs) return;
-  hia_trace_writer writer = {.trace = trace, .locs = unwinder->locs};
-  if (loc != HIA_NONE) hiaR_trace_push_site(trace, unwinder->locs, loc, false);
-  hia_walk walk;
-  hia_trace_site sites[HIA_LEN(walk.known)];
-  hiaR_walk_start(&walk, context, sp, pc);
-  for (bool is_first = !is_inside; hiaR_walk_next(&walk); is_first = false) {
-    hia_trace_site *site = &sites[walk.slot];
-    if (walk.is_new) *site = hiaR_trace_site(unwinder->locs, walk.row->loc, walk.row->is_tail);
+  hia_backtrace_writer writer = {.backtrace = trace, .locs = unwinder->locs};
+  if (loc != HIA_NONE) hiaR_backtrace_push_site(trace, unwinder->locs, loc, false);
+  hia_stack_walker walk;
+  hia_backtrace_site sites[HIA_LEN(walk.known)];
+  hiaR_stack_walker_start(&walk, context, sp, pc);
+  for (bool is_first = !is_inside; hiaR_stack_walker_next(&walk); is_first = false) {
+    hia_backtrace_site *site = &sites[walk.slot];
+    if (walk.is_new) *site = hiaR_backtrace_site(unwinder->locs, walk.row->loc, walk.row->is_tail);
     if (!is_first)
-      hiaR_trace_add(&writer, site);
+      hiaR_backtrace_add(&writer, site);
     else if (loc == HIA_NONE) /* where it was, be it a call in tail position */
-      hiaR_trace_push_site(trace, unwinder->locs, site->loc, false);
-    if (most-- == 0 && leap(&walk)) hiaR_trace_cut(&writer);
+      hiaR_backtrace_push_site(trace, unwinder->locs, site->loc, false);
+    if (most-- == 0 && leap(&walk)) hiaR_backtrace_cut(&writer);
   }
-  hiaR_trace_end(&writer);
+  hiaR_backtrace_end(&writer);
 }
 
 /* ---- the end of an invocation ---- */
@@ -217,8 +218,8 @@ static void note_failure(hia_context *context, hia_status status, uint32_t loc, 
   }
   /* Who ends a run waits for it, and knows that it was deep: how deep, nobody asked. */
   bool is_told = status == HIA_CANCELLED || status == HIA_DEADLINE;
-  read_chain(context, loc, sp, pc, job != NULL, is_told ? MOST_FRAMES : UINT64_MAX,
-             &failure->trace);
+  read_chain(context, loc, sp, pc, job != NULL, is_told ? MAX_FRAMES : UINT64_MAX,
+             &failure->backtrace);
 }
 
 /* On the engine's stack: notes the failure and leaves. Not instrumented, like all that is left
@@ -242,7 +243,7 @@ _Noreturn HIA_UNINSTRUMENTED void hiaR_native_fail(uint32_t loc, uint32_t status
   leave(context, (hia_status)status, loc, code, sp, pc, NULL);
 }
 
-hia_status hiaR_told_to_end(hia_context *context) {
+hia_status hiaR_end_status(hia_context *context) {
   hia_team *team = context->team;
   hia_status status = team ? (hia_status)atomic_load(&team->stop) : HIA_OK;
   if (!status) {
@@ -284,10 +285,10 @@ static hia_status poll(hia_context *context, const char *sp, uintptr_t pc) {
     hiaR_barrier_descend(context, sp, pc);
   }
   hiaR_set_limit(context);
-  hia_status status = hiaR_told_to_end(context);
+  hia_status status = hiaR_end_status(context);
   if (status) return status;
   if ((uintptr_t)sp < context->hard) return HIA_DEPTH;
-  if (context->pool) hiaR_give(context, sp, pc);
+  if (context->pool) hiaR_serve(context, sp, pc);
   return HIA_OK;
 }
 
@@ -367,7 +368,7 @@ uint32_t hiaR_native_host(hia_host_call *call, hia_word *block, hia_context *con
   uintptr_t here = (uintptr_t)__builtin_frame_address(0);
   size_t left = here > context->hard ? here - context->hard : 0;
   hia_nest nest;
-  hiaR_nest_enter(&nest, context->end, context->is_limited ? left : SIZE_MAX, SIZE_MAX);
+  hiaR_nest_enter(&nest, context->scope, context->is_limited ? left : SIZE_MAX, SIZE_MAX);
   uint32_t status = on_thread_stack(context, call, block);
   hiaR_nest_leave(&nest);
   return status;
@@ -375,7 +376,7 @@ uint32_t hiaR_native_host(hia_host_call *call, hia_word *block, hia_context *con
 
 void hiaR_poke(hia_context *context) {
   atomic_store(&context->limit, UINTPTR_MAX);
-  hia_bell_ring(&context->bell);
+  hia_parker_unpark(&context->bell);
 }
 
 void hiaR_context_cancel(hia_context *context) {
@@ -385,12 +386,14 @@ void hiaR_context_cancel(hia_context *context) {
   hiaR_poke(context);
 }
 
+void hiaR_context_notify(void *context) { hiaR_context_cancel(context); }
+
 void hiaR_invoke(hia_context *context, hia_invocation *invocation, hia_native_entry entry,
                  hia_word *block) {
   invocation->outer = context->invocation;
   context->invocation = invocation;
   bool is_shared = context->pool != NULL;
-  if (is_shared) hia_door_open(&context->door);
+  if (is_shared) hia_steal_request_open(&context->door);
   int left;
   if (invocation->outer) {
     void *outer = context->host_sp;
@@ -400,7 +403,7 @@ void hiaR_invoke(hia_context *context, hia_invocation *invocation, hia_native_en
   } else {
     left = hiaR_cross(context, (void (*)(void *))entry, block);
   }
-  if (is_shared) hiaR_close_door(context);
+  if (is_shared) hiaR_close_steal_request(context);
   if (HIA_UNLIKELY(left)) hiaR_take_all_back(context, invocation);
 #ifdef HIA_STRESS
   if (invocation->given) abort(); /* a fork that was not open: nothing has joined it */
@@ -458,10 +461,10 @@ hia_status hiaR_native_run(hia_context *context, hia_native_entry entry, hia_wor
   context->cancelled = limits ? limits->cancelled : NULL;
   context->deadline = limits ? limits->deadline : 0;
   context->is_limited = limits && limits->depth;
-  context->end = limits ? limits->end : NULL;
+  context->scope = limits ? limits->scope : NULL;
   context->fuel = limits && limits->fuel ? limits->fuel : &context->unlent;
-  context->most_workers = limits ? limits->threads : 1;
-  context->pool = context->most_workers > 1 ? limits->pool : NULL;
+  context->max_workers = limits ? limits->threads : 1;
+  context->pool = context->max_workers > 1 ? limits->pool : NULL;
   context->ring = context->pool ? hiaR_ring_of(limits->timeline, 0) : NULL;
   context->timeline = limits ? limits->timeline : NULL;
 

@@ -1,5 +1,5 @@
-/* Native runs as the rest of hiaton sees them: stacks, the rows of frame tables, and running compiled
- * code. */
+/* Native runs as the rest of hiaton sees them: stacks, the rows of frame tables, and running
+ * compiled code. */
 #ifndef HIA_NATIVE_H
 #define HIA_NATIVE_H
 
@@ -61,6 +61,7 @@ hia_status hiaR_native_run(hia_context *context, hia_native_entry entry, hia_wor
                            hia_failure *failure, hia_usage *usage);
 /* Any thread: ends the context's run (with HIA_CANCELLED), if there is one. */
 void hiaR_context_cancel(hia_context *context);
+void hiaR_context_notify(void *context); /* the same, as hia_cancel_scope.notify */
 /* Calls fn(arg) on the context's stack, of at least `size` bytes: for deep recursions of a library,
  * whatever the size of the thread's stack. The context must not be in a run. MEMORY if there is
  * no such stack; fn was not called then. */

@@ -55,7 +55,7 @@ bool hiaR_tables_find(const hia_tables *t, uintptr_t text, uintptr_t return_addr
   uint32_t frame = AT(r.frames, t->n_frames, pc), line = AT(r.lines, t->n_lines, pc),
            function = AT(r.functions, t->n_functions, pc);
   if (frame == t->n_frames || r.frames[frame].size == HIA_NO_FRAME) return false;
-  static const hia_table_line none = {0, HIA_NONE, HIA_FORKS_UNSAID};
+  static const hia_table_line none = {0, HIA_NONE, HIA_FORKS_UNKNOWN};
   const hia_table_line *l = line == t->n_lines ? &none : &r.lines[line];
   row->cfa = r.frames[frame].size;
   row->loc = l->loc == HIA_NONE ? HIA_NONE : l->loc / 2;

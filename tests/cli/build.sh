@@ -453,7 +453,7 @@ int main(void) {
   FILE *object = fopen("status.o", "w"), *header = fopen("status.h", "w");
   host.declaration = "extern impure fn used(n: i64) -> i64";
   host.function = (void (*)(void))used;
-  host.answers_status = host.takes_user = true;
+  host.returns_status = host.takes_user = true;
   if (!object || !header || hia_engine_new(NULL, &engine, &error) != HIA_OK ||
       hia_engine_register(engine, &host, &error) != HIA_OK ||
       hia_module_load_text(engine, "status.hia", text, sizeof text - 1, &module, &error) != HIA_OK ||

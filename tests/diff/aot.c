@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_INSTANCES 256
+#define MAX_INSTANCES 256
 
 typedef struct instance {
   hia_function *function;
@@ -28,7 +28,7 @@ typedef struct aot {
   hia_engine *engine;
   hia_module *module;
   char *source, *path;
-  instance instances[MOST_INSTANCES];
+  instance instances[MAX_INSTANCES];
   uint32_t n_instances;
   pending *pending;
   uint32_t n_pending;
@@ -104,7 +104,7 @@ static void write_object(aot *a) {
   o.prefix = prefix;
   o.parallel = a->threads > 1;
   o.cpu = a->threads > 1 ? "x86-64" : NULL; /* with library calls where that lacks instructions */
-  hia_function *functions[MOST_INSTANCES];
+  hia_function *functions[MAX_INSTANCES];
   for (uint32_t i = 0; i < a->n_instances; i++) functions[i] = a->instances[i].function;
   hia_error *error = NULL;
   gen_text header = {0};
@@ -198,7 +198,7 @@ static void add_arg(gen_text *text, const hia_value *value) {
 static uint32_t add_instance(aot *a, hia_function *f) {
   for (uint32_t i = 0; i < a->n_instances; i++)
     if (a->instances[i].function == f) return i;
-  if (a->n_instances == MOST_INSTANCES) return MOST_INSTANCES;
+  if (a->n_instances == MAX_INSTANCES) return MAX_INSTANCES;
   a->instances[a->n_instances].function = f;
   return a->n_instances++;
 }
@@ -217,9 +217,9 @@ static void add_case(aot *a, const diff_case *c) {
   }
   if (status == HIA_OK) status = hia_function_instance(f, args, n, &f, &error);
   for (uint32_t i = 0; i < n; i++) hia_value_free(args[i]);
-  uint32_t which = status == HIA_OK ? add_instance(a, f) : MOST_INSTANCES;
+  uint32_t which = status == HIA_OK ? add_instance(a, f) : MAX_INSTANCES;
   hia_error_free(error);
-  if (which == MOST_INSTANCES) { /* the arguments are rejected: hia_diff's other ways see to that */
+  if (which == MAX_INSTANCES) { /* the arguments are rejected: hia_diff's other ways see to that */
     gen_text_free(&text);
     return;
   }

@@ -66,7 +66,7 @@ static void nothing(void) {}
 /* Every third may fail, which is refused unless the image says so too. */
 static bool find_host(void *user, uint32_t number, const char *name, hia_host_target *target) {
   (void)user;
-  *target = (hia_host_target){.function = nothing, .answers_status = number % 3 == 2};
+  *target = (hia_host_target){.function = nothing, .returns_status = number % 3 == 2};
   return strlen(name) < 1000;
 }
 

@@ -22,8 +22,8 @@ static int n_failed;
 
 /* ---- a host's pool: some threads and a queue ---- */
 
-#define MOST_WORK    4096
-#define MOST_THREADS 8
+#define MAX_WORK    4096
+#define MAX_THREADS 8
 
 typedef struct host {
   pthread_mutex_t lock;
@@ -31,18 +31,18 @@ typedef struct host {
   struct {
     void (*work)(void *arg);
     void *arg;
-  } queue[MOST_WORK];
+  } queue[MAX_WORK];
   unsigned first, end, n_threads;
   bool is_ending, is_held; /* held: work stays in the queue */
   bool refuses;
   _Atomic unsigned n_begun;
-  pthread_t threads[MOST_THREADS];
+  pthread_t threads[MAX_THREADS];
 } host;
 
 static bool enqueue(void *user, void (*work)(void *arg), void *arg) {
   host *h = user;
   pthread_mutex_lock(&h->lock);
-  bool ok = !h->refuses && h->end < MOST_WORK;
+  bool ok = !h->refuses && h->end < MAX_WORK;
   if (ok) {
     h->queue[h->end].work = work;
     h->queue[h->end++].arg = arg;

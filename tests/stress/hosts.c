@@ -141,7 +141,7 @@ static void check_nested(hosts_way w) {
   f.declaration = "extern fn inner(n: i32) -> i32";
   f.function = (void (*)(void))host_inner;
   f.user = &nest;
-  f.takes_user = f.answers_status = true;
+  f.takes_user = f.returns_status = true;
   hia_error *error = NULL;
   if (hia_engine_register(nest.engine, &f, NULL) != HIA_OK ||
       hia_module_load_text(nest.engine, "n", text, strlen(text), &nest.module, &error) != HIA_OK)

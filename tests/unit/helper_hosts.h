@@ -64,7 +64,7 @@ static inline hia_status hosts_register(hia_engine *engine, record *r) {
   const struct {
     const char *declaration;
     void (*function)(void);
-    bool takes_user, answers_status;
+    bool takes_user, returns_status;
   } hosts[] = {
       {"extern impure fn note(n: i32) -> i32", (void (*)(void))host_note, true, false},
       {"extern impure fn stop(n: i32) -> i32", (void (*)(void))host_stop, true, true},
@@ -79,7 +79,7 @@ static inline hia_status hosts_register(hia_engine *engine, record *r) {
     f.function = hosts[i].function;
     f.user = r;
     f.takes_user = hosts[i].takes_user;
-    f.answers_status = hosts[i].answers_status;
+    f.returns_status = hosts[i].returns_status;
     f.is_safe = i == 3; /* twice: native code calls it without leaving its stack */
     status = hia_engine_register(engine, &f, NULL);
   }

@@ -1,5 +1,6 @@
 #include "tests/unit/helper_image.h"
 #include "frontend/frontend.h"
+#include "runtime/interp/run.h"
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -95,12 +96,12 @@ image_outcome image_run(const image_program *p, image_engine engine, const hia_w
 bool image_agree(const image_program *p, const image_outcome *a, const image_outcome *b) {
   if (a->status != b->status) return false;
   if (a->status >= HIA_MEMORY) return true;
-  const hia_trace *x = &a->failure.trace, *y = &b->failure.trace;
+  const hia_backtrace *x = &a->failure.backtrace, *y = &b->failure.backtrace;
   if (a->status) {
     if (a->failure.code != b->failure.code || x->length != y->length) return false;
-    for (uint64_t i = 0; i < 2 * HIA_TRACE_ENDS && i < x->length; i++) {
-      uint64_t at = i < HIA_TRACE_ENDS ? i : x->length - 1 - (i - HIA_TRACE_ENDS);
-      if (hiaR_trace_entry(x, at) != hiaR_trace_entry(y, at)) return false;
+    for (uint64_t i = 0; i < 2 * HIA_BACKTRACE_ENDS && i < x->length; i++) {
+      uint64_t at = i < HIA_BACKTRACE_ENDS ? i : x->length - 1 - (i - HIA_BACKTRACE_ENDS);
+      if (hiaR_backtrace_entry(x, at) != hiaR_backtrace_entry(y, at)) return false;
     }
     return true;
   }
@@ -117,9 +118,9 @@ void image_print(const image_program *p, const image_outcome *o, char *buf, size
     n = snprintf(buf, size, "result %lld, %llu calls, %llu rounds, %llu firings",
                  (long long)o->results[0], (unsigned long long)o->usage.calls,
                  (unsigned long long)o->usage.rounds, (unsigned long long)o->usage.firings);
-  for (uint64_t i = 0; o->status && i < o->failure.trace.length && i < 8; i++) {
+  for (uint64_t i = 0; o->status && i < o->failure.backtrace.length && i < 8; i++) {
     const hia_image_loc *l =
-        &hiaR_image_locs(p->image, NULL)[hiaR_trace_entry(&o->failure.trace, i)];
+        &hiaR_image_locs(p->image, NULL)[hiaR_backtrace_entry(&o->failure.backtrace, i)];
     if (n >= 0 && (size_t)n < size)
       n += snprintf(buf + n, size - (size_t)n, " %s:%u:%u", hiaR_image_string(p->image, l->fn),
                     l->line, l->col);
@@ -129,9 +130,9 @@ void image_print(const image_program *p, const image_outcome *o, char *buf, size
 void image_chain(const image_program *p, const image_outcome *o, char *buf, size_t size) {
   size_t len = 0;
   if (size) buf[0] = 0;
-  for (uint64_t i = 0; i < o->failure.trace.length && i < HIA_TRACE_ENDS; i++) {
+  for (uint64_t i = 0; i < o->failure.backtrace.length && i < HIA_BACKTRACE_ENDS; i++) {
     const hia_image_loc *l =
-        &hiaR_image_locs(p->image, NULL)[hiaR_trace_entry(&o->failure.trace, i)];
+        &hiaR_image_locs(p->image, NULL)[hiaR_backtrace_entry(&o->failure.backtrace, i)];
     int n = snprintf(buf + len, size - len, "%s %u:%u; ", hiaR_image_string(p->image, l->fn),
                      l->line, l->col);
     if (n < 0 || (size_t)n >= size - len) return;

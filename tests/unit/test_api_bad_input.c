@@ -346,7 +346,7 @@ Test(api_bad_input, host_functions) {
   hia_host_function function = HIA_HOST_FUNCTION_INIT;
   function.declaration = "extern fn failing(x: i32) -> i32";
   function.function = (void (*)(void))failing;
-  function.answers_status = true;
+  function.returns_status = true;
   REFUSED(HIA_ARGUMENT, "engine", hia_engine_register, NULL, &function);
   REFUSED(HIA_ARGUMENT, "", hia_engine_register, w.engine, NULL);
   LATER(hia_host_function) later = {.now = function};

@@ -290,7 +290,7 @@ static void try_host(life *l, hia_engine *engine, hia_module *inner) {
   function.declaration = "extern impure fn back(x: i32) -> i32";
   function.function = (void (*)(void))call_back;
   function.user = &own;
-  function.takes_user = function.answers_status = true;
+  function.takes_user = function.returns_status = true;
   hia_module *module;
   if (!DID(hia_engine_register(engine, &function, &l->error), HIA_OK)) return;
   if (DID(hia_module_load_text(engine, "h", text, strlen(text), &module, &l->error), HIA_OK)) {

@@ -152,7 +152,7 @@ Test(engine_build, functions_of_the_host_keep_their_names) {
   hia_module *module;
   hia_host_function f = HIA_HOST_FUNCTION_INIT;
   f.function = nothing;
-  f.answers_status = true;
+  f.returns_status = true;
   f.declaration = "extern fn first(x: i64) -> i64";
   cr_assert_eq(hia_engine_register(engine, &f, NULL), HIA_OK);
   f.declaration = "extern fn host_name(x: i64) -> i64";
@@ -280,7 +280,7 @@ Test(engine_build, the_runtime_abi_is_as_its_number_says) {
   FIELD(hia_image_hosts, find)
   FIELD(hia_image_hosts, user)
   FIELD(hia_given_host, target)
-  FIELD(hia_host_target, answers_status)
+  FIELD(hia_host_target, returns_status)
   FIELD(hia_image_extern, flags)
   FIELD(hia_code_root, entry)
   FIELD(hia_code_root, export)

@@ -517,11 +517,11 @@ static void open_hosted(hosted *h, hia_engine_kind kind, const char *passes, con
   f.declaration = "extern impure fn again(n: i32) -> i32";
   f.function = (void (*)(void))again;
   f.user = h;
-  f.takes_user = f.answers_status = true;
+  f.takes_user = f.returns_status = true;
   cr_assert_eq(hia_engine_register(h->p.engine, &f, NULL), HIA_OK);
   f.declaration = "extern fn twice(n: i32) -> i32";
   f.function = (void (*)(void))twice;
-  f.answers_status = false;
+  f.returns_status = false;
   cr_assert_eq(hia_engine_register(h->p.engine, &f, NULL), HIA_OK);
   cr_assert_eq(hia_module_load_text(h->p.engine, "t.hia", host_text, strlen(host_text),
                                     &h->p.module, &error),

@@ -157,7 +157,7 @@ static void add_types(world *w, bool is_safe) {
       HOST("extern impure fn three(a: bool) -> (f32, (bool, i64))", three_status),
   };
   size_t n = sizeof all / sizeof *all;
-  all[n - 3].answers_status = all[n - 1].answers_status = all[n - 1].takes_user = true;
+  all[n - 3].returns_status = all[n - 1].returns_status = all[n - 1].takes_user = true;
   all[n - 1].user = &user;
   for (size_t i = 0; i < n; i++) {
     all[i].is_safe = is_safe;
@@ -304,7 +304,7 @@ Test(engine_host, modules_that_do_not_load) {
   add(&w, HOST("extern fn halve(x: f64) -> f64", f64_of));
   add(&w, HOST("extern impure fn roll() -> i32", none));
   hia_host_function fails = HOST("extern fn divide(a: i64, b: i64) -> (i64, i64)", divide);
-  fails.answers_status = true;
+  fails.returns_status = true;
   add(&w, fails);
   expect_rejected(&w, false, "fn main() = 1\n  extern fn halv(x: f64) -> f64\n",
                   "t.hia:2:13: error[E0601]: the host has no function 'halv' for this\n"
@@ -421,7 +421,7 @@ Test(engine_host, what_is_no_status) {
   world w;
   for (int is_safe = 0; is_safe < 2; is_safe++) EACH_WAY(w, 0) {
       hia_host_function f = HOST("extern impure fn odd(n: i32) -> i32", odd);
-      f.answers_status = true;
+      f.returns_status = true;
       f.is_safe = is_safe;
       add(&w, f);
       for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -567,7 +567,7 @@ static void load_inner(world *w, inner *i, const char *text) {
   *i = (inner){.w = w, .function = "inner", .options = HIA_RUN_OPTIONS_INIT};
   hia_host_function f = HOST("extern impure fn again(n: i32) -> i32", again);
   f.user = i;
-  f.takes_user = f.answers_status = true;
+  f.takes_user = f.returns_status = true;
   add(w, f);
   char all[2048];
   snprintf(all, sizeof all, "extern impure fn again(n: i32) -> i32\n%s", text);
@@ -757,7 +757,7 @@ Test(engine_host, entries_within_entries) {
   nested_entry nest = {0};
   hia_host_function f = HOST("extern impure fn enter(n: i32) -> i32", enter);
   f.user = &nest;
-  f.takes_user = f.answers_status = true;
+  f.takes_user = f.returns_status = true;
   add(&w, f);
   load(&w, "extern impure fn enter(n: i32) -> i32\n"
            "fn down(n: i32) -> i32 = if n == 0 then 5 else 1 + down(n - 1)\n"

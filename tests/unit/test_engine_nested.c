@@ -106,7 +106,7 @@ static bool begin(world *w, unsigned threads, const char *outer, const char *inn
   f.declaration = "extern impure fn begin(n: i32) -> i32";
   f.function = (void (*)(void))begin_inner;
   f.user = w;
-  f.takes_user = f.answers_status = true;
+  f.takes_user = f.returns_status = true;
   cr_assert_eq(hia_engine_register(w->engine, &f, NULL), HIA_OK);
   f.declaration = "extern fn pure_begin(n: i32) -> i32";
   f.function = (void (*)(void))pure_begin;

@@ -1,4 +1,5 @@
 /* expand: what is its own; that it agrees with the interpreter is tested there. */
+#include "runtime/interp/run.h"
 #include "tests/unit/helper_image.h"
 #include <criterion/criterion.h>
 
@@ -47,7 +48,7 @@ Test(expand, limits) {
   o = expand(&p, 100000, &(hia_limits){.memory = 1 << 20}, NULL);
   cr_assert_eq(o.status, HIA_MEMORY);
   cr_assert_leq(o.usage.peak_bytes, 1 << 20);
-  cr_assert_geq(o.failure.trace.length, o.usage.peak_frames - 1);
+  cr_assert_geq(o.failure.backtrace.length, o.usage.peak_frames - 1);
   o = expand(&p, 100000, &(hia_limits){.depth = 1 << 20}, NULL);
   cr_assert_eq(o.status, HIA_DEPTH);
   o = expand(&p, 100, &(hia_limits){.depth = 1 << 20, .memory = 1 << 20}, NULL);

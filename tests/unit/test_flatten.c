@@ -252,7 +252,8 @@ Test(flatten, wide_section_fails) {
   for (image_engine e = IMAGE_INTERP; e <= IMAGE_EXPAND; e++) {
     image_outcome o = image_run(&p, e, (hia_word[]){0}, 1, NULL, NULL);
     cr_assert_eq(o.status, HIA_DIV_ZERO);
-    cr_assert_eq(hiaR_image_locs(p.image, NULL)[hiaR_trace_entry(&o.failure.trace, 0)].line, N - 5);
+    cr_assert_eq(hiaR_image_locs(p.image, NULL)[hiaR_backtrace_entry(&o.failure.backtrace, 0)].line,
+                 N - 5);
   }
   image_discard(&p);
 }

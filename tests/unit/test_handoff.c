@@ -68,108 +68,112 @@ static inline void model_futex_wake(_Atomic uint32_t *word) {
 /* ---- the operations, and how each may be wrong ---- */
 
 typedef struct operations {
-  hia_box *(*door_close)(hia_door *door);
-  hia_box *(*door_look)(hia_door *door);
-  bool (*ask)(hia_door *door, hia_box *box);
-  bool (*ask_withdraw)(hia_door *door, hia_box *box);
-  void (*answer)(hia_box *box, void *piece);
-  void *(*box_take)(hia_box *box);
-  bool (*box_take_back)(hia_box *box, void *piece);
-  void (*finish)(_Atomic uint32_t *is_done, hia_bell *bell);
-  bool (*gate_enter)(hia_gate *gate);
-  void (*gate_leave)(hia_gate *gate);
-  void (*gate_shut)(hia_gate *gate);
+  hia_mailbox *(*door_close)(hia_steal_request *door);
+  hia_mailbox *(*door_look)(hia_steal_request *door);
+  bool (*ask)(hia_steal_request *door, hia_mailbox *box);
+  bool (*ask_withdraw)(hia_steal_request *door, hia_mailbox *box);
+  void (*answer)(hia_mailbox *box, void *piece);
+  void *(*box_take)(hia_mailbox *box);
+  bool (*box_take_back)(hia_mailbox *box, void *piece);
+  void (*finish)(_Atomic uint32_t *is_done, hia_parker *bell);
+  bool (*gate_enter)(hia_rundown *gate);
+  void (*gate_leave)(hia_rundown *gate);
+  void (*gate_shut)(hia_rundown *gate);
   bool looks_before_arming, leaves_door_unanswered, forgets_references;
   bool leaves_claimed, leaves_with_news, leaves_too_early;
 } operations;
 
 #define RIGHT                                                                                      \
-  .door_close = hia_door_close, .door_look = hia_door_look, .ask = hia_ask,                        \
-  .ask_withdraw = hia_ask_withdraw, .answer = hia_answer, .box_take = hia_box_take,                \
-  .box_take_back = hia_box_take_back, .finish = hia_finish, .gate_enter = hia_gate_enter,          \
-  .gate_leave = hia_gate_leave, .gate_shut = hia_gate_shut
+  .door_close = hia_steal_request_close, .door_look = hia_steal_request_poll,                      \
+  .ask = hia_steal_request_post, .ask_withdraw = hia_steal_request_withdraw,                       \
+  .answer = hia_mailbox_reply, .box_take = hia_mailbox_take,                                       \
+  .box_take_back = hia_mailbox_take_back, .finish = hia_finish, .gate_enter = hia_rundown_enter,   \
+  .gate_leave = hia_rundown_leave, .gate_shut = hia_rundown_close
 
-static hia_box *close_in_two(hia_door *door) {
+static hia_mailbox *close_in_two(hia_steal_request *door) {
   uintptr_t who = atomic_load(&door->who);
-  atomic_store(&door->who, HIA_DOOR_CLOSED);
-  return hia_door_box(who);
+  atomic_store(&door->who, HIA_STEAL_REQUEST_CLOSED);
+  return hia_steal_request_mailbox(who);
 }
-static hia_box *look_in_two(hia_door *door) {
+static hia_mailbox *look_in_two(hia_steal_request *door) {
   uintptr_t who = atomic_load(&door->who);
-  if (who != HIA_DOOR_OPEN) atomic_store(&door->who, HIA_DOOR_OPEN);
-  return hia_door_box(who);
+  if (who != HIA_STEAL_REQUEST_OPEN) atomic_store(&door->who, HIA_STEAL_REQUEST_OPEN);
+  return hia_steal_request_mailbox(who);
 }
-static bool ask_in_two(hia_door *door, hia_box *box) {
-  if (atomic_load(&door->who) != HIA_DOOR_OPEN) return false;
-  atomic_store(&box->piece, HIA_BOX_ASKED);
+static bool ask_in_two(hia_steal_request *door, hia_mailbox *box) {
+  if (atomic_load(&door->who) != HIA_STEAL_REQUEST_OPEN) return false;
+  atomic_store(&box->piece, HIA_MAILBOX_REQUESTED);
   atomic_store(&door->who, (uintptr_t)box);
   return true;
 }
-static bool ask_then_mark(hia_door *door, hia_box *box) {
-  uintptr_t open = HIA_DOOR_OPEN;
+static bool ask_then_mark(hia_steal_request *door, hia_mailbox *box) {
+  uintptr_t open = HIA_STEAL_REQUEST_OPEN;
   if (!atomic_compare_exchange_strong(&door->who, &open, (uintptr_t)box)) return false;
-  atomic_store(&box->piece, HIA_BOX_ASKED);
+  atomic_store(&box->piece, HIA_MAILBOX_REQUESTED);
   return true;
 }
-static bool withdraw_in_two(hia_door *door, hia_box *box) {
+static bool withdraw_in_two(hia_steal_request *door, hia_mailbox *box) {
   if (atomic_load(&door->who) != (uintptr_t)box) return false;
-  atomic_store(&door->who, HIA_DOOR_OPEN);
-  atomic_store(&box->piece, HIA_BOX_NOTHING);
+  atomic_store(&door->who, HIA_STEAL_REQUEST_OPEN);
+  atomic_store(&box->piece, HIA_MAILBOX_EMPTY);
   return true;
 }
-static bool withdraw_unseen(hia_door *door, hia_box *box) { /* the answer may be on its way */
-  hia_ask_withdraw(door, box);
+static bool withdraw_unseen(hia_steal_request *door,
+                            hia_mailbox *box) { /* the answer may be on its way */
+  hia_steal_request_withdraw(door, box);
   return true;
 }
-static void ring_then_answer(hia_box *box, void *piece) {
-  hia_bell_ring(box->bell);
+static void ring_then_answer(hia_mailbox *box, void *piece) {
+  hia_parker_unpark(box->bell);
   atomic_store(&box->piece, (uintptr_t)piece);
 }
-static void answer_in_silence(hia_box *box, void *piece) {
+static void answer_in_silence(hia_mailbox *box, void *piece) {
   atomic_store(&box->piece, (uintptr_t)piece);
 }
-static void *take_in_two(hia_box *box) {
+static void *take_in_two(hia_mailbox *box) {
   uintptr_t piece = atomic_load(&box->piece);
-  atomic_store(&box->piece, HIA_BOX_NOTHING);
+  atomic_store(&box->piece, HIA_MAILBOX_EMPTY);
   return (void *)piece;
 }
-static bool take_back_in_two(hia_box *box, void *piece) {
+static bool take_back_in_two(hia_mailbox *box, void *piece) {
   if (atomic_load(&box->piece) != (uintptr_t)piece) return false;
-  atomic_store(&box->piece, HIA_BOX_NOTHING);
+  atomic_store(&box->piece, HIA_MAILBOX_EMPTY);
   return true;
 }
-static void ring_then_finish(_Atomic uint32_t *is_done, hia_bell *bell) {
-  hia_bell_ring(bell);
+static void ring_then_finish(_Atomic uint32_t *is_done, hia_parker *bell) {
+  hia_parker_unpark(bell);
   atomic_store(is_done, 1);
 }
-static void finish_twice(_Atomic uint32_t *is_done, hia_bell *bell) { /* touches it afterwards */
+static void finish_twice(_Atomic uint32_t *is_done, hia_parker *bell) { /* touches it afterwards */
   hia_finish(is_done, bell);
   if (!atomic_load(is_done)) atomic_store(is_done, 1);
 }
-static bool enter_in_two(hia_gate *gate) {
-  if (atomic_load(&gate->is_shut)) return false;
+static bool enter_in_two(hia_rundown *gate) {
+  if (atomic_load(&gate->is_closed)) return false;
   atomic_fetch_add(&gate->n_inside, 1);
   return true;
 }
-static void leave_in_silence(hia_gate *gate) { atomic_fetch_sub(&gate->n_inside, 1); }
-static void leave_in_two(hia_gate *gate) { /* two that leave may both think they are not the last */
+static void leave_in_silence(hia_rundown *gate) { atomic_fetch_sub(&gate->n_inside, 1); }
+static void
+leave_in_two(hia_rundown *gate) { /* two that leave may both think they are not the last */
   uint32_t n = atomic_load(&gate->n_inside);
   atomic_store(&gate->n_inside, n - 1);
-  if (n == 1) hia_bell_ring(&gate->bell);
+  if (n == 1) hia_parker_unpark(&gate->bell);
 }
 
-static void leave_open(hia_gate *gate) { (void)gate; }
-static void answer_with_half_a_ring(hia_box *box, void *piece) {
-  hia_bell *bell = box->bell;
+static void leave_open(hia_rundown *gate) { (void)gate; }
+static void answer_with_half_a_ring(hia_mailbox *box, void *piece) {
+  hia_parker *bell = box->bell;
   atomic_store(&box->piece, (uintptr_t)piece);
   atomic_exchange(&bell->is_asleep, 0);
 }
-static void answer_late_bell(hia_box *box, void *piece) { /* nobody is awake: nobody is rung for */
+static void answer_late_bell(hia_mailbox *box,
+                             void *piece) { /* nobody is awake: nobody is rung for */
   bool is_asleep = atomic_load(&box->bell->is_asleep);
   atomic_store(&box->piece, (uintptr_t)piece);
-  if (is_asleep) hia_bell_ring(box->bell);
+  if (is_asleep) hia_parker_unpark(box->bell);
 }
-static void finish_in_silence(_Atomic uint32_t *is_done, hia_bell *bell) {
+static void finish_in_silence(_Atomic uint32_t *is_done, hia_parker *bell) {
   (void)bell;
   atomic_store(is_done, 1);
 }
@@ -180,22 +184,22 @@ static operations op;
 
 typedef struct piece {
   _Atomic uint32_t is_done;
-  uint32_t n_runs; /* plain: one runs it at a time, or all is wrong anyway */
-  hia_box *given;  /* its owner's: where it went */
-  hia_bell *bell;  /* of its owner */
+  uint32_t n_runs;    /* plain: one runs it at a time, or all is wrong anyway */
+  hia_mailbox *given; /* its owner's: where it went */
+  hia_parker *bell;   /* of its owner */
   uint64_t pad;
 } piece;
 
 typedef struct worker {
-  hia_door door;
-  hia_box box;
-  hia_bell bell;
+  hia_steal_request door;
+  hia_mailbox box;
+  hia_parker bell;
 } worker;
 
 static struct {
   worker w[3];
   piece pieces[3];
-  hia_gate gate;
+  hia_rundown gate;
   _Atomic uint32_t is_over; /* whose gate it is has gone on */
   _Atomic uint32_t n_references;
 
@@ -203,7 +207,7 @@ static struct {
    * or gets one; to start its second thread with; its jobs given away and not back. */
   hia_idle_set idle;
   hia_claims claims;
-  hia_bell bell, start;
+  hia_parker bell, start;
   _Atomic uint32_t inbox, n_taken, is_born, may_start, is_all;
   uint32_t n_given, n_jobs;
 } shared;
@@ -225,20 +229,20 @@ static void begin(void) {
 #define WAIT_UNTIL(bell_, condition)                                                               \
   while (!(condition)) {                                                                           \
     if (op.looks_before_arming) {                                                                  \
-      hia_bell_arm(bell_);                                                                         \
-      hia_bell_wait((bell_), 0);                                                                   \
+      hia_parker_arm(bell_);                                                                       \
+      hia_parker_park((bell_), 0);                                                                 \
     } else {                                                                                       \
-      hia_bell_arm(bell_);                                                                         \
-      if (!(condition)) hia_bell_wait((bell_), 0);                                                 \
+      hia_parker_arm(bell_);                                                                       \
+      if (!(condition)) hia_parker_park((bell_), 0);                                               \
     }                                                                                              \
-    hia_bell_disarm(bell_);                                                                        \
+    hia_parker_disarm(bell_);                                                                      \
   }
 
 static void run_piece(piece *p) { explore_check(p->n_runs++ == 0, "a piece is run twice"); }
 
 /* The owner of a door at a comparison with its limit: gives `p` (NULL: nothing) to who asks. */
 static void poll(worker *self, piece *p) {
-  hia_box *box = op.door_look(&self->door);
+  hia_mailbox *box = op.door_look(&self->door);
   if (!box) return;
   if (p && !p->given) {
     p->given = box;
@@ -250,7 +254,7 @@ static void poll(worker *self, piece *p) {
 }
 
 static void close_door(worker *self) {
-  hia_box *box = op.door_close(&self->door);
+  hia_mailbox *box = op.door_close(&self->door);
   if (box && !op.leaves_door_unanswered) op.answer(box, NULL);
 }
 
@@ -263,7 +267,7 @@ static void join(worker *self, piece *p) {
   WAIT_UNTIL(&self->bell, hia_is_done(&p->is_done));
   explore_check(p->n_runs == 1, "a piece is done that nobody ran");
   explore_gone(&p->is_done, sizeof p->is_done); /* its record may be somebody else's now */
-  hia_door_open(&self->door);
+  hia_steal_request_open(&self->door);
 }
 
 /* Takes what is in the box of a worker whose asking was answered. */
@@ -276,13 +280,13 @@ static bool take_and_run(worker *self) {
 }
 
 static void wait_for_answer(worker *self) {
-  WAIT_UNTIL(&self->bell, hia_box_is_answered(&self->box));
+  WAIT_UNTIL(&self->bell, hia_mailbox_has_reply(&self->box));
 }
 
 /* ---- two: one owns a piece, one is hungry ---- */
 
 static void owner_of_one(void) {
-  hia_door_open(&w[0].door);
+  hia_steal_request_open(&w[0].door);
   poll(&w[0], &pieces[0]);
   poll(&w[0], &pieces[0]);
   join(&w[0], &pieces[0]);
@@ -325,7 +329,7 @@ static const explore_case two_ask_one_withdraws =
     CASE(3, one_was_run, owner_of_one, impatient_1, hungry_2);
 
 static void owner_of_two(void) {
-  hia_door_open(&w[0].door);
+  hia_steal_request_open(&w[0].door);
   poll(&w[0], &pieces[0]); /* the oldest first */
   poll(&w[0], pieces[0].given ? &pieces[1] : &pieces[0]);
   join(&w[0], &pieces[1]); /* the newest first */
@@ -341,7 +345,7 @@ static const explore_case two_pieces = CASE(3, two_were_run, owner_of_two, hungr
 
 static void owner_who_helps(void) {
   worker *self = &w[0];
-  hia_door_open(&self->door);
+  hia_steal_request_open(&self->door);
   poll(self, &pieces[0]);
   if (!pieces[0].given || op.box_take_back(pieces[0].given, &pieces[0])) {
     run_piece(&pieces[0]);
@@ -350,8 +354,8 @@ static void owner_who_helps(void) {
   }
   close_door(self);
   if (op.ask(&w[1].door, &self->box)) {
-    WAIT_UNTIL(&self->bell, hia_box_is_answered(&self->box) || hia_is_done(&pieces[0].is_done));
-    if (hia_box_is_answered(&self->box) || !op.ask_withdraw(&w[1].door, &self->box)) {
+    WAIT_UNTIL(&self->bell, hia_mailbox_has_reply(&self->box) || hia_is_done(&pieces[0].is_done));
+    if (hia_mailbox_has_reply(&self->box) || !op.ask_withdraw(&w[1].door, &self->box)) {
       wait_for_answer(self);
       take_and_run(self);
     }
@@ -367,7 +371,7 @@ static void thief_with_more(void) {
   piece *p = op.box_take(&self->box);
   if (!p) return;
   run_piece(p);
-  hia_door_open(&self->door);
+  hia_steal_request_open(&self->door);
   poll(self, &pieces[1]);
   join(self, &pieces[1]);
   close_door(self);
@@ -392,7 +396,7 @@ static void visitor_twice(void) {
 }
 static void host(void) {
   op.gate_shut(&gate);
-  WAIT_UNTIL(&gate.bell, hia_gate_is_empty(&gate));
+  WAIT_UNTIL(&gate.bell, hia_rundown_is_empty(&gate));
   atomic_store(&shared.is_over, 1);
 }
 static const explore_case gate_of_one = CASE(2, NULL, host, visitor_twice);
@@ -439,8 +443,8 @@ static bool has_news(void) { return atomic_load(&shared.inbox) || atomic_load(&s
 static void count_jobs(uint32_t n) {
   if (!n || atomic_fetch_add(&shared.n_taken, n) + n != shared.n_jobs) return;
   atomic_store(&shared.is_all, 1);
-  hia_bell_ring(&shared.bell);
-  hia_bell_ring(&shared.start);
+  hia_parker_unpark(&shared.bell);
+  hia_parker_unpark(&shared.start);
 }
 static void take_jobs(void) {
   uint32_t n = atomic_exchange(&shared.inbox, 0);
@@ -486,7 +490,7 @@ static void threads(void) {
 
 static void post(uint32_t what) {
   atomic_fetch_add(&shared.inbox, what);
-  hia_bell_ring(&shared.bell);
+  hia_parker_unpark(&shared.bell);
 }
 static void give_back(void) { post(BACK); }
 /* Tries to give it one, if it is idle. */
@@ -498,7 +502,7 @@ static void giver(void) {
   if (!atomic_load(&shared.is_born)) {
     atomic_store(&shared.is_born, 1);
     atomic_store(&shared.may_start, 1);
-    hia_bell_ring(&shared.start);
+    hia_parker_unpark(&shared.start);
   }
   post(GIVEN);
   hia_claim_end(&shared.claims);

@@ -1,4 +1,5 @@
 /* The interpreter: results and failures against the reference evaluator, limits, frames. */
+#include "runtime/interp/run.h"
 #include "tests/unit/helper_eval.h"
 #include "tests/unit/helper_image.h"
 #include "tests/unit/helper_random.h"
@@ -30,7 +31,7 @@ static void agree(const image_program *p, const eval_outcome *e, const image_out
   uint32_t n = hiaR_image_export(p->image, 0)->n_results;
   bool same = o->status == e->status;
   if (same && e->status)
-    same = strncmp(chain, e->chain, strlen(chain)) == 0 && o->failure.trace.length > 0 &&
+    same = strncmp(chain, e->chain, strlen(chain)) == 0 && o->failure.backtrace.length > 0 &&
            (e->status != HIA_FAILED || o->failure.code == (int64_t)e->code);
   else if (same)
     same = memcmp(o->results, e->results, n * sizeof(hia_word)) == 0 &&
@@ -115,7 +116,7 @@ Test(interp, frames_are_small_and_limited) {
     cr_assert_eq(o.status, HIA_DEPTH);
     cr_assert_leq(o.usage.peak_bytes, 1 << 20);
     cr_assert_gt(o.usage.peak_bytes, 1 << 19); /* the limit can be used */
-    cr_assert_geq(o.failure.trace.length, o.usage.peak_frames - 1);
+    cr_assert_geq(o.failure.backtrace.length, o.usage.peak_frames - 1);
     n = 1000;
     o = image_run(&p, IMAGE_INTERP, &n, threads, &limits, NULL);
     cr_assert_eq(o.status, HIA_OK);
@@ -225,15 +226,15 @@ Test(interp, long_chains_keep_both_ends) {
                            "fn main(n: i32) -> i32 = 2 * g(n)",
                            false);
   image_outcome o = interp(&p, 1000, 1);
-  const hia_trace *t = &o.failure.trace;
+  const hia_backtrace *t = &o.failure.backtrace;
   cr_assert_eq(t->length, 1002);
   const hia_image_loc *locs = hiaR_image_locs(p.image, NULL);
-  cr_assert_eq(locs[hiaR_trace_entry(t, 0)].col, 38);
-  cr_assert_eq(locs[hiaR_trace_entry(t, 1)].col, 55);
-  cr_assert_eq(hiaR_trace_entry(t, HIA_TRACE_ENDS), HIA_NONE);
-  cr_assert_eq(locs[hiaR_trace_entry(t, 1001)].line, 2);
-  cr_assert_eq(locs[hiaR_trace_entry(t, 1000)].line, 1);
-  cr_assert_eq(hiaR_trace_entry(t, 1002), HIA_NONE);
+  cr_assert_eq(locs[hiaR_backtrace_entry(t, 0)].col, 38);
+  cr_assert_eq(locs[hiaR_backtrace_entry(t, 1)].col, 55);
+  cr_assert_eq(hiaR_backtrace_entry(t, HIA_BACKTRACE_ENDS), HIA_NONE);
+  cr_assert_eq(locs[hiaR_backtrace_entry(t, 1001)].line, 2);
+  cr_assert_eq(locs[hiaR_backtrace_entry(t, 1000)].line, 1);
+  cr_assert_eq(hiaR_backtrace_entry(t, 1002), HIA_NONE);
   image_discard(&p);
 }
 

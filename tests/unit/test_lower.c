@@ -229,7 +229,7 @@ Test(lower, a_chain_ten_million_deep_is_read_quickly) {
     compile_text(&w, failing_text, 2);
     hia_word block[3] = {10000000, 0};
     cr_assert_eq(run(&w, "even", block, (size_t)2 << 30), HIA_DIV_ZERO);
-    cr_assert_eq(w.failure.trace.length, 10000001);
+    cr_assert_eq(w.failure.backtrace.length, 10000001);
     cr_assert_gt(w.usage.peak_bytes, 10000000u * 16);
     block[0] = 2; /* the context is as good as new, and its memory given back */
     cr_assert_eq(run(&w, "even", block, 0), HIA_DIV_ZERO);
@@ -257,8 +257,8 @@ Test(lower, too_deep_ends_cleanly) {
       cr_assert_eq(block[2], 100000);
       block[0] = 1000000000;
       cr_assert_eq(run(w, "down", block, (size_t)4 << 20), HIA_DEPTH);
-      cr_assert_gt(w->failure.trace.length, 10000);
-      hia_loc_id loc = hiaR_trace_entry(&w->failure.trace, 1);
+      cr_assert_gt(w->failure.backtrace.length, 10000);
+      hia_loc_id loc = hiaR_backtrace_entry(&w->failure.backtrace, 1);
       cr_assert_eq(w->g->locs.data[loc].col, 33);
       cr_assert_leq(w->usage.peak_bytes, ((size_t)4 << 20) + ((size_t)1 << 20));
       block[0] = 10; /* the same context goes on */
@@ -609,7 +609,7 @@ Test(lower, functions_of_many_results_are_not_looked_at_together) {
       hiaR_text_addf(&t, ") {\n%%0:i32 = arg 0\nyield %%0");
       for (int i = 1; i < n; i++) hiaR_text_addf(&t, ", %%0");
       hiaR_text_addf(&t, "\n}\n");
-      cr_assert_eq(hiaL_bulk(graph_of(&w, t.data)), n > 32 ? HIA_BULK_MANY : HIA_BULK_NONE);
+      cr_assert_eq(hiaL_size_class(graph_of(&w, t.data)), n > 32 ? HIA_SIZE_MANY : HIA_SIZE_USUAL);
     }
   });
   world_free(&w);

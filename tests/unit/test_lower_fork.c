@@ -48,9 +48,10 @@ static void *ask_on(void *user) {
   asker *a = user;
   while (!atomic_load(&a->is_over)) {
     uintptr_t piece = atomic_load(&a->self->box.piece);
-    bool asks = piece == HIA_BOX_NOTHING && hia_ask(&a->victim->door, &a->self->box);
+    bool asks =
+        piece == HIA_MAILBOX_EMPTY && hia_steal_request_post(&a->victim->door, &a->self->box);
     if (asks) atomic_fetch_add(&a->n_asked, 1);
-    if (asks || piece == HIA_BOX_ASKED) atomic_store(&a->victim->limit, UINTPTR_MAX);
+    if (asks || piece == HIA_MAILBOX_REQUESTED) atomic_store(&a->victim->limit, UINTPTR_MAX);
     sched_yield();
   }
   return NULL;
@@ -86,7 +87,7 @@ static hia_word run_until_given(world *w, const char *fn, hia_word *block, size_
     memcpy(words, block, n_words * sizeof *words);
     context->gives_from = 0;
     w->failure.status = HIA_OK;
-    w->failure.trace.length = 0;
+    w->failure.backtrace.length = 0;
     hiaR_set_limit(context);
     hia_invocation invocation = {.failure = &w->failure};
     hiaR_invoke(context, &invocation, hiaJ_backend.entry(w->code, root_of(w->g, fn)), words);
@@ -490,12 +491,12 @@ static int64_t many(int64_t n, int64_t children) {
 Test(fork, more_than_a_frame_has_room_for) {
   LEVELS(w, {
     NO_THROW(&w->e, {
-      compile_text(w, many_text(w, 2 * HIA_MOST_OPEN_FORKS), level);
+      compile_text(w, many_text(w, 2 * HIA_MAX_OPEN_FORKS), level);
       hia_word block[2] = {12};
       cr_assert_eq(run(w, "f", block, 0), HIA_OK);
-      cr_assert_eq((int64_t)block[1], many(12, 2 * HIA_MOST_OPEN_FORKS));
+      cr_assert_eq((int64_t)block[1], many(12, 2 * HIA_MAX_OPEN_FORKS));
       run_asked(w, "f", block, HIA_LEN(block));
-      cr_assert_eq((int64_t)block[1], many(12, 2 * HIA_MOST_OPEN_FORKS));
+      cr_assert_eq((int64_t)block[1], many(12, 2 * HIA_MAX_OPEN_FORKS));
     });
   });
 }

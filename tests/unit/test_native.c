@@ -28,7 +28,7 @@ Test(native, runs_on_its_own_stack) {
     cr_assert_eq(hiaR_native_run(context, add, block, NULL, NULL, &failure, &usage), HIA_OK);
     cr_assert_eq(block[2], 3 * i);
     cr_assert_eq(failure.status, HIA_OK);
-    cr_assert_eq(failure.trace.length, 0);
+    cr_assert_eq(failure.backtrace.length, 0);
   }
   ptrdiff_t distance = entry_frame - &here;
   cr_assert(distance > 1 << 16 || distance < -(1 << 16), "%td", distance);

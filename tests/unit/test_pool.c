@@ -17,10 +17,10 @@
 
 /* ---- counting threads ---- */
 
-#define MOST_TASKS 4096
+#define MAX_TASKS 4096
 
 typedef struct tasks {
-  long id[MOST_TASKS];
+  long id[MAX_TASKS];
   size_t n;
 } tasks;
 
@@ -36,7 +36,7 @@ static size_t list_tasks(tasks *all) {
     size_t i = 0;
     while (all && i < all->n && all->id[i] != id) i++;
     if (!all || i < all->n) continue;
-    cr_assert_lt(all->n, MOST_TASKS);
+    cr_assert_lt(all->n, MAX_TASKS);
     all->id[all->n++] = id;
   }
   closedir(dir);
@@ -52,9 +52,9 @@ static size_t count_tasks(void) { return list_tasks(NULL); }
 /* A thread that was joined is listed for a moment still. */
 static void expect_tasks(size_t n) { SOON(count_tasks() == n); }
 
-static hia_pool *new_pool(unsigned most_threads) {
+static hia_pool *new_pool(unsigned max_threads) {
   hia_pool *pool;
-  cr_assert_eq(hiaR_pool_new(&hiaR_malloc, most_threads, NULL, &pool), HIA_OK);
+  cr_assert_eq(hiaR_pool_new(&hiaR_malloc, max_threads, NULL, &pool), HIA_OK);
   return pool;
 }
 

@@ -1,5 +1,5 @@
 /* stack: reserved stacks, what they cost, and giving memory back. */
-#include "runtime/runtime.h"
+#include "runtime/native/native.h"
 #include <criterion/criterion.h>
 #include <unistd.h>
 

@@ -97,9 +97,9 @@ static inline hia_status run(world *w, const char *fn, hia_word *block, size_t d
 static inline const char *chain(world *w) {
   hia_text t;
   hiaR_text_init(&t, &w->e.comp.arena);
-  const hia_trace *trace = &w->failure.trace;
-  for (uint64_t i = 0; i < trace->length && i < 2 * HIA_TRACE_ENDS; i++) {
-    hia_loc_id loc = hiaR_trace_entry(trace, i);
+  const hia_backtrace *trace = &w->failure.backtrace;
+  for (uint64_t i = 0; i < trace->length && i < 2 * HIA_BACKTRACE_ENDS; i++) {
+    hia_loc_id loc = hiaR_backtrace_entry(trace, i);
     hiaR_text_addf(&t, "%s%u:%u", i ? " " : "", loc == HIA_NONE ? 0 : w->g->locs.data[loc].line,
                    loc == HIA_NONE ? 0 : w->g->locs.data[loc].col);
   }
