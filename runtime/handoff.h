@@ -3,28 +3,28 @@
  *
  * Each worker has
  *
- *   a door   where others ask for work. It is open while the worker runs compiled code, which will
- *            come to a comparison with its limit, and closed while it waits. One asks at a time.
- *   a box    where the answer to its own asking arrives: a piece of work, or that there is none
- *   a bell   what it sleeps on
+ *   a request   where others ask for work. It is open while the worker runs compiled code, which
+ * will come to a comparison with its limit, and closed while it waits. One asks at a time. a
+ * mailbox    where the answer to its own asking arrives: a task of work, or that there is none a
+ * parker   what it sleeps on
  *
- * Invariants, in the order of a piece's life:
+ * Invariants, in the order of a task's life:
  *
  *   1. Who asks (hia_steal_request_post true) gets exactly one answer, unless it withdraws in time:
- * the box leaves ASKED exactly once, by the hand of the door's owner, or stays ASKED and the door
- * forgets it. So the owner of a door that takes a box from it (hia_steal_request_poll,
- * hia_steal_request_close) must answer.
- *   2. A piece lies in at most one box. It leaves by exactly one of hia_mailbox_take (its asker's)
- * and hia_mailbox_take_back (its owner's): both change the same word from the piece.
- *   3. A box is asked for again only when it is not ASKED and holds no piece: an asker takes
- *      whatever is given, so a piece that its owner does not find in the box any more was taken.
- *   4. A taker finishes what it took. Nothing of the piece is touched by it afterwards.
+ * the mailbox leaves ASKED exactly once, by the hand of the request's owner, or stays ASKED and the
+ * request forgets it. So the owner of a request that takes a mailbox from it
+ * (hia_steal_request_poll, hia_steal_request_close) must answer.
+ *   2. A task lies in at most one mailbox. It leaves by exactly one of hia_mailbox_take (its
+ * asker's) and hia_mailbox_take_back (its owner's): both change the same word from the task.
+ *   3. A mailbox is asked for again only when it is not ASKED and holds no task: an asker takes
+ *      whatever is given, so a task that its owner does not find in the mailbox any more was taken.
+ *   4. A taker finishes what it took. Nothing of the task is touched by it afterwards.
  *   5. Who rings after having made true what a sleeper waits for wakes it: the sleeper puts the
- *      bell to ASLEEP before it looks for the last time, the ringer looks at the bell after what it
- *      did. This needs sequential consistency, which every operation here has.
- *   6. Nobody passes a gate that is shut (hia_rundown_enter true) after hia_rundown_close has
+ *      parker to ASLEEP before it looks for the last time, the ringer looks at the parker after
+ * what it did. This needs sequential consistency, which every operation here has.
+ *   6. Nobody passes a rundown that is shut (hia_rundown_enter true) after hia_rundown_close has
  * returned and the count has been seen 0. But who leaves it then may still look at it and ring its
- * bell, and who comes too late enters and leaves it: its memory has to be counted otherwise
+ * parker, and who comes too late enters and leaves it: its memory has to be counted otherwise
  *      (pool.c: references of a team).
  *
  * tests/unit/test_handoff.c explores what can happen; it defines its own HIA_FUTEX_WAIT and
@@ -104,109 +104,112 @@ static inline void hiaR_futex_wake(_Atomic uint32_t *word) {
 #define HIA_PAUSE() ((void)0)
 #endif
 
-/* ---- bells ----
+/* ---- parkers ----
  *
- *   hia_parker_arm(bell);
- *   if (there is nothing to wake up for yet) hia_parker_park(bell, ns);
- *   hia_parker_disarm(bell); */
+ *   hia_parker_arm(parker);
+ *   if (there is nothing to wake up for yet) hia_parker_park(parker, ns);
+ *   hia_parker_disarm(parker); */
 
 typedef struct hia_parker {
   _Atomic uint32_t is_asleep;
 } hia_parker;
 
-static inline void hia_parker_arm(hia_parker *bell) { HIA_ATOMIC_STORE(&bell->is_asleep, 1); }
-static inline void hia_parker_park(hia_parker *bell, uint64_t ns) {
-  HIA_FUTEX_WAIT(&bell->is_asleep, 1, ns);
+static inline void hia_parker_arm(hia_parker *parker) { HIA_ATOMIC_STORE(&parker->is_asleep, 1); }
+static inline void hia_parker_park(hia_parker *parker, uint64_t ns) {
+  HIA_FUTEX_WAIT(&parker->is_asleep, 1, ns);
 }
-static inline void hia_parker_disarm(hia_parker *bell) { HIA_ATOMIC_STORE(&bell->is_asleep, 0); }
+static inline void hia_parker_disarm(hia_parker *parker) {
+  HIA_ATOMIC_STORE(&parker->is_asleep, 0);
+}
 
 /* Two that ring at once wake once: whoever changed the word. */
-static inline void hia_parker_unpark(hia_parker *bell) {
-  if (HIA_ATOMIC_LOAD(&bell->is_asleep) && HIA_ATOMIC_SWAP(&bell->is_asleep, 0))
-    HIA_FUTEX_WAKE(&bell->is_asleep);
+static inline void hia_parker_unpark(hia_parker *parker) {
+  if (HIA_ATOMIC_LOAD(&parker->is_asleep) && HIA_ATOMIC_SWAP(&parker->is_asleep, 0))
+    HIA_FUTEX_WAKE(&parker->is_asleep);
 }
 
-/* ---- boxes and doors ---- */
+/* ---- mailboxes and requests ---- */
 
-/* What a box holds that is no piece of work; pieces are multiples of 8. */
+/* What a mailbox holds that is no task of work; tasks are multiples of 8. */
 enum { HIA_MAILBOX_EMPTY = 0, HIA_MAILBOX_REQUESTED = 1 };
 
 typedef struct hia_mailbox {
-  _Atomic uintptr_t piece; /* or NOTHING, ASKED */
-  hia_parker *bell;        /* of whose box it is */
+  _Atomic uintptr_t task; /* or NOTHING, ASKED */
+  hia_parker *parker;     /* of whose mailbox it is */
 } hia_mailbox;
 
 enum { HIA_STEAL_REQUEST_CLOSED = 0, HIA_STEAL_REQUEST_OPEN = 1 };
 
 typedef struct hia_steal_request {
-  _Atomic uintptr_t who; /* asks: its box; or CLOSED, OPEN */
+  _Atomic uintptr_t thief; /* asks: its mailbox; or CLOSED, OPEN */
 } hia_steal_request;
 
-static inline hia_mailbox *hia_steal_request_mailbox(uintptr_t who) {
-  return who > HIA_STEAL_REQUEST_OPEN ? (hia_mailbox *)who : NULL;
+static inline hia_mailbox *hia_steal_request_mailbox(uintptr_t thief) {
+  return thief > HIA_STEAL_REQUEST_OPEN ? (hia_mailbox *)thief : NULL;
 }
 
 /* Its owner: from now on others may ask. */
-static inline void hia_steal_request_open(hia_steal_request *door) {
-  HIA_ATOMIC_STORE(&door->who, HIA_STEAL_REQUEST_OPEN);
+static inline void hia_steal_request_open(hia_steal_request *request) {
+  HIA_ATOMIC_STORE(&request->thief, HIA_STEAL_REQUEST_OPEN);
 }
 /* Its owner: who asks, and has to be answered now; NULL: nobody. */
-static inline hia_mailbox *hia_steal_request_close(hia_steal_request *door) {
-  return hia_steal_request_mailbox(HIA_ATOMIC_SWAP(&door->who, HIA_STEAL_REQUEST_CLOSED));
+static inline hia_mailbox *hia_steal_request_close(hia_steal_request *request) {
+  return hia_steal_request_mailbox(HIA_ATOMIC_SWAP(&request->thief, HIA_STEAL_REQUEST_CLOSED));
 }
 /* The same, and stays open. Only while it is open. */
-static inline hia_mailbox *hia_steal_request_poll(hia_steal_request *door) {
-  if (HIA_ATOMIC_LOAD(&door->who) == HIA_STEAL_REQUEST_OPEN) return NULL;
-  return hia_steal_request_mailbox(HIA_ATOMIC_SWAP(&door->who, HIA_STEAL_REQUEST_OPEN));
+static inline hia_mailbox *hia_steal_request_poll(hia_steal_request *request) {
+  if (HIA_ATOMIC_LOAD(&request->thief) == HIA_STEAL_REQUEST_OPEN) return NULL;
+  return hia_steal_request_mailbox(HIA_ATOMIC_SWAP(&request->thief, HIA_STEAL_REQUEST_OPEN));
 }
 
-/* Another worker: asks with its box. False if the door is closed or somebody else is asking. */
-static inline bool hia_steal_request_post(hia_steal_request *door, hia_mailbox *box) {
+/* Another worker: asks with its mailbox. False if the request is closed or somebody else is asking.
+ */
+static inline bool hia_steal_request_post(hia_steal_request *request, hia_mailbox *mailbox) {
   uintptr_t open = HIA_STEAL_REQUEST_OPEN;
-  if (HIA_ATOMIC_LOAD(&door->who) != HIA_STEAL_REQUEST_OPEN) return false;
-  HIA_ATOMIC_STORE(&box->piece, HIA_MAILBOX_REQUESTED);
-  if (HIA_ATOMIC_CAS(&door->who, &open, (uintptr_t)box)) return true;
-  HIA_ATOMIC_STORE(&box->piece, HIA_MAILBOX_EMPTY);
+  if (HIA_ATOMIC_LOAD(&request->thief) != HIA_STEAL_REQUEST_OPEN) return false;
+  HIA_ATOMIC_STORE(&mailbox->task, HIA_MAILBOX_REQUESTED);
+  if (HIA_ATOMIC_CAS(&request->thief, &open, (uintptr_t)mailbox)) return true;
+  HIA_ATOMIC_STORE(&mailbox->task, HIA_MAILBOX_EMPTY);
   return false;
 }
 
 /* Who asked: false if an answer is there or on its way, which must then be waited for. */
-static inline bool hia_steal_request_withdraw(hia_steal_request *door, hia_mailbox *box) {
-  uintptr_t who = (uintptr_t)box;
-  if (!HIA_ATOMIC_CAS(&door->who, &who, HIA_STEAL_REQUEST_OPEN)) return false;
-  HIA_ATOMIC_STORE(&box->piece, HIA_MAILBOX_EMPTY);
+static inline bool hia_steal_request_withdraw(hia_steal_request *request, hia_mailbox *mailbox) {
+  uintptr_t thief = (uintptr_t)mailbox;
+  if (!HIA_ATOMIC_CAS(&request->thief, &thief, HIA_STEAL_REQUEST_OPEN)) return false;
+  HIA_ATOMIC_STORE(&mailbox->task, HIA_MAILBOX_EMPTY);
   return true;
 }
 
-/* The door's owner, to a box that it got from it: a piece of work, or NULL. */
-static inline void hia_mailbox_reply(hia_mailbox *box, void *piece) {
-  hia_parker *bell = box->bell;
-  HIA_ATOMIC_STORE(&box->piece, (uintptr_t)piece);
-  hia_parker_unpark(bell);
+/* The request's owner, to a mailbox that it got from it: a task of work, or NULL. */
+static inline void hia_mailbox_reply(hia_mailbox *mailbox, void *task) {
+  hia_parker *parker = mailbox->parker;
+  HIA_ATOMIC_STORE(&mailbox->task, (uintptr_t)task);
+  hia_parker_unpark(parker);
 }
 
 /* Who asked: is there an answer? */
-static inline bool hia_mailbox_has_reply(hia_mailbox *box) {
-  return HIA_ATOMIC_LOAD(&box->piece) != HIA_MAILBOX_REQUESTED;
+static inline bool hia_mailbox_has_reply(hia_mailbox *mailbox) {
+  return HIA_ATOMIC_LOAD(&mailbox->task) != HIA_MAILBOX_REQUESTED;
 }
-/* Who asked, and was answered: the piece; NULL if it got none, or its owner has it again. */
-static inline void *hia_mailbox_take(hia_mailbox *box) {
-  uintptr_t piece = HIA_ATOMIC_LOAD(&box->piece);
-  if (piece == HIA_MAILBOX_EMPTY) return NULL;
-  return HIA_ATOMIC_CAS(&box->piece, &piece, HIA_MAILBOX_EMPTY) ? (void *)piece : NULL;
+/* Who asked, and was answered: the task; NULL if it got none, or its owner has it again. */
+static inline void *hia_mailbox_take(hia_mailbox *mailbox) {
+  uintptr_t task = HIA_ATOMIC_LOAD(&mailbox->task);
+  if (task == HIA_MAILBOX_EMPTY) return NULL;
+  return HIA_ATOMIC_CAS(&mailbox->task, &task, HIA_MAILBOX_EMPTY) ? (void *)task : NULL;
 }
-/* Whose piece it is, and gave it to this box: true if it is not taken, nor ever will be. */
-static inline bool hia_mailbox_take_back(hia_mailbox *box, void *piece) {
-  uintptr_t was = (uintptr_t)piece;
-  return HIA_ATOMIC_CAS(&box->piece, &was, HIA_MAILBOX_EMPTY);
+/* Whose task it is, and gave it to this mailbox: true if it is not taken, nor ever will be. */
+static inline bool hia_mailbox_take_back(hia_mailbox *mailbox, void *task) {
+  uintptr_t was = (uintptr_t)task;
+  return HIA_ATOMIC_CAS(&mailbox->task, &was, HIA_MAILBOX_EMPTY);
 }
 
 /* ---- finishing ---- */
 
-/* The last that a taker does with a piece: its results are written, `bell` is its owner's. */
-static inline void hia_finish(_Atomic uint32_t *is_done, hia_parker *bell) {
+/* The last that a taker does with a task: its results are written, `parker` is its owner's. */
+static inline void hia_finish(_Atomic uint32_t *is_done, hia_parker *parker) {
   HIA_ATOMIC_STORE(is_done, 1);
-  hia_parker_unpark(bell);
+  hia_parker_unpark(parker);
 }
 static inline bool hia_is_done(_Atomic uint32_t *is_done) { return HIA_ATOMIC_LOAD(is_done) != 0; }
 
@@ -239,30 +242,32 @@ static inline void hia_claim_end(hia_claims *claims) { HIA_ATOMIC_SUB(claims, 1)
  * looked (again, afterwards) at what has come? */
 static inline bool hia_is_unclaimed(hia_claims *claims) { return HIA_ATOMIC_LOAD(claims) == 0; }
 
-/* ---- gates: who is in a run ---- */
+/* ---- rundowns: who is in a run ---- */
 
 typedef struct hia_rundown {
   _Atomic uint32_t n_inside, is_closed;
-  hia_parker bell; /* of who shuts it */
+  hia_parker parker; /* of who shuts it */
 } hia_rundown;
 
-static inline void hia_rundown_leave(hia_rundown *gate) {
-  if (HIA_ATOMIC_SUB(&gate->n_inside, 1) == 1 && HIA_ATOMIC_LOAD(&gate->is_closed))
-    hia_parker_unpark(&gate->bell);
+static inline void hia_rundown_leave(hia_rundown *rundown) {
+  if (HIA_ATOMIC_SUB(&rundown->n_inside, 1) == 1 && HIA_ATOMIC_LOAD(&rundown->is_closed))
+    hia_parker_unpark(&rundown->parker);
 }
 /* False if it is shut. */
-static inline bool hia_rundown_enter(hia_rundown *gate) {
-  HIA_ATOMIC_ADD(&gate->n_inside, 1);
-  if (!HIA_ATOMIC_LOAD(&gate->is_closed)) return true;
-  hia_rundown_leave(gate);
+static inline bool hia_rundown_enter(hia_rundown *rundown) {
+  HIA_ATOMIC_ADD(&rundown->n_inside, 1);
+  if (!HIA_ATOMIC_LOAD(&rundown->is_closed)) return true;
+  hia_rundown_leave(rundown);
   return false;
 }
-static inline void hia_rundown_close(hia_rundown *gate) { HIA_ATOMIC_STORE(&gate->is_closed, 1); }
-static inline bool hia_rundown_is_empty(hia_rundown *gate) {
-  return HIA_ATOMIC_LOAD(&gate->n_inside) == 0;
+static inline void hia_rundown_close(hia_rundown *rundown) {
+  HIA_ATOMIC_STORE(&rundown->is_closed, 1);
 }
-static inline bool hia_rundown_is_closed(hia_rundown *gate) {
-  return HIA_ATOMIC_LOAD(&gate->is_closed) != 0;
+static inline bool hia_rundown_is_empty(hia_rundown *rundown) {
+  return HIA_ATOMIC_LOAD(&rundown->n_inside) == 0;
+}
+static inline bool hia_rundown_is_closed(hia_rundown *rundown) {
+  return HIA_ATOMIC_LOAD(&rundown->is_closed) != 0;
 }
 
 #endif

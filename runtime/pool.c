@@ -8,8 +8,8 @@
  * of sleeping, and what is kept of them waits for the next one. Nobody may rely on one that has not
  * come: all of the host's threads may be waiting for runs that want more.
  *
- * A run ends while helpers may be asleep in it. It waits only for those inside its gate, who ask
- * somebody or run a job; the others find the gate shut when they wake. So a team is counted, and
+ * A run ends while helpers may be asleep in it. It waits only for those inside its rundown, who ask
+ * somebody or run a job; the others find the rundown shut when they wake. So a team is counted, and
  * its memory is the pool's; contexts of helpers live as long as the pool. */
 #include "runtime/native/context.h"
 #include <pthread.h>
@@ -27,7 +27,7 @@ struct hia_thread {
   hia_pool *pool;
   pthread_t thread;
   unsigned number;      /* from 1 */
-  hia_parker bell;      /* of a thread that is idle */
+  hia_parker parker;    /* of a thread that is idle */
   hia_backoff pause;    /* since it last had something to do, or came from its sleep */
   bool is_passing;      /* from one team to another */
   hia_context *context; /* NULL: it has not helped yet */
@@ -136,7 +136,7 @@ bool hiaR_pool_start(hia_pool *pool, void (*fn)(void *arg), void *arg) {
   pool->n_threads += is_new;
   pthread_mutex_unlock(&pool->lock);
   if (thread) {
-    hia_parker_unpark(&thread->bell);
+    hia_parker_unpark(&thread->parker);
     return true;
   }
   if (!is_new) return false;
@@ -221,7 +221,7 @@ hia_team *hiaR_team_new(hia_context *context) {
   team->references = 1;
   atomic_store(&team->n_helpers, 0);
   team->max_helpers = most < pool->max_threads ? most : pool->max_threads;
-  atomic_store(&team->gate.is_closed, 0);
+  atomic_store(&team->rundown.is_closed, 0);
   atomic_store(&team->stop, HIA_OK);
   atomic_store(&team->n_sleeping, 0);
   atomic_store(&team->peak_bytes, 0);
@@ -243,7 +243,7 @@ hia_team *hiaR_team_new(hia_context *context) {
   return team;
 }
 
-/* A thread that sleeps becomes the team's helper. Its bell is to be rung, later. */
+/* A thread that sleeps becomes the team's helper. Its parker is to be rung, later. */
 static hia_thread *call_idle(hia_team *team) {
   hia_thread *thread = take_idle(team->pool);
   if (!thread) return NULL;
@@ -268,7 +268,7 @@ void hiaR_team_call(hia_team *team) {
       set_wanting(team, true);
   }
   pthread_mutex_unlock(&pool->lock);
-  if (thread) hia_parker_unpark(&thread->bell);
+  if (thread) hia_parker_unpark(&thread->parker);
   if (!is_new || start_thread(pool, team, NULL, NULL)) return;
   /* Done without, and not asked for again in this run. */
   pthread_mutex_lock(&pool->lock);
@@ -296,21 +296,22 @@ void hiaR_team_end(hia_team *team, hia_usage *usage) {
   *at = team->next;
   set_wanting(team, false);
   atomic_store(&team->max_helpers, 0);
-  hia_rundown_close(&team->gate);
+  hia_rundown_close(&team->rundown);
   uint32_t n = atomic_load(&team->n_members);
   for (uint32_t i = 1; i < n; i++) {
     hia_context *member = atomic_load(&team->members[i]);
-    if (member) hia_parker_unpark(&member->bell);
+    if (member) hia_parker_unpark(&member->parker);
   }
   pthread_mutex_unlock(&pool->lock);
 
   uint64_t start = hiaR_now();
-  while (!hia_rundown_is_empty(&team->gate)) {
+  while (!hia_rundown_is_empty(&team->rundown)) {
     HIA_PAUSE();
     if (hiaR_now() - start < 3000) continue;
-    hia_parker_arm(&team->gate.bell);
-    if (!hia_rundown_is_empty(&team->gate)) hia_parker_park(&team->gate.bell, HIA_MAX_BACKOFF_NS);
-    hia_parker_disarm(&team->gate.bell);
+    hia_parker_arm(&team->rundown.parker);
+    if (!hia_rundown_is_empty(&team->rundown))
+      hia_parker_park(&team->rundown.parker, HIA_MAX_BACKOFF_NS);
+    hia_parker_disarm(&team->rundown.parker);
   }
   usage->peak_bytes += atomic_load(&team->peak_bytes);
   pthread_mutex_lock(&pool->lock);
@@ -387,19 +388,19 @@ static void nap(hia_team *team, hia_context *context, uint64_t ns) {
     return;
   }
   atomic_fetch_add(&team->n_sleeping, 1);
-  hia_parker_arm(&context->bell);
-  if (!hia_rundown_is_closed(&team->gate)) hia_parker_park(&context->bell, ns);
-  hia_parker_disarm(&context->bell);
+  hia_parker_arm(&context->parker);
+  if (!hia_rundown_is_closed(&team->rundown)) hia_parker_park(&context->parker, ns);
+  hia_parker_disarm(&context->parker);
   atomic_fetch_sub(&team->n_sleeping, 1);
 }
 
 /* Is the team's run still under way? Then it is until the matching leave_rundown. Who writes to a
  * timeline stays inside until it leaves the team: nobody may write when the run is over. */
 static bool enter_rundown(hia_team *team, const hia_context *context) {
-  return context->ring ? !hia_rundown_is_closed(&team->gate) : hia_rundown_enter(&team->gate);
+  return context->ring ? !hia_rundown_is_closed(&team->rundown) : hia_rundown_enter(&team->rundown);
 }
 static void leave_rundown(hia_team *team, const hia_context *context) {
-  if (!context->ring) hia_rundown_leave(&team->gate);
+  if (!context->ring) hia_rundown_leave(&team->rundown);
 }
 
 /* True: it leaves because another team wants it. */
@@ -415,7 +416,7 @@ static bool take_turns(hia_thread *thread, hia_team *team) {
     }
     leave_rundown(team, context);
     uint64_t ns = job ? 0 : hiaR_backoff_next(&thread->pause);
-    if (hia_rundown_is_closed(&team->gate)) return false;
+    if (hia_rundown_is_closed(&team->rundown)) return false;
     /* Where several find nothing, one is enough to look. */
     if (ns == HIA_MAX_BACKOFF_NS && atomic_load(&team->n_sleeping)) return false;
     /* Going from one team to the next that has no work is no rest. */
@@ -429,9 +430,9 @@ static bool take_turns(hia_thread *thread, hia_team *team) {
 static void help(hia_thread *thread, hia_team *team) {
   bool was_passing = thread->is_passing;
   thread->is_passing = false;
-  if (!hia_rundown_enter(&team->gate)) return;
+  if (!hia_rundown_enter(&team->rundown)) return;
   if (!prepare(thread, team)) {
-    hia_rundown_leave(&team->gate);
+    hia_rundown_leave(&team->rundown);
     return;
   }
   hia_context *context = thread->context;
@@ -444,7 +445,7 @@ static void help(hia_thread *thread, hia_team *team) {
   thread->is_passing = take_turns(thread, team);
   hiaR_event(context->ring, HIA_EVENT_IDLE_END, 0);
   hiaR_event(context->ring, HIA_EVENT_WORK_END, 0);
-  if (context->ring) hia_rundown_leave(&team->gate);
+  if (context->ring) hia_rundown_leave(&team->rundown);
   context->ring = NULL;
   leave_place(team, place);
   context->team = NULL;
@@ -459,7 +460,7 @@ static void leave_team(hia_team *team, bool is_passing) {
     thread = call_idle(team);
     if (!thread) set_wanting(team, true);
   }
-  if (thread) hia_parker_unpark(&thread->bell);
+  if (thread) hia_parker_unpark(&thread->parker);
   release(team);
 }
 
@@ -469,9 +470,9 @@ static void sleep_idle(hia_thread *thread) {
   hia_pool *pool = thread->pool;
   thread->next_idle = pool->idle;
   pool->idle = thread;
-  hia_parker_arm(&thread->bell);
+  hia_parker_arm(&thread->parker);
   pthread_mutex_unlock(&pool->lock);
-  while (atomic_load(&thread->bell.is_asleep)) hia_parker_park(&thread->bell, 0);
+  while (atomic_load(&thread->parker.is_asleep)) hia_parker_park(&thread->parker, 0);
   pthread_mutex_lock(&pool->lock);
 }
 
@@ -553,7 +554,7 @@ void hiaR_pool_free(hia_pool *pool) {
   if (!pool) return;
   pthread_mutex_lock(&pool->lock);
   pool->is_ending = true;
-  for (hia_thread *thread; (thread = take_idle(pool));) hia_parker_unpark(&thread->bell);
+  for (hia_thread *thread; (thread = take_idle(pool));) hia_parker_unpark(&thread->parker);
   hia_thread *threads = pool->threads;
   bool is_hosts = pool->host.start != NULL;
   while (is_hosts && pool->n_threads) pthread_cond_wait(&pool->all_away, &pool->lock);

@@ -82,7 +82,7 @@ struct hia_worker {
   /* Others' too. */
   _Alignas(64) _Atomic uint32_t poll; /* not 0: look at everything below, and at the run */
   _Atomic(hia_stolen *) inbox;        /* newest first */
-  hia_parker bell;
+  hia_parker parker;
   hia_claims claims;
   _Atomic bool is_born; /* it has a thread, or gets one */
 };

@@ -10,8 +10,8 @@
  *
  * Work is handed over on request. A worker keeps its *latent* frames, those that it has descended
  * from with other children still pending, oldest first. When somebody is hungry it gives away the
- * first pending child of the oldest of them, the largest piece of work it has, once that frame has
- * been latent for a while: tiny pieces would cost more to hand over than to run. Hunger is one word
+ * first pending child of the oldest of them, the largest task of work it has, once that frame has
+ * been latent for a while: tiny tasks would cost more to hand over than to run. Hunger is one word
  * that is read where a child is entered.
  *
  * A worker whose chain has ended, because it waits for a job given away, goes on with another frame
@@ -44,7 +44,7 @@ enum {
  * sees this or is told to look again. */
 static void wake_up(hia_worker *w) {
   atomic_store(&w->poll, 1);
-  hia_parker_unpark(&w->bell);
+  hia_parker_unpark(&w->parker);
 }
 
 static void stop(hia_run *run) {
@@ -409,9 +409,9 @@ static bool sleep_on_it(hia_worker *w) {
   uint64_t ns = w->number && !w->given ? STAY_NS : 0, start = ns ? hiaR_now() : 0;
   while (!has_news(w)) {
     if (ns && hiaR_now() - start >= ns && may_leave(w)) return false;
-    hia_parker_arm(&w->bell);
-    if (!has_news(w)) hia_parker_park(&w->bell, ns);
-    hia_parker_disarm(&w->bell);
+    hia_parker_arm(&w->parker);
+    if (!has_news(w)) hia_parker_park(&w->parker, ns);
+    hia_parker_disarm(&w->parker);
   }
   return true;
 }

@@ -1,11 +1,10 @@
 /* A worker and what it runs: shared by native.c (a run of compiled code), fork.c (jobs, joins) and
  * pool.c (threads).
  *
- *   context      a worker: a stack, the limit that compiled code compares with, a door and a box
- *   invocation   a stretch of compiled code on that stack: the root of a run, or a job. Those that
- *                a worker takes while it waits at a join lie on top of the one that waits
- *   job          a fork that was promoted, and what became of it
- *   team         the workers of a run
+ *   context      a worker: a stack, the limit that compiled code compares with, a request and a
+ * mailbox invocation   a stretch of compiled code on that stack: the root of a run, or a job. Those
+ * that a worker takes while it waits at a join lie on top of the one that waits job          a fork
+ * that was promoted, and what became of it team         the workers of a run
  *
  * Only the innermost invocation of a worker has latent forks: one comes to lie on another only
  * where that waits for its newest fork, which is taken, and the oldest are taken first. For the
@@ -136,14 +135,14 @@ struct hia_context {
   uint32_t random;
 
   char apart[64]; /* what others write is not where compiled code counts its calls */
-  hia_steal_request door;
-  hia_mailbox box;
-  hia_parker bell;
+  hia_steal_request request;
+  hia_mailbox mailbox;
+  hia_parker parker;
   _Atomic uint32_t has_cancelled_job;
 };
 
-static inline hia_context *hiaR_context_of(hia_mailbox *box) {
-  return (hia_context *)((char *)box - offsetof(hia_context, box));
+static inline hia_context *hiaR_context_of(hia_mailbox *mailbox) {
+  return (hia_context *)((char *)mailbox - offsetof(hia_context, mailbox));
 }
 
 /* How a worker that finds nothing to do passes the time: it looks again at once for some
@@ -174,7 +173,7 @@ struct hia_team {
   _Atomic uint32_t n_helpers, max_helpers;
   _Atomic uint32_t is_wanting; /* somebody was called, and there was none */
 
-  hia_rundown gate;      /* who is in the run, apart from the thread that called it */
+  hia_rundown rundown;   /* who is in the run, apart from the thread that called it */
   _Atomic uint32_t stop; /* a hia_status: the run ends with it */
   _Atomic uint32_t n_sleeping;
   _Atomic uint64_t peak_bytes; /* of the helpers' stacks */

@@ -2,7 +2,7 @@
  * jobs end that nobody wants any more (docs/parallel.md).
  *
  * A job belongs to its owner: it allocates it, joins it or cancels it, and frees it. A thief writes
- * to it between taking it out of its box and finishing it, and not afterwards.
+ * to it between taking it out of its mailbox and finishing it, and not afterwards.
  *
  * Who waits for whom? An invocation waits for a job that was begun after it; and it waits for what
  * lies on top of it, which was begun after it too. So nobody waits in a circle. */
@@ -226,8 +226,8 @@ static void unreserve(hia_invocation *invocation, const hia_job *job) {
 }
 
 /* Answers how many frames it had to look at. */
-static uint32_t answer(hia_context *context, hia_mailbox *box, const char *sp, uintptr_t pc) {
-  hia_context *asker = hiaR_context_of(box);
+static uint32_t answer(hia_context *context, hia_mailbox *mailbox, const char *sp, uintptr_t pc) {
+  hia_context *asker = hiaR_context_of(mailbox);
   uint32_t n_frames = 0;
   /* Who asks found this worker in its own run, but it may have gone to another since. */
   hia_job *job = asker->team == context->team ? oldest(context, sp, pc, &n_frames) : NULL;
@@ -235,7 +235,7 @@ static uint32_t answer(hia_context *context, hia_mailbox *box, const char *sp, u
     job->thief = asker;
     job->number = hiaR_event_promoted(context->ring);
   }
-  hia_mailbox_reply(box, job);
+  hia_mailbox_reply(mailbox, job);
   return n_frames;
 }
 
@@ -247,14 +247,14 @@ void hiaR_serve(hia_context *context, const char *sp, uintptr_t pc) {
   }
   uint64_t now = hiaR_now();
   bool is_soon = now < context->gives_from; /* then who asks says so again */
-  hia_mailbox *box = is_soon ? NULL : hia_steal_request_poll(&context->door);
-  if (box) {
-    uint64_t pause = (uint64_t)answer(context, box, sp, pc) * FRAME_NS;
+  hia_mailbox *mailbox = is_soon ? NULL : hia_steal_request_poll(&context->request);
+  if (mailbox) {
+    uint64_t pause = (uint64_t)answer(context, mailbox, sp, pc) * FRAME_NS;
     context->gives_from = now + (pause > GIVE_NS ? pause : GIVE_NS);
   }
 #ifdef HIA_STRESS
   /* Every third fork becomes a job that its owner finds at the join. */
-  if (!box && random_number(context) % 3 == 0) {
+  if (!mailbox && random_number(context) % 3 == 0) {
     uint32_t ignored;
     hia_job *job = oldest(context, sp, pc, &ignored);
     if (job) job->is_back = true;
@@ -263,15 +263,15 @@ void hiaR_serve(hia_context *context, const char *sp, uintptr_t pc) {
 }
 
 void hiaR_close_steal_request(hia_context *context) {
-  hia_mailbox *box = hia_steal_request_close(&context->door);
-  if (box) hia_mailbox_reply(box, NULL);
+  hia_mailbox *mailbox = hia_steal_request_close(&context->request);
+  if (mailbox) hia_mailbox_reply(mailbox, NULL);
 }
 
 /* ---- taking ---- */
 
 static bool is_over(hia_context *context, hia_job *awaited) {
   return (awaited && hia_is_done(&awaited->is_done)) || atomic_load(&context->team->stop) ||
-         hia_rundown_is_closed(&context->team->gate);
+         hia_rundown_is_closed(&context->team->rundown);
 }
 
 /* Looks for the answer for about `ns`, or until it is not wanted any more. */
@@ -279,7 +279,7 @@ static bool look_for_answer(hia_context *context, hia_job *awaited, uint64_t ns)
   uint64_t start = hiaR_now();
   do {
     for (unsigned i = 0; i < 16; i++) {
-      if (hia_mailbox_has_reply(&context->box)) return true;
+      if (hia_mailbox_has_reply(&context->mailbox)) return true;
       HIA_PAUSE();
     }
     if (is_over(context, awaited)) return false;
@@ -289,12 +289,12 @@ static bool look_for_answer(hia_context *context, hia_job *awaited, uint64_t ns)
 
 /* Is there an answer, or is none wanted any more? */
 static bool is_settled(hia_context *context, hia_job *awaited) {
-  return hia_mailbox_has_reply(&context->box) || is_over(context, awaited);
+  return hia_mailbox_has_reply(&context->mailbox) || is_over(context, awaited);
 }
 
 /* Asks one worker for work. */
 static hia_job *ask(hia_context *context, hia_context *victim, hia_job *awaited) {
-  if (!hia_steal_request_post(&victim->door, &context->box)) return NULL;
+  if (!hia_steal_request_post(&victim->request, &context->mailbox)) return NULL;
   atomic_store(&victim->limit, UINTPTR_MAX);
   bool is_answered = look_for_answer(context, awaited, GIVE_NS);
   if (!is_answered && !is_over(context, awaited)) {
@@ -305,25 +305,25 @@ static hia_job *ask(hia_context *context, hia_context *victim, hia_job *awaited)
   }
   if (!is_answered) {
     for (uint32_t i = 0; i < MAX_AGAIN && !is_settled(context, awaited); i++) {
-      hia_parker_arm(&context->bell);
-      if (!is_settled(context, awaited)) hia_parker_park(&context->bell, AGAIN_NS);
-      hia_parker_disarm(&context->bell);
-      if (!hia_mailbox_has_reply(&context->box)) atomic_store(&victim->limit, UINTPTR_MAX);
+      hia_parker_arm(&context->parker);
+      if (!is_settled(context, awaited)) hia_parker_park(&context->parker, AGAIN_NS);
+      hia_parker_disarm(&context->parker);
+      if (!hia_mailbox_has_reply(&context->mailbox)) atomic_store(&victim->limit, UINTPTR_MAX);
     }
-    if (!hia_mailbox_has_reply(&context->box) &&
-        hia_steal_request_withdraw(&victim->door, &context->box))
+    if (!hia_mailbox_has_reply(&context->mailbox) &&
+        hia_steal_request_withdraw(&victim->request, &context->mailbox))
       return NULL;
-    while (!hia_mailbox_has_reply(&context->box)) { /* it is on its way */
-      hia_parker_arm(&context->bell);
-      if (!hia_mailbox_has_reply(&context->box)) hia_parker_park(&context->bell, AGAIN_NS);
-      hia_parker_disarm(&context->bell);
+    while (!hia_mailbox_has_reply(&context->mailbox)) { /* it is on its way */
+      hia_parker_arm(&context->parker);
+      if (!hia_mailbox_has_reply(&context->mailbox)) hia_parker_park(&context->parker, AGAIN_NS);
+      hia_parker_disarm(&context->parker);
     }
   }
-  hia_job *job = hia_mailbox_take(&context->box);
+  hia_job *job = hia_mailbox_take(&context->mailbox);
   if (!job || !awaited || !hia_is_done(&awaited->is_done)) return job;
   /* What this worker has to do itself can go on now. */
   job->is_returned = true;
-  hia_finish(&job->is_done, &job->owner->bell);
+  hia_finish(&job->is_done, &job->owner->parker);
   return NULL;
 }
 
@@ -362,7 +362,7 @@ void hiaR_run_job(hia_context *context, hia_job *job) {
   context->calls = calls;
   context->rounds = rounds;
   context->steals = steals;
-  hia_finish(&job->is_done, &job->owner->bell);
+  hia_finish(&job->is_done, &job->owner->parker);
 }
 
 /* ---- joining ---- */
@@ -384,7 +384,7 @@ static bool look_for_end(hia_job *job, uint64_t ns) {
   return false;
 }
 
-/* The worker has nothing to do but wait. With the door closed. */
+/* The worker has nothing to do but wait. With the request closed. */
 static hia_status help_until_done(hia_context *context, hia_job *job, const char *sp) {
   hia_status status = HIA_OK;
   hia_backoff nap = hiaR_backoff_start();
@@ -398,10 +398,10 @@ static hia_status help_until_done(hia_context *context, hia_job *job, const char
     if (look_for_end(job, LOOK_NS)) break;
     uint64_t ns = hiaR_backoff_next(&nap);
     if (!ns) continue;
-    hia_parker_arm(&context->bell);
+    hia_parker_arm(&context->parker);
     if (!hia_is_done(&job->is_done) && !(status = hiaR_end_status(context)))
-      hia_parker_park(&context->bell, ns);
-    hia_parker_disarm(&context->bell);
+      hia_parker_park(&context->parker, ns);
+    hia_parker_disarm(&context->parker);
     if (status) break;
   }
   return status;
@@ -411,7 +411,7 @@ hia_status hiaR_join_await(hia_context *context, hia_job *job, const char *sp) {
   unreserve(context->invocation, job);
   if (job->is_back) return HIA_OK;
   if (!hia_is_done(&job->is_done)) {
-    if (hia_mailbox_take_back(&job->thief->box, job)) {
+    if (hia_mailbox_take_back(&job->thief->mailbox, job)) {
       hiaR_event(context->ring, HIA_EVENT_TAKEN_BACK, job->number);
       job->is_back = true;
       return HIA_OK;
@@ -420,7 +420,7 @@ hia_status hiaR_join_await(hia_context *context, hia_job *job, const char *sp) {
     hiaR_event(context->ring, HIA_EVENT_WAIT_BEGIN, job->number);
     hia_status status = help_until_done(context, job, sp);
     hiaR_event(context->ring, HIA_EVENT_WAIT_END, job->number);
-    hia_steal_request_open(&context->door);
+    hia_steal_request_open(&context->request);
     if (status) return status;
   }
   if (!job->is_returned) return HIA_OK;
@@ -452,16 +452,16 @@ static void cancel(hia_job *job) {
 void hiaR_take_all_back(hia_context *context, hia_invocation *invocation) {
   for (hia_job *job = invocation->given; job; job = job->older) {
     if (job->is_back || hia_is_done(&job->is_done)) continue;
-    job->is_back = hia_mailbox_take_back(&job->thief->box, job);
+    job->is_back = hia_mailbox_take_back(&job->thief->mailbox, job);
     if (!job->is_back) cancel(job);
   }
   while (invocation->given) {
     hia_job *job = invocation->given;
     invocation->given = job->older;
     while (!job->is_back && !look_for_end(job, ANSWER_NS)) {
-      hia_parker_arm(&context->bell);
-      if (!hia_is_done(&job->is_done)) hia_parker_park(&context->bell, HIA_MAX_BACKOFF_NS);
-      hia_parker_disarm(&context->bell);
+      hia_parker_arm(&context->parker);
+      if (!hia_is_done(&job->is_done)) hia_parker_park(&context->parker, HIA_MAX_BACKOFF_NS);
+      hia_parker_disarm(&context->parker);
     }
     context->steals += job->steals;
     job_free(context, job);

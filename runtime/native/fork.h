@@ -4,7 +4,7 @@
  * its frame knows what it needs, and nothing is written down anywhere else, in no list and with no
  * atomics. Whoever is asked for work walks the frames of its own stack; the return address in each
  * says, by the frame tables (hia_frame_row), which forks are open there and where their arguments
- * lie. The oldest of them, the largest piece of work, is promoted to a *job*.
+ * lie. The oldest of them, the largest task of work, is promoted to a *job*.
  *
  *   fork     arguments that are not in the frame yet: hia_fork_frame.words; is_taken[i] = 0
  *   taken?   is_taken[i]

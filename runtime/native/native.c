@@ -50,7 +50,7 @@ hia_status hiaR_context_new(const hia_allocator *allocator, hia_context **out) {
   if (!context) return HIA_MEMORY;
   context->allocator = allocator;
   context->vector_state = hiaR_arch_vector_state();
-  context->box.bell = &context->bell;
+  context->mailbox.parker = &context->parker;
   context->fuel = &context->unlent;
   context->random = (uint32_t)((uintptr_t)context >> 6) | 1;
   return HIA_OK;
@@ -376,7 +376,7 @@ uint32_t hiaR_native_host(hia_host_call *call, hia_word *block, hia_context *con
 
 void hiaR_poke(hia_context *context) {
   atomic_store(&context->limit, UINTPTR_MAX);
-  hia_parker_unpark(&context->bell);
+  hia_parker_unpark(&context->parker);
 }
 
 void hiaR_context_cancel(hia_context *context) {
@@ -393,7 +393,7 @@ void hiaR_invoke(hia_context *context, hia_invocation *invocation, hia_native_en
   invocation->outer = context->invocation;
   context->invocation = invocation;
   bool is_shared = context->pool != NULL;
-  if (is_shared) hia_steal_request_open(&context->door);
+  if (is_shared) hia_steal_request_open(&context->request);
   int left;
   if (invocation->outer) {
     void *outer = context->host_sp;

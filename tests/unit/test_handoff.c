@@ -1,18 +1,17 @@
 /* handoff: everything that can happen when two or three workers hand work on to each other: no
- * piece is lost or run twice, nobody sleeps for ever, nobody is in a run that is over, and nothing
+ * task is lost or run twice, nobody sleeps for ever, nobody is in a run that is over, and nothing
  * is touched after it was given back.
  *
  * Exhaustive, for sequentially consistent memory (all operations are), without timeouts (who needs
  * one to go on is stuck) and with as many operations as each case says:
  *
- *   boxes, doors  one owner that polls twice, joins one or two pieces and closes its door; one
- *                 asker that waits, withdraws, or withdraws and asks again; two askers at one door
- *   helping       an owner that waits and asks its thief, which has a piece of its own
- *   joins         taking back, waiting for the end, and the piece's memory used again then
- *   gates         who shuts one and one visitor that comes twice, or two; and the team's memory
- *                 used again when it has no references left (pool.c)
- *   idle workers  one that rests and leaves its thread, as in sched.c, while another gives it a
- * job, and while a job of its own comes back besides; it gets another thread then
+ *   mailboxes, requests  one owner that polls twice, joins one or two tasks and closes its request;
+ * one asker that waits, withdraws, or withdraws and asks again; two askers at one request helping
+ * an owner that waits and asks its thief, which has a task of its own joins         taking back,
+ * waiting for the end, and the task's memory used again then rundowns         who shuts one and one
+ * visitor that comes twice, or two; and the team's memory used again when it has no references left
+ * (pool.c) idle workers  one that rests and leaves its thread, as in sched.c, while another gives
+ * it a job, and while a job of its own comes back besides; it gets another thread then
  *
  * Each operation is also replaced by one that is wrong in a way in which one is easily wrong; the
  * exploration must then find an execution that shows it. */
@@ -68,17 +67,17 @@ static inline void model_futex_wake(_Atomic uint32_t *word) {
 /* ---- the operations, and how each may be wrong ---- */
 
 typedef struct operations {
-  hia_mailbox *(*door_close)(hia_steal_request *door);
-  hia_mailbox *(*door_look)(hia_steal_request *door);
-  bool (*ask)(hia_steal_request *door, hia_mailbox *box);
-  bool (*ask_withdraw)(hia_steal_request *door, hia_mailbox *box);
-  void (*answer)(hia_mailbox *box, void *piece);
-  void *(*box_take)(hia_mailbox *box);
-  bool (*box_take_back)(hia_mailbox *box, void *piece);
-  void (*finish)(_Atomic uint32_t *is_done, hia_parker *bell);
-  bool (*gate_enter)(hia_rundown *gate);
-  void (*gate_leave)(hia_rundown *gate);
-  void (*gate_shut)(hia_rundown *gate);
+  hia_mailbox *(*door_close)(hia_steal_request *request);
+  hia_mailbox *(*door_look)(hia_steal_request *request);
+  bool (*ask)(hia_steal_request *request, hia_mailbox *mailbox);
+  bool (*ask_withdraw)(hia_steal_request *request, hia_mailbox *mailbox);
+  void (*answer)(hia_mailbox *mailbox, void *task);
+  void *(*box_take)(hia_mailbox *mailbox);
+  bool (*box_take_back)(hia_mailbox *mailbox, void *task);
+  void (*finish)(_Atomic uint32_t *is_done, hia_parker *parker);
+  bool (*gate_enter)(hia_rundown *rundown);
+  void (*gate_leave)(hia_rundown *rundown);
+  void (*gate_shut)(hia_rundown *rundown);
   bool looks_before_arming, leaves_door_unanswered, forgets_references;
   bool leaves_claimed, leaves_with_news, leaves_too_early;
 } operations;
@@ -90,91 +89,92 @@ typedef struct operations {
   .box_take_back = hia_mailbox_take_back, .finish = hia_finish, .gate_enter = hia_rundown_enter,   \
   .gate_leave = hia_rundown_leave, .gate_shut = hia_rundown_close
 
-static hia_mailbox *close_in_two(hia_steal_request *door) {
-  uintptr_t who = atomic_load(&door->who);
-  atomic_store(&door->who, HIA_STEAL_REQUEST_CLOSED);
-  return hia_steal_request_mailbox(who);
+static hia_mailbox *close_in_two(hia_steal_request *request) {
+  uintptr_t thief = atomic_load(&request->thief);
+  atomic_store(&request->thief, HIA_STEAL_REQUEST_CLOSED);
+  return hia_steal_request_mailbox(thief);
 }
-static hia_mailbox *look_in_two(hia_steal_request *door) {
-  uintptr_t who = atomic_load(&door->who);
-  if (who != HIA_STEAL_REQUEST_OPEN) atomic_store(&door->who, HIA_STEAL_REQUEST_OPEN);
-  return hia_steal_request_mailbox(who);
+static hia_mailbox *look_in_two(hia_steal_request *request) {
+  uintptr_t thief = atomic_load(&request->thief);
+  if (who != HIA_STEAL_REQUEST_OPEN) atomic_store(&request->thief, HIA_STEAL_REQUEST_OPEN);
+  return hia_steal_request_mailbox(thief);
 }
-static bool ask_in_two(hia_steal_request *door, hia_mailbox *box) {
-  if (atomic_load(&door->who) != HIA_STEAL_REQUEST_OPEN) return false;
-  atomic_store(&box->piece, HIA_MAILBOX_REQUESTED);
-  atomic_store(&door->who, (uintptr_t)box);
+static bool ask_in_two(hia_steal_request *request, hia_mailbox *mailbox) {
+  if (atomic_load(&request->thief) != HIA_STEAL_REQUEST_OPEN) return false;
+  atomic_store(&mailbox->task, HIA_MAILBOX_REQUESTED);
+  atomic_store(&request->thief, (uintptr_t)mailbox);
   return true;
 }
-static bool ask_then_mark(hia_steal_request *door, hia_mailbox *box) {
+static bool ask_then_mark(hia_steal_request *request, hia_mailbox *mailbox) {
   uintptr_t open = HIA_STEAL_REQUEST_OPEN;
-  if (!atomic_compare_exchange_strong(&door->who, &open, (uintptr_t)box)) return false;
-  atomic_store(&box->piece, HIA_MAILBOX_REQUESTED);
+  if (!atomic_compare_exchange_strong(&request->thief, &open, (uintptr_t)mailbox)) return false;
+  atomic_store(&mailbox->task, HIA_MAILBOX_REQUESTED);
   return true;
 }
-static bool withdraw_in_two(hia_steal_request *door, hia_mailbox *box) {
-  if (atomic_load(&door->who) != (uintptr_t)box) return false;
-  atomic_store(&door->who, HIA_STEAL_REQUEST_OPEN);
-  atomic_store(&box->piece, HIA_MAILBOX_EMPTY);
+static bool withdraw_in_two(hia_steal_request *request, hia_mailbox *mailbox) {
+  if (atomic_load(&request->thief) != (uintptr_t)mailbox) return false;
+  atomic_store(&request->thief, HIA_STEAL_REQUEST_OPEN);
+  atomic_store(&mailbox->task, HIA_MAILBOX_EMPTY);
   return true;
 }
-static bool withdraw_unseen(hia_steal_request *door,
-                            hia_mailbox *box) { /* the answer may be on its way */
-  hia_steal_request_withdraw(door, box);
+static bool withdraw_unseen(hia_steal_request *request,
+                            hia_mailbox *mailbox) { /* the answer may be on its way */
+  hia_steal_request_withdraw(request, mailbox);
   return true;
 }
-static void ring_then_answer(hia_mailbox *box, void *piece) {
-  hia_parker_unpark(box->bell);
-  atomic_store(&box->piece, (uintptr_t)piece);
+static void ring_then_answer(hia_mailbox *mailbox, void *task) {
+  hia_parker_unpark(mailbox->parker);
+  atomic_store(&mailbox->task, (uintptr_t)task);
 }
-static void answer_in_silence(hia_mailbox *box, void *piece) {
-  atomic_store(&box->piece, (uintptr_t)piece);
+static void answer_in_silence(hia_mailbox *mailbox, void *task) {
+  atomic_store(&mailbox->task, (uintptr_t)task);
 }
-static void *take_in_two(hia_mailbox *box) {
-  uintptr_t piece = atomic_load(&box->piece);
-  atomic_store(&box->piece, HIA_MAILBOX_EMPTY);
-  return (void *)piece;
+static void *take_in_two(hia_mailbox *mailbox) {
+  uintptr_t task = atomic_load(&mailbox->task);
+  atomic_store(&mailbox->task, HIA_MAILBOX_EMPTY);
+  return (void *)task;
 }
-static bool take_back_in_two(hia_mailbox *box, void *piece) {
-  if (atomic_load(&box->piece) != (uintptr_t)piece) return false;
-  atomic_store(&box->piece, HIA_MAILBOX_EMPTY);
+static bool take_back_in_two(hia_mailbox *mailbox, void *task) {
+  if (atomic_load(&mailbox->task) != (uintptr_t)task) return false;
+  atomic_store(&mailbox->task, HIA_MAILBOX_EMPTY);
   return true;
 }
-static void ring_then_finish(_Atomic uint32_t *is_done, hia_parker *bell) {
-  hia_parker_unpark(bell);
+static void ring_then_finish(_Atomic uint32_t *is_done, hia_parker *parker) {
+  hia_parker_unpark(parker);
   atomic_store(is_done, 1);
 }
-static void finish_twice(_Atomic uint32_t *is_done, hia_parker *bell) { /* touches it afterwards */
-  hia_finish(is_done, bell);
+static void finish_twice(_Atomic uint32_t *is_done,
+                         hia_parker *parker) { /* touches it afterwards */
+  hia_finish(is_done, parker);
   if (!atomic_load(is_done)) atomic_store(is_done, 1);
 }
-static bool enter_in_two(hia_rundown *gate) {
-  if (atomic_load(&gate->is_closed)) return false;
-  atomic_fetch_add(&gate->n_inside, 1);
+static bool enter_in_two(hia_rundown *rundown) {
+  if (atomic_load(&rundown->is_closed)) return false;
+  atomic_fetch_add(&rundown->n_inside, 1);
   return true;
 }
-static void leave_in_silence(hia_rundown *gate) { atomic_fetch_sub(&gate->n_inside, 1); }
+static void leave_in_silence(hia_rundown *rundown) { atomic_fetch_sub(&rundown->n_inside, 1); }
 static void
-leave_in_two(hia_rundown *gate) { /* two that leave may both think they are not the last */
-  uint32_t n = atomic_load(&gate->n_inside);
-  atomic_store(&gate->n_inside, n - 1);
-  if (n == 1) hia_parker_unpark(&gate->bell);
+leave_in_two(hia_rundown *rundown) { /* two that leave may both think they are not the last */
+  uint32_t n = atomic_load(&rundown->n_inside);
+  atomic_store(&rundown->n_inside, n - 1);
+  if (n == 1) hia_parker_unpark(&rundown->parker);
 }
 
-static void leave_open(hia_rundown *gate) { (void)gate; }
-static void answer_with_half_a_ring(hia_mailbox *box, void *piece) {
-  hia_parker *bell = box->bell;
-  atomic_store(&box->piece, (uintptr_t)piece);
-  atomic_exchange(&bell->is_asleep, 0);
+static void leave_open(hia_rundown *rundown) { (void)rundown; }
+static void answer_with_half_a_ring(hia_mailbox *mailbox, void *task) {
+  hia_parker *parker = mailbox->parker;
+  atomic_store(&mailbox->task, (uintptr_t)task);
+  atomic_exchange(&parker->is_asleep, 0);
 }
-static void answer_late_bell(hia_mailbox *box,
-                             void *piece) { /* nobody is awake: nobody is rung for */
-  bool is_asleep = atomic_load(&box->bell->is_asleep);
-  atomic_store(&box->piece, (uintptr_t)piece);
-  if (is_asleep) hia_parker_unpark(box->bell);
+static void answer_late_bell(hia_mailbox *mailbox,
+                             void *task) { /* nobody is awake: nobody is rung for */
+  bool is_asleep = atomic_load(&mailbox->parker->is_asleep);
+  atomic_store(&mailbox->task, (uintptr_t)task);
+  if (is_asleep) hia_parker_unpark(mailbox->parker);
 }
-static void finish_in_silence(_Atomic uint32_t *is_done, hia_parker *bell) {
-  (void)bell;
+static void finish_in_silence(_Atomic uint32_t *is_done, hia_parker *parker) {
+  (void)parker;
   atomic_store(is_done, 1);
 }
 
@@ -182,41 +182,41 @@ static operations op;
 
 /* ---- what they do it to ---- */
 
-typedef struct piece {
+typedef struct task {
   _Atomic uint32_t is_done;
   uint32_t n_runs;    /* plain: one runs it at a time, or all is wrong anyway */
   hia_mailbox *given; /* its owner's: where it went */
-  hia_parker *bell;   /* of its owner */
+  hia_parker *parker; /* of its owner */
   uint64_t pad;
-} piece;
+} task;
 
 typedef struct worker {
-  hia_steal_request door;
-  hia_mailbox box;
-  hia_parker bell;
+  hia_steal_request request;
+  hia_mailbox mailbox;
+  hia_parker parker;
 } worker;
 
 static struct {
   worker w[3];
-  piece pieces[3];
-  hia_rundown gate;
-  _Atomic uint32_t is_over; /* whose gate it is has gone on */
+  task tasks[3];
+  hia_rundown rundown;
+  _Atomic uint32_t is_over; /* whose rundown it is has gone on */
   _Atomic uint32_t n_references;
 
   /* Of an idle worker: its inbox (jobs as a number), how many jobs it had, whether it has a thread,
    * or gets one; to start its second thread with; its jobs given away and not back. */
   hia_idle_set idle;
   hia_claims claims;
-  hia_parker bell, start;
+  hia_parker parker, start;
   _Atomic uint32_t inbox, n_taken, is_born, may_start, is_all;
   uint32_t n_given, n_jobs;
 } shared;
-#define w      shared.w
-#define pieces shared.pieces
-#define gate   shared.gate
+#define w       shared.w
+#define tasks   shared.tasks
+#define rundown shared.rundown
 
 static void begin(void) {
-  for (int i = 0; i < 3; i++) w[i].box.bell = &w[i].bell;
+  for (int i = 0; i < 3; i++) w[i].mailbox.parker = &w[i].parker;
 }
 #define CASE(n_, end_, ...)                                                                        \
   {.n = (n_),                                                                                      \
@@ -238,64 +238,64 @@ static void begin(void) {
     hia_parker_disarm(bell_);                                                                      \
   }
 
-static void run_piece(piece *p) { explore_check(p->n_runs++ == 0, "a piece is run twice"); }
+static void run_piece(task *p) { explore_check(p->n_runs++ == 0, "a task is run twice"); }
 
-/* The owner of a door at a comparison with its limit: gives `p` (NULL: nothing) to who asks. */
-static void poll(worker *self, piece *p) {
-  hia_mailbox *box = op.door_look(&self->door);
-  if (!box) return;
+/* The owner of a request at a comparison with its limit: gives `p` (NULL: nothing) to who asks. */
+static void poll(worker *self, task *p) {
+  hia_mailbox *mailbox = op.door_look(&self->request);
+  if (!mailbox) return;
   if (p && !p->given) {
-    p->given = box;
-    p->bell = &self->bell;
-    op.answer(box, p);
+    p->given = mailbox;
+    p->parker = &self->parker;
+    op.answer(mailbox, p);
   } else {
-    op.answer(box, NULL);
+    op.answer(mailbox, NULL);
   }
 }
 
 static void close_door(worker *self) {
-  hia_mailbox *box = op.door_close(&self->door);
-  if (box && !op.leaves_door_unanswered) op.answer(box, NULL);
+  hia_mailbox *mailbox = op.door_close(&self->request);
+  if (mailbox && !op.leaves_door_unanswered) op.answer(mailbox, NULL);
 }
 
-static void join(worker *self, piece *p) {
+static void join(worker *self, task *p) {
   if (!p->given || op.box_take_back(p->given, p)) {
     run_piece(p);
     return;
   }
   close_door(self);
-  WAIT_UNTIL(&self->bell, hia_is_done(&p->is_done));
-  explore_check(p->n_runs == 1, "a piece is done that nobody ran");
+  WAIT_UNTIL(&self->parker, hia_is_done(&p->is_done));
+  explore_check(p->n_runs == 1, "a task is done that nobody ran");
   explore_gone(&p->is_done, sizeof p->is_done); /* its record may be somebody else's now */
-  hia_steal_request_open(&self->door);
+  hia_steal_request_open(&self->request);
 }
 
-/* Takes what is in the box of a worker whose asking was answered. */
+/* Takes what is in the mailbox of a worker whose asking was answered. */
 static bool take_and_run(worker *self) {
-  piece *p = op.box_take(&self->box);
+  task *p = op.box_take(&self->mailbox);
   if (!p) return false;
   run_piece(p);
-  op.finish(&p->is_done, p->bell);
+  op.finish(&p->is_done, p->parker);
   return true;
 }
 
 static void wait_for_answer(worker *self) {
-  WAIT_UNTIL(&self->bell, hia_mailbox_has_reply(&self->box));
+  WAIT_UNTIL(&self->parker, hia_mailbox_has_reply(&self->mailbox));
 }
 
-/* ---- two: one owns a piece, one is hungry ---- */
+/* ---- two: one owns a task, one is hungry ---- */
 
 static void owner_of_one(void) {
-  hia_steal_request_open(&w[0].door);
-  poll(&w[0], &pieces[0]);
-  poll(&w[0], &pieces[0]);
-  join(&w[0], &pieces[0]);
+  hia_steal_request_open(&w[0].request);
+  poll(&w[0], &tasks[0]);
+  poll(&w[0], &tasks[0]);
+  join(&w[0], &tasks[0]);
   close_door(&w[0]);
 }
-static void one_was_run(void) { explore_check(pieces[0].n_runs == 1, "a piece is lost"); }
+static void one_was_run(void) { explore_check(tasks[0].n_runs == 1, "a task is lost"); }
 
 static void hungry(worker *self) {
-  if (!op.ask(&w[0].door, &self->box)) return;
+  if (!op.ask(&w[0].request, &self->mailbox)) return;
   wait_for_answer(self);
   take_and_run(self);
 }
@@ -307,8 +307,8 @@ static const explore_case one_asks = CASE(2, one_was_run, owner_of_one, hungry_1
 /* ---- who asks thinks better of it ---- */
 
 static void impatient(worker *self) {
-  if (!op.ask(&w[0].door, &self->box)) return;
-  if (op.ask_withdraw(&w[0].door, &self->box)) return;
+  if (!op.ask(&w[0].request, &self->mailbox)) return;
+  if (op.ask_withdraw(&w[0].request, &self->mailbox)) return;
   wait_for_answer(self);
   take_and_run(self);
 }
@@ -322,72 +322,73 @@ static void impatient_twice(void) {
 }
 static const explore_case one_asks_again = CASE(2, one_was_run, owner_of_one, impatient_twice);
 
-/* ---- three: two are hungry, at one door ---- */
+/* ---- three: two are hungry, at one request ---- */
 
 static const explore_case two_ask = CASE(3, one_was_run, owner_of_one, hungry_1, hungry_2);
 static const explore_case two_ask_one_withdraws =
     CASE(3, one_was_run, owner_of_one, impatient_1, hungry_2);
 
 static void owner_of_two(void) {
-  hia_steal_request_open(&w[0].door);
-  poll(&w[0], &pieces[0]); /* the oldest first */
-  poll(&w[0], pieces[0].given ? &pieces[1] : &pieces[0]);
-  join(&w[0], &pieces[1]); /* the newest first */
-  join(&w[0], &pieces[0]);
+  hia_steal_request_open(&w[0].request);
+  poll(&w[0], &tasks[0]); /* the oldest first */
+  poll(&w[0], tasks[0].given ? &tasks[1] : &tasks[0]);
+  join(&w[0], &tasks[1]); /* the newest first */
+  join(&w[0], &tasks[0]);
   close_door(&w[0]);
 }
 static void two_were_run(void) {
-  explore_check(pieces[0].n_runs == 1 && pieces[1].n_runs == 1, "a piece is lost");
+  explore_check(tasks[0].n_runs == 1 && tasks[1].n_runs == 1, "a task is lost");
 }
 static const explore_case two_pieces = CASE(3, two_were_run, owner_of_two, hungry_1, hungry_2);
 
-/* ---- the owner waits, and asks who has its piece for work of it meanwhile ---- */
+/* ---- the owner waits, and asks who has its task for work of it meanwhile ---- */
 
 static void owner_who_helps(void) {
   worker *self = &w[0];
-  hia_steal_request_open(&self->door);
-  poll(self, &pieces[0]);
-  if (!pieces[0].given || op.box_take_back(pieces[0].given, &pieces[0])) {
-    run_piece(&pieces[0]);
+  hia_steal_request_open(&self->request);
+  poll(self, &tasks[0]);
+  if (!tasks[0].given || op.box_take_back(tasks[0].given, &tasks[0])) {
+    run_piece(&tasks[0]);
     close_door(self);
     return;
   }
   close_door(self);
-  if (op.ask(&w[1].door, &self->box)) {
-    WAIT_UNTIL(&self->bell, hia_mailbox_has_reply(&self->box) || hia_is_done(&pieces[0].is_done));
-    if (hia_mailbox_has_reply(&self->box) || !op.ask_withdraw(&w[1].door, &self->box)) {
+  if (op.ask(&w[1].request, &self->mailbox)) {
+    WAIT_UNTIL(&self->parker,
+               hia_mailbox_has_reply(&self->mailbox) || hia_is_done(&tasks[0].is_done));
+    if (hia_mailbox_has_reply(&self->mailbox) || !op.ask_withdraw(&w[1].request, &self->mailbox)) {
       wait_for_answer(self);
       take_and_run(self);
     }
   }
-  WAIT_UNTIL(&self->bell, hia_is_done(&pieces[0].is_done));
-  explore_gone(&pieces[0].is_done, sizeof pieces[0].is_done);
+  WAIT_UNTIL(&self->parker, hia_is_done(&tasks[0].is_done));
+  explore_gone(&tasks[0].is_done, sizeof tasks[0].is_done);
 }
-/* Its thief, which finds a piece inside of it. */
+/* Its thief, which finds a task inside of it. */
 static void thief_with_more(void) {
   worker *self = &w[1];
-  if (!op.ask(&w[0].door, &self->box)) return;
+  if (!op.ask(&w[0].request, &self->mailbox)) return;
   wait_for_answer(self);
-  piece *p = op.box_take(&self->box);
+  task *p = op.box_take(&self->mailbox);
   if (!p) return;
   run_piece(p);
-  hia_steal_request_open(&self->door);
-  poll(self, &pieces[1]);
-  join(self, &pieces[1]);
+  hia_steal_request_open(&self->request);
+  poll(self, &tasks[1]);
+  join(self, &tasks[1]);
   close_door(self);
-  op.finish(&p->is_done, p->bell);
+  op.finish(&p->is_done, p->parker);
 }
 static void inner_was_run(void) {
-  explore_check(pieces[0].n_runs == 1 && pieces[1].n_runs <= 1, "a piece is lost");
+  explore_check(tasks[0].n_runs == 1 && tasks[1].n_runs <= 1, "a task is lost");
 }
 static const explore_case waiter_helps = CASE(2, inner_was_run, owner_who_helps, thief_with_more);
 
-/* ---- gates ---- */
+/* ---- rundowns ---- */
 
 static void be_inside(void) {
-  if (!op.gate_enter(&gate)) return;
+  if (!op.gate_enter(&rundown)) return;
   explore_check(!atomic_load(&shared.is_over), "somebody is in a run that is over");
-  op.gate_leave(&gate);
+  op.gate_leave(&rundown);
 }
 static void visitor(void) { be_inside(); }
 static void visitor_twice(void) {
@@ -395,18 +396,18 @@ static void visitor_twice(void) {
   be_inside();
 }
 static void host(void) {
-  op.gate_shut(&gate);
-  WAIT_UNTIL(&gate.bell, hia_rundown_is_empty(&gate));
+  op.gate_shut(&rundown);
+  WAIT_UNTIL(&rundown.parker, hia_rundown_is_empty(&rundown));
   atomic_store(&shared.is_over, 1);
 }
 static const explore_case gate_of_one = CASE(2, NULL, host, visitor_twice);
 static const explore_case gate_of_two = CASE(3, NULL, host, visitor, visitor);
 
-/* Who leaves a gate may look at it once more, and ring its bell, when the run that it was for has
- * gone on. So a team is used again only when nobody refers to it any more; a reference is given up
- * in one step, as under a lock. */
+/* Who leaves a rundown may look at it once more, and ring its parker, when the run that it was for
+ * has gone on. So a team is used again only when nobody refers to it any more; a reference is given
+ * up in one step, as under a lock. */
 static void release(void) {
-  if (atomic_fetch_sub(&shared.n_references, 1) == 1) explore_gone(&gate, sizeof gate);
+  if (atomic_fetch_sub(&shared.n_references, 1) == 1) explore_gone(&rundown, sizeof rundown);
 }
 static void begin_team(void) {
   begin();
@@ -419,7 +420,7 @@ static void helper(void) {
 static void host_of_team(void) {
   host();
   if (op.forgets_references)
-    explore_gone(&gate, sizeof gate);
+    explore_gone(&rundown, sizeof rundown);
   else
     release();
 }
@@ -443,7 +444,7 @@ static bool has_news(void) { return atomic_load(&shared.inbox) || atomic_load(&s
 static void count_jobs(uint32_t n) {
   if (!n || atomic_fetch_add(&shared.n_taken, n) + n != shared.n_jobs) return;
   atomic_store(&shared.is_all, 1);
-  hia_parker_unpark(&shared.bell);
+  hia_parker_unpark(&shared.parker);
   hia_parker_unpark(&shared.start);
 }
 static void take_jobs(void) {
@@ -474,7 +475,7 @@ static void be_worker(void) {
         hia_idle_enter(&shared.idle, BIT);
         return;
       }
-      WAIT_UNTIL(&shared.bell, has_news());
+      WAIT_UNTIL(&shared.parker, has_news());
     }
     hia_idle_exit(&shared.idle, BIT);
   }
@@ -490,7 +491,7 @@ static void threads(void) {
 
 static void post(uint32_t what) {
   atomic_fetch_add(&shared.inbox, what);
-  hia_parker_unpark(&shared.bell);
+  hia_parker_unpark(&shared.parker);
 }
 static void give_back(void) { post(BACK); }
 /* Tries to give it one, if it is idle. */
@@ -542,10 +543,10 @@ static const struct {
   const explore_case *c;
 } cases[] = {
     /* the smaller ones first */
-    {"a gate, one visitor", &gate_of_one},
+    {"a rundown, one visitor", &gate_of_one},
     {"one asks", &one_asks},
     {"one withdraws", &one_withdraws},
-    {"a gate, two visitors", &gate_of_two},
+    {"a rundown, two visitors", &gate_of_two},
     {"one asks again", &one_asks_again},
     {"a team", &team_of_three},
     {"who waits helps", &waiter_helps},
@@ -553,7 +554,7 @@ static const struct {
     {"an idle worker that waits", &idle_given_back},
     {"two ask", &two_ask},
     {"two ask, one withdraws", &two_ask_one_withdraws},
-    {"two pieces", &two_pieces},
+    {"two tasks", &two_pieces},
 };
 
 Test(handoff, every_interleaving_is_right) {
@@ -584,10 +585,10 @@ static void expect_found(const char *what) {
 
 Test(handoff, what_is_wrong_is_found) {
   op = (operations){RIGHT};
-  WRONG("closing a door in two steps", door_close, close_in_two);
-  WRONG("looking at a door in two steps", door_look, look_in_two);
+  WRONG("closing a request in two steps", door_close, close_in_two);
+  WRONG("looking at a request in two steps", door_look, look_in_two);
   WRONG("asking in two steps", ask, ask_in_two);
-  WRONG("marking the box after asking", ask, ask_then_mark);
+  WRONG("marking the mailbox after asking", ask, ask_then_mark);
   WRONG("withdrawing in two steps", ask_withdraw, withdraw_in_two);
   WRONG("withdrawing whatever is on its way", ask_withdraw, withdraw_unseen);
   WRONG("ringing before the answer", answer, ring_then_answer);
@@ -595,20 +596,20 @@ Test(handoff, what_is_wrong_is_found) {
   WRONG("taking in two steps", box_take, take_in_two);
   WRONG("taking back in two steps", box_take_back, take_back_in_two);
   WRONG("ringing before the end", finish, ring_then_finish);
-  WRONG("a look at a piece after its end", finish, finish_twice);
-  WRONG("entering a gate in two steps", gate_enter, enter_in_two);
-  WRONG("leaving a gate without a sound", gate_leave, leave_in_silence);
-  WRONG("leaving a gate in two steps", gate_leave, leave_in_two);
-  WRONG("a gate that is not shut", gate_shut, leave_open);
-  WRONG("clearing a bell without waking", answer, answer_with_half_a_ring);
-  WRONG("looking at the bell before the answer", answer, answer_late_bell);
+  WRONG("a look at a task after its end", finish, finish_twice);
+  WRONG("entering a rundown in two steps", gate_enter, enter_in_two);
+  WRONG("leaving a rundown without a sound", gate_leave, leave_in_silence);
+  WRONG("leaving a rundown in two steps", gate_leave, leave_in_two);
+  WRONG("a rundown that is not shut", gate_shut, leave_open);
+  WRONG("clearing a parker without waking", answer, answer_with_half_a_ring);
+  WRONG("looking at the parker before the answer", answer, answer_late_bell);
   WRONG("not ringing at the end", finish, finish_in_silence);
-  WRONG("a team used again when its gate is empty", forgets_references, true);
+  WRONG("a team used again when its rundown is empty", forgets_references, true);
   WRONG("leaving while a claim is under way", leaves_claimed, true);
   WRONG("leaving without a last look", leaves_with_news, true);
   WRONG("being idle before one has left", leaves_too_early, true);
-  WRONG("looking before the bell is armed", looks_before_arming, true);
-  WRONG("a door closed before who stands there", leaves_door_unanswered, true);
+  WRONG("looking before the parker is armed", looks_before_arming, true);
+  WRONG("a request closed before who stands there", leaves_door_unanswered, true);
 }
 
 #ifdef __clang__
