@@ -70,15 +70,15 @@ static bool has_calls(const hia_fn *fn) {
   return false;
 }
 
-/* A full function is called like the one it is of (opt_unroll.c): both do, or neither. */
+/* A slow path is called like the one it is of (opt_unroll.c): both do, or neither. */
 static void find_takers(fuelling *f) {
   hia_graph *g = f->g;
   f->takes = HIA_NEW_ARRAY(f->scratch, bool, g->fns.len);
   for (hia_fn_id id = 0; id < g->fns.len; id++) {
     const hia_fn *fn = hiaG_fn(g, id);
     if (fn->is_removed) continue;
-    f->takes[id] |= fn->is_root || fn->full != HIA_NONE || has_calls(fn);
-    if (fn->full != HIA_NONE) f->takes[fn->full] = true;
+    f->takes[id] |= fn->is_root || fn->slow_path != HIA_NONE || has_calls(fn);
+    if (fn->slow_path != HIA_NONE) f->takes[fn->slow_path] = true;
   }
 }
 

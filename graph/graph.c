@@ -151,7 +151,7 @@ hia_fn_id hiaG_fn_new(hia_graph *g, const char *name, uint32_t source, hia_loc_i
   fn->name = hiaR_arena_strndup(arena, name, strlen(name));
   fn->source = source;
   fn->loc = loc;
-  fn->full = HIA_NONE;
+  fn->slow_path = HIA_NONE;
   fn->params = HIA_NEW_ARRAY(arena, hia_dtype, n_params);
   fn->results = HIA_NEW_ARRAY(arena, hia_dtype, n_results);
   if (n_params) memcpy(fn->params, params, n_params * sizeof *params);

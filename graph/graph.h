@@ -125,10 +125,10 @@ typedef struct hia_fn {
   bool is_root;     /* can be entered from outside: kept, with its signature */
   bool is_removed;  /* left out of everything; its index stays */
   uint8_t traits;
-  uint32_t group; /* strongly connected component of the call graph, callees first */
-  hia_fn_id full; /* the full function, or NONE: it gives the same for the same arguments
-                     and is better where calls have to be made, so instead of making
-                     one this function may leave everything to it (opt_unroll.c) */
+  uint32_t group;              /* strongly connected component of the call graph, callees first */
+  hia_fn_id slow_path;         /* the slow path, or NONE: it gives the same for the same arguments
+                             and is better where calls have to be made, so instead of making
+                             one this function may leave everything to it (opt_unroll.c) */
   hia_dtype *params, *results; /* flattened */
   uint32_t n_params, n_results;
   hia_type *sig_params, sig_result; /* as in the source, tuples whole; roots only */

@@ -763,6 +763,7 @@ void hiaG_tail(hia_graph *g) {
     hia_fn *fn = hiaG_fn(g, f);
     if (fn->is_removed) continue;
     redirect_calls(&t, fn);
-    if (fn->full != HIA_NONE && hiaG_fn(g, fn->full)->is_removed) fn->full = HIA_NONE;
+    if (fn->slow_path != HIA_NONE && hiaG_fn(g, fn->slow_path)->is_removed)
+      fn->slow_path = HIA_NONE;
   }
 }

@@ -16,11 +16,11 @@
  * A function whose calls are mostly leaves (wants_full) becomes two. The unrolled body is tried
  * first. It is for arguments whose calls all end within it: lower/emit_leaf.c makes a function
  * without calls of it, so that a leaf needs no frame, saves no registers and compares with no
- * limit. When it comes to a call it leaves everything to the full function, which has the body with
+ * limit. When it comes to a call it leaves everything to the slow path, which has the body with
  * one level, and the forks; its calls try the first one again. What was done until then is done
  * twice. Such a function calls no host, so nobody can tell.
  *
- *     full(n) = if n <= 1 then 1 else FIB(n - 1) + FIB(n - 2)
+ *     slow(n) = if n <= 1 then 1 else FIB(n - 1) + FIB(n - 2)
  *
  * Where equal calls are merged (opt_merge.c has run), they are so on the way, before they are
  * replaced by bodies. The calls that merging adds to other arms get a guard only.
@@ -39,7 +39,7 @@ enum {
   MAX_COST = 1600,   /* cycles, after the op table, of an unrolled body */
   MAX_LINEAR = 256,  /* the same, of linear recursion: the one call that is left is 2% of that */
   MAX_LEVELS = 16,   /* of linear recursion; frames grow with each */
-  MIN_LEVELS = 2,    /* of a function that has a full one beside it */
+  MIN_LEVELS = 2,    /* of a function that has a slow path beside it */
   MAX_MEMBERS = 8,   /* functions of a group */
   MAX_FORKS = 2,     /* of an inner level; one that would have more comes without */
   MAX_GUARD = 8,     /* cost of what a guard computes before its test */
@@ -274,7 +274,7 @@ static uint32_t levels_for(const unrolling *u, hia_fn_id f) {
   }
 }
 
-/* ---- a full function beside it ---- */
+/* ---- a slow path beside it ---- */
 
 /* How many calls of the group one way through the body makes, at most, tail calls not counted. */
 static uint32_t calls_on_a_way(unrolling *u, const hia_fn *fn) {
@@ -382,7 +382,7 @@ static bool wants_full(unrolling *u, hia_fn_id f) {
 static const char *new_name(hia_graph *g, const char *of) {
   const char *name = of;
   for (bool is_taken = true; is_taken;) {
-    name = hiaR_arena_printf(&g->comp->arena, "%s.full", name);
+    name = hiaR_arena_printf(&g->comp->arena, "%s.slow", name);
     is_taken = false;
     for (hia_fn_id f = 0; f < g->fns.len && !is_taken; f++)
       is_taken = strcmp(hiaG_fn(g, f)->name, name) == 0;
@@ -390,21 +390,21 @@ static const char *new_name(hia_graph *g, const char *of) {
   return name;
 }
 
-/* Makes the full function of f, which has been unrolled, from what f was before. Forks are its. */
+/* Makes the slow path of f, which has been unrolled, from what f was before. Forks are its. */
 static hia_fn_id make_full(unrolling *u, hia_fn_id f, const hia_fn *before) {
   hia_graph *g = u->g;
   hia_fn_id id = hiaG_fn_new(g, new_name(g, before->name), before->source, before->loc,
                              before->params, before->n_params, before->results, before->n_results);
-  hia_fn *full = hiaG_fn(g, id);
-  const char *name = full->name;
-  *full = *before;
-  full->name = name;
-  full->is_root = false;
-  full->sig_params = NULL;
-  full->n_sig_params = 0;
-  for (hia_node_id n = full->regions.data[0].first; n != HIA_NONE; n = hiaG_walk_next(full, n))
-    if (is_of_group(u, full, n, full->group) && is_tail(full, n)) full->nodes.data[n].imm = id;
-  hiaG_fn(g, f)->full = id;
+  hia_fn *slow = hiaG_fn(g, id);
+  const char *name = slow->name;
+  *slow = *before;
+  slow->name = name;
+  slow->is_root = false;
+  slow->sig_params = NULL;
+  slow->n_sig_params = 0;
+  for (hia_node_id n = slow->regions.data[0].first; n != HIA_NONE; n = hiaG_walk_next(slow, n))
+    if (is_of_group(u, slow, n, slow->group) && is_tail(slow, n)) slow->nodes.data[n].imm = id;
+  hiaG_fn(g, f)->slow_path = id;
   strip_forks(u, hiaG_fn(g, f));
   hiaG_compact(g, hiaG_fn(g, f));
   return id;
@@ -572,7 +572,7 @@ static void unroll_fn(unrolling *u, hia_fn_id f, uint32_t levels) {
   hia_fn before = *hiaG_fn(g, f);
   hiaG_compact(g, &before); /* a copy */
   uint32_t grown = u->grown;
-  unroll_levels(u, f, levels, !g->merges_calls && !wants); /* the full function has them */
+  unroll_levels(u, f, levels, !g->merges_calls && !wants); /* the slow path has them */
   if (u->has_merged) return;
   if (wants) {
     unroll_levels(u, make_full(u, f, &before), 0, false);

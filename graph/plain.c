@@ -32,7 +32,7 @@ static const char *look_at(walk *w, const hia_fn *fn, hia_node_id n, uint32_t de
 
 static const char *look(walk *w, hia_fn_id f, uint32_t depth) {
   const hia_fn *fn = hiaG_fn(w->g, f);
-  if (w->levels[f] == IS_OPEN || fn->full != HIA_NONE) return "it is recursive";
+  if (w->levels[f] == IS_OPEN || fn->slow_path != HIA_NONE) return "it is recursive";
   if (w->levels[f]) return NULL;
   if (depth >= MAX_LEVELS) return "its calls go too deep";
   for (hia_region_id r = 0; r < fn->regions.len; r++)

@@ -272,9 +272,9 @@ static void header(printer *p) {
   if (fn->traits & HIA_FN_RECURSIVE) word(p, " recursive");
   if (fn->traits & HIA_FN_EFFECT) word(p, " effect");
   if (fn->traits & HIA_FN_IMPURE) word(p, " impure");
-  if (fn->full < p->g->fns.len) {
-    word(p, " full ");
-    name(p, hiaG_fn(p->g, fn->full)->name);
+  if (fn->slow_path < p->g->fns.len) {
+    word(p, " slow_path ");
+    name(p, hiaG_fn(p->g, fn->slow_path)->name);
   }
   location(p, fn->loc);
   word(p, " {\n");

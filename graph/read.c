@@ -20,7 +20,7 @@ typedef enum {
   FIX_REGION,
   FIX_CALLEE,      /* of a node */
   FIX_CALLEE_SITE, /* of a site */
-  FIX_FULL,        /* of a function */
+  FIX_SLOW_PATH,   /* of a function */
   FIX_LOC_NODE,
   FIX_LOC_FN,
   FIX_LOC_SITE,
@@ -396,7 +396,7 @@ static void function(reader *r) {
   if (hiaG_scan_word(r->s, "recursive")) fn->traits |= HIA_FN_RECURSIVE;
   if (hiaG_scan_word(r->s, "effect")) fn->traits |= HIA_FN_EFFECT;
   if (hiaG_scan_word(r->s, "impure")) fn->traits |= HIA_FN_IMPURE;
-  if (hiaG_scan_word(r->s, "full")) callee(r, FIX_FULL, 0);
+  if (hiaG_scan_word(r->s, "slow_path")) callee(r, FIX_SLOW_PATH, 0);
   fn->loc = location(r, FIX_LOC_FN, 0);
   hiaG_scan_need(r->s, '{');
   r->stack.len = 0;
@@ -444,12 +444,12 @@ static void end_of_file(reader *r) {
     const fix *f = &r->file_fixes.data[i];
     hia_fn *fn = hiaG_fn(r->g, f->fn);
     uint32_t is;
-    if (f->kind == FIX_CALLEE || f->kind == FIX_CALLEE_SITE || f->kind == FIX_FULL) {
+    if (f->kind == FIX_CALLEE || f->kind == FIX_CALLEE_SITE || f->kind == FIX_SLOW_PATH) {
       const char *callee_name = r->callees.data[f->number];
       is = find_fn(r, callee_name);
       if (is == HIA_NONE) hiaG_scan_fail(r->s, f->where, "there is no function %s", callee_name);
-      if (f->kind == FIX_FULL)
-        fn->full = is;
+      if (f->kind == FIX_SLOW_PATH)
+        fn->slow_path = is;
       else if (f->kind == FIX_CALLEE_SITE)
         r->g->sites.data[f->at].callee = is;
       else

@@ -257,17 +257,17 @@ static void check_signature(hia_verifier *v) {
 }
 
 /* Whether it gives the same cannot be seen. */
-static void check_full(hia_verifier *v) {
+static void check_slow_path(hia_verifier *v) {
   const hia_fn *fn = v->fn;
-  bool exists = fn->full < v->g->fns.len && !hiaG_fn(v->g, fn->full)->is_removed;
-  if (!exists) hiaG_defect(v, HIA_NONE, "its full function does not exist");
-  const hia_fn *full = hiaG_fn(v->g, fn->full);
-  bool agrees = full != fn && full->n_params == fn->n_params && full->n_results == fn->n_results;
-  for (uint32_t i = 0; agrees && i < fn->n_params; i++) agrees = full->params[i] == fn->params[i];
+  bool exists = fn->slow_path < v->g->fns.len && !hiaG_fn(v->g, fn->slow_path)->is_removed;
+  if (!exists) hiaG_defect(v, HIA_NONE, "its slow path does not exist");
+  const hia_fn *slow = hiaG_fn(v->g, fn->slow_path);
+  bool agrees = slow != fn && slow->n_params == fn->n_params && slow->n_results == fn->n_results;
+  for (uint32_t i = 0; agrees && i < fn->n_params; i++) agrees = slow->params[i] == fn->params[i];
   for (uint32_t i = 0; agrees && i < fn->n_results; i++)
-    agrees = full->results[i] == fn->results[i];
-  if (!agrees || full->full != HIA_NONE)
-    hiaG_defect(v, HIA_NONE, "its full function is not one of the same type");
+    agrees = slow->results[i] == fn->results[i];
+  if (!agrees || slow->slow_path != HIA_NONE)
+    hiaG_defect(v, HIA_NONE, "its slow path is not one of the same type");
 }
 
 static void check_header(hia_verifier *v, hia_index *names) {
@@ -283,7 +283,7 @@ static void check_header(hia_verifier *v, hia_index *names) {
   check_dtypes(v, "parameter", fn->params, fn->n_params);
   check_dtypes(v, "result", fn->results, fn->n_results);
   if (fn->is_root) check_signature(v);
-  if (fn->full != HIA_NONE) check_full(v);
+  if (fn->slow_path != HIA_NONE) check_slow_path(v);
   if (fn->regions.len == 0) hiaG_defect(v, HIA_NONE, "there is no body");
 }
 

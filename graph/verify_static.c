@@ -288,8 +288,8 @@ static void check_traits(hia_verifier *v, hia_node_id n) {
   if (node->op == HIA_OP_COUNT) expect_traits(v, n, HIA_FN_EFFECT);
   if (node->op == HIA_OP_HOST) {
     if (v->g->externs.data[node->imm].is_impure) expect_traits(v, n, HIA_FN_IMPURE);
-    if (v->fn->full != HIA_NONE)
-      hiaG_defect(v, n, "what may be left to a full function calls no host");
+    if (v->fn->slow_path != HIA_NONE)
+      hiaG_defect(v, n, "what may be left to a slow path calls no host");
   }
   if (node->op == HIA_OP_FORK && hiaG_fn(v->g, HIA_IMM_A(node->imm))->traits & HIA_FN_IMPURE)
     hiaG_defect(v, n, "what is impure is not forked");

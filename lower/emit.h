@@ -95,7 +95,7 @@ typedef struct hia_emit {
   uint32_t *group;  /* by function: which call each other; callees have lower numbers */
   hia_fn_id *order; /* callees first */
   hia_way *ways;   /* by function: what its callers add; before it has been lowered, of the group */
-  bool *versions;  /* by function: a leaf function, or the full one of one */
+  bool *versions;  /* by function: a leaf function, or the slow path of one */
   bool *is_forked; /* by function: some fork may have another worker call it */
   bool *is_wanted; /* by function: the module has it */
   hia_u32vec fork_functions, fork_sites, fork_args; /* rows of the table, lower.h */
@@ -119,7 +119,7 @@ typedef struct hia_emit {
   hia_fn_id id;
   LLVMValueRef function, context;
   LLVMValueRef host_block;    /* in its frame, for the words of calls of the host; or NULL */
-  LLVMBasicBlockRef restart;  /* of a leaf function: leaves all to its full function; or NULL */
+  LLVMBasicBlockRef restart;  /* of a leaf function: leaves all to its slow path; or NULL */
   hia_value_id *restart_with; /* of a leaf function, by parameter: what stands for it there */
   /* Of a leaf function whose charges need no comparison: the node behind which it looks at its
    * fuel, that value, and how much there must be. NONE: they need one. */
@@ -263,12 +263,12 @@ void hiaL_object_end(hia_emit *e);
 
 /* ---- emit_leaf.c ---- */
 
-/* Can a function, which has a full one, be lowered without calls? */
+/* Can a function, which has a slow path, be lowered without calls? */
 bool hiaL_can_be_leaf(hia_emit *e, hia_fn_id id);
 void hiaL_open_leaf(hia_emit *e); /* emit->fn */
 void hiaL_close_leaf(hia_emit *e);
 void hiaL_look_at_fuel(hia_emit *e); /* behind node emit->fuel_at */
-/* Leaves all to the full function: the builder is left in a block that nothing reaches. */
+/* Leaves all to the slow path: the builder is left in a block that nothing reaches. */
 void hiaL_restart(hia_emit *e);
 
 /* ---- emit_fork.c ---- */

@@ -1,18 +1,18 @@
 /* Leaf functions: functions that make no calls.
  *
- * A function that has a full one (hia_fn.full) is lowered as if its arguments needed no calls:
- * where it would make one, and where an operation fails, it leaves all to the full function, by a
+ * A function with a slow path (hia_fn.slow_path) is lowered as if its arguments needed no calls:
+ * where it would make one, and where an operation fails, it leaves all to the slow path, by a
  * jump, as a tail call of the same signature. What it has done until then is done again; there is
  * nothing to undo. So it needs no frame, saves no registers, fails nowhere and makes no forks, and
- * compares with the limit in its loop only: the full function does all that.
+ * compares with the limit in its loop only: the slow path does all that.
  *
- * In a loop the full function goes on from the current round: it gets the loop's variables as
+ * In a loop the slow path goes on from the current round: it gets the loop's variables as
  * arguments. This needs a loop that is the whole function, as opt_tail.c makes it of tail calls, so
  * that beginning with other values of the parameters is to begin the function with these.
  *
  * Fuel (graph/fuel.c) is looked at once, where the function or a round begins: if there is enough
  * for all charges that could follow, none of them can fail, and a charge is a subtraction, which
- * LLVM makes one of with others. If there is not, the full function finds out where it ends, one
+ * LLVM makes one of with others. If there is not, the slow path finds out where it ends, one
  * charge after the other. */
 #include "lower/emit.h"
 
@@ -194,14 +194,14 @@ void hiaL_restart(hia_emit *e) {
 
 void hiaL_close_leaf(hia_emit *e) {
   if (!e->restart) return;
-  hia_fn_id full = e->fn->full;
+  hia_fn_id slow = e->fn->slow_path;
   hiaL_at(e, e->restart);
-  hiaL_spend_call(e, full); /* no way that leads here is longer than that to the function's end */
+  hiaL_spend_call(e, slow); /* no way that leads here is longer than that to the function's end */
   hiaL_open_args(e);
   for (uint32_t i = 0; i < e->fn->n_params; i++)
     hiaR_push(&e->comp->scratch, &e->args, e->values[e->restart_with[i]]);
   hiaL_set_debug_loc(e, HIA_NONE, false);
-  LLVMValueRef call = hiaL_build_call(e, full);
+  LLVMValueRef call = hiaL_build_call(e, slow);
   hiaL_no_debug_loc(e);
   LLVMSetTailCallKind(call, LLVMTailCallKindMustTail);
   hiaL_call_attribute(e, call, (unsigned)LLVMAttributeFunctionIndex, "cold", 0);

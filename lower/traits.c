@@ -15,7 +15,7 @@ static bool is_made_elsewhere(const hia_node *node) {
 }
 
 static bool has_full(const hia_graph *g, hia_fn_id f) {
-  return !hiaG_fn(g, f)->is_removed && hiaG_fn(g, f)->full != HIA_NONE;
+  return !hiaG_fn(g, f)->is_removed && hiaG_fn(g, f)->slow_path != HIA_NONE;
 }
 
 static call_lists list_callers(hia_emit *e) {
@@ -25,7 +25,7 @@ static call_lists list_callers(hia_emit *e) {
   uint32_t *start = HIA_NEW_ARRAY(arena, uint32_t, (size_t)n + 2);
   for (uint32_t s = 0; s < g->sites.len; s++) start[g->sites.data[s].callee + 2]++;
   for (hia_fn_id f = 0; f < n; f++)
-    if (has_full(g, f)) start[hiaG_fn(g, f)->full + 2]++, n_callers++;
+    if (has_full(g, f)) start[hiaG_fn(g, f)->slow_path + 2]++, n_callers++;
   for (hia_fn_id f = 0; f < n; f++) {
     const hia_fn *fn = hiaG_fn(g, f);
     for (hia_node_id node = 0; !fn->is_removed && node < fn->nodes.len; node++) {
@@ -39,7 +39,7 @@ static call_lists list_callers(hia_emit *e) {
   for (uint32_t s = 0; s < g->sites.len; s++)
     callers[start[g->sites.data[s].callee + 1]++] = g->sites.data[s].caller;
   for (hia_fn_id f = 0; f < n; f++)
-    if (has_full(g, f)) callers[start[hiaG_fn(g, f)->full + 1]++] = f;
+    if (has_full(g, f)) callers[start[hiaG_fn(g, f)->slow_path + 1]++] = f;
   for (hia_fn_id f = 0; f < n; f++) {
     const hia_fn *fn = hiaG_fn(g, f);
     for (hia_node_id node = 0; !fn->is_removed && node < fn->nodes.len; node++)
@@ -78,14 +78,14 @@ static void find_groups(hia_emit *e, const call_lists *lists) {
   for (hia_fn_id f = 0; f < n; f++) e->order[start[e->group[f]]++] = f;
 }
 
-/* Functions that are lowered without calls, and their full ones. */
+/* Functions that are lowered without calls, and their slow paths. */
 static void find_leaves(hia_emit *e) {
   const hia_graph *g = e->g;
   e->versions = HIA_NEW_ARRAY(&e->comp->scratch, bool, g->fns.len);
   for (hia_fn_id f = 0; f < g->fns.len; f++) {
     if (!has_full(g, f) || !hiaL_can_be_leaf(e, f)) continue;
     e->traits[f] |= HIA_IS_LEAF;
-    e->versions[f] = e->versions[hiaG_fn(g, f)->full] = true;
+    e->versions[f] = e->versions[hiaG_fn(g, f)->slow_path] = true;
   }
 }
 

@@ -96,7 +96,7 @@ static hia_mailbox *close_in_two(hia_steal_request *request) {
 }
 static hia_mailbox *look_in_two(hia_steal_request *request) {
   uintptr_t thief = atomic_load(&request->thief);
-  if (who != HIA_STEAL_REQUEST_OPEN) atomic_store(&request->thief, HIA_STEAL_REQUEST_OPEN);
+  if (thief != HIA_STEAL_REQUEST_OPEN) atomic_store(&request->thief, HIA_STEAL_REQUEST_OPEN);
   return hia_steal_request_mailbox(thief);
 }
 static bool ask_in_two(hia_steal_request *request, hia_mailbox *mailbox) {

@@ -48,8 +48,8 @@ static void *ask_on(void *user) {
   asker *a = user;
   while (!atomic_load(&a->is_over)) {
     uintptr_t piece = atomic_load(&a->self->mailbox.task);
-    bool asks =
-        piece == HIA_MAILBOX_EMPTY && hia_steal_request_post(&a->victim->request, &a->self->mailbox);
+    bool asks = piece == HIA_MAILBOX_EMPTY &&
+                hia_steal_request_post(&a->victim->request, &a->self->mailbox);
     if (asks) atomic_fetch_add(&a->n_asked, 1);
     if (asks || piece == HIA_MAILBOX_REQUESTED) atomic_store(&a->victim->limit, UINTPTR_MAX);
     sched_yield();

@@ -1,11 +1,11 @@
-/* lower: functions that have a full one. Here the full one gives something else, which no pass
+/* lower: functions that have a slow path. Here the slow path gives something else, which no pass
  * would write: so one sees who has answered, and what it was called with. */
 #include "world.h"
 
 /* Calls itself below 10, divides by n - 20, fails at 30. */
 static const char branches_text[] =
     "graph functions \"f.hia\"\n"
-    "fn f (i32) -> (i32, bool) root (i32) -> (i32, bool) full g {\n"
+    "fn f (i32) -> (i32, bool) root (i32) -> (i32, bool) slow_path g {\n"
     "%0:i32 = arg 0\n%1:i32 = const 2\n%2:bool = lt %0, %1\n%20:bool = const false\n"
     "%3:i32 = if %2 {\nyield %0\n} else {\n"
     "%4:i32 = const 10\n%5:bool = lt %0, %4\n"
@@ -19,7 +19,7 @@ static const char branches_text[] =
     "fn g (i32) -> (i32, bool) {\n%0:i32 = arg 0\n%1:i32 = const 1000\n%2:i32 = mul %0, %1\n"
     "%3:bool = const true\nyield %2, %3\n}\n";
 
-Test(leaf, calls_and_failures_are_left_to_the_full_function) {
+Test(leaf, calls_and_failures_are_left_to_the_slow_path) {
   static const int32_t rows[][3] = {{1, 1, 0},      {2, 2000, 1},   {5, 5000, 1},
                                     {20, 20000, 1}, {30, 30000, 1}, {27, 1, 0},
                                     {19, -7, 0},    {13, -1, 0},    {1000000, 0, 0}};
@@ -43,7 +43,7 @@ static const char *loop_text(world *w, const char *header, const char *before, c
   return hiaR_arena_printf(
       &w->e.comp.arena,
       "graph functions \"f.hia\"\n"
-      "fn f %s full g {\n"
+      "fn f %s slow_path g {\n"
       "%%0:i32 = arg 0\n%%1:i32 = arg 1\n%s"
       "%%2:i32 = loop %s {\n%%3:i32 = arg 0\n%%4:i32 = arg 1\n"
       "%%5:i32 = const 0\n%%6:bool = lt %%5, %%3\nyield %%6, %%4\n} round {\n"
@@ -102,7 +102,8 @@ Test(leaf, a_loop_that_is_not_the_function_from_here_on_makes_its_calls) {
 Test(leaf, many_parameters_make_their_calls) {
   static const char text[] =
       "graph functions \"\"\n"
-      "fn f (i64, i64, i64, i64, i64) -> (i64) root (i64, i64, i64, i64, i64) -> i64 full g {\n"
+      "fn f (i64, i64, i64, i64, i64) -> (i64) root (i64, i64, i64, i64, i64) -> i64 slow_path g "
+      "{\n"
       "%0:i64 = arg 0\n%1:i64 = arg 1\n%2:i64 = arg 2\n%3:i64 = arg 3\n%4:i64 = arg 4\n"
       "%5:i64 = call h\nyield %5\n}\n"
       "fn g (i64, i64, i64, i64, i64) -> (i64) {\n"
@@ -119,14 +120,14 @@ Test(leaf, many_parameters_make_their_calls) {
   });
 }
 
-/* Neither frame nor comparison, but in the full one; and one jump. */
+/* Neither frame nor comparison, but in the slow path; and one jump. */
 Test(leaf, what_the_code_looks_like) {
   world w;
   world_init(&w);
   NO_THROW(&w.e, {
     hia_graph *g = graph_of(
         &w, "graph functions \"f.hia\"\n"
-            "fn f (i32) -> (i32) root (i32) -> i32 full g {\n"
+            "fn f (i32) -> (i32) root (i32) -> i32 slow_path g {\n"
             "%0:i32 = arg 0\n%1:i32 = const 2\n%2:bool = lt %0, %1\n"
             "%3:i32 = if %2 {\nyield %0\n} else {\n%4:i32 = sub %0, %1\n%5:i32 = call f %4\n"
             "%6:i32 = call f %0\n%7:i32 = add %5, %6\nyield %7\n}\nyield %3\n}\n"

@@ -1,5 +1,5 @@
 /* graph/opt_unroll.c: which functions are tried without calls first. What they become is in the
- * golden files, that they mean what they meant in tests/programs/full.hia. */
+ * golden files, that they mean what they meant in tests/programs/slow_paths.hia. */
 #include "graphs.h"
 #include <stdio.h>
 
@@ -89,7 +89,7 @@ Test(unroll, what_is_tried_first) {
       hiaG_unroll(g);
       const char *defect = hiaG_verify(g);
       cr_assert(!defect, "%s", defect);
-      cr_assert_eq(hiaG_fn(g, 0)->full != HIA_NONE, rows[i].is_tried, "%s", rows[i].text);
+      cr_assert_eq(hiaG_fn(g, 0)->slow_path != HIA_NONE, rows[i].is_tried, "%s", rows[i].text);
       cr_assert_eq(g->fns.len, 1u + rows[i].is_tried);
     });
     hiaR_comp_free(&e.comp);
@@ -106,7 +106,7 @@ Test(unroll, merged_calls_are_not_tried) {
       hiaG_effects(g);
       if (merges) hiaG_merge(g);
       hiaG_unroll(g);
-      cr_assert_eq(hiaG_fn(g, 0)->full == HIA_NONE, merges);
+      cr_assert_eq(hiaG_fn(g, 0)->slow_path == HIA_NONE, merges);
     });
     hiaR_comp_free(&e.comp);
   }
@@ -153,13 +153,13 @@ Test(unroll, forks_of_inner_levels) {
 }
 
 /* A graph that was read may have the name already. */
-Test(unroll, the_full_function_has_a_name_of_its_own) {
+Test(unroll, the_slow_path_has_a_name_of_its_own) {
   env e;
   env_init(&e);
   NO_THROW(&e, {
     const char *text = hiaR_arena_printf(
         &e.comp.arena,
-        "%sfn \"f.full\" (i32, i32) -> (i32) {\n%%0:i32 = arg 0\n%%1:i32 = arg 1\n"
+        "%sfn \"f.slow\" (i32, i32) -> (i32) {\n%%0:i32 = arg 0\n%%1:i32 = arg 1\n"
         "%%2:i32 = call f %%0, %%1\nyield %%2\n}\n",
         rows[0].text);
     hia_graph *g = read_text(&e, text);
@@ -167,8 +167,8 @@ Test(unroll, the_full_function_has_a_name_of_its_own) {
     hiaG_unroll(g);
     const char *defect = hiaG_verify(g);
     cr_assert(!defect, "%s", defect);
-    cr_assert_eq(hiaG_fn(g, 0)->full, 2);
-    cr_assert_str_eq(hiaG_fn(g, 2)->name, "f.full.full");
+    cr_assert_eq(hiaG_fn(g, 0)->slow_path, 2);
+    cr_assert_str_eq(hiaG_fn(g, 2)->name, "f.slow.slow");
   });
   hiaR_comp_free(&e.comp);
 }

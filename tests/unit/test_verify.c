@@ -97,16 +97,17 @@ static const row function_rows[] = {
     {BODY("%3:i64 = charge 1 %0" DONE), "operand 0 is i32, but must be i64"},
     {BODY("%3:i64 = const 9\n%4:i32 = charge 1 %3" DONE), "result 0 is i32, but must be i64"},
     {BODY("%3:i64 = const 9\n%4:i64 = charge 1 %3, %3" DONE), "charge takes 1 operands, not 2"},
-    {"fn f (i32) -> () full g { %0:i32 = arg 0 yield }", "there is no function g"},
-    {"fn f (i32) -> () full f { %0:i32 = arg 0 yield }", "not one of the same type"},
-    {"fn f (i32) -> () full g { %0:i32 = arg 0 yield } fn g () -> () { yield }",
+    {"fn f (i32) -> () slow_path g { %0:i32 = arg 0 yield }", "there is no function g"},
+    {"fn f (i32) -> () slow_path f { %0:i32 = arg 0 yield }", "not one of the same type"},
+    {"fn f (i32) -> () slow_path g { %0:i32 = arg 0 yield } fn g () -> () { yield }",
      "not one of the same type"},
-    {"fn f (i32) -> () full g { %0:i32 = arg 0 yield } fn g (i64) -> () { %0:i64 = arg 0 yield }",
+    {"fn f (i32) -> () slow_path g { %0:i32 = arg 0 yield } fn g (i64) -> () { %0:i64 = arg 0 "
+     "yield }",
      "not one of the same type"},
-    {"fn f () -> (i32) full g { %0:i32 = const 1 yield %0 }"
+    {"fn f () -> (i32) slow_path g { %0:i32 = const 1 yield %0 }"
      "fn g () -> (bool) { %0:bool = const true yield %0 }",
      "not one of the same type"},
-    {"fn f () -> () full g { yield } fn g () -> () full h { yield } fn h () -> () { yield }",
+    {"fn f () -> () slow_path g { yield } fn g () -> () full h { yield } fn h () -> () { yield }",
      "not one of the same type"},
     {"fn f (i32) -> (i32) root (i64) -> i32 {\n%0:i32 = arg 0" DONE "}", "disagree"},
     {"fn f (i32) -> (i32) root (i32, i32) -> i32 {\n%0:i32 = arg 0" DONE "}", "disagree"},
