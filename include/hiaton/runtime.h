@@ -128,8 +128,8 @@ HIA_API uint32_t hia_error_line(const hia_error *error, size_t i); /* from 1; 0:
 HIA_API uint32_t hia_error_col(const hia_error *error, size_t i);  /* from 1, in bytes */
 /* The column behind the last byte that is meant, on the same line; 0: not known. */
 HIA_API uint32_t hia_error_end_col(const hia_error *error, size_t i);
-/* The notes of entry i: other places that matter ("defined here"), and the calls that the types of a
- * generic function come from. One without a place has the file "" and the line 0. */
+/* The notes of entry i: other places that matter ("defined here"), and the calls that the types of
+ * a generic function come from. One without a place has the file "" and the line 0. */
 HIA_API size_t hia_error_note_count(const hia_error *error, size_t i);
 /* Note k of entry i. Returns false if there is none; the results are then "" and 0. Any of them may
  * be NULL. */
