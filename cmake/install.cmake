@@ -1,5 +1,5 @@
 # What `cmake --install` puts where: libraries, headers, the CMake package, files for pkg-config, the
-# manual page. All of it can be moved afterwards: paths are relative to the file that holds them.
+# manual page, what shells complete. All of it can be moved afterwards: paths are relative to the file that holds them.
 #
 # Components: hiaton_runtime is what programs need, hiaton_development what building them needs.
 include(CMakePackageConfigHelpers)
@@ -103,6 +103,22 @@ add_custom_command(OUTPUT ${hia_man}
 add_custom_target(man ALL DEPENDS ${hia_man})
 install(FILES ${hia_man} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT hiaton_runtime)
 
+# ---- what shells complete ----
+
+# Where bash and zsh look, by the names that they look for. The program prints it.
+foreach(shell bash zsh)
+  set(hia_completion ${PROJECT_BINARY_DIR}/package/completion.${shell})
+  add_custom_command(OUTPUT ${hia_completion}
+    COMMAND hiaton_program completion ${shell} > ${hia_completion}
+    DEPENDS hiaton_program COMMENT "Writing the completion of ${shell}" VERBATIM)
+  list(APPEND hia_completions ${hia_completion})
+endforeach()
+add_custom_target(completions ALL DEPENDS ${hia_completions})
+install(FILES ${PROJECT_BINARY_DIR}/package/completion.bash RENAME hiaton
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT hiaton_runtime)
+install(FILES ${PROJECT_BINARY_DIR}/package/completion.zsh RENAME _hiaton
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions COMPONENT hiaton_runtime)
+
 # All that is installed and nothing else, for `./dev install`.
 add_custom_target(installable DEPENDS hiaton_rt hiaton hiaton_rt_static hiaton_static hiaton_program
-  man ${hia_plugin} $<$<BOOL:${HIA_LLVM}>:hiaton_llvm_static>)
+  man completions ${hia_plugin} $<$<BOOL:${HIA_LLVM}>:hiaton_llvm_static>)

@@ -12,6 +12,8 @@ const tool_command tool_commands[] = {
     {"bench", "FILE [ARG...]", "measure compile and run time, engines side by side", tool_bench},
     {"build", "FILE [ARG...]", "compile a program ahead of time, to link with libhiaton_rt",
      tool_build},
+    {"completion", "SHELL", "print what completes commands and options in bash or zsh",
+     tool_completion},
     {"help", "[COMMAND]", "list the commands, or the options of one", tool_help_command},
     {NULL, NULL, NULL, NULL},
 };

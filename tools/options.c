@@ -7,83 +7,82 @@
 /* The commands that are about a program. */
 #define ALL (RUN | CHECK | DUMP | BENCH | BUILD)
 
-typedef struct option_row {
-  tool_option id;
-  int commands;
-  const char *name, *operand; /* NULL: takes none */
-  const char *help;
-} option_row;
-
-static const option_row rows[] = {
-    {OPT_FN, RUN | BENCH, "fn", "NAME", "the function to call, fact or fact(i64); else main"},
-    {OPT_FN, DUMP, "fn", "NAME",
+const tool_row tool_rows[] = {
+    {OPT_FN, RUN | BENCH, "fn", "NAME", NULL, "the function to call, fact or fact(i64); else main"},
+    {OPT_FN, DUMP, "fn", "NAME", NULL,
      "a function to show, with all it calls; may be repeated. Else all whose types are known"},
-    {OPT_FN, BUILD, "fn", "NAME",
+    {OPT_FN, BUILD, "fn", "NAME", NULL,
      "a function to build, fact(i64); may be repeated. Else all whose types are known, or main"},
-    {OPT_OUTPUT, BUILD, "o", "FILE", "where it goes"},
-    {OPT_HEADER, BUILD, "header", "FILE", "write the header for C and C++ too"},
-    {OPT_EXE, BUILD, "exe", NULL, "a program; it takes its function's arguments, and --help"},
-    {OPT_SHARED, BUILD, "shared", NULL, "a shared library"},
-    {OPT_STATIC, BUILD, "static", NULL, "a static library. Without one of these: an object file"},
-    {OPT_CPU, BUILD, "cpu", "NAME",
+    {OPT_OUTPUT, BUILD, "o", "FILE", NULL, "where it goes"},
+    {OPT_HEADER, BUILD, "header", "FILE", NULL, "write the header for C and C++ too"},
+    {OPT_EXE, BUILD, "exe", NULL, NULL, "a program; it takes its function's arguments, and --help"},
+    {OPT_SHARED, BUILD, "shared", NULL, NULL, "a shared library"},
+    {OPT_STATIC, BUILD, "static", NULL, NULL,
+     "a static library. Without one of these: an object file"},
+    {OPT_CPU, BUILD, "cpu", "NAME", "native x86-64 x86-64-v2 x86-64-v3 x86-64-v4",
      "native (this machine, the default), x86-64, x86-64-v2 to -v4, or as znver3"},
-    {OPT_PREFIX, BUILD, "prefix", "P",
+    {OPT_PREFIX, BUILD, "prefix", "P", NULL,
      "functions are called P_fib in C; else by the file's name; with '' fib"},
-    {OPT_PARALLEL, BUILD, "parallel", NULL, "code that several threads can run at once"},
-    {OPT_ENGINE, RUN, "engine", "NAME",
+    {OPT_PARALLEL, BUILD, "parallel", NULL, NULL, "code that several threads can run at once"},
+    {OPT_ENGINE, RUN, "engine", "NAME", "jit interp expand",
      "jit (native code, the default), interp (tagged tokens) or expand (graph copies)"},
-    {OPT_ENGINE, BENCH, "engine", "LIST", "which engines, separated by commas (jit,interp,expand)"},
-    {OPT_THREADS, RUN, "threads", "N", "threads of the run; 0, the default: as many as cores"},
-    {OPT_THREADS, DUMP, "threads", "N",
+    {OPT_ENGINE, BENCH, "engine", "LIST", "jit interp expand",
+     "which engines, separated by commas (jit,interp,expand)"},
+    {OPT_THREADS, RUN, "threads", "N", NULL,
+     "threads of the run; 0, the default: as many as cores"},
+    {OPT_THREADS, DUMP, "threads", "N", NULL,
      "with 2 and more: what is made for a run on several threads"},
-    {OPT_THREADS, BENCH, "threads", "LIST",
+    {OPT_THREADS, BENCH, "threads", "LIST", NULL,
      "numbers of threads, separated by commas (1); speed-up and efficiency over the first"},
-    {OPT_TIME, RUN, "time", NULL, "report the time of each phase on standard error"},
-    {OPT_TRACE, RUN, "trace", "FILE",
+    {OPT_TIME, RUN, "time", NULL, NULL, "report the time of each phase on standard error"},
+    {OPT_TRACE, RUN, "trace", "FILE", NULL,
      "write a timeline of the run's threads, for ui.perfetto.dev or chrome://tracing"},
-    {OPT_COUNT, RUN | DUMP | BENCH, "count", NULL,
+    {OPT_COUNT, RUN | DUMP | BENCH, "count", NULL, NULL,
      "count calls and loop rounds of the source; those of a graph only if it was dumped so"},
-    {OPT_RUNS, BENCH, "runs", "N", "measured runs of each engine, after one to warm up (10)"},
-    {OPT_JSON, BENCH, "json", NULL,
+    {OPT_RUNS, BENCH, "runs", "N", NULL, "measured runs of each engine, after one to warm up (10)"},
+    {OPT_JSON, BENCH, "json", NULL, NULL,
      "print JSON instead of a table, times in nanoseconds, each sample too: docs/bench.md"},
-    {OPT_JSON, CHECK, "json", NULL, "print what is wrong as JSON, for editors: docs/errors.md"},
-    {OPT_STAGE, DUMP, "stage", "STAGE",
+    {OPT_JSON, CHECK, "json", NULL, NULL,
+     "print what is wrong as JSON, for editors: docs/errors.md"},
+    {OPT_STAGE, DUMP, "stage", "STAGE", "ast graph static llvm llvm-opt asm",
      "ast, graph (as built), static (tagged; the default), llvm, llvm-opt or asm"},
-    {OPT_AFTER, DUMP, "after", "PASS", "the graph as this pass leaves it"},
-    {OPT_FORMAT, DUMP, "format", "FORMAT",
+    {OPT_AFTER, DUMP, "after", "PASS", "PASS", "the graph as this pass leaves it"},
+    {OPT_FORMAT, DUMP, "format", "FORMAT", "text dot",
      "text, which graphs are read back from, or dot (ast, graph, static), for Graphviz"},
-    {OPT_FROM_IR, ALL, "from-ir", NULL,
+    {OPT_FROM_IR, ALL, "from-ir", NULL, NULL,
      "FILE is a graph, as dump --stage graph and static write it"},
-    {OPT_NO_EXTERN, RUN | BENCH, "no-extern", NULL,
+    {OPT_NO_EXTERN, RUN | BENCH, "no-extern", NULL, NULL,
      "the program may not call functions of C: for one that you do not trust"},
-    {OPT_MAX_DEPTH, RUN | BENCH, "max-depth", "BYTES",
+    {OPT_MAX_DEPTH, RUN | BENCH, "max-depth", "BYTES", NULL,
      "stack that a run may use: 500K, 64M, 2G; else what memory is available"},
-    {OPT_MAX_MEMORY, RUN | BENCH, "max-memory", "BYTES",
+    {OPT_MAX_MEMORY, RUN | BENCH, "max-memory", "BYTES", NULL,
      "memory that a run may use in all, interp and expand; native code uses its stack only"},
-    {OPT_TIMEOUT, RUN, "timeout", "SECONDS", "end the run when it has taken so long: 2, 0.5"},
-    {OPT_TIMEOUT, BENCH, "timeout", "SECONDS", "end all when one run has taken so long: 2, 0.5"},
-    {OPT_FUEL, RUN, "fuel", "N",
-     "end the run when it would make more than so many calls and loop rounds: 1000, 20K "
-     "(thousand), "
-     "5M; on one thread"},
-    {OPT_FUEL, DUMP, "fuel", NULL, "what is made for a run with --fuel"},
-    {OPT_FUEL, BENCH, "fuel", "N", "run with so much fuel: to measure what it costs"},
-    {OPT_LEVEL, RUN | DUMP | BENCH | BUILD, "opt", "LEVEL",
+    {OPT_TIMEOUT, RUN, "timeout", "SECONDS", NULL, "end the run when it has taken so long: 2, 0.5"},
+    {OPT_TIMEOUT, BENCH, "timeout", "SECONDS", NULL,
+     "end all when one run has taken so long: 2, 0.5"},
+    {OPT_FUEL, RUN, "fuel", "N", NULL,
+     "end the run when it would make more calls and loop rounds: 500, 20K, 5M (millions); on one "
+     "thread"},
+    {OPT_FUEL, DUMP, "fuel", NULL, NULL, "what is made for a run with --fuel"},
+    {OPT_FUEL, BENCH, "fuel", "N", NULL, "run with so much fuel: to measure what it costs"},
+    {OPT_LEVEL, RUN | DUMP | BENCH | BUILD, "opt", "LEVEL", "0 1 2 3",
      "optimisation of native code, 0 to 3 (3)"},
-    {OPT_NO_PASS, RUN | DUMP | BENCH | BUILD, "no-pass", "LIST",
+    {OPT_NO_PASS, RUN | DUMP | BENCH | BUILD, "no-pass", "LIST", "PASS all",
      "graph passes to leave out, separated by commas, or all"},
-    {OPT_NO_MERGE, RUN | DUMP | BENCH | BUILD, "no-merge", NULL,
+    {OPT_NO_MERGE, RUN | DUMP | BENCH | BUILD, "no-merge", NULL, NULL,
      "native code that does not make equal calls of a function once: to compare"},
-    {OPT_ALWAYS_FORK, RUN | DUMP | BENCH, "always-fork", NULL,
+    {OPT_ALWAYS_FORK, RUN | DUMP | BENCH, "always-fork", NULL, NULL,
      "native code for several threads on one too: to measure what it costs"},
-    {OPT_UNCHECKED, RUN | DUMP | BENCH | BUILD, "unchecked", NULL,
+    {OPT_UNCHECKED, RUN | DUMP | BENCH | BUILD, "unchecked", NULL, NULL,
      "native code without its entry check and limits: to measure what it costs"},
-    {OPT_VERIFY, RUN | DUMP | BENCH | BUILD, "verify", NULL, "check the graph after every pass"},
-    {OPT_HELP, ALL | HELP, "help", NULL, "this list"},
+    {OPT_VERIFY, RUN | DUMP | BENCH | BUILD, "verify", NULL, NULL,
+     "check the graph after every pass"},
+    {OPT_HELP, ALL | HELP | COMPLETION, "help", NULL, NULL, "this list"},
+    {.name = NULL},
 };
-#define N_ROWS (sizeof rows / sizeof rows[0])
+#define N_ROWS (sizeof tool_rows / sizeof tool_rows[0] - 1)
 
-static int command_bit(const tool_command *command) { return 1 << (command - tool_commands); }
+int tool_command_bit(const tool_command *command) { return 1 << (command - tool_commands); }
 
 const tool_command *tool_find_command(const char *name) {
   for (const tool_command *c = tool_commands; c->name; c++)
@@ -92,19 +91,19 @@ const tool_command *tool_find_command(const char *name) {
 }
 
 /* A name of one letter is a short option. */
-static const char *dashes(const option_row *row) { return row->name[1] ? "--" : "-"; }
+static const char *dashes(const tool_row *row) { return row->name[1] ? "--" : "-"; }
 
 const char *tool_option_name(tool_option option) {
   static char name[32];
   for (size_t i = 0; i < N_ROWS; i++) {
-    if (rows[i].id != option) continue;
-    snprintf(name, sizeof name, "%s%s", dashes(&rows[i]), rows[i].name);
+    if (tool_rows[i].id != option) continue;
+    snprintf(name, sizeof name, "%s%s", dashes(&tool_rows[i]), tool_rows[i].name);
     break;
   }
   return name;
 }
 
-static bool takes_file(const tool_command *command) { return command_bit(command) & ALL; }
+static bool takes_file(const tool_command *command) { return tool_command_bit(command) & ALL; }
 
 /* ---- help ---- */
 
@@ -112,13 +111,13 @@ void tool_help(const tool_command *command) {
   printf("usage: hiaton %s [OPTION...] %s\n\n%c%s.\n\n", command->name, command->operands,
          toupper((unsigned char)command->summary[0]), command->summary + 1);
   for (size_t i = 0; i < N_ROWS; i++) {
-    if (!(rows[i].commands & command_bit(command))) continue;
+    if (!(tool_rows[i].commands & tool_command_bit(command))) continue;
     char left[32];
-    snprintf(left, sizeof left, "%s%s%s%s", dashes(&rows[i]), rows[i].name,
-             rows[i].operand ? " " : "", rows[i].operand ? rows[i].operand : "");
-    printf("  %-19s %s\n", left, rows[i].help);
+    snprintf(left, sizeof left, "%s%s%s%s", dashes(&tool_rows[i]), tool_rows[i].name,
+             tool_rows[i].operand ? " " : "", tool_rows[i].operand ? tool_rows[i].operand : "");
+    printf("  %-19s %s\n", left, tool_rows[i].help);
   }
-  if (command_bit(command) & BUILD)
+  if (tool_command_bit(command) & BUILD)
     fputs("\nWith --exe and --shared each ARG is a word for the linker, such as other.o or -lz, "
           "which is\n"
           "called by cc or, if it is set, $CC. --static calls ar, or $AR.\n",
@@ -129,7 +128,7 @@ void tool_help(const tool_command *command) {
         "\nOptions and arguments may be mixed. A word that starts with - and a digit, and -inf, is "
         "an\nargument; after -- every word is.\n",
         stdout);
-  if (command_bit(command) & DUMP) {
+  if (tool_command_bit(command) & DUMP) {
     fputs("\nThe graph passes, in order:\n", stdout);
     for (size_t i = 0; hia_pass_name(i); i++)
       printf("  %-19s %s\n", hia_pass_name(i), hia_pass_doc(i));
@@ -138,19 +137,24 @@ void tool_help(const tool_command *command) {
 
 /* ---- operands of options ---- */
 
-static bool parse_engines(const char *list, tool_options *o) {
+/* The number of a word among those of a row's values. */
+static bool parse_word(const tool_row *row, const char *word, size_t len, unsigned *index) {
+  *index = 0;
+  for (const char *at = row->values; *at; ++*index) {
+    size_t n = strcspn(at, " ");
+    if (n == len && strncmp(at, word, len) == 0) return true;
+    at += n + (at[n] == ' ');
+  }
+  return false;
+}
+
+static bool parse_engines(const tool_row *row, const char *list, tool_options *o) {
   o->n_engines = 0;
   for (const char *at = list;; at++) {
     size_t len = strcspn(at, ",");
-    bool is_known = false;
-    for (unsigned kind = HIA_ENGINE_JIT; kind <= HIA_ENGINE_EXPAND; kind++) {
-      const char *name = tool_engine_name((hia_engine_kind)kind);
-      if (strlen(name) != len || strncmp(name, at, len) != 0) continue;
-      if (o->n_engines == MAX_ENGINES) return false;
-      o->engines[o->n_engines++] = (hia_engine_kind)kind;
-      is_known = true;
-    }
-    if (!is_known) return false;
+    unsigned kind;
+    if (o->n_engines == MAX_ENGINES || !parse_word(row, at, len, &kind)) return false;
+    o->engines[o->n_engines++] = (hia_engine_kind)kind;
     at += len;
     if (!*at) return true;
   }
@@ -176,15 +180,6 @@ static bool parse_threads(const char *list, tool_options *o) {
   return true;
 }
 
-static bool parse_word(const char *text, const char *const *words, unsigned *index) {
-  for (unsigned i = 0; words[i]; i++)
-    if (strcmp(text, words[i]) == 0) {
-      *index = i;
-      return true;
-    }
-  return false;
-}
-
 static const char *set_kind(tool_options *o, tool_kind kind) {
   if (o->kind != TOOL_OBJECT && o->kind != kind) return "alone: a build makes one thing";
   o->kind = kind;
@@ -204,25 +199,23 @@ static const char *set_target(tool_options *o, tool_option option, const char *p
 }
 
 /* One option. Returns NULL, or what its operand should have been. */
-static const char *set(tool_options *o, const tool_command *command, tool_option id,
+static const char *set(tool_options *o, const tool_command *command, const tool_row *row,
                        const char *operand) {
-  static const char *const stages[] = {"ast", "graph", "static", "llvm", "llvm-opt", "asm", NULL};
-  static const char *const formats[] = {"text", "dot", NULL};
   uint64_t number = 0;
   unsigned index = 0;
-  switch (id) {
+  switch (row->id) {
   case OPT_FN:
-    if (!(command_bit(command) & (DUMP | BUILD))) o->n_functions = 0;
+    if (!(tool_command_bit(command) & (DUMP | BUILD))) o->n_functions = 0;
     if (o->n_functions == MAX_FUNCTIONS) return "given at most 32 times";
     o->functions[o->n_functions++] = operand;
     return NULL;
   case OPT_ENGINE:
-    if (!parse_engines(operand, o)) return "jit, interp or expand";
-    if (command_bit(command) & RUN && o->n_engines != 1) return "one engine";
+    if (!parse_engines(row, operand, o)) return "jit, interp or expand";
+    if (tool_command_bit(command) & RUN && o->n_engines != 1) return "one engine";
     return NULL;
   case OPT_THREADS:
     if (!parse_threads(operand, o)) return "a number up to 1024";
-    if (!(command_bit(command) & BENCH) && o->n_threads != 1) return "one number";
+    if (!(tool_command_bit(command) & BENCH) && o->n_threads != 1) return "one number";
     return NULL;
   case OPT_TIME: o->time = true; return NULL;
   case OPT_COUNT: o->engine.count = true; return NULL;
@@ -232,12 +225,13 @@ static const char *set(tool_options *o, const tool_command *command, tool_option
     return NULL;
   case OPT_JSON: o->json = true; return NULL;
   case OPT_STAGE:
-    if (!parse_word(operand, stages, &index)) return "ast, graph, static, llvm, llvm-opt or asm";
+    if (!parse_word(row, operand, strlen(operand), &index))
+      return "ast, graph, static, llvm, llvm-opt or asm";
     o->dump.stage = (hia_stage)index;
     return NULL;
   case OPT_AFTER: o->dump.after = operand; return NULL;
   case OPT_FORMAT:
-    if (!parse_word(operand, formats, &index)) return "text or dot";
+    if (!parse_word(row, operand, strlen(operand), &index)) return "text or dot";
     o->dump.format = (hia_format)index;
     return NULL;
   case OPT_FROM_IR: o->from_ir = true; return NULL;
@@ -246,7 +240,7 @@ static const char *set(tool_options *o, const tool_command *command, tool_option
   case OPT_MAX_MEMORY:
     return hiaR_word_bytes(operand, &o->engine.max_memory) ? NULL : "a number of bytes, as in 64M";
   case OPT_NO_EXTERN: o->engine.process_symbols = false; return NULL;
-  case OPT_TRACE: return set_target(o, id, operand, &o->trace);
+  case OPT_TRACE: return set_target(o, row->id, operand, &o->trace);
   case OPT_TIMEOUT:
     return hiaR_word_time(operand, &o->timeout_ns) ? NULL : "a number of seconds, as in 0.5";
   case OPT_FUEL:
@@ -262,8 +256,8 @@ static const char *set(tool_options *o, const tool_command *command, tool_option
   case OPT_ALWAYS_FORK: o->engine.always_fork = true; return NULL;
   case OPT_UNCHECKED: o->engine.unchecked = true; return NULL;
   case OPT_VERIFY: o->engine.verify = true; return NULL;
-  case OPT_OUTPUT: return set_target(o, id, operand, &o->output);
-  case OPT_HEADER: return set_target(o, id, operand, &o->header);
+  case OPT_OUTPUT: return set_target(o, row->id, operand, &o->output);
+  case OPT_HEADER: return set_target(o, row->id, operand, &o->header);
   case OPT_EXE: return set_kind(o, TOOL_EXE);
   case OPT_SHARED: return set_kind(o, TOOL_SHARED);
   case OPT_STATIC: return set_kind(o, TOOL_STATIC);
@@ -278,9 +272,10 @@ static const char *set(tool_options *o, const tool_command *command, tool_option
 
 /* ---- parsing ---- */
 
-static const option_row *row_of(const tool_command *command, tool_option id) {
+static const tool_row *row_of(const tool_command *command, tool_option id) {
   for (size_t i = 0; i < N_ROWS; i++)
-    if (rows[i].id == id && rows[i].commands & command_bit(command)) return &rows[i];
+    if (tool_rows[i].id == id && tool_rows[i].commands & tool_command_bit(command))
+      return &tool_rows[i];
   return NULL;
 }
 
@@ -290,16 +285,17 @@ static int bad_option(const tool_command *command, int id, const char *word) {
   if (word[0] == '-' && word[1] != '-') return tool_usage(command, "there is no option `%s`", word);
   int len = (int)strcspn(word, "=");
   for (size_t i = 0; i < N_ROWS; i++) {
-    bool is_named =
-        strncmp(rows[i].name, word + 2, (size_t)len - 2) == 0 && rows[i].name[len - 2] == 0;
+    bool is_named = strncmp(tool_rows[i].name, word + 2, (size_t)len - 2) == 0 &&
+                    tool_rows[i].name[len - 2] == 0;
     if (!is_named) continue;
-    if (rows[i].commands & command_bit(command) && !rows[i].operand && word[len] == '=')
+    if (tool_rows[i].commands & tool_command_bit(command) && !tool_rows[i].operand &&
+        word[len] == '=')
       return tool_usage(command, "`%.*s` takes no value", len, word);
   }
   return tool_usage(command, "there is no option `%.*s`", len, word);
 }
 
-static int set_wrong(const tool_command *command, const option_row *row, const char *operand,
+static int set_wrong(const tool_command *command, const tool_row *row, const char *operand,
                      const char *wanted) {
   if (!row->operand) return tool_usage(command, "--%s should be %s", row->name, wanted);
   return tool_usage(command, "%s%s: `%s` should be %s", dashes(row), row->name,
@@ -319,8 +315,8 @@ static void fill_tables(const tool_command *command, getopt_tables *t) {
   /* "-" hands operands over in order, as options numbered 1, so that nothing is reordered. */
   char *at = stpcpy(t->shorts, "-:h");
   for (size_t i = 0; i < N_ROWS; i++) {
-    const option_row *row = &rows[i];
-    if (!(row->commands & command_bit(command))) continue;
+    const tool_row *row = &tool_rows[i];
+    if (!(row->commands & tool_command_bit(command))) continue;
     if (row->name[1]) {
       t->longs[n++] = (struct option){row->name, row->operand ? required_argument : no_argument,
                                       NULL, FIRST_LONG + (int)row->id};
@@ -334,12 +330,13 @@ static void fill_tables(const tool_command *command, getopt_tables *t) {
 }
 
 /* The option that getopt has found. */
-static tool_option found_option(const tool_command *command, int id) {
-  if (id >= FIRST_LONG) return (tool_option)(id - FIRST_LONG);
+static const tool_row *found_row(const tool_command *command, int id) {
+  if (id >= FIRST_LONG) return row_of(command, (tool_option)(id - FIRST_LONG));
   for (size_t i = 0; i < N_ROWS; i++)
-    if (rows[i].commands & command_bit(command) && !rows[i].name[1] && rows[i].name[0] == id)
-      return rows[i].id;
-  return OPT_HELP; /* -h, the one without a row */
+    if (tool_rows[i].commands & tool_command_bit(command) && !tool_rows[i].name[1] &&
+        tool_rows[i].name[0] == id)
+      return &tool_rows[i];
+  return row_of(command, OPT_HELP); /* -h, which stands for it */
 }
 
 static int parse_options(const tool_command *command, int argc, char **argv, tool_options *o) {
@@ -364,10 +361,10 @@ static int parse_options(const tool_command *command, int argc, char **argv, too
     } else if (id == '?' || id == ':') {
       return bad_option(command, id, word);
     } else {
-      tool_option option = found_option(command, id);
-      const char *wanted = set(o, command, option, optarg);
-      if (wanted) return set_wrong(command, row_of(command, option), optarg, wanted);
-      o->given |= UINT64_C(1) << option;
+      const tool_row *row = found_row(command, id);
+      const char *wanted = set(o, command, row, optarg);
+      if (wanted) return set_wrong(command, row, optarg, wanted);
+      o->given |= UINT64_C(1) << row->id;
       if (o->wants_help) return EXIT_FINE;
     }
   }
@@ -390,9 +387,10 @@ static int take_file(const tool_command *command, tool_options *o) {
 int tool_parse(const tool_command *command, int argc, char **argv, tool_options *o) {
   hia_engine_options engine = HIA_ENGINE_OPTIONS_INIT;
   hia_dump_options dump = HIA_DUMP_OPTIONS_INIT;
-  if (command_bit(command) & RUN) engine.threads = hiaR_word_cores();
+  if (tool_command_bit(command) & RUN) engine.threads = hiaR_word_cores();
   engine.process_symbols = true;
-  *o = (tool_options){.command = command_bit(command), .engine = engine, .dump = dump, .runs = 10};
+  *o = (tool_options){
+      .command = tool_command_bit(command), .engine = engine, .dump = dump, .runs = 10};
   o->threads[o->n_threads++] = engine.threads;
   /* Operands move to the front of argv: there is always room, since one was read for each. */
   o->args = argv + 1;

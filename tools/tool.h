@@ -61,7 +61,20 @@ typedef enum tool_option {
 } tool_option;
 
 /* Commands as a set: tool_commands by position. */
-enum { RUN = 1, CHECK = 2, DUMP = 4, BENCH = 8, BUILD = 16, HELP = 32 };
+enum { RUN = 1, CHECK = 2, DUMP = 4, BENCH = 8, BUILD = 16, COMPLETION = 32, HELP = 64 };
+
+/* An option of some commands: parsing, --help, the manual page and the completion of shells come
+ * from one table of these. */
+typedef struct tool_row {
+  tool_option id;
+  int commands;
+  const char *name;    /* without its dashes; one letter is a short option */
+  const char *operand; /* NULL: takes none; a LIST is separated by commas, a FILE is one */
+  const char *values;  /* what the operand may be, separated by spaces, PASS being the name of a
+                          pass; NULL: anything */
+  const char *help;
+} tool_row;
+extern const tool_row tool_rows[]; /* ends with a NULL name */
 
 /* A file that a command writes. */
 typedef struct tool_target {
@@ -103,6 +116,7 @@ typedef struct tool_command {
   int (*run)(const tool_options *options);
 } tool_command;
 extern const tool_command tool_commands[];               /* ends with a NULL name */
+int tool_command_bit(const tool_command *command);       /* RUN, ... */
 const tool_command *tool_find_command(const char *name); /* or NULL */
 
 /* Fills *options from the words behind the command's name. Returns EXIT_FINE, or EXIT_USAGE and has
@@ -208,6 +222,7 @@ int tool_check(const tool_options *options);
 int tool_dump(const tool_options *options);
 int tool_bench(const tool_options *options);
 int tool_build(const tool_options *options);
+int tool_completion(const tool_options *options);
 int tool_help_command(const tool_options *options);
 
 #endif

@@ -115,6 +115,14 @@ else
   skipped=$((skipped + 1))
 fi
 
+# ---- what shells complete ----
+
+for shell in bash zsh; do
+  file=$prefix/share/bash-completion/completions/hiaton
+  [ $shell = zsh ] && file=$prefix/share/zsh/site-functions/_hiaton
+  none "completion: $shell" "$(diff "$file" <("$prefix/bin/hiaton" completion $shell) 2>&1)"
+done
+
 # ---- find_package ----
 
 project() { # NAME CMAKE-ARGUMENT...
