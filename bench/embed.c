@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* What does embedding cost? Calls from C, from an engine to the first result, sizes, memory,
  * compile time beside clang's.
  *

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 #include "bench/harness.h"
 #include <errno.h>
 #include <fcntl.h>

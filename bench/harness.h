@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* What every benchmark needs: clocks, medians, targets, one call of a program through the public
  * API, the same in C. One thread calls all of this. */
 #ifndef HIA_HARNESS_H

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* What does the interpreter cost? Nanoseconds a call and live firings a second on the papers'
  * programs, for interp and expand on one thread, and what further threads bring.
  *

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* What do limits cost? The time from a cancel to the return of the run it ends, the cost of the
  * comparison that makes it possible, of fuel, bytes a frame, and what a deep run leaves behind.
  *

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Parallel for free? What it costs native code on one thread that its calls can be handed out, what
  * several threads reach of as many sequential programs side by side, and how far that is from
  * OpenMP's tasks and oneTBB.

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The benchmark programs as a C programmer writes them; compiled by several compilers, each with
  * its own PREFIX, and linked into the harness.
  *

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* fib and tak with OpenMP tasks, written without a cut-off by hand: every call is a task.
  *
  *   PROGRAM fib|tak ARG ARG ARG THREADS    prints the result and the milliseconds of the second

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The recursion benchmarks: do all engines give the papers' results, how fast, and how fast is the
  * same in C?
  *

@@ -1,3 +1,4 @@
+# Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0
 # The benchmark harness: public API only, beside the same programs in C as each compiler at hand makes
 # them. The references keep their own flags, whatever this build is; each is there as often as
 # harness.h has places (BENCH_PLACES).

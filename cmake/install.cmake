@@ -1,3 +1,4 @@
+# Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0
 # What `cmake --install` puts where: libraries, headers, the CMake package, files for pkg-config, the
 # manual page, what shells complete. All of it can be moved afterwards: paths are relative to the file that holds them.
 #
@@ -35,6 +36,8 @@ endif()
 
 install(DIRECTORY include/hiaton DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   COMPONENT hiaton_development FILES_MATCHING PATTERN "*.h" PATTERN "*.def")
+
+install(FILES LICENSE NOTICE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT hiaton_runtime)
 
 # ---- the CMake package ----
 

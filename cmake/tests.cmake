@@ -1,3 +1,4 @@
+# Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0
 # Tests. Everything is run by ctest; labels: unit, diff, stress, cli, embed, docs, fuzz.
 #
 # Unit tests see internal symbols: they link the object files, not the shared libraries. One program

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* What to write where types do not fit.
  *
  * A conversion, T(e), always satisfies the place that has the error, but it is bad advice for a

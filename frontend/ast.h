@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Private to frontend/: tokens, the syntax tree, inference types, instances.
  *
  * The way of a program:

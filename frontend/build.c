@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Drafts: programs made by calls, checked call by call. See build.h. */
 #include "frontend/build.h"
 

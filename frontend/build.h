@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Private to build.c and build_print.c: a program that is being made by calls.
  *
  * A draft records what the calls say, in their order, with types checked at once; nothing is a tree

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* A draft as text of the language: one walk over each function's list, a `let` for every value that
  * is not part of an expression (is_inner) or the value of its block (is_tail).
  *

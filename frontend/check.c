@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Instances whose types are known, once more with messages: types of bodies, final types, ranges of
  * literals; then whether every function can end. */
 #include "frontend/ast.h"

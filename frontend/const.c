@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Consts: their order (cycles are errors), types and values.
  *
  * A const without a type stands for its expression in brackets wherever it is used, so it may be

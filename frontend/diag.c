@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Diagnostics: a list ordered by position, and how one is shown. */
 #include "frontend/ast.h"
 

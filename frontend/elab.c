@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Checked instances to graph functions. Nodes are appended in the order of evaluation, tuples are
  * taken apart to scalars, and names are gone: a variable is the values it stands for. */
 #include "frontend/ast.h"

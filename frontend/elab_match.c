@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* `match` on integers and booleans.
  *
  * A few integers are tested one after the other. Many are not: that would nest as deep as there are

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Values of constant expressions, after their types were resolved: consts and arguments of the
  * command line. The meaning is the runtime's own (base/scalar.c). */
 #include "frontend/ast.h"

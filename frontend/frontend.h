@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The frontend: source text to checked program to graph.
  *
  * Everything here works inside one compilation (hia_comp): memory is its arena's, running out of it

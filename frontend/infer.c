@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Types from the inside out: docs/language.md, "Typing of literals".
  *
  * One function for all three uses: silently, again and again, while results are being found

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Types of `match`, and whether its arms cover every case and can all be reached. */
 #include "frontend/ast.h"
 

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The types of inference: interned, joined, settled (docs/language.md, "Typing of literals"). */
 #include "frontend/ast.h"
 

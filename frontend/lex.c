@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Text to tokens. White space, line ends and comments separate tokens; the longest token wins,
  * except that only digits are read after the `.` of a tuple field. */
 #include "frontend/ast.h"

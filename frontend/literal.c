@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The value of a number as written, at the dtype of its place. */
 #include "frontend/ast.h"
 

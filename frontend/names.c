@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* What every name means. Walks all items once: binds variables, resolves names to variables,
  * declarations and built-ins, checks numbers of arguments, and reports what the language has but
  * hiaton does not support yet. A declaration in which something is wrong is marked broken and is

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Parser: what all its parts share, and the items of a file. Functions are named after the grammar
  * (docs/language.md). Recursive descent with one token of look-ahead; after an error it is silent
  * ("panic") until it has reached a place to go on from: the next `let`, arm or item. */

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Expressions. Binary operators by precedence climbing; operators of one level that follow each
  * other make one node with a list, so that a sum of a hundred thousand terms is no deep tree. */
 #include "frontend/ast.h"

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The syntax tree: one node a line, indented by depth, with its position and, in functions that
  * were checked, its type. A generic function is shown once for each of its instances.
  *

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* A program from its text to its checked functions: the boundary in frontend.h. */
 #include "frontend/ast.h"
 

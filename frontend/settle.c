@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Final types from the outside in, after infer.c: every expression takes the type of its place, and
  * literals are checked against it. Where the slots still hold an error, whatever does not depend on
  * it is checked all the same. */

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* "Did you mean": the known name that differs least from an unknown one. */
 #include "frontend/ast.h"
 

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Instances of functions, and the types of their results.
  *
  * LANGUAGE: results that are not declared start unknown; all bodies are typed again and again, a

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Values as the command line and the API write them, read as constant expressions of a type. */
 #include "frontend/ast.h"
 

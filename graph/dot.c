@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The graph as a picture for Graphviz: a view, the text form is the truth.
  *
  * A function is a cluster, a region a cluster in it. Solid edges carry values; dashed ones are

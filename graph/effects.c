@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* effects: what a call of each function may do, and which functions form a recursive group.
  *
  * Groups are numbered callees first, so traits need no iteration: those of a group are what its

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* flatten: the static graph to the image that the interpreter runs (docs/image.md).
  *
  * Each function becomes a section, and each loop in it another one, called like a function. A

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* What the files of flattening share: the sections of an image while they are made. All memory is
  * the compilation's scratch.
  *

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The sections of an image to bytes: final numbers of nodes and slots, moves in an order that one
  * after the other gives what all at once would, tables. */
 #include "graph/flatten.h"

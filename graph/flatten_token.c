@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Which tokens must be sent?
  *
  * A node fires when all its operands are there and control has got to its region. Most of that need

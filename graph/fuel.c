@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* fuel: calls and loop rounds are paid for, and a run whose fuel is used up fails.
  *
  * Fuel is a value that travels through the program, an i64 taken as unsigned. Every root, and every

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Making and changing graphs.
  *
  * All memory is the compilation's arena. What a change drops (edges of a node that got new ones,

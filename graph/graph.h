@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The graph: one representation from the checked program to the static tagged graph.
  *
  * A graph is a list of functions and has two states.

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* copy: values that are others by another name are replaced by them.
  *
  * A conversion to the dtype a value has already, a selection between equals, a result of a branch

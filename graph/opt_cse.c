@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* cse: an operation that was done before, on the same values, is not done again.
  *
  * "Before" means in a dominating position: earlier in the same region or in one around it. Regions

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* dce: values that nobody uses are not computed.
  *
  * Marks from what must be there: the function's results, what can fail, what may not end, what is

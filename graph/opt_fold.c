@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* fold: constants, identities, known branches.
  *
  * One walk in sequential order. Rules for changing it:

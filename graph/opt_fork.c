@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* fork: calls that another worker may make while this one does what comes before them.
  *
  *     a = call f(..)                   fork 0 f y            from here on it may be taken

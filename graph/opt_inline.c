@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* inline: calls of small functions that are not recursive are replaced by the body.
  *
  * Works from callees to callers (needs hiaG_effects for the groups), so a body that is copied has

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* merge: a call that was made before, of the same function with equal arguments, is not made again.
  *
  * "Before" means in a dominating position, as in opt_cse.c. A call that can fail, or that need not

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* sweep: removes the functions that no root reaches. Indices of the others stay. */
 #include "graph/graph.h"
 

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* tail: tail calls inside a recursive group become loops, for every engine.
  *
  * Needs hiaG_effects (groups), and makes them stale. Functions that call each other in tail

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* unroll: levels of recursion into one body, so that fewer calls are made and none only to find a
  * leaf.
  *

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The pipeline. Reading the table from top to bottom is reading what happens to a program between
  * its frontend and its engines; dumps, verification, timing and switching off hang on it. */
 #include "graph/graph.h"

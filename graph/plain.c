@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* plain: which functions of a static graph can be called as plain functions of C.
  *
  * Those that, with all that they call, end always and soon: they do not fail, recurse or loop, and

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The text form; docs/ir.md is its reference, read.c its inverse.
  *
  * Values, regions and locations are numbered in the order in which they are printed. In a compact

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The text form read back; docs/ir.md is its reference, print.c its inverse.
  *
  * The text is a user's. The reader makes sure of what the verifier cannot see any more (names and

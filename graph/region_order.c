@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The control contexts of a static section, as a text of opening and closing braces. */
 #include "graph/graph.h"
 

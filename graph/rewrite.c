@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* What the passes over function graphs share: walking a function in sequential order, replacing
  * values on the way, and moving nodes between regions.
  *

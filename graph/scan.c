@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The text form of graphs, word by word: what read.c reads it with. docs/ir.md is the reference.
  *
  * Nothing here knows what a graph is. Only types nest, to a fixed depth. */

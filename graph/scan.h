@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Private to scan.c and read.c: the words of the text form of graphs.
  *
  * All of these skip white space and comments first, unless they say otherwise; a mistake leaves

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Strongly connected components, by Tarjan's algorithm ("Depth-first search and linear graph
  * algorithms", 1972) with its own stacks, since chains of calls are as long as the user likes. */
 #include "graph/graph.h"

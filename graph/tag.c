@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* tag: the tagging transformation, from function graphs to the one static graph.
  *
  * Each function becomes a section: a flat list of nodes in which every value that crosses into a

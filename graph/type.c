@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Types: dtypes by number, tuples interned, so that equal types are equal numbers. */
 #include "graph/graph.h"
 

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Is a graph well formed? Here: everything about single nodes, and the signatures of functions;
  * what nodes are to each other is checked by state, in verify_fn.c and verify_static.c.
  *

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* What the files of the verifier share. */
 #ifndef HIA_VERIFY_H
 #define HIA_VERIFY_H

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Verifier, function state: the tree of regions, what is visible where, and the types that regions,
  * their owners and calls agree on.
  *

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Verifier, both states: forks.
  *
  * Native code keeps its open forks as a list through the frames of a worker, and other workers read

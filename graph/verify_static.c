@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Verifier, static state: sections, their control contexts, the tag discipline, and call sites.
  *
  * The tag discipline says where the token of a value may go. A value has a context: the region in

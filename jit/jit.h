@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The engine, and its door to native code.
  *
  * engine.c and its neighbours stand behind the public header and know no LLVM. Native compilation

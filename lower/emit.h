@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The state of lowering one graph, and thin helpers to build IR: what every emit_*.c shares. */
 #ifndef HIA_EMIT_H
 #define HIA_EMIT_H

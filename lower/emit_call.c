@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Functions, calls and entries.
  *
  * Results: none, a scalar, or a struct. swiftcc returns four integers and four floats in registers;

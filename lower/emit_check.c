@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The comparison of the stack pointer with the limit: what it is and where it stands.
  *
  * It is one piece of assembly, whose rare side lies out of line: two instructions where it stands,

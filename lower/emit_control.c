@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Control: regions become blocks.
  *
  * Needs what the verifier makes sure of: arms stand side by side, a round ends its loop. The nodes

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Calls of functions of the host.
  *
  * One that is registered as safe is called like any C function, on the engine's stack. For the

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Forks (runtime/native/fork.h): calls that another worker may make.
  *
  * The frame of a function that forks holds a hia_fork_frame: a byte for each fork that is open, and

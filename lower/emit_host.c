@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* What a host comes in by: the module's record (runtime/native/module.h), and for each root its
  * typed entry and, where it can be one, its plain function of C.
  *

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Leaf functions: functions that make no calls.
  *
  * A function with a slow path (hia_fn.slow_path) is lowered as if its arguments needed no calls:

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* What an object file holds besides the code: where its frames and positions are found, the image,
  * the kernels that it needs, a `main`.
  *

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Does a fork pay (hia_fork_pays of runtime/native/fork.h)? A function of the arguments alone:
  * would the callee, with them, call anything, loop, or do a lot?
  *

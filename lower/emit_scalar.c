@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The primitive ops at scalar dtypes: what runtime/base/scalar.c defines, as LLVM IR, bit for bit.
  *
  * No instruction here has undefined behaviour or makes poison: no nsw or nuw, shift counts are

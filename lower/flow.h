@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The blocks of an LLVM function and what leads where, read off once its passes are over. */
 #ifndef HIA_FLOW_H
 #define HIA_FLOW_H

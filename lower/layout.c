@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The runtime as LLVM sees it: functions of abi.def, fields of layout.def. */
 #include "lower/emit.h"
 

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The LLVM that we are built with. The only file that may name its version: what differs between
  * versions is evened out here. Floor: 19. */
 #ifndef HIA_LLVM_COMPAT_H

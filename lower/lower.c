@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* lower: the module, its functions in turn, and debug locations. */
 #include "lower/emit.h"
 #include <llvm-c/Analysis.h>

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* From the static graph to LLVM IR. Nothing here runs code.
  *
  * A section becomes one LLVM function. Calling convention: swiftcc, with the worker's context as

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* placement: where code is to lie, as hints for LLVM's code generator.
  *
  * On short recursive functions that is worth up to a third, more than any comparison with the

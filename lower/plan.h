@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* What an object file holds besides the code. Known to the engine, so without LLVM. */
 #ifndef HIA_PLAN_H
 #define HIA_PLAN_H

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* rounds: the comparison with the limit in loops, the last change of the IR but for placement.c's.
  *
  * Requires the module after LLVM's passes. Loops are whatever cycles of blocks the passes have

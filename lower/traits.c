@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* What functions do, themselves or below: traits that spread from callees to callers.
  *
  * By a work list over the sites and forks. The traits that hiaG_effects found are the function

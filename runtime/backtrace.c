@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Chains of calls: kept whole up to a length, beyond it both ends. */
 #include "runtime/runtime.h"
 

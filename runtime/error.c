@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Errors as objects: made once, complete, from whatever went wrong; they depend on nothing
  * afterwards. */
 #include "runtime/error.h"

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* error.c: errors as objects, and how those of runs are made. */
 #ifndef HIA_RT_ERROR_H
 #define HIA_RT_ERROR_H

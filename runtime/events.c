@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/events.h"
 
 hia_timeline *hiaR_timeline_new(const hia_allocator *allocator, size_t events) {

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Timelines: what the threads of runs do and when, for a person to look at (docs/tracing.md).
  *
  * A thread that takes part in a run with a timeline has a *ring* of events there, which it alone

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Calls of host functions by libffi. Nothing else refers to it, so a program whose image calls no
  * host is linked without. */
 #include "runtime/host.h"

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* How work moves between workers without locks: asking, giving, taking, taking back, finishing,
  * sleeping and waking; and how a run knows that nobody is in it any more.
  *

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Functions of the host: which one a thread is in, and what they answer. */
 #include "runtime/host.h"
 

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Functions of the host, as programs call them (docs/embedding.md, "Host functions"). */
 #ifndef HIA_HOST_H
 #define HIA_HOST_H

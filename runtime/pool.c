@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Threads, and the teams that they form around runs (docs/parallel.md).
  *
  * A thread is started when there is first something for it to do. It sleeps for good, in the

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The runtime: everything that a program needs while it runs, and nothing of the compiler.
  *
  * It links without LLVM and without the graph. Functions here never throw, print or exit: they

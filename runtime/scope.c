@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Cancel scopes: how runs are ended from outside, and with them the runs inside them.
  *
  * Native code reads a scope's status only where it polls for another reason, so cancelling a scope

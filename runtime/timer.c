@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The timekeeper: a thread that sleeps until the earliest of the alarms that are set. It is started
  * with the first of them. An alarm that is later than when the thread wakes anyway, which most are,
  * costs taking a lock; nothing is looked at while time passes. */

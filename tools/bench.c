@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* hiaton bench: compile and run time of one call, engines and numbers of threads side by side. */
 #include "tools/json.h"
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* hiaton build: an object file, or what the system's compiler and ar make of it. */
 #include "tools/tool.h"
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* hiaton check. docs/errors.md describes what --json prints. */
 #include "tools/json.h"
 

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* hiaton completion: what bash and zsh complete, from the tables that parsing and --help come from.
  *
  * In both scripts the tables are plain lists, printed by the functions below, and the code around

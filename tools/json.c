@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* JSON: what --json of several commands has in common. */
 #include "tools/json.h"
 

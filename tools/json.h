@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* json.c: what --json of several commands has in common. */
 #ifndef HIA_TOOL_JSON_H
 #define HIA_TOOL_JSON_H

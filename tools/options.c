@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The options of all commands, in one table: parsing and --help both come from it. */
 #include "runtime/program/words.h"
 #include "tools/tool.h"

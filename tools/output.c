@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Files that the commands write. One appears whole or not at all: it is written beside its place
  * under another name, and moved there when all of it is there. */
 #include "tools/tool.h"

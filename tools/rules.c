@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Which words of a command line go together. An option that would have no effect beside the others
  * is refused, for the user expects one. So is a file to write that is also read. */
 #include "tools/tool.h"

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* hiaton run. */
 #include "tools/tool.h"
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The program that a command is about: a file, or standard input. */
 #include "tools/tool.h"
 #include <errno.h>

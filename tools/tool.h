@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The command line. It uses the public header and nothing else of hiaton. */
 #ifndef HIA_TOOL_H
 #define HIA_TOOL_H

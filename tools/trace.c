@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* --trace FILE: the timeline of a run. */
 #include "tools/tool.h"
 #include <errno.h>

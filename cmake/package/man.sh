@@ -1,4 +1,5 @@
 #!/bin/sh
+# Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0
 # Writes hiaton.1: its text, with what --help says in place of the lines @COMMANDS@.
 #
 #   man.sh HIATON TEXT RESULT

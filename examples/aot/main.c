@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Calls a function that was compiled ahead of time:  ./fib 30 */
 #include "fib.h"
 #include <stdio.h>

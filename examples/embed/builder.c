@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Recursive functions made by the builder, for data that is known only when the host runs: in how
  * many ways can an amount be paid with these coins? Each kind of coin gets a function of its own,
  * which calls itself (one such coin more) and the next one (no more of them). They are declared

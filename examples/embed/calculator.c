@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* A calculator whose formulas are hiaton programs that strangers may type: each may use up so many
  * calls and loop rounds (fuel, which ends a formula at the same place on every machine), so much
  * time, depth of recursion and memory, and nothing that it does can do more than give an error.

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* A run that would take ages is ended from another thread, wherever it is; another one ends itself
  * after a time. The engine is as good as before.
  *

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* A program calls functions of its host, which keep state: accounts that the program knows only by
  * what the host answers. `step` does not change while a program runs, so it is declared pure and
  * may be called at any time. `transfer` changes the accounts: as an impure function it is called

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Ten threads share an engine, a module and a function: no locks, each has its own values and its
  * own errors. The first call compiles the function; the others wait for it, or find it ready. What
  * fails in one thread ends that call alone.

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The builder: programs made by calls instead of by text.
  *
  *   hia_builder *b;

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* hiaton: recursive dataflow programs, compiled and run inside your own.
  *
  *   #include <hiaton/hiaton.h>

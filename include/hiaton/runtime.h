@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* What runs hiaton's functions: contexts, the errors they end with, statuses.
  *
  * The half of the public interface that a compiled program needs. It is libhiaton_rt's, which holds

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Types that the public API, the runtime and compiled programs have in common. */
 #ifndef HIATON_TYPES_H
 #define HIATON_TYPES_H

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Building ahead of time: an object file and its header, docs/aot.md. A build makes its graphs
  * anew, so that it depends on nothing that was done with the module before: one with the passes for
  * native code, and one with those for the interpreter, which becomes the image. */

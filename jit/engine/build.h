@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Building ahead of time: what module_build.c (objects), module_names.c (names in C) and
  * module_header.c share. */
 #ifndef HIA_MODULE_BUILD_H

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The builder of the public API: statuses and errors around a draft (frontend/build.c). */
 #include "jit/engine/engine.h"
 

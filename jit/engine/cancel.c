@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Ending runs from outside: by a hia_cancel, which other threads request, and by deadlines.
  *
  * A run reads one word where it polls (hia_limits.cancelled). Native code does not poll unless its

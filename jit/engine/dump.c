@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Dumps: what the compiler makes of a module, stage by stage. A dump builds its graph anew, so that
  * looking changes nothing. */
 #include "jit/engine/engine.h"

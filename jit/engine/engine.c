@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Engines: options, the compiler when it is needed, contexts that wait for the next run. */
 #include "jit/engine/engine.h"
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The engine half of jit/: what stands behind the public header. It knows no LLVM.
  *
  * A module owns one compilation (arena, types, program) under a lock; everything that parses,

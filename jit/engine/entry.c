@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Functions as functions of C, and the contexts that they are called with. */
 #include "jit/engine/engine.h"
 #include "runtime/native/context.h"

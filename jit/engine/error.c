@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Errors of the engine's: of requests, of rejected programs, of runs. */
 #include "jit/engine/engine.h"
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The header of an object: a prototype for each function, and an example of use. */
 #include "jit/engine/build.h"
 

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Functions of the host: what is registered, and what a module's declarations are bound to. */
 #include "jit/engine/engine.h"
 #include <dlfcn.h>

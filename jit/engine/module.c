@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Modules: a program's text, checked, and its functions as far as somebody asked for them. */
 #include "jit/engine/engine.h"
 #include <errno.h>

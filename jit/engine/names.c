@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* What is built, and what it is called in C: PREFIX_fib, and the further instances of a function
  * PREFIX_fib__i64. */
 #include "jit/engine/build.h"

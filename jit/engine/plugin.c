@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Finding libhiaton_llvm. It lies beside this library, carries the same version in its name, and is
  * never closed again: LLVM does not survive that. Where this code is not in a shared library of its
  * own, only what is linked in counts: a plug-in would bring a second libhiaton with it. */

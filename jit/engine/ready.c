@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* From an instance to something that runs: build, passes, then code or an image. */
 #include "jit/engine/engine.h"
 

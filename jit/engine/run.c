@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Calls: arguments in, the engine's way of running, the result or the failure out. */
 #include "jit/engine/engine.h"
 #include "runtime/events.h"

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Timelines: made by the host, given to runs (hia_run_options), written out as Chrome's trace
  * format, which Perfetto reads too (docs/tracing.md).
  *

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Values: scalars and tuples of them, as their words and their type in prefix order. A value
  * belongs to no module, so the same one can be handed to functions of several. */
 #include "jit/engine/engine.h"

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The table behind which all of LLVM lies (jit.h), and the way of one graph through it:
  *
  *   static graph ── lower ──► module ── optimize ──► module ── code generation ──► object file

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The LLVM half of jit/: sessions, pipelines, the object file and its frame tables. */
 #ifndef HIA_BACKEND_H
 #define HIA_BACKEND_H

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The processors that LLVM compiles for, by name: those with 64 bits. Asked for one that it does
  * not know, LLVM prints a warning and takes another. */
 #include "jit/llvm/backend.h"

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Making frame tables (runtime/native/tables.h): from a return address to the frame's size, the
  * position of the call, and the forks that are open there.
  *

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Reads the object files that LLVM makes for us: ELF64 of the machine's byte order. Everything is
  * checked against the bounds of the bytes, since such a file may come out of a cache one day. */
 #include "jit/llvm/backend.h"

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* optimize: LLVM's passes, by level. */
 #include "jit/llvm/backend.h"
 #include <llvm-c/Transforms/PassBuilder.h>

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* A session: an ORC LLJIT that links the objects we compile, and what compiling them takes. */
 #include "jit/llvm/backend.h"
 #include "runtime/native/arch/arch.h"

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Arenas: memory that is freed all at once, and the vectors that grow in it. */
 #include "runtime/base/base.h"
 #include <stdio.h>

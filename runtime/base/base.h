@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The ground that everything stands on: memory, vectors, errors, scalars.
  *
  * Two kinds of memory. Compilation allocates from arenas, never frees single blocks, and leaves

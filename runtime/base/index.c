@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Open addressing with linear probing; the hash is kept beside the index, so growing needs no
  * access to what is indexed, and most comparisons are decided without it. Nothing is ever removed.
  */

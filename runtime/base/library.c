@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The scalar functions that are not one machine operation.
  *
  * Interpreter, constant folding and native code all call these, so they agree to the bit on

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The facts of each op, from ops.def. No kernels here: a linked program takes only those it uses.
  */
 #include "runtime/base/base.h"

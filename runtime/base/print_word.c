@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Scalars as decimal text.
  *
  * Floats: the fewest digits that read back to the same value of their dtype. Rather than one of the

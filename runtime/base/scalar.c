@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The kernels: what each primitive op means at each dtype.
  *
  * A kernel is one function per op and dtype, written by the macros below from an expression in the

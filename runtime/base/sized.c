@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Structures that grow: the first field says how large the caller takes them to be. */
 #include "runtime/base/base.h"
 

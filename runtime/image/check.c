@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Is an image sound? Everything that the engines rely on is checked here, once.
  *
  * Beyond indices in range that is the token discipline: in every run of a section, each node whose

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Loading an image: check it, then decode it into one block of memory, in the form the engines run.
  *
  * What is decoded: kernels are looked up, edges become pointers, nodes that wait for one token only

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The image: the static graph flattened to one position-independent blob. The interpreter runs
  * images and nothing else; object files and other machines carry them.
  *

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* An image decoded for running: private to the runtime. Everything in it is immutable and was
  * checked, so the engines trust it (image_check.c says what that means). */
 #ifndef HIA_PROGRAM_H

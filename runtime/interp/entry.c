@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Typed entries that run the image of their module. Linked by modules that hold one, and by nothing
  * else. */
 #include "runtime/image/loaded.h"

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* expand: the papers' dynamic baseline. There are no tags: when a call fires, a fresh copy of its
  * callee's graph is made and linked to the call, as systems do that build graphs while they run
  * ("Recursion in dataflow frameworks": the dynamic approach). A copy has nodes of its own, each

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Frames come from a pool of the worker: free lists by size class, over chunks that are carved from
  * one end and freed when the run is over. A frame that another worker made may end in this one's
  * lists; nobody minds. */

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The tagged-token interpreter: one worker (docs/interpreter.md).
  *
  * A frame is a tag. A node of it fires when its last token has come; the count of those that are

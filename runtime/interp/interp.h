@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* What the files of the interpreter share (docs/interpreter.md).
  *
  *   frame.c   pools of frames

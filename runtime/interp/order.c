@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Sequential order among the things of a run: which failure comes first, what is left to do before
  * it, which of two frames to go on with.
  *

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The two engines that run images. */
 #ifndef HIA_INTERP_RUN_H
 #define HIA_INTERP_RUN_H

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Several workers on one run (docs/interpreter.md, "Threads").
  *
  * A frame belongs to the worker that made it; nobody else touches its slots and counts. What moves

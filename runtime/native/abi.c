@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The version of the runtime ABI as a symbol: an object that was made for another one does not
  * link, and the linker says what it lacks. */
 #include "runtime/native/module.h"

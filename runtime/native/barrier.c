@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Return barriers: how code that comes back from a deep recursion is asked whether it is to end.
  *
  * Frames that return one after the other compare nowhere; a comparison behind every call cost fib a

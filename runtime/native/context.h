@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* A worker and what it runs: shared by native.c (a run of compiled code), fork.c (jobs, joins) and
  * pool.c (threads).
  *

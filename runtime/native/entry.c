@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Contexts of hosts, and the way from a typed entry to compiled code.
  *
  * A call through a typed entry is a run like any other, but all that a run sets up stays from one

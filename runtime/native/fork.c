@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Forks that others take: promotion to jobs, joins, what a worker does while it waits, and how
  * jobs end that nobody wants any more (docs/parallel.md).
  *

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Forks: work that a worker may hand to another while it does what comes before it.
  *
  * A call that does not depend on what comes before it is a *latent fork* while that is being done:

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* What a module of compiled code says of itself, and how a host comes into it.
  *
  * Lowering writes one hia_code_module into each module, and for each root that a host may call a

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Running compiled code: the worker's context, the way onto its stack and back, limits, and the
  * chain of calls of a failed run.
  *

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Native runs as the rest of hiaton sees them: stacks, the rows of frame tables, and running
  * compiled code. */
 #ifndef HIA_NATIVE_H

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* What the sanitizers must be told about changes of stack. Without a sanitizer nothing of this is
  * compiled. A crossing to the engine's stack goes
  *

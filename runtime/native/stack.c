@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Stacks of the engine's own: address space is reserved for the deepest run that is allowed, the
  * system gives memory where it is touched. */
 #include "runtime/native/native.h"

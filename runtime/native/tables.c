@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Reading frame tables. They come from our own compiler, with the code itself: what they say is
  * believed. */
 #include "runtime/native/tables.h"

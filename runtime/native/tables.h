@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Frame tables: what native code's return addresses stand for, in a form that does not depend on
  * where the code lies. The compiler makes them (jit/llvm/frames.c): in memory for code that it has
  * just compiled, as a section of an object file.

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* What a program does that `hiaton build --exe` makes: reads its arguments, calls its function,
  * prints the result or why there is none. Linked by nothing else (and the only part of the runtime
  * that prints), so it is in the static library alone.

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* How the words of a command line are read that `hiaton` and the programs of `hiaton build --exe`
  * have in common: operands of options, and which words are arguments.
  *

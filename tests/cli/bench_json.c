@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* bench_json HIATON SOURCE-DIR FOLDER-TO-WRITE-TO [--no-native]: reads back what `hiaton bench
  * --json` prints. */
 #include <jansson.h>

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The targets of benchmarks, beside figures that are not measured: what is printed, which rows are
  * named by `--check`, and the exit status. bench_targets.sh runs it.
  *

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0
 # The targets of benchmarks: bench_targets prints rows that hold or miss theirs.
 #
 #   bench_targets.sh BENCH-TARGETS

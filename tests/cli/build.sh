@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0
 # hiaton build: objects, headers, libraries and programs, as strangers use them.
 #
 #   build.sh HIATON SOURCE-DIR LIBRARY-DIR CC CXX|- [--sanitized]      CC and CXX may be several words

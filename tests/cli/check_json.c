@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* check_json HIATON SOURCE-DIR FOLDER-TO-WRITE-TO: reads back what `hiaton check --json` prints, of
  * every wrong program of tests/errors and every example: one document, of the fields that
  * docs/errors.md lists and no others, which says what `hiaton check` says to people. */

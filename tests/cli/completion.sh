@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0
 # What shells complete of hiaton's command line: the script for bash is sourced, and its function called as
 # bash would; that for zsh is run where zsh is, with the functions that zsh itself brings replaced.
 #

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0
 # Golden files of the dumps: every stage and format of a few programs, byte for byte.
 #
 #   dumps.sh HIATON SOURCE-DIR [--no-native] [--update]

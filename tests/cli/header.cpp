@@ -1,3 +1,4 @@
+// Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0
 // The public header, as C++ sees it.
 #include <hiaton/hiaton.h>
 

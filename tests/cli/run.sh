@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0
 # Tests of the command line: what is printed where, and the exit status.
 #
 #   run.sh HIATON SOURCE-DIR [--no-native]

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0
 # What the libraries show and need, and which file may name what.
 #
 #   symbols.sh LIBRARY-DIR SOURCE-DIR
@@ -65,6 +66,21 @@ verdict 'the graph includes the runtime alone' \
   "$(grep -rnE '#include *"' --include='*.[ch]' graph | grep -Ev '"(graph|runtime)/')"
 verdict 'the frontend includes graph and runtime alone' \
   "$(grep -rnE '#include *"' --include='*.[ch]' frontend | grep -Ev '"(frontend|graph|runtime)/')"
+
+# Of scripts the second line, below the name of their shell.
+notice='Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0'
+first_lines() {
+  find . \( -path './build*' -o -path ./.git \) -prune -o -type f \
+    \( -name '*.[chS]' -o -name '*.[ch]pp' -o -name '*.def' -o -name '*.map' -o -name '*.sh' -o -name '*.cmake' \
+    -o -name CMakeLists.txt -o -name Makefile -o -path ./dev \) -print0 |
+    xargs -0 awk 'FNR == 1 && /^#!/ { shell = FILENAME; next }
+                  FNR == 1 || FNR == 2 && FILENAME == shell { print FILENAME ": " $0 }'
+}
+verdict 'every source file names its licence in its first line' "$(first_lines | grep -vF "$notice")"
+verdict 'of hundreds of files' "$([ "$(first_lines | grep -cF "$notice")" -ge 300 ] || echo 'too few were found')"
+verdict 'the licence is Apache-2.0, and NOTICE names the authors' \
+  "$(grep -q 'Apache License' LICENSE && grep -q 'Version 2.0, January 2004' LICENSE &&
+    grep -q 'END OF TERMS AND CONDITIONS' LICENSE && grep -qx 'Copyright the hiaton authors' NOTICE || echo missing)"
 
 printf '%d passed, %d failed\n' "$passed" "$failed"
 [ "$failed" -eq 0 ]

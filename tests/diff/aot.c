@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The corpus ahead of time: each program one object file with all instances that its runs need, and
  * a file of C that calls them by their headers (aot_main.h). */
 #include "tests/diff/run.h"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0
 # The corpus ahead of time: one object file for each program, all linked to one program.
 #
 #   aot.sh HIA-DIFF SOURCE-DIR LIBRARY-DIR CC THREADS PATH...     CC may be several words

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* What the file of C that aot.c writes is made of: runs each case natively and interpreted, and
  * compares the outcome, in the form of run.h, with what is expected. */
 #include <hiaton/runtime.h>

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Generated programs through the builder: what it makes of a program must do what the program does,
  * call for call.
  *

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Hand-written programs with their expected results, docs/testing.md:
  *
  *   # small: FN ARG... => OUTCOME     in all ways

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* hia_diff: all engines, thread counts, optimisation levels and sets of passes must agree, with
  * each other and with what is expected: on hand-written programs (corpus.c), on generated ones
  * (random.c); and garbled ones must be turned down (mutate.c). See docs/testing.md. */

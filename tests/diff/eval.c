@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The reference: what a generated program must answer.
  *
  * Walks the tree in sequential order and computes with its own arithmetic. Only the library

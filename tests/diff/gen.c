@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The generator: a random program from a seed, typed by construction.
  *
  * Functions come in groups; a group calls earlier groups freely and itself only where a counter,

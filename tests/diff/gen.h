@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Private to the generator: gen.c makes functions and programs, gen_expr.c expressions. */
 #ifndef HIA_TESTS_DIFF_GEN_H
 #define HIA_TESTS_DIFF_GEN_H

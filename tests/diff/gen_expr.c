@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The generator: expressions, from the type that is wanted. See gen.c for the rules. */
 #include "tests/diff/gen.h"
 #include <stdio.h>

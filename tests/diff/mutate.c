@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Garbled programs: tokens deleted, doubled, swapped and replaced, bytes flipped. Whatever comes
  * out must end in a checked program, which is then compiled, or in diagnostics: never in a crash, a
  * hang or an internal error. Nothing is run, as a garbled program need not end. */

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Generated programs as source text, and values as the command line writes them. */
 #include "tests/diff/program.h"
 #include <math.h>

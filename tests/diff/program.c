@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* What the other files share: memory, text, chance, types. */
 #include "tests/diff/program.h"
 #include <stdarg.h>

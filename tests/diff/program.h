@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Random well-typed programs: their representation, and what can be done with it.
  *
  *   gen.c     makes one from a seed

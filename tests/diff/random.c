@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Generated programs through all ways: against the reference, and so against each other. */
 #include "tests/diff/run.h"
 #include <stdio.h>

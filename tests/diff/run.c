@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Running programs through the public API. */
 #include "tests/diff/run.h"
 #include "tests/unit/helper_typed.h"

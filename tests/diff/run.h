@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Running a program in one of the many ways, and what came of it. */
 #ifndef HIA_TESTS_DIFF_RUN_H
 #define HIA_TESTS_DIFF_RUN_H

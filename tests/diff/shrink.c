@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Makes a failing program smaller.
  *
  * Every try is a copy of the program with one change at one place: an expression becomes a literal

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The rules of docs/language.md, "Typing of literals", over a generated program.
  *
  * The generator knows the type that every expression is meant to have; this file works out the type

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0
 # Everything that README.md and docs/ show is run:
 #
 #   ```hia            a program: must check

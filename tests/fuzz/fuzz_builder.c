@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* libFuzzer target: any calls of the builder. What it lets through is a program, unless a function
  * of it cannot end; a mistake stays what it was, and what was built until then can be printed.
  * Printed twice it is the same text, and as a module of its own the same program. */

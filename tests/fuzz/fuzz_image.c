@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* libFuzzer target: any bytes are an image or are refused; what is accepted can be run: it ends,
  * fails, or is ended, in both engines, and touches nothing that is not its own.
  *

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* libFuzzer target: any bytes are a graph or are refused. A graph comes back as it was printed, in
  * every state; the passes take a verified graph and leave one; what they leave becomes an image
  * that the loader takes, and both engines run it to the same end. */

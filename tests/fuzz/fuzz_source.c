@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* libFuzzer target: any bytes are a program or are rejected, with errors that say where. A program
  * that checks must also come through the compiler: its tree and its graphs are dumped. */
 #include <hiaton/hiaton.h>

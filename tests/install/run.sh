@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0
 # Installs the build, moves what was installed, and builds and runs programs against it as strangers do:
 # with find_package and with pkg-config, in C and C++, against the shared libraries and the static ones.
 #
@@ -47,6 +48,9 @@ libraries=$(dirname "$(find "$prefix" -name libhiaton.so)")
 none 'no installed file names the sources, the build or the first prefix' \
   "$(grep -rlaP -e "(?<![\w}).-])(\Q$sources/\E|\Q$build\E|\Q$work/first\E)" "$prefix")"
 none 'all public headers' "$(diff <(cd "$sources/include" && find . -type f | sort) <(cd "$prefix/include" && find . -type f | sort))"
+for file in LICENSE NOTICE; do
+  t "$file" cmp "$sources/$file" "$prefix/share/doc/hiaton/$file"
+done
 version=$("$prefix/bin/hiaton" --version | sed 's/.* //')
 for name in libhiaton_rt libhiaton; do
   soname=$(readelf -d "$libraries/$name.so" | sed -n 's/.*(SONAME).*\[\(.*\)\]/\1/p')

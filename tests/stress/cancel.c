@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Runs that are ended at random moments, by requests and by deadlines, in every engine and at
  * several numbers of threads: each gives its right outcome or ends as it was told to, and nothing
  * is left behind.

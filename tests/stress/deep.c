@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Native code on its way down into deep recursions and back: results in all registers, failures and
  * ends at any moment of the way back, chains of calls, the depth limit anywhere, memory that runs
  * out, several threads, threads with small stacks, one run after the other.

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Several threads do with one engine, at random, all that a host may do at once.
  *
  *   engine [ROUNDS [SEED]]

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Typed entries on several threads, ended at random moments: by others, by deadlines; contexts that
  * others want while they are in use.
  *

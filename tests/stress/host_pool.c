@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Threads of a host's: runs use them, do without, and wait for none; all of them may themselves be
  * in runs that want more.
  *

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Host functions on several threads: the order of effects in every engine, again and again, with
  * several runs at once on one engine; pure functions that begin runs and call typed entries
  * themselves on all threads, and runs and calls of this kind that are ended.

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The interpreter on several threads, for ThreadSanitizer and for long runs: results, failures and
  * counts are those of one thread and of expand, whatever the timing; runs end when they must;
  * nothing is lost when memory or depth run out or a run is cancelled.

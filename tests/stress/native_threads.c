@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Native code on several threads, through the public API, where it is hardest: memory runs out,
  * threads cannot be had, runs are cancelled, several host threads use one engine, workers outnumber
  * cores, recursions are deep on every stack. Each run gives what one thread gives, the text of its

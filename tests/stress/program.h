@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* What the programs over the public API share: a program's text in an engine, and how to fail. */
 #ifndef STRESS_PROGRAM_H
 #define STRESS_PROGRAM_H

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Timelines of runs on several threads, also several runs at once, that end well, fail, run out of
  * depth or are cancelled: whatever happens, what is written reads back, and says what the runs'
  * statistics say.

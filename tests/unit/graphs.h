@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Small graphs as text, and what most graph tests begin with. */
 #ifndef HIA_TEST_GRAPHS_H
 #define HIA_TEST_GRAPHS_H

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Programs made by the builder, for its tests: a builder with its engine, what it prints, what it
  * makes runs. */
 #ifndef HIA_HELPER_BUILDER_H

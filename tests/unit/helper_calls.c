@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* See helper_calls.h. */
 #include "helper_calls.h"
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Any calls of the builder, mostly with values that fit. What is built without a mistake is
  * complete: it finishes, unless some function of it cannot end. For unit tests and for libFuzzer.
  */

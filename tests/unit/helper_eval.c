@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 #include "helper_eval.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* A graph evaluated in sequential order, node by node: what passes are compared with. */
 #ifndef HIA_TEST_EVAL_H
 #define HIA_TEST_EVAL_H

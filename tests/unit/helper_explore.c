@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* See helper_explore.h. */
 #include "tests/unit/helper_explore.h"
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Everything that can happen when a few participants do atomic operations on shared words, in any
  * order: a small model checker for sequentially consistent code.
  *

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* What the tests of host functions share: engines of every kind, functions that write down that
  * they were called, and programs with the calls that they must make. Without Criterion, so that it
  * runs under ThreadSanitizer too. */

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Programs as loaded images, and runs of them by both engines. No Criterion: plain drivers use it
  * too. */
 #ifndef HIA_TEST_IMAGE_H

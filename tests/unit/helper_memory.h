@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* An allocator over malloc that runs out of memory when it is told to, and counts what is alive.
  * Threads may share it. No Criterion: plain drivers use it too. */
 #ifndef HELPER_MEMORY_H

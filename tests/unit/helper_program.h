@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* A program in an engine of its own, for tests of the public API. */
 #ifndef HIA_HELPER_PROGRAM_H
 #define HIA_HELPER_PROGRAM_H

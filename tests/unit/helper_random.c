@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 #include "helper_random.h"
 #include <stdio.h>
 

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* A text that grows as it is written to: by dumps and timelines, or from a file. No Criterion. */
 #ifndef HELPER_TEXT_H
 #define HELPER_TEXT_H

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/helper_trace.h"
 #include <math.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Reads what hia_timeline_write has written, and checks it as strictly as anybody could: JSON by
  * the letter (RFC 8259), slices balanced and in order on each thread, arrows with both ends, curves
  * that agree with the slices. No Criterion: plain drivers use it too. */

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/helper_typed.h"
 #include <string.h>
 

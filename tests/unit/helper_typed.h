@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Calls of typed entries whose type is known at run time only. */
 #ifndef HELPER_TYPED_H
 #define HELPER_TYPED_H

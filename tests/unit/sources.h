@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* What the tests of the frontend share: one compilation of a text. */
 #ifndef SOURCES_H
 #define SOURCES_H

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* What the hints of type errors say: each, done as it is written (hia_diag.fix), makes a program
  * that compiles in the end, and keeps the value of every literal. */
 #include "sources.h"

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Bad input at the public API: null handles and pointers, handles that do not belong together,
  * wrong arguments, options of other versions. Each is answered by a status with a message, or,
  * where a function has none to give, by NULL, 0 or "". */

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* What hosts do in the middle of things: callbacks that ask and free, modules that are freed in
  * use, errors that outlive everything, statistics and limits of single runs; and that what is asked
  * for again and again takes no more memory. */

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Memory that runs out, at every request there is: through the public API, a host's whole life
  * again and again, each time with one request more that is granted. Every call must answer what it
  * answers with memory, or HIA_MEMORY; nothing may be left over; and a host that goes on must be

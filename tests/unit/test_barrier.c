@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* barrier: the bookkeeping of return barriers, over a model of a stack. Frames are words of memory,
  * "code" descends and returns as a script says, and does at each step what compiled code, the stubs
  * and native.c do. What compiled code itself does with barriers is in test_lower.c and

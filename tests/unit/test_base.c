@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* runtime/base: memory, vectors, text, indices, throwing, the op table. */
 #include "runtime/base/base.h"
 #include "tests/unit/helper_memory.h"

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Contexts that run the image of a module in place of its native code. The module is put together
  * here; those that are built ahead of time are compared with their images by hia_diff. The programs
  * need no kernels. */

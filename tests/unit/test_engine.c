@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The public API: what it answers to good and to bad requests. */
 #include "tests/unit/helper_memory.h"
 #include "tests/unit/helper_text.h"

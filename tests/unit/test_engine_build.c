@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Building ahead of time through the API: what is refused, what is written, memory that runs out.
  * What linkers make of it is tested by tests/cli/build.sh. */
 #include "tests/unit/helper_memory.h"

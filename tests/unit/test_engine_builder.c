@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The builder: what it writes, and that what it builds runs. What it refuses is
  * in test_engine_builder_wrong.c, large programs in test_engine_builder_size.c. */
 #include "helper_builder.h"

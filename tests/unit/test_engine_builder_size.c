@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The builder: large programs, random ones, and no memory. */
 #include "helper_builder.h"
 #include "helper_calls.h"

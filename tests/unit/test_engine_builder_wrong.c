@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The builder: what it refuses. */
 #include "helper_builder.h"
 

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Ending runs through the public API: requests, deadlines, and what they leave behind.
  * tests/stress/cancel.c does the same at random moments. */
 #include "tests/unit/helper_memory.h"

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Functions as functions of C: typed entries, plain functions, and the contexts they are called
  * with. */
 #include "tests/unit/helper_memory.h"

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Runs with fuel, through the public API: every amount in every engine, what is answered to bad
  * requests, what statistics tell, and that plain runs go on beside them. */
 #include "helper_program.h"

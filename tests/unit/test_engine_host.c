@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Host functions through the public API: the order of effects, types, errors of registering, runs
  * within runs. tests/stress/hosts.c does the first on many threads. */
 #include "tests/unit/helper_hosts.h"

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Runs inside runs where typed entries take part: they end together, and share limits. Between runs
  * of hia_run alone: test_engine_host.c. */
 #include "tests/unit/helper_program.h"

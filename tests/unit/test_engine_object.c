@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The object file that the JIT links in memory: its code is that of the object that `hiaton build`
  * writes, and it could be written to a disk and linked by another process. */
 #include "tests/unit/helper_program.h"

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* What docs/embedding.md promises a host about its threads: signals, the floating-point unit,
  * stacks that others look at. */
 #include "tests/unit/helper_program.h"

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* How long native code may run without a comparison with the limit: where comparisons stand, and
  * that a run that ends at any of them has its chain of calls. */
 #include "helper_program.h"

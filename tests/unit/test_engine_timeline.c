@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Timelines: what is written is well-formed and true, whatever the events were.
  * tests/stress/timelines.c does the same with threads. */
 #include "runtime/events.h"

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Functions with many results, up to the thousand that the language allows: native code gives what
  * the interpreter does, from calls of all kinds, and is made in reasonable time. */
 #include "helper_program.h"

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Bad programs: the files of tests/errors.
  *
  * A file ends in comments that say which errors it has, all of them, in order of position:

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* expand: what is its own; that it agrees with the interpreter is tested there. */
 #include "runtime/interp/run.h"
 #include "tests/unit/helper_image.h"

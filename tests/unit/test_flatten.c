@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Flattening: the shape of images, and graphs of extreme shapes. */
 #include "tests/unit/helper_image.h"
 #include "tests/unit/helper_random.h"

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Golden tests of the graph: the files of tests/golden that end in .ir.
  *
  * A file holds a graph and, behind it in comments, what passes make of it:

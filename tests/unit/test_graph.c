@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* graph/type.c, graph.c, context.c, dot.c: types, making, changing, copying, asking. */
 #include "tests/unit/graphs.h"
 #include <time.h>

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* handoff: everything that can happen when two or three workers hand work on to each other: no
  * task is lost or run twice, nobody sleeps for ever, nobody is in a run that is over, and nothing
  * is touched after it was given back.

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The image: what the loader makes of it, and what it refuses. */
 #include "tests/unit/helper_image.h"
 #include "tests/unit/helper_random.h"

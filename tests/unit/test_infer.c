@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Types: the rules of docs/language.md, "Typing of literals", results of recursive groups, generic
  * functions; and the graphs that come of checked programs. */
 #include "helper_memory.h"

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The interpreter: results and failures against the reference evaluator, limits, frames. */
 #include "runtime/interp/run.h"
 #include "tests/unit/helper_eval.h"

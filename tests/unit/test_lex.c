@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Text to tokens, and files that are no text. */
 #include "frontend/ast.h"
 #include "sources.h"

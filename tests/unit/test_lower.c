@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* lower, session, frames: native code against the kernels, failures and their chains at every
  * level, what the code looks like, and objects that are damaged. */
 #include "runtime/native/sanitizer.h"

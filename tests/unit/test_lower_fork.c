@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* lower: forks and joins in native code. What is tested here is the code's side of
  * runtime/native/fork.h: what frames hold and what the tables say of it. How workers come to ask
  * for forks, and what becomes of what they get, is tested with the runtime. */

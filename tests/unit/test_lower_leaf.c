@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* lower: functions that have a slow path. Here the slow path gives something else, which no pass
  * would write: so one sees who has answered, and what it was called with. */
 #include "world.h"

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* placement: blocks that are put together by hand, as LLVM's passes may leave them. */
 #include "lower/flow.h"
 #include "lower/lower.h"

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* native: entering and leaving the engine's stack, limits, cancelling. Entries here are C
  * functions; what compiled code does is in test_lower.c. */
 #include "runtime/native/arch/arch.h"

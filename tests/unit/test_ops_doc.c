@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* docs/ops.md is the op table for reading, include/hiaton/ops.def what hosts see of it.
  * HIA_UPDATE=1 writes them anew. */
 #include "runtime/base/base.h"

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* fold, op by op: whatever it makes of an op on a variable and a constant, of an op on one variable
  * twice, or of two ops of which the second undoes something of the first, has the same value. All
  * primitive ops and dtypes, over values at which identities break. */

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* inline: its limits. What it makes of programs is in tests/golden/inline.ir. */
 #include "graphs.h"
 

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* tail: what golden files do not show: constant space, names, what must stay a call. */
 #include "graphs.h"
 #include "helper_eval.h"

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* graph/opt_unroll.c: which functions are tried without calls first. What they become is in the
  * golden files, that they mean what they meant in tests/programs/slow_paths.hia. */
 #include "graphs.h"

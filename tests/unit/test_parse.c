@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Text to syntax trees: precedence, associativity, what ends where. */
 #include "frontend/ast.h"
 #include "sources.h"

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The pipeline: its table, its options, and that no pass changes what a program means.
  *
  * The last is checked on random graphs, which are evaluated before and after each pass: the same

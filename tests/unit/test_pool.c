@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* pool: threads are started when there is something for them, reused, as many as may be and no
  * more, and gone with the pool; runs are right with fewer of them, or none; several runs share
  * them.

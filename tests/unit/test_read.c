@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* graph/read.c and print.c: the text form, there and back, and what is no text form. */
 #include "tests/unit/graphs.h"
 #include "tests/unit/helper_memory.h"

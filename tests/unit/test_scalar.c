@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* runtime/base: what every scalar op means, and how scalars print. */
 #include "runtime/base/base.h"
 #include <criterion/criterion.h>

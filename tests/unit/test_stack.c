@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* stack: reserved stacks, what they cost, and giving memory back. */
 #include "runtime/native/native.h"
 #include <criterion/criterion.h>

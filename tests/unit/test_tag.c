@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* tag: numbers and order that the static graph promises, and its size. */
 #include "graphs.h"
 

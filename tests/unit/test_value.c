@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Values as the command line reads and prints them; consts; numbers at their types. */
 #include "jit/engine/engine.h"
 #include "sources.h"

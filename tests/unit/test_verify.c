@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* graph/verify*.c: every rule, by a graph that breaks it. Most can be written down as text; what
  * the text cannot say is made by hand, and by chance. */
 #include "tests/unit/graphs.h"

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Compiling graphs to native code and running them, below the engine. */
 #ifndef HIA_TEST_WORLD_H
 #define HIA_TEST_WORLD_H

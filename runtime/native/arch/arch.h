@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* What an architecture provides: one assembly file, NAME.S, and its part of this header. */
 #ifndef HIA_ARCH_H
 #define HIA_ARCH_H

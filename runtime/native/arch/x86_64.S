@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* x86-64, System V: the switch to the engine's stack and back, and the stubs that generated code
  * calls on its cold paths. The context travels in r13, the register that LLVM's swiftcc gives to
  * `swiftself`. Everything has unwind information, so that a debugger can walk from generated code

@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The runtime alone: a context, and the words for a status. */
 #include <hiaton/runtime.h>
 

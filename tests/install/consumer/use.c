@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* use native|interpreted: does the library run a program, and as it should? */
 #include <hiaton/hiaton.h>
 #include <stdio.h>
