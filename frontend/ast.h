@@ -119,8 +119,9 @@ typedef enum hia_token_kind {
 #define HIA_NO_SUFFIX     255
 
 typedef struct hia_token {
-  uint8_t kind;   /* hia_token_kind */
-  uint8_t suffix; /* INT, FLOAT: hia_dtype or HIA_NO_SUFFIX */
+  uint8_t kind;    /* hia_token_kind */
+  bool is_foreign; /* of another language and reported: it is read as `kind`, to go on */
+  uint8_t suffix;  /* INT, FLOAT: hia_dtype or HIA_NO_SUFFIX */
   uint32_t start, end;
   uint32_t symbol; /* NAME and keywords */
 } hia_token;
@@ -151,13 +152,19 @@ typedef struct hia_lexer {
   hia_symbols *symbols;
   hia_diags *diags;
   uint32_t at;
-  bool after_dot; /* only digits are read: the field of a tuple */
+  bool after_dot;            /* only digits are read: the field of a tuple */
+  bool after_operand;        /* the token before was a name, a number or a closing bracket */
+  bool has_reported_comment; /* of another language */
 } hia_lexer;
 /* Whole-file checks (UTF-8, NUL, size): false if it cannot be read at all. Skips a byte order mark.
  */
 bool hiaF_lex_start(hia_lexer *lexer, const hia_source *source, hia_symbols *symbols,
                     hia_diags *diags);
 hia_token hiaF_lex(hia_lexer *lexer);
+/* At a `.` that begins a number, `.5`: reports it, and makes it that number. False if it begins
+ * none.
+ */
+bool hiaF_lex_point(hia_lexer *lexer, hia_token *point);
 const char *hiaF_token_text(hia_token_kind kind); /* "'then'", "a name" */
 
 /* ---- the syntax tree ----
@@ -431,6 +438,7 @@ typedef struct hia_parser {
   hia_lexer lexer;
   hia_token tok;     /* the next one */
   uint32_t prev_end; /* end of the one before it */
+  uint8_t prev_kind; /* hia_token_kind */
   bool panic;        /* an error was reported; what follows is not, until the parser has found a
                         place to go on from */
   bool hopeless;     /* nested too deeply: the panic lasts until the next item */
@@ -445,9 +453,13 @@ void hiaF_parse(hia_program *p); /* the whole source */
 hia_ast_id hiaF_parse_value_expr(hia_program *p);
 
 void hiaF_advance(hia_parser *s);
+hia_token hiaF_peek(const hia_parser *s); /* the token behind the next one */
+bool hiaF_starts_expr(hia_token_kind kind);
 bool hiaF_accept(hia_parser *s, hia_token_kind kind);
 bool hiaF_expect(hia_parser *s, hia_token_kind kind, const char *where);
 hia_diag *hiaF_unexpected(hia_parser *s, const char *wanted);
+/* The same, but parsing goes on here. */
+hia_diag *hiaF_soft_unexpected(hia_parser *s, const char *wanted);
 /* An error after which parsing goes on. */
 hia_diag *hiaF_soft_error(hia_parser *s, enum hia_error code, uint32_t start, uint32_t end,
                           const char *fmt, ...) HIA_PRINTF(5, 6);
@@ -473,6 +485,20 @@ hia_ast_id hiaF_parse_type(hia_parser *s);
 hia_ast_id hiaF_parse_pattern(hia_parser *s);
 hia_ast_id hiaF_parse_binder(hia_parser *s);
 hia_ast_id hiaF_parse_variable(hia_parser *s, hia_ast_kind kind); /* name [':' type] */
+
+/* ---- habits.c: words of other languages ---- */
+
+enum {                      /* where a word stands */
+       HIA_HABIT_ITEM = 1,  /* at the start of a definition */
+       HIA_HABIT_START = 2, /* before an expression, as `return x` */
+       HIA_HABIT_INFIX = 4, /* behind an expression */
+       HIA_HABIT_VALUE = 8,
+       HIA_HABIT_CALL = 16, /* as a function */
+};
+/* What to write instead; or NULL. */
+const char *hiaF_habit(const hia_program *p, const char *word, unsigned place);
+/* True for what makes a variable elsewhere: `var`, `int`. */
+bool hiaF_is_let_word(const char *word);
 
 /* ---- names.c, similar.c ---- */
 

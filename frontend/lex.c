@@ -124,19 +124,61 @@ static bool is_hex(char c) {
   return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F') || c == '_';
 }
 
+/* True if the `//` here divides, as in Python: it stands behind an operand, and what follows is no
+ * prose, which has two words side by side that are no keywords. */
+static bool is_floor_division(const hia_lexer *l) {
+  const char *s = l->source->text + l->at + 2;
+  bool after_word = false;
+  if (!l->after_operand) return false;
+  while (*s == ' ') s++;
+  if (!is_name(*s) && *s != '(') return false;
+  while (*s != '\n' && *s != '\0' && *s != '#' && (s[0] != '/' || s[1] != '/')) {
+    const char *word = s;
+    bool is_keyword = false;
+    if (!is_name(*s)) {
+      after_word = after_word && *s == ' ';
+      s++;
+      continue;
+    }
+    while (is_name(*s)) s++;
+    for (size_t k = 0; k < HIA_N_KEYWORDS; k++)
+      is_keyword |= strlen(keywords[k]) == (size_t)(s - word) &&
+                    memcmp(keywords[k], word, (size_t)(s - word)) == 0;
+    bool is_word = is_name_start(*word) && !is_keyword;
+    if (after_word && is_word) return false;
+    after_word = is_word;
+  }
+  return true;
+}
+
+/* Of all comments of another language the first is reported. */
+static void foreign_comment(hia_lexer *l, uint32_t end) {
+  if (!l->has_reported_comment) {
+    hia_diag *diag = hiaF_error(l->diags, HIA_E0111, l->at, l->at + 2, "a comment begins with '#'");
+    hiaF_hint(l->diags, diag, "write '#' at the start of each line of a comment");
+  }
+  l->has_reported_comment = true;
+  l->at = end;
+}
+
 /* The text ends in a NUL, which stops every loop below. */
 static void skip_space(hia_lexer *l) {
   const char *text = l->source->text;
   for (;;) {
     char c = text[l->at];
+    bool is_line = c == '/' && text[l->at + 1] == '/' && !is_floor_division(l);
+    bool is_block = c == '/' && text[l->at + 1] == '*';
     if (c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v') {
       l->at++;
-    } else if (c == '#') {
-      const char *nl = memchr(text + l->at, '\n', l->source->len - l->at);
-      l->at = nl != NULL ? (uint32_t)(nl - text) : (uint32_t)l->source->len;
-    } else {
-      return;
+      continue;
     }
+    if (c != '#' && !is_line && !is_block) return;
+    const char *nl = memchr(text + l->at, '\n', l->source->len - l->at);
+    const char *close = is_block ? strstr(text + l->at + 2, "*/") : NULL;
+    uint32_t end = nl != NULL ? (uint32_t)(nl - text) : (uint32_t)l->source->len;
+    if (close != NULL) end = (uint32_t)(close - text) + 2;
+    if (c != '#') foreign_comment(l, end);
+    l->at = end;
   }
 }
 
@@ -167,9 +209,19 @@ static void lex_number(hia_lexer *l, hia_token *tok) {
     return;
   }
   while (is_digit(text[l->at]) || text[l->at] == '_') l->at++;
-  if (text[l->at] == '.' && is_digit(text[l->at + 1])) {
+  char next = text[l->at] == '.' ? text[l->at + 1] : '.';
+  bool is_exponent = (next | 0x20) == 'e' && (is_digit(text[l->at + 2]) || text[l->at + 2] == '-');
+  bool is_bare = next != '.' && (!is_name(next) || is_exponent); /* 5. */
+  if (is_digit(next) || is_bare) {
     tok->kind = HIA_TOK_FLOAT;
     for (l->at++; is_digit(text[l->at]);) l->at++;
+  }
+  if (is_bare) {
+    hia_diag *diag = hiaF_error(l->diags, HIA_E0109, tok->start, l->at,
+                                "a number has digits on both sides of the point");
+    hiaF_hint(l->diags, diag, "write %.*s0", (int)(l->at - tok->start), text + tok->start);
+    hiaF_fix(l->diags, diag, l->at, l->at, "0");
+    tok->is_foreign = true;
   }
   if (text[l->at] == 'e' || text[l->at] == 'E') {
     uint32_t k = l->at + 1;
@@ -187,6 +239,114 @@ static void lex_number(hia_lexer *l, hia_token *tok) {
   }
 }
 
+bool hiaF_lex_point(hia_lexer *l, hia_token *point) {
+  const char *text = l->source->text;
+  if (!is_digit(text[point->end])) return false;
+  l->at = point->end;
+  l->after_dot = false;
+  lex_number(l, point); /* the digits behind the point, and an exponent */
+  hia_diag *diag = hiaF_error(l->diags, HIA_E0109, point->start, l->at,
+                              "a number has digits on both sides of the point");
+  uint32_t len = l->at - point->start;
+  if (len <= 40) hiaF_hint(l->diags, diag, "write 0%.*s", (int)len, text + point->start);
+  hiaF_fix(l->diags, diag, point->start, point->start, "0");
+  point->kind = HIA_TOK_FLOAT;
+  point->end = l->at;
+  point->is_foreign = true;
+  l->after_operand = true;
+  return true;
+}
+
+/* "text", 'c', """text""": to the closing quote, or the end of the line. */
+static void lex_string(hia_lexer *l, hia_token *tok) {
+  const char *text = l->source->text, *s = text + l->at;
+  char quote = *s;
+  size_t n_quotes = s[1] == quote && s[2] == quote ? 3 : 1;
+  tok->kind = HIA_TOK_BAD;
+  if (quote == '\'' && l->at > 0 && is_name(s[-1])) { /* x' of Haskell */
+    while (*s == '\'') s++;
+    l->at = (uint32_t)(s - text);
+    hia_diag *diag =
+        hiaF_error(l->diags, HIA_E0004, tok->start, l->at, "unexpected character '%c'", quote);
+    hiaF_hint(l->diags, diag, "names are made of letters, digits and '_'");
+    return;
+  }
+  for (s += n_quotes; *s != '\0' && strncmp(s, text + l->at, n_quotes) != 0; s++) {
+    if (*s == '\n' && n_quotes == 1) break;
+    if (*s == '\\' && s[1] != '\0' && s[1] != '\n') s++;
+  }
+  if (*s == quote) s += n_quotes;
+  uint32_t len = (uint32_t)(s - text) - l->at;
+  hia_diag *diag = hiaF_error(l->diags, HIA_E0112, l->at, l->at + len, "there are no strings");
+  if (quote == '\'' && len == 3)
+    hiaF_hint(l->diags, diag, "a character is a number: write %d", text[l->at + 1]);
+  else
+    hiaF_hint(l->diags, diag, "values are numbers and bools, and tuples of them");
+  l->at += len;
+}
+
+typedef struct foreign_operator {
+  char text[4];
+  uint8_t kind;     /* goes on as if this had been written; BAD: with the next `;` or item */
+  bool is_the_same; /* it means what `kind` does */
+  const char *hint;
+} foreign_operator;
+
+#define NO_ASSIGNMENT                                                                              \
+  "a variable never changes: 'let' makes another one, 'loop' gives its variables their next "      \
+  "values"
+
+/* Operators of other languages, the longest of those that begin alike first. None of them can stand
+ * in a program that is right, as operators of ours side by side. */
+static const foreign_operator foreign[] = {
+    {"===", HIA_TOK_EQ, true, "write '=='"},
+    {"!==", HIA_TOK_NE, true, "write '!='"},
+    {"<<=", HIA_TOK_BAD, false, NO_ASSIGNMENT},
+    {">>=", HIA_TOK_BAD, false, NO_ASSIGNMENT},
+    {"**=", HIA_TOK_BAD, false, NO_ASSIGNMENT},
+    {"<=>", HIA_TOK_BAD, false, "write: if a < b then -1 else if a > b then 1 else 0"},
+    {">>>", HIA_TOK_STAR, false, "write shru(a, b)"},
+    {"&&", HIA_TOK_AND, true, "write 'and'"},
+    {"||", HIA_TOK_OR, true, "write 'or'"},
+    {"<<", HIA_TOK_STAR, false, "write shl(a, b)"},
+    {">>", HIA_TOK_STAR, false, "write shr(a, b)"},
+    {"**", HIA_TOK_STAR, false, "write pow(a, b) for floats, x * x for a square"},
+    {"//", HIA_TOK_SLASH, true, "write '/', which rounds integers toward zero"},
+    {"<>", HIA_TOK_NE, true, "write '!='"},
+    {":=", HIA_TOK_ASSIGN, true, "write '='"},
+    {"::", HIA_TOK_BAD, false, "there are no modules; a type stands behind one ':'"},
+    {"|>", HIA_TOK_BAD, false, "write f(x)"},
+    {"++", HIA_TOK_BAD, false, NO_ASSIGNMENT},
+    {"+=", HIA_TOK_BAD, false, NO_ASSIGNMENT},
+    {"-=", HIA_TOK_BAD, false, NO_ASSIGNMENT},
+    {"*=", HIA_TOK_BAD, false, NO_ASSIGNMENT},
+    {"/=", HIA_TOK_BAD, false, "to compare, write '!='; a variable never changes"},
+    {"%=", HIA_TOK_BAD, false, NO_ASSIGNMENT},
+    {"&=", HIA_TOK_BAD, false, NO_ASSIGNMENT},
+    {"|=", HIA_TOK_BAD, false, NO_ASSIGNMENT},
+    {"^=", HIA_TOK_BAD, false, NO_ASSIGNMENT},
+    {"&", HIA_TOK_STAR, false, "bits are combined by band(a, b); conditions by 'and'"},
+    {"!", HIA_TOK_NOT, true, "write 'not'"},
+    {"^", HIA_TOK_STAR, false, "write bxor(a, b), or pow(a, b)"},
+    {"~", HIA_TOK_BAD, false, "write bnot(a)"},
+};
+
+static bool lex_foreign(hia_lexer *l, hia_token *tok) {
+  const char *s = l->source->text + l->at;
+  for (size_t i = 0; i < HIA_LEN(foreign); i++) {
+    uint32_t n = (uint32_t)strlen(foreign[i].text);
+    if (strncmp(s, foreign[i].text, n) != 0 || (n == 1 && s[0] == '!' && s[1] == '=')) continue;
+    hia_diag *diag = hiaF_error(l->diags, HIA_E0110, l->at, l->at + n, "there is no operator '%s'",
+                                foreign[i].text);
+    hiaF_hint(l->diags, diag, "%s", foreign[i].hint);
+    tok->kind = foreign[i].kind;
+    tok->is_foreign = !foreign[i].is_the_same;
+    l->at += n;
+    return true;
+  }
+  return false;
+}
+
 /* Bytes that begin no token: all that stand together make one error. */
 static void lex_bad(hia_lexer *l, hia_token *tok) {
   const char *text = l->source->text;
@@ -202,32 +362,14 @@ static void lex_bad(hia_lexer *l, hia_token *tok) {
     l->at++;
   }
   tok->kind = HIA_TOK_BAD;
-  hia_diag *diag;
-  if ((unsigned char)text[at] >= 0x20 && text[at] != 0x7f)
-    diag = hiaF_error(l->diags, HIA_E0004, at, l->at, "unexpected character '%.*s'",
-                      (int)(l->at - at > 60 ? 1 : l->at - at), text + at);
-  else
-    diag = hiaF_error(l->diags, HIA_E0004, at, l->at, "unexpected control character 0x%02x",
-                      (unsigned char)text[at]);
-  static const struct {
-    char text[3];
-    uint8_t kind; /* goes on as if this had been written */
-    const char *hint;
-  } habits[] = {
-      {"&&", HIA_TOK_AND, "write 'and'"},
-      {"||", HIA_TOK_OR, "write 'or'"},
-      {"&", HIA_TOK_BAD, "bits are combined by band(a, b); conditions by 'and'"},
-      {"!", HIA_TOK_NOT, "write 'not'"},
-      {"^", HIA_TOK_BAD, "write bxor(a, b), or pow(a, b)"},
-      {"~", HIA_TOK_BAD, "write bnot(a)"},
-  };
-  for (size_t i = 0; i < HIA_LEN(habits); i++) {
-    size_t n = strlen(habits[i].text);
-    if (strncmp(text + at, habits[i].text, n) != 0) continue;
-    hiaF_hint(l->diags, diag, "%s", habits[i].hint);
-    tok->kind = habits[i].kind;
-    l->at = at + (uint32_t)n;
-    break;
+  if ((unsigned char)text[at] >= 0x20 && text[at] != 0x7f) {
+    hia_diag *diag = hiaF_error(l->diags, HIA_E0004, at, l->at, "unexpected character '%.*s'",
+                                (int)(l->at - at > 60 ? 1 : l->at - at), text + at);
+    if (text[at] == '\\')
+      hiaF_hint(l->diags, diag, "functions are no values: define one with 'fn'");
+  } else {
+    hiaF_error(l->diags, HIA_E0004, at, l->at, "unexpected control character 0x%02x",
+               (unsigned char)text[at]);
   }
 }
 
@@ -252,9 +394,6 @@ static hia_token_kind punctuation(const char *s, uint32_t *len) {
     break;
   case '.':
     if (s[1] == '.') return HIA_TOK_DOTDOT;
-    break;
-  case '|':
-    if (s[1] == '|') return HIA_TOK_BAD;
     break;
   }
   *len = 1;
@@ -305,7 +444,9 @@ hia_token hiaF_lex(hia_lexer *l) {
     tok.suffix = HIA_NO_SUFFIX;
   } else if (is_digit(c)) {
     lex_number(l, &tok);
-  } else {
+  } else if (c == '"' || c == '\'') {
+    lex_string(l, &tok);
+  } else if (!lex_foreign(l, &tok)) {
     uint32_t len;
     tok.kind = (uint8_t)punctuation(text + l->at, &len);
     if (tok.kind == HIA_TOK_BAD)
@@ -314,6 +455,8 @@ hia_token hiaF_lex(hia_lexer *l) {
       l->at += len;
     l->after_dot = tok.kind == HIA_TOK_DOT;
   }
+  l->after_operand = tok.kind == HIA_TOK_NAME || tok.kind == HIA_TOK_INT ||
+                     tok.kind == HIA_TOK_FLOAT || tok.kind == HIA_TOK_RPAREN;
   tok.end = l->at;
   return tok;
 }

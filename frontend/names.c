@@ -151,19 +151,13 @@ static void unknown_name(walker *w, const hia_ast *n, bool called) {
   hia_diag *diag = fail(w, HIA_E0201, n->start, n->end,
                         called ? "unknown function '%s'" : "unknown name '%s'", e->text);
   if (diag == NULL) return;
+  const char *habit = hiaF_habit(w->p, e->text, called ? HIA_HABIT_CALL : HIA_HABIT_VALUE);
   const char *similar =
       hiaF_similar_name(w->p, e->text, e->len, called ? HIA_LIKE_FN : HIA_LIKE_VALUE);
-  static const char *const habits[][2] = {
-      {"return", "the value of a function is its body: there is no 'return'"},
-      {"elif", "write 'else if'"},
-      {"True", "did you mean 'true'?"},
-      {"False", "did you mean 'false'?"},
-      {"None", "there is no empty value"},
-      {"null", "there is no empty value"},
-  };
-  if (similar != NULL) hiaF_hint(w->p->diags, diag, "did you mean '%s'?", similar);
-  for (size_t i = 0; similar == NULL && i < HIA_LEN(habits); i++)
-    if (strcmp(e->text, habits[i][0]) == 0) hiaF_hint(w->p->diags, diag, "%s", habits[i][1]);
+  if (habit != NULL)
+    hiaF_hint(w->p->diags, diag, "%s", habit);
+  else if (similar != NULL)
+    hiaF_hint(w->p->diags, diag, "did you mean '%s'?", similar);
 }
 
 static void function_as_value(walker *w, const hia_ast *n, const char *text) {

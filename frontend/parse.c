@@ -7,8 +7,34 @@
 /* ---- shared ---- */
 
 void hiaF_advance(hia_parser *s) {
+  s->failed |= s->tok.is_foreign;
   s->prev_end = s->tok.end;
+  s->prev_kind = s->tok.kind;
   s->tok = hiaF_lex(&s->lexer);
+}
+
+/* What the lexer reports on the way it reports once, at one place. */
+hia_token hiaF_peek(const hia_parser *s) {
+  hia_lexer ahead = s->lexer;
+  return hiaF_lex(&ahead);
+}
+
+bool hiaF_starts_expr(hia_token_kind kind) {
+  switch (kind) {
+  case HIA_TOK_NAME:
+  case HIA_TOK_INT:
+  case HIA_TOK_FLOAT:
+  case HIA_TOK_IF:
+  case HIA_TOK_MATCH:
+  case HIA_TOK_LOOP:
+  case HIA_TOK_NOT:
+  case HIA_TOK_TRUE:
+  case HIA_TOK_FALSE:
+  case HIA_TOK_LPAREN:
+  case HIA_TOK_LBRACE:
+  case HIA_TOK_MINUS: return true;
+  default: return kind >= HIA_TOK_BOOL && kind <= HIA_TOK_F64;
+  }
 }
 
 bool hiaF_accept(hia_parser *s, hia_token_kind kind) {
@@ -31,24 +57,46 @@ static const char *describe(hia_parser *s) {
   }
 }
 
-/* What people who know other languages write here. */
-static void add_habit(hia_parser *s, hia_diag *diag) {
-  hia_diags *d = s->p->diags;
+/* Hints for what stands behind an expression, or where one should begin. */
+static const char *habit_of_name(const hia_parser *s, bool is_behind_value) {
   const char *text = s->p->source->text;
   const hia_token *t = &s->tok;
-  bool adjacent = t->start == s->prev_end && t->start > 0;
-  if (t->kind == HIA_TOK_NAME && adjacent && text[t->start - 1] >= '0' && text[t->start - 1] <= '9')
-    hiaF_hint(d, diag, "the suffixes of numbers are i32, i64, f32 and f64");
-  else if (t->kind == HIA_TOK_ASSIGN)
-    hiaF_hint(d, diag, "to compare, write '=='; names are made by 'let', in a block");
-  else if (t->kind == HIA_TOK_SLASH && adjacent && text[t->start - 1] == '/')
-    hiaF_hint(d, diag, "comments begin with '#'");
-  else if (t->kind == HIA_TOK_NOT)
-    hiaF_hint(d, diag, "put 'not ...' in brackets here");
-  else if (t->kind == HIA_TOK_LET)
-    hiaF_hint(d, diag, "'let' stands at the start of a block: { let x = 1; x + 2 }");
-  else if (t->kind == HIA_TOK_FAT_ARROW)
-    hiaF_hint(d, diag, "'=>' stands in the arms of 'match'");
+  char before = t->start > 0 ? text[t->start - 1] : ' ', first = text[t->start];
+  const char *hint = hiaF_habit(s->p, hiaF_symbol_text(s->p, t->symbol), HIA_HABIT_INFIX);
+  if (hint != NULL) return hint;
+  if (t->start == s->prev_end && before >= '0' && before <= '9') {
+    if (before == '0' && (first == 'b' || first == 'o' || first == 'X'))
+      return "numbers are written in decimal, or in hexadecimal as 0x1f";
+    return "the suffixes of numbers are i32, i64, f32 and f64";
+  }
+  bool is_same_line = memchr(text + s->prev_end, '\n', t->start - s->prev_end) == NULL;
+  if (is_same_line && is_behind_value && s->prev_kind == HIA_TOK_NAME)
+    return "the arguments of a call stand in brackets: f(x)";
+  return NULL;
+}
+
+static const char *habit_of_token(const hia_parser *s, const char *wanted) {
+  bool is_behind_value = strncmp(wanted, "an operator", 11) == 0;
+  switch ((hia_token_kind)s->tok.kind) {
+  case HIA_TOK_NAME: return habit_of_name(s, is_behind_value);
+  case HIA_TOK_ASSIGN: return "to compare, write '=='; names are made by 'let', in a block";
+  case HIA_TOK_NOT: return "put 'not ...' in brackets here";
+  case HIA_TOK_LET: return "'let' stands at the start of a block: { let x = 1; x + 2 }";
+  case HIA_TOK_CONST: return "in a block names are made by 'let': { let x = 1; x + 2 }";
+  case HIA_TOK_FAT_ARROW:
+    return "'=>' stands in the arms of 'match'; there are no values that are functions";
+  case HIA_TOK_ARROW:
+    return "'->' stands before the type of a result; there are no values that are functions";
+  case HIA_TOK_WHILE:
+  case HIA_TOK_FOR: return "a loop is written: loop (i = 0) while i < n { i + 1 }";
+  case HIA_TOK_IF: return "write: if c then x else y";
+  case HIA_TOK_BAR:
+    if (!is_behind_value) return "there are no values that are functions";
+    return "bits are combined by bor(a, b); conditions by 'or'";
+  case HIA_TOK_PLUS: return "there is no sign '+': leave it out";
+  case HIA_TOK_STAR: return "there are no pointers";
+  default: return NULL;
+  }
 }
 
 hia_diag *hiaF_unexpected(hia_parser *s, const char *wanted) {
@@ -58,7 +106,15 @@ hia_diag *hiaF_unexpected(hia_parser *s, const char *wanted) {
   if (s->tok.kind == HIA_TOK_BAD) return NULL;
   hia_diag *diag = hiaF_error(s->p->diags, HIA_E0101, s->tok.start, s->tok.end,
                               "expected %s, found %s", wanted, describe(s));
-  add_habit(s, diag);
+  const char *hint = habit_of_token(s, wanted);
+  if (hint != NULL) hiaF_hint(s->p->diags, diag, "%s", hint);
+  return diag;
+}
+
+hia_diag *hiaF_soft_unexpected(hia_parser *s, const char *wanted) {
+  bool before = s->panic;
+  hia_diag *diag = hiaF_unexpected(s, wanted);
+  s->panic = before;
   return diag;
 }
 
@@ -221,6 +277,16 @@ static void parse_params(hia_parser *s, uint32_t decl, bool typed) {
   hiaF_decl(s->p, decl)->n_params = n;
 }
 
+/* `->`, or what other languages write before the type of a result: `:`, or nothing. */
+static bool accept_arrow(hia_parser *s) {
+  bool is_dtype = s->tok.kind >= HIA_TOK_BOOL && s->tok.kind <= HIA_TOK_F64;
+  if (s->panic || (s->tok.kind != HIA_TOK_COLON && !is_dtype)) return hiaF_accept(s, HIA_TOK_ARROW);
+  hia_diag *diag = hiaF_soft_unexpected(s, "'->' or '='");
+  hiaF_hint(s->p->diags, diag, "the type of a result stands behind '->'");
+  if (!is_dtype) hiaF_advance(s);
+  return true;
+}
+
 static uint32_t parse_fn(hia_parser *s) {
   uint32_t pos = s->tok.start;
   hia_symbol_id name = hiaF_parse_name(s, "a function", false);
@@ -228,13 +294,14 @@ static uint32_t parse_fn(hia_parser *s) {
   uint32_t decl = add_decl(s, HIA_DECL_FN, name, pos);
   parse_params(s, decl, false);
   hiaF_decl(s->p, decl)->head_end = s->prev_end;
-  if (hiaF_accept(s, HIA_TOK_ARROW)) {
+  if (accept_arrow(s)) {
     hia_ast_id type = hiaF_parse_type(s);
     hiaF_decl(s->p, decl)->type = type;
   }
-  if (!s->panic && s->tok.kind == HIA_TOK_LBRACE) {
-    hia_diag *diag = hiaF_unexpected(s, "'=' before the body");
-    hiaF_hint(s->p->diags, diag, "write: fn %s(...) = { ... }", hiaF_symbol_text(s->p, name));
+  if (!s->panic && (s->tok.kind == HIA_TOK_LBRACE || s->tok.kind == HIA_TOK_FAT_ARROW)) {
+    hia_diag *diag = hiaF_soft_unexpected(s, "'=' before the body");
+    hiaF_hint(s->p->diags, diag, "write: fn %s(...) = ...", hiaF_symbol_text(s->p, name));
+    if (s->tok.kind == HIA_TOK_FAT_ARROW) hiaF_advance(s);
   } else {
     hiaF_expect(s, HIA_TOK_ASSIGN, "and the body of the function");
   }
@@ -324,6 +391,37 @@ static uint32_t parse_type_item(hia_parser *s) {
   return decl;
 }
 
+/* int main( ... */
+static bool is_c_function(const hia_parser *s) {
+  hia_lexer ahead = s->lexer;
+  hiaF_lex(&ahead);
+  return hiaF_is_let_word(hiaF_symbol_text(s->p, s->tok.symbol)) &&
+         hiaF_lex(&ahead).kind == HIA_TOK_LPAREN;
+}
+
+/* At what begins a definition in another language: says so, and skips it. The definition before it
+ * is complete. */
+static bool skip_foreign_item(hia_parser *s) {
+  hia_program *p = s->p;
+  const char *text = p->source->text;
+  bool is_first =
+      s->prev_end == 0 || memchr(text + s->prev_end, '\n', s->tok.start - s->prev_end) != NULL;
+  if (!is_first || (s->tok.kind != HIA_TOK_NAME && s->tok.kind != HIA_TOK_LET)) return false;
+  const char *word = hiaF_symbol_text(p, s->tok.symbol);
+  const char *hint = s->tok.kind == HIA_TOK_LET
+                         ? "a constant of the file is written: const NAME = 1"
+                     : is_c_function(s) ? hiaF_habit(p, "def", HIA_HABIT_ITEM)
+                                        : hiaF_habit(p, word, HIA_HABIT_ITEM);
+  if (hint == NULL) return false;
+  hia_diag *diag = hiaF_error(
+      p->diags, HIA_E0113, s->tok.start, s->tok.end,
+      s->tok.kind == HIA_TOK_LET ? "'%s' begins no definition" : "there is no '%s'", word);
+  hiaF_hint(p->diags, diag, "%s", hint);
+  p->names_unreliable = p->parse_failed = true;
+  while (s->tok.kind != HIA_TOK_EOF && !starts_item((hia_token_kind)s->tok.kind)) hiaF_advance(s);
+  return true;
+}
+
 static void parse_item(hia_parser *s) {
   hia_token_kind kind = (hia_token_kind)s->tok.kind;
   s->panic = s->hopeless = s->failed = false;
@@ -342,7 +440,7 @@ static void parse_item(hia_parser *s) {
     if (s->tok.kind == HIA_TOK_SEMICOLON) {
       hia_diag *diag = hiaF_unexpected(s, "the next definition");
       hiaF_hint(s->p->diags, diag, "a definition needs no ';' at its end");
-    } else {
+    } else if (!skip_foreign_item(s)) {
       hiaF_unexpected(s, "an operator or the next definition");
     }
   }
@@ -371,9 +469,10 @@ void hiaF_parse(hia_program *p) {
   }
   p->parsed = true;
   if (s.tok.kind != HIA_TOK_EOF && !starts_item((hia_token_kind)s.tok.kind)) {
-    hia_diag *diag = hiaF_unexpected(&s, "a definition (fn, const, type, param or extern)");
-    if (s.tok.kind == HIA_TOK_LET)
-      hiaF_hint(p->diags, diag, "a constant of the file is written: const NAME = value");
+    if (!skip_foreign_item(&s)) {
+      hia_diag *diag = hiaF_unexpected(&s, "a definition (fn, const, type, param or extern)");
+      hiaF_hint(p->diags, diag, "a function is written: fn f(x) = x + 1");
+    }
     p->parse_failed = true;
     p->names_unreliable = true;
     while (s.tok.kind != HIA_TOK_EOF && !starts_item((hia_token_kind)s.tok.kind)) hiaF_advance(&s);

@@ -58,18 +58,60 @@ static hia_ast_id error_node(hia_parser *s) {
 
 /* ---- primary expressions ---- */
 
+/* A condition. `=` in it is reported, and read as `==`. */
+static hia_ast_id parse_condition(hia_parser *s, const char *wanted) {
+  hia_ast_id id = hiaF_parse_expr(s);
+  if (s->panic || s->tok.kind != HIA_TOK_ASSIGN) return id;
+  hia_diag *diag = hiaF_soft_unexpected(s, wanted);
+  hiaF_hint(s->p->diags, diag, "to compare, write '=='");
+  hiaF_fix(s->p->diags, diag, s->tok.start, s->tok.end, "==");
+  hiaF_advance(s);
+  hiaF_parse_expr(s);
+  return id;
+}
+
+static bool is_elif(const hia_parser *s) {
+  if (s->panic || s->tok.kind != HIA_TOK_NAME) return false;
+  const char *word = hiaF_symbol_text(s->p, s->tok.symbol);
+  return strcmp(word, "elif") == 0 || strcmp(word, "elsif") == 0 || strcmp(word, "elseif") == 0;
+}
+
+static hia_ast_id parse_if(hia_parser *s);
+
+/* What follows `else`; or `elif`, which is reported, and what follows it. */
+static hia_ast_id parse_else(hia_parser *s) {
+  if (!is_elif(s)) {
+    hia_diag *diag = NULL;
+    if (!s->panic && s->tok.kind != HIA_TOK_ELSE)
+      diag = hiaF_unexpected(s, "'else' (an 'if' has both branches)");
+    if (diag != NULL && diag->hint == NULL)
+      hiaF_hint(s->p->diags, diag, "write: if c then x else y");
+    hiaF_accept(s, HIA_TOK_ELSE);
+    return hiaF_parse_expr(s);
+  }
+  hia_diag *diag = hiaF_soft_error(s, HIA_E0113, s->tok.start, s->tok.end, "there is no '%s'",
+                                   hiaF_symbol_text(s->p, s->tok.symbol));
+  hiaF_hint(s->p->diags, diag, "write 'else if'");
+  hiaF_fix(s->p->diags, diag, s->tok.start, s->tok.end, "else if");
+  hia_ast_id id = hiaF_enter(s) ? parse_if(s) : error_node(s);
+  hiaF_leave(s);
+  return id;
+}
+
 static hia_ast_id parse_if(hia_parser *s) {
   hia_ast_id id = hiaF_new(s, HIA_AST_IF, s->tok.start, s->tok.end);
   hiaF_advance(s);
-  hia_ast_id a = hiaF_parse_expr(s);
-  if (!s->panic && s->tok.kind == HIA_TOK_LBRACE) {
-    hia_diag *diag = hiaF_unexpected(s, "'then'");
+  hia_ast_id a = parse_condition(s, "'then'");
+  if (!s->panic && s->tok.kind != HIA_TOK_THEN) {
+    bool is_clear = s->tok.kind == HIA_TOK_LBRACE || s->tok.kind == HIA_TOK_COLON;
+    hia_diag *diag = hiaF_soft_unexpected(s, "'then'");
     hiaF_hint(s->p->diags, diag, "write: if c then x else y");
+    if (!is_clear) s->panic = true;
+    if (s->tok.kind == HIA_TOK_COLON) hiaF_advance(s);
   }
-  hiaF_expect(s, HIA_TOK_THEN, "");
+  hiaF_accept(s, HIA_TOK_THEN);
   hia_ast_id b = hiaF_parse_expr(s);
-  hiaF_expect(s, HIA_TOK_ELSE, "(an 'if' has both branches)");
-  hia_ast_id c = hiaF_parse_expr(s);
+  hia_ast_id c = parse_else(s);
   hia_ast *node = hiaF_node(s->p, id);
   node->a = a, node->b = b, node->c = c;
   return finish(s, id);
@@ -84,7 +126,15 @@ static hia_ast_id parse_match(hia_parser *s) {
   hiaF_expect(s, HIA_TOK_LBRACE, "and the arms of the 'match'");
   while (!s->panic) {
     hia_ast_id pattern = hiaF_parse_pattern(s);
-    hiaF_expect(s, HIA_TOK_FAT_ARROW, "after the pattern");
+    bool is_other = s->tok.kind == HIA_TOK_ARROW || s->tok.kind == HIA_TOK_COLON;
+    if (is_other && !s->panic) { /* of other languages */
+      hia_diag *diag = hiaF_soft_unexpected(s, "'=>' after the pattern");
+      hiaF_hint(s->p->diags, diag, "write '=>'");
+      hiaF_fix(s->p->diags, diag, s->tok.start, s->tok.end, "=>");
+      hiaF_advance(s);
+    } else {
+      hiaF_expect(s, HIA_TOK_FAT_ARROW, "after the pattern");
+    }
     hia_ast_id arm = hiaF_parse_expr(s);
     push(s, pattern);
     push(s, arm);
@@ -102,7 +152,11 @@ static hia_ast_id parse_loop(hia_parser *s) {
   hia_ast_id id = hiaF_new(s, HIA_AST_LOOP, s->tok.start, s->tok.end);
   hiaF_advance(s);
   uint32_t base = s->stack.len;
-  hiaF_expect(s, HIA_TOK_LPAREN, "after 'loop'");
+  if (!s->panic && s->tok.kind != HIA_TOK_LPAREN) {
+    hia_diag *diag = hiaF_unexpected(s, "'(' after 'loop'");
+    hiaF_hint(s->p->diags, diag, "a loop is written: loop (i = 0) while i < n { i + 1 }");
+  }
+  hiaF_accept(s, HIA_TOK_LPAREN);
   if (!s->panic) {
     do {
       hia_ast_id var = hiaF_parse_variable(s, HIA_AST_LVAR);
@@ -114,7 +168,7 @@ static hia_ast_id parse_loop(hia_parser *s) {
   }
   hiaF_expect(s, HIA_TOK_RPAREN, "or ','");
   hiaF_expect(s, HIA_TOK_WHILE, "and the condition of the loop");
-  hia_ast_id condition = hiaF_parse_expr(s);
+  hia_ast_id condition = parse_condition(s, "'{' and the block of the loop");
   hia_ast_id block = HIA_NONE;
   if (!s->panic && s->tok.kind == HIA_TOK_LBRACE) {
     block = hiaF_parse_block(s);
@@ -130,9 +184,37 @@ static hia_ast_id parse_loop(hia_parser *s) {
   return id;
 }
 
-static void parse_let(hia_parser *s) {
+/* One that is missing at the end of a line is reported there. */
+static void expect_semicolon(hia_parser *s) {
+  const char *text = s->p->source->text;
+  if (s->panic || s->tok.kind == HIA_TOK_SEMICOLON) {
+    hiaF_accept(s, HIA_TOK_SEMICOLON);
+  } else if (memchr(text + s->prev_end, '\n', s->tok.start - s->prev_end) == NULL) {
+    hiaF_unexpected(s, "';' after the 'let'");
+  } else if (s->tok.kind != HIA_TOK_BAD) {
+    hia_diag *diag = hiaF_soft_error(s, HIA_E0101, s->prev_end, s->prev_end + 1,
+                                     "expected ';' after the 'let', found the end of the line");
+    hiaF_hint(s->p->diags, diag, "every 'let' ends in ';'");
+    hiaF_fix(s->p->diags, diag, s->prev_end, s->prev_end, ";");
+    s->panic = s->tok.kind != HIA_TOK_LET && !hiaF_starts_expr((hia_token_kind)s->tok.kind);
+  }
+}
+
+/* At its first word, which may be one of another language. `in` for its end is reported unless
+ * `is_reported`. */
+static void parse_let(hia_parser *s, bool is_reported) {
   hia_ast_id id = hiaF_new(s, HIA_AST_LET, s->tok.start, s->tok.end);
   hiaF_advance(s);
+  if (s->tok.kind == HIA_TOK_NAME && hiaF_peek(s).kind == HIA_TOK_NAME) {
+    const char *word = hiaF_symbol_text(s->p, s->tok.symbol);
+    const char *hint = hiaF_habit(s->p, word, HIA_HABIT_START);
+    if (hint != NULL) {
+      hia_diag *diag =
+          hiaF_soft_error(s, HIA_E0113, s->tok.start, s->tok.end, "there is no '%s'", word);
+      hiaF_hint(s->p->diags, diag, "%s", hint);
+      hiaF_advance(s);
+    }
+  }
   hia_ast_id a = hiaF_parse_binder(s), b = HIA_NONE;
   if (hiaF_accept(s, HIA_TOK_COLON)) b = hiaF_parse_type(s);
   hiaF_expect(s, HIA_TOK_ASSIGN, "and the value");
@@ -141,16 +223,62 @@ static void parse_let(hia_parser *s) {
   node->a = a, node->b = b, node->c = c;
   finish(s, id);
   push(s, id);
-  hiaF_expect(s, HIA_TOK_SEMICOLON, "after the 'let'");
-  if (s->panic) hiaF_synchronize(s, HIA_TOK_SEMICOLON);
+  if (!s->panic && s->tok.kind == HIA_TOK_IN) {
+    if (!is_reported) {
+      hia_diag *diag = hiaF_soft_unexpected(s, "';' after the 'let'");
+      hiaF_hint(s->p->diags, diag, "write ';': { let x = 1; x + 2 }");
+      hiaF_fix(s->p->diags, diag, s->tok.start, s->tok.end, ";");
+    }
+    hiaF_advance(s);
+    return;
+  }
+  expect_semicolon(s);
+  if (!s->panic) return;
+  hiaF_synchronize(s, HIA_TOK_SEMICOLON);
   hiaF_accept(s, HIA_TOK_SEMICOLON);
+}
+
+/* True at `var x`, `int x` and the like, which are reported and read as 'let'. */
+static bool is_foreign_let(hia_parser *s) {
+  if (s->panic || s->tok.kind != HIA_TOK_NAME) return false;
+  const char *word = hiaF_symbol_text(s->p, s->tok.symbol);
+  if (!hiaF_is_let_word(word) || hiaF_peek(s).kind != HIA_TOK_NAME) return false;
+  hia_diag *diag =
+      hiaF_soft_error(s, HIA_E0113, s->tok.start, s->tok.end, "there is no '%s'", word);
+  hiaF_hint(s->p->diags, diag, "%s", hiaF_habit(s->p, word, HIA_HABIT_START));
+  return true;
+}
+
+static void parse_lets(hia_parser *s) {
+  while (!s->panic && (s->tok.kind == HIA_TOK_LET || is_foreign_let(s))) parse_let(s, false);
+}
+
+/* An expression that ends in `;`, with more of the block behind it. */
+static hia_ast_id parse_after_semicolon(hia_parser *s, hia_ast_id result, uint32_t open) {
+  hia_diag *diag = hiaF_soft_unexpected(s, "'}' after the value of the block");
+  uint32_t at = s->tok.start;
+  while (!s->panic && s->tok.kind == HIA_TOK_SEMICOLON) {
+    hia_token next = hiaF_peek(s);
+    if (s->tok.start == at)
+      hiaF_hint(s->p->diags, diag,
+                next.kind == HIA_TOK_RBRACE
+                    ? "the value of a block has no ';' behind it"
+                    : "a block is one value, with 'let's before it: only a 'let' ends in ';'");
+    if (s->tok.start == at) hiaF_note(s->p->diags, diag, open, "the block begins here");
+    diag = NULL;
+    hiaF_advance(s);
+    if (s->tok.kind == HIA_TOK_RBRACE || s->tok.kind == HIA_TOK_EOF) break;
+    parse_lets(s);
+    result = hiaF_parse_expr(s);
+  }
+  return result;
 }
 
 hia_ast_id hiaF_parse_block(hia_parser *s) {
   hia_ast_id id = hiaF_new(s, HIA_AST_BLOCK, s->tok.start, s->tok.end);
   uint32_t open = s->tok.start, base = s->stack.len;
   hiaF_advance(s);
-  while (!s->panic && s->tok.kind == HIA_TOK_LET) parse_let(s);
+  parse_lets(s);
   hia_ast_id result;
   if (!s->panic && s->tok.kind == HIA_TOK_RBRACE) {
     hia_diag *diag = hiaF_soft_error(s, HIA_E0101, s->tok.start, s->tok.end,
@@ -160,12 +288,11 @@ hia_ast_id hiaF_parse_block(hia_parser *s) {
   } else {
     result = hiaF_parse_expr(s);
   }
+  if (!s->panic && s->tok.kind == HIA_TOK_SEMICOLON)
+    result = parse_after_semicolon(s, result, open);
   hiaF_node(s->p, id)->a = result;
   if (!s->panic && s->tok.kind != HIA_TOK_RBRACE) {
-    hia_diag *diag =
-        hiaF_unexpected(s, s->tok.kind == HIA_TOK_SEMICOLON ? "'}' after the value of the block"
-                                                            : "an operator or '}'");
-    if (s->tok.kind == HIA_TOK_SEMICOLON) hiaF_hint(s->p->diags, diag, "only a 'let' ends in ';'");
+    hia_diag *diag = hiaF_unexpected(s, "an operator or '}'");
     hiaF_note(s->p->diags, diag, open, "the block begins here");
   }
   if (s->panic && s->tok.kind != HIA_TOK_EOF) {
@@ -174,6 +301,17 @@ hia_ast_id hiaF_parse_block(hia_parser *s) {
     if (s->tok.kind == HIA_TOK_RBRACE) s->panic = false;
   }
   hiaF_accept(s, HIA_TOK_RBRACE);
+  return with_list(s, id, base);
+}
+
+/* `let` where an expression should begin: a block without its brackets. */
+static hia_ast_id parse_bare_let(hia_parser *s) {
+  hia_ast_id id = hiaF_new(s, HIA_AST_BLOCK, s->tok.start, s->tok.end);
+  uint32_t base = s->stack.len;
+  hiaF_soft_unexpected(s, "an expression");
+  while (!s->panic && s->tok.kind == HIA_TOK_LET) parse_let(s, true);
+  hia_ast_id result = hiaF_parse_expr(s);
+  hiaF_node(s->p, id)->a = result;
   return with_list(s, id, base);
 }
 
@@ -291,6 +429,24 @@ static hia_ast_id parse_conversion(hia_parser *s) {
   return id;
 }
 
+/* `return x`: says what to write, and reads x. What is right in a program is left alone: a call,
+ * and a variable before `-` or, in `while c {` and `match n {`, a bracket. */
+static bool skip_foreign_word(hia_parser *s) {
+  const char *word = hiaF_symbol_text(s->p, s->tok.symbol);
+  const char *hint = hiaF_habit(s->p, word, HIA_HABIT_START);
+  hia_token next;
+  if (hint == NULL || (next = hiaF_peek(s)).kind == HIA_TOK_LPAREN) return false;
+  if (!hiaF_starts_expr((hia_token_kind)next.kind) || next.kind == HIA_TOK_MINUS ||
+      next.kind == HIA_TOK_LBRACE)
+    return false;
+  hia_diag *diag =
+      hiaF_soft_error(s, HIA_E0113, s->tok.start, s->tok.end, "there is no '%s'", word);
+  hiaF_hint(s->p->diags, diag, "%s", hint);
+  if (strcmp(word, "return") != 0) s->panic = true;
+  hiaF_advance(s);
+  return true;
+}
+
 static hia_ast_id parse_name_expr(hia_parser *s) {
   hia_ast_id id = hiaF_new(s, HIA_AST_NAME, s->tok.start, s->tok.end);
   const char *name = hiaF_symbol_text(s->p, s->tok.symbol);
@@ -325,7 +481,17 @@ static hia_ast_id parse_primary(hia_parser *s) {
     hiaF_node(s->p, id)->a = s->tok.kind == HIA_TOK_TRUE;
     hiaF_advance(s);
     return id;
-  case HIA_TOK_NAME: return parse_name_expr(s);
+  case HIA_TOK_NAME:
+    if (!skip_foreign_word(s)) return parse_name_expr(s);
+    return s->panic ? error_node(s) : hiaF_parse_expr(s);
+  case HIA_TOK_DOT:
+    if (!hiaF_lex_point(&s->lexer, &s->tok)) break;
+    id = hiaF_new(s, HIA_AST_FLOAT, s->tok.start, s->tok.end);
+    hiaF_node(s->p, id)->op = s->tok.suffix;
+    hiaF_node(s->p, id)->a = 0;
+    hiaF_advance(s);
+    return id;
+  case HIA_TOK_LET: return parse_bare_let(s);
   case HIA_TOK_BOOL:
   case HIA_TOK_I32:
   case HIA_TOK_I64:
@@ -337,8 +503,10 @@ static hia_ast_id parse_primary(hia_parser *s) {
   case HIA_TOK_MATCH: return parse_match(s);
   case HIA_TOK_LOOP: return parse_loop(s);
   case HIA_TOK_LBRACE: return hiaF_parse_block(s);
-  default: hiaF_unexpected(s, "an expression"); return error_node(s);
+  default: break;
   }
+  hiaF_unexpected(s, "an expression");
+  return error_node(s);
 }
 
 /* ---- postfix and prefix ---- */
@@ -372,18 +540,40 @@ static hia_ast_id parse_index(hia_parser *s, hia_ast_id base) {
   return finish(s, id);
 }
 
+/* x.sqrt() is sqrt(x), and math.sqrt(x) is sqrt(x). */
+static void hint_method(hia_parser *s, hia_diag *diag, hia_ast_id base) {
+  static const char *const modules[] = {"math", "Math", "np", "numpy", "std", "cmath", "torch"};
+  const char *name = hiaF_symbol_text(s->p, s->tok.symbol), *object = hiaF_quote(s->p, base);
+  if (object == NULL) object = "x";
+  for (size_t i = 0; i < HIA_LEN(modules); i++)
+    if (strcmp(object, modules[i]) == 0) object = "x";
+  hiaF_hint(s->p->diags, diag, "there are no methods: write %s(%s)", name, object);
+}
+
 static hia_ast_id parse_field(hia_parser *s, hia_ast_id base) {
   hia_ast_id id = hiaF_new(s, HIA_AST_FIELD, hiaF_node(s->p, base)->start, s->tok.end);
   hiaF_node(s->p, id)->pos = s->tok.start;
   hiaF_node(s->p, id)->a = base;
   hiaF_advance(s);
   if (s->tok.kind != HIA_TOK_INT) {
+    bool is_name =
+        s->tok.kind == HIA_TOK_NAME || (s->tok.kind >= HIA_TOK_BOOL && s->tok.kind <= HIA_TOK_F64);
+    bool is_method = is_name && hiaF_peek(s).kind == HIA_TOK_LPAREN;
     hia_diag *diag = hiaF_unexpected(s, "the number of a field");
-    if (s->tok.kind == HIA_TOK_NAME)
+    if (!is_name) return id;
+    if (!is_method) {
       hiaF_hint(s->p->diags, diag,
-                "parts of a tuple are t.0, t.1, ...; fields have no access by "
-                "name");
-    return id;
+                "parts of a tuple are t.0, t.1, ...; fields have no access by name");
+    } else {
+      hint_method(s, diag, base);
+    }
+    s->panic = false;
+    hiaF_advance(s);
+    uint32_t bottom = s->stack.len;
+    if (is_method) parse_args(s);
+    s->stack.len = bottom;
+    hiaF_node(s->p, id)->kind = HIA_AST_ERROR;
+    return finish(s, id);
   }
   uint32_t index = 0;
   for (uint32_t i = s->tok.start; i < s->tok.end; i++)
@@ -502,4 +692,27 @@ static hia_ast_id parse_binary(hia_parser *s, unsigned min) {
   return left;
 }
 
-hia_ast_id hiaF_parse_expr(hia_parser *s) { return parse_binary(s, LEVEL_OR); }
+/* c ? a : b */
+static hia_ast_id parse_ternary(hia_parser *s, hia_ast_id condition) {
+  hia_diag *diag =
+      hiaF_soft_error(s, HIA_E0110, s->tok.start, s->tok.end, "there is no operator '? :'");
+  const char *text = hiaF_quote(s->p, condition);
+  hiaF_hint(s->p->diags, diag, "write: if %s then x else y", text != NULL ? text : "c");
+  hia_ast_id id = error_node(s);
+  if (!hiaF_enter(s)) {
+    hiaF_leave(s);
+    return id;
+  }
+  hiaF_advance(s);
+  s->panic = !hiaF_starts_expr((hia_token_kind)s->tok.kind);
+  hiaF_parse_expr(s);
+  if (!hiaF_accept(s, HIA_TOK_COLON)) s->panic = true;
+  hiaF_parse_expr(s);
+  hiaF_leave(s);
+  return id;
+}
+
+hia_ast_id hiaF_parse_expr(hia_parser *s) {
+  hia_ast_id id = parse_binary(s, LEVEL_OR);
+  return s->panic || s->tok.kind != HIA_TOK_QUESTION ? id : parse_ternary(s, id);
+}

@@ -15,7 +15,41 @@ static hia_ast_id with_list(hia_parser *s, hia_ast_id id, uint32_t base) {
   return finish(s, id);
 }
 
+/* The dtype that a name of another language most likely means; or NULL. */
+static const char *dtype_for(const char *name) {
+  static const char *const pairs[][2] = {
+      {"int", "i32"},   {"i8", "i32"},      {"i16", "i32"},      {"u8", "i32"},
+      {"u16", "i32"},   {"u32", "i64"},     {"u64", "i64"},      {"int32", "i32"},
+      {"int64", "i64"}, {"long", "i64"},    {"isize", "i64"},    {"usize", "i64"},
+      {"float", "f32"}, {"float32", "f32"}, {"float64", "f64"},  {"double", "f64"},
+      {"real", "f64"},  {"number", "f64"},  {"boolean", "bool"}, {"Bool", "bool"},
+      {"Int", "i32"},   {"Float", "f32"},   {"Double", "f64"}};
+  for (size_t i = 0; i < HIA_LEN(pairs); i++)
+    if (strcmp(name, pairs[i][0]) == 0) return pairs[i][1];
+  return NULL;
+}
+
+/* `f64 x` or `int x`, as in C: says how it is written here, and reads it. */
+static hia_ast_id parse_c_parameter(hia_parser *s, const char *dtype) {
+  hia_token type = s->tok, name = hiaF_peek(s);
+  const char *text = hiaF_symbol_text(s->p, name.symbol);
+  hia_diag *diag = hiaF_soft_unexpected(s, "the name of a parameter");
+  hiaF_hint(s->p->diags, diag, "write %s: %s", text, dtype);
+  hiaF_fix(s->p->diags, diag, type.start, name.end, "%s: %s", text, dtype);
+  hiaF_advance(s);
+  hia_ast_id id = hiaF_new(s, HIA_AST_PARAM, s->tok.start, s->tok.end);
+  hiaF_node(s->p, id)->a = name.symbol;
+  hiaF_advance(s);
+  return id;
+}
+
 hia_ast_id hiaF_parse_variable(hia_parser *s, hia_ast_kind kind) {
+  bool is_dtype = s->tok.kind >= HIA_TOK_BOOL && s->tok.kind <= HIA_TOK_F64;
+  if (kind == HIA_AST_PARAM && !s->panic && (is_dtype || s->tok.kind == HIA_TOK_NAME)) {
+    const char *text = hiaF_symbol_text(s->p, s->tok.symbol);
+    const char *dtype = is_dtype ? text : dtype_for(text);
+    if (dtype != NULL && hiaF_peek(s).kind == HIA_TOK_NAME) return parse_c_parameter(s, dtype);
+  }
   hia_ast_id id = hiaF_new(s, kind, s->tok.start, s->tok.end);
   hia_symbol_id symbol =
       hiaF_parse_name(s, kind == HIA_AST_PARAM ? "a parameter" : "a variable", true);
@@ -25,7 +59,13 @@ hia_ast_id hiaF_parse_variable(hia_parser *s, hia_ast_kind kind) {
     hiaF_node(s->p, id)->b = type;
   } else if (kind == HIA_AST_PARAM && !s->panic && s->tok.kind != HIA_TOK_COMMA &&
              s->tok.kind != HIA_TOK_RPAREN) {
-    hiaF_unexpected(s, "':', ',' or ')'");
+    bool names_type =
+        (s->tok.kind >= HIA_TOK_BOOL && s->tok.kind <= HIA_TOK_F64) ||
+        (s->tok.kind == HIA_TOK_NAME && dtype_for(hiaF_symbol_text(s->p, s->tok.symbol)) != NULL);
+    hia_diag *diag = hiaF_soft_unexpected(s, "':', ',' or ')'");
+    if (!names_type) s->panic = true;
+    hiaF_hint(s->p->diags, diag, "a type stands behind ':', as in x: f64");
+    if (names_type) hiaF_advance(s);
   }
   return id;
 }
@@ -51,20 +91,6 @@ static hia_ast_id parse_dtype(hia_parser *s) {
   } while (hiaF_more(s, HIA_TOK_RBRACKET));
   hiaF_expect(s, HIA_TOK_RBRACKET, "or ','");
   return with_list(s, id, base);
-}
-
-/* The dtype that somebody who writes this name is likely to mean. */
-static const char *dtype_for(const char *name) {
-  static const char *const pairs[][2] = {
-      {"int", "i32"},   {"i8", "i32"},      {"i16", "i32"},      {"u8", "i32"},
-      {"u16", "i32"},   {"u32", "i64"},     {"u64", "i64"},      {"int32", "i32"},
-      {"int64", "i64"}, {"long", "i64"},    {"isize", "i64"},    {"usize", "i64"},
-      {"float", "f32"}, {"float32", "f32"}, {"float64", "f64"},  {"double", "f64"},
-      {"real", "f64"},  {"number", "f64"},  {"boolean", "bool"}, {"Bool", "bool"},
-      {"Int", "i32"},   {"Float", "f32"},   {"Double", "f64"}};
-  for (size_t i = 0; i < HIA_LEN(pairs); i++)
-    if (strcmp(name, pairs[i][0]) == 0) return pairs[i][1];
-  return NULL;
 }
 
 static hia_ast_id parse_type_name(hia_parser *s) {

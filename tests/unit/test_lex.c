@@ -39,8 +39,8 @@ Test(lex, numbers) {
                 "i:1 i:1i64:i64 i:1f32:f32 f:1.5 f:1.5f64:f64 f:1e3 f:1E-3f32:f32 i:1_000 i:0xff "
                 "i:0xFF_i64:i64 f:1_2.5e+1");
   /* the longest token wins, and no more than that */
-  expect_tokens("0..n 1. 1.e3 1e 1e+ 1i3 3then 1i32x 0xffi32 0xff32 0X1",
-                "i:0 .. n:n i:1 . i:1 . n:e3 i:1 n:e i:1 n:e + i:1 n:i3 i:3 then i:1i32:i32 n:x "
+  expect_tokens("0..n 1.x 1e 1e+ 1i3 3then 1i32x 0xffi32 0xff32 0X1",
+                "i:0 .. n:n i:1 . n:x i:1 n:e i:1 n:e + i:1 n:i3 i:3 then i:1i32:i32 n:x "
                 "i:0xffi32:i32 i:0xff32 i:0 n:X1");
   /* hexadecimal digits may look like a suffix */
   expect_tokens("0x1f32 0x1i64", "i:0x1f32 i:0x1i64:i64");
@@ -57,8 +57,23 @@ Test(lex, names_and_keywords) {
 }
 
 Test(lex, punctuation) {
-  expect_tokens("->=>==!=<=>=<>=-|?@%", "-> => == != <= >= < >= - | ? @ %");
-  expect_tokens("a-1 a->b a--b", "n:a - i:1 n:a -> n:b n:a - - n:b");
+  expect_tokens("->=>==!=<=(>=)<,>-|?@%", "-> => == != <= ( >= ) < , > - | ? @ %");
+  expect_tokens("a-1 a->b a--b a<-b", "n:a - i:1 n:a -> n:b n:a - - n:b n:a < - n:b");
+}
+
+/* What other languages have is one token each, and goes on as what is marked in `foreign` of lex.c.
+ */
+Test(lex, foreign) {
+  expect_tokens("1. 1.e3 1.+2 (1.)", "f:1. f:1.e3 f:1. + i:2 ( f:1. )");
+  expect_tokens("a<<b>>c>>>d**e", "n:a << n:b >> n:c >>> n:d ** n:e");
+  expect_tokens("a+=b%=c<<=d++", "n:a bad:+= n:b bad:%= n:c bad:<<= n:d bad:++");
+  expect_tokens("a===b!==c<>d:=e", "n:a === n:b !== n:c <> n:d := n:e");
+  expect_tokens("\"a # \\\" b\" c 'x' d' 'open\n e \"\"\"two\nlines\"\"\" f",
+                "bad:\"a # \\\" b\" n:c bad:'x' n:d bad:' bad:'open n:e "
+                "bad:\"\"\"two\nlines\"\"\" n:f");
+  expect_tokens("a // a comment\nb /* one\n# two */ c /* open\nd", "n:a n:b n:c n:d");
+  expect_tokens("// 1\nn // 2 == 0 then m // k\n(a) // b + 1 // and what it means\nd //",
+                "n:n // i:2 == i:0 then n:m // n:k ( n:a ) // n:b + i:1 n:d");
 }
 
 Test(lex, space_and_comments) {
