@@ -154,6 +154,7 @@ typedef struct hia_lexer {
   uint32_t at;
   bool after_dot;            /* only digits are read: the field of a tuple */
   bool after_operand;        /* the token before was a name, a number or a closing bracket */
+  bool has_open_comment;     /* one of C's that nothing closes */
   bool has_reported_comment; /* of another language */
 } hia_lexer;
 /* Whole-file checks (UTF-8, NUL, size): false if it cannot be read at all. Skips a byte order mark.

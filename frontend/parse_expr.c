@@ -205,17 +205,17 @@ static void expect_semicolon(hia_parser *s) {
 static void parse_let(hia_parser *s, bool is_reported) {
   hia_ast_id id = hiaF_new(s, HIA_AST_LET, s->tok.start, s->tok.end);
   hiaF_advance(s);
-  if (s->tok.kind == HIA_TOK_NAME && hiaF_peek(s).kind == HIA_TOK_NAME) {
-    const char *word = hiaF_symbol_text(s->p, s->tok.symbol);
-    const char *hint = hiaF_habit(s->p, word, HIA_HABIT_START);
+  hia_ast_id a = hiaF_parse_binder(s), b = HIA_NONE;
+  if (!s->panic && s->tok.kind == HIA_TOK_NAME && hiaF_node(s->p, a)->kind == HIA_AST_BIND_NAME) {
+    const hia_ast *n = hiaF_node(s->p, a);
+    const char *word = hiaF_symbol_text(s->p, n->a);
+    const char *hint = hiaF_habit(s->p, word, HIA_HABIT_START); /* let mut x */
     if (hint != NULL) {
-      hia_diag *diag =
-          hiaF_soft_error(s, HIA_E0113, s->tok.start, s->tok.end, "there is no '%s'", word);
+      hia_diag *diag = hiaF_soft_error(s, HIA_E0113, n->start, n->end, "there is no '%s'", word);
       hiaF_hint(s->p->diags, diag, "%s", hint);
-      hiaF_advance(s);
+      a = hiaF_parse_binder(s);
     }
   }
-  hia_ast_id a = hiaF_parse_binder(s), b = HIA_NONE;
   if (hiaF_accept(s, HIA_TOK_COLON)) b = hiaF_parse_type(s);
   hiaF_expect(s, HIA_TOK_ASSIGN, "and the value");
   hia_ast_id c = hiaF_parse_expr(s);
@@ -429,21 +429,20 @@ static hia_ast_id parse_conversion(hia_parser *s) {
   return id;
 }
 
-/* `return x`: says what to write, and reads x. What is right in a program is left alone: a call,
- * and a variable before `-` or, in `while c {` and `match n {`, a bracket. */
-static bool skip_foreign_word(hia_parser *s) {
-  const char *word = hiaF_symbol_text(s->p, s->tok.symbol);
-  const char *hint = hiaF_habit(s->p, word, HIA_HABIT_START);
-  hia_token next;
-  if (hint == NULL || (next = hiaF_peek(s)).kind == HIA_TOK_LPAREN) return false;
-  if (!hiaF_starts_expr((hia_token_kind)next.kind) || next.kind == HIA_TOK_MINUS ||
-      next.kind == HIA_TOK_LBRACE)
+/* Behind a name that an expression cannot follow, as in `return x`: says what to write, and reads
+ * x. False if the name is no such word. */
+static bool skip_foreign_word(hia_parser *s, hia_ast_id name) {
+  hia_token_kind next = (hia_token_kind)s->tok.kind;
+  const hia_ast *n = hiaF_node(s->p, name);
+  if (!hiaF_starts_expr(next) || next == HIA_TOK_LPAREN || next == HIA_TOK_MINUS ||
+      next == HIA_TOK_LBRACE) /* of a call; or `while c {` */
     return false;
-  hia_diag *diag =
-      hiaF_soft_error(s, HIA_E0113, s->tok.start, s->tok.end, "there is no '%s'", word);
+  const char *word = hiaF_symbol_text(s->p, n->a);
+  const char *hint = hiaF_habit(s->p, word, HIA_HABIT_START);
+  if (hint == NULL) return false;
+  hia_diag *diag = hiaF_soft_error(s, HIA_E0113, n->start, n->end, "there is no '%s'", word);
   hiaF_hint(s->p->diags, diag, "%s", hint);
   if (strcmp(word, "return") != 0) s->panic = true;
-  hiaF_advance(s);
   return true;
 }
 
@@ -482,7 +481,8 @@ static hia_ast_id parse_primary(hia_parser *s) {
     hiaF_advance(s);
     return id;
   case HIA_TOK_NAME:
-    if (!skip_foreign_word(s)) return parse_name_expr(s);
+    id = parse_name_expr(s);
+    if (!skip_foreign_word(s, id)) return id;
     return s->panic ? error_node(s) : hiaF_parse_expr(s);
   case HIA_TOK_DOT:
     if (!hiaF_lex_point(&s->lexer, &s->tok)) break;
