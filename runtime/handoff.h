@@ -26,7 +26,7 @@
  *   6. Nobody passes a rundown that is shut (hia_rundown_enter true) after hia_rundown_close has
  * returned and the count has been seen 0. But who leaves it then may still look at it and ring its
  * parker, and who comes too late enters and leaves it: its memory has to be counted otherwise
- *      (pool.c: references of a team).
+ *      (native/team.c: references of a team).
  *
  * tests/unit/test_handoff.c explores what can happen; it defines its own HIA_FUTEX_WAIT and
  * HIA_FUTEX_WAKE. A stress build defines HIA_ATOMIC_HOOK(), which stands before each operation. */
@@ -127,6 +127,26 @@ static inline void hia_parker_disarm(hia_parker *parker) {
 static inline void hia_parker_unpark(hia_parker *parker) {
   if (HIA_ATOMIC_LOAD(&parker->is_asleep) && HIA_ATOMIC_SWAP(&parker->is_asleep, 0))
     HIA_FUTEX_WAKE(&parker->is_asleep);
+}
+
+/* ---- backoff ---- */
+
+/* How a worker that finds nothing to do passes the time: it looks again at once for some
+ * microseconds, then sleeps, longer each time. */
+#define HIA_MAX_BACKOFF_NS 1000000u
+typedef struct hia_backoff {
+  uint64_t since, ns;
+} hia_backoff;
+static inline hia_backoff hiaR_backoff_start(void) { return (hia_backoff){hiaR_now(), 0}; }
+static inline uint64_t hiaR_backoff_next(hia_backoff *nap) {
+#ifdef HIA_STRESS
+  const uint64_t eager = 100, first = 1000;
+#else
+  const uint64_t eager = 4000, first = 5000;
+#endif
+  if (!nap->ns && hiaR_now() - nap->since < eager) return 0;
+  uint64_t ns = nap->ns ? nap->ns * 2 : first;
+  return nap->ns = ns < HIA_MAX_BACKOFF_NS ? ns : HIA_MAX_BACKOFF_NS;
 }
 
 /* ---- mailboxes and requests ---- */

@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* A worker and what it runs: shared by native.c (a run of compiled code), fork.c (jobs, joins) and
- * pool.c (threads).
+ * team.c (the workers of a run).
  *
  *   context      a worker: a stack, the limit that compiled code compares with, a request and a
  * mailbox invocation   a stretch of compiled code on that stack: the root of a run, or a job. Those
@@ -15,17 +15,16 @@
 
 #include "runtime/error.h"
 #include "runtime/events.h"
-#include "runtime/handoff.h"
 #include "runtime/native/arch/arch.h"
 #include "runtime/native/fork.h"
 #include "runtime/native/module.h"
 #include "runtime/native/native.h"
 #include "runtime/native/sanitizer.h"
+#include "runtime/pool.h"
 #include <hiaton/runtime.h>
 #include <pthread.h>
 
 typedef struct hia_job hia_job;
-typedef struct hia_team hia_team;
 typedef struct hia_host_context hia_host_context;
 
 /* A join on the stack that has called compiled code itself: the chain of calls goes on there. */
@@ -146,25 +145,7 @@ static inline hia_context *hiaR_context_of(hia_mailbox *mailbox) {
   return (hia_context *)((char *)mailbox - offsetof(hia_context, mailbox));
 }
 
-/* How a worker that finds nothing to do passes the time: it looks again at once for some
- * microseconds, then sleeps, longer each time. */
-#define HIA_MAX_BACKOFF_NS 1000000u
-typedef struct hia_backoff {
-  uint64_t since, ns;
-} hia_backoff;
-static inline hia_backoff hiaR_backoff_start(void) { return (hia_backoff){hiaR_now(), 0}; }
-static inline uint64_t hiaR_backoff_next(hia_backoff *nap) {
-#ifdef HIA_STRESS
-  const uint64_t eager = 100, first = 1000;
-#else
-  const uint64_t eager = 4000, first = 5000;
-#endif
-  if (!nap->ns && hiaR_now() - nap->since < eager) return 0;
-  uint64_t ns = nap->ns ? nap->ns * 2 : first;
-  return nap->ns = ns < HIA_MAX_BACKOFF_NS ? ns : HIA_MAX_BACKOFF_NS;
-}
-
-/* ---- pool.c: the workers of a run ---- */
+/* ---- team.c: the workers of a run ---- */
 
 struct hia_team {
   hia_team *next; /* among the pool's active ones, or its spare ones */
@@ -199,11 +180,6 @@ void hiaR_team_end(hia_team *team, hia_usage *usage);
 void hiaR_team_call(hia_team *team);
 /* Ends the run with `status`, unless something else has. */
 void hiaR_team_stop(hia_team *team, hia_status status);
-
-/* How threads are made, for tests: pthread_create unless told otherwise. */
-typedef int (*hia_create_thread)(pthread_t *thread, const pthread_attr_t *attributes,
-                                 void *(*main)(void *), void *arg);
-void hiaR_pool_set_create(hia_pool *pool, hia_create_thread create);
 
 /* ---- native.c ---- */
 
@@ -247,6 +223,8 @@ hia_status hiaR_end_status(hia_context *context);
 /* Has the next comparison of a worker fail, or wakes it. */
 void hiaR_poke(hia_context *context);
 
+/* ---- walker.c ---- */
+
 /* The frames of compiled code on a worker's stack, of its innermost invocation, newest first. */
 typedef struct hia_stack_walker {
   const hia_context *context;
@@ -263,10 +241,16 @@ typedef struct hia_stack_walker {
   } known[64];
 } hia_stack_walker;
 /* From where compiled code is, or was. */
-void hiaR_stack_walker_start(hia_stack_walker *walk, const hia_context *context, const char *sp,
+void hiaR_stack_walker_start(hia_stack_walker *walker, const hia_context *context, const char *sp,
                              uintptr_t pc);
 /* Finds the row of a frame: the first one, then the next. False: there are no more. */
-bool hiaR_stack_walker_next(hia_stack_walker *walk);
+bool hiaR_stack_walker_next(hia_stack_walker *walker);
+/* Reads the backtrace of the innermost invocation off the stack, from where compiled code was.
+ * `is_inside`: the place is a call whose callee the backtrace holds already. `is_ended`: the run
+ * was ended from outside; of a deep stack the walker then reads the innermost frames, and goes on
+ * at the outermost return barrier. */
+void hiaR_read_backtrace(const hia_context *context, uint32_t loc, const char *sp, uintptr_t pc,
+                         bool is_inside, bool is_ended, hia_backtrace *backtrace);
 
 /* ---- barrier.c ---- */
 

@@ -145,13 +145,14 @@ typedef struct latent_ring {
 static HIA_UNINSTRUMENTED void find_oldest(const hia_context *context, const char *sp, uintptr_t pc,
                                            latent_ring *ring) {
   const hia_job *last = context->invocation->given;
-  hia_stack_walker walk;
-  hiaR_stack_walker_start(&walk, context, sp, pc);
-  for (; ring->n_frames < MAX_FRAMES && hiaR_stack_walker_next(&walk); ring->n_frames++) {
-    const hia_fork_map *forks = &walk.row->forks;
+  hia_stack_walker walker;
+  hiaR_stack_walker_start(&walker, context, sp, pc);
+  for (; ring->n_frames < MAX_FRAMES && hiaR_stack_walker_next(&walker); ring->n_frames++) {
+    const hia_fork_map *forks = &walker.row->forks;
     if (!forks->n_sites) continue;
-    hia_fork_frame *frame = (hia_fork_frame *)(walk.sp + walk.row->cfa - forks->below);
-    for (uint32_t s = innermost(walk.row, frame); s < forks->n_sites; s = forks->sites[s].around) {
+    hia_fork_frame *frame = (hia_fork_frame *)(walker.sp + walker.row->cfa - forks->below);
+    for (uint32_t s = innermost(walker.row, frame); s < forks->n_sites;
+         s = forks->sites[s].around) {
       const hia_fork_site *site = &forks->sites[s];
       if (!frame->is_taken[site->index] && site->entry && pays(forks, site, frame))
         ring->forks[ring->n_found++ % HIA_LEN(ring->forks)] = (latent){

@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Running compiled code: the worker's context, the way onto its stack and back, limits, and the
- * chain of calls of a failed run.
+/* Running compiled code: the worker's context, the way onto its stack and back, limits, and how an
+ * invocation ends.
  *
  * Compiled code compares its stack pointer with context->limit at entries and loop rounds, and
  * calls hiaR_stub_poll when it lies below. There are these reasons for that:
@@ -25,13 +25,6 @@
  * it.
  */
 #define MARGIN ((size_t)192 << 10)
-
-/* Of a run that is told to end, so many of the innermost frames are read, in less than 100 us. */
-#ifdef HIA_STRESS
-#define MAX_FRAMES 100u
-#else
-#define MAX_FRAMES 20000u
-#endif
 
 #define I32 4
 #define I64 8
@@ -120,81 +113,6 @@ size_t hiaR_context_trim(hia_context *context) {
   return hiaR_stack_trim(&context->stack, HIA_STACK_KEEP);
 }
 
-/* ---- the chain of calls ---- */
-
-/* Code keeps its stack pointer fixed within a function, so a row of its tables, found by the place
- * of a call, leads to the caller. Where a join has called compiled code there are frames of ours
- * between: the walk goes on at that join. */
-void hiaR_stack_walker_start(hia_stack_walker *walk, const hia_context *context, const char *sp,
-                             uintptr_t pc) {
-  walk->context = context;
-  walk->bridge = context->invocation->bridges;
-  walk->sp = sp;
-  walk->pc = pc;
-  walk->row = NULL;
-  for (size_t i = 0; i < HIA_LEN(walk->known); i++) walk->known[i].pc = 0;
-}
-
-bool hiaR_stack_walker_next(hia_stack_walker *walk) {
-  const hia_unwinder *unwinder = walk->context->unwinder;
-  const char *low = walk->context->stack.low, *top = walk->context->stack.top;
-  if (walk->row) {
-    if (walk->row->cfa < sizeof(uintptr_t) || walk->row->cfa > (size_t)(top - walk->sp))
-      return false;
-    walk->sp += walk->row->cfa;
-    walk->pc = hiaR_return_address(walk->context, walk->sp - sizeof(uintptr_t));
-  }
-  while (unwinder && walk->sp >= low && walk->sp < top) {
-    size_t slot = walk->slot = (walk->pc ^ walk->pc >> 6) % HIA_LEN(walk->known);
-    walk->row = &walk->known[slot].row;
-    walk->is_new = !walk->pc || walk->known[slot].pc != walk->pc;
-    if (!walk->is_new) return true;
-    if (unwinder->find(unwinder->user, walk->pc, &walk->known[slot].row)) {
-      walk->known[slot].pc = walk->pc;
-      return true;
-    }
-    walk->known[slot].pc = 0;
-    const hia_bridge *bridge = walk->bridge;
-    if (!bridge) break;
-    walk->sp = bridge->sp;
-    walk->pc = bridge->pc;
-    walk->bridge = bridge->outer;
-  }
-  return false;
-}
-
-/* Goes on at the outermost barrier, if there is one that has not been passed. */
-static bool leap(hia_stack_walker *walk) {
-  if (!hiaR_barrier_outermost(walk->context, &walk->sp, &walk->pc)) return false;
-  while (walk->bridge && walk->bridge->sp < walk->sp) walk->bridge = walk->bridge->outer;
-  walk->row = NULL;
-  return true;
-}
-
-/* Reads the chain of calls of the innermost invocation off the stack, from where compiled code was.
- * `is_inside`: the place is a call whose callee the trace holds already. Behind `most` frames it
- * goes on at the outermost barrier, if there is one. */
-static void read_chain(const hia_context *context, uint32_t loc, const char *sp, uintptr_t pc,
-                       bool is_inside, uint64_t most, hia_backtrace *trace) {
-  const hia_unwinder *unwinder = context->unwinder;
-  if (!unwinder || !unwinder->locs) return;
-  hia_backtrace_writer writer = {.backtrace = trace, .locs = unwinder->locs};
-  if (loc != HIA_NONE) hiaR_backtrace_push_site(trace, unwinder->locs, loc, false);
-  hia_stack_walker walk;
-  hia_backtrace_site sites[HIA_LEN(walk.known)];
-  hiaR_stack_walker_start(&walk, context, sp, pc);
-  for (bool is_first = !is_inside; hiaR_stack_walker_next(&walk); is_first = false) {
-    hia_backtrace_site *site = &sites[walk.slot];
-    if (walk.is_new) *site = hiaR_backtrace_site(unwinder->locs, walk.row->loc, walk.row->is_tail);
-    if (!is_first)
-      hiaR_backtrace_add(&writer, site);
-    else if (loc == HIA_NONE) /* where it was, be it a call in tail position */
-      hiaR_backtrace_push_site(trace, unwinder->locs, site->loc, false);
-    if (most-- == 0 && leap(&walk)) hiaR_backtrace_cut(&writer);
-  }
-  hiaR_backtrace_end(&writer);
-}
-
 /* ---- the end of an invocation ---- */
 
 /* Says how the innermost invocation fails: by an operation at `loc`, or where compiled code was, or
@@ -217,10 +135,9 @@ static void note_failure(hia_context *context, hia_status status, uint32_t loc, 
     invocation->job->is_returned = !is_over && is_elsewhere;
     if (is_over || is_elsewhere) return; /* nobody will read the chain */
   }
-  /* Who ends a run waits for it, and knows that it was deep: how deep, nobody asked. */
-  bool is_told = status == HIA_CANCELLED || status == HIA_DEADLINE;
-  read_chain(context, loc, sp, pc, job != NULL, is_told ? MAX_FRAMES : UINT64_MAX,
-             &failure->backtrace);
+  /* The thread that ends a run waits for it, so its backtrace may not take long. */
+  bool is_ended = status == HIA_CANCELLED || status == HIA_DEADLINE;
+  hiaR_read_backtrace(context, loc, sp, pc, job != NULL, is_ended, &failure->backtrace);
 }
 
 /* On the engine's stack: notes the failure and leaves. Not instrumented, like all that is left

@@ -108,7 +108,8 @@ static const row function_rows[] = {
     {"fn f () -> (i32) slow_path g { %0:i32 = const 1 yield %0 }"
      "fn g () -> (bool) { %0:bool = const true yield %0 }",
      "not one of the same type"},
-    {"fn f () -> () slow_path g { yield } fn g () -> () slow_path h { yield } fn h () -> () { yield }",
+    {"fn f () -> () slow_path g { yield } fn g () -> () slow_path h { yield } fn h () -> () { "
+     "yield }",
      "not one of the same type"},
     {"fn f (i32) -> (i32) root (i64) -> i32 {\n%0:i32 = arg 0" DONE "}", "disagree"},
     {"fn f (i32) -> (i32) root (i32, i32) -> i32 {\n%0:i32 = arg 0" DONE "}", "disagree"},

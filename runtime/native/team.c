@@ -1,0 +1,332 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+/* Teams: the workers of a run of compiled code on several threads (docs/parallel.md).
+ *
+ * A thread of the pool becomes a *helper* of a team: it asks the team's workers for jobs, and backs
+ * off for short and growing times while there are none.
+ *
+ * A run ends while helpers may be asleep in it. It waits only for those inside its rundown, which
+ * ask a worker or run a job; the others find the rundown closed when they wake. So a team is
+ * counted, and its memory is the pool's; contexts of helpers live as long as the pool. */
+#include "runtime/native/context.h"
+
+static void count_helper(hia_team *team, bool is_more) {
+  unsigned n = atomic_load(&team->n_helpers);
+  atomic_store(&team->n_helpers, is_more ? n + 1 : n - 1);
+  team->references += is_more ? 1u : -1u;
+}
+
+static void release(hia_team *team) {
+  hia_pool *pool = team->pool;
+  if (team->references) return;
+  team->next = pool->spare;
+  pool->spare = team;
+}
+
+static void set_wanting(hia_team *team, bool is_wanting) {
+  if ((atomic_load(&team->is_wanting) != 0) == is_wanting) return;
+  atomic_store(&team->is_wanting, is_wanting);
+  if (is_wanting)
+    atomic_fetch_add(&team->pool->n_wanting, 1);
+  else
+    atomic_fetch_sub(&team->pool->n_wanting, 1);
+}
+
+/* Of the teams that want a helper the one with the fewest; the one that got one last comes last. */
+static hia_team *choose_team(hia_pool *pool) {
+  hia_team **best = NULL;
+  for (hia_team **at = &pool->active; *at; at = &(*at)->next)
+    if (atomic_load(&(*at)->is_wanting) &&
+        (!best || atomic_load(&(*at)->n_helpers) < atomic_load(&(*best)->n_helpers)))
+      best = at;
+  if (!best) return NULL;
+  hia_team *team = *best, **end = best;
+  *best = team->next;
+  while (*end) end = &(*end)->next;
+  *end = team;
+  team->next = NULL;
+  set_wanting(team, false);
+  count_helper(team, true);
+  return team;
+}
+
+static bool may_call(hia_team *team) {
+  return atomic_load(&team->n_helpers) < atomic_load(&team->max_helpers) &&
+         !atomic_load(&team->is_wanting);
+}
+
+static const hia_team_calls team_calls;
+
+hia_team *hiaR_team_new(hia_context *context) {
+  hia_pool *pool = context->pool;
+  pthread_mutex_lock(&pool->lock);
+  hia_team *team = pool->spare;
+  if (team) pool->spare = team->next;
+  pthread_mutex_unlock(&pool->lock);
+  if (!team) {
+    team = hiaR_alloc(pool->allocator,
+                      sizeof *team + (pool->max_threads + 1) * sizeof team->members[0]);
+    if (!team) return NULL;
+    team->pool = pool;
+  }
+  unsigned most = context->max_workers - 1;
+  team->references = 1;
+  atomic_store(&team->n_helpers, 0);
+  team->max_helpers = most < pool->max_threads ? most : pool->max_threads;
+  atomic_store(&team->rundown.is_closed, 0);
+  atomic_store(&team->stop, HIA_OK);
+  atomic_store(&team->n_sleeping, 0);
+  atomic_store(&team->peak_bytes, 0);
+  team->unwinder = context->unwinder;
+  team->cancelled = context->cancelled;
+  team->deadline = context->deadline;
+  team->depth = (size_t)((uintptr_t)context->stack.top - context->hard);
+  team->below = context->below;
+  team->is_limited = context->is_limited;
+  team->scope = context->scope;
+  team->timeline = context->timeline;
+  atomic_store(&team->members[0], context);
+  atomic_store(&team->n_members, 1);
+  pthread_mutex_lock(&pool->lock);
+  pool->calls = &team_calls;
+  team->next = pool->active;
+  pool->active = team;
+  pthread_mutex_unlock(&pool->lock);
+  hiaR_team_call(team);
+  return team;
+}
+
+/* A thread that sleeps becomes the team's helper. Its parker is to be rung, later. */
+static hia_thread *call_idle(hia_team *team) {
+  hia_thread *thread = hiaR_pool_take_idle(team->pool);
+  if (!thread) return NULL;
+  thread->team = team;
+  count_helper(team, true);
+  return thread;
+}
+
+void hiaR_team_call(hia_team *team) {
+  hia_pool *pool = team->pool;
+  if (!may_call(team)) return;
+  pthread_mutex_lock(&pool->lock);
+  hia_thread *thread = NULL;
+  bool is_new = false;
+  if (may_call(team)) {
+    thread = call_idle(team);
+    is_new = !thread && pool->n_threads < pool->max_threads;
+    pool->n_threads += is_new;
+    if (is_new)
+      count_helper(team, true);
+    else if (!thread)
+      set_wanting(team, true);
+  }
+  pthread_mutex_unlock(&pool->lock);
+  if (thread) hia_parker_unpark(&thread->parker);
+  if (!is_new || hiaR_pool_start_thread(pool, team, NULL, NULL)) return;
+  /* Done without, and not asked for again in this run. */
+  pthread_mutex_lock(&pool->lock);
+  pool->n_threads--;
+  count_helper(team, false);
+  atomic_store(&team->max_helpers, atomic_load(&team->n_helpers));
+  pthread_mutex_unlock(&pool->lock);
+}
+
+void hiaR_team_stop(hia_team *team, hia_status status) {
+  uint32_t none = HIA_OK;
+  if (!atomic_compare_exchange_strong(&team->stop, &none, status)) return;
+  uint32_t n = atomic_load(&team->n_members);
+  for (uint32_t i = 0; i < n; i++) {
+    hia_context *member = atomic_load(&team->members[i]);
+    if (member) hiaR_poke(member);
+  }
+}
+
+void hiaR_team_end(hia_team *team, hia_usage *usage) {
+  hia_pool *pool = team->pool;
+  pthread_mutex_lock(&pool->lock);
+  hia_team **at = &pool->active;
+  while (*at != team) at = &(*at)->next;
+  *at = team->next;
+  set_wanting(team, false);
+  atomic_store(&team->max_helpers, 0);
+  hia_rundown_close(&team->rundown);
+  uint32_t n = atomic_load(&team->n_members);
+  for (uint32_t i = 1; i < n; i++) {
+    hia_context *member = atomic_load(&team->members[i]);
+    if (member) hia_parker_unpark(&member->parker);
+  }
+  pthread_mutex_unlock(&pool->lock);
+
+  uint64_t start = hiaR_now();
+  while (!hia_rundown_is_empty(&team->rundown)) {
+    HIA_PAUSE();
+    if (hiaR_now() - start < 3000) continue;
+    hia_parker_arm(&team->rundown.parker);
+    if (!hia_rundown_is_empty(&team->rundown))
+      hia_parker_park(&team->rundown.parker, HIA_MAX_BACKOFF_NS);
+    hia_parker_disarm(&team->rundown.parker);
+  }
+  usage->peak_bytes += atomic_load(&team->peak_bytes);
+  pthread_mutex_lock(&pool->lock);
+  team->references--;
+  release(team);
+  pthread_mutex_unlock(&pool->lock);
+}
+
+/* ---- helping ---- */
+
+/* The thread's context, ready for the team's run; false: no memory, no address space. */
+static bool prepare(hia_thread *thread, const hia_team *team) {
+  size_t size;
+  if (!thread->context && hiaR_context_new(thread->pool->allocator, &thread->context) != HIA_OK)
+    return false;
+  hia_context *context = thread->context;
+  if (!hiaR_add(team->depth, team->below, &size) || hiaR_context_reserve(context, size) != HIA_OK)
+    return false;
+  hiaR_context_limits(context, team->depth);
+  context->unwinder = team->unwinder;
+  context->is_limited = team->is_limited;
+  context->scope = team->scope;
+  context->cancelled = team->cancelled;
+  context->deadline = team->deadline;
+  context->pool = thread->pool;
+  return true;
+}
+
+/* Where others find it. */
+static uint32_t take_place(hia_team *team, hia_context *context) {
+  uint32_t i = 1;
+  pthread_mutex_lock(&team->pool->lock);
+  while (atomic_load(&team->members[i])) i++;
+  context->team = team;
+  atomic_store(&team->members[i], context);
+  if (i >= atomic_load(&team->n_members)) atomic_store(&team->n_members, i + 1);
+  pthread_mutex_unlock(&team->pool->lock);
+  return i;
+}
+
+static void leave_place(hia_team *team, uint32_t i) {
+  pthread_mutex_lock(&team->pool->lock);
+  atomic_store(&team->members[i], NULL);
+  pthread_mutex_unlock(&team->pool->lock);
+}
+
+static void run_outermost(hia_team *team, hia_context *context, hia_job *job, size_t *peak) {
+  hiaR_team_call(team);
+  hiaR_event(context->ring, HIA_EVENT_IDLE_END, 0);
+  hiaR_run_job(context, job);
+  hiaR_event(context->ring, HIA_EVENT_IDLE_BEGIN, 0);
+  size_t used = hiaR_context_trim(context);
+  if (used <= *peak) return;
+  atomic_fetch_add(&team->peak_bytes, used - *peak);
+  *peak = used;
+}
+
+/* Does another team want this helper? After a job only one that has fewer: turn and turn about. */
+static bool is_wanted_elsewhere(hia_team *team, bool had_job) {
+  hia_pool *pool = team->pool;
+  bool is_wanted = false;
+  if (!atomic_load(&pool->n_wanting)) return false;
+  pthread_mutex_lock(&pool->lock);
+  for (hia_team *t = pool->active; t && !is_wanted; t = t->next)
+    is_wanted = t != team && atomic_load(&t->is_wanting) &&
+                (!had_job || atomic_load(&t->n_helpers) < atomic_load(&team->n_helpers));
+  pthread_mutex_unlock(&pool->lock);
+  return is_wanted;
+}
+
+static void back_off(hia_team *team, hia_context *context, uint64_t ns) {
+  if (!ns) {
+    HIA_PAUSE();
+    return;
+  }
+  atomic_fetch_add(&team->n_sleeping, 1);
+  hia_parker_arm(&context->parker);
+  if (!hia_rundown_is_closed(&team->rundown)) hia_parker_park(&context->parker, ns);
+  hia_parker_disarm(&context->parker);
+  atomic_fetch_sub(&team->n_sleeping, 1);
+}
+
+/* Is the team's run still under way? Then it is until the matching leave_rundown. Who writes to a
+ * timeline stays inside until it leaves the team: nobody may write when the run is over. */
+static bool enter_rundown(hia_team *team, const hia_context *context) {
+  return context->ring ? !hia_rundown_is_closed(&team->rundown) : hia_rundown_enter(&team->rundown);
+}
+static void leave_rundown(hia_team *team, const hia_context *context) {
+  if (!context->ring) hia_rundown_leave(&team->rundown);
+}
+
+/* True: it leaves because another team wants it. */
+static bool take_turns(hia_thread *thread, hia_team *team) {
+  hia_context *context = thread->context;
+  size_t peak = HIA_STACK_KEEP;
+  bool is_new = true; /* it has neither worked nor slept here yet */
+  while (enter_rundown(team, context)) {
+    hia_job *job = hiaR_try_steal(context, NULL);
+    if (job) {
+      run_outermost(team, context, job, &peak);
+      thread->pause = hiaR_backoff_start();
+    }
+    leave_rundown(team, context);
+    uint64_t ns = job ? 0 : hiaR_backoff_next(&thread->pause);
+    if (hia_rundown_is_closed(&team->rundown)) return false;
+    /* Where several find nothing, one is enough to look. */
+    if (ns == HIA_MAX_BACKOFF_NS && atomic_load(&team->n_sleeping)) return false;
+    /* Going from one team to the next that has no work is no rest. */
+    if ((!is_new || !ns) && is_wanted_elsewhere(team, job != NULL)) return true;
+    if (!job) back_off(team, context, ns);
+    is_new = false;
+  }
+  return false;
+}
+
+static void help(hia_thread *thread, hia_team *team) {
+  bool was_passing = thread->is_passing;
+  thread->is_passing = false;
+  if (!hia_rundown_enter(&team->rundown)) return;
+  if (!prepare(thread, team)) {
+    hia_rundown_leave(&team->rundown);
+    return;
+  }
+  hia_context *context = thread->context;
+  uint32_t place = take_place(team, context);
+  context->ring = hiaR_ring_of(team->timeline, thread->number);
+  hiaR_event(context->ring, HIA_EVENT_WORK_BEGIN, 0);
+  hiaR_event(context->ring, HIA_EVENT_IDLE_BEGIN, 0);
+  leave_rundown(team, context);
+  if (!was_passing) thread->pause = hiaR_backoff_start();
+  thread->is_passing = take_turns(thread, team);
+  hiaR_event(context->ring, HIA_EVENT_IDLE_END, 0);
+  hiaR_event(context->ring, HIA_EVENT_WORK_END, 0);
+  if (context->ring) hia_rundown_leave(&team->rundown);
+  context->ring = NULL;
+  leave_place(team, place);
+  context->team = NULL;
+}
+
+/* Under the lock: a helper is gone, who may have been the only one. If that is because another team
+ * wanted it, this one wants one, too. */
+static void leave_team(hia_thread *helper, hia_team *team) {
+  count_helper(team, false);
+  hia_thread *thread = NULL;
+  if (helper->is_passing && may_call(team)) {
+    thread = call_idle(team);
+    if (!thread) set_wanting(team, true);
+  }
+  if (thread) hia_parker_unpark(&thread->parker);
+  release(team);
+}
+
+/* ---- what the pool calls ---- */
+
+static void free_helper(hia_thread *thread) { hiaR_context_free(thread->context); }
+
+static void free_teams(hia_pool *pool) {
+  while (pool->spare) {
+    hia_team *team = pool->spare;
+    pool->spare = team->next;
+    hiaR_free(pool->allocator, team,
+              sizeof *team + (pool->max_threads + 1) * sizeof team->members[0]);
+  }
+}
+
+static const hia_team_calls team_calls = {choose_team, help, leave_team, free_helper, free_teams};
