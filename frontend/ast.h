@@ -430,6 +430,7 @@ static inline const char *hiaF_symbol_text(const hia_program *p, hia_symbol_id s
 
 hia_program *hiaF_program_new(hia_comp *comp, hia_types *types, const hia_source *source,
                               hia_diags *diags);
+/* As the user knows it; the file follows from the function. */
 void hiaF_position(const hia_program *p, uint32_t at, uint32_t *line, uint32_t *col);
 
 /* ---- parse.c, parse_expr.c, parse_type.c ---- */
@@ -437,14 +438,15 @@ void hiaF_position(const hia_program *p, uint32_t at, uint32_t *line, uint32_t *
 typedef struct hia_parser {
   hia_program *p;
   hia_lexer lexer;
-  hia_token tok;     /* the next one */
-  uint32_t prev_end; /* end of the one before it */
-  uint8_t prev_kind; /* hia_token_kind */
-  bool panic;        /* an error was reported; what follows is not, until the parser has found a
-                        place to go on from */
-  bool hopeless;     /* nested too deeply: the panic lasts until the next item */
-  bool failed;       /* some error was reported since this was last cleared */
-  bool is_value;     /* a value on the command line: inf and nan are numbers */
+  hia_token tok;      /* the next one */
+  uint32_t prev_end;  /* end of the one before it */
+  uint8_t prev_kind;  /* hia_token_kind */
+  bool panic;         /* an error was reported; what follows is not, until the parser has found a
+                         place to go on from */
+  bool hopeless;      /* nested too deeply: the panic lasts until the next item */
+  bool failed;        /* some error was reported since this was last cleared */
+  bool is_expression; /* the one behind the program */
+  bool is_value;      /* a value on the command line: inf and nan are numbers */
   uint32_t depth, type_depth; /* levels of expressions and patterns, of types */
   hia_u32vec stack;           /* of lists being read */
 } hia_parser;

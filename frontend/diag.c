@@ -27,6 +27,15 @@ void hiaF_line_col(const hia_source *source, uint32_t at, uint32_t *line, uint32
   *col = (uint32_t)(end - start) + 1;
 }
 
+hia_place hiaF_place(const hia_source *source, uint32_t line) {
+  hia_place place = {source->name, source->text, source->len, line};
+  if (source->expr_line == 0) return place;
+  place.len = source->expr_at - 1; /* a line end stands between */
+  if (line < source->expr_line) return place;
+  return (hia_place){HIA_EXPRESSION, source->text + source->expr_at, source->len - source->expr_at,
+                     line - source->expr_line + 1};
+}
+
 /* Puts it where its position belongs, behind what is there of the same one. The list is full: NULL.
  */
 static hia_diag *insert(hia_diags *diags, const hia_diag *diag) {
@@ -118,16 +127,18 @@ void hiaF_note(hia_diags *diags, hia_diag *diag, uint32_t at, const char *fmt, .
 
 static void excerpt(const hia_source *source, uint32_t line, uint32_t col, uint32_t len,
                     hia_text *out) {
-  hiaR_excerpt(source->text, source->len, line, col, len, out);
+  hia_place place = hiaF_place(source, line);
+  hiaR_excerpt(place.text, place.len, place.line, col, len, out);
 }
 
 static void print_place(const hia_source *source, uint32_t line, uint32_t col, hia_text *out) {
-  if (source->name[0] != '\0') {
-    hiaR_show(out, source->name, strlen(source->name), NULL);
+  hia_place place = hiaF_place(source, line);
+  if (place.file[0] != '\0') {
+    hiaR_show(out, place.file, strlen(place.file), NULL);
     hiaR_text_add(out, ":", 1);
   }
-  if (line != 0) hiaR_text_addf(out, "%u:%u:", line, col);
-  if (source->name[0] != '\0' || line != 0) hiaR_text_add(out, " ", 1);
+  if (line != 0) hiaR_text_addf(out, "%u:%u:", place.line, col);
+  if (place.file[0] != '\0' || line != 0) hiaR_text_add(out, " ", 1);
 }
 
 void hiaF_diag_print(const hia_diags *diags, uint32_t i, hia_text *out) {

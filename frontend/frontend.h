@@ -31,7 +31,19 @@ typedef struct hia_source {
   const char *name; /* as given by the user; "" if it has none */
   const char *text; /* len bytes, NUL behind them */
   size_t len;
+  /* An expression behind the program, on lines of its own: where it begins, and its line. Positions
+   * in the frontend go on counting; those that leave it are of one of two files (hiaF_place). 0:
+   * there is none. */
+  uint32_t expr_at, expr_line;
 } hia_source;
+
+/* A line as the user knows it. */
+typedef struct hia_place {
+  const char *file, *text; /* len bytes: all of the file */
+  size_t len;
+  uint32_t line;
+} hia_place;
+hia_place hiaF_place(const hia_source *source, uint32_t line);
 
 typedef struct hia_diags {
   hia_comp *comp;

@@ -52,7 +52,7 @@ static const char *describe(hia_parser *s) {
   case HIA_TOK_NAME: return hiaR_arena_printf(s->p->arena, "the name '%.*s'", (int)len, text);
   case HIA_TOK_INT:
   case HIA_TOK_FLOAT: return hiaR_arena_printf(s->p->arena, "the number '%.*s'", (int)len, text);
-  case HIA_TOK_EOF: return s->is_value ? "the end" : hiaF_token_text(t->kind);
+  case HIA_TOK_EOF: return s->is_value || s->is_expression ? "the end" : hiaF_token_text(t->kind);
   default: return hiaF_token_text(t->kind);
   }
 }
@@ -454,14 +454,40 @@ static void parse_item(hia_parser *s) {
   while (s->tok.kind != HIA_TOK_EOF && !starts_item((hia_token_kind)s->tok.kind)) hiaF_advance(s);
 }
 
+/* The expression behind the program is the body of a function that no program can name. */
+static void parse_expression(hia_program *p, const hia_lexer *lexer) {
+  hia_parser s = {.p = p, .lexer = *lexer, .is_expression = true};
+  s.lexer.source = p->source;
+  s.lexer.at = p->source->expr_at;
+  s.prev_end = s.lexer.at;
+  hiaF_advance(&s);
+  hia_symbol_id name = hiaF_intern(&p->symbols, HIA_EXPRESSION, sizeof HIA_EXPRESSION - 1);
+  uint32_t decl = add_decl(&s, HIA_DECL_FN, name, s.tok.start);
+  hia_ast_id body = hiaF_parse_expr(&s);
+  if (!s.panic && s.tok.kind != HIA_TOK_EOF)
+    hiaF_unexpected(&s, "an operator or the end of the expression");
+  hia_decl *d = hiaF_decl(p, decl);
+  d->body = body;
+  d->end = d->head_end = s.prev_end;
+  d->end_node = p->nodes.len;
+  d->broken = s.failed;
+  p->parse_failed |= s.failed;
+}
+
 void hiaF_parse(hia_program *p) {
   hia_parser s = {.p = p};
+  bool has_expression = p->source->expr_line != 0;
+  hia_source file = *p->source;
   if (!hiaF_lex_start(&s.lexer, p->source, &p->symbols, p->diags)) {
     p->parse_failed = true;
     return;
   }
+  if (has_expression) {
+    file.len = file.expr_at - 1;
+    s.lexer.source = &file;
+  }
   hiaF_advance(&s);
-  if (s.tok.kind == HIA_TOK_EOF && p->diags->list.len == 0) {
+  if (s.tok.kind == HIA_TOK_EOF && !has_expression && p->diags->list.len == 0) {
     hia_diag *diag = hiaF_error(p->diags, HIA_E0003, 0, 0, "the file is empty: it defines nothing");
     hiaF_hint(p->diags, diag, "a program starts with: fn main() = ...");
     p->parse_failed = true;
@@ -478,6 +504,7 @@ void hiaF_parse(hia_program *p) {
     while (s.tok.kind != HIA_TOK_EOF && !starts_item((hia_token_kind)s.tok.kind)) hiaF_advance(&s);
   }
   while (s.tok.kind != HIA_TOK_EOF) parse_item(&s);
+  if (has_expression) parse_expression(p, &s.lexer);
   if (p->diags->list.len > 0) p->parse_failed = true; /* unreadable characters */
 }
 

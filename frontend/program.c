@@ -35,7 +35,7 @@ void hiaF_position(const hia_program *p, uint32_t at, uint32_t *line, uint32_t *
     else
       high = middle;
   }
-  *line = low + 1;
+  *line = hiaF_place(p->source, low + 1).line;
   *col = at - p->lines[low] + 1;
 }
 

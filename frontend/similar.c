@@ -37,7 +37,7 @@ static uint32_t distance(const char *a, uint32_t n, const char *b, uint32_t m, u
 static bool is_like(const hia_program *p, const hia_symbol *e, unsigned like) {
   if ((like & HIA_LIKE_TYPE) && e->type != HIA_NONE) return true;
   if ((like & HIA_LIKE_VALUE) && e->var != HIA_NONE) return true;
-  if (e->decl == HIA_NONE) return false;
+  if (e->decl == HIA_NONE || strcmp(e->text, HIA_EXPRESSION) == 0) return false;
   switch ((hia_decl_kind)hiaF_decl(p, e->decl)->kind) {
   case HIA_DECL_FN:
   case HIA_DECL_EXTERN: return (like & HIA_LIKE_FN) != 0;

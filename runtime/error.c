@@ -52,10 +52,10 @@ static hia_error_entry *one_entry(hia_error *error, const char *code, const char
 /* "file:line:col: error[code]: message" and the source line, as the frontend's diagnostics look. */
 static void add_head(hia_error *error, hia_text *out, const char *text, size_t text_size) {
   const hia_error_entry *entry = error->entries;
-  if (error->file[0] && entry->line)
-    hiaR_text_addf(out, "%s:%u:%u: ", error->file, entry->line, entry->col);
-  else if (error->file[0])
-    hiaR_text_addf(out, "%s: ", error->file);
+  if (entry->file[0] && entry->line)
+    hiaR_text_addf(out, "%s:%u:%u: ", entry->file, entry->line, entry->col);
+  else if (entry->file[0])
+    hiaR_text_addf(out, "%s: ", entry->file);
   else if (entry->line)
     hiaR_text_addf(out, "%u:%u: ", entry->line, entry->col);
   hiaR_text_addf(out, "error[%s]: %s\n", entry->code, entry->message);
@@ -89,11 +89,15 @@ typedef struct failed_run {
   const hia_places *places;
 } failed_run;
 
+/* The function of this name is the expression behind the program. */
+static bool is_expression(const char *name) { return name && strcmp(name, HIA_EXPRESSION) == 0; }
+
 static hia_chain_entry chain_entry(hia_error *error, const hia_places *places, uint32_t loc) {
-  if (loc >= places->n_locs) return (hia_chain_entry){.function = ""};
+  if (loc >= places->n_locs) return (hia_chain_entry){.function = "", .file = error->file};
   const hia_image_loc *l = &places->locs[loc];
   const char *name = l->fn < places->strings_size ? places->strings + l->fn : NULL;
-  return (hia_chain_entry){hiaR_error_copy(error, name), l->line, l->col};
+  return (hia_chain_entry){hiaR_error_copy(error, name),
+                           is_expression(name) ? HIA_EXPRESSION : error->file, l->line, l->col};
 }
 
 static const hia_chain_entry *kept_entry(const hia_error *error, uint64_t i) {
@@ -134,8 +138,7 @@ static void print_chain(hia_error *error, hia_text *text) {
     hiaR_text_addf(text, "  %s %s", i == 0 ? "in" : "called from",
                    e->function[0] ? e->function : "?");
     if (e->line)
-      hiaR_text_addf(text, " at %s%s%u:%u", error->file, error->file[0] ? ":" : "", e->line,
-                     e->col);
+      hiaR_text_addf(text, " at %s%s%u:%u", e->file, e->file[0] ? ":" : "", e->line, e->col);
     hiaR_text_add(text, "\n", 1);
   }
 }
@@ -189,12 +192,19 @@ static void fill_run(hia_error *error, const void *user) {
       one_entry(error, hiaR_status_word(error->status), run_message(error, run), NULL);
   fill_chain(error, &run->failure->backtrace, places);
   if (error->chain_length) {
+    entry->file = error->chain[0].file;
     entry->line = error->chain[0].line;
     entry->col = error->chain[0].col;
   }
   hia_text text;
   hiaR_text_init(&text, &error->comp.arena);
-  add_head(error, &text, places->text, places->text_size);
+  const char *source = places->text;
+  size_t source_size = source ? places->text_size : 0;
+  if (source && is_expression(entry->file)) {
+    source += source_size + 1;
+    source_size = strlen(source);
+  }
+  add_head(error, &text, source, source_size);
   print_chain(error, &text);
   error->text = text.data;
 }
@@ -258,7 +268,7 @@ bool hia_error_chain_entry(const hia_error *error, uint64_t i, const char **func
                            const char **file, uint32_t *line, uint32_t *col) {
   const hia_chain_entry *e = error ? kept_entry(error, i) : NULL;
   if (function) *function = e ? e->function : "";
-  if (file) *file = e ? error->file : "";
+  if (file) *file = e ? e->file : "";
   if (line) *line = e ? e->line : 0;
   if (col) *col = e ? e->col : 0;
   return e != NULL;

@@ -18,7 +18,7 @@ typedef struct hia_error_entry {
   uint32_t n_notes;
 } hia_error_entry;
 typedef struct hia_chain_entry {
-  const char *function;
+  const char *function, *file;
   uint32_t line, col;
 } hia_chain_entry;
 

@@ -58,7 +58,8 @@ static inline void hiaR_backtrace_add(hia_backtrace_writer *w, const hia_backtra
 void hiaR_backtrace_cut(hia_backtrace_writer *w);
 void hiaR_backtrace_end(hia_backtrace_writer *w);
 
-/* Where positions lead, for errors. */
+/* Where positions lead, for errors. Those of a function called HIA_EXPRESSION are in a text of its
+ * own, which begins one byte behind `text`, if that is there, and ends in a NUL. */
 typedef struct hia_places {
   const hia_image_loc *locs; /* n_locs rows */
   const char *strings;       /* strings_size bytes, the last one NUL: loc->fn is an offset there */

@@ -103,10 +103,11 @@ int tool_args(hia_function *function, const tool_options *options, hia_value ***
   return EXIT_FINE;
 }
 
-/* With --fn, what runs is the call NAME(ARG...), which is one more; main is what the system calls,
- * not the source. */
+/* With --fn, what runs is the call NAME(ARG...), which is one more; main, and an expression, is
+ * what the system calls, not the source. */
 static bool is_call(const tool_options *options) {
-  return options->n_functions > 0 && strncmp(options->functions[0], "main(", 5) != 0 &&
+  return options->n_functions > 0 && !options->expression &&
+         strncmp(options->functions[0], "main(", 5) != 0 &&
          strcmp(options->functions[0], "main") != 0;
 }
 

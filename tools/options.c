@@ -14,6 +14,8 @@ const tool_row tool_rows[] = {
      "a function to show, with all it calls; may be repeated. Else all whose types are known"},
     {OPT_FN, BUILD, "fn", "NAME", NULL,
      "a function to build, fact(i64); may be repeated. Else all whose types are known, or main"},
+    {OPT_EXPRESSION, RUN | CHECK | DUMP | BENCH, "e", "EXPR", NULL,
+     "this expression instead of a function; with FILE what it defines can be used: -e 'fib(20)'"},
     {OPT_OUTPUT, BUILD, "o", "FILE", NULL, "where it goes"},
     {OPT_HEADER, BUILD, "header", "FILE", NULL, "write the header for C and C++ too"},
     {OPT_EXE, BUILD, "exe", NULL, NULL, "a program; it takes its function's arguments, and --help"},
@@ -404,5 +406,10 @@ int tool_parse(const tool_command *command, int argc, char **argv, tool_options 
   code = take_file(command, o);
   if (code != EXIT_FINE) return code;
   if (o->dump.after && !tool_has(o, OPT_STAGE)) o->dump.stage = HIA_STAGE_GRAPH;
-  return tool_rules(command, o);
+  code = tool_rules(command, o);
+  if (o->expression) {
+    o->functions[0] = HIA_EXPRESSION;
+    o->n_functions = 1;
+  }
+  return code;
 }

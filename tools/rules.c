@@ -39,6 +39,7 @@ static bool is_unoptimized(const tool_options *o) { return o->dump.stage == HIA_
 static bool is_as_built(const tool_options *o) {
   return o->dump.stage == HIA_STAGE_GRAPH && !o->dump.after;
 }
+static bool has_expression(const tool_options *o) { return o->expression != NULL; }
 static bool is_from_ir(const tool_options *o) { return o->from_ir; }
 
 #define A(option) (UINT64_C(1) << (option))
@@ -50,6 +51,9 @@ static const struct rule {
   bool (*is_wrong)(const tool_options *options);
   const char *why; /* behind the option's name */
 } rules[] = {
+    {RUN | BENCH | DUMP, A(OPT_FN), has_expression, "has no effect with -e"},
+    {RUN | CHECK | BENCH | DUMP, A(OPT_FROM_IR), has_expression,
+     "has no effect with -e: a graph defines no names"},
     {RUN | BENCH, A(OPT_LEVEL) | A(OPT_NO_MERGE) | A(OPT_ALWAYS_FORK) | A(OPT_UNCHECKED),
      is_never_native, "is for native code, which --engine jit alone makes"},
     {RUN | BENCH, A(OPT_MAX_MEMORY), is_always_native,

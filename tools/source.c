@@ -1,21 +1,31 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* The program that a command is about: a file, or standard input. */
+/* The program that a command is about: a file, standard input, an expression, or an expression
+ * behind one of the others. */
 #include "tools/tool.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 /* The library refuses what is larger; this much is read, so that it does. */
 #define MAX_TEXT (((size_t)256 << 20) + 1)
 
+/* A text that was read, once: standard input can be read no second time. */
 static struct input {
   bool is_read;
   char *text; /* for the life of the process */
   size_t len;
 } input;
 
-/* Standard input, to its end. Returns 0 or an errno. */
-static int read_input(void) {
+static bool is_stdin(const tool_options *o) { return o->file && strcmp(o->file, "-") == 0; }
+
+const char *tool_source_name(const tool_options *o) {
+  if (!o->file) return HIA_EXPRESSION;
+  return is_stdin(o) ? "<stdin>" : o->file;
+}
+
+/* To the end, so that pipes work too. Returns 0 or an errno. */
+static int read_text(int file) {
   size_t size = 0;
   while (input.len < MAX_TEXT) {
     if (input.len == size) {
@@ -24,19 +34,31 @@ static int read_input(void) {
       if (!grown) return ENOMEM;
       input.text = grown;
     }
-    ssize_t n = read(STDIN_FILENO, input.text + input.len, size - input.len);
+    ssize_t n = read(file, input.text + input.len, size - input.len);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return errno;
     if (n == 0) break;
     input.len += (size_t)n;
   }
-  input.is_read = true;
   return 0;
 }
 
-static bool is_input(const tool_options *o) { return strcmp(o->file, "-") == 0; }
-
-const char *tool_source_name(const tool_options *o) { return is_input(o) ? "<stdin>" : o->file; }
+/* Fills `input`; without FILE it stays empty. */
+static hia_status read_input(const tool_options *o) {
+  if (input.is_read) return HIA_OK;
+  int wrong = 0;
+  if (o->file) {
+    int file = is_stdin(o) ? STDIN_FILENO : open(o->file, O_RDONLY | O_CLOEXEC);
+    wrong = file < 0 ? errno : read_text(file);
+    if (file > STDIN_FILENO) close(file);
+  }
+  if (wrong == ENOMEM) return HIA_MEMORY;
+  input.is_read = !wrong;
+  if (!wrong) return HIA_OK;
+  fprintf(stderr, "error[io]: cannot read %s: %s\n", is_stdin(o) ? "standard input" : o->file,
+          strerror(wrong));
+  return HIA_IO;
+}
 
 /* An error of loading, and what the user has to do with it. */
 static int fail(const tool_options *o, hia_error *error, hia_status status) {
@@ -53,18 +75,18 @@ static int fail(const tool_options *o, hia_error *error, hia_status status) {
 hia_status tool_source_try(const tool_options *o, hia_engine *engine, hia_module **module,
                            hia_error **error) {
   *module = NULL;
-  if (!is_input(o))
+  *error = NULL;
+  if (!o->expression && !is_stdin(o))
     return (o->from_ir ? hia_module_load_ir_file : hia_module_load_file)(engine, o->file, module,
                                                                          error);
-  int wrong = input.is_read ? 0 : read_input();
-  *error = NULL;
-  if (wrong == ENOMEM) return HIA_MEMORY;
-  if (wrong) {
-    fprintf(stderr, "error[io]: cannot read standard input: %s\n", strerror(wrong));
-    return HIA_IO;
-  }
-  return (o->from_ir ? hia_module_load_ir : hia_module_load_text)(
-      engine, tool_source_name(o), input.text, input.len, module, error);
+  hia_status status = read_input(o);
+  if (status != HIA_OK) return status;
+  const char *name = tool_source_name(o);
+  if (o->expression)
+    return hia_module_load_expression(engine, name, input.text, input.len, o->expression, module,
+                                      error);
+  return (o->from_ir ? hia_module_load_ir : hia_module_load_text)(engine, name, input.text,
+                                                                  input.len, module, error);
 }
 
 int tool_source_load(const tool_options *o, hia_engine *engine, hia_module **module) {

@@ -138,11 +138,11 @@ int tool_rules(const tool_command *command, const tool_options *options);
 
 /* ---- source.c: the program that a command is about ---- */
 
-/* Loads it, FILE or standard input. A command may do so any number of times. Returns an exit
- * status. */
+/* Loads it: FILE or standard input, -e behind it. A command may do so any number of times. Returns
+ * an exit status. */
 int tool_source_load(const tool_options *options, hia_engine *engine, hia_module **module);
-/* The same, and hands the error out instead of printing it. NULL for HIA_IO: why standard input
- * could not be read is on standard error. */
+/* The same, and hands the error out instead of printing it. NULL for HIA_IO: why the text could not
+ * be read is on standard error. */
 hia_status tool_source_try(const tool_options *options, hia_engine *engine, hia_module **module,
                            hia_error **error);
 /* The name of the program in messages. */

@@ -240,6 +240,14 @@ HIA_API hia_status hia_module_load_text(hia_engine *engine, const char *name, co
 HIA_API hia_status hia_module_load_file(hia_engine *engine, const char *path, hia_module **module,
                                         hia_error **error);
 
+/* The same, with an expression behind the program, which may use what that defines: the function
+ * HIA_EXPRESSION, without parameters, "1 + fib(20)" for instance. `expression` ends in a NUL; its
+ * positions are in a file of that name, from line 1 on. The program may be empty: `len` is then 0.
+ */
+HIA_API hia_status hia_module_load_expression(hia_engine *engine, const char *name,
+                                              const char *text, size_t len, const char *expression,
+                                              hia_module **module, hia_error **error);
+
 /* Reads a program in graph form, as hia_module_dump writes it for HIA_STAGE_GRAPH and
  * HIA_STAGE_STATIC (docs/ir.md). Its functions are the roots that it was dumped for. */
 HIA_API hia_status hia_module_load_ir(hia_engine *engine, const char *name, const char *text,

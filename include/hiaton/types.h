@@ -33,6 +33,10 @@ typedef enum hia_dtype {
 } hia_dtype;
 #define HIA_N_DTYPES 5
 
+/* The name of the function that an expression is (hia_module_load_expression), and of the file that
+ * its positions are in. */
+#define HIA_EXPRESSION "<expr>"
+
 /* Where memory comes from. All three functions must be thread-safe; alloc and resize answer NULL
  * when there is none. Blocks are aligned for any type (16 bytes). `size` is the size asked for. */
 typedef struct hia_allocator {

@@ -34,12 +34,15 @@ hia_status hiaJ_fail_comp(const hia_allocator *allocator, hia_error **error, con
 
 /* ---- of a rejected program ---- */
 
-static void copy_notes(hia_error *error, hia_error_entry *entry, const hia_diag *d) {
+static void copy_notes(hia_error *error, hia_error_entry *entry, const hia_source *source,
+                       const hia_diag *d) {
   hia_entry_note *notes = HIA_NEW_ARRAY(&error->comp.arena, hia_entry_note, d->notes.len);
   for (uint32_t i = 0; i < d->notes.len; i++) {
     const hia_diag_note *note = &d->notes.data[i];
-    notes[i] = (hia_entry_note){hiaR_error_copy(error, note->text), note->line ? error->file : "",
-                                note->line, note->col};
+    hia_place place = hiaF_place(source, note->line);
+    notes[i] = (hia_entry_note){hiaR_error_copy(error, note->text),
+                                hiaR_error_copy(error, note->line ? place.file : NULL), place.line,
+                                note->col};
   }
   entry->notes = notes;
   entry->n_notes = d->notes.len;
@@ -54,14 +57,15 @@ static void fill_diags(hia_error *error, const void *user) {
   hiaR_text_init(&text, &error->comp.arena);
   for (uint32_t i = 0; i < diags->list.len; i++) {
     const hia_diag *d = &diags->list.data[i];
+    hia_place place = hiaF_place(diags->source, d->line);
     error->entries[i] = (hia_error_entry){.code = hiaR_error_copy(error, d->code),
                                           .message = hiaR_error_copy(error, d->message),
                                           .hint = hiaR_error_copy(error, d->hint),
-                                          .file = error->file,
-                                          .line = d->line,
+                                          .file = hiaR_error_copy(error, place.file),
+                                          .line = place.line,
                                           .col = d->col,
                                           .end_col = d->line ? d->col + d->len : 0};
-    if (d->notes.len > 0) copy_notes(error, &error->entries[i], d);
+    if (d->notes.len > 0) copy_notes(error, &error->entries[i], diags->source, d);
     hiaF_diag_print(diags, i, &text);
   }
   error->n_left_out = diags->suppressed;

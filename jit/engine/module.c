@@ -91,15 +91,36 @@ hia_status hiaJ_module_try(hia_module *module, hia_error **error,
 typedef struct loading {
   const char *name, *text;
   size_t len;
+  const char *expression; /* behind the program; or NULL */
   hia_module *module;
 } loading;
+
+/* The program, a line end, the expression. */
+static void keep_expression(hia_module *module, const loading *l) {
+  hia_source *source = &module->source;
+  size_t len = strlen(l->expression);
+  char *text = hiaR_arena_alloc(&module->comp.arena, l->len + 1 + len + 1);
+  memcpy(text, l->text, l->len);
+  text[l->len] = '\n';
+  memcpy(text + l->len + 1, l->expression, len + 1);
+  source->text = text;
+  source->len = l->len + 1 + len;
+  source->expr_at = (uint32_t)l->len + 1;
+  source->expr_line = 1;
+  for (const char *at = text; (at = memchr(at, '\n', l->len + 1 - (size_t)(at - text))); at++)
+    source->expr_line++;
+}
 
 static void keep_source(hia_module *module, const loading *l) {
   hia_arena *arena = &module->comp.arena;
   const char *name = l->name ? l->name : "";
   module->source.name = hiaR_arena_strndup(arena, name, strlen(name));
-  module->source.text = hiaR_arena_strndup(arena, l->text, l->len);
-  module->source.len = l->len;
+  if (l->expression) {
+    keep_expression(module, l);
+  } else {
+    module->source.text = hiaR_arena_strndup(arena, l->text, l->len);
+    module->source.len = l->len;
+  }
   hiaG_types_init(&module->types, &module->comp);
 }
 
@@ -146,19 +167,19 @@ static hia_status too_large(const hia_engine *engine, const char *name, hia_erro
                       &(hia_source){.name = name ? name : "", .text = ""}, 0, 0, message);
 }
 
-static hia_status load(hia_engine *engine, const char *name, const char *text, size_t len,
-                       hia_module **out, hia_error **error,
+static hia_status load(hia_engine *engine, loading l, hia_module **out, hia_error **error,
                        hia_status (*body)(hia_module *, void *, hia_error **)) {
   if (error) *error = NULL;
   if (out) *out = NULL;
   if (!engine) return hiaJ_fail(&hiaR_malloc, error, HIA_ARGUMENT, NULL, "no engine");
-  if (!out || (!text && len))
+  if (!out || (!l.text && l.len))
     return hiaJ_fail(&engine->allocator, error, HIA_ARGUMENT, NULL, "no %s",
                      out ? "text" : "place for the module");
-  if (len > MAX_SOURCE) return too_large(engine, name, error);
+  if (l.len > MAX_SOURCE || (l.expression && strlen(l.expression) > MAX_SOURCE - l.len))
+    return too_large(engine, l.name, error);
   hia_module *module = module_new(engine);
   if (!module) return hiaJ_fail(&engine->allocator, error, HIA_MEMORY, NULL, "out of memory");
-  loading l = {.name = name, .text = text ? text : "", .len = len};
+  if (!l.text) l.text = "";
   hia_status status = hiaJ_module_try(module, error, body, &l);
   if (status == HIA_OK)
     *out = module;
@@ -169,12 +190,24 @@ static hia_status load(hia_engine *engine, const char *name, const char *text, s
 
 hia_status hia_module_load_text(hia_engine *engine, const char *name, const char *text, size_t len,
                                 hia_module **module, hia_error **error) {
-  return load(engine, name, text, len, module, error, load_program);
+  return load(engine, (loading){.name = name, .text = text, .len = len}, module, error,
+              load_program);
+}
+
+hia_status hia_module_load_expression(hia_engine *engine, const char *name, const char *text,
+                                      size_t len, const char *expression, hia_module **module,
+                                      hia_error **error) {
+  if (engine && !expression) {
+    if (module) *module = NULL;
+    return hiaJ_fail(&engine->allocator, error, HIA_ARGUMENT, NULL, "no expression");
+  }
+  loading l = {.name = name, .text = text, .len = len, .expression = expression};
+  return load(engine, l, module, error, load_program);
 }
 
 hia_status hia_module_load_ir(hia_engine *engine, const char *name, const char *text, size_t len,
                               hia_module **module, hia_error **error) {
-  return load(engine, name, text, len, module, error, load_graph);
+  return load(engine, (loading){.name = name, .text = text, .len = len}, module, error, load_graph);
 }
 
 /* Reads to the end, so that pipes work too. *size is what was allocated. Answers 0 or an errno. */
@@ -237,7 +270,7 @@ static hia_status load_file(hia_engine *engine, const char *path, hia_module **o
     const char *reason = strerror_r(wrong, why, sizeof why);
     status = hiaJ_fail(allocator, error, HIA_IO, NULL, "cannot read %s: %s", path, reason);
   } else {
-    status = load(engine, path, text, len, out, error, body);
+    status = load(engine, (loading){.name = path, .text = text, .len = len}, out, error, body);
   }
   if (text) hiaR_free(allocator, text, size);
   return status;

@@ -29,7 +29,7 @@ static void place(hia_module *module, hia_unit *unit) {
   if (!module->program) return;
   unit->places.file = module->source.name;
   unit->places.text = module->source.text;
-  unit->places.text_size = module->source.len;
+  unit->places.text_size = hiaF_place(&module->source, 1).len;
 }
 
 /* ---- the steps; each does nothing if it has been done ---- */

@@ -60,6 +60,10 @@ program() { # NAME TEXT
 }
 
 # ---- results ----
+program consts 'const half_ = 1'
+program bad 'fn f(x: i32) -> i32 = y + 1
+fn g(x: i32) -> i32 = h(x, 1)
+fn main() = f(2)'
 program order 'fn f(n: i32, d: i32) -> i32 = if n == 0 then 1 / d else f(n - 1, d) + f(n - 1, d - 1) % 7
 fn main(n: i32) -> i32 = 1 + f(n, 5)'
 every 'fib' 0 10946 '' run examples/fib.hia 20
@@ -212,6 +216,41 @@ i 'a bench of it, which loads it again and again' 0 'interp .* 42' '' "$work/two
 "$hiaton" check - <&- 2>"$work/err"
 [ $? = 2 ] && grep -q 'cannot read standard input' "$work/err" && passed=$((passed + 1)) || bad 'no input'
 
+# ---- expressions ----
+every 'an expression' 0 3 '' run -e '1 + 2'
+every 'one that looks like an option' 0 -3 '' run -e '-1 - 2'
+every 'one of a program' 0 10946 '' run examples/fib.hia -e 'fib(20)'
+every 'before the program' 0 10946 '' run -e 'fib(20)' examples/fib.hia
+every 'of generic functions' 0 '(6, 6.0)' '' run examples/fact.hia -e '(fact(3), fact(3.0))'
+every 'its calls' 0 10946 '^21891 calls' run examples/fib.hia -e 'fib(20)' --count
+every 'its fuel' 0 10946 'fuel 0 left' run examples/fib.hia -e 'fib(20)' --fuel 21891 --time
+every 'a failure in it' 1 '' '^<expr>:1:7: error.div-zero.: division by zero
+    1 . half. / 0
+      .       \^
+  in <expr> at <expr>:1:7$' run -e 'half_ / 0' "$work/consts.hia"
+every 'a failure below it' 1 '' '^[^<]*two.hia:2:28: error.div-zero.*
+  in half at [^<]*two.hia:2:28
+  called from <expr> at <expr>:2:1$' run "$work/two.hia" -e '1 +
+half(3)'
+every 'a mistake in it' 1 '' "^<expr>:1:5: error.E0201.: unknown function 'fob'.*did you mean 'fib'" run examples/fib.hia -e '1 + fob(2)'
+every 'mistakes in both' 1 '' 'bad.hia:1:23: error.*bad.hia:2:2[0-9]: error.*<expr>:1:1: error.E0201' run "$work/bad.hia" -e 'x'
+every 'no second definition' 1 '' "^<expr>:1:3: error.E0101.: expected an operator or the end of the expression, found 'fn'" \
+  run -e '1 fn g() = 2'
+every 'nothing' 1 '' '^<expr>:1:1: error.E0101.: expected an expression, found the end' run -e ''
+t 'a program that is not there' 2 '' 'cannot read .*nosuch.hia: No such file' run "$work/nosuch.hia" -e 1
+t 'a folder' 2 '' 'cannot read .*: Is a directory' run "$work" -e 1
+t 'an expression and a function' 2 '' '--fn has no effect with -e' run examples/fib.hia -e 1 --fn fib
+t 'an expression and a graph' 2 '' '--from-ir has no effect with -e' run "$work/two.ir" -e 1 --from-ir
+t 'an expression and an argument' 2 '' '`3` is one word too many: an expression takes no arguments' run examples/fib.hia 3 -e 1
+t 'an expression that is right' 0 '' '' check examples/fib.hia -e 'fib(2)'
+t 'one that is wrong' 1 '' '<expr>:1:1: error.E0203' check examples/fib.hia -e 'fib()'
+i 'an expression and standard input' 0 '^42$' '' "$work/two.hia" run - -e 'main(21)' --engine interp
+shown 'the graph of an expression' '^fn "<expr>\(\)" \(\) -> \(i32\) of "<expr>" root' dump examples/fib.hia -e '1 + fib(3)'
+"$hiaton" dump examples/fib.hia -e '1 + fib(20)' >"$work/expr.ir"
+every 'its graph runs' 0 10947 '' run --from-ir "$work/expr.ir" --fn '<expr>'
+shown 'the tree of an expression' '^fn 1:1 <expr>' dump -e '1 + 2' --stage ast
+shown 'a bench of an expression' '^interp .* 10946$' bench examples/fib.hia -e 'fib(20)' --engine interp --runs 2
+
 # ---- failures ----
 program zero 'fn div(a: i32, b: i32) -> i32 = a / b
 fn twice(a: i32, b: i32) -> i32 = 1 + div(a, b)
@@ -225,9 +264,6 @@ program fail 'fn main(n: i32) -> i32 = if n > 0 then n else fail(n - 7)'
 every 'fail carries its number' 1 '' 'error\[failed\].*-7' run "$work/fail.hia" 0
 
 # ---- programs that are rejected ----
-program bad 'fn f(x: i32) -> i32 = y + 1
-fn g(x: i32) -> i32 = h(x, 1)
-fn main() = f(2)'
 t 'several errors, each with its place' 1 '' 'bad.hia:1:23: error\[E[0-9]+\].*bad.hia:2:2[0-9]: error' \
   check "$work/bad.hia"
 t 'the caret' 1 '' 'fn f\(x: i32\) -> i32 = y \+ 1

@@ -21,7 +21,7 @@ static void begin(image_program *p) {
 }
 
 static bool build(image_program *p, const char *text, bool counted, const char *disabled) {
-  hia_source source = {"test.hia", text, strlen(text)};
+  hia_source source = {.name = "test.hia", .text = text, .len = strlen(text)};
   hia_diags diags;
   hiaG_types_init(&p->types, &p->comp);
   hiaF_diags_init(&diags, &p->comp, &source);

@@ -18,7 +18,7 @@ typedef struct compiled {
 
 static inline void compile_bytes(compiled *c, const char *text, size_t len) {
   hiaR_comp_init(&c->comp, &hiaR_malloc);
-  c->source = (hia_source){"t.hia", text, len};
+  c->source = (hia_source){.name = "t.hia", .text = text, .len = len};
   if (HIA_TRY(&c->comp)) {
     hiaG_types_init(&c->types, &c->comp);
     hiaF_diags_init(&c->diags, &c->comp, &c->source);

@@ -104,6 +104,13 @@ Test(api_bad_input, null_engines_and_modules) {
   REFUSED(HIA_ARGUMENT, "no engine", hia_module_load_ir_file, NULL, "t", &module);
   REFUSED(HIA_ARGUMENT, "no text", hia_module_load_text, w.engine, "t", NULL, 1, &module);
   REFUSED(HIA_ARGUMENT, "no text", hia_module_load_ir, w.engine, "t", NULL, 1, &module);
+  REFUSED(HIA_ARGUMENT, "no engine", hia_module_load_expression, NULL, "t", text, 1, "1", &module);
+  REFUSED(HIA_ARGUMENT, "no text", hia_module_load_expression, w.engine, "t", NULL, 1, "1",
+          &module);
+  REFUSED(HIA_ARGUMENT, "no expression", hia_module_load_expression, w.engine, "t", text, 1, NULL,
+          &module);
+  REFUSED(HIA_ARGUMENT, "place for the module", hia_module_load_expression, w.engine, "t", text, 1,
+          "1", NULL);
   REFUSED(HIA_ARGUMENT, "no path", hia_module_load_file, w.engine, NULL, &module);
   REFUSED(HIA_ARGUMENT, "no path", hia_module_load_ir_file, w.engine, NULL, &module);
   REFUSED(HIA_ARGUMENT, "place for the module", hia_module_load_text, w.engine, "t", text, 1, NULL);

@@ -92,6 +92,15 @@ static void try_loading(life *l, hia_engine *engine) {
     DID(hia_module_function(module, "gcd(", &function, &l->error), HIA_ARGUMENT);
     hia_module_free(module);
   }
+  DID(hia_module_load_expression(engine, "e", mistakes, strlen(mistakes), "f(", &module, &l->error),
+      HIA_REJECTED);
+  if (DID(hia_module_load_expression(engine, NULL, NULL, 0, "1 / (2 - 2)", &module, &l->error),
+          HIA_OK)) {
+    hia_value *result;
+    if (DID(hia_module_function(module, HIA_EXPRESSION, &function, &l->error), HIA_OK))
+      DID(hia_call(function, NULL, 0, &result, &l->error), HIA_DIV_ZERO);
+    hia_module_free(module);
+  }
 }
 
 static void try_values(life *l, hia_engine *engine, hia_module *module) {

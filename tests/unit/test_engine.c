@@ -329,6 +329,113 @@ Test(engine, entries_of_an_error) {
   hia_engine_free(engine);
 }
 
+/* An expression behind a program, or alone: its value, and where it and the program fail. */
+Test(engine, expressions) {
+  for (int kind = HIA_ENGINE_JIT; kind <= HIA_ENGINE_EXPAND; kind++) {
+    hia_engine *engine = new_engine((hia_engine_kind)kind);
+    hia_module *module;
+    hia_function *f;
+    hia_value *result;
+    hia_error *error;
+    const char *function, *file,
+        *text = "fn half(n: i32) -> i32 = 1 + 10 / n # \n\nfn main() = half(0)";
+    uint32_t line, col;
+    cr_assert_eq(hia_module_load_expression(engine, "h.hia", text, strlen(text),
+                                            "half(5) +\n  half(half(10) - 2)", &module, &error),
+                 HIA_OK, "%s", hia_error_text(error));
+    f = find(module, HIA_EXPRESSION);
+    cr_assert_str_eq(hia_function_signature(f), "<expr>() -> i32");
+    cr_assert_eq(find(module, "<expr>()"), f);
+    hia_status status = hia_call(f, NULL, 0, &result, &error);
+    if (status == HIA_UNSUPPORTED) { /* without native code */
+      hia_error_free(error);
+    } else {
+      cr_assert_eq(status, HIA_DIV_ZERO);
+      cr_assert_str_eq(hia_error_file(error, 0), "h.hia");
+      cr_assert_eq(hia_error_line(error, 0), 1);
+      cr_assert_eq(hia_error_chain_length(error), 2);
+      cr_assert(hia_error_chain_entry(error, 0, &function, &file, &line, &col));
+      cr_assert_str_eq(function, "half");
+      cr_assert_str_eq(file, "h.hia");
+      cr_assert(hia_error_chain_entry(error, 1, &function, &file, &line, &col));
+      cr_assert_str_eq(function, "<expr>");
+      cr_assert_str_eq(file, "<expr>");
+      cr_assert_eq(line, 2);
+      cr_assert_eq(col, 3);
+      cr_assert_not_null(strstr(hia_error_text(error), "h.hia:1:33: error[div-zero]"));
+      cr_assert_not_null(strstr(hia_error_text(error), "called from <expr> at <expr>:2:3"));
+      hia_error_free(error);
+    }
+    hia_module_free(module);
+
+    cr_assert_eq(hia_module_load_expression(engine, NULL, "", 0, "7 / (1 - 1)", &module, &error),
+                 HIA_OK);
+    f = find(module, HIA_EXPRESSION);
+    if (hia_call(f, NULL, 0, &result, &error) == HIA_DIV_ZERO)
+      cr_assert_str_eq(hia_error_text(error), "<expr>:1:3: error[div-zero]: division by zero\n"
+                                              "    1 | 7 / (1 - 1)\n"
+                                              "      |   ^\n"
+                                              "  in <expr> at <expr>:1:3\n");
+    hia_error_free(error);
+    hia_module_free(module);
+    hia_engine_free(engine);
+  }
+}
+
+/* Mistakes in both, in the order of the text, each in its file. */
+Test(engine, wrong_expressions) {
+  hia_engine *engine = new_engine(HIA_ENGINE_INTERP);
+  hia_module *module;
+  hia_error *error;
+  const char *file, *text = "fn f(n: i32) = m\n\nfn g(n: i32) = n";
+  uint32_t line, col;
+  cr_assert_eq(hia_module_load_expression(engine, "p.hia", text, strlen(text), "\n g(1, 2)",
+                                          &module, &error),
+               HIA_REJECTED);
+  cr_assert_str_eq(hia_error_text(error),
+                   "p.hia:1:16: error[E0201]: unknown name 'm'\n"
+                   "    1 | fn f(n: i32) = m\n"
+                   "      |                ^\n"
+                   "<expr>:2:2: error[E0203]: 'g' takes 1 argument (n), not 2\n"
+                   "    2 |  g(1, 2)\n"
+                   "      |  ^~~~~~~\n"
+                   "p.hia:3:4: note: defined here\n"
+                   "    3 | fn g(n: i32) = n\n"
+                   "      |    ^\n");
+  cr_assert_str_eq(hia_error_file(error, 0), "p.hia");
+  cr_assert_str_eq(hia_error_file(error, 1), "<expr>");
+  cr_assert_eq(hia_error_line(error, 1), 2);
+  cr_assert(hia_error_note(error, 1, 0, NULL, &file, &line, &col));
+  cr_assert_str_eq(file, "p.hia");
+  cr_assert_eq(line, 3);
+  hia_error_free(error);
+
+  /* The end of either is its own; nothing but an expression is one; no name is that of its
+   * function.
+   */
+  static const struct {
+    const char *text, *expression, *expected;
+  } cases[] = {
+      {"fn f() = (1", "2)", "p.hia:1:12: error[E0101]"},
+      {"fn f() = (1", "2)", "<expr>:1:2: error[E0101]"},
+      {"fn f() = 1 +", "2", "p.hia:1:13: error[E0101]"},
+      {"", "1) fn f() = (2", "<expr>:1:2: error[E0101]"},
+      {"", "1 fn f() = 2", "<expr>:1:3: error[E0101]"},
+      {"", "fn f() = 2", "<expr>:1:1: error[E0101]"},
+      {"", "", "<expr>:1:1: error[E0101]: expected an expression, found the end\n"},
+      {"", " # nothing", "<expr>:1:11: error[E0101]"},
+      {"", "1 + \xff", "<expr>:1:5: error[E0001]"},
+      {"", "expr()", "unknown function 'expr'\n    1 | expr()\n      | ^~~~\n"},
+      {"", "inf", "unknown name 'inf'"},
+      {"fn f(x) = f(x)", "f(1)", "E0314"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+    expect_error(hia_module_load_expression(engine, "p.hia", cases[i].text, strlen(cases[i].text),
+                                            cases[i].expression, &module, &error),
+                 &error, HIA_REJECTED, cases[i].expected);
+  hia_engine_free(engine);
+}
+
 Test(engine, names_that_are_none) {
   hia_engine *engine = new_engine(HIA_ENGINE_INTERP);
   hia_module *module = load(engine, fib_text);

@@ -388,7 +388,7 @@ static hia_status ask(compiled *c, long requests) {
 
 static void load(compiled *c, const char *text, const hia_allocator *allocator) {
   hiaR_comp_init(&c->comp, allocator);
-  c->source = (hia_source){"t.hia", text, strlen(text)};
+  c->source = (hia_source){.name = "t.hia", .text = text, .len = strlen(text)};
   hiaG_types_init(&c->types, &c->comp);
   hiaF_diags_init(&c->diags, &c->comp, &c->source);
   c->program = hiaF_load(&c->comp, &c->types, &c->source, &c->diags);

@@ -7,7 +7,7 @@
 static void expect_tokens(const char *text, const char *expected) {
   hia_comp comp;
   hiaR_comp_init(&comp, &hiaR_malloc);
-  hia_source source = {"t.hia", text, strlen(text)};
+  hia_source source = {.name = "t.hia", .text = text, .len = strlen(text)};
   hia_diags diags;
   hiaF_diags_init(&diags, &comp, &source);
   hia_symbols symbols;

@@ -110,7 +110,7 @@ static void print(const hia_program *p, hia_ast_id id, hia_text *out) {
 static void expect(const char *expr, const char *expected) {
   compiled c;
   hiaR_comp_init(&c.comp, &hiaR_malloc);
-  c.source = (hia_source){"", expr, strlen(expr)};
+  c.source = (hia_source){.name = "", .text = expr, .len = strlen(expr)};
   hiaG_types_init(&c.types, &c.comp);
   hiaF_diags_init(&c.diags, &c.comp, &c.source);
   hia_program *p = hiaF_program_new(&c.comp, &c.types, &c.source, &c.diags);

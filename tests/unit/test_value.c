@@ -24,7 +24,7 @@ static bool read(reader *r, const char *type, const char *text, hia_text *out) {
   hia_type found;
   hia_word *words;
   hiaR_comp_init(&r->comp, &hiaR_malloc);
-  r->source = (hia_source){"argument 1", text, strlen(text)};
+  r->source = (hia_source){.name = "argument 1", .text = text, .len = strlen(text)};
   hiaG_types_init(&r->types, &r->comp);
   hiaF_diags_init(&r->diags, &r->comp, &r->source);
   hiaR_text_init(out, &r->comp.arena);
