@@ -1,3 +1,4 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Words that people write who know other languages, and what hiaton has instead. */
 #include "frontend/ast.h"
 
