@@ -26,22 +26,6 @@ typedef struct hia_signature {
   LLVMValueRef entry; /* for the runtime, or NULL */
 } hia_signature;
 
-/* ---- how long code may run without a comparison ----
- * In the op table's cycles, on the path where it is longest; what the table does not know, such as
- * a cache that is cold, has ten times the room. */
-#define HIA_MAX_UNPOLLED      20000 /* within a function: about 10 us */
-#define HIA_MAX_UNPOLLED_FN   1000  /* of a whole function that need not compare at all */
-#define HIA_MAX_UNPOLLED_BACK 100   /* behind a recursive call, in each of the frames that return */
-
-/* The longest ways since a comparison, or since the function was entered. */
-typedef struct hia_way {
-  uint64_t since; /* of all ways */
-  uint64_t bare;  /* of those that have met no comparison at all */
-  uint64_t back;  /* of those since a call of the function's own group */
-  bool is_bare;   /* is there such a way? */
-  bool is_back;
-} hia_way;
-
 /* How it is known during a loop which forks are open. */
 typedef enum hia_loop_forks {
   HIA_LOOP_WITHOUT,  /* none are */
@@ -65,17 +49,6 @@ typedef struct hia_flow {
   uint32_t merges;           /* loop: its first entry of emit->merges */
 } hia_flow;
 
-enum {                     /* what a function may do, itself or below */
-       HIA_DOES_RAISE = 1, /* fail */
-       HIA_DOES_COUNT = 2,
-       HIA_HAS_FORKS = 4, /* itself */
-       HIA_IS_LEAF = 8,   /* makes no calls: see emit_leaf.c */
-};
-
-/* Nodes that may follow one another in one block. Some of LLVM's algorithms are quadratic in its
- * length: the scheduler, for one, compares every write of the flags with all before it. */
-#define HIA_MAX_STRAIGHT_LINE 400
-
 /* A fork of the function that is lowered, open where the builder stands. */
 typedef struct hia_latent {
   hia_node_id node; /* the FORK */
@@ -91,17 +64,13 @@ typedef struct hia_kept {
 typedef struct hia_emit {
   const hia_graph *g;
   const hia_lower_options *options;
-  hia_comp *comp;   /* lowering's own: scratch memory and errors */
-  uint8_t *traits;  /* by function: HIA_DOES_ bits */
-  uint32_t *group;  /* by function: which call each other; callees have lower numbers */
-  hia_fn_id *order; /* callees first */
+  hia_comp *comp; /* lowering's own: scratch memory and errors */
+  hia_facts facts;
   hia_way *ways;   /* by function: what its callers add; before it has been lowered, of the group */
-  bool *versions;  /* by function: a leaf function, or the slow path of one */
-  bool *is_forked; /* by function: some fork may have another worker call it */
   bool *is_wanted; /* by function: the module has it */
   hia_u32vec fork_functions, fork_sites, fork_args; /* rows of the table, lower.h */
   hia_signature *fns;                               /* by function */
-  HIA_VEC(LLVMValueRef) kept_values;                /* hiaL_object_keep */
+  HIA_VEC(LLVMValueRef) kept_values;                /* hiaL_keep */
   struct hia_host_emit *hosts;                      /* emit_extern.c: by extern */
   LLVMValueRef host_table;                          /* HIA_HOST_TABLE, or NULL */
 
@@ -170,7 +139,11 @@ static inline void hiaL_out(hia_emit *e, hia_node_id n, uint32_t i, LLVMValueRef
 }
 static inline hia_flow *hiaL_flow(hia_emit *e, hia_region_id region) { return &e->flows[region]; }
 
-/* ---- blocks ---- */
+static inline bool hiaL_does(const hia_emit *e, hia_fn_id id, uint8_t trait) {
+  return e->facts.traits[id] & trait;
+}
+
+/* ---- emit.c: what all emitters share ---- */
 
 static inline LLVMBasicBlockRef hiaL_block(hia_emit *e, const char *name) {
   return LLVMAppendBasicBlockInContext(e->llvm, e->function, name);
@@ -187,28 +160,34 @@ void hiaL_unlikely(hia_emit *e, LLVMValueRef condition, LLVMBasicBlockRef rare,
                    LLVMBasicBlockRef usual);
 void hiaL_set_unlikely(hia_emit *e, LLVMValueRef branch); /* its true side */
 
-/* ---- lower.c ---- */
-
-bool hiaL_is_large(const hia_fn *fn);
-void hiaL_set_debug_loc(hia_emit *e, hia_loc_id loc, bool is_tail); /* of what is built next */
-void hiaL_no_debug_loc(hia_emit *e);
-/* The scope of emit->function; its own line stands for `loc`. */
-void hiaL_open_scope(hia_emit *e, const char *name, hia_loc_id loc);
 void hiaL_attribute(hia_emit *e, LLVMValueRef function, unsigned index, const char *name,
                     uint64_t value);
 void hiaL_call_attribute(hia_emit *e, LLVMValueRef call, unsigned index, const char *name,
                          uint64_t value);
+void hiaL_common_attributes(hia_emit *e, LLVMValueRef f); /* of every function of the program's */
 
-/* ---- traits.c ---- */
+uint32_t hiaL_forks_number(const hia_emit *e); /* which forks are open: HIA_FORKS_ */
+void hiaL_set_debug_loc(hia_emit *e, hia_loc_id loc, bool is_tail); /* of what is built next */
+void hiaL_no_debug_loc(hia_emit *e);
+/* The scope of emit->function; its own line stands for `loc`. */
+void hiaL_open_scope(hia_emit *e, const char *name, hia_loc_id loc);
 
-void hiaL_find_traits(hia_emit *e);
-bool hiaL_polls(const hia_fn *fn);
-uint64_t hiaL_cost(const hia_fn *fn, hia_node_id n); /* of a node that is no call */
-static inline bool hiaL_does(const hia_emit *e, hia_fn_id id, uint8_t trait) {
-  return e->traits[id] & trait;
-}
+/* Words of a block, as entries and joins hand them over. */
+LLVMValueRef hiaL_word_at(hia_emit *e, LLVMValueRef block, uint32_t i); /* its address */
+LLVMValueRef hiaL_load_word(hia_emit *e, LLVMValueRef at, hia_dtype t);
+void hiaL_store_word(hia_emit *e, LLVMValueRef at, LLVMValueRef value, hia_dtype t);
 
-/* ---- layout.c: the runtime as LLVM sees it ---- */
+/* Constants, and a variable of the module's own that holds one. */
+LLVMValueRef hiaL_number(hia_emit *e, unsigned bits, uint64_t n);
+LLVMValueRef hiaL_structure(hia_emit *e, LLVMValueRef *fields, unsigned n);
+LLVMValueRef hiaL_variable(hia_emit *e, const char *name, LLVMValueRef value);
+
+/* A function that the runtime or a host finds by its name. If one of the program's functions has
+ * the name, that one gets another. */
+LLVMValueRef hiaL_add_named(hia_emit *e, const char *name, LLVMTypeRef type);
+void hiaL_serve_runtime(hia_emit *e, LLVMValueRef f); /* it is found by its name, and called */
+/* The object must hold the value although nothing in it refers to it. */
+void hiaL_keep(hia_emit *e, LLVMValueRef value);
 
 LLVMValueRef hiaL_call_abi(hia_emit *e, enum hia_abi function, LLVMValueRef *args, unsigned n_args);
 LLVMValueRef hiaL_build_field(LLVMBuilderRef b, LLVMContextRef llvm, LLVMValueRef context,
@@ -222,14 +201,7 @@ static inline LLVMValueRef hiaL_field(hia_emit *e, enum hia_field field) {
 void hiaL_declare(hia_emit *e, hia_fn_id id);
 /* The entry of a function for the runtime: a hia_native_entry. */
 void hiaL_entry(hia_emit *e, hia_fn_id id);
-LLVMValueRef hiaL_word_at(hia_emit *e, LLVMValueRef block, uint32_t i); /* its address */
-LLVMValueRef hiaL_load_word(hia_emit *e, LLVMValueRef at, hia_dtype t);
-void hiaL_store_word(hia_emit *e, LLVMValueRef at, LLVMValueRef value, hia_dtype t);
 
-/* A function that is found by its name. One of the program's that happens to be called so gets
- * another name: nobody looks for it. */
-LLVMValueRef hiaL_add_named(hia_emit *e, const char *name, LLVMTypeRef type);
-void hiaL_serve_runtime(hia_emit *e, LLVMValueRef f); /* it is found by its name, and called */
 /* Begins e->args with the hidden argument; builds the call of e->fns[callee] with e->args. */
 void hiaL_open_args(hia_emit *e);
 LLVMValueRef hiaL_build_call(hia_emit *e, hia_fn_id callee);
@@ -242,11 +214,6 @@ LLVMValueRef hiaL_result(hia_emit *e, LLVMValueRef all, uint32_t n, uint32_t i);
 void hiaL_host_side(hia_emit *e);
 /* Has it, as the module is planned, a plain function? */
 bool hiaL_is_plain(hia_emit *e, hia_fn_id root);
-/* Constants, and a variable of the module's own that holds one. */
-LLVMValueRef hiaL_number(hia_emit *e, unsigned bits, uint64_t n);
-LLVMValueRef hiaL_structure(hia_emit *e, LLVMValueRef *fields, unsigned n);
-LLVMValueRef hiaL_variable(hia_emit *e, const char *name, LLVMValueRef value);
-
 /* ---- emit_object.c: what an object file holds besides ---- */
 
 /* The plan of a root; NULL: it has none. */
@@ -258,14 +225,10 @@ LLVMValueRef hiaL_object_places(hia_emit *e, LLVMValueRef locs);
 void hiaL_object_rest(hia_emit *e, LLVMValueRef rest[HIA_RECORD_REST]);
 /* `main`, which runs the root number `root` of the record. */
 void hiaL_object_main(hia_emit *e, LLVMValueRef record, uint32_t root);
-/* What the object must hold although nothing in it refers to it. */
-void hiaL_object_keep(hia_emit *e, LLVMValueRef value);
 void hiaL_object_end(hia_emit *e);
 
 /* ---- emit_leaf.c ---- */
 
-/* Can a function, which has a slow path, be lowered without calls? */
-bool hiaL_can_be_leaf(hia_emit *e, hia_fn_id id);
 void hiaL_open_leaf(hia_emit *e); /* emit->fn */
 void hiaL_close_leaf(hia_emit *e);
 void hiaL_look_at_fuel(hia_emit *e); /* behind node emit->fuel_at */
@@ -274,11 +237,10 @@ void hiaL_restart(hia_emit *e);
 
 /* ---- emit_fork.c ---- */
 
-void hiaL_open_forks(hia_emit *e);             /* in the entry block of emit->fn */
-void hiaL_place_forks(hia_emit *e);            /* before all in region emit->check that may poll */
-void hiaL_close_forks(hia_emit *e);            /* at the function's end */
-void hiaL_write_forks(hia_emit *e);            /* the module's table */
-uint32_t hiaL_forks_number(const hia_emit *e); /* which are open: HIA_FORKS_ */
+void hiaL_open_forks(hia_emit *e);  /* in the entry block of emit->fn */
+void hiaL_place_forks(hia_emit *e); /* before all in region emit->check that may poll */
+void hiaL_close_forks(hia_emit *e); /* at the function's end */
+void hiaL_write_forks(hia_emit *e); /* the module's table */
 /* Has the frame say which are open during a loop. */
 void hiaL_keep_number(hia_emit *e, uint32_t number);
 /* Has it say that none are, from here to the end of region r, unless it says something already:
@@ -312,7 +274,6 @@ hia_region_id hiaL_check_region(hia_emit *e); /* where emit->fn is to compare wi
 uint64_t hiaL_back_run(const hia_emit *e); /* of the function */
 void hiaL_spend(hia_emit *e, uint64_t cost);
 void hiaL_spend_call(hia_emit *e, hia_fn_id callee);
-hia_way hiaL_longer(hia_way a, hia_way b);   /* of two ways that meet */
 hia_loc_id hiaL_loop_loc(const hia_emit *e); /* of the innermost loop, or NONE */
 void hiaL_check(hia_emit *e);
 void hiaL_check_and_split(hia_emit *e); /* the builder is left in a block of its own */

@@ -74,21 +74,6 @@ static void zero_extended(hia_emit *e, hia_fn_id id, LLVMValueRef function) {
     hiaL_attribute(e, function, LLVMAttributeReturnIndex, "zeroext", 0);
 }
 
-/* What every function of ours has: unwind tables, from which frames are read after a failure, and a
- * frame that is addressed by the stack pointer alone. */
-static void common_attributes(hia_emit *e, LLVMValueRef f) {
-  unsigned all = (unsigned)LLVMAttributeFunctionIndex;
-  LLVMSetFunctionCallConv(f, HIA_CC_SWIFT);
-  hiaL_attribute(e, f, all, "nounwind", 0);
-  hiaL_attribute(e, f, all, "uwtable", 1); /* at calls is enough */
-  LLVMAddTargetDependentFunctionAttr(f, "no-realign-stack", "");
-  switch (e->options->instrument) {
-  case HIA_INSTRUMENT_ASAN: hiaL_attribute(e, f, all, "sanitize_address", 0); break;
-  case HIA_INSTRUMENT_TSAN: hiaL_attribute(e, f, all, "sanitize_thread", 0); break;
-  case HIA_INSTRUMENT_NONE: break;
-  }
-}
-
 /* Features of the machine that cost more time in code generation than a large function has to
  * spend. */
 static void without_costly_features(hia_emit *e, LLVMValueRef f) {
@@ -132,23 +117,6 @@ static bool is_linear(hia_emit *e, const hia_fn *fn) {
   return is_one;
 }
 
-LLVMValueRef hiaL_add_named(hia_emit *e, const char *name, LLVMTypeRef type) {
-  LLVMValueRef other = LLVMGetNamedFunction(e->module, name);
-  if (other) {
-    const char *new_name = hiaR_arena_printf(&e->comp->scratch, "%s_", name);
-    LLVMSetValueName2(other, new_name, strlen(new_name));
-  }
-  return LLVMAddFunction(e->module, name, type);
-}
-
-void hiaL_serve_runtime(hia_emit *e, LLVMValueRef f) {
-  if (e->options->object)
-    hiaL_object_keep(e, f);
-  else
-    LLVMSetVisibility(f, LLVMProtectedVisibility);
-  common_attributes(e, f);
-}
-
 /* hia_native_entry. */
 static LLVMValueRef declare_entry(hia_emit *e, hia_fn_id id) {
   char name[HIA_ENTRY_NAME_SIZE];
@@ -170,21 +138,23 @@ void hiaL_declare(hia_emit *e, hia_fn_id id) {
   LLVMValueRef f = LLVMAddFunction(e->module, symbol(e, id), type);
   e->fns[id] = (hia_signature){type, f, NULL};
   bool is_of_plain = e->options->host == HIA_HOST_PLAIN; /* the runtime does not come in */
-  if (!is_of_plain && (fn->is_root || e->is_forked[id])) e->fns[id].entry = declare_entry(e, id);
+  if (!is_of_plain && (fn->is_root || e->facts.is_forked[id]))
+    e->fns[id].entry = declare_entry(e, id);
   if (is_of_plain && e->options->object) LLVMSetSection(f, HIA_HOST_TEXT);
   LLVMSetLinkage(f, LLVMInternalLinkage);
-  common_attributes(e, f);
+  hiaL_common_attributes(e, f);
   unsigned all = (unsigned)LLVMAttributeFunctionIndex;
   hiaL_attribute(e, f, 1, "swiftself", 0);
   zero_extended(e, id, f);
   if (hiaL_does(e, id, HIA_HAS_FORKS))
     hiaL_attribute(e, f, all, "noinline", 0); /* the numbers of its forks are its own */
-  if (hiaL_does(e, id, HIA_HAS_FORKS) || hiaL_calls_host(fn)) {
+  if (hiaL_does(e, id, HIA_HAS_FORKS) || hiaG_calls_host(fn)) {
     /* AddressSanitizer would move what the frame holds, and nobody would know where. */
     LLVMRemoveEnumAttributeAtIndex(f, all, LLVMGetEnumAttributeKindForName("sanitize_address", 16));
   }
-  if (hiaL_is_large(fn)) without_costly_features(e, f);
-  if (e->versions[id]) hiaL_attribute(e, f, all, "noinline", 0); /* the other one is not to grow */
+  if (hiaG_is_large(fn)) without_costly_features(e, f);
+  if (e->facts.is_version[id])
+    hiaL_attribute(e, f, all, "noinline", 0); /* the other one is not to grow */
   if (hiaL_does(e, id, HIA_IS_LEAF)) return;
   if (hiaL_does(e, id, HIA_DOES_RAISE)) { /* its frame is an entry of the chain: it must be there */
     hiaL_attribute(e, f, all, "noinline", 0);
@@ -234,7 +204,7 @@ void hiaL_emit_CALL_I(hia_emit *e, hia_node_id n) {
     return;
   }
   hia_arena *arena = &e->comp->scratch;
-  bool polls = hiaL_polls(hiaG_fn(e->g, site->callee));
+  bool polls = hiaG_polls(hiaG_fn(e->g, site->callee));
   if (n == site->calls) hiaL_open_args(e);
   if (hiaL_node(e, n)->n_ins) hiaR_push(arena, &e->args, hiaL_in(e, n, 0));
   if (n + 1 != site->calls + site->n_calls) return;
@@ -275,31 +245,6 @@ void hiaL_emit_YIELD(hia_emit *e, hia_node_id n) {
 }
 
 /* ---- the entry of a root: words in, words out ---- */
-
-LLVMValueRef hiaL_word_at(hia_emit *e, LLVMValueRef block, uint32_t i) {
-  LLVMValueRef index = LLVMConstInt(e->types[HIA_I64], i, false);
-  return LLVMBuildInBoundsGEP2(e->b, e->types[HIA_I64], block, &index, 1, "word");
-}
-
-LLVMValueRef hiaL_load_word(hia_emit *e, LLVMValueRef at, hia_dtype t) {
-  if (t != HIA_BOOL) return LLVMBuildLoad2(e->b, e->types[t], at, "arg"); /* little-endian */
-  LLVMValueRef word = LLVMBuildLoad2(e->b, e->types[HIA_I64], at, "arg");
-  return LLVMBuildICmp(e->b, LLVMIntNE, word, LLVMConstNull(e->types[HIA_I64]), "");
-}
-
-void hiaL_store_word(hia_emit *e, LLVMValueRef at, LLVMValueRef value, hia_dtype t) {
-  LLVMTypeRef word = e->types[HIA_I64];
-  switch (t) {
-  case HIA_BOOL: value = LLVMBuildZExt(e->b, value, word, ""); break;
-  case HIA_I32: value = LLVMBuildSExt(e->b, value, word, ""); break;
-  case HIA_F32:
-    value = LLVMBuildZExt(e->b, LLVMBuildBitCast(e->b, value, e->types[HIA_I32], ""), word, "");
-    break;
-  case HIA_I64:
-  case HIA_F64: break;
-  }
-  LLVMBuildStore(e->b, value, at);
-}
 
 void hiaL_entry(hia_emit *e, hia_fn_id id) {
   const hia_fn *fn = hiaG_fn(e->g, id);

@@ -54,7 +54,7 @@ hia_region_id hiaL_check_region(hia_emit *e) {
   if (r != HIA_NONE) first = fn->regions.data[r].first, last = fn->regions.data[r].last;
   uint64_t outside = 0;
   for (hia_node_id n = 0; n < fn->nodes.len; n++)
-    if (n < first || n >= last) outside += hiaL_cost(fn, n);
+    if (n < first || n >= last) outside += hiaG_cost(fn, n);
   e->ways[e->id] = (hia_way){.bare = outside, .is_bare = r != 0};
   if (outside <= HIA_MAX_UNPOLLED_FN) return r;
   e->ways[e->id].is_bare = false;
@@ -62,17 +62,6 @@ hia_region_id hiaL_check_region(hia_emit *e) {
 }
 
 /* ---- how long it has been ---- */
-
-hia_way hiaL_longer(hia_way a, hia_way b) {
-  hia_way way = {.since = a.since > b.since ? a.since : b.since,
-                 .is_bare = a.is_bare || b.is_bare,
-                 .is_back = a.is_back || b.is_back};
-  if (a.is_bare) way.bare = a.bare;
-  if (b.is_bare && b.bare > way.bare) way.bare = b.bare;
-  if (a.is_back) way.back = a.back;
-  if (b.is_back && b.back > way.back) way.back = b.back;
-  return way;
-}
 
 /* Barriers are there by bytes of stack (runtime/native/barrier.c). A function that makes many
  * recursive calls, which is one that has been unrolled, has a large frame, and takes long in it. */
@@ -82,7 +71,7 @@ uint64_t hiaL_back_run(const hia_emit *e) {
   for (hia_node_id n = 0; n < fn->nodes.len; n++) {
     if (fn->nodes.data[n].op != HIA_OP_CALL_I) continue;
     const hia_site *site = &e->g->sites.data[HIA_IMM_A(fn->nodes.data[n].imm)];
-    n_calls += n == site->calls && e->group[site->callee] == e->group[e->id];
+    n_calls += n == site->calls && e->facts.group[site->callee] == e->facts.group[e->id];
   }
   return n_calls > 4 ? 10 * HIA_MAX_UNPOLLED_BACK : HIA_MAX_UNPOLLED_BACK;
 }
@@ -105,7 +94,7 @@ void hiaL_spend(hia_emit *e, uint64_t cost) {
  * (runtime/native/barrier.c). */
 void hiaL_spend_call(hia_emit *e, hia_fn_id callee) {
   const hia_way *way = &e->ways[callee];
-  bool is_own = e->group[callee] == e->group[e->id];
+  bool is_own = e->facts.group[callee] == e->facts.group[e->id];
   if (is_own) e->way.is_back = false; /* it compares, or was called for little */
   hiaL_spend(e, 5 + (way->is_bare ? way->bare : 0));
   if (!way->is_bare) e->way = (hia_way){.since = 0};

@@ -19,33 +19,6 @@ static hia_emitter *const emitters[HIA_OP_LIMIT] = {
 #undef HIA_EMIT_NONE
 };
 
-/* To position it at an instruction makes the builder take up that one's debug location. */
-void hiaL_at_start(hia_emit *e, LLVMBasicBlockRef block) {
-  LLVMValueRef first = LLVMGetFirstInstruction(block);
-  if (first)
-    LLVMPositionBuilder(e->b, block, first);
-  else
-    hiaL_at(e, block);
-  hiaL_no_debug_loc(e);
-}
-
-LLVMValueRef hiaL_phi(hia_emit *e, LLVMBasicBlockRef block, LLVMTypeRef type, const char *name) {
-  LLVMBasicBlockRef here = hiaL_here(e);
-  hiaL_at_start(e, block);
-  LLVMValueRef phi = LLVMBuildPhi(e->b, type, name);
-  hiaL_at(e, here);
-  return phi;
-}
-
-void hiaL_unlikely(hia_emit *e, LLVMValueRef condition, LLVMBasicBlockRef rare,
-                   LLVMBasicBlockRef usual) {
-  hiaL_set_unlikely(e, LLVMBuildCondBr(e->b, condition, rare, usual));
-}
-
-void hiaL_set_unlikely(hia_emit *e, LLVMValueRef branch) {
-  LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(e->llvm, "prof", 4), e->unlikely);
-}
-
 /* ---- ops ---- */
 
 void hiaL_emit_CONST(hia_emit *e, hia_node_id n) {
@@ -291,7 +264,7 @@ static void open_else(hia_emit *e, hia_region_id r) {
 
 static void close_else(hia_emit *e, hia_region_id r) {
   hia_flow *flow = hiaL_flow(e, r - 1);
-  e->way = hiaL_longer(e->way, flow->way);
+  e->way = hiaG_longer_way(e->way, flow->way);
   close_arm(e, r - 1, 1);
   if (flow->join && !flow->is_joined) hiaL_at(e, flow->join);
 }
@@ -350,7 +323,7 @@ static void close_round(hia_emit *e, hia_region_id round) {
   }
   hia_loc_id loc = hiaL_loop_loc(e); /* rounds.c reads it off the branches */
   e->merges.len = flow->merges;
-  e->way = hiaL_longer(e->way, flow->way); /* no round, or the last; between them it compares */
+  e->way = hiaG_longer_way(e->way, flow->way); /* no round, or the last; between them it compares */
   if (loc != HIA_NONE) hiaL_set_debug_loc(e, loc, false);
   LLVMBuildBr(e->b, flow->head);
   hiaL_no_debug_loc(e);
@@ -418,7 +391,7 @@ void hiaL_body(hia_emit *e) {
       const hia_site *site = &e->g->sites.data[HIA_IMM_A(fn->nodes.data[n].imm)];
       if (n == site->calls && !hiaL_does(e, e->id, HIA_IS_LEAF)) hiaL_spend_call(e, site->callee);
     } else {
-      hiaL_spend(e, hiaL_cost(fn, n));
+      hiaL_spend(e, hiaG_cost(fn, n));
     }
     if (!emitters[op]) HIA_BUG(e->comp, "%s: node %u cannot be lowered", fn->name, n);
     emitters[op](e, n);

@@ -16,12 +16,6 @@ struct hia_host_emit {
   LLVMValueRef name;   /* its name as a string, once it is needed */
 };
 
-bool hiaL_calls_host(const hia_fn *fn) {
-  for (hia_node_id n = 0; n < fn->nodes.len; n++)
-    if (fn->nodes.data[n].op == HIA_OP_HOST) return true;
-  return false;
-}
-
 static const hia_extern *extern_at(const hia_emit *e, uint32_t number) {
   return &e->g->externs.data[number];
 }

@@ -41,7 +41,7 @@ void hiaL_write_forks(hia_emit *e) {
   LLVMSetInitializer(table, LLVMConstArray2(i32, words, all.len));
   LLVMSetGlobalConstant(table, true);
   if (e->options->object)
-    hiaL_object_keep(e, table);
+    hiaL_keep(e, table);
   else
     LLVMSetVisibility(table, LLVMHiddenVisibility);
   LLVMSetSection(table, HIA_FORK_SECTION);
@@ -110,13 +110,6 @@ void hiaL_close_forks(hia_emit *e) {
   for (uint32_t i = 0; i < HIA_FORK_FUNCTION_WORDS; i++)
     hiaR_push(&e->comp->arena, &e->fork_functions, row[i]);
   e->fork_frame = NULL;
-}
-
-uint32_t hiaL_forks_number(const hia_emit *e) {
-  if (!e->fork_frame) return HIA_FORKS_UNKNOWN;
-  for (uint32_t i = e->forks.len; i-- > 0;)
-    if (e->forks.data[i].site != HIA_NONE) return HIA_FORKS_OPEN + e->forks.data[i].site;
-  return HIA_FORKS_NONE;
 }
 
 /* The loop gets its comparison when LLVM's passes are done: that others read and change the frame

@@ -19,25 +19,6 @@ void hiaL_plain_name(char name[HIA_ENTRY_NAME_SIZE], hia_fn_id root) {
 
 /* ---- the record ---- */
 
-LLVMValueRef hiaL_number(hia_emit *e, unsigned bits, uint64_t n) {
-  return LLVMConstInt(LLVMIntTypeInContext(e->llvm, bits), n, false);
-}
-
-LLVMValueRef hiaL_structure(hia_emit *e, LLVMValueRef *fields, unsigned n) {
-  return LLVMConstStructInContext(e->llvm, fields, n, false);
-}
-
-/* A variable of the module. AddressSanitizer leaves those alone whose alignment is large: it would
- * move them, and have them registered. */
-LLVMValueRef hiaL_variable(hia_emit *e, const char *name, LLVMValueRef value) {
-  LLVMValueRef v = LLVMAddGlobal(e->module, LLVMTypeOf(value), name);
-  LLVMSetInitializer(v, value);
-  LLVMSetAlignment(v, 64);
-  LLVMSetLinkage(v, LLVMPrivateLinkage);
-  LLVMSetGlobalConstant(v, true);
-  return v;
-}
-
 static LLVMValueRef roots_table(hia_emit *e, uint32_t n) {
   LLVMValueRef *rows = HIA_NEW_ARRAY(&e->comp->scratch, LLVMValueRef, n);
   uint32_t i = 0;

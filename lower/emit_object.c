@@ -157,11 +157,6 @@ void hiaL_object_main(hia_emit *e, LLVMValueRef record, uint32_t root) {
 
 /* ---- what is kept ---- */
 
-void hiaL_object_keep(hia_emit *e, LLVMValueRef value) {
-  LLVMSetLinkage(value, LLVMInternalLinkage);
-  hiaR_push(&e->comp->arena, &e->kept_values, value);
-}
-
 /* LLVM's list of them. (Not llvm.used, which the linker would honour too.) */
 void hiaL_object_end(hia_emit *e) {
   uint32_t n = e->kept_values.len;

@@ -42,7 +42,7 @@ static bool calls_much(const paying *p, const hia_node *node) {
   if (node->op == HIA_OP_HOST) return true;
   if (node->op != HIA_OP_CALL_I) return false;
   const hia_graph *g = p->e->g;
-  return hiaL_polls(hiaG_fn(g, g->sites.data[HIA_IMM_A(node->imm)].callee));
+  return hiaG_polls(hiaG_fn(g, g->sites.data[HIA_IMM_A(node->imm)].callee));
 }
 
 static void look(paying *p) {
@@ -52,7 +52,7 @@ static void look(paying *p) {
   uint64_t *cost = HIA_NEW_ARRAY(&p->e->comp->scratch, uint64_t, fn->regions.len);
   for (hia_node_id n = 0; n < fn->nodes.len; n++) {
     hia_region_id r = fn->nodes.data[n].region;
-    cost[r] += hiaL_cost(fn, n);
+    cost[r] += hiaG_cost(fn, n);
     if (calls_much(p, &fn->nodes.data[n]) || cost[r] > HIA_MAX_UNPOLLED_FN) p->is_long[r] = true;
   }
   for (hia_region_id r = fn->regions.len; r-- > 0;) { /* children before their parents */
@@ -95,7 +95,7 @@ static void compute(paying *p, hia_node_id n) {
   default: break;
   }
   bool is_plain = !(hiaR_ops[node->op].traits & (HIA_T_CONTROL | HIA_T_EFFECT)) &&
-                  !hiaG_node_raises(e->g, e->fn, n) && hiaL_cost(e->fn, n) <= MAX_COST;
+                  !hiaG_node_raises(e->g, e->fn, n) && hiaG_cost(e->fn, n) <= MAX_COST;
   if (is_plain && is_known(p, n)) {
     hiaL_node_alone(e, n);
     p->n_nodes++;
@@ -132,7 +132,7 @@ void hiaL_pays(hia_emit *e, hia_fn_id id) {
   const hia_fn *fn = hiaG_fn(e->g, id);
   paying p = {.e = e};
   char name[HIA_ENTRY_NAME_SIZE];
-  if (hiaL_is_large(fn)) return;
+  if (hiaG_is_large(fn)) return;
   look(&p);
   memset(e->values, 0, fn->values.len * sizeof(LLVMValueRef));
   hiaL_pays_name(name, id);

@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* lower: the module, its functions in turn, and debug locations. */
+/* lower: the module, and its functions in turn. It drives the emitters, and lends them nothing. */
 #include "lower/emit.h"
 #include <llvm-c/Analysis.h>
 #include <stdio.h>
@@ -7,32 +7,6 @@
 void hiaL_entry_name(char name[HIA_ENTRY_NAME_SIZE], hia_fn_id root) {
   snprintf(name, HIA_ENTRY_NAME_SIZE, "hia_entry_%u", root);
 }
-
-static LLVMAttributeRef attribute(hia_emit *e, const char *name, uint64_t value) {
-  unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
-  if (!kind) HIA_BUG(e->comp, "this LLVM has no attribute %s", name);
-  return LLVMCreateEnumAttribute(e->llvm, kind, value);
-}
-
-void hiaL_attribute(hia_emit *e, LLVMValueRef function, unsigned index, const char *name,
-                    uint64_t value) {
-  LLVMAddAttributeAtIndex(function, index, attribute(e, name, value));
-}
-
-void hiaL_call_attribute(hia_emit *e, LLVMValueRef call, unsigned index, const char *name,
-                         uint64_t value) {
-  LLVMAddCallSiteAttribute(call, index, attribute(e, name, value));
-}
-
-/* ---- debug locations ---- */
-
-void hiaL_set_debug_loc(hia_emit *e, hia_loc_id loc, bool is_tail) {
-  LLVMSetCurrentDebugLocation2(
-      e->b, LLVMDIBuilderCreateDebugLocation(e->llvm, hiaL_line(loc, is_tail), hiaL_forks_number(e),
-                                             e->scope, NULL));
-}
-
-void hiaL_no_debug_loc(hia_emit *e) { LLVMSetCurrentDebugLocation2(e->b, NULL); }
 
 static void open_debug_info(hia_emit *e) {
   const char *file = e->g->file && *e->g->file ? e->g->file : "-"; /* DWARF wants a name */
@@ -48,37 +22,6 @@ static void open_debug_info(hia_emit *e) {
   LLVMMetadataRef dwarf = LLVMValueAsMetadata(LLVMConstInt(i32, 4, false));
   LLVMAddModuleFlag(e->module, LLVMModuleFlagBehaviorWarning, "Debug Info Version", 18, version);
   LLVMAddModuleFlag(e->module, LLVMModuleFlagBehaviorWarning, "Dwarf Version", 13, dwarf);
-}
-
-void hiaL_open_scope(hia_emit *e, const char *name, hia_loc_id loc) {
-  e->scope = LLVMDIBuilderCreateFunction(e->debug, e->file, name, strlen(name), "", 0, e->file,
-                                         hiaL_line(loc, false), e->debug_type, true, true, 0,
-                                         LLVMDIFlagZero, true);
-  LLVMSetSubprogram(e->function, e->scope);
-}
-
-/* ---- sizes ---- */
-
-enum { UNROLLED_NODES = 200, MANY_NODES = 4000, MANY_REGIONS = 1000 };
-enum { MANY_FUNCTIONS = 64, MANY_RESULTS = 32 };
-
-bool hiaL_is_large(const hia_fn *fn) {
-  return fn->nodes.len > MANY_NODES || fn->regions.len > MANY_REGIONS;
-}
-
-hia_size_class hiaL_size_class(const hia_graph *g) {
-  uint32_t n = 0;
-  bool is_unrolled = false, is_wide = false;
-  for (hia_fn_id f = 0; f < g->fns.len; f++) {
-    const hia_fn *fn = hiaG_fn(g, f);
-    if (fn->is_removed) continue;
-    if (hiaL_is_large(fn)) return HIA_SIZE_LARGE;
-    is_wide |= fn->n_results > MANY_RESULTS;
-    is_unrolled |= g->is_unrolled && fn->nodes.len > UNROLLED_NODES;
-    n++;
-  }
-  if (n > MANY_FUNCTIONS || is_wide) return HIA_SIZE_MANY;
-  return is_unrolled ? HIA_SIZE_UNROLLED : HIA_SIZE_USUAL;
 }
 
 /* ---- the module ---- */
@@ -125,7 +68,7 @@ static void lower_function(hia_emit *e, hia_fn_id id) {
   if (hiaL_does(e, id, HIA_IS_LEAF)) hiaL_close_leaf(e);
   e->ways[id] = e->way;
   if (e->fns[id].entry) hiaL_entry(e, id);
-  if (e->fns[id].entry && e->is_forked[id]) hiaL_pays(e, id);
+  if (e->fns[id].entry && e->facts.is_forked[id]) hiaL_pays(e, id);
   memset(&e->args, 0, sizeof e->args); /* their memory was the function's */
   memset(&e->merges, 0, sizeof e->merges);
   hiaR_arena_release(&e->comp->scratch, mark);
@@ -138,7 +81,7 @@ static void find_wanted(hia_emit *e) {
   hia_host_side host = e->options->host;
   e->is_wanted = HIA_NEW_ARRAY(&e->comp->scratch, bool, g->fns.len);
   for (hia_fn_id i = g->fns.len; i-- > 0;) {
-    hia_fn_id f = e->order[i];
+    hia_fn_id f = e->facts.order[i];
     const hia_fn *fn = hiaG_fn(g, f);
     if (fn->is_removed || host == HIA_HOST_TYPED) continue;
     e->is_wanted[f] |= host != HIA_HOST_PLAIN || hiaL_is_plain(e, f);
@@ -152,13 +95,16 @@ static void lower(hia_emit *e) {
   const hia_graph *g = e->g;
   if (g->state != HIA_STATIC) HIA_BUG(e->comp, "only static graphs are lowered");
   open_module(e);
-  hiaL_find_traits(e);
+  e->facts = hiaG_facts(&e->comp->scratch, g);
+  e->ways = HIA_NEW_ARRAY(&e->comp->scratch, hia_way, g->fns.len);
+  for (hia_fn_id f = 0; f < g->fns.len; f++)
+    e->ways[f] = (hia_way){.bare = HIA_MAX_UNPOLLED_FN, .is_bare = true};
   find_wanted(e);
   e->fns = HIA_NEW_ARRAY(&e->comp->scratch, hia_signature, g->fns.len);
   for (hia_fn_id f = 0; f < g->fns.len; f++)
     if (e->is_wanted[f]) hiaL_declare(e, f);
   for (hia_fn_id i = 0; i < g->fns.len; i++)
-    if (e->is_wanted[e->order[i]]) lower_function(e, e->order[i]);
+    if (e->is_wanted[e->facts.order[i]]) lower_function(e, e->facts.order[i]);
   hiaL_write_forks(e);
   hiaL_host_side(e);
   LLVMDIBuilderFinalize(e->debug);

@@ -12,6 +12,7 @@
 #ifndef HIA_LOWER_H
 #define HIA_LOWER_H
 
+#include "graph/analysis.h"
 #include "graph/graph.h"
 #include "lower/llvm_compat.h"
 #include "lower/plan.h"
@@ -50,14 +51,6 @@ typedef struct hia_lower_options {
 hia_status hiaL_lower(const hia_graph *g, const hia_lower_options *options,
                       const hia_allocator *allocator, LLVMContextRef llvm, LLVMModuleRef *out,
                       char *error, size_t error_size);
-/* Is a graph of a size at which algorithms that are quadratic in it must be kept away? */
-typedef enum hia_size_class {
-  HIA_SIZE_USUAL,
-  HIA_SIZE_UNROLLED, /* unrolled recursion: a function of many alike conditions on few values */
-  HIA_SIZE_MANY,     /* functions, or results of one */
-  HIA_SIZE_LARGE     /* a function of very many nodes or regions */
-} hia_size_class;
-hia_size_class hiaL_size_class(const hia_graph *g);
 /* LLVM's verifier; false and a message if the module is broken. */
 bool hiaL_verify(LLVMModuleRef module, char *error, size_t error_size);
 
@@ -70,7 +63,6 @@ hia_status hiaL_finish_loops(LLVMModuleRef module, bool unchecked, const hia_all
 /* An array of hia_host_row, one for each extern of the graph, that whoever loads the code fills in.
  */
 #define HIA_HOST_TABLE "hia_hosts"
-bool hiaL_calls_host(const hia_fn *fn); /* of a static graph */
 
 #define HIA_ENTRY_NAME_SIZE 32
 void hiaL_entry_name(char name[HIA_ENTRY_NAME_SIZE], hia_fn_id root);

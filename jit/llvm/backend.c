@@ -101,7 +101,7 @@ static bool lower(job *j) {
 
 static bool optimize(job *j) {
   int level = level_of(j->options);
-  j->status = hiaJ_optimize(j->session, j->module, j->machine, level, hiaL_size_class(j->g),
+  j->status = hiaJ_optimize(j->session, j->module, j->machine, level, hiaG_size_class(j->g),
                             instrument_of(j->options), j->error, j->error_size);
   if (!j->status)
     j->status = hiaL_finish_loops(j->module, j->options->unchecked, j->session->allocator, j->error,
@@ -292,7 +292,7 @@ static hia_status fill_hosts(hia_code *code, const hia_graph *g, const hia_host_
                              char *error, size_t error_size) {
   bool has_calls = false;
   for (hia_fn_id f = 0; f < g->fns.len && !has_calls; f++)
-    has_calls = !hiaG_fn(g, f)->is_removed && hiaL_calls_host(hiaG_fn(g, f));
+    has_calls = !hiaG_fn(g, f)->is_removed && hiaG_calls_host(hiaG_fn(g, f));
   if (!has_calls) return HIA_OK;
   uintptr_t address;
   hia_status status =

@@ -610,7 +610,7 @@ Test(lower, functions_of_many_results_are_not_looked_at_together) {
       hiaR_text_addf(&t, ") {\n%%0:i32 = arg 0\nyield %%0");
       for (int i = 1; i < n; i++) hiaR_text_addf(&t, ", %%0");
       hiaR_text_addf(&t, "\n}\n");
-      cr_assert_eq(hiaL_size_class(graph_of(&w, t.data)), n > 32 ? HIA_SIZE_MANY : HIA_SIZE_USUAL);
+      cr_assert_eq(hiaG_size_class(graph_of(&w, t.data)), n > 32 ? HIA_SIZE_MANY : HIA_SIZE_USUAL);
     }
   });
   world_free(&w);
