@@ -532,8 +532,9 @@ typedef struct hia_build_options {
   size_t size;
   /* fib(i32) becomes `prefix_fib` in C, a further instance of it that is built too
      `prefix_fib__i64`; "": `fib`. NULL: the name of the module's file without its ending. An
-     identifier of C, and no name that follows from it may be a word of the language, or a
-     function that the runtime calls */
+     identifier of C. No function may be called by a word of the language, a name that the C library
+     or its headers define, or one that is reserved. A name that is made from another (`__i64`,
+     `_plain`) gets `_` behind it where another function has it */
   const char *prefix;
   const char *cpu; /* what the code may use: "native" (this machine), "x86-64", "x86-64-v2" to
                       "x86-64-v4", or a processor by LLVM's name, "znver3"; NULL: native */

@@ -59,10 +59,10 @@ static hia_status check_extern(hia_building *b, const hia_extern *e, hia_error *
                      "the host's `%s` cannot be a function of C: %s", e->name,
                      hiaJ_is_c_word(e->name) ? "that name is taken there"
                                              : "such names are hiaton's own");
+  if (hiaJ_derived_name(b, e->name) == e->name) return HIA_OK; /* what is derived gives way */
   for (uint32_t i = 0; i < b->built.len; i++) {
     const hia_built *built = &b->built.data[i];
-    bool is_plain = built->plain && strcmp(built->plain, e->name) == 0;
-    if (!is_plain && strcmp(built->name, e->name) != 0) continue;
+    if (strcmp(built->name, e->name) != 0) continue;
     return hiaJ_fail(allocator, error, HIA_ARGUMENT, "--prefix P makes it P_NAME",
                      "`%s` cannot be called `%s` in C: that is a function of the host's",
                      built->function->name, e->name);
@@ -74,17 +74,17 @@ hia_status hiaJ_build_native(hia_building *b, hia_graph **g, hia_fn_id *roots, h
   hia_status status = build_graph(b, g, roots, error);
   if (status != HIA_OK) return status;
   run_passes(b, *g, b->options->parallel ? HIA_USE_PARALLEL : HIA_USE_NATIVE);
-  for (uint32_t i = 0; i < b->built.len; i++)
-    if (is_plain(*g, roots[i]))
-      b->built.data[i].plain =
-          hiaR_arena_printf(&b->module->comp.arena, "%s_plain", b->built.data[i].name);
   for (uint32_t k = 0; k < (*g)->externs.len; k++) {
     status = check_extern(b, &(*g)->externs.data[k], error);
     if (status != HIA_OK) return status;
     const char *name = hiaJ_extern_in_c(b, &(*g)->externs.data[k]);
     hiaR_push(&b->module->comp.arena, &b->externs, name);
   }
-  return hiaJ_check_plain_names(b, error);
+  for (uint32_t i = 0; i < b->built.len; i++)
+    if (is_plain(*g, roots[i]))
+      b->built.data[i].plain = hiaJ_derived_name(
+          b, hiaR_arena_printf(&b->module->comp.arena, "%s_plain", b->built.data[i].name));
+  return HIA_OK;
 }
 
 /* An image is tried with externs that nobody calls. */

@@ -1,6 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The header of an object: a prototype for each function, and an example of use. */
 #include "jit/engine/build.h"
+#include <inttypes.h>
 
 static const char *const c_types[HIA_N_DTYPES] = {[HIA_BOOL] = "bool",
                                                   [HIA_I32] = "int32_t",
@@ -16,14 +17,7 @@ typedef struct param {
 } param;
 typedef HIA_VEC(param) params;
 
-static bool is_taken(const params *all, const char *name) {
-  for (uint32_t i = 0; i < all->len; i++)
-    if (strcmp(all->data[i].name, name) == 0) return true;
-  return hiaJ_is_c_word(name) || strcmp(name, "context") == 0;
-}
-
-/* The scalars of a type: x, or of a tuple x_0, x_1, of tuples in it x_1_0. What is taken gets a _
- * behind it. */
+/* The scalars of a type: x, or of a tuple x_0, x_1, of tuples in it x_1_0. */
 static void add_params(hia_building *b, params *all, hia_type type, const char *name) {
   hia_arena *arena = &b->module->comp.arena;
   const hia_types *types = &b->module->types;
@@ -33,7 +27,6 @@ static void add_params(hia_building *b, params *all, hia_type type, const char *
                  hiaR_arena_printf(arena, "%s_%u", name, i));
     return;
   }
-  while (is_taken(all, name)) name = hiaR_arena_printf(arena, "%s_", name);
   param p = {(hia_dtype)type, name};
   hiaR_push(arena, all, p);
 }
@@ -69,23 +62,25 @@ static const char *base_name(const char *path) {
   return slash ? slash + 1 : path;
 }
 
-/* HIATON_FIB_H of fib.h; with the prefix of its functions if that is another, since headers in two
- * folders may have one name. */
-static void add_guard(hia_building *b, const char *header) {
-  size_t len = strlen(b->prefix);
-  bool is_named_so = len && strncmp(header, b->prefix, len - 1) == 0 && header[len - 1] == '.';
-  const char *name =
-      hiaR_arena_printf(&b->module->comp.arena, "%s%s", is_named_so ? "" : b->prefix, header);
-  hiaR_text_addf(&b->text, "HIATON_");
-  for (const char *c = name; *c; c++) {
+/* HIATON_OBJECT_FIB_FIB_H_89ABCDEF of fib.h, with a hash of what it guards: two headers of one name
+ * are both needed unless they say the same. No header of hiaton's own has a guard that begins so.
+ */
+static const char *guard_of(hia_building *b, const char *header, uint32_t hash) {
+  hia_text text;
+  hiaR_text_init(&text, &b->module->comp.arena);
+  hiaR_text_addf(&text, "HIATON_OBJECT_");
+  for (const char *c = header; *c; c++) {
     char upper = *c >= 'a' && *c <= 'z' ? (char)(*c - 'a' + 'A') : *c;
     bool is_word = (upper >= 'A' && upper <= 'Z') || (upper >= '0' && upper <= '9');
-    hiaR_text_add(&b->text, is_word ? &upper : "_", 1);
+    hiaR_text_add(&text, is_word ? &upper : "_", 1);
   }
+  hiaR_text_addf(&text, "_%08" PRIX32, hash);
+  return text.data;
 }
 
-/* "hia_status fib_fib(hia_context *context, int32_t n, int32_t *result);", broken between
- * parameters before column 100. */
+/* "hia_status fib_fib(hia_context *, int32_t, int32_t *);", broken between parameters before column
+ * 100. Names of parameters are comments: whatever a program calls them, and whatever macros there
+ * are where the header is included (errno, I, stdin), the prototype is the same. */
 static void add_parameters(hia_building *b, const char *first, const params *all, uint32_t n,
                            uint32_t n_results, size_t indent) {
   hia_text *t = &b->text;
@@ -96,8 +91,8 @@ static void add_parameters(hia_building *b, const char *first, const params *all
     const char *word = first;
     if (i) {
       const param *p = &all->data[i - 1];
-      word = hiaR_arena_printf(&b->module->comp.arena, "%s %s%s", c_types[p->dtype],
-                               i > all->len - n_results ? "*" : "", p->name);
+      word = hiaR_arena_printf(&b->module->comp.arena, "%s %s/*%s*/", c_types[p->dtype],
+                               i > all->len - n_results ? "* " : "", p->name);
     }
     if (!word) continue;
     size_t len = strlen(word);
@@ -122,7 +117,7 @@ static void add_prototype(hia_building *b, const hia_built *built) {
   hiaR_text_addf(t, "/* fn %s */\n", for_comment(b, built->function->signature));
   size_t start = t->len;
   hiaR_text_addf(t, "hia_status %s(", built->name);
-  add_parameters(b, "hia_context *context", &all, all.len, n_results, t->len - start);
+  add_parameters(b, "hia_context *", &all, all.len, n_results, t->len - start);
   if (!built->plain) return;
   /* One result is returned. */
   hiaR_text_addf(t, "/* The same; it needs no context, since it always ends, and soon. */\n");
@@ -202,19 +197,28 @@ const char *hiaJ_extern_in_c(hia_building *b, const hia_extern *e) {
   return text.data;
 }
 
-void hiaJ_build_header(hia_building *b) {
-  hia_arena *arena = &b->module->comp.arena;
+/* What the header declares. */
+static void add_prototypes(hia_building *b) {
   hia_text *t = &b->text;
-  hiaR_text_init(t, arena);
-  const char *header = b->options->header ? base_name(b->options->header) : NULL;
-  if (!header || !strchr(header, '.')) { /* none, or a pipe */
-    /* "fib.h" for the prefix fib_. */
-    size_t len = strlen(b->prefix);
-    header = len ? hiaR_arena_printf(arena, "%.*s.h", (int)(len - 1), b->prefix) : "module.h";
+  for (uint32_t i = 0; i < b->built.len; i++) {
+    if (i) hiaR_text_addf(t, "\n");
+    add_prototype(b, &b->built.data[i]);
   }
-  const char *file = b->module->source.name;
-  hiaR_text_addf(t, "/* Written by hiaton %s%s%s. An example of use:\n *\n", HIA_BUILD_VERSION,
-                 *file ? " for " : "", for_comment(b, base_name(file)));
+  for (uint32_t i = 0; i < b->left_out.len; i++)
+    hiaR_text_addf(t, "%s/* fn %s is generic: --fn '%s(...)' builds an instance. */\n",
+                   i ? "" : "\n", b->left_out.data[i], b->left_out.data[i]);
+}
+
+/* Where it comes from, how it is used, and what to link. */
+static void add_head(hia_building *b, const char *header) {
+  hia_text *t = &b->text;
+  const char *file = base_name(b->module->source.name);
+  bool has_file = *file != 0;
+  hiaR_text_addf(t,
+                 "/* Written by hiaton %s%s%s, whose licence it has. An example of use:\n"
+                 " *\n",
+                 HIA_BUILD_VERSION, has_file ? " for " : " for a program",
+                 has_file ? for_comment(b, file) : "");
   add_example(b, header);
   hiaR_text_addf(t,
                  " *\n"
@@ -223,18 +227,27 @@ void hiaJ_build_header(hia_building *b) {
                                 : ". */\n");
   for (uint32_t i = 0; i < b->externs.len; i++)
     hiaR_text_addf(t, " * - %s%s\n", b->externs.data[i], i + 1 == b->externs.len ? " */" : ",");
-  hiaR_text_addf(t, "#ifndef ");
-  add_guard(b, header);
-  hiaR_text_addf(t, "\n#define ");
-  add_guard(b, header);
-  hiaR_text_addf(t, "\n\n#include <hiaton/runtime.h>\n\n"
-                    "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
-  for (uint32_t i = 0; i < b->built.len; i++) {
-    if (i) hiaR_text_addf(t, "\n");
-    add_prototype(b, &b->built.data[i]);
+}
+
+void hiaJ_build_header(hia_building *b) {
+  hia_arena *arena = &b->module->comp.arena;
+  const char *header = b->options->header ? base_name(b->options->header) : NULL;
+  if (!header || !strchr(header, '.')) { /* none, or a pipe */
+    /* "fib.h" for the prefix fib_. */
+    size_t len = strlen(b->prefix);
+    header = len ? hiaR_arena_printf(arena, "%.*s.h", (int)(len - 1), b->prefix) : "module.h";
   }
-  for (uint32_t i = 0; i < b->left_out.len; i++)
-    hiaR_text_addf(t, "%s/* fn %s is generic: --fn '%s(...)' builds an instance. */\n",
-                   i ? "" : "\n", b->left_out.data[i], b->left_out.data[i]);
-  hiaR_text_addf(t, "\n#ifdef __cplusplus\n}\n#endif\n#endif\n");
+  hiaR_text_init(&b->text, arena);
+  add_prototypes(b);
+  hia_text prototypes = b->text;
+  const char *guard = guard_of(b, header, hiaR_hash(prototypes.data, prototypes.len));
+  hiaR_text_init(&b->text, arena);
+  add_head(b, header);
+  hiaR_text_addf(&b->text,
+                 "#ifndef %s\n#define %s\n\n"
+                 "#include <hiaton/runtime.h>\n\n"
+                 "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n",
+                 guard, guard);
+  hiaR_text_add(&b->text, prototypes.data, prototypes.len);
+  hiaR_text_addf(&b->text, "\n#ifdef __cplusplus\n}\n#endif\n#endif\n");
 }

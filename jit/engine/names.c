@@ -2,142 +2,32 @@
 /* What is built, and what it is called in C: PREFIX_fib, and the further instances of a function
  * PREFIX_fib__i64. */
 #include "jit/engine/build.h"
-#include <stdlib.h>
 
-/* ---- words that are taken ---- */
+/* ---- names that are taken ---- */
 
-bool hiaJ_is_c_word(const char *name) {
-  static const char *const words[] = {"NULL",
-                                      "_Alignas",
-                                      "_Alignof",
-                                      "_Atomic",
-                                      "_BitInt",
-                                      "_Bool",
-                                      "_Complex",
-                                      "_Decimal128",
-                                      "_Decimal32",
-                                      "_Decimal64",
-                                      "_Generic",
-                                      "_Imaginary",
-                                      "_Noreturn",
-                                      "_Static_assert",
-                                      "_Thread_local",
-                                      "alignas",
-                                      "alignof",
-                                      "and",
-                                      "and_eq",
-                                      "asm",
-                                      "auto",
-                                      "bitand",
-                                      "bitor",
-                                      "bool",
-                                      "break",
-                                      "case",
-                                      "catch",
-                                      "char",
-                                      "char16_t",
-                                      "char32_t",
-                                      "char8_t",
-                                      "class",
-                                      "co_await",
-                                      "co_return",
-                                      "co_yield",
-                                      "compl",
-                                      "concept",
-                                      "const",
-                                      "const_cast",
-                                      "consteval",
-                                      "constexpr",
-                                      "constinit",
-                                      "continue",
-                                      "decltype",
-                                      "default",
-                                      "delete",
-                                      "do",
-                                      "double",
-                                      "dynamic_cast",
-                                      "else",
-                                      "enum",
-                                      "explicit",
-                                      "export",
-                                      "extern",
-                                      "false",
-                                      "float",
-                                      "for",
-                                      "friend",
-                                      "goto",
-                                      "i386",
-                                      "if",
-                                      "inline",
-                                      "int",
-                                      "int16_t",
-                                      "int32_t",
-                                      "int64_t",
-                                      "int8_t",
-                                      "intptr_t",
-                                      "linux",
-                                      "long",
-                                      "main",
-                                      "mutable",
-                                      "namespace",
-                                      "new",
-                                      "noexcept",
-                                      "not",
-                                      "not_eq",
-                                      "nullptr",
-                                      "offsetof",
-                                      "operator",
-                                      "or",
-                                      "or_eq",
-                                      "private",
-                                      "protected",
-                                      "ptrdiff_t",
-                                      "public",
-                                      "register",
-                                      "reinterpret_cast",
-                                      "requires",
-                                      "restrict",
-                                      "return",
-                                      "short",
-                                      "signed",
-                                      "size_t",
-                                      "sizeof",
-                                      "static",
-                                      "static_assert",
-                                      "static_cast",
-                                      "struct",
-                                      "switch",
-                                      "template",
-                                      "this",
-                                      "thread_local",
-                                      "throw",
-                                      "true",
-                                      "try",
-                                      "typedef",
-                                      "typeid",
-                                      "typename",
-                                      "typeof",
-                                      "typeof_unqual",
-                                      "uint16_t",
-                                      "uint32_t",
-                                      "uint64_t",
-                                      "uint8_t",
-                                      "uintptr_t",
-                                      "union",
-                                      "unix",
-                                      "unsigned",
-                                      "using",
-                                      "virtual",
-                                      "void",
-                                      "volatile",
-                                      "wchar_t",
-                                      "while",
-                                      "xor",
-                                      "xor_eq"};
-  for (size_t i = 0; i < HIA_LEN(words); i++)
-    if (strcmp(name, words[i]) == 0) return true;
+typedef enum name_kind { LANGUAGE, HEADER, LIBRARY } name_kind;
+
+static const struct {
+  name_kind kind;
+  const char *names;
+} c_names[] = {
+#define HIA_C_NAMES(KIND, names) {KIND, names},
+#include "jit/engine/c_names.def"
+};
+
+/* Rows have names of one first letter, so that few are searched. */
+static bool is_c_name(name_kind kind, const char *name) {
+  size_t len = strlen(name);
+  for (size_t row = 0; row < HIA_LEN(c_names) && len; row++) {
+    if (c_names[row].kind != kind || c_names[row].names[0] != name[0]) continue;
+    const char *names = c_names[row].names, *at = names;
+    for (; (at = strstr(at, name)); at++)
+      if ((at == names || at[-1] == ' ') && (at[len] == ' ' || at[len] == 0)) return true;
+  }
   return false;
 }
+
+bool hiaJ_is_c_word(const char *name) { return is_c_name(LANGUAGE, name); }
 
 /* hia_ and hiaR_ begin the names of libraries, HIA_ and HIATON_ what the headers define. */
 bool hiaJ_is_own_name(const char *name) {
@@ -146,118 +36,15 @@ bool hiaJ_is_own_name(const char *name) {
   return name[3] == '_' || (name[3] >= 'A' && name[3] <= 'Z' && name[4] == '_');
 }
 
-/* What the runtime calls of the C library and of libffi, and code that is made for a processor that
- * lacks an instruction: a function of such a name would be called instead, by all of the program.
- * (tests/cli/build.sh compares it with the library.) */
-static bool is_called_by_runtime(const char *name) {
-  static const char *const names[] = {"abort",
-                                      "calloc",
-                                      "ceil",
-                                      "ceilf",
-                                      "clock_gettime",
-                                      "close",
-                                      "cos",
-                                      "cosf",
-                                      "exp",
-                                      "expf",
-                                      "expm1",
-                                      "expm1f",
-                                      "ferror",
-                                      "ffi_call",
-                                      "ffi_prep_cif",
-                                      "ffi_type_double",
-                                      "ffi_type_float",
-                                      "ffi_type_pointer",
-                                      "ffi_type_sint32",
-                                      "ffi_type_sint64",
-                                      "ffi_type_uint8",
-                                      "ffi_type_void",
-                                      "fflush",
-                                      "floor",
-                                      "floorf",
-                                      "fmod",
-                                      "fmodf",
-                                      "fprintf",
-                                      "fputc",
-                                      "fputs",
-                                      "free",
-                                      "fwrite",
-                                      "getrlimit",
-                                      "log",
-                                      "log1p",
-                                      "log1pf",
-                                      "logf",
-                                      "longjmp",
-                                      "madvise",
-                                      "malloc",
-                                      "memchr",
-                                      "memcmp",
-                                      "memcpy",
-                                      "memmove",
-                                      "memset",
-                                      "mincore",
-                                      "mmap",
-                                      "mprotect",
-                                      "munmap",
-                                      "open",
-                                      "pow",
-                                      "powf",
-                                      "prctl",
-                                      "printf",
-                                      "pthread_cond_destroy",
-                                      "pthread_cond_init",
-                                      "pthread_cond_signal",
-                                      "pthread_cond_timedwait",
-                                      "pthread_cond_wait",
-                                      "pthread_condattr_destroy",
-                                      "pthread_condattr_init",
-                                      "pthread_condattr_setclock",
-                                      "pthread_create",
-                                      "pthread_join",
-                                      "pthread_mutex_destroy",
-                                      "pthread_mutex_init",
-                                      "pthread_mutex_lock",
-                                      "pthread_mutex_unlock",
-                                      "pthread_self",
-                                      "pthread_sigmask",
-                                      "putc",
-                                      "putchar",
-                                      "puts",
-                                      "read",
-                                      "realloc",
-                                      "roundeven",
-                                      "roundevenf",
-                                      "sched_getaffinity",
-                                      "sigfillset",
-                                      "sin",
-                                      "sinf",
-                                      "snprintf",
-                                      "stderr",
-                                      "stdout",
-                                      "strchr",
-                                      "strcmp",
-                                      "strcspn",
-                                      "strerror",
-                                      "strlen",
-                                      "strncmp",
-                                      "strspn",
-                                      "strstr",
-                                      "strtod",
-                                      "strtof",
-                                      "strtol",
-                                      "strtoul",
-                                      "strtoull",
-                                      "syscall",
-                                      "sysconf",
-                                      "tan",
-                                      "tanf",
-                                      "tanh",
-                                      "tanhf",
-                                      "vfprintf",
-                                      "vsnprintf"};
-  for (size_t i = 0; i < HIA_LEN(names); i++)
-    if (strcmp(name, names[i]) == 0) return true;
-  return false;
+/* A function of such a name would be called instead of the library's, by all of the program. */
+const char *hiaJ_name_taken(const char *name) {
+  if (is_c_name(LANGUAGE, name)) return "where that name is taken";
+  if (name[0] == '_') return "which reserves names that begin with `_`";
+  if (hiaJ_is_own_name(name)) return "where such names are hiaton's own";
+  if (is_c_name(HEADER, name)) return "where a standard header defines that name";
+  if (is_c_name(LIBRARY, name)) return "where that name is the C library's";
+  if (strncmp(name, "ffi_", 4) == 0) return "where such names are libffi's";
+  return NULL;
 }
 
 static bool is_letter(char c) {
@@ -298,9 +85,11 @@ static hia_status find_prefix(hia_building *b, hia_error **error) {
 /* ---- what is built ---- */
 
 static void add(hia_building *b, const hia_function *f) {
-  for (uint32_t i = 0; i < b->built.len; i++)
+  uint32_t hash = hiaR_hash(&f, sizeof f), at = hash, i;
+  while ((i = hiaR_index_next(&b->by_function, hash, &at)) != HIA_NONE)
     if (b->built.data[i].function == f) return;
   hia_built built = {.function = f};
+  hiaR_index_add(&b->module->comp.arena, &b->by_function, hash, b->built.len);
   hiaR_push(&b->module->comp.arena, &b->built, built);
 }
 
@@ -361,6 +150,21 @@ static hia_status add_roots(hia_building *b, hia_error **error) {
 
 /* ---- names ---- */
 
+/* Adds a name to those of the object; false if it is there. */
+static bool take(hia_building *b, const char *name) {
+  uint32_t hash = hiaR_hash(name, strlen(name)), at = hash, i;
+  while ((i = hiaR_index_next(&b->by_name, hash, &at)) != HIA_NONE)
+    if (strcmp(b->names.data[i], name) == 0) return false;
+  hiaR_index_add(&b->module->comp.arena, &b->by_name, hash, b->names.len);
+  hiaR_push(&b->module->comp.arena, &b->names, name);
+  return true;
+}
+
+const char *hiaJ_derived_name(hia_building *b, const char *name) {
+  while (!take(b, name)) name = hiaR_arena_printf(&b->module->comp.arena, "%s_", name);
+  return name;
+}
+
 static void add_type(hia_text *text, const hia_types *types, hia_type type) {
   if (hiaG_is_scalar(type)) {
     hiaR_text_addf(text, "_%s", hiaG_dtype_name((hia_dtype)type));
@@ -371,72 +175,44 @@ static void add_type(hia_text *text, const hia_types *types, hia_type type) {
   for (uint32_t i = 0; i < n; i++) add_type(text, types, hiaG_tuple_part(types, type, i));
 }
 
-/* "fib" of "fib(i32)". */
-static uint32_t source_name(const hia_function *f) { return (uint32_t)strcspn(f->name, "("); }
-
-static bool is_same_source(const hia_function *a, const hia_function *b) {
-  uint32_t n = source_name(a);
-  return n == source_name(b) && memcmp(a->name, b->name, n) == 0;
+/* PREFIX_fib of "fib(i32)". */
+static const char *first_name(hia_building *b, const hia_function *f) {
+  return hiaR_arena_printf(&b->module->comp.arena, "%s%.*s", b->prefix, (int)strcspn(f->name, "("),
+                           f->name);
 }
 
-static const char *name_of(hia_building *b, uint32_t i) {
-  const hia_function *f = b->built.data[i].function;
+/* PREFIX_fib__i32. */
+static const char *further_name(hia_building *b, const hia_function *f) {
   hia_text text;
   hiaR_text_init(&text, &b->module->comp.arena);
-  hiaR_text_addf(&text, "%s%.*s", b->prefix, (int)source_name(f), f->name);
-  bool is_further = false;
-  for (uint32_t k = 0; k < i; k++) is_further |= is_same_source(b->built.data[k].function, f);
-  if (!is_further) return text.data;
-  hiaR_text_addf(&text, "_");
+  hiaR_text_addf(&text, "%s_", first_name(b, f));
   for (uint32_t k = 0; k < f->arity; k++) add_type(&text, &b->module->types, f->params[k].type);
   return text.data;
 }
 
-static int by_name(const void *a, const void *b) {
-  return strcmp(((const hia_built *)a)->name, ((const hia_built *)b)->name);
+/* The first instance of each function has the function's name. Names that follow from others come
+ * after all of these, so that they give way to them. */
+static void name_all(hia_building *b) {
+  for (uint32_t i = 0; i < b->built.len; i++) {
+    hia_built *built = &b->built.data[i];
+    const char *name = first_name(b, built->function);
+    if (take(b, name)) built->name = name;
+  }
+  for (uint32_t i = 0; i < b->built.len; i++) {
+    hia_built *built = &b->built.data[i];
+    if (!built->name) built->name = hiaJ_derived_name(b, further_name(b, built->function));
+  }
 }
 
 static hia_status check_names(hia_building *b, hia_error **error) {
-  const hia_allocator *allocator = &b->module->engine->allocator;
-  static const char hint[] = "--prefix P makes it P_NAME";
   for (uint32_t i = 0; i < b->built.len; i++) {
     const hia_built *built = &b->built.data[i];
-    if (hiaJ_is_c_word(built->name))
-      return hiaJ_fail(allocator, error, HIA_ARGUMENT, hint,
-                       "`%s` cannot be called `%s` in C, where that name is taken",
-                       built->function->name, built->name);
-    if (hiaJ_is_own_name(built->name))
-      return hiaJ_fail(allocator, error, HIA_ARGUMENT, hint,
-                       "`%s` cannot be called `%s` in C: such names are hiaton's own",
-                       built->function->name, built->name);
-    if (is_called_by_runtime(built->name))
-      return hiaJ_fail(allocator, error, HIA_ARGUMENT, hint,
-                       "`%s` cannot be called `%s` in C: the runtime calls a function of that name",
-                       built->function->name, built->name);
+    const char *why = hiaJ_name_taken(built->name);
+    if (why)
+      return hiaJ_fail(&b->module->engine->allocator, error, HIA_ARGUMENT,
+                       "--prefix P makes it P_NAME", "`%s` cannot be called `%s` in C, %s",
+                       built->function->name, built->name, why);
   }
-  uint32_t n = b->built.len;
-  hia_built *sorted = HIA_NEW_ARRAY(&b->module->comp.arena, hia_built, n);
-  memcpy(sorted, b->built.data, n * sizeof *sorted);
-  qsort(sorted, n, sizeof *sorted, by_name);
-  for (uint32_t i = 1; i < n; i++)
-    if (strcmp(sorted[i - 1].name, sorted[i].name) == 0)
-      return hiaJ_fail(allocator, error, HIA_ARGUMENT,
-                       "build them one at a time, with --fn NAME and another --prefix",
-                       "`%s` and `%s` would both be `%s` in C", sorted[i - 1].function->name,
-                       sorted[i].function->name, sorted[i].name);
-  return HIA_OK;
-}
-
-hia_status hiaJ_check_plain_names(hia_building *b, hia_error **error) {
-  uint32_t n = b->built.len;
-  for (uint32_t i = 0; i < n; i++)
-    for (uint32_t k = 0; k < n && b->built.data[i].plain; k++)
-      if (strcmp(b->built.data[i].plain, b->built.data[k].name) == 0)
-        return hiaJ_fail(&b->module->engine->allocator, error, HIA_ARGUMENT,
-                         "build them one at a time, with --fn NAME and another --prefix",
-                         "`%s` as a plain function and `%s` would both be `%s` in C",
-                         b->built.data[i].function->name, b->built.data[k].function->name,
-                         b->built.data[k].name);
   return HIA_OK;
 }
 
@@ -450,6 +226,6 @@ hia_status hiaJ_build_names(hia_building *b, hia_error **error) {
   else
     status = add_roots(b, error);
   if (status != HIA_OK) return status;
-  for (uint32_t i = 0; i < b->built.len; i++) b->built.data[i].name = name_of(b, i);
+  name_all(b);
   return check_names(b, error);
 }

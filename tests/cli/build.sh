@@ -338,6 +338,67 @@ fn half(x: f64) -> f64 = id(x) * 0.5
 fn no() -> i32 = 7
 fn pick(a: bool, b: (f32, f32)) -> f32 = if a then { let (x, _) = b; x } else { let (_, y) = b; y }
 END
+# Parameters of the names of macros; each compiler's own, the C library's, a host's.
+cat >macros.hia <<'END'
+fn f(errno: i32, I: f64, EOF: (i64, bool), NULL: f32, stdin: i32, complex: i32, unix: i32) -> i32 = errno + unix
+fn g(min: i32, max: i32, context: i32, status: i32, result: i32, int: i32, x: i32, linux: bool) -> (i32, i32) = (min, result)
+END
+cat >macros.c <<'END'
+#include <complex.h>
+#include <errno.h>
+#include <hiaton/runtime.h>
+#include <stdio.h>
+#define min(a, b) ((a) < (b) ? (a) : (b))
+#define max       nothing such
+#define x         1
+#define status    7
+#define context   2
+#define result    3
+#define result_0  4
+#define EOF_0     5
+#include "macros.h"
+#undef x
+#undef status
+#undef context
+int main(void) {
+  hia_context *context;
+  int32_t x = 0, y = 0;
+  if (hia_context_new(NULL, &context) != HIA_OK) return 1;
+  hia_status failed = macros_g(context, 7, 0, 0, 0, 8, 0, 0, true, &x, &y);
+  printf("%d %d %d %d\n", failed, x, y, macros_f_plain(1, 0, 0, true, 0, 0, 0, 2));
+  hia_context_free(context);
+  return 0;
+}
+END
+t 'parameters with names of macros' "$hiaton" build macros.hia -o macros.o --header macros.h
+for std in c11 gnu11 gnu17; do
+  t "their header as $std" $c -std=$std macros.c macros.o $static -o macros
+done
+is 'what they give' '0 7 8 3' ./macros
+if [ "$cxx" != - ]; then
+  sed 's/complex.h/complex/' macros.c >macros.cpp
+  t 'their header as C++' $cxx -std=gnu++17 -Wall -Wextra -Wpedantic -Werror $include macros.cpp macros.o $static -o macros
+fi
+# Guards: of headers that are called like hiaton's own, and of two that have one name.
+cp fib.hia types.hia 2>/dev/null || cp "$examples/fib.hia" types.hia
+for name in types runtime builder hiaton status object; do
+  cp types.hia $name.hia 2>/dev/null
+  t "a program called $name" "$hiaton" build $name.hia -o guard_$name.o --header $name.h
+  printf '#include <hiaton/hiaton.h>\n#include "%s.h"\n#include "%s.h"\nvoid *all(void);\nvoid *all(void) {\n  hia_builder_free(NULL);\n  return %s_fib(NULL, 0, NULL) == HIA_OK ? "" : NULL;\n}\n' \
+    $name $name $name >guard.c
+  t "its header beside hiaton's" $c -fsyntax-only guard.c
+done
+mkdir first second
+cp "$examples/fib.hia" same.hia
+t 'a header' "$hiaton" build same.hia --header first/same.h
+cp "$examples/tak.hia" same.hia
+t 'another of the same name and prefix' "$hiaton" build same.hia --fn tak --header second/same.h
+printf '#include "first/same.h"\n#include "second/same.h"\n#include "first/same.h"\nint main(void) {\n  return same_fib(0, 0, 0) == same_tak(0, 0, 0, 0, 0);\n}\n' >guard.c
+t 'are both there' $c -fsyntax-only guard.c
+rm -r first second same.hia guard* macros*
+for name in types runtime builder hiaton status object; do rm -f $name.hia $name.h; done
+is 'a header says whose licence it has' 1 grep -c 'for tak.hia, whose licence it has' tak.h
+
 cat >names.c <<'END'
 #include "names.h"
 #include <stdio.h>
@@ -372,27 +433,56 @@ wrong 'a generic function' 2 "--fn 'id\\(i64\\)'" "$hiaton" build names.hia --fn
 wrong 'nothing but generic ones' 2 "--fn 'fact\\(i64\\)'" "$hiaton" build "$examples/fact.hia" -o x.o
 wrong 'a generic main' 2 "--fn 'main\\(i64\\)'" "$hiaton" build "$examples/fact.hia" --exe -o x
 printf 'fn f(x) = x\nfn f__i32(x: i32) -> i32 = x\nfn hia_entry(n: i32) -> i32 = if n == 0 then 0 else 1 + hia_entry(n - 1)\n' >clash.hia
-wrong 'a clash' 2 '`f\(i32\)`.*`c_f__i32`|`c_f__i32` in C' "$hiaton" build clash.hia --fn 'f(i64)' --fn 'f(i32)' --fn f__i32 --prefix c -o x.o
-t 'none with another prefix' "$hiaton" build clash.hia --fn 'f(i64)' --fn f__i32 --prefix c -o clash.o
-rm clash.o
+t 'a function with the name of an instance' "$hiaton" build clash.hia --fn 'f(i64)' --fn 'f(i32)' --fn f__i32 --prefix c -o clash.o --header clash.h
+is 'keeps it, and the instance gives way' 'c_f c_f__i32_ c_f__i32' \
+  bash -c "sed -n 's/hia_status \\([a-z0-9_]*\\)(.*/\\1/p' clash.h | xargs"
+rm clash.o clash.h
 is 'a function with the name of an entry' 5 "$hiaton" run clash.hia --fn hia_entry 5
 printf 'fn long(x: i32) -> i32 = x\nfn half_plain(x: i32) -> i32 = x\nfn half(x: i32) -> i32 = x\n' >words.hia
 wrong 'a word of C' 2 '--prefix' "$hiaton" build words.hia --fn long --prefix '' -o x.o
-wrong 'a plain function and another' 2 'plain.*p_half_plain' "$hiaton" build words.hia --fn half --fn half_plain --prefix p -o x.o
+cat >derived.hia <<'END'
+extern fn d_twice_plain(x: i32) -> i32
+fn half(x: i32) -> i32 = x + 1
+fn half_plain(x: i32) -> i32 = x + 2
+fn half_plain_plain(x: i32) -> i32 = x + 3
+fn twice(x: i32) -> i32 = x + 4
+fn all(x: i32) -> i32 = d_twice_plain(x)
+END
+cat >derived.c <<'END'
+#include "derived.h"
+#include <stdio.h>
+int32_t d_twice_plain(int32_t x);
+int32_t d_twice_plain(int32_t x) { return x + 5; }
+int main(void) {
+  hia_context *context;
+  int32_t x[5] = {0};
+  if (hia_context_new(NULL, &context) != HIA_OK) return 1;
+  d_half(context, 0, x), d_half_plain(context, 0, x + 1), d_half_plain_plain(context, 0, x + 2);
+  d_twice(context, 0, x + 3), d_all(context, 0, x + 4);
+  printf("%d%d%d%d%d", x[0], x[1], x[2], x[3], x[4]);
+  printf("%d%d%d%d\n", d_half_plain_(0), d_half_plain_plain_(0), d_half_plain_plain_plain(0), d_twice_plain_(0));
+  hia_context_free(context);
+  return 0;
+}
+END
+t 'functions with the names of plain functions' "$hiaton" build derived.hia --prefix d -o derived.o --header derived.h
+t 'which give way' $c derived.c derived.o $static -Wl,--as-needed -lffi -o derived
+is 'each is what it is' 123451234 ./derived
+rm derived.*
 printf 'fn OK(x: i32) -> i32 = x\n' >upper.hia
 wrong 'a name of the headers' 2 "hiaton's own" "$hiaton" build upper.hia --prefix HIA -o x.o
 # What the runtime calls must not be there a second time.
 names=$(nm -u "$libraries/libhiaton_rt.a" | sed -n 's/^ *U \([a-z][a-z0-9_]*\)$/\1/p' | grep -v '^hia' | sort -u)
 missed=
-for name in $([ $plain = yes ] && echo $names) memset memmove floor ceilf roundeven; do
+for name in $([ $plain = yes ] && echo $names) memset memmove floor ceilf roundeven exit errno EOF _start; do
   printf 'fn %s(x: i32) -> i32 = x\n' "$name" >runtime.hia
   "$hiaton" check runtime.hia >out 2>&1 || continue # a word of the language
   timeout 20 "$hiaton" build runtime.hia --prefix '' --header x.h >out 2>err
-  if [ $? != 2 ] || ! grep -q -e 'the runtime calls' -e 'that name is taken' err; then missed="$missed $name"; fi
+  if [ $? != 2 ] || ! grep -q -e "the C library's" -e 'that name is taken' -e "libffi's" -e 'header defines' -e 'reserves names' err; then missed="$missed $name"; fi
 done
 if [ -z "$missed" ]; then ok; else bad 'functions that the runtime calls can be replaced' "$missed"; fi
 printf 'fn gettime(x: i32) -> i32 = x\n' >clock.hia
-wrong 'with the prefix of the file too' 2 'called .clock_gettime. in C: the runtime calls' "$hiaton" build clock.hia -o x.o
+wrong 'with the prefix of the file too' 2 "called .clock_gettime. in C, where that name is the C library's" "$hiaton" build clock.hia -o x.o
 rm -f x.h runtime.hia
 for prefix in 3a a-b 'a b' é; do
   wrong "prefix $prefix" 2 'no identifier' "$hiaton" build words.hia --prefix "$prefix" -o x.o
@@ -509,7 +599,9 @@ printf 'extern fn main(n: i64) -> i64\nfn f(n: i64) -> i64 = main(n)\n' >x.hia
 wrong 'and why' 2 'main. cannot be a function of C: that name is taken there' "$hiaton" build x.hia -o x.o
 printf 'extern fn t_f(n: i64) -> i64\nextern fn t_g_plain(n: i64) -> i64\nfn f(n: i64) -> i64 = t_f(n)\nfn g(n: i64) -> i64 = n + 1\nfn h(n: i64) -> i64 = t_g_plain(n)\n' >x.hia
 wrong "a name of the host's" 2 "called .t_f. in C: that is a function of the host's" "$hiaton" build x.hia --fn f --prefix t -o x.o
-wrong "a plain function's" 2 "called .t_g_plain. in C: that is a function of the host's" "$hiaton" build x.hia --fn g --fn h --prefix t -o x.o
+t "a plain function's" "$hiaton" build x.hia --fn g --fn h --prefix t -o x.o --header x.h
+is 'gives way to it' 'int64_t t_g_plain_(int64_t /*n*/);' grep t_g_plain_ x.h
+rm x.o x.h
 rm x.hia
 cat >odd.hia <<'END'
 extern fn name_of(x: i64) -> i64

@@ -187,10 +187,10 @@ Test(engine_build, options_of_other_versions) {
   bytes out = {NULL, 0};
   cr_assert_eq(hia_module_build_header(module, NULL, 0, &later.o, collect, &out, NULL), HIA_OK);
   cr_assert(
-      strstr(out.data, "hia_status p_fib(hia_context *context, int32_t n, int32_t *result);"));
+      strstr(out.data, "hia_status p_fib(hia_context *, int32_t /*n*/, int32_t * /*result*/);"));
   cr_assert(strstr(out.data,
-                   "hia_status p_add(hia_context *context, int64_t a, float b_0, bool b_1, "
-                   "int64_t *result_0,\n                 float *result_1);"),
+                   "hia_status p_add(hia_context *, int64_t /*a*/, float /*b_0*/, bool /*b_1*/, "
+                   "int64_t * /*result_0*/,\n                 float * /*result_1*/);"),
             "%s", out.data);
   free(out.data);
   hia_module_free(module);
