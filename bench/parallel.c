@@ -3,8 +3,9 @@
  * several threads reach of as many sequential programs side by side, and how far that is from
  * OpenMP's tasks and oneTBB.
  *
- *   bench_parallel [--quick | --check] [--runs N] [--only FUNCTION]   (of the first table, without
- *                                                                      the second)
+ *   bench_parallel [--quick | --check] [--runs N] [--shapes] [--only FUNCTION]
+ *
+ * --shapes leaves out the tables of threads and peers; --only takes one function, without peers.
  *
  * Each row is measured in rounds; in a round everything that the row compares has its turn, so that
  * a slower moment of the machine meets all. Equal calls are not merged: fib would not be
@@ -49,6 +50,7 @@ enum { N_PEERS = sizeof peers / sizeof peers[0] };
 #define MAX_FORKED 1.05 /* times the sequential code */
 #define MIN_TIMES  50.0 /* faster than each peer, on fib(32) */
 
+static bool only_shapes;
 static const char *only; /* function, or NULL */
 static size_t n_runs;
 static unsigned counts[MAX_COUNTS]; /* of threads: 2, and all cores if there are more */
@@ -262,6 +264,107 @@ static void table_of_threads(void) {
   puts("\nsteals: the median of a run. Equal calls are not merged.\n");
 }
 
+/* ---- shapes ---- */
+
+typedef struct shape {
+  const char *name; /* of the function in shapes.hia */
+  int32_t args[4], quick[4];
+  size_t n_args;
+  double max_shared; /* the target: two threads, of the time of one */
+} shape;
+
+#define MAX_SHARED 0.90 /* two threads, of the time of one */
+#define MAX_SAME   1.10 /* the same, where there is nothing for a second thread to do */
+#define MIN_TURN   2.0  /* milliseconds in which a program runs again and again in its turn */
+
+static const shape shapes[] = {
+    {"delannoy", {13, 13}, {5, 5}, 2, MAX_SHARED},
+    {"delannoy", {11, 11}, {4, 4}, 2, MAX_SHARED},
+    {"edit", {12, 12}, {5, 5}, 2, MAX_SHARED},
+    {"fib", {110}, {30}, 1, MAX_SHARED},
+    {"tribonacci", {75}, {20}, 1, MAX_SHARED},
+    {"pell", {90}, {20}, 1, MAX_SAME},
+    {"hanoi", {20, 1, 2, 3}, {6, 1, 2, 3}, 4, MAX_SHARED},
+    {"three", {14, 1}, {5, 1}, 2, MAX_SHARED},
+    {"queens", {10}, {5}, 1, MAX_SHARED},
+    {"queens_loop", {10}, {5}, 1, MAX_SHARED},
+    {"partitions", {60, 60}, {12, 12}, 2, MAX_SHARED},
+    {"unequal", {2000000}, {300}, 1, MAX_SHARED},
+    {"small", {9, 1}, {9, 1}, 2, MAX_SAME},
+    {"small", {12, 1}, {9, 1}, 2, MAX_SAME},
+};
+
+static bench_program open_shape(const shape *s, unsigned threads, bool always_fork) {
+  return bench_open(HIA_BENCH "/shapes.hia", s->name,
+                    &(bench_options){.kind = HIA_ENGINE_JIT,
+                                     .threads = threads,
+                                     .always_fork = always_fork,
+                                     .merge_calls = true});
+}
+
+typedef struct turn {
+  double cpu, wall; /* milliseconds a call */
+} turn;
+
+static turn take_turn(const bench_program *p, const shape *s, unsigned n_calls, verdict *v) {
+  double wall = bench_now(), cpu = bench_cpu();
+  for (unsigned i = 0; i < n_calls; i++)
+    judge(v, s->name, bench_call(p, bench_is_quick() ? s->quick : s->args, s->n_args, NULL));
+  return (turn){(bench_cpu() - cpu) / n_calls, (bench_now() - wall) / n_calls};
+}
+
+static void measure_shape(const shape *s) {
+  static double one[MAX_RUNS], alone[MAX_RUNS], both[MAX_RUNS], forks[MAX_RUNS], shares[MAX_RUNS];
+  bench_program sequential = open_shape(s, 1, false), forked = open_shape(s, 1, true),
+                threaded = open_shape(s, 2, false);
+  verdict v = {0};
+  double once = take_turn(&sequential, s, 1, &v).wall;
+  once = take_turn(&sequential, s, 1, &v).wall;
+  unsigned n_calls = once < MIN_TURN ? (unsigned)(MIN_TURN / once) + 1 : 1;
+  take_turn(&threaded, s, n_calls, &v);
+  for (size_t round = 0; round < n_runs; round++) {
+    bench_pin(true);
+    double cpu = take_turn(&sequential, s, n_calls, &v).cpu;
+    forks[round] = take_turn(&forked, s, n_calls, &v).cpu / cpu;
+    bench_pin(false);
+    one[round] = take_turn(&sequential, s, n_calls, &v).wall;
+    both[round] = take_turn(&threaded, s, n_calls, &v).wall;
+    alone[round] = cpu;
+    shares[round] = both[round] / one[round];
+  }
+  char text[64];
+  bench_call_text(text, sizeof text, s->name, bench_is_quick() ? s->quick : s->args, s->n_args);
+  printf("%-20s", text);
+  print_ms(bench_median(alone, n_runs));
+  print_ms(bench_median(one, n_runs));
+  print_ms(bench_median(both, n_runs));
+  bench_print_target(text, "T1", bench_median(forks, n_runs), 3, BENCH_AT_MOST(MAX_FORKED));
+  bench_print_target(text, "T2", bench_median(shares, n_runs), 3, BENCH_AT_MOST(s->max_shared));
+  printf(" %6.3f\n", both[0] / one[0]); /* sorted by now */
+  bench_close(&sequential);
+  bench_close(&forked);
+  bench_close(&threaded);
+}
+
+static void table_of_shapes(void) {
+  printf("Shapes of recursion, as users have them: equal calls are merged. Rounds: %zu; "
+         "milliseconds a call.\n\n"
+         "CPU time: of sequential code. T1: forked code on one thread, of that, the median of the "
+         "rounds; T2: two\nthreads, of the time of one on the clock, the same; best: of the best "
+         "rounds of each.\n\n",
+         n_runs);
+  printf("%-20s %9s %9s %9s", "", "CPU time", "1 thread", "2 threads");
+  bench_print_target_heading("T1");
+  bench_print_target_heading("T2");
+  puts("   best");
+  for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
+    if (only && strcmp(only, shapes[i].name) != 0) continue;
+    measure_shape(&shapes[i]);
+    fflush(stdout);
+  }
+  puts("");
+}
+
 /* ---- peers ---- */
 
 static bool peer_path(const struct peer *p, char *path, size_t size) {
@@ -342,11 +445,14 @@ int main(int argc, char **argv) {
       n_runs = (size_t)strtoul(argv[++i], NULL, 10);
     } else if (strcmp(argv[i], "--only") == 0 && i + 1 < argc) {
       only = argv[++i];
+    } else if (strcmp(argv[i], "--shapes") == 0) {
+      only_shapes = true;
     } else {
       n_runs = 0;
     }
     if (n_runs == 0 || n_runs > MAX_RUNS) {
-      fprintf(stderr, "usage: %s [--quick | --check] [--runs N] [--only FUNCTION]\n", argv[0]);
+      fprintf(stderr, "usage: %s [--quick | --check] [--runs N] [--shapes] [--only FUNCTION]\n",
+              argv[0]);
       return 2;
     }
   }
@@ -355,7 +461,8 @@ int main(int argc, char **argv) {
   counts[n_counts++] = 2;
   if (cores > 2) counts[n_counts++] = cores < MAX_COPIES ? cores : MAX_COPIES;
   if (cores < 2) puts("This machine has one core: two threads cannot be faster than one.\n");
-  table_of_threads();
-  if (!only) table_of_peers(counts[n_counts - 1]);
+  if (!only_shapes) table_of_threads();
+  table_of_shapes();
+  if (!only && !only_shapes) table_of_peers(counts[n_counts - 1]);
   return bench_end();
 }

@@ -394,6 +394,14 @@ void hiaG_tail(hia_graph *g);             /* opt_tail.c: tail calls of a group t
 const char *hiaG_cannot_fuel(const hia_graph *g);
 /* In one function, which it leaves not compact; calls it adds are new nodes. False: none met. */
 bool hiaG_merge_in(hia_graph *g, hia_fn *fn);
+/* How many of the calls of a region that could be forked are. */
+typedef enum hia_fork_density {
+  HIA_FORK_ALL,
+  HIA_FORK_ONE_A_REGION, /* where inner levels of unrolled recursion pay for each of theirs */
+} hia_fork_density;
+/* Forks calls of one function that has no forks, and leaves it not compact; the calls that are made
+ * where a fork was not taken are new nodes. False: there was nothing to fork. */
+bool hiaG_fork_in(hia_graph *g, hia_fn *fn, hia_fork_density density);
 /* Gives the forks of a function that was put together numbers of their own. They nest, and a join
  * comes right behind the end of its fork. */
 void hiaG_number_forks(hia_graph *g, hia_fn *fn);

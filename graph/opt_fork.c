@@ -46,6 +46,7 @@ typedef struct forking {
   hia_arena *scratch;
   hia_fn *fn;
   hia_subst subst;
+  hia_fork_density density;
   uint32_t number;     /* of the next fork */
   bool *takes_long;    /* by node */
   uint32_t *open;      /* by region: forks open around it */
@@ -151,6 +152,15 @@ static bool fit(const forking *f, uint32_t to, uint32_t most, stretch_vec *outer
   return true;
 }
 
+/* Of several stretches one is left, around the most. */
+static void keep_longest(stretch_vec *found) {
+  stretch best = found->data[0];
+  for (uint32_t i = 1; i < found->len; i++)
+    if (found->data[i].to - found->data[i].from > best.to - best.from) best = found->data[i];
+  found->data[0] = best;
+  found->len = 1;
+}
+
 /* Finds the stretches of a region, by their calls, and how many are open around the regions in it.
  */
 static void find_stretches(forking *f, uint32_t is_open, stretch_vec *found) {
@@ -164,6 +174,7 @@ static void find_stretches(forking *f, uint32_t is_open, stretch_vec *found) {
     hiaR_push(f->scratch, &outer, s);
     hiaR_push(f->scratch, found, s);
   }
+  if (f->density == HIA_FORK_ONE_A_REGION && found->len > 1) keep_longest(found);
   hia_mark mark = hiaR_arena_mark(f->scratch);
   uint32_t *begins = HIA_NEW_ARRAY(f->scratch, uint32_t, f->n), end = 0;
   for (uint32_t i = 0; i < found->len; i++) begins[found->data[i].from]++;
@@ -245,11 +256,11 @@ static void make_fork(forking *f, const stretch *s) {
   hiaG_remove(fn, call);
 }
 
-static void fork_fn(hia_graph *g, hia_fn *fn) {
-  forking f = {.g = g, .scratch = &g->comp->scratch, .fn = fn};
+bool hiaG_fork_in(hia_graph *g, hia_fn *fn, hia_fork_density density) {
+  forking f = {.density = density, .g = g, .scratch = &g->comp->scratch, .fn = fn};
   uint32_t n = fn->nodes.len;
   f.takes_long = HIA_NEW_ARRAY(f.scratch, bool, n);
-  if (!look(&f)) return;
+  if (!look(&f)) return false;
   f.subst = hiaG_subst(g, fn);
   f.open = HIA_NEW_ARRAY(f.scratch, uint32_t, fn->regions.len);
   f.region = HIA_NEW_ARRAY(f.scratch, hia_node_id, n);
@@ -266,17 +277,17 @@ static void fork_fn(hia_graph *g, hia_fn *fn) {
     for (uint32_t k = 0; k < found.len; k++) make_fork(&f, &found.data[k]);
     hiaR_arena_release(f.scratch, mark);
   }
-  if (f.number == 0) return;
+  if (f.number == 0) return false;
   for (hia_node_id at = fn->regions.data[0].first; at != HIA_NONE; at = hiaG_walk_next(fn, at))
     hiaG_rewrite_ins(&f.subst, fn, at);
-  hiaG_compact(g, fn);
+  return true;
 }
 
 void hiaG_fork(hia_graph *g) {
   for (hia_fn_id id = 0; id < g->fns.len; id++) {
     if (hiaG_fn(g, id)->is_removed) continue;
     hia_mark mark = hiaR_arena_mark(&g->comp->scratch);
-    fork_fn(g, hiaG_fn(g, id));
+    if (hiaG_fork_in(g, hiaG_fn(g, id), HIA_FORK_ALL)) hiaG_compact(g, hiaG_fn(g, id));
     hiaR_arena_release(&g->comp->scratch, mark);
   }
 }

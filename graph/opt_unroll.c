@@ -27,10 +27,11 @@
  * replaced by bodies. The calls that merging adds to other arms get a guard only.
  *
  * Bodies are copied as they were before the pass, without their forks (opt_fork.c), but for those
- * that are reached by first calls only, or by last calls only: where one child is a thousandth of
- * the other, what the outermost level has to give is not enough, and these two ways lead to what is
- * large. Chains of calls stay the source's, as in opt_inline.c: copied nodes get the call as their
- * parent. COUNT nodes come along.
+ * that are reached by first calls only, or by last calls only: forks are copied along the
+ * first-call and the last-call path, which lead to the large subtrees of a lopsided tree. Where
+ * calls were merged, forks are placed anew between those that are left (choose). Chains of calls
+ * stay the source's, as in opt_inline.c: copied nodes get the call as their parent. COUNT nodes
+ * come along.
  *
  * Needs hiaG_effects (groups, recursion); keeps them, but for functions that no longer call each
  * other directly. For native code only: the interpreter gains nothing from larger frames. */
@@ -43,6 +44,8 @@ enum {
   MIN_LEVELS = 2,    /* of a function that has a slow path beside it */
   MAX_MEMBERS = 8,   /* functions of a group */
   MAX_FORKS = 2,     /* of an inner level; one that would have more comes without */
+  MAX_FEW = 4,       /* calls that merging leaves of a body */
+  MIN_SAVED = 32,    /* merging across forks saves one call of so many, or forks stay */
   MAX_GUARD = 8,     /* cost of what a guard computes before its test */
   MAX_LEAF = 24,     /* cost of a base case that is copied to every call */
   MAX_GROWTH = 60000 /* nodes that a graph may grow by */
@@ -510,6 +513,13 @@ static void unroll_first(unrolling *u, pending *p) {
     if (is_of_group(u, u->fn, made, u->group)) hiaR_push(u->scratch, &p->guarded, made);
 }
 
+/* Which forks the levels get besides those that the function has. */
+typedef enum inner_forks {
+  FORK_NONE,  /* none; equal calls are merged */
+  FORK_PATHS, /* of the bodies on the two paths; equal calls are not merged */
+  FORK_LEFT,  /* equal calls are merged; if any were, some of those that are left (fork_left) */
+} inner_forks;
+
 static void unroll_level(unrolling *u, pending *p) {
   if (u->merges)
     while (p->calls.len) unroll_first(u, p);
@@ -536,8 +546,25 @@ static uint32_t forks_behind(const unrolling *u, const pending *p) {
   return forks;
 }
 
-/* Inner levels get forks, or equal calls are merged. */
-static void unroll_levels(unrolling *u, hia_fn_id f, uint32_t levels, bool forks) {
+static uint32_t count_left(const unrolling *u, const pending *p) {
+  uint32_t left = 0;
+  for (uint32_t i = 0; i < p->calls.len; i++) left += !is_dead(u, p->calls.data[i]);
+  return left;
+}
+
+/* Forks some of the calls that merging has left. A body with few calls is short, and a fork would
+ * take up to a quarter of its time: so there it has one level more than sequential code. */
+static void fork_left(unrolling *u, pending *p) {
+  uint32_t left = count_left(u, p);
+  if (left > 1 && left <= MAX_FEW) unroll_level(u, p);
+  rewrite(u);
+  hia_node_id made = u->fn->nodes.len;
+  hiaG_fork_in(u->g, u->fn, HIA_FORK_ONE_A_REGION);
+  for (; made < u->fn->nodes.len; made++)
+    if (is_of_group(u, u->fn, made, u->group)) hiaR_push(u->scratch, &p->guarded, made);
+}
+
+static void unroll_levels(unrolling *u, hia_fn_id f, uint32_t levels, inner_forks forks) {
   hia_graph *g = u->g;
   u->fn = hiaG_fn(g, f);
   u->group = u->fn->group;
@@ -549,12 +576,13 @@ static void unroll_levels(unrolling *u, hia_fn_id f, uint32_t levels, bool forks
     if (is_of_group(u, u->fn, n, u->group) && !is_tail(u->fn, n))
       hiaR_push(u->scratch, &p.calls, n);
   add_path(u, &p.calls, &p.path, 0, PATH_FIRST | PATH_LAST);
-  u->forks = forks;
-  u->merges = g->merges_calls && !forks;
+  u->forks = forks == FORK_PATHS;
+  u->merges = g->merges_calls && !u->forks;
   for (; levels > 0; levels--) {
     u->forks = u->forks && forks_behind(u, &p) <= MAX_FORKS;
     unroll_level(u, &p);
   }
+  if (forks == FORK_LEFT && u->has_merged) fork_left(u, &p);
   guard_all(u, &p.calls);
   guard_all(u, &p.guarded);
   rewrite(u);
@@ -564,24 +592,63 @@ static void unroll_levels(unrolling *u, hia_fn_id f, uint32_t levels, bool forks
   hiaG_compact(g, u->fn);
 }
 
-/* Where equal calls were merged few are left, and no leaf is one of many. Calls that are forked are
- * not merged: so where they may be, the inner ones are forked only after it has turned out that
- * there are no equal ones. */
-static void unroll_fn(unrolling *u, hia_fn_id f, uint32_t levels) {
-  hia_graph *g = u->g;
-  bool wants = levels >= MIN_LEVELS && wants_full(u, f);
-  hia_fn before = *hiaG_fn(g, f);
-  hiaG_compact(g, &before); /* a copy */
+/* What unrolling makes of a function. */
+typedef struct unrolled {
+  hia_fn fn;
+  uint32_t grown;
+  uint32_t calls; /* on the longest way through it */
+  bool has_merged;
+} unrolled;
+
+/* Unrolls a copy of `before`. */
+static unrolled try_levels(unrolling *u, hia_fn_id f, const hia_fn *before, uint32_t levels,
+                           inner_forks forks) {
+  hia_fn *fn = hiaG_fn(u->g, f);
   uint32_t grown = u->grown;
-  unroll_levels(u, f, levels, !g->merges_calls && !wants); /* the slow path has them */
-  if (u->has_merged) return;
-  if (wants) {
-    unroll_levels(u, make_full(u, f, &before), 0, false);
-  } else if (g->merges_calls && u->shapes[f].n_forks) {
-    u->grown = grown;
-    *hiaG_fn(g, f) = before;
-    unroll_levels(u, f, levels, true);
+  *fn = *before;
+  hiaG_compact(u->g, fn); /* a copy */
+  if (forks == FORK_LEFT) {
+    strip_forks(u, fn);
+    hiaG_compact(u->g, fn);
   }
+  unroll_levels(u, f, levels, forks);
+  fn = hiaG_fn(u->g, f);
+  unrolled result = {*fn, u->grown - grown, calls_on_a_way(u, fn), u->has_merged};
+  u->grown = grown;
+  return result;
+}
+
+/* A call that is forked is not merged with others, which costs many times what a second thread
+ * gains. So all equal calls are merged first, as in sequential code, and forks are put between the
+ * calls that are left. Three counts decide:
+ *
+ * - Where no calls were equal the inner levels get the forks of the two paths.
+ * - Where the outermost forks keep nearly no call from being merged they stay, as they stand around
+ *   the largest pieces of work.
+ * - Otherwise forks are placed anew. */
+static unrolled choose(unrolling *u, hia_fn_id f, const hia_fn *before, uint32_t levels,
+                       inner_forks forks) {
+  if (!u->g->merges_calls) return try_levels(u, f, before, levels, forks);
+  bool has_forks = u->shapes[f].n_forks > 0;
+  unrolled outermost = try_levels(u, f, before, levels, FORK_NONE);
+  if (!has_forks) return outermost;
+  unrolled left = try_levels(u, f, before, levels, FORK_LEFT);
+  if (!left.has_merged)
+    return forks == FORK_NONE ? outermost : try_levels(u, f, before, levels, forks);
+  return outermost.calls - outermost.calls / MIN_SAVED <= left.calls ? outermost : left;
+}
+
+/* Where equal calls were merged few are left, and no leaf is one of many: such a function is not
+ * tried first. */
+static void unroll_fn(unrolling *u, hia_fn_id f, uint32_t levels) {
+  bool wants = levels >= MIN_LEVELS && wants_full(u, f);
+  hia_fn before = *hiaG_fn(u->g, f);
+  hiaG_compact(u->g, &before); /* a copy */
+  /* The full function has the forks. */
+  unrolled chosen = choose(u, f, &before, levels, wants ? FORK_NONE : FORK_PATHS);
+  *hiaG_fn(u->g, f) = chosen.fn;
+  u->grown += chosen.grown;
+  if (wants && !chosen.has_merged) unroll_levels(u, make_full(u, f, &before), 0, FORK_NONE);
 }
 
 void hiaG_unroll(hia_graph *g) {
