@@ -644,7 +644,7 @@ static void unroll_fn(unrolling *u, hia_fn_id f, uint32_t levels) {
   bool wants = levels >= MIN_LEVELS && wants_full(u, f);
   hia_fn before = *hiaG_fn(u->g, f);
   hiaG_compact(u->g, &before); /* a copy */
-  /* The full function has the forks. */
+  /* The slow path has the forks. */
   unrolled chosen = choose(u, f, &before, levels, wants ? FORK_NONE : FORK_PATHS);
   *hiaG_fn(u->g, f) = chosen.fn;
   u->grown += chosen.grown;
