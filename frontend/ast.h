@@ -28,7 +28,7 @@
 /* ---- diag.c ---- */
 
 enum hia_error {
-#define HIA_ERROR(code, text) HIA_##code,
+#define HIA_ERROR(code, ...) HIA_##code,
 #include "frontend/errors.def"
   HIA_N_ERRORS
 };

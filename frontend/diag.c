@@ -7,7 +7,7 @@
 #define MESSAGE_MAX 400u
 
 static const char *const codes[] = {
-#define HIA_ERROR(code, text) #code,
+#define HIA_ERROR(code, ...) #code,
 #include "frontend/errors.def"
 };
 

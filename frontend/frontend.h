@@ -58,6 +58,11 @@ void hiaF_diags_init(hia_diags *diags, hia_comp *comp, const hia_source *source)
  * are not printable are shown escaped; long lines are cut around the caret. */
 void hiaF_diag_print(const hia_diags *diags, uint32_t i, hia_text *out);
 
+/* explain.c: what a code or the word of a failure means; NULL if it is none. The first line is a
+ * heading, "E0301: mixed types"; static. */
+const char *hiaF_explain(const char *code);
+const char *hiaF_explained_code(size_t i); /* all of them; NULL at the end */
+
 /* ---- a checked program ---- */
 
 typedef struct hia_program hia_program;

@@ -33,6 +33,9 @@ static bool is_list(const tool_row *row) {
 /* The word that a command takes which is about no program. */
 static void print_words(const tool_command *command, const char *before) {
   if (strcmp(command->operands, "SHELL") == 0) printf("%sbash%szsh", before, before);
+  if (strcmp(command->operands, "[CODE]") == 0)
+    for (size_t i = 0; hia_error_explained_code(i); i++)
+      printf("%s%s", before, hia_error_explained_code(i));
   if (strcmp(command->operands, "[COMMAND]") == 0)
     for (const tool_command *c = tool_commands; c->name; c++) printf("%s%s", before, c->name);
 }

@@ -15,6 +15,7 @@ const tool_command tool_commands[] = {
      tool_build},
     {"completion", "SHELL", "print what completes commands and options in bash or zsh",
      tool_completion},
+    {"explain", "[CODE]", "say what the code of an error means, or list the codes", tool_explain},
     {"help", "[COMMAND]", "list the commands, or the options of one", tool_help_command},
     {NULL, NULL, NULL, NULL},
 };

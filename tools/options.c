@@ -80,7 +80,7 @@ const tool_row tool_rows[] = {
      "native code without its entry check and limits: to measure what it costs"},
     {OPT_VERIFY, RUN | DUMP | BENCH | BUILD, "verify", NULL, NULL,
      "check the graph after every pass"},
-    {OPT_HELP, ALL | HELP | COMPLETION, "help", NULL, NULL, "this list"},
+    {OPT_HELP, ALL | HELP | COMPLETION | EXPLAIN, "help", NULL, NULL, "this list"},
     {.name = NULL},
 };
 #define N_ROWS (sizeof tool_rows / sizeof tool_rows[0] - 1)

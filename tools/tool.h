@@ -62,7 +62,7 @@ typedef enum tool_option {
 } tool_option;
 
 /* Commands as a set: tool_commands by position. */
-enum { RUN = 1, CHECK = 2, DUMP = 4, BENCH = 8, BUILD = 16, COMPLETION = 32, HELP = 64 };
+enum { RUN = 1, CHECK = 2, DUMP = 4, BENCH = 8, BUILD = 16, COMPLETION = 32, EXPLAIN = 64, HELP = 128 };
 
 /* An option of some commands: parsing, --help, the manual page and the completion of shells come
  * from one table of these. */
@@ -224,6 +224,7 @@ int tool_dump(const tool_options *options);
 int tool_bench(const tool_options *options);
 int tool_build(const tool_options *options);
 int tool_completion(const tool_options *options);
+int tool_explain(const tool_options *options);
 int tool_help_command(const tool_options *options);
 
 #endif

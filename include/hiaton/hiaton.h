@@ -185,6 +185,13 @@ HIA_API hia_status hia_engine_native(hia_engine *engine, hia_error **error);
 HIA_API const char *hia_pass_name(size_t i);
 HIA_API const char *hia_pass_doc(size_t i);
 
+/* What a code that hia_error_code returns means, for people: "E0301", "div-zero". The first line is a
+ * heading, "E0301: mixed types"; for most codes a program that has the error follows, and the same
+ * program mended. NULL if the code has no explanation. The text is static. */
+HIA_API const char *hia_error_explain(const char *code);
+/* The i-th code that has an explanation; NULL past the end. */
+HIA_API const char *hia_error_explained_code(size_t i);
+
 /* ---- host functions ----
  *
  * What a program declares `extern fn` or `extern impure fn` is a function of the host's. In C it

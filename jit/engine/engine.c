@@ -99,6 +99,9 @@ const char *hia_pass_name(size_t i) {
 
 const char *hia_pass_doc(size_t i) { return hia_pass_name(i) ? hiaG_passes[i].doc : NULL; }
 
+const char *hia_error_explain(const char *code) { return code ? hiaF_explain(code) : NULL; }
+const char *hia_error_explained_code(size_t i) { return hiaF_explained_code(i); }
+
 /* ---- making and freeing ---- */
 
 /* The passes to leave out; false: out of memory. Merging is one, and no more than one: lowering is

@@ -79,6 +79,8 @@ c 'bash zsh' hiaton completion ''
 c 'bash' hiaton completion b
 c "$(printf '%s\n' "$commands" | LC_ALL=C sort | paste -sd' ')" hiaton help ''
 c '' hiaton help run ''
+c 'E0301 E0302 E0303 E0304 E0305 E0306 E0307 E0308 E0309' hiaton explain E030
+c 'div-overflow div-zero' hiaton explain div
 c '' hiaton nosuch -
 
 # ---- zsh ----

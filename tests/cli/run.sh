@@ -447,6 +447,30 @@ for command in $commands; do
 done
 t 'help with no command' 2 '' 'there is no command `nosuch`' help nosuch
 t 'help with two' 2 '' 'one word too many' help run check
+
+# ---- explain ----
+t 'what a code means' 0 'E0318: a const is a scalar
+
+A const has one scalar as its value. A function without parameters gives a tuple.
+
+Wrong:
+
+    const ORIGIN = (0, 0)
+
+Right:
+
+    fn origin() = (0, 0)' '' explain E0318
+t 'in small letters' 0 "$("$hiaton" explain E0301)" '' explain e0301
+t 'a word of a failure' 0 "$("$hiaton" explain depth)" '' explain depth
+t 'all codes' 0 "$("$hiaton" explain)" '' explain
+if "$hiaton" explain | grep -qx 'E0301: mixed types' && "$hiaton" explain | grep -qx 'div-zero: division by zero'; then
+  passed=$((passed + 1))
+else
+  bad 'explain lists the codes'
+fi
+t 'no such code' 2 '' 'there is no code `E0300`' explain E0300
+t 'no such word, long' 2 '' 'there is no code `no-such-word-at-all`' explain no-such-word-at-all
+t 'two codes' 2 '' 'one word too many' explain E0301 E0302
 if [[ $("$hiaton" --version) =~ ^hiaton\ [0-9]+\.[0-9]+\.[0-9]+$ ]]; then
   passed=$((passed + 1))
 else
