@@ -664,6 +664,7 @@ void hiaF_consts_unused(hia_program *p);
  * in `vars` from slots[binder - first] on. */
 typedef struct hia_elab {
   hia_program *p;
+  hia_arena *arena; /* the graph's: nothing of this is the program's */
   hia_graph *g;
   hia_fn_id *fns;    /* by instance: its function, or NONE */
   uint32_t *externs; /* by number: the extern of the graph, or NONE */

@@ -14,7 +14,7 @@ typedef struct dtypes {
 static void flatten(hia_elab *e, hia_itype type, dtypes *out) {
   hia_type t = hiaF_itype_type(&e->p->it, type);
   out->n = hiaG_type_words(e->p->it.types, t);
-  hia_dtype *data = out->n <= FEW ? out->few : HIA_NEW_ARRAY(e->p->arena, hia_dtype, out->n);
+  hia_dtype *data = out->n <= FEW ? out->few : HIA_NEW_ARRAY(e->arena, hia_dtype, out->n);
   hiaG_type_flatten(e->p->it.types, t, data);
   out->data = data;
 }
@@ -25,7 +25,7 @@ static uint32_t words_of(const hia_elab *e, hia_ast_id id) {
   return hiaF_itype_parts(&e->p->it, type_of(e, id));
 }
 
-static void push(hia_elab *e, hia_value_id value) { hiaR_push(e->p->arena, &e->words, value); }
+static void push(hia_elab *e, hia_value_id value) { hiaR_push(e->arena, &e->words, value); }
 
 hia_loc_id hiaF_elab_loc(hia_elab *e, uint32_t pos) {
   uint32_t line, col;
@@ -92,7 +92,7 @@ void hiaF_elab_bind(hia_elab *e, hia_ast_id binder, hia_itype type, uint32_t bas
   if (n->kind == HIA_AST_BIND_WILD || n->kind == HIA_AST_PAT_WILD) return;
   e->slots[binder - e->first] = e->vars.len;
   for (uint32_t i = 0; i < hiaF_itype_parts(it, type); i++)
-    hiaR_push(e->p->arena, &e->vars, e->words.data[base + i]);
+    hiaR_push(e->arena, &e->vars, e->words.data[base + i]);
 }
 
 static void elab_name(hia_elab *e, hia_ast_id id, const hia_ast *n) {
@@ -163,7 +163,7 @@ static void elab_loop(hia_elab *e, const hia_ast *n) {
   hia_loc_id loc = hiaF_elab_loc(e, n->pos);
   for (uint32_t i = 0; i < n->c; i++) hiaF_elab(e, hiaF_node(p, vars[i])->c, false);
   uint32_t count = e->words.len - base;
-  hia_dtype *types = HIA_NEW_ARRAY(p->arena, hia_dtype, count);
+  hia_dtype *types = HIA_NEW_ARRAY(e->arena, hia_dtype, count);
   for (uint32_t i = 0; i < count; i++) types[i] = hiaG_type(e->fn, e->words.data[base + i]);
   hia_node_id node =
       hiaG_add(e->g, e->fn, outer, HIA_OP_LOOP, e->words.data + base, count, types, count, 0, loc);
@@ -216,9 +216,9 @@ static hia_fn_id function_of(hia_elab *e, uint32_t id) {
   dtypes flat;
   for (uint32_t i = 0; i < d->n_params; i++) {
     flatten(e, inst->args[i], &flat);
-    for (uint32_t k = 0; k < flat.n; k++) hiaR_push(p->arena, &params, (uint32_t)flat.data[k]);
+    for (uint32_t k = 0; k < flat.n; k++) hiaR_push(e->arena, &params, (uint32_t)flat.data[k]);
   }
-  hia_dtype *types = HIA_NEW_ARRAY(p->arena, hia_dtype, params.len);
+  hia_dtype *types = HIA_NEW_ARRAY(e->arena, hia_dtype, params.len);
   for (uint32_t i = 0; i < params.len; i++) types[i] = (hia_dtype)params.data[i];
   flatten(e, inst->result, &flat);
   uint32_t line, col, source = hiaG_name(e->g, hiaF_symbol_text(p, d->symbol));
@@ -226,7 +226,7 @@ static hia_fn_id function_of(hia_elab *e, uint32_t id) {
   e->fns[id] =
       hiaG_fn_new(e->g, hiaF_inst_name(p, id), source, hiaG_loc(e->g, line, col, source, HIA_NONE),
                   types, params.len, flat.data, flat.n);
-  hiaR_push(p->arena, &e->queue, id);
+  hiaR_push(e->arena, &e->queue, id);
   return e->fns[id];
 }
 
@@ -236,10 +236,14 @@ static uint32_t extern_of(hia_elab *e, uint32_t decl) {
   const hia_decl *d = hiaF_decl(p, decl);
   uint32_t *made = &e->externs[d->fn];
   if (*made != HIA_NONE) return *made;
-  hia_type *params = HIA_NEW_ARRAY(p->arena, hia_type, d->n_params);
-  for (uint32_t i = 0; i < d->n_params; i++) params[i] = hiaF_itype_type(&p->it, d->param_types[i]);
+  hia_type *params = HIA_NEW_ARRAY(e->arena, hia_type, d->n_params);
+  const hia_types *from = p->it.types;
+  hia_types *to = e->g->types;
+  for (uint32_t i = 0; i < d->n_params; i++)
+    params[i] = hiaG_type_copy(to, from, hiaF_itype_type(&p->it, d->param_types[i]));
+  hia_type result = hiaG_type_copy(to, from, hiaF_itype_type(&p->it, d->result));
   return *made = hiaG_extern_new(e->g, hiaF_symbol_text(p, d->symbol), d->impure, d->raises, params,
-                                 d->n_params, hiaF_itype_type(&p->it, d->result));
+                                 d->n_params, result);
 }
 
 static void elab_call(hia_elab *e, hia_ast_id id, const hia_ast *n, bool tail) {
@@ -346,7 +350,7 @@ static void build_body(hia_elab *e, uint32_t id) {
   e->types = inst->types;
   e->region = 0;
   e->words.len = e->vars.len = 0;
-  e->slots = HIA_NEW_ARRAY(p->arena, uint32_t, d->end_node - d->first_node);
+  e->slots = HIA_NEW_ARRAY(e->arena, uint32_t, d->end_node - d->first_node);
   for (uint32_t i = 0; i < e->fn->n_params; i++) push(e, hiaG_out(e->fn, i, 0)); /* the ARGs */
   for (uint32_t i = 0, at = 0; i < d->n_params; i++) {
     hiaF_elab_bind(e, p->extra.data[d->params + i], inst->args[i], at);
@@ -357,15 +361,18 @@ static void build_body(hia_elab *e, uint32_t id) {
   hiaF_elab_yield(e, 0, 0);
 }
 
-hia_graph *hiaF_build(hia_program *p, const hia_inst_id *roots, uint32_t n_roots, bool counted,
-                      hia_fn_id *roots_out) {
+hia_graph *hiaF_build(hia_program *p, hia_comp *comp, hia_types *types, const hia_inst_id *roots,
+                      uint32_t n_roots, bool counted, hia_fn_id *roots_out) {
+  const hia_types *from = p->it.types;
+  hia_arena *arena = &comp->arena;
   hia_elab e = {.p = p,
-                .g = hiaG_new(p->comp, p->it.types, p->source->name),
-                .fns = HIA_NEW_ARRAY(p->arena, hia_fn_id, p->insts.len),
-                .externs = HIA_NEW_ARRAY(p->arena, uint32_t, p->externs.len),
+                .arena = arena,
+                .g = hiaG_new(comp, types, p->source->name),
+                .fns = HIA_NEW_ARRAY(arena, hia_fn_id, p->insts.len),
+                .externs = HIA_NEW_ARRAY(arena, uint32_t, p->externs.len),
                 .counted = counted};
   e.g->is_counted = counted;
-  hiaR_reserve(p->arena, &e.words, 64); /* so that words.data + base is never null + 0 */
+  hiaR_reserve(arena, &e.words, 64); /* so that words.data + base is never null + 0 */
   for (uint32_t i = 0; i < p->insts.len; i++) e.fns[i] = HIA_NONE;
   for (uint32_t i = 0; i < p->externs.len; i++) e.externs[i] = HIA_NONE;
   for (uint32_t i = 0; i < n_roots; i++) {
@@ -375,9 +382,10 @@ hia_graph *hiaF_build(hia_program *p, const hia_inst_id *roots, uint32_t n_roots
     hia_fn *fn = hiaG_fn(e.g, roots_out[i]);
     fn->is_root = true;
     fn->n_sig_params = n;
-    fn->sig_params = HIA_NEW_ARRAY(p->arena, hia_type, n);
-    for (uint32_t k = 0; k < n; k++) fn->sig_params[k] = hiaF_itype_type(&p->it, inst->args[k]);
-    fn->sig_result = hiaF_itype_type(&p->it, inst->result);
+    fn->sig_params = HIA_NEW_ARRAY(arena, hia_type, n);
+    for (uint32_t k = 0; k < n; k++)
+      fn->sig_params[k] = hiaG_type_copy(types, from, hiaF_itype_type(&p->it, inst->args[k]));
+    fn->sig_result = hiaG_type_copy(types, from, hiaF_itype_type(&p->it, inst->result));
   }
   for (uint32_t i = 0; i < e.queue.len; i++) build_body(&e, e.queue.data[i]);
   return e.g;

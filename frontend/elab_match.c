@@ -32,7 +32,7 @@ static void elab_arm(matcher *m, uint32_t arm) {
   hia_ast_id pattern = m->arms[2 * arm];
   if (hiaF_node(e->p, pattern)->kind == HIA_AST_PAT_NAME) {
     uint32_t base = e->words.len;
-    hiaR_push(e->p->arena, &e->words, m->subject);
+    hiaR_push(e->arena, &e->words, m->subject);
     hiaF_elab_bind(e, pattern, m->dtype, base);
     e->words.len = base;
   }
@@ -125,7 +125,7 @@ static int by_value(const void *a, const void *b) {
 
 static void elab_integers(matcher *m) {
   hia_program *p = m->e->p;
-  m->literals = HIA_NEW_ARRAY(p->arena, literal, m->n_arms);
+  m->literals = HIA_NEW_ARRAY(m->e->arena, literal, m->n_arms);
   for (uint32_t i = 0; i + 1 < m->n_arms; i++) {
     const hia_ast *pattern = hiaF_node(p, m->arms[2 * i]);
     hia_word word = 0;

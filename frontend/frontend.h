@@ -110,11 +110,13 @@ const char *hiaF_similar_host(const hia_host_finder *finder, const char *name);
 /* The declaration of a program that is one extern and nothing else; else NULL. */
 const char *hiaF_extern_text(const hia_program *p, const char **name);
 
-/* elab.c: the graph (state HIA_FUNCTIONS) of these instances and all they call. Root k is the
- * function roots_out[k] of the graph, marked is_root. `counted`: a COUNT node (imm 0) before every
- * call, one (imm 1) at the start of every loop round. */
-hia_graph *hiaF_build(hia_program *p, const hia_inst_id *roots, uint32_t n_roots, bool counted,
-                      hia_fn_id *roots_out);
+/* elab.c: the graph (state HIA_FUNCTIONS) of these instances and all they call, in a compilation
+ * `comp` with types of its own: nothing of it refers to the program. Root k is the function
+ * roots_out[k] of the graph, marked is_root. `counted`: a COUNT node (imm 0) before every call, one
+ * (imm 1) at the start of every loop round. May throw at `comp` and at the program's compilation.
+ */
+hia_graph *hiaF_build(hia_program *p, hia_comp *comp, hia_types *types, const hia_inst_id *roots,
+                      uint32_t n_roots, bool counted, hia_fn_id *roots_out);
 
 /* value.c: values as the command line and the API read them. Reads a constant expression
  * of `type`, or by its own look when `type` is HIA_NONE; *type_out is the type it has, *words its

@@ -47,6 +47,8 @@ hia_type hiaG_tuple(hia_types *types, const hia_type *parts, uint32_t n); /* n >
 uint32_t hiaG_tuple_len(const hia_types *types, hia_type tuple);
 hia_type hiaG_tuple_part(const hia_types *types, hia_type tuple, uint32_t i);
 uint32_t hiaG_type_words(const hia_types *types, hia_type type); /* scalars in it; 1 for a scalar */
+/* The same type in another table. Only `to` and its compilation are changed. */
+hia_type hiaG_type_copy(hia_types *to, const hia_types *from, hia_type type);
 void hiaG_type_flatten(const hia_types *types, hia_type type, hia_dtype *out); /* that many */
 void hiaG_type_print(const hia_types *types, hia_type type, hia_text *out); /* as in the language */
 const char *hiaG_dtype_name(hia_dtype dtype);

@@ -80,6 +80,33 @@ static void walk(const hia_types *types, hia_type type, hia_dtype *flat, hia_tex
   hiaR_arena_release(scratch, mark);
 }
 
+hia_type hiaG_type_copy(hia_types *to, const hia_types *from, hia_type type) {
+  if (to == from || hiaG_is_scalar(type)) return type;
+  hia_arena *scratch = &to->comp->scratch;
+  hia_mark mark = hiaR_arena_mark(scratch);
+  HIA_VEC(open_tuple) stack = {0};
+  HIA_VEC(hia_type) done = {0}; /* parts of the open tuples */
+  hiaR_push(scratch, &stack, (open_tuple){type, 0});
+  while (stack.len) {
+    open_tuple *top = &stack.data[stack.len - 1];
+    const hia_tuple_type *tuple = tuple_of(from, top->tuple);
+    if (top->next < tuple->n) {
+      hia_type part = hiaG_tuple_part(from, top->tuple, top->next++);
+      if (hiaG_is_scalar(part))
+        hiaR_push(scratch, &done, part);
+      else
+        hiaR_push(scratch, &stack, (open_tuple){part, 0});
+      continue;
+    }
+    stack.len--;
+    done.len -= tuple->n;
+    type = hiaG_tuple(to, done.data + done.len, tuple->n);
+    hiaR_push(scratch, &done, type);
+  }
+  hiaR_arena_release(scratch, mark);
+  return type;
+}
+
 void hiaG_type_flatten(const hia_types *types, hia_type type, hia_dtype *out) {
   walk(types, type, out, NULL);
 }

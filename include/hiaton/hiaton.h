@@ -52,10 +52,9 @@
  * functions, which it owns. What an allocator's `user` points to outlives all that was given
  * memory by it, errors and values too.
  *
- * Out of memory. HIA_MEMORY leaves everything usable, and the next call may find some, but for one
- * thing: a module in which a function was being made ready, instantiated, dumped or built then is
- * no longer compiled. Functions that were ready run as before, all else in it is answered by
- * HIA_MEMORY: free it, and load it again.
+ * Out of memory. HIA_MEMORY leaves everything usable, modules too: what was being compiled is thrown
+ * away, and the next call begins anew and may find memory. LLVM's own memory is not the allocator's:
+ * where it finds none, LLVM ends the process.
  *
  * Callbacks. A host function, a log callback and a hia_write may call everything but
  * hia_engine_free, and the builder or timeline that is being written. An allocator and a thread

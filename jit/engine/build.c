@@ -20,20 +20,21 @@ static hia_status build_graph(hia_building *b, hia_graph **g, hia_fn_id *roots, 
     /* Its other roots are functions like any. */
     for (hia_fn_id f = 0; f < (*g)->fns.len; f++) hiaG_fn(*g, f)->is_root = false;
     for (uint32_t i = 0; i < n; i++) {
-      roots[i] = b->built.data[i].function->versions[HIA_VERSION_PLAIN].root;
+      roots[i] = b->built.data[i].function->root;
       hiaG_fn(*g, roots[i])->is_root = true;
     }
     return HIA_OK;
   }
   hia_inst_id *insts = HIA_NEW_ARRAY(&comp->arena, hia_inst_id, n);
   for (uint32_t i = 0; i < n; i++) insts[i] = b->built.data[i].function->inst;
-  *g = hiaF_build(module->program, insts, n, module->engine->options.count, roots);
+  *g = hiaF_build(module->program, comp, &module->types, insts, n, module->engine->options.count,
+                  roots);
   return HIA_OK;
 }
 
 static void run_passes(hia_building *b, hia_graph *g, hia_pass_use use) {
   if (g->state == HIA_STATIC) return;
-  hia_pass_options options = hiaJ_pass_options(b->module->engine, HIA_VERSION_PLAIN);
+  hia_pass_options options = hiaJ_pass_options(b->module->engine, HIA_VERSION_GENERAL);
   options.use = use;
   hiaG_run_passes(g, &options);
 }

@@ -74,7 +74,8 @@ static hia_status build(hia_module *module, const dumping *d, hia_graph **g, hia
                            : all_instances(module, &insts, &n, error);
   if (status != HIA_OK) return status;
   hia_fn_id *roots = HIA_NEW_ARRAY(&comp->arena, hia_fn_id, n);
-  *g = hiaF_build(module->program, insts, n, module->engine->options.count, roots);
+  *g = hiaF_build(module->program, comp, &module->types, insts, n, module->engine->options.count,
+                  roots);
   return HIA_OK;
 }
 
@@ -121,7 +122,7 @@ static hia_status dump(hia_module *module, void *user, hia_error **error) {
   bool as_built = o->stage == HIA_STAGE_GRAPH && !o->after;
   if (!as_built && g->state == HIA_FUNCTIONS) {
     hia_pass_options passes =
-        hiaJ_pass_options(module->engine, o->fuel ? HIA_VERSION_FUELLED : HIA_VERSION_PLAIN);
+        hiaJ_pass_options(module->engine, o->fuel ? HIA_VERSION_FUELLED : HIA_VERSION_GENERAL);
     if (o->stage == HIA_STAGE_GRAPH) passes.stop_after = o->after;
     hiaG_run_passes(g, &passes);
   }

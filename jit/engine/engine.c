@@ -60,10 +60,10 @@ static hia_status check_options(const hia_engine_options *o, const hia_allocator
   return HIA_OK;
 }
 
-hia_pass_options hiaJ_pass_options(const hia_engine *engine, hia_fn_variant kind) {
+hia_pass_options hiaJ_pass_options(const hia_engine *engine, hia_traits traits) {
   const hia_engine_options *o = &engine->options;
   hia_pass_options options = {.disabled = engine->disabled, .verify = o->verify};
-  options.fuel = kind == HIA_VERSION_FUELLED;
+  options.fuel = (traits & HIA_VERSION_FUELLED) != 0;
   bool is_parallel = (o->threads > 1 || o->always_fork) && !options.fuel;
   if (o->kind == HIA_ENGINE_JIT) options.use = is_parallel ? HIA_USE_PARALLEL : HIA_USE_NATIVE;
 #ifdef HIA_DEBUG

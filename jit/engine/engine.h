@@ -1,9 +1,12 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The engine half of jit/: what stands behind the public header. It knows no LLVM.
  *
- * A module owns one compilation (arena, types, program) under a lock; everything that parses,
- * checks, builds, optimises or compiles holds it. Calls of functions that are ready take no lock
- * but the engine's, for a moment, to get a context for native code. */
+ * A module owns a checked program, with its types and its compilation (memory, errors), under a
+ * lock. What is compiled of it is a *unit*: a graph on its way to running, with a compilation and
+ * types of its own. Only building the graph reads the program, and holds the module's lock; passes,
+ * flattening, lowering and LLVM hold none, so that functions of one module compile side by side.
+ * Calls of functions that are ready take no lock but the engine's, for a moment, to get a context
+ * for native code. */
 #ifndef HIA_ENGINE_H
 #define HIA_ENGINE_H
 
@@ -15,14 +18,14 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* How a function can be made ready to run. Each version is made when a run first wants it, and has
- * a unit of its own. */
-typedef enum hia_fn_variant {
-  HIA_VERSION_PLAIN,
-  HIA_VERSION_FUELLED, /* takes fuel after its arguments, gives what is left after its results
-                          (graph/fuel.c); runs on one thread */
-  HIA_N_VERSIONS
-} hia_fn_variant;
+/* What sets a version of a function apart, a set. Each is made when a run first needs it, and has a
+ * unit of its own. */
+typedef unsigned hia_traits;
+enum {
+  HIA_VERSION_GENERAL = 0,      /* for any run without fuel */
+  HIA_VERSION_FUELLED = 1 << 0, /* takes fuel after its arguments, gives what is left after its
+                                   results (graph/fuel.c); runs on one thread */
+};
 
 /* ---- engine.c ---- */
 
@@ -131,10 +134,12 @@ hia_status hiaJ_fail_comp(const hia_allocator *allocator, hia_error **error, con
 
 /* ---- engine_timeline.c ---- */
 
+typedef struct hia_fn_version hia_fn_version;
+
 /* A run of a version of the function, which is ready, begins to write to its timeline (or NULL):
  * first of all, what the compiler has done for it. HIA_ARGUMENT if somebody reads it now. */
 hia_status hiaJ_timeline_begin(hia_timeline *timeline, const hia_function *function,
-                               hia_fn_variant kind, hia_error **error);
+                               const hia_fn_version *version, hia_error **error);
 void hiaJ_timeline_end(hia_timeline *timeline);
 
 /* ---- engine_value.c ---- */
@@ -164,11 +169,18 @@ void hiaJ_codes_of_type(const hia_types *types, hia_type type, hia_arena *arena,
 
 /* ---- module.c: loading, functions and their instances ---- */
 
-/* A graph on its way to running: of one instance, or all of a module that was read as a graph. */
+/* A graph on its way to running: of one instance, or all of a module that was read as a graph. It
+ * is one thread's until it is published; from then on all of it is constant but what says
+ * otherwise. */
 typedef struct hia_unit {
-  struct hia_unit *next;
+  struct hia_unit *next; /* of the module's */
+  hia_comp comp;         /* of all that follows */
+  hia_types types;
   hia_graph *graph;
-  bool is_tagged; /* the passes have run */
+  hia_fn_version *versions; /* that it is made for: one of each of its roots */
+  uint32_t n_versions;
+  pthread_mutex_t
+      lock; /* of what hosts come in by, which is added to `code`; of graph->comp then */
   hia_loaded *image;
   hia_code *code;
   hia_unwinder unwinder; /* of `code` */
@@ -176,7 +188,7 @@ typedef struct hia_unit {
   hia_function_stats stats;
   uint64_t build_at, passes_at, flatten_at, open_at; /* hiaR_now() when that began; or 0 */
   uint64_t compiled_at;                              /* when codegen ended */
-  uint64_t told_at; /* hia_timeline.made_at of the one that has all this */
+  uint64_t told_at; /* hia_timeline.made_at of the one that has all this; the module's lock's */
 } hia_unit;
 
 /* A parameter's type: hia_type and, to compare with values without a lock, its codes. */
@@ -186,14 +198,23 @@ typedef struct hia_param {
   uint32_t n_codes, n_words;
 } hia_param;
 
-/* Under the module's lock until is_ready, constant from then on. */
-typedef struct hia_fn_version {
-  atomic_bool is_ready;
+/* A version of a function, ready to run. */
+struct hia_fn_version {
+  hia_fn_version *next;
+  hia_function *function;
+  hia_traits traits;
   hia_unit *unit;
   hia_fn_id root;
   uint32_t entry; /* of unit->image */
   hia_native_entry native;
-} hia_fn_version;
+};
+
+/* A unit that a thread is making just now. */
+typedef struct hia_making {
+  struct hia_making *next;
+  const hia_function *function; /* NULL: of a module that was read as a graph */
+  hia_traits traits;
+} hia_making;
 
 struct hia_function {
   hia_function *next;
@@ -201,6 +222,9 @@ struct hia_function {
   const char *name, *signature;
   hia_decl_id decl; /* HIA_NONE in a module that was read as a graph */
   hia_inst_id inst; /* HIA_NONE: generic, or read as a graph */
+  /* Read as a graph: what it is in any graph that is read from the module's text. */
+  hia_fn_id root;
+  const char *instance, *source; /* names */
   bool is_generic;
   uint32_t arity;
   hia_param *params; /* arity of them */
@@ -208,7 +232,8 @@ struct hia_function {
   uint32_t n_param_words;
   atomic_uint_fast64_t n_runs;
 
-  hia_fn_version versions[HIA_N_VERSIONS];
+  _Atomic(hia_fn_version *)
+      versions; /* newest first; they are only added, under the module's lock */
 };
 
 /* An extern of a module, and what stands for it. */
@@ -223,21 +248,27 @@ struct hia_module {
   pthread_mutex_t lock;
   hia_comp comp;
   hia_types types;
-  hia_source source;
-  hia_program *program;            /* NULL: read as a graph */
-  hia_unit *whole[HIA_N_VERSIONS]; /* then: its only units; all but PLAIN are read when needed */
+  hia_source source;    /* constant */
+  hia_program *program; /* NULL: read as a graph, all of whose roots are among the functions */
+  hia_unit *read; /* then: the graph as it was read, for the first unit that is made; or NULL */
   hia_unit *units;
+  hia_making *making;  /* units that are being made */
+  pthread_cond_t made; /* one is not any more */
   hia_function *functions;
-  HIA_VEC(hia_bound) bound;
-  hia_status broken; /* a compilation ended early: what it left behind is not to be trusted */
+  HIA_VEC(hia_bound) bound; /* constant once the module is loaded */
+  bool is_broken;           /* a mistake of ours was found in the program: no unit is made of it */
   uint64_t load_at, parse_ns, check_ns; /* when parsing began; checking came after it */
 };
 
-/* Runs `body` with the module's lock held and its compilation armed, so that it may throw. A throw
- * breaks the module: its later compilations answer the same status. */
+/* Runs `body` with the module's lock held and its compilation armed, so that it may throw. What is
+ * in the module then stays as it was, but for mistakes of ours (INTERNAL), which break it. */
 hia_status hiaJ_module_try(hia_module *module, hia_error **error,
                            hia_status (*body)(hia_module *module, void *user, hia_error **error),
                            void *user);
+/* The same for a caller that holds the lock, and is on a large stack. */
+hia_status hiaJ_module_body(hia_module *module, hia_error **error,
+                            hia_status (*body)(hia_module *module, void *user, hia_error **error),
+                            void *user);
 void hiaJ_module_keep(hia_module *module);
 void hiaJ_module_release(hia_module *module);
 /* In a try: the instance of a generic function at these types. */
@@ -247,26 +278,41 @@ hia_status hiaJ_instance(hia_function *generic, const hia_type *types, hia_funct
 /* In a try: the function object of an instance, made on first request. */
 hia_status hiaJ_instance_at(hia_module *module, hia_decl_id decl, const hia_type *types,
                             hia_function **out, hia_error **error);
-/* In a try, of a module that was read as a graph: that of a root. */
-hia_function *hiaJ_root_function(hia_module *module, hia_fn_id root);
 
 /* ---- engine_run.c ---- */
 
 /* A caller's options (or NULL), checked, over the defaults. */
 hia_status hiaJ_run_options(const hia_function *function, const hia_run_options *theirs,
                             hia_run_options *own, hia_error **error);
-hia_fn_variant hiaJ_version_for(const hia_run_options *options); /* that such a run needs */
+hia_traits
+hiaJ_traits_for(const hia_run_options *options); /* of the version that such a run needs */
 
-/* ---- module_ready.c: from an instance to something that runs ---- */
+/* ---- unit.c: from an instance to something that runs ---- */
 
-/* Makes a version of the function ready if it is not; takes the module's lock. HIA_UNSUPPORTED if
- * it cannot be made. */
-hia_status hiaJ_ready(hia_function *function, hia_fn_variant kind, hia_error **error);
-void hiaJ_unit_release(hia_engine *engine, hia_unit *unit);
-/* What stands for the externs of a graph of the module's, in its arena; in a try. */
-const hia_host_target *hiaJ_hosts_of(hia_module *module, const hia_graph *g);
+hia_unit *hiaJ_unit_new(hia_engine *engine); /* NULL when out of memory */
+void hiaJ_unit_free(hia_engine *engine, hia_unit *unit);
+/* Makes a unit of a version of the function, on a large stack. The caller, which is the only one to
+ * know the unit, frees it on failure. Takes the module's lock for a while. *open_ns: what opening
+ * the compiler took, if that was now. HIA_UNSUPPORTED if there can be no such version. */
+hia_status hiaJ_unit_make(hia_unit *unit, hia_function *function, hia_traits traits,
+                          uint64_t *open_ns, hia_error **error);
+/* What stands for the externs of a graph of the module's, in the graph's arena, which may throw. */
+const hia_host_target *hiaJ_hosts_of(const hia_module *module, const hia_graph *g);
 /* The passes' and the compiler's options of this engine. */
-hia_pass_options hiaJ_pass_options(const hia_engine *engine, hia_fn_variant kind);
+hia_pass_options hiaJ_pass_options(const hia_engine *engine, hia_traits traits);
+
+/* ---- ready.c: versions of functions, made when they are first needed ---- */
+
+/* A version that a run with these needs can use, or NULL. */
+static inline const hia_fn_version *hiaJ_version(const hia_function *function, hia_traits traits) {
+  const hia_fn_version *v = atomic_load_explicit(&function->versions, memory_order_acquire);
+  while (v && v->traits != traits) v = v->next;
+  return v;
+}
+/* The same, made if there is none yet. Of the threads that want one that there is not, one makes
+ * it, without any lock, and the others wait for that one. */
+hia_status hiaJ_ready(hia_function *function, hia_traits traits, const hia_fn_version **version,
+                      hia_error **error);
 hia_compile_options hiaJ_compile_options(const hia_engine *engine);
 
 #endif

@@ -3,7 +3,7 @@
 #include "jit/engine/engine.h"
 #include "runtime/native/context.h"
 
-static hia_status begin(hia_function *f, hia_native_fn *out, hia_error **error) {
+static hia_status check(hia_function *f, hia_native_fn *out, hia_error **error) {
   if (error) *error = NULL;
   if (out) *out = NULL;
   if (!f) return hiaJ_fail(&hiaR_malloc, error, HIA_ARGUMENT, NULL, "no function");
@@ -17,20 +17,21 @@ static hia_status begin(hia_function *f, hia_native_fn *out, hia_error **error) 
     return hiaJ_fail(&engine->allocator, error, HIA_UNSUPPORTED,
                      "call it with hia_call, or make an engine of kind HIA_ENGINE_JIT",
                      "this engine makes no native code");
-  return hiaJ_ready(f, HIA_VERSION_PLAIN, error);
+  return HIA_OK;
 }
 
-typedef struct making {
-  hia_function *function;
+typedef struct wanted {
+  const hia_fn_version *version;
   bool is_plain;
   hia_native_fn made;
-} making;
+  hia_error **error;
+  hia_status status;
+} wanted;
 
 /* Its frames, one to each level of calls, must fit into what any thread has to spare. */
 #define PLAIN_STACK ((size_t)32 << 10)
 
-static const char *why_not_plain(const hia_function *f) {
-  const hia_fn_version *version = &f->versions[HIA_VERSION_PLAIN];
+static const char *why_not_plain(const hia_fn_version *version) {
   const hia_graph *g = version->unit->graph;
   uint32_t levels;
   const char *why = hiaG_not_plain(g, version->root, &g->comp->scratch, &levels);
@@ -38,38 +39,54 @@ static const char *why_not_plain(const hia_function *f) {
   return "it needs a large stack";
 }
 
-/* In a try: the graph is the module's. */
-static hia_status make(hia_module *module, void *user, hia_error **error) {
-  making *want = user;
-  const hia_function *f = want->function;
-  const hia_fn_version *version = &f->versions[HIA_VERSION_PLAIN];
-  hia_engine *engine = module->engine;
+static hia_status make(wanted *want) {
+  const hia_fn_version *version = want->version;
+  const hia_engine *engine = version->function->module->engine;
   const hia_backend *backend = engine->backend;
   hia_compile_options options = hiaJ_compile_options(engine);
-  const char *why_not = want->is_plain ? why_not_plain(f) : NULL;
+  const char *why_not = want->is_plain ? why_not_plain(version) : NULL;
   if (why_not)
-    return hiaJ_fail(&engine->allocator, error, HIA_UNSUPPORTED,
+    return hiaJ_fail(&engine->allocator, want->error, HIA_UNSUPPORTED,
                      "hia_function_entry has it with a context and a status",
-                     "`%s` cannot be a plain function: %s", f->name, why_not);
+                     "`%s` cannot be a plain function: %s", version->function->name, why_not);
   char why[1024] = "";
   /* LLVM's frames must not be jumped over. */
-  module->comp.armed = false;
+  version->unit->comp.armed = false;
   hia_status status = (want->is_plain ? backend->plain : backend->typed)(
       version->unit->code, version->unit->graph, &options, version->root, &want->made, why,
       sizeof why);
-  module->comp.armed = true;
   if (status == HIA_OK) return HIA_OK;
-  return hiaJ_fail(&engine->allocator, error, status, NULL, "cannot compile: %s",
+  return hiaJ_fail(&engine->allocator, want->error, status, NULL, "cannot compile: %s",
                    why[0] ? why : hiaR_status_message(status));
 }
 
+/* With the unit's lock held: what is made is added to its code, in its memory. */
+static void try_make(void *arg) {
+  wanted *want = arg;
+  hia_comp *comp = &want->version->unit->comp;
+  if (HIA_TRY(comp))
+    want->status = make(want);
+  else
+    want->status =
+        hiaJ_fail_comp(&want->version->function->module->engine->allocator, want->error, comp);
+  comp->armed = false;
+  hiaR_arena_free(&comp->scratch);
+}
+
 static hia_status get(hia_function *f, bool is_plain, hia_native_fn *out, hia_error **error) {
-  hia_status status = begin(f, out, error);
+  hia_status status = check(f, out, error);
+  wanted want = {.is_plain = is_plain, .error = error};
+  if (status == HIA_OK) status = hiaJ_ready(f, HIA_VERSION_GENERAL, &want.version, error);
   if (status != HIA_OK) return status;
-  making want = {.function = f, .is_plain = is_plain};
-  status = hiaJ_module_try(f->module, error, make, &want);
-  if (status == HIA_OK) *out = want.made;
-  return status;
+  hia_engine *engine = f->module->engine;
+  pthread_mutex_lock(&want.version->unit->lock);
+  status = hiaJ_on_stack(engine, try_make, &want);
+  pthread_mutex_unlock(&want.version->unit->lock);
+  if (status != HIA_OK)
+    return hiaJ_fail(&engine->allocator, error, status, NULL,
+                     "no memory for a stack to compile on");
+  if (want.status == HIA_OK) *out = want.made;
+  return want.status;
 }
 
 hia_status hia_function_entry(hia_function *f, hia_native_fn *entry, hia_error **error) {

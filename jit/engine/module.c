@@ -18,6 +18,7 @@ static hia_module *module_new(hia_engine *engine) {
   module->engine = engine;
   atomic_init(&module->references, 1);
   pthread_mutex_init(&module->lock, NULL);
+  pthread_cond_init(&module->made, NULL);
   hiaR_comp_init(&module->comp, &engine->allocator);
   return module;
 }
@@ -29,14 +30,44 @@ void hiaJ_module_keep(hia_module *module) {
 void hiaJ_module_release(hia_module *module) {
   if (atomic_fetch_sub_explicit(&module->references, 1, memory_order_acq_rel) != 1) return;
   hia_engine *engine = module->engine;
-  for (hia_unit *unit = module->units; unit; unit = unit->next) hiaJ_unit_release(engine, unit);
+  while (module->units) {
+    hia_unit *unit = module->units;
+    module->units = unit->next;
+    hiaJ_unit_free(engine, unit);
+  }
+  hiaJ_unit_free(engine, module->read);
   hiaR_comp_free(&module->comp);
+  pthread_cond_destroy(&module->made);
   pthread_mutex_destroy(&module->lock);
   hiaR_free(&engine->allocator, module, sizeof *module);
 }
 
 void hia_module_free(hia_module *module) {
   if (module) hiaJ_module_release(module);
+}
+
+hia_status hiaJ_module_body(hia_module *module, hia_error **error,
+                            hia_status (*body)(hia_module *module, void *user, hia_error **error),
+                            void *user) {
+  const hia_allocator *allocator = &module->engine->allocator;
+  hia_comp *comp = &module->comp;
+  if (module->is_broken)
+    return hiaJ_fail(allocator, error, HIA_INTERNAL, NULL,
+                     "hiaton has found a mistake of its own in this module before");
+  hia_status status;
+  if (HIA_TRY(comp)) {
+    status = body(module, user, error);
+  } else {
+    if (error) {
+      hia_error_free(*error); /* of a body that threw after it had failed */
+      *error = NULL;
+    }
+    if (comp->status == HIA_INTERNAL) module->is_broken = true;
+    hiaR_arena_free(&comp->scratch);
+    status = hiaJ_fail_comp(allocator, error, comp);
+  }
+  comp->armed = false;
+  return status;
 }
 
 typedef struct trying {
@@ -49,41 +80,19 @@ typedef struct trying {
 
 static void try_body(void *arg) {
   trying *t = arg;
-  hia_module *module = t->module;
-  hia_comp *comp = &module->comp;
-  if (HIA_TRY(comp)) {
-    t->status = t->body(module, t->user, t->error);
-  } else {
-    if (t->error) {
-      hia_error_free(*t->error); /* of a body that threw after it had failed */
-      *t->error = NULL;
-    }
-    module->broken = comp->status;
-    t->status = hiaJ_fail_comp(&module->engine->allocator, t->error, comp);
-  }
-  comp->armed = false;
+  t->status = hiaJ_module_body(t->module, t->error, t->body, t->user);
 }
 
 hia_status hiaJ_module_try(hia_module *module, hia_error **error,
                            hia_status (*body)(hia_module *module, void *user, hia_error **error),
                            void *user) {
-  const hia_allocator *allocator = &module->engine->allocator;
-  hia_status status;
+  trying t = {.module = module, .error = error, .body = body, .user = user};
   pthread_mutex_lock(&module->lock);
-  if (module->broken != HIA_OK) {
-    status = hiaJ_fail(allocator, error, module->broken, NULL,
-                       "an earlier compilation of this module ended early: %s",
-                       hiaR_status_message(module->broken));
-  } else {
-    trying t = {.module = module, .error = error, .body = body, .user = user};
-    status = hiaJ_on_stack(module->engine, try_body, &t);
-    if (status != HIA_OK)
-      hiaJ_fail(allocator, error, status, NULL, "no memory for a stack to compile on");
-    else
-      status = t.status;
-  }
+  hia_status status = hiaJ_on_stack(module->engine, try_body, &t);
   pthread_mutex_unlock(&module->lock);
-  return status;
+  if (status == HIA_OK) return t.status;
+  return hiaJ_fail(&module->engine->allocator, error, status, NULL,
+                   "no memory for a stack to compile on");
 }
 
 /* ---- loading ---- */
@@ -141,23 +150,36 @@ static hia_status load_program(hia_module *module, void *user, hia_error **error
   return HIA_OK;
 }
 
-static hia_status load_graph(hia_module *module, void *user, hia_error **error) {
-  keep_source(module, user);
+static hia_function *add_root(hia_module *module, const hia_graph *g, hia_fn_id root);
+
+static hia_status read_graph(hia_module *module, hia_unit *unit, hia_error **error) {
   hia_read_error wrong = {0};
   uint64_t start = module->load_at = hiaR_now();
-  hia_graph *g =
-      hiaG_read(&module->comp, &module->types, module->source.text, module->source.len, &wrong);
+  unit->graph =
+      hiaG_read(&unit->comp, &unit->types, module->source.text, module->source.len, &wrong);
   module->parse_ns = hiaR_now() - start;
-  if (!g)
+  if (!unit->graph)
     return hiaJ_fail_at(&module->engine->allocator, error, HIA_REJECTED, "E0501", &module->source,
                         wrong.line, wrong.col, wrong.message ? wrong.message : "not a graph");
-  hia_status status = hiaJ_bind_graph(module, g, error);
+  hia_status status = hiaJ_bind_graph(module, unit->graph, error);
   if (status != HIA_OK) return status;
-  hia_unit *unit = HIA_NEW(&module->comp.arena, hia_unit);
-  unit->graph = g;
-  unit->is_tagged = g->state == HIA_STATIC;
-  module->whole[HIA_VERSION_PLAIN] = module->units = unit;
+  for (hia_fn_id f = unit->graph->fns.len; f-- > 0;) /* each comes in front of those before */
+    if (hiaG_fn(unit->graph, f)->is_root && !hiaG_fn(unit->graph, f)->is_removed)
+      add_root(module, unit->graph, f);
   return HIA_OK;
+}
+
+static hia_status load_graph(hia_module *module, void *user, hia_error **error) {
+  keep_source(module, user);
+  hia_unit *unit = module->read = hiaJ_unit_new(module->engine);
+  if (!unit) return hiaJ_fail(&module->engine->allocator, error, HIA_MEMORY, NULL, "out of memory");
+  hia_status status;
+  if (HIA_TRY(&unit->comp))
+    status = read_graph(module, unit, error);
+  else
+    status = hiaJ_fail_comp(&module->engine->allocator, error, &unit->comp);
+  unit->comp.armed = false;
+  return status;
 }
 
 static hia_status too_large(const hia_engine *engine, const char *name, hia_error **error) {
@@ -333,7 +355,7 @@ static hia_function *function_new(hia_module *module, hia_decl_id decl, hia_inst
   f->inst = inst;
   f->arity = arity;
   f->params = HIA_NEW_ARRAY(arena, hia_param, arity ? arity : 1);
-  for (unsigned k = 0; k < HIA_N_VERSIONS; k++) f->versions[k].root = HIA_NONE;
+  f->root = HIA_NONE;
   for (uint32_t i = 0; i < arity; i++) {
     set_param(module, &f->params[i], params[i]);
     f->n_param_words += f->params[i].n_words;
@@ -499,34 +521,33 @@ static hia_status find_in_program(hia_module *module, finding *want, hia_error *
   return HIA_OK;
 }
 
-hia_function *hiaJ_root_function(hia_module *module, hia_fn_id root) {
-  for (hia_function *f = module->functions; f; f = f->next)
-    if (f->versions[HIA_VERSION_PLAIN].root == root) return f;
-  const hia_graph *g = module->whole[HIA_VERSION_PLAIN]->graph;
-  const hia_fn *fn = g->fns.data[root];
-  hia_function *f =
-      function_new(module, HIA_NONE, HIA_NONE, fn->n_sig_params, fn->sig_params, fn->sig_result);
-  hia_fn_version *plain = &f->versions[HIA_VERSION_PLAIN];
-  plain->root = root;
-  plain->unit = module->whole[HIA_VERSION_PLAIN];
-  return add_function(f, g->names.data[fn->source]);
+static hia_function *add_root(hia_module *module, const hia_graph *g, hia_fn_id root) {
+  const hia_fn *fn = hiaG_fn(g, root);
+  hia_types *types = &module->types;
+  hia_type *params = HIA_NEW_ARRAY(&module->comp.arena, hia_type, fn->n_sig_params + 1);
+  for (uint32_t i = 0; i < fn->n_sig_params; i++)
+    params[i] = hiaG_type_copy(types, g->types, fn->sig_params[i]);
+  hia_type result = hiaG_type_copy(types, g->types, fn->sig_result);
+  hia_function *f = function_new(module, HIA_NONE, HIA_NONE, fn->n_sig_params, params, result);
+  f->root = root;
+  const char *instance = fn->name, *source = g->names.data[fn->source];
+  f->instance = hiaR_arena_strndup(&module->comp.arena, instance, strlen(instance));
+  f->source = hiaR_arena_strndup(&module->comp.arena, source, strlen(source));
+  return add_function(f, f->source);
 }
 
 /* A root of a graph: by its instance name, or by its source name if only one root has it. */
 static hia_status find_in_graph(hia_module *module, finding *want, hia_error **error) {
-  hia_graph *g = module->whole[HIA_VERSION_PLAIN]->graph;
-  hia_fn_id found = HIA_NONE;
+  hia_function *found = NULL;
   unsigned n_found = 0;
-  for (uint32_t i = 0; i < g->fns.len; i++) {
-    const hia_fn *fn = g->fns.data[i];
-    if (fn->is_removed || !fn->is_root) continue;
-    if (strcmp(fn->name, want->name) == 0) {
-      found = i;
+  for (hia_function *f = module->functions; f; f = f->next) {
+    if (strcmp(f->instance, want->name) == 0) {
+      found = f;
       n_found = 1;
       break;
     }
-    if (fn->source < g->names.len && strcmp(g->names.data[fn->source], want->name) == 0) {
-      found = i;
+    if (strcmp(f->source, want->name) == 0) {
+      found = f;
       n_found++;
     }
   }
@@ -535,7 +556,7 @@ static hia_status find_in_graph(hia_module *module, finding *want, hia_error **e
     return hiaJ_fail(&module->engine->allocator, error, HIA_NOT_FOUND,
                      "name one with its types, as in fact(i64)",
                      "there are %u instances of `%.200s`", n_found, want->name);
-  want->found = hiaJ_root_function(module, found);
+  want->found = found;
   return HIA_OK;
 }
 

@@ -139,10 +139,7 @@ static hia_status add_all(hia_building *b, hia_error **error) {
 }
 
 static hia_status add_roots(hia_building *b, hia_error **error) {
-  hia_graph *g = b->module->whole[HIA_VERSION_PLAIN]->graph;
-  for (hia_fn_id f = 0; f < g->fns.len; f++)
-    if (hiaG_fn(g, f)->is_root && !hiaG_fn(g, f)->is_removed)
-      add(b, hiaJ_root_function(b->module, f));
+  for (hia_function *f = b->module->functions; f; f = f->next) add(b, f);
   if (b->built.len) return HIA_OK;
   return hiaJ_fail(&b->module->engine->allocator, error, HIA_ARGUMENT, NULL,
                    "there is no function to build");

@@ -106,8 +106,8 @@ static bool block_init(block *b, const hia_allocator *allocator, size_t n) {
   return b->words != NULL;
 }
 
-hia_fn_variant hiaJ_version_for(const hia_run_options *options) {
-  return options->has_fuel ? HIA_VERSION_FUELLED : HIA_VERSION_PLAIN;
+hia_traits hiaJ_traits_for(const hia_run_options *options) {
+  return options->has_fuel ? HIA_VERSION_FUELLED : HIA_VERSION_GENERAL;
 }
 
 HIA_SIZED(hia_run_options, max_memory);
@@ -218,11 +218,10 @@ static void give_back_fuel(const hia_run_options *options, uint64_t left) {
   if (outer && outer->has_fuel) outer->fuel -= options->fuel - left;
 }
 
-static hia_status run_ready(hia_function *f, hia_value *const *args, const hia_run_options *options,
-                            hia_value **result, hia_error **error) {
+static hia_status run_ready(hia_function *f, const hia_fn_version *version, hia_value *const *args,
+                            const hia_run_options *options, hia_value **result, hia_error **error) {
   hia_engine *engine = f->module->engine;
   atomic_fetch_add_explicit(&f->n_runs, 1, memory_order_relaxed);
-  const hia_fn_version *version = &f->versions[hiaJ_version_for(options)];
   const hia_graph *g = version->unit->graph;
   size_t n_args = f->n_param_words + (options->has_fuel ? 1u : 0u);
   size_t n_results = f->result.n_words + (options->has_fuel ? 1u : 0u);
@@ -285,11 +284,11 @@ hia_status hia_run(hia_function *f, hia_value *const *args, size_t n,
   hia_module *module = f->module;
   hiaJ_module_keep(module);
   status = instance_for(f, args, &f, error);
-  if (status == HIA_OK) status = hiaJ_ready(f, hiaJ_version_for(&own), error);
-  if (status == HIA_OK)
-    status = hiaJ_timeline_begin(own.timeline, f, hiaJ_version_for(&own), error);
+  const hia_fn_version *version = NULL;
+  if (status == HIA_OK) status = hiaJ_ready(f, hiaJ_traits_for(&own), &version, error);
+  if (status == HIA_OK) status = hiaJ_timeline_begin(own.timeline, f, version, error);
   if (status == HIA_OK) {
-    status = run_ready(f, args, &own, result, error);
+    status = run_ready(f, version, args, &own, result, error);
     hiaJ_timeline_end(own.timeline);
   }
   hiaJ_module_release(module);

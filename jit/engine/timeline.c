@@ -73,15 +73,15 @@ static void tell_callees(hia_timeline *timeline, const hia_backend *backend, con
   }
 }
 
-hia_status hiaJ_timeline_begin(hia_timeline *timeline, const hia_function *f, hia_fn_variant kind,
-                               hia_error **error) {
+hia_status hiaJ_timeline_begin(hia_timeline *timeline, const hia_function *f,
+                               const hia_fn_version *version, hia_error **error) {
   if (!timeline) return HIA_OK;
   if (!hiaR_timeline_open(timeline, false))
     return hiaJ_fail(&f->module->engine->allocator, error, HIA_ARGUMENT, NULL,
                      "the timeline is in use: it is being written out");
   hia_module *module = f->module;
   pthread_mutex_lock(&module->lock);
-  hia_unit *unit = f->versions[kind].unit;
+  hia_unit *unit = version->unit;
   if (unit->told_at != timeline->made_at) {
     tell_phases(timeline, f, unit);
     tell_callees(timeline, module->engine->backend, unit);

@@ -34,7 +34,7 @@ static void make(hia_comp *comp, const hia_source *source, FILE *out) {
     if (!is_generic) insts[n++] = hiaF_instantiate(p, d, args, &diags);
   }
   if (n == 0) return;
-  hia_graph *g = hiaF_build(p, insts, n, false, roots);
+  hia_graph *g = hiaF_build(p, comp, &types, insts, n, false, roots);
   hia_pass_options passes = {0};
   hiaG_run_passes(g, &passes);
   void *image;

@@ -42,7 +42,7 @@ static bool build(image_program *p, const char *text, bool counted, const char *
     return false;
   }
   hia_fn_id root;
-  p->graph = hiaF_build(program, &inst, 1, counted, &root);
+  p->graph = hiaF_build(program, &p->comp, &p->types, &inst, 1, counted, &root);
   hiaG_run_passes(p->graph, &(hia_pass_options){.disabled = disabled, .verify = true});
   return finish(p);
 }

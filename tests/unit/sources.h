@@ -75,7 +75,7 @@ static inline const char *graph_text(compiled *c, const char *name, hia_type gen
   hia_inst_id inst = instance(c, name, generic);
   cr_assert_neq(inst, HIA_NONE, "%s", all_errors(c));
   hia_fn_id root;
-  hia_graph *g = hiaF_build(c->program, &inst, 1, counted, &root);
+  hia_graph *g = hiaF_build(c->program, &c->comp, &c->types, &inst, 1, counted, &root);
   const char *defect = hiaG_verify(g);
   cr_assert_null(defect, "%s", defect);
   hia_text out;

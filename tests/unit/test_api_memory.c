@@ -403,9 +403,16 @@ static void live(life *l) {
         try_dump(l, engine, module, HIA_STAGE_LLVM_OPTIMIZED, HIA_FORMAT_TEXT, NULL);
         try_dump(l, engine, module, HIA_STAGE_ASM, HIA_FORMAT_TEXT, NULL);
       }
+      /* There is memory again: the module is as if nothing had happened ... */
+      if (l->heap->fails_once && l->heap->left < 0) {
+        l->ran_out = false;
+        try_call(l, engine, module, "main", 10, NULL, HIA_OK, "(89, 3628800)");
+        if (l->parts & FUEL) try_fuel(l, engine, module);
+        cr_assert_not(l->ran_out, "the module does not recover");
+      }
       hia_module_free(module);
     }
-    /* There is memory again: another module is as if nothing had happened. */
+    /* ... and so is another one. */
     if (l->heap->fails_once && l->heap->left < 0) {
       l->ran_out = false;
       if (DID(hia_module_load_text(engine, "t", program, strlen(program), &module, &l->error),

@@ -112,7 +112,7 @@ static bool same_code(const object *jit, const object *built, char *why, size_t 
 static const void *object_of(hia_engine *engine, hia_function *f, size_t *size) {
   hia_error *error;
   cr_assert_eq(hia_function_prepare(f, &error), HIA_OK, "%s", hia_error_text(error));
-  return engine->backend->object(f->versions[HIA_VERSION_PLAIN].unit->code, size);
+  return engine->backend->object(hiaJ_version(f, HIA_VERSION_GENERAL)->unit->code, size);
 }
 
 typedef struct comparing {

@@ -377,7 +377,7 @@ static hia_status ask(compiled *c, long requests) {
     hia_inst_id inst = instance(c, "main", HIA_I64);
     cr_assert(inst != HIA_NONE && c->diags.list.len == 0, "%ld", requests);
     hia_fn_id root;
-    hia_graph *g = hiaF_build(c->program, &inst, 1, false, &root);
+    hia_graph *g = hiaF_build(c->program, &c->comp, &c->types, &inst, 1, false, &root);
     const char *defect = hiaG_verify(g);
     cr_assert_null(defect, "%ld: %s", requests, defect);
   }

@@ -1,0 +1,258 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+/* A unit: build, passes, then code or an image.
+ *
+ * Building reads the module's program and holds its lock; whatever comes after that is the unit's
+ * own. All of a unit is in one compilation: when memory runs out, or a mistake of ours is found,
+ * the caller throws the unit away, and the next attempt starts clean. */
+#include "jit/engine/engine.h"
+
+hia_unit *hiaJ_unit_new(hia_engine *engine) {
+  hia_unit *unit = hiaR_alloc(&engine->allocator, sizeof *unit);
+  if (!unit) return NULL;
+  hiaR_comp_init(&unit->comp, &engine->allocator);
+  hiaG_types_init(&unit->types, &unit->comp);
+  pthread_mutex_init(&unit->lock, NULL);
+  return unit;
+}
+
+void hiaJ_unit_free(hia_engine *engine, hia_unit *unit) {
+  if (!unit) return;
+  if (unit->image) hiaR_image_free(unit->image);
+  if (unit->code) engine->backend->release(engine->session, unit->code);
+  pthread_mutex_destroy(&unit->lock);
+  hiaR_comp_free(&unit->comp);
+  hiaR_free(&engine->allocator, unit, sizeof *unit);
+}
+
+/* ---- the locations, as the runtime reads them ---- */
+
+static void place(const hia_module *module, hia_unit *unit) {
+  const hia_graph *g = unit->graph;
+  hia_arena *arena = &unit->comp.arena;
+  uint32_t *offsets = HIA_NEW_ARRAY(arena, uint32_t, g->names.len + 1);
+  hia_text strings;
+  hiaR_text_init(&strings, arena);
+  for (uint32_t i = 0; i < g->names.len; i++) {
+    offsets[i] = (uint32_t)strings.len;
+    hiaR_text_add(&strings, g->names.data[i], strlen(g->names.data[i]) + 1);
+  }
+  hia_image_loc *locs = HIA_NEW_ARRAY(arena, hia_image_loc, g->locs.len + 1);
+  for (uint32_t i = 0; i < g->locs.len; i++) {
+    const hia_loc *l = &g->locs.data[i];
+    uint32_t name = l->fn < g->names.len ? offsets[l->fn] : HIA_NONE;
+    locs[i] = (hia_image_loc){l->line, l->col, name, l->parent};
+  }
+  unit->places = (hia_places){.locs = locs,
+                              .n_locs = g->locs.len,
+                              .strings = strings.data,
+                              .strings_size = strings.len,
+                              .file = g->file};
+  /* A graph that was read tells positions of a source that is not here. */
+  if (!module->program) return;
+  unit->places.file = module->source.name;
+  unit->places.text = module->source.text;
+  unit->places.text_size = hiaF_place(&module->source, 1).len;
+}
+
+/* ---- the steps ---- */
+
+typedef struct job {
+  hia_unit *unit;
+  hia_function *function;
+  hia_traits traits;
+  uint64_t *open_ns;
+  hia_error **error;
+  hia_status status;
+} job;
+
+/* The graph, of the function or of all roots of a module that was read. In a try of the module. */
+static hia_status build(hia_module *module, void *user, hia_error **error) {
+  job *j = user;
+  hia_unit *unit = j->unit;
+  const hia_allocator *allocator = &module->engine->allocator;
+  uint64_t start = unit->build_at = hiaR_now();
+  if (module->program) {
+    hia_fn_id root;
+    unit->graph = hiaF_build(module->program, &unit->comp, &unit->types, &j->function->inst, 1,
+                             module->engine->options.count, &root);
+    unit->n_versions = 1;
+    unit->versions = HIA_NEW(&unit->comp.arena, hia_fn_version);
+    *unit->versions = (hia_fn_version){.function = j->function, .root = root};
+  } else {
+    hia_read_error wrong;
+    if (!unit->graph)
+      unit->graph =
+          hiaG_read(&unit->comp, &unit->types, module->source.text, module->source.len, &wrong);
+    if (!unit->graph)
+      return hiaJ_fail(allocator, error, HIA_INTERNAL, NULL,
+                       "the graph does not read a second time");
+    for (const hia_function *f = module->functions; f; f = f->next) unit->n_versions++;
+    hia_fn_version *v = unit->versions =
+        HIA_NEW_ARRAY(&unit->comp.arena, hia_fn_version, unit->n_versions);
+    for (hia_function *f = module->functions; f; f = f->next)
+      *v++ = (hia_fn_version){.function = f, .root = f->root};
+  }
+  unit->stats.build_ns = hiaR_now() - start;
+  bool is_fuelled = (j->traits & HIA_VERSION_FUELLED) != 0;
+  const char *why = is_fuelled ? hiaG_cannot_fuel(unit->graph) : NULL;
+  if (!why) return HIA_OK;
+  return hiaJ_fail(allocator, error, HIA_UNSUPPORTED,
+                   "`hiaton dump --stage graph` writes one that can",
+                   "this graph cannot be run with fuel: %s", why);
+}
+
+static void run_passes(const hia_module *module, hia_unit *unit, hia_traits traits) {
+  if (unit->graph->state == HIA_STATIC) return;
+  hia_pass_options options = hiaJ_pass_options(module->engine, traits);
+  uint64_t start = unit->passes_at = hiaR_now();
+  hiaG_run_passes(unit->graph, &options);
+  unit->stats.passes_ns = hiaR_now() - start;
+}
+
+static void count_nodes(hia_unit *unit) {
+  unit->stats.nodes = 0;
+  for (uint32_t i = 0; i < unit->graph->fns.len; i++)
+    if (!unit->graph->fns.data[i]->is_removed)
+      unit->stats.nodes += unit->graph->fns.data[i]->nodes.len;
+}
+
+static bool find_host(void *user, uint32_t number, const char *name, hia_host_target *target) {
+  (void)number;
+  const hia_host_target *bound = hiaJ_bound(user, name);
+  if (bound) *target = *bound;
+  return bound != NULL;
+}
+
+static hia_status flatten(hia_module *module, hia_unit *unit, hia_error **error) {
+  const hia_allocator *allocator = &module->engine->allocator;
+  uint64_t start = unit->flatten_at = hiaR_now();
+  void *image;
+  size_t size;
+  hiaG_flatten(unit->graph, &image, &size);
+  char why[256] = "";
+  hia_image_hosts hosts = {&hiaR_ffi, find_host, module};
+  hia_status status = hiaR_image_load_hosted(image, size, hiaR_kernel, &hosts, allocator,
+                                             &unit->image, why, sizeof why);
+  unit->stats.flatten_ns = hiaR_now() - start;
+  unit->stats.image_bytes = size;
+  if (status == HIA_OK) return HIA_OK;
+  unit->image = NULL;
+  return hiaJ_fail(allocator, error, status == HIA_BAD_IMAGE ? HIA_INTERNAL : status, NULL,
+                   "the image was refused: %s", why[0] ? why : hiaR_status_message(status));
+}
+
+const hia_host_target *hiaJ_hosts_of(const hia_module *module, const hia_graph *g) {
+  hia_host_target *hosts = HIA_NEW_ARRAY(&g->comp->arena, hia_host_target, g->externs.len + 1);
+  for (uint32_t i = 0; i < g->externs.len; i++)
+    hosts[i] = *hiaJ_bound(module, g->externs.data[i].name);
+  return hosts;
+}
+
+static hia_status compile(const hia_module *module, hia_unit *unit, uint64_t *open_ns,
+                          hia_error **error) {
+  hia_engine *engine = module->engine;
+  unit->open_at = hiaR_now();
+  hia_status status = hiaJ_engine_open(engine, open_ns, error);
+  if (status != HIA_OK) return status;
+  unit->stats.open_ns += *open_ns;
+  hia_compile_options options = hiaJ_compile_options(engine);
+  options.hosts = hiaJ_hosts_of(module, unit->graph);
+  hia_compile_report report = {0};
+  char why[1024] = "";
+  /* LLVM's frames must not be jumped over: from here to the end of the call nothing may throw. */
+  unit->comp.armed = false;
+  status = engine->backend->compile(engine->session, unit->graph, &options, &unit->code, &report,
+                                    why, sizeof why);
+  unit->comp.armed = true;
+  unit->compiled_at = hiaR_now();
+  unit->stats.emit_ns = report.emit_ns;
+  unit->stats.optimize_ns = report.optimize_ns;
+  unit->stats.codegen_ns = report.codegen_ns;
+  unit->stats.code_bytes = report.code_bytes;
+  if (status != HIA_OK) {
+    unit->code = NULL;
+    return hiaJ_fail(&engine->allocator, error, status, NULL, "cannot compile: %s",
+                     why[0] ? why : hiaR_status_message(status));
+  }
+  engine->backend->set_places(unit->code, &unit->places);
+  unit->unwinder = *engine->backend->unwinder(unit->code);
+  return HIA_OK;
+}
+
+/* False if the graph calls something that is not here, with an error. */
+static hia_status find_externs(const hia_module *module, const hia_graph *g, hia_error **error) {
+  for (uint32_t i = 0; i < g->externs.len; i++) {
+    const hia_host_target *target = hiaJ_bound(module, g->externs.data[i].name);
+    if (target && !target->function)
+      return hiaJ_fail(&module->engine->allocator, error, HIA_UNSUPPORTED, NULL,
+                       "`%s` is to be linked: it is not in this process", g->externs.data[i].name);
+  }
+  return HIA_OK;
+}
+
+/* All that comes after the graph is there. */
+static hia_status finish(job *j) {
+  hia_unit *unit = j->unit;
+  hia_module *module = j->function->module;
+  hia_engine *engine = module->engine;
+  run_passes(module, unit, j->traits);
+  place(module, unit);
+  count_nodes(unit);
+  hia_status status = find_externs(module, unit->graph, j->error);
+  if (status != HIA_OK) return status;
+  bool is_native = engine->options.kind == HIA_ENGINE_JIT;
+  status =
+      is_native ? compile(module, unit, j->open_ns, j->error) : flatten(module, unit, j->error);
+  if (status != HIA_OK) return status;
+  for (uint32_t i = 0; i < unit->n_versions; i++) {
+    hia_fn_version *v = &unit->versions[i];
+    v->traits = j->traits;
+    v->unit = unit;
+    if (is_native)
+      v->native = engine->backend->entry(unit->code, v->root);
+    else
+      v->entry = hiaR_image_entry(unit->image, v->root);
+  }
+  return HIA_OK;
+}
+
+/* With the module's lock held, and with both compilations armed: the program's may throw too. */
+static void build_locked(job *j) {
+  hia_module *module = j->function->module;
+  hia_comp *comp = &j->unit->comp;
+  if (HIA_TRY(comp)) {
+    j->status = hiaJ_module_body(module, j->error, build, j);
+  } else {
+    module->comp.armed = false;
+    hiaR_arena_free(&module->comp.scratch);
+    j->status = hiaJ_fail_comp(&module->engine->allocator, j->error, comp);
+  }
+  comp->armed = false;
+}
+
+static void make(void *arg) {
+  job *j = arg;
+  hia_module *module = j->function->module;
+  hia_comp *comp = &j->unit->comp;
+  pthread_mutex_lock(&module->lock);
+  build_locked(j);
+  pthread_mutex_unlock(&module->lock);
+  if (j->status != HIA_OK) return;
+  if (HIA_TRY(comp))
+    j->status = finish(j);
+  else
+    j->status = hiaJ_fail_comp(&module->engine->allocator, j->error, comp);
+  comp->armed = false;
+  hiaR_arena_free(&comp->scratch);
+}
+
+hia_status hiaJ_unit_make(hia_unit *unit, hia_function *function, hia_traits traits,
+                          uint64_t *open_ns, hia_error **error) {
+  job j = {
+      .unit = unit, .function = function, .traits = traits, .open_ns = open_ns, .error = error};
+  *open_ns = 0;
+  hia_engine *engine = function->module->engine;
+  hia_status status = hiaJ_on_stack(engine, make, &j);
+  if (status == HIA_OK) return j.status;
+  return hiaJ_fail(&engine->allocator, error, status, NULL, "no memory for a stack to compile on");
+}

@@ -1,0 +1,336 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+/* Units of compilation: functions of one module are compiled side by side, each once, and a unit
+ * that fails leaves nothing behind.
+ *
+ * That something happens during a compilation is shown by an allocator that stops one thread at a
+ * request of its own until it is told to go on, never by time. */
+#include "tests/unit/helper_memory.h"
+#include "tests/unit/helper_program.h"
+#include "tests/unit/helper_text.h"
+#include <hiaton/hiaton.h>
+
+#include <criterion/criterion.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static const char text_of_all[] =
+    "fn fib(n: i32) -> i32 = if n <= 1 then 1 else fib(n - 1) + fib(n - 2)\n"
+    "fn pair(n: i32) = (n, fib(n))\n"
+    "fn fact(n) = if n <= 1 then 1 else n * fact(n - 1)\n"
+    "fn gcd(a: i64, b: i64) -> i64 = if b == 0 then a else gcd(b, a % b)\n";
+
+/* ---- a thread that stops at one of its requests for memory ---- */
+
+typedef struct gate {
+  hia_allocator allocator;
+  pthread_mutex_t lock;
+  pthread_cond_t changed;
+  pthread_t thread; /* that is counted */
+  bool is_counting;
+  long requests, stop_at;
+  bool has_stopped, may_go;
+} gate;
+
+static void pass(gate *g) {
+  pthread_mutex_lock(&g->lock);
+  if (g->is_counting && pthread_equal(pthread_self(), g->thread) && g->requests++ == g->stop_at) {
+    g->has_stopped = true;
+    pthread_cond_broadcast(&g->changed);
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += 60;
+    while (!g->may_go)
+      if (pthread_cond_timedwait(&g->changed, &g->lock, &until)) abort(); /* others wait for us */
+  }
+  pthread_mutex_unlock(&g->lock);
+}
+
+static void *gate_alloc(void *user, size_t size) {
+  pass(user);
+  return malloc(size);
+}
+static void *gate_resize(void *user, void *block, size_t old_size, size_t size) {
+  (void)old_size;
+  pass(user);
+  return realloc(block, size);
+}
+static void gate_free(void *user, void *block, size_t size) {
+  (void)user, (void)size;
+  free(block);
+}
+
+static void gate_init(gate *g, long stop_at) {
+  *g = (gate){.stop_at = stop_at};
+  g->allocator = (hia_allocator){gate_alloc, gate_resize, gate_free, g};
+  pthread_mutex_init(&g->lock, NULL);
+  pthread_cond_init(&g->changed, NULL);
+}
+
+/* The calling thread is the one. */
+static void gate_arm(gate *g) {
+  pthread_mutex_lock(&g->lock);
+  g->thread = pthread_self();
+  g->is_counting = true;
+  pthread_mutex_unlock(&g->lock);
+}
+static void gate_wait(gate *g) {
+  pthread_mutex_lock(&g->lock);
+  while (!g->has_stopped) pthread_cond_wait(&g->changed, &g->lock);
+  pthread_mutex_unlock(&g->lock);
+}
+static void gate_open(gate *g) {
+  pthread_mutex_lock(&g->lock);
+  g->may_go = true;
+  pthread_cond_broadcast(&g->changed);
+  pthread_mutex_unlock(&g->lock);
+}
+
+/* ---- a program in an engine ---- */
+
+typedef struct world {
+  gate gate;
+  hia_engine *engine;
+  hia_module *module;
+  _Atomic unsigned n_ready; /* lines of the log that say so */
+} world;
+
+static void listen(void *user, const char *message) {
+  world *w = user;
+  if (strstr(message, "is ready")) w->n_ready++;
+}
+
+static bool world_open(world *w, hia_engine_kind kind, long stop_at) {
+  w->n_ready = 0;
+  gate_init(&w->gate, stop_at);
+  hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  options.allocator = &w->gate.allocator;
+  options.kind = kind;
+  options.opt_level = 0;
+  options.log = listen;
+  options.log_user = w;
+  cr_assert_eq(hia_engine_new(&options, &w->engine, NULL), HIA_OK);
+  if (kind == HIA_ENGINE_JIT && hia_engine_native(w->engine, NULL) != HIA_OK) {
+    hia_engine_free(w->engine);
+    return false;
+  }
+  cr_assert_eq(
+      hia_module_load_text(w->engine, "t", text_of_all, strlen(text_of_all), &w->module, NULL),
+      HIA_OK);
+  return true;
+}
+
+static void world_close(world *w) {
+  hia_module_free(w->module);
+  hia_engine_free(w->engine);
+  pthread_cond_destroy(&w->gate.changed);
+  pthread_mutex_destroy(&w->gate.lock);
+}
+
+static hia_function *find(world *w, const char *name) {
+  hia_function *f;
+  hia_error *error;
+  cr_assert_eq(hia_module_function(w->module, name, &f, &error), HIA_OK, "%s",
+               hia_error_text(error));
+  return f;
+}
+
+static void call(world *w, const char *name, int32_t n, const char *wanted) {
+  hia_value *arg = hia_value_i32(w->engine, n), *result;
+  hia_error *error;
+  char text[64];
+  cr_assert_eq(hia_call(find(w, name), &arg, 1, &result, &error), HIA_OK, "%s",
+               hia_error_text(error));
+  hia_value_format(result, text, sizeof text);
+  cr_assert_str_eq(text, wanted);
+  hia_value_free(result);
+  hia_value_free(arg);
+}
+
+static void *prepare_fib(void *user) {
+  world *w = user;
+  hia_function *fib = find(w, "fib");
+  gate_arm(&w->gate);
+  hia_status status = hia_function_prepare(fib, NULL);
+  return status == HIA_OK ? w : NULL;
+}
+
+/* The number of requests that making fib ready takes. */
+static long count_requests(hia_engine_kind kind) {
+  world w;
+  if (!world_open(&w, kind, -1)) return 0;
+  cr_assert_not_null(prepare_fib(&w));
+  long n = w.gate.requests;
+  world_close(&w);
+  cr_assert_gt(n, 8);
+  return n;
+}
+
+/* While one thread stands still in a compilation. */
+static void beside(hia_engine_kind kind) {
+  long n = count_requests(kind);
+  if (!n) cr_skip_test("no native code in this build");
+  /* Near the end no lock is held; near the beginning the program's graph is being built. */
+  for (long back = 2; back <= n / 4; back += 1 + n / 12) {
+    world w;
+    pthread_t maker, same;
+    void *made, *also;
+    world_open(&w, kind, n - back);
+    cr_assert_eq(pthread_create(&maker, NULL, prepare_fib, &w), 0);
+    gate_wait(&w.gate);
+    call(&w, "pair", 10, "(10, 89)"); /* another unit, with fib in it */
+    hia_value *arg = hia_value_f64(w.engine, 5), *result;
+    cr_assert_eq(hia_call(find(&w, "fact"), &arg, 1, &result, NULL), HIA_OK); /* a new instance */
+    hia_value_free(result);
+    hia_value_free(arg);
+    unsigned before = w.n_ready;
+    cr_assert_eq(pthread_create(&same, NULL, prepare_fib, &w), 0);
+    gate_open(&w.gate);
+    pthread_join(maker, &made);
+    pthread_join(same, &also);
+    cr_assert(made && also);
+    cr_assert_eq(w.n_ready, before + 1, "one of the two has made it");
+    call(&w, "fib", 11, "144");
+    world_close(&w);
+  }
+}
+
+Test(engine_units, native_side_by_side) { beside(HIA_ENGINE_JIT); }
+Test(engine_units, interpreted_side_by_side) { beside(HIA_ENGINE_INTERP); }
+
+/* ---- a module that was read as a graph: all its functions are one unit ---- */
+
+Test(engine_units, of_a_graph_are_one) {
+  world w;
+  world_open(&w, HIA_ENGINE_INTERP, -1);
+  hia_function *functions[2] = {find(&w, "fib"), find(&w, "pair")};
+  hia_dump_options options = HIA_DUMP_OPTIONS_INIT;
+  options.stage = HIA_STAGE_GRAPH;
+  test_text t = {0};
+  cr_assert_eq(hia_module_dump(w.module, functions, 2, &options, test_text_take, &t, NULL), HIA_OK);
+  hia_module_free(w.module);
+  cr_assert_eq(hia_module_load_ir(w.engine, "t", t.data, t.len, &w.module, NULL), HIA_OK);
+  test_text_free(&t);
+  call(&w, "pair", 10, "(10, 89)");
+  call(&w, "fib", 10, "89");
+  cr_assert_eq(w.n_ready, 1);
+  hia_run_options fuel = HIA_RUN_OPTIONS_INIT;
+  fuel.has_fuel = true;
+  cr_assert_eq(hia_function_prepare_for(find(&w, "fib"), &fuel, NULL), HIA_OK);
+  cr_assert_eq(hia_function_prepare_for(find(&w, "pair"), &fuel, NULL), HIA_OK);
+  cr_assert_eq(w.n_ready, 2);
+  hia_function_stats stats = HIA_FUNCTION_STATS_INIT;
+  cr_assert_eq(hia_function_get_stats(find(&w, "fib"), &stats), HIA_OK);
+  cr_assert_eq(stats.versions, 2);
+  world_close(&w);
+}
+
+/* ---- out of memory ---- */
+
+/* A module in which any request fails is as good as new when there is memory again. */
+static void recover(hia_engine_kind kind) {
+  hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  options.kind = kind;
+  options.opt_level = 0;
+  test_heap heap;
+  test_heap_init(&heap, -1);
+  options.allocator = &heap.allocator;
+  hia_status status = HIA_MEMORY;
+  for (long n = 0; status == HIA_MEMORY; n += 1 + n / 16) {
+    world w = {0};
+    cr_assert_eq(hia_engine_new(&options, &w.engine, NULL), HIA_OK);
+    if (kind == HIA_ENGINE_JIT && hia_engine_native(w.engine, NULL) != HIA_OK) {
+      hia_engine_free(w.engine);
+      cr_skip_test("no native code in this build");
+    }
+    cr_assert_eq(
+        hia_module_load_text(w.engine, "t", text_of_all, strlen(text_of_all), &w.module, NULL),
+        HIA_OK);
+    hia_value *arg = hia_value_i64(w.engine, 5), *result;
+    for (int attempt = 0; attempt < 3; attempt++) {
+      hia_function *fact;
+      heap.left = n;
+      status = hia_module_function(w.module, "fact", &fact, NULL);
+      if (status == HIA_OK) status = hia_call(fact, &arg, 1, &result, NULL);
+      heap.left = -1;
+      if (status == HIA_OK) hia_value_free(result);
+      cr_assert(status == HIA_OK || status == HIA_MEMORY, "%ld: %s", n, hia_status_word(status));
+    }
+    hia_function *fact = find(&w, "fact");
+    hia_error *error;
+    cr_assert_eq(hia_call(fact, &arg, 1, &result, &error), HIA_OK, "%ld: %s", n,
+                 hia_error_text(error));
+    int64_t x = 0;
+    cr_assert_eq(hia_value_get_i64(result, &x), HIA_OK);
+    cr_assert_eq(x, 120);
+    hia_value_free(result);
+    hia_value_free(arg);
+    call(&w, "pair", 10, "(10, 89)");
+    hia_dump_options dump = HIA_DUMP_OPTIONS_INIT;
+    test_text t = {0};
+    cr_assert_eq(hia_module_dump(w.module, NULL, 0, &dump, test_text_take, &t, NULL), HIA_OK);
+    test_text_free(&t);
+    hia_module_free(w.module);
+    hia_engine_free(w.engine);
+    cr_assert_eq(heap.bytes, 0, "%ld", n);
+  }
+}
+
+Test(engine_units, native_out_of_memory) { recover(HIA_ENGINE_JIT); }
+Test(engine_units, interpreted_out_of_memory) { recover(HIA_ENGINE_INTERP); }
+
+/* ---- modules that come and go ---- */
+
+static long resident_pages(void) {
+  long size, resident = 0;
+  FILE *file = fopen("/proc/self/statm", "r");
+  if (!file) return 0;
+  if (fscanf(file, "%ld %ld", &size, &resident) != 2) resident = 0;
+  fclose(file);
+  return resident;
+}
+
+static void come_and_go(hia_engine *engine, int round) {
+  char text[256];
+  int len =
+      snprintf(text, sizeof text,
+               "fn down%d(n: i64) -> (i64, f64) = if n == 0 then (%d, 1.5) else down%d(n - 1)\n"
+               "fn main(n: i64) = down%d(n).0 + %d\n",
+               round, round, round, round, round);
+  hia_module *module;
+  hia_function *f;
+  hia_error *error;
+  cr_assert_eq(hia_module_load_text(engine, "t", text, (size_t)len, &module, &error), HIA_OK, "%s",
+               hia_error_text(error));
+  cr_assert_eq(hia_module_function(module, "main", &f, NULL), HIA_OK);
+  hia_value *arg = hia_value_i64(engine, 10), *result;
+  cr_assert_eq(hia_call(f, &arg, 1, &result, NULL), HIA_OK);
+  int64_t x;
+  cr_assert_eq(hia_value_get_i64(result, &x), HIA_OK);
+  cr_assert_eq(x, 2 * round);
+  if (round % 4 == 0) {
+    hia_native_fn entry;
+    cr_assert_eq(hia_function_entry(f, &entry, NULL), HIA_OK);
+  }
+  hia_value_free(result);
+  hia_value_free(arg);
+  hia_module_free(module);
+}
+
+/* Code, tables, and what LLVM keeps of types and names go with the module. */
+Test(engine_units, modules_give_back_their_memory) {
+  if (!has_native()) cr_skip_test("no native code in this build");
+  enum { ROUNDS = 1200 / HIA_TEST_SHARE, WARM = ROUNDS / 3 };
+  hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  options.opt_level = 0;
+  hia_engine *engine;
+  cr_assert_eq(hia_engine_new(&options, &engine, NULL), HIA_OK);
+  for (int i = 0; i < WARM; i++) come_and_go(engine, i);
+  long before = resident_pages();
+  for (int i = WARM; i < ROUNDS; i++) come_and_go(engine, i);
+  long grown = (resident_pages() - before) * 4;
+  hia_engine_free(engine);
+  cr_assert_lt(grown, 3 * (ROUNDS - WARM), "%ld KiB more for %d modules", grown, ROUNDS - WARM);
+}
