@@ -183,7 +183,7 @@ for fuel in -1 1.5 x 1KB 1k5 K 99999999999999999999 18446744073709552K 20000000T
 done
 
 t 'a bench past its deadline' 1 '' 'error\[deadline\]: past the deadline: more than 100 ms' \
-  bench "$work/endless.hia" 5 --timeout 0.1 --runs 1
+  bench "$work/endless.hia" 5 --timeout 0.1 --runs 1 --engine interp
 
 # ---- standard input ----
 program two 'fn main(n: i32) -> i32 = n * 2
