@@ -89,6 +89,7 @@ static const char *extract(hia_arena *arena) {
   hiaR_text_init(&t, arena);
   hiaR_text_addf(
       &t,
+      "/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */\n"
       "/* The ops that hia_build_op knows, one a row; include it after defining\n"
       " *\n"
       " * HIA_OPCODE(number, NAME, name, n, ON, \"doc\")\n"
