@@ -1,6 +1,35 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* The pipeline. Reading the table from top to bottom is reading what happens to a program between
- * its frontend and its engines; dumps, verification, timing and switching off hang on it. */
+/* The pipeline: what happens to a program between its frontend and its engines.
+ *
+ *   text, builder ──► frontend ──► function graphs
+ *                                       │
+ *                                    [fuel]            only in runs with fuel
+ *                                  sweep effects       what functions may do, recursive groups
+ *                               copy fold cse dce      scalar optimisation
+ *                                     inline           small functions that are not recursive
+ *                                       │
+ *                     native code only  │
+ *                                     merge            equal calls are made once
+ *                                    [fork]            only with several threads: latent forks
+ *                                     unroll           recursive inlining
+ *                                       │
+ *                                      tail            tail calls of a group become loops
+ *                           effects copy fold cse dce  again
+ *                                  sweep effects
+ *                                       │
+ *                                      tag             Call, Return, Merge, Switch
+ *                                       ▼
+ *                                  static graph
+ *                         ┌─────────────┴──────────────┐
+ *                      flatten                       lower ──► LLVM at -O0 to -O3
+ *                         ▼                            ▼
+ *                       image                  native code, object files
+ *                    ┌────┴────┐               ┌───────┴────────┐
+ *                 interp    expand            jit          ahead of time
+ *
+ * The level of -O is LLVM's alone: the passes of this table are the same at all levels. --no-pass
+ * switches a pass off, dump --after shows the graph as it leaves it, and debug builds verify the
+ * graph after each pass. All of that, and --help, reads the table below. */
 #include "graph/graph.h"
 
 #define FN(name, run_fn, doc) {name, doc, HIA_PASS_FN, {.fn = run_fn}, false, HIA_USE_ALL, false}
