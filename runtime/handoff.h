@@ -1,32 +1,36 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* How work moves between workers without locks: asking, giving, taking, taking back, finishing,
- * sleeping and waking; and how a run knows that nobody is in it any more.
+/* How tasks move between workers without locks: steal requests, replies, taking, taking back,
+ * finishing, parking and unparking; and how the end of a run knows that no worker is left in it.
  *
  * Each worker has
  *
- *   a request   where others ask for work. It is open while the worker runs compiled code, which
- * will come to a comparison with its limit, and closed while it waits. One asks at a time. a
- * mailbox    where the answer to its own asking arrives: a task of work, or that there is none a
- * parker   what it sleeps on
+ *   a steal request   a word in which one thief at a time leaves its mailbox. It is open while the
+ *                     worker runs compiled code, which will come to a safepoint, and closed while
+ *                     the worker waits.
+ *   a mailbox         where the reply to the worker's own request arrives: a task, or none
+ *   a parker          what the worker sleeps on
  *
  * Invariants, in the order of a task's life:
  *
- *   1. Who asks (hia_steal_request_post true) gets exactly one answer, unless it withdraws in time:
- * the mailbox leaves ASKED exactly once, by the hand of the request's owner, or stays ASKED and the
- * request forgets it. So the owner of a request that takes a mailbox from it
- * (hia_steal_request_poll, hia_steal_request_close) must answer.
- *   2. A task lies in at most one mailbox. It leaves by exactly one of hia_mailbox_take (its
- * asker's) and hia_mailbox_take_back (its owner's): both change the same word from the task.
- *   3. A mailbox is asked for again only when it is not ASKED and holds no task: an asker takes
- *      whatever is given, so a task that its owner does not find in the mailbox any more was taken.
- *   4. A taker finishes what it took. Nothing of the task is touched by it afterwards.
- *   5. Who rings after having made true what a sleeper waits for wakes it: the sleeper puts the
- *      parker to ASLEEP before it looks for the last time, the ringer looks at the parker after
- * what it did. This needs sequential consistency, which every operation here has.
- *   6. Nobody passes a rundown that is shut (hia_rundown_enter true) after hia_rundown_close has
- * returned and the count has been seen 0. But who leaves it then may still look at it and ring its
- * parker, and who comes too late enters and leaves it: its memory has to be counted otherwise
- *      (native/team.c: references of a team).
+ *   1. A thief that has posted a request (hia_steal_request_post true) gets exactly one reply,
+ *      unless it withdraws in time: either the victim changes the mailbox from REQUESTED, once,
+ *      or the mailbox stays REQUESTED and the request forgets it. So a victim that gets a
+ *      mailbox from its request (hia_steal_request_poll, hia_steal_request_close) must reply.
+ *   2. A task lies in at most one mailbox. It leaves by exactly one of hia_mailbox_take (the
+ *      thief's) and hia_mailbox_take_back (the owner's): both change the same word from the
+ *      task.
+ *   3. A thief requests again only when its mailbox is not REQUESTED and holds no task: it takes
+ *      whatever it is given. So a task that its owner does not find in the mailbox any more was
+ *      taken.
+ *   4. A thief finishes what it took, and touches nothing of the task afterwards.
+ *   5. A thread that unparks another, after it has made true what that one waits for, wakes it:
+ *      the sleeper sets its parker to asleep before it looks for the last time; the other looks
+ *      at the parker after what it did. This requires sequential consistency, which every
+ *      operation here has.
+ *   6. No thread enters a rundown (hia_rundown_enter true) after hia_rundown_close has returned
+ *      and the count has been seen 0. But a thread that leaves it then may still look at it and
+ *      unpark its parker, and one that comes too late enters and leaves it: its memory has to be
+ *      counted otherwise (native/team.c: references of a team).
  *
  * tests/unit/test_handoff.c explores what can happen; it defines its own HIA_FUTEX_WAIT and
  * HIA_FUTEX_WAKE. A stress build defines HIA_ATOMIC_HOOK(), which stands before each operation. */
@@ -39,7 +43,7 @@
 
 #ifndef HIA_ATOMIC_HOOK
 #ifdef HIA_STRESS
-void hiaR_stress_yield(void); /* pool.c: now and then lets another thread run */
+void hiaR_stress_yield(void); /* pool.c: lets another thread run now and then */
 #define HIA_ATOMIC_HOOK() hiaR_stress_yield()
 #else
 #define HIA_ATOMIC_HOOK() ((void)0)
@@ -53,8 +57,8 @@ void hiaR_stress_yield(void); /* pool.c: now and then lets another thread run */
 #include <time.h>
 #include <unistd.h>
 
-/* A thread's timers may be late by its slack, 50 us unless somebody changed it: no sleep of a few
- * microseconds is one, then. Short ones have none; the thread may be the host's, and keeps its own.
+/* A thread's timers may be late by its slack, 50 us by default, which is more than the shortest
+ * sleeps. So short sleeps set it to the least. The thread may be the host's: its slack is put back.
  */
 enum { HIA_SHORT_NS = 100000 };
 static inline int hiaR_no_slack(void) {
@@ -66,8 +70,8 @@ static inline void hiaR_set_slack(int slack) {
   if (slack > 1) prctl(PR_SET_TIMERSLACK, (unsigned long)slack, 0, 0, 0);
 }
 
-/* Sleeps while *word is `value`, at most `ns` nanoseconds; 0: for good. May come back early. A
- * host's errno is not ours to change. */
+/* Sleeps while *word is `value`, at most `ns` nanoseconds; 0: for good. May return early. Leaves
+ * the host's errno as it was. */
 static inline void hiaR_futex_wait(_Atomic uint32_t *word, uint32_t value, uint64_t ns) {
   int error = errno;
   struct timespec time = {.tv_sec = (time_t)(ns / 1000000000u),
@@ -78,7 +82,7 @@ static inline void hiaR_futex_wait(_Atomic uint32_t *word, uint32_t value, uint6
   errno = error;
 }
 
-/* The word need not exist any more: a wake-up that nobody waits for is nothing. */
+/* The word need not exist any more: the system ignores a wake-up that no thread waits for. */
 static inline void hiaR_futex_wake(_Atomic uint32_t *word) {
   int error = errno;
   syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
@@ -98,7 +102,7 @@ static inline void hiaR_futex_wake(_Atomic uint32_t *word) {
 #define HIA_ATOMIC_CAS(p, was, now)                                                                \
   (HIA_ATOMIC_HOOK(), atomic_compare_exchange_strong((p), (was), (now)))
 
-/* Between looks at a word that another worker writes. */
+/* Stands between two reads of a word that another worker writes. */
 #if defined(__x86_64__)
 #define HIA_PAUSE() __builtin_ia32_pause()
 #else
@@ -108,7 +112,7 @@ static inline void hiaR_futex_wake(_Atomic uint32_t *word) {
 /* ---- parkers ----
  *
  *   hia_parker_arm(parker);
- *   if (there is nothing to wake up for yet) hia_parker_park(parker, ns);
+ *   if (what the thread waits for is not there yet) hia_parker_park(parker, ns);
  *   hia_parker_disarm(parker); */
 
 typedef struct hia_parker {
@@ -123,7 +127,7 @@ static inline void hia_parker_disarm(hia_parker *parker) {
   HIA_ATOMIC_STORE(&parker->is_asleep, 0);
 }
 
-/* Two that ring at once wake once: whoever changed the word. */
+/* Of two threads that unpark at once, the one that changed the word wakes the sleeper. */
 static inline void hia_parker_unpark(hia_parker *parker) {
   if (HIA_ATOMIC_LOAD(&parker->is_asleep) && HIA_ATOMIC_SWAP(&parker->is_asleep, 0))
     HIA_FUTEX_WAKE(&parker->is_asleep);
@@ -131,60 +135,60 @@ static inline void hia_parker_unpark(hia_parker *parker) {
 
 /* ---- backoff ---- */
 
-/* How a worker that finds nothing to do passes the time: it looks again at once for some
- * microseconds, then sleeps, longer each time. */
+/* How a worker that finds nothing to do waits: it looks again at once for some microseconds, then
+ * sleeps, longer each time. */
 #define HIA_MAX_BACKOFF_NS 1000000u
 typedef struct hia_backoff {
   uint64_t since, ns;
 } hia_backoff;
 static inline hia_backoff hiaR_backoff_start(void) { return (hia_backoff){hiaR_now(), 0}; }
-static inline uint64_t hiaR_backoff_next(hia_backoff *nap) {
+static inline uint64_t hiaR_backoff_next(hia_backoff *backoff) {
 #ifdef HIA_STRESS
   const uint64_t eager = 100, first = 1000;
 #else
   const uint64_t eager = 4000, first = 5000;
 #endif
-  if (!nap->ns && hiaR_now() - nap->since < eager) return 0;
-  uint64_t ns = nap->ns ? nap->ns * 2 : first;
-  return nap->ns = ns < HIA_MAX_BACKOFF_NS ? ns : HIA_MAX_BACKOFF_NS;
+  if (!backoff->ns && hiaR_now() - backoff->since < eager) return 0;
+  uint64_t ns = backoff->ns ? backoff->ns * 2 : first;
+  return backoff->ns = ns < HIA_MAX_BACKOFF_NS ? ns : HIA_MAX_BACKOFF_NS;
 }
 
-/* ---- mailboxes and requests ---- */
+/* ---- steal requests and mailboxes ---- */
 
-/* What a mailbox holds that is no task of work; tasks are multiples of 8. */
+/* What a mailbox holds that is no task; tasks are multiples of 8. */
 enum { HIA_MAILBOX_EMPTY = 0, HIA_MAILBOX_REQUESTED = 1 };
 
 typedef struct hia_mailbox {
-  _Atomic uintptr_t task; /* or NOTHING, ASKED */
-  hia_parker *parker;     /* of whose mailbox it is */
+  _Atomic uintptr_t task; /* or EMPTY, REQUESTED */
+  hia_parker *parker;     /* of the worker whose mailbox it is */
 } hia_mailbox;
 
 enum { HIA_STEAL_REQUEST_CLOSED = 0, HIA_STEAL_REQUEST_OPEN = 1 };
 
 typedef struct hia_steal_request {
-  _Atomic uintptr_t thief; /* asks: its mailbox; or CLOSED, OPEN */
+  _Atomic uintptr_t thief; /* the thief's mailbox; or CLOSED, OPEN */
 } hia_steal_request;
 
 static inline hia_mailbox *hia_steal_request_mailbox(uintptr_t thief) {
   return thief > HIA_STEAL_REQUEST_OPEN ? (hia_mailbox *)thief : NULL;
 }
 
-/* Its owner: from now on others may ask. */
+/* The owner: from now on others may post. */
 static inline void hia_steal_request_open(hia_steal_request *request) {
   HIA_ATOMIC_STORE(&request->thief, HIA_STEAL_REQUEST_OPEN);
 }
-/* Its owner: who asks, and has to be answered now; NULL: nobody. */
+/* The owner: no thief may post any more. The mailbox of the one that has, which must get a reply
+ * now; NULL: none has. */
 static inline hia_mailbox *hia_steal_request_close(hia_steal_request *request) {
   return hia_steal_request_mailbox(HIA_ATOMIC_SWAP(&request->thief, HIA_STEAL_REQUEST_CLOSED));
 }
-/* The same, and stays open. Only while it is open. */
+/* The owner, while the request is open: the same, and the request stays open. */
 static inline hia_mailbox *hia_steal_request_poll(hia_steal_request *request) {
   if (HIA_ATOMIC_LOAD(&request->thief) == HIA_STEAL_REQUEST_OPEN) return NULL;
   return hia_steal_request_mailbox(HIA_ATOMIC_SWAP(&request->thief, HIA_STEAL_REQUEST_OPEN));
 }
 
-/* Another worker: asks with its mailbox. False if the request is closed or somebody else is asking.
- */
+/* A thief, with its own mailbox. False: the request is closed, or another thief has posted. */
 static inline bool hia_steal_request_post(hia_steal_request *request, hia_mailbox *mailbox) {
   uintptr_t open = HIA_STEAL_REQUEST_OPEN;
   if (HIA_ATOMIC_LOAD(&request->thief) != HIA_STEAL_REQUEST_OPEN) return false;
@@ -194,7 +198,7 @@ static inline bool hia_steal_request_post(hia_steal_request *request, hia_mailbo
   return false;
 }
 
-/* Who asked: false if an answer is there or on its way, which must then be waited for. */
+/* The thief. False: a reply is there or on its way, and the thief must wait for it. */
 static inline bool hia_steal_request_withdraw(hia_steal_request *request, hia_mailbox *mailbox) {
   uintptr_t thief = (uintptr_t)mailbox;
   if (!HIA_ATOMIC_CAS(&request->thief, &thief, HIA_STEAL_REQUEST_OPEN)) return false;
@@ -202,24 +206,25 @@ static inline bool hia_steal_request_withdraw(hia_steal_request *request, hia_ma
   return true;
 }
 
-/* The request's owner, to a mailbox that it got from it: a task of work, or NULL. */
+/* The owner of a request, to a mailbox that it got from it: a task, or NULL. */
 static inline void hia_mailbox_reply(hia_mailbox *mailbox, void *task) {
   hia_parker *parker = mailbox->parker;
   HIA_ATOMIC_STORE(&mailbox->task, (uintptr_t)task);
   hia_parker_unpark(parker);
 }
 
-/* Who asked: is there an answer? */
+/* The thief: true if the reply is there. */
 static inline bool hia_mailbox_has_reply(hia_mailbox *mailbox) {
   return HIA_ATOMIC_LOAD(&mailbox->task) != HIA_MAILBOX_REQUESTED;
 }
-/* Who asked, and was answered: the task; NULL if it got none, or its owner has it again. */
+/* The thief, which has a reply: the task; NULL if it got none, or the owner took it back. */
 static inline void *hia_mailbox_take(hia_mailbox *mailbox) {
   uintptr_t task = HIA_ATOMIC_LOAD(&mailbox->task);
   if (task == HIA_MAILBOX_EMPTY) return NULL;
   return HIA_ATOMIC_CAS(&mailbox->task, &task, HIA_MAILBOX_EMPTY) ? (void *)task : NULL;
 }
-/* Whose task it is, and gave it to this mailbox: true if it is not taken, nor ever will be. */
+/* The owner of a task that it put into this mailbox: true if no thief has taken it, or ever will.
+ */
 static inline bool hia_mailbox_take_back(hia_mailbox *mailbox, void *task) {
   uintptr_t was = (uintptr_t)task;
   return HIA_ATOMIC_CAS(&mailbox->task, &was, HIA_MAILBOX_EMPTY);
@@ -227,31 +232,33 @@ static inline bool hia_mailbox_take_back(hia_mailbox *mailbox, void *task) {
 
 /* ---- finishing ---- */
 
-/* The last that a taker does with a task: its results are written, `parker` is its owner's. */
+/* The last thing that a thief does with a task, whose results it has written. `parker` is the
+ * owner's. */
 static inline void hia_finish(_Atomic uint32_t *is_done, hia_parker *parker) {
   HIA_ATOMIC_STORE(is_done, 1);
   hia_parker_unpark(parker);
 }
 static inline bool hia_is_done(_Atomic uint32_t *is_done) { return HIA_ATOMIC_LOAD(is_done) != 0; }
 
-/* ---- who has nothing to do ----
+/* ---- idle workers ----
  *
- * A set of workers, as bits. Who claims one of them has something for it, and brings it soon;
- * before that the worker may have had news from elsewhere, and be in the set again. */
+ * A set of workers, as bits. A worker that claims another one has something for it, and brings it
+ * soon. Meanwhile the claimed worker may have got something elsewhere, and have entered the set
+ * again. */
 
 typedef _Atomic uint64_t hia_idle_set;
-typedef _Atomic uint32_t hia_claims; /* on a worker, under way */
+typedef _Atomic uint32_t hia_claims; /* claims of a worker that are under way */
 
-/* False: it is there already. */
+/* False: the worker is in the set already. */
 static inline bool hia_idle_enter(hia_idle_set *set, uint64_t bit) {
   return !(HIA_ATOMIC_OR(set, bit) & bit);
 }
-/* The worker itself. False: somebody has claimed it. */
+/* The worker itself. False: another worker has claimed it. */
 static inline bool hia_idle_exit(hia_idle_set *set, uint64_t bit) {
   return HIA_ATOMIC_AND(set, ~bit) & bit;
 }
-/* Another one. True: what it has for the worker goes there, or it enters it again; then the claim
- * is over. */
+/* Another worker. True: it brings the claimed worker what it has, or enters it again; then it ends
+ * the claim. */
 static inline bool hia_idle_claim(hia_idle_set *set, uint64_t bit, hia_claims *claims) {
   HIA_ATOMIC_ADD(claims, 1);
   if (HIA_ATOMIC_AND(set, ~bit) & bit) return true;
@@ -259,22 +266,22 @@ static inline bool hia_idle_claim(hia_idle_set *set, uint64_t bit, hia_claims *c
   return false;
 }
 static inline void hia_claim_end(hia_claims *claims) { HIA_ATOMIC_SUB(claims, 1); }
-/* The worker itself, when it is not in the set: is it sure that nothing more comes, once it has
- * looked (again, afterwards) at what has come? */
+/* The worker itself, when it is not in the set. True: nothing more comes, once it has looked again,
+ * afterwards, at what has come. */
 static inline bool hia_is_unclaimed(hia_claims *claims) { return HIA_ATOMIC_LOAD(claims) == 0; }
 
 /* ---- rundowns: who is in a run ---- */
 
 typedef struct hia_rundown {
   _Atomic uint32_t n_inside, is_closed;
-  hia_parker parker; /* of who shuts it */
+  hia_parker parker; /* of the thread that closes it */
 } hia_rundown;
 
 static inline void hia_rundown_leave(hia_rundown *rundown) {
   if (HIA_ATOMIC_SUB(&rundown->n_inside, 1) == 1 && HIA_ATOMIC_LOAD(&rundown->is_closed))
     hia_parker_unpark(&rundown->parker);
 }
-/* False if it is shut. */
+/* False: it is closed. */
 static inline bool hia_rundown_enter(hia_rundown *rundown) {
   HIA_ATOMIC_ADD(&rundown->n_inside, 1);
   if (!HIA_ATOMIC_LOAD(&rundown->is_closed)) return true;
