@@ -410,6 +410,7 @@ struct hia_program {
   bool parsed, parse_failed;
   uint64_t parse_ns;
   bool names_unreliable; /* an item whose name could not be read: do not report unknown names */
+  bool *is_impure;       /* by decl, hiaF_is_impure; NULL: not asked for yet */
   uint32_t *lines;       /* offsets of line starts */
   uint32_t n_lines;
   /* solve.c */

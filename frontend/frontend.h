@@ -83,6 +83,8 @@ const char *hiaF_name(const hia_program *p, hia_decl_id fn);
 uint32_t hiaF_arity(const hia_program *p, hia_decl_id fn);
 const char *hiaF_param_name(const hia_program *p, hia_decl_id fn, uint32_t i);
 hia_type hiaF_param_type(const hia_program *p, hia_decl_id fn, uint32_t i); /* HIA_NONE: generic */
+/* True if a call of the function may call an impure function of the host. */
+bool hiaF_is_impure(hia_program *p, hia_decl_id fn);
 
 /* The instance of a function at argument types (n = its arity; where a type is declared it must be
  * given exactly). HIA_NONE and diagnostics if its body does not check at these types. Instances
@@ -107,6 +109,10 @@ typedef struct hia_host_finder {
 void hiaF_link(hia_program *p, const hia_host_finder *finder, hia_diags *diags);
 /* The name of an extern that differs least from this one; or NULL. */
 const char *hiaF_similar_host(const hia_host_finder *finder, const char *name);
+uint32_t hiaF_n_externs(const hia_program *p);
+/* Fills in name, is_impure and the signature of the i-th extern of a program without errors, in the
+ * order of the source. Returns the names of its parameters. */
+const char **hiaF_extern(const hia_program *p, uint32_t i, hia_extern *e);
 /* The declaration of a program that is one extern and nothing else; else NULL. */
 const char *hiaF_extern_text(const hia_program *p, const char **name);
 

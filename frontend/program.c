@@ -130,6 +130,24 @@ const char *hiaF_extern_text(const hia_program *p, const char **name) {
   return extern_text(p, hiaF_decl(p, 0));
 }
 
+uint32_t hiaF_n_externs(const hia_program *p) { return p->externs.len; }
+
+const char **hiaF_extern(const hia_program *p, uint32_t i, hia_extern *e) {
+  const hia_decl *d = hiaF_decl(p, p->externs.data[i]);
+  const char **names = HIA_NEW_ARRAY(p->arena, const char *, (size_t)d->n_params + 1);
+  *e = (hia_extern){.name = hiaF_symbol_text(p, d->symbol),
+                    .is_impure = d->impure,
+                    .raises = d->raises,
+                    .sig_params = HIA_NEW_ARRAY(p->arena, hia_type, (size_t)d->n_params + 1),
+                    .n_sig_params = d->n_params,
+                    .result = hiaF_itype_made(&p->it, d->result)};
+  for (uint32_t k = 0; k < d->n_params; k++) {
+    e->sig_params[k] = hiaF_itype_made(&p->it, d->param_types[k]);
+    names[k] = hiaF_symbol_text(p, hiaF_node(p, p->extra.data[d->params + k])->a);
+  }
+  return names;
+}
+
 uint64_t hiaF_parse_ns(const hia_program *p) { return p->parse_ns; }
 
 /* ---- functions ---- */
@@ -168,6 +186,38 @@ const char *hiaF_param_name(const hia_program *p, hia_decl_id fn, uint32_t i) {
 hia_type hiaF_param_type(const hia_program *p, hia_decl_id fn, uint32_t i) {
   hia_itype type = fn_decl(p, fn)->param_types[i];
   return type == HIA_IT_UNKNOWN ? HIA_NONE : hiaF_itype_made(&p->it, type);
+}
+
+/* Declarations call what their names refer to, whatever the types. */
+static void find_impure(hia_program *p) {
+  hia_arena *scratch = &p->comp->scratch;
+  hia_mark mark = hiaR_arena_mark(scratch);
+  uint32_t n = p->decls.len;
+  bool *marks = HIA_NEW_ARRAY(p->arena, bool, (size_t)n + 1);
+  uint32_t *first = HIA_NEW_ARRAY(scratch, uint32_t, (size_t)n + 1);
+  hia_u32vec callees = {0};
+  for (uint32_t i = 0; i < n; i++) {
+    const hia_decl *d = hiaF_decl(p, i);
+    marks[i] = d->kind == HIA_DECL_EXTERN && d->impure;
+    first[i] = callees.len;
+    if (d->kind != HIA_DECL_FN) continue;
+    for (hia_ast_id node = d->first_node; node < d->end_node; node++) {
+      const hia_ast *call = hiaF_node(p, node);
+      if (call->kind != HIA_AST_CALL) continue;
+      const hia_ast *callee = hiaF_node(p, call->a);
+      if (callee->op == HIA_REF_FN || callee->op == HIA_REF_EXTERN)
+        hiaR_push(scratch, &callees, callee->b);
+    }
+  }
+  first[n] = callees.len;
+  hiaG_spread_to_callers(scratch, n, first, callees.data, marks);
+  hiaR_arena_release(scratch, mark);
+  p->is_impure = marks;
+}
+
+bool hiaF_is_impure(hia_program *p, hia_decl_id fn) {
+  if (!p->is_impure) find_impure(p);
+  return p->is_impure[p->fns.data[fn]];
 }
 
 hia_inst_id hiaF_instantiate(hia_program *p, hia_decl_id fn, const hia_type *args,

@@ -381,8 +381,15 @@ bool hiaG_pass_exists(const char *name, size_t len);
 void hiaG_run_pass(hia_graph *g, const hia_pass *pass); /* one row, on all functions */
 
 /* The passes. Each file says what it needs and keeps. */
-void hiaG_fuel(hia_graph *g);             /* fuel.c: calls and rounds are paid for */
-void hiaG_effects(hia_graph *g);          /* effects.c: traits and groups of functions */
+void hiaG_fuel(hia_graph *g);    /* fuel.c: calls and rounds are paid for */
+void hiaG_effects(hia_graph *g); /* effects.c: traits and groups of functions */
+/* impure.c: by function, whether a call of it may call an impure function of the host. In `arena`.
+ */
+bool *hiaG_impure(const hia_graph *g, hia_arena *arena);
+/* Marks every function that has a marked one among its callees, directly or further down. The
+ * callees of f are callees[first[f]] .. callees[first[f + 1] - 1]. */
+void hiaG_spread_to_callers(hia_arena *scratch, uint32_t n, const uint32_t *first,
+                            const uint32_t *callees, bool *marks);
 void hiaG_fold(hia_graph *g, hia_fn *fn); /* opt_fold.c: constants, identities, known branches */
 void hiaG_cse(hia_graph *g, hia_fn *fn);  /* opt_cse.c */
 void hiaG_dce(hia_graph *g, hia_fn *fn);  /* opt_dce.c */

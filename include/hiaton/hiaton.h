@@ -266,7 +266,9 @@ HIA_API hia_status hia_module_load_ir_file(hia_engine *engine, const char *path,
  * of typed entries and plain functions: of these none may be running, and none may follow. */
 HIA_API void hia_module_free(hia_module *module);
 
-/* Finds a function by name, "fact", or an instance by name and argument types, "fact(i64)". A
+/* hiaton/inspect.h lists the functions of a module, with their types as data.
+ *
+ * Finds a function by name, "fact", or an instance by name and argument types, "fact(i64)". A
  * generic function found by its name alone is instantiated by each call for the types of its
  * arguments. HIA_NOT_FOUND if there is none, HIA_REJECTED if it does not check at these types. The
  * function is the module's; asking again gives the same one. */
@@ -570,5 +572,6 @@ HIA_API hia_status hia_module_build_header(hia_module *module, hia_function *con
 #endif
 
 #include <hiaton/builder.h> /* programs made by calls instead of by text */
+#include <hiaton/inspect.h> /* what a module has, as data */
 
 #endif

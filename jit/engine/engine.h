@@ -191,10 +191,12 @@ typedef struct hia_unit {
   uint64_t told_at; /* hia_timeline.made_at of the one that has all this; the module's lock's */
 } hia_unit;
 
-/* A parameter's type: hia_type and, to compare with values without a lock, its codes. */
+/* A parameter or a result: its hia_type and, to be read without a lock, its codes. */
 typedef struct hia_param {
-  hia_type type; /* HIA_NONE: generic */
+  hia_type type;    /* HIA_NONE: generic */
+  const char *name; /* NULL: it has none, or the program is not there */
   hia_type_code *codes;
+  const hia_type_info *info; /* of the codes; NULL: generic */
   uint32_t n_codes, n_words;
 } hia_param;
 
@@ -230,6 +232,8 @@ struct hia_function {
   hia_param *params; /* arity of them */
   hia_param result;  /* unless generic */
   uint32_t n_param_words;
+  const hia_dtype *scalars; /* of the parameters, then of the result; unless generic */
+  bool is_impure;
   atomic_uint_fast64_t n_runs;
 
   _Atomic(hia_fn_version *)
@@ -241,6 +245,14 @@ typedef struct hia_bound {
   const char *name;
   hia_host_target target;
 } hia_bound;
+
+/* An extern of a module, for hosts that ask about it; constant. */
+struct hia_extern_info {
+  const char *name, *declaration;
+  bool is_impure, is_bound;
+  uint32_t arity;
+  hia_param *params, result;
+};
 
 struct hia_module {
   hia_engine *engine;
@@ -257,6 +269,9 @@ struct hia_module {
   hia_function *functions;
   HIA_VEC(hia_bound) bound; /* constant once the module is loaded */
   bool is_broken;           /* a mistake of ours was found in the program: no unit is made of it */
+  /* Constant too: */
+  HIA_VEC(hia_extern_info) externs;
+  bool is_without_fuel;                 /* no run can have any */
   uint64_t load_at, parse_ns, check_ns; /* when parsing began; checking came after it */
 };
 
@@ -278,6 +293,19 @@ hia_status hiaJ_instance(hia_function *generic, const hia_type *types, hia_funct
 /* In a try: the function object of an instance, made on first request. */
 hia_status hiaJ_instance_at(hia_module *module, hia_decl_id decl, const hia_type *types,
                             hia_function **out, hia_error **error);
+/* In a try: a function as it is found by its name alone. */
+hia_status hiaJ_function_of(hia_module *module, hia_decl_id decl, hia_function **out,
+                            hia_error **error);
+
+/* ---- inspect.c: types and externs as the host sees them ---- */
+
+/* In the arena: of n codes, one type. */
+const hia_type_info *hiaJ_type_info(hia_arena *arena, const hia_type_code *codes, uint32_t n);
+/* hia_function.scalars, of a function that has its types. */
+const hia_dtype *hiaJ_entry_scalars(hia_arena *arena, const hia_function *f);
+/* When a module has been read and bound, in a try; of a graph, when its roots are functions. */
+void hiaJ_inspect_program(hia_module *module);
+void hiaJ_inspect_graph(hia_module *module, const hia_graph *g);
 
 /* ---- engine_run.c ---- */
 

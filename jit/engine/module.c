@@ -147,6 +147,7 @@ static hia_status load_program(hia_module *module, void *user, hia_error **error
   }
   if (diags.list.len)
     return hiaJ_fail_diags(&module->engine->allocator, error, HIA_REJECTED, &diags);
+  hiaJ_inspect_program(module);
   return HIA_OK;
 }
 
@@ -166,6 +167,7 @@ static hia_status read_graph(hia_module *module, hia_unit *unit, hia_error **err
   for (hia_fn_id f = unit->graph->fns.len; f-- > 0;) /* each comes in front of those before */
     if (hiaG_fn(unit->graph, f)->is_root && !hiaG_fn(unit->graph, f)->is_removed)
       add_root(module, unit->graph, f);
+  hiaJ_inspect_graph(module, unit->graph);
   return HIA_OK;
 }
 
@@ -316,6 +318,7 @@ static void set_param(hia_module *module, hia_param *param, hia_type type) {
   hia_codes codes = {0};
   hiaJ_codes_of_type(&module->types, type, &module->comp.arena, &codes);
   param->codes = codes.data;
+  param->info = hiaJ_type_info(&module->comp.arena, codes.data, codes.len);
   param->n_codes = codes.len;
   param->n_words = hiaG_type_words(&module->types, type);
 }
@@ -333,7 +336,7 @@ static const char *describe(hia_function *f, const char *source_name, bool as_si
   for (uint32_t i = 0; i < f->arity; i++) {
     if (i) hiaR_text_addf(&text, ", ");
     bool is_named = as_signature && f->decl != HIA_NONE;
-    if (is_named) hiaR_text_addf(&text, "%s", hiaF_param_name(module->program, f->decl, i));
+    if (is_named) hiaR_text_addf(&text, "%s", f->params[i].name);
     if (f->params[i].type == HIA_NONE) continue;
     if (is_named) hiaR_text_addf(&text, ": ");
     print_type(module, &text, &f->params[i]);
@@ -358,10 +361,13 @@ static hia_function *function_new(hia_module *module, hia_decl_id decl, hia_inst
   f->root = HIA_NONE;
   for (uint32_t i = 0; i < arity; i++) {
     set_param(module, &f->params[i], params[i]);
+    if (decl != HIA_NONE) f->params[i].name = hiaF_param_name(module->program, decl, i);
     f->n_param_words += f->params[i].n_words;
   }
   set_param(module, &f->result, result);
   f->is_generic = result == HIA_NONE;
+  if (!f->is_generic) f->scalars = hiaJ_entry_scalars(arena, f);
+  if (decl != HIA_NONE) f->is_impure = hiaF_is_impure(module->program, decl);
   return f;
 }
 
@@ -497,6 +503,22 @@ static bool is_generic(const hia_program *program, hia_decl_id decl) {
   return false;
 }
 
+hia_status hiaJ_function_of(hia_module *module, hia_decl_id decl, hia_function **out,
+                            hia_error **error) {
+  uint32_t arity = hiaF_arity(module->program, decl);
+  hia_type *types = HIA_NEW_ARRAY(&module->comp.scratch, hia_type, arity ? arity : 1);
+  for (uint32_t i = 0; i < arity; i++) types[i] = hiaF_param_type(module->program, decl, i);
+  if (!is_generic(module->program, decl)) return hiaJ_instance_at(module, decl, types, out, error);
+  for (hia_function *f = module->functions; f; f = f->next)
+    if (f->decl == decl && f->is_generic) {
+      *out = f;
+      return HIA_OK;
+    }
+  hia_function *f = function_new(module, decl, HIA_NONE, arity, types, HIA_NONE);
+  *out = add_function(f, hiaF_name(module->program, decl));
+  return HIA_OK;
+}
+
 static hia_status find_in_program(hia_module *module, finding *want, hia_error **error) {
   const char *name = want->name;
   size_t len = strcspn(name, "( ");
@@ -506,19 +528,7 @@ static hia_status find_in_program(hia_module *module, finding *want, hia_error *
   if (*rest == '(') return find_instance(module, want, decl, rest, error);
   if (*rest) return not_found(module, error, name, strlen(name));
 
-  uint32_t arity = hiaF_arity(module->program, decl);
-  hia_type *types = HIA_NEW_ARRAY(&module->comp.scratch, hia_type, arity ? arity : 1);
-  for (uint32_t i = 0; i < arity; i++) types[i] = hiaF_param_type(module->program, decl, i);
-  if (!is_generic(module->program, decl))
-    return hiaJ_instance_at(module, decl, types, &want->found, error);
-  for (hia_function *f = module->functions; f; f = f->next)
-    if (f->decl == decl && f->is_generic) {
-      want->found = f;
-      return HIA_OK;
-    }
-  hia_function *f = function_new(module, decl, HIA_NONE, arity, types, HIA_NONE);
-  want->found = add_function(f, hiaF_name(module->program, decl));
-  return HIA_OK;
+  return hiaJ_function_of(module, decl, &want->found, error);
 }
 
 static hia_function *add_root(hia_module *module, const hia_graph *g, hia_fn_id root) {

@@ -218,6 +218,60 @@ Test(api_bad_input, null_functions_and_values) {
   close_world(&w);
 }
 
+Test(api_bad_input, null_inspections) {
+  world w;
+  open_world(&w, HIA_ENGINE_INTERP);
+  hia_function *function = w.fib;
+  const hia_dtype *dtypes = &(const hia_dtype){HIA_F64}, none = HIA_F64;
+  hia_dtype dtype = HIA_F64;
+  char buf[8] = "x";
+  cr_assert_eq(hia_module_function_count(NULL), 0);
+  REFUSED(HIA_ARGUMENT, "no module", hia_module_function_at, NULL, 0, &function);
+  cr_assert_null(function);
+  REFUSED(HIA_ARGUMENT, "place for the function", hia_module_function_at, w.module, 0, NULL);
+  REFUSED(HIA_NOT_FOUND, "has 4", hia_module_function_at, w.module, SIZE_MAX, &function);
+  cr_assert_str_eq(hia_function_param_name(NULL, 0), "");
+  cr_assert_str_eq(hia_function_param_name(w.fib, SIZE_MAX), "");
+  cr_assert_null(hia_function_param_type(NULL, 0));
+  cr_assert_null(hia_function_param_type(w.fib, SIZE_MAX));
+  cr_assert_null(hia_function_result_type(NULL));
+  cr_assert_not(hia_function_is_impure(NULL));
+  cr_assert_not(hia_function_can_have_fuel(NULL));
+  cr_assert_eq(hia_function_entry_params(NULL, &dtypes), 0);
+  cr_assert_null(dtypes);
+  cr_assert_eq(hia_function_entry_params(NULL, NULL), 0);
+  cr_assert_eq(hia_function_entry_results(NULL, &dtypes), 0);
+  cr_assert_eq(hia_function_entry_results(NULL, NULL), 0);
+  REFUSED(HIA_ARGUMENT, "no function", hia_function_check_entry, NULL, &none, 1, &none, 1);
+  REFUSED(HIA_ARGUMENT, "no dtypes", hia_function_check_entry, w.fib, NULL, 1, &none, 1);
+  REFUSED(HIA_ARGUMENT, "no dtypes", hia_function_check_entry, w.fib, &none, 1, NULL, 1);
+  cr_assert_eq(hia_type_info_kind(NULL), HIA_KIND_NONE);
+  cr_assert_eq(hia_type_info_dtype(NULL, &dtype), HIA_ARGUMENT);
+  cr_assert_eq(dtype, HIA_BOOL);
+  cr_assert_eq(hia_type_info_dtype(hia_function_result_type(w.fib), NULL), HIA_ARGUMENT);
+  cr_assert_eq(hia_type_info_len(NULL), 0);
+  cr_assert_null(hia_type_info_part(NULL, 0));
+  cr_assert_eq(hia_type_info_scalars(NULL, &dtypes), 0);
+  cr_assert_eq(hia_type_info_scalars(NULL, NULL), 0);
+  cr_assert_not(hia_type_info_is_same(NULL, NULL));
+  cr_assert_not(hia_type_info_is_same(hia_function_result_type(w.fib), NULL));
+  cr_assert_eq(hia_type_info_format(NULL, buf, sizeof buf), 0);
+  cr_assert_str_eq(buf, "");
+  cr_assert_eq(hia_type_info_format(NULL, NULL, 0), 0);
+  cr_assert_eq(hia_module_extern_count(NULL), 0);
+  cr_assert_null(hia_module_extern(NULL, 0));
+  cr_assert_null(hia_module_extern(w.module, 0));
+  cr_assert_str_eq(hia_extern_name(NULL), "");
+  cr_assert_str_eq(hia_extern_declaration(NULL), "");
+  cr_assert_eq(hia_extern_arity(NULL), 0);
+  cr_assert_str_eq(hia_extern_param_name(NULL, 0), "");
+  cr_assert_null(hia_extern_param_type(NULL, 0));
+  cr_assert_null(hia_extern_result_type(NULL));
+  cr_assert_not(hia_extern_is_impure(NULL));
+  cr_assert_not(hia_extern_is_bound(NULL));
+  close_world(&w);
+}
+
 Test(api_bad_input, null_errors_timelines_and_cancels) {
   cr_assert_eq(hia_error_status(NULL), HIA_OK);
   cr_assert_str_eq(hia_error_text(NULL), "");

@@ -90,6 +90,8 @@ static void try_loading(life *l, hia_engine *engine) {
     DID(hia_module_function(module, "gcd(f64, f64)", &function, &l->error), HIA_OK);
     DID(hia_module_function(module, "gcd(bool, bool)", &function, &l->error), HIA_REJECTED);
     DID(hia_module_function(module, "gcd(", &function, &l->error), HIA_ARGUMENT);
+    DID(hia_module_function_at(module, 1, &function, &l->error), HIA_OK);
+    DID(hia_module_function_at(module, 9, &function, &l->error), HIA_NOT_FOUND);
     hia_module_free(module);
   }
   DID(hia_module_load_expression(engine, "e", mistakes, strlen(mistakes), "f(", &module, &l->error),

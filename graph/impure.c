@@ -1,0 +1,63 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+/* impure: which functions may call impure functions of the host, themselves or below.
+ *
+ * hiaG_effects finds the same for functions in the state HIA_FUNCTIONS, as a trait that passes use.
+ * This is for whoever asks about a program, or a graph in any state, before a pass has run. */
+#include "graph/graph.h"
+
+/* A work list: a function that becomes marked marks its callers. The callers of f are
+ * callers[start[f]] .. callers[start[f + 1] - 1]. */
+void hiaG_spread_to_callers(hia_arena *scratch, uint32_t n, const uint32_t *first,
+                            const uint32_t *callees, bool *marks) {
+  hia_mark mark = hiaR_arena_mark(scratch);
+  uint32_t *start = HIA_NEW_ARRAY(scratch, uint32_t, (size_t)n + 2);
+  uint32_t *callers = HIA_NEW_ARRAY(scratch, uint32_t, (size_t)first[n] + 1);
+  uint32_t *work = HIA_NEW_ARRAY(scratch, uint32_t, (size_t)n + 1), n_work = 0;
+  for (uint32_t i = 0; i < first[n]; i++) start[callees[i] + 2]++;
+  for (uint32_t f = 2; f < n + 2; f++) start[f] += start[f - 1];
+  for (uint32_t f = 0; f < n; f++) {
+    for (uint32_t i = first[f]; i < first[f + 1]; i++) callers[start[callees[i] + 1]++] = f;
+    if (marks[f]) work[n_work++] = f;
+  }
+  while (n_work) {
+    uint32_t f = work[--n_work];
+    for (uint32_t i = start[f]; i < start[f + 1]; i++) {
+      if (marks[callers[i]]) continue;
+      marks[callers[i]] = true;
+      work[n_work++] = callers[i];
+    }
+  }
+  hiaR_arena_release(scratch, mark);
+}
+
+bool *hiaG_impure(const hia_graph *g, hia_arena *arena) {
+  hia_arena *scratch = &g->comp->scratch;
+  uint32_t n = g->fns.len;
+  bool *marks = HIA_NEW_ARRAY(arena, bool, (size_t)n + 1);
+  hia_mark mark = hiaR_arena_mark(scratch);
+  uint32_t *first = HIA_NEW_ARRAY(scratch, uint32_t, (size_t)n + 1);
+  hia_u32vec callees = {0};
+  for (hia_fn_id f = 0; f < n; f++) {
+    const hia_fn *fn = hiaG_fn(g, f);
+    first[f] = callees.len;
+    if (fn->is_removed) continue;
+    if (fn->slow_path != HIA_NONE) hiaR_push(scratch, &callees, fn->slow_path);
+    for (hia_node_id i = 0; i < fn->nodes.len; i++) {
+      const hia_node *node = &fn->nodes.data[i];
+      switch (node->op) {
+      case HIA_OP_HOST: marks[f] |= g->externs.data[node->imm].is_impure; break;
+      case HIA_OP_CALL:
+      case HIA_OP_FORK:
+      case HIA_OP_JOIN: hiaR_push(scratch, &callees, HIA_IMM_A(node->imm)); break;
+      case HIA_OP_CALL_I:
+        hiaR_push(scratch, &callees, g->sites.data[HIA_IMM_A(node->imm)].callee);
+        break;
+      default: break;
+      }
+    }
+  }
+  first[n] = callees.len;
+  hiaG_spread_to_callers(scratch, n, first, callees.data, marks);
+  hiaR_arena_release(scratch, mark);
+  return marks;
+}
