@@ -214,10 +214,8 @@ static hia_status build(hia_module *module, hia_function *const *functions, size
   if (!module) return hiaJ_fail(&hiaR_malloc, error, HIA_ARGUMENT, NULL, "no module");
   const hia_allocator *allocator = &module->engine->allocator;
   hia_build_options own = HIA_BUILD_OPTIONS_INIT;
-  if (options && !hiaR_copy_sized(&own, sizeof own, options, options->size))
-    return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL,
-                     "build options of %zu bytes: made for another version of hiaton (this is %s)",
-                     options->size, HIA_BUILD_VERSION);
+  if (hiaJ_copy_options(allocator, "build options", &own, sizeof own, options, error))
+    return HIA_ARGUMENT;
   if (!write) return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "nobody to write to");
   hia_building b = {.module = module, .functions = functions, .n = n, .options = &own};
   hia_status status = check(&b, error);

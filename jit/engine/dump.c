@@ -166,10 +166,8 @@ hia_status hia_module_dump(hia_module *module, hia_function *const *functions, s
   if (!module) return hiaJ_fail(&hiaR_malloc, error, HIA_ARGUMENT, NULL, "no module");
   const hia_allocator *allocator = &module->engine->allocator;
   hia_dump_options own = HIA_DUMP_OPTIONS_INIT;
-  if (options && !hiaR_copy_sized(&own, sizeof own, options, options->size))
-    return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL,
-                     "dump options of %zu bytes: made for another version of hiaton (this is %s)",
-                     options->size, HIA_BUILD_VERSION);
+  if (hiaJ_copy_options(allocator, "dump options", &own, sizeof own, options, error))
+    return HIA_ARGUMENT;
   if (!write) return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "nobody to write to");
   dumping d = {.functions = functions, .n = n, .options = &own};
   hia_status status = check_dump(module, &d, error);

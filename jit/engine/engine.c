@@ -72,23 +72,18 @@ hia_pass_options hiaJ_pass_options(const hia_engine *engine, hia_traits traits) 
   return options;
 }
 
-/* Is this library itself built with a sanitizer that generated code can take part in? */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define HIA_SANITIZED true
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define HIA_SANITIZED true
-#endif
-#endif
-#ifndef HIA_SANITIZED
-#define HIA_SANITIZED false
+/* Generated code takes part in what the library itself is built with. */
+#if defined(HIA_ASAN) || defined(HIA_TSAN)
+enum { IS_SANITIZED = true };
+#else
+enum { IS_SANITIZED = false };
 #endif
 
 hia_compile_options hiaJ_compile_options(const hia_engine *engine) {
   return (hia_compile_options){.level = engine->options.opt_level,
                                .unchecked = engine->options.unchecked,
                                .merge_calls = engine->options.merge_calls,
-                               .sanitize = HIA_SANITIZED};
+                               .sanitize = IS_SANITIZED};
 }
 
 const char *hia_pass_name(size_t i) {
@@ -123,10 +118,8 @@ hia_status hia_engine_new(const hia_engine_options *options, hia_engine **out, h
   if (error) *error = NULL;
   hia_engine_options own = HIA_ENGINE_OPTIONS_INIT;
   if (out) *out = NULL;
-  if (options && !hiaR_copy_sized(&own, sizeof own, options, options->size))
-    return hiaJ_fail(&hiaR_malloc, error, HIA_ARGUMENT, NULL,
-                     "engine options of %zu bytes: made for another version of hiaton (this is %s)",
-                     options->size, HIA_BUILD_VERSION);
+  if (hiaJ_copy_options(&hiaR_malloc, "engine options", &own, sizeof own, options, error))
+    return HIA_ARGUMENT;
   const hia_allocator *allocator = own.allocator ? own.allocator : &hiaR_malloc;
   if (!out) return hiaJ_fail(&hiaR_malloc, error, HIA_ARGUMENT, NULL, "no place for the engine");
   hia_status status = check_options(&own, &hiaR_malloc, error);

@@ -122,6 +122,11 @@ hia_status hiaJ_native_open(const hia_backend **backend, char *error, size_t err
 /* Each answers `status`, having set *error if `error` is not NULL. */
 hia_status hiaJ_fail(const hia_allocator *allocator, hia_error **error, hia_status status,
                      const char *hint, const char *fmt, ...) HIA_PRINTF(5, 6);
+/* Copies a caller's structure (or NULL), whose first field is its size, over *own, which holds the
+ * defaults. HIA_ARGUMENT if it is of a version of hiaton that this one does not know; `what` names
+ * it. */
+hia_status hiaJ_copy_options(const hia_allocator *allocator, const char *what, void *own,
+                             size_t own_size, const void *theirs, hia_error **error);
 hia_status hiaJ_fail_diags(const hia_allocator *allocator, hia_error **error, hia_status status,
                            const hia_diags *diags);
 hia_status hiaJ_fail_at(const hia_allocator *allocator, hia_error **error, hia_status status,

@@ -86,3 +86,14 @@ hia_status hiaJ_fail_run(hia_engine *engine, hia_error **error, const hia_failur
                              .is_native = engine->options.kind == HIA_ENGINE_JIT};
   return hiaR_fail_run(&engine->allocator, error, failure, &bounds, places);
 }
+
+hia_status hiaJ_copy_options(const hia_allocator *allocator, const char *what, void *own,
+                             size_t own_size, const void *theirs, hia_error **error) {
+  size_t size;
+  if (!theirs) return HIA_OK;
+  memcpy(&size, theirs, sizeof size);
+  if (hiaR_copy_sized(own, own_size, theirs, size)) return HIA_OK;
+  return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL,
+                   "%s of %zu bytes: made for another version of hiaton (this is %s)", what, size,
+                   HIA_BUILD_VERSION);
+}

@@ -120,10 +120,8 @@ hia_status hiaJ_run_options(const hia_function *f, const hia_run_options *theirs
                             hia_run_options *own, hia_error **error) {
   const hia_allocator *allocator = &f->module->engine->allocator;
   *own = (hia_run_options)HIA_RUN_OPTIONS_INIT;
-  if (theirs && !hiaR_copy_sized(own, sizeof *own, theirs, theirs->size))
-    return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL,
-                     "run options of %zu bytes: made for another version of hiaton (this is %s)",
-                     theirs->size, HIA_BUILD_VERSION);
+  if (hiaJ_copy_options(allocator, "run options", own, sizeof *own, theirs, error))
+    return HIA_ARGUMENT;
   if (own->fuel && !own->has_fuel)
     return hiaJ_fail(allocator, error, HIA_ARGUMENT, "set has_fuel too",
                      "fuel for a run that has no limit of fuel");

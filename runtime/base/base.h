@@ -258,6 +258,22 @@ size_t hiaR_print_word(char *buf, size_t size, hia_dtype dtype, hia_word word);
 enum hia_op {
 #define HIA_OP(number, NAME, ...) HIA_OP_##NAME = number,
 #include "runtime/base/ops.def"
+
+/* Which sanitizer this library is built with: HIA_ASAN, HIA_TSAN. */
+#if defined(__SANITIZE_ADDRESS__)
+#define HIA_ASAN 1
+#endif
+#if defined(__SANITIZE_THREAD__)
+#define HIA_TSAN 1
+#endif
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define HIA_ASAN 1
+#endif
+#if __has_feature(thread_sanitizer)
+#define HIA_TSAN 1
+#endif
+#endif
   HIA_OP_LIMIT = 128 /* one past the largest number */
 };
 

@@ -14,21 +14,6 @@
 
 #include "runtime/base/base.h"
 
-#if defined(__SANITIZE_ADDRESS__)
-#define HIA_ASAN 1
-#endif
-#if defined(__SANITIZE_THREAD__)
-#define HIA_TSAN 1
-#endif
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define HIA_ASAN 1
-#endif
-#if __has_feature(thread_sanitizer)
-#define HIA_TSAN 1
-#endif
-#endif
-
 #if defined(HIA_ASAN)
 
 #define HIA_FIBERS         1

@@ -56,6 +56,8 @@ verdict 'the command line and the examples include the public header alone' \
     grep -Ev '"tools/(tool|json).h"|"runtime/program/words.h"|^examples/aot/main.c:.*"fib.h"')"
 verdict 'the runtime includes nothing above it' \
   "$(grep -rnE '#include *"' --include='*.[chS]' runtime | grep -v '"runtime/')"
+verdict 'the timeline writer knows the runtime alone' \
+  "$(grep -rnE '#include *"' --include='*.[ch]' jit/timeline | grep -v '"runtime/')"
 verdict 'runtime/base includes nothing but itself' \
   "$(grep -rnE '#include *"' --include='*.[chS]' runtime/base | grep -v '"runtime/base/')"
 verdict 'what the engines share, and images, include no engine' \

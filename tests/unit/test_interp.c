@@ -126,14 +126,8 @@ Test(interp, frames_are_small_and_limited) {
 }
 
 /* Ten million where memory is not instrumented. */
-#if defined(__SANITIZE_ADDRESS__)
+#ifdef HIA_ASAN
 enum { DEEP = 1000000 };
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-enum { DEEP = 1000000 };
-#else
-enum { DEEP = 10000000 };
-#endif
 #else
 enum { DEEP = 10000000 };
 #endif
