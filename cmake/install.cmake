@@ -35,7 +35,7 @@ if(HIA_LLVM)
 endif()
 
 install(DIRECTORY include/hiaton DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-  COMPONENT hiaton_development FILES_MATCHING PATTERN "*.h" PATTERN "*.def")
+  COMPONENT hiaton_development FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp" PATTERN "*.def")
 
 install(FILES LICENSE NOTICE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT hiaton_runtime)
 

@@ -84,7 +84,7 @@ elseif(NOT "thread" IN_LIST HIA_SANITIZE)
 endif()
 
 # The other kinds of test say themselves how they are built and run.
-foreach(kind golden diff stress fuzz cli embed install docs)
+foreach(kind golden diff stress fuzz cli embed cpp install docs)
   if(EXISTS ${PROJECT_SOURCE_DIR}/tests/${kind}/CMakeLists.txt)
     add_subdirectory(${PROJECT_SOURCE_DIR}/tests/${kind} ${PROJECT_BINARY_DIR}/tests/${kind})
   endif()

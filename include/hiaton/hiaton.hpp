@@ -1,0 +1,720 @@
+// Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0
+// hiaton from C++17: owning handles, and calls with C++'s types. Header-only, over hiaton.h.
+//
+//   #include <hiaton/hiaton.hpp>
+//   #include <cstdio>
+//
+//   int main() {
+//     hiaton::engine engine = hiaton::engine::make().value();
+//     hiaton::module module = engine.load_text("fib.hia",
+//         "fn fib(n: i32) -> i32 = if n <= 1 then 1 else fib(n - 1) + fib(n - 2)").value();
+//     hiaton::function fib = module.function("fib").value();
+//     std::printf("%d\n", fib.call<std::int32_t>(engine, 20).value());
+//
+//     auto entry = fib.entry<std::int32_t(std::int32_t)>().value(); // checked against fib's types
+//     hiaton::context context = hiaton::context::make(engine).value();
+//     return entry(context, 20).value() == 10946 ? 0 : 1;
+//   }
+//
+// Results. What can fail returns a result<T>, which holds a T or an error. A host looks at it
+// (`if (r) use(*r); else log(r.error().text())`), or calls value(), which throws hiaton::failure.
+// Nothing else here throws, but for std::bad_alloc of std::string and std::vector. Without
+// exceptions
+// (-fno-exceptions) value() of an error prints it to standard error and calls std::abort.
+//
+// Types. bool, i32, i64, f32 and f64 are bool, std::int32_t, std::int64_t, float and double; a
+// tuple is a std::tuple of two parts or more. Others do not compile.
+//
+// Ownership. engine, module, value, context, error, timeline, cancel and builder own what get()
+// returns; they are moved, never copied. One that was moved from is empty. `function` and the
+// entries are pointers into their module and are copied. Lifetimes are hiaton.h's: engines outlive
+// their modules, builders, values and contexts, modules their functions. Members and variables that
+// are declared in this order are destroyed in the right one.
+//
+// Threads. As in hiaton.h: any object from any thread, but for contexts, builders, and the moving
+// and destroying of an object that another thread uses.
+#ifndef HIATON_HPP
+#define HIATON_HPP
+
+#include <hiaton/hiaton.h>
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace hiaton {
+
+// ---- owners ----
+
+template <class T, void (*Free)(T *)> class owner {
+public:
+  owner() noexcept = default; // empty
+  explicit owner(T *owned) noexcept : at_(owned) {}
+  T *get() const noexcept { return at_.get(); }
+  T *release() noexcept { return at_.release(); } // the caller's to free
+  explicit operator bool() const noexcept { return at_ != nullptr; }
+
+private:
+  struct deleter {
+    void operator()(T *at) const noexcept { Free(at); }
+  };
+  std::unique_ptr<T, deleter> at_;
+};
+
+// ---- errors and results ----
+
+// A status other than HIA_OK, and what there is to say about it. get() is NULL if there was no
+// memory to say it. An error of a typed entry belongs to its context, and what it says is gone when
+// the context's next call begins.
+class error : public owner<hia_error, hia_error_free> {
+public:
+  error(hia_status status, hia_error *owned) noexcept
+      : owner(owned), said_(owned), status_(status) {}
+  static error of_context(hia_status status, hia_context *context) noexcept {
+    error e(status, nullptr);
+    e.said_ = status == HIA_BUSY ? nullptr : hia_context_error(context);
+    return e;
+  }
+  hia_status status() const noexcept { return status_; }
+  // All of it for people, with a line end.
+  const char *text() const noexcept {
+    return said_ != nullptr ? hia_error_text(said_) : hia_status_message(status_);
+  }
+  std::size_t count() const noexcept { return hia_error_count(said_); }
+  const char *code(std::size_t i = 0) const noexcept { return hia_error_code(said_, i); }
+  const char *message(std::size_t i = 0) const noexcept {
+    return said_ != nullptr ? hia_error_message(said_, i) : hia_status_message(status_);
+  }
+  const char *hint(std::size_t i = 0) const noexcept { return hia_error_hint(said_, i); }
+  const char *file(std::size_t i = 0) const noexcept { return hia_error_file(said_, i); }
+  std::uint32_t line(std::size_t i = 0) const noexcept { return hia_error_line(said_, i); }
+  std::uint32_t col(std::size_t i = 0) const noexcept { return hia_error_col(said_, i); }
+  std::int64_t fail_code() const noexcept { return hia_error_fail_code(said_); }
+  const hia_error *said() const noexcept { return said_; } // for the other functions of runtime.h
+
+private:
+  const hia_error *said_;
+  hia_status status_;
+};
+
+#if defined(__cpp_exceptions)
+// What value() throws. It keeps a copy of the text.
+class failure : public std::exception {
+public:
+  explicit failure(const error &e)
+      : text_(std::make_shared<const std::string>(e.text())), fail_code_(e.fail_code()),
+        status_(e.status()) {}
+  const char *what() const noexcept override { return text_->c_str(); }
+  hia_status status() const noexcept { return status_; }
+  std::int64_t fail_code() const noexcept { return fail_code_; }
+
+private:
+  std::shared_ptr<const std::string> text_;
+  std::int64_t fail_code_;
+  hia_status status_;
+};
+#endif
+
+namespace detail {
+[[noreturn]] inline void fail(const error &e) {
+#if defined(__cpp_exceptions)
+  throw failure(e);
+#else
+  std::fputs(e.text(), stderr);
+  std::abort();
+#endif
+}
+} // namespace detail
+
+// A T or an error. `*r`, `r->` and error() are for what is there.
+template <class T> class [[nodiscard]] result {
+public:
+  result(T value) : held_(std::in_place_index<0>, std::move(value)) {}
+  result(hiaton::error error) noexcept : held_(std::in_place_index<1>, std::move(error)) {}
+  explicit operator bool() const noexcept { return held_.index() == 0; }
+  hia_status status() const noexcept { return *this ? HIA_OK : error().status(); }
+  T &value() & { return check(), **this; }
+  const T &value() const & { return check(), **this; }
+  T value() && { return check(), std::move(**this); }
+  T &operator*() noexcept { return *std::get_if<0>(&held_); }
+  const T &operator*() const noexcept { return *std::get_if<0>(&held_); }
+  T *operator->() noexcept { return std::get_if<0>(&held_); }
+  const T *operator->() const noexcept { return std::get_if<0>(&held_); }
+  const hiaton::error &error() const noexcept { return *std::get_if<1>(&held_); }
+  hiaton::error &error() noexcept { return *std::get_if<1>(&held_); } // to be moved from
+
+private:
+  void check() const {
+    if (!*this) detail::fail(error());
+  }
+  std::variant<T, hiaton::error> held_;
+};
+
+template <> class [[nodiscard]] result<void> {
+public:
+  result() noexcept : error_(HIA_OK, nullptr) {}
+  result(hiaton::error error) noexcept : error_(std::move(error)) {}
+  explicit operator bool() const noexcept { return error_.status() == HIA_OK; }
+  hia_status status() const noexcept { return error_.status(); }
+  void value() const {
+    if (!*this) detail::fail(error_);
+  }
+  const hiaton::error &error() const noexcept { return error_; }
+  hiaton::error &error() noexcept { return error_; }
+
+private:
+  hiaton::error error_;
+};
+
+// ---- C++'s types and hiaton's ----
+
+namespace detail {
+
+template <class T> inline constexpr bool is_false = false;
+
+// A type as hiaton writes it, and its scalars in order.
+template <class T> struct type {
+  static_assert(is_false<T>, "hiaton has bool, std::int32_t, std::int64_t, float, double, and "
+                             "std::tuple of two or more of its types");
+};
+
+template <class T> struct scalar {
+  using flat = std::tuple<T>;
+  static flat flatten(T x) { return flat(x); }
+  template <std::size_t at, class Flat> static T gather(const Flat &all) {
+    return std::get<at>(all);
+  }
+};
+template <> struct type<bool> : scalar<bool> {
+  static constexpr hia_dtype dtype = HIA_BOOL;
+  static void name(std::string &out) { out += "bool"; }
+  static hia_value *make(hia_engine *engine, bool x) { return hia_value_bool(engine, x); }
+  static hia_status read(const hia_value *from, bool *x) { return hia_value_get_bool(from, x); }
+};
+template <> struct type<std::int32_t> : scalar<std::int32_t> {
+  static constexpr hia_dtype dtype = HIA_I32;
+  static void name(std::string &out) { out += "i32"; }
+  static hia_value *make(hia_engine *engine, std::int32_t x) { return hia_value_i32(engine, x); }
+  static hia_status read(const hia_value *from, std::int32_t *x) {
+    return hia_value_get_i32(from, x);
+  }
+};
+template <> struct type<std::int64_t> : scalar<std::int64_t> {
+  static constexpr hia_dtype dtype = HIA_I64;
+  static void name(std::string &out) { out += "i64"; }
+  static hia_value *make(hia_engine *engine, std::int64_t x) { return hia_value_i64(engine, x); }
+  static hia_status read(const hia_value *from, std::int64_t *x) {
+    return hia_value_get_i64(from, x);
+  }
+};
+template <> struct type<float> : scalar<float> {
+  static constexpr hia_dtype dtype = HIA_F32;
+  static void name(std::string &out) { out += "f32"; }
+  static hia_value *make(hia_engine *engine, float x) { return hia_value_f32(engine, x); }
+  static hia_status read(const hia_value *from, float *x) { return hia_value_get_f32(from, x); }
+};
+template <> struct type<double> : scalar<double> {
+  static constexpr hia_dtype dtype = HIA_F64;
+  static void name(std::string &out) { out += "f64"; }
+  static hia_value *make(hia_engine *engine, double x) { return hia_value_f64(engine, x); }
+  static hia_status read(const hia_value *from, double *x) { return hia_value_get_f64(from, x); }
+};
+
+using value_owner = owner<hia_value, hia_value_free>;
+
+template <class... T> struct type<std::tuple<T...>> {
+  static_assert(sizeof...(T) >= 2, "a tuple of hiaton's has two parts or more");
+  using tuple = std::tuple<T...>;
+  using flat = decltype(std::tuple_cat(std::declval<typename type<T>::flat>()...));
+  using parts = std::index_sequence_for<T...>;
+
+  static void name(std::string &out) {
+    const char *before = "(";
+    ((out += before, type<T>::name(out), before = ", "), ...);
+    out += ")";
+  }
+  static flat flatten(const tuple &x) {
+    return std::apply([](const T &...part) { return std::tuple_cat(type<T>::flatten(part)...); },
+                      x);
+  }
+  // The index of part i's first scalar.
+  static constexpr std::size_t offset(std::size_t i) {
+    const std::size_t sizes[] = {std::tuple_size_v<typename type<T>::flat>...};
+    std::size_t sum = 0;
+    for (std::size_t k = 0; k < i; k++) sum += sizes[k];
+    return sum;
+  }
+  template <std::size_t at, class Flat> static tuple gather(const Flat &all) {
+    return gather_parts<at>(all, parts());
+  }
+  static hia_value *make(hia_engine *engine, const tuple &x) {
+    return std::apply(
+        [engine](const T &...part) {
+          const value_owner owners[] = {value_owner(type<T>::make(engine, part))...};
+          hia_value *all[sizeof...(T)];
+          for (std::size_t i = 0; i < sizeof...(T); i++) all[i] = owners[i].get();
+          return hia_value_tuple(engine, all, sizeof...(T));
+        },
+        x);
+  }
+  static hia_status read(const hia_value *from, tuple *x) {
+    if (hia_value_len(from) != sizeof...(T)) return HIA_ARGUMENT;
+    return read_parts(from, x, parts());
+  }
+
+private:
+  template <std::size_t at, class Flat, std::size_t... i>
+  static tuple gather_parts(const Flat &all, std::index_sequence<i...>) {
+    return tuple(type<T>::template gather<at + offset(i)>(all)...);
+  }
+  template <class Part> static hia_status read_part(const hia_value *from, std::size_t i, Part *x) {
+    value_owner part(hia_value_part(from, i));
+    return part ? type<Part>::read(part.get(), x) : HIA_MEMORY;
+  }
+  template <std::size_t... i>
+  static hia_status read_parts(const hia_value *from, tuple *x, std::index_sequence<i...>) {
+    hia_status status = HIA_OK;
+    ((status = status == HIA_OK ? read_part(from, i, &std::get<i>(*x)) : status), ...);
+    return status;
+  }
+};
+
+// The scalars of several types in order, and the types of C's that a signature has.
+template <class... T>
+using flat_of = decltype(std::tuple_cat(std::declval<typename type<T>::flat>()...));
+
+template <class Params, class Results> struct c_types;
+template <class... P, class... R> struct c_types<std::tuple<P...>, std::tuple<R...>> {
+  using entry = hia_status (*)(hia_context *, P..., R *...);
+  using plain_many = void (*)(P..., R *...);
+};
+
+// Takes bytes for a std::string. Nothing may be thrown through hiaton.
+inline bool append(void *user, const char *bytes, std::size_t len) noexcept {
+#if defined(__cpp_exceptions)
+  try {
+    static_cast<std::string *>(user)->append(bytes, len);
+  } catch (...) {
+    return false;
+  }
+#else
+  static_cast<std::string *>(user)->append(bytes, len);
+#endif
+  return true;
+}
+
+template <class Write> result<std::string> written(Write write) {
+  std::string text;
+  hia_error *e = nullptr;
+  const hia_status status = write(append, &text, &e);
+  if (status != HIA_OK) return error(status, e);
+  return text;
+}
+
+} // namespace detail
+
+// ---- entries ----
+
+class context;
+
+template <class Signature> class entry;
+
+// A typed entry: a call costs some nanoseconds.
+template <class R, class... P> class entry<R(P...)> {
+  using params = detail::flat_of<P...>;
+  using results = typename detail::type<R>::flat;
+
+public:
+  using c_type = typename detail::c_types<params, results>::entry; // as runtime.h has it
+  explicit entry(c_type at) noexcept : at_(at) {}
+  c_type get() const noexcept { return at_; }
+  inline result<R> operator()(const context &in, const P &...args) const;
+
+private:
+  c_type at_;
+};
+
+template <class Signature> class plain;
+
+// A plain function: no context, no limits, and it cannot fail.
+template <class R, class... P> class plain<R(P...)> {
+  using params = detail::flat_of<P...>;
+  using results = typename detail::type<R>::flat;
+  using types = detail::c_types<params, results>;
+  static constexpr bool is_scalar = std::tuple_size_v<results> == 1;
+  template <class> struct returning;
+  template <class... Q> struct returning<std::tuple<Q...>> {
+    using type = R (*)(Q...);
+  };
+
+public:
+  using c_type =
+      std::conditional_t<is_scalar, typename returning<params>::type, typename types::plain_many>;
+  explicit plain(c_type at) noexcept : at_(at) {}
+  c_type get() const noexcept { return at_; }
+  R operator()(const P &...args) const {
+    params in = std::tuple_cat(detail::type<P>::flatten(args)...);
+    if constexpr (is_scalar) {
+      return std::apply(at_, in);
+    } else {
+      results out{};
+      std::apply([&](auto... x) { std::apply([&](auto &...y) { at_(x..., &y...); }, out); }, in);
+      return detail::type<R>::template gather<0>(out);
+    }
+  }
+
+private:
+  c_type at_;
+};
+
+// ---- values ----
+
+class engine;
+
+class value : public owner<hia_value, hia_value_free> {
+public:
+  using owner::owner;
+  // Empty when out of memory; a call then fails with HIA_ARGUMENT.
+  template <class T> static inline value of(const engine &in, const T &x);
+  // HIA_ARGUMENT if the value is of another type.
+  template <class T> result<T> as() const {
+    T x{};
+    const hia_status status = detail::type<T>::read(get(), &x);
+    if (status != HIA_OK) return error(status, nullptr);
+    return x;
+  }
+  std::string format() const { return formatted(hia_value_format); }
+  std::string format_type() const { return formatted(hia_value_format_type); }
+
+private:
+  template <class Print> std::string formatted(Print print) const {
+    std::string text(print(get(), nullptr, 0) + 1, '\0');
+    text.resize(print(get(), text.data(), text.size()));
+    return text;
+  }
+};
+
+// ---- functions ----
+
+// A function of a module, which owns it. Copied like a pointer.
+class function {
+public:
+  explicit function(hia_function *at) noexcept : at_(at) {}
+  hia_function *get() const noexcept { return at_; }
+  const char *name() const noexcept { return hia_function_name(at_); }
+  const char *signature() const noexcept { return hia_function_signature(at_); }
+  std::size_t arity() const noexcept { return hia_function_arity(at_); }
+  bool is_generic() const noexcept { return hia_function_is_generic(at_); }
+  result<void> prepare() const {
+    hia_error *e = nullptr;
+    const hia_status status = hia_function_prepare(at_, &e);
+    if (status != HIA_OK) return error(status, e);
+    return {};
+  }
+
+  // Calls it with values; `options` as in hia_run.
+  result<value> run(const std::vector<value> &args,
+                    const hia_run_options *options = nullptr) const {
+    std::vector<hia_value *> all;
+    all.reserve(args.size());
+    for (const value &x : args) all.push_back(x.get());
+    return run(all.data(), all.size(), options);
+  }
+  // Calls it with C++'s types: f.call<double>(engine, 1.5, true). HIA_ARGUMENT if they are not
+  // those of the function.
+  template <class R, class... P> inline result<R> call(const engine &in, const P &...args) const;
+  template <class R, class... P>
+  inline result<R> call(const engine &in, const hia_run_options &options, const P &...args) const;
+
+  // The typed entry, and the plain function: HIA_ARGUMENT if the function has other types. For the
+  // other errors see hia_function_entry and hia_function_plain.
+  template <class Signature> result<hiaton::entry<Signature>> entry() const {
+    return native<hiaton::entry<Signature>, Signature>(hia_function_entry);
+  }
+  template <class Signature> result<hiaton::plain<Signature>> plain() const {
+    return native<hiaton::plain<Signature>, Signature>(hia_function_plain);
+  }
+
+private:
+  template <class Signature> struct types_of;
+  template <class R, class... P> struct types_of<R(P...)> {
+    // Of "fn(n: i32, t: (i64, bool)) -> i32" what is behind the names.
+    static std::string text() {
+      std::string out = "(";
+      const char *before = "";
+      ((out += before, detail::type<P>::name(out), before = ", "), ...);
+      static_cast<void>(before);
+      out += ") -> ";
+      detail::type<R>::name(out);
+      return out;
+    }
+  };
+  template <class Entry, class Signature, class Get> result<Entry> native(Get get_native) const {
+    hia_error *e = nullptr;
+    hia_native_fn found = nullptr;
+    if (types() != types_of<Signature>::text()) return error(HIA_ARGUMENT, nullptr);
+    const hia_status status = get_native(at_, &found, &e);
+    if (status != HIA_OK) return error(status, e);
+    return Entry(reinterpret_cast<typename Entry::c_type>(found));
+  }
+  std::string types() const {
+    std::string_view left = signature();
+    std::string out;
+    left.remove_prefix(left.find('(') < left.size() ? left.find('(') : left.size());
+    for (std::size_t i = 0; i < left.size();) { // "name: " goes
+      std::size_t end = i;
+      while (end < left.size() && left[end] != ':' && left[end] != '(' && left[end] != ',' &&
+             left[end] != ')' && left[end] != ' ')
+        end++;
+      if (end < left.size() && left[end] == ':') {
+        i = end + 2;
+      } else {
+        out.append(left.substr(i, end + 1 - i));
+        i = end + 1;
+      }
+    }
+    return out;
+  }
+  result<value> run(hia_value *const *args, std::size_t n, const hia_run_options *options) const {
+    hia_value *out = nullptr;
+    hia_error *e = nullptr;
+    const hia_status status = hia_run(at_, args, n, options, &out, &e);
+    if (status != HIA_OK) return error(status, e);
+    return value(out);
+  }
+  hia_function *at_;
+};
+
+// ---- modules ----
+
+class module : public owner<hia_module, hia_module_free> {
+public:
+  using owner::owner;
+  // By name, "fact", or an instance by name and types, "fact(i64)".
+  result<hiaton::function> function(const char *name) const {
+    hia_function *found = nullptr;
+    hia_error *e = nullptr;
+    const hia_status status = hia_module_function(get(), name, &found, &e);
+    if (status != HIA_OK) return error(status, e);
+    return hiaton::function(found);
+  }
+  result<std::string> dump(const hia_dump_options *options = nullptr) const {
+    return detail::written([&](hia_write write, void *user, hia_error **e) {
+      return hia_module_dump(get(), nullptr, 0, options, write, user, e);
+    });
+  }
+  // All functions whose types are known, as an object file, and as its header.
+  result<std::string> build_object(const hia_build_options *options = nullptr) const {
+    return detail::written([&](hia_write write, void *user, hia_error **e) {
+      return hia_module_build_object(get(), nullptr, 0, options, write, user, e);
+    });
+  }
+  result<std::string> build_header(const hia_build_options *options = nullptr) const {
+    return detail::written([&](hia_write write, void *user, hia_error **e) {
+      return hia_module_build_header(get(), nullptr, 0, options, write, user, e);
+    });
+  }
+};
+
+// ---- engines ----
+
+struct host_options {
+  bool is_impure = false; // "extern impure fn"
+  bool is_safe = false;   // as in hia_host_function
+};
+
+class engine : public owner<hia_engine, hia_engine_free> {
+public:
+  using owner::owner;
+  static result<engine> make(const hia_engine_options *options = nullptr) {
+    hia_engine *made = nullptr;
+    hia_error *e = nullptr;
+    const hia_status status = hia_engine_new(options, &made, &e);
+    if (status != HIA_OK) return error(status, e);
+    return engine(made);
+  }
+  // HIA_UNSUPPORTED, and why, if it cannot compile to native code.
+  result<void> native() const {
+    hia_error *e = nullptr;
+    const hia_status status = hia_engine_native(get(), &e);
+    if (status != HIA_OK) return error(status, e);
+    return {};
+  }
+  result<module> load_text(const char *name, std::string_view text) const {
+    return loaded([&](hia_module **made, hia_error **e) {
+      return hia_module_load_text(get(), name, text.data(), text.size(), made, e);
+    });
+  }
+  result<module> load_file(const char *path) const {
+    return loaded([&](hia_module **made, hia_error **e) {
+      return hia_module_load_file(get(), path, made, e);
+    });
+  }
+  result<module> load_ir(const char *name, std::string_view text) const {
+    return loaded([&](hia_module **made, hia_error **e) {
+      return hia_module_load_ir(get(), name, text.data(), text.size(), made, e);
+    });
+  }
+
+  // Registers a function of the host's for programs that declare it `extern` with its types:
+  // engine.host("erf", +[](double x) noexcept { return std::erf(x); }). It must be noexcept, since
+  // nothing may be thrown through hiaton.
+  template <class R, class... P>
+  result<void> host(const char *name, R (*called)(P...) noexcept, host_options options = {}) const {
+    static_assert(std::is_arithmetic_v<R> && (std::is_arithmetic_v<P> && ...),
+                  "functions with tuples or a status are registered by hia_engine_register");
+    std::string declaration = options.is_impure ? "extern impure fn " : "extern fn ";
+    declaration += name;
+    declaration += '(';
+    int i = 0;
+    ((declaration += (i == 0 ? "a" : ", a") + std::to_string(i) + ": ", i++,
+      detail::type<P>::name(declaration)),
+     ...);
+    static_cast<void>(i);
+    declaration += ") -> ";
+    detail::type<R>::name(declaration);
+    hia_host_function f = HIA_HOST_FUNCTION_INIT;
+    f.declaration = declaration.c_str();
+    f.is_safe = options.is_safe;
+    f.function = reinterpret_cast<void (*)()>(called);
+    hia_error *e = nullptr;
+    const hia_status status = hia_engine_register(get(), &f, &e);
+    if (status != HIA_OK) return error(status, e);
+    return {};
+  }
+
+private:
+  template <class Load> result<module> loaded(Load load) const {
+    hia_module *made = nullptr;
+    hia_error *e = nullptr;
+    const hia_status status = load(&made, &e);
+    if (status != HIA_OK) return error(status, e);
+    return module(made);
+  }
+};
+
+template <class T> value value::of(const engine &in, const T &x) {
+  return value(detail::type<T>::make(in.get(), x));
+}
+
+// ---- contexts ----
+
+// What one thread at a time needs to call typed entries.
+class context : public owner<hia_context, hia_context_free> {
+public:
+  using owner::owner;
+  // Independent of any engine.
+  static result<context> make(const hia_context_options *options = nullptr) {
+    hia_context *made = nullptr;
+    const hia_status status = hia_context_new(options, &made);
+    if (status != HIA_OK) return error(status, nullptr);
+    return context(made);
+  }
+  // With an engine's limits, allocator and threads.
+  static result<context> make(const engine &of) {
+    hia_context *made = nullptr;
+    hia_error *e = nullptr;
+    const hia_status status = hia_engine_context_new(of.get(), &made, &e);
+    if (status != HIA_OK) return error(status, e);
+    return context(made);
+  }
+  void cancel() const noexcept { hia_context_cancel(get()); } // from any thread
+  void reset() const noexcept { hia_context_reset(get()); }
+  void set_timeout(std::chrono::nanoseconds timeout) const noexcept {
+    hia_context_set_timeout(get(), timeout.count() > 0 ? std::uint64_t(timeout.count()) : 0);
+  }
+};
+
+template <class R, class... P>
+result<R> entry<R(P...)>::operator()(const context &in, const P &...args) const {
+  params scalars = std::tuple_cat(detail::type<P>::flatten(args)...);
+  results out{};
+  const hia_status status = std::apply(
+      [&](auto... x) {
+        return std::apply([&](auto &...y) { return at_(in.get(), x..., &y...); }, out);
+      },
+      scalars);
+  if (status != HIA_OK) return error::of_context(status, in.get());
+  return detail::type<R>::template gather<0>(out);
+}
+
+template <class R, class... P>
+result<R> function::call(const engine &in, const hia_run_options &options, const P &...args) const {
+  const value owners[sizeof...(P) + 1] = {value::of<P>(in, args)...};
+  hia_value *all[sizeof...(P) + 1] = {};
+  for (std::size_t i = 0; i < sizeof...(P); i++) all[i] = owners[i].get();
+  result<value> out = run(all, sizeof...(P), &options);
+  if (!out) return std::move(out.error());
+  return out->template as<R>();
+}
+template <class R, class... P> result<R> function::call(const engine &in, const P &...args) const {
+  const hia_run_options options = HIA_RUN_OPTIONS_INIT;
+  return call<R, P...>(in, options, args...);
+}
+
+// ---- ending runs, timelines, builders ----
+
+// For hia_run_options::cancel. Empty when out of memory.
+class cancel : public owner<hia_cancel, hia_cancel_free> {
+public:
+  using owner::owner;
+  static cancel make() noexcept { return cancel(hia_cancel_new(nullptr)); }
+  void request() const noexcept { hia_cancel_request(get()); } // from any thread
+  bool is_requested() const noexcept { return hia_cancel_is_requested(get()); }
+  void reset() const noexcept { hia_cancel_reset(get()); }
+};
+
+// For hia_run_options::timeline. Empty when out of memory.
+class timeline : public owner<hia_timeline, hia_timeline_free> {
+public:
+  using owner::owner;
+  static timeline make(std::size_t events = 0) noexcept {
+    return timeline(hia_timeline_new(nullptr, events));
+  }
+  std::uint64_t dropped() const noexcept { return hia_timeline_dropped(get()); }
+  result<std::string> json() const {
+    return detail::written([&](hia_write write, void *user, hia_error **e) {
+      return hia_timeline_write(get(), write, user, e);
+    });
+  }
+};
+
+// A program that is made by the functions of builder.h: hia_build_add(builder.get(), x, y).
+class builder : public owner<hia_builder, hia_builder_free> {
+public:
+  using owner::owner;
+  static result<builder> make(const engine &in, const char *name = nullptr) {
+    hia_builder *made = nullptr;
+    hia_error *e = nullptr;
+    const hia_status status = hia_builder_new(in.get(), name, &made, &e);
+    if (status != HIA_OK) return error(status, e);
+    return builder(made);
+  }
+  hia_status status() const noexcept { return hia_builder_status(get()); }
+  result<module> finish() const {
+    hia_module *made = nullptr;
+    hia_error *e = nullptr;
+    const hia_status status = hia_builder_finish(get(), &made, &e);
+    if (status != HIA_OK) return error(status, e);
+    return module(made);
+  }
+  result<std::string> print() const {
+    return detail::written([&](hia_write write, void *user, hia_error **e) {
+      return hia_builder_print(get(), write, user, e);
+    });
+  }
+};
+
+} // namespace hiaton
+
+#endif

@@ -1,0 +1,217 @@
+// Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0
+// hiaton.hpp: owners, results, calls with C++'s types, typed entries and their check. Compiled with
+// and without exceptions (tests/cpp/run.sh).
+#include <hiaton/hiaton.hpp>
+
+#include <cmath>
+#include <cstring>
+#include <thread>
+#include <type_traits>
+
+static int n_checks, n_failed;
+#define CHECK(what)                                                                                \
+  (n_checks++, (what) ? void() : (n_failed++, void(std::printf("%d: %s\n", __LINE__, #what))))
+
+template <class T> constexpr bool only_moves() {
+  return std::is_nothrow_move_constructible_v<T> && std::is_nothrow_move_assignable_v<T> &&
+         !std::is_copy_constructible_v<T> && !std::is_copy_assignable_v<T>;
+}
+static_assert(only_moves<hiaton::engine>() && only_moves<hiaton::module>() &&
+              only_moves<hiaton::value>() && only_moves<hiaton::context>() &&
+              only_moves<hiaton::error>() && only_moves<hiaton::timeline>() &&
+              only_moves<hiaton::cancel>() && only_moves<hiaton::builder>());
+static_assert(std::is_trivially_copyable_v<hiaton::function>);
+static_assert(std::is_same_v<hiaton::entry<std::int32_t(std::int32_t)>::c_type,
+                             hia_status (*)(hia_context *, std::int32_t, std::int32_t *)>);
+using inner = std::tuple<std::int64_t, bool>;
+using nested = std::tuple<float, inner>;
+static_assert(std::is_same_v<hiaton::entry<nested(double, nested)>::c_type,
+                             hia_status (*)(hia_context *, double, float, std::int64_t, bool,
+                                            float *, std::int64_t *, bool *)>);
+static_assert(std::is_same_v<hiaton::plain<double(inner)>::c_type, double (*)(std::int64_t, bool)>);
+static_assert(std::is_same_v<hiaton::plain<inner()>::c_type, void (*)(std::int64_t *, bool *)>);
+
+static const char text[] = "extern fn halve(x: f64) -> f64\n"
+                           "extern impure fn note(n: i64) -> i64\n"
+                           "fn fib(n: i32) -> i32 = if n <= 1 then 1 else fib(n - 1) + fib(n - 2)\n"
+                           "fn turn(t: (f32, (i64, bool)), x: f64) -> ((bool, i64), (f64, f32)) =\n"
+                           "  { let (a, (b, c)) = t; ((not c, b + 1), (x * 2, a)) }\n"
+                           "fn none() -> (i32, f64) = (7, 0.5)\n"
+                           "fn id(x) = x\n"
+                           "fn stop(n: i64) -> i64 = if n > 0 then fail(n) else n\n"
+                           "fn spin(n: i64) -> i64 = loop (x = n) while x != 0 { x * 3 + 1 }\n"
+                           "fn half(x: f64) -> f64 = halve(x)\n"
+                           "fn noted(n: i64) -> i64 = note(n) + note(n + 1)\n";
+
+static std::int64_t notes;
+
+static void calls(const hiaton::engine &engine, const hiaton::module &module) {
+  hiaton::function fib = module.function("fib").value();
+  CHECK(std::strcmp(fib.name(), "fib(i32)") == 0 && fib.arity() == 1 && !fib.is_generic());
+  CHECK(fib.prepare());
+  CHECK(fib.call<std::int32_t>(engine, 20).value() == 10946);
+  const nested t{1.5f, {41, true}};
+  using turned = std::tuple<std::tuple<bool, std::int64_t>, std::tuple<double, float>>;
+  const turned want{{false, 42}, {0.5, 1.5f}};
+  hiaton::function turn = module.function("turn").value();
+  CHECK(turn.call<turned>(engine, t, 0.25).value() == want);
+  CHECK((module.function("none").value().call<std::tuple<std::int32_t, double>>(engine).value() ==
+         std::tuple<std::int32_t, double>(7, 0.5)));
+  // Wrong types, in arguments and in the result.
+  CHECK(fib.call<std::int32_t>(engine, 2.0).status() == HIA_ARGUMENT);
+  CHECK(fib.call<std::int64_t>(engine, 2).status() == HIA_ARGUMENT);
+  CHECK(turn.call<nested>(engine, t, 0.25).status() == HIA_ARGUMENT);
+  CHECK(module.function("id").value().call<double>(engine, 2.5).value() == 2.5);
+  // What the program does wrong.
+  hiaton::result<std::int64_t> failed =
+      module.function("stop").value().call<std::int64_t>(engine, std::int64_t(9));
+  CHECK(!failed && failed.status() == HIA_FAILED && failed.error().fail_code() == 9);
+  CHECK(failed.error().line() == 8 && std::strstr(failed.error().text(), "t.hia:8") != nullptr);
+  // With options, and with values.
+  hia_run_options options = HIA_RUN_OPTIONS_INIT;
+  hiaton::cancel cancel = hiaton::cancel::make();
+  options.cancel = cancel.get();
+  cancel.request();
+  CHECK(cancel.is_requested());
+  CHECK(fib.call<std::int32_t>(engine, options, 20).status() == HIA_CANCELLED);
+  cancel.reset();
+  hiaton::timeline timeline = hiaton::timeline::make();
+  options.timeline = timeline.get();
+  std::vector<hiaton::value> args;
+  args.push_back(hiaton::value::of(engine, 10));
+  hiaton::value out = fib.run(args, &options).value();
+  CHECK(out.format() == "89" && out.format_type() == "i32" && out.as<std::int32_t>().value() == 89);
+  CHECK(out.as<double>().status() == HIA_ARGUMENT);
+  CHECK(timeline.json().value().find("traceEvents") != std::string::npos &&
+        timeline.dropped() == 0);
+  hiaton::value tuple = hiaton::value::of(engine, t);
+  CHECK(tuple.format() == "(1.5, (41, true))" && tuple.as<nested>().value() == t);
+  // Functions of the host.
+  CHECK(module.function("half").value().call<double>(engine, 5.0).value() == 2.5);
+  CHECK(module.function("noted").value().call<std::int64_t>(engine, std::int64_t(3)).value() ==
+            14 &&
+        notes == 2);
+}
+
+static void entries(const hiaton::engine &engine, const hiaton::module &module) {
+  hiaton::context context = hiaton::context::make(engine).value();
+  hiaton::function fib = module.function("fib").value();
+  auto entry = fib.entry<std::int32_t(std::int32_t)>().value();
+  CHECK(entry(context, 20).value() == 10946);
+  std::int32_t raw = 0;
+  CHECK(entry.get()(context.get(), 10, &raw) == HIA_OK && raw == 89);
+  const nested t{1.5f, {41, true}};
+  using turned = std::tuple<std::tuple<bool, std::int64_t>, std::tuple<double, float>>;
+  const turned want{{false, 42}, {0.5, 1.5f}};
+  hiaton::function turn = module.function("turn").value();
+  auto turning = turn.entry<turned(nested, double)>().value();
+  CHECK(turning(context, t, 0.25).value() == want);
+  auto plainly = turn.plain<turned(nested, double)>().value();
+  CHECK(plainly(t, 0.25) == want);
+  auto none = module.function("none").value().plain<std::tuple<std::int32_t, double>()>().value();
+  CHECK((none() == std::tuple<std::int32_t, double>(7, 0.5)));
+  auto half = module.function("half").value().entry<double(double)>().value();
+  CHECK(half(context, 3.0).value() == 1.5);
+  // Signatures that are not the function's.
+  CHECK(fib.entry<std::int64_t(std::int32_t)>().status() == HIA_ARGUMENT);
+  CHECK(fib.entry<std::int32_t(std::int64_t)>().status() == HIA_ARGUMENT);
+  CHECK(fib.entry<std::int32_t()>().status() == HIA_ARGUMENT);
+  CHECK(fib.entry<std::int32_t(std::int32_t, std::int32_t)>().status() == HIA_ARGUMENT);
+  CHECK((turn.entry<turned(float, inner, double)>().status() == HIA_ARGUMENT));
+  CHECK(turn.entry<nested(nested, double)>().status() == HIA_ARGUMENT);
+  CHECK(turn.plain<turned(nested, float)>().status() == HIA_ARGUMENT);
+  CHECK(module.function("id").value().entry<double(double)>().status() == HIA_ARGUMENT);
+  CHECK(module.function("id(f64)").value().entry<double(double)>().value()(context, 2.5).value() ==
+        2.5);
+  CHECK(fib.plain<std::int32_t(std::int32_t)>().status() == HIA_UNSUPPORTED);
+  // Errors of a context.
+  auto stop = module.function("stop").value().entry<std::int64_t(std::int64_t)>().value();
+  hiaton::result<std::int64_t> failed = stop(context, 9);
+  CHECK(failed.status() == HIA_FAILED && failed.error().fail_code() == 9 &&
+        failed.error().line() == 8);
+  CHECK(failed.error().get() == nullptr && failed.error().said() != nullptr); // the context's
+  auto spin = module.function("spin").value().entry<std::int64_t(std::int64_t)>().value();
+  context.set_timeout(std::chrono::milliseconds(5));
+  CHECK(spin(context, 1).status() == HIA_DEADLINE);
+  context.set_timeout(std::chrono::nanoseconds(0));
+  context.cancel();
+  CHECK(spin(context, 1).status() == HIA_CANCELLED);
+  context.reset();
+  hiaton::context other = std::move(context);
+  CHECK(!context && other && entry(other, 10).value() == 89);
+  CHECK(entry(context, 10).status() == HIA_ARGUMENT); // of an empty one
+}
+
+static void building(const hiaton::engine &engine) {
+  hiaton::builder builder = hiaton::builder::make(engine, "made").value();
+  hia_builder *b = builder.get();
+  hia_build_fn twice = hia_build_declare(b, "twice(x: i32) -> i32");
+  hia_build_begin(b, twice);
+  hia_build_value x = hia_build_param(b, twice, 0);
+  hia_build_return(b, hia_build_add(b, x, x));
+  CHECK(builder.status() == HIA_OK);
+  CHECK(builder.print().value().find("fn twice(x: i32) -> i32") != std::string::npos);
+  hiaton::module module = builder.finish().value();
+  CHECK(module.function("twice").value().call<std::int32_t>(engine, 21).value() == 42);
+  CHECK(module.dump().value().find("twice") != std::string::npos);
+  hia_build_part(b, x, 3);
+  CHECK(builder.finish().status() == HIA_ARGUMENT);
+}
+
+static void errors(const hiaton::engine &engine) {
+  hiaton::result<hiaton::module> bad =
+      engine.load_text("bad.hia", "fn f(x: i32) -> i32 = y\nfn g(x: i32) -> f64 = x\n");
+  CHECK(!bad && bad.status() == HIA_REJECTED && bad.error().count() == 2);
+  CHECK(bad.error().line(1) == 2 && bad.error().col() == 23);
+  CHECK(std::strcmp(bad.error().file(), "bad.hia") == 0 && bad.error().code()[0] == 'E');
+  CHECK(*bad.error().message() != 0 && bad.error().hint() != nullptr);
+  hiaton::error kept = std::move(bad.error());
+  CHECK(kept.get() != nullptr && kept.status() == HIA_REJECTED);
+  CHECK(engine.load_file("/nothing/such").status() == HIA_IO);
+  CHECK(engine.load_ir("bad.ir", "nonsense").status() != HIA_OK);
+  hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  options.opt_level = 77;
+  CHECK(hiaton::engine::make(&options).status() == HIA_ARGUMENT);
+  hia_context_options none = HIA_CONTEXT_OPTIONS_INIT;
+  none.threads = 100000;
+  CHECK(hiaton::context::make(&none).status() == HIA_ARGUMENT);
+  CHECK(hiaton::context::make());
+#if defined(__cpp_exceptions)
+  try {
+    engine.load_text("bad.hia", "fn f(x: i32) -> i32 = y").value();
+    CHECK(n_checks < 0);
+  } catch (const hiaton::failure &failed) {
+    const hiaton::failure copy = failed;
+    CHECK(copy.status() == HIA_REJECTED && std::strstr(copy.what(), "bad.hia:1:23") != nullptr);
+  }
+  try {
+    engine.host("halve", +[](double x) noexcept { return x; }).value();
+    CHECK(n_checks < 0);
+  } catch (const std::exception &failed) {
+    CHECK(std::strstr(failed.what(), "halve") != nullptr);
+  }
+#endif
+}
+
+int main() {
+  hiaton::engine first = hiaton::engine::make().value(), engine = std::move(first);
+  CHECK(!first && engine);
+  CHECK(engine.host("halve", +[](double x) noexcept { return x / 2; }, {false, true}));
+  hiaton::host_options impure;
+  impure.is_impure = true;
+  CHECK(engine.host(
+      "note",
+      +[](std::int64_t n) noexcept {
+        notes++;
+        return 2 * n;
+      },
+      impure));
+  hiaton::module module = engine.load_text("t.hia", text).value();
+  CHECK(module.function("nothing").status() == HIA_NOT_FOUND);
+  calls(engine, module);
+  if (engine.native()) entries(engine, module);
+  building(engine);
+  errors(engine);
+  std::printf("%d checks, %d failed\n", n_checks, n_failed);
+  return n_failed != 0;
+}
