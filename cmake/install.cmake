@@ -37,7 +37,15 @@ endif()
 install(DIRECTORY include/hiaton DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   COMPONENT hiaton_development FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp" PATTERN "*.def")
 
+# Licence, pages and examples lie in share/doc/hiaton as they do in the tree, so that links between
+# them lead somewhere.
 install(FILES LICENSE NOTICE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT hiaton_runtime)
+install(FILES README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT hiaton_development)
+install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR}
+  COMPONENT hiaton_development PATTERN build EXCLUDE PATTERN "*.o" EXCLUDE)
+# For hosts under ThreadSanitizer (docs/embedding.md).
+install(FILES cmake/package/tsan.supp DESTINATION ${CMAKE_INSTALL_DATADIR}/hiaton
+  COMPONENT hiaton_development)
 
 # ---- the CMake package ----
 
@@ -48,7 +56,7 @@ configure_package_config_file(cmake/package/hiatonConfig.cmake.in
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/package/hiatonConfigVersion.cmake
   COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/package/hiatonConfig.cmake
-  ${PROJECT_BINARY_DIR}/package/hiatonConfigVersion.cmake
+  ${PROJECT_BINARY_DIR}/package/hiatonConfigVersion.cmake cmake/package/hiatonAddObject.cmake
   DESTINATION ${hia_cmake_dir} COMPONENT hiaton_development)
 
 # ---- pkg-config ----

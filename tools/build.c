@@ -269,6 +269,24 @@ static void workshop_close(workshop *w) {
   free(w->place);
 }
 
+static void add_for_linker(words *c, char *word) {
+  add(c, strdup("-Xlinker")); /* -Wl takes a comma in a name for its own */
+  add(c, word);
+}
+
+/* Where the library looks for libhiaton_rt.so: in its own folder, then in the one that it is linked
+ * to, so that a program that opens it needs no LD_LIBRARY_PATH. A `:` in a path cannot be written.
+ */
+static void add_runpath(words *c, const char *runtime) {
+  char *path = realpath(runtime, NULL);
+  int folder = path ? (int)(base_name(path) - path) - 1 : 0;
+  if (path && strchr(path, ':')) folder = 0;
+  add_for_linker(c, strdup("--enable-new-dtags"));
+  add_for_linker(c, strdup("-rpath"));
+  add_for_linker(c, text("$ORIGIN%s%.*s", folder > 0 ? ":" : "", folder, path ? path : ""));
+  free(path);
+}
+
 static int link_object(const building *b, const workshop *w) {
   const tool_options *o = b->options;
   words c = {.n = 0};
@@ -284,10 +302,9 @@ static int link_object(const building *b, const workshop *w) {
     add_program(&c, "CC", "cc");
     if (is_shared) {
       add(&c, strdup("-shared"));
-      add(&c, strdup("-Xlinker"));
-      add(&c, strdup("-soname"));
-      add(&c, strdup("-Xlinker")); /* -Wl takes a comma in a name for its own */
-      add(&c, strdup(base_name(o->output)));
+      add_for_linker(&c, strdup("-soname"));
+      add_for_linker(&c, strdup(base_name(o->output)));
+      add_runpath(&c, runtime);
     } else {
       add(&c, strdup("-Wl,--gc-sections"));
       add(&c, strdup("-pthread"));

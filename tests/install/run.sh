@@ -48,6 +48,16 @@ libraries=$(dirname "$(find "$prefix" -name libhiaton.so)")
 none 'no installed file names the sources, the build or the first prefix' \
   "$(grep -rlaP -e "(?<![\w}).-])(\Q$sources/\E|\Q$build\E|\Q$work/first\E)" "$prefix")"
 none 'all public headers' "$(diff <(cd "$sources/include" && find . -type f | sort) <(cd "$prefix/include" && find . -type f | sort))"
+none 'all pages and examples' "$(for folder in docs examples; do
+  diff <(cd "$sources/$folder" && git ls-files 2>/dev/null | grep . || find . -type f | sed 's|^./||') \
+    <(cd "$prefix/share/doc/hiaton/$folder" && find . -type f | sed 's|^./||' | LC_ALL=C sort)
+done)"
+# Links between pages and examples; headers lie elsewhere.
+none 'their links lead somewhere' "$(cd "$prefix/share/doc/hiaton" && for page in README.md docs/*.md; do
+  grep -oE '\]\([^) #]+' "$page" | sed 's/^](//' | grep -v '^https\?:' | grep -v 'include/hiaton' | while read -r target; do
+    [ -e "$(dirname "$page")/$target" ] || echo "$page: $target"
+  done
+done)"
 for file in LICENSE NOTICE; do
   t "$file" cmp "$sources/$file" "$prefix/share/doc/hiaton/$file"
 done
@@ -133,7 +143,7 @@ project() { # NAME CMAKE-ARGUMENT...
   local name=$1
   shift
   "$cmake" -G "$generator" -S "$consumer" -B "$work/$name" -DCMAKE_C_COMPILER="$cc" -DCMAKE_BUILD_TYPE=Release \
-    -DCMAKE_CXX_COMPILER="$cxx" "$@" && "$cmake" --build "$work/$name"
+    -DCMAKE_CXX_COMPILER="$cxx" -DEXAMPLES="$sources/examples" "$@" && "$cmake" --build "$work/$name"
 }
 with_cxx=ON with_native=ON
 [ "$cxx" = - ] && with_cxx=OFF
@@ -150,11 +160,40 @@ for name in moved staged/opt/hiaton; do
   done
 done
 t 'find_package: how many programs' test "$(find "$work/project/moved" -maxdepth 1 -name 'use_*' -type f | wc -l)" = \
-  $((4 + ($([ $with_cxx = ON ]; echo $?) == 0) * 2 + ($([ $with_native = ON ]; echo $?) == 0)))
+  $((4 + ($([ $with_cxx = ON ]; echo $?) == 0) * 3 + ($([ $with_native = ON ]; echo $?) == 0) * 4))
 none 'find_package: the shared one needs the shared libraries' \
   "$(readelf -d "$work/project/moved/use_shared" | grep -q 'NEEDED.*libhiaton\.so' || echo missing)"
 none 'find_package: the static ones need nothing of ours' \
   "$(readelf -d "$work/project/moved/use_static" | grep 'NEEDED.*hiaton')"
+if [ $native = yes ]; then
+  # A formula that changes is compiled and linked anew; nothing else is, and nothing is if nothing has changed.
+  rm -rf "$work/consumer" && cp -r "$consumer" "$work/consumer"
+  again() { consumer=$work/consumer project project/again -DCMAKE_PREFIX_PATH="$prefix" -DWITH_CXX=OFF -DWITH_NATIVE=ON; }
+  times() { find "$work/project/again" -type f \( -name 'use_*' -o -name '*.o' \) -printf '%p %T@\n' | sort; }
+  t 'hiaton_add_object: builds' again
+  before=$(times)
+  t 'hiaton_add_object: builds again' again
+  none 'hiaton_add_object: nothing is made twice' "$(diff <(echo "$before") <(times))"
+  sed -i 's/scale(x) + 1/scale(x) + 2 - 1.5 + 0.5/' "$work/consumer/formulas.hia"
+  t 'hiaton_add_object: a formula that has changed' again
+  t 'hiaton_add_object: is compiled' test "$(diff <(echo "$before") <(times) | grep -c '^>.*/formulas_[a-z]*\.o ')" = 2
+  t 'hiaton_add_object: and linked' test "$(diff <(echo "$before") <(times) | grep -c '^>.*/use_object_[a-z]* ')" = 3
+  none 'hiaton_add_object: and no other' \
+    "$(diff <(echo "$before") <(times) | grep '^>' | grep -v '/formulas_[a-z]*\.o \|/use_object_[a-z]* \|/object\.c\.o ')"
+  t 'hiaton_add_object: which works' "$work/project/again/use_object_shared"
+  sed -i 's/scaled(x: f64)/scaled(x: f6)/' "$work/consumer/formulas.hia"
+  t 'hiaton_add_object: one that is wrong' bash -c "! '$cmake' --build '$work/project/again' >'$work/out' 2>&1"
+  t 'hiaton_add_object: is named' grep -q 'formulas.hia:4.*error\[' "$work/out"
+  for wrong in 'x no_such.hia' 'x formulas.hia CPUS 1' 'x formulas.hia PREFIX'; do
+    printf 'cmake_minimum_required(VERSION 3.25)\nproject(p LANGUAGES C)\nfind_package(hiaton REQUIRED)\nhiaton_add_object(%s)\n' \
+      "$wrong" >"$work/consumer/CMakeLists.txt"
+    t "hiaton_add_object($wrong)" bash -c "! '$cmake' -G '$generator' -S '$work/consumer' -B '$work/project/wrong' \
+      -DCMAKE_C_COMPILER='$cc' -DCMAKE_PREFIX_PATH='$prefix' >'$work/out' 2>&1"
+    t "hiaton_add_object($wrong): says so" grep -q 'hiaton_add_object(x):' "$work/out"
+  done
+else
+  skipped=$((skipped + 1))
+fi
 refused() { ! project "refused$RANDOM" -DCMAKE_PREFIX_PATH="$prefix" -DWITH_CXX=OFF -DWITH_NATIVE=OFF "$@"; }
 t 'find_package: another minor version is refused' refused -DVERSION=0.999
 t 'find_package: a component that there is none of is refused' refused -DCOMPONENT=no_such
@@ -163,14 +202,35 @@ t 'find_package: a component that there is none of is refused' refused -DCOMPONE
 
 embed() {
   "$cmake" -G "$generator" -S "$sources/examples/embed" -B "$work/embed" -DCMAKE_C_COMPILER="$cc" \
-    -DCMAKE_PREFIX_PATH="$prefix" && "$cmake" --build "$work/embed"
+    -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_PREFIX_PATH="$prefix" && "$cmake" --build "$work/embed"
 }
 if [ $native = yes ]; then
   t 'examples/embed: builds' embed
-  for source in "$sources"/examples/embed/*.c; do
-    name=$(basename "$source" .c)
+  for source in "$sources"/examples/embed/*.c "$sources"/examples/embed/*.cpp; do
+    [ "$cxx" = - ] && [ "${source##*.}" = cpp ] && continue
+    name=$(basename "${source%.*}")
     t "examples/embed: $name" "$sources/tests/embed/run.sh" "$work/embed/$name" "$source"
   done
+else
+  skipped=$((skipped + 1))
+fi
+
+# ---- ThreadSanitizer ----
+
+# A host that is instrumented, with libraries that are not.
+if [ $native = yes ] && "$cc" -fsanitize=thread "$sources/tests/install/tsan.c" -fsyntax-only -I"$prefix/include" &&
+  echo 'int main(void) { return 0; }' >"$work/empty.c" && "$cc" -fsanitize=thread "$work/empty.c" -o "$work/empty" &&
+  "$work/empty"; then
+  t 'tsan: builds' "$cc" -std=gnu11 -g -O1 -fsanitize=thread "$sources/tests/install/tsan.c" -I"$prefix/include" \
+    -L"$libraries" -lhiaton -lhiaton_rt -Wl,-rpath,"$libraries" -pthread -o "$work/tsan"
+  suppressions=$prefix/share/hiaton/tsan.supp
+  t 'tsan: a host runs clean' env TSAN_OPTIONS="suppressions=$suppressions print_suppressions=1" "$work/tsan"
+  cp "$work/log" "$work/out"
+  t 'tsan: some reports were left out' grep -q 'race:libhiaton' "$work/out"
+  t 'tsan: a race of its own is reported' bash -c \
+    "! TSAN_OPTIONS='suppressions=$suppressions' '$work/tsan' race >'$work/out' 2>&1"
+  t 'tsan: which it is' grep -q 'SUMMARY.*data race.*tsan.c.*racer' "$work/out"
+  t 'tsan: and nothing else' test "$(grep -c SUMMARY "$work/out")" = 1
 else
   skipped=$((skipped + 1))
 fi
@@ -213,6 +273,86 @@ for name in moved staged/opt/hiaton; do
     "$(readelf -d "$work/pc_archive" | grep NEEDED | grep -Ev '\[lib[cm]\.so')"
 done
 
+# ---- docs/aot.md: how compiled programs are linked ----
+
+# Each line of its blocks ```sh is run, and after each the program that it makes.
+mkdir "$work/link"
+cp "$sources/examples/fib.hia" "$work/link/"
+cat >"$work/link/main.c" <<'END'
+#include "fib.h"
+#include <stdio.h>
+int main(void) {
+  hia_context *context;
+  int32_t x = 0;
+  if (hia_context_new(NULL, &context) != HIA_OK || fib_fib(context, 20, &x) != HIA_OK) return 1;
+  hia_context_free(context);
+  printf("%d\n", x);
+  return 0;
+}
+END
+cat >"$work/link/open.c" <<'END'
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdio.h>
+int main(void) {
+  void *library = dlopen("./libfib.so", RTLD_NOW), *context;
+  if (library == NULL) return puts(dlerror());
+  int (*context_new)(const void *, void **) = (int (*)(const void *, void **))dlsym(library, "hia_context_new");
+  int (*fib)(void *, int32_t, int32_t *) = (int (*)(void *, int32_t, int32_t *))dlsym(library, "fib_fib");
+  int32_t x = 0;
+  if (context_new == NULL || fib == NULL || context_new(NULL, &context) || fib(context, 20, &x)) return 1;
+  printf("%d\n", x);
+  return 0;
+}
+END
+printf 'extern impure fn note(n: i64) -> i64\nfn twice(n: i64) -> i64 = note(n) + note(n)\n' >"$work/link/host.hia"
+printf '#include <stdint.h>\nint64_t note(int64_t n);\nint64_t note(int64_t n) { return n; }\n' >"$work/link/note.c"
+cat >"$work/link/use.c" <<'END'
+#include "host.h"
+#include <stdio.h>
+int main(void) {
+  hia_context *context;
+  hia_context_options options = HIA_CONTEXT_OPTIONS_INIT;
+  int64_t x = 0;
+  options.interpret = true;
+  if (hia_context_new(&options, &context) != HIA_OK || host_twice(context, 21, &x) != HIA_OK) return 1;
+  printf("%d\n", (int)x);
+  return 0;
+}
+END
+if [ $native = yes ]; then
+  export PKG_CONFIG_LIBDIR=$libraries/pkgconfig
+  awk '/^```/ { inside = $0 == "```sh"; next } inside' "$sources/docs/aot.md" >"$work/link/lines"
+  t 'docs/aot.md shows how to link' test "$(grep -c . "$work/link/lines")" -ge 15
+  while IFS= read -r line; do
+    line=${line%%  #*}
+    rm -f "$work/link/main"
+    [[ $line == c++\ * ]] && [ "$cxx" = - ] && continue
+    case $line in
+      cc\ *) command="'$cc' ${line#cc }" ;;
+      c++\ *) command="'$cxx' ${line#c++ }" ;;
+      *) command=$line ;;
+    esac
+    t "docs/aot.md: $line" env PATH="$prefix/bin:$PATH" CC="$cc" PREFIX="$prefix" bash -c "cd '$work/link' && $command"
+    [[ $line == *'-o main'* ]] || continue
+    # Where the program itself is linked to the shared runtime it is for its host to find it.
+    path=
+    grep -q 'NEEDED.*libhiaton_rt' <(readelf -d "$work/link/main") && path=$libraries
+    t "docs/aot.md: $line: runs" bash -c \
+      "cd '$work/link' && LD_LIBRARY_PATH='$path' ./main 21 | grep -qxE '10946|42'"
+  done <"$work/link/lines"
+  none 'a library finds its runtime by itself' \
+    "$(readelf -d "$work/link/libfib.so" | grep -qF "(RUNPATH)            Library runpath: [\$ORIGIN:$libraries]" ||
+      readelf -d "$work/link/libfib.so")"
+  # In its own folder it comes first: what is given away together.
+  mkdir "$work/together"
+  cp "$work/link/libfib.so" "$work/together/"
+  cp -P "$libraries"/libhiaton_rt.so* "$work/together/"
+  none 'and one beside it before that' "$(ldd "$work/together/libfib.so" | grep libhiaton_rt | grep -v "$work/together")"
+else
+  skipped=$((skipped + 1))
+fi
+
 # ---- what the documentation shows ----
 
 # host.c is the program in the head of the public header. In README.md and docs/: blocks ```cmake are
@@ -222,6 +362,8 @@ mkdir "$work/docs"
   echo '#include <string.h>'
   sed -n '1,/^ *\* The rules/s/^ \*   //p' "$prefix/include/hiaton/hiaton.h"
 } >"$work/docs/host.c"
+echo 'fn half(x: f64) -> f64 = x / 2' >"$work/docs/formulas.hia"
+printf '#include "formulas.h"\nint main(void) { return formulas_half_plain(5) != 2.5; }\n' >"$work/docs/formulas.c"
 PKG_CONFIG_LIBDIR=$(dirname "$(find "$prefix" -name hiaton.pc)")
 shown=0
 for file in "$sources"/README.md "$sources"/docs/*.md; do
@@ -236,7 +378,7 @@ for file in "$sources"/README.md "$sources"/docs/*.md; do
       *.cmake)
         grep -q '^find_package' "$block" || continue
         shown=$((shown + 1))
-        if [ $native = no ] && grep -q llvm_static "$block"; then skipped=$((skipped + 1)); continue; fi
+        if [ $native = no ] && grep -q -e llvm_static -e hiaton_add_object "$block"; then skipped=$((skipped + 1)); continue; fi
         rm -rf "$work/docs/build"
         cp "$block" "$work/docs/CMakeLists.txt"
         t "$where: configures" "$cmake" -G "$generator" -S "$work/docs" -B "$work/docs/build" \
