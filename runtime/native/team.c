@@ -126,7 +126,7 @@ hia_team *hiaR_team_new(hia_context *context) {
   team->timeline = context->timeline;
   SET(team->members[0], context);
   SET(team->n_members, 1);
-  pool->calls = &team_calls;
+  if (!pool->calls) pool->calls = &team_calls; /* once: threads read it without the lock */
   team->next = pool->active;
   pool->active = team;
   call_and_unlock(team);
