@@ -116,6 +116,7 @@ static void entries(const hiaton::engine &engine, const hiaton::module &module) 
   CHECK(fib.entry<std::int64_t(std::int32_t)>().status() == HIA_ARGUMENT);
   CHECK(fib.entry<std::int32_t(std::int64_t)>().status() == HIA_ARGUMENT);
   CHECK(fib.entry<std::int32_t()>().status() == HIA_ARGUMENT);
+  CHECK(std::strstr(fib.entry<double()>().error().text(), "i32") != nullptr); // what it has
   CHECK(fib.entry<std::int32_t(std::int32_t, std::int32_t)>().status() == HIA_ARGUMENT);
   CHECK((turn.entry<turned(float, inner, double)>().status() == HIA_ARGUMENT));
   CHECK(turn.entry<nested(nested, double)>().status() == HIA_ARGUMENT);
