@@ -366,7 +366,7 @@ static bool has_loops(const hia_fn *fn) {
 
 void hiaL_body(hia_emit *e) {
   const hia_fn *fn = e->fn;
-  uint32_t stretch = 0;
+  uint32_t straight_line = 0;
   hia_context_edge *edges;
   uint32_t n_edges = hiaG_contexts(&e->comp->scratch, fn, &edges), at = 0;
   if (!e->options->merge_calls || (has_loops(fn) && !e->options->unchecked)) hiaL_keep_context(e);
@@ -375,17 +375,17 @@ void hiaL_body(hia_emit *e) {
   hiaL_open_hosts(e);
   open_region(e, 0);
   for (hia_node_id n = 0; n <= fn->nodes.len; n++) {
-    for (; at < n_edges && edges[at].at <= n; at++, stretch = 0)
+    for (; at < n_edges && edges[at].at <= n; at++, straight_line = 0)
       if (edges[at].is_end)
         close_region(e, edges[at].region);
       else
         open_region(e, edges[at].region);
     if (n == fn->nodes.len) break;
     unsigned op = fn->nodes.data[n].op;
-    if (!(hiaR_ops[op].traits & HIA_T_CONTROL) && ++stretch > HIA_MAX_STRAIGHT_LINE &&
+    if (!(hiaR_ops[op].traits & HIA_T_CONTROL) && ++straight_line > HIA_MAX_STRAIGHT_LINE &&
         e->ended == HIA_NONE) {
       hiaL_check_and_split(e);
-      stretch = 0;
+      straight_line = 0;
     }
     if (op == HIA_OP_CALL_I) {
       const hia_site *site = &e->g->sites.data[HIA_IMM_A(fn->nodes.data[n].imm)];
