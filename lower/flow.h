@@ -24,7 +24,7 @@ typedef struct hia_blocks {
 } hia_blocks;
 
 hia_blocks hiaL_read_blocks(hia_arena *arena, LLVMValueRef function);
-/* In the function's order, the same in every run. */
+/* Block i in the function's order. (The order of addresses differs from run to run.) */
 hia_block *hiaL_block_at(const hia_blocks *f, unsigned i);
 void hiaL_go_on(hia_blocks *f, hia_block *b); /* makes b the last of the path */
 
