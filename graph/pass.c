@@ -93,6 +93,7 @@ void hiaG_run_pass(hia_graph *g, const hia_pass *pass) {
       hia_mark mark = hiaR_arena_mark(&g->comp->scratch);
       pass->run.fn(g, hiaG_fn(g, f));
       hiaR_arena_release(&g->comp->scratch, mark);
+      hiaR_look(g->comp);
     }
   }
   hiaR_arena_free(&g->comp->scratch);
@@ -100,7 +101,9 @@ void hiaG_run_pass(hia_graph *g, const hia_pass *pass) {
 
 void hiaG_run_passes(hia_graph *g, const hia_pass_options *options) {
   for (const hia_pass *pass = hiaG_passes; pass->name; pass++) {
-    bool is_wanted = pass->is_required || !is_listed(options->disabled, pass->name);
+    hiaR_look(g->comp);
+    bool is_wanted =
+        pass->is_required || (!hiaR_is_late(g->comp) && !is_listed(options->disabled, pass->name));
     if (is_wanted && pass->use <= options->use && (!pass->is_fuel || options->fuel)) {
       uint64_t start = options->after ? hiaR_now() : 0;
       hiaG_run_pass(g, pass);

@@ -21,13 +21,17 @@ typedef struct hia_compile_options {
   bool merge_calls; /* equal calls of a function may be made once */
   bool sanitize;    /* instrument for the sanitizer the library itself is built with */
   const hia_host_target
-      *hosts; /* what stands for the graph's externs; may be NULL if it has none */
+      *hosts;           /* what stands for the graph's externs; may be NULL if it has none */
+  const hia_look *look; /* of compile: it may end it before code generation, with the status that it
+                           returns; once it is late, LLVM optimises no more; or NULL */
 } hia_compile_options;
 
 typedef struct hia_compile_report {
   uint64_t emit_ns, optimize_ns,
       codegen_ns; /* lowering to IR, IR passes, machine code and linking */
   uint64_t code_bytes;
+  int level;   /* of code generation */
+  bool is_cut; /* it was late: less was optimised than `level` of the options says */
 } hia_compile_report;
 
 typedef enum hia_native_dump {

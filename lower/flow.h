@@ -1,6 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* The control flow graph of an LLVM function, read after LLVM's passes: the C API has no analyses.
- */
+/* The blocks of an LLVM function and what leads where, read off once its passes are over. */
 #ifndef HIA_FLOW_H
 #define HIA_FLOW_H
 
@@ -9,9 +8,9 @@
 typedef struct hia_block {
   LLVMBasicBlockRef ref;
   struct hia_block **next; /* its successors */
-  bool *is_marked;         /* by successor; each user defines what the mark means */
+  bool *is_marked;         /* by successor; what for, each user says */
   unsigned n_next, at;     /* at: the successor that the search tries next */
-  bool is_checked;         /* has a safepoint (rounds.c) */
+  bool is_checked;         /* has a comparison with the limit (rounds.c) */
   bool was_seen, is_on_path;
 } hia_block;
 
@@ -24,16 +23,16 @@ typedef struct hia_blocks {
 } hia_blocks;
 
 hia_blocks hiaL_read_blocks(hia_arena *arena, LLVMValueRef function);
-/* Block i in the function's order. (The order of addresses differs from run to run.) */
+/* In the function's order, the same in every run. */
 hia_block *hiaL_block_at(const hia_blocks *f, unsigned i);
 void hiaL_go_on(hia_blocks *f, hia_block *b); /* makes b the last of the path */
 
-/* How many calls of `callee` a block has. */
+/* How often a block calls it. */
 unsigned hiaL_block_calls(const hia_block *b, LLVMValueRef callee);
 
 /* ---- placement.c ---- */
 
-/* Sets alignment and branch weights, by which LLVM's code generator places blocks. */
+/* Tells LLVM's code generator where the code of a function, and of its loops, is to lie. */
 void hiaL_place(hia_comp *comp, LLVMContextRef llvm, LLVMValueRef function);
 
 #endif

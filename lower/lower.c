@@ -1,6 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* lower: makes the module, and lowers its functions one by one. It drives the emitters; nothing of
- * this file is used by them. */
+/* lower: the module, and its functions in turn. It drives the emitters, and lends them nothing. */
 #include "lower/emit.h"
 #include <llvm-c/Analysis.h>
 #include <stdio.h>
@@ -75,8 +74,8 @@ static void lower_function(hia_emit *e, hia_fn_id id) {
   hiaR_arena_release(&e->comp->scratch, mark);
 }
 
-/* Marks the functions that the module has: all, or for plain functions only those that they call.
- * None of these is recursive, so a walk against the order of functions meets callers first. */
+/* With plain functions, only what they call; they are in no group of functions, so callers come
+ * behind callees. */
 static void find_wanted(hia_emit *e) {
   const hia_graph *g = e->g;
   hia_host_side host = e->options->host;
@@ -105,7 +104,10 @@ static void lower(hia_emit *e) {
   for (hia_fn_id f = 0; f < g->fns.len; f++)
     if (e->is_wanted[f]) hiaL_declare(e, f);
   for (hia_fn_id i = 0; i < g->fns.len; i++)
-    if (e->is_wanted[e->facts.order[i]]) lower_function(e, e->facts.order[i]);
+    if (e->is_wanted[e->facts.order[i]]) {
+      hiaR_look(e->comp);
+      lower_function(e, e->facts.order[i]);
+    }
   hiaL_write_forks(e);
   hiaL_host_side(e);
   LLVMDIBuilderFinalize(e->debug);
@@ -121,6 +123,7 @@ hia_status hiaL_lower(const hia_graph *g, const hia_lower_options *options,
                       char *error, size_t error_size) {
   hia_comp comp;
   hiaR_comp_init(&comp, allocator);
+  comp.look = options->look;
   hia_emit e = {.g = g, .options = options, .comp = &comp, .llvm = llvm};
   try_lower(&e);
   hia_status status = comp.status;

@@ -60,9 +60,12 @@ const tool_row tool_rows[] = {
      "stack that a run may use: 500K, 64M, 2G; else what memory is available"},
     {OPT_MAX_MEMORY, RUN | BENCH, "max-memory", "BYTES", NULL,
      "memory that a run may use in all, interp and expand; native code uses its stack only"},
-    {OPT_TIMEOUT, RUN, "timeout", "SECONDS", NULL, "end the run when it has taken so long: 2, 0.5"},
+    {OPT_TIMEOUT, RUN, "timeout", "SECONDS", NULL,
+     "end the run when it has taken so long, compiling too: 2, 0.5"},
     {OPT_TIMEOUT, BENCH, "timeout", "SECONDS", NULL,
      "end all when one run has taken so long: 2, 0.5"},
+    {OPT_BUDGET, RUN | BENCH, "budget", "SECONDS", NULL,
+     "compile in a hurry, without optimising, when that has taken so long (10)"},
     {OPT_FUEL, RUN, "fuel", "N", NULL,
      "end the run when it would make more calls and loop rounds: 500, 20K, 5M (millions); on one "
      "thread"},
@@ -246,6 +249,8 @@ static const char *set(tool_options *o, const tool_command *command, const tool_
   case OPT_TRACE: return set_target(o, row->id, operand, &o->trace);
   case OPT_TIMEOUT:
     return hiaR_word_time(operand, &o->timeout_ns) ? NULL : "a number of seconds, as in 0.5";
+  case OPT_BUDGET:
+    return hiaR_word_time(operand, &o->engine.budget_ns) ? NULL : "a number of seconds, as in 0.5";
   case OPT_FUEL:
     o->has_fuel = o->dump.fuel = true;
     if (!operand || hiaR_word_scaled(operand, 1000, &o->fuel)) return NULL;

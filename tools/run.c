@@ -50,8 +50,9 @@ static void report_time(const hia_function_stats *f, const hia_run_stats *r) {
   if (r->peak_bytes) fprintf(stderr, "peak %" PRIu64 " bytes\n", r->peak_bytes);
 }
 
+/* *may_compile: the run has ended, and what it was ended in may be a compilation that goes on. */
 static int run_function(const tool_options *options, hia_function *function, hia_value **args,
-                        hia_timeline *timeline) {
+                        hia_timeline *timeline, bool *may_compile) {
   hia_run_stats used = HIA_RUN_STATS_INIT;
   hia_run_options run_options = HIA_RUN_OPTIONS_INIT;
   run_options.stats = &used;
@@ -62,6 +63,7 @@ static int run_function(const tool_options *options, hia_function *function, hia
   hia_value *result;
   hia_error *error;
   hia_status status = hia_run(function, args, options->n_args, &run_options, &result, &error);
+  *may_compile = status == HIA_DEADLINE;
   code = status == HIA_OK ? print_value(result) : tool_fail(error, status);
   tool_flush(); /* the result first, also where both outputs go to one place */
   if (options->time) {
@@ -83,12 +85,18 @@ int tool_run(const tool_options *options) {
   hia_timeline *timeline;
   hia_value **args = NULL;
   hia_engine_kind kind = options->n_engines ? options->engines[0] : HIA_ENGINE_JIT;
+  bool may_compile = false;
   int code = tool_trace_begin(options->trace, &timeline);
   if (code == EXIT_FINE) code = tool_load(options, kind, &engine, &module);
   if (code == EXIT_FINE) code = tool_function(options, module, &function);
   if (code == EXIT_FINE) code = tool_args(function, options, &args);
   if (code == EXIT_FINE) code = tool_instance(&function, args, options->n_args);
-  if (code == EXIT_FINE) code = run_function(options, function, args, timeline);
+  if (code == EXIT_FINE) code = run_function(options, function, args, timeline, &may_compile);
+  if (may_compile) { /* nothing waits for it */
+    tool_flush();
+    fflush(stderr);
+    _Exit(code);
+  }
   tool_free_args(args, options->n_args);
   hia_module_free(module);
   hia_engine_free(engine);

@@ -51,6 +51,7 @@ typedef enum tool_option {
   OPT_MAX_DEPTH,
   OPT_MAX_MEMORY,
   OPT_TIMEOUT,
+  OPT_BUDGET,
   OPT_FUEL,
   OPT_LEVEL,
   OPT_NO_PASS,
@@ -62,7 +63,16 @@ typedef enum tool_option {
 } tool_option;
 
 /* Commands as a set: tool_commands by position. */
-enum { RUN = 1, CHECK = 2, DUMP = 4, BENCH = 8, BUILD = 16, COMPLETION = 32, EXPLAIN = 64, HELP = 128 };
+enum {
+  RUN = 1,
+  CHECK = 2,
+  DUMP = 4,
+  BENCH = 8,
+  BUILD = 16,
+  COMPLETION = 32,
+  EXPLAIN = 64,
+  HELP = 128
+};
 
 /* An option of some commands: parsing, --help, the manual page and the completion of shells come
  * from one table of these. */

@@ -52,9 +52,9 @@
  * functions, which it owns. What an allocator's `user` points to outlives all that was given
  * memory by it, errors and values too.
  *
- * Out of memory. HIA_MEMORY leaves everything usable, modules too: what was being compiled is thrown
- * away, and the next call begins anew and may find memory. LLVM's own memory is not the allocator's:
- * where it finds none, LLVM ends the process.
+ * Out of memory. HIA_MEMORY leaves everything usable, modules too: what was being compiled is
+ * thrown away, and the next call begins anew and may find memory. LLVM's own memory is not the
+ * allocator's: where it finds none, LLVM ends the process.
  *
  * Callbacks. A host function, a log callback and a hia_write may call everything but
  * hia_engine_free, and the builder or timeline that is being written. An allocator and a thread
@@ -145,6 +145,10 @@ typedef struct hia_engine_options {
   void *log_user;
   const hia_thread_pool *pool; /* copied; where the workers of runs come from, `threads` - 1 at a
                                   time at most; NULL: the engine has threads of its own */
+  uint64_t budget_ns; /* that making a function ready may take; when it is used up, the rest is done
+                         in a hurry: no more passes that are optional, code of level 0, or none: an
+                         interpreter runs it. Then the log has a line, and hia_function_stats says
+                         so. What LLVM does at a time is not interrupted. 10 s; 0: no end */
 } hia_engine_options;
 #define HIA_ENGINE_OPTIONS_INIT                                                                    \
   {sizeof(hia_engine_options),                                                                     \
@@ -164,7 +168,8 @@ typedef struct hia_engine_options {
    false,                                                                                          \
    NULL,                                                                                           \
    NULL,                                                                                           \
-   NULL}
+   NULL,                                                                                           \
+   10000000000u}
 
 /* Makes an engine; `options` may be NULL for the defaults. Cheap: nothing is started or loaded
  * before it is needed. HIA_ARGUMENT if an option makes no sense or is of a later version. */
@@ -184,9 +189,9 @@ HIA_API hia_status hia_engine_native(hia_engine *engine, hia_error **error);
 HIA_API const char *hia_pass_name(size_t i);
 HIA_API const char *hia_pass_doc(size_t i);
 
-/* What a code that hia_error_code returns means, for people: "E0301", "div-zero". The first line is a
- * heading, "E0301: mixed types"; for most codes a program that has the error follows, and the same
- * program mended. NULL if the code has no explanation. The text is static. */
+/* What a code that hia_error_code returns means, for people: "E0301", "div-zero". The first line is
+ * a heading, "E0301: mixed types"; for most codes a program that has the error follows, and the
+ * same program mended. NULL if the code has no explanation. The text is static. */
 HIA_API const char *hia_error_explain(const char *code);
 /* The i-th code that has an explanation; NULL past the end. */
 HIA_API const char *hia_error_explained_code(size_t i);
@@ -318,9 +323,11 @@ typedef struct hia_function_stats {
   uint64_t runs; /* begun by hia_call and hia_run; what it was called for by others is not known */
   hia_tier tier;
   uint32_t versions; /* made so far, one for runs with fuel: times, nodes and bytes are of all */
+  uint32_t hurried;  /* those of them whose optimisation the engine's budget ended */
+  int32_t opt_level; /* of the code of the last of them: 0 if it was hurried, or is an image */
 } hia_function_stats;
 #define HIA_FUNCTION_STATS_INIT                                                                    \
-  {sizeof(hia_function_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, HIA_TIER_NONE, 0}
+  {sizeof(hia_function_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, HIA_TIER_NONE, 0, 0, 0}
 HIA_API hia_status hia_function_get_stats(const hia_function *function, hia_function_stats *stats);
 
 /* ---- typed entries ----
@@ -385,8 +392,8 @@ typedef struct hia_run_options {
   hia_run_stats *stats; /* filled in whether the run fails or not, with 0 if none began; NULL: not
                            wanted */
   hia_cancel *cancel;  /* ends the run with HIA_CANCELLED when it is requested; NULL: nobody does */
-  uint64_t timeout_ns; /* ends it with HIA_DEADLINE when it has run so long, compiling not
-                          included; 0: it may take its time */
+  uint64_t timeout_ns; /* ends it with HIA_DEADLINE when it has taken so long, compiling included;
+                          0: it may take its time */
   hia_timeline *timeline; /* what the run does is written down there; NULL: nowhere */
   bool has_fuel; /* the run may make as many calls and loop rounds as it has fuel, this call itself
                     not among them; with less than it needs it ends with HIA_FUEL, at the same
@@ -394,7 +401,8 @@ typedef struct hia_run_options {
                     the function is compiled once more for such runs. false: no limit */
   uint64_t fuel; /* with has_fuel; 0 allows no call and no round. Without it 0, or HIA_ARGUMENT */
   size_t max_depth, max_memory; /* of this run, as in hia_engine_options; what is less counts, this
-                                   or the engine's; 0: the engine's */
+                                   or the engine's; 0: the engine's. Compiling for it may take as
+                                   much as max_memory, or 16 MiB, LLVM's own memory apart */
 } hia_run_options;
 #define HIA_RUN_OPTIONS_INIT {sizeof(hia_run_options), NULL, NULL, 0, NULL, false, 0, 0, 0}
 
@@ -421,8 +429,13 @@ HIA_API hia_status hia_run(hia_function *function, hia_value *const *args, size_
  * Once it is requested, from any thread but not from a signal handler, those under way end soon,
  * and those that begin with it end at once, until it is reset. Ending a run takes some
  * microseconds; the code that runs does not get slower by being able to end. A run that is over
- * before it notices gives its result. Compiling comes before a run and is not ended: where that
- * matters, hia_function_prepare does it at a time of the host's choice. */
+ * before it notices gives its result.
+ *
+ * A run that ends while its function is compiled leaves at once: a run that can be ended compiles
+ * on a thread of the engine's, which ends when it notices that no run needs the function any more,
+ * or else keeps what it has made; hia_engine_free waits for it. In an engine with a thread pool of
+ * the host's (hia_engine_options.pool) the caller compiles, and the run ends when the compiler
+ * looks. */
 
 /* NULL when out of memory. `allocator` is copied; NULL: malloc. */
 HIA_API hia_cancel *hia_cancel_new(const hia_allocator *allocator);

@@ -80,13 +80,12 @@ static hia_status set_alarm(hia_watch *watch, hia_engine *engine, uint64_t timeo
 /* ---- beginning and ending ---- */
 
 hia_status hiaJ_watch_begin(hia_watch *watch, hia_engine *engine, const hia_run_options *options,
-                            hia_context *context, hia_limits *limits) {
+                            void (*notify)(void *arg), void *arg, hia_limits *limits) {
   const hia_nest *nest = hiaR_nest();
   hia_cancel_scope *outer = nest ? nest->scope : NULL;
-  *watch = (hia_watch){
-      .scope = {.notify = context ? hiaR_context_notify : NULL, .arg = context, .run = watch},
-      .engine = engine,
-      .has_fuel = options->has_fuel};
+  *watch = (hia_watch){.scope = {.notify = notify, .arg = arg, .run = watch},
+                       .engine = engine,
+                       .has_fuel = options->has_fuel};
   limits->scope = &watch->scope;
   limits->fuel = &watch->fuel;
   if (!options->cancel && !options->timeout_ns && !(outer && outer->is_open)) return HIA_OK;

@@ -112,7 +112,7 @@ static bool disable_passes(hia_engine *engine, const char *list) {
   return true;
 }
 
-HIA_SIZED(hia_engine_options, pool);
+HIA_SIZED(hia_engine_options, budget_ns);
 
 hia_status hia_engine_new(const hia_engine_options *options, hia_engine **out, hia_error **error) {
   if (error) *error = NULL;
@@ -130,6 +130,7 @@ hia_status hia_engine_new(const hia_engine_options *options, hia_engine **out, h
   engine->allocator = *allocator;
   engine->options = own;
   engine->options.allocator = &engine->allocator;
+  engine->has_host_pool = own.pool != NULL;
   engine->options.pool = NULL; /* the pool's own copy counts */
   if (!disable_passes(engine, own.disabled_passes)) {
     hiaR_free(allocator, engine, sizeof *engine);
@@ -153,6 +154,7 @@ hia_status hia_engine_new(const hia_engine_options *options, hia_engine **out, h
 void hia_engine_free(hia_engine *engine) {
   if (!engine) return;
   hia_allocator allocator = engine->allocator;
+  hiaJ_join_compiling(engine);
   hiaR_pool_free(engine->pool);
   while (engine->idle) {
     hia_idle_context *context = engine->idle;

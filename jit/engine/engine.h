@@ -25,6 +25,8 @@ enum {
   HIA_VERSION_GENERAL = 0,      /* for any run without fuel */
   HIA_VERSION_FUELLED = 1 << 0, /* takes fuel after its arguments, gives what is left after its
                                    results (graph/fuel.c); runs on one thread */
+  HIA_VERSION_NATIVE = 1 << 1,  /* has native code; what typed entries need. In an engine that makes
+                                   such code only those have none that the budget ended */
 };
 
 /* ---- engine.c ---- */
@@ -42,6 +44,14 @@ typedef struct hia_registered {
   hia_host_target target;
 } hia_registered;
 
+/* A thread that makes a unit, so that a run can leave it alone. */
+typedef struct hia_compiling {
+  struct hia_compiling *next;
+  pthread_t thread;
+  struct hia_making *making;
+  atomic_bool is_over; /* it can be joined at once */
+} hia_compiling;
+
 struct hia_engine {
   hia_allocator allocator;
   hia_engine_options options; /* with `allocator` and `disabled_passes` pointing into the engine */
@@ -49,6 +59,7 @@ struct hia_engine {
   size_t disabled_size;
 
   hia_pool *pool;           /* of its threads; NULL: one is enough */
+  bool has_host_pool;       /* threads are the host's, so none of its own compiles */
   atomic_uint next_builder; /* its number: engine_builder.c */
 
   pthread_mutex_t lock; /* of what follows */
@@ -57,9 +68,10 @@ struct hia_engine {
   char native_error[512];
   const hia_backend *backend;
   hia_session *session;
-  hia_idle_context *idle; /* contexts that no run is using */
-  hia_clock *clock;       /* of deadlines; NULL: there was none yet */
-  hia_registered *hosts;  /* newest first; rows are only added */
+  hia_idle_context *idle;   /* contexts that no run is using */
+  hia_clock *clock;         /* of deadlines; NULL: there was none yet */
+  hia_compiling *compiling; /* threads that compile, or did */
+  hia_registered *hosts;    /* newest first; rows are only added */
 };
 
 /* Opens the compiler, once; *open_ns is 0 when it was open already. */
@@ -99,7 +111,7 @@ static inline hia_watch *hiaJ_outer(void) {
 /* From here on the run is told, through limits->cancelled and its context. A status other than
  * HIA_OK: there is nothing to end, and what would end the run is not there. */
 hia_status hiaJ_watch_begin(hia_watch *watch, hia_engine *engine, const hia_run_options *options,
-                            hia_context *context, hia_limits *limits);
+                            void (*notify)(void *arg), void *arg, hia_limits *limits);
 /* Answers how the run has ended, if it answered `status`. */
 hia_status hiaJ_watch_end(hia_watch *watch, hia_status status);
 
@@ -133,7 +145,7 @@ hia_status hiaJ_fail_at(const hia_allocator *allocator, hia_error **error, hia_s
                         const char *code, const hia_source *source, uint32_t line, uint32_t col,
                         const char *message);
 hia_status hiaJ_fail_run(hia_engine *engine, hia_error **error, const hia_failure *failure,
-                         const hia_run_options *options, const hia_places *places);
+                         const hia_run_options *options, bool is_native, const hia_places *places);
 /* What a compilation threw. */
 hia_status hiaJ_fail_comp(const hia_allocator *allocator, hia_error **error, const hia_comp *comp);
 
@@ -216,11 +228,24 @@ struct hia_fn_version {
   hia_native_entry native;
 };
 
-/* A unit that a thread is making just now. */
+/* A unit that a thread is making just now. The module's `making_lock` is that of all but constants.
+ */
 typedef struct hia_making {
   struct hia_making *next;
-  const hia_function *function; /* NULL: of a module that was read as a graph */
+  hia_function *function; /* constant, as is what follows */
   hia_traits traits;
+  hia_unit *unit;
+  hia_look look;     /* of the unit's compilation */
+  size_t max_memory; /* that it may take; 0: what there is */
+  uint64_t began_at;
+  uint64_t late_at;        /* hiaR_now() when the budget is used up; 0: never */
+  hia_cancel_scope *scope; /* of the run that makes it on its own thread; or NULL */
+  atomic_uint n_wanting;   /* threads that wait for it, or make it for themselves */
+  unsigned references;
+  bool is_over;
+  hia_status status; /* then */
+  hia_error *error;  /* for the first that takes it */
+  uint64_t open_ns;
 } hia_making;
 
 struct hia_function {
@@ -269,8 +294,10 @@ struct hia_module {
   hia_program *program; /* NULL: read as a graph, all of whose roots are among the functions */
   hia_unit *read; /* then: the graph as it was read, for the first unit that is made; or NULL */
   hia_unit *units;
-  hia_making *making;  /* units that are being made */
-  pthread_cond_t made; /* one is not any more */
+  pthread_mutex_t making_lock; /* of adding units and versions, and of what follows. Taken inside of
+                                  all others but allocators' */
+  hia_making *making;          /* units that are being made */
+  pthread_cond_t made;         /* one is not any more, or a run is to end that may wait for one */
   hia_function *functions;
   HIA_VEC(hia_bound) bound; /* constant once the module is loaded */
   bool is_broken;           /* a mistake of ours was found in the program: no unit is made of it */
@@ -339,13 +366,17 @@ hia_pass_options hiaJ_pass_options(const hia_engine *engine, hia_traits traits);
 /* A version that a run with these needs can use, or NULL. */
 static inline const hia_fn_version *hiaJ_version(const hia_function *function, hia_traits traits) {
   const hia_fn_version *v = atomic_load_explicit(&function->versions, memory_order_acquire);
-  while (v && v->traits != traits) v = v->next;
+  while (v && ((v->traits ^ traits) & HIA_VERSION_FUELLED || traits & ~v->traits)) v = v->next;
   return v;
 }
 /* The same, made if there is none yet. Of the threads that want one that there is not, one makes
  * it, without any lock, and the others wait for that one. */
 hia_status hiaJ_ready(hia_function *function, hia_traits traits, const hia_fn_version **version,
                       hia_error **error);
+/* The same for a run with these options, which may end it: its deadline, its cancel, its memory. */
+hia_status hiaJ_ready_for(hia_function *function, const hia_run_options *options,
+                          const hia_fn_version **version, hia_error **error);
+void hiaJ_join_compiling(hia_engine *engine); /* waits for all of them */
 hia_compile_options hiaJ_compile_options(const hia_engine *engine);
 
 #endif

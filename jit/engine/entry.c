@@ -76,7 +76,7 @@ static void try_make(void *arg) {
 static hia_status get(hia_function *f, bool is_plain, hia_native_fn *out, hia_error **error) {
   hia_status status = check(f, out, error);
   wanted want = {.is_plain = is_plain, .error = error};
-  if (status == HIA_OK) status = hiaJ_ready(f, HIA_VERSION_GENERAL, &want.version, error);
+  if (status == HIA_OK) status = hiaJ_ready(f, HIA_VERSION_NATIVE, &want.version, error);
   if (status != HIA_OK) return status;
   hia_engine *engine = f->module->engine;
   pthread_mutex_lock(&want.version->unit->lock);

@@ -79,11 +79,11 @@ hia_status hiaJ_fail_diags(const hia_allocator *allocator, hia_error **error, hi
 }
 
 hia_status hiaJ_fail_run(hia_engine *engine, hia_error **error, const hia_failure *failure,
-                         const hia_run_options *options, const hia_places *places) {
+                         const hia_run_options *options, bool is_native, const hia_places *places) {
   const hia_bounds bounds = {.depth = options->max_depth,
                              .memory = options->max_memory,
                              .timeout_ns = options->timeout_ns,
-                             .is_native = engine->options.kind == HIA_ENGINE_JIT};
+                             .is_native = is_native};
   return hiaR_fail_run(&engine->allocator, error, failure, &bounds, places);
 }
 

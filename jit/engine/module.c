@@ -18,6 +18,7 @@ static hia_module *module_new(hia_engine *engine) {
   module->engine = engine;
   atomic_init(&module->references, 1);
   pthread_mutex_init(&module->lock, NULL);
+  pthread_mutex_init(&module->making_lock, NULL);
   pthread_cond_init(&module->made, NULL);
   hiaR_comp_init(&module->comp, &engine->allocator);
   return module;
@@ -38,6 +39,7 @@ void hiaJ_module_release(hia_module *module) {
   hiaJ_unit_free(engine, module->read);
   hiaR_comp_free(&module->comp);
   pthread_cond_destroy(&module->made);
+  pthread_mutex_destroy(&module->making_lock);
   pthread_mutex_destroy(&module->lock);
   hiaR_free(&engine->allocator, module, sizeof *module);
 }

@@ -1,28 +1,84 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Versions of functions, made when they are first needed.
  *
- * Of the threads that need a version that there is not, the first makes its unit, which is in the
- * module's list of what is being made meanwhile. The others wait for it, and then look again: if it
- * has failed, the next one tries for itself, so that each has an error of its own. */
+ * Of the threads that need a version that there is not, the first has its unit made, which is in
+ * the module's list of what is being made meanwhile. The others wait for it, and then look again:
+ * if it has failed, the next one tries for itself, so that each has an error of its own.
+ *
+ * LLVM cannot be interrupted. So a run that may be ended has the unit made by another thread, and
+ * leaves it alone when it is to end; a run that may not makes the unit itself. The compilation
+ * looks now and then whether it is needed still. */
 #include "jit/engine/engine.h"
+#include <signal.h>
 
-static hia_making *find_making(const hia_module *module, const hia_function *function,
-                               hia_traits traits) {
+/* What no run needs any more may go on for so long since it began: a run that is tried again and
+ * again, with little time each, gets its function in the end. */
+static const uint64_t unneeded_ns = 1000000000;
+
+/* What compiling for a run may take whatever the run's own limit is. */
+static const size_t least_memory = (size_t)16 << 20;
+
+/* ---- what a compilation looks at ---- */
+
+static hia_status ended(void *user) {
+  const hia_making *m = user;
+  const hia_unit *unit = m->unit;
+  hia_status status = m->scope ? hiaR_scope_status(m->scope) : HIA_OK;
+  if (status) return status;
+  if (m->max_memory && unit->comp.arena.bytes + unit->comp.scratch.bytes > m->max_memory)
+    return HIA_MEMORY;
+  if (atomic_load_explicit(&m->n_wanting, memory_order_relaxed)) return HIA_OK;
+  bool is_freed = atomic_load(&m->function->module->references) == 1; /* the thread's own */
+  return is_freed || hiaR_now() - m->began_at > unneeded_ns ? HIA_CANCELLED : HIA_OK;
+}
+
+static bool is_late(void *user) {
+  const hia_making *m = user;
+  return m->late_at && hiaR_now() >= m->late_at;
+}
+
+/* ---- units that are being made; the caller holds the lock ---- */
+
+static hia_making *find_making(const hia_module *module, const hia_function *f, hia_traits traits) {
   hia_making *m = module->making;
-  while (m && (m->function != function || m->traits != traits)) m = m->next;
+  while (m && ((module->program && m->function != f) || m->traits != traits)) m = m->next;
   return m;
 }
 
-static void begin(hia_module *module, hia_making *making) {
-  making->next = module->making;
-  module->making = making;
+static void making_free(hia_engine *engine, hia_making *m) {
+  hia_error_free(m->error);
+  hiaR_free(&engine->allocator, m, sizeof *m);
 }
 
-static void end(hia_module *module, hia_making *making) {
-  hia_making **at = &module->making;
-  while (*at != making) at = &(*at)->next;
-  *at = making->next;
-  pthread_cond_broadcast(&module->made);
+static void give_up(hia_making *m) {
+  if (--m->references == 0) making_free(m->function->module->engine, m);
+}
+
+static bool needs_read(hia_traits traits) { return !(traits & HIA_VERSION_FUELLED); }
+
+static hia_making *making_new(hia_function *f, hia_traits traits, size_t max_memory) {
+  hia_module *module = f->module;
+  hia_engine *engine = module->engine;
+  hia_making *m = hiaR_alloc(&engine->allocator, sizeof *m);
+  if (!m) return NULL;
+  /* The graph that was read, if that is still to be had and will do, or a new unit. */
+  m->unit = module->read && needs_read(traits) ? module->read : hiaJ_unit_new(engine);
+  if (!m->unit) {
+    hiaR_free(&engine->allocator, m, sizeof *m);
+    return NULL;
+  }
+  if (m->unit == module->read) module->read = NULL;
+  m->function = f;
+  m->traits = traits;
+  m->max_memory = max_memory;
+  m->began_at = hiaR_now();
+  uint64_t budget = engine->options.budget_ns;
+  m->late_at = budget && budget < UINT64_MAX - m->began_at ? m->began_at + budget : 0;
+  m->look = (hia_look){ended, is_late, m};
+  m->references = 1; /* the maker's */
+  m->next = module->making;
+  module->making = m;
+  return m;
 }
 
 static void publish(hia_module *module, hia_unit *unit) {
@@ -35,52 +91,194 @@ static void publish(hia_module *module, hia_unit *unit) {
   }
 }
 
-static void log_ready(const hia_function *f, const hia_fn_version *version) {
-  const hia_unit *unit = version->unit;
+/* ---- making ---- */
+
+static void log_ready(const hia_making *m) {
+  const hia_unit *unit = m->unit;
   const hia_function_stats *s = &unit->stats;
+  const hia_engine *engine = m->function->module->engine;
   uint64_t ns =
       s->build_ns + s->passes_ns + s->flatten_ns + s->emit_ns + s->optimize_ns + s->codegen_ns;
-  hiaJ_log(f->module->engine, "%s is ready%s after %.2f ms, %llu bytes of %s", f->name,
-           version->traits & HIA_VERSION_FUELLED ? " for runs with fuel" : "", (double)ns / 1e6,
+  hiaJ_log_open(engine, m->open_ns);
+  if (s->hurried)
+    hiaJ_log(engine, "%s took longer than the budget of %.3g s: it is not optimised further%s",
+             m->function->name, (double)engine->options.budget_ns / 1e9,
+             unit->code ? "" : ", and interpreted");
+  hiaJ_log(engine, "%s is ready%s after %.2f ms, %llu bytes of %s", m->function->name,
+           m->traits & HIA_VERSION_FUELLED ? " for runs with fuel" : "", (double)ns / 1e6,
            (unsigned long long)(s->code_bytes + s->image_bytes), unit->code ? "code" : "image");
 }
 
-/* The graph that was read, if that is still to be had and will do, or a new unit. */
-static hia_unit *unit_for(hia_module *module, hia_traits traits) {
-  hia_unit *unit = traits == HIA_VERSION_GENERAL ? module->read : NULL;
-  if (unit) module->read = NULL;
-  return unit ? unit : hiaJ_unit_new(module->engine);
+/* Without any lock. Afterwards the maker's reference is gone. */
+static void make(hia_making *m) {
+  hia_module *module = m->function->module;
+  hia_engine *engine = module->engine;
+  hia_unit *unit = m->unit;
+  unit->comp.look = &m->look;
+  hia_status status = hiaJ_unit_make(unit, m->function, m->traits, &m->open_ns, &m->error);
+  unit->comp.look = NULL;
+  if (status == HIA_OK) {
+    pthread_mutex_lock(&module->making_lock);
+    publish(module, unit);
+    pthread_mutex_unlock(&module->making_lock);
+    log_ready(m);
+  } else {
+    hiaJ_log_open(engine, m->open_ns);
+    hiaJ_unit_free(engine, unit);
+  }
+  pthread_mutex_lock(&module->making_lock);
+  m->status = status;
+  m->is_over = true;
+  hia_making **at = &module->making;
+  while (*at != m) at = &(*at)->next;
+  *at = m->next;
+  pthread_cond_broadcast(&module->made);
+  give_up(m);
+  pthread_mutex_unlock(&module->making_lock);
+}
+
+/* ---- threads that make units ---- */
+
+static void *compile_thread(void *user) {
+  hia_compiling *c = user;
+  hia_module *module = c->making->function->module;
+  make(c->making);
+  hiaJ_module_release(module);
+  atomic_store(&c->is_over, true);
+  return NULL;
+}
+
+/* Joins those that are over, or all. */
+static void join(hia_engine *engine, bool all) {
+  pthread_mutex_lock(&engine->lock);
+  for (hia_compiling **at = &engine->compiling; *at;) {
+    hia_compiling *c = *at;
+    if (!all && !atomic_load(&c->is_over)) {
+      at = &c->next;
+      continue;
+    }
+    *at = c->next;
+    pthread_mutex_unlock(&engine->lock); /* what it logs may take it */
+    pthread_join(c->thread, NULL);
+    hiaR_free(&engine->allocator, c, sizeof *c);
+    pthread_mutex_lock(&engine->lock);
+    at = &engine->compiling;
+  }
+  pthread_mutex_unlock(&engine->lock);
+}
+
+void hiaJ_join_compiling(hia_engine *engine) { join(engine, true); }
+
+/* False: the caller has to do it itself. Signals are the host's threads' business. */
+static bool start(hia_making *m) {
+  hia_module *module = m->function->module;
+  hia_engine *engine = module->engine;
+  if (engine->has_host_pool) return false;
+  join(engine, false);
+  hia_compiling *c = hiaR_alloc(&engine->allocator, sizeof *c);
+  if (!c) return false;
+  c->making = m;
+  hiaJ_module_keep(module);
+  sigset_t every, old;
+  sigfillset(&every);
+  pthread_mutex_lock(&engine->lock);
+  pthread_sigmask(SIG_SETMASK, &every, &old);
+  bool is_started = pthread_create(&c->thread, NULL, compile_thread, c) == 0;
+  pthread_sigmask(SIG_SETMASK, &old, NULL);
+  if (is_started) {
+    c->next = engine->compiling;
+    engine->compiling = c;
+  }
+  pthread_mutex_unlock(&engine->lock);
+  if (is_started) return true;
+  hiaJ_module_release(module); /* not the last */
+  hiaR_free(&engine->allocator, c, sizeof *c);
+  return false;
+}
+
+/* ---- waiting ---- */
+
+/* Has the unit made, and waits for it until the scope (or NULL) is cancelled. With the lock held.
+ */
+static hia_status have_made(hia_making *m, bool is_own, hia_cancel_scope *scope,
+                            hia_error **error) {
+  hia_module *module = m->function->module;
+  m->references++;
+  atomic_fetch_add_explicit(&m->n_wanting, 1, memory_order_relaxed);
+  if (is_own) {
+    pthread_mutex_unlock(&module->making_lock);
+    if (!scope || !start(m)) {
+      m->scope = scope;
+      make(m);
+    }
+    pthread_mutex_lock(&module->making_lock);
+  }
+  while (!m->is_over && !(scope && hiaR_scope_status(scope)))
+    pthread_cond_wait(&module->made, &module->making_lock);
+  atomic_fetch_sub_explicit(&m->n_wanting, 1, memory_order_relaxed);
+  hia_status status = m->is_over && is_own ? m->status : HIA_OK;
+  if (status) {
+    if (error) *error = m->error;
+    if (error) m->error = NULL;
+  }
+  give_up(m);
+  return status;
+}
+
+static hia_status ready(hia_function *f, hia_traits traits, hia_cancel_scope *scope,
+                        size_t max_memory, const hia_fn_version **version, hia_error **error) {
+  hia_module *module = f->module;
+  const hia_allocator *allocator = &module->engine->allocator;
+  hia_status status = HIA_OK, is_ended = HIA_OK;
+  pthread_mutex_lock(&module->making_lock);
+  while (!(*version = hiaJ_version(f, traits)) && status == HIA_OK) {
+    is_ended = scope ? hiaR_scope_status(scope) : HIA_OK;
+    if (is_ended) break;
+    hia_making *m = find_making(module, f, traits);
+    bool is_own = !m;
+    if (is_own) m = making_new(f, traits, max_memory);
+    if (!m) {
+      status = hiaJ_fail(allocator, error, HIA_MEMORY, NULL, "out of memory");
+      break;
+    }
+    status = have_made(m, is_own, scope, error);
+  }
+  pthread_mutex_unlock(&module->making_lock);
+  if (!is_ended) return status;
+  return hiaJ_fail(allocator, error, is_ended, NULL, "%s, while `%s` was compiled",
+                   hiaR_status_message(is_ended), f->name);
 }
 
 hia_status hiaJ_ready(hia_function *f, hia_traits traits, const hia_fn_version **version,
                       hia_error **error) {
   *version = hiaJ_version(f, traits);
-  if (*version) return HIA_OK;
-  hia_module *module = f->module;
-  hia_engine *engine = module->engine;
-  hia_making making = {.function = module->program ? f : NULL, .traits = traits};
-  pthread_mutex_lock(&module->lock);
-  while (!(*version = hiaJ_version(f, traits)) && find_making(module, making.function, traits))
-    pthread_cond_wait(&module->made, &module->lock);
-  hia_unit *unit = *version ? NULL : unit_for(module, traits);
-  if (unit) begin(module, &making);
-  pthread_mutex_unlock(&module->lock);
-  if (*version) return HIA_OK;
-  if (!unit) return hiaJ_fail(&engine->allocator, error, HIA_MEMORY, NULL, "out of memory");
+  return *version ? HIA_OK : ready(f, traits, NULL, 0, version, error);
+}
 
-  uint64_t open_ns;
-  hia_status status = hiaJ_unit_make(unit, f, traits, &open_ns, error);
-  pthread_mutex_lock(&module->lock);
-  if (status == HIA_OK) publish(module, unit);
-  end(module, &making);
-  pthread_mutex_unlock(&module->lock);
-  hiaJ_log_open(engine, open_ns);
-  if (status == HIA_OK) {
-    *version = hiaJ_version(f, traits);
-    log_ready(f, *version);
-  } else {
-    hiaJ_unit_free(engine, unit);
-  }
+/* On the thread that ends the run. */
+static void wake(void *user) {
+  hia_module *module = user;
+  pthread_mutex_lock(&module->making_lock);
+  pthread_cond_broadcast(&module->made);
+  pthread_mutex_unlock(&module->making_lock);
+}
+
+hia_status hiaJ_ready_for(hia_function *f, const hia_run_options *options,
+                          const hia_fn_version **version, hia_error **error) {
+  hia_traits traits = hiaJ_traits_for(options);
+  hia_module *module = f->module;
+  *version = hiaJ_version(f, traits);
+  if (*version) return HIA_OK;
+  hia_watch watch;
+  hia_limits limits = {0};
+  hia_status status = hiaJ_watch_begin(&watch, module->engine, options, wake, module, &limits);
+  if (status)
+    return hiaJ_fail(&module->engine->allocator, error, status, NULL, "%s",
+                     hiaR_status_message(status));
+  size_t memory = options->max_memory;
+  if (memory && memory < least_memory) memory = least_memory;
+  status = ready(f, traits, watch.scope.is_open ? &watch.scope : NULL, memory, version, error);
+  hiaJ_watch_end(&watch, status);
   return status;
 }
 
@@ -105,7 +303,7 @@ hia_status hia_function_prepare_for(hia_function *f, const hia_run_options *opti
   hia_status status = need_instance(f, error);
   if (status == HIA_OK) status = hiaJ_run_options(f, options, &own, error);
   const hia_fn_version *version;
-  return status == HIA_OK ? hiaJ_ready(f, hiaJ_traits_for(&own), &version, error) : status;
+  return status == HIA_OK ? hiaJ_ready_for(f, &own, &version, error) : status;
 }
 
 /* Of one version more; its nodes are not the other's. */
@@ -120,9 +318,10 @@ static void add_stats(hia_function_stats *sum, const hia_function_stats *s) {
   sum->nodes += s->nodes;
   sum->image_bytes += s->image_bytes;
   sum->code_bytes += s->code_bytes;
+  sum->hurried += s->hurried;
 }
 
-HIA_SIZED(hia_function_stats, versions);
+HIA_SIZED(hia_function_stats, opt_level);
 
 hia_status hia_function_get_stats(const hia_function *f, hia_function_stats *stats) {
   if (!f || !stats || stats->size < sizeof(size_t)) return HIA_ARGUMENT;
@@ -131,7 +330,8 @@ hia_status hia_function_get_stats(const hia_function *f, hia_function_stats *sta
   for (const hia_fn_version *v = atomic_load_explicit(&f->versions, memory_order_acquire); v;
        v = v->next) {
     add_stats(&own, &v->unit->stats);
-    own.tier = v->unit->code ? HIA_TIER_NATIVE : HIA_TIER_IMAGE;
+    if (!own.versions) own.opt_level = v->unit->stats.opt_level;
+    if (own.tier != HIA_TIER_NATIVE) own.tier = v->unit->code ? HIA_TIER_NATIVE : HIA_TIER_IMAGE;
     own.versions++;
   }
   own.parse_ns = module->parse_ns;

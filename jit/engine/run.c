@@ -158,13 +158,16 @@ static hia_status run_words(hia_engine *engine, const hia_fn_version *f,
   hia_status status = inherit(engine, &limits);
   if (status != HIA_OK) return failure->status = status;
   if (options->has_fuel) limits.threads = 1, limits.pool = NULL;
-  bool is_native = engine->options.kind == HIA_ENGINE_JIT;
+  bool is_native = f->native != NULL;
   hia_idle_context *context = is_native ? hiaJ_context_take(engine) : NULL;
   if (is_native && !context) return failure->status = HIA_MEMORY;
   hia_watch watch;
-  status = hiaJ_watch_begin(&watch, engine, options, is_native ? context->context : NULL, &limits);
+  status = hiaJ_watch_begin(&watch, engine, options, is_native ? hiaR_context_notify : NULL,
+                            is_native ? context->context : NULL, &limits);
   if (status == HIA_OK) {
-    switch (engine->options.kind) {
+    switch (is_native                                   ? HIA_ENGINE_JIT
+            : engine->options.kind == HIA_ENGINE_EXPAND ? HIA_ENGINE_EXPAND
+                                                        : HIA_ENGINE_INTERP) {
     case HIA_ENGINE_JIT:
       status = hiaR_native_run(context->context, f->native, words, &f->unit->unwinder, &limits,
                                failure, usage);
@@ -217,7 +220,8 @@ static void give_back_fuel(const hia_run_options *options, uint64_t left) {
 }
 
 static hia_status run_ready(hia_function *f, const hia_fn_version *version, hia_value *const *args,
-                            const hia_run_options *options, hia_value **result, hia_error **error) {
+                            const hia_run_options *options, uint64_t compiling_ns,
+                            hia_value **result, hia_error **error) {
   hia_engine *engine = f->module->engine;
   atomic_fetch_add_explicit(&f->n_runs, 1, memory_order_relaxed);
   const hia_graph *g = version->unit->graph;
@@ -239,7 +243,14 @@ static hia_status run_ready(hia_function *f, const hia_fn_version *version, hia_
   hia_ring *ring = hiaR_ring_of(options->timeline, 0);
   hiaR_event(ring, HIA_EVENT_RUN_BEGIN, ring ? hiaR_timeline_name(ring->timeline, f->name) : 0);
   uint64_t start = options->stats ? hiaR_now() : 0; /* a fifth of a short call's time */
-  hia_status status = run_words(engine, version, options, b.words, results, &failure, &usage);
+  hia_run_options left; /* of the time that it has: compiling took some */
+  const hia_run_options *limits = options;
+  if (compiling_ns && options->timeout_ns) {
+    left = *options;
+    left.timeout_ns = compiling_ns < left.timeout_ns ? left.timeout_ns - compiling_ns : 1;
+    limits = &left;
+  }
+  hia_status status = run_words(engine, version, limits, b.words, results, &failure, &usage);
   uint64_t run_ns = options->stats ? hiaR_now() - start : 0;
   hiaR_event(ring, HIA_EVENT_RUN_END, status);
   bool is_known = options->has_fuel && (status == HIA_OK || (status == HIA_FUEL && !failure.host));
@@ -251,7 +262,8 @@ static hia_status run_ready(hia_function *f, const hia_fn_version *version, hia_
     hia_loc_id loc = hiaG_fn(g, version->root)->loc;
     if (failure.backtrace.length == 0 && loc != HIA_NONE)
       hiaR_backtrace_push(&failure.backtrace, loc);
-    hiaJ_fail_run(engine, error, &failure, options, &version->unit->places);
+    hiaJ_fail_run(engine, error, &failure, options, version->native != NULL,
+                  &version->unit->places);
   } else {
     *result = hiaJ_value_new(&engine->allocator, f->result.codes, f->result.n_codes, results,
                              f->result.n_words);
@@ -283,10 +295,16 @@ hia_status hia_run(hia_function *f, hia_value *const *args, size_t n,
   hiaJ_module_keep(module);
   status = instance_for(f, args, &f, error);
   const hia_fn_version *version = NULL;
-  if (status == HIA_OK) status = hiaJ_ready(f, hiaJ_traits_for(&own), &version, error);
+  uint64_t compiling_ns = 0;
+  if (status == HIA_OK) {
+    version = hiaJ_version(f, hiaJ_traits_for(&own));
+    uint64_t start = version ? 0 : hiaR_now();
+    if (!version) status = hiaJ_ready_for(f, &own, &version, error);
+    if (start) compiling_ns = hiaR_now() - start;
+  }
   if (status == HIA_OK) status = hiaJ_timeline_begin(own.timeline, f, version, error);
   if (status == HIA_OK) {
-    status = run_ready(f, version, args, &own, result, error);
+    status = run_ready(f, version, args, &own, compiling_ns, result, error);
     hiaJ_timeline_end(own.timeline);
   }
   hiaJ_module_release(module);

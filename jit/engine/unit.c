@@ -157,6 +157,7 @@ static hia_status compile(const hia_module *module, hia_unit *unit, uint64_t *op
   unit->stats.open_ns += *open_ns;
   hia_compile_options options = hiaJ_compile_options(engine);
   options.hosts = hiaJ_hosts_of(module, unit->graph);
+  options.look = unit->comp.look;
   hia_compile_report report = {0};
   char why[1024] = "";
   /* LLVM's frames must not be jumped over: from here to the end of the call nothing may throw. */
@@ -169,6 +170,8 @@ static hia_status compile(const hia_module *module, hia_unit *unit, uint64_t *op
   unit->stats.optimize_ns = report.optimize_ns;
   unit->stats.codegen_ns = report.codegen_ns;
   unit->stats.code_bytes = report.code_bytes;
+  unit->stats.opt_level = report.level;
+  unit->stats.hurried |= report.is_cut;
   if (status != HIA_OK) {
     unit->code = NULL;
     return hiaJ_fail(&engine->allocator, error, status, NULL, "cannot compile: %s",
@@ -200,13 +203,16 @@ static hia_status finish(job *j) {
   count_nodes(unit);
   hia_status status = find_externs(module, unit->graph, j->error);
   if (status != HIA_OK) return status;
-  bool is_native = engine->options.kind == HIA_ENGINE_JIT;
+  /* Without any time left for code the interpreter runs it, unless it is code that is needed. */
+  bool is_late = hiaR_is_late(&unit->comp), is_native = engine->options.kind == HIA_ENGINE_JIT;
+  unit->stats.hurried = is_late;
+  if (is_late && !(j->traits & HIA_VERSION_NATIVE)) is_native = false;
   status =
       is_native ? compile(module, unit, j->open_ns, j->error) : flatten(module, unit, j->error);
   if (status != HIA_OK) return status;
   for (uint32_t i = 0; i < unit->n_versions; i++) {
     hia_fn_version *v = &unit->versions[i];
-    v->traits = j->traits;
+    v->traits = (j->traits & HIA_VERSION_FUELLED) | (is_native ? HIA_VERSION_NATIVE : 0u);
     v->unit = unit;
     if (is_native)
       v->native = engine->backend->entry(unit->code, v->root);

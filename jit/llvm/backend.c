@@ -90,6 +90,7 @@ static bool lower(job *j) {
                                      .cpu = is_named ? j->plan->cpu : j->session->cpu,
                                      .features = is_named ? "" : j->session->features,
                                      .object = j->plan,
+                                     .look = j->options->look,
                                      .data_layout = j->session->data_layout};
   j->status = hiaL_lower(j->g, &options, j->session->allocator, j->compiler->llvm, &j->module,
                          j->error, j->error_size);
@@ -102,7 +103,8 @@ static bool lower(job *j) {
 static bool optimize(job *j) {
   int level = level_of(j->options);
   j->status = hiaJ_optimize(j->session, j->module, j->machine, level, hiaG_size_class(j->g),
-                            instrument_of(j->options), j->error, j->error_size);
+                            instrument_of(j->options), j->options->look, &j->report.is_cut,
+                            j->error, j->error_size);
   if (!j->status)
     j->status = hiaL_finish_loops(j->module, j->options->unchecked, j->session->allocator, j->error,
                                   j->error_size);
@@ -145,13 +147,32 @@ static bool add_plain(job *j) {
   return false;
 }
 
+/* Code generation cannot be interrupted: this is the last look. What is late gets code that is
+ * quick to make. */
+static bool look_once_more(job *j) {
+  const hia_look *look = j->options->look;
+  if (!look) return true;
+  j->status = look->ended(look->user);
+  if (j->status) {
+    snprintf(j->error, j->error_size, "%s", hiaR_status_message(j->status));
+    return false;
+  }
+  j->report.is_cut |= look->is_late(look->user);
+  if (j->report.is_cut && j->report.level > 0) {
+    j->report.level = 0;
+    j->machine = hiaJ_machine(j->session, j->compiler, 0);
+  }
+  return true;
+}
+
 static void compile_work(job *j) {
+  j->report.level = level_of(j->options);
   uint64_t start = hiaR_now();
   bool ok = lower(j);
   uint64_t lowered = hiaR_now();
   ok = ok && optimize(j) && add_plain(j);
   uint64_t optimized = hiaR_now();
-  if (ok) generate(j, LLVMObjectFile);
+  if (ok && look_once_more(j)) generate(j, LLVMObjectFile);
   j->report.emit_ns = lowered - start;
   j->report.optimize_ns = optimized - lowered;
   j->report.codegen_ns = hiaR_now() - optimized;

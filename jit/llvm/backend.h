@@ -129,8 +129,10 @@ bool hiaJ_cpu_exists(const char *name);
 
 /* ---- optimize.c ---- */
 
+/* Between the parts of a pipeline it is looked at the time: *is_cut is set if the rest was left
+ * out, and what `look` ends with is returned. `look` may be NULL. */
 hia_status hiaJ_optimize(hia_session *session, LLVMModuleRef module, LLVMTargetMachineRef machine,
-                         int level, hia_size_class bulk, hia_instrument instrument, char *error,
-                         size_t error_size);
+                         int level, hia_size_class bulk, hia_instrument instrument,
+                         const hia_look *look, bool *is_cut, char *error, size_t error_size);
 
 #endif

@@ -4,6 +4,11 @@
 #include <llvm-c/Transforms/PassBuilder.h>
 #include <stdio.h>
 
+/* Where a pipeline for large modules is cut into parts, between which the clock is looked at:
+ * LLVM's passes cannot be interrupted. The same passes run either way, the analyses of some are
+ * made anew. */
+#define PARTS "|"
+
 /* What loops compute passes a phi where they end. Without it the code generator's strength
  * reduction looks through them, and takes exponential time over loops in and after one another; O2
  * and O3 leave less for it. */
@@ -24,9 +29,9 @@ static const char *const pipelines[4] = {"", light_pipeline, "default<O2>", "def
  * the parts of a structure (minutes for nine of 200 that call each other, here 0.1 s). */
 static const char many_pipeline[] =
     "function(early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,tailcallelim,"
-    "simplifycfg,"
-    "reassociate,loop-mssa(loop-rotate,licm),instcombine<no-verify-fixpoint>,gvn,jump-threading,"
-    "correlated-propagation,simplifycfg,instcombine<no-verify-fixpoint>" CLOSED_LOOPS ")";
+    "simplifycfg)" PARTS "function(reassociate,loop-mssa(loop-rotate,licm),"
+    "instcombine<no-verify-fixpoint>)" PARTS "function(gvn,jump-threading,correlated-propagation,"
+    "simplifycfg)" PARTS "function(instcombine<no-verify-fixpoint>" CLOSED_LOOPS ")";
 
 /* For modules with unrolled recursion: what O3 does to it, once instead of thrice. The second half
  * is for the loops of other functions. In two thirds of O3's time; the time that the code takes is
@@ -43,7 +48,7 @@ static const char unrolled_pipeline[] =
  * (InstCombine and ConstraintElimination compare every condition on a value with all those that
  * dominate it: 24 s for a chain of 5000 else-ifs, here 0.2 s.) */
 static const char large_pipeline[] =
-    "function(early-cse,simplifycfg,tailcallelim,adce" CLOSED_LOOPS ")";
+    "function(early-cse,simplifycfg)" PARTS "function(tailcallelim,adce" CLOSED_LOOPS ")";
 
 static const char *pipeline(int level, hia_size_class bulk) {
   if (level == 0 || bulk == HIA_SIZE_USUAL) return pipelines[level];
@@ -71,20 +76,38 @@ static void forget_used(LLVMModuleRef module) {
   if (used) LLVMDeleteGlobal(used);
 }
 
-hia_status hiaJ_optimize(hia_session *session, LLVMModuleRef module, LLVMTargetMachineRef machine,
-                         int level, hia_size_class bulk, hia_instrument instrument, char *error,
-                         size_t error_size) {
-  const char *passes = pipeline(level, bulk), *last = instrumentation(instrument);
-  char all[1024];
-  snprintf(all, sizeof all, "%s%s%s", passes, *passes && *last ? "," : "", last);
-  if (!*all) return HIA_OK;
+static hia_status run(hia_session *session, LLVMModuleRef module, LLVMTargetMachineRef machine,
+                      const char *passes, char *error, size_t error_size) {
   LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
-  LLVMErrorRef err = LLVMRunPasses(module, all, machine, options);
+  LLVMErrorRef err = LLVMRunPasses(module, passes, machine, options);
   LLVMDisposePassBuilderOptions(options);
-  if (!err) {
-    if (*last) forget_used(module);
-    return HIA_OK;
-  }
+  if (!err) return HIA_OK;
   hiaJ_take_error(session, err, error, error_size);
   return HIA_INTERNAL;
+}
+
+hia_status hiaJ_optimize(hia_session *session, LLVMModuleRef module, LLVMTargetMachineRef machine,
+                         int level, hia_size_class bulk, hia_instrument instrument,
+                         const hia_look *look, bool *is_cut, char *error, size_t error_size) {
+  const char *last = instrumentation(instrument);
+  *is_cut = false;
+  for (const char *at = pipeline(level, bulk); *at;) {
+    char part[1024];
+    size_t len = strcspn(at, PARTS);
+    snprintf(part, sizeof part, "%.*s", (int)len, at);
+    at += len + (at[len] != 0);
+    hia_status status = look ? look->ended(look->user) : HIA_OK;
+    if (status) {
+      snprintf(error, error_size, "%s", hiaR_status_message(status));
+      return status;
+    }
+    *is_cut = look && look->is_late(look->user);
+    if (*is_cut) break;
+    status = run(session, module, machine, part, error, error_size);
+    if (status) return status;
+  }
+  if (!*last) return HIA_OK;
+  hia_status status = run(session, module, machine, last, error, error_size);
+  if (!status) forget_used(module);
+  return status;
 }

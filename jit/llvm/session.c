@@ -5,6 +5,7 @@
 #include "runtime/native/sanitizer.h"
 #include <llvm-c/Support.h>
 #include <llvm-c/Target.h>
+#include <llvm-c/Transforms/PassBuilder.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -15,12 +16,28 @@ enum { USES_OF_A_CONTEXT = 64 };
 
 static pthread_once_t llvm_once = PTHREAD_ONCE_INIT;
 static bool llvm_is_ready;
+
+#ifdef HIA_TSAN
+/* LLVM makes its timers' lock when passes first run, with atomic operations that ThreadSanitizer
+ * does not see: here, before there are several threads. */
+static void make_llvm_statics(void) {
+  LLVMContextRef llvm = LLVMContextCreate();
+  LLVMModuleRef module = LLVMModuleCreateWithNameInContext("", llvm);
+  LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
+  LLVMConsumeError(LLVMRunPasses(module, "no-op-module", NULL, options));
+  LLVMDisposePassBuilderOptions(options);
+  LLVMDisposeModule(module);
+  LLVMContextDispose(llvm);
+}
+#endif
+
 static void set_up_llvm(void) {
 #ifdef HIA_TSAN
   /* ThreadSanitizer notes calls on a stack of its own, of 64K entries and without a check;
    * generated code calls deeper than that. */
   static const char *const arguments[] = {"hiaton", "-tsan-instrument-func-entry-exit=0"};
   LLVMParseCommandLineOptions(HIA_LEN(arguments), arguments, NULL);
+  make_llvm_statics();
 #endif
   llvm_is_ready = !LLVMInitializeNativeTarget() && !LLVMInitializeNativeAsmPrinter() &&
                   !LLVMInitializeNativeAsmParser(); /* for the inline assembly */

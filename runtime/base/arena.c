@@ -51,6 +51,7 @@ void hiaR_arena_free(hia_arena *arena) { hiaR_arena_release(arena, (hia_mark){NU
 static char *new_chunk(hia_arena *arena, size_t payload) {
   size_t size;
   if (!hiaR_add(payload, sizeof(hia_chunk), &size)) out_of_memory(arena);
+  if (arena->comp && arena->comp->look) hiaR_look(arena->comp);
   hia_chunk *chunk = arena->allocator->alloc(arena->allocator->user, size);
   if (!chunk) out_of_memory(arena);
   chunk->next = arena->chunks;

@@ -153,11 +153,20 @@ void hiaR_excerpt(const char *text, size_t text_len, uint32_t line, uint32_t col
  *
  * A throw crosses only frames of hiaton's compiler: never LLVM's, a host's or another library's. */
 
+/* What a compilation looks at now and then: between passes, functions and large blocks of memory.
+ * Both functions are quick, and may be called on any thread that compiles. */
+typedef struct hia_look {
+  hia_status (*ended)(void *user); /* a status to throw: it is to end; HIA_OK: it goes on */
+  bool (*is_late)(void *user);     /* it has used up its time: what is optional is left out */
+  void *user;
+} hia_look;
+
 typedef struct hia_comp {
   hia_arena arena;   /* lives as long as what is compiled */
   hia_arena scratch; /* of the graph pass that runs; emptied after it */
   jmp_buf handler;
   bool armed;
+  const hia_look *look; /* NULL: it may take its time */
   hia_status status;
   char message[512]; /* of a throw: for INTERNAL, what is wrong with hiaton */
 } hia_comp;
@@ -168,6 +177,12 @@ _Noreturn void hiaR_throw(hia_comp *comp, hia_status status, const char *fmt, ..
 #define HIA_TRY(comp) ((comp)->status = HIA_OK, (comp)->armed = true, setjmp((comp)->handler) == 0)
 /* Our own bugs: HIA_BUG(comp, "node %u has no region", n). */
 #define HIA_BUG(comp, ...) hiaR_throw((comp), HIA_INTERNAL, __VA_ARGS__)
+
+/* Throws if the compilation is to end. */
+void hiaR_look(hia_comp *comp);
+static inline bool hiaR_is_late(const hia_comp *comp) {
+  return comp->look && comp->look->is_late(comp->look->user);
+}
 
 const char *hiaR_status_word(hia_status status);
 const char *hiaR_status_message(hia_status status);

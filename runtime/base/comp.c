@@ -5,6 +5,7 @@
 
 void hiaR_comp_init(hia_comp *comp, const hia_allocator *allocator) {
   comp->armed = false;
+  comp->look = NULL;
   comp->status = HIA_OK;
   comp->message[0] = 0;
   hiaR_arena_init(&comp->arena, allocator, comp);
@@ -26,6 +27,11 @@ void hiaR_throw(hia_comp *comp, hia_status status, const char *fmt, ...) {
   if (!comp->armed) abort();
   comp->armed = false;
   longjmp(comp->handler, 1);
+}
+
+void hiaR_look(hia_comp *comp) {
+  hia_status status = comp->look ? comp->look->ended(comp->look->user) : HIA_OK;
+  if (status) hiaR_throw(comp, status, "%s", hiaR_status_message(status));
 }
 
 const char *hiaR_status_word(hia_status status) {

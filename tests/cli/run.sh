@@ -161,8 +161,17 @@ every 'tail calls take no space' 0 true '' run "$work/spin.hia" 100000 --max-dep
 program endless 'fn busy(n: i32) -> i32 = loop (x = n) while true { x + fib(n) }
 fn fib(n: i32) -> i32 = if n <= 1 then 1 else fib(n - 1) + fib(n - 2)
 fn main(n: i32) -> i32 = 1 + busy(n)'
-every 'past its deadline' 1 '' 'error\[deadline\]: past the deadline: more than 300 ms.*(in|called from) main at .*endless.hia:3:' \
-  run "$work/endless.hia" 5 --timeout 0.3
+every 'past its deadline' 1 '' 'error\[deadline\]: past the deadline: more than 900 ms.*(in|called from) main at .*endless.hia:3:' \
+  run "$work/endless.hia" 5 --timeout 0.9
+# Functions that call one another, more than are compiled in half a second: nothing waits for the compiler.
+awk 'BEGIN { for (i = 0; i < 2000; i++)
+  printf "fn g%d_(n: i64) -> i64 = if n <= 1 then %d else g%d_(n - 1) + g%d_(n - 2)\n", i, i, (i + 1) % 2000, (i * 7 + 3) % 2000
+  print "fn main(n: i64) = g0_(n)" }' >"$work/group.hia"
+t 'past its deadline, compiling' 1 '' 'error\[deadline\]: .*while .*main.* was compiled' run "$work/group.hia" 10 --timeout 0.5
+t 'without time to compile' 0 89 '' run examples/fib.hia 10 --budget 0.000001
+for time in 0 x ''; do
+  t "a budget of '$time'" 2 '' 'seconds' run "$work/down.hia" 1000 --budget="$time"
+done
 every 'within its deadline' 0 1000 '' run "$work/down.hia" 1000 --timeout 600
 for time in 0 -1 nan 1s ''; do
   t "a timeout of '$time'" 2 '' 'seconds' run "$work/down.hia" 1000 --timeout="$time"
@@ -563,7 +572,7 @@ for engine in $engines; do
   [ $engine = expand ] && threads=1
   traced 0 examples/fib.hia 20 --engine $engine --threads $threads
   traced 1 "$work/zero.hia" 1 0 --engine $engine
-  traced 1 examples/tak.hia 60 40 20 --engine $engine --timeout 0.05
+  traced 1 examples/tak.hia 60 40 20 --engine $engine --timeout 0.5
 done
 every 'a timeline into nothing' 0 89 '' run examples/fib.hia 10 --trace /dev/null
 t 'a timeline beside nothing' 1 '' 'nosuch/t.json could not be written' \

@@ -28,15 +28,17 @@ typedef struct gate {
   hia_allocator allocator;
   pthread_mutex_t lock;
   pthread_cond_t changed;
-  pthread_t thread; /* that is counted */
-  bool is_counting;
+  pthread_t thread; /* that is counted; with `others`, all but that */
+  bool is_counting, others;
   long requests, stop_at;
   bool has_stopped, may_go;
+  hia_cancel *cancel; /* of a run that is cancelled where a thread has stopped */
 } gate;
 
 static void pass(gate *g) {
   pthread_mutex_lock(&g->lock);
-  if (g->is_counting && pthread_equal(pthread_self(), g->thread) && g->requests++ == g->stop_at) {
+  bool is_counted = g->is_counting && !pthread_equal(pthread_self(), g->thread) == g->others;
+  if (is_counted && g->requests++ == g->stop_at) {
     g->has_stopped = true;
     pthread_cond_broadcast(&g->changed);
     struct timespec until;
@@ -94,25 +96,23 @@ typedef struct world {
   gate gate;
   hia_engine *engine;
   hia_module *module;
-  _Atomic unsigned n_ready; /* lines of the log that say so */
+  _Atomic unsigned n_ready, n_hurried; /* lines of the log that say so */
 } world;
 
 static void listen(void *user, const char *message) {
   world *w = user;
   if (strstr(message, "is ready")) w->n_ready++;
+  if (strstr(message, "budget")) w->n_hurried++;
 }
 
-static bool world_open(world *w, hia_engine_kind kind, long stop_at) {
-  w->n_ready = 0;
+static bool world_with(world *w, hia_engine_options options, long stop_at) {
+  w->n_ready = w->n_hurried = 0;
   gate_init(&w->gate, stop_at);
-  hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
   options.allocator = &w->gate.allocator;
-  options.kind = kind;
-  options.opt_level = 0;
   options.log = listen;
   options.log_user = w;
   cr_assert_eq(hia_engine_new(&options, &w->engine, NULL), HIA_OK);
-  if (kind == HIA_ENGINE_JIT && hia_engine_native(w->engine, NULL) != HIA_OK) {
+  if (options.kind == HIA_ENGINE_JIT && hia_engine_native(w->engine, NULL) != HIA_OK) {
     hia_engine_free(w->engine);
     return false;
   }
@@ -120,6 +120,13 @@ static bool world_open(world *w, hia_engine_kind kind, long stop_at) {
       hia_module_load_text(w->engine, "t", text_of_all, strlen(text_of_all), &w->module, NULL),
       HIA_OK);
   return true;
+}
+
+static bool world_open(world *w, hia_engine_kind kind, long stop_at) {
+  hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  options.kind = kind;
+  options.opt_level = 0;
+  return world_with(w, options, stop_at);
 }
 
 static void world_close(world *w) {
@@ -333,4 +340,239 @@ Test(engine_units, modules_give_back_their_memory) {
   long grown = (resident_pages() - before) * 4;
   hia_engine_free(engine);
   cr_assert_lt(grown, 3 * (ROUNDS - WARM), "%ld KiB more for %d modules", grown, ROUNDS - WARM);
+}
+
+/* ---- runs that end while their function is compiled ---- */
+
+/* Every thread but this one is counted. */
+static void gate_arm_others(gate *g) {
+  g->others = true;
+  gate_arm(g);
+}
+
+static hia_status run_fib(world *w, const hia_run_options *options) {
+  hia_value *arg = hia_value_i32(w->engine, 10), *result;
+  hia_error *error;
+  hia_status status = hia_run(find(w, "fib"), &arg, 1, options, &result, &error);
+  if (status == HIA_OK) {
+    int32_t x;
+    cr_assert_eq(hia_value_get_i32(result, &x), HIA_OK);
+    cr_assert_eq(x, 89);
+  } else {
+    cr_assert(error && strstr(hia_error_text(error), "compiled"), "%s", hia_error_text(error));
+  }
+  hia_error_free(error);
+  hia_value_free(result);
+  hia_value_free(arg);
+  return status;
+}
+
+/* Requests of the thread that compiles fib for a run with a timeout. */
+static long count_for_a_run(hia_engine_kind kind) {
+  world w;
+  if (!world_open(&w, kind, -1)) cr_skip_test("no native code in this build");
+  hia_run_options options = HIA_RUN_OPTIONS_INIT;
+  options.timeout_ns = 3600000000000;
+  gate_arm_others(&w.gate);
+  cr_assert_eq(run_fib(&w, &options), HIA_OK);
+  cr_assert_eq(w.n_ready, 1);
+  long n = w.gate.requests;
+  world_close(&w);
+  cr_assert_gt(n, 8, "another thread has compiled");
+  return n;
+}
+
+/* The compilation stands still until the run has ended. */
+static void past_its_deadline(hia_engine_kind kind) {
+  long n = count_for_a_run(kind);
+  world w;
+  world_open(&w, kind, n - 2);
+  gate_arm_others(&w.gate);
+  hia_run_options options = HIA_RUN_OPTIONS_INIT;
+  options.timeout_ns = 1000000;
+  cr_assert_eq(run_fib(&w, &options), HIA_DEADLINE);
+  cr_assert_eq(w.n_ready, 0);
+  gate_wait(&w.gate);
+  cr_assert_eq(run_fib(&w, &options), HIA_DEADLINE, "it waits for the same compilation");
+  call(&w, "pair", 10, "(10, 89)"); /* what is compiled here stands still nowhere */
+  cr_assert_eq(w.n_ready, 1);
+  gate_open(&w.gate);
+  call(&w, "fib", 10, "89");
+  cr_assert_eq(w.n_ready, 2, "what was begun was kept");
+  world_close(&w);
+}
+
+Test(engine_units, native_past_its_deadline) { past_its_deadline(HIA_ENGINE_JIT); }
+Test(engine_units, interpreted_past_its_deadline) { past_its_deadline(HIA_ENGINE_INTERP); }
+
+static void *cancel_when_stopped(void *user) {
+  world *w = user;
+  gate_wait(&w->gate);
+  hia_cancel_request(w->gate.cancel);
+  return NULL;
+}
+
+Test(engine_units, cancelled_while_compiling) {
+  long n = count_for_a_run(HIA_ENGINE_INTERP);
+  world w;
+  world_open(&w, HIA_ENGINE_INTERP, n - 2);
+  gate_arm_others(&w.gate);
+  w.gate.cancel = hia_cancel_new(NULL);
+  pthread_t thread;
+  cr_assert_eq(pthread_create(&thread, NULL, cancel_when_stopped, &w), 0);
+  hia_run_options options = HIA_RUN_OPTIONS_INIT;
+  options.cancel = w.gate.cancel;
+  cr_assert_eq(run_fib(&w, &options), HIA_CANCELLED);
+  pthread_join(thread, NULL);
+  gate_open(&w.gate);
+  hia_cancel_free(w.gate.cancel);
+  world_close(&w); /* waits for the compilation */
+}
+
+/* A compilation that nothing needs any more, its module least of all, ends when it looks. */
+Test(engine_units, of_a_freed_module_are_thrown_away) {
+  long n = count_for_a_run(HIA_ENGINE_INTERP);
+  world w;
+  world_open(&w, HIA_ENGINE_INTERP, n / 3);
+  gate_arm_others(&w.gate);
+  hia_run_options options = HIA_RUN_OPTIONS_INIT;
+  options.timeout_ns = 1000000;
+  cr_assert_eq(run_fib(&w, &options), HIA_DEADLINE);
+  gate_wait(&w.gate);
+  hia_module_free(w.module);
+  w.module = NULL;
+  gate_open(&w.gate);
+  world_close(&w);
+  cr_assert_eq(w.n_ready, 0);
+}
+
+/* A thread that may take its time compiles; one that may not waits for it. */
+Test(engine_units, waiting_has_a_deadline) {
+  long n = count_requests(HIA_ENGINE_INTERP);
+  world w;
+  world_open(&w, HIA_ENGINE_INTERP, n - 2);
+  pthread_t maker;
+  void *made;
+  cr_assert_eq(pthread_create(&maker, NULL, prepare_fib, &w), 0);
+  gate_wait(&w.gate);
+  hia_run_options options = HIA_RUN_OPTIONS_INIT;
+  options.timeout_ns = 1000000;
+  cr_assert_eq(run_fib(&w, &options), HIA_DEADLINE);
+  gate_open(&w.gate);
+  pthread_join(maker, &made);
+  cr_assert_not_null(made);
+  options.timeout_ns = 3600000000000;
+  cr_assert_eq(run_fib(&w, &options), HIA_OK);
+  cr_assert_eq(w.n_ready, 1);
+  world_close(&w);
+}
+
+static bool no_thread(void *user, void (*work)(void *arg), void *arg) {
+  (void)user, (void)work, (void)arg;
+  return false;
+}
+
+/* With threads of the host's no other is started: the caller compiles, and looks. */
+Test(engine_units, no_thread_beside_a_hosts_pool) {
+  hia_thread_pool pool = {.start = no_thread};
+  hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  options.kind = HIA_ENGINE_INTERP;
+  options.pool = &pool;
+  world w;
+  world_with(&w, options, -1);
+  gate_arm_others(&w.gate);
+  hia_run_options run = HIA_RUN_OPTIONS_INIT;
+  run.timeout_ns = 3600000000000;
+  cr_assert_eq(run_fib(&w, &run), HIA_OK);
+  cr_assert_eq(w.gate.requests, 0);
+  world_close(&w);
+}
+
+/* ---- limits ---- */
+
+/* Functions that call one another. */
+static char *many_functions(size_t n, size_t *len) {
+  char *text = malloc(n * 100 + 100), *at = text;
+  for (size_t i = 0; i < n; i++)
+    at += sprintf(at,
+                  "fn g%zu_(n: i32) -> i32 = if n <= 1 then %zu else g%zu_(n - 1) + g%zu_(n - 2)\n",
+                  i, i, (i + 1) % n, (i * 7 + 3) % n);
+  at += sprintf(at, "fn main(n: i32) = g0_(n)\n");
+  *len = (size_t)(at - text);
+  return text;
+}
+
+Test(engine_units, compiling_counts_as_memory_of_a_run) {
+  hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  options.kind = HIA_ENGINE_INTERP;
+  hia_engine *engine;
+  hia_module *module;
+  hia_function *f;
+  hia_error *error;
+  size_t len;
+  char *text = many_functions(4000, &len);
+  cr_assert_eq(hia_engine_new(&options, &engine, NULL), HIA_OK);
+  cr_assert_eq(hia_module_load_text(engine, "t", text, len, &module, NULL), HIA_OK);
+  free(text);
+  cr_assert_eq(hia_module_function(module, "main", &f, NULL), HIA_OK);
+  hia_run_options run = HIA_RUN_OPTIONS_INIT;
+  run.max_memory = 1000000;
+  hia_value *arg = hia_value_i32(engine, 3), *result;
+  cr_assert_eq(hia_run(f, &arg, 1, &run, &result, &error), HIA_MEMORY);
+  cr_assert_not_null(error);
+  hia_error_free(error);
+  cr_assert_eq(hia_run(f, &arg, 1, NULL, &result, &error), HIA_OK, "%s", hia_error_text(error));
+  hia_value_free(result);
+  cr_assert_eq(hia_run(f, &arg, 1, &run, &result, &error), HIA_OK, "what is ready is not counted");
+  hia_value_free(result);
+  hia_value_free(arg);
+  hia_module_free(module);
+  hia_engine_free(engine);
+}
+
+/* ---- the budget ---- */
+
+Test(engine_units, out_of_budget) {
+  hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  options.budget_ns = 1;
+  world w;
+  if (!world_with(&w, options, -1)) cr_skip_test("no native code in this build");
+  call(&w, "fib", 10, "89");
+  hia_function *fib = find(&w, "fib");
+  hia_function_stats stats = HIA_FUNCTION_STATS_INIT;
+  cr_assert_eq(hia_function_get_stats(fib, &stats), HIA_OK);
+  cr_assert_eq(stats.tier, HIA_TIER_IMAGE);
+  cr_assert_eq(stats.hurried, 1);
+  cr_assert_eq(w.n_hurried, 1);
+  /* A typed entry needs code, which is made without optimising. */
+  hia_native_fn entry;
+  hia_context *context;
+  int32_t x = 0;
+  cr_assert_eq(hia_function_entry(fib, &entry, NULL), HIA_OK);
+  cr_assert_eq(hia_engine_context_new(w.engine, &context, NULL), HIA_OK);
+  typedef hia_status (*fib_fn)(hia_context *, int32_t, int32_t *);
+  cr_assert_eq(((fib_fn)entry)(context, 12, &x), HIA_OK);
+  cr_assert_eq(x, 233);
+  hia_context_free(context);
+  cr_assert_eq(hia_function_get_stats(fib, &stats), HIA_OK);
+  cr_assert_eq(stats.tier, HIA_TIER_NATIVE);
+  cr_assert_eq(stats.versions, 2);
+  cr_assert_eq(stats.hurried, 2);
+  cr_assert_eq(stats.opt_level, 0);
+  call(&w, "fib", 11, "144"); /* with the code */
+  cr_assert_eq(w.n_hurried, 2);
+  world_close(&w);
+}
+
+Test(engine_units, within_the_budget) {
+  hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  options.budget_ns = 0;
+  world w;
+  if (!world_with(&w, options, -1)) cr_skip_test("no native code in this build");
+  call(&w, "fib", 10, "89");
+  hia_function_stats stats = HIA_FUNCTION_STATS_INIT;
+  cr_assert_eq(hia_function_get_stats(find(&w, "fib"), &stats), HIA_OK);
+  cr_assert(stats.tier == HIA_TIER_NATIVE && stats.hurried == 0 && stats.opt_level == 3);
+  cr_assert_eq(w.n_hurried, 0);
+  world_close(&w);
 }
