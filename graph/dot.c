@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* The graph as a picture for Graphviz: a view, the text form is the truth.
+/* The graph as a picture for Graphviz. It cannot be read back: for that there is the text form.
  *
  * A function is a cluster, a region a cluster in it. Solid edges carry values; dashed ones are
  * control: from a predicate to what it decides, from a Call_i to its Return_i. Calls are bold: in
@@ -137,7 +137,7 @@ static void draw_operands(drawing *d, hia_node_id n) {
   }
 }
 
-/* The edge ends at the border of the callee, unless it begins inside. */
+/* The edge ends at the border of the callee, unless it begins inside of it. */
 static void head(drawing *d, hia_fn_id caller, hia_fn_id callee) {
   if (callee != caller) hiaR_text_addf(d->out, " lhead=cluster_f%u", callee);
 }

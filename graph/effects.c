@@ -1,8 +1,9 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* effects: what a call of each function may do, and which functions form a recursive group.
  *
- * Groups are numbered callees first, so traits need no iteration: those of a group are what its
- * members do by themselves, and what the groups below do. */
+ * One would iterate until nothing changes. But groups are numbered callees first (scc.c), so one
+ * pass is enough: the traits of a group are those of its members themselves, and those of the
+ * groups that they call. */
 #include "graph/graph.h"
 
 /* What the nodes of a function do by themselves; lists the callees. */
@@ -13,7 +14,7 @@ static uint8_t own_traits(hia_graph *g, hia_fn_id f, hia_u32vec *callees) {
   for (hia_node_id n = fn->regions.data[0].first; n != HIA_NONE; n = hiaG_walk_next(fn, n)) {
     switch (fn->nodes.data[n].op) {
     case HIA_OP_CALL:
-    case HIA_OP_FORK: /* a fork and its join are that call, made by somebody else */
+    case HIA_OP_FORK: /* a fork and its join are a call, made by a thief */
     case HIA_OP_JOIN: {
       hia_fn_id callee = HIA_IMM_A(fn->nodes.data[n].imm);
       if (callee == f) traits |= HIA_FN_RECURSIVE;
@@ -57,7 +58,7 @@ void hiaG_effects(hia_graph *g) {
   for (uint32_t i = 2; i < n_groups + 2; i++) start[i] += start[i - 1];
   for (hia_fn_id f = 0; f < n; f++) members[start[group[f] + 1]++] = f;
 
-  uint32_t number = 0; /* of groups with functions that are not removed */
+  uint32_t number = 0; /* of the next group that has functions which are not removed */
   for (uint32_t i = 0; i < n_groups; i++) {
     uint8_t traits = start[i + 1] - start[i] > 1 ? HIA_FN_RECURSIVE : 0;
     for (uint32_t m = start[i]; m < start[i + 1]; m++) {

@@ -1,10 +1,10 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* What functions do, themselves or below: traits that spread from callees to callers, by a work
- * list over call sites and forks. The traits that hiaG_effects found are those of function graphs;
- * a static graph that was read may lack them. */
+/* What functions do, themselves or in what they call: traits that spread from callees to callers,
+ * by a work list over call sites and forks. The traits of hiaG_effects cannot be used: they belong
+ * to function graphs, and a static graph that was read may lack them. */
 #include "graph/analysis.h"
 
-/* Callers by callee: those of f are callers[start[f]] .. callers[start[f + 1] - 1]. */
+/* The callers of each function f: callers[start[f]] .. callers[start[f + 1] - 1]. */
 typedef struct call_lists {
   uint32_t *start;
   hia_fn_id *callers;
@@ -67,7 +67,7 @@ static void find_groups(hia_arena *arena, const hia_graph *g, const call_lists *
   uint32_t n_groups = hiaG_scc(arena, n, lists->start, lists->callers, facts->group);
   uint32_t *start = HIA_NEW_ARRAY(arena, uint32_t, (size_t)n_groups + 1);
   for (hia_fn_id f = 0; f < n; f++) {
-    facts->group[f] = n_groups - 1 - facts->group[f]; /* edges led to callers */
+    facts->group[f] = n_groups - 1 - facts->group[f]; /* the edges led from callees to callers */
     start[facts->group[f] + 1]++;
   }
   for (uint32_t i = 1; i <= n_groups; i++) start[i] += start[i - 1];

@@ -4,33 +4,35 @@
  * Each function becomes a section, and each loop in it another one, called like a function. A
  * function that is nothing but a loop becomes one section that iterates.
  *
- * Nodes that only pass a value on need not exist at run time; they are counted in the weight of one
- * that does, so the number of firings stays that of the static graph:
+ * One would keep each node of the static graph. But nodes that only pass a value on need not exist
+ * at run time. Such a node is counted in the weight of a node that does exist, so the number of
+ * firings stays that of the static graph:
  *
- *   entry Merge, Enter, loop Merge   slots: parameters are there when the frame is
- *   Switch          all of one branch are one node that decides the branch; the value stays in its
- *                   slot, and a node inside waits for the value and for control to get there
- *   Merge           its slot is written by whichever side is live: directly, where the value is
- *                   computed in the branch, else by a MOVE at the end of the side
- *   Call_i, Return_i   one CALL, armed when all Call_i have their tokens; the callee's results are
- *                   all there at once
+ *   entry Merge, Enter, loop Merge   slots: parameters are written when the frame is made
+ *   Switch          all Switches of a branch are one node that decides the branch; the value stays
+ *                   in its slot, and a node inside waits for the value and for its region's control
+ *   Merge           its slot is written by the live side: directly, where the value is computed in
+ *                   the branch, else by a MOVE at the end of the side
+ *   Call_i, Return_i   one CALL, armed when all Call_i have their tokens; the callee's results
+ *                   arrive all at once
  *   Exit            results of the loop's section
  *   host            a CALL of a section that has one node, HOST
- *   fork            not there; nobody takes it, so `stolen` is false and what `join` gives undef
+ *   fork            left out: there are no thieves, so `stolen` is false and results of `join`
+ *                   are undef
  *
  * One walk over the nodes of a function, by index, which is sequential order, with the regions
  * opened and closed around them. Nothing recurses. */
 #include "graph/flatten.h"
 #include <stdlib.h>
 
-#define NO_SOURCE HIA_NONE /* there as soon as the frame is */
+#define NO_SOURCE HIA_NONE /* of values that are there when the frame is made */
 
-/* A region that is open: where its nodes go. */
+/* An open region: where its nodes go. */
 typedef struct context {
   hia_region_id region; /* of the graph */
   hia_flat_section *section;
   uint32_t local; /* the region, in the section */
-  uint32_t child; /* next of its inner regions: index into `order` */
+  uint32_t child; /* the next of its inner regions: index into `order` */
 } context;
 
 typedef struct flattener {
@@ -42,19 +44,19 @@ typedef struct flattener {
   HIA_VEC(context) open;
 
   uint32_t *slot, *source; /* by value, in its section */
-  uint32_t *uses;          /* by value: how many operands it is */
+  uint32_t *uses;          /* by value: how many operands refer to it */
 
   hia_region_id *order; /* inner regions of r: order[order_at[r]] up to order_at[r + 1] */
   uint32_t *order_at;
   hia_node_id *owned; /* in the same way: MERGEs of a THEN, EXITs of a HEAD */
   uint32_t *owned_at;
-  uint32_t *place;         /* by node, of those: index in `owned` */
+  uint32_t *place;         /* by node, for these: index in `owned` */
   uint32_t *port;          /* of the MERGE at index i of `owned`: sources 2 i and 2 i + 1 */
   hia_flat_section **loop; /* by region: of a HEAD, its section */
   hia_u32vec *enters;      /* by region: of a HEAD, operands of its ENTERs */
   uint32_t *branch;        /* by region: of a THEN or ROUND, the SWITCH, once there is one */
   hia_u32vec *variables;   /* by region: of a HEAD, its MERGE_LOOPs */
-  uint32_t *switches; /* by region: Switches and Merges of the graph that this one stands for */
+  uint32_t *switches; /* by region: Switches and Merges of the graph that its node stands for */
 } flattener;
 
 /* ---- sections ---- */
@@ -103,8 +105,8 @@ static hia_flat_node *add_node(flattener *f, hia_image_kind kind, hia_loc_id loc
 
 static uint32_t last_node(flattener *f) { return here(f)->section->nodes.len - 1; }
 
-/* A node waits for at most MOST sources; more are gathered by JOINs before it. Appends the sources
- * of `n` values to the pool and answers where; *n becomes their number. */
+/* Appends the sources of `n` values to the pool, and returns where; *n becomes their number. A node
+ * waits for at most MOST sources; JOINs before it gather more. */
 enum { MOST = 200 };
 static uint32_t push_sources(flattener *f, const uint32_t *sources, uint32_t *n) {
   hia_flat_section *s = here(f)->section;
@@ -128,8 +130,8 @@ static uint32_t push_sources(flattener *f, const uint32_t *sources, uint32_t *n)
   return at;
 }
 
-/* A node with operands, given as their slots and sources, and n_outs results, whose values in the
- * graph are `outs` to outs + n_outs (unless NONE). */
+/* Adds a node. Its operands are given by slots and sources; its n_outs results are the values
+ * outs .. outs + n_outs of the graph (unless NONE). */
 static uint32_t add(flattener *f, hia_image_kind kind, const uint32_t *slots,
                     const uint32_t *sources, uint32_t n_ins, hia_value_id outs, uint32_t n_outs,
                     hia_loc_id loc) {
@@ -172,7 +174,8 @@ static void add_plain(flattener *f, const hia_node *n, hia_node_id id) {
     hia_image_kind kind = n->op == HIA_OP_LEND ? HIA_KIND_LEND : HIA_KIND_REGAIN;
     index = add(f, kind, slots, sources, 1, n->outs, n->n_outs, n->loc);
   } else if (n->op == HIA_OP_FAIL) {
-    /* Its results have slots, which nobody writes, and it as their source, which never sends. */
+    /* Its results have slots, which are never written, and it as their source, which never sends.
+     */
     index = add(f, HIA_KIND_FAIL, slots, sources, 1, HIA_NONE, 0, n->loc);
     for (uint32_t i = 0; i < n->n_outs; i++) {
       f->slot[n->outs + i] = new_slot(f, here(f)->section, here(f)->local);
@@ -217,8 +220,8 @@ static uint32_t host_section(flattener *f, uint32_t number) {
   return (image->host_section[number] = image->sections.len) - 1;
 }
 
-/* A call of a function of the host is a call of a section, so what is said of the order of calls
- * goes for it too: in a frame, all that does not call fires first. */
+/* A call of a function of the host is a call of a section. So it has the order of calls: within a
+ * frame, all nodes that do not call fire first. */
 static void add_host(flattener *f, const hia_node *n, hia_node_id id) {
   hia_u32vec slots = {0}, sources = {0};
   for (uint32_t i = 0; i < n->n_ins; i++) {
@@ -233,7 +236,7 @@ static void add_host(flattener *f, const hia_node *n, hia_node_id id) {
   node_at(f, index)->weight = 1;
 }
 
-/* All Call_i and Return_i of a site, when the first Call_i is met. */
+/* Adds the CALL for all Call_i and Return_i of a site, when the walk meets the first Call_i. */
 static void add_call(flattener *f, const hia_node *n, hia_node_id id) {
   const hia_site *site = &f->image->g->sites.data[HIA_IMM_A(n->imm)];
   if (site->calls != id) return;
@@ -259,7 +262,7 @@ static void add_call(flattener *f, const hia_node *n, hia_node_id id) {
 
 /* ---- branches ---- */
 
-/* The branch that region r (THEN, ELSE, ROUND) belongs to is decided by one node. */
+/* The node that decides the branch to which region r (THEN, ELSE, ROUND) belongs. */
 static uint32_t branch_of(flattener *f, hia_region_id r) {
   const hia_region *region = &f->fn->regions.data[r];
   hia_region_id first = region->kind == HIA_REGION_ELSE ? r - 1 : r;
@@ -271,7 +274,7 @@ static uint32_t branch_of(flattener *f, hia_region_id r) {
   return f->branch[first];
 }
 
-/* A side of a branch ends: what it hands to the Merges gets into their slots. */
+/* Ends a side of a branch: its operands of the Merges are put into their slots. */
 static void end_side(flattener *f, hia_region_id r) {
   uint32_t port = f->fn->regions.data[r].kind == HIA_REGION_ELSE;
   hia_region_id first = r - port;
@@ -286,7 +289,7 @@ static void end_side(flattener *f, hia_region_id r) {
       f->port[2 * i + port] = f->source[v];
       continue;
     }
-    /* Computed further out, or a constant, or in the slot of another Merge already. */
+    /* The value is computed further out, is a constant, or is in the slot of another Merge. */
     unsigned op = hiaG_def(f->fn, v)->op;
     bool is_undef = op == HIA_OP_UNDEF || op == HIA_OP_JOIN;
     uint32_t slot = f->slot[v], source = f->source[v];
@@ -331,7 +334,7 @@ static void add_enter(flattener *f, const hia_node *n, hia_node_id id) {
   hiaR_push(f->scratch, &f->enters[head], v);
 }
 
-/* Does nobody but the variable want the slot that its initial value comes in? */
+/* True if only the variable uses the slot of its initial value. */
 static bool is_free(const flattener *f, hia_value_id enter) {
   if (f->uses[enter] != 1) return false;
   if (HIA_IMM_A(hiaG_def(f->fn, enter)->imm) != f->only_loop) return true; /* a parameter */
@@ -357,7 +360,7 @@ static void add_next(flattener *f, const hia_node *n, hia_node_id id) {
   here(f)->section->regions.data[here(f)->local].weight++;
 }
 
-/* What each variable becomes between rounds. */
+/* The moves between rounds: the next value of each variable into its slot. */
 static void end_loop(flattener *f, hia_region_id head) {
   hia_flat_section *s = here(f)->section;
   for (uint32_t i = 0; i < f->variables[head].len; i++) {
@@ -377,7 +380,7 @@ static void add_exit(flattener *f, const hia_node *n, hia_node_id id) {
   hiaR_push(f->scratch, &f->loop[(hia_region_id)n->imm]->results, f->slot[v]);
 }
 
-/* The loop as a node of the section that it stands in, when its HEAD is reached. */
+/* Adds the loop as a CALL to the section that it stands in, when the walk reaches its HEAD. */
 static void begin_loop(flattener *f, hia_region_id head) {
   if (!f->loop[head]) f->loop[head] = new_section(f, f->fn->name);
   hia_flat_section *s = f->loop[head];
@@ -445,7 +448,7 @@ static void visit(flattener *f, hia_node_id id) {
     f->slot[n->outs] = const_slot(f, s, n->op == HIA_OP_CONST ? n->imm : 0);
     f->source[n->outs] = NO_SOURCE;
     break;
-  /* Nobody takes a fork here: the interpreter finds by itself what is independent. */
+  /* Forks are never taken: the interpreter finds independent nodes by itself. */
   case HIA_OP_FORK: break;
   case HIA_OP_STOLEN:
   case HIA_OP_JOIN:
@@ -509,7 +512,8 @@ static int by_place(const void *a, const void *b) {
   return x->region < y->region ? -1 : x->region > y->region;
 }
 
-/* Regions inside one another, in the order of the walk; an empty one before what begins there. */
+/* Orders the regions inside each region as the walk meets them; an empty one comes before others
+ * that begin at the same place. */
 static void order_regions(flattener *f) {
   uint32_t n = f->fn->regions.len;
   place *places = HIA_NEW_ARRAY(f->scratch, place, n);
@@ -527,7 +531,7 @@ static void order_regions(flattener *f) {
 
 static bool is_owned(const hia_node *n) { return n->op == HIA_OP_MERGE || n->op == HIA_OP_EXIT; }
 
-/* By region, what the walk must know before it gets there. */
+/* Collects, by region, what the walk must know before it gets there. */
 static void look_ahead(flattener *f) {
   uint32_t n_nodes = f->fn->nodes.len, n_regions = f->fn->regions.len;
   f->owned_at = HIA_NEW_ARRAY(f->scratch, uint32_t, n_regions + 2);
@@ -552,7 +556,8 @@ static void look_ahead(flattener *f) {
   }
 }
 
-/* Arguments in, one loop, its exits out? Then its HEAD, else NONE. */
+/* The HEAD of the only loop of a function that passes its arguments to the loop and returns the
+ * loop's exits; else NONE. */
 static hia_region_id only_loop(const hia_fn *fn) {
   hia_region_id loop = HIA_NONE;
   for (hia_region_id r = 1; r < fn->regions.len; r++)
@@ -600,7 +605,7 @@ static void flatten_fn(hia_flat_image *image, hia_fn_id id) {
   walk(&f);
 }
 
-/* Needs: a static graph that is well formed. The image is memory of the graph's arena. */
+/* Requires a static graph that is well formed. The image is memory of the graph's arena. */
 void hiaG_flatten(hia_graph *g, void **bytes, size_t *size) {
   hia_arena *scratch = &g->comp->scratch;
   hia_mark mark = hiaR_arena_mark(scratch);

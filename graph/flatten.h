@@ -2,8 +2,8 @@
 /* What the files of flattening share: the sections of an image while they are made. All memory is
  * the compilation's scratch.
  *
- *   flatten.c        static graph to sections: nodes, slots, what each node waits for
- *   flatten_token.c  which tokens must really be sent
+ *   flatten.c        static graph to sections: nodes, slots, and what each node waits for
+ *   flatten_token.c  which tokens must be sent at all
  *   flatten_image.c  sections to bytes */
 #ifndef HIA_FLATTEN_H
 #define HIA_FLATTEN_H
@@ -11,11 +11,12 @@
 #include "graph/graph.h"
 #include "runtime/image/image.h"
 
-/* A slot while the section is made: slots that never hold values at the same time, because they are
- * ports of one Merge, become one. */
+/* A slot while the section is made. Slots that are operands of one Merge never hold values at the
+ * same time, so they become one slot. */
 typedef struct hia_flat_slot {
   uint32_t is;     /* the slot it has become part of; itself, if of none */
-  uint32_t region; /* that writes it, while it can still become part of a Merge's slot; or NONE */
+  uint32_t region; /* the region that writes it, while it can still become part of a Merge's slot;
+                      else NONE */
   uint32_t number; /* final */
   bool is_const, is_read;
   hia_word word; /* of a constant */
@@ -24,17 +25,17 @@ typedef struct hia_flat_slot {
 typedef struct hia_flat_node {
   uint8_t kind; /* hia_image_kind */
   bool is_tail;
-  bool is_merge; /* JOIN: of a Merge: it waits for one of its two sources */
+  bool is_merge; /* JOIN of a Merge: it waits for either of its two sources */
   uint32_t region, what, loc;
   uint32_t ins, n_ins;         /* pool: slots */
   uint32_t outs, n_outs;       /* pool: slots */
-  uint32_t sources, n_sources; /* pool: nodes; flatten_token.c leaves those that are needed */
+  uint32_t sources, n_sources; /* pool: nodes; flatten_token.c removes those that are redundant */
   uint32_t weight;
   uint64_t imm;
 
   /* Set by flatten_token.c. */
   bool waits_for_control; /* of its region */
-  bool is_dropped; /* it is not there: its sources (or control) send their tokens on themselves */
+  bool is_dropped; /* left out: its sources (or control) send their tokens to its consumers */
   uint32_t tokens, consumers;
 } hia_flat_node;
 

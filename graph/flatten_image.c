@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* The sections of an image to bytes: final numbers of nodes and slots, moves in an order that one
- * after the other gives what all at once would, tables. */
+/* The sections of an image to bytes: the final numbers of nodes and slots, tables, and moves. Moves
+ * that happen all at once are ordered so that one after the other they do the same. */
 #include "graph/flatten.h"
 
 typedef struct writer {
@@ -45,8 +45,8 @@ static void read_slot(hia_flat_section *s, uint32_t slot) {
   s->slots.data[hiaG_flat_slot(s, slot)].is_read = true;
 }
 
-/* Parameters, what is computed, constants. Results that nobody reads share a slot. Answers how many
- * slots there are without the constants, which get theirs later. */
+/* Numbers parameters and computed values, and returns how many slots they take. Results that are
+ * never read share a slot. Constants are numbered later (number_consts). */
 static uint32_t number_slots(hia_flat_section *s) {
   for (uint32_t i = 0; i < s->nodes.len; i++) {
     const hia_flat_node *n = &s->nodes.data[i];
@@ -72,7 +72,7 @@ static uint32_t number_slots(hia_flat_section *s) {
   return n + (n_unread != 0);
 }
 
-/* Behind n other slots; answers how many there are then. */
+/* Numbers constants behind n other slots; returns the number of all. */
 static uint32_t number_consts(hia_flat_section *s, uint32_t n) {
   for (uint32_t i = 0; i < s->slots.len; i++)
     if (s->slots.data[i].is_const && s->slots.data[i].is_read) s->slots.data[i].number = n++;
@@ -86,10 +86,9 @@ typedef struct move {
   bool is_done;
 } move;
 
-/* Moves that happen all at once, to distinct slots, as a sequence: one whose target no other still
- * reads goes first; when there is none, all that are left go in circles, and a circle is opened by
- * saving one value in slot `spare`. `pairs` holds slots before numbering. Answers whether `spare`
- * was needed. */
+/* Writes parallel moves, to distinct slots, as a sequence. A move whose target no remaining move
+ * reads goes first. If there is none, all that are left form circles; a circle is opened by saving
+ * one value in slot `spare`. `pairs` has slots before numbering. True if `spare` was needed. */
 static bool put_moves(writer *w, hia_flat_section *s, const hia_u32vec *pairs, uint32_t n_slots,
                       uint32_t spare) {
   uint32_t n = pairs->len / 2, *readers = HIA_NEW_ARRAY(w->scratch, uint32_t, n_slots + 1),
@@ -144,9 +143,9 @@ static void put_slots(writer *w, hia_flat_section *s, const hia_u32vec *of, uint
   for (uint32_t i = 0; i < n; i++) put_word(w, number_of(s, of->data[first + i]));
 }
 
-/* Who gets a token from each node, and from control getting to each region: takers[at[i]] up to
- * at[i + 1], where i is the number of the node, or n_nodes + that of the region. What was dropped
- * is passed by on the way from a taker back to its sources. */
+/* The nodes that get a token from each node, and from the control of each region:
+ * takers[at[i]] up to at[i + 1], where i is the number of the node, or n_nodes + that of the
+ * region. From a taker the sources are followed back through dropped nodes. */
 typedef struct takers {
   uint32_t *at, *to;
 } takers;
@@ -155,7 +154,7 @@ static takers find_takers(writer *w, const hia_flat_section *s) {
   uint32_t n = s->nodes.len, n_all = n + s->regions.len;
   takers t = {.at = HIA_NEW_ARRAY(w->scratch, uint32_t, n_all + 2)};
   hia_u32vec todo = {0};
-  /* Twice the same walk: to count, then to fill in. */
+  /* The same walk twice: first to count, then to fill in. */
   for (int fill = 0; fill < 2; fill++) {
     for (uint32_t i = 0; i < n; i++) {
       if (s->nodes.data[i].is_dropped) continue;
@@ -181,7 +180,7 @@ static takers find_takers(writer *w, const hia_flat_section *s) {
   return t;
 }
 
-/* Answers where the list begins. */
+/* Returns where the list begins. */
 static uint32_t put_takers(writer *w, const takers *t, uint32_t i, const uint32_t *number) {
   uint32_t first = w->words.len;
   for (uint32_t k = t->at[i]; k < t->at[i + 1]; k++) put_word(w, number[t->to[k]]);
@@ -213,7 +212,7 @@ static void put_nodes(writer *w, hia_flat_section *s, const takers *t, const uin
 
 static void put_regions(writer *w, hia_flat_section *s, const takers *t, const uint32_t *number) {
   uint32_t n = s->nodes.len;
-  hia_u32vec *moves = HIA_NEW_ARRAY(w->scratch, hia_u32vec, s->regions.len); /* made by control */
+  hia_u32vec *moves = HIA_NEW_ARRAY(w->scratch, hia_u32vec, s->regions.len); /* by the SWITCH */
   for (uint32_t i = 0; i < n; i++) {
     const hia_flat_node *m = &s->nodes.data[i];
     if (!m->is_dropped || m->kind != HIA_KIND_MOVE) continue;
@@ -238,7 +237,7 @@ static void put_regions(writer *w, hia_flat_section *s, const takers *t, const u
 }
 
 static void put_section(writer *w, hia_flat_section *s) {
-  /* Numbers of the nodes that stay; of one that does not, and of the end, of the next. */
+  /* Numbers of the nodes that stay. A dropped node, and the end, have the number of the next. */
   uint32_t *number = HIA_NEW_ARRAY(w->scratch, uint32_t, s->nodes.len + 1), n_nodes = 0;
   for (uint32_t i = 0; i < s->nodes.len; i++) {
     number[i] = n_nodes;

@@ -1,19 +1,20 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Which tokens must be sent?
+/* Chooses the tokens that must be sent.
  *
- * A node fires when all its operands are there and control has got to its region. Most of that need
- * not be said: if b is computed from a, whoever waits for b has a too; and what is computed inside
- * a branch is only there if control got there. So a source is left out when another source of the
- * same node cannot be there without it: it is among that one's ancestors. A Merge is there when its
- * branch is decided and what both its sides have in common is there.
+ * One would send a token along every edge: a node fires when all its operands are there and control
+ * has reached its region. But most of these tokens are redundant. If b is computed from a, a node
+ * that waits for b has a too; and a value computed inside a branch is there only if control got
+ * there. So a source of a node is left out if it is an ancestor of another source of that node,
+ * which cannot be there without it. A Merge is there when its branch is decided and what both of
+ * its sides have in common is there. (This is a transitive reduction.)
  *
- * Ancestors are sets of nodes, as bits, a row for each node, and for each region (control). In a
- * section too large for that, sources are only made distinct, and control is waited for by nodes
+ * Ancestors are sets of nodes, as bits: a row for each node, and for the control of each region. In
+ * a section too large for that, sources are only made distinct, and control is waited for by nodes
  * that wait for nothing else of their region.
  *
- * Nodes that only pass tokens on mostly vanish, and their sources send to their takers: a Merge,
- * unless it has several takers, lest the edges multiply in nested branches; and what waits for
- * nothing but control to get to its region, a MOVE, which is then made by the SWITCH, or a JOIN. */
+ * Nodes that only pass tokens on are mostly dropped, and their sources send to their takers: a
+ * Merge that has one taker (with several, edges would multiply in nested branches), and nodes that
+ * wait only for the control of their region: a MOVE, which the SWITCH then makes, or a JOIN. */
 #include "graph/flatten.h"
 
 enum { LARGE = 4096, FEW = 2 };
@@ -48,7 +49,8 @@ static void reduce_merge(const reducer *r, uint32_t i) {
   unite(r, own, r->s->regions.data[r->s->nodes.data[port[0]].region].node);
 }
 
-/* A row holds its own node too, hence the ancestors of all sources are their rows without that. */
+/* A row includes its own node. So the ancestors of the sources are their rows without themselves.
+ */
 static void reduce_node(const reducer *r, uint32_t i) {
   hia_flat_node *n = &r->s->nodes.data[i];
   uint32_t *sources = sources_of(r, n), control = r->n_nodes + n->region, len = 0;
@@ -95,7 +97,7 @@ void hiaG_flatten_tokens(hia_flat_image *image, hia_flat_section *s) {
   if (r.width) set(row(&r, r.n_nodes), r.n_nodes);
   uint32_t region = 1;
   for (uint32_t i = 0; i < s->nodes.len; i++) {
-    /* Regions that begin here: their switches are before. */
+    /* Regions that begin here. Their SWITCH nodes came before. */
     for (; r.width && region < s->regions.len && s->regions.data[region].first <= i; region++) {
       uint32_t control = r.n_nodes + region;
       unite(&r, row(&r, control), s->regions.data[region].node);

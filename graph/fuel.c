@@ -1,18 +1,20 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* fuel: calls and loop rounds are paid for, and a run whose fuel is used up fails.
+/* fuel: charges calls and loop rounds, so that a run whose fuel is used up fails.
  *
- * Fuel is a value that travels through the program, an i64 taken as unsigned. Every root, and every
- * function with calls or loops, takes it as one more parameter, the last, and gives what is left
- * as one more result, the last. So a failure for want of fuel is one of an operation like others:
- * in its place in sequential order, with its chain of calls, the same in all engines, whatever
- * later passes do. That fuelled calls depend on each other also keeps them from being forked or
- * merged.
+ * One would keep the fuel in a counter of the run. But then the point of failure would depend on
+ * the order in which an engine works, and on what its passes merge or move. So fuel is a value of
+ * the program, an i64 taken as unsigned. Every root, and every function with calls or loops, takes
+ * it as an additional last parameter, and returns what is left as an additional last result. A
+ * failure for want of fuel is then the failure of an operation like others: at its place in
+ * sequential order, with its backtrace, the same in all engines, whatever later passes do. Fuelled
+ * calls depend on each other, which also keeps them from being forked or merged.
  *
- * What is charged, and where: on entering a region of the source (the body of a function, an arm of
- * a branch, the condition of a loop, a round) one for each call that stands in it, and not in a
- * region inside it; in a round also one for the round. That is what the region makes unless it
- * fails or does not end, so a run that ends has been charged for what it made, call for call. The
- * charge has the position of what it is for, or of the first of several.
+ * What is charged, and where: a region of the source (the body of a function, an arm of a branch,
+ * the condition of a loop, a round) is charged when it is entered, one for each call that stands in
+ * it, but not in a region inside it; a round is also charged one for itself. The region makes just
+ * these calls unless it fails or does not end. So a run that ends has been charged exactly for the
+ * calls and rounds it made. The charge has the position of the call or round, or of the first of
+ * several.
  *
  *     fn fib(n) =                               fn fib(n, fuel) =
  *       if n <= 1                                 if n <= 1
@@ -22,15 +24,16 @@
  *                                                      let (b, left) = fib(n - 2, left)
  *                                                      (a + b, left)
  *
- * A call of the host counts like others. Runs that it begins use up fuel of ours, so what is left
- * is lent to them, and regained behind the call. All functions of the host are impure here: how
- * often they are called decides what is left.
+ * A call of a host function counts like others. Runs that the host function begins use the same
+ * fuel, so what is left is lent to them, and regained behind the call. All host functions are
+ * impure here, because the number of their calls decides what is left.
  *
- * A branch or loop in which nothing is charged or handed on stays as it is. Of a counted graph,
- * COUNT nodes say what a call and a round of the source are; of others CALL nodes and rounds.
+ * A branch or loop in which nothing is charged or takes fuel stays as it is. In a counted graph,
+ * COUNT nodes mark the calls and rounds of the source; in others they are the CALL nodes and
+ * rounds.
  *
  * Must be the first pass: it charges for what stands in the graph, and merged, inlined or unrolled
- * calls are not what the source makes. Needs nothing; keeps the graph counted if it was. */
+ * calls are not those of the source. Requires nothing; keeps the graph counted if it was. */
 #include "graph/graph.h"
 
 typedef struct fuelling {
@@ -38,13 +41,13 @@ typedef struct fuelling {
   hia_arena *scratch;
   bool *takes; /* by function: has the parameter and the result */
 
-  hia_fn *fn; /* the one at hand */
+  hia_fn *fn; /* being changed */
   hia_subst subst;
   uint64_t *cost;     /* by region: what is charged on entering it */
   hia_loc_id *loc;    /* and where */
   bool *is_touched;   /* by region: something in it, or inside, is charged or takes fuel */
-  hia_value_id *fuel; /* by region: what is left where the walk is */
-  hia_u32vec list;    /* operands in the making */
+  hia_value_id *fuel; /* by region: the fuel left where the walk is */
+  hia_u32vec list;    /* operands being collected */
   HIA_VEC(hia_dtype) types;
 } fuelling;
 
@@ -60,7 +63,7 @@ const char *hiaG_cannot_fuel(const hia_graph *g) {
   return NULL;
 }
 
-/* ---- who takes fuel ---- */
+/* ---- which functions take fuel ---- */
 
 static bool has_calls(const hia_fn *fn) {
   for (hia_node_id n = fn->regions.data[0].first; n != HIA_NONE; n = hiaG_walk_next(fn, n)) {
@@ -71,7 +74,8 @@ static bool has_calls(const hia_fn *fn) {
   return false;
 }
 
-/* A slow path is called like the one it is of (opt_unroll.c): both do, or neither. */
+/* A function and its slow path (opt_unroll.c) have the same signature: both take fuel, or neither.
+ */
 static void find_takers(fuelling *f) {
   hia_graph *g = f->g;
   f->takes = HIA_NEW_ARRAY(f->scratch, bool, g->fns.len);
@@ -118,7 +122,7 @@ static void find_costs(fuelling *f) {
   }
 }
 
-/* ---- handing it on ---- */
+/* ---- passing it on ---- */
 
 static void add_in(fuelling *f, hia_node_id n, hia_value_id value) {
   f->list.len = 0;
@@ -128,7 +132,7 @@ static void add_in(fuelling *f, hia_node_id n, hia_value_id value) {
   hiaG_set_ins(f->g, f->fn, n, f->list.data, f->list.len);
 }
 
-/* One more result; answers it. */
+/* Adds a last result, and returns it. */
 static hia_value_id add_out(fuelling *f, hia_node_id n) {
   hia_value_id old = f->fn->nodes.data[n].outs;
   uint32_t n_outs = f->fn->nodes.data[n].n_outs;
@@ -140,7 +144,7 @@ static hia_value_id add_out(fuelling *f, hia_node_id n) {
   return hiaG_out(f->fn, n, n_outs);
 }
 
-/* One more ARG, the last of `index` others. */
+/* Adds ARG number `index`, behind the others. */
 static hia_value_id add_arg(fuelling *f, hia_region_id r, uint32_t index, hia_loc_id loc) {
   hia_dtype type = HIA_I64;
   hia_node_id at = f->fn->regions.data[r].first;
@@ -149,7 +153,7 @@ static hia_value_id add_arg(fuelling *f, hia_region_id r, uint32_t index, hia_lo
   return hiaG_out(f->fn, arg, 0);
 }
 
-/* The walk is about to enter a region with this much fuel. */
+/* The walk is about to enter a region with this fuel. */
 static void enter(fuelling *f, hia_region_id r, hia_value_id fuel) {
   f->fuel[r] = fuel;
   if (f->cost[r] == 0) return;
@@ -172,7 +176,7 @@ static void visit_if(fuelling *f, hia_node_id n) {
 static void visit_loop(fuelling *f, hia_node_id n) {
   hia_region_id home = f->fn->nodes.data[n].region, head = f->fn->nodes.data[n].regions;
   hia_value_id fuel = f->fuel[home];
-  if (f->is_touched[head]) { /* or its round, which lies in it */
+  if (f->is_touched[head]) { /* includes its round, which lies in it */
     add_in(f, n, fuel);
     fuel = add_arg(f, head, f->fn->nodes.data[n].n_ins - 1, f->fn->nodes.data[n].loc);
     f->fuel[home] = add_out(f, n);
@@ -203,7 +207,8 @@ static void visit_call(fuelling *f, hia_node_id n) {
   f->fuel[r] = add_out(f, n);
 }
 
-/* A type of the language has a scalar at least, so there is a result that regaining can wait for.
+/* Every type of the language has at least one scalar, so there is a result that REGAIN can wait
+ * for.
  */
 static void visit_host(fuelling *f, hia_node_id n) {
   const hia_node node = f->fn->nodes.data[n];

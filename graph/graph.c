@@ -1,9 +1,9 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Making and changing graphs.
  *
- * All memory is the compilation's arena. What a change drops (edges of a node that got new ones,
- * the vectors before a compaction) stays there until the compilation ends. Regions nest as deep as
- * the user's source, so nothing here recurses: a walk leaves a region through its owner. */
+ * All memory is the compilation's arena. What a change replaces (the old operands of a node, the
+ * vectors before a compaction) stays there until the compilation ends. Regions nest as deep as the
+ * user's source, so nothing here recurses: a walk leaves a region through its owner. */
 #include "graph/graph.h"
 
 hia_graph *hiaG_new(hia_comp *comp, hia_types *types, const char *file) {
@@ -40,7 +40,7 @@ hia_loc_id hiaG_loc(hia_graph *g, uint32_t line, uint32_t col, uint32_t fn_name,
 
 /* ---- walking: nodes in order of definition, an `if` or `loop` before what is inside it ---- */
 
-/* The node after all of region r, in the tree below region `stop`; NONE at its end. */
+/* The node behind the end of region r, within region `stop`; NONE at the end of that. */
 static hia_node_id leave(const hia_fn *fn, hia_region_id r, hia_region_id stop) {
   while (r != stop) {
     const hia_node *owner = &fn->nodes.data[fn->regions.data[r].owner];
@@ -223,7 +223,7 @@ void hiaG_remove(hia_fn *fn, hia_node_id n) {
 static hia_value_id end_of_chain(hia_value_id *map, hia_value_id v) {
   hia_value_id end = v;
   while (map[end] != HIA_NONE) end = map[end];
-  while (v != end) { /* every step of the chain now knows its end: long chains stay linear */
+  while (v != end) { /* compress the path: long chains stay linear */
     hia_value_id next = map[v];
     map[v] = end;
     v = next;
@@ -239,8 +239,7 @@ void hiaG_substitute(hia_fn *fn, hia_value_id *map) {
       fn->regions.data[i].pred = end_of_chain(map, fn->regions.data[i].pred);
 }
 
-/* New and old functions agree in everything but the four vectors; those are made with the exact
- * sizes, which a first walk counts. */
+/* Only the four vectors are new. They get their exact sizes, which a first walk counts. */
 void hiaG_compact(hia_graph *g, hia_fn *fn) {
   hia_arena *arena = &g->comp->arena, *scratch = &g->comp->scratch;
   uint32_t n_nodes = 0, n_values = 0, n_edges = 0, n_regions = 1;
@@ -315,9 +314,9 @@ void hiaG_compact(hia_graph *g, hia_fn *fn) {
 
 /* ---- copying ---- */
 
-/* The locations of copies: `loc`, called from `parent`. Chains are walked from the inside out and
- * rebuilt from the outside in; neighbours in a body have mostly the same chain, so the last few
- * results are kept. */
+/* The locations of copies: `loc` with `parent` added at the outer end of its chain. Chains are
+ * walked from the inside out and rebuilt from the outside in. Neighbours in a body mostly have the
+ * same chain, so the last few results are cached. */
 typedef struct {
   hia_graph *g;
   hia_loc_id parent;
@@ -348,7 +347,8 @@ static hia_loc_id relocate(relocation *r, hia_loc_id loc) {
   return parent;
 }
 
-/* What is to be copied, listed before anything is added: the copies may land in the region itself.
+/* The nodes to copy, listed before any is added, because the copies may be put into the same
+ * region.
  */
 typedef struct {
   hia_node_id node;
@@ -366,7 +366,7 @@ void hiaG_copy_region(hia_graph *g, hia_fn *to, hia_region_id region, hia_node_i
   for (hia_node_id n = first_in(from, from_region, from_region); n != HIA_NONE;
        n = next_in(from, n, from_region)) {
     const hia_node *node = &from->nodes.data[n];
-    /* Entering the regions of the node before, or leaving some. */
+    /* The walk enters the regions of the previous node, or leaves some. */
     hia_node_id around =
         node->region == from_region ? HIA_NONE : from->regions.data[node->region].owner;
     if (around == HIA_NONE)
@@ -457,7 +457,7 @@ void hiaG_extern_print(const hia_types *types, const char *name, bool is_impure,
   hiaG_type_print(types, result, out);
 }
 
-/* ---- asking ---- */
+/* ---- predicates ---- */
 
 bool hiaG_is_const(const hia_fn *fn, hia_value_id v, hia_word *word) {
   const hia_node *node = hiaG_def(fn, v);
@@ -474,7 +474,7 @@ hia_dtype hiaG_node_dtype(const hia_fn *fn, hia_node_id n) {
   return hiaG_type(fn, hiaG_in(fn, n, 0));
 }
 
-/* The node alone, not what is inside it. */
+/* The node alone, without the nodes inside it. */
 static bool itself_raises(const hia_graph *g, const hia_fn *fn, hia_node_id n) {
   const hia_node *node = &fn->nodes.data[n];
   uint16_t traits = hiaR_ops[node->op].traits;
@@ -499,7 +499,7 @@ static bool itself_removable(const hia_graph *g, const hia_fn *fn, hia_node_id n
   case HIA_OP_CALL:
     return !(hiaG_fn(g, (hia_fn_id)node->imm)->traits &
              (HIA_FN_RAISES | HIA_FN_DIVERGES | HIA_FN_EFFECT | HIA_FN_IMPURE));
-  case HIA_OP_HOST: /* one that answers nothing but a result is trusted to come to an end */
+  case HIA_OP_HOST: /* a host function that is pure and does not fail is trusted to end */
     return !g->externs.data[node->imm].is_impure && !g->externs.data[node->imm].raises;
   default:
     return !(hiaR_ops[node->op].traits & (HIA_T_EFFECT | HIA_T_STATIC)) && !itself_raises(g, fn, n);

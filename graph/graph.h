@@ -1,24 +1,29 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The graph: one representation from the checked program to the static tagged graph.
  *
- * A graph is a list of functions and has two states.
+ * A graph is a list of functions, in one of two states.
  *
  *   HIA_FUNCTIONS  each function is a tree of regions; a call is one n-ary `call` node, a branch an
  *                  `if` node with two regions, a loop a `loop` node with two. Values of an outer
- *                  region are used directly. The optimisation passes work here.
+ *                  region are used directly. The optimisation passes work in this state.
  *   HIA_STATIC     after tagging (hiaG_tag): each function is a section of the one static graph, a
  *                  flat list of nodes; calls are Call_i and Return_i nodes, tied together by site
  *                  records; branches are Switch and Merge, loops Enter, Merge, Switch,
- *                  NextIteration and Exit; regions remain as control contexts. Lowering and
- *                  flattening read this state only.
+ *                  NextIteration and Exit; regions remain as control contexts. This is tagged
+ *                  static recursion (docs/design.md). Lowering and flattening read this state
+ *                  only.
  *
- * Nodes, values, regions and locations are 32-bit indices into vectors, never pointers; a hia_node
- * * must not be held across an append. Every value is a scalar: tuples are taken apart when a
- * program becomes a graph, and exist in signatures only.
+ * One would expect nodes to be objects linked by pointers. But graphs are copied and compacted all
+ * the time, and vectors grow. So nodes, values, regions and locations are 32-bit indices into
+ * vectors, never pointers. A pointer to a hia_node must not be held across an append. Every value
+ * is a scalar: tuples are taken apart when a program becomes a graph, and exist in signatures only.
  *
- * The order of the nodes is sequential order (docs/language.md, "Meaning"): within a region by the
- * list prev/next, an `if` standing for its regions; in the static state by index. Nodes that can
- * fail keep their order, which is why a failure has a definite "first". */
+ * The order of the nodes is sequential order (docs/language.md, "Meaning"): within a region the
+ * order of the list prev/next, where an `if` stands for its regions; in the static state the order
+ * of indices. Nodes that can fail keep their order; therefore "the first failure" is well defined.
+ *
+ * A graph belongs to the thread that compiles it, and its memory is its compilation's arena. Errors
+ * leave by hiaR_throw. */
 #ifndef HIA_GRAPH_H
 #define HIA_GRAPH_H
 
@@ -27,12 +32,12 @@
 typedef uint32_t hia_node_id, hia_value_id, hia_region_id, hia_fn_id, hia_site_id, hia_loc_id;
 
 /* ---- types (type.c) ----
- * A type is an index: 0..4 the dtypes, then interned tuples. */
+ * A type is an index: 0..4 are the dtypes, interned tuples follow. */
 
 typedef uint32_t hia_type;
 typedef struct hia_tuple_type {
   uint32_t first, n; /* parts[first .. first + n) */
-  uint32_t parts;    /* scalars in it, all levels */
+  uint32_t parts;    /* scalars in it, at all levels */
 } hia_tuple_type;
 typedef struct hia_types {
   hia_comp *comp;
@@ -49,25 +54,26 @@ hia_type hiaG_tuple_part(const hia_types *types, hia_type tuple, uint32_t i);
 uint32_t hiaG_type_words(const hia_types *types, hia_type type); /* scalars in it; 1 for a scalar */
 /* The same type in another table. Only `to` and its compilation are changed. */
 hia_type hiaG_type_copy(hia_types *to, const hia_types *from, hia_type type);
-void hiaG_type_flatten(const hia_types *types, hia_type type, hia_dtype *out); /* that many */
+/* Writes the dtypes of its scalars: hiaG_type_words of them. */
+void hiaG_type_flatten(const hia_types *types, hia_type type, hia_dtype *out);
 void hiaG_type_print(const hia_types *types, hia_type type, hia_text *out); /* as in the language */
 const char *hiaG_dtype_name(hia_dtype dtype);
 
-/* ---- locations: where a node stands in the source, through inlining ---- */
+/* ---- locations: where a node stands in the source, and where that was inlined ---- */
 
 typedef struct hia_loc {
   uint32_t line, col; /* from 1; col counts bytes; 0, 0: nowhere */
   uint32_t fn;       /* name of the source function the position lies in: index into graph->names */
-  hia_loc_id parent; /* where that function's body was inlined: the position of the call, or NONE.
-                        The body of a tail call gets the call's parent, since the call is not in
-                        the chain */
+  hia_loc_id parent; /* the position of the call that was replaced by that function's body; NONE:
+                        not inlined. The body of a tail call gets the call's parent, because the
+                        call is not in the backtrace */
 } hia_loc;
 
 /* ---- nodes, values, regions ---- */
 
 enum {                    /* hia_node.flags */
-       HIA_NODE_TAIL = 1, /* CALL: in tail position in the source: absent from the chain of calls */
-       HIA_NODE_DEAD = 2, /* removed from its list (function state); the slot stays */
+       HIA_NODE_TAIL = 1, /* CALL: in tail position in the source: absent from the backtrace */
+       HIA_NODE_DEAD = 2, /* removed from its list (function state); the index stays taken */
 };
 
 typedef struct hia_node {
@@ -76,7 +82,7 @@ typedef struct hia_node {
   uint16_t pad;
   uint32_t ins, n_ins;    /* fn->edges[ins .. ins + n_ins): hia_value_id */
   uint32_t outs, n_outs;  /* values outs .. outs + n_outs, consecutive */
-  hia_region_id region;   /* that it stands in */
+  hia_region_id region;   /* the region it stands in */
   hia_node_id prev, next; /* list in the region; HIA_NONE at the ends (function state) */
   hia_region_id regions;  /* IF, LOOP: the first of its two regions, consecutive; else NONE */
   hia_loc_id loc;
@@ -87,7 +93,7 @@ typedef struct hia_node {
 #define HIA_IMM_B(imm) ((uint32_t)((imm) >> 32))
 
 typedef struct hia_value_info { /* hia_value is the public API's */
-  hia_node_id node;             /* that defines it */
+  hia_node_id node;             /* the node that defines it */
   hia_dtype type;
 } hia_value_info;
 
@@ -95,7 +101,7 @@ typedef enum hia_region_kind {
   HIA_REGION_BODY, /* of a function: region 0 */
   HIA_REGION_THEN,
   HIA_REGION_ELSE,  /* always the region after its THEN */
-  HIA_REGION_HEAD,  /* of a loop: each round up to and with its condition */
+  HIA_REGION_HEAD,  /* of a loop: each round up to and including its condition */
   HIA_REGION_ROUND, /* the rest of a round; always the region after its HEAD, and its child:
                        values of the HEAD can be used in it */
 } hia_region_kind;
@@ -106,7 +112,7 @@ typedef struct hia_region {
   hia_node_id owner;       /* function state: the IF or LOOP; else NONE */
   hia_node_id first, last; /* function state: ends of the list, NONE when empty (the last is the
                               YIELD). Static state: the nodes first .. last - 1 lie in the region or
-                              in one inside it; first == last: none, and that is where it stands */
+                              in one inside it; first == last: it is empty, and stands there */
   hia_value_id pred;       /* static state, THEN ELSE ROUND: the bool that decides; else NONE */
 } hia_region;
 
@@ -114,24 +120,24 @@ typedef struct hia_region {
 
 enum {                       /* hia_fn.traits, by hiaG_effects */
        HIA_FN_RAISES = 1,    /* may fail */
-       HIA_FN_DIVERGES = 2,  /* may not end: recursive, or loops, or calls one that does */
+       HIA_FN_DIVERGES = 2,  /* may not end: is recursive, loops, or calls such a function */
        HIA_FN_RECURSIVE = 4, /* in a cycle of calls */
-       HIA_FN_EFFECT = 8,    /* holds COUNT nodes, itself or below */
-       HIA_FN_IMPURE = 16,   /* calls impure functions of the host, itself or below: each of its
-                                calls is made once, in sequential order */
+       HIA_FN_EFFECT = 8,    /* has COUNT nodes, itself or in what it calls */
+       HIA_FN_IMPURE = 16,   /* calls impure functions of the host, itself or in what it calls:
+                                each call of it is made once, in sequential order */
 };
 
 typedef struct hia_fn {
   const char *name; /* instance name: unique in the graph, [A-Za-z0-9_(),. ]; "fib(i32)" */
   uint32_t source;  /* name in the source: index into graph->names; "fib" */
   hia_loc_id loc;   /* of its definition */
-  bool is_root;     /* can be entered from outside: kept, with its signature */
-  bool is_removed;  /* left out of everything; its index stays */
+  bool is_root;     /* a host may call it: kept, with its signature */
+  bool is_removed;  /* ignored by all passes; its index stays taken */
   uint8_t traits;
   uint32_t group;              /* strongly connected component of the call graph, callees first */
-  hia_fn_id slow_path;         /* the slow path, or NONE: it gives the same for the same arguments
-                             and is better where calls have to be made, so instead of making
-                             one this function may leave everything to it (opt_unroll.c) */
+  hia_fn_id slow_path;         /* or NONE: returns the same for the same arguments, and is faster
+                             where calls must be made. Instead of making a call, this
+                             function may jump to it (opt_unroll.c) */
   hia_dtype *params, *results; /* flattened */
   uint32_t n_params, n_results;
   hia_type *sig_params, sig_result; /* as in the source, tuples whole; roots only */
@@ -143,10 +149,10 @@ typedef struct hia_fn {
   hia_u32vec edges;
 } hia_fn;
 
-/* A call site of the static graph. Its Call_i are the nodes calls .. calls + n_params of the
- * callee, its Return_i the nodes returns .. returns + n_results, all in section `caller` and in
- * one region, the Return_i right behind the Call_i. A callee without parameters has one Call_i
- * all the same, with no operand: the control token. */
+/* A call site of the static graph. Its Call_i are the nodes calls .. calls + n_calls, one per
+ * parameter of the callee; its Return_i are the nodes returns .. returns + n_returns, one per
+ * result. All stand in section `caller`, in one region, the Return_i right behind the Call_i. For a
+ * callee without parameters there is one Call_i without operand: the control token. */
 typedef struct hia_site {
   hia_fn_id caller, callee;
   hia_node_id calls, returns;
@@ -160,7 +166,7 @@ typedef struct hia_site {
 typedef struct hia_extern {
   const char *name;
   bool is_impure;
-  bool raises;                  /* the host may answer that it has failed */
+  bool raises;                  /* it may return a failure */
   hia_type *sig_params, result; /* as in the source */
   uint32_t n_sig_params;
   hia_dtype *params, *results; /* flattened */
@@ -182,33 +188,33 @@ typedef struct hia_graph {
   hia_index name_index, loc_index;
   bool is_counted;   /* has COUNT nodes: passes must keep the number of their firings */
   bool is_unrolled;  /* some recursion was unrolled */
-  bool merges_calls; /* hiaG_merge has run: what makes equal calls meet merges them */
+  bool merges_calls; /* hiaG_merge has run: a pass that brings equal calls together merges them */
 } hia_graph;
 
 /* ---- graph.c: making and changing ---- */
 
 hia_graph *hiaG_new(hia_comp *comp, hia_types *types, const char *file);
 uint32_t hiaG_name(hia_graph *g, const char *name); /* interned */
-/* Interned too: the same position in the same chain is the same index. */
+/* Interned too: the same position with the same parent has the same index. */
 hia_loc_id hiaG_loc(hia_graph *g, uint32_t line, uint32_t col, uint32_t fn_name, hia_loc_id parent);
 
-/* A new function with an empty body region and its ARG nodes made. */
+/* A new function. Its body region has the ARG nodes and nothing else. */
 hia_fn_id hiaG_fn_new(hia_graph *g, const char *name, uint32_t source, hia_loc_id loc,
                       const hia_dtype *params, uint32_t n_params, const hia_dtype *results,
                       uint32_t n_results);
 static inline hia_fn *hiaG_fn(const hia_graph *g, hia_fn_id id) { return g->fns.data[id]; }
 
-/* A function of the host; its name must be new. Names and types are copied. */
+/* A new function of the host; no other may have its name. Names and types are copied. */
 uint32_t hiaG_extern_new(hia_graph *g, const char *name, bool is_impure, bool raises,
                          const hia_type *params, uint32_t n_params, hia_type result);
 /* "extern impure fn roll(i32) -> i32": two externs whose texts are equal have one declaration. */
 void hiaG_extern_print(const hia_types *types, const char *name, bool is_impure,
                        const hia_type *params, uint32_t n_params, hia_type result, hia_text *out);
 
-/* Appends a node at the end of a region. `out_types` has n_outs entries. For IF and LOOP the two
- * regions are made too, empty; the ARGs of a HEAD are the caller's to add, first of all. In the
- * static state nodes are not linked, and the bounds of regions are the caller's. Returns the node;
- * results: hiaG_out(fn, node, i). */
+/* Appends a node at the end of a region, and returns it. Its results are hiaG_out(fn, node, i);
+ * `out_types` has n_outs entries. For IF and LOOP the two regions are made too, empty; the caller
+ * adds the ARGs of a HEAD, before all other nodes. In the static state nodes are not linked, and
+ * the caller sets the bounds of regions. */
 hia_node_id hiaG_add(hia_graph *g, hia_fn *fn, hia_region_id region, unsigned op,
                      const hia_value_id *ins, uint32_t n_ins, const hia_dtype *out_types,
                      uint32_t n_outs, uint64_t imm, hia_loc_id loc);
@@ -224,20 +230,21 @@ hia_value_id hiaG_const(hia_graph *g, hia_fn *fn, hia_region_id region, hia_dtyp
 void hiaG_yield(hia_graph *g, hia_fn *fn, hia_region_id region, const hia_value_id *ins,
                 uint32_t n);
 
-/* Function state: takes a node (with its regions) out of its list. Its values must be unused. */
+/* Function state: removes a node (with its regions) from its list. Its values must be unused. */
 void hiaG_remove(hia_fn *fn, hia_node_id node);
-/* Replaces operands everywhere in the function: value v by map[v] where map[v] != HIA_NONE,
- * following chains, of which it leaves the ends in `map`. `map` has one entry per value. */
+/* Replaces operands everywhere in the function: value v by map[v] where map[v] != HIA_NONE. Chains
+ * of replacements are followed, and `map` is left with their ends. It has one entry per value. */
 void hiaG_substitute(hia_fn *fn, hia_value_id *map);
-/* A compact copy without dead nodes, in order of definition: indices become dense and the text
- * form canonical. Replaces the contents of *fn. */
+/* Replaces the contents of *fn by a compact copy without dead nodes, in order of definition:
+ * indices become dense, and the text form canonical. The old vectors are not changed, so another
+ * copy of *fn remains valid. */
 void hiaG_compact(hia_graph *g, hia_fn *fn);
-/* Copies the nodes of a region of `from`, but its ARG nodes and its YIELD, into `to`, before node
- * `at` of a region, or at the end of `region` when `at` is NONE. `map` has an entry per value of
- * `from`: on entry, what stands for outer values and ARGs (NONE in a copy within one function: the
- * value itself); on return also for the copies.
- * Locations become children of `parent_loc` unless that is NONE. The yielded values are
- * map[...] of the YIELD's operands. `to` may be `from`. */
+/* Copies the nodes of a region of `from`, except its ARG nodes and its YIELD, into `to`: before
+ * node `at` of a region, or at the end of `region` if `at` is NONE. `map` has an entry per value of
+ * `from`. On entry it has the replacements of outer values and ARGs (NONE, in a copy within one
+ * function: the value itself); on return also the copies. So the yielded values are map[...] of the
+ * YIELD's operands. Locations become children of `parent_loc` unless that is NONE. `to` may be
+ * `from`. */
 void hiaG_copy_region(hia_graph *g, hia_fn *to, hia_region_id region, hia_node_id at,
                       const hia_fn *from, hia_region_id from_region, hia_value_id *map,
                       hia_loc_id parent_loc);
@@ -257,55 +264,57 @@ static inline hia_dtype hiaG_type(const hia_fn *fn, hia_value_id v) {
 bool hiaG_is_const(const hia_fn *fn, hia_value_id v, hia_word *word);
 /* The dtype that selects the kernel of a primitive op node (see hiaR_kernel). */
 hia_dtype hiaG_node_dtype(const hia_fn *fn, hia_node_id n);
-/* Can this node fail (a call or a join: its callee)? Division by a constant that is not 0 or -1
- * cannot. Needs hiaG_effects for calls. An IF or LOOP: anything inside. */
+/* True if the node can fail; for a call or a join, if its callee can; for an IF or LOOP, if a node
+ * inside can. Division by a constant that is not 0 or -1 cannot. Requires hiaG_effects for calls.
+ */
 bool hiaG_node_raises(const hia_graph *g, const hia_fn *fn, hia_node_id n);
-/* May it be removed when its results are unused (cannot fail, must end, no effect)? */
+/* True if the node may be removed when its results are unused: it cannot fail, ends, and has no
+ * effect. */
 bool hiaG_node_removable(const hia_graph *g, const hia_fn *fn, hia_node_id n);
 
 /* ---- scc.c ----
- * Strongly connected components of n nodes; the edges of node i are edges[first[i] .. first[i +
- * 1]). Writes the component of each node, numbered so that edges lead to lower ones; returns how
- * many. */
+ * Strongly connected components (Tarjan 1972) of n nodes; the edges of node i are
+ * edges[first[i] .. first[i + 1]). Writes the component of each node, numbered so that edges lead
+ * to lower ones; returns their number. */
 uint32_t hiaG_scc(hia_arena *arena, uint32_t n, const uint32_t *first, const uint32_t *edges,
                   uint32_t *component);
 
 /* ---- rewrite.c: what the passes share (function state) ---- */
 
-/* Sequential order: the node after n, into its regions or over them; NONE at the end of the
- * function. A walk begins at the first node of region 0. */
+/* The node after n in sequential order, NONE at the end of the function: walk_next enters the
+ * regions of n, walk_over passes over them. A walk begins at the first node of region 0. */
 hia_node_id hiaG_walk_next(const hia_fn *fn, hia_node_id n);
 hia_node_id hiaG_walk_over(const hia_fn *fn, hia_node_id n);
 hia_node_id hiaG_yield_of(const hia_fn *fn, hia_region_id region); /* its YIELD */
 
-/* Values that a pass replaces by others while it walks (scratch memory). Since definitions come
- * before uses, rewriting the operands of each node when the walk gets there is enough. */
+/* Values that a pass replaces by others while it walks (scratch memory). Because definitions come
+ * before uses, it is enough to rewrite the operands of each node when the walk reaches it. */
 typedef struct hia_subst {
   hia_arena *arena;
-  hia_u32vec to; /* by value, NONE: stays; values made since may be missing at the end */
+  hia_u32vec to; /* by value, NONE: stays; shorter than fn->values if values were added since */
 } hia_subst;
 hia_subst hiaG_subst(hia_graph *g, const hia_fn *fn);
 void hiaG_replace(hia_subst *s, hia_value_id v, hia_value_id by);
 hia_value_id hiaG_resolve(hia_subst *s, hia_value_id v);
 void hiaG_rewrite_ins(hia_subst *s, hia_fn *fn, hia_node_id n);
-/* New operands for a node; `ins` must not point into fn->edges unless n_ins shrinks or stays. */
+/* New operands for a node; `ins` may point into fn->edges only if there are no more than before. */
 void hiaG_set_ins(hia_graph *g, hia_fn *fn, hia_node_id n, const hia_value_id *ins, uint32_t n_ins);
 /* New results for a node; the old ones must be unused. */
 void hiaG_set_outs(hia_graph *g, hia_fn *fn, hia_node_id n, const hia_dtype *types,
                    uint32_t n_outs);
 
-/* Moves the nodes of region `from`, but its ARGs and its YIELD, before node `at` of region `to`
+/* Moves the nodes of region `from`, except its ARGs and its YIELD, before node `at` of region `to`
  * (NONE: to its end). Returns the first of them, or `at` if there are none. */
 hia_node_id hiaG_splice(hia_fn *fn, hia_region_id from, hia_region_id to, hia_node_id at);
 
 /* Moves a node, with its regions, before another of the same region. */
 void hiaG_move(hia_fn *fn, hia_node_id n, hia_node_id at);
 
-/* ---- context.c: the regions of a static section in the order of its nodes ----
- * Each region but the body begins and ends once; `at` is the node before which it does. Where
- * several stand at one node (some are empty), their order is that of the tree they form: an ELSE
- * follows its THEN, a ROUND ends its HEAD. Returns how many; less than two per region, or positions
- * that fall, if the regions do not form such a tree (the verifier makes sure). */
+/* ---- region_order.c: the regions of a static section in the order of its nodes ----
+ * Each region except the body begins once and ends once, before node `at`. Where several begin or
+ * end at one node (some are empty), their order is that of the tree they form: an ELSE follows its
+ * THEN, a ROUND ends its HEAD. Returns the number of edges. If the regions do not form such a tree
+ * (the verifier checks that), there are fewer than two per region, or positions decrease. */
 typedef struct hia_context_edge {
   hia_node_id at;
   hia_region_id region;
@@ -314,34 +323,34 @@ typedef struct hia_context_edge {
 uint32_t hiaG_contexts(hia_arena *arena, const hia_fn *fn, hia_context_edge **edges);
 
 /* ---- verify.c ----
- * NULL if the graph is well formed in its state, else what is wrong, with the node in text form
- * (memory of the graph's arena). The graph reader's input is a user's, so nothing may be assumed
- * of it: indices in range, lists sound, each value defined before it is used and visible where it
- * is used, types by rule, one YIELD at the end of each region, sites and their nodes agree, the
- * tag discipline (a value crosses into a branch by a Switch, into a loop by an Enter, out by a
- * Merge or an Exit; a CONST only within its region). */
+ * NULL if the graph is well formed in its state; else the defect, with the node in text form
+ * (memory of the graph's arena). The reader's input comes from users, so nothing is assumed.
+ * Checked are: indices are in range, lists are sound, each value is defined before it is used and
+ * visible where it is used, types follow the ops' rules, each region ends with its one YIELD, sites
+ * and their nodes agree, and the tag discipline holds (a value enters a branch by a Switch and a
+ * loop by an Enter, and leaves them by a Merge or an Exit; a CONST is used only in its region). */
 const char *hiaG_verify(hia_graph *g);
 typedef struct hia_defect {
   hia_fn_id fn;     /* NONE: of the graph */
   hia_node_id node; /* NONE: of the function */
   const char *message;
 } hia_defect;
-bool hiaG_find_defect(hia_graph *g, hia_defect *defect); /* the same, and where; false: none */
+bool hiaG_find_defect(hia_graph *g, hia_defect *defect); /* the same, with its place; false: none */
 
 /* ---- print.c, read.c, dot.c: the text form (docs/ir.md) ----
- * Reading what was printed and printing it again gives the same bytes, in both states. Values are
- * numbered as printed, print_node shows indices: in a compact graph the same. `out` must not be in
- * the compilation's scratch arena. */
+ * Reading what was printed and printing it again gives the same bytes, in both states. hiaG_print
+ * numbers values in the order of the text, hiaG_print_node shows indices; in a compact graph these
+ * are the same. `out` must not be in the compilation's scratch arena. */
 void hiaG_print(const hia_graph *g, hia_text *out);
 void hiaG_print_node(const hia_graph *g, const hia_fn *fn, hia_node_id n, hia_text *out);
 void hiaG_dot(const hia_graph *g, hia_text *out);
-/* Adds text as it stands between double quotes in DOT. */
+/* Adds text, escaped for double quotes in DOT. */
 void hiaG_dot_escape(const char *text, hia_text *out);
 typedef struct hia_read_error {
   uint32_t line, col;
   const char *message; /* NULL: none */
 } hia_read_error;
-/* NULL and *error on bad input; verifies what it has read. */
+/* Reads a graph and verifies it. On bad input returns NULL, and sets *error. */
 hia_graph *hiaG_read(hia_comp *comp, hia_types *types, const char *text, size_t len,
                      hia_read_error *error);
 
@@ -351,7 +360,7 @@ typedef enum hia_pass_scope { HIA_PASS_FN, HIA_PASS_GRAPH } hia_pass_scope;
 typedef enum hia_pass_use {
   HIA_USE_ALL,
   HIA_USE_NATIVE,   /* only for a graph that becomes native code */
-  HIA_USE_PARALLEL, /* only for one that becomes native code for several workers */
+  HIA_USE_PARALLEL, /* only for a graph that becomes native code for several workers */
 } hia_pass_use;
 typedef struct hia_pass {
   const char *name, *doc;
@@ -370,20 +379,20 @@ typedef struct hia_pass_options {
   const char *disabled;   /* names separated by commas ("cse" means cse.2 too), "all", or NULL */
   const char *stop_after; /* a name, or NULL: run them all */
   hia_pass_use use;       /* what becomes of the graph */
-  bool fuel;              /* it is to run with fuel: hiaG_cannot_fuel has answered NULL */
+  bool fuel;              /* it is to run with fuel: hiaG_cannot_fuel has returned NULL */
   bool verify;            /* between passes; a defect throws INTERNAL with the graph's text */
   void (*after)(void *user, const char *pass, const hia_graph *g, uint64_t nanoseconds);
   void *user;
 } hia_pass_options;
-/* Runs the pipeline; the last pass is tagging, so the graph ends up HIA_STATIC unless stopped. */
+/* Runs the pipeline. The last pass is tagging: the graph is then HIA_STATIC, unless stopped. */
 void hiaG_run_passes(hia_graph *g, const hia_pass_options *options);
 bool hiaG_pass_exists(const char *name, size_t len);
 void hiaG_run_pass(hia_graph *g, const hia_pass *pass); /* one row, on all functions */
 
-/* The passes. Each file says what it needs and keeps. */
+/* The passes. The head of each file says what the pass requires, and what it keeps valid. */
 void hiaG_fuel(hia_graph *g);    /* fuel.c: calls and rounds are paid for */
 void hiaG_effects(hia_graph *g); /* effects.c: traits and groups of functions */
-/* impure.c: by function, whether a call of it may call an impure function of the host. In `arena`.
+/* impure.c: by function, true if a call of it may call an impure function of the host. In `arena`.
  */
 bool *hiaG_impure(const hia_graph *g, hia_arena *arena);
 /* Marks every function that has a marked one among its callees, directly or further down. The
@@ -391,36 +400,38 @@ bool *hiaG_impure(const hia_graph *g, hia_arena *arena);
 void hiaG_spread_to_callers(hia_arena *scratch, uint32_t n, const uint32_t *first,
                             const uint32_t *callees, bool *marks);
 void hiaG_fold(hia_graph *g, hia_fn *fn); /* opt_fold.c: constants, identities, known branches */
-void hiaG_cse(hia_graph *g, hia_fn *fn);  /* opt_cse.c */
-void hiaG_dce(hia_graph *g, hia_fn *fn);  /* opt_dce.c */
+void hiaG_cse(hia_graph *g, hia_fn *fn);  /* opt_cse.c: value numbering */
+void hiaG_dce(hia_graph *g, hia_fn *fn);  /* opt_dce.c: dead nodes */
 void hiaG_copy(hia_graph *g, hia_fn *fn); /* opt_copy.c: copy propagation */
 void hiaG_inline(hia_graph *g);           /* opt_inline.c: small non-recursive functions */
 void hiaG_fork(hia_graph *g);             /* opt_fork.c: calls that another worker may make */
 void hiaG_merge(hia_graph *g);            /* opt_merge.c: equal calls are made once */
-void hiaG_unroll(hia_graph *g);           /* opt_unroll.c: levels of recursion into one body */
+void hiaG_unroll(hia_graph *g);           /* opt_unroll.c: recursive inlining */
 void hiaG_tail(hia_graph *g);             /* opt_tail.c: tail calls of a group to loops */
 /* Why a graph cannot be run with fuel ("it is ..."), or NULL. */
 const char *hiaG_cannot_fuel(const hia_graph *g);
-/* In one function, which it leaves not compact; calls it adds are new nodes. False: none met. */
+/* Merges equal calls of one function, and leaves it not compact; calls it adds are new nodes.
+ * False: no calls were equal. */
 bool hiaG_merge_in(hia_graph *g, hia_fn *fn);
 /* How many of the calls of a region that could be forked are. */
 typedef enum hia_fork_density {
   HIA_FORK_ALL,
-  HIA_FORK_ONE_A_REGION, /* where inner levels of unrolled recursion pay for each of theirs */
+  HIA_FORK_ONE_A_REGION, /* in unrolled recursion, where each inner level pays for its forks */
 } hia_fork_density;
-/* Forks calls of one function that has no forks, and leaves it not compact; the calls that are made
- * where a fork was not taken are new nodes. False: there was nothing to fork. */
+/* Forks calls of one function that has no forks, and leaves it not compact; the calls for forks
+ * that no thief took are new nodes. False: there was nothing to fork. */
 bool hiaG_fork_in(hia_graph *g, hia_fn *fn, hia_fork_density density);
-/* Gives the forks of a function that was put together numbers of their own. They nest, and a join
- * comes right behind the end of its fork. */
+/* Numbers the forks of a function anew, after bodies with forks were copied into it. Forks nest,
+ * and a join comes right behind the end of its fork. */
 void hiaG_number_forks(hia_graph *g, hia_fn *fn);
-void hiaG_sweep(hia_graph *g); /* opt_sweep.c: functions no root reaches */
+void hiaG_sweep(hia_graph *g); /* opt_sweep.c: functions that no root reaches */
 void hiaG_tag(hia_graph *g);   /* tag.c: the tagging transformation */
 
 /* ---- plain.c ---- */
 
-/* Why a function of a static graph cannot be called without a context and a status; NULL if it can,
- * and then the most frames that it has on the stack at once. */
+/* Why a function of a static graph cannot be a plain function (one of C, called without a context
+ * and a status). NULL if it can; then *levels is the most frames that it has on the stack at once.
+ */
 const char *hiaG_not_plain(const hia_graph *g, hia_fn_id f, hia_arena *scratch, uint32_t *levels);
 
 /* ---- flatten.c: static graph to image (runtime/image/image.h) ----

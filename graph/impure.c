@@ -1,11 +1,11 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* impure: which functions may call impure functions of the host, themselves or below.
+/* impure: which functions may call impure functions of the host, themselves or in what they call.
  *
- * hiaG_effects finds the same for functions in the state HIA_FUNCTIONS, as a trait that passes use.
- * This is for whoever asks about a program, or a graph in any state, before a pass has run. */
+ * hiaG_effects finds the same for graphs in the state HIA_FUNCTIONS, as a trait that passes use.
+ * This file is for callers that need it before a pass has run, or in any state. */
 #include "graph/graph.h"
 
-/* A work list: a function that becomes marked marks its callers. The callers of f are
+/* A work list: a function that becomes marked marks its callers. Those of f are
  * callers[start[f]] .. callers[start[f + 1] - 1]. */
 void hiaG_spread_to_callers(hia_arena *scratch, uint32_t n, const uint32_t *first,
                             const uint32_t *callees, bool *marks) {

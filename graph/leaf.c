@@ -1,9 +1,8 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Which functions can be lowered without their calls, leaving those to their slow paths: see
- * lower/emit_leaf.c for what becomes of them. */
+/* Which functions can be leaf functions, lowered without their calls: lower/emit_leaf.c. */
 #include "graph/analysis.h"
 
-/* More would travel in memory, which no jump can hand on. */
+/* More arguments would be passed in memory, where a tail call cannot pass them on. */
 enum { MAX_PARAMS = 4, MAX_RESULTS = 4 };
 
 static uint32_t *count_uses(hia_arena *arena, const hia_fn *fn) {
@@ -17,7 +16,7 @@ static const hia_node *definition(const hia_fn *fn, hia_value_id v) {
   return &fn->nodes.data[fn->values.data[v].node];
 }
 
-/* The only loop, or NONE; false if there are several, or it is not at the top. */
+/* Finds the only loop, or NONE. False if there are several, or if it is inside another region. */
 static bool find_loop(const hia_fn *fn, hia_region_id *loop) {
   *loop = HIA_NONE;
   for (hia_region_id r = 0; r < fn->regions.len; r++) {
@@ -28,8 +27,8 @@ static bool find_loop(const hia_fn *fn, hia_region_id *loop) {
   return true;
 }
 
-/* Is each variable of the loop a parameter that nothing else uses, and happens nothing before it?
- */
+/* True if each variable of the loop begins as a parameter that nothing else uses, and nothing
+ * happens before the loop. */
 static bool is_whole(hia_arena *arena, const hia_fn *fn, hia_region_id loop, hia_value_id *with) {
   const uint32_t *uses = count_uses(arena, fn);
   const hia_region *head = &fn->regions.data[loop];
@@ -51,7 +50,7 @@ static bool is_whole(hia_arena *arena, const hia_fn *fn, hia_region_id loop, hia
   return true;
 }
 
-/* What stands for the parameters when the function begins anew. NULL: it cannot. */
+/* The values to restart with, by parameter. NULL: the function cannot restart. */
 hia_value_id *hiaG_restart_values(hia_arena *arena, const hia_fn *fn) {
   hia_value_id *with = HIA_NEW_ARRAY(arena, hia_value_id, fn->n_params);
   for (hia_node_id n = 0; n < fn->nodes.len; n++)

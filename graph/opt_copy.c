@@ -1,17 +1,18 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* copy: values that are others by another name are replaced by them.
+/* copy: copy propagation. Values that equal another value by construction are replaced by it.
  *
- * A conversion to the dtype a value has already, a selection between equals, a result of a branch
- * that both arms give the same outer value, a loop variable that keeps its first value, a loop
- * result that is an outer value. `undef`, and the results of `fail`, which are never there, agree
- * with any value. The walk leaves inner branches and loops before outer ones, so what is found
- * inside counts outside. Needs and keeps nothing; dce takes away what has become unused. */
+ * These are: a conversion to the dtype that the value already has; a selection between equal
+ * values; a result of a branch for which both arms yield the same outer value; a loop variable that
+ * keeps its first value; a loop result that is an outer value. `undef`, and the results of `fail`,
+ * which are never computed, equal any value. The walk leaves inner branches and loops before outer
+ * ones, so a replacement inside is visible outside. Requires and keeps nothing; dce removes what
+ * has become unused. */
 #include "graph/graph.h"
 
 typedef struct copying {
   hia_fn *fn;
   hia_subst subst;
-  bool has_variables; /* replaced variables, whose uses the walk has passed */
+  bool has_variables; /* variables were replaced whose uses the walk has passed */
 } copying;
 
 static bool is_anything(const hia_fn *fn, hia_value_id v) {

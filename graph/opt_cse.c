@@ -1,16 +1,17 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* cse: an operation that was done before, on the same values, is not done again.
+/* cse: common subexpressions, by value numbering (hash-consing) in scopes. An operation that was
+ * executed before on the same values is not executed again.
  *
- * "Before" means in a dominating position: earlier in the same region or in one around it. Regions
- * nest as scopes do, so one hash table is enough whose entries are taken out again when the walk
- * leaves the region they were made in. An op that can fail counts too: had it failed, it would have
- * failed the first time, so the second has nothing to add. So do calls of pure functions of the
- * host. Branches, loops, other calls and effects stay.
+ * "Before" means in a dominating position: earlier in the same region, or in a region around it.
+ * One would expect a dominator tree. But regions nest as scopes do, so one hash table is enough,
+ * from which the walk removes a region's entries when it leaves the region. Ops that can fail are
+ * merged too: if the op fails, it fails the first time, and the second is never reached. So are
+ * calls of pure host functions. Branches, loops, other calls and effects stay.
  *
- * Results of one branch that both arms give the same pair of values are merged as well, and
+ * Also merged are results of one branch for which both arms yield the same pair of values, and
  * variables of one loop with the same first and next values.
  *
- * Needs and keeps nothing. */
+ * Requires and keeps nothing. */
 #include "graph/graph.h"
 
 typedef struct entry {
@@ -29,7 +30,7 @@ typedef struct finding {
   bool is_changed;
 } finding;
 
-/* What makes two nodes do the same. */
+/* Two nodes with equal keys compute the same. */
 typedef struct key {
   unsigned op;
   hia_dtype type;
@@ -38,7 +39,7 @@ typedef struct key {
   hia_value_id ins[3];
 } key;
 
-/* Operands of commutative ops in one order; > and >= as < and <=. */
+/* The key of a node: operands of commutative ops are sorted; > and >= become < and <=. */
 static key key_of(const hia_fn *fn, hia_node_id n) {
   const hia_node *node = &fn->nodes.data[n];
   key k = {.op = node->op, .type = hiaG_type(fn, node->outs), .imm = node->imm};
@@ -96,15 +97,14 @@ static void visit_op(finding *f, hia_node_id n) {
   *bucket = f->entries.len - 1;
 }
 
-/* Replaces values[i] by values[k] where an earlier pair (a[k], b[k]) is the same as (a[i], b[i]).
- */
+/* Replaces values[i] by values[k] where an earlier pair (a[k], b[k]) equals (a[i], b[i]). */
 static bool merge_pairs(finding *f, const hia_value_id *a, const hia_value_id *b, uint32_t n,
                         const hia_value_id *values) {
   if (n < 2) return false;
   bool is_merged = false;
   uint32_t size = 4;
   while (size < 2 * n) size *= 2;
-  uint32_t *table = HIA_NEW_ARRAY(f->subst.arena, uint32_t, size); /* index of a pair, and 1 */
+  uint32_t *table = HIA_NEW_ARRAY(f->subst.arena, uint32_t, size); /* index of a pair + 1 */
   for (uint32_t i = 0; i < n; i++) {
     uint64_t h = (a[i] * 0x9e3779b97f4a7c15u ^ b[i]) * 0x9e3779b97f4a7c15u;
     uint32_t at = (uint32_t)(h >> 32) & (size - 1);
@@ -138,7 +138,7 @@ static void leave_if(finding *f, hia_node_id n) {
               fn->nodes.data[n].n_outs, outs_of(f, n));
 }
 
-/* Answers whether variables were merged: the walk has passed their uses. */
+/* True if variables were merged: the walk has already passed their uses. */
 static bool leave_loop(finding *f, hia_node_id n) {
   hia_fn *fn = f->fn;
   const hia_node *node = &fn->nodes.data[n];
@@ -185,7 +185,7 @@ void hiaG_cse(hia_graph *g, hia_fn *fn) {
         pop_to(&f, f.start[r - 1]);
         leave_if(&f, owner);
         break;
-      case HIA_REGION_HEAD: break; /* the ROUND sees what is in it */
+      case HIA_REGION_HEAD: break; /* its values are visible in the ROUND */
       case HIA_REGION_ROUND:
         pop_to(&f, f.start[r - 1]);
         has_variables |= leave_loop(&f, owner);

@@ -1,15 +1,15 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* dce: values that nobody uses are not computed.
+/* dce: removes nodes whose results are not used.
  *
- * Marks from what must be there: the function's results, what can fail, what may not end, what is
- * counted. From a value the marks go to its operands; a result of a branch to what its arms yield
- * for it, a result of a loop to its exit, a variable of a loop to its first and next values, so a
- * variable that only feeds itself stays unmarked; a node also marks the branches and loops it
- * stands in, and with them their conditions. Then unmarked nodes go, and results and variables
- * without a mark are taken out of their branches and loops.
+ * Counting uses would keep a loop variable that only feeds itself. So this marks, beginning with
+ * what must stay: the function's results, and nodes that can fail, may not end, or are counted. A
+ * marked value marks its operands. A result of a branch marks what the arms yield for it; a result
+ * of a loop marks its exit; a variable of a loop marks its first and next values. A node also marks
+ * the branches and loops that it stands in, and with them their conditions. Then unmarked nodes are
+ * removed, and unmarked results and variables are removed from their branches and loops.
  *
- * Needs hiaG_effects (of callees); keeps everything. Loops always stay: one that ends cannot be
- * told from one that does not. */
+ * Requires hiaG_effects (of callees); keeps everything. Loops always stay, because a loop that ends
+ * cannot be distinguished from one that does not. */
 #include "graph/graph.h"
 
 typedef struct marking {
@@ -17,7 +17,7 @@ typedef struct marking {
   hia_fn *fn;
   hia_arena *scratch;
   bool *node_used, *value_used;
-  hia_u32vec todo; /* values whose definitions are to be marked */
+  hia_u32vec todo; /* values whose definitions must still be marked */
 } marking;
 
 static void use_value(marking *m, hia_value_id v) {
@@ -33,7 +33,7 @@ static void use_node(marking *m, hia_node_id n) {
     const hia_node *node = &fn->nodes.data[n];
     if (node->op == HIA_OP_LOOP) {
       use_value(m, hiaG_in(fn, hiaG_yield_of(fn, node->regions), 0));
-    } else { /* all operands; of an IF that is its condition */
+    } else { /* all operands; for an IF that is its condition */
       for (uint32_t i = 0; i < node->n_ins; i++) use_value(m, hiaG_in(fn, n, i));
     }
     if (node->region == 0) break;
@@ -63,7 +63,7 @@ static bool must_stay(const marking *m, hia_node_id n) {
   const hia_node *node = &fn->nodes.data[n];
   switch (node->op) {
   case HIA_OP_ARG: return node->region == 0;
-  case HIA_OP_IF: return false; /* what is inside speaks for itself */
+  case HIA_OP_IF: return false; /* nodes inside are looked at by themselves */
   case HIA_OP_LOOP: return true;
   case HIA_OP_YIELD: return node->region == 0;
   default: return !hiaG_node_removable(m->g, fn, n);
@@ -80,7 +80,7 @@ static void keep_ins(hia_fn *fn, hia_node_id n, uint32_t first, const bool *keep
   node->n_ins = kept;
 }
 
-/* Takes the unused results out of an IF or LOOP. */
+/* Removes the unused results of an IF or LOOP. */
 static bool prune_results(marking *m, hia_subst *subst, hia_node_id n) {
   hia_fn *fn = m->fn;
   hia_node node = fn->nodes.data[n];
@@ -98,7 +98,7 @@ static bool prune_results(marking *m, hia_subst *subst, hia_node_id n) {
   return true;
 }
 
-/* Takes the unused variables out of a LOOP. */
+/* Removes the unused variables of a LOOP. */
 static bool prune_variables(marking *m, hia_node_id n) {
   hia_fn *fn = m->fn;
   uint32_t n_vars = fn->nodes.data[n].n_ins, kept = 0;

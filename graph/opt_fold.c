@@ -3,28 +3,28 @@
  *
  * One walk in sequential order. Rules for changing it:
  *
- *   1. An op that fails is not folded: it fails when it runs. What can fail stays, unless the
- *      constants at hand show that it does not.
- *   2. Identities are exact for every value, bit for bit but for the payload of a NaN, which no
+ *   1. An op that fails is not folded: it fails when it runs. A node that can fail stays, unless
+ *      its constant operands show that it does not fail.
+ *   2. Identities are exact for every value, bit for bit except for the payload of a NaN, which no
  *      program can see. So x + 0 is x for integers, but for floats only x + -0.0 and x - 0.0 are;
  *      x == x is known for integers only; nothing is reassociated on floats.
- *   3. Nothing is computed that would not have been, but for a few cycles where the other arm does
- *      not care (is_cheap): a branch becomes a `select` only when both of its arms are empty.
+ *   3. Nothing is computed that was not computed before, except for a few cycles where the other
+ *      arm yields anything (is_cheap): a branch becomes a `select` only if both arms are empty.
  *   4. A node that turns into another keeps its place, so the order of failures stays.
  *
- * Inside an arm of `if c`, c is a known bool; inside the one in which x == k holds, x is k. Those
- * facts replace operands where that may fold something (operands of primitive ops; of c, also where
- * a branch yields it). Needs and keeps nothing; leaves dead nodes' operands to dce. */
+ * Inside an arm of `if c`, c is a known bool; inside the arm where x == k holds, x is k. These
+ * facts replace operands where that may fold something: operands of primitive ops and, for c, also
+ * what a branch yields. Requires and keeps nothing; leaves the operands of dead nodes to dce. */
 #include "graph/graph.h"
 
 typedef struct folding {
   hia_graph *g;
   hia_fn *fn;
   hia_subst subst;
-  bool *is_known; /* by value: in the arms around the walk it is the constant `known` */
+  bool *is_known; /* by value: it is the constant `known` where the walk is */
   hia_word *known;
   uint32_t n_values; /* of these two */
-  bool is_changed;   /* nodes came or went */
+  bool is_changed;   /* nodes were added or removed */
 } folding;
 
 static const hia_word ONES = UINT64_MAX;
@@ -84,7 +84,7 @@ static bool become_op(folding *f, hia_node_id n, unsigned op, hia_value_id a, hi
   return true;
 }
 
-/* ---- identities: each answers whether it has changed the node ---- */
+/* ---- identities: each returns true if it has changed the node ---- */
 
 static bool fold_constants(folding *f, hia_node_id n) {
   const hia_node *node = &f->fn->nodes.data[n];
@@ -97,7 +97,7 @@ static bool fold_constants(folding *f, hia_node_id n) {
   return become_const(f, n, result);
 }
 
-/* The comparison with its operands the other way round, and its opposite. */
+/* The comparison with its operands exchanged, and below its opposite. */
 static unsigned mirrored(unsigned op) {
   switch (op) {
   case HIA_OP_LT: return HIA_OP_GT;
@@ -118,7 +118,7 @@ static unsigned opposite(unsigned op) {
   }
 }
 
-/* Constants go to the right. */
+/* Moves a constant operand to the right. */
 static bool constant_right(folding *f, hia_node_id n) {
   hia_node *node = &f->fn->nodes.data[n];
   if (node->n_ins != 2) return false;
@@ -129,7 +129,7 @@ static bool constant_right(folding *f, hia_node_id n) {
   return become_op(f, n, is_compare ? mirrored(node->op) : node->op, b, a);
 }
 
-/* (x + c1) + c2, and with minus: one op on x. The inner one may have other uses. */
+/* (x + c1) + c2, and the same with minus: becomes one op on x. The inner op may have other uses. */
 static bool gather_offset(folding *f, hia_node_id n, hia_dtype type, hia_word c2) {
   hia_node_id inner = node_of(f, in(f, n, 0));
   unsigned op = f->fn->nodes.data[n].op, inner_op = f->fn->nodes.data[inner].op;
@@ -311,12 +311,12 @@ static bool fold_op(folding *f, hia_node_id n) {
 /* ---- facts ---- */
 
 static void learn(folding *f, hia_value_id v, bool is_known, hia_word word) {
-  if (v >= f->n_values) return; /* made by this pass: its uses are not worth the memory */
+  if (v >= f->n_values) return; /* made by this pass: it has few uses, and growing costs memory */
   f->is_known[v] = is_known;
   f->known[v] = word;
 }
 
-/* What holds in an arm (or, on leaving it, no longer does). */
+/* Records the facts that hold in an arm; or, when the walk leaves the arm, removes them. */
 static void learn_arm(folding *f, hia_node_id n, bool is_then, bool is_entered) {
   hia_value_id c = in(f, n, 0), x;
   hia_word k;
@@ -347,7 +347,7 @@ static void use_facts(folding *f, hia_node_id n) {
 
 /* ---- branches and loops ---- */
 
-/* The taken arm comes to stand in the place of the IF. Returns the node to go on with. */
+/* Replaces the IF by its taken arm. Returns the node to go on with. */
 static hia_node_id take_arm(folding *f, hia_node_id n, bool is_true) {
   hia_fn *fn = f->fn;
   hia_region_id arm = fn->nodes.data[n].regions + (is_true ? 0 : 1);
@@ -360,8 +360,8 @@ static hia_node_id take_arm(folding *f, hia_node_id n, bool is_true) {
   return next;
 }
 
-/* Is the condition of a loop false in its first round? It is when it is a constant, or an op on
- * constants and variables that begin with one. */
+/* True if the condition of a loop is false in its first round, as far as this is known: if it is a
+ * constant, or an op on constants and on variables that begin with a constant. */
 static bool is_never_entered(folding *f, hia_node_id n) {
   const hia_fn *fn = f->fn;
   hia_value_id c = in(f, hiaG_yield_of(fn, fn->nodes.data[n].regions), 0);
@@ -382,7 +382,7 @@ static bool is_never_entered(folding *f, hia_node_id n) {
          !result;
 }
 
-/* The head runs once, with the first values. */
+/* Replaces a loop that is never entered by its head, which runs once with the first values. */
 static hia_node_id take_head(folding *f, hia_node_id n) {
   hia_fn *fn = f->fn;
   hia_region_id head = fn->nodes.data[n].regions;
@@ -402,7 +402,7 @@ static bool is_anything(const folding *f, hia_value_id v) {
   return op_of(f, v) == HIA_OP_UNDEF || op_of(f, v) == HIA_OP_FAIL;
 }
 
-/* Results that are constant, or the condition itself, whatever else the arms do. */
+/* Replaces results that are constant, or equal to the condition, whatever else the arms do. */
 static void fold_results(folding *f, hia_node_id n) {
   hia_fn *fn = f->fn;
   hia_region_id then_region = fn->nodes.data[n].regions;
@@ -438,8 +438,8 @@ static void fold_results(folding *f, hia_node_id n) {
   }
 }
 
-/* Where one arm yields a value and the other does not care, computing it in any case is cheaper
- * than a branch around it. Answers whether both arms hold nothing but a few such computations. */
+/* True if the arm has only a few cheap computations, and yields their values only where `other`
+ * yields anything (undef). Computing them in any case is cheaper than a branch around them. */
 static bool is_cheap(const folding *f, hia_region_id arm, hia_region_id other) {
   const hia_fn *fn = f->fn;
   uint32_t cost = 0;
@@ -460,7 +460,7 @@ static bool is_cheap(const folding *f, hia_region_id arm, hia_region_id other) {
   return true;
 }
 
-/* An IF with empty arms: its results become selections. Returns the node to go on with. */
+/* Replaces the results of an IF with empty arms by selections. Returns the node to go on with. */
 static hia_node_id to_selects(folding *f, hia_node_id n, hia_node_id next) {
   hia_fn *fn = f->fn;
   hia_region_id then_region = fn->nodes.data[n].regions;

@@ -7,23 +7,27 @@
  *                                      b = if t { join 0 } else { call f(y) }
  *                                      a + b
  *
- * A call is worth it if it may take long (its callee diverges: recursive, or loops), and if
- * something that may take long stands between it and the last node that its arguments depend on.
- * Then the fork comes right before that. Plain operations which cannot fail do not count as such a
- * dependence: those that the arguments need are moved up, before the fork. Of nodes that can fail,
- * and of those that are counted, the order stays what it was.
+ * This is lazy task creation (Mohr, Kranz, Halstead 1991; Feeley 1993): a fork costs its owner
+ * nearly nothing unless a thief takes it. So one would expect that every call can be forked. But a
+ * fork pays only if there is something to do beside it. A call is forked if it may take long (its
+ * callee diverges: it is recursive, or loops), and if something that may take long stands between
+ * the call and the last node that its arguments depend on. The fork comes right before that. Pure
+ * operations which cannot fail do not count as such a dependence: those that the arguments need
+ * are moved up, before the fork. Nodes that can fail, and nodes that are counted, keep their order.
  *
- * Each region is looked at by itself: it is a list of nodes, some of which take long (calls, and
- * branches and loops around such calls), and a fork is a stretch of it, from the node it comes
- * before to the call it is for. Stretches must nest or be disjoint (runtime/native/fork.h), and of
- * those that are open in one place, in all regions around it, there may be MAX_OPEN. Calls are
- * taken in their order, so each stretch is to be fitted to those that end before it does: it goes
- * around them, which is how of several calls that could all begin at once the last is forked first;
- * or it begins behind the one that it would cut, or that is too deep already.
+ * Each region is treated by itself. It is a list of nodes, some of which take long (calls, and
+ * branches and loops around such calls). A fork is a straight-line run of that list: from the node
+ * that the fork comes before to the call that it is for. Runs must nest or be disjoint
+ * (runtime/native/fork.h), and at most MAX_OPEN may be open in one place, those of all regions
+ * around it included. Calls are taken in their order, so each run is fitted to the runs that end
+ * before it does:
  *
- * Calls in tail position are not forked, as they come last; nor are those of the arms in this
- * pass's own branches. Outer regions come before inner ones, as the oldest fork, the largest piece
- * of work, is what others take.
+ * - It goes around them. So if several calls could all begin at once, the last is forked first.
+ * - It begins behind a run that it would cut, or that is nested too deeply already.
+ *
+ * Calls in tail position are not forked, because they come last; nor are the calls in the arms of
+ * this pass's own branches. Outer regions come before inner ones, because thieves take the oldest
+ * fork, which is the largest piece of work.
  *
  * Needs hiaG_effects and a function without forks; keeps everything but the numbering. */
 #include "graph/graph.h"
@@ -34,12 +38,12 @@ enum {
   MAX_WORDS = 64, /* arguments, or results, of a fork */
 };
 
-/* A fork, as a stretch of its region: both ends are places there. */
-typedef struct stretch {
+/* A fork, as a straight-line run of its region: both ends are places there. */
+typedef struct straight_run {
   uint32_t from, to; /* the node that it begins before; the call */
-  uint32_t depth;    /* 1 and the most that nest in it */
-} stretch;
-typedef HIA_VEC(stretch) stretch_vec;
+  uint32_t depth;    /* 1 + the largest depth of the runs inside it */
+} straight_run;
+typedef HIA_VEC(straight_run) straight_run_vec;
 
 typedef struct forking {
   hia_graph *g;
@@ -51,14 +55,14 @@ typedef struct forking {
   bool *takes_long;    /* by node */
   uint32_t *open;      /* by region: forks open around it */
   hia_u32vec regions;  /* outer before inner */
-  hia_node_id *region; /* the nodes of the one at hand */
+  hia_node_id *region; /* the nodes of the region being treated */
   uint32_t n;          /* of them */
   uint32_t *order;     /* by node: its place, the index in `region` */
-  uint32_t *place;     /* the same; once it was moved, of the node it now stands before */
-  uint32_t *needs;     /* by place: 1 and the last place its operands depend on, 0: none; of plain
-                          operations that of their operands */
+  uint32_t *place;     /* the same; of a node that was moved, the place it now stands before */
+  uint32_t *needs;     /* by place: 1 + the last place its operands depend on, 0: none; a movable
+                          operand passes on what it needs itself */
   uint32_t *next_long; /* by place: the first from there on that takes long, or n */
-  hia_node_id *first;  /* by place: the first of the forks that were put before it, or it */
+  hia_node_id *first;  /* by place: the first of the forks that were put before it, or the node */
 } forking;
 
 /* ---- what there is ---- */
@@ -68,7 +72,8 @@ static bool may_diverge(const forking *f, hia_node_id n) {
   return node->op == HIA_OP_CALL && hiaG_fn(f->g, HIA_IMM_A(node->imm))->traits & HIA_FN_DIVERGES;
 }
 
-/* Marks what takes long, and lists the regions. False: the function is not to be changed. */
+/* Marks the nodes that take long, and lists the regions. False: the function must not be changed,
+ * or has no call that takes long. */
 static bool look(forking *f) {
   const hia_fn *fn = f->fn;
   bool is_wanted = false;
@@ -92,8 +97,8 @@ static bool look(forking *f) {
   return is_wanted;
 }
 
-/* May it be moved up, when its operands are there? */
-static bool is_plain(const forking *f, hia_node_id n) {
+/* True if the node may be moved up to any place behind its operands. */
+static bool is_movable(const forking *f, hia_node_id n) {
   unsigned op = f->fn->nodes.data[n].op;
   if (op == HIA_OP_CONST || op == HIA_OP_UNDEF) return true;
   return hiaR_ops[op].rule != HIA_RULE_CONTROL && !(hiaR_ops[op].traits & HIA_T_EFFECT) &&
@@ -117,13 +122,14 @@ static void list_region(forking *f, hia_region_id r) {
     for (uint32_t k = 0; k < fn->nodes.data[n].n_ins; k++) {
       hia_node_id def = fn->values.data[hiaG_in(fn, n, k)].node;
       if (fn->nodes.data[def].region != r) continue; /* further out */
-      uint32_t at = f->place[def], need = is_plain(f, def) ? f->needs[at] : at + 1;
+      uint32_t at = f->place[def], need = is_movable(f, def) ? f->needs[at] : at + 1;
       if (need > f->needs[i]) f->needs[i] = need;
     }
   }
 }
 
-/* What is impure happens in sequential order, so nobody may begin it early. */
+/* True if the call may be forked. Impure calls happen in sequential order, so a thief must not
+ * begin them early. */
 static bool is_candidate(const forking *f, hia_node_id n) {
   const hia_node *node = &f->fn->nodes.data[n];
   return may_diverge(f, n) && !(node->flags & HIA_NODE_TAIL) && node->n_ins <= MAX_WORDS &&
@@ -133,46 +139,47 @@ static bool is_candidate(const forking *f, hia_node_id n) {
 
 /* ---- which calls ---- */
 
-/* Fits the call at place `to` to the stretches that are there: outermost ones, in their order.
- * Those that it goes around leave `outer`. */
-static bool fit(const forking *f, uint32_t to, uint32_t most, stretch_vec *outer, stretch *s) {
-  *s = (stretch){f->next_long[f->needs[to]], to, 1};
+/* Fits the run of the call at place `to` to the runs found so far. `outer` has the outermost of
+ * them, in their order; those that the new run goes around are removed from it. */
+static bool fit(const forking *f, uint32_t to, uint32_t most, straight_run_vec *outer,
+                straight_run *run) {
+  *run = (straight_run){f->next_long[f->needs[to]], to, 1};
   uint32_t k = outer->len;
   for (; k > 0; k--) {
-    const stretch *o = &outer->data[k - 1];
-    if (o->to < s->from) break;
-    if (o->from < s->from || o->depth >= most) {
-      s->from = f->next_long[o->to + 1];
+    const straight_run *o = &outer->data[k - 1];
+    if (o->to < run->from) break;
+    if (o->from < run->from || o->depth >= most) {
+      run->from = f->next_long[o->to + 1];
       break;
     }
-    if (o->depth >= s->depth) s->depth = o->depth + 1;
+    if (o->depth >= run->depth) run->depth = o->depth + 1;
   }
-  if (s->from >= to) return false;
+  if (run->from >= to) return false;
   outer->len = k;
   return true;
 }
 
-/* Of several stretches one is left, around the most. */
-static void keep_longest(stretch_vec *found) {
-  stretch best = found->data[0];
+/* Keeps the longest of several runs only. */
+static void keep_longest(straight_run_vec *found) {
+  straight_run best = found->data[0];
   for (uint32_t i = 1; i < found->len; i++)
     if (found->data[i].to - found->data[i].from > best.to - best.from) best = found->data[i];
   found->data[0] = best;
   found->len = 1;
 }
 
-/* Finds the stretches of a region, by their calls, and how many are open around the regions in it.
- */
-static void find_stretches(forking *f, uint32_t is_open, stretch_vec *found) {
+/* Finds the runs of a region, in the order of their calls, and how many are open around each region
+ * inside it. */
+static void find_runs(forking *f, uint32_t is_open, straight_run_vec *found) {
   const hia_fn *fn = f->fn;
   uint32_t most = MAX_OPEN - is_open;
-  stretch_vec outer = {0};
+  straight_run_vec outer = {0};
   found->len = 0;
   for (uint32_t i = 0; i < f->n && most; i++) {
-    stretch s;
-    if (!is_candidate(f, f->region[i]) || !fit(f, i, most, &outer, &s)) continue;
-    hiaR_push(f->scratch, &outer, s);
-    hiaR_push(f->scratch, found, s);
+    straight_run run;
+    if (!is_candidate(f, f->region[i]) || !fit(f, i, most, &outer, &run)) continue;
+    hiaR_push(f->scratch, &outer, run);
+    hiaR_push(f->scratch, found, run);
   }
   if (f->density == HIA_FORK_ONE_A_REGION && found->len > 1) keep_longest(found);
   hia_mark mark = hiaR_arena_mark(f->scratch);
@@ -194,11 +201,11 @@ static int by_number(const void *a, const void *b) {
   return x < y ? -1 : x > y;
 }
 
-/* Moves the plain operations that the arguments of a call need to before its fork. They keep their
- * order, in which each comes after what it needs. */
-static void move_up(forking *f, const stretch *s) {
+/* Moves the operations that the arguments of a call need to before its fork. They keep their order,
+ * in which each comes after its operands. */
+static void move_up(forking *f, const straight_run *run) {
   hia_fn *fn = f->fn;
-  hia_node_id call = f->region[s->to];
+  hia_node_id call = f->region[run->to];
   hia_region_id home = fn->nodes.data[call].region;
   hia_u32vec todo = {0}, moved = {0};
   hiaR_push(f->scratch, &todo, call);
@@ -206,18 +213,18 @@ static void move_up(forking *f, const stretch *s) {
     hia_node_id n = todo.data[--todo.len];
     for (uint32_t k = 0; k < fn->nodes.data[n].n_ins; k++) {
       hia_node_id def = fn->values.data[hiaG_in(fn, n, k)].node;
-      if (fn->nodes.data[def].region != home || f->place[def] <= s->from) continue;
+      if (fn->nodes.data[def].region != home || f->place[def] <= run->from) continue;
       hiaR_push(f->scratch, &moved, f->order[def]);
       hiaR_push(f->scratch, &todo, def);
-      f->place[def] = s->from;
+      f->place[def] = run->from;
     }
   }
   if (moved.len) qsort(moved.data, moved.len, sizeof *moved.data, by_number);
   for (uint32_t i = 0; i < moved.len; i++)
-    hiaG_move(fn, f->region[moved.data[i]], f->first[s->from]);
+    hiaG_move(fn, f->region[moved.data[i]], f->first[run->from]);
 }
 
-/* Ends an arm with a node whose results it yields. */
+/* Ends an arm with a YIELD of a node's results. */
 static void yield_outs(forking *f, hia_region_id arm, hia_node_id n) {
   uint32_t n_outs = f->fn->nodes.data[n].n_outs;
   hia_value_id *outs = HIA_NEW_ARRAY(f->scratch, hia_value_id, n_outs);
@@ -225,19 +232,19 @@ static void yield_outs(forking *f, hia_region_id arm, hia_node_id n) {
   hiaG_yield(f->g, f->fn, arm, outs, n_outs);
 }
 
-static void make_fork(forking *f, const stretch *s) {
+static void make_fork(forking *f, const straight_run *run) {
   hia_graph *g = f->g;
   hia_fn *fn = f->fn;
-  hia_node_id call = f->region[s->to];
+  hia_node_id call = f->region[run->to];
   const hia_node node = fn->nodes.data[call];
   hia_fn_id callee = HIA_IMM_A(node.imm);
   const hia_dtype *results = hiaG_fn(g, callee)->results, boolean = HIA_BOOL;
   const hia_value_id *ins = node.n_ins ? fn->edges.data + node.ins : NULL;
   uint32_t number = f->number++;
 
-  move_up(f, s);
-  f->first[s->from] = hiaG_insert(g, fn, f->first[s->from], HIA_OP_FORK, ins, node.n_ins, NULL, 0,
-                                  HIA_IMM(callee, number), node.loc);
+  move_up(f, run);
+  f->first[run->from] = hiaG_insert(g, fn, f->first[run->from], HIA_OP_FORK, ins, node.n_ins, NULL,
+                                    0, HIA_IMM(callee, number), node.loc);
   hia_node_id stolen = hiaG_insert(g, fn, call, HIA_OP_STOLEN, NULL, 0, &boolean, 1,
                                    HIA_IMM(HIA_NONE, number), HIA_NONE);
   hia_value_id taken = hiaG_out(fn, stolen, 0);
@@ -271,9 +278,9 @@ bool hiaG_fork_in(hia_graph *g, hia_fn *fn, hia_fork_density density) {
   f.first = HIA_NEW_ARRAY(f.scratch, hia_node_id, n);
   for (uint32_t i = 0; i < f.regions.len; i++) {
     hia_mark mark = hiaR_arena_mark(f.scratch);
-    stretch_vec found = {0};
+    straight_run_vec found = {0};
     list_region(&f, f.regions.data[i]);
-    find_stretches(&f, f.open[f.regions.data[i]], &found);
+    find_runs(&f, f.open[f.regions.data[i]], &found);
     for (uint32_t k = 0; k < found.len; k++) make_fork(&f, &found.data[k]);
     hiaR_arena_release(f.scratch, mark);
   }

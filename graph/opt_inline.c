@@ -1,24 +1,25 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* inline: calls of small functions that are not recursive are replaced by the body.
+/* inline: replaces calls of small functions that are not recursive by the body.
  *
- * Works from callees to callers (needs hiaG_effects for the groups), so a body that is copied has
- * had its own calls inlined. A function is taken in when it is small, or when it has one call
- * only, is no root, and is of moderate size. Recursive functions keep their calls; unrolling
- * them is another matter.
+ * Works from callees to callers (requires hiaG_effects for the groups), so the calls of a body have
+ * been inlined before the body is copied. A function is inlined if it is small, or if it has only
+ * one call, is no root, and is of moderate size. Calls of recursive functions stay; opt_unroll.c
+ * treats those.
  *
- * The chain of calls stays the source's: a copied node's location gets the position of the call as
- * its parent, or that call's own parent when it was a tail call, which is in no chain. A copied
- * call keeps its HIA_NODE_TAIL: what it was in the source does not change by where its copy
- * stands, and its position is left out of chains as before. Whether a call still is in tail
- * position is a matter of structure (opt_tail.c looks at that, and at the flag).
+ * Backtraces stay the source's: the location of a copied node gets the position of the call as its
+ * parent; or the parent of that position if the call was a tail call, because tail calls are in no
+ * backtrace. A copied call keeps its HIA_NODE_TAIL: the flag says what the call was in the source,
+ * wherever its copy stands. Whether a call is still in tail position depends on the structure
+ * (opt_tail.c tests both).
  *
- * A function whose last call has gone is removed at once: it would only cost time further on.
+ * A function whose last call has been inlined is removed at once: later passes would only lose
+ * time.
  *
- * COUNT nodes stand before calls, in the caller: they stay when the call goes. */
+ * COUNT nodes stand before calls, in the caller: they stay when the call is replaced. */
 #include "graph/graph.h"
 
 enum {
-  SMALL_COST = 40, /* cycles, after the op table: about what a call and its return cost thrice */
+  SMALL_COST = 40, /* cycles of the op table: about three times a call and its return */
   SMALL_NODES = 40,
   SINGLE_NODES = 100, /* of a function with one call */
   MAX_GROWTH = 4000,  /* nodes that one function may grow by */
@@ -26,12 +27,12 @@ enum {
 
 typedef struct size {
   uint32_t cost, nodes;
-  bool has_forks; /* whose numbers are those of one function: it is left as it is */
+  bool has_forks; /* fork numbers are unique only within a function: it is not inlined */
 } size;
 
 typedef struct inlining {
   hia_graph *g;
-  size *sizes;       /* by function, once its own calls have been looked at */
+  size *sizes;       /* by function, once its own calls have been inlined */
   uint32_t *n_calls; /* by function: calls, forks and joins of it in the graph */
 } inlining;
 
@@ -59,7 +60,7 @@ static bool is_wanted(const inlining *i, const hia_fn *caller, hia_fn_id callee)
   return i->n_calls[callee] == 1 && !fn->is_root && s.nodes <= SINGLE_NODES;
 }
 
-/* Puts the body of the callee before the call, whose results it stands for. */
+/* Replaces a call by a copy of the callee's body. */
 static void copy_body(inlining *i, hia_fn *fn, hia_node_id call, hia_subst *subst) {
   hia_arena *scratch = &i->g->comp->scratch;
   hia_node node = fn->nodes.data[call];

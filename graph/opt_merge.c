@@ -1,35 +1,39 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* merge: a call that was made before, of the same function with equal arguments, is not made again.
+/* merge: value numbering of calls. A call of the same function with equal arguments as a call made
+ * before is not made again.
  *
- * "Before" means in a dominating position, as in opt_cse.c. A call that can fail, or that need not
- * end, counts too: had it failed the first time, nothing would come to the second. That is all
- * there is in most programs; but unrolled recursion is full of
+ * "Before" means in a dominating position, as in opt_cse.c. Calls that can fail, or may not end,
+ * are merged too: if the call fails, it fails the first time, and the second is never reached. In
+ * most programs that is enough. But in unrolled recursion equal calls mostly do not dominate each
+ * other:
  *
  *     x = if n - 1 <= 1 then 1 else f(n - 2) + f(n - 3)
  *     x + f(n - 2)
  *
- * where one arm of a branch has made the call that follows it. So the call goes into the branch:
- * the arm that made it yields its result as well, the other one makes it as its last act. Between
- * the branch and the call may only stand what can neither fail nor call, so sequential order stays.
- * The arm may have made the call in a branch of its own, if that is the last thing it does.
+ * Here one arm of a branch makes the call that follows the branch. So the call is moved into the
+ * branch: the arm that made it yields its result as well, and the other arm makes it last. (This is
+ * partial redundancy elimination, for the case that the other arm must make the call anyway.)
+ * Between the branch and the call there may only be nodes that can neither fail nor call, so
+ * sequential order stays. The arm may have made the call in a branch of its own, if that branch is
+ * the last thing in it.
  *
  * Arguments are equal if they are the same value, or are computed alike: values are numbered, and
  * `n - 1 - 1` is `n - 2`. Programs that count calls keep them: there a call is an effect.
  *
- * Needs hiaG_effects (effects); keeps it. For native code only: the interpreter says what programs
- * mean, and is to make the calls that they make. Unrolling merges too, before it replaces calls by
- * bodies, if this pass has run. */
+ * Requires hiaG_effects (effects), and keeps it. For native code only: the interpreter defines what
+ * programs mean, and must make the calls that they make. If this pass has run, unrolling merges
+ * too, before it replaces calls by bodies. */
 #include "graph/graph.h"
 
 enum {
-  MAX_LOOKED_AT = 16, /* equal calls */
-  MAX_BETWEEN = 32,   /* nodes between a branch and a call that goes into it */
-  MAX_NESTED = 8,     /* branches within branches that it passes */
-  MAX_RESULTS = 64,   /* of a branch: each new one takes time by how many there are */
+  MAX_LOOKED_AT = 16, /* equal calls that are tried */
+  MAX_BETWEEN = 32,   /* nodes between a branch and a call that is moved into it */
+  MAX_NESTED = 8,     /* branches inside one another through which results are passed out */
+  MAX_RESULTS = 64,   /* of a branch: adding one takes time linear in their number */
 };
 
-/* What a value is: another one, and for integers a constant added to it. Constants have a base of
- * their own. */
+/* The number of a value: a base value and, for integers, a constant added to it. Values with equal
+ * terms are equal. All constants have one base. */
 typedef struct term {
   uint32_t base;
   uint64_t plus;
@@ -40,13 +44,13 @@ typedef struct operation {
   uint32_t op, type, n_ins;
   uint64_t imm;
   term ins[3];
-  hia_value_id value; /* the first that was computed so */
+  hia_value_id value; /* the first that was computed by it */
 } operation;
 
-/* Results that are at hand wherever `region` is open: of a call, or of a branch that made it. */
+/* Results that are available wherever `region` is open: of a call, or of a branch that made it. */
 typedef struct known {
   uint64_t callee;
-  uint32_t args, n_args; /* merging.args[args ..) */
+  uint32_t args, n_args; /* merging.args[args .. args + n_args) */
   hia_value_id outs;
   hia_region_id region;
 } known;
@@ -83,7 +87,7 @@ static uint64_t wrapped(hia_dtype type, uint64_t x) { return type == HIA_I32 ? (
 
 static bool is_constant(term t) { return t.base == BASE_OF_CONSTANTS; }
 
-/* Of the sum or difference with a constant; false if it is none. */
+/* The term of a sum or difference with a constant; false if the node is neither. */
 static bool linear_term(merging *m, hia_node_id n, hia_dtype type, term *t) {
   const hia_node *node = &m->fn->nodes.data[n];
   if (type != HIA_I32 && type != HIA_I64) return false;
@@ -110,7 +114,7 @@ static void number(merging *m, hia_node_id n) {
   bool is_op = node->op == HIA_OP_CONST || hiaR_ops[node->op].rule != HIA_RULE_CONTROL;
   if (!is_op || node->n_ins > 3 || node->n_outs != 1) return;
   operation o;
-  memset(&o, 0, sizeof o); /* it is hashed as bytes */
+  memset(&o, 0, sizeof o); /* padding too: it is hashed as bytes */
   o.op = node->op;
   o.type = hiaG_type(m->fn, node->outs);
   o.imm = node->imm;
@@ -144,24 +148,25 @@ static void number(merging *m, hia_node_id n) {
 
 /* ---- into a branch ---- */
 
-/* Can it stand between a branch and a call that goes into it? */
-static bool is_plain(const merging *m, hia_node_id n) {
+/* True if the node may stand between a branch and a call that is moved into it. */
+static bool is_passable(const merging *m, hia_node_id n) {
   const hia_node *node = &m->fn->nodes.data[n];
   if (node->op == HIA_OP_CONST || node->op == HIA_OP_UNDEF) return true;
   return hiaR_ops[node->op].rule != HIA_RULE_CONTROL && !hiaG_node_raises(m->g, m->fn, n);
 }
 
-/* Are there only such nodes behind `n`, up to `end`? */
-static bool only_plain(const merging *m, hia_node_id n, hia_node_id end) {
+/* True if only such nodes are behind `n`, up to `end`. */
+static bool only_passable(const merging *m, hia_node_id n, hia_node_id end) {
   const hia_node *nodes = m->fn->nodes.data;
   uint32_t count = 0;
   for (hia_node_id at = nodes[n].next; at != end; at = nodes[at].next)
-    if (++count > MAX_BETWEEN || !is_plain(m, at)) return false;
+    if (++count > MAX_BETWEEN || !is_passable(m, at)) return false;
   return true;
 }
 
-/* The branches that lead from the region of `call` to the one where `k` is known, outermost first
- * and each the last that happens before the call. Their number; 0: there is no such way. */
+/* Finds the branches that lead from the region of `call` to the region where `k` is known,
+ * outermost first. Each must be the last in its region that happens before the call. Returns their
+ * number; 0: there is no such path. */
 static uint32_t find_path(const merging *m, const known *k, hia_node_id call,
                           hia_node_id path[MAX_NESTED]) {
   const hia_fn *fn = m->fn;
@@ -174,7 +179,7 @@ static uint32_t find_path(const merging *m, const known *k, hia_node_id call,
     if (hiaG_def(fn, hiaG_in(fn, owner, 0))->op == HIA_OP_STOLEN) return 0;
     path[n] = owner;
     r = fn->nodes.data[owner].region;
-    if (!only_plain(m, owner, r == goal ? call : hiaG_yield_of(fn, r))) return 0;
+    if (!only_passable(m, owner, r == goal ? call : hiaG_yield_of(fn, r))) return 0;
   }
   for (uint32_t i = 0; i < n / 2; i++) {
     hia_node_id swapped = path[i];
@@ -184,8 +189,8 @@ static uint32_t find_path(const merging *m, const known *k, hia_node_id call,
   return n;
 }
 
-/* Moves what the call's arguments need, of the plain nodes behind the branch, before the branch.
- * False, and nothing is moved, if they need the branch itself. */
+/* Moves those nodes behind the branch that the call's arguments need before the branch. False, and
+ * nothing is moved, if they need the branch itself. */
 static bool free_args(merging *m, hia_node_id branch, hia_node_id call) {
   hia_fn *fn = m->fn;
   bool is_stuck[MAX_BETWEEN];
@@ -210,7 +215,7 @@ static bool free_args(merging *m, hia_node_id branch, hia_node_id call) {
   return true;
 }
 
-/* A branch gets more results: what its arms have at more[0] .. and more[1] .. . Answers the first.
+/* Adds results to a branch: the values of its arms from more[0] and more[1] on. Returns the first.
  */
 static hia_value_id add_results(merging *m, hia_node_id branch, const hia_value_id more[2],
                                 uint32_t n_more) {
@@ -234,7 +239,7 @@ static hia_value_id add_results(merging *m, hia_node_id branch, const hia_value_
     hiaG_replace(&m->subst, node.outs + i, outs + i);
     set_term(m, outs + i, t);
   }
-  for (uint32_t k = 0; k < m->calls.len; k++) { /* what is known may be results of this branch */
+  for (uint32_t k = 0; k < m->calls.len; k++) { /* known results may be those of this branch */
     hia_value_id *v = &m->calls.data[k].outs;
     if (*v >= node.outs && *v < node.outs + node.n_outs) *v = outs + (*v - node.outs);
   }
@@ -258,15 +263,15 @@ typedef struct equals {
   uint32_t n, at[MAX_LOOKED_AT];
 } equals;
 
-/* Results at the end of an arm: known there, or of a copy of the call. */
+/* The call's results at the end of an arm: known there, or those of a copy of the call. */
 static hia_value_id results_in(merging *m, const equals *e, hia_node_id call, hia_region_id arm) {
   for (uint32_t i = 0; i < e->n; i++)
     if (m->calls.data[e->at[i]].region == arm) return m->calls.data[e->at[i]].outs;
   return copy_call(m, call, arm);
 }
 
-/* Hands what is known in the last branch of the path on to the region of the first; other ways
- * through the branches make the call. Answers the results there. */
+/* Passes the results known in the last branch of the path out to the region of the first, and
+ * returns them there. Other paths through the branches make the call. */
 static hia_value_id hand_out(merging *m, const equals *e, const known *k, hia_node_id call,
                              const hia_node_id *path, uint32_t n) {
   hia_value_id results = k->outs;
@@ -328,7 +333,7 @@ static void visit_call(merging *m, hia_node_id call) {
     replace_call(m, call, before->outs);
     return;
   }
-  /* A tail call would be none in an arm that is not the last. */
+  /* Moved into an arm, a tail call would no longer be in tail position. */
   for (uint32_t k = 0; k < e.n && !(node.flags & HIA_NODE_TAIL); k++) {
     const known before = m->calls.data[e.at[k]];
     hia_node_id path[MAX_NESTED];
@@ -347,7 +352,7 @@ static void enter(merging *m, hia_node_id n) {
   if (first != HIA_NONE) m->is_open[first] = true;
 }
 
-/* Leaves the region of a YIELD; what is in a HEAD is at hand in its ROUND. */
+/* Leaves the region of a YIELD. Results known in a HEAD stay available in its ROUND. */
 static void leave(merging *m, hia_region_id r) {
   switch ((hia_region_kind)m->fn->regions.data[r].kind) {
   case HIA_REGION_BODY: break;
@@ -390,7 +395,7 @@ bool hiaG_merge_in(hia_graph *g, hia_fn *fn) {
     }
   }
   if (!m.is_changed) return false;
-  /* Results of branches have changed behind the walk. */
+  /* Results of branches that the walk had passed have changed. */
   for (hia_node_id n = fn->regions.data[0].first; n != HIA_NONE; n = hiaG_walk_next(fn, n))
     hiaG_rewrite_ins(&m.subst, fn, n);
   return true;

@@ -1,14 +1,15 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* tail: tail calls inside a recursive group become loops, for every engine.
  *
- * Needs hiaG_effects (groups), and makes them stale. Functions that call each other in tail
- * position, directly or in a circle, are merged into one function with one loop; a function that
- * tail-calls only itself keeps its place. Constant space is part of the language's meaning, so
- * this pass cannot be switched off.
+ * One would leave tail calls to the code generator. But constant space is part of the language's
+ * meaning, in every engine, and code generators do not guarantee it. So this pass makes loops of
+ * tail calls, and cannot be switched off. Functions that call each other in tail
+ * position, directly or in a cycle, are merged into one function with one loop; a function that
+ * tail-calls only itself is changed in place. Requires hiaG_effects (groups), and makes them stale.
  *
- * A body is a tree along its tail: a region ends in a tail call, in a branch whose results are the
- * function's (and so each of its arms ends in one of the three), or in an exit. We call the regions
- * of this tree spots.
+ * A body is a tree along its tail. A region ends in a tail call, in an exit, or in a branch whose
+ * results are the function's; then each arm of the branch ends in one of the three. The regions of
+ * this tree are called spots.
  *
  *     fn gcd(a, b) = if b == 0 then a else gcd(b, a % b)
  *
@@ -17,19 +18,18 @@
  *              else      { yield true  }
  *       round  a % b; yield (b, a % b)           what leads to the next round
  *
- * If all that goes on is one spot D, its nodes move into the round: they run only when the loop
- * goes on, and need nothing but values of the head and of the spots around D, which the branches on
- * the way hand on ("exports"). If all that leaves is one spot X, its nodes move behind the loop in
- * the same way. Otherwise each spot yields the next values or the results too, and undef for the
- * rest:
+ * If only one spot D goes on, its nodes move into the round: they run only when the loop goes on,
+ * and need only values of the head and of the spots around D, which the branches between pass out
+ * ("exports"). If only one spot X leaves the loop, its nodes move behind the loop in the same way.
+ * Otherwise each spot also yields the next values or the results, and undef for the rest:
  *
  *     (go on?, next values... unless D, results... unless X, exports...)
  *
- * Where several functions are merged, the first loop variable is the state, which says whose turn
- * it is; the head begins with a branch for each bit of it, and parameters share variables by dtype.
- * What remains of a member is an entry that calls the merged function, if it is a root; all other
- * calls go to the merged function directly. The entry's call counts as a tail call, so chains of
- * calls stay the source's.
+ * Where several functions are merged, the first loop variable is the state: the number of the
+ * member that runs next. The head begins with a branch for each bit of it, and parameters share
+ * variables by dtype. If a member is a root, it becomes an entry that calls the merged function.
+ * All other calls go to the merged function directly. The entry's call is a tail call, so
+ * backtraces stay the source's.
  *
  * The order of nodes that can fail stays what it was along every path, and COUNT nodes stay where
  * they are: a round of such a loop is a call in the source, and was counted before the call. */
@@ -50,7 +50,7 @@ typedef struct spot {
   uint32_t parent;           /* the spot around; NONE for the first */
   const uint32_t *place;     /* of each result of the function among the operands of the YIELD */
   uint32_t n_calls, n_exits; /* spots without a branch, here or below */
-  hia_u32vec exports;        /* BRANCH: values of spots further in that the IF hands on */
+  hia_u32vec exports;        /* BRANCH: values of spots further in that the IF passes out */
 } spot;
 typedef HIA_VEC(spot) spot_vec;
 
@@ -58,14 +58,14 @@ typedef struct tail {
   hia_graph *g;
   hia_arena *scratch;
   uint32_t n_fns;        /* before this pass */
-  const uint32_t *class; /* by function: tail calls within one class are looked at, no others */
-  hia_fn_id *merged;     /* by function: that it was merged into, or NONE */
+  const uint32_t *class; /* by function: only tail calls within one class are changed */
+  hia_fn_id *merged;     /* by function: the function it was merged into, or NONE */
   uint32_t *state;       /* by function: its number in the merged function */
   uint32_t **variable;   /* by function: the loop variable of each parameter */
   hia_u32vec loops;      /* functions with ".loop" in their names */
 } tail;
 
-/* The loop that is being made. */
+/* The loop being made. */
 typedef struct looping {
   tail *t;
   hia_graph *g;
@@ -81,16 +81,16 @@ typedef struct looping {
   spot_vec spots;
   uint32_t next_spot, exit_spot;     /* D and X, or NONE */
   hia_u32vec next_needs, exit_needs; /* values of other spots that D and X use */
-  hia_subst next_subst, exit_subst;  /* and what stands for them in the round and behind the loop */
-  uint32_t *slot;   /* by value: its index among the exports of the branch at hand */
-  hia_u32vec tuple; /* operands of the YIELD in the making */
+  hia_subst next_subst, exit_subst;  /* their replacements in the round and behind the loop */
+  uint32_t *slot;                    /* by value: its index among the exports of one branch */
+  hia_u32vec tuple;                  /* operands of the YIELD being made */
   hia_value_id undef[HIA_N_DTYPES];
-  hia_region_id undef_region; /* that undef[] stands in */
+  hia_region_id undef_region; /* the region that undef[] is in */
 } looping;
 
 /* ---- the tree ---- */
 
-/* Results place[..] of the YIELD of a region: are they those of its last node? */
+/* The spot of a region. Operand place[r] of the region's YIELD is result r of the function. */
 static spot look(const tail *t, const hia_fn *fn, uint32_t class, hia_region_id region,
                  const uint32_t *place, uint32_t parent) {
   spot s = {.kind = SPOT_EXIT, .region = region, .end = HIA_NONE, .parent = parent, .place = place};
@@ -104,7 +104,7 @@ static spot look(const tail *t, const hia_fn *fn, uint32_t class, hia_region_id 
   if (node->op == HIA_OP_CALL) {
     hia_fn_id callee = HIA_IMM_A(node->imm);
     if (!(node->flags & HIA_NODE_TAIL) || node->n_outs != fn->n_results) return s;
-    /* A copy of a tail call, in a body that stands for a call which is in the chain. */
+    /* A copy of a tail call, in a body that was copied for a call which is in the backtrace. */
     if (node->loc != HIA_NONE && t->g->locs.data[node->loc].parent != HIA_NONE) return s;
     if (callee >= t->n_fns || t->class[callee] != class) return s;
   } else if (node->op != HIA_OP_IF) {
@@ -119,7 +119,7 @@ static spot look(const tail *t, const hia_fn *fn, uint32_t class, hia_region_id 
   return s;
 }
 
-/* The places of the results among what the arms of a BRANCH yield. */
+/* The places of the function's results among the operands that the arms of a BRANCH yield. */
 static const uint32_t *inner_place(tail *t, const hia_fn *fn, const spot *s) {
   hia_node_id yield = hiaG_yield_of(fn, s->region);
   hia_value_id outs = fn->nodes.data[s->end].outs;
@@ -132,7 +132,7 @@ static const uint32_t *inner_place(tail *t, const hia_fn *fn, const spot *s) {
   return place;
 }
 
-/* All spots from a region inwards, outer before inner. */
+/* Lists all spots from a region inwards, outer before inner. */
 static void find_spots(tail *t, const hia_fn *fn, uint32_t class, hia_region_id region,
                        spot_vec *spots) {
   uint32_t *place = HIA_NEW_ARRAY(t->scratch, uint32_t, fn->n_results);
@@ -157,14 +157,14 @@ static void find_spots(tail *t, const hia_fn *fn, uint32_t class, hia_region_id 
   }
 }
 
-/* A join must stay in the arm that its fork's `stolen` leads to. */
+/* True if the region has a join, which must stay in the arm that its fork's `stolen` leads to. */
 static bool holds_join(const hia_fn *fn, hia_region_id region) {
   for (hia_node_id n = fn->regions.data[region].first; n != HIA_NONE; n = fn->nodes.data[n].next)
     if (fn->nodes.data[n].op == HIA_OP_JOIN) return true;
   return false;
 }
 
-/* Takes together what is all exit or all goes on, and finds D and X. */
+/* Combines spots whose inner spots all exit, or all go on, and finds D and X. */
 static void classify(looping *l) {
   uint32_t n_next = 0, n_exits = 0;
   l->next_spot = l->exit_spot = HIA_NONE;
@@ -217,7 +217,7 @@ static void find_needs(looping *l, uint32_t i, hia_u32vec *needs) {
     need(l, is_known, hiaG_in(fn, yield, s->place[k]), needs);
 }
 
-/* Has the branches from the definition of each value out to the head hand it on. */
+/* Adds each value to the exports of all branches from its definition out to the head. */
 static void export(looping *l, const hia_u32vec *needs, const uint32_t *spot_of,
                    bool *is_exported) {
   for (uint32_t i = 0; i < needs->len; i++) {
@@ -277,7 +277,7 @@ static hia_node_id yield_tuple(looping *l, hia_region_id region) {
   return hiaG_yield_of(l->fn, region);
 }
 
-/* The values that a spot which goes on leads to the next round with; they stand in `region`. */
+/* Adds the next values of a spot that goes on; they are in `region`. */
 static void add_next(looping *l, const spot *s, hia_region_id region) {
   if (s->kind == SPOT_BRANCH) {
     hiaG_set_outs(l->g, l->fn, s->end, l->vars, l->n_vars);
@@ -319,7 +319,7 @@ static void branch_outs(looping *l, const spot *s) {
   hiaG_set_outs(l->g, l->fn, s->end, types.data, types.len);
 }
 
-/* Constants of other spots that D or X needs get copies of its own. */
+/* Copies the constants of other spots that D or X needs. */
 static void copy_constants(looping *l, const hia_u32vec *needs, hia_subst *subst,
                            hia_region_id to) {
   for (uint32_t i = 0; i < needs->len; i++) {
@@ -339,7 +339,7 @@ static void rewrite(looping *l, hia_subst *subst, hia_node_id first, hia_node_id
   }
 }
 
-/* The nodes of D become the round; its spot keeps nothing. */
+/* Moves the nodes of D into the round; its spot keeps none. */
 static void fill_round(looping *l, const spot *s) {
   hia_region_id round = l->head + 1;
   copy_constants(l, &l->next_needs, &l->next_subst, round);
@@ -349,7 +349,7 @@ static void fill_round(looping *l, const spot *s) {
   rewrite(l, &l->next_subst, l->fn->regions.data[round].first, last);
 }
 
-/* The nodes of X come to stand behind the loop; its spot keeps nothing. */
+/* Moves the nodes of X behind the loop; its spot keeps none. */
 static void fill_exit(looping *l, const spot *s) {
   copy_constants(l, &l->exit_needs, &l->exit_subst, 0);
   hia_node_id results = hiaG_yield_of(l->fn, s->region);
@@ -359,7 +359,7 @@ static void fill_exit(looping *l, const spot *s) {
   rewrite(l, &l->exit_subst, l->fn->nodes.data[l->loop].next, last);
 }
 
-/* What the spots around D and X hand on through this one. */
+/* Adds the exports that pass through this spot. */
 static void add_exports(looping *l, const spot *s) {
   if (s->parent == HIA_NONE) return;
   const hia_u32vec *wanted = &l->spots.data[s->parent].exports;
@@ -376,7 +376,9 @@ static void add_exports(looping *l, const spot *s) {
   for (uint32_t i = 0; i < s->exports.len; i++) l->slot[s->exports.data[i]] = HIA_NONE;
 }
 
-/* Leaves the YIELD that ends the spot in the tuple; the head's ends differently (end_head). */
+/* Rewrites a spot, and ends it with a YIELD of the tuple. For the head the tuple is left to
+ * end_head.
+ */
 static void rewrite_spot(looping *l, uint32_t i) {
   const spot *s = &l->spots.data[i];
   hia_region_id region = s->region;
@@ -405,7 +407,7 @@ static void rewrite_spot(looping *l, uint32_t i) {
   add_exports(l, s);
 }
 
-/* The head's tuple: (go on?, next..., results...) are for the loop's own YIELDs. */
+/* Ends the head: distributes its tuple (go on?, next..., results...) to the loop's own YIELDs. */
 static void end_head(looping *l) {
   const spot *s = &l->spots.data[0];
   hia_u32vec whole = l->tuple;
@@ -434,7 +436,7 @@ static void end_head(looping *l) {
   }
 }
 
-/* The results of the loop, and what X sees of them. */
+/* Sets the results of the loop, and which of them replace the values that X needs. */
 static void loop_outs(looping *l) {
   if (l->exit_spot == HIA_NONE) {
     hiaG_set_outs(l->g, l->fn, l->loop, l->fn->results, l->n_results);
@@ -453,7 +455,7 @@ static void loop_outs(looping *l) {
       hiaG_replace(&l->exit_subst, l->exit_needs.data[i], hiaG_out(l->fn, l->loop, n++));
 }
 
-/* Makes the loop of a function whose head holds the bodies. */
+/* Completes the loop of a function whose head has the bodies. */
 static void close_loop(looping *l, uint32_t class) {
   find_spots(l->t, l->fn, class, l->head, &l->spots);
   classify(l);
@@ -483,7 +485,7 @@ static void close_loop(looping *l, uint32_t class) {
 
 /* ---- functions ---- */
 
-/* An empty body with its parameters, in place of what there was. */
+/* Replaces the body of a function by an empty one with its parameters. */
 static void restart(hia_graph *g, hia_fn *fn) {
   hia_region body = fn->regions.data[0];
   body.first = body.last = HIA_NONE;
@@ -513,7 +515,8 @@ static looping open_loop(tail *t, hia_fn *fn, bool has_state) {
   return l;
 }
 
-/* The body of function f, whose parameters are loop variables now, at the end of a region. */
+/* Copies the body of function f, whose parameters are now loop variables, to the end of a region.
+ */
 static void copy_body(looping *l, const hia_fn *from, hia_fn_id f, hia_region_id region) {
   hia_value_id *map = HIA_NEW_ARRAY(l->scratch, hia_value_id, from->values.len);
   memset(map, 0xff, from->values.len * sizeof *map);
@@ -538,8 +541,8 @@ static void loop_alone(tail *t, hia_fn_id f) {
   close_loop(&l, t->class[f]);
 }
 
-/* The bodies of members lo .. hi - 1 under the branches that lead to them. Each level halves the
- * members, so the recursion is at most 32 deep. */
+/* Builds the branches on the state that lead to members lo .. hi - 1, with their bodies. Each level
+ * halves the members, so the recursion is at most 32 deep. */
 static void dispatch(looping *l, const hia_fn_id *members, uint32_t lo, uint32_t hi,
                      hia_region_id region) {
   if (hi - lo == 1) {
@@ -558,8 +561,8 @@ static void dispatch(looping *l, const hia_fn_id *members, uint32_t lo, uint32_t
   yield_tuple(l, region);
 }
 
-/* A name of no other function. A dot is in no name of the language, so only a graph that was read
- * from text can have it already. */
+/* A name that no other function has. Names of the language have no dots, so only a graph that was
+ * read from text can have it already. */
 static const char *loop_name(tail *t, const char *member) {
   for (uint32_t i = 1;; i++) {
     const char *name = i == 1 ? hiaR_arena_printf(t->scratch, "%s.loop", member)
@@ -571,8 +574,8 @@ static const char *loop_name(tail *t, const char *member) {
   }
 }
 
-/* Parameters of the merged function: the state, and for each dtype as many as the member with
- * most of them needs. */
+/* The parameters of the merged function: the state, and for each dtype the most that a member has.
+ */
 static void share_variables(tail *t, const hia_fn_id *members, uint32_t n, hia_dtype **params,
                             uint32_t *n_params) {
   HIA_VEC(hia_dtype) types = {0};
@@ -632,8 +635,8 @@ static void loop_together(tail *t, const hia_fn_id *members, uint32_t n) {
   for (uint32_t m = 0; m < n; m++) t->merged[members[m]] = merged;
 }
 
-/* A call, or fork, of a merged function instead of a member's; the state and what the member does
- * not have are made before it. Its callee is the caller's to change. */
+/* Gives a call, or fork, of a member the arguments of the merged function. The state, and undef for
+ * parameters that the member does not have, are made before it. The caller changes the callee. */
 static void redirect(tail *t, hia_fn *fn, hia_node_id call) {
   hia_fn_id member = HIA_IMM_A(fn->nodes.data[call].imm);
   hia_fn_id merged = t->merged[member];
@@ -667,8 +670,8 @@ static void redirect_calls(tail *t, hia_fn *fn) {
   if (is_changed) hiaG_compact(t->g, fn);
 }
 
-/* A member that can be entered from outside: calls itself, which redirect_calls then sees to. The
- * position is the definition's; as a tail call it is in no chain. */
+/* Makes the entry of a member that is a root: it calls itself, and redirect_calls then changes the
+ * callee. The call's position is that of the definition; as a tail call it is in no backtrace. */
 static void make_entry(tail *t, hia_fn_id f) {
   hia_fn *fn = hiaG_fn(t->g, f);
   restart(t->g, fn);
@@ -684,9 +687,9 @@ static void make_entry(tail *t, hia_fn_id f) {
 
 /* ---- the pass ---- */
 
-/* Classes of functions that tail-call each other in a circle. Returns their number; the functions
- * of class i are members[start[i]] .. members[start[i + 1] - 1], and is_looping[i] says whether
- * there is a circle at all. */
+/* Finds the classes of functions that tail-call each other in a cycle. The functions of class i are
+ * members[start[i]] .. members[start[i + 1] - 1]; is_looping[i] is true if there is a cycle at all.
+ */
 typedef struct classes {
   uint32_t n;
   uint32_t *of, *start;

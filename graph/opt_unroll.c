@@ -1,57 +1,60 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* unroll: levels of recursion into one body, so that fewer calls are made and none only to find a
- * leaf.
+/* unroll: recursive inlining (Rugina, Rinard 2000). Several levels of recursion become one body, so
+ * that fewer calls are made, and none only to find a leaf.
  *
  *     fn fib(n) = if n <= 1 then 1 else fib(n - 1) + fib(n - 2)
  *
- * Each call of the group that is not a tail call is replaced by the callee's body, whose own calls
- * are so again, down to some level. A call that is left over there, and every tail call in a copied
- * body (which is no tail call any more), is guarded by the callee's base case, if it has one:
+ * Each call of the group that is not a tail call is replaced by the callee's body. The calls of
+ * that body are replaced in turn, down to some level. A call that is left at the last level is
+ * guarded by the callee's base case, if it has one. So is every tail call in a copied body, which
+ * is no tail call any more:
  *
  *     if n - 2 <= 1 then 1 else fib(n - 2)
  *
- * Tail calls of the body itself stay what they are and become loops afterwards (opt_tail.c), which
- * is why this comes first. How many levels is chosen by size: as many as keep the body within
- * MAX_COST.
+ * Tail calls of the body itself stay what they are and become loops afterwards; therefore this pass
+ * comes before opt_tail.c. The number of levels follows from the size: as many as keep the body
+ * within MAX_COST.
  *
- * A function whose calls are mostly leaves (wants_full) becomes two. The unrolled body is tried
- * first. It is for arguments whose calls all end within it: lower/emit_leaf.c makes a function
- * without calls of it, so that a leaf needs no frame, saves no registers and compares with no
- * limit. When it comes to a call it leaves everything to the slow path, which has the body with
- * one level, and the forks; its calls try the first one again. What was done until then is done
- * twice. Such a function calls no host, so nobody can tell.
+ * One would expect larger bodies to be enough. But most calls of a tree recursion are leaves, and a
+ * leaf then pays for the frame of the large body. So a function whose calls are mostly leaves
+ * (wants_slow_path) becomes two versions. The unrolled body is tried first. It is for arguments
+ * whose calls all end within it: lower/emit_leaf.c makes a function without calls of it, so that a
+ * leaf needs no frame, saves no registers and has no poll. Where that version would call, it jumps
+ * to the slow path instead, which begins again from the arguments. The slow path has the body with
+ * one level, and the forks; its calls try the first version again. Work done before the jump is
+ * done twice. That cannot be observed, because such a function calls no host.
  *
  *     slow(n) = if n <= 1 then 1 else FIB(n - 1) + FIB(n - 2)
  *
- * Where equal calls are merged (opt_merge.c has run), they are so on the way, before they are
- * replaced by bodies. The calls that merging adds to other arms get a guard only.
+ * Where equal calls are merged (opt_merge.c has run), they are merged at each level, before they
+ * are replaced by bodies. The calls that merging adds to other arms get a guard only.
  *
- * Bodies are copied as they were before the pass, without their forks (opt_fork.c), but for those
- * that are reached by first calls only, or by last calls only: forks are copied along the
- * first-call and the last-call path, which lead to the large subtrees of a lopsided tree. Where
- * calls were merged, forks are placed anew between those that are left (choose). Chains of calls
- * stay the source's, as in opt_inline.c: copied nodes get the call as their parent. COUNT nodes
- * come along.
+ * Bodies are copied as they were before the pass, without their forks (opt_fork.c). Forks are
+ * copied only along the first-call and last-call paths, which lead to the large subtrees of a
+ * lopsided tree. Where calls were merged, forks are placed anew between the calls that are left
+ * (choose). Backtraces stay the source's, as in opt_inline.c: copied nodes get the call as their
+ * parent. COUNT nodes are copied too.
  *
- * Needs hiaG_effects (groups, recursion); keeps them, but for functions that no longer call each
- * other directly. For native code only: the interpreter gains nothing from larger frames. */
+ * Requires hiaG_effects (groups, recursion), and keeps its results valid, except that functions of
+ * a group may no longer call each other directly. For native code only: the interpreter gains
+ * nothing from larger frames. */
 #include "graph/graph.h"
 
 enum {
   MAX_COST = 1600,   /* cycles, after the op table, of an unrolled body */
-  MAX_LINEAR = 256,  /* the same, of linear recursion: the one call that is left is 2% of that */
+  MAX_LINEAR = 256,  /* the same, of linear recursion: the one call that is left is 2% of it */
   MAX_LEVELS = 16,   /* of linear recursion; frames grow with each */
-  MIN_LEVELS = 2,    /* of a function that has a slow path beside it */
+  MIN_LEVELS = 2,    /* of a function that gets a slow path */
   MAX_MEMBERS = 8,   /* functions of a group */
-  MAX_FORKS = 2,     /* of an inner level; one that would have more comes without */
+  MAX_FORKS = 2,     /* of an inner level; a level that would have more gets none */
   MAX_FEW = 4,       /* calls that merging leaves of a body */
-  MIN_SAVED = 32,    /* merging across forks saves one call of so many, or forks stay */
+  MIN_SAVED = 32,    /* forks are placed anew if merging across them saves one call in 32 */
   MAX_GUARD = 8,     /* cost of what a guard computes before its test */
   MAX_LEAF = 24,     /* cost of a base case that is copied to every call */
   MAX_GROWTH = 60000 /* nodes that a graph may grow by */
 };
 
-/* What it takes to stand for a call: of a function, or at most, of any in its group. */
+/* The cost of putting a function's body in place of a call; or the maximum over a group. */
 typedef struct size {
   uint32_t cost;    /* of the body */
   uint32_t n_calls; /* of the group in the body, tail calls not counted */
@@ -59,7 +62,7 @@ typedef struct size {
   uint32_t guard_cost;
 } size;
 
-/* What stands for a call of a function. */
+/* What is put in place of a call of a function. */
 typedef struct shape {
   bool has_guard;
   hia_fn forking; /* the body as it was */
@@ -77,11 +80,11 @@ typedef struct unrolling {
   size *largest;     /* by group */
   uint32_t grown;    /* nodes, all functions */
 
-  hia_fn *fn; /* the one at hand */
-  bool forks; /* are bodies put in with their forks? */
+  hia_fn *fn;          /* being unrolled */
+  bool has_path_forks; /* bodies on the two paths are copied with their forks */
   bool merges;
   uint32_t group;
-  bool has_merged; /* calls of it */
+  bool has_merged; /* some of its calls were equal */
   hia_subst subst;
 } unrolling;
 
@@ -98,15 +101,16 @@ static bool is_tail(const hia_fn *fn, hia_node_id call) {
 
 /* ---- the base case ---- */
 
-static bool is_plain(const unrolling *u, const hia_fn *fn, hia_node_id n) {
+/* True if the node only computes, and cannot fail. */
+static bool is_pure(const unrolling *u, const hia_fn *fn, hia_node_id n) {
   const hia_node *node = &fn->nodes.data[n];
   if (node->op == HIA_OP_CONST || node->op == HIA_OP_UNDEF || node->op == HIA_OP_ARG) return true;
   return !(hiaR_ops[node->op].traits & (HIA_T_CONTROL | HIA_T_EFFECT | HIA_T_RAISES)) &&
          !hiaG_node_raises(u->g, fn, n);
 }
 
-/* An arm that only computes: no calls, no loops, little work. What may fail in it fails as it would
- * have in the call. */
+/* True if the arm only computes: no calls, no loops, little work. An operation in it that fails
+ * fails as it would have in the call. */
 static bool is_leaf(const hia_fn *fn, hia_region_id region) {
   uint32_t cost = 0;
   hia_node_id end = hiaG_yield_of(fn, region);
@@ -119,8 +123,8 @@ static bool is_leaf(const hia_fn *fn, hia_region_id region) {
   return true;
 }
 
-/* The branch that a region ends in: something plain, an IF, and a YIELD of its results or of what
- * is plain. NONE if it does not look like that. */
+/* The branch that a region ends in: pure nodes, an IF, and a YIELD of its results or of pure
+ * values. NONE if the region does not have that form. */
 static hia_node_id branch_of(const unrolling *u, const hia_fn *fn, hia_region_id region) {
   hia_node_id branch = HIA_NONE;
   uint32_t cost = 0;
@@ -130,7 +134,7 @@ static hia_node_id branch_of(const unrolling *u, const hia_fn *fn, hia_region_id
     if (branch != HIA_NONE && node->op != HIA_OP_CONST && node->op != HIA_OP_UNDEF) return HIA_NONE;
     if (node->op == HIA_OP_IF)
       branch = n;
-    else if (!is_plain(u, fn, n))
+    else if (!is_pure(u, fn, n))
       return HIA_NONE;
     else
       cost += hiaR_ops[node->op].cost;
@@ -138,8 +142,8 @@ static hia_node_id branch_of(const unrolling *u, const hia_fn *fn, hia_region_id
   return cost <= MAX_GUARD ? branch : HIA_NONE;
 }
 
-/* The arm's work is replaced by the call that leads there: place[r] is where the YIELD has result r
- * of the function, NONE: not here. */
+/* Replaces the arm's nodes by a call of the function. place[r]: the operand of the arm's YIELD that
+ * is result r of the function; NONE: the arm does not yield it. */
 static void call_instead(unrolling *u, hia_fn *fn, hia_fn_id f, hia_region_id arm,
                          const uint32_t *place) {
   hia_graph *g = u->g;
@@ -165,9 +169,9 @@ static void call_instead(unrolling *u, hia_fn *fn, hia_fn_id f, hia_region_id ar
   hiaG_set_ins(g, fn, yield, out, n_out);
 }
 
-/* Keeps the leaves below a region and calls the function elsewhere. False, and nothing is changed,
- * if there are none. Recursion: as deep as else-ifs nest whose conditions are cheap, which
- * MAX_GUARD bounds. */
+/* Keeps the leaves below a region, and puts calls of the function in place of the other arms.
+ * False, and nothing is changed, if there are no leaves. Recursion: as deep as else-ifs nest whose
+ * conditions are cheap, which MAX_GUARD bounds. */
 static bool keep_leaves(unrolling *u, hia_fn *fn, hia_fn_id f, hia_region_id region,
                         const uint32_t *place, uint32_t depth) {
   hia_node_id branch = depth < MAX_GUARD ? branch_of(u, fn, region) : HIA_NONE;
@@ -198,7 +202,7 @@ static uint32_t cost_of(const hia_fn *fn) {
   return cost;
 }
 
-/* Forks are taken out: nobody else makes these calls. */
+/* Removes the forks: the calls are made by this activation only. */
 static void strip_forks(unrolling *u, hia_fn *fn) {
   hia_subst subst = hiaG_subst(u->g, fn);
   bool is_changed = false;
@@ -264,7 +268,8 @@ static void add_to_group(unrolling *u, hia_fn_id f) {
   all->guard_cost = greater(all->guard_cost, one.guard_cost);
 }
 
-/* Levels that calls in the body of f are unrolled to; HIA_NONE: they are not even guarded. */
+/* The number of levels that calls in the body of f are unrolled to; HIA_NONE: they are not even
+ * guarded. */
 static uint32_t levels_for(const unrolling *u, hia_fn_id f) {
   const size *own = &u->shapes[f].size, *all = &u->largest[u->shapes[f].body.group];
   uint64_t call = all->guard_cost; /* what a call in the body costs, unrolled to `level` */
@@ -280,7 +285,7 @@ static uint32_t levels_for(const unrolling *u, hia_fn_id f) {
 
 /* ---- a slow path beside it ---- */
 
-/* How many calls of the group one way through the body makes, at most, tail calls not counted. */
+/* The largest number of calls of the group on any path through the body, without tail calls. */
 static uint32_t calls_on_a_way(unrolling *u, const hia_fn *fn) {
   uint32_t *calls = HIA_NEW_ARRAY(u->scratch, uint32_t, fn->regions.len);
   for (hia_node_id n = fn->regions.data[0].first; n != HIA_NONE; n = hiaG_walk_next(fn, n))
@@ -292,8 +297,8 @@ static uint32_t calls_on_a_way(unrolling *u, const hia_fn *fn) {
   return calls[0];
 }
 
-/* The parameters that conditions of the guard depend on. It is compact: nodes stand in the order of
- * definition, those of regions behind their IF. */
+/* By parameter: true if conditions of the guard depend on it. The guard is compact: nodes stand in
+ * the order of definition, those of regions behind their IF. */
 static bool *tested_params(unrolling *u, const hia_fn *guard) {
   bool *is_tested = HIA_NEW_ARRAY(u->scratch, bool, guard->n_params);
   bool *is_needed = HIA_NEW_ARRAY(u->scratch, bool, guard->values.len);
@@ -324,7 +329,7 @@ static double number(hia_dtype type, hia_word word) {
   return 0;
 }
 
-/* Is a value parameter `p`, or that and a constant? */
+/* True if the value is parameter `p`, or `p` plus or minus a constant. */
 static bool is_step(const hia_fn *fn, hia_value_id v, uint32_t p, double *step) {
   const hia_node *node = hiaG_def(fn, v);
   *step = 0;
@@ -343,8 +348,8 @@ static bool is_step(const hia_fn *fn, hia_value_id v, uint32_t p, double *step) 
   return node->op == HIA_OP_ARG && HIA_IMM_A(node->imm) == p;
 }
 
-/* Do all calls leave a parameter as it is, or move it the same way, none more than twice as far as
- * another? */
+/* True if all calls leave a parameter as it is or move it in the same direction, none more than
+ * twice as far as another. */
 static bool moves_evenly(const unrolling *u, const hia_fn *fn, uint32_t p) {
   double least = 0, most = 0;
   for (hia_node_id n = fn->regions.data[0].first; n != HIA_NONE; n = hiaG_walk_next(fn, n)) {
@@ -360,20 +365,20 @@ static bool moves_evenly(const unrolling *u, const hia_fn *fn, uint32_t p) {
   return most * most <= 4 * least * least;
 }
 
-/* Is the function to be tried without calls first? If most of its calls are leaves, or near them,
- * and little work leads to the next call. So it is where a call makes several others, whose base
- * cases are about as far away as all that the base case looks at moves evenly. (Of `f(n / 10) +
- * f(n - 1)` all calls but the last few would try in vain; `f(n - 1) + f(n - 20)` takes twice as
- * long so, `f(n - 1) + f(n - 2)` is faster.) A function of the library is a call as well, and takes
- * longer than what is gained. */
-static bool wants_full(unrolling *u, hia_fn_id f) {
+/* True if the function should be tried without calls first. That pays if most of its calls are
+ * leaves, or near them, and little work leads to the next call. Therefore a call must make several
+ * others, all about equally far from their base cases: each parameter that the base case tests
+ * moves evenly. (With `f(n / 10) + f(n - 1)` all calls but the last few would try in vain;
+ * `f(n - 1) + f(n - 20)` takes twice as long this way, `f(n - 1) + f(n - 2)` is faster.) A library
+ * function is a call as well, and takes longer than what is gained. */
+static bool wants_slow_path(unrolling *u, hia_fn_id f) {
   const shape *s = &u->shapes[f];
   const hia_fn *fn = &s->body;
   if (u->g->is_counted || u->members[fn->group] > 1 || !s->has_guard) return false;
   for (hia_node_id n = fn->regions.data[0].first; n != HIA_NONE; n = hiaG_walk_next(fn, n)) {
     unsigned op = fn->nodes.data[n].op;
     if (op == HIA_OP_LOOP || hiaR_ops[op].traits & HIA_T_LIBRARY) return false;
-    if (op == HIA_OP_HOST) return false; /* what has been tried in vain would be done twice */
+    if (op == HIA_OP_HOST) return false; /* after a vain attempt it would be called twice */
     if (op == HIA_OP_CALL && !is_of_group(u, fn, n, fn->group)) return false;
   }
   const bool *is_tested = tested_params(u, &s->guard);
@@ -382,7 +387,7 @@ static bool wants_full(unrolling *u, hia_fn_id f) {
   return calls_on_a_way(u, fn) > 1;
 }
 
-/* In a graph that was read there may be any name. */
+/* A name that no function has: a graph that was read may contain any name. */
 static const char *new_name(hia_graph *g, const char *of) {
   const char *name = of;
   for (bool is_taken = true; is_taken;) {
@@ -394,8 +399,9 @@ static const char *new_name(hia_graph *g, const char *of) {
   return name;
 }
 
-/* Makes the slow path of f, which has been unrolled, from what f was before. Forks are its. */
-static hia_fn_id make_full(unrolling *u, hia_fn_id f, const hia_fn *before) {
+/* Makes the slow path of f, which has been unrolled, from f as it was before. The slow path has the
+ * forks, and f loses its own. */
+static hia_fn_id make_slow_path(unrolling *u, hia_fn_id f, const hia_fn *before) {
   hia_graph *g = u->g;
   hia_fn_id id = hiaG_fn_new(g, new_name(g, before->name), before->source, before->loc,
                              before->params, before->n_params, before->results, before->n_results);
@@ -416,7 +422,7 @@ static hia_fn_id make_full(unrolling *u, hia_fn_id f, const hia_fn *before) {
 
 /* ---- unrolling ---- */
 
-/* Puts a body before the call, whose results it stands for; returns the first node it made. */
+/* Replaces a call by a copy of a body; returns the first node of the copy. */
 static hia_node_id copy_body(unrolling *u, const hia_fn *body, hia_node_id call) {
   hia_fn *fn = u->fn;
   hia_node node = fn->nodes.data[call];
@@ -438,7 +444,7 @@ static hia_node_id copy_body(unrolling *u, const hia_fn *body, hia_node_id call)
   return first;
 }
 
-/* The call that is left in a guard is the one that was guarded. */
+/* Guards a call. The call left in the guard gets the location and tail flag of the original. */
 static void guard(unrolling *u, hia_node_id call, const shape *s) {
   hia_node node = u->fn->nodes.data[call];
   for (hia_node_id n = copy_body(u, &s->guard, call); n < u->fn->nodes.len; n++) {
@@ -462,16 +468,16 @@ static bool is_dead(const unrolling *u, hia_node_id call) {
   return u->fn->nodes.data[call].flags & HIA_NODE_DEAD;
 }
 
-/* The calls that are left to unroll, those in the copies, and those that only get a guard. Of the
- * first two also whether they are the first, or the last, call of a body that is the first, or the
- * last, call of another, and so on. */
+/* The calls that are left to unroll at this level, those in the copies, and those that only get a
+ * guard. For the first two also the paths (PATH_) that they are on: a call is on the first-call
+ * path if it is the first call of a body that stands for such a call, and so on outwards. */
 typedef struct pending {
   hia_u32vec calls, inner, guarded;
   hia_u32vec path, inner_path;
 } pending;
 enum { PATH_FIRST = 1, PATH_LAST = 2 };
 
-/* Of the calls from `start` on. */
+/* Adds the paths of the calls from `start` on, which stand in the body put for a call on `of`. */
 static void add_path(const unrolling *u, const hia_u32vec *calls, hia_u32vec *path, uint32_t start,
                      uint32_t of) {
   for (uint32_t i = start; i < calls->len; i++) {
@@ -482,7 +488,7 @@ static void add_path(const unrolling *u, const hia_u32vec *calls, hia_u32vec *pa
 
 static void unroll_call(unrolling *u, pending *p, hia_node_id call, uint32_t path) {
   const shape *s = shape_of(u, call);
-  const hia_fn *body = u->forks && path ? &s->forking : &s->body;
+  const hia_fn *body = u->has_path_forks && path ? &s->forking : &s->body;
   uint32_t start = p->inner.len;
   for (hia_node_id n = copy_body(u, body, call), end = u->fn->nodes.len; n < end; n++)
     if (is_of_group(u, u->fn, n, u->group))
@@ -490,8 +496,8 @@ static void unroll_call(unrolling *u, pending *p, hia_node_id call, uint32_t pat
   add_path(u, &p->inner, &p->inner_path, start, path);
 }
 
-/* Of each region the first call; the later ones have to wait: one of them may be what the first one
- * makes, and is then merged with that. */
+/* Unrolls the first call of each region. The later calls must wait: one of them may equal a call in
+ * the first one's body, and is then merged with that. */
 static void unroll_first(unrolling *u, pending *p) {
   bool *is_waiting = HIA_NEW_ARRAY(u->scratch, bool, u->fn->regions.len);
   hia_u32vec later = {0};
@@ -513,11 +519,12 @@ static void unroll_first(unrolling *u, pending *p) {
     if (is_of_group(u, u->fn, made, u->group)) hiaR_push(u->scratch, &p->guarded, made);
 }
 
-/* Which forks the levels get besides those that the function has. */
+/* Which forks the inner levels get, besides the forks that the function has. */
 typedef enum inner_forks {
   FORK_NONE,  /* none; equal calls are merged */
-  FORK_PATHS, /* of the bodies on the two paths; equal calls are not merged */
-  FORK_LEFT,  /* equal calls are merged; if any were, some of those that are left (fork_left) */
+  FORK_PATHS, /* those of the bodies on the two paths; equal calls are not merged */
+  FORK_LEFT,  /* equal calls are merged; if any were, some of the calls left are forked (fork_left)
+               */
 } inner_forks;
 
 static void unroll_level(unrolling *u, pending *p) {
@@ -538,7 +545,7 @@ static void guard_all(unrolling *u, const hia_u32vec *calls) {
   }
 }
 
-/* Forks of the next level: those on the two paths. */
+/* The number of forks that the next level would have: those on the two paths. */
 static uint32_t forks_behind(const unrolling *u, const pending *p) {
   uint32_t forks = 0;
   for (uint32_t i = 0; i < p->calls.len; i++)
@@ -553,7 +560,7 @@ static uint32_t count_left(const unrolling *u, const pending *p) {
 }
 
 /* Forks some of the calls that merging has left. A body with few calls is short, and a fork would
- * take up to a quarter of its time: so there it has one level more than sequential code. */
+ * take up to a quarter of its time. Such a body gets one level more than sequential code has. */
 static void fork_left(unrolling *u, pending *p) {
   uint32_t left = count_left(u, p);
   if (left > 1 && left <= MAX_FEW) unroll_level(u, p);
@@ -576,10 +583,10 @@ static void unroll_levels(unrolling *u, hia_fn_id f, uint32_t levels, inner_fork
     if (is_of_group(u, u->fn, n, u->group) && !is_tail(u->fn, n))
       hiaR_push(u->scratch, &p.calls, n);
   add_path(u, &p.calls, &p.path, 0, PATH_FIRST | PATH_LAST);
-  u->forks = forks == FORK_PATHS;
-  u->merges = g->merges_calls && !u->forks;
+  u->has_path_forks = forks == FORK_PATHS;
+  u->merges = g->merges_calls && !u->has_path_forks;
   for (; levels > 0; levels--) {
-    u->forks = u->forks && forks_behind(u, &p) <= MAX_FORKS;
+    u->has_path_forks = u->has_path_forks && forks_behind(u, &p) <= MAX_FORKS;
     unroll_level(u, &p);
   }
   if (forks == FORK_LEFT && u->has_merged) fork_left(u, &p);
@@ -592,11 +599,11 @@ static void unroll_levels(unrolling *u, hia_fn_id f, uint32_t levels, inner_fork
   hiaG_compact(g, u->fn);
 }
 
-/* What unrolling makes of a function. */
+/* A function after unrolling. */
 typedef struct unrolled {
   hia_fn fn;
   uint32_t grown;
-  uint32_t calls; /* on the longest way through it */
+  uint32_t calls; /* on the path with the most */
   bool has_merged;
 } unrolled;
 
@@ -618,12 +625,13 @@ static unrolled try_levels(unrolling *u, hia_fn_id f, const hia_fn *before, uint
   return result;
 }
 
-/* A call that is forked is not merged with others, which costs many times what a second thread
- * gains. So all equal calls are merged first, as in sequential code, and forks are put between the
- * calls that are left. Three counts decide:
+/* Chooses between forks and merging. A forked call is not merged with others, and where calls are
+ * equal that costs many times what a second thread gains. So all equal calls are merged first, as
+ * in sequential code, and forks are placed between the calls that are left. Counting the calls
+ * decides:
  *
- * - Where no calls were equal the inner levels get the forks of the two paths.
- * - Where the outermost forks keep nearly no call from being merged they stay, as they stand around
+ * - Where no calls were equal, the inner levels get the forks of the two paths.
+ * - Where the outermost forks keep nearly no call from being merged, they stay: they stand around
  *   the largest pieces of work.
  * - Otherwise forks are placed anew. */
 static unrolled choose(unrolling *u, hia_fn_id f, const hia_fn *before, uint32_t levels,
@@ -638,17 +646,17 @@ static unrolled choose(unrolling *u, hia_fn_id f, const hia_fn *before, uint32_t
   return outermost.calls - outermost.calls / MIN_SAVED <= left.calls ? outermost : left;
 }
 
-/* Where equal calls were merged few are left, and no leaf is one of many: such a function is not
- * tried first. */
+/* Unrolls f, with a slow path if that pays. Where equal calls were merged few calls are left, and
+ * most of them are no leaves, so such a function gets no slow path. */
 static void unroll_fn(unrolling *u, hia_fn_id f, uint32_t levels) {
-  bool wants = levels >= MIN_LEVELS && wants_full(u, f);
+  bool wants = levels >= MIN_LEVELS && wants_slow_path(u, f);
   hia_fn before = *hiaG_fn(u->g, f);
   hiaG_compact(u->g, &before); /* a copy */
   /* The slow path has the forks. */
   unrolled chosen = choose(u, f, &before, levels, wants ? FORK_NONE : FORK_PATHS);
   *hiaG_fn(u->g, f) = chosen.fn;
   u->grown += chosen.grown;
-  if (wants && !chosen.has_merged) unroll_levels(u, make_full(u, f, &before), 0, FORK_NONE);
+  if (wants && !chosen.has_merged) unroll_levels(u, make_slow_path(u, f, &before), 0, FORK_NONE);
 }
 
 void hiaG_unroll(hia_graph *g) {

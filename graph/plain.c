@@ -1,22 +1,24 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* plain: which functions of a static graph can be called as plain functions of C.
+/* plain: which functions of a static graph can be plain functions, called from C without a context.
  *
- * Those that, with all that they call, end always and soon: they do not fail, recurse or loop, and
- * do nothing that needs a worker's context. So they need no limit, no status and no stack but the
- * caller's. Found by a walk over the calls, since a graph that was read may lack traits. */
+ * These are the functions that, with all that they call, always end soon: they do not fail, recurse
+ * or loop, and do nothing that requires a worker's context. So they need no limit, no status and no
+ * stack but the caller's. They are found by a walk over the calls, because a graph that was read
+ * may lack traits. */
 #include "graph/graph.h"
 
 enum { MAX_LEVELS = 32 };
 
 typedef struct walk {
   const hia_graph *g;
-  uint8_t *levels; /* by function: of frames, itself included; 0: not known, IS_OPEN: on the way */
+  uint8_t
+      *levels; /* by function: most frames, its own included; 0: unknown, IS_OPEN: on the path */
 } walk;
 enum { IS_OPEN = 255 };
 
 static const char *look(walk *w, hia_fn_id f, uint32_t depth);
 
-/* What is wrong with a node, or NULL. */
+/* Why a node cannot be in a plain function, or NULL. */
 static const char *look_at(walk *w, const hia_fn *fn, hia_node_id n, uint32_t depth,
                            uint8_t *levels) {
   const hia_node *node = &fn->nodes.data[n];

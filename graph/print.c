@@ -2,9 +2,10 @@
 /* The text form; docs/ir.md is its reference, read.c its inverse.
  *
  * Values, regions and locations are numbered in the order in which they are printed. In a compact
- * graph that is their index; in any other the text is what it would be after compaction, so reading
- * and printing again gives the same bytes. Printing is also how a broken graph is shown, so indices
- * are not trusted, and nesting is followed with a stack in memory, never by recursion. */
+ * graph that is their index; any other graph is printed as it would be after compaction, so reading
+ * and printing again gives the same bytes. Broken graphs are printed too, for messages about
+ * defects. So indices are not trusted, and nesting is followed with a stack in memory, never by
+ * recursion. */
 #include "graph/graph.h"
 #include <inttypes.h>
 
@@ -22,7 +23,7 @@ typedef struct printer {
 
 static void word(const printer *p, const char *text) { hiaR_text_add(p->out, text, strlen(text)); }
 
-/* Deep nesting is not shown beyond this: the text would be quadratic in its depth. */
+/* Indentation is limited: else the text would be quadratic in the depth of nesting. */
 enum { MAX_INDENT = 32 };
 static void indent(const printer *p, uint32_t depth) {
   static const char spaces[2 * MAX_INDENT + 1] =
@@ -283,8 +284,8 @@ static void header(printer *p) {
 
 /* ---- function state ---- */
 
-/* Runs through the tree of regions; `emit` false: only numbers the values. A broken list may be a
- * circle, so there is a bound on the nodes. */
+/* Walks the tree of regions; `emit` false: only numbers the values. A broken list may be a circle,
+ * so the number of nodes is bounded. */
 static void tree(printer *p, bool emit) {
   const hia_fn *fn = p->fn;
   hia_region_id r = 0;
@@ -349,7 +350,7 @@ static void region_line(printer *p, const hia_context_edge *edge, const hia_cont
   const hia_region *r = &p->fn->regions.data[edge->region];
   if (edge->is_end) {
     --*depth;
-    /* `else` stands on the line of the brace before it. */
+    /* `else` is on the line of the brace before it. */
     bool is_then =
         next && !next->is_end && r->kind == HIA_REGION_THEN && next->region == edge->region + 1;
     indent(p, *depth);

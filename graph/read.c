@@ -1,15 +1,15 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* The text form read back; docs/ir.md is its reference, print.c its inverse.
+/* Reads the text form; docs/ir.md is its reference, print.c its inverse.
  *
- * The text is a user's. The reader makes sure of what the verifier cannot see any more (names and
- * numbers that mean something, one definition each, balanced braces) and leaves all that concerns
- * the graph to the verifier. The first mistake ends it. Time and memory are linear in the text:
- * numbers of values and regions index tables only up to the length of the text, and entries carry
- * the function they were made for, so that nothing is cleared per function. Nesting is kept in a
- * stack in memory. */
+ * The text comes from users. The reader checks what the verifier cannot see any more: names and
+ * numbers refer to something, each has one definition, braces are balanced. All that concerns the
+ * graph is left to the verifier. The first mistake ends the reading. Time and memory are linear in
+ * the text: numbers of values and regions index tables only up to the length of the text, and each
+ * entry has the number of the function it was made for, so that tables are not cleared per
+ * function. Nesting is kept in a stack in memory. */
 #include "graph/scan.h"
 
-/* What a number of the text stands for. */
+/* What a number of the text refers to. */
 typedef struct {
   uint32_t epoch; /* function (counted from 1) that it belongs to */
   uint32_t is;    /* value or region */
@@ -27,8 +27,8 @@ typedef enum {
   FIX_LOC_SITE,
 } fix_kind;
 
-/* A use before its definition: of a value or region, known at the end of the function; of a
- * function or location, known at the end of the file. */
+/* A use before its definition. Those of values and regions are resolved at the end of the function,
+ * those of functions and locations at the end of the file. */
 typedef struct {
   fix_kind kind;
   hia_fn_id fn;
@@ -67,7 +67,8 @@ typedef struct reader {
 /* ---- numbers of values, regions and locations ---- */
 
 static label *label_of(reader *r, label_table *table, uint32_t n, hia_position where) {
-  /* A definition takes characters: a larger number is a mistake, and would cost memory. */
+  /* Each definition takes characters. So a number larger than the text is a mistake, and is refused
+   * before it costs memory. */
   if (n > (size_t)(r->s->end - r->s->text))
     hiaG_scan_fail(r->s, where, "number %u is too large", n);
   if (n >= table->len) {
@@ -118,8 +119,8 @@ static void fix_later(reader *r, bool at_end_of_file, fix_kind kind, uint32_t at
     hiaR_push(r->s->scratch, &r->fn_fixes, f);
 }
 
-/* A location, if there is one: at once when it is a position of this function, else NONE for now.
- */
+/* Reads a location, if there is one. A position of this function is resolved at once; any other is
+ * NONE until the end of the file. */
 static hia_loc_id location(reader *r, fix_kind kind, uint32_t at) {
   if (!hiaG_scan_accept(r->s, '!')) return HIA_NONE;
   hia_position where = hiaG_scan_here(r->s);
@@ -159,7 +160,8 @@ static uint32_t find_extern(const reader *r, const char *extern_name) {
   return HIA_NONE;
 }
 
-/* One node, in the innermost open region; of an IF or LOOP also the brace, which opens the next. */
+/* Reads one node, in the innermost open region; for an IF or LOOP also the brace that opens its
+ * first region. */
 static void node(reader *r) {
   hia_fn *fn = r->fn;
   hia_node_id n = fn->nodes.len;
@@ -235,7 +237,7 @@ static void node(reader *r) {
     do {
       hiaG_scan_skip(r->s);
       hia_position where = hiaG_scan_here(r->s);
-      if (op == HIA_OP_MERGE_LOOP && r->ins.len == 1) { /* comes from below */
+      if (op == HIA_OP_MERGE_LOOP && r->ins.len == 1) { /* is defined further down */
         hiaG_scan_need(r->s, '%');
         fix_later(r, false, FIX_VALUE, fn->edges.len + r->ins.len, hiaG_scan_index(r->s), where);
         hiaR_push(r->s->scratch, &r->ins, HIA_NONE);
@@ -454,7 +456,7 @@ static void end_of_file(reader *r) {
       else if (f->kind == FIX_CALLEE_SITE)
         r->g->sites.data[f->at].callee = is;
       else
-        fn->nodes.data[f->at].imm |= is; /* the number of a fork stands in the other half */
+        fn->nodes.data[f->at].imm |= is; /* the number of a fork is in the other half */
       continue;
     }
     if (f->number >= r->locs.len)

@@ -2,7 +2,7 @@
 /* The control contexts of a static section, as a text of opening and closing braces. */
 #include "graph/graph.h"
 
-/* Is r the first of a pair of regions of these kinds? */
+/* True if r is the first of a pair of regions of these kinds. */
 static bool is_pair(const hia_fn *fn, hia_region_id r, unsigned first, unsigned second) {
   return fn->regions.data[r].kind == first && r + 1 < fn->regions.len &&
          fn->regions.data[r + 1].kind == second;
@@ -17,7 +17,7 @@ static uint32_t extent(const hia_fn *fn, hia_region_id r) {
   return fn->regions.data[has_else(fn, r) ? r + 1 : r].last;
 }
 
-/* Does child a of a region stand before child b? */
+/* True if child a of a region comes before child b. */
 static bool stands_before(const hia_fn *fn, hia_region_id a, hia_region_id b) {
   const hia_region *x = &fn->regions.data[a], *y = &fn->regions.data[b];
   if (x->first != y->first) return x->first < y->first;
@@ -50,8 +50,8 @@ typedef struct {
 
 uint32_t hiaG_contexts(hia_arena *arena, const hia_fn *fn, hia_context_edge **edges_out) {
   uint32_t n = fn->regions.len;
-  /* Children by parent, children[first[r] .. first[r + 1]): each THEN, HEAD and ROUND. Counted one
-   * place further on, so that filling the lists moves the bounds to where they belong. */
+  /* Children by parent, children[first[r] .. first[r + 1]): each THEN, HEAD and ROUND. They are
+   * counted one place too far, because filling the lists moves each bound by one list. */
   uint32_t *first = HIA_NEW_ARRAY(arena, uint32_t, (size_t)n + 2);
   hia_region_id *children = HIA_NEW_ARRAY(arena, hia_region_id, n);
   hia_region_id *other = HIA_NEW_ARRAY(arena, hia_region_id, n);

@@ -6,8 +6,8 @@
 #include "graph/graph.h"
 
 /* ---- walking ----
- * Every region ends with its YIELD, so none is empty, and a walk can tell by a YIELD of an ELSE or
- * ROUND that it leaves the IF or LOOP around it. */
+ * Every region ends with its YIELD, so none is empty, and at the YIELD of an ELSE or ROUND a walk
+ * leaves the IF or LOOP around it. */
 
 hia_node_id hiaG_walk_over(const hia_fn *fn, hia_node_id n) {
   for (;;) {
@@ -43,7 +43,7 @@ hia_subst hiaG_subst(hia_graph *g, const hia_fn *fn) {
 hia_value_id hiaG_resolve(hia_subst *s, hia_value_id v) {
   hia_value_id end = v;
   while (end < s->to.len && s->to.data[end] != HIA_NONE) end = s->to.data[end];
-  while (v != end) { /* shorten the chain, or a long nest of branches would be quadratic */
+  while (v != end) { /* compress the path: else deeply nested branches take quadratic time */
     hia_value_id next = s->to.data[v];
     s->to.data[v] = end;
     v = next;
@@ -86,7 +86,7 @@ void hiaG_set_outs(hia_graph *g, hia_fn *fn, hia_node_id n, const hia_dtype *typ
 
 /* ---- moving ---- */
 
-/* Unlinks nodes first .. last, neighbours of one region, and tells their regions of the new home.
+/* Unlinks nodes first .. last, neighbours in one region, and sets their new region and its parent.
  */
 static void take(hia_fn *fn, hia_node_id first, hia_node_id last, hia_region_id to) {
   hia_node *nodes = fn->nodes.data;

@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* The text form of graphs, word by word: what read.c reads it with. docs/ir.md is the reference.
+/* The lexer of the text form of graphs, for read.c. docs/ir.md is the reference.
  *
- * Nothing here knows what a graph is. Only types nest, to a fixed depth. */
+ * Nothing here depends on graphs. Only types nest, to a fixed depth. */
 #include "graph/scan.h"
 
 /* ---- errors ---- */
@@ -175,8 +175,8 @@ uint32_t hiaG_scan_dtypes(hia_scanner *s, hia_dtype **out) {
   return s->dtypes.len;
 }
 
-/* The language allows 1000 parts in a type, and a root with fuel gives one more (fuel.c); so no
- * deeper nesting either: recursion is bounded. */
+/* The language allows 1000 parts in a type, and a root with fuel returns one more (fuel.c). Types
+ * cannot nest deeper than they have parts, so the recursion is bounded. */
 enum { MAX_TYPE_PARTS = 1001 };
 
 static hia_type type(hia_scanner *s, uint32_t depth) {

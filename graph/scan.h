@@ -1,22 +1,22 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Private to scan.c and read.c: the words of the text form of graphs.
  *
- * All of these skip white space and comments first, unless they say otherwise; a mistake leaves
- * through `stop`, with *error filled in. */
+ * All functions skip white space and comments first, unless they say otherwise. On a mistake they
+ * fill in *error and jump to `stop`. */
 #ifndef HIA_GRAPH_SCAN_H
 #define HIA_GRAPH_SCAN_H
 
 #include "graph/graph.h"
 
 typedef struct hia_scanner {
-  hia_arena *arena, *scratch; /* of what is read; of the while */
+  hia_arena *arena, *scratch; /* for the result; for the time of reading */
   hia_types *types;
   const char *text, *at, *end, *line_start;
   uint32_t line;
   hia_read_error *error;
   jmp_buf stop;
 
-  hia_u32vec parts; /* stack: of tuples, and of the parameters of a signature */
+  hia_u32vec parts; /* stack: parts of tuples, and parameters of a signature */
   HIA_VEC(hia_dtype) dtypes;
 } hia_scanner;
 
@@ -43,18 +43,18 @@ void hiaG_scan_need_word(hia_scanner *s, const char *word);
 /* ---- numbers and names ---- */
 
 uint32_t hiaG_scan_u32(hia_scanner *s);
-uint32_t hiaG_scan_index(hia_scanner *s);   /* NONE is no index */
+uint32_t hiaG_scan_index(hia_scanner *s);   /* the number that is NONE is refused */
 char *hiaG_scan_string(hia_scanner *s);     /* between double quotes */
 const char *hiaG_scan_name(hia_scanner *s); /* a name of the language, or a string */
 
 /* ---- types and constants ---- */
 
 hia_dtype hiaG_scan_dtype(hia_scanner *s);
-/* `(i32, f64)`: how many, and in the arena which. */
+/* `(i32, f64)`: returns their number; *out is in the arena. */
 uint32_t hiaG_scan_dtypes(hia_scanner *s, hia_dtype **out);
-/* `(TYPE, ...) -> TYPE`: answers the result; the parameters are in s->parts, alone. */
+/* `(TYPE, ...) -> TYPE`: returns the result; s->parts then has the parameters and nothing else. */
 hia_type hiaG_scan_signature(hia_scanner *s);
-/* As print.c writes it, exactly: floats are hexadecimal. */
+/* A constant as print.c writes it: floats are hexadecimal, so that they are exact. */
 hia_word hiaG_scan_constant(hia_scanner *s, hia_dtype t);
 
 #endif

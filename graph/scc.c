@@ -1,6 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Strongly connected components, by Tarjan's algorithm ("Depth-first search and linear graph
- * algorithms", 1972) with its own stacks, since chains of calls are as long as the user likes. */
+ * algorithms", 1972). It has stacks of its own instead of recursion, because chains of calls are as
+ * long as the user's program. */
 #include "graph/graph.h"
 
 typedef struct visit {

@@ -11,17 +11,17 @@
  *                                  | nodes of ROUND, NextIterations | Exits (parent region)
  *
  * A value used several levels further in takes a Switch (or Enter) per level; a Switch serves both
- * arms. Constants cross nothing: each region that uses one has its own copy, before the first use
- * in it. So an arm that yields a constant holds it, and a constant exit of a loop stands in the
- * HEAD and leaves through a Switch. A loop without variables gets one that is never looked at, for
- * there must be a token that goes round.
+ * arms. Constants cross no borders: each region that uses a constant has its own copy, before the
+ * first use in it. So an arm that yields a constant holds it, and a constant exit of a loop is in
+ * the HEAD and leaves through a Switch. A loop without variables gets one that is never read,
+ * because a token must go round.
  *
- * First it is found out which values cross which borders: for each value, the regions of its uses
- * are climbed outwards up to the region of its definition, or to a region that was climbed through
- * before. That costs one step per crossing, and a crossing is a node of the result, so the whole is
- * linear. Then one walk emits the nodes, with `now` saying what stands for each value in the region
- * at hand; what changes there on entering a region is undone on leaving it. Nothing recurses: an
- * else-if chain nests as deep as the user likes. */
+ * The first step finds the borders that each value crosses. From the regions of its uses it climbs
+ * outwards up to the region of the definition, or to a region that it has already climbed through.
+ * That takes one step per crossing. A crossing is a node of the result, so this is linear. Then one
+ * walk emits the nodes. `now` has the replacement of each value in the current region; changes made
+ * on entering a region are undone on leaving it. Nothing recurses: an else-if chain nests as deep
+ * as its author likes. */
 #include "graph/graph.h"
 
 /* Value `value` is used inside `region`, but defined outside. */
@@ -35,7 +35,7 @@ typedef struct undo {
   hia_region_id home;
 } undo;
 
-/* An IF or LOOP that the walk is inside of. */
+/* An IF or LOOP around the walk's place. */
 typedef struct nest {
   hia_node_id node;
   hia_region_id region; /* the first of its two, in the new section */
@@ -51,13 +51,13 @@ typedef struct tagging {
   hia_fn_id f;
   const hia_fn *from;
   hia_fn to;            /* its nodes, values, regions and edges are new */
-  hia_region_id region; /* that nodes are being added to, in `to` */
+  hia_region_id region; /* the region of `to` that nodes are being added to */
 
   /* Crossings of region r: crossings[first[r]] .. crossings[first[r + 1] - 1], by value. */
   hia_value_id *crossings;
   uint32_t *first;
 
-  hia_value_id *now;   /* by old value: what stands for it */
+  hia_value_id *now;   /* by old value: its replacement */
   hia_region_id *home; /* by old value, of constants: the new region `now` is for */
   HIA_VEC(undo) undone;
   HIA_VEC(nest) nests;
@@ -136,7 +136,7 @@ static void undo_to(tagging *t, uint32_t len) {
   }
 }
 
-/* What stands for a value here; a constant gets its copy. */
+/* The replacement of a value in the current region; a constant is copied if it has none there. */
 static hia_value_id here(tagging *t, hia_value_id v) {
   if (!is_constant(t->from, v) || t->home[v] == t->region) return t->now[v];
   const hia_node *def = hiaG_def(t->from, v);
@@ -145,7 +145,7 @@ static hia_value_id here(tagging *t, hia_value_id v) {
   return t->now[v];
 }
 
-/* New regions stand at the end of the section, until they are closed. */
+/* New regions begin at the end of the section, and are empty until they are closed. */
 static hia_region_id open_regions(tagging *t, hia_region_kind kind) {
   hia_region_id r = t->to.regions.len;
   hia_region region = {.kind = (uint8_t)kind,
@@ -192,12 +192,13 @@ static void switch_crossings(tagging *t, hia_region_id old, hia_value_id pred, h
     switch_value(t, t->crossings[i], pred, region, in, loc);
 }
 
-/* `at` is right for the innermost nest only: what is nested in an arm has left its own there. */
+/* Fills in `at` for a nest. Its entries are valid for the innermost nest only, because branches and
+ * loops nested in an arm have overwritten them. */
 static void index_switches(tagging *t, const nest *in) {
   for (uint32_t k = in->switched; k < t->switched.len; k++) t->at[t->switched.data[k]] = k;
 }
 
-/* In the region at hand, what crosses into it is output `side` of its Switch. */
+/* In the current region, each value that crosses into it is output `side` of its Switch. */
 static void use_switches(tagging *t, hia_region_id old, uint32_t side) {
   for (uint32_t i = t->first[old]; i < t->first[old + 1]; i++) {
     hia_value_id v = t->crossings[i];
@@ -441,7 +442,7 @@ static void tag_fn(hia_graph *g, hia_fn_id f) {
   hiaR_arena_release(t.scratch, mark);
 }
 
-/* Needs nothing; the graph is static afterwards. Functions that were removed have no section. */
+/* Requires nothing; the graph is static afterwards. Functions that were removed have no section. */
 void hiaG_tag(hia_graph *g) {
   g->state = HIA_STATIC;
   for (hia_fn_id f = 0; f < g->fns.len; f++)

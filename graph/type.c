@@ -46,8 +46,8 @@ uint32_t hiaG_type_words(const hia_types *types, hia_type type) {
   return hiaG_is_scalar(type) ? 1 : tuple_of(types, type)->parts;
 }
 
-/* Walks a type from left to right. Tuples can nest as deep as they have parts, so there is a stack
- * of what is open in scratch memory, not recursion. */
+/* Walks a type from left to right. Tuples can nest as deep as they have parts, so the open tuples
+ * are kept in a stack in scratch memory, without recursion. */
 typedef struct {
   hia_type tuple;
   uint32_t next;

@@ -1,10 +1,11 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Is a graph well formed? Here: everything about single nodes, and the signatures of functions;
- * what nodes are to each other is checked by state, in verify_fn.c and verify_static.c.
+/* The verifier: checks that a graph is well formed. This file checks single nodes, and the
+ * signatures of functions; the relations between nodes are checked by state, in verify_fn.c and
+ * verify_static.c.
  *
- * A graph may come from a text that somebody wrote, so this assumes nothing of it, is linear in its
- * size but for sorting, and does not recurse. Passes are checked with it too, which is why a defect
- * names the function and shows the node. */
+ * A graph may come from text that a user wrote. So the verifier assumes nothing, is linear in the
+ * size of the graph except for sorting, and does not recurse. It also checks passes; therefore a
+ * defect names the function and shows the node. */
 #include "graph/verify.h"
 
 void hiaG_defect(hia_verifier *v, hia_node_id node, const char *fmt, ...) {
@@ -72,7 +73,7 @@ static void check_rule(hia_verifier *v, hia_node_id n) {
     hiaG_defect(v, n, "%s does not take %s", hiaR_ops[node->op].name, hiaG_dtype_name(type));
 }
 
-/* Immediates of ops that are in both states, and those that must not have one. */
+/* Immediates of the ops that both states have; the others must have none. */
 static void check_imm(hia_verifier *v, hia_node_id n) {
   const hia_fn *fn = v->fn;
   const hia_node *node = &fn->nodes.data[n];
@@ -121,14 +122,15 @@ static void check_imm(hia_verifier *v, hia_node_id n) {
   case HIA_OP_EXIT:
   case HIA_OP_FORK:
   case HIA_OP_STOLEN:
-  case HIA_OP_JOIN: return; /* looked at elsewhere */
+  case HIA_OP_JOIN: return; /* checked elsewhere */
   default: break;
   }
   if (node->op != HIA_OP_CONST && node->op != HIA_OP_COUNT && node->imm != 0)
     hiaG_defect(v, n, "%s has no immediate", hiaR_ops[node->op].name);
 }
 
-/* A fork takes what its callee does, a join gives what its callee does. */
+/* The operands of a fork have the types of its callee's parameters, the results of a join those of
+ * its callee's results. */
 static void check_fork_types(hia_verifier *v, hia_node_id n) {
   const hia_fn *fn = v->fn;
   const hia_node *node = &fn->nodes.data[n];
@@ -161,7 +163,8 @@ static void check_host_types(hia_verifier *v, hia_node_id n) {
     hiaG_expect_type(v, n, "result", i, hiaG_type(fn, hiaG_out(fn, n, i)), e->results[i]);
 }
 
-/* First without the node's text: the printer should find what it is about. */
+/* Checks that indices are in range. Its defects come without the node's text, because the printer
+ * could not look the indices up. */
 static void check_indices(hia_verifier *v, hia_node_id n) {
   const hia_fn *fn = v->fn;
   const hia_node *node = &fn->nodes.data[n];
@@ -231,7 +234,9 @@ static void check_dtypes(hia_verifier *v, const char *what, const hia_dtype *typ
     if ((unsigned)types[i] >= HIA_N_DTYPES) hiaG_defect(v, HIA_NONE, "%s %u has no type", what, i);
 }
 
-/* Does the signature of a root, taken apart, agree with what the function really takes? */
+/* Checks that the signature of a root, flattened, agrees with the function's parameters and
+ * results.
+ */
 static void check_signature(hia_verifier *v) {
   const hia_fn *fn = v->fn;
   const hia_types *types = v->g->types;
@@ -257,7 +262,7 @@ static void check_signature(hia_verifier *v) {
   if (!agrees) hiaG_defect(v, HIA_NONE, "the signature and the parameters and results disagree");
 }
 
-/* Whether it gives the same cannot be seen. */
+/* Checks the signature of a slow path. That it returns the same cannot be checked. */
 static void check_slow_path(hia_verifier *v) {
   const hia_fn *fn = v->fn;
   bool exists = fn->slow_path < v->g->fns.len && !hiaG_fn(v->g, fn->slow_path)->is_removed;

@@ -1,10 +1,10 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Verifier, function state: the tree of regions, what is visible where, and the types that regions,
- * their owners and calls agree on.
+/* Verifier, function state: the tree of regions, the visibility of values, and the types on which
+ * regions, their owners and calls must agree.
  *
- * One walk in order of definition. A value may be used where its node has been passed and its
- * region is still open: regions are opened and closed as the walk goes, the HEAD of a loop only
- * after its ROUND, and the results of an `if` or `loop` are there after its regions. */
+ * One walk in order of definition. A value may be used if the walk has passed its node and its
+ * region is still open. Regions are opened and closed by the walk; the HEAD of a loop is closed
+ * only after its ROUND, and the results of an `if` or `loop` are defined after its regions. */
 #include "graph/verify.h"
 
 enum { UNSEEN, INSIDE, PASSED }; /* node states: INSIDE an `if` or `loop` that the walk is in */
@@ -16,11 +16,11 @@ typedef struct {
   uint8_t *is_open; /* by region */
   bool has_forks;
   hia_fork_check forks;
-  uint32_t n_args; /* of the region at hand, so far */
+  uint32_t n_args; /* of the current region, so far */
   bool is_past_args;
 } walk;
 
-/* Are the operands (or results) of n, without the first `skip`, of these types? */
+/* Checks that the operands (or results) of n, without the first `skip`, have these types. */
 static void expect_types(walk *w, hia_node_id n, bool is_in, const hia_dtype *types,
                          uint32_t n_types, uint32_t skip) {
   const char *what = is_in ? "operand" : "result";
@@ -33,7 +33,7 @@ static void expect_types(walk *w, hia_node_id n, bool is_in, const hia_dtype *ty
   }
 }
 
-/* The same with the types of `count` values, of operands or of results of another node. */
+/* The types of `count` values: operands, or results of another node. */
 static const hia_dtype *types_of(walk *w, const hia_value_id *values, hia_value_id first,
                                  uint32_t count) {
   hia_dtype *types = HIA_NEW_ARRAY(w->v->scratch, hia_dtype, count);
@@ -100,7 +100,8 @@ static void check_region(walk *w, hia_region_id r, unsigned kind, hia_region_id 
     hiaG_defect(w->v, owner, "region %u does not end with a yield", r);
 }
 
-/* The node is where the walk says, linked to its neighbours, and seen for the first time. */
+/* Checks that the node is in the walk's region, linked to its neighbours, and seen for the first
+ * time. */
 static void check_link(walk *w, hia_node_id n, hia_region_id r, hia_node_id prev) {
   if (n >= w->fn->nodes.len) hiaG_defect(w->v, HIA_NONE, "the list of region %u leads outside", r);
   const hia_node *node = &w->fn->nodes.data[n];
@@ -126,7 +127,7 @@ static void check_operands(walk *w, hia_node_id n) {
   }
 }
 
-/* n is the first node of its region that is no arg. */
+/* Checks the number of ARGs of a region; n is its first node that is none. */
 static void end_args(walk *w, hia_node_id n) {
   const hia_region *region = &w->fn->regions.data[w->fn->nodes.data[n].region];
   uint32_t wanted = 0;

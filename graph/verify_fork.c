@@ -1,18 +1,19 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Verifier, both states: forks.
  *
- * Native code keeps its open forks as a list through the frames of a worker, and other workers read
- * it (runtime/native/fork.h). So a graph, which may come from a text, must not be able to break it:
+ * The frames of native code hold the open forks of a worker, and the runtime reads them
+ * (runtime/native/fork.h). So a graph, which may come from text, must not be able to break that:
  *
- *  - A number is that of one fork of the function, which ends at its one `stolen`, in the region it
- *    began in. Forks nest: the one that ends is the newest that is open, and none is open at the
- *    end of a region that it began in.
+ *  - A number belongs to one fork of the function. The fork ends at its one `stolen`, in the region
+ *    it began in. Forks nest: a `stolen` ends the newest open fork, and at the end of a region no
+ *    fork is open that began in it.
  *  - Between a `stolen` and its one `join` nothing is called, repeated or forked, and the join is
  *    reached whenever the fork was stolen: behind the `stolen`, in the same region, comes the
- *    branch that it decides, with the join in its THEN; before and in between there may be plain
- *    operations.
+ *    branch that it decides, with the join in its THEN. Before and between these there may be
+ *    operations that only compute.
  *
- * The walks of verify_fn.c and verify_static.c tell what they pass, in sequential order. */
+ * The walks of verify_fn.c and verify_static.c notify this file of what they pass, in sequential
+ * order. */
 #include "graph/verify.h"
 
 static bool is_fork_op(unsigned op) {
@@ -65,13 +66,14 @@ static void check_join(hia_fork_check *c, hia_node_id n) {
   c->stolen = c->branch = HIA_NONE;
 }
 
-/* Nothing that might be asked for work, and no side of a branch that might not be taken. */
-static bool is_plain(const hia_node *node) {
+/* True if the node may stand between a `stolen` and its `join`: it never polls, and has no region
+ * that may be skipped. */
+static bool is_allowed(const hia_node *node) {
   switch (node->op) {
   case HIA_OP_CONST:
   case HIA_OP_UNDEF:
   case HIA_OP_SWITCH: return true;
-  case HIA_OP_IF: return true; /* hiaG_fork_region looks whether it is the right one */
+  case HIA_OP_IF: return true; /* hiaG_fork_region checks that it is the right branch */
   default: return hiaR_ops[node->op].rule != HIA_RULE_CONTROL;
   }
 }
@@ -82,7 +84,7 @@ void hiaG_fork_node(hia_fork_check *c, hia_node_id n) {
     check_join(c, n);
     return;
   }
-  if (c->stolen != HIA_NONE && !is_plain(node))
+  if (c->stolen != HIA_NONE && !is_allowed(node))
     hiaG_defect(c->v, n, "it stands between a stolen and its join");
   if (node->op == HIA_OP_FORK) check_fork(c, n);
   if (node->op == HIA_OP_STOLEN) check_stolen(c, n);

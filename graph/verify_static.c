@@ -1,14 +1,14 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Verifier, static state: sections, their control contexts, the tag discipline, and call sites.
  *
- * The tag discipline says where the token of a value may go. A value has a context: the region in
- * which it may be used, and nowhere further in or out. Of most nodes that is the region the node
- * stands in; the outputs of a Switch belong to the two sides it decides between, that of an Enter
- * to the loop's HEAD. The false output of a Switch in a HEAD, which leaves the loop, goes to Exits
- * only; a NextIteration, and an Enter of a variable, go to a loop Merge only. */
+ * The tag discipline restricts where the token of a value may go. A value has a context: the region
+ * in which it may be used, and nowhere further in or out. For most nodes that is the region of the
+ * node; the outputs of a Switch belong to the two sides that it decides between, the output of an
+ * Enter to the loop's HEAD. The false output of a Switch in a HEAD, which leaves the loop, goes
+ * only to Exits; a NextIteration, and an Enter of a variable, go only to a loop Merge. */
 #include "graph/verify.h"
 
-/* Contexts that are no regions: LEAVING | h, for a Switch in HEAD h; for loop Merges. */
+/* Contexts that are no regions: LEAVING | h, for a Switch in HEAD h; and that of loop Merges. */
 #define LEAVING     0x80000000u
 #define TO_MERGE    0xfffffffeu
 #define MAX_REGIONS LEAVING
@@ -35,7 +35,7 @@ static void check_region(hia_verifier *v, hia_region_id r) {
   if ((region->pred != HIA_NONE) == (region->kind == HIA_REGION_HEAD) ||
       (region->pred != HIA_NONE && region->pred >= fn->values.len))
     hiaG_defect(v, HIA_NONE, "region %u, %s, lacks its predicate, or has one", r, kind);
-  /* Pairs: the first sees that the second is right, the second that there is a first. */
+  /* Pairs: at the first region the second is checked, at the second that there is a first. */
   const hia_region *before = &regions[r - 1];
   const hia_region *behind = r + 1 < fn->regions.len ? &regions[r + 1] : NULL;
   bool is_right = true;
@@ -55,7 +55,8 @@ static void check_region(hia_verifier *v, hia_region_id r) {
   if (!is_right) hiaG_defect(v, HIA_NONE, "region %u, %s, and its partner do not fit", r, kind);
 }
 
-/* Regions nest as their parents say, and every node is in the innermost around it. */
+/* Checks that regions nest as their parents say, and that every node is in the innermost region
+ * around it. */
 static void check_contexts(hia_verifier *v) {
   const hia_fn *fn = v->fn;
   if (fn->regions.len >= MAX_REGIONS) hiaG_defect(v, HIA_NONE, "too many regions");
@@ -84,7 +85,7 @@ static bool is_region(const hia_fn *fn, uint32_t r, unsigned kind, hia_region_id
          fn->regions.data[r].parent == parent;
 }
 
-/* Where a value may be used. Of nodes that have been checked themselves. */
+/* The context of a value. Its node must have been checked. */
 static uint32_t context_of(const hia_fn *fn, hia_value_id value) {
   const hia_node *def = hiaG_def(fn, value);
   uint32_t r = HIA_IMM_A(def->imm);
@@ -205,7 +206,7 @@ static void check_result(hia_verifier *v, hia_node_id n) {
   }
 }
 
-/* The site has been compared with its nodes; here the node with its site. */
+/* check_site compares the site with its nodes; this compares the node with its site. */
 static void check_call_node(hia_verifier *v, hia_node_id n) {
   const hia_node *node = &v->fn->nodes.data[n];
   uint32_t s = HIA_IMM_A(node->imm), i = HIA_IMM_B(node->imm);
@@ -272,7 +273,7 @@ static void check_forks(hia_verifier *v) {
 
 /* ---- calls ---- */
 
-/* What a function may do includes what its nodes and its callees may do; engines rely on it. */
+/* The traits of a function must include those of its nodes and callees; engines rely on it. */
 static void expect_traits(hia_verifier *v, hia_node_id n, unsigned traits) {
   unsigned missing = traits & ~(unsigned)v->fn->traits;
   if (missing)

@@ -22,13 +22,13 @@ void hiaL_call_attribute(hia_emit *e, LLVMValueRef call, unsigned index, const c
   LLVMAddCallSiteAttribute(call, index, attribute(e, name, value));
 }
 
-/* What every function of ours has: unwind tables, from which frames are read after a failure, and a
+/* Attributes of every function of the program: unwind tables, which the stack walker needs, and a
  * frame that is addressed by the stack pointer alone. */
 void hiaL_common_attributes(hia_emit *e, LLVMValueRef f) {
   unsigned all = (unsigned)LLVMAttributeFunctionIndex;
   LLVMSetFunctionCallConv(f, HIA_CC_SWIFT);
   hiaL_attribute(e, f, all, "nounwind", 0);
-  hiaL_attribute(e, f, all, "uwtable", 1); /* at calls is enough */
+  hiaL_attribute(e, f, all, "uwtable", 1); /* exact at calls only: that is enough */
   LLVMAddTargetDependentFunctionAttr(f, "no-realign-stack", "");
   switch (e->options->instrument) {
   case HIA_INSTRUMENT_ASAN: hiaL_attribute(e, f, all, "sanitize_address", 0); break;
@@ -63,7 +63,7 @@ void hiaL_open_scope(hia_emit *e, const char *name, hia_loc_id loc) {
 
 /* ---- blocks ---- */
 
-/* To position it at an instruction makes the builder take up that one's debug location. */
+/* LLVM's builder takes over the debug location of the instruction that it is positioned at. */
 void hiaL_at_start(hia_emit *e, LLVMBasicBlockRef block) {
   LLVMValueRef first = LLVMGetFirstInstruction(block);
   if (first)
@@ -127,8 +127,8 @@ LLVMValueRef hiaL_structure(hia_emit *e, LLVMValueRef *fields, unsigned n) {
   return LLVMConstStructInContext(e->llvm, fields, n, false);
 }
 
-/* A variable of the module. AddressSanitizer leaves those alone whose alignment is large: it would
- * move them, and have them registered. */
+/* A variable of the module. AddressSanitizer would move and register variables; it leaves those
+ * alone whose alignment is large. */
 LLVMValueRef hiaL_variable(hia_emit *e, const char *name, LLVMValueRef value) {
   LLVMValueRef v = LLVMAddGlobal(e->module, LLVMTypeOf(value), name);
   LLVMSetInitializer(v, value);
@@ -190,7 +190,7 @@ static LLVMTypeRef letter_type(LLVMContextRef llvm, char letter) {
   }
 }
 
-/* Does the context travel to it, in its register? */
+/* True if the function takes the context, in its register. */
 static bool takes_context(enum hia_abi id) {
   return functions[id].effect != PURE && functions[id].effect != ENTER;
 }
@@ -227,8 +227,8 @@ static hia_signature declare(hia_emit *e, enum hia_abi id) {
 LLVMValueRef hiaL_call_abi(hia_emit *e, enum hia_abi id, LLVMValueRef *args, unsigned n_args) {
   if (!e->abi[id].function) {
     e->abi[id] = declare(e, id);
-    /* AddressSanitizer would tidy up the stack before a call that does not return, and say that it
-     * is too large for that; there is nothing on it to tidy up. */
+    /* AddressSanitizer would unpoison the stack before a call that does not return, and complain
+     * that the stack is too large. There is nothing poisoned on it. */
     if (e->options->instrument == HIA_INSTRUMENT_ASAN && functions[id].effect == FAIL)
       LLVMRemoveEnumAttributeAtIndex(e->abi[id].function, (unsigned)LLVMAttributeFunctionIndex,
                                      LLVMGetEnumAttributeKindForName("noreturn", 8));

@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* The state of lowering one graph, and thin helpers to build IR: what every emit_*.c shares. */
+/* The state of lowering one graph, and small helpers to build IR: what all emit_*.c share. */
 #ifndef HIA_EMIT_H
 #define HIA_EMIT_H
 
@@ -26,11 +26,11 @@ typedef struct hia_signature {
   LLVMValueRef entry; /* for the runtime, or NULL */
 } hia_signature;
 
-/* How it is known during a loop which forks are open. */
+/* How the runtime learns, during a loop, which forks are open. */
 typedef enum hia_loop_forks {
-  HIA_LOOP_WITHOUT,  /* none are */
-  HIA_LOOP_COMPARES, /* its rounds begin with a comparison that says so */
-  HIA_LOOP_KEEPS     /* the frame says so meanwhile */
+  HIA_LOOP_WITHOUT,  /* none are open */
+  HIA_LOOP_COMPARES, /* from the debug location of the safepoint at the start of each round */
+  HIA_LOOP_KEEPS     /* from a number kept in the frame during the loop */
 } hia_loop_forks;
 
 /* A branch (kept at its THEN region) or a loop (at its HEAD) while it is lowered. */
@@ -38,27 +38,27 @@ typedef struct hia_flow {
   LLVMBasicBlockRef from[2]; /* branch: the blocks that enter `join` from THEN and ELSE;
                                 loop: [0] the block before it */
   LLVMBasicBlockRef head;    /* loop */
-  LLVMBasicBlockRef join;    /* what follows it; of a branch NULL if nothing branches: a select */
+  LLVMBasicBlockRef join;    /* what follows it; NULL for a branch that becomes a select */
   LLVMBasicBlockRef other;   /* branch: where ELSE begins */
-  hia_region_id inner[2];    /* branch: the one that is the last of THEN, of ELSE, and joins where
-                                this one does; 0: none */
-  bool is_joined;            /* branch: it is such an inner one */
-  bool is_hollow[2];         /* branch: THEN, ELSE has no instructions and no block */
+  hia_region_id inner[2];    /* branch: the branch that ends THEN, or ELSE, and joins where this
+                                branch does; 0: none */
+  bool is_joined;            /* branch: it is such an inner branch */
+  bool is_hollow[2];         /* branch: THEN, or ELSE, has no instructions and no block */
   hia_way way;               /* at its start; from ELSE and ROUND on: at the end of THEN, of HEAD */
   hia_loop_forks forks;      /* loop */
   uint32_t merges;           /* loop: its first entry of emit->merges */
 } hia_flow;
 
-/* A fork of the function that is lowered, open where the builder stands. */
+/* A fork of the function being lowered, open where the builder stands. */
 typedef struct hia_latent {
   hia_node_id node; /* the FORK */
-  uint32_t site;    /* among the function's; NONE: nobody can take it */
+  uint32_t site;    /* index among the function's; NONE: no thief can take it */
 } hia_latent;
-/* A value that the frame keeps for forks that are open. */
+/* A value that the frame keeps for open forks. */
 typedef struct hia_kept {
   LLVMValueRef value;
   uint32_t word; /* of the hia_fork_frame */
-  uint32_t fork; /* the first that needs it: index among the open ones */
+  uint32_t fork; /* the first fork that needs it: index among the open ones */
 } hia_kept;
 
 typedef struct hia_emit {
@@ -66,7 +66,8 @@ typedef struct hia_emit {
   const hia_lower_options *options;
   hia_comp *comp; /* lowering's own: scratch memory and errors */
   hia_facts facts;
-  hia_way *ways;   /* by function: what its callers add; before it has been lowered, of the group */
+  hia_way *ways;   /* by function: the path that a call of it adds; an upper bound until it has been
+                      lowered */
   bool *is_wanted; /* by function: the module has it */
   hia_u32vec fork_functions, fork_sites, fork_args; /* rows of the table, lower.h */
   hia_signature *fns;                               /* by function */
@@ -81,40 +82,41 @@ typedef struct hia_emit {
   LLVMMetadataRef file, unit, debug_type;
   LLVMTypeRef types[HIA_N_DTYPES]; /* i1 i32 i64 float double */
   LLVMTypeRef void_type, ptr, i8;
-  LLVMValueRef unlikely; /* branch weights: true is rare */
+  LLVMValueRef unlikely; /* branch weights: the true side is rare */
   hia_signature abi[HIA_N_ABI];
 
-  /* The function that is being lowered. */
+  /* The function being lowered. */
   const hia_fn *fn;
   hia_fn_id id;
   LLVMValueRef function, context;
   LLVMValueRef host_block;    /* in its frame, for the words of calls of the host; or NULL */
-  LLVMBasicBlockRef restart;  /* of a leaf function: leaves all to its slow path; or NULL */
-  hia_value_id *restart_with; /* of a leaf function, by parameter: what stands for it there */
-  /* Of a leaf function whose charges need no comparison: the node behind which it looks at its
-   * fuel, that value, and how much there must be. NONE: they need one. */
+  LLVMBasicBlockRef restart;  /* of a leaf function: jumps to its slow path; or NULL */
+  hia_value_id *restart_with; /* of a leaf function, by parameter: the value to pass there */
+  /* Of a leaf function that compares its fuel once, so that its charges need no comparison: the
+   * node behind which it does, the fuel there, and how much there must be. NONE: each charge
+   * compares. */
   hia_node_id fuel_at;
   hia_value_id fuel;
   uint64_t fuel_needed;
   LLVMValueRef fork_frame;   /* its hia_fork_frame; NULL: none of its forks can be taken */
-  HIA_VEC(hia_latent) forks; /* that are open */
+  HIA_VEC(hia_latent) forks; /* the open ones */
   HIA_VEC(hia_kept) kept;    /* by word */
   uint32_t n_fork_words, first_site;
   bool keeps_number;      /* hia_fork_map */
-  hia_region_id keeps_in; /* words[0] holds it all over this region; NONE: where it is kept next */
-  uint32_t *calls_before; /* by node: CALL_I and FORK nodes; of functions that fork */
-  uint32_t ended; /* index of the fork whose STOLEN was met and whose JOIN was not, or NONE */
+  hia_region_id keeps_in; /* words[0] holds it throughout this region; NONE: in no region */
+  uint32_t *calls_before; /* by node: the CALL_I and FORK nodes before it; of functions that fork */
+  uint32_t ended; /* index of the fork whose STOLEN was met and whose JOIN was not; or NONE */
   LLVMMetadataRef scope;
   LLVMValueRef *values;        /* by value */
   hia_flow *flows;             /* by region: THEN and HEAD */
-  hia_way way;                 /* where the builder stands */
-  uint64_t back_run;           /* of it, at most, behind a call of its own group */
-  hia_region_id check;         /* the region at whose start the limit is checked; NONE: nowhere */
-  HIA_VEC(LLVMValueRef) args;  /* of the call that is being built */
-  HIA_VEC(hia_node_id) merges; /* MERGE_LOOPs of the loops that are open */
+  hia_way way;                 /* up to where the builder stands */
+  uint64_t back_run;           /* the most that way.back may be */
+  hia_region_id check;         /* the region at whose start the safepoint is; NONE: nowhere */
+  HIA_VEC(LLVMValueRef) args;  /* of the call being built */
+  HIA_VEC(hia_node_id) merges; /* MERGE_LOOPs of the open loops */
 } hia_emit;
 
-/* Every op has one emitter: node n of emit->fn. */
+/* Every op has one emitter. It builds node n of emit->fn. */
 typedef void hia_emitter(hia_emit *e, hia_node_id n);
 #define HIA_EMIT_OWN(NAME) hia_emitter hiaL_emit_##NAME;
 #define HIA_EMIT_NONE(NAME)
@@ -172,7 +174,7 @@ void hiaL_no_debug_loc(hia_emit *e);
 /* The scope of emit->function; its own line stands for `loc`. */
 void hiaL_open_scope(hia_emit *e, const char *name, hia_loc_id loc);
 
-/* Words of a block, as entries and joins hand them over. */
+/* Words of a block, in which entries and joins pass arguments and results. */
 LLVMValueRef hiaL_word_at(hia_emit *e, LLVMValueRef block, uint32_t i); /* its address */
 LLVMValueRef hiaL_load_word(hia_emit *e, LLVMValueRef at, hia_dtype t);
 void hiaL_store_word(hia_emit *e, LLVMValueRef at, LLVMValueRef value, hia_dtype t);
@@ -185,8 +187,9 @@ LLVMValueRef hiaL_variable(hia_emit *e, const char *name, LLVMValueRef value);
 /* A function that the runtime or a host finds by its name. If one of the program's functions has
  * the name, that one gets another. */
 LLVMValueRef hiaL_add_named(hia_emit *e, const char *name, LLVMTypeRef type);
-void hiaL_serve_runtime(hia_emit *e, LLVMValueRef f); /* it is found by its name, and called */
-/* The object must hold the value although nothing in it refers to it. */
+/* The runtime finds f by its name, and calls it. */
+void hiaL_serve_runtime(hia_emit *e, LLVMValueRef f);
+/* Keeps a value in the object although nothing there refers to it. */
 void hiaL_keep(hia_emit *e, LLVMValueRef value);
 
 LLVMValueRef hiaL_call_abi(hia_emit *e, enum hia_abi function, LLVMValueRef *args, unsigned n_args);
@@ -199,26 +202,27 @@ static inline LLVMValueRef hiaL_field(hia_emit *e, enum hia_field field) {
 /* ---- emit_call.c ---- */
 
 void hiaL_declare(hia_emit *e, hia_fn_id id);
-/* The entry of a function for the runtime: a hia_native_entry. */
+/* Builds the hia_native_entry of a function, through which the runtime calls it. */
 void hiaL_entry(hia_emit *e, hia_fn_id id);
 
-/* Begins e->args with the hidden argument; builds the call of e->fns[callee] with e->args. */
+/* open_args begins e->args with the hidden argument; build_call builds the call of e->fns[callee]
+ * with e->args. */
 void hiaL_open_args(hia_emit *e);
 LLVMValueRef hiaL_build_call(hia_emit *e, hia_fn_id callee);
-/* Result i of n in what a call gives. */
+/* Result i of the n that a call returns. */
 LLVMValueRef hiaL_result(hia_emit *e, LLVMValueRef all, uint32_t n, uint32_t i);
 
 /* ---- emit_host.c ---- */
 
-/* The module's record, the typed entries and the plain functions of its roots. */
+/* Builds the module's record, the typed entries and the plain functions of its roots. */
 void hiaL_host_side(hia_emit *e);
-/* Has it, as the module is planned, a plain function? */
+/* True if the root has a plain function in this module. */
 bool hiaL_is_plain(hia_emit *e, hia_fn_id root);
 /* ---- emit_object.c: what an object file holds besides ---- */
 
 /* The plan of a root; NULL: it has none. */
 const hia_object_root *hiaL_planned(const hia_emit *e, hia_fn_id root);
-/* hia_unwinder, hia_places; and the fields of the record from `image` on: HIA_RECORD_REST. */
+/* hia_unwinder, hia_places, and the fields of the record from `image` on. */
 enum { HIA_RECORD_REST = 7 };
 LLVMValueRef hiaL_object_unwinder(hia_emit *e, LLVMValueRef *locs);
 LLVMValueRef hiaL_object_places(hia_emit *e, LLVMValueRef locs);
@@ -232,19 +236,19 @@ void hiaL_object_end(hia_emit *e);
 void hiaL_open_leaf(hia_emit *e); /* emit->fn */
 void hiaL_close_leaf(hia_emit *e);
 void hiaL_look_at_fuel(hia_emit *e); /* behind node emit->fuel_at */
-/* Leaves all to the slow path: the builder is left in a block that nothing reaches. */
+/* Jumps to the slow path. The builder is left in a block that is never reached. */
 void hiaL_restart(hia_emit *e);
 
 /* ---- emit_fork.c ---- */
 
 void hiaL_open_forks(hia_emit *e);  /* in the entry block of emit->fn */
-void hiaL_place_forks(hia_emit *e); /* before all in region emit->check that may poll */
+void hiaL_place_forks(hia_emit *e); /* before everything in region emit->check that may poll */
 void hiaL_close_forks(hia_emit *e); /* at the function's end */
 void hiaL_write_forks(hia_emit *e); /* the module's table */
-/* Has the frame say which are open during a loop. */
+/* Writes into the frame which forks are open during a loop. */
 void hiaL_keep_number(hia_emit *e, uint32_t number);
-/* Has it say that none are, from here to the end of region r, unless it says something already:
- * comparisons of which nothing is said read it (rounds.c). */
+/* Writes into the frame that none are open, from here to the end of region r, unless it already has
+ * a number. Polls of safepoints without a column read it (rounds.c). */
 void hiaL_keep_none(hia_emit *e, hia_region_id r);
 
 /* ---- emit_pays.c ---- */
@@ -254,29 +258,31 @@ void hiaL_pays(hia_emit *e, hia_fn_id id); /* the hia_fork_pays of a function th
 /* ---- emit_extern.c ---- */
 
 void hiaL_open_hosts(hia_emit *e); /* in the entry block of emit->fn */
-/* The hia_image_hosts of an object whose externs are symbols: they, called through libffi. Null if
- * it has none. */
+/* The hia_image_hosts of an object whose externs are symbols, which the interpreter calls through
+ * libffi. Null if it has none. */
 LLVMValueRef hiaL_image_hosts(hia_emit *e);
 
 /* ---- emit_control.c ---- */
 
 void hiaL_body(hia_emit *e); /* all nodes of emit->fn, behind the builder's position */
-void hiaL_node_alone(hia_emit *e, hia_node_id n);           /* one that needs its operands only */
-bool hiaL_has_calls(const hia_emit *e, hia_region_id head); /* or forks, in a loop */
-/* Leaves the run, and ends the block. `code`: i64. */
+void hiaL_node_alone(hia_emit *e, hia_node_id n); /* a node that needs nothing but its operands */
+bool hiaL_has_calls(const hia_emit *e, hia_region_id head); /* true if the loop calls or forks */
+/* Builds the failure of the run, which ends the block. `code`: i64. */
 void hiaL_fail(hia_emit *e, hia_loc_id loc, hia_status status, LLVMValueRef code);
 void hiaL_fail_with(hia_emit *e, hia_loc_id loc, LLVMValueRef status, LLVMValueRef code);
 
 /* ---- emit_check.c ---- */
 
-hia_region_id hiaL_check_region(hia_emit *e); /* where emit->fn is to compare with the limit */
-/* Code that takes `cost` follows: compares before it, if it has been too long since. */
-uint64_t hiaL_back_run(const hia_emit *e); /* of the function */
+/* The region at whose start emit->fn has its safepoint. */
+hia_region_id hiaL_check_region(hia_emit *e);
+uint64_t hiaL_back_run(const hia_emit *e); /* emit->back_run */
+/* Code that takes `cost` cycles follows. Builds a safepoint before it, if the last is too far back.
+ */
 void hiaL_spend(hia_emit *e, uint64_t cost);
 void hiaL_spend_call(hia_emit *e, hia_fn_id callee);
 hia_loc_id hiaL_loop_loc(const hia_emit *e); /* of the innermost loop, or NONE */
-void hiaL_check(hia_emit *e);
-void hiaL_check_and_split(hia_emit *e); /* the builder is left in a block of its own */
+void hiaL_check(hia_emit *e);                /* a safepoint */
+void hiaL_check_and_split(hia_emit *e);      /* the same; the builder is left in a new block */
 void hiaL_keep_context(hia_emit *e);
 LLVMValueRef hiaL_keeper(LLVMContextRef llvm);     /* the callee of what hiaL_keep_context builds */
 LLVMValueRef hiaL_comparison(LLVMContextRef llvm); /* the assembly that compares */

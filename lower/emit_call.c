@@ -2,13 +2,13 @@
 /* Functions, calls and entries.
  *
  * Results: none, a scalar, or a struct. swiftcc returns four integers and four floats in registers;
- * more come back through memory that the caller provides, which LLVM sees to by itself. Many are a
- * struct of structs: LLVM's sccp takes time with the cube of a struct's width, minutes for the
- * thousand results that the language allows, and does not look into inner ones. */
+ * LLVM returns more through memory that the caller provides. Many results are a struct of structs,
+ * because LLVM's sccp takes time with the cube of a struct's width, minutes for the thousand
+ * results that the language allows, and does not look into inner structs. */
 #include "lower/emit.h"
 #include "runtime/native/arch/arch.h"
 
-enum { WIDTH = 16 }; /* of a struct of results, and of those in one of more */
+enum { WIDTH = 16 }; /* of a struct of results, and of the inner structs if there are more */
 
 static LLVMTypeRef result_type(hia_emit *e, const hia_fn *fn) {
   if (fn->n_results == 0) return e->void_type;
@@ -30,7 +30,7 @@ LLVMValueRef hiaL_result(hia_emit *e, LLVMValueRef all, uint32_t n, uint32_t i) 
   return LLVMBuildExtractValue(e->b, all, n > WIDTH ? i % WIDTH : i, "");
 }
 
-/* All of them: the operands of a yield. */
+/* The results of the function as one value; they are the operands of its yield. */
 static LLVMValueRef results(hia_emit *e, hia_node_id yield) {
   uint32_t n = hiaL_node(e, yield)->n_ins;
   LLVMTypeRef type = LLVMGetReturnType(e->fns[e->id].type);
@@ -45,8 +45,8 @@ static LLVMValueRef results(hia_emit *e, hia_node_id yield) {
   return n > WIDTH ? all : inner;
 }
 
-/* The name in symbol tables and debuggers: letters, digits and _, no dots (gdb cuts names at them),
- * unique by the function's index. */
+/* The name in symbol tables and debuggers: letters, digits and _, but no dots, at which gdb cuts
+ * names. The function's index makes it unique. */
 static const char *symbol(hia_emit *e, hia_fn_id id) {
   hia_text text;
   hiaR_text_init(&text, &e->comp->scratch);
@@ -74,8 +74,7 @@ static void zero_extended(hia_emit *e, hia_fn_id id, LLVMValueRef function) {
     hiaL_attribute(e, function, LLVMAttributeReturnIndex, "zeroext", 0);
 }
 
-/* Features of the machine that cost more time in code generation than a large function has to
- * spend. */
+/* Switches off features of the machine that make code generation too slow for large functions. */
 static void without_costly_features(hia_emit *e, LLVMValueRef f) {
   LLVMAddTargetDependentFunctionAttr(f, "target-cpu", e->options->cpu);
   LLVMAddTargetDependentFunctionAttr(
@@ -83,10 +82,10 @@ static void without_costly_features(hia_emit *e, LLVMValueRef f) {
       hiaR_arena_printf(&e->comp->scratch, "%s," HIA_ARCH_COSTLY_FEATURES, e->options->features));
 }
 
-/* Is the recursion of a function linear: does no path through it make more than one call of its
- * group? LLVM would make a loop of such a function that only adds or multiplies on its way back.
- * The limit of depth then means nothing, and a recursion that never ends is never told so. Where
- * there are two calls, as in fib, one remains to be counted, and the loop is welcome. */
+/* True if the recursion of a function is linear: no path through it makes more than one call of its
+ * group. If such a function only adds or multiplies on its way back, LLVM would make a loop of it.
+ * Then the limit of depth has no effect, and an endless recursion never ends. Where there are two
+ * calls, as in fib, one call remains and counts, and the loop is welcome. */
 static bool is_linear(hia_emit *e, const hia_fn *fn) {
   if (!(fn->traits & HIA_FN_RECURSIVE)) return false;
   enum { MANY = 2 };
@@ -137,7 +136,7 @@ void hiaL_declare(hia_emit *e, hia_fn_id id) {
   LLVMTypeRef type = LLVMFunctionType(result_type(e, fn), params, fn->n_params + HIDDEN, false);
   LLVMValueRef f = LLVMAddFunction(e->module, symbol(e, id), type);
   e->fns[id] = (hia_signature){type, f, NULL};
-  bool is_of_plain = e->options->host == HIA_HOST_PLAIN; /* the runtime does not come in */
+  bool is_of_plain = e->options->host == HIA_HOST_PLAIN; /* the runtime never enters it */
   if (!is_of_plain && (fn->is_root || e->facts.is_forked[id]))
     e->fns[id].entry = declare_entry(e, id);
   if (is_of_plain && e->options->object) LLVMSetSection(f, HIA_HOST_TEXT);
@@ -149,14 +148,14 @@ void hiaL_declare(hia_emit *e, hia_fn_id id) {
   if (hiaL_does(e, id, HIA_HAS_FORKS))
     hiaL_attribute(e, f, all, "noinline", 0); /* the numbers of its forks are its own */
   if (hiaL_does(e, id, HIA_HAS_FORKS) || hiaG_calls_host(fn)) {
-    /* AddressSanitizer would move what the frame holds, and nobody would know where. */
+    /* AddressSanitizer would move the hia_fork_frame, and the frame tables would be wrong. */
     LLVMRemoveEnumAttributeAtIndex(f, all, LLVMGetEnumAttributeKindForName("sanitize_address", 16));
   }
   if (hiaG_is_large(fn)) without_costly_features(e, f);
   if (e->facts.is_version[id])
-    hiaL_attribute(e, f, all, "noinline", 0); /* the other one is not to grow */
+    hiaL_attribute(e, f, all, "noinline", 0); /* the other version must not grow */
   if (hiaL_does(e, id, HIA_IS_LEAF)) return;
-  if (hiaL_does(e, id, HIA_DOES_RAISE)) { /* its frame is an entry of the chain: it must be there */
+  if (hiaL_does(e, id, HIA_DOES_RAISE)) { /* backtraces need its frame */
     hiaL_attribute(e, f, all, "noinline", 0);
     LLVMAddTargetDependentFunctionAttr(f, "disable-tail-calls", "true");
   } else if (is_linear(e, fn)) {
@@ -196,7 +195,9 @@ static void restart_instead(hia_emit *e, const hia_site *site) {
     hiaL_out(e, site->returns, 0, LLVMGetPoison(LLVMGetReturnType(e->fns[site->callee].type)));
 }
 
-/* The last Call_i makes the call; its Return_i find it among the values, at the first of them. */
+/* The last Call_i builds the call. Its value is put at the first Return_i, where the others find
+ * it.
+ */
 void hiaL_emit_CALL_I(hia_emit *e, hia_node_id n) {
   const hia_site *site = &e->g->sites.data[HIA_IMM_A(hiaL_node(e, n)->imm)];
   if (hiaL_does(e, e->id, HIA_IS_LEAF)) {
@@ -213,12 +214,12 @@ void hiaL_emit_CALL_I(hia_emit *e, hia_node_id n) {
   hiaL_set_debug_loc(e, site->loc, site->is_tail);
   LLVMValueRef call = hiaL_build_call(e, site->callee);
   hiaL_no_debug_loc(e);
-  /* Merged with another call it would have one return address for two positions. */
+  /* Two merged calls would have one return address for two positions. */
   hiaL_call_attribute(e, call, (unsigned)LLVMAttributeFunctionIndex, "nomerge", 0);
-  /* Inlined, it would say nothing of the forks that are open around it. */
+  /* If the callee were inlined, its calls would not say which forks of ours are open. */
   if (e->fork_frame && polls)
     hiaL_call_attribute(e, call, (unsigned)LLVMAttributeFunctionIndex, "noinline", 0);
-  /* It may be one, if it can; but not where the callee knows of something in our frame. */
+  /* LLVM may make it a tail call, unless the callee has the address of something in our frame. */
   if (!hiaL_does(e, e->id, HIA_DOES_RAISE | HIA_HAS_FORKS))
     LLVMSetTailCallKind(call, LLVMTailCallKindTail);
   if (site->n_returns) hiaL_out(e, site->returns, 0, call);
@@ -227,8 +228,8 @@ void hiaL_emit_CALL_I(hia_emit *e, hia_node_id n) {
 void hiaL_emit_RETURN_I(hia_emit *e, hia_node_id n) {
   uint64_t imm = hiaL_node(e, n)->imm;
   const hia_site *site = &e->g->sites.data[HIA_IMM_A(imm)];
-  if (site->n_returns == 1) return; /* the call itself */
-  /* The first one holds the struct until the last has been taken out of it. */
+  if (site->n_returns == 1) return; /* the value is the call itself */
+  /* The first Return_i holds the struct until the last result has been extracted. */
   LLVMValueRef call = e->values[hiaG_out(e->fn, site->returns, 0)];
   if (n == site->returns) return;
   hiaL_out(e, n, 0, hiaL_result(e, call, site->n_returns, HIA_IMM_B(imm)));

@@ -1,25 +1,29 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* The comparison of the stack pointer with the limit: what it is and where it stands.
+/* Safepoints: the comparison of the stack pointer with the limit, and where it stands.
  *
- * It is one piece of assembly, whose rare side lies out of line: two instructions where it stands,
- * and no blocks of its own. As a branch in the IR it cost a third on ack: the blocks kept LLVM from
- * laying out and duplicating the others as it does without.
+ * One would expect a branch to a call of the runtime. As a branch in the IR the safepoint cost a
+ * third on ack: its blocks kept LLVM from laying out and duplicating the others as it does without.
+ * So it is one piece of assembly, whose rare side lies out of line: two instructions where it
+ * stands, and no blocks of its own.
  *
- * Every chain of calls that can grow must pass one, and every loop round. Before LLVM's passes a
- * function gets one, at the start of the region that encloses all its calls and forks: fib compares
- * where it goes on to call, not in its base case. A function that calls nothing needs none; its
- * frame fits into the room that the runtime leaves below the limit. Loops get theirs after the
- * passes (rounds.c): before, it would keep LLVM from everything it does with loops. */
+ * Every chain of calls that can grow must pass a safepoint, and so must every loop round. Before
+ * LLVM's passes a function gets one, at the start of the region that encloses all its calls and
+ * forks: fib has it where it goes on to call, not in its base case. A function that calls nothing
+ * needs none; its frame fits into the room that the runtime leaves below the limit. Loops get
+ * theirs after the passes (rounds.c): earlier, a safepoint would keep LLVM from everything it does
+ * with loops. */
 #include "lower/emit.h"
 #include "runtime/native/arch/arch.h"
 
-/* Parents come before their children (the verifier). */
+/* The innermost region that encloses all calls and forks; NONE: there are none. Parents come before
+ * their children (the verifier). */
 static hia_region_id around_calls(hia_emit *e) {
   const hia_fn *fn = e->fn;
   uint32_t n = fn->regions.len;
   hia_arena *arena = &e->comp->scratch;
-  /* Regions on the path from the first call's region to the body have joined it at themselves,
-   * those on a later call's path where that path joined the first. So each is climbed once. */
+  /* By region: where its path to the body meets the path of the first call. Regions on that path
+   * meet it at themselves; the regions that a later call climbs through all meet it where that
+   * climb ended. So each region is climbed once. */
   hia_region_id *joined = HIA_NEW_ARRAY(arena, hia_region_id, n);
   uint32_t *depth = HIA_NEW_ARRAY(arena, uint32_t, n);
   for (hia_region_id r = 0; r < n; r++) {
@@ -44,8 +48,9 @@ static hia_region_id around_calls(hia_emit *e) {
   return lowest;
 }
 
-/* What a call costs that does not come to the comparison of the region is not to be long: a
- * function that takes long compares wherever it goes. */
+/* The region at whose start the function has its safepoint. A call that stays outside of that
+ * region does not poll and must not take long; so a function that takes long outside of it has the
+ * safepoint in its body. */
 hia_region_id hiaL_check_region(hia_emit *e) {
   const hia_fn *fn = e->fn;
   if (e->options->unchecked || hiaL_does(e, e->id, HIA_IS_LEAF)) return HIA_NONE;
@@ -63,8 +68,9 @@ hia_region_id hiaL_check_region(hia_emit *e) {
 
 /* ---- how long it has been ---- */
 
-/* Barriers are there by bytes of stack (runtime/native/barrier.c). A function that makes many
- * recursive calls, which is one that has been unrolled, has a large frame, and takes long in it. */
+/* How long a function may run behind a recursive call without a poll. The runtime places return
+ * barriers by bytes of stack (runtime/native/barrier.c). A function that makes many recursive calls
+ * has been unrolled: its frame is large, so it may take longer in it. */
 uint64_t hiaL_back_run(const hia_emit *e) {
   const hia_fn *fn = e->fn;
   unsigned n_calls = 0;
@@ -87,15 +93,16 @@ void hiaL_spend(hia_emit *e, uint64_t cost) {
   e->way.back += cost;
 }
 
-/* What a call adds is how long it is since the callee compared, or its own way if it did not; of a
- * recursive callee, as much again as this function may take, at most. When a deep recursion comes
- * back, all of its frames take what is behind the call. A comparison there would have cost a sixth
- * on fib, a fifth on ack; so only where it is much there is one, and the runtime sees to the rest
- * (runtime/native/barrier.c). */
+/* Adds the cost of a call: the time since the callee's last poll or, if it has a path without one,
+ * the length of that path; for a recursive callee at most what this function itself may take.
+ *
+ * When a deep recursion returns, each of its frames still runs what is behind the call, without a
+ * poll. A safepoint there cost a sixth on fib and a fifth on ack. So there is one only where that
+ * part is long, and the runtime's return barriers cover the rest (runtime/native/barrier.c). */
 void hiaL_spend_call(hia_emit *e, hia_fn_id callee) {
   const hia_way *way = &e->ways[callee];
   bool is_own = e->facts.group[callee] == e->facts.group[e->id];
-  if (is_own) e->way.is_back = false; /* it compares, or was called for little */
+  if (is_own) e->way.is_back = false; /* the callee polls, or takes little */
   hiaL_spend(e, 5 + (way->is_bare ? way->bare : 0));
   if (!way->is_bare) e->way = (hia_way){.since = 0};
   if (e->way.since < way->since) e->way.since = way->since;
@@ -104,8 +111,9 @@ void hiaL_spend_call(hia_emit *e, hia_fn_id callee) {
   e->way.is_back = true;
 }
 
-/* Where a run is that ends in a loop is told by the innermost one: the function may hold others,
- * put into it with their calls. NONE: the builder is in no loop, or in one without a place. */
+/* The location of the innermost loop: a run that ends in a loop reports it, because the function
+ * may contain loops of others that were inlined. NONE: the builder is in no loop, or in one without
+ * a location. */
 hia_loc_id hiaL_loop_loc(const hia_emit *e) {
   uint32_t n = e->merges.len;
   return n ? e->fn->nodes.data[e->merges.data[n - 1]].loc : HIA_NONE;
@@ -117,8 +125,9 @@ static LLVMTypeRef operand_type(LLVMContextRef llvm) {
   return LLVMFunctionType(LLVMVoidTypeInContext(llvm), &ptr, 1, false);
 }
 
-/* With side effects, so that it is never moved, merged or removed. The context is an operand, and
- * in its own register: LLVM is free to keep it elsewhere in a function that makes no calls. */
+/* The assembly has side effects, so LLVM never moves, merges or removes it. The context is an
+ * operand in a fixed register, because LLVM is free to keep it elsewhere in a function that makes
+ * no calls. */
 #define CLOBBERS "~{memory},~{dirflag},~{fpsr},~{flags}"
 LLVMValueRef hiaL_comparison(LLVMContextRef llvm) {
   static const char text[] = HIA_ARCH_CHECK, constraints[] = HIA_ARCH_CONTEXT "," CLOBBERS;
@@ -136,12 +145,12 @@ void hiaL_check(hia_emit *e) {
   hiaL_set_debug_loc(e, loc == HIA_NONE ? e->fn->loc : loc, false);
   LLVMValueRef check = hiaL_build_comparison(e->b, e->llvm, e->context);
   hiaL_no_debug_loc(e);
-  /* Merged with another one it would say nothing of forks. */
+  /* The debug location of a merged poll would be lost, and with it which forks are open. */
   if (e->fork_frame)
     hiaL_call_attribute(e, check, (unsigned)LLVMAttributeFunctionIndex, "nomerge", 0);
 }
 
-/* Without limits nobody asks. LLVM must take it that somebody does. */
+/* Unchecked code has no poll; an empty asm keeps LLVM from folding the block away. */
 static void do_nothing(hia_emit *e) {
   LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(e->llvm), NULL, 0, false);
   static const char constraints[] = "~{dirflag},~{fpsr},~{flags}";
@@ -150,8 +159,8 @@ static void do_nothing(hia_emit *e) {
   LLVMBuildCall2(e->b, type, nothing, NULL, 0, "");
 }
 
-/* A comparison that ends the block it stands in: what LLVM knows nothing of cannot be merged. On
- * the rare side it compares once more, and asks. */
+/* A safepoint that ends the block it stands in. It is a comparison whose result LLVM knows nothing
+ * of, so LLVM cannot merge the two blocks. The rare side compares once more, and polls. */
 void hiaL_check_and_split(hia_emit *e) {
   LLVMTypeRef ptr = LLVMPointerTypeInContext(e->llvm, 0);
   LLVMTypeRef type = LLVMFunctionType(e->i8, &ptr, 1, false);
@@ -171,9 +180,9 @@ void hiaL_check_and_split(hia_emit *e) {
   hiaL_at(e, next);
 }
 
-/* Loops will need the context, which nothing else in the function may need: an empty instruction
- * with it for an operand keeps LLVM from removing the parameter. It goes when the loops have their
- * comparisons (rounds.c), before it can cost the registers that it asks for. */
+/* Loops will need the context, even if nothing else in the function does. An empty instruction that
+ * has it as an operand keeps LLVM from removing the parameter. It is removed when the loops get
+ * their safepoints (rounds.c), before it costs a register. */
 LLVMValueRef hiaL_keeper(LLVMContextRef llvm) {
   static const char constraints[] = "r,~{dirflag},~{fpsr},~{flags}";
   return LLVMGetInlineAsm(operand_type(llvm), "", 0, constraints, sizeof constraints - 1, true,

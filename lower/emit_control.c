@@ -1,12 +1,12 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Control: regions become blocks.
  *
- * Needs what the verifier makes sure of: arms stand side by side, a round ends its loop. The nodes
- * of a section stand in sequential order and its regions are ranges of them, so one walk over nodes
- * and regions together suffices. A Switch is nothing but its value; a Merge of a branch is a phi
- * (or, when nothing stands in either arm, a select), a loop's Merge a phi that gets its second
- * operand when the round ends. Regions nest as deep as the user likes: the walk keeps its place in
- * the regions themselves and recurses nowhere. */
+ * Requires what the verifier has checked: an ELSE follows its THEN, a ROUND ends its loop. The
+ * nodes of a section are in sequential order, and its regions are ranges of them, so one walk over
+ * nodes and regions together is enough. A Switch is its operand. A Merge of a branch is a phi, or a
+ * select if neither arm has instructions. A Merge of a loop is a phi that gets its second operand
+ * when the round ends. One would walk the regions recursively, but they nest as deep as the program
+ * does: so the walk keeps its state in the flow records of the regions. */
 #include "lower/emit.h"
 
 static hia_emitter *const emitters[HIA_OP_LIMIT] = {
@@ -27,7 +27,7 @@ void hiaL_emit_CONST(hia_emit *e, hia_node_id n) {
   LLVMTypeRef type = e->types[t];
   LLVMValueRef value;
   switch (t) {
-  case HIA_F32: /* by its bits: the way over double would change a NaN */
+  case HIA_F32: /* by its bits: a conversion through double would change a NaN */
     value = LLVMConstBitCast(LLVMConstInt(e->types[HIA_I32], (uint32_t)word, false), type);
     break;
   case HIA_F64: value = LLVMConstBitCast(LLVMConstInt(e->types[HIA_I64], word, false), type); break;
@@ -38,8 +38,8 @@ void hiaL_emit_CONST(hia_emit *e, hia_node_id n) {
   hiaL_out(e, n, 0, value);
 }
 
-/* Any word, but one word: a branch on it, in a program whose dead code was left in, must be a
- * branch all the same. Costs no instruction. */
+/* Any word, but the same word at every use, so that a branch on it is defined: programs whose dead
+ * code was not removed may have one. Costs no instruction. */
 void hiaL_emit_UNDEF(hia_emit *e, hia_node_id n) {
   LLVMTypeRef type = e->types[hiaG_type(e->fn, hiaG_out(e->fn, n, 0))];
   hiaL_out(e, n, 0, LLVMBuildFreeze(e->b, LLVMGetPoison(type), "undef"));
@@ -69,7 +69,7 @@ void hiaL_fail_with(hia_emit *e, hia_loc_id loc, LLVMValueRef status, LLVMValueR
   LLVMBuildUnreachable(e->b);
 }
 
-/* Fuel is unsigned. The run's error says how much was left: the code. */
+/* Fuel is unsigned. The code of the failure is the fuel that was left. */
 void hiaL_emit_CHARGE(hia_emit *e, hia_node_id n) {
   LLVMValueRef fuel = hiaL_in(e, n, 0);
   LLVMValueRef cost = LLVMConstInt(e->types[HIA_I64], hiaL_node(e, n)->imm, false);
@@ -98,7 +98,7 @@ void hiaL_emit_FAIL(hia_emit *e, hia_node_id n) {
   if (hiaG_type(e->fn, hiaG_in(e->fn, n, 0)) == HIA_I32)
     code = LLVMBuildSExt(e->b, code, e->types[HIA_I64], "code");
   hiaL_fail(e, hiaL_node(e, n)->loc, HIA_FAILED, code);
-  /* What follows in this region is never run, but its values must be. */
+  /* The rest of this region is never executed, but its values must exist. */
   hiaL_at(e, hiaL_block(e, "dead"));
   for (uint32_t i = 0; i < hiaL_node(e, n)->n_outs; i++)
     hiaL_out(e, n, i, LLVMGetPoison(e->types[hiaG_type(e->fn, hiaG_out(e->fn, n, i))]));
@@ -109,9 +109,9 @@ void hiaL_emit_SWITCH(hia_emit *e, hia_node_id n) {
   hiaL_out(e, n, 1, hiaL_in(e, n, 0));
 }
 
-/* A phi with one operand per edge into the join. Where an arm ends in a branch that goes to the
- * same join, its edges count: what that branch's Merge would have picked, or what is the same on
- * both of its sides. */
+/* A phi with one operand per edge into the join. If an arm ends with an inner branch that has the
+ * same join, the phi has the edges of that branch: their operands are those of its Merge, or one
+ * value that both of its sides have. */
 static LLVMValueRef merge_edges(hia_emit *e, hia_node_id n, hia_region_id then) {
   typedef struct arms {
     hia_region_id then;
@@ -150,7 +150,7 @@ static LLVMValueRef merge_edges(hia_emit *e, hia_node_id n, hia_region_id then) 
 void hiaL_emit_MERGE(hia_emit *e, hia_node_id n) {
   hia_region_id then = HIA_IMM_A(hiaL_node(e, n)->imm);
   const hia_flow *flow = hiaL_flow(e, then);
-  if (flow->is_joined) return; /* the branch around it merges */
+  if (flow->is_joined) return; /* the Merge of the branch around it includes it */
   if (flow->join) {
     hiaL_out(e, n, 0, merge_edges(e, n, then));
     return;
@@ -189,15 +189,16 @@ static bool is_op(const hia_fn *fn, hia_value_id v, unsigned op) {
   return fn->nodes.data[fn->values.data[v].node].op == op;
 }
 
-/* Does an arm do nothing (constants are no instructions)? */
+/* True if an arm has no instructions (constants are none). */
 static bool is_hollow(const hia_fn *fn, hia_region_id r) {
   for (hia_node_id n = fn->regions.data[r].first; n < fn->regions.data[r].last; n++)
     if (fn->nodes.data[n].op != HIA_OP_CONST || fn->nodes.data[n].region != r) return false;
   return true;
 }
 
-/* Is the branch the last thing its region does? Then what follows it there are its Merges, and
- * constants. */
+/* True if the branch is the last thing in its region: only its Merges and constants follow it
+ * there.
+ */
 static bool is_last(const hia_fn *fn, hia_region_id then) {
   hia_region_id around = fn->regions.data[then].parent;
   hia_node_id n = fn->regions.data[then + 1].last;
@@ -209,9 +210,9 @@ static bool is_last(const hia_fn *fn, hia_region_id then) {
   return true;
 }
 
-/* Where a branch joins: of its own, or, if it is the last thing in an arm of another one, where
- * that one does. So a chain of else-ifs, however long, has one join with an edge per arm, and not a
- * join per arm, which LLVM would take quadratic time to thread. */
+/* The block where a branch joins: a new one, or, if the branch is the last thing in an arm of
+ * another branch, the join of that branch. So a chain of else-ifs has one join with an edge per
+ * arm. With a join per arm LLVM would take quadratic time to thread the jumps. */
 static LLVMBasicBlockRef find_join(hia_emit *e, hia_region_id then, hia_flow *flow) {
   const hia_fn *fn = e->fn;
   hia_region_id around = fn->regions.data[then].parent;
@@ -269,9 +270,9 @@ static void close_else(hia_emit *e, hia_region_id r) {
   if (flow->join && !flow->is_joined) hiaL_at(e, flow->join);
 }
 
-/* While forks are open, a loop that calls compares at the start of its rounds, where it is known
- * which; one that does not keeps their number in the frame meanwhile, and gets its comparison like
- * others (rounds.c). */
+/* True if the loop calls or forks. While forks are open, such a loop has its safepoint at the start
+ * of its rounds, with the number of the open forks as its column. Other loops keep that number in
+ * the frame, and get their safepoint after LLVM's passes (rounds.c). */
 bool hiaL_has_calls(const hia_emit *e, hia_region_id head) {
   const hia_region *region = &e->fn->regions.data[head];
   return e->calls_before[region->first] != e->calls_before[region->last];
@@ -292,7 +293,7 @@ static void open_head(hia_emit *e, hia_region_id head) {
   if (number >= HIA_FORKS_OPEN)
     flow->forks = hiaL_has_calls(e, head) ? HIA_LOOP_COMPARES : HIA_LOOP_KEEPS;
   if (flow->forks == HIA_LOOP_KEEPS) hiaL_keep_number(e, number);
-  hiaL_keep_none(e, head); /* before it has come to where functions that fork do so */
+  hiaL_keep_none(e, head); /* for loops outside of `check`, where hiaL_place_forks does it */
   flow->from[0] = hiaL_here(e);
   flow->head = hiaL_block(e, "head");
   flow->merges = e->merges.len;
@@ -321,9 +322,9 @@ static void close_round(hia_emit *e, hia_region_id round) {
     LLVMValueRef next = hiaL_in(e, merge, 1);
     LLVMAddIncoming(e->values[hiaG_out(e->fn, merge, 0)], &next, &here, 1);
   }
-  hia_loc_id loc = hiaL_loop_loc(e); /* rounds.c reads it off the branches */
+  hia_loc_id loc = hiaL_loop_loc(e); /* rounds.c reads it from the branches */
   e->merges.len = flow->merges;
-  e->way = hiaG_longer_way(e->way, flow->way); /* no round, or the last; between them it compares */
+  e->way = hiaG_longer_way(e->way, flow->way); /* no round, or the last; each round polls */
   if (loc != HIA_NONE) hiaL_set_debug_loc(e, loc, false);
   LLVMBuildBr(e->b, flow->head);
   hiaL_no_debug_loc(e);
@@ -340,7 +341,7 @@ static void open_region(hia_emit *e, hia_region_id r) {
   case HIA_REGION_BODY: break;
   }
   if (r == e->check) {
-    hiaL_place_forks(e); /* whoever stops at a comparison may read them */
+    hiaL_place_forks(e); /* every poll may read them */
     hiaL_check(e);
   }
 }
@@ -366,7 +367,7 @@ static bool has_loops(const hia_fn *fn) {
 
 void hiaL_body(hia_emit *e) {
   const hia_fn *fn = e->fn;
-  uint32_t stretch = 0;
+  uint32_t straight_line = 0;
   hia_context_edge *edges;
   uint32_t n_edges = hiaG_contexts(&e->comp->scratch, fn, &edges), at = 0;
   if (!e->options->merge_calls || (has_loops(fn) && !e->options->unchecked)) hiaL_keep_context(e);
@@ -375,17 +376,17 @@ void hiaL_body(hia_emit *e) {
   hiaL_open_hosts(e);
   open_region(e, 0);
   for (hia_node_id n = 0; n <= fn->nodes.len; n++) {
-    for (; at < n_edges && edges[at].at <= n; at++, stretch = 0)
+    for (; at < n_edges && edges[at].at <= n; at++, straight_line = 0)
       if (edges[at].is_end)
         close_region(e, edges[at].region);
       else
         open_region(e, edges[at].region);
     if (n == fn->nodes.len) break;
     unsigned op = fn->nodes.data[n].op;
-    if (!(hiaR_ops[op].traits & HIA_T_CONTROL) && ++stretch > HIA_MAX_STRAIGHT_LINE &&
+    if (!(hiaR_ops[op].traits & HIA_T_CONTROL) && ++straight_line > HIA_MAX_STRAIGHT_LINE &&
         e->ended == HIA_NONE) {
       hiaL_check_and_split(e);
-      stretch = 0;
+      straight_line = 0;
     }
     if (op == HIA_OP_CALL_I) {
       const hia_site *site = &e->g->sites.data[HIA_IMM_A(fn->nodes.data[n].imm)];

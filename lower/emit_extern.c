@@ -1,10 +1,11 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Calls of functions of the host.
  *
- * One that is registered as safe is called like any C function, on the engine's stack. For the
- * others the module has a function of its own, hia_host_call, that takes the arguments out of a
- * block of words, calls, and puts the results behind them; the runtime calls that on the thread's
- * stack. The block lies in the frame of the function, one for all its calls. */
+ * One would call them like any C function. But a host function may need more stack than the
+ * engine's stacks have. So only those that are registered as safe are called directly. For each of
+ * the others the module has a function, its hia_host_call, that reads the arguments from a block of
+ * words, calls, and writes the results behind them. The runtime calls it on the thread's stack. The
+ * block is in the caller's frame; all calls of a function share one block. */
 #include "lower/emit.h"
 #include "runtime/image/image.h"
 #include <stdio.h>
@@ -25,7 +26,7 @@ static hia_host_target target_of(const hia_emit *e, uint32_t number) {
   return (hia_host_target){.returns_status = extern_at(e, number)->raises};
 }
 
-/* Do its results come through pointers? */
+/* True if the extern returns its results through pointers. */
 static bool by_pointer(const hia_emit *e, uint32_t number) {
   return target_of(e, number).returns_status || extern_at(e, number)->n_results != 1;
 }
@@ -63,7 +64,7 @@ static struct hia_host_emit *host_of(hia_emit *e, uint32_t number) {
   if (!e->options->names_hosts) return host;
   LLVMValueRef other = LLVMGetNamedFunction(e->module, x->name);
   if (!other) other = LLVMGetNamedGlobal(e->module, x->name);
-  if (other) LLVMSetValueName2(other, "", 0); /* one of ours, which may have any name */
+  if (other) LLVMSetValueName2(other, "", 0); /* a function of the program may have any name */
   host->symbol = LLVMAddFunction(e->module, x->name, host->type);
   return host;
 }
@@ -92,7 +93,7 @@ static LLVMValueRef row_word(hia_emit *e, uint32_t number, uint32_t word) {
     e->host_table = LLVMAddGlobal(e->module, type, HIA_HOST_TABLE);
     LLVMSetInitializer(e->host_table, LLVMConstNull(type));
     LLVMSetVisibility(e->host_table, LLVMProtectedVisibility);
-    LLVMSetExternallyInitialized(e->host_table, true); /* by who loads it */
+    LLVMSetExternallyInitialized(e->host_table, true); /* by the loader */
     LLVMSetAlignment(e->host_table, 64);
   }
   LLVMTypeRef i32 = e->types[HIA_I32];
@@ -105,8 +106,8 @@ static void zero_extend(hia_emit *e, LLVMValueRef call, unsigned index, hia_dtyp
   if (t == HIA_BOOL) hiaL_call_attribute(e, call, index, "zeroext", 0);
 }
 
-/* Calls it with `args`; what results through pointers goes to words of `block` behind them.
- * Answers what it answers. */
+/* Builds the call of the C function with `args`, and returns its value. Results that it returns
+ * through pointers are stored in words of `block` behind the arguments. */
 static LLVMValueRef call_c(hia_emit *e, uint32_t number, LLVMValueRef *args, LLVMValueRef block) {
   const hia_extern *x = extern_at(e, number);
   hia_host_target target = target_of(e, number);
@@ -165,7 +166,8 @@ static LLVMValueRef host_call(hia_emit *e, uint32_t number) {
 
 /* ---- the call ---- */
 
-/* Words of a call in memory: all, or of one that is called directly what comes through pointers. */
+/* The number of words of the block that a call needs: for all arguments and results, or, of a
+ * function that is called directly, for the results that it returns through pointers. */
 static uint32_t words_of(const hia_emit *e, uint32_t number) {
   const hia_extern *x = extern_at(e, number);
   if (target_of(e, number).is_safe && !by_pointer(e, number)) return 0;
@@ -209,7 +211,8 @@ static void fail_unless_ok(hia_emit *e, hia_node_id n, uint32_t number, LLVMValu
   hiaL_unlikely(e, failed, rare, usual);
   hiaL_at(e, rare);
   LLVMValueRef of_host = LLVMConstInt(i32, HIA_STATUS_OF_HOST, false);
-  /* What has the bit already is no status: as little as all the others are. */
+  /* A value that has the bit already is no valid status, and is passed on like other such values.
+   */
   LLVMValueRef none = LLVMConstInt(i32, ~HIA_STATUS_OF_HOST, false);
   LLVMValueRef is_none = LLVMBuildICmp(e->b, LLVMIntUGT, status, none, "");
   status = LLVMBuildSelect(e->b, is_none, none, status, "");
@@ -233,7 +236,7 @@ void hiaL_emit_HOST(hia_emit *e, hia_node_id n) {
              load_value(e, hiaL_word_at(e, e->host_block, x->n_params + i), x->results[i]));
 }
 
-/* ---- what an image of the module is handed ---- */
+/* ---- the externs, for the image in an object ---- */
 
 static LLVMValueRef constant(hia_emit *e, LLVMValueRef value, const char *name) {
   LLVMValueRef v = LLVMAddGlobal(e->module, LLVMTypeOf(value), name);

@@ -1,19 +1,22 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Forks (runtime/native/fork.h): calls that another worker may make.
  *
- * The frame of a function that forks holds a hia_fork_frame: a byte for each fork that is open, and
- * the values that their arguments are made of. A value is kept once, whatever forks need it: n for
- * fib(n - 1) and fib(n - 3). Which forks are open at a call is known when it is compiled; the
- * number that says so (HIA_FORKS_) becomes the column of its debug location, and what the numbers
- * mean a table in a section of its own, which frames.c reads out of the object file. Where in the
- * frame it all lies is written down by assembly that adds no instruction (HIA_ARCH_FRAME). It also
- * lets the memory escape, so LLVM takes it that whatever is called may read and change it, as it
- * is.
+ * One would expect a fork to allocate a task. A latent fork is known to its frame only, as in lazy
+ * task creation (Mohr, Kranz, Halstead 1991; Feeley 1993). The frame of a function that forks holds
+ * a hia_fork_frame: a byte for each open fork, and the values from which their arguments are
+ * computed. A value is kept once, however many forks need it: n for fib(n - 1) and fib(n - 3).
  *
- * It is written where the fork stands, whether or not its path comes to something during which
- * somebody may ask: to do it later, in the bodies of an unrolled recursion that make calls, was
- * better for fib, whose bodies are mostly leaves, and worse for tak, where it takes a flag to know
- * whether it has been done; and leaves have functions of their own now (emit_leaf.c). */
+ * Which forks are open at a call is known when the call is compiled. The number that stands for
+ * them (HIA_FORKS_) becomes the column of the call's debug location. What the numbers mean is in a
+ * table in a section of its own, which jit/llvm/frames.c reads from the object file. The place of
+ * the hia_fork_frame is recorded by assembly that adds no instruction (HIA_ARCH_FRAME). That
+ * assembly also lets the memory escape, so LLVM assumes that every call may read and change it,
+ * which is true.
+ *
+ * The frame is written where the fork stands, even if no poll follows on that path. Writing it
+ * later, in the bodies of an unrolled recursion that make calls, was faster for fib, whose bodies
+ * are mostly leaves, and slower for tak, where a flag had to record whether it had been written.
+ * Since then leaves have become functions of their own (emit_leaf.c). */
 #include "lower/emit.h"
 #include "runtime/native/arch/arch.h"
 #include <stddef.h>
@@ -57,7 +60,8 @@ static LLVMValueRef word_at(hia_emit *e, uint32_t word) {
   return frame_at(e, offsetof(hia_fork_frame, words) + word * sizeof(hia_word));
 }
 
-/* In a function that has loops without calls, words[0] says during them what is open. */
+/* True if the function has loops without calls. During those words[0] has the number of the open
+ * forks. */
 static bool has_quiet_loops(const hia_emit *e) {
   for (hia_region_id r = 0; r < e->fn->regions.len; r++)
     if (e->fn->regions.data[r].kind == HIA_REGION_HEAD && !hiaL_has_calls(e, r)) return true;
@@ -82,7 +86,8 @@ void hiaL_open_forks(hia_emit *e) {
   LLVMSetAlignment(e->fork_frame, sizeof(hia_word));
 }
 
-/* Assembly that takes a word of the frame, in memory, and a number. The frame has escaped then. */
+/* Builds assembly with two operands, a word of the frame in memory and a number. It lets the frame
+ * escape. */
 static void build_asm(hia_emit *e, const char *text, LLVMValueRef word, uint32_t number) {
   static const char constraints[] = "*m,i,~{memory}", name[] = "elementtype";
   LLVMTypeRef i32 = e->types[HIA_I32], types[2] = {e->ptr, i32};
@@ -112,8 +117,8 @@ void hiaL_close_forks(hia_emit *e) {
   e->fork_frame = NULL;
 }
 
-/* The loop gets its comparison when LLVM's passes are done: that others read and change the frame
- * meanwhile they learn from an instruction of no length. */
+/* The loop gets its safepoint after LLVM's passes. Until then an empty instruction shows LLVM that
+ * thieves may cause the frame to be read and changed during the loop. */
 void hiaL_keep_number(hia_emit *e, uint32_t number) {
   LLVMValueRef value = LLVMConstInt(e->types[HIA_I32], number, false);
   LLVMBuildStore(e->b, value, word_at(e, 0));
@@ -128,13 +133,13 @@ void hiaL_keep_none(hia_emit *e, hia_region_id r) {
 
 /* ---- forks ---- */
 
-/* The word that holds a value while any fork needs it: of one that is kept already, or the first
- * free one. */
+/* The word that holds a value while any fork needs it: the word where it is kept already, or the
+ * first free word. */
 static uint32_t keep(hia_emit *e, LLVMValueRef value) {
   uint32_t word = e->keeps_number;
   for (uint32_t i = 0; i < e->kept.len; i++) {
     if (e->kept.data[i].value == value) return e->kept.data[i].word;
-    /* They are in the order of their words, and go in the opposite one. */
+    /* Kept values are in the order of their words, and are released in the opposite order. */
     word = e->kept.data[i].word + 1;
   }
   if (word >= e->n_fork_words) e->n_fork_words = word + 1;
@@ -143,7 +148,7 @@ static uint32_t keep(hia_emit *e, LLVMValueRef value) {
   return word;
 }
 
-/* Takes `+ constant` off an integer: what remains, and the sum of the constants. */
+/* Strips additions of constants off an integer: returns the rest, and the sum of the constants. */
 static LLVMValueRef without_addend(LLVMValueRef value, hia_dtype t, int64_t *addend) {
   *addend = 0;
   if (t != HIA_I32 && t != HIA_I64) return value;
@@ -166,7 +171,7 @@ static void add_arg(hia_emit *e, LLVMValueRef value, hia_dtype t) {
   int64_t addend;
   value = without_addend(value, t, &addend);
   uint32_t word = HIA_NONE;
-  if (LLVMIsAConstantInt(value)) { /* with one taken off it LLVM would have folded them */
+  if (LLVMIsAConstantInt(value)) { /* no constant was stripped: LLVM would have folded the sum */
     addend = t == HIA_BOOL ? (int64_t)LLVMConstIntGetZExtValue(value)
                            : (int64_t)LLVMConstIntGetSExtValue(value);
   } else {
@@ -178,7 +183,7 @@ static void add_arg(hia_emit *e, LLVMValueRef value, hia_dtype t) {
     hiaR_push(&e->comp->arena, &e->fork_args, row[i]);
 }
 
-/* The site of a fork; NONE: nobody can take it. */
+/* Makes the site of a fork; NONE: no thief can take it. */
 static uint32_t new_site(hia_emit *e, hia_node_id n) {
   hia_fn_id callee = HIA_IMM_A(hiaL_node(e, n)->imm);
   const hia_fn *fn = hiaG_fn(e->g, callee);
@@ -205,9 +210,9 @@ void hiaL_emit_FORK(hia_emit *e, hia_node_id n) {
   LLVMBuildStore(e->b, LLVMConstInt(e->i8, 0, false), frame_at(e, index));
 }
 
-/* What a fork's arguments add to other values is not needed while it is open: it is computed anew
- * for the call, so that it is not kept in the meantime. Not so what was there before: it may be
- * needed where this does not reach. */
+/* Computes arguments of a fork of the form `value + constant` anew for the owner's call, so that
+ * LLVM need not keep the sums while the fork is open. Only for sums of the fork's own region:
+ * others may have uses that this point does not dominate. */
 static void compute_again(hia_emit *e, hia_node_id fork) {
   const hia_node *node = hiaL_node(e, fork);
   for (uint32_t i = 0; i < node->n_ins; i++) {

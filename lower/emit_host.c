@@ -1,10 +1,10 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* What a host comes in by: the module's record (runtime/native/module.h), and for each root its
- * typed entry and, where it can be one, its plain function of C.
+/* What hosts call: the module's record (runtime/native/module.h), and for each root its typed entry
+ * and, if it can be one, its plain function.
  *
- * They follow C's calling convention for scalars: a bool is a byte, of which bit 0 counts and no
- * more is relied on. They run on the host's stack, before and after the code that they call; no
- * sanitizer instruments them. */
+ * They follow C's calling convention for scalars: a bool is a byte, of which only bit 0 is read.
+ * They run on the host's stack, before and after the code that they call. No sanitizer instruments
+ * them. */
 #include "lower/emit.h"
 #include "runtime/native/module.h"
 #include <stdio.h>
@@ -35,7 +35,7 @@ static LLVMValueRef roots_table(hia_emit *e, uint32_t n) {
     type = LLVMTypeOf(rows[i++]);
   }
   LLVMValueRef table = hiaL_variable(e, "hia_roots", LLVMConstArray2(type, rows, n));
-  LLVMSetGlobalConstant(table, e->options->host != HIA_HOST_TYPED); /* to be filled in */
+  LLVMSetGlobalConstant(table, e->options->host != HIA_HOST_TYPED); /* the engine fills it in */
   return table;
 }
 
@@ -60,10 +60,10 @@ static LLVMValueRef module_record(hia_emit *e, uint32_t n_roots) {
   LLVMValueRef record =
       hiaL_variable(e, HIA_MODULE_NAME, hiaL_structure(e, fields, HIA_LEN(fields)));
   if (is_object) {
-    LLVMSetLinkage(record, LLVMInternalLinkage); /* its name is where the object is finished */
+    LLVMSetLinkage(record, LLVMInternalLinkage); /* jit/llvm/object.c finds it by name */
     return record;
   }
-  LLVMSetGlobalConstant(record, false); /* filled in when the code has been linked */
+  LLVMSetGlobalConstant(record, false); /* filled in when the code is linked */
   LLVMSetLinkage(record, LLVMExternalLinkage);
   LLVMSetVisibility(record, LLVMProtectedVisibility);
   return record;
@@ -83,8 +83,8 @@ static LLVMValueRef to_c(hia_emit *e, LLVMValueRef value, hia_dtype t) {
   return t == HIA_BOOL ? LLVMBuildZExt(e->b, value, e->i8, "") : value;
 }
 
-/* The context first if there is one, the parameters, pointers to the results if they are not
- * returned. */
+/* Parameters of the C function: the context if it takes one, the function's own, and pointers to
+ * the results unless they are returned. */
 static LLVMTypeRef function_type(hia_emit *e, const hia_fn *fn, LLVMTypeRef result,
                                  bool has_context, bool has_pointers) {
   uint32_t n = 0;
@@ -96,8 +96,8 @@ static LLVMTypeRef function_type(hia_emit *e, const hia_fn *fn, LLVMTypeRef resu
   return LLVMFunctionType(result, params, n, false);
 }
 
-/* LLVM takes time with the square of the pointers that are compared with NULL, ten seconds for a
- * thousand results. Nothing would be gained. */
+/* Functions with many results are not optimised: LLVM takes time with the square of the number of
+ * pointers compared with NULL, ten seconds for a thousand results, and would gain nothing. */
 enum { MAX_OPTIMISED = 48 };
 
 static LLVMValueRef add_function(hia_emit *e, const hia_fn *fn, const char *name,
@@ -121,7 +121,8 @@ static LLVMValueRef add_function(hia_emit *e, const hia_fn *fn, const char *name
   return f;
 }
 
-/* What follows is done unless the pointer is NULL, until end_store, which is given this block. */
+/* The code built between begin_store and end_store is skipped if the pointer is NULL. The block
+ * that it returns is an argument of end_store. */
 static LLVMBasicBlockRef begin_store(hia_emit *e, LLVMValueRef to) {
   LLVMBasicBlockRef store = hiaL_block(e, "store"), next = hiaL_block(e, "next");
   LLVMValueRef is_null = LLVMBuildICmp(e->b, LLVMIntEQ, to, LLVMConstNull(e->ptr), "");
@@ -152,7 +153,8 @@ static void typed_entry(hia_emit *e, hia_fn_id id, uint32_t root, LLVMValueRef r
                     fn->params[i]);
   LLVMValueRef args[4] = {LLVMGetParam(f, 0), record, hiaL_number(e, 32, root), block};
   LLVMValueRef status = hiaL_call_abi(e, HIA_ABI_hiaR_enter, args, 4);
-  /* In this order: the code generator makes no effort, and what is usual goes straight on. */
+  /* In this order, because the code generator places blocks as they come: the usual path falls
+   * through. */
   LLVMBasicBlockRef done = hiaL_block(e, "done");
   LLVMValueRef has_failed = LLVMBuildICmp(e->b, LLVMIntNE, status, LLVMConstNull(i32), "");
   LLVMBasicBlockRef start = LLVMGetInsertBlock(e->b);
@@ -172,7 +174,7 @@ static void typed_entry(hia_emit *e, hia_fn_id id, uint32_t root, LLVMValueRef r
   hiaL_unlikely(e, has_failed, failed, done);
 }
 
-/* In place of a context there is a constant whose limit nothing is below. */
+/* Instead of a context it passes a constant whose limit is so low that no safepoint polls. */
 static void plain_function(hia_emit *e, hia_fn_id id, LLVMValueRef no_context) {
   const hia_fn *fn = hiaG_fn(e->g, id);
   bool returns = fn->n_results == 1;

@@ -1,25 +1,26 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Leaf functions: functions that make no calls.
  *
- * A function with a slow path (hia_fn.slow_path) is lowered as if its arguments needed no calls:
- * where it would make one, and where an operation fails, it leaves all to the slow path, by a
- * jump, as a tail call of the same signature. What it has done until then is done again; there is
- * nothing to undo. So it needs no frame, saves no registers, fails nowhere and makes no forks, and
- * compares with the limit in its loop only: the slow path does all that.
+ * One would expect a function that may call to need a frame. But most activations of an unrolled
+ * recursion make no call. So a function with a slow path (hia_fn.slow_path) is lowered as if its
+ * arguments needed no calls. Where it would call, and where an operation fails, it jumps to the
+ * slow path instead, as a tail call of the same signature. The slow path begins again from the
+ * arguments; there is nothing to undo. So a leaf function needs no frame, saves no registers, fails
+ * nowhere and makes no forks, and has a safepoint in its loop only: the slow path does all that.
  *
  * In a loop the slow path goes on from the current round: it gets the loop's variables as
- * arguments. This needs a loop that is the whole function, as opt_tail.c makes it of tail calls, so
- * that beginning with other values of the parameters is to begin the function with these.
+ * arguments. This requires that the loop is the whole function, as opt_tail.c makes it from tail
+ * calls. Then a round with some values of the variables does what the function does with these
+ * arguments.
  *
- * Fuel (graph/fuel.c) is looked at once, where the function or a round begins: if there is enough
- * for all charges that could follow, none of them can fail, and a charge is a subtraction, which
- * LLVM makes one of with others. If there is not, the slow path finds out where it ends, one
- * charge after the other. */
+ * Fuel (graph/fuel.c) is compared once, where the function or a round begins. If there is enough
+ * for all charges that could follow, none of them can fail. Each is then a subtraction, and LLVM
+ * combines them. If there is not enough, the slow path finds the charge that fails. */
 #include "lower/emit.h"
 
 /* ---- fuel ---- */
 
-/* Values on the way from charges back to the parameter that is their fuel. */
+/* Values on the path from charges back to the parameter that is their fuel. */
 typedef struct fuel_search {
   hia_arena *arena;
   bool *is_found; /* by value */
@@ -41,8 +42,8 @@ static bool is_parameter(const hia_emit *e, hia_value_id v, uint32_t *which) {
   return false;
 }
 
-/* The one parameter that the operands of all charges come from, by way of nothing but charges and
- * what hands values on; NONE if it is not like that. Adds up the charges. */
+/* The parameter from which the operands of all charges come, through charges and nodes that pass
+ * values on; NONE if there is no such parameter. *sum is the sum of the charges. */
 static uint32_t fuel_parameter(hia_emit *e, uint64_t *sum) {
   const hia_fn *fn = e->fn;
   fuel_search s = {.arena = &e->comp->scratch};
@@ -63,7 +64,7 @@ static uint32_t fuel_parameter(hia_emit *e, uint64_t *sum) {
       continue;
     }
     switch (node->op) {
-    case HIA_OP_RETURN_I: continue; /* nothing comes back: the function begins anew there */
+    case HIA_OP_RETURN_I: continue; /* never returns: the function restarts there */
     case HIA_OP_MERGE: find_fuel(&s, fn->edges.data[node->ins + 1]); break;
     case HIA_OP_CHARGE:
     case HIA_OP_SWITCH:
@@ -76,8 +77,8 @@ static uint32_t fuel_parameter(hia_emit *e, uint64_t *sum) {
   return found;
 }
 
-/* Behind the nodes that make the parameters, all of which beginning anew takes, and before all
- * charges. */
+/* Decides where the fuel is compared: behind the nodes that define the parameters, because a
+ * restart passes all of them, and before all charges. */
 static void plan_fuel(hia_emit *e) {
   const hia_fn *fn = e->fn;
   hia_mark mark = hiaR_arena_mark(&e->comp->scratch);
@@ -126,7 +127,7 @@ void hiaL_close_leaf(hia_emit *e) {
   if (!e->restart) return;
   hia_fn_id slow = e->fn->slow_path;
   hiaL_at(e, e->restart);
-  hiaL_spend_call(e, slow); /* no way that leads here is longer than that to the function's end */
+  hiaL_spend_call(e, slow); /* no path to here is longer than the path to the function's end */
   hiaL_open_args(e);
   for (uint32_t i = 0; i < e->fn->n_params; i++)
     hiaR_push(&e->comp->scratch, &e->args, e->values[e->restart_with[i]]);

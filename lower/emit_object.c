@@ -1,10 +1,10 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* What an object file holds besides the code: where its frames and positions are found, the image,
- * the kernels that it needs, a `main`.
+/* What an object file holds besides the code: the tables of its frames and source positions, the
+ * image, the kernels that the image needs, and a `main`.
  *
  * Everything is a constant of the module, and refers to the runtime by name. Symbols that are not
- * for C are local: objects are linked together. The frame tables are made when the code is there; a
- * word stands for them (jit/llvm/object.c). */
+ * for C are local, because several objects may be linked together. The frame tables can be made
+ * only from the finished code; until then a word holds their place (jit/llvm/object.c). */
 #include "lower/emit.h"
 #include "runtime/native/module.h"
 #include "runtime/native/tables.h"
@@ -27,7 +27,7 @@ static LLVMValueRef bytes(hia_emit *e, const char *name, const void *data, size_
   return v;
 }
 
-/* Something of the runtime, whose type does not matter here. */
+/* A symbol of the runtime, whose type does not matter here. */
 static LLVMValueRef of_runtime(hia_emit *e, const char *name) {
   LLVMValueRef v = LLVMGetNamedGlobal(e->module, name);
   return v ? v : LLVMAddGlobal(e->module, e->i8, name);
@@ -62,7 +62,7 @@ LLVMValueRef hiaL_object_unwinder(hia_emit *e, LLVMValueRef *locs) {
     rows[i] = (hia_image_loc){l->line, l->col, at[l->fn], l->parent};
   }
   *locs = bytes(e, "hia_locs", rows, g->locs.len * sizeof *rows, sizeof(uint32_t));
-  /* The largest frame is known when the code is there. */
+  /* The size of the largest frame is known only from the finished code. */
   LLVMValueRef fields[4] = {runtime_function(e, "hiaR_tables_unwind"), placed, *locs,
                             hiaL_number(e, 64, 1)};
   return hiaL_structure(e, fields, 4);
@@ -157,7 +157,7 @@ void hiaL_object_main(hia_emit *e, LLVMValueRef record, uint32_t root) {
 
 /* ---- what is kept ---- */
 
-/* LLVM's list of them. (Not llvm.used, which the linker would honour too.) */
+/* llvm.compiler.used: LLVM keeps what is listed. (Not llvm.used, which binds the linker too.) */
 void hiaL_object_end(hia_emit *e) {
   uint32_t n = e->kept_values.len;
   if (!n) return;

@@ -1,18 +1,19 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Does a fork pay (hia_fork_pays of runtime/native/fork.h)? A function of the arguments alone:
- * would the callee, with them, call anything, loop, or do a lot?
+/* The test whether a fork pays (hia_fork_pays of runtime/native/fork.h): a function of the fork's
+ * arguments that is true if the callee, called with them, would call anything, loop, or do a lot.
  *
  *     fib(n):  1 < n
  *     tak(x, y, z):  y < x
  *
- * It is found by following the callee's branches as far as little is to be computed for them: of a
- * region that makes calls the value is true, of one that makes none false, of one where all of them
- * stand behind one branch it is that of the arm which the branch takes. What cannot be computed
- * before it is known to be needed (operations that fail, results of calls, of other branches) makes
- * it true. All of it is without branches itself.
+ * One would expect the oldest fork of a frame to be worth taking. But most calls of a tree
+ * recursion are leaves, and the oldest fork may well be one: in tak a third of the forks served to
+ * thieves were. So the worker that serves a steal request tests the fork's arguments first.
  *
- * Most calls of a tree recursion are leaves, and the oldest fork of a frame may well be one: in tak
- * a third of what was given away was. */
+ * The test is made from the callee's branches, followed as long as their conditions are cheap. A
+ * region that calls directly pays; one without calls does not; if all calls are behind one branch,
+ * the arm taken decides. The test is true where it would need something that must not be computed
+ * early: operations that can fail, results of calls, results of other branches. Its code has no
+ * branches itself. */
 #include "lower/emit.h"
 #include <stdio.h>
 
@@ -24,8 +25,8 @@ enum {
 
 typedef struct paying {
   hia_emit *e;
-  bool *takes_long; /* by region: there are calls or loops in it, or much else */
-  bool *is_long;    /* not counting regions in it */
+  bool *takes_long; /* by region: it has calls, loops or much work, itself or in regions inside */
+  bool *is_long;    /* by region: the same, regions inside not counted */
   uint32_t n_nodes;
 } paying;
 
@@ -61,7 +62,7 @@ static void look(paying *p) {
   }
 }
 
-/* The one branch or loop in a region that takes long: its first region. 0: there are several. */
+/* The only branch or loop in a region that takes long: its first region. 0: there are several. */
 static hia_region_id only_one(const paying *p, hia_region_id around) {
   const hia_fn *fn = p->e->fn;
   hia_region_id found = 0;
@@ -75,13 +76,14 @@ static hia_region_id only_one(const paying *p, hia_region_id around) {
   return found;
 }
 
+/* True if all operands of the node have been computed. */
 static bool is_known(const paying *p, hia_node_id n) {
   for (uint32_t i = 0; i < p->e->fn->nodes.data[n].n_ins; i++)
     if (!p->e->values[hiaG_in(p->e->fn, n, i)]) return false;
   return true;
 }
 
-/* The value of a node, if it is cheap and cannot fail. */
+/* Computes the value of a node, if that is cheap and cannot fail. */
 static void compute(paying *p, hia_node_id n) {
   hia_emit *e = p->e;
   const hia_node *node = hiaL_node(e, n);
@@ -94,9 +96,9 @@ static void compute(paying *p, hia_node_id n) {
   case HIA_OP_CONST: hiaL_node_alone(e, n); return;
   default: break;
   }
-  bool is_plain = !(hiaR_ops[node->op].traits & (HIA_T_CONTROL | HIA_T_EFFECT)) &&
+  bool is_cheap = !(hiaR_ops[node->op].traits & (HIA_T_CONTROL | HIA_T_EFFECT)) &&
                   !hiaG_node_raises(e->g, e->fn, n) && hiaG_cost(e->fn, n) <= MAX_COST;
-  if (is_plain && is_known(p, n)) {
+  if (is_cheap && is_known(p, n)) {
     hiaL_node_alone(e, n);
     p->n_nodes++;
   }
@@ -107,7 +109,7 @@ static LLVMValueRef predicate(const paying *p, hia_region_id r) {
   return v == HIA_NONE ? NULL : p->e->values[v];
 }
 
-/* Would the region, entered, take long? Recursion: MAX_DEPTH. */
+/* True, when the test runs, if the region would take long once entered. Recursion: MAX_DEPTH. */
 static LLVMValueRef region_pays(paying *p, hia_region_id r, unsigned depth) {
   const hia_fn *fn = p->e->fn;
   if (!p->takes_long[r]) return never(p);
@@ -122,7 +124,7 @@ static LLVMValueRef region_pays(paying *p, hia_region_id r, unsigned depth) {
   }
   LLVMValueRef condition = predicate(p, is_loop ? inner + 1 : inner);
   if (!condition || (is_loop && p->is_long[inner])) return always(p);
-  if (is_loop) return condition; /* a round, and who knows how many more */
+  if (is_loop) return condition; /* a round, and possibly any number of further ones */
   LLVMValueRef then_pays = region_pays(p, inner, depth + 1),
                else_pays = region_pays(p, inner + 1, depth + 1);
   return LLVMBuildSelect(p->e->b, condition, then_pays, else_pays, "");
@@ -149,7 +151,7 @@ void hiaL_pays(hia_emit *e, hia_fn_id id) {
   }
   LLVMValueRef pays = region_pays(&p, 0, 0);
   if (LLVMIsAConstant(pays)) {
-    LLVMDeleteFunction(f); /* who looks for it takes it that it is true */
+    LLVMDeleteFunction(f); /* true: without the function the runtime takes every fork to pay */
     return;
   }
   LLVMBuildRet(e->b, LLVMBuildZExt(e->b, pays, e->types[HIA_I32], ""));

@@ -2,8 +2,8 @@
 /* The primitive ops at scalar dtypes: what runtime/base/scalar.c defines, as LLVM IR, bit for bit.
  *
  * No instruction here has undefined behaviour or makes poison: no nsw or nuw, shift counts are
- * masked, divisors are tested first, conversions saturate. No fast-math flag, ever. What LLVM would
- * compute with a library function of its own choice calls the runtime's instead. */
+ * masked, divisors are tested first, conversions saturate. No fast-math flag, ever. Where LLVM
+ * would call a library function of its own choice, the code calls the runtime's instead. */
 #include "lower/emit.h"
 
 static hia_dtype dtype(const hia_emit *e, hia_node_id n) { return hiaG_node_dtype(e->fn, n); }

@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* flow: the blocks of an LLVM function, for what is done after LLVM's passes. */
+/* flow: the control flow graph of an LLVM function, for the changes after LLVM's passes. */
 #include "lower/flow.h"
 #include <stdlib.h>
 

@@ -1,5 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* The blocks of an LLVM function and what leads where, read off once its passes are over. */
+/* The control flow graph of an LLVM function, read after LLVM's passes: the C API has no analyses.
+ */
 #ifndef HIA_FLOW_H
 #define HIA_FLOW_H
 
@@ -8,9 +9,9 @@
 typedef struct hia_block {
   LLVMBasicBlockRef ref;
   struct hia_block **next; /* its successors */
-  bool *is_marked;         /* by successor; what for, each user says */
+  bool *is_marked;         /* by successor; each user defines what the mark means */
   unsigned n_next, at;     /* at: the successor that the search tries next */
-  bool is_checked;         /* has a comparison with the limit (rounds.c) */
+  bool is_checked;         /* has a safepoint (rounds.c) */
   bool was_seen, is_on_path;
 } hia_block;
 
@@ -23,16 +24,16 @@ typedef struct hia_blocks {
 } hia_blocks;
 
 hia_blocks hiaL_read_blocks(hia_arena *arena, LLVMValueRef function);
-/* In the function's order, the same in every run. */
+/* Block i in the function's order. (The order of addresses differs from run to run.) */
 hia_block *hiaL_block_at(const hia_blocks *f, unsigned i);
 void hiaL_go_on(hia_blocks *f, hia_block *b); /* makes b the last of the path */
 
-/* How often a block calls it. */
+/* How many calls of `callee` a block has. */
 unsigned hiaL_block_calls(const hia_block *b, LLVMValueRef callee);
 
 /* ---- placement.c ---- */
 
-/* Tells LLVM's code generator where the code of a function, and of its loops, is to lie. */
+/* Sets alignment and branch weights, by which LLVM's code generator places blocks. */
 void hiaL_place(hia_comp *comp, LLVMContextRef llvm, LLVMValueRef function);
 
 #endif

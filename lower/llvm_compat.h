@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* The LLVM that we are built with. The only file that may name its version: what differs between
- * versions is evened out here. Floor: 19. */
+/* The LLVM that hiaton is built with. No other file may test its version: differences between
+ * versions are hidden here. The oldest supported is 19. */
 #ifndef HIA_LLVM_COMPAT_H
 #define HIA_LLVM_COMPAT_H
 

@@ -1,5 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* lower: the module, and its functions in turn. It drives the emitters, and lends them nothing. */
+/* lower: makes the module, and lowers its functions one by one. It drives the emitters; nothing of
+ * this file is used by them. */
 #include "lower/emit.h"
 #include <llvm-c/Analysis.h>
 #include <stdio.h>
@@ -74,8 +75,8 @@ static void lower_function(hia_emit *e, hia_fn_id id) {
   hiaR_arena_release(&e->comp->scratch, mark);
 }
 
-/* With plain functions, only what they call; they are in no group of functions, so callers come
- * behind callees. */
+/* Marks the functions that the module has: all, or for plain functions only those that they call.
+ * None of these is recursive, so a walk against the order of functions meets callers first. */
 static void find_wanted(hia_emit *e) {
   const hia_graph *g = e->g;
   hia_host_side host = e->options->host;

@@ -1,28 +1,27 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* placement: where code is to lie, as hints for LLVM's code generator.
+/* placement: block placement, as hints for LLVM's code generator.
  *
- * On short recursive functions that is worth up to a third, more than any comparison with the
- * limit: they spend their time on fetching, one piece of code that goes straight on after the
- * other. A jump that is taken ends such a piece, and so does the end of a line of the cache. So
- * what is usual goes straight on. For functions that are not large:
+ * On short recursive functions placement is worth up to a third, more than any safepoint costs:
+ * these functions are limited by instruction fetch. A taken jump ends a fetch, and so does the end
+ * of a cache line. So the usual path must fall through. For functions that are not large:
  *
- * Loops begin with a line of the cache, as functions do. A loop is known by a node of its own, the
+ * Loops begin at a cache line, as functions do. A loop is known by a metadata node of its own, the
  * same at every branch back to its start.
  *
- * LLVM takes it that a loop has many rounds, and puts one round's end before its start, which costs
- * whoever enters the loop a jump. Of a function that calls itself that is a mistake: every call is
- * an entry, so over a whole run there is one call per entry, less the first, in however many
- * rounds. Where some rounds call and others do not, as in ack, this weighs the branches so that a
- * loop has few rounds and those that call are the usual ones: they are entered, call and return
- * without a jump, and the others lie behind them and take two. That is a seventh of the time of
- * ack, and a third of that of ack unrolled. Where all rounds call there is nothing to choose, and
- * LLVM, which would know of few rounds only, would not align the loop.
+ * LLVM assumes that a loop runs many rounds. It places the end of a round before the start, which
+ * costs each entry of the loop a jump. For recursive functions that guess is wrong: each call
+ * enters the loop anew, so it runs few rounds. (Over a whole run there is one call per entry, less
+ * the first, in however many rounds.) Where some rounds call and others do not, as in ack, the
+ * weights say that the loop has few rounds and that rounds which call are the usual ones. Those are
+ * entered, call and return without a jump; the others lie behind them and take two jumps. That
+ * saves a seventh of the time of ack, and a third of that of ack unrolled. Where all rounds call
+ * there is nothing to choose, and LLVM would not align a loop that it takes to have few rounds.
  *
- * The same count tells that of a function which calls itself twice or more whenever it calls, most
- * activations are leaves: these go from its entry to a return of their own. A quarter of the time
- * of tak. And where an activation comes to many tests each of which guards a call, as unrolling
- * makes them, most say no: the calls lie elsewhere. So do joins with other workers. An eighth of
- * the time of tak unrolled. */
+ * The same count shows that most activations are leaves in a function which, whenever it calls
+ * itself, does so at least twice. Leaves fall through from its entry to a return of their own. That
+ * saves a quarter of the time of tak. And where an activation meets many tests that each guard a
+ * call, as unrolling makes them, most tests do not lead to the call: the calls are placed out of
+ * line. So are joins with other workers. That saves an eighth of the time of tak unrolled. */
 #include "lower/flow.h"
 #include <limits.h>
 
@@ -33,12 +32,12 @@ typedef struct placement {
   LLVMContextRef llvm;
   LLVMValueRef function;
   hia_blocks f;      /* marked: edges back to the start of a loop */
-  hia_block **order; /* of the blocks that can be reached, each behind all that it comes from */
+  hia_block **order; /* the reachable blocks, each behind its predecessors (marked edges aside) */
   unsigned n_order;
-  unsigned *calls; /* by block: how many of itself */
-  bool *joins;     /* by block: waits for what another worker has taken */
-  /* By block, of the loop at hand: part of it; leads to a call before the round is over; can be
-   * come to without one. */
+  unsigned *calls; /* by block: how many calls of the function itself */
+  bool *joins;     /* by block: it joins a fork that a thief has taken */
+  /* By block, of the loop being treated: it is part of the loop; it leads to a call before the
+   * round is over; it can be reached without a call. */
   bool *in, *leads, *free;
 } placement;
 
@@ -85,7 +84,7 @@ static LLVMValueRef new_loop(const placement *p) {
   LLVMMetadataRef self = LLVMTemporaryMDNode(p->llvm, NULL, 0);
   LLVMMetadataRef parts[2] = {self, LLVMMDNodeInContext2(p->llvm, align, 2)};
   LLVMMetadataRef loop = LLVMMDNodeInContext2(p->llvm, parts, 2);
-  LLVMMetadataReplaceAllUsesWith(self, loop); /* so it is like no other */
+  LLVMMetadataReplaceAllUsesWith(self, loop); /* refers to itself, so it equals no other */
   return LLVMMetadataAsValue(p->llvm, loop);
 }
 
@@ -105,7 +104,7 @@ static void align_loops(placement *p) {
 
 /* ---- weights ---- */
 
-/* Whether the round goes on to some block that is in `set`, without starting over. */
+/* True if the round goes on from b to some block in `set`, without starting over. */
 static bool goes_to(const placement *p, const hia_block *b, const hia_block *head,
                     const bool *set) {
   for (unsigned k = 0; k < b->n_next; k++)
@@ -113,7 +112,8 @@ static bool goes_to(const placement *p, const hia_block *b, const hia_block *hea
   return false;
 }
 
-/* The loop that starts at `head`: what comes to an edge back to it. Is there one? */
+/* Finds the members of the loop that starts at `head`: the blocks from which a back edge to it can
+ * be reached. False: no loop starts there. */
 static bool find_members(placement *p, const hia_block *head) {
   bool is_loop = false;
   memset(p->in, 0, p->f.n);
@@ -130,7 +130,7 @@ static bool find_members(placement *p, const hia_block *head) {
   return true;
 }
 
-/* Do some rounds of it call the function, and others not? */
+/* True if some rounds of the loop call the function and others do not. */
 static bool is_mixed(placement *p, const hia_block *head) {
   bool has_calls = false, has_free_round = false;
   for (unsigned i = 0; i < p->f.n; i++) {
@@ -156,7 +156,7 @@ static bool is_mixed(placement *p, const hia_block *head) {
   return has_free_round;
 }
 
-/* To those that have no weights yet: a round of an inner loop is weighed there. */
+/* Sets the weights of a branch that has none yet: inner loops are weighed before outer ones. */
 static void set_weights(const placement *p, const hia_block *b, unsigned first, unsigned second) {
   unsigned prof = LLVMGetMDKindIDInContext(p->llvm, "prof", 4);
   LLVMValueRef branch = LLVMGetBasicBlockTerminator(b->ref);
@@ -167,8 +167,8 @@ static void set_weights(const placement *p, const hia_block *b, unsigned first, 
                   LLVMMetadataAsValue(p->llvm, LLVMMDNodeInContext2(p->llvm, weights, 3)));
 }
 
-/* Below a fifth, LLVM puts a block behind the loop; but only where it takes weights for measured,
- * in functions that say how often they were entered. */
+/* LLVM places a block behind the loop if its weight is below a fifth; but only in functions that
+ * have an entry count, because only there it takes the weights for measured. */
 enum { USUAL = 32 };
 
 static void take_for_measured(const placement *p) {
@@ -218,8 +218,8 @@ static void weigh_loops(placement *p) {
 
 /* ---- trees ---- */
 
-/* Of a function that calls itself from several places most activations are leaves, and most tests
- * whether to call it say no: there is one activation per call, less the first. */
+/* In a function that calls itself from several places most activations are leaves, and most tests
+ * that guard a call do not lead to it: there is one activation per call, less the first. */
 enum { TREE = 2, SELDOM = 8 };
 #define MANY_GUARDS 3.0
 #define NO_WAY      UINT_MAX
@@ -228,18 +228,18 @@ static unsigned calls_in(const placement *p, const hia_block *b) {
   return p->calls[index_of(p, b)];
 }
 
-/* Does it end by asking whether to call? */
+/* True if the block ends with the test that guards a call. */
 static bool is_guard(const placement *p, const hia_block *b) {
   return b->n_next == 2 && (calls_in(p, b->next[0]) > 0) != (calls_in(p, b->next[1]) > 0) &&
          !p->joins[index_of(p, b->next[0])] && !p->joins[index_of(p, b->next[1])];
 }
 
-/* Does it end by asking whether another worker has taken a call? */
+/* True if the block ends with the test whether a thief has taken a fork. */
 static bool is_stolen(const placement *p, const hia_block *b) {
   return b->n_next == 2 && p->joins[index_of(p, b->next[0])] != p->joins[index_of(p, b->next[1])];
 }
 
-/* How many guards an activation comes to in a round, if all branches went either way as often. */
+/* How many guards an activation meets in a round, if every branch went either way equally often. */
 static double count_guards(const placement *p) {
   double *odds = HIA_NEW_ARRAY(&p->comp->scratch, double, p->f.n), n = 0;
   odds[index_of(p, p->order[0])] = 1;
@@ -253,7 +253,8 @@ static double count_guards(const placement *p) {
   return n;
 }
 
-/* Whether a round is the last: as often as not, there being one entry per call. */
+/* True if the block ends with the test for a further round. Its sides are equally likely, because
+ * there is one entry per call. */
 static bool is_end_of_round(const hia_block *b) {
   return b->n_next == 2 && b->is_marked[0] != b->is_marked[1];
 }
@@ -276,8 +277,8 @@ static void weigh_guards(const placement *p) {
   }
 }
 
-/* By block: the fewest calls of the function from here to its end, without starting a round over;
- * NO_WAY: it does not return from here. */
+/* By block: the fewest calls of the function from here to a return, without a further round;
+ * NO_WAY: no return can be reached from here. */
 static unsigned *fewest_calls(const placement *p) {
   unsigned *fewest = HIA_NEW_ARRAY(&p->comp->scratch, unsigned, p->f.n);
   for (unsigned i = 0; i < p->f.n; i++) fewest[i] = NO_WAY;
@@ -294,7 +295,8 @@ static unsigned *fewest_calls(const placement *p) {
   return fewest;
 }
 
-/* Who does not return at once calls twice or more. */
+/* Places a leaf's return behind the entry, if an activation that is no leaf calls at least twice.
+ */
 static void weigh_leaves(const placement *p) {
   const unsigned *fewest = fewest_calls(p);
   const hia_block *b = p->order[0];

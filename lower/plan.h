@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* What an object file holds besides the code. Known to the engine, so without LLVM. */
+/* What an object file holds besides the code. The engine makes it, so it must not need LLVM. */
 #ifndef HIA_PLAN_H
 #define HIA_PLAN_H
 
@@ -8,7 +8,7 @@
 /* A function of an object that C sees. */
 typedef struct hia_object_root {
   hia_fn_id fn;      /* a root of the graph */
-  uint32_t export;   /* the same in the image */
+  uint32_t export;   /* its index among the image's exports */
   const char *name;  /* of its typed entry */
   const char *plain; /* of its plain function; NULL: it has none */
 } hia_object_root;
@@ -23,6 +23,6 @@ typedef struct hia_object_plan {
   size_t image_size;
 } hia_object_plan;
 
-/* Lowering makes a word of this section, which becomes the frame tables (jit/llvm/object.c). */
+/* Lowering reserves one word in this section; jit/llvm/object.c replaces it by the frame tables. */
 #define HIA_TABLES_SECTION ".hia_tables"
 #endif

@@ -1,15 +1,16 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* rounds: the comparison with the limit in loops, the last change of the IR but for placement.c's.
+/* rounds: safepoints in loops. The last change of the IR, except for placement.c's.
  *
- * Requires the module after LLVM's passes. Loops are whatever cycles of blocks the passes have
- * left: unrolled, vectorised, made from recursion. A cycle that passes a comparison already needs
- * no other one, so blocks that hold one are taken out of the picture; of each cycle among the rest
- * one edge is cut: it gets a comparison.
+ * One would put a safepoint into each loop of the program. But before LLVM's passes it would keep
+ * LLVM from unrolling, vectorising and removing loops, and recursion becomes loops only there. So
+ * this runs after the passes, on the cycles of blocks that they have left. A cycle that passes a
+ * safepoint already needs no other. So blocks that have one are left out, and one edge of each
+ * remaining cycle is cut: it gets a safepoint.
  *
- * Cycles are found by depth-first search, where an edge leads to a block that is on the path of the
- * search. That edge would do; but if the cycle parts from another one that is checked (a block of
- * it branches to a checked block as well), the edge behind that branch is taken, which the checked
- * way does not pass: in ack, the round that makes a call compares once, before the call. */
+ * Cycles are found by depth-first search, at edges to a block on the path of the search. That edge
+ * could be cut. But if a block of the cycle also branches to a block with a safepoint, the edge
+ * behind that branch is cut instead, because the path with the safepoint does not pass it: in ack,
+ * a round that makes a call polls once, before the call. */
 #include "lower/flow.h"
 #include <stdio.h>
 
@@ -34,9 +35,9 @@ static bool leads_to_checked(const hia_block *b) {
   return false;
 }
 
-/* The last block of the path leads to another one, `first`. Cuts an edge of that cycle, and drops
- * the blocks behind it from the path: they are searched again if they can be reached otherwise,
- * since other cycles may pass them. Cuts are never taken back, so that ends. */
+/* The last block of the path leads to another block of it, `first`. Cuts an edge of that cycle, and
+ * removes the blocks behind it from the path. These are searched again if another edge leads to
+ * them, because other cycles may pass them. It terminates, because cuts are never undone. */
 static void cut_cycle(hia_blocks *f, const hia_block *first) {
   unsigned start = f->n_path - 1, chosen = f->n_path - 1;
   while (f->path[start] != first) start--;
@@ -70,7 +71,7 @@ static void step(hia_blocks *f) {
     hiaL_go_on(f, to);
 }
 
-/* After it, every cycle passes a checked block or a cut edge. */
+/* Cuts edges until every cycle passes a block with a safepoint or a cut edge. */
 static void cut_cycles(hia_blocks *f) {
   for (unsigned i = 0; i < f->n; i++) {
     hia_block *start = hiaL_block_at(f, i);
@@ -88,8 +89,8 @@ static LLVMValueRef context_of(rounds *r, LLVMValueRef function) {
   HIA_BUG(r->comp, "a function with a loop has lost its context");
 }
 
-/* Builds the comparison where the builder stands. A run that stops there is where `branch` says
- * that it is, or, if LLVM has made that one, in the function. */
+/* Builds the safepoint where the builder stands. A run that ends there reports the location of
+ * `branch`; if that has none, because LLVM made it, the function's. */
 static void build_check(rounds *r, LLVMValueRef function, LLVMValueRef context,
                         LLVMValueRef branch) {
   LLVMMetadataRef said = LLVMInstructionGetDebugLoc(branch);
@@ -103,12 +104,12 @@ static void build_check(rounds *r, LLVMValueRef function, LLVMValueRef context,
   } else {
     line = LLVMDISubprogramGetLine(scope);
   }
-  /* Of forks, nothing is said. */
+  /* Column 0: the frame has the number of the open forks. */
   LLVMInstructionSetDebugLoc(check,
                              LLVMDIBuilderCreateDebugLocation(r->llvm, line, 0, scope, inside));
 }
 
-/* In the phis at the start of `to`, one entry from `from` now comes from `instead`. */
+/* Changes one entry from block `from` in each phi of `to`, so that it comes from `instead`. */
 static void redirect_phis(rounds *r, LLVMBasicBlockRef to, LLVMBasicBlockRef from,
                           LLVMBasicBlockRef instead) {
   LLVMValueRef phi = LLVMGetFirstInstruction(to);
@@ -131,7 +132,9 @@ static void redirect_phis(rounds *r, LLVMBasicBlockRef to, LLVMBasicBlockRef fro
   }
 }
 
-/* On an edge: at the end of a block that has no other, else in a block of its own. */
+/* Builds a safepoint on an edge: at the end of block b if it has no other edge, else in a new
+ * block.
+ */
 static void check_edge(rounds *r, LLVMValueRef function, LLVMValueRef context, const hia_block *b,
                        unsigned successor) {
   LLVMValueRef branch = LLVMGetBasicBlockTerminator(b->ref);
@@ -145,12 +148,12 @@ static void check_edge(rounds *r, LLVMValueRef function, LLVMValueRef context, c
   redirect_phis(r, to, b->ref, check);
   LLVMSetSuccessor(branch, successor, check);
   LLVMPositionBuilderAtEnd(r->b, check);
-  LLVMSetCurrentDebugLocation2(r->b, NULL); /* it would be that of where the builder was before */
+  LLVMSetCurrentDebugLocation2(r->b, NULL); /* not that of the builder's last place */
   build_check(r, function, context, branch);
   LLVMBuildBr(r->b, to);
 }
 
-/* The context's keepers have done their work. */
+/* Removes what hiaL_keep_context built. */
 static void remove_keepers(LLVMValueRef function, LLVMValueRef keeper) {
   LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(function);
   for (; b; b = LLVMGetNextBasicBlock(b)) {
@@ -168,7 +171,7 @@ static void check_function(rounds *r, LLVMValueRef function) {
   hia_blocks f = read_flow(r, function);
   if (!r->unchecked) cut_cycles(&f);
   LLVMValueRef context = NULL;
-  for (unsigned i = 0; i < f.n; i++) { /* in the function's order, the same in every run */
+  for (unsigned i = 0; i < f.n; i++) { /* in the function's order: the output is reproducible */
     const hia_block *b = hiaL_block_at(&f, i);
     for (unsigned k = 0; k < b->n_next; k++) {
       if (!b->is_marked[k]) continue;

@@ -38,6 +38,7 @@
 
 #include <hiaton/hiaton.h>
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -188,47 +189,59 @@ template <class T> struct type {
                              "std::tuple of two or more of its types");
 };
 
-template <class T> struct scalar {
+template <class T, hia_dtype of> struct scalar {
   using flat = std::tuple<T>;
+  static constexpr std::array<hia_dtype, 1> dtypes{of};
+  static bool is(const hia_type_info *info) noexcept {
+    hia_dtype found;
+    return hia_type_info_dtype(info, &found) == HIA_OK && found == of;
+  }
   static flat flatten(T x) { return flat(x); }
   template <std::size_t at, class Flat> static T gather(const Flat &all) {
     return std::get<at>(all);
   }
 };
-template <> struct type<bool> : scalar<bool> {
-  static constexpr hia_dtype dtype = HIA_BOOL;
-  static void name(std::string &out) { out += "bool"; }
+template <> struct type<bool> : scalar<bool, HIA_BOOL> {
+  static constexpr const char *name = "bool";
   static hia_value *make(hia_engine *engine, bool x) { return hia_value_bool(engine, x); }
   static hia_status read(const hia_value *from, bool *x) { return hia_value_get_bool(from, x); }
 };
-template <> struct type<std::int32_t> : scalar<std::int32_t> {
-  static constexpr hia_dtype dtype = HIA_I32;
-  static void name(std::string &out) { out += "i32"; }
+template <> struct type<std::int32_t> : scalar<std::int32_t, HIA_I32> {
+  static constexpr const char *name = "i32";
   static hia_value *make(hia_engine *engine, std::int32_t x) { return hia_value_i32(engine, x); }
   static hia_status read(const hia_value *from, std::int32_t *x) {
     return hia_value_get_i32(from, x);
   }
 };
-template <> struct type<std::int64_t> : scalar<std::int64_t> {
-  static constexpr hia_dtype dtype = HIA_I64;
-  static void name(std::string &out) { out += "i64"; }
+template <> struct type<std::int64_t> : scalar<std::int64_t, HIA_I64> {
+  static constexpr const char *name = "i64";
   static hia_value *make(hia_engine *engine, std::int64_t x) { return hia_value_i64(engine, x); }
   static hia_status read(const hia_value *from, std::int64_t *x) {
     return hia_value_get_i64(from, x);
   }
 };
-template <> struct type<float> : scalar<float> {
-  static constexpr hia_dtype dtype = HIA_F32;
-  static void name(std::string &out) { out += "f32"; }
+template <> struct type<float> : scalar<float, HIA_F32> {
+  static constexpr const char *name = "f32";
   static hia_value *make(hia_engine *engine, float x) { return hia_value_f32(engine, x); }
   static hia_status read(const hia_value *from, float *x) { return hia_value_get_f32(from, x); }
 };
-template <> struct type<double> : scalar<double> {
-  static constexpr hia_dtype dtype = HIA_F64;
-  static void name(std::string &out) { out += "f64"; }
+template <> struct type<double> : scalar<double, HIA_F64> {
+  static constexpr const char *name = "f64";
   static hia_value *make(hia_engine *engine, double x) { return hia_value_f64(engine, x); }
   static hia_status read(const hia_value *from, double *x) { return hia_value_get_f64(from, x); }
 };
+
+// Arrays, one behind the other.
+template <std::size_t... n> constexpr auto joined(const std::array<hia_dtype, n> &...parts) {
+  std::array<hia_dtype, (n + ... + 0)> all{};
+  std::size_t at = 0;
+  const auto add = [&](const auto &part) {
+    for (hia_dtype x : part) all[at++] = x;
+  };
+  (add(parts), ...);
+  static_cast<void>(add);
+  return all;
+}
 
 using value_owner = owner<hia_value, hia_value_free>;
 
@@ -238,10 +251,11 @@ template <class... T> struct type<std::tuple<T...>> {
   using flat = decltype(std::tuple_cat(std::declval<typename type<T>::flat>()...));
   using parts = std::index_sequence_for<T...>;
 
-  static void name(std::string &out) {
-    const char *before = "(";
-    ((out += before, type<T>::name(out), before = ", "), ...);
-    out += ")";
+  static constexpr auto dtypes = joined(type<T>::dtypes...);
+  static bool is(const hia_type_info *info) noexcept {
+    std::size_t i = 0;
+    return hia_type_info_len(info) == sizeof...(T) &&
+           (type<T>::is(hia_type_info_part(info, i++)) && ...);
   }
   static flat flatten(const tuple &x) {
     return std::apply([](const T &...part) { return std::tuple_cat(type<T>::flatten(part)...); },
@@ -446,44 +460,30 @@ public:
   }
 
 private:
+  // Compares a signature with the function's types; an error says what the function has.
   template <class Signature> struct types_of;
   template <class R, class... P> struct types_of<R(P...)> {
-    // Of "fn(n: i32, t: (i64, bool)) -> i32" what is behind the names.
-    static std::string text() {
-      std::string out = "(";
-      const char *before = "";
-      ((out += before, detail::type<P>::name(out), before = ", "), ...);
-      static_cast<void>(before);
-      out += ") -> ";
-      detail::type<R>::name(out);
-      return out;
+    static result<void> check(const hia_function *f) {
+      std::size_t i = 0;
+      const bool is_same = hia_function_arity(f) == sizeof...(P) &&
+                           (detail::type<P>::is(hia_function_param_type(f, i++)) && ...) &&
+                           detail::type<R>::is(hia_function_result_type(f));
+      if (is_same) return {};
+      constexpr auto params = detail::joined(detail::type<P>::dtypes...);
+      constexpr auto results = detail::type<R>::dtypes;
+      hia_error *e = nullptr;
+      hia_function_check_entry(f, params.data(), params.size(), results.data(), results.size(), &e);
+      return error(HIA_ARGUMENT, e); // without words if the two have the same scalars
     }
   };
   template <class Entry, class Signature, class Get> result<Entry> native(Get get_native) const {
     hia_error *e = nullptr;
     hia_native_fn found = nullptr;
-    if (types() != types_of<Signature>::text()) return error(HIA_ARGUMENT, nullptr);
+    result<void> same = types_of<Signature>::check(at_);
+    if (!same) return std::move(same.error());
     const hia_status status = get_native(at_, &found, &e);
     if (status != HIA_OK) return error(status, e);
     return Entry(reinterpret_cast<typename Entry::c_type>(found));
-  }
-  std::string types() const {
-    std::string_view left = signature();
-    std::string out;
-    left.remove_prefix(left.find('(') < left.size() ? left.find('(') : left.size());
-    for (std::size_t i = 0; i < left.size();) { // "name: " goes
-      std::size_t end = i;
-      while (end < left.size() && left[end] != ':' && left[end] != '(' && left[end] != ',' &&
-             left[end] != ')' && left[end] != ' ')
-        end++;
-      if (end < left.size() && left[end] == ':') {
-        i = end + 2;
-      } else {
-        out.append(left.substr(i, end + 1 - i));
-        i = end + 1;
-      }
-    }
-    return out;
   }
   result<value> run(hia_value *const *args, std::size_t n, const hia_run_options *options) const {
     hia_value *out = nullptr;
@@ -578,11 +578,11 @@ public:
     declaration += '(';
     int i = 0;
     ((declaration += (i == 0 ? "a" : ", a") + std::to_string(i) + ": ", i++,
-      detail::type<P>::name(declaration)),
+      declaration += detail::type<P>::name),
      ...);
     static_cast<void>(i);
     declaration += ") -> ";
-    detail::type<R>::name(declaration);
+    declaration += detail::type<R>::name;
     hia_host_function f = HIA_HOST_FUNCTION_INIT;
     f.declaration = declaration.c_str();
     f.is_safe = options.is_safe;

@@ -56,45 +56,6 @@ static bool may_call(hia_team *team) {
 
 static const hia_team_calls team_calls;
 
-hia_team *hiaR_team_new(hia_context *context) {
-  hia_pool *pool = context->pool;
-  pthread_mutex_lock(&pool->lock);
-  hia_team *team = pool->spare;
-  if (team) pool->spare = team->next;
-  pthread_mutex_unlock(&pool->lock);
-  if (!team) {
-    team = hiaR_alloc(pool->allocator,
-                      sizeof *team + (pool->max_threads + 1) * sizeof team->members[0]);
-    if (!team) return NULL;
-    team->pool = pool;
-  }
-  unsigned most = context->max_workers - 1;
-  team->references = 1;
-  atomic_store(&team->n_helpers, 0);
-  team->max_helpers = most < pool->max_threads ? most : pool->max_threads;
-  atomic_store(&team->rundown.is_closed, 0);
-  atomic_store(&team->stop, HIA_OK);
-  atomic_store(&team->n_sleeping, 0);
-  atomic_store(&team->peak_bytes, 0);
-  team->unwinder = context->unwinder;
-  team->cancelled = context->cancelled;
-  team->deadline = context->deadline;
-  team->depth = (size_t)((uintptr_t)context->stack.top - context->hard);
-  team->below = context->below;
-  team->is_limited = context->is_limited;
-  team->scope = context->scope;
-  team->timeline = context->timeline;
-  atomic_store(&team->members[0], context);
-  atomic_store(&team->n_members, 1);
-  pthread_mutex_lock(&pool->lock);
-  pool->calls = &team_calls;
-  team->next = pool->active;
-  pool->active = team;
-  pthread_mutex_unlock(&pool->lock);
-  hiaR_team_call(team);
-  return team;
-}
-
 /* A thread that sleeps becomes the team's helper. Its parker is to be rung, later. */
 static hia_thread *call_idle(hia_team *team) {
   hia_thread *thread = hiaR_pool_take_idle(team->pool);
@@ -104,10 +65,9 @@ static hia_thread *call_idle(hia_team *team) {
   return thread;
 }
 
-void hiaR_team_call(hia_team *team) {
+/* Under the lock, which it gives back: calls a helper, if the team may have one more. */
+static void call_and_unlock(hia_team *team) {
   hia_pool *pool = team->pool;
-  if (!may_call(team)) return;
-  pthread_mutex_lock(&pool->lock);
   hia_thread *thread = NULL;
   bool is_new = false;
   if (may_call(team)) {
@@ -130,6 +90,56 @@ void hiaR_team_call(hia_team *team) {
   pthread_mutex_unlock(&pool->lock);
 }
 
+/* Others find a field that is set here after they have had the lock. */
+#define SET(field, value) atomic_store_explicit(&(field), (value), memory_order_relaxed)
+
+/* A run of a microsecond has a team as well, so this takes the lock once. */
+hia_team *hiaR_team_new(hia_context *context) {
+  hia_pool *pool = context->pool;
+  pthread_mutex_lock(&pool->lock);
+  hia_team *team = pool->spare;
+  if (team) {
+    pool->spare = team->next;
+  } else {
+    pthread_mutex_unlock(&pool->lock);
+    team = hiaR_alloc(pool->allocator,
+                      sizeof *team + (pool->max_threads + 1) * sizeof team->members[0]);
+    if (!team) return NULL;
+    team->pool = pool;
+    pthread_mutex_lock(&pool->lock);
+  }
+  unsigned most = context->max_workers - 1;
+  team->references = 1;
+  SET(team->n_helpers, 0);
+  SET(team->max_helpers, most < pool->max_threads ? most : pool->max_threads);
+  SET(team->rundown.is_closed, 0);
+  SET(team->stop, HIA_OK);
+  SET(team->n_sleeping, 0);
+  SET(team->peak_bytes, 0);
+  team->unwinder = context->unwinder;
+  team->cancelled = context->cancelled;
+  team->deadline = context->deadline;
+  team->depth = (size_t)((uintptr_t)context->stack.top - context->hard);
+  team->below = context->below;
+  team->is_limited = context->is_limited;
+  team->scope = context->scope;
+  team->timeline = context->timeline;
+  SET(team->members[0], context);
+  SET(team->n_members, 1);
+  if (!pool->calls) pool->calls = &team_calls; /* once: threads read it without the lock */
+  team->next = pool->active;
+  pool->active = team;
+  call_and_unlock(team);
+  return team;
+}
+#undef SET
+
+void hiaR_team_call(hia_team *team) {
+  if (!may_call(team)) return;
+  pthread_mutex_lock(&team->pool->lock);
+  call_and_unlock(team);
+}
+
 void hiaR_team_stop(hia_team *team, hia_status status) {
   uint32_t none = HIA_OK;
   if (!atomic_compare_exchange_strong(&team->stop, &none, status)) return;
@@ -137,6 +147,18 @@ void hiaR_team_stop(hia_team *team, hia_status status) {
   for (uint32_t i = 0; i < n; i++) {
     hia_context *member = atomic_load(&team->members[i]);
     if (member) hiaR_poke(member);
+  }
+}
+
+static void await_empty(hia_team *team) {
+  uint64_t start = hiaR_now();
+  while (!hia_rundown_is_empty(&team->rundown)) {
+    HIA_PAUSE();
+    if (hiaR_now() - start < 3000) continue;
+    hia_parker_arm(&team->rundown.parker);
+    if (!hia_rundown_is_empty(&team->rundown))
+      hia_parker_park(&team->rundown.parker, HIA_MAX_BACKOFF_NS);
+    hia_parker_disarm(&team->rundown.parker);
   }
 }
 
@@ -154,19 +176,12 @@ void hiaR_team_end(hia_team *team, hia_usage *usage) {
     hia_context *member = atomic_load(&team->members[i]);
     if (member) hia_parker_unpark(&member->parker);
   }
-  pthread_mutex_unlock(&pool->lock);
-
-  uint64_t start = hiaR_now();
-  while (!hia_rundown_is_empty(&team->rundown)) {
-    HIA_PAUSE();
-    if (hiaR_now() - start < 3000) continue;
-    hia_parker_arm(&team->rundown.parker);
-    if (!hia_rundown_is_empty(&team->rundown))
-      hia_parker_park(&team->rundown.parker, HIA_MAX_BACKOFF_NS);
-    hia_parker_disarm(&team->rundown.parker);
+  if (!hia_rundown_is_empty(&team->rundown)) {
+    pthread_mutex_unlock(&pool->lock);
+    await_empty(team);
+    pthread_mutex_lock(&pool->lock);
   }
   usage->peak_bytes += atomic_load(&team->peak_bytes);
-  pthread_mutex_lock(&pool->lock);
   team->references--;
   release(team);
   pthread_mutex_unlock(&pool->lock);

@@ -116,6 +116,7 @@ static void entries(const hiaton::engine &engine, const hiaton::module &module) 
   CHECK(fib.entry<std::int64_t(std::int32_t)>().status() == HIA_ARGUMENT);
   CHECK(fib.entry<std::int32_t(std::int64_t)>().status() == HIA_ARGUMENT);
   CHECK(fib.entry<std::int32_t()>().status() == HIA_ARGUMENT);
+  CHECK(std::strstr(fib.entry<double()>().error().text(), "i32") != nullptr); // what it has
   CHECK(fib.entry<std::int32_t(std::int32_t, std::int32_t)>().status() == HIA_ARGUMENT);
   CHECK((turn.entry<turned(float, inner, double)>().status() == HIA_ARGUMENT));
   CHECK(turn.entry<nested(nested, double)>().status() == HIA_ARGUMENT);
@@ -194,7 +195,10 @@ static void errors(const hiaton::engine &engine) {
 }
 
 int main() {
-  hiaton::engine first = hiaton::engine::make().value(), engine = std::move(first);
+  hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  const bool is_native = bool(hiaton::engine::make().value().native());
+  if (!is_native) options.kind = HIA_ENGINE_INTERP; // a build without LLVM
+  hiaton::engine first = hiaton::engine::make(&options).value(), engine = std::move(first);
   CHECK(!first && engine);
   CHECK(engine.host("halve", +[](double x) noexcept { return x / 2; }, {false, true}));
   hiaton::host_options impure;
@@ -209,7 +213,11 @@ int main() {
   hiaton::module module = engine.load_text("t.hia", text).value();
   CHECK(module.function("nothing").status() == HIA_NOT_FOUND);
   calls(engine, module);
-  if (engine.native()) entries(engine, module);
+  if (is_native) {
+    entries(engine, module);
+    CHECK(module.build_header().value().find("hia_status t_fib(") != std::string::npos);
+    CHECK(module.build_object().value().compare(1, 3, "ELF") == 0);
+  }
   building(engine);
   errors(engine);
   std::printf("%d checks, %d failed\n", n_checks, n_failed);

@@ -44,8 +44,7 @@ END
 for options in -fno-exceptions -fexceptions; do
   t "an error that nothing looks at, $options: builds" "$cxx" -std=c++17 $options "${flags[@]}" -Wno-unused "$work/abort.cpp" \
     -o "$work/abort" "${link[@]}"
-  (ulimit -c 0; "$work/abort") >"$work/log" 2>&1
-  status=$?
+  { (ulimit -c 0; "$work/abort") >"$work/log" 2>&1; status=$?; } 2>"$work/said" # the shell says how it ended
   if [ $status = 134 ] && grep -q 'E0201\|wrong.hia:1:17' "$work/log"; then passed=$((passed + 1)); else
     bad "an error that nothing looks at, $options" "status $status: $(cat "$work/log")"; fi
 done
