@@ -505,24 +505,21 @@ uint64_t hiaF_draft_const(hia_draft *d, hia_dtype dtype, hia_word word) {
   return id_of(d, index);
 }
 
-static bool rule_takes(hia_rule rule, hia_type type) {
-  switch (rule) {
-  case HIA_RULE_NUM: return type != HIA_BOOL;
-  case HIA_RULE_INT: return type == HIA_I32 || type == HIA_I64;
-  case HIA_RULE_BITS: return type == HIA_BOOL || type == HIA_I32 || type == HIA_I64;
-  case HIA_RULE_FLOAT: return type == HIA_F32 || type == HIA_F64;
-  default: return true;
-  }
-}
-
 static const char *rule_text(hia_rule rule) {
   switch (rule) {
   case HIA_RULE_NUM: return "i32, i64, f32 or f64";
-  case HIA_RULE_INT: return "i32 or i64";
+  case HIA_RULE_INT:
+  case HIA_RULE_SHIFT: return "i32 or i64";
   case HIA_RULE_BITS: return "bool, i32 or i64";
-  case HIA_RULE_FLOAT: return "f32 or f64";
+  case HIA_RULE_FLOAT:
+  case HIA_RULE_CLASSIFY: return "f32 or f64";
   default: return "a scalar";
   }
+}
+
+static void need_taken(hia_draft *d, hia_rule rule, uint32_t i, hia_type type) {
+  if (!hiaG_is_scalar(type) || !hiaR_rule_takes(rule, (hia_dtype)type))
+    wrong(d, "operand %u is of type %s, not %s", i + 1, type_text(d, type), rule_text(rule));
 }
 
 uint64_t hiaF_draft_op(hia_draft *d, unsigned op, const uint64_t *ids, size_t n) {
@@ -540,13 +537,16 @@ uint64_t hiaF_draft_op(hia_draft *d, unsigned op, const uint64_t *ids, size_t n)
     ins[i] = i < first ? typed_value(d, r, ids[i], HIA_BOOL) : value_of(d, r, ids[i]);
   }
   hia_type type = type_at(d, ins[first]);
-  if (!hiaG_is_scalar(type) || !rule_takes(rule, type))
-    wrong(d, "operand %u is of type %s, not %s", first + 1, type_text(d, type), rule_text(rule));
-  for (uint32_t i = first + 1; i < want; i++)
-    if (type_at(d, ins[i]) != type)
+  need_taken(d, rule, first, type);
+  for (uint32_t i = first + 1; i < want; i++) {
+    hia_type other = type_at(d, ins[i]);
+    if (rule == HIA_RULE_SHIFT)
+      need_taken(d, rule, i, other); /* a count has a type of its own */
+    else if (other != type)
       wrong(d, "operands %u and %u are of types %s and %s; they must be of one type", first + 1,
-            i + 1, type_text(d, type), type_text(d, type_at(d, ins[i])));
-  if (rule == HIA_RULE_COMPARE) type = HIA_BOOL;
+            i + 1, type_text(d, type), type_text(d, other));
+  }
+  type = hiaR_rule_result(rule, (hia_dtype)type);
   uint32_t index = append(d, HIA_DRAFT_OP, type, ins, want, false);
   d->items.data[index].op = (uint8_t)op;
   return id_of(d, index);

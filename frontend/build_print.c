@@ -199,6 +199,16 @@ static void put_uses(printer *pr, const hia_draft_item *item, bool bare) {
   put(pr, ")");
 }
 
+/* What is shifted and by how much do not take their types from each other. */
+static void put_shift(printer *pr, const hia_draft_item *item) {
+  bool is_i32 = item_at(pr, in_at(pr, item, 1))->type == HIA_I32; /* what a literal settles to */
+  put(pr, "(");
+  put_use(pr, in_at(pr, item, 0), LEVEL_ANY, false);
+  put(pr, ", ");
+  put_use(pr, in_at(pr, item, 1), LEVEL_ANY, is_i32);
+  put(pr, ")");
+}
+
 static void put_op(printer *pr, const hia_draft_item *item) {
   infix op = infix_of(item->op);
   bool has_type = false; /* some operand that the others' literals can take their type from */
@@ -215,7 +225,10 @@ static void put_op(printer *pr, const hia_draft_item *item) {
     put_use(pr, in_at(pr, item, 0), LEVEL_POSTFIX, false);
   } else {
     put(pr, hiaR_ops[item->op].name);
-    put_uses(pr, item, has_type);
+    if (hiaR_ops[item->op].rule == HIA_RULE_SHIFT)
+      put_shift(pr, item);
+    else
+      put_uses(pr, item, has_type);
   }
 }
 

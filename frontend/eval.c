@@ -48,6 +48,7 @@ static bool eval_call(hia_typing *t, const hia_ast *n, hia_itype type, hia_word 
   for (uint32_t i = 0; i < n->c && i < HIA_LEN(in); i++)
     if (!eval1(t, t->p->extra.data[n->b + i], &in[i])) return false;
   if (op == HIA_OP_FAIL) return fault(t, n, hiaF_node(t->p, n->a)->end, HIA_FAILED);
+  if (hiaR_ops[op].rule == HIA_RULE_CLASSIFY) type = *hiaF_type_at(t, t->p->extra.data[n->b]);
   return eval_op(t, n, op, type, 0, in, out);
 }
 

@@ -322,58 +322,64 @@ static hia_itype infer_if(hia_typing *t, const hia_ast *n) {
 
 /* ---- calls ---- */
 
-/* Which types a built-in takes. */
-static bool takes(unsigned rule, hia_itype type) {
-  bool literal = is_literal(type), is_float = type >= HIA_IT_FLOAT && type <= HIA_IT_FLOAT_U;
-  if (is_open(type) && !literal) return true;
-  if (hiaF_is_tuple(type)) return false;
-  switch (rule) {
-  case HIA_RULE_NUM: return type != HIA_BOOL;
-  case HIA_RULE_INT: return literal ? !is_float : type == HIA_I32 || type == HIA_I64;
-  case HIA_RULE_BITS: return literal ? !is_float : type <= HIA_I64;
-  case HIA_RULE_FLOAT: return literal || type == HIA_F32 || type == HIA_F64;
-  default: return true;
-  }
+/* True if built-ins of the rule take the type. */
+static bool takes(hia_rule rule, hia_itype type) {
+  if (is_dtype(type)) return hiaR_rule_takes(rule, (hia_dtype)type);
+  if (!is_literal(type)) return is_open(type);
+  bool is_float = type == HIA_IT_FLOAT || type == HIA_IT_FLOAT_U;
+  return !is_float || hiaR_rule_takes(rule, HIA_F64);
 }
 
-static hia_itype infer_builtin(hia_typing *t, const hia_ast *n, const hia_ast *callee) {
+/* The type of an argument of a built-in; ERROR if the built-in does not take it. */
+static hia_itype infer_argument(hia_typing *t, const hia_op_info *info, hia_rule rule,
+                                hia_ast_id arg) {
   static const char *const wants[] = {
       [HIA_RULE_NUM] = "numbers",           [HIA_RULE_INT] = "integers",
       [HIA_RULE_BITS] = "integers or bool", [HIA_RULE_FLOAT] = "floats",
+      [HIA_RULE_SHIFT] = "integers",        [HIA_RULE_CLASSIFY] = "floats",
       [HIA_RULE_SELECT] = "scalars",
   };
+  hia_itype have = hiaF_infer(t, arg);
+  if (takes(rule, have)) return have;
+  if (hiaF_itype_has(&t->p->it, have) & HIA_HAS_ERROR) return HIA_IT_ERROR;
+  const hia_ast *a = hiaF_node(t->p, arg);
+  hia_diag *diag = hiaF_type_error(t, HIA_E0305, a->start, a->end, "'%s' takes %s, not %s",
+                                   info->name, wants[rule], type_text(t, have));
+  hia_itype to = rule == HIA_RULE_FLOAT || rule == HIA_RULE_CLASSIFY ? HIA_F64
+                 : rule == HIA_RULE_NUM && have == HIA_BOOL          ? HIA_I32
+                                                                     : HIA_I64;
+  if (rule != HIA_RULE_SELECT && is_dtype(have))
+    hiaF_hint_conversion(t, diag, hiaF_operand(t->p, arg), have, to);
+  return HIA_IT_ERROR;
+}
+
+static hia_itype infer_builtin(hia_typing *t, const hia_ast *n, const hia_ast *callee) {
   unsigned op = callee->b;
   const hia_op_info *info = &hiaR_ops[op];
-  unsigned rule = op == HIA_OP_FAIL ? HIA_RULE_INT : info->rule;
-  hia_itype type = rule == HIA_RULE_FLOAT ? HIA_IT_FLOAT : HIA_IT_BOTTOM;
+  hia_rule rule = op == HIA_OP_FAIL ? HIA_RULE_INT : (hia_rule)info->rule;
+  bool is_of_floats = rule == HIA_RULE_FLOAT || rule == HIA_RULE_CLASSIFY;
+  hia_itype type = is_of_floats ? HIA_IT_FLOAT : HIA_IT_BOTTOM;
   hia_operand before = {.expr = HIA_NONE};
   for (uint32_t i = 0; i < n->c; i++) {
     hia_ast_id arg = t->p->extra.data[n->b + i];
-    hia_operand operand = hiaF_operand(t->p, arg);
-    if (op == HIA_OP_SELECT && i == 0) {
+    if (rule == HIA_RULE_SELECT && i == 0) {
       expect_bool(t, arg, "the condition");
       continue;
     }
-    hia_itype have = hiaF_infer(t, arg);
-    const hia_ast *a = hiaF_node(t->p, arg);
-    if (!takes(rule, have)) {
-      if (!(hiaF_itype_has(&t->p->it, have) & HIA_HAS_ERROR)) {
-        hia_diag *diag = hiaF_type_error(t, HIA_E0305, a->start, a->end, "'%s' takes %s, not %s",
-                                         info->name, wants[rule], type_text(t, have));
-        hia_itype to = rule == HIA_RULE_FLOAT                     ? HIA_F64
-                       : rule == HIA_RULE_NUM && have == HIA_BOOL ? HIA_I32
-                                                                  : HIA_I64;
-        if (rule != HIA_RULE_SELECT && is_dtype(have))
-          hiaF_hint_conversion(t, diag, operand, have, to);
-      }
+    hia_itype have = infer_argument(t, info, rule, arg);
+    if (rule == HIA_RULE_SHIFT && i == 1) continue; /* the count has a type of its own */
+    if (have == HIA_IT_ERROR) {
       type = HIA_IT_ERROR;
       continue;
     }
+    const hia_ast *a = hiaF_node(t->p, arg);
     const char *what = t->report ? hiaR_arena_printf(t->p->arena, "'%s'", info->name) : "";
-    type = hiaF_join_exprs(t, before, type, operand, have, a->start, a->end, what);
-    before = operand;
+    hia_operand operand = hiaF_operand(t->p, arg);
+    hia_itype join = hiaF_join_exprs(t, before, type, operand, have, a->start, a->end, what);
+    if (join != type) before = operand; /* it has decided the type so far: others adapt */
+    type = join;
   }
-  return op == HIA_OP_FAIL ? HIA_IT_BOTTOM : type;
+  return op == HIA_OP_FAIL ? HIA_IT_BOTTOM : rule == HIA_RULE_CLASSIFY ? HIA_BOOL : type;
 }
 
 static const char *param_text(hia_typing *t, const hia_decl *d, uint32_t i) {

@@ -74,6 +74,16 @@ static void resolve_bottom_call(hia_typing *t, hia_ast_id call, hia_itype type) 
   *slot = special;
 }
 
+/* What argument i of a built-in of type `type` becomes. */
+static hia_itype builtin_argument(hia_typing *t, unsigned op, uint32_t i, hia_itype have,
+                                  hia_itype type) {
+  hia_rule rule = (hia_rule)hiaR_ops[op].rule;
+  if (rule == HIA_RULE_SELECT && i == 0) return HIA_BOOL;
+  if (rule == HIA_RULE_CLASSIFY) return hiaF_settled(t, hiaF_join(&t->p->it, HIA_IT_FLOAT, have));
+  bool is_alone = op == HIA_OP_FAIL || (rule == HIA_RULE_SHIFT && i == 1);
+  return is_alone ? hiaF_settled(t, have) : type;
+}
+
 static void resolve_call(hia_typing *t, hia_ast_id call, hia_itype type) {
   const hia_program *p = t->p;
   const hia_ast *n = hiaF_node(p, call);
@@ -82,13 +92,13 @@ static void resolve_call(hia_typing *t, hia_ast_id call, hia_itype type) {
   const hia_decl *d = is_decl ? hiaF_decl(p, callee->b) : NULL;
   for (uint32_t i = 0; i < n->c; i++) {
     hia_ast_id arg = p->extra.data[n->b + i];
-    hia_itype want = type;
+    hia_itype have = *hiaF_type_at(t, arg), want = type;
     if (d != NULL && !d->broken && d->param_types[i] != HIA_IT_UNKNOWN)
       want = d->param_types[i];
-    else if (d != NULL || (callee->op == HIA_REF_BUILTIN && callee->b == HIA_OP_FAIL))
-      want = hiaF_settled(t, *hiaF_type_at(t, arg));
-    else if (callee->op == HIA_REF_BUILTIN && callee->b == HIA_OP_SELECT && i == 0)
-      want = HIA_BOOL;
+    else if (d != NULL)
+      want = hiaF_settled(t, have);
+    else if (callee->op == HIA_REF_BUILTIN)
+      want = builtin_argument(t, callee->b, i, have, type);
     hiaF_resolve(t, arg, want);
   }
   if (callee->op == HIA_REF_FN) resolve_bottom_call(t, call, type);

@@ -175,14 +175,10 @@ hia_fn_id hiaG_fn_new(hia_graph *g, const char *name, uint32_t source, hia_loc_i
 
 hia_value_id hiaG_op(hia_graph *g, hia_fn *fn, hia_region_id region, unsigned op,
                      const hia_value_id *ins, uint32_t n_ins, hia_loc_id loc) {
-  hia_dtype type = HIA_BOOL;
-  switch (hiaR_ops[op].rule) {
-  case HIA_RULE_COMPARE: break;
-  case HIA_RULE_SELECT: type = hiaG_type(fn, ins[1]); break;
-  case HIA_RULE_CAST:
-  case HIA_RULE_CONTROL: HIA_BUG(g->comp, "hiaG_op cannot tell the type of %s", hiaR_ops[op].name);
-  default: type = hiaG_type(fn, ins[0]); break;
-  }
+  hia_rule rule = (hia_rule)hiaR_ops[op].rule;
+  if (rule == HIA_RULE_CAST || rule == HIA_RULE_CONTROL)
+    HIA_BUG(g->comp, "hiaG_op cannot tell the type of %s", hiaR_ops[op].name);
+  hia_dtype type = hiaR_rule_result(rule, hiaG_type(fn, ins[rule == HIA_RULE_SELECT]));
   return hiaG_out(fn, hiaG_add(g, fn, region, op, ins, n_ins, &type, 1, 0, loc), 0);
 }
 

@@ -200,8 +200,23 @@ static bool fold_bits(folding *f, hia_node_id n, hia_dtype type) {
 
 static bool fold_shift(folding *f, hia_node_id n, hia_dtype type) {
   hia_word c;
-  if (!hiaG_is_const(f->fn, in(f, n, 1), &c)) return false;
-  return (c & (type == HIA_I32 ? 31 : 63)) == 0 && become(f, n, in(f, n, 0));
+  if (hiaG_is_const(f->fn, in(f, n, 1), &c))
+    return (c & (type == HIA_I32 ? 31 : 63)) == 0 && become(f, n, in(f, n, 0));
+  if (!hiaG_is_const(f->fn, in(f, n, 0), &c)) return false;
+  bool stays = c == 0 || (c == ONES && f->fn->nodes.data[n].op == HIA_OP_SHR);
+  return stays && become_const(f, n, c);
+}
+
+/* A product that is exact is added, or only rounded, as it would be: adding -0.0 keeps the sign of
+ * a zero. */
+static bool fold_fma(folding *f, hia_node_id n, hia_dtype type) {
+  hia_value_id a = in(f, n, 0), b = in(f, n, 1), c = in(f, n, 2);
+  hia_word k;
+  if (hiaG_is_const(f->fn, b, &k) && k == one_of(type)) return become_op(f, n, HIA_OP_ADD, a, c);
+  if (hiaG_is_const(f->fn, a, &k) && k == one_of(type)) return become_op(f, n, HIA_OP_ADD, b, c);
+  if (hiaG_is_const(f->fn, c, &k) && k == minus_zero_of(type))
+    return become_op(f, n, HIA_OP_MUL, a, b);
+  return false;
 }
 
 static bool fold_compare(folding *f, hia_node_id n, hia_dtype type) {
@@ -267,6 +282,24 @@ static bool fold_unary(folding *f, hia_node_id n, hia_dtype type) {
   }
 }
 
+/* isnan and isinf of what keeps them, and of what is never either. */
+static bool fold_classify(folding *f, hia_node_id n) {
+  hia_node_id inner = node_of(f, in(f, n, 0));
+  unsigned op = f->fn->nodes.data[n].op;
+  switch (f->fn->nodes.data[inner].op) {
+  case HIA_OP_NEG:
+  case HIA_OP_ABS: return become_op(f, n, op, in(f, inner, 0), HIA_NONE);
+  case HIA_OP_CAST: {
+    hia_value_id x = in(f, inner, 0);
+    if (!is_float(hiaG_type(f->fn, x))) return become_const(f, n, 0); /* 2^63 is finite in f32 */
+    /* A number too large for f32 becomes an infinity. */
+    bool keeps = op == HIA_OP_ISNAN || hiaG_type(f->fn, x) == HIA_F32;
+    return keeps && become_op(f, n, op, x, HIA_NONE);
+  }
+  default: return false;
+  }
+}
+
 /* Conversions there and back through a dtype that holds every value of the first. */
 static bool fold_cast(folding *f, hia_node_id n) {
   hia_dtype from = hiaG_type(f->fn, in(f, n, 0)), to = hiaG_type(f->fn, hiaG_out(f->fn, n, 0));
@@ -295,7 +328,9 @@ static bool fold_op(folding *f, hia_node_id n) {
   case HIA_OP_BOR:
   case HIA_OP_BXOR: return fold_bits(f, n, type);
   case HIA_OP_SHL:
-  case HIA_OP_SHR: return fold_shift(f, n, type);
+  case HIA_OP_SHR:
+  case HIA_OP_SHRU: return fold_shift(f, n, type);
+  case HIA_OP_FMA: return fold_fma(f, n, type);
   case HIA_OP_EQ:
   case HIA_OP_NE:
   case HIA_OP_LT:
@@ -304,6 +339,8 @@ static bool fold_op(folding *f, hia_node_id n) {
   case HIA_OP_GE: return fold_compare(f, n, type);
   case HIA_OP_SELECT: return fold_select(f, n, type);
   case HIA_OP_CAST: return fold_cast(f, n);
+  case HIA_OP_ISNAN:
+  case HIA_OP_ISINF: return fold_classify(f, n);
   default: return f->fn->nodes.data[n].n_ins == 1 && fold_unary(f, n, type);
   }
 }

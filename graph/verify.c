@@ -34,7 +34,6 @@ void hiaG_expect_type(hia_verifier *v, hia_node_id n, const char *what, uint32_t
 }
 
 static bool is_int(hia_dtype t) { return t == HIA_I32 || t == HIA_I64; }
-static bool is_float(hia_dtype t) { return t == HIA_F32 || t == HIA_F64; }
 
 static hia_dtype in_type(const hia_fn *fn, hia_node_id n, uint32_t i) {
   return hiaG_type(fn, hiaG_in(fn, n, i));
@@ -44,7 +43,7 @@ static hia_dtype in_type(const hia_fn *fn, hia_node_id n, uint32_t i) {
 static void check_rule(hia_verifier *v, hia_node_id n) {
   const hia_fn *fn = v->fn;
   const hia_node *node = &fn->nodes.data[n];
-  unsigned rule = hiaR_ops[node->op].rule;
+  hia_rule rule = (hia_rule)hiaR_ops[node->op].rule;
   if (rule == HIA_RULE_CONTROL) return;
   hia_dtype out = hiaG_type(fn, hiaG_out(fn, n, 0)), type = in_type(fn, n, 0);
   if (rule == HIA_RULE_CAST) {
@@ -58,19 +57,16 @@ static void check_rule(hia_verifier *v, hia_node_id n) {
     first = 1;
     type = in_type(fn, n, 1);
   }
-  for (uint32_t i = first; i < node->n_ins; i++)
+  uint32_t n_same = rule == HIA_RULE_SHIFT ? 1 : node->n_ins; /* a count has a type of its own */
+  for (uint32_t i = first; i < n_same; i++)
     hiaG_expect_type(v, n, "operand", i, in_type(fn, n, i), type);
-  hiaG_expect_type(v, n, "result", 0, out, rule == HIA_RULE_COMPARE ? HIA_BOOL : type);
-  bool is_right = true;
-  switch (rule) {
-  case HIA_RULE_NUM: is_right = type != HIA_BOOL; break;
-  case HIA_RULE_INT: is_right = is_int(type); break;
-  case HIA_RULE_BITS: is_right = !is_float(type); break;
-  case HIA_RULE_FLOAT: is_right = is_float(type); break;
-  default: break;
-  }
-  if (!is_right)
+  hiaG_expect_type(v, n, "result", 0, out, hiaR_rule_result(rule, type));
+  if (!hiaR_rule_takes(rule, type))
     hiaG_defect(v, n, "%s does not take %s", hiaR_ops[node->op].name, hiaG_dtype_name(type));
+  for (uint32_t i = n_same; i < node->n_ins; i++)
+    if (!hiaR_rule_takes(rule, in_type(fn, n, i)))
+      hiaG_defect(v, n, "operand %u, the count, is %s, but must be i32 or i64", i,
+                  hiaG_dtype_name(in_type(fn, n, i)));
 }
 
 /* Immediates of the ops that both states have; the others must have none. */

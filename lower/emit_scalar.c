@@ -5,6 +5,7 @@
  * masked, divisors are tested first, conversions saturate. No fast-math flag, ever. Where LLVM
  * would call a library function of its own choice, the code calls the runtime's instead. */
 #include "lower/emit.h"
+#include <math.h>
 
 static hia_dtype dtype(const hia_emit *e, hia_node_id n) { return hiaG_node_dtype(e->fn, n); }
 static bool is_float(hia_dtype t) { return t == HIA_F32 || t == HIA_F64; }
@@ -167,18 +168,35 @@ void hiaL_emit_BNOT(hia_emit *e, hia_node_id n) {
   hiaL_out(e, n, 0, LLVMBuildNot(e->b, hiaL_in(e, n, 0), ""));
 }
 
-/* The count modulo the width, which is a power of two. */
+/* The count modulo the width, which is a power of two, at the dtype of what is shifted. */
 static LLVMValueRef shift_count(hia_emit *e, hia_node_id n) {
-  hia_dtype t = dtype(e, n);
-  LLVMValueRef mask = LLVMConstInt(e->types[t], t == HIA_I32 ? 31 : 63, false);
-  return LLVMBuildAnd(e->b, hiaL_in(e, n, 1), mask, "");
+  hia_dtype t = dtype(e, n), own = hiaG_type(e->fn, hiaG_in(e->fn, n, 1));
+  LLVMValueRef mask = LLVMConstInt(e->types[own], t == HIA_I32 ? 31 : 63, false);
+  LLVMValueRef count = LLVMBuildAnd(e->b, hiaL_in(e, n, 1), mask, "");
+  return t == own       ? count
+         : t == HIA_I64 ? LLVMBuildZExt(e->b, count, e->types[t], "")
+                        : LLVMBuildTrunc(e->b, count, e->types[t], "");
 }
-void hiaL_emit_SHL(hia_emit *e, hia_node_id n) {
-  hiaL_out(e, n, 0, LLVMBuildShl(e->b, hiaL_in(e, n, 0), shift_count(e, n), ""));
+#define SHIFT(NAME, Build)                                                                         \
+  void hiaL_emit_##NAME(hia_emit *e, hia_node_id n) {                                              \
+    hiaL_out(e, n, 0, LLVMBuild##Build(e->b, hiaL_in(e, n, 0), shift_count(e, n), ""));            \
+  }
+SHIFT(SHL, Shl)
+SHIFT(SHR, AShr)
+SHIFT(SHRU, LShr)
+
+void hiaL_emit_POPCOUNT(hia_emit *e, hia_node_id n) {
+  LLVMValueRef a = hiaL_in(e, n, 0);
+  hiaL_out(e, n, 0, intrinsic(e, "llvm.ctpop", e->types[dtype(e, n)], &a, 1));
 }
-void hiaL_emit_SHR(hia_emit *e, hia_node_id n) {
-  hiaL_out(e, n, 0, LLVMBuildAShr(e->b, hiaL_in(e, n, 0), shift_count(e, n), ""));
+
+/* The second operand: the result for 0 is no poison but the width. */
+static void count_zeros(hia_emit *e, hia_node_id n, const char *name) {
+  LLVMValueRef args[2] = {hiaL_in(e, n, 0), LLVMConstNull(e->types[HIA_BOOL])};
+  hiaL_out(e, n, 0, intrinsic(e, name, e->types[dtype(e, n)], args, 2));
 }
+void hiaL_emit_CLZ(hia_emit *e, hia_node_id n) { count_zeros(e, n, "llvm.ctlz"); }
+void hiaL_emit_CTZ(hia_emit *e, hia_node_id n) { count_zeros(e, n, "llvm.cttz"); }
 
 /* ---- floats ---- */
 
@@ -192,20 +210,47 @@ INTRINSIC(CEIL, "llvm.ceil")
 INTRINSIC(ROUND, "llvm.roundeven")
 INTRINSIC(SQRT, "llvm.sqrt")
 
+/* Not llvm.fmuladd, which may round twice. A processor without the instruction calls libm's fma. */
+void hiaL_emit_FMA(hia_emit *e, hia_node_id n) {
+  LLVMValueRef args[3] = {hiaL_in(e, n, 0), hiaL_in(e, n, 1), hiaL_in(e, n, 2)};
+  hiaL_out(e, n, 0, intrinsic(e, "llvm.fma", e->types[dtype(e, n)], args, 3));
+}
+
+void hiaL_emit_ISNAN(hia_emit *e, hia_node_id n) {
+  LLVMValueRef a = hiaL_in(e, n, 0);
+  hiaL_out(e, n, 0, LLVMBuildFCmp(e->b, LLVMRealUNO, a, a, ""));
+}
+
+void hiaL_emit_ISINF(hia_emit *e, hia_node_id n) {
+  LLVMTypeRef type = e->types[dtype(e, n)];
+  LLVMValueRef a = hiaL_in(e, n, 0), size = intrinsic(e, "llvm.fabs", type, &a, 1);
+  hiaL_out(e, n, 0, LLVMBuildFCmp(e->b, LLVMRealOEQ, size, LLVMConstReal(type, INFINITY), ""));
+}
+
 #define LIBRARY(NAME, name)                                                                        \
   void hiaL_emit_##NAME(hia_emit *e, hia_node_id n) {                                              \
     call_library(e, n, HIA_ABI_hiaR_##name##_f32, HIA_ABI_hiaR_##name##_f64);                      \
   }
 LIBRARY(EXP, exp)
+LIBRARY(EXP2, exp2)
 LIBRARY(LOG, log)
+LIBRARY(LOG2, log2)
+LIBRARY(LOG10, log10)
 LIBRARY(LOG1P, log1p)
 LIBRARY(EXPM1, expm1)
 LIBRARY(SIN, sin)
 LIBRARY(COS, cos)
 LIBRARY(TAN, tan)
+LIBRARY(ASIN, asin)
+LIBRARY(ACOS, acos)
+LIBRARY(ATAN, atan)
+LIBRARY(SINH, sinh)
+LIBRARY(COSH, cosh)
 LIBRARY(TANH, tanh)
 LIBRARY(SIGMOID, sigmoid)
 LIBRARY(POW, pow)
+LIBRARY(ATAN2, atan2)
+LIBRARY(HYPOT, hypot)
 
 /* ---- conversion ---- */
 

@@ -247,8 +247,25 @@ hia_kernel hiaR_kernel(unsigned op, hia_dtype dtype);
 /* What native code calls for ops with the trait LIBRARY, and for `rem` of floats: the same
  * functions that the kernels call, hence the same bits. Never inlined: that could let a compiler
  * replace them by its own idea of them. */
-#define HIA_LIBRARY_1(X) X(exp) X(log) X(log1p) X(expm1) X(sin) X(cos) X(tan) X(tanh) X(sigmoid)
-#define HIA_LIBRARY_2(X) X(pow) X(rem)
+#define HIA_LIBRARY_1(X)                                                                           \
+  X(exp)                                                                                           \
+  X(exp2)                                                                                          \
+  X(log)                                                                                           \
+  X(log2)                                                                                          \
+  X(log10)                                                                                         \
+  X(log1p)                                                                                         \
+  X(expm1)                                                                                         \
+  X(sin)                                                                                           \
+  X(cos)                                                                                           \
+  X(tan)                                                                                           \
+  X(asin)                                                                                          \
+  X(acos)                                                                                          \
+  X(atan)                                                                                          \
+  X(sinh)                                                                                          \
+  X(cosh)                                                                                          \
+  X(tanh)                                                                                          \
+  X(sigmoid)
+#define HIA_LIBRARY_2(X) X(pow) X(atan2) X(hypot) X(rem)
 #define HIA_DECLARE_1(name)                                                                        \
   float hiaR_##name##_f32(float a);                                                                \
   double hiaR_##name##_f64(double a);
@@ -292,17 +309,23 @@ enum hia_op {
   HIA_OP_LIMIT = 128 /* one past the largest number */
 };
 
-/* Type rules: how operand and result dtypes hang together. */
+/* Type rules: how operand and result dtypes hang together. An op is *at* a dtype, T here. */
 typedef enum hia_rule {
-  HIA_RULE_NUM,     /* ins and out one number dtype */
-  HIA_RULE_INT,     /* ins and out one of i32 i64 */
-  HIA_RULE_BITS,    /* ins and out one of bool i32 i64 */
-  HIA_RULE_FLOAT,   /* ins and out one of f32 f64 */
-  HIA_RULE_COMPARE, /* ins one dtype, out bool */
-  HIA_RULE_SELECT,  /* bool, T, T -> T */
-  HIA_RULE_CAST,    /* any dtype -> any dtype */
-  HIA_RULE_CONTROL, /* told apart by the verifier, op by op */
+  HIA_RULE_NUM,      /* ins and out one number dtype */
+  HIA_RULE_INT,      /* ins and out one of i32 i64 */
+  HIA_RULE_BITS,     /* ins and out one of bool i32 i64 */
+  HIA_RULE_FLOAT,    /* ins and out one of f32 f64 */
+  HIA_RULE_SHIFT,    /* T of i32 i64, a count of i32 or i64 -> T */
+  HIA_RULE_CLASSIFY, /* ins one of f32 f64, out bool */
+  HIA_RULE_COMPARE,  /* ins one dtype, out bool */
+  HIA_RULE_SELECT,   /* bool, T, T -> T */
+  HIA_RULE_CAST,     /* any dtype -> any dtype */
+  HIA_RULE_CONTROL,  /* told apart by the verifier, op by op */
 } hia_rule;
+/* True if the rule allows ops at this dtype. */
+bool hiaR_rule_takes(hia_rule rule, hia_dtype dtype);
+/* The dtype of the result of an op at `dtype`. Not of CONTROL. */
+hia_dtype hiaR_rule_result(hia_rule rule, hia_dtype dtype);
 
 /* Traits. */
 enum {

@@ -18,3 +18,20 @@ unsigned hiaR_op_by_name(const char *name, size_t len) {
   }
   return HIA_OP_LIMIT;
 }
+
+bool hiaR_rule_takes(hia_rule rule, hia_dtype dtype) {
+  bool is_int = dtype == HIA_I32 || dtype == HIA_I64, is_bool = dtype == HIA_BOOL;
+  switch (rule) {
+  case HIA_RULE_NUM: return !is_bool;
+  case HIA_RULE_INT:
+  case HIA_RULE_SHIFT: return is_int;
+  case HIA_RULE_BITS: return is_bool || is_int;
+  case HIA_RULE_FLOAT:
+  case HIA_RULE_CLASSIFY: return !is_bool && !is_int;
+  default: return true;
+  }
+}
+
+hia_dtype hiaR_rule_result(hia_rule rule, hia_dtype dtype) {
+  return rule == HIA_RULE_COMPARE || rule == HIA_RULE_CLASSIFY ? HIA_BOOL : dtype;
+}

@@ -26,6 +26,15 @@
     return HIA_OK;                                                                                 \
   }
 
+#define KERNEL_3(NAME, T, type, expr)                                                              \
+  static hia_status NAME##_##T(ARGS) {                                                             \
+    (void)imm;                                                                                     \
+    type a = hiaR_to_##T(slots[in[0]]), b = hiaR_to_##T(slots[in[1]]);                             \
+    type c = hiaR_to_##T(slots[in[2]]);                                                            \
+    slots[out] = hiaR_from_##T(expr);                                                              \
+    return HIA_OK;                                                                                 \
+  }
+
 /* The tables; an entry that is left out is NULL: there is no such op. */
 #define TABLE_NUM(NAME)                                                                            \
   const hia_kernel hiaR_k_##NAME[HIA_N_DTYPES] = {[HIA_I32] = NAME##_i32,                          \
@@ -161,15 +170,50 @@ KERNEL_1(BNOT, i32, i32, int32_t, ~a)
 KERNEL_1(BNOT, i64, i64, int64_t, ~a)
 TABLE_BITS(BNOT)
 
-KERNEL_2(SHL, i32, i32, int32_t, (int32_t)((uint32_t)a << ((uint32_t)b & 31)))
-KERNEL_2(SHL, i64, i64, int64_t, (int64_t)((uint64_t)a << ((uint64_t)b & 63)))
+/* A count is taken modulo the width, so its low bits are all that matters, and those are the same
+ * in the words of an i32 and an i64: the kernel need not know the dtype of the count. */
+#define SHIFT_KERNEL(NAME, T, type, expr)                                                          \
+  static hia_status NAME##_##T(ARGS) {                                                             \
+    (void)imm;                                                                                     \
+    type a = hiaR_to_##T(slots[in[0]]);                                                            \
+    unsigned b = (unsigned)slots[in[1]] & (8 * sizeof(type) - 1);                                  \
+    slots[out] = hiaR_from_##T(expr);                                                              \
+    return HIA_OK;                                                                                 \
+  }
+
+SHIFT_KERNEL(SHL, i32, int32_t, (int32_t)((uint32_t)a << b))
+SHIFT_KERNEL(SHL, i64, int64_t, (int64_t)((uint64_t)a << b))
 TABLE_INT(SHL)
 
 /* >> of a negative number copies the sign with every compiler we build with. */
 _Static_assert((-8 >> 1) == -4, "arithmetic shift right");
-KERNEL_2(SHR, i32, i32, int32_t, a >> ((uint32_t)b & 31))
-KERNEL_2(SHR, i64, i64, int64_t, a >> ((uint64_t)b & 63))
+SHIFT_KERNEL(SHR, i32, int32_t, a >> b)
+SHIFT_KERNEL(SHR, i64, int64_t, a >> b)
 TABLE_INT(SHR)
+
+SHIFT_KERNEL(SHRU, i32, int32_t, (int32_t)((uint32_t)a >> b))
+SHIFT_KERNEL(SHRU, i64, int64_t, (int64_t)((uint64_t)a >> b))
+TABLE_INT(SHRU)
+
+/* Sums of 2, 4 and 8 bits side by side, and then of the eight bytes. (The compiler's built-in calls
+ * a function of its own library where there may be no instruction.) */
+static int bits_of(uint64_t x) {
+  x -= x >> 1 & 0x5555555555555555u;
+  x = (x & 0x3333333333333333u) + (x >> 2 & 0x3333333333333333u);
+  x = (x + (x >> 4)) & 0x0f0f0f0f0f0f0f0fu;
+  return (int)(x * 0x0101010101010101u >> 56);
+}
+KERNEL_1(POPCOUNT, i32, i32, int32_t, bits_of((uint32_t)a))
+KERNEL_1(POPCOUNT, i64, i64, int64_t, bits_of((uint64_t)a))
+TABLE_INT(POPCOUNT)
+
+/* The compiler's built-ins are undefined for 0. */
+KERNEL_1(CLZ, i32, i32, int32_t, a ? __builtin_clz((uint32_t)a) : 32)
+KERNEL_1(CLZ, i64, i64, int64_t, a ? __builtin_clzll((uint64_t)a) : 64)
+TABLE_INT(CLZ)
+KERNEL_1(CTZ, i32, i32, int32_t, a ? __builtin_ctz((uint32_t)a) : 32)
+KERNEL_1(CTZ, i64, i64, int64_t, a ? __builtin_ctzll((uint64_t)a) : 64)
+TABLE_INT(CTZ)
 
 /* ---- floats ---- */
 
@@ -184,18 +228,44 @@ FLOATS_1(CEIL, ceilf(a), ceil(a))
 FLOATS_1(ROUND, rintf(a), rint(a))
 FLOATS_1(SQRT, sqrtf(a), sqrt(a))
 FLOATS_1(EXP, hiaR_exp_f32(a), hiaR_exp_f64(a))
+FLOATS_1(EXP2, hiaR_exp2_f32(a), hiaR_exp2_f64(a))
 FLOATS_1(LOG, hiaR_log_f32(a), hiaR_log_f64(a))
+FLOATS_1(LOG2, hiaR_log2_f32(a), hiaR_log2_f64(a))
+FLOATS_1(LOG10, hiaR_log10_f32(a), hiaR_log10_f64(a))
 FLOATS_1(LOG1P, hiaR_log1p_f32(a), hiaR_log1p_f64(a))
 FLOATS_1(EXPM1, hiaR_expm1_f32(a), hiaR_expm1_f64(a))
 FLOATS_1(SIN, hiaR_sin_f32(a), hiaR_sin_f64(a))
 FLOATS_1(COS, hiaR_cos_f32(a), hiaR_cos_f64(a))
 FLOATS_1(TAN, hiaR_tan_f32(a), hiaR_tan_f64(a))
+FLOATS_1(ASIN, hiaR_asin_f32(a), hiaR_asin_f64(a))
+FLOATS_1(ACOS, hiaR_acos_f32(a), hiaR_acos_f64(a))
+FLOATS_1(ATAN, hiaR_atan_f32(a), hiaR_atan_f64(a))
+FLOATS_1(SINH, hiaR_sinh_f32(a), hiaR_sinh_f64(a))
+FLOATS_1(COSH, hiaR_cosh_f32(a), hiaR_cosh_f64(a))
 FLOATS_1(TANH, hiaR_tanh_f32(a), hiaR_tanh_f64(a))
 FLOATS_1(SIGMOID, hiaR_sigmoid_f32(a), hiaR_sigmoid_f64(a))
 
-KERNEL_2(POW, f32, f32, float, hiaR_pow_f32(a, b))
-KERNEL_2(POW, f64, f64, double, hiaR_pow_f64(a, b))
-TABLE_FLOAT(POW)
+#define FLOATS_2(NAME, f32_expr, f64_expr)                                                         \
+  KERNEL_2(NAME, f32, f32, float, f32_expr)                                                        \
+  KERNEL_2(NAME, f64, f64, double, f64_expr)                                                       \
+  TABLE_FLOAT(NAME)
+
+FLOATS_2(POW, hiaR_pow_f32(a, b), hiaR_pow_f64(a, b))
+FLOATS_2(ATAN2, hiaR_atan2_f32(a, b), hiaR_atan2_f64(a, b))
+FLOATS_2(HYPOT, hiaR_hypot_f32(a, b), hiaR_hypot_f64(a, b))
+
+/* One instruction, or the function of libm that computes it exactly: the bits are the same. */
+KERNEL_3(FMA, f32, float, fmaf(a, b, c))
+KERNEL_3(FMA, f64, double, fma(a, b, c))
+TABLE_FLOAT(FMA)
+
+#define CLASSIFICATION(NAME, expr)                                                                 \
+  KERNEL_1(NAME, f32, bool, float, expr)                                                           \
+  KERNEL_1(NAME, f64, bool, double, expr)                                                          \
+  TABLE_FLOAT(NAME)
+
+CLASSIFICATION(ISNAN, a != a)
+CLASSIFICATION(ISINF, isinf(a) != 0)
 
 /* ---- fuel ---- */
 

@@ -19,7 +19,7 @@
 #define HIA_RT_ABI        1
 #define HIA_RT_ABI_SYMBOL hia_rt_abi_1
 /* Of all that the number stands for: tests/unit/test_engine_build.c. */
-#define HIA_RT_ABI_HASH 0xb0df53ac339dbda3u
+#define HIA_RT_ABI_HASH 0x134b838a4ada8374u
 extern const uint32_t HIA_RT_ABI_SYMBOL; /* abi.c */
 
 /* A function that can be entered: code, and the same in the image. */

@@ -105,6 +105,16 @@ static gen_end integer_op(unsigned op, bool wide, uint64_t a, uint64_t b, uint64
   case GEN_SHR: /* rounds toward minus infinity */
     r = sa < 0 ? ~(~a >> (b % width)) : a >> (b % width);
     break;
+  case GEN_SHRU: r = (wide ? a : a & 0xffffffffu) >> (b % width); break;
+  case GEN_POPCOUNT:
+    for (unsigned i = 0; i < width; i++) r += a >> i & 1;
+    break;
+  case GEN_CLZ:
+    while (r < width && !(a >> (width - 1 - r) & 1)) r++;
+    break;
+  case GEN_CTZ:
+    while (r < width && !(a >> r & 1)) r++;
+    break;
   }
   *out = wide ? r : of_i32(r);
   return GEN_VALUE;
@@ -114,7 +124,7 @@ static gen_end integer_op(unsigned op, bool wide, uint64_t a, uint64_t b, uint64
 static bool below(double a, double b) { return a < b || (a == b && signbit(a) && !signbit(b)); }
 
 #define FLOAT_OP(name, T, S)                                                                       \
-  static T name(unsigned op, T a, T b) {                                                           \
+  static T name(unsigned op, T a, T b, T c) {                                                      \
     switch (op) {                                                                                  \
     case GEN_ADD: return a + b;                                                                    \
     case GEN_SUB: return a - b;                                                                    \
@@ -138,14 +148,43 @@ static bool below(double a, double b) { return a < b || (a == b && signbit(a) &&
     case GEN_COS: return cos##S(a);                                                                \
     case GEN_TAN: return tan##S(a);                                                                \
     case GEN_TANH: return tanh##S(a);                                                              \
+    case GEN_EXP2: return exp2##S(a);                                                              \
+    case GEN_LOG2: return log2##S(a);                                                              \
+    case GEN_LOG10: return log10##S(a);                                                            \
+    case GEN_ASIN: return asin##S(a);                                                              \
+    case GEN_ACOS: return acos##S(a);                                                              \
+    case GEN_ATAN: return atan##S(a);                                                              \
+    case GEN_SINH: return sinh##S(a);                                                              \
+    case GEN_COSH: return cosh##S(a);                                                              \
     case GEN_SIGMOID: return 1 / (1 + exp##S(-a));                                                 \
     case GEN_POW: return pow##S(a, b);                                                             \
+    case GEN_ATAN2: return atan2##S(a, b);                                                         \
+    case GEN_HYPOT: return hypot##S(a, b);                                                         \
+    case GEN_FMA: return fused_##name(a, b, c);                                                    \
     default: return 0;                                                                             \
     }                                                                                              \
   }
 /* To the nearest integer, ties to even: the IEEE remainder does just that. Infinities stay. */
 static float nearest_f32_op(float a) { return isinf(a) ? a : a - remainderf(a, 1); }
 static double nearest_f64_op(double a) { return isinf(a) ? a : a - remainder(a, 1); }
+
+/* a * b + c, rounded once. A product of two f32 is exact in f64; where the sum is not, the last
+ * digit of what is rounded toward zero is set, so that rounding it to f32 sees that there was more
+ * (rounding to odd: Boldo and Melquiond, 2008). */
+static float fused_f32_op(float a, float b, float c) {
+  double p = (double)a * (double)b, x = (double)c, sum = p + x;
+  if (isinf(sum) || isnan(sum)) return (float)sum;
+  double z = sum - p, rest = (p - (sum - z)) + (x - z); /* Knuth: exact */
+  uint64_t bits;
+  memcpy(&bits, &sum, sizeof bits);
+  if (rest != 0 && !(bits & 1)) {
+    bits += (rest > 0) == (sum > 0) ? 1 : UINT64_MAX; /* the neighbour on the side of the rest */
+    memcpy(&sum, &bits, sizeof bits);
+  }
+  return (float)sum;
+}
+/* Of f64 the C library's, in which all the digits are. */
+static double fused_f64_op(double a, double b, double c) { return fma(a, b, c); }
 FLOAT_OP(f32_op, float, f)
 FLOAT_OP(f64_op, double, )
 
@@ -167,6 +206,13 @@ static bool compare(unsigned op, gen_type t, uint64_t a, uint64_t b) {
   case GEN_GT: return !less && !equal;
   default: return !less;
   }
+}
+
+/* By the bits: an exponent of ones, and a fraction that is none or some. */
+static bool is_special(unsigned op, gen_type t, uint64_t w) {
+  uint64_t fraction = t == GEN_F32 ? w & 0x7fffffu : w & 0xfffffffffffffu;
+  unsigned exponent = t == GEN_F32 ? w >> 23 & 0xff : w >> 52 & 0x7ff;
+  return exponent == (t == GEN_F32 ? 0xff : 0x7ff) && (op == GEN_ISNAN) == (fraction != 0);
 }
 
 static uint64_t saturate(double x, bool wide) {
@@ -298,15 +344,19 @@ static step run_call(eval *ev, const frame *f, gen_expr *e, uint64_t *out) {
 }
 
 static step run_op(eval *ev, const frame *f, gen_expr *e, uint64_t *out) {
-  uint64_t a, b = 0;
-  if (run(ev, f, e->kids[0], &a) || (e->n > 1 && run(ev, f, e->kids[1], &b))) return FAILS;
+  uint64_t in[3] = {0}, a, b;
+  for (uint32_t i = 0; i < e->n; i++)
+    if (run(ev, f, e->kids[i], &in[i])) return FAILS;
+  a = in[0], b = in[1];
   gen_type t = dtype(f, e->kids[0]->type);
   if (gen_ops[e->op].on == GEN_COMPARISON) {
     *out = compare(e->op, t, a, b);
+  } else if (gen_ops[e->op].on == GEN_CLASS) {
+    *out = is_special(e->op, t, a);
   } else if (t == GEN_F32) {
-    *out = of_f32(f32_op(e->op, to_f32(a), to_f32(b)));
+    *out = of_f32(f32_op(e->op, to_f32(a), to_f32(b), to_f32(in[2])));
   } else if (t == GEN_F64) {
-    *out = of_f64(f64_op(e->op, to_f64(a), to_f64(b)));
+    *out = of_f64(f64_op(e->op, to_f64(a), to_f64(b), to_f64(in[2])));
   } else {
     gen_end end = integer_op(e->op, t != GEN_I32, a, b, out);
     if (t == GEN_BOOL) *out &= 1;

@@ -223,7 +223,7 @@ static gen_expr *special_operand(gen *g, gen_op op, uint32_t i, gen_type type) {
   if (i == 1 &&
       (op == GEN_DIV || op == GEN_REM)) { /* not 0, or too many programs would end early */
     if (chance(g, 80)) e = gen_small_int(g, type, divisors[below(g, 8)]);
-  } else if (i == 1 && (op == GEN_SHL || op == GEN_SHR)) {
+  } else if (i == 1 && gen_ops[op].on == GEN_SHIFT) {
     if (chance(g, 60)) e = gen_small_int(g, type, counts[below(g, 8)]);
   } else if (i == 0 && (op == GEN_DIV || op == GEN_REM) && (type == GEN_I32 || type == GEN_I64)) {
     if (!chance(g, 6)) return NULL;
@@ -239,11 +239,15 @@ static gen_expr *op_of(gen *g, gen_op op, gen_type type, gen_type operands, uint
   gen_expr *e = gen_node(g, GEN_OP, type, gen_ops[op].arity);
   e->op = (uint8_t)op;
   for (uint32_t i = 0; i < e->n; i++) {
-    gen_expr *special = special_operand(g, op, i, operands);
+    gen_type t = operands;
+    if (i && gen_ops[op].on == GEN_SHIFT && chance(g, 50)) t = int_type(g);
+    gen_expr *special = special_operand(g, op, i, t);
     if (special)
       e->kids[i] = special;
+    else if (i && t == operands && chance(g, 7))
+      e->kids[i] = again(g, e->kids[0]);
     else
-      e->kids[i] = i && chance(g, 7) ? again(g, e->kids[0]) : gen_expr_of(g, operands, depth);
+      e->kids[i] = gen_expr_of(g, t, depth);
   }
   return e;
 }
@@ -528,11 +532,12 @@ static gen_expr *number_of(gen *g, gen_type type, uint32_t depth) {
   static const gen_op arithmetic[] = {GEN_ADD, GEN_ADD, GEN_SUB, GEN_SUB,
                                       GEN_MUL, GEN_MUL, GEN_DIV, GEN_REM};
   static const gen_op numeric[] = {GEN_NEG, GEN_ABS, GEN_RELU, GEN_MIN, GEN_MAX};
-  static const gen_op bits[] = {GEN_BAND, GEN_BOR, GEN_BXOR, GEN_BNOT, GEN_SHL, GEN_SHR};
+  static const gen_op bits[] = {GEN_BAND, GEN_BOR,  GEN_BXOR,     GEN_BNOT, GEN_SHL, GEN_SHR,
+                                GEN_SHL,  GEN_SHRU, GEN_POPCOUNT, GEN_CLZ,  GEN_CTZ, GEN_SHRU};
   uint32_t k = below(g, 100);
   if (k < 45) return op_of(g, arithmetic[below(g, 8)], type, type, depth);
   if (k < 60) return op_of(g, numeric[below(g, 5)], type, type, depth);
-  if (k < 80 && is_int(g, type)) return op_of(g, bits[below(g, 6)], type, type, depth);
+  if (k < 80 && is_int(g, type)) return op_of(g, bits[below(g, 12)], type, type, depth);
   if (k < 80 && is_floating(g, type))
     return op_of(g, GEN_FLOOR + below(g, GEN_N_OPS - GEN_FLOOR), type, type, depth);
   if (k < 92 && type != GEN_X) {
@@ -545,7 +550,12 @@ static gen_expr *number_of(gen *g, gen_type type, uint32_t depth) {
 
 static gen_expr *bool_of(gen *g, uint32_t depth) {
   uint32_t k = below(g, 100);
-  if (k < 55) return op_of(g, GEN_EQ + below(g, 6), GEN_BOOL, gen_scalar_type(g), depth);
+  if (k < 50) return op_of(g, GEN_EQ + below(g, 6), GEN_BOOL, gen_scalar_type(g), depth);
+  if (k < 55) {
+    gen_type t = gen_number_type(g);
+    if (is_floating(g, t)) return op_of(g, GEN_ISNAN + below(g, 2), GEN_BOOL, t, depth);
+    return op_of(g, GEN_EQ + below(g, 6), GEN_BOOL, t, depth);
+  }
   if (k < 80) {
     gen_expr *e = gen_node(g, chance(g, 50) ? GEN_AND : GEN_OR, GEN_BOOL, 2);
     e->kids[0] = gen_condition(g, depth);

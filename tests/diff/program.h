@@ -93,8 +93,14 @@ typedef enum gen_class { GEN_NO_X, GEN_ANY_NUMBER, GEN_ANY_INT, GEN_ANY_FLOAT } 
   _(BOR, "bor", 2, BITS)                                                                           \
   _(BXOR, "bxor", 2, BITS)                                                                         \
   _(BNOT, "bnot", 1, BITS)                                                                         \
-  _(SHL, "shl", 2, INTEGER)                                                                        \
-  _(SHR, "shr", 2, INTEGER)                                                                        \
+  _(SHL, "shl", 2, SHIFT)                                                                          \
+  _(SHR, "shr", 2, SHIFT)                                                                          \
+  _(SHRU, "shru", 2, SHIFT)                                                                        \
+  _(POPCOUNT, "popcount", 1, INTEGER)                                                              \
+  _(CLZ, "clz", 1, INTEGER)                                                                        \
+  _(CTZ, "ctz", 1, INTEGER)                                                                        \
+  _(ISNAN, "isnan", 1, CLASS)                                                                      \
+  _(ISINF, "isinf", 1, CLASS)                                                                      \
   _(FLOOR, "floor", 1, FLOATING)                                                                   \
   _(CEIL, "ceil", 1, FLOATING)                                                                     \
   _(ROUND, "round", 1, FLOATING)                                                                   \
@@ -108,7 +114,18 @@ typedef enum gen_class { GEN_NO_X, GEN_ANY_NUMBER, GEN_ANY_INT, GEN_ANY_FLOAT } 
   _(TAN, "tan", 1, FLOATING)                                                                       \
   _(TANH, "tanh", 1, FLOATING)                                                                     \
   _(SIGMOID, "sigmoid", 1, FLOATING)                                                               \
-  _(POW, "pow", 2, FLOATING)
+  _(EXP2, "exp2", 1, FLOATING)                                                                     \
+  _(LOG2, "log2", 1, FLOATING)                                                                     \
+  _(LOG10, "log10", 1, FLOATING)                                                                   \
+  _(ASIN, "asin", 1, FLOATING)                                                                     \
+  _(ACOS, "acos", 1, FLOATING)                                                                     \
+  _(ATAN, "atan", 1, FLOATING)                                                                     \
+  _(SINH, "sinh", 1, FLOATING)                                                                     \
+  _(COSH, "cosh", 1, FLOATING)                                                                     \
+  _(POW, "pow", 2, FLOATING)                                                                       \
+  _(ATAN2, "atan2", 2, FLOATING)                                                                   \
+  _(HYPOT, "hypot", 2, FLOATING)                                                                   \
+  _(FMA, "fma", 3, FLOATING)
 
 typedef enum gen_op {
 #define GEN_ROW(name, text, arity, works_on) GEN_##name,
@@ -118,10 +135,12 @@ typedef enum gen_op {
 } gen_op;
 typedef enum gen_works_on {
   GEN_NUMBER,
-  GEN_COMPARISON,
+  GEN_COMPARISON, /* any two of one dtype, to bool */
   GEN_BITS,
   GEN_INTEGER,
-  GEN_FLOATING
+  GEN_SHIFT, /* an integer, and an integer of any dtype */
+  GEN_FLOATING,
+  GEN_CLASS /* a float, to bool */
 } gen_works_on;
 typedef struct gen_op_info {
   const char *text;

@@ -75,6 +75,9 @@ static gen_type join(typing *ty, gen_type a, gen_type b) {
   return GEN_ERROR;
 }
 
+/* Of an operator or built-in: how many operands, from the first, have one type together. */
+static uint32_t n_joined(const gen_expr *e) { return gen_ops[e->op].on == GEN_SHIFT ? 1 : e->n; }
+
 /* ---- putting right ---- */
 
 /* Gives one literal of e that decides e's type its suffix (or what stands for one). False if there
@@ -98,8 +101,8 @@ static bool pin(gen_expr *e) {
     return true;
   }
   case GEN_OP:
-    if (gen_ops[e->op].on == GEN_COMPARISON) return false;
-    for (uint32_t i = 0; i < e->n; i++)
+    if (gen_ops[e->op].on == GEN_COMPARISON || gen_ops[e->op].on == GEN_CLASS) return false;
+    for (uint32_t i = 0; i < n_joined(e); i++)
       if (pin(e->kids[i])) return true;
     return false;
   case GEN_SELECT:
@@ -191,8 +194,11 @@ static gen_type infer(typing *t, gen_expr *e) {
   case GEN_CONST: return e->as.constant->type < GEN_X ? e->as.constant->type : infer(t, e->kids[0]);
   case GEN_OP:
     r = infer(t, e->kids[0]);
-    if (e->n > 1) r = join(t, r, infer(t, e->kids[1]));
-    if (gen_ops[e->op].on == GEN_COMPARISON) return GEN_BOOL;
+    for (uint32_t i = 1; i < e->n; i++) {
+      gen_type other = infer(t, e->kids[i]);
+      if (i < n_joined(e)) r = join(t, r, other);
+    }
+    if (gen_ops[e->op].on == GEN_COMPARISON || gen_ops[e->op].on == GEN_CLASS) return GEN_BOOL;
     if (gen_ops[e->op].on == GEN_FLOATING) r = join(t, r, GEN_FLOAT_LITERAL);
     return r;
   case GEN_TRUTH: return GEN_BOOL;
@@ -251,7 +257,12 @@ static void check(typing *t, gen_expr *e) {
   case GEN_VAR:
   case GEN_CONST: return;
   case GEN_OP:
-    for (uint32_t i = 0; i < e->n; i++) check(t, e->kids[i]);
+    for (uint32_t i = 0; i < n_joined(e); i++) check(t, e->kids[i]);
+    for (uint32_t i = n_joined(e); i < e->n; i++) place(t, e->kids[i], false);
+    if (gen_ops[e->op].on == GEN_CLASS) {
+      gen_type got = join(t, infer(t, e->kids[0]), GEN_FLOAT_LITERAL);
+      if (settle(t->p, got) != e->kids[0]->type) put_right(t, e->kids[0], got);
+    }
     if (gen_ops[e->op].on == GEN_COMPARISON) {
       gen_type got = join(t, infer(t, e->kids[0]), infer(t, e->kids[1]));
       if (settle(t->p, got) == e->kids[0]->type) return;

@@ -82,25 +82,29 @@ static void statements(gen *g, hia_region_id region, uint32_t n) {
 
 static void primitive(gen *g, hia_region_id region) {
   static const unsigned ops[] = {
-      HIA_OP_ADD,  HIA_OP_ADD,  HIA_OP_SUB,  HIA_OP_SUB,  HIA_OP_MUL, HIA_OP_DIV,    HIA_OP_REM,
-      HIA_OP_NEG,  HIA_OP_ABS,  HIA_OP_RELU, HIA_OP_MIN,  HIA_OP_MAX, HIA_OP_EQ,     HIA_OP_EQ,
-      HIA_OP_NE,   HIA_OP_LT,   HIA_OP_LE,   HIA_OP_GT,   HIA_OP_GE,  HIA_OP_SELECT, HIA_OP_BAND,
-      HIA_OP_BOR,  HIA_OP_BXOR, HIA_OP_BNOT, HIA_OP_BNOT, HIA_OP_SHL, HIA_OP_SHR,    HIA_OP_FLOOR,
-      HIA_OP_SQRT, HIA_OP_CAST, HIA_OP_CAST};
+      HIA_OP_ADD,   HIA_OP_ADD,      HIA_OP_SUB,   HIA_OP_SUB,   HIA_OP_MUL,  HIA_OP_DIV,
+      HIA_OP_REM,   HIA_OP_NEG,      HIA_OP_ABS,   HIA_OP_RELU,  HIA_OP_MIN,  HIA_OP_MAX,
+      HIA_OP_EQ,    HIA_OP_EQ,       HIA_OP_NE,    HIA_OP_LT,    HIA_OP_LE,   HIA_OP_GT,
+      HIA_OP_GE,    HIA_OP_SELECT,   HIA_OP_BAND,  HIA_OP_BOR,   HIA_OP_BXOR, HIA_OP_BNOT,
+      HIA_OP_BNOT,  HIA_OP_SHL,      HIA_OP_SHR,   HIA_OP_FLOOR, HIA_OP_SQRT, HIA_OP_CAST,
+      HIA_OP_CAST,  HIA_OP_SHRU,     HIA_OP_CLZ,   HIA_OP_CTZ,   HIA_OP_FMA,  HIA_OP_FMA,
+      HIA_OP_ISNAN, HIA_OP_POPCOUNT, HIA_OP_ISINF, HIA_OP_HYPOT};
   unsigned op = ops[below(g, HIA_LEN(ops))];
   hia_dtype type = any_type(g), out;
   switch ((hia_rule)hiaR_ops[op].rule) {
   case HIA_RULE_NUM:
     if (type == HIA_BOOL) type = HIA_I32;
     break;
-  case HIA_RULE_INT: type = chance(g, 70) ? HIA_I32 : HIA_I64; break;
+  case HIA_RULE_INT:
+  case HIA_RULE_SHIFT: type = chance(g, 70) ? HIA_I32 : HIA_I64; break;
   case HIA_RULE_BITS:
     if (type == HIA_F32 || type == HIA_F64) type = HIA_BOOL;
     break;
-  case HIA_RULE_FLOAT: type = chance(g, 50) ? HIA_F32 : HIA_F64; break;
+  case HIA_RULE_FLOAT:
+  case HIA_RULE_CLASSIFY: type = chance(g, 50) ? HIA_F32 : HIA_F64; break;
   default: break;
   }
-  out = hiaR_ops[op].rule == HIA_RULE_COMPARE ? HIA_BOOL : type;
+  out = hiaR_rule_result((hia_rule)hiaR_ops[op].rule, type);
   hia_value_id ins[3];
   uint64_t imm = 0;
   uint32_t n = (uint32_t)hiaR_ops[op].n_ins;
@@ -111,7 +115,9 @@ static void primitive(gen *g, hia_region_id region) {
   } else {
     for (uint32_t i = 0; i < n; i++)
       ins[i] = pick(g, region, op == HIA_OP_SELECT && i == 0 ? HIA_BOOL : type);
-    if (n == 2 && chance(g, 6)) ins[1] = ins[0];
+    if (n >= 2 && op != HIA_OP_SELECT && chance(g, 6)) ins[1] = ins[0];
+    if (hiaR_ops[op].rule == HIA_RULE_SHIFT && chance(g, 40))
+      ins[1] = pick(g, region, type == HIA_I32 ? HIA_I64 : HIA_I32);
   }
   see(g, add(g, region, op, ins, n, &out, 1, imm));
 }

@@ -233,14 +233,18 @@ Test(ops, kernels_match_rules) {
       if (info->name) {
         switch (info->rule) {
         case HIA_RULE_NUM: wanted = t != HIA_BOOL; break;
-        case HIA_RULE_INT: wanted = is_int; break;
+        case HIA_RULE_INT:
+        case HIA_RULE_SHIFT: wanted = is_int; break;
         case HIA_RULE_BITS: wanted = !is_float; break;
-        case HIA_RULE_FLOAT: wanted = is_float; break;
+        case HIA_RULE_FLOAT:
+        case HIA_RULE_CLASSIFY: wanted = is_float; break;
         case HIA_RULE_CONTROL: wanted = op == HIA_OP_CHARGE && t == HIA_I64; break;
         default: wanted = true; break;
         }
       }
       cr_assert_eq(hiaR_kernel(op, (hia_dtype)t) != NULL, wanted, "op %u dtype %d", op, t);
+      if (info->name && info->rule != HIA_RULE_CONTROL)
+        cr_assert_eq(hiaR_rule_takes((hia_rule)info->rule, (hia_dtype)t), wanted);
     }
   }
   cr_assert_null(hiaR_kernel(HIA_OP_LIMIT, HIA_I32));

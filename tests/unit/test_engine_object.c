@@ -308,8 +308,8 @@ Test(engine_object, holds_no_address_of_the_process) {
 Test(engine_object, refers_to_the_runtime_by_name) {
   if (!can_compare()) return;
   static const char *const known[] = {
-      "memcpy", "memmove", "memset",    "floor",      "floorf",
-      "ceil",   "ceilf",   "roundeven", "roundevenf", "_GLOBAL_OFFSET_TABLE_",
+      "memcpy", "memmove",   "memset",     "floor", "floorf", "ceil",
+      "ceilf",  "roundeven", "roundevenf", "fma",   "fmaf",   "_GLOBAL_OFFSET_TABLE_",
 #define HIA_ABI(name, args, result, EFFECT, doc) #name,
 #include "runtime/native/abi.def"
   };

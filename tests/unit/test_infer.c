@@ -54,7 +54,19 @@ Test(infer, literals) {
   expect_expr("min(0, 1.5)", "f32");
   expect_expr("select(b, 0, n)", "i64");
   expect_expr("band(1, n)", "i64");
-  expect_expr("shl(1, n)", "i64");
+  expect_expr("shl(1, n)", "i32"); /* a count has a type of its own */
+  expect_expr("n + shl(1, m)", "i64");
+  expect_expr("shl(n, m)", "i64");
+  expect_expr("shru(m, n)", "i32");
+  expect_expr("n + shr(shl(1, m), 3i64)", "i64");
+  expect_expr("popcount(n)", "i64");
+  expect_expr("clz(1)", "i32");
+  expect_expr("n + ctz(8)", "i64");
+  expect_expr("isnan(1)", "bool");
+  expect_expr("isinf(x) and isnan(2 * y)", "bool");
+  expect_expr("fma(2, 3, 4)", "f32");
+  expect_expr("fma(2, x, 4)", "f64");
+  expect_expr("atan2(1, 2 * hypot(x, 3))", "f64");
   expect_expr("abs(-1) + x", "f64");
   expect_expr("1 < 2.5", "bool");
   expect_expr("{ let i = 0; i }", "i32");

@@ -52,10 +52,12 @@ static uint32_t op_cases(op_case *out) {
       hia_dtype d = (hia_dtype)t;
       op_case c = {.op = op, .in = {d, d, d}, .out = d, .kernel = d};
       c.n_ins = (uint32_t)hiaR_ops[op].n_ins;
-      if (hiaR_ops[op].rule == HIA_RULE_COMPARE) c.out = HIA_BOOL;
+      c.out = hiaR_rule_result((hia_rule)hiaR_ops[op].rule, d);
       if (hiaR_ops[op].rule == HIA_RULE_SELECT) c.in[0] = HIA_BOOL;
       if (hiaR_ops[op].rule != HIA_RULE_CAST) {
         out[n++] = c;
+        c.in[1] = d == HIA_I32 ? HIA_I64 : HIA_I32;
+        if (hiaR_ops[op].rule == HIA_RULE_SHIFT) out[n++] = c;
         continue;
       }
       for (unsigned from = 0; from < HIA_N_DTYPES; from++) {
@@ -120,9 +122,10 @@ static void compare_all(world *w, const op_case *cases, uint32_t n, const hia_wo
     const op_case *c = &cases[i];
     hia_word args[3];
     hia_dtype last = c->in[c->n_ins - 1];
+    uint32_t n_thirds = c->n_ins < 3 ? 1 : c->op == HIA_OP_FMA ? n_edges_of(last) : 2;
     for (uint32_t a = 0; a < n_edges_of(c->in[0]); a++)
       for (uint32_t b = 0; b < (c->n_ins > 1 ? n_edges_of(c->in[1]) : 1); b++)
-        for (uint32_t d = 0; d < (c->n_ins > 2 ? 2u : 1u); d++) {
+        for (uint32_t d = 0; d < n_thirds; d++) {
           args[0] = edges_of[c->in[0]][a];
           args[1] = edges_of[c->in[1]][b];
           args[2] = edges_of[c->in[2]][d];

@@ -12,6 +12,8 @@ static const char *const rules[] = {
     [HIA_RULE_INT] = "`i32` `i64`",
     [HIA_RULE_BITS] = "`bool` `i32` `i64`",
     [HIA_RULE_FLOAT] = "`f32` `f64`",
+    [HIA_RULE_SHIFT] = "`i32` `i64`, then either",
+    [HIA_RULE_CLASSIFY] = "`f32` `f64`, to `bool`",
     [HIA_RULE_COMPARE] = "any, to `bool`",
     [HIA_RULE_SELECT] = "`bool`, then any",
     [HIA_RULE_CAST] = "any to any",
@@ -79,8 +81,9 @@ static const char *document(hia_arena *arena) {
 /* The rows that hia_build_op takes; conversions and `fail` have functions of their own. */
 static const char *extract(hia_arena *arena) {
   static const char *const on[] = {
-      [HIA_RULE_NUM] = "NUMBERS",  [HIA_RULE_INT] = "INTEGERS",    [HIA_RULE_BITS] = "BITS",
-      [HIA_RULE_FLOAT] = "FLOATS", [HIA_RULE_COMPARE] = "COMPARE", [HIA_RULE_SELECT] = "SELECT"};
+      [HIA_RULE_NUM] = "NUMBERS",     [HIA_RULE_INT] = "INTEGERS",      [HIA_RULE_BITS] = "BITS",
+      [HIA_RULE_SHIFT] = "SHIFT",     [HIA_RULE_CLASSIFY] = "CLASSIFY", [HIA_RULE_FLOAT] = "FLOATS",
+      [HIA_RULE_COMPARE] = "COMPARE", [HIA_RULE_SELECT] = "SELECT"};
   static const char *const names[HIA_OP_LIMIT] = {
 #define HIA_OP(number, NAME, ...) [number] = #NAME,
 #include "runtime/base/ops.def"
@@ -98,7 +101,10 @@ static const char *extract(hia_arena *arena) {
       " *   n        number of operands, called a, b and c in the doc line\n"
       " *   ON       of which types they are: NUMBERS (one of i32 i64 f32 f64, all the same), "
       "INTEGERS (i32\n"
-      " *            i64), BITS (bool i32 i64), FLOATS (f32 f64); COMPARE: any scalar, both the "
+      " *            i64), BITS (bool i32 i64), FLOATS (f32 f64); SHIFT: an integer, and a count "
+      "that is an\n"
+      " *            integer of any type; CLASSIFY: a float, to bool; COMPARE: any scalar, both "
+      "the "
       "same, to\n"
       " *            bool; SELECT: a condition c of bool, then two scalars of one type, a and b\n"
       " *\n"

@@ -9,8 +9,8 @@ static const hia_word ints32[] = {
     0, 1, 2, 3, 31, 32, 33, ~(hia_word)0, ~(hia_word)1, 7, 0x7fffffff, 0xffffffff80000000u};
 static const hia_word ints64[] = {
     0, 1, 2, 63, 64, 65, ~(hia_word)0, ~(hia_word)1, 7, 1u << 31, INT64_MAX, 1ull << 63};
-static const double floats[] = {0.0,  -0.0, 1.0,       -1.0,       2.5,
-                                -0.5, 1e30, 1.0 / 0.0, -1.0 / 0.0, 0.0 / 0.0};
+static const double floats[] = {0.0,  -0.0,      1.0,        -1.0,      2.5,   -0.5,
+                                1e30, 1.0 / 0.0, -1.0 / 0.0, 0.0 / 0.0, 1e300, 5e-324};
 
 static uint32_t values_of(hia_dtype type, hia_word *out) {
   uint32_t n = 0;
@@ -29,7 +29,7 @@ static uint32_t values_of(hia_dtype type, hia_word *out) {
 }
 
 static hia_dtype result_of(unsigned op, hia_dtype type) {
-  return hiaR_ops[op].rule == HIA_RULE_COMPARE ? HIA_BOOL : type;
+  return hiaR_rule_result((hia_rule)hiaR_ops[op].rule, type);
 }
 
 static bool has_kernel(unsigned op, hia_dtype type) {
@@ -94,6 +94,9 @@ Test(fold, every_op_with_a_constant) {
         if (hiaR_ops[op].n_ins == 2) one_op(op, type, "cx", ks[i]);
         if (op == HIA_OP_SELECT) one_op(op, type, "pxc", ks[i]);
         if (op == HIA_OP_SELECT) one_op(op, type, "pcx", ks[i]);
+        if (op != HIA_OP_FMA) continue;
+        static const char *const operands[] = {"cxx", "xcx", "xxc", "ccx", "cxc", "xcc", "ccc"};
+        for (uint32_t j = 0; j < HIA_LEN(operands); j++) one_op(op, type, operands[j], ks[i]);
       }
     }
 }
@@ -104,6 +107,7 @@ Test(fold, every_op_on_one_value_twice) {
       if (!has_kernel(op, type)) continue;
       if (hiaR_ops[op].n_ins == 2) one_op(op, type, "xx", 0);
       if (op == HIA_OP_SELECT) one_op(op, type, "pxx", 0);
+      if (op == HIA_OP_FMA) one_op(op, type, "xxx", 0);
     }
 }
 
@@ -126,18 +130,68 @@ static void two_ops(unsigned first, unsigned second, hia_dtype type, hia_word k,
   hiaR_comp_free(&e.comp);
 }
 
+/* Functions of the library have nothing to do with other ops. */
+static bool is_paired(unsigned op) {
+  return hiaR_ops[op].n_ins <= 2 && !(hiaR_ops[op].traits & HIA_T_LIBRARY);
+}
+
 Test(fold, pairs_of_ops) {
   hia_word ks[16], k2s[16];
-  for (unsigned first = 0; first < HIA_OP_EXP; first++)
-    for (unsigned second = 0; second < HIA_OP_EXP; second++)
+  for (unsigned first = 0; first < 64; first++)
+    for (unsigned second = 0; second < 64; second++)
       for (hia_dtype type = HIA_BOOL; type <= HIA_F64; type++) {
-        if (first == HIA_OP_SELECT || second == HIA_OP_SELECT || !has_kernel(first, type)) continue;
+        if (!is_paired(first) || !is_paired(second) || !has_kernel(first, type)) continue;
         hia_dtype middle = result_of(first, type);
         if (!has_kernel(second, middle)) continue;
         /* One constant each, another in each round. */
         uint32_t n = values_of(type, ks), n2 = values_of(middle, k2s);
         two_ops(first, second, type, ks[(first + second) % n], k2s[(3 * first + second) % n2]);
         two_ops(first, second, type, ks[second % n], k2s[first % n2]);
+      }
+}
+
+/* A count has a type of its own, and of it only the low bits matter. */
+Test(fold, shifts_by_counts_of_the_other_dtype) {
+  static const unsigned ops[] = {HIA_OP_SHL, HIA_OP_SHR, HIA_OP_SHRU};
+  hia_word ks[16];
+  for (uint32_t i = 0; i < HIA_LEN(ops); i++)
+    for (hia_dtype type = HIA_I32; type <= HIA_I64; type++) {
+      hia_dtype other = type == HIA_I32 ? HIA_I64 : HIA_I32;
+      uint32_t n = values_of(other, ks);
+      for (uint32_t k = 0; k < n; k++) {
+        env e;
+        env_init(&e);
+        NO_THROW(&e, {
+          hia_graph *g = hiaG_new(&e.comp, &e.types, "");
+          hia_fn *fn = new_fn(g, type, type);
+          hia_value_id ins[2] = {0, hiaG_const(g, fn, 0, other, ks[k], HIA_NONE)};
+          hia_value_id out = hiaG_op(g, fn, 0, ops[i], ins, 2, HIA_NONE);
+          hiaG_yield(g, fn, 0, &out, 1);
+          compare(&e, g, fn, hiaR_ops[ops[i]].name);
+        });
+        hiaR_comp_free(&e.comp);
+      }
+    }
+}
+
+/* isnan and isinf of what was converted. */
+Test(fold, conversions_are_classified) {
+  for (unsigned op = HIA_OP_ISNAN; op <= HIA_OP_ISINF; op++)
+    for (hia_dtype from = HIA_BOOL; from <= HIA_F64; from++)
+      for (hia_dtype to = HIA_F32; to <= HIA_F64; to++) {
+        env e;
+        env_init(&e);
+        NO_THROW(&e, {
+          hia_graph *g = hiaG_new(&e.comp, &e.types, "");
+          hia_fn *fn = new_fn(g, from, HIA_BOOL);
+          hia_value_id x = 0;
+          hia_node_id cast = hiaG_add(g, fn, 0, HIA_OP_CAST, &x, 1, &to, 1, from, HIA_NONE);
+          x = hiaG_out(fn, cast, 0);
+          x = hiaG_op(g, fn, 0, op, &x, 1, HIA_NONE);
+          hiaG_yield(g, fn, 0, &x, 1);
+          compare(&e, g, fn, hiaR_ops[op].name);
+        });
+        hiaR_comp_free(&e.comp);
       }
 }
 

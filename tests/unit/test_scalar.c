@@ -114,6 +114,7 @@ Test(scalar, integer_arithmetic_wraps) {
       cr_assert_eq(I64(BXOR, a, b), a ^ b);
       cr_assert_eq(I64(SHL, a, b), (int64_t)(ua << (ub % 64)));
       cr_assert_eq(I64(SHR, a, b), a >> (ub % 64));
+      cr_assert_eq(I64(SHRU, a, b), (int64_t)(ua >> (ub % 64)));
       cr_assert_eq(I64(LT, a, b), a < b);
       cr_assert_eq(I64(GE, a, b), a >= b);
       int32_t c = (int32_t)a, d = (int32_t)b;
@@ -125,6 +126,13 @@ Test(scalar, integer_arithmetic_wraps) {
       cr_assert_eq(I32(MAX, c, d), c < d ? d : c);
       cr_assert_eq(I32(BXOR, c, d), c ^ d);
       cr_assert_eq(I32(SHL, c, d), (int32_t)(uc << (ud % 32)));
+      cr_assert_eq(I32(SHRU, c, d), (int32_t)(uc >> (ud % 32)));
+      /* Counts of the other dtype, in its words. */
+      cr_assert_eq(eval3(HIA_OP_SHL, HIA_I32, 0, W32(c), W64(b), 0),
+                   W32((int32_t)(uc << (ub % 32))));
+      cr_assert_eq(eval3(HIA_OP_SHR, HIA_I64, 0, W64(a), W32(d), 0), W64(a >> (ud % 64)));
+      cr_assert_eq(eval3(HIA_OP_SHRU, HIA_I64, 0, W64(a), W32(d), 0),
+                   W64((int64_t)(ua >> (ud % 64))));
       cr_assert_eq(I32(SHR, c, d), c >> (ud % 32));
       cr_assert_eq(I32(EQ, c, d), c == d);
       cr_assert_eq(I32(NE, c, d), c != d);
@@ -142,6 +150,25 @@ Test(scalar, integer_arithmetic_wraps) {
   cr_assert_eq(I32(NEG, INT32_MIN, 0), INT32_MIN);
   cr_assert_eq(I32(ABS, INT32_MIN, 0), INT32_MIN);
   cr_assert_eq(I64(ABS, INT64_MIN, 0), INT64_MIN);
+}
+
+Test(scalar, bits_are_counted) {
+  for (size_t i = 0; i < HIA_LEN(ints); i++) {
+    int32_t n[2] = {0}, high[2] = {32, 64}, low[2] = {32, 64};
+    for (int k = 0; k < 2; k++) /* of 32 bits, of 64 */
+      for (int bit = 0, width = k ? 64 : 32; bit < width; bit++) {
+        if (!((uint64_t)ints[i] >> bit & 1)) continue;
+        n[k]++;
+        high[k] = width - 1 - bit;
+        if (low[k] == width) low[k] = bit;
+      }
+    cr_assert_eq(I32(POPCOUNT, (int32_t)ints[i], 0), n[0]);
+    cr_assert_eq(I64(POPCOUNT, ints[i], 0), n[1]);
+    cr_assert_eq(I32(CLZ, (int32_t)ints[i], 0), high[0]);
+    cr_assert_eq(I64(CLZ, ints[i], 0), high[1]);
+    cr_assert_eq(I32(CTZ, (int32_t)ints[i], 0), low[0]);
+    cr_assert_eq(I64(CTZ, ints[i], 0), low[1]);
+  }
 }
 
 Test(scalar, integer_division) {
@@ -207,6 +234,39 @@ Test(scalar, float_arithmetic) {
   cr_assert(same_f64(F64(ROUND, -0.5, 0), -0.0) && same_f32(F32(ROUND, -2.5f, 0), -2.0f));
   /* f32 rounds at every step: the exact sum of these needs more digits. */
   cr_assert_eq(F32(ADD, 16777216.0f, 1.0f), 16777216.0f);
+}
+
+Test(scalar, floats_are_classified) {
+  for (size_t i = 0; i < HIA_LEN(floats); i++) {
+    double a = floats[i];
+    float b = (float)a;
+    cr_assert_eq(eval3(HIA_OP_ISNAN, HIA_F64, 0, hiaR_from_f64(a), 0, 0), !(a <= 0) && !(a >= 0));
+    cr_assert_eq(eval3(HIA_OP_ISNAN, HIA_F32, 0, hiaR_from_f32(b), 0, 0), !(b <= 0) && !(b >= 0));
+    cr_assert_eq(eval3(HIA_OP_ISINF, HIA_F64, 0, hiaR_from_f64(a), 0, 0),
+                 a > DBL_MAX || a < -DBL_MAX);
+    cr_assert_eq(eval3(HIA_OP_ISINF, HIA_F32, 0, hiaR_from_f32(b), 0, 0),
+                 b > FLT_MAX || b < -FLT_MAX);
+  }
+}
+
+/* The right column is computed exactly, then rounded once. */
+Test(scalar, fma_rounds_once) {
+#define FMA64(a, b, c)                                                                             \
+  hiaR_to_f64(eval3(HIA_OP_FMA, HIA_F64, 0, hiaR_from_f64(a), hiaR_from_f64(b), hiaR_from_f64(c)))
+#define FMA32(a, b, c)                                                                             \
+  hiaR_to_f32(eval3(HIA_OP_FMA, HIA_F32, 0, hiaR_from_f32(a), hiaR_from_f32(b), hiaR_from_f32(c)))
+  cr_assert_eq(FMA64(0.1, 10, -1), 0x1p-54);
+  cr_assert_eq(FMA64(0x1.0000000000001p0, 0x1.0000000000001p0, -0x1.0000000000002p0), 0x1p-104);
+  cr_assert_eq(FMA64(1e300, 1e300, -INFINITY), -INFINITY);
+  cr_assert_eq(FMA64(1e200, 1e200, 0), INFINITY);
+  cr_assert_eq(FMA64(0x1p1023, 2, -0x1p1023), 0x1p1023); /* what overflows on the way does not */
+  cr_assert_eq(FMA64(0x1p-600, 0x1p-600, 1), 1);
+  cr_assert_eq(FMA32(0.1f, 10, -1), 0x1p-26f);
+  /* Computed in f64 and then rounded to f32, it would be rounded twice, to 0x1.000004p+0. */
+  cr_assert_eq(FMA32(0x1.00004p-24f, 0x1.ffff8p-1f, 0x1.000002p0f), 0x1.000002p0f);
+  cr_assert_eq(FMA32(0x1p-12f, 0x1p-12f, 1), 1);
+  cr_assert(same_f64(FMA64(-0.0, 1, -0.0), -0.0) && same_f64(FMA64(-0.0, 1, 0.0), 0.0));
+  cr_assert(same_f64(FMA64(INFINITY, 0, NAN), NAN) && same_f32(FMA32(INFINITY, 0, 1), NAN));
 }
 
 Test(scalar, bool_and_select) {
@@ -286,17 +346,34 @@ Test(scalar, library_functions_are_what_kernels_call) {
     cr_assert(same_f32(F32(NAME, b, 0), hiaR_##name##_f32(b)));                                    \
   } while (0)
     CHECK(EXP, exp);
+    CHECK(EXP2, exp2);
     CHECK(LOG, log);
+    CHECK(LOG2, log2);
+    CHECK(LOG10, log10);
     CHECK(LOG1P, log1p);
     CHECK(EXPM1, expm1);
     CHECK(SIN, sin);
     CHECK(COS, cos);
     CHECK(TAN, tan);
+    CHECK(ASIN, asin);
+    CHECK(ACOS, acos);
+    CHECK(ATAN, atan);
+    CHECK(SINH, sinh);
+    CHECK(COSH, cosh);
     CHECK(TANH, tanh);
     CHECK(SIGMOID, sigmoid);
 #undef CHECK
     cr_assert(same_f64(F64(REM, a, 0.3), hiaR_rem_f64(a, 0.3)));
     cr_assert(same_f32(F32(POW, b, 0.3f), hiaR_pow_f32(b, 0.3f)));
+    for (size_t k = 0; k < HIA_LEN(floats); k++) {
+      double c = floats[k];
+      cr_assert(same_f64(F64(ATAN2, a, c), hiaR_atan2_f64(a, c)));
+      cr_assert(same_f64(F64(HYPOT, a, c), hiaR_hypot_f64(a, c)));
+      cr_assert(same_f64(F64(HYPOT, a, c), F64(HYPOT, c, a))); /* it commutes, bit for bit */
+      cr_assert(same_f32(F32(ATAN2, b, (float)c), hiaR_atan2_f32(b, (float)c)));
+      cr_assert(same_f32(F32(HYPOT, b, (float)c), hiaR_hypot_f32(b, (float)c)));
+      cr_assert(same_f32(F32(HYPOT, b, (float)c), F32(HYPOT, (float)c, b)));
+    }
   }
 }
 
