@@ -672,6 +672,18 @@ t 'which is the default' cmp fib.o fibn.o
 t 'the first one runs here' $c use.c fib1.o tak.o $static -o use
 is 'indeed' '10946 5' ./use
 rm fib1.o fib4.o fibn.o
+# A processor without the instruction calls libm's fma, which rounds once too.
+for t in f32 f64; do
+  { cat "$sources/tests/programs/fma_$t.hia" && echo "fn main(z: $t) -> bool = at(z) == folded()"; } >fused.hia
+  for cpu in x86-64 x86-64-v3; do
+    t "fma of $t for $cpu" "$hiaton" build fused.hia --cpu $cpu --exe -o fused
+    is "fma of $t on $cpu" true ./fused 1
+    t 'its object' "$hiaton" build fused.hia --cpu $cpu -o fused.o
+    is 'and what it calls' "$([ $cpu$t = x86-64f32 ] && echo 'U fmaf')$([ $cpu$t = x86-64f64 ] && echo 'U fma')" \
+      bash -c "nm -u fused.o | grep -o 'U fmaf\?$'"
+  done
+done
+rm fused fused.o
 wrong 'no such processor' 2 'no processor `x86-64-v5`.*|--cpu takes' "$hiaton" build "$examples/fib.hia" --cpu x86-64-v5 -o x.o
 wrong 'no output' 2 '-o FILE is missing' "$hiaton" build "$examples/fib.hia"
 wrong 'two kinds' 2 'one thing' "$hiaton" build "$examples/fib.hia" --exe --shared -o x
