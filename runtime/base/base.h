@@ -13,6 +13,22 @@
 #include <stdbool.h>
 #include <string.h>
 
+/* Which sanitizer this library is built with: HIA_ASAN, HIA_TSAN. */
+#if defined(__SANITIZE_ADDRESS__)
+#define HIA_ASAN 1
+#endif
+#if defined(__SANITIZE_THREAD__)
+#define HIA_TSAN 1
+#endif
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define HIA_ASAN 1
+#endif
+#if __has_feature(thread_sanitizer)
+#define HIA_TSAN 1
+#endif
+#endif
+
 #define HIA_NONE       UINT32_MAX /* no index */
 #define HIA_LEN(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -291,21 +307,6 @@ enum hia_op {
 #define HIA_OP(number, NAME, ...) HIA_OP_##NAME = number,
 #include "runtime/base/ops.def"
 
-/* Which sanitizer this library is built with: HIA_ASAN, HIA_TSAN. */
-#if defined(__SANITIZE_ADDRESS__)
-#define HIA_ASAN 1
-#endif
-#if defined(__SANITIZE_THREAD__)
-#define HIA_TSAN 1
-#endif
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define HIA_ASAN 1
-#endif
-#if __has_feature(thread_sanitizer)
-#define HIA_TSAN 1
-#endif
-#endif
   HIA_OP_LIMIT = 128 /* one past the largest number */
 };
 
