@@ -144,7 +144,7 @@ static void head(drawing *d, hia_fn_id caller, hia_fn_id callee) {
 
 /* A call (function state) or a fork, to the first node of the callee. */
 static void draw_call(drawing *d, hia_node_id n, const char *style) {
-  uint32_t callee = HIA_IMM_A(d->fn->nodes.data[n].imm);
+  uint32_t callee = hiaG_callee(&d->fn->nodes.data[n]);
   hiaR_text_addf(d->out, "f%un%u -> f%un%u [style=%s constraint=false", d->fn_id, n, callee,
                  hiaG_fn(d->g, callee)->regions.data[0].first, style);
   head(d, d->fn_id, callee);

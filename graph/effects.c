@@ -16,7 +16,7 @@ static uint8_t own_traits(hia_graph *g, hia_fn_id f, hia_u32vec *callees) {
     case HIA_OP_CALL:
     case HIA_OP_FORK: /* a fork and its join are a call, made by a thief */
     case HIA_OP_JOIN: {
-      hia_fn_id callee = HIA_IMM_A(fn->nodes.data[n].imm);
+      hia_fn_id callee = hiaG_callee(&fn->nodes.data[n]);
       if (callee == f) traits |= HIA_FN_RECURSIVE;
       hiaR_push(&g->comp->scratch, callees, callee);
       break;
@@ -51,12 +51,9 @@ void hiaG_effects(hia_graph *g) {
   first[n] = callees.len;
   uint32_t n_groups = hiaG_scc(arena, n, first, callees.data, group);
 
-  /* Functions by group: those of group i are members[start[i]] .. members[start[i + 1] - 1]. */
-  uint32_t *start = HIA_NEW_ARRAY(arena, uint32_t, n_groups + 2);
-  hia_fn_id *members = HIA_NEW_ARRAY(arena, hia_fn_id, n);
-  for (hia_fn_id f = 0; f < n; f++) start[group[f] + 2]++;
-  for (uint32_t i = 2; i < n_groups + 2; i++) start[i] += start[i - 1];
-  for (hia_fn_id f = 0; f < n; f++) members[start[group[f] + 1]++] = f;
+  hia_buckets by_group = hiaG_buckets(arena, n_groups, n, group, NULL);
+  const uint32_t *start = by_group.start;
+  const hia_fn_id *members = by_group.items;
 
   uint32_t number = 0; /* of the next group that has functions which are not removed */
   for (uint32_t i = 0; i < n_groups; i++) {

@@ -4,12 +4,6 @@
  * to function graphs, and a static graph that was read may lack them. */
 #include "graph/analysis.h"
 
-/* The callers of each function f: callers[start[f]] .. callers[start[f + 1] - 1]. */
-typedef struct call_lists {
-  uint32_t *start;
-  hia_fn_id *callers;
-} call_lists;
-
 static bool is_made_elsewhere(const hia_node *node) {
   return node->op == HIA_OP_FORK || node->op == HIA_OP_JOIN;
 }
@@ -18,33 +12,26 @@ static bool has_slow_path(const hia_graph *g, hia_fn_id f) {
   return !hiaG_fn(g, f)->is_removed && hiaG_fn(g, f)->slow_path != HIA_NONE;
 }
 
-static call_lists list_callers(hia_arena *arena, const hia_graph *g) {
-  uint32_t n = g->fns.len, n_callers = g->sites.len;
-  uint32_t *start = HIA_NEW_ARRAY(arena, uint32_t, (size_t)n + 2);
-  for (uint32_t s = 0; s < g->sites.len; s++) start[g->sites.data[s].callee + 2]++;
-  for (hia_fn_id f = 0; f < n; f++)
-    if (has_slow_path(g, f)) start[hiaG_fn(g, f)->slow_path + 2]++, n_callers++;
-  for (hia_fn_id f = 0; f < n; f++) {
+/* Functions by what they call, by any way. */
+static hia_buckets list_callers(hia_arena *arena, const hia_graph *g) {
+  hia_u32vec callees = {0}, callers = {0};
+  for (uint32_t s = 0; s < g->sites.len; s++) {
+    hiaR_push(arena, &callees, g->sites.data[s].callee);
+    hiaR_push(arena, &callers, g->sites.data[s].caller);
+  }
+  for (hia_fn_id f = 0; f < g->fns.len; f++) {
     const hia_fn *fn = hiaG_fn(g, f);
-    for (hia_node_id node = 0; !fn->is_removed && node < fn->nodes.len; node++) {
-      if (!is_made_elsewhere(&fn->nodes.data[node])) continue;
-      start[HIA_IMM_A(fn->nodes.data[node].imm) + 2]++;
-      n_callers++;
+    if (has_slow_path(g, f)) {
+      hiaR_push(arena, &callees, fn->slow_path);
+      hiaR_push(arena, &callers, f);
+    }
+    for (hia_node_id n = 0; !fn->is_removed && n < fn->nodes.len; n++) {
+      if (!is_made_elsewhere(&fn->nodes.data[n])) continue;
+      hiaR_push(arena, &callees, hiaG_callee(&fn->nodes.data[n]));
+      hiaR_push(arena, &callers, f);
     }
   }
-  for (uint32_t f = 2; f < n + 2; f++) start[f] += start[f - 1];
-  hia_fn_id *callers = HIA_NEW_ARRAY(arena, hia_fn_id, n_callers);
-  for (uint32_t s = 0; s < g->sites.len; s++)
-    callers[start[g->sites.data[s].callee + 1]++] = g->sites.data[s].caller;
-  for (hia_fn_id f = 0; f < n; f++)
-    if (has_slow_path(g, f)) callers[start[hiaG_fn(g, f)->slow_path + 1]++] = f;
-  for (hia_fn_id f = 0; f < n; f++) {
-    const hia_fn *fn = hiaG_fn(g, f);
-    for (hia_node_id node = 0; !fn->is_removed && node < fn->nodes.len; node++)
-      if (is_made_elsewhere(&fn->nodes.data[node]))
-        callers[start[HIA_IMM_A(fn->nodes.data[node].imm) + 1]++] = f;
-  }
-  return (call_lists){start, callers};
+  return hiaG_buckets(arena, g->fns.len, callees.len, callees.data, callers.data);
 }
 
 /* What a function does by itself. */
@@ -59,19 +46,14 @@ static uint8_t own_traits(const hia_graph *g, const hia_fn *fn) {
 }
 
 /* Groups of functions that call each other, and an order in which callees come first. */
-static void find_groups(hia_arena *arena, const hia_graph *g, const call_lists *lists,
+static void find_groups(hia_arena *arena, const hia_graph *g, const hia_buckets *callers,
                         hia_facts *facts) {
   uint32_t n = g->fns.len;
   facts->group = HIA_NEW_ARRAY(arena, uint32_t, n);
-  facts->order = HIA_NEW_ARRAY(arena, hia_fn_id, n);
-  uint32_t n_groups = hiaG_scc(arena, n, lists->start, lists->callers, facts->group);
-  uint32_t *start = HIA_NEW_ARRAY(arena, uint32_t, (size_t)n_groups + 1);
-  for (hia_fn_id f = 0; f < n; f++) {
+  uint32_t n_groups = hiaG_scc(arena, n, callers->start, callers->items, facts->group);
+  for (hia_fn_id f = 0; f < n; f++)
     facts->group[f] = n_groups - 1 - facts->group[f]; /* the edges led from callees to callers */
-    start[facts->group[f] + 1]++;
-  }
-  for (uint32_t i = 1; i <= n_groups; i++) start[i] += start[i - 1];
-  for (hia_fn_id f = 0; f < n; f++) facts->order[start[facts->group[f]]++] = f;
+  facts->order = hiaG_buckets(arena, n_groups, n, facts->group, NULL).items;
 }
 
 /* Functions that are lowered without calls, and their slow paths. */
@@ -88,8 +70,8 @@ static void find_leaves(hia_arena *arena, const hia_graph *g, hia_facts *facts) 
 
 hia_facts hiaG_facts(hia_arena *arena, const hia_graph *g) {
   hia_facts all = {0}, *facts = &all;
-  call_lists lists = list_callers(arena, g);
-  find_groups(arena, g, &lists, facts);
+  hia_buckets callers = list_callers(arena, g);
+  find_groups(arena, g, &callers, facts);
   facts->traits = HIA_NEW_ARRAY(arena, uint8_t, g->fns.len);
   facts->is_forked = HIA_NEW_ARRAY(arena, bool, g->fns.len);
   hia_u32vec work = {0};
@@ -101,13 +83,13 @@ hia_facts hiaG_facts(hia_arena *arena, const hia_graph *g) {
     if (!(facts->traits[f] & HIA_HAS_FORKS)) continue;
     for (hia_node_id n = 0; n < fn->nodes.len; n++)
       if (fn->nodes.data[n].op == HIA_OP_FORK)
-        facts->is_forked[HIA_IMM_A(fn->nodes.data[n].imm)] = true;
+        facts->is_forked[hiaG_callee(&fn->nodes.data[n])] = true;
   }
   while (work.len) {
     hia_fn_id f = work.data[--work.len];
     uint8_t traits = facts->traits[f] & (HIA_DOES_RAISE | HIA_DOES_COUNT);
-    for (uint32_t i = lists.start[f]; i < lists.start[f + 1]; i++) {
-      hia_fn_id caller = lists.callers[i];
+    for (uint32_t i = callers.start[f]; i < callers.start[f + 1]; i++) {
+      hia_fn_id caller = callers.items[i];
       if ((facts->traits[caller] & traits) == traits) continue;
       facts->traits[caller] |= traits;
       hiaR_push(arena, &work, caller);

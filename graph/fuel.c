@@ -111,7 +111,7 @@ static void find_costs(fuelling *f) {
       break;
     case HIA_OP_CALL:
       if (!is_counted) charge(f, node->region, node->loc);
-      if (f->takes[HIA_IMM_A(node->imm)]) touch(f, node->region);
+      if (f->takes[hiaG_callee(node)]) touch(f, node->region);
       break;
     case HIA_OP_HOST:
       if (!is_counted) charge(f, node->region, node->loc);
@@ -202,7 +202,7 @@ static void visit_yield(fuelling *f, hia_node_id n) {
 
 static void visit_call(fuelling *f, hia_node_id n) {
   hia_region_id r = f->fn->nodes.data[n].region;
-  if (!f->takes[HIA_IMM_A(f->fn->nodes.data[n].imm)]) return;
+  if (!f->takes[hiaG_callee(&f->fn->nodes.data[n])]) return;
   add_in(f, n, f->fuel[r]);
   f->fuel[r] = add_out(f, n);
 }

@@ -477,7 +477,7 @@ static bool itself_raises(const hia_graph *g, const hia_fn *fn, hia_node_id n) {
   if (traits & HIA_T_RAISES) return true;
   if (node->op == HIA_OP_HOST) return g->externs.data[node->imm].raises;
   if (node->op == HIA_OP_CALL || node->op == HIA_OP_JOIN)
-    return hiaG_fn(g, HIA_IMM_A(node->imm))->traits & HIA_FN_RAISES;
+    return hiaG_fn(g, hiaG_callee(node))->traits & HIA_FN_RAISES;
   if (!(traits & HIA_T_RAISES_INT)) return false;
   hia_dtype type = hiaG_node_dtype(fn, n);
   if (type != HIA_I32 && type != HIA_I64) return false;

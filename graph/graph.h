@@ -249,6 +249,9 @@ void hiaG_copy_region(hia_graph *g, hia_fn *to, hia_region_id region, hia_node_i
                       const hia_fn *from, hia_region_id from_region, hia_value_id *map,
                       hia_loc_id parent_loc);
 
+/* The function that a CALL, FORK or JOIN calls. */
+static inline hia_fn_id hiaG_callee(const hia_node *node) { return HIA_IMM_A(node->imm); }
+
 static inline hia_value_id hiaG_in(const hia_fn *fn, hia_node_id n, uint32_t i) {
   return fn->edges.data[fn->nodes.data[n].ins + i];
 }
@@ -272,6 +275,14 @@ bool hiaG_node_raises(const hia_graph *g, const hia_fn *fn, hia_node_id n);
  * effect. */
 bool hiaG_node_removable(const hia_graph *g, const hia_fn *fn, hia_node_id n);
 
+/* Items by key: those with key k are items[start[k]] .. items[start[k + 1] - 1], in their order. */
+typedef struct hia_buckets {
+  uint32_t *start, *items;
+} hia_buckets;
+/* n items, whose keys are below n_keys; one with the key NONE is left out. values[i], or i if there
+ * are no values, is what stands for item i. */
+hia_buckets hiaG_buckets(hia_arena *arena, uint32_t n_keys, uint32_t n, const uint32_t *keys,
+                         const uint32_t *values);
 /* ---- scc.c ----
  * Strongly connected components (Tarjan 1972) of n nodes; the edges of node i are
  * edges[first[i] .. first[i + 1]). Writes the component of each node, numbered so that edges lead

@@ -10,15 +10,14 @@
 void hiaG_spread_to_callers(hia_arena *scratch, uint32_t n, const uint32_t *first,
                             const uint32_t *callees, bool *marks) {
   hia_mark mark = hiaR_arena_mark(scratch);
-  uint32_t *start = HIA_NEW_ARRAY(scratch, uint32_t, (size_t)n + 2);
-  uint32_t *callers = HIA_NEW_ARRAY(scratch, uint32_t, (size_t)first[n] + 1);
+  uint32_t *caller = HIA_NEW_ARRAY(scratch, uint32_t, (size_t)first[n] + 1);
   uint32_t *work = HIA_NEW_ARRAY(scratch, uint32_t, (size_t)n + 1), n_work = 0;
-  for (uint32_t i = 0; i < first[n]; i++) start[callees[i] + 2]++;
-  for (uint32_t f = 2; f < n + 2; f++) start[f] += start[f - 1];
   for (uint32_t f = 0; f < n; f++) {
-    for (uint32_t i = first[f]; i < first[f + 1]; i++) callers[start[callees[i] + 1]++] = f;
+    for (uint32_t i = first[f]; i < first[f + 1]; i++) caller[i] = f;
     if (marks[f]) work[n_work++] = f;
   }
+  hia_buckets by_callee = hiaG_buckets(scratch, n, first[n], callees, caller);
+  const uint32_t *start = by_callee.start, *callers = by_callee.items;
   while (n_work) {
     uint32_t f = work[--n_work];
     for (uint32_t i = start[f]; i < start[f + 1]; i++) {
@@ -48,7 +47,7 @@ bool *hiaG_impure(const hia_graph *g, hia_arena *arena) {
       case HIA_OP_HOST: marks[f] |= g->externs.data[node->imm].is_impure; break;
       case HIA_OP_CALL:
       case HIA_OP_FORK:
-      case HIA_OP_JOIN: hiaR_push(scratch, &callees, HIA_IMM_A(node->imm)); break;
+      case HIA_OP_JOIN: hiaR_push(scratch, &callees, hiaG_callee(node)); break;
       case HIA_OP_CALL_I:
         hiaR_push(scratch, &callees, g->sites.data[HIA_IMM_A(node->imm)].callee);
         break;

@@ -69,7 +69,7 @@ typedef struct forking {
 
 static bool may_diverge(const forking *f, hia_node_id n) {
   const hia_node *node = &f->fn->nodes.data[n];
-  return node->op == HIA_OP_CALL && hiaG_fn(f->g, HIA_IMM_A(node->imm))->traits & HIA_FN_DIVERGES;
+  return node->op == HIA_OP_CALL && hiaG_fn(f->g, hiaG_callee(node))->traits & HIA_FN_DIVERGES;
 }
 
 /* Marks the nodes that take long, and lists the regions. False: the function must not be changed,
@@ -133,8 +133,7 @@ static void list_region(forking *f, hia_region_id r) {
 static bool is_candidate(const forking *f, hia_node_id n) {
   const hia_node *node = &f->fn->nodes.data[n];
   return may_diverge(f, n) && !(node->flags & HIA_NODE_TAIL) && node->n_ins <= MAX_WORDS &&
-         node->n_outs <= MAX_WORDS &&
-         !(hiaG_fn(f->g, HIA_IMM_A(node->imm))->traits & HIA_FN_IMPURE);
+         node->n_outs <= MAX_WORDS && !(hiaG_fn(f->g, hiaG_callee(node))->traits & HIA_FN_IMPURE);
 }
 
 /* ---- which calls ---- */
@@ -237,7 +236,7 @@ static void make_fork(forking *f, const straight_run *run) {
   hia_fn *fn = f->fn;
   hia_node_id call = f->region[run->to];
   const hia_node node = fn->nodes.data[call];
-  hia_fn_id callee = HIA_IMM_A(node.imm);
+  hia_fn_id callee = hiaG_callee(&node);
   const hia_dtype *results = hiaG_fn(g, callee)->results, boolean = HIA_BOOL;
   const hia_value_id *ins = node.n_ins ? fn->edges.data + node.ins : NULL;
   uint32_t number = f->number++;

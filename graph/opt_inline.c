@@ -64,7 +64,7 @@ static bool is_wanted(const inlining *i, const hia_fn *caller, hia_fn_id callee)
 static void copy_body(inlining *i, hia_fn *fn, hia_node_id call, hia_subst *subst) {
   hia_arena *scratch = &i->g->comp->scratch;
   hia_node node = fn->nodes.data[call];
-  const hia_fn *callee = hiaG_fn(i->g, HIA_IMM_A(node.imm));
+  const hia_fn *callee = hiaG_fn(i->g, hiaG_callee(&node));
   hia_value_id *map = HIA_NEW_ARRAY(scratch, hia_value_id, callee->values.len);
   memset(map, 0xff, callee->values.len * sizeof *map);
   for (hia_node_id arg = callee->regions.data[0].first; callee->nodes.data[arg].op == HIA_OP_ARG;
@@ -81,8 +81,8 @@ static void copy_body(inlining *i, hia_fn *fn, hia_node_id call, hia_subst *subs
   for (uint32_t r = 0; r < node.n_outs; r++)
     hiaG_replace(subst, node.outs + r, map[hiaG_in(callee, yield, r)]);
   hiaG_remove(fn, call);
-  if (--i->n_calls[HIA_IMM_A(node.imm)] == 0 && !callee->is_root)
-    hiaG_fn(i->g, HIA_IMM_A(node.imm))->is_removed = true;
+  if (--i->n_calls[hiaG_callee(&node)] == 0 && !callee->is_root)
+    hiaG_fn(i->g, hiaG_callee(&node))->is_removed = true;
 }
 
 static void inline_into(inlining *i, hia_fn_id f) {
@@ -94,7 +94,7 @@ static void inline_into(inlining *i, hia_fn_id f) {
     hiaG_rewrite_ins(&subst, fn, n);
     next = hiaG_walk_next(fn, n);
     if (fn->nodes.data[n].op != HIA_OP_CALL) continue;
-    hia_fn_id callee = HIA_IMM_A(fn->nodes.data[n].imm);
+    hia_fn_id callee = hiaG_callee(&fn->nodes.data[n]);
     if (!is_wanted(i, fn, callee) || grown + i->sizes[callee].nodes > MAX_GROWTH) continue;
     grown += i->sizes[callee].nodes;
     copy_body(i, fn, n, &subst);
@@ -110,23 +110,17 @@ void hiaG_inline(hia_graph *g) {
   inlining i = {.g = g};
   i.sizes = HIA_NEW_ARRAY(scratch, size, n);
   i.n_calls = HIA_NEW_ARRAY(scratch, uint32_t, n);
-  uint32_t *start = HIA_NEW_ARRAY(scratch, uint32_t, n + 2);
+  uint32_t *group = HIA_NEW_ARRAY(scratch, uint32_t, n), n_live = 0;
   for (hia_fn_id f = 0; f < n; f++) {
     const hia_fn *fn = hiaG_fn(g, f);
+    group[f] = fn->is_removed ? HIA_NONE : fn->group;
     if (fn->is_removed) continue;
-    start[fn->group + 2]++;
+    n_live++;
     for (hia_node_id at = fn->regions.data[0].first; at != HIA_NONE; at = hiaG_walk_next(fn, at))
-      if (calls(fn->nodes.data[at].op)) i.n_calls[HIA_IMM_A(fn->nodes.data[at].imm)]++;
+      if (calls(fn->nodes.data[at].op)) i.n_calls[hiaG_callee(&fn->nodes.data[at])]++;
   }
   /* Callees first: sorted by group. */
-  hia_fn_id *order = HIA_NEW_ARRAY(scratch, hia_fn_id, n);
-  uint32_t n_live = 0;
-  for (uint32_t k = 2; k < n + 2; k++) start[k] += start[k - 1];
-  for (hia_fn_id f = 0; f < n; f++) {
-    if (hiaG_fn(g, f)->is_removed) continue;
-    order[start[hiaG_fn(g, f)->group + 1]++] = f;
-    n_live++;
-  }
+  const hia_fn_id *order = hiaG_buckets(scratch, n, n, group, NULL).items;
   for (uint32_t k = 0; k < n_live; k++) {
     hia_mark mark = hiaR_arena_mark(scratch);
     inline_into(&i, order[k]);

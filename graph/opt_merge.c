@@ -318,7 +318,7 @@ static uint32_t hash_of(const merging *m, const known *k) {
 
 static void visit_call(merging *m, hia_node_id call) {
   const hia_node node = m->fn->nodes.data[call];
-  if (hiaG_fn(m->g, HIA_IMM_A(node.imm))->traits & (HIA_FN_EFFECT | HIA_FN_IMPURE)) return;
+  if (hiaG_fn(m->g, hiaG_callee(&node))->traits & (HIA_FN_EFFECT | HIA_FN_IMPURE)) return;
   if (node.n_outs == 0) return;
   known own = {node.imm, m->args.len, node.n_ins, node.outs, node.region};
   for (uint32_t i = 0; i < node.n_ins; i++)
@@ -372,8 +372,8 @@ static bool has_equal_callees(const hia_graph *g, const hia_fn *fn) {
   for (hia_node_id n = 0; n < fn->nodes.len && !has; n++) {
     const hia_node *node = &fn->nodes.data[n];
     if (node->op != HIA_OP_CALL || node->flags & HIA_NODE_DEAD) continue;
-    has = is_called[HIA_IMM_A(node->imm)];
-    is_called[HIA_IMM_A(node->imm)] = true;
+    has = is_called[hiaG_callee(node)];
+    is_called[hiaG_callee(node)] = true;
   }
   hiaR_arena_release(&g->comp->scratch, mark);
   return has;

@@ -22,7 +22,7 @@ void hiaG_sweep(hia_graph *g) {
     for (hia_node_id n = fn->regions.data[0].first; n != HIA_NONE; n = hiaG_walk_next(fn, n)) {
       unsigned op = fn->nodes.data[n].op;
       if (op == HIA_OP_CALL || op == HIA_OP_FORK || op == HIA_OP_JOIN)
-        reach(g, HIA_IMM_A(fn->nodes.data[n].imm), is_reached, &todo);
+        reach(g, hiaG_callee(&fn->nodes.data[n]), is_reached, &todo);
     }
   }
   for (hia_fn_id f = 0; f < g->fns.len; f++)

@@ -102,7 +102,7 @@ static spot look(const tail *t, const hia_fn *fn, uint32_t class, hia_region_id 
   if (end == HIA_NONE) return s;
   const hia_node *node = &nodes[end];
   if (node->op == HIA_OP_CALL) {
-    hia_fn_id callee = HIA_IMM_A(node->imm);
+    hia_fn_id callee = hiaG_callee(node);
     if (!(node->flags & HIA_NODE_TAIL) || node->n_outs != fn->n_results) return s;
     /* A copy of a tail call, in a body that was copied for a call which is in the backtrace. */
     if (node->loc != HIA_NONE && t->g->locs.data[node->loc].parent != HIA_NONE) return s;
@@ -284,7 +284,7 @@ static void add_next(looping *l, const spot *s, hia_region_id region) {
     add_outs(l, s->end, 0, l->n_vars);
     return;
   }
-  hia_fn_id callee = HIA_IMM_A(l->fn->nodes.data[s->end].imm);
+  hia_fn_id callee = hiaG_callee(&l->fn->nodes.data[s->end]);
   uint32_t first = l->tuple.len;
   for (uint32_t i = 0; i < l->n_vars; i++) add(l, HIA_NONE);
   if (l->has_state)
@@ -638,7 +638,7 @@ static void loop_together(tail *t, const hia_fn_id *members, uint32_t n) {
 /* Gives a call, or fork, of a member the arguments of the merged function. The state, and undef for
  * parameters that the member does not have, are made before it. The caller changes the callee. */
 static void redirect(tail *t, hia_fn *fn, hia_node_id call) {
-  hia_fn_id member = HIA_IMM_A(fn->nodes.data[call].imm);
+  hia_fn_id member = hiaG_callee(&fn->nodes.data[call]);
   hia_fn_id merged = t->merged[member];
   const hia_fn *to = hiaG_fn(t->g, merged);
   hia_loc_id loc = fn->nodes.data[call].loc;
@@ -660,7 +660,7 @@ static void redirect_calls(tail *t, hia_fn *fn) {
   for (hia_node_id n = fn->regions.data[0].first; n != HIA_NONE; n = hiaG_walk_next(fn, n)) {
     unsigned op = fn->nodes.data[n].op;
     if (op != HIA_OP_CALL && op != HIA_OP_FORK && op != HIA_OP_JOIN) continue;
-    hia_fn_id callee = HIA_IMM_A(fn->nodes.data[n].imm);
+    hia_fn_id callee = hiaG_callee(&fn->nodes.data[n]);
     if (callee >= t->n_fns || t->merged[callee] == HIA_NONE) continue;
     if (op != HIA_OP_JOIN) redirect(t, fn, n);
     hia_node *node = &fn->nodes.data[n];
@@ -720,16 +720,13 @@ static classes find_classes(tail *t) {
   first[n] = edges.len;
   c.of = HIA_NEW_ARRAY(t->scratch, uint32_t, n);
   c.n = hiaG_scc(t->scratch, n, first, edges.data, c.of);
-  c.start = HIA_NEW_ARRAY(t->scratch, uint32_t, c.n + 2);
-  c.members = HIA_NEW_ARRAY(t->scratch, hia_fn_id, n);
   c.is_looping = HIA_NEW_ARRAY(t->scratch, bool, c.n);
-  for (hia_fn_id f = 0; f < n; f++) {
-    c.start[c.of[f] + 2]++;
+  for (hia_fn_id f = 0; f < n; f++)
     for (uint32_t e = first[f]; e < first[f + 1]; e++)
       c.is_looping[c.of[f]] |= c.of[edges.data[e]] == c.of[f];
-  }
-  for (uint32_t i = 2; i < c.n + 2; i++) c.start[i] += c.start[i - 1];
-  for (hia_fn_id f = 0; f < n; f++) c.members[c.start[c.of[f] + 1]++] = f;
+  hia_buckets by_class = hiaG_buckets(t->scratch, c.n, n, c.of, NULL);
+  c.start = by_class.start;
+  c.members = by_class.items;
   return c;
 }
 

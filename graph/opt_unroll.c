@@ -91,7 +91,7 @@ typedef struct unrolling {
 static bool is_of_group(const unrolling *u, const hia_fn *fn, hia_node_id n, uint32_t group) {
   const hia_node *node = &fn->nodes.data[n];
   if (node->op != HIA_OP_CALL) return false;
-  const hia_fn *callee = hiaG_fn(u->g, HIA_IMM_A(node->imm));
+  const hia_fn *callee = hiaG_fn(u->g, hiaG_callee(node));
   return callee->group == group && callee->traits & HIA_FN_RECURSIVE;
 }
 
@@ -449,7 +449,7 @@ static void guard(unrolling *u, hia_node_id call, const shape *s) {
   hia_node node = u->fn->nodes.data[call];
   for (hia_node_id n = copy_body(u, &s->guard, call); n < u->fn->nodes.len; n++) {
     hia_node *copy = &u->fn->nodes.data[n];
-    if (copy->op != HIA_OP_CALL || HIA_IMM_A(copy->imm) != HIA_IMM_A(node.imm)) continue;
+    if (copy->op != HIA_OP_CALL || hiaG_callee(copy) != hiaG_callee(&node)) continue;
     copy->loc = node.loc;
     copy->flags |= node.flags & HIA_NODE_TAIL;
   }
@@ -461,7 +461,7 @@ static void rewrite(unrolling *u) {
 }
 
 static const shape *shape_of(const unrolling *u, hia_node_id call) {
-  return &u->shapes[HIA_IMM_A(u->fn->nodes.data[call].imm)];
+  return &u->shapes[hiaG_callee(&u->fn->nodes.data[call])];
 }
 
 static bool is_dead(const unrolling *u, hia_node_id call) {

@@ -187,7 +187,7 @@ static void node_line(printer *p, hia_node_id n) {
   case HIA_OP_FORK:
   case HIA_OP_JOIN:
     hiaR_text_addf(p->out, " %u ", HIA_IMM_B(node->imm));
-    fn_name(p, HIA_IMM_A(node->imm));
+    fn_name(p, hiaG_callee(node));
     break;
   case HIA_OP_HOST:
     word(p, " ");

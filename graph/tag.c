@@ -355,7 +355,7 @@ static void tag_call(tagging *t, hia_node_id n) {
   const hia_value_id *ins = operands(t, n);
   uint32_t index = t->g->sites.len;
   hia_site site = {.caller = t->f,
-                   .callee = HIA_IMM_A(node->imm),
+                   .callee = hiaG_callee(node),
                    .calls = t->to.nodes.len,
                    .n_calls = node->n_ins ? node->n_ins : 1,
                    .n_returns = node->n_outs,

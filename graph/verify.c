@@ -130,7 +130,7 @@ static void check_imm(hia_verifier *v, hia_node_id n) {
 static void check_fork_types(hia_verifier *v, hia_node_id n) {
   const hia_fn *fn = v->fn;
   const hia_node *node = &fn->nodes.data[n];
-  uint32_t f = HIA_IMM_A(node->imm);
+  uint32_t f = hiaG_callee(node);
   if (f >= v->g->fns.len || v->g->fns.data[f]->is_removed)
     hiaG_defect(v, n, "its callee does not exist");
   const hia_fn *callee = hiaG_fn(v->g, f);

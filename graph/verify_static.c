@@ -293,7 +293,7 @@ static void check_traits(hia_verifier *v, hia_node_id n) {
     if (v->fn->slow_path != HIA_NONE)
       hiaG_defect(v, n, "what may be left to a slow path calls no host");
   }
-  if (node->op == HIA_OP_FORK && hiaG_fn(v->g, HIA_IMM_A(node->imm))->traits & HIA_FN_IMPURE)
+  if (node->op == HIA_OP_FORK && hiaG_fn(v->g, hiaG_callee(node))->traits & HIA_FN_IMPURE)
     hiaG_defect(v, n, "what is impure is not forked");
   if (node->op == HIA_OP_MERGE_LOOP) expect_traits(v, n, HIA_FN_DIVERGES);
   bool is_fork = node->op == HIA_OP_FORK || node->op == HIA_OP_JOIN;

@@ -244,7 +244,7 @@ void hiaL_emit_STOLEN(hia_emit *e, hia_node_id n) {
 
 void hiaL_emit_JOIN(hia_emit *e, hia_node_id n) {
   const hia_node *node = hiaL_node(e, n);
-  const hia_fn *fn = hiaG_fn(e->g, HIA_IMM_A(node->imm));
+  const hia_fn *fn = hiaG_fn(e->g, hiaG_callee(node));
   LLVMValueRef args[2] = {e->fork_frame ? e->fork_frame : LLVMConstNull(e->ptr),
                           LLVMConstInt(e->types[HIA_I32], e->ended, false)};
   hiaL_set_debug_loc(e, node->loc, node->flags & HIA_NODE_TAIL);
