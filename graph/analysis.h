@@ -44,15 +44,15 @@ hia_value_id *hiaG_restart_values(hia_arena *arena, const hia_fn *fn);
 #define HIA_MAX_UNPOLLED_BACK 100   /* behind a recursive call, in each of the frames that return */
 
 /* The longest paths since the last safepoint, or since the function was entered; in cycles. */
-typedef struct hia_way {
+typedef struct hia_path {
   uint64_t since; /* over all paths */
   uint64_t bare;  /* over the paths that have met no safepoint at all */
   uint64_t back;  /* over the paths since a call of the function's own group */
   bool is_bare;   /* there are such paths */
   bool is_back;   /* there are such paths */
-} hia_way;
+} hia_path;
 
-hia_way hiaG_longer_way(hia_way a, hia_way b); /* where two paths meet */
+hia_path hiaG_longer_path(hia_path a, hia_path b); /* where two paths meet */
 
 /* The most nodes in one straight-line run, which become one block. Some of LLVM's algorithms are
  * quadratic in the length of a block: the scheduler, for one, compares every write of the flags

@@ -1,14 +1,15 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* How long the code of static graphs takes, by the op table's cycles, and how large it is. */
+/* Estimates for static graphs: how long code takes, in cycles of the op table, and how large it is.
+ */
 #include "graph/analysis.h"
 
-/* The remainder of floats is found bit by bit: some thousand steps for the largest by the smallest.
- */
+/* The remainder of floats is computed bit by bit: some thousand steps for the largest divided by
+ * the smallest. */
 uint64_t hiaG_cost(const hia_fn *fn, hia_node_id n) {
   unsigned op = fn->nodes.data[n].op;
   if (op == HIA_OP_REM && hiaG_node_dtype(fn, n) == HIA_F64) return HIA_MAX_UNPOLLED;
   if (op == HIA_OP_REM && hiaG_node_dtype(fn, n) == HIA_F32) return HIA_MAX_UNPOLLED / 8;
-  if (op == HIA_OP_HOST) return HIA_MAX_UNPOLLED; /* nobody knows */
+  if (op == HIA_OP_HOST) return HIA_MAX_UNPOLLED; /* unknown */
   return hiaR_ops[op].cost;
 }
 
@@ -24,15 +25,15 @@ bool hiaG_polls(const hia_fn *fn) {
   return false;
 }
 
-hia_way hiaG_longer_way(hia_way a, hia_way b) {
-  hia_way way = {.since = a.since > b.since ? a.since : b.since,
-                 .is_bare = a.is_bare || b.is_bare,
-                 .is_back = a.is_back || b.is_back};
-  if (a.is_bare) way.bare = a.bare;
-  if (b.is_bare && b.bare > way.bare) way.bare = b.bare;
-  if (a.is_back) way.back = a.back;
-  if (b.is_back && b.back > way.back) way.back = b.back;
-  return way;
+hia_path hiaG_longer_path(hia_path a, hia_path b) {
+  hia_path path = {.since = a.since > b.since ? a.since : b.since,
+                   .is_bare = a.is_bare || b.is_bare,
+                   .is_back = a.is_back || b.is_back};
+  if (a.is_bare) path.bare = a.bare;
+  if (b.is_bare && b.bare > path.bare) path.bare = b.bare;
+  if (a.is_back) path.back = a.back;
+  if (b.is_back && b.back > path.back) path.back = b.back;
+  return path;
 }
 
 /* ---- sizes ---- */

@@ -106,17 +106,17 @@ static hia_flat_node *add_node(flattener *f, hia_image_kind kind, hia_loc_id loc
 static uint32_t last_node(flattener *f) { return here(f)->section->nodes.len - 1; }
 
 /* Appends the sources of `n` values to the pool, and returns where; *n becomes their number. A node
- * waits for at most MOST sources; JOINs before it gather more. */
-enum { MOST = 200 };
+ * waits for at most MAX_SOURCES sources; JOINs before it gather more. */
+enum { MAX_SOURCES = 200 };
 static uint32_t push_sources(flattener *f, const uint32_t *sources, uint32_t *n) {
   hia_flat_section *s = here(f)->section;
   hia_u32vec todo = {0};
   for (uint32_t i = 0; i < *n; i++)
     if (sources[i] != NO_SOURCE) hiaR_push(f->scratch, &todo, sources[i]);
-  while (todo.len > MOST) {
+  while (todo.len > MAX_SOURCES) {
     uint32_t len = 0;
-    for (uint32_t i = 0; i < todo.len; i += MOST) {
-      uint32_t part = todo.len - i < MOST ? todo.len - i : MOST, at = s->pool.len;
+    for (uint32_t i = 0; i < todo.len; i += MAX_SOURCES) {
+      uint32_t part = todo.len - i < MAX_SOURCES ? todo.len - i : MAX_SOURCES, at = s->pool.len;
       for (uint32_t k = 0; k < part; k++) hiaR_push(f->scratch, &s->pool, todo.data[i + k]);
       hia_flat_node *join = add_node(f, HIA_KIND_JOIN, HIA_NONE);
       join->sources = at, join->n_sources = part;
@@ -160,7 +160,7 @@ static void alias(flattener *f, hia_value_id v, hia_value_id of) {
   f->source[v] = f->source[of];
 }
 
-static void add_plain(flattener *f, const hia_node *n, hia_node_id id) {
+static void add_op(flattener *f, const hia_node *n, hia_node_id id) {
   uint32_t slots[3], sources[3];
   for (uint32_t i = 0; i < n->n_ins && i < 3; i++) {
     hia_value_id v = hiaG_in(f->fn, id, i);
@@ -478,7 +478,7 @@ static void visit(flattener *f, hia_node_id id) {
     for (uint32_t i = 0; i < n->n_ins; i++)
       hiaR_push(f->scratch, &s->results, f->slot[hiaG_in(f->fn, id, i)]);
     break;
-  default: add_plain(f, n, id); break;
+  default: add_op(f, n, id); break;
   }
 }
 

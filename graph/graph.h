@@ -22,8 +22,8 @@
  * order of the list prev/next, where an `if` stands for its regions; in the static state the order
  * of indices. Nodes that can fail keep their order; therefore "the first failure" is well defined.
  *
- * A graph belongs to the thread that compiles it, and its memory is its compilation's arena. Errors
- * leave by hiaR_throw. */
+ * While it is changed a graph belongs to one thread; several threads may read it. Its memory is its
+ * compilation's arena. Errors leave by hiaR_throw. */
 #ifndef HIA_GRAPH_H
 #define HIA_GRAPH_H
 

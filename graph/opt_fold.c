@@ -207,8 +207,8 @@ static bool fold_shift(folding *f, hia_node_id n, hia_dtype type) {
   return stays && become_const(f, n, c);
 }
 
-/* A product that is exact is added, or only rounded, as it would be: adding -0.0 keeps the sign of
- * a zero. */
+/* fma with a factor 1, whose product is exact, is an addition. With addend -0.0, which keeps the
+ * sign of a zero, it is a multiplication. */
 static bool fold_fma(folding *f, hia_node_id n, hia_dtype type) {
   hia_value_id a = in(f, n, 0), b = in(f, n, 1), c = in(f, n, 2);
   hia_word k;
@@ -282,7 +282,7 @@ static bool fold_unary(folding *f, hia_node_id n, hia_dtype type) {
   }
 }
 
-/* isnan and isinf of what keeps them, and of what is never either. */
+/* isnan and isinf of operations that keep both, and of values that are never either. */
 static bool fold_classify(folding *f, hia_node_id n) {
   hia_node_id inner = node_of(f, in(f, n, 0));
   unsigned op = f->fn->nodes.data[n].op;

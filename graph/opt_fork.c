@@ -29,7 +29,7 @@
  * this pass's own branches. Outer regions come before inner ones, because thieves take the oldest
  * fork, which is the largest piece of work.
  *
- * Needs hiaG_effects and a function without forks; keeps everything but the numbering. */
+ * Requires hiaG_effects and a function without forks; keeps everything but the numbering. */
 #include "graph/graph.h"
 #include <stdlib.h>
 

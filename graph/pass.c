@@ -64,7 +64,8 @@ const hia_pass hiaG_passes[] = {
     {NULL, NULL, HIA_PASS_GRAPH, {NULL}, false, HIA_USE_ALL, false},
 };
 
-/* Is `name` (of a pass) in the list? A word without a number stands for all of its repetitions. */
+/* True if `name` (of a pass) is in the list. A word without a number stands for all of its
+ * repetitions. */
 static bool is_listed(const char *list, const char *name) {
   if (!list) return false;
   if (strcmp(list, "all") == 0) return true;

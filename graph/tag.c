@@ -386,7 +386,7 @@ static void tag_arg(tagging *t, hia_node_id n) {
   t->now[v] = hiaG_out(&t->to, emit(t, HIA_OP_MERGE_ENTRY, NULL, 0, &type, 1, index, HIA_NONE), 0);
 }
 
-static void tag_plain(tagging *t, hia_node_id n) {
+static void tag_op(tagging *t, hia_node_id n) {
   const hia_node *node = &t->from->nodes.data[n];
   const hia_value_id *ins = operands(t, n);
   hia_node_id copy = emit(t, node->op, ins, node->n_ins, NULL, 0, node->imm, node->loc);
@@ -399,7 +399,7 @@ static void tag_plain(tagging *t, hia_node_id n) {
 
 static void tag_yield(tagging *t, hia_node_id n) {
   switch ((hia_region_kind)t->from->regions.data[t->from->nodes.data[n].region].kind) {
-  case HIA_REGION_BODY: tag_plain(t, n); break;
+  case HIA_REGION_BODY: tag_op(t, n); break;
   case HIA_REGION_THEN: end_then(t, n); break;
   case HIA_REGION_ELSE: end_if(t, n); break;
   case HIA_REGION_HEAD: begin_round(t, n); break;
@@ -434,7 +434,7 @@ static void tag_fn(hia_graph *g, hia_fn_id f) {
     case HIA_OP_LOOP: begin_loop(&t, n); break;
     case HIA_OP_CALL: tag_call(&t, n); break;
     case HIA_OP_YIELD: tag_yield(&t, n); break;
-    default: tag_plain(&t, n); break;
+    default: tag_op(&t, n); break;
     }
   }
   t.to.regions.data[0].last = t.to.nodes.len;

@@ -57,7 +57,8 @@ static void check_rule(hia_verifier *v, hia_node_id n) {
     first = 1;
     type = in_type(fn, n, 1);
   }
-  uint32_t n_same = rule == HIA_RULE_SHIFT ? 1 : node->n_ins; /* a count has a type of its own */
+  uint32_t n_same =
+      rule == HIA_RULE_SHIFT ? 1 : node->n_ins; /* a shift count has a type of its own */
   for (uint32_t i = first; i < n_same; i++)
     hiaG_expect_type(v, n, "operand", i, in_type(fn, n, i), type);
   hiaG_expect_type(v, n, "result", 0, out, hiaR_rule_result(rule, type));

@@ -28,9 +28,9 @@ typedef struct hia_signature {
 
 /* How the runtime learns, during a loop, which forks are open. */
 typedef enum hia_loop_forks {
-  HIA_LOOP_WITHOUT,  /* none are open */
-  HIA_LOOP_COMPARES, /* from the debug location of the safepoint at the start of each round */
-  HIA_LOOP_KEEPS     /* from a number kept in the frame during the loop */
+  HIA_LOOP_WITHOUT, /* none are open */
+  HIA_LOOP_POLLS,   /* from the debug location of the safepoint at the start of each round */
+  HIA_LOOP_KEEPS    /* from a number kept in the frame during the loop */
 } hia_loop_forks;
 
 /* A branch (kept at its THEN region) or a loop (at its HEAD) while it is lowered. */
@@ -44,7 +44,7 @@ typedef struct hia_flow {
                                 branch does; 0: none */
   bool is_joined;            /* branch: it is such an inner branch */
   bool is_hollow[2];         /* branch: THEN, or ELSE, has no instructions and no block */
-  hia_way way;               /* at its start; from ELSE and ROUND on: at the end of THEN, of HEAD */
+  hia_path path;             /* at its start; from ELSE and ROUND on: at the end of THEN, of HEAD */
   hia_loop_forks forks;      /* loop */
   uint32_t merges;           /* loop: its first entry of emit->merges */
 } hia_flow;
@@ -66,8 +66,8 @@ typedef struct hia_emit {
   const hia_lower_options *options;
   hia_comp *comp; /* lowering's own: scratch memory and errors */
   hia_facts facts;
-  hia_way *ways;   /* by function: the path that a call of it adds; an upper bound until it has been
-                      lowered */
+  hia_path *paths; /* by function: the path that a call of it adds; an upper bound until it has been
+                    lowered */
   bool *is_wanted; /* by function: the module has it */
   hia_u32vec fork_functions, fork_sites, fork_args; /* rows of the table, lower.h */
   hia_signature *fns;                               /* by function */
@@ -109,8 +109,8 @@ typedef struct hia_emit {
   LLVMMetadataRef scope;
   LLVMValueRef *values;        /* by value */
   hia_flow *flows;             /* by region: THEN and HEAD */
-  hia_way way;                 /* up to where the builder stands */
-  uint64_t back_run;           /* the most that way.back may be */
+  hia_path path;               /* up to where the builder stands */
+  uint64_t back_run;           /* the most that path.back may be */
   hia_region_id check;         /* the region at whose start the safepoint is; NONE: nowhere */
   HIA_VEC(LLVMValueRef) args;  /* of the call being built */
   HIA_VEC(hia_node_id) merges; /* MERGE_LOOPs of the open loops */
@@ -235,7 +235,7 @@ void hiaL_object_end(hia_emit *e);
 
 void hiaL_open_leaf(hia_emit *e); /* emit->fn */
 void hiaL_close_leaf(hia_emit *e);
-void hiaL_look_at_fuel(hia_emit *e); /* behind node emit->fuel_at */
+void hiaL_compare_fuel(hia_emit *e); /* behind node emit->fuel_at */
 /* Jumps to the slow path. The builder is left in a block that is never reached. */
 void hiaL_restart(hia_emit *e);
 

@@ -60,9 +60,9 @@ hia_region_id hiaL_check_region(hia_emit *e) {
   uint64_t outside = 0;
   for (hia_node_id n = 0; n < fn->nodes.len; n++)
     if (n < first || n >= last) outside += hiaG_cost(fn, n);
-  e->ways[e->id] = (hia_way){.bare = outside, .is_bare = r != 0};
+  e->paths[e->id] = (hia_path){.bare = outside, .is_bare = r != 0};
   if (outside <= HIA_MAX_UNPOLLED_FN) return r;
-  e->ways[e->id].is_bare = false;
+  e->paths[e->id].is_bare = false;
   return 0;
 }
 
@@ -84,13 +84,13 @@ uint64_t hiaL_back_run(const hia_emit *e) {
 
 void hiaL_spend(hia_emit *e, uint64_t cost) {
   if (cost == 0) return; /* nothing is emitted, maybe because the block has ended */
-  bool is_long = e->way.since + cost > HIA_MAX_UNPOLLED ||
-                 (e->way.is_back && e->way.back + cost > e->back_run);
+  bool is_long = e->path.since + cost > HIA_MAX_UNPOLLED ||
+                 (e->path.is_back && e->path.back + cost > e->back_run);
   /* A fork that has ended and is not joined is nothing that the runtime may meet. */
   if (is_long && e->ended == HIA_NONE && !e->options->unchecked) hiaL_check(e);
-  e->way.since += cost;
-  e->way.bare += cost;
-  e->way.back += cost;
+  e->path.since += cost;
+  e->path.bare += cost;
+  e->path.back += cost;
 }
 
 /* Adds the cost of a call: the time since the callee's last poll or, if it has a path without one,
@@ -100,15 +100,15 @@ void hiaL_spend(hia_emit *e, uint64_t cost) {
  * poll. A safepoint there cost a sixth on fib and a fifth on ack. So there is one only where that
  * part is long, and the runtime's return barriers cover the rest (runtime/native/barrier.c). */
 void hiaL_spend_call(hia_emit *e, hia_fn_id callee) {
-  const hia_way *way = &e->ways[callee];
+  const hia_path *path = &e->paths[callee];
   bool is_own = e->facts.group[callee] == e->facts.group[e->id];
-  if (is_own) e->way.is_back = false; /* the callee polls, or takes little */
-  hiaL_spend(e, 5 + (way->is_bare ? way->bare : 0));
-  if (!way->is_bare) e->way = (hia_way){.since = 0};
-  if (e->way.since < way->since) e->way.since = way->since;
+  if (is_own) e->path.is_back = false; /* the callee polls, or takes little */
+  hiaL_spend(e, 5 + (path->is_bare ? path->bare : 0));
+  if (!path->is_bare) e->path = (hia_path){.since = 0};
+  if (e->path.since < path->since) e->path.since = path->since;
   if (!is_own) return;
-  e->way.back = 0;
-  e->way.is_back = true;
+  e->path.back = 0;
+  e->path.is_back = true;
 }
 
 /* The location of the innermost loop: a run that ends in a loop reports it, because the function
@@ -140,7 +140,7 @@ LLVMValueRef hiaL_build_comparison(LLVMBuilderRef b, LLVMContextRef llvm, LLVMVa
 }
 
 void hiaL_check(hia_emit *e) {
-  e->way = (hia_way){.since = 0};
+  e->path = (hia_path){.since = 0};
   hia_loc_id loc = hiaL_loop_loc(e);
   hiaL_set_debug_loc(e, loc == HIA_NONE ? e->fn->loc : loc, false);
   LLVMValueRef check = hiaL_build_comparison(e->b, e->llvm, e->context);

@@ -230,7 +230,7 @@ static LLVMBasicBlockRef find_join(hia_emit *e, hia_region_id then, hia_flow *fl
 static void open_then(hia_emit *e, hia_region_id then) {
   const hia_fn *fn = e->fn;
   hia_flow *flow = hiaL_flow(e, then);
-  flow->way = e->way;
+  flow->path = e->path;
   flow->is_hollow[0] = is_hollow(fn, then);
   flow->is_hollow[1] = is_hollow(fn, then + 1);
   if (flow->is_hollow[0] && flow->is_hollow[1]) return; /* a select */
@@ -257,15 +257,15 @@ static void close_then(hia_emit *e, hia_region_id then) { close_arm(e, then, 0);
 
 static void open_else(hia_emit *e, hia_region_id r) {
   hia_flow *flow = hiaL_flow(e, r - 1);
-  hia_way at_end = e->way;
-  e->way = flow->way;
-  flow->way = at_end;
+  hia_path at_end = e->path;
+  e->path = flow->path;
+  flow->path = at_end;
   if (flow->join && !flow->is_hollow[1]) hiaL_at(e, flow->other);
 }
 
 static void close_else(hia_emit *e, hia_region_id r) {
   hia_flow *flow = hiaL_flow(e, r - 1);
-  e->way = hiaG_longer_way(e->way, flow->way);
+  e->path = hiaG_longer_path(e->path, flow->path);
   close_arm(e, r - 1, 1);
   if (flow->join && !flow->is_joined) hiaL_at(e, flow->join);
 }
@@ -291,7 +291,7 @@ static void open_head(hia_emit *e, hia_region_id head) {
   hia_flow *flow = hiaL_flow(e, head);
   uint32_t number = hiaL_forks_number(e);
   if (number >= HIA_FORKS_OPEN)
-    flow->forks = hiaL_has_calls(e, head) ? HIA_LOOP_COMPARES : HIA_LOOP_KEEPS;
+    flow->forks = hiaL_has_calls(e, head) ? HIA_LOOP_POLLS : HIA_LOOP_KEEPS;
   if (flow->forks == HIA_LOOP_KEEPS) hiaL_keep_number(e, number);
   hiaL_keep_none(e, head); /* for loops outside of `check`, where hiaL_place_forks does it */
   flow->from[0] = hiaL_here(e);
@@ -303,7 +303,7 @@ static void open_head(hia_emit *e, hia_region_id head) {
 
 static void open_round(hia_emit *e, hia_region_id round) {
   hia_flow *flow = hiaL_flow(e, round - 1);
-  flow->way = e->way;
+  flow->path = e->path;
   LLVMBasicBlockRef block = hiaL_block(e, "round");
   flow->join = hiaL_block(e, "exit");
   LLVMValueRef goes_on = predicate(e, round);
@@ -311,7 +311,7 @@ static void open_round(hia_emit *e, hia_region_id round) {
   LLVMBuildCondBr(e->b, goes_on, block, flow->join);
   hiaL_no_debug_loc(e);
   hiaL_at(e, block);
-  if (flow->forks == HIA_LOOP_COMPARES) hiaL_check(e);
+  if (flow->forks == HIA_LOOP_POLLS) hiaL_check(e);
 }
 
 static void close_round(hia_emit *e, hia_region_id round) {
@@ -324,7 +324,7 @@ static void close_round(hia_emit *e, hia_region_id round) {
   }
   hia_loc_id loc = hiaL_loop_loc(e); /* rounds.c reads it from the branches */
   e->merges.len = flow->merges;
-  e->way = hiaG_longer_way(e->way, flow->way); /* no round, or the last; each round polls */
+  e->path = hiaG_longer_path(e->path, flow->path); /* no round, or the last; each round polls */
   if (loc != HIA_NONE) hiaL_set_debug_loc(e, loc, false);
   LLVMBuildBr(e->b, flow->head);
   hiaL_no_debug_loc(e);
@@ -396,7 +396,7 @@ void hiaL_body(hia_emit *e) {
     }
     if (!emitters[op]) HIA_BUG(e->comp, "%s: node %u cannot be lowered", fn->name, n);
     emitters[op](e, n);
-    if (n == e->fuel_at) hiaL_look_at_fuel(e);
+    if (n == e->fuel_at) hiaL_compare_fuel(e);
   }
   hiaL_close_forks(e);
 }

@@ -98,7 +98,7 @@ static void plan_fuel(hia_emit *e) {
   e->fuel_at = last;
 }
 
-void hiaL_look_at_fuel(hia_emit *e) {
+void hiaL_compare_fuel(hia_emit *e) {
   LLVMBasicBlockRef low = hiaL_block(e, "low_on_fuel"), next = hiaL_block(e, "fuelled");
   LLVMValueRef needed = LLVMConstInt(e->types[HIA_I64], e->fuel_needed, false);
   hiaL_unlikely(e, LLVMBuildICmp(e->b, LLVMIntULT, e->values[e->fuel], needed, "is_low"), low,

@@ -33,9 +33,8 @@ ARITHMETIC(ADD, Add, FAdd)
 ARITHMETIC(SUB, Sub, FSub)
 ARITHMETIC(MUL, Mul, FMul)
 
-/* Division of integers. One comparison decides whether the divisor is 0 or -1, and all that is
- * special is off the usual path: a zero fails, -1 fails for the least integer and negates all
- * others. */
+/* Division of integers. One comparison finds the divisors 0 and -1, which are treated off the usual
+ * path: 0 fails, and -1 fails for the least integer and negates all others. */
 static void divide(hia_emit *e, hia_node_id n, bool is_rem) {
   hia_dtype t = dtype(e, n);
   LLVMTypeRef type = e->types[t];
@@ -168,7 +167,8 @@ void hiaL_emit_BNOT(hia_emit *e, hia_node_id n) {
   hiaL_out(e, n, 0, LLVMBuildNot(e->b, hiaL_in(e, n, 0), ""));
 }
 
-/* The count modulo the width, which is a power of two, at the dtype of what is shifted. */
+/* The count modulo the width, which is a power of two, converted to the dtype of the shifted value.
+ */
 static LLVMValueRef shift_count(hia_emit *e, hia_node_id n) {
   hia_dtype t = dtype(e, n), own = hiaG_type(e->fn, hiaG_in(e->fn, n, 1));
   LLVMValueRef mask = LLVMConstInt(e->types[own], t == HIA_I32 ? 31 : 63, false);
@@ -190,7 +190,7 @@ void hiaL_emit_POPCOUNT(hia_emit *e, hia_node_id n) {
   hiaL_out(e, n, 0, intrinsic(e, "llvm.ctpop", e->types[dtype(e, n)], &a, 1));
 }
 
-/* The second operand: the result for 0 is no poison but the width. */
+/* The second operand says that the result for 0 is the width, not poison. */
 static void count_zeros(hia_emit *e, hia_node_id n, const char *name) {
   LLVMValueRef args[2] = {hiaL_in(e, n, 0), LLVMConstNull(e->types[HIA_BOOL])};
   hiaL_out(e, n, 0, intrinsic(e, name, e->types[dtype(e, n)], args, 2));
@@ -210,7 +210,8 @@ INTRINSIC(CEIL, "llvm.ceil")
 INTRINSIC(ROUND, "llvm.roundeven")
 INTRINSIC(SQRT, "llvm.sqrt")
 
-/* Not llvm.fmuladd, which may round twice. A processor without the instruction calls libm's fma. */
+/* Not llvm.fmuladd, which may round twice. On processors without the instruction, the code calls
+ * libm's fma. */
 void hiaL_emit_FMA(hia_emit *e, hia_node_id n) {
   LLVMValueRef args[3] = {hiaL_in(e, n, 0), hiaL_in(e, n, 1), hiaL_in(e, n, 2)};
   hiaL_out(e, n, 0, intrinsic(e, "llvm.fma", e->types[dtype(e, n)], args, 3));

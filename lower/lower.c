@@ -10,7 +10,7 @@ void hiaL_entry_name(char name[HIA_ENTRY_NAME_SIZE], hia_fn_id root) {
 }
 
 static void open_debug_info(hia_emit *e) {
-  const char *file = e->g->file && *e->g->file ? e->g->file : "-"; /* DWARF wants a name */
+  const char *file = e->g->file && *e->g->file ? e->g->file : "-"; /* DWARF requires a name */
   e->debug = LLVMCreateDIBuilder(e->module);
   e->file = LLVMDIBuilderCreateFile(e->debug, file, strlen(file), "", 0);
   e->unit = LLVMDIBuilderCreateCompileUnit(e->debug, LLVMDWARFSourceLanguageC, e->file, "hiaton", 6,
@@ -62,12 +62,12 @@ static void lower_function(hia_emit *e, hia_fn_id id) {
   e->check = hiaL_check_region(e);
   e->back_run = hiaL_back_run(e);
   e->fuel_at = HIA_NONE;
-  e->way = (hia_way){.is_bare = true};
+  e->path = (hia_path){.is_bare = true};
   hiaL_at(e, hiaL_block(e, "entry"));
   if (hiaL_does(e, id, HIA_IS_LEAF)) hiaL_open_leaf(e);
   hiaL_body(e);
   if (hiaL_does(e, id, HIA_IS_LEAF)) hiaL_close_leaf(e);
-  e->ways[id] = e->way;
+  e->paths[id] = e->path;
   if (e->fns[id].entry) hiaL_entry(e, id);
   if (e->fns[id].entry && e->facts.is_forked[id]) hiaL_pays(e, id);
   memset(&e->args, 0, sizeof e->args); /* their memory was the function's */
@@ -97,9 +97,9 @@ static void lower(hia_emit *e) {
   if (g->state != HIA_STATIC) HIA_BUG(e->comp, "only static graphs are lowered");
   open_module(e);
   e->facts = hiaG_facts(&e->comp->scratch, g);
-  e->ways = HIA_NEW_ARRAY(&e->comp->scratch, hia_way, g->fns.len);
+  e->paths = HIA_NEW_ARRAY(&e->comp->scratch, hia_path, g->fns.len);
   for (hia_fn_id f = 0; f < g->fns.len; f++)
-    e->ways[f] = (hia_way){.bare = HIA_MAX_UNPOLLED_FN, .is_bare = true};
+    e->paths[f] = (hia_path){.bare = HIA_MAX_UNPOLLED_FN, .is_bare = true};
   find_wanted(e);
   e->fns = HIA_NEW_ARRAY(&e->comp->scratch, hia_signature, g->fns.len);
   for (hia_fn_id f = 0; f < g->fns.len; f++)
