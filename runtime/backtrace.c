@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Chains of calls: kept whole up to a length, beyond it both ends. */
+/* Backtraces: kept whole up to a length; beyond it both ends are kept. */
 #include "runtime/runtime.h"
 
 void hiaR_backtrace_push(hia_backtrace *backtrace, uint32_t loc) {

@@ -1,10 +1,10 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Errors as objects: made once, complete, from whatever went wrong; they depend on nothing
+/* Errors as objects: made once, complete, from whatever went wrong; they refer to nothing else
  * afterwards. */
 #include "runtime/error.h"
 #include <stdio.h>
 
-/* Of a long chain, the text shows this many entries at each end. */
+/* The text shows this many entries at each end of a long backtrace. */
 #define SHOWN_ENDS 10
 
 /* ---- making ---- */
@@ -49,7 +49,8 @@ static hia_error_entry *one_entry(hia_error *error, const char *code, const char
   return error->entries;
 }
 
-/* "file:line:col: error[code]: message" and the source line, as the frontend's diagnostics look. */
+/* "file:line:col: error[code]: message" and the source line, in the form of the frontend's
+ * diagnostics. */
 static void add_head(hia_error *error, hia_text *out, const char *text, size_t text_size) {
   const hia_error_entry *entry = error->entries;
   if (entry->file[0] && entry->line)
@@ -63,7 +64,7 @@ static void add_head(hia_error *error, hia_text *out, const char *text, size_t t
   if (entry->hint[0]) hiaR_text_addf(out, "      = hint: %s\n", entry->hint);
 }
 
-static void fill_plain(hia_error *error, const void *user) {
+static void fill_message(hia_error *error, const void *user) {
   const hia_message *p = user;
   error->file = hiaR_error_copy(error, p->file);
   hia_error_entry *entry =
@@ -77,8 +78,8 @@ static void fill_plain(hia_error *error, const void *user) {
 }
 
 hia_status hiaR_fail_message(const hia_allocator *allocator, hia_error **error, hia_status status,
-                             const hia_message *plain) {
-  return hiaR_error_make(allocator, error, status, fill_plain, plain);
+                             const hia_message *message) {
+  return hiaR_error_make(allocator, error, status, fill_message, message);
 }
 
 /* ---- of a failed run ---- */
@@ -89,7 +90,7 @@ typedef struct failed_run {
   const hia_places *places;
 } failed_run;
 
-/* The function of this name is the expression behind the program. */
+/* True if the function is the expression behind the program. */
 static bool is_expression(const char *name) { return name && strcmp(name, HIA_EXPRESSION) == 0; }
 
 static hia_chain_entry chain_entry(hia_error *error, const hia_places *places, uint32_t loc) {
@@ -176,7 +177,7 @@ static const char *run_message(hia_error *error, const failed_run *run) {
     if (!bounds->memory) return message;
     return hiaR_arena_printf(arena, "%s: more than %s", message, size_text(arena, bounds->memory));
   case HIA_DEADLINE:
-    if (!bounds->timeout_ns) return message; /* of the run around it */
+    if (!bounds->timeout_ns) return message; /* a timeout of the outer run */
     return hiaR_arena_printf(arena, "%s: more than %s", message,
                              time_text(arena, bounds->timeout_ns));
   default: return message;
@@ -216,7 +217,7 @@ hia_status hiaR_fail_run(const hia_allocator *allocator, hia_error **error,
                          &(failed_run){failure, bounds, places});
 }
 
-/* ---- asking ---- */
+/* ---- reading ---- */
 
 void hia_error_free(hia_error *error) {
   if (!error) return;

@@ -13,7 +13,7 @@ typedef struct hia_entry_note {
 typedef struct hia_error_entry {
   const char *code, *message, *hint, *file;
   uint32_t line, col;
-  uint32_t end_col; /* behind the last byte that is meant, on that line; 0: not known */
+  uint32_t end_col; /* the column behind the last byte of the range, on that line; 0: not known */
   const hia_entry_note *notes;
   uint32_t n_notes;
 } hia_error_entry;
@@ -24,27 +24,28 @@ typedef struct hia_chain_entry {
 
 struct hia_error {
   hia_allocator allocator;
-  hia_comp comp; /* of all its text */
+  hia_comp comp; /* owns all its text */
   hia_status status;
   const char *file, *text;
   hia_error_entry *entries;
   size_t n_entries;
-  uint32_t n_left_out; /* mistakes beyond them */
+  uint32_t n_left_out; /* mistakes that were not made entries */
   int64_t fail_code;
   uint64_t chain_length;
-  bool is_cut;            /* the chain is longer, between the entries that are kept */
-  hia_chain_entry *chain; /* n_inner from the start, then n_outer up to the end */
+  bool is_cut;            /* more entries lie between those that are kept */
+  hia_chain_entry *chain; /* n_inner entries from the start, then n_outer up to the end */
   uint32_t n_inner, n_outer;
 };
 
-/* Makes an error and lets `fill` write it, which may throw; out of memory leaves NULL. Answers
- * `status`, as all that make errors do. `error` may be NULL: nobody wants it. */
+/* Makes an error and lets `fill` write it, which may throw. When out of memory *error is NULL.
+ * Returns `status`, as all functions that make errors do. `error` may be NULL: the caller does not
+ * need it. */
 hia_status hiaR_error_make(const hia_allocator *allocator, hia_error **error, hia_status status,
                            void (*fill)(hia_error *error, const void *user), const void *user);
-/* In a fill: text of the error's own; "" for NULL. */
+/* In a fill: a copy of the text that the error owns; "" for NULL. */
 const char *hiaR_error_copy(hia_error *error, const char *text);
 
-/* A message with a position, perhaps. Strings may be NULL. */
+/* A message, with or without a position. Strings may be NULL. */
 typedef struct hia_message {
   const char *message, *hint;
   const char *code; /* NULL: the status's word */
@@ -53,15 +54,15 @@ typedef struct hia_message {
   uint32_t line, col; /* 0: none */
 } hia_message;
 hia_status hiaR_fail_message(const hia_allocator *allocator, hia_error **error, hia_status status,
-                             const hia_message *plain);
+                             const hia_message *message);
 
-/* What a run was allowed, for the message; 0: what there is. */
+/* The limits of a run, for the message; 0: no limit was set. */
 typedef struct hia_bounds {
   size_t depth, memory;
   uint64_t timeout_ns;
   bool is_native;
 } hia_bounds;
-/* A run that failed. */
+/* Makes the error of a run that failed. */
 hia_status hiaR_fail_run(const hia_allocator *allocator, hia_error **error,
                          const hia_failure *failure, const hia_bounds *bounds,
                          const hia_places *places);

@@ -50,7 +50,8 @@ void hiaR_timeline_close(hia_timeline *timeline, bool is_reader) {
     atomic_fetch_sub(&timeline->users, 1);
 }
 
-/* Room for one more element in an array of n; answers the array, NULL when out of memory. */
+/* Makes room for one more element in an array of n. Returns the array, or NULL when out of memory.
+ */
 static void *make_room(const hia_allocator *a, void *array, size_t elem, uint32_t n,
                        uint32_t *cap) {
   if (n < *cap) return array;
@@ -89,7 +90,7 @@ uint32_t hiaR_timeline_name(hia_timeline *timeline, const char *name) {
 
 /* The lock is held. */
 static void add_span(hia_timeline *timeline, const hia_span *span) {
-  /* One that is there already is most likely near the end. */
+  /* A span that is there already is most likely near the end. */
   for (uint32_t i = timeline->n_spans; i-- > 0;) {
     const hia_span *s = &timeline->spans[i];
     if (s->begin == span->begin && s->of == span->of && strcmp(s->name, span->name) == 0) return;
@@ -108,8 +109,8 @@ void hiaR_timeline_span(hia_timeline *timeline, const hia_span *span) {
   pthread_mutex_unlock(&timeline->lock);
 }
 
-/* The newest of the entry's that is not newer than `at`. The lock is held, or the timeline is read.
- */
+/* The newest name of the entry that is not newer than `at`. The lock is held, or the timeline is
+ * being read. */
 static const hia_callee *find_callee(const hia_timeline *timeline, uint64_t entry, uint64_t at) {
   for (uint32_t i = timeline->n_callees; i-- > 0;) {
     const hia_callee *c = &timeline->callees[i];
@@ -141,7 +142,7 @@ const char *hiaR_timeline_callee_at(const hia_timeline *timeline, uint64_t entry
 /* The lock is held. */
 static hia_ring *new_ring(hia_timeline *timeline, unsigned worker) {
   const hia_allocator *a = &timeline->allocator;
-  /* Not zeroed: memory is touched as events come. */
+  /* Not zeroed: its memory is touched as events are added. */
   hia_ring *ring = a->alloc(a->user, ring_bytes(timeline));
   if (!ring) {
     timeline->lost_rings++;
@@ -160,13 +161,13 @@ hia_ring *hiaR_ring_of(hia_timeline *timeline, unsigned worker) {
   if (HIA_LIKELY(!timeline)) return NULL;
   pthread_mutex_lock(&timeline->lock);
   hia_ring *ring = timeline->rings;
-  /* A worker of the pool may call runs itself: from a host function. */
+  /* A worker of the pool may call runs itself, from a host function. */
   while (ring &&
          !((ring->worker == worker || worker == 0) && pthread_equal(ring->thread, pthread_self())))
     ring = ring->next;
   if (!ring) ring = new_ring(timeline, worker);
   pthread_mutex_unlock(&timeline->lock);
-  /* A thread that has ended may have been called the same: what it wrote comes first. */
+  /* A thread that has ended may have had the same identifier: its events precede. */
   if (ring) (void)atomic_load_explicit(&ring->count, memory_order_acquire);
   return ring;
 }

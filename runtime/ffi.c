@@ -1,17 +1,18 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Calls of host functions by libffi. Nothing else refers to it, so a program whose image calls no
- * host is linked without. */
+/* Calls of host functions by libffi. No other file refers to it, so a program whose image calls no
+ * host function is linked without it. */
 #include "runtime/host.h"
 #include <ffi.h>
 
 typedef struct prepared {
   ffi_cif cif;
   hia_host_target target;
-  hia_host_signature signature; /* its lists are the caller's */
+  hia_host_signature signature; /* the caller owns its lists */
   ffi_type *types[];            /* of the arguments of the C function */
 } prepared;
 
-/* The C function has more arguments than the declared one: user data, and places for results. */
+/* The C function has more arguments than the declared function: user data, and pointers to
+ * results. */
 enum { MAX_ARGUMENTS = 4096, FEW = 24 };
 
 static size_t n_arguments(const hia_host_signature *s) {
@@ -52,7 +53,7 @@ static bool prepare(void *at, const hia_host_target *target, const hia_host_sign
   return ffi_prep_cif(&p->cif, FFI_DEFAULT_ABI, n, result, p->types) == FFI_OK;
 }
 
-/* What the C function has left at `at`, as a word. */
+/* The value that the C function has written at `at`, as a word. */
 static hia_word word_at(const hia_word *at, hia_dtype dtype) {
   switch (dtype) {
   case HIA_BOOL: return hiaR_from_bool(*(const uint8_t *)at != 0);
@@ -66,7 +67,7 @@ static hia_status make_call(const prepared *p, hia_word *slots, const uint32_t *
                             const uint32_t *outs, void **arguments, hia_word *results,
                             hia_word **places) {
   const hia_host_signature *s = &p->signature;
-  ffi_arg answer = 0; /* libffi widens small results to it; a double fits */
+  ffi_arg result = 0; /* libffi widens small results to it; a double fits */
   _Static_assert(sizeof(ffi_arg) >= sizeof(double), "no place for a double");
   ffi_cif cif = p->cif; /* libffi's parameter is not const */
   void *user = p->target.user;
@@ -79,12 +80,12 @@ static hia_status make_call(const prepared *p, hia_word *slots, const uint32_t *
     results[i] = 0;
     arguments[n++] = &places[i];
   }
-  ffi_call(&cif, p->target.function, &answer, arguments);
+  ffi_call(&cif, p->target.function, &result, arguments);
   if (p->target.returns_status) {
-    hia_status status = hiaR_host_status((uint32_t)answer);
+    hia_status status = hiaR_host_status((uint32_t)result);
     if (status) return status;
   }
-  if (!by_pointer(p)) results[0] = (hia_word)answer;
+  if (!by_pointer(p)) results[0] = (hia_word)result;
   for (uint32_t i = 0; i < s->n_results; i++) slots[outs[i]] = word_at(&results[i], s->results[i]);
   return HIA_OK;
 }

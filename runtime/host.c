@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Functions of the host: which one a thread is in, and what they answer. */
+/* Host functions: the one that a thread is in, and the statuses that they return. */
 #include "runtime/host.h"
 
 __attribute__((tls_model("initial-exec"))) _Thread_local const hia_nest *hiaR_innermost;

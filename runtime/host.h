@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Functions of the host, as programs call them (docs/embedding.md, "Host functions"). */
+/* Host functions, as programs call them (docs/embedding.md, "Host functions"). */
 #ifndef HIA_HOST_H
 #define HIA_HOST_H
 
@@ -7,18 +7,18 @@
 #include <pthread.h>
 
 /* What stands for a function that a program declares `extern`. In C it has a parameter for each
- * scalar of the declared parameters, tuples taken apart: int32_t, int64_t, float, double, and bool.
+ * scalar of the declared parameters, tuples flattened: int32_t, int64_t, float, double, and bool.
  *
- *   one scalar results, and it cannot fail   T f([void *user,] params...)
- *   several                                  void f([void *user,] params..., T *..., T *...)
- *   it answers whether it has failed         hia_status f([void *user,] params..., T *result...) */
+ *   one result, and it cannot fail      T f([void *user,] params...)
+ *   several results                     void f([void *user,] params..., T *..., T *...)
+ *   it may fail, and returns a status   hia_status f([void *user,] params..., T *result...) */
 typedef struct hia_host_target {
   void (*function)(void);
   void *user;
   bool takes_user;     /* `user` comes first among its arguments */
   bool returns_status; /* another status than OK: the call has failed */
-  bool is_safe;        /* may be called on a stack of the engine's: needs little of it, and calls
-                          nothing of hiaton */
+  bool is_safe; /* may be called on the engine's stack: it needs little of it, and calls nothing of
+                   hiaton */
 } hia_host_target;
 
 typedef struct hia_host_signature {
@@ -26,56 +26,57 @@ typedef struct hia_host_signature {
   uint32_t n_params, n_results;
 } hia_host_signature;
 
-/* How images call what they are handed: by libffi (ffi.c), unless a program has no such calls and
- * is linked without it. */
+/* How images call host functions: by libffi (ffi.c), unless a program has no such calls and is
+ * linked without it. */
 typedef struct hia_host_caller {
   /* Bytes that a prepared call takes; 0: too many arguments. */
   size_t (*size)(const hia_host_signature *signature);
-  /* Prepares calls, in `at`, 16-aligned; false if there is no way to call such a function. */
+  /* Prepares calls, in `at`, 16-aligned. False if such a function cannot be called. */
   bool (*prepare)(void *at, const hia_host_target *target, const hia_host_signature *signature);
-  /* Calls it with slots[ins[i]]; on OK slots[outs[i]] hold the results in canonical form. */
+  /* Calls the function with slots[ins[i]]; on HIA_OK slots[outs[i]] hold the results in canonical
+   * form. */
   hia_status (*call)(const void *prepared, hia_word *slots, const uint32_t *ins,
                      const uint32_t *outs, const hia_allocator *allocator);
 } hia_host_caller;
 extern const hia_host_caller hiaR_ffi;
 
-/* How compiled code calls a function of the host: it takes the arguments out of the block, one
- * typed value a word, and puts the results behind them. Answers what the function has answered, 0
- * if it answers nothing. A failure is handed to hiaR_stub_fail with this bit and the address of
- * the name of the function, which is the code's own, for its code. */
+/* How compiled code calls a host function: this adapter takes the arguments out of the block, one
+ * typed value a word, and writes the results behind them. Returns the function's status, or 0 if
+ * it returns none. Compiled code passes a failure to hiaR_stub_fail with HIA_STATUS_OF_HOST set in
+ * the status and, as the code, the address of the function's name, which compiled code owns. */
 typedef uint32_t hia_host_call(hia_word *block);
 #define HIA_STATUS_OF_HOST 0x80000000u
 
-/* What compiled code has for an extern that it calls by pointer: a row of its table hia_hosts. */
+/* What compiled code holds for an extern that it calls by pointer: a row of its table hia_hosts. */
 typedef struct hia_host_row {
   void (*function)(void);
   void *user;
 } hia_host_row;
 
-/* A status that a host function has answered: what is none is HOST. */
+/* The status that a host function has returned; a number that is no status becomes HIA_HOST. */
 hia_status hiaR_host_status(uint32_t status);
 
 /* ---- scope.c: cancel scopes ---- */
 
-/* A cancel scope: a run, as those see it that may end it (hia_limits.scope). Cancelling a scope
+/* A cancel scope: what a run can be ended by from outside (hia_limits.scope). Cancelling a scope
  * cancels the scopes inside it as well, on whatever thread their runs are. */
 typedef struct hia_cancel_scope hia_cancel_scope;
 struct hia_cancel_scope {
-  uint32_t status; /* atomic; a hia_status: the first that it was cancelled with; OK: it was not.
+  uint32_t status; /* atomic; a hia_status: the first that it was cancelled with, or HIA_OK.
                       hia_limits.cancelled points here */
-  bool is_open;    /* may be cancelled; else only `run` means anything */
-  void (*notify)(void *arg); /* called when the scope is cancelled, on the thread that cancels it:
-                                to have the run look at `status` soon; or NULL */
+  bool is_open;    /* may be cancelled; otherwise only `run` is defined */
+  void (*notify)(void *arg); /* called when the scope is cancelled, on the thread that cancels it,
+                                so that the run reads `status` soon; or NULL */
   void *arg;
   void *run;                     /* a hia_watch of the engine's; NULL: a call of a typed entry */
   hia_cancel_scope *outer;       /* the scope that this one is inside of; or NULL */
-  hia_cancel_scope *prev, *next; /* among those inside that one */
-  pthread_mutex_t lock;          /* of the list of those inside this one ... */
+  hia_cancel_scope *prev, *next; /* among the scopes inside `outer` */
+  pthread_mutex_t lock;          /* of the list of the scopes inside this one ... */
   hia_cancel_scope *inner;       /* ... which are under way */
 };
 /* From now on the scope may be cancelled. */
 void hiaR_scope_open(hia_cancel_scope *scope);
-void hiaR_scope_close(hia_cancel_scope *scope); /* no other thread knows it any more */
+void hiaR_scope_close(hia_cancel_scope *scope); /* no other thread may use it any more */
 /* Any thread. Does nothing if the scope has been cancelled already. */
 void hiaR_scope_cancel(hia_cancel_scope *scope, hia_status status);
 hia_status hiaR_scope_status(const hia_cancel_scope *scope);
@@ -116,8 +117,7 @@ static inline size_t hiaR_nest_least(size_t limit, size_t left) {
   return limit && limit < left ? limit : left;
 }
 
-/* Runs within runs use up the thread's own stack as well, of which nobody knows how much there is.
- */
+/* Runs within runs also use the thread's own stack, whose size is unknown. */
 #define HIA_MAX_NESTED 100u
 
 #endif

@@ -1,13 +1,14 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Threads (docs/parallel.md, "Threads").
  *
- * The pool starts a thread when there is first something for it to do. An idle thread sleeps in the
- * kernel, for good, until something is given to it: a function to call, or a team to help
+ * The pool starts a thread when there is first something for it to do. An idle thread sleeps in
+ * the kernel, without a time limit, until it is given a function to call or a team to help
  * (native/team.c).
  *
- * Threads may be a host's. The host calls hiaton on one when it has one to spare, and gets it back
- * instead of its sleeping; what is kept of it waits for the next one. Nothing may rely on a thread
- * that has not come: all of the host's threads may be waiting for runs that want more. */
+ * Threads may be a host's. The host calls hiaton on a thread when it has one to spare, and gets
+ * the thread back where one of the pool's own would sleep; the record of the thread is kept for
+ * the next one. No run may rely on a thread that has not come: all of the host's threads may be
+ * waiting for runs that need more threads. */
 #include "runtime/pool.h"
 #include <pthread.h>
 #include <sched.h>
@@ -27,8 +28,8 @@ void hiaR_stress_yield(void) {
 static void *thread_main(void *user);
 static void visit(void *user);
 
-/* A thread that is to begin with a team or a function: what is kept of one of the host's, or a new
- * one. NULL: no memory. */
+/* The record of a thread that is to begin with a team or a function: one that a host's thread has
+ * left, or a new one. NULL: no memory. */
 static hia_thread *add_thread(hia_pool *pool, hia_team *team, void (*fn)(void *arg), void *arg) {
   pthread_mutex_lock(&pool->lock);
   hia_thread *thread = pool->away;
@@ -68,7 +69,7 @@ static void free_thread(hia_pool *pool, hia_thread *thread) {
 
 static bool create_thread(hia_pool *pool, hia_thread *thread) {
   if (pool->host.start) return pool->host.start(pool->host.user, visit, thread);
-  /* Signals are the host's threads' business. */
+  /* Signals are handled on the host's threads only. */
   sigset_t all, old;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &old);
@@ -77,9 +78,9 @@ static bool create_thread(hia_pool *pool, hia_thread *thread) {
   return ok;
 }
 
-/* A thread that begins with a team or a function. Its place is counted already. To start one takes
- * time, which nobody is to wait for who needs the lock: so it is among the threads before it runs.
- * Whoever starts it takes part in a run, and hiaR_pool_free comes after all of them. */
+/* To start a thread takes time, during which no other thread should have to wait for the lock. So
+ * the thread is entered in the list before it runs. The thread that starts it takes part in a run,
+ * and hiaR_pool_free is called only after all runs. */
 bool hiaR_pool_start_thread(hia_pool *pool, hia_team *team, void (*fn)(void *arg), void *arg) {
   hia_thread *thread = add_thread(pool, team, fn, arg);
   if (!thread) return false;
@@ -140,7 +141,7 @@ static void sleep_idle(hia_thread *thread) {
   pthread_mutex_lock(&pool->lock);
 }
 
-/* Under the lock: does what there is to do; false: there is nothing. */
+/* Called under the lock: does the next thing that there is to do. False: there is nothing. */
 static bool do_next(hia_thread *thread) {
   hia_pool *pool = thread->pool;
   if (!thread->team && !thread->fn && pool->calls) thread->team = pool->calls->choose(pool);
@@ -161,7 +162,8 @@ static bool do_next(hia_thread *thread) {
   return true;
 }
 
-/* Naps are as short as they say, not 50 microseconds longer. */
+/* Makes short sleeps as short as requested, not 50 microseconds longer. Returns the former slack.
+ */
 static int set_slack(unsigned long ns) {
   int old = prctl(PR_GET_TIMERSLACK, 0ul, 0, 0, 0);
   (void)prctl(PR_SET_TIMERSLACK, ns, 0, 0, 0);
@@ -182,7 +184,7 @@ static void *thread_main(void *user) {
   return NULL;
 }
 
-/* A thread of the host's, until there is nothing to do. */
+/* Runs on a thread of the host's until there is nothing to do. */
 static void visit(void *user) {
   hia_thread *thread = user;
   hia_pool *pool = thread->pool;

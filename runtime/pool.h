@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* The inside of a pool of threads: shared by pool.c (threads) and native/team.c (the teams that
- * threads help). The interpreter and everything else use the pool as runtime.h declares it. */
+/* The private part of a pool of threads: shared by pool.c (threads) and native/team.c (the teams
+ * that threads help). The interpreter and everything else use the pool as runtime.h declares it. */
 #ifndef HIA_POOL_H
 #define HIA_POOL_H
 
@@ -13,25 +13,26 @@ typedef struct hia_team hia_team; /* native/context.h */
 
 typedef struct hia_thread hia_thread;
 struct hia_thread {
-  hia_thread *next;      /* of all */
-  hia_thread *next_idle; /* or away. Under the lock, like what it is woken for */
-  hia_team *team;        /* to help; or NULL */
-  void (*fn)(void *arg); /* to call; or NULL */
+  hia_thread *next;      /* in the list of all threads */
+  hia_thread *next_idle; /* in the list of idle threads, or of those away. Under the lock, like the
+                            next two */
+  hia_team *team;        /* to help next; or NULL */
+  void (*fn)(void *arg); /* to call next; or NULL */
   void *arg;
   hia_pool *pool;
   pthread_t thread;
   unsigned number;   /* from 1 */
-  hia_parker parker; /* of a thread that is idle */
+  hia_parker parker; /* used while the thread is idle */
 
   /* native/team.c */
-  hia_backoff pause;    /* since it last had something to do, or came from its sleep */
-  bool is_passing;      /* from one team to another */
-  hia_context *context; /* NULL: it has not helped yet */
+  hia_backoff pause;    /* since it last had work, or left its sleep */
+  bool is_passing;      /* on its way from one team to another */
+  hia_context *context; /* NULL: it has not helped a team yet */
 };
 
-/* What a pool that has had a team calls. */
+/* What a pool calls in native/team.c once it has had a team. */
 typedef struct hia_team_calls {
-  /* Under the lock: a team that wants a helper, which the calling thread is from then on; or NULL.
+  /* Under the lock: a team that needs a helper, which the calling thread is from then on; or NULL.
    */
   hia_team *(*choose)(hia_pool *pool);
   /* The thread helps until the team's run is over or has no work for it. */
@@ -41,7 +42,7 @@ typedef struct hia_team_calls {
   void (*free_teams)(hia_pool *pool);
 } hia_team_calls;
 
-/* How threads are made, for tests: pthread_create unless told otherwise. */
+/* How threads are made; for tests. The default is pthread_create. */
 typedef int (*hia_create_thread)(pthread_t *thread, const pthread_attr_t *attributes,
                                  void *(*main)(void *), void *arg);
 void hiaR_pool_set_create(hia_pool *pool, hia_create_thread create);
@@ -51,23 +52,23 @@ struct hia_pool {
   unsigned max_threads;
   hia_create_thread create;
   hia_thread_pool host;       /* start: NULL if the threads are the pool's own */
-  pthread_mutex_t lock;       /* of what follows, and of some of the teams' fields */
-  pthread_cond_t all_away;    /* of a host's threads */
-  hia_thread *threads, *idle; /* threads: those that are being started among them */
-  hia_thread *away;           /* of a host's: what is kept of those that are not here */
-  unsigned n_threads;         /* here, and places of those that will be */
+  pthread_mutex_t lock;       /* protects what follows, and some of the teams' fields */
+  pthread_cond_t all_away;    /* no thread of a host is in the pool */
+  hia_thread *threads, *idle; /* threads: including those that are being started */
+  hia_thread *away;           /* of a host: the records of threads that have gone back to it */
+  unsigned n_threads;         /* in the pool or being started */
   bool is_ending;
 
   /* native/team.c */
   const hia_team_calls *calls; /* NULL: there was no team yet */
   hia_team *active, *spare;
-  _Atomic uint32_t n_wanting; /* teams that want a helper */
+  _Atomic uint32_t n_wanting; /* teams that need a helper */
 };
 
-/* Under the lock: an idle thread, which is not idle any more; or NULL. */
+/* Under the lock: takes a thread off the list of idle ones, or returns NULL. */
 hia_thread *hiaR_pool_take_idle(hia_pool *pool);
-/* Starts a thread that begins with a team, or else with fn(arg). Its place has been counted. False:
- * no memory, or no thread. */
+/* Starts a thread that begins with a team, or else with fn(arg). The caller has counted it in
+ * n_threads. False: no memory, or no thread. */
 bool hiaR_pool_start_thread(hia_pool *pool, hia_team *team, void (*fn)(void *arg), void *arg);
 
 #endif

@@ -1,46 +1,46 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The runtime: everything that a program needs while it runs, and nothing of the compiler.
  *
- * It links without LLVM and without the graph. Functions here never throw, print or exit: they
- * answer statuses. */
+ * It links without LLVM and without the graph. Functions here never throw, print or exit; those
+ * that can fail return a hia_status. */
 #ifndef HIA_RUNTIME_H
 #define HIA_RUNTIME_H
 
 #include "runtime/base/base.h"
 #include "runtime/image/image.h"
 
-/* ---- trace.c: where a run failed, and the chain of calls that led there ---- */
+/* ---- backtrace.c: where a run failed, and the chain of calls that led there ---- */
 
 #define HIA_BACKTRACE_ENDS 32
 
-/* The chain, innermost first: `length` entries in all, of which the first HIA_BACKTRACE_ENDS and
+/* A backtrace, innermost first: `length` entries in all, of which the first HIA_BACKTRACE_ENDS and
  * the last HIA_BACKTRACE_ENDS are kept. An entry is a position of the source, an index into the
  * image's (the graph's) table of locations. Entry 0 is the failing operation itself; each further
- * one the position of a call that is not a tail call. */
+ * entry is the position of a call that is not a tail call. */
 typedef struct hia_backtrace {
   uint64_t length;
-  bool is_cut; /* there are more, between those that are kept: nobody has counted them */
+  bool is_cut; /* there are more between those that are kept, and they were not counted */
   uint32_t inner[HIA_BACKTRACE_ENDS];
   uint32_t outer[HIA_BACKTRACE_ENDS]; /* a ring; entry i >= HIA_BACKTRACE_ENDS is in slot i %
                                          HIA_BACKTRACE_ENDS */
 } hia_backtrace;
 void hiaR_backtrace_push(hia_backtrace *backtrace, uint32_t loc);
-/* Pushes `loc` (left out when it is a tail call's) and then the calls it was inlined through. */
+/* Pushes `loc` (omitted if it is a tail call's) and then the calls it was inlined through. */
 void hiaR_backtrace_push_site(hia_backtrace *backtrace, const hia_image_loc *locs, uint32_t loc,
                               bool is_tail);
 uint32_t hiaR_backtrace_entry(const hia_backtrace *backtrace, uint64_t i); /* HIA_NONE: not kept */
 
-/* The same, site by site and quickly, for chains of millions: when the inner end is full, sites are
- * only counted, and pushed when they are known to be among the last. */
+/* The same, site by site and quickly, for backtraces of millions of entries: when the inner end is
+ * full, sites are only counted, and pushed when they are known to be among the last. */
 typedef struct hia_backtrace_site {
   uint32_t loc;
   bool is_tail;
-  uint32_t n_entries; /* that it stands for: hiaR_backtrace_site */
+  uint32_t n_entries; /* of the backtrace that it stands for: hiaR_backtrace_site */
 } hia_backtrace_site;
 typedef struct hia_backtrace_writer {
   hia_backtrace *backtrace;
   const hia_image_loc *locs;
-  uint64_t n_waiting; /* sites that were; the last ones in a ring */
+  uint64_t n_waiting; /* sites counted so far; the last of them are in a ring */
   hia_backtrace_site waiting[HIA_BACKTRACE_ENDS];
 } hia_backtrace_writer;
 hia_backtrace_site hiaR_backtrace_site(const hia_image_loc *locs, uint32_t loc, bool is_tail);
@@ -51,15 +51,15 @@ static inline void hiaR_backtrace_add(hia_backtrace_writer *w, const hia_backtra
     return;
   }
   hia_backtrace_site *slot = &w->waiting[w->n_waiting++ % HIA_BACKTRACE_ENDS];
-  w->backtrace->length += slot->n_entries; /* of the one that was there */
+  w->backtrace->length += slot->n_entries; /* of the site that was in the slot */
   *slot = *site;
 }
-/* What comes next is not where this was: there are sites between that nobody reads. */
+/* The next site does not follow the last one: those between are not read. */
 void hiaR_backtrace_cut(hia_backtrace_writer *w);
 void hiaR_backtrace_end(hia_backtrace_writer *w);
 
-/* Where positions lead, for errors. Those of a function called HIA_EXPRESSION are in a text of its
- * own, which begins one byte behind `text`, if that is there, and ends in a NUL. */
+/* What positions stand for, for errors. Those of a function named HIA_EXPRESSION are in a text of
+ * its own, which begins one byte behind the end of `text`, if there is one, and ends in a NUL. */
 typedef struct hia_places {
   const hia_image_loc *locs; /* n_locs rows */
   const char *strings;       /* strings_size bytes, the last one NUL: loc->fn is an offset there */
@@ -68,16 +68,16 @@ typedef struct hia_places {
   uint64_t n_locs, strings_size, text_size;
 } hia_places;
 
-/* How a run ended. For resource statuses the trace says where the run was when it stopped. */
+/* How a run ended. For resource statuses the backtrace says where the run was when it stopped. */
 typedef struct hia_failure {
   hia_status status; /* HIA_OK: it did not fail */
   int64_t code;      /* FAILED: the argument of fail; FUEL: what was left, unsigned */
-  const char *host; /* name of the function of the host that answered `status`; else NULL. It is the
-                       program's, or its image's */
+  const char *host; /* name of the host function that returned `status`, owned by the program or its
+                       image; else NULL */
   hia_backtrace backtrace; /* length 0: unknown */
 } hia_failure;
 
-/* The trace keeps its entries: nobody looks at them when its length is 0. */
+/* The backtrace keeps its entries: they are not read when its length is 0. */
 static inline void hiaR_failure_clear(hia_failure *failure) {
   failure->status = HIA_OK;
   failure->code = 0;
@@ -87,42 +87,47 @@ static inline void hiaR_failure_clear(hia_failure *failure) {
 }
 
 /* ---- pool.c: threads ----
- * Threads are started when there is first something for them to do, serve all runs, and sleep (in
- * the kernel, at no cost) when there is no run. Or they are a host's, and asked for each time.
+ *
+ * Threads are started when there is first something for them to do, serve all runs, and sleep in
+ * the kernel, at no cost, when there is no run. Or they are a host's, and requested each time.
  * Thread-safe. */
 
 typedef struct hia_pool hia_pool;
 /* `host` is copied; NULL: the pool starts threads of its own. */
 hia_status hiaR_pool_new(const hia_allocator *allocator, unsigned max_threads,
                          const hia_thread_pool *host, hia_pool **out);
-/* Nothing may run on it. Ends the threads; a host's it waits for. Or NULL. */
+/* Nothing may run on the pool. Ends its threads, or waits until the host's have left it. `pool`
+ * may be NULL. */
 void hiaR_pool_free(hia_pool *pool);
-/* Has fn(arg) called on a thread of the pool. False if all are busy and no more may or can be
- * started. For a run's workers that have their own ways of sharing work (sched.c). */
+/* Makes a thread of the pool call fn(arg). False if all are busy and no more may or can be
+ * started. For a run's workers that share work in their own way (sched.c). */
 bool hiaR_pool_start(hia_pool *pool, void (*fn)(void *arg), void *arg);
-/* Is what was started called at once? By a host's threads it may be called much later. */
+/* True if a function that was started is called at once. A host's threads may call it much later.
+ */
 bool hiaR_pool_is_prompt(const hia_pool *pool);
-/* What was started with `arg` is not to be called. False: it has been. */
+/* Withdraws the function that was started with `arg`. False: it has been called already. */
 bool hiaR_pool_take_back(hia_pool *pool, const void *arg);
 
-/* ---- clock.c: the timekeeper ----
- * A thread that sleeps until the earliest alarm; started with the first one. Thread-safe. */
+/* ---- timer.c: the timekeeper ----
+ *
+ * A thread that sleeps until the earliest alarm; started with the first alarm. Thread-safe. */
 
 typedef struct hia_clock hia_clock;
 typedef struct hia_alarm hia_alarm;
 struct hia_alarm {
   uint64_t at; /* of hiaR_now() */
-  /* Called once, soon after, on the timekeeper's thread; must be short and leave the clock alone.
-   */
+  /* Called once, soon after `at`, on the timekeeper's thread. Must be short and must not call the
+   * clock. */
   void (*ring)(hia_alarm *alarm);
   /* The clock's own. */
   hia_alarm *prev, *next;
   bool is_set;
 };
 hia_status hiaR_clock_new(const hia_allocator *allocator, hia_clock **out);
-void hiaR_clock_free(hia_clock *clock); /* no alarm may be set; ends the thread. Or NULL */
-/* The alarm is the caller's, and stays where it is until it is cleared. THREADS if there is no
- * thread to ring it. */
+void hiaR_clock_free(
+    hia_clock *clock); /* no alarm may be set; ends the thread; `clock` may be NULL */
+/* The caller owns the alarm, which must stay where it is until it is cleared. HIA_THREADS if no
+ * thread can be started to ring it. */
 hia_status hiaR_alarm_set(hia_clock *clock, hia_alarm *alarm);
 void hiaR_alarm_clear(hia_clock *clock, hia_alarm *alarm); /* afterwards it does not ring */
 
@@ -134,18 +139,17 @@ typedef struct hia_limits {
   size_t depth;     /* bytes of stack or of frames; 0: hiaR_default_depth() */
   size_t memory;    /* bytes in all (expand: of graph copies); 0: hiaR_default_depth() */
   unsigned threads; /* workers, the caller's among them; 0: 1 */
-  hia_pool *pool;   /* where the others come from; NULL: the caller alone */
-  /* events.h: where the run's threads write down what they do; NULL: nowhere */
+  hia_pool *pool;   /* provides the other workers; NULL: the caller alone */
+  /* events.h: where the run's threads record what they do; NULL: nowhere */
   hia_timeline *timeline;
   const uint32_t
-      *cancelled; /* read with relaxed atomics; the run ends soon after it is not 0; or NULL */
-  uint64_t
-      deadline; /* of hiaR_now(); 0: none. The engines have no time to look at the clock: native
-                   code ends with DEADLINE if it is past when it polls for another reason, and
-                   who gives one sees that the run is told (*cancelled, hiaR_context_cancel) */
-  hia_cancel_scope *scope; /* of the run, for those that host functions begin inside it; or NULL */
+      *cancelled;    /* read with relaxed atomics; the run ends soon after it is not 0; or NULL */
+  uint64_t deadline; /* of hiaR_now(), after which the run ends with HIA_DEADLINE; 0: none. Engines
+                        check the deadline only when polling for another reason; the caller must
+                        also arm a cancel (*cancelled, hiaR_context_cancel). */
+  hia_cancel_scope *scope; /* of the run, for runs that host functions begin inside it; or NULL */
   uint64_t *fuel; /* what a program with fuel lends to such runs, while a host function is called;
-                     NULL: to nobody */
+                     NULL: nothing is lent */
 } hia_limits;
 size_t hiaR_default_depth(void); /* from the memory that is available now */
 

@@ -2,7 +2,7 @@
 /* Cancel scopes: how runs are ended from outside, and with them the runs inside them.
  *
  * Native code reads a scope's status only where it polls for another reason, so cancelling a scope
- * notifies its run besides. A scope that is entered is put on the list of its outer scope under the
+ * also notifies its run. A scope that is entered is put on the list of its outer scope under the
  * lock under which that list is cancelled: it is cancelled either there, or when it is put on the
  * list. Locks are taken from the outside inwards. */
 #include "runtime/host.h"

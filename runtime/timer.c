@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* The timekeeper: a thread that sleeps until the earliest of the alarms that are set. It is started
- * with the first of them. An alarm that is later than when the thread wakes anyway, which most are,
- * costs taking a lock; nothing is looked at while time passes. */
+/* The timekeeper: a thread that sleeps until the earliest of the alarms that are set. It is
+ * started with the first of them. An alarm that is later than the thread's next wake-up, as most
+ * are, costs taking a lock; nothing is polled while time passes. */
 #include "runtime/runtime.h"
 #include <pthread.h>
 #include <signal.h>
@@ -9,11 +9,11 @@
 
 struct hia_clock {
   const hia_allocator *allocator;
-  pthread_mutex_t lock; /* of what follows */
+  pthread_mutex_t lock; /* protects what follows */
   pthread_cond_t wake;
   pthread_t thread;
   bool is_started, is_ending;
-  uint64_t wakes_at; /* when the thread looks again, if nobody wakes it */
+  uint64_t wakes_at; /* when the thread looks again, unless it is woken */
   hia_alarm *alarms; /* few, one for each run that has a deadline; in no order */
 };
 
@@ -53,7 +53,7 @@ static void take_out(hia_clock *clock, hia_alarm *alarm) {
   alarm->is_set = false;
 }
 
-/* Rings what is due, and answers when the next one is. */
+/* Rings the alarms that are due. Returns the time of the next one. */
 static uint64_t ring_due(hia_clock *clock, uint64_t now) {
   uint64_t next = UINT64_MAX;
   for (hia_alarm *a = clock->alarms, *after; a; a = after) {
@@ -85,7 +85,7 @@ static void *keep_time(void *user) {
   return NULL;
 }
 
-/* Signals are the host's threads' business. */
+/* Signals are handled on the host's threads only. */
 static bool start(hia_clock *clock) {
   sigset_t all, old;
   sigfillset(&all);
@@ -105,7 +105,8 @@ hia_status hiaR_alarm_set(hia_clock *clock, hia_alarm *alarm) {
     clock->alarms = alarm;
     alarm->is_set = true;
     if (alarm->at < clock->wakes_at) {
-      clock->wakes_at = alarm->at; /* one signal is enough for all that come before it wakes */
+      clock->wakes_at =
+          alarm->at; /* one signal is enough for all alarms that are set before the thread wakes */
       pthread_cond_signal(&clock->wake);
     }
   }

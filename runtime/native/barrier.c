@@ -1,30 +1,32 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Return barriers: how code that comes back from a deep recursion is asked whether it is to end.
+/* Return barriers: safepoints for code that returns from a deep recursion.
  *
- * Frames that return one after the other compare nowhere; a comparison behind every call cost fib a
- * sixth. So the limit moves down the stack in steps. Code that goes below it has the return address
- * of its frame replaced by that of hiaR_stub_return, and the limit moves one step further. When the
- * frame returns, the stub asks, puts the address back and goes on to it. The two cost about 250 ns
- * together, once in a step of 64 KB of stack.
+ * Frames that return one after the other pass no safepoint; one behind every call cost fib a
+ * sixth. So the limit moves down the stack in steps. When code goes below it, the return address
+ * of its frame is replaced by that of hiaR_stub_return, and the limit moves one step further. When
+ * the frame returns, the stub polls, restores the address and jumps to it. The two cost about 250
+ * ns together, once in a step of 64 KB of stack.
  *
  * A frame that went below the limit may return soon after, while those further out stay: in a
- * recursion that calls something else in each of its frames, that is what crosses first, always.
- * And code may go up and down around the place of a barrier. So
+ * recursion that calls a helper in each of its frames, the helper is always the one that crosses
+ * first. And code may go up and down around the place of a barrier. So
  *
- *   - a barrier that is met is gone, and the limit lies one step below that place: nothing is paid
- *     for moving in between;
- *   - but never further than two and a half steps from the next barrier above. Where this is near,
- *     and what goes up and down might cross it any number of times, there will be another one, a
- *     quarter of a step further up: the frames are read to get there. If that one is met too, it
- *     was not far enough, and is tried again only after some more have been met.
+ *   - a barrier that is met is gone, and the limit lies one step below that place: nothing is
+ *     paid for moving in between;
+ *   - but the limit is never further than two and a half steps from the next barrier above. When
+ *     that distance is nearly reached, code that goes up and down might cross the limit any
+ *     number of times. Then another barrier is put a quarter of a step further up: the frames
+ *     are read to get there. If that one is met too, it was not far enough; the next is put only
+ *     after some more barriers have been met.
  *
- * So there are never more than two and a half steps and a frame between two barriers. What moves by
- * a quarter of a step or less crosses seldom; what moves by more pays for two crossings each time,
- * at worst.
+ * So there are never more than two and a half steps and a frame between two barriers. Code that
+ * moves by a quarter of a step or less crosses seldom; code that moves by more pays for two
+ * crossings each time, at worst.
  *
- * Barriers are a stack, as frames are; those of an invocation lie below those of the ones it lies
- * on. Whoever reads a return address of compiled code asks hiaR_return_address. Shadow stacks (CET)
- * would not let a return address be changed; nobody switches them on for the engine's stacks. */
+ * Barriers form a stack, as frames do; those of an invocation lie below those of the invocation
+ * that it is stacked on. Code that reads a return address of compiled code must do so by
+ * hiaR_return_address. Shadow stacks (CET) do not allow a return address to be changed; they are
+ * never enabled for the engine's stacks. */
 #include "runtime/native/context.h"
 
 #define STEP HIA_BARRIER_STEP
@@ -32,10 +34,10 @@
 enum {
   FEW = 64,
   KEPT = 1024,
-  AGAIN = 32, /* of so many that are met below one, one has another put further up */
+  AGAIN = 32, /* of so many that are met below one barrier, one leads to another put further up */
 };
 
-/* The word of a frame that holds its return address. No sanitizer is to know. */
+/* The word of a frame that holds its return address. Sanitizers must not see these accesses. */
 static HIA_UNINSTRUMENTED uintptr_t word(const char *place) { return *(const uintptr_t *)place; }
 static HIA_UNINSTRUMENTED void set_word(char *place, uintptr_t value) {
   *(uintptr_t *)place = value;
@@ -46,7 +48,7 @@ uintptr_t hiaR_return_address(const hia_context *context, const char *place) {
   if (HIA_LIKELY(pc != (uintptr_t)hiaR_stub_return)) return pc;
   const hia_barriers *b = &context->barriers;
   uint32_t low = 0, high = b->n;
-  while (low < high) { /* the first that is not above the place */
+  while (low < high) { /* the first barrier that is not above the place */
     uint32_t middle = low + (high - low) / 2;
     if (b->list[middle].place > place)
       low = middle + 1;
@@ -56,8 +58,8 @@ uintptr_t hiaR_return_address(const hia_context *context, const char *place) {
   return low < b->n && b->list[low].place == place ? b->list[low].pc : 0;
 }
 
-/* Where the frame keeps its return address whose code is at `pc` and whose stack pointer is `sp`;
- * NULL: it is no frame of compiled code. */
+/* Where the frame whose code is at `pc` and whose stack pointer is `sp` keeps its return address.
+ * NULL: it is not a frame of compiled code. */
 static char *place_of(hia_context *context, const char *sp, uintptr_t pc) {
   hia_barriers *b = &context->barriers;
   hia_frame_known *known = &b->known[(pc ^ pc >> 5) % HIA_LEN(b->known)];
@@ -86,20 +88,20 @@ static bool has_room(hia_context *context) {
   return true;
 }
 
-/* Has the frame that keeps its return address at `place` return through the stub. It may do so
+/* Makes the frame that keeps its return address at `place` return through the stub. It may do so
  * already: a function that was called in tail position has taken the place of its caller's frame.
  * Without memory it does not. */
 static void put(hia_context *context, char *place, bool is_moved) {
   uintptr_t pc = word(place);
   if (pc == (uintptr_t)hiaR_stub_return) return;
-  if (!place_of(context, place + sizeof pc, pc)) return; /* it returns to the runtime */
+  if (!place_of(context, place + sizeof pc, pc)) return; /* the frame returns to the runtime */
   if (!has_room(context)) return;
   hia_barriers *b = &context->barriers;
   b->list[b->n++] = (hia_barrier){place, pc, 0, is_moved};
   set_word(place, (uintptr_t)hiaR_stub_return);
 }
 
-/* The limit is to lie a step below `sp`. */
+/* Sets the step a step below `sp`. */
 static void step_below(hia_context *context, const char *sp) {
   uintptr_t first = (uintptr_t)context->stack.top - HIA_STACK_KEEP;
   uintptr_t at = (uintptr_t)sp - STEP;
@@ -113,14 +115,14 @@ void hiaR_barrier_descend(hia_context *context, const char *sp, uintptr_t pc) {
   step_below(context, sp);
 }
 
-/* How far it is from `place` to the next barrier, or to the part of the stack that needs none. */
+/* Bytes from `place` up to the next barrier, or to the part of the stack that needs none. */
 static size_t gap_above(const hia_context *context, const char *place) {
   const hia_barriers *b = &context->barriers;
   const char *above = b->n ? b->list[b->n - 1].place : context->stack.top - HIA_STACK_KEEP;
   return above > place ? (size_t)(above - place) : 0;
 }
 
-/* Puts a barrier `reach` above `place`, where a frame has just returned to `pc`. */
+/* Puts a barrier `reach` bytes above `place`, where a frame has just returned to `pc`. */
 static void move_up(hia_context *context, const char *place, uintptr_t pc, size_t reach) {
   for (const char *at = place; pc != (uintptr_t)hiaR_stub_return; pc = word(at)) {
     char *next = place_of(context, at + sizeof pc, pc);
@@ -144,7 +146,7 @@ uintptr_t hiaR_barrier_ascend(hia_context *context, char *place) {
     move_up(context, place, met.pc, STEP / 4);
     gap = gap_above(context, place);
   }
-  /* A frame, or what compares rarely, may have gone below already. */
+  /* A large frame, or code with few safepoints, may have gone below already. */
   size_t longest = 2 * STEP + STEP / 2;
   uintptr_t lowest = (uintptr_t)place + gap - longest;
   if (gap < longest + STEP / 2 && context->step < lowest) context->step = lowest;

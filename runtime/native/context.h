@@ -1,15 +1,19 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* A worker and what it runs: shared by native.c (a run of compiled code), fork.c (jobs, joins) and
- * team.c (the workers of a run).
+/* A worker and what it runs: shared by native.c (a run of compiled code), fork.c (jobs, joins),
+ * team.c (the workers of a run), walker.c, barrier.c and entry.c.
  *
- *   context      a worker: a stack, the limit that compiled code compares with, a request and a
- * mailbox invocation   a stretch of compiled code on that stack: the root of a run, or a job. Those
- * that a worker takes while it waits at a join lie on top of the one that waits job          a fork
- * that was promoted, and what became of it team         the workers of a run
+ *   context      a worker: its stack, the limit that compiled code compares with, its steal
+ *                request and its mailbox
+ *   invocation   compiled code on that stack, from one entry on: the root of a run, or a job.
+ *                A job that a worker takes while it waits at a join is stacked on the
+ *                invocation that waits.
+ *   job          a promoted fork, and what became of it
+ *   team         the workers of a run
  *
- * Only the innermost invocation of a worker has latent forks: one comes to lie on another only
- * where that waits for its newest fork, which is taken, and the oldest are taken first. For the
- * same reason what was given from an invocation is joined in the opposite order. */
+ * An invocation is stacked on another only while that one waits to join its newest fork, already
+ * stolen. Since the oldest forks are stolen first, the one that waits has no latent forks left:
+ * only the innermost invocation of a worker has any. For the same reason the jobs of an invocation
+ * are joined in the opposite order of their promotion. */
 #ifndef HIA_CONTEXT_H
 #define HIA_CONTEXT_H
 
@@ -27,19 +31,20 @@
 typedef struct hia_job hia_job;
 typedef struct hia_host_context hia_host_context;
 
-/* A join on the stack that has called compiled code itself: the chain of calls goes on there. */
+/* A join on the stack that runs its job itself. The frames of the runtime lie between this call of
+ * compiled code and the frame that joins; the stack walker goes on at `sp` and `pc`. */
 typedef struct hia_bridge {
   struct hia_bridge *outer;
   const char *sp;
   uintptr_t pc;
 } hia_bridge;
 
-/* A return address that is somewhere else than in its frame: barrier.c. */
+/* A return barrier: a return address that was replaced in its frame (barrier.c). */
 typedef struct hia_barrier {
-  char *place; /* where it was: there lies the address of hiaR_stub_return */
+  char *place; /* the word of the frame, which now holds the address of hiaR_stub_return */
   uintptr_t pc;
-  uint32_t n_met; /* below it, far from it */
-  bool is_moved;  /* there instead of one that was met */
+  uint32_t n_met; /* barriers met below this one, far from it */
+  bool is_moved;  /* put here instead of a barrier that was met */
 } hia_barrier;
 
 typedef struct hia_frame_known {
@@ -50,8 +55,8 @@ typedef struct hia_frame_known {
 typedef struct hia_barriers {
   hia_barrier *list; /* by place, the outermost (highest) first */
   uint32_t n, most;
-  uint32_t n_met;            /* below none */
-  hia_frame_known known[32]; /* of the run's code; recursion comes by the same few places */
+  uint32_t n_met;            /* barriers met with no other above them */
+  hia_frame_known known[32]; /* frames of the run's code, by return address */
 } hia_barriers;
 
 enum { HIA_MAX_RESERVED = 16 };
@@ -59,19 +64,20 @@ enum { HIA_MAX_RESERVED = 16 };
 typedef struct hia_invocation {
   struct hia_invocation *outer; /* on the same stack; NULL: the outermost */
   hia_job *job;                 /* NULL: the root of the run */
-  hia_job *given;               /* of its forks, not joined yet; newest first */
-  /* Of these the newest may be in reserve: promoted, to be given next, oldest first. */
+  hia_job *promoted;            /* jobs promoted from its forks and not joined yet, newest first */
+  /* The newest of these jobs may be in reserve: promoted already, to be handed out next, oldest
+   * first. */
   hia_job *reserved[HIA_MAX_RESERVED];
   uint32_t n_reserved;
   hia_bridge *bridges;  /* innermost first */
-  hia_failure *failure; /* where to say how it failed */
+  hia_failure *failure; /* where its failure is written */
 } hia_invocation;
 
 struct hia_job {
-  hia_job *older;        /* in the list that it is in: an invocation's, a context's */
-  hia_context *owner;    /* who promoted it */
-  hia_context *thief;    /* who it was given to; NULL: nobody */
-  hia_fork_frame *frame; /* of the owner's, where the fork is: the one with this index */
+  hia_job *older;        /* the next in its list: an invocation's, or a context's */
+  hia_context *owner;    /* the worker that promoted it */
+  hia_context *thief;    /* the worker that it was handed to, or NULL */
+  hia_fork_frame *frame; /* the owner's frame that holds the fork, as the one with this index */
   uint32_t index;
   hia_native_entry entry;
   uint32_t n_params, n_words;
@@ -79,12 +85,12 @@ struct hia_job {
 
   /* Written by the thief until it is done, then read by the owner. */
   _Atomic uint32_t is_done;
-  bool is_returned; /* not for anything in it: its owner has to run it itself */
+  bool is_returned; /* ended unfinished for a reason outside of it: the owner must run it itself */
   uint64_t calls, rounds, steals;
   hia_failure failure;
 
-  _Atomic uint32_t is_cancelled; /* by the owner: nobody wants it any more */
-  bool is_back;                  /* the owner's: it runs, or ran, at the join */
+  _Atomic uint32_t is_cancelled; /* set by the owner: its results are not needed any more */
+  bool is_back;                  /* the owner runs it, or has run it, at the join */
 
   hia_word block[]; /* arguments, then results: n_words */
 };
@@ -97,44 +103,47 @@ struct hia_context {
   uint32_t vector_state, pad;
   uint64_t *fuel;
 
-  uint64_t unlent; /* what `fuel` points at where nobody asks */
-  bool is_deep;    /* has left the first KEEP bytes */
-  bool is_limited; /* its depth is a wish, not the default */
-  /* Odd while a run is under way. A cancel names the run it means, so that one that comes too late
-   * ends nothing. */
+  uint64_t unlent; /* what `fuel` points at when the run has no fuel */
+  bool is_deep;    /* its stack has left the first KEEP bytes */
+  bool is_limited; /* its depth was set by the caller, and is not the default */
+  /* Odd while a run is under way. A cancel names the run that it means, so a cancel that comes too
+   * late ends nothing. */
   _Atomic uint64_t run, cancelled_run;
-  /* A typed entry may go straight on if the largest frame of its module is below that (enter.c). */
+  /* A typed entry may enter directly if the largest frame of its module is smaller than this
+   * (entry.c). */
   size_t room;
-  uint32_t special;     /* HIA_CODE_ flags of modules for which it may not */
-  uintptr_t step, hard; /* limits: the next step down (barrier.c), of the run */
+  uint32_t special;     /* HIA_CODE_ flags of modules that may not be entered directly */
+  uintptr_t step, hard; /* limits: of the next step down (barrier.c), and of the run */
 
   const hia_unwinder *unwinder;
-  hia_invocation *invocation; /* the innermost; NULL: nothing runs */
-  hia_host_context *host;     /* of typed entries: enter.c; or NULL */
+  hia_invocation *invocation; /* the innermost, or NULL if nothing runs */
+  hia_host_context *host;     /* of a context for typed entries (entry.c), or NULL */
   hia_stack stack;
-  size_t below;         /* bytes of it behind `hard` */
-  size_t default_depth; /* 0: not asked for yet */
+  size_t below;         /* bytes of the stack below `hard` */
+  size_t default_depth; /* 0: not computed yet */
   hia_barriers barriers;
-  hia_fiber fiber; /* what the sanitizers know of the stack */
+  hia_fiber fiber; /* the stack's record in the sanitizers */
   const hia_allocator *allocator;
 
   const uint32_t *cancelled; /* of the limits, or NULL */
   uint64_t deadline;         /* of the limits, or 0 */
   hia_cancel_scope *scope;   /* of the limits, or NULL */
-  void *thread_sp; /* while invocations lie on one another: what host_sp is for the outermost */
-  hia_invocation *doomed; /* the outermost that is cancelled: all that lies on it ends */
-  hia_team *team;         /* of the run; NULL: it runs alone, so far */
-  hia_pool *pool;         /* where a team would come from; NULL: it runs alone */
+  void *thread_sp;           /* while invocations are stacked: host_sp of the outermost */
+  hia_invocation
+      *doomed;    /* the outermost that is cancelled: it ends, with all that is stacked on it */
+  hia_team *team; /* of the run; NULL: it has only this worker so far */
+  hia_pool *pool; /* from which a team gets its helpers; NULL: the run has only this worker */
   unsigned max_workers;
   hia_timeline *timeline; /* of the run, or NULL */
   hia_ring *ring;
-  hia_job *spare;   /* small jobs, to be used again */
+  hia_job *spare;   /* small jobs, to be reused */
   hia_job *retired; /* a large one whose results are still being read */
   uint64_t steals;
-  uint64_t gives_from; /* hiaR_now(): before, it gives no fork away */
+  uint64_t gives_from; /* hiaR_now() before which it hands out no job */
   uint32_t random;
 
-  char apart[64]; /* what others write is not where compiled code counts its calls */
+  char apart[64]; /* keeps what other workers write off the cache line in which compiled code counts
+                     its calls */
   hia_steal_request request;
   hia_mailbox mailbox;
   hia_parker parker;
@@ -153,9 +162,9 @@ struct hia_team {
   /* Changed under the pool's lock. */
   unsigned references; /* the run's, and one for each helper */
   _Atomic uint32_t n_helpers, max_helpers;
-  _Atomic uint32_t is_wanting; /* somebody was called, and there was none */
+  _Atomic uint32_t is_wanting; /* a helper was called for, and none was idle */
 
-  hia_rundown rundown;   /* who is in the run, apart from the thread that called it */
+  hia_rundown rundown;   /* counts who is in the run, without the thread that began it */
   _Atomic uint32_t stop; /* a hia_status: the run ends with it */
   _Atomic uint32_t n_sleeping;
   _Atomic uint64_t peak_bytes; /* of the helpers' stacks */
@@ -168,17 +177,17 @@ struct hia_team {
   hia_cancel_scope *scope; /* hia_limits.scope */
   hia_timeline *timeline;
 
-  _Atomic uint32_t n_members; /* of the array, that were ever in use */
+  _Atomic uint32_t n_members; /* places of the array that were ever in use */
   _Atomic(hia_context *) members[];
 };
 
-/* The team of the run that `context` begins; calls the first helper. NULL: no memory. */
+/* Makes the team of the run that `context` began, and calls its first helper. NULL: no memory. */
 hia_team *hiaR_team_new(hia_context *context);
-/* Before a run ends: nobody is in it afterwards. */
+/* Called before a run ends: waits until no helper is inside the run. */
 void hiaR_team_end(hia_team *team, hia_usage *usage);
-/* There is work: one more helper, if there is one. */
+/* There is work: adds one more helper, if a thread is idle or may be started. */
 void hiaR_team_call(hia_team *team);
-/* Ends the run with `status`, unless something else has. */
+/* Ends the run with `status`, unless it is being ended already. */
 void hiaR_team_stop(hia_team *team, hia_status status);
 
 /* ---- native.c ---- */
@@ -191,16 +200,16 @@ void hiaR_team_stop(hia_team *team, hia_status status);
 #define HIA_BARRIER_STEP ((size_t)64 << 10)
 #endif
 
-/* Makes the stack at least `size` bytes large; nothing may be running on it. */
+/* Makes the stack at least `size` bytes large. Nothing may be running on it. */
 hia_status hiaR_context_reserve(hia_context *context, size_t size);
-/* Says where the limits are for `depth` bytes of a stack that is large enough ... */
+/* Sets the limits for `depth` bytes of a stack that is large enough ... */
 void hiaR_context_limits(hia_context *context, size_t depth);
-/* ... and which of them counts now. */
+/* ... and the one that holds now. */
 void hiaR_set_limit(hia_context *context);
-/* Reserves the stack and sets the limits for `depth` bytes, 0: the default, of code whose largest
- * frame has `max_frame`. */
+/* Reserves the stack and sets the limits for `depth` bytes (0: the default), for code whose
+ * largest frame has `max_frame` bytes. */
 hia_status hiaR_set_limits(hia_context *context, size_t depth, size_t max_frame);
-/* Calls fn(arg) on the context's empty stack; 1: it was left. */
+/* Calls fn(arg) on the context's empty stack. Returns 0 when fn returned, 1 when it was left. */
 #ifdef HIA_FIBERS
 int hiaR_cross(hia_context *context, void (*fn)(void *), void *arg);
 #else
@@ -210,17 +219,19 @@ static inline int hiaR_cross(hia_context *context, void (*fn)(void *), void *arg
 #endif
 /* After a run: trims the stack, ends the team. */
 void hiaR_run_end(hia_context *context, hia_usage *usage);
-/* Runs entry(block) in an invocation: on top of the one that waits, or on the empty stack. If it is
- * left, invocation->failure says how, and all that was given from it has come to an end. */
+/* Runs entry(block) in an invocation: stacked on the one that waits, or on the empty stack. If it
+ * is left, invocation->failure holds the failure, and all jobs promoted from it have ended. */
 void hiaR_invoke(hia_context *context, hia_invocation *invocation, hia_native_entry entry,
                  hia_word *block);
-/* The limit follows `step`, unless somebody has a wish: then the next comparison is to fail. */
+/* Sets the limit to `step`, unless another thread has set it to its maximum: then the next
+ * safepoint must still poll. */
 void hiaR_follow_step(hia_context *context);
-/* Gives the stack of a deep run back; answers how much of it was used. */
+/* Returns the memory of a deep run's stack to the system. Returns how many bytes of it were used.
+ */
 size_t hiaR_context_trim(hia_context *context);
-/* Must what runs here end? Sets context->doomed, perhaps. */
+/* Returns the status with which what runs here must end, or HIA_OK. May set context->doomed. */
 hia_status hiaR_end_status(hia_context *context);
-/* Has the next comparison of a worker fail, or wakes it. */
+/* Any thread: makes the next safepoint of a worker poll, and wakes the worker if it sleeps. */
 void hiaR_poke(hia_context *context);
 
 /* ---- walker.c ---- */
@@ -254,60 +265,62 @@ void hiaR_read_backtrace(const hia_context *context, uint32_t loc, const char *s
 
 /* ---- barrier.c ---- */
 
-/* Compiled code at `pc` compared its stack pointer `sp`, which is below context->step: moves that,
- * and has the frame ask when it returns. */
+/* Compiled code at `pc` has polled with the stack pointer `sp`, which is below context->step: puts
+ * a barrier into its frame and moves `step` down. */
 void hiaR_barrier_descend(hia_context *context, const char *sp, uintptr_t pc);
-/* It returns: its return address, which is at its place again. */
+/* The frame whose return address was at `place` returns: restores that address and returns it. */
 uintptr_t hiaR_barrier_ascend(hia_context *context, char *place);
-/* The return address of a frame of compiled code, read where it keeps it. */
+/* The return address of the frame of compiled code that keeps it at `place`, whether a barrier has
+ * replaced it or not. */
 uintptr_t hiaR_return_address(const hia_context *context, const char *place);
-/* A place near the outermost frames of the run, behind the call that came there, from which they
- * can be read. False: none is known further out than `sp`. */
+/* The outermost barrier: the stack pointer and the return address from which the walker can read
+ * the outermost frames of the run. False: none is further out than `sp`. */
 bool hiaR_barrier_outermost(const hia_context *context, const char **sp, uintptr_t *pc);
-/* Frames below `sp` were left. */
+/* The frames below `sp` were left: forgets their barriers. */
 void hiaR_barriers_drop(hia_context *context, const char *sp);
-/* Nothing is on the stack any more. */
+/* The stack is empty: forgets all barriers and what was learnt of the run's code. */
 void hiaR_barriers_reset(hia_context *context);
 void hiaR_barriers_free(hia_context *context);
 
 /* ---- fork.c ---- */
 
 /* At a join: waits until the job is done, or is the worker's own again (is_back). Meanwhile the
- * worker runs other jobs on top of its stack, whose pointer is `sp`. Another status than OK: the
- * invocation has to end. */
+ * worker runs other jobs on top of its stack, whose pointer is `sp`. Another status than HIA_OK:
+ * the invocation must end. */
 hia_status hiaR_join_await(hia_context *context, hia_job *job, const char *sp);
-/* It is done, by whomever: its results. */
+/* The job is done, by the owner or by the thief: removes it and returns its results. */
 hia_word *hiaR_join_end(hia_context *context, hia_job *job);
-/* Gives what the worker's poll, at `pc` with the stack pointer `sp`, finds an asker for; starts a
- * team. */
+/* Called when the worker polls at `pc` with the stack pointer `sp`: promotes a fork and hands it
+ * to the thief that has posted a request. The first poll of a run starts a team. */
 void hiaR_serve(hia_context *context, const char *sp, uintptr_t pc);
-/* Answers who asks, if somebody does, that there is nothing, and lets nobody ask any more. */
+/* Closes the worker's steal request. A thief that has posted gets the reply that there is no job.
+ */
 void hiaR_close_steal_request(hia_context *context);
-/* Work of the context's run, taken from a member of its team; NULL: found none. */
+/* Steals a job of the context's run from a member of its team. NULL: found none. */
 hia_job *hiaR_try_steal(hia_context *context, hia_job *awaited);
-/* Runs what was taken, and finishes it. */
+/* Runs a stolen job and finishes it. */
 void hiaR_run_job(hia_context *context, hia_job *job);
-/* The end of an invocation that was left: cancels and awaits what was given from it. */
+/* The end of an invocation that was left: cancels and awaits the jobs promoted from it. */
 void hiaR_take_all_back(hia_context *context, hia_invocation *invocation);
 void hiaR_jobs_free(hia_context *context);
 
-/* ---- enter.c: contexts of hosts ---- */
+/* ---- entry.c: contexts of hosts ---- */
 
-/* A context for typed entries, without a pool; `options` are whole and make sense. */
+/* Makes a context for typed entries, without a pool. `options` are complete and valid. */
 hia_status hiaR_host_new(const hia_context_options *options, hia_context **out);
 
-/* What such a context has besides. */
+/* What a context for typed entries has in addition. */
 struct hia_host_context {
   hia_context *context; /* whose it is */
   hia_allocator allocator;
   size_t max_depth, max_memory;
   unsigned threads;
-  hia_pool *pool; /* NULL: one thread is enough */
+  hia_pool *pool; /* NULL: one thread */
   bool owns_pool, owns_clock, interprets;
-  size_t covered;      /* the stack's limits are for frames below that; 0: none are set */
-  size_t depth;        /* of the call: max_depth, or what a run around it has left */
-  size_t memory;       /* the same of max_memory */
-  hia_clock *clock;    /* NULL: there was no timeout yet */
+  size_t covered;      /* the stack's limits hold for frames smaller than this; 0: none are set */
+  size_t depth;        /* of the call: max_depth, or what an outer run has left of it */
+  size_t memory;       /* of the call, in the same way */
+  hia_clock *clock;    /* NULL: no timeout was set yet */
   uint64_t timeout_ns; /* 0: none */
   hia_alarm alarm;     /* of the call that is under way, if it has a timeout */
   void *user;          /* the host's */
@@ -318,12 +331,12 @@ struct hia_host_context {
   uint32_t root_called;     /* of the module, by the call that is under way */
   hia_invocation root;      /* its invocation; clean between calls */
   hia_failure failure;      /* of the last one that failed */
-  const hia_places *failed; /* where; NULL: none, or before it came there */
-  const char *why;          /* then: what was wrong, or NULL */
-  hia_bounds bounds;        /* what it was allowed */
-  hia_error *error;         /* about that, once somebody asked */
+  const hia_places *failed; /* its places; NULL: none failed, or before its code was entered */
+  const char *why;          /* in that case what was wrong, or NULL */
+  hia_bounds bounds;        /* its limits */
+  hia_error *error;         /* of that failure, made when the host asks for it */
 
-  struct hia_images *images;      /* interpret.c */
+  struct hia_images *images;      /* interp/entry.c */
   const hia_places *image_places; /* of the image that the call has run; NULL: none */
   void (*free_images)(struct hia_images *images, const hia_allocator *allocator);
 };

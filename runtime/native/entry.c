@@ -2,22 +2,22 @@
 /* Contexts of hosts, and the way from a typed entry to compiled code.
  *
  * A call through a typed entry is a run like any other, but all that a run sets up stays from one
- * call to the next: the stack, the limits, the invocation. So entering is little more than the
- * change of stack. What makes a call special goes another way. Two comparisons find most of it,
+ * call to the next: the stack, the limits, the invocation. So the usual way in is little more than
+ * the change of stack. Special calls go another way. Two comparisons find most of them,
  *
- *   room    is above the largest frame of the module, unless the stack is not large enough for it,
- *           or there is a timeout, or the image is to run, or the last call has failed, which is to
- *           be forgotten
- *   limit   is where the stack says it should be, unless somebody has a wish: it has been cancelled
+ *   room    is above the largest frame of the module, unless the stack is not large enough for
+ *           it, or there is a timeout, or the image is to run, or the last call has failed and
+ *           its failure is to be cleared
+ *   limit   is where the stack requires it, unless another thread has cancelled the context
  *
- * and two more, whether there are workers for code that several can run (special), and whether the
- * thread is inside another run (hiaR_innermost).
+ * and two more find the others: whether the code can fork and there are workers for it (special),
+ * and whether the thread is inside another run (hiaR_innermost).
  *
- * The second one is enough for a cancel at any time: who cancels says so in `is_cancelled` and
- * `end`, and then pokes the context; who goes the other way clears what `end` was told, sets the
- * limit, and then reads both, so one of the two sees the other. A call that was told something
- * leaves the limit where it fails the next comparison; nobody else changes one that is waiting for
- * a run. */
+ * The second comparison is enough for a cancel at any time. The canceller writes `is_cancelled`
+ * and `scope.status`, and then pokes the context; the special way clears `scope.status`, sets the
+ * limit, and then reads both, so one of the two sees the other. After a cancel or a deadline the
+ * call leaves the limit at its maximum, so that the next call is special too; no other thread
+ * changes a limit that is waiting for a run. */
 #include "runtime/native/context.h"
 
 /* ---- making and freeing ---- */
@@ -122,7 +122,7 @@ void hia_context_reset(hia_context *context) {
 void hia_context_set_timeout(hia_context *context, uint64_t timeout_ns) {
   if (!context) return;
   context->host->timeout_ns = timeout_ns;
-  context->room = 0; /* the next call sees to it */
+  context->room = 0; /* the next call sets it */
 }
 
 static void past_deadline(hia_alarm *alarm) {
@@ -139,8 +139,8 @@ static hia_status set_alarm(hia_context *context) {
     host->owns_clock = status == HIA_OK;
   }
   if (status) return status;
-  uint64_t now = hiaR_now(), most = UINT64_MAX - 1 - now;
-  host->alarm.at = now + (host->timeout_ns < most ? host->timeout_ns : most);
+  uint64_t now = hiaR_now(), max = UINT64_MAX - 1 - now;
+  host->alarm.at = now + (host->timeout_ns < max ? host->timeout_ns : max);
   host->alarm.ring = past_deadline;
   context->deadline = host->alarm.at;
   return hiaR_alarm_set(host->clock, &host->alarm);
@@ -162,40 +162,40 @@ static void forget_failure(hia_host_context *host) {
   hiaR_failure_clear(&host->failure);
 }
 
-/* The next call forgets it. */
+/* Notes a failure. The next call is special: it clears the failure. */
 static hia_status note(hia_host_context *host, hia_status status) {
   host->context->room = 0;
   return host->failure.status = status;
 }
 
-/* It never came to the code. */
+/* The call fails before its code is entered. */
 static hia_status refuse(hia_host_context *host, hia_status status, const char *why) {
   forget_failure(host);
   host->why = why;
   return note(host, status);
 }
 
-/* The code has been left. */
+/* The call fails in its code. */
 static hia_status fail(hia_host_context *host, hia_status status, const hia_code_module *module,
                        uint32_t root) {
   hia_backtrace *trace = &host->failure.backtrace;
   const hia_places *places = host->image_places ? host->image_places : &module->places;
   uint64_t deadline = host->context->deadline;
   host->failed = places;
-  /* Settings may be others when somebody asks. */
+  /* The host may ask for the error after it has changed the settings. */
   host->bounds =
       (hia_bounds){.depth = host->depth,
                    .memory = host->memory,
                    .timeout_ns = deadline && hiaR_now() >= deadline ? host->timeout_ns : 0,
                    .is_native = !host->interprets};
-  /* Ended in what was called itself, and at no operation of it. */
+  /* The run ended in the root itself, and at none of its operations. */
   uint32_t loc = module->roots[root].loc;
   if (trace->length == 0 && loc < places->n_locs && !host->image_places)
     hiaR_backtrace_push(trace, loc);
   return note(host, status);
 }
 
-/* While it is cancelled, or was told something, the next call is special too. */
+/* While the context is cancelled, or its scope has a status, the next call is special too. */
 static void follow_end(hia_context *context) {
   hia_host_context *host = context->host;
   if (hiaR_scope_status(&host->scope) || atomic_load(&host->is_cancelled))
@@ -209,13 +209,13 @@ static hia_status run_native(hia_context *context, const hia_code_module *module
   context->max_workers = is_shared ? host->threads : 1;
   context->pool = is_shared ? host->pool : NULL;
   context->unwinder = &module->unwinder;
-  /* If there may be helpers, the first comparison fails and calls the first of them. */
+  /* If there may be helpers, the first safepoint polls and calls the first of them. */
   if (is_shared) atomic_store(&context->limit, UINTPTR_MAX);
   hiaR_invoke(context, &host->root, module->roots[root].entry, block);
   hia_usage usage = {0};
   hiaR_run_end(context, &usage);
   context->pool = NULL;
-  atomic_store(&context->limit, context->step); /* before who enters asks who wants the end */
+  atomic_store(&context->limit, context->step); /* before follow_end reads the reasons to end */
   return host->failure.status;
 }
 
@@ -234,7 +234,7 @@ static hia_status run_image(hia_context *context, const hia_code_module *module,
   return module->interpret(context, module, root, block, &limits, &host->failure);
 }
 
-/* What the call may use: inside another run, what that has left. */
+/* Sets what the call may use: inside another run, what that one has left. */
 static hia_status take_limits(hia_host_context *host) {
   const hia_nest *nest = hiaR_innermost;
   host->depth = host->max_depth;
@@ -249,7 +249,7 @@ static hia_status take_limits(hia_host_context *host) {
   return HIA_OK;
 }
 
-/* Has the stack limits for frames of this size, if code is to run there. */
+/* Sets the stack limits for frames of this size, if code is to run there. */
 static hia_status limit_stack(hia_context *context, size_t max_frame) {
   hia_host_context *host = context->host;
   bool is_limited = host->depth != host->max_depth; /* only for this call */
@@ -262,8 +262,8 @@ static hia_status limit_stack(hia_context *context, size_t max_frame) {
   return HIA_OK;
 }
 
-/* The limits, the clock, and whether the call is wanted at all: it may be past its deadline when
- * the thread that keeps the time has been started. */
+/* Sets the limits and the clock, and checks whether the call must end at once: it may be past its
+ * deadline when the thread that keeps the time has been started. */
 static hia_status prepare(hia_context *context, const hia_code_module *module, uint32_t root) {
   hia_host_context *host = context->host;
   hia_status status = take_limits(host);
@@ -278,14 +278,14 @@ static hia_status prepare(hia_context *context, const hia_code_module *module, u
   bool is_special = host->timeout_ns || host->interprets || hiaR_innermost;
   context->room = is_special ? 0 : host->covered;
   context->special = host->pool ? HIA_CODE_FORKS : 0;
-  /* First the limit, then whether somebody wants the end. */
+  /* First the limit, then the reasons to end. */
   atomic_store(&context->limit, context->step);
   if (atomic_load(&host->is_cancelled)) hiaR_scope_cancel(&host->scope, HIA_CANCELLED);
   status = hiaR_scope_status(&host->scope);
   return status ? fail(host, status, module, root) : HIA_OK;
 }
 
-/* The way of all calls that are in some way special. */
+/* The way in of all special calls. */
 static hia_status enter_special(hia_context *context, const hia_code_module *module, uint32_t root,
                                 hia_word *block) {
   hia_host_context *host = context->host;
@@ -297,7 +297,7 @@ static hia_status enter_special(hia_context *context, const hia_code_module *mod
     hia_status ended = hiaR_scope_status(&host->scope);
     if (status == HIA_CANCELLED && ended) status = ended;
     if (status && host->why)
-      note(host, status); /* it never came to the code */
+      note(host, status); /* its code was not entered */
     else if (status)
       fail(host, status, module, root);
     host->root = (hia_invocation){.failure = &host->failure};
@@ -308,7 +308,7 @@ static hia_status enter_special(hia_context *context, const hia_code_module *mod
   return status;
 }
 
-/* The usual way, when the code was left or went deep. */
+/* The end of the usual way in, when the code was left or went deep. */
 static HIA_COLD hia_status leave(hia_context *context, int left) {
   hia_host_context *host = context->host;
   context->doomed = NULL;
@@ -333,7 +333,8 @@ static HIA_COLD hia_status busy_or_special(hia_context *context, const hia_code_
   return status;
 }
 
-/* Nothing but the context is needed behind the call: every register that is kept costs. */
+/* The usual way in. Only the context is used after the call: every register that is preserved
+ * costs. */
 hia_status hiaR_enter(hia_context *context, const hia_code_module *module, uint32_t root,
                       hia_word *block) {
   if (HIA_UNLIKELY(!context)) return HIA_ARGUMENT;
@@ -361,7 +362,7 @@ hia_status hiaR_enter(hia_context *context, const hia_code_module *module, uint3
 const hia_error *hia_context_error(hia_context *context) {
   if (!context) return NULL;
   hia_host_context *host = context->host;
-  /* Of a call that is under way it belongs to another thread, or to a caller of this one. */
+  /* During a call the failure belongs to another thread, or to a caller of this one. */
   if (atomic_load_explicit(&context->run, memory_order_relaxed) & 1) return NULL;
   if (host->error || !host->failure.status) return host->error;
   hia_failure *failure = &host->failure;

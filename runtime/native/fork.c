@@ -1,37 +1,39 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Forks that others take: promotion to jobs, joins, what a worker does while it waits, and how
- * jobs end that nobody wants any more (docs/parallel.md).
+/* Forks that thieves take: promotion to jobs, joins, what a worker does while it waits, and how
+ * jobs end whose results are not needed any more (docs/parallel.md). Thieves ask the owner for
+ * work, which keeps its forks private, as in "Scheduling parallel programs by work stealing with
+ * private deques" (Acar, Chargueraud, Rainey 2013); the owner replies at a safepoint.
  *
- * A job belongs to its owner: it allocates it, joins it or cancels it, and frees it. A thief writes
- * to it between taking it out of its mailbox and finishing it, and not afterwards.
+ * A job belongs to its owner, which allocates it, joins or cancels it, and frees it. A thief
+ * writes to it between taking it out of its mailbox and finishing it, and not afterwards.
  *
- * Who waits for whom? An invocation waits for a job that was begun after it; and it waits for what
- * lies on top of it, which was begun after it too. So nobody waits in a circle. */
+ * Why no workers wait in a circle: an invocation waits only for a job that was begun after it, and
+ * for what is stacked on it, which was begun after it too. */
 #include "runtime/native/context.h"
 
-enum { SMALL = 16 };      /* words of a job that is used again */
-enum { MAX_TESTED = 16 }; /* arguments of a fork that is asked whether it pays */
+enum { SMALL = 16 };      /* words of a job that is reused */
+enum { MAX_TESTED = 16 }; /* arguments of a fork that is tested for whether it pays */
 
 #ifdef HIA_STRESS
 enum { STACK_SHARE = 8, GIVE_NS = 1, FRAME_NS = 1, MAX_FRAMES = 50, FRAMES_A_RESERVE = 8 };
-enum { GIVES_ALL = true }; /* what does not pay, too */
+enum { GIVES_ALL = true }; /* also forks that do not pay */
 #else
 enum {
-  STACK_SHARE = 2,        /* of the depth, one part of so many is left when a join takes a job */
-  GIVE_NS = 5000,         /* between two forks that a worker gives away, which costs both, whatever
-                             little work it is (large1000 of bench/parallel.c) */
-  FRAME_NS = 100,         /* and for each frame it has looked at: that takes a twentieth of it */
-  MAX_FRAMES = 20000,     /* that it looks at */
-  FRAMES_A_RESERVE = 128, /* for so many it promotes one fork more */
+  STACK_SHARE = 2, /* a join takes a job if 1/STACK_SHARE of the depth is left */
+  GIVE_NS = 5000,  /* between two jobs that a worker hands out, which costs it and the thief time,
+                      however little work a job is (large1000 of bench/parallel.c) */
+  FRAME_NS = 100,  /* more for each frame that it looked at, which takes 5 ns */
+  MAX_FRAMES = 20000,     /* of a stack that a worker looks at */
+  FRAMES_A_RESERVE = 128, /* for each so many frames it promotes one fork more */
   GIVES_ALL = false,
 };
 #endif
 enum {
-  ANSWER_NS = 1000, /* how long an asker looks for its answer, after which the victim must have
-                       come to a comparison, unless it is not running */
-  AGAIN_NS = 5000,  /* and sleeps before it says so again */
-  MAX_AGAIN = 40,   /* and goes elsewhere */
-  LOOK_NS = 300,    /* how long a join looks for its job's end before it asks again */
+  REPLY_NS = 1000, /* how long a thief looks for the reply before it sleeps; by then the victim
+                       must have come to a safepoint, unless it is not running */
+  AGAIN_NS = 5000, /* how long a thief sleeps before it sets the victim's limit again */
+  MAX_AGAIN = 40,  /* times, after which it goes to another victim */
+  LOOK_NS = 300,   /* how long a join looks for its job's end before it tries to steal again */
 };
 
 /* ---- jobs ---- */
@@ -41,7 +43,7 @@ static size_t job_size(uint32_t n_words) {
   return sizeof(hia_job) + n_words * sizeof(hia_word);
 }
 
-/* Its block and what differs from a job that was finished are the caller's to set. */
+/* The caller sets its block and all that differs from a finished job. */
 static hia_job *job_new(hia_context *context, uint32_t n_words) {
   hia_job *job = n_words <= SMALL ? context->spare : NULL;
   if (job) {
@@ -60,7 +62,7 @@ static void retire(hia_context *context) {
   if (job) hiaR_free(context->allocator, job, job_size(job->n_words));
 }
 
-/* Its block may be read until the next one is made or freed. */
+/* Its block may be read until the next job is made or freed. */
 static void job_free(hia_context *context, hia_job *job) {
   if (job->n_words > SMALL) {
     retire(context);
@@ -88,9 +90,9 @@ static uint32_t random_number(hia_context *context) {
   return context->random = x;
 }
 
-/* ---- giving ---- */
+/* ---- promoting and handing out ---- */
 
-/* A latent fork: its frame, and its place in the code. */
+/* A latent fork: its frame, and its site in the code. */
 typedef struct latent {
   hia_fork_frame *frame; /* NULL: there is none */
   const hia_fork_site *site;
@@ -98,7 +100,7 @@ typedef struct latent {
   uintptr_t entry;
 } latent;
 
-/* The site of the fork that is open within all others, where a frame stands; NONE: none is open. */
+/* The innermost open site at the place where a frame stands, or HIA_NONE. */
 static HIA_UNINSTRUMENTED uint32_t innermost(const hia_frame_row *row,
                                              const hia_fork_frame *frame) {
   uint32_t number = row->number;
@@ -112,7 +114,7 @@ static HIA_UNINSTRUMENTED uint32_t innermost(const hia_frame_row *row,
 /* In canonical form. */
 static HIA_UNINSTRUMENTED hia_word argument(const hia_fork_frame *frame, const hia_fork_arg *arg) {
   if (arg->word == HIA_NONE) return (hia_word)arg->addend;
-  hia_word word = frame->words[arg->word]; /* as many bytes of it as the type has were written */
+  hia_word word = frame->words[arg->word]; /* as many bytes as the type has were written */
   switch ((hia_dtype)arg->dtype) {
   case HIA_BOOL: return (uint8_t)word;
   case HIA_I32: return hiaR_from_i32((int32_t)((uint32_t)word + (uint32_t)arg->addend));
@@ -123,7 +125,7 @@ static HIA_UNINSTRUMENTED hia_word argument(const hia_fork_frame *frame, const h
   return word + (uint64_t)arg->addend;
 }
 
-/* A fork that does not pay never does, so of those of an invocation still the oldest go first. */
+/* A fork that does not pay never does, so the oldest of an invocation's others still go first. */
 static HIA_UNINSTRUMENTED bool pays(const hia_fork_map *forks, const hia_fork_site *site,
                                     const hia_fork_frame *frame) {
   hia_word args[MAX_TESTED];
@@ -134,17 +136,17 @@ static HIA_UNINSTRUMENTED bool pays(const hia_fork_map *forks, const hia_fork_si
 }
 
 /* The oldest latent forks of the innermost invocation, or of its newest frames if it is very deep:
- * a ring of the last that were met on the way from the newest frame to the oldest. */
+ * a ring of those met last on the way from the newest frame to the oldest. */
 typedef struct latent_ring {
   latent forks[1 + HIA_MAX_RESERVED];
   uint32_t n_found, n_frames;
 } latent_ring;
 
-/* In frames older than the one from which the last fork was promoted there is none (or none that is
- * offered): they have done nothing since, and it was the oldest. */
+/* Frames older than the one from which the last fork was promoted hold none, or none that may be
+ * handed out: they have not run since, and that fork was the oldest. */
 static HIA_UNINSTRUMENTED void find_oldest(const hia_context *context, const char *sp, uintptr_t pc,
                                            latent_ring *ring) {
-  const hia_job *last = context->invocation->given;
+  const hia_job *last = context->invocation->promoted;
   hia_stack_walker walker;
   hiaR_stack_walker_start(&walker, context, sp, pc);
   for (; ring->n_frames < MAX_FRAMES && hiaR_stack_walker_next(&walker); ring->n_frames++) {
@@ -172,13 +174,13 @@ static HIA_UNINSTRUMENTED void take(const latent *fork, hia_job *job) {
   fork->frame->is_taken[job->index] = 1;
 }
 
-/* NULL: no memory. The fork is then nobody's but the worker's own. */
+/* NULL: no memory. The fork then stays latent. */
 static hia_job *promote(hia_context *context, const latent *fork) {
   hia_invocation *invocation = context->invocation;
   hia_job *job = job_new(context, fork->site->n_params + fork->site->n_results);
   if (!job) return NULL;
   take(fork, job);
-  job->older = invocation->given;
+  job->older = invocation->promoted;
   job->owner = context;
   job->thief = NULL;
   atomic_store_explicit(&job->is_done, 0, memory_order_relaxed);
@@ -186,13 +188,13 @@ static hia_job *promote(hia_context *context, const latent *fork) {
   job->is_returned = job->is_back = false;
   job->calls = job->rounds = job->steals = 0;
   job->failure.status = HIA_OK;
-  invocation->given = job;
+  invocation->promoted = job;
   return job;
 }
 
-/* A job of the oldest latent fork, or NULL; *n_frames: that were looked at. Where these were many
- * some more forks are promoted, and reserved: the next ones are given without looking. What is
- * reserved is the worker's own as long as nobody asks. */
+/* Returns a job of the oldest latent fork, or NULL. *n_frames: frames that were looked at. If
+ * these were many, some more forks are promoted and kept in reserve, so that the next ones are
+ * handed out without a walk. A job in reserve is the worker's own until a thief asks. */
 static hia_job *oldest(hia_context *context, const char *sp, uintptr_t pc, uint32_t *n_frames) {
   hia_invocation *invocation = context->invocation;
   *n_frames = 0;
@@ -221,20 +223,21 @@ static hia_job *oldest(hia_context *context, const char *sp, uintptr_t pc, uint3
   return job;
 }
 
-/* At its join a job is the newest in reserve, if it is there. */
+/* At its join a job that is in reserve is the newest there. */
 static void unreserve(hia_invocation *invocation, const hia_job *job) {
   uint32_t n = invocation->n_reserved;
   if (n && invocation->reserved[n - 1] == job) invocation->n_reserved--;
 }
 
-/* Answers how many frames it had to look at. */
-static uint32_t answer(hia_context *context, hia_mailbox *mailbox, const char *sp, uintptr_t pc) {
-  hia_context *asker = hiaR_context_of(mailbox);
+/* Replies with a job, or with none. Returns how many frames it had to look at. */
+static uint32_t serve_thief(hia_context *context, hia_mailbox *mailbox, const char *sp,
+                            uintptr_t pc) {
+  hia_context *thief = hiaR_context_of(mailbox);
   uint32_t n_frames = 0;
-  /* Who asks found this worker in its own run, but it may have gone to another since. */
-  hia_job *job = asker->team == context->team ? oldest(context, sp, pc, &n_frames) : NULL;
+  /* The thief found this worker in its own run, but the worker may have gone to another since. */
+  hia_job *job = thief->team == context->team ? oldest(context, sp, pc, &n_frames) : NULL;
   if (job) {
-    job->thief = asker;
+    job->thief = thief;
     job->number = hiaR_event_promoted(context->ring);
   }
   hia_mailbox_reply(mailbox, job);
@@ -244,14 +247,15 @@ static uint32_t answer(hia_context *context, hia_mailbox *mailbox, const char *s
 void hiaR_serve(hia_context *context, const char *sp, uintptr_t pc) {
   if (!context->team) {
     context->team = hiaR_team_new(context);
-    if (!context->team) context->pool = NULL; /* no memory: alone, then */
+    if (!context->team)
+      context->pool = NULL; /* no memory: the run goes on with this worker alone */
     return;
   }
   uint64_t now = hiaR_now();
-  bool is_soon = now < context->gives_from; /* then who asks says so again */
+  bool is_soon = now < context->gives_from; /* the thief sets the limit again */
   hia_mailbox *mailbox = is_soon ? NULL : hia_steal_request_poll(&context->request);
   if (mailbox) {
-    uint64_t pause = (uint64_t)answer(context, mailbox, sp, pc) * FRAME_NS;
+    uint64_t pause = (uint64_t)serve_thief(context, mailbox, sp, pc) * FRAME_NS;
     context->gives_from = now + (pause > GIVE_NS ? pause : GIVE_NS);
   }
 #ifdef HIA_STRESS
@@ -269,15 +273,16 @@ void hiaR_close_steal_request(hia_context *context) {
   if (mailbox) hia_mailbox_reply(mailbox, NULL);
 }
 
-/* ---- taking ---- */
+/* ---- stealing ---- */
 
 static bool is_over(hia_context *context, hia_job *awaited) {
   return (awaited && hia_is_done(&awaited->is_done)) || atomic_load(&context->team->stop) ||
          hia_rundown_is_closed(&context->team->rundown);
 }
 
-/* Looks for the answer for about `ns`, or until it is not wanted any more. */
-static bool look_for_answer(hia_context *context, hia_job *awaited, uint64_t ns) {
+/* Looks for the reply for about `ns`. Returns true once it is there; false also if no job is
+ * needed any more. */
+static bool await_reply(hia_context *context, hia_job *awaited, uint64_t ns) {
   uint64_t start = hiaR_now();
   do {
     for (unsigned i = 0; i < 16; i++) {
@@ -289,23 +294,23 @@ static bool look_for_answer(hia_context *context, hia_job *awaited, uint64_t ns)
   return false;
 }
 
-/* Is there an answer, or is none wanted any more? */
+/* True if the reply is there, or no job is needed any more. */
 static bool is_settled(hia_context *context, hia_job *awaited) {
   return hia_mailbox_has_reply(&context->mailbox) || is_over(context, awaited);
 }
 
-/* Asks one worker for work. */
-static hia_job *ask(hia_context *context, hia_context *victim, hia_job *awaited) {
+/* Posts a steal request with one worker and awaits the reply. */
+static hia_job *steal_from(hia_context *context, hia_context *victim, hia_job *awaited) {
   if (!hia_steal_request_post(&victim->request, &context->mailbox)) return NULL;
   atomic_store(&victim->limit, UINTPTR_MAX);
-  bool is_answered = look_for_answer(context, awaited, GIVE_NS);
-  if (!is_answered && !is_over(context, awaited)) {
-    /* It may have given something just before, and gives again from now on. Whoever sleeps until
-     * then sleeps 25 us and more. */
+  bool has_reply = await_reply(context, awaited, GIVE_NS);
+  if (!has_reply && !is_over(context, awaited)) {
+    /* The victim may have handed out a job just before, and does so again from now on. A thief
+     * that slept until then would sleep for 25 us and more. */
     atomic_store(&victim->limit, UINTPTR_MAX);
-    is_answered = look_for_answer(context, awaited, ANSWER_NS);
+    has_reply = await_reply(context, awaited, REPLY_NS);
   }
-  if (!is_answered) {
+  if (!has_reply) {
     for (uint32_t i = 0; i < MAX_AGAIN && !is_settled(context, awaited); i++) {
       hia_parker_arm(&context->parker);
       if (!is_settled(context, awaited)) hia_parker_park(&context->parker, AGAIN_NS);
@@ -315,7 +320,7 @@ static hia_job *ask(hia_context *context, hia_context *victim, hia_job *awaited)
     if (!hia_mailbox_has_reply(&context->mailbox) &&
         hia_steal_request_withdraw(&victim->request, &context->mailbox))
       return NULL;
-    while (!hia_mailbox_has_reply(&context->mailbox)) { /* it is on its way */
+    while (!hia_mailbox_has_reply(&context->mailbox)) { /* the reply is on its way */
       hia_parker_arm(&context->parker);
       if (!hia_mailbox_has_reply(&context->mailbox)) hia_parker_park(&context->parker, AGAIN_NS);
       hia_parker_disarm(&context->parker);
@@ -323,7 +328,7 @@ static hia_job *ask(hia_context *context, hia_context *victim, hia_job *awaited)
   }
   hia_job *job = hia_mailbox_take(&context->mailbox);
   if (!job || !awaited || !hia_is_done(&awaited->is_done)) return job;
-  /* What this worker has to do itself can go on now. */
+  /* The awaited job is done, so this worker can go on with its own work. */
   job->is_returned = true;
   hia_finish(&job->is_done, &job->owner->parker);
   return NULL;
@@ -331,15 +336,15 @@ static hia_job *ask(hia_context *context, hia_context *victim, hia_job *awaited)
 
 hia_job *hiaR_try_steal(hia_context *context, hia_job *awaited) {
   hia_team *team = context->team;
-  /* Work of the awaited job's subtree comes first. */
+  /* Jobs of the awaited job's subtree come first. */
   hia_context *first = awaited ? awaited->thief : NULL;
-  hia_job *job = first ? ask(context, first, awaited) : NULL;
+  hia_job *job = first ? steal_from(context, first, awaited) : NULL;
   if (job) return job;
   uint32_t n = atomic_load(&team->n_members), from = random_number(context) % n;
   for (uint32_t i = 0; i < n && !is_over(context, awaited); i++) {
     hia_context *victim = atomic_load(&team->members[(from + i) % n]);
     if (!victim || victim == context || victim == first) continue;
-    job = ask(context, victim, awaited);
+    job = steal_from(context, victim, awaited);
     if (job) return job;
   }
   return NULL;
@@ -352,7 +357,7 @@ void hiaR_run_job(hia_context *context, hia_job *job) {
   context->steals = 1;
   hiaR_event(context->ring, HIA_EVENT_JOB_BEGIN, job->number);
   hiaR_event(context->ring, HIA_EVENT_CALLEE, (uintptr_t)job->entry);
-  /* First the limit, then whether it is wanted: others write them the other way round. */
+  /* First the limit, then the reasons to end: other threads write them in the opposite order. */
   hiaR_set_limit(context);
   if (atomic_load(&job->is_cancelled) || atomic_load(&context->team->stop))
     atomic_store(&context->limit, UINTPTR_MAX);
@@ -369,7 +374,8 @@ void hiaR_run_job(hia_context *context, hia_job *job) {
 
 /* ---- joining ---- */
 
-/* Is there stack for another job? One that finds too little is given back, and was for nothing. */
+/* True if there is stack for another job. A job that finds too little is returned to its owner,
+ * and its work is lost. */
 static bool has_stack(const hia_context *context, const char *sp) {
   size_t depth = (size_t)((uintptr_t)context->stack.top - context->hard);
   return (uintptr_t)sp > context->hard && (uintptr_t)sp - context->hard >= depth / STACK_SHARE;
@@ -386,19 +392,19 @@ static bool look_for_end(hia_job *job, uint64_t ns) {
   return false;
 }
 
-/* The worker has nothing to do but wait. With the request closed. */
+/* Runs other jobs, or sleeps, until `job` is done. The worker's steal request is closed. */
 static hia_status help_until_done(hia_context *context, hia_job *job, const char *sp) {
   hia_status status = HIA_OK;
-  hia_backoff nap = hiaR_backoff_start();
+  hia_backoff backoff = hiaR_backoff_start();
   while (!hia_is_done(&job->is_done) && !(status = hiaR_end_status(context))) {
     hia_job *other = has_stack(context, sp) ? hiaR_try_steal(context, job) : NULL;
     if (other) {
       hiaR_run_job(context, other);
-      nap = hiaR_backoff_start();
+      backoff = hiaR_backoff_start();
       continue;
     }
     if (look_for_end(job, LOOK_NS)) break;
-    uint64_t ns = hiaR_backoff_next(&nap);
+    uint64_t ns = hiaR_backoff_next(&backoff);
     if (!ns) continue;
     hia_parker_arm(&context->parker);
     if (!hia_is_done(&job->is_done) && !(status = hiaR_end_status(context)))
@@ -426,24 +432,24 @@ hia_status hiaR_join_await(hia_context *context, hia_job *job, const char *sp) {
     if (status) return status;
   }
   if (!job->is_returned) return HIA_OK;
-  /* Perhaps because the run ends. */
+  /* The reason may be that the run ends. */
   job->is_back = true;
   return hiaR_end_status(context);
 }
 
 hia_word *hiaR_join_end(hia_context *context, hia_job *job) {
   hia_invocation *invocation = context->invocation;
-  invocation->given = job->older;
+  invocation->promoted = job->older;
   if (!job->is_back) {
     context->calls += job->calls;
     context->rounds += job->rounds;
   }
-  context->steals += job->steals; /* whatever became of it */
+  context->steals += job->steals; /* also of a job that was returned */
   job_free(context, job);
   return job->block + job->n_params;
 }
 
-/* ---- the end of what nobody wants ---- */
+/* ---- cancelling ---- */
 
 static void cancel(hia_job *job) {
   atomic_store(&job->is_cancelled, 1);
@@ -452,15 +458,15 @@ static void cancel(hia_job *job) {
 }
 
 void hiaR_take_all_back(hia_context *context, hia_invocation *invocation) {
-  for (hia_job *job = invocation->given; job; job = job->older) {
+  for (hia_job *job = invocation->promoted; job; job = job->older) {
     if (job->is_back || hia_is_done(&job->is_done)) continue;
     job->is_back = hia_mailbox_take_back(&job->thief->mailbox, job);
     if (!job->is_back) cancel(job);
   }
-  while (invocation->given) {
-    hia_job *job = invocation->given;
-    invocation->given = job->older;
-    while (!job->is_back && !look_for_end(job, ANSWER_NS)) {
+  while (invocation->promoted) {
+    hia_job *job = invocation->promoted;
+    invocation->promoted = job->older;
+    while (!job->is_back && !look_for_end(job, REPLY_NS)) {
       hia_parker_arm(&context->parker);
       if (!hia_is_done(&job->is_done)) hia_parker_park(&context->parker, HIA_MAX_BACKOFF_NS);
       hia_parker_disarm(&context->parker);

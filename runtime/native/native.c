@@ -2,28 +2,28 @@
 /* Running compiled code: the worker's context, the way onto its stack and back, limits, and how an
  * invocation ends.
  *
- * Compiled code compares its stack pointer with context->limit at entries and loop rounds, and
- * calls hiaR_stub_poll when it lies below. There are these reasons for that:
+ * Safepoints: compiled code compares its stack pointer with context->limit at entries and loop
+ * rounds, and polls (hiaR_stub_poll) when it lies below. The reasons for a poll are:
  *
- *   - The run has left the first KEEP bytes of the stack. The limit starts there, so that runs that
- *     stay above cost nothing when they end; one that does not gives its memory back afterwards.
- *     From there on the limit moves down in steps, at each of which a frame is made to ask when it
- *     returns (barrier.c).
+ *   - The run has left the first KEEP bytes of the stack. The limit starts there, so that runs
+ *     that stay above cost nothing when they end; a run that does not returns its memory to the
+ *     system afterwards. From there on the limit moves down in steps, at each of which a return
+ *     barrier is put into a frame (barrier.c).
  *   - The run is too deep.
- *   - Somebody has asked for its end, or for work, and set the limit to its maximum (hiaR_poke).
- *   - The run has just begun and may have helpers: they are called when it first comes here.
+ *   - Another thread has requested its end, or a job, and set the limit to its maximum
+ *     (hiaR_poke).
+ *   - The run has just begun and may have helpers: they are called at its first poll.
  *
- * A failure reads the chain of calls off the stack where it stands, and jumps back to where the
+ * A failure reads its backtrace off the stack where it happens, and jumps back to where the
  * invocation was entered. */
 #include "runtime/native/context.h"
 #include <stdlib.h>
 
 /* Below the limit: 64 KiB for a handler of the host's signals, which may come at any time; as much
- * for its pool's `start`; and the rest for what compiled code calls there, which is library
- * functions, the stubs, the reading of chains. Frames of compiled code below the limit are on top
- * of it: that of a function that was entered just above and that of one without a check, called by
- * it.
- */
+ * for its pool's `start`; and the rest for what compiled code calls there: library functions, the
+ * stubs, the reading of backtraces. Frames of compiled code below the limit need space in
+ * addition: that of a function that was entered just above the limit, and that of a function
+ * without a safepoint that it calls. */
 #define MARGIN ((size_t)192 << 10)
 
 #define I32 4
@@ -115,8 +115,8 @@ size_t hiaR_context_trim(hia_context *context) {
 
 /* ---- the end of an invocation ---- */
 
-/* Says how the innermost invocation fails: by an operation at `loc`, or where compiled code was, or
- * with `job`, which failed. */
+/* Notes how the innermost invocation fails: by an operation at `loc`, or where compiled code was,
+ * or with `job`, which failed. */
 static void note_failure(hia_context *context, hia_status status, uint32_t loc, int64_t code,
                          const char *sp, uintptr_t pc, const hia_job *job) {
   const hia_invocation *invocation = context->invocation;
@@ -129,19 +129,19 @@ static void note_failure(hia_context *context, hia_status status, uint32_t loc, 
   else
     *failure = (hia_failure){.status = status, .code = code};
   if (invocation->job) {
-    /* It ends for what lies below it, or would not be too deep elsewhere. */
+    /* It ends because an invocation below it does, or it would not be too deep on another stack. */
     bool is_over = atomic_load(&invocation->job->is_cancelled) || atomic_load(&context->team->stop);
     bool is_elsewhere = context->doomed || (failure->status == HIA_DEPTH && invocation->outer);
     invocation->job->is_returned = !is_over && is_elsewhere;
-    if (is_over || is_elsewhere) return; /* nobody will read the chain */
+    if (is_over || is_elsewhere) return; /* the backtrace will not be read */
   }
   /* The thread that ends a run waits for it, so its backtrace may not take long. */
   bool is_ended = status == HIA_CANCELLED || status == HIA_DEADLINE;
   hiaR_read_backtrace(context, loc, sp, pc, job != NULL, is_ended, &failure->backtrace);
 }
 
-/* On the engine's stack: notes the failure and leaves. Not instrumented, like all that is left
- * without returning. */
+/* On the engine's stack: notes the failure and leaves the invocation. Not instrumented, like all
+ * functions that are left without returning. */
 static _Noreturn HIA_UNINSTRUMENTED void leave(hia_context *context, hia_status status,
                                                uint32_t loc, int64_t code, const char *sp,
                                                uintptr_t pc, const hia_job *job) {
@@ -184,7 +184,7 @@ hia_status hiaR_end_status(hia_context *context) {
 void hiaR_set_limit(hia_context *context) {
   uintptr_t limit = context->step;
 #ifdef HIA_STRESS
-  if (context->pool) limit = UINTPTR_MAX; /* every comparison fails */
+  if (context->pool) limit = UINTPTR_MAX; /* every safepoint polls */
 #endif
   atomic_store(&context->limit, limit);
 }
@@ -195,8 +195,8 @@ void hiaR_follow_step(hia_context *context) {
          !atomic_compare_exchange_weak(&context->limit, &seen, context->step));
 }
 
-/* The rest of hiaR_native_poll that comes back. First the limit, then who has a wish: others write
- * them the other way round, so one of the two sees the other. */
+/* The part of hiaR_native_poll that returns. First the limit, then the requests of other threads:
+ * they write them in the opposite order, so one of the two sees the other. */
 static hia_status poll(hia_context *context, const char *sp, uintptr_t pc) {
   if ((uintptr_t)sp < context->step) {
     context->is_deep = true;
@@ -215,7 +215,7 @@ HIA_UNINSTRUMENTED void hiaR_native_poll(hia_context *context, const char *sp, u
   if (HIA_UNLIKELY(status)) leave(context, status, HIA_NONE, 0, sp, pc, NULL);
 }
 
-/* Asks as at a comparison, in the frame that is returned to. */
+/* The poll of a return barrier, in the frame that is returned to. */
 HIA_UNINSTRUMENTED void hiaR_native_return(hia_context *context, char *place) {
   uintptr_t pc = hiaR_barrier_ascend(context, place);
   const char *sp = place + sizeof pc;
@@ -225,7 +225,7 @@ HIA_UNINSTRUMENTED void hiaR_native_return(hia_context *context, char *place) {
 
 HIA_UNINSTRUMENTED hia_word *hiaR_native_join(hia_context *context, hia_fork_frame *frame,
                                               uint32_t index, const char *sp, uintptr_t pc) {
-  hia_job *job = context->invocation->given;
+  hia_job *job = context->invocation->promoted;
   while (job->frame != frame || job->index != index) job = job->older; /* it is the first */
   hia_status status = hiaR_join_await(context, job, sp);
   if (HIA_UNLIKELY(status)) leave(context, status, HIA_NONE, 0, sp, pc, NULL);
@@ -324,7 +324,8 @@ void hiaR_invoke(hia_context *context, hia_invocation *invocation, hia_native_en
   if (is_shared) hiaR_close_steal_request(context);
   if (HIA_UNLIKELY(left)) hiaR_take_all_back(context, invocation);
 #ifdef HIA_STRESS
-  if (invocation->given) abort(); /* a fork that was not open: nothing has joined it */
+  if (invocation->promoted)
+    abort(); /* a fork that was promoted while it was not open: no join has removed it */
 #endif
   if (context->doomed == invocation) context->doomed = NULL;
   context->invocation = invocation->outer;
@@ -350,7 +351,8 @@ hia_status hiaR_set_limits(hia_context *context, size_t depth, size_t max_frame)
     if (!hiaR_add(depth, below, &size)) return HIA_MEMORY;
     hia_status status = hiaR_context_reserve(context, size);
     if (!status) break;
-    /* Address space may be rationed: a default gives way, a wish does not. */
+    /* Address space may be limited (RLIMIT_AS): a default depth is halved until it fits, a depth
+     * set by the caller is not. */
     if (!is_default || depth <= HIA_STACK_KEEP) return status;
     context->default_depth = depth /= 2;
   }
@@ -386,12 +388,12 @@ hia_status hiaR_native_run(hia_context *context, hia_native_entry entry, hia_wor
   context->ring = context->pool ? hiaR_ring_of(limits->timeline, 0) : NULL;
   context->timeline = limits ? limits->timeline : NULL;
 
-  /* If there may be helpers, the first comparison fails and calls the first of them. */
+  /* If there may be helpers, the first safepoint polls and calls the first of them. */
   atomic_store_explicit(&context->limit, context->pool ? UINTPTR_MAX : context->step,
                         memory_order_relaxed);
   uint64_t run = atomic_load_explicit(&context->run, memory_order_relaxed) + 1;
-  /* First that there is a run, then whether it is wanted: who ends it sets *cancelled and then
-   * calls hiaR_context_cancel, so one of the two sees the other. */
+  /* First the mark that a run is under way, then the reason to end: a canceller sets *cancelled
+   * and then calls hiaR_context_cancel, so one of the two sees the other. */
   if (context->cancelled) {
     atomic_store(&context->run, run);
     if (__atomic_load_n(context->cancelled, __ATOMIC_SEQ_CST)) {
@@ -399,7 +401,7 @@ hia_status hiaR_native_run(hia_context *context, hia_native_entry entry, hia_wor
       return failure->status = HIA_CANCELLED;
     }
   } else {
-    /* Release is enough: a cancel that does not see the run yet comes before it. */
+    /* Release is enough: a cancel that does not see the run yet precedes it. */
     atomic_store_explicit(&context->run, run, memory_order_release);
   }
   hia_invocation root = {.failure = failure};

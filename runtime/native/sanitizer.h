@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* What the sanitizers must be told about changes of stack. Without a sanitizer nothing of this is
- * compiled. A crossing to the engine's stack goes
+/* Notifies the sanitizers of changes of stack. Without a sanitizer none of this is compiled. A
+ * crossing to the engine's stack goes
  *
  *   enter (host's stack), arrive (engine's), depart (engine's), entered (host's).
  *
@@ -8,7 +8,8 @@
  *
  *   suspend (engine's), visit (host's), leave_visit (host's), resume (engine's).
  *
- * HIA_UNINSTRUMENTED: for functions that begin on one stack and end on the other, or not at all. */
+ * HIA_UNINSTRUMENTED: for functions that begin on one stack and end on the other, or do not
+ * return. */
 #ifndef HIA_SANITIZER_H
 #define HIA_SANITIZER_H
 
@@ -58,7 +59,7 @@ static inline HIA_UNINSTRUMENTED void hiaR_fiber_resume(hia_fiber *fiber) {
 #elif defined(HIA_TSAN)
 
 #define HIA_FIBERS 1
-#if defined(__clang__) /* its no_sanitize("thread") still records calls */
+#if defined(__clang__) /* clang's no_sanitize("thread") still records calls */
 #define HIA_UNINSTRUMENTED __attribute__((disable_sanitizer_instrumentation))
 #else
 #define HIA_UNINSTRUMENTED __attribute__((no_sanitize_thread))
@@ -97,7 +98,7 @@ static inline HIA_UNINSTRUMENTED void hiaR_fiber_leave_visit(hia_fiber *fiber, c
   __tsan_switch_to_fiber(fiber->own, 0);
 }
 static inline HIA_UNINSTRUMENTED void hiaR_fiber_resume(hia_fiber *fiber) { (void)fiber; }
-/* Frames that were left are still on the fiber's own record of calls: it starts anew. */
+/* Frames that were left are still in the fiber's own record of calls: it is made anew. */
 static inline HIA_UNINSTRUMENTED void hiaR_fiber_entered(hia_fiber *fiber, int left) {
   if (!left) return;
   hiaR_fiber_free(fiber);
@@ -116,7 +117,8 @@ static inline HIA_UNINSTRUMENTED void hiaR_fiber_depart(hia_fiber *fiber) { (voi
 
 #endif
 
-/* Frames between the two addresses are left: what lay around their variables is plain stack. */
+/* Frames between the two addresses are left: the red zones around their variables become ordinary
+ * stack again. */
 static inline HIA_UNINSTRUMENTED void hiaR_stack_forget(const void *low, const void *high) {
 #if defined(HIA_ASAN)
   __asan_unpoison_memory_region(low, (size_t)((const char *)high - (const char *)low));

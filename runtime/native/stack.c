@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Stacks of the engine's own: address space is reserved for the deepest run that is allowed, the
- * system gives memory where it is touched. */
+/* Stacks of the engine's own: address space is reserved for the deepest run that is allowed; the
+ * system commits memory where it is touched. */
 #include "runtime/native/native.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -9,7 +9,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* Nothing should come here: the limit leaves room for what runs below it. If something does, it
+/* Nothing should reach the guard: the limit leaves room for what runs below it. Code that does
  * faults instead of writing into what lies below. */
 #define GUARD ((size_t)64 << 10)
 
@@ -40,8 +40,8 @@ size_t hiaR_stack_trim(hia_stack *stack, size_t keep) {
   size_t page = page_size(), size = (size_t)(stack->top - stack->low);
   keep = (keep + page - 1) & ~(page - 1);
   if (keep >= size) return size;
-  /* A frame larger than a window may leave whole windows untouched: what lies below them counts
-   * as unused, but is given back all the same. */
+  /* A frame larger than a window may leave whole windows untouched: what lies below them counts as
+   * unused, but is returned to the system all the same. */
   enum { WINDOW = 4096 };
   unsigned char resident[WINDOW];
   char *lowest = stack->top - keep, *at = lowest;
@@ -57,7 +57,7 @@ size_t hiaR_stack_trim(hia_stack *stack, size_t keep) {
       lowest = at + i * page;
     }
   }
-  int error = errno; /* a host's errno is not ours to change */
+  int error = errno; /* the host's errno must not change */
   (void)madvise(stack->low, size - keep, MADV_DONTNEED);
   errno = error;
   return (size_t)(stack->top - lowest);
@@ -65,7 +65,7 @@ size_t hiaR_stack_trim(hia_stack *stack, size_t keep) {
 
 /* ---- the default limit ---- */
 
-/* A number after `key` in a small text file of the system; `none` if there is none. */
+/* Returns the number after `key` in a small text file of the system, or `none`. */
 static uint64_t read_number(const char *path, const char *key, uint64_t none) {
   int fd = open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return none;
@@ -87,7 +87,7 @@ size_t hiaR_default_depth(void) {
   int error = errno;
   uint64_t available = read_number("/proc/meminfo", "MemAvailable:", (uint64_t)1 << 20);
   available = available > UINT64_MAX >> 10 ? UINT64_MAX : available << 10;
-  /* In a container the group's limit counts ("max" is no number). */
+  /* In a container the group's limit holds ("max" is not a number). */
   uint64_t most = read_number("/sys/fs/cgroup/memory.max", "", UINT64_MAX);
   uint64_t used = read_number("/sys/fs/cgroup/memory.current", "", 0);
   if (most != UINT64_MAX && most - (used < most ? used : most) < available)
@@ -97,7 +97,8 @@ size_t hiaR_default_depth(void) {
       space.rlim_cur / 4 < available)
     available = space.rlim_cur / 4;
   errno = error;
-  /* Half of it: beyond, the system's out-of-memory killer answers instead of the limit. */
+  /* Half of it: beyond that the system's out-of-memory killer ends the process before the limit
+   * ends the run. */
   uint64_t depth = available / 2, least = (uint64_t)1 << 20, greatest = (uint64_t)1 << 40;
   return (size_t)(depth < least ? least : depth > greatest ? greatest : depth);
 }

@@ -1,9 +1,9 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Reading frame tables. They come from our own compiler, with the code itself: what they say is
- * believed. */
+/* Reading frame tables. They come from our own compiler, with the code itself, and are not
+ * checked. */
 #include "runtime/native/tables.h"
 
-/* Where the rows lie. */
+/* Where the rows of each table begin. */
 typedef struct rows {
   const hia_fork_arg *args;
   const hia_fork_site *sites;
@@ -30,8 +30,8 @@ size_t hiaR_tables_size(const hia_tables *tables) {
   return (size_t)((const char *)rows_of(tables).end - (const char *)tables);
 }
 
-/* The row that is in force at `pc`: the last one not behind it; n: there is none. All rows begin
- * with their place. */
+/* The index of the row that holds at `pc`: the last one that begins at or before it; n: there is
+ * none. All rows begin with their pc. */
 static uint32_t at(const void *first, size_t size, uint32_t n, uint32_t pc) {
   uint32_t low = 0, high = n;
   while (low < high) {
@@ -46,7 +46,7 @@ static uint32_t at(const void *first, size_t size, uint32_t n, uint32_t pc) {
 }
 #define AT(list, n, pc) at(list, sizeof *(list), n, pc)
 
-/* A call's return address is the first byte behind it, which may belong to another line or, after a
+/* A call's return address is the first byte after it, which may belong to another line or, after a
  * call that never returns, to another function: rows are looked up one byte before. */
 bool hiaR_tables_find(const hia_tables *t, uintptr_t text, uintptr_t return_address,
                       hia_frame_row *row) {

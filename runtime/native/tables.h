@@ -1,11 +1,11 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Frame tables: what native code's return addresses stand for, in a form that does not depend on
- * where the code lies. The compiler makes them (jit/llvm/frames.c): in memory for code that it has
- * just compiled, as a section of an object file.
+ * where the code is loaded. The compiler makes them (jit/llvm/frames.c): in memory for code that
+ * it has just compiled, as a section of an object file.
  *
- * A header and rows behind it, in the machine's byte order; every place in the code is an offset
- * from the start of .text. Rows of places are in order of place; a row holds from there on, until
- * the next. */
+ * A header, followed by rows, in the machine's byte order. Every address in the code is an offset
+ * from the start of .text. Rows are sorted by that offset; a row holds from there up to the next
+ * row's. */
 #ifndef HIA_TABLES_H
 #define HIA_TABLES_H
 
@@ -17,7 +17,7 @@ typedef struct hia_tables { /* 8-aligned */
   uint32_t anchor;    /* in an object: where hia_placed_tables.anchor is */
   uint32_t n_args, n_sites, n_maps, n_functions, n_frames, n_lines;
   uint32_t pad;
-  /* Behind it: hia_fork_arg, hia_fork_site, then the rows below, in the order of the counts. */
+  /* Followed by hia_fork_arg, hia_fork_site, then the rows below, in the order of the counts. */
 } hia_tables;
 
 /* The forks of a function. */
@@ -38,10 +38,10 @@ typedef struct hia_table_frame {
 } hia_table_frame;
 #define HIA_NO_FRAME UINT32_MAX
 
-/* What a call there stands for. */
+/* What a call at `pc` stands for. */
 typedef struct hia_table_line {
   uint32_t pc;
-  uint32_t loc;    /* location * 2 + is it a tail call; or HIA_NONE */
+  uint32_t loc;    /* location * 2, plus 1 for a tail call; or HIA_NONE */
   uint32_t number; /* of forks that are open: HIA_FORKS_ */
 } hia_table_line;
 
@@ -50,7 +50,7 @@ size_t hiaR_tables_size(const hia_tables *tables);
 bool hiaR_tables_find(const hia_tables *tables, uintptr_t text, uintptr_t return_address,
                       hia_frame_row *row);
 
-/* The tables of an object that was linked, and some place in its code. */
+/* The tables of an object that was linked, and one address in its code. */
 typedef struct hia_placed_tables {
   const hia_tables *tables;
   hia_native_entry anchor;

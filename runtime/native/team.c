@@ -1,12 +1,12 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Teams: the workers of a run of compiled code on several threads (docs/parallel.md).
  *
- * A thread of the pool becomes a *helper* of a team: it asks the team's workers for jobs, and backs
- * off for short and growing times while there are none.
+ * A thread of the pool becomes a *helper* of a team: it posts steal requests with the team's
+ * workers, and backs off for short and growing times while there are no jobs.
  *
  * A run ends while helpers may be asleep in it. It waits only for those inside its rundown, which
- * ask a worker or run a job; the others find the rundown closed when they wake. So a team is
- * counted, and its memory is the pool's; contexts of helpers live as long as the pool. */
+ * are stealing or running a job; the others find the rundown closed when they wake. So a team is
+ * reference-counted, and its memory is the pool's; contexts of helpers live as long as the pool. */
 #include "runtime/native/context.h"
 
 static void count_helper(hia_team *team, bool is_more) {
@@ -31,7 +31,8 @@ static void set_wanting(hia_team *team, bool is_wanting) {
     atomic_fetch_sub(&team->pool->n_wanting, 1);
 }
 
-/* Of the teams that want a helper the one with the fewest; the one that got one last comes last. */
+/* The team with the fewest helpers of those that need one. It becomes the last in the list, so
+ * that teams with equally many take turns. */
 static hia_team *choose_team(hia_pool *pool) {
   hia_team **best = NULL;
   for (hia_team **at = &pool->active; *at; at = &(*at)->next)
@@ -56,7 +57,8 @@ static bool may_call(hia_team *team) {
 
 static const hia_team_calls team_calls;
 
-/* A thread that sleeps becomes the team's helper. Its parker is to be rung, later. */
+/* Makes an idle thread the team's helper. The caller unparks the thread once it has released the
+ * lock. */
 static hia_thread *call_idle(hia_team *team) {
   hia_thread *thread = hiaR_pool_take_idle(team->pool);
   if (!thread) return NULL;
@@ -65,7 +67,7 @@ static hia_thread *call_idle(hia_team *team) {
   return thread;
 }
 
-/* Under the lock, which it gives back: calls a helper, if the team may have one more. */
+/* Called under the lock, which it releases: calls a helper, if the team may have one more. */
 static void call_and_unlock(hia_team *team) {
   hia_pool *pool = team->pool;
   hia_thread *thread = NULL;
@@ -82,7 +84,7 @@ static void call_and_unlock(hia_team *team) {
   pthread_mutex_unlock(&pool->lock);
   if (thread) hia_parker_unpark(&thread->parker);
   if (!is_new || hiaR_pool_start_thread(pool, team, NULL, NULL)) return;
-  /* Done without, and not asked for again in this run. */
+  /* The thread could not be started: the run goes on without it and does not try again. */
   pthread_mutex_lock(&pool->lock);
   pool->n_threads--;
   count_helper(team, false);
@@ -90,7 +92,7 @@ static void call_and_unlock(hia_team *team) {
   pthread_mutex_unlock(&pool->lock);
 }
 
-/* Others find a field that is set here after they have had the lock. */
+/* Other threads read these fields only after they have held the lock. */
 #define SET(field, value) atomic_store_explicit(&(field), (value), memory_order_relaxed)
 
 /* A run of a microsecond has a team as well, so this takes the lock once. */
@@ -108,10 +110,10 @@ hia_team *hiaR_team_new(hia_context *context) {
     team->pool = pool;
     pthread_mutex_lock(&pool->lock);
   }
-  unsigned most = context->max_workers - 1;
+  unsigned max = context->max_workers - 1;
   team->references = 1;
   SET(team->n_helpers, 0);
-  SET(team->max_helpers, most < pool->max_threads ? most : pool->max_threads);
+  SET(team->max_helpers, max < pool->max_threads ? max : pool->max_threads);
   SET(team->rundown.is_closed, 0);
   SET(team->stop, HIA_OK);
   SET(team->n_sleeping, 0);
@@ -189,7 +191,7 @@ void hiaR_team_end(hia_team *team, hia_usage *usage) {
 
 /* ---- helping ---- */
 
-/* The thread's context, ready for the team's run; false: no memory, no address space. */
+/* Readies the thread's context for the team's run. False: no memory, or no address space. */
 static bool prepare(hia_thread *thread, const hia_team *team) {
   size_t size;
   if (!thread->context && hiaR_context_new(thread->pool->allocator, &thread->context) != HIA_OK)
@@ -207,7 +209,7 @@ static bool prepare(hia_thread *thread, const hia_team *team) {
   return true;
 }
 
-/* Where others find it. */
+/* Enters the context among the team's members, where thieves find it. */
 static uint32_t take_place(hia_team *team, hia_context *context) {
   uint32_t i = 1;
   pthread_mutex_lock(&team->pool->lock);
@@ -236,17 +238,18 @@ static void run_outermost(hia_team *team, hia_context *context, hia_job *job, si
   *peak = used;
 }
 
-/* Does another team want this helper? After a job only one that has fewer: turn and turn about. */
-static bool is_wanted_elsewhere(hia_team *team, bool had_job) {
+/* True if another team needs this helper. After a job only a team with fewer helpers counts, so
+ * that the teams take turns. */
+static bool is_needed_elsewhere(hia_team *team, bool had_job) {
   hia_pool *pool = team->pool;
-  bool is_wanted = false;
+  bool is_needed = false;
   if (!atomic_load(&pool->n_wanting)) return false;
   pthread_mutex_lock(&pool->lock);
-  for (hia_team *t = pool->active; t && !is_wanted; t = t->next)
-    is_wanted = t != team && atomic_load(&t->is_wanting) &&
+  for (hia_team *t = pool->active; t && !is_needed; t = t->next)
+    is_needed = t != team && atomic_load(&t->is_wanting) &&
                 (!had_job || atomic_load(&t->n_helpers) < atomic_load(&team->n_helpers));
   pthread_mutex_unlock(&pool->lock);
-  return is_wanted;
+  return is_needed;
 }
 
 static void back_off(hia_team *team, hia_context *context, uint64_t ns) {
@@ -261,8 +264,9 @@ static void back_off(hia_team *team, hia_context *context, uint64_t ns) {
   atomic_fetch_sub(&team->n_sleeping, 1);
 }
 
-/* Is the team's run still under way? Then it is until the matching leave_rundown. Who writes to a
- * timeline stays inside until it leaves the team: nobody may write when the run is over. */
+/* True if the team's run is still under way; then it is until the matching leave_rundown. A helper
+ * that writes to a timeline stays inside until it leaves the team: nothing may be written when the
+ * run is over. */
 static bool enter_rundown(hia_team *team, const hia_context *context) {
   return context->ring ? !hia_rundown_is_closed(&team->rundown) : hia_rundown_enter(&team->rundown);
 }
@@ -270,11 +274,12 @@ static void leave_rundown(hia_team *team, const hia_context *context) {
   if (!context->ring) hia_rundown_leave(&team->rundown);
 }
 
-/* True: it leaves because another team wants it. */
+/* Works for the team until its run is over or it has no work. True: the helper leaves because
+ * another team needs it. */
 static bool take_turns(hia_thread *thread, hia_team *team) {
   hia_context *context = thread->context;
   size_t peak = HIA_STACK_KEEP;
-  bool is_new = true; /* it has neither worked nor slept here yet */
+  bool is_new = true; /* the helper has neither worked nor slept in this team yet */
   while (enter_rundown(team, context)) {
     hia_job *job = hiaR_try_steal(context, NULL);
     if (job) {
@@ -284,10 +289,11 @@ static bool take_turns(hia_thread *thread, hia_team *team) {
     leave_rundown(team, context);
     uint64_t ns = job ? 0 : hiaR_backoff_next(&thread->pause);
     if (hia_rundown_is_closed(&team->rundown)) return false;
-    /* Where several find nothing, one is enough to look. */
+    /* Where several helpers find no work, one of them is enough to look for it. */
     if (ns == HIA_MAX_BACKOFF_NS && atomic_load(&team->n_sleeping)) return false;
-    /* Going from one team to the next that has no work is no rest. */
-    if ((!is_new || !ns) && is_wanted_elsewhere(team, job != NULL)) return true;
+    /* A helper that has found nothing sleeps before it goes to the next team: going round among
+     * teams without work must not count as backing off. */
+    if ((!is_new || !ns) && is_needed_elsewhere(team, job != NULL)) return true;
     if (!job) back_off(team, context, ns);
     is_new = false;
   }
@@ -318,8 +324,8 @@ static void help(hia_thread *thread, hia_team *team) {
   context->team = NULL;
 }
 
-/* Under the lock: a helper is gone, who may have been the only one. If that is because another team
- * wanted it, this one wants one, too. */
+/* Called under the lock when a helper has left, which may have been the only one. If it left
+ * because another team needed it, this team now needs one, too. */
 static void leave_team(hia_thread *helper, hia_team *team) {
   count_helper(team, false);
   hia_thread *thread = NULL;

@@ -1,14 +1,14 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* The stack walker: the frames of compiled code on a worker's stack, and the backtrace of a failed
- * run.
+/* The stack walker: reads the frames of compiled code on a worker's stack, and the backtrace of a
+ * failed run.
  *
  * Compiled code keeps its stack pointer fixed within a function, so a row of the frame tables,
- * found by the place of a call, leads to the caller. Where a join has called compiled code, frames
- * of the runtime lie between: the walker goes on at that join (hia_bridge). */
+ * found by the return address of a call, leads to the caller. Where a join has called compiled
+ * code, frames of the runtime lie between: the walker goes on at that join (hia_bridge). */
 #include "runtime/native/context.h"
 
-/* Of a run that is ended from outside the walker reads so many of the innermost frames, in less
- * than 100 us. */
+/* If a run is ended from outside, the walker reads so many of the innermost frames, in less than
+ * 100 us. */
 #ifdef HIA_STRESS
 #define MAX_FRAMES 100u
 #else
@@ -77,7 +77,7 @@ void hiaR_read_backtrace(const hia_context *context, uint32_t loc, const char *s
       *site = hiaR_backtrace_site(unwinder->locs, walker.row->loc, walker.row->is_tail);
     if (!is_first)
       hiaR_backtrace_add(&writer, site);
-    else if (loc == HIA_NONE) /* where it was, be it a call in tail position */
+    else if (loc == HIA_NONE) /* where compiled code was, even if at a call in tail position */
       hiaR_backtrace_push_site(backtrace, unwinder->locs, site->loc, false);
     if (left-- == 0 && leap(&walker)) hiaR_backtrace_cut(&writer);
   }

@@ -92,7 +92,8 @@ static hia_word run_until_given(world *w, const char *fn, hia_word *block, size_
     hiaR_set_limit(context);
     hia_invocation invocation = {.failure = &w->failure};
     hiaR_invoke(context, &invocation, hiaJ_backend.entry(w->code, root_of(w->g, fn)), words);
-    cr_assert_null(invocation.given, "a fork was given that was not open: nothing joins it");
+    cr_assert_null(invocation.promoted,
+                   "a fork was promoted that was not open: no join removes it");
   }
   memcpy(block, words, n_words * sizeof *words);
   free(words);

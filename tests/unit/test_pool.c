@@ -447,7 +447,7 @@ static HIA_UNINSTRUMENTED __attribute__((noinline)) void endless(hia_context *co
     fork_fib(&f, 12);
     fib(context, &f, 14);
     if (is_stolen(&f)) {
-      bool is_back = context->invocation->given->is_back;
+      bool is_back = context->invocation->promoted->is_back;
       join(context, &f);
       if (!is_back) atomic_fetch_add(&n_helped[who], 1);
     }

@@ -8,18 +8,18 @@
 #include "runtime/native/native.h"
 
 /* Calls fn(arg) with the stack pointer at `stack_top` (a multiple of 16) and the context in its
- * register. Answers 0 when fn returned, 1 when it was left by hiaR_arch_leave. */
+ * register. Returns 0 when fn returned, 1 when it was left by hiaR_arch_leave. */
 int hiaR_arch_enter(hia_context *context, void *stack_top, void (*fn)(void *arg), void *arg);
-/* The same on the stack that the caller runs on. */
+/* Calls fn(arg) in the same way on the stack that the caller runs on. */
 void hiaR_arch_call(hia_context *context, void (*fn)(void *arg), void *arg);
-/* The same, but answers as hiaR_arch_enter does. It changes host_sp, which is the caller's to keep.
- */
+/* As hiaR_arch_call, with the result of hiaR_arch_enter. It changes host_sp, which the caller must
+ * save and restore. */
 int hiaR_arch_nest(hia_context *context, void (*fn)(void *arg), void *arg);
-/* Back to where hiaR_arch_enter or _nest was called last, past all frames between. */
+/* Returns from the last hiaR_arch_enter or _nest, past all frames between. */
 _Noreturn void hiaR_arch_leave(hia_context *context);
 
-/* Calls fn(arg) from the engine's stack on the thread's, at or below `sp`, and answers what it
- * does. */
+/* Calls fn(arg) from the engine's stack on the thread's, at or below `sp`, and returns its result.
+ */
 uint32_t hiaR_arch_visit(void *sp, uint32_t (*fn)(void *arg), void *arg);
 
 /* The stubs of abi.def; generated code calls them, C cannot. */
@@ -27,12 +27,12 @@ void hiaR_stub_poll(void);
 void hiaR_stub_fail(void);
 void hiaR_stub_join(void);
 void hiaR_stub_host(void);
-/* Where a frame returns to whose return address was replaced: barrier.c. */
+/* Where a frame returns whose return address was replaced: barrier.c. */
 void hiaR_stub_return(void);
-/* What they call, in native.c. `pc` lies in the function of compiled code that they were called
- * from, right behind an instruction of it, and `sp` is what its stack pointer was there. */
+/* What the stubs call, in native.c. `pc` lies in the function of compiled code that called the
+ * stub, right after one of its instructions, and `sp` was its stack pointer there. */
 void hiaR_native_poll(hia_context *context, const char *sp, uintptr_t pc);
-/* A frame has returned that kept its return address at `place`; it is to be there afterwards. */
+/* A frame has returned that kept its return address at `place`, where it must be restored. */
 void hiaR_native_return(hia_context *context, char *place);
 hia_word *hiaR_native_join(hia_context *context, hia_fork_frame *frame, uint32_t index,
                            const char *sp, uintptr_t pc);
@@ -46,14 +46,14 @@ _Noreturn void hiaR_native_fail(uint32_t loc, uint32_t status, int64_t code, hia
 #define hiaR_arch_vector_state()                                                                   \
   (__builtin_cpu_supports("avx512f") ? 0xe6u : __builtin_cpu_supports("avx") ? 0x6u : 0u)
 
-/* How generated code compares the stack pointer with the limit, as LLVM inline assembly. It finds
- * the context in its register, where the stub looks for it too. The rare side stands behind the
- * functions of the object, out of their way and outside of what their unwind tables cover: so the
- * stub is told where the comparison is. It steps over the red zone, where a leaf function may keep
- * things. */
+/* The safepoint of generated code: compares the stack pointer with the limit, as LLVM inline
+ * assembly. It finds the context in its register, where the stub looks for it too. The slow side
+ * stands behind the functions of the object, out of their way and outside of what their unwind
+ * tables cover: so it passes the place of the comparison to the stub. It steps over the red zone,
+ * where a leaf function may keep values. */
 #define HIA_ARCH_CONTEXT "{r13}"
 #define HIA_ARCH_TEST    "cmpq %rsp, (%r13)"
-/* The condition that is then true below the limit, as an output of that assembly. */
+/* The condition that is true below the limit, as an output of that assembly. */
 #define HIA_ARCH_BELOW_LIMIT "={@cca}"
 #define HIA_ARCH_CHECK                                                                             \
   HIA_ARCH_TEST "\n\t"                                                                             \
@@ -69,10 +69,10 @@ _Noreturn void hiaR_native_fail(uint32_t loc, uint32_t status, int64_t code, hia
                 "jmp 1b\n\t"                                                                       \
                 ".subsection 0"
 
-/* Writes down where in a frame something lies, $0, for number $1, as LLVM inline assembly that adds
- * nothing to the code: where it stands, the number, and an instruction that would compute the
+/* Records the place $0 in a frame for number $1, as LLVM inline assembly that adds nothing to the
+ * code: the address where it stands, the number, and an instruction that would compute the place's
  * address, since an operand can be written in no other way. (LLVM's stack maps would do it, but
- * take the function another register for them.) In a section that is not loaded. */
+ * take another register of the function for them.) In a section that is not loaded. */
 #define HIA_ARCH_FRAME_SECTION ".hia_frames"
 #define HIA_ARCH_FRAME                                                                             \
   "1:\n\t"                                                                                         \
@@ -81,8 +81,8 @@ _Noreturn void hiaR_native_fail(uint32_t loc, uint32_t status, int64_t code, hia
   ".long ${1:c}\n\t"                                                                               \
   "leaq $0, %rax\n\t"                                                                              \
   ".popsection"
-/* Reads that instruction, if it is 0 or more bytes from the stack pointer: 48 8d, then 04 24, 44 24
- * and a byte, or 84 24 and four. Its length, or 0. */
+/* Decodes that instruction, if its offset from the stack pointer is 0 or more: 48 8d, then 04 24,
+ * 44 24 and a byte, or 84 24 and four. Returns its length, or 0. */
 static inline size_t hiaR_arch_frame_offset(const unsigned char *at, size_t n, uint32_t *offset) {
   if (n < 4 || at[0] != 0x48 || at[1] != 0x8d || at[3] != 0x24) return 0;
   size_t size = at[2] == 0x04 ? 0 : at[2] == 0x44 ? 1 : at[2] == 0x84 ? 4 : n;

@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* x86-64, System V: the switch to the engine's stack and back, and the stubs that generated code
- * calls on its cold paths. The context travels in r13, the register that LLVM's swiftcc gives to
+ * calls on its slow paths. The context travels in r13, the register that LLVM's swiftcc assigns to
  * `swiftself`. Everything has unwind information, so that a debugger can walk from generated code
  * into the host. */
 
@@ -12,8 +12,8 @@
 
         .text
 
-/* The frame of hiaR_arch_enter and _nest, where hiaR_arch_leave comes back to: the registers that a
- * function preserves. It is addressed through rbp, which everything called preserves: that is how an
+/* The frame of hiaR_arch_enter and _nest, to which hiaR_arch_leave returns: the registers that a
+ * function preserves. It is addressed through rbp, which all callees preserve: that is how an
  * unwinder crosses from the engine's stack to the host's. */
         .macro  open_frame
         pushq   %rbp
@@ -104,8 +104,9 @@ hiaR_arch_call:
         .size   hiaR_arch_call, .-hiaR_arch_call
 
 /* uint32_t hiaR_arch_visit(sp, fn, arg)
- * Below the frame of hiaR_arch_enter the thread's stack is free. Through rbp an unwinder crosses to
- * the engine's stack, and from there back. */
+ *
+ * Below the frame of hiaR_arch_enter the thread's stack is free. Through rbp an unwinder crosses
+ * to the engine's stack, and from there back. */
         .globl  hiaR_arch_visit
         .protected hiaR_arch_visit
         .type   hiaR_arch_visit, @function
@@ -130,7 +131,8 @@ hiaR_arch_visit:
         .size   hiaR_arch_visit, .-hiaR_arch_visit
 
 /* _Noreturn void hiaR_arch_leave(context)
- * Takes up the frame of hiaR_arch_enter where its pops begin. */
+ *
+ * Continues in the frame of hiaR_arch_enter where its pops begin. */
         .globl  hiaR_arch_leave
         .protected hiaR_arch_leave
         .type   hiaR_arch_leave, @function
@@ -160,10 +162,11 @@ hiaR_stub_fail:
         .cfi_endproc
         .size   hiaR_stub_fail, .-hiaR_stub_fail
 
-/* The frame of a stub that preserves every register but the flags, the vector registers in whatever
- * width they have: XSAVE writes those that vector_state names, up to 2688 bytes in its standard form,
- * to a 64-aligned area with a header of zeros at 512. Between the two everything that a function
- * preserves is as it was, rbp points to where it was pushed, and rax lies right below. */
+/* The frame of a stub that preserves every register but the flags, the vector registers in
+ * whatever width they have: XSAVE writes those that vector_state names, up to 2688 bytes in its
+ * standard form, to a 64-aligned area with a header of zeros at 512. Between save_registers and
+ * restore_registers all callee-saved registers are as they were, rbp points to where it was
+ * pushed, and rax lies right below. */
         .macro  save_registers
         pushq   %rbp
         .cfi_def_cfa_offset 16
@@ -213,8 +216,8 @@ hiaR_stub_fail:
         .cfi_restore %rbp
         .endm
 
-/* hiaR_stub_poll: called by HIA_ARCH_CHECK (arch.h), with rax the place of the comparison, and its
- * stack pointer 128 + 8 + 8 bytes above ours. */
+/* hiaR_stub_poll: called by HIA_ARCH_CHECK (arch.h), with rax the place of the comparison; the
+ * stack pointer there is 128 + 8 + 8 bytes above this one. */
         .globl  hiaR_stub_poll
         .type   hiaR_stub_poll, @function
         .p2align 4
@@ -230,10 +233,10 @@ hiaR_stub_poll:
         .cfi_endproc
         .size   hiaR_stub_poll, .-hiaR_stub_poll
 
-/* hiaR_stub_return: no function, but where a frame returns to whose return address was replaced, with
- * results in registers and its stack pointer right above where the address was. That is there again
- * when hiaR_native_return is back. A debugger's way outward ends here. It looks for the call before
- * a return address: hence the instruction in front. */
+/* hiaR_stub_return: not a function, but where a frame returns whose return address was replaced,
+ * with results in registers and its stack pointer right above the address's place.
+ * hiaR_native_return restores the address. A debugger's walk outward ends here. It looks for the
+ * call before a return address: hence the instruction in front. */
         .globl  hiaR_stub_return
         .type   hiaR_stub_return, @function
         .p2align 4
@@ -255,7 +258,7 @@ hiaR_stub_return:
         .cfi_endproc
         .size   hiaR_stub_return, .-hiaR_stub_return
 
-/* hiaR_stub_join: rdi the frame of forks, esi the index; answers in rax. */
+/* hiaR_stub_join: rdi the frame of forks, esi the index; returns in rax. */
         .globl  hiaR_stub_join
         .type   hiaR_stub_join, @function
         .p2align 4
@@ -275,7 +278,7 @@ hiaR_stub_join:
         .cfi_endproc
         .size   hiaR_stub_join, .-hiaR_stub_join
 
-/* hiaR_stub_host: rdi the call, rsi its block; answers in eax. */
+/* hiaR_stub_host: rdi the call, rsi its block; returns in eax. */
         .globl  hiaR_stub_host
         .protected hiaR_stub_host
         .type   hiaR_stub_host, @function
