@@ -270,7 +270,7 @@ static inline void hia_claim_end(hia_claims *claims) { HIA_ATOMIC_SUB(claims, 1)
  * afterwards, at what has come. */
 static inline bool hia_is_unclaimed(hia_claims *claims) { return HIA_ATOMIC_LOAD(claims) == 0; }
 
-/* ---- rundowns: who is in a run ---- */
+/* ---- rundowns: the workers that are in a run ---- */
 
 typedef struct hia_rundown {
   _Atomic uint32_t n_inside, is_closed;

@@ -5,7 +5,7 @@
 
 typedef struct hia_chunk {
   struct hia_chunk *next;
-  size_t size; /* as asked for from the allocator, this header included */
+  size_t size; /* as requested from the allocator, including this header */
 } hia_chunk;
 
 #define ALIGN ((size_t)16)
@@ -123,7 +123,7 @@ char *hiaR_arena_printf(hia_arena *arena, const char *fmt, ...) {
   va_start(args, fmt);
   int len = vsnprintf(NULL, 0, fmt, args);
   va_end(args);
-  if (len < 0) len = 0; /* cannot be with the formats we write; an empty text then */
+  if (len < 0) len = 0; /* not possible with the formats used here; the text is then empty */
   char *text = hiaR_arena_alloc(arena, (size_t)len + 1);
   va_start(args, fmt);
   vsnprintf(text, (size_t)len + 1, fmt, args);

@@ -1,9 +1,9 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* The ground that everything stands on: memory, vectors, errors, scalars.
+/* What everything is built on: memory, vectors, errors, scalars.
  *
- * Two kinds of memory. Compilation allocates from arenas, never frees single blocks, and leaves
- * through one handler when memory runs out (hiaR_throw), so compiler code has no NULL checks.
- * Run-time code uses the allocator directly and returns statuses. */
+ * There are two kinds of memory. Compilation allocates from arenas, never frees single blocks, and
+ * leaves through one handler when memory runs out (hiaR_throw), so compiler code has no NULL
+ * checks. Run-time code uses the allocator directly and returns statuses. */
 #ifndef HIA_BASE_H
 #define HIA_BASE_H
 
@@ -49,7 +49,7 @@ uint64_t hiaR_now(void); /* base/clock.c: nanoseconds, monotonic */
 /* ---- base/alloc.c: the default allocator (malloc), and sizes that cannot overflow ---- */
 
 extern const hia_allocator hiaR_malloc;
-/* Has it all its functions? */
+/* True if the allocator has all its functions. */
 static inline bool hiaR_is_whole(const hia_allocator *a) {
   return a->alloc && a->resize && a->free;
 }
@@ -65,11 +65,11 @@ typedef struct hia_arena {
   struct hia_chunk *chunks; /* newest first */
   char *at, *end;
   size_t bytes;          /* taken from the allocator, for statistics */
-  struct hia_comp *comp; /* who to throw MEMORY at */
+  struct hia_comp *comp; /* the compilation to which HIA_MEMORY is thrown */
 } hia_arena;
 
 void hiaR_arena_init(hia_arena *arena, const hia_allocator *allocator, struct hia_comp *comp);
-void hiaR_arena_free(hia_arena *arena);                /* all of it; the arena may be used again */
+void hiaR_arena_free(hia_arena *arena);                /* all blocks; the arena may be used again */
 void *hiaR_arena_alloc(hia_arena *arena, size_t size); /* zeroed, 16-aligned; throws MEMORY */
 void *hiaR_arena_array(hia_arena *arena, size_t n, size_t size); /* checked product */
 /* Makes a block larger, in place if it is the arena's newest. The old block is not freed. */
@@ -104,7 +104,8 @@ void hiaR_vec_grow(hia_arena *arena, void *vec, size_t elem_size, uint32_t min_c
 
 typedef HIA_VEC(uint32_t) hia_u32vec;
 
-/* ---- base/index.c: finding things by content ----
+/* ---- base/index.c: finding elements by content ----
+ *
  * A hash table of indices into a vector that the caller owns and compares with:
  *
  *   uint32_t at = hash, i;
@@ -124,7 +125,7 @@ void hiaR_index_add(hia_arena *arena, hia_index *index, uint32_t hash, uint32_t 
 
 typedef struct hia_text {
   hia_arena *arena;
-  char *data; /* always NUL-terminated once anything was written */
+  char *data; /* NUL-terminated once anything was written */
   size_t len, cap;
 } hia_text;
 void hiaR_text_init(hia_text *text, hia_arena *arena);
@@ -133,29 +134,30 @@ void hiaR_text_addf(hia_text *text, const char *fmt, ...) HIA_PRINTF(2, 3);
 void hiaR_text_vaddf(hia_text *text, const char *fmt, va_list args) HIA_PRINTF(2, 0);
 
 /* ---- base/sized.c: structures that grow ----
- * Their first field is their size. New fields go behind all others: also behind what an older
- * header had as padding there, which its callers never set. So there is none: HIA_SIZED stands
- * where such a structure is read, and a field that leaves some behind it comes with one that fills
- * it. */
+ *
+ * The first field of such a structure is its size. New fields are added behind all others. They
+ * must not occupy what was padding at the end of an older header, since callers with that header
+ * never set it. So there is no padding at the end: HIA_SIZED checks that where such a structure is
+ * read, and a field that would leave some comes with another that fills it. */
 
 #define HIA_SIZED(type, last)                                                                      \
   _Static_assert(sizeof(type) % sizeof(size_t) == 0 &&                                             \
                      offsetof(type, last) + sizeof(((type *)0)->last) == sizeof(type),             \
                  #type " ends with padding, or not with " #last)
 
-/* Copies a caller's sized struct over *own, which holds the defaults: fields of ours that theirs
- * lacks stay; false if theirs is longer and the rest is not all zero, or its size is none that any
- * version has. */
+/* Copies a caller's sized struct over *own, which holds the defaults: fields that the caller's
+ * lacks keep them. False if the caller's is longer and the rest is not all zero, or its size is
+ * not that of any version. */
 bool hiaR_copy_sized(void *own, size_t own_size, const void *theirs, size_t theirs_size);
-/* The other way: as much of our struct as theirs has room for; theirs->size stays. */
+/* Copies as much of *own as the caller's struct has room for; theirs->size stays. */
 void hiaR_sized_copy_out(const void *own, size_t own_size, void *theirs, size_t theirs_size);
 
 /* ---- base/excerpt.c ---- */
 
-/* Bytes, those that are not printable escaped; `mark` for each column that they take if that is not
- * NULL. */
+/* Adds bytes, with those that are not printable escaped; and to `mark`, if it is not NULL, one
+ * character for each column that they take. */
 void hiaR_show(hia_text *out, const char *bytes, size_t n, const char *mark);
-/* A line of a text and a caret line, for `len` bytes at a column; long lines are cut. */
+/* Adds a line of a text and a caret line, for `len` bytes at a column; long lines are cut. */
 void hiaR_excerpt(const char *text, size_t text_len, uint32_t line, uint32_t col, uint32_t len,
                   hia_text *out);
 
@@ -184,9 +186,9 @@ typedef struct hia_comp {
   bool armed;
   const hia_look *look; /* NULL: it may take its time */
   hia_status status;
-  char message[512]; /* of a throw: for INTERNAL, what is wrong with hiaton */
+  char message[512]; /* of a throw; for HIA_INTERNAL the bug in hiaton */
 } hia_comp;
-/* A throw disarms the handler: what runs after it must not throw again. */
+/* A throw disarms the handler: code that runs after it must not throw again. */
 void hiaR_comp_init(hia_comp *comp, const hia_allocator *allocator);
 void hiaR_comp_free(hia_comp *comp);
 _Noreturn void hiaR_throw(hia_comp *comp, hia_status status, const char *fmt, ...) HIA_PRINTF(3, 4);
@@ -242,16 +244,16 @@ static inline double hiaR_to_f64(hia_word w) {
 }
 
 /* A kernel computes one op for one frame: reads slots[in[0]], slots[in[1]], ..., writes
- * slots[out]. Answers HIA_OK, or the status of the failure (the slot is then untouched).
- * `imm` is the node's immediate (CAST: the dtype that is converted from). */
+ * slots[out]. Returns HIA_OK, or the status of the failure (the slot is then unchanged). `imm` is
+ * the node's immediate (CAST: the source dtype). */
 typedef hia_status (*hia_kernel)(hia_word *slots, const uint16_t *in, uint16_t out, uint64_t imm);
 
-/* The kernel of a primitive op at a dtype (that of its first data operand; of SELECT, the second;
- * of CAST, the dtype converted to). NULL if there is no such op. `op` is an enum hia_op. */
+/* The kernel of a primitive op at a dtype: that of its first data operand; for SELECT, of the
+ * second; for CAST, the target dtype. NULL if there is no such op. `op` is an enum hia_op. */
 hia_kernel hiaR_kernel(unsigned op, hia_dtype dtype);
 
-/* The table behind it, one per op whose row says OWN. Programs that hand in kernels one by one
- * refer to these and link nothing else. */
+/* The tables of kernels by dtype, one for each op whose row says OWN. A program that lists its
+ * kernels one by one refers to these and links no others. */
 #define HIA_KERNEL_OWN(table) extern const hia_kernel table[HIA_N_DTYPES];
 #define HIA_KERNEL_NONE(table)
 #define HIA_OP(number, NAME, name, ins, outs, RULE, traits, cost, KERNEL, EMIT, doc)               \
@@ -261,8 +263,8 @@ hia_kernel hiaR_kernel(unsigned op, hia_dtype dtype);
 #undef HIA_KERNEL_NONE
 
 /* What native code calls for ops with the trait LIBRARY, and for `rem` of floats: the same
- * functions that the kernels call, hence the same bits. Never inlined: that could let a compiler
- * replace them by its own idea of them. */
+ * functions that the kernels call, hence the same bits. Never inlined: inlining could let a
+ * compiler replace them by its own versions. */
 #define HIA_LIBRARY_1(X)                                                                           \
   X(exp)                                                                                           \
   X(exp2)                                                                                          \
@@ -293,7 +295,7 @@ HIA_LIBRARY_2(HIA_DECLARE_2)
 #undef HIA_DECLARE_1
 #undef HIA_DECLARE_2
 
-/* Compute directly: the same functions, for constant folding. */
+/* The same functions, called directly, for constant folding. */
 hia_status hiaR_scalar_eval(unsigned op, hia_dtype dtype, uint64_t imm, const hia_word *in,
                             hia_word *out);
 
@@ -301,7 +303,7 @@ hia_status hiaR_scalar_eval(unsigned op, hia_dtype dtype, uint64_t imm, const hi
  * `inf`, `nan`. `buf` holds at least 40 bytes. Returns its length. */
 size_t hiaR_print_word(char *buf, size_t size, hia_dtype dtype, hia_word word);
 
-/* ---- base/ops.c: the enum, and facts of each row of ops.def ---- */
+/* ---- base/ops.c: the enum, and the properties of each row of ops.def ---- */
 
 enum hia_op {
 #define HIA_OP(number, NAME, ...) HIA_OP_##NAME = number,
@@ -310,7 +312,7 @@ enum hia_op {
   HIA_OP_LIMIT = 128 /* one past the largest number */
 };
 
-/* Type rules: how operand and result dtypes hang together. An op is *at* a dtype, T here. */
+/* Type rules: how operand and result dtypes are related. */
 typedef enum hia_rule {
   HIA_RULE_NUM,      /* ins and out one number dtype */
   HIA_RULE_INT,      /* ins and out one of i32 i64 */
@@ -321,7 +323,7 @@ typedef enum hia_rule {
   HIA_RULE_COMPARE,  /* ins one dtype, out bool */
   HIA_RULE_SELECT,   /* bool, T, T -> T */
   HIA_RULE_CAST,     /* any dtype -> any dtype */
-  HIA_RULE_CONTROL,  /* told apart by the verifier, op by op */
+  HIA_RULE_CONTROL,  /* checked by the verifier, op by op */
 } hia_rule;
 /* True if the rule allows ops at this dtype. */
 bool hiaR_rule_takes(hia_rule rule, hia_dtype dtype);

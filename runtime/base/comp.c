@@ -23,7 +23,7 @@ void hiaR_throw(hia_comp *comp, hia_status status, const char *fmt, ...) {
   vsnprintf(comp->message, sizeof comp->message, fmt, args);
   va_end(args);
   comp->status = status;
-  /* There is nowhere to go to: a caller forgot HIA_TRY, which no input can bring about. */
+  /* There is no handler: a caller has no HIA_TRY, which no input can cause. */
   if (!comp->armed) abort();
   comp->armed = false;
   longjmp(comp->handler, 1);

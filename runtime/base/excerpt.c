@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Lines of a source as they are shown to people. */
+/* Lines of a source as they are shown to users. */
 #include "runtime/base/base.h"
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Open addressing with linear probing; the hash is kept beside the index, so growing needs no
- * access to what is indexed, and most comparisons are decided without it. Nothing is ever removed.
- */
+/* Open addressing with linear probing. The hash is kept beside the index, so growing needs no
+ * access to the elements, and most comparisons are decided without them. Elements are never
+ * removed. */
 #include "runtime/base/base.h"
 
 typedef struct hia_index_slot {

@@ -1,6 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* All kernels in one table: for constant folding and for engines that run any program. Linking this
- * file links every kernel; a compiled program that knows its ops names their tables instead. */
+/* All kernels in one table: for constant folding and for engines that run any program. Linking
+ * this file links every kernel; a compiled program that needs known ops only names their tables
+ * instead. */
 #include "runtime/base/base.h"
 
 #define KERNEL_OWN(number, table) [number] = table,

@@ -1,9 +1,8 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* The scalar functions that are not one machine operation.
+/* The scalar functions that are not a single machine operation.
  *
- * Interpreter, constant folding and native code all call these, so they agree to the bit on
- * whatever C library is there. f32 uses the f32 functions: computing in f64 and rounding would
- * differ. */
+ * Interpreter, constant folding and native code all call these, so they agree to the bit with any
+ * C library. f32 uses the f32 functions: computing in f64 and rounding would differ. */
 #include "runtime/base/base.h"
 #include <math.h>
 

@@ -1,9 +1,10 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* The facts of each op, from ops.def. No kernels here: a linked program takes only those it uses.
- */
+/* The properties of each op, from ops.def. There are no kernels here: a linked program takes only
+ * those it uses. */
 #include "runtime/base/base.h"
 
-/* A number used twice is caught here: initialising an element again is an error in our builds. */
+/* A number that is used twice is an error here: our builds do not allow an element to be
+ * initialised again. */
 const hia_op_info hiaR_ops[HIA_OP_LIMIT] = {
 #define HIA_OP(number, NAME, name, ins, outs, RULE, traits, cost, KERNEL, EMIT, doc)               \
   [number] = {name, ins, outs, HIA_RULE_##RULE, cost, traits, doc},

@@ -1,10 +1,11 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Scalars as decimal text.
  *
- * Floats: the fewest digits that read back to the same value of their dtype. Rather than one of the
- * shortest-digits algorithms (Ryu, Grisu) this asks the C library for 1, 2, ... digits until they
- * read back: a few microseconds, used for results only. The C library's decimal point depends on
- * the locale, so only digits are taken from it, and it is given integers with an exponent. */
+ * Floats: the fewest digits that read back to the same value of their dtype. Instead of one of the
+ * shortest-digits algorithms (Ryu, Grisu) this prints 1, 2, ... digits with the C library until
+ * they read back: a few microseconds, used for results only. The C library's decimal point depends
+ * on the locale, so only digits are taken from it, and integers with an exponent are passed to it.
+ */
 #include "runtime/base/base.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -29,7 +30,7 @@ static void round_to(decimal *d, double x, int n) {
   d->digits[d->n] = 0;
 }
 
-/* One more in the last place. */
+/* Adds one in the last place. */
 static void increment(decimal *d) {
   int i = d->n - 1;
   while (i >= 0 && d->digits[i] == '9') d->digits[i--] = '0';
@@ -47,8 +48,8 @@ static bool reads_back(const decimal *d, double x, bool is_f32) {
   return is_f32 ? (double)strtof(buf, NULL) == x : strtod(buf, NULL) == x;
 }
 
-/* The digits nearest to x are the ones to take if they read back. If they do not, the next larger
- * ones may: below a power of two the floats are half as far apart as above. */
+/* The digits nearest to x are taken if they read back. If they do not, the next larger digits may:
+ * below a power of two the floats are half as far apart as above. */
 static void shortest(decimal *d, double x, bool is_f32) {
   int enough = is_f32 ? 9 : MAX_DIGITS;
   for (int n = 1; n <= enough; n++) {

@@ -35,7 +35,7 @@
     return HIA_OK;                                                                                 \
   }
 
-/* The tables; an entry that is left out is NULL: there is no such op. */
+/* The tables. An entry that is left out is NULL: there is no such op. */
 #define TABLE_NUM(NAME)                                                                            \
   const hia_kernel hiaR_k_##NAME[HIA_N_DTYPES] = {[HIA_I32] = NAME##_i32,                          \
                                                   [HIA_I64] = NAME##_i64,                          \
@@ -57,7 +57,7 @@
 
 /* ---- arithmetic ---- */
 
-/* Integers by way of the unsigned type of their width, where + - * wrap. */
+/* Integers are computed in the unsigned type of their width, where + - * wrap. */
 #define ARITHMETIC(NAME, op)                                                                       \
   KERNEL_2(NAME, i32, i32, int32_t, (int32_t)((uint32_t)a op(uint32_t) b))                         \
   KERNEL_2(NAME, i64, i64, int64_t, (int64_t)((uint64_t)a op(uint64_t) b))                         \
@@ -144,7 +144,7 @@ COMPARISON(LE, <=)
 COMPARISON(GT, >)
 COMPARISON(GE, >=)
 
-/* Words are moved whole, so the dtype does not matter. */
+/* Whole words are moved, so the dtype does not matter. */
 static hia_status select_any(ARGS) {
   (void)imm;
   slots[out] = hiaR_to_bool(slots[in[0]]) ? slots[in[1]] : slots[in[2]];
@@ -185,7 +185,7 @@ SHIFT_KERNEL(SHL, i32, int32_t, (int32_t)((uint32_t)a << b))
 SHIFT_KERNEL(SHL, i64, int64_t, (int64_t)((uint64_t)a << b))
 TABLE_INT(SHL)
 
-/* >> of a negative number copies the sign with every compiler we build with. */
+/* >> of a negative number copies the sign with every compiler that is supported. */
 _Static_assert((-8 >> 1) == -4, "arithmetic shift right");
 SHIFT_KERNEL(SHR, i32, int32_t, a >> b)
 SHIFT_KERNEL(SHR, i64, int64_t, a >> b)
@@ -224,7 +224,7 @@ TABLE_INT(CTZ)
 
 FLOATS_1(FLOOR, floorf(a), floor(a))
 FLOATS_1(CEIL, ceilf(a), ceil(a))
-/* rint rounds ties to even in the default mode, which hosts must leave as it is. */
+/* rint rounds ties to even in the default rounding mode, which hosts must not change. */
 FLOATS_1(ROUND, rintf(a), rint(a))
 FLOATS_1(SQRT, sqrtf(a), sqrt(a))
 FLOATS_1(EXP, hiaR_exp_f32(a), hiaR_exp_f64(a))
@@ -279,8 +279,8 @@ const hia_kernel hiaR_k_CHARGE[HIA_N_DTYPES] = {[HIA_I64] = CHARGE_i64};
 
 /* ---- conversion: one kernel per target, the source dtype is the immediate ---- */
 
-/* Toward zero, saturating, NaN to 0. `bound` is 2^31 or 2^63, exact in both float dtypes; -bound is
- * the least integer, and what lies between it and -bound - 1 truncates to it. */
+/* Toward zero, saturating, NaN to 0. `bound` is 2^31 or 2^63, exact in both float dtypes; -bound
+ * is the least integer, and values between it and -bound - 1 truncate to it. */
 #define SATURATE(x, bound, type, least, greatest)                                                  \
   ((x) != (x) ? 0 : (x) >= (bound) ? (greatest) : (x) < -(bound) ? (least) : (type)(x))
 static int32_t f32_to_i32(float x) {

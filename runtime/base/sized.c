@@ -1,9 +1,9 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Structures that grow: the first field says how large the caller takes them to be. */
+/* Structures that grow: the first field is the size that the caller's header gives them. */
 #include "runtime/base/base.h"
 
-/* No such structure will ever be longer: a size beyond is one that nobody has set, and what lies
- * there is not read. */
+/* No such structure will ever be longer: a larger size was never set, and the memory behind it is
+ * not read. */
 #define MAX_BYTES 4096
 
 bool hiaR_copy_sized(void *own, size_t own_size, const void *theirs, size_t theirs_size) {
@@ -11,7 +11,7 @@ bool hiaR_copy_sized(void *own, size_t own_size, const void *theirs, size_t thei
     return false;
   const char *bytes = theirs;
   for (size_t i = own_size; i < theirs_size; i++)
-    if (bytes[i]) return false; /* asks for something that this version does not know */
+    if (bytes[i]) return false; /* sets a field that this version does not know */
   memcpy(own, theirs, theirs_size < own_size ? theirs_size : own_size);
   return true;
 }

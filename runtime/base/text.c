@@ -4,7 +4,7 @@
 
 void hiaR_text_init(hia_text *text, hia_arena *arena) { *text = (hia_text){.arena = arena}; }
 
-/* Room for `more` bytes and a NUL. */
+/* Makes room for `more` bytes and a NUL. */
 static void reserve(hia_text *text, size_t more) {
   size_t need;
   if (!hiaR_add(text->len, more, &need) || !hiaR_add(need, 1, &need))
@@ -28,7 +28,7 @@ void hiaR_text_vaddf(hia_text *text, const char *fmt, va_list args) {
   va_copy(again, args);
   size_t room = text->cap - text->len;
   int len = vsnprintf(room ? text->data + text->len : NULL, room, fmt, args);
-  if (len < 0) len = 0; /* cannot be with the formats we write */
+  if (len < 0) len = 0; /* not possible with the formats used here */
   if ((size_t)len >= room) {
     reserve(text, (size_t)len);
     vsnprintf(text->data + text->len, (size_t)len + 1, fmt, again);

@@ -1,19 +1,20 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Is an image sound? Everything that the engines rely on is checked here, once.
+/* Checks an image: everything that the engines rely on is checked here, once.
  *
- * Beyond indices in range that is the token discipline: in every run of a section, each node whose
- * region is live gets exactly the tokens it waits for, and one whose region is dead gets fewer. So
- * every node fires at most once in a round, a round ends, and no engine has to look out for more.
+ * Apart from indices in range that is the token discipline: in every run of a section, each node
+ * whose region is live gets exactly the tokens it waits for, and each node whose region is dead
+ * gets fewer. So every node fires at most once in a round, a round ends, and no engine has to
+ * check for more.
  *
- * Tokens come from nodes, and from control getting to a region. Seen from node x in region r, what
- * comes from r or a region around it comes whenever x is live. What comes from inside a branch that
- * x is not in must come from both its sides in equal number, and then counts once: the sides of a
- * branch that deliver the value of a Merge. Something must come from within r itself, or x would
- * fire when r is dead. Tokens go to later nodes only, so there are no cycles. */
+ * Tokens come from nodes, and from control entering a region. Seen from node x in region r, a
+ * token from r or a region around it comes whenever x is live. Tokens from inside a branch that x
+ * is not in must come from both its sides in equal number, and then count once: the sides of a
+ * branch that deliver the value of a Merge. At least one token must come from within r itself, or
+ * x would fire when r is dead. Tokens go to later nodes only, so there are no cycles. */
 #include "runtime/image/loaded.h"
 #include <stdio.h>
 
-/* Of a section, so that no offset in a frame overflows. */
+/* Slots of a section, so that no offset in a frame overflows. */
 #define MAX_SLOTS ((uint32_t)1 << 28)
 
 typedef struct checker {
@@ -36,8 +37,8 @@ typedef struct checker {
   const hia_image_section *s;
   uint32_t number;
 
-  /* Scratch, as large as the largest section asks for. */
-  uint32_t most_nodes, most_regions;
+  /* Scratch, as large as the largest section requires. */
+  uint32_t max_nodes, max_regions;
   uint32_t *host_words; /* by extern: numbers of its operands and results */
   uint32_t *scratch;
   size_t scratch_size;
@@ -129,7 +130,8 @@ static bool check_moves(checker *c, uint32_t first, uint32_t n) {
 
 /* ---- sections ---- */
 
-/* Regions nest, and stand in the order of their first nodes. Fills in region_of and region_end. */
+/* Checks that regions nest, and stand in the order of their first nodes. Fills in region_of and
+ * region_end. */
 static bool check_regions(checker *c) {
   const hia_image_section *s = c->s;
   const hia_image_region *r = c->regions + s->regions;
@@ -157,7 +159,7 @@ static bool check_regions(checker *c) {
   return true;
 }
 
-/* Each region is one side of a SWITCH before it. Fills in `other`. */
+/* Checks that each region is one side of a SWITCH before it. Fills in `other`. */
 static bool check_branches(checker *c) {
   const hia_image_section *s = c->s;
   const hia_image_region *r = c->regions + s->regions;
@@ -198,7 +200,7 @@ static bool check_node(checker *c, const hia_image_node *n) {
     if (n->what > 1) return bad(c, "a count of nothing");
     break;
   case HIA_KIND_JOIN: break;
-  case HIA_KIND_HOST: /* alone, so that it is called when its section is */
+  case HIA_KIND_HOST: /* the only node, so that the host function is called when its section is */
     if (n->what >= c->h->externs.n) return bad(c, "no such extern");
     if (s->n_nodes != 1 || s->flags) return bad(c, "a call of the host is not alone");
     ins = c->host_words[2 * (size_t)n->what], outs = c->host_words[2 * (size_t)n->what + 1];
@@ -221,7 +223,7 @@ static bool check_node(checker *c, const hia_image_node *n) {
 
 /* ---- tokens ---- */
 
-/* By node, where its tokens come from: source_of[source_at[n] .. source_at[n + 1]). */
+/* Fills in where the tokens of each node come from: source_of[source_at[n] .. source_at[n + 1]). */
 static bool gather_sources(checker *c) {
   const hia_image_section *s = c->s;
   const hia_image_region *r = c->regions + s->regions;
@@ -240,7 +242,7 @@ static bool gather_sources(checker *c) {
       if (to <= i || to >= s->n_nodes) return bad(c, "a token goes astray");
       at[to + 2]++;
     }
-  /* at[n + 1] is where the list of n is filled; when done, where it ends. */
+  /* at[n + 1] is the place where the list of n is being filled; in the end it is the list's end. */
   for (uint32_t i = 2; i < s->n_nodes + 2; i++) at[i] += at[i - 1];
   for (uint32_t i = 0; i < s->n_regions; i++)
     for (uint32_t e = 0; e < r[i].n_edges; e++)
@@ -251,7 +253,7 @@ static bool gather_sources(checker *c) {
   return true;
 }
 
-/* The heap: the highest region on top, each once. */
+/* The heap: the highest region on top; each region is in it at most once. */
 static void push(checker *c, uint32_t region, uint32_t tokens) {
   c->total[region] += tokens;
   if (c->is_queued[region]) return;
@@ -300,7 +302,7 @@ static bool check_tokens(checker *c, uint32_t n, const hia_image_node *node) {
       c->total[q] = 0;
       continue;
     }
-    /* Whichever side has the lower number comes last and speaks for both. */
+    /* The side with the lower number comes last and counts for both. */
     if (other < q) {
       push(c, other, 0);
       continue;
@@ -323,8 +325,8 @@ static bool check_section(checker *c) {
   const hia_image_node *nodes = c->nodes + s->nodes;
   if (!check_string(c, s->name)) return bad(c, "no name");
   if (s->flags & ~(uint32_t)HIA_SECTION_ITERATES) return bad(c, "unknown flags");
-  /* Every slot is there for a parameter, a constant, or a result or move that some list names, so
-   * frames cannot be made absurdly large by a small image. */
+  /* Every slot holds a parameter, a constant, or a result or move that some list names, so frames
+   * cannot be made absurdly large by a small image. */
   uint64_t most = (uint64_t)s->n_params + s->n_consts + c->h->words.n;
   if (s->n_params > c->h->words.n + c->h->strings.n || s->n_slots > most ||
       s->n_slots < (uint64_t)s->n_params + s->n_consts || s->n_slots > MAX_SLOTS)
@@ -349,7 +351,8 @@ static bool check_section(checker *c) {
 
 /* ---- the rest ---- */
 
-/* Reads the types up to `end` (the end of the signature, or a `>`); answers their scalars in *n. */
+/* Reads the types up to `end` (the end of the signature, or a `>`); returns the number of their
+ * scalars in *n. */
 static bool check_types(const char **at, char end, uint32_t *n, uint32_t *n_types) {
   enum { DEEPEST = 1000 };
   uint32_t depth = 0, parts[DEEPEST];
@@ -405,7 +408,8 @@ static bool check_export(checker *c, const hia_image_export *e) {
   return true;
 }
 
-/* Chains of parents end. `seen`: by location, in which walk it was met. */
+/* Checks that chains of parents end. `seen`: by location, the number of the last walk that met it.
+ */
 static bool check_locs(checker *c, uint32_t *seen) {
   uint32_t n = c->h->locs.n;
   for (uint32_t i = 0; i < n; i++) {
@@ -423,9 +427,9 @@ static bool check_locs(checker *c, uint32_t *seen) {
   return true;
 }
 
-/* Sections own consecutive parts of the tables, and all of them. */
+/* Checks that sections own consecutive parts of the tables, and all of them. */
 static bool check_parts(checker *c, size_t *scratch_words) {
-  uint32_t nodes = 0, regions = 0, consts = 0, most_nodes = 0, most_regions = 0;
+  uint32_t nodes = 0, regions = 0, consts = 0, max_nodes = 0, max_regions = 0;
   for (uint32_t i = 0; i < c->h->sections.n; i++) {
     const hia_image_section *s = &c->sections[i];
     if (s->nodes != nodes || s->n_nodes > c->h->nodes.n - nodes || s->regions != regions ||
@@ -433,14 +437,14 @@ static bool check_parts(checker *c, size_t *scratch_words) {
         s->n_consts > c->h->consts.n - consts)
       return bad(c, "sections overlap");
     nodes += s->n_nodes, regions += s->n_regions, consts += s->n_consts;
-    if (s->n_nodes > most_nodes) most_nodes = s->n_nodes;
-    if (s->n_regions > most_regions) most_regions = s->n_regions;
+    if (s->n_nodes > max_nodes) max_nodes = s->n_nodes;
+    if (s->n_regions > max_regions) max_regions = s->n_regions;
   }
   if (nodes != c->h->nodes.n || regions != c->h->regions.n || consts != c->h->consts.n)
     return bad(c, "records that belong to no section");
-  size_t n = (size_t)most_nodes, r = (size_t)most_regions;
+  size_t n = (size_t)max_nodes, r = (size_t)max_regions;
   *scratch_words = 4 * n + 2 + 5 * r + c->h->words.n + c->h->locs.n + 2 * (size_t)c->h->externs.n;
-  c->most_nodes = most_nodes, c->most_regions = most_regions;
+  c->max_nodes = max_nodes, c->max_regions = max_regions;
   return true;
 }
 
@@ -463,14 +467,14 @@ static bool check(checker *c, size_t size, const hia_allocator *allocator, bool 
     return false;
   }
   uint32_t *at = c->scratch;
-  c->region_of = at, at += c->most_nodes;
-  c->side = at, at += 2 * (size_t)c->most_nodes;
-  c->source_at = at, at += (size_t)c->most_nodes + 2;
-  c->region_end = at, at += c->most_regions;
-  c->other = at, at += c->most_regions;
-  c->total = at, at += c->most_regions;
-  c->is_queued = at, at += c->most_regions;
-  c->heap = at, at += c->most_regions;
+  c->region_of = at, at += c->max_nodes;
+  c->side = at, at += 2 * (size_t)c->max_nodes;
+  c->source_at = at, at += (size_t)c->max_nodes + 2;
+  c->region_end = at, at += c->max_regions;
+  c->other = at, at += c->max_regions;
+  c->total = at, at += c->max_regions;
+  c->is_queued = at, at += c->max_regions;
+  c->heap = at, at += c->max_regions;
   c->source_of = at, at += c->h->words.n;
   c->host_words = at, at += 2 * (size_t)c->h->externs.n;
   for (uint32_t i = 0; i < c->h->externs.n; i++)

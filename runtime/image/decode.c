@@ -1,8 +1,9 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Loading an image: check it, then decode it into one block of memory, in the form the engines run.
+/* Loading an image: it is checked, then decoded into one block of memory, in the form the engines
+ * run.
  *
- * What is decoded: kernels are looked up, edges become pointers, nodes that wait for one token only
- * are told apart (they need no count), frames are laid out. */
+ * Decoding looks up kernels, turns edges into pointers, marks nodes that wait for one token only
+ * (they need no count), and lays out frames. */
 #include "runtime/image/loaded.h"
 #include <stdio.h>
 
@@ -76,7 +77,7 @@ static layout lay_out(const tables *t, const hia_image_section *s) {
     l.n_children += n->kind == HIA_KIND_CALL || n->kind == HIA_KIND_LOOP;
     l.n_counters += n->tokens > 1;
   }
-  /* One more member of the pending set: the next round. */
+  /* The next round is one more member of the pending set. */
   uint32_t members = l.n_children + (s->flags & HIA_SECTION_ITERATES ? 1 : 0);
   for (l.set_levels = 1; members > 64; l.set_levels++) {
     members = (members + 63) / 64;
@@ -116,12 +117,12 @@ typedef struct decoder {
   char *at; /* in the block */
   hia_section *sections;
   hia_instr *instrs;       /* of all sections */
-  const uint32_t *words;   /* the copy */
-  const hia_instr **edges; /* where the next edges go */
+  const uint32_t *words;   /* in the block */
+  const hia_instr **edges; /* the next ones */
   hia_child *children;     /* the next one */
   hia_switch *switches;    /* the next one */
   hia_wide *wides;         /* the next one */
-  hia_host_instr *calls;   /* of the host: the next one */
+  hia_host_instr *calls;   /* of host functions: the next one */
   const void **prepared;   /* by extern */
   uint64_t *node_sum;      /* scratch: weights of a section's nodes before this one */
   uint64_t *region_weight; /* scratch */
@@ -188,7 +189,7 @@ static void decode_side(decoder *d, const hia_image_section *s, hia_switch *bran
   side->weight = d->region_weight[region];
 }
 
-/* The weight of each region without the regions inside it. */
+/* Computes the weight of each region without the regions inside it. */
 static void weigh_regions(decoder *d, const hia_image_section *s) {
   const hia_image_region *r = d->t.regions + s->regions;
   d->node_sum[0] = 0;
@@ -290,7 +291,7 @@ static void decode_section(decoder *d, uint32_t number) {
     if (i == 0)
       out->start = decode_edges(d, s, r->edges, r->n_edges);
     else
-      /* The one writer: a switch stands before its regions. */
+      /* Written only here: a switch stands before its regions. */
       decode_side(d, s, (hia_switch *)(uintptr_t)instrs[r->node].u.branch, i);
   }
 }
@@ -318,9 +319,9 @@ static void decode_export(decoder *d, const hia_image_export *e, const char *str
                       s->n_params,       s->n_results, e->section, e->fn};
 }
 
-/* ---- functions of the host ---- */
+/* ---- host functions ---- */
 
-/* Of the words that a signature takes, in `at`, which may be NULL: only counts. */
+/* Reads a signature; its dtypes are stored in `at`. If `at` is NULL, they are only counted. */
 static hia_host_signature host_signature(const char *text, hia_dtype *at) {
   hia_host_signature s = {.params = at};
   const char *end = strchr(text, '>');
@@ -341,7 +342,7 @@ static hia_status HIA_PRINTF(3, 4) refuse(char *error, size_t error_size, const 
   return HIA_BAD_IMAGE;
 }
 
-/* How much the prepared calls take. */
+/* Computes how many bytes the prepared calls take. */
 static hia_status size_hosts(const tables *t, const hia_image_hosts *hosts, size_t *size,
                              char *error, size_t error_size) {
   *size = 0;
@@ -415,7 +416,7 @@ static hia_status decode(const void *bytes, const kernel_source *kernels,
   size_t hosts_size;
   hia_status status = size_hosts(&d.t, hosts, &hosts_size, error, error_size);
   if (status) return status;
-  uint32_t n_children = 0, n_switches = 0, n_wides = 0, most_nodes = 0, most_regions = 0;
+  uint32_t n_children = 0, n_switches = 0, n_wides = 0, max_nodes = 0, max_regions = 0;
   size_t n_classes = h->sections.n < CLASSES ? h->sections.n : CLASSES;
   size_t size = room(1, sizeof(hia_loaded)) + room(h->sections.n, sizeof(hia_section)) +
                 room(h->nodes.n, sizeof(hia_instr)) + room(h->words.n, sizeof(uint32_t)) +
@@ -427,8 +428,8 @@ static hia_status decode(const void *bytes, const kernel_source *kernels,
     layout l = lay_out(&d.t, s);
     size += room(preload_size(s, &l), 1) + room(s->n_nodes, sizeof(uint32_t));
     n_children += l.n_children;
-    if (s->n_nodes > most_nodes) most_nodes = s->n_nodes;
-    if (s->n_regions > most_regions) most_regions = s->n_regions;
+    if (s->n_nodes > max_nodes) max_nodes = s->n_nodes;
+    if (s->n_regions > max_regions) max_regions = s->n_regions;
   }
   for (uint32_t i = 0; i < h->nodes.n; i++) {
     n_switches += d.t.nodes[i].kind == HIA_KIND_SWITCH;
@@ -443,8 +444,8 @@ static hia_status decode(const void *bytes, const kernel_source *kernels,
           room(n_wides, sizeof(hia_wide)) + room(n_calls, sizeof(hia_host_instr)) +
           room(h->externs.n, sizeof(void *)) + hosts_size;
 
-  size_t sums = room((size_t)most_nodes + 1, sizeof(uint64_t)),
-         scratch_size = sums + room(most_regions, sizeof(uint64_t));
+  size_t sums = room((size_t)max_nodes + 1, sizeof(uint64_t)),
+         scratch_size = sums + room(max_regions, sizeof(uint64_t));
   char *scratch = hiaR_alloc(allocator, scratch_size);
   d.at = scratch ? hiaR_alloc(allocator, size) : NULL;
   if (!d.at) {
@@ -497,7 +498,7 @@ static hia_status decode(const void *bytes, const kernel_source *kernels,
                         .n_locs = h->locs.n,
                         .n_strings = h->strings.n,
                         .class_size = class_size,
-                        .most_nodes = most_nodes,
+                        .max_nodes = max_nodes,
                         .is_impure = is_impure};
   number_classes(image, d.sections, class_size);
   hiaR_free(allocator, scratch, scratch_size);
@@ -510,7 +511,7 @@ static hia_status load(const void *bytes, size_t size, const kernel_source *kern
                        hia_loaded **out, char *error, size_t error_size) {
   *out = NULL;
   if (error_size) error[0] = 0;
-  /* An image inside something larger may stand anywhere. */
+  /* An image inside something larger may be at any address. */
   void *copy = NULL;
   if ((uintptr_t)bytes % 8) {
     copy = hiaR_alloc(allocator, size);
@@ -561,7 +562,7 @@ void hiaR_image_free(hia_loaded *image) {
   if (image) hiaR_free(image->allocator, image, image->size);
 }
 
-/* ---- looking into it ---- */
+/* ---- reading ---- */
 
 uint32_t hiaR_image_n_exports(const hia_loaded *image) { return image->n_exports; }
 

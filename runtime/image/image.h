@@ -1,12 +1,13 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* The image: the static graph flattened to one position-independent blob. The interpreter runs
- * images and nothing else; object files and other machines carry them.
+/* The image: the static graph flattened to one position-independent block of bytes. The
+ * interpreter runs images and nothing else; object files carry them, and they can be moved to
+ * other machines.
  *
  * Written by graph/flatten.c, checked once by hiaR_image_load, described in docs/image.md. All
- * numbers are in the byte order of the machine that wrote it, which the header tells.
+ * numbers are in the byte order of the machine that wrote the image, which the header records.
  *
- * An image is a header and tables of records; records refer to each other by index. "Words" are the
- * table of 32-bit numbers that lists are cut from: a list is the index of its first word and a
+ * An image is a header and tables of records; records refer to each other by index. "Words" are a
+ * table of 32-bit numbers of which lists are parts: a list is the index of its first word and a
  * length. What a list holds is said where it is named. Inside a section, nodes, regions and slots
  * are numbered from 0. */
 #ifndef HIA_IMAGE_H
@@ -28,33 +29,33 @@ typedef struct hia_image_header {
   uint8_t magic[8];
   uint32_t order, version;
   uint64_t size; /* of the whole image in bytes; a multiple of 8 */
-  uint64_t hash; /* hiaR_image_hash of everything behind this field */
+  uint64_t hash; /* hiaR_image_hash of all bytes after this field */
   uint32_t file; /* string: name of the source, "" if there is none */
   uint32_t pad;
   hia_image_table kernels, externs, sections, regions, nodes, words, consts, exports, locs, strings;
 } hia_image_header;
 
-/* What the program needs: whoever loads it hands these kernels in. */
+/* A kernel that the program requires; the caller that loads the image provides it. */
 typedef struct hia_image_kernel {
   uint8_t op, dtype; /* enum hia_op, hia_dtype */
   uint16_t pad;
 } hia_image_kernel;
 
-/* A function of the host that the program calls: whoever loads it hands these in too. */
+/* A host function that the program calls; the caller that loads the image provides it. */
 typedef struct hia_image_extern {
   uint32_t name, signature; /* strings; the signature as of an export */
   uint32_t flags;           /* HIA_EXTERN_... */
 } hia_image_extern;
 enum {
   HIA_EXTERN_IMPURE = 1, /* a run that may call it has one worker */
-  HIA_EXTERN_RAISES = 2, /* it may answer that it has failed */
+  HIA_EXTERN_RAISES = 2, /* it may return that it has failed */
 };
 
 /* A function, or a loop: what runs in one frame.
  *
  * Slots hold values: first the parameters, then computed values, at the end the constants.
  *
- * An iterating section (a loop, or a function that is nothing but one) runs in rounds. When all
+ * An iterating section (a loop, or a function that consists of a loop) runs in rounds. When all
  * nodes of a round have fired and slot `cond` holds true, the moves `next` are made one after the
  * other and the next round begins. */
 typedef struct hia_image_section {
@@ -65,9 +66,9 @@ typedef struct hia_image_section {
   uint32_t results, n_results; /* words: slots */
   uint32_t nodes, n_nodes;     /* in the table of nodes, in sequential order */
   uint32_t regions, n_regions; /* in the table of regions; at least the body */
-  uint32_t enter, n_enter;     /* words: pairs (from slot, to slot), made when a frame is */
+  uint32_t enter, n_enter;     /* words: pairs (from slot, to slot); moved when a frame is made */
   uint32_t next, n_next, cond; /* of an iterating section; words as in `enter` */
-  uint32_t weight;             /* firings that a frame stands for once, whatever its rounds */
+  uint32_t weight;             /* firings that a frame stands for once, independent of its rounds */
 } hia_image_section;
 enum { HIA_SECTION_ITERATES = 1 };
 
@@ -77,9 +78,9 @@ typedef struct hia_image_region {
   uint32_t parent;         /* NONE: the body, region 0 */
   uint32_t node, side;     /* the SWITCH, in the parent; 0: taken when true, 1: when false */
   uint32_t first, last;    /* its nodes: first .. last - 1, with those of regions inside it */
-  uint32_t edges, n_edges; /* words: nodes that get a token when control gets here */
-  uint32_t moves, n_moves; /* words: pairs (from slot, to slot) that are made before that */
-  uint32_t weight;         /* firings it stands for besides those of its nodes */
+  uint32_t edges, n_edges; /* words: nodes that get a token when control enters the region */
+  uint32_t moves, n_moves; /* words: pairs (from slot, to slot); moved before that */
+  uint32_t weight;         /* firings it stands for in addition to those of its nodes */
 } hia_image_region;
 
 typedef enum hia_image_kind {
@@ -87,13 +88,13 @@ typedef enum hia_image_kind {
   HIA_KIND_MOVE = 1,   /* in to out */
   HIA_KIND_SWITCH = 2, /* in: bool; the region of that side becomes live, the other is dead */
   HIA_KIND_CALL = 3,   /* what: section; its tokens arm the call, its edges are the Returns' */
-  HIA_KIND_LOOP = 4,   /* the same, and absent from the chain of calls */
+  HIA_KIND_LOOP = 4,   /* the same, but not part of backtraces */
   HIA_KIND_FAIL = 5,   /* in: the code */
   HIA_KIND_COUNT = 6,  /* what: 0 a call, 1 a loop round */
   HIA_KIND_JOIN = 7,   /* waits for its tokens and does nothing */
   HIA_KIND_HOST = 8, /* what: extern; ins to outs; the only node of its section, which is called */
-  HIA_KIND_LEND = 9, /* fuel, for runs that the next call of the host begins */
-  HIA_KIND_REGAIN = 10, /* what is left of it; its operand is waited for and not looked at */
+  HIA_KIND_LEND = 9, /* lends fuel to runs that the next host function begins */
+  HIA_KIND_REGAIN = 10, /* takes back what is left of it; its operand is waited for and not read */
 } hia_image_kind;
 #define HIA_N_KINDS 11
 
@@ -111,8 +112,9 @@ typedef struct hia_image_node {
 enum { HIA_IMAGE_TAIL = 1 }; /* CALL: a tail call */
 #define HIA_MAX_TOKENS 255
 
-/* An entry from outside. The signature is text: of each type, `b i l f d` for bool i32 i64 f32 f64
- * or a tuple in brackets; the parameters, `>`, the result: "i(id)>l". */
+/* A function that can be run from outside. The signature is text: each type is one of `b i l f d`
+ * for bool i32 i64 f32 f64, or a tuple in brackets; first the parameters, then `>`, then the
+ * result: "i(id)>l". */
 typedef struct hia_image_export {
   uint32_t name, signature; /* strings; names are distinct */
   uint32_t section;
@@ -128,25 +130,27 @@ typedef struct hia_image_loc {
 
 uint64_t hiaR_image_hash(const void *bytes, size_t size); /* size: a multiple of 8 */
 
-/* ---- image.c: loading ---- */
+/* ---- decode.c: loading ---- */
 
 typedef struct hia_program_image hia_loaded;
 
-/* Checks an image completely and decodes it. Any bytes may be given: what is not a sound image is
- * BAD_IMAGE, with a reason in `error`. `resolve` is hiaR_kernel or a table with less in it. The
- * bytes are not needed afterwards. The result is immutable: any number of runs at once. */
+/* Checks an image completely and decodes it. `bytes` may hold anything: bytes that are not a sound
+ * image are rejected with HIA_BAD_IMAGE and a reason in `error`. `resolve` is hiaR_kernel or a
+ * function that knows fewer kernels. The bytes are not needed afterwards. The caller owns *out,
+ * which is immutable: it can have any number of runs at once. */
 hia_status hiaR_image_load(const void *bytes, size_t size,
                            hia_kernel (*resolve)(unsigned op, hia_dtype dtype),
                            const hia_allocator *allocator, hia_loaded **out, char *error,
                            size_t error_size);
-/* The same of an image that may call the host. */
+/* The same for an image that may call host functions. */
 typedef struct hia_image_hosts {
   const hia_host_caller *caller;
-  /* What stands for extern `number` of the image; false: there is nothing. */
+  /* Finds the host function for extern `number` of the image. False: there is none. */
   bool (*find)(void *user, uint32_t number, const char *name, hia_host_target *target);
   void *user;
 } hia_image_hosts;
-/* A `find` for what is linked: `user` is a list of these that ends with a name that is NULL. */
+/* A `find` for functions that are linked in: `user` is a list of these that ends with a NULL name.
+ */
 typedef struct hia_given_host {
   const char *name;
   hia_host_target target;
@@ -156,8 +160,8 @@ hia_status hiaR_image_load_hosted(const void *bytes, size_t size,
                                   hia_kernel (*resolve)(unsigned op, hia_dtype dtype),
                                   const hia_image_hosts *hosts, const hia_allocator *allocator,
                                   hia_loaded **out, char *error, size_t error_size);
-/* The same with a list of kernels: who has only those that his image needs links no others. `hosts`
- * may be NULL. */
+/* The same with a list of kernels: a program that lists only those that its image needs links no
+ * others. `hosts` may be NULL. */
 typedef struct hia_given_kernel {
   uint32_t op, pad;           /* enum hia_op */
   const hia_kernel *by_dtype; /* its table: hiaR_k_ADD */
@@ -166,7 +170,7 @@ hia_status hiaR_image_load_given(const void *bytes, size_t size, const hia_given
                                  size_t n_given, const hia_image_hosts *hosts,
                                  const hia_allocator *allocator, hia_loaded **out, char *error,
                                  size_t error_size);
-void hiaR_image_free(hia_loaded *image); /* or NULL; no run may be under way */
+void hiaR_image_free(hia_loaded *image); /* `image` may be NULL; no run may be under way */
 
 typedef struct hia_export {
   const char *name, *signature;
@@ -178,10 +182,10 @@ uint32_t hiaR_image_n_exports(const hia_loaded *image);
 const hia_export *hiaR_image_export(const hia_loaded *image, uint32_t entry);
 uint32_t hiaR_image_find(const hia_loaded *image, const char *name); /* entry, or HIA_NONE */
 uint32_t hiaR_image_entry(const hia_loaded *image,
-                          uint32_t fn); /* by the graph's number; or NONE */
+                          uint32_t fn); /* by the graph's number; or HIA_NONE */
 const hia_image_loc *hiaR_image_locs(const hia_loaded *image, uint32_t *n); /* n may be NULL */
 const char *hiaR_image_string(const hia_loaded *image, uint32_t offset);    /* loc->fn */
 const char *hiaR_image_file(const hia_loaded *image);
-size_t hiaR_image_bytes(const hia_loaded *image); /* of memory that it takes */
+size_t hiaR_image_bytes(const hia_loaded *image); /* of memory that it occupies */
 
 #endif

@@ -1,21 +1,21 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* An image decoded for running: private to the runtime. Everything in it is immutable and was
- * checked, so the engines trust it (image_check.c says what that means). */
+ * checked, so the engines do not check it again (check.c says what is checked). */
 #ifndef HIA_PROGRAM_H
 #define HIA_PROGRAM_H
 
 #include "runtime/runtime.h"
 
-/* image_check.c: OK if the image is sound, else BAD_IMAGE with a reason, or MEMORY. `bytes` is
- * 8-aligned. */
+/* check.c: HIA_OK if the image is sound, else HIA_BAD_IMAGE with a reason, or HIA_MEMORY. `bytes`
+ * is 8-aligned. */
 hia_status hiaR_image_check(const void *bytes, size_t size, const hia_allocator *allocator,
                             char *error, size_t error_size);
 
 typedef struct hia_instr hia_instr;
 typedef struct hia_section hia_section;
 
-/* Who gets a token. Those that wait for this one only fire at once: `first`, and then n_direct of
- * `more`; the rest of `more` count. */
+/* The nodes that get a token. Nodes that wait for this token alone fire at once: `first`, and the
+ * first n_direct of `more`. The others of `more` count their tokens. */
 typedef struct hia_edges {
   const hia_instr *first; /* or NULL */
   const hia_instr *const *more;
@@ -27,9 +27,9 @@ typedef struct hia_move {
   uint32_t from, to;
 } hia_move;
 
-/* Of a SWITCH: what happens when a side is taken. */
+/* A side of a SWITCH: what happens when it is taken. */
 typedef struct hia_side {
-  hia_edges edges; /* who waits for control to get there */
+  hia_edges edges; /* nodes that wait for control to enter it */
   const hia_move *moves;
   uint32_t n_moves;
   uint64_t weight; /* firings of this side, without those of branches in it */
@@ -38,7 +38,7 @@ typedef struct hia_switch {
   hia_side side[2]; /* 0: true */
 } hia_switch;
 
-/* Of a CALL or LOOP. Children are numbered in sequential order. */
+/* A CALL or LOOP. Children are numbered in sequential order. */
 typedef struct hia_child {
   const hia_section *callee;
   const hia_instr *instr;
@@ -48,14 +48,14 @@ typedef struct hia_child {
   bool is_tail, is_loop;
 } hia_child;
 
-/* Of a KERNEL in a section whose slots exceed 16 bits: computed in a block of its own. */
+/* A KERNEL in a section whose slot numbers exceed 16 bits: computed in a block of its own. */
 typedef struct hia_wide {
   hia_kernel kernel;
   uint64_t imm;
   uint32_t in[3], n_in, out;
 } hia_wide;
 
-/* Of a HOST. */
+/* A HOST. */
 typedef struct hia_host_instr {
   const hia_host_caller *caller;
   const void *prepared;
@@ -63,17 +63,17 @@ typedef struct hia_host_instr {
   const char *name;           /* of the extern */
 } hia_host_instr;
 
-enum { HIA_KIND_WIDE = HIA_N_KINDS }; /* only decoded */
+enum { HIA_KIND_WIDE = HIA_N_KINDS }; /* in decoded images only */
 
-/* The code of a kernel's failure (hia_failure), whose first operand this is. */
+/* The code of a kernel's failure (hia_failure); `operand` is the kernel's first. */
 static inline int64_t hiaR_kernel_code(hia_status status, hia_word operand) {
   return status == HIA_FUEL ? (int64_t)operand : 0;
 }
 
 struct hia_instr {
-  hia_kernel kernel; /* KERNEL; else NULL, and `kind` says what it is */
+  hia_kernel kernel; /* of a KERNEL; else NULL, and `kind` is the node's kind */
   union {
-    uint64_t imm; /* KERNEL, COUNT (which) */
+    uint64_t imm; /* KERNEL; COUNT: the counter */
     const hia_switch *branch;
     const hia_wide *wide;
     const hia_host_instr *host;
@@ -82,18 +82,18 @@ struct hia_instr {
   hia_edges edges;     /* of a CALL or LOOP: in its hia_child */
   uint32_t slot, to; /* slots of MOVE, FAIL, SWITCH, LEND, REGAIN; `slot`: number of a CALL or LOOP
                         among the children */
-  uint32_t counter;  /* byte after the frame's header where it counts its tokens; unused if it
-                        waits for one only */
+  uint32_t counter;  /* byte after the frame's header that counts its missing tokens; unused if it
+                        waits for one token only */
   uint32_t index;    /* in its section: sequential order */
   uint8_t kind, tokens;
 };
 
-/* The frame of a section, in bytes after the header: the slots; then what is preloaded, which is
- * copied from the section as one block: constants (they are the last slots), the counts of missing
- * tokens (one byte each), and the upper levels of the set of pending children where it is larger
- * than the header's word. */
+/* The frame of a section, in bytes after the header: the slots, followed by what is preloaded,
+ * which is copied from the section as one block: constants (the last slots), the counts of missing
+ * tokens (one byte each), and the lower levels of the set of pending children if it is larger than
+ * the header's word. */
 struct hia_section {
-  /* What every call reads. */
+  /* Read by every call. */
   uint32_t size_class; /* among the image's */
   uint32_t n_params, n_enter, n_results, n_children;
   uint32_t set_levels;               /* 1: the header's word is all of the pending set */
@@ -101,16 +101,16 @@ struct hia_section {
   const uint8_t *preload;
   const hia_move *enter;
   const uint32_t *results; /* slots */
-  hia_edges start;         /* nodes that wait for nothing but the frame */
+  hia_edges start;         /* nodes that wait only for the frame */
   const hia_child *children;
-  uint64_t weight_first; /* firings: weight_round, and those that a frame stands for once */
+  uint64_t weight_first; /* firings: weight_round, plus those that a frame stands for once */
   bool iterates;
   uint32_t cond, n_next;
   const hia_move *next;
   uint64_t weight_round; /* firings of a round, without those of branches */
 
   uint32_t body_size;                  /* bytes of a frame without header; a multiple of 16 */
-  uint32_t counters_at, counters_size; /* bytes, within what is preloaded; multiples of 8 */
+  uint32_t counters_at, counters_size; /* bytes, within the preloaded part; multiples of 8 */
   uint32_t set_at;                     /* words of the pending set, lowest level first */
   uint32_t n_nodes, n_slots;
   const hia_instr *instrs;
@@ -120,7 +120,7 @@ struct hia_section {
 
 struct hia_program_image {
   const hia_allocator *allocator;
-  size_t size; /* of this block, which holds everything */
+  size_t size; /* of this block, which holds everything it refers to */
   const hia_section *sections;
   const hia_export *exports;
   const hia_image_loc *locs;
@@ -128,8 +128,8 @@ struct hia_program_image {
   uint32_t n_sections, n_exports, n_locs, n_strings;
   uint32_t n_classes;
   const uint32_t *class_size; /* body_size of each size class, rounded up */
-  uint32_t most_nodes;        /* of a section */
-  bool is_impure;             /* it may call impure functions of the host */
+  uint32_t max_nodes;         /* of a section */
+  bool is_impure;             /* it may call impure host functions */
 };
 
 #endif

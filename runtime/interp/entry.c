@@ -1,13 +1,12 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Typed entries that run the image of their module. Linked by modules that hold one, and by nothing
- * else. */
+/* Typed entries that run the image of their module. Only modules that hold an image link this
+ * file. */
 #include "runtime/image/loaded.h"
 #include "runtime/interp/run.h"
 #include "runtime/native/context.h"
 
-/* The images that a context has run, decoded: each context has its own. A module stands for its
- * image, and so does the image's hash: in place of a library that was closed there may be another.
- */
+/* The images that a context has run, decoded: each context has its own. An image is identified by
+ * its module and its hash, since another library may be loaded where a closed one was. */
 typedef struct hia_images {
   struct hia_images *next;
   const hia_code_module *module;
@@ -29,7 +28,7 @@ static void free_images(hia_images *images, const hia_allocator *allocator) {
   }
 }
 
-/* What the image says; the loader has seen to it that it is right of those that are decoded. */
+/* The hash in the image's header; the loader has checked it for images that are decoded. */
 static uint64_t hash_of(const hia_code_module *module) {
   const hia_image_header *header = module->image;
   return module->image_size < sizeof *header ? 0 : header->hash;

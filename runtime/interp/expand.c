@@ -1,19 +1,19 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* expand: the papers' dynamic baseline. There are no tags: when a call fires, a fresh copy of its
- * callee's graph is made and linked to the call, as systems do that build graphs while they run
- * ("Recursion in dataflow frameworks": the dynamic approach). A copy has nodes of its own, each
- * with its count of missing tokens and pointers to the nodes that take its result, and room for
- * values.
+/* expand: the papers' dynamic baseline (Jeong and others, "Improving the Expressiveness of Deep
+ * Learning Frameworks with Recursion", 2018, and systems that build graphs while they run). There
+ * are no tags: when a call fires, a fresh copy of its callee's graph is made and linked to the
+ * call. A copy has nodes of its own, each with its count of missing tokens and pointers to the
+ * nodes that take its result, and room for values.
  *
- * It is there to compare with, in speed and in results, so it is not slowed down: a copy is one
- * block, made from a prepared template by copying it and adding its address to the pointers, and
- * blocks are used again. It shares the loaded image with the interpreter, and no code. A loop is a
- * graph that is copied once, and whose counts are set back for each round.
+ * It exists to be compared with, in speed and in results, so it is not slowed down: a copy is one
+ * block, made by copying a prepared template and adding its address to the pointers, and blocks
+ * are reused. It shares the loaded image with the interpreter, and no code. A loop is a graph that
+ * is copied once and whose counts are reset for each round.
  *
  * One thread. Within a copy everything but calls fires first, then the earliest call is made: this
  * is sequential order. So whatever fails while a failure is known comes before it, except in the
- * same copy, where nodes are compared; and when nothing before it is left in the copy where it
- * happened, nothing is left at all. */
+ * same copy, where nodes are compared; and when nothing before the failure is left in its own
+ * copy, nothing before it is left at all. */
 #include "runtime/image/loaded.h"
 #include "runtime/interp/run.h"
 
@@ -28,24 +28,24 @@ struct node {
 };
 
 struct copy {
-  copy *parent; /* NULL: the root. Of an unused one: the next */
+  copy *parent; /* NULL: the root. In an unused copy: the next one */
   const hia_section *section;
   hia_word *values;
   uint64_t *pending; /* calls whose tokens have all come, as bits */
   uint32_t n_pending;
   uint32_t site;    /* in the parent */
-  uint32_t waiting; /* calls that are not back, and nodes that have failed */
+  uint32_t waiting; /* calls that have not returned, and nodes that have failed */
   uint32_t limit;   /* nodes from here on come after a failure */
   node nodes[];
   /* pointers to nodes, values, bits of pending calls */
 };
 
-/* Of a section: a copy at address 0. */
+/* What a section's copies are made from: a copy at address 0. */
 typedef struct template {
   size_t size, nodes_size; /* bytes; nodes_size: of the nodes alone */
   size_t to_at, values_at, pending_at;
   uint32_t n_to;
-  copy *block; /* NULL: not made yet. Its pointers are offsets */
+  copy *block; /* NULL: not made yet; its pointers are offsets */
   copy *unused;
 }
 template;
@@ -60,16 +60,16 @@ enum { FIRST_CHUNK = 64 << 10, LARGEST_CHUNK = 4 << 20 };
 typedef struct expansion {
   const hia_loaded *image;
   const hia_limits *limits;
-  uint64_t *fuel, unlent; /* that of the limits, or the other one */
+  uint64_t *fuel, unlent; /* that of the limits, or `unlent` */
   const hia_allocator *allocator;
   hia_usage *usage;
-  size_t depth, memory, bytes; /* limits, and what is taken */
+  size_t depth, memory, bytes; /* limits, and the bytes taken */
   chunk *chunks;
   char *at, *end;
   size_t chunk_size;
   template *templates; /* by section */
   node **ready;        /* stack */
-  hia_status status;   /* of a resource that ran out */
+  hia_status status;   /* of the resource that ran out */
   copy *failed;        /* the first failure so far; its node, status and code */
   uint32_t failed_node;
   hia_status failed_status;
@@ -210,7 +210,7 @@ static size_t left_of(size_t limit, size_t used) {
   return limit == 0 ? SIZE_MAX : limit > used ? limit - used : 0;
 }
 
-/* The copy has this node only, and was made in sequential order. */
+/* The copy has no other node, and was made in sequential order. */
 static hia_status call_host(const expansion *x, hia_word *values, const hia_host_instr *host) {
   const hia_limits *limits = x->limits;
   hia_nest nest;
@@ -226,7 +226,7 @@ static void make_moves(hia_word *values, const hia_move *moves, uint32_t n) {
   for (uint32_t i = 0; i < n; i++) values[moves[i].to] = values[moves[i].from];
 }
 
-/* Computes one node; false if it has failed. */
+/* Computes one node. False: it has failed. */
 static bool compute(expansion *x, copy *c, const hia_instr *in) {
   hia_word *v = c->values, first = 0;
   hia_status status = HIA_OK;
@@ -264,7 +264,7 @@ static bool compute(expansion *x, copy *c, const hia_instr *in) {
   return !status;
 }
 
-/* Gives a token to n nodes, and fires all that have theirs. */
+/* Sends a token to n nodes, and fires all that have all of theirs. */
 static void propagate(expansion *x, copy *c, node **to, uint32_t n) {
   node **top = x->ready;
   for (;;) {
@@ -305,7 +305,7 @@ static void next_round(expansion *x, copy *c) {
   x->usage->firings += s->weight_round;
 }
 
-/* The earliest call that can be made, unless a failure comes before it; else NONE. */
+/* The earliest call that can be made; NONE: there is none, or a failure comes before it. */
 static uint32_t take_pending(copy *c) {
   if (!c->n_pending) return HIA_NONE;
   uint32_t word = 0;
@@ -329,7 +329,7 @@ static copy *call(expansion *x, copy *from, uint32_t site) {
   return c;
 }
 
-/* Back from a call: its results become tokens of the copy it was made from. */
+/* Returns from a call: its results become tokens of the copy that made it. */
 static copy *back(expansion *x, copy *c) {
   copy *to = c->parent;
   const hia_section *s = c->section;
@@ -349,7 +349,7 @@ static void trace_copies(const hia_loaded *image, const copy *c, hia_backtrace *
   }
 }
 
-/* Runs the root; a resource failure answers its status and where it was, in *trace. */
+/* Runs the root. If a resource runs out, returns its status, and the place in *trace. */
 static hia_status run(expansion *x, copy *c, hia_word *results, hia_backtrace *trace) {
   const uint32_t *cancelled = x->limits->cancelled;
   start(x, c);
@@ -368,7 +368,7 @@ static hia_status run(expansion *x, copy *c, hia_word *results, hia_backtrace *t
       c = inner;
       start(x, c);
     } else if (c->waiting) {
-      return HIA_OK; /* something has failed */
+      return HIA_OK; /* a node has failed */
     } else if (s->iterates && c->values[s->cond]) {
       next_round(x, c);
       start(x, c);
@@ -395,7 +395,7 @@ static void release(expansion *x) {
   for (uint32_t i = 0; x->templates && i < x->image->n_sections; i++)
     hiaR_free(x->allocator, x->templates[i].block, x->templates[i].size);
   hiaR_free(x->allocator, x->templates, x->image->n_sections * sizeof(template));
-  hiaR_free(x->allocator, x->ready, ((size_t)x->image->most_nodes + 1) * sizeof(node *));
+  hiaR_free(x->allocator, x->ready, ((size_t)x->image->max_nodes + 1) * sizeof(node *));
 }
 
 hia_status hiaR_expand_run(const hia_loaded *image, uint32_t entry, const hia_word *args,
@@ -414,7 +414,7 @@ hia_status hiaR_expand_run(const hia_loaded *image, uint32_t entry, const hia_wo
   hia_status status = HIA_MEMORY;
   x.fuel = limits->fuel ? limits->fuel : &x.unlent;
   x.templates = hiaR_alloc(allocator, image->n_sections * sizeof(template));
-  x.ready = hiaR_alloc(allocator, ((size_t)image->most_nodes + 1) * sizeof(node *));
+  x.ready = hiaR_alloc(allocator, ((size_t)image->max_nodes + 1) * sizeof(node *));
   copy *root = NULL;
   const hia_section *s = &image->sections[image->exports[entry].section];
   if (x.templates && x.ready) {

@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Frames come from a pool of the worker: free lists by size class, over chunks that are carved from
- * one end and freed when the run is over. A frame that another worker made may end in this one's
- * lists; nobody minds. */
+/* Frames come from a pool of the worker: free lists by size class, over chunks that are carved
+ * from one end and freed when the run is over. A frame that another worker made may end in this
+ * worker's lists, which does no harm. */
 #include "runtime/interp/interp.h"
 
 struct hia_frame_chunk {
@@ -21,8 +21,8 @@ static size_t frame_size(const hia_loaded *image, uint32_t size_class) {
   return sizeof(hia_frame) + image->class_size[size_class];
 }
 
-/* A limit that was left open is found out when a run gets larger than the least it could be: most
- * runs are small, and asking the system takes longer than they do. */
+/* A default limit is computed only when a run needs more than its minimum: most runs are small,
+ * and reading it from the system takes longer than they do. */
 static size_t limit(_Atomic size_t *given, size_t wanted) {
   size_t bytes = atomic_load_explicit(given, memory_order_relaxed);
   if (bytes || wanted < (size_t)1 << 20) return bytes ? bytes : SIZE_MAX;
@@ -31,7 +31,7 @@ static size_t limit(_Atomic size_t *given, size_t wanted) {
   return bytes;
 }
 
-/* Takes bytes from what the run may use: as many as are left of `size`, but at least `least`. */
+/* Takes bytes from the run's limits: as many as are left of `size`, but at least `least`. */
 static size_t take_bytes(hia_run *run, size_t least, size_t size, hia_status *status) {
   size_t used = atomic_load_explicit(&run->bytes, memory_order_relaxed);
   for (;;) {
@@ -76,7 +76,7 @@ hia_frame *hiaR_frame_carve(hia_worker *w, const hia_section *s, hia_status *sta
 
 /* ---- the set of pending children ---- */
 
-/* Where the words of each level begin, lowest first; the highest is the header's. */
+/* The first word of each level, lowest level first; the highest level is the header's word. */
 enum { MAX_LEVELS = 6 };
 static uint32_t set_levels(const hia_section *s, uint32_t at[MAX_LEVELS]) {
   uint32_t members = s->n_children + s->iterates, n = 0;
@@ -125,7 +125,7 @@ uint32_t hiaR_pending_lowest(hia_frame *f) {
 
 hia_worker *hiaR_worker_new(hia_run *run, unsigned number) {
   const hia_allocator *a = run->allocator;
-  /* The allocator aligns to 16 bytes; what is shared wants a cache line. */
+  /* The allocator aligns to 16 bytes; the shared part requires a cache line of its own. */
   char *block = hiaR_alloc(a, sizeof(hia_worker) + 64);
   if (!block) return NULL;
   hia_worker *w = (hia_worker *)(((uintptr_t)block + 64) & ~(uintptr_t)63);
@@ -135,7 +135,7 @@ hia_worker *hiaR_worker_new(hia_run *run, unsigned number) {
                     .n_free_lists = run->image->n_classes};
   w->block = block;
   w->free = hiaR_alloc(a, w->n_free_lists * sizeof(hia_frame *));
-  w->ready = hiaR_alloc(a, ((size_t)run->image->most_nodes + 2) * sizeof(hia_instr *));
+  w->ready = hiaR_alloc(a, ((size_t)run->image->max_nodes + 2) * sizeof(hia_instr *));
   if (w->free && w->ready) return w;
   hiaR_worker_free(w);
   return NULL;
@@ -149,13 +149,13 @@ void hiaR_worker_free(hia_worker *w) {
     hiaR_free(a, c, c->size);
     c = next;
   }
-  for (hia_stolen *j = w->given; j;) {
+  for (hia_stolen *j = w->handed_out; j;) {
     hia_stolen *older = j->older;
     hiaR_free(a, j, j->size);
     j = older;
   }
   hiaR_free(a, w->free, w->n_free_lists * sizeof(hia_frame *));
-  hiaR_free(a, w->ready, ((size_t)w->run->image->most_nodes + 2) * sizeof(hia_instr *));
+  hiaR_free(a, w->ready, ((size_t)w->run->image->max_nodes + 2) * sizeof(hia_instr *));
   hiaR_free(a, w->latent, w->latent_cap * sizeof(hia_frame *));
   hiaR_free(a, w->block, sizeof(hia_worker) + 64);
 }

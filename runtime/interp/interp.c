@@ -1,14 +1,14 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The tagged-token interpreter: one worker (docs/interpreter.md).
  *
- * A frame is a tag. A node of it fires when its last token has come; the count of those that are
- * missing is a byte of the frame, found by index. Everything local to a frame fires first, in any
- * order: it ends. Calls and loops are only armed by their tokens. When nothing else is left, the
- * first of them in sequential order is entered, depth first. So one worker follows sequential order
- * exactly, and the frames alive are those of one chain.
+ * A frame is a tag. A node of it fires when its last token has come; the count of missing tokens
+ * is a byte of the frame, found by index. Everything local to a frame fires first, in any order,
+ * since it always ends. Calls and loops are only armed by their tokens. When nothing else is left,
+ * the first of them in sequential order is entered, depth first. So one worker follows sequential
+ * order exactly, and the live frames are those of one chain.
  *
- * Rules for the fast path: no atomic operation but relaxed loads, no lock, no division, no
- * allocation but from the free list. */
+ * Rules for the fast path: no atomic operation except relaxed loads, no lock, no division, no
+ * allocation except from the free list. */
 #include "runtime/interp/interp.h"
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
@@ -38,7 +38,7 @@ static size_t left_of(size_t limit, size_t used) {
   return limit == 0 ? SIZE_MAX : limit > used ? limit - used : 0;
 }
 
-/* The frame's section has this node only, and was entered in sequential order as a call. */
+/* The frame's section has no other node, and was entered in sequential order as a call. */
 static hia_status call_host(hia_run *run, hia_word *slots, const hia_host_instr *host) {
   const hia_limits *limits = run->limits;
   size_t bytes = atomic_load_explicit(&run->bytes, memory_order_relaxed);
@@ -51,7 +51,7 @@ static hia_status call_host(hia_run *run, hia_word *slots, const hia_host_instr 
   return status;
 }
 
-/* What is neither a kernel nor a branch nor a call; false if it has failed. */
+/* Fires a node that is neither a kernel nor a branch nor a call. False: it has failed. */
 static bool fire_other(hia_worker *w, hia_frame *f, const hia_instr *n) {
   hia_word *slots = hiaR_slots(f);
   hia_status status;
@@ -76,7 +76,7 @@ static bool fire_other(hia_worker *w, hia_frame *f, const hia_instr *n) {
   }
 }
 
-/* Sends tokens along edges, and fires whatever becomes ready by that, to the end. */
+/* Sends tokens along edges, and fires what becomes ready, until nothing is. */
 static ALWAYS_INLINE void fire(hia_worker *w, hia_frame *f, const hia_edges *edges) {
   hia_word *const slots = hiaR_slots(f);
   const hia_instr **top = w->ready;
@@ -124,11 +124,11 @@ static inline void preload(hia_frame *f, const hia_section *s) {
   }
   for (; size; size -= 16, from += 16, to += 16) {
     memcpy(to, from, 16);
-    __asm__("" : "+r"(to)); /* or the compiler makes a call of memcpy of it */
+    __asm__("" : "+r"(to)); /* otherwise the compiler turns the loop into a call of memcpy */
   }
 }
 
-/* A frame for child number `site` of `parent`, without its arguments. */
+/* Makes a frame for child number `site` of `parent`, without its arguments. */
 static inline hia_frame *new_frame(hia_worker *w, const hia_section *s, uint32_t site,
                                    uint32_t level, hia_status *status) {
   hia_frame *f = hiaR_frame_take(w, s, status);
@@ -160,7 +160,7 @@ static inline hia_frame *enter(hia_worker *w, hia_frame *parent, uint32_t site,
   return f;
 }
 
-/* The next round of a loop, in the same frame. */
+/* Begins the next round of a loop, in the same frame. */
 static inline void begin_round(hia_worker *w, hia_frame *f) {
   const hia_section *s = f->section;
   make_moves(hiaR_slots(f), s->next, s->n_next);
@@ -177,7 +177,8 @@ static inline void leave(hia_worker *w, hia_frame *f, hia_frame *parent, const h
   parent->waiting--;
 }
 
-/* All nodes have fired: is there another round? Then it is armed like a child, after all others. */
+/* Called when all nodes have fired. True if there is another round: it is armed like a child that
+ * comes after all others. */
 static inline bool arm_round(hia_frame *f) {
   const hia_section *s = f->section;
   if (!s->iterates || !hiaR_slots(f)[s->cond]) return false;
@@ -219,8 +220,8 @@ static void leave_job(hia_worker *w, hia_frame *f) {
   hiaR_stolen_done(w, job);
 }
 
-/* Nothing of f is ready any more: leaves it, and those around it, as far as they are done. Answers
- * the frame where that ends, if it has pending children. */
+/* Nothing of f is ready any more: leaves it and the frames around it, as far as they are done.
+ * Returns the frame where that ends if it has pending children, else NULL. */
 static hia_frame *settle(hia_worker *w, hia_frame *f) {
   for (;;) {
     if (f->pending) return f;
@@ -265,7 +266,7 @@ hia_frame *hiaR_stolen_back(hia_worker *w, hia_stolen *job) {
 
 /* ---- the worker ---- */
 
-/* f descends: it is latent if it still has pending children. */
+/* The worker descends from f: f is latent if it still has pending children. */
 static ALWAYS_INLINE void keep_latent(hia_worker *w, hia_frame *f) {
   uint32_t top = w->latent_top;
   if (f->pending) {
@@ -278,7 +279,7 @@ static ALWAYS_INLINE void keep_latent(hia_worker *w, hia_frame *f) {
     f->latent = top;
     w->latent_top = top + 1;
   } else if (f->latent != HIA_NONE) {
-    /* Mostly it is the newest one, and another stands below it. */
+    /* Usually it is the newest latent frame, and another stands below it. */
     if (HIA_UNLIKELY(f->latent + 1 != top || top < w->latent_base + 2 || !w->latent[top - 2] ||
                      f->is_woken)) {
       hiaR_latent_remove(w, f);
@@ -289,8 +290,8 @@ static ALWAYS_INLINE void keep_latent(hia_worker *w, hia_frame *f) {
   }
 }
 
-/* Goes on from f, sending tokens along `edges`, until there is nothing left to do here. `is_alone`:
- * there are no other workers, and what only serves them is left out. */
+/* Continues from f, sending tokens along `edges`, until there is nothing left to do here.
+ * `is_alone`: the run has no other workers, and what only serves them is left out. */
 static ALWAYS_INLINE void work(hia_worker *w, hia_frame *f, const hia_edges *edges,
                                const bool is_alone) {
   static const uint32_t never = 0;
@@ -299,7 +300,7 @@ static ALWAYS_INLINE void work(hia_worker *w, hia_frame *f, const hia_edges *edg
   for (;;) {
     fire(w, f, edges);
     if (!f->pending) {
-      if (f->waiting) { /* for other workers, or for what has failed */
+      if (f->waiting) { /* for other workers, or for a node that has failed */
         f = is_alone ? NULL : hiaR_find_work(w, f);
         if (!f) return;
       } else if (arm_round(f)) {
@@ -333,7 +334,7 @@ static ALWAYS_INLINE void work(hia_worker *w, hia_frame *f, const hia_edges *edg
     if (!is_alone) {
       keep_latent(w, f);
       if (w->latent_top != w->latent_base &&
-          atomic_load_explicit(&w->run->hungry, memory_order_relaxed))
+          atomic_load_explicit(&w->run->n_idle, memory_order_relaxed))
         hiaR_serve_workers(w);
     }
     if (site == f->section->n_children) {

@@ -4,7 +4,10 @@
  *   frame.c   pools of frames
  *   interp.c  firing nodes, entering and leaving frames: one worker
  *   order.c   which of several failures, or of several things to do, comes first
- *   sched.c   several workers: asking for work, handing it over, sleeping, the end of a run */
+ *   sched.c   several workers: handing work over, sleeping, the end of a run
+ *
+ * Apart from it stand entry.c (typed entries that run an image) and expand.c (the dynamic
+ * baseline). */
 #ifndef HIA_INTERP_H
 #define HIA_INTERP_H
 
@@ -21,29 +24,30 @@ typedef struct hia_run hia_run;
 typedef struct hia_stolen hia_stolen;
 
 /* A tag: the chain of calls (and loops, the round being the frame's state) that a token is inside
- * of. Behind the header stand the slots and what hia_section says is preloaded. */
+ * of. The header is followed by the slots and by what hia_section says is preloaded. */
 struct hia_frame {
   union {
-    hia_frame *parent; /* NULL: the root. Of a free frame: the next one */
-    hia_stolen *job;   /* HIA_STOLEN: made from a job, which knows the parent */
+    hia_frame *parent; /* NULL: the root. In a free frame: the next free one */
+    hia_stolen *job;   /* HIA_STOLEN: the job it was made from, which refers to the parent */
   } up;
   const hia_section *section;
-  uint64_t pending;       /* children that are armed: the set, or its highest level */
+  uint64_t pending;       /* armed children: the set, or its highest level */
   uint32_t site;          /* number among the parent's children, and HIA_STOLEN */
-  uint32_t waiting;       /* children armed and not back, and nodes that have failed */
+  uint32_t waiting;       /* armed children that have not returned, and nodes that have failed */
   uint32_t level;         /* frames above it */
-  _Atomic uint32_t limit; /* order.c: nodes from this index on come later than the failure that is
-                             known; NONE: not looked at */
-  uint32_t latent;        /* index among the worker's latent frames; NONE: not there */
+  _Atomic uint32_t limit; /* order.c: nodes from this index on come later than the known failure;
+                             NONE: not determined */
+  uint32_t latent;        /* index among the worker's latent frames; NONE: not one of them */
   bool is_woken;          /* sched.c: represents a chain that is not the current one */
 };
 #define HIA_STOLEN 0x80000000u
 
-/* A child handed from one worker to another and back. The words are arguments, then results. */
+/* A child that is handed from one worker to another and back. The words are arguments, then
+ * results. */
 struct hia_stolen {
   hia_stolen *next;          /* in an inbox */
-  hia_stolen *newer, *older; /* of those the owner has given away */
-  hia_frame *frame;          /* the parent; the owner's */
+  hia_stolen *newer, *older; /* of those that the owner has handed out */
+  hia_frame *frame;          /* the parent, which belongs to the owner */
   hia_worker *owner;
   uint64_t number; /* events.h */
   size_t size;     /* of the block */
@@ -55,37 +59,38 @@ struct hia_stolen {
 typedef struct hia_frame_chunk hia_frame_chunk;
 
 struct hia_worker {
-  /* The worker's own. */
+  /* Private to the worker. */
   hia_run *run;
   hia_frame **free; /* by size class */
   char *at, *end;   /* of the newest chunk */
   hia_frame_chunk *chunks;
-  const hia_instr **ready; /* stack, above a NULL; empty but while a frame's nodes fire */
+  const hia_instr **ready; /* stack above a NULL; empty except while a frame's nodes fire */
   uint64_t firings, frames, counts[2], steals;
-  uint64_t carved_frames, carved_bytes; /* most frames alive, per size class, summed */
+  uint64_t carved_frames, carved_bytes; /* the maximum of live frames of each size class, summed */
   size_t chunk_size;
   size_t n_free_lists;
 
   hia_frame **latent; /* frames with children pending, oldest first; some NULL */
   uint32_t latent_base, latent_top, latent_cap;
-  const hia_frame *oldest; /* the latent frame that was asked for last, and how often */
+  const hia_frame *oldest; /* the latent frame that was the oldest last, and its age in calls */
   uint32_t age;
-  hia_stolen *given; /* newest first */
+  hia_stolen *handed_out; /* newest first */
   uint32_t n_woken;
-  uint64_t due, patience; /* with woken frames: calls until they are looked at, and at first */
-  uint32_t epoch;         /* of the failure that the current chain was compared with */
-  uint32_t reluctance;    /* to ask the pool for a thread again: calls */
+  uint64_t due, patience; /* while frames are woken: calls until, and between, comparisons */
+  uint32_t epoch;         /* of the failure with which the current chain was compared */
+  uint32_t reluctance;    /* calls before the pool is asked for a thread again */
   bool is_leaving;        /* its thread goes back to the pool */
   unsigned number;
-  void *block; /* that this stands in */
+  void *block; /* the allocation that this stands in */
   hia_ring *ring;
 
-  /* Others' too. */
-  _Alignas(64) _Atomic uint32_t poll; /* not 0: look at everything below, and at the run */
-  _Atomic(hia_stolen *) inbox;        /* newest first */
+  /* Shared with other workers. */
+  _Alignas(
+      64) _Atomic uint32_t poll; /* not 0: the worker must read everything below, and the run */
+  _Atomic(hia_stolen *) inbox;   /* newest first */
   hia_parker parker;
   hia_claims claims;
-  _Atomic bool is_born; /* it has a thread, or gets one */
+  _Atomic bool is_born; /* it has a thread, or is getting one */
 };
 
 #define HIA_MAX_WORKERS 256
@@ -93,23 +98,23 @@ struct hia_worker {
 struct hia_run {
   const hia_loaded *image;
   const hia_limits *limits;
-  uint64_t *fuel, unlent; /* that of the limits, or the other one */
+  uint64_t *fuel, unlent; /* that of the limits, or `unlent` */
   const hia_allocator *allocator;
   hia_word *results;
-  _Atomic size_t depth, memory; /* limits in bytes; 0: hiaR_default_depth(), not asked for yet */
+  _Atomic size_t depth, memory; /* limits in bytes; 0: hiaR_default_depth(), not computed yet */
   hia_worker *workers[HIA_MAX_WORKERS];
   unsigned n_workers;
 
-  _Alignas(64) _Atomic uint32_t hungry;                 /* workers that have nothing to do */
-  _Alignas(64) hia_idle_set idle[HIA_MAX_WORKERS / 64]; /* which */
-  _Atomic uint32_t busy; /* workers that have something to do, and jobs on their way */
+  _Alignas(64) _Atomic uint32_t n_idle;                 /* number of idle workers */
+  _Alignas(64) hia_idle_set idle[HIA_MAX_WORKERS / 64]; /* these workers */
+  _Atomic uint32_t busy; /* number of workers that have work, and of jobs on their way */
   _Atomic uint32_t stop; /* the run is over */
   _Atomic size_t bytes;  /* of frames, all workers */
 
-  pthread_mutex_t lock;    /* of what follows */
-  unsigned n_threads;      /* of the pool, in the run */
-  pthread_cond_t all_left; /* there are none */
-  _Atomic uint32_t epoch;  /* 0: nothing failed; else how often a failure became the first */
+  pthread_mutex_t lock;    /* protects what follows */
+  unsigned n_threads;      /* threads of the pool in the run */
+  pthread_cond_t all_left; /* n_threads is 0 */
+  _Atomic uint32_t epoch;  /* 0: nothing has failed; else how often a failure became the first */
   hia_frame *failed;       /* the first failure so far: its frame, node, status and code */
   uint32_t failed_node;
   hia_status failed_status;
@@ -124,7 +129,7 @@ static inline hia_word *hiaR_slots(hia_frame *f) { return (hia_word *)(void *)(f
 static inline hia_frame *hiaR_parent(const hia_frame *f) {
   return f->site & HIA_STOLEN ? f->up.job->frame : f->up.parent;
 }
-/* The call or loop that the frame was made by. Not for the root. */
+/* The call or loop that made the frame. Not for the root. */
 static inline const hia_child *hiaR_child_of(const hia_frame *f) {
   return &hiaR_parent(f)->section->children[f->site & ~HIA_STOLEN];
 }
@@ -132,8 +137,8 @@ static inline const hia_child *hiaR_child_of(const hia_frame *f) {
 /* ---- frame.c ---- */
 
 hia_worker *hiaR_worker_new(hia_run *run, unsigned number);
-void hiaR_worker_free(hia_worker *w); /* with its frames and jobs; or NULL */
-/* A frame where the free list has none. NULL and *status: MEMORY or DEPTH. */
+void hiaR_worker_free(hia_worker *w); /* with its frames and jobs; `w` may be NULL */
+/* Carves a frame when its free list is empty. NULL and *status: HIA_MEMORY or HIA_DEPTH. */
 hia_frame *hiaR_frame_carve(hia_worker *w, const hia_section *s, hia_status *status);
 
 static inline hia_frame *hiaR_frame_take(hia_worker *w, const hia_section *s, hia_status *status) {
@@ -148,53 +153,55 @@ static inline void hiaR_frame_free(hia_worker *w, hia_frame *f) {
   w->free[f->section->size_class] = f;
 }
 
-/* The set of pending children. */
-void hiaR_pending_add(hia_frame *f, uint32_t child); /* sets of several levels */
+/* The set of pending children, if it has several levels. */
+void hiaR_pending_add(hia_frame *f, uint32_t child); /* the same */
 void hiaR_pending_remove(hia_frame *f, uint32_t child);
 uint32_t hiaR_pending_lowest(hia_frame *f);
 
 /* ---- interp.c ---- */
 
-/* Goes on from f, sending tokens along `edges`, until there is nothing left to do. */
+/* Continues from f, sending tokens along `edges`, until there is nothing left to do. */
 void hiaR_work(hia_worker *w, hia_frame *f, const hia_edges *edges);
-void hiaR_work_alone(hia_worker *w, hia_frame *f, const hia_edges *edges); /* no other workers */
+void hiaR_work_alone(hia_worker *w, hia_frame *f,
+                     const hia_edges *edges); /* the run has no other workers */
 hia_frame *hiaR_root_enter(hia_worker *w, const hia_section *s, const hia_word *args,
                            hia_status *status);
-/* Makes the frame of a job and fires what is ready. Answers a frame of this worker's that has
- * children pending now, if there is one. */
+/* Makes the frame of a job and fires what is ready. Returns a frame of this worker's that has
+ * children pending now, or NULL. */
 hia_frame *hiaR_stolen_enter(hia_worker *w, hia_stolen *job, hia_status *status);
-/* A job that was given away is done: its results become tokens. Answers as hiaR_stolen_enter. */
+/* A job that was handed out is done: its results become tokens. Returns as hiaR_stolen_enter. */
 hia_frame *hiaR_stolen_back(hia_worker *w, hia_stolen *job);
 
 /* ---- order.c ---- */
 
-/* A node of f has failed; `host` as in hia_failure. */
+/* Notes that a node of f has failed; `host` as in hia_failure. */
 void hiaR_fail(hia_worker *w, hia_frame *f, uint32_t node, hia_status status, int64_t code,
                const char *host);
-/* Does the first pending child of f come later than the failure that is known? If there is none
- * known: no. */
+/* True if the first pending child of f comes later than the known failure. False if none is known.
+ */
 bool hiaR_is_too_late(hia_run *run, hia_frame *f);
-/* Of two frames with pending children: does a's first come before b's? */
+/* True if a's first pending child comes before b's. Both have pending children. */
 bool hiaR_is_earlier(hia_frame *a, hia_frame *b);
 /* Pushes the calls that the frame is inside of. */
 void hiaR_backtrace_frames(const hia_loaded *image, const hia_frame *f, hia_backtrace *trace);
 
 /* ---- sched.c ---- */
 
-/* Ends the run at once, for a resource, when child `site` of f was to be entered (NONE: somewhere
- * in f). */
+/* Ends the run at once because a resource ran out, when child `site` of f was to be entered (NONE:
+ * somewhere in f). */
 void hiaR_end_run(hia_worker *w, hia_status status, hia_frame *f, uint32_t site);
 void hiaR_complete_run(hia_worker *w, hia_frame *root);
-/* Called where f has pending children and one is to be entered: messages, failures, the end.
- * Answers which frame with pending children to go on with; NULL: the current chain has ended. */
+/* Called when a pending child of f is to be entered: handles jobs, failures and the end of the
+ * run. Returns the frame with pending children to go on with; NULL: the current chain has ended. */
 hia_frame *hiaR_poll(hia_worker *w, hia_frame *f);
-/* The current chain has ended: at f, which waits for others, or for good (NULL). What to go on
- * with; NULL: the run is over. */
+/* The current chain has ended: at f, which waits for other workers, or completely (NULL). Returns
+ * the frame to go on with; NULL: the run is over. */
 hia_frame *hiaR_find_work(hia_worker *w, hia_frame *f);
-/* f, with pending children, becomes one of the latent frames; or it is none any more. */
+/* Makes f, which has pending children, one of the latent frames; or removes it from them. */
 void hiaR_latent_add(hia_worker *w, hia_frame *f);
 void hiaR_latent_remove(hia_worker *w, hia_frame *f);
-void hiaR_serve_workers(hia_worker *w); /* somebody is hungry, and there are latent frames */
-void hiaR_stolen_done(hia_worker *w, hia_stolen *job); /* back to its owner */
+void hiaR_serve_workers(
+    hia_worker *w); /* called when workers are idle and there are latent frames */
+void hiaR_stolen_done(hia_worker *w, hia_stolen *job); /* sends it back to its owner */
 
 #endif

@@ -1,16 +1,16 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Sequential order among the things of a run: which failure comes first, what is left to do before
- * it, which of two frames to go on with.
+/* Sequential order in a run: which failure comes first, what is left to do before it, and with
+ * which of two frames to go on.
  *
  * The place of a node is the path from the root frame to it: at each frame the index of the child
- * it is inside of, at the end its own. Rounds need no comparing, for a frame is in one round at a
- * time.
+ * that it is inside of, at the end its own index. Rounds need no comparison, since a frame is in
+ * one round at a time.
  *
  * A run keeps one failure, the first so far. The frames on the path to it are marked: `limit` is
- * the index at which the path goes on, so everything in that frame (and inside) from there on comes
- * later. None of these frames can ever be done, so they stay. A place is compared by walking up
- * from it to a marked frame. When an earlier failure is found, its path is marked up to where the
- * paths meet, and the rest of the old path gets limit 0: everything in there is later.
+ * the index at which the path goes on, so everything in that frame (and inside) from there on
+ * comes later. None of these frames can ever be done, so they stay. A place is compared by walking
+ * up from it to a marked frame. When an earlier failure is found, its path is marked up to where
+ * the paths meet, and the rest of the old path gets limit 0: everything in it is later.
  *
  * Marks are read and written under the run's lock, except that a worker reads those of its own
  * frames. */
@@ -24,10 +24,10 @@ static void set_limit(hia_frame *f, uint32_t limit) {
   atomic_store_explicit(&f->limit, limit, memory_order_relaxed);
 }
 
-/* Of the node that the frame was entered by, in the parent's section. */
+/* The index of the node by which the frame was entered, in the parent's section. */
 static uint32_t index_of(const hia_frame *f) { return hiaR_child_of(f)->instr->index; }
 
-/* Of the first pending child; the next round comes after all nodes of this one. */
+/* The index of the first pending child; the next round comes after all nodes of this one. */
 static uint32_t first_pending(hia_frame *f) {
   uint32_t site =
       f->section->set_levels == 1 ? (uint32_t)__builtin_ctzll(f->pending) : hiaR_pending_lowest(f);
@@ -35,8 +35,8 @@ static uint32_t first_pending(hia_frame *f) {
   return f->section->children[site].instr->index;
 }
 
-/* Under the lock, when a failure is known: is place (f, index) later than it? If so, the frames
- * from f up to the marked one are too, all of them. */
+/* Under the lock, when a failure is known: true if place (f, index) is later than it. Then all
+ * frames from f up to the marked one are later, too. */
 static bool is_later(hia_frame *f, uint32_t index) {
   hia_frame *at = f;
   uint32_t limit;
@@ -54,7 +54,7 @@ static void mark(hia_run *run, hia_frame *f, uint32_t index) {
   for (hia_frame *at = f;;) {
     uint32_t limit = limit_of(at);
     set_limit(at, index);
-    if (limit != HIA_NONE) { /* the old path goes through here */
+    if (limit != HIA_NONE) { /* the old path goes through this frame */
       for (; old != at; old = hiaR_parent(old)) set_limit(old, 0);
       return;
     }
@@ -67,7 +67,7 @@ static void mark(hia_run *run, hia_frame *f, uint32_t index) {
 void hiaR_fail(hia_worker *w, hia_frame *f, uint32_t node, hia_status status, int64_t code,
                const char *host) {
   hia_run *run = w->run;
-  f->waiting++; /* so it is never done */
+  f->waiting++; /* so that the frame is never done */
   pthread_mutex_lock(&run->lock);
   if (!run->failed || !is_later(f, node)) {
     mark(run, f, node);

@@ -6,9 +6,10 @@
 #include "runtime/runtime.h"
 
 /* ---- interp.c: the tagged-token interpreter; expand.c: the dynamic baseline ----
+ *
  * Both run export `entry` of a loaded program. args and results are the flattened scalars of its
- * signature, in canonical form. *failure and *usage are always filled in. Thread-safe: any number
- * of runs of one program at once. */
+ * signature, in canonical form. *failure and *usage are always filled in. Thread-safe: one program
+ * can have any number of runs at once. */
 
 hia_status hiaR_interp_run(const hia_loaded *image, uint32_t entry, const hia_word *args,
                            hia_word *results, const hia_limits *limits,

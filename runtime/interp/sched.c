@@ -1,48 +1,50 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Several workers on one run (docs/interpreter.md, "Threads").
  *
- * A frame belongs to the worker that made it; nobody else touches its slots and counts. What moves
- * between workers is a child that is armed but not entered: its arguments go out, its results come
- * back, as a job in an inbox. So firing needs no atomics at all.
+ * A frame belongs to the worker that made it; no other worker accesses its slots and counts. What
+ * moves between workers is a child that is armed but not entered: its arguments go out, its
+ * results come back, as a job in an inbox. So firing needs no atomics at all.
  *
  * Workers get a thread of the pool when there is first something for them to do: a program that is
- * all one chain pays nothing for having been offered more. One that has had nothing to do for some
- * milliseconds gives its thread back; the worker stays, and may be given another.
+ * a single chain pays nothing for the threads it was allowed. A worker that has had nothing to do
+ * for some milliseconds returns its thread to the pool; the worker stays, and may get another
+ * thread later.
  *
- * Work is handed over on request. A worker keeps its *latent* frames, those that it has descended
- * from with other children still pending, oldest first. When somebody is hungry it gives away the
- * first pending child of the oldest of them, the largest task of work it has, once that frame has
- * been latent for a while: tiny tasks would cost more to hand over than to run. Hunger is one word
- * that is read where a child is entered.
+ * Work is handed over on request (lazy task creation). A worker keeps its *latent* frames, those
+ * from which it has descended with other children still pending, oldest first. When a worker is
+ * idle, a busy one hands out the first pending child of its oldest latent frame, which is the
+ * largest task it has, once that frame has been latent for a while: tiny tasks would cost more to
+ * hand over than to run. The number of idle workers is one word that is read where a child is
+ * entered.
  *
- * A worker whose chain has ended, because it waits for a job given away, goes on with another frame
- * of its own, or is hungry and sleeps. The run is over when its root is done, or when nobody has
- * anything to do and no job is on its way, which happens if something has failed.
+ * A worker whose chain has ended, because it waits for a job that it handed out, continues with
+ * another frame of its own, or is idle and sleeps. The run is over when its root is done, or when
+ * all workers are idle and no job is on its way, which happens if something has failed.
  *
- * Which chain first? On its own chain a worker is in sequential order. When jobs come back they can
- * make a frame elsewhere go on; such a frame is *woken*: it represents its chain, being the
- * earliest of it that can go on. Where a chain ends, the earliest of the woken frames and of the
- * next latent frame around it is taken. And while there are woken frames, the current chain is
- * compared with them at growing intervals, so that one that never ends cannot keep what is earlier
- * from failing. */
+ * Which chain comes first: on its own chain a worker is in sequential order. Jobs that come back
+ * can make a frame elsewhere able to continue. Such a frame is *woken*: it represents its chain,
+ * being the earliest frame of it that can continue. Where a chain ends, the earliest of the woken
+ * frames and of the next latent frame around it is taken. And while there are woken frames, the
+ * current chain is compared with them at growing intervals, so that an endless chain cannot keep
+ * what is earlier from failing. */
 #include "runtime/interp/interp.h"
 
 #ifdef HIA_STRESS
 enum { GRACE = 0, BIRTH = 0, PATIENCE = 1, LOOK_NS = 100, STAY_NS = 20000 };
 #else
 enum {
-  GRACE = 32,        /* calls that a frame is latent before work is given away from it */
-  BIRTH = 1000,      /* the same where a thread would have to be got for it, the first time */
+  GRACE = 32,        /* calls that a frame is latent before work is handed out from it */
+  BIRTH = 1000,      /* the same if a thread must be started for it, the first time */
   PATIENCE = 64,     /* calls until the current chain is first compared with woken frames */
   LOOK_NS = 4000,    /* how long a worker looks into its inbox before it sleeps */
-  STAY_NS = 5000000, /* and sleeps before it leaves its thread to others */
+  STAY_NS = 5000000, /* how long it sleeps before it returns its thread to the pool */
 };
 #endif
 
 /* ---- the end ---- */
 
-/* After something was put where w will see it: w takes `poll` back before it looks, so it either
- * sees this or is told to look again. */
+/* Called after something was written where w reads it: w clears `poll` before it reads, so it
+ * either sees this or polls again. */
 static void wake_up(hia_worker *w) {
   atomic_store(&w->poll, 1);
   hia_parker_unpark(&w->parker);
@@ -167,11 +169,11 @@ static void count_thread(hia_run *run, bool is_more) {
   pthread_mutex_unlock(&run->lock);
 }
 
-/* The worker is the caller's, claimed. False: there is no thread to be had, now or at all. */
+/* The caller has claimed the worker. False: no thread can be had, now or at all. */
 static bool start_thread(hia_worker *w) {
   hia_run *run = w->run;
   count_thread(run, true);
-  atomic_store(&w->is_born, true); /* before it can be idle, and be claimed again */
+  atomic_store(&w->is_born, true); /* before it can become idle and be claimed again */
   if (hiaR_pool_start(run->limits->pool, worker_main, w)) return true;
   atomic_store(&w->is_born, false);
   count_thread(run, false);
@@ -181,7 +183,7 @@ static bool start_thread(hia_worker *w) {
 static hia_idle_set *idle_set(hia_worker *w) { return &w->run->idle[w->number / 64]; }
 static uint64_t idle_bit(const hia_worker *w) { return (uint64_t)1 << w->number % 64; }
 
-/* One of the idle workers, which is then the caller's to give a job to, until hia_claim_end. Those
+/* Claims one of the idle workers: the caller may give it a job until hia_claim_end. Workers
  * without a thread come last, and only if `may_start`. */
 static hia_worker *claim_idle(hia_run *run, bool may_start) {
   for (int unborn = 0; unborn <= may_start; unborn++)
@@ -191,24 +193,24 @@ static hia_worker *claim_idle(hia_run *run, bool may_start) {
           atomic_load(&w->is_born) == unborn ||
           !hia_idle_claim(idle_set(w), idle_bit(w), &w->claims))
         continue;
-      atomic_fetch_sub(&run->hungry, 1);
+      atomic_fetch_sub(&run->n_idle, 1);
       return w;
     }
   return NULL;
 }
 
 static void set_idle(hia_worker *w) {
-  if (hia_idle_enter(idle_set(w), idle_bit(w))) atomic_fetch_add(&w->run->hungry, 1);
+  if (hia_idle_enter(idle_set(w), idle_bit(w))) atomic_fetch_add(&w->run->n_idle, 1);
 }
 
-/* False: somebody has claimed this worker meanwhile, and their job will come. */
+/* False: another worker has claimed this one meanwhile, and its job will come. */
 static bool clear_idle(hia_worker *w) {
   if (!hia_idle_exit(idle_set(w), idle_bit(w))) return false;
-  atomic_fetch_sub(&w->run->hungry, 1);
+  atomic_fetch_sub(&w->run->n_idle, 1);
   return true;
 }
 
-/* First pending child of f; HIA_NONE if only its next round is pending. */
+/* The first pending child of f; HIA_NONE if only its next round is pending. */
 static uint32_t child_to_give(hia_frame *f) {
   uint32_t site =
       f->section->set_levels == 1 ? (uint32_t)__builtin_ctzll(f->pending) : hiaR_pending_lowest(f);
@@ -219,13 +221,13 @@ static void give_child(hia_worker *w, hia_frame *f, uint32_t site, hia_worker *t
   hia_run *run = w->run;
   if (!atomic_load(&to->is_born)) {
     if (!start_thread(to)) {
-      /* Done without. Another run may leave one to this run later: it is asked for again, less and
-       * less often. */
+      /* The job is not handed out. Another run may return a thread later: the pool is asked again,
+       * less and less often. */
       if (w->reluctance < UINT32_MAX / 4) w->reluctance = 2 * w->reluctance + BIRTH + 1;
       set_idle(to);
       return;
     }
-    /* A thread that may never come is given nothing: when it does, it says that it is idle. */
+    /* A thread that may never come gets no job: when it comes, it enters itself as idle. */
     if (!hiaR_pool_is_prompt(run->limits->pool)) return;
   }
   const hia_child *child = &f->section->children[site];
@@ -233,14 +235,14 @@ static void give_child(hia_worker *w, hia_frame *f, uint32_t site, hia_worker *t
   uint32_t n = s->n_params > s->n_results ? s->n_params : s->n_results;
   size_t size = sizeof(hia_stolen) + n * sizeof(hia_word);
   hia_stolen *job = hiaR_alloc(run->allocator, size);
-  if (!job) { /* then it is not given away */
+  if (!job) { /* the child stays with this worker */
     set_idle(to);
     return;
   }
-  *job = (hia_stolen){.frame = f, .owner = w, .size = size, .site = site, .older = w->given};
+  *job = (hia_stolen){.frame = f, .owner = w, .size = size, .site = site, .older = w->handed_out};
   for (uint32_t i = 0; i < s->n_params; i++) job->words[i] = hiaR_slots(f)[child->args[i]];
-  if (w->given) w->given->newer = job;
-  w->given = job;
+  if (w->handed_out) w->handed_out->newer = job;
+  w->handed_out = job;
   hiaR_pending_remove(f, site);
   if (!f->pending) hiaR_latent_remove(w, f);
   w->steals++;
@@ -271,7 +273,7 @@ void hiaR_serve_workers(hia_worker *w) {
   hia_claim_end(&to->claims);
 }
 
-/* Takes a job; answers a frame that can go on now. */
+/* Takes a job out of the inbox. Returns a frame that can continue now, or NULL. */
 static hia_frame *take_job(hia_worker *w, hia_stolen *job) {
   hiaR_event(w->ring, job->is_done ? HIA_EVENT_BACK : HIA_EVENT_TAKEN, job->number);
   if (!job->is_done) {
@@ -283,15 +285,15 @@ static hia_frame *take_job(hia_worker *w, hia_stolen *job) {
   if (job->newer)
     job->newer->older = job->older;
   else
-    w->given = job->older;
+    w->handed_out = job->older;
   if (job->older) job->older->newer = job->newer;
   hia_frame *f = hiaR_stolen_back(w, job);
   hiaR_free(w->run->allocator, job, job->size);
   return f;
 }
 
-/* Everything in the inbox; `current` is a frame with pending children that the worker is at, or
- * NULL. */
+/* Takes all jobs in the inbox. `current` is a frame with pending children that the worker is at,
+ * or NULL. */
 static void take_jobs(hia_worker *w, const hia_frame *current) {
   hia_stolen *job = atomic_exchange(&w->inbox, NULL), *oldest_first = NULL;
   while (job) {
@@ -311,16 +313,16 @@ static void take_jobs(hia_worker *w, const hia_frame *current) {
 
 /* ---- what to do next ---- */
 
-/* After a new first failure: latent frames that come later are not needed any more. */
+/* After a new first failure: removes the latent frames that come later than it. */
 static void drop_late(hia_worker *w) {
   for (uint32_t i = w->latent_top; i-- > w->latent_base;) {
-    if (i >= w->latent_top) continue; /* the top has moved */
+    if (i >= w->latent_top) continue; /* removing a frame may have lowered the top */
     hia_frame *f = w->latent[i];
     if (f && hiaR_is_too_late(w->run, f)) hiaR_latent_remove(w, f);
   }
 }
 
-/* The earliest of `first` (or NULL) and the woken frames. */
+/* Returns the earliest of `first` (or NULL) and the woken frames. */
 static hia_frame *earliest(hia_worker *w, hia_frame *first) {
   for (uint32_t i = w->latent_base; w->n_woken && i < w->latent_top; i++) {
     hia_frame *f = w->latent[i];
@@ -337,8 +339,9 @@ static hia_frame *take_woken(hia_worker *w, hia_frame *f) {
   return f;
 }
 
-/* While there are woken frames, the current chain is looked at from time to time. Comparing costs
- * as many steps as frames are deep, so it is not done more often than that. */
+/* While there are woken frames, the current chain is compared with them from time to time. A
+ * comparison takes as many steps as the frames are deep, so they are at least that many calls
+ * apart. */
 static void watch(hia_worker *w, const hia_frame *f) {
   if (!w->n_woken) return;
   w->patience = w->due = (uint64_t)PATIENCE + f->level;
@@ -359,7 +362,7 @@ hia_frame *hiaR_poll(hia_worker *w, hia_frame *f) {
   }
   uint32_t epoch = atomic_load(&run->epoch);
   if (epoch) {
-    /* From now on each call is looked at: frames around the failure have children on both sides. */
+    /* From now on every call polls: frames around the failure have children on both sides of it. */
     atomic_store_explicit(&w->poll, 1, memory_order_relaxed);
     if (epoch != w->epoch) drop_late(w);
     if ((epoch != w->epoch || atomic_load_explicit(&f->limit, memory_order_relaxed) != HIA_NONE) &&
@@ -395,8 +398,8 @@ static bool look_for_news(hia_worker *w) {
   return false;
 }
 
-/* Takes the worker off the idle ones for good, unless somebody has claimed it: also one who claimed
- * it when it was idle before, and has been slow. */
+/* Removes the worker from the idle set for good, unless another worker has claimed it; a slow
+ * claim from an earlier time when it was idle counts, too. */
 static bool may_leave(hia_worker *w) {
   if (!clear_idle(w)) return false;
   if (hia_is_unclaimed(&w->claims) && !has_news(w)) return true;
@@ -404,10 +407,10 @@ static bool may_leave(hia_worker *w) {
   return false;
 }
 
-/* Nothing to do: until a job comes, or the end (true); or for so long that the worker's thread
- * should go elsewhere. One that waits for jobs it has given stays. */
+/* Sleeps until a job comes or the run ends (true), or for so long that the worker's thread should
+ * go elsewhere (false). A worker that waits for jobs it has handed out stays. */
 static bool sleep_on_it(hia_worker *w) {
-  uint64_t ns = w->number && !w->given ? STAY_NS : 0, start = ns ? hiaR_now() : 0;
+  uint64_t ns = w->number && !w->handed_out ? STAY_NS : 0, start = ns ? hiaR_now() : 0;
   while (!has_news(w)) {
     if (ns && hiaR_now() - start >= ns && may_leave(w)) return false;
     hia_parker_arm(&w->parker);
@@ -417,7 +420,7 @@ static bool sleep_on_it(hia_worker *w) {
   return true;
 }
 
-/* False: the worker has no thread from now on. */
+/* The worker is idle. False: it has no thread from now on. */
 static bool rest(hia_worker *w) {
   hia_run *run = w->run;
   set_idle(w);
@@ -436,7 +439,7 @@ static bool rest(hia_worker *w) {
 
 hia_frame *hiaR_find_work(hia_worker *w, hia_frame *f) {
   hia_run *run = w->run;
-  /* The next frame of this chain that can go on. */
+  /* The next frame of this chain that can continue. */
   while (f && f->latent == HIA_NONE) f = f->site & HIA_STOLEN ? NULL : f->up.parent;
   for (;;) {
     if (is_over(run)) return NULL;
@@ -475,7 +478,7 @@ static void worker_main(void *user) {
   hia_frame *f = hiaR_find_work(w, NULL);
   if (f) hiaR_work(w, f, &nothing);
   hiaR_event(w->ring, HIA_EVENT_WORK_END, 0);
-  if (w->is_leaving) { /* others may have it started again, on another thread */
+  if (w->is_leaving) { /* other workers may start it again, on another thread */
     w->is_leaving = false;
     atomic_store(&w->is_born, false);
     set_idle(w);
@@ -483,8 +486,7 @@ static void worker_main(void *user) {
   count_thread(run, false);
 }
 
-/* Workers get threads for others as long as they run themselves, so none comes when all have left.
- */
+/* Only a running worker starts threads for others, so none is started when all have left. */
 static void await_threads(hia_run *run) {
   hia_pool *pool = run->limits->pool;
   for (unsigned i = 1; i < run->n_workers && !hiaR_pool_is_prompt(pool); i++)
@@ -534,7 +536,7 @@ hia_status hiaR_interp_run(const hia_loaded *image, uint32_t entry, const hia_wo
                  .depth = limits->depth,
                  .memory = limits->memory};
   run.fuel = limits->fuel ? limits->fuel : &run.unlent;
-  /* One worker enters calls in sequential order, which is that of effects. */
+  /* A single worker enters calls in sequential order, which is the order of effects. */
   unsigned n = limits->threads && limits->pool && !image->is_impure ? limits->threads : 1;
   if (n > HIA_MAX_WORKERS) n = HIA_MAX_WORKERS;
   for (; run.n_workers < n; run.n_workers++) {
@@ -561,7 +563,8 @@ hia_status hiaR_interp_run(const hia_loaded *image, uint32_t entry, const hia_wo
       hiaR_backtrace_push_site(&failure->backtrace, image->locs, loc, false);
       hiaR_backtrace_frames(image, run.failed, &failure->backtrace);
     } else
-      status = HIA_INTERNAL; /* tokens are missing: the image's check should have seen it */
+      status =
+          HIA_INTERNAL; /* tokens are missing: the check of the image should have rejected it */
   }
   for (unsigned i = 0; i < run.n_workers; i++) add_usage(usage, run.workers[i]);
   for (unsigned i = 0; i < run.n_workers; i++) hiaR_worker_free(run.workers[i]);

@@ -164,7 +164,7 @@ struct hia_team {
   _Atomic uint32_t n_helpers, max_helpers;
   _Atomic uint32_t is_wanting; /* a helper was called for, and none was idle */
 
-  hia_rundown rundown;   /* counts who is in the run, without the thread that began it */
+  hia_rundown rundown;   /* counts the workers in the run, without the thread that began it */
   _Atomic uint32_t stop; /* a hia_status: the run ends with it */
   _Atomic uint32_t n_sleeping;
   _Atomic uint64_t peak_bytes; /* of the helpers' stacks */

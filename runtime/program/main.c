@@ -1,10 +1,10 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* What a program does that `hiaton build --exe` makes: reads its arguments, calls its function,
- * prints the result or why there is none. Linked by nothing else (and the only part of the runtime
- * that prints), so it is in the static library alone.
+/* The main function of programs that `hiaton build --exe` makes: reads the arguments, calls the
+ * function, prints the result or why there is none. No other program links it, and it is the only
+ * part of the runtime that prints, so it is in the static library alone.
  *
- * Arguments are literals of the language, of the types that the function's signature in the image
- * says, in which text of the language is read: `hiaton run` takes expressions, which would need the
+ * Arguments are literals of the language, of the types in the function's signature in the image,
+ * and are read as text of the language: `hiaton run` takes expressions, which would need the
  * compiler. */
 #include "runtime/native/module.h"
 #include "runtime/program/words.h"
@@ -21,7 +21,7 @@ enum { FINE = 0, FAILED = 1, WRONG = 2 };
 int hiaR_program(int argc, char **argv, const hia_code_module *module, uint32_t root);
 
 typedef struct program {
-  const char *name; /* of the file */
+  const char *name; /* of the executable */
   const char *function, *signature;
   const hia_code_module *module;
   uint32_t root;
@@ -43,7 +43,7 @@ static int HIA_PRINTF(2, 3) usage(const program *p, const char *fmt, ...) {
 
 /* ---- types, as hia_image_export has them ---- */
 
-/* Behind the type that begins at `s`. */
+/* Returns the end of the type that begins at `s`. */
 static const char *type_end(const char *s) {
   int depth = 0;
   do {
@@ -65,7 +65,7 @@ static const char *type_word(char code) {
 
 static hia_dtype dtype_of(char code) { return (hia_dtype)(strchr("bilfd", code) - "bilfd"); }
 
-/* Are these types, of so many scalars in all, with the character `end` behind them? */
+/* True if these are types, of so many scalars in all, followed by the character `end`. */
 static bool are_types(const char *s, const char *limit, char end, uint32_t n_words) {
   uint32_t n = 0, depth = 0;
   for (; s < limit && *s && (*s != end || depth); s++) {
@@ -81,8 +81,8 @@ static bool are_types(const char *s, const char *limit, char end, uint32_t n_wor
   return s < limit && *s == end && !depth && n == n_words;
 }
 
-/* Where the image says what the function is called and of which types it is. It is the loader that
- * checks images (image_check.c), when one is to run; native code needs only this of it. */
+/* Finds the function's name and signature in the image. Only the loader checks images
+ * (image/check.c), when one is to run; native code needs only this of it. */
 static bool find_signature(program *p) {
   const char *image = p->module->image;
   uint64_t size = p->module->image_size;
@@ -126,7 +126,7 @@ static bool is_word(const char *s, const char *end, const char *word) {
   return (size_t)(end - s) == n && memcmp(s, word, n) == 0;
 }
 
-/* Takes i32, i64, f32 or f64 off the end; NULL if that is another type than the place has. */
+/* Removes a suffix i32, i64, f32 or f64. NULL if it is another type than required. */
 static const char *without_suffix(const char *s, const char *end, char code, bool is_hex) {
   if (end - s <= 3) return end;
   for (const char *c = "ilfd"; *c; c++)
@@ -154,7 +154,7 @@ static bool read_integer(const char *s, const char *end, bool is_negative, char 
   return true;
 }
 
-/* The C library reads the digits and an exponent: its point depends on the locale. */
+/* The C library reads the digits and an exponent only: its decimal point depends on the locale. */
 static bool read_float(const char *s, const char *end, bool is_negative, char code,
                        hia_word *word) {
   char digits[1100], *out = digits;
@@ -215,8 +215,8 @@ static bool read_float(const char *s, const char *end, bool is_negative, char co
   return !isinf(x);
 }
 
-/* A value of the type at *type; moves *type and *words on. Answers what follows it, NULL if it is
- * no such value. */
+/* Reads a value of the type at *type and advances *type and *words. Returns what follows the
+ * value; NULL if there is no such value. */
 static const char *read_value(const char *s, const char **type, hia_word **words) {
   s = spaces(s);
   if (**type == '(') {
@@ -315,7 +315,7 @@ static int help(const program *p) {
   return flush(FINE);
 }
 
-/* Answers NULL, or what the operand should have been. */
+/* Returns NULL, or what the operand should have been. */
 static const char *set(program *p, const char *option, const char *operand) {
   uint64_t n = 0;
   if (strcmp(option, "engine") == 0) {
@@ -334,7 +334,7 @@ static const char *set(program *p, const char *option, const char *operand) {
   return hiaR_word_time(operand, &p->timeout_ns) ? NULL : "a number of seconds, as in 0.5";
 }
 
-/* Arguments move to the front of argv. Answers an exit status; *done: there is nothing to run. */
+/* Moves arguments to the front of argv. Returns an exit status; *done: there is nothing to run. */
 static int parse_options(program *p, int argc, char **argv, bool *done) {
   static const char *const options[] = {"engine", "threads", "max-depth", "max-memory", "timeout"};
   *done = false;

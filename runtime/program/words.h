@@ -1,8 +1,9 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* How the words of a command line are read that `hiaton` and the programs of `hiaton build --exe`
- * have in common: operands of options, and which words are arguments.
+/* How `hiaton` and the programs of `hiaton build --exe` read the words of a command line: operands
+ * of options, and which words are arguments.
  *
- * All of it is inline: the command line links to the public names of the libraries alone. */
+ * All of it is inline, because the command line tool links only to the public names of the
+ * libraries. */
 #ifndef HIA_PROGRAM_WORDS_H
 #define HIA_PROGRAM_WORDS_H
 
@@ -29,8 +30,7 @@ static inline bool hiaR_word_number(const char *text, uint64_t low, uint64_t hig
   return true;
 }
 
-/* A number, perhaps with K, M, G or T for powers of `unit`: 1024 of bytes, 1000 of what is counted.
- */
+/* A number, optionally with K, M, G or T for powers of `unit`: 1024 for bytes, 1000 for counts. */
 static inline bool hiaR_word_scaled(const char *text, uint64_t unit, uint64_t *number) {
   static const char units[] = "KMGT";
   char *end;
@@ -69,14 +69,14 @@ static inline bool hiaR_word_time(const char *text, uint64_t *ns) {
 
 /* The cores that this process may use, at most HIA_MAX_WORD_THREADS. */
 static inline unsigned hiaR_word_cores(void) {
-  cpu_set_t set; /* of 1024; where there are more, asking fails */
+  cpu_set_t set; /* for 1024 cores; on machines with more the call fails */
   long n =
       sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : sysconf(_SC_NPROCESSORS_ONLN);
   return n<1 ? 1 : n>(long) HIA_MAX_WORD_THREADS ? HIA_MAX_WORD_THREADS : (unsigned)n;
 }
 
-/* True of a word that starts with a dash and is an argument all the same: a number, -inf, and a
- * dash alone. */
+/* True if a word that starts with a dash is an argument nevertheless: a number, -inf, or a single
+ * dash. */
 static inline bool hiaR_word_is_argument(const char *word) {
   return word[0] == '-' &&
          (word[1] == 0 || isdigit((unsigned char)word[1]) || strcmp(word, "-inf") == 0);
