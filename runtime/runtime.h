@@ -142,8 +142,8 @@ typedef struct hia_limits {
   hia_pool *pool;   /* provides the other workers; NULL: the caller alone */
   /* events.h: where the run's threads record what they do; NULL: nowhere */
   hia_timeline *timeline;
-  const uint32_t
-      *cancelled;    /* read with relaxed atomics; the run ends soon after it is not 0; or NULL */
+  const uint32_t *cancelled; /* read with relaxed atomics; the run ends soon after it becomes
+                                nonzero; or NULL */
   uint64_t deadline; /* of hiaR_now(), after which the run ends with HIA_DEADLINE; 0: none. Engines
                         check the deadline only when polling for another reason; the caller must
                         also arm a cancel (*cancelled, hiaR_context_cancel). */
@@ -157,8 +157,8 @@ typedef struct hia_usage {
   uint64_t calls, rounds; /* of the source, in counted programs; else 0 */
   uint64_t firings;       /* live firings (interp, expand) */
   uint64_t frames;        /* frames made (interp), graph copies (expand) */
-  uint64_t peak_frames;   /* most frames alive at once, all workers together */
-  uint64_t peak_bytes;    /* most bytes of frames, copies or stack */
+  uint64_t peak_frames;   /* maximum of frames alive at once, all workers together */
+  uint64_t peak_bytes;    /* maximum of bytes of frames, copies or stack */
   uint64_t steals;
 } hia_usage;
 

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Which sanitizer this library is built with: HIA_ASAN, HIA_TSAN. */
+/* The sanitizer that this library is built with: HIA_ASAN, HIA_TSAN. */
 #if defined(__SANITIZE_ADDRESS__)
 #define HIA_ASAN 1
 #endif
@@ -171,20 +171,21 @@ void hiaR_excerpt(const char *text, size_t text_len, uint32_t line, uint32_t col
  *
  * A throw crosses only frames of hiaton's compiler: never LLVM's, a host's or another library's. */
 
-/* What a compilation looks at now and then: between passes, functions and large blocks of memory.
- * Both functions are quick, and may be called on any thread that compiles. */
+/* What a compilation polls between passes, functions and large blocks of memory. Both functions
+ * are quick, and may be called on any thread that compiles. */
 typedef struct hia_look {
-  hia_status (*ended)(void *user); /* a status to throw: it is to end; HIA_OK: it goes on */
-  bool (*is_late)(void *user);     /* it has used up its time: what is optional is left out */
+  hia_status (*ended)(
+      void *user); /* a status with which the compilation ends by a throw; HIA_OK: it goes on */
+  bool (*is_late)(void *user); /* true if it has used up its time: optional work is then left out */
   void *user;
 } hia_look;
 
 typedef struct hia_comp {
-  hia_arena arena;   /* lives as long as what is compiled */
+  hia_arena arena;   /* lives as long as the result of the compilation */
   hia_arena scratch; /* of the graph pass that runs; emptied after it */
   jmp_buf handler;
   bool armed;
-  const hia_look *look; /* NULL: it may take its time */
+  const hia_look *look; /* NULL: its time is not limited */
   hia_status status;
   char message[512]; /* of a throw; for HIA_INTERNAL the bug in hiaton */
 } hia_comp;
@@ -193,10 +194,10 @@ void hiaR_comp_init(hia_comp *comp, const hia_allocator *allocator);
 void hiaR_comp_free(hia_comp *comp);
 _Noreturn void hiaR_throw(hia_comp *comp, hia_status status, const char *fmt, ...) HIA_PRINTF(3, 4);
 #define HIA_TRY(comp) ((comp)->status = HIA_OK, (comp)->armed = true, setjmp((comp)->handler) == 0)
-/* Our own bugs: HIA_BUG(comp, "node %u has no region", n). */
+/* Bugs in hiaton itself: HIA_BUG(comp, "node %u has no region", n). */
 #define HIA_BUG(comp, ...) hiaR_throw((comp), HIA_INTERNAL, __VA_ARGS__)
 
-/* Throws if the compilation is to end. */
+/* Throws if the compilation must end. */
 void hiaR_look(hia_comp *comp);
 static inline bool hiaR_is_late(const hia_comp *comp) {
   return comp->look && comp->look->is_late(comp->look->user);
@@ -312,7 +313,7 @@ enum hia_op {
   HIA_OP_LIMIT = 128 /* one past the largest number */
 };
 
-/* Type rules: how operand and result dtypes are related. */
+/* Type rules: how operand and result dtypes are related. An op is *at* a dtype, T here. */
 typedef enum hia_rule {
   HIA_RULE_NUM,      /* ins and out one number dtype */
   HIA_RULE_INT,      /* ins and out one of i32 i64 */

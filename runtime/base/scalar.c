@@ -170,8 +170,8 @@ KERNEL_1(BNOT, i32, i32, int32_t, ~a)
 KERNEL_1(BNOT, i64, i64, int64_t, ~a)
 TABLE_BITS(BNOT)
 
-/* A count is taken modulo the width, so its low bits are all that matters, and those are the same
- * in the words of an i32 and an i64: the kernel need not know the dtype of the count. */
+/* A count is taken modulo the width, so only its low bits matter, and those are the same in the
+ * words of an i32 and an i64: the kernel does not need the dtype of the count. */
 #define SHIFT_KERNEL(NAME, T, type, expr)                                                          \
   static hia_status NAME##_##T(ARGS) {                                                             \
     (void)imm;                                                                                     \
@@ -195,8 +195,8 @@ SHIFT_KERNEL(SHRU, i32, int32_t, (int32_t)((uint32_t)a >> b))
 SHIFT_KERNEL(SHRU, i64, int64_t, (int64_t)((uint64_t)a >> b))
 TABLE_INT(SHRU)
 
-/* Sums of 2, 4 and 8 bits side by side, and then of the eight bytes. (The compiler's built-in calls
- * a function of its own library where there may be no instruction.) */
+/* Sums of 2, 4 and 8 bits side by side, and then of the eight bytes. (If there is no instruction,
+ * the compiler's built-in calls a function of the compiler's own library.) */
 static int bits_of(uint64_t x) {
   x -= x >> 1 & 0x5555555555555555u;
   x = (x & 0x3333333333333333u) + (x >> 2 & 0x3333333333333333u);

@@ -100,7 +100,7 @@ typedef enum hia_image_kind {
 
 typedef struct hia_image_node {
   uint8_t kind, flags; /* HIA_IMAGE_TAIL */
-  uint16_t tokens;     /* that it waits for: 1 .. HIA_MAX_TOKENS */
+  uint16_t tokens;     /* tokens that it waits for: 1 .. HIA_MAX_TOKENS */
   uint32_t what;
   uint32_t ins, n_ins;     /* words: slots */
   uint32_t outs, n_outs;   /* words: slots */

@@ -172,7 +172,7 @@ struct hia_team {
   const hia_unwinder *unwinder;
   const uint32_t *cancelled;
   uint64_t deadline;
-  size_t depth, below;     /* bytes of stack: allowed, and behind that */
+  size_t depth, below;     /* bytes of stack: allowed, and below the limit */
   bool is_limited;         /* as in the context */
   hia_cancel_scope *scope; /* hia_limits.scope */
   hia_timeline *timeline;
@@ -240,24 +240,24 @@ void hiaR_poke(hia_context *context);
 typedef struct hia_stack_walker {
   const hia_context *context;
   const hia_bridge *bridge; /* the next join that has called compiled code itself */
-  const char *sp;           /* of the frame: what its stack pointer is where ... */
-  uintptr_t pc;             /* ... the code stands that this is behind */
+  const char *sp;           /* the frame's stack pointer at the place ... */
+  uintptr_t pc;             /* ... of the code whose return address this is */
   const hia_frame_row *row;
-  size_t slot; /* of `known`: its row, and is it another than was there before? */
+  size_t slot; /* of `known`, where its row is; and true if the row was not there before */
   bool is_new;
-  /* Recursion comes back to the same few return addresses. */
+  /* Recursion returns to the same few return addresses. */
   struct {
     uintptr_t pc;
     hia_frame_row row;
   } known[64];
 } hia_stack_walker;
-/* From where compiled code is, or was. */
+/* Starts at the place where compiled code is, or was. */
 void hiaR_stack_walker_start(hia_stack_walker *walker, const hia_context *context, const char *sp,
                              uintptr_t pc);
-/* Finds the row of a frame: the first one, then the next. False: there are no more. */
+/* Finds the row of the next frame, at first of the innermost. False: there are no more. */
 bool hiaR_stack_walker_next(hia_stack_walker *walker);
 /* Reads the backtrace of the innermost invocation off the stack, from where compiled code was.
- * `is_inside`: the place is a call whose callee the backtrace holds already. `is_ended`: the run
+ * `is_inside`: the place is a call whose callee is in the backtrace already. `is_ended`: the run
  * was ended from outside; of a deep stack the walker then reads the innermost frames, and goes on
  * at the outermost return barrier. */
 void hiaR_read_backtrace(const hia_context *context, uint32_t loc, const char *sp, uintptr_t pc,
@@ -328,7 +328,7 @@ struct hia_host_context {
   _Atomic bool is_cancelled; /* until it is reset */
   hia_cancel_scope scope;    /* of the call under way, or of the last one */
 
-  uint32_t root_called;     /* of the module, by the call that is under way */
+  uint32_t root_called;     /* of the module; the root of the call that is under way */
   hia_invocation root;      /* its invocation; clean between calls */
   hia_failure failure;      /* of the last one that failed */
   const hia_places *failed; /* its places; NULL: none failed, or before its code was entered */

@@ -34,7 +34,8 @@ typedef struct hia_frame_row {
   uint32_t cfa; /* bytes from the stack pointer after the call returns to the frame's end (the
                    caller's stack pointer after *its* call returns); the return address lies
                    8 bytes below that end */
-  uint32_t loc; /* of the call, in the graph's table of locations; NONE: of no call of the source */
+  uint32_t
+      loc; /* of the call, in the graph's table of locations; HIA_NONE: of no call of the source */
   bool is_tail;
   uint32_t number;    /* of forks that are open there: HIA_FORKS_ */
   hia_fork_map forks; /* of the function */

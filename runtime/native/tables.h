@@ -46,7 +46,7 @@ typedef struct hia_table_line {
 } hia_table_line;
 
 size_t hiaR_tables_size(const hia_tables *tables);
-/* The row of a return address of code whose .text lies at `text`; false if there is none. */
+/* Finds the row of a return address of code whose .text lies at `text`. False: there is none. */
 bool hiaR_tables_find(const hia_tables *tables, uintptr_t text, uintptr_t return_address,
                       hia_frame_row *row);
 

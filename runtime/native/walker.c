@@ -53,7 +53,7 @@ bool hiaR_stack_walker_next(hia_stack_walker *walker) {
   return false;
 }
 
-/* Goes on at the outermost barrier, if there is one that has not been passed. */
+/* Goes on at the outermost barrier. False: there is none that the walker has not passed. */
 static bool leap(hia_stack_walker *walker) {
   if (!hiaR_barrier_outermost(walker->context, &walker->sp, &walker->pc)) return false;
   while (walker->bridge && walker->bridge->sp < walker->sp) walker->bridge = walker->bridge->outer;

@@ -22,7 +22,7 @@ _Noreturn void hiaR_arch_leave(hia_context *context);
  */
 uint32_t hiaR_arch_visit(void *sp, uint32_t (*fn)(void *arg), void *arg);
 
-/* The stubs of abi.def; generated code calls them, C cannot. */
+/* The stubs of abi.def. Only generated code can call them; C cannot. */
 void hiaR_stub_poll(void);
 void hiaR_stub_fail(void);
 void hiaR_stub_join(void);
