@@ -24,8 +24,6 @@ typedef struct hia_facts {
   bool *is_forked;  /* it is the callee of some fork, so a thief may call it */
 } hia_facts;
 hia_facts hiaG_facts(hia_arena *arena, const hia_graph *g);
-/* True if the function itself has a HOST node. */
-bool hiaG_calls_host(const hia_fn *fn);
 
 /* ---- leaf.c ---- */
 

@@ -98,9 +98,3 @@ hia_facts hiaG_facts(hia_arena *arena, const hia_graph *g) {
   find_leaves(arena, g, facts);
   return all;
 }
-
-bool hiaG_calls_host(const hia_fn *fn) {
-  for (hia_node_id n = 0; n < fn->nodes.len; n++)
-    if (fn->nodes.data[n].op == HIA_OP_HOST) return true;
-  return false;
-}

@@ -521,3 +521,9 @@ bool hiaG_node_removable(const hia_graph *g, const hia_fn *fn, hia_node_id n) {
     if (fn->nodes.data[in].op != HIA_OP_YIELD && !itself_removable(g, fn, in)) return false;
   return true;
 }
+
+bool hiaG_calls_host(const hia_fn *fn) {
+  for (hia_node_id n = 0; n < fn->nodes.len; n++)
+    if (fn->nodes.data[n].op == HIA_OP_HOST) return true;
+  return false;
+}

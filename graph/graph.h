@@ -271,6 +271,8 @@ hia_dtype hiaG_node_dtype(const hia_fn *fn, hia_node_id n);
  * inside can. Division by a constant that is not 0 or -1 cannot. Requires hiaG_effects for calls.
  */
 bool hiaG_node_raises(const hia_graph *g, const hia_fn *fn, hia_node_id n);
+/* True if a function of a static graph calls the host itself. */
+bool hiaG_calls_host(const hia_fn *fn);
 /* True if the node may be removed when its results are unused: it cannot fail, ends, and has no
  * effect. */
 bool hiaG_node_removable(const hia_graph *g, const hia_fn *fn, hia_node_id n);
