@@ -1,41 +1,43 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* What to write where types do not fit.
+/* Hints of type errors: convert the expression, or declare the type of a name.
  *
- * A conversion, T(e), always satisfies the place that has the error, but it is bad advice for a
- * name whose type was settled from a literal: f64(t) of `let t = 0.1` is 0.10000000149..., and
- * i64(s) of a loop variable `s = 0` moves the error to the next value of s. Then the declaration is
- * what lacks a type. So an error first has the conversion as its hint; when the body has been
- * typed, the values that the expression is made of are followed to the literals that they began as,
- * and where there are any, the hint becomes the one that leaves fewer errors in the body, of the
- * declaration and the conversion. That is tried, by typing the body again, silently (hia_trial). A
- * float literal is declared in any case, since only that keeps its value. */
+ * A conversion, T(e), always mends the place that has the error, but it is bad advice for a name
+ * whose type was settled from a literal: f64(t) of `let t = 0.1` is 0.10000000149..., and i64(s) of
+ * a loop variable `s = 0` moves the error to the next value of s. In these programs the declaration
+ * lacks a type.
+ *
+ * An error therefore begins with the conversion as its hint. Once the body has been typed, the
+ * search below follows the values of the expression back to the literals that they began as. If it
+ * finds any, it types the body again, silently, with the conversion and with the declaration
+ * (hia_trial), and keeps the hint that leaves fewer errors. A float literal is declared in any
+ * case, since only a declaration keeps its value. */
 #include "frontend/ast.h"
 
-#define MAX_PATH  16u   /* fields of fields that are followed */
-#define MAX_STEPS 2000u /* nodes that are looked at for one error */
+#define MAX_PATH  16u   /* nested tuple fields that the search follows */
+#define MAX_STEPS 2000u /* nodes that the search visits for one error */
 
 /* ---- where the type of an expression comes from ---- */
 
 typedef enum source_kind {
-  SOURCE_FIXED,   /* something that was declared, or several things that would all have to change */
-  SOURCE_OPEN,    /* a literal type, which its place decides */
-  SOURCE_NAME,    /* `node`, a LET or LVAR without a type, settled it */
-  SOURCE_LITERAL, /* `node` was settled as an argument, or because a field is taken of it */
+  SOURCE_FIXED,   /* declared, or made of several values that would all have to change */
+  SOURCE_OPEN,    /* a literal type: the place of the expression decides it */
+  SOURCE_NAME,    /* settled by `node`, a LET or LVAR without a type */
+  SOURCE_LITERAL, /* `node` was settled: it is an argument, or a field is taken of it */
   SOURCE_RESULT,  /* the result of `inst`, which is not declared */
 } source_kind;
 
 typedef struct source {
   source_kind kind;
-  bool is_float; /* of OPEN and those that it became: a float literal is among what it is made of */
-  uint32_t inst; /* in which it is */
+  bool is_float; /* OPEN, and what was settled from it: a float literal is part of the value */
+  uint32_t inst; /* the instance that has `node` */
   hia_ast_id node;
   uint32_t path[MAX_PATH], n_path; /* NAME: the part of the value; LITERAL: of the expression */
 } source;
 
-/* The instance that is looked into, and the call by which the search has come there. */
+/* The instance that the search is in, and the call through which it came there. */
 typedef struct scope {
   uint32_t inst;
-  const struct scope *outer; /* NULL: the search began here */
+  const struct scope *outer; /* NULL: the instance in which the search began */
   hia_ast_id call;
 } scope;
 
@@ -45,7 +47,7 @@ typedef struct search {
 } search;
 
 typedef struct path {
-  uint32_t at[MAX_PATH], n; /* the field that is taken last is the first */
+  uint32_t at[MAX_PATH], n; /* field numbers, the outermost FIELD node's first */
 } path;
 
 static const source fixed = {.kind = SOURCE_FIXED};
@@ -61,7 +63,7 @@ static source open_source(bool is_float) {
   return (source){.kind = SOURCE_OPEN, .is_float = is_float};
 }
 
-/* Of two values that are joined. */
+/* The source of the join of two values. */
 static source join(source a, source b) {
   if (a.kind == SOURCE_FIXED || b.kind == SOURCE_FIXED) return fixed;
   if (a.kind != SOURCE_OPEN) return a;
@@ -69,7 +71,7 @@ static source join(source a, source b) {
   return b;
 }
 
-/* What an open value becomes where it settles. */
+/* Settles an open source at `node`; other sources stay as they are. */
 static source settle(source found, source_kind kind, const scope *in, hia_ast_id node,
                      const path *part) {
   if (found.kind != SOURCE_OPEN) return found;
@@ -95,7 +97,8 @@ static source find_lvar(search *s, const scope *in, hia_ast_id id, const path *p
   return settle(find(s, in, n->c, part), SOURCE_NAME, in, id, part);
 }
 
-/* Appends the way from a binder down to one of its parts. */
+/* Appends the field numbers that lead from a binder down to one of its parts. False if `to` is not
+ * in it. */
 static bool path_to(const hia_program *p, hia_ast_id from, hia_ast_id to, path *part) {
   if (from == to) return true;
   const hia_ast *n = hiaF_node(p, from);
@@ -117,7 +120,7 @@ static source find_let(search *s, const scope *in, hia_ast_id binder, const path
   return settle(find(s, in, n->c, &whole), SOURCE_NAME, in, id, &whole);
 }
 
-/* A parameter of a generic function: what the call passes. */
+/* The source of a parameter. That of a generic function is the argument that the call passes. */
 static source find_param(search *s, const scope *in, hia_ast_id param, const path *part) {
   const hia_inst *inst = hiaF_inst(s->p, in->inst);
   const hia_decl *d = hiaF_decl(s->p, inst->decl);
@@ -167,12 +170,12 @@ static source find_call(search *s, const scope *in, hia_ast_id id, const path *p
   if (inst->is_bottom) return open_source(false);
   if (d->result != HIA_IT_NONE) return fixed;
   for (const scope *o = in; o != NULL; o = o->outer)
-    if (o->inst == body.inst) return open_source(false); /* what the rest of it is */
+    if (o->inst == body.inst) return open_source(false); /* recursion: other paths decide */
   source found = find(s, &body, d->body, part);
   return settle(found, SOURCE_RESULT, &body, d->body, part);
 }
 
-/* Part `part` of the value of an expression. */
+/* The source of part `part` of an expression's value. */
 static source find(search *s, const scope *in, hia_ast_id id, const path *part) {
   const hia_ast *n = hiaF_node(s->p, id);
   path inner = *part;
@@ -204,7 +207,7 @@ static source find(search *s, const scope *in, hia_ast_id id, const path *part) 
   }
 }
 
-/* ---- what each hint would leave ---- */
+/* ---- the errors that each hint would leave ---- */
 
 static uint32_t errors_of(hia_typing *t, const hia_trial *trial) {
   hia_typing silent = {.p = t->p,
@@ -217,7 +220,7 @@ static uint32_t errors_of(hia_typing *t, const hia_trial *trial) {
   return silent.n_errors;
 }
 
-/* The type of a value, of which one part becomes `to`. */
+/* `type` with the part at path `at` replaced by `to`. */
 static hia_itype with_part(hia_itypes *it, hia_itype type, const uint32_t *at, uint32_t n,
                            hia_itype to) {
   if (n == 0) return to;
@@ -242,7 +245,7 @@ static const char *quote_or_dots(const hia_program *p, hia_ast_id id) {
   return text != NULL ? text : "...";
 }
 
-/* "in 'main', " for what is to be written in another function */
+/* "in 'main', " if the change is in another function than the error; else "". */
 static const char *where(const hia_typing *t, uint32_t inst) {
   const hia_program *p = t->p;
   uint32_t decl = hiaF_inst(p, inst)->decl;
@@ -250,7 +253,8 @@ static const char *where(const hia_typing *t, uint32_t inst) {
   return hiaR_arena_printf(p->arena, "in '%s', ", hiaF_symbol_text(p, hiaF_decl(p, decl)->symbol));
 }
 
-/* Settled types of names are in the slots of their nodes, whether the body was resolved or not. */
+/* The type to declare for the name. The slots of names hold settled types whether or not the body
+ * has been resolved. */
 static hia_itype declared_part(const writer *w, const source *s) {
   const hia_inst *inst = hiaF_inst(w->t->p, s->inst);
   hia_itype type = inst->types[s->node - hiaF_decl(w->t->p, inst->decl)->first_node];
@@ -269,7 +273,8 @@ static void write_declaration(const writer *w, const source *s) {
   hiaF_fix(p->diags, w->diag, end, end, "%s", hiaR_arena_printf(p->arena, ": %s", type));
 }
 
-/* A literal with its type: 0.1f64; an expression of literals as f64(...), which they adapt to. */
+/* A literal with its suffix, 0.1f64. An expression of literals as f64(...): the literals adapt to
+ * the conversion. */
 static const char *typed_literal(const hia_program *p, hia_ast_id id, hia_dtype to) {
   const hia_ast *n = hiaF_node(p, id);
   const char *text = hiaF_quote(p, id), *dtype = hiaG_dtype_name(to);
@@ -290,8 +295,7 @@ static bool write_literal(const writer *w, const source *s) {
     id = p->extra.data[n->b + s->path[i]];
   }
   const char *text = typed_literal(p, id, (hia_dtype)w->to);
-  if (text == NULL) { /* too long to be shown whole: the conversion in the hint would be of what it
-                         settled to */
+  if (text == NULL) { /* too long to quote: the hint would have the settled value */
     hiaF_hint(p->diags, w->diag, "%sgive the literals the type %s", where(w->t, s->inst),
               hiaG_dtype_name((hia_dtype)w->to));
     return true;
@@ -316,7 +320,7 @@ static bool write_result(const writer *w, const source *s) {
   return true;
 }
 
-/* ---- one error ---- */
+/* ---- improving the hint of one error ---- */
 
 static hia_diag *find_diag(const hia_diags *diags, const hia_advice *a) {
   for (uint32_t i = 0; i < diags->list.len; i++) {
@@ -326,7 +330,7 @@ static hia_diag *find_diag(const hia_diags *diags, const hia_advice *a) {
   return NULL;
 }
 
-/* The first `n_operands` of a chain, or the whole expression. */
+/* The source of an operand: of the first `n_operands` of a chain, or of the whole expression. */
 static source find_operand(search *s, const scope *in, const hia_operand *o) {
   const hia_ast *n = hiaF_node(s->p, o->expr);
   path none = {.n = 0};
@@ -357,8 +361,8 @@ static void advise_name(const writer *w, const hia_advice *a, const source *s) {
   if (with_declaration < now && (s->is_float || with_declaration <= errors_of(t, &converted))) {
     write_declaration(w, s);
   } else if (s->is_float) {
-    /* Other uses want it as it is. A variable that stays what it began as can be written out here.
-     */
+    /* Other uses need the type that it has. A name that stands for a literal can be replaced by
+     * the literal here. */
     const char *text = n->kind == HIA_AST_LET && s->n_path == 0 && a->operand.n_operands == 0 &&
                                a->operand.expr != HIA_NONE &&
                                hiaF_node(t->p, a->operand.expr)->kind == HIA_AST_NAME
@@ -382,7 +386,7 @@ static void advise(hia_typing *t, const hia_advice *a) {
   scope in = {.inst = t->inst};
   path none = {.n = 0};
   source found;
-  if (a->variable != HIA_NONE) { /* a loop variable that is to become what its next value is */
+  if (a->variable != HIA_NONE) { /* a loop variable that should take its next value's type */
     found = find_lvar(&s, &in, a->variable, &none);
     w.to = a->variable_type;
   } else {
@@ -406,7 +410,7 @@ void hiaF_advise(hia_typing *t) {
   for (uint32_t i = 0; i < t->advice.len; i++) advise(t, &t->advice.data[i]);
 }
 
-/* ---- conversions ---- */
+/* ---- the hint to convert ---- */
 
 static const char *loss(hia_itype from, hia_itype to) {
   if (from >= HIA_F32 && from <= HIA_F64 && to < HIA_F32) return ", which drops the fraction";

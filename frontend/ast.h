@@ -1,13 +1,13 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Private to frontend/: tokens, the syntax tree, inference types, instances.
  *
- * The way of a program:
+ * The phases of a program, in order:
  *   lex.c, parse*.c   text to syntax tree; a tree node is a 32-bit index
- *   names.c           what every name means, numbers of arguments, what is not supported yet
+ *   names.c           binds names; checks numbers of arguments; reports what is not supported yet
  *   const.c           consts: order, types, values
- *   solve.c           instances of functions and their result types (by infer.c, silently)
- *   check.c           every instance once more, with messages; final types (settle.c)
- *   advice.c          hints of those about types
+ *   solve.c           instances of functions and their result types (by infer.c, without messages)
+ *   check.c           types every instance once more, with messages; final types (settle.c)
+ *   advice.c          hints of type errors
  *   elab.c            checked instances to graph functions */
 #ifndef HIA_FRONTEND_AST_H
 #define HIA_FRONTEND_AST_H
@@ -17,11 +17,11 @@
 /* ---- limits ---- */
 
 #define HIA_MAX_SOURCE                                                                             \
-  (UINT32_MAX / 4)              /* bytes; positions are 32 bits, trees a few times larger          \
+  (UINT32_MAX / 4)              /* bytes; positions are 32 bits, a tree is a few times larger      \
                                  */
 #define HIA_MAX_NESTING   2000u /* of expressions and patterns, and of types: bounds recursion */
 #define HIA_MAX_REGIONS   3000u /* nesting of regions in the graph of one function */
-#define HIA_MATCH_CHAIN   12u   /* arms of a match that are tested one after the other */
+#define HIA_MATCH_CHAIN   12u   /* at most so many arms of a match are tested one after the other */
 #define HIA_MAX_INSTANCES 256u  /* of one function (language) */
 #define HIA_MAX_PARTS     1000u /* scalars in a type (language) */
 
@@ -33,15 +33,15 @@ enum hia_error {
   HIA_N_ERRORS
 };
 
-/* Adds a diagnostic about bytes start .. end of the source. NULL if nothing was added: the list is
- * full, or says the same about the same place already. */
+/* Adds a diagnostic about bytes start .. end of the source. Returns NULL, and adds nothing, if the
+ * list is full or has the same diagnostic at the same place. */
 hia_diag *hiaF_error(hia_diags *diags, enum hia_error code, uint32_t start, uint32_t end,
                      const char *fmt, ...) HIA_PRINTF(5, 6);
-/* Adds one that was made for another list (positions are kept). */
+/* Adds a copy of another list's diagnostic, with its positions. */
 void hiaF_diag_add(hia_diags *diags, const hia_diag *diag);
-/* Both accept NULL for `diag`. A later hint replaces the one before, a later note follows it. */
+/* These accept NULL for `diag`. A hint replaces an earlier one; notes are appended. */
 void hiaF_hint(hia_diags *diags, hia_diag *diag, const char *fmt, ...) HIA_PRINTF(3, 4);
-/* What the last hint asks for, as a change of the source. */
+/* The last hint as a change of the source: bytes start .. end become this text. */
 void hiaF_fix(hia_diags *diags, hia_diag *diag, uint32_t start, uint32_t end, const char *fmt, ...)
     HIA_PRINTF(5, 6);
 /* `at`: a byte of the source, or HIA_NONE for a note without a place. */
@@ -58,7 +58,7 @@ typedef enum hia_token_kind {
   HIA_TOK_NAME,
   HIA_TOK_INT,
   HIA_TOK_FLOAT,
-  /* keywords: their symbols are the first ones, in this order */
+  /* keywords: symbol ids begin with theirs, in this order */
   HIA_TOK_FN,
   HIA_TOK_EXTERN,
   HIA_TOK_IMPURE,
@@ -120,7 +120,7 @@ typedef enum hia_token_kind {
 
 typedef struct hia_token {
   uint8_t kind;    /* hia_token_kind */
-  bool is_foreign; /* of another language and reported: it is read as `kind`, to go on */
+  bool is_foreign; /* of another language, and reported; the parser goes on as with `kind` */
   uint8_t suffix;  /* INT, FLOAT: hia_dtype or HIA_NO_SUFFIX */
   uint32_t start, end;
   uint32_t symbol; /* NAME and keywords */
@@ -129,14 +129,14 @@ typedef struct hia_token {
 typedef uint32_t hia_symbol_id;
 typedef uint32_t hia_ast_id;
 
-/* A spelling, and what it means where names.c stands just now. */
+/* A spelling, and its meaning at the point that the walk of names.c has reached. */
 typedef struct hia_symbol {
   const char *text; /* NUL-terminated, in the arena */
   uint32_t len, hash;
   uint32_t decl; /* function, constructor, const, param of the file: index into p->decls, or NONE */
   uint32_t type; /* data type of the file: index into p->decls, or NONE */
-  hia_ast_id var;    /* innermost variable of the name: its binder, or NONE */
-  uint32_t bound_at; /* names.c: when it was bound */
+  hia_ast_id var;    /* binder of the innermost variable of this name, or NONE */
+  uint32_t bound_at; /* names.c: its index in the undo stack */
 } hia_symbol;
 
 typedef struct hia_symbols {
@@ -152,25 +152,24 @@ typedef struct hia_lexer {
   hia_symbols *symbols;
   hia_diags *diags;
   uint32_t at;
-  bool after_dot;            /* only digits are read: the field of a tuple */
+  bool after_dot;            /* at the field of a tuple: a number is read as digits only */
   bool after_operand;        /* the token before was a name, a number or a closing bracket */
-  bool has_open_comment;     /* one of C's that nothing closes */
-  bool has_reported_comment; /* of another language */
+  bool has_open_comment;     /* a C comment without its end was seen */
+  bool has_reported_comment; /* a comment of another language was reported; one report a file */
 } hia_lexer;
-/* Whole-file checks (UTF-8, NUL, size): false if it cannot be read at all. Skips a byte order mark.
- */
+/* Checks the whole file (UTF-8, NUL, size). Returns false if it cannot be read at all. Skips a byte
+ * order mark. */
 bool hiaF_lex_start(hia_lexer *lexer, const hia_source *source, hia_symbols *symbols,
                     hia_diags *diags);
 hia_token hiaF_lex(hia_lexer *lexer);
-/* At a `.` that begins a number, `.5`: reports it, and makes it that number. False if it begins
- * none.
- */
+/* At a `.`: if it begins a number, `.5`, reports it, replaces the token by the number and returns
+ * true. */
 bool hiaF_lex_point(hia_lexer *lexer, hia_token *point);
 const char *hiaF_token_text(hia_token_kind kind); /* "'then'", "a name" */
 
 /* ---- the syntax tree ----
  *
- * "list" means: extra[b .. b + c). */
+ * In the comments below "list" means extra[b .. b + c). */
 
 typedef enum hia_ast_kind {
   /* expressions */
@@ -230,7 +229,7 @@ enum {                       /* hia_ast.flags */
 };
 enum { HIA_AST_INF = 1, HIA_AST_NAN = 2 };
 
-/* What a NAME refers to. */
+/* The meaning of a NAME. */
 typedef enum hia_ref {
   HIA_REF_NONE, /* unknown or unsupported: reported */
   HIA_REF_VAR,
@@ -242,16 +241,16 @@ typedef enum hia_ref {
 
 typedef struct hia_ast {
   uint8_t kind, op, flags, pad;
-  uint32_t pos; /* first byte of what errors and run-time failures point at: operator, name */
-  uint32_t start, end; /* bytes it covers, brackets around it left out */
+  uint32_t pos; /* the byte that errors and run-time failures point at: of the operator, the name */
+  uint32_t start, end; /* the bytes it covers, without brackets around it */
   uint32_t a, b, c;
 } hia_ast;
 
 /* ---- inference types (itype.c) ----
  *
- * What LANGUAGE.md calls the type of an expression while it is typed: an index like hia_type (the
- * dtypes are the same), with the literal types, unknown and bottom (of fail) among the parts. A
- * literal or bottom type with a U has met an unknown: what it will be is not decided until the
+ * The type of an expression during inference: an index like hia_type (the dtypes are the same),
+ * whose parts may also be literal types, unknown, and bottom (the type of `fail`). A literal or
+ * bottom type with a U is tainted: it was joined with an unknown, and is not decided before the
  * unknown is (see solve.c). */
 
 typedef uint32_t hia_itype;
@@ -263,13 +262,13 @@ enum {
   HIA_IT_INT_U,
   HIA_IT_FLOAT,
   HIA_IT_FLOAT_U,
-  HIA_IT_ERROR, /* something here was reported, or will be: joins with all, silently */
+  HIA_IT_ERROR, /* reported, or about to be: joins with every type without a message */
   HIA_IT_FIRST_TUPLE = 16,
 };
 #define HIA_IT_NONE UINT32_MAX
-enum { /* what a type has among its parts */
+enum { /* what the parts of a type contain */
        HIA_HAS_UNKNOWN = 1,
-       HIA_HAS_TAINT = 2,   /* an _U */
+       HIA_HAS_TAINT = 2,   /* a tainted type (_U) */
        HIA_HAS_LITERAL = 4, /* INT or FLOAT, tainted or not */
        HIA_HAS_BOTTOM = 8,  /* tainted or not */
        HIA_HAS_ERROR = 16,
@@ -277,7 +276,7 @@ enum { /* what a type has among its parts */
 typedef struct hia_ituple {
   uint32_t first, n, parts; /* parts: scalars in it */
   uint32_t has;
-  hia_type type; /* of the graph, once asked for; else NONE */
+  hia_type type; /* the graph's type, once hiaF_itype_type made it; else NONE */
 } hia_ituple;
 typedef struct hia_itypes {
   hia_arena *arena;
@@ -296,16 +295,17 @@ uint32_t hiaF_itype_parts(const hia_itypes *it, hia_itype t);
 uint32_t hiaF_itype_has(const hia_itypes *it, hia_itype t); /* HIA_HAS_ bits */
 /* The join; ERROR if there is none, or one of them has an ERROR part. */
 hia_itype hiaF_join(hia_itypes *it, hia_itype a, hia_itype b);
-/* Literal and bottom parts become their dtypes; tainted ones too if `force`, else unknown. */
+/* Literal and bottom parts become their dtypes. Tainted ones do if `force`; else they become
+ * unknown. */
 hia_itype hiaF_settle(hia_itypes *it, hia_itype t, bool force);
-/* How a call sees a result that is not final: literal and tainted parts are unknown. */
+/* A result that is not final, as calls use it: literal and tainted parts are unknown. */
 hia_itype hiaF_view(hia_itypes *it, hia_itype t);
-/* No literal, bottom, unknown or error in it. */
+/* True if no part is literal, bottom, unknown or error. */
 static inline bool hiaF_is_final(const hia_itypes *it, hia_itype t) {
   return hiaF_itype_has(it, t) == 0;
 }
-hia_type hiaF_itype_type(hia_itypes *it, hia_itype t);       /* of a final one */
-hia_type hiaF_itype_made(const hia_itypes *it, hia_itype t); /* again */
+hia_type hiaF_itype_type(hia_itypes *it, hia_itype t);       /* t is final */
+hia_type hiaF_itype_made(const hia_itypes *it, hia_itype t); /* made before: no allocation */
 hia_itype hiaF_itype_of(hia_itypes *it, hia_type t);
 void hiaF_itype_print(const hia_itypes *it, hia_itype t, hia_text *out);
 const char *hiaF_itype_text(const hia_itypes *it, hia_itype t); /* in the arena */
@@ -321,7 +321,7 @@ typedef enum hia_decl_kind {
   HIA_DECL_PARAM,
 } hia_decl_kind;
 
-/* What is wrong with a const at a dtype. */
+/* The error of a const at a dtype. */
 typedef struct hia_fault {
   enum hia_error code;
   uint32_t start, end;
@@ -337,21 +337,21 @@ typedef struct hia_const_value {
 
 typedef struct hia_decl {
   uint8_t kind; /* hia_decl_kind */
-  bool broken;  /* its syntax or names have errors: not to be typed */
+  bool broken;  /* its syntax or names have errors: it is not typed */
   bool generic; /* FN: has a parameter without a type */
   bool used;    /* CONST: some checked code uses its value */
   bool impure;  /* EXTERN */
-  bool raises;  /* EXTERN: the host may answer that it has failed */
+  bool raises;  /* EXTERN: its calls may fail */
   uint8_t mark; /* scratch of const.c: visit state */
   hia_symbol_id symbol;
   uint32_t pos, end;               /* of its name */
-  uint32_t head_end;               /* FN: behind the bracket of its parameters */
+  uint32_t head_end;               /* FN: the byte behind its parameters' closing bracket */
   uint32_t params, n_params;       /* extra[params ...): PARAM nodes; CON: its fields */
   hia_ast_id type;                 /* result, const or param type; or NONE */
   hia_ast_id body;                 /* or NONE */
   hia_ast_id first_node, end_node; /* its nodes */
   /* FN, EXTERN */
-  uint32_t fn; /* number among the functions: hia_decl_id of frontend.h; among the externs */
+  uint32_t fn; /* FN: its hia_decl_id (frontend.h); EXTERN: its number among the externs */
   hia_itype *param_types; /* UNKNOWN: generic */
   hia_itype result;       /* declared; or NONE */
   uint32_t n_insts;
@@ -369,30 +369,30 @@ typedef enum hia_inst_state {
 typedef struct hia_inst {
   uint32_t decl; /* index into p->decls */
   const hia_itype *args;
-  hia_itype want;       /* a function that only fails, wanted at this type; else NONE */
-  hia_itype result;     /* what is known of it; DONE: final, BOTTOM or ERROR */
+  hia_itype want;       /* result type that a call requires of a failing function; else NONE */
+  hia_itype result;     /* as far as it is known; DONE: final, BOTTOM or ERROR */
   uint8_t state;        /* hia_inst_state */
   bool is_bottom;       /* every path fails: its result joins with any type */
   bool checked, failed; /* check.c */
-  bool judged;          /* whether it ends was looked at */
-  bool sound;           /* it and all that it calls */
+  bool judged;          /* check.c has decided whether it ends */
+  bool sound;           /* it and all its callees have no error */
   bool no_base;         /* result stayed unknown */
-  bool ends;            /* some path needs no call that cannot end */
+  bool ends;            /* some path through it makes only calls that can end */
   bool queued;
-  bool held;           /* a tainted literal stayed unknown when its body was typed last */
-  bool conflict;       /* its body had an error then, or its result did not come to rest */
-  uint8_t changes;     /* of its result to what does not contain it, while solving */
-  hia_itype found;     /* the type of its body in this round of solving */
-  uint32_t order;      /* in which it was DONE: callees before callers, a group together */
-  uint32_t group;      /* number of its strongly connected component */
-  uint32_t index, low; /* Tarjan */
-  uint32_t stamp;      /* scratch: visited in the walk of this number */
-  uint32_t caller;     /* the instance that asked first, made before this one; NONE: the host did */
-  hia_ast_id call;     /* its CALL node */
-  uint32_t last_caller; /* that was added to callers last */
-  hia_itype *types;     /* by node, first_node of the declaration is 0 */
+  bool held;            /* the last typing of its body left a tainted literal unknown */
+  bool conflict;        /* the last typing had an error, or the result reached no fixpoint */
+  uint8_t changes;      /* how often solving replaced its result by one that does not contain it */
+  hia_itype found;      /* its body's type in this round of solving */
+  uint32_t order;       /* of becoming DONE: callees before callers, a group together */
+  uint32_t group;       /* number of its strongly connected component */
+  uint32_t index, low;  /* Tarjan 1972 */
+  uint32_t stamp;       /* scratch: number of the last walk that visited it */
+  uint32_t caller;      /* the older instance whose call made this one; NONE: the host did */
+  hia_ast_id call;      /* its CALL node */
+  uint32_t last_caller; /* the last one added to callers */
+  hia_itype *types;     /* by node, from the declaration's first_node on */
   hia_u32vec callees, callers;
-  hia_diags *diags; /* found in it, or NULL: repeated when it is asked for again */
+  hia_diags *diags; /* its errors, or NULL; reported again at each check of it */
 } hia_inst;
 
 struct hia_program {
@@ -409,13 +409,13 @@ struct hia_program {
   hia_u32vec externs; /* decls that are functions of the host */
   bool parsed, parse_failed;
   uint64_t parse_ns;
-  bool names_unreliable; /* an item whose name could not be read: do not report unknown names */
-  bool *is_impure;       /* by decl, hiaF_is_impure; NULL: not asked for yet */
+  bool names_unreliable; /* some item's name could not be read: unknown names are not reported */
+  bool *is_impure;       /* by decl; NULL until the first hiaF_is_impure */
   uint32_t *lines;       /* offsets of line starts */
   uint32_t n_lines;
   /* solve.c */
   HIA_VEC(hia_inst) insts;
-  hia_u32vec inst_table; /* hash by declaration, arguments, wanted result */
+  hia_u32vec inst_table; /* hash of declaration, arguments, required result */
   hia_u32vec tarjan;
   uint32_t n_visited, n_done, n_groups, stamp;
 };
@@ -431,7 +431,7 @@ static inline const char *hiaF_symbol_text(const hia_program *p, hia_symbol_id s
 
 hia_program *hiaF_program_new(hia_comp *comp, hia_types *types, const hia_source *source,
                               hia_diags *diags);
-/* As the user knows it; the file follows from the function. */
+/* The line and column that users see. The function of a position decides its file. */
 void hiaF_position(const hia_program *p, uint32_t at, uint32_t *line, uint32_t *col);
 
 /* ---- parse.c, parse_expr.c, parse_type.c ---- */
@@ -439,17 +439,17 @@ void hiaF_position(const hia_program *p, uint32_t at, uint32_t *line, uint32_t *
 typedef struct hia_parser {
   hia_program *p;
   hia_lexer lexer;
-  hia_token tok;      /* the next one */
-  uint32_t prev_end;  /* end of the one before it */
+  hia_token tok;      /* the next token */
+  uint32_t prev_end;  /* end of the token before it */
   uint8_t prev_kind;  /* hia_token_kind */
-  bool panic;         /* an error was reported; what follows is not, until the parser has found a
-                         place to go on from */
+  bool panic;         /* after an error: none is reported until the parser has reached a place to
+                         resume from */
   bool hopeless;      /* nested too deeply: the panic lasts until the next item */
-  bool failed;        /* some error was reported since this was last cleared */
-  bool is_expression; /* the one behind the program */
-  bool is_value;      /* a value on the command line: inf and nan are numbers */
+  bool failed;        /* some error was reported since the flag was last cleared */
+  bool is_expression; /* parsing the expression behind the program */
+  bool is_value;      /* parsing a value of the command line: inf and nan are numbers */
   uint32_t depth, type_depth; /* levels of expressions and patterns, of types */
-  hia_u32vec stack;           /* of lists being read */
+  hia_u32vec stack;           /* items of the lists that are being read */
 } hia_parser;
 
 void hiaF_parse(hia_program *p); /* the whole source */
@@ -457,30 +457,32 @@ void hiaF_parse(hia_program *p); /* the whole source */
 hia_ast_id hiaF_parse_value_expr(hia_program *p);
 
 void hiaF_advance(hia_parser *s);
-hia_token hiaF_peek(const hia_parser *s); /* the token behind the next one */
+hia_token hiaF_peek(const hia_parser *s); /* the token after s->tok */
 bool hiaF_starts_expr(hia_token_kind kind);
 bool hiaF_accept(hia_parser *s, hia_token_kind kind);
 bool hiaF_expect(hia_parser *s, hia_token_kind kind, const char *where);
 hia_diag *hiaF_unexpected(hia_parser *s, const char *wanted);
-/* The same, but parsing goes on here. */
+/* The same without the panic: parsing goes on here. */
 hia_diag *hiaF_soft_unexpected(hia_parser *s, const char *wanted);
-/* An error after which parsing goes on. */
+/* An error without the panic: parsing goes on here. */
 hia_diag *hiaF_soft_error(hia_parser *s, enum hia_error code, uint32_t start, uint32_t end,
                           const char *fmt, ...) HIA_PRINTF(5, 6);
-bool hiaF_enter(hia_parser *s); /* one level deeper; false and an error if that is too deep */
+/* One level deeper. Reports an error and returns false if that is too deep. */
+bool hiaF_enter(hia_parser *s);
 static inline void hiaF_leave(hia_parser *s) { s->depth--; }
 bool hiaF_enter_type(hia_parser *s);
 static inline void hiaF_leave_type(hia_parser *s) { s->type_depth--; }
 hia_ast_id hiaF_new(hia_parser *s, hia_ast_kind kind, uint32_t start, uint32_t end);
-/* Moves what lies on the stack from `base` on to extra. */
+/* Moves the stack's items from `base` on to extra; returns their index there. */
 uint32_t hiaF_list(hia_parser *s, uint32_t base);
-/* After an item of a list: true if another follows, past the comma. `close` ends the list. */
+/* After an item of a list: skips the comma and returns true if another item follows. `close` ends
+ * the list. */
 bool hiaF_more(hia_parser *s, hia_token_kind close);
-/* A name; HIA_NONE and an error if there is none. `_` is one if `wild`. */
+/* A name. Reports an error and returns HIA_NONE if there is none; `_` is a name if `wild`. */
 hia_symbol_id hiaF_parse_name(hia_parser *s, const char *what, bool wild);
 bool hiaF_is_wild(const hia_parser *s, hia_symbol_id symbol);
-/* Skips to a `;`, `,` or closing bracket of this level, or an item; ends the panic if it is `stop`.
- */
+/* Skips to a `;`, `,` or closing bracket of this level, or to an item. Ends the panic if the token
+ * there is `stop`. */
 void hiaF_synchronize(hia_parser *s, hia_token_kind stop);
 
 hia_ast_id hiaF_parse_expr(hia_parser *s);
@@ -492,16 +494,16 @@ hia_ast_id hiaF_parse_variable(hia_parser *s, hia_ast_kind kind); /* name [':' t
 
 /* ---- habits.c: words of other languages ---- */
 
-enum {                      /* where a word stands */
+enum {                      /* the place of a word */
        HIA_HABIT_ITEM = 1,  /* at the start of a definition */
        HIA_HABIT_START = 2, /* before an expression, as `return x` */
        HIA_HABIT_INFIX = 4, /* behind an expression */
        HIA_HABIT_VALUE = 8,
        HIA_HABIT_CALL = 16, /* as a function */
 };
-/* What to write instead; or NULL. */
+/* The hint, what to write instead; or NULL. */
 const char *hiaF_habit(const hia_program *p, const char *word, unsigned place);
-/* True for what makes a variable elsewhere: `var`, `int`. */
+/* True for words that declare a variable in other languages: `var`, `int`. */
 bool hiaF_is_let_word(const char *word);
 
 /* ---- names.c, similar.c ---- */
@@ -510,21 +512,21 @@ void hiaF_names(hia_program *p);
 /* An expression of the command line: only built-ins are known. */
 bool hiaF_names_value(hia_program *p, hia_ast_id expr);
 
-enum { /* what a name may stand for, to say which similar names would do */
+enum { /* what a name may mean at its place: similar names must mean one of these */
        HIA_LIKE_VALUE = 1,
        HIA_LIKE_FN = 2,
        HIA_LIKE_TYPE = 4,
 };
 const char *hiaF_similar_name(const hia_program *p, const char *name, uint32_t len, unsigned like);
-/* Built-in functions: the op, HIA_OP_LIMIT if the name is none, HIA_BUILTIN_LATER if it is one
- * that is not supported yet. */
+/* The op of a built-in function: HIA_OP_LIMIT if there is none of this name, HIA_BUILTIN_LATER if
+ * it is not supported yet. */
 #define HIA_BUILTIN_LATER (HIA_OP_LIMIT + 1)
 unsigned hiaF_builtin(const char *name, uint32_t len);
-const char *hiaF_builtin_name(uint32_t i); /* all of them, NULL at the end */
+const char *hiaF_builtin_name(uint32_t i); /* NULL behind the last */
 
 /* ---- literal.c ---- */
 
-/* A number's text, at a dtype. `negative`: a `-` stands before it. */
+/* What became of a number's text at a dtype. `negative`: a `-` stands before it. */
 typedef enum hia_number_state {
   HIA_NUMBER_OK,
   HIA_NUMBER_RANGE,
@@ -535,88 +537,89 @@ hia_number_state hiaF_number(const hia_program *p, const hia_ast *literal, bool 
 
 /* ---- infer.c: types from the inside out ---- */
 
-/* An expression of which the hint of an error speaks, or what stands to the left of an operator in
- * a chain: its first operands. */
+/* The expression that a hint is about. To the left of an operator in a chain that is no node: it is
+ * the chain's first operands. */
 typedef struct hia_operand {
-  hia_ast_id expr;     /* or the chain */
+  hia_ast_id expr;     /* the expression, or the chain */
   uint32_t n_operands; /* of the chain; 0: the whole expression */
   uint32_t start, end; /* bytes */
 } hia_operand;
 
-/* A hint that may be improved on once the body has been typed (advice.c). */
+/* A hint that advice.c may improve once the body has been typed. */
 typedef struct hia_advice {
   uint32_t line, col; /* of the error */
   const char *code;
-  hia_operand operand; /* is converted to ... */
-  hia_itype to;
-  hia_ast_id variable; /* or a variable of a loop gets its next value's type; or NONE */
+  hia_operand operand; /* the hint converts this ... */
+  hia_itype to;        /* ... to this, */
+  hia_ast_id variable; /* or declares this loop variable at its next value's type; or NONE */
   hia_itype variable_type;
 } hia_advice;
 
-/* A change of a body that is typed to see how many errors it leaves. No instances are made for it.
- */
+/* A change of a body, which is typed with it to count the errors that it leaves. A trial makes no
+ * instances. */
 typedef struct hia_trial {
   hia_ast_id variable;  /* a LET or LVAR that is declared as `type`; or NONE */
   hia_ast_id converted; /* an expression that is converted to `type`; or NONE */
   hia_itype type;
 } hia_trial;
 
-/* Where types are being worked out: an instance, a const, or a value. */
+/* One typing: of an instance, a const, or a value. */
 typedef struct hia_typing {
   hia_program *p;
   hia_itype *types; /* by node, less `first` */
   hia_ast_id first;
-  uint32_t inst;    /* or NONE: no calls of functions then */
-  bool report;      /* messages wanted */
-  bool failed;      /* some were due */
-  bool uses_broken; /* a declaration was used that has an error of its own and no type */
+  uint32_t inst;    /* NONE: a constant expression, without calls of functions */
+  bool report;      /* errors are reported */
+  bool failed;      /* there were errors, reported or not */
+  bool uses_broken; /* it uses a declaration that has an error of its own and no type */
   bool force;       /* tainted literals settle */
-  bool held;        /* one has not */
-  hia_fault *fault; /* report into this instead, the first one */
+  bool held;        /* a tainted literal has not settled */
+  hia_fault *fault; /* if not NULL: receives the first error instead of the diagnostics */
   uint32_t n_errors;
   const hia_trial *trial; /* or NULL */
   HIA_VEC(hia_advice) advice;
-  hia_itype *scratch; /* of advice.c: like `types` */
+  hia_itype *scratch; /* advice.c: as `types`, of trials */
 } hia_typing;
 static inline hia_itype *hiaF_type_at(const hia_typing *t, hia_ast_id id) {
   return &t->types[id - t->first];
 }
 hia_itype hiaF_infer(hia_typing *t, hia_ast_id expr);
-/* The body of t->inst, joined with the result if that is declared. */
+/* Types the body of t->inst; returns its type, joined with the declared result if there is one. */
 hia_itype hiaF_infer_body(hia_typing *t);
-hia_itype hiaF_declared_type(hia_program *p, hia_ast_id type); /* of a type in the source */
-/* One error of a typing. NULL if nothing was added (silent, or known). */
+hia_itype hiaF_declared_type(hia_program *p, hia_ast_id type); /* the meaning of a type node */
+/* Reports an error of a typing. NULL if nothing was added: without messages, or already known. */
 hia_diag *hiaF_type_error(hia_typing *t, enum hia_error code, uint32_t start, uint32_t end,
                           const char *fmt, ...) HIA_PRINTF(5, 6);
-/* Where `want` is declared, for `what`: joins; an error if that does not give exactly it. */
+/* At the place of a declared type `want`, of `what`: reports an error if the join of `have` and
+ * `want` is not `want`. */
 void hiaF_accept_type(hia_typing *t, hia_ast_id expr, hia_itype have, hia_itype want,
                       const char *what);
-/* The join of the types of two operands; an error about bytes start .. end if there is none. */
+/* The join of two operands' types. Reports an error about bytes start .. end if there is none. */
 hia_itype hiaF_join_exprs(hia_typing *t, hia_operand left, hia_itype left_type, hia_operand right,
                           hia_itype right_type, uint32_t start, uint32_t end, const char *what);
 static inline hia_itype hiaF_settled(hia_typing *t, hia_itype type) {
   if (!t->force && hiaF_itype_has(&t->p->it, type) & HIA_HAS_TAINT) t->held = true;
   return hiaF_settle(&t->p->it, type, t->force);
 }
-/* "n", or NULL where the text of an expression is too long or too broken to quote */
+/* The text of an expression; NULL if it is too long to quote or not on one line. */
 const char *hiaF_quote(const hia_program *p, hia_ast_id expr);
 const char *hiaF_quote_bytes(const hia_program *p, uint32_t start, uint32_t end);
 
-/* ---- advice.c: what to write where types do not fit ---- */
+/* ---- advice.c: hints of type errors ---- */
 
-/* An expression; of a block the one that is its value. */
+/* The operand for an expression; for a block, that for its value. */
 hia_operand hiaF_operand(const hia_program *p, hia_ast_id expr);
-/* The first operands of a chain; `end`: of the next operator. */
+/* The first operands of a chain. `end`: where the next operator begins. */
 hia_operand hiaF_operands(const hia_program *p, hia_ast_id chain, uint32_t n_operands,
                           uint32_t end);
-/* The hint to convert an operand, for now. NULL is allowed for `diag`. */
+/* Hints to convert an operand, and notes the hint for hiaF_advise. `diag` may be NULL. */
 void hiaF_hint_conversion(hia_typing *t, hia_diag *diag, hia_operand operand, hia_itype from,
                           hia_itype to);
-/* The same where the operand (its expr may be NONE) is the next value of a loop's variable, which
- * may be declared as the operand's type `from` instead. */
+/* The same where the operand (its expr may be NONE) is the next value of a loop variable: the
+ * variable may be declared at the operand's type `from` instead. */
 void hiaF_hint_variable(hia_typing *t, hia_diag *diag, hia_operand operand, hia_itype from,
                         hia_itype to, hia_ast_id variable);
-/* After the body of t->inst was typed with messages: improves on their hints. */
+/* Improves the hints, after the body of t->inst was typed with messages. */
 void hiaF_advise(hia_typing *t);
 
 /* ---- infer_match.c ---- */
@@ -630,7 +633,7 @@ void hiaF_resolve(hia_typing *t, hia_ast_id expr, hia_itype type);
 
 /* ---- solve.c ---- */
 
-/* The instance; made if need be, for the node `call` of the instance `caller` (both HIA_NONE: for
+/* Finds the instance or makes it, for the node `call` of the instance `caller` (both HIA_NONE: for
  * the host). HIA_NONE if there would be too many. */
 uint32_t hiaF_instance(hia_program *p, uint32_t decl, const hia_itype *args, hia_itype want,
                        uint32_t caller, hia_ast_id call);
@@ -638,12 +641,12 @@ uint32_t hiaF_instance(hia_program *p, uint32_t decl, const hia_itype *args, hia
 uint32_t hiaF_known_instance(const hia_program *p, uint32_t decl, const hia_itype *args,
                              hia_itype want);
 void hiaF_add_call(hia_program *p, uint32_t caller, uint32_t callee);
-void hiaF_solve(hia_program *p, uint32_t inst); /* it and all it calls: until DONE */
+void hiaF_solve(hia_program *p, uint32_t inst); /* until it and all that it calls are DONE */
 
 /* ---- check.c ---- */
 
-/* DONE instances and all they call: are they sound? If not, says what is wrong with them, whether
- * it was found now or before. */
+/* True if these DONE instances, and all that they call, have no error. Else reports the errors,
+ * also those that an earlier check found. */
 bool hiaF_check(hia_program *p, const uint32_t *insts, uint32_t n);
 /* "f(i32, f64)": the name of an instance. */
 const char *hiaF_inst_name(const hia_program *p, uint32_t inst);
@@ -653,25 +656,25 @@ const char *hiaF_inst_name(const hia_program *p, uint32_t inst);
 void hiaF_consts(hia_program *p);
 /* The value of a const at a dtype, which is its own or one its literal type can take. */
 const hia_const_value *hiaF_const_value(const hia_program *p, uint32_t decl, hia_dtype dtype);
-/* Values of a resolved constant expression, appended to `out`; false and t->fault set if it fails.
- */
+/* Appends the values of a resolved constant expression to `out`. Returns false, with t->fault set,
+ * if evaluation fails. */
 bool hiaF_eval(hia_typing *t, hia_ast_id expr, hia_word *out, uint32_t *n);
-/* After everything else was checked: errors of consts that nothing uses. */
+/* Reports errors of consts that nothing uses, after everything else was checked. */
 void hiaF_consts_unused(hia_program *p);
 
 /* ---- elab.c, elab_match.c ---- */
 
-/* One function being built. The scalars of a value are pushed on `words`, those of variables lie
- * in `vars` from slots[binder - first] on. */
+/* One function being built. The scalars of a value are pushed on `words`; those of a variable lie
+ * in `vars`, from slots[binder - first] on. */
 typedef struct hia_elab {
   hia_program *p;
-  hia_arena *arena; /* the graph's: nothing of this is the program's */
+  hia_arena *arena; /* the graph's; nothing here lives in the program's */
   hia_graph *g;
   hia_fn_id *fns;    /* by instance: its function, or NONE */
   uint32_t *externs; /* by number: the extern of the graph, or NONE */
   hia_u32vec queue;  /* instances that have a function without a body yet */
   bool counted;
-  /* of the function */
+  /* the function */
   hia_fn *fn;
   uint32_t source; /* name in the source: index into g->names */
   hia_ast_id first;
@@ -688,8 +691,8 @@ uint32_t hiaF_elab_match(hia_elab *e, hia_ast_id expr, bool tail);
 hia_loc_id hiaF_elab_loc(hia_elab *e, uint32_t pos);
 /* Makes a binder stand for words[base ...). */
 void hiaF_elab_bind(hia_elab *e, hia_ast_id binder, hia_itype type, uint32_t base);
-/* An `if` on `cond`; its results are of `type`. Fill region regions, then regions + 1, each ended
- * by hiaF_elab_yield; then hiaF_elab_results. */
+/* An `if` on `cond` with results of `type`. The caller fills region `regions`, then regions + 1,
+ * ends each with hiaF_elab_yield, and then calls hiaF_elab_results. */
 hia_node_id hiaF_elab_if(hia_elab *e, hia_value_id cond, hia_itype type, hia_loc_id loc);
 /* Ends the region with words[base ...), which are popped. */
 void hiaF_elab_yield(hia_elab *e, hia_region_id region, uint32_t base);

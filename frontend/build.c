@@ -4,10 +4,10 @@
 
 #include <stdio.h>
 
-/* Values that stand in the expression that uses them: that many in one another. Enough for
+/* How deep values nest that are printed inside the expression that uses them. Enough for
  * `x * f(n - 1)`, and few enough to read. */
 #define MAX_INNER 3u
-/* More of a name suggested by the host is cut off. */
+/* Bytes of a name suggested by the host; the rest is cut off. */
 #define MAX_NAME 200u
 /* Bytes of the host's text in a message. */
 #define MAX_SHOWN 60u
@@ -46,7 +46,7 @@ static const char *type_text(hia_draft *d, hia_type type) {
   return text.data;
 }
 
-/* What the host has written, as messages show it: its beginning, nothing unprintable. */
+/* Text of the host as messages show it: its beginning, without unprintable bytes. */
 static const char *shown(hia_draft *d, const char *text, size_t len) {
   hia_text out;
   hiaR_text_init(&out, &d->comp->arena);
@@ -75,7 +75,7 @@ static bool is_own(const hia_draft *d, uint64_t id) { return id >> 32 == d->tag;
 /* "operand 2", "the condition" */
 typedef struct role {
   const char *what;
-  uint32_t number; /* from 1; 0: there is one only */
+  uint32_t number; /* from 1; 0: the only one of its kind */
 } role;
 
 static _Noreturn void wrong_value(hia_draft *d, role r, const char *why) {
@@ -160,8 +160,8 @@ static hia_type tuple_of(hia_draft *d, const hia_type *parts, size_t n) {
   return hiaG_tuple(&d->types, parts, (uint32_t)n);
 }
 
-/* More parts than scalars are allowed in a type are not looked at: there may be none, where a host
- * has taken another number for theirs. */
+/* Checks no part beyond the number of scalars that a type may have: if the host passed a wrong
+ * number, `parts` ends earlier. */
 static void check_parts(hia_draft *d, const uint64_t *parts, size_t n) {
   if (n > HIA_MAX_PARTS) wrong(d, "the type has more than %u scalars in it", HIA_MAX_PARTS);
   if (n && !parts) wrong(d, "no parts");
@@ -195,14 +195,14 @@ static size_t name_length(const char *text) {
   return n;
 }
 
-/* Names of the host's that could be those of values without one are looked out for, others not. */
+/* Notes whether the host itself uses a name like v1, which printing gives to values without one. */
 static hia_symbol_id intern(hia_draft *d, const char *text, size_t len) {
   if (text[0] == 'v' && len > 1 && strspn(text + 1, "0123456789") >= len - 1)
     d->has_numbered = true;
   return hiaF_intern(&d->symbols, text, (uint32_t)len);
 }
 
-/* A name of the host's that must be as the language wants it; its meaning is not looked at. */
+/* A name by the host that must be one of the language; its meaning is not checked. */
 static hia_symbol_id name_symbol(hia_draft *d, const char *text, size_t len) {
   if (len == 0 || name_length(text) < len || (len == 1 && text[0] == '_'))
     wrong(d, "'%s' is no name", shown(d, text, len));
@@ -329,7 +329,7 @@ static const char *read_name(hia_draft *d, const char *at, hia_symbol_id *symbol
   return at + len;
 }
 
-/* A keyword, with space behind it: else it is a name that begins like one. */
+/* Skips a keyword with white space behind it; without, it is a name that begins like one. */
 static bool skip_word(const char **at, const char *word) {
   const char *behind = *at + strlen(word);
   if (strncmp(*at, word, strlen(word)) != 0 || skip_space(behind) == behind) return false;
@@ -407,14 +407,14 @@ uint64_t hiaF_draft_param(hia_draft *d, uint64_t id, size_t i) {
 
 static hia_draft_open *top(hia_draft *d) { return &d->open.data[d->open.len - 1]; }
 
-/* What is printed as part of the expression that uses it, if nothing else does. */
+/* True if the item may be printed inside the expression that uses it, as its only use. */
 static bool can_be_inner(const hia_draft_item *item) {
   return (item->kind == HIA_DRAFT_OP || item->kind == HIA_DRAFT_CONVERT ||
           item->kind == HIA_DRAFT_CALL || item->kind == HIA_DRAFT_PART) &&
          item->uses == 0 && item->symbol == HIA_NONE && item->depth < MAX_INNER;
 }
 
-/* The value that the last thing in the list is, so that nothing is in between; or HIA_NONE. */
+/* The last item of the list if it is a value, so that nothing stands behind it; or HIA_NONE. */
 static uint32_t last_value(const hia_draft *d) {
   const hia_u32vec *list = &d->fns.data[d->fn].list;
   if (list->len == 0) return HIA_NONE;
@@ -424,7 +424,7 @@ static uint32_t last_value(const hia_draft *d) {
   return item->is_value ? last : HIA_NONE;
 }
 
-/* Appends to the body. `ends`: what it uses is the value of a block, which ends here. */
+/* Appends an item to the body. `ends`: the item ends a block and uses that block's value. */
 static uint32_t append(hia_draft *d, hia_draft_kind kind, hia_type type, const uint32_t *ins,
                        uint32_t n, bool ends) {
   uint32_t last = last_value(d), depth = 0, n_last = 0;
@@ -458,7 +458,7 @@ static uint32_t append_part(hia_draft *d, hia_draft_kind kind, const uint32_t *i
   return index;
 }
 
-/* What has begun last, if it is of this kind and in this state: `text` says what has to. */
+/* The innermost open item, which must be of this kind and state; `text` names it in the message. */
 static hia_draft_open *innermost(hia_draft *d, hia_draft_kind kind, bool is_second,
                                  const char *text) {
   need_body(d);
@@ -671,7 +671,7 @@ void hiaF_draft_else(hia_draft *d, uint64_t id) {
   top(d)->is_second = true;
 }
 
-/* The IF or LOOP on top ends, and is a value from here on. */
+/* Ends the innermost IF or LOOP, which is a value from here on. */
 static uint64_t close(hia_draft *d) {
   uint32_t item = top(d)->item;
   d->blocks.data[top(d)->block].is_open = false;

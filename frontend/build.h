@@ -1,16 +1,15 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Private to build.c and build_print.c: a program that is being made by calls.
+/* Private to build.c and build_print.c: a draft, a program that is made by calls of the builder.
  *
- * A draft records what the calls say, in their order, with types checked at once; nothing is a tree
- * and nothing here recurses but for the short chains of build_print.c. Mistakes of the caller throw
- * HIA_ARGUMENT with a message: after the first one nothing is done with the draft any more but
- * printing it. */
+ * A draft records the calls in their order and checks their types at once. It is no tree, and
+ * nothing recurses but the short chains of build_print.c. A mistake of the caller throws
+ * HIA_ARGUMENT with a message; after the first mistake the draft can only be printed. */
 #ifndef HIA_FRONTEND_BUILD_H
 #define HIA_FRONTEND_BUILD_H
 
 #include "frontend/ast.h"
 
-/* What stands in the list of a function, in order; CONST, PARAM and VAR are in no list. */
+/* The items of a function's list, in order; CONST, PARAM and VAR are in no list. */
 typedef enum hia_draft_kind {
   HIA_DRAFT_CONST, /* word */
   HIA_DRAFT_PARAM, /* index */
@@ -21,9 +20,9 @@ typedef enum hia_draft_kind {
   HIA_DRAFT_CALL, /* index: callee */
   HIA_DRAFT_TUPLE,
   HIA_DRAFT_PART, /* index */
-  HIA_DRAFT_IF,   /* condition; the value of the whole, once it has ended */
+  HIA_DRAFT_IF,   /* condition; a value once it has ended: that of the whole */
   HIA_DRAFT_LOOP, /* initial values; likewise. index: its first VAR, the others follow */
-  /* what these consist of; index: the IF or LOOP */
+  /* the parts of these; index: the IF or LOOP */
   HIA_DRAFT_ELSE,     /* value of the first branch */
   HIA_DRAFT_END_IF,   /* value of the second */
   HIA_DRAFT_WHILE,    /* condition */
@@ -34,12 +33,12 @@ typedef enum hia_draft_kind {
 typedef struct hia_draft_item {
   uint8_t kind; /* hia_draft_kind */
   uint8_t op;
-  bool is_value; /* can be used: not so an IF that has not ended, nor what is only structure */
-  bool is_inner; /* unnamed, and used once only, by what comes next: printed there */
-  bool is_tail;  /* the value of its block and the last thing in it: printed as that */
-  uint8_t depth; /* of is_inner ones in it */
+  bool is_value; /* can be used as an operand; not an IF that has not ended, nor a part like ELSE */
+  bool is_inner; /* unnamed and used once, by the next item: printed inside it */
+  bool is_tail;  /* the value of its block and its last item: printed without a `let` */
+  uint8_t depth; /* nesting of is_inner items in it */
   hia_type type;
-  uint32_t block; /* where it is visible: index into blocks */
+  uint32_t block; /* the block in which it is visible: index into blocks */
   uint32_t uses;
   uint32_t ins, n_ins;  /* extra[ins ...): items */
   hia_symbol_id symbol; /* the name suggested, or HIA_NONE */
@@ -52,7 +51,7 @@ typedef enum hia_draft_state {
   HIA_DRAFT_DECLARED,
   HIA_DRAFT_BEGUN,
   HIA_DRAFT_DONE,
-  HIA_DRAFT_EXTERN, /* the host's: there is no body */
+  HIA_DRAFT_EXTERN, /* of the host, without a body */
 } hia_draft_state;
 
 typedef struct hia_draft_function {
@@ -69,19 +68,18 @@ typedef struct hia_draft_block {
   bool is_open;
 } hia_draft_block;
 
-/* Something that has begun and not ended; those of the function that was begun last are on top. */
+/* A body, IF or LOOP that has begun and not ended; those of the function begun last are on top. */
 typedef struct hia_draft_open {
   uint32_t item;  /* IF or LOOP; HIA_NONE: the body of a function */
   bool is_second; /* past else, or past while */
   uint32_t outer; /* LOOP: the block of its variables */
-  uint32_t block; /* what is made now is visible in */
-  uint32_t depth; /* of IFs and LOOPs of the function, this one among them */
+  uint32_t block; /* the block in which new values are visible */
+  uint32_t depth; /* nesting of IFs and LOOPs in the function, this one included */
 } hia_draft_open;
 
 #define HIA_DRAFT_NUMBERED 0x80000000u /* "v1", "v2", ..., which are no symbols */
-#define HIA_DRAFT_BUILTIN                                                                          \
-  0u /* a symbol's type, else HIA_NONE: names that functions cannot have                           \
-      */
+/* .type of the symbols that functions cannot be named; others have HIA_NONE. */
+#define HIA_DRAFT_BUILTIN 0u
 
 struct hia_draft {
   hia_comp *comp;
@@ -92,10 +90,10 @@ struct hia_draft {
   HIA_VEC(hia_draft_item) items;
   HIA_VEC(hia_draft_block) blocks;
   HIA_VEC(hia_draft_open) open;
-  bool has_numbered; /* the host has names like v1 itself */
-  uint32_t fn;       /* whose body is being made; HIA_NONE: nobody's */
+  bool has_numbered; /* the host itself uses names like v1 */
+  uint32_t fn;       /* the function whose body is being made, or HIA_NONE */
   hia_u32vec extra;
-  const char *doing;   /* for messages: the call that is under way, */
+  const char *doing;   /* for messages: the builder call in progress, */
   hia_symbol_id about; /* and the function that it names, or HIA_NONE */
 };
 

@@ -1,40 +1,40 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* A draft as text of the language: one walk over each function's list, a `let` for every value that
- * is not part of an expression (is_inner) or the value of its block (is_tail).
+/* A draft as text of the language: one walk over each function's list, with a `let` for every value
+ * that is neither part of an expression (is_inner) nor the value of its block (is_tail).
  *
- * Types come out as they were built because nothing is left to the typing of literals: a constant
- * has its suffix unless it stands beside an operand whose type is known, or where a type is
- * declared; `if`s, loops and `fail` are bound with their types. */
+ * The text has the types that were built, because nothing is left to the typing of literals. A
+ * constant has its suffix, unless it stands beside an operand of known type or at the place of a
+ * declared type; `if`s, loops and `fail` are bound with their types. */
 #include "frontend/build.h"
 
 #include <stdio.h>
 
-/* Deeper blocks are not set in further: the text stays as long as the program is. */
+/* Deeper blocks are indented no further, so that the text stays linear in the program. */
 #define MAX_INDENT 40u
 
-/* How tightly an expression binds. */
+/* Binding strengths of expressions, weakest first. */
 enum { LEVEL_ANY, LEVEL_COMPARE, LEVEL_SUM, LEVEL_PRODUCT, LEVEL_UNARY, LEVEL_POSTFIX };
 
-/* How the value of a block is laid out: in the line, as an `if` or loop that is all there is, or
- * with `let`s, in braces. */
+/* Layouts of a block: an expression in the line; an `if` or loop alone, without braces; braces,
+ * with `let`s. */
 enum { IN_LINE, BARE, BRACES };
 
-/* What a symbol is to the function that is being printed, if `fn` says so. */
+/* The use of a symbol in the function `fn`; of no meaning while another function is printed. */
 typedef struct name_use {
-  uint32_t fn;    /* + 1; 0: none */
-  uint32_t tried; /* x_2, x_3, ... so far */
+  uint32_t fn;    /* the function + 1; 0: none yet */
+  uint32_t tried; /* the last of x_2, x_3, ... that was tried */
   bool taken;
 } name_use;
 
 typedef struct printer {
   hia_draft *d;
   hia_text *out;
-  const char *line_head; /* "# " of what is no function yet */
+  const char *line_head; /* "# " for a function that is not finished: it is printed as comments */
   uint32_t indent;
   uint32_t fn;
-  uint32_t n_numbered;       /* v1, v2, ... so far */
+  uint32_t n_numbered;       /* the last of v1, v2, ... that was tried */
   HIA_VEC(name_use) symbols; /* by symbol */
-  hia_u32vec layouts;        /* of the blocks that are open */
+  hia_u32vec layouts;        /* those of the open blocks */
 } printer;
 
 static void put(printer *pr, const char *text) { hiaR_text_add(pr->out, text, strlen(text)); }
@@ -65,8 +65,8 @@ static void put_type(printer *pr, hia_type type) { hiaG_type_print(&pr->d->types
 
 /* ---- names ----
  *
- * Distinct in a function, so that it does not matter what is visible where; and other than those of
- * functions, built-in ones too, which they would hide. */
+ * The names of a function are distinct, so that scopes do not matter, and differ from those of
+ * functions and built-ins, which they would hide. */
 
 static name_use *use_of(printer *pr, hia_symbol_id symbol) {
   while (pr->symbols.len <= symbol)
@@ -83,7 +83,7 @@ static bool take(printer *pr, hia_symbol_id symbol) {
   return use->taken = true;
 }
 
-/* The next of v1, v2, ... that is free. */
+/* The next free name of v1, v2, ... */
 static uint32_t numbered(printer *pr) {
   for (;;) {
     uint32_t k = ++pr->n_numbered;
@@ -149,15 +149,16 @@ static infix infix_of(unsigned op) {
   }
 }
 
-/* Of what is printed in place of a use. */
+/* The binding strength of what is printed in place of a use. */
 static int level_of(const hia_draft_item *item) {
   if (item->kind == HIA_DRAFT_OP && item->is_inner)
     return item->op == HIA_OP_NEG ? LEVEL_UNARY : infix_of(item->op).level;
   return LEVEL_POSTFIX;
 }
 
-/* `bare`: its place says its type. Infinities and NaN have no notation: they are divided. A minus
- * sign is part of its number, but in brackets, as what follows could bind more tightly. */
+/* `bare`: the place decides the type, so no suffix is needed. Infinities and NaN have no notation:
+ * they are printed as divisions. A negative number is put in brackets, since what follows could
+ * bind more tightly than its minus sign. */
 static void put_const(printer *pr, const hia_draft_item *item, int level, bool bare) {
   char text[48];
   hia_dtype dtype = (hia_dtype)item->type;
@@ -175,7 +176,7 @@ static void put_const(printer *pr, const hia_draft_item *item, int level, bool b
 
 static void put_expr(printer *pr, uint32_t index);
 
-/* What is used, at the place of its use; in brackets if it binds less tightly than `level`. */
+/* An operand at the place of its use; in brackets if it binds less tightly than `level`. */
 static void put_use(printer *pr, uint32_t index, int level, bool bare) {
   const hia_draft_item *item = item_at(pr, index);
   if (item->kind == HIA_DRAFT_CONST) {
@@ -199,9 +200,9 @@ static void put_uses(printer *pr, const hia_draft_item *item, bool bare) {
   put(pr, ")");
 }
 
-/* What is shifted and by how much do not take their types from each other. */
+/* The two operands of a shift do not take their types from each other. */
 static void put_shift(printer *pr, const hia_draft_item *item) {
-  bool is_i32 = item_at(pr, in_at(pr, item, 1))->type == HIA_I32; /* what a literal settles to */
+  bool is_i32 = item_at(pr, in_at(pr, item, 1))->type == HIA_I32; /* to which a literal settles */
   put(pr, "(");
   put_use(pr, in_at(pr, item, 0), LEVEL_ANY, false);
   put(pr, ", ");
@@ -211,7 +212,7 @@ static void put_shift(printer *pr, const hia_draft_item *item) {
 
 static void put_op(printer *pr, const hia_draft_item *item) {
   infix op = infix_of(item->op);
-  bool has_type = false; /* some operand that the others' literals can take their type from */
+  bool has_type = false; /* some operand from which literals take their type */
   for (uint32_t i = item->op == HIA_OP_SELECT; i < item->n_ins; i++)
     has_type |= item_at(pr, in_at(pr, item, i))->kind != HIA_DRAFT_CONST;
   if (op.text) {
@@ -232,7 +233,7 @@ static void put_op(printer *pr, const hia_draft_item *item) {
   }
 }
 
-/* The expression of anything but an IF or LOOP. Inner ones nest to a fixed depth (build.c). */
+/* The expression of an item that is no IF or LOOP. Inner items nest to a fixed depth (build.c). */
 static void put_expr(printer *pr, uint32_t index) {
   const hia_draft_item *item = item_at(pr, index);
   switch ((hia_draft_kind)item->kind) {
@@ -260,8 +261,8 @@ static void put_expr(printer *pr, uint32_t index) {
 
 /* ---- blocks ---- */
 
-/* The layout of the block that begins at this place of the list. What comes first that is no part
- * of another expression decides: if it is the value of the block, there are no `let`s. */
+/* The layout of the block that begins at this place of the list. The first item that is not part of
+ * another expression decides: if it is the value of the block, there are no `let`s. */
 static uint32_t layout_at(const printer *pr, uint32_t at) {
   const hia_u32vec *list = &pr->d->fns.data[pr->fn].list;
   while (at < list->len && item_at(pr, list->data[at])->is_inner) at++;
@@ -290,13 +291,13 @@ static void end_block(printer *pr) {
   put(pr, "}");
 }
 
-/* In braces rather than bare: where an `else` or a brace follows. */
+/* The same for a place that an `else` or a brace follows: braces instead of a bare `if` or loop. */
 static uint32_t closed_at(const printer *pr, uint32_t at) {
   uint32_t found = layout_at(pr, at);
   return found == BARE ? BRACES : found;
 }
 
-/* The value of a block. An IF or LOOP that is its tail is there already. */
+/* Prints the value of a block. An IF or LOOP that is its tail has been printed already. */
 static void put_value(printer *pr, uint32_t index) {
   const hia_draft_item *item = item_at(pr, index);
   if (item->is_tail && (item->kind == HIA_DRAFT_IF || item->kind == HIA_DRAFT_LOOP)) return;
@@ -311,7 +312,7 @@ static void end_binding(printer *pr, const hia_draft_item *item) {
   if (!item->is_tail) put(pr, ";");
 }
 
-/* "let x = ", or nothing if it is the value of its block. */
+/* Prints "let x = ", or nothing for the value of a block. */
 static void begin_binding(printer *pr, uint32_t index, bool with_type) {
   const hia_draft_item *item = item_at(pr, index);
   if (layout(pr) == BRACES) new_line(pr);
@@ -386,7 +387,7 @@ static void put_item(printer *pr, uint32_t at) {
     end_block(pr);
     break;
   default:
-    if (item->is_tail) break; /* put_value */
+    if (item->is_tail) break; /* put_value prints it */
     begin_binding(pr, index, item->kind == HIA_DRAFT_FAIL);
     put_expr(pr, index);
     put(pr, ";");

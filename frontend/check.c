@@ -1,11 +1,11 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Instances whose types are known, once more with messages: types of bodies, final types, ranges of
- * literals; then whether every function can end. */
+/* Types every instance once more, now with messages: types of bodies, final types, ranges of
+ * literals. Then checks that every function can end. */
 #include "frontend/ast.h"
 
 #include <stdlib.h>
 
-#define CHAIN_END 3u /* calls shown at either end of a chain of instances */
+#define CHAIN_END 3u /* notes shown at either end of a chain of instances */
 
 const char *hiaF_inst_name(const hia_program *p, uint32_t id) {
   const hia_inst *inst = hiaF_inst(p, id);
@@ -27,7 +27,7 @@ const char *hiaF_inst_name(const hia_program *p, uint32_t id) {
 
 /* ---- one instance ---- */
 
-/* The instances that its calls ended up with. */
+/* Collects the instances to which its calls were resolved. */
 static void collect_callees(hia_program *p, uint32_t id) {
   hia_inst *inst = hiaF_inst(p, id);
   const hia_decl *d = hiaF_decl(p, inst->decl);
@@ -40,14 +40,14 @@ static void collect_callees(hia_program *p, uint32_t id) {
   }
 }
 
-/* The instance whose call made this one, if this one is generic: its types come from there. */
+/* The instance whose call made this generic one, and gave it its types; else NONE. */
 static uint32_t origin(const hia_program *p, uint32_t id) {
   const hia_inst *inst = hiaF_inst(p, id);
   return hiaF_decl(p, inst->decl)->generic ? inst->caller : HIA_NONE;
 }
 
-/* Which calls brought the types of a generic instance: from the innermost one out to that in a
- * function whose types are declared. Of a long chain the middle is left out. */
+/* Notes the calls that gave a generic instance its types, from the innermost one out to the call in
+ * a function whose types are declared. The middle of a long chain is left out. */
 static void note_instances(hia_program *p, uint32_t id, hia_diag *diag) {
   uint32_t length = 0;
   for (uint32_t k = id; origin(p, k) != HIA_NONE; k = origin(p, k)) length++;
@@ -99,7 +99,7 @@ static void check_instance(hia_program *p, uint32_t id) {
     for (uint32_t i = 0; i < hiaF_inst(p, id)->callees.len; i++) {
       uint32_t callee = hiaF_inst(p, id)->callees.data[i];
       if (hiaF_inst(p, callee)->state == HIA_INST_DONE) continue;
-      hiaF_solve(p, callee); /* types that only the last round brought about */
+      hiaF_solve(p, callee); /* instances at types that were known only in the last round */
       again = true;
     }
   }
@@ -108,10 +108,11 @@ static void check_instance(hia_program *p, uint32_t id) {
   hiaF_inst(p, id)->checked = true;
 }
 
-/* ---- can it end? ----
+/* ---- functions that cannot end ----
  *
- * A function can end if some path through its body needs only calls that can. Least fixpoint over
- * the call graph: callees first, then again the callers of each that has been found to end. */
+ * A function can end if some path through its body makes only calls of functions that can end: the
+ * least fixpoint over the call graph. Callees are visited first; when a function turns out to end,
+ * its callers are visited again. */
 
 static bool ends(const hia_program *p, const hia_inst *inst, hia_ast_id first, hia_ast_id id);
 
@@ -140,7 +141,7 @@ static bool ends(const hia_program *p, const hia_inst *inst, hia_ast_id first, h
     for (uint32_t i = 1; i < n->c; i += 2)
       if (ends(p, inst, first, list[n->b + i])) return true;
     return false;
-  case HIA_AST_LOOP: /* perhaps without a round */
+  case HIA_AST_LOOP: /* may make no round, so only the initial values count */
     for (uint32_t i = 0; i < n->c; i++)
       if (!ends(p, inst, first, hiaF_node(p, list[n->b + i])->c)) return false;
     return ends(p, inst, first, p->extra.data[n->a]);
@@ -153,7 +154,7 @@ static bool ends(const hia_program *p, const hia_inst *inst, hia_ast_id first, h
       if (!ends(p, inst, first, list[n->b + i])) return false;
     return ends(p, inst, first, n->a);
   case HIA_AST_COMPARE: return ends(p, inst, first, n->a) && ends(p, inst, first, n->b);
-  case HIA_AST_LOGIC: /* the first operand decides, perhaps */
+  case HIA_AST_LOGIC: /* the first operand may decide alone */
   case HIA_AST_NOT:
   case HIA_AST_NEG:
   case HIA_AST_FIELD: return ends(p, inst, first, n->a);
@@ -188,9 +189,9 @@ static void find_ending(hia_program *p, const hia_u32vec *reached) {
 
 static bool is_sound(const hia_inst *inst) { return inst->ends && !inst->no_base; }
 
-/* One component, reached[from .. to): says that it does not end, at the function that stands first
- * in the source, unless something else is wrong in it or it only depends on one that does not end.
- */
+/* Reports that the component reached[from .. to) does not end, at its first function in the source.
+ * Reports nothing if the component has another error, or if it only depends on one that does not
+ * end. */
 static void check_group(hia_program *p, const hia_u32vec *reached, uint32_t from, uint32_t to) {
   uint32_t worst = HIA_NONE;
   bool other_reason = false;
@@ -249,8 +250,8 @@ static void sort_by_order(hia_program *p, hia_u32vec *reached) {
   for (uint32_t i = 0; i < reached->len; i++) reached->data[i] = list[i].inst;
 }
 
-/* What an earlier check has found sound, with all that it calls, is left out: otherwise asking for
- * the functions of a program one by one would be quadratic. */
+/* Appends the instance and all that it calls. Leaves out those that an earlier check found sound:
+ * otherwise checking the functions of a program one by one would be quadratic. */
 static void reach(hia_program *p, hia_u32vec *reached, uint32_t id) {
   hia_inst *inst = hiaF_inst(p, id);
   if (inst->stamp == p->stamp || inst->sound) return;

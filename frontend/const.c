@@ -1,16 +1,16 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Consts: their order (cycles are errors), types and values.
  *
- * A const without a type stands for its expression in brackets wherever it is used, so it may be
- * several values: one per dtype that its literal type can take. They are computed here, once, in
- * order of dependence; what goes wrong at a dtype is kept and reported where it is used at it. */
+ * A const without a type stands for its expression in brackets wherever it is used, so it may have
+ * several values: one for each dtype that its literal type can take. They are computed here, once,
+ * in order of dependence. The error of a dtype is kept, and reported at a use at this dtype. */
 #include "frontend/ast.h"
 
 enum { FRESH, OPEN, CLOSED };
 
 typedef struct frame {
   uint32_t decl;
-  uint32_t next, end; /* of its uses, in the vector of uses */
+  uint32_t next, end; /* its uses that are left, in the vector of uses */
 } frame;
 
 /* Appends the consts that an expression uses. */
@@ -38,7 +38,7 @@ static void report_cycle(hia_program *p, const frame *frames, uint32_t n, uint32
              hiaF_symbol_text(p, d->symbol));
 }
 
-/* ---- one const, its uses being done ---- */
+/* ---- one const, after those that it uses ---- */
 
 static void value_at(hia_decl *d, hia_typing *t, hia_dtype dtype) {
   hia_const_value *v = &d->values[dtype];
@@ -54,7 +54,7 @@ static void value_at(hia_decl *d, hia_typing *t, hia_dtype dtype) {
   t->fault = NULL;
 }
 
-/* Says what is wrong at a dtype, once. */
+/* Reports the error of a const at a dtype, once. */
 static void report_fault(hia_program *p, hia_decl *d, hia_dtype dtype) {
   hia_const_value *v = &d->values[dtype];
   if (v->state != HIA_CONST_BAD || v->fault.message == NULL) return;
@@ -140,7 +140,7 @@ const hia_const_value *hiaF_const_value(const hia_program *p, uint32_t decl, hia
   return &d->values[dtype];
 }
 
-/* A const that nothing uses must have a value all the same. An integer may be meant as i64. */
+/* A const that nothing uses must still have a value. An untyped integer may have it as i64 only. */
 void hiaF_consts_unused(hia_program *p) {
   for (uint32_t i = 0; i < p->decls.len; i++) {
     hia_decl *d = hiaF_decl(p, i);

@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Diagnostics: a list ordered by position, and how one is shown. */
+/* Diagnostics: a list ordered by position, and their printing. */
 #include "frontend/ast.h"
 
 #include <stdio.h>
@@ -30,14 +30,13 @@ void hiaF_line_col(const hia_source *source, uint32_t at, uint32_t *line, uint32
 hia_place hiaF_place(const hia_source *source, uint32_t line) {
   hia_place place = {source->name, source->text, source->len, line};
   if (source->expr_line == 0) return place;
-  place.len = source->expr_at - 1; /* a line end stands between */
+  place.len = source->expr_at - 1; /* without the line end before the expression */
   if (line < source->expr_line) return place;
   return (hia_place){HIA_EXPRESSION, source->text + source->expr_at, source->len - source->expr_at,
                      line - source->expr_line + 1};
 }
 
-/* Puts it where its position belongs, behind what is there of the same one. The list is full: NULL.
- */
+/* Inserts in order of position, behind those at the same position. NULL if the list is full. */
 static hia_diag *insert(hia_diags *diags, const hia_diag *diag) {
   for (uint32_t i = 0; i < diags->list.len; i++) {
     const hia_diag *d = &diags->list.data[i];
@@ -59,7 +58,7 @@ static hia_diag *insert(hia_diags *diags, const hia_diag *diag) {
   return &diags->list.data[i];
 }
 
-/* Names and types of the user can be of any length: a message is cut. */
+/* Names and types of the user can be of any length, so messages are cut. */
 static const char *format(hia_arena *arena, const char *fmt, va_list args) {
   hia_text text;
   hiaR_text_init(&text, arena);
@@ -123,7 +122,7 @@ void hiaF_note(hia_diags *diags, hia_diag *diag, uint32_t at, const char *fmt, .
   hiaR_push(&diags->comp->arena, &diag->notes, note);
 }
 
-/* ---- showing ---- */
+/* ---- printing ---- */
 
 static void excerpt(const hia_source *source, uint32_t line, uint32_t col, uint32_t len,
                     hia_text *out) {

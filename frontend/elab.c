@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Checked instances to graph functions. Nodes are appended in the order of evaluation, tuples are
- * taken apart to scalars, and names are gone: a variable is the values it stands for. */
+/* Makes graph functions of checked instances. Nodes are appended in the order of evaluation, tuples
+ * become their scalars, and variables become the values that they stand for. */
 #include "frontend/ast.h"
 
 #define FEW 16
@@ -35,7 +35,7 @@ hia_loc_id hiaF_elab_loc(hia_elab *e, uint32_t pos) {
 
 /* ---- pieces ---- */
 
-/* The op on the last n words, which its result replaces. */
+/* Appends an op on the last n words, which its result replaces. */
 static void op(hia_elab *e, unsigned opcode, uint32_t n, uint32_t pos) {
   hia_value_id v = hiaG_op(e->g, e->fn, e->region, opcode, e->words.data + (e->words.len - n), n,
                            hiaF_elab_loc(e, pos));
@@ -51,7 +51,7 @@ static void number(hia_elab *e, hia_ast_id id, bool negative, uint32_t pos) {
   const hia_ast *n = hiaF_node(e->p, id);
   hia_dtype dtype = (hia_dtype)type_of(e, id);
   hia_word word = 0;
-  hiaF_number(e->p, n, negative, dtype, &word); /* checked to fit */
+  hiaF_number(e->p, n, negative, dtype, &word); /* settle.c has checked that it fits */
   constant(e, dtype, word, pos);
 }
 
@@ -206,7 +206,7 @@ static void elab_block(hia_elab *e, const hia_ast *n, bool tail) {
 
 /* ---- calls ---- */
 
-/* The function of an instance, made without its body if need be. */
+/* The function of an instance; if there is none yet, it is made without its body. */
 static hia_fn_id function_of(hia_elab *e, uint32_t id) {
   if (e->fns[id] != HIA_NONE) return e->fns[id];
   hia_program *p = e->p;
@@ -230,7 +230,7 @@ static hia_fn_id function_of(hia_elab *e, uint32_t id) {
   return e->fns[id];
 }
 
-/* The function of the host in the graph. */
+/* The graph's extern of a declaration. */
 static uint32_t extern_of(hia_elab *e, uint32_t decl) {
   hia_program *p = e->p;
   const hia_decl *d = hiaF_decl(p, decl);

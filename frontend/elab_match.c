@@ -1,10 +1,10 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* `match` on integers and booleans.
  *
- * A few integers are tested one after the other. Many are not: that would nest as deep as there are
- * arms. A balanced tree of comparisons first finds the number of the arm, without evaluating
- * anything else (the last arm, which stands at every leaf, is there a number only), and a second
- * one branches on that number; both are as deep as the logarithm of the number of arms. */
+ * A few integers are tested one after the other. With many, such a chain would nest as deep as
+ * there are arms. Instead, a balanced tree of comparisons first finds the number of the arm and
+ * evaluates nothing else: the last arm stands at every leaf, but only as its number. A second tree
+ * branches on that number. Both trees are as deep as the logarithm of the number of arms. */
 #include "frontend/ast.h"
 
 #include <stdlib.h>
@@ -17,7 +17,7 @@ typedef struct literal {
 typedef struct matcher {
   hia_elab *e;
   const uint32_t *arms; /* pattern, expression, ... */
-  uint32_t n_arms;      /* the last one takes what the others do not */
+  uint32_t n_arms;      /* the last one matches whatever the others do not */
   literal *literals;    /* of the others */
   hia_value_id subject;
   hia_dtype dtype;
@@ -26,7 +26,7 @@ typedef struct matcher {
   bool tail;
 } matcher;
 
-/* Pushes the value of an arm. */
+/* Pushes the value of an arm's expression. */
 static void elab_arm(matcher *m, uint32_t arm) {
   hia_elab *e = m->e;
   hia_ast_id pattern = m->arms[2 * arm];
@@ -51,7 +51,7 @@ static hia_region_id regions_of(const matcher *m, hia_node_id node) {
   return m->e->fn->nodes.data[node].regions;
 }
 
-/* The first arm from `arm` on that matches, one after the other. At most HIA_MATCH_CHAIN deep. */
+/* Tests the arms from `arm` on one after the other. At most HIA_MATCH_CHAIN deep. */
 static void elab_chain(matcher *m, uint32_t arm) {
   hia_elab *e = m->e;
   if (arm + 1 == m->n_arms) {
@@ -72,7 +72,7 @@ static void elab_chain(matcher *m, uint32_t arm) {
   hiaF_elab_results(e, node);
 }
 
-/* The number of the arm (i32), where it can only be one of literals[low .. high) or the last. */
+/* Finds the number of the arm (i32), which is that of one of literals[low .. high) or the last. */
 static hia_value_id find_arm(matcher *m, uint32_t low, uint32_t high) {
   hia_elab *e = m->e;
   if (high - low == 1) {
@@ -97,7 +97,7 @@ static hia_value_id find_arm(matcher *m, uint32_t low, uint32_t high) {
   return hiaG_out(e->fn, node, 0);
 }
 
-/* The arm with the number `arm`, which is one of low .. high - 1. */
+/* Branches to the arm with the number `arm`, one of low .. high - 1. */
 static void branch(matcher *m, hia_value_id arm, uint32_t low, uint32_t high) {
   hia_elab *e = m->e;
   if (high - low == 1) {

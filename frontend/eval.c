@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Values of constant expressions, after their types were resolved: consts and arguments of the
- * command line. The meaning is the runtime's own (base/scalar.c). */
+/* Evaluates constant expressions whose types are resolved: consts, and arguments of the command
+ * line. Operators are evaluated by the runtime's own code (base/scalar.c). */
 #include "frontend/ast.h"
 
 static bool fault(hia_typing *t, const hia_ast *n, uint32_t end, hia_status status) {
@@ -56,7 +56,7 @@ static bool eval_literal(hia_typing *t, hia_ast_id id, bool negative, hia_itype 
                          hia_word *out) {
   if (hiaF_number(t->p, hiaF_node(t->p, id), negative, (hia_dtype)type, out) == HIA_NUMBER_OK)
     return true;
-  t->failed = true; /* resolving has said why */
+  t->failed = true; /* resolving has reported why */
   return false;
 }
 

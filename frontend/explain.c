@@ -1,13 +1,12 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* What codes of errors and words of failures mean: the tables errors.def and failures.def as text.
- */
+/* Explanations of codes of errors and words of failures: errors.def and failures.def as text. */
 #include "frontend/frontend.h"
 
 typedef struct explanation {
   const char *code, *text;
 } explanation;
 
-/* Put together by the compiler, so that nothing has to be allocated. */
+/* Strings that the C compiler joins, so that nothing is allocated. */
 #define TEXT(head, text, wrong, right)                                                             \
   (sizeof(wrong) == 1   ? head "\n\n" text "\n"                                                    \
    : sizeof(right) == 1 ? head "\n\n" text "\n\nWrong:\n\n" wrong                                  \

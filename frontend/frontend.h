@@ -1,28 +1,29 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The frontend: source text to checked program to graph.
  *
- * Everything here works inside one compilation (hia_comp): memory is its arena's, running out of it
- * throws. Mistakes of the user never throw: they become diagnostics. */
+ * Everything here works inside one compilation (hia_comp). Its arena owns all memory, and running
+ * out of memory throws. Mistakes of the user never throw: they become diagnostics. */
 #ifndef HIA_FRONTEND_H
 #define HIA_FRONTEND_H
 
 #include "graph/graph.h"
 
-/* ---- diag.c: what is wrong with a program ---- */
+/* ---- diag.c: diagnostics, the mistakes in a program ---- */
 
-/* Another place that matters: "first defined here". */
+/* Another place that belongs to the error: "first defined here". */
 typedef struct hia_diag_note {
-  uint32_t line, col; /* as of the error; 0: the text alone */
+  uint32_t line, col; /* as in hia_diag; 0: a note without a place */
   const char *text;
 } hia_diag_note;
 
 typedef struct hia_diag {
-  const char *code;    /* stable: "E0101"; the list with explanations is docs/errors.md */
+  const char *code;    /* stable: "E0101"; docs/errors.md explains all */
   uint32_t line, col;  /* from 1, col in bytes; 0: no position */
   uint32_t len;        /* bytes to underline on that line, at least 1 */
   const char *message; /* one line, no full stop */
-  const char *hint;    /* what to write instead; NULL if there is none */
-  const char *fix; /* the hint as a change of the source: these bytes become this text; or NULL */
+  const char *hint;    /* what to write instead, or NULL */
+  const char *fix; /* the hint as a change of the source, or NULL: bytes fix_start .. fix_end become
+                      this text */
   uint32_t fix_start, fix_end;
   HIA_VEC(hia_diag_note) notes;
 } hia_diag;
@@ -31,13 +32,13 @@ typedef struct hia_source {
   const char *name; /* as given by the user; "" if it has none */
   const char *text; /* len bytes, NUL behind them */
   size_t len;
-  /* An expression behind the program, on lines of its own: where it begins, and its line. Positions
-   * in the frontend go on counting; those that leave it are of one of two files (hiaF_place). 0:
-   * there is none. */
+  /* An expression behind the program, on lines of its own: its first byte, and its line; 0: none.
+   * Positions in the frontend count on through both; positions that leave the frontend belong to
+   * one of two files (hiaF_place). */
   uint32_t expr_at, expr_line;
 } hia_source;
 
-/* A line as the user knows it. */
+/* A line as the user sees it. */
 typedef struct hia_place {
   const char *file, *text; /* len bytes: all of the file */
   size_t len;
@@ -49,7 +50,7 @@ typedef struct hia_diags {
   hia_comp *comp;
   const hia_source *source;
   HIA_VEC(hia_diag) list; /* in order of position, at most HIA_MAX_DIAGS */
-  uint32_t suppressed;    /* found beyond that */
+  uint32_t suppressed;    /* errors beyond that, which are only counted */
 } hia_diags;
 #define HIA_MAX_DIAGS 50
 
@@ -58,24 +59,24 @@ void hiaF_diags_init(hia_diags *diags, hia_comp *comp, const hia_source *source)
  * are not printable are shown escaped; long lines are cut around the caret. */
 void hiaF_diag_print(const hia_diags *diags, uint32_t i, hia_text *out);
 
-/* explain.c: what a code or the word of a failure means; NULL if it is none. The first line is a
- * heading, "E0301: mixed types"; static. */
+/* explain.c: the explanation of a code or of the word of a failure; NULL for any other text.
+ * Static. The first line is a heading, "E0301: mixed types". */
 const char *hiaF_explain(const char *code);
-const char *hiaF_explained_code(size_t i); /* all of them; NULL at the end */
+const char *hiaF_explained_code(size_t i); /* the i-th; NULL behind the last */
 
 /* ---- a checked program ---- */
 
 typedef struct hia_program hia_program;
 typedef uint32_t hia_decl_id, hia_inst_id;
 
-/* Parses and checks: names everywhere, types of every function that has all its parameter types
- * (and of every generic function these call). Mistakes go to `diags` (the program is then usable
- * for hiaF_print_ast if it parsed, and for nothing else); NULL if it did not even parse. `source`
- * must outlive the program. */
+/* Parses and checks: names everywhere, types of every function that declares all its parameter
+ * types and of every generic function that these call. Mistakes go to `diags`; the program can then
+ * only be printed, by hiaF_print_ast. Returns NULL if the text does not parse. `source` must
+ * outlive the program. */
 hia_program *hiaF_load(hia_comp *comp, hia_types *types, const hia_source *source,
                        hia_diags *diags);
 
-uint64_t hiaF_parse_ns(const hia_program *p); /* of the time that loading took */
+uint64_t hiaF_parse_ns(const hia_program *p); /* the part of the loading time */
 uint32_t hiaF_n_fns(const hia_program *p);    /* declared functions are 0 .. n - 1 */
 hia_decl_id hiaF_find(const hia_program *p, const char *name, size_t len);    /* or HIA_NONE */
 const char *hiaF_similar(const hia_program *p, const char *name, size_t len); /* or NULL */
@@ -86,28 +87,28 @@ hia_type hiaF_param_type(const hia_program *p, hia_decl_id fn, uint32_t i); /* H
 /* True if a call of the function may call an impure function of the host. */
 bool hiaF_is_impure(hia_program *p, hia_decl_id fn);
 
-/* The instance of a function at argument types (n = its arity; where a type is declared it must be
- * given exactly). HIA_NONE and diagnostics if its body does not check at these types. Instances
- * stay; asking again gives the same. */
+/* The instance of a function at argument types; n is its arity, and a declared type must be passed
+ * exactly. Adds diagnostics and returns HIA_NONE if its body does not check at these types.
+ * Instances stay: the same types return the same instance. */
 hia_inst_id hiaF_instantiate(hia_program *p, hia_decl_id fn, const hia_type *args,
                              hia_diags *diags);
 hia_type hiaF_result(const hia_program *p, hia_inst_id inst);
 
 /* ---- program.c: functions of the host ----
- * What a program declares `extern` is looked for when it has been loaded. */
+ * The functions that a program declares `extern` are looked up once it has been loaded. */
 
 typedef struct hia_host_info {
-  const char *declaration; /* as hiaG_extern_print writes it; NULL: nobody knows */
-  bool raises;             /* it may answer that it has failed */
+  const char *declaration; /* as hiaG_extern_print writes it; NULL: unknown */
+  bool raises;             /* its calls may fail */
 } hia_host_info;
 typedef struct hia_host_finder {
   void *user;
   bool (*find)(void *user, const char *name, hia_host_info *info);
-  const char *(*name)(void *user, size_t i); /* of those there are, to suggest one; NULL: no more */
+  const char *(*name)(void *user, size_t i); /* the i-th, to suggest it; NULL behind the last */
 } hia_host_finder;
-/* Says in p's diagnostics what is not there or declared otherwise. */
+/* Adds a diagnostic for each extern that the host lacks or declares otherwise. */
 void hiaF_link(hia_program *p, const hia_host_finder *finder, hia_diags *diags);
-/* The name of an extern that differs least from this one; or NULL. */
+/* The host function's name that differs least from this one, or NULL. */
 const char *hiaF_similar_host(const hia_host_finder *finder, const char *name);
 uint32_t hiaF_n_externs(const hia_program *p);
 /* Fills in name, is_impure and the signature of the i-th extern of a program without errors, in the
@@ -116,37 +117,40 @@ const char **hiaF_extern(const hia_program *p, uint32_t i, hia_extern *e);
 /* The declaration of a program that is one extern and nothing else; else NULL. */
 const char *hiaF_extern_text(const hia_program *p, const char **name);
 
-/* elab.c: the graph (state HIA_FUNCTIONS) of these instances and all they call, in a compilation
- * `comp` with types of its own: nothing of it refers to the program. Root k is the function
- * roots_out[k] of the graph, marked is_root. `counted`: a COUNT node (imm 0) before every call, one
- * (imm 1) at the start of every loop round. May throw at `comp` and at the program's compilation.
+/* elab.c: the graph (state HIA_FUNCTIONS) of these instances and all that they call, in a
+ * compilation `comp` with types of its own: the graph does not refer to the program. Root k is the
+ * function roots_out[k] of the graph, marked is_root. `counted`: a COUNT node (imm 0) before every
+ * call, and one (imm 1) at the start of every loop round. May throw at `comp` and at the program's
+ * compilation.
  */
 hia_graph *hiaF_build(hia_program *p, hia_comp *comp, hia_types *types, const hia_inst_id *roots,
                       uint32_t n_roots, bool counted, hia_fn_id *roots_out);
 
-/* value.c: values as the command line and the API read them. Reads a constant expression
- * of `type`, or by its own look when `type` is HIA_NONE; *type_out is the type it has, *words its
- * scalars in canonical form (arena). False and diagnostics if it is none. */
+/* value.c: values as the command line and the API read them. Reads a constant expression of `type`,
+ * or of whatever type it has if `type` is HIA_NONE. *type_out becomes its type, *words its scalars
+ * in canonical form (in the arena). Adds diagnostics and returns false if the text is no such
+ * expression. */
 bool hiaF_parse_value(hia_comp *comp, hia_types *types, const hia_source *source, hia_type type,
                       hia_type *type_out, hia_word **words, hia_diags *diags);
 
-/* ast.c: the syntax tree, one node a line, indented, with positions and, after a check, types. */
+/* print_ast.c: the syntax tree, one node a line, indented, with positions and, after a check,
+ * types. */
 void hiaF_print_ast(const hia_program *p, hia_text *out);
 void hiaF_dot_ast(const hia_program *p, hia_text *out); /* the same for Graphviz */
 
 /* ---- build.c: programs made by calls, for the builder of the public header ----
  *
- * Ids are those of the public header: the tag, and index + 1. Mistakes of the host throw
- * HIA_ARGUMENT with a message; a draft can still be printed then. */
+ * Ids are those of the public header: the tag, and index + 1. A mistake of the host throws
+ * HIA_ARGUMENT with a message; after it the draft can only be printed. */
 
-/* Of IFs and LOOPs in one another: each takes two of the HIA_MAX_NESTING levels of the text, and
- * what is innermost some more. The public header says the same number. */
+/* The nesting of IFs and LOOPs. Each takes two of the HIA_MAX_NESTING levels of the text, and the
+ * innermost values take some more. The public header states the same number. */
 #define HIA_DRAFT_MAX_NESTING 900u
-/* Parameters of a function, at most; of a loop: as many as a type has parts. */
+/* Parameters of a function. The variables of a loop are limited by the parts of a type. */
 #define HIA_DRAFT_MAX_PARAMS 1000u
 
 typedef struct hia_draft hia_draft;
-hia_draft *hiaF_draft_new(hia_comp *comp, uint32_t tag); /* the compilation's */
+hia_draft *hiaF_draft_new(hia_comp *comp, uint32_t tag); /* lives as long as comp */
 uint64_t hiaF_draft_tuple_type(hia_draft *d, const uint64_t *parts, size_t n);
 uint64_t hiaF_draft_type_of(hia_draft *d, uint64_t value);
 uint64_t hiaF_draft_declare(hia_draft *d, const char *signature);
@@ -172,11 +176,11 @@ void hiaF_draft_loop(hia_draft *d, const uint64_t *init, size_t n, uint64_t *var
 void hiaF_draft_while(hia_draft *d, uint64_t condition);
 uint64_t hiaF_draft_end_loop(hia_draft *d, const uint64_t *next, size_t n);
 
-/* The first function without a body, or with one that is not at its end; NULL if there is none. */
+/* The first function that lacks a body or whose body has not ended; NULL if there is none. */
 const char *hiaF_draft_unfinished(const hia_draft *d, bool *has_begun);
 
-/* build_print.c: the program in the language. What it needs for the while is out->arena's, names go
- * to the draft. */
+/* build_print.c: prints the program in the language. Temporary memory is that of out->arena; names
+ * are added to the draft. */
 void hiaF_draft_print(hia_draft *d, hia_text *out);
 
 #endif

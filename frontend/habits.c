@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Words that people write who know other languages, and what hiaton has instead. */
+/* Words of other languages, and what to write in hiaton instead. */
 #include "frontend/ast.h"
 
 typedef struct habit {
@@ -143,7 +143,7 @@ static const habit habits[] = {
     {CALL, "not", "write 'not x'"},
 };
 
-/* Functions that hiaton has by another name. A built-in that it lacks is not suggested. */
+/* Functions of other languages that hiaton has under another name. */
 static const char *const aliases[][2] = {
     {"fabs", "abs"},          {"fabsf", "abs"},
     {"sqrtf", "sqrt"},        {"fmin", "min"},

@@ -1,10 +1,11 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Types from the inside out: docs/language.md, "Typing of literals".
+/* Infers types from the inside out: docs/language.md, "Typing of literals".
  *
- * One function for all three uses: silently, again and again, while results are being found
+ * The same code serves three uses: repeatedly and without messages, while results are being solved
  * (solve.c); once with messages (check.c); for constant expressions (const.c, value.c). Types are
- * left in the slots of the nodes; they may still be literal and get final in settle.c. A slot that
- * has been reported holds ERROR, which joins with everything, so that nothing is said twice. */
+ * left in the slots of the nodes. They may still be literal types, which become final in settle.c.
+ * The slot of a node whose error was reported holds ERROR, which joins with every type, so that no
+ * mistake is reported twice. */
 #include "frontend/ast.h"
 
 /* ---- messages ---- */
@@ -42,7 +43,8 @@ static const char *type_text(hia_typing *t, hia_itype type) {
 
 static bool is_dtype(hia_itype t) { return t < HIA_N_DTYPES; }
 
-/* What the narrower of two operands is best converted to. A literal could be anything: f64, i32. */
+/* Hints to convert the narrower of two operands. For literals, whose type is open, the conversion
+ * is to f64 or i32. */
 static void hint_mixed(hia_typing *t, hia_diag *diag, hia_operand left, hia_itype a,
                        hia_operand right, hia_itype b) {
   if (a == HIA_IT_FLOAT || a == HIA_IT_FLOAT_U) a = HIA_F64;
@@ -96,7 +98,7 @@ static void expect_bool(hia_typing *t, hia_ast_id expr, const char *what) {
     hiaF_hint(t->p->diags, diag, "write %s != 0", text != NULL ? text : "...");
 }
 
-/* ERROR if it is none. */
+/* Infers an expression that must be a number; ERROR, with a report, if it is none. */
 static hia_itype expect_number(hia_typing *t, hia_ast_id expr, const char *what) {
   hia_itype type = hiaF_infer(t, expr);
   if (type != HIA_BOOL && !hiaF_is_tuple(type)) return type;
@@ -204,7 +206,7 @@ hia_itype hiaF_declared_type(hia_program *p, hia_ast_id id) {
   return hiaF_ituple(&p->it, parts, n.c);
 }
 
-/* A type with too many parts is an error where it is used. */
+/* A declared type. If it has too many parts, the error is reported at this use of it. */
 static hia_itype declared(hia_typing *t, hia_ast_id id) {
   hia_itype type = hiaF_declared_type(t->p, id);
   const hia_ast *n = hiaF_node(t->p, id);
@@ -228,7 +230,7 @@ static void bind(hia_typing *t, hia_ast_id binder, hia_itype type) {
     bind(t, t->p->extra.data[n->b + i], fits ? hiaF_ituple_part(it, type, i) : type);
 }
 
-/* What a LET or LVAR binds: declared, or settled. */
+/* The type of what a LET or LVAR binds: declared, or else settled. */
 static hia_itype infer_bound(hia_typing *t, hia_ast_id id, hia_ast_id expr, hia_ast_id type,
                              const char *what) {
   hia_itype have = hiaF_infer(t, expr);
@@ -257,7 +259,7 @@ static hia_itype infer_block(hia_typing *t, const hia_ast *n) {
   return hiaF_infer(t, n->a);
 }
 
-/* The value of a loop's block becomes its variables, which are of the types `state`. */
+/* Checks the next values, of types `next`, against the loop's variables, of types `state`. */
 static void accept_next(hia_typing *t, const hia_ast *loop, hia_ast_id value, hia_itype next,
                         hia_itype state) {
   hia_program *p = t->p;
@@ -306,7 +308,7 @@ static hia_itype infer_loop(hia_typing *t, const hia_ast *n) {
   }
   if (hiaF_is_final(&p->it, state)) {
     const hia_ast *b = hiaF_node(p, block);
-    bool none = b->kind == HIA_AST_BLOCK; /* point at the value, not at the whole block */
+    bool none = b->kind == HIA_AST_BLOCK; /* the error points at the value, not at the block */
     accept_next(t, n, none ? b->a : block, next, state);
   }
   return state;
@@ -330,7 +332,7 @@ static bool takes(hia_rule rule, hia_itype type) {
   return !is_float || hiaR_rule_takes(rule, HIA_F64);
 }
 
-/* The type of an argument of a built-in; ERROR if the built-in does not take it. */
+/* Infers an argument of a built-in. Reports it and returns ERROR if its type is not accepted. */
 static hia_itype infer_argument(hia_typing *t, const hia_op_info *info, hia_rule rule,
                                 hia_ast_id arg) {
   static const char *const wants[] = {
@@ -376,7 +378,7 @@ static hia_itype infer_builtin(hia_typing *t, const hia_ast *n, const hia_ast *c
     const char *what = t->report ? hiaR_arena_printf(t->p->arena, "'%s'", info->name) : "";
     hia_operand operand = hiaF_operand(t->p, arg);
     hia_itype join = hiaF_join_exprs(t, before, type, operand, have, a->start, a->end, what);
-    if (join != type) before = operand; /* it has decided the type so far: others adapt */
+    if (join != type) before = operand; /* it decides the type so far: the others adapt */
     type = join;
   }
   return op == HIA_OP_FAIL ? HIA_IT_BOTTOM : rule == HIA_RULE_CLASSIFY ? HIA_BOOL : type;

@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Types of `match`, and whether its arms cover every case and can all be reached. */
+/* Types of `match`; checks that its arms cover every case and that each can be reached. */
 #include "frontend/ast.h"
 
 #include <stdlib.h>
@@ -117,7 +117,7 @@ hia_itype hiaF_infer_match(hia_typing *t, hia_ast_id id) {
     subject = HIA_IT_ERROR;
   }
   hia_itype type = HIA_IT_ERROR;
-  hia_operand before = {.expr = HIA_NONE}; /* the last arm that is no literal, or the first one */
+  hia_operand before = {.expr = HIA_NONE}; /* the last arm of no literal type, or the first */
   for (uint32_t i = 0; i < n.c; i += 2) {
     check_pattern(t, p->extra.data[n.b + i], subject);
     hia_ast_id arm = p->extra.data[n.b + i + 1];

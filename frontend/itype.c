@@ -84,7 +84,7 @@ hia_itype hiaF_ituple(hia_itypes *it, const hia_itype *parts, uint32_t n) {
 
 static bool is_open(hia_itype t) { return t >= HIA_IT_UNKNOWN && t < HIA_IT_ERROR; }
 
-/* The open types but unknown: how far from bottom (0 bottom, 1 int, 2 float), and the taint. */
+/* The rank of an open type other than unknown: 0 bottom, 1 int, 2 float, tainted or not. */
 static unsigned rank(hia_itype t) { return (t - HIA_IT_BOTTOM) / 2; }
 static bool tainted(hia_itype t) { return t == HIA_IT_UNKNOWN || ((t - HIA_IT_BOTTOM) & 1) != 0; }
 static hia_itype make_open(unsigned r, bool taint) { return HIA_IT_BOTTOM + 2 * r + taint; }

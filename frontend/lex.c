@@ -124,8 +124,8 @@ static bool is_hex(char c) {
   return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F') || c == '_';
 }
 
-/* True if the `//` here divides, as in Python: it stands behind an operand, and what follows is no
- * prose, which has two words side by side that are no keywords. */
+/* True if the `//` here divides, as in Python: it stands behind an operand, and the text behind it
+ * is no prose, which would have two words side by side that are no keywords. */
 static bool is_floor_division(const hia_lexer *l) {
   const char *s = l->source->text + l->at + 2;
   bool after_word = false;
@@ -151,7 +151,7 @@ static bool is_floor_division(const hia_lexer *l) {
   return true;
 }
 
-/* Of all comments of another language the first is reported. */
+/* Reports the first comment of another language; the others are skipped. */
 static void foreign_comment(hia_lexer *l, uint32_t end) {
   if (!l->has_reported_comment) {
     hia_diag *diag = hiaF_error(l->diags, HIA_E0111, l->at, l->at + 2, "a comment begins with '#'");
@@ -175,7 +175,7 @@ static void skip_space(hia_lexer *l) {
     if (c != '#' && !is_line && !is_block) return;
     const char *nl = memchr(text + l->at, '\n', l->source->len - l->at);
     const char *close = is_block && !l->has_open_comment ? strstr(text + l->at + 2, "*/") : NULL;
-    l->has_open_comment |= is_block && close == NULL; /* not to be looked for again */
+    l->has_open_comment |= is_block && close == NULL; /* its end is not searched again */
     uint32_t end = nl != NULL ? (uint32_t)(nl - text) : (uint32_t)l->source->len;
     if (close != NULL) end = (uint32_t)(close - text) + 2;
     if (c != '#') foreign_comment(l, end);
@@ -288,7 +288,7 @@ static void lex_string(hia_lexer *l, hia_token *tok) {
 
 typedef struct foreign_operator {
   char text[4];
-  uint8_t kind;     /* goes on as if this had been written; BAD: with the next `;` or item */
+  uint8_t kind;     /* the parser goes on as with this token; BAD: at the next `;` or item */
   bool is_the_same; /* it means what `kind` does */
   const char *hint;
 } foreign_operator;
@@ -297,8 +297,8 @@ typedef struct foreign_operator {
   "a variable never changes: 'let' makes another one, 'loop' gives its variables their next "      \
   "values"
 
-/* Operators of other languages, the longest of those that begin alike first. None of them can stand
- * in a program that is right, as operators of ours side by side. */
+/* Operators of other languages; of those that begin alike the longest comes first. No correct
+ * program contains one of them, not even as several of our operators side by side. */
 static const foreign_operator foreign[] = {
     {"===", HIA_TOK_EQ, true, "write '=='"},
     {"!==", HIA_TOK_NE, true, "write '!='"},
@@ -348,7 +348,7 @@ static bool lex_foreign(hia_lexer *l, hia_token *tok) {
   return false;
 }
 
-/* Bytes that begin no token: all that stand together make one error. */
+/* Bytes that begin no token: a sequence of them is one error. */
 static void lex_bad(hia_lexer *l, hia_token *tok) {
   const char *text = l->source->text;
   uint32_t at = l->at;

@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* The value of a number as written, at the dtype of its place. */
+/* The value of a number literal, at the dtype of its place. */
 #include "frontend/ast.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@ static unsigned digit_value(char c) {
   return is_digit(c) ? (unsigned)(c - '0') : (unsigned)((c | 0x20) - 'a') + 10;
 }
 
-/* The digits of an integer up to its suffix; `0x` left out. */
+/* The digits of an integer, without `0x` and suffix. */
 static void int_digits(const hia_program *p, const hia_ast *n, const char **from, const char **to,
                        bool *hex) {
   const char *s = p->source->text + n->start, *end = p->source->text + n->end;

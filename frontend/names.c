@@ -1,15 +1,15 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* What every name means. Walks all items once: binds variables, resolves names to variables,
- * declarations and built-ins, checks numbers of arguments, and reports what the language has but
- * hiaton does not support yet. A declaration in which something is wrong is marked broken and is
- * not typed, so that one mistake does not become many. */
+/* Resolves names. One walk over all items binds variables, resolves names to variables,
+ * declarations and built-ins, checks numbers of arguments, and reports parts of the language that
+ * hiaton does not support yet. A declaration with an error is marked broken and is not typed, so
+ * that one mistake does not become many. */
 #include "frontend/ast.h"
 
 typedef enum walk_mode {
   WALK_FN,
   WALK_CONST,
   WALK_VALUE,
-  WALK_QUIET, /* parts of an item that was reported as not supported: only unknown names count */
+  WALK_QUIET, /* inside a reported unsupported item: only unknown names are reported */
 } walk_mode;
 
 typedef struct bound {
@@ -23,7 +23,7 @@ typedef struct walker {
   walk_mode mode;
   bool failed;
   bool too_deep;
-  HIA_VEC(bound) undo; /* what the bound symbols meant before */
+  HIA_VEC(bound) undo; /* the former meanings of the bound symbols */
 } walker;
 
 static void walk(walker *w, hia_ast_id id, uint32_t depth);
@@ -54,7 +54,8 @@ static void unsupported(walker *w, enum hia_error code, const hia_ast *node, con
 
 static bool is_wild(const hia_symbol *e) { return e->len == 1 && e->text[0] == '_'; }
 
-/* Binds a name; `base` is where its list (parameters, pattern, ...) began in the undo stack. */
+/* Binds a name. Its list (parameters, pattern, ...) begins at `base` of the undo stack: two equal
+ * names in one list are an error. */
 static void bind(walker *w, hia_symbol_id symbol, hia_ast_id var, uint32_t base) {
   if (symbol == HIA_NONE) return;
   hia_symbol *e = symbol_of(w, symbol);
@@ -89,7 +90,7 @@ static void bind_binder(walker *w, hia_ast_id id, uint32_t base) {
 
 /* ---- types ---- */
 
-/* `signature`: of a function, where a name that is no const makes a variable for the size. */
+/* `signature`: in a function's signature a name that is no const declares a size variable. */
 static void walk_type(walker *w, hia_ast_id id, bool signature) {
   if (id == HIA_NONE) return;
   const hia_ast n = *hiaF_node(w->p, id);
@@ -199,7 +200,7 @@ static void walk_name(walker *w, hia_ast_id id) {
       hiaF_note(w->p->diags, diag, d->pos, "defined here");
     }
     break;
-  default: w->failed = true; break; /* params, reported where they are defined */
+  default: w->failed = true; break; /* a param; its definition was reported */
   }
 }
 
@@ -360,7 +361,7 @@ static uint32_t log2_ceil(uint32_t n) {
 
 static void walk_match(walker *w, const hia_ast *n, uint32_t depth) {
   walk(w, n->a, depth);
-  uint32_t arms = n->c / 2; /* as a chain of tests or a tree: see elab_match.c */
+  uint32_t arms = n->c / 2; /* a chain of tests, or a tree: elab_match.c */
   depth += arms <= HIA_MATCH_CHAIN ? arms : 1 + log2_ceil(arms);
   for (uint32_t i = 0; i < n->c; i += 2) {
     uint32_t base = w->undo.len;

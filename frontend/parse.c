@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Parser: what all its parts share, and the items of a file. Functions are named after the grammar
- * (docs/language.md). Recursive descent with one token of look-ahead; after an error it is silent
- * ("panic") until it has reached a place to go on from: the next `let`, arm or item. */
+/* Parser: helpers of all its parts, and the items of a file. Functions are named after the grammar
+ * (docs/language.md). Recursive descent with one token of look-ahead and panic-mode recovery: after
+ * an error the parser reports nothing until it has skipped to the next `let`, arm or item. */
 #include "frontend/ast.h"
 
 /* ---- shared ---- */
@@ -13,7 +13,7 @@ void hiaF_advance(hia_parser *s) {
   s->tok = hiaF_lex(&s->lexer);
 }
 
-/* What the lexer reports on the way it reports once, at one place. */
+/* The token is lexed again later; the list of diagnostics drops the second report of an error. */
 hia_token hiaF_peek(const hia_parser *s) {
   hia_lexer ahead = s->lexer;
   return hiaF_lex(&ahead);
@@ -57,7 +57,7 @@ static const char *describe(hia_parser *s) {
   }
 }
 
-/* Hints for what stands behind an expression, or where one should begin. */
+/* The hint for a name behind an expression, or at the place where one should begin. */
 static const char *habit_of_name(const hia_parser *s, bool is_behind_value) {
   const char *text = s->p->source->text;
   const hia_token *t = &s->tok;
@@ -221,7 +221,7 @@ void hiaF_synchronize(hia_parser *s, hia_token_kind stop) {
     if (kind == HIA_TOK_LPAREN || kind == HIA_TOK_LBRACKET || kind == HIA_TOK_LBRACE) {
       depth++;
     } else if (kind == HIA_TOK_RPAREN || kind == HIA_TOK_RBRACKET || kind == HIA_TOK_RBRACE) {
-      /* An opening bracket before the error may be waiting for this one: only `}` is trusted. */
+      /* A bracket opened before the error may be closed by this one: only `}` is reliable. */
       if (depth > 0)
         depth--;
       else if (kind == HIA_TOK_RBRACE && !s->hopeless)
@@ -252,7 +252,7 @@ static uint32_t add_decl(hia_parser *s, hia_decl_kind kind, hia_symbol_id symbol
     hiaR_push(p->arena, &p->fns, id);
   } else if (kind == HIA_DECL_EXTERN) {
     decl.fn = p->externs.len;
-    decl.raises = true; /* until it is known better */
+    decl.raises = true; /* until hiaF_link has found the function */
     hiaR_push(p->arena, &p->externs, id);
   }
   hiaR_push(p->arena, &p->decls, decl);
@@ -277,7 +277,7 @@ static void parse_params(hia_parser *s, uint32_t decl, bool typed) {
   hiaF_decl(s->p, decl)->n_params = n;
 }
 
-/* `->`, or what other languages write before the type of a result: `:`, or nothing. */
+/* `->`; or, reported, what other languages write before a result's type: `:`, or nothing. */
 static bool accept_arrow(hia_parser *s) {
   bool is_dtype = s->tok.kind >= HIA_TOK_BOOL && s->tok.kind <= HIA_TOK_F64;
   if (s->panic || (s->tok.kind != HIA_TOK_COLON && !is_dtype)) return hiaF_accept(s, HIA_TOK_ARROW);
@@ -399,8 +399,8 @@ static bool is_c_function(const hia_parser *s) {
          hiaF_lex(&ahead).kind == HIA_TOK_LPAREN;
 }
 
-/* At what begins a definition in another language: says so, and skips it. The definition before it
- * is complete. */
+/* At the beginning of a definition in another language: reports it, skips it and returns true. The
+ * definition before it is complete. */
 static bool skip_foreign_item(hia_parser *s) {
   hia_program *p = s->p;
   const char *text = p->source->text;
@@ -454,7 +454,7 @@ static void parse_item(hia_parser *s) {
   while (s->tok.kind != HIA_TOK_EOF && !starts_item((hia_token_kind)s->tok.kind)) hiaF_advance(s);
 }
 
-/* The expression behind the program is the body of a function that no program can name. */
+/* Makes the expression behind the program the body of a function that no program can name. */
 static void parse_expression(hia_program *p, const hia_lexer *lexer) {
   hia_parser s = {.p = p, .lexer = *lexer, .is_expression = true};
   s.lexer.source = p->source;

@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Expressions. Binary operators by precedence climbing; operators of one level that follow each
- * other make one node with a list, so that a sum of a hundred thousand terms is no deep tree. */
+/* Expressions. Binary operators are parsed by precedence climbing. A sequence of operators of one
+ * level becomes one node with a list, so that a sum of a hundred thousand terms is no deep tree. */
 #include "frontend/ast.h"
 
 enum {
@@ -58,7 +58,7 @@ static hia_ast_id error_node(hia_parser *s) {
 
 /* ---- primary expressions ---- */
 
-/* A condition. `=` in it is reported, and read as `==`. */
+/* A condition. Reports `=` in it and reads it as `==`. */
 static hia_ast_id parse_condition(hia_parser *s, const char *wanted) {
   hia_ast_id id = hiaF_parse_expr(s);
   if (s->panic || s->tok.kind != HIA_TOK_ASSIGN) return id;
@@ -78,7 +78,7 @@ static bool is_elif(const hia_parser *s) {
 
 static hia_ast_id parse_if(hia_parser *s);
 
-/* What follows `else`; or `elif`, which is reported, and what follows it. */
+/* The expression after `else`. `elif` is reported and read as `else if`. */
 static hia_ast_id parse_else(hia_parser *s) {
   if (!is_elif(s)) {
     hia_diag *diag = NULL;
@@ -184,7 +184,7 @@ static hia_ast_id parse_loop(hia_parser *s) {
   return id;
 }
 
-/* One that is missing at the end of a line is reported there. */
+/* A `;` that is missing at the end of a line is reported there. */
 static void expect_semicolon(hia_parser *s) {
   const char *text = s->p->source->text;
   if (s->panic || s->tok.kind == HIA_TOK_SEMICOLON) {
@@ -200,8 +200,8 @@ static void expect_semicolon(hia_parser *s) {
   }
 }
 
-/* At its first word, which may be one of another language. `in` for its end is reported unless
- * `is_reported`. */
+/* A `let`, at its first word, which may be one of another language. `in` as its end is reported,
+ * unless an error is_reported already. */
 static void parse_let(hia_parser *s, bool is_reported) {
   hia_ast_id id = hiaF_new(s, HIA_AST_LET, s->tok.start, s->tok.end);
   hiaF_advance(s);
@@ -238,7 +238,7 @@ static void parse_let(hia_parser *s, bool is_reported) {
   hiaF_accept(s, HIA_TOK_SEMICOLON);
 }
 
-/* True at `var x`, `int x` and the like, which are reported and read as 'let'. */
+/* True at `var x`, `int x` and the like: reports them; the caller reads them as `let`. */
 static bool is_foreign_let(hia_parser *s) {
   if (s->panic || s->tok.kind != HIA_TOK_NAME) return false;
   const char *word = hiaF_symbol_text(s->p, s->tok.symbol);
@@ -296,7 +296,7 @@ hia_ast_id hiaF_parse_block(hia_parser *s) {
     hiaF_note(s->p->diags, diag, open, "the block begins here");
   }
   if (s->panic && s->tok.kind != HIA_TOK_EOF) {
-    /* The rest of the block is lost, what follows it is not. */
+    /* Skips the rest of the block; parsing resumes behind it. */
     hiaF_synchronize(s, HIA_TOK_RBRACE);
     if (s->tok.kind == HIA_TOK_RBRACE) s->panic = false;
   }
@@ -344,7 +344,7 @@ static hia_ast_id parse_brackets(hia_parser *s) {
   return with_list(s, id, base);
 }
 
-/* A name for what runs over the elements, in a comprehension. */
+/* A comprehension, behind its body: the variable, and the array or range that it runs over. */
 static hia_ast_id parse_comprehension(hia_parser *s, uint32_t start, hia_ast_id body) {
   uint32_t base = s->stack.len;
   hiaF_advance(s);
@@ -389,7 +389,7 @@ static hia_ast_id parse_array(hia_parser *s) {
   return with_list(s, id, base);
 }
 
-/* Arguments, at their bracket. */
+/* Arguments, at their opening bracket. */
 static void parse_args(hia_parser *s) {
   hiaF_advance(s);
   if (s->tok.kind != HIA_TOK_RPAREN) {
@@ -429,7 +429,7 @@ static hia_ast_id parse_conversion(hia_parser *s) {
   return id;
 }
 
-/* Behind a name that an expression cannot follow, as in `return x`: says what to write, and reads
+/* Behind a name that no expression can follow, as in `return x`: reports what to write, and reads
  * x. False if the name is no such word. */
 static bool skip_foreign_word(hia_parser *s, hia_ast_id name) {
   hia_token_kind next = (hia_token_kind)s->tok.kind;
@@ -540,7 +540,7 @@ static hia_ast_id parse_index(hia_parser *s, hia_ast_id base) {
   return finish(s, id);
 }
 
-/* x.sqrt() is sqrt(x), and math.sqrt(x) is sqrt(x). */
+/* Hints at sqrt(x) for x.sqrt() and math.sqrt(x). */
 static void hint_method(hia_parser *s, hia_diag *diag, hia_ast_id base) {
   static const char *const modules[] = {"math", "Math", "np", "numpy", "std", "cmath", "torch"};
   const char *name = hiaF_symbol_text(s->p, s->tok.symbol), *object = hiaF_quote(s->p, base);
@@ -649,7 +649,7 @@ static hia_ast_id parse_compare(hia_parser *s, hia_ast_id left, uint32_t start) 
     node->pos = pos;
     node->a = left;
     node->b = right;
-    /* A second one is not nested: the tree of a program with errors is not looked at further. */
+    /* A second comparison is not nested: the tree of a program with errors is not used. */
   }
   return id;
 }
@@ -674,7 +674,7 @@ static hia_ast_id parse_chain(hia_parser *s, hia_ast_id left, uint32_t start, bi
   return with_list(s, id, base);
 }
 
-/* Operators of level `min` and tighter. */
+/* Parses operators of level `min` and tighter. */
 static hia_ast_id parse_binary(hia_parser *s, unsigned min) {
   uint32_t start = s->tok.start;
   if (!hiaF_enter(s) || s->panic) {
@@ -692,7 +692,7 @@ static hia_ast_id parse_binary(hia_parser *s, unsigned min) {
   return left;
 }
 
-/* c ? a : b */
+/* c ? a : b: reports it, and skips its parts. */
 static hia_ast_id parse_ternary(hia_parser *s, hia_ast_id condition) {
   hia_diag *diag =
       hiaF_soft_error(s, HIA_E0110, s->tok.start, s->tok.end, "there is no operator '? :'");

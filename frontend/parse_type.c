@@ -29,7 +29,7 @@ static const char *dtype_for(const char *name) {
   return NULL;
 }
 
-/* `f64 x` or `int x`, as in C: says how it is written here, and reads it. */
+/* `f64 x` or `int x`, as in C: reports how to write it, and reads it. */
 static hia_ast_id parse_c_parameter(hia_parser *s, const char *dtype) {
   hia_token type = s->tok, name = hiaF_peek(s);
   const char *text = hiaF_symbol_text(s->p, name.symbol);

@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* The syntax tree: one node a line, indented by depth, with its position and, in functions that
- * were checked, its type. A generic function is shown once for each of its instances.
+/* Prints the syntax tree: one node a line, indented by depth, with its position and, in functions
+ * that were checked, its type. A generic function is printed once for each of its instances.
  *
  * In DOT a line is a node, with an edge from the last line of a depth less; a dashed edge leads
  * from a name to where the variable is bound. */
@@ -54,12 +54,12 @@ static const char *const kind_names[] = {
 typedef struct printer {
   const hia_program *p;
   const hia_inst *inst; /* or NULL */
-  hia_text *out;        /* of a line; in DOT its label */
+  hia_text *out;        /* the current line; in DOT its label */
   /* DOT, else NULL: */
   hia_text *dot;
   uint32_t n_lines;
   hia_u32vec last; /* line by depth */
-  uint32_t *bound; /* line of each binder, by node; of instances it is that printed last */
+  uint32_t *bound; /* line of each binder, by node, in the instance printed last */
 } printer;
 
 /* ---- lines ---- */
@@ -128,7 +128,7 @@ static void print_text(printer *pr, uint32_t start, uint32_t end) {
   hiaR_text_add(pr->out, pr->p->source->text + start, end - start);
 }
 
-/* What the line says besides kind, position and type. */
+/* Prints what a line has besides kind, position and type. */
 static void print_detail(printer *pr, const hia_ast *n) {
   const hia_program *p = pr->p;
   switch ((hia_ast_kind)n->kind) {

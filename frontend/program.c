@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* A program from its text to its checked functions: the boundary in frontend.h. */
+/* Loads a program, from its text to its checked functions: the interface in frontend.h. */
 #include "frontend/ast.h"
 
 hia_program *hiaF_program_new(hia_comp *comp, hia_types *types, const hia_source *source,
@@ -41,7 +41,7 @@ void hiaF_position(const hia_program *p, uint32_t at, uint32_t *line, uint32_t *
 
 /* ---- loading ---- */
 
-/* Declared types: not too many parts, and known to the graph. */
+/* Checks that declared types have not too many parts, and makes their graph types. */
 static void check_declared_types(hia_program *p) {
   hia_typing t = {.p = p, .report = true};
   for (uint32_t i = 0; i < p->decls.len; i++) {
@@ -188,7 +188,8 @@ hia_type hiaF_param_type(const hia_program *p, hia_decl_id fn, uint32_t i) {
   return type == HIA_IT_UNKNOWN ? HIA_NONE : hiaF_itype_made(&p->it, type);
 }
 
-/* Declarations call what their names refer to, whatever the types. */
+/* Impurity spreads along names: a declaration is taken to call all that its names refer to, at any
+ * types. */
 static void find_impure(hia_program *p) {
   hia_arena *scratch = &p->comp->scratch;
   hia_mark mark = hiaR_arena_mark(scratch);

@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Final types from the outside in, after infer.c: every expression takes the type of its place, and
- * literals are checked against it. Where the slots still hold an error, whatever does not depend on
- * it is checked all the same. */
+/* Final types, from the outside in, after infer.c: every expression takes the type of its place,
+ * and literals are checked against it. Around slots that hold an error, all that does not depend on
+ * the error is still checked. */
 #include "frontend/ast.h"
 
 static bool is_number(hia_itype type) { return type >= HIA_I32 && type <= HIA_F64; }
@@ -9,7 +9,7 @@ static bool is_number(hia_itype type) { return type >= HIA_I32 && type <= HIA_F6
 static void resolve_number(hia_typing *t, hia_ast_id id, bool negative, uint32_t start) {
   const hia_ast *n = hiaF_node(t->p, id);
   hia_itype type = *hiaF_type_at(t, id);
-  if (!is_number(type)) return; /* an error */
+  if (!is_number(type)) return; /* an error, reported already */
   if (n->kind == HIA_AST_FLOAT && type < HIA_F32) return;
   hia_word word;
   hia_number_state state = hiaF_number(t->p, n, negative, (hia_dtype)type, &word);
@@ -61,7 +61,8 @@ static void resolve_loop(hia_typing *t, const hia_ast *n) {
   hiaF_resolve(t, p->extra.data[n->a + 1], n->c == 1 ? types[0] : hiaF_ituple(&p->it, types, n->c));
 }
 
-/* A function that only fails is called for a value of any type: an instance of its own for each. */
+/* A function that always fails may be called for a value of any type; it gets an instance for each
+ * type. */
 static void resolve_bottom_call(hia_typing *t, hia_ast_id call, hia_itype type) {
   hia_program *p = t->p;
   const hia_ast *n = hiaF_node(p, call);
@@ -74,7 +75,7 @@ static void resolve_bottom_call(hia_typing *t, hia_ast_id call, hia_itype type) 
   *slot = special;
 }
 
-/* What argument i of a built-in of type `type` becomes. */
+/* The final type of argument i of a built-in of type `type`. */
 static hia_itype builtin_argument(hia_typing *t, unsigned op, uint32_t i, hia_itype have,
                                   hia_itype type) {
   hia_rule rule = (hia_rule)hiaR_ops[op].rule;

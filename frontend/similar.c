@@ -6,8 +6,8 @@
 
 static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
 
-/* Insertions, deletions, replacements and swaps of neighbours, case not counting (optimal string
- * alignment); at most `limit` + 1. */
+/* The optimal string alignment distance, ignoring case: insertions, deletions, replacements and
+ * swaps of neighbours. At most `limit` + 1. */
 static uint32_t distance(const char *a, uint32_t n, const char *b, uint32_t m, uint32_t limit) {
   if ((n > m ? n - m : m - n) > limit || n > MAX_LENGTH || m > MAX_LENGTH) return limit + 1;
   uint32_t rows[3][MAX_LENGTH + 1];

@@ -1,40 +1,45 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Instances of functions, and the types of their results.
  *
- * LANGUAGE: results that are not declared start unknown; all bodies are typed again and again, a
- * result being the type of its body and a call seeing its literal parts as unknown, until nothing
- * changes; then literal results settle, and again. Doing this for the whole program at once is
- * quadratic. Here it is done for one strongly connected component of the call graph at a time,
- * callees first (Tarjan 1972, with a stack of our own), by a queue of what has to be typed again.
+ * The language's rule: results that are not declared start unknown. All bodies are typed repeatedly
+ * until nothing changes; a result is the type of its body, and calls see its literal parts as
+ * unknown. Then literal results settle, and the bodies are typed again. For a whole program at once
+ * that is quadratic. Here it is done for one strongly connected component of the call graph at a
+ * time, callees first (Tarjan 1972, with an explicit stack), with a queue of the bodies that have
+ * to be typed again.
  *
- * That gives what the rule gives, as far as the rule is about programs without conflicts, and makes
- * the outcome independent of any order: a literal that has been joined with an unknown (the types
- * with U) settles only once all that does not depend on it is known, and bodies are typed in
- * rounds, a round seeing only the results of the one before:
+ * For programs without conflicts the outcome is that of the rule, and it does not depend on any
+ * order: a literal that was joined with an unknown (a tainted type, with U) settles only once all
+ * that does not depend on it is known, and bodies are typed in rounds that see only the results of
+ * the round before:
  *
  *   phase 1  a tainted literal settles to unknown: results climb a finite lattice
  *   phase 2  (force) it settles to its dtype, as the rule has it. A result may be replaced by
- *            another one here, but only a few times.
+ *            another one here, but at most MAX_CHANGES times.
  *   phase 3  literal results settle, and phase 2 again
  *
- * Whatever results the rule arrives at contain those of phase 1, so starting from there takes
- * nothing away. Where a body has an error in the end, the component is solved once more without the
- * first phase 2: results settle before the literals inside of bodies do. In
+ * The results of the rule contain those of phase 1, so starting from phase 1 loses nothing. If a
+ * body has an error in the end, the component is solved once more without the first phase 2:
+ * results settle before the literals inside of bodies do. That makes the 0 an f32, as the result
+ * is, in
+ *
  *   fn f(n: i64) = if n <= 1 then 1.0 else twice(0 + f(n - 1))
- * that makes the 0 an f32, as the result is, while the rule would have the argument of `twice` an
- * i32 before it finds what f gives. (The other way round would not do: in
+ *
+ * where the rule would make the argument of `twice` an i32 before it finds the result of f. The
+ * opposite order alone would not do either: exp(...) has to settle to f32 before the 0 does, in
+ *
  *   fn f(n: i64) = if n <= 1 then 0 else twice(exp(f(n - 1)))
- * exp(...) has to settle to f32 before the 0 does.) If that does not help either, it stays so, and
- * check.c says what is wrong.
  *
- * The call graph is found on the way: a generic call has a callee once its arguments are known,
- * which may make new instances, and may join components that seemed apart. Then the component
- * starts again from unknown.
+ * If both orders leave an error, check.c reports it.
  *
- * All of it is silent. What the bodies do wrong is said by check.c, once types are final. */
+ * The call graph is discovered during the walk. A generic call has a callee once its arguments are
+ * known; that may make new instances, and may merge components that were separate before. The
+ * merged component then starts again from unknown.
+ *
+ * None of this reports anything. check.c reports the errors of bodies once types are final. */
 #include "frontend/ast.h"
 
-#define MAX_CHANGES 8 /* of one result to what does not contain it, after which it stays */
+#define MAX_CHANGES 8 /* of one result to a type that does not contain it; then it stays */
 
 /* ---- instances ---- */
 
@@ -60,7 +65,7 @@ static void rehash(hia_program *p, uint32_t size) {
   }
 }
 
-/* Where in the table it is, or would be. */
+/* The place of the instance in the table, or the free place where it would be. */
 static uint32_t find_slot(const hia_program *p, uint32_t decl, const hia_itype *args,
                           hia_itype want) {
   uint32_t n = hiaF_decl(p, decl)->n_params;
@@ -100,7 +105,7 @@ uint32_t hiaF_instance(hia_program *p, uint32_t decl, const hia_itype *args, hia
                    .last_caller = HIA_NONE,
                    .group = HIA_NONE,
                    .types = HIA_NEW_ARRAY(p->arena, hia_itype, d->end_node - d->first_node)};
-  if (want != HIA_IT_NONE) { /* its body was typed already, for another result */
+  if (want != HIA_IT_NONE) { /* its body has been typed already, for another result type */
     inst.state = HIA_INST_DONE;
     inst.order = p->n_done++;
     inst.group = p->n_groups++;
@@ -124,13 +129,13 @@ void hiaF_add_call(hia_program *p, uint32_t caller, uint32_t callee) {
 
 typedef struct frame {
   uint32_t inst;
-  uint32_t next; /* of its callees */
+  uint32_t next; /* of its callees, the next to visit */
 } frame;
 
 typedef struct solver {
   hia_program *p;
   HIA_VEC(frame) frames;
-  hia_u32vec queue; /* first in, first out: from `head` */
+  hia_u32vec queue; /* first in, first out: begins at `head` */
   uint32_t head;
   bool force;
 } solver;
@@ -167,8 +172,8 @@ static void enqueue_callers(solver *s, uint32_t id, uint32_t root_index) {
   }
 }
 
-/* Looks at the calls of a member that were found by typing it: true if the component has to wait,
- * for a new instance or because it is part of a larger one. */
+/* Goes through the calls that typing a member has found. True if the component has to wait: for a
+ * new instance, or because it is part of a larger component. */
 static bool has_grown(solver *s, uint32_t root, uint32_t member, uint32_t from) {
   hia_program *p = s->p;
   bool grown = false;
@@ -187,7 +192,7 @@ static bool has_grown(solver *s, uint32_t root, uint32_t member, uint32_t from) 
   return grown;
 }
 
-/* What typing a member's body has found becomes its result, if that says more. */
+/* The type that was found for a member's body becomes its result, if it says more. */
 static void take_result(solver *s, uint32_t id, uint32_t root_index) {
   hia_itypes *it = &s->p->it;
   hia_inst *inst = hiaF_inst(s->p, id);
@@ -204,7 +209,7 @@ static void take_result(solver *s, uint32_t id, uint32_t root_index) {
   enqueue_callers(s, id, root_index);
 }
 
-/* Types what is queued until nothing changes, in rounds. False if the component has grown. */
+/* Types the queued bodies in rounds until nothing changes. False if the component has grown. */
 static bool drain(solver *s, uint32_t root) {
   hia_program *p = s->p;
   uint32_t root_index = hiaF_inst(p, root)->index;
@@ -229,7 +234,7 @@ static void clear_queue(solver *s) {
   s->head = s->queue.len = 0;
 }
 
-/* Settles literal results. False if there were none, and nothing is to be gained by force. */
+/* Settles literal results. False if there were none and phase 2 would change nothing. */
 static bool settle_results(solver *s, uint32_t root, uint32_t first) {
   hia_program *p = s->p;
   bool again = false, unknown = false;
@@ -254,14 +259,14 @@ static bool settle_results(solver *s, uint32_t root, uint32_t first) {
   return again;
 }
 
-/* Has a body in the component an error? */
+/* True if some body of the component has an error. */
 static bool has_conflict(const solver *s, uint32_t first) {
   for (uint32_t i = first; i < s->p->tarjan.len; i++)
     if (hiaF_inst(s->p, s->p->tarjan.data[i])->conflict) return true;
   return false;
 }
 
-/* The phases, for the members from `first` on. False if the component has grown. */
+/* Runs the phases for the members from `first` on. False if the component has grown. */
 static bool run_phases(solver *s, uint32_t root, uint32_t first, bool results_first) {
   hia_program *p = s->p;
   for (uint32_t i = first; i < p->tarjan.len; i++) {
@@ -283,7 +288,7 @@ static bool run_phases(solver *s, uint32_t root, uint32_t first, bool results_fi
   return true;
 }
 
-/* The component on top of the stack, from `root` on. False if it has grown. */
+/* Solves the component on top of the stack, from `root` on. False if it has grown. */
 static bool solve_component(solver *s, uint32_t root) {
   hia_program *p = s->p;
   uint32_t first = p->tarjan.len;
@@ -302,7 +307,7 @@ static bool solve_component(solver *s, uint32_t root) {
     inst->group = group;
     if (inst->result == HIA_IT_BOTTOM) {
       inst->is_bottom = true;
-      inst->result = HIA_I32; /* see resolve_bottom_call for calls at other types */
+      inst->result = HIA_I32; /* resolve_bottom_call makes instances for other types */
     } else if (!hiaF_is_final(&p->it, inst->result)) {
       inst->no_base = true;
       inst->result = HIA_IT_ERROR;
@@ -327,7 +332,7 @@ static void enter(solver *s, uint32_t id) {
 }
 
 void hiaF_solve(hia_program *p, uint32_t id) {
-  /* Memory ran out in here before: what was under way begins anew. */
+  /* An earlier walk ended here without memory: its instances begin anew. */
   while (p->tarjan.len > 0) {
     hia_inst *inst = hiaF_inst(p, p->tarjan.data[--p->tarjan.len]);
     inst->state = HIA_INST_NEW;
@@ -350,8 +355,8 @@ void hiaF_solve(hia_program *p, uint32_t id) {
         inst->low = c->index;
       continue;
     }
-    /* A component is solved by its root; until then it is not known to be one. New calls that come
-     * to light in it are followed first. */
+    /* The root of a component solves it: only then is the component known to be complete. Calls
+     * that solving discovers are followed first. */
     if (inst->low == inst->index && !solve_component(&s, top)) continue;
     inst = hiaF_inst(p, top);
     uint32_t low = inst->low;

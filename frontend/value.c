@@ -2,7 +2,7 @@
 /* Values as the command line and the API write them, read as constant expressions of a type. */
 #include "frontend/ast.h"
 
-/* The text of the argument is a program of one expression. */
+/* Checks the expression, which is the whole text of an argument. */
 static bool check_value(hia_program *p, hia_ast_id expr, hia_type want, hia_typing *t,
                         hia_itype *type) {
   hia_itype have = hiaF_infer(t, expr);
