@@ -9,7 +9,7 @@
 #include "runtime/base/base.h"
 #include "runtime/image/image.h"
 
-/* ---- backtrace.c: where a run failed, and the chain of calls that led there ---- */
+/* ---- backtrace.c: where a run failed, and the calls that led there ---- */
 
 #define HIA_BACKTRACE_ENDS 32
 

@@ -10,23 +10,23 @@
  * for some milliseconds returns its thread to the pool; the worker stays, and may get another
  * thread later.
  *
- * Work is handed over on request (lazy task creation). A worker keeps its *latent* frames, those
- * from which it has descended with other children still pending, oldest first. When a worker is
- * idle, a busy one hands out the first pending child of its oldest latent frame, which is the
- * largest task it has, once that frame has been latent for a while: tiny tasks would cost more to
- * hand over than to run. The number of idle workers is one word that is read where a child is
- * entered.
+ * Work is handed over on request, as with the private deques of Acar, Chargueraud and Rainey
+ * (2013). A worker keeps its *latent* frames, those from which it has descended with other
+ * children still pending, oldest first. When a worker is idle, a busy one hands out the first
+ * pending child of its oldest latent frame, which is the largest task it has, once that frame has
+ * been latent for a while: tiny tasks would cost more to hand over than to run. The number of idle
+ * workers is one word that is read where a child is entered.
  *
  * A worker whose chain has ended, because it waits for a job that it handed out, continues with
  * another frame of its own, or is idle and sleeps. The run is over when its root is done, or when
  * all workers are idle and no job is on its way, which happens if something has failed.
  *
- * Which chain comes first: on its own chain a worker is in sequential order. Jobs that come back
- * can make a frame elsewhere able to continue. Such a frame is *woken*: it represents its chain,
- * being the earliest frame of it that can continue. Where a chain ends, the earliest of the woken
- * frames and of the next latent frame around it is taken. And while there are woken frames, the
- * current chain is compared with them at growing intervals, so that an endless chain cannot keep
- * what is earlier from failing. */
+ * Which chain comes first: on its own chain a worker is in sequential order. A job that comes back
+ * can make a frame of another chain ready to continue. Such a frame is *woken*: it represents its
+ * chain, being the earliest frame of it that can continue. Where a chain ends, the worker
+ * continues with the earliest of the woken frames and of the next latent frame around the end. And
+ * while there are woken frames, the current chain is compared with them at growing intervals, so
+ * that an endless chain cannot keep what is earlier from failing. */
 #include "runtime/interp/interp.h"
 
 #ifdef HIA_STRESS

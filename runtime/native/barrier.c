@@ -34,7 +34,7 @@
 enum {
   FEW = 64,
   KEPT = 1024,
-  AGAIN = 32, /* of so many that are met below one barrier, one leads to another put further up */
+  AGAIN = 32, /* of so many barriers met below another, one leads to a new one further up */
 };
 
 /* The word of a frame that holds its return address. Sanitizers must not see these accesses. */

@@ -3,21 +3,22 @@
  *
  * A call through a typed entry is a run like any other, but all that a run sets up stays from one
  * call to the next: the stack, the limits, the invocation. So the usual way in is little more than
- * the change of stack. Special calls go another way. Two comparisons find most of them,
+ * the change of stack. Special calls go another way. Two comparisons find most of them. In a usual
+ * call
  *
- *   room    is above the largest frame of the module, unless the stack is not large enough for
- *           it, or there is a timeout, or the image is to run, or the last call has failed and
- *           its failure is to be cleared
- *   limit   is where the stack requires it, unless another thread has cancelled the context
+ *   room    is larger than the largest frame of the module. It is not if the stack is too small
+ *           for that frame, or there is a timeout, or the image is to run, or the last call has
+ *           failed and its failure is to be cleared.
+ *   limit   equals `step`. It does not if another thread has cancelled the context.
  *
- * and two more find the others: whether the code can fork and there are workers for it (special),
- * and whether the thread is inside another run (hiaR_innermost).
+ * Two more comparisons find the others: whether the code can fork and there are workers for it
+ * (special), and whether the thread is inside another run (hiaR_innermost).
  *
- * The second comparison is enough for a cancel at any time. The canceller writes `is_cancelled`
- * and `scope.status`, and then pokes the context; the special way clears `scope.status`, sets the
- * limit, and then reads both, so one of the two sees the other. After a cancel or a deadline the
- * call leaves the limit at its maximum, so that the next call is special too; no other thread
- * changes a limit that is waiting for a run. */
+ * The comparison of the limit is enough for a cancel at any time. The canceller writes
+ * `is_cancelled` and `scope.status`, and then pokes the context; the special way clears
+ * `scope.status`, sets the limit, and then reads both, so one of the two sees the other. After a
+ * cancel or a deadline the call leaves the limit at its maximum, so that the next call is special
+ * too; no other thread changes a limit that is waiting for a run. */
 #include "runtime/native/context.h"
 
 /* ---- making and freeing ---- */

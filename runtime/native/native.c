@@ -2,8 +2,8 @@
 /* Running compiled code: the worker's context, the way onto its stack and back, limits, and how an
  * invocation ends.
  *
- * Safepoints: compiled code compares its stack pointer with context->limit at entries and loop
- * rounds, and polls (hiaR_stub_poll) when it lies below. The reasons for a poll are:
+ * Safepoint polling: compiled code compares its stack pointer with context->limit at entries and
+ * loop rounds, and polls (hiaR_stub_poll) when it lies below. The reasons for a poll are:
  *
  *   - The run has left the first KEEP bytes of the stack. The limit starts there, so that runs
  *     that stay above cost nothing when they end; a run that does not returns its memory to the
