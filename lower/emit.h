@@ -274,18 +274,18 @@ void hiaL_fail_with(hia_emit *e, hia_loc_id loc, LLVMValueRef status, LLVMValueR
 /* ---- emit_check.c ---- */
 
 /* The region at whose start emit->fn has its safepoint. */
-hia_region_id hiaL_check_region(hia_emit *e);
+hia_region_id hiaL_safepoint_region(hia_emit *e);
 uint64_t hiaL_back_run(const hia_emit *e); /* emit->back_run */
 /* Code that takes `cost` cycles follows. Builds a safepoint before it, if the last is too far back.
  */
 void hiaL_spend(hia_emit *e, uint64_t cost);
 void hiaL_spend_call(hia_emit *e, hia_fn_id callee);
 hia_loc_id hiaL_loop_loc(const hia_emit *e); /* of the innermost loop, or NONE */
-void hiaL_check(hia_emit *e);                /* a safepoint */
-void hiaL_check_and_split(hia_emit *e);      /* the same; the builder is left in a new block */
+void hiaL_safepoint(hia_emit *e);            /* builds one */
+void hiaL_safepoint_and_split(hia_emit *e);  /* the same; the builder is left in a new block */
 void hiaL_keep_context(hia_emit *e);
-LLVMValueRef hiaL_keeper(LLVMContextRef llvm);     /* the callee of what hiaL_keep_context builds */
-LLVMValueRef hiaL_comparison(LLVMContextRef llvm); /* the assembly that compares */
-LLVMValueRef hiaL_build_comparison(LLVMBuilderRef b, LLVMContextRef llvm, LLVMValueRef context);
+LLVMValueRef hiaL_keeper(LLVMContextRef llvm); /* the callee of what hiaL_keep_context builds */
+LLVMValueRef hiaL_safepoint_assembly(LLVMContextRef llvm); /* the assembly that compares */
+LLVMValueRef hiaL_build_safepoint(LLVMBuilderRef b, LLVMContextRef llvm, LLVMValueRef context);
 
 #endif

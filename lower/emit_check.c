@@ -51,7 +51,7 @@ static hia_region_id around_calls(hia_emit *e) {
 /* The region at whose start the function has its safepoint. A call that stays outside of that
  * region does not poll and must not take long; so a function that takes long outside of it has the
  * safepoint in its body. */
-hia_region_id hiaL_check_region(hia_emit *e) {
+hia_region_id hiaL_safepoint_region(hia_emit *e) {
   const hia_fn *fn = e->fn;
   if (e->options->unchecked || hiaL_does(e, e->id, HIA_IS_LEAF)) return HIA_NONE;
   hia_region_id r = around_calls(e);
@@ -87,7 +87,7 @@ void hiaL_spend(hia_emit *e, uint64_t cost) {
   bool is_long = e->path.since + cost > HIA_MAX_UNPOLLED ||
                  (e->path.is_back && e->path.back + cost > e->back_run);
   /* A fork that has ended and is not joined is nothing that the runtime may meet. */
-  if (is_long && e->ended == HIA_NONE && !e->options->unchecked) hiaL_check(e);
+  if (is_long && e->ended == HIA_NONE && !e->options->unchecked) hiaL_safepoint(e);
   e->path.since += cost;
   e->path.bare += cost;
   e->path.back += cost;
@@ -129,21 +129,21 @@ static LLVMTypeRef operand_type(LLVMContextRef llvm) {
  * operand in a fixed register, because LLVM is free to keep it elsewhere in a function that makes
  * no calls. */
 #define CLOBBERS "~{memory},~{dirflag},~{fpsr},~{flags}"
-LLVMValueRef hiaL_comparison(LLVMContextRef llvm) {
+LLVMValueRef hiaL_safepoint_assembly(LLVMContextRef llvm) {
   static const char text[] = HIA_ARCH_CHECK, constraints[] = HIA_ARCH_CONTEXT "," CLOBBERS;
   return LLVMGetInlineAsm(operand_type(llvm), text, sizeof text - 1, constraints,
                           sizeof constraints - 1, true, false, LLVMInlineAsmDialectATT, false);
 }
 
-LLVMValueRef hiaL_build_comparison(LLVMBuilderRef b, LLVMContextRef llvm, LLVMValueRef context) {
-  return LLVMBuildCall2(b, operand_type(llvm), hiaL_comparison(llvm), &context, 1, "");
+LLVMValueRef hiaL_build_safepoint(LLVMBuilderRef b, LLVMContextRef llvm, LLVMValueRef context) {
+  return LLVMBuildCall2(b, operand_type(llvm), hiaL_safepoint_assembly(llvm), &context, 1, "");
 }
 
-void hiaL_check(hia_emit *e) {
+void hiaL_safepoint(hia_emit *e) {
   e->path = (hia_path){.since = 0};
   hia_loc_id loc = hiaL_loop_loc(e);
   hiaL_set_debug_loc(e, loc == HIA_NONE ? e->fn->loc : loc, false);
-  LLVMValueRef check = hiaL_build_comparison(e->b, e->llvm, e->context);
+  LLVMValueRef check = hiaL_build_safepoint(e->b, e->llvm, e->context);
   hiaL_no_debug_loc(e);
   /* The debug location of a merged poll would be lost, and with it which forks are open. */
   if (e->fork_frame)
@@ -161,7 +161,7 @@ static void do_nothing(hia_emit *e) {
 
 /* A safepoint that ends the block it stands in. It is a comparison whose result LLVM knows nothing
  * of, so LLVM cannot merge the two blocks. The rare side compares once more, and polls. */
-void hiaL_check_and_split(hia_emit *e) {
+void hiaL_safepoint_and_split(hia_emit *e) {
   LLVMTypeRef ptr = LLVMPointerTypeInContext(e->llvm, 0);
   LLVMTypeRef type = LLVMFunctionType(e->i8, &ptr, 1, false);
   static const char constraints[] = HIA_ARCH_BELOW_LIMIT "," HIA_ARCH_CONTEXT "," CLOBBERS;
@@ -175,7 +175,7 @@ void hiaL_check_and_split(hia_emit *e) {
   if (e->options->unchecked)
     do_nothing(e);
   else
-    hiaL_check(e);
+    hiaL_safepoint(e);
   LLVMBuildBr(e->b, next);
   hiaL_at(e, next);
 }

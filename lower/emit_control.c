@@ -311,7 +311,7 @@ static void open_round(hia_emit *e, hia_region_id round) {
   LLVMBuildCondBr(e->b, goes_on, block, flow->join);
   hiaL_no_debug_loc(e);
   hiaL_at(e, block);
-  if (flow->forks == HIA_LOOP_POLLS) hiaL_check(e);
+  if (flow->forks == HIA_LOOP_POLLS) hiaL_safepoint(e);
 }
 
 static void close_round(hia_emit *e, hia_region_id round) {
@@ -342,7 +342,7 @@ static void open_region(hia_emit *e, hia_region_id r) {
   }
   if (r == e->check) {
     hiaL_place_forks(e); /* every poll may read them */
-    hiaL_check(e);
+    hiaL_safepoint(e);
   }
 }
 
@@ -385,7 +385,7 @@ void hiaL_body(hia_emit *e) {
     unsigned op = fn->nodes.data[n].op;
     if (!(hiaR_ops[op].traits & HIA_T_CONTROL) && ++straight_line > HIA_MAX_STRAIGHT_LINE &&
         e->ended == HIA_NONE) {
-      hiaL_check_and_split(e);
+      hiaL_safepoint_and_split(e);
       straight_line = 0;
     }
     if (op == HIA_OP_CALL_I) {

@@ -59,7 +59,7 @@ static void lower_function(hia_emit *e, hia_fn_id id) {
   e->values = HIA_NEW_ARRAY(arena, LLVMValueRef, e->fn->values.len);
   e->flows = HIA_NEW_ARRAY(arena, hia_flow, e->fn->regions.len);
   hiaL_open_scope(e, e->fn->name, e->fn->loc);
-  e->check = hiaL_check_region(e);
+  e->check = hiaL_safepoint_region(e);
   e->back_run = hiaL_back_run(e);
   e->fuel_at = HIA_NONE;
   e->path = (hia_path){.is_bare = true};

@@ -18,14 +18,14 @@ typedef struct rounds {
   hia_comp *comp;
   LLVMContextRef llvm;
   LLVMBuilderRef b;
-  LLVMValueRef comparison, keeper;
+  LLVMValueRef safepoint, keeper;
   bool unchecked;
 } rounds;
 
 static hia_blocks read_flow(rounds *r, LLVMValueRef function) {
   hia_blocks f = hiaL_read_blocks(&r->comp->scratch, function); /* marked: edges that are cut */
   for (unsigned i = 0; i < f.n; i++)
-    f.data[i].is_checked = hiaL_block_calls(&f.data[i], r->comparison) > 0;
+    f.data[i].is_checked = hiaL_block_calls(&f.data[i], r->safepoint) > 0;
   return f;
 }
 
@@ -95,7 +95,7 @@ static void build_check(rounds *r, LLVMValueRef function, LLVMValueRef context,
                         LLVMValueRef branch) {
   LLVMMetadataRef said = LLVMInstructionGetDebugLoc(branch);
   LLVMMetadataRef scope = LLVMGetSubprogram(function), inside = NULL;
-  LLVMValueRef check = hiaL_build_comparison(r->b, r->llvm, context);
+  LLVMValueRef check = hiaL_build_safepoint(r->b, r->llvm, context);
   if (!scope) return;
   unsigned line = said ? LLVMDILocationGetLine(said) : 0;
   if (line) {
@@ -185,7 +185,7 @@ static void check_function(rounds *r, LLVMValueRef function) {
 }
 
 static void check_module(rounds *r, LLVMModuleRef module) {
-  r->comparison = hiaL_comparison(r->llvm);
+  r->safepoint = hiaL_safepoint_assembly(r->llvm);
   r->keeper = hiaL_keeper(r->llvm);
   LLVMValueRef f = LLVMGetFirstFunction(module);
   for (; f; f = LLVMGetNextFunction(f))
