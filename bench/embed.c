@@ -20,6 +20,7 @@
 enum { MAX_RUNS = 99 };
 #define MAX_PLAIN_NS 2.0  /* over a function of C */
 #define MAX_ENTRY_NS 10.0 /* over a function of C */
+#define MAX_FUEL_NS  20.0 /* over a typed entry without fuel */
 #define MAX_HELD     0.0  /* KiB of the allocator's, all freed */
 #define MAX_RT_KIB   256  /* what a program that is compiled ahead of time links at most */
 
@@ -46,8 +47,8 @@ typedef int32_t (*plain_fn)(int32_t);
 
 typedef struct caller {
   const bench_program *program;
-  hia_context *context;
-  typed_fn typed;
+  hia_context *context, *with_fuel;
+  typed_fn typed, fuelled;
   plain_fn plain, in_c;
 } caller;
 
@@ -67,6 +68,12 @@ static int32_t through_plain(const caller *c, long n) {
 static int32_t through_typed(const caller *c, long n) {
   int32_t x = 0;
   for (long i = 0; i < n; i++) c->typed(c->context, x, &x);
+  return x;
+}
+
+static int32_t through_fuelled(const caller *c, long n) {
+  int32_t x = 0;
+  for (long i = 0; i < n; i++) c->fuelled(c->with_fuel, x, &x);
   return x;
 }
 
@@ -105,6 +112,7 @@ static void bench_calls(int runs) {
       {"a function of C", through_c, 1, {BENCH_UNBOUNDED, 0}},
       {"plain function", through_plain, 1, {BENCH_MAX, MAX_PLAIN_NS}},
       {"typed entry", through_typed, 1, {BENCH_MAX, MAX_ENTRY_NS}},
+      {"typed entry, with fuel", through_fuelled, 1, {BENCH_MAX, MAX_ENTRY_NS + MAX_FUEL_NS}},
       {"typed entry, with a timeout", through_timeout, 20, {BENCH_UNBOUNDED, 0}},
       {"hia_call, with its values", through_values, 20, {BENCH_UNBOUNDED, 0}},
   };
@@ -117,6 +125,11 @@ static void bench_calls(int runs) {
   check(hia_function_entry(p.function, &typed, &error), &error);
   check(hia_function_plain(p.function, &plain, &error), &error);
   check(hia_engine_context_new(p.engine, &c.context, &error), &error);
+  hia_native_fn fuelled;
+  check(hia_function_entry_with_fuel(p.function, &fuelled, &error), &error);
+  check(hia_engine_context_new(p.engine, &c.with_fuel, &error), &error);
+  hia_context_set_fuel(c.with_fuel, UINT64_C(1) << 60);
+  c.fuelled = (typed_fn)fuelled;
   plain_fn volatile own = succ;
   c.typed = (typed_fn)typed;
   c.plain = (plain_fn)plain;
@@ -141,6 +154,7 @@ static void bench_calls(int runs) {
     bench_print_target(ways[w].name, "ns over a call of C", ns[w] - ns[0], 2, ways[w].target);
     printf(" %9.2fx\n", ns[w] / ns[0]);
   }
+  hia_context_free(c.with_fuel);
   hia_context_free(c.context);
   bench_close(&p);
 }

@@ -19,7 +19,9 @@ typedef struct hia_compile_options {
   int level;        /* 0 .. 3 */
   bool unchecked;   /* leave out the check at function entry (for measurement only) */
   bool merge_calls; /* equal calls of a function may be made once */
-  bool sanitize;    /* instrument for the sanitizer the library itself is built with */
+  bool
+      is_fuelled; /* roots take fuel, and give what is left: what a host comes in by sees to that */
+  bool sanitize;  /* instrument for the sanitizer the library itself is built with */
   const hia_host_target
       *hosts;           /* what stands for the graph's externs; may be NULL if it has none */
   const hia_look *look; /* of compile: it may end it before code generation, with the status that it

@@ -49,7 +49,9 @@ static LLVMValueRef module_record(hia_emit *e, uint32_t n_roots) {
   LLVMValueRef rest[HIA_RECORD_REST] = {none, zero, none, zero, none, none, none};
   LLVMValueRef fields[7 + HIA_RECORD_REST] = {
       hiaL_number(e, 32, HIA_RT_ABI),
-      hiaL_number(e, 32, forks ? HIA_CODE_FORKS : 0),
+      hiaL_number(e, 32,
+                  (forks ? HIA_CODE_FORKS : 0u) |
+                      (e->options->is_fuelled ? 0u : HIA_CODE_WITHOUT_FUEL)),
       hiaL_number(e, 32, n_roots),
       hiaL_number(e, 32, 0),
       roots_table(e, n_roots),
@@ -84,15 +86,15 @@ static LLVMValueRef to_c(hia_emit *e, LLVMValueRef value, hia_dtype t) {
 }
 
 /* Parameters of the C function: the context if it takes one, the function's own, and pointers to
- * the results unless they are returned. */
+ * the results unless they are returned. Fuel is none of them. */
 static LLVMTypeRef function_type(hia_emit *e, const hia_fn *fn, LLVMTypeRef result,
                                  bool has_context, bool has_pointers) {
-  uint32_t n = 0;
+  uint32_t n = 0, fuel = e->options->is_fuelled;
   LLVMTypeRef *params =
       HIA_NEW_ARRAY(&e->comp->scratch, LLVMTypeRef, (size_t)fn->n_params + fn->n_results + 1);
   if (has_context) params[n++] = e->ptr;
-  for (uint32_t i = 0; i < fn->n_params; i++) params[n++] = c_type(e, fn->params[i]);
-  for (uint32_t i = 0; has_pointers && i < fn->n_results; i++) params[n++] = e->ptr;
+  for (uint32_t i = 0; i < fn->n_params - fuel; i++) params[n++] = c_type(e, fn->params[i]);
+  for (uint32_t i = 0; has_pointers && i < fn->n_results - fuel; i++) params[n++] = e->ptr;
   return LLVMFunctionType(result, params, n, false);
 }
 
@@ -148,20 +150,23 @@ static void typed_entry(hia_emit *e, hia_fn_id id, uint32_t root, LLVMValueRef r
       add_function(e, fn, planned ? planned->name : name, function_type(e, fn, i32, true, true));
   LLVMTypeRef words = LLVMArrayType2(e->types[HIA_I64], (uint64_t)fn->n_params + fn->n_results);
   LLVMValueRef block = LLVMBuildAlloca(e->b, words, "block");
-  for (uint32_t i = 0; i < fn->n_params; i++)
+  bool is_fuelled = e->options->is_fuelled;
+  uint32_t n_params = fn->n_params - is_fuelled, n_results = fn->n_results - is_fuelled;
+  for (uint32_t i = 0; i < n_params; i++)
     hiaL_store_word(e, hiaL_word_at(e, block, i), from_c(e, LLVMGetParam(f, i + 1), fn->params[i]),
                     fn->params[i]);
   LLVMValueRef args[4] = {LLVMGetParam(f, 0), record, hiaL_number(e, 32, root), block};
-  LLVMValueRef status = hiaL_call_abi(e, HIA_ABI_hiaR_enter, args, 4);
+  LLVMValueRef status =
+      hiaL_call_abi(e, is_fuelled ? HIA_ABI_hiaR_enter_fuelled : HIA_ABI_hiaR_enter, args, 4);
   /* In this order, because the code generator places blocks as they come: the usual path falls
    * through. */
   LLVMBasicBlockRef done = hiaL_block(e, "done");
   LLVMValueRef has_failed = LLVMBuildICmp(e->b, LLVMIntNE, status, LLVMConstNull(i32), "");
   LLVMBasicBlockRef start = LLVMGetInsertBlock(e->b);
   hiaL_at(e, done);
-  for (uint32_t i = 0; i < fn->n_results; i++) {
+  for (uint32_t i = 0; i < n_results; i++) {
     hia_dtype t = fn->results[i];
-    LLVMValueRef to = LLVMGetParam(f, 1 + fn->n_params + i);
+    LLVMValueRef to = LLVMGetParam(f, 1 + n_params + i);
     LLVMBasicBlockRef next = begin_store(e, to);
     LLVMValueRef word = hiaL_load_word(e, hiaL_word_at(e, block, fn->n_params + i), t);
     end_store(e, to, word, t, next);

@@ -39,6 +39,7 @@ typedef enum hia_host_side {
 typedef struct hia_lower_options {
   hia_host_side host;
   bool unchecked;   /* no safepoints */
+  bool is_fuelled;  /* of the host side: the last parameter and result of each root are fuel */
   bool merge_calls; /* LLVM may merge equal calls of a function that it finds to be pure */
   hia_instrument instrument;
   /* By extern: what native code calls for it; only the flags are read. NULL: externs that raise

@@ -94,6 +94,7 @@ typedef struct hia_nest {
   unsigned level;          /* 1: the host function was called by a run that is not nested */
   hia_cancel_scope *scope; /* of the outer run: hia_limits.scope */
   size_t depth, memory;    /* bytes that are left of its limits; SIZE_MAX: no limit was set */
+  uint64_t *fuel;          /* what it lends to runs that are nested in it; NULL: it has none */
 } hia_nest;
 
 /* The innermost run whose host function this thread is in; NULL: it is in none. Thread-local,
@@ -104,9 +105,9 @@ extern __attribute__((tls_model("initial-exec"))) _Thread_local const hia_nest *
 const hia_nest *hiaR_nest(void); /* for other libraries */
 
 static inline void hiaR_nest_enter(hia_nest *nest, hia_cancel_scope *scope, size_t depth,
-                                   size_t memory) {
+                                   size_t memory, uint64_t *fuel) {
   const hia_nest *outer = hiaR_innermost;
-  *nest = (hia_nest){outer, outer ? outer->level + 1 : 1, scope, depth, memory};
+  *nest = (hia_nest){outer, outer ? outer->level + 1 : 1, scope, depth, memory, fuel};
   hiaR_innermost = nest;
 }
 static inline void hiaR_nest_leave(const hia_nest *nest) { hiaR_innermost = nest->outer; }

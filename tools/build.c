@@ -74,6 +74,7 @@ static int load(building *b) {
   b->build.prefix = o->prefix ? o->prefix : strcmp(o->file, "-") == 0 ? "stdin" : NULL;
   b->build.cpu = o->cpu;
   b->build.parallel = o->parallel;
+  b->build.fuel = o->has_fuel;
   b->build.header = o->header;
   if (o->kind == TOOL_EXE) { /* of one function: --fn, or main */
     code = tool_function(o, b->module, &b->functions[0]);

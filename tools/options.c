@@ -70,6 +70,7 @@ const tool_row tool_rows[] = {
      "end the run when it would make more calls and loop rounds: 500, 20K, 5M (millions); on one "
      "thread"},
     {OPT_FUEL, DUMP, "fuel", NULL, NULL, "what is made for a run with --fuel"},
+    {OPT_FUEL, BUILD, "fuel", NULL, NULL, "code whose calls use up their context's fuel"},
     {OPT_FUEL, BENCH, "fuel", "N", NULL, "run with so much fuel: to measure what it costs"},
     {OPT_LEVEL, RUN | DUMP | BENCH | BUILD, "opt", "LEVEL", "0 1 2 3",
      "optimisation of native code, 0 to 3 (3)"},

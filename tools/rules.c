@@ -64,6 +64,7 @@ static const struct rule {
      "has no effect with --fuel: such runs are on one thread"},
     {RUN | BENCH | DUMP, A(OPT_THREADS), has_more_threads_than_fuel,
      "above 1 has no effect with --fuel: such runs are on one thread"},
+    {BUILD, A(OPT_PARALLEL), has_fuel, "has no effect with --fuel: such calls are on one thread"},
     {RUN | BENCH, A(OPT_THREADS), has_more_threads_than_expand,
      "above 1 has no effect with --engine expand, which is on one thread"},
     {DUMP, A(OPT_AFTER), is_of_another_stage, "shows the graph: it goes with --stage graph alone"},

@@ -355,10 +355,18 @@ typedef void (*hia_native_fn)(void);
 HIA_API hia_status hia_function_entry(hia_function *function, hia_native_fn *entry,
                                       hia_error **error);
 
-/* The same as a plain function of C, int32_t f(int32_t): no context, no status, on the caller's
- * stack, without any limit. It returns its scalar result; a tuple (void f) it writes through
- * pointers as typed entries do. HIA_UNSUPPORTED and the reason for functions of which the compiler
- * cannot prove that they neither fail nor recurse nor loop, and that a small stack is enough. */
+/* The same of code that uses up the context's fuel (hia_context_set_fuel), as runs with fuel do.
+ * The type in C is the same. It is compiled besides the other, as for such runs, and takes some
+ * nanoseconds more to call. HIA_UNSUPPORTED also if there can be no fuel
+ * (hia_function_can_have_fuel). */
+HIA_API hia_status hia_function_entry_with_fuel(hia_function *function, hia_native_fn *entry,
+                                                hia_error **error);
+
+/* The same as hia_function_entry as a plain function of C, int32_t f(int32_t): no context, no
+ * status, on the caller's stack, without any limit. It returns its scalar result; a tuple (void f)
+ * it writes through pointers as typed entries do. HIA_UNSUPPORTED and the reason for functions of
+ * which the compiler cannot prove that they neither fail nor recurse nor loop, and that a small
+ * stack is enough. */
 HIA_API hia_status hia_function_plain(hia_function *function, hia_native_fn *plain,
                                       hia_error **error);
 
@@ -545,9 +553,9 @@ HIA_API hia_status hia_timeline_write(hia_timeline *timeline, hia_write write, v
  *
  * Native code as an object file, for a program that is linked without hiaton's compiler: with
  * libhiaton_rt (and -lm) alone. It holds a typed entry (hiaton/runtime.h) for each function and,
- * for hia_context_options.interpret, the program as the interpreter runs it. There is no fuel in
- * it: hia_run_options are for runs of an engine. Its header declares the entries for C and C++. The
- * command `hiaton build` is these two functions and a call of the linker; docs/aot.md says more. */
+ * for hia_context_options.interpret, the program as the interpreter runs it. Its header declares
+ * the entries for C and C++. The command `hiaton build` is these two functions and a call of the
+ * linker; docs/aot.md says more. */
 
 typedef struct hia_build_options {
   size_t size;
@@ -560,11 +568,14 @@ typedef struct hia_build_options {
   const char *cpu; /* what the code may use: "native" (this machine), "x86-64", "x86-64-v2" to
                       "x86-64-v4", or a processor by LLVM's name, "znver3"; NULL: native */
   bool parallel;   /* code that several threads can run at once (hia_context_options.threads) */
+  bool fuel;       /* calls of the object's functions use up their context's fuel
+                      (hia_context_set_fuel); it has no plain functions then, and each call runs on
+                      one thread */
   hia_function *program; /* one of the functions, that a `main` in the object runs as the command
                             line does; it needs the static libhiaton_rt. NULL: there is no main */
   const char *header;    /* what the header will be called; NULL: by the prefix */
 } hia_build_options;
-#define HIA_BUILD_OPTIONS_INIT {sizeof(hia_build_options), NULL, NULL, false, NULL, NULL}
+#define HIA_BUILD_OPTIONS_INIT {sizeof(hia_build_options), NULL, NULL, false, false, NULL, NULL}
 
 /* Writes an object file of n functions, instances with all their types; if n is 0, of every
  * function whose types are known. The same module, options and version of hiaton give the same

@@ -47,8 +47,8 @@ HIA_API const char *hia_status_message(hia_status status);
  *
  * What is not said to be for any thread is for the one that uses the context.
  *
- * Calls are limited by depth, memory and time. Typed entries have no fuel; that is for runs of an
- * engine (hia_run_options, hiaton.h). */
+ * Calls are limited by depth, memory and time, and those of entries that were compiled for it by
+ * fuel (hia_context_set_fuel). */
 
 /* For each field the value that HIA_CONTEXT_OPTIONS_INIT gives is the default. */
 typedef struct hia_context_options {
@@ -106,6 +106,19 @@ HIA_API void hia_context_reset(hia_context *context);
  * with a timeout starts: one of the engine's, or of the context. Such calls cost about 100 ns more.
  */
 HIA_API void hia_context_set_timeout(hia_context *context, uint64_t timeout_ns);
+
+/* Calls that begin from now on use up this fuel, all of them together: the calls and loop rounds
+ * that they make, as hia_run counts them (docs/language.md, "Fuel"). One that needs more than is
+ * left ends with HIA_FUEL. Only entries that were compiled for it know how: those of
+ * hia_function_entry_with_fuel (hiaton.h), and all of an object that was built with fuel; any other
+ * is HIA_UNSUPPORTED with a context that has fuel. Without this, or after _clear_fuel, they have no
+ * such limit. Both do nothing while a call is under way. */
+HIA_API void hia_context_set_fuel(hia_context *context, uint64_t fuel);
+HIA_API void hia_context_clear_fuel(hia_context *context);
+/* True if the context has fuel; *left, unless `left` is NULL, is what is left of it, as after
+ * hia_run: a call that ends otherwise than with HIA_OK or HIA_FUEL has used up all that there was,
+ * unless it was refused before it began. False: *left is 0. */
+HIA_API bool hia_context_fuel_left(const hia_context *context, uint64_t *left);
 
 /* ---- errors ----
  *

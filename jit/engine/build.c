@@ -32,9 +32,18 @@ static hia_status build_graph(hia_building *b, hia_graph **g, hia_fn_id *roots, 
   return HIA_OK;
 }
 
+static hia_status cannot_fuel(const hia_building *b, const hia_graph *g, hia_error **error) {
+  const char *why = b->options->fuel ? hiaG_cannot_fuel(g) : NULL;
+  if (!why) return HIA_OK;
+  return hiaJ_fail(&b->module->engine->allocator, error, HIA_UNSUPPORTED,
+                   "`hiaton dump --stage graph` writes one that can",
+                   "this graph cannot be built with fuel: %s", why);
+}
+
 static void run_passes(hia_building *b, hia_graph *g, hia_pass_use use) {
   if (g->state == HIA_STATIC) return;
-  hia_pass_options options = hiaJ_pass_options(b->module->engine, HIA_VERSION_GENERAL);
+  hia_pass_options options = hiaJ_pass_options(
+      b->module->engine, b->options->fuel ? HIA_VERSION_FUELLED : HIA_VERSION_GENERAL);
   options.use = use;
   hiaG_run_passes(g, &options);
 }
@@ -74,6 +83,8 @@ static hia_status check_extern(hia_building *b, const hia_extern *e, hia_error *
 hia_status hiaJ_build_native(hia_building *b, hia_graph **g, hia_fn_id *roots, hia_error **error) {
   hia_status status = build_graph(b, g, roots, error);
   if (status != HIA_OK) return status;
+  status = cannot_fuel(b, *g, error);
+  if (status != HIA_OK) return status;
   run_passes(b, *g, b->options->parallel ? HIA_USE_PARALLEL : HIA_USE_NATIVE);
   for (uint32_t k = 0; k < (*g)->externs.len; k++) {
     status = check_extern(b, &(*g)->externs.data[k], error);
@@ -82,7 +93,7 @@ hia_status hiaJ_build_native(hia_building *b, hia_graph **g, hia_fn_id *roots, h
     hiaR_push(&b->module->comp.arena, &b->externs, name);
   }
   for (uint32_t i = 0; i < b->built.len; i++)
-    if (is_plain(*g, roots[i]))
+    if (!b->options->fuel && is_plain(*g, roots[i]))
       b->built.data[i].plain = hiaJ_derived_name(
           b, hiaR_arena_printf(&b->module->comp.arena, "%s_plain", b->built.data[i].name));
   return HIA_OK;
@@ -104,6 +115,8 @@ static hia_status build_image(hia_building *b, hia_object_plan *plan, hia_object
   hia_graph *g;
   hia_fn_id *fns = HIA_NEW_ARRAY(&module->comp.arena, hia_fn_id, b->built.len);
   hia_status status = build_graph(b, &g, fns, error);
+  if (status != HIA_OK) return status;
+  status = cannot_fuel(b, g, error);
   if (status != HIA_OK) return status;
   run_passes(b, g, HIA_USE_ALL);
   void *image;
@@ -132,6 +145,7 @@ static hia_status compile(hia_building *b, const hia_graph *g, const hia_object_
   hia_status status = hiaJ_engine_open(engine, &b->open_ns, error);
   if (status != HIA_OK) return status;
   hia_compile_options options = hiaJ_compile_options(engine);
+  options.is_fuelled = b->options->fuel;
   options.sanitize = false; /* an object is the same whoever makes it */
   char why[1024] = "";
   /* LLVM's frames must not be jumped over: from here to the end of the call nothing may throw. */

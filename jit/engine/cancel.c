@@ -83,11 +83,9 @@ hia_status hiaJ_watch_begin(hia_watch *watch, hia_engine *engine, const hia_run_
                             void (*notify)(void *arg), void *arg, hia_limits *limits) {
   const hia_nest *nest = hiaR_nest();
   hia_cancel_scope *outer = nest ? nest->scope : NULL;
-  *watch = (hia_watch){.scope = {.notify = notify, .arg = arg, .run = watch},
-                       .engine = engine,
-                       .has_fuel = options->has_fuel};
+  *watch = (hia_watch){.scope = {.notify = notify, .arg = arg, .run = watch}, .engine = engine};
   limits->scope = &watch->scope;
-  limits->fuel = &watch->fuel;
+  limits->fuel = options->has_fuel ? &watch->fuel : NULL;
   if (!options->cancel && !options->timeout_ns && !(outer && outer->is_open)) return HIA_OK;
   hiaR_scope_open(&watch->scope);
   limits->cancelled = &watch->scope.status;

@@ -44,6 +44,7 @@ static hia_status make(wanted *want) {
   const hia_engine *engine = version->function->module->engine;
   const hia_backend *backend = engine->backend;
   hia_compile_options options = hiaJ_compile_options(engine);
+  options.is_fuelled = (version->traits & HIA_VERSION_FUELLED) != 0;
   const char *why_not = want->is_plain ? why_not_plain(version) : NULL;
   if (why_not)
     return hiaJ_fail(&engine->allocator, want->error, HIA_UNSUPPORTED,
@@ -73,10 +74,11 @@ static void try_make(void *arg) {
   hiaR_arena_free(&comp->scratch);
 }
 
-static hia_status get(hia_function *f, bool is_plain, hia_native_fn *out, hia_error **error) {
+static hia_status get(hia_function *f, hia_traits traits, bool is_plain, hia_native_fn *out,
+                      hia_error **error) {
   hia_status status = check(f, out, error);
   wanted want = {.is_plain = is_plain, .error = error};
-  if (status == HIA_OK) status = hiaJ_ready(f, HIA_VERSION_NATIVE, &want.version, error);
+  if (status == HIA_OK) status = hiaJ_ready(f, traits, &want.version, error);
   if (status != HIA_OK) return status;
   hia_engine *engine = f->module->engine;
   pthread_mutex_lock(&want.version->unit->lock);
@@ -90,11 +92,15 @@ static hia_status get(hia_function *f, bool is_plain, hia_native_fn *out, hia_er
 }
 
 hia_status hia_function_entry(hia_function *f, hia_native_fn *entry, hia_error **error) {
-  return get(f, false, entry, error);
+  return get(f, HIA_VERSION_NATIVE, false, entry, error);
+}
+
+hia_status hia_function_entry_with_fuel(hia_function *f, hia_native_fn *entry, hia_error **error) {
+  return get(f, HIA_VERSION_NATIVE | HIA_VERSION_FUELLED, false, entry, error);
 }
 
 hia_status hia_function_plain(hia_function *f, hia_native_fn *plain, hia_error **error) {
-  return get(f, true, plain, error);
+  return get(f, HIA_VERSION_NATIVE, true, plain, error);
 }
 
 hia_status hia_engine_context_new(hia_engine *engine, hia_context **out, hia_error **error) {

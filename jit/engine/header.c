@@ -220,11 +220,15 @@ static void add_head(hia_building *b, const char *header) {
                  HIA_BUILD_VERSION, has_file ? " for " : " for a program",
                  has_file ? for_comment(b, file) : "");
   add_example(b, header);
-  hiaR_text_addf(t,
-                 " *\n"
-                 " * Contexts, statuses and errors: hiaton/runtime.h. Link with -lhiaton_rt -lm%s",
-                 b->externs.len ? " (the static\n * library: and -lffi), and with what defines:\n"
-                                : ". */\n");
+  hiaR_text_addf(
+      t,
+      " *\n"
+      "%s"
+      " * Contexts, statuses and errors: hiaton/runtime.h. Link with -lhiaton_rt -lm%s",
+      b->options->fuel
+          ? " * Calls use up the fuel of their context, if it has some: hia_context_set_fuel.\n"
+          : "",
+      b->externs.len ? " (the static\n * library: and -lffi), and with what defines:\n" : ". */\n");
   for (uint32_t i = 0; i < b->externs.len; i++)
     hiaR_text_addf(t, " * - %s%s\n", b->externs.data[i], i + 1 == b->externs.len ? " */" : ",");
 }

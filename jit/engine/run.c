@@ -207,16 +207,16 @@ static void give_stats(const hia_run_options *options, const hia_usage *usage, u
 /* A nested run gets what is left of the fuel of the one around it, if that has some, or less if it
  * has less of its own. */
 static void take_fuel(hia_run_options *options) {
-  const hia_watch *outer = hiaJ_outer();
-  if (!outer || !outer->has_fuel) return;
-  if (!options->has_fuel || options->fuel > outer->fuel) options->fuel = outer->fuel;
+  const hia_nest *outer = hiaR_nest();
+  if (!outer || !outer->fuel) return;
+  if (!options->has_fuel || options->fuel > *outer->fuel) options->fuel = *outer->fuel;
   options->has_fuel = true;
 }
 
 /* All of it has been used where nobody knows how much. */
 static void give_back_fuel(const hia_run_options *options, uint64_t left) {
-  hia_watch *outer = hiaJ_outer();
-  if (outer && outer->has_fuel) outer->fuel -= options->fuel - left;
+  const hia_nest *outer = hiaR_nest();
+  if (outer && outer->fuel) *outer->fuel -= options->fuel - left;
 }
 
 static hia_status run_ready(hia_function *f, const hia_fn_version *version, hia_value *const *args,

@@ -82,6 +82,7 @@ static bool lower(job *j) {
   bool is_named = j->plan && j->plan->cpu;
   const hia_lower_options options = {.host = j->host,
                                      .unchecked = j->options->unchecked,
+                                     .is_fuelled = j->options->is_fuelled,
                                      .merge_calls = j->options->merge_calls,
                                      .instrument = instrument_of(j->options),
                                      .hosts = j->plan ? NULL : j->options->hosts,

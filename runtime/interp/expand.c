@@ -215,7 +215,7 @@ static hia_status call_host(const expansion *x, hia_word *values, const hia_host
   const hia_limits *limits = x->limits;
   hia_nest nest;
   hiaR_nest_enter(&nest, limits->scope, left_of(limits->depth, x->bytes),
-                  left_of(limits->memory, x->bytes));
+                  left_of(limits->memory, x->bytes), limits->fuel);
   hia_status status =
       host->caller->call(host->prepared, values, host->ins, host->outs, x->allocator);
   hiaR_nest_leave(&nest);

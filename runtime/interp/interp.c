@@ -44,7 +44,7 @@ static hia_status call_host(hia_run *run, hia_word *slots, const hia_host_instr 
   size_t bytes = atomic_load_explicit(&run->bytes, memory_order_relaxed);
   hia_nest nest;
   hiaR_nest_enter(&nest, limits->scope, left_of(limits->depth, bytes),
-                  left_of(limits->memory, bytes));
+                  left_of(limits->memory, bytes), limits->fuel);
   hia_status status =
       host->caller->call(host->prepared, slots, host->ins, host->outs, run->allocator);
   hiaR_nest_leave(&nest);

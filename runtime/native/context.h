@@ -324,6 +324,9 @@ struct hia_host_context {
   uint64_t timeout_ns; /* 0: none */
   hia_alarm alarm;     /* of the call that is under way, if it has a timeout */
   void *user;          /* the host's */
+  bool has_fuel;
+  uint64_t fuel; /* that is left; 0 if it has none */
+  uint64_t lent; /* by a call with fuel, to runs of the host's functions */
 
   _Atomic bool is_cancelled; /* until it is reset */
   hia_cancel_scope scope;    /* of the call under way, or of the last one */

@@ -126,6 +126,26 @@ void hia_context_set_timeout(hia_context *context, uint64_t timeout_ns) {
   context->room = 0; /* the next call sets it */
 }
 
+static bool is_in_call(const hia_context *context) {
+  return atomic_load_explicit(&context->run, memory_order_relaxed) & 1;
+}
+
+static void set_fuel(hia_context *context, bool has_fuel, uint64_t fuel) {
+  if (!context || is_in_call(context)) return;
+  context->host->has_fuel = has_fuel;
+  context->host->fuel = fuel;
+  context->room = 0; /* the next call sees to it that its code is for that */
+}
+
+void hia_context_set_fuel(hia_context *context, uint64_t fuel) { set_fuel(context, true, fuel); }
+void hia_context_clear_fuel(hia_context *context) { set_fuel(context, false, 0); }
+
+bool hia_context_fuel_left(const hia_context *context, uint64_t *left) {
+  bool has_fuel = context && context->host->has_fuel;
+  if (left) *left = has_fuel ? context->host->fuel : 0;
+  return has_fuel;
+}
+
 static void past_deadline(hia_alarm *alarm) {
   hia_host_context *host =
       (hia_host_context *)(void *)((char *)alarm - offsetof(hia_host_context, alarm));
@@ -231,7 +251,8 @@ static hia_status run_image(hia_context *context, const hia_code_module *module,
                        .pool = host->pool,
                        .cancelled = context->cancelled,
                        .deadline = context->deadline,
-                       .scope = &host->scope};
+                       .scope = &host->scope,
+                       .fuel = context->fuel != &context->unlent ? context->fuel : NULL};
   return module->interpret(context, module, root, block, &limits, &host->failure);
 }
 
@@ -267,6 +288,9 @@ static hia_status limit_stack(hia_context *context, size_t max_frame) {
  * deadline when the thread that keeps the time has been started. */
 static hia_status prepare(hia_context *context, const hia_code_module *module, uint32_t root) {
   hia_host_context *host = context->host;
+  if (host->has_fuel && (module->flags & HIA_CODE_WITHOUT_FUEL))
+    return refuse(host, HIA_UNSUPPORTED,
+                  "the context has fuel, and this code was not compiled for that");
   hia_status status = take_limits(host);
   if (status == HIA_OK) status = limit_stack(context, module->unwinder.max_frame);
   if (status) return status;
@@ -278,7 +302,8 @@ static hia_status prepare(hia_context *context, const hia_code_module *module, u
   if (hiaR_innermost) hiaR_scope_enter(&host->scope, hiaR_innermost->scope);
   bool is_special = host->timeout_ns || host->interprets || hiaR_innermost;
   context->room = is_special ? 0 : host->covered;
-  context->special = host->pool ? HIA_CODE_FORKS : 0;
+  context->special =
+      (host->pool ? HIA_CODE_FORKS : 0u) | (host->has_fuel ? HIA_CODE_WITHOUT_FUEL : 0u);
   /* First the limit, then the reasons to end. */
   atomic_store(&context->limit, context->step);
   if (atomic_load(&host->is_cancelled)) hiaR_scope_cancel(&host->scope, HIA_CANCELLED);
@@ -355,6 +380,33 @@ hia_status hiaR_enter(hia_context *context, const hia_code_module *module, uint3
   if (HIA_UNLIKELY(left | context->is_deep)) status = leave(context, left);
   run = atomic_load_explicit(&context->run, memory_order_relaxed);
   atomic_store_explicit(&context->run, run + 1, memory_order_relaxed);
+  return status;
+}
+
+/* What is left after a call that has failed. */
+static uint64_t left_after(const hia_host_context *host, hia_status status, uint64_t fuel) {
+  if (host->why) return fuel; /* it never came to the code */
+  return status == HIA_FUEL && !host->failure.host ? (uint64_t)host->failure.code : 0;
+}
+
+hia_status hiaR_enter_fuelled(hia_context *context, const hia_code_module *module, uint32_t root,
+                              hia_word *block) {
+  if (HIA_UNLIKELY(!context)) return HIA_ARGUMENT;
+  if (HIA_UNLIKELY(is_in_call(context))) return HIA_BUSY;
+  hia_host_context *host = context->host;
+  const hia_code_root *r = &module->roots[root];
+  /* Inside another run with fuel, no more than that has left. */
+  uint64_t *outer = HIA_UNLIKELY(hiaR_innermost != NULL) ? hiaR_innermost->fuel : NULL;
+  uint64_t fuel = host->has_fuel ? host->fuel : UINT64_MAX;
+  if (outer && *outer < fuel) fuel = *outer;
+  block[r->n_params - 1] = fuel;
+  context->fuel = &host->lent;
+  hia_status status = hiaR_enter(context, module, root, block);
+  context->fuel = &context->unlent;
+  uint64_t left =
+      HIA_UNLIKELY(status) ? left_after(host, status, fuel) : block[r->n_params + r->n_results - 1];
+  if (host->has_fuel) host->fuel -= fuel - left;
+  if (outer) *outer -= fuel - left;
   return status;
 }
 

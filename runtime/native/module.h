@@ -19,7 +19,7 @@
 #define HIA_RT_ABI        1
 #define HIA_RT_ABI_SYMBOL hia_rt_abi_1
 /* Hash of all that the number covers: tests/unit/test_engine_build.c. */
-#define HIA_RT_ABI_HASH 0x134b838a4ada8374u
+#define HIA_RT_ABI_HASH 0x06bc09626162c3d0u
 extern const uint32_t HIA_RT_ABI_SYMBOL; /* abi.c */
 
 /* A function that can be entered: its code, and its export in the image. */
@@ -63,7 +63,9 @@ struct hia_code_module {
 };
 
 enum {
-  HIA_CODE_FORKS = 1, /* several workers can run it */
+  HIA_CODE_FORKS = 1,        /* several workers can run it */
+  HIA_CODE_WITHOUT_FUEL = 2, /* else each root takes fuel as its last parameter, and gives what is
+                                left as its last result */
 };
 
 /* Runs a root on the context's own stack: `block` holds n_params words in canonical form, followed
@@ -71,6 +73,11 @@ enum {
  * status than HIA_OK the contents of the block are undefined. */
 hia_status hiaR_enter(hia_context *context, const hia_code_module *module, uint32_t root,
                       hia_word *block);
+
+/* The same for roots that take fuel: that is the context's, which gets back what is left. `block`
+ * has room for these two words. */
+hia_status hiaR_enter_fuelled(hia_context *context, const hia_code_module *module, uint32_t root,
+                              hia_word *block);
 
 /* In interp/entry.c. */
 hia_status hiaR_interpret(hia_context *context, const hia_code_module *module, uint32_t root,

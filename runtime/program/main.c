@@ -27,6 +27,9 @@ typedef struct program {
   uint32_t root;
   hia_context_options options;
   uint64_t timeout_ns;
+  bool takes_fuel; /* it was built with fuel: the last parameter and result of the root */
+  bool has_fuel;
+  uint64_t fuel;
   char **args; /* n_args of argv */
   int n_args;
 } program;
@@ -81,6 +84,22 @@ static bool are_types(const char *s, const char *limit, char end, uint32_t n_wor
   return s < limit && *s == end && !depth && n == n_words;
 }
 
+/* The types without fuel, which is an i64 behind the parameters, and behind the result in a tuple:
+ * "il>(dl)" becomes "i>d". The memory is the program's to its end. */
+static bool hide_fuel(program *p) {
+  const char *results = strchr(p->signature, '>');
+  size_t n_params = (size_t)(results - p->signature), n_results = strlen(results + 1);
+  if (n_params < 1 || n_results < 4 || results[1] != '(') return false;
+  char *out = malloc(n_params + n_results);
+  if (!out) return false;
+  memcpy(out, p->signature, n_params - 1);
+  out[n_params - 1] = '>';
+  memcpy(out + n_params, results + 2, n_results - 3);
+  out[n_params + n_results - 3] = 0;
+  p->signature = out;
+  return true;
+}
+
 /* Finds the function's name and signature in the image. Only the loader checks images
  * (image/check.c), when one is to run; native code needs only this of it. */
 static bool find_signature(program *p) {
@@ -100,7 +119,7 @@ static bool find_signature(program *p) {
   p->signature = strings + export->signature;
   const char *results = strchr(p->signature, '>');
   return results && are_types(p->signature, limit, '>', r->n_params) &&
-         are_types(results + 1, limit, 0, r->n_results);
+         are_types(results + 1, limit, 0, r->n_results) && (!p->takes_fuel || hide_fuel(p));
 }
 
 static void print_types(FILE *file, const char *s, const char *end) {
@@ -307,8 +326,13 @@ static int help(const program *p) {
         "  --threads N         threads of the run; 0: as many as cores\n"
         "  --max-depth BYTES   stack that the run may use: 500K, 64M, 2G\n"
         "  --max-memory BYTES  memory that the run may use in all, with --engine interp\n"
-        "  --timeout SECONDS   end the run when it has taken so long: 2, 0.5\n"
-        "  --help              this list\n\n"
+        "  --timeout SECONDS   end the run when it has taken so long: 2, 0.5\n",
+        stdout);
+  if (p->takes_fuel)
+    fputs("  --fuel N            end the run when it would make more calls and loop rounds: 500, "
+          "20K\n",
+          stdout);
+  fputs("  --help              this list\n\n"
         "A word that starts with - and a digit, and -inf, is an argument; after -- every word is.\n"
         "Exit status: 0; 1 if the run fails; 2 if the command line is wrong.\n",
         stdout);
@@ -331,12 +355,17 @@ static const char *set(program *p, const char *option, const char *operand) {
     return hiaR_word_bytes(operand, &p->options.max_depth) ? NULL : "a number of bytes, as in 64M";
   if (strcmp(option, "max-memory") == 0)
     return hiaR_word_bytes(operand, &p->options.max_memory) ? NULL : "a number of bytes, as in 64M";
+  if (strcmp(option, "fuel") == 0) {
+    p->has_fuel = hiaR_word_scaled(operand, 1000, &p->fuel);
+    return p->has_fuel ? NULL : "a number, as in 20K";
+  }
   return hiaR_word_time(operand, &p->timeout_ns) ? NULL : "a number of seconds, as in 0.5";
 }
 
 /* Moves arguments to the front of argv. Returns an exit status; *done: there is nothing to run. */
 static int parse_options(program *p, int argc, char **argv, bool *done) {
-  static const char *const options[] = {"engine", "threads", "max-depth", "max-memory", "timeout"};
+  static const char *const options[] = {"engine",     "threads", "max-depth",
+                                        "max-memory", "timeout", "fuel"};
   *done = false;
   p->args = argv + 1;
   for (int i = 1; i < argc; i++) {
@@ -359,6 +388,8 @@ static int parse_options(program *p, int argc, char **argv, bool *done) {
       if (len > 2 && word[1] == '-' && strlen(options[k]) == len - 2 &&
           strncmp(options[k], word + 2, len - 2) == 0)
         option = options[k];
+    if (option && !p->takes_fuel && strcmp(option, "fuel") == 0)
+      return usage(p, "`--fuel` is for programs that were built with it");
     if (!option) return usage(p, "there is no option `%.*s`", (int)len, word);
     const char *operand = word[len] ? word + len + 1 : i + 1 < argc ? argv[++i] : NULL;
     if (!operand) return usage(p, "`--%s` takes a value", option);
@@ -370,7 +401,17 @@ static int parse_options(program *p, int argc, char **argv, bool *done) {
 
 /* ---- the program ---- */
 
-static int run(const program *p, hia_word *block) {
+/* As for `hiaton run --fn NAME`, a call of another function than main is one of the program's. */
+static bool pay_for_call(program *p) {
+  if (!p->has_fuel || strncmp(p->function, "main(", 5) == 0) return true;
+  return p->fuel-- > 0;
+}
+
+static int run(program *p, hia_word *block) {
+  if (!pay_for_call(p)) {
+    fprintf(stderr, "error[%s]: %s\n", hia_status_word(HIA_FUEL), hia_status_message(HIA_FUEL));
+    return FAILED;
+  }
   hia_context *context;
   hia_status status = hia_context_new(&p->options, &context);
   if (status) {
@@ -378,7 +419,9 @@ static int run(const program *p, hia_word *block) {
     return FAILED;
   }
   hia_context_set_timeout(context, p->timeout_ns);
-  status = hiaR_enter(context, p->module, p->root, block);
+  if (p->has_fuel) hia_context_set_fuel(context, p->fuel);
+  status = p->takes_fuel ? hiaR_enter_fuelled(context, p->module, p->root, block)
+                         : hiaR_enter(context, p->module, p->root, block);
   if (status == HIA_OK) {
     print_result(strchr(p->signature, '>') + 1, block + p->module->roots[p->root].n_params);
   } else {
@@ -397,6 +440,7 @@ int hiaR_program(int argc, char **argv, const hia_code_module *module, uint32_t 
   program p = {.name = argc > 0 && argv[0] ? argv[0] : "program",
                .module = module,
                .root = root,
+               .takes_fuel = !(module->flags & HIA_CODE_WITHOUT_FUEL),
                .options = HIA_CONTEXT_OPTIONS_INIT};
   if (!find_signature(&p)) {
     fprintf(stderr, "error[%s]: the image in this program is damaged\n",

@@ -159,6 +159,47 @@ t 'with other names they are one program' $c use.c fib.o clash.o tak.o $static -
 is 'that works' '10946 5' ./use
 rm clash.o fib_exe fib_exe.h
 
+# Fuel: the object's functions take it from their context, natively and interpreted, as a run of the engine does.
+t 'an object with fuel' "$hiaton" build "$examples/fib.hia" --fuel --fn fib -o fuelled.o --header fuelled.h --prefix fuelled
+t 'its header says so' grep -q 'use up the fuel of their context' fuelled.h
+t 'and declares no plain functions' test "$(grep -c _plain fuelled.h)" = 0
+cat >fuelled.c <<'END'
+#include "fuelled.h"
+#include <inttypes.h>
+#include <stdio.h>
+int main(void) {
+  for (int interpret = 0; interpret < 2; interpret++) {
+    hia_context_options options = HIA_CONTEXT_OPTIONS_INIT;
+    hia_context *context;
+    uint64_t left;
+    int32_t x = 0;
+    options.interpret = interpret;
+    if (hia_context_new(&options, &context) != HIA_OK) return 1;
+    if (fuelled_fib(context, 10, &x) != HIA_OK || x != 89) return 2;
+    hia_context_set_fuel(context, 200);
+    hia_status first = fuelled_fib(context, 10, &x);
+    hia_context_fuel_left(context, &left);
+    hia_status second = fuelled_fib(context, 10, &x);
+    printf("%s %" PRIu64 " %s", hia_status_word(first), left, hia_status_word(second));
+    hia_context_fuel_left(context, &left);
+    printf(" %" PRIu64 "\n", left);
+    hia_context_free(context);
+  }
+  return 0;
+}
+END
+t 'a program that uses it' $c fuelled.c fuelled.o $static -o fuelled
+is 'that ends when there is none' $'ok 24 fuel 0\nok 24 fuel 0' ./fuelled
+t 'a program with fuel' "$hiaton" build "$examples/fib.hia" --fuel --exe -o fuel_exe
+for engine in native interp; do
+  is "has enough ($engine)" 89 ./fuel_exe 10 --fuel 177 --engine $engine
+  wrong "or too little ($engine)" 1 'out of fuel' ./fuel_exe 10 --fuel 176 --engine $engine
+  is "or no limit ($engine)" 10946 ./fuel_exe 20 --engine $engine
+done
+t 'a program without' "$hiaton" build "$examples/fib.hia" --exe -o fib_exe
+wrong 'takes none' 2 'built with it' ./fib_exe --fuel 3
+wrong 'not for several threads' 2 'no effect with --fuel' "$hiaton" build "$examples/fib.hia" --fuel --parallel -o x.o
+
 # Objects for several threads, together; threads of the host's beside them.
 for name in fib tak; do
   t "$name for several threads" "$hiaton" build "$examples/$name.hia" --parallel -o "par_$name.o" --header "$name.h"

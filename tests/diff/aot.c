@@ -11,12 +11,14 @@
 
 typedef struct instance {
   hia_function *function;
-  char name[256]; /* in C */
+  char name[256], name_with_fuel[256]; /* in C */
 } instance;
 typedef struct pending { /* a run, until its program is complete */
   char *where, *expected;
   uint32_t instance;
   gen_text args; /* of C */
+  bool has_fuel; /* it is a call of the object that was built with fuel */
+  uint64_t fuel;
 } pending;
 
 typedef struct aot {
@@ -53,14 +55,14 @@ static bool to_file(void *user, const char *bytes, size_t len) {
 /* ---- a program that is complete ---- */
 
 /* "hia_status p3_fact(" behind the signature in a header. */
-static bool find_name(instance *i, const char *header) {
+static bool find_name(const instance *i, char name[256], const char *header) {
   char comment[1024];
   snprintf(comment, sizeof comment, "/* fn %s */", hia_function_signature(i->function));
   const char *at = strstr(header, comment);
   static const char type[] = "hia_status ";
   if (!at || !(at = strstr(at, type))) return false;
   at += sizeof type - 1;
-  snprintf(i->name, sizeof i->name, "%.*s", (int)strcspn(at, "("), at);
+  snprintf(name, 256, "%.*s", (int)strcspn(at, "("), at);
   return true;
 }
 
@@ -87,20 +89,24 @@ static void write_case(aot *a, const pending *p) {
   uint32_t n = c_types(type, types);
   fprintf(a->cases, "static void case_%u(hia_context *c, outcome *o) {\n", a->n_cases);
   for (uint32_t k = 0; k < n; k++) fprintf(a->cases, "  %s r%u = 0;\n", types[k], k);
-  fprintf(a->cases, "  hia_status s = %s(c%s", i->name, p->args.data ? p->args.data : "");
+  if (p->has_fuel) fprintf(a->cases, "  hia_context_set_fuel(c, %" PRIu64 "u);\n", p->fuel);
+  fprintf(a->cases, "  hia_status s = %s(c%s", p->has_fuel ? i->name_with_fuel : i->name,
+          p->args.data ? p->args.data : "");
   for (uint32_t k = 0; k < n; k++) fprintf(a->cases, ", &r%u", k);
   fprintf(a->cases, ");\n  begin(o, c, s, \"%s\");\n", type);
   for (uint32_t k = 0; k < n; k++) fprintf(a->cases, "  add_%s(o, r%u);\n", types[k], k);
+  if (p->has_fuel) fprintf(a->cases, "  add_fuel(o, c);\n");
   fprintf(a->cases, "}\n");
   fprintf(a->table, "    {case_%u, \"%s\", \"", a->n_cases++, p->where);
   for (const char *c = p->expected; *c; c++) fprintf(a->table, *c == '"' ? "\\\"" : "%c", *c);
   fprintf(a->table, "\"},\n");
 }
 
-static void write_object(aot *a) {
+static void write_object(aot *a, bool has_fuel) {
   hia_build_options o = HIA_BUILD_OPTIONS_INIT;
   char prefix[32], path[4096];
-  snprintf(prefix, sizeof prefix, "p%u", a->n_programs++);
+  snprintf(prefix, sizeof prefix, "p%u%s", a->n_programs, has_fuel ? "f" : "");
+  o.fuel = has_fuel;
   snprintf(path, sizeof path, "%s/%s.o", a->folder, prefix);
   o.prefix = prefix;
   o.parallel = a->threads > 1;
@@ -118,7 +124,8 @@ static void write_object(aot *a) {
   bool fine = status == HIA_OK && file;
   if (file && fclose(file) != 0) fine = false;
   for (uint32_t i = 0; fine && i < a->n_instances; i++)
-    fine = find_name(&a->instances[i], header.data);
+    fine = find_name(&a->instances[i],
+                     has_fuel ? a->instances[i].name_with_fuel : a->instances[i].name, header.data);
   if (!fine) {
     fail(a, a->path, "cannot be built", error);
   } else {
@@ -128,13 +135,18 @@ static void write_object(aot *a) {
       fclose(file);
     }
     fprintf(a->cases, "#include \"%s.h\"\n", prefix);
-    for (uint32_t i = 0; i < a->n_pending; i++) write_case(a, &a->pending[i]);
+    for (uint32_t i = 0; i < a->n_pending; i++)
+      if (a->pending[i].has_fuel == has_fuel) write_case(a, &a->pending[i]);
   }
   gen_text_free(&header);
 }
 
 static void end_program(aot *a) {
-  if (a->n_pending) write_object(a);
+  bool has_fuel = false;
+  for (uint32_t i = 0; i < a->n_pending; i++) has_fuel |= a->pending[i].has_fuel;
+  if (a->n_pending) write_object(a, false);
+  if (has_fuel) write_object(a, true);
+  a->n_programs++;
   for (uint32_t i = 0; i < a->n_pending; i++) {
     free(a->pending[i].where);
     free(a->pending[i].expected);
@@ -228,12 +240,13 @@ static void add_case(aot *a, const diff_case *c) {
   if (!a->pending) abort();
   gen_text where = {0};
   gen_text_add(&where, "%s:%u", c->path, c->line);
-  a->pending[a->n_pending++] = (pending){where.data, strdup(c->expected), which, text};
+  a->pending[a->n_pending++] = (pending){where.data, strdup(c->expected), which,
+                                         text,       c->fuel != NULL,     c->fuel ? *c->fuel : 0};
 }
 
 static void visit(void *user, const diff_case *c) {
   aot *a = user;
-  if (c->is_rejected || c->is_large || c->fuel || !strncmp(c->expected, "rejected", 8)) return;
+  if (c->is_rejected || c->is_large || !strncmp(c->expected, "rejected", 8)) return;
   if (!a->source || strcmp(a->source, c->source) != 0) {
     end_program(a);
     hia_error *error;

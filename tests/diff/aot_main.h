@@ -77,7 +77,17 @@ static inline void begin(outcome *o, hia_context *context, hia_status status, co
     snprintf(text, sizeof text, "(%lld)", (long long)hia_error_fail_code(error));
     add(o, text);
   }
-  if (status >= HIA_DIV_ZERO && status < HIA_MEMORY) chain(o, error);
+  if ((status >= HIA_DIV_ZERO && status < HIA_MEMORY) || status == HIA_FUEL) chain(o, error);
+}
+
+/* Of a call with fuel, which the context then has no longer. */
+static inline void add_fuel(outcome *o, hia_context *context) {
+  uint64_t left;
+  char text[64];
+  hia_context_fuel_left(context, &left);
+  snprintf(text, sizeof text, ", %llu fuel left", (unsigned long long)left);
+  if (o->status == HIA_OK || o->status == HIA_FUEL) add(o, text);
+  hia_context_clear_fuel(context);
 }
 
 static void add_word(outcome *o, hia_dtype dtype, uint64_t word) {

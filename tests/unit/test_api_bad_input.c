@@ -218,6 +218,23 @@ Test(api_bad_input, null_functions_and_values) {
   close_world(&w);
 }
 
+Test(api_bad_input, fuel_of_entries) {
+  world w;
+  hia_native_fn entry = NULL;
+  uint64_t left = 7;
+  hia_context_set_fuel(NULL, 1);
+  hia_context_clear_fuel(NULL);
+  cr_assert_not(hia_context_fuel_left(NULL, &left));
+  cr_assert_eq(left, 0);
+  cr_assert_not(hia_context_fuel_left(NULL, NULL));
+  open_world(&w, HIA_ENGINE_INTERP);
+  REFUSED(HIA_ARGUMENT, "no function", hia_function_entry_with_fuel, NULL, &entry);
+  REFUSED(HIA_ARGUMENT, "place for the entry", hia_function_entry_with_fuel, w.fib, NULL);
+  REFUSED(HIA_ARGUMENT, "generic", hia_function_entry_with_fuel, w.fact, &entry);
+  REFUSED(HIA_UNSUPPORTED, "no native code", hia_function_entry_with_fuel, w.fib, &entry);
+  close_world(&w);
+}
+
 Test(api_bad_input, null_inspections) {
   world w;
   open_world(&w, HIA_ENGINE_INTERP);

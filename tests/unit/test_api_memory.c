@@ -363,6 +363,11 @@ static void try_entries(life *l, hia_engine *engine, hia_module *module) {
       hia_context_reset(contexts[i]);
       try_entry(l, contexts[i], (i32_to_i32)native, 13, HIA_OK, 377);
     }
+    hia_native_fn fuelled;
+    if (of_engine && DID(hia_function_entry_with_fuel(fib, &fuelled, &l->error), HIA_OK)) {
+      hia_context_set_fuel(of_engine, 100);
+      try_entry(l, of_engine, (i32_to_i32)fuelled, 5, HIA_OK, 8);
+    }
   }
   hia_context_free(own);
   hia_context_free(of_engine);

@@ -60,6 +60,29 @@ static void run(const program *p, int32_t n, uint64_t fuel, outcome *o) {
   run_with(p, n, &options, o);
 }
 
+/* The same by the typed entry of a function i32 -> i32, whose context has the fuel; what a run
+ * does not know of what is left is 0 there. */
+static void run_typed(const program *p, int32_t n, uint64_t fuel, outcome *o) {
+  static const hia_dtype i32[] = {HIA_I32};
+  hia_native_fn entry;
+  hia_context *context;
+  hia_error *error;
+  int32_t x = 0;
+  cr_assert_eq(hia_function_check_entry(p->function, i32, 1, i32, 1, NULL), HIA_OK);
+  cr_assert_eq(hia_function_entry_with_fuel(p->function, &entry, &error), HIA_OK, "%s",
+               hia_error_text(error));
+  cr_assert_eq(hia_engine_context_new(p->engine, &context, NULL), HIA_OK);
+  hia_context_set_fuel(context, fuel);
+  o->stats = (hia_run_stats)HIA_RUN_STATS_INIT;
+  o->status = ((hia_status(*)(hia_context *, int32_t, int32_t *))entry)(context, n, &x);
+  o->stats.is_fuelled = hia_context_fuel_left(context, &o->stats.fuel_left);
+  if (o->status == HIA_OK)
+    snprintf(o->text, sizeof o->text, "%d", x);
+  else
+    snprintf(o->text, sizeof o->text, "%s", hia_error_text(hia_context_error(context)));
+  hia_context_free(context);
+}
+
 /* ---- meaning ---- */
 
 static uint64_t count(const char *name, int32_t n) {
@@ -94,6 +117,11 @@ static void every_amount(const char *name, int32_t n) {
       cr_assert_str_eq(o.text, first.text, "%s with %llu", name, (unsigned long long)fuel);
       cr_assert_eq(o.stats.fuel_left, first.stats.fuel_left);
     }
+    if (n_kinds() < 3) continue;
+    run_typed(&p[2], n, fuel, &o);
+    cr_assert_eq(o.status, first.status);
+    cr_assert_str_eq(o.text, first.text, "typed: %s with %llu", name, (unsigned long long)fuel);
+    cr_assert_eq(o.stats.fuel_left, first.stats.fuel_left);
   }
   for (size_t k = 0; k < n_kinds(); k++) close_program(&p[k]);
 }
@@ -563,7 +591,163 @@ Test(fuel, runs_within_runs) {
       cr_assert(o.stats.is_fuelled == first.stats.is_fuelled &&
                 o.stats.fuel_left == first.stats.fuel_left);
       close_program(&h.p);
+      if (kinds[k / 2] != HIA_ENGINE_JIT) continue;
+      open_hosted(&h, HIA_ENGINE_JIT, passes[k % 2], "main");
+      run_typed(&h.p, 15, fuels[i], &o);
+      cr_assert_str_eq(o.text, first.text, "typed");
+      cr_assert_eq(o.stats.fuel_left, first.stats.fuel_left);
+      close_program(&h.p);
     }
+}
+
+/* ---- typed entries ---- */
+
+typedef hia_status (*typed_fn)(hia_context *, int32_t, int32_t *);
+
+static typed_fn entry_of(const program *p, const char *name, bool has_fuel) {
+  hia_function *f;
+  hia_native_fn entry;
+  hia_error *error;
+  cr_assert_eq(hia_module_function(p->module, name, &f, &error), HIA_OK);
+  hia_status status =
+      (has_fuel ? hia_function_entry_with_fuel : hia_function_entry)(f, &entry, &error);
+  cr_assert_eq(status, HIA_OK, "%s", hia_error_text(error));
+  return (typed_fn)entry;
+}
+
+static uint64_t left(const hia_context *context) {
+  uint64_t n = 1;
+  cr_assert(hia_context_fuel_left(context, &n));
+  return n;
+}
+
+/* All calls of a context use up its fuel together; entries without fuel are refused meanwhile. */
+Test(fuel, typed_entries_share_what_a_context_has) {
+  if (!has_native()) return;
+  program p = open(HIA_ENGINE_JIT, "fib");
+  typed_fn fib = entry_of(&p, "fib", true), deep = entry_of(&p, "deep", true);
+  typed_fn inverse = entry_of(&p, "inverse", true), without = entry_of(&p, "fib", false);
+  hia_context *context, *other;
+  uint64_t fuel = 1;
+  int32_t x = 0;
+  cr_assert_eq(hia_engine_context_new(p.engine, &context, NULL), HIA_OK);
+  cr_assert_eq(hia_engine_context_new(p.engine, &other, NULL), HIA_OK);
+  cr_assert_not(hia_context_fuel_left(context, &fuel));
+  cr_assert_eq(fuel, 0);
+  /* Without fuel there is no such limit, whatever the code. */
+  cr_assert_eq(fib(context, 20, &x), HIA_OK);
+  cr_assert_eq(x, 10946);
+  cr_assert_eq(without(context, 20, &x), HIA_OK);
+
+  hia_context_set_fuel(context, 100);
+  for (int round = 0; round < 3; round++) { /* the first is a special one */
+    cr_assert_eq(deep(context, 10, &x), HIA_OK);
+    cr_assert_eq(x, 10);
+    cr_assert_eq(left(context), 90u - 10u * (unsigned)round);
+  }
+  cr_assert_eq(without(context, 1, &x), HIA_UNSUPPORTED);
+  cr_assert_not_null(strstr(hia_error_text(hia_context_error(context)), "not compiled for that"));
+  cr_assert_eq(left(context), 70);
+  cr_assert_eq(without(other, 20, &x), HIA_OK, "another context has no fuel to heed");
+  cr_assert_eq(deep(context, 71, &x), HIA_FUEL);
+  cr_assert_eq(left(context), 0);
+  cr_assert_eq(deep(context, 0, &x), HIA_OK, "a call that makes none needs none");
+  cr_assert_eq(deep(context, 1, &x), HIA_FUEL);
+
+  /* A call that fails otherwise has used up everything, one that is refused nothing. */
+  hia_context_set_fuel(context, 50);
+  cr_assert_eq(inverse(context, 0, &x), HIA_DIV_ZERO);
+  cr_assert_eq(left(context), 0);
+  hia_context_set_fuel(context, 50);
+  cr_assert_eq(fib(NULL, 0, &x), HIA_ARGUMENT);
+  cr_assert_eq(fib(context, 3, &x), HIA_OK);
+  cr_assert_eq(left(context), 46);
+
+  hia_context_clear_fuel(context);
+  cr_assert_not(hia_context_fuel_left(context, NULL));
+  cr_assert_eq(without(context, 20, &x), HIA_OK);
+  cr_assert_eq(fib(context, 20, &x), HIA_OK);
+  /* Limits hold beside it. */
+  hia_context_set_fuel(context, UINT64_MAX);
+  hia_context_set_timeout(context, 20000000);
+  typed_fn pairs = entry_of(&p, "pairs", true);
+  cr_assert_eq(pairs(context, INT32_MAX, &x), HIA_DEADLINE);
+  hia_context_set_timeout(context, 0);
+  hia_context_set_fuel(context, 1000);
+  hia_context_cancel(context);
+  cr_assert_eq(fib(context, 5, &x), HIA_CANCELLED);
+  hia_context_reset(context);
+  hia_context_set_fuel(context, 1000);
+  cr_assert_eq(fib(context, 5, &x), HIA_OK);
+  cr_assert_eq(left(context), 986);
+  hia_context_free(other);
+  hia_context_free(context);
+  close_program(&p);
+}
+
+/* In a function of the host: calls a typed entry by a context of its own. */
+typedef struct inner_call {
+  typed_fn entry;
+  hia_context *context, *outer; /* outer: that of the call which this one is inside of; or NULL */
+  hia_status busy;
+} inner_call;
+
+static hia_status call_inner(void *user, int32_t n, int32_t *result) {
+  inner_call *c = user;
+  if (c->outer) {
+    c->busy = c->entry(c->outer, 1, result);
+    hia_context_set_fuel(c->outer, 12345); /* it is in a call: nothing happens */
+  }
+  return c->entry(c->context, n, result);
+}
+
+/* A typed entry with fuel inside a run with fuel uses up what that has left. */
+Test(fuel, typed_entries_within_runs) {
+  static const char nested[] = "extern impure fn inner(n: i32) -> i32\n"
+                               "fn main(n: i32) -> i32 = inner(n) + inner(n)\n"
+                               "fn deep(n: i32) -> i32 = if n == 0 then 0 else 1 + deep(n - 1)\n";
+  if (!has_native()) return;
+  program p;
+  inner_call c = {.busy = HIA_OK};
+  hia_host_function f = HIA_HOST_FUNCTION_INIT;
+  f.declaration = "extern impure fn inner(n: i32) -> i32";
+  f.function = (void (*)(void))call_inner;
+  f.user = &c;
+  f.takes_user = f.returns_status = true;
+  cr_assert_eq(hia_engine_new(NULL, &p.engine, NULL), HIA_OK);
+  cr_assert_eq(hia_engine_register(p.engine, &f, NULL), HIA_OK);
+  cr_assert_eq(hia_module_load_text(p.engine, "t", nested, strlen(nested), &p.module, NULL),
+               HIA_OK);
+  cr_assert_eq(hia_module_function(p.module, "main", &p.function, NULL), HIA_OK);
+  cr_assert_eq(hia_engine_context_new(p.engine, &c.context, NULL), HIA_OK);
+  c.entry = entry_of(&p, "deep", true);
+  typed_fn main_fn = entry_of(&p, "main", true);
+  hia_context *context;
+  cr_assert_eq(hia_engine_context_new(p.engine, &context, NULL), HIA_OK);
+  int32_t x = 0;
+  for (int by_entry = 0; by_entry < 2; by_entry++) {
+    for (uint64_t fuel = 0; fuel < 25; fuel++) {
+      static outcome o;
+      bool is_enough = fuel >= 22; /* two calls of the host, and ten below each */
+      hia_context_set_fuel(c.context, 1000);
+      if (by_entry) {
+        hia_context_set_fuel(context, fuel);
+        c.outer = context;
+        o.status = main_fn(context, 10, &x);
+        cr_assert(fuel < 2 || c.busy == HIA_BUSY);
+        c.outer = NULL;
+        if (is_enough) cr_assert_eq(left(context), fuel - 22);
+      } else {
+        run(&p, 10, fuel, &o);
+        if (is_enough) cr_assert_eq(o.stats.fuel_left, fuel - 22);
+      }
+      cr_assert_eq(o.status, is_enough ? HIA_OK : HIA_FUEL, "%d %d", by_entry, (int)fuel);
+      if (is_enough) cr_assert_eq(left(c.context), 980, "its own is used up too");
+    }
+  }
+  hia_context_free(context);
+  hia_context_free(c.context);
+  close_program(&p);
 }
 
 /* A nested run may have less of its own; without fuel there is nothing to inherit. */
