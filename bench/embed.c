@@ -1,11 +1,11 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* What does embedding cost? Calls from C, from an engine to the first result, sizes, memory,
- * compile time beside clang's.
+/* Measures what embedding costs: calls from C, the time from an engine to its first result, sizes,
+ * memory, and compile time beside clang's.
  *
  *   bench_embed [--quick | --check] [--runs N]
  *
- * Calls and compile times are processor time of the thread, in turns, medians; processes are time
- * on the clock. */
+ * Calls and compile times are medians of the thread's processor time, measured in turns; processes
+ * are measured in wall-clock time. */
 #include "bench/harness.h"
 #include <dlfcn.h>
 #include <math.h>
@@ -18,16 +18,16 @@
 #include <unistd.h>
 
 enum { MAX_RUNS = 99 };
-#define MAX_PLAIN_NS 2.0  /* over a function of C */
-#define MAX_ENTRY_NS 10.0 /* over a function of C */
-#define MAX_FUEL_NS  20.0 /* over a typed entry without fuel */
-#define MAX_HELD     0.0  /* KiB of the allocator's, all freed */
-#define MAX_RT_KIB   256  /* what a program that is compiled ahead of time links at most */
+#define MAX_PLAIN_NS 2.0  /* more than a function of C */
+#define MAX_ENTRY_NS 10.0 /* more than a function of C */
+#define MAX_FUEL_NS  20.0 /* more than a typed entry without fuel */
+#define MAX_HELD     0.0  /* KiB that the allocator counts once all is freed */
+#define MAX_RT_KIB   256  /* linked into a program that is compiled ahead of time */
 
 static const char fib_text[] =
     "fn fib(n: i32) -> i32 = if n <= 1 then 1 else fib(n - 1) + fib(n - 2)\n";
 
-/* `error` is read when the call that sets it is over. */
+/* `error` is passed by address, since the call that sets it is an argument too. */
 static void check(hia_status status, hia_error **error) {
   if (status == HIA_OK) return;
   fprintf(stderr, "%s: %s", hia_status_word(status), hia_error_text(*error));
@@ -52,7 +52,7 @@ typedef struct caller {
   plain_fn plain, in_c;
 } caller;
 
-/* Each result is the next argument, as in a host that goes on with what it got. */
+/* Each result is the next argument, as in a host that uses its results. */
 static int32_t through_c(const caller *c, long n) {
   int32_t x = 0;
   for (long i = 0; i < n; i++) x = c->in_c(x);
@@ -96,7 +96,7 @@ static int32_t through_values(const caller *c, long n) {
   return x;
 }
 
-/* The function itself, as the host's compiler makes it; the loop may not see into it. */
+/* The same function in C, not inlined into the loop. */
 __attribute__((noinline)) static int32_t succ(int32_t n) {
   __asm__ volatile("");
   return n + 1;
@@ -106,7 +106,7 @@ static void bench_calls(int runs) {
   static const struct {
     const char *name;
     int32_t (*loop)(const caller *c, long n);
-    int share; /* of the calls: slow ones are made less often */
+    int share; /* makes 1/share of the calls: slow ones are made less often */
     bench_target target;
   } ways[] = {
       {"a function of C", through_c, 1, {BENCH_UNBOUNDED, 0}},
@@ -235,7 +235,7 @@ static void print_size(const char *name, const char *path, bench_target target) 
   putchar('\n');
 }
 
-/* What `hiaton build` makes of fib. */
+/* The files that `hiaton build` makes of fib. */
 static void bench_program_sizes(void) {
   char folder[] = HIA_PEERS "/program_XXXXXX", in[1024], object[1024], program[1024];
   if (!mkdtemp(folder)) exit(1);
@@ -311,7 +311,7 @@ static void print_memory(const char *what, double before, bench_target target) {
   printf(" %12.0f\n", resident_kib() - before);
 }
 
-/* First of all, while the process is as it began. */
+/* Runs before all else, while the process has allocated nothing. */
 static void bench_memory(void) {
   const hia_allocator allocator = {count_alloc, count_resize, count_free, NULL};
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
@@ -359,7 +359,7 @@ static const source sources[] = {
      "int f%d(int n) { return n <= 1 ? 1 : f%d(n - 1) + f%d(n - 2); }\n"},
     {"gcd", "fn copy%d(a: i32, b: i32) -> i32 = if b == 0 then a else copy%d(b, a %% b + 0 * %d)\n",
      "int f%d(int a, int b) { return b == 0 ? a : f%d(b, a %% b + 0 * %d); }\n"},
-    /* Not in tail position, which C's compiler changes, and with it the chain of calls. */
+    /* Not in tail position: C's compiler would change such calls, and with them the chain. */
     {"steps of gcd",
      "fn copy%d(a: i32, b: i32) -> i32 = if b == 0 then %d else 1 + copy%d(b, a %% b)\n",
      "int f%d(int a, int b) { return b == 0 ? %d : 1 + f%d(b, a %% b); }\n"},

@@ -84,7 +84,7 @@ void bench_print_target(const char *row, const char *column, double value, int d
   bool is_measured = !isnan(value);
   if (is_measured) snprintf(text, sizeof text, "%.*f", decimals, value);
   if (is_measured && target.bound != BENCH_UNBOUNDED) {
-    /* Of small arguments the targets say nothing. */
+    /* No target holds for small arguments. */
     bool is_bad = !is_quick && is_missed(value, target);
     snprintf(bound, sizeof bound, "(%s %g)%s", word_of(target.bound), target.value,
              is_bad ? "!" : "");
@@ -136,7 +136,7 @@ static void check(hia_status status, hia_error *error) {
   exit(1);
 }
 
-/* An engine that has the compiler open if it needs it; the rest of *p is the caller's. */
+/* Opens an engine, with the compiler if it needs it; the caller fills in the rest of *p. */
 static void open_engine(bench_program *p, const bench_options *options) {
   hia_error *error;
   hia_engine_options engine = HIA_ENGINE_OPTIONS_INIT;
@@ -306,7 +306,7 @@ bench_reference bench_find_reference(bench_compiler compiler, unsigned place, co
 }
 
 double bench_reference_ms(bench_reference f, const int32_t args[3], int32_t *result) {
-  /* Read through memory that the compiler cannot see into. */
+  /* Through memory that is opaque to the compiler, so that nothing is computed beforehand. */
   int32_t hidden[3];
   for (size_t i = 0; i < 3; i++) hidden[i] = *(const volatile int32_t *)&args[i];
   double start = bench_cpu();
@@ -316,7 +316,7 @@ double bench_reference_ms(bench_reference f, const int32_t args[3], int32_t *res
 
 /* ---- the machine ---- */
 
-/* What the process was allowed when it was first asked, before this thread was pinned. */
+/* The cores of the process at the first call, before this thread was pinned. */
 static const cpu_set_t *all_cores(void) {
   static cpu_set_t all;
   static bool is_known;
@@ -336,12 +336,12 @@ void bench_pin_to(unsigned i) {
   const cpu_set_t *all = all_cores();
   cpu_set_t set;
   i %= bench_cores();
-  /* From the last one: interrupts tend to the first. */
+  /* From the last core on: interrupts go to the first ones. */
   for (size_t core = CPU_SETSIZE; core-- > 0;) {
     if (!CPU_ISSET(core, all) || i-- > 0) continue;
     CPU_ZERO(&set);
     CPU_SET(core, &set);
-    /* Not being allowed to pin costs precision only. */
+    /* If pinning is not allowed, the figures are less precise. */
     (void)sched_setaffinity(0, sizeof set, &set);
     return;
   }

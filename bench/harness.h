@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* What every benchmark needs: clocks, medians, targets, one call of a program through the public
- * API, the same in C. One thread calls all of this. */
+/* Shared by all benchmarks: clocks, medians, targets, one call of a program through the public API,
+ * the same in C. One thread calls all of this. */
 #ifndef HIA_HARNESS_H
 #define HIA_HARNESS_H
 
@@ -9,12 +9,12 @@
 
 double bench_clock(clockid_t clock); /* milliseconds */
 double bench_now(void);              /* monotonic */
-double bench_cpu(void); /* what this thread has computed: other processes do not count */
+double bench_cpu(void);              /* processor time of this thread */
 double bench_median(double *values, size_t n);
 
 /* ---- options, targets, the end ---- */
 
-/* True if the option is one that every benchmark has, which is kept: `--quick` runs small
+/* Takes an option that every benchmark has; false if it is another one. `--quick` runs small
  * arguments, to see that everything works; `--check` ends with status 1 if a target is missed. Both
  * together end the process with status 2, as no target holds for small arguments. */
 bool bench_take_option(const char *option);
@@ -30,21 +30,22 @@ typedef struct bench_target {
 #define BENCH_AT_MOST(x)  ((bench_target){BENCH_MAX, (x)})
 #define BENCH_AT_LEAST(x) ((bench_target){BENCH_MIN, (x)})
 
-/* Prints a column, 23 characters: the value, its target in parentheses, and `!` if the value misses
- * that. A missed target is remembered for bench_end with the names of its row and its column, which
- * are copied. NAN: a value that was not measured, as what it needs is not installed; it is printed
- * as `-` and misses nothing. */
+/* Prints a column of 23 characters: the value, its target in parentheses, and `!` if the value
+ * misses it. A missed target is kept for bench_end, with copies of the names of its row and column.
+ * A value of NAN was not measured, because a tool is not installed: it is printed as `-` and misses
+ * no target. */
 void bench_print_target(const char *row, const char *column, double value, int decimals,
                         bench_target target);
 void bench_print_target_heading(const char *column);
-/* A wrong result, in a line of its own: the benchmark ends with status 1, checked or not. */
+/* Prints a wrong result in a line of its own: the benchmark will end with status 1, with --check or
+ * without. */
 __attribute__((format(printf, 1, 2))) void bench_wrong(const char *format, ...);
-/* Prints what missed its target, if the targets are checked. Returns the status for main. */
+/* With --check, prints the rows that missed their targets. Returns the status for main. */
 int bench_end(void);
 
 /* ---- programs ---- */
 
-/* A function of a program in one engine. An error ends the benchmark: nothing could be measured. */
+/* A function of a program in one engine. An error in these functions ends the benchmark. */
 typedef struct bench_program {
   hia_engine *engine;
   hia_module *module;
@@ -57,42 +58,42 @@ typedef struct bench_options {
   hia_engine_kind kind;
   unsigned threads;
   bool unchecked, count;
-  bool merge_calls; /* what users get; comparisons have it off */
+  bool merge_calls; /* the default of users; comparisons turn it off */
   bool always_fork;
-  bool fuel; /* runs have fuel, more than they can use */
+  bool fuel; /* runs are metered, with more fuel than they can use */
   const char *disabled_passes;
 } bench_options;
 bench_program bench_open(const char *path, const char *function, const bench_options *options);
 bench_program bench_open_text(const char *name, const char *text, const char *function,
                               const bench_options *options);
-/* The static graph that this one is made from, to be run by the interpreter. */
+/* The static graph of a native program, in the interpreter. */
 bench_program bench_open_graph(const bench_program *program);
 void bench_close(bench_program *program);
-/* Runs it on n integers; the result, an integer too. */
+/* Runs it on n integers; returns its result, an integer. */
 long long bench_call(const bench_program *program, const int32_t *args, size_t n,
                      hia_run_stats *used);
 /* NAME(ARG,ARG) */
 void bench_call_text(char *text, size_t size, const char *name, const int32_t *args, size_t n);
 
-/* ---- the same in C: reference.c, as the compilers at hand make it ---- */
+/* ---- the same in C: reference.c, compiled by each C compiler that was found ---- */
 
 typedef enum bench_compiler { BENCH_CLANG, BENCH_GCC } bench_compiler;
 typedef int32_t (*bench_reference)(const int32_t *args);
-#define BENCH_PLACES 4 /* at which the code of a compiler lies: reference.c says why */
+#define BENCH_PLACES 4 /* alignments of each compiler's code: reference.c says why */
 /* NULL if the harness was built without this compiler. */
 bench_reference bench_find_reference(bench_compiler compiler, unsigned place, const char *name);
-/* One call of it, with three arguments or fewer: CPU time. */
+/* CPU time of one call, with three arguments or fewer. */
 double bench_reference_ms(bench_reference f, const int32_t args[3], int32_t *result);
 
 /* ---- the machine ---- */
 
 unsigned bench_cores(void); /* that this process may use */
-/* This thread stays on one core, or may go anywhere again. */
+/* Binds this thread to one core, or to all again. */
 void bench_pin(bool is_pinned);
 void bench_pin_to(unsigned i); /* the i-th from the last, modulo the cores */
 /* Milliseconds from starting a process to its end; argv ends with NULL. */
 double bench_process(const char *const *argv);
-/* The same; what it prints, up to size - 1 bytes, goes to `text`. */
+/* The same; its output, up to size - 1 bytes, goes to `text`. */
 double bench_process_text(const char *const *argv, char *text, size_t size);
 void bench_print_machine(void);
 

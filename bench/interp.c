@@ -1,11 +1,11 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* What does the interpreter cost? Nanoseconds a call and live firings a second on the papers'
- * programs, for interp and expand on one thread, and what further threads bring.
+/* Measures the interpreter: nanoseconds a call and live firings a second on the papers' programs,
+ * for interp and expand on one thread, and the speed-up by further threads.
  *
  *   bench_interp [--quick | --check] [--runs N] [--threads N]
  *
- * One-thread figures are processor time of the thread, so other processes on the machine matter
- * less; with threads it is time on the clock. */
+ * Figures of one thread are its processor time, so that other processes of the machine matter less;
+ * figures of several threads are wall-clock time. */
 #include "bench/harness.h"
 #include <stdbool.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include <string.h>
 
 enum { MAX_RUNS = 99 };
-/* The static graph beside the dynamic one: the claim of the papers, with a margin. */
+/* The static graph's time over the dynamic one's: the claim of the papers, with a margin. */
 #define MAX_OF_EXPAND 0.80
 
 typedef struct row {
@@ -45,7 +45,7 @@ static bench_program open_row(const row *r, hia_engine_kind kind, unsigned threa
                     &(bench_options){.kind = kind, .threads = threads, .count = count});
 }
 
-/* Calls that the program makes, this one too. */
+/* The calls that the program makes, the outermost included. */
 static double calls_of(const row *r) {
   hia_run_stats used = HIA_RUN_STATS_INIT;
   bench_program p = open_row(r, HIA_ENGINE_INTERP, 1, true);
@@ -62,8 +62,8 @@ static double run_once(const bench_program *p, const row *r, bool by_clock, hia_
   return end - start;
 }
 
-/* Medians of `runs` of two programs, in milliseconds, taking turns after one run each to warm up.
- */
+/* Medians of `runs` runs of two programs, in milliseconds. After one run each to warm up, the
+ * programs take turns. */
 static void measure(const row *r, const bench_program p[2], bool by_clock, int runs, double ms[2],
                     hia_run_stats used[2]) {
   double each[2][MAX_RUNS];

@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* What do limits cost? The time from a cancel to the return of the run it ends, the cost of the
- * comparison that makes it possible, of fuel, bytes a frame, and what a deep run leaves behind.
+/* Measures what limits cost: the time from a cancel to the return of the run that it ends, the
+ * safepoints that make it possible, fuel, bytes a frame, and the memory that a deep run leaves.
  *
  *   bench_limits [--quick | --check] [--cancels N]     (1000 of each program)
  *
@@ -13,9 +13,9 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The ones behind `down` are attempts to run long without a comparison: deep recursion on its way
- * back; calls of functions that do not compare; remainders, the slowest of all operations; branches
- * and what they do, one after the other; a tree of calls without recursion. */
+/* The functions after `down` try to run long without a safepoint: a deep recursion on its way back;
+ * calls of functions without safepoints; remainders, the slowest operation; many branches one after
+ * the other; a tree of calls without recursion. */
 static const char text[] =
     "fn fib(n: i32) -> i32 = if n <= 1 then 1 else fib(n - 1) + fib(n - 2)\n"
     "fn tak(x: i32, y: i32, z: i32) -> i32 = if y < x then tak(tak(x - 1, y, z), tak(y - 1, z, x), "
@@ -65,7 +65,7 @@ static const char *all_text(void) {
   return all;
 }
 
-/* Merged, fib would end at once. */
+/* Without merging: with it fib would end at once. */
 static bench_program open_text(hia_engine_kind kind, unsigned threads, bool is_unchecked,
                                const char *function, const char *without) {
   return bench_open_text(
@@ -92,7 +92,7 @@ typedef struct row {
   size_t n_args;
 } row;
 
-/* All of them run for much longer than they are let. */
+/* All of them would run for much longer than the wait. */
 static const row rows[] = {
     {"fib", HIA_ENGINE_JIT, 1, "fib", {55}, 1},
     {"fib, 2 threads", HIA_ENGINE_JIT, 2, "fib", {55}, 1},
@@ -113,8 +113,8 @@ static const row rows[] = {
     {"expand: fib", HIA_ENGINE_EXPAND, 1, "fib", {50}, 1},
 };
 
-/* Without unrolling, so that there are as many frames as calls, and let run until it is back from
- * there. Ended a tenth as often. */
+/* Without unrolling, so that there are as many frames as calls. The wait is long enough for the run
+ * to be on its way back. Cancelled a tenth as often. */
 static const row deep_rows[] = {
     {"3*10^6 frames", HIA_ENGINE_JIT, 1, "back", {3000000}, 1},
     {"10^7 frames", HIA_ENGINE_JIT, 1, "back", {10000000}, 1},
@@ -210,10 +210,10 @@ static void table_of_cancels(size_t n) {
   puts("");
 }
 
-/* ---- the comparison with the limit ---- */
+/* ---- safepoints ---- */
 
 enum { MAX_RUNS = 15 };
-#define MAX_CHECK_PERCENT 2.0 /* on fib(40), which calls more than all others */
+#define MAX_CHECK_PERCENT 2.0 /* on fib(40), which makes the most calls */
 
 static void compare(const char *table, const row *w, bench_program p[2], bench_target target) {
   const int n_runs = bench_is_quick() ? 1 : MAX_RUNS;

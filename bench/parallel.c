@@ -1,15 +1,15 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Parallel for free? What it costs native code on one thread that its calls can be handed out, what
- * several threads reach of as many sequential programs side by side, and how far that is from
- * OpenMP's tasks and oneTBB.
+/* Measures parallelism in native code: what latent forks cost on one thread, the throughput of
+ * several threads beside that of as many sequential programs side by side, and both beside OpenMP's
+ * tasks and oneTBB.
  *
  *   bench_parallel [--quick | --check] [--runs N] [--shapes] [--only FUNCTION]
  *
  * --shapes leaves out the tables of threads and peers; --only takes one function, without peers.
  *
- * Each row is measured in rounds; in a round everything that the row compares has its turn, so that
- * a slower moment of the machine meets all. Equal calls are not merged: fib would not be
- * work for two. */
+ * Each row is measured in rounds. In a round everything that the row compares has its turn, so that
+ * a slow moment of the machine affects all alike. Equal calls are not merged: fib would not be work
+ * for two threads. */
 #include "bench/harness.h"
 #include <inttypes.h>
 #include <pthread.h>
@@ -24,7 +24,7 @@ typedef struct row {
   const char *name; /* of the function */
   int32_t args[3], quick[3];
   size_t n_args;
-  double share; /* the target: P threads, of P programs side by side */
+  double share; /* the target: P threads over P programs side by side */
 } row;
 
 static const row rows[] = {
@@ -72,7 +72,7 @@ static bench_program open_row(const row *r, unsigned threads, bool always_fork) 
       &(bench_options){.kind = HIA_ENGINE_JIT, .threads = threads, .always_fork = always_fork});
 }
 
-/* All that a row runs must give one result, whatever comes first. */
+/* All results of a row must equal the first one. */
 typedef struct verdict {
   long long result;
   bool is_known;
@@ -135,7 +135,7 @@ static void *run_copy(void *arg) {
   return NULL;
 }
 
-/* Milliseconds a program when n of them run side by side: one over the sum of their rates. */
+/* Milliseconds a program when n run side by side: the reciprocal of the sum of their rates. */
 static double timed_copies(copy *copies, unsigned n, verdict *v) {
   pthread_t threads[MAX_COPIES];
   pthread_barrier_t start;
@@ -159,9 +159,9 @@ static double timed_copies(copy *copies, unsigned n, verdict *v) {
 /* ---- the table ---- */
 
 typedef struct measured {
-  double clang, gcc, sequential, forked; /* on one thread, of CPU time; 0: not at hand */
+  double clang, gcc, sequential, forked; /* CPU time on one thread; 0: not available */
   struct {
-    double copies, threads; /* on the clock */
+    double copies, threads; /* wall-clock time */
     double steals;
   } at[MAX_COUNTS];
 } measured;
@@ -188,7 +188,7 @@ static measured measure(const row *r) {
     alone[1][at] = timed_alone(&sequential, r, &v);
     alone[2][at] = timed_alone(&forked, r, &v);
     alone[3][at] = timed_reference(gcc, r, &v);
-    bench_pin(false); /* before threads are started: they are where their creator may be */
+    bench_pin(false); /* before threads start: they inherit their creator's cores */
     for (size_t k = 0; k < n_counts; k++) {
       uint64_t steals;
       side[k][0][at] = timed_copies(copies, counts[k], &v);
@@ -270,12 +270,12 @@ typedef struct shape {
   const char *name; /* of the function in shapes.hia */
   int32_t args[4], quick[4];
   size_t n_args;
-  double max_shared; /* the target: two threads, of the time of one */
+  double max_shared; /* the target: two threads over one */
 } shape;
 
-#define MAX_SHARED 0.90 /* two threads, of the time of one */
-#define MAX_SAME   1.10 /* the same, where there is nothing for a second thread to do */
-#define MIN_TURN   2.0  /* milliseconds in which a program runs again and again in its turn */
+#define MAX_SHARED 0.90 /* two threads over one */
+#define MAX_SAME   1.10 /* the same, without work for a second thread */
+#define MIN_TURN   2.0  /* milliseconds of a turn, in which a program runs repeatedly */
 
 static const shape shapes[] = {
     {"delannoy", {13, 13}, {5, 5}, 2, MAX_SHARED},

@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* The recursion benchmarks: do all engines give the papers' results, how fast, and how fast is the
- * same in C?
+/* The recursion benchmarks: checks that all engines return the papers' results, and measures them
+ * beside the same programs in C.
  *
  *   bench_scalar [--quick | --check] [--only FUNCTION]     (only compares this one with C) */
 #include "bench/harness.h"
@@ -34,7 +34,7 @@ static const bench_row results[] = {
     {"fact", {3}, 1, 11, "", "", false},
 };
 
-static const char *only; /* of the programs beside C, and nothing else; NULL: all */
+static const char *only; /* the only program to compare with C, without other tables; NULL: all */
 
 static void row_text(char *text, size_t size, const bench_row *row) {
   bench_call_text(text, size, row->name, row->args, row->n_args);
@@ -62,7 +62,7 @@ static double timed(const bench_program *p, const bench_row *row, hia_run_stats 
   return (double)used->run_ns / 1e6;
 }
 
-/* The median of three, or one if that takes long. */
+/* The median of three runs, or one run if it takes long. */
 static double typical(const bench_program *p, const bench_row *row, hia_run_stats *used) {
   double ms[3];
   size_t n = 0;
@@ -112,7 +112,7 @@ static void table_of_results(void) {
 
 /* ---- native code beside C ---- */
 
-/* What is compared; all take turns. Ours leave equal calls alone, but for MERGED. */
+/* The compared versions, which take turns. Ours do not merge equal calls, except MERGED. */
 typedef enum variant {
   PLAIN,
   UNROLLED,
@@ -132,16 +132,16 @@ static bench_options options_of(variant v) {
 }
 
 typedef struct targets {
-  bench_target plain, unchecked; /* of clang's time */
-  bench_target unrolled;         /* of gcc's time */
-  bench_target check;            /* of the time of the unrolled code without checks */
+  bench_target plain, unchecked; /* over clang's time */
+  bench_target unrolled;         /* over gcc's time */
+  bench_target check;            /* over the time of the unrolled code without checks */
 } targets;
 #define MAX_PLAIN     {BENCH_MAX, 1.10}
 #define MAX_UNCHECKED {BENCH_MAX, 1.05}
 #define MAX_UNROLLED  {BENCH_MAX, 0.60}
 #define MAX_CHECK     {BENCH_MAX, 1.02}
 #define NO_TARGET     {BENCH_UNBOUNDED, 0}
-#define MAX_COMPILING 4.0   /* times the compile time of the plain function */
+#define MAX_COMPILING 4.0   /* times the compile time of the function without unrolling */
 #define MAX_CODE      16384 /* bytes */
 
 typedef struct compared {
@@ -189,7 +189,7 @@ static double timed_reference(bench_reference f, const bench_row *row) {
   return ms;
 }
 
-/* Our side of the same: the whole call, by the same clock. */
+/* The time of our whole call, by the clock of bench_reference_ms. */
 static double timed_native(const bench_program *p, const bench_row *row) {
   hia_run_stats used;
   double start = bench_cpu();
@@ -203,10 +203,10 @@ static unsigned long long calls_of(const bench_row *row) {
       open_row(row, &(bench_options){.kind = HIA_ENGINE_JIT, .threads = 1, .count = true});
   timed(&p, row, &used);
   bench_close(&p);
-  return used.calls + 1; /* the one that the harness makes */
+  return used.calls + 1; /* the call that the harness makes */
 }
 
-/* Medians. Of C there are several: by where its code lies. */
+/* Medians of a C compiler's code, over the places where it lies (reference.c). */
 typedef struct peer {
   double typical, least, most; /* the median of all places, the fastest place, the slowest */
 } peer;
@@ -257,7 +257,7 @@ static void print_ms(double ms) {
     printf(" %9s", "-"); /* no such compiler */
 }
 
-/* Of a compiler that is not at hand the time is 0. */
+/* NAN if a compiler is not available: its time is 0. */
 static double share(double x, double y) { return x > 0 && y > 0 ? x / y : (double)NAN; }
 
 static void print_peer(const peer *p) {
@@ -333,7 +333,7 @@ static void table_of_native(void) {
   puts("");
 }
 
-/* ---- what unrolling makes of a program ---- */
+/* ---- the cost of unrolling ---- */
 
 enum { N_UNROLLINGS = 3, N_COMPILATIONS = 9 };
 static const variant unrollings[N_UNROLLINGS] = {PLAIN, UNROLLED, MERGED};
@@ -405,7 +405,7 @@ static void table_of_starts(void) {
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
     double at[8] = {0};
     for (int native = 0; native < 2; native++) {
-      /* The first opens libraries; the second is what compiling costs. */
+      /* The first opens libraries; the second is the cost of compiling. */
       for (int k = 0; k < 2; k++) {
         bench_program p =
             bench_open(example(names[i]), names[i],

@@ -1,7 +1,7 @@
 # Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0
-# The benchmark harness: public API only, beside the same programs in C as each compiler at hand makes
-# them. The references keep their own flags, whatever this build is; each is there as often as
-# harness.h has places (BENCH_PLACES).
+# The benchmark harness: the public API alone, beside the same programs in C, compiled by each compiler
+# that is found. The references keep their own flags, whatever this build is. Each is built BENCH_PLACES
+# times (harness.h).
 find_program(HIA_CLANG NAMES clang-19)
 find_program(HIA_GCC NAMES gcc-12 gcc)
 find_program(HIA_GXX NAMES g++-12 g++)
@@ -30,8 +30,8 @@ endforeach()
 set_source_files_properties(${references} PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
 
 # Parallel peers are programs of their own: two implementations of OpenMP do not fit into one process,
-# and their threads spin. One whose compiler or library is not installed is left out; the benchmark
-# says so. Asked anew by each configuration, so that installing it is enough.
+# and their threads spin. A peer whose compiler or library is not installed is left out, and the
+# benchmark prints that. Each configuration checks again, so that installing it is enough.
 set(peers "")
 function(hia_peer NAME COMPILER SOURCE PROBE)
   if(NOT ${COMPILER})

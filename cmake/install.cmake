@@ -1,8 +1,8 @@
 # Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0
-# What `cmake --install` puts where: libraries, headers, the CMake package, files for pkg-config, the
-# manual page, what shells complete. All of it can be moved afterwards: paths are relative to the file that holds them.
+# The rules of `cmake --install`: libraries, headers, the CMake package, files for pkg-config, the manual
+# page, completions of shells. The installation can be moved: paths are relative to the file that holds them.
 #
-# Components: hiaton_runtime is what programs need, hiaton_development what building them needs.
+# Components: programs need hiaton_runtime to run, and hiaton_development to be built.
 include(CMakePackageConfigHelpers)
 
 set(hia_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/hiaton)
@@ -78,7 +78,7 @@ foreach(dir LIBDIR INCLUDEDIR)
 endforeach()
 # -l for each name, for programs that link the archives.
 list(TRANSFORM hia_rt_libraries PREPEND -l OUTPUT_VARIABLE hia_pc_rt_libraries)
-# Only what has an image with calls of the host needs libffi, and one word keeps its order.
+# Only programs with an image that calls the host need libffi, and one word keeps its order.
 list(APPEND hia_pc_rt_libraries -Wl,--push-state,--as-needed,-lffi,--pop-state)
 list(JOIN hia_pc_rt_libraries " " hia_pc_rt_libraries)
 set(hia_pc_hiaton_libraries "")
@@ -114,9 +114,9 @@ add_custom_command(OUTPUT ${hia_man}
 add_custom_target(man ALL DEPENDS ${hia_man})
 install(FILES ${hia_man} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT hiaton_runtime)
 
-# ---- what shells complete ----
+# ---- completions of shells ----
 
-# Where bash and zsh look, by the names that they look for. The program prints it.
+# In the folders and under the names that bash and zsh look for. The program prints them.
 foreach(shell bash zsh)
   set(hia_completion ${PROJECT_BINARY_DIR}/package/completion.${shell})
   add_custom_command(OUTPUT ${hia_completion}

@@ -4,7 +4,7 @@
 # Unit tests see internal symbols: they link the object files, not the shared libraries. One program
 # per tests/unit/test_*.c, so that a change rebuilds little and a crash stays where it happened.
 
-# Where every program takes longer, each test that goes through much goes through one of so many.
+# In slow configurations, tests over many cases run one of so many.
 set(test_share 1)
 if(HIA_SANITIZE OR HIA_STRESS)
   set(test_share 4)
@@ -48,14 +48,14 @@ file(GLOB test_helpers CONFIGURE_DEPENDS tests/unit/helper*.c)
 add_library(hia_test_helpers STATIC EXCLUDE_FROM_ALL ${test_helpers})
 target_link_libraries(hia_test_helpers PUBLIC hia_internal)
 
-# hia_test_program(NAME SOURCES...): a plain program with internal symbols and native compilation.
+# hia_test_program(NAME SOURCES...): a program without Criterion, with internal symbols and native compilation.
 function(hia_test_program name)
   add_executable(${name} ${ARGN})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   target_link_libraries(${name} PRIVATE hia_test_helpers hia_internal_native)
 endfunction()
 
-# Criterion does not start under ThreadSanitizer; there the plain drivers of the other folders run.
+# Criterion does not start under ThreadSanitizer; there the drivers of the other folders run.
 if(CRITERION_INCLUDE AND CRITERION_LIBRARY AND NOT "thread" IN_LIST HIA_SANITIZE)
   file(GLOB unit_tests CONFIGURE_DEPENDS tests/unit/test_*.c)
   if(NOT HIA_LLVM)
@@ -83,7 +83,7 @@ elseif(NOT "thread" IN_LIST HIA_SANITIZE)
   message(WARNING "Criterion was not found: the unit tests are left out (Debian: libcriterion-dev)")
 endif()
 
-# The other kinds of test say themselves how they are built and run.
+# The folders of the other kinds of test have their own rules.
 foreach(kind golden diff stress fuzz cli embed cpp install docs)
   if(EXISTS ${PROJECT_SOURCE_DIR}/tests/${kind}/CMakeLists.txt)
     add_subdirectory(${PROJECT_SOURCE_DIR}/tests/${kind} ${PROJECT_BINARY_DIR}/tests/${kind})

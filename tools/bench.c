@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* hiaton bench: compile and run time of one call, engines and numbers of threads side by side. */
+/* hiaton bench: compile and run times of one call, by engine and number of threads. */
 #include "tools/json.h"
 #include <math.h>
 #include <stdio.h>
@@ -33,7 +33,7 @@ static void series_sort(series *s) {
   qsort(s->sorted, s->n, sizeof *s->sorted, compare);
 }
 
-/* Of a sorted one. */
+/* The median of a sorted series. */
 static uint64_t series_median(const series *s) {
   uint64_t high = s->sorted[s->n / 2];
   return s->n % 2 ? high : high - (high - s->sorted[s->n / 2 - 1]) / 2;
@@ -64,7 +64,7 @@ static uint64_t compile_time(const hia_function_stats *s) {
          s->optimize_ns + s->codegen_ns;
 }
 
-/* A call, which compiles if nothing has yet. */
+/* One call, which compiles the function if it is not compiled yet. */
 static int call(const tool_options *options, lane *l) {
   hia_run_options run_options = HIA_RUN_OPTIONS_INIT;
   hia_run_stats used = HIA_RUN_STATS_INIT;
@@ -129,8 +129,8 @@ static void lane_close(lane *l, const tool_options *options) {
   free(l->result);
 }
 
-/* One call to warm up, then the engines in turn, so that a slower moment of the machine meets all.
- */
+/* One call each to warm up, then the lanes in turn, so that a slow moment of the machine affects
+ * all alike. */
 static int measure(const tool_options *options, lane *lanes, size_t n) {
   int code = EXIT_FINE;
   for (size_t i = 0; code == EXIT_FINE && i < n; i++) code = call(options, &lanes[i]);
@@ -144,7 +144,7 @@ static int measure(const tool_options *options, lane *lanes, size_t n) {
   return code;
 }
 
-/* What follows from the samples. Do all lanes give the same result? */
+/* Computes medians, speed-ups and efficiencies. True if all lanes return the same result. */
 static bool evaluate(const tool_options *options, lane *lanes, size_t n) {
   bool is_same = true;
   for (size_t i = 0; i < n; i++) {
@@ -153,7 +153,7 @@ static bool evaluate(const tool_options *options, lane *lanes, size_t n) {
     series_sort(&l->run);
     const lane *first = &lanes[i - i % options->n_threads];
     l->speed_up = (double)series_median(&first->run) / (double)series_median(&l->run);
-    /* What each thread does, of what each did with the first number of them. */
+    /* The work a thread does, over that with the lane's first number of threads. */
     l->efficiency = l->speed_up * first->threads / l->threads;
     is_same &= strcmp(l->result, lanes[0].result) == 0;
   }
@@ -183,7 +183,7 @@ static void report(const tool_options *options, const lane *lanes, size_t n) {
 
 /* ---- --json; docs/bench.md describes it ---- */
 
-/* A ratio to a run of no measurable length is none. */
+/* null for a ratio to a run of no measurable length. */
 static json_t *json_ratio(double x) { return isfinite(x) ? json_real(x) : json_null(); }
 
 static json_t *json_series(const series *s) {

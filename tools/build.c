@@ -1,5 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* hiaton build: an object file, or what the system's compiler and ar make of it. */
+/* hiaton build: an object file, or the library or program that the system's compiler and ar make of
+ * it. */
 #include "tools/tool.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +24,7 @@ static const char *base_name(const char *path) {
   return slash ? slash + 1 : path;
 }
 
-/* Text that is as long as it needs to be; NULL: no memory. */
+/* Formatted text on the heap; NULL if there is no memory. */
 static char *__attribute__((format(printf, 1, 2))) text(const char *fmt, ...) {
   char *out;
   va_list args;
@@ -45,8 +46,8 @@ typedef struct building {
   bool has_ffi; /* what was built calls functions of the host through libffi */
 } building;
 
-/* Passes on what goes to the object, and notes whether it asks for libffi: the runtime's static
- * library does then. */
+/* Passes the object's bytes on, and notes whether the object refers to hiaR_ffi: the runtime's
+ * static library then requires libffi. */
 typedef struct object_output {
   tool_output *file;
   bool has_ffi;
@@ -107,14 +108,14 @@ static int write_to(building *b, const char *path, tool_output *out, writer writ
 
 /* ---- other programs ---- */
 
-/* Of a command line; NULL behind the last. */
+/* A command line; NULL behind the last word. */
 typedef struct words {
   char **at;
   size_t n, size;
   bool bad; /* no memory */
 } words;
 
-/* Takes the word over. */
+/* Appends a word, which the list owns from here on. */
 static void add(words *c, char *word) {
   if (word && c->n + 2 > c->size) {
     size_t size = 2 * c->size + 16;
@@ -130,7 +131,7 @@ static void add(words *c, char *word) {
   c->at[c->n] = NULL;
 }
 
-/* $NAME, which may be several words ("clang -m64"), or what it is called. */
+/* Appends the words of the environment variable ("clang -m64"), or `name` if it is not set. */
 static void add_program(words *c, const char *variable, const char *name) {
   const char *given = getenv(variable);
   if (!given || !given[strspn(given, " \t")]) given = name;
@@ -147,7 +148,7 @@ static void words_free(words *c) {
   *c = (words){.n = 0};
 }
 
-/* Runs it, with the signals that it would have without us. */
+/* Runs it with the signal mask that this process started with. */
 static int run_with(words *c, const char *variable, const sigset_t *signals) {
   if (c->bad) return tool_fail(NULL, HIA_MEMORY);
   posix_spawnattr_t attributes;
@@ -179,8 +180,8 @@ static int run_with(words *c, const char *variable, const sigset_t *signals) {
   return EXIT_PROGRAM;
 }
 
-/* A signal that would end us waits until the other program has ended, which gets that of a Ctrl-C
- * too: it would go on writing to files that we remove. */
+/* Holds signals that would end this process until the other program has ended: else that program
+ * would go on writing to files that were removed. It gets the signal of a Ctrl-C itself. */
 static int run(words *c, const char *variable) {
   sigset_t signals;
   tool_hold_signals(&signals);
@@ -195,8 +196,8 @@ static int run(words *c, const char *variable) {
 #define HIA_LIBRARIES "../lib"
 #endif
 
-/* The path of a file of libhiaton_rt, beside this program: where it was built, or where it is
- * installed. NULL: it is not there. */
+/* The path of a file of libhiaton_rt, in the build or installation of this program. NULL if it is
+ * not there. */
 static char *runtime_file(const char *name) {
   char self[PATH_MAX];
   ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
@@ -216,7 +217,7 @@ static char *runtime_file(const char *name) {
 
 /* ---- linking ---- */
 
-/* A folder of our own beside the output, so that what is ready can be moved to its place. */
+/* A private folder beside the output, from which the finished file is moved to its place. */
 typedef struct workshop {
   char *place; /* of the output */
   bool is_file;
@@ -275,9 +276,9 @@ static void add_for_linker(words *c, char *word) {
   add(c, word);
 }
 
-/* Where the library looks for libhiaton_rt.so: in its own folder, then in the one that it is linked
- * to, so that a program that opens it needs no LD_LIBRARY_PATH. A `:` in a path cannot be written.
- */
+/* The RUNPATH of the library: its own folder, then that of the libhiaton_rt.so that it is linked
+ * with, so that a program that opens it needs no LD_LIBRARY_PATH. A path with a `:` cannot be
+ * expressed. */
 static void add_runpath(words *c, const char *runtime) {
   char *path = realpath(runtime, NULL);
   int folder = path ? (int)(base_name(path) - path) - 1 : 0;
@@ -323,7 +324,7 @@ static int link_object(const building *b, const workshop *w) {
   return code;
 }
 
-/* Moves the result to its place, or where that is no regular file copies it there. */
+/* Moves the result to its place, or copies it there if that is no regular file. */
 static int deliver(const building *b, const workshop *w) {
   const char *path = b->options->output;
   if (w->is_file) return rename(w->result, w->place) == 0 ? EXIT_FINE : bad_file(path, errno);

@@ -71,7 +71,7 @@ static int check_json(const tool_options *options, hia_engine *engine, hia_modul
 }
 
 int tool_check(const tool_options *options) {
-  /* What the program declares `extern` may be of another host. */
+  /* The functions that the program declares `extern` may be those of another host. */
   tool_options own = *options;
   own.engine.process_symbols = false;
   own.engine.link_externs = true;

@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* hiaton completion: what bash and zsh complete, from the tables that parsing and --help come from.
+/* hiaton completion: scripts for bash and zsh, made from the tables of parsing and --help.
  *
  * In both scripts the tables are plain lists, printed by the functions below, and the code around
  * them is fixed text. */
@@ -30,7 +30,7 @@ static bool is_list(const tool_row *row) {
   return row->operand && strcmp(row->operand, "LIST") == 0;
 }
 
-/* The word that a command takes which is about no program. */
+/* The words that a command which is about no program takes. */
 static void print_words(const tool_command *command, const char *before) {
   if (strcmp(command->operands, "SHELL") == 0) printf("%sbash%szsh", before, before);
   if (strcmp(command->operands, "[CODE]") == 0)

@@ -6,7 +6,7 @@ int tool_dump(const tool_options *options) {
   hia_engine *engine;
   hia_module *module;
   hia_function *functions[MAX_FUNCTIONS];
-  /* To show a call takes its declaration alone. */
+  /* Showing a call requires only its declaration. */
   tool_options own = *options;
   own.engine.process_symbols = false;
   own.engine.link_externs = true;
@@ -19,7 +19,7 @@ int tool_dump(const tool_options *options) {
   if (code == EXIT_FINE) {
     hia_status status = hia_module_dump(module, functions, options->n_functions, &options->dump,
                                         tool_print, NULL, &error);
-    if (status == HIA_IO) { /* why, is told in the end */
+    if (status == HIA_IO) { /* the reason is reported at the end */
       hia_error_free(error);
       code = EXIT_PROGRAM;
     } else if (status != HIA_OK) {

@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* hiaton explain: what the code of an error means. */
+/* hiaton explain: explains the code of an error. */
 #include "tools/tool.h"
 #include <ctype.h>
 #include <string.h>

@@ -104,8 +104,8 @@ int tool_args(hia_function *function, const tool_options *options, hia_value ***
   return EXIT_FINE;
 }
 
-/* With --fn, what runs is the call NAME(ARG...), which is one more; main, and an expression, is
- * what the system calls, not the source. */
+/* True if the outermost call counts as one of the program: with --fn the call NAME(ARG...) does.
+ * Main and an expression are called by the system, not by the source. */
 static bool is_call(const tool_options *options) {
   return options->n_functions > 0 && !options->expression &&
          strncmp(options->functions[0], "main(", 5) != 0 &&
@@ -154,8 +154,8 @@ void tool_flush(void) {
   if ((fflush(stdout) != 0 || ferror(stdout)) && !output_wrong) output_wrong = errno;
 }
 
-bool tool_print(void *nobody, const char *bytes, size_t len) {
-  (void)nobody;
+bool tool_print(void *unused, const char *bytes, size_t len) {
+  (void)unused;
   if (fwrite(bytes, 1, len, stdout) == len) return true;
   if (!output_wrong) output_wrong = errno;
   return false;
@@ -211,10 +211,10 @@ static int dispatch(int argc, char **argv) {
 
 int main(int argc, char **argv) {
   int code = dispatch(argc, argv);
-  /* A result that did not reach its reader is a failure. */
+  /* A result that could not be written is a failure. */
   tool_flush();
   bool is_bad = ferror(stdout);
-  /* One that was closed from the start is no failure where nothing was printed. */
+  /* A standard output that was closed from the start is no failure if nothing was printed. */
   if (fclose(stdout) != 0 && !is_bad && errno != EBADF) {
     is_bad = true;
     output_wrong = errno;

@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* JSON: what --json of several commands has in common. */
+/* JSON: shared by the commands that have --json. */
 #include "tools/json.h"
 
 json_t *tool_json_text(const char *text) {
@@ -9,7 +9,7 @@ json_t *tool_json_text(const char *text) {
 
 int tool_json_print(json_t *root) {
   if (!root) return tool_fail(NULL, HIA_MEMORY);
-  /* What does not reach its reader is seen when the program ends. */
+  /* Errors of writing are found when the program ends. */
   json_dumpf(root, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
   putchar('\n');
   json_decref(root);

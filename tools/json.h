@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* json.c: what --json of several commands has in common. */
+/* json.c: shared by the commands that have --json. */
 #ifndef HIA_TOOL_JSON_H
 #define HIA_TOOL_JSON_H
 
@@ -8,8 +8,8 @@
 
 /* A string; null if the text is not UTF-8, which JSON cannot hold. */
 json_t *tool_json_text(const char *text);
-/* Prints a document on standard output and frees it; NULL: there was no memory for it. Returns an
- * exit status. */
+/* Prints a document on standard output and frees it; NULL if there was no memory to make it.
+ * Returns an exit status. */
 int tool_json_print(json_t *root);
 
 #endif

@@ -167,7 +167,7 @@ static bool parse_engines(const tool_row *row, const char *list, tool_options *o
   }
 }
 
-/* Numbers of threads; 0 is as many as cores. */
+/* Parses numbers of threads; 0 is the number of cores. */
 static bool parse_threads(const char *list, tool_options *o) {
   o->n_threads = 0;
   o->max_asked_threads = 0;
@@ -193,7 +193,7 @@ static const char *set_kind(tool_options *o, tool_kind kind) {
   return NULL;
 }
 
-/* A file that is to be written. */
+/* Notes a file that will be written. Returns NULL, or what the operand should have been. */
 static const char *set_target(tool_options *o, tool_option option, const char *path,
                               const char **place) {
   if (!*path) return "the name of a file";
@@ -205,7 +205,7 @@ static const char *set_target(tool_options *o, tool_option option, const char *p
   return NULL;
 }
 
-/* One option. Returns NULL, or what its operand should have been. */
+/* Applies one option. Returns NULL, or what its operand should have been. */
 static const char *set(tool_options *o, const tool_command *command, const tool_row *row,
                        const char *operand) {
   uint64_t number = 0;
@@ -288,7 +288,7 @@ static const tool_row *row_of(const tool_command *command, tool_option id) {
   return NULL;
 }
 
-/* getopt's answer to a word that is no option of the command, or lacks its operand. */
+/* Reports a word that getopt has found to be no option of the command, or to lack its operand. */
 static int bad_option(const tool_command *command, int id, const char *word) {
   if (id == ':') return tool_usage(command, "`%s` takes a value", word);
   if (word[0] == '-' && word[1] != '-') return tool_usage(command, "there is no option `%s`", word);
@@ -311,7 +311,7 @@ static int set_wrong(const tool_command *command, const tool_row *row, const cha
                     operand ? operand : "", wanted);
 }
 
-enum { FIRST_LONG = 256 }; /* getopt's number of option 0 when it is written out */
+enum { FIRST_LONG = 256 }; /* getopt's number of option 0 in its long form */
 
 /* The options of a command, as getopt takes them. */
 typedef struct getopt_tables {
@@ -321,7 +321,7 @@ typedef struct getopt_tables {
 
 static void fill_tables(const tool_command *command, getopt_tables *t) {
   size_t n = 0;
-  /* "-" hands operands over in order, as options numbered 1, so that nothing is reordered. */
+  /* "-" returns operands in order, as options numbered 1, so that nothing is reordered. */
   char *at = stpcpy(t->shorts, "-:h");
   for (size_t i = 0; i < N_ROWS; i++) {
     const tool_row *row = &tool_rows[i];
@@ -345,7 +345,7 @@ static const tool_row *found_row(const tool_command *command, int id) {
     if (tool_rows[i].commands & tool_command_bit(command) && !tool_rows[i].name[1] &&
         tool_rows[i].name[0] == id)
       return &tool_rows[i];
-  return row_of(command, OPT_HELP); /* -h, which stands for it */
+  return row_of(command, OPT_HELP); /* -h is its short form */
 }
 
 static int parse_options(const tool_command *command, int argc, char **argv, tool_options *o) {
@@ -356,7 +356,7 @@ static int parse_options(const tool_command *command, int argc, char **argv, too
   opterr = 0;
   while (optind < argc) {
     char *word = argv[optind];
-    /* Those that only look like options are taken before getopt sees them. */
+    /* Arguments that only look like options, such as -5, are taken before getopt sees them. */
     if (are_all_arguments || hiaR_word_is_argument(word)) {
       o->args[o->n_args++] = word;
       optind++;

@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Files that the commands write. One appears whole or not at all: it is written beside its place
- * under another name, and moved there when all of it is there. */
+/* Files that the commands write. A file appears whole or not at all: it is written under another
+ * name beside its place, and renamed once it is complete. */
 #include "tools/tool.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -10,24 +10,24 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- what a signal leaves behind ----
+/* ---- removing temporary files when a signal ends the program ----
  *
- * Only this thread gets such signals: the engine's hold all of them. */
+ * Only this thread gets such signals: the engine's threads block all of them. */
 
 enum { MAX_TEMPORARIES = 8 };
 static const char *volatile temporaries[MAX_TEMPORARIES];
 
-/* Those that end a program unless it says otherwise, and that people and systems send. */
+/* Signals that end a program by default, and that users and systems send. */
 static const int ends[] = {SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGTERM, SIGXCPU, SIGXFSZ};
 #define N_ENDS (sizeof ends / sizeof ends[0])
 
-/* Files are younger than the folder that they are in. The handler stays (no SA_RESETHAND) until all
- * is done: another signal right behind the first one would end the program before. */
+/* Files are newer than their folder, so the newest goes first. The handler stays (no SA_RESETHAND)
+ * until all is removed: else a second signal would end the program before. */
 static void remove_and_end(int number) {
   for (int i = MAX_TEMPORARIES; i-- > 0;)
     if (temporaries[i] && unlink(temporaries[i]) != 0) rmdir(temporaries[i]);
   signal(number, SIG_DFL);
-  raise(number); /* waits until this function is left */
+  raise(number); /* pending until this function returns */
 }
 
 static void handle_signals(void) {
@@ -79,7 +79,7 @@ char *tool_output_place(const char *path, bool *is_file) {
   return access(path, W_OK) == 0 ? realpath(path, NULL) : NULL;
 }
 
-/* Of a file that is not there: the folder it would be in. */
+/* The folder of a file that does not exist. */
 static bool folder_of(const char *path, struct stat *info) {
   const char *slash = strrchr(path, '/');
   if (!slash) return stat(".", info) == 0;

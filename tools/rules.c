@@ -1,6 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Which words of a command line go together. An option that would have no effect beside the others
- * is refused, for the user expects one. So is a file to write that is also read. */
+/* Rules about words of a command line that exclude each other. An option that would have no effect
+ * beside the others is refused, since the user expects one. So is a file to write that is also
+ * read. */
 #include "tools/tool.h"
 
 /* ---- options ---- */
@@ -14,7 +15,7 @@ static bool has_engine(const tool_options *o, hia_engine_kind kind) {
 static bool is_never_native(const tool_options *o) {
   return o->n_engines && !has_engine(o, HIA_ENGINE_JIT);
 }
-/* Without --engine a run is native, and a bench has all engines. */
+/* True if only native code is used. Without --engine a run does that; a bench has all engines. */
 static bool is_always_native(const tool_options *o) {
   if (!o->n_engines) return o->command == RUN;
   return !has_engine(o, HIA_ENGINE_INTERP) && !has_engine(o, HIA_ENGINE_EXPAND);
@@ -44,7 +45,7 @@ static bool is_from_ir(const tool_options *o) { return o->from_ir; }
 
 #define A(option) (UINT64_C(1) << (option))
 
-/* If `is_wrong`, none of these options may be there. The first row that fits is told. */
+/* If `is_wrong`, none of these options may be given. The first row that applies is reported. */
 static const struct rule {
   int commands;
   uint64_t options;
@@ -104,7 +105,7 @@ static int check_target(const tool_command *command, const tool_options *o, size
   const char *file = o->file && strcmp(o->file, "-") == 0 ? "/dev/stdin" : o->file;
   if (file && tool_is_same_file(t->path, file))
     return tool_usage(command, "%s %s would replace FILE", name, t->path);
-  /* Of these some are files: objects and libraries that build links. */
+  /* Some of the arguments of build are files: objects and libraries to link. */
   for (size_t k = 0; o->command == BUILD && k < o->n_args; k++)
     if (tool_is_same_file(t->path, o->args[k]))
       return tool_usage(command, "%s %s would replace `%s`, which is linked", name, t->path,

@@ -50,7 +50,8 @@ static void report_time(const hia_function_stats *f, const hia_run_stats *r) {
   if (r->peak_bytes) fprintf(stderr, "peak %" PRIu64 " bytes\n", r->peak_bytes);
 }
 
-/* *may_compile: the run has ended, and what it was ended in may be a compilation that goes on. */
+/* *may_compile becomes true if the run was ended by a limit: a compilation that it waited for may
+ * still go on. */
 static int run_function(const tool_options *options, hia_function *function, hia_value **args,
                         hia_timeline *timeline, bool *may_compile) {
   hia_run_stats used = HIA_RUN_STATS_INIT;
@@ -92,7 +93,7 @@ int tool_run(const tool_options *options) {
   if (code == EXIT_FINE) code = tool_args(function, options, &args);
   if (code == EXIT_FINE) code = tool_instance(&function, args, options->n_args);
   if (code == EXIT_FINE) code = run_function(options, function, args, timeline, &may_compile);
-  if (may_compile) { /* nothing waits for it */
+  if (may_compile) { /* ends the process without waiting for that compilation */
     tool_flush();
     fflush(stderr);
     _Exit(code);

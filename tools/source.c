@@ -1,16 +1,16 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* The program that a command is about: a file, standard input, an expression, or an expression
- * behind one of the others. */
+/* The program that a command is about: a file, standard input, an expression, or a file or standard
+ * input with an expression behind it. */
 #include "tools/tool.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-/* The library refuses what is larger; this much is read, so that it does. */
+/* One byte more than the library accepts, so that the library refuses a larger text. */
 #define MAX_TEXT (((size_t)256 << 20) + 1)
 
-/* A text that was read, once: standard input can be read no second time. */
+/* The text, which is read only once: standard input cannot be read again. */
 static struct input {
   bool is_read;
   char *text; /* for the life of the process */
@@ -24,7 +24,7 @@ const char *tool_source_name(const tool_options *o) {
   return is_stdin(o) ? "<stdin>" : o->file;
 }
 
-/* To the end, so that pipes work too. Returns 0 or an errno. */
+/* Reads to the end of the file, so that pipes work too. Returns 0 or an errno. */
 static int read_text(int file) {
   size_t size = 0;
   while (input.len < MAX_TEXT) {
@@ -60,12 +60,12 @@ static hia_status read_input(const tool_options *o) {
   return HIA_IO;
 }
 
-/* An error of loading, and what the user has to do with it. */
+/* Reports an error of loading. Returns the exit status. */
 static int fail(const tool_options *o, hia_error *error, hia_status status) {
   bool lacks_extern = false;
   for (size_t i = 0; i < hia_error_count(error); i++)
     lacks_extern |= strcmp(hia_error_code(error, i), "E0601") == 0;
-  if (!error && status == HIA_IO) return EXIT_USAGE; /* has been said */
+  if (!error && status == HIA_IO) return EXIT_USAGE; /* reported already */
   int code = tool_fail(error, status);
   if (lacks_extern && tool_has(o, OPT_NO_EXTERN))
     fputs("      = hint: with --no-extern there are no functions of C\n", stderr);

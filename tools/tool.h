@@ -21,7 +21,7 @@ enum {
 #define MAX_COUNTS    16
 #define MAX_OUTPUTS   4
 
-/* What build makes. */
+/* The results that build can make. */
 typedef enum tool_kind { TOOL_OBJECT, TOOL_STATIC, TOOL_SHARED, TOOL_EXE } tool_kind;
 
 /* The options of all commands, at most 64. */
@@ -62,7 +62,7 @@ typedef enum tool_option {
   OPT_HELP,
 } tool_option;
 
-/* Commands as a set: tool_commands by position. */
+/* Sets of commands: a bit each, by position in tool_commands. */
 enum {
   RUN = 1,
   CHECK = 2,
@@ -89,7 +89,7 @@ extern const tool_row tool_rows[]; /* ends with a NULL name */
 
 /* A file that a command writes. */
 typedef struct tool_target {
-  tool_option option; /* that names it */
+  tool_option option; /* the option that names the file */
   const char *path;
 } tool_target;
 
@@ -106,17 +106,17 @@ typedef struct tool_options {
   size_t n_engines;
   unsigned threads[MAX_COUNTS]; /* --threads; several in bench only. engine.threads is the first */
   size_t n_threads;
-  unsigned max_asked_threads; /* of --threads as it was written: 0 is as many as cores */
+  unsigned max_asked_threads; /* the largest of --threads as written: 0 is the number of cores */
   bool time, from_ir, json, wants_help;
   unsigned runs;
   uint64_t timeout_ns; /* of the run; 0: none */
-  bool has_fuel;       /* the run has so much: */
+  bool has_fuel;       /* the run has this much: */
   uint64_t fuel;
   const char *output, *header, *cpu, *prefix; /* of build; or NULL */
   bool parallel;
   tool_kind kind;
-  const char *trace;                /* where its timeline goes; NULL: nowhere */
-  tool_target targets[MAX_OUTPUTS]; /* all files that are written */
+  const char *trace;                /* the file for its timeline, or NULL */
+  tool_target targets[MAX_OUTPUTS]; /* all files that will be written */
   size_t n_targets;
   hia_engine_options engine; /* but for its kind; in bench but for its threads */
   hia_dump_options dump;
@@ -130,8 +130,8 @@ extern const tool_command tool_commands[];               /* ends with a NULL nam
 int tool_command_bit(const tool_command *command);       /* RUN, ... */
 const tool_command *tool_find_command(const char *name); /* or NULL */
 
-/* Fills *options from the words behind the command's name. Returns EXIT_FINE, or EXIT_USAGE and has
- * said why. `args` lie in `words`. */
+/* Fills *options from the words behind the command's name. Returns EXIT_FINE, or reports the
+ * mistake and returns EXIT_USAGE. options->args points into argv. */
 int tool_parse(const tool_command *command, int argc, char **argv, tool_options *options);
 void tool_help(const tool_command *command);
 /* An option's name with its dashes. */
@@ -140,7 +140,7 @@ static inline bool tool_has(const tool_options *options, tool_option option) {
   return options->given >> option & 1;
 }
 
-/* ---- rules.c: which words go together ---- */
+/* ---- rules.c: words that exclude each other ---- */
 
 /* Refuses options that would have no effect beside the others, and files to write that are read.
  * Returns an exit status. */
@@ -148,23 +148,23 @@ int tool_rules(const tool_command *command, const tool_options *options);
 
 /* ---- source.c: the program that a command is about ---- */
 
-/* Loads it: FILE or standard input, -e behind it. A command may do so any number of times. Returns
- * an exit status. */
+/* Loads it: FILE or standard input, then -e. A command may load any number of times. Returns an
+ * exit status. */
 int tool_source_load(const tool_options *options, hia_engine *engine, hia_module **module);
-/* The same, and hands the error out instead of printing it. NULL for HIA_IO: why the text could not
- * be read is on standard error. */
+/* The same, but returns the error instead of printing it. With HIA_IO the error is NULL: the reason
+ * has been printed on standard error. */
 hia_status tool_source_try(const tool_options *options, hia_engine *engine, hia_module **module,
                            hia_error **error);
 /* The name of the program in messages. */
 const char *tool_source_name(const tool_options *options);
 
-/* ---- hiaton.c: what the commands have in common ---- */
+/* ---- hiaton.c: shared by the commands ---- */
 
 const char *tool_engine_name(hia_engine_kind kind);
 int tool_exit_status(hia_status status);
 /* Prints the error, frees it, and returns the exit status. */
 int tool_fail(hia_error *error, hia_status status);
-/* A wrong command line, in words. Returns EXIT_USAGE. */
+/* Reports a wrong command line. Returns EXIT_USAGE. */
 int tool_usage(const tool_command *command, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 /* Opens an engine; *engine is to be freed, NULL or not. Returns an exit status. */
@@ -182,47 +182,50 @@ int tool_function(const tool_options *options, hia_module *module, hia_function 
 int tool_instance(hia_function **function, hia_value **args, size_t n);
 /* The calls of a counted run as the user sees them. */
 uint64_t tool_calls(const tool_options *options, const hia_run_stats *used);
-/* Gives a run its fuel, if it is to have some. An exit status: it may not do even for the call. */
+/* Gives a run its fuel if there is --fuel. Returns an exit status: the fuel may be too little even
+ * for the outermost call. */
 int tool_fuel(const tool_options *options, hia_run_options *run);
-/* Sends on what was printed so far. What goes wrong with standard output is told, and is the exit
- * status, when the program ends. */
+/* Flushes standard output. Its errors are reported, and decide the exit status, when the program
+ * ends. */
 void tool_flush(void);
-bool tool_print(void *nobody, const char *bytes, size_t len); /* a hia_write to it */
-/* A line that says how many calls the program made. */
+bool tool_print(void *unused, const char *bytes, size_t len); /* a hia_write to standard output */
+/* Prints a line with the number of calls that the program made. */
 void tool_count(FILE *file, const tool_options *options, const hia_run_stats *used);
 
 /* ---- output.c: files that appear whole or not at all ---- */
 
 typedef struct tool_output {
   char *path;      /* of the file itself, where its name is a link */
-  char *temporary; /* NULL: it is no regular file (a pipe, a terminal) and written as it is */
+  char *temporary; /* NULL: no regular file (a pipe, a terminal), which is written in place */
   int file;        /* -1: not open */
   int wrong;       /* errno of the first failure */
 } tool_output;
 
-/* False, and errno says why; it is to be closed all the same. */
+/* Returns false with errno set if it fails. The caller closes it in any case. */
 bool tool_output_open(tool_output *t, const char *path);
-/* Moves the file to its place if `keep` and nothing was wrong, else removes it. */
+/* Moves the file to its place if `keep` and there was no error, else removes it. */
 void tool_output_close(tool_output *t, bool keep);
 bool tool_output_write(void *output, const char *bytes, size_t len); /* a hia_write */
-/* Where a file of this name is to be moved: its path without links. NULL, and errno says why. One
- * that is there and no regular file is written as it is: *is_file is false. */
+/* The place to which a file of this name is moved: its path without links. NULL with errno set if
+ * it fails. *is_file becomes false if the file exists but is not regular: it is written in place.
+ */
 char *tool_output_place(const char *path, bool *is_file);
-/* True if these names, of files that may not be there yet, are those of one regular file: by its
- * device and number, so through links of both kinds too. */
+/* True if both names are those of one regular file, which may not exist yet. Files are compared by
+ * device and inode, so hard and symbolic links are seen through. */
 bool tool_is_same_file(const char *a, const char *b);
 
-/* Signals that would end the program, such as that of Ctrl-C, wait until they are released. */
+/* Blocks signals that would end the program, such as that of Ctrl-C, until they are released. */
 void tool_hold_signals(sigset_t *before);
 void tool_release_signals(const sigset_t *before);
-/* A file, or a folder of those that were named after it, that is removed if a signal ends the
- * program. `path` must stay until it is forgotten. Signals are held. */
+/* Notes a file, or the folder of the files noted after it, to be removed if a signal ends the
+ * program. `path` must live until it is forgotten. The caller holds signals. */
 void tool_temporary(const char *path);
 void tool_forget_temporary(const char *path); /* or NULL */
 
 /* ---- trace.c: --trace FILE ---- */
 
-/* NULL for no path. Returns an exit status: could FILE be written? */
+/* *timeline becomes NULL if path is. Returns an exit status: that of a mistake if FILE cannot be
+ * written. */
 int tool_trace_begin(const char *path, hia_timeline **timeline);
 int tool_trace_end(const char *path, hia_timeline *timeline); /* writes it */
 

@@ -13,7 +13,7 @@ static int bad_file(const char *path, int wrong) {
 int tool_trace_begin(const char *path, hia_timeline **timeline) {
   *timeline = NULL;
   if (!path) return EXIT_FINE;
-  /* A run may take an hour: whether its trace can be written is tried beforehand. */
+  /* Tries to open the file before the run, which may take an hour. */
   tool_output t;
   bool can = tool_output_open(&t, path);
   int wrong = errno;

@@ -54,7 +54,7 @@ static bool to_file(void *user, const char *bytes, size_t len) {
 
 /* ---- a program that is complete ---- */
 
-/* "hia_status p3_fact(" behind the signature in a header. */
+/* Finds "hia_status p3_fact(" behind the signature in a header. */
 static bool find_name(const instance *i, char name[256], const char *header) {
   char comment[1024];
   snprintf(comment, sizeof comment, "/* fn %s */", hia_function_signature(i->function));

@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* What the file of C that aot.c writes is made of: runs each case natively and interpreted, and
- * compares the outcome, in the form of run.h, with what is expected. */
+/* Included by the file of C that aot.c writes: runs each case natively and interpreted, and
+ * compares the outcome, in the form of run.h, with the expected one. */
 #include <hiaton/runtime.h>
 #include <stdio.h>
 #include <stdlib.h>

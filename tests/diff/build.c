@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Generated programs through the builder: what it makes of a program must do what the program does,
- * call for call.
+/* Generated programs through the builder: the built program must have the same outcome, call for
+ * call.
  *
  * The builder has no generic functions, no `match` and no binders for tuples: each instance becomes
  * a function of its own, arms become `if`s, parts are taken out. None of that moves a call into or
@@ -14,7 +14,7 @@
 #define EVAL_STEPS        1000000
 #define SIZES             10
 #define NATIVE_IN_TURN    4   /* of so many programs one is compiled */
-#define USES_OF_AN_ENGINE 200 /* then a fresh one: native code is not kept for ever */
+#define USES_OF_AN_ENGINE 200 /* then a fresh one, so that native code does not accumulate */
 
 typedef hia_build_value value;
 
@@ -36,8 +36,8 @@ typedef struct maker {
   hia_build_fn taps[GEN_X]; /* of the host, by dtype */
 } maker;
 
-/* A function whose body is being made. Variables are found by what they are in the tree, so that
- * hiding takes care of itself. */
+/* A function whose body is being made. Variables are found by their nodes in the tree, so that
+ * hiding needs no care. */
 typedef struct body {
   instance *of;
   struct {
@@ -87,7 +87,8 @@ static void make_body(maker *m, instance *of) {
   free(f);
 }
 
-/* Declared when first called; sometimes made there and then, in the middle of the caller. */
+/* The built function, declared at its first call; sometimes its body is made at once, in the
+ * middle of the caller's. */
 static hia_build_fn built_fn(maker *m, gen_fn *fn, gen_type x) {
   static const char *const suffix[] = {"_bool", "_i32", "_i64", "_f32", "_f64"};
   instance *at = m->instances;
@@ -120,7 +121,7 @@ static hia_build_fn built_fn(maker *m, gen_fn *fn, gen_type x) {
   return at->built;
 }
 
-/* What the program shows to an impure function of the host goes through it here too. */
+/* A use of a variable; a tapped one goes through the impure function of the host here too. */
 static value make_var(maker *m, body *f, const gen_expr *e) {
   value v = var_value(f, e->as.var);
   return e->tapped ? hia_build_call(m->b, m->taps[e->type], &v, 1) : v;
@@ -148,7 +149,7 @@ static value make_call(maker *m, body *f, gen_expr *e) {
   return hia_build_call(m->b, built_fn(m, e->as.fn, x), args, e->n);
 }
 
-/* Can the value be that of a call? */
+/* True if the value may be that of a call. */
 static bool ends_in_call(const gen_expr *e) {
   switch ((gen_kind)e->kind) {
   case GEN_CALL: return true;
@@ -164,8 +165,8 @@ static bool ends_in_call(const gen_expr *e) {
   }
 }
 
-/* In `{ let t = f(x); t }` the call is in no tail position, but a builder that is told of the call
- * and then of the result cannot know: something has to be in between. */
+/* In `{ let t = f(x); t }` the call is in no tail position, but a builder that gets the call and
+ * then the result cannot know that: another item has to stand in between. */
 static void end_value(maker *m, const gen_expr *e) {
   if (ends_in_call(e)) hia_build_bnot(m->b, hia_build_bool(m->b, true));
 }
@@ -380,7 +381,7 @@ static hia_engine *new_engine(hia_engine_kind kind) {
 }
 
 /* Builds a program, runs it and adds the outcome to `got`, the text to `source`. Printing it again
- * must give the same text. */
+ * must return the same text. */
 static void build_and_run(hia_engine *engine, gen_program *p, gen_text *source, gen_text *got) {
   hia_builder *b = NULL;
   hia_module *module = NULL;

@@ -48,7 +48,7 @@ static bool is_outcome(const char *expected, const char *got) {
   }
 }
 
-/* What is done with each run. */
+/* The handling of each run. */
 typedef struct corpus {
   diff_way *ways;
   uint32_t n_ways;
@@ -62,7 +62,7 @@ typedef struct corpus {
 
 static uint32_t turn; /* counts programs */
 
-/* One run in all these ways. What several ways get wrong is shown for the first of them. */
+/* One run in all these ways. A mistake that several ways share is shown for the first of them. */
 static void check(const corpus *all, const diff_case *c) {
   if (all->visit) {
     all->visit(all->user, c);
@@ -77,7 +77,7 @@ static void check(const corpus *all, const diff_case *c) {
   for (uint32_t i = 0; i < n_ways; i++) {
     diff_way *way = &ways[i];
     if (i && (i + all->first + turn) % all->in_turn) continue;
-    /* Those that people use: compiled well, alone or on several workers. */
+    /* The ways of users: optimised code, on one worker or several. */
     if (native_only && (way->kind != HIA_ENGINE_JIT || way->opt_level < 2 || way->count)) continue;
     if (c->fuel && !diff_takes_fuel(way)) continue;
     char what[512];

@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* The reference: what a generated program must answer.
+/* The reference: the expected outcome of a generated program.
  *
  * Walks the tree in sequential order and computes with its own arithmetic. Only the library
  * functions are the C library's, as they are hiaton's. Build with -ffp-contract=off. */
@@ -24,7 +24,7 @@ typedef struct eval {
   uint64_t max_steps;
   bool has_fuel;
   uint32_t depth;
-  /* of a TAIL_CALL: who is called with what */
+  /* of a TAIL_CALL: the callee and its arguments */
   gen_fn *next;
   gen_type next_x;
   uint64_t next_args[64];
@@ -46,7 +46,7 @@ static double to_f64(uint64_t w) {
 static uint64_t of_f32(float x) {
   uint32_t u;
   memcpy(&u, &x, sizeof u);
-  return x != x ? 0x7fc00000u : u; /* one NaN: which one is not part of the meaning */
+  return x != x ? 0x7fc00000u : u; /* one NaN: the language does not say which */
 }
 static uint64_t of_f64(double x) {
   uint64_t u;
@@ -260,8 +260,7 @@ static void bind(const eval *ev, const frame *f, const gen_binder *b, const uint
 
 /* ---- fuel ---- */
 
-/* The calls that evaluating e makes whatever happens, if it comes to its end, and the first of
- * them. */
+/* The calls that evaluating e makes on every path that comes to its end, and the first of them. */
 static void find_calls(const gen_expr *e, uint64_t *n, const gen_expr **first) {
   uint32_t n_kids = e->n; /* those that are always evaluated */
   switch ((gen_kind)e->kind) {
@@ -280,7 +279,7 @@ static void find_calls(const gen_expr *e, uint64_t *n, const gen_expr **first) {
   if ((*n)++ == 0) *first = e;
 }
 
-/* Evaluation enters e: pays for its calls and, of the block of a loop, for the round. */
+/* Evaluation enters e: charges its calls and, for the block of a loop, the round. */
 static step enter(eval *ev, const frame *f, const gen_expr *e, const gen_expr *loop) {
   uint64_t n = loop ? 1 : 0;
   const gen_expr *first = loop;
@@ -366,7 +365,7 @@ static step run_op(eval *ev, const frame *f, gen_expr *e, uint64_t *out) {
 }
 
 /* Evaluates e; `out` gets its words. TAIL_CALL only comes from calls that are marked as tail calls,
- * and those stand where the answer is passed straight on. */
+ * and those stand where the caller returns the result unchanged. */
 static step run(eval *ev, const frame *f, gen_expr *e, uint64_t *out) {
   if (++ev->out->steps > ev->max_steps) return fails(ev, GEN_TOO_LONG, f, e);
   uint64_t w;
@@ -463,7 +462,7 @@ static step call(eval *ev, gen_fn *fn, gen_type x, const uint64_t *args, uint64_
   }
 }
 
-/* All NaNs are one: which it is, nobody promises. */
+/* All NaNs count as one: the language does not say which one results. */
 uint64_t gen_tap(uint64_t taps, gen_type dtype, uint64_t word) {
   if (dtype == GEN_F32 && (word & 0x7fffffff) > 0x7f800000) word = 0x7fc00000;
   if (dtype == GEN_F64 && (word & INT64_MAX) > 0x7ff0000000000000) word = 0x7ff8000000000000;

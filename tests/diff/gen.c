@@ -138,7 +138,7 @@ static void make_body(gen *g, gen_fn *fn) {
     return;
   }
   bool is_tree = chance(g, TREE_PERCENT);
-  /* Leaves that fail here and there: which of them is the first? */
+  /* Leaves that fail in some places: the first failure has to be reported. */
   gen_expr *base =
       is_tree && chance(g, 20) ? gen_guarded_fail(g, fn->result, 2) : gen_expr_of(g, fn->result, 2);
   g->rec = 1 + (int)below(g, 3);
@@ -260,7 +260,7 @@ static void make_args(gen *g) {
   }
 }
 
-/* main calls several functions and answers all that they give, and something of its own. */
+/* main calls several functions and returns all their results, and a value of its own. */
 static void make_main(gen *g, uint32_t id) {
   gen_fn *fn = GEN_NEW(&g->p->pool, gen_fn);
   strcpy(fn->name, "main");
@@ -274,7 +274,7 @@ static void make_main(gen *g, uint32_t id) {
   g->rec = g->calls = 0;
   g->nodes = (int)(12 + g->size * 12);
   for (uint32_t i = 0; i < fn->n_params; i++) gen_push(g, fn->params[i]);
-  if (chance(g, 12)) { /* or hands everything on */
+  if (chance(g, 12)) { /* or passes everything on */
     gen_fn *callee = g->p->fns[g->p->n_fns - 1];
     gen_type binding = callee->x != GEN_NO_X ? gen_binding_for(g, callee->x) : GEN_UNKNOWN;
     fn->result = gen_substitute(g->p, callee->result, binding);

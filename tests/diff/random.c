@@ -41,7 +41,8 @@ typedef struct sample {
   gen_outcome outcome;
 } sample;
 
-/* As much as the run takes, which is what it counts if it does not fail, and less. */
+/* The fuel that the run takes, which is its count of calls and rounds if it does not fail, and
+ * less. */
 static void make_fuels(gen_program *p, sample *s) {
   static gen_outcome o;
   uint64_t n = s->outcome.calls + s->outcome.rounds;
@@ -100,7 +101,7 @@ static bool agrees_with_fuel(diff_way *way, const sample *s, diff_result *r) {
   return true;
 }
 
-/* Runs one way. False if it does not give what it must; then `r` says what it gave. */
+/* Runs one way. False if the outcome is not the expected one; `r` is the outcome. */
 static bool agrees(diff_way *way, const sample *s, diff_result *r) {
   diff_run(way, "random.hia", s->source.data, "main", s->args, s->n_args, NULL,
            diff_is_parallel(way) ? PARALLEL_TIMES : 1, r);
@@ -119,7 +120,7 @@ static bool agrees(diff_way *way, const sample *s, diff_result *r) {
   return false;
 }
 
-/* What kind of disagreement it is, so that shrinking does not slip into another one. */
+/* The kind of a disagreement, so that shrinking does not change over to another one. */
 typedef struct disagreement {
   diff_way *way;
   char got[24]; /* its first words */
@@ -138,7 +139,7 @@ static bool still_fails(void *user, gen_program *p) {
   bool fails = false;
   if (s.outcome.end != GEN_TOO_LONG) {
     diff_watch("a program that is being shrunk", 60);
-    /* What threads do may take some tries to show. */
+    /* A wrong schedule of threads may take some tries. */
     for (uint32_t i = 0; i < (d->way->threads > 1 ? 10 : 1) && !fails; i++) {
       diff_result r;
       if (!agrees(d->way, &s, &r)) {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define USES_OF_AN_ENGINE 200 /* then a fresh one: native code is not kept for ever */
+#define USES_OF_AN_ENGINE 200 /* then a fresh one, so that native code does not accumulate */
 #define CHAIN_HEAD        16
 #define CHAIN_TAIL        8
 
@@ -24,7 +24,7 @@ static bool wants(const char *engines, const char *name) {
   return !engines;
 }
 
-/* Adds a way; its name says all that is not as usual in it. */
+/* Adds a way, whose name has all that differs from the default. */
 static void add_way(diff_way *ways, uint32_t *n, diff_way way) {
   static const char *const kinds[] = {"jit", "interp", "expand"};
   if (*n == DIFF_MAX_WAYS) return;
@@ -305,8 +305,8 @@ static hia_status dump(hia_module *module, hia_function *function, hia_stage sta
   return hia_module_dump(module, &function, 1, &o, collect, out, error);
 }
 
-/* Replaces the function by one that went through text; it stays for the next run of it. Printing
- * what was read must give the same text. */
+/* Replaces the function by one that went through text, and keeps it for the next run. Printing
+ * the graph that was read must return the same text. */
 static hia_status go_through_text(diff_way *way, hia_function **function, diff_result *out,
                                   hia_error **error) {
   hia_function *read_from = *function;
@@ -380,7 +380,7 @@ static void call_once(const diff_way *way, hia_function *function, hia_value *co
 
 static bool is_same(const diff_way *way, const diff_result *a, const diff_result *b) {
   if (strcmp(a->text.data, b->text.data) != 0 || a->taps != b->taps) return false;
-  /* What a failing run had counted until it ended depends on the timing. */
+  /* The count of a run that fails depends on the timing. */
   return !way->count || !strncmp(a->text.data, "error", 5) ||
          (a->calls == b->calls && a->rounds == b->rounds);
 }

@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Running a program in one of the many ways, and what came of it. */
+/* Running a program in one of the many ways, and its outcome. */
 #ifndef HIA_TESTS_DIFF_RUN_H
 #define HIA_TESTS_DIFF_RUN_H
 
@@ -18,11 +18,11 @@ typedef struct diff_way {
   bool through_text;            /* the graph is printed, read back and run */
   hia_stage stage;              /* of that graph */
   const char *after;            /* and the pass; NULL: as built */
-  bool interpreted;             /* what was printed for native code is then interpreted */
-  bool typed;                   /* called by its typed entry, as a function of C */
-  hia_engine *engine;           /* made when first used, and anew now and then */
-  hia_context *context;         /* where `typed` */
-  hia_engine *interp;           /* where `interpreted` */
+  bool interpreted;     /* the interpreter runs the graph that was printed for native code */
+  bool typed;           /* called by its typed entry, as a function of C */
+  hia_engine *engine;   /* made at the first use, and again after USES_OF_AN_ENGINE */
+  hia_context *context; /* where `typed` */
+  hia_engine *interp;   /* where `interpreted` */
   uint32_t uses;
   char *source; /* what `module` was loaded from */
   hia_module *module;
@@ -30,19 +30,19 @@ typedef struct diff_way {
   hia_function *read_from, *read_back;
 } diff_way;
 
-/* Native code on several workers: what it does depends on who was faster, so that it is worth
- * running more than once. */
+/* True for native code on several workers: its schedule depends on the workers' speed, so it is
+ * run more than once. */
 static inline bool diff_is_parallel(const diff_way *way) {
   return way->kind == HIA_ENGINE_JIT && way->threads > 1;
 }
 
-/* All ways there are: fills `ways`, returns their number. Native ones only if the compiler can be
- * opened; `engines` names those wanted ("jit,interp"), NULL: all. */
+/* Fills `ways` with all ways and returns their number. Native ways exist only if the compiler can
+ * be opened. `engines` names the engines to use ("jit,interp"); NULL: all. */
 #define DIFF_MAX_WAYS 96
 uint32_t diff_ways(diff_way *ways, const char *engines);
 void diff_ways_free(diff_way *ways, uint32_t n);
 
-/* What came of a run, as text that is the same for the same outcome:
+/* The outcome of a run; equal outcomes have equal text:
  *   42                        a value
  *   error div-zero f@4:17 main@9:3      the chain, innermost first
  *   error failed(7) f@1:5
@@ -52,32 +52,33 @@ void diff_ways_free(diff_way *ways, uint32_t n);
 typedef struct diff_result {
   gen_text text;
   uint64_t calls, rounds; /* of ways that count */
-  uint64_t taps;          /* gen_tap of what the program has given to the host's tap_T */
+  uint64_t taps;          /* gen_tap of the values that the program passed to the host's tap_T */
   uint64_t steals;
-  char *messages; /* rejected, or an error of ours: for people; else NULL */
+  char *messages; /* of a rejection or of an error of the driver; else NULL */
 } diff_result;
 void diff_result_free(diff_result *r);
 
-/* Loads `source` and calls function `fn` with these arguments, `times` times: all must give the
- * same, or the outcome says "unsteady: ", and what they gave. `fuel`: so much of it; NULL: the run
- * has no such limit. */
+/* Loads `source` and calls function `fn` with these arguments, `times` times. If the calls differ,
+ * the outcome is "unsteady: " and their results. `fuel`: the fuel of each run; NULL: without this
+ * limit. */
 void diff_run(diff_way *way, const char *name, const char *source, const char *fn,
               char *const *args, uint32_t n_args, const uint64_t *fuel, uint32_t times,
               diff_result *out);
-/* Registers tap_i32 and so on, what generated programs call of the host. */
+/* Registers tap_i32 and so on, the functions of the host that generated programs call. */
 hia_status diff_add_hosts(hia_engine *engine, hia_error **error);
-/* gen_tap of what this thread's runs have given to them since this was asked last. */
+/* gen_tap of the values that this thread's runs passed to them since the last call. */
 uint64_t diff_taps(void);
-/* Graphs that passes have changed cannot be run with fuel. */
+/* True if the way can run with fuel: a graph that passes have changed cannot. */
 static inline bool diff_takes_fuel(const diff_way *way) {
   return !way->through_text || (way->stage == HIA_STAGE_GRAPH && !way->after);
 }
 
-/* Adds a chain to an outcome's text: long ones with their middle left out. */
+/* Adds a chain to an outcome's text, without the middle of a long one. */
 void diff_add_chain(gen_text *text, uint64_t length,
                     gen_place (*entry)(const void *chain, uint64_t i), const void *chain);
 
-/* What is being run: printed if the process is killed by a signal or runs longer than `seconds`. */
+/* Sets the name of what runs now, which is printed if a signal ends the process or the run takes
+ * longer than `seconds`. */
 void diff_watch(const char *what, unsigned seconds);
 void diff_watch_init(void);
 
@@ -86,8 +87,8 @@ void diff_watch_init(void);
 typedef struct diff_counts {
   uint32_t passed, failed;
 } diff_counts;
-/* A file, or all *.hia of a folder and the folders in it. Each program goes through one of
- * `in_turn` ways, of which `first` says with which it begins. `large`: the large runs too. */
+/* Runs a file, or all *.hia of a folder and its folders. Each program goes through one of
+ * `in_turn` ways, beginning with way `first`. `large`: the large runs too. */
 void diff_corpus(const char *path, diff_way *ways, uint32_t n_ways, uint32_t in_turn,
                  uint32_t first, bool large, diff_counts *counts);
 char *diff_read_file(const char *path); /* malloc'ed; NULL if it cannot be read */
@@ -103,16 +104,16 @@ typedef struct diff_case {
   const char *expected;
   bool is_rejected, is_large;
 } diff_case;
-/* Calls visit for each in turn instead of running it; those of a program follow one another and
- * have the same `source`. */
+/* Calls visit for each case in turn instead of running it. The cases of a program are consecutive
+ * and have the same `source`. */
 void diff_cases(const char *path, void (*visit)(void *user, const diff_case *c), void *user,
                 diff_counts *counts);
 
 /* ---- aot.c: the same, compiled ahead of time ---- */
 
-/* Writes to a folder an object file for each program and a main file of C, which calls what they
- * state and compares: tests/diff/aot.sh builds and runs them. `threads` > 1: code that several can
- * run, and for any processor. */
+/* Writes to a folder an object file for each program, and a main file of C that makes the calls
+ * that the programs state and compares the outcomes: tests/diff/aot.sh builds and runs them.
+ * `threads` > 1: code for several threads and for any processor. */
 void diff_aot(const char *folder, const char *const *paths, uint32_t n_paths, unsigned threads,
               diff_counts *counts);
 
@@ -136,7 +137,7 @@ void diff_build(const diff_random_options *o, diff_counts *counts);
 
 /* ---- mutate.c: garbled source text ---- */
 
-/* Must end in a checked program or in diagnostics. */
+/* Each garbled program must end as a checked program or in diagnostics. */
 void diff_mutate(uint64_t seed, uint32_t count, uint32_t seconds, const char *folder,
                  diff_way *ways, uint32_t n_ways, diff_counts *counts);
 

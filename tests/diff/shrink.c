@@ -83,7 +83,7 @@ static gen_program *copy_program(gen_program *p) {
   return q;
 }
 
-/* ---- is it well-scoped? ---- */
+/* ---- scopes ---- */
 
 #define MAX_VISIBLE 256
 typedef struct scope {

@@ -15,7 +15,7 @@
 typedef struct typing {
   gen_program *p;
   gen_fn *fn;       /* NULL: in a const */
-  bool is_final;    /* results are settled: complain about what does not fit */
+  bool is_final;    /* results are settled: report types that do not fit */
   bool has_changed; /* something was given a suffix or a declaration */
   char error[160];
 } typing;
@@ -341,7 +341,7 @@ static void check(typing *t, gen_expr *e) {
 }
 
 /* Rule 6: the results of all functions without a declared one, by fixpoint; all bodies are typed
- * before any result changes, so the order of the functions means nothing. Answers a function
+ * before any result changes, so the order of the functions means nothing. Returns a function
  * whose result does not simply grow from unknown, or differs once literals have settled: what the
  * rule makes of it may depend on how it is read, so such a program is changed. */
 static gen_fn *infer_results(typing *t) {
