@@ -21,32 +21,32 @@
  *   fn fact(n: i64) -> i64 =
  *     if n <= 1 then 1 else n * fact(n - 1)
  *
- * The builder writes hiaton's notation; hia_builder_print shows it, and it is the source of the
+ * The builder writes hiaton's notation. hia_builder_print prints it, and it is the source of the
  * module: an error at run time shows the line of this text. Nothing can be built that cannot be
- * written; the language's page (docs/language.md) says what the parts mean.
+ * written; docs/language.md says what the parts mean.
  *
- * Order. Between begin and return, the calls stand in the order in which the program does things:
- * what is made after hia_build_if is inside of its first branch, and so on. A value is used where
- * it is made or further inside, in branches and loops too, without being handed in. It is not
- * visible after the branch or loop that it was made in has ended, nor in other functions. Constants
- * belong to no function and are visible everywhere. C does not say which argument of a call it
- * evaluates first, nor which part of an initialiser in braces: of two calls to the builder in one
- * expression it does not say which comes first in the program. Where that matters, because both can
- * fail or call something impure, or where the same text is wanted from every compiler, write two
- * statements.
+ * Order. Between begin and return, the calls follow the order of the program: what is made after
+ * hia_build_if is inside its first branch, and so on. A value is visible in the block that it was
+ * made in and in the branches and loops inside that block, without being passed in. It is not
+ * visible after the branch or loop that it was made in has ended, nor in other functions.
+ * Constants belong to no function and are visible everywhere. C leaves open in which order it
+ * evaluates the arguments of a call and the parts of an initialiser in braces, and so which of two
+ * builder calls in one expression comes first in the program. Write two statements where the order
+ * matters, because both can fail or call something impure, or where every compiler is to produce
+ * the same text.
  *
- * Mistakes. Types are checked with every call. The first mistake, or running out of memory, puts
- * the builder out of service: this call and all that follow do nothing and answer the same status,
- * or a value or function whose id is 0, or HIA_BUILD_NO_TYPE. So one may build without looking and
- * ask once, at the end, where hia_builder_finish answers that status with its message; or ask at
- * any time with hia_builder_status and hia_builder_error. HIA_ARGUMENT is the status of all
- * mistakes; the message names the function being built, the call and the types.
+ * Mistakes. Every call checks its types. After the first mistake, or when memory runs out, the
+ * builder is out of service: this call and all that follow do nothing and return the same status,
+ * or a value or function whose id is 0, or HIA_BUILD_NO_TYPE. A host may therefore build without
+ * checking and leave it to hia_builder_finish, which returns that status with its message; or it
+ * may check at any time with hia_builder_status and hia_builder_error. The status of every mistake
+ * is HIA_ARGUMENT; the message names the function being built, the call and the types.
  *
- * Values, functions and types are numbers, and need not be freed. They go with their builder; given
- * to another, they are a mistake that is found.
+ * Values, functions and types are numbers, and need not be freed. They are valid for their builder
+ * only; to pass them to another builder is a mistake, which that builder detects.
  *
- * Threads. One thread at a time for each builder. The engine outlives the builder; a module does
- * not need the builder that it was made by. */
+ * Threads. A builder is used by one thread at a time. The engine outlives the builder; a module
+ * does not need the builder that it was made by. */
 #ifndef HIATON_BUILDER_H
 #define HIATON_BUILDER_H
 
@@ -65,11 +65,11 @@ typedef struct hia_build_value {
   uint64_t id;
 } hia_build_value; /* a constant, a parameter, or what a call below has made; 0: none */
 
-/* A type: a hia_dtype as it is (HIA_I32), or a tuple's, from hia_build_tuple_type. */
+/* A type: a hia_dtype as it is (HIA_I32), or that of a tuple, from hia_build_tuple_type. */
 typedef uint64_t hia_build_type;
 #define HIA_BUILD_NO_TYPE UINT64_MAX /* after a mistake */
 
-/* Blocks nest at most this deep: `if`s and loops that stand in one another. */
+/* The maximum depth of nesting of `if`s and loops. */
 #define HIA_BUILD_MAX_NESTING 900
 
 /* ---- life ---- */
@@ -81,21 +81,22 @@ HIA_API void hia_builder_free(hia_builder *builder);
 
 /* HIA_OK, or the status of the first mistake; HIA_ARGUMENT for NULL. */
 HIA_API hia_status hia_builder_status(const hia_builder *builder);
-/* What the first mistake was; NULL if there was none, or no memory to say it. It is the builder's.
- */
+/* The first mistake; NULL if there was none, or no memory for the error. It belongs to the
+ * builder. */
 HIA_API const hia_error *hia_builder_error(const hia_builder *builder);
 
-/* Writes the program in hiaton's notation, at any time, after a mistake too: for seeing what one
- * has. Functions without a body, or that are not at their end, are written as comments. HIA_IO if
- * `write` answered false. `write` must not use the builder. */
+/* Writes the program in hiaton's notation, at any time, after a mistake too, to show what has been
+ * built so far. Functions without a body, or whose body has not ended, are written as comments.
+ * HIA_IO if `write` returned false. `write` must not use the builder. */
 HIA_API hia_status hia_builder_print(hia_builder *builder, hia_write write, void *user,
                                      hia_error **error);
 
-/* Makes a module of the program as it is now. The builder can be built with further, and finished
- * again. HIA_REJECTED if nothing is declared, a function is declared but never defined, or not at
- * its end, if the program has errors that show only as a whole (a function that can only call
- * itself for ever), or if the host has not registered a function of its own that the program
- * declares, or another one; the status of the first mistake if there was one. */
+/* Makes a module of the program as it is now. Building may go on afterwards, and the builder may
+ * be finished again. Returns the status of the first mistake if there was one. Returns
+ * HIA_REJECTED if nothing is declared; if a function is declared but has no body, or its body has
+ * not ended; if the program has errors that show only as a whole (a function that can only call
+ * itself for ever); or if the host has not registered a host function that the program declares,
+ * or has registered it with other types. */
 HIA_API hia_status hia_builder_finish(hia_builder *builder, hia_module **module, hia_error **error);
 
 /* ---- types ---- */
@@ -109,35 +110,35 @@ HIA_API hia_build_type hia_build_type_of(hia_builder *builder, hia_build_value v
 /* ---- functions ---- */
 
 /* Declares a function by its signature as the language writes it, "gcd(a: i64, b: i64) -> i64" or
- * "swap(t: (i32, f64)) -> (f64, i32)", all types given, at most 1000 parameters. It can be called
- * from here on; its body comes later. "extern fn erf(x: f64) -> f64" and "extern impure fn" declare
- * functions of the host, which have no body and are called like others. They must have been
+ * "swap(t: (i32, f64)) -> (f64, i32)", with all types and at most 1000 parameters. It can be
+ * called from here on; its body comes later. "extern fn erf(x: f64) -> f64" and "extern impure fn"
+ * declare host functions, which have no body and are called like others. They must have been
  * registered (hia_engine_register), with these types, when the program is finished. A name is
  * declared once, and is neither a keyword nor the name of a built-in function. */
 HIA_API hia_build_fn hia_build_declare(hia_builder *builder, const char *signature);
-/* The same from the parts of a signature. The parameters have names when hia_build_name has given
- * them some. */
+/* The same from the parts of a signature. hia_build_name can name the parameters. */
 HIA_API hia_build_fn hia_build_declare_types(hia_builder *builder, const char *name,
                                              const hia_build_type *params, size_t n,
                                              hia_build_type result);
-/* The same for a function of the host, "extern fn" or with `is_impure` "extern impure fn". */
+/* The same for a host function: "extern fn", or with `is_impure` "extern impure fn". */
 HIA_API hia_build_fn hia_build_declare_extern(hia_builder *builder, const char *name,
                                               const hia_build_type *params, size_t n,
                                               hia_build_type result, bool is_impure);
-/* Begins the body of a function: what is built next belongs to it. Once for each function. Another
- * one may be begun inside; what is built then belongs to that until it returns. */
+/* Begins the body of a function: what is built next belongs to it. It is called once for each
+ * function. The body of another function may be begun inside; what is built then belongs to that
+ * function until hia_build_return ends it. */
 HIA_API hia_status hia_build_begin(hia_builder *builder, hia_build_fn function);
 /* Parameter i of a function, from 0; visible in its body. */
 HIA_API hia_build_value hia_build_param(hia_builder *builder, hia_build_fn function, size_t i);
-/* Ends the body: this is the function's result. Called once, at the end; there is no returning from
- * inside a branch. A call whose value is the result at once, or by way of `if`s that are, is a tail
- * call: it takes no space. */
+/* Ends the body; `result` is the function's result. It is called once, at the end: a function
+ * cannot return from inside a branch. A call whose value is the result, directly or through `if`s
+ * whose value is the result, is a tail call: it takes no frame. */
 HIA_API hia_status hia_build_return(hia_builder *builder, hia_build_value result);
 
 /* ---- constants ----
  *
- * Each stands for exactly its value: INT64_MIN, -0.0, infinities and the smallest floats are what
- * they are. Of NaN, sign and payload are not kept. */
+ * Each is exactly the value given, INT64_MIN, -0.0, infinities and subnormal floats included. The
+ * sign and payload of a NaN are not kept. */
 
 HIA_API hia_build_value hia_build_bool(hia_builder *builder, bool x);
 HIA_API hia_build_value hia_build_i32(hia_builder *builder, int32_t x);
@@ -153,8 +154,8 @@ typedef enum hia_opcode {
 #include <hiaton/ops.def>
 } hia_opcode;
 
-/* An op with its operands, of the types that its row of ops.def asks for. For each op there is a
- * function too, as hia_build_add(builder, a, b), at the end of this header. */
+/* An op with its operands, of the types that its row of ops.def requires. Each op also has a
+ * function of its own, such as hia_build_add(builder, a, b), at the end of this header. */
 HIA_API hia_build_value hia_build_op(hia_builder *builder, hia_opcode op,
                                      const hia_build_value *operands, size_t n);
 /* Converts a scalar to another dtype (integers wrap, floats become integers saturating). */
@@ -163,8 +164,8 @@ HIA_API hia_build_value hia_build_convert(hia_builder *builder, hia_dtype dtype,
 /* Calls a function of the builder. */
 HIA_API hia_build_value hia_build_call(hia_builder *builder, hia_build_fn function,
                                        const hia_build_value *args, size_t n);
-/* Ends the run with HIA_FAILED and this code, an i32 or i64. In the program it stands for a value
- * of any type, `type`, that is never there. */
+/* Ends the run with HIA_FAILED and this code, an i32 or i64. Its value, which the program never
+ * reaches, may be of any type: `type`. */
 HIA_API hia_build_value hia_build_fail(hia_builder *builder, hia_build_value code,
                                        hia_build_type type);
 /* A tuple of n >= 2 values, and part i of one, from 0. */
@@ -172,9 +173,9 @@ HIA_API hia_build_value hia_build_tuple(hia_builder *builder, const hia_build_va
                                         size_t n);
 HIA_API hia_build_value hia_build_part(hia_builder *builder, hia_build_value tuple, size_t i);
 
-/* Suggests the name that a value gets in the text, and answers the value. Made a valid name and
- * distinct from others where need be; values without one are v1, v2 and so on, or stand in the
- * expression that uses them. Constants have no names. */
+/* Suggests a name for a value in the text, and returns the value. The builder changes the name
+ * where it is not valid or not distinct from others. Values without a name are v1, v2 and so on,
+ * or are written inside the expression that uses them. Constants have no names. */
 HIA_API hia_build_value hia_build_name(hia_builder *builder, hia_build_value value,
                                        const char *name);
 
@@ -199,9 +200,9 @@ HIA_API hia_build_value hia_build_end_if(hia_builder *builder, hia_build_value e
  *   ...
  *   r = hia_build_end_loop(b, next, 2);   the variables' next values, all at once
  *
- * The value of a loop is what its variables are when the condition is false: a tuple of them, or if
- * there is only one, the bare value. What is made before hia_build_while is not visible in the
- * round. */
+ * The value of a loop is that of its variables when the condition is false: a tuple of them, or
+ * the variable itself if there is only one. What is made before hia_build_while is not visible in
+ * the round. */
 HIA_API hia_status hia_build_loop(hia_builder *builder, const hia_build_value *init, size_t n,
                                   hia_build_value *variables);
 HIA_API hia_status hia_build_while(hia_builder *builder, hia_build_value condition);

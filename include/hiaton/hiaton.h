@@ -33,51 +33,54 @@
  *
  * The rules, unless a function says otherwise:
  *
- * Statuses and errors. What can fail answers a hia_status, HIA_OK being 0, and takes a last
- * parameter `error`. It may be NULL. If it is not, it is set: to NULL on success, else to an object
- * that says what happened and is the caller's to free (NULL if there was no memory even for that).
- * On failure all other results are set to NULL or 0. The library never prints, exits, aborts,
- * installs a signal handler or changes the process's state, and has no global state of its own.
+ * Statuses and errors. A function that can fail returns a hia_status, HIA_OK being 0, and has a
+ * last parameter `error`. It may be NULL. If it is not, it is always set: to NULL on success, else
+ * to an object that says what happened and that the caller frees (NULL if there was no memory even
+ * for that). On failure all other results are set to NULL or 0. The library never prints, exits,
+ * aborts, installs a signal handler or changes the process's state, and has no global state of its
+ * own.
  *
- * Ownership. What a function hands out through a pointer to a pointer is the caller's to free with
- * the _free function of its type; every _free takes NULL. What is returned as const belongs to the
- * object asked, and lives as long as it does. Text passed in is copied.
+ * Ownership. The caller owns what a function returns through a pointer to a pointer, and frees it
+ * with the _free function of its type; every _free takes NULL. What is returned as const belongs
+ * to the object that it was requested from, and lives as long as it does. Text passed in is
+ * copied.
  *
- * Threads. Any function may be called from any thread at any time, several at once on one engine,
- * module or function too; freeing something that another thread is just handing in is the only
- * exception. A call runs on the thread that makes it (and on as many workers more as the engine may
- * use).
+ * Threads. Any function may be called from any thread at any time, also by several threads at once
+ * on one engine, module or function. The only exception: an object must not be freed while another
+ * thread passes it to a function. A call runs on the calling thread (and on as many further
+ * workers as the engine may use).
  *
- * Lifetime. Engines outlive their modules, builders, values and contexts; a module outlives its
- * functions, which it owns. What an allocator's `user` points to outlives all that was given
- * memory by it, errors and values too.
+ * Lifetime. Engines outlive their modules, builders, values and contexts; a module owns its
+ * functions, which live as long as it does. What an allocator's `user` points to outlives every
+ * object with memory from that allocator, errors and values too.
  *
- * Out of memory. HIA_MEMORY leaves everything usable, modules too: what was being compiled is
- * thrown away, and the next call begins anew and may find memory. LLVM's own memory is not the
- * allocator's: where it finds none, LLVM ends the process.
+ * Out of memory. After HIA_MEMORY everything remains usable, modules too: what was being compiled
+ * is discarded, and the next call starts again and may find memory. LLVM does not use the
+ * allocator: where LLVM finds no memory, it ends the process.
  *
- * Callbacks. A host function, a log callback and a hia_write may call everything but
- * hia_engine_free, and the builder or timeline that is being written. An allocator and a thread
- * pool's `start` call nothing of hiaton. None of them may leave by longjmp, a C++ exception or the
- * end of the thread: nothing unwinds through hiaton's frames.
+ * Callbacks. A host function, a log callback and a hia_write may call everything except
+ * hia_engine_free, and functions of the builder or timeline that is being written. An allocator
+ * and a thread pool's `start` must not call hiaton. None of them may leave by longjmp, a C++
+ * exception or the end of the thread: hiaton's frames cannot be unwound.
  *
- * The process. Programs run on stacks of hiaton's own, in the rounding mode and with the denormals
- * that a process starts with. Signal handlers may come there, if they take less than 64 KiB or
- * sigaltstack; they call nothing of hiaton. What loads, compiles or calls takes less than 64 KiB of
- * the calling thread's stack, however deep a program nests. A forked child may go on with
- * everything if the parent had no other thread (of hiaton's neither); else it may call typed
- * entries, with a context without workers or timeout that was in no call, and nothing else.
- * docs/embedding.md says more.
+ * The process. Programs run on stacks of hiaton's own, in the rounding mode and with the treatment
+ * of denormals that a process starts with. Signal handlers may run on these stacks if they need
+ * less than 64 KiB, or use sigaltstack; they must not call hiaton. Functions that load, compile or
+ * call take less than 64 KiB of the calling thread's stack, however deep a program nests. After
+ * fork(), the child may use everything if the parent had no other thread (hiaton's own included);
+ * otherwise it may only call typed entries, with a context without workers or timeout that was in
+ * no call. docs/embedding.md says more.
  *
- * Bad input. NULL where an object or a place for one is needed is HIA_ARGUMENT; it is NULL, 0 or ""
- * from a function that answers no status, and nothing happens in one that answers nothing. A value
- * may be given to functions of any engine: its own only gives it memory. A function belongs to its
- * module, and is HIA_ARGUMENT with another.
+ * Bad input. Where an object, or a pointer to store one, is required and NULL is passed, a
+ * function returns HIA_ARGUMENT; one that returns no status returns NULL, 0 or ""; one that
+ * returns nothing does nothing. A value may be passed to functions of any engine: its own engine
+ * only provides its memory. A function belongs to its module; with another module it is
+ * HIA_ARGUMENT.
  *
  * Structures whose first field is `size` may grow in later versions: initialise them with their
- * _INIT. A shorter one, of an earlier header, leaves the rest at its defaults; a longer one is
- * HIA_ARGUMENT if it asks for anything, that is, if what this version does not know is not all 0.
- * Of what is filled in, that part is left as it was. */
+ * _INIT. A shorter structure, from an earlier header, leaves the rest at its defaults. A longer
+ * one, from a later header, is HIA_ARGUMENT unless all the bytes that this version does not know
+ * are 0; in structures that hiaton fills in, those bytes are left as they were. */
 #ifndef HIATON_H
 #define HIATON_H
 
@@ -92,11 +95,11 @@ extern "C" {
 #define HIA_VERSION_MINOR 1
 #define HIA_VERSION_PATCH 0
 
-typedef struct hia_engine hia_engine;     /* compiler and workers; what a program needs to run */
+typedef struct hia_engine hia_engine;     /* compiler and workers: what programs need to run */
 typedef struct hia_module hia_module;     /* a checked program */
 typedef struct hia_function hia_function; /* a function of a module */
 typedef struct hia_value hia_value;       /* an argument or a result; never changes */
-typedef struct hia_timeline hia_timeline; /* what the threads of runs did and when */
+typedef struct hia_timeline hia_timeline; /* what the threads of runs did, and when */
 typedef struct hia_cancel hia_cancel;     /* a switch that ends runs */
 
 /* The version of the library that is loaded, "0.1.0". */
@@ -107,48 +110,51 @@ HIA_API const char *hia_version(void);
 /* How programs are run. All give the same results and the same failures. */
 typedef enum hia_engine_kind {
   HIA_ENGINE_JIT = 0,    /* native code; needs libhiaton_llvm, see hia_engine_native */
-  HIA_ENGINE_INTERP = 1, /* the tagged-token interpreter, the definition of what programs mean */
-  HIA_ENGINE_EXPAND = 2, /* calls copy the callee's graph: the papers' baseline, to compare with */
+  HIA_ENGINE_INTERP = 1, /* the tagged-token interpreter, which defines what programs mean */
+  HIA_ENGINE_EXPAND =
+      2, /* calls copy the callee's graph: the baseline of the papers, for comparison */
 } hia_engine_kind;
 
-/* For each field the value that HIA_ENGINE_OPTIONS_INIT gives is the default. */
+/* HIA_ENGINE_OPTIONS_INIT holds the default of each field. */
 typedef struct hia_engine_options {
   size_t size;                    /* sizeof(hia_engine_options) */
   const hia_allocator *allocator; /* copied; NULL: malloc. LLVM's own memory is not part of it */
   hia_engine_kind kind;           /* HIA_ENGINE_JIT */
-  unsigned threads;  /* workers of a run, the calling thread among them, 1024 at most; 0 and 1: it
-                        alone, and no worker is ever started. Others are started when a run first
-                        has work for them, serve all runs of the engine, and are gone when it is
-                        freed */
-  size_t max_depth;  /* bytes of stack, or of frames, of a run; 0: what is available. Native
-                        code takes as many addresses, or is HIA_MEMORY if there are none */
-  size_t max_memory; /* bytes of a run in all, interpreted; native code uses its stack only; 0:
-                        what is available */
+  unsigned
+      threads; /* workers of a run, the calling thread among them, at most 1024; 0 and 1: it alone,
+                  and no other thread is started for runs. The other workers start when a run first
+                  has work for them, serve all runs of the engine, and end when it is freed */
+  size_t max_depth;  /* bytes of stack, or of frames, that a run may use; 0: what is available.
+                        Native code reserves that much address space; a run is HIA_MEMORY if there is
+                        not enough */
+  size_t max_memory; /* bytes that an interpreted run may use in all (native code uses only its
+                        stack); 0: what is available */
   int opt_level;     /* of native code, 0 to 3 */
   const char *disabled_passes; /* names of graph passes, separated by commas; "all"; NULL: none */
   bool count;                  /* count calls and loop rounds as the language defines them */
-  bool unchecked;              /* leave the entry check of native functions out, and with it every
-                                  limit: for measuring what it costs, for nothing else */
-  bool always_fork;     /* native code that several workers can run even if `threads` is 1: for
-                           measuring what that costs, for nothing else */
-  bool merge_calls;     /* native code may make equal calls of a function once */
-  bool verify;          /* check the graph after every pass (debug builds always do) */
-  bool process_symbols; /* `extern` functions that nobody has registered are looked for in the
-                           process and its libraries, by name. What they take is not known there:
-                           the program's declaration is believed */
-  bool link_externs;    /* `extern` functions that are nowhere to be found do not keep a module from
-                           being loaded: what calls them can be checked, shown and built, for a linker
-                           to find them; to run it is HIA_UNSUPPORTED */
-  void (*log)(void *user, const char *message); /* what the engine does, a line each, no line end;
-                                                   on the thread that had it done, several at once;
-                                                   it may ask the engine; NULL: nobody listens */
+  bool unchecked;   /* leave out the entry check of native functions, and with it every limit: only
+                       for measuring what that check costs */
+  bool always_fork; /* make native code that several workers can run even if `threads` is 1: only
+                       for measuring what that costs */
+  bool merge_calls; /* native code may merge equal calls of a function into one */
+  bool verify;      /* check the graph after every pass (debug builds always do) */
+  bool process_symbols; /* look up `extern` functions that the host has not registered in the
+                           process and its libraries, by name. Symbols have no types: the program's
+                           declaration is trusted */
+  bool link_externs; /* load a module even if `extern` functions are found nowhere: functions that
+                        call them can be checked, dumped and built, for a linker to find the
+                        externs; to run such functions is HIA_UNSUPPORTED */
+  /* Called with a line, without line end, about what the engine does; on the thread that caused it,
+     by several threads at once. It may call functions of the engine. NULL: no log */
+  void (*log)(void *user, const char *message);
   void *log_user;
-  const hia_thread_pool *pool; /* copied; where the workers of runs come from, `threads` - 1 at a
-                                  time at most; NULL: the engine has threads of its own */
-  uint64_t budget_ns; /* that making a function ready may take; when it is used up, the rest is done
-                         in a hurry: no more passes that are optional, code of level 0, or none: an
-                         interpreter runs it. Then the log has a line, and hia_function_stats says
-                         so. What LLVM does at a time is not interrupted. 10 s; 0: no end */
+  const hia_thread_pool *pool; /* copied; where the workers of runs come from, at most `threads` - 1
+                                  at a time; NULL: the engine has threads of its own */
+  /* The time that making a function ready may take. When it is used up, the rest is hurried: no
+     further optional passes, then code of level 0, or no code, and the interpreter runs the
+     function. The log then has a line, and hia_function_stats says so. A single step of LLVM is not
+     interrupted. 10 s; 0: no budget */
+  uint64_t budget_ns;
 } hia_engine_options;
 #define HIA_ENGINE_OPTIONS_INIT                                                                    \
   {sizeof(hia_engine_options),                                                                     \
@@ -171,17 +177,17 @@ typedef struct hia_engine_options {
    NULL,                                                                                           \
    10000000000u}
 
-/* Makes an engine; `options` may be NULL for the defaults. Cheap: nothing is started or loaded
- * before it is needed. HIA_ARGUMENT if an option makes no sense or is of a later version. */
+/* Makes an engine; `options` may be NULL for the defaults. This is cheap: nothing is started or
+ * loaded before it is needed. HIA_ARGUMENT if an option is not valid or is of a later version. */
 HIA_API hia_status hia_engine_new(const hia_engine_options *options, hia_engine **engine,
                                   hia_error **error);
 
-/* Frees an engine, whose modules and values must have been freed. Its threads have ended then; for
- * work that a host's pool has taken and not begun yet it waits. */
+/* Frees an engine, whose modules and values must have been freed. When it returns, the engine's
+ * threads have ended; it waits for work that a host's pool has accepted and not begun yet. */
 HIA_API void hia_engine_free(hia_engine *engine);
 
-/* Can this engine compile to native code? Opens the compiler, which takes some milliseconds the
- * first time. HIA_OK, or HIA_UNSUPPORTED and an error that says why not. */
+/* Returns HIA_OK if this engine can compile to native code, or HIA_UNSUPPORTED and an error that
+ * says why not. It opens the compiler, which takes some milliseconds the first time. */
 HIA_API hia_status hia_engine_native(hia_engine *engine, hia_error **error);
 
 /* The i-th pass over the graph, in the order in which they run, and a line about it; NULL past the
@@ -189,61 +195,62 @@ HIA_API hia_status hia_engine_native(hia_engine *engine, hia_error **error);
 HIA_API const char *hia_pass_name(size_t i);
 HIA_API const char *hia_pass_doc(size_t i);
 
-/* What a code that hia_error_code returns means, for people: "E0301", "div-zero". The first line is
+/* Explains, for people, a code that hia_error_code returns: "E0301", "div-zero". The first line is
  * a heading, "E0301: mixed types"; for most codes a program that has the error follows, and the
- * same program mended. NULL if the code has no explanation. The text is static. */
+ * same program corrected. NULL if the code has no explanation. The text is static. */
 HIA_API const char *hia_error_explain(const char *code);
 /* The i-th code that has an explanation; NULL past the end. */
 HIA_API const char *hia_error_explained_code(size_t i);
 
 /* ---- host functions ----
  *
- * What a program declares `extern fn` or `extern impure fn` is a function of the host's. In C it
- * has a parameter for each scalar of the declared ones, tuples taken apart in order: bool, int32_t,
- * int64_t, float, double.
+ * A *host function* is what a program declares `extern fn` or `extern impure fn`. In C it has one
+ * parameter for each scalar of the declared parameters, tuples taken apart in order: bool,
+ * int32_t, int64_t, float, double.
  *
  *   a scalar results                      T f(params...)
  *   a tuple results                       void f(params..., T *, T *, ...)    one for each scalar
  *   returns_status                        hia_status f(params..., T *, ...)   a scalar or a tuple
  *   takes_user                            the same with `void *` before all others
  *
- * A status other than HIA_OK ends the run: with that status, where the program called, unless
- * something that comes earlier in sequential order fails. The results are not looked at then. What
- * is no status counts as HIA_HOST.
+ * A status other than HIA_OK ends the run, with that status and the position of the call, unless
+ * something earlier in sequential order fails. The results are then ignored. A number that is no
+ * hia_status counts as HIA_HOST.
  *
- * What is declared without `impure` may be called at any time, from several threads at once, less
- * often than the program says, or earlier than something that fails; it must come to an end, and
- * give the same for the same arguments. An impure function is called exactly as often as the
- * program says, one call after the other in sequential order, on the thread that runs the program.
+ * A pure host function, one declared without `impure`, may be called at any time, from several
+ * threads at once, less often than the program says, or before something that fails. It must
+ * terminate, and return the same results for the same arguments. An impure function is called
+ * exactly as often as the program says, one call after the other in sequential order, on the
+ * thread that runs the program.
  *
  * Host functions run on the stack of the thread, however deep the program is. They may call
- * anything of hiaton but hia_engine_free; a module that hia_call has called from may be freed, one
- * that a typed entry has not. A run that they begin is *nested*, be it by hia_call or by a typed
- * entry: it gets what is left of the limits of the run that it is inside of (depth and memory
- * unless they are of two engines), and ends when that is to end; at most 100 runs are inside one
- * another on a thread. They must return: nothing may jump or unwind through hiaton. */
+ * anything of hiaton except hia_engine_free. They may free the module that called them if hia_call
+ * runs it, but not if a typed entry does. A run that they begin, by hia_call or by a typed entry,
+ * is *nested*: it gets what is left of the limits of the run around it (depth and memory only if
+ * both are of one engine), and ends when the run around it is ended. At most 100 runs may be
+ * nested on a thread. Host functions must return: nothing may jump or unwind through hiaton. */
 typedef struct hia_host_function {
   size_t size;
   const char *declaration; /* as in a program: "extern fn erf(x: f64) -> f64" */
   bool takes_user;         /* `user` is passed before all arguments */
   bool returns_status;     /* it may fail */
-  bool is_safe; /* it needs less than 16 KiB of stack and calls nothing of hiaton: native code then
-                   calls it like a function of its own, which saves some nanoseconds */
+  bool is_safe; /* it needs less than 16 KiB of stack and never calls hiaton: native code then calls
+                   it like a function of its own, which saves some nanoseconds */
   void (*function)(void); /* cast from its type */
   void *user;             /* lives as long as the engine */
 } hia_host_function;
 #define HIA_HOST_FUNCTION_INIT {sizeof(hia_host_function), NULL, false, false, false, NULL, NULL}
 
 /* Registers a host function for the modules that are loaded from then on. The declaration is
- * copied. HIA_ARGUMENT if it is none, or if its name is registered already. */
+ * copied. HIA_ARGUMENT if it is not a declaration, or if its name is registered already. */
 HIA_API hia_status hia_engine_register(hia_engine *engine, const hia_host_function *function,
                                        hia_error **error);
 
 /* ---- modules ---- */
 
 /* Parses and checks a program. `name` stands for its file in messages and may be NULL. The text
- * need not end in a NUL. HIA_REJECTED if the program has errors: the error lists them. What it
- * declares `extern` must have been registered. */
+ * need not end in a NUL. HIA_REJECTED if the program has errors: the error lists them. The
+ * functions that it declares `extern` must have been registered. */
 HIA_API hia_status hia_module_load_text(hia_engine *engine, const char *name, const char *text,
                                         size_t len, hia_module **module, hia_error **error);
 
@@ -251,10 +258,10 @@ HIA_API hia_status hia_module_load_text(hia_engine *engine, const char *name, co
 HIA_API hia_status hia_module_load_file(hia_engine *engine, const char *path, hia_module **module,
                                         hia_error **error);
 
-/* The same, with an expression behind the program, which may use what that defines: the function
- * HIA_EXPRESSION, without parameters, "1 + fib(20)" for instance. `expression` ends in a NUL; its
- * positions are in a file of that name, from line 1 on. The program may be empty: `len` is then 0.
- */
+/* The same, with an expression after the program, such as "1 + fib(20)", which may use what the
+ * program defines. It becomes the function HIA_EXPRESSION, without parameters. `expression` ends
+ * in a NUL; its positions are in a file named HIA_EXPRESSION, from line 1 on. The program may be
+ * empty: `len` is then 0. */
 HIA_API hia_status hia_module_load_expression(hia_engine *engine, const char *name,
                                               const char *text, size_t len, const char *expression,
                                               hia_module **module, hia_error **error);
@@ -266,17 +273,17 @@ HIA_API hia_status hia_module_load_ir(hia_engine *engine, const char *name, cons
 HIA_API hia_status hia_module_load_ir_file(hia_engine *engine, const char *path,
                                            hia_module **module, hia_error **error);
 
-/* Gives up the caller's reference. The module, with its functions, is gone when no hia_call or
- * hia_run of one of them is running any more, nor a dump or a build of it. Nobody counts the calls
- * of typed entries and plain functions: of these none may be running, and none may follow. */
+/* Releases the caller's reference. The module and its functions are freed when no hia_call or
+ * hia_run of one of them is running any more, nor a dump or a build of the module. Calls of typed
+ * entries and plain functions are not counted: none may be running, and none may follow. */
 HIA_API void hia_module_free(hia_module *module);
 
 /* hiaton/inspect.h lists the functions of a module, with their types as data.
  *
  * Finds a function by name, "fact", or an instance by name and argument types, "fact(i64)". A
  * generic function found by its name alone is instantiated by each call for the types of its
- * arguments. HIA_NOT_FOUND if there is none, HIA_REJECTED if it does not check at these types. The
- * function is the module's; asking again gives the same one. */
+ * arguments. HIA_NOT_FOUND if there is none, HIA_REJECTED if its body does not check at these
+ * types. The function belongs to the module; the same name returns the same function. */
 HIA_API hia_status hia_module_function(hia_module *module, const char *name,
                                        hia_function **function, hia_error **error);
 
@@ -284,14 +291,14 @@ HIA_API hia_status hia_module_function(hia_module *module, const char *name,
 
 HIA_API const char *hia_function_name(const hia_function *function); /* "fact", or "fact(i64)" */
 HIA_API size_t hia_function_arity(const hia_function *function);
-/* "fact(n: i64) -> i64"; of one that is generic still, "fact(n)". */
+/* "fact(n: i64) -> i64"; for a generic function, "fact(n)". */
 HIA_API const char *hia_function_signature(const hia_function *function);
-/* Are argument types missing, so that it has no result type and no code of its own? */
+/* True if parameter types are missing, so that it has no result type and no code of its own. */
 HIA_API bool hia_function_is_generic(const hia_function *function);
 
 /* The instance of a generic function that a call with these arguments runs; the function itself if
- * it is not generic. It is the module's. HIA_ARGUMENT if the arguments do not fit, HIA_REJECTED if
- * the body does not check at their types. */
+ * it is not generic. It belongs to the module. HIA_ARGUMENT if the arguments do not fit,
+ * HIA_REJECTED if the body does not check at their types. */
 HIA_API hia_status hia_function_instance(hia_function *function, hia_value *const *args, size_t n,
                                          hia_function **instance, hia_error **error);
 
@@ -306,8 +313,9 @@ typedef enum hia_tier {
   HIA_TIER_NATIVE = 2, /* native code */
 } hia_tier;
 
-/* What a function cost so far, in nanoseconds and bytes; 0 for what has not happened. Instances are
- * functions of their own: of a generic one there are the module's figures only. */
+/* What a function has cost so far, in nanoseconds and bytes; 0 for what has not happened.
+ * Instances are functions of their own: for a generic function only the module's figures are set.
+ */
 typedef struct hia_function_stats {
   size_t size;
   uint64_t parse_ns, check_ns; /* of the whole module */
@@ -320,11 +328,12 @@ typedef struct hia_function_stats {
   uint64_t codegen_ns;         /* native: machine code, and linking it */
   uint64_t nodes;              /* of its static graph, called functions included */
   uint64_t image_bytes, code_bytes;
-  uint64_t runs; /* begun by hia_call and hia_run; what it was called for by others is not known */
+  uint64_t runs; /* begun by hia_call and hia_run; calls from other functions are not counted */
   hia_tier tier;
-  uint32_t versions; /* made so far, one for runs with fuel: times, nodes and bytes are of all */
-  uint32_t hurried;  /* those of them whose optimisation the engine's budget ended */
-  int32_t opt_level; /* of the code of the last of them: 0 if it was hurried, or is an image */
+  uint32_t versions; /* made so far; runs with fuel have one of their own. Times, nodes and bytes
+                        are the sums of all */
+  uint32_t hurried;  /* versions whose optimisation the engine's budget ended */
+  int32_t opt_level; /* of the code of the last version: 0 if it was hurried, or is an image */
 } hia_function_stats;
 #define HIA_FUNCTION_STATS_INIT                                                                    \
   {sizeof(hia_function_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, HIA_TIER_NONE, 0, 0, 0}
@@ -332,8 +341,9 @@ HIA_API hia_status hia_function_get_stats(const hia_function *function, hia_func
 
 /* ---- typed entries ----
  *
- * A function as one of C, with its parameters and results in C's types (hiaton/runtime.h says how),
- * and without values, checks and statistics between: entering costs some nanoseconds.
+ * A function of a program as a function of C, with parameters and results of C's types
+ * (hiaton/runtime.h). No values, checks or statistics come between: entering costs some
+ * nanoseconds.
  *
  *   typedef hia_status (*fib_fn)(hia_context *, int32_t, int32_t *);
  *   hia_native_fn entry;
@@ -343,15 +353,16 @@ HIA_API hia_status hia_function_get_stats(const hia_function *function, hia_func
  *       hia_engine_context_new(engine, &context, &error) == HIA_OK &&
  *       ((fib_fn)entry)(context, 20, &x) == HIA_OK) ...
  *
- * A context serves functions of any engines; one of hia_context_new does as well. Of entries and
- * contexts hia_run_options and the engine's option `count` know nothing. */
+ * A context serves functions of any engines; one from hia_context_new does as well.
+ * hia_run_options and the engine's option `count` do not apply to typed entries. */
 
-/* Any function; to be cast to the type that it has. */
+/* Any function; the host casts it to the type that it has. */
 typedef void (*hia_native_fn)(void);
 
-/* The typed entry of a function, which is made ready if it is not. It is the module's and lives as
- * long. HIA_ARGUMENT if the function is generic, HIA_UNSUPPORTED if the engine makes no native
- * code: its kind is not HIA_ENGINE_JIT, or hia_engine_native says why not. */
+/* The typed entry of a function, which is made ready first if it is not. The entry belongs to the
+ * module and lives as long as it does. HIA_ARGUMENT if the function is generic, HIA_UNSUPPORTED if
+ * the engine makes no native code: its kind is not HIA_ENGINE_JIT, or hia_engine_native says why
+ * not. */
 HIA_API hia_status hia_function_entry(hia_function *function, hia_native_fn *entry,
                                       hia_error **error);
 
@@ -381,99 +392,103 @@ HIA_API hia_status hia_engine_context_new(hia_engine *engine, hia_context **cont
 typedef struct hia_run_stats {
   size_t size;
   uint64_t run_ns;        /* without compiling */
-  uint64_t calls, rounds; /* made by the program, this call itself not among them */
+  uint64_t calls, rounds; /* made by the program; the host's call is not counted */
   uint64_t firings;       /* live nodes fired (interpreted) */
   uint64_t frames;        /* frames made (interp), graph copies (expand) */
-  uint64_t peak_frames;   /* most of them alive at once */
-  uint64_t peak_bytes;    /* most bytes of frames, copies or stack */
-  uint64_t steals;        /* tasks that a worker took from another */
-  bool is_counted;        /* calls and rounds are known: of engines that count, unless the function
-                             comes from a graph that was dumped by one that does not */
-  bool is_fuelled;        /* fuel_left is known: of a run with fuel that has ended with HIA_OK or
-                             HIA_FUEL. Where it fails otherwise, that is not */
-  uint64_t fuel_left;     /* 0 if it is not known */
+  uint64_t peak_frames;   /* the maximum alive at once */
+  uint64_t peak_bytes;    /* the maximum of bytes of frames, copies or stack */
+  uint64_t steals;        /* jobs that a worker took from another */
+  bool is_counted; /* `calls` and `rounds` are known: the engine counts, and the function does not
+                      come from a graph that was dumped by an engine that does not */
+  bool is_fuelled; /* `fuel_left` is known: the run had fuel and has ended with HIA_OK or HIA_FUEL.
+                      After any other failure it is not */
+  uint64_t fuel_left; /* 0 if it is not known */
 } hia_run_stats;
 #define HIA_RUN_STATS_INIT {sizeof(hia_run_stats), 0, 0, 0, 0, 0, 0, 0, 0, false, false, 0}
 
 typedef struct hia_run_options {
   size_t size;
-  hia_run_stats *stats; /* filled in whether the run fails or not, with 0 if none began; NULL: not
-                           wanted */
-  hia_cancel *cancel;  /* ends the run with HIA_CANCELLED when it is requested; NULL: nobody does */
-  uint64_t timeout_ns; /* ends it with HIA_DEADLINE when it has taken so long, compiling included;
-                          0: it may take its time */
-  hia_timeline *timeline; /* what the run does is written down there; NULL: nowhere */
-  bool has_fuel; /* the run may make as many calls and loop rounds as it has fuel, this call itself
-                    not among them; with less than it needs it ends with HIA_FUEL, at the same
-                    operation in every engine (docs/language.md, "Fuel"). It runs on one thread, and
-                    the function is compiled once more for such runs. false: no limit */
-  uint64_t fuel; /* with has_fuel; 0 allows no call and no round. Without it 0, or HIA_ARGUMENT */
-  size_t max_depth, max_memory; /* of this run, as in hia_engine_options; what is less counts, this
-                                   or the engine's; 0: the engine's. Compiling for it may take as
-                                   much as max_memory, or 16 MiB, LLVM's own memory apart */
+  hia_run_stats *stats; /* filled in whether the run fails or not, with 0 if no run began; NULL: no
+                           statistics */
+  hia_cancel *cancel;   /* ends the run with HIA_CANCELLED once it is requested; NULL: none */
+  uint64_t timeout_ns; /* ends it with HIA_DEADLINE when it has taken this long, compiling included;
+                          0: no timeout */
+  hia_timeline *timeline; /* records what the run does; NULL: none */
+  bool has_fuel; /* the run may make as many calls and loop rounds as it has fuel; the host's call
+                    is not counted. A run that needs more ends with HIA_FUEL, at the same operation
+                    in every engine (docs/language.md, "Fuel"). It runs on one thread, and the
+                    function is compiled once more for such runs. false: no limit */
+  uint64_t fuel; /* with has_fuel: 0 allows no call and no round. Without has_fuel it must be 0,
+                    else HIA_ARGUMENT */
+  /* Of this run, as in hia_engine_options; the lesser of this and the engine's applies; 0: the
+     engine's. Compiling for the run may take max_memory, or 16 MiB if that is more; LLVM's own
+     memory is not counted */
+  size_t max_depth, max_memory;
 } hia_run_options;
 #define HIA_RUN_OPTIONS_INIT {sizeof(hia_run_options), NULL, NULL, 0, NULL, false, 0, 0, 0}
 
-/* As hia_function_prepare, for runs with these options (NULL: the defaults): those with fuel are of
- * code of their own. HIA_UNSUPPORTED if there can be none (hia_run says when). */
+/* As hia_function_prepare, for runs with these options (NULL: the defaults): runs with fuel have
+ * code of their own. HIA_UNSUPPORTED if there can be no fuel (hia_run says when). */
 HIA_API hia_status hia_function_prepare_for(hia_function *function, const hia_run_options *options,
                                             hia_error **error);
 
-/* Calls a function and waits for its result. `args` are n values of the types of its parameters;
- * they stay the caller's. HIA_ARGUMENT if they do not fit; HIA_DIV_ZERO, HIA_DIV_OVERFLOW,
- * HIA_FAILED if the program fails, the error holding the position and the chain of calls;
- * HIA_DEPTH, HIA_MEMORY and other resource statuses if a limit ends the run, the error holding the
- * chain of calls where it was. The engine is usable afterwards in any case. */
+/* Calls a function and waits for its result. `args` are n values of the types of its parameters,
+ * which the caller keeps. HIA_ARGUMENT if they do not fit. HIA_DIV_ZERO, HIA_DIV_OVERFLOW or
+ * HIA_FAILED if the program fails; the error holds the position and the backtrace. HIA_DEPTH,
+ * HIA_MEMORY and other resource statuses if a limit ends the run; the error holds the backtrace of
+ * where it was. The engine is usable afterwards in any case. */
 HIA_API hia_status hia_call(hia_function *function, hia_value *const *args, size_t n,
                             hia_value **result, hia_error **error);
 /* The same with options; NULL: the defaults. HIA_UNSUPPORTED for fuel in a module that was read as
- * a static graph, or as one whose calls are forked already. */
+ * a static graph, or as a graph whose calls are forked already. */
 HIA_API hia_status hia_run(hia_function *function, hia_value *const *args, size_t n,
                            const hia_run_options *options, hia_value **result, hia_error **error);
 
 /* ---- ending runs ----
  *
- * A hia_cancel is given to any number of runs, of any engines and at any time (hia_run_options).
- * Once it is requested, from any thread but not from a signal handler, those under way end soon,
- * and those that begin with it end at once, until it is reset. Ending a run takes some
- * microseconds; the code that runs does not get slower by being able to end. A run that is over
- * before it notices gives its result.
+ * A hia_cancel may be passed to any number of runs, of any engines and at any time
+ * (hia_run_options). Once a thread requests it (not from a signal handler), its runs under way end
+ * soon, and runs that begin with it end at once, until it is reset. Ending a run takes some
+ * microseconds; code gets no slower by being cancellable. A run that completes before it polls
+ * returns its result.
  *
- * A run that ends while its function is compiled leaves at once: a run that can be ended compiles
- * on a thread of the engine's, which ends when it notices that no run needs the function any more,
- * or else keeps what it has made; hia_engine_free waits for it. In an engine with a thread pool of
- * the host's (hia_engine_options.pool) the caller compiles, and the run ends when the compiler
- * looks. */
+ * A run that is ended while its function is compiled returns at once. A run that can be ended
+ * compiles on a thread of the engine: that thread stops when it finds that no run needs the
+ * function any more, and otherwise completes it for later runs; hia_engine_free waits for it. In
+ * an engine with a host's thread pool (hia_engine_options.pool) the calling thread compiles, and
+ * the run ends at the compiler's next check. */
 
 /* NULL when out of memory. `allocator` is copied; NULL: malloc. */
 HIA_API hia_cancel *hia_cancel_new(const hia_allocator *allocator);
-/* No run may have it any more. */
+/* No run may use it any more. */
 HIA_API void hia_cancel_free(hia_cancel *cancel);
 HIA_API void hia_cancel_request(hia_cancel *cancel);
 HIA_API bool hia_cancel_is_requested(const hia_cancel *cancel);
-/* Runs that begin from now on are not meant; those that were told to end do so. */
+/* Runs that begin from now on are not cancelled; those that were cancelled before still end. */
 HIA_API void hia_cancel_reset(hia_cancel *cancel);
 
 /* ---- values ---- */
 
-/* A scalar; NULL when out of memory (hia_call then answers HIA_ARGUMENT). Of one dtype each, there
- * are no conversions. */
+/* A scalar of that dtype; values are never converted. NULL when out of memory (hia_call then
+ * returns HIA_ARGUMENT). */
 HIA_API hia_value *hia_value_bool(hia_engine *engine, bool x);
 HIA_API hia_value *hia_value_i32(hia_engine *engine, int32_t x);
 HIA_API hia_value *hia_value_i64(hia_engine *engine, int64_t x);
 HIA_API hia_value *hia_value_f32(hia_engine *engine, float x);
 HIA_API hia_value *hia_value_f64(hia_engine *engine, double x);
 /* A tuple of n >= 2 values, which are copied; NULL when out of memory, if a part is NULL, or if it
- * would have more than 1000 scalars in it. */
+ * would hold more than 1000 scalars. */
 HIA_API hia_value *hia_value_tuple(hia_engine *engine, hia_value *const *parts, size_t n);
 HIA_API void hia_value_free(hia_value *value);
 
 /* Reads an argument as the command line writes it, "3", "(1, -2.5)": a constant expression of the
- * type of parameter `i`, or by its own look if that is generic. HIA_ARGUMENT if it is none. */
+ * type of parameter `i`; if that is generic, the expression determines the type. HIA_ARGUMENT if
+ * the text is not such an expression. */
 HIA_API hia_status hia_value_parse(hia_function *function, size_t i, const char *text,
                                    hia_value **value, hia_error **error);
 
-/* The scalar's value; HIA_ARGUMENT, and *x is 0, if the value is NULL or of another type. */
+/* The scalar's value. If the value is NULL or of another type, it returns HIA_ARGUMENT and sets *x
+ * to 0. */
 HIA_API hia_status hia_value_get_bool(const hia_value *value, bool *x);
 HIA_API hia_status hia_value_get_i32(const hia_value *value, int32_t *x);
 HIA_API hia_status hia_value_get_i64(const hia_value *value, int64_t *x);
@@ -482,7 +497,8 @@ HIA_API hia_status hia_value_get_f64(const hia_value *value, double *x);
 
 /* The number of parts of a tuple; 0 for a scalar. */
 HIA_API size_t hia_value_len(const hia_value *value);
-/* Part i of a tuple, as a value of its own; NULL when out of memory, or if there is none. */
+/* Part i of a tuple, as a value of its own, which the caller frees; NULL when out of memory, or if
+ * there is none. */
 HIA_API hia_value *hia_value_part(const hia_value *value, size_t i);
 /* The dtype of a scalar; HIA_ARGUMENT for a tuple. */
 HIA_API hia_status hia_value_dtype(const hia_value *value, hia_dtype *dtype);
@@ -497,7 +513,7 @@ HIA_API size_t hia_value_format_type(const hia_value *value, char *buf, size_t s
 
 typedef enum hia_stage {
   HIA_STAGE_AST = 0,            /* the syntax tree with the types found */
-  HIA_STAGE_GRAPH = 1,          /* function graphs: as built, or after a pass */
+  HIA_STAGE_GRAPH = 1,          /* function graphs, as built or after a pass */
   HIA_STAGE_STATIC = 2,         /* the one static, tagged graph */
   HIA_STAGE_LLVM = 3,           /* LLVM IR as made from it */
   HIA_STAGE_LLVM_OPTIMIZED = 4, /* LLVM IR after LLVM's passes */
@@ -510,42 +526,42 @@ typedef struct hia_dump_options {
   size_t size;
   hia_stage stage;
   hia_format format; /* DOT (Graphviz): AST, GRAPH and STATIC only */
-  bool fuel;         /* what is made for runs with fuel (hia_run_options) */
+  bool fuel;         /* show what is made for runs with fuel (hia_run_options) */
   const char *after; /* HIA_STAGE_GRAPH: the graph as this pass leaves it; NULL: as built */
 } hia_dump_options;
 #define HIA_DUMP_OPTIONS_INIT                                                                      \
   {sizeof(hia_dump_options), HIA_STAGE_STATIC, HIA_FORMAT_TEXT, false, NULL}
 
-/* Takes a piece of output, of one or several, on the thread that asked for it; false ends the
- * writing with HIA_IO. The bytes are there until it returns, and no NUL behind them. */
+/* Receives output in one or several pieces, on the thread that requested it; false ends the
+ * writing with HIA_IO. The bytes are valid until it returns, and no NUL follows them. */
 typedef bool (*hia_write)(void *user, const char *bytes, size_t len);
 
-/* Writes what the compiler makes of a module: of the functions given and all that they call, or, if
- * n is 0, of every function whose types are known. `options` may be NULL for the defaults. The
- * graph that is shown is built for it, in memory that the module keeps until it is freed.
- * HIA_ARGUMENT if a function is generic or of another module, or there is no such stage, pass or
- * picture; HIA_UNSUPPORTED for LLVM's stages without native compilation, and for fuel as in
- * hia_run. */
+/* Writes what the compiler makes of a module: of the functions given and all that they call, or,
+ * if n is 0, of every function whose types are known. `options` may be NULL for the defaults. The
+ * dump builds a graph of its own, in memory that the module keeps until it is freed. HIA_ARGUMENT
+ * if a function is generic or of another module, if there is no such stage or pass, or if the
+ * stage has no such format; HIA_UNSUPPORTED for LLVM's stages without native compilation, and for
+ * fuel as in hia_run. */
 HIA_API hia_status hia_module_dump(hia_module *module, hia_function *const *functions, size_t n,
                                    const hia_dump_options *options, hia_write write, void *user,
                                    hia_error **error);
 
-/* A timeline is given to any number of runs (hia_run_options), also several at once. Each thread
- * that takes part writes down what it does: which jobs it gives away, takes and waits for, and when
- * it has nothing to do. Compiling is in it too, where it happens after the timeline is made and for
- * a run that has it. Code gets no slower by it; work that changes hands does, by at most eight
- * events of some 40 ns each, on the threads that give, take and wait.
+/* A timeline may be passed to any number of runs (hia_run_options), also to several at once. Each
+ * thread that takes part records what it does: which jobs it serves to thieves, steals and joins,
+ * and when it is idle. It also records compiling that happens after the timeline was made and for
+ * a run that has it. Code gets no slower by it; a steal does, by at most eight events of some 40
+ * ns each, on the threads that serve, steal and join.
  *
- * Of each thread the newest `events` are kept (rounded up to a power of two; 0: 65536), 16 bytes
- * each. `allocator` is copied; NULL: malloc. NULL when out of memory. */
+ * A timeline keeps the newest `events` of each thread (rounded up to a power of two; 0: 65536), 16
+ * bytes each. `allocator` is copied; NULL: malloc. Returns NULL when out of memory. */
 HIA_API hia_timeline *hia_timeline_new(const hia_allocator *allocator, size_t events);
-/* No run may have it any more. Engines and modules may be gone already. */
+/* No run may use it any more. Its engines and modules may have been freed before. */
 HIA_API void hia_timeline_free(hia_timeline *timeline);
-/* How many events had to make room for newer ones. */
+/* The number of events that newer ones have overwritten. */
 HIA_API uint64_t hia_timeline_dropped(hia_timeline *timeline);
-/* Writes it in Chrome's trace format (JSON), for ui.perfetto.dev or chrome://tracing. It can be
- * written again, and be given to more runs. HIA_ARGUMENT if a run is writing to it now, HIA_IO if
- * `write` answered false. */
+/* Writes it in Chrome's trace format (JSON), for ui.perfetto.dev or chrome://tracing. It may be
+ * written again, and passed to more runs. HIA_ARGUMENT if a run is recording to it now, HIA_IO if
+ * `write` returned false. */
 HIA_API hia_status hia_timeline_write(hia_timeline *timeline, hia_write write, void *user,
                                       hia_error **error);
 
@@ -559,30 +575,31 @@ HIA_API hia_status hia_timeline_write(hia_timeline *timeline, hia_write write, v
 
 typedef struct hia_build_options {
   size_t size;
-  /* fib(i32) becomes `prefix_fib` in C, a further instance of it that is built too
-     `prefix_fib__i64`; "": `fib`. NULL: the name of the module's file without its ending. An
-     identifier of C. No function may be called by a word of the language, a name that the C library
-     or its headers define, or one that is reserved. A name that is made from another (`__i64`,
-     `_plain`) gets `_` behind it where another function has it */
+  /* an identifier of C. fib(i32) becomes `prefix_fib` in C, a further instance of it that is also
+   * built `prefix_fib__i64`; "": `fib`. NULL: the name of the module's file without its ending. No
+   * function may have the name of a keyword, a name that the C library or its headers define, or
+   * one that is reserved. A derived name (`__i64`, `_plain`) gets `_` appended where another
+   * function has that name */
   const char *prefix;
-  const char *cpu; /* what the code may use: "native" (this machine), "x86-64", "x86-64-v2" to
-                      "x86-64-v4", or a processor by LLVM's name, "znver3"; NULL: native */
-  bool parallel;   /* code that several threads can run at once (hia_context_options.threads) */
-  bool fuel;       /* calls of the object's functions use up their context's fuel
-                      (hia_context_set_fuel); it has no plain functions then, and each call runs on
-                      one thread */
-  hia_function *program; /* one of the functions, that a `main` in the object runs as the command
-                            line does; it needs the static libhiaton_rt. NULL: there is no main */
-  const char *header;    /* what the header will be called; NULL: by the prefix */
+  /* The instructions that the code may use: "native" (this machine's), "x86-64", "x86-64-v2" to
+     "x86-64-v4", or a processor by LLVM's name, "znver3"; NULL: native */
+  const char *cpu;
+  bool parallel; /* code that several threads can run at once (hia_context_options.threads) */
+  bool fuel;     /* calls of the object's functions use up their context's fuel
+                    (hia_context_set_fuel); it has no plain functions then, and each call runs on
+                    one thread */
+  hia_function *program; /* the function, of those built, that a `main` in the object runs as the
+                            command line does; it needs the static libhiaton_rt. NULL: no main */
+  const char *header;    /* the file name that the header will have; NULL: from the prefix */
 } hia_build_options;
 #define HIA_BUILD_OPTIONS_INIT {sizeof(hia_build_options), NULL, NULL, false, false, NULL, NULL}
 
 /* Writes an object file of n functions, instances with all their types; if n is 0, of every
  * function whose types are known. The same module, options and version of hiaton give the same
- * bytes. `options` may be NULL for the defaults; of the engine's options count, opt_level,
- * disabled_passes, merge_calls and unchecked matter. HIA_ARGUMENT if a function is generic, a name
- * cannot be had in C or is there twice, or the processor is not known; HIA_UNSUPPORTED without
- * native compilation; HIA_IO if `write` answers false. */
+ * bytes. `options` may be NULL for the defaults; of the engine's options, `count`, `opt_level`,
+ * `disabled_passes`, `merge_calls` and `unchecked` apply. HIA_ARGUMENT if a function is generic, a
+ * name is not possible in C or occurs twice, or the processor is not known; HIA_UNSUPPORTED
+ * without native compilation; HIA_IO if `write` returns false. */
 HIA_API hia_status hia_module_build_object(hia_module *module, hia_function *const *functions,
                                            size_t n, const hia_build_options *options,
                                            hia_write write, void *user, hia_error **error);

@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-/* What every fallible call answers; see status.def for the list. */
+/* What every function that can fail returns; status.def has the list. */
 typedef enum hia_status {
 #define HIA_STATUS(number, NAME, word, message) HIA_##NAME = number,
 #include <hiaton/status.def>
@@ -33,12 +33,13 @@ typedef enum hia_dtype {
 } hia_dtype;
 #define HIA_N_DTYPES 5
 
-/* The name of the function that an expression is (hia_module_load_expression), and of the file that
- * its positions are in. */
+/* The name of the function that an expression becomes (hia_module_load_expression), and of the
+ * file that its positions lie in. */
 #define HIA_EXPRESSION "<expr>"
 
-/* Where memory comes from. All three functions must be thread-safe; alloc and resize answer NULL
- * when there is none. Blocks are aligned for any type (16 bytes). `size` is the size asked for. */
+/* Where memory comes from. All three functions must be thread-safe. alloc and resize return NULL
+ * when there is no memory. Blocks are aligned for any type (16 bytes). `size` is the size that was
+ * requested, `old_size` that of the block so far. */
 typedef struct hia_allocator {
   void *(*alloc)(void *user, size_t size);
   void *(*resize)(void *user, void *block, size_t old_size, size_t size);
@@ -46,11 +47,12 @@ typedef struct hia_allocator {
   void *user;
 } hia_allocator;
 
-/* Threads of a host's, to be used instead of ones of our own. `start` has work(arg) called once on
- * another thread, as soon as one is free, and answers true; or false if it cannot, which the run
- * does without. It is called from threads that run programs, on a stack of which it may use 64 KiB;
- * it must not wait, must not call `work` itself, and must not call hiaton. Work ends when its run
- * has nothing more to do for it; work that begins late, after its run, ends at once. */
+/* A host's thread pool, used instead of threads of hiaton's own. `start` arranges for one call of
+ * work(arg) on another thread, as soon as one is free, and returns true; if it cannot, it returns
+ * false, and the run goes on with fewer workers. Threads that run programs call `start`, on a
+ * stack of which it may use 64 KiB; it must not wait, must not call `work` itself, and must not
+ * call hiaton. `work` returns when its run has nothing more for it to do; if it begins only after
+ * its run has ended, it returns at once. */
 typedef struct hia_thread_pool {
   bool (*start)(void *user, void (*work)(void *arg), void *arg);
   void *user;
