@@ -1,12 +1,12 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Building ahead of time: an object file and its header, docs/aot.md. A build makes its graphs
- * anew, so that it depends on nothing that was done with the module before: one with the passes for
- * native code, and one with those for the interpreter, which becomes the image. */
+/* Building ahead of time: an object file and its header, docs/aot.md. A build makes two graphs of
+ * its own, so that it does not depend on what was done with the module before: one with the passes
+ * for native code, and one with those for the interpreter, which becomes the image. */
 #include "jit/engine/build.h"
 
 /* ---- the graph and the image ---- */
 
-/* A graph of its own, with its roots in the order of b->built. */
+/* Builds a graph of its own, with its roots in the order of b->built. */
 static hia_status build_graph(hia_building *b, hia_graph **g, hia_fn_id *roots, hia_error **error) {
   hia_module *module = b->module;
   hia_comp *comp = &module->comp;
@@ -17,7 +17,7 @@ static hia_status build_graph(hia_building *b, hia_graph **g, hia_fn_id *roots, 
     if (!*g)
       return hiaJ_fail(&module->engine->allocator, error, HIA_INTERNAL, NULL,
                        "the graph does not read a second time");
-    /* Its other roots are functions like any. */
+    /* Its other roots become ordinary functions. */
     for (hia_fn_id f = 0; f < (*g)->fns.len; f++) hiaG_fn(*g, f)->is_root = false;
     for (uint32_t i = 0; i < n; i++) {
       roots[i] = b->built.data[i].function->root;
@@ -48,8 +48,9 @@ static void run_passes(hia_building *b, hia_graph *g, hia_pass_use use) {
   hiaG_run_passes(g, &options);
 }
 
-/* Its frames must fit into what any thread has to spare. How large they are is known when there is
- * code; no larger, at any rate, than all its values and those of what it calls. */
+/* The frames of a plain function must fit into what any thread has left of its stack. Their exact
+ * sizes are known only once there is code. An upper bound: all values of the function and of its
+ * callees. */
 enum { PLAIN_STACK = 32 << 10, VALUE_BYTES = 16 };
 
 static bool is_plain(const hia_graph *g, hia_fn_id root) {
@@ -61,7 +62,7 @@ static bool is_plain(const hia_graph *g, hia_fn_id root) {
   return most <= PLAIN_STACK / VALUE_BYTES / (levels + 1);
 }
 
-/* What an object calls of the host is a symbol of its name in C. */
+/* An object refers to a host function by a symbol of the function's name in C. */
 static hia_status check_extern(hia_building *b, const hia_extern *e, hia_error **error) {
   const hia_allocator *allocator = &b->module->engine->allocator;
   if (hiaJ_is_c_word(e->name) || hiaJ_is_own_name(e->name))
@@ -69,7 +70,7 @@ static hia_status check_extern(hia_building *b, const hia_extern *e, hia_error *
                      "the host's `%s` cannot be a function of C: %s", e->name,
                      hiaJ_is_c_word(e->name) ? "that name is taken there"
                                              : "such names are hiaton's own");
-  if (hiaJ_derived_name(b, e->name) == e->name) return HIA_OK; /* what is derived gives way */
+  if (hiaJ_derived_name(b, e->name) == e->name) return HIA_OK; /* derived names give way */
   for (uint32_t i = 0; i < b->built.len; i++) {
     const hia_built *built = &b->built.data[i];
     if (strcmp(built->name, e->name) != 0) continue;
@@ -99,7 +100,7 @@ hia_status hiaJ_build_native(hia_building *b, hia_graph **g, hia_fn_id *roots, h
   return HIA_OK;
 }
 
-/* An image is tried with externs that nobody calls. */
+/* The image is loaded once as a check, with externs that are never called. */
 static void not_called(void) {}
 static bool any_host(void *user, uint32_t number, const char *name, hia_host_target *target) {
   (void)user, (void)number, (void)name;
@@ -122,7 +123,8 @@ static hia_status build_image(hia_building *b, hia_object_plan *plan, hia_object
   void *image;
   hiaG_flatten(g, &image, &plan->image_size);
   plan->image = image;
-  /* Who loads it later trusts it no more than this; but an error of ours shows here and now. */
+  /* A program that loads the image checks it as strictly; here a defect of ours shows at build
+   * time. */
   hia_loaded *loaded;
   char why[256] = "";
   const hia_image_hosts hosts = {&hiaR_ffi, any_host, NULL};
@@ -146,9 +148,9 @@ static hia_status compile(hia_building *b, const hia_graph *g, const hia_object_
   if (status != HIA_OK) return status;
   hia_compile_options options = hiaJ_compile_options(engine);
   options.is_fuelled = b->options->fuel;
-  options.sanitize = false; /* an object is the same whoever makes it */
+  options.sanitize = false; /* the same program gives the same object in every build of hiaton */
   char why[1024] = "";
-  /* LLVM's frames must not be jumped over: from here to the end of the call nothing may throw. */
+  /* LLVM's frames cannot be unwound: from here to the end of the call nothing may throw. */
   module->comp.armed = false;
   status = engine->backend->build(engine->session, g, &options, plan, &b->bytes, &b->size, why,
                                   sizeof why);
@@ -234,8 +236,8 @@ static hia_status build(hia_module *module, hia_function *const *functions, size
   hia_building b = {.module = module, .functions = functions, .n = n, .options = &own};
   hia_status status = check(&b, error);
   if (status != HIA_OK) return status;
-  /* The host's functions run outside of the lock, and of the compilation: they may do what they
-   * like, and free the module too. */
+  /* The host's `write` runs without the lock and outside the compilation: it may call anything,
+   * and free the module too. */
   hiaJ_module_keep(module);
   status = hiaJ_module_try(module, error, body, &b);
   hiaJ_log_open(module->engine, b.open_ns);

@@ -16,9 +16,10 @@ _Static_assert(sizeof(hia_build_value) == sizeof(uint64_t), "arrays of them are 
 
 /* ---- life ---- */
 
-/* Ids of two builders differ in their upper half. Builders of one engine are numbered, those of
- * each engine from a number by chance: an engine may lie where another one lay. Never 0, which
- * dtypes have there, nor all ones. */
+/* Returns the upper half of a builder's ids, which tells them from those of another builder.
+ * Builders of one engine are numbered; each engine starts at a random number, because an engine
+ * may lie at the address of one that was freed. The tag is never 0, the upper half of dtypes, nor
+ * all ones. */
 static uint32_t new_tag(hia_engine *engine) {
   uint32_t number = atomic_fetch_add_explicit(&engine->next_builder, 1, memory_order_relaxed);
   return number % (UINT32_MAX - 1) + 1;
@@ -61,7 +62,7 @@ const hia_error *hia_builder_error(const hia_builder *b) { return b ? b->error :
 
 /* ---- building ---- */
 
-/* What a call has thrown is the first mistake. */
+/* Ends a call. If it has thrown, that is the first mistake. */
 static hia_status end_call(hia_builder *b) {
   b->comp.armed = false;
   if (b->comp.status != HIA_OK)
@@ -69,7 +70,7 @@ static hia_status end_call(hia_builder *b) {
   return b->status;
 }
 
-/* Runs a call on the draft, unless a mistake was made before. */
+/* Runs a call on the draft, unless there was a mistake before. */
 #define BUILD(b, ...)                                                                              \
   do {                                                                                             \
     if (!(b)) return HIA_ARGUMENT;                                                                 \
@@ -78,7 +79,7 @@ static hia_status end_call(hia_builder *b) {
     return end_call(b);                                                                            \
   } while (0)
 
-/* The same, for an id. */
+/* The same for a call that returns an id. */
 #define BUILD_ID(b, type, none, ...)                                                               \
   do {                                                                                             \
     volatile uint64_t id = (none);                                                                 \
@@ -238,7 +239,7 @@ static hia_status to_text(hia_builder *b, hia_arena *arena, hia_text *text, hia_
   return b->comp.status == HIA_OK ? HIA_OK : hiaJ_fail_comp(allocator, error, &b->comp);
 }
 
-/* The first mistake, for whoever asks now. */
+/* Returns the first mistake once more, as an error of the caller's. */
 static hia_status repeat(const hia_builder *b, hia_error **error) {
   const char *message = b->error ? hia_error_message(b->error, 0) : hiaR_status_message(b->status);
   return hiaJ_fail(&b->engine->allocator, error, b->status, NULL, "%s", message);

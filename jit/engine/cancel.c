@@ -1,15 +1,16 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Ending runs from outside: by a hia_cancel, which other threads request, and by deadlines.
+/* Ending runs from outside: by a hia_cancel, which another thread requests, and by deadlines.
  *
- * A run reads one word where it polls (hia_limits.cancelled). Native code does not poll unless its
- * context tells it to, so a run in native code is found through the list of its hia_cancel, or
- * through its alarm, and told. Neither costs a run anything that has neither. */
+ * A run reads one word where it polls (hia_limits.cancelled). Native code polls only when the
+ * limit of its context makes it, so the thread that ends a run in native code finds the run
+ * through the list of its hia_cancel, or through its alarm, and sets that limit. A run without a
+ * hia_cancel and without a deadline pays for neither. */
 #include "jit/engine/engine.h"
 
 struct hia_cancel {
   hia_allocator allocator;
   _Atomic bool is_requested; /* written under the lock */
-  pthread_mutex_t lock;      /* of what follows */
+  pthread_mutex_t lock;      /* protects what follows */
   hia_watch *runs;           /* under way, in no order */
 };
 
@@ -124,7 +125,7 @@ hia_status hiaJ_watch_end(hia_watch *watch, hia_status status) {
     pthread_mutex_unlock(&cancel->lock);
   }
   hiaR_scope_leave(&watch->scope);
-  hiaR_scope_close(&watch->scope); /* nobody knows it any more */
+  hiaR_scope_close(&watch->scope); /* no other thread can reach it any more */
   hia_status ended = hiaR_scope_status(&watch->scope);
   return status == HIA_CANCELLED && ended ? ended : status;
 }

@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Dumps: what the compiler makes of a module, stage by stage. A dump builds its graph anew, so that
- * looking changes nothing. */
+/* Dumps: what the compiler makes of a module, stage by stage. A dump builds a graph of its own, so
+ * that dumping changes nothing. */
 #include "jit/engine/engine.h"
 
 typedef struct dumping {
@@ -8,7 +8,7 @@ typedef struct dumping {
   size_t n;
   const hia_dump_options *options;
   hia_text text;
-  uint64_t open_ns; /* what opening the compiler took, if that was now */
+  uint64_t open_ns; /* the time of opening the compiler; 0: it was open */
 } dumping;
 
 /* ---- roots ---- */
@@ -58,7 +58,7 @@ static hia_status given_instances(hia_module *module, const dumping *d, hia_inst
   return HIA_OK;
 }
 
-/* A graph of its own, not yet passed through anything. */
+/* Builds a graph of its own, on which no pass has run. */
 static hia_status build(hia_module *module, const dumping *d, hia_graph **g, hia_error **error) {
   hia_comp *comp = &module->comp;
   if (!module->program) {
@@ -172,8 +172,8 @@ hia_status hia_module_dump(hia_module *module, hia_function *const *functions, s
   dumping d = {.functions = functions, .n = n, .options = &own};
   hia_status status = check_dump(module, &d, error);
   if (status != HIA_OK) return status;
-  /* The host's functions run outside of the lock, and of the compilation: they may do what they
-   * like, and free the module too. */
+  /* The host's `write` runs without the lock and outside the compilation: it may call anything,
+   * and free the module too. */
   hiaJ_module_keep(module);
   status = hiaJ_module_try(module, error, dump, &d);
   hiaJ_log_open(module->engine, d.open_ns);

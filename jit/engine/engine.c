@@ -21,7 +21,7 @@ void hiaJ_log_open(const hia_engine *engine, uint64_t open_ns) {
 
 /* ---- options ---- */
 
-/* The first name in a list that is no pass; *len is 0 if all are known. */
+/* Returns the first name in a list that is no pass; *len is 0 if all are passes. */
 static const char *unknown_pass(const char *list, size_t *len) {
   for (const char *at = list; *at;) {
     size_t n = strcspn(at, ",");
@@ -72,7 +72,7 @@ hia_pass_options hiaJ_pass_options(const hia_engine *engine, hia_traits traits) 
   return options;
 }
 
-/* Generated code takes part in what the library itself is built with. */
+/* Generated code is instrumented for the sanitizer that the library itself is built with. */
 #if defined(HIA_ASAN) || defined(HIA_TSAN)
 enum { IS_SANITIZED = true };
 #else
@@ -99,8 +99,8 @@ const char *hia_error_explained_code(size_t i) { return hiaF_explained_code(i); 
 
 /* ---- making and freeing ---- */
 
-/* The passes to leave out; false: out of memory. Merging is one, and no more than one: lowering is
- * told besides (hiaJ_compile_options). */
+/* Makes the list of disabled passes; false: out of memory. If calls are not to be merged, the pass
+ * `merge` is disabled here; lowering has an option besides (hiaJ_compile_options). */
 static bool disable_passes(hia_engine *engine, const char *list) {
   bool merges = engine->options.merge_calls || (list && strcmp(list, "all") == 0);
   if (!list) list = "";
@@ -131,7 +131,7 @@ hia_status hia_engine_new(const hia_engine_options *options, hia_engine **out, h
   engine->options = own;
   engine->options.allocator = &engine->allocator;
   engine->has_host_pool = own.pool != NULL;
-  engine->options.pool = NULL; /* the pool's own copy counts */
+  engine->options.pool = NULL; /* the pool has a copy of its own */
   if (!disable_passes(engine, own.disabled_passes)) {
     hiaR_free(allocator, engine, sizeof *engine);
     return hiaJ_fail(allocator, error, HIA_MEMORY, NULL, "out of memory");
@@ -180,7 +180,7 @@ static void open_native(hia_engine *engine) {
   engine->native_status = engine->backend->open(&engine->allocator, &engine->session, error,
                                                 sizeof engine->native_error);
   if (engine->native_status != HIA_OK) engine->session = NULL;
-  /* Memory may be there the next time; a missing library will not be. */
+  /* The next attempt may find memory, but not a missing library. */
   if (engine->native_status == HIA_MEMORY) engine->native_tried = false;
 }
 
@@ -231,8 +231,8 @@ void hiaJ_context_put(hia_engine *engine, hia_idle_context *context) {
   pthread_mutex_unlock(&engine->lock);
 }
 
-/* Address space, which takes memory where it is touched: 2000 nested brackets need 1 MiB of it, 6
- * with AddressSanitizer. */
+/* Address space, which takes memory only where it is touched: 2000 nested brackets need 1 MiB of
+ * it, 6 MiB with AddressSanitizer. */
 #define FRONTEND_STACK       ((size_t)64 << 20)
 #define LEAST_FRONTEND_STACK ((size_t)8 << 20)
 

@@ -1,12 +1,12 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* The engine half of jit/: what stands behind the public header. It knows no LLVM.
+/* The engine half of jit/: what implements the public header. It does not depend on LLVM.
  *
  * A module owns a checked program, with its types and its compilation (memory, errors), under a
- * lock. What is compiled of it is a *unit*: a graph on its way to running, with a compilation and
- * types of its own. Only building the graph reads the program, and holds the module's lock; passes,
- * flattening, lowering and LLVM hold none, so that functions of one module compile side by side.
- * Calls of functions that are ready take no lock but the engine's, for a moment, to get a context
- * for native code. */
+ * lock. What is compiled at a time is a *unit*: a graph on its way to code or an image, with a
+ * compilation and types of its own. Only building the graph reads the program and holds the
+ * module's lock; passes, flattening, lowering and LLVM hold none, so that functions of one module
+ * compile side by side. A call of a function that is ready takes only the engine's lock, for a
+ * moment, to get a context for native code. */
 #ifndef HIA_ENGINE_H
 #define HIA_ENGINE_H
 
@@ -18,15 +18,15 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* What sets a version of a function apart, a set. Each is made when a run first needs it, and has a
- * unit of its own. */
+/* What distinguishes the versions of a function: a set of flags. Each version is made when a run
+ * first needs it, and has a unit of its own. */
 typedef unsigned hia_traits;
 enum {
   HIA_VERSION_GENERAL = 0,      /* for any run without fuel */
-  HIA_VERSION_FUELLED = 1 << 0, /* takes fuel after its arguments, gives what is left after its
-                                   results (graph/fuel.c); runs on one thread */
-  HIA_VERSION_NATIVE = 1 << 1,  /* has native code; what typed entries need. In an engine that makes
-                                   such code only those have none that the budget ended */
+  HIA_VERSION_FUELLED = 1 << 0, /* takes fuel as a last argument and returns what is left as a last
+                                   result (graph/fuel.c); runs on one thread */
+  HIA_VERSION_NATIVE = 1 << 1, /* has native code, as typed entries require. In an engine that makes
+                                  native code, only versions that the budget ended have none */
 };
 
 /* ---- engine.c ---- */
@@ -36,7 +36,7 @@ typedef struct hia_idle_context {
   hia_context *context;
 } hia_idle_context;
 
-/* A host function that is registered. */
+/* A registered host function. */
 typedef struct hia_registered {
   struct hia_registered *next;
   size_t size;             /* of this block */
@@ -44,12 +44,12 @@ typedef struct hia_registered {
   hia_host_target target;
 } hia_registered;
 
-/* A thread that makes a unit, so that a run can leave it alone. */
+/* A thread that makes a unit, so that a run can end before the unit is made. */
 typedef struct hia_compiling {
   struct hia_compiling *next;
   pthread_t thread;
   struct hia_making *making;
-  atomic_bool is_over; /* it can be joined at once */
+  atomic_bool is_over; /* joining it does not block */
 } hia_compiling;
 
 struct hia_engine {
@@ -58,9 +58,9 @@ struct hia_engine {
   char *disabled;
   size_t disabled_size;
 
-  hia_pool *pool;           /* of its threads; NULL: one is enough */
-  bool has_host_pool;       /* threads are the host's, so none of its own compiles */
-  atomic_uint next_builder; /* its number: engine_builder.c */
+  hia_pool *pool;           /* of the engine's threads; NULL: one thread is enough */
+  bool has_host_pool;       /* the threads are the host's, so no thread of the engine compiles */
+  atomic_uint next_builder; /* tag of the next builder (builder.c) */
 
   pthread_mutex_t lock; /* of what follows */
   bool native_tried;
@@ -69,29 +69,28 @@ struct hia_engine {
   const hia_backend *backend;
   hia_session *session;
   hia_idle_context *idle;   /* contexts that no run is using */
-  hia_clock *clock;         /* of deadlines; NULL: there was none yet */
-  hia_compiling *compiling; /* threads that compile, or did */
+  hia_clock *clock;         /* of deadlines; NULL: no run had one yet */
+  hia_compiling *compiling; /* threads that compile, or have ended and are not joined yet */
   hia_registered *hosts;    /* newest first; rows are only added */
 };
 
-/* Opens the compiler, once; *open_ns is 0 when it was open already. */
+/* Opens the compiler, once; *open_ns is the time that took, 0 if it was open already. */
 hia_status hiaJ_engine_open(hia_engine *engine, uint64_t *open_ns, hia_error **error);
 hia_idle_context *hiaJ_context_take(hia_engine *engine); /* NULL when out of memory */
 void hiaJ_context_put(hia_engine *engine, hia_idle_context *context);
-/* Calls fn(arg) on a stack of the engine's: what recurses over what users write needs more than a
- * host's thread may have. MEMORY: it was not called. */
+/* Calls fn(arg) on a stack of the engine's: recursion over a user's program needs more stack than
+ * a host's thread may have. HIA_MEMORY if there is no stack; fn was not called then. */
 hia_status hiaJ_on_stack(hia_engine *engine, void (*fn)(void *arg), void *arg);
-/* Without any lock: who listens may ask the engine. */
+/* The caller holds no lock: the host's log function may call functions of the engine. */
 void hiaJ_log(const hia_engine *engine, const char *fmt, ...) HIA_PRINTF(2, 3);
 void hiaJ_log_open(const hia_engine *engine, uint64_t open_ns); /* unless that is 0 */
 
-/* ---- engine_cancel.c: ending runs from outside ---- */
+/* ---- cancel.c: ending runs from outside ---- */
 
-/* The engine's clock, made if there is none yet; no thread is started. MEMORY. */
+/* The engine's clock, made on first request; no thread is started. HIA_MEMORY. */
 hia_status hiaJ_engine_clock(hia_engine *engine, hia_clock **clock);
 
-/* A run, which may be told to end: by a hia_cancel, by its deadline, by the run that it is nested
- * in. */
+/* A run that can be ended: by a hia_cancel, by its deadline, or by the run that it is nested in. */
 typedef struct hia_watch {
   hia_cancel_scope scope; /* of the limits; its `run` is the watch */
   const hia_engine *engine;
@@ -101,41 +100,41 @@ typedef struct hia_watch {
   hia_clock *clock;              /* NULL: no deadline */
   hia_alarm alarm;
 } hia_watch;
-/* The run that a run beginning on this thread is nested in; NULL: in none, or in a call of a typed
- * entry. */
+/* The run that a run which begins on this thread is nested in. NULL: it is not nested, or nested
+ * in a call of a typed entry. */
 static inline hia_watch *hiaJ_outer(void) {
   const hia_nest *nest = hiaR_nest();
   return nest && nest->scope ? nest->scope->run : NULL;
 }
-/* From here on the run is told, through limits->cancelled and its context. A status other than
- * HIA_OK: there is nothing to end, and what would end the run is not there. */
+/* From here on the run can be ended, through limits->cancelled and its context. On a status other
+ * than HIA_OK it has done nothing, and hiaJ_watch_end must not be called. */
 hia_status hiaJ_watch_begin(hia_watch *watch, hia_engine *engine, const hia_run_options *options,
                             void (*notify)(void *arg), void *arg, hia_limits *limits);
-/* Answers how the run has ended, if it answered `status`. */
+/* Returns the status that the run has ended with, given the status that it returned. */
 hia_status hiaJ_watch_end(hia_watch *watch, hia_status status);
 
-/* ---- engine_host.c: host functions ---- */
+/* ---- host.c: host functions ---- */
 
 void hiaJ_hosts_free(hia_engine *engine);
-/* Bind what a module declares `extern`, when it is loaded; in a try. */
+/* Bind the externs that a module declares, when it is loaded; in a try. */
 void hiaJ_bind_program(hia_module *module, hia_diags *diags);
 hia_status hiaJ_bind_graph(hia_module *module, const hia_graph *g, hia_error **error);
 const hia_host_target *hiaJ_bound(const hia_module *module, const char *name); /* or NULL */
 
-/* ---- native.c ---- */
+/* ---- plugin.c ---- */
 
-/* The table of libhiaton_llvm: linked in, or opened from the folder that holds this library.
- * Answers HIA_UNSUPPORTED and why not. */
+/* Finds the table of libhiaton_llvm: linked in, or opened from the folder that holds this library.
+ * Returns HIA_UNSUPPORTED, with the reason in `error`, if it cannot. */
 hia_status hiaJ_native_open(const hia_backend **backend, char *error, size_t error_size);
 
-/* ---- engine_error.c: errors of requests, of rejected programs, of runs ---- */
+/* ---- error.c: errors of requests, of rejected programs, of runs ---- */
 
-/* Each answers `status`, having set *error if `error` is not NULL. */
+/* Each returns `status`, and sets *error if `error` is not NULL. */
 hia_status hiaJ_fail(const hia_allocator *allocator, hia_error **error, hia_status status,
                      const char *hint, const char *fmt, ...) HIA_PRINTF(5, 6);
 /* Copies a caller's structure (or NULL), whose first field is its size, over *own, which holds the
- * defaults. HIA_ARGUMENT if it is of a version of hiaton that this one does not know; `what` names
- * it. */
+ * defaults. HIA_ARGUMENT if it is of a later version and sets what this version does not know;
+ * `what` names the structure in the error. */
 hia_status hiaJ_copy_options(const hia_allocator *allocator, const char *what, void *own,
                              size_t own_size, const void *theirs, hia_error **error);
 hia_status hiaJ_fail_diags(const hia_allocator *allocator, hia_error **error, hia_status status,
@@ -145,20 +144,21 @@ hia_status hiaJ_fail_at(const hia_allocator *allocator, hia_error **error, hia_s
                         const char *message);
 hia_status hiaJ_fail_run(hia_engine *engine, hia_error **error, const hia_failure *failure,
                          const hia_run_options *options, bool is_native, const hia_places *places);
-/* What a compilation threw. */
+/* The error of what a compilation has thrown. */
 hia_status hiaJ_fail_comp(const hia_allocator *allocator, hia_error **error, const hia_comp *comp);
 
-/* ---- engine_timeline.c ---- */
+/* ---- timeline.c ---- */
 
 typedef struct hia_fn_version hia_fn_version;
 
-/* A run of a version of the function, which is ready, begins to write to its timeline (or NULL):
- * first of all, what the compiler has done for it. HIA_ARGUMENT if somebody reads it now. */
+/* A run of a version of the function, which is ready, begins to record to its timeline (or NULL).
+ * What the compiler has done for it is recorded first. HIA_ARGUMENT if a thread is reading the
+ * timeline. */
 hia_status hiaJ_timeline_begin(hia_timeline *timeline, const hia_function *function,
                                const hia_fn_version *version, hia_error **error);
 void hiaJ_timeline_end(hia_timeline *timeline);
 
-/* ---- engine_value.c ---- */
+/* ---- value.c ---- */
 
 /* A type without a module: in prefix order the dtype of a scalar, or PART_TUPLE + n and its n
  * parts. */
@@ -176,41 +176,42 @@ struct hia_value {
 
 hia_value *hiaJ_value_new(const hia_allocator *allocator, const hia_type_code *codes,
                           uint32_t n_codes, const hia_word *words, uint32_t n_words);
-/* Moves *codes on; takes scratch memory of the types' compilation, which is the caller's to free.
- */
+/* Advances *codes over the type; takes scratch memory of the types' compilation, which the caller
+ * frees. */
 hia_type hiaJ_type_of_codes(hia_types *types, const hia_type_code **codes);
-/* The codes of a type, appended. */
+/* Appends the codes of a type. */
 typedef HIA_VEC(hia_type_code) hia_codes;
 void hiaJ_codes_of_type(const hia_types *types, hia_type type, hia_arena *arena, hia_codes *codes);
 
 /* ---- module.c: loading, functions and their instances ---- */
 
-/* A graph on its way to running: of one instance, or all of a module that was read as a graph. It
- * is one thread's until it is published; from then on all of it is constant but what says
- * otherwise. */
+/* A graph on its way to code or an image: that of one instance, or the whole of a module that was
+ * read as a graph. One thread owns it until it is published; from then on all of it is constant
+ * except where a field says otherwise. */
 typedef struct hia_unit {
-  struct hia_unit *next; /* of the module's */
+  struct hia_unit *next; /* among the module's units */
   hia_comp comp;         /* of all that follows */
   hia_types types;
   hia_graph *graph;
-  hia_fn_version *versions; /* that it is made for: one of each of its roots */
+  hia_fn_version *versions; /* the versions it is made for, one for each of its roots */
   uint32_t n_versions;
-  pthread_mutex_t
-      lock; /* of what hosts come in by, which is added to `code`; of graph->comp then */
+  pthread_mutex_t lock; /* of typed entries and plain functions, which are added to `code` on
+                           request, and of graph->comp meanwhile */
   hia_loaded *image;
   hia_code *code;
   hia_unwinder unwinder; /* of `code` */
-  hia_places places;     /* where the positions of its runs lead */
+  hia_places places;     /* the source positions that locations of its runs lead to */
   hia_function_stats stats;
-  uint64_t build_at, passes_at, flatten_at, open_at; /* hiaR_now() when that began; or 0 */
+  uint64_t build_at, passes_at, flatten_at, open_at; /* hiaR_now() when that phase began; or 0 */
   uint64_t compiled_at;                              /* when codegen ended */
-  uint64_t told_at; /* hia_timeline.made_at of the one that has all this; the module's lock's */
+  uint64_t told_at; /* hia_timeline.made_at of the timeline that has recorded these phases;
+                       protected by the module's lock */
 } hia_unit;
 
-/* A parameter or a result: its hia_type and, to be read without a lock, its codes. */
+/* A parameter or a result: its hia_type and its codes, which can be read without a lock. */
 typedef struct hia_param {
   hia_type type;    /* HIA_NONE: generic */
-  const char *name; /* NULL: it has none, or the program is not there */
+  const char *name; /* NULL: it has none, or the module was read as a graph */
   hia_type_code *codes;
   const hia_type_info *info; /* of the codes; NULL: generic */
   uint32_t n_codes, n_words;
@@ -227,23 +228,23 @@ struct hia_fn_version {
   hia_native_entry native;
 };
 
-/* A unit that a thread is making just now. The module's `making_lock` is that of all but constants.
+/* A unit that a thread is making. The module's `making_lock` protects all fields except constants.
  */
 typedef struct hia_making {
   struct hia_making *next;
-  hia_function *function; /* constant, as is what follows */
+  hia_function *function; /* constant, as are the fields up to `scope` */
   hia_traits traits;
   hia_unit *unit;
-  hia_look look;     /* of the unit's compilation */
-  size_t max_memory; /* that it may take; 0: what there is */
+  hia_look look;     /* what the unit's compilation checks now and then */
+  size_t max_memory; /* bytes that it may take; 0: no limit */
   uint64_t began_at;
   uint64_t late_at;        /* hiaR_now() when the budget is used up; 0: never */
-  hia_cancel_scope *scope; /* of the run that makes it on its own thread; or NULL */
-  atomic_uint n_wanting;   /* threads that wait for it, or make it for themselves */
+  hia_cancel_scope *scope; /* of the run on whose thread it is made; or NULL */
+  atomic_uint n_wanting;   /* threads that wait for it, or make it themselves */
   unsigned references;
   bool is_over;
-  hia_status status; /* then */
-  hia_error *error;  /* for the first that takes it */
+  hia_status status; /* once is_over */
+  hia_error *error;  /* for the first thread that takes it */
   uint64_t open_ns;
 } hia_making;
 
@@ -253,7 +254,8 @@ struct hia_function {
   const char *name, *signature;
   hia_decl_id decl; /* HIA_NONE in a module that was read as a graph */
   hia_inst_id inst; /* HIA_NONE: generic, or read as a graph */
-  /* Read as a graph: what it is in any graph that is read from the module's text. */
+  /* In a module that was read as a graph: its id in every graph that is read from the module's
+   * text. */
   hia_fn_id root;
   const char *instance, *source; /* names */
   bool is_generic;
@@ -266,16 +268,16 @@ struct hia_function {
   atomic_uint_fast64_t n_runs;
 
   _Atomic(hia_fn_version *)
-      versions; /* newest first; they are only added, under the module's lock */
+      versions; /* newest first; versions are only added, under the module's making_lock */
 };
 
-/* An extern of a module, and what stands for it. */
+/* An extern of a module, and the host function that it is bound to. */
 typedef struct hia_bound {
   const char *name;
   hia_host_target target;
 } hia_bound;
 
-/* An extern of a module, for hosts that ask about it; constant. */
+/* An extern of a module, as hiaton/inspect.h describes it; constant. */
 struct hia_extern_info {
   const char *name, *declaration;
   bool is_impure, is_bound;
@@ -289,29 +291,33 @@ struct hia_module {
   pthread_mutex_t lock;
   hia_comp comp;
   hia_types types;
-  hia_source source;    /* constant */
-  hia_program *program; /* NULL: read as a graph, all of whose roots are among the functions */
-  hia_unit *read; /* then: the graph as it was read, for the first unit that is made; or NULL */
+  hia_source source; /* constant */
+  hia_program
+      *program;   /* NULL: the module was read as a graph; all its roots are among the functions */
+  hia_unit *read; /* in such a module, the graph as it was read, for the first unit that is made; or
+                     NULL */
   hia_unit *units;
-  pthread_mutex_t making_lock; /* of adding units and versions, and of what follows. Taken inside of
-                                  all others but allocators' */
+  pthread_mutex_t making_lock; /* of adding units and versions, and of what follows. It is taken
+                                  inside all other locks except those of allocators */
   hia_making *making;          /* units that are being made */
-  pthread_cond_t made;         /* one is not any more, or a run is to end that may wait for one */
+  pthread_cond_t made; /* signalled when a unit is made or has failed, and when a run that may wait
+                          for one is to end */
   hia_function *functions;
   HIA_VEC(hia_bound) bound; /* constant once the module is loaded */
-  bool is_broken;           /* a mistake of ours was found in the program: no unit is made of it */
+  bool is_broken; /* an internal error was found in the program: no further unit is made of it */
   /* Constant too: */
   HIA_VEC(hia_extern_info) externs;
-  bool is_without_fuel;                 /* no run can have any */
+  bool is_without_fuel;                 /* no run of it can have fuel */
   uint64_t load_at, parse_ns, check_ns; /* when parsing began; checking came after it */
 };
 
-/* Runs `body` with the module's lock held and its compilation armed, so that it may throw. What is
- * in the module then stays as it was, but for mistakes of ours (INTERNAL), which break it. */
+/* Runs `body` with the module's lock held and its compilation armed, so that it may throw. If it
+ * throws, the module stays as it was, except after an internal error (HIA_INTERNAL), which breaks
+ * it. */
 hia_status hiaJ_module_try(hia_module *module, hia_error **error,
                            hia_status (*body)(hia_module *module, void *user, hia_error **error),
                            void *user);
-/* The same for a caller that holds the lock, and is on a large stack. */
+/* The same for a caller that holds the lock and runs on a large stack. */
 hia_status hiaJ_module_body(hia_module *module, hia_error **error,
                             hia_status (*body)(hia_module *module, void *user, hia_error **error),
                             void *user);
@@ -324,58 +330,62 @@ hia_status hiaJ_instance(hia_function *generic, const hia_type *types, hia_funct
 /* In a try: the function object of an instance, made on first request. */
 hia_status hiaJ_instance_at(hia_module *module, hia_decl_id decl, const hia_type *types,
                             hia_function **out, hia_error **error);
-/* In a try: a function as it is found by its name alone. */
+/* In a try: the function that is found by its name alone. */
 hia_status hiaJ_function_of(hia_module *module, hia_decl_id decl, hia_function **out,
                             hia_error **error);
 
 /* ---- inspect.c: types and externs as the host sees them ---- */
 
-/* In the arena: of n codes, one type. */
+/* Makes, in the arena, the hia_type_info of one type, which has n codes. */
 const hia_type_info *hiaJ_type_info(hia_arena *arena, const hia_type_code *codes, uint32_t n);
-/* hia_function.scalars, of a function that has its types. */
+/* Makes hia_function.scalars of a function that is not generic. */
 const hia_dtype *hiaJ_entry_scalars(hia_arena *arena, const hia_function *f);
-/* When a module has been read and bound, in a try; of a graph, when its roots are functions. */
+/* Both are called in a try, once a module has been read and bound; for a graph, also only once its
+ * roots are functions. */
 void hiaJ_inspect_program(hia_module *module);
 void hiaJ_inspect_graph(hia_module *module, const hia_graph *g);
 
-/* ---- engine_run.c ---- */
+/* ---- run.c ---- */
 
-/* A caller's options (or NULL), checked, over the defaults. */
+/* Copies a caller's options (or NULL) over the defaults, and checks them. */
 hia_status hiaJ_run_options(const hia_function *function, const hia_run_options *theirs,
                             hia_run_options *own, hia_error **error);
 hia_traits
-hiaJ_traits_for(const hia_run_options *options); /* of the version that such a run needs */
+hiaJ_traits_for(const hia_run_options *options); /* of the version that such a run requires */
 
-/* ---- unit.c: from an instance to something that runs ---- */
+/* ---- unit.c: from an instance to code or an image ---- */
 
 hia_unit *hiaJ_unit_new(hia_engine *engine); /* NULL when out of memory */
 void hiaJ_unit_free(hia_engine *engine, hia_unit *unit);
-/* Makes a unit of a version of the function, on a large stack. The caller, which is the only one to
- * know the unit, frees it on failure. Takes the module's lock for a while. *open_ns: what opening
- * the compiler took, if that was now. HIA_UNSUPPORTED if there can be no such version. */
+/* Makes a unit of a version of the function, on a large stack. No other thread has the unit yet;
+ * the caller frees it on failure. It holds the module's lock for a part of the time. *open_ns is
+ * the time of opening the compiler, 0 if it was open. HIA_UNSUPPORTED if there can be no such
+ * version. */
 hia_status hiaJ_unit_make(hia_unit *unit, hia_function *function, hia_traits traits,
                           uint64_t *open_ns, hia_error **error);
-/* What stands for the externs of a graph of the module's, in the graph's arena, which may throw. */
+/* Returns the host functions that the externs of a graph of the module are bound to, in the
+ * graph's arena, which may throw. */
 const hia_host_target *hiaJ_hosts_of(const hia_module *module, const hia_graph *g);
-/* The passes' and the compiler's options of this engine. */
+/* The options of this engine for the passes. */
 hia_pass_options hiaJ_pass_options(const hia_engine *engine, hia_traits traits);
 
 /* ---- ready.c: versions of functions, made when they are first needed ---- */
 
-/* A version that a run with these needs can use, or NULL. */
+/* Returns a version that a run which requires these traits can use, or NULL. */
 static inline const hia_fn_version *hiaJ_version(const hia_function *function, hia_traits traits) {
   const hia_fn_version *v = atomic_load_explicit(&function->versions, memory_order_acquire);
   while (v && ((v->traits ^ traits) & HIA_VERSION_FUELLED || traits & ~v->traits)) v = v->next;
   return v;
 }
-/* The same, made if there is none yet. Of the threads that want one that there is not, one makes
- * it, without any lock, and the others wait for that one. */
+/* The same, but makes the version if there is none yet. Of several threads that need it, one makes
+ * it, without any lock, and the others wait for that thread. */
 hia_status hiaJ_ready(hia_function *function, hia_traits traits, const hia_fn_version **version,
                       hia_error **error);
-/* The same for a run with these options, which may end it: its deadline, its cancel, its memory. */
+/* The same for a run with these options: its deadline, its cancel and its memory limit may end the
+ * compilation. */
 hia_status hiaJ_ready_for(hia_function *function, const hia_run_options *options,
                           const hia_fn_version **version, hia_error **error);
-void hiaJ_join_compiling(hia_engine *engine); /* waits for all of them */
+void hiaJ_join_compiling(hia_engine *engine); /* waits for all threads that compile */
 hia_compile_options hiaJ_compile_options(const hia_engine *engine);
 
 #endif
