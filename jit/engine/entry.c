@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Functions as functions of C, and the contexts that they are called with. */
+/* Typed entries and plain functions, and the contexts that typed entries are called with. */
 #include "jit/engine/engine.h"
 #include "runtime/native/context.h"
 
@@ -28,7 +28,8 @@ typedef struct wanted {
   hia_status status;
 } wanted;
 
-/* Its frames, one to each level of calls, must fit into what any thread has to spare. */
+/* The frames of a plain function, one for each level of calls, must fit into what any thread has
+ * left of its stack. */
 #define PLAIN_STACK ((size_t)32 << 10)
 
 static const char *why_not_plain(const hia_fn_version *version) {
@@ -51,7 +52,7 @@ static hia_status make(wanted *want) {
                      "hia_function_entry has it with a context and a status",
                      "`%s` cannot be a plain function: %s", version->function->name, why_not);
   char why[1024] = "";
-  /* LLVM's frames must not be jumped over. */
+  /* LLVM's frames cannot be unwound: until the call has returned nothing may throw. */
   version->unit->comp.armed = false;
   hia_status status = (want->is_plain ? backend->plain : backend->typed)(
       version->unit->code, version->unit->graph, &options, version->root, &want->made, why,
@@ -61,7 +62,8 @@ static hia_status make(wanted *want) {
                    why[0] ? why : hiaR_status_message(status));
 }
 
-/* With the unit's lock held: what is made is added to its code, in its memory. */
+/* The caller holds the unit's lock: what is made is added to the unit's code, in the unit's
+ * memory. */
 static void try_make(void *arg) {
   wanted *want = arg;
   hia_comp *comp = &want->version->unit->comp;

@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Errors of the engine's: of requests, of rejected programs, of runs. */
+/* The engine's errors: of requests, of rejected programs, of runs. */
 #include "jit/engine/engine.h"
 #include <stdio.h>
 

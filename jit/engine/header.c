@@ -17,7 +17,7 @@ typedef struct param {
 } param;
 typedef HIA_VEC(param) params;
 
-/* The scalars of a type: x, or of a tuple x_0, x_1, of tuples in it x_1_0. */
+/* Adds the scalars of a type: x; for a tuple x_0, x_1; for tuples inside it x_1_0. */
 static void add_params(hia_building *b, params *all, hia_type type, const char *name) {
   hia_arena *arena = &b->module->comp.arena;
   const hia_types *types = &b->module->types;
@@ -46,7 +46,7 @@ static params params_of(hia_building *b, const hia_function *f, uint32_t *n_resu
 
 /* ---- text ---- */
 
-/* Inside of a comment: without what would end it. */
+/* The text for use in a comment, without what would end the comment. */
 static const char *for_comment(hia_building *b, const char *text) {
   hia_text out;
   hiaR_text_init(&out, &b->module->comp.arena);
@@ -62,9 +62,9 @@ static const char *base_name(const char *path) {
   return slash ? slash + 1 : path;
 }
 
-/* HIATON_OBJECT_FIB_FIB_H_89ABCDEF of fib.h, with a hash of what it guards: two headers of one name
- * are both needed unless they say the same. No header of hiaton's own has a guard that begins so.
- */
+/* HIATON_OBJECT_FIB_FIB_H_89ABCDEF for fib.h, with a hash of what it guards: a program may need
+ * two headers of one name unless their text is the same. No header of hiaton's own has a guard
+ * with this beginning. */
 static const char *guard_of(hia_building *b, const char *header, uint32_t hash) {
   hia_text text;
   hiaR_text_init(&text, &b->module->comp.arena);
@@ -79,8 +79,8 @@ static const char *guard_of(hia_building *b, const char *header, uint32_t hash) 
 }
 
 /* "hia_status fib_fib(hia_context *, int32_t, int32_t *);", broken between parameters before column
- * 100. Names of parameters are comments: whatever a program calls them, and whatever macros there
- * are where the header is included (errno, I, stdin), the prototype is the same. */
+ * 100. Names of parameters are comments, so that no name of a program and no macro in force where
+ * the header is included (errno, I, stdin) can break the prototype. */
 static void add_parameters(hia_building *b, const char *first, const params *all, uint32_t n,
                            uint32_t n_results, size_t indent) {
   hia_text *t = &b->text;
@@ -119,7 +119,7 @@ static void add_prototype(hia_building *b, const hia_built *built) {
   hiaR_text_addf(t, "hia_status %s(", built->name);
   add_parameters(b, "hia_context *", &all, all.len, n_results, t->len - start);
   if (!built->plain) return;
-  /* One result is returned. */
+  /* A single result is returned. */
   hiaR_text_addf(t, "/* The same; it needs no context, since it always ends, and soon. */\n");
   start = t->len;
   bool returns = n_results == 1;
@@ -139,7 +139,7 @@ static const char *example_value(hia_dtype dtype) {
   return "1.5";
 }
 
-/* A whole program, each line behind " * ". */
+/* Adds a whole program, each line after " * ". */
 static void add_example(hia_building *b, const char *header) {
   const hia_built *built = &b->built.data[0];
   uint32_t n_results;
@@ -197,7 +197,7 @@ const char *hiaJ_extern_in_c(hia_building *b, const hia_extern *e) {
   return text.data;
 }
 
-/* What the header declares. */
+/* Adds the declarations of the header. */
 static void add_prototypes(hia_building *b) {
   hia_text *t = &b->text;
   for (uint32_t i = 0; i < b->built.len; i++) {
@@ -209,7 +209,7 @@ static void add_prototypes(hia_building *b) {
                    i ? "" : "\n", b->left_out.data[i], b->left_out.data[i]);
 }
 
-/* Where it comes from, how it is used, and what to link. */
+/* Adds the first comment: where the header comes from, how it is used, and what to link. */
 static void add_head(hia_building *b, const char *header) {
   hia_text *t = &b->text;
   const char *file = base_name(b->module->source.name);
@@ -236,8 +236,8 @@ static void add_head(hia_building *b, const char *header) {
 void hiaJ_build_header(hia_building *b) {
   hia_arena *arena = &b->module->comp.arena;
   const char *header = b->options->header ? base_name(b->options->header) : NULL;
-  if (!header || !strchr(header, '.')) { /* none, or a pipe */
-    /* "fib.h" for the prefix fib_. */
+  if (!header || !strchr(header, '.')) { /* no name, or output to a pipe */
+    /* "fib.h" from the prefix fib_. */
     size_t len = strlen(b->prefix);
     header = len ? hiaR_arena_printf(arena, "%.*s.h", (int)(len - 1), b->prefix) : "module.h";
   }

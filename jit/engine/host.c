@@ -1,5 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Functions of the host: what is registered, and what a module's declarations are bound to. */
+/* Host functions: those that are registered, and those that a module's declarations are bound to.
+ */
 #include "jit/engine/engine.h"
 #include <dlfcn.h>
 #include <elf.h>
@@ -16,7 +17,7 @@ typedef struct declaring {
   hia_error **error;
 } declaring;
 
-/* Reads the declaration as the program of one line that it is. */
+/* Reads the declaration, which is a program of one line. */
 static void read_declaration(declaring *d) {
   hia_types types;
   hia_diags diags;
@@ -64,7 +65,7 @@ static const hia_registered *find_host(const hia_registered *list, const char *n
 
 static const hia_registered *hosts_of(hia_engine *engine) {
   pthread_mutex_lock(&engine->lock);
-  const hia_registered *list = engine->hosts; /* rows are only added, in front */
+  const hia_registered *list = engine->hosts; /* elements are only added, at the front */
   pthread_mutex_unlock(&engine->lock);
   return list;
 }
@@ -125,17 +126,17 @@ void hiaJ_hosts_free(hia_engine *engine) {
 
 typedef struct binding {
   hia_module *module;
-  const hia_registered *hosts; /* that are registered now */
+  const hia_registered *hosts; /* those registered when the module is loaded */
 } binding;
 
-/* Something of the process's that is no function is not called. */
+/* Finds a function of the process. A symbol that is not a function is refused. */
 static void *process_symbol(const char *name) {
   void *address = dlsym(RTLD_DEFAULT, name);
   if (!address) return NULL;
   Dl_info info;
   const ElfW(Sym) *symbol = NULL;
   bool is_known = dladdr1(address, &info, (void **)&symbol, RTLD_DL_SYMENT) && symbol;
-  /* The same position in both classes of ELF. */
+  /* The type has the same position in both classes of ELF. */
   unsigned type = is_known ? ELF64_ST_TYPE(symbol->st_info) : STT_FUNC;
   return type == STT_FUNC || type == STT_GNU_IFUNC ? address : NULL;
 }
@@ -189,7 +190,7 @@ hia_status hiaJ_bind_graph(hia_module *module, const hia_graph *g, hia_error **e
     hiaG_extern_print(g->types, e->name, e->is_impure, e->sig_params, e->n_sig_params, e->result,
                       &text);
     bool agrees = !info.declaration || strcmp(info.declaration, text.data) == 0;
-    if (!agrees && e->is_impure) { /* a pure one may be taken for impure, as with fuel */
+    if (!agrees && e->is_impure) { /* a pure function may be declared impure, as with fuel */
       hia_text pure;
       hiaR_text_init(&pure, &module->comp.arena);
       hiaG_extern_print(g->types, e->name, false, e->sig_params, e->n_sig_params, e->result, &pure);

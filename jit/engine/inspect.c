@@ -1,21 +1,22 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Looking at a module: its functions, externs and their types as data (hiaton/inspect.h).
+/* Introspection of a module: its functions, externs and their types as data (hiaton/inspect.h).
  *
- * All of it is written when a function object is made, or the module loaded, under the module's
- * lock, and constant from then on. A type is its codes in prefix order (hia_type_code), with a
- * hia_type_info for each of them, so that the parts of a tuple follow it in the same array. */
+ * All of it is written when a function object is made, or the module is loaded, under the module's
+ * lock, and is constant from then on. A type is an array of its codes in prefix order
+ * (hia_type_code), with a hia_type_info for each code, so that the parts of a tuple follow it in
+ * the same array. */
 #include "jit/engine/engine.h"
 #include <stdio.h>
 
 struct hia_type_info {
-  const hia_type_code *codes; /* where its own begin */
+  const hia_type_code *codes; /* from its own code on */
   const hia_dtype *scalars;
   uint32_t n_codes, n_scalars;
 };
 
 /* ---- types ---- */
 
-/* Fills in what begins at infos[0], and all behind it that belongs to it. */
+/* Fills in the type at infos[0], and the elements after it that belong to that type. */
 static void fill(hia_type_info *infos, const hia_type_code *codes, const hia_dtype *scalars) {
   infos->codes = codes;
   infos->scalars = scalars;
@@ -73,7 +74,7 @@ bool hia_type_info_is_same(const hia_type_info *a, const hia_type_info *b) {
          memcmp(a->codes, b->codes, a->n_codes * sizeof *a->codes) == 0;
 }
 
-/* snprintf, in pieces. */
+/* Does what snprintf does, in pieces. */
 typedef struct writing {
   char *buf;
   size_t size, len;
@@ -100,7 +101,7 @@ static size_t end_text(writing *w) {
 
 size_t hia_type_info_format(const hia_type_info *type, char *buf, size_t size) {
   writing w = {.buf = buf, .size = buf ? size : 0};
-  uint32_t left[HIA_MAX_WORDS], n_open = 0; /* parts that the open tuples still want */
+  uint32_t left[HIA_MAX_WORDS], n_open = 0; /* parts that the open tuples still lack */
   for (uint32_t i = 0; type && i < type->n_codes; i++) {
     hia_type_code code = type->codes[i];
     if (code >= HIA_CODE_TUPLE) {
@@ -120,7 +121,7 @@ size_t hia_type_info_format(const hia_type_info *type, char *buf, size_t size) {
 size_t hia_module_function_count(const hia_module *module) {
   if (!module) return 0;
   if (module->program) return hiaF_n_fns(module->program);
-  size_t n = 0; /* of a graph, all functions are there and no other is ever added */
+  size_t n = 0; /* in a graph all functions are known, and none is ever added */
   for (const hia_function *f = module->functions; f; f = f->next) n++;
   return n;
 }
@@ -239,7 +240,7 @@ hia_status hia_function_check_entry(const hia_function *f, const hia_dtype *para
                    entry_text(theirs, sizeof theirs, params, n_params, results, n_results));
 }
 
-/* ---- functions of the host ---- */
+/* ---- host functions ---- */
 
 static hia_param param_of(hia_module *module, hia_type type, const char *name) {
   hia_codes codes = {0};
@@ -253,7 +254,8 @@ static hia_param param_of(hia_module *module, hia_type type, const char *name) {
                      .n_words = hiaG_type_words(&module->types, type)};
 }
 
-/* As programs write it: parameters have names, be they made up. */
+/* Returns the declaration as programs write it. Parameters have names, generated where the module
+ * has none. */
 static const char *declaration(hia_module *module, const hia_extern_info *info) {
   hia_text text;
   hiaR_text_init(&text, &module->comp.arena);
@@ -289,7 +291,8 @@ static void add_extern(hia_module *module, const hia_extern *e, const char *cons
 
 void hiaJ_inspect_program(hia_module *module) {
   uint32_t n = hiaF_n_externs(module->program);
-  hiaR_reserve(&module->comp.arena, &module->externs, n); /* pointers to them are handed out */
+  hiaR_reserve(&module->comp.arena, &module->externs,
+               n); /* callers keep pointers to the elements */
   for (uint32_t i = 0; i < n; i++) {
     hia_extern e;
     const char **names = hiaF_extern(module->program, i, &e);
@@ -297,7 +300,7 @@ void hiaJ_inspect_program(hia_module *module) {
   }
 }
 
-/* The graph's memory and types are not the module's. */
+/* The graph has memory and types of its own, so both are copied to the module. */
 void hiaJ_inspect_graph(hia_module *module, const hia_graph *g) {
   hia_arena *arena = &module->comp.arena;
   hiaR_reserve(arena, &module->externs, g->externs.len);

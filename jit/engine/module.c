@@ -1,5 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Modules: a program's text, checked, and its functions as far as somebody asked for them. */
+/* Modules: the text of a program, checked, and a function object for each function that was
+ * requested. */
 #include "jit/engine/engine.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -7,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Positions are 32-bit numbers; no program comes near this. */
+/* Positions are 32-bit numbers; no program comes near this limit. */
 #define MAX_SOURCE ((size_t)256 << 20)
 
 /* ---- life ---- */
@@ -61,7 +62,7 @@ hia_status hiaJ_module_body(hia_module *module, hia_error **error,
     status = body(module, user, error);
   } else {
     if (error) {
-      hia_error_free(*error); /* of a body that threw after it had failed */
+      hia_error_free(*error); /* of a body that failed and then threw */
       *error = NULL;
     }
     if (comp->status == HIA_INTERNAL) module->is_broken = true;
@@ -102,11 +103,11 @@ hia_status hiaJ_module_try(hia_module *module, hia_error **error,
 typedef struct loading {
   const char *name, *text;
   size_t len;
-  const char *expression; /* behind the program; or NULL */
+  const char *expression; /* after the program; or NULL */
   hia_module *module;
 } loading;
 
-/* The program, a line end, the expression. */
+/* The source becomes the program, a line end, the expression. */
 static void keep_expression(hia_module *module, const loading *l) {
   hia_source *source = &module->source;
   size_t len = strlen(l->expression);
@@ -166,7 +167,7 @@ static hia_status read_graph(hia_module *module, hia_unit *unit, hia_error **err
                         wrong.line, wrong.col, wrong.message ? wrong.message : "not a graph");
   hia_status status = hiaJ_bind_graph(module, unit->graph, error);
   if (status != HIA_OK) return status;
-  for (hia_fn_id f = unit->graph->fns.len; f-- > 0;) /* each comes in front of those before */
+  for (hia_fn_id f = unit->graph->fns.len; f-- > 0;) /* each is added at the front */
     if (hiaG_fn(unit->graph, f)->is_root && !hiaG_fn(unit->graph, f)->is_removed)
       add_root(module, unit->graph, f);
   hiaJ_inspect_graph(module, unit->graph);
@@ -236,7 +237,8 @@ hia_status hia_module_load_ir(hia_engine *engine, const char *name, const char *
   return load(engine, (loading){.name = name, .text = text, .len = len}, module, error, load_graph);
 }
 
-/* Reads to the end, so that pipes work too. *size is what was allocated. Answers 0 or an errno. */
+/* Reads to the end, so that pipes work too. *size is the size of the allocation. Returns 0 or an
+ * errno. */
 static int read_all(const hia_allocator *allocator, int file, char **text, size_t *len,
                     size_t *size) {
   *text = NULL;
@@ -292,7 +294,7 @@ static hia_status load_file(hia_engine *engine, const char *path, hia_module **o
     status = too_large(engine, path, error);
   } else if (wrong) {
     char why[128];
-    /* The GNU variant, which may answer a text of its own. */
+    /* The GNU version of strerror_r, which may return a static text instead of `why`. */
     const char *reason = strerror_r(wrong, why, sizeof why);
     status = hiaJ_fail(allocator, error, HIA_IO, NULL, "cannot read %s: %s", path, reason);
   } else {
@@ -312,7 +314,7 @@ hia_status hia_module_load_ir_file(hia_engine *engine, const char *path, hia_mod
   return load_file(engine, path, module, error, load_graph);
 }
 
-/* ---- functions: what is known of one ---- */
+/* ---- functions: parameters, result, names ---- */
 
 static void set_param(hia_module *module, hia_param *param, hia_type type) {
   *param = (hia_param){.type = type};
@@ -329,7 +331,7 @@ static void print_type(hia_module *module, hia_text *text, const hia_param *para
   hiaG_type_print(&module->types, param->type, text);
 }
 
-/* "fact(n: i64) -> i64", and as a name "fact(i64)". */
+/* "fact(n: i64) -> i64" as a signature, "fact(i64)" as a name. */
 static const char *describe(hia_function *f, const char *source_name, bool as_signature) {
   hia_module *module = f->module;
   hia_text text;
@@ -420,7 +422,8 @@ typedef struct finding {
 
 static const char *skip_space(const char *at) { return at + strspn(at, " \t\n\r"); }
 
-/* Reads a type as the language writes it. NULL if there is none at `at`, or it is too deep. */
+/* Reads a type as the language writes it, and returns where it ends. NULL if there is none at
+ * `at`, or it nests too deep. */
 static const char *read_type(hia_module *module, const char *at, unsigned depth, hia_type *type) {
   at = skip_space(at);
   if (*at != '(') {
@@ -548,7 +551,8 @@ static hia_function *add_root(hia_module *module, const hia_graph *g, hia_fn_id 
   return add_function(f, f->source);
 }
 
-/* A root of a graph: by its instance name, or by its source name if only one root has it. */
+/* Finds a root of a graph: by its instance name, or by its source name if only one root has that
+ * name. */
 static hia_status find_in_graph(hia_module *module, finding *want, hia_error **error) {
   hia_function *found = NULL;
   unsigned n_found = 0;
@@ -572,8 +576,8 @@ static hia_status find_in_graph(hia_module *module, finding *want, hia_error **e
   return HIA_OK;
 }
 
-/* A function that somebody has asked for before: by its name as hia_function_name has it, or by its
- * bare name. */
+/* Returns a function that was requested before: by its name as hia_function_name returns it, or by
+ * its name alone. */
 static hia_function *known(hia_module *module, const char *name) {
   hia_function *found = NULL;
   pthread_mutex_lock(&module->lock);
@@ -588,7 +592,7 @@ static hia_function *known(hia_module *module, const char *name) {
   return found;
 }
 
-/* To ask again for what is there takes no memory of the module's. */
+/* Finding a known function again takes no memory of the module. */
 static hia_status find(hia_module *module, void *user, hia_error **error) {
   hia_arena *scratch = &module->comp.scratch;
   hia_mark mark = hiaR_arena_mark(scratch);

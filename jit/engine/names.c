@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* What is built, and what it is called in C: PREFIX_fib, and the further instances of a function
- * PREFIX_fib__i64. */
+/* The functions that are built, and their names in C: PREFIX_fib, and PREFIX_fib__i64 for a
+ * further instance. */
 #include "jit/engine/build.h"
 
 /* ---- names that are taken ---- */
@@ -15,7 +15,7 @@ static const struct {
 #include "jit/engine/c_names.def"
 };
 
-/* Rows have names of one first letter, so that few are searched. */
+/* All names of a row have the same first letter, so that few rows are searched. */
 static bool is_c_name(name_kind kind, const char *name) {
   size_t len = strlen(name);
   for (size_t row = 0; row < HIA_LEN(c_names) && len; row++) {
@@ -29,14 +29,15 @@ static bool is_c_name(name_kind kind, const char *name) {
 
 bool hiaJ_is_c_word(const char *name) { return is_c_name(LANGUAGE, name); }
 
-/* hia_ and hiaR_ begin the names of libraries, HIA_ and HIATON_ what the headers define. */
+/* Names of the libraries begin with hia_ and hiaR_, those that the headers define with HIA_ and
+ * HIATON_. */
 bool hiaJ_is_own_name(const char *name) {
   if (strncmp(name, "HIA_", 4) == 0 || strncmp(name, "HIATON_", 7) == 0) return true;
   if (strncmp(name, "hia", 3) != 0) return false;
   return name[3] == '_' || (name[3] >= 'A' && name[3] <= 'Z' && name[4] == '_');
 }
 
-/* A function of such a name would be called instead of the library's, by all of the program. */
+/* A function with such a name would replace the library's, for the whole program. */
 const char *hiaJ_name_taken(const char *name) {
   if (is_c_name(LANGUAGE, name)) return "where that name is taken";
   if (name[0] == '_') return "which reserves names that begin with `_`";
@@ -54,7 +55,7 @@ static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /* ---- the prefix ---- */
 
-/* Of "examples/fib.hia" fib. */
+/* "fib" from "examples/fib.hia". */
 static const char *stem(hia_building *b) {
   const char *name = b->module->source.name, *slash = strrchr(name, '/');
   if (slash) name = slash + 1;
@@ -147,7 +148,7 @@ static hia_status add_roots(hia_building *b, hia_error **error) {
 
 /* ---- names ---- */
 
-/* Adds a name to those of the object; false if it is there. */
+/* Adds a name to those of the object; false if the object has it already. */
 static bool take(hia_building *b, const char *name) {
   uint32_t hash = hiaR_hash(name, strlen(name)), at = hash, i;
   while ((i = hiaR_index_next(&b->by_name, hash, &at)) != HIA_NONE)
@@ -172,7 +173,7 @@ static void add_type(hia_text *text, const hia_types *types, hia_type type) {
   for (uint32_t i = 0; i < n; i++) add_type(text, types, hiaG_tuple_part(types, type, i));
 }
 
-/* PREFIX_fib of "fib(i32)". */
+/* PREFIX_fib from "fib(i32)". */
 static const char *first_name(hia_building *b, const hia_function *f) {
   return hiaR_arena_printf(&b->module->comp.arena, "%s%.*s", b->prefix, (int)strcspn(f->name, "("),
                            f->name);
@@ -187,8 +188,8 @@ static const char *further_name(hia_building *b, const hia_function *f) {
   return text.data;
 }
 
-/* The first instance of each function has the function's name. Names that follow from others come
- * after all of these, so that they give way to them. */
+/* The first instance of each function has the function's name. Derived names are made after all of
+ * these, so that a derived name is the one that gives way. */
 static void name_all(hia_building *b) {
   for (uint32_t i = 0; i < b->built.len; i++) {
     hia_built *built = &b->built.data[i];

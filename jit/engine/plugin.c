@@ -1,13 +1,13 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Finding libhiaton_llvm. It lies beside this library, carries the same version in its name, and is
- * never closed again: LLVM does not survive that. Where this code is not in a shared library of its
- * own, only what is linked in counts: a plug-in would bring a second libhiaton with it. */
+/* Finding libhiaton_llvm. It lies beside this library, has the same version in its name, and is
+ * never closed: LLVM cannot be unloaded. Where this code is not in a shared library of its own,
+ * only a backend that is linked in is used: a plug-in would bring a second libhiaton with it. */
 #include "jit/engine/engine.h"
 #include <dlfcn.h>
 #include <limits.h>
 #include <stdio.h>
 
-/* Linked in by a static build (-u hiaJ_backend) and by the tests; otherwise nobody defines it. */
+/* Linked in by a static build (-u hiaJ_backend) and by the tests; otherwise undefined. */
 extern const hia_backend hiaJ_backend __attribute__((weak));
 
 static hia_status check(const hia_backend *found, const hia_backend **backend, char *error,
@@ -25,7 +25,7 @@ hia_status hiaJ_native_open(const hia_backend **backend, char *error, size_t err
   *backend = NULL;
   if (&hiaJ_backend) return check(&hiaJ_backend, backend, error, error_size);
 
-  /* The path of the library that holds this very function. */
+  /* Finds the path of the library that holds `anchor`, which is this library. */
   static const char anchor;
   Dl_info here;
   if (!dladdr(&anchor, &here) || !here.dli_fname) {
@@ -35,7 +35,7 @@ hia_status hiaJ_native_open(const hia_backend **backend, char *error, size_t err
   char path[PATH_MAX];
   const char *slash = strrchr(here.dli_fname, '/');
   int folder = slash ? (int)(slash - here.dli_fname) + 1 : 0;
-  /* A packager may have put more into the name: libhiaton-8f2c.so. */
+  /* A packager may have extended the name: libhiaton-8f2c.so. */
   if (strncmp(here.dli_fname + folder, "libhiaton", 9) != 0 ||
       !strstr(here.dli_fname + folder, ".so")) {
     snprintf(
@@ -49,7 +49,8 @@ hia_status hiaJ_native_open(const hia_backend **backend, char *error, size_t err
     snprintf(error, error_size, "the path of libhiaton is too long");
     return HIA_UNSUPPORTED;
   }
-  /* Lazy: binding all of LLVM's functions at once takes longer than compiling one of ours. */
+  /* Lazy: binding all of LLVM's symbols at once takes longer than compiling a function of a
+   * program. */
   void *library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
   if (!library) {
     snprintf(error, error_size, "cannot open the compiler: %s", dlerror());

@@ -1,24 +1,25 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Versions of functions, made when they are first needed.
  *
- * Of the threads that need a version that there is not, the first has its unit made, which is in
- * the module's list of what is being made meanwhile. The others wait for it, and then look again:
- * if it has failed, the next one tries for itself, so that each has an error of its own.
+ * When several threads need a version that does not exist yet, the first has its unit made; the
+ * unit is in the module's list `making` meanwhile. The other threads wait for it and then look
+ * again. If it has failed, the next thread tries itself, so that each thread has an error of its
+ * own.
  *
- * LLVM cannot be interrupted. So a run that may be ended has the unit made by another thread, and
- * leaves it alone when it is to end; a run that may not makes the unit itself. The compilation
- * looks now and then whether it is needed still. */
+ * LLVM cannot be interrupted. So a run that can be ended has the unit made by another thread, and
+ * stops waiting for it when the run is ended; a run that cannot be ended makes the unit itself.
+ * The compilation checks now and then whether it is still needed. */
 #include "jit/engine/engine.h"
 #include <signal.h>
 
-/* What no run needs any more may go on for so long since it began: a run that is tried again and
- * again, with little time each, gets its function in the end. */
+/* A compilation that no run needs any more may continue until this time after its begin: a host
+ * that repeats a run with short timeouts gets its function in the end. */
 static const uint64_t unneeded_ns = 1000000000;
 
-/* What compiling for a run may take whatever the run's own limit is. */
+/* Compiling for a run may always take this much memory, even if the run's own limit is lower. */
 static const size_t least_memory = (size_t)16 << 20;
 
-/* ---- what a compilation looks at ---- */
+/* ---- what a compilation checks ---- */
 
 static hia_status ended(void *user) {
   const hia_making *m = user;
@@ -28,7 +29,8 @@ static hia_status ended(void *user) {
   if (m->max_memory && unit->comp.arena.bytes + unit->comp.scratch.bytes > m->max_memory)
     return HIA_MEMORY;
   if (atomic_load_explicit(&m->n_wanting, memory_order_relaxed)) return HIA_OK;
-  bool is_freed = atomic_load(&m->function->module->references) == 1; /* the thread's own */
+  bool is_freed =
+      atomic_load(&m->function->module->references) == 1; /* that of the thread which compiles */
   return is_freed || hiaR_now() - m->began_at > unneeded_ns ? HIA_CANCELLED : HIA_OK;
 }
 
@@ -37,7 +39,7 @@ static bool is_late(void *user) {
   return m->late_at && hiaR_now() >= m->late_at;
 }
 
-/* ---- units that are being made; the caller holds the lock ---- */
+/* ---- units that are being made; the caller holds the module's making_lock ---- */
 
 static hia_making *find_making(const hia_module *module, const hia_function *f, hia_traits traits) {
   hia_making *m = module->making;
@@ -61,7 +63,7 @@ static hia_making *making_new(hia_function *f, hia_traits traits, size_t max_mem
   hia_engine *engine = module->engine;
   hia_making *m = hiaR_alloc(&engine->allocator, sizeof *m);
   if (!m) return NULL;
-  /* The graph that was read, if that is still to be had and will do, or a new unit. */
+  /* The graph that was read, if it is still there and fits these traits, or a new unit. */
   m->unit = module->read && needs_read(traits) ? module->read : hiaJ_unit_new(engine);
   if (!m->unit) {
     hiaR_free(&engine->allocator, m, sizeof *m);
@@ -75,7 +77,7 @@ static hia_making *making_new(hia_function *f, hia_traits traits, size_t max_mem
   uint64_t budget = engine->options.budget_ns;
   m->late_at = budget && budget < UINT64_MAX - m->began_at ? m->began_at + budget : 0;
   m->look = (hia_look){ended, is_late, m};
-  m->references = 1; /* the maker's */
+  m->references = 1; /* the making thread's */
   m->next = module->making;
   module->making = m;
   return m;
@@ -109,7 +111,7 @@ static void log_ready(const hia_making *m) {
            (unsigned long long)(s->code_bytes + s->image_bytes), unit->code ? "code" : "image");
 }
 
-/* Without any lock. Afterwards the maker's reference is gone. */
+/* Called without any lock; drops the making thread's reference. */
 static void make(hia_making *m) {
   hia_module *module = m->function->module;
   hia_engine *engine = module->engine;
@@ -148,7 +150,7 @@ static void *compile_thread(void *user) {
   return NULL;
 }
 
-/* Joins those that are over, or all. */
+/* Joins the threads that are over, or all. */
 static void join(hia_engine *engine, bool all) {
   pthread_mutex_lock(&engine->lock);
   for (hia_compiling **at = &engine->compiling; *at;) {
@@ -158,7 +160,7 @@ static void join(hia_engine *engine, bool all) {
       continue;
     }
     *at = c->next;
-    pthread_mutex_unlock(&engine->lock); /* what it logs may take it */
+    pthread_mutex_unlock(&engine->lock); /* the host's log function may take it */
     pthread_join(c->thread, NULL);
     hiaR_free(&engine->allocator, c, sizeof *c);
     pthread_mutex_lock(&engine->lock);
@@ -169,7 +171,8 @@ static void join(hia_engine *engine, bool all) {
 
 void hiaJ_join_compiling(hia_engine *engine) { join(engine, true); }
 
-/* False: the caller has to do it itself. Signals are the host's threads' business. */
+/* Starts a thread that makes the unit; false: the caller has to make it. The thread blocks all
+ * signals, which are for the host's threads. */
 static bool start(hia_making *m) {
   hia_module *module = m->function->module;
   hia_engine *engine = module->engine;
@@ -191,15 +194,15 @@ static bool start(hia_making *m) {
   }
   pthread_mutex_unlock(&engine->lock);
   if (is_started) return true;
-  hiaJ_module_release(module); /* not the last */
+  hiaJ_module_release(module); /* never the last reference */
   hiaR_free(&engine->allocator, c, sizeof *c);
   return false;
 }
 
 /* ---- waiting ---- */
 
-/* Has the unit made, and waits for it until the scope (or NULL) is cancelled. With the lock held.
- */
+/* Has the unit made if `is_own`, and waits for it until the scope (or NULL) is cancelled. The
+ * caller holds the module's making_lock. */
 static hia_status have_made(hia_making *m, bool is_own, hia_cancel_scope *scope,
                             hia_error **error) {
   hia_module *module = m->function->module;
@@ -255,7 +258,7 @@ hia_status hiaJ_ready(hia_function *f, hia_traits traits, const hia_fn_version *
   return *version ? HIA_OK : ready(f, traits, NULL, 0, version, error);
 }
 
-/* On the thread that ends the run. */
+/* Called on the thread that ends the run. */
 static void wake(void *user) {
   hia_module *module = user;
   pthread_mutex_lock(&module->making_lock);
@@ -306,7 +309,7 @@ hia_status hia_function_prepare_for(hia_function *f, const hia_run_options *opti
   return status == HIA_OK ? hiaJ_ready_for(f, &own, &version, error) : status;
 }
 
-/* Of one version more; its nodes are not the other's. */
+/* Adds those of a further version; no two versions share nodes. */
 static void add_stats(hia_function_stats *sum, const hia_function_stats *s) {
   sum->build_ns += s->build_ns;
   sum->passes_ns += s->passes_ns;

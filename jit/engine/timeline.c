@@ -1,11 +1,11 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* What the engine writes into a timeline that is given to a run: how long compiling took, and the
- * names of what jobs may call. */
+/* What the engine records in the timeline of a run: how long compiling took, and the names of the
+ * functions that jobs may call. */
 #include "jit/engine/engine.h"
 #include "runtime/events.h"
 
-/* A unit keeps how long its phases took, and when the first of those that follow one another
- * without a break began, or the last ended. */
+/* Records the phases of a unit. The unit keeps how long each phase took and, for each
+ * sequence of phases without a break, when the first began or the last ended. */
 static void tell_phases(hia_timeline *timeline, const hia_function *f, const hia_unit *unit) {
   const hia_module *module = f->module;
   const hia_function_stats *s = &unit->stats;
@@ -28,7 +28,7 @@ static void tell_phases(hia_timeline *timeline, const hia_function *f, const hia
   for (size_t i = 0; i < HIA_LEN(spans); i++) hiaR_timeline_span(timeline, &spans[i]);
 }
 
-/* What jobs may call. */
+/* Records the functions that jobs may call. */
 static void tell_callees(hia_timeline *timeline, const hia_backend *backend, const hia_unit *unit) {
   for (hia_fn_id id = 0; unit->code && id < unit->graph->fns.len; id++) {
     hia_native_entry entry = backend->entry(unit->code, id);

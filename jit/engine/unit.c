@@ -1,9 +1,9 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* A unit: build, passes, then code or an image.
  *
- * Building reads the module's program and holds its lock; whatever comes after that is the unit's
- * own. All of a unit is in one compilation: when memory runs out, or a mistake of ours is found,
- * the caller throws the unit away, and the next attempt starts clean. */
+ * Building reads the module's program and holds its lock; all later steps use only the unit. One
+ * compilation holds all of a unit: when memory runs out, or an internal error is found, the caller
+ * discards the unit, and the next attempt starts clean. */
 #include "jit/engine/engine.h"
 
 hia_unit *hiaJ_unit_new(hia_engine *engine) {
@@ -24,7 +24,7 @@ void hiaJ_unit_free(hia_engine *engine, hia_unit *unit) {
   hiaR_free(&engine->allocator, unit, sizeof *unit);
 }
 
-/* ---- the locations, as the runtime reads them ---- */
+/* ---- locations, in the form that the runtime reads ---- */
 
 static void place(const hia_module *module, hia_unit *unit) {
   const hia_graph *g = unit->graph;
@@ -47,7 +47,7 @@ static void place(const hia_module *module, hia_unit *unit) {
                               .strings = strings.data,
                               .strings_size = strings.len,
                               .file = g->file};
-  /* A graph that was read tells positions of a source that is not here. */
+  /* The positions of a graph that was read are of a source that is not available. */
   if (!module->program) return;
   unit->places.file = module->source.name;
   unit->places.text = module->source.text;
@@ -65,7 +65,8 @@ typedef struct job {
   hia_status status;
 } job;
 
-/* The graph, of the function or of all roots of a module that was read. In a try of the module. */
+/* Builds the graph, of the function or of all roots of a module that was read. In a try of the
+ * module. */
 static hia_status build(hia_module *module, void *user, hia_error **error) {
   job *j = user;
   hia_unit *unit = j->unit;
@@ -160,7 +161,7 @@ static hia_status compile(const hia_module *module, hia_unit *unit, uint64_t *op
   options.look = unit->comp.look;
   hia_compile_report report = {0};
   char why[1024] = "";
-  /* LLVM's frames must not be jumped over: from here to the end of the call nothing may throw. */
+  /* LLVM's frames cannot be unwound: from here to the end of the call nothing may throw. */
   unit->comp.armed = false;
   status = engine->backend->compile(engine->session, unit->graph, &options, &unit->code, &report,
                                     why, sizeof why);
@@ -182,7 +183,7 @@ static hia_status compile(const hia_module *module, hia_unit *unit, uint64_t *op
   return HIA_OK;
 }
 
-/* False if the graph calls something that is not here, with an error. */
+/* Sets an error if the graph calls a host function that this process does not have. */
 static hia_status find_externs(const hia_module *module, const hia_graph *g, hia_error **error) {
   for (uint32_t i = 0; i < g->externs.len; i++) {
     const hia_host_target *target = hiaJ_bound(module, g->externs.data[i].name);
@@ -193,7 +194,7 @@ static hia_status find_externs(const hia_module *module, const hia_graph *g, hia
   return HIA_OK;
 }
 
-/* All that comes after the graph is there. */
+/* Does all steps after the graph is built. */
 static hia_status finish(job *j) {
   hia_unit *unit = j->unit;
   hia_module *module = j->function->module;
@@ -203,7 +204,8 @@ static hia_status finish(job *j) {
   count_nodes(unit);
   hia_status status = find_externs(module, unit->graph, j->error);
   if (status != HIA_OK) return status;
-  /* Without any time left for code the interpreter runs it, unless it is code that is needed. */
+  /* When the budget is used up the interpreter runs the function, unless native code is required.
+   */
   bool is_late = hiaR_is_late(&unit->comp), is_native = engine->options.kind == HIA_ENGINE_JIT;
   unit->stats.hurried = is_late;
   if (is_late && !(j->traits & HIA_VERSION_NATIVE)) is_native = false;
@@ -222,7 +224,7 @@ static hia_status finish(job *j) {
   return HIA_OK;
 }
 
-/* With the module's lock held, and with both compilations armed: the program's may throw too. */
+/* The caller holds the module's lock. Both compilations are armed: the program's may throw too. */
 static void build_locked(job *j) {
   hia_module *module = j->function->module;
   hia_comp *comp = &j->unit->comp;

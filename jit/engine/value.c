@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Values: scalars and tuples of them, as their words and their type in prefix order. A value
- * belongs to no module, so the same one can be handed to functions of several. */
+/* Values: scalars and tuples, as their words and their type in prefix order. A value belongs to no
+ * module, so the same value can be passed to functions of several modules. */
 #include "jit/engine/engine.h"
 
 hia_value *hiaJ_value_new(const hia_allocator *allocator, const hia_type_code *codes,
@@ -58,7 +58,8 @@ hia_value *hia_value_tuple(hia_engine *engine, hia_value *const *parts, size_t n
   }
   if (n_words > HIA_MAX_WORDS) return NULL;
   hia_word words[HIA_MAX_WORDS];
-  hia_type_code codes[2 * HIA_MAX_WORDS]; /* a tuple has two parts or more */
+  hia_type_code
+      codes[2 * HIA_MAX_WORDS]; /* at most twice the words: a tuple has at least two parts */
   uint32_t word = 0, code = 0;
   codes[code++] = HIA_CODE_TUPLE + (hia_type_code)n;
   for (size_t i = 0; i < n; i++) {
@@ -92,7 +93,7 @@ void hiaJ_codes_of_type(const hia_types *types, hia_type type, hia_arena *arena,
     hiaJ_codes_of_type(types, hiaG_tuple_part(types, type, i), arena, codes);
 }
 
-/* Steps over one type; adds its scalars to *n_words. */
+/* Skips one type; adds its scalars to *n_words. */
 static const hia_type_code *skip(const hia_type_code *codes, uint32_t *n_words) {
   for (uint32_t missing = 1; missing; missing--) {
     hia_type_code code = *codes++;
@@ -104,7 +105,7 @@ static const hia_type_code *skip(const hia_type_code *codes, uint32_t *n_words) 
   return codes;
 }
 
-/* ---- asking ---- */
+/* ---- reading ---- */
 
 static bool is_scalar(const hia_value *value, hia_dtype dtype) {
   return value && value->codes[0] == (hia_type_code)dtype;
@@ -148,7 +149,7 @@ hia_status hia_value_dtype(const hia_value *value, hia_dtype *dtype) {
 
 /* ---- printing ---- */
 
-/* The codes in their order; of the tuples that are open, how many parts are left. */
+/* Walks the codes in order; for each open tuple it counts the parts that are left. */
 static void print(const hia_value *value, bool only_type, hia_text *text) {
   uint32_t left[HIA_MAX_WORDS], n_open = 0;
   const hia_word *word = value->words;
