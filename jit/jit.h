@@ -1,10 +1,10 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* The engine, and its door to native code.
+/* The engine's interface to native code.
  *
- * engine.c and its neighbours stand behind the public header and know no LLVM. Native compilation
- * is the LLVM library's, libhiaton_llvm: it exports one symbol, the table hiaJ_backend, and is
- * opened when the first function is compiled, from the engine's own directory and of its own
- * version. */
+ * jit/engine implements the public header and does not depend on LLVM. Native compilation is in a
+ * library of its own, libhiaton_llvm. It exports one symbol, the table hiaJ_backend. The engine
+ * opens it when the first function is compiled, from the directory of its own library; it must be
+ * of the same version. */
 #ifndef HIA_JIT_H
 #define HIA_JIT_H
 
@@ -22,10 +22,10 @@ typedef struct hia_compile_options {
   bool
       is_fuelled; /* roots take fuel, and give what is left: what a host comes in by sees to that */
   bool sanitize;  /* instrument for the sanitizer the library itself is built with */
-  const hia_host_target
-      *hosts;           /* what stands for the graph's externs; may be NULL if it has none */
-  const hia_look *look; /* of compile: it may end it before code generation, with the status that it
-                           returns; once it is late, LLVM optimises no more; or NULL */
+  const hia_host_target *hosts; /* the host functions that the graph's externs are bound to; may be
+                                   NULL if it has none */
+  const hia_look *look; /* for compile, or NULL: it may end compiling before code generation, with
+                           the status that it returns; once it is late, LLVM optimises no more */
 } hia_compile_options;
 
 typedef struct hia_compile_report {
@@ -33,7 +33,7 @@ typedef struct hia_compile_report {
       codegen_ns; /* lowering to IR, IR passes, machine code and linking */
   uint64_t code_bytes;
   int level;   /* of code generation */
-  bool is_cut; /* it was late: less was optimised than `level` of the options says */
+  bool is_cut; /* the budget ended: less was optimised than `level` of the options says */
 } hia_compile_report;
 
 typedef enum hia_native_dump {
@@ -53,8 +53,8 @@ typedef struct hia_backend {
                         hia_compile_report *report, char *error, size_t error_size);
   /* Of a root, or of a function that is forked; else NULL. */
   hia_native_entry (*entry)(const hia_code *code, hia_fn_id f);
-  /* What a host calls a root by: its typed entry; its plain function, which the caller knows it
-   * can be (hiaG_not_plain). They live as long as the code. Not thread-safe for one code. */
+  /* The typed entry of a root, and its plain function; the caller has checked that it can be plain
+   * (hiaG_not_plain). They live as long as the code. Not thread-safe for one code. */
   hia_status (*typed)(hia_code *code, const hia_graph *g, const hia_compile_options *options,
                       hia_fn_id f, void (**out)(void), char *error, size_t error_size);
   hia_status (*plain)(hia_code *code, const hia_graph *g, const hia_compile_options *options,

@@ -94,7 +94,7 @@ hia_status hiaJ_engine_clock(hia_engine *engine, hia_clock **clock);
 typedef struct hia_watch {
   hia_cancel_scope scope; /* of the limits; its `run` is the watch */
   const hia_engine *engine;
-  uint64_t fuel; /* what a run with fuel lends to runs that are nested in it */
+  uint64_t fuel;                 /* what a run with fuel lends to runs that are nested in it */
   hia_cancel *cancel;            /* or NULL */
   struct hia_watch *prev, *next; /* among its runs */
   hia_clock *clock;              /* NULL: no deadline */

@@ -22,8 +22,8 @@
 #define HIA_BUILD_VERSION "unknown"
 #endif
 
-/* What a host comes in by is an object of its own, made when it is first asked for: few functions
- * are, and it would add a third to the time that a small one takes. */
+/* Typed entries and plain functions are objects of their own, made on first request: few functions
+ * have them requested, and they would add a third to the compile time of a small function. */
 struct hia_code {
   hia_session *session;
   hia_code *typed, *plain;   /* or NULL; without entries and frames */
@@ -148,8 +148,8 @@ static bool add_plain(job *j) {
   return false;
 }
 
-/* Code generation cannot be interrupted: this is the last look. What is late gets code that is
- * quick to make. */
+/* Code generation cannot be interrupted: this is the last check. Code that is late is generated at
+ * the level that is fastest to compile. */
 static bool look_once_more(job *j) {
   const hia_look *look = j->options->look;
   if (!look) return true;
@@ -217,11 +217,11 @@ static void run(job *j) {
     j->status = HIA_MEMORY;
     return;
   }
-  /* An object gets a machine that nobody has used: some of what one does stays with it. */
+  /* An object gets a fresh target machine, since a used one keeps state of its earlier modules. */
   int level = j->work == compile_typed ? 0 : level_of(j->options);
   j->machine = j->plan ? hiaJ_machine_for(j->session, j->plan->cpu, level)
                        : hiaJ_machine(j->session, j->compiler, level);
-  /* Names of values and blocks are for reading. */
+  /* Names of values and blocks are needed only in dumps. */
   LLVMContextSetDiscardValueNames(j->compiler->llvm, j->work != dump_work);
   hia_status status = HIA_MEMORY;
   for (size_t size = COMPILER_STACK; status && size >= LEAST_COMPILER_STACK; size /= 2)
@@ -309,7 +309,7 @@ static hia_status link_object(hia_code *code, const char *name, uint64_t offset,
   return status;
 }
 
-/* Tells the code what stands for its externs. */
+/* Fills in the table of the host functions that the code's externs are bound to. */
 static hia_status fill_hosts(hia_code *code, const hia_graph *g, const hia_host_target *hosts,
                              char *error, size_t error_size) {
   bool has_calls = false;

@@ -23,7 +23,8 @@ typedef struct hia_object {
   uint32_t text_index; /* section number of .text */
   hia_section text, eh_frame, debug_line, forks, fork_frames, symbols, strings;
 } hia_object;
-/* Checks the headers; all sections lie within the bytes afterwards. False: not such a file. */
+/* Opens an object and checks its headers: on success all sections lie within the bytes. False if
+ * it is not such a file. */
 bool hiaJ_object_open(hia_object *object, const void *bytes, size_t size);
 /* The name of the i-th symbol and its offset in .text; "" if it does not lie there. False past the
  * end. */
@@ -38,7 +39,7 @@ bool hiaJ_object_target(const hia_object *object, const hia_section *section, ui
  *
  *   - The section HIA_TABLES_SECTION, of which lowering made a word, is the frame tables.
  *   - The record says max_frame of them.
- *   - Sections that serve nobody but us are left out by the linker.
+ *   - Sections that only hiaton reads are left out by the linker.
  *
  * What refers to these sections needs no change, and the numbers of sections and symbols do not
  * either. `out` has room for hiaJ_object_finished_size bytes; false: the object is not understood.
@@ -61,8 +62,8 @@ typedef struct hia_entries {
 /* The tables of an object, in the arena of `comp`; throws. */
 hia_tables *hiaJ_frames_make(hia_comp *comp, const hia_object *object, hia_entries entries);
 
-/* The same for an object whose .text was loaded at `base`, made when the first row is asked for, or
- * on failure never (then there are no rows). Object and entries must outlive it. */
+/* The same for an object whose .text was loaded at `base`, made when the first row is looked up,
+ * or on failure never (then there are no rows). Object and entries must outlive it. */
 typedef struct hia_frames hia_frames;
 hia_status hiaJ_frames_new(const hia_allocator *allocator, const hia_object *object, uintptr_t base,
                            hia_entries entries, hia_frames **out);
@@ -74,8 +75,9 @@ hia_status hiaJ_frames_largest(const hia_allocator *allocator, const hia_object 
 
 /* ---- session.c ---- */
 
-/* What one compilation at a time uses: a context (types pile up in it, so it is renewed now and
- * then), a target machine per level, a stack that is deep enough for LLVM's recursions. */
+/* What one compilation at a time uses: an LLVM context (types accumulate in it, so it is renewed
+ * now and then), a target machine per level, and a stack that is deep enough for LLVM's recursion.
+ */
 typedef struct hia_compiler {
   struct hia_compiler *next;
   LLVMContextRef llvm;
@@ -102,7 +104,7 @@ struct hia_session {
   hia_compiler *compilers;
   hia_dylib *dylibs;
   unsigned n_dylibs;
-  char reported[512]; /* what ORC told its error reporter since the last hiaJ_take_error */
+  char reported[512]; /* what ORC passed to its error reporter since the last hiaJ_take_error */
 };
 
 hia_status hiaJ_session_open(const hia_allocator *allocator, hia_session **out, char *error,
@@ -119,18 +121,18 @@ void hiaJ_dylib_put(hia_session *session, hia_dylib *dylib);
 /* The address of a symbol; linking happens here. */
 hia_status hiaJ_lookup(hia_session *session, const hia_dylib *dylib, const char *name,
                        uintptr_t *address, char *error, size_t error_size);
-/* Consumes err; writes its message, with what the reporter heard of the cause. */
+/* Consumes err; writes its message, with the cause that ORC passed to the reporter. */
 void hiaJ_take_error(hia_session *session, LLVMErrorRef err, char *error, size_t error_size);
 
 /* ---- cpu.c ---- */
 
-/* Does LLVM know a processor of this name? (Asked itself, it prints.) */
+/* True if LLVM knows a processor of this name. (LLVM's own lookup prints a warning if not.) */
 bool hiaJ_cpu_exists(const char *name);
 
 /* ---- optimize.c ---- */
 
-/* Between the parts of a pipeline it is looked at the time: *is_cut is set if the rest was left
- * out, and what `look` ends with is returned. `look` may be NULL. */
+/* Checks `look` between the parts of a pipeline: sets *is_cut if it is late and the rest was left
+ * out, and returns the status that `look` ends with. `look` may be NULL. */
 hia_status hiaJ_optimize(hia_session *session, LLVMModuleRef module, LLVMTargetMachineRef machine,
                          int level, hia_size_class bulk, hia_instrument instrument,
                          const hia_look *look, bool *is_cut, char *error, size_t error_size);

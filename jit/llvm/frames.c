@@ -413,7 +413,7 @@ static void read_places(making *m, const table *functions) {
   }
 }
 
-/* Does every row refer to others that are there, sites to ones before them? */
+/* True if every row refers only to rows that exist, and sites only to earlier sites. */
 static bool are_sound(const table *functions, const table *sites, const table *args) {
   for (uint64_t i = 0; i < functions->n; i++) {
     uint64_t row = i * HIA_FORK_FUNCTION_WORDS;
@@ -473,7 +473,7 @@ static int by_pc(const void *a, const void *b) {
   return x->pc != y->pc ? (x->pc > y->pc) - (x->pc < y->pc) : is_end(y) - is_end(x);
 }
 
-/* LLVM writes functions in order of address; this is for the day it does not. */
+/* LLVM writes functions in order of address today; this does not rely on it. */
 static void sort(hia_frame_list *list) {
   for (uint32_t i = 1; i < list->rows.len; i++) {
     if (list->rows.data[i - 1].pc < list->rows.data[i].pc) continue;
@@ -482,7 +482,7 @@ static void sort(hia_frame_list *list) {
   }
 }
 
-/* Leaves out rows that say what the one before them says. */
+/* Leaves out rows that equal the row before them except for their place. */
 static void shorten(hia_frame_list *list) {
   uint32_t n = 0;
   for (uint32_t i = 0; i < list->rows.len; i++) {
@@ -584,7 +584,7 @@ struct hia_frames {
   _Atomic(const hia_tables *) tables;
 };
 
-/* Without memory the next one tries again. */
+/* When out of memory, the next lookup tries again. */
 static const hia_tables *make(hia_frames *f) {
   if (HIA_TRY(&f->comp)) return hiaJ_frames_make(&f->comp, f->object, f->entries);
   hiaR_comp_free(&f->comp);

@@ -57,7 +57,8 @@ static const char *pipeline(int level, hia_size_class bulk) {
   return bulk == HIA_SIZE_UNROLLED ? unrolled_pipeline : many_pipeline;
 }
 
-/* Generated code takes part in sanitizer builds: LLVM's own instrumentation comes last. */
+/* In sanitizer builds generated code is instrumented too: LLVM's own instrumentation passes come
+ * last. */
 static const char *instrumentation(hia_instrument instrument) {
   switch (instrument) {
   case HIA_INSTRUMENT_ASAN: return "asan";

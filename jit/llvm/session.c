@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Contexts keep every type and constant that was ever made in them. */
+/* An LLVM context keeps every type and constant that was ever made in it. */
 enum { USES_OF_A_CONTEXT = 64 };
 
 /* ---- LLVM's own global state: set up once, never taken down ---- */
@@ -45,8 +45,8 @@ static void set_up_llvm(void) {
 
 /* ---- errors ---- */
 
-/* ORC tells the cause of a failed lookup to this function only; the lookup itself then says no more
- * than which symbols it could not give. */
+/* ORC passes the cause of a failed lookup to this function only; the error of the lookup itself
+ * names no more than the symbols that it could not resolve. */
 static void report(void *user, LLVMErrorRef err) {
   hia_session *session = user;
   char *message = LLVMGetErrorMessage(err); /* consumes err */
@@ -259,7 +259,7 @@ static hia_status open_target(hia_session *session, char *error, size_t error_si
   LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(machine);
   session->data_layout = LLVMCopyStringRepOfTargetData(layout);
   LLVMDisposeTargetData(layout);
-  /* The builder takes over the machine, LLJIT the builder, also on failure. */
+  /* The builder takes ownership of the machine, and LLJIT of the builder, also on failure. */
   LLVMOrcLLJITBuilderRef builder = LLVMOrcCreateLLJITBuilder();
   LLVMOrcLLJITBuilderSetJITTargetMachineBuilder(
       builder, LLVMOrcJITTargetMachineBuilderCreateFromTargetMachine(machine));

@@ -46,7 +46,7 @@ uint64_t hia_timeline_dropped(hia_timeline *timeline) {
 typedef struct output {
   hia_write write;
   void *user;
-  bool is_stopped; /* the host has had enough */
+  bool is_stopped; /* the host's `write` returned false */
   bool has_event;
   size_t len;
   char bytes[8192];
@@ -141,7 +141,7 @@ typedef struct track {
   size_t n_jobs;
 } track;
 
-/* A curve; points that change nothing are left out. */
+/* A curve; points with the value of the point before are left out. */
 typedef struct counter {
   const char *name;
   double shown;
@@ -160,7 +160,7 @@ typedef struct reading {
   uint32_t n_tracks;
   uint32_t *heap; /* tracks with events left, the earliest first */
   uint32_t n_heap;
-  /* Counters: the curve's current point. */
+  /* Counters: the current point of the curve. */
   uint64_t from, bin, counted_to; /* when the events begin; a point's length; times */
   uint64_t busy_ns;               /* summed over threads, since the point's begin */
   uint64_t point;
@@ -235,7 +235,7 @@ static void put_job(reading *r, const hia_event *e) {
   putf(r->out, "}");
 }
 
-/* The name of a job that has just begun: what it calls, which the next event tells. */
+/* The name of a job that has just begun: the function that it calls, which the next event holds. */
 static const char *callee_of(const reading *r, const track *t, const hia_event *e) {
   const char *name = NULL;
   if (t->next < t->end && event_at(t, t->next)->kind == HIA_EVENT_CALLEE)
@@ -395,7 +395,7 @@ static void slice(reading *r, track *t, uint64_t i) {
   if (r->out) put_end(r, t, e->at, e);
 }
 
-/* One tip of an arrow, once, if it has both. */
+/* Draws one end of an arrow, once, if both ends are kept. */
 static void draw(reading *r, const track *t, const hia_event *e, uint8_t *job, unsigned flag) {
   if (!r->out || *job & flag) return;
   *job |= (uint8_t)flag;
@@ -508,7 +508,7 @@ static void pass(reading *r) {
 /* ---- the compiler's phases ---- */
 
 /* Several threads may compile at once: each phase goes to the first of the compiler's tracks that
- * is free. Answers how many there are; place[i] is that of spans[order[i]]. */
+ * is free. Returns the number of tracks; place[i] is the track of spans[order[i]]. */
 static uint32_t place_spans(reading *r, uint32_t *order, uint32_t *place, uint64_t *until) {
   const hia_span *spans = r->timeline->spans;
   uint32_t n = r->timeline->n_spans, n_tracks = 0;
@@ -606,7 +606,7 @@ static void write_all(reading *r) {
 
 /* Where the events begin and end, and how many promotions are kept of each ring. */
 static bool prepare(reading *r, hia_timeline *timeline) {
-  /* Whoever made a ring had the lock: what they did is seen from here on. */
+  /* The threads that made rings held the lock: taking it makes their writes visible here. */
   pthread_mutex_lock(&timeline->lock);
   pthread_mutex_unlock(&timeline->lock);
   uint64_t first = UINT64_MAX, last = 0;
