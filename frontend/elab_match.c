@@ -2,9 +2,15 @@
 /* `match` on integers and booleans.
  *
  * A few integers are tested one after the other. With many, such a chain would nest as deep as
- * there are arms. Instead, a balanced tree of comparisons first finds the number of the arm and
- * evaluates nothing else: the last arm stands at every leaf, but only as its number. A second tree
- * branches on that number. Both trees are as deep as the logarithm of the number of arms. */
+ * there are arms. They become a search tree, balanced over the sorted constants, whose inner nodes
+ * are `<`. A leaf is one arm; it compares with its constant, unless the way to it leaves nothing
+ * else, and else takes the last arm, which stands for all other values.
+ *
+ * So the last arm is copied to every leaf that compares. Where that would be much, a first tree
+ * finds out whether the value is one of the constants; if it is, a second one, which then compares
+ * with no constant at its leaves, finds the arm. Both search the subject itself: comparing the
+ * number of an arm, which a first tree could find, makes LLVM look at each arm's number for each
+ * comparison. */
 #include "frontend/ast.h"
 
 #include <stdlib.h>
@@ -14,11 +20,19 @@ typedef struct literal {
   uint32_t arm;
 } literal;
 
+/* What the subject can be: from `least` to `most`. */
+typedef struct range {
+  int64_t least, most;
+} range;
+
+/* Nodes of syntax that the copies of the last arm may add, for each arm. */
+enum { MAX_COPIED = 8 };
+
 typedef struct matcher {
   hia_elab *e;
   const uint32_t *arms; /* pattern, expression, ... */
   uint32_t n_arms;      /* the last one matches whatever the others do not */
-  literal *literals;    /* of the others */
+  literal *literals;    /* of the others; in a tree, sorted */
   hia_value_id subject;
   hia_dtype dtype;
   hia_itype type; /* of the result */
@@ -72,48 +86,113 @@ static void elab_chain(matcher *m, uint32_t arm) {
   hiaF_elab_results(e, node);
 }
 
-/* Finds the number of the arm (i32), which is that of one of literals[low .. high) or the last. */
-static hia_value_id find_arm(matcher *m, uint32_t low, uint32_t high) {
-  hia_elab *e = m->e;
-  if (high - low == 1) {
-    hia_value_id in[3];
-    in[0] = compare(m, HIA_OP_EQ, m->subject, m->dtype, m->literals[low].value);
-    in[1] = hiaG_const(e->g, e->fn, e->region, HIA_I32,
-                       hiaR_from_i32((int32_t)m->literals[low].arm), m->loc);
-    in[2] =
-        hiaG_const(e->g, e->fn, e->region, HIA_I32, hiaR_from_i32((int32_t)m->n_arms - 1), m->loc);
-    return hiaG_op(e->g, e->fn, e->region, HIA_OP_SELECT, in, 3, m->loc);
-  }
-  hia_region_id outer = e->region;
+/* ---- the search tree ---- */
+
+static bool is_certain(range r) { return r.least == r.most; }
+
+/* The halves of literals[low .. high), of which there are two or more. */
+static uint32_t split(const matcher *m, uint32_t low, uint32_t high, range r, range halves[2]) {
   uint32_t middle = low + (high - low) / 2;
-  hia_value_id less = compare(m, HIA_OP_LT, m->subject, m->dtype, m->literals[middle].value);
-  hia_node_id node = hiaF_elab_if(e, less, HIA_I32, m->loc);
-  for (uint32_t k = 0; k < 2; k++) {
-    e->region = regions_of(m, node) + k;
-    hia_value_id found = k == 0 ? find_arm(m, low, middle) : find_arm(m, middle, high);
-    hiaG_yield(e->g, e->fn, e->region, &found, 1);
-  }
-  e->region = outer;
-  return hiaG_out(e->fn, node, 0);
+  int64_t value = m->literals[middle].value;
+  halves[0] = (range){r.least, value - 1}; /* no overflow: literals[low] is less */
+  halves[1] = (range){value, r.most};
+  return middle;
 }
 
-/* Branches to the arm with the number `arm`, one of low .. high - 1. */
-static void branch(matcher *m, hia_value_id arm, uint32_t low, uint32_t high) {
+/* The leaves at which the last arm stands. */
+static uint32_t count_copies(const matcher *m, uint32_t low, uint32_t high, range r) {
+  range halves[2];
+  if (high - low == 1) return !is_certain(r);
+  uint32_t middle = split(m, low, high, r, halves);
+  return count_copies(m, low, middle, halves[0]) + count_copies(m, middle, high, halves[1]);
+}
+
+/* Nodes of its syntax: they lie between its pattern and its root, which is made last. */
+static uint32_t size_of_arm(const matcher *m, uint32_t arm) {
+  hia_ast_id pattern = m->arms[2 * arm], body = m->arms[2 * arm + 1];
+  return body > pattern ? body - pattern : UINT32_MAX;
+}
+
+typedef enum tree_kind {
+  TREE_WHOLE,  /* gives what the match gives */
+  TREE_IS_ANY, /* true if the subject is one of the constants */
+  TREE_CONST,  /* as TREE_WHOLE, where the subject is one of the constants */
+} tree_kind;
+
+static void push_bool(matcher *m, bool value) {
+  hia_elab *e = m->e;
+  hia_value_id is = hiaG_const(e->g, e->fn, e->region, HIA_BOOL, hiaR_from_bool(value), m->loc);
+  hiaR_push(e->p->arena, &e->words, is);
+}
+
+static void leaf(matcher *m, tree_kind kind, const literal *l, range r) {
+  hia_elab *e = m->e;
+  if (kind == TREE_IS_ANY && is_certain(r)) {
+    push_bool(m, true);
+  } else if (kind == TREE_IS_ANY) {
+    hiaR_push(e->p->arena, &e->words, compare(m, HIA_OP_EQ, m->subject, m->dtype, l->value));
+  } else if (kind == TREE_CONST || is_certain(r)) {
+    elab_arm(m, l->arm);
+  } else {
+    hia_region_id outer = e->region;
+    uint32_t base = e->words.len;
+    hia_value_id is = compare(m, HIA_OP_EQ, m->subject, m->dtype, l->value);
+    hia_node_id node = hiaF_elab_if(e, is, m->type, m->loc);
+    for (uint32_t k = 0; k < 2; k++) {
+      e->region = regions_of(m, node) + k;
+      elab_arm(m, k == 0 ? l->arm : m->n_arms - 1);
+      hiaF_elab_yield(e, e->region, base);
+    }
+    e->region = outer;
+    hiaF_elab_results(e, node);
+  }
+}
+
+/* Pushes what the tree over literals[low .. high) gives for a subject in the range. */
+static void search(matcher *m, tree_kind kind, uint32_t low, uint32_t high, range r) {
   hia_elab *e = m->e;
   if (high - low == 1) {
-    elab_arm(m, low);
+    leaf(m, kind, &m->literals[low], r);
+    return;
+  }
+  range halves[2];
+  hia_region_id outer = e->region;
+  uint32_t base = e->words.len, middle = split(m, low, high, r, halves);
+  hia_value_id less = compare(m, HIA_OP_LT, m->subject, m->dtype, m->literals[middle].value);
+  hia_node_id node =
+      hiaF_elab_if(e, less, kind == TREE_IS_ANY ? (hia_itype)HIA_BOOL : m->type, m->loc);
+  for (uint32_t k = 0; k < 2; k++) {
+    e->region = regions_of(m, node) + k;
+    search(m, kind, k == 0 ? low : middle, k == 0 ? middle : high, halves[k]);
+    hiaF_elab_yield(e, e->region, base);
+  }
+  e->region = outer;
+  hiaF_elab_results(e, node);
+}
+
+static void elab_tree(matcher *m) {
+  hia_elab *e = m->e;
+  uint32_t n = m->n_arms - 1, last = size_of_arm(m, n);
+  range all = {INT64_MIN, INT64_MAX};
+  if (m->dtype == HIA_I32) all = (range){INT32_MIN, INT32_MAX};
+  if ((uint64_t)count_copies(m, 0, n, all) * last <= (uint64_t)n * MAX_COPIED) {
+    search(m, TREE_WHOLE, 0, n, all);
     return;
   }
   hia_region_id outer = e->region;
-  uint32_t base = e->words.len, middle = low + (high - low) / 2;
-  hia_value_id less = compare(m, HIA_OP_LT, arm, HIA_I32, middle);
-  hia_node_id node = hiaF_elab_if(e, less, m->type, m->loc);
-  e->region = regions_of(m, node);
-  branch(m, arm, low, middle);
-  hiaF_elab_yield(e, e->region, base);
-  e->region = regions_of(m, node) + 1;
-  branch(m, arm, middle, high);
-  hiaF_elab_yield(e, e->region, base);
+  uint32_t base = e->words.len;
+  search(m, TREE_IS_ANY, 0, n, all);
+  hia_value_id is_any = e->words.data[base];
+  e->words.len = base;
+  hia_node_id node = hiaF_elab_if(e, is_any, m->type, m->loc);
+  for (uint32_t k = 0; k < 2; k++) {
+    e->region = regions_of(m, node) + k;
+    if (k == 0)
+      search(m, TREE_CONST, 0, n, all);
+    else
+      elab_arm(m, n);
+    hiaF_elab_yield(e, e->region, base);
+  }
   e->region = outer;
   hiaF_elab_results(e, node);
 }
@@ -137,8 +216,7 @@ static void elab_integers(matcher *m) {
     return;
   }
   qsort(m->literals, m->n_arms - 1, sizeof *m->literals, by_value);
-  hia_value_id arm = find_arm(m, 0, m->n_arms - 1);
-  branch(m, arm, 0, m->n_arms);
+  elab_tree(m);
 }
 
 static uint32_t bool_arm(const matcher *m, bool value) {
