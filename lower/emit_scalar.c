@@ -50,20 +50,21 @@ static void divide(hia_emit *e, hia_node_id n, bool is_rem) {
   LLVMValueRef least =
       LLVMConstInt(type, t == HIA_I32 ? (uint32_t)INT32_MIN : (uint64_t)INT64_MIN, false);
   LLVMBasicBlockRef special = hiaL_block(e, "special"), usual = hiaL_block(e, "divide"),
-                    minus_one = hiaL_block(e, "minus_one"), by_zero = hiaL_block(e, "by_zero"),
-                    overflow = hiaL_block(e, "overflow"), negate = hiaL_block(e, "negate"),
+                    failing = hiaL_block(e, "failing"), negate = hiaL_block(e, "negate"),
                     join = hiaL_block(e, "divided");
   LLVMValueRef next = LLVMBuildAdd(e->b, b, one, "");
   hiaL_unlikely(e, LLVMBuildICmp(e->b, LLVMIntULE, next, one, "is_special"), special, usual);
   hiaL_at(e, special);
-  LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntEQ, b, LLVMConstNull(type), "is_zero"), by_zero,
-                  minus_one);
-  hiaL_at(e, minus_one);
-  hiaL_unlikely(e, LLVMBuildICmp(e->b, LLVMIntEQ, a, least, "is_least"), overflow, negate);
-  hiaL_at(e, by_zero);
-  hiaL_fail(e, loc, HIA_DIV_ZERO, none);
-  hiaL_at(e, overflow);
-  hiaL_fail(e, loc, HIA_DIV_OVERFLOW, none);
+  /* One place that fails: where there are many divisions, LLVM's time goes to their blocks. */
+  LLVMValueRef is_zero = LLVMBuildICmp(e->b, LLVMIntEQ, b, LLVMConstNull(type), "is_zero");
+  LLVMValueRef is_least = LLVMBuildICmp(e->b, LLVMIntEQ, a, least, "is_least");
+  hiaL_unlikely(e, LLVMBuildOr(e->b, is_zero, is_least, "fails"), failing, negate);
+  hiaL_at(e, failing);
+  LLVMTypeRef i32 = e->types[HIA_I32];
+  hiaL_fail_with(e, loc,
+                 LLVMBuildSelect(e->b, is_zero, LLVMConstInt(i32, HIA_DIV_ZERO, false),
+                                 LLVMConstInt(i32, HIA_DIV_OVERFLOW, false), "status"),
+                 none);
   LLVMValueRef results[2];
   hiaL_at(e, negate);
   results[0] = is_rem ? LLVMConstNull(type) : LLVMBuildNeg(e->b, a, "");

@@ -25,25 +25,20 @@ exit:                                             ; preds = %head
 
 special:                                          ; preds = %round2
   %is_zero = icmp eq i64 %round1, 0
-  br i1 %is_zero, label %by_zero, label %minus_one
+  %is_least = icmp eq i64 %round, -9223372036854775808
+  %fails = or i1 %is_zero, %is_least
+  br i1 %fails, label %failing, label %negate, !prof !8
 
 divide:                                           ; preds = %round2
   %5 = srem i64 %round, %round1
   br label %divided
 
-minus_one:                                        ; preds = %special
-  %is_least = icmp eq i64 %round, -9223372036854775808
-  br i1 %is_least, label %overflow, label %negate, !prof !8
-
-by_zero:                                          ; preds = %special
-  call void @hiaR_stub_fail(ptr swiftself %0, i32 7, i32 16, i64 0)
+failing:                                          ; preds = %special
+  %status = select i1 %is_zero, i32 16, i32 17
+  call void @hiaR_stub_fail(ptr swiftself %0, i32 7, i32 %status, i64 0)
   unreachable
 
-overflow:                                         ; preds = %minus_one
-  call void @hiaR_stub_fail(ptr swiftself %0, i32 7, i32 17, i64 0)
-  unreachable
-
-negate:                                           ; preds = %minus_one
+negate:                                           ; preds = %special
   br label %divided
 
 divided:                                          ; preds = %divide, %negate
