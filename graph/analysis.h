@@ -61,12 +61,14 @@ uint64_t hiaG_cost(const hia_fn *fn, hia_node_id n); /* of a node that is no cal
 /* True if a run of the function may come to a poll. */
 bool hiaG_polls(const hia_fn *fn);
 bool hiaG_is_large(const hia_fn *fn);
-/* How large a graph is, for the choice of algorithms: some are quadratic in it. */
+/* The size of a graph, by its largest function: which of LLVM's algorithms are quadratic in it, or
+ * worse, and must be kept away. docs/native.md, "Compile time", has the measurements. */
 typedef enum hia_size_class {
   HIA_SIZE_USUAL,
   HIA_SIZE_UNROLLED, /* unrolled recursion: a function of many alike conditions on few values */
   HIA_SIZE_MANY,     /* functions, or results of one */
-  HIA_SIZE_LARGE     /* a function of very many nodes or regions */
+  HIA_SIZE_LARGE,    /* a function of thousands of nodes or branches: light passes */
+  HIA_SIZE_HUGE      /* of more still: the fast code generator, which is linear, besides */
 } hia_size_class;
 hia_size_class hiaG_size_class(const hia_graph *g);
 

@@ -38,24 +38,77 @@ hia_path hiaG_longer_path(hia_path a, hia_path b) {
 
 /* ---- sizes ---- */
 
-enum { UNROLLED_NODES = 200, MANY_NODES = 4000, MANY_REGIONS = 1000 };
-enum { MANY_FUNCTIONS = 64, MANY_RESULTS = 32 };
+enum { UNROLLED_NODES = 200, MANY_FUNCTIONS = 64, MANY_RESULTS = 32, HUGE_RESULTS = 256 };
+
+/* What LLVM has to do with a function. */
+typedef struct hia_bulk {
+  uint32_t nodes, branches; /* nodes that become several instructions and blocks count so often */
+  uint32_t loops, nesting;  /* of loops in one another */
+} hia_bulk;
+/* Below `large` a function takes up to a second with all passes; up to `huge` it takes that with
+ * few passes and the optimising code generator. */
+static const hia_bulk large = {4000, 1000, 100, 20}, huge = {12000, 2000, 200, 40};
+
+static bool is_beyond(const hia_bulk *size, const hia_bulk *limit) {
+  return size->nodes > limit->nodes || size->branches > limit->branches ||
+         size->loops > limit->loops || size->nesting > limit->nesting;
+}
+
+/* Loops around a region and the one it is the head of; no more than are of interest. */
+static uint32_t nesting_of(const hia_fn *fn, hia_region_id r) {
+  uint32_t n = 0;
+  for (; r != HIA_NONE && n <= huge.nesting; r = fn->regions.data[r].parent)
+    n += fn->regions.data[r].kind == HIA_REGION_HEAD;
+  return n;
+}
+
+/* True for a division that compares its divisor first. */
+static bool is_checked_division(const hia_fn *fn, hia_node_id n) {
+  hia_word divisor;
+  if (!(hiaR_ops[fn->nodes.data[n].op].traits & HIA_T_RAISES_INT)) return false;
+  hia_dtype type = hiaG_node_dtype(fn, n);
+  return (type == HIA_I32 || type == HIA_I64) && !hiaG_is_const(fn, hiaG_in(fn, n, 1), &divisor);
+}
+
+static hia_bulk bulk_of(const hia_fn *fn) {
+  hia_bulk size = {.nodes = fn->nodes.len, .branches = fn->regions.len};
+  for (hia_node_id n = 0; n < fn->nodes.len; n++) {
+    unsigned op = fn->nodes.data[n].op;
+    if (op == HIA_OP_FAIL || op == HIA_OP_CHARGE) {
+      size.branches++;
+    } else if (is_checked_division(fn, n)) {
+      size.nodes += 8;
+      size.branches += 3;
+    }
+  }
+  for (hia_region_id r = 0; r < fn->regions.len; r++) {
+    if (fn->regions.data[r].kind != HIA_REGION_HEAD) continue;
+    uint32_t nesting = nesting_of(fn, r);
+    if (nesting > size.nesting) size.nesting = nesting;
+    size.loops++;
+  }
+  return size;
+}
 
 bool hiaG_is_large(const hia_fn *fn) {
-  return fn->nodes.len > MANY_NODES || fn->regions.len > MANY_REGIONS;
+  hia_bulk size = bulk_of(fn);
+  return is_beyond(&size, &large);
 }
 
 hia_size_class hiaG_size_class(const hia_graph *g) {
   uint32_t n = 0;
-  bool is_unrolled = false, is_wide = false;
+  bool is_unrolled = false, is_wide = false, is_large = false;
   for (hia_fn_id f = 0; f < g->fns.len; f++) {
     const hia_fn *fn = hiaG_fn(g, f);
     if (fn->is_removed) continue;
-    if (hiaG_is_large(fn)) return HIA_SIZE_LARGE;
+    hia_bulk size = bulk_of(fn);
+    if (is_beyond(&size, &huge) || fn->n_results > HUGE_RESULTS) return HIA_SIZE_HUGE;
+    is_large |= is_beyond(&size, &large);
     is_wide |= fn->n_results > MANY_RESULTS;
     is_unrolled |= g->is_unrolled && fn->nodes.len > UNROLLED_NODES;
     n++;
   }
+  if (is_large) return HIA_SIZE_LARGE;
   if (n > MANY_FUNCTIONS || is_wide) return HIA_SIZE_MANY;
   return is_unrolled ? HIA_SIZE_UNROLLED : HIA_SIZE_USUAL;
 }

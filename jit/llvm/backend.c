@@ -218,7 +218,9 @@ static void run(job *j) {
     return;
   }
   /* An object gets a fresh target machine, since a used one keeps state of its earlier modules. */
-  int level = j->work == compile_typed ? 0 : level_of(j->options);
+  int level = j->work == compile_typed
+                  ? 0
+                  : hiaJ_codegen_level(level_of(j->options), hiaG_size_class(j->g));
   j->machine = j->plan ? hiaJ_machine_for(j->session, j->plan->cpu, level)
                        : hiaJ_machine(j->session, j->compiler, level);
   /* Names of values and blocks are needed only in dumps. */

@@ -131,6 +131,8 @@ bool hiaJ_cpu_exists(const char *name);
 
 /* ---- optimize.c ---- */
 
+/* The level of the code generator for a graph of this size, where the options ask for `level`. */
+int hiaJ_codegen_level(int level, hia_size_class size);
 /* Checks `look` between the parts of a pipeline: sets *is_cut if it is late and the rest was left
  * out, and returns the status that `look` ends with. `look` may be NULL. */
 hia_status hiaJ_optimize(hia_session *session, LLVMModuleRef module, LLVMTargetMachineRef machine,

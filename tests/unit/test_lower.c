@@ -619,6 +619,34 @@ Test(lower, functions_of_many_results_are_not_looked_at_together) {
   world_free(&w);
 }
 
+/* What has a class is a function of it: by nodes, by branches, those of divisions included. */
+Test(lower, size_classes) {
+  static const struct {
+    const char *op;
+    unsigned n;
+    hia_size_class size;
+  } rows[] = {
+      {"add", 3900, HIA_SIZE_USUAL}, {"add", 4100, HIA_SIZE_LARGE}, {"add", 12100, HIA_SIZE_HUGE},
+      {"div", 300, HIA_SIZE_USUAL},  {"div", 400, HIA_SIZE_LARGE},  {"div", 700, HIA_SIZE_HUGE},
+  };
+  world w;
+  world_init(&w);
+  NO_THROW(&w.e, {
+    for (size_t k = 0; k < HIA_LEN(rows); k++) {
+      hia_text t;
+      hiaR_text_init(&t, &w.e.comp.arena);
+      hiaR_text_addf(&t, "graph functions \"line\"\nfn f (i32, i32) -> (i32) root (i32, i32) -> "
+                         "i32 {\n%%0:i32 = arg 0\n%%1:i32 = arg 1\n");
+      for (unsigned i = 0; i < rows[k].n; i++)
+        hiaR_text_addf(&t, "%%%u:i32 = %s %%%u, %%1\n", i + 2, rows[k].op, i ? i + 1 : 0);
+      hiaR_text_addf(&t, "yield %%%u\n}\n", rows[k].n + 1);
+      cr_assert_eq(hiaG_size_class(graph_of(&w, t.data)), rows[k].size, "%s %u", rows[k].op,
+                   rows[k].n);
+    }
+  });
+  world_free(&w);
+}
+
 /* Level 1 took exponential time over what graphs that are unrolled twice make of loops. */
 Test(lower, loops_are_closed_at_level_1) {
   world w;
