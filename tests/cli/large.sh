@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0
+# Large programs of every form that `./dev bench compile` knows, as native code and interpreted: both must
+# give one result. No time is asserted: whatever is quadratic in one of them takes longer than the
+# test may.
+#
+#   large.sh HIATON BENCH-COMPILE
+set -u
+hiaton=$1 bench=$2
+work=$(mktemp -d) || exit 2
+trap 'rm -rf "$work"' EXIT
+passed=0 failed=0
+
+# agree FORM SIZE ARGUMENTS...: each word of ARGUMENTS is a run, of arguments separated by commas.
+agree() {
+  local form=$1 size=$2 arguments native interpreted
+  shift 2
+  "$bench" --text "$form" "$size" >"$work/program.hia"
+  for arguments in "$@"; do
+    # shellcheck disable=SC2086 # one word an argument
+    native=$("$hiaton" run "$work/program.hia" -- ${arguments//,/ } 2>&1)
+    # shellcheck disable=SC2086
+    interpreted=$("$hiaton" run --engine interp "$work/program.hia" -- ${arguments//,/ } 2>&1)
+    if [ -n "$native" ] && [ "$native" = "$interpreted" ]; then
+      passed=$((passed + 1))
+    else
+      failed=$((failed + 1))
+      printf 'FAILED: %s of %s, main(%s): native %s, interpreted %s\n' "$form" "$size" "$arguments" \
+        "${native:0:200}" "${interpreted:0:200}"
+    fi
+  done
+}
+
+agree 'functions' 500 4
+agree 'chain of calls' 5000 3 9999
+agree 'recursive group' 3000 0 10000
+agree 'calls in a line' 10000 -1000000000
+agree 'arms' 12000 -331804474,5 0,7 5,5
+agree 'arms, constants' 12000 0,1 11999,1 12000,9 -2147483648,2
+agree 'arms that fail' 4000 3,9 11997,-1 11997,-16000 1,0 6,-8
+agree 'arms that call' 12000 0,7 11999,5 12000,3
+agree 'divisions' 8000 2000000000,3 5,-4000 -2147483648,-1
+agree 'operations' 20000 3,4
+agree 'branches' 10000 3,4 50000,-4
+agree 'loops' 3000 0,5 3,5
+agree 'nested loops' 490 1,2
+agree 'nested branches' 480 3,4 5,-1
+agree 'nested conditions' 480 3,4
+agree 'nested blocks' 480 3,4
+agree 'brackets' 480 3,4
+agree 'nested tuples' 200 3,4 4,3
+agree 'wide tuples' 960 3,4 4,3
+agree 'wide loops' 960 7,4
+
+printf '%d passed, %d failed, %d skipped\n' "$passed" "$failed" 0
+[ "$failed" -eq 0 ]
