@@ -31,15 +31,15 @@ agree() {
   done
 }
 
-agree 'functions' 500 4
-agree 'chain of calls' 5000 3 9999
-agree 'recursive group' 3000 0 10000
+agree 'functions' 200 4
+agree 'chain of calls' 5000 9999
+agree 'recursive group' 1500 10000
 agree 'calls in a line' 10000 -1000000000
-agree 'arms' 12000 -331804474,5 0,7 5,5
-agree 'arms, constants' 12000 0,1 11999,1 12000,9 -2147483648,2
-agree 'arms that fail' 4000 3,9 11997,-1 11997,-16000 1,0 6,-8
-agree 'arms that call' 12000 0,7 11999,5 12000,3
-agree 'divisions' 8000 2000000000,3 5,-4000 -2147483648,-1
+agree 'arms' 12000 -331804474,5 5,5
+agree 'arms, constants' 12000 11999,1 12000,9
+agree 'arms that fail' 4000 3,9 11997,-16000
+agree 'arms that call' 12000 11999,5 12000,3
+agree 'divisions' 8000 2000000000,3 5,-4000
 agree 'operations' 20000 3,4
 agree 'branches' 10000 3,4 50000,-4
 agree 'loops' 3000 0,5 3,5
