@@ -62,6 +62,8 @@ static void run_some(host *h) {
         *arg = hia_value_i32(h->engine,
                              (int32_t)(jobs[k].least + random_below(&h->random, jobs[k].more)));
     if (hia_module_function(h->module, jobs[k].name, &function, NULL) != HIA_OK) abort();
+    /* A run that is cancelled while its function is compiled does not begin. */
+    if (hia_function_prepare(function, NULL) != HIA_OK) abort();
     hia_run(function, &arg, 1, &options, &result, NULL);
     h->steals += stats.steals;
     hia_value_free(result);
