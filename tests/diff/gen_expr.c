@@ -115,8 +115,10 @@ gen_expr *gen_literal(gen *g, gen_type type) {
       strcpy(d, floats_f64[below(g, sizeof floats_f64 / sizeof *floats_f64)]);
     else if (type == GEN_X || chance(g, 50))
       strcpy(d, floats[below(g, type == GEN_X ? 8 : sizeof floats / sizeof *floats)]);
-    else
-      snprintf(d, sizeof e->as.digits, "%u.%u", below(g, 20), below(g, 1000));
+    else {
+      uint32_t whole = below(g, 20);
+      snprintf(d, sizeof e->as.digits, "%u.%u", whole, below(g, 1000));
+    }
     return e;
   }
   if (type == GEN_I32 && chance(g, 18)) {
@@ -550,7 +552,11 @@ static gen_expr *number_of(gen *g, gen_type type, uint32_t depth) {
 
 static gen_expr *bool_of(gen *g, uint32_t depth) {
   uint32_t k = below(g, 100);
-  if (k < 50) return op_of(g, GEN_EQ + below(g, 6), GEN_BOOL, gen_scalar_type(g), depth);
+  if (k < 50) {
+    gen_type t =
+        gen_scalar_type(g); /* before the operator: compilers differ in the order of arguments */
+    return op_of(g, GEN_EQ + below(g, 6), GEN_BOOL, t, depth);
+  }
   if (k < 55) {
     gen_type t = gen_number_type(g);
     if (is_floating(g, t)) return op_of(g, GEN_ISNAN + below(g, 2), GEN_BOOL, t, depth);

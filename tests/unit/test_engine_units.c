@@ -339,7 +339,11 @@ Test(engine_units, modules_give_back_their_memory) {
   for (int i = WARM; i < ROUNDS; i++) come_and_go(engine, i);
   long grown = (resident_pages() - before) * 4;
   hia_engine_free(engine);
+#ifdef HIA_ASAN
+  (void)grown; /* what is freed waits in AddressSanitizer's quarantine; its leaks are looked for */
+#else
   cr_assert_lt(grown, 3 * (ROUNDS - WARM), "%ld KiB more for %d modules", grown, ROUNDS - WARM);
+#endif
 }
 
 /* ---- runs that end while their function is compiled ---- */
