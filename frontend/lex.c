@@ -173,10 +173,9 @@ static void skip_space(hia_lexer *l) {
       continue;
     }
     if (c != '#' && !is_line && !is_block) return;
-    const char *nl = memchr(text + l->at, '\n', l->source->len - l->at);
     const char *close = is_block && !l->has_open_comment ? strstr(text + l->at + 2, "*/") : NULL;
     l->has_open_comment |= is_block && close == NULL; /* its end is not searched again */
-    uint32_t end = nl != NULL ? (uint32_t)(nl - text) : (uint32_t)l->source->len;
+    uint32_t end = l->at + (uint32_t)strcspn(text + l->at, "\n"); /* or the NUL: a part's own end */
     if (close != NULL) end = (uint32_t)(close - text) + 2;
     if (c != '#') foreign_comment(l, end);
     l->at = end;
