@@ -3,6 +3,7 @@
  * every state; the passes take a verified graph and leave one; what they leave becomes an image
  * that the loader takes, and both engines run it to the same end. */
 #include "graph/graph.h"
+#include "runtime/interp/run.h"
 #include "runtime/runtime.h"
 #include <stdio.h>
 #include <stdlib.h>
