@@ -5,6 +5,7 @@
  * Bytes as they come are refused for their hash, nearly all of them. So they are loaded twice: as
  * they are, and with the head that they would need. */
 #include "runtime/image/loaded.h"
+#include "runtime/interp/run.h"
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
