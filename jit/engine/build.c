@@ -232,7 +232,7 @@ static hia_status build(hia_module *module, hia_function *const *functions, size
   hia_build_options own = HIA_BUILD_OPTIONS_INIT;
   if (hiaJ_copy_options(allocator, "build options", &own, sizeof own, options, error))
     return HIA_ARGUMENT;
-  if (!write) return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "nobody to write to");
+  if (!write) return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "no write function");
   hia_building b = {.module = module, .functions = functions, .n = n, .options = &own};
   hia_status status = check(&b, error);
   if (status != HIA_OK) return status;

@@ -168,7 +168,7 @@ hia_status hia_module_dump(hia_module *module, hia_function *const *functions, s
   hia_dump_options own = HIA_DUMP_OPTIONS_INIT;
   if (hiaJ_copy_options(allocator, "dump options", &own, sizeof own, options, error))
     return HIA_ARGUMENT;
-  if (!write) return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "nobody to write to");
+  if (!write) return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "no write function");
   dumping d = {.functions = functions, .n = n, .options = &own};
   hia_status status = check_dump(module, &d, error);
   if (status != HIA_OK) return status;

@@ -1,12 +1,13 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* The table behind which all of LLVM lies (jit.h), and the way of one graph through it:
+/* The table of functions through which jit/engine/ reaches LLVM (jit.h), and the steps from a graph
+ * to code:
  *
  *   static graph ── lower ──► module ── optimize ──► module ── code generation ──► object file
  *                                                                                   │ bytes kept
  *                                                                            ORC links them
  *
- * The object file is a value of its own, not a by-product of the JIT: frame tables are read out of
- * it, and the same bytes could be written to a disk. */
+ * The object file is a value of its own, not a by-product of the JIT: frame tables are read from
+ * it, and `hiaton build` writes such a file to the disk. */
 #include "jit/llvm/backend.h"
 #include "runtime/native/sanitizer.h"
 #include "runtime/native/tables.h"
@@ -14,33 +15,35 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* LLVM recurses over what users write: long chains of branches, deep expressions. */
-#define COMPILER_STACK       ((size_t)1 << 30)
-#define LEAST_COMPILER_STACK ((size_t)8 << 20)
+/* LLVM recurses over what users write: long chains of branches, deep expressions. Only addresses
+ * are reserved; with less address space the stack is made smaller, down to the minimum. */
+#define COMPILER_STACK     ((size_t)1 << 30)
+#define MIN_COMPILER_STACK ((size_t)8 << 20)
 
 #ifndef HIA_BUILD_VERSION
 #define HIA_BUILD_VERSION "unknown"
 #endif
 
-/* Typed entries and plain functions are objects of their own, made on first request: few functions
- * have them requested, and they would add a third to the compile time of a small function. */
+/* Typed entries and plain functions are objects of their own, compiled at the first request: hosts
+ * request them for few functions, and they would add a third to the compile time of a small
+ * function. */
 struct hia_code {
   hia_session *session;
-  hia_code *typed, *plain;   /* or NULL; without entries and frames */
+  hia_code *typed, *plain;   /* NULL until requested; have no entries and no frames */
   LLVMMemoryBufferRef bytes; /* the object file */
   hia_object object;
   hia_dylib *dylib;
   LLVMOrcResourceTrackerRef tracker;
-  uintptr_t base;        /* where its .text was loaded */
+  uintptr_t base;        /* the address at which .text was loaded */
   hia_entry_at *entries; /* hia_entries */
   size_t n_fns;
   hia_frames *frames;
   hia_unwinder unwinder;
   hia_places places;
-  hia_code_module *module; /* of `typed`: the record, where it was loaded */
+  hia_code_module *module; /* of `typed`: its record in memory */
 };
 
-/* ---- work on the compiler's stack ---- */
+/* ---- jobs, which run on the compiler's stack ---- */
 
 typedef struct job {
   hia_session *session;
@@ -54,7 +57,7 @@ typedef struct job {
   void (*work)(struct job *job);
   hia_host_side host;
 
-  const hia_object_plan *plan; /* NULL: code that is used at once */
+  const hia_object_plan *plan; /* of an object for the linker; NULL: code for this process */
   LLVMTargetMachineRef machine;
 
   LLVMModuleRef module;
@@ -125,8 +128,8 @@ static void generate(job *j, LLVMCodeGenFileType type) {
   j->status = HIA_INTERNAL;
 }
 
-/* An object's plain functions are a module of their own until all passes have run, as in the JIT:
- * beside them LLVM would inline other calls in the rest. */
+/* The plain functions of an object file are a module of their own until all passes have run, as in
+ * the JIT: in one module with them LLVM would inline differently in the other functions. */
 static bool add_plain(job *j) {
   bool has_plain = false;
   for (uint32_t i = 0; j->plan && i < j->plan->n_roots; i++)
@@ -142,14 +145,14 @@ static bool add_plain(job *j) {
     if (plain) LLVMDisposeModule(plain);
     return false;
   }
-  if (!LLVMLinkModules2(rest, plain)) return true; /* takes it, also on failure */
+  if (!LLVMLinkModules2(rest, plain)) return true; /* consumes `plain`, also on failure */
   snprintf(j->error, j->error_size, "plain functions cannot be added");
   j->status = HIA_INTERNAL;
   return false;
 }
 
-/* Code generation cannot be interrupted: this is the last check. Code that is late is generated at
- * the level that is fastest to compile. */
+/* The last check, since code generation cannot be interrupted. If the compilation is late, the code
+ * is generated at level 0, which is the fastest. */
 static bool look_once_more(job *j) {
   const hia_look *look = j->options->look;
   if (!look) return true;
@@ -179,8 +182,9 @@ static void compile_work(job *j) {
   j->report.codegen_ns = hiaR_now() - optimized;
 }
 
-/* Typed entries are written as they are to be: no pass looks at them, and the code generator makes
- * no effort (level 0), which takes a third of its time and costs a call tenths of a nanosecond. */
+/* Lowering writes typed entries in their final form: no pass is run on them, and the code generator
+ * runs at level 0. That takes a third of its time, and a call takes some tenths of a nanosecond
+ * longer. */
 static void compile_typed(job *j) {
   if (lower(j)) generate(j, LLVMObjectFile);
 }
@@ -226,7 +230,7 @@ static void run(job *j) {
   /* Names of values and blocks are needed only in dumps. */
   LLVMContextSetDiscardValueNames(j->compiler->llvm, j->work != dump_work);
   hia_status status = HIA_MEMORY;
-  for (size_t size = COMPILER_STACK; status && size >= LEAST_COMPILER_STACK; size /= 2)
+  for (size_t size = COMPILER_STACK; status && size >= MIN_COMPILER_STACK; size /= 2)
     status = hiaR_context_call(j->compiler->stack, size, work_here, j);
   if (status) {
     snprintf(j->error, j->error_size, "no address space for the compiler's stack");
@@ -246,7 +250,7 @@ static void release(hia_session *session, hia_code *code) {
   bool is_clean = true;
   if (code->tracker) {
     LLVMErrorRef err = LLVMOrcResourceTrackerRemove(code->tracker);
-    if (err) { /* the JITDylib still holds something: it is not used again */
+    if (err) { /* the JITDylib is not empty: the session does not use it again */
       LLVMConsumeError(err);
       is_clean = false;
     }
@@ -264,8 +268,8 @@ static void release(hia_session *session, hia_code *code) {
   hiaR_free(session->allocator, code, sizeof *code);
 }
 
-/* Those of roots and of what is forked; *anchor becomes a root that has an entry. A root that has
- * none is an error of ours. */
+/* Finds the entries of roots and of forked functions by their symbols' names. *anchor receives a
+ * root, HIA_NONE if there is none. False if a root has no entry, which is a bug of lowering. */
 static bool find_entries(const hia_object *object, const hia_graph *g, hia_entry_at *entries,
                          hia_fn_id *anchor) {
   const char *name;
@@ -290,14 +294,15 @@ static bool find_entries(const hia_object *object, const hia_graph *g, hia_entry
   return true;
 }
 
-/* Hands the object to ORC, and finds out where it was put: by a function that is at `offset`. */
+/* Passes the object to ORC, which loads it. The address of the function `name`, which is at
+ * `offset`, gives that of .text. */
 static hia_status link_object(hia_code *code, const char *name, uint64_t offset, char *error,
                               size_t error_size) {
   hia_session *session = code->session;
   code->dylib = hiaJ_dylib_take(session, error, error_size);
   if (!code->dylib) return HIA_MEMORY;
   code->tracker = LLVMOrcJITDylibCreateResourceTracker(code->dylib->ref);
-  /* ORC owns the buffer it is given; the bytes stay ours. */
+  /* ORC takes ownership of the view, not of the bytes. */
   LLVMMemoryBufferRef view = LLVMCreateMemoryBufferWithMemoryRange(
       LLVMGetBufferStart(code->bytes), LLVMGetBufferSize(code->bytes), "hiaton", false);
   LLVMErrorRef err = LLVMOrcLLJITAddObjectFileWithRT(session->jit, code->tracker, view);
@@ -397,7 +402,7 @@ static hia_native_entry entry(const hia_code *code, hia_fn_id f) {
   return (hia_native_entry)(code->base + code->entries[f].entry - 1);
 }
 
-/* ---- what a host comes in by ---- */
+/* ---- typed entries and plain functions ---- */
 
 typedef void (*function)(void);
 
@@ -408,7 +413,7 @@ static bool find_function(const hia_object *object, const char *wanted, uint64_t
   return false;
 }
 
-/* Compiles one of the two objects, which has a function `name`. */
+/* Compiles the object of one side, in which there is a function `name`. */
 static hia_status compile_host(hia_session *session, const hia_graph *g,
                                const hia_compile_options *options, hia_host_side host,
                                const char *name, hia_code **out, char *error, size_t error_size) {
@@ -443,7 +448,7 @@ static hia_status compile_host(hia_session *session, const hia_graph *g,
   return status;
 }
 
-/* The record is the code's, with addresses in it. */
+/* The record of the typed entries receives the addresses of the code that they enter. */
 static void fill_in(const hia_code *code, const hia_graph *g) {
   hia_code_module *module = code->typed->module;
   hia_code_root *root = (hia_code_root *)(uintptr_t)module->roots;
@@ -453,7 +458,7 @@ static void fill_in(const hia_code *code, const hia_graph *g) {
   module->places = code->places;
 }
 
-/* A function of one of the two objects, which is compiled when the first is asked for. */
+/* Finds a function in the object of one side. The first request of a side compiles its object. */
 static hia_status host_function(hia_code *code, const hia_graph *g,
                                 const hia_compile_options *options, hia_host_side side,
                                 const char *name, function *out, char *error, size_t error_size) {
@@ -497,7 +502,7 @@ static const void *object(const hia_code *code, size_t *size) {
 
 /* ---- objects ---- */
 
-/* In a comp of its own, which throws. */
+/* Makes an object file for the linker out of LLVM's. Throws to `comp`, which is its own. */
 static hia_status finish(hia_comp *comp, const hia_allocator *allocator, LLVMMemoryBufferRef object,
                          const hia_graph *g, const hia_object_plan *plan, void **bytes,
                          size_t *size) {
@@ -508,7 +513,7 @@ static hia_status finish(hia_comp *comp, const hia_allocator *allocator, LLVMMem
   if (!hiaJ_object_open(&o, LLVMGetBufferStart(object), LLVMGetBufferSize(object)) ||
       !find_entries(&o, g, entries, &anchor))
     return HIA_INTERNAL;
-  hia_status status = hiaJ_frames_largest(allocator, &o, &largest); /* can each frame be read? */
+  hia_status status = hiaJ_frames_largest(allocator, &o, &largest); /* fails if one is unreadable */
   if (status) return status;
   hia_tables *tables = hiaJ_frames_make(comp, &o, (hia_entries){entries, g->fns.len});
   tables->anchor = entries[plan->roots[0].fn].entry - 1;
@@ -556,8 +561,8 @@ static hia_status build(hia_session *session, const hia_graph *g,
 
 /* ---- dumps ---- */
 
-/* Adds to `out`, whose arena throws to the caller's handler when memory runs out: caught here,
- * since LLVM's memory is still held. */
+/* Adds to `out`. Its arena throws to the caller's handler when memory runs out; this function
+ * catches that, since dump() has yet to free LLVM's memory. */
 static hia_status add_text(hia_text *out, const char *text, size_t len) {
   hia_comp *comp = out->arena->comp;
   hia_status status_before = comp->status;

@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* The LLVM half of jit/: sessions, pipelines, the object file and its frame tables. */
+/* The part of jit/ that uses LLVM: sessions, pipelines, the object file and its frame tables. */
 #ifndef HIA_BACKEND_H
 #define HIA_BACKEND_H
 
@@ -9,7 +9,7 @@
 #include <llvm-c/TargetMachine.h>
 #include <pthread.h>
 
-/* ---- object.c: an object file of our own compiler's (ELF64, relocatable, one .text) ---- */
+/* ---- object.c: object files that LLVM made for us (ELF64, relocatable, one .text) ---- */
 
 typedef struct hia_section {
   const unsigned char *data;
@@ -24,34 +24,34 @@ typedef struct hia_object {
   hia_section text, eh_frame, debug_line, forks, fork_frames, symbols, strings;
 } hia_object;
 /* Opens an object and checks its headers: on success all sections lie within the bytes. False if
- * it is not such a file. */
+ * the bytes are no such file. */
 bool hiaJ_object_open(hia_object *object, const void *bytes, size_t size);
-/* The name of the i-th symbol and its offset in .text; "" if it does not lie there. False past the
- * end. */
+/* The name of the i-th symbol and its offset in .text. The name is "" if the symbol is not in
+ * .text. False if there are no more symbols. */
 bool hiaJ_object_function(const hia_object *object, uint64_t i, const char **name,
                           uint64_t *offset);
-/* What the word at `at` of a section refers to: an offset in .text. False if there is no
- * relocation, or it leads elsewhere. Relocations are in order of position: *next is a cursor. */
+/* The offset in .text that the word at `at` of a section refers to. False if the word has no
+ * relocation, or one that refers to another section. Relocations are in order of position: *next
+ * is a cursor. */
 bool hiaJ_object_target(const hia_object *object, const hia_section *section, uint64_t at,
                         uint64_t *next, uint64_t *offset);
 
-/* Makes of an object one for the linker:
+/* Completes an object for the linker:
  *
- *   - The section HIA_TABLES_SECTION, of which lowering made a word, is the frame tables.
- *   - The record says max_frame of them.
- *   - Sections that only hiaton reads are left out by the linker.
+ *   - The section HIA_TABLES_SECTION, in which lowering left one word, receives the frame tables.
+ *   - The module's record receives their max_frame.
+ *   - Sections that only hiaton reads are marked so that the linker leaves them out.
  *
- * What refers to these sections needs no change, and the numbers of sections and symbols do not
- * either. `out` has room for hiaJ_object_finished_size bytes; false: the object is not understood.
- */
+ * References to these sections and the numbers of sections and symbols stay the same. `out` has
+ * room for hiaJ_object_finished_size bytes. False if the object cannot be read. */
 uint64_t hiaJ_object_finished_size(const hia_object *object, uint64_t tables_size);
 typedef struct hia_tables hia_tables; /* runtime/native/tables.h */
 bool hiaJ_object_finish(const hia_object *object, const hia_tables *tables, unsigned char *out);
 
 /* ---- frames.c: the frame tables ---- */
 
-/* Of a function of the graph the offsets in .text, plus 1, of its entry and of what says whether a
- * fork of it pays; 0: it has none. */
+/* The offsets in .text, plus 1, of a function's entry and of its predicate that decides whether a
+ * fork of the function pays; 0 if the function has none. */
 typedef struct hia_entry_at {
   uint32_t entry, pays;
 } hia_entry_at;
@@ -62,22 +62,22 @@ typedef struct hia_entries {
 /* The tables of an object, in the arena of `comp`; throws. */
 hia_tables *hiaJ_frames_make(hia_comp *comp, const hia_object *object, hia_entries entries);
 
-/* The same for an object whose .text was loaded at `base`, made when the first row is looked up,
- * or on failure never (then there are no rows). Object and entries must outlive it. */
+/* The tables of an object whose .text was loaded at `base`, made at the first lookup of a row. A
+ * lookup for which they cannot be made finds no row. Object and entries must outlive them. */
 typedef struct hia_frames hia_frames;
 hia_status hiaJ_frames_new(const hia_allocator *allocator, const hia_object *object, uintptr_t base,
                            hia_entries entries, hia_frames **out);
 void hiaJ_frames_free(hia_frames *frames);
 bool hiaJ_frames_find(void *frames, uintptr_t return_address, hia_frame_row *row);
-/* Bytes of the largest frame in the object; INTERNAL if a frame cannot be read. */
+/* The size of the largest frame in the object, in bytes. HIA_INTERNAL if a frame cannot be read. */
 hia_status hiaJ_frames_largest(const hia_allocator *allocator, const hia_object *object,
                                size_t *largest);
 
 /* ---- session.c ---- */
 
-/* What one compilation at a time uses: an LLVM context (types accumulate in it, so it is renewed
- * now and then), a target machine per level, and a stack that is deep enough for LLVM's recursion.
- */
+/* What a compilation uses alone while it runs: an LLVM context (types accumulate in it, so it is
+ * replaced after some compilations), a target machine per level, and a stack that is deep enough
+ * for LLVM's recursion. */
 typedef struct hia_compiler {
   struct hia_compiler *next;
   LLVMContextRef llvm;
@@ -86,8 +86,8 @@ typedef struct hia_compiler {
   hia_context *stack;
 } hia_compiler;
 
-/* A JITDylib. They cannot be removed, only emptied, so they are used again; each holds one object,
- * which is why names need to be unique within an object only. */
+/* A JITDylib. ORC can empty a JITDylib but not remove it, so the session uses them again. Each one
+ * holds one object: names need to be unique within an object only. */
 typedef struct hia_dylib {
   struct hia_dylib *next;
   LLVMOrcJITDylibRef ref;
@@ -100,7 +100,7 @@ struct hia_session {
   char *triple, *cpu, *features;
   char *data_layout;
 
-  pthread_mutex_t lock; /* of what follows */
+  pthread_mutex_t lock; /* guards the fields below */
   hia_compiler *compilers;
   hia_dylib *dylibs;
   unsigned n_dylibs;
@@ -113,9 +113,10 @@ void hiaJ_session_close(hia_session *session);
 hia_compiler *hiaJ_compiler_take(hia_session *session); /* NULL: out of memory */
 void hiaJ_compiler_put(hia_session *session, hia_compiler *compiler);
 LLVMTargetMachineRef hiaJ_machine(hia_session *session, hia_compiler *compiler, int level);
-/* One of the caller's own, for a processor by its name; NULL: the host's. */
+/* A new target machine, which the caller disposes of, for the processor `cpu`; NULL: the host's
+ * processor with its features. */
 LLVMTargetMachineRef hiaJ_machine_for(const hia_session *session, const char *cpu, int level);
-/* An empty JITDylib that knows the runtime's symbols. */
+/* An empty JITDylib in which the runtime's symbols are defined. */
 hia_dylib *hiaJ_dylib_take(hia_session *session, char *error, size_t error_size);
 void hiaJ_dylib_put(hia_session *session, hia_dylib *dylib);
 /* The address of a symbol; linking happens here. */
@@ -131,12 +132,13 @@ bool hiaJ_cpu_exists(const char *name);
 
 /* ---- optimize.c ---- */
 
-/* The level of the code generator for a graph of this size, where the options ask for `level`. */
+/* The level of the code generator for a graph of this size if the options require `level`. */
 int hiaJ_codegen_level(int level, hia_size_class size);
-/* Checks `look` between the parts of a pipeline: sets *is_cut if it is late and the rest was left
- * out, and returns the status that `look` ends with. `look` may be NULL. */
+/* Runs the passes of a level. Between the parts of a pipeline it checks `look` (which may be NULL):
+ * if the compilation has to end, that status is returned; if it is late, the remaining parts are
+ * left out and *is_cut is set. */
 hia_status hiaJ_optimize(hia_session *session, LLVMModuleRef module, LLVMTargetMachineRef machine,
-                         int level, hia_size_class bulk, hia_instrument instrument,
+                         int level, hia_size_class size, hia_instrument instrument,
                          const hia_look *look, bool *is_cut, char *error, size_t error_size);
 
 #endif

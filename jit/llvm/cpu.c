@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* The processors that LLVM compiles for, by name: those with 64 bits. Asked for one that it does
- * not know, LLVM prints a warning and takes another. */
+/* The names of the 64-bit x86 processors that LLVM compiles for. The list is here because LLVM has
+ * no silent lookup: for an unknown name it prints a warning and takes another processor. */
 #include "jit/llvm/backend.h"
 
 static const char *const names[] = {"alderlake",

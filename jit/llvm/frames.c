@@ -1,14 +1,19 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Making frame tables (runtime/native/tables.h): from a return address to the frame's size, the
- * position of the call, and the forks that are open there.
+/* Makes frame tables (runtime/native/tables.h), which lead from a return address to the frame's
+ * size, the position of the call, and the forks that are open there.
  *
- * All are in the object file anyway. The size follows from .eh_frame: how far the frame's end (in
- * DWARF's words the CFA) is from the stack pointer. The position is the line number that lowering
- * gave to the call (hiaL_line), in .debug_line; the column says which forks are open. What forks
- * there are, and where the frame holds what belongs to them, are in sections of lowering's own.
- * Reading them ourselves takes a page of code for each, and for code that was just compiled nothing
- * at all until something fails or work is asked for. Only what LLVM writes for our functions is
- * understood; where something else is met there is no row, and the chain of calls ends. DWARF 4,
+ * All of it is in the object file:
+ *
+ *   - The size is in .eh_frame: the distance from the stack pointer to the frame's end (DWARF's
+ *     CFA).
+ *   - The position is in .debug_line: the line number that lowering gave to the call (hiaL_line).
+ *     The column stands for the forks that are open.
+ *   - The forks, and the places in the frame where their data are, are in sections that lowering
+ *     writes (HIA_FORK_SECTION, HIA_ARCH_FRAME_SECTION).
+ *
+ * Each reader is a page of code. For code that was just compiled none of them runs before something
+ * fails or a thief requests work. They understand only what LLVM writes for our functions. Where
+ * they find something else there is no row, and the chain of calls ends. The formats: DWARF 4,
  * sections 6.2 (line programs) and 6.4 (call frames); .eh_frame as in the Linux Standard Base.
  *
  * A call's return address is the first byte behind it, which may belong to another line or, after a
@@ -19,8 +24,9 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-typedef struct hia_frame_at { /* from `pc` on, until the next */
-  uint32_t pc;                /* offset in .text */
+/* A row of a table. It holds from `pc` on, until the next row. */
+typedef struct hia_frame_at {
+  uint32_t pc;     /* offset in .text */
   uint32_t what;   /* bytes from the stack pointer to the frame's end, HIA_NO_FRAME; or the line */
   uint32_t number; /* with a line: the column */
 } hia_frame_at;
@@ -29,13 +35,13 @@ typedef struct hia_frame_list {
   HIA_VEC(hia_frame_at) rows;
 } hia_frame_list;
 
-/* From .eh_frame: frames, and functions, `what` being where one ends, `number` the number of its
- * fork map, or 0. */
+/* From .eh_frame: frames, and functions. In a function's row `what` is the offset of its end and
+ * `number` the number of its fork map, 0 if it has none. */
 typedef struct hia_frame_sizes {
   hia_frame_list frames, functions;
 } hia_frame_sizes;
 
-/* Tables in the making. */
+/* The state of making the tables of one object. */
 typedef struct making {
   hia_comp *comp;
   const hia_object *object;
@@ -130,7 +136,7 @@ typedef struct rule {
   uint64_t offset;
 } rule;
 #define STACK_POINTER 7u /* DWARF's number of rsp */
-#define DEEPEST       8u /* nesting of remember_state */
+#define MAX_SAVED     8u /* nesting of remember_state */
 
 typedef struct cie {
   uint64_t code_align;
@@ -159,7 +165,7 @@ static bool read_cie(cursor c, cie *out) {
     out->has_augmentation = true;
     cursor data = slice(&c, uleb(&c));
     for (const char *letter = augmentation + 1; *letter; letter++) {
-      if (*letter != 'R') return false; /* personality and such: not of ours */
+      if (*letter != 'R') return false; /* a personality, for one: our functions have none */
       out->encoding = fixed(&data, 1);
       has_encoding = true;
     }
@@ -174,7 +180,7 @@ typedef struct unwind {
   hia_comp *comp;
   hia_frame_list *list;
   uint64_t pc, end; /* of the function, offsets in .text */
-  rule now, saved[DEEPEST];
+  rule now, saved[MAX_SAVED];
   unsigned n_saved;
 } unwind;
 
@@ -187,7 +193,7 @@ static void advance(unwind *u, uint64_t delta) {
   u->pc = delta > u->end - u->pc ? u->end : u->pc + delta;
 }
 
-/* Runs call frame instructions; false at one that is not known. */
+/* Runs call frame instructions. False if one is not known. */
 static bool run_rules(unwind *u, const cie *info, cursor c) {
   while (c.at < c.end && !c.bad) {
     uint64_t op = fixed(&c, 1);
@@ -208,7 +214,7 @@ static bool run_rules(unwind *u, const cie *info, cursor c) {
     case 0x08: uleb(&c); break;           /* same_value */
     case 0x09: uleb(&c), uleb(&c); break; /* register */
     case 0x0a:                            /* remember_state */
-      if (u->n_saved == DEEPEST) return false;
+      if (u->n_saved == MAX_SAVED) return false;
       u->saved[u->n_saved++] = u->now;
       break;
     case 0x0b: /* restore_state */
@@ -229,6 +235,7 @@ static bool run_rules(unwind *u, const cie *info, cursor c) {
   return !c.bad;
 }
 
+/* Reads .eh_frame. False if a part of it is not understood; the rows of the rest are there. */
 static bool read_sizes(hia_comp *comp, const hia_object *object, hia_frame_sizes *sizes) {
   hia_frame_list *list = &sizes->frames;
   const hia_section *section = &object->eh_frame;
@@ -259,7 +266,7 @@ static bool read_sizes(hia_comp *comp, const hia_object *object, hia_frame_sizes
     }
     uint64_t pc, place = (uint64_t)(peek.at - section->data);
     if (!hiaJ_object_target(object, section, place, &relocation, &pc))
-      continue; /* not in .text: of the host's side, or a constructor of a sanitizer's */
+      continue; /* not in .text: code for the host, or a constructor that a sanitizer added */
     fixed(&peek, 4);
     uint64_t size = fixed(&peek, 4);
     if (size > object->text.size - pc) return false;
@@ -290,7 +297,7 @@ static bool run_lines(hia_comp *comp, const hia_object *object, const line_progr
                       uint64_t *relocation, hia_frame_list *list) {
   uint64_t pc = 0;
   uint64_t line = 1, column = 0;
-  bool is_text = true; /* else the sequence is of another section */
+  bool is_text = true; /* false: the sequence is of another section */
   while (c.at < c.end && !c.bad) {
     uint64_t op = fixed(&c, 1);
     if (op >= p->opcode_base) {
@@ -361,7 +368,7 @@ static bool read_lines(hia_comp *comp, const hia_object *object, hia_frame_list 
 
 /* ---- forks ---- */
 
-/* A table of lowering's, rows of `words` words; skips it. */
+/* Reads and skips a table that lowering wrote: the number of rows, then rows of `words` words. */
 typedef struct table {
   const unsigned char *data;
   uint64_t n;
@@ -394,8 +401,8 @@ static void add_forking(making *m, const table *functions, uint64_t pc, uint64_t
   function->number = m->maps.len;
 }
 
-/* HIA_ARCH_FRAME: a place in the code, the number of its function, how far from the stack pointer.
- */
+/* Reads the rows that HIA_ARCH_FRAME writes: a place in the code, the number of its function, the
+ * distance of the function's fork data from the stack pointer. */
 static void read_places(making *m, const table *functions) {
   const hia_section *section = &m->object->fork_frames;
   cursor c = {section->data, section->data ? section->data + section->size : NULL, false};
@@ -463,7 +470,7 @@ static void read_forks(making *m) {
   read_places(m, &functions);
 }
 
-/* ---- all together ---- */
+/* ---- the tables ---- */
 
 static bool is_end(const hia_frame_at *row) { return row->what == HIA_NO_FRAME || row->what == 0; }
 
@@ -473,7 +480,7 @@ static int by_pc(const void *a, const void *b) {
   return x->pc != y->pc ? (x->pc > y->pc) - (x->pc < y->pc) : is_end(y) - is_end(x);
 }
 
-/* LLVM writes functions in order of address today; this does not rely on it. */
+/* Today LLVM writes functions in order of address, but nothing promises it. */
 static void sort(hia_frame_list *list) {
   for (uint32_t i = 1; i < list->rows.len; i++) {
     if (list->rows.data[i - 1].pc < list->rows.data[i].pc) continue;
@@ -572,14 +579,14 @@ hia_status hiaJ_frames_largest(const hia_allocator *allocator, const hia_object 
   return status != HIA_OK ? status : ok ? HIA_OK : HIA_INTERNAL;
 }
 
-/* ---- of code that has just been compiled ---- */
+/* ---- the tables of code in this process ---- */
 
 struct hia_frames {
   const hia_allocator *allocator;
   const hia_object *object;
   uintptr_t base;
   hia_entries entries;
-  pthread_mutex_t lock; /* of making the tables */
+  pthread_mutex_t lock; /* held while the tables are made */
   hia_comp comp;
   _Atomic(const hia_tables *) tables;
 };

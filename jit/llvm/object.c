@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Reads the object files that LLVM makes for us: ELF64 of the machine's byte order. Everything is
- * checked against the bounds of the bytes, since such a file may come out of a cache one day. */
+/* Reads the object files that LLVM makes for us: ELF64 of the machine's byte order. Every offset is
+ * checked against the bounds of the bytes, since such a file may come from a cache one day. */
 #include "jit/llvm/backend.h"
 #include "runtime/native/arch/arch.h"
 #include "runtime/native/module.h"
@@ -20,7 +20,7 @@ static bool section_header(const hia_object *o, uint32_t i, Elf64_Shdr *out) {
   return out->sh_type == SHT_NOBITS || within(o, out->sh_offset, out->sh_size);
 }
 
-/* A NUL-terminated string inside the section that holds the names. */
+/* The NUL-terminated string at `at` of the section of names; "" if there is none. */
 static const char *name_at(const hia_object *o, const Elf64_Shdr *names, uint64_t at) {
   if (names->sh_type == SHT_NOBITS || at >= names->sh_size) return "";
   const char *name = (const char *)o->bytes + names->sh_offset + at;
@@ -33,7 +33,8 @@ static const char *name_at(const hia_object *o, const Elf64_Shdr *names, uint64_
 #define BYTE_ORDER_HERE ELFDATA2MSB
 #endif
 
-static hia_section *wanted(hia_object *o, const char *name) {
+/* The field of the section called `name`; NULL if nothing reads that section. */
+static hia_section *section_named(hia_object *o, const char *name) {
   if (!strcmp(name, ".text")) return &o->text;
   if (!strcmp(name, ".eh_frame")) return &o->eh_frame;
   if (!strcmp(name, ".debug_line")) return &o->debug_line;
@@ -62,13 +63,13 @@ bool hiaJ_object_open(hia_object *o, const void *bytes, size_t size) {
     if (section.sh_type == SHT_RELA) {
       Elf64_Shdr target;
       if (!section_header(o, section.sh_info, &target)) return false;
-      hia_section *known = wanted(o, name_at(o, &names, target.sh_name));
+      hia_section *known = section_named(o, name_at(o, &names, target.sh_name));
       if (!known) continue;
       known->relocations = o->bytes + section.sh_offset;
       known->n_relocations = section.sh_size / sizeof(Elf64_Rela);
       continue;
     }
-    hia_section *known = wanted(o, name_at(o, &names, section.sh_name));
+    hia_section *known = section_named(o, name_at(o, &names, section.sh_name));
     if (!known) continue;
     known->data = o->bytes + section.sh_offset;
     known->size = section.sh_size;
@@ -104,8 +105,8 @@ bool hiaJ_object_target(const hia_object *o, const hia_section *section, uint64_
     if (relocation.r_offset > at) return false;
     Elf64_Sym symbol;
     if (!symbol_at(o, ELF64_R_SYM(relocation.r_info), &symbol)) return false;
-    /* Whether the word is relative to its own place does not matter: the tables are read as they
-     * stand in the file, and ask what is referred to. */
+    /* The type of the relocation (absolute, or relative to the word) does not matter: the tables
+     * are read from the file, where only the symbol and the addend are of use. */
     *offset = symbol.st_value + (uint64_t)relocation.r_addend;
     return symbol.st_shndx == o->text_index && *offset <= o->text.size;
   }
@@ -118,19 +119,20 @@ uint64_t hiaJ_object_finished_size(const hia_object *o, uint64_t tables_size) {
   return ((o->size + 7) & ~(uint64_t)7) + tables_size;
 }
 
-/* Where in the file it is. */
+/* The offset in the file of the header of section i. */
 static uint64_t section_header_at(const hia_object *o, uint32_t i) {
   Elf64_Ehdr header;
   memcpy(&header, o->bytes, sizeof header);
   return header.e_shoff + (uint64_t)i * sizeof(Elf64_Shdr);
 }
 
+/* True if only hiaton reads the section: the linker leaves it out. */
 static bool is_ours(const char *name) {
   return strncmp(name, ".debug_", 7) == 0 || strcmp(name, HIA_FORK_SECTION) == 0 ||
          strcmp(name, HIA_ARCH_FRAME_SECTION) == 0;
 }
 
-/* Where in the file the bytes of a symbol are; 0: it has none. */
+/* The offset in the file of a symbol's bytes; 0 if there are not `size` bytes of it. */
 static uint64_t symbol_bytes(const hia_object *o, const char *wanted, uint64_t size) {
   Elf64_Sym symbol;
   for (uint64_t i = 0; symbol_at(o, i, &symbol); i++) {
@@ -147,7 +149,7 @@ static uint64_t symbol_bytes(const hia_object *o, const char *wanted, uint64_t s
 
 bool hiaJ_object_finish(const hia_object *o, const hia_tables *tables, unsigned char *out) {
   uint64_t tables_size = hiaR_tables_size(tables);
-  size_t max_frame = tables->max_frame ? tables->max_frame : 1; /* never 0, says the record */
+  size_t max_frame = tables->max_frame ? tables->max_frame : 1; /* a record's is never 0 */
   uint64_t tables_at = hiaJ_object_finished_size(o, 0);
   memcpy(out, o->bytes, o->size);
   memset(out + o->size, 0, tables_at - o->size);

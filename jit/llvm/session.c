@@ -1,5 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* A session: an ORC LLJIT that links the objects we compile, and what compiling them takes. */
+/* A session: an ORC LLJIT, which links the compiled objects, and the LLVM contexts, target machines
+ * and stacks that compiling needs. */
 #include "jit/llvm/backend.h"
 #include "runtime/native/arch/arch.h"
 #include "runtime/native/sanitizer.h"
@@ -9,17 +10,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* An LLVM context keeps every type and constant that was ever made in it. */
-enum { USES_OF_A_CONTEXT = 64 };
+/* After so many compilations an LLVM context is replaced: it keeps every type and constant that was
+ * ever made in it. */
+enum { MAX_CONTEXT_USES = 64 };
 
-/* ---- LLVM's own global state: set up once, never taken down ---- */
+/* ---- LLVM's own global state: set up once, never freed ---- */
 
 static pthread_once_t llvm_once = PTHREAD_ONCE_INIT;
 static bool llvm_is_ready;
 
 #ifdef HIA_TSAN
-/* LLVM makes its timers' lock when passes first run, with atomic operations that ThreadSanitizer
- * does not see: here, before there are several threads. */
+/* LLVM makes the lock of its timers when passes run for the first time, with atomic operations that
+ * ThreadSanitizer does not see. This function makes it do so before there are several threads. */
 static void make_llvm_statics(void) {
   LLVMContextRef llvm = LLVMContextCreate();
   LLVMModuleRef module = LLVMModuleCreateWithNameInContext("", llvm);
@@ -33,8 +35,8 @@ static void make_llvm_statics(void) {
 
 static void set_up_llvm(void) {
 #ifdef HIA_TSAN
-  /* ThreadSanitizer notes calls on a stack of its own, of 64K entries and without a check;
-   * generated code calls deeper than that. */
+  /* ThreadSanitizer records calls on a stack of its own, which has 64K entries and no check of its
+   * bounds; generated code calls deeper than that. */
   static const char *const arguments[] = {"hiaton", "-tsan-instrument-func-entry-exit=0"};
   LLVMParseCommandLineOptions(HIA_LEN(arguments), arguments, NULL);
   make_llvm_statics();
@@ -45,8 +47,8 @@ static void set_up_llvm(void) {
 
 /* ---- errors ---- */
 
-/* ORC passes the cause of a failed lookup to this function only; the error of the lookup itself
- * names no more than the symbols that it could not resolve. */
+/* ORC's error reporter. Only it receives the cause of a failed lookup; the lookup's own error names
+ * the symbols that were not resolved, no more. */
 static void report(void *user, LLVMErrorRef err) {
   hia_session *session = user;
   char *message = LLVMGetErrorMessage(err); /* consumes err */
@@ -90,14 +92,15 @@ static LLVMErrorRef define_runtime(hia_session *session, LLVMOrcJITDylibRef dyli
   return err;
 }
 
-/* Of the runtime only what abi.def lists. */
+/* True if generated code may refer to a symbol of the process: not to the runtime's own symbols, of
+ * which define_runtime() defines those that abi.def lists. */
 static int is_offered(void *user, LLVMOrcSymbolStringPoolEntryRef name) {
   (void)user;
   return strncmp(LLVMOrcSymbolStringPoolEntryStr(name), "hia", 3) != 0;
 }
 
-/* What LLVM itself calls: memory functions of libc, rounding where the machine has no instruction
- * for it, the sanitizers' runtime. */
+/* Makes the symbols of the process known, for the calls that LLVM itself adds: libc's memory
+ * functions, rounding on machines that have no instruction for it, the sanitizers' runtime. */
 static LLVMErrorRef offer_process(LLVMOrcJITDylibRef dylib) {
   LLVMOrcDefinitionGeneratorRef generator;
   LLVMErrorRef err =
@@ -203,7 +206,7 @@ hia_compiler *hiaJ_compiler_take(hia_session *session) {
       return NULL;
     }
   }
-  if (compiler->llvm && compiler->uses >= USES_OF_A_CONTEXT) {
+  if (compiler->llvm && compiler->uses >= MAX_CONTEXT_USES) {
     LLVMContextDispose(compiler->llvm);
     compiler->llvm = NULL;
   }
@@ -226,8 +229,8 @@ LLVMTargetMachineRef hiaJ_machine_for(const hia_session *session, const char *cp
   static const LLVMCodeGenOptLevel levels[4] = {LLVMCodeGenLevelNone, LLVMCodeGenLevelLess,
                                                 LLVMCodeGenLevelDefault,
                                                 LLVMCodeGenLevelAggressive};
-  /* Small: calls between our functions are direct. Position independent, so that the same bytes
-   * can be linked anywhere. */
+  /* The small code model: calls within an object are direct. Position independent, so that the
+   * same bytes can be linked anywhere. */
   return LLVMCreateTargetMachine(session->target, session->triple, cpu ? cpu : session->cpu,
                                  cpu ? "" : session->features, levels[level], LLVMRelocPIC,
                                  LLVMCodeModelSmall);
@@ -308,7 +311,7 @@ void hiaJ_session_close(hia_session *session) {
     LLVMErrorRef err = LLVMOrcDisposeLLJIT(session->jit);
     if (err) LLVMConsumeError(err);
   }
-  while (session->dylibs) { /* ours; LLJIT has freed LLVM's side */
+  while (session->dylibs) { /* the records; LLJIT has freed the JITDylibs */
     hia_dylib *dylib = session->dylibs;
     session->dylibs = dylib->next;
     hiaR_free(session->allocator, dylib, sizeof *dylib);

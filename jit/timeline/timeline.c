@@ -1,17 +1,17 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Timelines as hosts see them: made by the host, given to runs (hia_run_options), written as
- * Chrome's trace format, which Perfetto reads too (docs/tracing.md). Knows the events
- * (runtime/events.h) and nothing of engines.
+/* The timelines of the public API: a host makes one, passes it to runs (hia_run_options), and
+ * writes it in Chrome's trace format, which Perfetto reads too (docs/tracing.md). This file uses
+ * the events (runtime/events.h) and nothing of engines.
  *
  * Each ring is in order of time, so a heap of the rings' next events merges them. The writer makes
- * two passes over the events. The first finds what the second has to know beforehand: which slices
- * began before the oldest event that is kept, and which arrows have both ends. */
+ * two passes over the events. The first pass finds what the second one needs beforehand: which
+ * slices began before the oldest event that is kept, and which arrows have both ends. */
 #include "runtime/error.h"
 #include "runtime/events.h"
 #include <hiaton/hiaton.h>
 #include <stdio.h>
 
-#define DEFAULT_EVENTS 65536 /* a thread: 1 MB */
+#define DEFAULT_EVENTS 65536 /* per thread: 1 MB */
 #define MAX_BINS       1000  /* points of a counter's curve */
 
 hia_timeline *hia_timeline_new(const hia_allocator *allocator, size_t events) {
@@ -26,7 +26,7 @@ static uint64_t n_events(const hia_ring *ring) {
   return atomic_load_explicit(&ring->count, memory_order_acquire);
 }
 
-/* The oldest event that is kept. */
+/* The index of the oldest event that is kept. */
 static uint64_t first_event(const hia_ring *ring) {
   uint64_t n = n_events(ring), size = ring->timeline->ring_size;
   return n > size ? n - size : 0;
@@ -69,7 +69,7 @@ static void put(output *o, const char *bytes, size_t len) {
   }
 }
 
-/* Short pieces only, and no text from outside. */
+/* For short pieces only, and for no text of the host's: a piece that is longer is cut off. */
 static HIA_PRINTF(2, 3) void putf(output *o, const char *fmt, ...) {
   char piece[256];
   va_list args;
@@ -79,7 +79,7 @@ static HIA_PRINTF(2, 3) void putf(output *o, const char *fmt, ...) {
   if (len > 0) put(o, piece, (size_t)len < sizeof piece ? (size_t)len : sizeof piece - 1);
 }
 
-/* Bytes of the character at the start of a text, 0 if it is not UTF-8 (RFC 3629). */
+/* The length in bytes of the character at the start of a text; 0 if it is not UTF-8 (RFC 3629). */
 static size_t utf8_len(const unsigned char *s) {
   if (s[0] < 0x80) return 1;
   size_t n = s[0] >= 0xc2 && s[0] <= 0xdf   ? 2
@@ -88,14 +88,14 @@ static size_t utf8_len(const unsigned char *s) {
                                             : 0;
   for (size_t i = 1; i < n; i++)
     if ((s[i] & 0xc0) != 0x80) return 0;
-  /* Too long a form, half of a pair of UTF-16, beyond the last character. */
+  /* An overlong form, a surrogate of UTF-16, a code point beyond the last one. */
   if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
       (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
     return 0;
   return n;
 }
 
-/* A string, whatever its bytes are. */
+/* Writes a string as JSON, whatever its bytes are. */
 static void put_string(output *o, const char *text) {
   put(o, "\"", 1);
   while (*text) {
@@ -114,15 +114,15 @@ static void put_string(output *o, const char *text) {
   put(o, "\"", 1);
 }
 
-/* ---- what is read ---- */
+/* ---- the state of writing a timeline ---- */
 
-/* Of a job that was promoted. The first pass finds the first four, the second notes which tips of
- * arrows are drawn. */
+/* Flags of a job that was promoted. The first pass sets the first four. The second pass sets the
+ * others, when it draws the ends of arrows. */
 enum {
-  KEPT = 1,   /* its promotion is among the events */
-  STOLEN = 2, /* and so is that another thread began it */
-  ENDED = 4,  /* its end is */
-  JOINED = 8, /* and later, that its owner had waited for it */
+  KEPT = 1,   /* the events have its promotion */
+  STOLEN = 2, /* they also have its begin in another thread */
+  ENDED = 4,  /* they have its end */
+  JOINED = 8, /* after that, they have the end of its owner's wait for it */
   DRAWN_STOLEN = 16,
   DRAWN_ENDED = 32,
   DRAWN_JOINED = 64
@@ -130,18 +130,18 @@ enum {
 
 typedef struct track {
   const hia_ring *ring;
-  uint64_t next, end; /* events */
-  uint64_t *open;     /* of slices that have begun, innermost last: indices of events */
+  uint64_t next, end; /* indices of events */
+  uint64_t *open;     /* the slices that have begun, innermost last, by the index of their begin */
   size_t n_open, cap_open;
-  uint64_t *cut; /* of slices that began before the oldest event kept: indices of their ends */
+  uint64_t *cut; /* the slices whose begin was dropped, by the index of their end */
   size_t n_cut, cap_cut;
   bool is_busy;
-  uint64_t first_job; /* of the promotions kept */
-  uint8_t *jobs;      /* how each of them went */
+  uint64_t first_job; /* the number of the first promotion that is kept */
+  uint8_t *jobs;      /* the flags of each promotion that is kept */
   size_t n_jobs;
 } track;
 
-/* A curve; points with the value of the point before are left out. */
+/* A curve. A point is left out if its value is that of the point before it. */
 typedef struct counter {
   const char *name;
   double shown;
@@ -154,15 +154,17 @@ typedef struct reading {
   hia_status status;
   output *out;                       /* NULL: first pass */
   uint64_t events, dropped;          /* of all rings */
-  uint64_t all_promoted, all_stolen; /* the dropped ones too */
-  uint64_t zero;                     /* when the picture begins */
+  uint64_t all_promoted, all_stolen; /* including dropped events */
+  uint64_t zero;                     /* the time at which the picture begins */
   track *tracks;                     /* by ring->number - 1 */
   uint32_t n_tracks;
   uint32_t *heap; /* tracks with events left, the earliest first */
   uint32_t n_heap;
   /* Counters: the current point of the curve. */
-  uint64_t from, bin, counted_to; /* when the events begin; a point's length; times */
-  uint64_t busy_ns;               /* summed over threads, since the point's begin */
+  uint64_t from;       /* the time of the first event */
+  uint64_t bin;        /* the length of a point, in ns */
+  uint64_t counted_to; /* busy_ns is summed up to this time */
+  uint64_t busy_ns;    /* summed over threads, since the point's begin */
   uint64_t point;
   uint32_t n_busy;
   uint64_t promoted, stolen;
@@ -185,7 +187,7 @@ _Static_assert(HIA_EVENT_RUN_BEGIN % 2 == 0 && HIA_EVENT_RUN_END == HIA_EVENT_RU
                    HIA_EVENT_IDLE_END == HIA_EVENT_IDLE_BEGIN + 1,
                "slices come in pairs");
 
-/* The job that an event is about, if its promotion is kept; else NULL. */
+/* The flags of the job that an event is about; NULL if the job's promotion was dropped. */
 static uint8_t *job_of(reading *r, const hia_event *e) {
   uint32_t owner = HIA_JOB_OWNER((uint64_t)e->what);
   if (owner == 0 || owner > r->n_tracks) return NULL;
@@ -314,7 +316,7 @@ static void put_point(reading *r, uint64_t length) {
   r->point++;
 }
 
-/* Time has come to `at`: whole points are written. */
+/* Advances to the time `at`, and writes the points that are complete. */
 static void count_to(reading *r, uint64_t at) {
   while (at >= r->from + (r->point + 1) * r->bin) {
     uint64_t end = r->from + (r->point + 1) * r->bin;
@@ -342,12 +344,12 @@ static void set_busy(reading *r, track *t) {
     r->n_busy--;
 }
 
-/* ---- both passes ---- */
+/* ---- the passes: the first has no output ---- */
 
 static bool push(reading *r, uint64_t **data, size_t *n, size_t *cap, uint64_t i) {
   if (*n == *cap) {
-    size_t wanted = *cap ? *cap * 2 : 64;
-    uint64_t *grown = hiaR_alloc(&r->allocator, wanted * sizeof *grown);
+    size_t new_cap = *cap ? *cap * 2 : 64;
+    uint64_t *grown = hiaR_alloc(&r->allocator, new_cap * sizeof *grown);
     if (!grown) {
       r->status = HIA_MEMORY;
       return false;
@@ -355,7 +357,7 @@ static bool push(reading *r, uint64_t **data, size_t *n, size_t *cap, uint64_t i
     if (*n) memcpy(grown, *data, *n * sizeof *grown);
     hiaR_free(&r->allocator, *data, *cap * sizeof *grown);
     *data = grown;
-    *cap = wanted;
+    *cap = new_cap;
   }
   (*data)[(*n)++] = i;
   return true;
@@ -366,13 +368,13 @@ static void close_until(reading *r, track *t, size_t n, uint64_t at) {
     if (r->out) put_end(r, t, at, NULL);
 }
 
-/* The END of the slice at n_open - 1 - what it returns, which is n_open if its begin is not kept.
- * What was begun inside ends with it, so nothing is looked at twice. */
+/* The index in `open` of the slice that the event ends; SIZE_MAX if it is not open. The caller then
+ * closes the slices inside it too, so each open slice is searched once. */
 static size_t find_open(const track *t, const hia_event *e) {
   for (size_t n = t->n_open; n-- > 0;) {
     const hia_event *b = event_at(t, t->open[n]);
     bool is_same_job = b->what == e->what || e->kind == HIA_EVENT_RUN_END;
-    /* One that was cut off stands there as its end. */
+    /* A slice whose begin was dropped is represented by its end. */
     if (b == e || (b->kind + 1u == e->kind && is_same_job)) return n;
   }
   return SIZE_MAX;
@@ -385,7 +387,7 @@ static void slice(reading *r, track *t, uint64_t i) {
     return;
   }
   size_t n = find_open(t, e);
-  if (n == SIZE_MAX) { /* first pass only: the second opens these beforehand */
+  if (n == SIZE_MAX) { /* in the first pass only: start_track opens these for the second one */
     close_until(r, t, 0, e->at);
     if (!r->out) push(r, &t->cut, &t->n_cut, &t->cap_cut, i);
     return;
@@ -433,7 +435,8 @@ static void step(reading *r, track *t) {
   uint64_t i = t->next++;
   const hia_event *e = event_at(t, i);
   if (r->out) count_to(r, e->at);
-  /* An arrow ends in, or comes from, the slice that is open: that of the job. */
+  /* The viewer attaches an arrow to the slice that is open, which has to be the job's: arrows are
+   * drawn before the slice's end and after its begin. */
   if (is_end(e->kind)) follow_job(r, t, e);
   if (is_begin(e->kind) || is_end(e->kind)) slice(r, t, i);
   set_busy(r, t);
@@ -473,7 +476,7 @@ static void start_track(reading *r, track *t) {
   t->n_open = 0;
   t->is_busy = false;
   uint64_t at = event_at(t, t->next)->at;
-  /* Those that end last are the outermost. */
+  /* The slice that ends last is the outermost. */
   for (size_t i = t->n_cut; i-- > 0;) {
     if (!push(r, &t->open, &t->n_open, &t->cap_open, t->cut[i])) return;
     if (r->out) put_begin(r, t, event_at(t, t->cut[i]), at, true);
@@ -483,7 +486,7 @@ static void start_track(reading *r, track *t) {
 static void pass(reading *r) {
   r->n_heap = 0;
   r->n_busy = 0;
-  /* The curves begin with what was dropped: all but what the first pass has seen. */
+  /* The curves begin with the number of dropped events: all without those of the first pass. */
   r->promoted = r->out ? r->all_promoted - r->promoted : 0;
   r->stolen = r->out ? r->all_stolen - r->stolen : 0;
   for (uint32_t i = 0; i < r->n_tracks; i++) {
@@ -507,12 +510,12 @@ static void pass(reading *r) {
 
 /* ---- the compiler's phases ---- */
 
-/* Several threads may compile at once: each phase goes to the first of the compiler's tracks that
- * is free. Returns the number of tracks; place[i] is the track of spans[order[i]]. */
+/* Several threads may compile at once: each phase gets the first of the compiler's tracks that is
+ * free. Returns the number of tracks; place[i] is the track of spans[order[i]]. */
 static uint32_t place_spans(reading *r, uint32_t *order, uint32_t *place, uint64_t *until) {
   const hia_span *spans = r->timeline->spans;
   uint32_t n = r->timeline->n_spans, n_tracks = 0;
-  for (uint32_t i = 0; i < n; i++) { /* nearly in order as they come */
+  for (uint32_t i = 0; i < n; i++) { /* insertion sort: they are nearly in order */
     uint32_t at = i;
     for (; at > 0 && spans[order[at - 1]].begin > spans[i].begin; at--) order[at] = order[at - 1];
     order[at] = i;
@@ -556,7 +559,7 @@ static uint32_t put_spans(reading *r) {
   return n_tracks;
 }
 
-/* ---- the whole ---- */
+/* ---- the whole file ---- */
 
 static void put_track_name(reading *r, uint32_t tid, int rank, const hia_ring *ring, uint32_t n) {
   put_event(r, "M", tid, r->zero);
@@ -604,7 +607,8 @@ static void write_all(reading *r) {
   flush(r->out);
 }
 
-/* Where the events begin and end, and how many promotions are kept of each ring. */
+/* Finds the times of the first and the last event, and the promotions that each ring has kept.
+ * False if there is no memory. */
 static bool prepare(reading *r, hia_timeline *timeline) {
   /* The threads that made rings held the lock: taking it makes their writes visible here. */
   pthread_mutex_lock(&timeline->lock);
@@ -664,7 +668,7 @@ hia_status hia_timeline_write(hia_timeline *timeline, hia_write write, void *use
   if (error) *error = NULL;
   if (!timeline || !write)
     return fail(&hiaR_malloc, error, HIA_ARGUMENT,
-                timeline ? "no place to write to" : "no timeline");
+                timeline ? "no write function" : "no timeline");
   if (!hiaR_timeline_open(timeline, true))
     return fail(&timeline->allocator, error, HIA_ARGUMENT,
                 "the timeline is in use: a run writes to it");

@@ -352,8 +352,9 @@ static hia_status size_hosts(const tables *t, const hia_image_hosts *hosts, size
     size_t own = hosts && hosts->caller ? hosts->caller->size(&s) : 0;
     if (!own) {
       return refuse(error, error_size,
-                    hosts && hosts->caller ? "the host's function %s has too many parameters"
-                                           : "it calls the host's function %s, and nobody can",
+                    hosts && hosts->caller
+                        ? "the host's function %s has too many parameters"
+                        : "it calls the host's function %s, but no caller was given",
                     name);
     }
     *size += room(own, 1) + room((size_t)s.n_params + s.n_results, sizeof(hia_dtype));

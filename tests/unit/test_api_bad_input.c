@@ -133,7 +133,7 @@ Test(api_bad_input, null_engines_and_modules) {
   REFUSED(HIA_ARGUMENT, "no name", hia_module_function, w.module, NULL, &function);
   REFUSED(HIA_ARGUMENT, "place for the function", hia_module_function, w.module, "fib", NULL);
   REFUSED(HIA_ARGUMENT, "no module", hia_module_dump, NULL, NULL, 0, NULL, test_text_take, NULL);
-  REFUSED(HIA_ARGUMENT, "nobody to write to", hia_module_dump, w.module, NULL, 0, NULL, NULL, NULL);
+  REFUSED(HIA_ARGUMENT, "no write function", hia_module_dump, w.module, NULL, 0, NULL, NULL, NULL);
   REFUSED(HIA_ARGUMENT, "no functions", hia_module_dump, w.module, NULL, 1, NULL, test_text_take,
           NULL);
   function = NULL;
@@ -311,7 +311,7 @@ Test(api_bad_input, null_errors_timelines_and_cancels) {
 
   hia_timeline *timeline = hia_timeline_new(NULL, 1);
   REFUSED(HIA_ARGUMENT, "no timeline", hia_timeline_write, NULL, test_text_take, NULL);
-  REFUSED(HIA_ARGUMENT, "no place to write to", hia_timeline_write, timeline, NULL, NULL);
+  REFUSED(HIA_ARGUMENT, "no write function", hia_timeline_write, timeline, NULL, NULL);
   hia_timeline_free(timeline);
   cr_assert_eq(hia_timeline_dropped(NULL), 0);
   hia_timeline_free(NULL);
