@@ -53,12 +53,12 @@ typedef struct hia_backend {
                         hia_compile_report *report, char *error, size_t error_size);
   /* Of a root, or of a function that is forked; else NULL. */
   hia_native_entry (*entry)(const hia_code *code, hia_fn_id f);
-  /* The typed entry of a root, and its plain function; the caller has checked that it can be plain
-   * (hiaG_not_plain). They live as long as the code. Not thread-safe for one code. */
-  hia_status (*typed)(hia_code *code, const hia_graph *g, const hia_compile_options *options,
-                      hia_fn_id f, void (**out)(void), char *error, size_t error_size);
-  hia_status (*plain)(hia_code *code, const hia_graph *g, const hia_compile_options *options,
-                      hia_fn_id f, void (**out)(void), char *error, size_t error_size);
+  /* What a host calls for a root: its function of this side. For a plain function the caller has
+   * checked that the root can be one (hiaG_not_plain). It lives as long as the code. Not
+   * thread-safe for one code. */
+  hia_status (*host_function)(hia_code *code, const hia_graph *g,
+                              const hia_compile_options *options, hia_host_side side, hia_fn_id f,
+                              void (**out)(void), char *error, size_t error_size);
   /* Says where positions of the code lead, when it has been compiled: what is pointed to must
    * outlive it. */
   void (*set_places)(hia_code *code, const hia_places *places);

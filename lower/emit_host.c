@@ -9,12 +9,10 @@
 #include "runtime/native/module.h"
 #include <stdio.h>
 
-void hiaL_typed_name(char name[HIA_ENTRY_NAME_SIZE], hia_fn_id root) {
-  snprintf(name, HIA_ENTRY_NAME_SIZE, "hia_typed_%u", root);
-}
-
-void hiaL_plain_name(char name[HIA_ENTRY_NAME_SIZE], hia_fn_id root) {
-  snprintf(name, HIA_ENTRY_NAME_SIZE, "hia_plain_%u", root);
+void hiaL_host_name(char name[HIA_ENTRY_NAME_SIZE], hia_host_side side, hia_fn_id root) {
+  static const char *const words[HIA_N_HOST_SIDES] = {
+      [HIA_HOST_TYPED] = "typed", [HIA_HOST_PLAIN] = "plain"};
+  snprintf(name, HIA_ENTRY_NAME_SIZE, "hia_%s_%u", words[side], root);
 }
 
 /* ---- the record ---- */
@@ -144,7 +142,7 @@ static void typed_entry(hia_emit *e, hia_fn_id id, uint32_t root, LLVMValueRef r
   const hia_fn *fn = hiaG_fn(e->g, id);
   const hia_object_root *planned = hiaL_planned(e, id);
   char name[HIA_ENTRY_NAME_SIZE];
-  hiaL_typed_name(name, id);
+  hiaL_host_name(name, HIA_HOST_TYPED, id);
   LLVMTypeRef i32 = e->types[HIA_I32];
   LLVMValueRef f =
       add_function(e, fn, planned ? planned->name : name, function_type(e, fn, i32, true, true));
@@ -185,7 +183,7 @@ static void plain_function(hia_emit *e, hia_fn_id id, LLVMValueRef no_context) {
   bool returns = fn->n_results == 1;
   const hia_object_root *planned = hiaL_planned(e, id);
   char own[HIA_ENTRY_NAME_SIZE];
-  hiaL_plain_name(own, id);
+  hiaL_host_name(own, HIA_HOST_PLAIN, id);
   const char *name = planned ? planned->plain : own;
   LLVMTypeRef result = returns ? c_type(e, fn->results[0]) : e->void_type;
   LLVMValueRef f = add_function(e, fn, name, function_type(e, fn, result, false, !returns));

@@ -28,14 +28,6 @@ typedef enum hia_instrument {
   HIA_INSTRUMENT_TSAN
 } hia_instrument;
 
-/* What the module has for hosts to call, besides the program's code or instead of it. */
-typedef enum hia_host_side {
-  HIA_HOST_NONE,
-  HIA_HOST_TYPED,  /* only the record and typed entries; the engine fills in addresses */
-  HIA_HOST_PLAIN,  /* only plain functions, and what they call */
-  HIA_HOST_OBJECT, /* besides the code: the record, typed entries, `main` */
-} hia_host_side;
-
 typedef struct hia_lower_options {
   hia_host_side host;
   bool unchecked;   /* no safepoints */
@@ -75,9 +67,8 @@ hia_status hiaL_finish_loops(LLVMModuleRef module, bool unchecked, const hia_all
 void hiaL_entry_name(char name[HIA_ENTRY_NAME_SIZE], hia_fn_id root);
 /* The name of the hia_fork_pays of a function that is forked. */
 void hiaL_pays_name(char name[HIA_ENTRY_NAME_SIZE], hia_fn_id callee);
-/* The names of a root's typed entry, and of its plain function if it has one (hiaG_not_plain). */
-void hiaL_typed_name(char name[HIA_ENTRY_NAME_SIZE], hia_fn_id root);
-void hiaL_plain_name(char name[HIA_ENTRY_NAME_SIZE], hia_fn_id root);
+/* The name of what a host calls for a root: its function of this side. */
+void hiaL_host_name(char name[HIA_ENTRY_NAME_SIZE], hia_host_side side, hia_fn_id root);
 #define HIA_MODULE_NAME "hia_module" /* the hia_code_module of modules that have roots */
 /* Functions that run on the host's stack, and constants that are not the program's, are in sections
  * of their own: what C calls and reads in an object, and in any module the functions that call the

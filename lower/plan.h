@@ -1,9 +1,19 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* What an object file holds besides the code. The engine makes it, so it must not need LLVM. */
+/* What code is compiled for: the hosts that call it, and the object file that holds it. The engine
+ * says it, so it must not need LLVM. */
 #ifndef HIA_PLAN_H
 #define HIA_PLAN_H
 
 #include "graph/graph.h"
+
+/* What a module has for hosts to call, besides the program's code or instead of it. */
+typedef enum hia_host_side {
+  HIA_HOST_NONE,
+  HIA_HOST_TYPED,  /* only the record and typed entries; the engine fills in addresses */
+  HIA_HOST_PLAIN,  /* only plain functions, and what they call */
+  HIA_HOST_OBJECT, /* besides the code: the record, typed entries, `main` */
+} hia_host_side;
+enum { HIA_N_HOST_SIDES = HIA_HOST_OBJECT }; /* the JIT makes a module of each before */
 
 /* A function of an object that C sees. */
 typedef struct hia_object_root {

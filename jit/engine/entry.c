@@ -22,7 +22,7 @@ static hia_status check(hia_function *f, hia_native_fn *out, hia_error **error) 
 
 typedef struct wanted {
   const hia_fn_version *version;
-  bool is_plain;
+  hia_host_side side;
   hia_native_fn made;
   hia_error **error;
   hia_status status;
@@ -46,7 +46,7 @@ static hia_status make(wanted *want) {
   const hia_backend *backend = engine->backend;
   hia_compile_options options = hiaJ_compile_options(engine);
   options.is_fuelled = (version->traits & HIA_VERSION_FUELLED) != 0;
-  const char *why_not = want->is_plain ? why_not_plain(version) : NULL;
+  const char *why_not = want->side == HIA_HOST_PLAIN ? why_not_plain(version) : NULL;
   if (why_not)
     return hiaJ_fail(&engine->allocator, want->error, HIA_UNSUPPORTED,
                      "hia_function_entry has it with a context and a status",
@@ -54,9 +54,9 @@ static hia_status make(wanted *want) {
   char why[1024] = "";
   /* LLVM's frames cannot be unwound: until the call has returned nothing may throw. */
   version->unit->comp.armed = false;
-  hia_status status = (want->is_plain ? backend->plain : backend->typed)(
-      version->unit->code, version->unit->graph, &options, version->root, &want->made, why,
-      sizeof why);
+  hia_status status =
+      backend->host_function(version->unit->code, version->unit->graph, &options, want->side,
+                             version->root, &want->made, why, sizeof why);
   if (status == HIA_OK) return HIA_OK;
   return hiaJ_fail(&engine->allocator, want->error, status, NULL, "cannot compile: %s",
                    why[0] ? why : hiaR_status_message(status));
@@ -76,10 +76,10 @@ static void try_make(void *arg) {
   hiaR_arena_free(&comp->scratch);
 }
 
-static hia_status get(hia_function *f, hia_traits traits, bool is_plain, hia_native_fn *out,
+static hia_status get(hia_function *f, hia_traits traits, hia_host_side side, hia_native_fn *out,
                       hia_error **error) {
   hia_status status = check(f, out, error);
-  wanted want = {.is_plain = is_plain, .error = error};
+  wanted want = {.side = side, .error = error};
   if (status == HIA_OK) status = hiaJ_ready(f, traits, &want.version, error);
   if (status != HIA_OK) return status;
   hia_engine *engine = f->module->engine;
@@ -94,15 +94,15 @@ static hia_status get(hia_function *f, hia_traits traits, bool is_plain, hia_nat
 }
 
 hia_status hia_function_entry(hia_function *f, hia_native_fn *entry, hia_error **error) {
-  return get(f, HIA_VERSION_NATIVE, false, entry, error);
+  return get(f, HIA_VERSION_NATIVE, HIA_HOST_TYPED, entry, error);
 }
 
 hia_status hia_function_entry_with_fuel(hia_function *f, hia_native_fn *entry, hia_error **error) {
-  return get(f, HIA_VERSION_NATIVE | HIA_VERSION_FUELLED, false, entry, error);
+  return get(f, HIA_VERSION_NATIVE | HIA_VERSION_FUELLED, HIA_HOST_TYPED, entry, error);
 }
 
 hia_status hia_function_plain(hia_function *f, hia_native_fn *plain, hia_error **error) {
-  return get(f, HIA_VERSION_NATIVE, true, plain, error);
+  return get(f, HIA_VERSION_NATIVE, HIA_HOST_PLAIN, plain, error);
 }
 
 hia_status hia_engine_context_new(hia_engine *engine, hia_context **out, hia_error **error) {

@@ -29,8 +29,8 @@
  * function. */
 struct hia_code {
   hia_session *session;
-  hia_code *typed, *plain;   /* NULL until requested; have no entries and no frames */
-  LLVMMemoryBufferRef bytes; /* the object file */
+  hia_code *sides[HIA_N_HOST_SIDES]; /* NULL until requested; have no entries and no frames */
+  LLVMMemoryBufferRef bytes;         /* the object file */
   hia_object object;
   hia_dylib *dylib;
   LLVMOrcResourceTrackerRef tracker;
@@ -40,7 +40,7 @@ struct hia_code {
   hia_frames *frames;
   hia_unwinder unwinder;
   hia_places places;
-  hia_code_module *module; /* of `typed`: its record in memory */
+  hia_code_module *module; /* of a side that has one: its record in memory */
 };
 
 /* ---- jobs, which run on the compiler's stack ---- */
@@ -245,8 +245,7 @@ static void run(job *j) {
 
 static void release(hia_session *session, hia_code *code) {
   if (!code) return;
-  release(session, code->typed);
-  release(session, code->plain);
+  for (int side = 0; side < HIA_N_HOST_SIDES; side++) release(session, code->sides[side]);
   bool is_clean = true;
   if (code->tracker) {
     LLVMErrorRef err = LLVMOrcResourceTrackerRemove(code->tracker);
@@ -449,8 +448,7 @@ static hia_status compile_host(hia_session *session, const hia_graph *g,
 }
 
 /* The record of the typed entries receives the addresses of the code that they enter. */
-static void fill_in(const hia_code *code, const hia_graph *g) {
-  hia_code_module *module = code->typed->module;
+static void fill_in(const hia_code *code, hia_code_module *module, const hia_graph *g) {
   hia_code_root *root = (hia_code_root *)(uintptr_t)module->roots;
   for (hia_fn_id f = 0; f < g->fns.len; f++)
     if (!hiaG_fn(g, f)->is_removed && hiaG_fn(g, f)->is_root) (root++)->entry = entry(code, f);
@@ -460,32 +458,20 @@ static void fill_in(const hia_code *code, const hia_graph *g) {
 
 /* Finds a function in the object of one side. The first request of a side compiles its object. */
 static hia_status host_function(hia_code *code, const hia_graph *g,
-                                const hia_compile_options *options, hia_host_side side,
-                                const char *name, function *out, char *error, size_t error_size) {
-  hia_code **at = side == HIA_HOST_TYPED ? &code->typed : &code->plain;
+                                const hia_compile_options *options, hia_host_side side, hia_fn_id f,
+                                function *out, char *error, size_t error_size) {
+  hia_code **at = &code->sides[side];
+  char name[HIA_ENTRY_NAME_SIZE];
+  hiaL_host_name(name, side, f);
   if (!*at) {
     hia_status status = compile_host(code->session, g, options, side, name, at, error, error_size);
     if (status) return status;
-    if (side == HIA_HOST_TYPED) fill_in(code, g);
+    if ((*at)->module) fill_in(code, (*at)->module, g);
   }
   uint64_t offset;
   if (!find_function(&(*at)->object, name, &offset)) return HIA_INTERNAL;
   *out = (function)((*at)->base + offset);
   return HIA_OK;
-}
-
-static hia_status typed(hia_code *code, const hia_graph *g, const hia_compile_options *options,
-                        hia_fn_id f, function *out, char *error, size_t error_size) {
-  char name[HIA_ENTRY_NAME_SIZE];
-  hiaL_typed_name(name, f);
-  return host_function(code, g, options, HIA_HOST_TYPED, name, out, error, error_size);
-}
-
-static hia_status plain(hia_code *code, const hia_graph *g, const hia_compile_options *options,
-                        hia_fn_id f, function *out, char *error, size_t error_size) {
-  char name[HIA_ENTRY_NAME_SIZE];
-  hiaL_plain_name(name, f);
-  return host_function(code, g, options, HIA_HOST_PLAIN, name, out, error, error_size);
 }
 
 static void set_places(hia_code *code, const hia_places *places) {
@@ -599,8 +585,7 @@ const hia_backend hiaJ_backend = {
     .close = hiaJ_session_close,
     .compile = compile,
     .entry = entry,
-    .typed = typed,
-    .plain = plain,
+    .host_function = host_function,
     .set_places = set_places,
     .unwinder = unwinder,
     .object = object,
