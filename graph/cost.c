@@ -40,21 +40,23 @@ hia_path hiaG_longer_path(hia_path a, hia_path b) {
 
 enum { UNROLLED_NODES = 200, MANY_FUNCTIONS = 64, MANY_RESULTS = 32, HUGE_RESULTS = 256 };
 
-/* What LLVM has to do with a function. */
-typedef struct hia_bulk {
-  uint32_t nodes, branches; /* nodes that become several instructions and blocks count so often */
-  uint32_t loops, nesting;  /* of loops in one another */
-} hia_bulk;
-/* Below `large` a function takes up to a second with all passes; up to `huge` it takes that with
- * few passes and the optimising code generator. */
-static const hia_bulk large = {4000, 1000, 100, 20}, huge = {12000, 2000, 200, 40};
+/* The size of a function as far as LLVM's time depends on it. A node that becomes several
+ * instructions or blocks is counted that many times. */
+typedef struct hia_fn_size {
+  uint32_t nodes, regions; /* a branch has two regions */
+  uint32_t loops, nesting; /* the depth of nested loops */
+} hia_fn_size;
+/* Up to `large` LLVM takes up to a second for a function with all passes; up to `huge` it takes
+ * that long with few passes and the optimising code generator. */
+static const hia_fn_size large = {4000, 1000, 100, 20}, huge = {12000, 2000, 200, 40};
 
-static bool is_beyond(const hia_bulk *size, const hia_bulk *limit) {
-  return size->nodes > limit->nodes || size->branches > limit->branches ||
+static bool is_beyond(const hia_fn_size *size, const hia_fn_size *limit) {
+  return size->nodes > limit->nodes || size->regions > limit->regions ||
          size->loops > limit->loops || size->nesting > limit->nesting;
 }
 
-/* Loops around a region and the one it is the head of; no more than are of interest. */
+/* The number of loops around a region, including the one whose head it is; at most one more than
+ * huge.nesting. */
 static uint32_t nesting_of(const hia_fn *fn, hia_region_id r) {
   uint32_t n = 0;
   for (; r != HIA_NONE && n <= huge.nesting; r = fn->regions.data[r].parent)
@@ -70,15 +72,15 @@ static bool is_checked_division(const hia_fn *fn, hia_node_id n) {
   return (type == HIA_I32 || type == HIA_I64) && !hiaG_is_const(fn, hiaG_in(fn, n, 1), &divisor);
 }
 
-static hia_bulk bulk_of(const hia_fn *fn) {
-  hia_bulk size = {.nodes = fn->nodes.len, .branches = fn->regions.len};
+static hia_fn_size size_of(const hia_fn *fn) {
+  hia_fn_size size = {.nodes = fn->nodes.len, .regions = fn->regions.len};
   for (hia_node_id n = 0; n < fn->nodes.len; n++) {
     unsigned op = fn->nodes.data[n].op;
     if (op == HIA_OP_FAIL || op == HIA_OP_CHARGE) {
-      size.branches++;
+      size.regions++;
     } else if (is_checked_division(fn, n)) {
       size.nodes += 8;
-      size.branches += 3;
+      size.regions += 3;
     }
   }
   for (hia_region_id r = 0; r < fn->regions.len; r++) {
@@ -91,7 +93,7 @@ static hia_bulk bulk_of(const hia_fn *fn) {
 }
 
 bool hiaG_is_large(const hia_fn *fn) {
-  hia_bulk size = bulk_of(fn);
+  hia_fn_size size = size_of(fn);
   return is_beyond(&size, &large);
 }
 
@@ -101,7 +103,7 @@ hia_size_class hiaG_size_class(const hia_graph *g) {
   for (hia_fn_id f = 0; f < g->fns.len; f++) {
     const hia_fn *fn = hiaG_fn(g, f);
     if (fn->is_removed) continue;
-    hia_bulk size = bulk_of(fn);
+    hia_fn_size size = size_of(fn);
     if (is_beyond(&size, &huge) || fn->n_results > HUGE_RESULTS) return HIA_SIZE_HUGE;
     is_large |= is_beyond(&size, &large);
     is_wide |= fn->n_results > MANY_RESULTS;

@@ -59,9 +59,9 @@ static const char huge_pipeline[] = "function(early-cse,simplifycfg)" PARTS "fun
 
 /* The optimising code generator takes quadratic time in a function's blocks, in the uses of one
  * value and in the copies into one value, and cubic time in the nesting of loops: 14 s for 2000
- * arms that divide, 5 s for 400 nested loops. The fast one, which keeps values in registers within
- * a block only, is linear: 0.2 s and 0.05 s. The code of functions of that size takes 1 to 2.7
- * times as long with it. */
+ * arms that divide, 5 s for 400 loops after one another. The fast one, which keeps values in
+ * registers within a block only, is linear: 0.2 s and 0.05 s. The code of functions of that size
+ * takes 1 to 2.7 times as long with it. */
 int hiaJ_codegen_level(int level, hia_size_class size) { return size == HIA_SIZE_HUGE ? 0 : level; }
 
 static const char *pipeline(int level, hia_size_class size) {

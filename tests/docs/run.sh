@@ -9,8 +9,7 @@
 #                     line `...` stands for any lines. Commands of other programs are not run.
 #   ```c              a program with a main: is built and must exit with 0
 #
-# and so is the program in the head of the public header. Links lead somewhere, and docs/README.md names
-# every page.
+# and so is the program in the head of the public header. (names.sh checks links and names.)
 #
 #   run.sh HIATON HIA-DIFF SOURCE-DIR LIBRARY-DIR CC [--no-native]      CC may be several words
 # shellcheck disable=SC2086 # words
@@ -38,7 +37,7 @@ build_c() { # FILE WHERE
   fi
 }
 
-# Does the printed text fit what is written, `...` lines standing for any?
+# True if the printed text is what is written, where a line `...` stands for any lines.
 fits() { # WRITTEN PRINTED
   awk 'NR == FNR { want[++n] = $0; next } { got[++m] = $0 }
        END {
@@ -113,31 +112,6 @@ done
   sed -n '1,/^ *\* The rules/s/^ \*   //p' include/hiaton/hiaton.h
 } >"$work/head.c"
 build_c "$work/head.c" include/hiaton/hiaton.h
-
-# ---- links ----
-
-headings() { sed -n 's/^##* //p' "$1" | tr '[:upper:]' '[:lower:]' | sed 's/[^a-z0-9 _-]//g; s/ /-/g'; }
-for file in README.md docs/*.md examples/embed/README.md; do
-  while IFS= read -r target; do
-    path=${target%%#*} anchor=
-    [[ $target == *'#'* ]] && anchor=${target#*'#'}
-    if [ -n "$path" ]; then path=$(dirname "$file")/$path; else path=$file; fi
-    if [ ! -e "$path" ]; then
-      bad "$file: a link to $target: there is no such file"
-    elif [ -n "$anchor" ] && ! headings "$path" | grep -qxF -e "$anchor"; then
-      bad "$file: a link to $target: there is no such heading"
-    else
-      passed=$((passed + 1))
-    fi
-  done < <(grep -oE '\]\([^) ]+\)' "$file" | sed 's/^](//; s/)$//' | grep -v '^https\?:')
-done
-for page in docs/*.md; do
-  if [ "$page" = docs/README.md ] || grep -qF "]($(basename "$page"))" docs/README.md; then
-    passed=$((passed + 1))
-  else
-    bad "docs/README.md does not name $page"
-  fi
-done
 
 printf '%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
 [ "$failed" -eq 0 ]
