@@ -110,33 +110,33 @@ static void table_of_results(void) {
        "alive at\nonce, on one thread.\n");
 }
 
-/* ---- native code beside C ---- */
+/* ---- native code next to C ---- */
 
-/* The compared versions, which take turns. Ours do not merge equal calls, except MERGED. */
-typedef enum variant {
-  PLAIN,
+/* The compared versions, which take turns. They do not merge equal calls, except MERGED. */
+typedef enum version {
+  DIRECT,
   UNROLLED,
-  PLAIN_UNCHECKED,
+  DIRECT_UNCHECKED,
   UNROLLED_UNCHECKED,
   MERGED,
-  N_VARIANTS
-} variant;
+  N_VERSIONS
+} version;
 
-static bench_options options_of(variant v) {
-  bool is_plain = v == PLAIN || v == PLAIN_UNCHECKED;
+static bench_options options_of(version v) {
+  bool is_direct = v == DIRECT || v == DIRECT_UNCHECKED;
   return (bench_options){.kind = HIA_ENGINE_JIT,
                          .threads = 1,
-                         .unchecked = v == PLAIN_UNCHECKED || v == UNROLLED_UNCHECKED,
-                         .disabled_passes = is_plain ? "unroll" : NULL,
+                         .unchecked = v == DIRECT_UNCHECKED || v == UNROLLED_UNCHECKED,
+                         .disabled_passes = is_direct ? "unroll" : NULL,
                          .merge_calls = v == MERGED};
 }
 
 typedef struct targets {
-  bench_target plain, unchecked; /* over clang's time */
-  bench_target unrolled;         /* over gcc's time */
-  bench_target check;            /* over the time of the unrolled code without checks */
+  bench_target direct, unchecked; /* over clang's time */
+  bench_target unrolled;          /* over gcc's time */
+  bench_target check;             /* over the time of the unrolled code without checks */
 } targets;
-#define MAX_PLAIN     {BENCH_MAX, 1.10}
+#define MAX_DIRECT    {BENCH_MAX, 1.10}
 #define MAX_UNCHECKED {BENCH_MAX, 1.05}
 #define MAX_UNROLLED  {BENCH_MAX, 0.60}
 #define MAX_CHECK     {BENCH_MAX, 1.02}
@@ -157,25 +157,25 @@ static const compared comparisons[] = {
      {"fib", {24}, 1, 75025, "", "", false},
      9,
      331160281,
-     {MAX_PLAIN, MAX_UNCHECKED, MAX_UNROLLED, MAX_CHECK}},
+     {MAX_DIRECT, MAX_UNCHECKED, MAX_UNROLLED, MAX_CHECK}},
     {{"ack", {3, 11}, 2, 16381, "", "", true},
      {"ack", {3, 3}, 2, 61, "", "", false},
      {"ack", {3, 5}, 2, 253, "", "", false},
      9,
      178875096,
-     {MAX_PLAIN, MAX_UNCHECKED, MAX_UNROLLED, NO_TARGET}},
+     {MAX_DIRECT, MAX_UNCHECKED, MAX_UNROLLED, NO_TARGET}},
     {{"tak", {27, 17, 8}, 3, 9, "", "", true},
      {"tak", {12, 8, 4}, 3, 5, "", "", false},
      {"tak", {18, 12, 6}, 3, 7, "", "", false},
      15,
      24802269,
-     {MAX_PLAIN, MAX_UNCHECKED, MAX_UNROLLED, NO_TARGET}},
+     {MAX_DIRECT, MAX_UNCHECKED, MAX_UNROLLED, NO_TARGET}},
     {{"primes", {1000000}, 1, 7051571, "", "", true},
      {"primes", {7500}, 1, 42209, "", "", false},
      {"primes", {500}, 1, 2339, "", "", false},
      5,
      0,
-     {MAX_PLAIN, MAX_UNCHECKED, NO_TARGET, NO_TARGET}},
+     {MAX_DIRECT, MAX_UNCHECKED, NO_TARGET, NO_TARGET}},
 };
 enum { N_COMPARISONS = sizeof comparisons / sizeof comparisons[0] };
 
@@ -211,7 +211,7 @@ typedef struct peer {
   double typical, least, most; /* the median of all places, the fastest place, the slowest */
 } peer;
 typedef struct medians {
-  double ours[N_VARIANTS];
+  double ours[N_VERSIONS];
   peer peers[2]; /* by bench_compiler */
 } medians;
 
@@ -224,25 +224,25 @@ static peer peer_of(double ms[BENCH_PLACES][MAX_RUNS], size_t n_runs) {
 
 static medians compare_one(const compared *c) {
   const bench_row *row = bench_is_quick() ? &c->quick : &c->row;
-  static double ms[N_VARIANTS][MAX_RUNS], c_ms[2][BENCH_PLACES][MAX_RUNS];
-  bench_program ours[N_VARIANTS];
+  static double ms[N_VERSIONS][MAX_RUNS], c_ms[2][BENCH_PLACES][MAX_RUNS];
+  bench_program ours[N_VERSIONS];
   medians m;
   int runs = bench_is_quick() ? 1 : c->runs;
-  for (variant v = 0; v < N_VARIANTS; v++) {
+  for (version v = 0; v < N_VERSIONS; v++) {
     bench_options options = options_of(v);
     ours[v] = open_row(row, &options);
   }
   /* One round to warm up, not kept. */
   for (int r = -1; r < runs; r++) {
     size_t at = r < 0 ? 0 : (size_t)r;
-    for (variant v = 0; v < N_VARIANTS; v++) ms[v][at] = timed_native(&ours[v], row);
+    for (version v = 0; v < N_VERSIONS; v++) ms[v][at] = timed_native(&ours[v], row);
     for (unsigned k = 0; k < 2 * BENCH_PLACES; k++) {
       bench_compiler compiler = k % 2 ? BENCH_GCC : BENCH_CLANG;
       bench_reference f = bench_find_reference(compiler, k / 2, row->name);
       c_ms[compiler][k / 2][at] = timed_reference(f, row);
     }
   }
-  for (variant v = 0; v < N_VARIANTS; v++) {
+  for (version v = 0; v < N_VERSIONS; v++) {
     m.ours[v] = bench_median(ms[v], (size_t)runs);
     bench_close(&ours[v]);
   }
@@ -271,20 +271,20 @@ static bool is_left_out(const compared *c) { return only && strcmp(only, c->row.
 
 enum { N_SHARES = 6 };
 static const char *const share_names[N_SHARES] = {
-    "plain/clang", "unchecked/clang", "unrolled/gcc", "unrolled/clang", "merged/gcc", "check"};
+    "direct/clang", "unchecked/clang", "unrolled/gcc", "unrolled/clang", "merged/gcc", "check"};
 
 static void table_of_native(void) {
-  static const variant columns[] = {PLAIN, PLAIN_UNCHECKED, UNROLLED, UNROLLED_UNCHECKED, MERGED};
+  static const version columns[] = {DIRECT, DIRECT_UNCHECKED, UNROLLED, UNROLLED_UNCHECKED, MERGED};
   static medians all[N_COMPARISONS];
-  puts("Native code on one thread beside the same program in C, -O3, alternating; medians of CPU "
-       "time in\nmilliseconds. The time of C depends on where its code comes to lie: it is "
-       "there at four places, 16 bytes\nof a line of the cache apart; the figure is their median, "
-       "behind it the fastest and the slowest place.\nOurs lies as users have it. plain: no "
-       "recursion is unrolled; unchecked: the code before it without the\ncomparison with the "
-       "limit; merged: equal calls are made once, as users have it; the others make all.\ncalls: "
+  puts("Native code on one thread, next to the same program in C, -O3, alternating; medians of CPU "
+       "time in\nmilliseconds. The time of C depends on the address of its code: it is "
+       "measured at four places, 16 bytes\nof a cache line apart; the figure is their median, "
+       "followed by the fastest and the slowest place.\nOur code has its usual place. direct: no "
+       "recursion is unrolled; unchecked: the code of the column before\nit, without safepoints; "
+       "merged: equal calls are made once, the default; the others make all calls.\ncalls: "
        "as the language counts them, unrolled or not.\n");
   printf("%-17s %9s %-13s %9s %-13s %9s %9s %9s %9s %9s %12s\n", "call", "clang-19", "places",
-         "gcc", "places", "plain", "unchecked", "unrolled", "unchecked", "merged", "calls");
+         "gcc", "places", "direct", "unchecked", "unrolled", "unchecked", "merged", "calls");
   char text[N_COMPARISONS][64];
   for (size_t i = 0; i < N_COMPARISONS; i++) {
     const compared *c = &comparisons[i];
@@ -305,7 +305,7 @@ static void table_of_native(void) {
     if (bench_is_quick() || !c->calls || calls == c->calls) continue;
     bench_wrong("%s: %llu calls instead of %llu", row->name, calls, c->calls);
   }
-  puts("\nThe same as shares, with their targets. check: unrolled, of unrolled unchecked.\n");
+  puts("\nThe ratios of these times, with their targets. check: unrolled / unrolled unchecked.\n");
   printf("%-17s", "call");
   for (size_t k = 0; k < N_SHARES; k++) bench_print_target_heading(share_names[k]);
   puts("");
@@ -318,8 +318,8 @@ static void table_of_native(void) {
       double value;
       bench_target target;
     } shares[N_SHARES] = {
-        {share(ms[PLAIN], clang), t->plain},
-        {share(ms[PLAIN_UNCHECKED], clang), t->unchecked},
+        {share(ms[DIRECT], clang), t->direct},
+        {share(ms[DIRECT_UNCHECKED], clang), t->unchecked},
         {share(ms[UNROLLED], gcc), t->unrolled},
         {share(ms[UNROLLED], clang), BENCH_NO_TARGET},
         {share(ms[MERGED], gcc), BENCH_NO_TARGET},
@@ -336,7 +336,7 @@ static void table_of_native(void) {
 /* ---- the cost of unrolling ---- */
 
 enum { N_UNROLLINGS = 3, N_COMPILATIONS = 9 };
-static const variant unrollings[N_UNROLLINGS] = {PLAIN, UNROLLED, MERGED};
+static const version unrollings[N_UNROLLINGS] = {DIRECT, UNROLLED, MERGED};
 
 static void unroll_one(const compared *c) {
   double ms[N_UNROLLINGS][N_COMPILATIONS];
@@ -360,11 +360,11 @@ static void unroll_one(const compared *c) {
     bench_close(&graph);
     bench_close(&p);
   }
-  double plain = bench_median(ms[0], N_COMPILATIONS),
+  double direct = bench_median(ms[0], N_COMPILATIONS),
          unrolled = bench_median(ms[1], N_COMPILATIONS);
-  printf("%-8s %7.2f %9.2f %7.2f", c->row.name, plain, unrolled,
+  printf("%-8s %7.2f %9.2f %7.2f", c->row.name, direct, unrolled,
          bench_median(ms[2], N_COMPILATIONS));
-  bench_print_target(c->row.name, "unrolled/plain, compile time", unrolled / plain, 2,
+  bench_print_target(c->row.name, "unrolled/direct, compile time", unrolled / direct, 2,
                      BENCH_AT_MOST(MAX_COMPILING));
   printf(" %7llu %9llu", bytes[0], bytes[1]);
   bench_print_target(c->row.name, "bytes, merged", (double)bytes[2], 0, BENCH_AT_MOST(MAX_CODE));
@@ -376,14 +376,14 @@ static void unroll_one(const compared *c) {
 static void table_of_unrolling(void) {
   puts(
       "What unrolling and merging cost and save: compile time in milliseconds of CPU time (medians "
-      "of 9), bytes\nof code; and how many calls the language counts, and how many calls and loops "
-      "are entered for them: the\ninterpreter runs the very graph that becomes native code (which "
-      "enters a function that it tries first, and\nthe full one behind it: docs/unrolling.md).\n");
-  printf("%-8s %7s %9s %7s", "program", "plain", "unrolled", "merged");
-  bench_print_target_heading("unrolled/plain");
+      "of 9), bytes\nof code; the number of calls that the language counts, and of calls and loops "
+      "that are entered for them: the\ninterpreter runs the graph that becomes native code (which "
+      "also enters a leaf function first, and then its\nslow path: docs/unrolling.md).\n");
+  printf("%-8s %7s %9s %7s", "program", "direct", "unrolled", "merged");
+  bench_print_target_heading("unrolled/direct");
   printf(" %7s %9s", "bytes", "unrolled");
   bench_print_target_heading("merged");
-  printf("  %-14s %8s %8s %9s %7s\n", "calls of", "counted", "plain", "unrolled", "merged");
+  printf("  %-14s %8s %8s %9s %7s\n", "calls of", "counted", "direct", "unrolled", "merged");
   for (size_t i = 0; i < N_COMPARISONS; i++) unroll_one(&comparisons[i]);
   puts("");
 }

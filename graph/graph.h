@@ -403,7 +403,7 @@ bool hiaG_pass_exists(const char *name, size_t len);
 void hiaG_run_pass(hia_graph *g, const hia_pass *pass); /* one row, on all functions */
 
 /* The passes. The head of each file says what the pass requires, and what it keeps valid. */
-void hiaG_fuel(hia_graph *g);    /* fuel.c: calls and rounds are paid for */
+void hiaG_fuel(hia_graph *g);    /* fuel.c: calls and rounds use up fuel */
 void hiaG_effects(hia_graph *g); /* effects.c: traits and groups of functions */
 /* impure.c: by function, true if a call of it may call an impure function of the host. In `arena`.
  */

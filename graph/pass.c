@@ -41,13 +41,13 @@
   {name, doc, HIA_PASS_GRAPH, {.graph = run_graph}, true, HIA_USE_ALL, true}
 
 const hia_pass hiaG_passes[] = {
-    FUEL("fuel", hiaG_fuel, "calls and loop rounds are paid for (--fuel)"),
+    FUEL("fuel", hiaG_fuel, "calls and loop rounds use up fuel (--fuel)"),
     GRAPH("sweep", hiaG_sweep, false, "functions that no root reaches"),
     GRAPH("effects", hiaG_effects, true, "what functions may do, and their recursive groups"),
-    FN("copy", hiaG_copy, "values that are others by another name"),
+    FN("copy", hiaG_copy, "copies of values"),
     FN("fold", hiaG_fold, "constants, identities, known branches"),
     FN("cse", hiaG_cse, "operations that were done before"),
-    FN("dce", hiaG_dce, "values that nobody uses"),
+    FN("dce", hiaG_dce, "values that are not used"),
     GRAPH("inline", hiaG_inline, false, "small functions that are not recursive"),
     NATIVE("merge", hiaG_merge, HIA_USE_NATIVE, "calls that were made before"),
     NATIVE("fork", hiaG_fork, HIA_USE_PARALLEL, "calls that another worker may make"),

@@ -204,8 +204,8 @@ typedef struct hia_unit {
   hia_function_stats stats;
   uint64_t build_at, passes_at, flatten_at, open_at; /* hiaR_now() when that phase began; or 0 */
   uint64_t compiled_at;                              /* when codegen ended */
-  uint64_t told_at; /* hia_timeline.made_at of the timeline that has recorded these phases;
-                       protected by the module's lock */
+  uint64_t recorded_at; /* hia_timeline.made_at of the timeline that has recorded these phases;
+                           protected by the module's lock */
 } hia_unit;
 
 /* A parameter or a result: its hia_type and its codes, which can be read without a lock. */

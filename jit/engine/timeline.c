@@ -6,7 +6,7 @@
 
 /* Records the phases of a unit. The unit keeps how long each phase took and, for each
  * sequence of phases without a break, when the first began or the last ended. */
-static void tell_phases(hia_timeline *timeline, const hia_function *f, const hia_unit *unit) {
+static void record_phases(hia_timeline *timeline, const hia_function *f, const hia_unit *unit) {
   const hia_module *module = f->module;
   const hia_function_stats *s = &unit->stats;
   uint32_t file = hiaR_timeline_name(timeline, module->source.name);
@@ -29,7 +29,8 @@ static void tell_phases(hia_timeline *timeline, const hia_function *f, const hia
 }
 
 /* Records the functions that jobs may call. */
-static void tell_callees(hia_timeline *timeline, const hia_backend *backend, const hia_unit *unit) {
+static void record_callees(hia_timeline *timeline, const hia_backend *backend,
+                           const hia_unit *unit) {
   for (hia_fn_id id = 0; unit->code && id < unit->graph->fns.len; id++) {
     hia_native_entry entry = backend->entry(unit->code, id);
     if (entry) hiaR_timeline_callee(timeline, (uintptr_t)entry, hiaG_fn(unit->graph, id)->name);
@@ -45,11 +46,11 @@ hia_status hiaJ_timeline_begin(hia_timeline *timeline, const hia_function *f,
   hia_module *module = f->module;
   pthread_mutex_lock(&module->lock);
   hia_unit *unit = version->unit;
-  if (unit->told_at != timeline->made_at) {
-    tell_phases(timeline, f, unit);
-    tell_callees(timeline, module->engine->backend, unit);
+  if (unit->recorded_at != timeline->made_at) {
+    record_phases(timeline, f, unit);
+    record_callees(timeline, module->engine->backend, unit);
   }
-  unit->told_at = timeline->made_at;
+  unit->recorded_at = timeline->made_at;
   pthread_mutex_unlock(&module->lock);
   return HIA_OK;
 }

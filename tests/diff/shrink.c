@@ -164,8 +164,8 @@ static bool is_well_scoped(const gen_program *p) {
 typedef struct walk {
   gen_program *p;
   gen_fn *fn;
-  uint32_t left;    /* expressions before the one that is changed */
-  uint32_t variant; /* which change */
+  uint32_t left;  /* expressions before the one that is changed */
+  uint32_t which; /* the number of the change */
   bool is_done;
 } walk;
 
@@ -209,9 +209,9 @@ static void without(walk *w, gen_expr *e, uint32_t kid, uint32_t entry) {
   e->n--;
 }
 
-/* Applies change number w->variant to e. False if there is no such change. */
+/* Applies change number w->which to e. False if there is no such change. */
 static bool change(walk *w, gen_expr *e) {
-  uint32_t v = w->variant;
+  uint32_t v = w->which;
   if (v < 2) {
     if (e->kind == GEN_TRUTH || (e->kind == GEN_LIT && (v == 1 || !strcmp(e->as.digits, "0"))))
       return v == 0 && e->kind == GEN_LIT && (e->negative || e->parens)
@@ -246,13 +246,13 @@ static bool change(walk *w, gen_expr *e) {
   return false;
 }
 
-static uint32_t variants(const gen_expr *e) { return is_plain(e) ? 3 : 2 + 2 * e->n; }
+static uint32_t n_changes(const gen_expr *e) { return is_plain(e) ? 3 : 2 + 2 * e->n; }
 
 static void visit(walk *w, gen_expr *e) {
   if (w->is_done) return;
   if (w->left-- == 0) {
     w->is_done = true;
-    if (w->variant >= variants(e) || !change(w, e)) w->p = NULL;
+    if (w->which >= n_changes(e) || !change(w, e)) w->p = NULL;
     return;
   }
   if (e->kind == GEN_CONST) return; /* its expression is shared */
@@ -355,17 +355,17 @@ static bool shrink_body(shrink *s, uint32_t f) {
   bool any = false;
   /* From the outside in: the first changes that hold take the most away. */
   for (uint32_t at = 0; !s->p->fns[f]->removed && at < count(s->p->fns[f]->body); at++)
-    for (uint32_t variant = 0; variant < 16 && s->tries;) {
+    for (uint32_t which = 0; which < 16 && s->tries;) {
       gen_program *q = copy_program(s->p);
-      walk w = {.p = q, .fn = q->fns[f], .left = at, .variant = variant};
+      walk w = {.p = q, .fn = q->fns[f], .left = at, .which = which};
       visit(&w, q->fns[f]->body);
       bool is_change = w.is_done && w.p;
       if (!is_change) gen_free(q);
       if (is_change && keep(s, q)) {
         any = true;
-        variant = 0; /* there is another expression here now */
+        which = 0; /* there is another expression here now */
       } else {
-        variant++;
+        which++;
       }
     }
   return any;
