@@ -460,7 +460,7 @@ t 'help with two' 2 '' 'one word too many' help run check
 # ---- explain ----
 t 'what a code means' 0 'E0318: a const is a scalar
 
-The value of a const is one scalar. A function without parameters gives a tuple.
+The value of a const is one scalar. For a tuple write a function without parameters.
 
 Wrong:
 
