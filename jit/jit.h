@@ -64,7 +64,7 @@ typedef struct hia_backend {
   void (*set_places)(hia_code *code, const hia_places *places);
   const hia_unwinder *(*unwinder)(const hia_code *code); /* its locs are those of set_places */
   /* The object file that was linked, as long as the code lives: relocatable, with nothing of this
-   * process in it. Typed entries and plain functions have objects of their own. */
+   * process in it. What hosts call has objects of its own. */
   const void *(*object)(const hia_code *code, size_t *size);
   void (*release)(hia_session *session, hia_code *code);
   /* Compiles a HIA_STATIC graph to an object file, of the session's allocator. ARGUMENT if there is

@@ -74,6 +74,8 @@ typedef struct hia_emit {
   HIA_VEC(LLVMValueRef) kept_values;                /* hiaL_keep */
   struct hia_host_emit *hosts;                      /* emit_extern.c: by extern */
   LLVMValueRef host_table;                          /* HIA_HOST_TABLE, or NULL */
+  LLVMValueRef no_context;                          /* hiaL_no_context, or NULL */
+  struct hia_row_work *row_work;                    /* emit_map.c: by function; or NULL */
 
   LLVMContextRef llvm;
   LLVMModuleRef module;
@@ -140,6 +142,12 @@ static inline void hiaL_out(hia_emit *e, hia_node_id n, uint32_t i, LLVMValueRef
   e->values[hiaG_out(e->fn, n, i)] = value;
 }
 static inline hia_flow *hiaL_flow(hia_emit *e, hia_region_id region) { return &e->flows[region]; }
+
+/* True if the module has only functions that kernels call (emit_map.c). They run without a context
+ * and for a short time, so they have no safepoints, which would keep LLVM from vectorising. */
+static inline bool hiaL_is_for_kernels(const hia_emit *e) {
+  return e->options->host == HIA_HOST_MAP;
+}
 
 static inline bool hiaL_does(const hia_emit *e, hia_fn_id id, uint8_t trait) {
   return e->facts.traits[id] & trait;
@@ -214,10 +222,32 @@ LLVMValueRef hiaL_result(hia_emit *e, LLVMValueRef all, uint32_t n, uint32_t i);
 
 /* ---- emit_host.c ---- */
 
-/* Builds the module's record, the typed entries and the plain functions of its roots. */
+/* Builds what hosts call, with the module's record. */
 void hiaL_host_side(hia_emit *e);
 /* True if the root has a plain function in this module. */
 bool hiaL_is_plain(hia_emit *e, hia_fn_id root);
+/* C's type of a scalar, and values from it and to it: a bool is a byte there. */
+LLVMTypeRef hiaL_c_type(const hia_emit *e, hia_dtype t);
+LLVMValueRef hiaL_from_c(hia_emit *e, LLVMValueRef value, hia_dtype t);
+LLVMValueRef hiaL_to_c(hia_emit *e, LLVMValueRef value, hia_dtype t);
+/* Adds a function that hosts call for a root, and makes it emit->function. It has no context. The
+ * builder is left in its first block. */
+LLVMValueRef hiaL_host_function(hia_emit *e, const hia_fn *fn, const char *name, LLVMTypeRef type);
+/* The context of code that runs without one: a constant whose limit is so low that no safepoint
+ * polls. */
+LLVMValueRef hiaL_no_context(hia_emit *e);
+
+/* ---- emit_map.c ---- */
+
+/* True if the root has a map entry: all in the JIT, in an object those that the plan names. */
+bool hiaL_has_map(const hia_emit *e, hia_fn_id root);
+/* True if the function is a root whose map calls a kernel. */
+bool hiaL_has_kernel(hia_emit *e, hia_fn_id id);
+/* Builds the map entry of root number `root` of the record. */
+void hiaL_map_entry(hia_emit *e, hia_fn_id id, uint32_t root, LLVMValueRef record);
+/* Builds the loop that the entry runs, with its kernel. */
+void hiaL_map_loop(hia_emit *e, hia_fn_id id);
+
 /* ---- emit_object.c: what an object file holds besides ---- */
 
 /* The plan of a root; NULL: it has none. */

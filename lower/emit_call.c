@@ -136,10 +136,11 @@ void hiaL_declare(hia_emit *e, hia_fn_id id) {
   LLVMTypeRef type = LLVMFunctionType(result_type(e, fn), params, fn->n_params + HIDDEN, false);
   LLVMValueRef f = LLVMAddFunction(e->module, symbol(e, id), type);
   e->fns[id] = (hia_signature){type, f, NULL};
-  bool is_of_plain = e->options->host == HIA_HOST_PLAIN; /* the runtime never enters it */
-  if (!is_of_plain && (fn->is_root || e->facts.is_forked[id]))
+  /* What plain functions and kernels call: the runtime never enters it. */
+  bool is_on_the_side = e->options->host == HIA_HOST_PLAIN || hiaL_is_for_kernels(e);
+  if (!is_on_the_side && (fn->is_root || e->facts.is_forked[id]))
     e->fns[id].entry = declare_entry(e, id);
-  if (is_of_plain && e->options->object) LLVMSetSection(f, HIA_HOST_TEXT);
+  if (is_on_the_side && e->options->object) LLVMSetSection(f, HIA_HOST_TEXT);
   LLVMSetLinkage(f, LLVMInternalLinkage);
   hiaL_common_attributes(e, f);
   unsigned all = (unsigned)LLVMAttributeFunctionIndex;

@@ -53,7 +53,8 @@ static hia_region_id around_calls(hia_emit *e) {
  * safepoint in its body. */
 hia_region_id hiaL_safepoint_region(hia_emit *e) {
   const hia_fn *fn = e->fn;
-  if (e->options->unchecked || hiaL_does(e, e->id, HIA_IS_LEAF)) return HIA_NONE;
+  if (e->options->unchecked || hiaL_is_for_kernels(e) || hiaL_does(e, e->id, HIA_IS_LEAF))
+    return HIA_NONE;
   hia_region_id r = around_calls(e);
   hia_node_id first = fn->nodes.len, last = fn->nodes.len;
   if (r != HIA_NONE) first = fn->regions.data[r].first, last = fn->regions.data[r].last;
@@ -87,7 +88,8 @@ void hiaL_spend(hia_emit *e, uint64_t cost) {
   bool is_long = e->path.since + cost > HIA_MAX_UNPOLLED ||
                  (e->path.is_back && e->path.back + cost > e->back_run);
   /* A fork that has ended and is not joined is nothing that the runtime may meet. */
-  if (is_long && e->ended == HIA_NONE && !e->options->unchecked) hiaL_safepoint(e);
+  bool has_safepoints = !e->options->unchecked && !hiaL_is_for_kernels(e);
+  if (is_long && e->ended == HIA_NONE && has_safepoints) hiaL_safepoint(e);
   e->path.since += cost;
   e->path.bare += cost;
   e->path.back += cost;

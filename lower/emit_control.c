@@ -370,7 +370,8 @@ void hiaL_body(hia_emit *e) {
   uint32_t straight_line = 0;
   hia_context_edge *edges;
   uint32_t n_edges = hiaG_contexts(&e->comp->scratch, fn, &edges), at = 0;
-  if (!e->options->merge_calls || (has_loops(fn) && !e->options->unchecked)) hiaL_keep_context(e);
+  bool keeps_context = !e->options->merge_calls || (has_loops(fn) && !e->options->unchecked);
+  if (keeps_context && !hiaL_is_for_kernels(e)) hiaL_keep_context(e);
   if (hiaL_does(e, e->id, HIA_HAS_FORKS)) count_calls(e);
   hiaL_open_forks(e);
   hiaL_open_hosts(e);
@@ -384,7 +385,7 @@ void hiaL_body(hia_emit *e) {
     if (n == fn->nodes.len) break;
     unsigned op = fn->nodes.data[n].op;
     if (!(hiaR_ops[op].traits & HIA_T_CONTROL) && ++straight_line > HIA_MAX_STRAIGHT_LINE &&
-        e->ended == HIA_NONE) {
+        e->ended == HIA_NONE && !hiaL_is_for_kernels(e)) {
       hiaL_safepoint_and_split(e);
       straight_line = 0;
     }

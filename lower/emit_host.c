@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* What hosts call: the module's record (runtime/native/module.h), and for each root its typed entry
- * and, if it can be one, its plain function.
+ * and, if it can be one, its plain function; map entries are in emit_map.c.
  *
  * They follow C's calling convention for scalars: a bool is a byte, of which only bit 0 is read.
  * They run on the host's stack, before and after the code that they call. No sanitizer instruments
@@ -11,7 +11,7 @@
 
 void hiaL_host_name(char name[HIA_ENTRY_NAME_SIZE], hia_host_side side, hia_fn_id root) {
   static const char *const words[HIA_N_HOST_SIDES] = {
-      [HIA_HOST_TYPED] = "typed", [HIA_HOST_PLAIN] = "plain"};
+      [HIA_HOST_TYPED] = "typed", [HIA_HOST_PLAIN] = "plain", [HIA_HOST_MAP] = "map"};
   snprintf(name, HIA_ENTRY_NAME_SIZE, "hia_%s_%u", words[side], root);
 }
 
@@ -33,7 +33,7 @@ static LLVMValueRef roots_table(hia_emit *e, uint32_t n) {
     type = LLVMTypeOf(rows[i++]);
   }
   LLVMValueRef table = hiaL_variable(e, "hia_roots", LLVMConstArray2(type, rows, n));
-  LLVMSetGlobalConstant(table, e->options->host != HIA_HOST_TYPED); /* the engine fills it in */
+  LLVMSetGlobalConstant(table, e->options->object != NULL); /* otherwise the engine fills it in */
   return table;
 }
 
@@ -71,15 +71,15 @@ static LLVMValueRef module_record(hia_emit *e, uint32_t n_roots) {
 
 /* ---- functions of C ---- */
 
-static LLVMTypeRef c_type(const hia_emit *e, hia_dtype t) {
+LLVMTypeRef hiaL_c_type(const hia_emit *e, hia_dtype t) {
   return t == HIA_BOOL ? e->i8 : e->types[t];
 }
 
-static LLVMValueRef from_c(hia_emit *e, LLVMValueRef value, hia_dtype t) {
+LLVMValueRef hiaL_from_c(hia_emit *e, LLVMValueRef value, hia_dtype t) {
   return t == HIA_BOOL ? LLVMBuildTrunc(e->b, value, e->types[HIA_BOOL], "") : value;
 }
 
-static LLVMValueRef to_c(hia_emit *e, LLVMValueRef value, hia_dtype t) {
+LLVMValueRef hiaL_to_c(hia_emit *e, LLVMValueRef value, hia_dtype t) {
   return t == HIA_BOOL ? LLVMBuildZExt(e->b, value, e->i8, "") : value;
 }
 
@@ -91,7 +91,7 @@ static LLVMTypeRef function_type(hia_emit *e, const hia_fn *fn, LLVMTypeRef resu
   LLVMTypeRef *params =
       HIA_NEW_ARRAY(&e->comp->scratch, LLVMTypeRef, (size_t)fn->n_params + fn->n_results + 1);
   if (has_context) params[n++] = e->ptr;
-  for (uint32_t i = 0; i < fn->n_params - fuel; i++) params[n++] = c_type(e, fn->params[i]);
+  for (uint32_t i = 0; i < fn->n_params - fuel; i++) params[n++] = hiaL_c_type(e, fn->params[i]);
   for (uint32_t i = 0; has_pointers && i < fn->n_results - fuel; i++) params[n++] = e->ptr;
   return LLVMFunctionType(result, params, n, false);
 }
@@ -100,8 +100,7 @@ static LLVMTypeRef function_type(hia_emit *e, const hia_fn *fn, LLVMTypeRef resu
  * pointers compared with NULL, ten seconds for a thousand results, and would gain nothing. */
 enum { MAX_OPTIMISED = 48 };
 
-static LLVMValueRef add_function(hia_emit *e, const hia_fn *fn, const char *name,
-                                 LLVMTypeRef type) {
+LLVMValueRef hiaL_host_function(hia_emit *e, const hia_fn *fn, const char *name, LLVMTypeRef type) {
   LLVMValueRef f = hiaL_add_named(e, name, type);
   if (e->options->object)
     LLVMSetSection(f, HIA_HOST_TEXT);
@@ -133,7 +132,7 @@ static LLVMBasicBlockRef begin_store(hia_emit *e, LLVMValueRef to) {
 
 static void end_store(hia_emit *e, LLVMValueRef to, LLVMValueRef value, hia_dtype t,
                       LLVMBasicBlockRef next) {
-  LLVMBuildStore(e->b, to_c(e, value, t), to);
+  LLVMBuildStore(e->b, hiaL_to_c(e, value, t), to);
   LLVMBuildBr(e->b, next);
   hiaL_at(e, next);
 }
@@ -144,15 +143,15 @@ static void typed_entry(hia_emit *e, hia_fn_id id, uint32_t root, LLVMValueRef r
   char name[HIA_ENTRY_NAME_SIZE];
   hiaL_host_name(name, HIA_HOST_TYPED, id);
   LLVMTypeRef i32 = e->types[HIA_I32];
-  LLVMValueRef f =
-      add_function(e, fn, planned ? planned->name : name, function_type(e, fn, i32, true, true));
+  LLVMValueRef f = hiaL_host_function(e, fn, planned ? planned->name : name,
+                                      function_type(e, fn, i32, true, true));
   LLVMTypeRef words = LLVMArrayType2(e->types[HIA_I64], (uint64_t)fn->n_params + fn->n_results);
   LLVMValueRef block = LLVMBuildAlloca(e->b, words, "block");
   bool is_fuelled = e->options->is_fuelled;
   uint32_t n_params = fn->n_params - is_fuelled, n_results = fn->n_results - is_fuelled;
   for (uint32_t i = 0; i < n_params; i++)
-    hiaL_store_word(e, hiaL_word_at(e, block, i), from_c(e, LLVMGetParam(f, i + 1), fn->params[i]),
-                    fn->params[i]);
+    hiaL_store_word(e, hiaL_word_at(e, block, i),
+                    hiaL_from_c(e, LLVMGetParam(f, i + 1), fn->params[i]), fn->params[i]);
   LLVMValueRef args[4] = {LLVMGetParam(f, 0), record, hiaL_number(e, 32, root), block};
   LLVMValueRef status =
       hiaL_call_abi(e, is_fuelled ? HIA_ABI_hiaR_enter_fuelled : HIA_ABI_hiaR_enter, args, 4);
@@ -177,27 +176,34 @@ static void typed_entry(hia_emit *e, hia_fn_id id, uint32_t root, LLVMValueRef r
   hiaL_unlikely(e, has_failed, failed, done);
 }
 
-/* Instead of a context it passes a constant whose limit is so low that no safepoint polls. */
-static void plain_function(hia_emit *e, hia_fn_id id, LLVMValueRef no_context) {
+LLVMValueRef hiaL_no_context(hia_emit *e) {
+  if (e->no_context) return e->no_context;
+  LLVMTypeRef line = LLVMArrayType2(e->types[HIA_I64], 8);
+  e->no_context = hiaL_variable(e, "hia_no_context", LLVMConstNull(line));
+  LLVMSetSection(e->no_context, HIA_HOST_RODATA);
+  return e->no_context;
+}
+
+static void plain_function(hia_emit *e, hia_fn_id id) {
   const hia_fn *fn = hiaG_fn(e->g, id);
   bool returns = fn->n_results == 1;
   const hia_object_root *planned = hiaL_planned(e, id);
   char own[HIA_ENTRY_NAME_SIZE];
   hiaL_host_name(own, HIA_HOST_PLAIN, id);
   const char *name = planned ? planned->plain : own;
-  LLVMTypeRef result = returns ? c_type(e, fn->results[0]) : e->void_type;
-  LLVMValueRef f = add_function(e, fn, name, function_type(e, fn, result, false, !returns));
+  LLVMTypeRef result = returns ? hiaL_c_type(e, fn->results[0]) : e->void_type;
+  LLVMValueRef f = hiaL_host_function(e, fn, name, function_type(e, fn, result, false, !returns));
   if (returns && fn->results[0] == HIA_BOOL)
     hiaL_attribute(e, f, LLVMAttributeReturnIndex, "zeroext", 0);
-  e->context = no_context;
+  e->context = hiaL_no_context(e);
   hiaL_open_args(e);
   for (uint32_t i = 0; i < fn->n_params; i++)
-    hiaR_push(&e->comp->scratch, &e->args, from_c(e, LLVMGetParam(f, i), fn->params[i]));
+    hiaR_push(&e->comp->scratch, &e->args, hiaL_from_c(e, LLVMGetParam(f, i), fn->params[i]));
   hiaL_open_scope(e, name, HIA_NONE);
   hiaL_set_debug_loc(e, HIA_NONE, false);
   LLVMValueRef call = hiaL_build_call(e, id);
   if (returns) {
-    LLVMBuildRet(e->b, to_c(e, call, fn->results[0]));
+    LLVMBuildRet(e->b, hiaL_to_c(e, call, fn->results[0]));
   } else {
     for (uint32_t i = 0; i < fn->n_results; i++) {
       LLVMValueRef to = LLVMGetParam(f, fn->n_params + i);
@@ -217,36 +223,48 @@ bool hiaL_is_plain(hia_emit *e, hia_fn_id root) {
   return !hiaG_not_plain(e->g, root, &e->comp->scratch, &levels);
 }
 
-static void plain_functions(hia_emit *e) {
-  LLVMTypeRef line = LLVMArrayType2(e->types[HIA_I64], 8);
-  LLVMValueRef no_context = NULL;
-  for (hia_fn_id f = 0; f < e->g->fns.len; f++) {
-    if (!hiaL_is_plain(e, f)) continue;
-    if (!no_context) {
-      no_context = hiaL_variable(e, "hia_no_context", LLVMConstNull(line));
-      LLVMSetSection(no_context, HIA_HOST_RODATA);
-    }
-    plain_function(e, f, no_context);
+static bool is_root(const hia_emit *e, hia_fn_id f) {
+  return !hiaG_fn(e->g, f)->is_removed && hiaG_fn(e->g, f)->is_root;
+}
+
+static bool is_program(const hia_emit *e, const hia_object_root *planned) {
+  const hia_object_plan *plan = e->options->object;
+  return planned && (uint32_t)(planned - plan->roots) == plan->program;
+}
+
+/* The record, and what passes it to the runtime: the entries and `main`. */
+static void entries(hia_emit *e, uint32_t n_roots) {
+  LLVMValueRef record = module_record(e, n_roots);
+  bool is_map = e->options->host == HIA_HOST_MAP;
+  for (hia_fn_id f = 0, root = 0; f < e->g->fns.len; f++) {
+    if (!is_root(e, f)) continue;
+    const hia_object_root *planned = hiaL_planned(e, f);
+    if (is_program(e, planned)) hiaL_object_main(e, record, root);
+    if (!is_map) typed_entry(e, f, root, record);
+    if (is_map || (e->options->object && hiaL_has_map(e, f))) hiaL_map_entry(e, f, root, record);
+    root++;
   }
 }
 
+static void plain_functions(hia_emit *e) {
+  for (hia_fn_id f = 0; f < e->g->fns.len; f++)
+    if (hiaL_is_plain(e, f)) plain_function(e, f);
+}
+
+static void map_loops(hia_emit *e) {
+  for (hia_fn_id f = 0; f < e->g->fns.len; f++)
+    if (is_root(e, f) && hiaL_has_map(e, f)) hiaL_map_loop(e, f);
+}
+
 void hiaL_host_side(hia_emit *e) {
-  const hia_graph *g = e->g;
   hia_host_side side = e->options->host;
-  uint32_t n_roots = 0, root = 0;
-  for (hia_fn_id f = 0; f < g->fns.len; f++)
-    n_roots += !hiaG_fn(g, f)->is_removed && hiaG_fn(g, f)->is_root;
+  uint32_t n_roots = 0;
+  for (hia_fn_id f = 0; f < e->g->fns.len; f++) n_roots += is_root(e, f);
   if (side == HIA_HOST_NONE || n_roots == 0) return;
-  if (side != HIA_HOST_PLAIN) {
-    LLVMValueRef record = module_record(e, n_roots);
-    for (hia_fn_id f = 0; f < g->fns.len; f++) {
-      if (hiaG_fn(g, f)->is_removed || !hiaG_fn(g, f)->is_root) continue;
-      const hia_object_root *planned = hiaL_planned(e, f);
-      if (planned && planned - e->options->object->roots == e->options->object->program)
-        hiaL_object_main(e, record, root);
-      typed_entry(e, f, root++, record);
-    }
-  }
+  /* An object's map entries are in the module with its record. */
+  bool has_entries = side != HIA_HOST_PLAIN && (side != HIA_HOST_MAP || !e->options->object);
+  if (has_entries) entries(e, n_roots);
   if (side == HIA_HOST_PLAIN) plain_functions(e);
+  if (side == HIA_HOST_MAP) map_loops(e);
   hiaL_object_end(e);
 }

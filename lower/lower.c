@@ -75,8 +75,9 @@ static void lower_function(hia_emit *e, hia_fn_id id) {
   hiaR_arena_release(&e->comp->scratch, mark);
 }
 
-/* Marks the functions that the module has: all, or for plain functions only those that they call.
- * None of these is recursive, so a walk against the order of functions meets callers first. */
+/* Marks the functions that the module has: all, or for plain functions and kernels only those that
+ * they call. None of these is recursive, so a walk against the order of functions meets callers
+ * first. */
 static void find_wanted(hia_emit *e) {
   const hia_graph *g = e->g;
   hia_host_side host = e->options->host;
@@ -85,7 +86,9 @@ static void find_wanted(hia_emit *e) {
     hia_fn_id f = e->facts.order[i];
     const hia_fn *fn = hiaG_fn(g, f);
     if (fn->is_removed || host == HIA_HOST_TYPED) continue;
-    e->is_wanted[f] |= host != HIA_HOST_PLAIN || hiaL_is_plain(e, f);
+    e->is_wanted[f] |= host == HIA_HOST_PLAIN ? hiaL_is_plain(e, f)
+                       : host == HIA_HOST_MAP ? hiaL_has_kernel(e, f)
+                                              : true;
     for (hia_node_id n = 0; e->is_wanted[f] && n < fn->nodes.len; n++)
       if (fn->nodes.data[n].op == HIA_OP_CALL_I)
         e->is_wanted[g->sites.data[HIA_IMM_A(fn->nodes.data[n].imm)].callee] = true;

@@ -11,7 +11,9 @@ typedef enum hia_host_side {
   HIA_HOST_NONE,
   HIA_HOST_TYPED,  /* only the record and typed entries; the engine fills in addresses */
   HIA_HOST_PLAIN,  /* only plain functions, and what they call */
-  HIA_HOST_OBJECT, /* besides the code: the record, typed entries, `main` */
+  HIA_HOST_MAP,    /* map entries with their record and loops, and what their kernels call; of an
+                      object only the loops and kernels */
+  HIA_HOST_OBJECT, /* besides the code: the record, typed and map entries, `main` */
 } hia_host_side;
 enum { HIA_N_HOST_SIDES = HIA_HOST_OBJECT }; /* the JIT makes a module of each before */
 
@@ -21,6 +23,7 @@ typedef struct hia_object_root {
   uint32_t export;   /* its index among the image's exports */
   const char *name;  /* of its typed entry */
   const char *plain; /* of its plain function; NULL: it has none */
+  const char *map;   /* of its map entry; NULL: it has none */
 } hia_object_root;
 
 typedef struct hia_object_plan {

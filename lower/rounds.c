@@ -166,7 +166,14 @@ static void remove_keepers(LLVMValueRef function, LLVMValueRef keeper) {
   }
 }
 
+static bool is_kernel(LLVMValueRef function) {
+  static const char name[] = HIA_KERNEL_ATTRIBUTE;
+  return LLVMGetStringAttributeAtIndex(function, (unsigned)LLVMAttributeFunctionIndex, name,
+                                       sizeof name - 1) != NULL;
+}
+
 static void check_function(rounds *r, LLVMValueRef function) {
+  if (is_kernel(function)) return;
   hia_mark mark = hiaR_arena_mark(&r->comp->scratch);
   hia_blocks f = read_flow(r, function);
   if (!r->unchecked) cut_cycles(&f);

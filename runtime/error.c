@@ -157,7 +157,7 @@ static const char *time_text(hia_arena *arena, uint64_t ns) {
   return hiaR_arena_printf(arena, "%.6g ms", (double)ns / 1e6);
 }
 
-static const char *run_message(hia_error *error, const failed_run *run) {
+static const char *message_of(hia_error *error, const failed_run *run) {
   hia_arena *arena = &error->comp.arena;
   const hia_bounds *bounds = run->bounds;
   const char *message = hiaR_status_message(error->status), *host = run->failure->host;
@@ -182,6 +182,13 @@ static const char *run_message(hia_error *error, const failed_run *run) {
                              time_text(arena, bounds->timeout_ns));
   default: return message;
   }
+}
+
+static const char *run_message(hia_error *error, const failed_run *run) {
+  const char *message = message_of(error, run);
+  if (!run->bounds->has_row) return message;
+  return hiaR_arena_printf(&error->comp.arena, "%s, in row %llu", message,
+                           (unsigned long long)run->bounds->row);
 }
 
 static void fill_run(hia_error *error, const void *user) {

@@ -61,6 +61,8 @@ typedef struct hia_bounds {
   size_t depth, memory;
   uint64_t timeout_ns;
   bool is_native;
+  bool has_row; /* the run was a map, and failed in this row: */
+  uint64_t row;
 } hia_bounds;
 /* Makes the error of a run that failed. */
 hia_status hiaR_fail_run(const hia_allocator *allocator, hia_error **error,

@@ -373,6 +373,13 @@ HIA_API hia_status hia_function_entry(hia_function *function, hia_native_fn *ent
 HIA_API hia_status hia_function_entry_with_fuel(hia_function *function, hia_native_fn *entry,
                                                 hia_error **error);
 
+/* The map entry of a function, which computes it for all rows of columns (hiaton/runtime.h,
+ * "Maps"). It is compiled at the first request, belongs to the module and lives as long. Threads
+ * and errors as for hia_function_entry and hia_function_entry_with_fuel. */
+HIA_API hia_status hia_function_map(hia_function *function, hia_native_fn *map, hia_error **error);
+HIA_API hia_status hia_function_map_with_fuel(hia_function *function, hia_native_fn *map,
+                                              hia_error **error);
+
 /* The same as hia_function_entry as a plain function of C, int32_t f(int32_t): no context, no
  * status, on the caller's stack, without any limit. It returns its scalar result; a tuple (void f)
  * it writes through pointers as typed entries do. HIA_UNSUPPORTED and the reason for functions of

@@ -124,6 +124,31 @@ HIA_API void hia_context_clear_fuel(hia_context *context);
  * unless it was refused before it began. False: *left is 0. */
 HIA_API bool hia_context_fuel_left(const hia_context *context, uint64_t *left);
 
+/* ---- maps ----
+ *
+ * A map entry computes a function of a program for each of the n rows of columns.
+ *
+ *   fn mean(x: f64, y: f64) -> f64    hia_status mean_map(hia_context *, size_t n, const double *x,
+ *                                                         const double *y, double *result)
+ *
+ * There is a column for each scalar of the parameters, then one for each scalar of the result, of
+ * C's types and aligned as these require. They are the caller's. None may be NULL unless n is 0. A
+ * column of the result may be a column of a parameter of the same size, at the same address: each
+ * row then replaces its own elements. A column of the result that overlaps another column in any
+ * other way is HIA_ARGUMENT.
+ *
+ * The results are bit for bit those of n calls of the typed entry, in order. The first row that
+ * fails ends the map with its status, and the message of the error names it. The rows before it are
+ * written, and no others. If a limit ends the map, the rows that are written are whole too. Limits,
+ * cancels, the timeout and fuel apply to the map as a whole. What holds for typed entries of
+ * contexts, threads and HIA_BUSY holds for maps. */
+
+/* The number of rows that the last map with this context has written: n after HIA_OK, else the
+ * number, from 0, of the row that ended it. 0 before the first map, and if the map was refused
+ * before its code was entered. HIA_BUSY leaves it as it was. The caller is the thread that uses the
+ * context. */
+HIA_API uint64_t hia_context_rows(const hia_context *context);
+
 /* ---- errors ----
  *
  * An error holds one or more entries: that of a rejected program has one for each mistake, any

@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Typed entries and plain functions, and the contexts that typed entries are called with. */
+/* Typed entries, plain functions and map entries, and the contexts that hosts pass to entries. */
 #include "jit/engine/engine.h"
 #include "runtime/native/context.h"
 
@@ -103,6 +103,14 @@ hia_status hia_function_entry_with_fuel(hia_function *f, hia_native_fn *entry, h
 
 hia_status hia_function_plain(hia_function *f, hia_native_fn *plain, hia_error **error) {
   return get(f, HIA_VERSION_NATIVE, HIA_HOST_PLAIN, plain, error);
+}
+
+hia_status hia_function_map(hia_function *f, hia_native_fn *map, hia_error **error) {
+  return get(f, HIA_VERSION_NATIVE, HIA_HOST_MAP, map, error);
+}
+
+hia_status hia_function_map_with_fuel(hia_function *f, hia_native_fn *map, hia_error **error) {
+  return get(f, HIA_VERSION_NATIVE | HIA_VERSION_FUELLED, HIA_HOST_MAP, map, error);
 }
 
 hia_status hia_engine_context_new(hia_engine *engine, hia_context **out, hia_error **error) {

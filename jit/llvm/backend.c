@@ -24,9 +24,9 @@
 #define HIA_BUILD_VERSION "unknown"
 #endif
 
-/* Typed entries and plain functions are objects of their own, compiled at the first request: hosts
- * request them for few functions, and they would add a third to the compile time of a small
- * function. */
+/* Typed entries, plain functions and map entries are objects of their own, compiled at the first
+ * request: hosts request them for few functions, and they would add a third to the compile time of
+ * a small function. */
 struct hia_code {
   hia_session *session;
   hia_code *sides[HIA_N_HOST_SIDES]; /* NULL until requested; have no entries and no frames */
@@ -106,9 +106,11 @@ static bool lower(job *j) {
 
 static bool optimize(job *j) {
   int level = level_of(j->options);
-  j->status = hiaJ_optimize(j->session, j->module, j->machine, level, hiaG_size_class(j->g),
-                            instrument_of(j->options), j->options->look, &j->report.is_cut,
-                            j->error, j->error_size);
+  /* A module of maps is small, however large the graph is: kernels have at most so many values. */
+  hia_size_class size_class = j->host == HIA_HOST_MAP ? HIA_SIZE_USUAL : hiaG_size_class(j->g);
+  j->status =
+      hiaJ_optimize(j->session, j->module, j->machine, level, size_class, instrument_of(j->options),
+                    j->options->look, &j->report.is_cut, j->error, j->error_size);
   if (!j->status)
     j->status = hiaL_finish_loops(j->module, j->options->unchecked, j->session->allocator, j->error,
                                   j->error_size);
@@ -128,27 +130,48 @@ static void generate(job *j, LLVMCodeGenFileType type) {
   j->status = HIA_INTERNAL;
 }
 
-/* The plain functions of an object file are a module of their own until all passes have run, as in
- * the JIT: in one module with them LLVM would inline differently in the other functions. */
-static bool add_plain(job *j) {
-  bool has_plain = false;
-  for (uint32_t i = 0; j->plan && i < j->plan->n_roots; i++)
-    has_plain |= j->plan->roots[i].plain != NULL;
-  if (!has_plain) return true;
+/* Adds the functions of another side to an object file. They are a module of their own until all
+ * passes have run, as in the JIT: in one module with them LLVM would inline differently in the
+ * other functions. */
+static bool add_side(job *j, hia_host_side side) {
   LLVMModuleRef rest = j->module;
   j->module = NULL;
-  j->host = HIA_HOST_PLAIN;
+  j->host = side;
   bool ok = lower(j) && optimize(j);
-  LLVMModuleRef plain = j->module;
+  LLVMModuleRef added = j->module;
   j->module = rest;
   if (!ok) {
-    if (plain) LLVMDisposeModule(plain);
+    if (added) LLVMDisposeModule(added);
     return false;
   }
-  if (!LLVMLinkModules2(rest, plain)) return true; /* consumes `plain`, also on failure */
-  snprintf(j->error, j->error_size, "plain functions cannot be added");
+  if (!LLVMLinkModules2(rest, added)) return true; /* consumes `added`, also on failure */
+  snprintf(j->error, j->error_size, "the functions for the host cannot be linked");
   j->status = HIA_INTERNAL;
   return false;
+}
+
+/* The loops of maps are visible until the module of their entries has been linked to theirs. */
+static void hide_loops(const job *j) {
+  for (uint32_t i = 0; i < j->plan->n_roots; i++) {
+    char name[HIA_ENTRY_NAME_SIZE];
+    hiaL_map_loop_name(name, j->plan->roots[i].fn);
+    LLVMValueRef loop = LLVMGetNamedFunction(j->module, name);
+    if (!loop) continue;
+    LLVMSetVisibility(loop, LLVMDefaultVisibility);
+    LLVMSetLinkage(loop, LLVMInternalLinkage);
+  }
+}
+
+static bool add_sides(job *j) {
+  bool has_plain = false, has_map = false;
+  for (uint32_t i = 0; j->plan && i < j->plan->n_roots; i++) {
+    has_plain |= j->plan->roots[i].plain != NULL;
+    has_map |= j->plan->roots[i].map != NULL;
+  }
+  if (has_plain && !add_side(j, HIA_HOST_PLAIN)) return false;
+  if (has_map && !add_side(j, HIA_HOST_MAP)) return false;
+  if (has_map) hide_loops(j);
+  return true;
 }
 
 /* The last check, since code generation cannot be interrupted. If the compilation is late, the code
@@ -174,7 +197,7 @@ static void compile_work(job *j) {
   uint64_t start = hiaR_now();
   bool ok = lower(j);
   uint64_t lowered = hiaR_now();
-  ok = ok && optimize(j) && add_plain(j);
+  ok = ok && optimize(j) && add_sides(j);
   uint64_t optimized = hiaR_now();
   if (ok && look_once_more(j)) generate(j, LLVMObjectFile);
   j->report.emit_ns = lowered - start;
@@ -437,7 +460,7 @@ static hia_status compile_host(hia_session *session, const hia_graph *g,
   }
   if (!status) status = link_object(code, name, offset, error, error_size);
   uintptr_t record = 0;
-  if (!status && host == HIA_HOST_TYPED)
+  if (!status && host != HIA_HOST_PLAIN)
     status = hiaJ_lookup(session, code->dylib, HIA_MODULE_NAME, &record, error, error_size);
   code->module = (hia_code_module *)record;
   if (status)

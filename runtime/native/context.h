@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* A worker and what it runs: shared by native.c (a run of compiled code), fork.c (jobs, joins),
- * team.c (the workers of a run), walker.c, barrier.c and entry.c.
+ * team.c (the workers of a run), walker.c, barrier.c, entry.c and map.c.
  *
  *   context      a worker: its stack, the limit that compiled code compares with, its steal
  *                request and its mailbox
@@ -326,6 +326,7 @@ struct hia_host_context {
   void *user;          /* the host's */
   bool has_fuel;
   uint64_t fuel; /* that is left; 0 if it has none */
+  uint64_t rows; /* that the last map has written */
   uint64_t lent; /* by a call with fuel, to runs of the host's functions */
 
   _Atomic bool is_cancelled; /* until it is reset */
@@ -343,5 +344,15 @@ struct hia_host_context {
   const hia_places *image_places; /* of the image that the call has run; NULL: none */
   void (*free_images)(struct hia_images *images, const hia_allocator *allocator);
 };
+
+/* ---- map.c ---- */
+
+/* The words of a call of the root, in a map's block. */
+hia_word *hiaR_map_words(const hia_map *map, hia_word *block);
+/* What is wrong with the columns of a block; NULL: nothing. */
+const char *hiaR_map_wrong(const hia_map *map, const hia_word *block);
+/* Runs the image for each row from HIA_MAP_ROW on, which it counts up. */
+hia_status hiaR_map_interpret(hia_context *context, const hia_code_module *module,
+                              const hia_map *map, hia_word *block, const hia_limits *limits);
 
 #endif

@@ -223,8 +223,8 @@ static void follow_end(hia_context *context) {
     atomic_store(&context->limit, UINTPTR_MAX);
 }
 
-static hia_status run_native(hia_context *context, const hia_code_module *module, uint32_t root,
-                             hia_word *block) {
+static hia_status run_native(hia_context *context, const hia_code_module *module,
+                             hia_native_entry entry, hia_word *block) {
   hia_host_context *host = context->host;
   bool is_shared = host->pool && (module->flags & HIA_CODE_FORKS);
   context->max_workers = is_shared ? host->threads : 1;
@@ -232,7 +232,7 @@ static hia_status run_native(hia_context *context, const hia_code_module *module
   context->unwinder = &module->unwinder;
   /* If there may be helpers, the first safepoint polls and calls the first of them. */
   if (is_shared) atomic_store(&context->limit, UINTPTR_MAX);
-  hiaR_invoke(context, &host->root, module->roots[root].entry, block);
+  hiaR_invoke(context, &host->root, entry, block);
   hia_usage usage = {0};
   hiaR_run_end(context, &usage);
   context->pool = NULL;
@@ -241,7 +241,7 @@ static hia_status run_native(hia_context *context, const hia_code_module *module
 }
 
 static hia_status run_image(hia_context *context, const hia_code_module *module, uint32_t root,
-                            hia_word *block) {
+                            const hia_map *map, hia_word *block) {
   hia_host_context *host = context->host;
   if (!module->interpret || !module->image)
     return refuse(host, HIA_UNSUPPORTED, "this module holds no image to interpret");
@@ -253,6 +253,7 @@ static hia_status run_image(hia_context *context, const hia_code_module *module,
                        .deadline = context->deadline,
                        .scope = &host->scope,
                        .fuel = context->fuel != &context->unlent ? context->fuel : NULL};
+  if (map) return hiaR_map_interpret(context, module, map, block, &limits);
   return module->interpret(context, module, root, block, &limits, &host->failure);
 }
 
@@ -286,13 +287,14 @@ static hia_status limit_stack(hia_context *context, size_t max_frame) {
 
 /* Sets the limits and the clock, and checks whether the call must end at once: it may be past its
  * deadline when the thread that keeps the time has been started. */
-static hia_status prepare(hia_context *context, const hia_code_module *module, uint32_t root) {
+static hia_status prepare(hia_context *context, const hia_code_module *module, uint32_t root,
+                          size_t max_frame) {
   hia_host_context *host = context->host;
   if (host->has_fuel && (module->flags & HIA_CODE_WITHOUT_FUEL))
     return refuse(host, HIA_UNSUPPORTED,
                   "the context has fuel, and this code was not compiled for that");
   hia_status status = take_limits(host);
-  if (status == HIA_OK) status = limit_stack(context, module->unwinder.max_frame);
+  if (status == HIA_OK) status = limit_stack(context, max_frame);
   if (status) return status;
   __atomic_store_n(&host->scope.status, HIA_OK, __ATOMIC_SEQ_CST);
   if (host->timeout_ns) {
@@ -311,15 +313,20 @@ static hia_status prepare(hia_context *context, const hia_code_module *module, u
   return status ? fail(host, status, module, root) : HIA_OK;
 }
 
-/* The way in of all special calls. */
+/* The way in of all special calls, and of maps; `map` is NULL for the others. */
 static hia_status enter_special(hia_context *context, const hia_code_module *module, uint32_t root,
-                                hia_word *block) {
+                                const hia_map *map, hia_word *block) {
   hia_host_context *host = context->host;
   forget_failure(host);
-  hia_status status = prepare(context, module, root);
+  size_t max_frame = module->unwinder.max_frame;
+  if (map && max_frame < HIA_MAP_FRAME) max_frame = HIA_MAP_FRAME;
+  const char *why = map ? hiaR_map_wrong(map, block) : NULL;
+  hia_status status =
+      why ? refuse(host, HIA_ARGUMENT, why) : prepare(context, module, root, max_frame);
   if (status == HIA_OK) {
-    status = host->interprets ? run_image(context, module, root, block)
-                              : run_native(context, module, root, block);
+    hia_native_entry entry = map ? map->loop : module->roots[root].entry;
+    status = host->interprets ? run_image(context, module, root, map, block)
+                              : run_native(context, module, entry, block);
     hia_status ended = hiaR_scope_status(&host->scope);
     if (status == HIA_CANCELLED && ended) status = ended;
     if (status && host->why)
@@ -354,7 +361,7 @@ static HIA_COLD hia_status busy_or_special(hia_context *context, const hia_code_
   uint64_t run = atomic_load_explicit(&context->run, memory_order_relaxed);
   if (run & 1) return HIA_BUSY;
   atomic_store_explicit(&context->run, run + 1, memory_order_relaxed);
-  hia_status status = enter_special(context, module, root, block);
+  hia_status status = enter_special(context, module, root, NULL, block);
   atomic_store_explicit(&context->run, run + 2, memory_order_relaxed);
   return status;
 }
@@ -383,32 +390,76 @@ hia_status hiaR_enter(hia_context *context, const hia_code_module *module, uint3
   return status;
 }
 
+/* The fuel that a call with fuel begins with. */
+typedef struct spending {
+  uint64_t *outer; /* the fuel of the run with fuel around it, or NULL */
+  uint64_t fuel;
+} spending;
+
+/* Inside another run with fuel, the call has no more than that run has left. */
+static spending begin_spending(hia_context *context) {
+  hia_host_context *host = context->host;
+  spending s = {HIA_UNLIKELY(hiaR_innermost != NULL) ? hiaR_innermost->fuel : NULL,
+                host->has_fuel ? host->fuel : UINT64_MAX};
+  if (s.outer && *s.outer < s.fuel) s.fuel = *s.outer;
+  context->fuel = &host->lent;
+  return s;
+}
+
 /* What is left after a call that has failed. */
 static uint64_t left_after(const hia_host_context *host, hia_status status, uint64_t fuel) {
   if (host->why) return fuel; /* it never came to the code */
   return status == HIA_FUEL && !host->failure.host ? (uint64_t)host->failure.code : 0;
 }
 
+static void end_spending(hia_context *context, const spending *s, hia_status status,
+                         uint64_t left) {
+  hia_host_context *host = context->host;
+  context->fuel = &context->unlent;
+  if (HIA_UNLIKELY(status)) left = left_after(host, status, s->fuel);
+  if (host->has_fuel) host->fuel -= s->fuel - left;
+  if (s->outer) *s->outer -= s->fuel - left;
+}
+
 hia_status hiaR_enter_fuelled(hia_context *context, const hia_code_module *module, uint32_t root,
                               hia_word *block) {
   if (HIA_UNLIKELY(!context)) return HIA_ARGUMENT;
   if (HIA_UNLIKELY(is_in_call(context))) return HIA_BUSY;
-  hia_host_context *host = context->host;
   const hia_code_root *r = &module->roots[root];
-  /* Inside another run with fuel, no more than that has left. */
-  uint64_t *outer = HIA_UNLIKELY(hiaR_innermost != NULL) ? hiaR_innermost->fuel : NULL;
-  uint64_t fuel = host->has_fuel ? host->fuel : UINT64_MAX;
-  if (outer && *outer < fuel) fuel = *outer;
-  block[r->n_params - 1] = fuel;
-  context->fuel = &host->lent;
+  spending s = begin_spending(context);
+  block[r->n_params - 1] = s.fuel;
   hia_status status = hiaR_enter(context, module, root, block);
-  context->fuel = &context->unlent;
-  uint64_t left =
-      HIA_UNLIKELY(status) ? left_after(host, status, fuel) : block[r->n_params + r->n_results - 1];
-  if (host->has_fuel) host->fuel -= fuel - left;
-  if (outer) *outer -= fuel - left;
+  end_spending(context, &s, status, block[r->n_params + r->n_results - 1]);
   return status;
 }
+
+hia_status hiaR_enter_map(hia_context *context, const hia_code_module *module, const hia_map *map,
+                          hia_word *block) {
+  if (!context) return HIA_ARGUMENT;
+  if (is_in_call(context)) return HIA_BUSY;
+  hia_host_context *host = context->host;
+  const hia_code_root *r = &module->roots[map->root];
+  bool is_fuelled = r->n_params > map->n_params;
+  hia_word *words = hiaR_map_words(map, block), *left = &words[r->n_params + map->n_results];
+  block[HIA_MAP_ROW] = 0;
+  block[HIA_MAP_ENTRY] = (uintptr_t)r->entry;
+  spending s = {NULL, 0};
+  if (is_fuelled) {
+    s = begin_spending(context);
+    words[map->n_params] = *left = s.fuel; /* a kernel leaves both as they are */
+  }
+  uint64_t run = atomic_load_explicit(&context->run, memory_order_relaxed);
+  atomic_store_explicit(&context->run, run + 1, memory_order_relaxed);
+  hia_status status = enter_special(context, module, map->root, map, block);
+  atomic_store_explicit(&context->run, run + 2, memory_order_relaxed);
+  if (is_fuelled) end_spending(context, &s, status, *left);
+  host->rows = status && host->why ? 0 : block[HIA_MAP_ROW];
+  host->bounds.row = host->rows;
+  host->bounds.has_row = true;
+  return status;
+}
+
+uint64_t hia_context_rows(const hia_context *context) { return context ? context->host->rows : 0; }
 
 /* ---- errors ---- */
 

@@ -19,7 +19,7 @@
 #define HIA_RT_ABI        1
 #define HIA_RT_ABI_SYMBOL hia_rt_abi_1
 /* Hash of all that the number covers: tests/unit/test_engine_build.c. */
-#define HIA_RT_ABI_HASH 0x06bc09626162c3d0u
+#define HIA_RT_ABI_HASH 0x65ab0cb9b6e63544u
 extern const uint32_t HIA_RT_ABI_SYMBOL; /* abi.c */
 
 /* A function that can be entered: its code, and its export in the image. */
@@ -78,6 +78,24 @@ hia_status hiaR_enter(hia_context *context, const hia_code_module *module, uint3
  * has room for these two words. */
 hia_status hiaR_enter_fuelled(hia_context *context, const hia_code_module *module, uint32_t root,
                               hia_word *block);
+
+/* What a map entry passes to the runtime; emitted by lower/emit_map.c. */
+typedef struct hia_map {
+  hia_native_entry loop;             /* runs all rows; its argument is the block */
+  uint32_t root;                     /* its number in the module */
+  uint32_t n_params, n_results, pad; /* columns; fuel has none */
+  const uint8_t *dtypes;             /* hia_dtype of each column: parameters, then results */
+} hia_map;
+/* The words of its block: the number of rows, the number of those that the loop has written, the
+ * root's native entry, the columns, and the words of a call of the root. */
+enum { HIA_MAP_N = 0, HIA_MAP_ROW = 1, HIA_MAP_ENTRY = 2, HIA_MAP_COLUMNS = 3 };
+/* The bytes that the loop and what it calls besides the root's native entry need on the stack, at
+ * most. */
+#define HIA_MAP_FRAME (128 << 10)
+
+/* Runs a map. The caller has set HIA_MAP_N and the columns; `block` is the caller's. */
+hia_status hiaR_enter_map(hia_context *context, const hia_code_module *module, const hia_map *map,
+                          hia_word *block);
 
 /* In interp/entry.c. */
 hia_status hiaR_interpret(hia_context *context, const hia_code_module *module, uint32_t root,

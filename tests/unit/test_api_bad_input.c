@@ -235,6 +235,20 @@ Test(api_bad_input, fuel_of_entries) {
   close_world(&w);
 }
 
+Test(api_bad_input, maps) {
+  world w;
+  hia_native_fn map = NULL;
+  cr_assert_eq(hia_context_rows(NULL), 0);
+  open_world(&w, HIA_ENGINE_INTERP);
+  REFUSED(HIA_ARGUMENT, "no function", hia_function_map, NULL, &map);
+  REFUSED(HIA_ARGUMENT, "place for the entry", hia_function_map, w.fib, NULL);
+  REFUSED(HIA_ARGUMENT, "generic", hia_function_map, w.fact, &map);
+  REFUSED(HIA_UNSUPPORTED, "no native code", hia_function_map, w.fib, &map);
+  REFUSED(HIA_ARGUMENT, "no function", hia_function_map_with_fuel, NULL, &map);
+  REFUSED(HIA_ARGUMENT, "place for the entry", hia_function_map_with_fuel, w.fib, NULL);
+  close_world(&w);
+}
+
 Test(api_bad_input, null_inspections) {
   world w;
   open_world(&w, HIA_ENGINE_INTERP);

@@ -335,6 +335,28 @@ static void try_entry(life *l, hia_context *context, i32_to_i32 entry, int32_t n
   if (DID_SILENT(status, expected)) cr_assert_eq(x, status ? -1 : wanted);
 }
 
+/* The same by a map entry, for rows up to the one that fails with `expected`. */
+static void try_map(life *l, hia_context *context, hia_native_fn map, int32_t last,
+                    hia_status expected) {
+  typedef hia_status (*i32_map)(hia_context *, size_t, const int32_t *, int32_t *);
+  int32_t n[4] = {0, 1, 2, last}, results[4];
+  hia_status status = ((i32_map)map)(context, 4, n, results);
+  const hia_error *e = status ? hia_context_error(context) : NULL;
+  if (status && !e) l->ran_out = true;
+  if (e) cr_assert_eq(hia_error_status(e), status, "%s", hia_error_text(e));
+  if (DID_SILENT(status, expected)) cr_assert_eq(hia_context_rows(context), status ? 3 : 4);
+}
+
+static void try_maps(life *l, hia_context *context, hia_function *fib) {
+  hia_native_fn map, fuelled;
+  if (DID(hia_function_map(fib, &map, &l->error), HIA_OK)) try_map(l, context, map, 9, HIA_OK);
+  if (DID(hia_function_map_with_fuel(fib, &fuelled, &l->error), HIA_OK)) {
+    hia_context_set_fuel(context, 50);
+    try_map(l, context, fuelled, 20, HIA_FUEL);
+    hia_context_clear_fuel(context);
+  }
+}
+
 static void try_entries(life *l, hia_engine *engine, hia_module *module) {
   hia_function *fib, *deep, *div;
   hia_native_fn native, failing, plain;
@@ -367,7 +389,9 @@ static void try_entries(life *l, hia_engine *engine, hia_module *module) {
     if (of_engine && DID(hia_function_entry_with_fuel(fib, &fuelled, &l->error), HIA_OK)) {
       hia_context_set_fuel(of_engine, 100);
       try_entry(l, of_engine, (i32_to_i32)fuelled, 5, HIA_OK, 8);
+      hia_context_clear_fuel(of_engine);
     }
+    if (of_engine) try_maps(l, of_engine, fib);
   }
   hia_context_free(own);
   hia_context_free(of_engine);
