@@ -76,6 +76,7 @@ static int load(building *b) {
   b->build.cpu = o->cpu;
   b->build.parallel = o->parallel;
   b->build.fuel = o->has_fuel;
+  b->build.map = o->map;
   b->build.header = o->header;
   if (o->kind == TOOL_EXE) { /* of one function: --fn, or main */
     code = tool_function(o, b->module, &b->functions[0]);

@@ -26,6 +26,8 @@ const tool_row tool_rows[] = {
      "native (this machine, the default), x86-64, x86-64-v2 to -v4, or as znver3"},
     {OPT_PREFIX, BUILD, "prefix", "P", NULL,
      "functions are called P_fib in C; else by the file's name; with '' fib"},
+    {OPT_MAP, BUILD, "map", NULL, NULL,
+     "also functions that compute all rows of columns: P_fib_map"},
     {OPT_PARALLEL, BUILD, "parallel", NULL, NULL, "code that several threads can run at once"},
     {OPT_ENGINE, RUN, "engine", "NAME", "jit interp expand",
      "jit (native code, the default), interp (tagged tokens) or expand (graph copies)"},
@@ -272,6 +274,7 @@ static const char *set(tool_options *o, const tool_command *command, const tool_
   case OPT_STATIC: return set_kind(o, TOOL_STATIC);
   case OPT_CPU: o->cpu = operand; return NULL;
   case OPT_PREFIX: o->prefix = operand; return NULL;
+  case OPT_MAP: o->map = true; return NULL;
   case OPT_PARALLEL: o->parallel = true; return NULL;
   case OPT_HELP: o->wants_help = true; return NULL;
   case OPT_EXPRESSION: o->expression = operand; return NULL;

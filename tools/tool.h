@@ -35,6 +35,7 @@ typedef enum tool_option {
   OPT_STATIC,
   OPT_CPU,
   OPT_PREFIX,
+  OPT_MAP,
   OPT_PARALLEL,
   OPT_ENGINE,
   OPT_THREADS,
@@ -113,7 +114,7 @@ typedef struct tool_options {
   bool has_fuel;       /* the run has this much: */
   uint64_t fuel;
   const char *output, *header, *cpu, *prefix; /* of build; or NULL */
-  bool parallel;
+  bool map, parallel;
   tool_kind kind;
   const char *trace;                /* the file for its timeline, or NULL */
   tool_target targets[MAX_OUTPUTS]; /* all files that will be written */

@@ -592,6 +592,7 @@ typedef struct hia_build_options {
      "x86-64-v4", or a processor by LLVM's name, "znver3"; NULL: native */
   const char *cpu;
   bool parallel; /* code that several threads can run at once (hia_context_options.threads) */
+  bool map;      /* map entries too (hiaton/runtime.h, "Maps"): `prefix_fib_map` */
   bool fuel;     /* calls of the object's functions use up their context's fuel
                     (hia_context_set_fuel); it has no plain functions then, and each call runs on
                     one thread */
@@ -599,7 +600,8 @@ typedef struct hia_build_options {
                             command line does; it needs the static libhiaton_rt. NULL: no main */
   const char *header;    /* the file name that the header will have; NULL: from the prefix */
 } hia_build_options;
-#define HIA_BUILD_OPTIONS_INIT {sizeof(hia_build_options), NULL, NULL, false, false, NULL, NULL}
+#define HIA_BUILD_OPTIONS_INIT                                                                     \
+  {sizeof(hia_build_options), NULL, NULL, false, false, false, NULL, NULL}
 
 /* Writes an object file of n functions, instances with all their types; if n is 0, of every
  * function whose types are known. The same module, options and version of hiaton give the same

@@ -93,6 +93,9 @@ hia_status hiaJ_build_native(hia_building *b, hia_graph **g, hia_fn_id *roots, h
     const char *name = hiaJ_extern_in_c(b, &(*g)->externs.data[k]);
     hiaR_push(&b->module->comp.arena, &b->externs, name);
   }
+  for (uint32_t i = 0; i < b->built.len && b->options->map; i++)
+    b->built.data[i].map = hiaJ_derived_name(
+        b, hiaR_arena_printf(&b->module->comp.arena, "%s_map", b->built.data[i].name));
   for (uint32_t i = 0; i < b->built.len; i++)
     if (!b->options->fuel && is_plain(*g, roots[i]))
       b->built.data[i].plain = hiaJ_derived_name(
@@ -194,6 +197,7 @@ static hia_status build_object(hia_module *module, void *user, hia_error **error
   for (uint32_t i = 0; i < n; i++) {
     roots[i].fn = fns[i];
     roots[i].plain = b->built.data[i].plain;
+    roots[i].map = b->built.data[i].map;
   }
   return compile(b, g, &plan, error);
 }

@@ -10,6 +10,7 @@
 typedef struct hia_built {
   const hia_function *function;
   const char *name;
+  const char *map;   /* name of its map entry; NULL: it has none */
   const char *plain; /* name of its plain function; NULL: it has none, or it is not known yet
                         whether it has */
 } hia_built;

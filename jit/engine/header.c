@@ -14,6 +14,7 @@ static const char *const c_types[HIA_N_DTYPES] = {[HIA_BOOL] = "bool",
 typedef struct param {
   hia_dtype dtype;
   const char *name;
+  bool is_column; /* of parameters, for a map */
 } param;
 typedef HIA_VEC(param) params;
 
@@ -27,7 +28,7 @@ static void add_params(hia_building *b, params *all, hia_type type, const char *
                  hiaR_arena_printf(arena, "%s_%u", name, i));
     return;
   }
-  param p = {(hia_dtype)type, name};
+  param p = {(hia_dtype)type, name, false};
   hiaR_push(arena, all, p);
 }
 
@@ -91,8 +92,10 @@ static void add_parameters(hia_building *b, const char *first, const params *all
     const char *word = first;
     if (i) {
       const param *p = &all->data[i - 1];
-      word = hiaR_arena_printf(&b->module->comp.arena, "%s %s/*%s*/", c_types[p->dtype],
-                               i > all->len - n_results ? "* " : "", p->name);
+      bool is_pointer = p->is_column || i > all->len - n_results;
+      word =
+          hiaR_arena_printf(&b->module->comp.arena, "%s%s %s/*%s*/", p->is_column ? "const " : "",
+                            c_types[p->dtype], is_pointer ? "* " : "", p->name);
     }
     if (!word) continue;
     size_t len = strlen(word);
@@ -110,6 +113,21 @@ static void add_parameters(hia_building *b, const char *first, const params *all
   hiaR_text_addf(t, is_first ? "void);\n" : ");\n");
 }
 
+/* Adds the prototype of a map entry. */
+static void add_map(hia_building *b, const char *name, const params *all, uint32_t n_results) {
+  hia_text *t = &b->text;
+  hiaR_text_addf(t, "/* The same for all rows of columns: hiaton/runtime.h, \"Maps\". */\n");
+  params columns = {0};
+  for (uint32_t i = 0; i < all->len; i++) {
+    param p = all->data[i];
+    p.is_column = i + n_results < all->len;
+    hiaR_push(&b->module->comp.arena, &columns, p);
+  }
+  size_t start = t->len;
+  hiaR_text_addf(t, "hia_status %s(", name);
+  add_parameters(b, "hia_context *, size_t", &columns, columns.len, n_results, t->len - start);
+}
+
 static void add_prototype(hia_building *b, const hia_built *built) {
   uint32_t n_results;
   params all = params_of(b, built->function, &n_results);
@@ -118,6 +136,7 @@ static void add_prototype(hia_building *b, const hia_built *built) {
   size_t start = t->len;
   hiaR_text_addf(t, "hia_status %s(", built->name);
   add_parameters(b, "hia_context *", &all, all.len, n_results, t->len - start);
+  if (built->map) add_map(b, built->map, &all, n_results);
   if (!built->plain) return;
   /* A single result is returned. */
   hiaR_text_addf(t, "/* The same; it needs no context, since it always ends, and soon. */\n");

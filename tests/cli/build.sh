@@ -200,6 +200,68 @@ t 'a program without' "$hiaton" build "$examples/fib.hia" --exe -o fib_exe
 wrong 'takes none' 2 'built with it' ./fib_exe --fuel 3
 wrong 'not for several threads' 2 'no effect with --fuel' "$hiaton" build "$examples/fib.hia" --fuel --parallel -o x.o
 
+# Maps, of code with and without fuel, natively and interpreted.
+cat >map.hia <<'END'
+fn area(w: f64, h: f64) -> f64 = sqrt(w * h) / 2.0
+fn parts(a: i64, b: (i64, bool)) -> (i64, bool) = (a / b.0, not b.1)
+fn fact(n: i64) -> i64 = if n <= 1 then 1 else n * fact(n - 1)
+fn areas(w: f64, h: f64) -> f64 = area(area(w, h), area(h, w))
+END
+cat >map.c <<'END'
+#include "map.h"
+#include <inttypes.h>
+#include <stdio.h>
+int main(void) {
+  enum { N = 1000 };
+  static double w[N], h[N], r[N], twice[N];
+  static int64_t a[N], b[N], q[N];
+  static bool c[N], d[N];
+  for (int i = 0; i < N; i++) w[i] = i, h[i] = 4 * i, a[i] = 6 * i, b[i] = 3, c[i] = i & 1;
+  b[700] = 0;
+  for (int interpret = 0; interpret < 2; interpret++) {
+    hia_context_options options = HIA_CONTEXT_OPTIONS_INIT;
+    hia_context *context;
+    uint64_t left;
+    options.interpret = interpret;
+    if (hia_context_new(&options, &context) != HIA_OK) return 1;
+    hia_context_set_fuel(context, FUEL);
+    if (!FUEL) hia_context_clear_fuel(context);
+    if (map_area_map(context, N, w, h, r) != HIA_OK || hia_context_rows(context) != N) return 2;
+    if (!FUEL && map_areas_map(context, N, w, h, twice) != HIA_OK) return 2;
+    for (int i = 0; i < N; i++)
+      if (r[i] != i || (!FUEL && twice[i] != i / 2.0)) return 3;
+    for (int i = 0; i < N; i++) q[i] = -1;
+    if (map_parts_map(context, N, a, b, c, q, d) != HIA_DIV_ZERO) return 4;
+    if (hia_context_rows(context) != 700 || q[699] != 1398 || q[700] != -1 || !d[698] || d[699]) return 5;
+    fputs(hia_error_text(hia_context_error(context)), stdout);
+    for (int i = 0; i < N; i++) q[i] = i % 10 + 1;
+    if (FUEL) hia_context_set_fuel(context, FUEL);
+    hia_status status = map_fact_map(context, N, q, q);
+    bool has_fuel = hia_context_fuel_left(context, &left);
+    printf("%s %" PRIu64 " %" PRId64 " %d %" PRIu64 "\n", hia_status_word(status), hia_context_rows(context), q[9],
+           has_fuel, left);
+    hia_context_free(context);
+  }
+  return 0;
+}
+END
+one=$'map.hia:2:54: error[div-zero]: division by zero, in row 700\n  in parts at map.hia:2:54'
+t 'maps' "$hiaton" build map.hia --map -o map.o --header map.h
+t 'in C' $c -DFUEL=0 map.c map.o $static -o map
+is 'are right' "$one"$'\nok 1000 3628800 0 0\n'"$one"$'\nok 1000 3628800 0 0' ./map
+t 'in C++' $cxx -x c++ $include -fsyntax-only map.h
+t 'maps with fuel' "$hiaton" build map.hia --map --fuel -o map.o --header map.h
+t 'in C' $c -DFUEL=4500 map.c map.o $static -o map
+is 'use it up' "$one"$'\nok 1000 3628800 1 0\n'"$one"$'\nok 1000 3628800 1 0' ./map
+t 'in C' $c -DFUEL=50 map.c map.o $static -o map
+is 'or fail in the row that has none' "$one"$'\nfuel 13 3628800 1 0\n'"$one"$'\nfuel 13 3628800 1 0' ./map
+t 'maps for any machine' "$hiaton" build map.hia --map --cpu x86-64 --prefix other -o other.o
+t 'whose formulas are vectorised' sh -c 'objdump -d other.o | grep -q sqrtpd'
+printf 'fn f(x: i64) -> i64 = x + 1\nfn f_map(x: i64) -> i64 = x + 2\n' >names.hia
+t 'maps beside functions of their names' "$hiaton" build names.hia --map -o names.o --header names.h
+t 'have other names' sh -c 'grep -q "names_f_map_(hia_context" names.h && nm names.o | grep -q names_f_map_$'
+t 'beside others' $c -DFUEL=50 map.c map.o other.o $static -o map
+
 # Objects for several threads, together; threads of the host's beside them.
 for name in fib tak; do
   t "$name for several threads" "$hiaton" build "$examples/$name.hia" --parallel -o "par_$name.o" --header "$name.h"

@@ -9,9 +9,13 @@
 
 #define MAX_INSTANCES 256
 
+typedef struct c_names {
+  char entry[256], map[256];
+  bool is_plain; /* it has a plain function too */
+} c_names;
 typedef struct instance {
   hia_function *function;
-  char name[256], name_with_fuel[256]; /* in C */
+  c_names names[2]; /* without fuel and with it */
 } instance;
 typedef struct pending { /* a run, until its program is complete */
   char *where, *expected;
@@ -54,15 +58,20 @@ static bool to_file(void *user, const char *bytes, size_t len) {
 
 /* ---- a program that is complete ---- */
 
-/* Finds "hia_status p3_fact(" behind the signature in a header. */
-static bool find_name(const instance *i, char name[256], const char *header) {
-  char comment[1024];
+/* Finds "hia_status p3_fact(" behind the signature in a header, then "hia_status p3_fact_map(". */
+static bool find_names(const instance *i, c_names *found, const char *header) {
+  char comment[1024], plain[512];
   snprintf(comment, sizeof comment, "/* fn %s */", hia_function_signature(i->function));
   const char *at = strstr(header, comment);
   static const char type[] = "hia_status ";
-  if (!at || !(at = strstr(at, type))) return false;
-  at += sizeof type - 1;
-  snprintf(name, 256, "%.*s", (int)strcspn(at, "("), at);
+  char *const names[2] = {found->entry, found->map};
+  for (int k = 0; k < 2; k++) {
+    if (!at || !(at = strstr(at, type))) return false;
+    at += sizeof type - 1;
+    snprintf(names[k], 256, "%.*s", (int)strcspn(at, "("), at);
+  }
+  snprintf(plain, sizeof plain, " %s_plain(", found->entry);
+  found->is_plain = strstr(header, plain) != NULL;
   return true;
 }
 
@@ -90,7 +99,7 @@ static void write_case(aot *a, const pending *p) {
   fprintf(a->cases, "static void case_%u(hia_context *c, outcome *o) {\n", a->n_cases);
   for (uint32_t k = 0; k < n; k++) fprintf(a->cases, "  %s r%u = 0;\n", types[k], k);
   if (p->has_fuel) fprintf(a->cases, "  hia_context_set_fuel(c, %" PRIu64 "u);\n", p->fuel);
-  fprintf(a->cases, "  hia_status s = %s(c%s", p->has_fuel ? i->name_with_fuel : i->name,
+  fprintf(a->cases, "  hia_status s = %s(c%s", i->names[p->has_fuel].entry,
           p->args.data ? p->args.data : "");
   for (uint32_t k = 0; k < n; k++) fprintf(a->cases, ", &r%u", k);
   fprintf(a->cases, ");\n  begin(o, c, s, \"%s\");\n", type);
@@ -102,6 +111,42 @@ static void write_case(aot *a, const pending *p) {
   fprintf(a->table, "\"},\n");
 }
 
+/* The same over equal rows: the last has the result, or the first fails. Each row uses up fuel, so
+ * with fuel there is one. A plain function gets more than one vector of them, and some left over.
+ */
+static void write_map_case(aot *a, const pending *p) {
+  static const char *const words[] = {"bool", "int32_t", "int64_t", "float", "double"};
+  const instance *i = &a->instances[p->instance];
+  const char *type = strstr(hia_function_signature(i->function), " -> ") + 4;
+  const hia_dtype *in, *out;
+  size_t n_in = hia_function_entry_params(i->function, &in);
+  size_t n_out = hia_function_entry_results(i->function, &out);
+  int n_rows = p->has_fuel ? 1 : i->names[false].is_plain ? 37 : 3;
+  fprintf(a->cases, "static void case_%u(hia_context *c, outcome *o) {\n", a->n_cases);
+  const char *arg = p->args.data ? p->args.data : "";
+  for (size_t k = 0; k < n_in; k++) {
+    arg += strspn(arg, ", ");
+    int len = (int)strcspn(arg, ",");
+    fprintf(a->cases, "  %s a%zu[%d];\n", words[in[k]], k, n_rows);
+    fprintf(a->cases, "  for (int i = 0; i < %d; i++) a%zu[i] = %.*s;\n", n_rows, k, len, arg);
+    arg += len;
+  }
+  for (size_t k = 0; k < n_out; k++)
+    fprintf(a->cases, "  %s r%zu[%d] = {0};\n", words[out[k]], k, n_rows);
+  if (p->has_fuel) fprintf(a->cases, "  hia_context_set_fuel(c, %" PRIu64 "u);\n", p->fuel);
+  fprintf(a->cases, "  hia_status s = %s(c, %d", i->names[p->has_fuel].map, n_rows);
+  for (size_t k = 0; k < n_in; k++) fprintf(a->cases, ", a%zu", k);
+  for (size_t k = 0; k < n_out; k++) fprintf(a->cases, ", r%zu", k);
+  fprintf(a->cases, ");\n  begin(o, c, s, \"%s\");\n", type);
+  for (size_t k = 0; k < n_out; k++)
+    fprintf(a->cases, "  add_%s(o, r%zu[%d]);\n", words[out[k]], k, n_rows - 1);
+  if (p->has_fuel) fprintf(a->cases, "  add_fuel(o, c);\n");
+  fprintf(a->cases, "  check_rows(o, c, %d);\n}\n", n_rows);
+  fprintf(a->table, "    {case_%u, \"%s as a map\", \"", a->n_cases++, p->where);
+  for (const char *c = p->expected; *c; c++) fprintf(a->table, *c == '"' ? "\\\"" : "%c", *c);
+  fprintf(a->table, "\"},\n");
+}
+
 static void write_object(aot *a, bool has_fuel) {
   hia_build_options o = HIA_BUILD_OPTIONS_INIT;
   char prefix[32], path[4096];
@@ -109,6 +154,7 @@ static void write_object(aot *a, bool has_fuel) {
   o.fuel = has_fuel;
   snprintf(path, sizeof path, "%s/%s.o", a->folder, prefix);
   o.prefix = prefix;
+  o.map = true;
   o.parallel = a->threads > 1;
   o.cpu = a->threads > 1 ? "x86-64" : NULL; /* with library calls where that lacks instructions */
   hia_function *functions[MAX_INSTANCES];
@@ -124,8 +170,7 @@ static void write_object(aot *a, bool has_fuel) {
   bool fine = status == HIA_OK && file;
   if (file && fclose(file) != 0) fine = false;
   for (uint32_t i = 0; fine && i < a->n_instances; i++)
-    fine = find_name(&a->instances[i],
-                     has_fuel ? a->instances[i].name_with_fuel : a->instances[i].name, header.data);
+    fine = find_names(&a->instances[i], &a->instances[i].names[has_fuel], header.data);
   if (!fine) {
     fail(a, a->path, "cannot be built", error);
   } else {
@@ -136,7 +181,10 @@ static void write_object(aot *a, bool has_fuel) {
     }
     fprintf(a->cases, "#include \"%s.h\"\n", prefix);
     for (uint32_t i = 0; i < a->n_pending; i++)
-      if (a->pending[i].has_fuel == has_fuel) write_case(a, &a->pending[i]);
+      if (a->pending[i].has_fuel == has_fuel) {
+        write_case(a, &a->pending[i]);
+        write_map_case(a, &a->pending[i]);
+      }
   }
   gen_text_free(&header);
 }

@@ -90,6 +90,11 @@ static inline void add_fuel(outcome *o, hia_context *context) {
   hia_context_clear_fuel(context);
 }
 
+/* After a map, which has written all rows, or of which the first row has failed. */
+static inline void check_rows(outcome *o, const hia_context *context, uint64_t n) {
+  if (hia_context_rows(context) != (o->status == HIA_OK ? n : 0)) add(o, " wrong number of rows");
+}
+
 static void add_word(outcome *o, hia_dtype dtype, uint64_t word) {
   if (o->status != HIA_OK) return;
   char text[64];
