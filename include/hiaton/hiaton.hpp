@@ -311,6 +311,7 @@ template <class Params, class Results> struct c_types;
 template <class... P, class... R> struct c_types<std::tuple<P...>, std::tuple<R...>> {
   using entry = hia_status (*)(hia_context *, P..., R *...);
   using plain_many = void (*)(P..., R *...);
+  using map = hia_status (*)(hia_context *, std::size_t, const P *..., R *...);
 };
 
 // Takes bytes for a std::string. Nothing may be thrown through hiaton.
@@ -356,6 +357,31 @@ public:
 
 private:
   c_type at_;
+};
+
+namespace detail {
+template <class Params, class Results> class map_of;
+template <class... P, class... R> class map_of<std::tuple<P...>, std::tuple<R...>> {
+public:
+  using c_type = typename c_types<std::tuple<P...>, std::tuple<R...>>::map;
+  explicit map_of(c_type at) noexcept : at_(at) {}
+  c_type get() const noexcept { return at_; }
+  inline result<void> operator()(const context &in, std::size_t n, const P *...params,
+                                 R *...results) const;
+
+private:
+  c_type at_;
+};
+} // namespace detail
+
+// A map entry: a call has n, a column for each scalar of the parameters, and one for each scalar of
+// the result (runtime.h, "Maps").
+template <class Signature> class map_entry;
+template <class R, class... P>
+class map_entry<R(P...)>
+    : public detail::map_of<detail::flat_of<P...>, typename detail::type<R>::flat> {
+public:
+  using detail::map_of<detail::flat_of<P...>, typename detail::type<R>::flat>::map_of;
 };
 
 template <class Signature> class plain;
@@ -450,10 +476,13 @@ public:
   template <class R, class... P>
   inline result<R> call(const engine &in, const hia_run_options &options, const P &...args) const;
 
-  // The typed entry, and the plain function: HIA_ARGUMENT if the function has other types. For the
-  // other errors see hia_function_entry and hia_function_plain.
+  // The typed entry, the map entry, and the plain function: HIA_ARGUMENT if the function has other
+  // types. For the other errors see hia_function_entry, hia_function_map and hia_function_plain.
   template <class Signature> result<hiaton::entry<Signature>> entry() const {
     return native<hiaton::entry<Signature>, Signature>(hia_function_entry);
+  }
+  template <class Signature> result<hiaton::map_entry<Signature>> map() const {
+    return native<hiaton::map_entry<Signature>, Signature>(hia_function_map);
   }
   template <class Signature> result<hiaton::plain<Signature>> plain() const {
     return native<hiaton::plain<Signature>, Signature>(hia_function_plain);
@@ -609,7 +638,7 @@ template <class T> value value::of(const engine &in, const T &x) {
 
 // ---- contexts ----
 
-// What one thread at a time needs to call typed entries.
+// What one thread at a time needs to call typed entries and map entries.
 class context : public owner<hia_context, hia_context_free> {
 public:
   using owner::owner;
@@ -633,6 +662,7 @@ public:
   void set_timeout(std::chrono::nanoseconds timeout) const noexcept {
     hia_context_set_timeout(get(), timeout.count() > 0 ? std::uint64_t(timeout.count()) : 0);
   }
+  std::uint64_t rows() const noexcept { return hia_context_rows(get()); } // of the last map
 };
 
 template <class R, class... P>
@@ -646,6 +676,16 @@ result<R> entry<R(P...)>::operator()(const context &in, const P &...args) const 
       scalars);
   if (status != HIA_OK) return error::of_context(status, in.get());
   return detail::type<R>::template gather<0>(out);
+}
+
+template <class... P, class... R>
+result<void> detail::map_of<std::tuple<P...>, std::tuple<R...>>::operator()(const context &in,
+                                                                            std::size_t n,
+                                                                            const P *...params,
+                                                                            R *...results) const {
+  const hia_status status = at_(in.get(), n, params..., results...);
+  if (status != HIA_OK) return error::of_context(status, in.get());
+  return {};
 }
 
 template <class R, class... P>
