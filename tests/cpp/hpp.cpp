@@ -28,6 +28,10 @@ using nested = std::tuple<float, inner>;
 static_assert(std::is_same_v<hiaton::entry<nested(double, nested)>::c_type,
                              hia_status (*)(hia_context *, double, float, std::int64_t, bool,
                                             float *, std::int64_t *, bool *)>);
+static_assert(
+    std::is_same_v<hiaton::map_entry<nested(double, inner)>::c_type,
+                   hia_status (*)(hia_context *, std::size_t, const double *, const std::int64_t *,
+                                  const bool *, float *, std::int64_t *, bool *)>);
 static_assert(std::is_same_v<hiaton::plain<double(inner)>::c_type, double (*)(std::int64_t, bool)>);
 static_assert(std::is_same_v<hiaton::plain<inner()>::c_type, void (*)(std::int64_t *, bool *)>);
 
@@ -108,6 +112,22 @@ static void entries(const hiaton::engine &engine, const hiaton::module &module) 
   CHECK(turning(context, t, 0.25).value() == want);
   auto plainly = turn.plain<turned(nested, double)>().value();
   CHECK(plainly(t, 0.25) == want);
+  // Maps.
+  auto turns = turn.map<turned(nested, double)>().value();
+  const float a[2] = {1.5f, 2.5f};
+  const std::int64_t b[2] = {41, 7};
+  const bool c[2] = {true, false};
+  double x[2] = {0.25, 4};
+  bool c2[2];
+  std::int64_t b2[2];
+  float a2[2];
+  CHECK(turns(context, 2, a, b, c, x, c2, b2, x, a2) && context.rows() == 2);
+  CHECK(!c2[0] && c2[1] && b2[0] == 42 && b2[1] == 8 && x[1] == 8 && a2[1] == 2.5f);
+  auto stops = module.function("stop").value().map<std::int64_t(std::int64_t)>().value();
+  hiaton::result<void> ended = stops(context, 2, b, b2);
+  CHECK(ended.status() == HIA_FAILED && ended.error().fail_code() == 41 && context.rows() == 0);
+  CHECK(std::strstr(ended.error().text(), "in row 0") != nullptr);
+  CHECK(fib.map<std::int64_t(std::int32_t)>().status() == HIA_ARGUMENT);
   auto none = module.function("none").value().plain<std::tuple<std::int32_t, double>()>().value();
   CHECK((none() == std::tuple<std::int32_t, double>(7, 0.5)));
   auto half = module.function("half").value().entry<double(double)>().value();

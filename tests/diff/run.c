@@ -42,6 +42,7 @@ static void add_way(diff_way *ways, uint32_t *n, diff_way way) {
   }
   if (way.no_merging) gen_text_add(&name, ":no-merging");
   if (way.typed) gen_text_add(&name, ":entry");
+  if (way.map) gen_text_add(&name, ":map");
   if (way.count) gen_text_add(&name, ":count");
   if (way.through_text) {
     gen_text_add(&name, way.stage == HIA_STAGE_STATIC ? ":text" : ":graph");
@@ -103,6 +104,8 @@ static void add_native(diff_way *ways, uint32_t *n) {
   if (!typed_is_portable()) return;
   WAY(1, .threads = 1, .typed = true);
   WAY(2, .threads = 3, .typed = true);
+  WAY(2, .threads = 1, .map = true);
+  WAY(1, .threads = 3, .map = true);
 #undef WAY
 }
 
@@ -234,7 +237,7 @@ static hia_engine *engine_of(diff_way *way) {
   way->uses = 0;
   way->context = NULL;
   way->engine = make_engine(way, way->kind);
-  if (way->typed && hia_engine_context_new(way->engine, &way->context, NULL)) exit(2);
+  if ((way->typed || way->map) && hia_engine_context_new(way->engine, &way->context, NULL)) exit(2);
   if (way->interpreted && !way->interp) way->interp = make_engine(way, HIA_ENGINE_INTERP);
   return way->engine;
 }
@@ -338,13 +341,25 @@ static hia_status go_through_text(diff_way *way, hia_function **function, diff_r
   return status;
 }
 
+/* How many equal rows a map gets: with vectors, more than one of them and some left over. Effects
+ * happen once. */
+static size_t rows_of(const diff_way *way, hia_function *function) {
+  hia_native_fn plain;
+  if (strstr(way->source, "impure")) return 1;
+  return hia_function_plain(function, &plain, NULL) == HIA_OK ? 37 : 3;
+}
+
 static hia_status call_by_entry(const diff_way *way, hia_function *function, hia_value *const *args,
                                 uint32_t n_args, hia_value **result, hia_error **error) {
   hia_native_fn entry;
   *result = NULL;
   hia_status status = hia_function_instance(function, args, n_args, &function, error);
-  if (status == HIA_OK) status = hia_function_entry(function, &entry, error);
+  if (status == HIA_OK)
+    status = (way->map ? hia_function_map : hia_function_entry)(function, &entry, error);
   if (status != HIA_OK) return status;
+  if (way->map)
+    return call_map(way->engine, function, entry, way->context, args, n_args,
+                    rows_of(way, function), result);
   return call_typed(way->engine, function, entry, way->context, args, n_args, result);
 }
 
@@ -357,7 +372,7 @@ static void call_once(const diff_way *way, hia_function *function, hia_value *co
   o.stats = &stats;
   o.has_fuel = fuel != NULL;
   o.fuel = fuel ? *fuel : 0;
-  bool by_entry = way->typed && !fuel; /* which knows no fuel */
+  bool by_entry = (way->typed || way->map) && !fuel; /* which knows no fuel */
   taps = 0;
   hia_status status = by_entry ? call_by_entry(way, function, args, n_args, &result, &error)
                                : hia_run(function, args, n_args, &o, &result, &error);

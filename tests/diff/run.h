@@ -20,8 +20,9 @@ typedef struct diff_way {
   const char *after;            /* and the pass; NULL: as built */
   bool interpreted;     /* the interpreter runs the graph that was printed for native code */
   bool typed;           /* called by its typed entry, as a function of C */
+  bool map;             /* by its map entry */
   hia_engine *engine;   /* made at the first use, and again after USES_OF_AN_ENGINE */
-  hia_context *context; /* where `typed` */
+  hia_context *context; /* where `typed` or `map` */
   hia_engine *interp;   /* where `interpreted` */
   uint32_t uses;
   char *source; /* what `module` was loaded from */

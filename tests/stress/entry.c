@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Typed entries on several threads, ended at random moments: by others, by deadlines; contexts that
- * others want while they are in use.
+/* Typed entries and maps on several threads, ended at random moments: by others, by deadlines;
+ * contexts that others want while they are in use.
  *
  *   entry [ROUNDS [SEED]]
  *
@@ -17,16 +17,23 @@ static const char text[] =
     "fn fib(n: i32) -> i32 = if n <= 1 then 1 else fib(n - 1) + fib(n - 2)\n"
     "fn deep(n: i32) -> i32 = if n == 0 then 0 else bxor(deep(n - 1), n)\n"
     "fn down(n: i32) -> i32 = if n == 0 then 1 / n else bxor(down(n - 1), n)\n"
-    "fn spin(n: i32) -> i32 = loop (x = n, i = 0) while i < 100000000 { (x * 3 + 1, i + 1) }.0\n";
+    "fn spin(n: i32) -> i32 = loop (x = n, i = 0) while i < 100000000 { (x * 3 + 1, i + 1) }.0\n"
+    "fn line(x: f64, y: f64) -> f64 = x * 3.0 + y\n";
 
 typedef hia_status (*entry_fn)(hia_context *, int32_t, int32_t *);
+typedef hia_status (*ints_fn)(hia_context *, size_t, const int32_t *, int32_t *);
+typedef hia_status (*floats_fn)(hia_context *, size_t, const double *, const double *, double *);
 
-enum { N_THREADS = 4 };
+enum { N_THREADS = 4, ROWS = 20000 };
 
 typedef struct worker {
   pthread_t thread;
   hia_context *context;
   entry_fn fib, deep, down, spin;
+  ints_fn fibs;
+  floats_fn lines;
+  int32_t n[ROWS], fib_of_n[ROWS];
+  double x[ROWS], y[ROWS], line[ROWS];
   unsigned rounds, number;
   uint32_t random;
   atomic_bool is_done;
@@ -57,13 +64,40 @@ static void expect(worker *w, hia_status status, hia_status normal, bool is_righ
   printf("thread %u: %s\n", w->number, hia_status_word(status));
 }
 
+/* Of a map that n rows were asked of: those that it has written are right, and no others. */
+static bool are_right(const worker *w, size_t n, const double *line, const int32_t *fibs) {
+  uint64_t rows = hia_context_rows(w->context);
+  for (size_t i = 0; line && i < n; i++)
+    if (line[i] != (i < rows ? w->x[i] * 3.0 + w->y[i] : -1.0)) return false;
+  for (size_t i = 0; fibs && i < n; i++)
+    if (fibs[i] != (i < rows ? fib_of(w->n[i]) : -1)) return false;
+  return true;
+}
+
+static void map_lines(worker *w) {
+  size_t n = next(&w->random) % ROWS;
+  for (size_t i = 0; i < n; i++) w->line[i] = -1.0;
+  hia_status status = w->lines(w->context, n, w->x, w->y, w->line);
+  bool is_right = are_right(w, n, w->line, NULL);
+  expect(w, is_right ? status : HIA_INTERNAL, HIA_OK, hia_context_rows(w->context) == n);
+}
+
+static void map_fibs(worker *w) {
+  size_t n = next(&w->random) % 200;
+  for (size_t i = 0; i < n; i++) w->fib_of_n[i] = -1;
+  hia_status status = w->fibs(w->context, n, w->n, w->fib_of_n);
+  bool is_right = are_right(w, n, NULL, w->fib_of_n);
+  expect(w, is_right ? status : HIA_INTERNAL, HIA_OK, hia_context_rows(w->context) == n);
+}
+
 static void *work(void *user) {
   worker *w = user;
+  for (int i = 0; i < ROWS; i++) w->n[i] = i % 12, w->x[i] = i, w->y[i] = w->number;
   for (unsigned i = 0; i < w->rounds; i++) {
     int32_t n = (int32_t)(next(&w->random) % 18), x = 0;
     if (i % 16 == 0) hia_context_set_timeout(w->context, next(&w->random) % 2 ? 0 : 200000);
     hia_status status;
-    switch (next(&w->random) % 4) {
+    switch (next(&w->random) % 6) {
     case 0:
       status = w->fib(w->context, n, &x);
       expect(w, status, HIA_OK, x == fib_of(n));
@@ -80,6 +114,8 @@ static void *work(void *user) {
       expect(w, status, HIA_DIV_ZERO,
              hia_error_status(error) == status && hia_error_chain_length(error) == (uint64_t)n + 1);
       break;
+    case 3: map_lines(w); break;
+    case 4: map_fibs(w); break;
     default: expect(w, w->spin(w->context, n, &x), HIA_OK, true); break;
     }
   }
@@ -98,7 +134,7 @@ int main(int argc, char **argv) {
     l[i] = load_text(&options, "entry.hia", text, sizeof text - 1);
   }
   static const char *const names[] = {"fib", "deep", "down", "spin"};
-  worker workers[N_THREADS] = {0};
+  static worker workers[N_THREADS];
   for (unsigned t = 0; t < N_THREADS; t++) {
     worker *w = &workers[t];
     entry_fn *const places[] = {&w->fib, &w->deep, &w->down, &w->spin};
@@ -108,6 +144,11 @@ int main(int argc, char **argv) {
       if (hia_function_entry(find(l[t % 2], names[i]), &entry, &error)) stop_with(error);
       *places[i] = (entry_fn)entry;
     }
+    hia_native_fn map;
+    if (hia_function_map(find(l[t % 2], "fib"), &map, &error)) stop_with(error);
+    w->fibs = (ints_fn)map;
+    if (hia_function_map(find(l[t % 2], "line"), &map, &error)) stop_with(error);
+    w->lines = (floats_fn)map;
     if (hia_engine_context_new(l[t % 2].engine, &w->context, &error)) stop_with(error);
     w->rounds = rounds;
     w->number = t;

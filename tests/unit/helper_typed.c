@@ -132,27 +132,96 @@ bool typed_is_portable(void) {
 #define S8(s, i) s[i], s[i + 1], s[i + 2], s[i + 3], s[i + 4], s[i + 5], s[i + 6], s[i + 7]
 #define T8       uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t
 
-hia_status call_typed(hia_engine *engine, const hia_function *function, hia_native_fn entry,
-                      hia_context *context, hia_value *const *args, size_t n, hia_value **result) {
+static hia_status call(const layout *l, hia_native_fn entry) {
   typedef hia_status (*any)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, double,
                             double, double, double, double, double, double, double, T8, T8, T8, T8,
                             T8, T8, T8, T8);
+  const double *f = l->floats;
+  const uint64_t *s = l->stack;
+  return ((any)entry)(l->ints[0], l->ints[1], l->ints[2], l->ints[3], l->ints[4], l->ints[5], f[0],
+                      f[1], f[2], f[3], f[4], f[5], f[6], f[7], S8(s, 0), S8(s, 8), S8(s, 16),
+                      S8(s, 24), S8(s, 32), S8(s, 40), S8(s, 48), S8(s, 56));
+}
+
+static const char *result_type(const hia_function *function) {
+  const char *type = NULL;
+  for (const char *at = hia_function_signature(function); (at = strstr(at, "-> ")); at += 3)
+    type = at + 3;
+  return type;
+}
+
+hia_status call_typed(hia_engine *engine, const hia_function *function, hia_native_fn entry,
+                      hia_context *context, hia_value *const *args, size_t n, hia_value **result) {
   layout l = {0};
   uint64_t words[ON_STACK] = {0};
   *result = NULL;
-  const char *signature = hia_function_signature(function), *type = NULL;
-  for (const char *at = signature; (at = strstr(at, "-> ")); at += 3) type = at + 3;
+  const char *type = result_type(function);
   size_t n_results = count_scalars(type);
   add_word(&l, (uint64_t)(uintptr_t)context);
   for (size_t i = 0; i < n; i++) add_value(&l, args[i]);
   for (size_t i = 0; i < n_results; i++) add_word(&l, (uint64_t)(uintptr_t)&words[i]);
-  const double *f = l.floats;
-  const uint64_t *s = l.stack;
-  hia_status status =
-      ((any)entry)(l.ints[0], l.ints[1], l.ints[2], l.ints[3], l.ints[4], l.ints[5], f[0], f[1],
-                   f[2], f[3], f[4], f[5], f[6], f[7], S8(s, 0), S8(s, 8), S8(s, 16), S8(s, 24),
-                   S8(s, 32), S8(s, 40), S8(s, 48), S8(s, 56));
+  hia_status status = call(&l, entry);
   const uint64_t *at = words;
   if (status == HIA_OK) *result = read_value(engine, &type, &at);
   return status;
+}
+
+/* ---- maps: every parameter is a column ---- */
+
+enum { MAX_ROWS = 64 };
+
+static size_t size_of(hia_dtype t) {
+  return t == HIA_BOOL ? sizeof(bool) : t == HIA_I32 || t == HIA_F32 ? 4 : 8;
+}
+
+typedef struct columns {
+  uint64_t data[ON_STACK][MAX_ROWS];
+  size_t n, rows;
+} columns;
+
+/* Adds a column for each scalar of a value, which is that of all rows. */
+static void add_columns(columns *c, const hia_value *value) {
+  for (size_t i = 0; i < hia_value_len(value); i++) {
+    hia_value *part = hia_value_part(value, i);
+    add_columns(c, part);
+    hia_value_free(part);
+  }
+  hia_dtype t;
+  if (hia_value_dtype(value, &t) != HIA_OK) return;
+  layout l = {0};
+  add_value(&l, value);
+  const void *bytes = l.n_floats ? (const void *)l.floats : l.ints;
+  char *column = (char *)c->data[c->n++];
+  for (size_t row = 0; row < c->rows; row++) memcpy(column + row * size_of(t), bytes, size_of(t));
+}
+
+hia_status call_map(hia_engine *engine, const hia_function *function, hia_native_fn map,
+                    hia_context *context, hia_value *const *args, size_t n, size_t rows,
+                    hia_value **result) {
+  static _Thread_local columns c;
+  const hia_dtype *dtypes;
+  const char *type = result_type(function);
+  size_t n_results = hia_function_entry_results(function, &dtypes);
+  layout l = {0};
+  c.n = 0;
+  c.rows = rows;
+  *result = NULL;
+  for (size_t i = 0; i < n; i++) add_columns(&c, args[i]);
+  add_word(&l, (uint64_t)(uintptr_t)context);
+  add_word(&l, rows);
+  for (size_t i = 0; i < c.n + n_results; i++) add_word(&l, (uint64_t)(uintptr_t)c.data[i]);
+  hia_status status = call(&l, map);
+  if (hia_context_rows(context) != (status == HIA_OK ? rows : 0)) return HIA_INTERNAL;
+  if (status != HIA_OK) return status;
+  uint64_t words[ON_STACK] = {0};
+  for (size_t i = 0; i < n_results; i++) {
+    const char *column = (const char *)c.data[c.n + i];
+    size_t size = size_of(dtypes[i]);
+    memcpy(&words[i], column, size);
+    for (size_t row = 1; row < rows; row++)
+      if (memcmp(column, column + row * size, size) != 0) return HIA_INTERNAL;
+  }
+  const uint64_t *at = words;
+  *result = read_value(engine, &type, &at);
+  return HIA_OK;
 }

@@ -1,11 +1,11 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Calls of typed entries whose type is known at run time only. */
+/* Calls of typed entries and map entries whose type is known at run time only. */
 #ifndef HELPER_TYPED_H
 #define HELPER_TYPED_H
 
 #include <hiaton/hiaton.h>
 
-/* Can call_typed be had on this machine? */
+/* True if the functions below work on this machine. */
 bool typed_is_portable(void);
 
 /* Calls the typed entry of a function, which is not generic, with n values of the types of its
@@ -13,5 +13,11 @@ bool typed_is_portable(void);
  * hand: this lays the arguments out as the machine's convention says. At most 60 scalars in all. */
 hia_status call_typed(hia_engine *engine, const hia_function *function, hia_native_fn entry,
                       hia_context *context, hia_value *const *args, size_t n, hia_value **result);
+
+/* The same by the map entry, over `rows` rows of these values. Rows with different results, and
+ * another hia_context_rows than the documented one, are HIA_INTERNAL. At most 64 rows. */
+hia_status call_map(hia_engine *engine, const hia_function *function, hia_native_fn map,
+                    hia_context *context, hia_value *const *args, size_t n, size_t rows,
+                    hia_value **result);
 
 #endif
