@@ -159,6 +159,176 @@ static void bench_calls(int runs) {
   bench_close(&p);
 }
 
+/* ---- maps: a function over columns, beside the same loop in C ---- */
+
+typedef void (*c_formula)(size_t, const double *, const double *, double *);
+typedef void (*c_integers)(size_t, const int64_t *, const int64_t *, int64_t *);
+typedef hia_status (*map_formula)(hia_context *, size_t, const double *, const double *, double *);
+typedef hia_status (*map_integers)(hia_context *, size_t, const int64_t *, const int64_t *,
+                                   int64_t *);
+
+#define FORMULA(name)  void name(size_t, const double *, const double *, double *)
+#define INTEGERS(name) void name(size_t, const int64_t *, const int64_t *, int64_t *)
+#ifdef HIA_HAS_CLANG
+FORMULA(clang_poly);
+FORMULA(clang_norm);
+FORMULA(clang_pick);
+INTEGERS(clang_ratio);
+INTEGERS(clang_gcd);
+#define CLANG(name) clang_##name
+#else
+#define CLANG(name) NULL
+#endif
+#ifdef HIA_HAS_GCC
+FORMULA(gcc_poly);
+FORMULA(gcc_norm);
+FORMULA(gcc_pick);
+INTEGERS(gcc_ratio);
+INTEGERS(gcc_gcd);
+#define GCC(name) gcc_##name
+#else
+#define GCC(name) NULL
+#endif
+
+static const char map_text[] =
+    "fn poly(x: f64, y: f64) -> f64 =\n"
+    "  ((0.5 * x + 1.25) * x - y) * x + (3.0 - y) * y + 0.75\n"
+    "fn norm(x: f64, y: f64) -> f64 = sqrt(x * x + y * y) / (1.0 + x)\n"
+    "fn pick(x: f64, y: f64) -> f64 =\n"
+    "  if x > y then x * 2.0 - y else if x < 0.0 then y * 0.5 else y + x\n"
+    "fn ratio(a: i64, b: i64) -> i64 = (a + b) / b\n"
+    "fn gcd(a: i64, b: i64) -> i64 = if b == 0 then a else gcd(b, a % b)\n";
+
+enum { MAP_ROWS = 1000000, CACHED_ROWS = 4000 };
+#define MAX_MAP_SHARE 1.2 /* of the time of C */
+
+/* `formulas` of functions of floats, else `integers`; each of clang and of gcc. */
+typedef struct map_row {
+  const char *label, *function;
+  c_formula formulas[2];
+  c_integers integers[2];
+  size_t n;
+  int times;
+  bool has_target;
+} map_row;
+
+/* The target is for what C computes too: it does not test a divisor. */
+static const map_row map_rows[] = {
+    {"a polynomial", "poly", {CLANG(poly), GCC(poly)}, {NULL, NULL}, MAP_ROWS, 1, true},
+    {"a polynomial, 4000 rows",
+     "poly",
+     {CLANG(poly), GCC(poly)},
+     {NULL, NULL},
+     CACHED_ROWS,
+     250,
+     true},
+    {"a root and a division", "norm", {CLANG(norm), GCC(norm)}, {NULL, NULL}, MAP_ROWS, 1, true},
+    {"the same, 4000 rows", "norm", {CLANG(norm), GCC(norm)}, {NULL, NULL}, CACHED_ROWS, 250, true},
+    {"branches", "pick", {CLANG(pick), GCC(pick)}, {NULL, NULL}, MAP_ROWS, 1, true},
+    {"the same, 4000 rows", "pick", {CLANG(pick), GCC(pick)}, {NULL, NULL}, CACHED_ROWS, 250, true},
+    {"a division that may fail",
+     "ratio",
+     {NULL, NULL},
+     {CLANG(ratio), GCC(ratio)},
+     MAP_ROWS,
+     1,
+     false},
+    {"a loop in each row", "gcd", {NULL, NULL}, {CLANG(gcd), GCC(gcd)}, MAP_ROWS / 10, 1, true},
+};
+
+typedef struct map_data {
+  double *x, *y, *result, *expected;
+  int64_t *a, *b, *whole, *expected_whole;
+} map_data;
+
+static bool is_formula(const map_row *row) { return row->formulas[0] || row->formulas[1]; }
+
+static void run_map(const map_row *row, hia_context *context, hia_native_fn map, map_data *d) {
+  for (int i = 0; i < row->times; i++)
+    check_call(is_formula(row) ? ((map_formula)map)(context, row->n, d->x, d->y, d->result)
+                               : ((map_integers)map)(context, row->n, d->a, d->b, d->whole),
+               context);
+}
+
+static void run_c(const map_row *row, int compiler, map_data *d) {
+  for (int i = 0; i < row->times; i++)
+    if (row->integers[compiler])
+      row->integers[compiler](row->n, d->a, d->b, d->expected_whole);
+    else
+      row->formulas[compiler](row->n, d->x, d->y, d->expected);
+}
+
+static void check_rows(const map_row *row, const map_data *d) {
+  const void *result = is_formula(row) ? (const void *)d->result : d->whole;
+  const void *expected = is_formula(row) ? (const void *)d->expected : d->expected_whole;
+  if (memcmp(result, expected, row->n * sizeof(double)) != 0)
+    bench_wrong("%s: other bits than C's", row->label);
+}
+
+static void bench_map(const map_row *row, hia_context *context, hia_native_fn map, map_data *d,
+                      int runs) {
+  double each[3][MAX_RUNS], ns[3];
+  for (int r = -1; r < runs; r++)
+    for (int k = 0; k < 3; k++) {
+      if (k && !row->formulas[k - 1] && !row->integers[k - 1]) continue;
+      double start = bench_cpu();
+      if (k == 0)
+        run_map(row, context, map, d);
+      else
+        run_c(row, k - 1, d);
+      double ms = bench_cpu() - start;
+      if (k) check_rows(row, d);
+      if (r >= 0) each[k][r] = ms * 1e6 / ((double)row->n * row->times);
+    }
+  for (int k = 0; k < 3; k++) {
+    bool is_there = k == 0 || row->formulas[k - 1] || row->integers[k - 1];
+    ns[k] = is_there ? bench_median(each[k], (size_t)runs) : (double)NAN;
+  }
+  printf("%-34s %10.3f %10.3f %10.3f", row->label, ns[0], ns[1], ns[2]);
+  bench_print_target(row->label, "over C", ns[0] / fmin(ns[1], ns[2]), 2,
+                     row->has_target ? BENCH_AT_MOST(MAX_MAP_SHARE) : BENCH_NO_TARGET);
+  putchar('\n');
+}
+
+static void bench_maps(int runs) {
+  hia_engine *engine;
+  hia_module *module;
+  hia_context *context;
+  hia_error *error;
+  map_data d;
+  double **columns[4] = {&d.x, &d.y, &d.result, &d.expected};
+  int64_t **integers[4] = {&d.a, &d.b, &d.whole, &d.expected_whole};
+  for (int i = 0; i < 4; i++)
+    if (!(*columns[i] = calloc(MAP_ROWS, sizeof(double)))) exit(1);
+  for (int i = 0; i < 4; i++)
+    if (!(*integers[i] = calloc(MAP_ROWS, sizeof(int64_t)))) exit(1);
+  for (int i = 0; i < MAP_ROWS; i++) {
+    d.x[i] = (double)((int64_t)i * 7919 % 10007) / 100.0 - 20.0;
+    d.y[i] = (double)((int64_t)i * 104729 % 10009) / 90.0 - 30.0;
+    d.a[i] = (int64_t)i * 48271 % 1000003;
+    d.b[i] = (int64_t)i * 16807 % 999983 + 1;
+  }
+  check(hia_engine_new(NULL, &engine, &error), &error);
+  check(hia_module_load_text(engine, "maps", map_text, sizeof map_text - 1, &module, &error),
+        &error);
+  check(hia_engine_context_new(engine, &context, &error), &error);
+  printf("\n%-34s %10s %10s %10s", "a map, ns a row", "hiaton", "clang", "gcc");
+  bench_print_target_heading("over the faster");
+  putchar('\n');
+  for (size_t i = 0; i < sizeof map_rows / sizeof *map_rows; i++) {
+    hia_function *f;
+    hia_native_fn map;
+    check(hia_module_function(module, map_rows[i].function, &f, &error), &error);
+    check(hia_function_map(f, &map, &error), &error);
+    bench_map(&map_rows[i], context, map, &d, runs);
+  }
+  hia_context_free(context);
+  hia_module_free(module);
+  hia_engine_free(engine);
+  for (int i = 0; i < 4; i++) free(*columns[i]);
+  for (int i = 0; i < 4; i++) free(*integers[i]);
+}
+
 /* ---- from an engine to its first result ---- */
 
 static double first_result(hia_engine_kind kind, bool by_entry) {
@@ -485,6 +655,7 @@ int main(int argc, char **argv) {
   bench_memory();
   putchar('\n');
   bench_calls(runs);
+  bench_maps(runs);
   bench_first(argv[0], runs);
   bench_sizes();
   bench_compile(runs);

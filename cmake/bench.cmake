@@ -21,6 +21,13 @@ foreach(compiler clang gcc)
         COMMENT "Building bench/reference_${compiler}_${place}.o" VERBATIM)
       list(APPEND references ${object})
     endforeach()
+    set(object ${PROJECT_BINARY_DIR}/bench/reference_map_${compiler}.o)
+    add_custom_command(OUTPUT ${object}
+      COMMAND ${HIA_${COMPILER}} -std=c11 -O3 -march=native -ffp-contract=off -fno-math-errno -fPIE
+              -DPREFIX=${compiler}_ -c ${PROJECT_SOURCE_DIR}/bench/reference_map.c -o ${object}
+      DEPENDS ${PROJECT_SOURCE_DIR}/bench/reference_map.c
+      COMMENT "Building bench/reference_map_${compiler}.o" VERBATIM)
+    list(APPEND references ${object})
     list(APPEND reference_definitions HIA_HAS_${COMPILER}=1)
     if(compiler STREQUAL clang)
       list(APPEND reference_definitions "HIA_CLANG_PROGRAM=\"${HIA_CLANG}\"")
