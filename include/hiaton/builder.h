@@ -22,8 +22,8 @@
  *     if n <= 1 then 1 else n * fact(n - 1)
  *
  * The builder writes hiaton's notation. hia_builder_print prints it, and it is the source of the
- * module: an error at run time shows the line of this text. Nothing can be built that cannot be
- * written; docs/language.md says what the parts mean.
+ * module: an error at run time shows the line of this text. Everything that can be built can be
+ * written; docs/language.md explains the parts.
  *
  * Order. Between begin and return, the calls follow the order of the program: what is made after
  * hia_build_if is inside its first branch, and so on. A value is visible in the block that it was
@@ -63,7 +63,7 @@ typedef struct hia_build_fn {
 } hia_build_fn; /* a function of it; 0: none */
 typedef struct hia_build_value {
   uint64_t id;
-} hia_build_value; /* a constant, a parameter, or what a call below has made; 0: none */
+} hia_build_value; /* a constant, a parameter, or the result of a call below; 0: none */
 
 /* A type: a hia_dtype as it is (HIA_I32), or that of a tuple, from hia_build_tuple_type. */
 typedef uint64_t hia_build_type;
@@ -211,7 +211,7 @@ HIA_API hia_build_value hia_build_end_loop(hia_builder *builder, const hia_build
 
 /* ---- hia_build_add(b, x, y), hia_build_sqrt(b, x), hia_build_select(b, c, x, y), ... ---- */
 
-/* The names are pasted before a macro of the host's could replace them. */
+/* The names are pasted before a macro of the host can replace them. */
 #define HIA_BUILD_1(OPCODE, name)                                                                  \
   static inline hia_build_value name(hia_builder *builder, hia_build_value a) {                    \
     return hia_build_op(builder, OPCODE, &a, 1);                                                   \

@@ -107,7 +107,7 @@ HIA_API const char *hia_version(void);
 
 /* ---- engines ---- */
 
-/* How programs are run. All give the same results and the same failures. */
+/* How programs are run. All engines return the same results and the same failures. */
 typedef enum hia_engine_kind {
   HIA_ENGINE_JIT = 0,    /* native code; needs libhiaton_llvm, see hia_engine_native */
   HIA_ENGINE_INTERP = 1, /* the tagged-token interpreter, which defines what programs mean */
@@ -150,10 +150,10 @@ typedef struct hia_engine_options {
   void *log_user;
   const hia_thread_pool *pool; /* copied; where the workers of runs come from, at most `threads` - 1
                                   at a time; NULL: the engine has threads of its own */
-  /* The time that making a function ready may take. When it is used up, the rest is hurried: no
-     further optional passes, then code of level 0, or no code, and the interpreter runs the
-     function. The log then has a line, and hia_function_stats says so. A single step of LLVM is not
-     interrupted. 10 s; 0: no budget */
+  /* The time that making a function ready may take. When it is used up, the rest is *hurried*:
+     without the remaining optional passes, with code of level 0, or without code, in which case the
+     interpreter runs the function. The log then has a line, and hia_function_stats.hurried counts
+     it. A single step of LLVM is not interrupted. 10 s; 0: no budget */
   uint64_t budget_ns;
 } hia_engine_options;
 #define HIA_ENGINE_OPTIONS_INIT                                                                    \
@@ -204,9 +204,9 @@ HIA_API const char *hia_error_explained_code(size_t i);
 
 /* ---- host functions ----
  *
- * A *host function* is what a program declares `extern fn` or `extern impure fn`. In C it has one
- * parameter for each scalar of the declared parameters, tuples taken apart in order: bool,
- * int32_t, int64_t, float, double.
+ * A *host function* is a C function that a program declares with `extern fn` or `extern impure fn`.
+ * In C it has one parameter for each scalar of the declared parameters, tuples taken apart in
+ * order: bool, int32_t, int64_t, float, double.
  *
  *   a scalar results                      T f(params...)
  *   a tuple results                       void f(params..., T *, T *, ...)    one for each scalar
@@ -313,9 +313,9 @@ typedef enum hia_tier {
   HIA_TIER_NATIVE = 2, /* native code */
 } hia_tier;
 
-/* What a function has cost so far, in nanoseconds and bytes; 0 for what has not happened.
- * Instances are functions of their own: for a generic function only the module's figures are set.
- */
+/* What making a function ready has cost so far, in nanoseconds and bytes; 0 for steps that have not
+ * happened. An instance is a function of its own: for a generic function only the figures of the
+ * module are set. */
 typedef struct hia_function_stats {
   size_t size;
   uint64_t parse_ns, check_ns; /* of the whole module */
@@ -330,8 +330,8 @@ typedef struct hia_function_stats {
   uint64_t image_bytes, code_bytes;
   uint64_t runs; /* begun by hia_call and hia_run; calls from other functions are not counted */
   hia_tier tier;
-  uint32_t versions; /* made so far; runs with fuel have one of their own. Times, nodes and bytes
-                        are the sums of all */
+  uint32_t versions; /* made so far; runs with fuel have a version of their own. Times, nodes and
+                        bytes are the sums of all versions */
   uint32_t hurried;  /* versions whose optimisation the engine's budget ended */
   int32_t opt_level; /* of the code of the last version: 0 if it was hurried, or is an image */
 } hia_function_stats;
@@ -359,16 +359,16 @@ HIA_API hia_status hia_function_get_stats(const hia_function *function, hia_func
 /* Any function; the host casts it to the type that it has. */
 typedef void (*hia_native_fn)(void);
 
-/* The typed entry of a function, which is made ready first if it is not. The entry belongs to the
- * module and lives as long as it does. HIA_ARGUMENT if the function is generic, HIA_UNSUPPORTED if
- * the engine makes no native code: its kind is not HIA_ENGINE_JIT, or hia_engine_native says why
- * not. */
+/* The typed entry of a function; the function is first made ready if necessary. The entry belongs
+ * to the module and lives as long as it does. HIA_ARGUMENT if the function is generic,
+ * HIA_UNSUPPORTED if the engine makes no native code: its kind is not HIA_ENGINE_JIT, or it cannot
+ * (hia_engine_native returns the reason). */
 HIA_API hia_status hia_function_entry(hia_function *function, hia_native_fn *entry,
                                       hia_error **error);
 
-/* The same of code that uses up the context's fuel (hia_context_set_fuel), as runs with fuel do.
- * The type in C is the same. It is compiled besides the other, as for such runs, and takes some
- * nanoseconds more to call. HIA_UNSUPPORTED also if there can be no fuel
+/* The typed entry of the version that uses up the context's fuel (hia_context_set_fuel), as runs
+ * with fuel do. Its type in C is the same. This version is compiled separately, and a call takes
+ * some nanoseconds more. HIA_UNSUPPORTED also if the function cannot have fuel
  * (hia_function_can_have_fuel). */
 HIA_API hia_status hia_function_entry_with_fuel(hia_function *function, hia_native_fn *entry,
                                                 hia_error **error);
@@ -380,11 +380,11 @@ HIA_API hia_status hia_function_map(hia_function *function, hia_native_fn *map, 
 HIA_API hia_status hia_function_map_with_fuel(hia_function *function, hia_native_fn *map,
                                               hia_error **error);
 
-/* The same as hia_function_entry as a plain function of C, int32_t f(int32_t): no context, no
- * status, on the caller's stack, without any limit. It returns its scalar result; a tuple (void f)
- * it writes through pointers as typed entries do. HIA_UNSUPPORTED and the reason for functions of
- * which the compiler cannot prove that they neither fail nor recurse nor loop, and that a small
- * stack is enough. */
+/* The plain function of a function, a C function like int32_t f(int32_t): without context, status
+ * and limits, on the caller's stack. It returns a scalar result; a tuple it writes through pointers
+ * as typed entries do, and returns void. HIA_UNSUPPORTED, with the reason, unless the compiler can
+ * prove that the function neither fails nor recurses nor loops, and that a small stack is enough.
+ */
 HIA_API hia_status hia_function_plain(hia_function *function, hia_native_fn *plain,
                                       hia_error **error);
 
@@ -434,16 +434,16 @@ typedef struct hia_run_options {
 } hia_run_options;
 #define HIA_RUN_OPTIONS_INIT {sizeof(hia_run_options), NULL, NULL, 0, NULL, false, 0, 0, 0}
 
-/* As hia_function_prepare, for runs with these options (NULL: the defaults): runs with fuel have
- * code of their own. HIA_UNSUPPORTED if there can be no fuel (hia_run says when). */
+/* As hia_function_prepare, for runs with these options (NULL: the defaults): runs with fuel have a
+ * version of their own. HIA_UNSUPPORTED if the function cannot have fuel (see hia_run). */
 HIA_API hia_status hia_function_prepare_for(hia_function *function, const hia_run_options *options,
                                             hia_error **error);
 
 /* Calls a function and waits for its result. `args` are n values of the types of its parameters,
  * which the caller keeps. HIA_ARGUMENT if they do not fit. HIA_DIV_ZERO, HIA_DIV_OVERFLOW or
  * HIA_FAILED if the program fails; the error holds the position and the backtrace. HIA_DEPTH,
- * HIA_MEMORY and other resource statuses if a limit ends the run; the error holds the backtrace of
- * where it was. The engine is usable afterwards in any case. */
+ * HIA_MEMORY and other resource statuses if a limit ends the run; the error holds the backtrace at
+ * that point. The engine is usable afterwards in any case. */
 HIA_API hia_status hia_call(hia_function *function, hia_value *const *args, size_t n,
                             hia_value **result, hia_error **error);
 /* The same with options; NULL: the defaults. HIA_UNSUPPORTED for fuel in a module that was read as
@@ -539,16 +539,16 @@ typedef struct hia_dump_options {
 #define HIA_DUMP_OPTIONS_INIT                                                                      \
   {sizeof(hia_dump_options), HIA_STAGE_STATIC, HIA_FORMAT_TEXT, false, NULL}
 
-/* Receives output in one or several pieces, on the thread that requested it; false ends the
- * writing with HIA_IO. The bytes are valid until it returns, and no NUL follows them. */
+/* Receives output in one or several pieces, on the thread that requested it. If it returns false,
+ * writing ends with HIA_IO. The bytes are valid until it returns, and no NUL follows them. */
 typedef bool (*hia_write)(void *user, const char *bytes, size_t len);
 
-/* Writes what the compiler makes of a module: of the functions given and all that they call, or,
- * if n is 0, of every function whose types are known. `options` may be NULL for the defaults. The
- * dump builds a graph of its own, in memory that the module keeps until it is freed. HIA_ARGUMENT
- * if a function is generic or of another module, if there is no such stage or pass, or if the
- * stage has no such format; HIA_UNSUPPORTED for LLVM's stages without native compilation, and for
- * fuel as in hia_run. */
+/* Writes one stage of the compilation of a module: for the given functions and all functions that
+ * they call, or, if n is 0, for every function whose types are known. `options` may be NULL for the
+ * defaults. The dump builds a graph of its own, in memory that the module keeps until it is freed.
+ * HIA_ARGUMENT if a function is generic or of another module, if there is no such stage or pass, or
+ * if the stage has no such format; HIA_UNSUPPORTED for LLVM's stages without native compilation,
+ * and for fuel as in hia_run. */
 HIA_API hia_status hia_module_dump(hia_module *module, hia_function *const *functions, size_t n,
                                    const hia_dump_options *options, hia_write write, void *user,
                                    hia_error **error);
@@ -575,18 +575,17 @@ HIA_API hia_status hia_timeline_write(hia_timeline *timeline, hia_write write, v
 /* ---- building ahead of time ----
  *
  * Native code as an object file, for a program that is linked without hiaton's compiler: with
- * libhiaton_rt (and -lm) alone. It holds a typed entry (hiaton/runtime.h) for each function and,
- * for hia_context_options.interpret, the program as the interpreter runs it. Its header declares
- * the entries for C and C++. The command `hiaton build` is these two functions and a call of the
- * linker; docs/aot.md says more. */
+ * libhiaton_rt (and -lm) alone. It contains a typed entry (hiaton/runtime.h) for each function,
+ * and the image that the interpreter runs for hia_context_options.interpret. Its header declares
+ * the entries for C and C++. The command `hiaton build` calls these two functions and the linker;
+ * docs/aot.md says more. */
 
 typedef struct hia_build_options {
   size_t size;
-  /* an identifier of C. fib(i32) becomes `prefix_fib` in C, a further instance of it that is also
-   * built `prefix_fib__i64`; "": `fib`. NULL: the name of the module's file without its ending. No
-   * function may have the name of a keyword, a name that the C library or its headers define, or
-   * one that is reserved. A derived name (`__i64`, `_plain`) gets `_` appended where another
-   * function has that name */
+  /* A C identifier. fib(i32) becomes `prefix_fib` in C, a further instance `prefix_fib__i64`; with
+   * "" it becomes `fib`. NULL: the name of the module's file without its ending. No function may
+   * have the name of a keyword, a name that the C library or its headers define, or a reserved
+   * name. A derived name (`__i64`, `_plain`) gets `_` appended if another function has that name */
   const char *prefix;
   /* The instructions that the code may use: "native" (this machine's), "x86-64", "x86-64-v2" to
      "x86-64-v4", or a processor by LLVM's name, "znver3"; NULL: native */
@@ -594,17 +593,17 @@ typedef struct hia_build_options {
   bool parallel; /* code that several threads can run at once (hia_context_options.threads) */
   bool map;      /* map entries too (hiaton/runtime.h, "Maps"): `prefix_fib_map` */
   bool fuel;     /* calls of the object's functions use up their context's fuel
-                    (hia_context_set_fuel); it has no plain functions then, and each call runs on
-                    one thread */
-  hia_function *program; /* the function, of those built, that a `main` in the object runs as the
-                            command line does; it needs the static libhiaton_rt. NULL: no main */
+                    (hia_context_set_fuel); the object then has no plain functions, and each call
+                    runs on one thread */
+  hia_function *program; /* one of the built functions: the object gets a `main` that runs it as the
+                            command line does, and needs the static libhiaton_rt. NULL: no main */
   const char *header;    /* the file name that the header will have; NULL: from the prefix */
 } hia_build_options;
 #define HIA_BUILD_OPTIONS_INIT                                                                     \
   {sizeof(hia_build_options), NULL, NULL, false, false, false, NULL, NULL}
 
-/* Writes an object file of n functions, instances with all their types; if n is 0, of every
- * function whose types are known. The same module, options and version of hiaton give the same
+/* Writes an object file of n functions, which have all their types; if n is 0, of every function
+ * whose types are known. The same module, options and version of hiaton result in the same
  * bytes. `options` may be NULL for the defaults; of the engine's options, `count`, `opt_level`,
  * `disabled_passes`, `merge_calls` and `unchecked` apply. HIA_ARGUMENT if a function is generic, a
  * name is not possible in C or occurs twice, or the processor is not known; HIA_UNSUPPORTED
@@ -622,6 +621,6 @@ HIA_API hia_status hia_module_build_header(hia_module *module, hia_function *con
 #endif
 
 #include <hiaton/builder.h> /* programs made by calls instead of by text */
-#include <hiaton/inspect.h> /* what a module has, as data */
+#include <hiaton/inspect.h> /* the functions and types of a module, as data */
 
 #endif

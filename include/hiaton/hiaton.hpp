@@ -16,23 +16,24 @@
 //     return entry(context, 20).value() == 10946 ? 0 : 1;
 //   }
 //
-// Results. What can fail returns a result<T>, which holds a T or an error. A host looks at it
-// (`if (r) use(*r); else log(r.error().text())`), or calls value(), which throws hiaton::failure.
-// Nothing else here throws, but for std::bad_alloc of std::string and std::vector. Without
-// exceptions
-// (-fno-exceptions) value() of an error prints it to standard error and calls std::abort.
+// Results. A function that can fail returns a result<T>, which holds a T or an error. A host tests
+// it (`if (r) use(*r); else log(r.error().text())`), or calls value(), which throws
+// hiaton::failure. Nothing else here throws, except std::bad_alloc of std::string and std::vector.
+// Without exceptions (-fno-exceptions) value() of an error prints it to standard error and calls
+// std::abort.
 //
 // Types. bool, i32, i64, f32 and f64 are bool, std::int32_t, std::int64_t, float and double; a
 // tuple is a std::tuple of two parts or more. Others do not compile.
 //
-// Ownership. engine, module, value, context, error, timeline, cancel and builder own what get()
-// returns; they are moved, never copied. One that was moved from is empty. `function` and the
-// entries are pointers into their module and are copied. Lifetimes are hiaton.h's: engines outlive
-// their modules, builders, values and contexts, modules their functions. Members and variables that
-// are declared in this order are destroyed in the right one.
+// Ownership. engine, module, value, context, error, timeline, cancel and builder own the object
+// that get() returns; they can be moved but not copied. After a move the source is empty.
+// `function` and the entries are pointers into their module and can be copied. The lifetimes are
+// those of hiaton.h: engines outlive their modules, builders, values and contexts, modules their
+// functions. Members and variables that are declared in this order are destroyed in the right
+// order.
 //
-// Threads. As in hiaton.h: any object from any thread, but for contexts, builders, and the moving
-// and destroying of an object that another thread uses.
+// Threads. As in hiaton.h: any thread may use any object, except that contexts and builders serve
+// one thread at a time, and no thread may move or destroy an object that another thread uses.
 #ifndef HIATON_HPP
 #define HIATON_HPP
 
@@ -62,7 +63,7 @@ public:
   owner() noexcept = default; // empty
   explicit owner(T *owned) noexcept : at_(owned) {}
   T *get() const noexcept { return at_.get(); }
-  T *release() noexcept { return at_.release(); } // the caller's to free
+  T *release() noexcept { return at_.release(); } // the caller frees it
   explicit operator bool() const noexcept { return at_ != nullptr; }
 
 private:
@@ -74,9 +75,9 @@ private:
 
 // ---- errors and results ----
 
-// A status other than HIA_OK, and what there is to say about it. get() is NULL if there was no
-// memory to say it. An error of a typed entry belongs to its context, and what it says is gone when
-// the context's next call begins.
+// A status other than HIA_OK, with its hia_error. get() is NULL if there was no memory for that.
+// The hia_error of a typed entry belongs to its context, and lives until the context's next call
+// begins.
 class error : public owner<hia_error, hia_error_free> {
 public:
   error(hia_status status, hia_error *owned) noexcept
@@ -87,7 +88,7 @@ public:
     return e;
   }
   hia_status status() const noexcept { return status_; }
-  // All of it for people, with a line end.
+  // The whole error as text for people, with a line end.
   const char *text() const noexcept {
     return said_ != nullptr ? hia_error_text(said_) : hia_status_message(status_);
   }
@@ -109,7 +110,7 @@ private:
 };
 
 #if defined(__cpp_exceptions)
-// What value() throws. It keeps a copy of the text.
+// The exception that value() throws. It keeps a copy of the text.
 class failure : public std::exception {
 public:
   explicit failure(const error &e)
@@ -137,7 +138,7 @@ namespace detail {
 }
 } // namespace detail
 
-// A T or an error. `*r`, `r->` and error() are for what is there.
+// A T or an error. `*r` and `r->` require a T, error() requires an error.
 template <class T> class [[nodiscard]] result {
 public:
   result(T value) : held_(std::in_place_index<0>, std::move(value)) {}
@@ -231,7 +232,7 @@ template <> struct type<double> : scalar<double, HIA_F64> {
   static hia_status read(const hia_value *from, double *x) { return hia_value_get_f64(from, x); }
 };
 
-// Arrays, one behind the other.
+// Concatenates arrays.
 template <std::size_t... n> constexpr auto joined(const std::array<hia_dtype, n> &...parts) {
   std::array<hia_dtype, (n + ... + 0)> all{};
   std::size_t at = 0;
@@ -303,7 +304,7 @@ private:
   }
 };
 
-// The scalars of several types in order, and the types of C's that a signature has.
+// The scalars of several types in order, and the C types of a signature.
 template <class... T>
 using flat_of = decltype(std::tuple_cat(std::declval<typename type<T>::flat>()...));
 
@@ -314,7 +315,7 @@ template <class... P, class... R> struct c_types<std::tuple<P...>, std::tuple<R.
   using map = hia_status (*)(hia_context *, std::size_t, const P *..., R *...);
 };
 
-// Takes bytes for a std::string. Nothing may be thrown through hiaton.
+// A hia_write that appends to a std::string. Nothing may be thrown through hiaton.
 inline bool append(void *user, const char *bytes, std::size_t len) noexcept {
 #if defined(__cpp_exceptions)
   try {
@@ -470,7 +471,7 @@ public:
     for (const value &x : args) all.push_back(x.get());
     return run(all.data(), all.size(), options);
   }
-  // Calls it with C++'s types: f.call<double>(engine, 1.5, true). HIA_ARGUMENT if they are not
+  // Calls it with C++ types: f.call<double>(engine, 1.5, true). HIA_ARGUMENT if they differ from
   // those of the function.
   template <class R, class... P> inline result<R> call(const engine &in, const P &...args) const;
   template <class R, class... P>
@@ -489,7 +490,7 @@ public:
   }
 
 private:
-  // Compares a signature with the function's types; an error says what the function has.
+  // Compares a signature with the function's types; the error shows the function's types.
   template <class Signature> struct types_of;
   template <class R, class... P> struct types_of<R(P...)> {
     static result<void> check(const hia_function *f) {
@@ -502,7 +503,7 @@ private:
       constexpr auto results = detail::type<R>::dtypes;
       hia_error *e = nullptr;
       hia_function_check_entry(f, params.data(), params.size(), results.data(), results.size(), &e);
-      return error(HIA_ARGUMENT, e); // without words if the two have the same scalars
+      return error(HIA_ARGUMENT, e); // without a message if the two have the same scalars
     }
   };
   template <class Entry, class Signature, class Get> result<Entry> native(Get get_native) const {
@@ -572,7 +573,7 @@ public:
     if (status != HIA_OK) return error(status, e);
     return engine(made);
   }
-  // HIA_UNSUPPORTED, and why, if it cannot compile to native code.
+  // HIA_UNSUPPORTED, with the reason, if it cannot compile to native code.
   result<void> native() const {
     hia_error *e = nullptr;
     const hia_status status = hia_engine_native(get(), &e);
@@ -595,7 +596,7 @@ public:
     });
   }
 
-  // Registers a function of the host's for programs that declare it `extern` with its types:
+  // Registers a host function for programs that declare it `extern` with its types:
   // engine.host("erf", +[](double x) noexcept { return std::erf(x); }). It must be noexcept, since
   // nothing may be thrown through hiaton.
   template <class R, class... P>

@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Introspection of a module: its functions, the host functions that it declares, and their types
- * as data, for hosts that learn only at run time what a program has. hiaton.h includes it.
+ * as data, for hosts that know a program only at run time. hiaton.h includes it.
  *
  *   size_t n = hia_module_function_count(module);
  *   for (size_t i = 0; i < n; i++) {
@@ -30,7 +30,7 @@ typedef struct hia_extern_info hia_extern_info; /* a host function, as a module 
 /* The numbers are part of the public ABI. Later versions add kinds: a host handles a kind that it
  * does not know like a function that it cannot call. */
 typedef enum hia_type_kind {
-  HIA_KIND_NONE = 0,   /* what NULL has: there is no type, or it is not known */
+  HIA_KIND_NONE = 0,   /* of NULL: there is no type, or it is not known */
   HIA_KIND_SCALAR = 1, /* hia_type_info_dtype */
   HIA_KIND_TUPLE = 2,  /* hia_type_info_len parts, 2 or more */
 } hia_type_kind;
@@ -80,7 +80,7 @@ HIA_API bool hia_function_can_have_fuel(const hia_function *function);
 HIA_API size_t hia_function_entry_params(const hia_function *function, const hia_dtype **dtypes);
 HIA_API size_t hia_function_entry_results(const hia_function *function, const hia_dtype **dtypes);
 /* Compares the typed entry with the type that the host is about to cast it to. Returns HIA_OK if
- * they are the same, else HIA_ARGUMENT with an error that says what the entry has. */
+ * they are the same, else HIA_ARGUMENT with an error that shows the types of the entry. */
 HIA_API hia_status hia_function_check_entry(const hia_function *function, const hia_dtype *params,
                                             size_t n_params, const hia_dtype *results,
                                             size_t n_results, hia_error **error);

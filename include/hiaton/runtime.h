@@ -52,7 +52,7 @@ HIA_API const char *hia_status_message(hia_status status);
  * Calls are limited by depth, memory and time, and those of entries that were compiled for it by
  * fuel (hia_context_set_fuel). */
 
-/* For each field the value that HIA_CONTEXT_OPTIONS_INIT gives is the default. */
+/* HIA_CONTEXT_OPTIONS_INIT holds the default of each field. */
 typedef struct hia_context_options {
   size_t size;                    /* sizeof(hia_context_options) */
   const hia_allocator *allocator; /* copied; NULL: malloc */
@@ -111,17 +111,17 @@ HIA_API void hia_context_reset(hia_context *context);
  * thread, that of the engine or of the context. Calls with a timeout cost about 100 ns more. */
 HIA_API void hia_context_set_timeout(hia_context *context, uint64_t timeout_ns);
 
-/* Calls that begin from now on use up this fuel, all of them together: the calls and loop rounds
- * that they make, as hia_run counts them (docs/language.md, "Fuel"). One that needs more than is
- * left ends with HIA_FUEL. Only entries that were compiled for it know how: those of
- * hia_function_entry_with_fuel (hiaton.h), and all of an object that was built with fuel; any other
- * is HIA_UNSUPPORTED with a context that has fuel. Without this, or after _clear_fuel, they have no
- * such limit. Both do nothing while a call is under way. */
+/* Sets the fuel for all calls that begin from now on, together: the number of calls and loop rounds
+ * that they may make, as hia_run counts them (docs/language.md, "Fuel"). A call that needs more
+ * than is left ends with HIA_FUEL. It needs an entry that was compiled for fuel: from
+ * hia_function_entry_with_fuel (hiaton.h), or of an object that was built with fuel. Any other
+ * entry returns HIA_UNSUPPORTED if the context has fuel. A context has no such limit at first, and
+ * after _clear_fuel. Both functions do nothing while a call is under way. */
 HIA_API void hia_context_set_fuel(hia_context *context, uint64_t fuel);
 HIA_API void hia_context_clear_fuel(hia_context *context);
-/* True if the context has fuel; *left, unless `left` is NULL, is what is left of it, as after
- * hia_run: a call that ends otherwise than with HIA_OK or HIA_FUEL has used up all that there was,
- * unless it was refused before it began. False: *left is 0. */
+/* True if the context has fuel; *left is then the amount that is left. A call that ends in another
+ * way than with HIA_OK or HIA_FUEL has used up all fuel, as in hia_run, unless it was refused
+ * before it began. If false, *left is 0. `left` may be NULL. */
 HIA_API bool hia_context_fuel_left(const hia_context *context, uint64_t *left);
 
 /* ---- maps ----

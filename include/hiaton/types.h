@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-/* What every function that can fail returns; status.def has the list. */
+/* Returned by every function that can fail; status.def has the list. */
 typedef enum hia_status {
 #define HIA_STATUS(number, NAME, word, message) HIA_##NAME = number,
 #include <hiaton/status.def>
@@ -34,7 +34,7 @@ typedef enum hia_dtype {
 #define HIA_N_DTYPES 5
 
 /* The name of the function that an expression becomes (hia_module_load_expression), and of the
- * file that its positions lie in. */
+ * file that its positions refer to. */
 #define HIA_EXPRESSION "<expr>"
 
 /* Where memory comes from. All three functions must be thread-safe. alloc and resize return NULL
