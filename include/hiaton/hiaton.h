@@ -381,10 +381,9 @@ HIA_API hia_status hia_function_map_with_fuel(hia_function *function, hia_native
                                               hia_error **error);
 
 /* The plain function of a function, a C function like int32_t f(int32_t): without context, status
- * and limits, on the caller's stack. It returns a scalar result; a tuple it writes through pointers
- * as typed entries do, and returns void. HIA_UNSUPPORTED, with the reason, unless the compiler can
- * prove that the function neither fails nor recurses nor loops, and that a small stack is enough.
- */
+ * and limits, on the caller's stack. It returns a scalar result; a tuple is written through
+ * pointers as by typed entries. HIA_UNSUPPORTED, with the reason, unless the compiler can prove
+ * that the function neither fails nor recurses nor loops, and that a small stack is enough. */
 HIA_API hia_status hia_function_plain(hia_function *function, hia_native_fn *plain,
                                       hia_error **error);
 

@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* The corpus ahead of time: each program one object file with all instances that its runs need, and
- * a file of C that calls them by their headers (aot_main.h). */
+/* The corpus ahead of time: for each program an object file with all instances that its runs need;
+ * and a C file that calls them with their headers (aot_main.h). */
 #include "tests/diff/run.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,10 +17,10 @@ typedef struct instance {
   hia_function *function;
   c_names names[2]; /* without fuel and with it */
 } instance;
-typedef struct pending { /* a run, until its program is complete */
+typedef struct pending { /* a run that waits until its program is complete */
   char *where, *expected;
   uint32_t instance;
-  gen_text args; /* of C */
+  gen_text args; /* in C */
   bool has_fuel; /* it is a call of the object that was built with fuel */
   uint64_t fuel;
 } pending;
@@ -29,8 +29,8 @@ typedef struct aot {
   const char *folder;
   unsigned threads;
   diff_counts *counts;
-  FILE *cases; /* functions of C, one for each run */
-  FILE *table; /* rows that name them */
+  FILE *cases; /* C functions, one for each run */
+  FILE *table; /* the rows of a table of these functions */
   uint32_t n_programs, n_cases;
   hia_engine *engine;
   hia_module *module;
@@ -75,7 +75,7 @@ static bool find_names(const instance *i, c_names *found, const char *header) {
   return true;
 }
 
-/* A C type for each scalar of a type as the language writes it. */
+/* The C type of each scalar of a type in the language's notation. */
 static uint32_t c_types(const char *type, const char **out) {
   static const char *const words[][2] = {{"bool", "bool"},
                                          {"i32", "int32_t"},
@@ -156,7 +156,7 @@ static void write_object(aot *a, bool has_fuel) {
   o.prefix = prefix;
   o.map = true;
   o.parallel = a->threads > 1;
-  o.cpu = a->threads > 1 ? "x86-64" : NULL; /* with library calls where that lacks instructions */
+  o.cpu = a->threads > 1 ? "x86-64" : NULL; /* it lacks instructions: the code calls libm */
   hia_function *functions[MAX_INSTANCES];
   for (uint32_t i = 0; i < a->n_instances; i++) functions[i] = a->instances[i].function;
   hia_error *error = NULL;
@@ -212,7 +212,7 @@ static void end_program(aot *a) {
 
 /* ---- runs ---- */
 
-/* The scalars of a value as arguments of C. */
+/* The scalars of a value as arguments in C. */
 static void add_arg(gen_text *text, const hia_value *value) {
   hia_dtype dtype;
   if (hia_value_dtype(value, &dtype) != HIA_OK) {
@@ -280,7 +280,7 @@ static void add_case(aot *a, const diff_case *c) {
   for (uint32_t i = 0; i < n; i++) hia_value_free(args[i]);
   uint32_t which = status == HIA_OK ? add_instance(a, f) : MAX_INSTANCES;
   hia_error_free(error);
-  if (which == MAX_INSTANCES) { /* the arguments are rejected: hia_diff's other ways see to that */
+  if (which == MAX_INSTANCES) { /* the arguments are rejected, which hia_diff tests in other ways */
     gen_text_free(&text);
     return;
   }

@@ -1,18 +1,18 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Included by the file of C that aot.c writes: runs each case natively and interpreted, and
- * compares the outcome, in the form of run.h, with the expected one. */
+/* Included by the C file that aot.c writes: runs each case natively and interpreted, and compares
+ * the outcome, in the form of run.h, with the expected one. */
 #include <hiaton/runtime.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Of libhiaton_rt.a, and not public: prints a scalar as the command line does. */
+/* A private function of libhiaton_rt.a: prints a scalar like the command line. */
 size_t hiaR_print_word(char *buf, size_t size, hia_dtype dtype, uint64_t word);
 
 typedef struct outcome {
   char text[4096];
   size_t len;
-  const char *type; /* what is left of it: results go to the places of its words */
+  const char *type; /* the rest of the result's type, whose words are still to be printed */
   hia_status status;
 } outcome;
 typedef struct row {
@@ -35,7 +35,7 @@ static void add(outcome *o, const char *text) {
   o->len += (size_t)snprintf(o->text + o->len, sizeof o->text - o->len, "%s", text);
 }
 
-/* Up to the next word of the type. */
+/* Adds the brackets and commas before the next scalar of the type. */
 static void punctuation(outcome *o) {
   size_t n = strspn(o->type, "(), ");
   o->len += (size_t)snprintf(o->text + o->len, sizeof o->text - o->len, "%.*s", (int)n, o->type);
@@ -80,7 +80,7 @@ static inline void begin(outcome *o, hia_context *context, hia_status status, co
   if ((status >= HIA_DIV_ZERO && status < HIA_MEMORY) || status == HIA_FUEL) chain(o, error);
 }
 
-/* Of a call with fuel, which the context then has no longer. */
+/* Adds the fuel that a call has left to the outcome; the context has none afterwards. */
 static inline void add_fuel(outcome *o, hia_context *context) {
   uint64_t left;
   char text[64];

@@ -1,11 +1,10 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Generated programs through the builder: the built program must have the same outcome, call for
- * call.
+/* Generated programs, made with the builder: the built program must have the same outcome.
  *
  * The builder has no generic functions, no `match` and no binders for tuples: each instance becomes
- * a function of its own, arms become `if`s, parts are taken out. None of that moves a call into or
- * out of a tail position, so that the functions in the chain of a failure are the same, and calls
- * and rounds are as many. Only positions are other ones. */
+ * a function, arms become `if`s, parts are read one by one. None of that moves a call into or
+ * out of a tail position, so the functions in the chain of a failure are the same, and so are the
+ * numbers of calls and rounds. Only positions differ. */
 #include "tests/diff/run.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,11 +32,11 @@ typedef struct maker {
   gen_program *p;
   gen_random random;
   instance *instances;
-  hia_build_fn taps[GEN_X]; /* of the host, by dtype */
+  hia_build_fn taps[GEN_X]; /* the host functions tap_T, by dtype */
 } maker;
 
-/* A function whose body is being made. Variables are found by their nodes in the tree, so that
- * hiding needs no care. */
+/* A function whose body is being built. Variables are found by their nodes in the tree, so
+ * variables that hide others need no special treatment. */
 typedef struct body {
   instance *of;
   struct {
@@ -69,7 +68,7 @@ static void bind_var(body *f, const gen_var *var, value v) {
 static value var_value(const body *f, const gen_var *var) {
   for (uint32_t i = f->n_vars; i-- > 0;)
     if (f->vars[i].var == var) return f->vars[i].value;
-  abort(); /* the generator's variables are in scope */
+  abort(); /* cannot happen: the generator's variables are in scope */
 }
 
 static void make_body(maker *m, instance *of) {
@@ -87,8 +86,8 @@ static void make_body(maker *m, instance *of) {
   free(f);
 }
 
-/* The built function, declared at its first call; sometimes its body is made at once, in the
- * middle of the caller's. */
+/* The built function, declared at its first call; sometimes its body is built at once, in the
+ * middle of the caller's body. */
 static hia_build_fn built_fn(maker *m, gen_fn *fn, gen_type x) {
   static const char *const suffix[] = {"_bool", "_i32", "_i64", "_f32", "_f64"};
   instance *at = m->instances;
@@ -121,7 +120,7 @@ static hia_build_fn built_fn(maker *m, gen_fn *fn, gen_type x) {
   return at->built;
 }
 
-/* A use of a variable; a tapped one goes through the impure function of the host here too. */
+/* A use of a variable; a tapped one is passed through the impure host function here too. */
 static value make_var(maker *m, body *f, const gen_expr *e) {
   value v = var_value(f, e->as.var);
   return e->tapped ? hia_build_call(m->b, m->taps[e->type], &v, 1) : v;
@@ -149,7 +148,7 @@ static value make_call(maker *m, body *f, gen_expr *e) {
   return hia_build_call(m->b, built_fn(m, e->as.fn, x), args, e->n);
 }
 
-/* True if the value may be that of a call. */
+/* True if the value may be the value of a call. */
 static bool ends_in_call(const gen_expr *e) {
   switch ((gen_kind)e->kind) {
   case GEN_CALL: return true;
@@ -165,8 +164,8 @@ static bool ends_in_call(const gen_expr *e) {
   }
 }
 
-/* In `{ let t = f(x); t }` the call is in no tail position, but a builder that gets the call and
- * then the result cannot know that: another item has to stand in between. */
+/* In `{ let t = f(x); t }` the call is not in tail position, but the builder, which receives the
+ * call and then the result, cannot know that: another item has to come between them. */
 static void end_value(maker *m, const gen_expr *e) {
   if (ends_in_call(e)) hia_build_bnot(m->b, hia_build_bool(m->b, true));
 }
@@ -176,7 +175,7 @@ static value make_match(maker *m, body *f, gen_expr *e) {
   end_value(m, e->kids[0]);
   gen_type t = concrete(f, e->kids[0]->type);
   uint32_t n = e->n - 1, taken = 0;
-  for (; taken < n; taken++) { /* each further arm in the `else` of the one before */
+  for (; taken < n; taken++) { /* each further arm is in the `else` of the arm before */
     const gen_arm *arm = &e->as.arms[taken];
     if (arm->var || arm->any || taken + 1 == n) break;
     value pattern = make_literal(m, t, (uint64_t)arm->value);

@@ -3,9 +3,9 @@
  *
  *   # small: FN ARG... => OUTCOME     in all ways
  *   # large: FN ARG... => OUTCOME     native code only (all ways with --large)
- *   # fuel N: FN ARG... => OUTCOME    with N fuel, in all ways that take it
- *   # rejected: LINE[:COL]...         the program is wrong, there and nowhere else
- *   # ----                            the rest is another program; lines go on counting
+ *   # fuel N: FN ARG... => OUTCOME    with N fuel, in all ways that can have fuel
+ *   # rejected: LINE[:COL]...         the program is wrong, in these places and nowhere else
+ *   # ----                            the rest is another program; line numbers continue
  *
  * An OUTCOME is as in run.h; one that ends in `...` is compared up to there. */
 #include "tests/diff/run.h"
@@ -26,7 +26,7 @@ static bool is_outcome(const char *expected, const char *got) {
   size_t n = strlen(expected);
   if (n >= 3 && !strcmp(expected + n - 3, "...")) return !strncmp(expected, got, n - 3);
   if (strncmp(expected, "rejected", 8) != 0) return !strcmp(expected, got);
-  /* Each position in turn; one without a column stands for all that are on that line. */
+  /* Each position in turn; a position without a column stands for all errors of its line. */
   const char *e = expected + 8, *g = got + 8;
   if (strncmp(got, "rejected", 8) != 0) return false;
   for (;;) {
@@ -48,11 +48,11 @@ static bool is_outcome(const char *expected, const char *got) {
   }
 }
 
-/* The handling of each run. */
+/* What to do with each run. */
 typedef struct corpus {
   diff_way *ways;
   uint32_t n_ways;
-  uint32_t in_turn; /* a program goes through one of so many ways, and always through the first */
+  uint32_t in_turn; /* programs are run in the first way, and in every in_turn-th other way */
   uint32_t first;
   bool large;
   diff_counts *counts;
@@ -62,7 +62,7 @@ typedef struct corpus {
 
 static uint32_t turn; /* counts programs */
 
-/* One run in all these ways. A mistake that several ways share is shown for the first of them. */
+/* One run in all these ways. A wrong outcome that several ways share is shown for the first. */
 static void check(const corpus *all, const diff_case *c) {
   if (all->visit) {
     all->visit(all->user, c);
@@ -77,7 +77,7 @@ static void check(const corpus *all, const diff_case *c) {
   for (uint32_t i = 0; i < n_ways; i++) {
     diff_way *way = &ways[i];
     if (i && (i + all->first + turn) % all->in_turn) continue;
-    /* The ways of users: optimised code, on one worker or several. */
+    /* The usual ways: optimised code, on one worker or several. */
     if (native_only && (way->kind != HIA_ENGINE_JIT || way->opt_level < 2 || way->count)) continue;
     if (c->fuel && !diff_takes_fuel(way)) continue;
     char what[512];
@@ -117,7 +117,7 @@ static bool starts(const char *line, const char *word) {
   return !strncmp(line, word, strlen(word));
 }
 
-/* One program: lines `first` on; `source` has blank lines before it. */
+/* One program, from line `first` on; `source` has blank lines before it. */
 static void run_program(const char *path, uint32_t first, const char *source, const char *body,
                         const corpus *all) {
   turn++;

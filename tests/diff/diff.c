@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* hia_diff: all engines, thread counts, optimisation levels and sets of passes must agree, with
- * each other and with what is expected: on hand-written programs (corpus.c), on generated ones
- * (random.c); and garbled ones must be turned down (mutate.c). See docs/testing.md. */
+ * each other and with the expected outcomes, on hand-written programs (corpus.c) and on generated
+ * ones (random.c). Garbled programs must be rejected or compile (mutate.c). See docs/testing.md. */
 #include "tests/diff/run.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The reference: the expected outcome of a generated program.
  *
- * Walks the tree in sequential order and computes with its own arithmetic. Only the library
- * functions are the C library's, as they are hiaton's. Build with -ffp-contract=off. */
+ * Walks the tree in sequential order and computes with its own arithmetic. It shares only the C
+ * library's functions with hiaton. Build with -ffp-contract=off. */
 #include "tests/diff/program.h"
 #include <math.h>
 #include <stdlib.h>
@@ -46,7 +46,7 @@ static double to_f64(uint64_t w) {
 static uint64_t of_f32(float x) {
   uint32_t u;
   memcpy(&u, &x, sizeof u);
-  return x != x ? 0x7fc00000u : u; /* one NaN: the language does not say which */
+  return x != x ? 0x7fc00000u : u; /* one NaN for all: the language does not say which results */
 }
 static uint64_t of_f64(double x) {
   uint64_t u;
@@ -120,7 +120,7 @@ static gen_end integer_op(unsigned op, bool wide, uint64_t a, uint64_t b, uint64
   return GEN_VALUE;
 }
 
-/* Without a comparison of zeros: -0 < +0. */
+/* A float comparison would find the zeros equal, but here -0 < +0. */
 static bool below(double a, double b) { return a < b || (a == b && signbit(a) && !signbit(b)); }
 
 #define FLOAT_OP(name, T, S)                                                                       \
@@ -164,13 +164,13 @@ static bool below(double a, double b) { return a < b || (a == b && signbit(a) &&
     default: return 0;                                                                             \
     }                                                                                              \
   }
-/* To the nearest integer, ties to even: the IEEE remainder does just that. Infinities stay. */
+/* To the nearest integer, ties to even, with the IEEE remainder. Infinities stay the same. */
 static float nearest_f32_op(float a) { return isinf(a) ? a : a - remainderf(a, 1); }
 static double nearest_f64_op(double a) { return isinf(a) ? a : a - remainder(a, 1); }
 
-/* a * b + c, rounded once. A product of two f32 is exact in f64; where the sum is not, the last
- * digit of what is rounded toward zero is set, so that rounding it to f32 sees that there was more
- * (rounding to odd: Boldo and Melquiond, 2008). */
+/* a * b + c, rounded once. A product of two f32 is exact in f64. If the sum is not exact, it is
+ * rounded toward zero and its last digit is set, so that the rounding to f32 sees that there was
+ * more (rounding to odd: Boldo and Melquiond, 2008). */
 static float fused_f32_op(float a, float b, float c) {
   double p = (double)a * (double)b, x = (double)c, sum = p + x;
   if (isinf(sum) || isnan(sum)) return (float)sum;
@@ -183,7 +183,7 @@ static float fused_f32_op(float a, float b, float c) {
   }
   return (float)sum;
 }
-/* Of f64 the C library's, in which all the digits are. */
+/* For f64 the C library's fma. */
 static double fused_f64_op(double a, double b, double c) { return fma(a, b, c); }
 FLOAT_OP(f32_op, float, f)
 FLOAT_OP(f64_op, double, )
@@ -208,7 +208,7 @@ static bool compare(unsigned op, gen_type t, uint64_t a, uint64_t b) {
   }
 }
 
-/* By the bits: an exponent of ones, and a fraction that is none or some. */
+/* From the bits: infinities and NaNs have an exponent of ones; the fraction is 0 or not. */
 static bool is_special(unsigned op, gen_type t, uint64_t w) {
   uint64_t fraction = t == GEN_F32 ? w & 0x7fffffu : w & 0xfffffffffffffu;
   unsigned exponent = t == GEN_F32 ? w >> 23 & 0xff : w >> 52 & 0x7ff;
@@ -230,7 +230,7 @@ static uint64_t convert(gen_type from, gen_type to, uint64_t w) {
   case GEN_BOOL: return is_float ? x != 0 : w != 0;
   case GEN_I32: return is_float ? saturate(x, false) : of_i32(w);
   case GEN_I64: return is_float ? saturate(x, true) : w;
-  /* Straight from the integer, so that it rounds once. */
+  /* Directly from the integer, so that it is rounded once. */
   case GEN_F32: return of_f32(is_float ? (float)x : (float)(int64_t)w);
   default: return of_f64(is_float ? x : (double)(int64_t)w);
   }
@@ -260,16 +260,16 @@ static void bind(const eval *ev, const frame *f, const gen_binder *b, const uint
 
 /* ---- fuel ---- */
 
-/* The calls that evaluating e makes on every path that comes to its end, and the first of them. */
+/* The number of calls that evaluating e makes on every path to its end, and the first of them. */
 static void find_calls(const gen_expr *e, uint64_t *n, const gen_expr **first) {
-  uint32_t n_kids = e->n; /* those that are always evaluated */
+  uint32_t n_kids = e->n; /* the kids that are always evaluated */
   switch ((gen_kind)e->kind) {
   case GEN_CONST: n_kids = 0; break;
   case GEN_FAIL: n_kids = e->anchored ? 0 : 1; break; /* written as an arm of an `if` */
   case GEN_IF:
   case GEN_AND:
   case GEN_OR: n_kids = 1; break;
-  case GEN_MATCH: n_kids = e->n == 2 ? 2 : 1; break; /* a single arm is no choice */
+  case GEN_MATCH: n_kids = e->n == 2 ? 2 : 1; break; /* a single arm is always taken */
   case GEN_LOOP: n_kids = e->n - 2; break;
   default: break;
   }
@@ -279,7 +279,7 @@ static void find_calls(const gen_expr *e, uint64_t *n, const gen_expr **first) {
   if ((*n)++ == 0) *first = e;
 }
 
-/* Evaluation enters e: charges its calls and, for the block of a loop, the round. */
+/* Called when evaluation enters e: charges its calls and, for the block of a loop, the round. */
 static step enter(eval *ev, const frame *f, const gen_expr *e, const gen_expr *loop) {
   uint64_t n = loop ? 1 : 0;
   const gen_expr *first = loop;
@@ -364,8 +364,8 @@ static step run_op(eval *ev, const frame *f, gen_expr *e, uint64_t *out) {
   return GOES_ON;
 }
 
-/* Evaluates e; `out` gets its words. TAIL_CALL only comes from calls that are marked as tail calls,
- * and those stand where the caller returns the result unchanged. */
+/* Evaluates e and stores its words in `out`. Only calls that are marked as tail calls return
+ * TAIL_CALL, and their callers return the result unchanged. */
 static step run(eval *ev, const frame *f, gen_expr *e, uint64_t *out) {
   if (++ev->out->steps > ev->max_steps) return fails(ev, GEN_TOO_LONG, f, e);
   uint64_t w;
@@ -462,7 +462,7 @@ static step call(eval *ev, gen_fn *fn, gen_type x, const uint64_t *args, uint64_
   }
 }
 
-/* All NaNs count as one: the language does not say which one results. */
+/* All NaNs are the same: the language does not say which NaN results. */
 uint64_t gen_tap(uint64_t taps, gen_type dtype, uint64_t word) {
   if (dtype == GEN_F32 && (word & 0x7fffffff) > 0x7f800000) word = 0x7fc00000;
   if (dtype == GEN_F64 && (word & INT64_MAX) > 0x7ff0000000000000) word = 0x7ff8000000000000;

@@ -1,15 +1,15 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The generator: a random program from a seed, typed by construction.
  *
- * Functions come in groups; a group calls earlier groups freely and itself only where a counter,
- * its fuel, is above zero and goes down. Loops count to small bounds. That bounds most programs;
- * the rest is up to gen_eval, which gives up on a program that works too long, and gen_make, which
- * then takes other arguments or another program.
+ * Functions come in groups. A group calls earlier groups freely, but itself only where a counter,
+ * its fuel, is above zero and decreases. Loops count to small bounds. That bounds most programs.
+ * For the others gen_eval stops a program that takes too long, and gen_make then tries other
+ * arguments or another program.
  *
- * Rules for changing it: chance only from g->random and in a fixed order, so that a seed keeps its
- * meaning between machines; every expression carries its type; names that must stay visible (fuel,
- * loop counters, the parameter of type X) come from name spaces of their own, all others from one
- * small pool so that they hide each other. */
+ * Rules for changing it: random numbers come only from g->random and in a fixed order, so that a
+ * seed has the same meaning on every machine; every expression has its type; names that must stay
+ * visible (fuel, loop counters, the parameter of type X) come from separate name spaces, all others
+ * from one small pool so that they hide each other. */
 #include "tests/diff/gen.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,7 +57,7 @@ static gen_expr *tail_part(gen *g, gen_type type, uint32_t depth) {
   return e ? e : gen_expr_of(g, type, depth);
 }
 
-/* Two or three calls of the group whose values all count: a tree of calls. */
+/* Two or three calls of the group whose values are all used: a tree of calls. */
 static gen_expr *tree_of(gen *g, gen_type type) {
   g->rec = 0;
   gen_expr *calls[3], *e;
@@ -91,7 +91,7 @@ static gen_expr *tree_of(gen *g, gen_type type) {
   return e;
 }
 
-/* A tree of calls, or one of two. */
+/* A tree of calls, or a branch with two of them. */
 static gen_expr *tree_body(gen *g, gen_type type) {
   if (chance(g, 80)) return tree_of(g, type);
   gen_expr *e = gen_node(g, GEN_IF, type, 3);
@@ -184,7 +184,7 @@ static void make_consts(gen *g) {
     if (chance(g, 40)) {
       c->type = gen_scalar_type(g);
       c->value = gen_expr_of(g, c->type, 2);
-    } else { /* fits every dtype it may be used at */
+    } else { /* a value of every dtype at which it may be used */
       c->type = chance(g, 50) ? GEN_INT_LITERAL : GEN_FLOAT_LITERAL;
       c->value = gen_small_int(g, GEN_I32, (int64_t)below(g, 100) - 20);
       if (c->type == GEN_FLOAT_LITERAL) {
@@ -204,7 +204,7 @@ static void make_consts(gen *g) {
   g->p->n_consts = n;
 }
 
-/* A const that fails rejects the program: such ones become literals. */
+/* A const that fails would reject the program, so it becomes a literal. */
 static void mend_consts(gen *g) {
   gen_outcome *out = GEN_NEW(&g->p->pool, gen_outcome);
   for (uint32_t i = 0; i < g->p->n_consts; i++) {
@@ -243,7 +243,7 @@ static void make_args(gen *g) {
     uint32_t first = at;
     gen_type flat[16] = {t};
     uint32_t n = 1;
-    for (uint32_t k = 0; k < n;) { /* takes tuples apart in place */
+    for (uint32_t k = 0; k < n;) { /* replaces tuples by their parts in place */
       if (!gen_is_tuple(flat[k])) {
         k++;
         continue;
@@ -260,13 +260,13 @@ static void make_args(gen *g) {
   }
 }
 
-/* main calls several functions and returns all their results, and a value of its own. */
+/* main calls several functions, and returns all their results and a value of its own. */
 static void make_main(gen *g, uint32_t id) {
   gen_fn *fn = GEN_NEW(&g->p->pool, gen_fn);
   strcpy(fn->name, "main");
   fn->group_id = id;
   g->first_of_group = g->end_of_group = g->p->n_fns;
-  do { /* it is entered from outside: no X */
+  do { /* the host calls it, so it has no X */
     *fn = (gen_fn){.name = "main", .group_id = id};
     make_signature(g, fn, GEN_I32);
   } while (fn->x != GEN_NO_X);
@@ -274,7 +274,7 @@ static void make_main(gen *g, uint32_t id) {
   g->rec = g->calls = 0;
   g->nodes = (int)(12 + g->size * 12);
   for (uint32_t i = 0; i < fn->n_params; i++) gen_push(g, fn->params[i]);
-  if (chance(g, 12)) { /* or passes everything on */
+  if (chance(g, 12)) { /* or returns the result of one call */
     gen_fn *callee = g->p->fns[g->p->n_fns - 1];
     gen_type binding = callee->x != GEN_NO_X ? gen_binding_for(g, callee->x) : GEN_UNKNOWN;
     fn->result = gen_substitute(g->p, callee->result, binding);
@@ -326,7 +326,7 @@ static gen_program *try_make(uint64_t seed, uint32_t size) {
   uint32_t n_groups = 1 + below(&g, 1 + size / 2);
   for (uint32_t i = 0; i < n_groups; i++) make_group(&g, i);
   make_main(&g, n_groups);
-  /* A few cannot be put right: where the type of a recursive call settles before it is known. */
+  /* A few cannot be typed as meant: the type of a recursive call settles before it is known. */
   if (gen_settle(p)) {
     gen_free(p);
     return NULL;
@@ -343,10 +343,10 @@ static gen_program *try_make(uint64_t seed, uint32_t size) {
 
 /* ---- effects ---- */
 
-/* Of a quarter of the programs some uses of variables go through the host, where they leave a
- * trace. Chosen when the program is there, so that the others are what they would be. */
+/* In a quarter of the programs some uses of variables are passed through the host, which hashes
+ * them. This is chosen when the program is complete, so that other programs do not depend on it. */
 static void tap(gen_random *r, gen_expr *e) {
-  if (e->kind == GEN_CONST) return; /* no variables, and one for all its uses */
+  if (e->kind == GEN_CONST) return; /* it has no variables, and all its uses share it */
   if (e->kind == GEN_VAR && e->type < GEN_X) e->tapped = gen_chance(r, 12);
   for (uint32_t i = 0; i < e->n; i++) tap(r, e->kids[i]);
 }

@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* The generator: expressions, from the type that is wanted. See gen.c for the rules. */
+/* The generator: expressions of a required type. See gen.c for the rules. */
 #include "tests/diff/gen.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -141,7 +141,7 @@ gen_expr *gen_literal(gen *g, gen_type type) {
   return e;
 }
 
-/* What an untyped const stands for, taken at another type: literals and operators only. */
+/* A copy of the expression of an untyped const for another type: literals and operators only. */
 static gen_expr *copy_at(gen *g, const gen_expr *e, gen_type type) {
   gen_expr *c = GEN_NEW(&g->p->pool, gen_expr);
   *c = *e;
@@ -206,8 +206,8 @@ static gen_expr *leaf(gen *g, gen_type type) {
 
 /* ---- inner nodes ---- */
 
-/* The same expression once more, as a sibling: what merging equal expressions is tried on. It binds
- * the same variables, which is fine as neither copy is inside the other. */
+/* A copy of an expression, to be its sibling: equal expressions, which the compiler may merge. Both
+ * bind the same variables, which is correct since neither copy is inside the other. */
 static gen_expr *again(gen *g, const gen_expr *e) {
   gen_expr *c = GEN_NEW(&g->p->pool, gen_expr);
   *c = *e;
@@ -217,7 +217,7 @@ static gen_expr *again(gen *g, const gen_expr *e) {
   return c;
 }
 
-/* Operands that most values are not: where an operator is special. */
+/* Rare operands for which an operator has a special case. */
 static gen_expr *special_operand(gen *g, gen_op op, uint32_t i, gen_type type) {
   static const int divisors[] = {1, 2, 3, 7, 10, -1, -1, -3},
                    counts[] = {31, 32, 33, 63, 64, 65, -1, 5};
@@ -229,7 +229,7 @@ static gen_expr *special_operand(gen *g, gen_op op, uint32_t i, gen_type type) {
     if (chance(g, 60)) e = gen_small_int(g, type, counts[below(g, 8)]);
   } else if (i == 0 && (op == GEN_DIV || op == GEN_REM) && (type == GEN_I32 || type == GEN_I64)) {
     if (!chance(g, 6)) return NULL;
-    e = gen_literal(g, type); /* the least number: the one that overflows */
+    e = gen_literal(g, type); /* the smallest number, which overflows */
     e->negative = true;
     strcpy(e->as.digits, type == GEN_I32 ? "2147483648" : "9223372036854775808");
   }
@@ -391,7 +391,8 @@ static gen_expr *loop_with(gen *g, const gen_type *types, uint32_t n, uint32_t d
   return e;
 }
 
-/* A loop for a value of any type: `{ let (_, r) = loop ...; r }`, or bare where the type allows. */
+/* A loop for a value of any type: `{ let (_, r) = loop ...; r }`, or the loop itself if the type
+ * allows. */
 static gen_expr *loop_of(gen *g, gen_type type, uint32_t depth) {
   if (is_int(g, type) && chance(g, 40)) return loop_with(g, &type, 1, depth);
   if (gen_is_tuple(type) && is_int(g, gen_tuple_of(g->p, type)->parts[0])) {
@@ -446,7 +447,7 @@ static bool class_allows(gen_class callee, gen_class of) {
   return callee == GEN_ANY_NUMBER ? of != GEN_NO_X : callee == of;
 }
 
-/* What the callee's X must stand for so that a value of type `pattern` has type `want`. */
+/* The binding of the callee's X with which a value of type `pattern` has type `want`. */
 static bool unify(const gen_program *p, gen_type pattern, gen_type want, gen_type *binding) {
   if (pattern == GEN_X) {
     if (gen_is_tuple(want) || want == GEN_BOOL || (*binding != GEN_UNKNOWN && *binding != want))
@@ -474,15 +475,15 @@ gen_type gen_binding_for(gen *g, gen_class callee) {
 static gen_expr *fuel_argument(gen *g, gen_fn *callee, bool in_group) {
   gen_type t = callee->fuel->type;
   if (!in_group) {
-    if (chance(g, 20)) { /* from the data, but small */
+    if (chance(g, 20)) { /* computed from variables, but small */
       gen_expr *e = gen_node(g, GEN_OP, t, 2);
       e->op = GEN_BAND;
       e->kids[0] = gen_expr_of(g, t, 1);
       e->kids[1] = gen_small_int(g, t, callee->group == GEN_TAIL ? 31 : 3);
       return e;
     }
-    /* Mostly little; sometimes enough for threads to be worth starting: a tree of two or three
-     * calls at each node has some thousands then. */
+    /* Usually little; sometimes enough that starting threads pays: a tree of two or three calls
+     * at each node then has some thousands. */
     static const uint32_t most_of_tree[] = {14, 14, 13, 9};
     uint32_t most = callee->group == GEN_TAIL           ? (chance(g, 20) ? 300 : 20)
                     : chance(g, callee->tree ? 50 : 35) ? most_of_tree[callee->tree]
@@ -511,7 +512,7 @@ gen_expr *gen_call_fn(gen *g, gen_fn *callee, gen_type type, gen_type binding, u
   return e;
 }
 
-/* A call that gives the type, or NULL. */
+/* A call with a result of the type, or NULL. */
 gen_expr *gen_call_of(gen *g, gen_type type, uint32_t depth, bool in_group) {
   uint32_t from = in_group ? g->first_of_group : 0,
            to = in_group ? g->end_of_group : g->first_of_group;
@@ -554,7 +555,7 @@ static gen_expr *bool_of(gen *g, uint32_t depth) {
   uint32_t k = below(g, 100);
   if (k < 50) {
     gen_type t =
-        gen_scalar_type(g); /* before the operator: compilers differ in the order of arguments */
+        gen_scalar_type(g); /* a separate statement: compilers differ in the order of arguments */
     return op_of(g, GEN_EQ + below(g, 6), GEN_BOOL, t, depth);
   }
   if (k < 55) {

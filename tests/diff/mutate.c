@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Garbled programs: tokens deleted, doubled, swapped and replaced, bytes flipped. Whatever comes
- * out must end in a checked program, which is then compiled, or in diagnostics: never in a crash, a
- * hang or an internal error. Nothing is run, as a garbled program need not end. */
+/* Garbled programs: tokens deleted, doubled, swapped and replaced, bytes flipped. Such a text must
+ * either check, and is then compiled, or be rejected with diagnostics; a crash, a hang or an
+ * internal error is a bug. Nothing is run, since a garbled program need not terminate. */
 #include "tests/diff/run.h"
 #include <ctype.h>
 #include <dirent.h>
@@ -28,7 +28,7 @@ static uint32_t tokens_of(const char *s, token *out) {
       while (isalnum((unsigned char)*s) || *s == '_' || *s == '.') s++;
     else
       s++;
-    if (s == from) s++; /* some other white space */
+    if (s == from) s++; /* another sort of white space */
     if (*from != '#') out[n++] = (token){from, (uint32_t)(s - from)};
   }
   return n;
@@ -80,10 +80,10 @@ static void garble(gen_random *r, const char *source, gen_text *out) {
       tokens[other] = t;
       break;
     }
-    case 4: /* a stretch of it goes */
+    case 4: /* several tokens are deleted */
       for (uint32_t k = at; k < n && k < at + gen_below(r, 20); k++) tokens[k].len = 0;
       break;
-    default: n = at + 1; /* the rest goes */
+    default: n = at + 1; /* the rest is deleted */
     }
   }
   for (uint32_t i = 0; i < n; i++) {
@@ -100,7 +100,7 @@ static bool swallow(void *user, const char *bytes, size_t len) {
   return true;
 }
 
-/* False if hiaton itself is at fault. */
+/* False if there is a bug in hiaton. */
 static bool compile(hia_engine *engine, const char *text, bool native) {
   hia_module *module = NULL;
   hia_error *error = NULL;

@@ -15,7 +15,8 @@ typedef struct printer {
   uint32_t line, indent;
 } printer;
 
-enum { OR, AND, NOT, COMPARE, SUM, PRODUCT, UNARY, POSTFIX }; /* how tightly things bind */
+/* binding strengths, from weak to strong */
+enum { OR, AND, NOT, COMPARE, SUM, PRODUCT, UNARY, POSTFIX };
 
 static void put(printer *pr, const char *text) { gen_text_add(pr->out, "%s", text); }
 
@@ -47,7 +48,7 @@ void gen_print_type(const gen_program *p, gen_type t, gen_text *out) {
   gen_text_add(out, ")");
 }
 
-/* The fewest digits that read back, laid out as Python's repr. */
+/* The fewest digits that read back to the same value, in the format of Python's repr. */
 static void print_float(double x, bool is_f32, gen_text *out) {
   char e[40], digits[40];
   int decimal = 0; /* exponent of the first digit */
@@ -55,8 +56,8 @@ static void print_float(double x, bool is_f32, gen_text *out) {
     gen_text_add(out, "%s", x != x ? "nan" : x < 0 ? "-inf" : "inf");
     return;
   }
-  /* With n digits the nearest decimal is tried first, then its neighbours: below a power of two the
-   * gap is wider than above, and another one may read back. */
+  /* With n digits the nearest decimal is tried first, then its neighbours: at a power of two the
+   * gap between floats changes, and a neighbour may read back. */
   bool reads_back = false;
   for (int n = 1; !reads_back; n++) {
     snprintf(e, sizeof e, "%.*e", n - 1, fabs(x));
@@ -147,7 +148,7 @@ static void print_list(printer *pr, gen_expr **kids, uint32_t n) {
   put(pr, ")");
 }
 
-/* Something of this type, for the side that is never taken. */
+/* An expression of this type, for the branch that is never taken. */
 static void print_companion(printer *pr, gen_type t) {
   if (gen_is_tuple(t)) {
     for (uint32_t i = 0; i < gen_tuple_of(pr->p, t)->n; i++) {
@@ -268,7 +269,7 @@ static int level_of(const gen_expr *e) {
 
 static void print_op(printer *pr, gen_expr *e, int level, bool is_closed) {
   if (gen_is_infix(e->op)) {
-    /* Comparisons do not chain, the rest groups to the left. */
+    /* Comparisons do not chain, other operators group to the left. */
     print_expr(pr, e->kids[0], level == COMPARE ? SUM : level, false);
     put(pr, " ");
     mark(pr, e);
@@ -284,8 +285,8 @@ static void print_op(printer *pr, gen_expr *e, int level, bool is_closed) {
   }
 }
 
-/* `level`: what binds less tightly goes in brackets. `is_closed`: what follows cannot be taken for
- * a part of an `if` that ends here. */
+/* `level`: an expression that binds less tightly is put in brackets. `is_closed`: the text that
+ * follows cannot be parsed as a part of an `if` that ends here. */
 static void print_expr(printer *pr, gen_expr *e, int level, bool is_closed) {
   int own = level_of(e);
   bool brackets =

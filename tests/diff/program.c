@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* What the other files share: memory, text, chance, types. */
+/* Shared by the other files: memory, text, random numbers, types. */
 #include "tests/diff/program.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -67,7 +67,7 @@ void gen_text_free(gen_text *text) {
   *text = (gen_text){0};
 }
 
-/* ---- chance ---- */
+/* ---- random numbers ---- */
 
 uint64_t gen_next(gen_random *r) {
   uint64_t z = r->state += 0x9e3779b97f4a7c15u;

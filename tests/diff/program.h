@@ -1,14 +1,14 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Random well-typed programs: their representation, and what can be done with it.
+/* Random well-typed programs: their representation, and the operations on it.
  *
  *   gen.c     makes one from a seed
  *   typing.c  the language's rules for the types of literals, independent of the compiler's; adds
  *             suffixes and declarations where a program would otherwise get other types
- *   print.c   writes it as source text and notes the positions
- *   eval.c    computes what it must answer, by walking its tree in sequential order
- *   shrink.c  makes a failing one smaller
+ *   print.c   writes it as source text and records the positions
+ *   eval.c    computes its expected outcome, by walking its tree in sequential order
+ *   shrink.c  makes a failing program smaller
  *
- * None of them uses anything of hiaton, so that agreement means something. */
+ * None of them uses code of hiaton, so that their results are independent. */
 #ifndef HIA_TESTS_DIFF_PROGRAM_H
 #define HIA_TESTS_DIFF_PROGRAM_H
 
@@ -21,7 +21,7 @@
 typedef struct gen_pool {
   struct gen_chunk *chunks;
 } gen_pool;
-void *gen_alloc(gen_pool *pool, size_t size); /* zeroed; ends the process when there is none */
+void *gen_alloc(gen_pool *pool, size_t size); /* zeroed; ends the process if there is no memory */
 void gen_pool_free(gen_pool *pool);
 #define GEN_NEW(pool, type)          ((type *)gen_alloc((pool), sizeof(type)))
 #define GEN_NEW_ARRAY(pool, type, n) ((type *)gen_alloc((pool), (size_t)(n) * sizeof(type)))
@@ -33,7 +33,7 @@ typedef struct gen_text {
 void gen_text_add(gen_text *text, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void gen_text_free(gen_text *text);
 
-/* ---- chance: splitmix64, so that a seed means the same program everywhere ---- */
+/* ---- random numbers: splitmix64, so that a seed means the same program everywhere ---- */
 
 typedef struct gen_random {
   uint64_t state;
@@ -63,14 +63,14 @@ enum {
 typedef struct gen_tuple {
   uint32_t n;
   gen_type parts[GEN_MAX_PARTS];
-  uint32_t words; /* scalars in it */
+  uint32_t words; /* the number of its scalars */
   bool has_x;
 } gen_tuple;
 
-/* What a type variable may stand for, and so what can be done with it. */
+/* The dtypes that a type variable may stand for, which decide its operators. */
 typedef enum gen_class { GEN_NO_X, GEN_ANY_NUMBER, GEN_ANY_INT, GEN_ANY_FLOAT } gen_class;
 
-/* ---- operators and built-ins: name, text, operands, what they work on ---- */
+/* ---- operators and built-ins: name, text, number of operands, their types ---- */
 
 #define GEN_OPS(_)                                                                                 \
   _(ADD, "+", 2, NUMBER)                                                                           \
@@ -156,7 +156,7 @@ typedef enum gen_kind {
   GEN_LIT,
   GEN_TRUTH, /* true, false */
   GEN_VAR,
-  GEN_CONST, /* kids[0]: what it stands for, at this type; printed by name */
+  GEN_CONST, /* kids[0]: its expression, at this type; printed by name */
   GEN_OP,    /* arithmetic, comparisons, built-ins */
   GEN_NOT,
   GEN_AND,
@@ -176,11 +176,11 @@ typedef enum gen_kind {
 typedef struct gen_var {
   char name[12];
   gen_type type;
-  gen_type inferred;    /* typing.c: what the language's rules say */
+  gen_type inferred;    /* typing.c: its type by the language's rules */
   uint32_t slot;        /* of its first word in the function's frame */
   bool annotated;       /* parameter or loop variable: its type is written */
   bool dropped;         /* parameter: left out, in calls too; by shrink.c */
-  struct gen_var *copy; /* shrink.c: in the program that is being made */
+  struct gen_var *copy; /* shrink.c: its copy in the new program */
 } gen_var;
 
 typedef struct gen_binder {
@@ -206,9 +206,9 @@ typedef struct gen_expr {
   uint8_t op;    /* gen_op */
   bool bare;     /* LIT: written without a suffix */
   bool anchored; /* LIT of type X, FAIL: written with a companion that gives it its type */
-  bool parens;   /* written in brackets although it need not be */
+  bool parens;   /* written in brackets that are not necessary */
   bool tail;     /* CALL: in tail position, so absent from the chain */
-  bool tapped;   /* VAR: given to an impure function of the host that answers it again */
+  bool tapped;   /* VAR: passed to an impure host function, which returns it */
   bool negative, is_float; /* LIT */
   bool truth;              /* TRUTH */
   gen_type type;
@@ -243,12 +243,11 @@ typedef struct gen_fn {
   uint32_t n_params;
   gen_type result;
   gen_type inferred; /* typing.c: its result by the rules */
-  bool declared;     /* its result is written */
+  bool declared;     /* its result type is written */
   gen_class x;
   gen_var *x_param; /* has type X and is never hidden */
   gen_group group;
-  uint32_t
-      tree; /* FUEL: calls of its group that its body makes side by side; 0: no tree of calls */
+  uint32_t tree; /* FUEL: independent calls of its group in its body; 0: no tree of calls */
   uint32_t group_id;
   gen_var *fuel; /* FUEL, TAIL: counts down; never hidden */
   gen_expr *body;
@@ -268,9 +267,9 @@ typedef struct gen_program {
   uint32_t n_tuples;
   gen_const consts[GEN_MAX_CONSTS];
   uint32_t n_consts;
-  gen_fn *fns[GEN_MAX_FNS]; /* the last is main; a group stands together, callees before callers */
+  gen_fn *fns[GEN_MAX_FNS]; /* the last is main; groups are consecutive, callees before callers */
   uint32_t n_fns;
-  bool has_taps;     /* the functions of the host are declared */
+  bool has_taps;     /* the host functions tap_T are declared */
   uint64_t args[16]; /* of main: words in canonical form */
   gen_text arg_text; /* of main: as the command line takes them */
 } gen_program;
@@ -295,23 +294,23 @@ void gen_free(gen_program *p);
 
 /* ---- typing.c ---- */
 
-/* Makes every expression have, by the rules of the language, the type it is meant to have. NULL, or
- * what could not be put right (a bug of the generator). Also marks tail calls. */
+/* Adds suffixes and declarations so that by the rules of the language every expression has the type
+ * that it is meant to have. Also marks tail calls. NULL, or why it could not (a bug of the
+ * generator). */
 const char *gen_settle(gen_program *p);
 
 /* ---- print.c ---- */
 
 void gen_print(gen_program *p, gen_text *out);
 void gen_print_type(const gen_program *p, gen_type t, gen_text *out);
-/* As the language prints values; `reread` adds the suffixes that let a generic parameter take it.
- */
+/* As the language prints values; `reread` adds the suffixes that a generic parameter needs. */
 void gen_print_value(const gen_program *p, gen_type t, const uint64_t *words, bool reread,
                      gen_text *out);
 void gen_print_scalar(gen_type dtype, uint64_t word, gen_text *out);
 
 /* ---- eval.c ---- */
 
-/* What was tapped so far, and then this. */
+/* The hash of the values tapped so far, and then this one. */
 uint64_t gen_tap(uint64_t taps, gen_type dtype, uint64_t word);
 
 typedef struct gen_place {
@@ -325,7 +324,7 @@ typedef enum gen_end {
   GEN_DIV_OVERFLOW,
   GEN_FAILED,
   GEN_OUT_OF_FUEL,
-  GEN_TOO_LONG, /* more work than the bound: says nothing */
+  GEN_TOO_LONG, /* more work than the bound: there is no expected outcome */
 } gen_end;
 
 #define GEN_MAX_CHAIN 1024
@@ -341,13 +340,13 @@ typedef struct gen_outcome {
   uint64_t steps;
 } gen_outcome;
 
-/* Runs main, with so much fuel; NULL: without. Needs gen_settle and gen_print. */
+/* Runs main, with this much fuel; NULL: without a limit. Requires gen_settle and gen_print. */
 void gen_eval(gen_program *p, uint64_t max_steps, const uint64_t *fuel, gen_outcome *out);
 
 /* ---- shrink.c ---- */
 
-/* A smaller program for which `fails` says that it still does, found by at most `tries` tries.
- * Frees p. Needs gen_settle. */
+/* A smaller program for which `fails` is still true, found with at most `tries` calls of it. Frees
+ * p. Requires gen_settle. */
 gen_program *gen_shrink(gen_program *p, bool (*fails)(void *user, gen_program *p), void *user,
                         uint32_t tries);
 

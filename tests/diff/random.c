@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Generated programs through all ways: against the reference, and so against each other. */
+/* Generated programs in all ways, compared with the reference and so with each other. */
 #include "tests/diff/run.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,18 +31,18 @@ static void expect(gen_program *p, const gen_outcome *o, bool has_fuel, gen_text
 
 typedef struct sample {
   gen_text source, expected;
-  uint64_t fuel[FUELS]; /* runs with so much, and what they must give */
+  uint64_t fuel[FUELS]; /* the amounts of fuel for runs, and the expected outcomes below */
   gen_text with_fuel[FUELS];
   uint64_t taps[FUELS];
   uint32_t n_fuels;
-  bool is_spared; /* native ways run it without fuel: it is another program's turn */
+  bool is_spared; /* native ways run it without fuel only: other programs have their turn */
   char *args[16];
   uint32_t n_args;
   gen_outcome outcome;
 } sample;
 
-/* The fuel that the run takes, which is its count of calls and rounds if it does not fail, and
- * less. */
+/* The fuel that the run needs, which is its count of calls and rounds if it does not fail, and
+ * smaller amounts. */
 static void make_fuels(gen_program *p, sample *s) {
   static gen_outcome o;
   uint64_t n = s->outcome.calls + s->outcome.rounds;
@@ -120,7 +120,7 @@ static bool agrees(diff_way *way, const sample *s, diff_result *r) {
   return false;
 }
 
-/* The kind of a disagreement, so that shrinking does not change over to another one. */
+/* The sort of a wrong outcome, so that shrinking does not change over to another one. */
 typedef struct disagreement {
   diff_way *way;
   char got[24]; /* its first words */
@@ -139,7 +139,7 @@ static bool still_fails(void *user, gen_program *p) {
   bool fails = false;
   if (s.outcome.end != GEN_TOO_LONG) {
     diff_watch("a program that is being shrunk", 60);
-    /* A wrong schedule of threads may take some tries. */
+    /* A bug that depends on the timing of threads may need some tries. */
     for (uint32_t i = 0; i < (d->way->threads > 1 ? 10 : 1) && !fails; i++) {
       diff_result r;
       if (!agrees(d->way, &s, &r)) {
@@ -210,7 +210,7 @@ void diff_random(const diff_random_options *o, diff_way *ways, uint32_t n_ways,
     ends[s.outcome.end]++;
     diff_way *failed = NULL;
     for (uint32_t i = 0; i < n_ways && !failed; i++) {
-      /* Not all ways for every program, but some in turn; the plain interpreter always. */
+      /* Not all ways for every program, but some in turn; always the interpreter on one worker. */
       if (!o->thorough && i && (i + n) % WAYS_IN_TURN) continue;
       char what[160];
       snprintf(what, sizeof what,

@@ -24,7 +24,7 @@ static bool wants(const char *engines, const char *name) {
   return !engines;
 }
 
-/* Adds a way, whose name has all that differs from the default. */
+/* Adds a way. Its name contains everything that differs from the default. */
 static void add_way(diff_way *ways, uint32_t *n, diff_way way) {
   static const char *const kinds[] = {"jit", "interp", "expand"};
   if (*n == DIFF_MAX_WAYS) return;
@@ -120,7 +120,7 @@ uint32_t diff_ways(diff_way *ways, const char *engines) {
   if (jit) add_native(ways, &n);
   const char *pass;
   for (size_t i = 0; (pass = hia_pass_name(i)); i++) {
-    /* The second run of a pass goes by the name of the first; some passes always run, and some are
+    /* The second run of a pass has the name of the first; some passes always run, and some are
      * not for the interpreter. */
     if (strchr(pass, '.') || !strcmp(pass, "fuel") || !strcmp(pass, "effects") ||
         !strcmp(pass, "tail") || !strcmp(pass, "tag"))
@@ -128,7 +128,7 @@ uint32_t diff_ways(diff_way *ways, const char *engines) {
     bool is_native = !strcmp(pass, "fork") || !strcmp(pass, "unroll") || !strcmp(pass, "merge");
     if (interp && !is_native)
       add_way(ways, &n, (diff_way){.kind = HIA_ENGINE_INTERP, .disabled = pass});
-    /* Of native code the passes that only tidy up are left out together, `cse` with others. */
+    /* For native code the passes that only clean up are left out together, `cse` with others. */
     bool is_alone = !strcmp(pass, "fold") || !strcmp(pass, "inline") || !strcmp(pass, "unroll");
     if (jit && is_alone)
       add_way(ways, &n, (diff_way){.kind = HIA_ENGINE_JIT, .opt_level = 1, .disabled = pass});
@@ -154,7 +154,7 @@ void diff_ways_free(diff_way *ways, uint32_t n) {
   }
 }
 
-/* ---- functions of the host ----
+/* ---- host functions ----
  * Impure ones run on the thread that runs the program. */
 
 static _Thread_local uint64_t taps;
@@ -203,7 +203,7 @@ hia_status diff_add_hosts(hia_engine *engine, hia_error **error) {
     hia_host_function f = HIA_HOST_FUNCTION_INIT;
     f.declaration = hosts[i].declaration;
     f.function = hosts[i].function;
-    f.is_safe = i % 2; /* both ways of calling them */
+    f.is_safe = i % 2; /* tests both ways of calling them */
     status = hia_engine_register(engine, &f, error);
   }
   return status;
@@ -284,7 +284,7 @@ static void describe(hia_status status, const hia_error *error, diff_result *out
   if (messages && *messages && !out->messages) out->messages = strdup(messages);
 }
 
-/* The module, or the one of the run before if that was the same program. */
+/* The module of the program; that of the previous run if the program is the same. */
 static hia_status load(diff_way *way, const char *name, const char *source, hia_error **error) {
   hia_engine *engine = engine_of(way);
   if (way->source && !strcmp(way->source, source)) return HIA_OK;
@@ -308,8 +308,8 @@ static hia_status dump(hia_module *module, hia_function *function, hia_stage sta
   return hia_module_dump(module, &function, 1, &o, collect, out, error);
 }
 
-/* Replaces the function by one that went through text, and keeps it for the next run. Printing
- * the graph that was read must return the same text. */
+/* Replaces the function by one whose graph was printed and read back, and keeps that for the next
+ * run. The graph that was read must print as the same text. */
 static hia_status go_through_text(diff_way *way, hia_function **function, diff_result *out,
                                   hia_error **error) {
   hia_function *read_from = *function;
@@ -372,7 +372,7 @@ static void call_once(const diff_way *way, hia_function *function, hia_value *co
   o.stats = &stats;
   o.has_fuel = fuel != NULL;
   o.fuel = fuel ? *fuel : 0;
-  bool by_entry = (way->typed || way->map) && !fuel; /* which knows no fuel */
+  bool by_entry = (way->typed || way->map) && !fuel; /* these entries have no fuel */
   taps = 0;
   hia_status status = by_entry ? call_by_entry(way, function, args, n_args, &result, &error)
                                : hia_run(function, args, n_args, &o, &result, &error);
@@ -441,7 +441,7 @@ void diff_run(diff_way *way, const char *name, const char *source, const char *f
   hia_error_free(error);
 }
 
-/* ---- a watch ---- */
+/* ---- a watchdog ---- */
 
 static char watched[512];
 
@@ -463,8 +463,9 @@ void diff_watch(const char *what, unsigned seconds) {
   alarm(seconds);
 }
 
-/* A stack of their own, so that an overflow is reported too. Sanitizers report crashes themselves,
- * but not what was being run, so ours come first and hand on. */
+/* The signal handlers have a stack of their own, so that a stack overflow is reported too.
+ * Sanitizers report crashes, but not the program that was running, so these handlers run first and
+ * then call the sanitizer's. */
 void diff_watch_init(void) {
   static char stack[65536];
   stack_t alternate = {.ss_sp = stack, .ss_size = sizeof stack};

@@ -15,19 +15,19 @@ typedef struct diff_way {
   const char *disabled; /* passes; NULL: none */
   bool count;
   bool always_fork, no_merging; /* of native code */
-  bool through_text;            /* the graph is printed, read back and run */
+  bool through_text;            /* the graph is printed and read back, and that graph is run */
   hia_stage stage;              /* of that graph */
   const char *after;            /* and the pass; NULL: as built */
   bool interpreted;     /* the interpreter runs the graph that was printed for native code */
-  bool typed;           /* called by its typed entry, as a function of C */
+  bool typed;           /* called by its typed entry, as a C function */
   bool map;             /* by its map entry */
   hia_engine *engine;   /* made at the first use, and again after USES_OF_AN_ENGINE */
-  hia_context *context; /* where `typed` or `map` */
-  hia_engine *interp;   /* where `interpreted` */
+  hia_context *context; /* if `typed` or `map` */
+  hia_engine *interp;   /* if `interpreted` */
   uint32_t uses;
-  char *source; /* what `module` was loaded from */
+  char *source; /* the text that `module` was loaded from */
   hia_module *module;
-  hia_module *from_text; /* where `through_text`: what `read_from` became */
+  hia_module *from_text; /* if `through_text`: the module read from `read_from` */
   hia_function *read_from, *read_back;
 } diff_way;
 
@@ -65,9 +65,9 @@ void diff_result_free(diff_result *r);
 void diff_run(diff_way *way, const char *name, const char *source, const char *fn,
               char *const *args, uint32_t n_args, const uint64_t *fuel, uint32_t times,
               diff_result *out);
-/* Registers tap_i32 and so on, the functions of the host that generated programs call. */
+/* Registers tap_i32 and so on, the host functions that generated programs call. */
 hia_status diff_add_hosts(hia_engine *engine, hia_error **error);
-/* gen_tap of the values that this thread's runs passed to them since the last call. */
+/* gen_tap of the values that this thread's runs have passed to them since the last call. */
 uint64_t diff_taps(void);
 /* True if the way can run with fuel: a graph that passes have changed cannot. */
 static inline bool diff_takes_fuel(const diff_way *way) {
@@ -78,8 +78,8 @@ static inline bool diff_takes_fuel(const diff_way *way) {
 void diff_add_chain(gen_text *text, uint64_t length,
                     gen_place (*entry)(const void *chain, uint64_t i), const void *chain);
 
-/* Sets the name of what runs now, which is printed if a signal ends the process or the run takes
- * longer than `seconds`. */
+/* Sets the name of the program that runs now. It is printed if a signal ends the process or the run
+ * takes longer than `seconds`. */
 void diff_watch(const char *what, unsigned seconds);
 void diff_watch_init(void);
 
@@ -88,8 +88,8 @@ void diff_watch_init(void);
 typedef struct diff_counts {
   uint32_t passed, failed;
 } diff_counts;
-/* Runs a file, or all *.hia of a folder and its folders. Each program goes through one of
- * `in_turn` ways, beginning with way `first`. `large`: the large runs too. */
+/* Runs a file, or all *.hia of a folder and its folders. Each program is run in one of `in_turn`
+ * ways, beginning with way `first`. `large`: also makes the large runs. */
 void diff_corpus(const char *path, diff_way *ways, uint32_t n_ways, uint32_t in_turn,
                  uint32_t first, bool large, diff_counts *counts);
 char *diff_read_file(const char *path); /* malloc'ed; NULL if it cannot be read */
@@ -112,7 +112,7 @@ void diff_cases(const char *path, void (*visit)(void *user, const diff_case *c),
 
 /* ---- aot.c: the same, compiled ahead of time ---- */
 
-/* Writes to a folder an object file for each program, and a main file of C that makes the calls
+/* Writes to a folder an object file for each program, and a main file in C that makes the calls
  * that the programs state and compares the outcomes: tests/diff/aot.sh builds and runs them.
  * `threads` > 1: code for several threads and for any processor. */
 void diff_aot(const char *folder, const char *const *paths, uint32_t n_paths, unsigned threads,

@@ -1,10 +1,10 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Makes a failing program smaller.
  *
- * Every try is a copy of the program with one change at one place: an expression becomes a literal
- * or one of its parts, a let, an arm, a parameter or a function goes. Changes that leave the
- * program ill-scoped or ill-typed are dropped, the others are kept if the program still fails.
- * Nothing is ever undone, so the smallest program so far is always a whole one. */
+ * Every attempt is a copy of the program with one change in one place: an expression becomes a
+ * literal or one of its parts; a let, an arm, a parameter or a function is removed. Changes after
+ * which the program is ill-scoped or ill-typed are dropped; the others are kept if the program
+ * still fails. Nothing is undone, so the smallest program so far is always a complete one. */
 #include "tests/diff/program.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@ static gen_binder copy_binder(gen_pool *pool, const gen_binder *b) {
   return c;
 }
 
-/* Binders come before what they bind, so v->copy is always there when a use is met. */
+/* Binders come before the uses of their variables, so v->copy is set when a use is copied. */
 static gen_expr *copy_expr(gen_program *to, gen_program *from, const gen_expr *e) {
   gen_expr *c = GEN_NEW(&to->pool, gen_expr);
   *c = *e;
@@ -196,7 +196,7 @@ static bool is_plain(const gen_expr *e) {
   return e->kind == GEN_LIT || e->kind == GEN_TRUTH || e->kind == GEN_VAR;
 }
 
-/* Takes a kid away, with its let or arm. */
+/* Removes a kid, with its let or arm. */
 static void without(walk *w, gen_expr *e, uint32_t kid, uint32_t entry) {
   gen_expr **kids = GEN_NEW_ARRAY(&w->p->pool, gen_expr *, e->n);
   for (uint32_t i = 0, k = 0; i < e->n; i++)
@@ -229,7 +229,7 @@ static bool change(walk *w, gen_expr *e) {
   }
   v -= e->n;
   if (e->kind == GEN_BLOCK && v + 1 < e->n) {
-    if (e->n == 2) return false; /* the last let goes with the block */
+    if (e->n == 2) return false; /* the last let can only be removed with the block */
     without(w, e, v, v);
     return true;
   }
@@ -266,7 +266,7 @@ static uint32_t count(const gen_expr *e) {
   return n;
 }
 
-/* Every change that is kept makes this less, so there is an end of them. */
+/* Every change that is kept makes this smaller, so their number is finite. */
 static uint32_t weight_of(const gen_expr *e) {
   uint32_t n = e->parens ? 5 : 4;
   switch ((gen_kind)e->kind) {
@@ -353,7 +353,7 @@ static bool drop_params(shrink *s) {
 
 static bool shrink_body(shrink *s, uint32_t f) {
   bool any = false;
-  /* From the outside in: the first changes that hold take the most away. */
+  /* From the outside in: the outermost changes remove the most. */
   for (uint32_t at = 0; !s->p->fns[f]->removed && at < count(s->p->fns[f]->body); at++)
     for (uint32_t which = 0; which < 16 && s->tries;) {
       gen_program *q = copy_program(s->p);
@@ -381,7 +381,7 @@ gen_program *gen_shrink(gen_program *p, bool (*fails)(void *user, gen_program *p
     for (uint32_t f = s.p->n_fns; f-- > 0;) {
       if (!shrink_body(&s, f)) continue;
       again = true;
-      drop_functions(&s); /* callers stand behind what they call: much may be unused now */
+      drop_functions(&s); /* callees come before their callers, and many may be unused now */
     }
     again |= drop_params(&s);
   }

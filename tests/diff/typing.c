@@ -1,13 +1,13 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* The rules of docs/language.md, "Typing of literals", over a generated program.
+/* The rules of docs/language.md, "Typing of literals", for a generated program.
  *
- * The generator knows the type that every expression is meant to have; this file works out the type
- * that the rules give it, with literals as bare as they are, and adds a suffix, an annotation or a
- * result type where the two differ. So programs come out with as few suffixes as the seed asked
- * for, and a compiler that types a literal otherwise rejects them or computes something else.
+ * The generator has chosen the type that every expression is meant to have. This file computes the
+ * type that the rules give it, with its literals as they are, and adds a suffix, an annotation or a
+ * result type where the two differ. So programs have no more suffixes than necessary, and a
+ * compiler that types a literal otherwise rejects them or computes something else.
  *
- * A generic function is typed once, with X as one more dtype. That is a little stricter than typing
- * its instances, which is fine: no program is valid here and invalid there. */
+ * A generic function is typed once, with X as one more dtype. That is slightly stricter than typing
+ * its instances, so every program that is valid here is valid in the language. */
 #include "tests/diff/program.h"
 #include <stdio.h>
 #include <string.h>
@@ -16,7 +16,7 @@ typedef struct typing {
   gen_program *p;
   gen_fn *fn;       /* NULL: in a const */
   bool is_final;    /* results are settled: report types that do not fit */
-  bool has_changed; /* something was given a suffix or a declaration */
+  bool has_changed; /* a suffix or a declaration was added */
   char error[160];
 } typing;
 
@@ -75,13 +75,13 @@ static gen_type join(typing *ty, gen_type a, gen_type b) {
   return GEN_ERROR;
 }
 
-/* Of an operator or built-in: how many operands, from the first, have one type together. */
+/* The number of operands of an operator or built-in, from the first on, that are joined. */
 static uint32_t n_joined(const gen_expr *e) { return gen_ops[e->op].on == GEN_SHIFT ? 1 : e->n; }
 
-/* ---- putting right ---- */
+/* ---- corrections ---- */
 
-/* Gives one literal of e that decides e's type its suffix (or what stands for one). False if there
- * is none left. */
+/* Adds a suffix to one literal that decides e's type (or a companion, for a literal of type X and
+ * for `fail`). False if there is no such literal left. */
 static bool pin(gen_expr *e) {
   switch ((gen_kind)e->kind) {
   case GEN_LIT:
@@ -93,7 +93,7 @@ static bool pin(gen_expr *e) {
     if (e->anchored) return false;
     e->anchored = true;
     return true;
-  case GEN_CONST: { /* cannot be pinned: the expression itself takes the name's place */
+  case GEN_CONST: { /* a const has no suffix: its name is replaced by its expression */
     if (e->as.constant->type < GEN_X) return false;
     gen_expr *inside = e->kids[0];
     *e = *inside;
@@ -131,8 +131,8 @@ static void complain(typing *t, const gen_expr *e, gen_type got) {
   gen_text_free(&b);
 }
 
-/* What cannot be put right may be right once something else is: a complaint counts when nothing
- * changes any more. */
+/* Corrects the type of e. If that is not possible now, it may be after other corrections: the error
+ * counts only when nothing changes any more. */
 static void put_right(typing *t, gen_expr *e, gen_type got) {
   if (pin(e))
     t->has_changed = true;
@@ -140,7 +140,7 @@ static void put_right(typing *t, gen_expr *e, gen_type got) {
     complain(t, e, got);
 }
 
-/* e stands where its type settles, or where a type is declared. */
+/* Checks e in a place where its type settles, or where a type is declared. */
 static void place(typing *t, gen_expr *e, bool is_declared) {
   check(t, e);
   gen_type got = infer(t, e);
@@ -178,7 +178,7 @@ static gen_type infer_call(typing *t, gen_expr *e) {
     if (has_unknown(t->p, arg))
       is_unknown = true;
     else if (settle(t->p, arg) != meant)
-      is_other = true; /* another instance than the one that is meant */
+      is_other = true; /* another instance than the intended one */
   }
   if (is_other) return GEN_ERROR;
   if (is_unknown) return GEN_UNKNOWN;
@@ -249,7 +249,7 @@ static gen_type infer(typing *t, gen_expr *e) {
   return GEN_ERROR;
 }
 
-/* Looks at every place inside e where a type settles or is declared. */
+/* Checks every place inside e where a type settles or is declared. */
 static void check(typing *t, gen_expr *e) {
   switch ((gen_kind)e->kind) {
   case GEN_LIT:
@@ -311,7 +311,7 @@ static void check(typing *t, gen_expr *e) {
       gen_type got = infer(t, e->kids[i]);
       if ((let->annotated ? join(t, got, let->binder.type) : settle(t->p, got)) !=
           let->binder.type) {
-        /* An annotation where it is possible and no literal is the odd one out. */
+        /* An annotation, if it is possible and makes the types join. */
         bool annotate = !let->annotated && !gen_has_x(t->p, let->binder.type) &&
                         join(t, got, let->binder.type) == let->binder.type;
         if (annotate) {
@@ -340,10 +340,10 @@ static void check(typing *t, gen_expr *e) {
   }
 }
 
-/* Rule 6: the results of all functions without a declared one, by fixpoint; all bodies are typed
- * before any result changes, so the order of the functions means nothing. Returns a function
- * whose result does not simply grow from unknown, or differs once literals have settled: what the
- * rule makes of it may depend on how it is read, so such a program is changed. */
+/* Rule 6: infers the results that are not declared, by fixpoint; all bodies are typed before any
+ * result changes, so the order of the functions has no meaning. Returns a function whose result
+ * does not simply grow from unknown, or differs after literals have settled; NULL if there is none.
+ * For such a function the rule may be read in different ways, so the program is changed. */
 static gen_fn *infer_results(typing *t) {
   gen_program *p = t->p;
   gen_type found[GEN_MAX_FNS];
@@ -406,7 +406,7 @@ const char *gen_settle(gen_program *p) {
       place(&t, p->consts[i].value, true);
     }
   }
-  /* Each round puts at least one thing right, and there are finitely many. */
+  /* Each round makes at least one correction, and there are finitely many. */
   t.has_changed = !t.error[0];
   while (t.has_changed) {
     t.has_changed = false;

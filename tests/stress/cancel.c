@@ -1,11 +1,11 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Runs that are ended at random moments, by requests and by deadlines, in every engine and at
- * several numbers of threads: each gives its right outcome or ends as it was told to, and nothing
- * is left behind.
+/* Runs that are ended at random moments, by cancels and by deadlines, in every engine and at
+ * several numbers of threads: each either has its correct outcome or ends as requested, and nothing
+ * leaks.
  *
  *   cancel [RUNS]      (10000 in all)
  *
- * Plain, because Criterion does not start under ThreadSanitizer. */
+ * No test framework, because Criterion does not start under ThreadSanitizer. */
 #include "tests/unit/helper_image.h"
 #include <hiaton/hiaton.h>
 #include <pthread.h>
@@ -28,7 +28,7 @@ typedef struct way {
   hia_engine_kind kind;
   unsigned threads;
   const char *function;
-  int32_t least; /* argument; enlarged until a run takes TYPICAL */
+  int32_t least; /* the smallest argument; enlarged until a run takes TYPICAL */
 } way;
 static const way ways[] = {
     {HIA_ENGINE_JIT, 1, "fib", 10},        {HIA_ENGINE_JIT, 1, "takes", 6},
@@ -58,7 +58,7 @@ static uint64_t next_random(uint64_t *state) {
   return *state;
 }
 
-/* ---- the thread that requests ---- */
+/* ---- the thread that cancels ---- */
 
 static void sleep_for(uint64_t ns) {
   struct timespec t = {.tv_sec = (time_t)(ns / 1000000000u), .tv_nsec = (long)(ns % 1000000000u)};
@@ -70,7 +70,7 @@ typedef struct requester {
   hia_cancel *cancel;
   pthread_mutex_t lock;
   pthread_cond_t changed;
-  long asked, done; /* rounds; asked -1: that was all */
+  long asked, done; /* numbers of rounds; asked is -1 at the end */
   uint64_t after;   /* nanoseconds */
 } requester;
 
@@ -145,12 +145,12 @@ typedef struct crowd {
   hia_function *f;
   hia_value *arg;
   hia_cancel *cancel;
-  outcome wanted; /* if it is not ended */
+  outcome wanted; /* of a run that is not ended */
   long runs;
   uint64_t typical; /* nanoseconds of a run */
 } crowd;
 
-/* One of several host threads with the same function and the same switch. */
+/* One of several host threads with the same function and the same hia_cancel. */
 static void *join_crowd(void *user) {
   const crowd *c = user;
   hia_run_options options = HIA_RUN_OPTIONS_INIT;
@@ -172,7 +172,7 @@ static void run_crowd(crowd *c, uint64_t *random) {
   for (size_t i = 0; i < HIA_LEN(threads); i++) pthread_join(threads[i], NULL);
 }
 
-/* The least run time of some counts. */
+/* The shortest time of several runs. */
 static uint64_t run_time(crowd *c) {
   hia_run_stats used = HIA_RUN_STATS_INIT;
   hia_run_options how = HIA_RUN_OPTIONS_INIT;
@@ -200,7 +200,7 @@ static void run_way(const way *w, long runs, uint64_t *random) {
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
   options.kind = w->kind;
   options.threads = w->threads;
-  options.merge_calls = false; /* runs of some length */
+  options.merge_calls = false; /* so that runs take some time */
   options.allocator = &heap.allocator;
   hia_engine *engine;
   hia_module *module = NULL;
@@ -224,7 +224,8 @@ static void run_way(const way *w, long runs, uint64_t *random) {
   choose_argument(&c, engine);
   hia_run_options how = HIA_RUN_OPTIONS_INIT;
 
-  /* Half of them by request, a quarter by deadline, and a quarter in a crowd. */
+  /* Half of the runs are cancelled, a quarter has a deadline, and a quarter runs on several host
+   * threads at once. */
   pthread_create(&r.thread, NULL, request, &r);
   how.cancel = r.cancel;
   for (long i = 1; i <= runs / 2; i++) {
@@ -244,7 +245,7 @@ static void run_way(const way *w, long runs, uint64_t *random) {
   }
   c.runs = runs / 12;
   run_crowd(&c, random);
-  /* None of it is left over. */
+  /* Later runs are not affected. */
   judge(w, c.wanted, run(w, f, c.arg, NULL), HIA_OK);
 
   hia_cancel_free(r.cancel);

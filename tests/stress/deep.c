@@ -1,11 +1,11 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Native code on its way down into deep recursions and back: results in all registers, failures and
- * ends at any moment of the way back, chains of calls, the depth limit anywhere, memory that runs
- * out, several threads, threads with small stacks, one run after the other.
+/* Native code that recurses deeply and returns: results in all registers, failures and cancels at
+ * any moment of the return, chains of calls, the depth limit at any depth, memory that runs out,
+ * several threads, threads with small stacks, one run after the other.
  *
  *   deep [SCALE]      (100: ten million frames)
  *
- * Plain, because Criterion does not start under ThreadSanitizer. */
+ * No test framework, because Criterion does not start under ThreadSanitizer. */
 #include "runtime/native/context.h"
 #include "tests/stress/program.h"
 #include "tests/unit/helper_memory.h"
@@ -20,7 +20,7 @@ static const char text[] =
     "fn down(n: i32) -> i32 = if n == 0 then 0 else bxor(down(n - 1), n) + 1\n"
     "fn one(n: i32) -> i32 = if n == 0 then 0 else 1 + two(n - 1)\n"
     "fn two(n: i32) -> i32 = if n == 0 then 0 else bxor(one(n - 1), 3)\n"
-    /* Results in all registers that there are for them, and in memory. */
+    /* Results in all registers for results, and in memory. */
     "fn eight(n: i32) -> (i64, f64, i64, f64, i32, f32, i64, f64) = if n == 0 then "
     "(1i64, 2.0f64, 3i64, 4.0f64, 5, 6.0f32, 7i64, 8.0f64) else { "
     "let (a, b, c, d, e, f, g, h) = eight(n - 1); (a + 1i64, b + 2.0f64, c + 3i64, d + 4.0f64, "
@@ -35,7 +35,7 @@ static const char text[] =
     "fn tens(n: i32) -> f64 = { let (a, b, c, d, e, f, g, h, i, j) = ten(n); f64(a) + f64(b) * "
     "3.0f64 + f64(c) * 5.0f64 + f64(d) * 7.0f64 + f64(e) * 11.0f64 + f * 13.0f64 + g * 17.0f64 + "
     "h * 19.0f64 + i * 23.0f64 + j * 29.0f64 }\n"
-    /* Something shallow in every frame; a swing in the depth. */
+    /* A shallow call in every frame; a depth that goes up and down. */
     "fn small(n: i32) -> i32 = if n <= 1 then n else small(n - 1) + bxor(small(n - 2), 1)\n"
     "fn tree(n: i32) -> i32 = if n == 0 then 0 else { let s = small(n % 6); "
     "bxor(tree(n - 1), s) + 1 }\n"
@@ -45,11 +45,11 @@ static const char text[] =
     "{ (i + 1, bxor(s, down(n + i * 31 % 97))) }; s }\n"
     "fn swing(d: i32, n: i32) -> i32 = if d == 0 then swings(n) else bxor(swing(d - 1, n), 1)\n"
     "fn around(n: i32) -> i32 = swing(n, n / 7)\n"
-    /* Fails on the way back, two thirds up. */
+    /* Fails while it returns, after two thirds of the frames. */
     "fn fails(n: i32, k: i32) -> i32 = if n == 0 then 1 else "
     "{ let r = fails(n - 1, k); bxor(r, 1) + 100 / (n - k) }\n"
     "fn late(n: i32) -> i32 = fails(n, n / 3 * 2)\n"
-    /* Two deep ones side by side, or one on top of the other; one of them may fail. */
+    /* Two deep recursions, one after the other or one on top of the other; one of them may fail. */
     "fn both(n: i32) -> i32 = down(n) + 3 * down(n + 1)\n"
     "fn nest(d: i32, n: i32) -> i32 = if d == 0 then down(n) else nest(d - 1, n) + "
     "3 * nest(d - 1, n + 1)\n"
@@ -98,7 +98,7 @@ static loaded load(hia_engine_kind kind, unsigned threads, const char *without, 
 typedef struct outcome {
   hia_status status;
   double value;
-  char *error; /* as people see it */
+  char *error; /* its text */
   uint64_t length;
   bool is_cut;
   char outermost[32];
@@ -150,7 +150,7 @@ static void compare(const outcome *right, outcome got, const char *name, int32_t
   forget(&got);
 }
 
-/* What the interpreter gives, failures and their chains included. */
+/* The outcome in the interpreter, with the failure and its chain. */
 static outcome expected(const char *name, int32_t n) {
   loaded l = load(HIA_ENGINE_INTERP, 1, NULL, 0, NULL);
   outcome o = run(l, name, n, NULL);
@@ -160,7 +160,7 @@ static outcome expected(const char *name, int32_t n) {
 
 static const char *const without[] = {"unroll", NULL};
 
-/* ---- as the interpreter ---- */
+/* ---- the same outcomes as in the interpreter ---- */
 
 static void outcomes(void) {
   static const int32_t depths[] = {3000, 40000, 130000};
@@ -183,7 +183,7 @@ static void outcomes(void) {
   }
 }
 
-/* ---- ended ---- */
+/* ---- runs that are ended ---- */
 
 typedef struct requester {
   hia_cancel *cancel;
@@ -205,8 +205,9 @@ static uint64_t now(void) {
   return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* At any moment, in turn by a cancel and by a deadline. The chain ends in `outermost`, the first
- * function that is not called in tail position; one that is cut says so. */
+/* Ended at any moment, in turn by a cancel and by a deadline. The chain ends in `outermost`, the
+ * first function that is not called in tail position; hia_error_chain_is_cut is true if it is cut.
+ */
 static void ends(const char *name, const char *outermost, int32_t n, unsigned threads,
                  const char *passes, int n_runs) {
   loaded l = load(HIA_ENGINE_JIT, threads, passes, 0, NULL);
@@ -238,8 +239,8 @@ static void ends(const char *name, const char *outermost, int32_t n, unsigned th
       pthread_join(thread, NULL);
       hia_cancel_reset(r.cancel);
     }
-    hia_status told = is_cancel ? HIA_CANCELLED : HIA_DEADLINE;
-    if (o.status != told) {
+    hia_status requested = is_cancel ? HIA_CANCELLED : HIA_DEADLINE;
+    if (o.status != requested) {
       if (is_endless || !is_same(&right, &o))
         FAIL("%s(%d), %u threads: %s", name, n, threads, hia_status_word(o.status));
     } else {
@@ -274,7 +275,7 @@ static void ended(void) {
 
 /* ---- failures ---- */
 
-/* Of millions of calls, and on the way back: all are counted. */
+/* A failure under millions of calls, and one while they return: all calls are counted. */
 static void failures(void) {
   int32_t n = scaled(6000000);
   uint64_t length = (uint64_t)(n - n / 3 * 2) + 1;
@@ -290,7 +291,7 @@ static void failures(void) {
 
 /* ---- the depth limit ---- */
 
-/* Wherever it is: the chain has as many calls as there was room for. */
+/* At any depth limit: the chain has as many calls as there was room for. */
 static void limits(void) {
   size_t base = HIA_STACK_KEEP, step = HIA_BARRIER_STEP;
   uint64_t before = 0;
@@ -315,7 +316,7 @@ static void limits(void) {
 
 /* ---- without memory ---- */
 
-/* The first so many allocations of a run succeed. */
+/* The first n allocations of a run succeed. */
 static void memory(void) {
   test_heap heap;
   test_heap_init(&heap, -1);

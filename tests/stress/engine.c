@@ -1,11 +1,11 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Several threads do with one engine, at random, all that a host may do at once.
+/* Several threads use one engine at random, in all ways that are allowed at the same time.
  *
  *   engine [ROUNDS [SEED]]
  *
- * They load and free modules of their own, register host functions, and of one module that they all
- * share look up functions, instances and typed entries, run, prepare, dump, build and read
- * statistics. Every answer must be right. What ThreadSanitizer runs. */
+ * Each loads and frees its own modules and registers host functions. In a module that they all
+ * share they look up functions, instances and typed entries, run, prepare, dump, build and read
+ * statistics. Every result must be correct. ThreadSanitizer runs this too. */
 #include "tests/stress/program.h"
 #include "tests/unit/helper_text.h"
 #include <pthread.h>
@@ -47,7 +47,7 @@ static uint32_t next(worker *w) {
   return w->random ^= w->random << 5;
 }
 
-/* Says what is wrong, if it is. The error is read when the call before has set it. */
+/* Counts and prints a wrong result, with the error that the call has set. */
 static void expect(worker *w, bool is_right, const char *what, hia_error **error) {
   if (!is_right) {
     w->wrong++;
@@ -76,7 +76,7 @@ static void run(worker *w, hia_function *f, hia_value *arg, const hia_run_option
   hia_value_free(arg);
 }
 
-/* ---- what they do ---- */
+/* ---- the actions ---- */
 
 static void call_shared(worker *w) {
   run(w, function(w, w->shared, "fib"), hia_value_i32(w->engine, 10), NULL, "89");
@@ -88,7 +88,7 @@ static void call_generic(worker *w) {
   run(w, fact, hia_value_f64(w->engine, 5), NULL, "120.0");
 }
 
-/* An instance more, now and then. */
+/* Sometimes makes a new instance. */
 static void call_tuples(worker *w) {
   hia_value *value = hia_value_bool(w->engine, true);
   char wanted[256] = "true";
@@ -175,7 +175,7 @@ static void dump(worker *w) {
   test_text_free(&t);
 }
 
-/* While it is compiled, or later; another thread may have it too. */
+/* A function that may be in compilation, and that other threads use too. */
 static void end_soon(worker *w, hia_function *f) {
   hia_run_options options = HIA_RUN_OPTIONS_INIT;
   options.timeout_ns = 1 + next(w) % 2000000;
@@ -199,7 +199,7 @@ static void load(worker *w) {
   if (status) return;
   hia_function *f = function(w, module, "sum");
   if (next(w) % 2) end_soon(w, f);
-  if (next(w) % 4 == 0) /* others may be compiling */
+  if (next(w) % 4 == 0) /* other threads may be compiling */
     run(w, f, hia_value_i32(w->engine, 10), NULL, "55");
   hia_module_free(module);
 }
@@ -245,7 +245,7 @@ static unsigned round_of(hia_engine_kind kind, unsigned threads, unsigned rounds
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
   options.kind = kind;
   options.threads = threads;
-  options.opt_level = 0; /* LLVM is not what is tried */
+  options.opt_level = 0; /* this is not a test of LLVM */
   options.log = listen;
   hia_engine *engine;
   hia_module *module;

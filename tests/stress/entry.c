@@ -1,12 +1,12 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Typed entries and maps on several threads, ended at random moments: by others, by deadlines;
- * contexts that others want while they are in use.
+/* Typed entries and maps on several threads, ended at random moments by other threads and by
+ * deadlines; calls with contexts that are in use.
  *
  *   entry [ROUNDS [SEED]]
  *
- * Each thread has a context of its own, whose calls another cancels and resets meanwhile. A call
- * must give the right result or the right reason, and the context must be as good afterwards. What
- * ThreadSanitizer runs. */
+ * Each thread has its own context, whose calls another thread cancels and resets meanwhile. A call
+ * must return the correct result or the correct status, and the context must work afterwards.
+ * ThreadSanitizer runs this too. */
 #include "tests/stress/program.h"
 #include <pthread.h>
 #include <stdatomic.h>
@@ -57,7 +57,7 @@ static int32_t deep_of(int32_t n) {
 static void expect(worker *w, hia_status status, hia_status normal, bool is_right) {
   bool is_ended = status == HIA_CANCELLED || status == HIA_DEADLINE;
   w->ended += is_ended;
-  /* It is cancelled for a while; meanwhile calls would only be refused. */
+  /* The context is cancelled for a while, in which all calls would be refused. */
   if (status == HIA_CANCELLED) nanosleep(&(struct timespec){0, 30000}, NULL);
   if (is_ended || (status == normal && is_right)) return;
   w->wrong++;
@@ -129,7 +129,7 @@ int main(int argc, char **argv) {
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
   options.threads = 3;
   loaded l[2];
-  for (int i = 0; i < 2; i++) { /* one of them with workers besides */
+  for (int i = 0; i < 2; i++) { /* the second one with further workers */
     options.threads = i ? 3 : 1;
     l[i] = load_text(&options, "entry.hia", text, sizeof text - 1);
   }
@@ -155,7 +155,7 @@ int main(int argc, char **argv) {
     w->random = random * 77 + t + 1;
     pthread_create(&w->thread, NULL, work, w);
   }
-  /* This thread disturbs them. */
+  /* This thread cancels and resets their contexts. */
   for (bool all = false; !all;) {
     all = true;
     for (unsigned t = 0; t < N_THREADS; t++) {

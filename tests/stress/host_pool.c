@@ -1,8 +1,8 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Threads of a host's: runs use them, do without, and wait for none; all of them may themselves be
- * in runs that want more.
+/* The threads of a host: runs use them, work without them, and do not wait for any; all of them may
+ * themselves be in runs that request more threads.
  *
- * Plain, because Criterion does not start under ThreadSanitizer. */
+ * No test framework, because Criterion does not start under ThreadSanitizer. */
 #include "tests/stress/program.h"
 #include <dirent.h>
 #include <pthread.h>
@@ -21,7 +21,7 @@ static int n_failed;
     if (!(condition) && n_failed++ < 20) printf("FAILED: line %d: %s\n", __LINE__, #condition);    \
   } while (0)
 
-/* ---- a host's pool: some threads and a queue ---- */
+/* ---- the pool of a host: some threads and a queue ---- */
 
 #define MAX_WORK    4096
 #define MAX_THREADS 8
@@ -105,7 +105,7 @@ static const int32_t fib_of[] = {[17] = 2584, [27] = 317811};
 typedef struct made {
   loaded program;
   hia_function *fib, *bad;
-  int32_t n; /* small enough for sanitizers, large enough for others to come */
+  int32_t n; /* small enough for sanitizers, large enough that helpers come in time */
 } made;
 
 static made make(host *h, hia_engine_kind kind, unsigned threads) {
@@ -113,7 +113,7 @@ static made make(host *h, hia_engine_kind kind, unsigned threads) {
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
   options.kind = kind;
   options.threads = threads;
-  options.merge_calls = false; /* or fib is over at once */
+  options.merge_calls = false; /* with merging fib would take no time */
   options.pool = &pool;
   made m = {load_text(&options, "p", text, strlen(text)), NULL, NULL, 17};
   if (kind == HIA_ENGINE_JIT) m.n = 27;
@@ -148,7 +148,7 @@ static void runs_on_the_hosts_threads(hia_engine_kind kind) {
   unsigned before = count_tasks();
   made m = make(h, kind, 4);
   uint64_t steals = 0;
-  /* On a busy machine no thread of the host's may come in time for a long while. */
+  /* On a busy machine it may take long until a thread of the host comes in time. */
   time_t end = time(NULL) + 30;
   for (int i = 0; i < 20 || (!steals && time(NULL) < end); i++) {
     hia_run_stats stats = HIA_RUN_STATS_INIT;
@@ -186,7 +186,7 @@ static void a_host_without_threads(hia_engine_kind kind) {
   host_free(h);
 }
 
-/* What is accepted is begun after the run, and after others. */
+/* Work that was accepted is begun only after its run, and after other work. */
 static void threads_that_come_late(hia_engine_kind kind) {
   host *h = host_new(2);
   set(h, &h->is_held, true);
@@ -196,7 +196,7 @@ static void threads_that_come_late(hia_engine_kind kind) {
   set(h, &h->is_held, false);
   for (int i = 0; i < 5; i++) call(&m, NULL);
   unload(m.program);
-  EXPECT(h->first == h->end); /* freed after all of its work was done */
+  EXPECT(h->first == h->end); /* hia_engine_free has waited for all of its work */
   host_free(h);
 }
 
@@ -210,11 +210,11 @@ static void all_its_threads_are_in_runs(hia_engine_kind kind) {
   made m = make(h, kind, 4);
   for (int i = 0; i < 12; i++) EXPECT(enqueue(h, call_in_pool, &m));
   while (atomic_load(&h->n_begun) < 12) usleep(1000);
-  host_free(h); /* after what is in the queue */
+  host_free(h); /* runs the work in the queue first */
   unload(m.program);
 }
 
-/* A context of its own threads takes a host's in the same way. */
+/* A context that is independent of engines uses the threads of a host in the same way. */
 static void contexts_use_them(void) {
   host *h = host_new(3);
   made m = make(h, HIA_ENGINE_JIT, 4);

@@ -1,11 +1,11 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Host functions on several threads: the order of effects in every engine, again and again, with
- * several runs at once on one engine; pure functions that begin runs and call typed entries
- * themselves on all threads, and runs and calls of this kind that are ended.
+/* Host functions on several threads: the order of effects in every engine, repeatedly, with
+ * several runs at once on one engine; pure functions that begin runs and call typed entries on all
+ * threads; and such runs and calls that are ended.
  *
  *   hosts [ROUNDS]      (5)
  *
- * Plain, because Criterion does not start under ThreadSanitizer. */
+ * No test framework, because Criterion does not start under ThreadSanitizer. */
 #include "tests/unit/helper_hosts.h"
 #include <stdatomic.h>
 #include <time.h>
@@ -30,7 +30,7 @@ static void *check_cases(void *user) {
   return NULL;
 }
 
-/* ---- runs within runs, on all threads of a run ---- */
+/* ---- nested runs, on all threads of a run ---- */
 
 typedef hia_status (*fn_i32)(hia_context *, int32_t, int32_t *);
 
@@ -41,7 +41,7 @@ typedef struct nested {
   fn_i32 fib, sum, outer, forever; /* NULL: the engine makes no native code */
 } nested;
 
-/* Every third time, by a typed entry: with a context that is there for the call only. */
+/* Every third time by a typed entry, with a context that is made for this call. */
 static hia_status enter(fn_i32 entry, int32_t n, int32_t *result) {
   hia_context_options options = HIA_CONTEXT_OPTIONS_INIT;
   hia_context *context;
@@ -89,10 +89,11 @@ static void find_entry(const nested *nest, const char *name, fn_i32 *entry) {
   hia_error_free(error);
 }
 
-/* Once the call that is to be ended has begun: reset before that, it would never end. */
+/* Waits until the call that is to be ended has begun: a cancel that was reset before that would be
+ * lost, and the call would never end. */
 typedef struct ending {
   nested *nest;
-  unsigned long n; /* of it before */
+  unsigned long n; /* the count before the call */
   hia_context *context;
 } ending;
 
@@ -106,8 +107,8 @@ static void *cancel_and_reset(void *user) {
   return NULL;
 }
 
-/* The same through typed entries, with the engine's threads: contexts are ended, and as good
- * afterwards. */
+/* The same through typed entries, with the engine's threads: calls are cancelled, and their
+ * contexts work afterwards. */
 static void check_entries(nested *nest) {
   hia_context *context;
   if (hia_engine_context_new(nest->engine, &context, NULL) != HIA_OK) {
@@ -179,8 +180,8 @@ static void check_nested(hosts_way w) {
 
 int main(int argc, char **argv) {
   int rounds = argc > 1 ? atoi(argv[1]) : 5;
-  /* LLVM sets some things up when it is first used; it is not instrumented, so ThreadSanitizer does
-   * not see how it keeps threads apart. */
+  /* LLVM initialises some state at its first use. It is not instrumented, so ThreadSanitizer does
+   * not see its synchronisation. */
   char why[8192];
   for (size_t i = 0; i < N_HOSTS_WAYS; i++)
     if (!hosts_check(&hosts_cases[0], hosts_ways[i], why, sizeof why)) fail("order", why);

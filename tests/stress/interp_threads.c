@@ -1,11 +1,11 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The interpreter on several threads, for ThreadSanitizer and for long runs: results, failures and
- * counts are those of one thread and of expand, whatever the timing; runs end when they must;
- * nothing is lost when memory or depth run out or a run is cancelled.
+ * counts are those of one thread and of expand, whatever the timing; runs terminate as required;
+ * nothing leaks when memory or depth run out or a run is cancelled.
  *
  *   interp_threads [ROUNDS]      (5)
  *
- * Plain, because Criterion does not start under ThreadSanitizer. */
+ * No test framework, because Criterion does not start under ThreadSanitizer. */
 #include "tests/unit/helper_image.h"
 #include "tests/unit/helper_random.h"
 #include <pthread.h>
@@ -16,11 +16,11 @@
 typedef struct stress_program {
   const char *name, *text;
   int64_t args[3];
-  bool is_endless; /* unless a failure ends it: not for expand with its one thread */
+  bool is_endless; /* it runs until a failure ends it, so expand with its one thread does not end */
 } stress_program;
 
 #define FIB "fn fib(n: i32) -> i32 = if n <= 1 then 1 else fib(n - 1) + fib(n - 2)\n"
-/* Never ends, calls all the time. */
+/* Never ends, and makes calls all the time. */
 #define BUSY      "fn busy(n: i32) -> i32 = loop (x = n) while true { x + fib(4) }\n"
 #define DEEP_FAIL "fn check(n: i32) -> i32 = if n == 0 then fail(5) else 1 + check(n - 1)\n"
 
@@ -101,7 +101,7 @@ static void expect(const image_program *p, const char *name, unsigned threads,
 }
 
 static const unsigned n_threads[] = {1, 2, 3, 4, 8};
-/* For every other run; the others have threads of their own. */
+/* The pool of every second run; the other runs have their own threads. */
 static hia_pool *shared;
 
 static void run_program(const stress_program *program, bool counted, int rounds) {
@@ -141,7 +141,7 @@ static void run_random(uint64_t seed) {
     printf("FAIL %s: %s%s\n", name, p.error, p.comp.message);
     n_failed++;
   } else if (hiaR_image_export(p.image, 0)->n_results <= IMAGE_MAX_RESULTS) {
-    /* Some of them do not end: one that takes long is left out. */
+    /* Some of them do not terminate: a program that takes long is left out. */
     hia_limits small = {.depth = (size_t)1 << 20};
     hia_word args[16] = {3, 2, 1, 4, 1, 0, 1, 2, 3, 1, 0, 1, 1, 0, 1, 1};
     const hia_export *e = hiaR_image_export(p.image, 0);
@@ -220,7 +220,7 @@ static void run_out_of_depth(unsigned threads) {
   image_discard(&p);
 }
 
-/* Each allocation fails once: with several threads that is at random. */
+/* Each allocation fails once; with several threads their order is random. */
 static void run_out_of_memory(unsigned threads) {
   image_program p;
   hia_word arg = 12;

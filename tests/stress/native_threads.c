@@ -1,13 +1,13 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Native code on several threads, through the public API, where it is hardest: memory runs out,
- * threads cannot be had, runs are cancelled, several host threads use one engine, workers outnumber
- * cores, recursions are deep on every stack. Each run gives what one thread gives, the text of its
- * error included, or says which resource there was too little of; the engine is usable afterwards,
- * nothing is left behind, and threads that have nothing to do cost nothing.
+/* Native code on several threads, through the public API, in the difficult cases: memory runs out,
+ * threads cannot be started, runs are cancelled, several host threads use one engine, there are
+ * more workers than cores, recursions are deep on every stack. Each run has the outcome of one
+ * thread, with the same text of the error, or the status of the resource that ran out. The engine
+ * is usable afterwards, nothing leaks, and idle threads take no time.
  *
  *   native_threads [SCALE]      (100: ten thousand cancels; 1000 for long runs)
  *
- * Plain, because Criterion does not start under ThreadSanitizer. */
+ * No test framework, because Criterion does not start under ThreadSanitizer. */
 #include "jit/engine/engine.h"
 #include "runtime/native/context.h"
 #include "tests/stress/program.h"
@@ -39,7 +39,7 @@ static const char text[] =
     "fn down_to(n: i32, d: i32) -> i32 = if n <= 1 then 100 / d else bxor(down_to(n - 1, d + 1), "
     "3) + down_to(n - 2, d - 1)\n"
     "fn late(n: i32) -> i32 = down_to(n, n / 2)\n"
-    /* Its forks do not fit into jobs that are kept. */
+    /* Its jobs are too large to be kept for later ones. */
     "fn wide(n: i32, a: i64, b: i64, c: i64, d: i64, e: i64, f: i64, g: i64, h: i64, i: i64, j: i64"
     ", k: i64, l: i64, m: i64, o: i64, p: i64, q: i64, r: i64) -> i64 =\n"
     "  if n <= 1 then a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f + 7 * g + 8 * h + 9 * i + 10 * j + "
@@ -105,7 +105,7 @@ static _Atomic uint64_t n_steals;
 typedef struct outcome {
   hia_status status;
   int32_t value;
-  char *error; /* as people see it */
+  char *error; /* its text */
 } outcome;
 
 static void forget(outcome *o) {
@@ -143,7 +143,7 @@ static bool is_same(const outcome *a, const outcome *b) {
          (a->status == HIA_OK || strcmp(a->error, b->error) == 0);
 }
 
-/* What one thread gives. */
+/* The outcome on one thread. */
 static outcome wanted[HIA_LEN(jobs)];
 
 static void expect(const outcome *right, outcome got, const job *j, unsigned threads,
@@ -155,7 +155,7 @@ static void expect(const outcome *right, outcome got, const job *j, unsigned thr
   forget(&got);
 }
 
-/* The engine does what it should. */
+/* Checks that the engine still works. */
 static void expect_usable(loaded l, unsigned threads, const char *where) {
   for (size_t i = 0; i < 2; i++) {
     const job *j = &jobs[i == 0 ? 0 : 4]; /* a value, and a failure */
@@ -176,7 +176,7 @@ static size_t count_tasks(void) {
   return n;
 }
 
-/* A thread that was joined is listed for a moment still. */
+/* The system lists a thread for a moment after it was joined. */
 static void expect_tasks(size_t n, const char *where) {
   size_t now = count_tasks();
   for (int i = 0; i < 10000 && now != n; i++) {
@@ -213,7 +213,7 @@ static void run_out_of_memory(const job *j, const outcome *right, unsigned threa
     atomic_store(&heap.left, left);
     outcome got = call(l, f, j->n, NULL);
     successes = atomic_load(&heap.left) > 0 ? successes + 1 : 0;
-    /* There may be none for the chain of calls, or for the whole error. */
+    /* There may be no memory for the chain of calls, or for the whole error. */
     bool ran_out = atomic_load(&heap.left) <= 0;
     atomic_store(&heap.left, -1);
     if (got.status == HIA_MEMORY || (ran_out && got.status == right->status && got.error))
@@ -230,7 +230,7 @@ static void run_out_of_memory(const job *j, const outcome *right, unsigned threa
   expect_no_blocks(&heap, "out of memory");
 }
 
-/* ---- threads that cannot be had ---- */
+/* ---- threads that cannot be started ---- */
 
 static _Atomic long creations_left;
 static int fail_later(pthread_t *thread, const pthread_attr_t *attributes, void *(*main)(void *),
@@ -250,7 +250,7 @@ static void run_with_fewer(unsigned threads) {
         expect(&wanted[i], run(l, jobs[i].function, jobs[i].n, NULL), &jobs[i], threads,
                "with fewer threads");
     if (count_tasks() > before + (size_t)created) FAIL("a thread that could not be had");
-    atomic_store(&creations_left, 1000); /* now they can be had */
+    atomic_store(&creations_left, 1000); /* now they can be started */
     expect_usable(l, threads, "when there are threads again");
     unload(l);
     expect_tasks(before, "with fewer threads");
@@ -285,7 +285,7 @@ static void *request(void *user) {
 }
 
 static void run_cancelled(unsigned threads, long n, unsigned long counts[2]) {
-  /* The larger ones are cancelled in the middle, the smaller ones now and then too late. */
+  /* The larger ones are cancelled while they run, the smaller ones sometimes too late. */
   static const job cancelled[] = {{"fib", 25},      {"takes", 15}, {"small_first", 100000},
                                   {"eight", 20000}, {"wides", 19}, {"small_last", 100000},
                                   {"first", 14},    {"late", 22},  {"both", 100000}};
@@ -386,7 +386,7 @@ static void on_small_stack(diver *d) {
   pthread_attr_t attributes;
   pthread_t thread;
   pthread_attr_init(&attributes);
-  /* What a sanitizer keeps for each thread stands on its stack. */
+  /* Sanitizers keep data of each thread on its stack. */
   size_t size = (size_t)64 << 10;
   do pthread_attr_setstacksize(&attributes, size);
   while (pthread_create(&thread, &attributes, dive, d) != 0 && (size *= 2) < (size_t)64 << 20);
@@ -414,11 +414,12 @@ static void run_deep(unsigned threads) {
   unload(l);
 }
 
-/* Past the limit; and just below it, where jobs that lie on others come to have too little. */
+/* Past the depth limit; and just below it, where jobs that run on top of others have too little
+ * room. */
 static void run_too_deep(unsigned threads) {
   size_t limit = (size_t)2 << 20;
   loaded l = load(threads, limit, NULL), plain = load(1, (size_t)1 << 30, NULL);
-  /* As deep as it goes alone, in the same code: one job at a time cannot be shared. */
+  /* The largest depth on one thread, with the same code. */
   int32_t low = 1, high = 1 << 20;
   while (high - low > low / 50 + 1) {
     int32_t n = low + (high - low) / 2;
@@ -445,7 +446,7 @@ static void run_too_deep(unsigned threads) {
   unload(l);
 }
 
-/* ---- threads that have nothing to do ---- */
+/* ---- idle threads ---- */
 
 static uint64_t processor_ns(void) {
   struct timespec t;
@@ -453,7 +454,8 @@ static uint64_t processor_ns(void) {
   return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* Not about how fast anything is: about threads that sleep. One that does not takes 200 ms. */
+/* This does not measure speed, only that idle threads sleep: a thread that does not takes 200 ms.
+ */
 static void run_idle(unsigned threads) {
   loaded l = load(threads, 0, NULL);
   uint64_t least = UINT64_MAX;
@@ -467,7 +469,7 @@ static void run_idle(unsigned threads) {
   }
   if (least > 20000000) FAIL("%u idle threads take %.1f ms of 200", threads, (double)least / 1e6);
   printf("idle, %u threads: %.2f ms of 200 ms\n", threads, (double)least / 1e6);
-  /* In a run that has nothing for them. */
+  /* In a run that has no work for them. */
   find(l, "rounds");
   double most = 0, ratio = 100;
   for (int i = 0; i < 5 && ratio > 1.1; i++) {
@@ -508,7 +510,7 @@ int main(int argc, char **argv) {
   for (size_t i = 0; i < HIA_LEN(jobs); i++)
     wanted[i] = run(plain, jobs[i].function, jobs[i].n, NULL);
   unload(plain);
-  /* ThreadSanitizer has a thread of its own from the first one on. */
+  /* ThreadSanitizer starts a thread of its own together with the first one. */
   pthread_t first;
   if (pthread_create(&first, NULL, nothing, NULL) == 0) pthread_join(first, NULL);
   usleep(10000);
@@ -516,7 +518,7 @@ int main(int argc, char **argv) {
   uint64_t start = hiaR_now();
   unsigned long counts[2] = {0, 0};
   for (size_t t = 0; t < HIA_LEN(n_threads); t++) run_plainly(n_threads[t]);
-  /* On a machine that is busy with other things a helper may come too late for each of the runs. */
+  /* On a busy machine helpers may come too late for every run. */
   for (uint64_t end = hiaR_now() + 20000000000u; !atomic_load(&n_steals) && hiaR_now() < end;)
     run_plainly(2);
   timed("plainly", &start);

@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* What the programs over the public API share: a program's text in an engine, and how to fail. */
+/* Shared by the tests of the public API: a program's text in an engine, and how to fail. */
 #ifndef STRESS_PROGRAM_H
 #define STRESS_PROGRAM_H
 
@@ -32,7 +32,7 @@ static inline void unload(loaded l) {
   hia_engine_free(l.engine);
 }
 
-/* Ready to run. With memory: a module that has run out of it answers nothing any more. */
+/* Finds a function and makes it ready to run, while the allocator still has memory. */
 static inline hia_function *find(loaded l, const char *name) {
   hia_function *f = NULL;
   hia_error *error = NULL;

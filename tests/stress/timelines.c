@@ -1,12 +1,12 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Timelines of runs on several threads, also several runs at once, that end well, fail, run out of
- * depth or are cancelled: whatever happens, what is written reads back, and says what the runs'
- * statistics say.
+/* Timelines of runs on several threads, also several runs at once, that succeed, fail, run out of
+ * depth or are cancelled: in each case the written timeline can be read back, and agrees with the
+ * runs' statistics.
  *
  *   timelines [ROUNDS]      (20)
- *   timelines --check FILE  is FILE a timeline? Prints what is in it
+ *   timelines --check FILE  checks that FILE is a timeline, and prints its contents
  *
- * Plain, because Criterion does not start under ThreadSanitizer. */
+ * No test framework, because Criterion does not start under ThreadSanitizer. */
 #include "tests/unit/helper_random.h"
 #include "tests/unit/helper_trace.h"
 #include <hiaton/hiaton.h>
@@ -33,7 +33,7 @@ static void check(bool ok, const char *what, const trace_picture *p) {
   if (n_failed++ < 20) fprintf(stderr, "FAILED: %s: %s\n", what, p->wrong);
 }
 
-/* One thread's runs. */
+/* The runs of one thread. */
 typedef struct host {
   hia_engine *engine;
   hia_module *module;
@@ -130,7 +130,8 @@ static void round_of(way w, uint64_t seed, uint64_t *all_steals) {
   snprintf(p.wrong, sizeof p.wrong, "%s on %u threads: steals %llu, %llu by the statistics",
            w.kind == HIA_ENGINE_JIT ? "jit" : "interp", w.threads, (unsigned long long)p.steals,
            (unsigned long long)steals);
-  /* The interpreter counts what it gives away; a run that ends early may leave it untaken. */
+  /* The interpreter counts the jobs that it passes on; if a run ends early, no worker may take
+   * them. */
   if (w.kind == HIA_ENGINE_JIT)
     check(p.steals == steals, "steals", &p);
   else
