@@ -1,10 +1,10 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* How does compiling grow with the program? Programs of one form and growing size, from their text
- * to native code: processor time and the memory of the process, by phase, and by how much both grow
- * when the program doubles.
+/* Measures how compiling grows with the program: programs of one form and growing size, from their
+ * text to native code, with the processor time and the memory of the process, by phase, and the
+ * growth of both when the size of the program doubles.
  *
  *   bench_compile [--quick | --check] [--runs N] [--only FORM]
- *   bench_compile --one FORM SIZE                (what each measurement is: a process of its own)
+ *   bench_compile --one FORM SIZE                (one measurement, which is a process of its own)
  *   bench_compile --text FORM SIZE               (prints the program)
  *
  * Nothing is run. The engine opens LLVM before the time is taken. */
@@ -18,8 +18,8 @@
 #include <sys/resource.h>
 
 enum { MAX_RUNS = 99, N_SIZES = 3, MAX_SECONDS = 60 /* of a process */ };
-/* The time of twice the program: 2 if compiling is linear. Time in caches and in tables that grow
- * takes its share, and a small program has costs that do not grow. */
+/* The time for a program of twice the size: 2 if compiling is linear. Caches and growing tables
+ * make it more; costs that do not grow make it less in a small program. */
 #define MAX_GROWTH        2.5
 #define MAX_MEMORY_GROWTH 2.3
 
@@ -46,7 +46,7 @@ __attribute__((format(printf, 2, 3))) static void put(text *t, const char *forma
   }
 }
 
-/* n times the same. */
+/* The same text n times. */
 static void repeat(text *t, const char *s, unsigned n) {
   while (n-- > 0) put(t, "%s", s);
 }
@@ -86,7 +86,7 @@ static void calls(text *t, unsigned n) {
   put(t, "  a }\n");
 }
 
-/* Constants that stand in no order. */
+/* Constants in no order. */
 static int scattered(unsigned i) { return (int)(i * 2654435761u) >> 3; }
 
 static void arms(text *t, unsigned n) {
@@ -205,7 +205,8 @@ static void sum(text *t, unsigned n) {
   repeat(t, ")", n);
 }
 
-/* As results of a function, of a branch, and of calls. Brackets nest no deeper than WIDE_SUM. */
+/* Tuples as results of a function, of a branch, and of calls. Brackets nest at most WIDE_SUM deep.
+ */
 static void wide_tuples(text *t, unsigned n) {
   enum { WIDE_SUM = 200 };
   put(t, "fn wide(x: i32) = (");
@@ -231,11 +232,11 @@ typedef struct form {
   const char *name;
   void (*write)(text *t, unsigned n);
   unsigned sizes[N_SIZES], quick;
-  bench_target ms; /* of the largest; none: only the growth has a target */
+  bench_target ms; /* of the largest size; none: only the growth has a target */
 } form;
 
 #define NO_TARGET {BENCH_UNBOUNDED, 0}
-/* Nesting ends at some 500: frontend/parse.c. */
+/* The parser limits nesting to some 500 of these forms (frontend/parse.c). */
 static const form forms[] = {
     {"functions", functions, {100, 200, 400}, 3, NO_TARGET},
     {"chain of calls", chain, {2500, 5000, 10000}, 9, NO_TARGET},
@@ -271,11 +272,12 @@ static const form *find_form(const char *name) {
   exit(2);
 }
 
-/* ---- a measurement: in a process of its own ---- */
+/* ---- one measurement, in a process of its own ---- */
 
 typedef struct measured {
-  double ms, mib; /* processor time; the most that was resident beyond what the open engine had */
-  double frontend, passes, emit, optimize, codegen; /* shares of the time on the clock */
+  double ms,
+      mib; /* processor time; the maximum of resident memory beyond that of the open engine */
+  double frontend, passes, emit, optimize, codegen; /* shares of the wall-clock time */
   double nodes, code;
 } measured;
 
@@ -290,7 +292,7 @@ static int measure_here(const form *f, unsigned n) {
   f->write(&t, n);
   setrlimit(RLIMIT_CPU, &(struct rlimit){MAX_SECONDS, MAX_SECONDS});
   const bench_options options = {.kind = HIA_ENGINE_JIT, .threads = 1, .merge_calls = true};
-  /* The first opens libraries. */
+  /* The first run opens libraries. */
   bench_program p =
       bench_open_text("one", "fn main(x: i32, y: i32) -> i32 = x / y", "main", &options);
   bench_close(&p);
@@ -353,7 +355,7 @@ static void print_row(const form *f, unsigned n, const measured *m, const measur
 static void measure_form(const char *self, const form *f, int runs) {
   static measured all[N_SIZES][MAX_RUNS];
   size_t n_sizes = bench_is_quick() ? 1 : N_SIZES;
-  /* In turn, so that a slower moment of the machine meets all sizes. */
+  /* In turn, so that a slow moment of the machine affects all sizes. */
   for (int r = 0; r < runs; r++)
     for (size_t k = 0; k < n_sizes; k++)
       all[k][r] = measure_once(self, f, bench_is_quick() ? f->quick : f->sizes[k]);

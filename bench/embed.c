@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Measures what embedding costs: calls from C, the time from an engine to its first result, sizes,
- * memory, and compile time beside clang's.
+ * memory, and compile time compared with clang's.
  *
  *   bench_embed [--quick | --check] [--runs N]
  *
@@ -481,7 +481,7 @@ static void print_memory(const char *what, double before, bench_target target) {
   printf(" %12.0f\n", resident_kib() - before);
 }
 
-/* Runs before all else, while the process has allocated nothing. */
+/* Runs first, before the process has allocated anything. */
 static void bench_memory(void) {
   const hia_allocator allocator = {count_alloc, count_resize, count_free, NULL};
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
@@ -517,7 +517,7 @@ static void bench_memory(void) {
   print_memory("all freed (LLVM stays open)", before, BENCH_AT_MOST(MAX_HELD));
 }
 
-/* ---- compile time beside clang's ---- */
+/* ---- compile time compared with clang's ---- */
 
 typedef struct source {
   const char *name, *ours, *in_c;

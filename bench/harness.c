@@ -84,7 +84,7 @@ void bench_print_target(const char *row, const char *column, double value, int d
   bool is_measured = !isnan(value);
   if (is_measured) snprintf(text, sizeof text, "%.*f", decimals, value);
   if (is_measured && target.bound != BENCH_UNBOUNDED) {
-    /* No target holds for small arguments. */
+    /* The targets are not for small arguments. */
     bool is_bad = !is_quick && is_missed(value, target);
     snprintf(bound, sizeof bound, "(%s %g)%s", word_of(target.bound), target.value,
              is_bad ? "!" : "");
@@ -129,7 +129,7 @@ int bench_end(void) {
 
 /* ---- programs ---- */
 
-/* `error` is read when the call that sets it is over. */
+/* `error` is read after the call that sets it. */
 static void check(hia_status status, hia_error *const *error) {
   if (status == HIA_OK) return;
   fflush(stdout);

@@ -15,12 +15,13 @@ double bench_median(double *values, size_t n);
 /* ---- options, targets, the end ---- */
 
 /* Takes an option that every benchmark has; false if it is another one. `--quick` runs small
- * arguments, to see that everything works; `--check` ends with status 1 if a target is missed. Both
- * together end the process with status 2, as no target holds for small arguments. */
+ * arguments, to check that everything works; with `--check` the benchmark ends with status 1 if a
+ * target is missed. Both together end the process with status 2, as the targets are not for small
+ * arguments. */
 bool bench_take_option(const char *option);
 bool bench_is_quick(void);
 
-/* A figure's target is stated where the figure is measured, and printed beside it. */
+/* A figure's target is stated where the figure is measured, and printed next to it. */
 typedef enum bench_bound { BENCH_UNBOUNDED, BENCH_MAX, BENCH_MIN } bench_bound;
 typedef struct bench_target {
   bench_bound bound;
@@ -37,8 +38,9 @@ typedef struct bench_target {
 void bench_print_target(const char *row, const char *column, double value, int decimals,
                         bench_target target);
 void bench_print_target_heading(const char *column);
-/* Prints a wrong result in a line of its own: the benchmark will end with status 1, with --check or
- * without. */
+/* Prints a wrong result on a line of its own. The benchmark then ends with status 1, with or
+ * without
+ * --check. */
 __attribute__((format(printf, 1, 2))) void bench_wrong(const char *format, ...);
 /* With --check, prints the rows that missed their targets. Returns the status for main. */
 int bench_end(void);
@@ -58,7 +60,7 @@ typedef struct bench_options {
   hia_engine_kind kind;
   unsigned threads;
   bool unchecked, count;
-  bool merge_calls; /* the default of users; comparisons turn it off */
+  bool merge_calls; /* on by default in hiaton; comparisons turn it off */
   bool always_fork;
   bool fuel; /* runs are metered, with more fuel than they can use */
   const char *disabled_passes;

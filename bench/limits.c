@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Measures what limits cost: the time from a cancel to the return of the run that it ends, the
- * safepoints that make it possible, fuel, bytes a frame, and the memory that a deep run leaves.
+ * safepoints that make it possible, fuel, bytes per frame, and the memory that a deep run leaves.
  *
  *   bench_limits [--quick | --check] [--cancels N]     (1000 of each program)
  *
@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The functions after `down` try to run long without a safepoint: a deep recursion on its way back;
+/* The functions after `down` try to run long without a safepoint: a deep recursion that returns;
  * calls of functions without safepoints; remainders, the slowest operation; many branches one after
  * the other; a tree of calls without recursion. */
 static const char text[] =
@@ -113,8 +113,8 @@ static const row rows[] = {
     {"expand: fib", HIA_ENGINE_EXPAND, 1, "fib", {50}, 1},
 };
 
-/* Without unrolling, so that there are as many frames as calls. The wait is long enough for the run
- * to be on its way back. Cancelled a tenth as often. */
+/* Without unrolling, so that there are as many frames as calls. After the wait the recursion is
+ * returning. These runs are cancelled a tenth as often. */
 static const row deep_rows[] = {
     {"3*10^6 frames", HIA_ENGINE_JIT, 1, "back", {3000000}, 1},
     {"10^7 frames", HIA_ENGINE_JIT, 1, "back", {10000000}, 1},
@@ -124,7 +124,7 @@ typedef struct requester {
   hia_cancel *cancel;
   clockid_t cpu;     /* processor time of the thread that runs */
   unsigned wait;     /* microseconds */
-  double at, cpu_at; /* when it was requested, in both clocks; milliseconds */
+  double at, cpu_at; /* the time of the request on both clocks; milliseconds */
 } requester;
 
 static void *request(void *user) {

@@ -1,15 +1,15 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Measures parallelism in native code: what latent forks cost on one thread, the throughput of
- * several threads beside that of as many sequential programs side by side, and both beside OpenMP's
- * tasks and oneTBB.
+ * several threads compared with that of the same number of sequential programs that run at the same
+ * time, and both compared with OpenMP's tasks and oneTBB.
  *
  *   bench_parallel [--quick | --check] [--runs N] [--shapes] [--only FUNCTION]
  *
  * --shapes leaves out the tables of threads and peers; --only takes one function, without peers.
  *
- * Each row is measured in rounds. In a round everything that the row compares has its turn, so that
- * a slow moment of the machine affects all alike. Equal calls are not merged: fib would not be work
- * for two threads. */
+ * Each row is measured in rounds. In a round each of the row's programs has its turn, so that a
+ * slow moment of the machine affects all of them. Equal calls are not merged: with merging fib
+ * would not be enough work for two threads. */
 #include "bench/harness.h"
 #include <inttypes.h>
 #include <pthread.h>
@@ -24,7 +24,7 @@ typedef struct row {
   const char *name; /* of the function */
   int32_t args[3], quick[3];
   size_t n_args;
-  double share; /* the target: P threads over P programs side by side */
+  double share; /* the target: P threads over P programs at the same time */
 } row;
 
 static const row rows[] = {
@@ -114,7 +114,7 @@ static double timed_threads(const bench_program *p, const row *r, verdict *v, ui
   return ms;
 }
 
-/* ---- programs side by side ---- */
+/* ---- several programs at the same time ---- */
 
 typedef struct copy {
   bench_program program; /* with an engine of its own */
@@ -135,7 +135,8 @@ static void *run_copy(void *arg) {
   return NULL;
 }
 
-/* Milliseconds a program when n run side by side: the reciprocal of the sum of their rates. */
+/* Milliseconds per program when n run at the same time: the reciprocal of the sum of their rates.
+ */
 static double timed_copies(copy *copies, unsigned n, verdict *v) {
   pthread_t threads[MAX_COPIES];
   pthread_barrier_t start;

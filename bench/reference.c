@@ -2,10 +2,10 @@
 /* The benchmark programs as a C programmer writes them; compiled by several compilers, each with
  * its own PREFIX, and linked into the harness.
  *
- * The time of such a small function depends by up to a third on its place in a line of the cache,
- * which is chance: it depends on what the linker has put before it. So each function exists several
- * times: the whole code begins PLACE times 16 bytes behind the beginning of a line, where 16 is the
- * compilers' alignment of functions. */
+ * The place of such a small function in a cache line changes its time by up to a third, and the
+ * place depends on the code that the linker happens to put before it. So each function exists
+ * several times: the whole code begins PLACE times 16 bytes behind the beginning of a line, where
+ * 16 is the compilers' alignment of functions. */
 #include <stdbool.h>
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* fib and tak with OpenMP tasks, written without a cut-off by hand: every call is a task.
+/* fib and tak with OpenMP tasks, without a manual cut-off: every call is a task.
  *
  *   PROGRAM fib|tak ARG ARG ARG THREADS    prints the result and the milliseconds of the second
  * call

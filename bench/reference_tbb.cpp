@@ -1,5 +1,5 @@
 // Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0
-// fib and tak with oneTBB's parallel_invoke, without a cut-off by hand; see reference_omp.c.
+// fib and tak with oneTBB's parallel_invoke, without a manual cut-off; see reference_omp.c.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>

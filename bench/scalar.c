@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The recursion benchmarks: checks that all engines return the papers' results, and measures them
- * beside the same programs in C.
+ * and the same programs in C.
  *
  *   bench_scalar [--quick | --check] [--only FUNCTION]     (only compares this one with C) */
 #include "bench/harness.h"
@@ -189,7 +189,7 @@ static double timed_reference(bench_reference f, const bench_row *row) {
   return ms;
 }
 
-/* The time of our whole call, by the clock of bench_reference_ms. */
+/* The time of a whole call of native code, by the clock of bench_reference_ms. */
 static double timed_native(const bench_program *p, const bench_row *row) {
   hia_run_stats used;
   double start = bench_cpu();
@@ -206,7 +206,7 @@ static unsigned long long calls_of(const bench_row *row) {
   return used.calls + 1; /* the call that the harness makes */
 }
 
-/* Medians of a C compiler's code, over the places where it lies (reference.c). */
+/* Medians of a C compiler's code, over its places (reference.c). */
 typedef struct peer {
   double typical, least, most; /* the median of all places, the fastest place, the slowest */
 } peer;

@@ -1,6 +1,6 @@
 # Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0
-# The benchmark harness: the public API alone, beside the same programs in C, compiled by each compiler
-# that is found. The references keep their own flags, whatever this build is. Each is built BENCH_PLACES
+# The benchmark harness: it uses the public API alone, and the same programs in C, compiled by each compiler
+# that is found. The references have their own flags in every build. Each is built BENCH_PLACES
 # times (harness.h).
 find_program(HIA_CLANG NAMES clang-19)
 find_program(HIA_GCC NAMES gcc-12 gcc)
@@ -38,7 +38,7 @@ set_source_files_properties(${references} PROPERTIES EXTERNAL_OBJECT TRUE GENERA
 
 # Parallel peers are programs of their own: two implementations of OpenMP do not fit into one process,
 # and their threads spin. A peer whose compiler or library is not installed is left out, and the
-# benchmark prints that. Each configuration checks again, so that installing it is enough.
+# benchmark prints that. Each run of CMake checks again, so it is enough to install it.
 set(peers "")
 function(hia_peer NAME COMPILER SOURCE PROBE)
   if(NOT ${COMPILER})

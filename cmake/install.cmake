@@ -22,7 +22,7 @@ set_target_properties(hiaton_program PROPERTIES EXPORT_NAME program)
 install(EXPORT hiatonTargets NAMESPACE hiaton:: DESTINATION ${hia_cmake_dir}
   COMPONENT hiaton_development)
 if(hia_plugin)
-  # Beside libhiaton, which opens it. No program links to it, so that -lhiaton_llvm is the archive.
+  # In the folder of libhiaton, which opens it. No program links to it, so -lhiaton_llvm is the archive.
   install(TARGETS ${hia_plugin} LIBRARY COMPONENT hiaton_runtime NAMELINK_SKIP)
 endif()
 if(HIA_LLVM)
@@ -37,8 +37,8 @@ endif()
 install(DIRECTORY include/hiaton DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   COMPONENT hiaton_development FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp" PATTERN "*.def")
 
-# Licence, pages and examples lie in share/doc/hiaton as they do in the tree, so that links between
-# them lead somewhere.
+# Licence, pages and examples have the same relative places in share/doc/hiaton as in the tree, so that
+# links between them are valid.
 install(FILES LICENSE NOTICE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT hiaton_runtime)
 install(FILES README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT hiaton_development)
 install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR}
@@ -104,7 +104,7 @@ endforeach()
 
 # ---- the manual page ----
 
-# Its options are what --help prints, so the program is run to make it.
+# Its options are the output of --help, so the program is run to make it.
 set(hia_man ${PROJECT_BINARY_DIR}/package/hiaton.1)
 add_custom_command(OUTPUT ${hia_man}
   COMMAND sh ${PROJECT_SOURCE_DIR}/cmake/package/man.sh $<TARGET_FILE:hiaton_program>
@@ -116,7 +116,7 @@ install(FILES ${hia_man} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT hiat
 
 # ---- completions of shells ----
 
-# In the folders and under the names that bash and zsh look for. The program prints them.
+# In the folders and under the names that bash and zsh search. The program prints them.
 foreach(shell bash zsh)
   set(hia_completion ${PROJECT_BINARY_DIR}/package/completion.${shell})
   add_custom_command(OUTPUT ${hia_completion}

@@ -1,15 +1,15 @@
 # Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0
 # Tests. Everything is run by ctest; labels: unit, diff, stress, cli, embed, docs, fuzz.
 #
-# Unit tests see internal symbols: they link the object files, not the shared libraries. One program
-# per tests/unit/test_*.c, so that a change rebuilds little and a crash stays where it happened.
+# Unit tests use internal symbols: they link the object files, not the shared libraries. There is one
+# program per tests/unit/test_*.c, so that a change rebuilds little and a crash ends one program.
 
-# In slow configurations, tests over many cases run one of so many.
+# In slow configurations, tests of many cases run one in this many.
 set(test_share 1)
 if(HIA_SANITIZE OR HIA_STRESS)
   set(test_share 4)
 endif()
-# Random programs and graphs: every configuration has others, since the seed is all that makes them.
+# Random programs and graphs: every configuration has its own seeds, and so its own programs.
 set(random_programs 300)
 if("thread" IN_LIST HIA_SANITIZE)
   set(random_seed 20002)
@@ -27,8 +27,8 @@ set(HIA_RANDOM_SEED ${random_seed} CACHE STRING "The seed of the first of them")
 find_path(CRITERION_INCLUDE criterion/criterion.h)
 find_library(CRITERION_LIBRARY criterion)
 
-# What internal test programs link: all objects but LLVM's half, in an archive, so that a program
-# holds only what it uses ...
+# Internal test programs link all objects except those that need LLVM, in an archive, so that a program
+# contains only what it uses ...
 add_library(hia_internal STATIC $<TARGET_OBJECTS:hia_rt_objects> $<TARGET_OBJECTS:hia_core_objects>)
 target_link_libraries(hia_internal PUBLIC hia_flags ${CMAKE_DL_LIBS} ${HIA_FFI_LIBRARY})
 target_compile_definitions(hia_internal INTERFACE
@@ -43,7 +43,7 @@ if(HIA_LLVM)
   target_include_directories(hia_internal_native SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS})
 endif()
 
-# What tests share. Each program takes from the archive what it uses.
+# The helpers of tests, in an archive, from which each program takes what it uses.
 file(GLOB test_helpers CONFIGURE_DEPENDS tests/unit/helper*.c)
 add_library(hia_test_helpers STATIC EXCLUDE_FROM_ALL ${test_helpers})
 target_link_libraries(hia_test_helpers PUBLIC hia_internal)

@@ -10,15 +10,15 @@
 #   hiaton_add_object(formulas formulas.hia)
 #   target_link_libraries(host PRIVATE formulas)      # and in C: #include "formulas.h"
 #
-# It is a static library of one object. What links it finds the header, which is called as FILE is
-# unless HEADER says otherwise, and is linked to hiaton::runtime, or with STATIC_RUNTIME to
-# hiaton::runtime_static. The object is made anew when FILE or hiaton changes, and what links it is
-# linked anew.
+# It is a static library of one object. A target that links it finds the header, named HEADER or by
+# default like FILE, and is linked to hiaton::runtime, or with STATIC_RUNTIME to
+# hiaton::runtime_static. When FILE or hiaton changes, the object is made again, and the targets that
+# link it are linked again.
 #
 # FUNCTIONS: `--fn` for each; without them all functions whose types are known. PREFIX, CPU and
-# PARALLEL: as in docs/aot.md; CPU is that of the machine that builds unless it is given. OPTIONS:
-# further words for `hiaton build`. Functions of the host that the program declares are for what links
-# it to define: target_link_libraries(NAME INTERFACE library-that-has-them).
+# PARALLEL: as in docs/aot.md; the default CPU is that of the machine that builds. OPTIONS:
+# further words for `hiaton build`. Host functions that the program declares have to be defined by a
+# target that links it: target_link_libraries(NAME INTERFACE library-that-has-them).
 function(hiaton_add_object name file)
   cmake_parse_arguments(PARSE_ARGV 2 arg "PARALLEL;STATIC_RUNTIME" "PREFIX;HEADER;CPU"
                         "FUNCTIONS;OPTIONS")
@@ -67,7 +67,7 @@ function(hiaton_add_object name file)
   set_source_files_properties("${header}" PROPERTIES GENERATED TRUE)
 
   add_library(${name} STATIC "${object}" "${header}")
-  # A linker of some language, which no library of objects alone has by itself.
+  # The language of the linker, which CMake cannot find out for a library of objects alone.
   get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
   set(language CXX)
   if("C" IN_LIST languages)

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0
-# Writes hiaton.1: its text, with what --help says in place of the lines @COMMANDS@.
+# Writes hiaton.1: its text, with the output of --help in place of the lines @COMMANDS@.
 #
 #   man.sh HIATON TEXT RESULT
 set -eu

@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* bench_json HIATON SOURCE-DIR FOLDER-TO-WRITE-TO [--no-native]: reads back what `hiaton bench
- * --json` prints. */
+/* bench_json HIATON SOURCE-DIR FOLDER-TO-WRITE-TO [--no-native]: reads back the output of
+ * `hiaton bench --json`. */
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ static void check(bool holds, const char *what, const char *command) {
   printf("FAILED: %s: %s\n", command, what);
 }
 
-/* Runs `hiaton bench WORDS --json`. Answers what it printed, if that is JSON and nothing else. */
+/* Runs `hiaton bench WORDS --json`. Returns its output, if that is JSON and nothing else. */
 static json_t *run(const char *words, int *exit_status) {
   char command[1024];
   snprintf(command, sizeof command, "'%s' bench %s --json 2>/dev/null", hiaton, words);
@@ -33,7 +33,7 @@ static json_t *run(const char *words, int *exit_status) {
   return root;
 }
 
-/* A series of n times that add up. */
+/* Checks a series of n times: the samples and the figures computed from them. */
 static bool is_series(json_t *series, json_int_t n) {
   json_int_t median, fastest, slowest;
   json_t *samples, *sample;
@@ -119,13 +119,13 @@ static void whole(const char *sources, const char *engines, const char *const *n
         median_of(json_array_get(results, i - i % 2), "run_ns") / median_of(row, "run_ns");
     check(is_near(speed_up, ratio), "speed_up", words);
     check(is_near(efficiency, ratio / (double)threads), "efficiency", words);
-    /* fib(n) makes 2 fib(n + 1) - 1 calls, the first one among them, where fib(0) is 1. */
+    /* With fib(0) = 1, fib(n) makes 2 fib(n + 1) - 1 calls, the first one included. */
     if (counts) check(calls == 2 * 233 - 1 && rounds == 0, "calls, rounds", words);
   }
   json_decref(root);
 }
 
-/* A long result is there whole; an even number of runs has a median too. */
+/* A long result is complete; an even number of runs has a median too. */
 static void tuple(const char *folder) {
   char path[1024], words[2048], wanted[1024] = "(";
   snprintf(path, sizeof path, "%s/bench_json.hia", folder);

@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* The targets of benchmarks, beside figures that are not measured: what is printed, which rows are
- * named by `--check`, and the exit status. bench_targets.sh runs it.
+/* The targets of benchmarks, with figures that are not measured: the output, the rows that
+ * `--check` names, and the exit status. bench_targets.sh runs it.
  *
  *   bench_targets held|missed|absent|wrong [--quick] [--check] */
 #include "bench/harness.h"

@@ -1,7 +1,8 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* check_json HIATON SOURCE-DIR FOLDER-TO-WRITE-TO: reads back what `hiaton check --json` prints, of
- * every wrong program of tests/errors and every example: one document, of the fields that
- * docs/errors.md lists and no others, which says what `hiaton check` says to people. */
+/* check_json HIATON SOURCE-DIR FOLDER-TO-WRITE-TO: reads back the output of `hiaton check --json`
+ * for every wrong program of tests/errors and every example. It must be one document, with the
+ * fields that docs/errors.md lists and no others, and the same messages as those of `hiaton check`.
+ */
 #include <glob.h>
 #include <jansson.h>
 #include <stdarg.h>
@@ -23,7 +24,7 @@ static void check(bool holds, const char *what, const char *program) {
   printf("FAILED: %s: %s\n", program, what);
 }
 
-/* What `hiaton check WORDS` prints, to be freed. */
+/* The output of `hiaton check WORDS`, which the caller frees. */
 static char *output_of(const char *words, int *exit_status) {
   char command[2048];
   snprintf(command, sizeof command, "'%s' check %s", hiaton, words);
@@ -38,7 +39,7 @@ static char *output_of(const char *words, int *exit_status) {
   return text;
 }
 
-/* The document, if that is JSON and nothing else. */
+/* The document, if the output is JSON and nothing else. */
 static json_t *document_of(const char *words, int *exit_status) {
   char *text = output_of(words, exit_status);
   json_t *root = text ? json_loads(text, 0, NULL) : NULL;
@@ -46,7 +47,7 @@ static json_t *document_of(const char *words, int *exit_status) {
   return root;
 }
 
-/* Moves *at behind the next place where these words stand; false if there is none. */
+/* Moves *at behind the next occurrence of these words; false if there is none. */
 static bool __attribute__((format(printf, 2, 3))) follows(const char **at, const char *fmt, ...) {
   char words[4096];
   va_list args;
@@ -63,7 +64,7 @@ static bool is_number_or_null(json_t *x) {
   return json_is_null(x) || (json_is_integer(x) && json_integer_value(x) > 0);
 }
 
-/* "file:line:column: ", as far as that is known. */
+/* "file:line:column: ", as far as these are known. */
 static void write_place(char *place, size_t size, json_t *file, json_t *line, json_t *column) {
   char position[64] = "";
   if (json_is_integer(line))
@@ -86,7 +87,7 @@ static bool is_note(json_t *note, const char **at) {
   return follows(at, "%s", place) && follows(at, "%s", message);
 }
 
-/* One mistake, which stands in the text from *at on. */
+/* One diagnostic, which is in the text from *at on. */
 static bool is_diagnostic(json_t *d, const char **at) {
   json_t *file, *line, *column, *end, *hint, *notes, *note;
   const char *severity, *code, *message;
@@ -111,7 +112,7 @@ static bool is_diagnostic(json_t *d, const char **at) {
   return true;
 }
 
-/* The document of a program, which `words` are, and what people are told. */
+/* Compares the document for the program that `words` name with the text for people. */
 static void agrees(const char *words, const char *name, bool is_wrong) {
   char with_json[1024], plain[1024];
   snprintf(with_json, sizeof with_json, "--json %s", words);
@@ -157,7 +158,7 @@ static void all_of(const char *sources, const char *pattern, bool is_wrong) {
   globfree(&found);
 }
 
-/* Every field of a program with two mistakes, by hand. */
+/* Every field for a program with two errors, written by hand. */
 static void by_hand(const char *folder) {
   char path[512], words[600];
   snprintf(path, sizeof path, "%s/check_json.hia", folder);
@@ -184,7 +185,7 @@ static void by_hand(const char *folder) {
   remove(path);
 }
 
-/* More mistakes than are listed. */
+/* More errors than are listed. */
 static void many(const char *folder) {
   char path[512], words[600];
   snprintf(path, sizeof path, "%s/check_json.hia", folder);

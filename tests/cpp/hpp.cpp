@@ -66,7 +66,7 @@ static void calls(const hiaton::engine &engine, const hiaton::module &module) {
   CHECK(fib.call<std::int64_t>(engine, 2).status() == HIA_ARGUMENT);
   CHECK(turn.call<nested>(engine, t, 0.25).status() == HIA_ARGUMENT);
   CHECK(module.function("id").value().call<double>(engine, 2.5).value() == 2.5);
-  // What the program does wrong.
+  // Failures of the program.
   hiaton::result<std::int64_t> failed =
       module.function("stop").value().call<std::int64_t>(engine, std::int64_t(9));
   CHECK(!failed && failed.status() == HIA_FAILED && failed.error().fail_code() == 9);
@@ -90,7 +90,7 @@ static void calls(const hiaton::engine &engine, const hiaton::module &module) {
         timeline.dropped() == 0);
   hiaton::value tuple = hiaton::value::of(engine, t);
   CHECK(tuple.format() == "(1.5, (41, true))" && tuple.as<nested>().value() == t);
-  // Functions of the host.
+  // Host functions.
   CHECK(module.function("half").value().call<double>(engine, 5.0).value() == 2.5);
   CHECK(module.function("noted").value().call<std::int64_t>(engine, std::int64_t(3)).value() ==
             14 &&
@@ -132,7 +132,7 @@ static void entries(const hiaton::engine &engine, const hiaton::module &module) 
   CHECK((none() == std::tuple<std::int32_t, double>(7, 0.5)));
   auto half = module.function("half").value().entry<double(double)>().value();
   CHECK(half(context, 3.0).value() == 1.5);
-  // Signatures that are not the function's.
+  // Wrong signatures.
   CHECK(fib.entry<std::int64_t(std::int32_t)>().status() == HIA_ARGUMENT);
   CHECK(fib.entry<std::int32_t(std::int64_t)>().status() == HIA_ARGUMENT);
   CHECK(fib.entry<std::int32_t()>().status() == HIA_ARGUMENT);

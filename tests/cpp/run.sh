@@ -23,7 +23,7 @@ t() {
 
 # ---- the tests ----
 
-# A second file with the same header: what it defines is inline.
+# A second file with the same header: all its definitions are inline.
 echo '#include <hiaton/hiaton.hpp>' >"$work/second.cpp"
 for options in '-std=c++17' '-std=c++20 -O2' '-std=c++17 -fno-exceptions -fno-rtti'; do
   # shellcheck disable=SC2086 # words

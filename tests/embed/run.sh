@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0
-# Runs an example: it must end with 0 and print what stands at the head of its source, between the
+# Runs an example: it must end with 0 and print the text at the head of its source, between the
 # line "prints:" and the end of the comment.
 #
 #   run.sh PROGRAM SOURCE

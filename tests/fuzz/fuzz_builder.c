@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* libFuzzer target: any calls of the builder. What it lets through is a program, unless a function
- * of it cannot end; a mistake stays what it was, and what was built until then can be printed.
- * Printed twice it is the same text, and as a module of its own the same program. */
+/* libFuzzer target: any calls of the builder. Calls without a mistake make a program, unless one of
+ * its functions cannot end. A mistake remains the builder's error, and the program so far can be
+ * printed. Printing twice gives the same text, and that text is the same program as a module. */
 #include "tests/unit/helper_calls.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ static void must(bool holds, const char *what, const char *text) {
   abort();
 }
 
-/* Bytes decide; when there are no more, what has begun ends without another mistake. */
+/* The bytes decide; after the last one the open blocks are ended without another mistake. */
 typedef struct input {
   const uint8_t *at, *end;
 } input;

@@ -1,9 +1,9 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* libFuzzer target: any bytes are an image or are refused; what is accepted can be run: it ends,
- * fails, or is ended, in both engines, and touches nothing that is not its own.
+/* libFuzzer target: any bytes are an image or are refused. An image that is accepted can be run by
+ * both engines: the run succeeds, fails, or is ended, and accesses only its own memory.
  *
- * Bytes as they come are refused for their hash, nearly all of them. So they are loaded twice: as
- * they are, and with the head that they would need. */
+ * Nearly all inputs are refused for their hash. So each is loaded twice: as it is, and with a
+ * corrected head. */
 #include "runtime/image/loaded.h"
 #include "runtime/interp/run.h"
 #include <pthread.h>
@@ -13,7 +13,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* What ends a run that goes on: a thread that counts to 20 ms. */
+/* Ends long runs: a thread that counts to 20 ms. */
 typedef struct guard {
   pthread_mutex_t lock;
   pthread_cond_t over;
@@ -61,11 +61,11 @@ static void run(const hia_loaded *image, uint32_t entry) {
   free(words);
 }
 
-/* ---- a host for images that call one: any function of any signature is there ---- */
+/* ---- a host for images with host functions: it has every function, of every signature ---- */
 
 static void nothing(void) {}
 
-/* Every third may fail, which is refused unless the image says so too. */
+/* Every third function may fail, which is refused unless the image also says so. */
 static bool find_host(void *user, uint32_t number, const char *name, hia_host_target *target) {
   (void)user;
   *target = (hia_host_target){.function = nothing, .returns_status = number % 3 == 2};

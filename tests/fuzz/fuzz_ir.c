@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* libFuzzer target: any bytes are a graph or are refused. A graph comes back as it was printed, in
- * every state; the passes take a verified graph and leave one; what they leave becomes an image
- * that the loader takes, and both engines run it to the same end. */
+/* libFuzzer target: any bytes are a graph or are refused. A graph that is printed and read again is
+ * the same, in every state. The passes leave a verified graph verified. The result becomes an image
+ * that the loader accepts, and both engines run it with the same outcome. */
 #include "graph/graph.h"
 #include "runtime/interp/run.h"
 #include "runtime/runtime.h"
@@ -29,8 +29,7 @@ static void round_trip(hia_comp *comp, hia_types *types, const hia_graph *g) {
        "prints differently the second time", second.data);
 }
 
-/* ---- functions of the host: whatever a graph declares, its results are a hash of its arguments
- * ---- */
+/* ---- host functions: the results of every declared function are a hash of its arguments ---- */
 
 static size_t host_size(const hia_host_signature *signature) { return sizeof *signature; }
 
@@ -108,8 +107,8 @@ static hia_status run(engine_run engine, const hia_loaded *image, uint32_t entry
   return status;
 }
 
-/* Every root, with arguments that are neither 0 nor large. `is_settled`: its results follow from
- * what the ops mean. */
+/* Runs every root, with arguments that are neither 0 nor large. `is_settled`: the meaning of the
+ * ops determines its results. */
 static void run_all(const hia_loaded *image, bool is_settled) {
   for (uint32_t entry = 0; entry < hiaR_image_n_exports(image); entry++) {
     const hia_export *export = hiaR_image_export(image, entry);
@@ -125,7 +124,7 @@ static void run_all(const hia_loaded *image, bool is_settled) {
     hia_failure interp, expand;
     hia_status one = run(hiaR_interp_run, image, entry, args, a, &interp);
     hia_status other = run(hiaR_expand_run, image, entry, args, b, &expand);
-    /* One may have come to a limit that the other has not. */
+    /* One engine may have reached a limit that the other has not reached. */
     if (one >= HIA_MEMORY || other >= HIA_MEMORY || !is_settled) continue;
     must(one == other && interp.code == expand.code, "the engines end differently",
          export->signature);
@@ -134,7 +133,8 @@ static void run_all(const hia_loaded *image, bool is_settled) {
   }
 }
 
-/* No word that may be any word: a program made by the compiler never looks at one. */
+/* True if the graph has no `undef` or join. The word of an `undef` may be any; programs made by the
+ * compiler never use one. */
 static bool is_settled(const hia_graph *g) {
   for (uint32_t f = 0; f < g->fns.len; f++)
     for (hia_node_id n = 0; n < g->fns.data[f]->nodes.len; n++) {
@@ -187,7 +187,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
       }
     }
   }
-  /* A graph that is refused is no throw: only a lack of memory is. */
+  /* A refused graph does not throw: only a lack of memory does. */
   must(comp.status == HIA_OK || comp.status == HIA_MEMORY, "threw", comp.message);
   hiaR_comp_free(&comp);
   return 0;

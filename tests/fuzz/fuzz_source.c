@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* libFuzzer target: any bytes are a program or are rejected, with errors that say where. A program
- * that checks must also come through the compiler: its tree and its graphs are dumped. */
+/* libFuzzer target: any bytes are a program or are rejected, with errors that have positions. A
+ * program that checks must also compile: its tree and its graphs are dumped. */
 #include <hiaton/hiaton.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,7 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                  {HIA_STAGE_STATIC, HIA_FORMAT_TEXT},
                  {HIA_STAGE_STATIC, HIA_FORMAT_DOT}};
     for (size_t i = 0; i < sizeof dumps / sizeof *dumps; i++) {
-      /* No function with all its types: HIA_ARGUMENT; anything else is a defect. */
+      /* HIA_ARGUMENT: no function has all its types. Any other status is a bug. */
       hia_dump_options dump = HIA_DUMP_OPTIONS_INIT;
       dump.stage = dumps[i].stage;
       dump.format = dumps[i].format;

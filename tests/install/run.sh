@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0
-# Installs the build, moves what was installed, and builds and runs programs against it as strangers do:
-# with find_package and with pkg-config, in C and C++, against the shared libraries and the static ones.
+# Installs the build, moves the installation, and builds and runs programs against it as users do: with
+# find_package and with pkg-config, in C and C++, against the shared libraries and the static ones.
 #
 #   run.sh CMAKE GENERATOR BUILD-DIR SOURCE-DIR CC CXX|- [--no-native]
 set -u
@@ -44,7 +44,7 @@ none 'DESTDIR: and nothing beside them' "$(find "$work/staged" -type f -not -pat
 mv "$work/first" "$work/moved"
 prefix=$work/moved
 libraries=$(dirname "$(find "$prefix" -name libhiaton.so)")
-# As a path, which the sources' may be a part of: with sources in /hiaton, ${prefix}/lib/cmake/hiaton/ is fine.
+# The sources' folder as a whole path: with sources in /hiaton, ${prefix}/lib/cmake/hiaton/ is no reference to it.
 none 'no installed file names the sources, the build or the first prefix' \
   "$(grep -rlaP -e "(?<![\w}).-])(\Q$sources/\E|\Q$build\E|\Q$work/first\E)" "$prefix")"
 none 'all public headers' "$(diff <(cd "$sources/include" && find . -type f | sort) <(cd "$prefix/include" && find . -type f | sort))"
@@ -95,7 +95,7 @@ t 'the component hiaton_runtime: is enough to run' \
 
 # ---- other folders ----
 
-# Configured only: what is generated then has the paths in it.
+# Configured only: the generated files already contain the paths.
 configured() { # NAME CMAKE-ARGUMENT...
   local name=$1
   shift
@@ -129,7 +129,7 @@ else
   skipped=$((skipped + 1))
 fi
 
-# ---- what shells complete ----
+# ---- completion of shells ----
 
 for shell in bash zsh; do
   file=$prefix/share/bash-completion/completions/hiaton
@@ -166,7 +166,7 @@ none 'find_package: the shared one needs the shared libraries' \
 none 'find_package: the static ones need nothing of ours' \
   "$(readelf -d "$work/project/moved/use_static" | grep 'NEEDED.*hiaton')"
 if [ $native = yes ]; then
-  # A formula that changes is compiled and linked anew; nothing else is, and nothing is if nothing has changed.
+  # A formula that changes is compiled and linked again, and nothing else is; without a change nothing is built.
   rm -rf "$work/consumer" && cp -r "$consumer" "$work/consumer"
   again() { consumer=$work/consumer project project/again -DCMAKE_PREFIX_PATH="$prefix" -DWITH_CXX=OFF -DWITH_NATIVE=ON; }
   times() { find "$work/project/again" -type f \( -name 'use_*' -o -name '*.o' \) -printf '%p %T@\n' | sort; }
@@ -217,7 +217,7 @@ fi
 
 # ---- ThreadSanitizer ----
 
-# A host that is instrumented, with libraries that are not.
+# An instrumented host, with libraries that are not instrumented.
 if [ $native = yes ] && "$cc" -fsanitize=thread "$sources/tests/install/tsan.c" -fsyntax-only -I"$prefix/include" &&
   echo 'int main(void) { return 0; }' >"$work/empty.c" && "$cc" -fsanitize=thread "$work/empty.c" -o "$work/empty" &&
   "$work/empty"; then
@@ -275,7 +275,7 @@ done
 
 # ---- docs/aot.md: how compiled programs are linked ----
 
-# Each line of its blocks ```sh is run, and after each the program that it makes.
+# Runs each line of its blocks ```sh, and after each line the program that it has made.
 mkdir "$work/link"
 cp "$sources/examples/fib.hia" "$work/link/"
 cat >"$work/link/main.c" <<'END'
@@ -335,7 +335,7 @@ if [ $native = yes ]; then
     esac
     t "docs/aot.md: $line" env PATH="$prefix/bin:$PATH" CC="$cc" PREFIX="$prefix" bash -c "cd '$work/link' && $command"
     [[ $line == *'-o main'* ]] || continue
-    # Where the program itself is linked to the shared runtime it is for its host to find it.
+    # If the program itself is linked to the shared runtime, LD_LIBRARY_PATH finds it.
     path=
     grep -q 'NEEDED.*libhiaton_rt' <(readelf -d "$work/link/main") && path=$libraries
     t "docs/aot.md: $line: runs" bash -c \
@@ -344,7 +344,7 @@ if [ $native = yes ]; then
   none 'a library finds its runtime by itself' \
     "$(readelf -d "$work/link/libfib.so" | grep -qF "(RUNPATH)            Library runpath: [\$ORIGIN:$libraries]" ||
       readelf -d "$work/link/libfib.so")"
-  # In its own folder it comes first: what is given away together.
+  # The library's own folder comes first, for libraries that are distributed together.
   mkdir "$work/together"
   cp "$work/link/libfib.so" "$work/together/"
   cp -P "$libraries"/libhiaton_rt.so* "$work/together/"
@@ -353,7 +353,7 @@ else
   skipped=$((skipped + 1))
 fi
 
-# ---- what the documentation shows ----
+# ---- the examples of the documentation ----
 
 # host.c is the program in the head of the public header. In README.md and docs/: blocks ```cmake are
 # projects, lines `$ cc host.c` in blocks ```console are commands.
@@ -391,7 +391,7 @@ for file in "$sources"/README.md "$sources"/docs/*.md; do
           shown=$((shown + 1))
           if [ $native = no ] && [[ $arguments == *hiaton_llvm* ]]; then skipped=$((skipped + 1)); continue; fi
           t "$where: cc $arguments" bash -c "cd '$work/docs' && '$cc' $arguments"
-          # A program without native compilation says so and fails.
+          # A program without native compilation prints that and fails.
           if [ $native = yes ] && [[ $arguments != *-static\ * ]]; then
             t "$where: runs" env LD_LIBRARY_PATH="$(pkg-config --variable=libdir hiaton)" "$work/docs/host"
           fi

@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* A host for ThreadSanitizer: threads share an engine and a function, native and interpreted, with
- * workers, functions of the host, an allocator and a thread pool of the host's, cancels, deadlines
- * and a timeline. With the word `race` it has a race of its own besides. */
+ * workers, host functions, the host's own allocator and thread pool, cancels, deadlines
+ * and a timeline. With the argument `race` it also has a race of its own. */
 #include <hiaton/hiaton.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -22,7 +22,7 @@ static hia_module *module;
 static hia_function *fib, *noted, *spin;
 static hia_cancel *cancel;
 static hia_timeline *timeline;
-static int shared; /* the race's */
+static int shared; /* the variable of the race */
 static atomic_int n_bytes, n_started, n_wrong;
 
 static int64_t pure(int64_t x) { return x + 1; }

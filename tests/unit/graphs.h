@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Small graphs as text, and what most graph tests begin with. */
+/* Small graphs as text, and the preparations of most graph tests. */
 #ifndef HIA_TEST_GRAPHS_H
 #define HIA_TEST_GRAPHS_H
 
@@ -179,8 +179,8 @@ static inline void env_init(env *e) {
   hiaG_types_init(&e->types, &e->comp);
 }
 
-/* Statements that must not throw. There is no handler, so a throw aborts, and the test with it:
- * setjmp here would make every variable of a test suspect to the compiler. */
+/* Statements that must not throw. There is no handler, so a throw aborts the test. (With setjmp
+ * here, compilers would warn about the variables of every test.) */
 #define NO_THROW(e, ...)                                                                           \
   do {                                                                                             \
     (e)->comp.armed = false;                                                                       \

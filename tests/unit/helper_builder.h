@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Programs made by the builder, for its tests: a builder with its engine, what it prints, what it
- * makes runs. */
+/* Programs made by the builder, for its tests: a builder with its engine, its text, and runs of the
+ * module that it makes. */
 #ifndef HIA_HELPER_BUILDER_H
 #define HIA_HELPER_BUILDER_H
 

@@ -10,7 +10,7 @@ typedef struct caller {
   hia_builder *b;
   calls_draw *draw;
   void *user;
-  value pool[POOL]; /* made last, of those whose blocks are open */
+  value pool[POOL]; /* the newest values whose blocks are open */
   uint32_t n_pool;
   struct {
     int kind; /* 0 a body, 1 an `if`, 2 its `else`, 3 a loop, 4 its round */

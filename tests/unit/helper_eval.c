@@ -51,7 +51,7 @@ static hia_status failed(evaluation *e, const frame *f, hia_loc_id loc, hia_stat
   return status;
 }
 
-/* Something that no correct program's result depends on, in canonical form. */
+/* A word of `undef`, in canonical form: no correct program's result depends on it. */
 static hia_word junk(evaluation *e, hia_dtype type) {
   e->undef = e->undef * 6364136223846793005u + 1442695040888963407u;
   uint64_t bits = e->undef >> 11;
@@ -98,7 +98,7 @@ static bool end_fork(evaluation *e, frame *f, hia_node_id n) {
   return is_stolen;
 }
 
-/* The call, with the arguments that it was forked with. */
+/* Makes the call of a fork, with the arguments of the fork. */
 static hia_status join_fork(evaluation *e, frame *f, hia_node_id n) {
   const hia_node *node = &f->fn->nodes.data[n];
   noted_call *call = f->stolen;

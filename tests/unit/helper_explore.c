@@ -12,9 +12,10 @@
 
 typedef enum state { READY, BLOCKED, DONE } state;
 
-/* A switch for every operation, a million executions: swapcontext, which asks the kernel for the
- * signal mask, would take a minute. It only begins a stack; from then on these do. What jumps, or
- * is jumped to, must not be inlined, and a sanitizer must not follow it. */
+/* There is a switch for every operation, in a million executions. swapcontext would take a minute,
+ * since it reads the signal mask from the kernel. It is only used to begin a stack; after that
+ * these functions switch. Functions that jump, or to which they jump, must not be inlined, and a
+ * sanitizer must not instrument them. */
 typedef void *place[5];
 #ifdef __clang__
 #define APART __attribute__((noinline, no_sanitize("address", "undefined")))
@@ -26,26 +27,26 @@ typedef struct participant {
   char *stack;
   place start, at; /* where its body begins; where it stopped */
   state state;
-  const volatile void *word; /* BLOCKED: where */
-  uint64_t seen;             /* hash of what it was told */
+  const volatile void *word; /* BLOCKED: the word that it is blocked on */
+  uint64_t seen;             /* hash of the values that it has read */
 } participant;
 
-/* A point at which somebody was chosen. */
+/* A point at which a participant was chosen. */
 typedef struct choice {
-  uint8_t left; /* set of participants that are to be chosen yet */
+  uint8_t left; /* the set of participants that are still to be chosen here */
   uint8_t chosen;
 } choice;
 
 static struct {
   const explore_case *c;
   participant who[EXPLORE_MAX];
-  uint32_t running; /* EXPLORE_MAX: nobody, or to its first operation only */
+  uint32_t running; /* EXPLORE_MAX: none, or one before its first operation */
   place explorer;
   choice choices[MAX_STEPS];
   uint32_t n_known, at; /* choices that this execution repeats; the next one */
   const char *problem;
-  bool is_starting; /* participants go to their first operations */
-  bool is_seen;     /* the execution came to a state that was seen before */
+  bool is_starting; /* participants run up to their first operations */
+  bool is_seen;     /* the execution has reached a state that was seen before */
   struct {
     uintptr_t p;
     size_t size;
@@ -56,7 +57,7 @@ static struct {
   size_t n_states, capacity;
 } e;
 
-/* Elsewhere everything may be changed before `go` comes back. */
+/* Other participants run, and may change everything, before `go` returns. */
 static APART _Noreturn void jump(void **to) {
   __asm__ volatile("" ::: "memory");
   __builtin_longjmp(to, 1);
@@ -105,7 +106,7 @@ static void grow(void) {
   free(old);
 }
 
-/* False: it is there already. */
+/* False if the state is already in the table. */
 static bool add_state(uint64_t hash) {
   if (2 * e.n_states >= e.capacity) grow();
   size_t i = find(hash);
@@ -117,13 +118,13 @@ static bool add_state(uint64_t hash) {
 
 /* ---- an execution ---- */
 
-/* Nobody can go on. */
+/* No participant can continue. */
 static void finish(void) {
   for (uint32_t i = 0; i < e.c->n; i++)
     if (e.who[i].state != DONE) e.problem = "somebody is never woken";
 }
 
-/* Who is next; EXPLORE_MAX: the execution ends here. */
+/* The participant to run next; EXPLORE_MAX if the execution ends here. */
 static uint32_t choose(void) {
   if (e.problem) return EXPLORE_MAX;
   if (e.at == MAX_STEPS) {
@@ -148,7 +149,7 @@ static uint32_t choose(void) {
   return now->chosen;
 }
 
-/* The one that runs stops here until it is chosen. */
+/* The running participant stops here until it is chosen again. */
 static void pass_on(participant *self) {
   e.running = choose();
   void **to = e.running == EXPLORE_MAX ? e.explorer : e.who[e.running].at;
@@ -158,7 +159,7 @@ static void pass_on(participant *self) {
 void explore_check(bool ok, const char *what) {
   if (ok || e.problem) return;
   e.problem = what;
-  if (e.running < EXPLORE_MAX) pass_on(&e.who[e.running]); /* which never comes back */
+  if (e.running < EXPLORE_MAX) pass_on(&e.who[e.running]); /* which does not return */
 }
 
 void explore_step(const volatile void *p) {
@@ -183,7 +184,7 @@ void explore_block(const volatile void *p) {
   self->state = BLOCKED;
   self->word = p;
   pass_on(self);
-  explore_saw(0); /* that it goes on: or that would be no new state */
+  explore_saw(0); /* that it was woken: this makes a new state */
 }
 
 void explore_wake(const volatile void *p) {
@@ -200,7 +201,7 @@ void explore_gone(const void *p, size_t size) {
   e.gone[e.n_gone++].size = size;
 }
 
-/* Comes here again for each execution: nothing that is on the stack before is changed. */
+/* Each execution starts here again, with the stack below unchanged. */
 static APART void run_body(void) {
   if (__builtin_setjmp(e.who[e.running].start) == 0) jump(e.explorer);
   e.c->body[e.running]();
@@ -232,7 +233,7 @@ static void execute(void) {
   e.running = EXPLORE_MAX;
   memset(e.c->memory, 0, e.c->size);
   e.c->begin();
-  /* What comes before its first operation is nobody else's business. */
+  /* The code before its first operation is independent of other participants. */
   e.is_starting = true;
   for (uint32_t i = 0; i < e.c->n; i++) {
     e.who[i].state = READY;

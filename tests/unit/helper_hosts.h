@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* What the tests of host functions share: engines of every kind, functions that write down that
- * they were called, and programs with the calls that they must make. Without Criterion, so that it
+/* Shared by the tests of host functions: engines of every kind, host functions that record their
+ * calls, and programs with the calls that they must make. Without Criterion, so that it
  * runs under ThreadSanitizer too. */
 #ifndef HELPER_HOSTS_H
 #define HELPER_HOSTS_H
@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- what was called ---- */
+/* ---- recorded calls ---- */
 
 typedef struct record {
   pthread_mutex_t lock;
@@ -27,18 +27,18 @@ static inline void note(record *r, int32_t n) {
   pthread_mutex_unlock(&r->lock);
 }
 
-/* extern impure fn note(n: i32) -> i32: the same number again */
+/* extern impure fn note(n: i32) -> i32: returns n */
 static inline int32_t host_note(void *user, int32_t n) {
   note(user, n);
   return n;
 }
-/* extern impure fn stop(n: i32) -> i32: fails, as nothing that is known */
+/* extern impure fn stop(n: i32) -> i32: fails, with a number that is no status */
 static inline int32_t host_stop(void *user, int32_t n, int32_t *result) {
   note(user, n);
   *result = 7;
   return 1000;
 }
-/* extern impure fn check(n: i32) -> i32: could fail, but does so for 13 only */
+/* extern impure fn check(n: i32) -> i32: fails for 13 only */
 static inline int32_t host_check(void *user, int32_t n, int32_t *result) {
   note(user, n);
   *result = n;
@@ -87,11 +87,11 @@ static inline hia_status hosts_register(hia_engine *engine, record *r) {
   return status;
 }
 
-/* ---- programs, and what they call ---- */
+/* ---- programs, and their calls ---- */
 
 /* main(z) is called with 0. */
 typedef struct hosts_case {
-  const char *text, *calls; /* what is called, in order: "1 2 -3" */
+  const char *text, *calls; /* the arguments of all calls, in order: "1 2 -3" */
   hia_status status;
   int32_t result;
 } hosts_case;
@@ -110,7 +110,7 @@ static const hosts_case hosts_cases[] = {
     {"fn twice_(n: i32) -> i32 = note(n) + note(n)\n"
      "fn main(z: i32) -> i32 = twice_(4) + twice_(4) + twice_(5)",
      "4 4 4 4 5 5", HIA_OK, 26},
-    /* loops: the condition is looked at once more than there are rounds */
+    /* loops: the condition is evaluated once more than there are rounds */
     {"fn main(z: i32) -> i32 = loop (i = z) while i < 4 { note(i) + 1 }", "0 1 2 3", HIA_OK, 4},
     {"fn main(z: i32) -> i32 = loop (i = z) while note(i) < 2 { i + note(10 + i) - 9 - i }",
      "0 10 1 11 2", HIA_OK, 2},
@@ -133,7 +133,7 @@ static const hosts_case hosts_cases[] = {
     {"fn tree(n: i32) -> i32 = if n <= 1 then note(n) else tree(n - 1) + tree(n - 2)\n"
      "fn main(z: i32) -> i32 = tree(5 + z)",
      "1 0 1 1 0 1 0 1", HIA_OK, 5},
-    /* with work between that others may do */
+    /* with work between them that other workers may do */
     {"fn main(z: i32) -> i32 = { let a = fib(18); let b = note(1); let c = fib(19); let d = "
      "note(2);\n"
      "  let e = fib(17); b + d + (a + c + e) * 0 }",
@@ -160,7 +160,7 @@ static const hosts_case hosts_cases[] = {
      "3 2 1", HIA_DIV_ZERO, 0},
     {"fn main(z: i32) -> i32 = loop (i = 3 + z) while true { note(12 / i) * 0 + i - 1 }", "4 6 12",
      HIA_DIV_ZERO, 0},
-    /* failures of the host's own */
+    /* failures of host functions */
     {"fn main(z: i32) -> i32 = note(1) + stop(2) + note(3)", "1 2", HIA_HOST, 0},
     {"fn main(z: i32) -> i32 = { let a = stop(2); let b = 1 / z; a + b }", "2", HIA_HOST, 0},
     {"fn main(z: i32) -> i32 = { let b = 1 / z; let a = stop(2); a + b }", "", HIA_DIV_ZERO, 0},
@@ -240,7 +240,7 @@ static inline hia_status hosts_call(hia_module *module, hia_engine *engine, cons
   return status;
 }
 
-/* Runs a case; writes what is wrong to `why`. Answers whether all is right. */
+/* Runs a case. False if it went wrong; `why` is then the reason. */
 static inline bool hosts_check(const hosts_case *c, hosts_way w, char *why, size_t why_size) {
   hia_engine *engine = hosts_engine(w, 0);
   if (!engine) return true;

@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Programs as loaded images, and runs of them by both engines. No Criterion: plain drivers use it
- * too. */
+/* Programs as loaded images, and runs of them by both engines. No Criterion, since the programs of
+ * tests/stress use it too. */
 #ifndef HIA_TEST_IMAGE_H
 #define HIA_TEST_IMAGE_H
 
@@ -34,16 +34,16 @@ typedef struct image_outcome {
   hia_usage usage;
 } image_outcome;
 
-/* Runs the first export; limits NULL: none. `threads` is put into the limits; unless they have a
- * pool there is one for the run. */
+/* Runs the first export; limits NULL: none. `threads` is put into the limits; if they have no pool,
+ * one is made for the run. */
 image_outcome image_run(const image_program *p, image_engine engine, const hia_word *args,
                         unsigned threads, const hia_limits *limits, const hia_allocator *allocator);
-/* The same result, or the same failure with the same chain? Resource statuses only by themselves.
- */
+/* True if both have the same result, or the same failure with the same chain. Of resource statuses
+ * only the status is compared. */
 bool image_agree(const image_program *p, const image_outcome *a, const image_outcome *b);
 void image_print(const image_program *p, const image_outcome *o, char *buf, size_t size);
 
-/* The chain as helper_eval.h writes it, as far as it is kept. */
+/* The kept part of the chain, in the format of helper_eval.h. */
 void image_chain(const image_program *p, const image_outcome *o, char *buf, size_t size);
 
 #endif

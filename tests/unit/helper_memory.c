@@ -17,7 +17,7 @@ static void *heap_alloc(void *user, size_t size) {
   if (!may_allocate(heap)) return NULL;
   void *block = malloc(size ? size : 1);
   if (!block) return NULL;
-  memset(block, 0xa5, size); /* nobody may rely on zeros from an allocator */
+  memset(block, 0xa5, size); /* no caller may rely on zeros from an allocator */
   atomic_fetch_add(&heap->blocks, 1);
   atomic_fetch_add(&heap->bytes, (long)size);
   return block;
@@ -48,7 +48,7 @@ void test_heap_init(test_heap *heap, long left) {
   heap->fails_once = false;
 }
 
-/* In the stress build an arena asks for ten times as many blocks. */
+/* In the stress build an arena requests ten times as many blocks. */
 #ifdef HIA_STRESS
 enum { STEP = 4 };
 #else

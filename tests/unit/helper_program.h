@@ -21,7 +21,7 @@ static inline bool has_native(void) {
   return has;
 }
 
-/* The function `name` of a text, which must be right. */
+/* The function `name` of a text, which must be correct. */
 static inline program open_program(const hia_engine_options *options, const char *text,
                                    const char *name) {
   program p;

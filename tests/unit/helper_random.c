@@ -32,7 +32,7 @@ typedef struct gen {
   hia_fn *fn;
   hia_fn_id fn_id;
   uint32_t n_fns, line;
-  hia_value_id fuel, less_fuel; /* less_fuel: NONE outside of what recursion needs */
+  hia_value_id fuel, less_fuel; /* less_fuel: NONE where no recursive call is allowed */
   uint32_t calls_left, nodes_left, depth;
   HIA_VEC(hia_value_id) scope; /* visible values */
 } gen;
@@ -165,7 +165,7 @@ static void count(gen *g, hia_region_id region, uint64_t what) {
   if (g->g->is_counted) add(g, region, HIA_OP_COUNT, NULL, 0, NULL, 0, what);
 }
 
-/* A counter goes down to 0 from a small number; other variables do as they like. */
+/* A counter decreases to 0 from a small number; other variables change at random. */
 static void loop(gen *g, hia_region_id region) {
   hia_dtype types[3], exits[3], i32 = HIA_I32;
   uint32_t n = 1 + below(g, 3), n_exits = result_types(g, exits);
@@ -240,7 +240,7 @@ static bool same_results(const hia_fn *a, const hia_fn *b) {
          memcmp(a->results, b->results, a->n_results * sizeof *a->results) == 0;
 }
 
-/* A region in tail position: ends in an exit, a tail call, or a branch of such. */
+/* A region in tail position: it ends with an exit, a tail call, or a branch of such regions. */
 static void tail_region(gen *g, hia_region_id region, uint32_t depth) {
   hia_fn *fn = g->fn;
   uint32_t mark = g->scope.len;

@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Random well-formed function graphs: calls, tail calls (mutual ones too), loops, branches, several
- * results, all dtypes, failing operations. Most of them end; a test gives up on the others. */
+ * results, all dtypes, failing operations. Most of them terminate; tests skip the others. */
 #ifndef HIA_TEST_RANDOM_H
 #define HIA_TEST_RANDOM_H
 

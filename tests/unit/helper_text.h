@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* A text that grows as it is written to: by dumps and timelines, or from a file. No Criterion. */
+/* A text that grows when dumps and timelines write to it, or when a file is read. No Criterion. */
 #ifndef HELPER_TEXT_H
 #define HELPER_TEXT_H
 
@@ -9,7 +9,7 @@
 #include <string.h>
 
 typedef struct test_text {
-  char *data; /* with a zero behind it, once something was written */
+  char *data; /* NUL-terminated; NULL before anything was written */
   size_t len, cap;
 } test_text;
 

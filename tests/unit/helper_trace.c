@@ -218,7 +218,7 @@ static bool is_one_of(const char *name, const char *const *names) {
   return false;
 }
 
-/* Which slices may stand in which. */
+/* True if a slice may be nested in the other. */
 static bool may_stand_in(const char *inner, const char *outer) {
   static const char *const in_job[] = {"wait", "idle", "job", "run", NULL};
   static const char *const in_run[] = {"wait", "idle", "job", "run", NULL};
@@ -243,7 +243,7 @@ static bool begin(reader *r, track *t, const event *e) {
   trace_picture *p = r->picture;
   if (!e->name[0] || !e->cat[0]) return wrong(r, "a slice without name or category");
   bool is_phase = strcmp(e->cat, "compile") == 0;
-  /* Jobs are called by what they call. */
+  /* A job has the name of the function that it calls. */
   bool is_job = strcmp(e->cat, "job") == 0;
   const char *kind = is_job ? e->cat : e->name;
   if (is_phase != t->is_compiler) return wrong(r, "`%s` on the wrong track", e->name);
@@ -361,7 +361,7 @@ static bool check_event(reader *r, const event *e) {
   return wrong(r, "an event `%s`", e->ph);
 }
 
-/* ---- the whole ---- */
+/* ---- the whole file ---- */
 
 static bool read_event(reader *r) {
   event e = {0};

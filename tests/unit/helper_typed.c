@@ -2,8 +2,9 @@
 #include "tests/unit/helper_typed.h"
 #include <string.h>
 
-/* System V on x86-64: integers and pointers in six registers, floats in eight others, what is left
- * on the stack in order, a word each. A function that gets more than it asks for ignores it. */
+/* System V on x86-64: integers and pointers in six registers, floats in eight others, further
+ * arguments on the stack in order, a word each. A function ignores registers and words beyond its
+ * own arguments. */
 enum { INTS = 6, FLOATS = 8, ON_STACK = 64 };
 
 typedef struct layout {
@@ -39,7 +40,7 @@ static void add_value(layout *l, const hia_value *value) {
   int64_t i64;
   float f32;
   double f64;
-  uint64_t bits = 0xa5a5a5a5a5a5a5a5u; /* what is above a small type says nothing */
+  uint64_t bits = 0xa5a5a5a5a5a5a5a5u; /* the bits above a small type are undefined */
   switch (t) {
   case HIA_BOOL:
     hia_value_get_bool(value, &b);
@@ -67,7 +68,7 @@ static void add_value(layout *l, const hia_value *value) {
   }
 }
 
-/* ---- results, read as the type in the signature says ---- */
+/* ---- results, read with the types of the signature ---- */
 
 static bool starts(const char **text, const char *word) {
   size_t n = strlen(word);
@@ -76,7 +77,7 @@ static bool starts(const char **text, const char *word) {
   return true;
 }
 
-/* The value of a type whose text begins here, out of the words that the results were written to. */
+/* Makes the value of the type whose text begins here, from the words of the results. */
 static hia_value *read_value(hia_engine *engine, const char **type, const uint64_t **words) {
   bool b;
   int32_t i32;

@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Calls of typed entries and map entries whose type is known at run time only. */
+/* Calls of typed entries and map entries whose types are known only at run time. */
 #ifndef HELPER_TYPED_H
 #define HELPER_TYPED_H
 
@@ -9,8 +9,8 @@
 bool typed_is_portable(void);
 
 /* Calls the typed entry of a function, which is not generic, with n values of the types of its
- * parameters. OK: the result as a value of the engine. The same signature in C would be written by
- * hand: this lays the arguments out as the machine's convention says. At most 60 scalars in all. */
+ * parameters. OK: *result is a value of the engine. It passes the arguments by the machine's
+ * calling convention, as compiled C code with that signature would. At most 60 scalars in all. */
 hia_status call_typed(hia_engine *engine, const hia_function *function, hia_native_fn entry,
                       hia_context *context, hia_value *const *args, size_t n, hia_value **result);
 

@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* What the tests of the frontend share: one compilation of a text. */
+/* Shared by the tests of the frontend: one compilation of a text. */
 #ifndef SOURCES_H
 #define SOURCES_H
 
@@ -39,7 +39,7 @@ static inline const char *all_errors(compiled *c) {
   return out.data;
 }
 
-/* Compiles what must be without errors. */
+/* Compiles a text that must have no errors. */
 static inline void compile_good(compiled *c, const char *text) {
   compile(c, text);
   cr_assert(c->program != NULL && c->diags.list.len == 0, "%s\n%s", text, all_errors(c));
@@ -51,7 +51,7 @@ static inline hia_decl_id find(compiled *c, const char *name) {
   return fn;
 }
 
-/* The instance at the declared types, or `generic` where there is none. */
+/* The instance at the declared types, or `generic` for parameters without one. */
 static inline hia_inst_id instance(compiled *c, const char *name, hia_type generic) {
   hia_decl_id fn = find(c, name);
   hia_type args[16];

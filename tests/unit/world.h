@@ -48,7 +48,7 @@ static inline const hia_image_loc *image_locs(world *w, const hia_graph *g) {
   return locs;
 }
 
-/* Tags without any pass before, so that what stands in the text is what is lowered. */
+/* Tags without any pass before, so that lowering gets the graph of the text. */
 static inline hia_graph *graph_of(world *w, const char *text) {
   hia_graph *g = read_text(&w->e, text);
   if (g->state == HIA_FUNCTIONS) {
