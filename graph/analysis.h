@@ -25,6 +25,18 @@ typedef struct hia_facts {
 } hia_facts;
 hia_facts hiaG_facts(hia_arena *arena, const hia_graph *g);
 
+/* ---- units.c: the parts of a graph that are compiled one by one ---- */
+
+typedef struct hia_codegen_units {
+  uint32_t *of;      /* by function: the number of its unit; HIA_NONE: the function is removed */
+  bool *is_imported; /* by function: another unit calls it */
+  uint32_t n;
+} hia_codegen_units;
+/* Whole recursive groups, as many as fit into a unit; callees are in no later unit than their
+ * callers, except within a group that is larger than a unit. */
+hia_codegen_units hiaG_codegen_units(hia_arena *arena, const hia_graph *g, const hia_facts *facts);
+hia_codegen_units hiaG_one_codegen_unit(hia_arena *arena, const hia_graph *g);
+
 /* ---- leaf.c ---- */
 
 /* True if the shape of a function that has a slow path allows lowering it without its calls. */
@@ -71,5 +83,8 @@ typedef enum hia_size_class {
   HIA_SIZE_HUGE      /* of more still: the fast code generator, which is linear, besides */
 } hia_size_class;
 hia_size_class hiaG_size_class(const hia_graph *g);
+/* The same of a unit. Only whether the functions are many is said of the whole graph. */
+hia_size_class hiaG_unit_size_class(const hia_graph *g, const hia_codegen_units *units,
+                                    uint32_t unit);
 
 #endif

@@ -97,20 +97,35 @@ bool hiaG_is_large(const hia_fn *fn) {
   return is_beyond(&size, &large);
 }
 
-hia_size_class hiaG_size_class(const hia_graph *g) {
-  uint32_t n = 0;
+/* Of the functions of a unit (HIA_NONE: of all), in a graph of n functions. */
+static hia_size_class size_class(const hia_graph *g, const uint32_t *unit_of, uint32_t unit,
+                                 uint32_t n) {
   bool is_unrolled = false, is_wide = false, is_large = false;
   for (hia_fn_id f = 0; f < g->fns.len; f++) {
     const hia_fn *fn = hiaG_fn(g, f);
-    if (fn->is_removed) continue;
+    if (fn->is_removed || (unit != HIA_NONE && unit_of[f] != unit)) continue;
     hia_fn_size size = size_of(fn);
     if (is_beyond(&size, &huge) || fn->n_results > HUGE_RESULTS) return HIA_SIZE_HUGE;
     is_large |= is_beyond(&size, &large);
     is_wide |= fn->n_results > MANY_RESULTS;
     is_unrolled |= g->is_unrolled && fn->nodes.len > UNROLLED_NODES;
-    n++;
   }
   if (is_large) return HIA_SIZE_LARGE;
   if (n > MANY_FUNCTIONS || is_wide) return HIA_SIZE_MANY;
   return is_unrolled ? HIA_SIZE_UNROLLED : HIA_SIZE_USUAL;
+}
+
+static uint32_t n_functions(const hia_graph *g) {
+  uint32_t n = 0;
+  for (hia_fn_id f = 0; f < g->fns.len; f++) n += !hiaG_fn(g, f)->is_removed;
+  return n;
+}
+
+hia_size_class hiaG_size_class(const hia_graph *g) {
+  return size_class(g, NULL, HIA_NONE, n_functions(g));
+}
+
+hia_size_class hiaG_unit_size_class(const hia_graph *g, const hia_codegen_units *units,
+                                    uint32_t unit) {
+  return size_class(g, units->of, unit, n_functions(g));
 }

@@ -32,6 +32,7 @@ typedef struct hia_compile_report {
   uint64_t emit_ns, optimize_ns,
       codegen_ns; /* lowering to IR, IR passes, machine code and linking */
   uint64_t code_bytes;
+  uint32_t n_units; /* codegen units, graph/units.c */
   int level;   /* of code generation */
   bool is_cut; /* the budget ended: less was optimised than `level` of the options says */
 } hia_compile_report;
@@ -63,9 +64,10 @@ typedef struct hia_backend {
    * outlive it. */
   void (*set_places)(hia_code *code, const hia_places *places);
   const hia_unwinder *(*unwinder)(const hia_code *code); /* its locs are those of set_places */
-  /* The object file that was linked, as long as the code lives: relocatable, with nothing of this
-   * process in it. What hosts call has objects of its own. */
-  const void *(*object)(const hia_code *code, size_t *size);
+  /* The object file of one of the codegen units, as long as the code lives: relocatable, with
+   * nothing of this process in it. NULL: there are fewer units. What hosts call has objects of its
+   * own. */
+  const void *(*object)(const hia_code *code, uint32_t unit, size_t *size);
   void (*release)(hia_session *session, hia_code *code);
   /* Compiles a HIA_STATIC graph to an object file, of the session's allocator. ARGUMENT if there is
    * no such CPU. */

@@ -22,8 +22,8 @@ enum hia_field {
 
 typedef struct hia_signature {
   LLVMTypeRef type;
-  LLVMValueRef function;
-  LLVMValueRef entry; /* for the runtime, or NULL */
+  LLVMValueRef function; /* NULL: of another unit */
+  LLVMValueRef entry;    /* for the runtime, or NULL */
 } hia_signature;
 
 /* How the runtime learns, during a loop, which forks are open. */
@@ -68,7 +68,12 @@ typedef struct hia_emit {
   hia_facts facts;
   hia_path *paths; /* by function: the path that a call of it adds; an upper bound until it has been
                     lowered */
-  bool *is_wanted; /* by function: the module has it */
+  const hia_codegen_units *units;
+  uint32_t codegen_unit; /* the one that is lowered */
+  bool *is_wanted;       /* by function: the module has it */
+  uint32_t *cell_of;     /* by function: 1 + the index of its cell; 0: the module has none for it */
+  hia_u32vec cells;      /* functions that have one */
+  LLVMValueRef cell_table;
   hia_u32vec fork_functions, fork_sites, fork_args; /* rows of the table, lower.h */
   hia_signature *fns;                               /* by function */
   HIA_VEC(LLVMValueRef) kept_values;                /* hiaL_keep */
@@ -210,6 +215,8 @@ static inline LLVMValueRef hiaL_field(hia_emit *e, enum hia_field field) {
 /* ---- emit_call.c ---- */
 
 void hiaL_declare(hia_emit *e, hia_fn_id id);
+/* Gives each function of another unit that the unit's functions call a cell. */
+void hiaL_declare_cells(hia_emit *e);
 /* Builds the hia_native_entry of a function, through which the runtime calls it. */
 void hiaL_entry(hia_emit *e, hia_fn_id id);
 

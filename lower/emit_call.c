@@ -127,13 +127,25 @@ static LLVMValueRef declare_entry(hia_emit *e, hia_fn_id id) {
   return f;
 }
 
-void hiaL_declare(hia_emit *e, hia_fn_id id) {
-  const hia_fn *fn = hiaG_fn(e->g, id);
+static LLVMTypeRef type_of(hia_emit *e, const hia_fn *fn) {
   LLVMTypeRef *params =
       HIA_NEW_ARRAY(&e->comp->scratch, LLVMTypeRef, (size_t)fn->n_params + HIDDEN);
   params[0] = e->ptr;
   for (uint32_t i = 0; i < fn->n_params; i++) params[i + HIDDEN] = e->types[fn->params[i]];
-  LLVMTypeRef type = LLVMFunctionType(result_type(e, fn), params, fn->n_params + HIDDEN, false);
+  return LLVMFunctionType(result_type(e, fn), params, fn->n_params + HIDDEN, false);
+}
+
+/* Other units find the code by a name that depends on the function's number only. */
+static void export_code(hia_emit *e, hia_fn_id id, LLVMTypeRef type, LLVMValueRef f) {
+  char name[HIA_ENTRY_NAME_SIZE];
+  hiaL_code_name(name, id);
+  LLVMValueRef alias = LLVMAddAlias2(e->module, type, 0, f, name);
+  LLVMSetVisibility(alias, LLVMProtectedVisibility);
+}
+
+void hiaL_declare(hia_emit *e, hia_fn_id id) {
+  const hia_fn *fn = hiaG_fn(e->g, id);
+  LLVMTypeRef type = type_of(e, fn);
   LLVMValueRef f = LLVMAddFunction(e->module, symbol(e, id), type);
   e->fns[id] = (hia_signature){type, f, NULL};
   /* What plain functions and kernels call: the runtime never enters it. */
@@ -142,6 +154,7 @@ void hiaL_declare(hia_emit *e, hia_fn_id id) {
     e->fns[id].entry = declare_entry(e, id);
   if (is_on_the_side && e->options->object) LLVMSetSection(f, HIA_HOST_TEXT);
   LLVMSetLinkage(f, LLVMInternalLinkage);
+  if (e->units->is_imported[id]) export_code(e, id, type, f);
   hiaL_common_attributes(e, f);
   unsigned all = (unsigned)LLVMAttributeFunctionIndex;
   hiaL_attribute(e, f, 1, "swiftself", 0);
@@ -164,6 +177,46 @@ void hiaL_declare(hia_emit *e, hia_fn_id id) {
   }
 }
 
+/* ---- functions of other units ---- */
+
+static void add_cell(hia_emit *e, hia_fn_id callee) {
+  if (e->is_wanted[callee] || e->cell_of[callee]) return;
+  hiaR_push(&e->comp->arena, &e->cells, callee);
+  e->cell_of[callee] = e->cells.len;
+  e->fns[callee].type = type_of(e, hiaG_fn(e->g, callee));
+}
+
+void hiaL_declare_cells(hia_emit *e) {
+  e->cell_of = HIA_NEW_ARRAY(&e->comp->scratch, uint32_t, e->g->fns.len);
+  for (hia_fn_id f = 0; f < e->g->fns.len; f++) {
+    if (!e->is_wanted[f]) continue;
+    const hia_fn *fn = hiaG_fn(e->g, f);
+    if (hiaL_does(e, f, HIA_IS_LEAF)) {
+      add_cell(e, fn->slow_path);
+      continue;
+    }
+    for (hia_node_id n = 0; n < fn->nodes.len; n++)
+      if (fn->nodes.data[n].op == HIA_OP_CALL_I)
+        add_cell(e, e->g->sites.data[HIA_IMM_A(fn->nodes.data[n].imm)].callee);
+  }
+  if (!e->cells.len) return;
+  LLVMTypeRef type = LLVMArrayType2(e->ptr, e->cells.len);
+  e->cell_table = LLVMAddGlobal(e->module, type, HIA_CELLS);
+  LLVMSetInitializer(e->cell_table, LLVMConstNull(type));
+  LLVMSetVisibility(e->cell_table, LLVMProtectedVisibility);
+  LLVMSetExternallyInitialized(e->cell_table, true); /* by the loader */
+  LLVMSetAlignment(e->cell_table, 64); /* AddressSanitizer leaves it alone: see emit_host.c */
+}
+
+/* The code of a function, to call it. */
+static LLVMValueRef code_of(hia_emit *e, hia_fn_id callee) {
+  LLVMValueRef function = e->fns[callee].function;
+  if (function) return function;
+  LLVMValueRef index = hiaL_number(e, 64, e->cell_of[callee] - 1);
+  LLVMValueRef cell = LLVMBuildInBoundsGEP2(e->b, e->ptr, e->cell_table, &index, 1, "cell");
+  return LLVMBuildLoad2(e->b, e->ptr, cell, "code");
+}
+
 void hiaL_emit_MERGE_ENTRY(hia_emit *e, hia_node_id n) {
   uint32_t i = HIA_IMM_A(hiaL_node(e, n)->imm);
   hiaL_out(e, n, 0, LLVMGetParam(e->function, i + HIDDEN));
@@ -178,8 +231,8 @@ void hiaL_open_args(hia_emit *e) {
 
 LLVMValueRef hiaL_build_call(hia_emit *e, hia_fn_id callee) {
   const hia_fn *fn = hiaG_fn(e->g, callee);
-  LLVMValueRef call = LLVMBuildCall2(e->b, e->fns[callee].type, e->fns[callee].function,
-                                     e->args.data, e->args.len, "");
+  LLVMValueRef call =
+      LLVMBuildCall2(e->b, e->fns[callee].type, code_of(e, callee), e->args.data, e->args.len, "");
   LLVMSetInstructionCallConv(call, HIA_CC_SWIFT);
   hiaL_call_attribute(e, call, 1, "swiftself", 0);
   for (uint32_t i = 0; i < fn->n_params; i++)
@@ -193,7 +246,7 @@ LLVMValueRef hiaL_build_call(hia_emit *e, hia_fn_id callee) {
 static void restart_instead(hia_emit *e, const hia_site *site) {
   hiaL_restart(e);
   if (site->n_returns)
-    hiaL_out(e, site->returns, 0, LLVMGetPoison(LLVMGetReturnType(e->fns[site->callee].type)));
+    hiaL_out(e, site->returns, 0, LLVMGetPoison(result_type(e, hiaG_fn(e->g, site->callee))));
 }
 
 /* The last Call_i builds the call. Its value is put at the first Return_i, where the others find

@@ -9,6 +9,10 @@ void hiaL_entry_name(char name[HIA_ENTRY_NAME_SIZE], hia_fn_id root) {
   snprintf(name, HIA_ENTRY_NAME_SIZE, "hia_entry_%u", root);
 }
 
+void hiaL_code_name(char name[HIA_ENTRY_NAME_SIZE], hia_fn_id f) {
+  snprintf(name, HIA_ENTRY_NAME_SIZE, "hia_code_%u", f);
+}
+
 static void open_debug_info(hia_emit *e) {
   const char *file = e->g->file && *e->g->file ? e->g->file : "-"; /* DWARF requires a name */
   e->debug = LLVMCreateDIBuilder(e->module);
@@ -75,9 +79,9 @@ static void lower_function(hia_emit *e, hia_fn_id id) {
   hiaR_arena_release(&e->comp->scratch, mark);
 }
 
-/* Marks the functions that the module has: all, or for plain functions and kernels only those that
- * they call. None of these is recursive, so a walk against the order of functions meets callers
- * first. */
+/* Marks the functions that the module has: all of the unit, or for plain functions and kernels only
+ * those that they call. None of these is recursive, so a walk against the order of functions meets
+ * callers first. */
 static void find_wanted(hia_emit *e) {
   const hia_graph *g = e->g;
   hia_host_side host = e->options->host;
@@ -86,10 +90,12 @@ static void find_wanted(hia_emit *e) {
     hia_fn_id f = e->facts.order[i];
     const hia_fn *fn = hiaG_fn(g, f);
     if (fn->is_removed || host == HIA_HOST_TYPED) continue;
+    if (e->units->of[f] != e->codegen_unit) continue;
     e->is_wanted[f] |= host == HIA_HOST_PLAIN ? hiaL_is_plain(e, f)
                        : host == HIA_HOST_MAP ? hiaL_has_kernel(e, f)
                                               : true;
-    for (hia_node_id n = 0; e->is_wanted[f] && n < fn->nodes.len; n++)
+    bool is_partial = host == HIA_HOST_PLAIN || host == HIA_HOST_MAP;
+    for (hia_node_id n = 0; is_partial && e->is_wanted[f] && n < fn->nodes.len; n++)
       if (fn->nodes.data[n].op == HIA_OP_CALL_I)
         e->is_wanted[g->sites.data[HIA_IMM_A(fn->nodes.data[n].imm)].callee] = true;
   }
@@ -97,16 +103,12 @@ static void find_wanted(hia_emit *e) {
 
 static void lower(hia_emit *e) {
   const hia_graph *g = e->g;
-  if (g->state != HIA_STATIC) HIA_BUG(e->comp, "only static graphs are lowered");
   open_module(e);
-  e->facts = hiaG_facts(&e->comp->scratch, g);
-  e->paths = HIA_NEW_ARRAY(&e->comp->scratch, hia_path, g->fns.len);
-  for (hia_fn_id f = 0; f < g->fns.len; f++)
-    e->paths[f] = (hia_path){.bare = HIA_MAX_UNPOLLED_FN, .is_bare = true};
   find_wanted(e);
   e->fns = HIA_NEW_ARRAY(&e->comp->scratch, hia_signature, g->fns.len);
   for (hia_fn_id f = 0; f < g->fns.len; f++)
     if (e->is_wanted[f]) hiaL_declare(e, f);
+  hiaL_declare_cells(e);
   for (hia_fn_id i = 0; i < g->fns.len; i++)
     if (e->is_wanted[e->facts.order[i]]) {
       hiaR_look(e->comp);
@@ -117,29 +119,92 @@ static void lower(hia_emit *e) {
   LLVMDIBuilderFinalize(e->debug);
 }
 
-/* A frame of its own for the handler: *e is the caller's, so a throw leaves it as it was. */
+/* ---- a lowering ---- */
+
+struct hia_lowering {
+  const hia_allocator *allocator;
+  hia_comp comp;
+  hia_lower_options options;
+  hia_codegen_units units;
+  hia_emit shared; /* what all units begin with */
+  hia_mark arena, scratch;
+  hia_u32vec cells; /* of the unit that was lowered last */
+};
+
+static void analyse(hia_lowering *l) {
+  hia_emit *e = &l->shared;
+  const hia_graph *g = e->g;
+  if (g->state != HIA_STATIC) HIA_BUG(e->comp, "only static graphs are lowered");
+  e->facts = hiaG_facts(&e->comp->scratch, g);
+  e->paths = HIA_NEW_ARRAY(&e->comp->scratch, hia_path, g->fns.len);
+  for (hia_fn_id f = 0; f < g->fns.len; f++)
+    e->paths[f] = (hia_path){.bare = HIA_MAX_UNPOLLED_FN, .is_bare = true};
+  l->units = l->options.is_one_unit ? hiaG_one_codegen_unit(&e->comp->scratch, g)
+                                    : hiaG_codegen_units(&e->comp->scratch, g, &e->facts);
+  e->units = &l->units;
+  l->arena = hiaR_arena_mark(&e->comp->arena);
+  l->scratch = hiaR_arena_mark(&e->comp->scratch);
+}
+
+/* A frame of its own for the handler: what it writes through pointers is as it was after a throw.
+ */
+static void try_analyse(hia_lowering *l) {
+  if (HIA_TRY(&l->comp)) analyse(l);
+}
 static void try_lower(hia_emit *e) {
   if (HIA_TRY(e->comp)) lower(e);
 }
 
-hia_status hiaL_lower(const hia_graph *g, const hia_lower_options *options,
-                      const hia_allocator *allocator, LLVMContextRef llvm, LLVMModuleRef *out,
+hia_status hiaL_open(const hia_graph *g, const hia_lower_options *options,
+                     const hia_allocator *allocator, hia_lowering **out, char *error,
+                     size_t error_size) {
+  hia_lowering *l = *out = hiaR_alloc(allocator, sizeof *l);
+  if (!l) {
+    snprintf(error, error_size, "out of memory");
+    return HIA_MEMORY;
+  }
+  l->allocator = allocator;
+  l->options = *options;
+  hiaR_comp_init(&l->comp, allocator);
+  l->comp.look = options->look;
+  l->shared = (hia_emit){.g = g, .options = &l->options, .comp = &l->comp};
+  try_analyse(l);
+  hia_status status = l->comp.status;
+  if (!status) return HIA_OK;
+  snprintf(error, error_size, "%s", l->comp.message);
+  hiaL_close(l);
+  *out = NULL;
+  return status;
+}
+
+void hiaL_close(hia_lowering *l) {
+  if (!l) return;
+  hiaR_comp_free(&l->comp);
+  hiaR_free(l->allocator, l, sizeof *l);
+}
+
+const hia_codegen_units *hiaL_units(const hia_lowering *l) { return &l->units; }
+
+const hia_u32vec *hiaL_cells(const hia_lowering *l) { return &l->cells; }
+
+hia_status hiaL_lower(hia_lowering *l, uint32_t unit, LLVMContextRef llvm, LLVMModuleRef *out,
                       char *error, size_t error_size) {
-  hia_comp comp;
-  hiaR_comp_init(&comp, allocator);
-  comp.look = options->look;
-  hia_emit e = {.g = g, .options = options, .comp = &comp, .llvm = llvm};
+  hiaR_arena_release(&l->comp.arena, l->arena);
+  hiaR_arena_release(&l->comp.scratch, l->scratch);
+  hia_emit e = l->shared;
+  e.llvm = llvm;
+  e.codegen_unit = unit;
   try_lower(&e);
-  hia_status status = comp.status;
+  hia_status status = l->comp.status;
   if (e.b) LLVMDisposeBuilder(e.b);
   if (e.debug) LLVMDisposeDIBuilder(e.debug);
   if (status) {
-    snprintf(error, error_size, "%s", comp.message);
+    snprintf(error, error_size, "%s", l->comp.message);
     if (e.module) LLVMDisposeModule(e.module);
     e.module = NULL;
   }
   *out = e.module;
-  hiaR_comp_free(&comp);
+  l->cells = e.cells;
   return status;
 }
 

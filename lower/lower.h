@@ -11,8 +11,13 @@
  * same module becomes an object file. So it holds no addresses: it refers to functions of abi.def
  * by name, and to the context through the fields of layout.def.
  *
- * A graph is only read. All state is the call's own, so several threads may lower at once, each
- * with an LLVM context of its own. */
+ * A graph is only read. All state is that of the hia_lowering, so several threads may lower at
+ * once, each with a lowering and an LLVM context of its own.
+ *
+ * Within a codegen unit (graph/units.c) calls are direct. A call of another unit's function goes
+ * through a cell: a word of the calling module's data that holds the address of the callee's code.
+ * One would keep the cells in a table of the worker's context; that costs one more load for each
+ * call, and buys nothing while all workers run the same code. */
 #ifndef HIA_LOWER_H
 #define HIA_LOWER_H
 
@@ -30,6 +35,7 @@ typedef enum hia_instrument {
 
 typedef struct hia_lower_options {
   hia_host_side host;
+  bool is_one_unit; /* the whole graph is one codegen unit */
   bool unchecked;   /* no safepoints */
   bool is_fuelled;  /* of the host side: the last parameter and result of each root are fuel */
   bool merge_calls; /* LLVM may merge equal calls of a function that it finds to be pure */
@@ -45,11 +51,25 @@ typedef struct hia_lower_options {
 
 /* ---- lower.c ---- */
 
-/* Lowers a HIA_STATIC graph. The module is the caller's. On failure *out is not set, and `error`
- * has a message. */
-hia_status hiaL_lower(const hia_graph *g, const hia_lower_options *options,
-                      const hia_allocator *allocator, LLVMContextRef llvm, LLVMModuleRef *out,
-                      char *error, size_t error_size);
+/* The lowering of a HIA_STATIC graph, which it only reads. One thread at a time. Functions that
+ * fail write a message to `error`; after a failure of hiaL_lower only hiaL_close may follow. */
+typedef struct hia_lowering hia_lowering;
+hia_status hiaL_open(const hia_graph *g, const hia_lower_options *options,
+                     const hia_allocator *allocator, hia_lowering **out, char *error,
+                     size_t error_size);
+void hiaL_close(hia_lowering *lowering); /* or NULL */
+/* The codegen units, one LLVM module each. Code for this process may have several; an object, and
+ * what hosts call, is one. */
+const hia_codegen_units *hiaL_units(const hia_lowering *lowering);
+/* Lowers a unit. Units are lowered in the order of their numbers, because callers depend on how
+ * long their callees run without a poll. The module is the caller's. On failure *out is NULL. */
+hia_status hiaL_lower(hia_lowering *lowering, uint32_t unit, LLVMContextRef llvm,
+                      LLVMModuleRef *out, char *error, size_t error_size);
+/* What the unit that was lowered last calls in other units: the loader puts the address of each
+ * function's code (hiaL_code_name) into the word of HIA_CELLS that has its index here. Valid until
+ * the next unit is lowered. */
+const hia_u32vec *hiaL_cells(const hia_lowering *lowering);
+#define HIA_CELLS "hia_cells"
 /* Runs LLVM's verifier. False, with a message in `error`, if the module is broken. */
 bool hiaL_verify(LLVMModuleRef module, char *error, size_t error_size);
 
@@ -65,6 +85,8 @@ hia_status hiaL_finish_loops(LLVMModuleRef module, bool unchecked, const hia_all
 
 #define HIA_ENTRY_NAME_SIZE 32
 void hiaL_entry_name(char name[HIA_ENTRY_NAME_SIZE], hia_fn_id root);
+/* The name of the code of a function that other units call. */
+void hiaL_code_name(char name[HIA_ENTRY_NAME_SIZE], hia_fn_id f);
 /* The name of the hia_fork_pays of a function that is forked. */
 void hiaL_pays_name(char name[HIA_ENTRY_NAME_SIZE], hia_fn_id callee);
 /* The name of what a host calls for a root: its function of this side. */

@@ -38,8 +38,10 @@ static void report_time(const hia_function_stats *f, const hia_run_stats *r) {
   phase("optimize", f->optimize_ns, "LLVM's passes");
   phase("codegen", f->codegen_ns, "machine code, linking");
   phase("run", r->run_ns, "");
-  fprintf(stderr, "nodes %" PRIu64 ", image %" PRIu64 " bytes, code %" PRIu64 " bytes\n", f->nodes,
+  fprintf(stderr, "nodes %" PRIu64 ", image %" PRIu64 " bytes, code %" PRIu64 " bytes", f->nodes,
           f->image_bytes, f->code_bytes);
+  if (f->codegen_units > 1) fprintf(stderr, " in %" PRIu64 " units", f->codegen_units);
+  fputc('\n', stderr);
   if (r->firings)
     fprintf(stderr,
             "firings %" PRIu64 ", frames %" PRIu64 ", at once %" PRIu64 ", steals %" PRIu64 "\n",

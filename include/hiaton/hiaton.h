@@ -334,9 +334,10 @@ typedef struct hia_function_stats {
                         bytes are the sums of all versions */
   uint32_t hurried;  /* versions whose optimisation the engine's budget ended */
   int32_t opt_level; /* of the code of the last version: 0 if it was hurried, or is an image */
+  uint64_t codegen_units; /* native: parts that were compiled one by one */
 } hia_function_stats;
 #define HIA_FUNCTION_STATS_INIT                                                                    \
-  {sizeof(hia_function_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, HIA_TIER_NONE, 0, 0, 0}
+  {sizeof(hia_function_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, HIA_TIER_NONE, 0, 0, 0, 0}
 HIA_API hia_status hia_function_get_stats(const hia_function *function, hia_function_stats *stats);
 
 /* ---- typed entries ----

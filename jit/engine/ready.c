@@ -322,9 +322,10 @@ static void add_stats(hia_function_stats *sum, const hia_function_stats *s) {
   sum->image_bytes += s->image_bytes;
   sum->code_bytes += s->code_bytes;
   sum->hurried += s->hurried;
+  sum->codegen_units += s->codegen_units;
 }
 
-HIA_SIZED(hia_function_stats, opt_level);
+HIA_SIZED(hia_function_stats, codegen_units);
 
 hia_status hia_function_get_stats(const hia_function *f, hia_function_stats *stats) {
   if (!f || !stats || stats->size < sizeof(size_t)) return HIA_ARGUMENT;

@@ -171,6 +171,7 @@ static hia_status compile(const hia_module *module, hia_unit *unit, uint64_t *op
   unit->stats.optimize_ns = report.optimize_ns;
   unit->stats.codegen_ns = report.codegen_ns;
   unit->stats.code_bytes = report.code_bytes;
+  unit->stats.codegen_units = report.n_units;
   unit->stats.opt_level = report.level;
   unit->stats.hurried |= report.is_cut;
   if (status != HIA_OK) {

@@ -50,20 +50,23 @@ bool hiaJ_object_finish(const hia_object *object, const hia_tables *tables, unsi
 
 /* ---- frames.c: the frame tables ---- */
 
-/* The offsets in .text, plus 1, of a function's entry and of its predicate that decides whether a
- * fork of the function pays; 0 if the function has none. */
+/* Addresses of a function's entry, of its predicate that decides whether a fork of the function
+ * pays, and of its code if other units call it; 0: it has none. In an object that is not loaded
+ * they are offsets in .text, plus 1. */
 typedef struct hia_entry_at {
-  uint32_t entry, pays;
+  uint64_t entry, pays, code;
 } hia_entry_at;
 typedef struct hia_entries {
   const hia_entry_at *at; /* by function */
   size_t n;
+  uint64_t base; /* what the tables count from: the byte before .text, or 0 if it is not loaded */
 } hia_entries;
 /* The tables of an object, in the arena of `comp`; throws. */
 hia_tables *hiaJ_frames_make(hia_comp *comp, const hia_object *object, hia_entries entries);
 
 /* The tables of an object whose .text was loaded at `base`, made at the first lookup of a row. A
- * lookup for which they cannot be made finds no row. Object and entries must outlive them. */
+ * lookup for which they cannot be made finds no row. Entries and the object's bytes
+ * must outlive them. */
 typedef struct hia_frames hia_frames;
 hia_status hiaJ_frames_new(const hia_allocator *allocator, const hia_object *object, uintptr_t base,
                            hia_entries entries, hia_frames **out);
@@ -124,6 +127,50 @@ hia_status hiaJ_lookup(hia_session *session, const hia_dylib *dylib, const char 
                        uintptr_t *address, char *error, size_t error_size);
 /* Consumes err; writes its message, with the cause that ORC passed to the reporter. */
 void hiaJ_take_error(hia_session *session, LLVMErrorRef err, char *error, size_t error_size);
+
+/* ---- compile.c ---- */
+
+/* The object file of a codegen unit. */
+typedef struct hia_unit_object {
+  LLVMMemoryBufferRef bytes;
+  uint32_t *cells; /* by cell: the function of another unit that it is for (hiaL_cells) */
+  uint32_t n_cells;
+  bool calls_host; /* it has a HIA_HOST_TABLE */
+} hia_unit_object;
+typedef struct hia_objects {
+  hia_unit_object *units;
+  uint32_t n;
+} hia_objects;
+/* Compiles a graph, to one object for each codegen unit; with a plan, and for what hosts call, to
+ * one. */
+hia_status hiaJ_compile(hia_session *session, const hia_graph *g,
+                        const hia_compile_options *options, hia_host_side host,
+                        const hia_object_plan *plan, hia_objects *objects,
+                        hia_compile_report *report, char *error, size_t error_size);
+void hiaJ_objects_free(const hia_session *session, hia_objects *objects);
+/* hia_backend.dump */
+hia_status hiaJ_dump(hia_session *session, const hia_graph *g, const hia_compile_options *options,
+                     hia_native_dump what, hia_text *out, char *error, size_t error_size);
+
+/* ---- code.c ---- */
+
+/* Loads the objects, whose bytes it takes over. */
+hia_status hiaJ_code_new(hia_session *session, const hia_graph *g, hia_objects *objects,
+                         const hia_host_target *hosts, hia_code **out, char *error,
+                         size_t error_size);
+void hiaJ_code_free(hia_session *session, hia_code *code);
+uint64_t hiaJ_code_bytes(const hia_code *code); /* of machine code */
+/* Finds the functions of an object by the names of their symbols. `base`: the address of .text. */
+void hiaJ_find_entries(const hia_object *object, uintptr_t base, hia_entry_at *entries, size_t n);
+bool hiaJ_has_all_entries(const hia_graph *g, const hia_entry_at *entries); /* of its roots */
+/* What hia_backend has under these names. */
+hia_native_entry hiaJ_code_entry(const hia_code *code, hia_fn_id f);
+hia_status hiaJ_host_function(hia_code *code, const hia_graph *g,
+                              const hia_compile_options *options, hia_host_side host, hia_fn_id f,
+                              void (**out)(void), char *error, size_t error_size);
+void hiaJ_code_set_places(hia_code *code, const hia_places *places);
+const hia_unwinder *hiaJ_code_unwinder(const hia_code *code);
+const void *hiaJ_code_object(const hia_code *code, uint32_t unit, size_t *size);
 
 /* ---- cpu.c ---- */
 

@@ -463,8 +463,8 @@ static void read_forks(making *m) {
                           .n_params = word_at(&rows, row + 2),
                           .n_results = word_at(&rows, row + 3),
                           .first_arg = word_at(&rows, row + 5),
-                          .entry = entry.entry,
-                          .pays = entry.pays};
+                          .entry = entry.entry ? entry.entry - m->entries.base : 0,
+                          .pays = entry.pays ? entry.pays - m->entries.base : 0};
     hiaR_push(&m->comp->arena, &m->sites, site);
   }
   read_places(m, &functions);
@@ -583,7 +583,7 @@ hia_status hiaJ_frames_largest(const hia_allocator *allocator, const hia_object 
 
 struct hia_frames {
   const hia_allocator *allocator;
-  const hia_object *object;
+  hia_object object;
   uintptr_t base;
   hia_entries entries;
   pthread_mutex_t lock; /* held while the tables are made */
@@ -593,7 +593,7 @@ struct hia_frames {
 
 /* When out of memory, the next lookup tries again. */
 static const hia_tables *make(hia_frames *f) {
-  if (HIA_TRY(&f->comp)) return hiaJ_frames_make(&f->comp, f->object, f->entries);
+  if (HIA_TRY(&f->comp)) return hiaJ_frames_make(&f->comp, &f->object, f->entries);
   hiaR_comp_free(&f->comp);
   hiaR_comp_init(&f->comp, f->allocator);
   return NULL;
@@ -604,7 +604,7 @@ hia_status hiaJ_frames_new(const hia_allocator *allocator, const hia_object *obj
   hia_frames *f = *out = hiaR_alloc(allocator, sizeof *f);
   if (!f) return HIA_MEMORY;
   f->allocator = allocator;
-  f->object = object;
+  f->object = *object;
   f->base = base;
   f->entries = entries;
   hiaR_comp_init(&f->comp, allocator);
@@ -621,7 +621,7 @@ void hiaJ_frames_free(hia_frames *f) {
 
 bool hiaJ_frames_find(void *user, uintptr_t return_address, hia_frame_row *row) {
   hia_frames *f = user;
-  if (return_address <= f->base || return_address - f->base > f->object->text.size) return false;
+  if (return_address <= f->base || return_address - f->base > f->object.text.size) return false;
   const hia_tables *tables = atomic_load_explicit(&f->tables, memory_order_acquire);
   if (!tables) {
     pthread_mutex_lock(&f->lock);

@@ -765,14 +765,19 @@ Test(session, an_error_has_its_cause) {
 
 static LLVMMemoryBufferRef object_of(world *w, const char *text) {
   hia_compiler *compiler = hiaJ_compiler_take(w->session);
-  hia_lower_options options = {.triple = w->session->triple,
+  hia_lower_options options = {.is_one_unit = true,
+                               .triple = w->session->triple,
                                .data_layout = w->session->data_layout,
                                .cpu = w->session->cpu,
                                .features = w->session->features};
+  hia_lowering *lowering;
   LLVMModuleRef module;
-  cr_assert_eq(hiaL_lower(graph_of(w, text), &options, &hiaR_malloc, compiler->llvm, &module,
-                          w->error, sizeof w->error),
-               HIA_OK, "%s", w->error);
+  cr_assert_eq(
+      hiaL_open(graph_of(w, text), &options, &hiaR_malloc, &lowering, w->error, sizeof w->error),
+      HIA_OK, "%s", w->error);
+  cr_assert_eq(hiaL_lower(lowering, 0, compiler->llvm, &module, w->error, sizeof w->error), HIA_OK,
+               "%s", w->error);
+  hiaL_close(lowering);
   LLVMMemoryBufferRef bytes;
   char *message = NULL;
   cr_assert(!LLVMTargetMachineEmitToMemoryBuffer(hiaJ_machine(w->session, compiler, 1), module,
