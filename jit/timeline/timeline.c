@@ -667,8 +667,7 @@ hia_status hia_timeline_write(hia_timeline *timeline, hia_write write, void *use
                               hia_error **error) {
   if (error) *error = NULL;
   if (!timeline || !write)
-    return fail(&hiaR_malloc, error, HIA_ARGUMENT,
-                timeline ? "no write function" : "no timeline");
+    return fail(&hiaR_malloc, error, HIA_ARGUMENT, timeline ? "no write function" : "no timeline");
   if (!hiaR_timeline_open(timeline, true))
     return fail(&timeline->allocator, error, HIA_ARGUMENT,
                 "the timeline is in use: a run writes to it");
