@@ -262,6 +262,8 @@ enum {
   HIA_IT_INT_U,
   HIA_IT_FLOAT,
   HIA_IT_FLOAT_U,
+  HIA_IT_WHOLE, /* of an operation on integers whose operands are INT: never a float */
+  HIA_IT_WHOLE_U,
   HIA_IT_ERROR, /* reported, or about to be: joins with every type without a message */
   HIA_IT_FIRST_TUPLE = 16,
 };
@@ -269,7 +271,7 @@ enum {
 enum { /* what the parts of a type contain */
        HIA_HAS_UNKNOWN = 1,
        HIA_HAS_TAINT = 2,   /* a tainted type (_U) */
-       HIA_HAS_LITERAL = 4, /* INT or FLOAT, tainted or not */
+       HIA_HAS_LITERAL = 4, /* INT, FLOAT or WHOLE, tainted or not */
        HIA_HAS_BOTTOM = 8,  /* tainted or not */
        HIA_HAS_ERROR = 16,
 };

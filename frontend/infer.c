@@ -42,6 +42,10 @@ static const char *type_text(hia_typing *t, hia_itype type) {
 }
 
 static bool is_dtype(hia_itype t) { return t < HIA_N_DTYPES; }
+static bool is_literal(hia_itype t) { return t >= HIA_IT_INT && t <= HIA_IT_WHOLE_U; }
+static bool is_whole(hia_itype t) { return t == HIA_IT_WHOLE || t == HIA_IT_WHOLE_U; }
+/* The type that hints convert from. */
+static hia_itype named(hia_itype t) { return is_whole(t) ? (hia_itype)HIA_I32 : t; }
 
 /* Hints to convert the narrower of two operands. For literals, whose type is open, the conversion
  * is to f64 or i32. */
@@ -49,8 +53,8 @@ static void hint_mixed(hia_typing *t, hia_diag *diag, hia_operand left, hia_ityp
                        hia_operand right, hia_itype b) {
   if (a == HIA_IT_FLOAT || a == HIA_IT_FLOAT_U) a = HIA_F64;
   if (b == HIA_IT_FLOAT || b == HIA_IT_FLOAT_U) b = HIA_F64;
-  if (a == HIA_IT_INT || a == HIA_IT_INT_U) a = HIA_I32;
-  if (b == HIA_IT_INT || b == HIA_IT_INT_U) b = HIA_I32;
+  if (is_literal(a)) a = HIA_I32;
+  if (is_literal(b)) b = HIA_I32;
   if (!is_dtype(a) || !is_dtype(b)) return;
   if (a > b)
     hiaF_hint_conversion(t, diag, right, b, a);
@@ -78,13 +82,13 @@ void hiaF_accept_type(hia_typing *t, hia_ast_id expr, hia_itype have, hia_itype 
   const hia_ast *n = hiaF_node(t->p, expr);
   hia_diag *diag = hiaF_type_error(t, HIA_E0302, n->start, n->end, "%s is %s, but this is %s", what,
                                    type_text(t, want), type_text(t, have));
+  have = named(have);
   if (is_dtype(have)) hiaF_hint_conversion(t, diag, hiaF_operand(t->p, expr), have, want);
 }
 
 /* ---- conditions and numbers ---- */
 
 static bool is_open(hia_itype t) { return t >= HIA_IT_UNKNOWN && t <= HIA_IT_ERROR; }
-static bool is_literal(hia_itype t) { return t >= HIA_IT_INT && t <= HIA_IT_FLOAT_U; }
 
 static void expect_bool(hia_typing *t, hia_ast_id expr, const char *what) {
   hia_itype type = hiaF_infer(t, expr);
@@ -272,8 +276,9 @@ static void accept_next(hia_typing *t, const hia_ast *loop, hia_ast_id value, hi
                                    type_text(t, state), type_text(t, next));
   if (diag == NULL) return;
   if (is_one) {
-    if (is_dtype(next))
-      hiaF_hint_variable(t, diag, hiaF_operand(p, value), next, state, p->extra.data[loop->b]);
+    if (is_dtype(named(next)))
+      hiaF_hint_variable(t, diag, hiaF_operand(p, value), named(next), state,
+                         p->extra.data[loop->b]);
     return;
   }
   if (!hiaF_is_tuple(next) || hiaF_ituple_len(it, next) != loop->c) return;
@@ -282,6 +287,7 @@ static void accept_next(hia_typing *t, const hia_ast *loop, hia_ast_id value, hi
     if (hiaF_join(it, have, want) == want) continue;
     hia_operand part = {.expr = HIA_NONE};
     if (n->kind == HIA_AST_TUPLE) part = hiaF_operand(p, p->extra.data[n->b + i]);
+    have = named(have);
     if (is_dtype(have)) hiaF_hint_variable(t, diag, part, have, want, p->extra.data[loop->b + i]);
     return;
   }
@@ -329,6 +335,7 @@ static bool takes(hia_rule rule, hia_itype type) {
   if (is_dtype(type)) return hiaR_rule_takes(rule, (hia_dtype)type);
   if (!is_literal(type)) return is_open(type);
   bool is_float = type == HIA_IT_FLOAT || type == HIA_IT_FLOAT_U;
+  if (is_whole(type)) return hiaR_rule_takes(rule, HIA_I64);
   return !is_float || hiaR_rule_takes(rule, HIA_F64);
 }
 
@@ -350,6 +357,7 @@ static hia_itype infer_argument(hia_typing *t, const hia_op_info *info, hia_rule
   hia_itype to = rule == HIA_RULE_FLOAT || rule == HIA_RULE_CLASSIFY ? HIA_F64
                  : rule == HIA_RULE_NUM && have == HIA_BOOL          ? HIA_I32
                                                                      : HIA_I64;
+  have = named(have);
   if (rule != HIA_RULE_SELECT && is_dtype(have))
     hiaF_hint_conversion(t, diag, hiaF_operand(t->p, arg), have, to);
   return HIA_IT_ERROR;
@@ -381,7 +389,12 @@ static hia_itype infer_builtin(hia_typing *t, const hia_ast *n, const hia_ast *c
     if (join != type) before = operand; /* it decides the type so far: the others adapt */
     type = join;
   }
-  return op == HIA_OP_FAIL ? HIA_IT_BOTTOM : rule == HIA_RULE_CLASSIFY ? HIA_BOOL : type;
+  if (op == HIA_OP_FAIL) return HIA_IT_BOTTOM;
+  if (rule == HIA_RULE_CLASSIFY) return HIA_BOOL;
+  bool is_of_integers = rule == HIA_RULE_INT || rule == HIA_RULE_BITS || rule == HIA_RULE_SHIFT;
+  if (is_of_integers && type == HIA_IT_INT) return HIA_IT_WHOLE;
+  if (is_of_integers && type == HIA_IT_INT_U) return HIA_IT_WHOLE_U;
+  return type;
 }
 
 static const char *param_text(hia_typing *t, const hia_decl *d, uint32_t i) {

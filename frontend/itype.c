@@ -31,6 +31,8 @@ uint32_t hiaF_itype_has(const hia_itypes *it, hia_itype t) {
       [HIA_IT_INT_U] = HIA_HAS_LITERAL | HIA_HAS_TAINT,
       [HIA_IT_FLOAT] = HIA_HAS_LITERAL,
       [HIA_IT_FLOAT_U] = HIA_HAS_LITERAL | HIA_HAS_TAINT,
+      [HIA_IT_WHOLE] = HIA_HAS_LITERAL,
+      [HIA_IT_WHOLE_U] = HIA_HAS_LITERAL | HIA_HAS_TAINT,
       [HIA_IT_ERROR] = HIA_HAS_ERROR,
   };
   return hiaF_is_tuple(t) ? tuple_of(it, t)->has : simple[t];
@@ -84,7 +86,9 @@ hia_itype hiaF_ituple(hia_itypes *it, const hia_itype *parts, uint32_t n) {
 
 static bool is_open(hia_itype t) { return t >= HIA_IT_UNKNOWN && t < HIA_IT_ERROR; }
 
-/* The rank of an open type other than unknown: 0 bottom, 1 int, 2 float, tainted or not. */
+/* The rank of an open type other than unknown, tainted or not. Of two that join the join has the
+ * higher. */
+enum { BOTTOM, INT, FLOAT, WHOLE };
 static unsigned rank(hia_itype t) { return (t - HIA_IT_BOTTOM) / 2; }
 static bool tainted(hia_itype t) { return t == HIA_IT_UNKNOWN || ((t - HIA_IT_BOTTOM) & 1) != 0; }
 static hia_itype make_open(unsigned r, bool taint) { return HIA_IT_BOTTOM + 2 * r + taint; }
@@ -108,7 +112,7 @@ static hia_itype taint_leaf(hia_itype t, bool flag) {
 static hia_itype settle_leaf(hia_itype t, bool force) {
   if (t == HIA_IT_UNKNOWN || !is_open(t)) return t;
   if (tainted(t) && !force) return HIA_IT_UNKNOWN;
-  return rank(t) == 2 ? (hia_itype)HIA_F32 : (hia_itype)HIA_I32;
+  return rank(t) == FLOAT ? (hia_itype)HIA_F32 : (hia_itype)HIA_I32;
 }
 
 static hia_itype view_leaf(hia_itype t, bool flag) {
@@ -135,13 +139,15 @@ hia_itype hiaF_join(hia_itypes *it, hia_itype a, hia_itype b) {
     bool taint = tainted(a) || tainted(b);
     if (a == HIA_IT_UNKNOWN) return make_open(rank(b), taint);
     if (b == HIA_IT_UNKNOWN) return make_open(rank(a), taint);
-    return make_open(rank(a) > rank(b) ? rank(a) : rank(b), taint);
+    unsigned high = rank(a) > rank(b) ? rank(a) : rank(b), low = rank(a) + rank(b) - high;
+    return low == FLOAT && high == WHOLE ? (hia_itype)HIA_IT_ERROR : make_open(high, taint);
   }
-  if (b == HIA_IT_UNKNOWN || (is_open(b) && rank(b) == 0))
+  if (b == HIA_IT_UNKNOWN || (is_open(b) && rank(b) == BOTTOM))
     return tainted(b) ? map(it, a, HIA_HAS_LITERAL | HIA_HAS_BOTTOM, taint_leaf, false) : a;
   if (is_open(b)) {
-    if (rank(b) == 1) return a >= HIA_I32 && a <= HIA_F64 ? a : (hia_itype)HIA_IT_ERROR;
-    return a == HIA_F32 || a == HIA_F64 ? a : (hia_itype)HIA_IT_ERROR;
+    bool is_integer = a == HIA_I32 || a == HIA_I64, is_float = a == HIA_F32 || a == HIA_F64;
+    bool joins = (is_integer && rank(b) != FLOAT) || (is_float && rank(b) != WHOLE);
+    return joins ? a : (hia_itype)HIA_IT_ERROR;
   }
   if (!hiaF_is_tuple(a) || !hiaF_is_tuple(b)) return HIA_IT_ERROR;
   uint32_t n = hiaF_ituple_len(it, a);
@@ -191,6 +197,8 @@ void hiaF_itype_print(const hia_itypes *it, hia_itype t, hia_text *out) {
       [HIA_IT_INT_U] = "an integer literal",
       [HIA_IT_FLOAT] = "a float literal",
       [HIA_IT_FLOAT_U] = "a float literal",
+      [HIA_IT_WHOLE] = "an integer",
+      [HIA_IT_WHOLE_U] = "an integer",
       [HIA_IT_ERROR] = "?",
   };
   if (!hiaF_is_tuple(t)) {

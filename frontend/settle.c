@@ -109,7 +109,8 @@ static void resolve_convert(hia_typing *t, const hia_ast *n) {
   hia_ast_id arg = t->p->extra.data[n->b];
   hia_itype have = *hiaF_type_at(t, arg), to = n->op;
   if ((have == HIA_IT_INT && is_number(to)) ||
-      (have == HIA_IT_FLOAT && (to == HIA_F32 || to == HIA_F64)))
+      (have == HIA_IT_FLOAT && (to == HIA_F32 || to == HIA_F64)) ||
+      (have == HIA_IT_WHOLE && (to == HIA_I32 || to == HIA_I64)))
     hiaF_resolve(t, arg, to);
   else
     hiaF_resolve(t, arg, hiaF_settled(t, have));
