@@ -29,6 +29,7 @@ typedef enum source_kind {
 typedef struct source {
   source_kind kind;
   bool is_float; /* OPEN, and what was settled from it: a float literal is part of the value */
+  bool is_whole; /* of these: the value is of an operation on integers */
   uint32_t inst; /* the instance that has `node` */
   hia_ast_id node;
   uint32_t path[MAX_PATH], n_path; /* NAME: the part of the value; LITERAL: of the expression */
@@ -68,6 +69,7 @@ static source join(source a, source b) {
   if (a.kind == SOURCE_FIXED || b.kind == SOURCE_FIXED) return fixed;
   if (a.kind != SOURCE_OPEN) return a;
   b.is_float |= b.kind == SOURCE_OPEN && a.is_float;
+  b.is_whole |= b.kind == SOURCE_OPEN && a.is_whole;
   return b;
 }
 
@@ -137,6 +139,7 @@ static source find_param(search *s, const scope *in, hia_ast_id param, const pat
 static source find_name(search *s, const scope *in, const hia_ast *n, const path *part) {
   if (n->op == HIA_REF_CONST) {
     hia_itype type = hiaF_decl(s->p, n->b)->const_type;
+    if (type == HIA_IT_WHOLE) return (source){.kind = SOURCE_OPEN, .is_whole = true};
     return type == HIA_IT_INT || type == HIA_IT_FLOAT ? open_source(type == HIA_IT_FLOAT) : fixed;
   }
   if (n->op != HIA_REF_VAR) return fixed;
@@ -152,11 +155,17 @@ static source find_builtin(search *s, const scope *in, const hia_ast *n, unsigne
                            const path *part) {
   if (op == HIA_OP_FAIL) return open_source(false);
   unsigned rule = hiaR_ops[op].rule;
+  bool is_shift = op == HIA_OP_SHL || op == HIA_OP_SHR;
+  /* The others of integers (shru, clz) depend on the width: a declaration would change the value.
+   */
   if (rule != HIA_RULE_NUM && rule != HIA_RULE_BITS && rule != HIA_RULE_FLOAT &&
-      rule != HIA_RULE_SELECT)
+      rule != HIA_RULE_SELECT && !is_shift)
     return fixed;
-  source found = find_list(s, in, n, rule == HIA_RULE_SELECT ? 1 : 0, 1, part);
+  source found = is_shift /* the count has a type of its own */
+                     ? find(s, in, s->p->extra.data[n->b], part)
+                     : find_list(s, in, n, rule == HIA_RULE_SELECT ? 1 : 0, 1, part);
   found.is_float |= rule == HIA_RULE_FLOAT;
+  found.is_whole |= rule == HIA_RULE_BITS || is_shift;
   return found;
 }
 
@@ -341,8 +350,8 @@ static source find_operand(search *s, const scope *in, const hia_operand *o) {
   return found;
 }
 
-static bool takes_literal(hia_itype to, bool is_float) {
-  return to >= (is_float ? HIA_F32 : HIA_I32) && to <= HIA_F64;
+static bool takes_literal(hia_itype to, const source *s) {
+  return to >= (s->is_float ? HIA_F32 : HIA_I32) && to <= (s->is_whole ? HIA_I64 : HIA_F64);
 }
 
 static void advise_name(const writer *w, const hia_advice *a, const source *s) {
@@ -392,7 +401,7 @@ static void advise(hia_typing *t, const hia_advice *a) {
   } else {
     found = find_operand(&s, &in, &a->operand);
   }
-  if (!takes_literal(w.to, found.is_float)) return;
+  if (!takes_literal(w.to, &found)) return;
   switch (found.kind) {
   case SOURCE_NAME: advise_name(&w, a, &found); break;
   case SOURCE_LITERAL: write_literal(&w, &found); break;

@@ -16,8 +16,8 @@ static char *fixed(const char *text, const hia_diag *d) {
   return out;
 }
 
-/* Does what the first hint says until there is no error. */
-static void expect_mended(const char *text, const char *mended) {
+/* Does what the first hint says until there is no error. Returns the program; malloc. */
+static char *mend(const char *text) {
   char *now = strdup(text);
   bool has_errors = true;
   for (int round = 0; has_errors; round++) {
@@ -34,6 +34,11 @@ static void expect_mended(const char *text, const char *mended) {
     }
     discard(&c);
   }
+  return now;
+}
+
+static void expect_mended(const char *text, const char *mended) {
+  char *now = mend(text);
   cr_expect_str_eq(now, mended, "%s\nbecomes\n%s\nnot\n%s", text, now, mended);
   free(now);
 }
@@ -58,6 +63,68 @@ Test(advice, names_that_settled) {
                 "fn f(n: i32, m: i64) = i64((n + 1) * 2) + m");
   expect_mended("fn f(n: i32, m: i64) = { let k = n; k + m }",
                 "fn f(n: i32, m: i64) = { let k = n; i64(k) + m }");
+}
+
+Test(advice, shifts) {
+  expect_mended("fn f(n: i64) = { let k = shl(1, 3); k + n }",
+                "fn f(n: i64) = { let k: i64 = shl(1, 3); k + n }");
+  expect_mended("fn f(n: i64, c: i32) = { let k = shr(100, c) + 1; n * k }",
+                "fn f(n: i64, c: i32) = { let k: i64 = shr(100, c) + 1; n * k }");
+  expect_mended("fn f(n: i64) = loop (s = shl(1, 3)) while s < 100 { s + n }",
+                "fn f(n: i64) = loop (s: i64 = shl(1, 3)) while s < 100 { s + n }");
+  expect_mended("fn f(n: i64, m: i32) = { let k = shl(m, 3); k + n }",
+                "fn f(n: i64, m: i32) = { let k = shl(m, 3); i64(k) + n }");
+  expect_mended("fn f(x: f64) = { let k = shl(1, 3); k * x }",
+                "fn f(x: f64) = { let k = shl(1, 3); f64(k) * x }");
+  /* 31 as an i32, and 63 as an i64 */
+  expect_mended("fn f(n: i64) = { let k = clz(1); n + k }",
+                "fn f(n: i64) = { let k = clz(1); n + i64(k) }");
+  expect_mended("fn f(n: i64) = { let k = shru(-1, 31); n + k }",
+                "fn f(n: i64) = { let k = shru(-1, 31); n + i64(k) }");
+}
+
+/* Every built-in function of literals, in every place where its type matters: what the hints say
+ * compiles. */
+Test(advice, of_every_operation) {
+  static const char *const places[] = {
+      "fn f(v: %1$s) = { let k = %2$s; k + v }",
+      "fn f(v: %1$s) = { let k = %2$s; let l = -k; v * l - k }",
+      "fn f(v: %1$s) = { let p = (1, %2$s); v - p.1 }",
+      "fn f(v: %1$s) = loop (s = %2$s) while s < 10 { s + v }",
+      "fn f(v: %1$s) = loop (i = 0, s = %2$s) while i < 10 { (i + 1, v) }",
+      "fn f(v: %1$s) = if v > 1 then v else %2$s",
+      "fn f() -> %1$s = { let k = %2$s; k }",
+      "fn g() = %2$s\nfn f(v: %1$s) = v / g()",
+      "fn add(a, b) = a + b\nfn f(v: %1$s) = add(%2$s, v)",
+      "fn f(v: %1$s, n: i32) = { let k = %2$s; (k + v, k) }",
+  };
+  static const char *const types[] = {"i32", "i64", "f32", "f64"};
+  static const char *const literals[][3] = {{"1", "3", "2"}, {"0.5", "0.1", "0.25"}};
+  unsigned n_mended = 0, n_calls = 0;
+  for (unsigned op = 0; op < HIA_LEN(hiaR_ops); op++)
+    for (size_t l = 0; hiaR_ops[op].name != NULL && l < HIA_LEN(literals); l++) {
+      char call[128], program[512];
+      size_t len = (size_t)snprintf(call, sizeof call, "%s(", hiaR_ops[op].name);
+      for (unsigned i = 0; i < (unsigned)hiaR_ops[op].n_ins && i < 3; i++)
+        len +=
+            (size_t)snprintf(call + len, sizeof call - len, "%s%s", i ? ", " : "", literals[l][i]);
+      snprintf(call + len, sizeof call - len, ")");
+      snprintf(program, sizeof program, "fn f() = %s + %s", call, call);
+      compiled c;
+      compile(&c, program);
+      bool is_call = c.diags.list.len == 0; /* the language has it, for such literals */
+      discard(&c);
+      n_calls += is_call;
+      for (size_t p = 0; is_call && p < HIA_LEN(places); p++)
+        for (size_t t = 0; t < HIA_LEN(types); t++) {
+          snprintf(program, sizeof program, places[p], types[t], call);
+          char *mended = mend(program);
+          n_mended += strcmp(mended, program) != 0;
+          free(mended);
+        }
+    }
+  cr_assert_gt(n_calls, 40, "%u", n_calls);
+  cr_assert_gt(n_mended, 500, "%u", n_mended);
 }
 
 /* A name that is used at two types. */
