@@ -89,7 +89,7 @@ int main(void) {
   hia_status status = hia_engine_new(NULL, &engine, &error);
   if (status == HIA_OK) status = hia_builder_new(engine, "coins", &b, &error);
   if (status == HIA_OK) {
-    build(b); /* whatever goes wrong in there is told by the two calls that follow */
+    build(b); /* the two calls below report any mistake in it */
     hia_builder_print(b, print, NULL, NULL);
     status = hia_builder_finish(b, &module, &error);
     puts("");

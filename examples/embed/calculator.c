@@ -41,7 +41,7 @@
 #define MEMORY  (16u << 20)         /* bytes of a run in all */
 #define BUDGET  (64u << 20)         /* bytes of everything, compiling included */
 
-/* An allocator that gives no more than its budget: hiaton then answers HIA_MEMORY. */
+/* An allocator that grants no more than its budget: hiaton then returns HIA_MEMORY. */
 static atomic_size_t used;
 
 static void *take(void *user, size_t size) {

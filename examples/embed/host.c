@@ -1,9 +1,9 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* A program calls functions of its host, which keep state: accounts that the program knows only by
- * what the host answers. `step` does not change while a program runs, so it is declared pure and
- * may be called at any time. `transfer` changes the accounts: as an impure function it is called
- * exactly as often as the program says, in that order. It may refuse, which ends the run there;
- * what was transferred until then is the host's to keep or to take back.
+/* A program calls functions of its host, which have state: accounts that the program reads only
+ * through these functions. The result of `step` does not change while a program runs, so it is
+ * declared pure and may be called at any time. `transfer` changes the accounts: as an impure
+ * function it is called exactly as often as the program says, in that order. It may fail, which
+ * ends the run at that call; the host decides whether it keeps the transfers made before.
  *
  * prints:
  *   spread(3) = 30, balances 70 10 10 10 after 3 transfers

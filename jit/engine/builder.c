@@ -16,7 +16,7 @@ _Static_assert(sizeof(hia_build_value) == sizeof(uint64_t), "arrays of them are 
 
 /* ---- life ---- */
 
-/* Returns the upper half of a builder's ids, which tells them from those of another builder.
+/* Returns the upper half of a builder's ids, which distinguishes them from other builders' ids.
  * Builders of one engine are numbered; each engine starts at a random number, because an engine
  * may lie at the address of one that was freed. The tag is never 0, the upper half of dtypes, nor
  * all ones. */

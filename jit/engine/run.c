@@ -213,7 +213,8 @@ static void take_fuel(hia_run_options *options) {
   options->has_fuel = true;
 }
 
-/* All of it has been used where nobody knows how much. */
+/* Returns the rest of a nested run's fuel to the run around it. After a failure for which the rest
+ * is not known, `left` is 0. */
 static void give_back_fuel(const hia_run_options *options, uint64_t left) {
   const hia_nest *outer = hiaR_nest();
   if (outer && outer->fuel) *outer->fuel -= options->fuel - left;
@@ -237,7 +238,7 @@ static hia_status run_ready(hia_function *f, const hia_fn_version *version, hia_
   }
   if (options->has_fuel) *at = options->fuel;
   hia_word *results = b.words + n_args;
-  hia_failure failure; /* most of it is its trace, which need not be cleared */
+  hia_failure failure; /* most of it is its backtrace, which need not be cleared */
   hiaR_failure_clear(&failure);
   hia_usage usage = {0};
   hia_ring *ring = hiaR_ring_of(options->timeline, 0);

@@ -78,10 +78,10 @@ struct hia_worker {
   uint32_t n_woken;
   uint64_t due, patience; /* while frames are woken: calls until, and between, comparisons */
   uint32_t epoch;         /* of the failure with which the current chain was compared */
-  uint32_t reluctance;    /* calls before the pool is asked for a thread again */
+  uint32_t reluctance;    /* calls before the next request for a thread of the pool */
   bool is_leaving;        /* its thread goes back to the pool */
   unsigned number;
-  void *block; /* the allocation that this stands in */
+  void *block; /* the allocation that contains this */
   hia_ring *ring;
 
   /* Shared with other workers. */

@@ -221,8 +221,8 @@ static void give_child(hia_worker *w, hia_frame *f, uint32_t site, hia_worker *t
   hia_run *run = w->run;
   if (!atomic_load(&to->is_born)) {
     if (!start_thread(to)) {
-      /* The job is not handed out. Another run may return a thread later: the pool is asked again,
-       * less and less often. */
+      /* The job is not passed on. Another run may return a thread later, so the worker requests one
+       * again, but less and less often. */
       if (w->reluctance < UINT32_MAX / 4) w->reluctance = 2 * w->reluctance + BIRTH + 1;
       set_idle(to);
       return;

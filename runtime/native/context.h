@@ -338,7 +338,7 @@ struct hia_host_context {
   const hia_places *failed; /* its places; NULL: none failed, or before its code was entered */
   const char *why;          /* in that case what was wrong, or NULL */
   hia_bounds bounds;        /* its limits */
-  hia_error *error;         /* of that failure, made when the host asks for it */
+  hia_error *error;         /* of that failure, made when the host requests it */
 
   struct hia_images *images;      /* interp/entry.c */
   const hia_places *image_places; /* of the image that the call has run; NULL: none */

@@ -203,7 +203,7 @@ static hia_status fail(hia_host_context *host, hia_status status, const hia_code
   const hia_places *places = host->image_places ? host->image_places : &module->places;
   uint64_t deadline = host->context->deadline;
   host->failed = places;
-  /* The host may ask for the error after it has changed the settings. */
+  /* The host may request the error after it has changed the settings. */
   host->bounds =
       (hia_bounds){.depth = host->depth,
                    .memory = host->memory,

@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Forks that thieves take: promotion to jobs, joins, what a worker does while it waits, and how
- * jobs end whose results are not needed any more (docs/parallel.md). Thieves ask the owner for
- * work, which keeps its forks private, as in "Scheduling parallel programs by work stealing with
+/* Forks that thieves take: promotion to jobs, joins, the actions of a waiting worker, and the end
+ * of jobs whose results are not needed any more (docs/parallel.md). Thieves request work from the
+ * owner, which keeps its forks private, as in "Scheduling parallel programs by work stealing with
  * private deques" (Acar, Chargueraud, Rainey 2013); the owner replies at a safepoint.
  *
  * A job belongs to its owner, which allocates it, joins or cancels it, and frees it. A thief
@@ -192,9 +192,9 @@ static hia_job *promote(hia_context *context, const latent *fork) {
   return job;
 }
 
-/* Returns a job of the oldest latent fork, or NULL. *n_frames: frames that were looked at. If
- * these were many, some more forks are promoted and kept in reserve, so that the next ones are
- * handed out without a walk. A job in reserve is the worker's own until a thief asks. */
+/* Returns a job of the oldest latent fork, or NULL. *n_frames: the number of frames that were read.
+ * If these were many, some more forks are promoted and kept in reserve, so that the next requests
+ * are served without a walk. A job in reserve belongs to the worker until it serves a request. */
 static hia_job *oldest(hia_context *context, const char *sp, uintptr_t pc, uint32_t *n_frames) {
   hia_invocation *invocation = context->invocation;
   *n_frames = 0;

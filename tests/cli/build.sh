@@ -324,8 +324,8 @@ END
 t 'a program that opens one' $c open.c $shared -ldl -o open
 is 'and calls it' 10946 ./open
 
-# One object in two shared libraries; libraries that come and go. `one.so` and `two.so` hold the same, `three.so`
-# another program of the same size, which comes to lie where one of them was.
+# One object in two shared libraries; libraries that are opened and closed. `one.so` and `two.so` contain the same
+# program, `three.so` another one of the same size, which is loaded at the address of one of them.
 mkdir three
 printf 'fn f(n: i64) -> i64 = if n == 0 then 1 / n else f(n - 1) + 1\nfn g(n: i64) -> i64 = n * 3 + 1\n' >lib.hia
 sed 's/n \* 3/n * 5/' lib.hia >three/lib.hia
@@ -628,7 +628,7 @@ is 'natively' "$noted" ./host 2
 is 'interpreted' "$noted" ./host 2 --engine interp
 wrong 'a program without them' 1 'note' "$hiaton" build host.hia --exe -o x
 wrong 'they are not in the compiler' 1 'E0601' "$hiaton" run host.hia 2
-# A host that has it registered with a status builds an object that asks for one.
+# A host that has registered it with a status builds an object that requires one.
 cat >builder.c <<'END'
 #include <hiaton/hiaton.h>
 #include <stdio.h>
@@ -968,7 +968,7 @@ for offset in 0 5 8 12 16 24 32 40 64 100 $((size / 2)) $((size - 300)) $((size 
   byte=$(od -An -tu1 -j $((at + offset)) -N 1 fib)
   printf "\\x$(printf %x $((byte ^ 32)))" | dd of=damaged bs=1 seek=$((at + offset)) conv=notrunc status=none
   wrong "an image altered at $offset of $size" 1 'error.bad-image' ./damaged 10 --engine interp
-  # Native code is not, but where the types of the arguments are told.
+  # Native code runs, unless the byte is in the types of the arguments.
   got=$(./damaged 10 2>&1)
   case $got in
     89 | error?bad-image*) ok ;;

@@ -64,7 +64,7 @@ static void expect(worker *w, hia_status status, hia_status normal, bool is_righ
   printf("thread %u: %s\n", w->number, hia_status_word(status));
 }
 
-/* Of a map that n rows were asked of: those that it has written are right, and no others. */
+/* True if a map of n rows has written correct rows, up to hia_context_rows and no others. */
 static bool are_right(const worker *w, size_t n, const double *line, const int32_t *fibs) {
   uint64_t rows = hia_context_rows(w->context);
   for (size_t i = 0; line && i < n; i++)

@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Bad input at the public API: null handles and pointers, handles that do not belong together,
- * wrong arguments, options of other versions. Each is answered by a status with a message, or,
- * where a function has none to give, by NULL, 0 or "". */
+ * wrong arguments, options of other versions. Each call returns a status with a message, or, if
+ * the function returns no status, NULL, 0 or "". */
 #include "tests/unit/helper_memory.h"
 #include "tests/unit/helper_text.h"
 #include <hiaton/hiaton.h>
@@ -44,8 +44,8 @@ static void close_world(world *w) {
   hia_engine_free(w->engine);
 }
 
-/* The call with &error as its last argument must answer this status and an error with these words;
- * and with NULL there it must answer the same. */
+/* The call with &error as its last argument must return this status and an error with these words;
+ * with NULL there it must return the same. */
 static hia_error *error;
 static void expect(hia_status status, hia_status without, hia_status expected, const char *words,
                    int line) {
@@ -64,7 +64,7 @@ static void expect(hia_status status, hia_status without, hia_status expected, c
 #define REFUSED(status, words, function, ...)                                                      \
   expect((function)(__VA_ARGS__, &error), (function)(__VA_ARGS__, NULL), status, words, __LINE__)
 
-/* Memory, but no block that no machine has room for; sanitizers end the program at such a one. */
+/* Grants memory, except blocks of impossible sizes, at which sanitizers end the program. */
 static void *bounded_alloc(void *user, size_t size) {
   (void)user;
   return size > (size_t)1 << 32 ? NULL : malloc(size);
@@ -79,14 +79,14 @@ static void bounded_free(void *user, void *block, size_t size) {
 }
 static const hia_allocator bounded = {bounded_alloc, bounded_resize, bounded_free, NULL};
 
-/* A struct with room behind it, as a later header might have. */
+/* A structure with room behind it, as in a later header. */
 #define LATER(type)                                                                                \
   struct {                                                                                         \
     type now;                                                                                      \
     unsigned char more[24];                                                                        \
   }
 
-/* ---- nothing where something should be ---- */
+/* ---- missing arguments ---- */
 
 Test(api_bad_input, null_engines_and_modules) {
   world w;
@@ -399,7 +399,7 @@ Test(api_bad_input, null_builders) {
   cr_assert_eq(hia_build_end_loop(NULL, &x, 1).id, 0);
   hia_builder_free(NULL);
 
-  /* Arrays and texts that are not there are mistakes like others: each puts a builder out of
+  /* Missing arrays and texts are mistakes like others: after each the builder is out of
    * service, with a message. */
   for (int i = 0; i < 11; i++) {
     cr_assert_eq(hia_builder_new(w.engine, NULL, &b, NULL), HIA_OK);
@@ -496,7 +496,7 @@ Test(api_bad_input, incomplete_allocators) {
 
 /* ---- handles that do not belong together ---- */
 
-/* Values are data: an engine only gives them their memory. Functions and modules are not. */
+/* Values are data, whose engine only provides their memory. Functions and modules are not. */
 Test(api_bad_input, handles_of_another_engine) {
   static const hia_engine_kind kinds[] = {HIA_ENGINE_INTERP, HIA_ENGINE_EXPAND, HIA_ENGINE_JIT};
   for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
@@ -566,7 +566,7 @@ Test(api_bad_input, arguments_that_do_not_fit) {
   hia_error_free(error);
   hia_value_free(yes);
   REFUSED(HIA_ARGUMENT, "generic", hia_function_prepare, w.fact);
-  /* It all still works. */
+  /* Everything still works. */
   cr_assert_eq(hia_call(w.fib, &w.n, 1, &result, NULL), HIA_OK);
   hia_value_free(result);
   close_world(&w);
@@ -586,7 +586,7 @@ Test(api_bad_input, engine_options_of_other_versions) {
     cr_assert_null(engine);
     later.more[i] = 0;
   }
-  /* Sizes that no version has: nobody looks at what is behind. */
+  /* Sizes that no version has: the bytes behind are not read. */
   for (size_t size = 0; size < sizeof later; size++) {
     if (size && size % sizeof(size_t) == 0) continue; /* others cut a field in two */
     later.now.size = size;
@@ -604,7 +604,7 @@ Test(api_bad_input, engine_options_of_other_versions) {
     REFUSED(HIA_ARGUMENT, "another version", hia_engine_new, last, &engine);
   }
   munmap(pages, 2 * page);
-  /* What an earlier header has not got keeps its default, whatever lies there. */
+  /* Fields that an earlier header lacks have their defaults, whatever the bytes there are. */
   hia_engine_options earlier = HIA_ENGINE_OPTIONS_INIT;
   memset((char *)&earlier + offsetof(hia_engine_options, kind), 0xee,
          sizeof earlier - offsetof(hia_engine_options, kind));
@@ -637,7 +637,7 @@ Test(api_bad_input, run_options_of_other_versions) {
   cr_assert_eq(hia_run(w.fib, &w.n, 1, &earlier, &result, &error), HIA_OK);
   hia_value_free(result);
 
-  /* Statistics are written as far as there is room for them, and no further. */
+  /* Statistics are written only as far as the structure reaches. */
   hia_run_options options = HIA_RUN_OPTIONS_INIT;
   LATER(hia_run_stats) stats = {.now = HIA_RUN_STATS_INIT};
   memset(stats.more, 0xee, sizeof stats.more);
@@ -702,7 +702,7 @@ Test(api_bad_input, dump_options_of_other_versions) {
   close_world(&w);
 }
 
-/* ---- is anything forgotten? ---- */
+/* ---- every function is tried ---- */
 
 static char *read_file(const char *path) {
   FILE *file = fopen(path, "r");
@@ -722,7 +722,7 @@ static bool has_suffix(const char *name, const char *suffix) {
   return n > k && strcmp(name + n - k, suffix) == 0;
 }
 
-/* Files of a folder that end so, all in one text. */
+/* The files of a folder with this ending, all in one text. */
 static char *read_folder(const char *folder, const char *suffix) {
   DIR *dir = opendir(folder);
   cr_assert_not_null(dir, "%s", folder);
@@ -745,7 +745,7 @@ static char *read_folder(const char *folder, const char *suffix) {
 
 static bool is_word(char c) { return isalnum((unsigned char)c) || c == '_'; }
 
-/* Is it called, or handed to REFUSED, with a NULL among the arguments? */
+/* True if it is called, or passed to REFUSED, with a NULL among the arguments. */
 static bool is_tried(const char *tests, const char *name) {
   size_t len = strlen(name);
   for (const char *at = tests; (at = strstr(at, name)) != NULL; at += len) {
@@ -757,7 +757,7 @@ static bool is_tried(const char *tests, const char *name) {
   return false;
 }
 
-/* Every function of the public headers that takes a pointer is given NULL by some unit test. */
+/* For every function of the public headers that takes a pointer some unit test passes NULL. */
 Test(api_bad_input, every_function_is_tried) {
   char *headers = read_folder(HIA_SOURCE_DIR "/include/hiaton", ".h");
   char *tests = read_folder(HIA_TEST_DIR "/unit", ".c");

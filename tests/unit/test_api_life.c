@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* What hosts do in the middle of things: callbacks that ask and free, modules that are freed in
- * use, errors that outlive everything, statistics and limits of single runs; and that what is asked
- * for again and again takes no more memory. */
+/* The life of hosts: callbacks that call and free, modules that are freed in use, errors that
+ * outlive all other objects, statistics and limits of single runs; and that repeated requests take
+ * no more memory. */
 #include "tests/unit/helper_memory.h"
 #include "tests/unit/helper_program.h"
 #include "tests/unit/helper_text.h"
@@ -33,7 +33,7 @@ static hia_function *find(hia_module *module, const char *name) {
   return f;
 }
 
-/* What a function gives for one argument, as text. */
+/* The result of a function for one argument, as text. */
 static const char *give(hia_function *f, hia_value *arg, const hia_run_options *options) {
   static char printed[64];
   hia_value *result;
@@ -102,7 +102,7 @@ Test(api_life, asking_again_takes_no_memory) {
   }
 }
 
-/* An argument that there is no memory to read is no reason to give up the module. */
+/* If there is no memory to read an argument, the module still works. */
 Test(api_life, an_argument_without_memory) {
   test_heap heap;
   test_heap_init(&heap, -1);
@@ -135,10 +135,10 @@ typedef struct listener {
   hia_engine *engine;
   hia_module *module;
   unsigned heard;
-  bool is_asking; /* what it asks for is told, too */
+  bool is_asking; /* its own calls are logged, too */
 } listener;
 
-/* Asks for all that waits for a lock. */
+/* Calls everything that takes a lock. */
 static void listen(void *user, const char *message) {
   listener *l = user;
   l->heard++;
@@ -164,7 +164,7 @@ Test(api_life, a_listener_may_ask_the_engine, .timeout = 60) {
     l.module = p.module;
     cr_assert_str_eq(give(p.function, hia_value_i32(p.engine, 10), NULL), "89");
     cr_assert_geq(l.heard, 2);
-    /* Its own functions open the compiler, too. */
+    /* The functions that it calls open the compiler, too. */
     if (has_native()) {
       hia_dump_options code = HIA_DUMP_OPTIONS_INIT;
       code.stage = HIA_STAGE_LLVM;
@@ -182,7 +182,7 @@ typedef struct taker {
   size_t len;
 } taker;
 
-/* Gives the module up, and looks at what it was given afterwards. */
+/* Frees the module, and reads its arguments afterwards. */
 static bool take_and_free(void *user, const char *bytes, size_t len) {
   taker *t = user;
   hia_module_free(t->module);
@@ -208,11 +208,11 @@ Test(api_life, a_writer_may_free_the_module) {
   hia_engine_free(engine);
 }
 
-/* ---- inside of a run ---- */
+/* ---- inside a run ---- */
 
 typedef struct inside {
   hia_engine *engine;
-  hia_module *module; /* whose function called; freed by the first call */
+  hia_module *module; /* the calling function's; the first call frees it */
   unsigned calls;
   hia_status status;
 } inside;
@@ -262,7 +262,7 @@ static int32_t meddle(void *user, int32_t n) {
   return n;
 }
 
-/* Registers, loads, compiles, asks and dumps, and frees the module that it was called by. */
+/* Registers, loads, compiles, reads and dumps, and frees the module that called it. */
 Test(api_life, a_host_function_may_do_everything) {
   for (size_t k = 0; k < n_kinds(); k++)
     for (unsigned threads = 1; threads <= 2; threads++) {
@@ -340,7 +340,7 @@ Test(api_life, errors_and_values_outlive_the_engine) {
 typedef hia_status (*half_fn)(hia_context *, int32_t, int32_t, int32_t *);
 typedef hia_status (*deep_fn)(hia_context *, int32_t, int32_t *);
 
-/* The error of a call is gone when the next one begins, also if that is right, and with it all that
+/* The error of a call is freed when the next call begins, even if that one succeeds, with all that
  * it refers to. */
 Test(api_life, the_next_call_forgets_the_error) {
   if (!has_native()) cr_skip_test("no native code in this build");
@@ -372,7 +372,7 @@ Test(api_life, the_next_call_forgets_the_error) {
 
 /* ---- single runs ---- */
 
-/* They never show what another run has used. */
+/* Their statistics never contain those of another run. */
 Test(api_life, statistics_of_what_did_not_run) {
   hia_engine_options options = options_of(HIA_ENGINE_INTERP);
   program p = open_program(&options, text, "fib");
@@ -418,7 +418,7 @@ Test(api_life, limits_of_single_runs) {
       cr_assert_not_null(strstr(said, "more than 100000 bytes"), "%s", said);
     close_program(&p);
 
-    /* The engine's limit counts where it is less. */
+    /* The engine's limit applies if it is lower. */
     options.max_depth = 50000;
     p = open_program(&options, text, "deep");
     run = (hia_run_options)HIA_RUN_OPTIONS_INIT;
@@ -430,7 +430,7 @@ Test(api_life, limits_of_single_runs) {
   }
 }
 
-/* ---- stacks of the caller's ---- */
+/* ---- the caller's stack ---- */
 
 static char *nested(const char *before, const char *open, const char *middle, const char *close,
                     int n) {
@@ -463,7 +463,7 @@ static void load_run_and_dump(hia_engine *engine, const char *source) {
   hia_module_free(module);
 }
 
-/* The deepest type there is, made and shown. */
+/* The deepest possible type, made and printed. */
 static void nest_a_value(hia_engine *engine) {
   hia_value *one = hia_value_i32(engine, 1), *value = hia_value_i32(engine, 0);
   for (int i = 1; i < 1000; i++) {

@@ -1,8 +1,8 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Memory that runs out, at every request there is: through the public API, a host's whole life
- * again and again, each time with one request more that is granted. Every call must answer what it
- * answers with memory, or HIA_MEMORY; nothing may be left over; and a host that goes on must be
- * able to. LLVM's own memory does not come from the allocator. */
+/* Memory that runs out, at every request: a host uses the whole public API repeatedly, each time
+ * with one more request that is granted. Every call must return what it returns with memory, or
+ * HIA_MEMORY; nothing may leak; and the host must be able to continue. LLVM's own memory does not
+ * come from the allocator. */
 #include "tests/unit/helper_memory.h"
 #include "tests/unit/helper_text.h"
 #include <hiaton/hiaton.h>
@@ -20,7 +20,7 @@ static const char program[] =
     "fn endless(n: i64) -> i64 = loop (i = n) while true { i + 1 }\n"
     "fn main(n: i32) = (fib(n), fact(n))\n";
 
-/* What one life is made of. */
+/* The parts of such a host. */
 typedef enum part {
   LOADING = 1,  /* of text, files, programs with mistakes, graphs */
   VALUES = 2,   /* made, read, printed, taken apart; wide ones */
@@ -39,11 +39,11 @@ typedef struct life {
   test_heap *heap;
   hia_engine_kind kind;
   unsigned threads, parts;
-  bool ran_out; /* some call answered MEMORY */
+  bool ran_out; /* a call returned MEMORY */
   hia_error *error;
 } life;
 
-/* One call: answers whether it did what it does with memory. */
+/* Checks one call. True if it did the same as with memory. */
 static bool did(life *l, hia_status status, hia_status expected, bool has_error, int line) {
   if (status == HIA_OK) cr_assert_null(l->error, "line %d: %s", line, hia_error_text(l->error));
   if (l->error) cr_assert_eq(hia_error_status(l->error), status, "line %d", line);
@@ -52,7 +52,7 @@ static bool did(life *l, hia_status status, hia_status expected, bool has_error,
     cr_assert_eq(status, HIA_MEMORY, "line %d: %s, not %s: %s", line, hia_status_word(status),
                  hia_status_word(expected), hia_error_text(l->error));
     l->ran_out = true;
-    /* The memory that was missing for the call is there for its error, if it has one. */
+    /* There is memory for the error, which was missing for the call, if fails_once. */
     if (l->heap->fails_once && has_error)
       cr_assert(l->error && hia_error_message(l->error, 0)[0], "line %d: no message", line);
   }
@@ -65,7 +65,7 @@ static bool did(life *l, hia_status status, hia_status expected, bool has_error,
   did(l, status, expected, false, __LINE__) /* takes no error                                      \
                                              */
 
-/* A pointer that is NULL for want of memory, and for nothing else. */
+/* Checks a pointer, which may only be NULL for lack of memory. */
 static bool made(life *l, const void *object) {
   if (!object) l->ran_out = true;
   return object != NULL;
@@ -201,7 +201,7 @@ static void try_dump(life *l, hia_engine *engine, hia_module *module, hia_stage 
   options.format = format;
   options.after = after;
   test_text t = {0};
-  /* Of all functions, or, where it takes LLVM's time, of one. */
+  /* For all functions, or, if LLVM is needed, for one. */
   hia_function *one = NULL;
   bool is_code = stage >= HIA_STAGE_LLVM;
   if (is_code && !DID(hia_module_function(module, "fib", &one, &l->error), HIA_OK)) return;
@@ -263,7 +263,7 @@ static void try_building(life *l, hia_engine *engine) {
   hia_builder_free(b);
 }
 
-/* A mistake too wants its memory. */
+/* A mistake needs memory, too. */
 static void try_a_mistake(life *l, hia_engine *engine) {
   hia_builder *b;
   if (!DID(hia_builder_new(engine, "built", &b, &l->error), HIA_OK)) return;
@@ -280,7 +280,7 @@ typedef struct nested {
   hia_module *inner;
 } nested;
 
-/* Runs fib(5), inside of the run that calls it. */
+/* Runs fib(5), inside the run that calls it. */
 static hia_status call_back(void *user, int32_t x, int32_t *result) {
   nested *own = user;
   hia_function *fib;
@@ -459,17 +459,17 @@ static void live(life *l) {
 
 /* ---- the sweep ---- */
 
-/* Every request is tried where that is quick. Under sanitizers every other one is the only one that
- * is refused, and those between are the first; HIA_STRESS has ten times as many, most of them for
- * the next small block of an arena. */
+/* Every request is tried if that is quick. Under sanitizers the requests alternate: one is the only
+ * one that is refused, the next is the first of all that are refused. HIA_STRESS has ten times as
+ * many requests, most of them for the next small block of an arena. */
 #ifdef HIA_STRESS
 enum { STEP = 8 };
 #else
 enum { STEP = HIA_TEST_SHARE > 1 ? 2 : 1 };
 #endif
 
-/* Lives until one does without the request that would fail: n is how many there are. With threads
- * the number differs from life to life, so that three in a row must do without. */
+/* Repeats until the host makes fewer than n requests. With threads the number of requests varies,
+ * so this must happen three times in a row. */
 static long sweep(hia_engine_kind kind, unsigned threads, unsigned parts, bool fails_once) {
   test_heap heap;
   unsigned whole = 0, wanted = threads > 1 ? 3 : 1;

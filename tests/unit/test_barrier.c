@@ -1,8 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* barrier: the bookkeeping of return barriers, over a model of a stack. Frames are words of memory,
- * "code" descends and returns as a script says, and does at each step what compiled code, the stubs
- * and native.c do. What compiled code itself does with barriers is in test_lower.c and
- * tests/stress/deep.c. */
+/* barrier: the bookkeeping of return barriers, with a model of a stack. Frames are words of memory;
+ * the "code" calls and returns as a script says, and at each step does the same as compiled code,
+ * the stubs and native.c. test_lower.c and tests/stress/deep.c test barriers with compiled code. */
 #include "runtime/native/context.h"
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -12,8 +11,8 @@
 
 enum { DEPTH = 512 }; /* steps */
 
-/* A call that is to return to `pc` stands in a frame of (pc - CODE) / 16 * 8 bytes, the address
- * included. */
+/* A call with the return address `pc` is in a frame of (pc - CODE) / 16 * 8 bytes, including that
+ * address. */
 #define CODE ((uintptr_t)1 << 20)
 static uintptr_t pc_of(size_t size) { return CODE + size * 2; }
 
@@ -24,13 +23,12 @@ typedef struct model {
   hia_allocator allocator;
   char *sp;
   struct {
-    uintptr_t pc; /* where the frame returns to */
+    uintptr_t pc; /* the frame's return address */
     size_t size;
   } *frames;
   size_t n;
-  uint64_t n_down, n_up,
-      n_moved;             /* comparisons that failed; barriers met; bytes gone up and down */
-  size_t unasked, longest; /* bytes returned since the last that was met */
+  uint64_t n_down, n_up, n_moved; /* polls; barriers met; bytes moved up and down */
+  size_t unasked, longest;        /* bytes returned since the last that was met */
 } model;
 
 static bool find(void *user, uintptr_t pc, hia_frame_row *row) {
@@ -56,7 +54,7 @@ static uintptr_t *return_word(const model *m) {
   return (uintptr_t *)(m->sp + m->frames[m->n - 1].size - WORD);
 }
 
-/* The newest frame is of `size` bytes. Where it compares it has a row like where it calls. */
+/* The newest frame has `size` bytes. Its safepoint has a row like its calls. */
 static void call(model *m, size_t size) {
   size_t caller = m->n ? m->frames[m->n - 1].size : 0;
   m->sp -= size;
@@ -64,7 +62,7 @@ static void call(model *m, size_t size) {
   m->frames[m->n++].size = size;
   *return_word(m) = m->frames[m->n - 1].pc;
   m->n_moved += size;
-  m->unasked = 0; /* an honest comparison */
+  m->unasked = 0; /* a poll without a request */
   if ((uintptr_t)m->sp >= m->context->step) return;
   m->n_down++;
   hiaR_barrier_descend(m->context, m->sp, pc_of(size));
@@ -85,7 +83,7 @@ static void ret(model *m) {
   if (m->unasked > m->longest) m->longest = m->unasked;
 }
 
-/* All frames, from the newest, have their return addresses. */
+/* Checks that all frames, from the newest, have their return addresses. */
 static void check(const model *m) {
   const char *end = m->sp;
   size_t n = 0;
@@ -144,7 +142,7 @@ Test(barrier, down_and_back) {
       go_up(m, 0);
       check(m);
       cr_assert_eq(m->context->barriers.n, 0);
-      /* One in a step; none in the part that needs none. */
+      /* One barrier per step; none in the part of the stack that needs none. */
       cr_assert_eq(m->n_down, m->n_up);
       cr_assert_geq(m->n_up, 400 * STEP / (STEP + sizes[i]) - 2);
       cr_assert_leq(m->n_up, 401);
@@ -156,7 +154,7 @@ Test(barrier, down_and_back) {
   }
 }
 
-/* Code that swings by little pays next to nothing, wherever it does. */
+/* Code that goes up and down a little pays next to nothing, at any depth. */
 Test(barrier, swings) {
   static const size_t widths[] = {32, 256, STEP / 8, STEP / 2, STEP, 5 * STEP / 2, 20 * STEP};
   for (size_t i = 0; i < HIA_LEN(widths); i++) {
@@ -184,8 +182,8 @@ Test(barrier, swings) {
   }
 }
 
-/* A recursion that goes deep, and before each next level calls something that returns. On its way
- * back it calls nothing. */
+/* A deep recursion that calls a function in each frame before the next level, and calls nothing
+ * while it returns. */
 Test(barrier, excursions) {
   static const size_t widths[] = {16, 64, STEP / 16, STEP / 8, STEP / 2, 2 * STEP};
   for (size_t i = 0; i < HIA_LEN(widths); i++) {
@@ -229,7 +227,7 @@ Test(barrier, anything) {
       else
         go_up(m, depth(m) > length * 16 ? depth(m) - length * 16 : 0);
       if (i % 30 == 0) check(m);
-      if (i % 97 == 96) { /* what lies below is left */
+      if (i % 97 == 96) { /* the frames below are abandoned */
         size_t n = m->n / 2;
         while (m->n > n) m->sp += m->frames[--m->n].size;
         hiaR_barriers_drop(m->context, m->sp);
@@ -260,7 +258,7 @@ Test(barrier, tail_calls) {
   free_model(m);
 }
 
-/* Without memory there are fewer, and all goes on. */
+/* Without memory there are fewer barriers, and everything continues. */
 Test(barrier, without_memory) {
   for (size_t refuse = 0; refuse < 4; refuse++) {
     model *m = new_model();
@@ -275,7 +273,7 @@ Test(barrier, without_memory) {
   }
 }
 
-/* Code that is not known, and none that is. */
+/* Frames of unknown code, and of no code at all. */
 Test(barrier, unknown_code) {
   model *m = new_model();
   m->context->unwinder = NULL;

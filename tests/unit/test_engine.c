@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* The public API: what it answers to good and to bad requests. */
+/* The public API: the results of valid and of invalid requests. */
 #include "tests/unit/helper_memory.h"
 #include "tests/unit/helper_text.h"
 #include <hiaton/hiaton.h>
@@ -665,7 +665,7 @@ Test(engine, every_request_for_memory_may_fail) {
   }
 }
 
-/* A failure whose chain of calls could not be read for want of memory: it can the next time. */
+/* A failure whose chain of calls could not be read for lack of memory can be read the next time. */
 Test(engine, a_chain_can_be_read_when_there_is_memory_again) {
   for (size_t k = first_kind(); k < 3; k++)
     for (long left = 0; left < 12; left++) {

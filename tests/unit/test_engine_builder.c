@@ -266,7 +266,7 @@ Test(builder, functions_of_the_host_by_their_types) {
   cr_assert_str_eq(run(&w, "f", hia_value_f64(w.engine, 5)), "2.5");
   cr_assert_eq(rolls, 1);
 
-  /* What the host has registered otherwise, or not at all, is told when it is finished. */
+  /* Finishing reports functions that the host has registered with other types, or not at all. */
   hia_error *error;
   hia_module *other = NULL;
   hia_builder *b;

@@ -79,7 +79,7 @@ Test(builder, nests_as_deep_with_types_that_do) {
   close_world(&w);
 }
 
-/* A hundred thousand are told once, and take nothing. */
+/* Of a hundred thousand mistakes the first is reported, and they take no memory. */
 Test(builder, goes_on_after_too_deep) {
   world w = open_world();
   hia_build_fn f = hia_build_declare(w.b, "f(c: bool) -> bool");

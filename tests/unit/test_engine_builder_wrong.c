@@ -172,7 +172,7 @@ static made make(world *w) {
   return m;
 }
 
-/* A mistake has been made: it is told, from then on nothing happens, and it stays. */
+/* A mistake has been made: it is reported, further calls do nothing, and the error remains. */
 static void expect_mistake(world *w, made m, const char *expected) {
   cr_assert_eq(hia_builder_status(m.b), HIA_ARGUMENT, "nothing wrong: %s", expected);
   const char *told = hia_error_message(hia_builder_error(m.b), 0);

@@ -33,7 +33,7 @@ typedef struct fixture {
   hia_cancel *cancel;
 } fixture;
 
-/* Answers false if this build lacks the engine. */
+/* False if this build lacks the engine. */
 static bool begin(fixture *f, way w, size_t max_depth) {
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
   options.kind = w.kind;
@@ -297,7 +297,7 @@ Test(engine_cancel, nothing_is_a_cancel_too) {
 
 /* ---- memory that runs out ---- */
 
-/* A deadline that nobody can watch is refused. */
+/* A deadline is refused if no thread can watch it. */
 Test(engine_cancel, memory_runs_out) {
   test_heap heap;
   test_heap_init(&heap, 0);

@@ -105,7 +105,7 @@ Test(entry, every_dtype) {
   cr_assert_eq(c, INT64_C(1) << 41);
   cr_assert(d == 1.5f);
   cr_assert(e == -1.25);
-  /* A result that is not wanted is not written. */
+  /* A result whose pointer is NULL is not written. */
   cr_assert_eq(all(f.context, true, -2, 3, 1.0f, 1.0, NULL, &b, NULL, NULL, &e), HIA_OK);
   cr_assert_eq(b, -1);
   cr_assert(e == 0.0);
@@ -337,7 +337,7 @@ Test(entry, timeout) {
     hia_context *context = contexts[i % 2];
     hia_context_set_timeout(context, 2000000);
     cr_assert_eq(spin(context, 1, &x), HIA_DEADLINE);
-    hia_context_set_timeout(context, 5000000000); /* another one, when somebody asks why */
+    hia_context_set_timeout(context, 5000000000); /* another one, when its error is requested */
     const char *why = hia_error_text(hia_context_error(context));
     cr_assert_not_null(strstr(why, "past the deadline: more than 2 ms"), "%s", why);
     cr_assert_not_null(strstr(why, "in spin at"), "%s", why);
@@ -353,7 +353,7 @@ Test(entry, timeout) {
     cr_assert_eq(spin(context, 1, &x), HIA_CANCELLED);
     pthread_join(thread, NULL);
     hia_context_reset(context);
-    hia_context_set_timeout(context, 1); /* it may ring before the call has begun */
+    hia_context_set_timeout(context, 1); /* it may expire before the call has begun */
     cr_assert_eq(spin(context, 1, &x), HIA_DEADLINE);
     hia_status status = fib(context, 25, &x);
     cr_assert(status == HIA_DEADLINE || status == HIA_OK);
@@ -416,7 +416,7 @@ static void *spin_on(void *user) {
   return NULL;
 }
 
-/* A call that finds the context in another answers so, whatever it is. */
+/* A call returns HIA_BUSY if its context is in another call, of any sort. */
 Test(entry, a_context_in_use) {
   fixture f;
   if (!begin(&f, NULL)) return;
@@ -751,7 +751,7 @@ static hia_status live(const hia_allocator *allocator) {
     cr_assert_not(((bool (*)(int32_t))plain)(10));
     status = ((fn_i32)e)(context, 0, &x);
     cr_assert(status == HIA_DIV_ZERO || status == HIA_MEMORY, "%s", hia_status_word(status));
-    /* The chain, too, wants memory: then it is shorter. */
+    /* Without memory for all of the chain it is shorter. */
     status = hia_error_chain_length(hia_context_error(context)) == 1 ? HIA_OK : HIA_MEMORY;
   }
   hia_context_free(context);

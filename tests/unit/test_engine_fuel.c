@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Runs with fuel, through the public API: every amount in every engine, what is answered to bad
- * requests, what statistics tell, and that plain runs go on beside them. */
+/* Runs with fuel, through the public API: every amount in every engine, the errors of wrong
+ * requests, statistics, and runs without fuel at the same time. */
 #include "helper_program.h"
 #include "helper_text.h"
 #include <pthread.h>
@@ -439,7 +439,7 @@ Test(fuel, statistics_and_versions) {
   }
 }
 
-/* Several threads, some with fuel, on a function that nobody has made ready. */
+/* Several threads, some with fuel, run a function that is not ready yet. */
 typedef struct racer {
   pthread_t thread;
   const program *p;
@@ -483,7 +483,7 @@ Test(fuel, beside_plain_runs) {
   }
 }
 
-/* A timeline tells of both versions. */
+/* A timeline has the phases of both versions. */
 Test(fuel, timelines) {
   program p = open(HIA_ENGINE_INTERP, "fib");
   hia_timeline *timeline = hia_timeline_new(NULL, 0);
@@ -773,7 +773,7 @@ Test(fuel, nested_runs_with_less) {
   }
 }
 
-/* With fuel a pure function of the host is called as often as it is paid for. */
+/* With fuel a pure host function is called as often as it is charged. */
 Test(fuel, calls_of_the_host) {
   static outcome o;
   static char graph[1 << 16];

@@ -318,7 +318,7 @@ Test(engine_host, modules_that_do_not_load) {
   expect_rejected(&w, false, "extern fn roll() -> i32\nfn main() = 1", "error[E0602]");
   expect_rejected(&w, false, "extern impure fn halve(x: f64) -> f64\nfn main() = 1",
                   "error[E0602]");
-  /* erf is there, but nobody has allowed to look for it */
+  /* erf exists, but the host has not allowed to look for it */
   expect_rejected(&w, false, "extern fn erf(x: f64) -> f64\nfn main() = erf(1.0)", "error[E0601]");
   expect_rejected(&w, false, "extern fn halve(x: f64) -> f64\nfn main() = halve(1)+halve()",
                   "'halve' takes 1 argument (x), not 0");
@@ -402,7 +402,7 @@ Test(engine_host, what_a_failure_says) {
   }
 }
 
-/* extern impure fn odd(n: i32) -> i32: answers what is no status, or is one */
+/* extern impure fn odd(n: i32) -> i32: returns a number that is no status, or a status */
 static int32_t odd(int32_t n, int32_t *result) {
   *result = 1;
   return n;

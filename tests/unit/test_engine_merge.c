@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Equal calls: native code makes them once by default, and as often as written when it is told to,
+/* Equal calls: native code makes them once by default, and as often as written with an option,
  * whatever LLVM finds out about functions. */
 #include "helper_program.h"
 

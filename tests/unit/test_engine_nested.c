@@ -182,7 +182,7 @@ Test(nested, a_context_s_cancel_ends_what_is_inside, .timeout = 60) {
     }
 }
 
-/* What was told to end does so, whoever wants the context back meanwhile. */
+/* A cancelled call ends, even if its context is reset meanwhile. */
 Test(nested, a_cancel_that_is_reset_at_once, .timeout = 60) {
   for (int way = 0; way < N_WAYS; way++) {
     world w;
@@ -316,7 +316,7 @@ Test(nested, entries_inside_have_the_depth_that_is_left, .timeout = 60) {
   end(&w);
 }
 
-/* ---- what a host function is told ---- */
+/* ---- the context that a host function finds ---- */
 
 Test(nested, the_context_of_the_call, .timeout = 60) {
   world w;

@@ -120,7 +120,7 @@ static unsigned n_asked, n_different;
 static void compare_controls(void) {
   n_asked++;
   n_different += !same(read_controls(), expected);
-  /* What it changes and puts back, nobody notices. */
+  /* A host function that changes settings and restores them has no effect. */
   set_controls((controls){0x1f80 | 0x2000, 0x037f | 0x0400});
   set_controls(expected);
 }
@@ -312,7 +312,7 @@ Test(rules, handlers_on_a_stack_of_their_own) {
   free(own.ss_sp);
 }
 
-/* ---- who looks at the stack ---- */
+/* ---- the stack, as other code sees it ---- */
 
 static int n_frames;
 static void look_back(void) {

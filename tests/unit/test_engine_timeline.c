@@ -64,7 +64,7 @@ Test(timeline, a_thread_has_one_ring) {
   ringed r = begin(8);
   cr_assert_eq(hiaR_ring_of(r.timeline, 1), r.one);
   cr_assert_eq(hiaR_ring_of(r.timeline, 2), r.two);
-  /* Whoever calls a run from inside of one writes where they do already. */
+  /* A thread that begins a run inside another one writes to the ring that it already has. */
   cr_assert_eq(hiaR_ring_of(r.timeline, 0), r.two);
   cr_assert_null(hiaR_ring_of(NULL, 0));
   hia_timeline_free(r.timeline);
@@ -102,7 +102,7 @@ Test(timeline, jobs) {
   hia_timeline_free(r.timeline);
 }
 
-/* A job is called by what it calls, as far as that is told, and was by then. */
+/* A job has the name of the function that it calls, if that was recorded before the job began. */
 Test(timeline, callees) {
   ringed r = begin(64);
   trace_picture p;
@@ -142,7 +142,7 @@ Test(timeline, slices_that_were_left) {
   hia_timeline_free(r.timeline);
 }
 
-/* Of a full ring the newest events are kept, the totals are those of all. */
+/* A full ring keeps the newest events; its totals include all events. */
 Test(timeline, full_rings) {
   ringed r = begin(7); /* 8 */
   hiaR_event(r.caller, HIA_EVENT_RUN_BEGIN, 0);

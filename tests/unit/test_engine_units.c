@@ -3,7 +3,7 @@
  * that fails leaves nothing behind.
  *
  * That something happens during a compilation is shown by an allocator that stops one thread at a
- * request of its own until it is told to go on, never by time. */
+ * request of its own until the test lets it continue, never by time. */
 #include "runtime/base/base.h"
 #include "tests/unit/helper_memory.h"
 #include "tests/unit/helper_program.h"

@@ -239,7 +239,7 @@ Test(errors, are_limited) {
   free(text);
 }
 
-/* Asked again, an instance that does not check says the same again. */
+/* Requested again, an instance that does not check has the same errors. */
 Test(errors, of_instances_are_repeated) {
   compiled c;
   compile_good(&c, "fn g(x) = x + 1i64\nfn f(x) = g(x)\n");

@@ -66,7 +66,8 @@ Test(flatten, fib) {
   cr_assert_eq(count_kind(&v, i, HIA_KIND_SWITCH), 1);
   cr_assert_eq(s->n_regions, 3);
   cr_assert_eq(s->n_consts, 2);
-  /* All wait for one token but the sum: who is computed from n has n. */
+  /* All nodes wait for one token, except the sum: a node that waits for a value computed from n
+   * need not wait for n. */
   for (uint32_t k = 0; k < s->n_nodes; k++)
     cr_assert_eq(v.nodes[s->nodes + k].tokens, k == 6 ? 2 : 1);
   gives(&p, (hia_word[]){15}, 987);

@@ -1,26 +1,29 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* handoff: everything that can happen when two or three workers hand work on to each other: no
- * task is lost or run twice, nobody sleeps for ever, nobody is in a run that is over, and nothing
- * is touched after it was given back.
+/* handoff: all interleavings of two or three workers that pass tasks to each other. No task is lost
+ * or run twice, no worker sleeps for ever or is inside a run that is over, and no memory is
+ * accessed after it was given up.
  *
- * Exhaustive, for sequentially consistent memory (all operations are), without timeouts (who needs
- * one to go on is stuck) and with as many operations as each case says:
+ * The exploration is exhaustive for sequentially consistent memory (all operations are sequentially
+ * consistent), without timeouts (a worker that could continue only after one is stuck), and for the
+ * operations of each case:
  *
- *   mailboxes, requests  one owner that polls twice, joins one or two tasks and closes its request;
- * one asker that waits, withdraws, or withdraws and asks again; two askers at one request helping
- * an owner that waits and asks its thief, which has a task of its own joins         taking back,
- * waiting for the end, and the task's memory used again then rundowns         who shuts one and one
- * visitor that comes twice, or two; and the team's memory used again when it has no references left
- * (pool.c) idle workers  one that rests and leaves its thread, as in sched.c, while another gives
- * it a job, and while a job of its own comes back besides; it gets another thread then
+ *   - mailboxes and requests: an owner that polls twice, joins one or two tasks and closes its
+ *     request; a thief that waits, withdraws, or withdraws and posts again; two thieves with one
+ *     victim;
+ *   - helping: an owner that waits, and tries to steal from its thief, which has a task of its own;
+ *   - joins: taking a task back, waiting for its end, and using its memory again;
+ *   - rundowns: a host that closes one, and a visitor that enters it twice, or two visitors; a
+ *     team's memory, used again when there are no references to it (team.c);
+ *   - idle workers: a worker that rests and leaves its thread, as in sched.c, while another one
+ *     gives it a job, and while a job of its own comes back; it then gets another thread.
  *
- * Each operation is also replaced by one that is wrong in a way in which one is easily wrong; the
- * exploration must then find an execution that shows it. */
+ * Each operation is also replaced by wrong ones, with mistakes that are easily made. The
+ * exploration must then find an execution that shows the mistake. */
 #include "tests/unit/helper_explore.h"
 #include <criterion/criterion.h>
 #include <stdatomic.h>
 
-/* Participants are left in the middle of things: the sanitizer must not keep books of frames. */
+/* Participants are abandoned in the middle of an execution: the sanitizer must not track frames. */
 #ifdef __clang__
 #pragma clang attribute push(__attribute__((no_sanitize("address"))), apply_to = function)
 #endif
@@ -56,7 +59,7 @@ static inline void model_futex_wait(_Atomic uint32_t *word, uint32_t value) {
   bool is_still = explore_saw(atomic_load_explicit(word, SC)) == value;
   if (is_still) explore_block(word);
 }
-/* Wakes also who has come to sleep at a word that is not there any more. */
+/* Also wakes a participant that sleeps on a word whose memory is used again. */
 static inline void model_futex_wake(_Atomic uint32_t *word) {
   explore_step(NULL);
   explore_saw(0);
@@ -65,48 +68,48 @@ static inline void model_futex_wake(_Atomic uint32_t *word) {
 
 #include "runtime/handoff.h"
 
-/* ---- the operations, and how each may be wrong ---- */
+/* ---- the operations, and wrong versions of them ---- */
 
 typedef struct operations {
-  hia_mailbox *(*door_close)(hia_steal_request *request);
-  hia_mailbox *(*door_look)(hia_steal_request *request);
-  bool (*ask)(hia_steal_request *request, hia_mailbox *mailbox);
-  bool (*ask_withdraw)(hia_steal_request *request, hia_mailbox *mailbox);
-  void (*answer)(hia_mailbox *mailbox, void *task);
-  void *(*box_take)(hia_mailbox *mailbox);
-  bool (*box_take_back)(hia_mailbox *mailbox, void *task);
+  hia_mailbox *(*request_close)(hia_steal_request *request);
+  hia_mailbox *(*request_poll)(hia_steal_request *request);
+  bool (*post_request)(hia_steal_request *request, hia_mailbox *mailbox);
+  bool (*withdraw)(hia_steal_request *request, hia_mailbox *mailbox);
+  void (*reply)(hia_mailbox *mailbox, void *task);
+  void *(*take)(hia_mailbox *mailbox);
+  bool (*take_back)(hia_mailbox *mailbox, void *task);
   void (*finish)(_Atomic uint32_t *is_done, hia_parker *parker);
-  bool (*gate_enter)(hia_rundown *rundown);
-  void (*gate_leave)(hia_rundown *rundown);
-  void (*gate_shut)(hia_rundown *rundown);
-  bool looks_before_arming, leaves_door_unanswered, forgets_references;
+  bool (*rundown_enter)(hia_rundown *rundown);
+  void (*rundown_leave)(hia_rundown *rundown);
+  void (*rundown_close)(hia_rundown *rundown);
+  bool looks_before_arming, closes_without_reply, forgets_references;
   bool leaves_claimed, leaves_with_news, leaves_too_early;
 } operations;
 
 #define RIGHT                                                                                      \
-  .door_close = hia_steal_request_close, .door_look = hia_steal_request_poll,                      \
-  .ask = hia_steal_request_post, .ask_withdraw = hia_steal_request_withdraw,                       \
-  .answer = hia_mailbox_reply, .box_take = hia_mailbox_take,                                       \
-  .box_take_back = hia_mailbox_take_back, .finish = hia_finish, .gate_enter = hia_rundown_enter,   \
-  .gate_leave = hia_rundown_leave, .gate_shut = hia_rundown_close
+  .request_close = hia_steal_request_close, .request_poll = hia_steal_request_poll,                \
+  .post_request = hia_steal_request_post, .withdraw = hia_steal_request_withdraw,                  \
+  .reply = hia_mailbox_reply, .take = hia_mailbox_take, .take_back = hia_mailbox_take_back,        \
+  .finish = hia_finish, .rundown_enter = hia_rundown_enter, .rundown_leave = hia_rundown_leave,    \
+  .rundown_close = hia_rundown_close
 
 static hia_mailbox *close_in_two(hia_steal_request *request) {
   uintptr_t thief = atomic_load(&request->thief);
   atomic_store(&request->thief, HIA_STEAL_REQUEST_CLOSED);
   return hia_steal_request_mailbox(thief);
 }
-static hia_mailbox *look_in_two(hia_steal_request *request) {
+static hia_mailbox *poll_in_two(hia_steal_request *request) {
   uintptr_t thief = atomic_load(&request->thief);
   if (thief != HIA_STEAL_REQUEST_OPEN) atomic_store(&request->thief, HIA_STEAL_REQUEST_OPEN);
   return hia_steal_request_mailbox(thief);
 }
-static bool ask_in_two(hia_steal_request *request, hia_mailbox *mailbox) {
+static bool post_in_two(hia_steal_request *request, hia_mailbox *mailbox) {
   if (atomic_load(&request->thief) != HIA_STEAL_REQUEST_OPEN) return false;
   atomic_store(&mailbox->task, HIA_MAILBOX_REQUESTED);
   atomic_store(&request->thief, (uintptr_t)mailbox);
   return true;
 }
-static bool ask_then_mark(hia_steal_request *request, hia_mailbox *mailbox) {
+static bool post_then_mark(hia_steal_request *request, hia_mailbox *mailbox) {
   uintptr_t open = HIA_STEAL_REQUEST_OPEN;
   if (!atomic_compare_exchange_strong(&request->thief, &open, (uintptr_t)mailbox)) return false;
   atomic_store(&mailbox->task, HIA_MAILBOX_REQUESTED);
@@ -119,15 +122,15 @@ static bool withdraw_in_two(hia_steal_request *request, hia_mailbox *mailbox) {
   return true;
 }
 static bool withdraw_unseen(hia_steal_request *request,
-                            hia_mailbox *mailbox) { /* the answer may be on its way */
+                            hia_mailbox *mailbox) { /* the reply may be on its way */
   hia_steal_request_withdraw(request, mailbox);
   return true;
 }
-static void ring_then_answer(hia_mailbox *mailbox, void *task) {
+static void unpark_then_reply(hia_mailbox *mailbox, void *task) {
   hia_parker_unpark(mailbox->parker);
   atomic_store(&mailbox->task, (uintptr_t)task);
 }
-static void answer_in_silence(hia_mailbox *mailbox, void *task) {
+static void reply_without_unpark(hia_mailbox *mailbox, void *task) {
   atomic_store(&mailbox->task, (uintptr_t)task);
 }
 static void *take_in_two(hia_mailbox *mailbox) {
@@ -140,7 +143,7 @@ static bool take_back_in_two(hia_mailbox *mailbox, void *task) {
   atomic_store(&mailbox->task, HIA_MAILBOX_EMPTY);
   return true;
 }
-static void ring_then_finish(_Atomic uint32_t *is_done, hia_parker *parker) {
+static void unpark_then_finish(_Atomic uint32_t *is_done, hia_parker *parker) {
   hia_parker_unpark(parker);
   atomic_store(is_done, 1);
 }
@@ -154,40 +157,40 @@ static bool enter_in_two(hia_rundown *rundown) {
   atomic_fetch_add(&rundown->n_inside, 1);
   return true;
 }
-static void leave_in_silence(hia_rundown *rundown) { atomic_fetch_sub(&rundown->n_inside, 1); }
+static void leave_without_unpark(hia_rundown *rundown) { atomic_fetch_sub(&rundown->n_inside, 1); }
 static void
-leave_in_two(hia_rundown *rundown) { /* two that leave may both think they are not the last */
+leave_in_two(hia_rundown *rundown) { /* neither of two that leave may see that it is the last */
   uint32_t n = atomic_load(&rundown->n_inside);
   atomic_store(&rundown->n_inside, n - 1);
   if (n == 1) hia_parker_unpark(&rundown->parker);
 }
 
 static void leave_open(hia_rundown *rundown) { (void)rundown; }
-static void answer_with_half_a_ring(hia_mailbox *mailbox, void *task) {
+static void reply_without_wake(hia_mailbox *mailbox, void *task) {
   hia_parker *parker = mailbox->parker;
   atomic_store(&mailbox->task, (uintptr_t)task);
   atomic_exchange(&parker->is_asleep, 0);
 }
-static void answer_late_bell(hia_mailbox *mailbox,
-                             void *task) { /* nobody is awake: nobody is rung for */
+static void reply_after_check(hia_mailbox *mailbox,
+                              void *task) { /* the thief may have gone to sleep in between */
   bool is_asleep = atomic_load(&mailbox->parker->is_asleep);
   atomic_store(&mailbox->task, (uintptr_t)task);
   if (is_asleep) hia_parker_unpark(mailbox->parker);
 }
-static void finish_in_silence(_Atomic uint32_t *is_done, hia_parker *parker) {
+static void finish_without_unpark(_Atomic uint32_t *is_done, hia_parker *parker) {
   (void)parker;
   atomic_store(is_done, 1);
 }
 
 static operations op;
 
-/* ---- what they do it to ---- */
+/* ---- the shared memory ---- */
 
 typedef struct task {
   _Atomic uint32_t is_done;
-  uint32_t n_runs;    /* plain: one runs it at a time, or all is wrong anyway */
-  hia_mailbox *given; /* its owner's: where it went */
-  hia_parker *parker; /* of its owner */
+  uint32_t n_runs;    /* not atomic: only one worker at a time may run a task */
+  hia_mailbox *given; /* used by its owner: the mailbox that it was put into */
+  hia_parker *parker; /* its owner's */
   uint64_t pad;
 } task;
 
@@ -201,11 +204,11 @@ static struct {
   worker w[3];
   task tasks[3];
   hia_rundown rundown;
-  _Atomic uint32_t is_over; /* whose rundown it is has gone on */
+  _Atomic uint32_t is_over; /* the run of `rundown` has ended */
   _Atomic uint32_t n_references;
 
-  /* Of an idle worker: its inbox (jobs as a number), how many jobs it had, whether it has a thread,
-   * or gets one; to start its second thread with; its jobs given away and not back. */
+  /* Of an idle worker: its inbox (a number of jobs), the number of jobs it had, whether it has a
+   * thread, or gets one; `start` starts its second thread; n_given jobs are away. */
   hia_idle_set idle;
   hia_claims claims;
   hia_parker parker, start;
@@ -227,106 +230,106 @@ static void begin(void) {
    .body = {__VA_ARGS__},                                                                          \
    .end = (end_)}
 
-#define WAIT_UNTIL(bell_, condition)                                                               \
+#define WAIT_UNTIL(parker_, condition)                                                             \
   while (!(condition)) {                                                                           \
     if (op.looks_before_arming) {                                                                  \
-      hia_parker_arm(bell_);                                                                       \
-      hia_parker_park((bell_), 0);                                                                 \
+      hia_parker_arm(parker_);                                                                     \
+      hia_parker_park((parker_), 0);                                                               \
     } else {                                                                                       \
-      hia_parker_arm(bell_);                                                                       \
-      if (!(condition)) hia_parker_park((bell_), 0);                                               \
+      hia_parker_arm(parker_);                                                                     \
+      if (!(condition)) hia_parker_park((parker_), 0);                                             \
     }                                                                                              \
-    hia_parker_disarm(bell_);                                                                      \
+    hia_parker_disarm(parker_);                                                                    \
   }
 
 static void run_piece(task *p) { explore_check(p->n_runs++ == 0, "a task is run twice"); }
 
-/* The owner of a request at a comparison with its limit: gives `p` (NULL: nothing) to who asks. */
+/* The owner of a request polls: it replies to a thief with `p` (NULL: without a task). */
 static void poll(worker *self, task *p) {
-  hia_mailbox *mailbox = op.door_look(&self->request);
+  hia_mailbox *mailbox = op.request_poll(&self->request);
   if (!mailbox) return;
   if (p && !p->given) {
     p->given = mailbox;
     p->parker = &self->parker;
-    op.answer(mailbox, p);
+    op.reply(mailbox, p);
   } else {
-    op.answer(mailbox, NULL);
+    op.reply(mailbox, NULL);
   }
 }
 
-static void close_door(worker *self) {
-  hia_mailbox *mailbox = op.door_close(&self->request);
-  if (mailbox && !op.leaves_door_unanswered) op.answer(mailbox, NULL);
+static void close_request(worker *self) {
+  hia_mailbox *mailbox = op.request_close(&self->request);
+  if (mailbox && !op.closes_without_reply) op.reply(mailbox, NULL);
 }
 
 static void join(worker *self, task *p) {
-  if (!p->given || op.box_take_back(p->given, p)) {
+  if (!p->given || op.take_back(p->given, p)) {
     run_piece(p);
     return;
   }
-  close_door(self);
+  close_request(self);
   WAIT_UNTIL(&self->parker, hia_is_done(&p->is_done));
-  explore_check(p->n_runs == 1, "a task is done that nobody ran");
-  explore_gone(&p->is_done, sizeof p->is_done); /* its record may be somebody else's now */
+  explore_check(p->n_runs == 1, "a task is done that was not run");
+  explore_gone(&p->is_done, sizeof p->is_done); /* its record may have another owner now */
   hia_steal_request_open(&self->request);
 }
 
-/* Takes what is in the mailbox of a worker whose asking was answered. */
+/* Takes the task out of the mailbox of a worker that has a reply, and runs it. */
 static bool take_and_run(worker *self) {
-  task *p = op.box_take(&self->mailbox);
+  task *p = op.take(&self->mailbox);
   if (!p) return false;
   run_piece(p);
   op.finish(&p->is_done, p->parker);
   return true;
 }
 
-static void wait_for_answer(worker *self) {
+static void wait_for_reply(worker *self) {
   WAIT_UNTIL(&self->parker, hia_mailbox_has_reply(&self->mailbox));
 }
 
-/* ---- two: one owns a task, one is hungry ---- */
+/* ---- an owner of a task, and a thief ---- */
 
 static void owner_of_one(void) {
   hia_steal_request_open(&w[0].request);
   poll(&w[0], &tasks[0]);
   poll(&w[0], &tasks[0]);
   join(&w[0], &tasks[0]);
-  close_door(&w[0]);
+  close_request(&w[0]);
 }
 static void one_was_run(void) { explore_check(tasks[0].n_runs == 1, "a task is lost"); }
 
 static void hungry(worker *self) {
-  if (!op.ask(&w[0].request, &self->mailbox)) return;
-  wait_for_answer(self);
+  if (!op.post_request(&w[0].request, &self->mailbox)) return;
+  wait_for_reply(self);
   take_and_run(self);
 }
 static void hungry_1(void) { hungry(&w[1]); }
 static void hungry_2(void) { hungry(&w[2]); }
 
-static const explore_case one_asks = CASE(2, one_was_run, owner_of_one, hungry_1);
+static const explore_case one_thief = CASE(2, one_was_run, owner_of_one, hungry_1);
 
-/* ---- who asks thinks better of it ---- */
+/* ---- a thief that withdraws its request ---- */
 
 static void impatient(worker *self) {
-  if (!op.ask(&w[0].request, &self->mailbox)) return;
-  if (op.ask_withdraw(&w[0].request, &self->mailbox)) return;
-  wait_for_answer(self);
+  if (!op.post_request(&w[0].request, &self->mailbox)) return;
+  if (op.withdraw(&w[0].request, &self->mailbox)) return;
+  wait_for_reply(self);
   take_and_run(self);
 }
 static void impatient_1(void) { impatient(&w[1]); }
 static const explore_case one_withdraws = CASE(2, one_was_run, owner_of_one, impatient_1);
 
-/* And asks again. */
+/* And posts it again. */
 static void impatient_twice(void) {
   impatient(&w[1]);
   hungry(&w[1]);
 }
-static const explore_case one_asks_again = CASE(2, one_was_run, owner_of_one, impatient_twice);
+static const explore_case one_posts_again = CASE(2, one_was_run, owner_of_one, impatient_twice);
 
-/* ---- three: two are hungry, at one request ---- */
+/* ---- two thieves with one victim ---- */
 
-static const explore_case two_ask = CASE(3, one_was_run, owner_of_one, hungry_1, hungry_2);
-static const explore_case two_ask_one_withdraws =
+static const explore_case two_thieves = CASE(3, one_was_run, owner_of_one, hungry_1, hungry_2);
+static const explore_case two_thieves_one_withdraws =
     CASE(3, one_was_run, owner_of_one, impatient_1, hungry_2);
 
 static void owner_of_two(void) {
@@ -335,61 +338,61 @@ static void owner_of_two(void) {
   poll(&w[0], tasks[0].given ? &tasks[1] : &tasks[0]);
   join(&w[0], &tasks[1]); /* the newest first */
   join(&w[0], &tasks[0]);
-  close_door(&w[0]);
+  close_request(&w[0]);
 }
 static void two_were_run(void) {
   explore_check(tasks[0].n_runs == 1 && tasks[1].n_runs == 1, "a task is lost");
 }
 static const explore_case two_pieces = CASE(3, two_were_run, owner_of_two, hungry_1, hungry_2);
 
-/* ---- the owner waits, and asks who has its task for work of it meanwhile ---- */
+/* ---- the owner waits, and meanwhile tries to steal from the thief of its task ---- */
 
-static void owner_who_helps(void) {
+static void owner_that_helps(void) {
   worker *self = &w[0];
   hia_steal_request_open(&self->request);
   poll(self, &tasks[0]);
-  if (!tasks[0].given || op.box_take_back(tasks[0].given, &tasks[0])) {
+  if (!tasks[0].given || op.take_back(tasks[0].given, &tasks[0])) {
     run_piece(&tasks[0]);
-    close_door(self);
+    close_request(self);
     return;
   }
-  close_door(self);
-  if (op.ask(&w[1].request, &self->mailbox)) {
+  close_request(self);
+  if (op.post_request(&w[1].request, &self->mailbox)) {
     WAIT_UNTIL(&self->parker,
                hia_mailbox_has_reply(&self->mailbox) || hia_is_done(&tasks[0].is_done));
-    if (hia_mailbox_has_reply(&self->mailbox) || !op.ask_withdraw(&w[1].request, &self->mailbox)) {
-      wait_for_answer(self);
+    if (hia_mailbox_has_reply(&self->mailbox) || !op.withdraw(&w[1].request, &self->mailbox)) {
+      wait_for_reply(self);
       take_and_run(self);
     }
   }
   WAIT_UNTIL(&self->parker, hia_is_done(&tasks[0].is_done));
   explore_gone(&tasks[0].is_done, sizeof tasks[0].is_done);
 }
-/* Its thief, which finds a task inside of it. */
+/* Its thief, which forks a task inside of the stolen one. */
 static void thief_with_more(void) {
   worker *self = &w[1];
-  if (!op.ask(&w[0].request, &self->mailbox)) return;
-  wait_for_answer(self);
-  task *p = op.box_take(&self->mailbox);
+  if (!op.post_request(&w[0].request, &self->mailbox)) return;
+  wait_for_reply(self);
+  task *p = op.take(&self->mailbox);
   if (!p) return;
   run_piece(p);
   hia_steal_request_open(&self->request);
   poll(self, &tasks[1]);
   join(self, &tasks[1]);
-  close_door(self);
+  close_request(self);
   op.finish(&p->is_done, p->parker);
 }
 static void inner_was_run(void) {
   explore_check(tasks[0].n_runs == 1 && tasks[1].n_runs <= 1, "a task is lost");
 }
-static const explore_case waiter_helps = CASE(2, inner_was_run, owner_who_helps, thief_with_more);
+static const explore_case waiter_helps = CASE(2, inner_was_run, owner_that_helps, thief_with_more);
 
 /* ---- rundowns ---- */
 
 static void be_inside(void) {
-  if (!op.gate_enter(&rundown)) return;
-  explore_check(!atomic_load(&shared.is_over), "somebody is in a run that is over");
-  op.gate_leave(&rundown);
+  if (!op.rundown_enter(&rundown)) return;
+  explore_check(!atomic_load(&shared.is_over), "a worker is inside a run that is over");
+  op.rundown_leave(&rundown);
 }
 static void visitor(void) { be_inside(); }
 static void visitor_twice(void) {
@@ -397,16 +400,16 @@ static void visitor_twice(void) {
   be_inside();
 }
 static void host(void) {
-  op.gate_shut(&rundown);
+  op.rundown_close(&rundown);
   WAIT_UNTIL(&rundown.parker, hia_rundown_is_empty(&rundown));
   atomic_store(&shared.is_over, 1);
 }
-static const explore_case gate_of_one = CASE(2, NULL, host, visitor_twice);
-static const explore_case gate_of_two = CASE(3, NULL, host, visitor, visitor);
+static const explore_case one_visitor = CASE(2, NULL, host, visitor_twice);
+static const explore_case two_visitors = CASE(3, NULL, host, visitor, visitor);
 
-/* Who leaves a rundown may look at it once more, and ring its parker, when the run that it was for
- * has gone on. So a team is used again only when nobody refers to it any more; a reference is given
- * up in one step, as under a lock. */
+/* A worker that leaves a rundown may access it once more, to unpark its host, after the run has
+ * ended. So a team is used again only when there are no references to it; a reference is given up
+ * in one step, as under a lock. */
 static void release(void) {
   if (atomic_fetch_sub(&shared.n_references, 1) == 1) explore_gone(&rundown, sizeof rundown);
 }
@@ -464,7 +467,7 @@ static bool may_leave(void) {
   return false;
 }
 
-/* As sched.c has it: work, rest, and leave as soon as it may. */
+/* As in sched.c: works, rests, and leaves as soon as it may. */
 static void be_worker(void) {
   while (!atomic_load(&shared.is_all)) {
     take_jobs();
@@ -481,7 +484,7 @@ static void be_worker(void) {
     hia_idle_exit(&shared.idle, BIT);
   }
 }
-/* The first thread does nothing more when it has left: so it can be the second one, too. */
+/* After it has left, the first thread does nothing more, so it can also be the second one. */
 static void threads(void) {
   be_worker();
   while (!atomic_load(&shared.is_all)) {
@@ -495,10 +498,10 @@ static void post(uint32_t what) {
   hia_parker_unpark(&shared.parker);
 }
 static void give_back(void) { post(BACK); }
-/* Tries to give it one, if it is idle. */
+/* Tries to give the worker a job, if it is idle. */
 static void giver(void) {
   if (!(atomic_load(&shared.idle) & BIT) || !hia_idle_claim(&shared.idle, BIT, &shared.claims)) {
-    count_jobs(1); /* does it itself */
+    count_jobs(1); /* runs it itself */
     return;
   }
   if (!atomic_load(&shared.is_born)) {
@@ -519,7 +522,7 @@ static void begin_idle(void) {
   shared.n_jobs = 1;
   atomic_store(&shared.is_born, 1);
 }
-static void begin_waiting(void) { /* one of two jobs is one that the worker gave away */
+static void begin_waiting(void) { /* one of the two jobs is one that the worker gave away */
   begin_idle();
   shared.n_given = 1;
   shared.n_jobs = 2;
@@ -544,17 +547,17 @@ static const struct {
   const explore_case *c;
 } cases[] = {
     /* the smaller ones first */
-    {"a rundown, one visitor", &gate_of_one},
-    {"one asks", &one_asks},
+    {"a rundown, one visitor", &one_visitor},
+    {"one thief", &one_thief},
     {"one withdraws", &one_withdraws},
-    {"a rundown, two visitors", &gate_of_two},
-    {"one asks again", &one_asks_again},
+    {"a rundown, two visitors", &two_visitors},
+    {"one posts again", &one_posts_again},
     {"a team", &team_of_three},
-    {"who waits helps", &waiter_helps},
+    {"an owner helps its thief", &waiter_helps},
     {"an idle worker", &idle_given_one},
     {"an idle worker that waits", &idle_given_back},
-    {"two ask", &two_ask},
-    {"two ask, one withdraws", &two_ask_one_withdraws},
+    {"two thieves", &two_thieves},
+    {"two thieves, one withdraws", &two_thieves_one_withdraws},
     {"two tasks", &two_pieces},
 };
 
@@ -586,31 +589,31 @@ static void expect_found(const char *what) {
 
 Test(handoff, what_is_wrong_is_found) {
   op = (operations){RIGHT};
-  WRONG("closing a request in two steps", door_close, close_in_two);
-  WRONG("looking at a request in two steps", door_look, look_in_two);
-  WRONG("asking in two steps", ask, ask_in_two);
-  WRONG("marking the mailbox after asking", ask, ask_then_mark);
-  WRONG("withdrawing in two steps", ask_withdraw, withdraw_in_two);
-  WRONG("withdrawing whatever is on its way", ask_withdraw, withdraw_unseen);
-  WRONG("ringing before the answer", answer, ring_then_answer);
-  WRONG("not ringing after the answer", answer, answer_in_silence);
-  WRONG("taking in two steps", box_take, take_in_two);
-  WRONG("taking back in two steps", box_take_back, take_back_in_two);
-  WRONG("ringing before the end", finish, ring_then_finish);
-  WRONG("a look at a task after its end", finish, finish_twice);
-  WRONG("entering a rundown in two steps", gate_enter, enter_in_two);
-  WRONG("leaving a rundown without a sound", gate_leave, leave_in_silence);
-  WRONG("leaving a rundown in two steps", gate_leave, leave_in_two);
-  WRONG("a rundown that is not shut", gate_shut, leave_open);
-  WRONG("clearing a parker without waking", answer, answer_with_half_a_ring);
-  WRONG("looking at the parker before the answer", answer, answer_late_bell);
-  WRONG("not ringing at the end", finish, finish_in_silence);
+  WRONG("closing a request in two steps", request_close, close_in_two);
+  WRONG("polling a request in two steps", request_poll, poll_in_two);
+  WRONG("posting in two steps", post_request, post_in_two);
+  WRONG("marking the mailbox after posting", post_request, post_then_mark);
+  WRONG("withdrawing in two steps", withdraw, withdraw_in_two);
+  WRONG("withdrawing whatever is on its way", withdraw, withdraw_unseen);
+  WRONG("unparking before the reply", reply, unpark_then_reply);
+  WRONG("not unparking after the reply", reply, reply_without_unpark);
+  WRONG("taking in two steps", take, take_in_two);
+  WRONG("taking back in two steps", take_back, take_back_in_two);
+  WRONG("unparking before the end", finish, unpark_then_finish);
+  WRONG("reading a task after its end", finish, finish_twice);
+  WRONG("entering a rundown in two steps", rundown_enter, enter_in_two);
+  WRONG("leaving a rundown without unparking", rundown_leave, leave_without_unpark);
+  WRONG("leaving a rundown in two steps", rundown_leave, leave_in_two);
+  WRONG("a rundown that is not closed", rundown_close, leave_open);
+  WRONG("clearing a parker without waking", reply, reply_without_wake);
+  WRONG("reading the parker before the reply", reply, reply_after_check);
+  WRONG("not unparking at the end", finish, finish_without_unpark);
   WRONG("a team used again when its rundown is empty", forgets_references, true);
   WRONG("leaving while a claim is under way", leaves_claimed, true);
-  WRONG("leaving without a last look", leaves_with_news, true);
-  WRONG("being idle before one has left", leaves_too_early, true);
-  WRONG("looking before the parker is armed", looks_before_arming, true);
-  WRONG("a request closed before who stands there", leaves_door_unanswered, true);
+  WRONG("leaving without a last check", leaves_with_news, true);
+  WRONG("being idle before the thread has left", leaves_too_early, true);
+  WRONG("checking before the parker is armed", looks_before_arming, true);
+  WRONG("a request that is closed without a reply", closes_without_reply, true);
 }
 
 #ifdef __clang__

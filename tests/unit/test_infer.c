@@ -161,7 +161,7 @@ Test(infer, mutual_groups_settle_together) {
 }
 
 /* A literal inside of a body settles before the literals of results do: only what it brings about
- * may tell what a result is. */
+ * may decide the type of a result. */
 Test(infer, literals_in_bodies_settle_first) {
 #define TWICE "fn twice(x) = x + x\n"
   expect(TWICE "fn f(n: i32) = if n <= 1 then 0 else twice(exp(f(n - 1)))", "f32");
@@ -249,7 +249,7 @@ Test(infer, generic_functions_wait) {
 Test(infer, many_functions) {
   size_t n = 10000;
   char *text = malloc(n * 120), *at = text;
-  for (size_t i = 0; i < n; i++) /* one ring, one base case that decides the type of all */
+  for (size_t i = 0; i < n; i++) /* one cycle, with one base case that decides the type of all */
     at += sprintf(at, "fn g_%zu(n: i64) = if n <= 1 then %s else g_%zu(n - 1) + 1\n", i,
                   i == n / 2 ? "n" : "1", (i + 1) % n);
   compiled c;
@@ -407,7 +407,7 @@ static void load(compiled *c, const char *text, const hia_allocator *allocator) 
   cr_assert(c->program != NULL && c->diags.list.len == 0);
 }
 
-/* Asked for until there is memory enough: what was under way when it ran out must not get in the
+/* Requested until there is enough memory: what was under way when it ran out must not get in the
  * way. (In the stress build every block of an arena is a request.) */
 Test(infer, memory_may_run_out) {
   static const char text[] =

@@ -29,7 +29,7 @@ static const hia_word edges_of[HIA_N_DTYPES][18] = {
 static uint32_t n_edges_of(hia_dtype t) { return t == HIA_BOOL ? 2 : t <= HIA_I64 ? 16 : 18; }
 
 static bool same(hia_dtype t, hia_word a, hia_word b) {
-  if (a == b) return true; /* a NaN is a NaN: programs cannot tell them apart */
+  if (a == b) return true; /* all NaNs are equal: programs cannot distinguish them */
   if (t == HIA_F32) return hiaR_to_f32(a) != hiaR_to_f32(a) && hiaR_to_f32(b) != hiaR_to_f32(b);
   if (t == HIA_F64) return hiaR_to_f64(a) != hiaR_to_f64(a) && hiaR_to_f64(b) != hiaR_to_f64(b);
   return false;
@@ -512,7 +512,7 @@ Test(lower, rounds_that_call_come_without_a_jump) {
   world_free(&w);
 }
 
-/* Who does not call returns before who does, without a jump; one call makes no tree. */
+/* An activation that does not call returns first, without a jump; one call makes no tree. */
 #define CALLS(first, sum)                                                                          \
   "graph functions \"calls\"\n"                                                                    \
   "fn f (i32) -> (i32) root (i32) -> i32 recursive {\n%0:i32 = arg 0\n%1:i32 = const 1\n"          \
@@ -575,7 +575,7 @@ static size_t occurrences(const char *text, const char *word) {
 }
 
 /* LLVM takes quadratic time over blocks. */
-Test(lower, long_stretches_are_several_blocks) {
+Test(lower, long_straight_line_runs_are_several_blocks) {
   world w;
   world_init(&w);
   NO_THROW(&w.e, {

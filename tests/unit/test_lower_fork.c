@@ -1,13 +1,12 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* lower: forks and joins in native code. What is tested here is the code's side of
- * runtime/native/fork.h: what frames hold and what the tables say of it. How workers come to ask
- * for forks, and what becomes of what they get, is tested with the runtime. */
+/* lower: forks and joins in native code, that is the contents of frames and of their tables
+ * (runtime/native/fork.h). Steal requests and jobs are tested with the runtime. */
 #include "lower/emit.h"
 #include "runtime/native/context.h"
 #include "world.h"
 #include <stdlib.h>
 
-/* Answers 0, after so many comparisons. */
+/* Returns 0, after as many safepoints as its argument says. */
 #define DOWN_TEXT                                                                                  \
   "fn down (i64) -> (i64) !4:1 {\n"                                                                \
   "%0:i64 = arg 0\n%1:i64 = const 1\n%2:bool = lt %0, %1\n%3:i64 = if %2 {\nyield %0\n} else {\n"  \
@@ -37,22 +36,22 @@ static const char all_types_text[] =
     "%6:i64 = if %5 {\n%7:i64 = fail %4 !3:30\nyield %7\n} else {\nyield %4\n}\nyield "
     "%6\n}\n" DOWN_TEXT;
 
-/* Somebody who asks all the time, and never comes to do what is laid into its box: the join finds
- * the job there, and makes the call with what the job holds. */
-typedef struct asker {
+/* A thief that posts steal requests all the time, and never runs the job in its mailbox: the join
+ * finds the job there, and makes the call with the arguments in the job. */
+typedef struct thief {
   hia_context *victim, *self;
   _Atomic bool is_over;
-  atomic_uint n_asked;
-} asker;
+  atomic_uint n_posted;
+} thief;
 
-static void *ask_on(void *user) {
-  asker *a = user;
+static void *keep_posting(void *user) {
+  thief *a = user;
   while (!atomic_load(&a->is_over)) {
     uintptr_t piece = atomic_load(&a->self->mailbox.task);
-    bool asks = piece == HIA_MAILBOX_EMPTY &&
-                hia_steal_request_post(&a->victim->request, &a->self->mailbox);
-    if (asks) atomic_fetch_add(&a->n_asked, 1);
-    if (asks || piece == HIA_MAILBOX_REQUESTED) atomic_store(&a->victim->limit, UINTPTR_MAX);
+    bool posts = piece == HIA_MAILBOX_EMPTY &&
+                 hia_steal_request_post(&a->victim->request, &a->self->mailbox);
+    if (posts) atomic_fetch_add(&a->n_posted, 1);
+    if (posts || piece == HIA_MAILBOX_REQUESTED) atomic_store(&a->victim->limit, UINTPTR_MAX);
     sched_yield();
   }
   return NULL;
@@ -60,31 +59,32 @@ static void *ask_on(void *user) {
 
 enum { DEPTH = 1 << 20, BELOW = 1 << 16 };
 
-/* A job that was finished: large ones are not kept for further ones. */
+/* A job that was finished: large jobs are in another list than those that are kept. */
 static const hia_job *finished(const hia_context *context) {
   return context->retired ? context->retired : context->spare;
 }
 
-/* Runs fn(block) until a fork of it was given, or, `most` not being 0, so many asked in vain;
- * `block` has room for that many words. The first argument of what was given, or -1. */
-static hia_word run_until_given(world *w, const char *fn, hia_word *block, size_t n_words,
-                                unsigned most) {
+/* Runs fn(block) until one of its forks was promoted, or, if `max` is not 0, until that many
+ * requests found none; `block` has room for n_words words. Returns the first argument of the
+ * promoted fork, or -1. */
+static hia_word run_until_promoted(world *w, const char *fn, hia_word *block, size_t n_words,
+                                   unsigned max) {
   hia_context *context = w->context;
   cr_assert_eq(hiaR_context_reserve(context, DEPTH + BELOW), HIA_OK);
   hiaR_context_limits(context, DEPTH);
   hia_team *team = calloc(1, sizeof *team + sizeof(team->members[0]));
-  asker a = {.victim = context};
+  thief a = {.victim = context};
   cr_assert(team && hiaR_context_new(&hiaR_malloc, &a.self) == HIA_OK);
   context->team = a.self->team = team;
-  context->pool = (hia_pool *)(void *)team; /* there is one: that is all it is asked */
+  context->pool = (hia_pool *)(void *)team; /* only tested for NULL */
   context->unwinder = &w->unwinder;
   pthread_t thread;
-  cr_assert_eq(pthread_create(&thread, NULL, ask_on, &a), 0);
+  cr_assert_eq(pthread_create(&thread, NULL, keep_posting, &a), 0);
   hia_word *words = calloc(n_words, sizeof *words);
   cr_assert_not_null(words);
   cr_assert_null(finished(context));
-  /* Who asks again has been answered. */
-  while (!finished(context) && (!most || atomic_load(&a.n_asked) <= most)) {
+  /* A thief that posts again has had a reply. */
+  while (!finished(context) && (!max || atomic_load(&a.n_posted) <= max)) {
     memcpy(words, block, n_words * sizeof *words);
     context->gives_from = 0;
     w->failure.status = HIA_OK;
@@ -99,16 +99,16 @@ static hia_word run_until_given(world *w, const char *fn, hia_word *block, size_
   free(words);
   atomic_store(&a.is_over, true);
   pthread_join(thread, NULL);
-  hia_word given = finished(context) ? finished(context)->block[0] : (hia_word)-1;
+  hia_word promoted = finished(context) ? finished(context)->block[0] : (hia_word)-1;
   hiaR_jobs_free(context);
   context->team = NULL;
   context->pool = NULL;
   hiaR_context_free(a.self);
   free(team);
-  return given;
+  return promoted;
 }
-static void run_asked(world *w, const char *fn, hia_word *block, size_t n_words) {
-  run_until_given(w, fn, block, n_words, 0);
+static void run_with_thief(world *w, const char *fn, hia_word *block, size_t n_words) {
+  run_until_promoted(w, fn, block, n_words, 0);
 }
 
 Test(fork, what_is_taken_is_the_call) {
@@ -116,15 +116,15 @@ Test(fork, what_is_taken_is_the_call) {
     NO_THROW(&w->e, {
       compile_text(w, all_types_text, level);
       hia_word block[6] = {1, hiaR_from_i32(-5), 10, hiaR_from_f32(-2.5f), hiaR_from_f64(100.0)};
-      run_asked(w, "f", block, HIA_LEN(block));
+      run_with_thief(w, "f", block, HIA_LEN(block));
       cr_assert_eq(w->failure.status, HIA_OK);
       cr_assert_eq(block[5], 5 + 1 - 2 + 10);
       block[2] = 0;
-      run_asked(w, "f", block, HIA_LEN(block));
+      run_with_thief(w, "f", block, HIA_LEN(block));
       cr_assert_eq(w->failure.status, HIA_DIV_ZERO);
       cr_assert_str_eq(chain(w), "2:30 1:20", "level %d: %s", level, chain(w));
       block[2] = (hia_word)-1;
-      run_asked(w, "f", block, HIA_LEN(block));
+      run_with_thief(w, "f", block, HIA_LEN(block));
       cr_assert_eq(w->failure.status, HIA_FAILED);
       cr_assert_str_eq(chain(w), "3:30 1:40", "level %d: %s", level, chain(w));
     });
@@ -154,15 +154,15 @@ static const char pays_text[] =
     "yield %6\n}\nyield %3\n}\n" DOWN_TEXT;
 
 #ifdef HIA_STRESS
-enum { GIVES_ALL = 1 }; /* and the oldest first */
+enum { PROMOTES_ALL = 1 }; /* the oldest first */
 #else
-enum { GIVES_ALL = 0 };
+enum { PROMOTES_ALL = 0 };
 #endif
 
-/* What calls nothing is not given away, be it the oldest; what does is. */
-Test(fork, leaves_are_not_given) {
+/* A fork of a leaf is not promoted, even if it is the oldest; other forks are. */
+Test(fork, leaves_are_not_promoted) {
   static const struct {
-    int64_t a, b, given;
+    int64_t a, b, promoted;
   } cases[] = {{3, 5, 3},    {1, 5, 5},   {-9, 1, -1}, {4, 0, 4},
                {21, 20, 20}, {21, 1, -1}, {20, 22, 20}};
   LEVELS(w, {
@@ -171,10 +171,10 @@ Test(fork, leaves_are_not_given) {
       for (size_t i = 0; i < HIA_LEN(cases); i++) {
         int64_t a = cases[i].a, b = cases[i].b;
         hia_word block[3] = {hiaR_from_i64(a), hiaR_from_i64(b)};
-        int64_t wanted = GIVES_ALL ? a : cases[i].given;
-        unsigned most = wanted == -1 ? 20 : 0;
-        hia_word given = run_until_given(w, "f", block, HIA_LEN(block), most);
-        cr_assert_eq(hiaR_to_i64(given), wanted, "case %zu: %lld", i, (long long)given);
+        int64_t wanted = PROMOTES_ALL ? a : cases[i].promoted;
+        unsigned max = wanted == -1 ? 20 : 0;
+        hia_word promoted = run_until_promoted(w, "f", block, HIA_LEN(block), max);
+        cr_assert_eq(hiaR_to_i64(promoted), wanted, "case %zu: %lld", i, (long long)promoted);
         a = a > 20 ? -a : a < 2 ? a : a % 2;
         b = b > 20 ? -b : b < 2 ? b : b % 2;
         cr_assert_eq(hiaR_to_i64(block[2]), 100 * a + b, "case %zu", i);
@@ -183,7 +183,8 @@ Test(fork, leaves_are_not_given) {
   });
 }
 
-/* The same by an argument of each dtype: how f makes it, when g is a leaf, one with which it is. */
+/* The same with an argument of each dtype: how f computes it, when g is a leaf, and an argument
+ * with which it is. */
 static const char typed_text[] =
     "graph functions \"typed.hia\"\n"
     "fn f (i64, i64) -> (i64) root (i64, i64) -> i64 !1:1 {\n"
@@ -224,10 +225,12 @@ Test(fork, leaves_of_each_dtype) {
                        types[t].test, type, types[t].leaf, DOWN_TEXT);
         compile_text(w, text.data, level);
         for (size_t i = 0; i < HIA_LEN(pairs); i++) {
-          int64_t a = pairs[i][0], b = pairs[i][1], wanted = GIVES_ALL ? a : pairs[i][2];
+          int64_t a = pairs[i][0], b = pairs[i][1], wanted = PROMOTES_ALL ? a : pairs[i][2];
           hia_word block[3] = {hiaR_from_i64(a), hiaR_from_i64(b)};
-          hia_word given = run_until_given(w, "f", block, HIA_LEN(block), wanted == -1 ? 20 : 0);
-          cr_assert_eq(hiaR_to_i64(given), wanted, "%s, pair %zu: %lld", type, i, (long long)given);
+          hia_word promoted =
+              run_until_promoted(w, "f", block, HIA_LEN(block), wanted == -1 ? 20 : 0);
+          cr_assert_eq(hiaR_to_i64(promoted), wanted, "%s, pair %zu: %lld", type, i,
+                       (long long)promoted);
           cr_assert_eq(hiaR_to_i64(block[2]), a + b);
         }
       });
@@ -235,7 +238,7 @@ Test(fork, leaves_of_each_dtype) {
   }
 }
 
-/* f forks g with its argument so many times; of a negative number that is a leaf. */
+/* f forks g with n arguments, all equal to its own; for a negative number g is a leaf. */
 static const char *many_args_text(world *w, int n) {
   hia_text same, types, args, t;
   hiaR_text_init(&same, &w->e.comp.arena);
@@ -261,23 +264,23 @@ static const char *many_args_text(world *w, int n) {
   return t.data;
 }
 
-/* The runtime has room for 16 of them where it asks. */
-Test(fork, forks_of_many_arguments_are_not_asked) {
+/* The runtime tests whether a fork pays only if it has at most 16 arguments. */
+Test(fork, forks_of_many_arguments_are_not_tested) {
   for (int n = 15; n <= 18; n++) {
     LEVELS(w, {
       NO_THROW(&w->e, {
         compile_text(w, many_args_text(w, n), level);
         hia_word block[2] = {(hia_word)-5};
-        bool is_given = n > 16 || GIVES_ALL;
-        hia_word given = run_until_given(w, "f", block, HIA_LEN(block), is_given ? 0 : 20);
-        cr_assert_eq(hiaR_to_i64(given), is_given ? -5 : -1, "%d", n);
+        bool is_promoted = n > 16 || PROMOTES_ALL;
+        hia_word promoted = run_until_promoted(w, "f", block, HIA_LEN(block), is_promoted ? 0 : 20);
+        cr_assert_eq(hiaR_to_i64(promoted), is_promoted ? -5 : -1, "%d", n);
         cr_assert_eq(hiaR_to_i64(block[1]), -5, "%d", n);
       });
     });
   }
 }
 
-/* Arguments that a frame need not hold: constants, and what differs from another by one. */
+/* Arguments that a frame need not hold: constants, and values that differ from another by one. */
 static const char sums_text[] =
     "graph functions \"sums.hia\"\n"
     "fn f (i32, i64) -> (i64) root (i32, i64) -> i64 !1:1 {\n"
@@ -315,14 +318,14 @@ Test(fork, arguments_are_computed_from_what_is_there) {
       } of[] = {{0, 0}, {100, -7}, {INT32_MIN, INT64_MAX}, {INT32_MIN + 8, INT64_MIN}};
       for (size_t i = 0; i < HIA_LEN(of); i++) {
         hia_word block[3] = {hiaR_from_i32(of[i].x), hiaR_from_i64(of[i].y)};
-        run_asked(w, "f", block, HIA_LEN(block));
+        run_with_thief(w, "f", block, HIA_LEN(block));
         cr_assert_eq((int64_t)block[2], sums(of[i].x, of[i].y), "level %d, %zu", level, i);
       }
     });
   });
 }
 
-/* f takes `adds` cycles more than 19982 between its fork and STOLEN, which is the last thing in a
+/* f takes `adds` cycles more than 19982 between its fork and STOLEN, which is at the end of a
  * branch. */
 static hia_graph *long_way_to_join(world *w, int adds) {
   hia_text t;
@@ -345,7 +348,7 @@ static hia_graph *long_way_to_join(world *w, int adds) {
   return graph_of(w, t.data);
 }
 
-/* There was a comparison behind the end of a block, for nodes that cost nothing. */
+/* There was a safepoint behind the end of a block, for nodes that cost nothing. */
 Test(fork, a_join_at_the_end_of_a_long_way) {
   LEVELS(w, {
     NO_THROW(&w->e, {
@@ -497,14 +500,14 @@ Test(fork, more_than_a_frame_has_room_for) {
       hia_word block[2] = {12};
       cr_assert_eq(run(w, "f", block, 0), HIA_OK);
       cr_assert_eq((int64_t)block[1], many(12, 2 * HIA_MAX_OPEN_FORKS));
-      run_asked(w, "f", block, HIA_LEN(block));
+      run_with_thief(w, "f", block, HIA_LEN(block));
       cr_assert_eq((int64_t)block[1], many(12, 2 * HIA_MAX_OPEN_FORKS));
     });
   });
 }
 
-/* While a loop that calls nothing is under way, and while one that calls, others can take the fork
- * that is open around it. */
+/* While a loop runs, one that calls or one that does not, thieves can take the fork that is open
+ * around it. */
 static const char around_text[] =
     "graph functions \"around.hia\"\n"
     "fn quiet (i64) -> (i64) root (i64) -> i64 !1:1 {\n"
@@ -528,7 +531,7 @@ static const char around_text[] =
     "yield %7, %4, %5\n} round {\n%8:i64 = const 1\n%9:i64 = sub %4, %8\n"
     "%10:i64 = bxor %5, %9\nyield %9, %10\n}\nyield %3\n}\n";
 
-/* In the stress build the worker mostly promotes the one fork itself, before anybody asks. */
+/* In the stress build the worker usually promotes the one fork itself, before a request comes. */
 #ifdef HIA_STRESS
 enum { IS_STRESS = 1, PART = 300 };
 #else
@@ -543,7 +546,7 @@ static void expect_steals(world *w, const char *fn, hia_word n) {
   hia_word alone[2] = {n}, block[2] = {n};
   cr_assert_eq(run(w, fn, alone, 0), HIA_OK);
   int runs = 0;
-  do { /* until the helper has got in */
+  do { /* until a helper has stolen a job */
     cr_assert_eq(
         hiaR_native_run(w->context, entry, block, &w->unwinder, &limits, &w->failure, &w->usage),
         HIA_OK);
@@ -562,7 +565,7 @@ Test(fork, taken_while_loops_are_under_way) {
   });
 }
 
-/* f has a loop where it forks, and one where it does not come to that. */
+/* f has a loop in the branch that forks, and one in the other branch. */
 static const char leaf_loops_text[] =
     "graph functions \"leaf.hia\"\n"
     "fn f (i64) -> (i64) root (i64) -> i64 !1:1 {\n"
@@ -580,7 +583,7 @@ static const char leaf_loops_text[] =
     "%25:i64 = call f %1 !1:20\nyield %25\n}\n%26:i64 = add %23, %14\nyield %26\n}\n"
     "yield %3\n}\n";
 
-/* What was on the stack before says of a frame, wherever that is, that a fork of it is open. */
+/* Fills the stack with words that mean, in a frame at any place, that a fork is open. */
 static void fill_stack(world *w, bool is_odd) {
   cr_assert_eq(hiaR_context_reserve(w->context, DEPTH + BELOW), HIA_OK);
   hia_word *top = (hia_word *)(void *)w->context->stack.top;
@@ -594,14 +597,14 @@ Test(fork, nothing_is_open_in_loops_of_leaves) {
       for (int is_odd = 0; is_odd < 2; is_odd++) {
         fill_stack(w, is_odd);
         hia_word block[2] = {hiaR_from_i64(-300000)};
-        hia_word given = run_until_given(w, "f", block, HIA_LEN(block), 20);
-        cr_assert_eq(hiaR_to_i64(given), -1, "%lld", (long long)hiaR_to_i64(given));
+        hia_word promoted = run_until_promoted(w, "f", block, HIA_LEN(block), 20);
+        cr_assert_eq(hiaR_to_i64(promoted), -1, "%lld", (long long)hiaR_to_i64(promoted));
       }
     });
   });
 }
 
-/* ---- what the code looks like ---- */
+/* ---- the machine code ---- */
 
 static const char fib_fork_text[] =
     "graph functions \"fib.hia\"\n"
@@ -624,7 +627,7 @@ static const char *asm_of(world *w, const char *text) {
   return t.data;
 }
 
-/* Times that `what` stands in the text between `from` and the end of that function. */
+/* The number of times that `what` occurs between `from` and the end of that function. */
 static int count_in(const char *text, const char *from, const char *what) {
   const char *at = strstr(text, from), *end = at ? strstr(at, ".size") : NULL;
   cr_assert(at && end, "%s", from);
@@ -642,15 +645,15 @@ Test(fork, costs_what_it_must) {
     cr_assert_eq(count_in(text, "\nfib_0:", "lock"), 0);
     cr_assert_eq(count_in(text, "\nfib_0:", "cmpb\t$0, "), 1, "%s", text);
     cr_assert_eq(count_in(text, "\nfib_0:", "callq\tfib_0"), 2);
-    cr_assert_eq(count_in(text, "\nfib_0:", "(%r13)"), 1, "the comparison");
+    cr_assert_eq(count_in(text, "\nfib_0:", "(%r13)"), 1, "the safepoint");
     cr_assert_eq(count_in(text, "\nfib_0:", "GOT"), 0);
     cr_assert_eq(count_in(text, "\nfib_0:", "%rbp, %rsp"), 0, "no frame pointer");
   });
   world_free(&w);
 }
 
-/* fib, %s being what comes before its branch, and the condition %%2 of that. */
-static const char asks_text[] =
+/* fib, with %s for the nodes before its branch, which define the condition %%2. */
+static const char pays_of_text[] =
     "graph functions \"fib.hia\"\n"
     "fn fib (i32, f64) -> (i32) root (i32, f64) -> i32 !1:1 {\n"
     "%%0:i32 = arg 0\n%%90:f64 = arg 1\n%%1:i32 = const 1\n%s"
@@ -661,11 +664,11 @@ static const char asks_text[] =
     "%%11:i32 = call fib %%6, %%90 !3:2\nyield %%11\n}\n"
     "%%12:i32 = add %%7, %%9\nyield %%12\n}\nyield %%3\n}\n%s";
 
-/* Whether a fork pays is told by cheap operations that cannot fail, and by no others. */
-Test(fork, what_is_asked) {
+/* Cheap operations that cannot fail decide whether a fork pays; no others are tested. */
+Test(fork, conditions_that_are_tested) {
   static const struct {
     const char *condition;
-    bool is_told;
+    bool is_tested;
   } cases[] = {
       {"%2:bool = le %0, %1\n", true},
       {"%20:i32 = mul %0, %0\n%2:bool = le %20, %1\n", true},
@@ -692,11 +695,11 @@ Test(fork, what_is_asked) {
     for (size_t i = 0; i < HIA_LEN(cases); i++) {
       hia_text t;
       hiaR_text_init(&t, &w.e.comp.arena);
-      hiaR_text_addf(&t, asks_text, cases[i].condition, DOWN_TEXT);
+      hiaR_text_addf(&t, pays_of_text, cases[i].condition, DOWN_TEXT);
       const char *text = asm_of(&w, t.data);
-      bool is_told = strstr(text, "\nhia_pays_0:");
-      cr_assert_eq(is_told, cases[i].is_told, "%s", cases[i].condition);
-      if (!is_told) continue;
+      bool is_tested = strstr(text, "\nhia_pays_0:");
+      cr_assert_eq(is_tested, cases[i].is_tested, "%s", cases[i].condition);
+      if (!is_tested) continue;
       cr_assert_eq(count_in(text, "\nhia_pays_0:", "call"), 0);
       cr_assert_eq(count_in(text, "\nhia_pays_0:", "\tj"), 0, "%s", text);
     }

@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* lower: functions that have a slow path. Here the slow path gives something else, which no pass
- * would write: so one sees who has answered, and what it was called with. */
+/* lower: functions that have a slow path. Here the slow path returns another result, unlike any
+ * that a pass makes, which shows which of the two has run and with which arguments. */
 #include "world.h"
 
 /* Calls itself below 10, divides by n - 20, fails at 30. */
@@ -37,8 +37,8 @@ Test(leaf, calls_and_failures_are_left_to_the_slow_path) {
   });
 }
 
-/* A loop that counts n down and x up, and calls `callee` when x is 3: with `head`, what stands
- * before the loop, its first values, and with `used`, what the call gets. */
+/* A loop that counts n down and x up, and calls `callee` when x is 3. `head`: the nodes before the
+ * loop and its initial values; `used`: the arguments of the call. */
 static const char *loop_text(world *w, const char *header, const char *before, const char *first,
                              const char *used) {
   return hiaR_arena_printf(
@@ -85,8 +85,8 @@ Test(leaf, a_loop_is_left_in_its_current_round) {
 
 Test(leaf, a_loop_that_is_not_the_function_from_here_on_makes_its_calls) {
   LEVELS(w, {
-    /* One more value of before is used; a constant is a first value; both are the same parameter;
-     * there is work before. */
+    /* The loop uses another value from before it; an initial value is a constant; two of them are
+     * the same parameter; there is work before the loop. */
     const char *used = loop_text(w, LOOP_HEADER, "", "%0, %1", "%0");
     cr_assert_eq(run_loop(w, used, level, 4, 0), 104);
     const char *constant = loop_text(w, LOOP_HEADER, "%20:i32 = const 0\n", "%0, %20", "%4");
@@ -98,8 +98,7 @@ Test(leaf, a_loop_that_is_not_the_function_from_here_on_makes_its_calls) {
   });
 }
 
-/* What would travel in memory cannot be handed on by a jump. And a graph need not come from a file.
- */
+/* Values in memory cannot be passed on by a jump. And a graph need not come from a file. */
 Test(leaf, many_parameters_make_their_calls) {
   static const char text[] =
       "graph functions \"\"\n"
@@ -121,7 +120,7 @@ Test(leaf, many_parameters_make_their_calls) {
   });
 }
 
-/* Neither frame nor comparison, but in the slow path; and one jump. */
+/* A leaf function has no frame and no safepoint, only a jump to the slow path. */
 Test(leaf, what_the_code_looks_like) {
   world w;
   world_init(&w);

@@ -64,7 +64,7 @@ static void compare(env *e, hia_graph *g, hia_fn *fn, const char *what) {
   }
 }
 
-/* One op, its operands told by letters: x, c (the constant k), p (the bool parameter). */
+/* One op, its operands given by letters: x, c (the constant k), p (the bool parameter). */
 static void one_op(unsigned op, hia_dtype type, const char *operands, hia_word k) {
   env e;
   env_init(&e);

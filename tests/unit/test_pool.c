@@ -1,10 +1,9 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* pool: threads are started when there is something for them, reused, as many as may be and no
- * more, and gone with the pool; runs are right with fewer of them, or none; several runs share
- * them.
+/* pool: threads are started when there is work for them, are used again, never exceed the limit,
+ * and end with the pool; runs are correct with fewer threads, or none; several runs share them.
  *
- * Compiled code is written by hand here: what generated code does is in test_lower.c, runs of it in
- * tests/stress/native_threads.c. */
+ * Compiled code is written by hand here: test_lower.c tests generated code, and
+ * tests/stress/native_threads.c runs of it. */
 #include "runtime/native/context.h"
 #include "runtime/native/sanitizer.h"
 #include "tests/unit/helper_image.h"
@@ -25,7 +24,7 @@ typedef struct tasks {
   size_t n;
 } tasks;
 
-/* Adds those of the process that are not in it yet; answers how many there are now. */
+/* Adds the threads of the process that are not yet in the list; returns their number. */
 static size_t list_tasks(tasks *all) {
   DIR *dir = opendir("/proc/self/task");
   cr_assert_not_null(dir);
@@ -50,7 +49,7 @@ static size_t count_tasks(void) { return list_tasks(NULL); }
   for (uint64_t end_ = hiaR_now() + 20000000000u; !(condition); usleep(1000))                      \
   cr_assert_lt(hiaR_now(), end_, "not within 20 seconds: " #condition)
 
-/* A thread that was joined is listed for a moment still. */
+/* The system lists a thread for a moment after it was joined. */
 static void expect_tasks(size_t n) { SOON(count_tasks() == n); }
 
 static hia_pool *new_pool(unsigned max_threads) {
@@ -184,11 +183,11 @@ Test(pool, nobody_waits_for_a_thread_to_start) {
 
 /* ---- native runs ---- */
 
-/* The worker of this thread; one of the pool's knows it by its first job. */
+/* The worker of this thread; a thread of the pool learns it from its first job. */
 static _Thread_local hia_context *worker;
 
-/* What compiled code's frames hold, for functions in C: the walk over the stack goes from one to
- * the next. The place of the code in one is its address. */
+/* The contents of compiled code's frames, for C functions: the stack walker goes from one to the
+ * next. The address of a frame serves as its code's return address. */
 typedef struct frame {
   uintptr_t pc; /* the word below what the walk takes for the stack pointer */
   struct frame *caller;
@@ -202,7 +201,7 @@ static void fib_entry(hia_word *block);
 static const char *sp_of(const frame *f) { return (const char *)&f->caller; }
 static hia_fork_frame *forks_of(frame *f) { return (hia_fork_frame *)(void *)f->forks; }
 
-/* The frame that an entry's calls come from: the walk ends there. */
+/* The frame of an entry, at which the stack walker stops. */
 static frame bottom(void) { return (frame){.pc = 0}; }
 
 static void begin(frame *f, frame *caller) {
@@ -230,7 +229,7 @@ static void fork_fib(frame *f, hia_word n) {
   forks_of(f)->is_taken[0] = 0;
   f->is_open = true;
 }
-/* Ends the fork: has somebody taken it? */
+/* Ends the fork. True if a thief has taken it. */
 static bool is_stolen(frame *f) {
   f->is_open = false;
   return *(const volatile uint8_t *)&forks_of(f)->is_taken[0];
@@ -242,13 +241,13 @@ static void compare(hia_context *context, frame *f) {
   if ((uintptr_t)f < atomic_load(&context->limit))
     hiaR_native_poll(context, sp_of(f), (uintptr_t)f);
 }
-/* Returns to the caller, by way of a barrier if there is one. */
+/* Returns to the caller, through a barrier if there is one. */
 static void end(hia_context *context, frame *f) {
   if (f->caller->pc == (uintptr_t)hiaR_stub_return)
     hiaR_native_return(context, (char *)&f->caller->pc);
 }
 
-/* Frames must lie on the stack, where AddressSanitizer would not leave them. */
+/* Frames must be on the stack; AddressSanitizer would put them elsewhere. */
 static HIA_UNINSTRUMENTED __attribute__((noinline)) hia_word fib(hia_context *context,
                                                                  frame *caller, hia_word n) {
   frame f;
@@ -284,7 +283,7 @@ static void reserve_little(hia_limits *limits, hia_pool *pool, unsigned threads)
   *limits = (hia_limits){.depth = (size_t)1 << 20, .threads = threads, .pool = pool};
 }
 
-/* One run; its steals. */
+/* Makes one run; returns its number of steals. */
 static uint64_t run_fib(hia_context *context, hia_word n, const hia_limits *limits) {
   hia_word block[2] = {n, 0};
   hia_failure failure;
@@ -324,7 +323,7 @@ Test(pool, helps_native_runs) {
   expect_tasks(before);
 }
 
-/* A host's thread sleeps in a run without slack, and has its own again afterwards. */
+/* A host's thread sleeps in a run without timer slack, and has its own slack again afterwards. */
 Test(pool, a_thread_keeps_its_timer_slack) {
   _Atomic uint32_t word = 0;
   const int slacks[] = {1, 50000, 123456};
@@ -364,14 +363,14 @@ Test(pool, fewer_workers_than_threads) {
   reserve_little(&limits, pool, 2);
   SOON(run_fib(context, 25, &limits) > 0);
   for (int i = 0; i < 100; i++) run_fib(context, 18, &limits);
-  /* One at a time; the one before may be on its way to sleep. */
+  /* One at a time; the thread before may be about to sleep. */
   cr_assert_leq(count_tasks(), before + 7);
   hiaR_pool_free(pool);
   hiaR_context_free(context);
   expect_tasks(before);
 }
 
-/* Without memory a run goes on alone. */
+/* Without memory a run continues alone. */
 Test(pool, out_of_memory) {
   for (long left = 0; left < 40; left++) {
     test_heap heap, own;
@@ -437,7 +436,7 @@ Test(pool, several_runs_at_once) {
   }
 }
 
-/* Endless, but for a cancel. A helper can take one of the two sides of it. */
+/* Ends only by a cancel. A helper can take one of its two calls. */
 static _Atomic uint32_t n_helped[2];
 static HIA_UNINSTRUMENTED __attribute__((noinline)) void endless(hia_context *context,
                                                                  frame *caller, hia_word who) {
@@ -468,7 +467,7 @@ static void *run_endless(void *user) {
   hia_failure failure;
   hia_usage usage;
   worker = context;
-  /* It polls all the time, as there are helpers; the flag is enough to end it. */
+  /* With helpers it polls all the time, so the flag is enough to end it. */
   limits.cancelled = (const uint32_t *)&h->is_cancelled;
   cr_assert_eq(hiaR_native_run(context, endless_entry, block, &unwinder, &limits, &failure, &usage),
                HIA_CANCELLED);
@@ -481,7 +480,7 @@ static void expect_help(int who) {
   SOON(atomic_load(&n_helped[who]) > n + 2);
 }
 
-/* The one helper goes from run to run while there are two, and comes back when there is one. */
+/* The one helper changes between the runs while there are two, and comes back when there is one. */
 Test(pool, runs_take_turns) {
   hia_pool *pool = new_pool(1);
   host hosts[2];
@@ -622,7 +621,7 @@ static void *spin(void *user) {
   return NULL;
 }
 
-/* A run that has had something for a thread does not keep it for ever. */
+/* A run that has had work for a thread does not keep the thread for ever. */
 Test(pool, the_interpreter_gives_threads_back) {
   size_t before = count_tasks();
   loaded l = load(HIA_ENGINE_INTERP, 2);

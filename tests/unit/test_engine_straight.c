@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* How long native code may run without a comparison with the limit: where comparisons stand, and
- * that a run that ends at any of them has its chain of calls. */
+/* How long native code may run without a safepoint: the number of safepoints, and that a run that
+ * is ended at any of them has its chain of calls. */
 #include "helper_program.h"
 #include "helper_text.h"
 #include <stdio.h>
@@ -14,8 +14,8 @@ static program open(const char *text, const char *name, const char *disabled, in
   return open_program(&options, text, name);
 }
 
-/* How many comparisons there are in the code of a program. */
-static size_t comparisons(const char *text, const char *name, const char *disabled) {
+/* The number of safepoints in the code of a program. */
+static size_t safepoints(const char *text, const char *name, const char *disabled) {
   program p = open(text, name, disabled, 2);
   test_text code = {0};
   hia_error *error;
@@ -49,30 +49,30 @@ static const char *repeated(const char *before, const char *line, int n, const c
   "fn leaf(x: f64) -> f64 = { let a = pow(x, 0.3f64) + exp(-x); let b = sin(a) * tan(a);"          \
   " let c = pow(a, b) + tanh(b); let d = log1p(abs(c)) + expm1(-abs(b)); sqrt(abs(c * d)) }\n"
 
-Test(stretch, straight_code_compares_by_its_cost) {
+Test(straight, code_has_safepoints_by_its_cost) {
   if (!has_native()) cr_skip_test("no native code");
   /* Neither calls nor loops, and little work: none. */
-  cr_assert_eq(comparisons("fn f(x: f64) -> f64 = x * x + 1.0f64\n", "f", NULL), 0);
-  /* 2000 branches, each of a few nodes and 60 cycles or more on every way. */
+  cr_assert_eq(safepoints("fn f(x: f64) -> f64 = x * x + 1.0f64\n", "f", NULL), 0);
+  /* 2000 branches, each with a few nodes and 60 cycles or more on every path. */
   const char *text =
       repeated("fn f(x: f64) -> f64 = {\n",
                "let x = if x > #.0f64 then pow(x, 0.5f64) else tan(x + #.0f64);\n", 2000, "x }\n");
-  cr_assert_geq(comparisons(text, "f", NULL), 2000 * 60 / 20000);
-  /* One remainder may take microseconds. */
+  cr_assert_geq(safepoints(text, "f", NULL), 2000 * 60 / 20000);
+  /* A single remainder may take microseconds. */
   text = repeated("fn f(x: f64) -> f64 = {\n", "let x = #.5f64 % x;\n", 100, "x }\n");
-  cr_assert_geq(comparisons(text, "f", NULL), 99);
+  cr_assert_geq(safepoints(text, "f", NULL), 99);
 }
 
-Test(stretch, calls_count_as_what_they_do) {
+Test(straight, calls_count_with_the_cost_of_the_callee) {
   if (!has_native()) cr_skip_test("no native code");
-  /* A leaf of some 500 cycles has none itself; who calls it a thousand times has many. */
+  /* A leaf of some 500 cycles has none; a function that calls it a thousand times has many. */
   const char *text =
       repeated(LEAF "fn f(x: f64) -> f64 = {\n", "let x = leaf(x + #.0f64);\n", 1000, "x }\n");
-  cr_assert_geq(comparisons(text, "f", "inline"), 1000 * 400 / 20000);
-  /* One that takes long has one: LLVM may unroll the loop that calls it. */
+  cr_assert_geq(safepoints(text, "f", "inline"), 1000 * 400 / 20000);
+  /* A leaf that takes long has one: LLVM may unroll the loop that calls it. */
   text = repeated("fn f(x: f64) -> f64 = {\n", "let x = pow(x, #.5f64);\n", 30, "x }\n");
-  cr_assert_eq(comparisons(text, "f", NULL), 1);
-  /* A chain of functions that each compare when they begin, and work when the call is back. */
+  cr_assert_eq(safepoints(text, "f", NULL), 1);
+  /* A chain of functions, each with a safepoint at its start and work after its call. */
   char chain[1 << 16];
   size_t at = (size_t)snprintf(chain, sizeof chain, "fn g0(x: f64) -> f64 = x\n");
   for (int i = 1; i < 60; i++) {
@@ -82,23 +82,24 @@ Test(stretch, calls_count_as_what_they_do) {
       at += (size_t)snprintf(chain + at, sizeof chain - at, "let x = pow(x, 0.5f64) + tan(x);\n");
     at += (size_t)snprintf(chain + at, sizeof chain - at, "x }\n");
   }
-  cr_assert_geq(comparisons(chain, "g59", "inline"), 59 + 59 * 10 * 120 / 20000);
+  cr_assert_geq(safepoints(chain, "g59", "inline"), 59 + 59 * 10 * 120 / 20000);
 }
 
-/* All frames of a recursion may do it, one after the other. */
-Test(stretch, the_way_back_compares_where_it_is_long) {
+/* After a recursive call there is a safepoint if much follows, since all frames of the recursion
+ * may return one after the other. */
+Test(straight, much_after_a_recursive_call_has_a_safepoint) {
   if (!has_native()) cr_skip_test("no native code");
   const char *text = repeated("fn f(n: i32) -> f64 = if n == 0 then 2.0f64 else {\n"
                               "let x = f(n - 1);\n",
                               "let x = pow(x, #.5f64);\n", 100, "x }\n");
-  cr_assert_eq(comparisons(text, "f", "unroll"), 2); /* one on the way down, one on the way back */
-  /* Little of it: none. */
+  cr_assert_eq(safepoints(text, "f", "unroll"), 2); /* one before the call, one after it */
+  /* Little follows: none after the call. */
   text = "fn f(n: i32) -> f64 = if n == 0 then 2.0f64 else pow(f(n - 1), 0.5f64)\n";
-  cr_assert_eq(comparisons(text, "f", "unroll"), 1);
+  cr_assert_eq(safepoints(text, "f", "unroll"), 1);
 }
 
-/* Ended anywhere, also where a function is about to return: the chain ends in the root. */
-Test(stretch, chains_are_whole) {
+/* A run may end anywhere, also where a function is about to return: the chain ends in the root. */
+Test(straight, chains_are_whole) {
   if (!has_native()) cr_skip_test("no native code");
   static const char text[] =
       "fn down(n: i32) -> i32 = if n == 0 then 0 else 1 + down(n - 1)\n"
