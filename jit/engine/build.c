@@ -6,14 +6,16 @@
 
 /* ---- the graph and the image ---- */
 
-/* Builds a graph of its own, with its roots in the order of b->built. */
-static hia_status build_graph(hia_building *b, hia_graph **g, hia_fn_id *roots, hia_error **error) {
+/* Builds a graph, with its roots in the order of b->built. The caller holds the module's lock. */
+static hia_status build_graph(hia_building *b, hia_graph **g, hia_fn_id **roots_of,
+                              hia_error **error) {
   hia_module *module = b->module;
-  hia_comp *comp = &module->comp;
+  hia_comp *comp = &b->comp;
   uint32_t n = b->built.len;
+  hia_fn_id *roots = *roots_of = HIA_NEW_ARRAY(&comp->arena, hia_fn_id, n);
   if (!module->program) {
     hia_read_error wrong;
-    *g = hiaG_read(comp, &module->types, module->source.text, module->source.len, &wrong);
+    *g = hiaG_read(comp, &b->types, module->source.text, module->source.len, &wrong);
     if (!*g)
       return hiaJ_fail(&module->engine->allocator, error, HIA_INTERNAL, NULL,
                        "the graph does not read a second time");
@@ -27,8 +29,7 @@ static hia_status build_graph(hia_building *b, hia_graph **g, hia_fn_id *roots, 
   }
   hia_inst_id *insts = HIA_NEW_ARRAY(&comp->arena, hia_inst_id, n);
   for (uint32_t i = 0; i < n; i++) insts[i] = b->built.data[i].function->inst;
-  *g = hiaF_build(module->program, comp, &module->types, insts, n, module->engine->options.count,
-                  roots);
+  *g = hiaF_build(module->program, comp, &b->types, insts, n, module->engine->options.count, roots);
   return HIA_OK;
 }
 
@@ -81,25 +82,25 @@ static hia_status check_extern(hia_building *b, const hia_extern *e, hia_error *
   return HIA_OK;
 }
 
-hia_status hiaJ_build_native(hia_building *b, hia_graph **g, hia_fn_id *roots, hia_error **error) {
-  hia_status status = build_graph(b, g, roots, error);
-  if (status != HIA_OK) return status;
-  status = cannot_fuel(b, *g, error);
-  if (status != HIA_OK) return status;
-  run_passes(b, *g, b->options->parallel ? HIA_USE_PARALLEL : HIA_USE_NATIVE);
-  for (uint32_t k = 0; k < (*g)->externs.len; k++) {
-    status = check_extern(b, &(*g)->externs.data[k], error);
+/* Makes the graph that becomes native code, and gives names to what hosts call in addition to typed
+ * entries. */
+static hia_status finish_native(hia_building *b, hia_error **error) {
+  hia_graph *g = b->native;
+  hia_status status;
+  run_passes(b, g, b->options->parallel ? HIA_USE_PARALLEL : HIA_USE_NATIVE);
+  for (uint32_t k = 0; k < g->externs.len; k++) {
+    status = check_extern(b, &g->externs.data[k], error);
     if (status != HIA_OK) return status;
-    const char *name = hiaJ_extern_in_c(b, &(*g)->externs.data[k]);
-    hiaR_push(&b->module->comp.arena, &b->externs, name);
+    const char *name = hiaJ_extern_in_c(b, &g->externs.data[k]);
+    hiaR_push(&b->comp.arena, &b->externs, name);
   }
   for (uint32_t i = 0; i < b->built.len && b->options->map; i++)
-    b->built.data[i].map = hiaJ_derived_name(
-        b, hiaR_arena_printf(&b->module->comp.arena, "%s_map", b->built.data[i].name));
+    b->built.data[i].map =
+        hiaJ_derived_name(b, hiaR_arena_printf(&b->comp.arena, "%s_map", b->built.data[i].name));
   for (uint32_t i = 0; i < b->built.len; i++)
-    if (!b->options->fuel && is_plain(*g, roots[i]))
+    if (!b->options->fuel && is_plain(g, b->native_roots[i]))
       b->built.data[i].plain = hiaJ_derived_name(
-          b, hiaR_arena_printf(&b->module->comp.arena, "%s_plain", b->built.data[i].name));
+          b, hiaR_arena_printf(&b->comp.arena, "%s_plain", b->built.data[i].name));
   return HIA_OK;
 }
 
@@ -114,14 +115,9 @@ static bool any_host(void *user, uint32_t number, const char *name, hia_host_tar
 /* The image, and the number of each root among its exports. */
 static hia_status build_image(hia_building *b, hia_object_plan *plan, hia_object_root *roots,
                               hia_error **error) {
-  hia_module *module = b->module;
-  const hia_allocator *allocator = &module->engine->allocator;
-  hia_graph *g;
-  hia_fn_id *fns = HIA_NEW_ARRAY(&module->comp.arena, hia_fn_id, b->built.len);
-  hia_status status = build_graph(b, &g, fns, error);
-  if (status != HIA_OK) return status;
-  status = cannot_fuel(b, g, error);
-  if (status != HIA_OK) return status;
+  const hia_allocator *allocator = &b->module->engine->allocator;
+  hia_graph *g = b->flat;
+  hia_status status;
   run_passes(b, g, HIA_USE_ALL);
   void *image;
   hiaG_flatten(g, &image, &plan->image_size);
@@ -136,7 +132,8 @@ static hia_status build_image(hia_building *b, hia_object_plan *plan, hia_object
   if (status != HIA_OK)
     return hiaJ_fail(allocator, error, status == HIA_BAD_IMAGE ? HIA_INTERNAL : status, NULL,
                      "the image was refused: %s", why[0] ? why : hiaR_status_message(status));
-  for (uint32_t i = 0; i < b->built.len; i++) roots[i].export = hiaR_image_entry(loaded, fns[i]);
+  for (uint32_t i = 0; i < b->built.len; i++)
+    roots[i].export = hiaR_image_entry(loaded, b->flat_roots[i]);
   hiaR_image_free(loaded);
   return HIA_OK;
 }
@@ -154,10 +151,10 @@ static hia_status compile(hia_building *b, const hia_graph *g, const hia_object_
   options.sanitize = false; /* the same program gives the same object in every build of hiaton */
   char why[1024] = "";
   /* LLVM's frames cannot be unwound: from here to the end of the call nothing may throw. */
-  module->comp.armed = false;
+  b->comp.armed = false;
   status = engine->backend->build(engine->session, g, &options, plan, &b->bytes, &b->size, why,
                                   sizeof why);
-  module->comp.armed = true;
+  b->comp.armed = true;
   if (status == HIA_OK) return HIA_OK;
   bool is_cpu = status == HIA_ARGUMENT;
   return hiaJ_fail(&engine->allocator, error, status,
@@ -168,11 +165,24 @@ static hia_status compile(hia_building *b, const hia_graph *g, const hia_object_
                    is_cpu ? "" : "cannot compile: ", why[0] ? why : hiaR_status_message(status));
 }
 
-static hia_status build_object(hia_module *module, void *user, hia_error **error) {
+/* What reads the program: the names, and the graphs on which no pass has run. */
+static hia_status begin_header(hia_module *module, void *user, hia_error **error) {
+  (void)module;
   hia_building *b = user;
   hia_status status = hiaJ_build_names(b, error);
-  if (status != HIA_OK) return status;
-  hia_arena *arena = &module->comp.arena;
+  if (status == HIA_OK) status = build_graph(b, &b->native, &b->native_roots, error);
+  return status == HIA_OK ? cannot_fuel(b, b->native, error) : status;
+}
+
+static hia_status begin_object(hia_module *module, void *user, hia_error **error) {
+  hia_building *b = user;
+  hia_status status = begin_header(module, b, error);
+  return status == HIA_OK ? build_graph(b, &b->flat, &b->flat_roots, error) : status;
+}
+
+static hia_status finish_object(hia_module *module, void *user, hia_error **error) {
+  hia_building *b = user;
+  hia_arena *arena = &b->comp.arena;
   uint32_t n = b->built.len;
   hia_object_root *roots = HIA_NEW_ARRAY(arena, hia_object_root, n);
   const char *cpu = b->options->cpu;
@@ -188,27 +198,21 @@ static hia_status build_object(hia_module *module, void *user, hia_error **error
   if (b->options->program && plan.program == HIA_NONE)
     return hiaJ_fail(&module->engine->allocator, error, HIA_ARGUMENT, NULL,
                      "the program `%s` is none of the functions", b->options->program->name);
-  status = build_image(b, &plan, roots, error);
-  if (status != HIA_OK) return status;
-  hia_graph *g;
-  hia_fn_id *fns = HIA_NEW_ARRAY(arena, hia_fn_id, n);
-  status = hiaJ_build_native(b, &g, fns, error);
+  hia_status status = build_image(b, &plan, roots, error);
+  if (status == HIA_OK) status = finish_native(b, error);
   if (status != HIA_OK) return status;
   for (uint32_t i = 0; i < n; i++) {
-    roots[i].fn = fns[i];
+    roots[i].fn = b->native_roots[i];
     roots[i].plain = b->built.data[i].plain;
     roots[i].map = b->built.data[i].map;
   }
-  return compile(b, g, &plan, error);
+  return compile(b, b->native, &plan, error);
 }
 
-static hia_status build_header(hia_module *module, void *user, hia_error **error) {
+static hia_status finish_header(hia_module *module, void *user, hia_error **error) {
+  (void)module;
   hia_building *b = user;
-  hia_status status = hiaJ_build_names(b, error);
-  if (status != HIA_OK) return status;
-  hia_graph *g;
-  hia_fn_id *fns = HIA_NEW_ARRAY(&module->comp.arena, hia_fn_id, b->built.len);
-  status = hiaJ_build_native(b, &g, fns, error);
+  hia_status status = finish_native(b, error);
   if (status == HIA_OK) hiaJ_build_header(b);
   return status;
 }
@@ -229,7 +233,7 @@ HIA_SIZED(hia_build_options, header);
 
 static hia_status build(hia_module *module, hia_function *const *functions, size_t n,
                         const hia_build_options *options, hia_write write, void *user,
-                        hia_error **error, hia_status (*body)(hia_module *, void *, hia_error **)) {
+                        hia_error **error, hia_step *begin, hia_step *finish) {
   if (error) *error = NULL;
   if (!module) return hiaJ_fail(&hiaR_malloc, error, HIA_ARGUMENT, NULL, "no module");
   const hia_allocator *allocator = &module->engine->allocator;
@@ -243,10 +247,13 @@ static hia_status build(hia_module *module, hia_function *const *functions, size
   /* The host's `write` runs without the lock and outside the compilation: it may call anything,
    * and free the module too. */
   hiaJ_module_keep(module);
-  status = hiaJ_module_try(module, error, body, &b);
+  hiaR_comp_init(&b.comp, allocator);
+  hiaG_types_init(&b.types, &b.comp);
+  status = hiaJ_module_steps(module, &b.comp, begin, finish, &b, error);
   hiaJ_log_open(module->engine, b.open_ns);
   bool is_written = status != HIA_OK ||
                     (b.bytes ? write(user, b.bytes, b.size) : write(user, b.text.data, b.text.len));
+  hiaR_comp_free(&b.comp);
   hiaJ_module_release(module);
   if (b.bytes) hiaR_free(allocator, b.bytes, b.size);
   if (is_written) return status;
@@ -256,11 +263,11 @@ static hia_status build(hia_module *module, hia_function *const *functions, size
 hia_status hia_module_build_object(hia_module *module, hia_function *const *functions, size_t n,
                                    const hia_build_options *options, hia_write write, void *user,
                                    hia_error **error) {
-  return build(module, functions, n, options, write, user, error, build_object);
+  return build(module, functions, n, options, write, user, error, begin_object, finish_object);
 }
 
 hia_status hia_module_build_header(hia_module *module, hia_function *const *functions, size_t n,
                                    const hia_build_options *options, hia_write write, void *user,
                                    hia_error **error) {
-  return build(module, functions, n, options, write, user, error, build_header);
+  return build(module, functions, n, options, write, user, error, begin_header, finish_header);
 }

@@ -17,6 +17,8 @@ typedef struct hia_built {
 
 typedef struct hia_building {
   hia_module *module;
+  hia_comp comp; /* of all that follows */
+  hia_types types;
   hia_function *const *functions; /* as the caller gave them */
   size_t n;
   const hia_build_options *options;
@@ -31,10 +33,12 @@ typedef struct hia_building {
   hia_text text;                  /* of a header */
   void *bytes;                    /* of an object; from the engine's allocator */
   size_t size;
-  uint64_t open_ns; /* the time of opening the compiler; 0: it was open */
+  hia_graph *native, *flat;             /* what becomes code, and what becomes the image */
+  hia_fn_id *native_roots, *flat_roots; /* in the order of `built` */
+  uint64_t open_ns;                     /* the time of opening the compiler; 0: it was open */
 } hia_building;
 
-/* names.c, in a try: fills in `prefix` to `left_out`. */
+/* names.c, with the module's lock held: fills in `prefix` to `left_out`. May throw. */
 hia_status hiaJ_build_names(hia_building *b, hia_error **error);
 /* Returns a derived name, such as PREFIX_fib_plain, with as many `_` appended as make it distinct
  * from all other names of the object. */
@@ -46,10 +50,7 @@ const char *hiaJ_name_taken(const char *name);
 bool hiaJ_is_c_word(const char *name);
 /* True for a name of hiaton's libraries or headers. */
 bool hiaJ_is_own_name(const char *name);
-/* build.c, in a try: makes the graph that becomes native code, with its roots in the order of
- * b->built, and sets hia_built.plain of those that have plain functions. */
-hia_status hiaJ_build_native(hia_building *b, hia_graph **g, hia_fn_id *roots, hia_error **error);
-/* header.c, in a try: writes `text`. */
+/* header.c: writes `text`. May throw. */
 void hiaJ_build_header(hia_building *b);
 /* Returns the declaration of a host function in C. */
 const char *hiaJ_extern_in_c(hia_building *b, const hia_extern *e);

@@ -4,6 +4,9 @@
 #include "jit/engine/engine.h"
 
 typedef struct dumping {
+  hia_comp comp; /* of the graph and the text */
+  hia_types types;
+  hia_graph *graph;
   hia_function *const *functions;
   size_t n;
   const hia_dump_options *options;
@@ -14,9 +17,9 @@ typedef struct dumping {
 /* ---- roots ---- */
 
 /* Every function whose types are known, in the order of the source. */
-static hia_status all_instances(hia_module *module, hia_inst_id **insts, uint32_t *n,
+static hia_status all_instances(hia_module *module, dumping *d, hia_inst_id **insts, uint32_t *n,
                                 hia_error **error) {
-  hia_arena *arena = &module->comp.arena;
+  hia_arena *arena = &d->comp.arena;
   uint32_t n_fns = hiaF_n_fns(module->program);
   *insts = HIA_NEW_ARRAY(arena, hia_inst_id, n_fns ? n_fns : 1);
   *n = 0;
@@ -30,7 +33,7 @@ static hia_status all_instances(hia_module *module, hia_inst_id **insts, uint32_
     }
     if (is_generic) continue;
     hia_diags diags;
-    hiaF_diags_init(&diags, &module->comp, &module->source);
+    hiaF_diags_init(&diags, &d->comp, &module->source);
     hia_inst_id inst = hiaF_instantiate(module->program, decl, types, &diags);
     if (inst == HIA_NONE)
       return hiaJ_fail_diags(&module->engine->allocator, error, HIA_REJECTED, &diags);
@@ -43,9 +46,9 @@ static hia_status all_instances(hia_module *module, hia_inst_id **insts, uint32_
   return HIA_OK;
 }
 
-static hia_status given_instances(hia_module *module, const dumping *d, hia_inst_id **insts,
-                                  uint32_t *n, hia_error **error) {
-  *insts = HIA_NEW_ARRAY(&module->comp.arena, hia_inst_id, d->n);
+static hia_status given_instances(hia_module *module, dumping *d, hia_inst_id **insts, uint32_t *n,
+                                  hia_error **error) {
+  *insts = HIA_NEW_ARRAY(&d->comp.arena, hia_inst_id, d->n);
   *n = (uint32_t)d->n;
   for (size_t i = 0; i < d->n; i++) {
     const hia_function *f = d->functions[i];
@@ -58,12 +61,13 @@ static hia_status given_instances(hia_module *module, const dumping *d, hia_inst
   return HIA_OK;
 }
 
-/* Builds a graph of its own, on which no pass has run. */
-static hia_status build(hia_module *module, const dumping *d, hia_graph **g, hia_error **error) {
-  hia_comp *comp = &module->comp;
+/* Builds a graph, on which no pass has run. */
+static hia_status build(hia_module *module, dumping *d, hia_error **error) {
+  hia_comp *comp = &d->comp;
+  hia_graph **g = &d->graph;
   if (!module->program) {
     hia_read_error wrong;
-    *g = hiaG_read(comp, &module->types, module->source.text, module->source.len, &wrong);
+    *g = hiaG_read(comp, &d->types, module->source.text, module->source.len, &wrong);
     if (*g) return HIA_OK;
     return hiaJ_fail(&module->engine->allocator, error, HIA_INTERNAL, NULL,
                      "the graph does not read a second time");
@@ -71,11 +75,10 @@ static hia_status build(hia_module *module, const dumping *d, hia_graph **g, hia
   hia_inst_id *insts;
   uint32_t n;
   hia_status status = d->n ? given_instances(module, d, &insts, &n, error)
-                           : all_instances(module, &insts, &n, error);
+                           : all_instances(module, d, &insts, &n, error);
   if (status != HIA_OK) return status;
   hia_fn_id *roots = HIA_NEW_ARRAY(&comp->arena, hia_fn_id, n);
-  *g = hiaF_build(module->program, comp, &module->types, insts, n, module->engine->options.count,
-                  roots);
+  *g = hiaF_build(module->program, comp, &d->types, insts, n, module->engine->options.count, roots);
   return HIA_OK;
 }
 
@@ -98,23 +101,27 @@ static hia_status dump_native(hia_module *module, dumping *d, const hia_graph *g
                    why[0] ? why : hiaR_status_message(status));
 }
 
-static hia_status dump(hia_module *module, void *user, hia_error **error) {
+/* What reads the program: the graph, or the whole of the dump if it is of the program itself. */
+static hia_status begin(hia_module *module, void *user, hia_error **error) {
   dumping *d = user;
   const hia_dump_options *o = d->options;
-  hiaR_text_init(&d->text, &module->comp.arena);
-  if (o->stage == HIA_STAGE_AST) {
-    if (!module->program)
-      return hiaJ_fail(&module->engine->allocator, error, HIA_ARGUMENT, NULL,
-                       "a module read as a graph has no syntax tree");
-    if (o->format == HIA_FORMAT_DOT)
-      hiaF_dot_ast(module->program, &d->text);
-    else
-      hiaF_print_ast(module->program, &d->text);
-    return HIA_OK;
-  }
-  hia_graph *g;
-  hia_status status = build(module, d, &g, error);
-  if (status != HIA_OK) return status;
+  hiaR_text_init(&d->text, &d->comp.arena);
+  if (o->stage != HIA_STAGE_AST) return build(module, d, error);
+  if (!module->program)
+    return hiaJ_fail(&module->engine->allocator, error, HIA_ARGUMENT, NULL,
+                     "a module read as a graph has no syntax tree");
+  if (o->format == HIA_FORMAT_DOT)
+    hiaF_dot_ast(module->program, &d->text);
+  else
+    hiaF_print_ast(module->program, &d->text);
+  return HIA_OK;
+}
+
+static hia_status finish(hia_module *module, void *user, hia_error **error) {
+  dumping *d = user;
+  const hia_dump_options *o = d->options;
+  hia_graph *g = d->graph;
+  if (o->stage == HIA_STAGE_AST) return HIA_OK;
   const char *why = o->fuel ? hiaG_cannot_fuel(g) : NULL;
   if (why)
     return hiaJ_fail(&module->engine->allocator, error, HIA_UNSUPPORTED, NULL,
@@ -175,9 +182,12 @@ hia_status hia_module_dump(hia_module *module, hia_function *const *functions, s
   /* The host's `write` runs without the lock and outside the compilation: it may call anything,
    * and free the module too. */
   hiaJ_module_keep(module);
-  status = hiaJ_module_try(module, error, dump, &d);
+  hiaR_comp_init(&d.comp, allocator);
+  hiaG_types_init(&d.types, &d.comp);
+  status = hiaJ_module_steps(module, &d.comp, begin, finish, &d, error);
   hiaJ_log_open(module->engine, d.open_ns);
   bool is_written = status != HIA_OK || !d.text.len || write(user, d.text.data, d.text.len);
+  hiaR_comp_free(&d.comp);
   hiaJ_module_release(module);
   if (is_written) return status;
   return hiaJ_fail(allocator, error, HIA_IO, NULL, "the dump could not be written");

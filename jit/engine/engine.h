@@ -314,13 +314,13 @@ struct hia_module {
 /* Runs `body` with the module's lock held and its compilation armed, so that it may throw. If it
  * throws, the module stays as it was, except after an internal error (HIA_INTERNAL), which breaks
  * it. */
-hia_status hiaJ_module_try(hia_module *module, hia_error **error,
-                           hia_status (*body)(hia_module *module, void *user, hia_error **error),
-                           void *user);
-/* The same for a caller that holds the lock and runs on a large stack. */
-hia_status hiaJ_module_body(hia_module *module, hia_error **error,
-                            hia_status (*body)(hia_module *module, void *user, hia_error **error),
-                            void *user);
+typedef hia_status hia_step(hia_module *module, void *user, hia_error **error);
+hia_status hiaJ_module_try(hia_module *module, hia_error **error, hia_step *body, void *user);
+/* Work with a compilation of its own, `comp`, in two steps, each of which may throw to it. `locked`
+ * runs with the module's lock held and may use the module's compilation too, as in hiaJ_module_try.
+ * `rest` runs without the lock, if `locked` succeeded: what takes long belongs there. */
+hia_status hiaJ_module_steps(hia_module *module, hia_comp *comp, hia_step *locked, hia_step *rest,
+                             void *user, hia_error **error);
 void hiaJ_module_keep(hia_module *module);
 void hiaJ_module_release(hia_module *module);
 /* In a try: the instance of a generic function at these types. */

@@ -20,8 +20,8 @@ typedef HIA_VEC(param) params;
 
 /* Adds the scalars of a type: x; for a tuple x_0, x_1; for tuples inside it x_1_0. */
 static void add_params(hia_building *b, params *all, hia_type type, const char *name) {
-  hia_arena *arena = &b->module->comp.arena;
-  const hia_types *types = &b->module->types;
+  hia_arena *arena = &b->comp.arena;
+  const hia_types *types = &b->types;
   if (!hiaG_is_scalar(type)) {
     for (uint32_t i = 0; i < hiaG_tuple_len(types, type); i++)
       add_params(b, all, hiaG_tuple_part(types, type, i),
@@ -32,15 +32,21 @@ static void add_params(hia_building *b, params *all, hia_type type, const char *
   hiaR_push(arena, all, p);
 }
 
+/* Made of its codes, because the module's types may be in use by other threads. */
+static hia_type type_of(hia_building *b, const hia_param *p) {
+  const hia_type_code *codes = p->codes;
+  return hiaJ_type_of_codes(&b->types, &codes);
+}
+
 static params params_of(hia_building *b, const hia_function *f, uint32_t *n_results) {
   params all = {0};
   for (uint32_t i = 0; i < f->arity; i++) {
-    const char *name = f->decl == HIA_NONE ? hiaR_arena_printf(&b->module->comp.arena, "a%u", i)
+    const char *name = f->decl == HIA_NONE ? hiaR_arena_printf(&b->comp.arena, "a%u", i)
                                            : hiaF_param_name(b->module->program, f->decl, i);
-    add_params(b, &all, f->params[i].type, name);
+    add_params(b, &all, type_of(b, &f->params[i]), name);
   }
   uint32_t n = all.len;
-  add_params(b, &all, f->result.type, "result");
+  add_params(b, &all, type_of(b, &f->result), "result");
   *n_results = all.len - n;
   return all;
 }
@@ -50,7 +56,7 @@ static params params_of(hia_building *b, const hia_function *f, uint32_t *n_resu
 /* The text for use in a comment, without what would end the comment. */
 static const char *for_comment(hia_building *b, const char *text) {
   hia_text out;
-  hiaR_text_init(&out, &b->module->comp.arena);
+  hiaR_text_init(&out, &b->comp.arena);
   for (; *text; text++) {
     bool is_plain = (unsigned char)*text >= ' ' && *text != 0x7f;
     hiaR_text_add(&out, is_plain && !(text[0] == '*' && text[1] == '/') ? text : "?", 1);
@@ -68,7 +74,7 @@ static const char *base_name(const char *path) {
  * with this beginning. */
 static const char *guard_of(hia_building *b, const char *header, uint32_t hash) {
   hia_text text;
-  hiaR_text_init(&text, &b->module->comp.arena);
+  hiaR_text_init(&text, &b->comp.arena);
   hiaR_text_addf(&text, "HIATON_OBJECT_");
   for (const char *c = header; *c; c++) {
     char upper = *c >= 'a' && *c <= 'z' ? (char)(*c - 'a' + 'A') : *c;
@@ -93,9 +99,8 @@ static void add_parameters(hia_building *b, const char *first, const params *all
     if (i) {
       const param *p = &all->data[i - 1];
       bool is_pointer = p->is_column || i > all->len - n_results;
-      word =
-          hiaR_arena_printf(&b->module->comp.arena, "%s%s %s/*%s*/", p->is_column ? "const " : "",
-                            c_types[p->dtype], is_pointer ? "* " : "", p->name);
+      word = hiaR_arena_printf(&b->comp.arena, "%s%s %s/*%s*/", p->is_column ? "const " : "",
+                               c_types[p->dtype], is_pointer ? "* " : "", p->name);
     }
     if (!word) continue;
     size_t len = strlen(word);
@@ -121,7 +126,7 @@ static void add_map(hia_building *b, const char *name, const params *all, uint32
   for (uint32_t i = 0; i < all->len; i++) {
     param p = all->data[i];
     p.is_column = i + n_results < all->len;
-    hiaR_push(&b->module->comp.arena, &columns, p);
+    hiaR_push(&b->comp.arena, &columns, p);
   }
   size_t start = t->len;
   hiaR_text_addf(t, "hia_status %s(", name);
@@ -203,7 +208,7 @@ static void add_example(hia_building *b, const char *header) {
 
 const char *hiaJ_extern_in_c(hia_building *b, const hia_extern *e) {
   hia_text text;
-  hiaR_text_init(&text, &b->module->comp.arena);
+  hiaR_text_init(&text, &b->comp.arena);
   bool returns = !e->raises && e->n_results == 1;
   const char *result = returns ? c_types[e->results[0]] : e->raises ? "hia_status" : "void";
   hiaR_text_addf(&text, "%s %s(", result, e->name);
@@ -253,7 +258,7 @@ static void add_head(hia_building *b, const char *header) {
 }
 
 void hiaJ_build_header(hia_building *b) {
-  hia_arena *arena = &b->module->comp.arena;
+  hia_arena *arena = &b->comp.arena;
   const char *header = b->options->header ? base_name(b->options->header) : NULL;
   if (!header || !strchr(header, '.')) { /* no name, or output to a pipe */
     /* "fib.h" from the prefix fib_. */

@@ -49,9 +49,8 @@ void hia_module_free(hia_module *module) {
   if (module) hiaJ_module_release(module);
 }
 
-hia_status hiaJ_module_body(hia_module *module, hia_error **error,
-                            hia_status (*body)(hia_module *module, void *user, hia_error **error),
-                            void *user) {
+/* The caller holds the lock and runs on a large stack. */
+static hia_status run_body(hia_module *module, hia_error **error, hia_step *body, void *user) {
   const hia_allocator *allocator = &module->engine->allocator;
   hia_comp *comp = &module->comp;
   if (module->is_broken)
@@ -75,27 +74,77 @@ hia_status hiaJ_module_body(hia_module *module, hia_error **error,
 
 typedef struct trying {
   hia_module *module;
-  hia_error **error;
-  hia_status (*body)(hia_module *module, void *user, hia_error **error);
+  hia_comp *comp; /* of work in two steps */
+  hia_step *body, *rest;
   void *user;
+  hia_error **error;
   hia_status status;
 } trying;
 
 static void try_body(void *arg) {
   trying *t = arg;
-  t->status = hiaJ_module_body(t->module, t->error, t->body, t->user);
+  t->status = run_body(t->module, t->error, t->body, t->user);
 }
 
-hia_status hiaJ_module_try(hia_module *module, hia_error **error,
-                           hia_status (*body)(hia_module *module, void *user, hia_error **error),
-                           void *user) {
-  trying t = {.module = module, .error = error, .body = body, .user = user};
-  pthread_mutex_lock(&module->lock);
-  hia_status status = hiaJ_on_stack(module->engine, try_body, &t);
-  pthread_mutex_unlock(&module->lock);
-  if (status == HIA_OK) return t.status;
-  return hiaJ_fail(&module->engine->allocator, error, status, NULL,
+static hia_status on_stack(trying *t, void (*work)(void *arg)) {
+  hia_engine *engine = t->module->engine;
+  hia_status status = hiaJ_on_stack(engine, work, t);
+  if (status == HIA_OK) return t->status;
+  return hiaJ_fail(&engine->allocator, t->error, status, NULL,
                    "no memory for a stack to compile on");
+}
+
+hia_status hiaJ_module_try(hia_module *module, hia_error **error, hia_step *body, void *user) {
+  trying t = {.module = module, .body = body, .user = user, .error = error};
+  pthread_mutex_lock(&module->lock);
+  hia_status status = on_stack(&t, try_body);
+  pthread_mutex_unlock(&module->lock);
+  return status;
+}
+
+static void fail_thrown(trying *t) {
+  if (t->error) {
+    hia_error_free(*t->error); /* of a step that failed and then threw */
+    *t->error = NULL;
+  }
+  t->status = hiaJ_fail_comp(&t->module->engine->allocator, t->error, t->comp);
+}
+
+/* The lock is held and both compilations are armed, since the program's may throw too. */
+static void locked_step(trying *t) {
+  hia_comp *own = &t->module->comp;
+  if (HIA_TRY(t->comp)) {
+    t->status = run_body(t->module, t->error, t->body, t->user);
+  } else {
+    own->armed = false;
+    hiaR_arena_free(&own->scratch);
+    fail_thrown(t);
+  }
+  t->comp->armed = false;
+}
+
+static void rest_step(trying *t) {
+  if (HIA_TRY(t->comp))
+    t->status = t->rest(t->module, t->user, t->error);
+  else
+    fail_thrown(t);
+  t->comp->armed = false;
+  hiaR_arena_free(&t->comp->scratch);
+}
+
+static void both_steps(void *arg) {
+  trying *t = arg;
+  pthread_mutex_lock(&t->module->lock);
+  locked_step(t);
+  pthread_mutex_unlock(&t->module->lock);
+  if (t->status == HIA_OK) rest_step(t);
+}
+
+hia_status hiaJ_module_steps(hia_module *module, hia_comp *comp, hia_step *locked, hia_step *rest,
+                             void *user, hia_error **error) {
+  trying t = {
+      .module = module, .comp = comp, .body = locked, .rest = rest, .user = user, .error = error};
+  return on_stack(&t, both_steps);
 }
 
 /* ---- loading ---- */

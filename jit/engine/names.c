@@ -60,7 +60,7 @@ static const char *stem(hia_building *b) {
   const char *name = b->module->source.name, *slash = strrchr(name, '/');
   if (slash) name = slash + 1;
   hia_text text;
-  hiaR_text_init(&text, &b->module->comp.arena);
+  hiaR_text_init(&text, &b->comp.arena);
   if (is_digit(*name)) hiaR_text_add(&text, "m", 1);
   for (; *name && *name != '.'; name++)
     hiaR_text_add(&text, is_letter(*name) || is_digit(*name) ? name : "_", 1);
@@ -70,7 +70,7 @@ static const char *stem(hia_building *b) {
 static hia_status find_prefix(hia_building *b, hia_error **error) {
   const char *prefix = b->options->prefix;
   if (!prefix) prefix = stem(b);
-  b->prefix = *prefix ? hiaR_arena_printf(&b->module->comp.arena, "%s_", prefix) : "";
+  b->prefix = *prefix ? hiaR_arena_printf(&b->comp.arena, "%s_", prefix) : "";
   bool is_fine = !*prefix || is_letter(*prefix);
   for (const char *c = prefix; *c; c++) is_fine &= is_letter(*c) || is_digit(*c);
   const hia_allocator *allocator = &b->module->engine->allocator;
@@ -90,8 +90,8 @@ static void add(hia_building *b, const hia_function *f) {
   while ((i = hiaR_index_next(&b->by_function, hash, &at)) != HIA_NONE)
     if (b->built.data[i].function == f) return;
   hia_built built = {.function = f};
-  hiaR_index_add(&b->module->comp.arena, &b->by_function, hash, b->built.len);
-  hiaR_push(&b->module->comp.arena, &b->built, built);
+  hiaR_index_add(&b->comp.arena, &b->by_function, hash, b->built.len);
+  hiaR_push(&b->comp.arena, &b->built, built);
 }
 
 static hia_status add_given(hia_building *b, hia_error **error) {
@@ -99,9 +99,8 @@ static hia_status add_given(hia_building *b, hia_error **error) {
     const hia_function *f = b->functions[i];
     if (f->is_generic)
       return hiaJ_fail(&b->module->engine->allocator, error, HIA_ARGUMENT,
-                       hiaR_arena_printf(&b->module->comp.arena,
-                                         "name an instance, as in --fn '%s(%s)'", f->name,
-                                         f->arity == 1 ? "i64" : "i64, ..."),
+                       hiaR_arena_printf(&b->comp.arena, "name an instance, as in --fn '%s(%s)'",
+                                         f->name, f->arity == 1 ? "i64" : "i64, ..."),
                        "`%s` is generic: it has no code of its own", f->signature);
     add(b, f);
   }
@@ -114,14 +113,14 @@ static hia_status add_all(hia_building *b, hia_error **error) {
   hia_program *program = module->program;
   for (hia_decl_id decl = 0; decl < hiaF_n_fns(program); decl++) {
     uint32_t arity = hiaF_arity(program, decl);
-    hia_type *types = HIA_NEW_ARRAY(&module->comp.arena, hia_type, arity ? arity : 1);
+    hia_type *types = HIA_NEW_ARRAY(&b->comp.arena, hia_type, arity ? arity : 1);
     bool is_generic = false;
     for (uint32_t i = 0; i < arity; i++) {
       types[i] = hiaF_param_type(program, decl, i);
       is_generic |= types[i] == HIA_NONE;
     }
     if (is_generic) {
-      hiaR_push(&module->comp.arena, &b->left_out, hiaF_name(program, decl));
+      hiaR_push(&b->comp.arena, &b->left_out, hiaF_name(program, decl));
       continue;
     }
     hia_function *f;
@@ -134,7 +133,7 @@ static hia_status add_all(hia_building *b, hia_error **error) {
     return hiaJ_fail(&module->engine->allocator, error, HIA_ARGUMENT, NULL,
                      "there is no function to build");
   return hiaJ_fail(&module->engine->allocator, error, HIA_ARGUMENT,
-                   hiaR_arena_printf(&module->comp.arena, "name instances, as in --fn '%s(i64)'",
+                   hiaR_arena_printf(&b->comp.arena, "name instances, as in --fn '%s(i64)'",
                                      b->left_out.data[0]),
                    "every function is generic: there is nothing to build");
 }
@@ -153,13 +152,13 @@ static bool take(hia_building *b, const char *name) {
   uint32_t hash = hiaR_hash(name, strlen(name)), at = hash, i;
   while ((i = hiaR_index_next(&b->by_name, hash, &at)) != HIA_NONE)
     if (strcmp(b->names.data[i], name) == 0) return false;
-  hiaR_index_add(&b->module->comp.arena, &b->by_name, hash, b->names.len);
-  hiaR_push(&b->module->comp.arena, &b->names, name);
+  hiaR_index_add(&b->comp.arena, &b->by_name, hash, b->names.len);
+  hiaR_push(&b->comp.arena, &b->names, name);
   return true;
 }
 
 const char *hiaJ_derived_name(hia_building *b, const char *name) {
-  while (!take(b, name)) name = hiaR_arena_printf(&b->module->comp.arena, "%s_", name);
+  while (!take(b, name)) name = hiaR_arena_printf(&b->comp.arena, "%s_", name);
   return name;
 }
 
@@ -175,14 +174,14 @@ static void add_type(hia_text *text, const hia_types *types, hia_type type) {
 
 /* PREFIX_fib from "fib(i32)". */
 static const char *first_name(hia_building *b, const hia_function *f) {
-  return hiaR_arena_printf(&b->module->comp.arena, "%s%.*s", b->prefix, (int)strcspn(f->name, "("),
+  return hiaR_arena_printf(&b->comp.arena, "%s%.*s", b->prefix, (int)strcspn(f->name, "("),
                            f->name);
 }
 
 /* PREFIX_fib__i32. */
 static const char *further_name(hia_building *b, const hia_function *f) {
   hia_text text;
-  hiaR_text_init(&text, &b->module->comp.arena);
+  hiaR_text_init(&text, &b->comp.arena);
   hiaR_text_addf(&text, "%s_", first_name(b, f));
   for (uint32_t k = 0; k < f->arity; k++) add_type(&text, &b->module->types, f->params[k].type);
   return text.data;

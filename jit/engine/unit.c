@@ -61,8 +61,6 @@ typedef struct job {
   hia_function *function;
   hia_traits traits;
   uint64_t *open_ns;
-  hia_error **error;
-  hia_status status;
 } job;
 
 /* Builds the graph, of the function or of all roots of a module that was read. In a try of the
@@ -196,22 +194,21 @@ static hia_status find_externs(const hia_module *module, const hia_graph *g, hia
 }
 
 /* Does all steps after the graph is built. */
-static hia_status finish(job *j) {
+static hia_status finish(hia_module *module, void *user, hia_error **error) {
+  job *j = user;
   hia_unit *unit = j->unit;
-  hia_module *module = j->function->module;
   hia_engine *engine = module->engine;
   run_passes(module, unit, j->traits);
   place(module, unit);
   count_nodes(unit);
-  hia_status status = find_externs(module, unit->graph, j->error);
+  hia_status status = find_externs(module, unit->graph, error);
   if (status != HIA_OK) return status;
   /* When the budget is used up the interpreter runs the function, unless native code is required.
    */
   bool is_late = hiaR_is_late(&unit->comp), is_native = engine->options.kind == HIA_ENGINE_JIT;
   unit->stats.hurried = is_late;
   if (is_late && !(j->traits & HIA_VERSION_NATIVE)) is_native = false;
-  status =
-      is_native ? compile(module, unit, j->open_ns, j->error) : flatten(module, unit, j->error);
+  status = is_native ? compile(module, unit, j->open_ns, error) : flatten(module, unit, error);
   if (status != HIA_OK) return status;
   for (uint32_t i = 0; i < unit->n_versions; i++) {
     hia_fn_version *v = &unit->versions[i];
@@ -225,43 +222,9 @@ static hia_status finish(job *j) {
   return HIA_OK;
 }
 
-/* The caller holds the module's lock. Both compilations are armed: the program's may throw too. */
-static void build_locked(job *j) {
-  hia_module *module = j->function->module;
-  hia_comp *comp = &j->unit->comp;
-  if (HIA_TRY(comp)) {
-    j->status = hiaJ_module_body(module, j->error, build, j);
-  } else {
-    module->comp.armed = false;
-    hiaR_arena_free(&module->comp.scratch);
-    j->status = hiaJ_fail_comp(&module->engine->allocator, j->error, comp);
-  }
-  comp->armed = false;
-}
-
-static void make(void *arg) {
-  job *j = arg;
-  hia_module *module = j->function->module;
-  hia_comp *comp = &j->unit->comp;
-  pthread_mutex_lock(&module->lock);
-  build_locked(j);
-  pthread_mutex_unlock(&module->lock);
-  if (j->status != HIA_OK) return;
-  if (HIA_TRY(comp))
-    j->status = finish(j);
-  else
-    j->status = hiaJ_fail_comp(&module->engine->allocator, j->error, comp);
-  comp->armed = false;
-  hiaR_arena_free(&comp->scratch);
-}
-
 hia_status hiaJ_unit_make(hia_unit *unit, hia_function *function, hia_traits traits,
                           uint64_t *open_ns, hia_error **error) {
-  job j = {
-      .unit = unit, .function = function, .traits = traits, .open_ns = open_ns, .error = error};
+  job j = {.unit = unit, .function = function, .traits = traits, .open_ns = open_ns};
   *open_ns = 0;
-  hia_engine *engine = function->module->engine;
-  hia_status status = hiaJ_on_stack(engine, make, &j);
-  if (status == HIA_OK) return j.status;
-  return hiaJ_fail(&engine->allocator, error, status, NULL, "no memory for a stack to compile on");
+  return hiaJ_module_steps(function->module, &unit->comp, build, finish, &j, error);
 }

@@ -208,6 +208,84 @@ static void beside(hia_engine_kind kind) {
 Test(engine_units, native_side_by_side) { beside(HIA_ENGINE_JIT); }
 Test(engine_units, interpreted_side_by_side) { beside(HIA_ENGINE_INTERP); }
 
+/* ---- dumps and builds, which need the program only at the beginning ---- */
+
+static bool dump_all(const world *w, test_text *t) {
+  hia_dump_options options = HIA_DUMP_OPTIONS_INIT;
+  options.stage = HIA_STAGE_ASM;
+  return hia_module_dump(w->module, NULL, 0, &options, test_text_take, t, NULL) == HIA_OK;
+}
+static bool build_all(const world *w, test_text *t) {
+  hia_build_options options = HIA_BUILD_OPTIONS_INIT;
+  options.prefix = "p";
+  return hia_module_build_object(w->module, NULL, 0, &options, test_text_take, t, NULL) == HIA_OK;
+}
+static bool (*const makers[])(const world *w, test_text *t) = {dump_all, build_all};
+
+typedef struct text_maker {
+  world *w;
+  size_t which;
+} text_maker;
+
+static void *make_text(void *user) {
+  text_maker *m = user;
+  test_text t = {0};
+  gate_arm(&m->w->gate);
+  bool ok = makers[m->which](m->w, &t);
+  test_text_free(&t);
+  return ok ? m : NULL;
+}
+
+/* While a dump or a build stands still behind LLVM, other functions are made and called. */
+Test(engine_units, beside_dumps_and_builds) {
+  if (!has_native()) cr_skip_test("no native code in this build");
+  for (size_t which = 0; which < 2; which++) {
+    world w;
+    text_maker m = {&w, which};
+    world_open(&w, HIA_ENGINE_JIT, -1);
+    cr_assert_not_null(make_text(&m));
+    long n = w.gate.requests;
+    world_close(&w);
+    pthread_t thread;
+    void *made;
+    world_open(&w, HIA_ENGINE_JIT, n - 1);
+    cr_assert_eq(pthread_create(&thread, NULL, make_text, &m), 0);
+    gate_wait(&w.gate);
+    call(&w, "pair", 10, "(10, 89)");
+    gate_open(&w.gate);
+    pthread_join(thread, &made);
+    cr_assert_not_null(made);
+    world_close(&w);
+  }
+}
+
+/* They take nothing from the module's memory. */
+Test(engine_units, dumps_and_builds_give_back_their_memory) {
+  if (!has_native()) cr_skip_test("no native code in this build");
+  test_heap heap;
+  test_heap_init(&heap, -1);
+  hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  options.allocator = &heap.allocator;
+  options.opt_level = 0;
+  world w = {0};
+  cr_assert_eq(hia_engine_new(&options, &w.engine, NULL), HIA_OK);
+  cr_assert_eq(
+      hia_module_load_text(w.engine, "t", text_of_all, strlen(text_of_all), &w.module, NULL),
+      HIA_OK);
+  long bytes = 0;
+  for (int round = 0; round < 5; round++) {
+    for (size_t which = 0; which < 2; which++) {
+      test_text t = {0};
+      cr_assert(makers[which](&w, &t));
+      test_text_free(&t);
+    }
+    if (round == 1) bytes = heap.bytes; /* instances and the compiler are there */
+  }
+  cr_assert_eq(heap.bytes, bytes, "%ld bytes more", heap.bytes - bytes);
+  hia_module_free(w.module);
+  hia_engine_free(w.engine);
+}
+
 /* ---- a module that was read as a graph: all its functions are one unit ---- */
 
 Test(engine_units, of_a_graph_are_one) {
