@@ -48,7 +48,6 @@ void hiaF_fix(hia_diags *diags, hia_diag *diag, uint32_t start, uint32_t end, co
 void hiaF_note(hia_diags *diags, hia_diag *diag, uint32_t at, const char *fmt, ...)
     HIA_PRINTF(4, 5);
 const char *hiaF_error_code(enum hia_error code);
-void hiaF_line_col(const hia_source *source, uint32_t at, uint32_t *line, uint32_t *col);
 
 /* ---- lex.c ---- */
 

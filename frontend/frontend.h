@@ -45,6 +45,8 @@ typedef struct hia_place {
   uint32_t line;
 } hia_place;
 hia_place hiaF_place(const hia_source *source, uint32_t line);
+/* The position of a byte; `at` may be the end of the text. */
+void hiaF_line_col(const hia_source *source, uint32_t at, uint32_t *line, uint32_t *col);
 
 typedef struct hia_diags {
   hia_comp *comp;

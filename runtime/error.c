@@ -251,6 +251,20 @@ const char *hia_error_file(const hia_error *error, size_t i) { return entry_of(e
 uint32_t hia_error_line(const hia_error *error, size_t i) { return entry_of(error, i)->line; }
 uint32_t hia_error_col(const hia_error *error, size_t i) { return entry_of(error, i)->col; }
 uint32_t hia_error_end_col(const hia_error *error, size_t i) { return entry_of(error, i)->end_col; }
+
+bool hia_error_fix(const hia_error *error, size_t i, const char **text, const char **file,
+                   uint32_t *line, uint32_t *col, uint32_t *end_line, uint32_t *end_col) {
+  static const hia_entry_fix none = {"", "", 0, 0, 0, 0};
+  const hia_entry_fix *own = &entry_of(error, i)->fix, *fix = own->text ? own : &none;
+  if (text) *text = fix->text;
+  if (file) *file = fix->file;
+  if (line) *line = fix->line;
+  if (col) *col = fix->col;
+  if (end_line) *end_line = fix->end_line;
+  if (end_col) *end_col = fix->end_col;
+  return fix == own;
+}
+
 size_t hia_error_note_count(const hia_error *error, size_t i) {
   return entry_of(error, i)->n_notes;
 }

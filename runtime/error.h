@@ -10,10 +10,16 @@ typedef struct hia_entry_note {
   const char *message, *file;
   uint32_t line, col;
 } hia_entry_note;
+/* A change of the source. */
+typedef struct hia_entry_fix {
+  const char *text, *file; /* text: NULL if there is none */
+  uint32_t line, col, end_line, end_col;
+} hia_entry_fix;
 typedef struct hia_error_entry {
   const char *code, *message, *hint, *file;
   uint32_t line, col;
-  uint32_t end_col; /* the column behind the last byte of the range, on that line; 0: not known */
+  uint32_t end_col;  /* the column behind the last byte of the range, on that line; 0: not known */
+  hia_entry_fix fix; /* what the hint says */
   const hia_entry_note *notes;
   uint32_t n_notes;
 } hia_error_entry;

@@ -18,11 +18,20 @@ static json_t *json_note(const hia_error *error, size_t i, size_t k) {
                    "column", json_place(col), "message", tool_json_text(message));
 }
 
+static json_t *json_fix(const hia_error *error, size_t i) {
+  const char *text, *file;
+  uint32_t line, col, end_line, end_col;
+  if (!hia_error_fix(error, i, &text, &file, &line, &col, &end_line, &end_col)) return json_null();
+  return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "file", json_words(file), "line",
+                   json_place(line), "column", json_place(col), "end_line", json_place(end_line),
+                   "end_column", json_place(end_col), "text", tool_json_text(text));
+}
+
 /* A status alone. */
 static json_t *json_status(hia_status status) {
-  return json_pack("{s:n, s:n, s:n, s:n, s:s, s:s, s:s, s:n, s:[]}", "file", "line", "column",
+  return json_pack("{s:n, s:n, s:n, s:n, s:s, s:s, s:s, s:n, s:n, s:[]}", "file", "line", "column",
                    "end_column", "severity", "error", "code", hia_status_word(status), "message",
-                   hia_status_message(status), "hint", "notes");
+                   hia_status_message(status), "hint", "fix", "notes");
 }
 
 /* One mistake. */
@@ -32,12 +41,12 @@ static json_t *json_diagnostic(const hia_error *error, size_t i) {
   for (size_t k = 0; k < hia_error_note_count(error, i); k++)
     failed |= json_array_append_new(notes, json_note(error, i, k));
   json_t *diagnostic = json_pack(
-      "{s:o, s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:o}", "file", json_words(hia_error_file(error, i)),
-      "line", json_place(hia_error_line(error, i)), "column", json_place(hia_error_col(error, i)),
-      "end_column", json_place(hia_error_end_col(error, i)), "severity", "error", "code",
-      tool_json_text(hia_error_code(error, i)), "message",
+      "{s:o, s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o}", "file",
+      json_words(hia_error_file(error, i)), "line", json_place(hia_error_line(error, i)), "column",
+      json_place(hia_error_col(error, i)), "end_column", json_place(hia_error_end_col(error, i)),
+      "severity", "error", "code", tool_json_text(hia_error_code(error, i)), "message",
       tool_json_text(hia_error_message(error, i)), "hint", json_words(hia_error_hint(error, i)),
-      "notes", notes);
+      "fix", json_fix(error, i), "notes", notes);
   if (!failed) return diagnostic;
   json_decref(diagnostic);
   return NULL;

@@ -172,6 +172,13 @@ HIA_API uint32_t hia_error_line(const hia_error *error, size_t i); /* from 1; 0:
 HIA_API uint32_t hia_error_col(const hia_error *error, size_t i);  /* from 1, in bytes */
 /* The column after the last byte of the marked range, on the same line; 0: not known. */
 HIA_API uint32_t hia_error_end_col(const hia_error *error, size_t i);
+/* The hint of entry i as a change of the source: in `file`, what stands from line and col up to,
+ * but not with, end_line and end_col (counted as above) becomes `text`. The range may be empty. The
+ * file may be another one than the entry's. The changed program no longer has this error, but it
+ * may have others. Returns false if the hint is no such change, or there is none; the results are
+ * then "" and 0. Any result pointer may be NULL. Strings belong to the error. */
+HIA_API bool hia_error_fix(const hia_error *error, size_t i, const char **text, const char **file,
+                           uint32_t *line, uint32_t *col, uint32_t *end_line, uint32_t *end_col);
 /* The notes of entry i: other places that matter ("defined here"), and the calls that the types of
  * a generic function come from. A note without a place has the file "" and the line 0. */
 HIA_API size_t hia_error_note_count(const hia_error *error, size_t i);

@@ -48,6 +48,20 @@ static void copy_notes(hia_error *error, hia_error_entry *entry, const hia_sourc
   entry->n_notes = d->notes.len;
 }
 
+static hia_entry_fix fix_of(hia_error *error, const hia_source *source, const hia_diag *d) {
+  hia_entry_fix fix = {.text = NULL};
+  if (d->fix == NULL) return fix;
+  uint32_t line, end_line;
+  hiaF_line_col(source, d->fix_start, &line, &fix.col);
+  hiaF_line_col(source, d->fix_end, &end_line, &fix.end_col);
+  hia_place place = hiaF_place(source, line);
+  fix.text = hiaR_error_copy(error, d->fix);
+  fix.file = hiaR_error_copy(error, place.file);
+  fix.line = place.line;
+  fix.end_line = place.line + (end_line - line);
+  return fix;
+}
+
 static void fill_diags(hia_error *error, const void *user) {
   const hia_diags *diags = user;
   error->file = hiaR_error_copy(error, diags->source->name);
@@ -65,6 +79,7 @@ static void fill_diags(hia_error *error, const void *user) {
                                           .line = place.line,
                                           .col = d->col,
                                           .end_col = d->line ? d->col + d->len : 0};
+    error->entries[i].fix = fix_of(error, diags->source, d);
     if (d->notes.len > 0) copy_notes(error, &error->entries[i], diags->source, d);
     hiaF_diag_print(diags, i, &text);
   }

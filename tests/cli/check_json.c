@@ -87,18 +87,32 @@ static bool is_note(json_t *note, const char **at) {
   return follows(at, "%s", place) && follows(at, "%s", message);
 }
 
+/* A change: its range ends behind its start, or there. */
+static bool is_fix_or_null(json_t *fix) {
+  const char *file, *text;
+  int line, column, end_line, end_column;
+  if (json_is_null(fix)) return true;
+  if (json_unpack_ex(fix, NULL, JSON_STRICT, "{s:s, s:i, s:i, s:i, s:i, s:s}", "file", &file,
+                     "line", &line, "column", &column, "end_line", &end_line, "end_column",
+                     &end_column, "text", &text) != 0)
+    return false;
+  return line > 0 && column > 0 && end_column > 0 &&
+         (end_line > line || (end_line == line && end_column >= column));
+}
+
 /* One diagnostic, which is in the text from *at on. */
 static bool is_diagnostic(json_t *d, const char **at) {
-  json_t *file, *line, *column, *end, *hint, *notes, *note;
+  json_t *file, *line, *column, *end, *hint, *fix, *notes, *note;
   const char *severity, *code, *message;
   char place[1024];
   size_t i;
-  if (json_unpack_ex(d, NULL, JSON_STRICT, "{s:o, s:o, s:o, s:o, s:s, s:s, s:s, s:o, s:o}", "file",
-                     &file, "line", &line, "column", &column, "end_column", &end, "severity",
-                     &severity, "code", &code, "message", &message, "hint", &hint, "notes",
-                     &notes) != 0 ||
+  if (json_unpack_ex(d, NULL, JSON_STRICT, "{s:o, s:o, s:o, s:o, s:s, s:s, s:s, s:o, s:o, s:o}",
+                     "file", &file, "line", &line, "column", &column, "end_column", &end,
+                     "severity", &severity, "code", &code, "message", &message, "hint", &hint,
+                     "fix", &fix, "notes", &notes) != 0 ||
       !is_text_or_null(file) || !is_number_or_null(line) || !is_number_or_null(column) ||
-      !is_number_or_null(end) || !is_text_or_null(hint) || !json_is_array(notes) ||
+      !is_number_or_null(end) || !is_text_or_null(hint) || !is_fix_or_null(fix) ||
+      (json_is_object(fix) && !json_is_string(hint)) || !json_is_array(notes) ||
       strcmp(severity, "error") != 0)
     return false;
   if (json_is_integer(line) != json_is_integer(column)) return false;
@@ -170,18 +184,54 @@ static void by_hand(const char *folder) {
   snprintf(words, sizeof words, "--json '%s'", path);
   int status;
   json_t *root = document_of(words, &status);
-  json_t *expected =
-      json_pack("{s:s, s:i, s:s, s:b, s:[{s:s, s:i, s:i, s:i, s:s, s:s, s:s, s:n, s:[]},"
-                "{s:s, s:i, s:i, s:i, s:s, s:s, s:s, s:n, s:[{s:s, s:i, s:i, s:s}]}], s:i}",
-                "hiaton", json_string_value(json_object_get(root, "hiaton")), "schema", 1, "file",
-                path, "ok", 0, "diagnostics", "file", path, "line", 1, "column", 16, "end_column",
-                19, "severity", "error", "code", "E0201", "message", "unknown name 'xyz'", "hint",
-                "notes", "file", path, "line", 3, "column", 3, "end_column", 6, "severity", "error",
-                "code", "E0206", "message", "'num' stands twice in this list", "hint", "notes",
-                "file", path, "line", 2, "column", 6, "message", "first here", "left_out", 0);
+  json_t *expected = json_pack(
+      "{s:s, s:i, s:s, s:b, s:[{s:s, s:i, s:i, s:i, s:s, s:s, s:s, s:n, s:n, s:[]},"
+      "{s:s, s:i, s:i, s:i, s:s, s:s, s:s, s:n, s:n, s:[{s:s, s:i, s:i, s:s}]}], s:i}",
+      "hiaton", json_string_value(json_object_get(root, "hiaton")), "schema", 1, "file", path, "ok",
+      0, "diagnostics", "file", path, "line", 1, "column", 16, "end_column", 19, "severity",
+      "error", "code", "E0201", "message", "unknown name 'xyz'", "hint", "fix", "notes", "file",
+      path, "line", 3, "column", 3, "end_column", 6, "severity", "error", "code", "E0206",
+      "message", "'num' stands twice in this list", "hint", "fix", "notes", "file", path, "line", 2,
+      "column", 6, "message", "first here", "left_out", 0);
   check(expected && json_equal(root, expected) && status == 1, "every field", path);
   json_decref(expected);
   json_decref(root);
+  remove(path);
+}
+
+/* Does to a file what `fix` says, as an editor would. */
+static void fixes(const char *folder) {
+  static const struct {
+    const char *text, *fixed;
+  } rows[] = {
+      {"fn f(n: i64, m: i32) =\n  n + m\n", "fn f(n: i64, m: i32) =\n  n + i64(m)\n"},
+      {"fn f(x: f64) = {\n  let t = 0.1; t * x }\n",
+       "fn f(x: f64) = {\n  let t: f64 = 0.1; t * x }\n"},
+  };
+  char path[512], words[600];
+  snprintf(path, sizeof path, "%s/check_json.hia", folder);
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    FILE *file = fopen(path, "w");
+    check(file != NULL, "cannot be written", path);
+    if (!file) return;
+    fputs(rows[i].text, file);
+    fclose(file);
+    snprintf(words, sizeof words, "--json '%s'", path);
+    int status, line = 0, column = 0, end_line = 0, end_column = 0;
+    const char *in = "", *text = "", *at = rows[i].text;
+    json_t *root = document_of(words, &status);
+    check(json_unpack(root, "{s:[{s:{s:s, s:i, s:i, s:i, s:i, s:s}}]}", "diagnostics", "fix",
+                      "file", &in, "line", &line, "column", &column, "end_line", &end_line,
+                      "end_column", &end_column, "text", &text) == 0,
+          "a fix", path);
+    check(strcmp(in, path) == 0 && line == end_line, "where the fix is", path);
+    for (int k = 1; k < line; k++) at = strchr(at, '\n') + 1;
+    char fixed[256];
+    snprintf(fixed, sizeof fixed, "%.*s%s%s", (int)(at - rows[i].text) + column - 1, rows[i].text,
+             text, at + end_column - 1);
+    check(strcmp(fixed, rows[i].fixed) == 0, fixed, path);
+    json_decref(root);
+  }
   remove(path);
 }
 
@@ -223,6 +273,7 @@ int main(int argc, char **argv) {
   all_of(argv[2], "tests/errors/*.hia", true);
   all_of(argv[2], "examples/*.hia", false);
   by_hand(argv[3]);
+  fixes(argv[3]);
   many(argv[3]);
   agrees("- <'/dev/null'", "<stdin>", true);
   unreadable("--json /no/such.hia", "/no/such.hia");

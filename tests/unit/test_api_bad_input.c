@@ -316,6 +316,7 @@ Test(api_bad_input, null_errors_timelines_and_cancels) {
   cr_assert_eq(hia_error_end_col(NULL, 0), 0);
   cr_assert_eq(hia_error_note_count(NULL, 0), 0);
   cr_assert_not(hia_error_note(NULL, 0, 0, NULL, NULL, NULL, NULL));
+  cr_assert_not(hia_error_fix(NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL));
   cr_assert_eq(hia_error_n_left_out(NULL), 0);
   cr_assert_eq(hia_error_fail_code(NULL), 0);
   cr_assert_eq(hia_error_chain_length(NULL), 0);

@@ -382,6 +382,59 @@ Test(engine, expressions) {
   }
 }
 
+/* Hints as changes of the source: a range of bytes, which may be empty, and which may be in another
+ * file than the error. */
+Test(engine, fixes) {
+  hia_engine *engine = new_engine(HIA_ENGINE_INTERP);
+  hia_module *module;
+  hia_error *error;
+  const char *fix = NULL, *file = NULL;
+  uint32_t line, col, end_line, end_col;
+  const char *text = "fn f(n: i64, m: i32) = {\n  n +\n  (m * 2 + # times two\n   1) }\n"
+                     "fn g() = h";
+  cr_assert_eq(hia_module_load_text(engine, "e.hia", text, strlen(text), &module, &error),
+               HIA_REJECTED);
+  cr_assert_eq(hia_error_count(error), 2);
+  cr_assert_str_eq(hia_error_hint(error, 0), "write i64(...)");
+  cr_assert_not(hia_error_fix(error, 0, &fix, &file, &line, &col, &end_line, &end_col));
+  cr_assert_str_eq(fix, "");
+  cr_assert_str_eq(file, "");
+  cr_assert_eq(line + col + end_line + end_col, 0);
+  cr_assert_not(hia_error_fix(error, 1, &fix, NULL, NULL, NULL, NULL, NULL), "no hint");
+  cr_assert_not(hia_error_fix(error, 2, &fix, NULL, NULL, NULL, NULL, NULL), "no entry");
+  hia_error_free(error);
+
+  text = "fn f(n: i64, m: i32) =\n  n + m * 2";
+  cr_assert_eq(hia_module_load_text(engine, "e.hia", text, strlen(text), &module, &error),
+               HIA_REJECTED);
+  cr_assert(hia_error_fix(error, 0, &fix, &file, &line, &col, &end_line, &end_col));
+  cr_assert_str_eq(fix, "i64(m * 2)");
+  cr_assert_str_eq(file, "e.hia");
+  cr_assert(line == 2 && col == 7 && end_line == 2 && end_col == 12);
+  cr_assert(hia_error_fix(error, 0, NULL, NULL, NULL, NULL, NULL, NULL));
+  hia_error_free(error);
+
+  text = "fn f() = 1\nfn g() = 0.1\n";
+  cr_assert_eq(hia_module_load_expression(engine, "e.hia", text, strlen(text), "2f64 * g()",
+                                          &module, &error),
+               HIA_REJECTED);
+  cr_assert_str_eq(hia_error_file(error, 0), HIA_EXPRESSION);
+  cr_assert(hia_error_fix(error, 0, &fix, &file, &line, &col, &end_line, &end_col));
+  cr_assert_str_eq(fix, " -> f64");
+  cr_assert_str_eq(file, "e.hia");
+  cr_assert(line == 2 && col == 7 && end_line == 2 && end_col == 7);
+  hia_error_free(error);
+
+  cr_assert_eq(hia_module_load_expression(engine, "e.hia", text, strlen(text), "\n 2f64 * 1i32",
+                                          &module, &error),
+               HIA_REJECTED);
+  cr_assert(hia_error_fix(error, 0, &fix, &file, &line, &col, &end_line, &end_col));
+  cr_assert_str_eq(file, HIA_EXPRESSION);
+  cr_assert(line == 2 && col == 9 && end_line == 2 && end_col == 13);
+  hia_error_free(error);
+  hia_engine_free(engine);
+}
+
 /* Mistakes in both, in the order of the text, each in its file. */
 Test(engine, wrong_expressions) {
   hia_engine *engine = new_engine(HIA_ENGINE_INTERP);
