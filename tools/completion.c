@@ -20,7 +20,7 @@ static void print_values(const tool_row *row, const char *before) {
 }
 
 static bool is_of(const tool_row *row, const tool_command *command) {
-  return row->commands & tool_command_bit(command);
+  return row->commands & command->bit;
 }
 static const char *dashes(const tool_row *row) { return row->name[1] ? "--" : "-"; }
 static bool is_file(const tool_row *row) {

@@ -7,17 +7,20 @@
 #include <stdlib.h>
 
 const tool_command tool_commands[] = {
-    {"run", "FILE [ARG...]", "run a program: main, or --fn NAME, with the arguments", tool_run},
-    {"check", "FILE", "check a program without running it", tool_check},
-    {"dump", "FILE", "show what the compiler makes of a program", tool_dump},
-    {"bench", "FILE [ARG...]", "measure compile and run time, engines side by side", tool_bench},
-    {"build", "FILE [ARG...]", "compile a program ahead of time, to link with libhiaton_rt",
+    {RUN, "run", "FILE [ARG...]", "run a program: main, or --fn NAME, with the arguments",
+     tool_run},
+    {CHECK, "check", "FILE", "check a program without running it", tool_check},
+    {DUMP, "dump", "FILE", "show what the compiler makes of a program", tool_dump},
+    {BENCH, "bench", "FILE [ARG...]", "measure compile and run time, engines side by side",
+     tool_bench},
+    {BUILD, "build", "FILE [ARG...]", "compile a program ahead of time, to link with libhiaton_rt",
      tool_build},
-    {"completion", "SHELL", "print what completes commands and options in bash or zsh",
+    {COMPLETION, "completion", "SHELL", "print what completes commands and options in bash or zsh",
      tool_completion},
-    {"explain", "[CODE]", "say what the code of an error means, or list the codes", tool_explain},
-    {"help", "[COMMAND]", "list the commands, or the options of one", tool_help_command},
-    {NULL, NULL, NULL, NULL},
+    {EXPLAIN, "explain", "[CODE]", "say what the code of an error means, or list the codes",
+     tool_explain},
+    {HELP, "help", "[COMMAND]", "list the commands, or the options of one", tool_help_command},
+    {.name = NULL},
 };
 
 /* ---- what the commands have in common ---- */

@@ -91,8 +91,6 @@ const tool_row tool_rows[] = {
 };
 #define N_ROWS (sizeof tool_rows / sizeof tool_rows[0] - 1)
 
-int tool_command_bit(const tool_command *command) { return 1 << (command - tool_commands); }
-
 const tool_command *tool_find_command(const char *name) {
   for (const tool_command *c = tool_commands; c->name; c++)
     if (strcmp(c->name, name) == 0) return c;
@@ -112,7 +110,7 @@ const char *tool_option_name(tool_option option) {
   return name;
 }
 
-static bool takes_file(const tool_command *command) { return tool_command_bit(command) & ALL; }
+static bool takes_file(const tool_command *command) { return command->bit & ALL; }
 
 /* ---- help ---- */
 
@@ -120,13 +118,13 @@ void tool_help(const tool_command *command) {
   printf("usage: hiaton %s [OPTION...] %s\n\n%c%s.\n\n", command->name, command->operands,
          toupper((unsigned char)command->summary[0]), command->summary + 1);
   for (size_t i = 0; i < N_ROWS; i++) {
-    if (!(tool_rows[i].commands & tool_command_bit(command))) continue;
+    if (!(tool_rows[i].commands & command->bit)) continue;
     char left[32];
     snprintf(left, sizeof left, "%s%s%s%s", dashes(&tool_rows[i]), tool_rows[i].name,
              tool_rows[i].operand ? " " : "", tool_rows[i].operand ? tool_rows[i].operand : "");
     printf("  %-19s %s\n", left, tool_rows[i].help);
   }
-  if (tool_command_bit(command) & BUILD)
+  if (command->bit & BUILD)
     fputs("\nWith --exe and --shared each ARG is a word for the linker, such as other.o or -lz, "
           "which is\n"
           "called by cc or, if it is set, $CC. --static calls ar, or $AR.\n",
@@ -137,7 +135,7 @@ void tool_help(const tool_command *command) {
         "\nOptions and arguments may be mixed. A word that starts with - and a digit, and -inf, is "
         "an\nargument; after -- every word is.\n",
         stdout);
-  if (tool_command_bit(command) & DUMP) {
+  if (command->bit & DUMP) {
     fputs("\nThe graph passes, in order:\n", stdout);
     for (size_t i = 0; hia_pass_name(i); i++)
       printf("  %-19s %s\n", hia_pass_name(i), hia_pass_doc(i));
@@ -214,17 +212,17 @@ static const char *set(tool_options *o, const tool_command *command, const tool_
   unsigned index = 0;
   switch (row->id) {
   case OPT_FN:
-    if (!(tool_command_bit(command) & (DUMP | BUILD))) o->n_functions = 0;
+    if (!(command->bit & (DUMP | BUILD))) o->n_functions = 0;
     if (o->n_functions == MAX_FUNCTIONS) return "given at most 32 times";
     o->functions[o->n_functions++] = operand;
     return NULL;
   case OPT_ENGINE:
     if (!parse_engines(row, operand, o)) return "jit, interp or expand";
-    if (tool_command_bit(command) & RUN && o->n_engines != 1) return "one engine";
+    if (command->bit & RUN && o->n_engines != 1) return "one engine";
     return NULL;
   case OPT_THREADS:
     if (!parse_threads(operand, o)) return "a number up to 1024";
-    if (!(tool_command_bit(command) & BENCH) && o->n_threads != 1) return "one number";
+    if (!(command->bit & BENCH) && o->n_threads != 1) return "one number";
     return NULL;
   case OPT_TIME: o->time = true; return NULL;
   case OPT_COUNT: o->engine.count = true; return NULL;
@@ -286,8 +284,7 @@ static const char *set(tool_options *o, const tool_command *command, const tool_
 
 static const tool_row *row_of(const tool_command *command, tool_option id) {
   for (size_t i = 0; i < N_ROWS; i++)
-    if (tool_rows[i].id == id && tool_rows[i].commands & tool_command_bit(command))
-      return &tool_rows[i];
+    if (tool_rows[i].id == id && tool_rows[i].commands & command->bit) return &tool_rows[i];
   return NULL;
 }
 
@@ -300,8 +297,7 @@ static int bad_option(const tool_command *command, int id, const char *word) {
     bool is_named = strncmp(tool_rows[i].name, word + 2, (size_t)len - 2) == 0 &&
                     tool_rows[i].name[len - 2] == 0;
     if (!is_named) continue;
-    if (tool_rows[i].commands & tool_command_bit(command) && !tool_rows[i].operand &&
-        word[len] == '=')
+    if (tool_rows[i].commands & command->bit && !tool_rows[i].operand && word[len] == '=')
       return tool_usage(command, "`%.*s` takes no value", len, word);
   }
   return tool_usage(command, "there is no option `%.*s`", len, word);
@@ -328,7 +324,7 @@ static void fill_tables(const tool_command *command, getopt_tables *t) {
   char *at = stpcpy(t->shorts, "-:h");
   for (size_t i = 0; i < N_ROWS; i++) {
     const tool_row *row = &tool_rows[i];
-    if (!(row->commands & tool_command_bit(command))) continue;
+    if (!(row->commands & command->bit)) continue;
     if (row->name[1]) {
       t->longs[n++] = (struct option){row->name, row->operand ? required_argument : no_argument,
                                       NULL, FIRST_LONG + (int)row->id};
@@ -345,8 +341,7 @@ static void fill_tables(const tool_command *command, getopt_tables *t) {
 static const tool_row *found_row(const tool_command *command, int id) {
   if (id >= FIRST_LONG) return row_of(command, (tool_option)(id - FIRST_LONG));
   for (size_t i = 0; i < N_ROWS; i++)
-    if (tool_rows[i].commands & tool_command_bit(command) && !tool_rows[i].name[1] &&
-        tool_rows[i].name[0] == id)
+    if (tool_rows[i].commands & command->bit && !tool_rows[i].name[1] && tool_rows[i].name[0] == id)
       return &tool_rows[i];
   return row_of(command, OPT_HELP); /* -h is its short form */
 }
@@ -399,10 +394,9 @@ static int take_file(const tool_command *command, tool_options *o) {
 int tool_parse(const tool_command *command, int argc, char **argv, tool_options *o) {
   hia_engine_options engine = HIA_ENGINE_OPTIONS_INIT;
   hia_dump_options dump = HIA_DUMP_OPTIONS_INIT;
-  if (tool_command_bit(command) & RUN) engine.threads = hiaR_word_cores();
+  if (command->bit & RUN) engine.threads = hiaR_word_cores();
   engine.process_symbols = true;
-  *o = (tool_options){
-      .command = tool_command_bit(command), .engine = engine, .dump = dump, .runs = 10};
+  *o = (tool_options){.command = command->bit, .engine = engine, .dump = dump, .runs = 10};
   o->threads[o->n_threads++] = engine.threads;
   /* Operands move to the front of argv: there is always room, since one was read for each. */
   o->args = argv + 1;

@@ -63,7 +63,7 @@ typedef enum tool_option {
   OPT_HELP,
 } tool_option;
 
-/* Sets of commands: a bit each, by position in tool_commands. */
+/* Sets of commands: a bit each. */
 enum {
   RUN = 1,
   CHECK = 2,
@@ -124,11 +124,11 @@ typedef struct tool_options {
 } tool_options;
 
 typedef struct tool_command {
+  int bit; /* RUN, ... */
   const char *name, *operands, *summary;
   int (*run)(const tool_options *options);
 } tool_command;
 extern const tool_command tool_commands[];               /* ends with a NULL name */
-int tool_command_bit(const tool_command *command);       /* RUN, ... */
 const tool_command *tool_find_command(const char *name); /* or NULL */
 
 /* Fills *options from the words behind the command's name. Returns EXIT_FINE, or reports the
