@@ -6,10 +6,6 @@
 #include "runtime/native/tables.h"
 #include <stdio.h>
 
-#ifndef HIA_BUILD_VERSION
-#define HIA_BUILD_VERSION "unknown"
-#endif
-
 static hia_status compile(hia_session *session, const hia_graph *g,
                           const hia_compile_options *options, hia_code **out,
                           hia_compile_report *report, char *error, size_t error_size) {
