@@ -87,4 +87,30 @@ hia_size_class hiaG_size_class(const hia_graph *g);
 hia_size_class hiaG_unit_size_class(const hia_graph *g, const hia_codegen_units *units,
                                     uint32_t unit);
 
+/* ---- pays.c: when a fork of a call pays ---- */
+
+/* When an invocation that has entered a region takes long enough. */
+typedef enum hia_pays_rule {
+  HIA_PAYS_NEVER,
+  HIA_PAYS_ALWAYS,
+  HIA_PAYS_IF,     /* if the predicate of region `decider` is true */
+  HIA_PAYS_BY_ARM, /* as that predicate says: the rule of region `decider`, or of the one behind it
+                    */
+} hia_pays_rule;
+
+typedef struct hia_pays_region {
+  hia_pays_rule rule;
+  hia_region_id decider;
+  /* The nodes that the predicate depends on, and others: nodes[first] .. nodes[end - 1]. They
+   * are cheap, do not fail, and each stands behind its operands, which may be in regions around. */
+  uint32_t first, end;
+} hia_pays_region;
+
+typedef struct hia_pays {
+  hia_pays_region *regions; /* by region; those that no rule leads to have no meaning */
+  hia_node_id *nodes;
+} hia_pays;
+/* When a call of a function takes long: the rule of its region 0. */
+hia_pays hiaG_pays(hia_arena *arena, const hia_graph *g, const hia_fn *fn);
+
 #endif
