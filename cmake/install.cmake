@@ -37,12 +37,21 @@ endif()
 install(DIRECTORY include/hiaton DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   COMPONENT hiaton_development FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp" PATTERN "*.def")
 
-# Licence, pages and examples have the same relative places in share/doc/hiaton as in the tree, so that
-# links between them are valid.
+# Licence, pages and examples have the same relative places in share/doc/hiaton as in the tree, and
+# include/hiaton is a link there, so that links between them are valid.
 install(FILES LICENSE NOTICE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT hiaton_runtime)
 install(FILES README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT hiaton_development)
 install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR}
   COMPONENT hiaton_development PATTERN build EXCLUDE PATTERN "*.o" EXCLUDE)
+if(IS_ABSOLUTE ${CMAKE_INSTALL_INCLUDEDIR} OR IS_ABSOLUTE ${CMAKE_INSTALL_DOCDIR})
+  set(hia_headers ${CMAKE_INSTALL_FULL_INCLUDEDIR}/hiaton)
+else()
+  file(RELATIVE_PATH hia_headers /${CMAKE_INSTALL_DOCDIR}/include /${CMAKE_INSTALL_INCLUDEDIR}/hiaton)
+endif()
+file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/package/include)
+file(CREATE_LINK ${hia_headers} ${PROJECT_BINARY_DIR}/package/include/hiaton SYMBOLIC)
+install(FILES ${PROJECT_BINARY_DIR}/package/include/hiaton DESTINATION ${CMAKE_INSTALL_DOCDIR}/include
+  COMPONENT hiaton_development)
 # For hosts under ThreadSanitizer (docs/embedding.md).
 install(FILES cmake/package/tsan.supp DESTINATION ${CMAKE_INSTALL_DATADIR}/hiaton
   COMPONENT hiaton_development)
