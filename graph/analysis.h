@@ -78,7 +78,7 @@ bool hiaG_is_large(const hia_fn *fn);
 typedef enum hia_size_class {
   HIA_SIZE_USUAL,
   HIA_SIZE_UNROLLED, /* unrolled recursion: a function of many alike conditions on few values */
-  HIA_SIZE_MANY,     /* functions, or results of one */
+  HIA_SIZE_MANY,     /* functions; or results, branches or variables of loops of one */
   HIA_SIZE_LARGE,    /* a function of thousands of nodes or branches: light passes */
   HIA_SIZE_HUGE      /* of more still: the fast code generator, which is linear, besides */
 } hia_size_class;

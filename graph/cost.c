@@ -38,17 +38,25 @@ hia_path hiaG_longer_path(hia_path a, hia_path b) {
 
 /* ---- sizes ---- */
 
-enum { UNROLLED_NODES = 200, MANY_FUNCTIONS = 64, MANY_RESULTS = 32, HUGE_RESULTS = 256 };
+enum {
+  UNROLLED_NODES = 200,
+  MANY_FUNCTIONS = 64,
+  MANY_RESULTS = 32,
+  MANY_REGIONS = 500,
+  MANY_VARIABLES = 300,
+  HUGE_RESULTS = 256
+};
 
 /* The size of a function as far as LLVM's time depends on it. A node that becomes several
  * instructions or blocks is counted that many times. */
 typedef struct hia_fn_size {
   uint32_t nodes, regions; /* a branch has two regions */
   uint32_t loops, nesting; /* the depth of nested loops */
+  uint32_t variables;      /* of all loops */
 } hia_fn_size;
 /* Up to `large` LLVM takes up to a second for a function with all passes; up to `huge` it takes
  * that long with few passes and the optimising code generator. */
-static const hia_fn_size large = {4000, 1000, 100, 20}, huge = {12000, 2000, 200, 40};
+static const hia_fn_size large = {4000, 1000, 100, 20, 0}, huge = {12000, 2000, 200, 40, 0};
 
 static bool is_beyond(const hia_fn_size *size, const hia_fn_size *limit) {
   return size->nodes > limit->nodes || size->regions > limit->regions ||
@@ -78,6 +86,8 @@ static hia_fn_size size_of(const hia_fn *fn) {
     unsigned op = fn->nodes.data[n].op;
     if (op == HIA_OP_FAIL || op == HIA_OP_CHARGE) {
       size.regions++;
+    } else if (op == HIA_OP_MERGE_LOOP) {
+      size.variables++;
     } else if (is_checked_division(fn, n)) {
       size.nodes += 8;
       size.regions += 3;
@@ -107,7 +117,8 @@ static hia_size_class size_class(const hia_graph *g, const uint32_t *unit_of, ui
     hia_fn_size size = size_of(fn);
     if (is_beyond(&size, &huge) || fn->n_results > HUGE_RESULTS) return HIA_SIZE_HUGE;
     is_large |= is_beyond(&size, &large);
-    is_wide |= fn->n_results > MANY_RESULTS;
+    is_wide |= fn->n_results > MANY_RESULTS || size.regions > MANY_REGIONS ||
+               size.variables > MANY_VARIABLES;
     is_unrolled |= g->is_unrolled && fn->nodes.len > UNROLLED_NODES;
   }
   if (is_large) return HIA_SIZE_LARGE;
