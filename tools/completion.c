@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* hiaton completion: scripts for bash and zsh, made from the tables of parsing and --help.
  *
- * In both scripts the tables are plain lists, printed by the functions below, and the code around
+ * In both scripts the tables are simple lists, printed by the functions below, and the code around
  * them is fixed text. */
 #include "tools/tool.h"
 

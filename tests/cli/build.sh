@@ -8,8 +8,8 @@
 # shellcheck disable=SC2086 # words
 set -u
 cc=$4 cxx=$5
-plain=yes
-[ "${6:-}" = --sanitized ] && plain=no
+unsanitized=yes
+[ "${6:-}" = --sanitized ] && unsanitized=no
 export CC=$cc
 unset AR
 work=$(mktemp -d) || exit 2
@@ -91,7 +91,7 @@ for file in "$examples"/*.hia; do
     done >differences
     if [ -s differences ]; then bad "$name: the program's results $how" "$(cat differences)"; else ok; fi
   done
-  if [ $plain = yes ]; then
+  if [ $unsanitized = yes ]; then
     strip -o stripped "$name"
     size=$(stat -c %s stripped)
     if [ "$size" -lt 200000 ]; then ok; else bad "$name: the stripped program has $size bytes"; fi
@@ -146,7 +146,7 @@ END
   is 'these work' '10946 5' ./use
 }
 is 'an object has no other symbols' 'fib_fib fib_main' bash -c 'nm -g --defined-only fib.o | cut -d" " -f3 | sort | xargs'
-if [ $plain = yes ]; then # a sanitizer's runtime is the program's
+if [ $unsanitized = yes ]; then # a sanitizer's runtime is the program's
   t 'no relocations in code, and all are known' $cc -shared fib.o -Wl,-z,text -Wl,-z,defs $shared -o text.so
   rm text.so
 fi
@@ -577,7 +577,7 @@ wrong 'a name of the headers' 2 "hiaton's own" "$hiaton" build upper.hia --prefi
 # What the runtime calls must not be there a second time.
 names=$(nm -u "$libraries/libhiaton_rt.a" | sed -n 's/^ *U \([a-z][a-z0-9_]*\)$/\1/p' | grep -v '^hia' | sort -u)
 missed=
-for name in $([ $plain = yes ] && echo $names) memset memmove floor ceilf roundeven exit errno EOF _start; do
+for name in $([ $unsanitized = yes ] && echo $names) memset memmove floor ceilf roundeven exit errno EOF _start; do
   printf 'fn %s(x: i32) -> i32 = x\n' "$name" >runtime.hia
   "$hiaton" check runtime.hia >out 2>&1 || continue # a word of the language
   timeout 20 "$hiaton" build runtime.hia --prefix '' --header x.h >out 2>err

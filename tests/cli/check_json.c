@@ -128,12 +128,12 @@ static bool is_diagnostic(json_t *d, const char **at) {
 
 /* Compares the document for the program that `words` name with the text for people. */
 static void agrees(const char *words, const char *name, bool is_wrong) {
-  char with_json[1024], plain[1024];
+  char with_json[1024], as_text[1024];
   snprintf(with_json, sizeof with_json, "--json %s", words);
-  snprintf(plain, sizeof plain, "%s 2>&1", words);
-  int status, plain_status;
+  snprintf(as_text, sizeof as_text, "%s 2>&1", words);
+  int status, text_status;
   json_t *root = document_of(with_json, &status), *diagnostics = NULL, *d;
-  char *text = output_of(plain, &plain_status);
+  char *text = output_of(as_text, &text_status);
   const char *version, *file, *at = text;
   json_int_t left_out;
   int schema, is_ok;
@@ -144,7 +144,7 @@ static void agrees(const char *words, const char *name, bool is_wrong) {
   check(fits, "the fields of the document", words);
   if (fits) {
     check(schema == 1 && strcmp(file, name) == 0, "schema, file", words);
-    check(status == plain_status && is_ok == (status == 0), "exit status", words);
+    check(status == text_status && is_ok == (status == 0), "exit status", words);
     check(is_ok == !is_wrong && (json_array_size(diagnostics) > 0) == is_wrong, "ok", words);
     bool is_there = true;
     json_array_foreach(diagnostics, i, d) is_there = is_there && is_diagnostic(d, &at);

@@ -289,11 +289,11 @@ static void run_cancelled(unsigned threads, long n, unsigned long counts[2]) {
   static const job cancelled[] = {{"fib", 25},      {"takes", 15}, {"small_first", 100000},
                                   {"eight", 20000}, {"wides", 19}, {"small_last", 100000},
                                   {"first", 14},    {"late", 22},  {"both", 100000}};
-  loaded l = load(threads, 0, NULL), plain = load(1, 0, NULL);
+  loaded l = load(threads, 0, NULL), single = load(1, 0, NULL);
   outcome right[HIA_LEN(cancelled)];
   uint64_t typical[HIA_LEN(cancelled)];
   for (size_t i = 0; i < HIA_LEN(cancelled); i++) {
-    right[i] = run(plain, cancelled[i].function, cancelled[i].n, NULL);
+    right[i] = run(single, cancelled[i].function, cancelled[i].n, NULL);
     find(l, cancelled[i].function);
     typical[i] = 3000000;
     for (int k = 0; k < 3; k++) {
@@ -330,7 +330,7 @@ static void run_cancelled(unsigned threads, long n, unsigned long counts[2]) {
   hia_cancel_free(r.cancel);
   expect_usable(l, threads, "after all cancels");
   for (size_t i = 0; i < HIA_LEN(cancelled); i++) forget(&right[i]);
-  unload(plain);
+  unload(single);
   unload(l);
 }
 
@@ -398,11 +398,11 @@ static void on_small_stack(diver *d) {
 }
 
 static void run_deep(unsigned threads) {
-  loaded l = load(threads, (size_t)4 << 30, NULL), plain = load(1, (size_t)4 << 30, NULL);
+  loaded l = load(threads, (size_t)4 << 30, NULL), single = load(1, (size_t)4 << 30, NULL);
   int32_t n = (int32_t)scaled(1000000);
   const job deep[] = {{"both", n}, {"second_fails", n / 4}, {"eight", n / 4}};
   for (size_t i = 0; i < HIA_LEN(deep); i++) {
-    diver d = {l, threads, deep[i], run(plain, deep[i].function, deep[i].n, NULL)};
+    diver d = {l, threads, deep[i], run(single, deep[i].function, deep[i].n, NULL)};
     if (d.right.status == HIA_DEPTH || d.right.status == HIA_MEMORY)
       FAIL("%s(%d): %s", deep[i].function, deep[i].n, d.right.error);
     find(l, deep[i].function);
@@ -410,7 +410,7 @@ static void run_deep(unsigned threads) {
     on_small_stack(&d);
     forget(&d.right);
   }
-  unload(plain);
+  unload(single);
   unload(l);
 }
 
@@ -418,7 +418,7 @@ static void run_deep(unsigned threads) {
  * room. */
 static void run_too_deep(unsigned threads) {
   size_t limit = (size_t)2 << 20;
-  loaded l = load(threads, limit, NULL), plain = load(1, (size_t)1 << 30, NULL);
+  loaded l = load(threads, limit, NULL), single = load(1, (size_t)1 << 30, NULL);
   /* The largest depth on one thread, with the same code. */
   int32_t low = 1, high = 1 << 20;
   while (high - low > low / 50 + 1) {
@@ -437,12 +437,12 @@ static void run_too_deep(unsigned threads) {
     if (o.status != HIA_DEPTH) FAIL("too deep, %u threads: %s", threads, hia_status_word(o.status));
     forget(&o);
     const job fits = {"eight", (int32_t)(low * 0.9)};
-    outcome right = run(plain, fits.function, fits.n, NULL);
+    outcome right = run(single, fits.function, fits.n, NULL);
     expect(&right, run(l, fits.function, fits.n, NULL), &fits, threads, "just below the limit");
     forget(&right);
     if (i % 10 == 0) expect_usable(l, threads, "after it was too deep");
   }
-  unload(plain);
+  unload(single);
   unload(l);
 }
 
@@ -499,17 +499,17 @@ int main(int argc, char **argv) {
   setvbuf(stdout, NULL, _IOLBF, 0);
   if (argc > 1) scale = atoi(argv[1]);
   if (scale < 1) scale = 1;
-  loaded plain = load(1, 0, NULL);
+  loaded single = load(1, 0, NULL);
   hia_error *error;
-  if (hia_engine_native(plain.engine, &error) != HIA_OK) {
+  if (hia_engine_native(single.engine, &error) != HIA_OK) {
     printf("%s0 passed, 0 failed, 1 skipped\n", hia_error_text(error));
     hia_error_free(error);
-    unload(plain);
+    unload(single);
     return 0;
   }
   for (size_t i = 0; i < HIA_LEN(jobs); i++)
-    wanted[i] = run(plain, jobs[i].function, jobs[i].n, NULL);
-  unload(plain);
+    wanted[i] = run(single, jobs[i].function, jobs[i].n, NULL);
+  unload(single);
   /* ThreadSanitizer starts a thread of its own together with the first one. */
   pthread_t first;
   if (pthread_create(&first, NULL, nothing, NULL) == 0) pthread_join(first, NULL);

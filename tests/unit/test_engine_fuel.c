@@ -87,12 +87,12 @@ static void run_typed(const program *p, int32_t n, uint64_t fuel, outcome *o) {
 
 static uint64_t count(const char *name, int32_t n) {
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
-  hia_run_options plain = HIA_RUN_OPTIONS_INIT;
+  hia_run_options unlimited = HIA_RUN_OPTIONS_INIT;
   static outcome o;
   options.kind = HIA_ENGINE_INTERP;
   options.count = true;
   program p = open_program(&options, text, name);
-  run_with(&p, n, &plain, &o);
+  run_with(&p, n, &unlimited, &o);
   cr_assert(o.status == HIA_OK && o.stats.is_counted && !o.stats.is_fuelled);
   close_program(&p);
   return o.stats.calls + o.stats.rounds;
@@ -136,8 +136,8 @@ Test(fuel, as_much_as_is_counted) {
     options.count = true;
     program p = open_program(&options, text, "pairs");
     static outcome o;
-    hia_run_options plain = HIA_RUN_OPTIONS_INIT;
-    run_with(&p, 9, &plain, &o);
+    hia_run_options unlimited = HIA_RUN_OPTIONS_INIT;
+    run_with(&p, 9, &unlimited, &o);
     cr_assert(o.stats.is_counted && !o.stats.is_fuelled && o.stats.fuel_left == 0);
     uint64_t n = o.stats.calls + o.stats.rounds;
     run(&p, 9, n, &o);
@@ -319,8 +319,8 @@ Test(fuel, graphs_that_were_read) {
     cr_assert_str_eq(o.text, "89");
     run(&q, 10, 175, &o);
     cr_assert_eq(o.status, HIA_FUEL);
-    hia_run_options plain = HIA_RUN_OPTIONS_INIT;
-    run_with(&q, 10, &plain, &o);
+    hia_run_options unlimited = HIA_RUN_OPTIONS_INIT;
+    run_with(&q, 10, &unlimited, &o);
     cr_assert_str_eq(o.text, "89");
     close_program(&q);
 
@@ -329,7 +329,7 @@ Test(fuel, graphs_that_were_read) {
     run(&q, 10, 176, &o);
     cr_assert_eq(o.status, HIA_UNSUPPORTED);
     cr_assert(strstr(o.text, "static graph"), "%s", o.text);
-    run_with(&q, 10, &plain, &o);
+    run_with(&q, 10, &unlimited, &o);
     cr_assert_str_eq(o.text, "89");
     hia_dump_options options = HIA_DUMP_OPTIONS_INIT;
     options.fuel = true;
@@ -766,8 +766,8 @@ Test(fuel, nested_runs_with_less) {
     cr_assert_eq(o.status, HIA_OK, "%s", o.text);
     h.options.has_fuel = false;
     h.options.fuel = 0;
-    hia_run_options plain = HIA_RUN_OPTIONS_INIT;
-    run_with(&h.p, 15, &plain, &o);
+    hia_run_options unlimited = HIA_RUN_OPTIONS_INIT;
+    run_with(&h.p, 15, &unlimited, &o);
     cr_assert_eq(o.status, HIA_OK);
     close_program(&h.p);
   }
