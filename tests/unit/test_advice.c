@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* What the hints of type errors say: each, done as it is written (hia_diag.fix), makes a program
+/* The hints of type errors: applying each one (hia_diag.fix) results in a program
  * that compiles in the end, and keeps the value of every literal. */
 #include "sources.h"
 
@@ -16,7 +16,7 @@ static char *fixed(const char *text, const hia_diag *d) {
   return out;
 }
 
-/* Does what the first hint says until there is no error. Returns the program; malloc. */
+/* Applies the first hint repeatedly until there is no error. Returns the program; malloc. */
 static char *mend(const char *text) {
   char *now = strdup(text);
   bool has_errors = true;
@@ -57,7 +57,7 @@ Test(advice, names_that_settled) {
   expect_mended("fn f(n: i64) = { let i = 0; n + i }", "fn f(n: i64) = { let i: i64 = 0; n + i }");
   expect_mended("fn f(n: i64) = { let i = 0; n == i and i < 3 }",
                 "fn f(n: i64) = { let i: i64 = 0; n == i and i < 3 }");
-  /* what is declared itself is converted */
+  /* a variable with a declared type is converted */
   expect_mended("fn f(t: f32, x: f64) = t * x", "fn f(t: f32, x: f64) = f64(t) * x");
   expect_mended("fn f(n: i32, m: i64) = (n + 1) * 2 + m",
                 "fn f(n: i32, m: i64) = i64((n + 1) * 2) + m");
@@ -83,8 +83,8 @@ Test(advice, shifts) {
                 "fn f(n: i64) = { let k = shru(-1, 31); n + i64(k) }");
 }
 
-/* Every built-in function of literals, in every place where its type matters: what the hints say
- * compiles. */
+/* Every built-in function of literals, in every place where its type matters: after
+ * the hints it compiles. */
 Test(advice, of_every_operation) {
   static const char *const places[] = {
       "fn f(v: %1$s) = { let k = %2$s; k + v }",
@@ -127,7 +127,7 @@ Test(advice, of_every_operation) {
   cr_assert_gt(n_mended, 500, "%u", n_mended);
 }
 
-/* A name that is used at two types. */
+/* A name that is used with two types. */
 Test(advice, names_with_other_uses) {
   expect_mended("fn f(m: i32, n: i64) = { let i = 3; (m + i, n + i) }",
                 "fn f(m: i32, n: i64) = { let i = 3; (m + i, n + i64(i)) }");
@@ -229,7 +229,7 @@ Test(advice, branches) {
                 "fn f(x: f64) = { let t: f64 = 0.1; if x > 1 then t else x }");
 }
 
-/* What a conversion loses is said. */
+/* The hint says what a conversion loses. */
 Test(advice, losses) {
   static const char *const rows[][2] = {
       {"fn f(x: f64) -> i32 = x", "write i32(x), which drops the fraction"},
@@ -245,7 +245,7 @@ Test(advice, losses) {
   }
 }
 
-/* A search that would take long gives up, and the hint is a conversion. */
+/* A search that would take long is ended, and the hint is a conversion. */
 Test(advice, is_bounded) {
   char *text = malloc(1 << 16), *at = text;
   at += sprintf(at, "fn f(x: f64) = { let a0 = 0.1;\n");

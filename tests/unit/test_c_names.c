@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Names that a function cannot have in C: the table has all that the C library at hand exports, and
- * all macros of its headers. */
+/* Names that a function cannot have in C: the table has all names that the installed C library
+ * exports, and all macros of its headers. */
 #include "jit/engine/build.h"
 #include <criterion/criterion.h>
 #include <dlfcn.h>
@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The table is glibc 2.36's. Later versions have some more, which are to be added; so many may be
- * unknown there. */
+/* The table is that of glibc 2.36. Later versions have some more names, which should be added; up
+ * to this many may be unknown. */
 static int may_be_unknown(void) { return strtod(gnu_get_libc_version(), NULL) > 2.36 ? 200 : 0; }
 
 /* Reads words, a line each, and counts those that are not taken. Names that begin with `_` are
@@ -37,7 +37,7 @@ static void all_symbols_are_taken(void *function, int least) {
   Dl_info info;
   cr_assert_neq(dladdr(function, &info), 0);
   char command[4096];
-  /* Those with @@ are what programs are linked to. */
+  /* Programs are linked to the versions with @@. */
   snprintf(command, sizeof command,
            "nm -D --defined-only --with-symbol-versions '%s' | sed -n "
            "'s/.* [BDGRSTVWi] \\([A-Za-z0-9_]*\\)@@.*/\\1/p'",

@@ -106,7 +106,7 @@ Test(context, ends_images) {
   image_discard(&m.p);
 }
 
-/* A call that ends before it comes to its image names no other's. */
+/* The error of a call that ends before it reaches its image names no other image. */
 Test(context, cancelled_before_the_image) {
   module m, other;
   open_module(&m, choose);
@@ -123,7 +123,7 @@ Test(context, cancelled_before_the_image) {
   image_discard(&other.p);
 }
 
-/* What a record says is not trusted more than the image in it. */
+/* A record is trusted no more than the image in it. */
 Test(context, refuses_images) {
   module m;
   open_module(&m, choose);

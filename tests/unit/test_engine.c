@@ -54,7 +54,7 @@ static hia_function *find(hia_module *module, const char *name) {
   return function;
 }
 
-/* An error must be there, of this status, and its text hold these words. */
+/* There must be an error with this status, whose text contains these words. */
 static void expect_error(hia_status status, hia_error **at, hia_status expected,
                          const char *words) {
   hia_error *error = *at;
@@ -289,7 +289,7 @@ Test(engine, null_and_nonsense) {
   hia_engine_free(engine);
 }
 
-/* Which bytes an entry is about, its notes, and what is beyond the entries. */
+/* The range of an entry, its notes, and the number of errors beyond the entries. */
 Test(engine, entries_of_an_error) {
   hia_engine *engine = new_engine(HIA_ENGINE_INTERP);
   hia_module *module;
@@ -329,7 +329,7 @@ Test(engine, entries_of_an_error) {
   hia_engine_free(engine);
 }
 
-/* An expression behind a program, or alone: its value, and where it and the program fail. */
+/* An expression with a program, or alone: its value, and the positions of failures in both. */
 Test(engine, expressions) {
   for (int kind = HIA_ENGINE_JIT; kind <= HIA_ENGINE_EXPAND; kind++) {
     hia_engine *engine = new_engine((hia_engine_kind)kind);
@@ -435,7 +435,7 @@ Test(engine, fixes) {
   hia_engine_free(engine);
 }
 
-/* Mistakes in both, in the order of the text, each in its file. */
+/* Errors in both, in the order of the text, each with its file. */
 Test(engine, wrong_expressions) {
   hia_engine *engine = new_engine(HIA_ENGINE_INTERP);
   hia_module *module;
@@ -463,9 +463,8 @@ Test(engine, wrong_expressions) {
   cr_assert_eq(line, 3);
   hia_error_free(error);
 
-  /* The end of either is its own; nothing but an expression is one; no name is that of its
-   * function.
-   */
+  /* Program and expression end separately; only an expression is accepted as one; no definition
+   * can have the name of its function. */
   static const struct {
     const char *text, *expression, *expected;
   } cases[] = {
@@ -511,7 +510,7 @@ Test(engine, names_that_are_none) {
     cr_assert_null(function);
     expect_error(status, &error, cases[i].status, cases[i].words);
   }
-  /* Deeper and larger than any type may be. */
+  /* Deeper and larger than types may be. */
   size_t n = 100000;
   char *deep = malloc(n + 8);
   memcpy(deep, "fact(", 5);
@@ -675,7 +674,7 @@ Test(engine, many_threads_share_a_module) {
 
 /* ---- memory that runs out ---- */
 
-/* All of a program's life; true if it got to its end. */
+/* All calls for one program; true if the last one was reached. */
 static bool live(test_heap *heap, hia_engine_kind kind) {
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
   options.kind = kind;

@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Building ahead of time through the API: what is refused, what is written, memory that runs out.
- * What linkers make of it is tested by tests/cli/build.sh. */
+/* Building ahead of time through the API: refused requests, the output, memory that runs out.
+ * tests/cli/build.sh links the results. */
 #include "tests/unit/helper_memory.h"
 #include "tests/unit/helper_program.h"
 
@@ -146,7 +146,7 @@ Test(engine_build, the_same_bytes_whatever_was_done_before) {
 
 static void nothing(void) {}
 
-/* Functions of the host are symbols of their names, whatever variables of ours are called. */
+/* Host functions are symbols of their own names, whatever the names of hiaton's symbols. */
 Test(engine_build, functions_of_the_host_keep_their_names) {
   if (!has_native()) return;
   hia_engine *engine = engine_with(NULL);
@@ -174,7 +174,7 @@ Test(engine_build, functions_of_the_host_keep_their_names) {
   hia_engine_free(engine);
 }
 
-/* Options that a later version has appended are fine while they are not used. */
+/* Options that a later version has appended are accepted as long as they are not used. */
 Test(engine_build, options_of_other_versions) {
   hia_engine *engine = engine_with(NULL);
   hia_module *module = load(engine);
@@ -197,7 +197,7 @@ Test(engine_build, options_of_other_versions) {
   hia_engine_free(engine);
 }
 
-/* All of a build; true if it got to its end. */
+/* All calls for one build; true if the last one was reached. */
 static bool attempt(test_heap *heap, builder build) {
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
   options.allocator = &heap->allocator;
@@ -236,9 +236,9 @@ Test(engine_build, every_request_for_memory_may_fail) {
 /* ---- the runtime ABI ---- */
 
 /* Everything that compiled objects and the runtime must agree on, as text. If it changes, so does
- * its hash, and then: did something change that objects made before rely on? Then HIA_RT_ABI, with
- * the name of its symbol, becomes the next number. Is something only new (a row of abi.def, an op)?
- * Then the hash alone is changed. */
+ * its hash. If something has changed on which existing objects rely, HIA_RT_ABI, with the name of
+ * its symbol, becomes the next number. If something is only new (a row of abi.def, an op), only the
+ * hash is changed. */
 static void add(bytes *b, const char *fmt, ...) {
   char line[512];
   va_list args;

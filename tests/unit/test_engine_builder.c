@@ -1,12 +1,12 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* The builder: what it writes, and that what it builds runs. What it refuses is
- * in test_engine_builder_wrong.c, large programs in test_engine_builder_size.c. */
+/* The builder: its text, and that the built programs run. Mistakes are in
+ * test_engine_builder_wrong.c, large programs in test_engine_builder_size.c. */
 #include "helper_builder.h"
 #include "helper_program.h"
 
 #include <math.h>
 
-/* ---- what it writes ---- */
+/* ---- its text ---- */
 
 Test(builder, the_program_of_the_header) {
   world w = open_world();
@@ -29,7 +29,7 @@ Test(builder, mutual_recursion_and_tail_calls) {
     hia_build_if(w.b, hia_build_eq(w.b, n, hia_build_i32(w.b, 0)));
     hia_build_else(w.b, hia_build_bool(w.b, i == 0));
     value less = hia_build_sub(w.b, n, hia_build_i32(w.b, 1));
-    /* A name does not stand in the way of a tail call. */
+    /* A call with a name can be a tail call. */
     value rest = hia_build_name(w.b, hia_build_call(w.b, other, &less, 1), "rest");
     hia_build_return(w.b, hia_build_end_if(w.b, rest));
   }
@@ -225,7 +225,7 @@ Test(builder, functions_of_the_host) {
                   "  let _ = roll(6);\n"
                   "  v2\n"
                   "}\n");
-  /* Finished when the host has registered them. */
+  /* The program can be finished after the host has registered them. */
   hia_error *error;
   cr_assert_eq(hia_builder_finish(w.b, &w.module, &error), HIA_REJECTED);
   cr_assert_str_eq(hia_error_code(error, 0), "E0601");
@@ -238,7 +238,7 @@ Test(builder, functions_of_the_host) {
   close_world(&w);
 }
 
-/* By types what the other test declares by text, and of tuples. */
+/* The declarations of the other test, by types instead of text, and some with tuples. */
 Test(builder, functions_of_the_host_by_their_types) {
   world w = open_world();
   hia_build_type i32 = HIA_I32, f64 = HIA_F64, pair[2] = {HIA_I32, HIA_F64};
@@ -336,7 +336,7 @@ static void expect_exact(const hia_value *got, exact e) {
                (unsigned long long)bits, (unsigned long long)e.bits);
 }
 
-/* Those that could go wrong. */
+/* Constants that could go wrong. */
 static const exact special[] = {
     {HIA_BOOL, 0},
     {HIA_BOOL, 1},
@@ -376,7 +376,7 @@ static hia_value *three(hia_engine *engine, hia_dtype dtype) {
   }
 }
 
-/* Calls c0(3), c1(3), ...: each gives a tuple of `parts` constants, all of them e[i]. */
+/* Calls c0(3), c1(3), ...: each returns a tuple of `parts` constants, all of them e[i]. */
 static void expect_constants(const world *w, const exact *e, size_t n, size_t parts) {
   for (size_t i = 0; i < n; i++) {
     char name[32];
@@ -395,7 +395,7 @@ static void expect_constants(const world *w, const exact *e, size_t n, size_t pa
   }
 }
 
-/* A constant comes back as it went in, out of a tuple and as an operand. */
+/* A constant is returned exactly, from a tuple and as an operand. */
 Test(builder, constants_are_exact) {
   enum { N = 500 };
   world w = open_world();
@@ -416,7 +416,7 @@ Test(builder, constants_are_exact) {
         hia_build_declare_types(w.b, name, &type, 1, hia_build_tuple_type(w.b, types, 2));
     hia_build_begin(w.b, fn);
     value c = build_exact(w.b, e[i]), p = hia_build_param(w.b, fn, 0);
-    /* The second part: the constant beside an operand that says its type. */
+    /* The second part: the constant with another operand, which decides its type. */
     value parts[2] = {c, hia_build_select(w.b, hia_build_bool(w.b, true), c, p)};
     hia_build_return(w.b, hia_build_tuple(w.b, parts, 2));
   }
@@ -427,7 +427,7 @@ Test(builder, constants_are_exact) {
 
 enum { PLACES = 9 };
 
-/* A function that gives a constant from every place where one can stand. */
+/* A function with a constant in every place where there can be one. */
 static void build_places(hia_builder *b, size_t i, exact e) {
   hia_build_type type = e.dtype, types[PLACES];
   char name[32];
@@ -493,7 +493,7 @@ Test(builder, failures_show_the_line_that_was_built) {
   hia_build_return(w.b, hia_build_tuple(w.b, parts, 2));
   hia_build_begin(w.b, g);
   n = hia_build_param(w.b, g, 0);
-  hia_build_fail(w.b, n, HIA_I32); /* its value is not used: it happens all the same */
+  hia_build_fail(w.b, n, HIA_I32); /* its value is not used, but it fails all the same */
   hia_build_return(w.b, n);
   expect_text(&w, "fn f(n: i32) -> (i32, f64) = {\n"
                   "  let v1: i32 = if n < 0 then fail(-5i64) else 100 / n;\n"

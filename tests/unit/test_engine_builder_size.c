@@ -57,7 +57,7 @@ Test(builder, nests_no_deeper) {
   close_world(&w);
 }
 
-/* Types nest besides, and as deep as there are any. */
+/* Types nest too, as deep as types can be. */
 Test(builder, nests_as_deep_with_types_that_do) {
   world w = open_world();
   hia_build_type deep = HIA_I32;
@@ -72,7 +72,7 @@ Test(builder, nests_as_deep_with_types_that_do) {
   for (int i = 0; i < HIA_BUILD_MAX_NESTING; i++) {
     hia_build_else(w.b, x);
     x = hia_build_end_if(w.b, p);
-    hia_build_bnot(w.b, yes); /* something more in the block, so that x has a type there */
+    hia_build_bnot(w.b, yes); /* another item in the block, so that x has a type there */
   }
   hia_build_return(w.b, x);
   finish(&w);
@@ -116,7 +116,7 @@ Test(builder, functions_within_functions_nest_on_their_own) {
   close_world(&w);
 }
 
-/* Linear in the number of values: this would take hours if it were not. */
+/* Building is linear in the number of values: if it were quadratic, this would take hours. */
 Test(builder, a_hundred_thousand_values) {
   enum { N = 100000 };
   world w = open_world();
@@ -180,7 +180,7 @@ Test(builder, types_have_a_thousand_scalars_at_most) {
   cr_assert(strstr(hia_error_message(hia_builder_error(w.b), 0), "more than 1000 scalars"));
   close_world(&w);
 
-  /* More parts than there can be are not looked at. */
+  /* Parts beyond the limit are not read. */
   w = open_world();
   hia_build_type one_type = HIA_I32;
   cr_assert_eq(hia_build_tuple_type(w.b, &one_type, SIZE_MAX), HIA_BUILD_NO_TYPE);
@@ -200,7 +200,7 @@ Test(builder, types_have_a_thousand_scalars_at_most) {
   close_world(&w);
 }
 
-/* ---- anything at all ---- */
+/* ---- random programs ---- */
 
 static uint32_t draw(void *state, uint32_t n) { return (uint32_t)(next_random(state) % n); }
 

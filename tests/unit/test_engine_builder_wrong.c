@@ -1,11 +1,11 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* The builder: what it refuses. */
+/* The builder: mistakes. */
 #include "helper_builder.h"
 
 /* ---- mistakes ---- */
 
-/* What a mistake is made with: f has begun, x is its parameter; g is declared; `other` is another
- * builder's. */
+/* The arguments of mistakes: f has begun, x is its parameter; g is declared; `other` belongs to
+ * another builder. */
 typedef struct made {
   hia_builder *b, *other;
   hia_build_fn f, g, h;
@@ -206,7 +206,7 @@ Test(builder, mistakes_are_told) {
 #undef TRY
 }
 
-/* ---- what each op takes ---- */
+/* ---- the operands of each op ---- */
 
 enum { NUMBERS, INTEGERS, BITS, FLOATS, SHIFT, CLASSIFY, COMPARE, SELECT };
 static const struct {
@@ -220,7 +220,7 @@ static const struct {
 };
 enum { TUPLE = HIA_F64 + 1, N_TYPES };
 
-/* The type of the result; TUPLE: the operands are not what the row says. */
+/* The type of the result; TUPLE: the row does not allow the operands. */
 static int result_of(int on, const int *types, uint32_t n) {
   static const bool takes[][N_TYPES] = {
       [NUMBERS] = {false, true, true, true, true}, [INTEGERS] = {false, true, true, false, false},
@@ -235,8 +235,8 @@ static int result_of(int on, const int *types, uint32_t n) {
   return on == COMPARE || on == CLASSIFY ? HIA_BOOL : types[first];
 }
 
-/* Every op with operands of all types, a tuple among them: what its row allows becomes a program,
- * everything else is a mistake that names the op. */
+/* Every op with operands of all types, a tuple among them: operands that its row allows make a
+ * program, all others a mistake that names the op. */
 Test(builder, ops_take_what_their_rows_say) {
   world w = open_world();
   hia_builder_free(w.b);
@@ -319,7 +319,7 @@ Test(builder, names_of_any_kind) {
 
 /* ---- ids ---- */
 
-/* Memory that begins anew at the same place. */
+/* An allocator that always starts at the same address. */
 typedef struct again {
   hia_allocator allocator;
   size_t used;
@@ -341,7 +341,7 @@ static void again_free(void *user, void *block, size_t size) {
   (void)user, (void)block, (void)size;
 }
 
-/* Values of a builder that is gone are another builder's, even where both lie at one place. */
+/* Values of a freed builder do not belong to a new one, even at the same address. */
 Test(builder, values_of_one_that_is_gone) {
   static again a;
   a.allocator =
@@ -434,7 +434,7 @@ Test(builder, what_is_not_complete_does_not_finish) {
   cr_assert_eq(hia_builder_print(w.b, refuse, NULL, &error), HIA_IO);
   hia_error_free(error);
 
-  /* Built further, and finished again: now with a function that can only call itself. */
+  /* Building continues and finishes again, now with a function that can only call itself. */
   hia_build_fn g = hia_build_declare(w.b, "g() -> i32");
   hia_build_begin(w.b, g);
   hia_build_return(w.b, hia_build_call(w.b, g, NULL, 0));

@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Ending runs through the public API: requests, deadlines, and what they leave behind.
+/* Ending runs through the public API: cancels, deadlines, and that nothing remains of them.
  * tests/stress/cancel.c does the same at random moments. */
 #include "tests/unit/helper_memory.h"
 #include <hiaton/hiaton.h>
@@ -62,7 +62,7 @@ static hia_status run(const fixture *f, const char *name, int32_t n, const hia_r
   hia_function *function;
   hia_value *result, *arg = hia_value_i32(f->engine, n);
   cr_assert_eq(hia_module_function(f->module, name, &function, NULL), HIA_OK);
-  /* Compiling is part of a run, and what ends it may come meanwhile: test_engine_units.c. */
+  /* Compiling is part of a run, which may be ended meanwhile: test_engine_units.c. */
   cr_assert_eq(hia_function_prepare(function, NULL), HIA_OK);
   hia_status status = hia_run(function, &arg, 1, options, &result, error);
   if (x) *x = 0;
@@ -108,8 +108,8 @@ Test(engine_cancel, a_run_under_way_ends) {
     }
 }
 
-/* Runs it until its end has a chain of two or more. On a machine that is busy the time may be over
- * before the run has got anywhere. */
+/* Runs it until its error has a chain of two or more. On a busy machine the time may be over before
+ * the run has begun its work. */
 static void expect_chain(const fixture *f, const char *name, uint32_t line, const char *callee,
                          uint32_t callee_line) {
   hia_run_options options = HIA_RUN_OPTIONS_INIT;
@@ -134,10 +134,10 @@ static void expect_chain(const fixture *f, const char *name, uint32_t line, cons
   hia_error_free(error);
 }
 
-/* The chain says where the run was: its outer end is always there. In native code that is so also
- * where functions have been put into each other and nothing is called any more; a comparison in
- * such a loop used to tell the outermost function, so this went wrong wherever all of nine attempts
- * ended there. */
+/* The chain shows the position of the run, and always has its outer end. In native code that is
+ * true also for functions that were inlined into each other, without any call left. A safepoint in
+ * such a loop once named the outermost function, and the test failed if all of nine attempts ended
+ * there. */
 Test(engine_cancel, the_chain_of_an_ended_run) {
   for (size_t i = 0; i < END; i++) {
     fixture f;
@@ -148,8 +148,7 @@ Test(engine_cancel, the_chain_of_an_ended_run) {
   }
 }
 
-/* What is ended in the function that was called, where nothing has a place, was in that function.
- */
+/* A run that ends in the called function at a node without a position was in that function. */
 Test(engine_cancel, a_place_is_always_told) {
   for (size_t i = 0; i < END; i++) {
     fixture f;
@@ -182,7 +181,7 @@ Test(engine_cancel, a_request_before_the_run_counts_until_it_is_reset) {
       cr_assert_eq(run(&f, "busy", 4, &options, NULL, &error), HIA_CANCELLED);
       hia_error_free(error);
     }
-    works(&f); /* a run without it is not meant */
+    works(&f); /* a run without it is not affected */
     hia_cancel_reset(f.cancel);
     cr_assert(!hia_cancel_is_requested(f.cancel));
     int32_t x;
@@ -232,7 +231,7 @@ Test(engine_cancel, one_request_ends_runs_of_several_engines) {
   }
 }
 
-/* Each run has its own, in whatever order they come. */
+/* Each run has its own deadline, in any order. */
 Test(engine_cancel, deadlines_of_several_runs) {
   for (size_t i = 0; i < END; i++) {
     fixture f;
@@ -242,7 +241,7 @@ Test(engine_cancel, deadlines_of_several_runs) {
     for (size_t k = 0; k < 4; k++) {
       hosts[k] = (host){.f = &f, .options = HIA_RUN_OPTIONS_INIT};
       hosts[k].options.timeout_ns = 10000000 * (uint64_t)(k ^ 1) + 1;
-      if (k == 3) hosts[k].options.cancel = f.cancel; /* both: whichever comes first */
+      if (k == 3) hosts[k].options.cancel = f.cancel; /* both: the one that comes first */
       pthread_create(&threads[k], NULL, run_busy, &hosts[k]);
     }
     for (size_t k = 0; k < 4; k++) {

@@ -1,6 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Functions as functions of C: typed entries, plain functions, and the contexts they are called
- * with. */
+/* Functions as C functions: typed entries, plain functions, and the contexts for their calls. */
 #include "tests/unit/helper_memory.h"
 #include "tests/unit/helper_program.h"
 #include "tests/unit/helper_typed.h"
@@ -117,7 +116,7 @@ Test(entry, every_dtype) {
   end(&f);
 }
 
-/* What C leaves above a bool in its register means nothing. */
+/* The bits above a bool in its register are ignored. */
 Test(entry, bools_are_bytes) {
   fixture f;
   if (!begin(&f, NULL)) return;
@@ -213,7 +212,7 @@ Test(entry, a_failure_and_its_chain) {
   end(&f);
 }
 
-/* The same text as a call through values has. */
+/* The same text as for a call with values. */
 Test(entry, a_long_chain) {
   fixture f;
   if (!begin(&f, NULL)) return;
@@ -345,7 +344,7 @@ Test(entry, timeout) {
     cr_assert_eq(fib(context, 10, &x), HIA_OK);
     hia_context_set_timeout(context, 0);
     cr_assert_eq(fib(context, 10, &x), HIA_OK);
-    /* Cancelled and past a deadline: whichever comes first. */
+    /* Cancelled and past a deadline: the status of the one that comes first. */
     hia_context_set_timeout(context, 1000000000);
     canceller c = {context, 100};
     pthread_t thread;
@@ -443,7 +442,7 @@ Test(entry, a_context_in_use) {
   end(&f);
 }
 
-/* Several workers: those of the engine, and a context's own. */
+/* Several workers: those of the engine, and those of a context. */
 Test(entry, workers) {
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
   options.threads = 3;
@@ -472,7 +471,8 @@ Test(entry, workers) {
   end(&f);
 }
 
-/* What docs/embedding.md allows a forked child, whatever other threads the parent had. */
+/* The calls that docs/embedding.md allows in a forked child, whatever other threads the parent had.
+ */
 Test(entry, in_a_forked_child) {
   fixture f;
   if (!begin(&f, NULL)) return;
@@ -619,7 +619,7 @@ Test(entry, bad_requests) {
   cr_assert_eq(((fn_i32)entry(&f, "fib"))(NULL, 1, &x), HIA_ARGUMENT);
   cr_assert_eq(((fn_i32)entry(&f, "fib"))(f.context, 1, NULL), HIA_OK);
 
-  /* The JIT's modules hold no image. */
+  /* Modules of the JIT have no image. */
   options = (hia_context_options)HIA_CONTEXT_OPTIONS_INIT;
   options.interpret = true;
   cr_assert_eq(hia_context_new(&options, &context), HIA_OK);
@@ -630,7 +630,7 @@ Test(entry, bad_requests) {
   end(&f);
 }
 
-/* Address space for a stack is not always there. */
+/* There may be no address space for a stack. */
 Test(entry, no_room_for_the_stack) {
   fixture f;
   if (!begin(&f, NULL)) return;
@@ -656,7 +656,7 @@ static size_t address_space(void) {
   return (size_t)pages * (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* A module whose frames need a larger stack than there is room for takes nothing from others. */
+/* A module whose frames are too large for the stack does not affect others. */
 Test(entry, no_room_for_a_larger_stack) {
   fixture f;
   if (!begin(&f, NULL)) return;
@@ -729,7 +729,7 @@ Test(entry, without_memory) {
   end(&f);
 }
 
-/* All of an engine's life up to a plain function and a typed entry that was called. */
+/* All calls from a new engine to a call of a plain function and of a typed entry. */
 static hia_status live(const hia_allocator *allocator) {
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
   options.allocator = allocator;

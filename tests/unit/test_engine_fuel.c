@@ -60,8 +60,8 @@ static void run(const program *p, int32_t n, uint64_t fuel, outcome *o) {
   run_with(p, n, &options, o);
 }
 
-/* The same by the typed entry of a function i32 -> i32, whose context has the fuel; what a run
- * does not know of what is left is 0 there. */
+/* The same with the typed entry of a function i32 -> i32, whose context has the fuel; where a run
+ * does not know the remaining fuel, it is 0 there. */
 static void run_typed(const program *p, int32_t n, uint64_t fuel, outcome *o) {
   static const hia_dtype i32[] = {HIA_I32};
   hia_native_fn entry;
@@ -98,9 +98,9 @@ static uint64_t count(const char *name, int32_t n) {
   return o.stats.calls + o.stats.rounds;
 }
 
-/* From none to more than enough: the same result, or failure with its place and chain, and the same
- * left over, in all engines. What is counted is what is needed. Where programs take longer, one of
- * several amounts until it is nearly enough. */
+/* From no fuel to more than enough: the same result, or failure with its position and chain, and
+ * the same remaining fuel, in all engines. The counted calls and rounds are the fuel that is
+ * needed. In slow builds only some of the smaller amounts are tried. */
 static void every_amount(const char *name, int32_t n) {
   program p[3];
   static outcome first, o;
@@ -179,7 +179,7 @@ Test(fuel, ends_what_does_not_end) {
   }
 }
 
-/* Other ends come when they would come without fuel; what is left then is not known. */
+/* Other failures happen as without fuel; the remaining fuel is then not known. */
 Test(fuel, other_ends) {
   for (size_t k = 0; k < n_kinds(); k++) {
     static outcome o;
@@ -252,7 +252,7 @@ Test(fuel, bad_requests) {
   close_program(&p);
 }
 
-/* Options of a version that did not know of fuel. */
+/* Options of a version without fuel. */
 Test(fuel, older_options) {
   program p = open(HIA_ENGINE_INTERP, "fib");
   static outcome o;
@@ -306,8 +306,8 @@ static program open_graph(const char *graph, hia_engine_kind kind) {
   return p;
 }
 
-/* A function graph can be run with fuel, as often as one likes; what passes have changed cannot,
- * and still runs without. */
+/* A function graph can be run with fuel, any number of times; a graph that passes have changed
+ * cannot, and still runs without fuel. */
 Test(fuel, graphs_that_were_read) {
   static char graph[1 << 16];
   static outcome o;
@@ -340,7 +340,7 @@ Test(fuel, graphs_that_were_read) {
   }
 }
 
-/* What is made for runs with fuel is a program like others: fuel is one more argument. */
+/* The graph for runs with fuel is an ordinary program: fuel is one more argument. */
 Test(fuel, what_is_dumped_runs) {
   static char graph[1 << 16];
   for (int i = 0; i < 3; i++) {
@@ -558,9 +558,9 @@ static void open_hosted(hosted *h, hia_engine_kind kind, const char *passes, con
   cr_assert_eq(hia_module_function(h->p.module, name, &h->p.function, NULL), HIA_OK);
 }
 
-/* What runs within a run use up is the outer one's. main(15) makes 4 calls, one more in its arm,
- * and fib(5) 14; each run of inner(15) makes 1 and 1972 below it; inner(25) makes one, and has
- * another such run made. */
+/* Nested runs use up the fuel of the outer run. main(15) makes 4 calls, one more in its arm,
+ * and fib(5) 14; each run of inner(15) makes 1 and 1972 below it; inner(25) makes one, and
+ * starts another such run. */
 Test(fuel, runs_within_runs) {
   const uint64_t each = 1973, needed = 3 + 1 + 14 + each + (1 + each) + each;
   static const char *const passes[] = {NULL, "all"};
@@ -634,7 +634,7 @@ Test(fuel, typed_entries_share_what_a_context_has) {
   cr_assert_eq(hia_engine_context_new(p.engine, &other, NULL), HIA_OK);
   cr_assert_not(hia_context_fuel_left(context, &fuel));
   cr_assert_eq(fuel, 0);
-  /* Without fuel there is no such limit, whatever the code. */
+  /* Without fuel there is no such limit in any code. */
   cr_assert_eq(fib(context, 20, &x), HIA_OK);
   cr_assert_eq(x, 10946);
   cr_assert_eq(without(context, 20, &x), HIA_OK);
@@ -667,7 +667,7 @@ Test(fuel, typed_entries_share_what_a_context_has) {
   cr_assert_not(hia_context_fuel_left(context, NULL));
   cr_assert_eq(without(context, 20, &x), HIA_OK);
   cr_assert_eq(fib(context, 20, &x), HIA_OK);
-  /* Limits hold beside it. */
+  /* Other limits apply in addition. */
   hia_context_set_fuel(context, UINT64_MAX);
   hia_context_set_timeout(context, 20000000);
   typed_fn pairs = entry_of(&p, "pairs", true);
@@ -685,10 +685,10 @@ Test(fuel, typed_entries_share_what_a_context_has) {
   close_program(&p);
 }
 
-/* In a function of the host: calls a typed entry by a context of its own. */
+/* In a host function: calls a typed entry with a context of its own. */
 typedef struct inner_call {
   typed_fn entry;
-  hia_context *context, *outer; /* outer: that of the call which this one is inside of; or NULL */
+  hia_context *context, *outer; /* outer: the context of the call around this one; or NULL */
   hia_status busy;
 } inner_call;
 
@@ -701,7 +701,7 @@ static hia_status call_inner(void *user, int32_t n, int32_t *result) {
   return c->entry(c->context, n, result);
 }
 
-/* A typed entry with fuel inside a run with fuel uses up what that has left. */
+/* A typed entry with fuel inside a run with fuel uses up the fuel of that run. */
 Test(fuel, typed_entries_within_runs) {
   static const char nested[] = "extern impure fn inner(n: i32) -> i32\n"
                                "fn main(n: i32) -> i32 = inner(n) + inner(n)\n"
@@ -728,7 +728,7 @@ Test(fuel, typed_entries_within_runs) {
   for (int by_entry = 0; by_entry < 2; by_entry++) {
     for (uint64_t fuel = 0; fuel < 25; fuel++) {
       static outcome o;
-      bool is_enough = fuel >= 22; /* two calls of the host, and ten below each */
+      bool is_enough = fuel >= 22; /* two calls of the host function, and ten below each */
       hia_context_set_fuel(c.context, 1000);
       if (by_entry) {
         hia_context_set_fuel(context, fuel);
@@ -750,7 +750,8 @@ Test(fuel, typed_entries_within_runs) {
   close_program(&p);
 }
 
-/* A nested run may have less of its own; without fuel there is nothing to inherit. */
+/* A nested run may have a lower limit of its own; in a run without fuel there is none to inherit.
+ */
 Test(fuel, nested_runs_with_less) {
   static outcome o;
   hosted h;
@@ -787,7 +788,7 @@ Test(fuel, calls_of_the_host) {
     run(&h.p, 5, 2, &o);
     cr_assert_eq(o.status, HIA_FUEL);
     cr_assert_eq(h.calls, 3);
-    /* What is dumped loads again. */
+    /* The dump can be loaded. */
     dump(&h.p, HIA_STAGE_STATIC, NULL, true, graph);
     hia_module *module;
     hia_error *error;

@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Host functions through the public API: the order of effects, types, errors of registering, runs
- * within runs. tests/stress/hosts.c does the first on many threads. */
+/* Host functions through the public API: the order of effects, types, errors of registering, nested
+ * runs. tests/stress/hosts.c tests the order of effects on many threads. */
 #include "tests/unit/helper_hosts.h"
 #include "tests/unit/helper_memory.h"
 
@@ -8,7 +8,7 @@
 #include <math.h>
 #include <time.h>
 
-/* ---- what is called, and in which order ---- */
+/* ---- the order of calls ---- */
 
 static void check_way(size_t way) {
   for (size_t i = 0; i < N_HOSTS_CASES; i++) {
@@ -64,7 +64,7 @@ static const char *text_of(const hia_value *value) {
   return text;
 }
 
-/* What main() results in, or its status. */
+/* The result of main(), or its status. */
 static const char *result_of(world *w) {
   hia_function *f;
   hia_value *result = NULL;
@@ -370,7 +370,7 @@ Test(engine_host, functions_of_the_process) {
   expect_rejected(&w, false, "extern fn no_such_function_here(x: i64) -> i64\nfn main() = 1",
                   "error[E0601]");
   expect_rejected(&w, false, "extern fn environ(x: i64) -> i64\nfn main() = 1", "error[E0601]");
-  /* what is registered comes first */
+  /* registered functions come first */
   add(&w, HOST("extern fn labs(x: i32) -> i32", i32_of));
   load(&w, "extern fn labs(x: i32) -> i32\nfn main() = labs(5)");
   cr_expect_str_eq(result_of(&w), "-5");
@@ -446,8 +446,8 @@ Test(engine_host, what_is_no_status) {
 
 static bool same(bool x) { return x; }
 
-/* A comparison put on the way back to a loop's start said that it stood in the function before:
- * debug builds, which have LLVM check the code, refused it. */
+/* A safepoint at the end of a loop's round had a position in another function: debug builds, in
+ * which LLVM verifies the code, refused it. */
 Test(engine_host, loops_in_several_functions) {
   world w = {0};
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
@@ -541,14 +541,14 @@ Test(engine_host, pure_ones_run_on_every_thread) {
   }
 }
 
-/* ---- runs within runs ---- */
+/* ---- nested runs ---- */
 
 typedef struct inner {
   world *w;
   const char *function;
   hia_run_options options;
   hia_status status;   /* of the last run */
-  hia_cancel *request; /* once it is inside */
+  hia_cancel *request; /* when it is inside */
   int deepest, level;
 } inner;
 
@@ -650,7 +650,7 @@ Test(engine_host, a_deadline_is_inherited) {
     hia_run_options options = HIA_RUN_OPTIONS_INIT;
     options.timeout_ns = 100000000;
     cr_expect_eq(call_main(&w, &options), HIA_DEADLINE, "way %zu", way);
-    if (i.deepest) cr_expect_eq(i.status, HIA_DEADLINE); /* on a slow machine it never got there */
+    if (i.deepest) cr_expect_eq(i.status, HIA_DEADLINE); /* a slow machine may not get there */
     /* its own, while the outer run has none */
     i.options.timeout_ns = 10000000;
     cr_expect_eq(call_main(&w, NULL), HIA_DEADLINE, "way %zu", way);
@@ -682,7 +682,7 @@ Test(engine_host, cancelling_is_inherited) {
     cr_expect_eq(call_main(&w, &options), HIA_CANCELLED, "way %zu", way);
     if (i.deepest) cr_expect_eq(i.status, HIA_CANCELLED);
     pthread_join(thread, NULL);
-    /* requested when the nested run has not begun yet */
+    /* requested before the nested run has begun */
     hia_cancel_reset(options.cancel);
     i.request = options.cancel;
     cr_expect_eq(call_main(&w, &options), HIA_CANCELLED, "way %zu", way);
@@ -772,7 +772,7 @@ Test(engine_host, entries_within_entries) {
   cr_expect_eq(x, 100006);
   cr_expect_eq(nest.same, HIA_BUSY);
   cr_expect_eq(nest.another, HIA_OK);
-  /* the third level has no context left */
+  /* there is no context for the third level */
   cr_expect_eq(nest.entry(nest.context, 2, &x), HIA_BUSY);
   cr_expect(strstr(hia_error_text(hia_context_error(nest.context)),
                    "the host's function 'enter' failed: "),

@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* What a module says of itself as data: functions, externs, types, the signatures of entries. */
+/* Introspection of a module: functions, externs, types, the signatures of entries. */
 #include "tests/unit/helper_text.h"
 #include <hiaton/hiaton.h>
 
@@ -135,7 +135,7 @@ Test(inspect, types_as_data) {
   cr_assert_eq(hia_type_info_scalars(inner, &scalars), 2);
   cr_expect(scalars[0] == HIA_BOOL && scalars[1] == HIA_F32);
 
-  /* A buffer that is too small gets what fits, and the length of the whole. */
+  /* A buffer that is too small receives the part that fits; the length is that of the whole. */
   char few[6];
   cr_expect_eq(hia_type_info_format(s, few, sizeof few), strlen("(i32, (bool, f32))"));
   cr_expect_str_eq(few, "(i32,");
@@ -151,7 +151,7 @@ Test(inspect, types_as_data) {
   cr_expect_not(hia_type_info_is_same(inner, hia_function_result_type(at(&other, 0))));
   close_world(&other);
 
-  /* Of a generic function what is declared is known, of an instance all. */
+  /* A generic function has its declared types, an instance has all types. */
   cr_expect_null(hia_function_param_type(mixed, 0));
   cr_expect_str_eq(hia_function_param_name(mixed, 0), "n");
   cr_expect_str_eq(type_text(hia_function_param_type(mixed, 1)), "i32");
@@ -232,7 +232,7 @@ Test(inspect, externs) {
   cr_expect_null(hia_extern_param_type(polar, 2));
   cr_expect_str_eq(type_text(hia_extern_result_type(polar)), "(f64, f64)");
 
-  /* What a declaration says can be registered as it stands. */
+  /* A declaration can be registered as it is. */
   hia_host_function again = HIA_HOST_FUNCTION_INIT;
   again.declaration = hia_extern_declaration(note);
   again.function = abort;

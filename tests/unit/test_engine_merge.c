@@ -42,7 +42,7 @@ Test(merge, equal_calls_are_made_once) {
       cr_assert_eq(run(&p, 60, &stats), (int64_t)1 << 60);
       close_program(&p);
       p = open(options, "fib");
-      /* In a fork of each call equal ones would not meet: that would take an hour. */
+      /* If every call were forked, equal calls would not be merged, and this would take an hour. */
       cr_assert_eq(run(&p, 130, &stats), -2533095440007118711L); /* modulo 2^64 */
       close_program(&p);
     }
@@ -50,8 +50,9 @@ Test(merge, equal_calls_are_made_once) {
 }
 
 /* No processor makes 2^25 calls, or rounds of a loop, in less than a quarter of a nanosecond each:
- * a bound from below, which a busy machine does not disturb. Unrolled, one call in a hundred or so
- * is left, and what is one expression in the copies is computed once. Merged calls would be 24. */
+ * a lower bound, which holds on a busy machine too. After unrolling about one call in a hundred
+ * remains, and equal expressions of the copies are computed once. With merging there are 24 calls.
+ */
 Test(merge, equal_calls_are_made_as_often_as_written) {
   if (!has_native()) cr_skip_test("no native code");
   for (int level = 0; level <= 3; level++) {
@@ -72,7 +73,7 @@ Test(merge, equal_calls_are_made_as_often_as_written) {
   }
 }
 
-/* What is counted is what the language counts, merged or not. */
+/* The counts are those of the language, with and without merging. */
 Test(merge, counted_calls_are_all_there) {
   if (!has_native()) cr_skip_test("no native code");
   for (int merges = 0; merges < 2; merges++) {

@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Runs inside runs where typed entries take part: they end together, and share limits. Between runs
- * of hia_run alone: test_engine_host.c. */
+/* Nested runs with typed entries: they end together, and share limits. test_engine_host.c tests
+ * runs of hia_run alone. */
 #include "tests/unit/helper_program.h"
 
 #include <pthread.h>
@@ -129,7 +129,7 @@ static void end(world *w) {
   hia_engine_free(w->engine);
 }
 
-/* Once so many host functions have begun a run (or one, if others do not come), and some time
+/* Waits until this many host functions have begun a run (or one, if no others come), and some time
  * more. */
 typedef struct ending {
   world *w;
@@ -150,7 +150,7 @@ static void *end_soon(void *user) {
   return NULL;
 }
 
-/* A context that took part in a run that was ended is as good as before. */
+/* A context that took part in a cancelled run works afterwards. */
 static void expect_usable(world *w) {
   fn_i32 fib = entry_of(w, "fib");
   int32_t x = 0;
@@ -202,7 +202,7 @@ Test(nested, a_cancel_that_is_reset_at_once, .timeout = 60) {
   }
 }
 
-/* On whatever thread: all three of them wait in endless runs. */
+/* On any thread: all three of them wait in endless runs. */
 Test(nested, a_context_s_cancel_ends_what_is_inside_on_all_threads, .timeout = 60) {
   for (int way = 0; way < N_WAYS; way++) {
     world w;
@@ -233,7 +233,7 @@ Test(nested, a_context_s_timeout_ends_what_is_inside, .timeout = 60) {
     cr_expect_eq(w.outer_entry(w.outer, 3, &x), HIA_DEADLINE);
     if (atomic_load(&w.n_inside)) cr_expect_eq(w.last, HIA_DEADLINE);
     hia_context_set_timeout(w.outer, 0);
-    /* Its own, which leaves the outer one to the host function. */
+    /* Its own deadline, after which the host function decides about the outer run. */
     if (way == BY_ENTRY)
       hia_context_set_timeout(w.inner, 5000000);
     else
@@ -275,7 +275,7 @@ Test(nested, what_ends_a_run_ends_entries_inside, .timeout = 60) {
     expect_usable(&w);
   }
   hia_cancel_free(options.cancel);
-  /* What the inner context is cancelled for is not the outer one's. */
+  /* A cancel of the inner context does not end the outer call. */
   hia_context_cancel(w.inner);
   cr_expect_eq(run(&w, "outer", 3, NULL, NULL), HIA_CANCELLED);
   cr_expect_eq(run(&w, "fib", 3, NULL, NULL), HIA_OK);

@@ -59,7 +59,7 @@ static part part_of(const object *o, const char *name) {
   return (part){o->bytes + o->sections[i].sh_offset, o->sections[i].sh_size};
 }
 
-/* What a relocation refers to, in words. */
+/* The target of a relocation, as text. */
 static void describe(const object *o, const Elf64_Rela *r, char *out, size_t size) {
   const Elf64_Sym *s = &o->symbols[ELF64_R_SYM(r->r_info)];
   bool is_section = ELF64_ST_TYPE(s->st_info) == STT_SECTION;
@@ -97,7 +97,7 @@ static bool same_code(const object *jit, const object *built, char *why, size_t 
     snprintf(why, size, "relocations: %s; %s", x, y);
     return false;
   }
-  /* The constants that code refers to; of plain functions there may be some behind them. */
+  /* The constants that code refers to; behind them there may be constants of plain functions. */
   for (uint32_t i = 1; i < jit->header.e_shnum; i++) {
     const char *name = section_name(jit, i);
     if (strncmp(name, ".rodata", 7) != 0 || strcmp(name, HIA_HOST_RODATA) == 0) continue;
@@ -139,7 +139,7 @@ static void compare(comparing *c, hia_module *module, hia_function *f, const cha
   test_text_free(&bytes);
 }
 
-/* The functions with known types that are defined first in a program, and its main. */
+/* The first functions with known types of a program, and its main. */
 static void compare_file(comparing *c, const char *path) {
   enum { FIRST = 4 };
   hia_module *module;
@@ -185,7 +185,7 @@ static hia_engine *engine_with(unsigned threads, int level) {
   return engine;
 }
 
-/* A sanitizer's part is in the JIT's code, not in objects; and an object is always one codegen
+/* Sanitizers instrument the JIT's code, but not objects; and an object is always one codegen
  * unit. */
 static bool can_compare(void) {
 #if defined(HIA_ASAN) || defined(HIA_TSAN) || defined(HIA_STRESS)
@@ -208,8 +208,9 @@ Test(engine_object, the_code_is_that_of_built_objects, .timeout = 300) { compare
 Test(engine_object, without_optimisation_too, .timeout = 300) { compare_all(1, 0); }
 Test(engine_object, and_for_several_threads, .timeout = 300) { compare_all(4, 3); }
 
-/* A function that has a plain one, of n operations: however large, the other is there with it, and
- * what calls it twice is not what calls it once. */
+/* A function of n operations with a plain function: the plain one is always there, whatever the
+ * size, and a function that calls it twice is compiled in another way than one that calls it once.
+ */
 static void compare_plain(comparing *c, unsigned n, bool is_shared) {
   test_text text = {0};
   char line[200];
@@ -250,9 +251,9 @@ Test(engine_object, beside_plain_functions, .timeout = 300) {
   }
 }
 
-/* ---- nothing of this process ---- */
+/* ---- no addresses of this process ---- */
 
-/* What is mapped: [first, last) of each. */
+/* The mapped ranges: [first, last) of each. */
 typedef struct range {
   uint64_t first, last;
 } range;
@@ -305,7 +306,7 @@ Test(engine_object, holds_no_address_of_the_process) {
   hia_engine_free(engine);
 }
 
-/* What it lacks are functions of abi.def, and of libc what LLVM itself calls. */
+/* Its undefined symbols are functions of abi.def, and those of libc that LLVM itself calls. */
 Test(engine_object, refers_to_the_runtime_by_name) {
   if (!can_compare()) return;
   static const char *const known[] = {

@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* What docs/embedding.md promises a host about its threads: signals, the floating-point unit,
- * stacks that others look at. */
+/* The promises of docs/embedding.md about threads: signals, the floating-point unit, stacks that
+ * other code reads. */
 #include "tests/unit/helper_program.h"
 
 #include <dirent.h>
@@ -168,13 +168,14 @@ Test(rules, controls_of_the_floating_point_unit) {
 /* ---- signals ---- */
 
 static bool same_handling(const struct sigaction *a, const struct sigaction *b) {
-  bool same_mask = true; /* of a set only the bits of signals that there are mean anything */
+  bool same_mask = true; /* of a set only the bits of existing signals have a meaning */
   for (int s = 1; s < 65; s++)
     same_mask &= sigismember(&a->sa_mask, s) == sigismember(&b->sa_mask, s);
   return a->sa_handler == b->sa_handler && a->sa_flags == b->sa_flags && same_mask;
 }
 
-/* Handlers, the mask, and the alternate stack are as they were, in the whole life of an engine. */
+/* Handlers, the mask, and the alternate stack do not change from an engine's beginning to its end.
+ */
 Test(rules, signals_are_the_host_s) {
   struct sigaction before[65] = {0}, after;
   sigset_t mask, mask_after;
@@ -257,7 +258,7 @@ Test(rules, hiaton_s_threads_take_no_signals) {
   end(&w);
 }
 
-/* Handlers that run on whatever stack they find, of which they use nearly 64 KiB. */
+/* Handlers that run on the current stack, of which they use nearly 64 KiB. */
 static void handle_greedily(int signal) {
   volatile char room[60 << 10];
   for (size_t i = 0; i < sizeof room; i += 256) room[i] = (char)signal;
@@ -320,7 +321,7 @@ static void look_back(void) {
   n_frames = backtrace(frames, 256);
 }
 
-/* A host's profiler, or what prints where it crashed, comes to an end. */
+/* Profilers and crash handlers that read the stack of a host reach its end. */
 Test(rules, a_walk_outward_from_a_host_function) {
   in_ask = look_back;
   EACH_KIND(kind) {

@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Timelines: what is written is well-formed and true, whatever the events were.
- * tests/stress/timelines.c does the same with threads. */
+/* Timelines: the output is well-formed and correct for any events. tests/stress/timelines.c does
+ * the same with threads. */
 #include "runtime/events.h"
 #include "tests/unit/helper_memory.h"
 #include "tests/unit/helper_random.h"
@@ -19,7 +19,7 @@ static void read_back(hia_timeline *timeline, trace_picture *p) {
   test_text_free(&text);
 }
 
-/* ---- events as they may come ---- */
+/* ---- possible events ---- */
 
 /* Several rings of one thread: different workers'. The caller's comes first. */
 typedef struct ringed {
@@ -264,7 +264,7 @@ Test(timeline, names_of_all_bytes) {
   hia_timeline_free(timeline);
 }
 
-/* Phases of several threads at once go side by side. */
+/* Phases of several threads at the same time are on several tracks. */
 Test(timeline, phases_at_once) {
   hia_timeline *timeline = hia_timeline_new(NULL, 0);
   uint64_t t = hiaR_now();
@@ -352,7 +352,7 @@ Test(timeline, writing_may_be_stopped) {
   hia_timeline_free(r.timeline);
 }
 
-/* Runs and a reader do not meet. */
+/* A timeline cannot be written during a run. */
 typedef struct meeting {
   hia_engine *engine;
   hia_module *module;
@@ -385,7 +385,7 @@ Test(timeline, runs_and_readers) {
   hia_module_free(m.module);
   hia_engine_free(m.engine);
   trace_picture p;
-  read_back(m.timeline, &p); /* it outlives what it is about */
+  read_back(m.timeline, &p); /* it outlives the engine and the module */
   cr_assert_str_eq(p.results, "ok ok ");
   cr_assert_str_eq(p.phases, "parse check build passes flatten ");
   hia_timeline_free(m.timeline);
@@ -408,7 +408,8 @@ Test(timeline, every_engine) {
       hia_engine_free(engine);
       continue;
     }
-    /* Made after the module was loaded: parsing is not in it. Opening happened above, too. */
+    /* Made after the module was loaded, so it has no parsing. The compiler was opened before, too.
+     */
     hia_timeline *timeline = hia_timeline_new(NULL, 0);
     hia_run_stats stats = HIA_RUN_STATS_INIT;
     cr_assert_eq(run(engine, module, "fib", 22, timeline, &stats), HIA_OK);
@@ -432,7 +433,7 @@ Test(timeline, every_engine) {
     cr_assert_eq(strlen(p.phases), 2 * len, "%s", p.phases);
     cr_assert(memcmp(p.phases, phases, len) == 0 && strcmp(p.phases + len, phases) == 0);
     uint64_t n_phases = p.n_phases;
-    timeline->made_at++; /* as another one: of what has been compiled nothing is new */
+    timeline->made_at++; /* as another one: nothing new is compiled */
     cr_assert_eq(run(engine, module, "fib", 5, timeline, NULL), HIA_OK);
     read_back(timeline, &p);
     cr_assert_eq(p.n_phases, n_phases);
@@ -444,7 +445,7 @@ Test(timeline, every_engine) {
 
 /* ---- out of memory ---- */
 
-/* Without memory a timeline holds less, or cannot be written; the run does not notice. */
+/* Without memory a timeline has fewer events, or cannot be written; the run is not affected. */
 Test(timeline, out_of_memory) {
   hia_engine *engine = new_engine(HIA_ENGINE_INTERP, 2);
   hia_module *module = load(engine);

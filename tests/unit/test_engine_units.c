@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Units of compilation: functions of one module are compiled side by side, each once, and a unit
- * that fails leaves nothing behind.
+/* Units of compilation: functions of one module are compiled at the same time, each once, and a
+ * unit that fails leaves nothing behind.
  *
  * That something happens during a compilation is shown by an allocator that stops one thread at a
  * request of its own until the test lets it continue, never by time. */
@@ -29,7 +29,7 @@ typedef struct gate {
   hia_allocator allocator;
   pthread_mutex_t lock;
   pthread_cond_t changed;
-  pthread_t thread; /* that is counted; with `others`, all but that */
+  pthread_t thread; /* whose requests are counted; with `others`, those of all other threads */
   bool is_counting, others;
   long requests, stop_at;
   bool has_stopped, may_go;
@@ -46,7 +46,7 @@ static void pass(gate *g) {
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += 60;
     while (!g->may_go)
-      if (pthread_cond_timedwait(&g->changed, &g->lock, &until)) abort(); /* others wait for us */
+      if (pthread_cond_timedwait(&g->changed, &g->lock, &until)) abort(); /* a deadlock */
   }
   pthread_mutex_unlock(&g->lock);
 }
@@ -72,7 +72,7 @@ static void gate_init(gate *g, long stop_at) {
   pthread_cond_init(&g->changed, NULL);
 }
 
-/* The calling thread is the one. */
+/* The calling thread is the one whose requests are counted. */
 static void gate_arm(gate *g) {
   pthread_mutex_lock(&g->lock);
   g->thread = pthread_self();
@@ -176,7 +176,7 @@ static long count_requests(hia_engine_kind kind) {
   return n;
 }
 
-/* While one thread stands still in a compilation. */
+/* While one thread is stopped in a compilation. */
 static void beside(hia_engine_kind kind) {
   long n = count_requests(kind);
   if (!n) cr_skip_test("no native code in this build");
@@ -315,7 +315,7 @@ Test(engine_units, of_a_graph_are_one) {
 
 /* ---- out of memory ---- */
 
-/* A module in which any request fails is as good as new when there is memory again. */
+/* A module in which any request fails works like a new one when there is memory again. */
 static void recover(hia_engine_kind kind) {
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
   options.kind = kind;
@@ -367,7 +367,7 @@ static void recover(hia_engine_kind kind) {
 Test(engine_units, native_out_of_memory) { recover(HIA_ENGINE_JIT); }
 Test(engine_units, interpreted_out_of_memory) { recover(HIA_ENGINE_INTERP); }
 
-/* ---- modules that come and go ---- */
+/* ---- modules that are loaded and freed ---- */
 
 static long resident_pages(void) {
   long size, resident = 0;
@@ -405,7 +405,7 @@ static void come_and_go(hia_engine *engine, int round) {
   hia_module_free(module);
 }
 
-/* Code, tables, and what LLVM keeps of types and names go with the module. */
+/* Code, tables, and LLVM's types and names are freed with the module. */
 Test(engine_units, modules_give_back_their_memory) {
   if (!has_native()) cr_skip_test("no native code in this build");
   enum { ROUNDS = 1200 / HIA_TEST_SHARE, WARM = ROUNDS / 3 };
@@ -427,7 +427,7 @@ Test(engine_units, modules_give_back_their_memory) {
 
 /* ---- runs that end while their function is compiled ---- */
 
-/* Every thread but this one is counted. */
+/* The requests of all threads but this one are counted. */
 static void gate_arm_others(gate *g) {
   g->others = true;
   gate_arm(g);
@@ -465,7 +465,7 @@ static long count_for_a_run(hia_engine_kind kind) {
   return n;
 }
 
-/* The compilation stands still until the run has ended. */
+/* The compilation is stopped until the run has ended. */
 static void past_its_deadline(hia_engine_kind kind) {
   long n = count_for_a_run(kind);
   world w;
@@ -477,7 +477,7 @@ static void past_its_deadline(hia_engine_kind kind) {
   cr_assert_eq(w.n_ready, 0);
   gate_wait(&w.gate);
   cr_assert_eq(run_fib(&w, &options), HIA_DEADLINE, "it waits for the same compilation");
-  call(&w, "pair", 10, "(10, 89)"); /* what is compiled here stands still nowhere */
+  call(&w, "pair", 10, "(10, 89)"); /* this compilation is never stopped */
   cr_assert_eq(w.n_ready, 1);
   gate_open(&w.gate);
   call(&w, "fib", 10, "89");
@@ -512,7 +512,8 @@ Test(engine_units, cancelled_while_compiling) {
   world_close(&w); /* waits for the compilation */
 }
 
-/* A compilation that nothing needs any more, its module least of all, ends when it looks. */
+/* A compilation that is not needed any more ends at its next check, also if its module was freed.
+ */
 Test(engine_units, of_a_freed_module_are_thrown_away) {
   long n = count_for_a_run(HIA_ENGINE_INTERP);
   world w;
@@ -529,7 +530,7 @@ Test(engine_units, of_a_freed_module_are_thrown_away) {
   cr_assert_eq(w.n_ready, 0);
 }
 
-/* A thread that may take its time compiles; one that may not waits for it. */
+/* A run without a deadline compiles; one with a deadline waits for that. */
 Test(engine_units, waiting_has_a_deadline) {
   long n = count_requests(HIA_ENGINE_INTERP);
   world w;
@@ -555,7 +556,7 @@ static bool no_thread(void *user, void (*work)(void *arg), void *arg) {
   return false;
 }
 
-/* With threads of the host's no other is started: the caller compiles, and looks. */
+/* With the host's threads no other thread is started: the caller compiles, and checks. */
 Test(engine_units, no_thread_beside_a_hosts_pool) {
   hia_thread_pool pool = {.start = no_thread};
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;

@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Functions with many results, up to the thousand that the language allows: native code gives what
- * the interpreter does, from calls of all kinds, and is made in reasonable time. */
+/* Functions with many results, up to the thousand that the language allows: native code returns the
+ * same as the interpreter, in all sorts of calls, and is compiled in reasonable time. */
 #include "helper_program.h"
 #include "helper_typed.h"
 #include <stdio.h>
@@ -26,7 +26,7 @@ static void add_type(source *s, unsigned n) {
   add(s, ")");
 }
 
-/* Tuples of n parts: from two calls that other workers can make, and from a chain of them. */
+/* Tuples of n parts: from two calls that can be forked, and from a chain of calls. */
 static char *wide(unsigned n) {
   source s = {calloc(1, SIZE), 0};
   add(&s, "fn first(n: i32) -> ");
@@ -83,7 +83,7 @@ Test(wide, results_come_as_they_are_given) {
   }
 }
 
-/* Typed entries of these are not optimised: they do the same. */
+/* Typed entries of these are not optimised, and return the same. */
 Test(wide, typed_entries) {
   if (!has_native() || !typed_is_portable()) cr_skip_test("no native code");
   static char wanted[SIZE], got[SIZE];
@@ -116,7 +116,7 @@ Test(wide, a_thousand_results) {
   agree(1000, 1, 3, "down");
 }
 
-/* Small functions, which all of LLVM's passes look at: it took a minute and a half. */
+/* Small functions, on which all of LLVM's passes are run: they took a minute and a half. */
 Test(wide, a_thousand_results_of_small_functions, .timeout = 60) {
   if (!has_native()) cr_skip_test("no native code");
   enum { N = 1000 };

@@ -8,7 +8,7 @@
  *     # hint: write i64(n)
  *
  * line, column, code, a part of the message; the whole hint, if there is one. HIA_UPDATE=1 writes
- * what comes out into the files: look at the difference before you commit it. */
+ * the present errors into the files: check the difference before you commit it. */
 #include "helper_text.h"
 #include "sources.h"
 
@@ -27,7 +27,7 @@ static char *read_file(const char *path, size_t *size) {
   return text.data;
 }
 
-/* Where the expectations begin: the first line of the last run of lines that have the mark. */
+/* The start of the expectations: the first of the last consecutive lines that have the mark. */
 static size_t expectations(const char *text, size_t len) {
   size_t at = len;
   while (at > 0) {
@@ -59,7 +59,7 @@ static const char *next_line(const char *at) {
   return at + (*at == '\n');
 }
 
-/* With the fix of an error done, the error is gone, whatever it has hidden. */
+/* Applying the fix of an error removes that error; others may appear. */
 static void check_fix(const char *path, const char *text, size_t len, const hia_diag *d) {
   test_text fixed = {0};
   cr_assert(d->fix_start <= d->fix_end && d->fix_end <= len, "%s", path);
@@ -118,7 +118,7 @@ static void check_file(const char *path, bool *seen) {
   }
   for (uint32_t i = 0; i < c.diags.list.len; i++)
     seen[strtoul(c.diags.list.data[i].code + 1, NULL, 10)] = true;
-  all_errors(&c); /* showing them must work for any text */
+  all_errors(&c); /* printing them must work for any text */
   discard(&c);
   free(text);
 }
@@ -170,7 +170,7 @@ Test(errors, shown) {
                                                "t.hia:1:4: note: first defined here\n"
                                                "    1 | fn f() = 1\n"
                                                "      |    ^\n");
-  /* bytes that are no characters, and characters of several bytes before the caret */
+  /* invalid bytes, and characters of several bytes before the caret */
   expect_shown("fn f() = \xff\n",
                "t.hia:1:10: error[E0001]: the file is not valid UTF-8: byte 0xff "
                "at offset 9\n"

@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* expand: what is its own; that it agrees with the interpreter is tested there. */
+/* expand: its own features. test_interp.c tests that it agrees with the interpreter. */
 #include "runtime/interp/run.h"
 #include "tests/unit/helper_image.h"
 #include <criterion/criterion.h>

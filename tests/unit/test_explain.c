@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* What `hiaton explain` prints: every program in it is compiled, and docs/errors.md is the same for
- * reading. HIA_UPDATE=1 writes that anew. */
+/* The explanations of `hiaton explain`: every program in them is compiled, and docs/errors.md has
+ * the same text. HIA_UPDATE=1 writes docs/errors.md. */
 #include "helper_text.h"
 #include "sources.h"
 #include <hiaton/hiaton.h>
@@ -69,7 +69,7 @@ Test(explain, programs_of_errors) {
   cr_assert(n_wrong > 45 && n_right > 40, "%u wrong, %u right", n_wrong, n_right);
 }
 
-/* What `main` of a program ends with, interpreted on little memory. */
+/* The status of a program's `main`, interpreted with little memory. */
 static hia_status run(const char *text) {
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
   options.kind = HIA_ENGINE_INTERP;
@@ -166,7 +166,7 @@ Test(explain, is_documented) {
     else
       hiaR_text_addf(&t, "\n### %s: %s\n", r->code, r->title);
     if (r->text[0] != '\0') hiaR_text_addf(&t, "\n%s\n", r->text);
-    /* a failing program is right as far as `hiaton check` is concerned */
+    /* `hiaton check` accepts a program that fails at run time */
     add_program(&t, r->status == HIA_REJECTED ? "hia error" : "hia", r->wrong);
     add_program(&t, "hia", r->right);
   }

@@ -39,7 +39,7 @@ static uint32_t count_kind(const view *v, uint32_t section, hia_image_kind kind)
   return n;
 }
 
-/* Both engines, one thread and four, give this one result. */
+/* Both engines return this result, on one thread and on four. */
 static void gives(const image_program *p, const hia_word *args, hia_word result) {
   for (unsigned threads = 1; threads <= 4; threads += 3) {
     image_outcome o = image_run(p, IMAGE_INTERP, args, threads, NULL, NULL);
@@ -123,7 +123,7 @@ Test(flatten, other_loops_are_sections_of_their_own) {
   image_discard(&p);
 }
 
-/* An inner loop of a function that is nothing but a loop. */
+/* An inner loop in a function that consists of a loop. */
 Test(flatten, nested_loops) {
   image_program p =
       source("fn main(a: i64, b: i64) -> i64 = { let (_, s) = loop (i = 0i64, s = 0i64)"
@@ -137,7 +137,7 @@ Test(flatten, nested_loops) {
   image_discard(&p);
 }
 
-/* Variables that change places: circles of two and three, a chain, and both at once. */
+/* Variables that exchange values: cycles of two and three, a chain, and both at once. */
 Test(flatten, moves_between_rounds) {
   image_program p = source(
       "fn main(n: i32, x: i32) -> i32 = { let (_, a, b, c, d, e, f, g) = loop (i = 0, a = 1, b = "
@@ -201,7 +201,7 @@ static void begin(builder *b) {
   fprintf(b->file, "graph functions \"t\"\n");
 }
 
-/* Without the passes, which would make something else of it. */
+/* Without the passes, which would change the graph. */
 static image_program finish(builder *b) {
   image_program p;
   memset(&p, 0, sizeof p);
@@ -241,7 +241,7 @@ Test(flatten, wide_section) {
   image_discard(&p);
 }
 
-/* A failing operation in a wide section; what it takes and gives is copied. */
+/* A failing operation in a wide section; its operands and results are copied. */
 Test(flatten, wide_section_fails) {
   enum { N = 70000 };
   builder b;
@@ -287,7 +287,7 @@ Test(flatten, nest_of_branches) {
   image_discard(&p);
 }
 
-/* A set of pending calls of three levels; each call waits for one some way before it. */
+/* A set of pending calls with three levels; each call waits for an earlier one. */
 Test(flatten, many_calls) {
   enum { N = 9000, BACK = 70 };
   builder b;
@@ -336,7 +336,7 @@ Test(flatten, many_arguments) {
   image_discard(&p);
 }
 
-/* Merges with many takers stay nodes, so edges do not multiply. */
+/* Merges with many users remain nodes, so that the number of edges does not multiply. */
 Test(flatten, edges_do_not_multiply) {
   enum { N = 300 };
   builder b;
@@ -356,7 +356,7 @@ Test(flatten, edges_do_not_multiply) {
   image_discard(&p);
 }
 
-/* Well-formed graphs that tagging would not make: variables that share an Enter or a Next. */
+/* Well-formed graphs that tagging does not make: variables that share an Enter or a Next. */
 Test(flatten, loops_by_hand) {
   image_program p;
   cr_assert(image_from_ir(&p, "graph static \"t\"\n"

@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Golden tests of the graph: the files of tests/golden that end in .ir.
  *
- * A file holds a graph and, behind it in comments, what passes make of it:
+ * A file has a graph and, behind it in comments, the results of passes:
  *
  *     graph functions "..."
  *     ...
@@ -12,8 +12,8 @@
  *
  * `run` names passes of the pipeline (docs/adding-a-pass.md), in any order, or `pipeline` for all
  * of them, or nothing; each block begins with the file's graph. A block whose run is refused
- * expects `error: ` and the message. HIA_UPDATE=1 writes what comes out into the files: look at the
- * difference before you commit it. */
+ * expects `error: ` and the message. HIA_UPDATE=1 writes the present results into the files: check
+ * the difference before you commit it. */
 #include "graphs.h"
 #include "helper_text.h"
 #include <dirent.h>
@@ -66,7 +66,7 @@ static void add_commented(hia_text *out, const char *text) {
   }
 }
 
-/* The file as it should be. */
+/* The expected text of the file. */
 static const char *expected(env *e, const char *text) {
   hia_text out;
   hiaR_text_init(&out, &e->comp.arena);

@@ -48,7 +48,7 @@ Test(types, deep_nesting_does_not_recurse) {
   hiaR_comp_free(&e.comp);
 }
 
-/* fib by hand, with what the frontend uses. */
+/* fib, built by hand with the functions that the frontend uses. */
 static hia_graph *build_fib(env *e) {
   hia_graph *g = hiaG_new(&e->comp, &e->types, "fib.hia");
   uint32_t source = hiaG_name(g, "fib");
@@ -134,7 +134,7 @@ Test(graph, removing_substituting_compacting) {
   NO_THROW(&e, {
     hia_graph *g = read_text(&e, fib_text);
     hia_fn *fn = hiaG_fn(g, 0);
-    /* %3 (the if) by %0, through a chain; then the `if` goes with all that is inside. */
+    /* %3 (the if) is replaced by %0, through a chain; then the `if` is removed with its regions. */
     hia_node_id branch = find_op(fn, HIA_OP_IF);
     hia_value_id *map = no_map(&e, fn);
     map[hiaG_out(fn, branch, 0)] = 1;
@@ -326,7 +326,7 @@ static double seconds(void) {
   return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* An else-if chain: every branch stands in the ELSE of the one before. */
+/* An else-if chain: every branch is in the ELSE of the one before. */
 static hia_graph *deep(env *e, uint32_t depth) {
   hia_graph *g = hiaG_new(&e->comp, &e->types, "");
   hia_dtype i32 = HIA_I32;

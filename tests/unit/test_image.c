@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* The image: what the loader makes of it, and what it refuses. */
+/* The image: the loaded form, and images that the loader refuses. */
 #include "tests/unit/helper_image.h"
 #include "tests/unit/helper_random.h"
 #include <criterion/criterion.h>
@@ -231,14 +231,14 @@ Test(image, slots_must_exist) {
   image_discard(&p);
 }
 
-/* ---- hostile images: whatever is accepted runs within its limits ---- */
+/* ---- hostile images: an image that is accepted runs within its limits ---- */
 
 typedef struct watch {
   uint32_t cancelled;
   uint32_t is_over;
 } watch;
 
-/* Ends runs that do not end. */
+/* Ends runs that do not terminate. */
 static void *watching(void *user) {
   watch *w = user;
   while (!__atomic_load_n(&w->is_over, __ATOMIC_RELAXED)) {

@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Types: the rules of docs/language.md, "Typing of literals", results of recursive groups, generic
- * functions; and the graphs that come of checked programs. */
+ * functions; and the graphs of checked programs. */
 #include "helper_memory.h"
 #include "sources.h"
 
@@ -175,9 +175,10 @@ Test(infer, literals_in_bodies_settle_first) {
   expect("fn g(n: i32) = { let a = f(n - 1) + 1.5; if n > 3 then a else f(n - 2) }\n"
          "fn f(n: i32) = if n == 0 then 0 else g(n)\n",
          "f32");
-  /* where that makes an error, the results do */
+  /* if that leads to an error, the results settle first */
   expect(TWICE "fn f(n: i64) = if n <= 1 then 1.0 else twice(0 + f(n - 1))", "f32");
-  /* and where that does too, it is one; the order of the functions means nothing */
+  /* and if that leads to one too, the program is wrong; the order of the functions has no meaning
+   */
   expect_error("fn f(n: i32) = if n == 0 then 0 else { let a = f(n - 1) + 0.5; i32(a) + 1 }",
                "E0301");
   for (int i = 0; i < 2; i++) {
@@ -236,7 +237,7 @@ Test(infer, instances) {
   discard(&c);
 }
 
-/* Generic functions that nothing calls are checked for names only. */
+/* Generic functions that are never called are checked for names only. */
 Test(infer, generic_functions_wait) {
   compiled c;
   compile_good(&c, "fn f(x) = x + 1i32 + 1i64\nfn main() = 1");
@@ -355,7 +356,7 @@ Test(elab, counts) {
                "  yield %3\n");
 }
 
-/* A match with many arms is as deep as its logarithm. */
+/* The depth of a match is the logarithm of the number of its arms. */
 Test(elab, large_match) {
   size_t n = 3000;
   char *text = malloc(n * 40), *at = text + sprintf(text, "fn f(n: i64) = match n {");

@@ -193,7 +193,7 @@ Test(interp, failure_below_a_tail_call) {
         5, HIA_FAILED, 42, "g 1:38; main 2:30; ");
 }
 
-/* The first in sequential order, though the second is found at once. */
+/* The first failure in sequential order, although the second is found at once. */
 Test(interp, first_failure_wins) {
   fails(FIB "fn slow(n: i32) -> i32 = if fib(n) > 0 then fail(1) else 0\n"
             "fn main(n: i32) -> i32 = slow(n) + 1 / (n - n) + slow(n - 1)",
@@ -233,7 +233,7 @@ Test(interp, long_chains_keep_both_ends) {
   image_discard(&p);
 }
 
-/* What ends a run while something endless is under way elsewhere. */
+/* Failures and limits end a run while an endless call is under way elsewhere. */
 Test(interp, endless_calls_do_not_hide_a_failure) {
   fails(FIB "fn busy(n: i32) -> i32 = loop (x = n) while true { x + fib(4) }\n"
             "fn slow(n: i32) -> i32 = if fib(n) > 0 then fail(1) else 0\n"

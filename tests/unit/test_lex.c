@@ -1,9 +1,9 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Text to tokens, and files that are no text. */
+/* Text to tokens, and files that are not text. */
 #include "frontend/ast.h"
 #include "sources.h"
 
-/* The tokens of a text, written one after the other: their texts, with what they are. */
+/* The tokens of a text, one after the other: their texts and their kinds. */
 static void expect_tokens(const char *text, const char *expected) {
   hia_comp comp;
   hiaR_comp_init(&comp, &hiaR_malloc);
@@ -61,8 +61,8 @@ Test(lex, punctuation) {
   expect_tokens("a-1 a->b a--b a<-b", "n:a - i:1 n:a -> n:b n:a - - n:b n:a < - n:b");
 }
 
-/* What other languages have is one token each, and goes on as what is marked in `foreign` of lex.c.
- */
+/* Operators of other languages are one token each, and are parsed as the operator that `foreign` of
+ * lex.c names. */
 Test(lex, foreign) {
   expect_tokens("1. 1.e3 1.+2 (1.)", "f:1. f:1.e3 f:1. + i:2 ( f:1. )");
   expect_tokens("a<<b>>c>>>d**e", "n:a << n:b >> n:c >>> n:d ** n:e");
@@ -111,6 +111,6 @@ Test(lex, no_text) {
   expect_refused("fn f\0() = 1", 11, "E0002", 1, 5);
   expect_refused("", 0, "E0003", 1, 1);
   expect_refused("\xef\xbb\xbf \n", 5, "E0003", 1, 1);
-  /* the size is looked at before the bytes */
+  /* the size is checked before the bytes */
   expect_refused("", (size_t)UINT32_MAX, "E0005", 1, 1);
 }

@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* lower, session, frames: native code against the kernels, failures and their chains at every
- * level, what the code looks like, and objects that are damaged. */
+/* lower, session, frames: native code compared with the kernels, failures and their chains at every
+ * level, the machine code, and damaged objects. */
 #include "runtime/native/sanitizer.h"
 #include "world.h"
 #include <elf.h>
@@ -146,8 +146,8 @@ Test(lower, ops_agree_with_the_kernels) {
   });
 }
 
-/* LLVM folds and simplifies: it must come to the same. LLVM is the same in every build, so that
- * those in which programs take longer go through a part of the constants. */
+/* LLVM folds and simplifies, with the same results. LLVM is the same in every build, so slow builds
+ * test only a part of the constants. */
 Test(lower, ops_with_constants_agree_with_the_kernels) {
   static op_case cases[256];
   uint32_t n = op_cases(cases);
@@ -235,7 +235,7 @@ Test(lower, a_chain_ten_million_deep_is_read_quickly) {
     cr_assert_eq(run(&w, "even", block, (size_t)2 << 30), HIA_DIV_ZERO);
     cr_assert_eq(w.failure.backtrace.length, 10000001);
     cr_assert_gt(w.usage.peak_bytes, 10000000u * 16);
-    block[0] = 2; /* the context is as good as new, and its memory given back */
+    block[0] = 2; /* the context works again, and its memory has been returned */
     cr_assert_eq(run(&w, "even", block, 0), HIA_DIV_ZERO);
     cr_assert_str_eq(chain(&w), "1:50 2:20 1:70");
   });
@@ -265,7 +265,7 @@ Test(lower, too_deep_ends_cleanly) {
       hia_loc_id loc = hiaR_backtrace_entry(&w->failure.backtrace, 1);
       cr_assert_eq(w->g->locs.data[loc].col, 33);
       cr_assert_leq(w->usage.peak_bytes, ((size_t)4 << 20) + ((size_t)1 << 20));
-      block[0] = 10; /* the same context goes on */
+      block[0] = 10; /* the same context continues */
       cr_assert_eq(run(w, "down", block, (size_t)4 << 20), HIA_OK);
       cr_assert_eq(block[2], 10);
       block[0] = 1;
@@ -324,7 +324,7 @@ Test(lower, endless_runs_can_be_cancelled) {
 }
 
 /* A loop that calls nothing and has more live values than there are registers: whatever LLVM does
- * with the context's register, a comparison that fails finds the context in it. */
+ * with the context's register, a poll finds the context in it. */
 static const char *crowded(world *w) {
   enum { N = 24 };
   hia_text t;
@@ -374,7 +374,7 @@ Test(lower, many_parameters_and_results) {
       hia_text t;
       hiaR_text_init(&t, &w->e.comp.arena);
       hiaR_text_addf(&t, "graph functions \"wide\"\n");
-      for (int root = 1; root >= 0; root--) { /* f hands all on to g, which gives all back */
+      for (int root = 1; root >= 0; root--) { /* f passes everything to g, which returns it */
         hiaR_text_addf(&t, "fn %s (", root ? "f" : "g");
         for (int pass = 0; pass < (root ? 4 : 2); pass++) {
           if (pass) hiaR_text_addf(&t, pass == 2 ? ") root (" : ") -> (");
@@ -441,7 +441,7 @@ Test(lower, long_chains_of_branches) {
   }
 }
 
-/* ---- what the code looks like ---- */
+/* ---- the machine code ---- */
 
 static const char *dumped_at(world *w, int level, hia_graph *g, hia_native_dump what,
                              bool unchecked) {
@@ -467,11 +467,11 @@ Test(lower, checks_stand_where_they_are_needed) {
     /* The base case pays nothing: the test for it comes first. */
     const char *text = dumped(&w, g, HIA_DUMP_LLVM, false);
     cr_assert_lt(strstr(text, "icmp sle"), strstr(text, "cmpq"));
-    /* Neither calls nor loops: no check. */
+    /* Neither calls nor loops: no safepoint. */
     g = graph_of(&w, "graph functions \"leaf\"\nfn f (i32) -> (i32) root (i32) -> i32 {\n"
                      "%0:i32 = arg 0\n%1:i32 = add %0, %0\nyield %1\n}\n");
     cr_assert(!strstr(dumped(&w, g, HIA_DUMP_ASM, false), "hiaR_stub_poll"));
-    /* A loop has its check, after the passes only. */
+    /* A loop has its safepoint, which is inserted after the passes. */
     g = graph_of(&w, endless_text);
     const char *before = dumped(&w, g, HIA_DUMP_LLVM, false);
     const char *after = dumped(&w, g, HIA_DUMP_LLVM_OPTIMIZED, false);
@@ -484,7 +484,7 @@ Test(lower, checks_stand_where_they_are_needed) {
   world_free(&w);
 }
 
-/* Its rounds call it, or not; or all do. */
+/* Some of its rounds call the function; or all do. */
 #define ROUNDS(call)                                                                               \
   "graph functions \"rounds\"\n"                                                                   \
   "fn f (i32, i32) -> (i32) root (i32, i32) -> i32 recursive {\n%0:i32 = arg 0\n"                  \
@@ -503,7 +503,7 @@ Test(lower, rounds_that_call_come_without_a_jump) {
       const char *text = dumped(&w, graph_of(&w, some), HIA_DUMP_ASM, unchecked);
       const char *call = strstr(text, "callq\tf_0"), *jump = strstr(text, "jmp\t.LBB0_");
       cr_assert(call && jump && call < jump, "%s", text); /* that of the rounds without one */
-      /* Where there is nothing to choose, loops are aligned. */
+      /* If there is nothing to choose, loops are aligned. */
       text = dumped(&w, graph_of(&w, all), HIA_DUMP_ASM, unchecked);
       const char *loop = strstr(strstr(text, "f_0:"), ".p2align\t6");
       cr_assert(loop && loop < strstr(text, "callq\tf_0"), "%s", text);
@@ -535,7 +535,7 @@ Test(lower, leaves_of_trees_go_straight_on) {
   world_free(&w);
 }
 
-/* n calls, each after a test of its own: with many of them most tests say no. */
+/* n calls, each after its own test: if there are many, most tests are false. */
 static const char *guarded(world *w, int n) {
   hia_text t;
   hiaR_text_init(&t, &w->e.comp.arena);
@@ -574,7 +574,7 @@ static size_t occurrences(const char *text, const char *word) {
   return n;
 }
 
-/* LLVM takes quadratic time over blocks. */
+/* LLVM takes quadratic time in the size of a block. */
 Test(lower, long_straight_line_runs_are_several_blocks) {
   world w;
   world_init(&w);
@@ -597,8 +597,8 @@ Test(lower, long_straight_line_runs_are_several_blocks) {
   world_free(&w);
 }
 
-/* A result that is a structure is made part by part, and LLVM looks at all parts at each: nine
- * functions of 200 results that call each other took it minutes. */
+/* A structure as a result is made part by part, and LLVM processes all parts for each: it took
+ * minutes for nine functions of 200 results that call each other. */
 Test(lower, functions_of_many_results_are_not_looked_at_together) {
   world w;
   world_init(&w);
@@ -619,7 +619,7 @@ Test(lower, functions_of_many_results_are_not_looked_at_together) {
   world_free(&w);
 }
 
-/* What has a class is a function of it: by nodes, by branches, those of divisions included. */
+/* The size class follows from one function: its nodes and regions, including those of divisions. */
 Test(lower, size_classes) {
   static const struct {
     const char *op;
@@ -648,7 +648,7 @@ Test(lower, size_classes) {
   world_free(&w);
 }
 
-/* Level 1 took exponential time over what graphs that are unrolled twice make of loops. */
+/* Level 1 took exponential time for the loops of graphs that are unrolled twice. */
 Test(lower, loops_are_closed_at_level_1) {
   world w;
   world_init(&w);
@@ -806,7 +806,7 @@ static void read_object(const void *bytes, size_t size) {
   hiaJ_frames_free(frames);
 }
 
-/* The names of sections are to be read out of one that says it has no bytes, far behind the end. */
+/* The section with the names claims to have no bytes, and to be far behind the end. */
 Test(frames, a_section_without_bytes_is_not_read) {
   world w;
   world_init(&w);

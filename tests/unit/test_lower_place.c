@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* placement: blocks that are put together by hand, as LLVM's passes may leave them. */
+/* placement: blocks made by hand, as LLVM's passes may leave them. */
 #include "lower/flow.h"
 #include "lower/lower.h"
 
@@ -22,8 +22,8 @@ static void place(const char *text) {
   LLVMContextDispose(llvm);
 }
 
-/* h and x go round without the function's end in sight, and the cycle can be entered at `a` and at
- * `h`: jumps that are threaded may leave that. */
+/* h and x form a cycle that does not lead to the function's end, and it can be entered at `a` and
+ * at `h`: jump threading may leave such a cycle. */
 Test(place, a_cycle_with_two_entries, .timeout = 20) {
   place("define i32 @f(i1 %p, i1 %q, i1 %r, i1 %s) {\n"
         "entry: br i1 %p, label %a, label %h\n"

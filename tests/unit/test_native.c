@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* native: entering and leaving the engine's stack, limits, cancelling. Entries here are C
- * functions; what compiled code does is in test_lower.c. */
+ * functions; test_lower.c tests compiled code. */
 #include "runtime/native/arch/arch.h"
 #include "runtime/runtime.h"
 #include <criterion/criterion.h>
@@ -45,7 +45,7 @@ Test(native, a_depth_that_cannot_be_had_is_refused) {
   cr_assert_eq(hiaR_native_run(context, add, block, NULL, &limits, &failure, &usage), HIA_MEMORY);
   limits.depth = SIZE_MAX / 2;
   cr_assert_eq(hiaR_native_run(context, add, block, NULL, &limits, &failure, &usage), HIA_MEMORY);
-  limits.depth = 0; /* and the context is none the worse */
+  limits.depth = 0; /* and the context still works */
   cr_assert_eq(hiaR_native_run(context, add, block, NULL, &limits, &failure, &usage), HIA_OK);
   hiaR_context_free(context);
 }
@@ -96,7 +96,7 @@ Test(native, deep_calls_from_a_thread_with_a_small_stack) {
 }
 
 Test(native, context_and_layout_start_with_the_limit) {
-  /* Generated code addresses the limit without an offset, in the shortest form there is. */
+  /* Generated code addresses the limit without an offset, in the shortest form. */
   static const uint32_t offsets[] = {
 #define HIA_FIELD(offset, TYPE, name, doc) offset,
 #include "runtime/native/layout.def"

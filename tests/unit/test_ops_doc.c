@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* docs/ops.md is the op table for reading, include/hiaton/ops.def what hosts see of it.
- * HIA_UPDATE=1 writes them anew. */
+/* docs/ops.md is the op table for readers, include/hiaton/ops.def its part for hosts.
+ * HIA_UPDATE=1 writes both. */
 #include "runtime/base/base.h"
 #include "tests/unit/helper_text.h"
 #include <criterion/criterion.h>

@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* fold, op by op: whatever it makes of an op on a variable and a constant, of an op on one variable
- * twice, or of two ops of which the second undoes something of the first, has the same value. All
- * primitive ops and dtypes, over values at which identities break. */
+/* fold, op by op: its result has the same value as an op on a variable and a constant, an op on one
+ * variable twice, or two ops of which the second undoes something of the first. All primitive ops
+ * and dtypes, with values at which identities break. */
 #include "graphs.h"
 #include "helper_eval.h"
 
@@ -130,7 +130,7 @@ static void two_ops(unsigned first, unsigned second, hia_dtype type, hia_word k,
   hiaR_comp_free(&e.comp);
 }
 
-/* Functions of the library have nothing to do with other ops. */
+/* Library functions are not combined with other ops. */
 static bool is_paired(unsigned op) {
   return hiaR_ops[op].n_ins <= 2 && !(hiaR_ops[op].traits & HIA_T_LIBRARY);
 }
@@ -150,7 +150,7 @@ Test(fold, pairs_of_ops) {
       }
 }
 
-/* A count has a type of its own, and of it only the low bits matter. */
+/* A count has its own type, and only its low bits matter. */
 Test(fold, shifts_by_counts_of_the_other_dtype) {
   static const unsigned ops[] = {HIA_OP_SHL, HIA_OP_SHR, HIA_OP_SHRU};
   hia_word ks[16];
@@ -174,7 +174,7 @@ Test(fold, shifts_by_counts_of_the_other_dtype) {
     }
 }
 
-/* isnan and isinf of what was converted. */
+/* isnan and isinf of a converted value. */
 Test(fold, conversions_are_classified) {
   for (unsigned op = HIA_OP_ISNAN; op <= HIA_OP_ISINF; op++)
     for (hia_dtype from = HIA_BOOL; from <= HIA_F64; from++)

@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* inline: its limits. What it makes of programs is in tests/golden/inline.ir. */
+/* inline: its limits. tests/golden/inline.ir has its results. */
 #include "graphs.h"
 
 static hia_graph *inlined(env *e, const hia_text *text) {
@@ -55,7 +55,7 @@ Test(inline, growth_is_bounded) {
   hiaR_comp_free(&e.comp);
 }
 
-/* A root stays, though it went into its only caller; so does a recursive function. */
+/* A root remains, although it was inlined into its only caller; so does a recursive function. */
 Test(inline, roots_stay) {
   env e;
   env_init(&e);

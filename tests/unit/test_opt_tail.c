@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* tail: what golden files do not show: constant space, names, what must stay a call. */
+/* tail: properties that golden files do not show: constant space, names, calls that remain. */
 #include "graphs.h"
 #include "helper_eval.h"
 
@@ -68,8 +68,8 @@ static uint32_t count_ops(const hia_fn *fn, unsigned op) {
   return n;
 }
 
-/* Flagged, but an addition follows; in its place, but not flagged; of a function outside the group.
- */
+/* Calls that remain: flagged, but an addition follows; in tail position, but not flagged; of a
+ * function outside the group. */
 Test(tail, other_calls_stay) {
   static const char text[] =
       "graph functions \"stay\"\n"

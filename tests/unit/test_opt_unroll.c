@@ -1,10 +1,10 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* graph/opt_unroll.c: which functions are tried without calls first. What they become is in the
- * golden files, that they mean what they meant in tests/programs/slow_paths.hia. */
+/* graph/opt_unroll.c: which functions are tried without calls first. The golden files have the
+ * results, tests/programs/slow_paths.hia tests that their meaning is the same. */
 #include "graphs.h"
 #include <stdio.h>
 
-/* f(n, x): x if %2, else what two calls of it with the operands `a` and `b` give. */
+/* f(n, x): x if %2, else the sum of two calls of f with the operands `a` and `b`. */
 #define FUNCTION(dtype, zero, a, first, b, second)                                                 \
   "graph functions \"f.hia\"\nfn f (" dtype ", i32) -> (i32) {\n"                                  \
   "%0:" dtype " = arg 0\n%1:i32 = arg 1\n%2:" dtype " = const " zero "\n%3:bool = le %0, %2\n"     \
@@ -34,7 +34,7 @@ static const row rows[] = {
     {FUNCTION("i32", "0", STEP("1", "sub", "1"), "%61, %1", "", "%7, %1"), false},
     {FUNCTION("i32", "0", "%5:i32 = const 1\n%6:i32 = sub %5, %0\n", "%6, %1", "", "%0, %1"),
      false},
-    /* a constant in front; what is not tested may be anything; other types */
+    /* a constant first; parameters that are not tested may be anything; other types */
     {FUNCTION("i32", "0", "%5:i32 = const -1\n%6:i32 = add %5, %0\n", "%6, %1", "", "%6, %7"),
      true},
     {FUNCTION("f64", "0x0p+0", "%5:f64 = const 0x1p-1\n%6:f64 = sub %0, %5\n", "%6, %1", "",
@@ -43,7 +43,7 @@ static const row rows[] = {
     {FUNCTION("i64", "0", "%5:i64 = const 1\n%6:i64 = sub %0, %5\n", "%6, %1",
               "%8:i64 = const 3000000000\n%9:i64 = sub %0, %8\n", "%9, %1"),
      false},
-    /* a loop, a function of the library */
+    /* a loop, a library function */
     {FUNCTION("i32", "0",
               STEP("1", "sub", "1") "%8:i32 = loop %0 {\n%9:i32 = arg 0\nyield %3, %9\n} round {\n"
                                     "yield %9\n}\n",
@@ -53,7 +53,7 @@ static const row rows[] = {
               STEP("1", "sub", "1") "%8:f64 = cast %1\n%9:f64 = tan %8\n%12:i32 = cast %9\n",
               "%61, %12", "", "%61, %1"),
      false},
-    /* one call on a way; no base case; so large that two levels are too many; counted */
+    /* one call on a path; no base case; so large that two levels are too many; counted */
     {"graph functions \"f.hia\"\nfn f (i32) -> (i32) {\n"
      "%0:i32 = arg 0\n%1:i32 = const 0\n%2:bool = le %0, %1\n%3:i32 = const 1\n%4:i32 = sub %0, "
      "%3\n"
@@ -97,7 +97,7 @@ Test(unroll, what_is_tried_first) {
   }
 }
 
-/* Where equal calls were merged few are left. */
+/* If equal calls were merged, few remain. */
 Test(unroll, merged_calls_are_not_tried) {
   for (int merges = 0; merges < 2; merges++) {
     env e;
@@ -113,8 +113,8 @@ Test(unroll, merged_calls_are_not_tried) {
   }
 }
 
-/* Bodies come with their forks where first calls lead, or last calls, also where equal calls would
- * be merged; with none where a level would have more than two. */
+/* Bodies are copied with their forks along first calls and last calls, also where equal calls would
+ * be merged; without forks if a level would have more than two. */
 static uint32_t forks_of(const char *text, bool merges) {
   env e;
   env_init(&e);
@@ -174,7 +174,8 @@ Test(unroll, the_slow_path_has_a_name_of_its_own) {
   hiaR_comp_free(&e.comp);
 }
 
-/* Linear recursion, of a body with this op: how many times it stands in the unrolled one. */
+/* Linear recursion, with this op in its body: the number of times that it is in the unrolled body.
+ */
 static uint32_t levels_of(const char *op, unsigned code) {
   char text[512];
   snprintf(text, sizeof text,
@@ -198,7 +199,7 @@ static uint32_t levels_of(const char *op, unsigned code) {
   return n;
 }
 
-/* As many as it takes for the call that is left not to matter, or 16 in the body. */
+/* As many as are needed until the remaining call does not matter, or 16 in the body. */
 Test(unroll, linear_recursion) {
   uint32_t cheap = levels_of("bxor", HIA_OP_BXOR), dear = levels_of("div", HIA_OP_DIV);
   cr_assert_eq(cheap, 17, "%u", cheap);

@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Text to syntax trees: precedence, associativity, what ends where. */
+/* Text to syntax trees: precedence, associativity, the ends of constructs. */
 #include "frontend/ast.h"
 #include "sources.h"
 

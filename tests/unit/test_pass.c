@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* The pipeline: its table, its options, and that no pass changes what a program means.
+/* The pipeline: its table, its options, and that no pass changes the meaning of a program.
  *
  * The last is checked on random graphs, which are evaluated before and after each pass: the same
  * results, failures, chains of calls and counts. Every configuration of the tests has other graphs.
@@ -22,7 +22,7 @@ typedef struct run {
   eval_outcome before;
 } run;
 
-/* A graph of a seed is made anew for every way of changing it; so are its arguments. */
+/* The graph of a seed is made again for every change of it; so are its arguments. */
 static void make_runs(const hia_graph *g, uint64_t seed, run *runs, bool is_before) {
   random_source r = {seed ^ 0x5eed};
   for (uint32_t i = 0; i < N_RUNS; i++) {
@@ -45,7 +45,7 @@ static uint32_t count_ops(const hia_graph *g, unsigned op) {
   return count;
 }
 
-/* The same whichever of its forks are stolen, if it has any. */
+/* The outcome is the same whichever of its forks are stolen, if it has any. */
 static void expect_same(env *e, const hia_graph *g, uint64_t seed, const run *runs,
                         const char *what) {
   bool has_forks = count_ops(g, HIA_OP_FORK);
@@ -66,7 +66,7 @@ static void expect_same(env *e, const hia_graph *g, uint64_t seed, const run *ru
   }
 }
 
-/* Printing and reading back changes nothing, not even a byte. */
+/* Printing and reading back does not change a byte. */
 static void expect_round_trip(env *e, const hia_graph *g) {
   const char *text = text_of(e, g);
   cr_assert_str_eq(text_of(e, read_text(e, text)), text);
@@ -84,7 +84,7 @@ static void after_pass(void *user, const char *pass, const hia_graph *g, uint64_
   expect_same(s->e, g, s->seed, s->runs, pass);
 }
 
-/* The pipeline, looked at after each pass. */
+/* The pipeline, with a check after each pass. */
 static hia_graph *check_pipeline(env *e, uint64_t seed, const run *runs, hia_pass_options options) {
   hia_graph *g = random_graph(&e->comp, &e->types, seed);
   stage s = {e, seed, runs};
@@ -116,13 +116,13 @@ static void check_seed(uint64_t seed, uint32_t *n_forks) {
     check_pipeline(&e, seed, runs, (hia_pass_options){.use = HIA_USE_NATIVE});
     g = check_pipeline(&e, seed, runs, (hia_pass_options){.use = HIA_USE_PARALLEL});
     *n_forks += count_ops(g, HIA_OP_FORK);
-    /* Forks of nothing but the source's calls, that no other pass has touched. */
+    /* Forks of the source's calls, without any other pass before. */
     const char *others = "copy,fold,cse,dce,inline,unroll";
     g = check_pipeline(&e, seed, runs,
                        (hia_pass_options){.use = HIA_USE_PARALLEL, .disabled = others});
     *n_forks += count_ops(g, HIA_OP_FORK);
 
-    /* Tagging what no pass has touched. */
+    /* Tagging without any pass before. */
     hia_pass_options none = {.disabled = "all", .verify = true};
     g = random_graph(&e.comp, &e.types, seed);
     hiaG_run_passes(g, &none);
@@ -154,8 +154,8 @@ static void check_seed(uint64_t seed, uint32_t *n_forks) {
   hiaR_comp_free(&e.comp);
 }
 
-/* With fuel every run is charged for what it makes, if it does not fail: so much is enough, and
- * less is not. What it then gives passes do not change. */
+/* With fuel every run that does not fail is charged for its calls and rounds: this amount is
+ * enough, and less is not. Passes do not change the outcome with less. */
 static void check_fuel(uint64_t seed, uint32_t *n_short) {
   env e;
   run runs[N_RUNS];
@@ -188,7 +188,7 @@ static void check_fuel(uint64_t seed, uint32_t *n_short) {
           ++*n_short;
         }
       }
-      /* For what follows: all, or not quite enough. */
+      /* For the passes that follow: enough fuel, or slightly less. */
       if (random_below(&(random_source){seed + i}, 2)) r->args[fn->n_params] = n / 2;
       eval_graph(fuelled, r->f, r->args, seed, &r->before);
     }
@@ -334,7 +334,7 @@ Test(size, ten_thousand_functions_in_a_chain) {
   hiaR_comp_free(&e.comp);
 }
 
-/* A circle of functions with tail calls through all of them: one loop. */
+/* A cycle of functions with tail calls through all of them becomes one loop. */
 Test(size, three_thousand_functions_in_a_circle) {
   enum { N = 3000 };
   env e;

@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* graph/read.c and print.c: the text form, there and back, and what is no text form. */
+/* graph/read.c and print.c: printing and reading the text form, and texts that are refused. */
 #include "tests/unit/graphs.h"
 #include "tests/unit/helper_memory.h"
 #include "tests/unit/helper_text.h"
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* ---- there and back ---- */
+/* ---- printing and reading ---- */
 
 static void round_trip(const char *text) {
   env e;
@@ -35,7 +35,7 @@ Test(read, both_states_round_trip) {
 }
 
 #ifdef HIA_SOURCE_DIR
-/* The graphs that docs/ir.md shows are graphs, in the form they are printed in. */
+/* The graphs of docs/ir.md can be read, and are in printed form. */
 Test(read, docs) {
   test_text page = {0};
   cr_assert(test_text_read(&page, HIA_SOURCE_DIR "/docs/ir.md"));
@@ -60,7 +60,7 @@ Test(read, docs) {
 }
 #endif
 
-/* Any numbering, layout and comments; printed in the one form there is. */
+/* Any numbering, layout and comments can be read; there is one printed form. */
 Test(read, layout_is_free) {
   env e;
   env_init(&e);
@@ -282,7 +282,8 @@ Test(read, mistakes_have_positions) {
   }
 }
 
-/* Every beginning of a text is refused (or is a text), and the end of the buffer is respected. */
+/* Every prefix of a text is refused (or is a text itself), and nothing is read behind the buffer.
+ */
 Test(read, truncation) {
   const char *texts[2] = {fib_text, mixed_text};
   for (int i = 0; i < 2; i++) {
@@ -308,8 +309,8 @@ static uint32_t random_u32(uint64_t *seed) {
   return (uint32_t)(*seed >> 33);
 }
 
-/* Pieces of the text are changed, repeated, or dropped: nothing crashes, and what is accepted comes
- * back as it was printed. */
+/* Pieces of the text are changed, repeated, or dropped: nothing crashes, and an accepted graph that
+ * is printed and read again is the same. */
 Test(read, damaged_text) {
   uint64_t seed = 7;
   uint32_t n_accepted = 0;
@@ -421,7 +422,7 @@ Test(read, large_and_hostile) {
   }
 }
 
-/* Functions that each use a large number: tables of numbers are not cleared per function. */
+/* Functions that each use a large value number: tables of numbers are not cleared per function. */
 Test(read, many_functions_with_large_numbers) {
   env e;
   env_init(&e);

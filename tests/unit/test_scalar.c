@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* runtime/base: what every scalar op means, and how scalars print. */
+/* runtime/base: the meaning of every scalar op, and the printed form of scalars. */
 #include "runtime/base/base.h"
 #include <criterion/criterion.h>
 #include <float.h>
@@ -40,7 +40,7 @@ static hia_word canonical_f32(hia_word w) {
   return w;
 }
 
-static bool same_f64(double a, double b) { /* bits, but any NaN is as good as another */
+static bool same_f64(double a, double b) { /* the same bits, but all NaNs are equal */
   return (a != a && b != b) || hiaR_from_f64(a) == hiaR_from_f64(b);
 }
 static bool same_f32(float a, float b) {
@@ -259,7 +259,7 @@ Test(scalar, fma_rounds_once) {
   cr_assert_eq(FMA64(0x1.0000000000001p0, 0x1.0000000000001p0, -0x1.0000000000002p0), 0x1p-104);
   cr_assert_eq(FMA64(1e300, 1e300, -INFINITY), -INFINITY);
   cr_assert_eq(FMA64(1e200, 1e200, 0), INFINITY);
-  cr_assert_eq(FMA64(0x1p1023, 2, -0x1p1023), 0x1p1023); /* what overflows on the way does not */
+  cr_assert_eq(FMA64(0x1p1023, 2, -0x1p1023), 0x1p1023); /* without overflow in between */
   cr_assert_eq(FMA64(0x1p-600, 0x1p-600, 1), 1);
   cr_assert_eq(FMA32(0.1f, 10, -1), 0x1p-26f);
   /* Computed in f64 and then rounded to f32, it would be rounded twice, to 0x1.000004p+0. */
@@ -397,7 +397,7 @@ Test(print, integers_and_bools) {
   cr_assert_str_eq(print(HIA_I64, 42), "42");
 }
 
-/* The right column is what Python 3 prints. */
+/* The right column is Python 3's output. */
 Test(print, floats_as_python) {
   struct {
     double x;

@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* stack: reserved stacks, what they cost, and giving memory back. */
+/* stack: reserved stacks, their memory, and returning it. */
 #include "runtime/native/native.h"
 #include <criterion/criterion.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* tag: numbers and order that the static graph promises, and its size. */
+/* tag: the numbering and order of the static graph, and its size. */
 #include "graphs.h"
 
 static uint32_t count_ops(const hia_fn *fn, unsigned op) {
@@ -73,7 +73,8 @@ Test(tag, sites_by_caller_then_position) {
   hiaR_comp_free(&e.comp);
 }
 
-/* The second of a pair behind the first, numbers by position, ranges inside their parents'. */
+/* Regions: the second of a pair follows the first, they are numbered by position, and their ranges
+ * are inside their parents'. */
 Test(tag, regions) {
   env e;
   env_init(&e);

@@ -16,7 +16,7 @@ static hia_type type_of(reader *r, const char *type) {
   for (unsigned i = 0; i < HIA_LEN(names); i++)
     if (strcmp(type, names[i]) == 0) return i;
   if (type[0] == '\0') return HIA_NONE;
-  hia_type parts[] = {HIA_I64, HIA_F64}; /* "(i64, f64)" is the only other one used here */
+  hia_type parts[] = {HIA_I64, HIA_F64}; /* "(i64, f64)" is the only other type used here */
   return hiaG_tuple(&r->types, parts, 2);
 }
 

@@ -1,11 +1,11 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* graph/verify*.c: every rule, by a graph that breaks it. Most can be written down as text; what
- * the text cannot say is made by hand, and by chance. */
+/* graph/verify*.c: every rule, with a graph that breaks it. Most of them are written as text;
+ * others, which the text cannot express, are made by hand and at random. */
 #include "tests/unit/graphs.h"
 
 typedef struct {
   const char *text;    /* of the functions */
-  const char *message; /* part of what the verifier says */
+  const char *message; /* a part of the verifier's message */
 } row;
 
 static void expect_all(const char *header, const row *rows, size_t n) {
@@ -134,8 +134,8 @@ Test(verify, counters) {
 
 /* ---- forks, in both states ---- */
 
-/* A function that calls itself, with places around a fork of it: before the fork, while it is open,
- * between its stolen and its branch, before the join and behind it, in the ELSE, after all. */
+/* A function that forks a call of itself, with places for nodes: before the fork, while it is open,
+ * between its stolen and its branch, before and behind the join, in the ELSE, and at the end. */
 #define FORK(open, between, join, other, after)                                                    \
   "fn f (i32, bool) -> (i32) {\n%0:i32 = arg 0\n%1:bool = arg 1\nfork 3 f %0, %1\n" open           \
   "\n%2:bool = stolen 3\n" between "\n%3:i32 = if %2 {\n" join "\nyield %4\n} else {\n" other      \
@@ -319,7 +319,7 @@ Test(verify, forks_of_sections) {
 
 /* ---- static state ---- */
 
-/* A section with a branch on %1, and places to put things in. */
+/* A section with a branch on %1, and places for nodes. */
 #define BRANCH(before, then_side, else_side, after)                                                \
   "fn f (i32, bool) -> (i32) {\n%0:i32 = merge.entry 0\n%1:bool = merge.entry 1\n"                 \
   "%2:i32,\n%3:i32 = switch .1 %0, %1\n" before "\nthen .1 %1 {\n%4:i32 = neg %2\n" then_side      \
@@ -456,7 +456,7 @@ Test(verify, positions) {
   hiaR_comp_free(&e.comp);
 }
 
-/* ---- what no text can say ---- */
+/* ---- errors that no text can have ---- */
 
 static hia_node_id op_at(const hia_fn *fn, unsigned op) {
   for (hia_node_id n = 0; n < fn->nodes.len; n++)
@@ -544,14 +544,14 @@ Test(verify, broken_contexts) {
   BROKEN(mixed_text, (TAGGED, fn->traits = 0), "not marked as one that");
 }
 
-/* ---- by chance ---- */
+/* ---- random errors ---- */
 
 static uint32_t random_u32(uint64_t *seed) {
   *seed = *seed * 6364136223846793005u + 1442695040888963407u;
   return (uint32_t)(*seed >> 33);
 }
 
-/* One field somewhere gets another number: mostly a small one, which may mean something. */
+/* One field somewhere gets another number, usually a small one, which may be valid. */
 static void damage(hia_graph *g, uint64_t *seed) {
   hia_fn *fn = hiaG_fn(g, random_u32(seed) % g->fns.len);
   struct {
