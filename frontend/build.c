@@ -285,8 +285,8 @@ uint64_t hiaF_draft_declare_extern(hia_draft *d, const char *name, const uint64_
 static const char *skip_space(const char *at) { return at + strspn(at, " \t\n\r"); }
 
 static _Noreturn void wrong_signature(hia_draft *d, const char *at, const char *wanted) {
-  if (*at) wrong(d, "%s is wanted at '%s'", wanted, shown(d, at, strlen(at)));
-  wrong(d, "%s is wanted at the end", wanted);
+  if (*at) wrong(d, "%s expected at '%s'", wanted, shown(d, at, strlen(at)));
+  wrong(d, "%s expected at the end", wanted);
 }
 
 static const char *read_text(hia_draft *d, const char *at, const char *text) {

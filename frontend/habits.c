@@ -22,7 +22,7 @@ typedef struct habit {
 #define NO_EMPTY    "there is no empty value: return a bool beside the value, (false, 0)"
 #define NO_FUNCTION "functions are no values: define one with 'fn', and call it by its name"
 #define NO_MODIFIER "leave it out: every function of the file can be called from outside"
-#define NO_PRINT    "nothing is printed but the result: give back what is to be seen"
+#define NO_PRINT    "only the result is printed: return the values to print"
 #define A_FAILURE   "fail(n) ends the run with an error that carries n"
 #define A_MATCH     "write: match n { 0 => x, _ => y }"
 

@@ -177,7 +177,7 @@ hia_value_id hiaG_op(hia_graph *g, hia_fn *fn, hia_region_id region, unsigned op
                      const hia_value_id *ins, uint32_t n_ins, hia_loc_id loc) {
   hia_rule rule = (hia_rule)hiaR_ops[op].rule;
   if (rule == HIA_RULE_CAST || rule == HIA_RULE_CONTROL)
-    HIA_BUG(g->comp, "hiaG_op cannot tell the type of %s", hiaR_ops[op].name);
+    HIA_BUG(g->comp, "hiaG_op does not know the type of %s", hiaR_ops[op].name);
   hia_dtype type = hiaR_rule_result(rule, hiaG_type(fn, ins[rule == HIA_RULE_SELECT]));
   return hiaG_out(fn, hiaG_add(g, fn, region, op, ins, n_ins, &type, 1, 0, loc), 0);
 }

@@ -170,12 +170,12 @@ static void print_help(void) {
   fputs("usage: hiaton COMMAND [OPTION...] [FILE [ARG...]]\n\n", stdout);
   for (const tool_command *c = tool_commands; c->name; c++)
     printf("  %-10s %-14s %s\n", c->name, c->operands, c->summary);
-  fputs(
-      "\n`hiaton COMMAND --help` lists a command's options; `hiaton --version` tells the version.\n"
-      "Exit status: 0; 1 if the program is wrong, its run fails or something could not be "
-      "written;\n"
-      "2 if the command line is wrong.\n",
-      stdout);
+  fputs("\n`hiaton COMMAND --help` lists a command's options; `hiaton --version` prints the "
+        "version.\n"
+        "Exit status: 0; 1 if the program is wrong, its run fails or something could not be "
+        "written;\n"
+        "2 if the command line is wrong.\n",
+        stdout);
 }
 
 int tool_help_command(const tool_options *options) {

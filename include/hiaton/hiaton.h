@@ -533,7 +533,7 @@ typedef struct hia_dump_options {
   size_t size;
   hia_stage stage;
   hia_format format; /* DOT (Graphviz): AST, GRAPH and STATIC only */
-  bool fuel;         /* show what is made for runs with fuel (hia_run_options) */
+  bool fuel;         /* show the stage for runs with fuel (hia_run_options) */
   const char *after; /* HIA_STAGE_GRAPH: the graph as this pass leaves it; NULL: as built */
 } hia_dump_options;
 #define HIA_DUMP_OPTIONS_INIT                                                                      \

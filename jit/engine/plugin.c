@@ -29,7 +29,7 @@ hia_status hiaJ_native_open(const hia_backend **backend, char *error, size_t err
   static const char anchor;
   Dl_info here;
   if (!dladdr(&anchor, &here) || !here.dli_fname) {
-    snprintf(error, error_size, "cannot tell where libhiaton was loaded from");
+    snprintf(error, error_size, "cannot find out where libhiaton was loaded from");
     return HIA_UNSUPPORTED;
   }
   char path[PATH_MAX];

@@ -111,7 +111,7 @@ typedef struct made {
     hia_build_declare_types(m.b, "k", &m.foreign_type, 1, 0))                                      \
   _("begin of 'k': it is the host's and has no body",                                              \
     hia_build_begin(m.b, hia_build_declare(m.b, "extern impure fn k() -> i32")))                   \
-  _("declare: 'fn' is wanted at 'k() -> i32'", hia_build_declare(m.b, "extern k() -> i32"))        \
+  _("declare: 'fn' expected at 'k() -> i32'", hia_build_declare(m.b, "extern k() -> i32"))         \
   _("declare of 'g': 'g' is declared already",                                                     \
     hia_build_declare_extern(m.b, "g", NULL, 0, HIA_I32, false))                                   \
   _("declare of 'exp': 'exp' is the name of a built-in function",                                  \
@@ -124,24 +124,24 @@ typedef struct made {
     hia_build_begin(m.b, hia_build_declare_extern(m.b, "k", NULL, 0, HIA_I32, true)))              \
   _("in 'f': call of 'k': 1 argument instead of 0",                                                \
     hia_build_call(m.b, hia_build_declare_extern(m.b, "k", NULL, 0, HIA_I32, true), &m.x, 1))      \
-  _("in 'f': declare of 'k': a type is wanted at '\\x01\\xff\\x0a) -> i32'",                       \
+  _("in 'f': declare of 'k': a type expected at '\\x01\\xff\\x0a) -> i32'",                        \
     hia_build_declare(m.b, "k(n: \x01\xff\n) -> i32"))                                             \
   _("in 'f': declare: 'a\\x07\303\244' is no name",                                                \
     hia_build_declare_types(m.b, "a\a\303\244", NULL, 0, HIA_I32))                                 \
   _("declare: no signature", hia_build_declare(m.b, NULL))                                         \
-  _("declare: a name is wanted at the end", hia_build_declare(m.b, " "))                           \
-  _("declare of 'k': '(' is wanted at the end", hia_build_declare(m.b, "k"))                       \
-  _("declare of 'k': ':' is wanted at ') -> i32'", hia_build_declare(m.b, "k(n) -> i32"))          \
-  _("declare of 'k': a type is wanted at 'i33) -> i32'",                                           \
+  _("declare: a name expected at the end", hia_build_declare(m.b, " "))                            \
+  _("declare of 'k': '(' expected at the end", hia_build_declare(m.b, "k"))                        \
+  _("declare of 'k': ':' expected at ') -> i32'", hia_build_declare(m.b, "k(n) -> i32"))           \
+  _("declare of 'k': a type expected at 'i33) -> i32'",                                            \
     hia_build_declare(m.b, "k(n: i33) -> i32"))                                                    \
-  _("declare of 'k': '->' is wanted at the end", hia_build_declare(m.b, "k(n: i32)"))              \
-  _("declare of 'k': nothing more is wanted at '= n'",                                             \
+  _("declare of 'k': '->' expected at the end", hia_build_declare(m.b, "k(n: i32)"))               \
+  _("declare of 'k': nothing more expected at '= n'",                                              \
     hia_build_declare(m.b, "k(n: i32) -> i32 = n"))                                                \
   _("declare of 'k': two parameters are called 'n'",                                               \
     hia_build_declare(m.b, "k(n: i32, n: i32) -> i32"))                                            \
   _("declare of 'k': a tuple has two parts or more, not 1",                                        \
     hia_build_declare(m.b, "k(n: (i32)) -> i32"))                                                  \
-  _("declare of 'k': ',' or ')' is wanted at '; i32)) -> i32'",                                    \
+  _("declare of 'k': ',' or ')' expected at '; i32)) -> i32'",                                     \
     hia_build_declare(m.b, "k(n: (i32; i32)) -> i32"))                                             \
   _("tuple type: part 2 is no type", hia_build_tuple_type(m.b, (hia_build_type[]){HIA_I32, 9}, 2)) \
   _("tuple type: no parts", hia_build_tuple_type(m.b, NULL, 2))                                    \
