@@ -233,14 +233,14 @@ void hiaJ_context_put(hia_engine *engine, hia_idle_context *context) {
 
 /* Address space, which takes memory only where it is touched: 2000 nested brackets need 1 MiB of
  * it, 6 MiB with AddressSanitizer. */
-#define FRONTEND_STACK       ((size_t)64 << 20)
-#define LEAST_FRONTEND_STACK ((size_t)8 << 20)
+#define FRONTEND_STACK     ((size_t)64 << 20)
+#define MIN_FRONTEND_STACK ((size_t)8 << 20)
 
 hia_status hiaJ_on_stack(hia_engine *engine, void (*fn)(void *arg), void *arg) {
   hia_idle_context *context = hiaJ_context_take(engine);
   if (!context) return HIA_MEMORY;
   hia_status status = HIA_MEMORY;
-  for (size_t size = FRONTEND_STACK; status != HIA_OK && size >= LEAST_FRONTEND_STACK; size /= 2)
+  for (size_t size = FRONTEND_STACK; status != HIA_OK && size >= MIN_FRONTEND_STACK; size /= 2)
     status = hiaR_context_call(context->context, size, fn, arg);
   hiaJ_context_put(engine, context);
   return status;

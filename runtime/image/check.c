@@ -354,8 +354,8 @@ static bool check_section(checker *c) {
 /* Reads the types up to `end` (the end of the signature, or a `>`); returns the number of their
  * scalars in *n. */
 static bool check_types(const char **at, char end, uint32_t *n, uint32_t *n_types) {
-  enum { DEEPEST = 1000 };
-  uint32_t depth = 0, parts[DEEPEST];
+  enum { MAX_NESTING = 1000 };
+  uint32_t depth = 0, parts[MAX_NESTING];
   *n = *n_types = 0;
   for (const char *p = *at;; p++) {
     if (*p == end && depth == 0) {
@@ -363,7 +363,7 @@ static bool check_types(const char **at, char end, uint32_t *n, uint32_t *n_type
       return true;
     }
     if (*p == '(') {
-      if (depth == DEEPEST) return false;
+      if (depth == MAX_NESTING) return false;
       parts[depth++] = 0;
       continue;
     }
