@@ -417,6 +417,7 @@ void hiaG_cse(hia_graph *g, hia_fn *fn);  /* opt_cse.c: value numbering */
 void hiaG_dce(hia_graph *g, hia_fn *fn);  /* opt_dce.c: dead nodes */
 void hiaG_copy(hia_graph *g, hia_fn *fn); /* opt_copy.c: copy propagation */
 void hiaG_inline(hia_graph *g);           /* opt_inline.c: small non-recursive functions */
+void hiaG_pair(hia_graph *g);             /* opt_pair.c: two rounds of a loop in one */
 void hiaG_fork(hia_graph *g);             /* opt_fork.c: calls that another worker may make */
 void hiaG_merge(hia_graph *g);            /* opt_merge.c: equal calls are made once */
 void hiaG_unroll(hia_graph *g);           /* opt_unroll.c: recursive inlining */

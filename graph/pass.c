@@ -10,7 +10,8 @@
  *                                       │
  *                     native code only  │
  *                                     merge            equal calls are made once
- *                                    [fork]            only with several threads: latent forks
+ *                                    [pair]            only with several threads: loops that call
+ *                                    [fork]            the same: latent forks
  *                                     unroll           recursive inlining
  *                                       │
  *                                      tail            tail calls of a group become loops
@@ -50,6 +51,7 @@ const hia_pass hiaG_passes[] = {
     FN("dce", hiaG_dce, "values that are not used"),
     GRAPH("inline", hiaG_inline, false, "small functions that are not recursive"),
     NATIVE("merge", hiaG_merge, HIA_USE_NATIVE, "calls that were made before"),
+    NATIVE("pair", hiaG_pair, HIA_USE_PARALLEL, "loops that call make two rounds in one"),
     NATIVE("fork", hiaG_fork, HIA_USE_PARALLEL, "calls that another worker may make"),
     NATIVE("unroll", hiaG_unroll, HIA_USE_NATIVE, "levels of recursion into one body"),
     GRAPH("tail", hiaG_tail, true, "tail calls of a recursive group become loops"),
