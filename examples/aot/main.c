@@ -9,7 +9,7 @@ int main(int argc, char **argv) {
     fprintf(stderr, "usage: %s N\n", argv[0]);
     return 2;
   }
-  hia_context *context; /* one for each thread; good for any number of calls */
+  hia_context *context; /* one for each thread, for any number of calls */
   if (hia_context_new(NULL, &context) != HIA_OK) return 1;
   int32_t n = (int32_t)strtol(argv[1], NULL, 10), result;
   hia_status status = fib_fib(context, n, &result);

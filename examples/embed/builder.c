@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Recursive functions made by the builder, for data that is known only when the host runs: in how
- * many ways can an amount be paid with these coins? Each kind of coin gets a function of its own,
+/* Recursive functions made by the builder, for data that is known only when the host runs: the
+ * number of ways to pay an amount with these coins. Each kind of coin gets a function of its own,
  * which calls itself (one such coin more) and the next one (no more of them). They are declared
  * first, because each calls one that comes later.
  *
@@ -56,7 +56,7 @@ static void build(hia_builder *b) {
     ways[i] = hia_build_declare(b, signature);
   }
   for (size_t i = 0; i < N_COINS; i++) build_coin(b, coins[i], ways[i], ways[i + 1]);
-  /* Without any coin: nothing can be paid in one way, anything else in none. */
+  /* Without any coin there is one way to pay 0, and no way to pay another amount. */
   hia_build_begin(b, ways[N_COINS]);
   hia_build_value n = hia_build_param(b, ways[N_COINS], 0), zero = hia_build_i64(b, 0);
   hia_build_if(b, hia_build_eq(b, n, zero));

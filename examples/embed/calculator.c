@@ -1,8 +1,8 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* A calculator whose formulas are hiaton programs that strangers may type: each may use up so many
- * calls and loop rounds (fuel, which ends a formula at the same place on every machine), so much
- * time, depth of recursion and memory, and nothing that it does can do more than give an error.
- * Numbers are f64; `name(a, b) = formula` defines a function for the lines that follow.
+/* A calculator whose formulas are hiaton programs, typed by users. Each formula has limits of calls
+ * and loop rounds (fuel, which ends a formula at the same place on every machine), of time, of
+ * depth of recursion and of memory. A formula that exceeds one only ends with an error. Numbers are
+ * f64; `name(a, b) = formula` defines a function for the lines that follow.
  *
  *   calculator [LINE...]
  *
@@ -33,13 +33,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- what a formula may use up ---- */
+/* ---- the limits of a formula ---- */
 
-#define FUEL    1000000             /* calls and loop rounds */
-#define TIMEOUT (2 * 1000000000ull) /* nanoseconds, for what fuel does not see: a slow machine */
-#define DEPTH   (8u << 20)          /* bytes of pending calls */
-#define MEMORY  (16u << 20)         /* bytes of a run in all */
-#define BUDGET  (64u << 20)         /* bytes of everything, compiling included */
+#define FUEL 1000000 /* calls and loop rounds */
+#define TIMEOUT                                                                                    \
+  (2 * 1000000000ull)      /* nanoseconds: fuel does not limit the time on a slow machine */
+#define DEPTH  (8u << 20)  /* bytes of pending calls */
+#define MEMORY (16u << 20) /* bytes of a run in all */
+#define BUDGET (64u << 20) /* bytes of everything, compiling included */
 
 /* An allocator that grants no more than its budget: hiaton then returns HIA_MEMORY. */
 static atomic_size_t used;
@@ -173,7 +174,7 @@ int main(int argc, char **argv) {
   const hia_allocator allocator = {take, resize, give, NULL};
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
   options.allocator = &allocator;
-  options.kind = HIA_ENGINE_INTERP; /* what runs once is not worth compiling */
+  options.kind = HIA_ENGINE_INTERP; /* compiling does not pay for one run */
   options.max_depth = DEPTH;
   options.max_memory = MEMORY;
   hia_engine *engine = NULL;

@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* A run that would take ages is ended from another thread, wherever it is; another one ends itself
- * after a time. The engine is as good as before.
+/* A run that would take very long is ended from another thread, wherever it is; another one has a
+ * timeout. The engine works afterwards.
  *
  * prints:
  *   error[cancelled]: cancelled
@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <threads.h>
 
-/* A walk through the numbers of 64 bits that comes to 1 after some thousand years. */
+/* A walk through the 64-bit numbers that reaches 1 after some thousand years. */
 static const char text[] = "fn main() -> i64 = loop (n = 0i64) while n != 1 {\n"
                            "  n * 6364136223846793005 + 1442695040888963407\n"
                            "}\n"
@@ -45,7 +45,7 @@ static void *run(void *user) {
   return NULL;
 }
 
-/* In a thread of its own, so that this one can do what it likes: here, lose patience. */
+/* Runs in a thread of its own, so that this one can cancel it. */
 static hia_status cancel_it(hia_function *function) {
   running r = {.function = function, .cancel = hia_cancel_new(NULL)};
   pthread_t thread;

@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* A host that learns at run time what a program is: it lists the functions, and calls those through
- * their typed entries whose types it knows how to call.
+/* A host that knows its program only at run time: it lists the functions, and calls the typed
+ * entries of those whose types it supports.
  *
  * prints:
  *   needs extern fn half(n: i64) -> i64
@@ -16,8 +16,8 @@ typedef hia_status (*formula_fn)(hia_context *, double, double, double *);
 
 static int64_t half(int64_t n) { return n / 2; }
 
-/* A function (f64, f64) -> f64, by its typed entry. The cast is safe: what it is cast to has been
- * compared with what it is. */
+/* Calls a function (f64, f64) -> f64 by its typed entry. The cast is safe, since the type has been
+ * compared with that of the function. */
 static bool call(hia_context *context, hia_function *f) {
   static const hia_dtype params[] = {HIA_F64, HIA_F64}, results[] = {HIA_F64};
   hia_native_fn entry;

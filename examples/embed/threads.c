@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Ten threads share an engine, a module and a function: no locks, each has its own values and its
- * own errors. The first call compiles the function; the others wait for it, or find it ready. What
- * fails in one thread ends that call alone.
+ * own errors. The first call compiles the function; the others wait for it, or find it ready. A
+ * failure in one thread ends that call alone.
  *
  * prints:
  *   thread 0: 168 primes below 1000

@@ -1,6 +1,6 @@
 // Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0
-/* hiaton from C++17: handles that free themselves, calls with C++'s types, a typed entry in a loop,
- * a function of the host, errors as exceptions.
+/* hiaton from C++17: owning handles, calls with C++ types, a typed entry in a loop,
+ * a host function, errors as exceptions.
  *
  * prints:
  *   fib(30) = 1346269
@@ -29,11 +29,11 @@ static void run() {
   hiaton::module module = engine.load_text("program.hia", program).value();
   hiaton::context context = hiaton::context::make(engine).value();
 
-  // A call with values, of a function that is looked up by its name.
+  // A call with values, of a function that is found by its name.
   hiaton::function fib = module.function("fib").value();
   std::printf("fib(30) = %d\n", fib.call<std::int32_t>(engine, 30).value());
 
-  // Typed entries: once compared with the function's types, then called like functions of C.
+  // Typed entries: compared with the function's types once, then called like C functions.
   using quotient = std::tuple<std::int64_t, std::int64_t>;
   auto divide =
       module.function("divide").value().entry<quotient(std::int64_t, std::int64_t)>().value();
@@ -46,7 +46,7 @@ static void run() {
   for (int i = 1; i <= 1000; i++) sum += part(context, i).value();
   std::printf("the sum of 1000 calls: %g\n", sum);
 
-  // An error is looked at, or thrown by value().
+  // An error is tested for, or thrown by value().
   auto failed = divide(context, 1, 0);
   if (!failed)
     std::printf("divide: %s, in line %u\n", failed.error().message(), failed.error().line());

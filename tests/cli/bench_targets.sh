@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0
-# The targets of benchmarks: bench_targets prints rows that hold or miss theirs.
+# The targets of benchmarks: bench_targets prints rows that meet or miss them.
 #
 #   bench_targets.sh BENCH-TARGETS
 set -u
 program=$1
 passed=0 failed=0
 
-# expect STATUS TEXT ARGUMENT...: the text has to be what is printed, blanks squeezed.
+# expect STATUS TEXT ARGUMENT...: the output must be this text, with blanks squeezed.
 expect() {
   local status=$1 text=$2 printed got
   shift 2

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0
-# hiaton build: objects, headers, libraries and programs, as strangers use them.
+# hiaton build: objects, headers, libraries and programs, as users build and link them.
 #
 #   build.sh HIATON SOURCE-DIR LIBRARY-DIR CC CXX|- [--sanitized]      CC and CXX may be several words
 #
-# --sanitized: the runtime is, so that sizes and what a program needs say nothing.
+# --sanitized: the runtime is instrumented, so sizes and needed libraries are not checked.
 # shellcheck disable=SC2086 # words
 set -u
 cc=$4 cxx=$5
@@ -26,7 +26,7 @@ shared="-L$libraries -lhiaton_rt -Wl,-rpath,$libraries"
 passed=0 failed=0
 ok() { passed=$((passed + 1)); }
 bad() { failed=$((failed + 1)); printf 'FAILED: %s\n' "$1"; [ -n "${2:-}" ] && printf '%s\n' "${2:0:1500}"; }
-# t WHAT COMMAND...: succeeds, and says nothing on standard error
+# t WHAT COMMAND...: succeeds, and prints nothing on standard error
 t() {
   local what=$1
   shift
@@ -39,7 +39,7 @@ is() {
   got=$(timeout 120 "$@" 2>err </dev/null)
   if [ "$got" = "$expected" ]; then ok; else bad "$what" "$*: $got $(cat err), not $expected"; fi
 }
-# wrong WHAT STATUS PATTERN COMMAND...: fails so, and leaves nothing behind
+# wrong WHAT STATUS PATTERN COMMAND...: fails with this status and message, and leaves no files
 wrong() {
   local what=$1 status=$2 pattern=$3 before got
   shift 3
@@ -96,7 +96,7 @@ for file in "$examples"/*.hia; do
     size=$(stat -c %s stripped)
     if [ "$size" -lt 200000 ]; then ok; else bad "$name: the stripped program has $size bytes"; fi
     needs=$(readelf -d "$name" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | grep -Ev '^(libc|libm)\.so')
-    # libffi calls functions of the host from the interpreter.
+    # The interpreter calls host functions through libffi.
     [ "$ffi" ] && needs=${needs//libffi.so*/}
     if [ -z "$needs" ]; then ok; else bad "$name: the program needs" "$needs"; fi
   fi
@@ -262,7 +262,7 @@ t 'maps beside functions of their names' "$hiaton" build names.hia --map -o name
 t 'have other names' sh -c 'grep -q "names_f_map_(hia_context" names.h && nm names.o | grep -q names_f_map_$'
 t 'beside others' $c -DFUEL=50 map.c map.o other.o $static -o map
 
-# Objects for several threads, together; threads of the host's beside them.
+# Objects for several threads, together; also with threads of the host.
 for name in fib tak; do
   t "$name for several threads" "$hiaton" build "$examples/$name.hia" --parallel -o "par_$name.o" --header "$name.h"
 done
@@ -441,7 +441,7 @@ fn half(x: f64) -> f64 = id(x) * 0.5
 fn no() -> i32 = 7
 fn pick(a: bool, b: (f32, f32)) -> f32 = if a then { let (x, _) = b; x } else { let (_, y) = b; y }
 END
-# Parameters of the names of macros; each compiler's own, the C library's, a host's.
+# Parameters with the names of macros: of each compiler, of the C library, of a host.
 cat >macros.hia <<'END'
 fn f(errno: i32, I: f64, EOF: (i64, bool), NULL: f32, stdin: i32, complex: i32, unix: i32) -> i32 = errno + unix
 fn g(min: i32, max: i32, context: i32, status: i32, result: i32, int: i32, x: i32, linux: bool) -> (i32, i32) = (min, result)
@@ -482,7 +482,7 @@ if [ "$cxx" != - ]; then
   sed 's/complex.h/complex/' macros.c >macros.cpp
   t 'their header as C++' $cxx -std=gnu++17 -Wall -Wextra -Wpedantic -Werror $include macros.cpp macros.o $static -o macros
 fi
-# Guards: of headers that are called like hiaton's own, and of two that have one name.
+# Include guards: of headers with names like hiaton's own, and of two headers with the same name.
 cp fib.hia types.hia 2>/dev/null || cp "$examples/fib.hia" types.hia
 for name in types runtime builder hiaton status object; do
   cp types.hia $name.hia 2>/dev/null
@@ -574,7 +574,7 @@ is 'each is what it is' 123451234 ./derived
 rm derived.*
 printf 'fn OK(x: i32) -> i32 = x\n' >upper.hia
 wrong 'a name of the headers' 2 "hiaton's own" "$hiaton" build upper.hia --prefix HIA -o x.o
-# What the runtime calls must not be there a second time.
+# A function that the runtime calls must not be defined a second time.
 names=$(nm -u "$libraries/libhiaton_rt.a" | sed -n 's/^ *U \([a-z][a-z0-9_]*\)$/\1/p' | grep -v '^hia' | sort -u)
 missed=
 for name in $([ $unsanitized = yes ] && echo $names) memset memmove floor ceilf roundeven exit errno EOF _start; do
@@ -595,7 +595,7 @@ cp words.hia '9 a*/b-c.hia' 2>/dev/null || cp words.hia '9 a-c.hia'
 t 'a file with an odd name' "$hiaton" build '9 a-c.hia' --fn long -o odd.o --header odd.h
 is 'its prefix' 1 grep -c 'hia_status m9_a_c_long(' odd.h
 
-# ---- functions of the host ----
+# ---- host functions ----
 
 cat >host.hia <<'END'
 extern fn hypot(x: f64, y: f64) -> f64
@@ -723,7 +723,7 @@ is 'which are found' 80 ./odd 7
 is 'also interpreted' 80 ./odd 7 --engine interp
 rm odd.hia odd.c
 
-# Whom they work for they learn from the context; what they begin ends with the call that they are in.
+# Host functions find their data through the context; a run that one begins ends with the call around it.
 cat >nest.hia <<'END'
 extern impure fn begin(n: i64) -> i64
 fn spin(n: i64) -> i64 = loop (x = n) while x != 0 { x * 3 + 1 }
@@ -775,7 +775,7 @@ t 'which is the default' cmp fib.o fibn.o
 t 'the first one runs here' $c use.c fib1.o tak.o $static -o use
 is 'indeed' '10946 5' ./use
 rm fib1.o fib4.o fibn.o
-# A processor without the instruction calls libm's fma, which rounds once too.
+# Code for a processor without the instruction calls libm's fma, which also rounds once.
 for t in f32 f64; do
   { cat "$sources/tests/programs/fma_$t.hia" && echo "fn main(z: $t) -> bool = at(z) == folded()"; } >fused.hia
   for cpu in x86-64 x86-64-v3; do
@@ -819,7 +819,7 @@ t 'a program into a pipe' bash -c "'$hiaton' build fib.hia --fn fib --exe -o /de
 is 'works' 89 ./piped 10
 rm link.hia piped 'a,b.so'
 
-# ---- files that cannot be written to their end ----
+# ---- files that cannot be written completely ----
 
 chmod 755 "$work"
 mkdir closed
@@ -842,14 +842,14 @@ fi
 rm -r closed
 rm -f read_only
 
-# A limit on the size of files, as the signal that it is and as a failure.
+# A limit on the size of files, with its signal and, if that is ignored, with its error.
 for how in '' --exe --static --shared; do
   wrong "too large $how" 1 'could not be written: File too large' \
     bash -c "trap '' XFSZ; ulimit -f 1; exec '$hiaton' build '$examples/fib.hia' $how -o x"
   wrong "too large, and it ends $how" 153 '' bash -c "(ulimit -f 1; exec '$hiaton' build '$examples/fib.hia' $how -o x)"
 done
 
-# Interrupted as soon as something is there, while a program of many functions is compiled.
+# Interrupted as soon as a file exists, while a program of many functions is compiled.
 for i in $(seq 1 250); do
   printf 'fn work%d(n: i64, x: f64) -> f64 = if n <= 0 then x * %d.5 + exp(x) else work%d(n - 1, x) * work%d(n / 2, x - 1) + sqrt(x)\n' \
     "$i" "$i" "$i" $((i > 1 ? i - 1 : 1))
@@ -891,7 +891,7 @@ rm -f x.h
 if [ "$(ls -A)" = "$before" ]; then ok; else bad 'a closed pipe leaves files behind' "$(ls -A)"; fi
 rm -f large.hia slow
 
-# Beside what a link leads to, be it on another disk.
+# In the folder of a link's target, which may be on another disk.
 if [ -w /dev/shm ] && [ "$(stat -c %d /dev/shm)" != "$(stat -c %d .)" ]; then
   far=$(mktemp /dev/shm/hiaton-test-XXXXXX)
   ln -s "$far" far
@@ -959,7 +959,7 @@ fi
 t 'as a shared library it lacks a symbol' $cc -shared future.o $shared -o libfuture.so
 wrong 'and is no library for a program' 1 'undefined.*hia_rt_abi_9' $c use.c -L. -lfuture tak.o $shared -o x
 
-# ---- an image that is damaged ----
+# ---- a damaged image ----
 
 at=$(LC_ALL=C grep -zaboP '\x89hia\r\n\x1a\n\x04\x03\x02\x01' fib | head -z -n 1 | tr '\0' '\n' | cut -d: -f1 | head -1)
 size=$(od -An -tu8 -j $((at + 16)) -N 8 fib | tr -d ' ')

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0
-# What shells complete of hiaton's command line: the script for bash is sourced, and its function called as
-# bash would; that for zsh is run where zsh is, with the functions that zsh itself brings replaced.
+# Completion of hiaton's command line: the script for bash is sourced, and its function called as by bash;
+# the script for zsh is run if zsh is installed, with the functions of zsh's own completion replaced.
 #
 #   completion.sh HIATON
 set -u
@@ -30,7 +30,7 @@ cd "$work/files" || exit 2
 source "$work/hiaton.bash"
 verdict 'it is what completes hiaton' "$(complete -p hiaton)" 'complete -F _hiaton hiaton'
 
-# The completions of a line, in order of the alphabet. Its words stand as bash splits them, the last one being
+# The completions of a line, in alphabetical order. Its words are split as by bash, and the last one is
 # completed.
 completions() {
   COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMP_LINE="$*" COMP_POINT=${#COMP_LINE} COMPREPLY=()
@@ -44,7 +44,7 @@ commands=$("$hiaton" --help | sed -n 's/^  \([a-z]*\) .*/\1/p')
 c "--help --version $(printf '%s\n' "$commands" | LC_ALL=C sort | paste -sd' ')" hiaton ''
 c 'bench build' hiaton b
 c '--version' hiaton --v
-# What --help lists is what is completed, of every command.
+# For every command the options that --help lists are completed.
 for command in $commands; do
   c "$("$hiaton" "$command" --help | grep -oE '^  -[^ ]+' | tr -d ' ' | LC_ALL=C sort | paste -sd' ')" hiaton "$command" -
 done

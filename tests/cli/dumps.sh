@@ -4,7 +4,8 @@
 #
 #   dumps.sh HIATON SOURCE-DIR [--no-native] [--update]
 #
-# DOT is read by Graphviz too, where that is installed. Assembly is the host's, so of it only the functions are compared. --update rewrites the files.
+# Graphviz also reads DOT, if it is installed. Assembly is for the machine that runs this, so only its functions are
+# compared. --update rewrites the files.
 set -u
 hiaton=$1
 cd "$2/tests/golden/dumps" || exit 2
@@ -39,7 +40,7 @@ golden() {
   fi
 }
 
-# drawn FILE: Graphviz draws it without a word.
+# drawn FILE: Graphviz draws it without a message.
 drawn() {
   command -v dot >/dev/null || return
   if dot -Tsvg "$1" -o "$work/svg" 2>"$work/err" && [ ! -s "$work/err" ]; then

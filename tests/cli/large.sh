@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0
-# Large programs of every form that `./dev bench compile` knows, as native code and interpreted: both must
-# give one result. No time is asserted: whatever is quadratic in one of them takes longer than the
-# test may.
+# Large programs of every form of `./dev bench compile`, as native code and interpreted: both must return
+# the same result. No time is asserted: anything that is quadratic in the size of a program takes longer
+# than the test's time limit.
 #
 #   large.sh HIATON BENCH-COMPILE
 set -u

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0
-# Tests of the command line: what is printed where, and the exit status.
+# Tests of the command line: its outputs and its exit status.
 #
 #   run.sh HIATON SOURCE-DIR [--no-native]
 #
@@ -163,7 +163,7 @@ fn fib(n: i32) -> i32 = if n <= 1 then 1 else fib(n - 1) + fib(n - 2)
 fn main(n: i32) -> i32 = 1 + busy(n)'
 every 'past its deadline' 1 '' 'error\[deadline\]: past the deadline: more than 900 ms.*(in|called from) main at .*endless.hia:3:' \
   run "$work/endless.hia" 5 --timeout 0.9
-# Functions that call one another, more than are compiled in half a second: nothing waits for the compiler.
+# Functions that call each other, more than can be compiled in half a second: the run does not wait for the compiler.
 awk 'BEGIN { for (i = 0; i < 2000; i++)
   printf "fn g%d_(n: i64) -> i64 = if n <= 1 then %d else g%d_(n - 1) + g%d_(n - 2)\n", i, i, (i + 1) % 2000, (i * 7 + 3) % 2000
   print "fn main(n: i64) = g0_(n)" }' >"$work/group.hia"
@@ -183,7 +183,7 @@ every 'a call too many' 1 '' 'error\[fuel\]: out of fuel.*in fib at examples/fib
   run examples/fib.hia 20 --fuel 21890
 every 'what does not end' 1 '' 'error\[fuel\]: out of fuel.*in busy at .*endless.hia:1:26.*called from main at .*endless.hia:3:' \
   run "$work/endless.hia" 0 --fuel 101
-# With --fn what runs is a call itself, as --count has it.
+# With --fn the call of the function counts, as with --count.
 every 'fuel for the call' 0 1 '' run examples/fib.hia --fn fib 1 --fuel 1
 every 'none for the call' 1 '' '^error\[fuel\]: out of fuel$' run examples/fib.hia --fn fib 1 --fuel 0
 every 'a static graph' 1 '' 'error\[unsupported\].*is a static graph' run --from-ir "$work/uncounted.ir" 20 --fuel 9
@@ -296,7 +296,7 @@ t 'not supported yet' 1 '' 'not supported' check "$work/later.hia"
 t 'the program is checked before the arguments' 1 '' 'bad.hia:1' run "$work/bad.hia" --engine interp nonsense
 t 'a generic function at a type that does not fit' 1 '' 'fact.hia' run examples/fact.hia --engine interp true
 
-# ---- files that are none ----
+# ---- files that are not programs ----
 t 'missing file' 2 '' 'cannot read .*nosuch.hia: No such file' check "$work/nosuch.hia"
 t 'directory' 2 '' 'cannot read .*: Is a directory' run "$work"
 : >"$work/empty.hia"
@@ -356,7 +356,7 @@ t 'instance of too few types' 2 '' 'has 1 parameter, not 2' run examples/fib.hia
 t 'instance of another type' 2 '' 'is of type i32' run examples/fib.hia --fn 'fib(i64)' 1
 t 'instance that cannot be read' 2 '' 'cannot read the types' run examples/fib.hia --fn 'fib(i32' 1
 
-# ---- words that do not go together ----
+# ---- options that exclude each other ----
 both() { # WHAT WORD... : refused, and names the first option of the two
   local what=$1
   shift
@@ -551,7 +551,7 @@ else
   bad 'bench --threads 1,2,3' "$(cat "$work/out")"
 fi
 
-# ---- timelines; what is in them is tests/stress/timelines.c's ----
+# ---- timelines; tests/stress/timelines.c checks their contents ----
 traced() { # STATUS WORD...
   local status=$1
   shift
@@ -584,7 +584,7 @@ t 'no run, no timeline' 2 '' 'argument 1' run examples/fib.hia x --engine interp
 [ ! -e "$work/traces/t.json" ] && passed=$((passed + 1)) || bad 'a timeline without a run'
 
 # ---- output that cannot be written ----
-# Once, with the reason, and with status 1: nothing is wrong with the command line.
+# One message, with the reason, and status 1, since the command line is correct.
 to_full() { # WORD...
   "$hiaton" "$@" >/dev/full 2>"$work/err"
   if [ $? = 1 ] && [ "$(cat "$work/err")" = 'error[io]: the output could not be written: No space left on device' ]; then

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0
-# What the libraries show and need, and which file may name what.
+# The symbols and needed libraries of hiaton's libraries, and the rules for includes and names.
 #
 #   symbols.sh LIBRARY-DIR SOURCE-DIR
 set -u
@@ -18,7 +18,7 @@ verdict() { # WHAT OFFENDERS
 
 for library in "$libraries"/libhiaton*.so; do
   name=$(basename "$library")
-  # name@@node of what is defined; the nodes themselves are absolute symbols.
+  # name@@node of each defined symbol; the nodes themselves are absolute symbols.
   symbols=$(nm -D --defined-only --with-symbol-versions "$library" | awk '$2 != "A" { print $3 }')
   verdict "$name: only hia_ names outside of HIATON_PRIVATE" \
     "$(printf '%s\n' "$symbols" | grep -v '^hia_[a-z0-9_]*@@HIATON_0$' | grep -v '^hia[A-Z]_[A-Za-z0-9_]*@@HIATON_PRIVATE$' | grep .)"
@@ -27,8 +27,8 @@ for library in "$libraries"/libhiaton*.so; do
   fi
 done
 
-# In an archive everything that several files share is global: there the prefix keeps names apart. What
-# sanitizers add has theirs.
+# In an archive every symbol that several files share is global, so the prefix must distinguish it. The
+# symbols that sanitizers add have their own prefixes.
 for library in "$libraries"/libhiaton*.a; do
   [ -e "$library" ] || continue
   verdict "$(basename "$library"): only names that begin with hia_, or hia and the letter of a folder" \
@@ -50,7 +50,7 @@ verdict 'LLVM is named in lower/ and jit/llvm/ alone' \
   "$(grep -rlE '#include *[<"]llvm-c' --include='*.[ch]' . 2>/dev/null | grep -Ev '^./(build|lower/|jit/llvm/|tests/)')"
 verdict 'the engine includes neither lowering nor the LLVM half of jit/' \
   "$(grep -rnE '#include *"' --include='*.[ch]' jit/engine jit/*.h | grep -E '"(jit/llvm|lower)/' | grep -v '"lower/plan.h"')"
-# But for how words are read, which is inline.
+# Except for reading words, which is inline.
 verdict 'the command line and the examples include the public header alone' \
   "$(grep -rnE '#include *"' --include='*.[ch]' tools examples 2>/dev/null |
     grep -Ev '"tools/(tool|json).h"|"runtime/program/words.h"|^examples/aot/main.c:.*"fib.h"')"
@@ -69,7 +69,7 @@ verdict 'the graph includes the runtime alone' \
 verdict 'the frontend includes graph and runtime alone' \
   "$(grep -rnE '#include *"' --include='*.[ch]' frontend | grep -Ev '"(frontend|graph|runtime)/')"
 
-# Of scripts the second line, below the name of their shell.
+# For scripts the second line, below the name of their shell.
 notice='Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0'
 first_lines() {
   find . \( -path './build*' -o -path ./.git \) -prune -o -type f \
