@@ -121,3 +121,24 @@ Test(engine_codegen, several_units_are_as_one) {
   cr_assert(strstr(wanted[0], "error") == NULL && strstr(wanted[2], "failed"), "%s", wanted[2]);
   test_text_free(&text);
 }
+
+/* A dump shows all units, each behind a heading, in the form of comments. */
+Test(engine_codegen, dumps_have_all_units) {
+  if (!has_native()) cr_skip_test("no native code in this build");
+  test_text text = {0}, dump = {0};
+  program_text(&text);
+  program p = open_in(&configurations[2], text.data);
+  hia_dump_options options = HIA_DUMP_OPTIONS_INIT;
+  options.stage = HIA_STAGE_LLVM;
+  cr_assert_eq(hia_module_dump(p.module, NULL, 0, &options, test_text_take, &dump, NULL), HIA_OK);
+  cr_assert(strncmp(dump.data, "; unit 1 of ", 12) == 0, "%.40s", dump.data);
+  cr_assert_not_null(strstr(dump.data, "\n; unit 2 of "));
+  char name[16];
+  for (unsigned i = 0; i < MEMBERS; i++) {
+    snprintf(name, sizeof name, "@m%u_", i);
+    cr_assert_not_null(strstr(dump.data, name), "m%u is missing", i);
+  }
+  test_text_free(&dump);
+  test_text_free(&text);
+  close_program(&p);
+}
