@@ -11,7 +11,7 @@ static uint8_t own_traits(hia_graph *g, hia_fn_id f, hia_u32vec *callees) {
   const hia_fn *fn = hiaG_fn(g, f);
   uint8_t traits = 0;
   if (fn->slow_path != HIA_NONE) hiaR_push(&g->comp->scratch, callees, fn->slow_path);
-  for (hia_node_id n = fn->regions.data[0].first; n != HIA_NONE; n = hiaG_walk_next(fn, n)) {
+  HIA_EACH_NODE(fn, n) {
     switch (fn->nodes.data[n].op) {
     case HIA_OP_CALL:
     case HIA_OP_FORK: /* a fork and its join are a call, made by a thief */

@@ -57,7 +57,7 @@ const char *hiaG_cannot_fuel(const hia_graph *g) {
   for (hia_fn_id f = 0; f < g->fns.len; f++) {
     const hia_fn *fn = hiaG_fn(g, f);
     if (fn->is_removed) continue;
-    for (hia_node_id n = fn->regions.data[0].first; n != HIA_NONE; n = hiaG_walk_next(fn, n))
+    HIA_EACH_NODE(fn, n)
       if (fn->nodes.data[n].op == HIA_OP_FORK) return "its calls are forked already";
   }
   return NULL;
@@ -66,7 +66,7 @@ const char *hiaG_cannot_fuel(const hia_graph *g) {
 /* ---- which functions take fuel ---- */
 
 static bool has_calls(const hia_fn *fn) {
-  for (hia_node_id n = fn->regions.data[0].first; n != HIA_NONE; n = hiaG_walk_next(fn, n)) {
+  HIA_EACH_NODE(fn, n) {
     unsigned op = fn->nodes.data[n].op;
     if (op == HIA_OP_CALL || op == HIA_OP_HOST || op == HIA_OP_LOOP || op == HIA_OP_COUNT)
       return true;
@@ -102,7 +102,7 @@ static void charge(fuelling *f, hia_region_id r, hia_loc_id loc) {
 static void find_costs(fuelling *f) {
   const hia_fn *fn = f->fn;
   bool is_counted = f->g->is_counted;
-  for (hia_node_id n = fn->regions.data[0].first; n != HIA_NONE; n = hiaG_walk_next(fn, n)) {
+  HIA_EACH_NODE(fn, n) {
     const hia_node *node = &fn->nodes.data[n];
     switch (node->op) {
     case HIA_OP_COUNT: charge(f, node->region, node->loc); break;
@@ -255,7 +255,7 @@ static void fuel_function(fuelling *f, hia_fn *fn) {
   find_costs(f);
   extend_signature(f);
   enter(f, 0, add_arg(f, 0, fn->n_params - 1, HIA_NONE));
-  for (hia_node_id n = fn->regions.data[0].first; n != HIA_NONE; n = hiaG_walk_next(fn, n)) {
+  HIA_EACH_NODE(fn, n) {
     hiaG_rewrite_ins(&f->subst, fn, n);
     switch (fn->nodes.data[n].op) {
     case HIA_OP_IF: visit_if(f, n); break;

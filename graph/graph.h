@@ -298,6 +298,10 @@ uint32_t hiaG_scc(hia_arena *arena, uint32_t n, const uint32_t *first, const uin
  * regions of n, walk_over passes over them. A walk begins at the first node of region 0. */
 hia_node_id hiaG_walk_next(const hia_fn *fn, hia_node_id n);
 hia_node_id hiaG_walk_over(const hia_fn *fn, hia_node_id n);
+/* A loop over all nodes of a function in sequential order. Nodes that its body adds behind n are
+ * met too; the body must not remove n. */
+#define HIA_EACH_NODE(fn, n)                                                                       \
+  for (hia_node_id n = (fn)->regions.data[0].first; n != HIA_NONE; n = hiaG_walk_next(fn, n))
 hia_node_id hiaG_yield_of(const hia_fn *fn, hia_region_id region); /* its YIELD */
 
 /* Values that a pass replaces by others while it walks (scratch memory). Because definitions come

@@ -80,11 +80,10 @@ static void visit(copying *c, hia_node_id n) {
 
 void hiaG_copy(hia_graph *g, hia_fn *fn) {
   copying c = {.fn = fn, .subst = hiaG_subst(g, fn)};
-  for (hia_node_id n = fn->regions.data[0].first; n != HIA_NONE; n = hiaG_walk_next(fn, n)) {
+  HIA_EACH_NODE(fn, n) {
     hiaG_rewrite_ins(&c.subst, fn, n);
     visit(&c, n);
   }
   if (c.has_variables)
-    for (hia_node_id n = fn->regions.data[0].first; n != HIA_NONE; n = hiaG_walk_next(fn, n))
-      hiaG_rewrite_ins(&c.subst, fn, n);
+    HIA_EACH_NODE(fn, n) hiaG_rewrite_ins(&c.subst, fn, n);
 }

@@ -196,7 +196,6 @@ void hiaG_cse(hia_graph *g, hia_fn *fn) {
     }
   }
   if (has_variables)
-    for (hia_node_id n = fn->regions.data[0].first; n != HIA_NONE; n = hiaG_walk_next(fn, n))
-      hiaG_rewrite_ins(&f.subst, fn, n);
+    HIA_EACH_NODE(fn, n) hiaG_rewrite_ins(&f.subst, fn, n);
   if (f.is_changed) hiaG_compact(g, fn);
 }

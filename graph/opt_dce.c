@@ -125,7 +125,7 @@ void hiaG_dce(hia_graph *g, hia_fn *fn) {
   marking m = {.g = g, .fn = fn, .scratch = scratch};
   m.node_used = HIA_NEW_ARRAY(scratch, bool, fn->nodes.len);
   m.value_used = HIA_NEW_ARRAY(scratch, bool, fn->values.len);
-  for (hia_node_id n = fn->regions.data[0].first; n != HIA_NONE; n = hiaG_walk_next(fn, n))
+  HIA_EACH_NODE(fn, n)
     if (must_stay(&m, n)) use_node(&m, n);
   while (m.todo.len) use_definition(&m, m.todo.data[--m.todo.len]);
 

@@ -78,7 +78,7 @@ static bool look(forking *f) {
   const hia_fn *fn = f->fn;
   bool is_wanted = false;
   hiaR_push(f->scratch, &f->regions, 0);
-  for (hia_node_id n = fn->regions.data[0].first; n != HIA_NONE; n = hiaG_walk_next(fn, n)) {
+  HIA_EACH_NODE(fn, n) {
     const hia_node *node = &fn->nodes.data[n];
     if (node->op == HIA_OP_FORK) return false;
     if (node->regions != HIA_NONE) {
@@ -284,8 +284,7 @@ bool hiaG_fork_in(hia_graph *g, hia_fn *fn, hia_fork_density density) {
     hiaR_arena_release(f.scratch, mark);
   }
   if (f.number == 0) return false;
-  for (hia_node_id at = fn->regions.data[0].first; at != HIA_NONE; at = hiaG_walk_next(fn, at))
-    hiaG_rewrite_ins(&f.subst, fn, at);
+  HIA_EACH_NODE(fn, at) hiaG_rewrite_ins(&f.subst, fn, at);
   return true;
 }
 

@@ -42,7 +42,7 @@ static bool calls(unsigned op) {
 
 static size size_of(const hia_fn *fn) {
   size s = {0};
-  for (hia_node_id n = fn->regions.data[0].first; n != HIA_NONE; n = hiaG_walk_next(fn, n)) {
+  HIA_EACH_NODE(fn, n) {
     const hia_op_info *op = &hiaR_ops[fn->nodes.data[n].op];
     s.cost += op->cost;
     if (op->cost) s.nodes++;
@@ -116,7 +116,7 @@ void hiaG_inline(hia_graph *g) {
     group[f] = fn->is_removed ? HIA_NONE : fn->group;
     if (fn->is_removed) continue;
     n_live++;
-    for (hia_node_id at = fn->regions.data[0].first; at != HIA_NONE; at = hiaG_walk_next(fn, at))
+    HIA_EACH_NODE(fn, at)
       if (calls(fn->nodes.data[at].op)) i.n_calls[hiaG_callee(&fn->nodes.data[at])]++;
   }
   /* Callees first: sorted by group. */

@@ -396,8 +396,7 @@ bool hiaG_merge_in(hia_graph *g, hia_fn *fn) {
   }
   if (!m.is_changed) return false;
   /* Results of branches that the walk had passed have changed. */
-  for (hia_node_id n = fn->regions.data[0].first; n != HIA_NONE; n = hiaG_walk_next(fn, n))
-    hiaG_rewrite_ins(&m.subst, fn, n);
+  HIA_EACH_NODE(fn, n) hiaG_rewrite_ins(&m.subst, fn, n);
   return true;
 }
 

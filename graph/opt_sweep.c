@@ -19,7 +19,7 @@ void hiaG_sweep(hia_graph *g) {
   while (todo.len) {
     const hia_fn *fn = hiaG_fn(g, todo.data[--todo.len]);
     if (fn->slow_path != HIA_NONE) reach(g, fn->slow_path, is_reached, &todo);
-    for (hia_node_id n = fn->regions.data[0].first; n != HIA_NONE; n = hiaG_walk_next(fn, n)) {
+    HIA_EACH_NODE(fn, n) {
       unsigned op = fn->nodes.data[n].op;
       if (op == HIA_OP_CALL || op == HIA_OP_FORK || op == HIA_OP_JOIN)
         reach(g, hiaG_callee(&fn->nodes.data[n]), is_reached, &todo);

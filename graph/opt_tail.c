@@ -603,7 +603,7 @@ static void share_variables(tail *t, const hia_fn_id *members, uint32_t n, hia_d
 void hiaG_number_forks(hia_graph *g, hia_fn *fn) {
   hia_u32vec open = {0};
   uint32_t next = 0, ended = 0;
-  for (hia_node_id n = fn->regions.data[0].first; n != HIA_NONE; n = hiaG_walk_next(fn, n)) {
+  HIA_EACH_NODE(fn, n) {
     hia_node *node = &fn->nodes.data[n];
     switch (node->op) {
     case HIA_OP_FORK:
@@ -657,7 +657,7 @@ static void redirect(tail *t, hia_fn *fn, hia_node_id call) {
 
 static void redirect_calls(tail *t, hia_fn *fn) {
   bool is_changed = false;
-  for (hia_node_id n = fn->regions.data[0].first; n != HIA_NONE; n = hiaG_walk_next(fn, n)) {
+  HIA_EACH_NODE(fn, n) {
     unsigned op = fn->nodes.data[n].op;
     if (op != HIA_OP_CALL && op != HIA_OP_FORK && op != HIA_OP_JOIN) continue;
     hia_fn_id callee = hiaG_callee(&fn->nodes.data[n]);

@@ -197,8 +197,7 @@ static bool keep_leaves(unrolling *u, hia_fn *fn, hia_fn_id f, hia_region_id reg
 
 static uint32_t cost_of(const hia_fn *fn) {
   uint32_t cost = 0;
-  for (hia_node_id n = fn->regions.data[0].first; n != HIA_NONE; n = hiaG_walk_next(fn, n))
-    cost += hiaR_ops[fn->nodes.data[n].op].cost;
+  HIA_EACH_NODE(fn, n) cost += hiaR_ops[fn->nodes.data[n].op].cost;
   return cost;
 }
 
@@ -224,8 +223,7 @@ static void strip_forks(unrolling *u, hia_fn *fn) {
 
 static uint32_t count_forks(const hia_fn *fn) {
   uint32_t forks = 0;
-  for (hia_node_id n = fn->regions.data[0].first; n != HIA_NONE; n = hiaG_walk_next(fn, n))
-    forks += fn->nodes.data[n].op == HIA_OP_FORK;
+  HIA_EACH_NODE(fn, n) forks += fn->nodes.data[n].op == HIA_OP_FORK;
   return forks;
 }
 
@@ -288,7 +286,7 @@ static uint32_t levels_for(const unrolling *u, hia_fn_id f) {
 /* The largest number of calls of the group on any path through the body, without tail calls. */
 static uint32_t calls_on_a_way(unrolling *u, const hia_fn *fn) {
   uint32_t *calls = HIA_NEW_ARRAY(u->scratch, uint32_t, fn->regions.len);
-  for (hia_node_id n = fn->regions.data[0].first; n != HIA_NONE; n = hiaG_walk_next(fn, n))
+  HIA_EACH_NODE(fn, n)
     calls[fn->nodes.data[n].region] += is_of_group(u, fn, n, fn->group) && !is_tail(fn, n);
   for (hia_region_id r = fn->regions.len - 1; r > 0; r--) { /* children before their parents */
     const hia_region *region = &fn->regions.data[r];
@@ -352,7 +350,7 @@ static bool is_step(const hia_fn *fn, hia_value_id v, uint32_t p, double *step) 
  * twice as far as another. */
 static bool moves_evenly(const unrolling *u, const hia_fn *fn, uint32_t p) {
   double least = 0, most = 0;
-  for (hia_node_id n = fn->regions.data[0].first; n != HIA_NONE; n = hiaG_walk_next(fn, n)) {
+  HIA_EACH_NODE(fn, n) {
     double step;
     if (!is_of_group(u, fn, n, fn->group) || is_tail(fn, n)) continue;
     if (!is_step(fn, hiaG_in(fn, n, p), p, &step)) return false;
@@ -375,7 +373,7 @@ static bool wants_slow_path(unrolling *u, hia_fn_id f) {
   const shape *s = &u->shapes[f];
   const hia_fn *fn = &s->body;
   if (u->g->is_counted || u->members[fn->group] > 1 || !s->has_guard) return false;
-  for (hia_node_id n = fn->regions.data[0].first; n != HIA_NONE; n = hiaG_walk_next(fn, n)) {
+  HIA_EACH_NODE(fn, n) {
     unsigned op = fn->nodes.data[n].op;
     if (op == HIA_OP_LOOP || hiaR_ops[op].traits & HIA_T_LIBRARY) return false;
     if (op == HIA_OP_HOST) return false; /* after a vain attempt it would be called twice */
@@ -412,7 +410,7 @@ static hia_fn_id make_slow_path(unrolling *u, hia_fn_id f, const hia_fn *before)
   slow->is_root = false;
   slow->sig_params = NULL;
   slow->n_sig_params = 0;
-  for (hia_node_id n = slow->regions.data[0].first; n != HIA_NONE; n = hiaG_walk_next(slow, n))
+  HIA_EACH_NODE(slow, n)
     if (is_of_group(u, slow, n, slow->group) && is_tail(slow, n)) slow->nodes.data[n].imm = id;
   hiaG_fn(g, f)->slow_path = id;
   strip_forks(u, hiaG_fn(g, f));
@@ -456,8 +454,7 @@ static void guard(unrolling *u, hia_node_id call, const shape *s) {
 }
 
 static void rewrite(unrolling *u) {
-  for (hia_node_id n = u->fn->regions.data[0].first; n != HIA_NONE; n = hiaG_walk_next(u->fn, n))
-    hiaG_rewrite_ins(&u->subst, u->fn, n);
+  HIA_EACH_NODE(u->fn, n) hiaG_rewrite_ins(&u->subst, u->fn, n);
 }
 
 static const shape *shape_of(const unrolling *u, hia_node_id call) {
@@ -579,7 +576,7 @@ static void unroll_levels(unrolling *u, hia_fn_id f, uint32_t levels, inner_fork
   u->subst = hiaG_subst(g, u->fn);
   uint32_t n_before = u->fn->nodes.len;
   pending p = {0};
-  for (hia_node_id n = u->fn->regions.data[0].first; n != HIA_NONE; n = hiaG_walk_next(u->fn, n))
+  HIA_EACH_NODE(u->fn, n)
     if (is_of_group(u, u->fn, n, u->group) && !is_tail(u->fn, n))
       hiaR_push(u->scratch, &p.calls, n);
   add_path(u, &p.calls, &p.path, 0, PATH_FIRST | PATH_LAST);

@@ -79,11 +79,11 @@ static void find_crossings(tagging *t) {
 
   /* The regions of the uses of value v: uses[start[v]] .. uses[start[v + 1] - 1]. */
   uint32_t *start = HIA_NEW_ARRAY(t->scratch, uint32_t, n_values + 2);
-  for (hia_node_id n = fn->regions.data[0].first; n != HIA_NONE; n = hiaG_walk_next(fn, n))
+  HIA_EACH_NODE(fn, n)
     for (uint32_t i = 0; i < fn->nodes.data[n].n_ins; i++) start[hiaG_in(fn, n, i) + 2]++;
   for (uint32_t v = 2; v < n_values + 2; v++) start[v] += start[v - 1];
   hia_region_id *uses = HIA_NEW_ARRAY(t->scratch, hia_region_id, start[n_values + 1]);
-  for (hia_node_id n = fn->regions.data[0].first; n != HIA_NONE; n = hiaG_walk_next(fn, n))
+  HIA_EACH_NODE(fn, n)
     for (uint32_t i = 0; i < fn->nodes.data[n].n_ins; i++)
       uses[start[hiaG_in(fn, n, i) + 1]++] = fn->nodes.data[n].region;
 
@@ -425,7 +425,7 @@ static void tag_fn(hia_graph *g, hia_fn_id f) {
   hia_region body = fn->regions.data[0];
   hiaR_push(&g->comp->arena, &t.to.regions, body);
   enter_region(&t, 0);
-  for (hia_node_id n = fn->regions.data[0].first; n != HIA_NONE; n = hiaG_walk_next(fn, n)) {
+  HIA_EACH_NODE(fn, n) {
     switch (fn->nodes.data[n].op) {
     case HIA_OP_ARG: tag_arg(&t, n); break;
     case HIA_OP_CONST:

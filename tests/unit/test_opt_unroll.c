@@ -129,8 +129,7 @@ static uint32_t forks_of(const char *text, bool merges) {
     const char *defect = hiaG_verify(g);
     cr_assert(!defect, "%s", defect);
     const hia_fn *fn = hiaG_fn(g, 0);
-    for (hia_node_id n = fn->regions.data[0].first; n != HIA_NONE; n = hiaG_walk_next(fn, n))
-      forks += fn->nodes.data[n].op == HIA_OP_FORK;
+    HIA_EACH_NODE(fn, n) forks += fn->nodes.data[n].op == HIA_OP_FORK;
   });
   hiaR_comp_free(&e.comp);
   return forks;
@@ -193,8 +192,7 @@ static uint32_t levels_of(const char *op, unsigned code) {
   cr_assert(!defect, "%s", defect);
   uint32_t n = 0;
   const hia_fn *fn = g->fns.data[0];
-  for (hia_node_id i = fn->regions.data[0].first; i != HIA_NONE; i = hiaG_walk_next(fn, i))
-    n += fn->nodes.data[i].op == code;
+  HIA_EACH_NODE(fn, i) n += fn->nodes.data[i].op == code;
   hiaR_comp_free(&e.comp);
   return n;
 }
