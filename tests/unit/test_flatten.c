@@ -1,5 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Flattening: the shape of images, and graphs of extreme shapes. */
+#include "tests/unit/helper_graphs.h"
 #include "tests/unit/helper_image.h"
 #include "tests/unit/helper_random.h"
 #include <criterion/criterion.h>
@@ -359,33 +360,7 @@ Test(flatten, edges_do_not_multiply) {
 /* Well-formed graphs that tagging does not make: variables that share an Enter or a Next. */
 Test(flatten, loops_by_hand) {
   image_program p;
-  cr_assert(image_from_ir(&p, "graph static \"t\"\n"
-                              "fn main (i32, i32) -> (i32) root (i32, i32) -> i32 diverges {\n"
-                              "  %0:i32 = merge.entry 0\n"
-                              "  %1:i32 = merge.entry 1\n"
-                              "  %2:i32 = enter .1 %0\n"
-                              "  %3:i32 = enter .1 %1\n"
-                              "  head .1 {\n"
-                              "    %4:i32 = merge.loop %2, %18\n"
-                              "    %5:i32 = merge.loop %3, %18\n"
-                              "    %6:i32 = merge.loop %3, %19\n"
-                              "    %7:i32 = const 0\n"
-                              "    %8:bool = gt %4, %7\n"
-                              "    %9:i32 = add %5, %6\n"
-                              "    %10:i32, %11:i32 = switch .2 %4, %8\n"
-                              "    %12:i32, %13:i32 = switch .2 %6, %8\n"
-                              "    %14:i32, %15:i32 = switch .2 %9, %8\n"
-                              "    round .2 %8 {\n"
-                              "      %16:i32 = const 1\n"
-                              "      %17:i32 = sub %10, %16\n"
-                              "      %18:i32 = next .1 %17\n"
-                              "      %19:i32 = next .1 %14\n"
-                              "    }\n"
-                              "  }\n"
-                              "  %20:i32 = exit .1 %15\n"
-                              "  yield %20\n"
-                              "}\n"),
-            "%s", p.error);
+  cr_assert(image_from_ir(&p, graph_file("shared_enter")), "%s", p.error);
   for (int n = 0; n < 6; n++) {
     int a = n, b = 7, c = 7, sum;
     for (;; a--, b = a, c = sum) {

@@ -11,9 +11,9 @@
  *     # ...
  *
  * `run` names passes of the pipeline (docs/adding-a-pass.md), in any order, or `pipeline` for all
- * of them, or nothing; each block begins with the file's graph. A block whose run is refused
- * expects `error: ` and the message. HIA_UPDATE=1 writes the present results into the files: check
- * the difference before you commit it. */
+ * of them, or nothing; each block begins with the file's graph. A last word `headers` expects the
+ * first lines of functions only. A block whose run is refused expects `error: ` and the message.
+ * HIA_UPDATE=1 writes the results into the files: look at the difference before you commit it. */
 #include "graphs.h"
 #include "helper_text.h"
 #include <dirent.h>
@@ -31,6 +31,16 @@ static const char *line_end(const char *at) {
   return end ? end + 1 : at + strlen(at);
 }
 
+/* The lines that begin functions. */
+static const char *headers_of(env *e, const char *text) {
+  hia_text out;
+  hiaR_text_init(&out, &e->comp.arena);
+  for (const char *at = text; *at; at = line_end(at))
+    if (strncmp(at, "fn ", 3) == 0)
+      hiaR_text_addf(&out, "%.*s\n", (int)(line_end(at) - at - (ptrdiff_t)strlen(" {\n")), at);
+  return out.data;
+}
+
 /* Runs the passes of a `# run:` line on the graph of `input`; the result as text. */
 static void run_passes(env *e, const char *input, const char *words, const char *end,
                        hia_text *out) {
@@ -40,9 +50,12 @@ static void run_passes(env *e, const char *input, const char *words, const char 
     hiaR_text_addf(out, "error: %u:%u: %s\n", error.line, error.col, error.message);
     return;
   }
+  bool has_headers = false;
   while (words < end) {
     size_t len = strcspn(words, " \t\n");
-    if (len == strlen("pipeline") && memcmp(words, "pipeline", len) == 0) {
+    if (len == strlen("headers") && memcmp(words, "headers", len) == 0) {
+      has_headers = true;
+    } else if (len == strlen("pipeline") && memcmp(words, "pipeline", len) == 0) {
       hia_pass_options options = {.verify = true};
       hiaG_run_passes(g, &options);
     } else if (len) {
@@ -56,7 +69,10 @@ static void run_passes(env *e, const char *input, const char *words, const char 
     }
     words += len + 1;
   }
-  hiaG_print(g, out);
+  if (has_headers)
+    hiaR_text_addf(out, "%s", headers_of(e, text_of(e, g)));
+  else
+    hiaG_print(g, out);
 }
 
 static void add_commented(hia_text *out, const char *text) {

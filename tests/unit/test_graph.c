@@ -89,7 +89,7 @@ Test(graph, building_and_printing) {
   NO_THROW(&e, {
     hia_graph *g = build_fib(&e);
     cr_assert_null(hiaG_verify(g), "%s", hiaG_verify(g));
-    cr_assert_str_eq(text_of(&e, g), fib_text);
+    cr_assert_str_eq(text_of(&e, g), graph_file("fib"));
     hia_text line;
     hiaR_text_init(&line, &e.comp.arena);
     hiaG_print_node(g, hiaG_fn(g, 0), 5, &line);
@@ -132,7 +132,7 @@ Test(graph, removing_substituting_compacting) {
   env e;
   env_init(&e);
   NO_THROW(&e, {
-    hia_graph *g = read_text(&e, fib_text);
+    hia_graph *g = read_text(&e, graph_file("fib"));
     hia_fn *fn = hiaG_fn(g, 0);
     /* %3 (the if) is replaced by %0, through a chain; then the `if` is removed with its regions. */
     hia_node_id branch = find_op(fn, HIA_OP_IF);
@@ -166,7 +166,7 @@ Test(graph, inserting_and_compacting_keep_the_text) {
   env e;
   env_init(&e);
   NO_THROW(&e, {
-    hia_graph *g = read_text(&e, fib_text);
+    hia_graph *g = read_text(&e, graph_file("fib"));
     hia_fn *fn = hiaG_fn(g, 0);
     hia_dtype i32 = HIA_I32;
     hia_node_id sub = find_op(fn, HIA_OP_SUB);
@@ -192,21 +192,7 @@ Test(graph, copying_a_body_into_another_function) {
   env e;
   env_init(&e);
   NO_THROW(&e, {
-    hia_graph *g = read_text(&e, "graph functions \"\"\n"
-                                 "fn f (i64, bool) -> (i64) {\n"
-                                 "  %0:i64 = arg 0\n  %1:bool = arg 1\n"
-                                 "  %2:i64 = loop %0 !2:1 {\n"
-                                 "    %3:i64 = arg 0\n    yield %1, %3\n"
-                                 "  } round {\n"
-                                 "    %4:i64 = if %1 !2:5 {\n      yield %3\n    } else {\n"
-                                 "      %5:i64 = neg %3 !0\n      yield %5\n    }\n"
-                                 "    yield %4\n"
-                                 "  }\n"
-                                 "  %6:i64 = add %2, %0 !2:9\n  yield %6\n}\n"
-                                 "fn g (i64) -> (i64) {\n"
-                                 "  %0:i64 = arg 0\n  %1:bool = const true\n"
-                                 "  %2:i64 = call f %0, %1 !8:8\n  yield %2\n}\n"
-                                 "!0 = h 3:3\n");
+    hia_graph *g = read_text(&e, graph_file("copy_from"));
     hia_fn *f = hiaG_fn(g, 0), *to = hiaG_fn(g, 1);
     hia_node_id call = find_op(to, HIA_OP_CALL);
     hia_value_id *map = no_map(&e, f);
@@ -220,33 +206,7 @@ Test(graph, copying_a_body_into_another_function) {
     cr_assert_null(hiaG_verify(g), "%s", hiaG_verify(g));
     hiaG_compact(g, to);
     cr_assert_null(hiaG_verify(g), "%s", hiaG_verify(g));
-    const char *text = text_of(&e, g);
-    const char *copy = strstr(text, "fn g");
-    cr_assert_str_eq(copy, "fn g (i64) -> (i64) {\n"
-                           "  %0:i64 = arg 0\n"
-                           "  %1:bool = const true\n"
-                           "  %2:i64 = loop %0 !2 {\n"
-                           "    %3:i64 = arg 0\n"
-                           "    yield %1, %3\n"
-                           "  } round {\n"
-                           "    %4:i64 = if %1 !3 {\n"
-                           "      yield %3\n"
-                           "    } else {\n"
-                           "      %5:i64 = neg %3 !4\n"
-                           "      yield %5\n"
-                           "    }\n"
-                           "    yield %4\n"
-                           "  }\n"
-                           "  %6:i64 = add %2, %0 !5\n"
-                           "  yield %6\n"
-                           "}\n\n"
-                           "!0 = h 3:3\n"
-                           "!1 = g 8:8\n"
-                           "!2 = f 2:1 in !1\n"
-                           "!3 = f 2:5 in !1\n"
-                           "!4 = h 3:3 in !1\n"
-                           "!5 = f 2:9 in !1\n");
-    cr_assert_str_eq(text_of(&e, read_text(&e, text)), text);
+    cr_assert_str_eq(text_of(&e, g), graph_file("copy_result"));
   });
   hiaR_comp_free(&e.comp);
 }
@@ -255,7 +215,7 @@ Test(graph, copying_a_region_to_its_own_end) {
   env e;
   env_init(&e);
   NO_THROW(&e, {
-    hia_graph *g = read_text(&e, mixed_text);
+    hia_graph *g = read_text(&e, graph_file("mixed"));
     hia_fn *fn = hiaG_fn(g, 1);
     uint32_t before = fn->nodes.len;
     hia_value_id *map = no_map(&e, fn);
@@ -272,29 +232,7 @@ Test(graph, what_may_fail_and_what_may_go) {
   env e;
   env_init(&e);
   NO_THROW(&e, {
-    hia_graph *g = read_text(&e, "graph functions \"\" counted\n"
-                                 "fn safe () -> (i32) { %0:i32 = const 1 yield %0 }\n"
-                                 "fn risky () -> (i32) raises { %0:i32 = const 1 yield %0 }\n"
-                                 "fn slow () -> (i32) diverges { %0:i32 = const 1 yield %0 }\n"
-                                 "fn f (i32, f64, bool) -> (i32) {\n"
-                                 "  %0:i32 = arg 0\n  %1:f64 = arg 1\n  %2:bool = arg 2\n"
-                                 "  %3:i32 = const 0\n  %4:i32 = const -1\n  %5:i32 = const 7\n"
-                                 "  %6:i32 = div %0, %5\n" /* node 6 */
-                                 "  %7:i32 = div %0, %4\n"
-                                 "  %8:i32 = rem %0, %3\n"
-                                 "  %9:i32 = div %5, %0\n"
-                                 "  %10:f64 = div %1, %1\n"
-                                 "  %11:i32 = call safe\n" /* 11 */
-                                 "  %12:i32 = call risky\n"
-                                 "  %13:i32 = call slow\n"
-                                 "  count 0\n"                             /* 14 */
-                                 "  %14:i32 = if %2 { yield %5 } else {\n" /* 15 */
-                                 "    %15:i32 = if %2 { yield %3 } else { yield %4 }\n"
-                                 "    yield %15\n  }\n"
-                                 "  %16:i32 = if %2 { yield %5 } else {\n"
-                                 "    %17:i32 = div %5, %0\n    yield %17\n  }\n"
-                                 "  %18:i32 = fail %0\n"
-                                 "  yield %14\n}\n");
+    hia_graph *g = read_text(&e, graph_file("may_fail"));
     const hia_fn *fn = hiaG_fn(g, 3);
     struct {
       hia_node_id node;
@@ -417,7 +355,7 @@ Test(dot, both_states) {
   env e;
   env_init(&e);
   NO_THROW(&e, {
-    const char *texts[2] = {fib_text, mixed_text};
+    const char *texts[2] = {graph_file("fib"), graph_file("mixed")};
     for (int i = 0; i < 2; i++) {
       hia_graph *g = read_text(&e, texts[i]);
       for (int state = 0; state < 2; state++) {

@@ -167,35 +167,10 @@ Test(lower, ops_with_constants_agree_with_the_kernels) {
 
 /* ---- failures ---- */
 
-/* Recursion whose results are used after the calls, mutual, and through a loop. */
-static const char failing_text[] =
-    "graph functions \"f.hia\"\n"
-    "fn even (i64, i64) -> (i64) root (i64, i64) -> i64 {\n"
-    "%0:i64 = arg 0\n%1:i64 = arg 1\n%2:i64 = const 0\n%3:bool = eq %0, %2\n"
-    "%4:i64 = if %3 {\n%5:i64 = const 100\n%6:i64 = rem %5, %1 !1:50\nyield %6\n} else {\n"
-    "%7:i64 = const 1\n%8:i64 = sub %0, %7\n%9:i64 = call odd %8, %1 !1:70\n"
-    "%10:i64 = mul %9, %0\nyield %10\n}\nyield %4\n}\n"
-    "fn odd (i64, i64) -> (i64) {\n"
-    "%0:i64 = arg 0\n%1:i64 = arg 1\n%2:i64 = const 1\n%3:i64 = sub %0, %2\n"
-    "%4:i64 = call even %3, %1 !2:20\n%5:i64 = add %4, %0\nyield %5\n}\n"
-    "fn sum (i64) -> (i64) root (i64) -> i64 {\n"
-    "%0:i64 = arg 0\n%1:i64 = const 0\n"
-    "%2:i64, %3:i64 = loop %0, %1 {\n%4:i64 = arg 0\n%5:i64 = arg 1\n"
-    "%6:bool = gt %4, %1\nyield %6, %4, %5\n} round {\n"
-    "%7:i64 = const 1\n%8:i64 = sub %4, %7\n%9:i64 = call check %8 !3:30\n"
-    "%10:i64 = add %5, %9\nyield %8, %10\n}\nyield %3\n}\n"
-    "fn check (i64) -> (i64) {\n"
-    "%0:i64 = arg 0\n%1:i64 = const 3\n%2:bool = eq %0, %1\n"
-    "%3:i64 = if %2 {\n%4:i64 = fail %0 !4:9\nyield %4\n} else {\nyield %0\n}\nyield %3\n}\n"
-    "fn over (i32, i32) -> (i32) root (i32, i32) -> i32 {\n"
-    "%0:i32 = arg 0\n%1:i32 = arg 1\n%2:i32 = div %0, %1 !5:11\nyield %2\n}\n"
-    "fn tail (i64) -> (i64) root (i64) -> i64 {\n"
-    "%0:i64 = arg 0\n%1:i64 = call even %0, %0 tail !6:1\nyield %1\n}\n";
-
 Test(lower, chains_are_the_same_at_every_level) {
   LEVELS(w, {
     NO_THROW(&w->e, {
-      compile_text(w, failing_text, level);
+      compile_text(w, graph_file("failing"), level);
       hia_word block[8] = {4, 7};
       cr_assert_eq(run(w, "even", block, 0), HIA_OK);
       cr_assert_eq(block[2], ((2 + 1) * 2 + 3) * 4, "%lld", (long long)block[2]);
@@ -230,7 +205,7 @@ Test(lower, a_chain_ten_million_deep_is_read_quickly) {
   world w;
   world_init(&w);
   NO_THROW(&w.e, {
-    compile_text(&w, failing_text, 2);
+    compile_text(&w, graph_file("failing"), 2);
     hia_word block[3] = {10000000, 0};
     cr_assert_eq(run(&w, "even", block, (size_t)2 << 30), HIA_DIV_ZERO);
     cr_assert_eq(w.failure.backtrace.length, 10000001);
@@ -242,20 +217,10 @@ Test(lower, a_chain_ten_million_deep_is_read_quickly) {
   world_free(&w);
 }
 
-/* Multiplication keeps LLVM from turning it into a loop: down needs its frames. */
-static const char down_text[] =
-    "graph functions \"down.hia\"\n"
-    "fn down (i64, f64) -> (i64) root (i64, f64) -> i64 !1:1 {\n"
-    "%0:i64 = arg 0\n%1:f64 = arg 1\n%2:i64 = const 0\n%3:bool = eq %0, %2\n"
-    "%4:i64 = if %3 {\nyield %2\n} else {\n"
-    "%5:i64 = const 1\n%6:i64 = sub %0, %5\n%7:i64 = call down %6, %1 !1:33\n"
-    "%8:f64 = cast %7\n%9:f64 = mul %8, %1\n%10:i64 = cast %9\n%11:i64 = add %5, %10\n"
-    "yield %11\n}\nyield %4\n}\n";
-
 Test(lower, too_deep_ends_cleanly) {
   LEVELS(w, {
     NO_THROW(&w->e, {
-      compile_text(w, down_text, level);
+      compile_text(w, graph_file("down"), level);
       hia_word block[3] = {100000, hiaR_from_f64(1.0)};
       cr_assert_eq(run(w, "down", block, 0), HIA_OK);
       cr_assert_eq(block[2], 100000);
@@ -279,7 +244,7 @@ Test(lower, frames_are_small) {
   world w;
   world_init(&w);
   NO_THROW(&w.e, {
-    compile_text(&w, down_text, 2);
+    compile_text(&w, graph_file("down"), 2);
     cr_assert_leq(w.unwinder.max_frame, 48, "%zu", w.unwinder.max_frame);
   });
   world_free(&w);
@@ -287,18 +252,6 @@ Test(lower, frames_are_small) {
 #endif
 
 /* ---- cancelling ---- */
-
-static const char endless_text[] =
-    "graph functions \"endless.hia\"\n"
-    "fn spin (i64) -> (i64) root (i64) -> i64 !1:1 {\n"
-    "%0:i64 = arg 0\n%1:i64 = loop %0 {\n%2:i64 = arg 0\n%3:i64 = const 0\n"
-    "%4:bool = ge %2, %3\nyield %4, %2\n} round {\n"
-    "%5:i64 = const 1\n%6:i64 = bxor %2, %5\nyield %6\n}\nyield %1\n}\n"
-    "fn climb (i64) -> (i64) root (i64) -> i64 !2:1 {\n"
-    "%0:i64 = arg 0\n%1:i64 = const 40\n%2:bool = ge %0, %1\n"
-    "%3:i64 = if %2 {\nyield %0\n} else {\n%4:i64 = const 1\n%5:i64 = add %0, %4\n"
-    "%6:i64 = call climb %5 !2:20\n%7:i64 = call climb %5 !2:30\n%8:i64 = bxor %6, %7\n"
-    "yield %8\n}\nyield %3\n}\n";
 
 static void *cancel_soon(void *context) {
   usleep(20000);
@@ -309,7 +262,7 @@ static void *cancel_soon(void *context) {
 Test(lower, endless_runs_can_be_cancelled) {
   LEVELS(w, {
     NO_THROW(&w->e, {
-      compile_text(w, endless_text, level);
+      compile_text(w, graph_file("endless"), level);
       const char *names[2] = {"spin", "climb"};
       for (int i = 0; i < 4; i++) {
         hia_word block[2] = {0};
@@ -461,18 +414,17 @@ Test(lower, checks_stand_where_they_are_needed) {
   world w;
   world_init(&w);
   NO_THROW(&w.e, {
-    hia_graph *g = graph_of(&w, fib_text);
+    hia_graph *g = graph_of(&w, graph_file("fib"));
     cr_assert(strstr(dumped(&w, g, HIA_DUMP_LLVM, false), "hiaR_stub_poll"));
     cr_assert(!strstr(dumped(&w, g, HIA_DUMP_ASM, true), "hiaR_stub_poll"));
     /* The base case pays nothing: the test for it comes first. */
     const char *text = dumped(&w, g, HIA_DUMP_LLVM, false);
     cr_assert_lt(strstr(text, "icmp sle"), strstr(text, "cmpq"));
     /* Neither calls nor loops: no safepoint. */
-    g = graph_of(&w, "graph functions \"leaf\"\nfn f (i32) -> (i32) root (i32) -> i32 {\n"
-                     "%0:i32 = arg 0\n%1:i32 = add %0, %0\nyield %1\n}\n");
+    g = graph_of(&w, graph_file("no_calls"));
     cr_assert(!strstr(dumped(&w, g, HIA_DUMP_ASM, false), "hiaR_stub_poll"));
     /* A loop has its safepoint, which is inserted after the passes. */
-    g = graph_of(&w, endless_text);
+    g = graph_of(&w, graph_file("endless"));
     const char *before = dumped(&w, g, HIA_DUMP_LLVM, false);
     const char *after = dumped(&w, g, HIA_DUMP_LLVM_OPTIMIZED, false);
     const char *spin = strstr(before, "@spin"), *climb = strstr(before, "@climb");
@@ -484,27 +436,17 @@ Test(lower, checks_stand_where_they_are_needed) {
   world_free(&w);
 }
 
-/* Some of its rounds call the function; or all do. */
-#define ROUNDS(call)                                                                               \
-  "graph functions \"rounds\"\n"                                                                   \
-  "fn f (i32, i32) -> (i32) root (i32, i32) -> i32 recursive {\n%0:i32 = arg 0\n"                  \
-  "%1:i32 = arg 1\n%2:i32 = const 1\n%3:i32 = const 0\n%4:i32 = loop %0, %1 {\n"                   \
-  "%5:i32 = arg 0\n%6:i32 = arg 1\n%7:bool = ne %5, %3\nyield %7, %6\n} round {\n"                 \
-  "%8:bool = eq %6, %3\n%9:i32 = sub %5, %2\n" call "yield %9, %10\n}\nyield %4\n}\n"
-
 Test(lower, rounds_that_call_come_without_a_jump) {
-  static const char some[] = ROUNDS("%10:i32 = if %8 {\nyield %2\n} else {\n%11:i32 = sub %6, %2\n"
-                                    "%12:i32 = call f %5, %11\nyield %12\n}\n");
-  static const char all[] = ROUNDS("%10:i32 = call f %9, %6\n");
   world w;
   world_init(&w);
   NO_THROW(&w.e, {
     for (int unchecked = 0; unchecked < 2; unchecked++) {
-      const char *text = dumped(&w, graph_of(&w, some), HIA_DUMP_ASM, unchecked);
+      const char *text =
+          dumped(&w, graph_of(&w, graph_file("rounds_some_call")), HIA_DUMP_ASM, unchecked);
       const char *call = strstr(text, "callq\tf_0"), *jump = strstr(text, "jmp\t.LBB0_");
       cr_assert(call && jump && call < jump, "%s", text); /* that of the rounds without one */
       /* If there is nothing to choose, loops are aligned. */
-      text = dumped(&w, graph_of(&w, all), HIA_DUMP_ASM, unchecked);
+      text = dumped(&w, graph_of(&w, graph_file("rounds_all_call")), HIA_DUMP_ASM, unchecked);
       const char *loop = strstr(strstr(text, "f_0:"), ".p2align\t6");
       cr_assert(loop && loop < strstr(text, "callq\tf_0"), "%s", text);
     }
@@ -513,22 +455,15 @@ Test(lower, rounds_that_call_come_without_a_jump) {
 }
 
 /* An activation that does not call returns first, without a jump; one call makes no tree. */
-#define CALLS(first, sum)                                                                          \
-  "graph functions \"calls\"\n"                                                                    \
-  "fn f (i32) -> (i32) root (i32) -> i32 recursive {\n%0:i32 = arg 0\n%1:i32 = const 1\n"          \
-  "%2:bool = lt %0, %1\n%3:i32 = if %2 {\nyield %0\n} else {\n%4:i32 = sub %0, %1\n"               \
-  "%5:i32 = call f %4\n%6:i32 = div %4, %5\n%7:i32 = " first "\n%8:i32 = " sum                     \
-  " %5, %7\nyield %8\n}\nyield %3\n}\n"
-
 Test(lower, leaves_of_trees_go_straight_on) {
   world w;
   world_init(&w);
   NO_THROW(&w.e, {
     for (int unchecked = 0; unchecked < 2; unchecked++) {
       const char *text =
-          dumped(&w, graph_of(&w, CALLS("call f %6", "mul")), HIA_DUMP_ASM, unchecked);
+          dumped(&w, graph_of(&w, graph_file("calls_twice")), HIA_DUMP_ASM, unchecked);
       cr_assert_lt(strstr(text, "\tretq"), strstr(text, "callq\tf_0"), "%s", text);
-      text = dumped(&w, graph_of(&w, CALLS("sub %6, %1", "mul")), HIA_DUMP_ASM, unchecked);
+      text = dumped(&w, graph_of(&w, graph_file("calls_once")), HIA_DUMP_ASM, unchecked);
       cr_assert_gt(strstr(text, "\tretq"), strstr(text, "callq\tf_0"), "%s", text);
     }
   });
@@ -653,11 +588,7 @@ Test(lower, loops_are_closed_at_level_1) {
   world w;
   world_init(&w);
   NO_THROW(&w.e, {
-    hia_graph *g = graph_of(
-        &w, "graph functions \"loop\"\nfn f (i32) -> (i32) root (i32) -> i32 {\n%0:i32 = arg 0\n"
-            "%1:i32 = const 9\n%2:i32 = const 1\n%3:i32 = loop %1, %0 {\n%4:i32 = arg 0\n"
-            "%5:i32 = arg 1\n%6:bool = gt %4, %2\nyield %6, %5\n} round {\n%7:i32 = sub %4, %2\n"
-            "%8:i32 = mul %5, %4\nyield %7, %8\n}\nyield %3\n}\n");
+    hia_graph *g = graph_of(&w, graph_file("closed_loop"));
     cr_assert(strstr(dumped_at(&w, 1, g, HIA_DUMP_LLVM_OPTIMIZED, false), ".lcssa = phi"));
   });
   world_free(&w);
@@ -667,7 +598,7 @@ Test(lower, symbols_have_no_dots) {
   world w;
   world_init(&w);
   NO_THROW(&w.e, {
-    hia_graph *g = graph_of(&w, fib_text);
+    hia_graph *g = graph_of(&w, graph_file("fib"));
     const char *text = dumped(&w, g, HIA_DUMP_LLVM_OPTIMIZED, false);
     for (const char *at = strstr(text, "define"); at; at = strstr(at + 1, "define")) {
       const char *name = strchr(at, '@');
@@ -698,7 +629,7 @@ Test(session, many_programs_over_its_life) {
   world w;
   world_init(&w);
   NO_THROW(&w.e, {
-    hia_graph *fib = graph_of(&w, fib_text), *down = graph_of(&w, down_text);
+    hia_graph *fib = graph_of(&w, graph_file("fib")), *down = graph_of(&w, graph_file("down"));
     for (int i = 0; i < 150; i++) {
       hia_word block[3] = {20};
       compile_graph(&w, i % 2 ? fib : down, 1);
@@ -722,7 +653,7 @@ static void *compile_some(void *arg) {
   bool ok = true;
   for (int i = 0; i < 10 && ok; i++) {
     hia_word block[3] = {15};
-    compile_text(&w, fib_text, i % 4);
+    compile_text(&w, graph_file("fib"), i % 4);
     ok = run(&w, "fib", block, 0) == HIA_OK && hiaR_to_i32(block[1]) == 610;
   }
   drop_code(&w);
@@ -811,7 +742,7 @@ Test(frames, a_section_without_bytes_is_not_read) {
   world w;
   world_init(&w);
   NO_THROW(&w.e, {
-    LLVMMemoryBufferRef buffer = object_of(&w, failing_text);
+    LLVMMemoryBufferRef buffer = object_of(&w, graph_file("failing"));
     size_t size = LLVMGetBufferSize(buffer);
     char *copy = malloc(size);
     cr_assert_not_null(copy);
@@ -839,7 +770,7 @@ Test(frames, damaged_objects_do_no_harm) {
   world w;
   world_init(&w);
   NO_THROW(&w.e, {
-    LLVMMemoryBufferRef buffer = object_of(&w, failing_text);
+    LLVMMemoryBufferRef buffer = object_of(&w, graph_file("failing"));
     size_t size = LLVMGetBufferSize(buffer);
     read_object(LLVMGetBufferStart(buffer), size);
     char *copy = malloc(size);

@@ -12,30 +12,6 @@
   "%0:i64 = arg 0\n%1:i64 = const 1\n%2:bool = lt %0, %1\n%3:i64 = if %2 {\nyield %0\n} else {\n"  \
   "%4:i64 = sub %0, %1\n%5:i64 = call down %4\nyield %5\n}\nyield %3\n}\n"
 
-/* f forks `g`, fails if its first argument says so, and else makes the call itself. */
-static const char all_types_text[] =
-    "graph functions \"f.hia\"\n"
-    "fn f (bool, i32, i64, f32, f64) -> (i64) root (bool, i32, i64, f32, f64) -> i64 !1:1 {\n"
-    "%0:bool = arg 0\n%1:i32 = arg 1\n%2:i64 = arg 2\n%3:f32 = arg 3\n%4:f64 = arg 4\n"
-    "fork 7 g %0, %1, %2, %3, %4 !1:20\n"
-    "%5:i64 = call h %2 !1:40\n"
-    "%6:bool = stolen 7\n"
-    "%7:i64, %8:bool, %9:f32 = if %6 {\n"
-    "%10:i64, %11:bool, %12:f32 = join 7 g !1:20\nyield %10, %11, %12\n"
-    "} else {\n"
-    "%13:i64, %14:bool, %15:f32 = call g %0, %1, %2, %3, %4 !1:20\nyield %13, %14, %15\n}\n"
-    "%16:i64 = cast %8\n%17:i64 = cast %9\n"
-    "%18:i64 = add %7, %16\n%19:i64 = add %18, %17\n%20:i64 = add %19, %5\nyield %20\n}\n"
-    "fn g (bool, i32, i64, f32, f64) -> (i64, bool, f32) !2:1 {\n"
-    "%0:bool = arg 0\n%1:i32 = arg 1\n%2:i64 = arg 2\n%3:f32 = arg 3\n%4:f64 = arg 4\n"
-    "%5:i64 = cast %1\n%6:i64 = cast %4\n%7:i64 = add %5, %6\n"
-    "%8:i64 = rem %7, %2 !2:30\nyield %8, %0, %3\n}\n"
-    "fn h (i64) -> (i64) !3:1 {\n"
-    "%0:i64 = arg 0\n%1:i64 = const 1000\n%2:i64 = call down %1\n%3:i64 = const -1\n"
-    "%4:i64 = add %0, %2\n%5:bool = eq %4, %3\n"
-    "%6:i64 = if %5 {\n%7:i64 = fail %4 !3:30\nyield %7\n} else {\nyield %4\n}\nyield "
-    "%6\n}\n" DOWN_TEXT;
-
 /* A thief that posts steal requests all the time, and never runs the job in its mailbox: the join
  * finds the job there, and makes the call with the arguments in the job. */
 typedef struct thief {
@@ -114,7 +90,7 @@ static void run_with_thief(world *w, const char *fn, hia_word *block, size_t n_w
 Test(fork, what_is_taken_is_the_call) {
   LEVELS(w, {
     NO_THROW(&w->e, {
-      compile_text(w, all_types_text, level);
+      compile_text(w, graph_file("fork_all_types"), level);
       hia_word block[6] = {1, hiaR_from_i32(-5), 10, hiaR_from_f32(-2.5f), hiaR_from_f64(100.0)};
       run_with_thief(w, "f", block, HIA_LEN(block));
       cr_assert_eq(w->failure.status, HIA_OK);
@@ -280,27 +256,6 @@ Test(fork, forks_of_many_arguments_are_not_tested) {
   }
 }
 
-/* Arguments that a frame need not hold: constants, and values that differ from another by one. */
-static const char sums_text[] =
-    "graph functions \"sums.hia\"\n"
-    "fn f (i32, i64) -> (i64) root (i32, i64) -> i64 !1:1 {\n"
-    "%0:i32 = arg 0\n%1:i64 = arg 1\n%2:i32 = const 7\n%3:i64 = const 3\n"
-    "%4:i32 = sub %0, %2\n%5:i32 = add %4, %2\n%6:i32 = sub %4, %2\n"
-    "%7:i64 = add %1, %3\n%8:i64 = sub %3, %1\n%9:bool = const true\n%10:f32 = const 0x1.8p+1\n"
-    "fork 0 g %6, %7, %8, %3, %9, %10 !1:20\n"
-    "%11:i64 = call h %7 !1:40\n"
-    "%12:bool = stolen 0\n"
-    "%13:i64 = if %12 {\n%14:i64 = join 0 g !1:20\nyield %14\n} else {\n"
-    "%15:i64 = call g %6, %7, %8, %3, %9, %10 !1:20\nyield %15\n}\n"
-    "%16:i64 = cast %5\n%17:i64 = add %13, %11\n%18:i64 = add %17, %16\nyield %18\n}\n"
-    "fn g (i32, i64, i64, i64, bool, f32) -> (i64) !2:1 {\n"
-    "%0:i32 = arg 0\n%1:i64 = arg 1\n%2:i64 = arg 2\n%3:i64 = arg 3\n%4:bool = arg 4\n"
-    "%5:f32 = arg 5\n%6:i64 = cast %0\n%7:i64 = mul %6, %1\n%8:i64 = bxor %7, %2\n"
-    "%9:i64 = mul %8, %3\n%10:i64 = cast %4\n%11:i64 = cast %5\n%12:i64 = add %9, %10\n"
-    "%13:i64 = add %12, %11\nyield %13\n}\n"
-    "fn h (i64) -> (i64) !3:1 {\n%0:i64 = arg 0\n%1:i64 = const 1000\n%2:i64 = call down %1\n"
-    "%3:i64 = add %0, %2\nyield %3\n}\n" DOWN_TEXT;
-
 static int64_t sums(int32_t x, int64_t y) {
   int32_t less = (int32_t)((uint32_t)x - 14);
   uint64_t more = (uint64_t)y + 3, rest = 3 - (uint64_t)y;
@@ -311,7 +266,7 @@ static int64_t sums(int32_t x, int64_t y) {
 Test(fork, arguments_are_computed_from_what_is_there) {
   LEVELS(w, {
     NO_THROW(&w->e, {
-      compile_text(w, sums_text, level);
+      compile_text(w, graph_file("fork_sums"), level);
       static const struct {
         int32_t x;
         int64_t y;
@@ -366,7 +321,7 @@ Test(fork, a_join_at_the_end_of_a_long_way) {
 Test(fork, nobody_takes_it) {
   LEVELS(w, {
     NO_THROW(&w->e, {
-      compile_text(w, all_types_text, level);
+      compile_text(w, graph_file("fork_all_types"), level);
       hia_word block[6] = {1, hiaR_from_i32(-5), 10, hiaR_from_f32(-2.5f), hiaR_from_f64(100.0)};
       cr_assert_eq(run(w, "f", block, 0), HIA_OK);
       cr_assert_eq(block[5], 5 + 1 - 2 + 10);
@@ -380,59 +335,16 @@ Test(fork, nobody_takes_it) {
   });
 }
 
-/* Recursion with two forks that are open at once: tak, whose last argument is forked first. */
-static const char tak_text[] =
-    "graph functions \"tak.hia\"\n"
-    "fn tak (i64, i64, i64) -> (i64) root (i64, i64, i64) -> i64 !1:1 {\n"
-    "%0:i64 = arg 0\n%1:i64 = arg 1\n%2:i64 = arg 2\n%3:bool = ge %1, %0\n"
-    "%4:i64 = if %3 {\nyield %2\n} else {\n"
-    "%5:i64 = const 1\n%6:i64 = sub %0, %5\n%7:i64 = sub %1, %5\n%8:i64 = sub %2, %5\n"
-    "fork 1 tak %8, %0, %1 !1:60\nfork 0 tak %7, %2, %0 !1:50\n"
-    "%9:i64 = call tak %6, %1, %2 !1:40\n"
-    "%10:bool = stolen 0\n"
-    "%11:i64 = if %10 {\n%12:i64 = join 0 tak !1:50\nyield %12\n} else {\n"
-    "%13:i64 = call tak %7, %2, %0 !1:50\nyield %13\n}\n"
-    "%14:bool = stolen 1\n"
-    "%15:i64 = if %14 {\n%16:i64 = join 1 tak !1:60\nyield %16\n} else {\n"
-    "%17:i64 = call tak %8, %0, %1 !1:60\nyield %17\n}\n"
-    "%18:i64 = call tak %9, %11, %15 !1:30\nyield %18\n}\nyield %4\n}\n";
-
 Test(fork, forks_nest) {
   LEVELS(w, {
     NO_THROW(&w->e, {
-      compile_text(w, tak_text, level);
+      compile_text(w, graph_file("fork_tak"), level);
       hia_word block[4] = {18, 12, 6};
       cr_assert_eq(run(w, "tak", block, 0), HIA_OK);
       cr_assert_eq(block[3], 7);
     });
   });
 }
-
-/* A function that forks, recurses without end and has a loop that calls, one that does not, and
- * calls of functions that do not fork. */
-static const char loops_text[] =
-    "graph functions \"loops.hia\"\n"
-    "fn f (i64) -> (i64) root (i64) -> i64 !1:1 {\n"
-    "%0:i64 = arg 0\n%1:i64 = const 1\n%2:i64 = const 0\n"
-    "%3:bool = le %0, %2\n"
-    "%4:i64 = if %3 {\nyield %0\n} else {\n%5:i64 = sub %0, %1\n"
-    "fork 0 f %5 !1:20\n"
-    "%6:i64 = call spin %0 !1:30\n"
-    "%7:i64, %8:i64 = loop %0, %6 {\n%9:i64 = arg 0\n%10:i64 = arg 1\n%11:bool = gt %9, %2\n"
-    "yield %11, %9, %10\n} round {\n"
-    "%12:i64 = sub %9, %1\n%13:i64 = call spin %12 !1:40\n%14:i64 = add %10, %13\n"
-    "%15:i64 = loop %14 {\n%16:i64 = arg 0\n%17:i64 = const 1000\n%18:bool = gt %16, %17\n"
-    "yield %18, %16\n} round {\n%19:i64 = mul %16, %16\n%20:i64 = rem %19, %17 !9:9\nyield %20\n}\n"
-    "yield %12, %15\n}\n"
-    "%21:bool = stolen 0\n"
-    "%22:i64 = if %21 {\n%23:i64 = join 0 f !1:20\nyield %23\n} else {\n"
-    "%24:i64 = call f %5 !1:20\nyield %24\n}\n"
-    "%25:i64 = add %22, %8\nyield %25\n}\nyield %4\n}\n"
-    "fn spin (i64) -> (i64) !2:1 {\n"
-    "%0:i64 = arg 0\n%1:i64 = const 3\n%2:i64, %3:i64 = loop %0, %1 {\n"
-    "%4:i64 = arg 0\n%5:i64 = arg 1\n%6:i64 = const 0\n%7:bool = gt %4, %6\n"
-    "yield %7, %4, %5\n} round {\n%8:i64 = const 1\n%9:i64 = sub %4, %8\n"
-    "%10:i64 = bxor %5, %9\nyield %9, %10\n}\nyield %3\n}\n";
 
 static int64_t spin(int64_t n) {
   int64_t x = 3;
@@ -452,7 +364,7 @@ static int64_t loops(int64_t n) {
 Test(fork, loops_and_calls_that_do_not_fork) {
   LEVELS(w, {
     NO_THROW(&w->e, {
-      compile_text(w, loops_text, level);
+      compile_text(w, graph_file("fork_loops"), level);
       hia_word block[2] = {60};
       cr_assert_eq(run(w, "f", block, 0), HIA_OK);
       cr_assert_eq((int64_t)block[1], loops(60), "%lld", (long long)block[1]);
@@ -506,31 +418,6 @@ Test(fork, more_than_a_frame_has_room_for) {
   });
 }
 
-/* While a loop runs, one that calls or one that does not, thieves can take the fork that is open
- * around it. */
-static const char around_text[] =
-    "graph functions \"around.hia\"\n"
-    "fn quiet (i64) -> (i64) root (i64) -> i64 !1:1 {\n"
-    "%0:i64 = arg 0\n%1:i64 = const 0\nfork 0 spin %0 !1:20\n"
-    "%2:i64, %3:i64 = loop %0, %1 {\n%4:i64 = arg 0\n%5:i64 = arg 1\n%6:bool = gt %4, %1\n"
-    "yield %6, %4, %5\n} round {\n%7:i64 = const 1\n%8:i64 = sub %4, %7\n%9:i64 = bxor %5, %8\n"
-    "%10:i64 = rem %9, %0\nyield %8, %10\n}\n"
-    "%11:bool = stolen 0\n%12:i64 = if %11 {\n%13:i64 = join 0 spin !1:20\nyield %13\n} else {\n"
-    "%14:i64 = call spin %0 !1:20\nyield %14\n}\n%15:i64 = add %12, %3\nyield %15\n}\n"
-    "fn calls (i64) -> (i64) root (i64) -> i64 !1:1 {\n"
-    "%0:i64 = arg 0\n%1:i64 = const 0\nfork 0 spin %0 !1:20\n"
-    "%2:i64, %3:i64 = loop %0, %1 {\n%4:i64 = arg 0\n%5:i64 = arg 1\n%6:bool = gt %4, %1\n"
-    "yield %6, %4, %5\n} round {\n%7:i64 = const 1\n%8:i64 = sub %4, %7\n%9:i64 = call spin %1 "
-    "!1:30\n"
-    "%10:i64 = bxor %5, %9\nyield %8, %10\n}\n"
-    "%11:bool = stolen 0\n%12:i64 = if %11 {\n%13:i64 = join 0 spin !1:20\nyield %13\n} else {\n"
-    "%14:i64 = call spin %0 !1:20\nyield %14\n}\n%15:i64 = add %12, %3\nyield %15\n}\n"
-    "fn spin (i64) -> (i64) !2:1 {\n"
-    "%0:i64 = arg 0\n%1:i64 = const 3\n%2:i64, %3:i64 = loop %0, %1 {\n"
-    "%4:i64 = arg 0\n%5:i64 = arg 1\n%6:i64 = const 0\n%7:bool = gt %4, %6\n"
-    "yield %7, %4, %5\n} round {\n%8:i64 = const 1\n%9:i64 = sub %4, %8\n"
-    "%10:i64 = bxor %5, %9\nyield %9, %10\n}\nyield %3\n}\n";
-
 /* In the stress build the worker usually promotes the one fork itself, before a request comes. */
 #ifdef HIA_STRESS
 enum { IS_STRESS = 1, PART = 300 };
@@ -558,30 +445,12 @@ static void expect_steals(world *w, const char *fn, hia_word n) {
 Test(fork, taken_while_loops_are_under_way) {
   LEVELS(w, {
     NO_THROW(&w->e, {
-      compile_text(w, around_text, level);
+      compile_text(w, graph_file("fork_around"), level);
       expect_steals(w, "quiet", 1000000 / PART);
       expect_steals(w, "calls", 3000000 / PART);
     });
   });
 }
-
-/* f has a loop in the branch that forks, and one in the other branch. */
-static const char leaf_loops_text[] =
-    "graph functions \"leaf.hia\"\n"
-    "fn f (i64) -> (i64) root (i64) -> i64 !1:1 {\n"
-    "%0:i64 = arg 0\n%1:i64 = const 0\n%2:bool = lt %0, %1\n"
-    "%3:i64 = if %2 {\n"
-    "%4:i64, %5:i64 = loop %0, %1 {\n%6:i64 = arg 0\n%7:i64 = arg 1\n%8:bool = lt %6, %1\n"
-    "yield %8, %6, %7\n} round {\n%9:i64 = const 1\n%10:i64 = add %6, %9\n"
-    "%11:i64 = bxor %7, %10\n%12:i64 = rem %11, %0\nyield %10, %12\n}\nyield %5\n"
-    "} else {\nfork 0 f %1 !1:20\n"
-    "%13:i64, %14:i64 = loop %0, %1 {\n%15:i64 = arg 0\n%16:i64 = arg 1\n"
-    "%17:bool = gt %15, %1\nyield %17, %15, %16\n} round {\n%18:i64 = const 1\n"
-    "%19:i64 = sub %15, %18\n%20:i64 = bxor %16, %19\n%21:i64 = rem %20, %0\n"
-    "yield %19, %21\n}\n%22:bool = stolen 0\n"
-    "%23:i64 = if %22 {\n%24:i64 = join 0 f !1:20\nyield %24\n} else {\n"
-    "%25:i64 = call f %1 !1:20\nyield %25\n}\n%26:i64 = add %23, %14\nyield %26\n}\n"
-    "yield %3\n}\n";
 
 /* Fills the stack with words that mean, in a frame at any place, that a fork is open. */
 static void fill_stack(world *w, bool is_odd) {
@@ -593,7 +462,7 @@ static void fill_stack(world *w, bool is_odd) {
 Test(fork, nothing_is_open_in_loops_of_leaves) {
   LEVELS(w, {
     NO_THROW(&w->e, {
-      compile_text(w, leaf_loops_text, level);
+      compile_text(w, graph_file("fork_leaf_loops"), level);
       for (int is_odd = 0; is_odd < 2; is_odd++) {
         fill_stack(w, is_odd);
         hia_word block[2] = {hiaR_from_i64(-300000)};
@@ -605,17 +474,6 @@ Test(fork, nothing_is_open_in_loops_of_leaves) {
 }
 
 /* ---- the machine code ---- */
-
-static const char fib_fork_text[] =
-    "graph functions \"fib.hia\"\n"
-    "fn fib (i32) -> (i32) root (i32) -> i32 !1:1 {\n"
-    "%0:i32 = arg 0\n%1:i32 = const 1\n%2:bool = le %0, %1\n"
-    "%3:i32 = if %2 {\nyield %0\n} else {\n"
-    "%4:i32 = sub %0, %1\n%5:i32 = const 2\n%6:i32 = sub %0, %5\n"
-    "fork 0 fib %6 !3:2\n%7:i32 = call fib %4 !3:1\n%8:bool = stolen 0\n"
-    "%9:i32 = if %8 {\n%10:i32 = join 0 fib !3:2\nyield %10\n} else {\n"
-    "%11:i32 = call fib %6 !3:2\nyield %11\n}\n"
-    "%12:i32 = add %7, %9\nyield %12\n}\nyield %3\n}\n";
 
 static const char *asm_of(world *w, const char *text) {
   hia_text t;
@@ -641,7 +499,7 @@ Test(fork, costs_what_it_must) {
   world_init(&w);
   NO_THROW(&w.e, {
     /* A byte, the argument, a test. No call, no lock, nothing in the context. */
-    const char *text = asm_of(&w, fib_fork_text);
+    const char *text = asm_of(&w, graph_file("fork_fib"));
     cr_assert_eq(count_in(text, "\nfib_0:", "lock"), 0);
     cr_assert_eq(count_in(text, "\nfib_0:", "cmpb\t$0, "), 1, "%s", text);
     cr_assert_eq(count_in(text, "\nfib_0:", "callq\tfib_0"), 2);

@@ -3,30 +3,13 @@
  * that a pass makes, which shows which of the two has run and with which arguments. */
 #include "world.h"
 
-/* Calls itself below 10, divides by n - 20, fails at 30. */
-static const char branches_text[] =
-    "graph functions \"f.hia\"\n"
-    "fn f (i32) -> (i32, bool) root (i32) -> (i32, bool) slow_path g {\n"
-    "%0:i32 = arg 0\n%1:i32 = const 2\n%2:bool = lt %0, %1\n%20:bool = const false\n"
-    "%3:i32 = if %2 {\nyield %0\n} else {\n"
-    "%4:i32 = const 10\n%5:bool = lt %0, %4\n"
-    "%6:i32 = if %5 {\n%7:i32 = sub %0, %1\n%8:i32, %9:bool = call f %7\nyield %8\n} else {\n"
-    "%10:i32 = const 30\n%11:bool = eq %0, %10\n"
-    "if %11 {\nfail %0\nyield\n} else {\nyield\n}\n"
-    "%12:i32 = const 20\n%13:i32 = const 7\n%14:i32 = sub %0, %12\n%15:i32 = div %13, %14\n"
-    "yield %15\n}\n"
-    "yield %6\n}\n"
-    "yield %3, %20\n}\n"
-    "fn g (i32) -> (i32, bool) {\n%0:i32 = arg 0\n%1:i32 = const 1000\n%2:i32 = mul %0, %1\n"
-    "%3:bool = const true\nyield %2, %3\n}\n";
-
 Test(leaf, calls_and_failures_are_left_to_the_slow_path) {
   static const int32_t rows[][3] = {{1, 1, 0},      {2, 2000, 1},   {5, 5000, 1},
                                     {20, 20000, 1}, {30, 30000, 1}, {27, 1, 0},
                                     {19, -7, 0},    {13, -1, 0},    {1000000, 0, 0}};
   LEVELS(w, {
     NO_THROW(&w->e, {
-      compile_text(w, branches_text, level);
+      compile_text(w, graph_file("leaf_branches"), level);
       for (size_t i = 0; i < HIA_LEN(rows); i++) {
         hia_word block[3] = {hiaR_from_i32(rows[i][0])};
         cr_assert_eq(run(w, "f", block, 1 << 20), HIA_OK, "%d", rows[i][0]);
@@ -100,19 +83,9 @@ Test(leaf, a_loop_that_is_not_the_function_from_here_on_makes_its_calls) {
 
 /* Values in memory cannot be passed on by a jump. And a graph need not come from a file. */
 Test(leaf, many_parameters_make_their_calls) {
-  static const char text[] =
-      "graph functions \"\"\n"
-      "fn f (i64, i64, i64, i64, i64) -> (i64) root (i64, i64, i64, i64, i64) -> i64 slow_path g "
-      "{\n"
-      "%0:i64 = arg 0\n%1:i64 = arg 1\n%2:i64 = arg 2\n%3:i64 = arg 3\n%4:i64 = arg 4\n"
-      "%5:i64 = call h\nyield %5\n}\n"
-      "fn g (i64, i64, i64, i64, i64) -> (i64) {\n"
-      "%0:i64 = arg 0\n%1:i64 = arg 1\n%2:i64 = arg 2\n%3:i64 = arg 3\n%4:i64 = arg 4\n"
-      "yield %4\n}\n"
-      "fn h () -> (i64) {\n%0:i64 = const 77\nyield %0\n}\n";
   LEVELS(w, {
     NO_THROW(&w->e, {
-      compile_text(w, text, level);
+      compile_text(w, graph_file("leaf_many_params"), level);
       hia_word block[6] = {1, 2, 3, 4, 5};
       cr_assert_eq(run(w, "f", block, 1 << 20), HIA_OK);
       cr_assert_eq(block[5], 77);
@@ -125,14 +98,7 @@ Test(leaf, what_the_code_looks_like) {
   world w;
   world_init(&w);
   NO_THROW(&w.e, {
-    hia_graph *g = graph_of(
-        &w, "graph functions \"f.hia\"\n"
-            "fn f (i32) -> (i32) root (i32) -> i32 slow_path g {\n"
-            "%0:i32 = arg 0\n%1:i32 = const 2\n%2:bool = lt %0, %1\n"
-            "%3:i32 = if %2 {\nyield %0\n} else {\n%4:i32 = sub %0, %1\n%5:i32 = call f %4\n"
-            "%6:i32 = call f %0\n%7:i32 = add %5, %6\nyield %7\n}\nyield %3\n}\n"
-            "fn g (i32) -> (i32) {\n%0:i32 = arg 0\n%1:i32 = call f %0\n"
-            "%2:i32 = call f %1\nyield %2\n}\n");
+    hia_graph *g = graph_of(&w, graph_file("leaf_recursion"));
     hia_text t;
     hiaR_text_init(&t, &w.e.comp.arena);
     hia_compile_options options = {.level = 2};

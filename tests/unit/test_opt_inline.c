@@ -54,25 +54,3 @@ Test(inline, growth_is_bounded) {
   });
   hiaR_comp_free(&e.comp);
 }
-
-/* A root remains, although it was inlined into its only caller; so does a recursive function. */
-Test(inline, roots_stay) {
-  env e;
-  env_init(&e);
-  NO_THROW(&e, {
-    hia_text t;
-    hiaR_text_init(&t, &e.comp.arena);
-    hiaR_text_addf(&t,
-                   "graph functions \"roots\"\n"
-                   "fn f (i32) -> (i32) root (i32) -> i32 {\n%%0:i32 = arg 0\nyield %%0\n}\n"
-                   "fn g (i32) -> (i32) {\n%%0:i32 = arg 0\n%%1:i32 = call g %%0\nyield %%1\n}\n"
-                   "fn main (i32) -> (i32) root (i32) -> i32 {\n%%0:i32 = arg 0\n"
-                   "%%1:i32 = call f %%0\n%%2:i32 = call g %%1\nyield %%2\n}\n");
-    hia_graph *g = inlined(&e, &t);
-    cr_assert(!hiaG_fn(g, 0)->is_removed && !hiaG_fn(g, 1)->is_removed);
-    const hia_fn *fn = hiaG_fn(g, 2);
-    cr_assert_eq(fn->nodes.len, 3); /* arg, call g, yield */
-    cr_assert_eq(fn->nodes.data[1].op, HIA_OP_CALL);
-  });
-  hiaR_comp_free(&e.comp);
-}

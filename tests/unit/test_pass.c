@@ -228,7 +228,7 @@ static const char *passes_run(hia_pass_options options) {
   ran[0] = 0;
   options.after = note;
   options.verify = true;
-  NO_THROW(&e, hiaG_run_passes(read_text(&e, fib_text), &options););
+  NO_THROW(&e, hiaG_run_passes(read_text(&e, graph_file("fib")), &options););
   hiaR_comp_free(&e.comp);
   return ran;
 }

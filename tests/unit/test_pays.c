@@ -94,7 +94,7 @@ Test(pays, nodes_are_listed_in_order) {
   env e;
   env_init(&e);
   NO_THROW(&e, {
-    hia_graph *g = read_text(&e, fib_text);
+    hia_graph *g = read_text(&e, graph_file("fib"));
     hiaG_effects(g);
     hiaG_tag(g);
     const hia_fn *fn = hiaG_fn(g, 0);

@@ -28,9 +28,9 @@ static void round_trip(const char *text) {
 }
 
 Test(read, both_states_round_trip) {
-  round_trip(fib_text);
-  round_trip(mixed_text);
-  round_trip(forks_text);
+  round_trip(graph_file("fib"));
+  round_trip(graph_file("mixed"));
+  round_trip(graph_file("forks"));
   round_trip("graph functions \"\"\n");
 }
 
@@ -80,7 +80,7 @@ Test(read, everything_in_the_header_of_a_function_is_kept) {
   env e;
   env_init(&e);
   NO_THROW(&e, {
-    hia_graph *g = read_text(&e, mixed_text);
+    hia_graph *g = read_text(&e, graph_file("mixed"));
     const hia_fn *fn = hiaG_fn(g, 1);
     cr_assert(fn->is_root && !hiaG_fn(g, 0)->is_root && g->is_counted);
     cr_assert_str_eq(g->file, "a \"b\".hia");
@@ -103,7 +103,7 @@ Test(read, sites_keep_their_records) {
   env e;
   env_init(&e);
   NO_THROW(&e, {
-    hia_graph *g = read_text(&e, fib_text);
+    hia_graph *g = read_text(&e, graph_file("fib"));
     hiaG_effects(g);
     hiaG_tag(g);
     g->sites.data[0].partner = 1;
@@ -285,7 +285,7 @@ Test(read, mistakes_have_positions) {
 /* Every prefix of a text is refused (or is a text itself), and nothing is read behind the buffer.
  */
 Test(read, truncation) {
-  const char *texts[2] = {fib_text, mixed_text};
+  const char *texts[2] = {graph_file("fib"), graph_file("mixed")};
   for (int i = 0; i < 2; i++) {
     size_t whole = strlen(texts[i]);
     for (size_t len = 0; len < whole; len++) {
@@ -318,7 +318,7 @@ Test(read, damaged_text) {
   env e;
   env_init(&e);
   NO_THROW(&e, {
-    hia_graph *g = read_text(&e, mixed_text);
+    hia_graph *g = read_text(&e, graph_file("mixed"));
     hiaG_effects(g);
     hiaG_tag(g);
     const char *text = text_of(&e, g);
@@ -326,7 +326,7 @@ Test(read, damaged_text) {
     strcpy(tagged, text);
   });
   hiaR_comp_free(&e.comp);
-  const char *texts[3] = {fib_text, mixed_text, tagged};
+  const char *texts[3] = {graph_file("fib"), graph_file("mixed"), tagged};
   for (int i = 0; i < 30000; i++) {
     const char *from = texts[i % 3];
     size_t len = strlen(from);
@@ -468,7 +468,7 @@ static hia_status attempt(const hia_allocator *allocator) {
   hiaR_comp_init(&e.comp, allocator);
   hiaG_types_init(&e.types, &e.comp);
   if (HIA_TRY(&e.comp)) {
-    hia_graph *g = read_text(&e, mixed_text);
+    hia_graph *g = read_text(&e, graph_file("mixed"));
     for (uint32_t f = 0; f < g->fns.len; f++) hiaG_compact(g, hiaG_fn(g, f));
     hiaG_effects(g);
     hiaG_tag(g);

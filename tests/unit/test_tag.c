@@ -51,11 +51,7 @@ Test(tag, sites_by_caller_then_position) {
   env e;
   env_init(&e);
   NO_THROW(&e, {
-    hia_graph *g = tagged(&e, "graph functions \"sites\"\n"
-                              "fn f (i32) -> (i32) {\n%0:i32 = arg 0\n%1:i32 = call g\n"
-                              "%2:i32 = call f %1\nyield %2\n}\n"
-                              "fn g () -> (i32) root () -> i32 {\n%0:i32 = const 1\n"
-                              "%1:i32 = call f %0\nyield %1\n}\n");
+    hia_graph *g = tagged(&e, graph_file("sites"));
     cr_assert_eq(g->sites.len, 3);
     for (uint32_t i = 0; i < g->sites.len; i++) {
       const hia_site *s = &g->sites.data[i];
@@ -79,7 +75,7 @@ Test(tag, regions) {
   env e;
   env_init(&e);
   NO_THROW(&e, {
-    hia_graph *g = tagged(&e, mixed_text);
+    hia_graph *g = tagged(&e, graph_file("mixed"));
     const hia_fn *fn = hiaG_fn(g, 1);
     cr_assert_eq(fn->regions.len, 7);
     for (hia_region_id r = 1; r < fn->regions.len; r++) {

@@ -464,12 +464,12 @@ static hia_node_id op_at(const hia_fn *fn, unsigned op) {
   return HIA_NONE;
 }
 
-#define BROKEN(text, change, wanted)                                                               \
+#define BROKEN(graph, change, wanted)                                                              \
   do {                                                                                             \
     env e;                                                                                         \
     env_init(&e);                                                                                  \
     NO_THROW(&e, {                                                                                 \
-      hia_graph *g = read_text(&e, text);                                                          \
+      hia_graph *g = read_text(&e, graph_file(graph));                                             \
       hia_fn *fn = hiaG_fn(g, g->fns.len - 1);                                                     \
       hia_node *nodes = fn->nodes.data;                                                            \
       (void)nodes;                                                                                 \
@@ -481,67 +481,67 @@ static hia_node_id op_at(const hia_fn *fn, unsigned op) {
   } while (0)
 
 Test(verify, broken_structure) {
-  BROKEN(fib_text, nodes[2].op = 127, "unknown op");
-  BROKEN(fib_text, nodes[2].op = HIA_OP_SWITCH, "does not belong in a graph of this state");
-  BROKEN(fib_text, nodes[2].n_ins = 1000, "operands of node 2 lie outside");
-  BROKEN(fib_text, nodes[2].outs = 1000, "results of node 2 lie outside");
-  BROKEN(fib_text, nodes[2].outs = 0, "belongs to another node");
-  BROKEN(fib_text, fn->values.data[2].type = (hia_dtype)9, "has no type");
-  BROKEN(fib_text, fn->edges.data[0] = 1000, "operand 0 does not exist");
-  BROKEN(fib_text, nodes[2].region = 9, "its region does not exist");
-  BROKEN(fib_text, nodes[2].region = 1, "wrong links");
-  BROKEN(fib_text, nodes[2].loc = 999, "its location does not exist");
-  BROKEN(fib_text, nodes[2].flags = HIA_NODE_TAIL, "flags that le cannot have");
-  BROKEN(fib_text, nodes[2].imm = 1, "le has no immediate");
-  BROKEN(fib_text, nodes[2].regions = 1, "le has no regions");
-  BROKEN(fib_text, nodes[3].regions = HIA_NONE, "it lacks its regions");
-  BROKEN(fib_text, nodes[3].regions = 2, "its regions do not exist");
-  BROKEN(fib_text, fn->regions.data[1].owner = 2, "another kind, parent or owner");
-  BROKEN(fib_text, fn->regions.data[2].kind = HIA_REGION_ROUND, "another kind, parent or owner");
-  BROKEN(fib_text, fn->regions.data[1].pred = 2, "predicate before tagging");
-  BROKEN(fib_text, fn->regions.data[1].first = HIA_NONE, "does not end with a yield");
-  BROKEN(fib_text, nodes[1].next = 1, "it is in two places");
-  BROKEN(fib_text, nodes[1].next = 1000, "leads outside");
-  BROKEN(fib_text, nodes[2].prev = 0, "wrong links");
-  BROKEN(fib_text, nodes[1].next = nodes[2].next, "wrong links");
-  BROKEN(fib_text, nodes[1].flags |= HIA_NODE_DEAD, "was removed");
-  BROKEN(fib_text, nodes[op_at(fn, HIA_OP_ADD)].flags |= HIA_NODE_DEAD, "was removed");
-  BROKEN(fib_text, nodes[1].imm = 1ull << 40, "not in canonical form");
-  BROKEN(fib_text, nodes[op_at(fn, HIA_OP_CALL)].imm = 7, "its callee does not exist");
-  BROKEN(fib_text, fn->source = 99, "its name does not exist");
-  BROKEN(fib_text, fn->params[0] = (hia_dtype)77, "parameter 0 has no type");
-  BROKEN(fib_text, fn->sig_result = 5, "a root has a result type");
-  BROKEN(fib_text, fn->regions.len = 0, "there is no body");
-  BROKEN(fib_text, g->locs.data[0].parent = 0, "location 0");
-  BROKEN(fib_text, hiaR_push(&e.comp.arena, &g->sites, (hia_site){0}), "call sites before tagging");
-  BROKEN(mixed_text, hiaG_fn(g, 0)->is_removed = true, "its callee does not exist");
-  BROKEN(mixed_text, hiaG_fn(g, 0)->name = fn->name, "two functions have one name");
-  BROKEN(mixed_text, nodes[op_at(fn, HIA_OP_CAST)].imm = HIA_I64, "the immediate must be f32");
+  BROKEN("fib", nodes[2].op = 127, "unknown op");
+  BROKEN("fib", nodes[2].op = HIA_OP_SWITCH, "does not belong in a graph of this state");
+  BROKEN("fib", nodes[2].n_ins = 1000, "operands of node 2 lie outside");
+  BROKEN("fib", nodes[2].outs = 1000, "results of node 2 lie outside");
+  BROKEN("fib", nodes[2].outs = 0, "belongs to another node");
+  BROKEN("fib", fn->values.data[2].type = (hia_dtype)9, "has no type");
+  BROKEN("fib", fn->edges.data[0] = 1000, "operand 0 does not exist");
+  BROKEN("fib", nodes[2].region = 9, "its region does not exist");
+  BROKEN("fib", nodes[2].region = 1, "wrong links");
+  BROKEN("fib", nodes[2].loc = 999, "its location does not exist");
+  BROKEN("fib", nodes[2].flags = HIA_NODE_TAIL, "flags that le cannot have");
+  BROKEN("fib", nodes[2].imm = 1, "le has no immediate");
+  BROKEN("fib", nodes[2].regions = 1, "le has no regions");
+  BROKEN("fib", nodes[3].regions = HIA_NONE, "it lacks its regions");
+  BROKEN("fib", nodes[3].regions = 2, "its regions do not exist");
+  BROKEN("fib", fn->regions.data[1].owner = 2, "another kind, parent or owner");
+  BROKEN("fib", fn->regions.data[2].kind = HIA_REGION_ROUND, "another kind, parent or owner");
+  BROKEN("fib", fn->regions.data[1].pred = 2, "predicate before tagging");
+  BROKEN("fib", fn->regions.data[1].first = HIA_NONE, "does not end with a yield");
+  BROKEN("fib", nodes[1].next = 1, "it is in two places");
+  BROKEN("fib", nodes[1].next = 1000, "leads outside");
+  BROKEN("fib", nodes[2].prev = 0, "wrong links");
+  BROKEN("fib", nodes[1].next = nodes[2].next, "wrong links");
+  BROKEN("fib", nodes[1].flags |= HIA_NODE_DEAD, "was removed");
+  BROKEN("fib", nodes[op_at(fn, HIA_OP_ADD)].flags |= HIA_NODE_DEAD, "was removed");
+  BROKEN("fib", nodes[1].imm = 1ull << 40, "not in canonical form");
+  BROKEN("fib", nodes[op_at(fn, HIA_OP_CALL)].imm = 7, "its callee does not exist");
+  BROKEN("fib", fn->source = 99, "its name does not exist");
+  BROKEN("fib", fn->params[0] = (hia_dtype)77, "parameter 0 has no type");
+  BROKEN("fib", fn->sig_result = 5, "a root has a result type");
+  BROKEN("fib", fn->regions.len = 0, "there is no body");
+  BROKEN("fib", g->locs.data[0].parent = 0, "location 0");
+  BROKEN("fib", hiaR_push(&e.comp.arena, &g->sites, (hia_site){0}), "call sites before tagging");
+  BROKEN("mixed", hiaG_fn(g, 0)->is_removed = true, "its callee does not exist");
+  BROKEN("mixed", hiaG_fn(g, 0)->name = fn->name, "two functions have one name");
+  BROKEN("mixed", nodes[op_at(fn, HIA_OP_CAST)].imm = HIA_I64, "the immediate must be f32");
 }
 
 #define TAGGED hiaG_effects(g), hiaG_tag(g), fn = hiaG_fn(g, g->fns.len - 1), nodes = fn->nodes.data
 
 Test(verify, broken_contexts) {
-  BROKEN(mixed_text, (TAGGED, fn->regions.data[1].parent = 1), "comes before its parent");
-  BROKEN(mixed_text, (TAGGED, fn->regions.data[1].kind = HIA_REGION_THEN), "region 1, then");
-  BROKEN(mixed_text, (TAGGED, fn->regions.data[2].last--), "partner do not fit");
-  BROKEN(mixed_text, (TAGGED, fn->regions.data[1].first++), "it stands in region");
-  BROKEN(mixed_text, (TAGGED, fn->regions.data[0].last--), "region 0 is not the whole body");
-  BROKEN(mixed_text, (TAGGED, fn->regions.data[2].pred = HIA_NONE), "lacks its predicate");
-  BROKEN(mixed_text, (TAGGED, fn->regions.data[2].pred = 9999), "lacks its predicate");
-  BROKEN(mixed_text, (TAGGED, fn->regions.data[3].owner = 1), "or an owner");
-  BROKEN(mixed_text, (TAGGED, fn->regions.data[3].last = 9999), "lies outside");
-  BROKEN(mixed_text, (TAGGED, fn->regions.data[5].first--, fn->regions.data[5].last--),
+  BROKEN("mixed", (TAGGED, fn->regions.data[1].parent = 1), "comes before its parent");
+  BROKEN("mixed", (TAGGED, fn->regions.data[1].kind = HIA_REGION_THEN), "region 1, then");
+  BROKEN("mixed", (TAGGED, fn->regions.data[2].last--), "partner do not fit");
+  BROKEN("mixed", (TAGGED, fn->regions.data[1].first++), "it stands in region");
+  BROKEN("mixed", (TAGGED, fn->regions.data[0].last--), "region 0 is not the whole body");
+  BROKEN("mixed", (TAGGED, fn->regions.data[2].pred = HIA_NONE), "lacks its predicate");
+  BROKEN("mixed", (TAGGED, fn->regions.data[2].pred = 9999), "lacks its predicate");
+  BROKEN("mixed", (TAGGED, fn->regions.data[3].owner = 1), "or an owner");
+  BROKEN("mixed", (TAGGED, fn->regions.data[3].last = 9999), "lies outside");
+  BROKEN("mixed", (TAGGED, fn->regions.data[5].first--, fn->regions.data[5].last--),
          "region 5, then, and its partner");
-  BROKEN(mixed_text,
+  BROKEN("mixed",
          (TAGGED, fn->regions.data[5].first = fn->regions.data[5].last = fn->regions.data[6].first =
                       fn->regions.data[6].last = fn->regions.data[4].first + 1),
          "overlaps another");
-  BROKEN(mixed_text, (TAGGED, nodes[op_at(fn, HIA_OP_DIV)].region = 3), "it stands in region");
-  BROKEN(mixed_text, (TAGGED, g->sites.data[0].n_returns = 2), "does not have the nodes");
-  BROKEN(mixed_text, (TAGGED, g->sites.data[0].caller = 99), "has no caller");
-  BROKEN(mixed_text, (TAGGED, g->sites.data[0].loc = 99), "location of site 0");
-  BROKEN(mixed_text, (TAGGED, fn->traits = 0), "not marked as one that");
+  BROKEN("mixed", (TAGGED, nodes[op_at(fn, HIA_OP_DIV)].region = 3), "it stands in region");
+  BROKEN("mixed", (TAGGED, g->sites.data[0].n_returns = 2), "does not have the nodes");
+  BROKEN("mixed", (TAGGED, g->sites.data[0].caller = 99), "has no caller");
+  BROKEN("mixed", (TAGGED, g->sites.data[0].loc = 99), "location of site 0");
+  BROKEN("mixed", (TAGGED, fn->traits = 0), "not marked as one that");
 }
 
 /* ---- random errors ---- */
@@ -582,7 +582,7 @@ static void damage(hia_graph *g, uint64_t *seed) {
 Test(verify, damaged_graphs_are_refused_or_harmless) {
   uint64_t seed = 1;
   uint32_t n_refused = 0;
-  const char *texts[] = {fib_text, mixed_text, forks_text};
+  const char *texts[] = {graph_file("fib"), graph_file("mixed"), graph_file("forks")};
   for (int i = 0; i < 30000; i++) {
     env e;
     env_init(&e);

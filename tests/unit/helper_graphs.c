@@ -1,0 +1,27 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+/* The graphs of tests/graphs. */
+#include "helper_graphs.h"
+#include "helper_text.h"
+
+typedef struct graph_text {
+  struct graph_text *next;
+  const char *name;
+  test_text text;
+} graph_text;
+static graph_text *first; /* the files that were read */
+
+const char *graph_file(const char *name) {
+  for (const graph_text *g = first; g; g = g->next)
+    if (strcmp(g->name, name) == 0) return g->text.data;
+  char path[4096];
+  snprintf(path, sizeof path, "%s/graphs/%s.ir", HIA_TEST_DIR, name);
+  graph_text *g = calloc(1, sizeof *g);
+  if (!g || !test_text_read(&g->text, path)) {
+    fprintf(stderr, "%s cannot be read\n", path);
+    abort();
+  }
+  g->name = name;
+  g->next = first;
+  first = g;
+  return g->text.data;
+}
