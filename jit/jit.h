@@ -33,8 +33,8 @@ typedef struct hia_compile_report {
       codegen_ns; /* lowering to IR, IR passes, machine code and linking */
   uint64_t code_bytes;
   uint32_t n_units; /* codegen units, graph/units.c */
-  int level;   /* of code generation */
-  bool is_cut; /* the budget ended: less was optimised than `level` of the options says */
+  int level;        /* of code generation */
+  bool is_cut;      /* the budget ended: less was optimised than `level` of the options says */
 } hia_compile_report;
 
 typedef enum hia_native_dump {
