@@ -5,7 +5,7 @@
  * the order in which an engine works, and on what its passes merge or move. So fuel is a value of
  * the program, an i64 taken as unsigned. Every root, and every function with calls or loops, takes
  * it as an additional last parameter, and returns what is left as an additional last result. A
- * failure for want of fuel is then the failure of an operation like others: at its place in
+ * failure for lack of fuel is then the failure of an operation like others: at its place in
  * sequential order, with its backtrace, the same in all engines, whatever later passes do. Fuelled
  * calls depend on each other, which also keeps them from being forked or merged.
  *
