@@ -451,6 +451,8 @@ void hiaG_tag(hia_graph *g);   /* tag.c: the tagging transformation */
  * and a status). NULL if it can; then *levels is the most frames that it has on the stack at once.
  */
 const char *hiaG_not_plain(const hia_graph *g, hia_fn_id f, hia_arena *scratch, uint32_t *levels);
+/* True if a function of a static graph could be a plain function but for its failures. */
+bool hiaG_ends_soon(const hia_graph *g, hia_fn_id f, hia_arena *scratch);
 
 /* ---- flatten.c: static graph to image (runtime/image/image.h) ----
  * `image` is memory of the graph's arena, 8-aligned. */

@@ -11,6 +11,7 @@ enum { MAX_LEVELS = 32 };
 
 typedef struct walk {
   const hia_graph *g;
+  bool may_fail; /* failures do not matter */
   uint8_t
       *levels; /* by function: most frames, its own included; 0: unknown, IS_OPEN: on the path */
 } walk;
@@ -30,7 +31,7 @@ static const char *look_at(walk *w, const hia_fn *fn, hia_node_id n, uint32_t de
   }
   if (node->op == HIA_OP_COUNT) return "it counts calls";
   if (hiaR_ops[node->op].traits & HIA_T_EFFECT) return "it does more than compute a result";
-  return hiaG_node_raises(w->g, fn, n) ? "it may fail" : NULL;
+  return !w->may_fail && hiaG_node_raises(w->g, fn, n) ? "it may fail" : NULL;
 }
 
 static const char *look(walk *w, hia_fn_id f, uint32_t depth) {
@@ -52,9 +53,17 @@ static const char *look(walk *w, hia_fn_id f, uint32_t depth) {
 
 const char *hiaG_not_plain(const hia_graph *g, hia_fn_id f, hia_arena *scratch, uint32_t *levels) {
   hia_mark mark = hiaR_arena_mark(scratch);
-  walk w = {g, HIA_NEW_ARRAY(scratch, uint8_t, g->fns.len)};
+  walk w = {g, false, HIA_NEW_ARRAY(scratch, uint8_t, g->fns.len)};
   const char *why = look(&w, f, 0);
   *levels = w.levels[f];
   hiaR_arena_release(scratch, mark);
   return why;
+}
+
+bool hiaG_ends_soon(const hia_graph *g, hia_fn_id f, hia_arena *scratch) {
+  hia_mark mark = hiaR_arena_mark(scratch);
+  walk w = {g, true, HIA_NEW_ARRAY(scratch, uint8_t, g->fns.len)};
+  bool ends = look(&w, f, 0) == NULL;
+  hiaR_arena_release(scratch, mark);
+  return ends;
 }

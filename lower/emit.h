@@ -250,6 +250,8 @@ LLVMValueRef hiaL_no_context(hia_emit *e);
 bool hiaL_has_map(const hia_emit *e, hia_fn_id root);
 /* True if the function is a root whose map calls a kernel. */
 bool hiaL_has_kernel(hia_emit *e, hia_fn_id id);
+/* Builds the failure of a row in a kernel, which ends the block. */
+void hiaL_fail_row(hia_emit *e);
 /* Builds the map entry of root number `root` of the record. */
 void hiaL_map_entry(hia_emit *e, hia_fn_id id, uint32_t root, LLVMValueRef record);
 /* Builds the loop that the entry runs, with its kernel. */

@@ -63,6 +63,10 @@ void hiaL_fail_with(hia_emit *e, hia_loc_id loc, LLVMValueRef status, LLVMValueR
     LLVMBuildUnreachable(e->b);
     return;
   }
+  if (hiaL_is_for_kernels(e)) {
+    hiaL_fail_row(e);
+    return;
+  }
   LLVMTypeRef type = e->types[HIA_I32];
   LLVMValueRef args[3] = {LLVMConstInt(type, loc, false), status, code};
   hiaL_call_abi(e, HIA_ABI_hiaR_stub_fail, args, 3);

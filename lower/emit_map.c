@@ -6,12 +6,13 @@
  * That function writes its columns into a block of words (module.h) and calls hiaR_enter_map, which
  * runs the root's *loop* on the context's stack. There are two kinds of loop:
  *
- *   - A root that can be a plain function does not fail, recurse or loop. Its rows are a *kernel*:
- * a loop without a context and without a safepoint, into which LLVM inlines the root, and which it
- *     vectorises. The map's loop calls the kernel for a chunk of rows at a time, and has a
- * safepoint between two chunks.
+ *   - The rows of a root without recursion, loops and effects are a *kernel*: a loop without a
+ *     context and without a safepoint, into which LLVM inlines the root. LLVM vectorises it if the
+ *     root cannot fail. The map's loop calls the kernel for a chunk of rows at a time, and has a
+ *     safepoint between two chunks. A kernel has no context to fail in: it returns the row that
+ *     fails. The loop then calls the native entry for that row, which fails as in any run.
  *   - For any other root the loop calls the native entry for each row, with the words of that row
- * in the block. The root has its own safepoints, and the loop has one in each round.
+ *     in the block. The root has its own safepoints, and the loop has one in each round.
  *
  * The loop keeps the number of rows that it has written in the block, from which the runtime reads
  * which row has failed.
@@ -83,11 +84,19 @@ bool hiaL_has_map(const hia_emit *e, hia_fn_id root) {
   return !e->options->object || (planned && planned->map);
 }
 
-bool hiaL_has_kernel(hia_emit *e, hia_fn_id id) {
+/* Of a function that can be a kernel otherwise. */
+static bool can_fail(hia_emit *e, hia_fn_id id) {
   uint32_t levels;
+  return hiaG_not_plain(e->g, id, &e->comp->scratch, &levels) != NULL;
+}
+
+bool hiaL_has_kernel(hia_emit *e, hia_fn_id id) {
   if (hiaG_fn(e->g, id)->is_removed || !hiaG_fn(e->g, id)->is_root || !hiaL_has_map(e, id))
     return false;
-  if (hiaG_not_plain(e->g, id, &e->comp->scratch, &levels)) return false;
+  /* With fuel what charges is called by its entry: a kernel has no fuel. */
+  bool can_be =
+      e->options->is_fuelled ? !can_fail(e, id) : hiaG_ends_soon(e->g, id, &e->comp->scratch);
+  if (!can_be) return false;
   const struct hia_row_work *work = row_work_of(e, id);
   return work->cost <= CHUNK_COST / MIN_CHUNK && work->values <= MAX_VALUES;
 }
@@ -203,10 +212,29 @@ static LLVMValueRef word_of(hia_emit *e, const hia_fn *fn, uint32_t i) {
 
 /* ---- kernels ---- */
 
-/* void kernel(block, begin, end): the rows from begin to end, at least one. */
+/* int64_t kernel(block, begin, end): the rows from begin to end, at least one. Returns the row that
+ * fails, or end. */
 static LLVMTypeRef kernel_type(const hia_emit *e) {
   LLVMTypeRef params[3] = {e->ptr, e->types[HIA_I64], e->types[HIA_I64]};
-  return LLVMFunctionType(e->void_type, params, 3, false);
+  return LLVMFunctionType(e->types[HIA_I64], params, 3, false);
+}
+
+/* What the kernel's functions have for a context: a word that says whether the row has failed. LLVM
+ * finds out that it is the kernel's own, and keeps it in a register. */
+static LLVMValueRef failure_word(hia_emit *e) {
+  LLVMValueRef word = LLVMBuildAlloca(e->b, e->types[HIA_I64], "has_failed");
+  LLVMBuildStore(e->b, LLVMConstNull(e->types[HIA_I64]), word);
+  return word;
+}
+
+/* The function returns any values: the kernel does not use them. */
+void hiaL_fail_row(hia_emit *e) {
+  LLVMBuildStore(e->b, LLVMConstInt(e->types[HIA_I64], 1, false), e->context);
+  LLVMTypeRef type = LLVMGetReturnType(LLVMGlobalGetValueType(e->function));
+  if (type == e->void_type)
+    LLVMBuildRetVoid(e->b);
+  else
+    LLVMBuildRet(e->b, LLVMConstNull(type));
 }
 
 static LLVMValueRef build_kernel(hia_emit *e, hia_fn_id id) {
@@ -222,9 +250,10 @@ static LLVMValueRef build_kernel(hia_emit *e, hia_fn_id id) {
   LLVMAddTargetDependentFunctionAttr(f, HIA_KERNEL_ATTRIBUTE, "");
   LLVMAddTargetDependentFunctionAttr(f, "prefer-vector-width", "512");
   e->function = f;
-  e->context = hiaL_no_context(e);
   hiaL_at(e, hiaL_block(e, "entry"));
   hiaL_no_debug_loc(e);
+  bool fails = can_fail(e, id);
+  e->context = fails ? failure_word(e) : hiaL_no_context(e);
   columns c = load_columns(e, fn, LLVMGetParam(f, 0));
   LLVMBasicBlockRef start = hiaL_here(e), loop = hiaL_block(e, "row"), exit = hiaL_block(e, "exit");
   LLVMBuildBr(e->b, loop);
@@ -248,6 +277,16 @@ static LLVMValueRef build_kernel(hia_emit *e, hia_fn_id id) {
   /* Even if other functions of the module call it too, or without optimisation. */
   hiaL_call_attribute(e, call, all, "alwaysinline", 0);
   hiaL_no_debug_loc(e);
+  LLVMValueRef stops[2] = {LLVMGetParam(f, 2), row};
+  LLVMBasicBlockRef body = loop, from[2];
+  if (fails) {
+    LLVMValueRef word = LLVMBuildLoad2(e->b, i64, e->context, "has_failed");
+    LLVMValueRef has_failed = LLVMBuildICmp(e->b, LLVMIntNE, word, LLVMConstNull(i64), "");
+    body = hiaL_block(e, "results");
+    from[1] = hiaL_here(e);
+    hiaL_unlikely(e, has_failed, exit, body);
+    hiaL_at(e, body);
+  }
   for (uint32_t i = 0; i < c.n_results; i++) {
     hia_dtype t = fn->results[i];
     LLVMValueRef x = hiaL_to_c(e, hiaL_result(e, call, fn->n_results, i), t);
@@ -257,9 +296,12 @@ static LLVMValueRef build_kernel(hia_emit *e, hia_fn_id id) {
   LLVMValueRef next = LLVMBuildNUWAdd(e->b, row, LLVMConstInt(i64, 1, false), "next");
   LLVMValueRef is_last = LLVMBuildICmp(e->b, LLVMIntEQ, next, LLVMGetParam(f, 2), "");
   set_parallel(e, LLVMBuildCondBr(e->b, is_last, exit, loop), group);
-  LLVMAddIncoming(row, &next, &loop, 1);
+  LLVMAddIncoming(row, &next, &body, 1);
+  from[0] = body;
   hiaL_at(e, exit);
-  LLVMBuildRetVoid(e->b);
+  LLVMValueRef stop = LLVMBuildPhi(e->b, i64, "stop");
+  LLVMAddIncoming(stop, stops, from, 1 + fails);
+  LLVMBuildRet(e->b, stop);
   return f;
 }
 
@@ -286,7 +328,8 @@ static LLVMValueRef declare_loop(hia_emit *e, hia_fn_id id) {
   return f;
 }
 
-/* Calls the kernel for a chunk, or for the rows that are left. Returns the row after them. */
+/* Calls the kernel for a chunk, or for the rows that are left. Returns the first row that is not
+ * written. */
 static LLVMValueRef do_chunk(hia_emit *e, hia_fn_id id, LLVMValueRef kernel, LLVMValueRef row,
                              LLVMValueRef n) {
   LLVMValueRef chunk = LLVMConstInt(e->types[HIA_I64], chunk_of(e, id), false);
@@ -295,8 +338,7 @@ static LLVMValueRef do_chunk(hia_emit *e, hia_fn_id id, LLVMValueRef kernel, LLV
   LLVMValueRef end =
       LLVMBuildAdd(e->b, row, LLVMBuildSelect(e->b, is_less, rest, chunk, ""), "end");
   LLVMValueRef args[3] = {LLVMGetParam(e->function, 0), row, end};
-  LLVMBuildCall2(e->b, kernel_type(e), kernel, args, 3, "");
-  return end;
+  return LLVMBuildCall2(e->b, kernel_type(e), kernel, args, 3, "stop");
 }
 
 /* Calls the native entry for a row. Returns the next row, whose fuel is what this one has left. */
@@ -337,12 +379,27 @@ void hiaL_map_loop(hia_emit *e, hia_fn_id id) {
   LLVMValueRef n = LLVMBuildLoad2(e->b, i64, hiaL_word_at(e, block, HIA_MAP_N), "n");
   LLVMValueRef row_at = hiaL_word_at(e, block, HIA_MAP_ROW), entry = NULL;
   columns c = {0};
-  if (!chunks) {
+  bool calls_entry = !chunks || can_fail(e, id);
+  if (calls_entry) {
     entry = LLVMBuildLoad2(e->b, e->ptr, hiaL_word_at(e, block, HIA_MAP_ENTRY), "entry");
     c = load_columns(e, fn, block);
   }
   rows r = begin_rows(e, n);
   LLVMValueRef next = chunks ? do_chunk(e, id, chunks, r.row, n) : do_row(e, fn, &c, entry, r.row);
+  if (chunks && calls_entry) { /* the kernel has written no row: this one fails */
+    LLVMBasicBlockRef failing = hiaL_block(e, "failing"), written = hiaL_block(e, "written");
+    LLVMBasicBlockRef from = hiaL_here(e);
+    hiaL_unlikely(e, LLVMBuildICmp(e->b, LLVMIntEQ, next, r.row, ""), failing, written);
+    hiaL_at(e, failing);
+    LLVMValueRef alone = do_row(e, fn, &c, entry, r.row);
+    LLVMBasicBlockRef end = hiaL_here(e);
+    LLVMBuildBr(e->b, written);
+    hiaL_at(e, written);
+    LLVMValueRef either = LLVMBuildPhi(e->b, i64, "next");
+    LLVMAddIncoming(either, &next, &from, 1);
+    LLVMAddIncoming(either, &alone, &end, 1);
+    next = either;
+  }
   /* Volatile, because LLVM would move the store behind the loop: it cannot know of the safepoint,
    * which is inserted after its passes. */
   LLVMSetVolatile(LLVMBuildStore(e->b, next, row_at), true);

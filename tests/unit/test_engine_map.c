@@ -22,6 +22,7 @@ static const char text[] =
     "fn all(a: bool, b: i32, c: i64, d: f32, e: f64) -> (bool, i32, i64, f32, f64) =\n"
     "  (not a, if a then b + 1 else b * 7, c * 2 + i64(b), d / 2.0 + 1.0, e - f64(d))\n"
     "fn half(a: i32, b: i32) -> i32 = a / b\n"
+    "fn thirds(a: i32, b: i32) -> i32 = half(a, b + 3) + half(a, b + 2)\n"
     "fn fib(n: i64) -> i64 = if n <= 1 then 1 else fib(n - 1) + fib(n - 2)\n"
     "fn deep(n: i64) -> i64 = if n == 0 then 0 else 1 + deep(n - 1)\n"
     "fn picky(n: i64) -> i64 = if n > 90 then fail(n) else n + n\n"
@@ -264,11 +265,11 @@ Test(map, tuples_are_a_column_for_each_scalar) {
 
 /* ---- failures ---- */
 
-Test(map, the_first_row_in_order_fails) {
+static void first_failure(const hia_engine_options *options) {
   typedef hia_status (*map_i32)(hia_context *, size_t, const int32_t *, const int32_t *, int32_t *);
   static int32_t a[N], b[N], c[N];
   fixture f;
-  if (!begin(&f, NULL)) return;
+  if (!begin(&f, options)) return;
   map_i32 half = MAP(map_i32, "half");
   for (int i = 0; i < N; i++) a[i] = i * 3, b[i] = 2, c[i] = -5;
   b[4711] = b[4720] = 0;
@@ -287,6 +288,14 @@ Test(map, the_first_row_in_order_fails) {
   cr_assert_eq(half(f.context, 100, a, b, c), HIA_OK);
   cr_assert_null(hia_context_error(f.context));
   cr_assert_eq(hia_context_rows(f.context), 100);
+
+  /* In what it calls. */
+  map_i32 thirds = MAP(map_i32, "thirds");
+  b[4711] = 1, b[4720] = -2;
+  cr_assert_eq(thirds(f.context, N, a, b, c), HIA_DIV_ZERO);
+  cr_assert_eq(hia_context_rows(f.context), 4720);
+  cr_assert_eq(c[4711], 4711 * 3 / 4 + 4711 * 3 / 3);
+  cr_assert_eq(hia_error_chain_length(hia_context_error(f.context)), 2);
 
   map_i64 picky = MAP(map_i64, "picky"), deep = MAP(map_i64, "deep"), taps = MAP(map_i64, "taps");
   fill();
@@ -328,6 +337,15 @@ Test(map, the_first_row_in_order_fails) {
   cr_assert_eq(hia_context_rows(f.context), 49);
   cr_assert_eq(n_taps, 80 + 100);
   end(&f);
+}
+
+Test(map, the_first_row_in_order_fails) { first_failure(NULL); }
+
+Test(map, the_first_row_in_order_fails_without_optimisation) {
+  hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  options.opt_level = 0;
+  options.disabled_passes = "all";
+  first_failure(&options);
 }
 
 Test(map, inside_a_row) {
