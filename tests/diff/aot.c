@@ -47,11 +47,6 @@ static void fail(aot *a, const char *where, const char *what, hia_error *error) 
   a->counts->failed++;
 }
 
-static bool collect(void *user, const char *bytes, size_t len) {
-  gen_text_add(user, "%.*s", (int)len, bytes);
-  return true;
-}
-
 static bool to_file(void *user, const char *bytes, size_t len) {
   return fwrite(bytes, 1, len, user) == len;
 }
@@ -162,8 +157,8 @@ static void write_object(aot *a, bool has_fuel) {
   hia_error *error = NULL;
   gen_text header = {0};
   FILE *file = fopen(path, "w");
-  hia_status status =
-      hia_module_build_header(a->module, functions, a->n_instances, &o, collect, &header, &error);
+  hia_status status = hia_module_build_header(a->module, functions, a->n_instances, &o,
+                                              gen_text_take, &header, &error);
   if (status == HIA_OK && file)
     status =
         hia_module_build_object(a->module, functions, a->n_instances, &o, to_file, file, &error);

@@ -357,11 +357,6 @@ static void run_main(hia_module *module, gen_program *p, gen_text *text) {
   for (uint32_t i = 0; i < 16; i++) hia_value_free(args[i]);
 }
 
-static bool collect(void *user, const char *bytes, size_t len) {
-  gen_text_add(user, "%.*s", (int)len, bytes);
-  return true;
-}
-
 /* ---- the test ---- */
 
 static hia_engine *new_engine(hia_engine_kind kind) {
@@ -388,10 +383,10 @@ static void build_and_run(hia_engine *engine, gen_program *p, gen_text *source, 
   hia_status status = hia_builder_new(engine, "random.hia", &b, &error);
   if (status == HIA_OK) {
     make_program(b, p);
-    hia_builder_print(b, collect, source, NULL);
+    hia_builder_print(b, gen_text_take, source, NULL);
     status = hia_builder_finish(b, &module, &error);
     gen_text again = {0};
-    hia_builder_print(b, collect, &again, NULL);
+    hia_builder_print(b, gen_text_take, &again, NULL);
     if (strcmp(source->data, again.data) != 0)
       gen_text_add(got, "printed differently:\n%s", again.data);
     gen_text_free(&again);

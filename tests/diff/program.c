@@ -62,6 +62,11 @@ void gen_text_add(gen_text *text, const char *fmt, ...) {
   text->len += len;
 }
 
+bool gen_text_take(void *text, const char *bytes, size_t len) {
+  gen_text_add(text, "%.*s", (int)len, bytes);
+  return true;
+}
+
 void gen_text_free(gen_text *text) {
   free(text->data);
   *text = (gen_text){0};

@@ -31,6 +31,7 @@ typedef struct gen_text {
   size_t len, cap;
 } gen_text;
 void gen_text_add(gen_text *text, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+bool gen_text_take(void *text, const char *bytes, size_t len); /* a hia_write */
 void gen_text_free(gen_text *text);
 
 /* ---- random numbers: splitmix64, so that a seed means the same program everywhere ---- */

@@ -295,17 +295,12 @@ static hia_status load(diff_way *way, const char *name, const char *source, hia_
   return status;
 }
 
-static bool collect(void *user, const char *bytes, size_t len) {
-  gen_text_add(user, "%.*s", (int)len, bytes);
-  return true;
-}
-
 static hia_status dump(hia_module *module, hia_function *function, hia_stage stage,
                        const char *after, gen_text *out, hia_error **error) {
   hia_dump_options o = HIA_DUMP_OPTIONS_INIT;
   o.stage = stage;
   o.after = after;
-  return hia_module_dump(module, &function, 1, &o, collect, out, error);
+  return hia_module_dump(module, &function, 1, &o, gen_text_take, out, error);
 }
 
 /* Replaces the function by one whose graph was printed and read back, and keeps that for the next

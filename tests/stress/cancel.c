@@ -6,7 +6,9 @@
  *   cancel [RUNS]      (10000 in all)
  *
  * No test framework, because Criterion does not start under ThreadSanitizer. */
+#include "tests/stress/random.h"
 #include "tests/unit/helper_image.h"
+#include "tests/unit/helper_time.h"
 #include <hiaton/hiaton.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -51,19 +53,7 @@ static void fail(const way *w, const char *what, hia_error *error) {
   n_failed++;
 }
 
-static uint64_t next_random(uint64_t *state) {
-  *state ^= *state << 13;
-  *state ^= *state >> 7;
-  *state ^= *state << 17;
-  return *state;
-}
-
 /* ---- the thread that cancels ---- */
-
-static void sleep_for(uint64_t ns) {
-  struct timespec t = {.tv_sec = (time_t)(ns / 1000000000u), .tv_nsec = (long)(ns % 1000000000u)};
-  nanosleep(&t, NULL);
-}
 
 typedef struct requester {
   pthread_t thread;
@@ -83,7 +73,7 @@ static void *request(void *user) {
       continue;
     }
     pthread_mutex_unlock(&r->lock);
-    sleep_for(r->after);
+    test_sleep(r->after);
     hia_cancel_request(r->cancel);
     pthread_mutex_lock(&r->lock);
     r->done++;
@@ -165,7 +155,7 @@ static void run_crowd(crowd *c, uint64_t *random) {
   pthread_t threads[3];
   for (size_t i = 0; i < HIA_LEN(threads); i++) pthread_create(&threads[i], NULL, join_crowd, c);
   for (long i = 0; i < c->runs; i++) {
-    sleep_for(next_random(random) % (c->typical + 1));
+    test_sleep(next_random(random) % (c->typical + 1));
     hia_cancel_request(c->cancel);
     hia_cancel_reset(c->cancel);
   }

@@ -8,7 +8,9 @@
  * No test framework, because Criterion does not start under ThreadSanitizer. */
 #include "runtime/native/context.h"
 #include "tests/stress/program.h"
+#include "tests/stress/random.h"
 #include "tests/unit/helper_memory.h"
+#include "tests/unit/helper_time.h"
 #include <hiaton/hiaton.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -63,23 +65,10 @@ static const char *const functions[] = {"down",   "one",  "eights", "tens",  "tr
                                         "around", "late", "both",   "nests", "combs", "either"};
 enum { N_FUNCTIONS = sizeof functions / sizeof functions[0] };
 
-static int n_failed, scale = 100;
-#define FAIL(...)                                                                                  \
-  do {                                                                                             \
-    printf("FAIL " __VA_ARGS__);                                                                   \
-    printf("\n");                                                                                  \
-    n_failed++;                                                                                    \
-  } while (0)
-
+static int scale = 100;
 static int32_t scaled(int32_t n) { return n / 100 * scale > 0 ? n / 100 * scale : 1; }
 
 static uint64_t random_state = 0x9e3779b97f4a7c15;
-static uint64_t next_random(void) {
-  random_state ^= random_state << 13;
-  random_state ^= random_state >> 7;
-  random_state ^= random_state << 17;
-  return random_state;
-}
 
 /* ---- engines and runs ---- */
 
@@ -192,9 +181,7 @@ typedef struct requester {
 
 static void *request(void *user) {
   const requester *r = user;
-  nanosleep(&(struct timespec){.tv_sec = (time_t)(r->after / 1000000000u),
-                               .tv_nsec = (long)(r->after % 1000000000u)},
-            NULL);
+  test_sleep(r->after);
   hia_cancel_request(r->cancel);
   return NULL;
 }
@@ -227,7 +214,7 @@ static void ends(const char *name, const char *outermost, int32_t n, unsigned th
     hia_run_options options = HIA_RUN_OPTIONS_INIT;
     pthread_t thread;
     bool is_cancel = i % 2;
-    r.after = next_random() % (typical + typical / 8) + 1;
+    r.after = next_random(&random_state) % (typical + typical / 8) + 1;
     if (is_cancel) {
       options.cancel = r.cancel;
       pthread_create(&thread, NULL, request, &r);

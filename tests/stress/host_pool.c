@@ -15,7 +15,6 @@ static const char text[] = "fn fib(n: i32) -> i32 =\n"
                            "fn bad(n: i32) -> i32 =\n"
                            "  if n <= 1 then 1 / (n - 1) else bad(n - 1) + bad(n - 2)\n";
 
-static int n_failed;
 #define EXPECT(condition)                                                                          \
   do {                                                                                             \
     if (!(condition) && n_failed++ < 20) printf("FAILED: line %d: %s\n", __LINE__, #condition);    \

@@ -11,7 +11,9 @@
 #include "jit/engine/engine.h"
 #include "runtime/native/context.h"
 #include "tests/stress/program.h"
+#include "tests/stress/random.h"
 #include "tests/unit/helper_image.h"
+#include "tests/unit/helper_time.h"
 #include <dirent.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -71,24 +73,11 @@ static const job jobs[] = {
 };
 static const unsigned n_threads[] = {2, 3, 8};
 
-static int n_failed, scale = 100;
-
-#define FAIL(...)                                                                                  \
-  do {                                                                                             \
-    printf("FAIL " __VA_ARGS__);                                                                   \
-    printf("\n");                                                                                  \
-    n_failed++;                                                                                    \
-  } while (0)
+static int scale = 100;
 
 static long scaled(long n) { return n * scale / 100 > 0 ? n * scale / 100 : 1; }
 
 static uint64_t random_state = 0x9e3779b97f4a7c15;
-static uint64_t next_random(uint64_t *state) {
-  *state ^= *state << 13;
-  *state ^= *state >> 7;
-  *state ^= *state << 17;
-  return *state;
-}
 
 /* ---- engines and runs ---- */
 
@@ -259,11 +248,6 @@ static void run_with_fewer(unsigned threads) {
 
 /* ---- cancels ---- */
 
-static void sleep_for(uint64_t ns) {
-  struct timespec t = {.tv_sec = (time_t)(ns / 1000000000u), .tv_nsec = (long)(ns % 1000000000u)};
-  nanosleep(&t, NULL);
-}
-
 typedef struct requester {
   pthread_t thread;
   pthread_barrier_t turn;
@@ -278,7 +262,7 @@ static void *request(void *user) {
   for (;;) {
     pthread_barrier_wait(&r->turn);
     if (r->is_done) return NULL;
-    sleep_for(r->after);
+    test_sleep(r->after);
     hia_cancel_request(r->cancel);
     pthread_barrier_wait(&r->turn);
   }

@@ -1,11 +1,20 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Shared by the tests of the public API: a program's text in an engine, and how to fail. */
+/* Shared by the programs of tests/stress: a program's text in an engine, and mistakes. */
 #ifndef STRESS_PROGRAM_H
 #define STRESS_PROGRAM_H
 
 #include <hiaton/hiaton.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+/* Reports a mistake; the program goes on, and ends with status 1. */
+static int n_failed __attribute__((unused));
+#define FAIL(...)                                                                                  \
+  do {                                                                                             \
+    printf("FAIL " __VA_ARGS__);                                                                   \
+    printf("\n");                                                                                  \
+    n_failed++;                                                                                    \
+  } while (0)
 
 typedef struct loaded {
   hia_engine *engine;

@@ -32,6 +32,21 @@ static inline hia_graph *read_text(env *e, const char *text) {
   return g;
 }
 
+/* The graph of a text after these passes, verified. `passes`: names, separated by spaces. */
+static inline hia_graph *graph_after(env *e, const char *text, const char *passes) {
+  hia_graph *g = read_text(e, text);
+  for (size_t len; passes += strspn(passes, " "), (len = strcspn(passes, " ")); passes += len) {
+    const hia_pass *pass = hiaG_passes;
+    while (pass->name && (strlen(pass->name) != len || memcmp(pass->name, passes, len) != 0))
+      pass++;
+    if (!pass->name) cr_assert_fail("there is no pass %.*s", (int)len, passes);
+    hiaG_run_pass(g, pass);
+  }
+  const char *defect = hiaG_verify(g);
+  if (defect) cr_assert_fail("%s", defect);
+  return g;
+}
+
 static inline const char *text_of(env *e, const hia_graph *g) {
   hia_text out;
   hiaR_text_init(&out, &e->comp.arena);

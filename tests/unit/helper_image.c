@@ -54,6 +54,15 @@ bool image_from_source(image_program *p, const char *text, bool counted, const c
   return false;
 }
 
+image_program image_of(const char *text, bool counted, const char *disabled) {
+  image_program p;
+  if (!image_from_source(&p, text, counted, disabled)) {
+    fprintf(stderr, "%s\n%s\n", text, p.error);
+    abort();
+  }
+  return p;
+}
+
 bool image_from_ir(image_program *p, const char *text) {
   begin(p);
   if (HIA_TRY(&p->comp)) {

@@ -20,6 +20,8 @@ typedef struct image_program {
 
 /* Function `main` of a source text, at its declared types. `disabled`: passes, or NULL. */
 bool image_from_source(image_program *p, const char *text, bool counted, const char *disabled);
+/* The same of a text that must be right; else the process ends. */
+image_program image_of(const char *text, bool counted, const char *disabled);
 /* A graph text, in either state. */
 bool image_from_ir(image_program *p, const char *text);
 void image_discard(image_program *p);

@@ -21,15 +21,46 @@ static inline bool has_native(void) {
   return has;
 }
 
-/* The function `name` of a text, which must be correct. */
+/* What follows must not fail. */
+static inline hia_module *load_module(hia_engine *engine, const char *name, const char *text) {
+  hia_module *module;
+  hia_error *error;
+  cr_assert_eq(hia_module_load_text(engine, name, text, strlen(text), &module, &error), HIA_OK,
+               "%s", hia_error_text(error));
+  return module;
+}
+
+static inline hia_function *find_function(hia_module *module, const char *name) {
+  hia_function *function;
+  hia_error *error;
+  cr_assert_eq(hia_module_function(module, name, &function, &error), HIA_OK, "%s",
+               hia_error_text(error));
+  return function;
+}
+
+/* The typed entry of a function, compiled if it was not. */
+static inline hia_native_fn typed_entry(hia_module *module, const char *name) {
+  hia_native_fn entry;
+  hia_error *error;
+  cr_assert_eq(hia_function_entry(find_function(module, name), &entry, &error), HIA_OK, "%s",
+               hia_error_text(error));
+  cr_assert(entry != NULL);
+  return entry;
+}
+
+/* That of a function (i32) -> i32. */
+typedef hia_status (*fn_i32)(hia_context *, int32_t, int32_t *);
+static inline fn_i32 entry_i32(hia_module *module, const char *name) {
+  return (fn_i32)typed_entry(module, name);
+}
+
+/* The function `name` of a text. */
 static inline program open_program(const hia_engine_options *options, const char *text,
                                    const char *name) {
   program p;
-  hia_error *error;
-  cr_assert_eq(hia_engine_new(options, &p.engine, &error), HIA_OK);
-  cr_assert_eq(hia_module_load_text(p.engine, "t.hia", text, strlen(text), &p.module, &error),
-               HIA_OK, "%s", hia_error_text(error));
-  cr_assert_eq(hia_module_function(p.module, name, &p.function, &error), HIA_OK);
+  cr_assert_eq(hia_engine_new(options, &p.engine, NULL), HIA_OK);
+  p.module = load_module(p.engine, "t.hia", text);
+  p.function = find_function(p.module, name);
   return p;
 }
 

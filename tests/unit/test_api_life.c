@@ -26,13 +26,6 @@ static hia_engine_options options_of(hia_engine_kind kind) {
   return options;
 }
 
-static hia_function *find(hia_module *module, const char *name) {
-  hia_function *f;
-  hia_error *error;
-  cr_assert_eq(hia_module_function(module, name, &f, &error), HIA_OK, "%s", hia_error_text(error));
-  return f;
-}
-
 /* The result of a function for one argument, as text. */
 static const char *give(hia_function *f, hia_value *arg, const hia_run_options *options) {
   static char printed[64];
@@ -65,13 +58,14 @@ static hia_value *parse(hia_function *f, size_t i, const char *argument) {
 }
 
 static void ask_everything(hia_engine *engine, hia_module *module) {
-  hia_function *fact = find(module, "fact"), *swap = find(module, "swap"), *instance;
-  hia_function *first = find(module, "first");
+  hia_function *fact = find_function(module, "fact"), *swap = find_function(module, "swap"),
+               *instance;
+  hia_function *first = find_function(module, "first");
   hia_value *n = hia_value_i64(engine, 5), *value;
-  find(module, "fib");
-  find(module, "fact(i64)");
-  find(module, "fact( i64 )");
-  find(module, "swap((i32, (f64, bool)))");
+  find_function(module, "fib");
+  find_function(module, "fact(i64)");
+  find_function(module, "fact( i64 )");
+  find_function(module, "swap((i32, (f64, bool)))");
   refuse(module, "fact(i64", HIA_ARGUMENT);
   refuse(module, "fact((i64, i32), i32)", HIA_ARGUMENT);
   refuse(module, "fib(i64)", HIA_ARGUMENT);
@@ -123,7 +117,7 @@ Test(api_life, an_argument_without_memory) {
     cr_assert_null(value);
     hia_error_free(error);
   }
-  hia_function *fib = find(p.module, "fib");
+  hia_function *fib = find_function(p.module, "fib");
   cr_assert_str_eq(give(fib, hia_value_i32(p.engine, 10), NULL), "89");
   close_program(&p);
   cr_assert_eq(heap.bytes, 0);
@@ -147,7 +141,8 @@ static void listen(void *user, const char *message) {
   l->is_asking = true;
   hia_function_stats stats = HIA_FUNCTION_STATS_INIT;
   cr_assert_eq(hia_engine_native(l->engine, NULL), has_native() ? HIA_OK : HIA_UNSUPPORTED);
-  hia_function *fib = find(l->module, "fib"), *fact = find(l->module, "fact(i64)");
+  hia_function *fib = find_function(l->module, "fib"),
+               *fact = find_function(l->module, "fact(i64)");
   cr_assert_eq(hia_function_get_stats(fib, &stats), HIA_OK);
   cr_assert_str_eq(give(fact, hia_value_i64(l->engine, 5), NULL), "120");
   l->is_asking = false;
@@ -197,7 +192,7 @@ Test(api_life, a_writer_may_free_the_module) {
   for (int what = 0; what < (has_native() ? 3 : 1); what++) {
     taker t = {0};
     cr_assert_eq(hia_module_load_text(engine, "t", text, strlen(text), &t.module, NULL), HIA_OK);
-    hia_function *fib = find(t.module, "fib");
+    hia_function *fib = find_function(t.module, "fib");
     hia_status status =
         what == 0   ? hia_module_dump(t.module, &fib, 1, NULL, take_and_free, &t, NULL)
         : what == 1 ? hia_module_build_object(t.module, &fib, 1, NULL, take_and_free, &t, NULL)
@@ -283,7 +278,7 @@ Test(api_life, a_host_function_may_do_everything) {
         in.calls = 0;
         cr_assert_eq(hia_module_load_text(in.engine, "m", mine, strlen(mine), &in.module, NULL),
                      HIA_OK);
-        hia_function *f = find(in.module, "main");
+        hia_function *f = find_function(in.module, "main");
         hia_value *arg = hia_value_i32(in.engine, n), *result;
         hia_error *error;
         hia_status status = hia_call(f, &arg, 1, &result, &error);
@@ -353,7 +348,7 @@ Test(api_life, the_next_call_forgets_the_error) {
   for (int round = 0; round < 3; round++) {
     hia_module *gone;
     cr_assert_eq(hia_module_load_text(p.engine, "gone", text, strlen(text), &gone, NULL), HIA_OK);
-    cr_assert_eq(hia_function_entry(find(gone, "half"), &half, NULL), HIA_OK);
+    cr_assert_eq(hia_function_entry(find_function(gone, "half"), &half, NULL), HIA_OK);
     for (int i = 0; i < 3; i++) {
       cr_assert_eq(((half_fn)half)(context, 7, 0, &x), HIA_DIV_ZERO);
       if (round == 1) cr_assert_eq(hia_error_status(hia_context_error(context)), HIA_DIV_ZERO);
@@ -376,7 +371,7 @@ Test(api_life, the_next_call_forgets_the_error) {
 Test(api_life, statistics_of_what_did_not_run) {
   hia_engine_options options = options_of(HIA_ENGINE_INTERP);
   program p = open_program(&options, text, "fib");
-  hia_function *fact = find(p.module, "fact");
+  hia_function *fact = find_function(p.module, "fact");
   hia_run_stats stats = HIA_RUN_STATS_INIT;
   hia_run_options run = HIA_RUN_OPTIONS_INIT;
   run.stats = &stats;
@@ -448,7 +443,7 @@ static void load_run_and_dump(hia_engine *engine, const char *source) {
   hia_value *n, *result;
   cr_assert_eq(hia_module_load_text(engine, "deep", source, strlen(source), &module, &error),
                HIA_OK, "%s", hia_error_text(error));
-  hia_function *f = find(module, "f");
+  hia_function *f = find_function(module, "f");
   cr_assert_eq(hia_value_parse(f, 0, "((((3))))", &n, NULL), HIA_OK);
   cr_assert_eq(hia_call(f, &n, 1, &result, &error), HIA_OK, "%s", hia_error_text(error));
   hia_value_free(result);

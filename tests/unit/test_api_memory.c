@@ -4,6 +4,7 @@
  * HIA_MEMORY; nothing may leak; and the host must be able to continue. LLVM's own memory does not
  * come from the allocator. */
 #include "tests/unit/helper_memory.h"
+#include "tests/unit/helper_program.h"
 #include "tests/unit/helper_text.h"
 #include <hiaton/hiaton.h>
 
@@ -11,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const char program[] =
+static const char whole_text[] =
     "fn fib(n: i32) -> i32 = if n <= 1 then 1 else fib(n - 1) + fib(n - 2)\n"
     "fn fact(n) = if n <= 1 then 1 else n * fact(n - 1)\n"
     "fn swap(p: (i32, f64)) = (p.1, p.0)\n"
@@ -411,7 +412,7 @@ static void live(life *l) {
   if (DID(hia_engine_new(&options, &engine, &l->error), HIA_OK)) {
     if (l->kind == HIA_ENGINE_JIT) DID(hia_engine_native(engine, &l->error), HIA_OK);
     if (l->parts & LOADING) try_loading(l, engine);
-    if (DID(hia_module_load_text(engine, "t", program, strlen(program), &module, &l->error),
+    if (DID(hia_module_load_text(engine, "t", whole_text, strlen(whole_text), &module, &l->error),
             HIA_OK)) {
       if (l->parts & VALUES) try_values(l, engine, module);
       if (l->parts & RUNS) try_runs(l, engine, module);
@@ -446,7 +447,7 @@ static void live(life *l) {
     /* ... and so is another one. */
     if (l->heap->fails_once && l->heap->left < 0) {
       l->ran_out = false;
-      if (DID(hia_module_load_text(engine, "t", program, strlen(program), &module, &l->error),
+      if (DID(hia_module_load_text(engine, "t", whole_text, strlen(whole_text), &module, &l->error),
               HIA_OK)) {
         try_call(l, engine, module, "fib", 11, NULL, HIA_OK, "144");
         hia_module_free(module);
@@ -486,14 +487,6 @@ static long sweep(hia_engine_kind kind, unsigned threads, unsigned parts, bool f
     whole = was_refused ? 0 : whole + 1;
     if (whole == wanted) return n;
   }
-}
-
-static bool has_native(void) {
-  hia_engine *engine;
-  cr_assert_eq(hia_engine_new(NULL, &engine, NULL), HIA_OK);
-  bool is_there = hia_engine_native(engine, NULL) == HIA_OK;
-  hia_engine_free(engine);
-  return is_there;
 }
 
 static void both_ways(hia_engine_kind kind, unsigned threads, unsigned parts) {

@@ -1,6 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The public API: the results of valid and of invalid requests. */
 #include "tests/unit/helper_memory.h"
+#include "tests/unit/helper_program.h"
 #include "tests/unit/helper_text.h"
 #include <hiaton/hiaton.h>
 
@@ -38,22 +39,6 @@ static hia_engine *new_engine(hia_engine_kind kind) {
   return engine;
 }
 
-static hia_module *load(hia_engine *engine, const char *text) {
-  hia_module *module;
-  hia_error *error;
-  hia_status status = hia_module_load_text(engine, "test.hia", text, strlen(text), &module, &error);
-  cr_assert_eq(status, HIA_OK, "%s", hia_error_text(error));
-  return module;
-}
-
-static hia_function *find(hia_module *module, const char *name) {
-  hia_function *function;
-  hia_error *error;
-  hia_status status = hia_module_function(module, name, &function, &error);
-  cr_assert_eq(status, HIA_OK, "%s", hia_error_text(error));
-  return function;
-}
-
 /* There must be an error with this status, whose text contains these words. */
 static void expect_error(hia_status status, hia_error **at, hia_status expected,
                          const char *words) {
@@ -75,8 +60,8 @@ static const char *format(const hia_value *value) {
 Test(engine, calls) {
   for (size_t k = first_kind(); k < 3; k++) {
     hia_engine *engine = new_engine(kinds[k]);
-    hia_module *module = load(engine, fib_text);
-    hia_function *fib = find(module, "fib");
+    hia_module *module = load_module(engine, "test.hia", fib_text);
+    hia_function *fib = find_function(module, "fib");
     hia_value *n = hia_value_i32(engine, 15), *result;
     hia_error *error;
     int32_t x;
@@ -92,8 +77,9 @@ Test(engine, calls) {
 
 Test(engine, generic_functions) {
   hia_engine *engine = new_engine(HIA_ENGINE_INTERP);
-  hia_module *module = load(engine, fib_text);
-  hia_function *fact = find(module, "fact"), *at_i64 = find(module, "fact(i64)"), *instance;
+  hia_module *module = load_module(engine, "test.hia", fib_text);
+  hia_function *fact = find_function(module, "fact"), *at_i64 = find_function(module, "fact(i64)"),
+               *instance;
   hia_value *small = hia_value_i32(engine, 5), *large = hia_value_i64(engine, 20), *result;
   hia_error *error;
   cr_assert(hia_function_is_generic(fact));
@@ -101,7 +87,7 @@ Test(engine, generic_functions) {
   cr_assert_str_eq(hia_function_signature(fact), "fact(n)");
   cr_assert_str_eq(hia_function_signature(at_i64), "fact(n: i64) -> i64");
   cr_assert_str_eq(hia_function_name(at_i64), "fact(i64)");
-  cr_assert_eq(find(module, "fact ( i64 ) "), at_i64, "white space does not matter");
+  cr_assert_eq(find_function(module, "fact ( i64 ) "), at_i64, "white space does not matter");
   cr_assert_eq(hia_call(fact, &small, 1, &result, &error), HIA_OK);
   cr_assert_str_eq(format(result), "120");
   hia_value_free(result);
@@ -128,8 +114,9 @@ static hia_function_stats stats_of(const hia_function *function) {
 Test(engine, statistics_of_functions) {
   for (size_t k = first_kind(); k < 3; k++) {
     hia_engine *engine = new_engine(kinds[k]);
-    hia_module *module = load(engine, fib_text);
-    hia_function *fact = find(module, "fact"), *at_i64 = find(module, "fact(i64)");
+    hia_module *module = load_module(engine, "test.hia", fib_text);
+    hia_function *fact = find_function(module, "fact"),
+                 *at_i64 = find_function(module, "fact(i64)");
     hia_value *n = hia_value_i64(engine, 5), *result;
     cr_assert_eq(stats_of(at_i64).tier, HIA_TIER_NONE);
     cr_assert_eq(hia_function_prepare(at_i64, NULL), HIA_OK);
@@ -156,13 +143,13 @@ Test(engine, statistics_of_functions) {
 
 Test(engine, tuples) {
   hia_engine *engine = new_engine(HIA_ENGINE_INTERP);
-  hia_module *module = load(engine, fib_text);
+  hia_module *module = load_module(engine, "test.hia", fib_text);
   hia_value *parts[2] = {hia_value_i32(engine, 7), hia_value_f64(engine, 0.5)};
   hia_value *pair = hia_value_tuple(engine, parts, 2), *result, *part;
   hia_error *error;
   char type[32];
   cr_assert_eq(hia_value_len(pair), 2);
-  cr_assert_eq(hia_call(find(module, "swap"), &pair, 1, &result, &error), HIA_OK);
+  cr_assert_eq(hia_call(find_function(module, "swap"), &pair, 1, &result, &error), HIA_OK);
   cr_assert_str_eq(format(result), "(0.5, 7)");
   hia_value_format_type(result, type, sizeof type);
   cr_assert_str_eq(type, "(f64, i32)");
@@ -180,10 +167,11 @@ Test(engine, tuples) {
   cr_assert_null(hia_value_tuple(engine, bad, 1));
   hia_value_free(part);
   hia_value_free(result);
-  cr_assert_eq(hia_value_parse(find(module, "swap"), 0, "(1, 2)", &result, &error), HIA_OK);
+  cr_assert_eq(hia_value_parse(find_function(module, "swap"), 0, "(1, 2)", &result, &error),
+               HIA_OK);
   cr_assert_str_eq(format(result), "(1, 2.0)");
   hia_value_free(result);
-  expect_error(hia_value_parse(find(module, "swap"), 0, "(1, ", &result, &error), &error,
+  expect_error(hia_value_parse(find_function(module, "swap"), 0, "(1, ", &result, &error), &error,
                HIA_ARGUMENT, "argument 1");
   for (int i = 0; i < 2; i++) hia_value_free(parts[i]);
   hia_value_free(pair);
@@ -205,10 +193,10 @@ Test(engine, printing_is_cut_like_snprintf) {
 Test(engine, failures_carry_the_chain_of_calls) {
   for (size_t k = first_kind(); k < 3; k++) {
     hia_engine *engine = new_engine(kinds[k]);
-    hia_module *module = load(engine, fib_text);
+    hia_module *module = load_module(engine, "test.hia", fib_text);
     hia_value *n = hia_value_i32(engine, 1000), *result;
     hia_error *error;
-    cr_assert_eq(hia_call(find(module, "deep"), &n, 1, &result, &error), HIA_DIV_ZERO);
+    cr_assert_eq(hia_call(find_function(module, "deep"), &n, 1, &result, &error), HIA_DIV_ZERO);
     cr_assert_null(result);
     cr_assert_str_eq(hia_error_code(error, 0), "div-zero");
     cr_assert_str_eq(hia_error_file(error, 0), "test.hia");
@@ -255,8 +243,8 @@ Test(engine, rejected_programs_list_their_mistakes) {
 
 Test(engine, null_and_nonsense) {
   hia_engine *engine = new_engine(HIA_ENGINE_INTERP);
-  hia_module *module = load(engine, fib_text), *out;
-  hia_function *fib = find(module, "fib"), *function;
+  hia_module *module = load_module(engine, "test.hia", fib_text), *out;
+  hia_function *fib = find_function(module, "fib"), *function;
   hia_value *n = hia_value_i32(engine, 1), *none = NULL, *result;
   hia_error *error;
   expect_error(hia_engine_new(NULL, NULL, &error), &error, HIA_ARGUMENT, "engine");
@@ -343,9 +331,9 @@ Test(engine, expressions) {
     cr_assert_eq(hia_module_load_expression(engine, "h.hia", text, strlen(text),
                                             "half(5) +\n  half(half(10) - 2)", &module, &error),
                  HIA_OK, "%s", hia_error_text(error));
-    f = find(module, HIA_EXPRESSION);
+    f = find_function(module, HIA_EXPRESSION);
     cr_assert_str_eq(hia_function_signature(f), "<expr>() -> i32");
-    cr_assert_eq(find(module, "<expr>()"), f);
+    cr_assert_eq(find_function(module, "<expr>()"), f);
     hia_status status = hia_call(f, NULL, 0, &result, &error);
     if (status == HIA_UNSUPPORTED) { /* without native code */
       hia_error_free(error);
@@ -370,7 +358,7 @@ Test(engine, expressions) {
 
     cr_assert_eq(hia_module_load_expression(engine, NULL, "", 0, "7 / (1 - 1)", &module, &error),
                  HIA_OK);
-    f = find(module, HIA_EXPRESSION);
+    f = find_function(module, HIA_EXPRESSION);
     if (hia_call(f, NULL, 0, &result, &error) == HIA_DIV_ZERO)
       cr_assert_str_eq(hia_error_text(error), "<expr>:1:3: error[div-zero]: division by zero\n"
                                               "    1 | 7 / (1 - 1)\n"
@@ -490,7 +478,7 @@ Test(engine, wrong_expressions) {
 
 Test(engine, names_that_are_none) {
   hia_engine *engine = new_engine(HIA_ENGINE_INTERP);
-  hia_module *module = load(engine, fib_text);
+  hia_module *module = load_module(engine, "test.hia", fib_text);
   hia_function *function;
   hia_error *error;
   static const struct {
@@ -577,7 +565,7 @@ Test(engine, dumps_read_back_and_run) {
   for (size_t i = 0; i < 2; i++)
     for (size_t k = first_kind(); k < 3; k++) {
       hia_engine *engine = new_engine(kinds[k]);
-      hia_module *module = load(engine, fib_text), *again;
+      hia_module *module = load_module(engine, "test.hia", fib_text), *again;
       hia_dump_options options = HIA_DUMP_OPTIONS_INIT;
       hia_error *error;
       test_text t = {0}, second = {0};
@@ -590,13 +578,13 @@ Test(engine, dumps_read_back_and_run) {
                    HIA_OK);
       cr_assert_str_eq(second.data, t.data);
       hia_value *n = hia_value_i32(engine, 15), *result;
-      status = hia_call(find(again, "fib"), &n, 1, &result, &error);
+      status = hia_call(find_function(again, "fib"), &n, 1, &result, &error);
       cr_assert_eq(status, HIA_OK, "%s", hia_error_text(error));
       cr_assert_str_eq(format(result), "987");
       hia_value_free(result);
       hia_value_free(n);
       n = hia_value_i32(engine, 3);
-      cr_assert_eq(hia_call(find(again, "deep"), &n, 1, &result, &error), HIA_DIV_ZERO);
+      cr_assert_eq(hia_call(find_function(again, "deep"), &n, 1, &result, &error), HIA_DIV_ZERO);
       cr_assert_eq(hia_error_line(error, 0), 4, "positions are of the source");
       hia_error_free(error);
       hia_value_free(n);
@@ -610,8 +598,9 @@ Test(engine, dumps_read_back_and_run) {
 
 Test(engine, dumps_that_make_no_sense) {
   hia_engine *engine = new_engine(HIA_ENGINE_INTERP);
-  hia_module *module = load(engine, fib_text), *other = load(engine, fib_text);
-  hia_function *generic = find(module, "fact"), *foreign = find(other, "fib");
+  hia_module *module = load_module(engine, "test.hia", fib_text),
+             *other = load_module(engine, "test.hia", fib_text);
+  hia_function *generic = find_function(module, "fact"), *foreign = find_function(other, "fib");
   hia_dump_options o = HIA_DUMP_OPTIONS_INIT;
   hia_error *error;
   expect_error(hia_module_dump(module, &generic, 1, &o, test_text_take, NULL, &error), &error,
@@ -658,7 +647,7 @@ static void *call_many(void *user) {
 Test(engine, many_threads_share_a_module) {
   for (size_t k = first_kind(); k < 2; k++) {
     hia_engine *engine = new_engine(kinds[k]);
-    hia_module *module = load(engine, fib_text);
+    hia_module *module = load_module(engine, "test.hia", fib_text);
     pthread_t threads[8];
     for (int i = 0; i < 8; i++)
       cr_assert_eq(pthread_create(&threads[i], NULL, call_many, module), 0);
@@ -728,8 +717,8 @@ Test(engine, a_chain_can_be_read_when_there_is_memory_again) {
       options.allocator = &heap.allocator;
       hia_engine *engine;
       cr_assert_eq(hia_engine_new(&options, &engine, NULL), HIA_OK);
-      hia_module *module = load(engine, fib_text);
-      hia_function *deep = find(module, "deep");
+      hia_module *module = load_module(engine, "test.hia", fib_text);
+      hia_function *deep = find_function(module, "deep");
       cr_assert_eq(hia_function_prepare(deep, NULL), HIA_OK);
       hia_value *n = hia_value_i32(engine, 1000), *result;
       hia_error *error;

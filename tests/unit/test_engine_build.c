@@ -41,14 +41,6 @@ static hia_engine *engine_with(const hia_allocator *allocator) {
   return engine;
 }
 
-static hia_module *load(hia_engine *engine) {
-  hia_module *module = NULL;
-  hia_error *error;
-  cr_assert_eq(hia_module_load_text(engine, "some/t.hia", text, strlen(text), &module, &error),
-               HIA_OK, "%s", hia_error_text(error));
-  return module;
-}
-
 typedef hia_status (*builder)(hia_module *, hia_function *const *, size_t,
                               const hia_build_options *, hia_write, void *, hia_error **);
 static const builder builders[2] = {hia_module_build_object, hia_module_build_header};
@@ -70,7 +62,8 @@ static void is_refused(builder build, hia_module *module, hia_function *const *f
 Test(engine_build, bad_input_is_answered) {
   if (!has_native()) return;
   hia_engine *engine = engine_with(NULL);
-  hia_module *module = load(engine), *other = load(engine);
+  hia_module *module = load_module(engine, "some/t.hia", text),
+             *other = load_module(engine, "some/t.hia", text);
   hia_function *id, *foreign, *fib;
   cr_assert_eq(hia_module_function(module, "id", &id, NULL), HIA_OK);
   cr_assert_eq(hia_module_function(module, "fib", &fib, NULL), HIA_OK);
@@ -124,7 +117,8 @@ static bytes built(hia_module *module, hia_function *const *functions, size_t n,
 Test(engine_build, the_same_bytes_whatever_was_done_before) {
   if (!has_native()) return;
   hia_engine *engine = engine_with(NULL), *second = engine_with(NULL);
-  hia_module *module = load(engine), *fresh = load(second);
+  hia_module *module = load_module(engine, "some/t.hia", text),
+             *fresh = load_module(second, "some/t.hia", text);
   bytes first = built(module, NULL, 0, NULL);
   hia_function *fib;
   cr_assert_eq(hia_module_function(module, "fib", &fib, NULL), HIA_OK);
@@ -177,7 +171,7 @@ Test(engine_build, functions_of_the_host_keep_their_names) {
 /* Options that a later version has appended are accepted as long as they are not used. */
 Test(engine_build, options_of_other_versions) {
   hia_engine *engine = engine_with(NULL);
-  hia_module *module = load(engine);
+  hia_module *module = load_module(engine, "some/t.hia", text);
   struct {
     hia_build_options o;
     char more[16];

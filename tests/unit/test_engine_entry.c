@@ -30,8 +30,6 @@ static const char text[] =
     "fn plane(x: i32, y: i32) -> (i32, bool) = (x * y, x < y)\n"
     "fn both(x: i32) -> bool = x > 3 and plane(x, 9).1\n";
 
-typedef hia_status (*fn_i32)(hia_context *, int32_t, int32_t *);
-
 typedef struct fixture {
   hia_engine *engine;
   hia_module *module;
@@ -56,24 +54,8 @@ static void end(fixture *f) {
   hia_engine_free(f->engine);
 }
 
-static hia_function *find(const fixture *f, const char *name) {
-  hia_function *function;
-  hia_error *error;
-  cr_assert_eq(hia_module_function(f->module, name, &function, &error), HIA_OK, "%s",
-               hia_error_text(error));
-  return function;
-}
-
-static hia_native_fn entry(const fixture *f, const char *name) {
-  hia_native_fn e;
-  hia_error *error;
-  cr_assert_eq(hia_function_entry(find(f, name), &e, &error), HIA_OK, "%s", hia_error_text(error));
-  cr_assert(e != NULL);
-  return e;
-}
-
 static hia_status call(const fixture *f, const char *name, int32_t n, int32_t *result) {
-  return ((fn_i32)entry(f, name))(f->context, n, result);
+  return entry_i32(f->module, name)(f->context, n, result);
 }
 
 /* ---- values in and out ---- */
@@ -85,13 +67,14 @@ Test(entry, every_dtype) {
   cr_assert_eq(call(&f, "fib", 20, &x), HIA_OK);
   cr_assert_eq(x, 10946);
   int64_t seven = 0;
-  cr_assert_eq(((hia_status(*)(hia_context *, int64_t *))entry(&f, "none"))(f.context, &seven),
-               HIA_OK);
+  cr_assert_eq(
+      ((hia_status(*)(hia_context *, int64_t *))typed_entry(f.module, "none"))(f.context, &seven),
+      HIA_OK);
   cr_assert_eq(seven, 7);
 
   typedef hia_status (*fn_all)(hia_context *, bool, int32_t, int64_t, float, double, bool *,
                                int32_t *, int64_t *, float *, double *);
-  fn_all all = (fn_all)entry(&f, "all");
+  fn_all all = (fn_all)typed_entry(f.module, "all");
   bool a = false;
   int32_t b = 0;
   int64_t c = 0;
@@ -110,7 +93,7 @@ Test(entry, every_dtype) {
   cr_assert(e == 0.0);
 
   typedef hia_status (*fn_nest)(hia_context *, int32_t, double, bool, bool *, double *, int32_t *);
-  fn_nest nest = (fn_nest)entry(&f, "nest");
+  fn_nest nest = (fn_nest)typed_entry(f.module, "nest");
   cr_assert_eq(nest(f.context, 5, 2.5, true, &a, &e, &b), HIA_OK);
   cr_assert(a && e == 2.5 && b == 5);
   end(&f);
@@ -122,7 +105,7 @@ Test(entry, bools_are_bytes) {
   if (!begin(&f, NULL)) return;
   typedef hia_status (*fn_words)(hia_context *, uint64_t, int32_t, int64_t, float, double,
                                  uint8_t *, int32_t *, int64_t *, float *, double *);
-  fn_words all = (fn_words)entry(&f, "all");
+  fn_words all = (fn_words)typed_entry(f.module, "all");
   uint8_t a[2] = {9, 9};
   int32_t b;
   int64_t c;
@@ -218,7 +201,7 @@ Test(entry, a_long_chain) {
   if (!begin(&f, NULL)) return;
   enum { N = 200000 };
   int32_t x;
-  hia_function *down = find(&f, "down");
+  hia_function *down = find_function(f.module, "down");
   hia_value *n = hia_value_i32(f.engine, N), *result;
   hia_error *expected;
   cr_assert_eq(hia_call(down, &n, 1, &result, &expected), HIA_DIV_ZERO);
@@ -302,7 +285,7 @@ static void *cancel_later(void *user) {
 Test(entry, cancel) {
   fixture f;
   if (!begin(&f, NULL)) return;
-  fn_i32 spin = (fn_i32)entry(&f, "spin"), fib = (fn_i32)entry(&f, "fib");
+  fn_i32 spin = entry_i32(f.module, "spin"), fib = entry_i32(f.module, "fib");
   int32_t x;
   for (unsigned us = 0; us < 2000; us += 400) {
     canceller c = {f.context, us};
@@ -326,7 +309,7 @@ Test(entry, cancel) {
 Test(entry, timeout) {
   fixture f;
   if (!begin(&f, NULL)) return;
-  fn_i32 spin = (fn_i32)entry(&f, "spin"), fib = (fn_i32)entry(&f, "fib");
+  fn_i32 spin = entry_i32(f.module, "spin"), fib = entry_i32(f.module, "fib");
   hia_context *own, *contexts[2];
   cr_assert_eq(hia_context_new(NULL, &own), HIA_OK);
   contexts[0] = f.context;
@@ -371,7 +354,7 @@ typedef struct worker {
 
 static void *work(void *user) {
   worker *w = user;
-  fn_i32 fib = (fn_i32)entry(w->f, "fib"), outer = (fn_i32)entry(w->f, "outer");
+  fn_i32 fib = entry_i32(w->f->module, "fib"), outer = entry_i32(w->f->module, "outer");
   for (int i = 0; i < 2000; i++) {
     int32_t x = 0;
     w->wrong += fib(w->context, i % 12, &x) != HIA_OK;
@@ -419,8 +402,8 @@ static void *spin_on(void *user) {
 Test(entry, a_context_in_use) {
   fixture f;
   if (!begin(&f, NULL)) return;
-  fn_i32 fib = (fn_i32)entry(&f, "fib");
-  spinner s = {.spin = (fn_i32)entry(&f, "spin"), .context = f.context};
+  fn_i32 fib = entry_i32(f.module, "fib");
+  spinner s = {.spin = entry_i32(f.module, "spin"), .context = f.context};
   for (int i = 0; i < 3; i++) {
     hia_context_set_timeout(f.context, i == 1 ? 10000000000u : 0);
     pthread_t thread;
@@ -453,8 +436,8 @@ Test(entry, workers) {
   hia_context *contexts[3] = {f.context, NULL, NULL};
   cr_assert_eq(hia_context_new(&own, &contexts[1]), HIA_OK);
   cr_assert_eq(hia_context_new(NULL, &contexts[2]), HIA_OK);
-  fn_i32 fib = (fn_i32)entry(&f, "fib"), down = (fn_i32)entry(&f, "down"),
-         spin = (fn_i32)entry(&f, "spin");
+  fn_i32 fib = entry_i32(f.module, "fib"), down = entry_i32(f.module, "down"),
+         spin = entry_i32(f.module, "spin");
   for (int i = 0; i < 9; i++) {
     hia_context *context = contexts[i % 3];
     int32_t x;
@@ -476,8 +459,8 @@ Test(entry, workers) {
 Test(entry, in_a_forked_child) {
   fixture f;
   if (!begin(&f, NULL)) return;
-  fn_i32 fib = (fn_i32)entry(&f, "fib"), down = (fn_i32)entry(&f, "down"),
-         spin_entry = (fn_i32)entry(&f, "spin");
+  fn_i32 fib = entry_i32(f.module, "fib"), down = entry_i32(f.module, "down"),
+         spin_entry = entry_i32(f.module, "spin");
   hia_context *other;
   cr_assert_eq(hia_context_new(NULL, &other), HIA_OK);
   spinner s = {.spin = spin_entry, .context = other};
@@ -510,18 +493,18 @@ Test(entry, plain) {
   if (!begin(&f, NULL)) return;
   hia_native_fn plain;
   hia_error *error;
-  cr_assert_eq(hia_function_plain(find(&f, "twice(i32)"), &plain, &error), HIA_OK, "%s",
-               hia_error_text(error));
+  cr_assert_eq(hia_function_plain(find_function(f.module, "twice(i32)"), &plain, &error), HIA_OK,
+               "%s", hia_error_text(error));
   cr_assert_eq(((int32_t (*)(int32_t))plain)(21), 42);
-  cr_assert_eq(hia_function_plain(find(&f, "twice(f32)"), &plain, &error), HIA_OK);
+  cr_assert_eq(hia_function_plain(find_function(f.module, "twice(f32)"), &plain, &error), HIA_OK);
   cr_assert(((float (*)(float))plain)(1.25f) == 2.5f);
-  cr_assert_eq(hia_function_plain(find(&f, "horner"), &plain, &error), HIA_OK);
+  cr_assert_eq(hia_function_plain(find_function(f.module, "horner"), &plain, &error), HIA_OK);
   cr_assert(((double (*)(double))plain)(0.0) == 0.5);
-  cr_assert_eq(hia_function_plain(find(&f, "both"), &plain, &error), HIA_OK);
+  cr_assert_eq(hia_function_plain(find_function(f.module, "both"), &plain, &error), HIA_OK);
   cr_assert(((bool (*)(int32_t))plain)(5) && !((bool (*)(int32_t))plain)(10));
   int32_t product = 0;
   bool less = true;
-  cr_assert_eq(hia_function_plain(find(&f, "plane"), &plain, &error), HIA_OK);
+  cr_assert_eq(hia_function_plain(find_function(f.module, "plane"), &plain, &error), HIA_OK);
   ((void (*)(int32_t, int32_t, int32_t *, bool *))plain)(6, 5, &product, &less);
   cr_assert(product == 30 && !less);
   ((void (*)(int32_t, int32_t, int32_t *, bool *))plain)(4, 5, NULL, &less);
@@ -538,7 +521,8 @@ Test(entry, not_plain) {
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     hia_native_fn plain = (hia_native_fn)begin;
     hia_error *error;
-    cr_assert_eq(hia_function_plain(find(&f, names[i][0]), &plain, &error), HIA_UNSUPPORTED);
+    cr_assert_eq(hia_function_plain(find_function(f.module, names[i][0]), &plain, &error),
+                 HIA_UNSUPPORTED);
     cr_assert(plain == NULL);
     cr_assert_not_null(strstr(hia_error_text(error), names[i][1]), "%s", hia_error_text(error));
     hia_error_free(error);
@@ -550,7 +534,8 @@ Test(entry, not_plain) {
   begin(&f, &options);
   hia_native_fn plain;
   hia_error *error;
-  cr_assert_eq(hia_function_plain(find(&f, "both"), &plain, &error), HIA_UNSUPPORTED);
+  cr_assert_eq(hia_function_plain(find_function(f.module, "both"), &plain, &error),
+               HIA_UNSUPPORTED);
   cr_assert_not_null(strstr(hia_error_text(error), "it counts calls"), "%s", hia_error_text(error));
   hia_error_free(error);
   end(&f);
@@ -610,20 +595,20 @@ Test(entry, bad_requests) {
 
   fixture f;
   if (!begin(&f, NULL)) return;
-  cr_assert_eq(hia_function_entry(find(&f, "twice"), &e, &error), HIA_ARGUMENT);
+  cr_assert_eq(hia_function_entry(find_function(f.module, "twice"), &e, &error), HIA_ARGUMENT);
   cr_assert_not_null(strstr(hia_error_text(error), "generic"));
   hia_error_free(error);
-  cr_assert_eq(hia_function_entry(find(&f, "fib"), NULL, &error), HIA_ARGUMENT);
+  cr_assert_eq(hia_function_entry(find_function(f.module, "fib"), NULL, &error), HIA_ARGUMENT);
   hia_error_free(error);
   int32_t x = 1;
-  cr_assert_eq(((fn_i32)entry(&f, "fib"))(NULL, 1, &x), HIA_ARGUMENT);
-  cr_assert_eq(((fn_i32)entry(&f, "fib"))(f.context, 1, NULL), HIA_OK);
+  cr_assert_eq(entry_i32(f.module, "fib")(NULL, 1, &x), HIA_ARGUMENT);
+  cr_assert_eq(entry_i32(f.module, "fib")(f.context, 1, NULL), HIA_OK);
 
   /* Modules of the JIT have no image. */
   options = (hia_context_options)HIA_CONTEXT_OPTIONS_INIT;
   options.interpret = true;
   cr_assert_eq(hia_context_new(&options, &context), HIA_OK);
-  cr_assert_eq(((fn_i32)entry(&f, "fib"))(context, 1, &x), HIA_UNSUPPORTED);
+  cr_assert_eq(entry_i32(f.module, "fib")(context, 1, &x), HIA_UNSUPPORTED);
   cr_assert_str_eq(hia_error_text(hia_context_error(context)),
                    "error[unsupported]: this module holds no image to interpret\n");
   hia_context_free(context);
@@ -640,7 +625,7 @@ Test(entry, no_room_for_the_stack) {
   int32_t x;
   cr_assert_eq(hia_context_new(&options, &context), HIA_OK);
   for (int i = 0; i < 2; i++) {
-    cr_assert_eq(((fn_i32)entry(&f, "fib"))(context, 5, &x), HIA_MEMORY);
+    cr_assert_eq(entry_i32(f.module, "fib")(context, 5, &x), HIA_MEMORY);
     cr_assert_str_eq(hia_error_text(hia_context_error(context)),
                      "error[memory]: no address space for the stack\n");
   }
@@ -680,7 +665,7 @@ Test(entry, no_room_for_a_larger_stack) {
   hia_context_options options = HIA_CONTEXT_OPTIONS_INIT;
   options.max_depth = (size_t)16 << 20;
   cr_assert_eq(hia_context_new(&options, &context), HIA_OK);
-  fn_i32 fib = (fn_i32)entry(&f, "fib");
+  fn_i32 fib = entry_i32(f.module, "fib");
   int32_t x = 0;
   int64_t y;
   cr_assert_eq(fib(context, 10, &x), HIA_OK);
@@ -724,7 +709,7 @@ static hia_status use_context(const hia_allocator *allocator) {
 Test(entry, without_memory) {
   fixture f;
   if (!begin(&f, NULL)) return;
-  failing_function = find(&f, "down");
+  failing_function = find_function(f.module, "down");
   cr_assert_gt(fail_each_allocation(use_context), 3);
   end(&f);
 }

@@ -3,6 +3,7 @@
  * runs. tests/stress/hosts.c tests the order of effects on many threads. */
 #include "tests/unit/helper_hosts.h"
 #include "tests/unit/helper_memory.h"
+#include "tests/unit/helper_program.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -697,16 +698,6 @@ Test(engine_host, cancelling_is_inherited) {
 
 /* ---- typed entries ---- */
 
-typedef hia_status (*fn_i32)(hia_context *, int32_t, int32_t *);
-
-static fn_i32 entry_of(world *w, const char *name) {
-  hia_function *f;
-  hia_native_fn entry = NULL;
-  cr_assert_eq(hia_module_function(w->module, name, &f, NULL), HIA_OK);
-  cr_assert_eq(hia_function_entry(f, &entry, &w->error), HIA_OK, "%s", hia_error_text(w->error));
-  return (fn_i32)entry;
-}
-
 Test(engine_host, through_typed_entries) {
   for (unsigned threads = 1; threads < 4; threads += 2) {
     world w = {.engine = hosts_engine((hosts_way){HIA_ENGINE_JIT, threads, 2, NULL}, 0)};
@@ -720,7 +711,7 @@ Test(engine_host, through_typed_entries) {
       const hosts_case *c = &hosts_cases[i];
       snprintf(text, sizeof text, "%s%s\n", HOSTS_TEXT, c->text);
       load(&w, text);
-      fn_i32 entry = entry_of(&w, "main");
+      fn_i32 entry = entry_i32(w.module, "main");
       for (int again = 0; again < 2; again++) {
         r.n = 0;
         int32_t x = 0;
@@ -766,7 +757,7 @@ Test(engine_host, entries_within_entries) {
            "fn bare(n: i32) -> i32 = enter(n)\n");
   cr_assert_eq(hia_engine_context_new(w.engine, &nest.context, NULL), HIA_OK);
   cr_assert_eq(hia_engine_context_new(w.engine, &nest.other, NULL), HIA_OK);
-  nest.entry = entry_of(&w, "main");
+  nest.entry = entry_i32(w.module, "main");
   int32_t x;
   cr_expect_eq(nest.entry(nest.context, 1, &x), HIA_OK);
   cr_expect_eq(x, 100006);
@@ -796,7 +787,7 @@ Test(engine_host, runs_within_entries) {
   cr_assert_eq(hia_engine_context_new(w.engine, &context, NULL), HIA_OK);
   hia_context_set_timeout(context, 100000000);
   int32_t x;
-  cr_expect_eq(entry_of(&w, "inner")(context, 2, &x), HIA_DEADLINE);
+  cr_expect_eq(entry_i32(w.module, "inner")(context, 2, &x), HIA_DEADLINE);
   if (i.deepest) cr_expect_eq(i.status, HIA_DEADLINE);
   hia_context_free(context);
   end(&w);

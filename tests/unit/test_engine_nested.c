@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <time.h>
 
-typedef hia_status (*fn_i32)(hia_context *, int32_t, int32_t *);
-
 /* How the host function that `outer` calls begins the inner run. */
 enum { BY_RUN, BY_ENTRY, N_WAYS };
 
@@ -85,16 +83,6 @@ static hia_status pure_begin(void *user, int32_t n, int32_t *result) {
   return status;
 }
 
-static fn_i32 entry_of(world *w, const char *name) {
-  hia_function *f;
-  hia_native_fn entry;
-  hia_error *error;
-  cr_assert_eq(hia_module_function(w->module, name, &f, NULL), HIA_OK);
-  cr_assert_eq(hia_function_prepare(f, NULL), HIA_OK);
-  cr_assert_eq(hia_function_entry(f, &entry, &error), HIA_OK, "%s", hia_error_text(error));
-  return (fn_i32)entry;
-}
-
 /* False if this build makes no native code. */
 static bool begin(world *w, unsigned threads, const char *outer, const char *inner) {
   if (!has_native()) return false;
@@ -117,8 +105,8 @@ static bool begin(world *w, unsigned threads, const char *outer, const char *inn
                HIA_OK, "%s", hia_error_text(error));
   cr_assert_eq(hia_engine_context_new(w->engine, &w->outer, NULL), HIA_OK);
   cr_assert_eq(hia_engine_context_new(w->engine, &w->inner, NULL), HIA_OK);
-  w->outer_entry = entry_of(w, outer);
-  w->inner_entry = entry_of(w, inner);
+  w->outer_entry = entry_i32(w->module, outer);
+  w->inner_entry = entry_i32(w->module, inner);
   return true;
 }
 
@@ -152,7 +140,7 @@ static void *end_soon(void *user) {
 
 /* A context that took part in a cancelled run works afterwards. */
 static void expect_usable(world *w) {
-  fn_i32 fib = entry_of(w, "fib");
+  fn_i32 fib = entry_i32(w->module, "fib");
   int32_t x = 0;
   cr_expect_eq(fib(w->inner, 10, &x), HIA_OK);
   cr_expect_eq(x, 89);

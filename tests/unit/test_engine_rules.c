@@ -15,8 +15,6 @@
 #include <time.h>
 #include <unistd.h>
 
-typedef hia_status (*fn_i32)(hia_context *, int32_t, int32_t *);
-
 static const char text[] =
     "extern impure fn ask(n: i32) -> i32\n"
     "extern fn look(n: i32) -> i32\n"
@@ -80,14 +78,6 @@ static hia_status call(world *w, const char *name, int32_t n, int32_t *result) {
   return status;
 }
 
-static fn_i32 entry_of(world *w, const char *name) {
-  hia_function *f;
-  hia_native_fn entry;
-  cr_assert_eq(hia_module_function(w->module, name, &f, NULL), HIA_OK);
-  cr_assert_eq(hia_function_entry(f, &entry, NULL), HIA_OK);
-  return (fn_i32)entry;
-}
-
 /* The engines that there are. */
 #define EACH_KIND(kind)                                                                            \
   for (hia_engine_kind kind = has_native() ? HIA_ENGINE_JIT : HIA_ENGINE_INTERP;                   \
@@ -148,7 +138,7 @@ Test(rules, controls_of_the_floating_point_unit) {
       cr_expect(same(after, expected), "kind %d: %x %x", kind, after.mxcsr, after.x87);
       cr_expect(n_asked == 2 && n_different == 0, "kind %d: %u", kind, n_different);
       if (!w.context) continue;
-      fn_i32 floats = entry_of(&w, "float"), down = entry_of(&w, "down");
+      fn_i32 floats = entry_i32(w.module, "float"), down = entry_i32(w.module, "down");
       set_controls(expected);
       statuses[0] = floats(w.context, n, &x);
       statuses[1] = down(w.context, n, &x);
@@ -198,7 +188,7 @@ Test(rules, signals_are_the_host_s) {
     cr_expect_eq(call(&w, "down", 1000, &x), HIA_DIV_ZERO);
     if (w.context) {
       hia_context_set_timeout(w.context, UINT64_C(1) << 40);
-      cr_expect_eq(entry_of(&w, "fib")(w.context, 20, &x), HIA_OK);
+      cr_expect_eq(entry_i32(w.module, "fib")(w.context, 20, &x), HIA_OK);
     }
     for (int s = 1; s < 65; s++)
       if (sigaction(s, NULL, &after) == 0) cr_expect(same_handling(&before[s], &after), "%d", s);
@@ -280,7 +270,8 @@ static void check_under_signals(int flags) {
   if (!has_native()) return;
   world w;
   begin(&w, HIA_ENGINE_JIT, 1, (size_t)1 << 20); /* so it is often at its end */
-  fn_i32 deep = entry_of(&w, "deep"), down = entry_of(&w, "down"), asks = entry_of(&w, "asks");
+  fn_i32 deep = entry_i32(w.module, "deep"), down = entry_i32(w.module, "down"),
+         asks = entry_i32(w.module, "asks");
   struct sigaction action = {.sa_handler = handle_greedily, .sa_flags = SA_RESTART | flags};
   sigaction(SIGALRM, &action, NULL);
   atomic_store(&n_handled, 0);
@@ -334,7 +325,7 @@ Test(rules, a_walk_outward_from_a_host_function) {
       cr_expect_geq(n_frames, 2);
       if (!w.context) continue;
       n_frames = 0;
-      cr_expect_eq(entry_of(&w, "asks")(w.context, n, &x), HIA_OK);
+      cr_expect_eq(entry_i32(w.module, "asks")(w.context, n, &x), HIA_OK);
       cr_expect_geq(n_frames, 2);
     }
     end(&w);

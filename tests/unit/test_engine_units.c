@@ -137,19 +137,11 @@ static void world_close(world *w) {
   pthread_mutex_destroy(&w->gate.lock);
 }
 
-static hia_function *find(world *w, const char *name) {
-  hia_function *f;
-  hia_error *error;
-  cr_assert_eq(hia_module_function(w->module, name, &f, &error), HIA_OK, "%s",
-               hia_error_text(error));
-  return f;
-}
-
 static void call(world *w, const char *name, int32_t n, const char *wanted) {
   hia_value *arg = hia_value_i32(w->engine, n), *result;
   hia_error *error;
   char text[64];
-  cr_assert_eq(hia_call(find(w, name), &arg, 1, &result, &error), HIA_OK, "%s",
+  cr_assert_eq(hia_call(find_function(w->module, name), &arg, 1, &result, &error), HIA_OK, "%s",
                hia_error_text(error));
   hia_value_format(result, text, sizeof text);
   cr_assert_str_eq(text, wanted);
@@ -159,7 +151,7 @@ static void call(world *w, const char *name, int32_t n, const char *wanted) {
 
 static void *prepare_fib(void *user) {
   world *w = user;
-  hia_function *fib = find(w, "fib");
+  hia_function *fib = find_function(w->module, "fib");
   gate_arm(&w->gate);
   hia_status status = hia_function_prepare(fib, NULL);
   return status == HIA_OK ? w : NULL;
@@ -190,7 +182,8 @@ static void beside(hia_engine_kind kind) {
     gate_wait(&w.gate);
     call(&w, "pair", 10, "(10, 89)"); /* another unit, with fib in it */
     hia_value *arg = hia_value_f64(w.engine, 5), *result;
-    cr_assert_eq(hia_call(find(&w, "fact"), &arg, 1, &result, NULL), HIA_OK); /* a new instance */
+    cr_assert_eq(hia_call(find_function(w.module, "fact"), &arg, 1, &result, NULL),
+                 HIA_OK); /* a new instance */
     hia_value_free(result);
     hia_value_free(arg);
     unsigned before = w.n_ready;
@@ -291,7 +284,7 @@ Test(engine_units, dumps_and_builds_give_back_their_memory) {
 Test(engine_units, of_a_graph_are_one) {
   world w;
   world_open(&w, HIA_ENGINE_INTERP, -1);
-  hia_function *functions[2] = {find(&w, "fib"), find(&w, "pair")};
+  hia_function *functions[2] = {find_function(w.module, "fib"), find_function(w.module, "pair")};
   hia_dump_options options = HIA_DUMP_OPTIONS_INIT;
   options.stage = HIA_STAGE_GRAPH;
   test_text t = {0};
@@ -304,11 +297,11 @@ Test(engine_units, of_a_graph_are_one) {
   cr_assert_eq(w.n_ready, 1);
   hia_run_options fuel = HIA_RUN_OPTIONS_INIT;
   fuel.has_fuel = true;
-  cr_assert_eq(hia_function_prepare_for(find(&w, "fib"), &fuel, NULL), HIA_OK);
-  cr_assert_eq(hia_function_prepare_for(find(&w, "pair"), &fuel, NULL), HIA_OK);
+  cr_assert_eq(hia_function_prepare_for(find_function(w.module, "fib"), &fuel, NULL), HIA_OK);
+  cr_assert_eq(hia_function_prepare_for(find_function(w.module, "pair"), &fuel, NULL), HIA_OK);
   cr_assert_eq(w.n_ready, 2);
   hia_function_stats stats = HIA_FUNCTION_STATS_INIT;
-  cr_assert_eq(hia_function_get_stats(find(&w, "fib"), &stats), HIA_OK);
+  cr_assert_eq(hia_function_get_stats(find_function(w.module, "fib"), &stats), HIA_OK);
   cr_assert_eq(stats.versions, 2);
   world_close(&w);
 }
@@ -344,7 +337,7 @@ static void recover(hia_engine_kind kind) {
       if (status == HIA_OK) hia_value_free(result);
       cr_assert(status == HIA_OK || status == HIA_MEMORY, "%ld: %s", n, hia_status_word(status));
     }
-    hia_function *fact = find(&w, "fact");
+    hia_function *fact = find_function(w.module, "fact");
     hia_error *error;
     cr_assert_eq(hia_call(fact, &arg, 1, &result, &error), HIA_OK, "%ld: %s", n,
                  hia_error_text(error));
@@ -436,7 +429,7 @@ static void gate_arm_others(gate *g) {
 static hia_status run_fib(world *w, const hia_run_options *options) {
   hia_value *arg = hia_value_i32(w->engine, 10), *result;
   hia_error *error;
-  hia_status status = hia_run(find(w, "fib"), &arg, 1, options, &result, &error);
+  hia_status status = hia_run(find_function(w->module, "fib"), &arg, 1, options, &result, &error);
   if (status == HIA_OK) {
     int32_t x;
     cr_assert_eq(hia_value_get_i32(result, &x), HIA_OK);
@@ -622,7 +615,7 @@ Test(engine_units, out_of_budget) {
   world w;
   if (!world_with(&w, options, -1)) cr_skip_test("no native code in this build");
   call(&w, "fib", 10, "89");
-  hia_function *fib = find(&w, "fib");
+  hia_function *fib = find_function(w.module, "fib");
   hia_function_stats stats = HIA_FUNCTION_STATS_INIT;
   cr_assert_eq(hia_function_get_stats(fib, &stats), HIA_OK);
   cr_assert_eq(stats.tier, HIA_TIER_IMAGE);
@@ -655,7 +648,7 @@ Test(engine_units, within_the_budget) {
   if (!world_with(&w, options, -1)) cr_skip_test("no native code in this build");
   call(&w, "fib", 10, "89");
   hia_function_stats stats = HIA_FUNCTION_STATS_INIT;
-  cr_assert_eq(hia_function_get_stats(find(&w, "fib"), &stats), HIA_OK);
+  cr_assert_eq(hia_function_get_stats(find_function(w.module, "fib"), &stats), HIA_OK);
   cr_assert(stats.tier == HIA_TIER_NATIVE && stats.hurried == 0 && stats.opt_level == 3);
   cr_assert_eq(w.n_hurried, 0);
   world_close(&w);

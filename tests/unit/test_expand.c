@@ -7,19 +7,13 @@
 #define FIB  "fn fib(n: i32) -> i32 = if n <= 1 then 1 else fib(n - 1) + fib(n - 2)\n"
 #define DOWN "fn down(n: i64) -> i64 = if n == 0 then 0 else 1 + down(n - 1)\n"
 
-static image_program source(const char *text, bool counted) {
-  image_program p;
-  cr_assert(image_from_source(&p, text, counted, NULL), "%s", p.error);
-  return p;
-}
-
 static image_outcome expand(const image_program *p, hia_word arg, const hia_limits *limits,
                             const hia_allocator *allocator) {
   return image_run(p, IMAGE_EXPAND, &arg, 1, limits, allocator);
 }
 
 Test(expand, a_copy_for_every_call) {
-  image_program p = source(FIB "fn main(n: i32) -> i32 = fib(n)", true);
+  image_program p = image_of(FIB "fn main(n: i32) -> i32 = fib(n)", true, NULL);
   image_outcome o = expand(&p, 15, NULL, NULL);
   cr_assert_eq(o.status, HIA_OK);
   cr_assert_eq(o.results[0], 987);
@@ -33,7 +27,7 @@ Test(expand, a_copy_for_every_call) {
 }
 
 Test(expand, threads_make_no_difference) {
-  image_program p = source(FIB "fn main(n: i32) -> i32 = fib(n)", false);
+  image_program p = image_of(FIB "fn main(n: i32) -> i32 = fib(n)", false, NULL);
   image_outcome a = image_run(&p, IMAGE_EXPAND, (hia_word[]){15}, 8, NULL, NULL);
   cr_assert_eq(a.status, HIA_OK);
   cr_assert_eq(a.usage.steals, 0);
@@ -42,7 +36,7 @@ Test(expand, threads_make_no_difference) {
 }
 
 Test(expand, limits) {
-  image_program p = source(DOWN "fn main(n: i64) -> i64 = down(n)", false);
+  image_program p = image_of(DOWN "fn main(n: i64) -> i64 = down(n)", false, NULL);
   image_outcome o = expand(&p, 100000, NULL, NULL);
   cr_assert_eq(o.status, HIA_OK);
   cr_assert_eq(o.results[0], 100000);
@@ -58,7 +52,8 @@ Test(expand, limits) {
 }
 
 Test(expand, out_of_memory) {
-  image_program p = source(FIB DOWN "fn main(n: i64) -> i64 = down(n) + i64(fib(9))", false);
+  image_program p =
+      image_of(FIB DOWN "fn main(n: i64) -> i64 = down(n) + i64(fib(9))", false, NULL);
   for (long left = 0;; left++) {
     test_heap heap;
     test_heap_init(&heap, left);
@@ -72,7 +67,7 @@ Test(expand, out_of_memory) {
 }
 
 Test(expand, no_such_entry) {
-  image_program p = source(FIB "fn main(n: i32) -> i32 = fib(n)", false);
+  image_program p = image_of(FIB "fn main(n: i32) -> i32 = fib(n)", false, NULL);
   hia_word n = 1, results[1];
   hia_failure failure;
   hia_usage usage;

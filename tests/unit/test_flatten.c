@@ -27,12 +27,6 @@ static view look(const image_program *p) {
                 base + h->strings.at};
 }
 
-static image_program source(const char *text, const char *disabled) {
-  image_program p;
-  cr_assert(image_from_source(&p, text, false, disabled), "%s", p.error);
-  return p;
-}
-
 static uint32_t count_kind(const view *v, uint32_t section, hia_image_kind kind) {
   uint32_t n = 0;
   const hia_image_section *s = &v->sections[section];
@@ -55,9 +49,10 @@ static void gives(const image_program *p, const hia_word *args, hia_word result)
 }
 
 Test(flatten, fib) {
-  image_program p = source("fn fib(n: i32) -> i32 = if n <= 1 then 1 else fib(n - 1) + fib(n - 2)\n"
-                           "fn main(n: i32) -> i32 = fib(n)",
-                           NULL);
+  image_program p =
+      image_of("fn fib(n: i32) -> i32 = if n <= 1 then 1 else fib(n - 1) + fib(n - 2)\n"
+               "fn main(n: i32) -> i32 = fib(n)",
+               false, NULL);
   view v = look(&p);
   const hia_image_section *s = v.sections;
   while (strcmp(v.strings + s->name, "fib(i32)") != 0) s++;
@@ -78,9 +73,10 @@ Test(flatten, fib) {
 /* Firings: of the entry Merge, le, Switch of n and Merge in each call; and sub, Call_i, Return_i
  * twice and add in one that recurs. */
 Test(flatten, weights_are_the_static_graphs_nodes) {
-  image_program p = source("fn fib(n: i32) -> i32 = if n <= 1 then 1 else fib(n - 1) + fib(n - 2)\n"
-                           "fn main(n: i32) -> i32 = fib(n)",
-                           "inline");
+  image_program p =
+      image_of("fn fib(n: i32) -> i32 = if n <= 1 then 1 else fib(n - 1) + fib(n - 2)\n"
+               "fn main(n: i32) -> i32 = fib(n)",
+               false, "inline");
   for (hia_word n = 0; n < 10; n++) {
     uint64_t leaves = 1, inner = 0, a = 1, b = 1;
     for (hia_word i = 2; i <= n; i++) {
@@ -100,9 +96,9 @@ Test(flatten, weights_are_the_static_graphs_nodes) {
 }
 
 Test(flatten, a_loop_and_nothing_else_is_one_section) {
-  image_program p = source("fn main(a: i64, b: i64) -> i64 = { let (x, _) = loop (x = a, y = b) "
-                           "while y != 0 { (y, x % y) }; x }",
-                           NULL);
+  image_program p = image_of("fn main(a: i64, b: i64) -> i64 = { let (x, _) = loop (x = a, y = b) "
+                             "while y != 0 { (y, x % y) }; x }",
+                             false, NULL);
   view v = look(&p);
   cr_assert_eq(v.h->sections.n, 1);
   cr_assert_eq(v.sections[0].flags, HIA_SECTION_ITERATES);
@@ -112,11 +108,11 @@ Test(flatten, a_loop_and_nothing_else_is_one_section) {
 }
 
 Test(flatten, other_loops_are_sections_of_their_own) {
-  image_program p = source(
+  image_program p = image_of(
       "fn main(a: i64, b: i64) -> i64 = { let (_, s) = loop (i = 0i64, s = 0i64) while i < a "
       "{ (i + 1, { let (_, t) = loop (k = 0i64, t = s) while k < b { (k + 1, t + i * k) }; "
       "t }) }; s + a }",
-      NULL);
+      false, NULL);
   view v = look(&p);
   cr_assert_eq(v.h->sections.n, 3);
   cr_assert_eq(v.sections[0].flags, 0);
@@ -127,10 +123,10 @@ Test(flatten, other_loops_are_sections_of_their_own) {
 /* An inner loop in a function that consists of a loop. */
 Test(flatten, nested_loops) {
   image_program p =
-      source("fn main(a: i64, b: i64) -> i64 = { let (_, s) = loop (i = 0i64, s = 0i64)"
-             " while i < a { (i + 1, { let (_, t) = loop (k = 0i64, t = s) while k < b "
-             "{ (k + 1, t + i * k) }; t }) }; s }",
-             NULL);
+      image_of("fn main(a: i64, b: i64) -> i64 = { let (_, s) = loop (i = 0i64, s = 0i64)"
+               " while i < a { (i + 1, { let (_, t) = loop (k = 0i64, t = s) while k < b "
+               "{ (k + 1, t + i * k) }; t }) }; s }",
+               false, NULL);
   view v = look(&p);
   cr_assert_eq(v.h->sections.n, 2);
   gives(&p, (hia_word[]){4, 5}, (0 + 1 + 2 + 3) * (0 + 1 + 2 + 3 + 4));
@@ -140,11 +136,11 @@ Test(flatten, nested_loops) {
 
 /* Variables that exchange values: cycles of two and three, a chain, and both at once. */
 Test(flatten, moves_between_rounds) {
-  image_program p = source(
+  image_program p = image_of(
       "fn main(n: i32, x: i32) -> i32 = { let (_, a, b, c, d, e, f, g) = loop (i = 0, a = 1, b = "
       "2, c = 3, d = 4, e = 5, f = x, g = x) while i < n { (i + 1, b, c, a, e, d, a, f) };"
       " a + 10 * b + 100 * c + 1000 * d + 10000 * e + 100000 * f + 1000000 * g }",
-      NULL);
+      false, NULL);
   int32_t now[7] = {1, 2, 3, 4, 5, 9, 9};
   for (hia_word n = 0; n < 9; n++) {
     int32_t sum = 0, weight = 1;
@@ -157,12 +153,12 @@ Test(flatten, moves_between_rounds) {
 }
 
 Test(flatten, a_value_in_several_merges) {
-  image_program p = source(
+  image_program p = image_of(
       "fn two(n: i32) -> (i32, i32, i32) = if n > 0 then { let a = n / 2; (a, a, 5) } else "
       "(n, 3, n)\n"
       "fn main(n: i32) -> i32 = { let t = two(n); let u = two(t.0 - 1); t.0 + 10 * t.1 + 100 * "
       "t.2 + 1000 * u.0 + 10000 * u.1 + 100000 * u.2 }",
-      NULL);
+      false, NULL);
   gives(&p, (hia_word[]){6}, 3 + 30 + 500 + 1000 + 10000 + 500000);
   gives(&p, (hia_word[]){0}, hiaR_from_i32(0 + 30 + 0 - 1000 + 30000 - 100000));
   image_discard(&p);

@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* graph/type.c, graph.c, context.c, dot.c: types, making, changing, copying, reading. */
 #include "tests/unit/graphs.h"
-#include <time.h>
+#include "tests/unit/helper_time.h"
 
 Test(types, tuples_are_interned) {
   env e;
@@ -258,12 +258,6 @@ Test(graph, what_may_fail_and_what_may_go) {
   hiaR_comp_free(&e.comp);
 }
 
-static double seconds(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 /* An else-if chain: every branch is in the ELSE of the one before. */
 static hia_graph *deep(env *e, uint32_t depth) {
   hia_graph *g = hiaG_new(&e->comp, &e->types, "");
@@ -293,7 +287,7 @@ Test(graph, depth_is_no_problem) {
   env e;
   env_init(&e);
   NO_THROW(&e, {
-    double start = seconds();
+    double start = test_seconds();
     hia_graph *g = deep(&e, 20000);
     hia_fn *fn = hiaG_fn(g, 0);
     cr_assert_null(hiaG_verify(g), "%s", hiaG_verify(g));
@@ -321,7 +315,7 @@ Test(graph, depth_is_no_problem) {
     again = read_text(&e, text);
     cr_assert_str_eq(text_of(&e, again), text);
     hiaG_dot(g, &dot);
-    cr_assert_lt(seconds() - start, 30, "something is not linear");
+    cr_assert_lt(test_seconds() - start, 30, "something is not linear");
   });
   hiaR_comp_free(&e.comp);
 }
@@ -330,7 +324,7 @@ Test(graph, many_functions_are_quick) {
   env e;
   env_init(&e);
   NO_THROW(&e, {
-    double start = seconds();
+    double start = test_seconds();
     hia_graph *g = hiaG_new(&e.comp, &e.types, "");
     hia_dtype i32 = HIA_I32;
     for (uint32_t i = 0; i < 10000; i++) {
@@ -346,7 +340,7 @@ Test(graph, many_functions_are_quick) {
     cr_assert_null(hiaG_verify(g), "%s", hiaG_verify(g));
     const char *text = text_of(&e, g);
     cr_assert_str_eq(text_of(&e, read_text(&e, text)), text);
-    cr_assert_lt(seconds() - start, 5, "something is not linear");
+    cr_assert_lt(test_seconds() - start, 5, "something is not linear");
   });
   hiaR_comp_free(&e.comp);
 }

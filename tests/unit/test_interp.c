@@ -12,12 +12,6 @@
 #define FIB  "fn fib(n: i32) -> i32 = if n <= 1 then 1 else fib(n - 1) + fib(n - 2)\n"
 #define DOWN "fn down(n: i64) -> i64 = if n == 0 then 0 else 1 + down(n - 1)\n"
 
-static image_program source(const char *text, bool counted) {
-  image_program p;
-  cr_assert(image_from_source(&p, text, counted, NULL), "%s", p.error);
-  return p;
-}
-
 static image_outcome interp(const image_program *p, hia_word arg, unsigned threads) {
   return image_run(p, IMAGE_INTERP, &arg, threads, NULL, NULL);
 }
@@ -88,7 +82,7 @@ Test(interp, random_graphs) {
 /* ---- the papers' programs ---- */
 
 Test(interp, fib_with_counts_and_frames) {
-  image_program p = source(FIB "fn main(n: i32) -> i32 = fib(n)", true);
+  image_program p = image_of(FIB "fn main(n: i32) -> i32 = fib(n)", true, NULL);
   for (unsigned threads = 1; threads <= 4; threads++) {
     image_outcome o = interp(&p, 20, threads);
     cr_assert_eq(o.status, HIA_OK);
@@ -105,7 +99,7 @@ Test(interp, fib_with_counts_and_frames) {
 /* ---- depth ---- */
 
 Test(interp, frames_are_small_and_limited) {
-  image_program p = source(DOWN "fn main(n: i64) -> i64 = down(n)", false);
+  image_program p = image_of(DOWN "fn main(n: i64) -> i64 = down(n)", false, NULL);
   image_outcome o = interp(&p, 100000, 1);
   cr_assert_eq(o.status, HIA_OK);
   cr_assert_eq(o.results[0], 100000);
@@ -133,7 +127,7 @@ enum { DEEP = 10000000 };
 #endif
 
 Test(interp, deep_chain) {
-  image_program p = source(DOWN "fn main(n: i64) -> i64 = down(n)", false);
+  image_program p = image_of(DOWN "fn main(n: i64) -> i64 = down(n)", false, NULL);
   image_outcome o = interp(&p, DEEP, 1);
   cr_assert_eq(o.status, HIA_OK, "%s", hiaR_status_word(o.status));
   cr_assert_eq(o.results[0], DEEP);
@@ -141,7 +135,7 @@ Test(interp, deep_chain) {
 }
 
 Test(interp, memory_limit) {
-  image_program p = source(DOWN "fn main(n: i64) -> i64 = down(n)", false);
+  image_program p = image_of(DOWN "fn main(n: i64) -> i64 = down(n)", false, NULL);
   hia_limits limits = {.memory = 1 << 20, .depth = 1 << 30};
   hia_word n = 100000;
   image_outcome o = image_run(&p, IMAGE_INTERP, &n, 1, &limits, NULL);
@@ -150,10 +144,10 @@ Test(interp, memory_limit) {
 }
 
 Test(interp, tail_calls_take_no_space) {
-  image_program p = source("fn even(n: i64) -> bool = if n == 0 then true else odd(n - 1)\n"
-                           "fn odd(n: i64) -> bool = if n == 0 then false else even(n - 1)\n"
-                           "fn main(n: i64) -> bool = even(n)",
-                           false);
+  image_program p = image_of("fn even(n: i64) -> bool = if n == 0 then true else odd(n - 1)\n"
+                             "fn odd(n: i64) -> bool = if n == 0 then false else even(n - 1)\n"
+                             "fn main(n: i64) -> bool = even(n)",
+                             false, NULL);
   hia_limits limits = {.depth = 1 << 14};
   hia_word n = 300001;
   image_outcome o = image_run(&p, IMAGE_INTERP, &n, 1, &limits, NULL);
@@ -166,7 +160,7 @@ Test(interp, tail_calls_take_no_space) {
 
 static void fails(const char *text, hia_word arg, hia_status status, int64_t code,
                   const char *chain) {
-  image_program p = source(text, false);
+  image_program p = image_of(text, false, NULL);
   for (unsigned threads = 0; threads <= 4; threads++) { /* 0: expand */
     image_outcome o =
         image_run(&p, threads ? IMAGE_INTERP : IMAGE_EXPAND, &arg, threads, NULL, NULL);
@@ -217,9 +211,9 @@ Test(interp, failure_in_a_later_round) {
 }
 
 Test(interp, long_chains_keep_both_ends) {
-  image_program p = source("fn g(n: i32) -> i32 = if n == 0 then fail(1) else 1 + g(n - 1)\n"
-                           "fn main(n: i32) -> i32 = 2 * g(n)",
-                           false);
+  image_program p = image_of("fn g(n: i32) -> i32 = if n == 0 then fail(1) else 1 + g(n - 1)\n"
+                             "fn main(n: i32) -> i32 = 2 * g(n)",
+                             false, NULL);
   image_outcome o = interp(&p, 1000, 1);
   const hia_backtrace *t = &o.failure.backtrace;
   cr_assert_eq(t->length, 1002);
@@ -255,7 +249,7 @@ Test(interp, cancelled) {
       FIB "fn main(n: i32) -> i32 = loop (x = n) while true { x + fib(4) }",
       "fn main(n: i32) -> i32 = loop (x = n) while true { x + 1 }"};
   for (size_t i = 0; i < HIA_LEN(texts); i++) {
-    image_program p = source(texts[i], false);
+    image_program p = image_of(texts[i], false, NULL);
     for (unsigned threads = 0; threads <= 2; threads++) {
       uint32_t cancelled = 0;
       hia_word n = 0;
@@ -271,7 +265,7 @@ Test(interp, cancelled) {
 }
 
 Test(interp, out_of_memory) {
-  image_program p = source(FIB "fn main(n: i32) -> i32 = fib(n)", false);
+  image_program p = image_of(FIB "fn main(n: i32) -> i32 = fib(n)", false, NULL);
   for (unsigned threads = 1; threads <= 3; threads++)
     for (long left = 0;; left++) {
       test_heap heap;
@@ -290,7 +284,7 @@ Test(interp, out_of_memory) {
 }
 
 Test(interp, no_such_entry) {
-  image_program p = source(FIB "fn main(n: i32) -> i32 = fib(n)", false);
+  image_program p = image_of(FIB "fn main(n: i32) -> i32 = fib(n)", false, NULL);
   hia_word n = 1, results[1];
   hia_failure failure;
   hia_usage usage;
@@ -308,7 +302,7 @@ static void *run_fib(void *user) {
 }
 
 Test(interp, runs_at_once) {
-  image_program p = source(FIB "fn main(n: i32) -> i32 = fib(n)", false);
+  image_program p = image_of(FIB "fn main(n: i32) -> i32 = fib(n)", false, NULL);
   pthread_t threads[4];
   for (int i = 0; i < 4; i++) cr_assert_eq(pthread_create(&threads[i], NULL, run_fib, &p), 0);
   for (int i = 0; i < 4; i++) {

@@ -2,16 +2,6 @@
 /* inline: its limits. tests/golden/inline.ir has its results. */
 #include "graphs.h"
 
-static hia_graph *inlined(env *e, const hia_text *text) {
-  hia_graph *g = read_text(e, text->data);
-  hiaG_effects(g);
-  hiaG_inline(g);
-  hiaG_effects(g);
-  const char *defect = hiaG_verify(g);
-  cr_assert(!defect, "%s", defect);
-  return g;
-}
-
 /* f0 is a few ops, each f calls the one before it twice: without limits 2^n nodes. */
 Test(inline, doubling_is_bounded) {
   env e;
@@ -26,7 +16,7 @@ Test(inline, doubling_is_bounded) {
                      "fn f%d (i32) -> (i32) %s{\n%%0:i32 = arg 0\n%%1:i32 = call f%d %%0\n"
                      "%%2:i32 = call f%d %%1\nyield %%2\n}\n",
                      i, i == 199 ? "root (i32) -> i32 " : "", i - 1, i - 1);
-    hia_graph *g = inlined(&e, &t);
+    hia_graph *g = graph_after(&e, t.data, "effects inline effects");
     uint32_t n = 0;
     for (hia_fn_id f = 0; f < g->fns.len; f++)
       if (!hiaG_fn(g, f)->is_removed) n += hiaG_fn(g, f)->nodes.len;
@@ -48,7 +38,7 @@ Test(inline, growth_is_bounded) {
                    "yield %%10\n}\nfn main (i32) -> (i32) root (i32) -> i32 {\n%%0:i32 = arg 0\n");
     for (int i = 0; i < 5000; i++) hiaR_text_addf(&t, "%%%d:i32 = call f %%%d\n", i + 1, i);
     hiaR_text_addf(&t, "yield %%5000\n}\n");
-    hia_graph *g = inlined(&e, &t);
+    hia_graph *g = graph_after(&e, t.data, "effects inline effects");
     cr_assert_lt(hiaG_fn(g, 1)->nodes.len, 5000 + 4000);
     cr_assert(!hiaG_fn(g, 0)->is_removed);
   });

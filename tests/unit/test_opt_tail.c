@@ -3,16 +3,6 @@
 #include "graphs.h"
 #include "helper_eval.h"
 
-static hia_graph *tailed(env *e, const char *text) {
-  hia_graph *g = read_text(e, text);
-  hiaG_effects(g);
-  hiaG_tail(g);
-  hiaG_effects(g);
-  const char *defect = hiaG_verify(g);
-  cr_assert(!defect, "%s", defect);
-  return g;
-}
-
 /* The evaluator gives up beyond a depth of a few hundred calls. */
 Test(tail, depth_does_not_grow) {
   env e;
@@ -23,7 +13,7 @@ Test(tail, depth_does_not_grow) {
     eval_outcome o;
     eval_graph(g, 0, &n, 0, &o);
     cr_assert_eq(o.status, HIA_DEADLINE);
-    g = tailed(&e, graph_file("even_odd"));
+    g = graph_after(&e, graph_file("even_odd"), "effects tail effects");
     eval_graph(g, 0, &n, 0, &o);
     cr_assert(o.status == HIA_OK && o.results[0] == 0);
   });

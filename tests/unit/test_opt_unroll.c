@@ -11,14 +11,8 @@ static uint32_t forks_of(const char *graph, bool merges) {
   env_init(&e);
   uint32_t forks = 0;
   NO_THROW(&e, {
-    hia_graph *g = read_text(&e, graph_file(graph));
-    hiaG_effects(g);
-    if (merges) hiaG_merge(g);
-    hiaG_effects(g);
-    hiaG_fork(g);
-    hiaG_unroll(g);
-    const char *defect = hiaG_verify(g);
-    cr_assert(!defect, "%s", defect);
+    const char *passes = merges ? "effects merge effects fork unroll" : "effects fork unroll";
+    hia_graph *g = graph_after(&e, graph_file(graph), passes);
     const hia_fn *fn = hiaG_fn(g, 0);
     HIA_EACH_NODE(fn, n) forks += fn->nodes.data[n].op == HIA_OP_FORK;
   });
@@ -38,11 +32,7 @@ Test(unroll, forks_of_inner_levels) {
 static uint32_t levels_of(const char *graph, unsigned op) {
   env e;
   env_init(&e);
-  hia_graph *g = read_text(&e, graph_file(graph));
-  hiaG_effects(g);
-  hiaG_unroll(g);
-  const char *defect = hiaG_verify(g);
-  cr_assert(!defect, "%s", defect);
+  hia_graph *g = graph_after(&e, graph_file(graph), "effects unroll");
   uint32_t n = 0;
   const hia_fn *fn = g->fns.data[0];
   HIA_EACH_NODE(fn, i) n += fn->nodes.data[i].op == op;

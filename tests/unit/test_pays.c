@@ -33,9 +33,7 @@ static void expect_rule(const char *body, const char *wanted) {
                                    "fn small (i32) -> (i32) { %%0:i32 = arg 0 yield %%0 }\n",
                                    body);
     for (char *at = text; (at = strchr(at, ';'));) *at = '\n';
-    hia_graph *g = read_text(&e, text);
-    hiaG_effects(g);
-    hiaG_tag(g);
+    hia_graph *g = graph_after(&e, text, "effects tag");
     hia_pays pays = hiaG_pays(&e.comp.arena, g, hiaG_fn(g, 0));
     hia_text out;
     hiaR_text_init(&out, &e.comp.arena);
@@ -94,9 +92,7 @@ Test(pays, nodes_are_listed_in_order) {
   env e;
   env_init(&e);
   NO_THROW(&e, {
-    hia_graph *g = read_text(&e, graph_file("fib"));
-    hiaG_effects(g);
-    hiaG_tag(g);
+    hia_graph *g = graph_after(&e, graph_file("fib"), "effects tag");
     const hia_fn *fn = hiaG_fn(g, 0);
     hia_pays pays = hiaG_pays(&e.comp.arena, g, fn);
     cr_assert_eq(pays.regions[0].rule, HIA_PAYS_BY_ARM);

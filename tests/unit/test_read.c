@@ -2,10 +2,11 @@
 /* graph/read.c and print.c: printing and reading the text form, and texts that are refused. */
 #include "tests/unit/graphs.h"
 #include "tests/unit/helper_memory.h"
+#include "tests/unit/helper_random.h"
 #include "tests/unit/helper_text.h"
+#include "tests/unit/helper_time.h"
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 /* ---- printing and reading ---- */
 
@@ -103,9 +104,7 @@ Test(read, sites_keep_their_records) {
   env e;
   env_init(&e);
   NO_THROW(&e, {
-    hia_graph *g = read_text(&e, graph_file("fib"));
-    hiaG_effects(g);
-    hiaG_tag(g);
+    hia_graph *g = graph_after(&e, graph_file("fib"), "effects tag");
     g->sites.data[0].partner = 1;
     g->sites.data[1].is_tail = true;
     const char *text = text_of(&e, g);
@@ -304,23 +303,16 @@ Test(read, truncation) {
   }
 }
 
-static uint32_t random_u32(uint64_t *seed) {
-  *seed = *seed * 6364136223846793005u + 1442695040888963407u;
-  return (uint32_t)(*seed >> 33);
-}
-
 /* Pieces of the text are changed, repeated, or dropped: nothing crashes, and an accepted graph that
  * is printed and read again is the same. */
 Test(read, damaged_text) {
-  uint64_t seed = 7;
+  random_source r = {7};
   uint32_t n_accepted = 0;
   char tagged[8192];
   env e;
   env_init(&e);
   NO_THROW(&e, {
-    hia_graph *g = read_text(&e, graph_file("mixed"));
-    hiaG_effects(g);
-    hiaG_tag(g);
+    hia_graph *g = graph_after(&e, graph_file("mixed"), "effects tag");
     const char *text = text_of(&e, g);
     cr_assert_lt(strlen(text), sizeof tagged);
     strcpy(tagged, text);
@@ -332,13 +324,13 @@ Test(read, damaged_text) {
     size_t len = strlen(from);
     char *copy = malloc(len + 64);
     memcpy(copy, from, len);
-    for (uint32_t k = random_u32(&seed) % 3 + 1; k > 0; k--) {
-      size_t at = random_u32(&seed) % len, n = random_u32(&seed) % 8 + 1;
+    for (uint32_t k = random_below(&r, 3) + 1; k > 0; k--) {
+      size_t at = random_below(&r, (uint32_t)len), n = random_below(&r, 8) + 1;
       if (n > len - at) n = len - at;
-      size_t other = random_u32(&seed) % (len - n + 1);
-      switch (random_u32(&seed) % 4) {
-      case 0: copy[at] = (char)random_u32(&seed); break;
-      case 1: copy[at] = "%.!{}\"0123456789:, \n"[random_u32(&seed) % 20]; break;
+      size_t other = random_below(&r, (uint32_t)(len - n) + 1);
+      switch (random_below(&r, 4)) {
+      case 0: copy[at] = (char)random_next(&r); break;
+      case 1: copy[at] = "%.!{}\"0123456789:, \n"[random_below(&r, 20)]; break;
       case 2: memmove(copy + at, copy + other, n); break;
       default:
         memmove(copy + at, copy + at + n, len - at - n);
@@ -367,21 +359,15 @@ Test(read, damaged_text) {
 
 /* ---- size ---- */
 
-static double seconds(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 static void expect_error(const char *text, size_t len, const char *message) {
   env e;
   env_init(&e);
   NO_THROW(&e, {
     hia_read_error error;
-    double start = seconds();
+    double start = test_seconds();
     hia_graph *g = hiaG_read(&e.comp, &e.types, text, len, &error);
     cr_assert(!g && strstr(error.message, message), "%s", g ? "accepted" : error.message);
-    cr_assert_lt(seconds() - start, 20);
+    cr_assert_lt(test_seconds() - start, 20);
   });
   hiaR_comp_free(&e.comp);
 }
@@ -433,10 +419,10 @@ Test(read, many_functions_with_large_numbers) {
     for (int i = 0; i < 20000; i++)
       hiaR_text_addf(&text, "fn f%d () -> (i32) { %%%d:i32 = const 1\nyield %%%d }\n", i,
                      i < 10 ? 1 : 999999, i < 10 ? 1 : 999999);
-    double start = seconds();
+    double start = test_seconds();
     hia_graph *g = read_text(&e, text.data);
     cr_assert_eq(g->fns.len, 20000);
-    cr_assert_lt(seconds() - start, 20, "something is not linear");
+    cr_assert_lt(test_seconds() - start, 20, "something is not linear");
   });
   hiaR_comp_free(&e.comp);
 }

@@ -8,15 +8,7 @@ static uint32_t count_ops(const hia_fn *fn, unsigned op) {
   return n;
 }
 
-static hia_graph *tagged(env *e, const char *text) {
-  hia_graph *g = read_text(e, text);
-  hiaG_effects(g);
-  hiaG_tag(g);
-  const char *defect = hiaG_verify(g);
-  cr_assert(!defect, "%s", defect);
-  cr_assert_eq(g->state, HIA_STATIC);
-  return g;
-}
+static hia_graph *tagged(env *e, const char *text) { return graph_after(e, text, "effects tag"); }
 
 /* A value used at the bottom of a nest of `depth` branches, in both arms of each. */
 static uint32_t switches_of_nest(int depth) {

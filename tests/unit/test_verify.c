@@ -2,6 +2,7 @@
 /* graph/verify*.c: every rule, with a graph that breaks it. Most of them are written as text;
  * others, which the text cannot express, are made by hand and at random. */
 #include "tests/unit/graphs.h"
+#include "tests/unit/helper_random.h"
 
 typedef struct {
   const char *text;    /* of the functions */
@@ -546,14 +547,9 @@ Test(verify, broken_contexts) {
 
 /* ---- random errors ---- */
 
-static uint32_t random_u32(uint64_t *seed) {
-  *seed = *seed * 6364136223846793005u + 1442695040888963407u;
-  return (uint32_t)(*seed >> 33);
-}
-
 /* One field somewhere gets another number, usually a small one, which may be valid. */
-static void damage(hia_graph *g, uint64_t *seed) {
-  hia_fn *fn = hiaG_fn(g, random_u32(seed) % g->fns.len);
+static void damage(hia_graph *g, random_source *r) {
+  hia_fn *fn = hiaG_fn(g, random_below(r, g->fns.len));
   struct {
     void *data;
     size_t size;
@@ -563,10 +559,10 @@ static void damage(hia_graph *g, uint64_t *seed) {
                 {fn->regions.data, fn->regions.len * sizeof *fn->regions.data},
                 {g->sites.data, g->sites.len * sizeof *g->sites.data},
                 {g->locs.data, g->locs.len * sizeof *g->locs.data}};
-  uint32_t place = random_u32(seed) % HIA_LEN(places);
+  uint32_t place = random_below(r, HIA_LEN(places));
   if (places[place].size == 0) return;
-  uint32_t at = random_u32(seed) % (uint32_t)(places[place].size / 4) * 4;
-  uint32_t kind = random_u32(seed) % 4, word = random_u32(seed);
+  uint32_t at = 4 * random_below(r, (uint32_t)(places[place].size / 4));
+  uint32_t kind = random_below(r, 4), word = (uint32_t)random_next(r);
   char *target = (char *)places[place].data + at;
   uint32_t value = kind == 0 ? word : kind == 1 ? HIA_NONE : word % (kind == 2 ? 8 : 64);
   if (place == 0 && at % sizeof(hia_node) == 0) /* op and flags are bytes */
@@ -580,7 +576,7 @@ static void damage(hia_graph *g, uint64_t *seed) {
 }
 
 Test(verify, damaged_graphs_are_refused_or_harmless) {
-  uint64_t seed = 1;
+  random_source r = {1};
   uint32_t n_refused = 0;
   const char *texts[] = {graph_file("fib"), graph_file("mixed"), graph_file("forks")};
   for (int i = 0; i < 30000; i++) {
@@ -590,7 +586,7 @@ Test(verify, damaged_graphs_are_refused_or_harmless) {
       hia_graph *g = read_text(&e, texts[i % 3]);
       bool is_static = i % 2;
       if (is_static) hiaG_effects(g), hiaG_tag(g);
-      damage(g, &seed);
+      damage(g, &r);
       if (hiaG_verify(g)) {
         n_refused++;
       } else {
