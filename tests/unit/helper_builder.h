@@ -4,6 +4,7 @@
 #ifndef HIA_HELPER_BUILDER_H
 #define HIA_HELPER_BUILDER_H
 
+#include "tests/unit/helper_text.h"
 #include <hiaton/hiaton.h>
 
 #include <criterion/criterion.h>
@@ -16,8 +17,7 @@ typedef struct world {
   hia_engine *engine;
   hia_builder *b;
   hia_module *module;
-  char *text;
-  size_t len;
+  test_text text;
 } world;
 
 static inline world open_world_of(hia_engine_kind kind) {
@@ -32,27 +32,19 @@ static inline world open_world_of(hia_engine_kind kind) {
 static inline world open_world(void) { return open_world_of(HIA_ENGINE_INTERP); }
 
 static inline void close_world(world *w) {
-  free(w->text);
+  test_text_free(&w->text);
   hia_module_free(w->module);
   hia_builder_free(w->b);
   hia_engine_free(w->engine);
 }
 
-static inline bool collect(void *user, const char *bytes, size_t len) {
-  world *w = user;
-  w->text = realloc(w->text, w->len + len + 1);
-  memcpy(w->text + w->len, bytes, len);
-  w->text[w->len += len] = 0;
-  return true;
-}
-
 static inline const char *print(world *w) {
   hia_error *error;
-  w->len = 0;
-  collect(w, "", 0);
-  hia_status status = hia_builder_print(w->b, collect, w, &error);
+  w->text.len = 0;
+  test_text_take(&w->text, "", 0);
+  hia_status status = hia_builder_print(w->b, test_text_take, &w->text, &error);
   cr_assert_eq(status, HIA_OK, "%s", hia_error_text(error));
-  return w->text;
+  return w->text.data;
 }
 
 static inline void expect_text(world *w, const char *expected) {

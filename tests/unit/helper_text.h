@@ -27,6 +27,12 @@ static inline bool test_text_take(void *user, const char *bytes, size_t len) {
   return true;
 }
 
+/* A hia_write that takes nothing. */
+static inline bool test_text_refuse(void *user, const char *bytes, size_t len) {
+  (void)user, (void)bytes, (void)len;
+  return false;
+}
+
 /* A file, "" if it is empty; false if it cannot be opened. */
 static inline bool test_text_read(test_text *text, const char *path) {
   FILE *file = fopen(path, "rb");

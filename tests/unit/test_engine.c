@@ -555,11 +555,6 @@ Test(engine, options_without_sense) {
 
 /* ---- dumps ---- */
 
-static bool refuse(void *user, const char *bytes, size_t len) {
-  (void)user, (void)bytes, (void)len;
-  return false;
-}
-
 Test(engine, dumps_read_back_and_run) {
   static const hia_stage stages[] = {HIA_STAGE_GRAPH, HIA_STAGE_STATIC};
   for (size_t i = 0; i < 2; i++)
@@ -607,7 +602,7 @@ Test(engine, dumps_that_make_no_sense) {
                HIA_ARGUMENT, "generic");
   expect_error(hia_module_dump(module, &foreign, 1, &o, test_text_take, NULL, &error), &error,
                HIA_ARGUMENT, "not of this module");
-  expect_error(hia_module_dump(module, NULL, 0, &o, refuse, NULL, &error), &error, HIA_IO,
+  expect_error(hia_module_dump(module, NULL, 0, &o, test_text_refuse, NULL, &error), &error, HIA_IO,
                "written");
   expect_error(hia_module_dump(module, NULL, 0, &o, NULL, NULL, &error), &error, HIA_ARGUMENT,
                "write");

@@ -3,6 +3,7 @@
  * tests/cli/build.sh links the results. */
 #include "tests/unit/helper_memory.h"
 #include "tests/unit/helper_program.h"
+#include "tests/unit/helper_text.h"
 
 #include "runtime/native/module.h"
 #include "runtime/native/tables.h"
@@ -14,24 +15,6 @@
 static const char text[] = "fn fib(n: i32) -> i32 = if n <= 1 then 1 else fib(n - 1) + fib(n - 2)\n"
                            "fn id(x) = x\n"
                            "fn add(a: i64, b: (f32, bool)) -> (i64, f32) = (a + 1, b.0)\n";
-
-typedef struct bytes {
-  char *data;
-  size_t len;
-} bytes;
-
-static bool collect(void *user, const char *data, size_t len) {
-  bytes *b = user;
-  b->data = realloc(b->data, b->len + len + 1);
-  memcpy(b->data + b->len, data, len);
-  b->len += len;
-  b->data[b->len] = 0;
-  return true;
-}
-static bool refuse(void *user, const char *data, size_t len) {
-  (void)user;
-  return !data && len == 1;
-}
 
 static hia_engine *engine_with(const hia_allocator *allocator) {
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
@@ -48,7 +31,7 @@ static const builder builders[2] = {hia_module_build_object, hia_module_build_he
 static void is_refused(builder build, hia_module *module, hia_function *const *functions, size_t n,
                        const hia_build_options *options, hia_write write, hia_status wanted) {
   hia_error *error = NULL;
-  bytes out = {NULL, 0};
+  test_text out = {0};
   cr_assert_eq(build(module, functions, n, options, write, &out, &error), wanted, "%s",
                hia_error_text(error));
   cr_assert_not_null(error);
@@ -70,46 +53,48 @@ Test(engine_build, bad_input_is_answered) {
   cr_assert_eq(hia_module_function(other, "fib", &foreign, NULL), HIA_OK);
   for (int k = 0; k < 2; k++) {
     hia_build_options o = HIA_BUILD_OPTIONS_INIT;
-    is_refused(builders[k], NULL, NULL, 0, NULL, collect, HIA_ARGUMENT);
+    is_refused(builders[k], NULL, NULL, 0, NULL, test_text_take, HIA_ARGUMENT);
     is_refused(builders[k], module, NULL, 0, NULL, NULL, HIA_ARGUMENT);
-    is_refused(builders[k], module, NULL, 1, NULL, collect, HIA_ARGUMENT);
-    is_refused(builders[k], module, (hia_function *[]){NULL}, 1, NULL, collect, HIA_ARGUMENT);
-    is_refused(builders[k], module, (hia_function *[]){foreign}, 1, NULL, collect, HIA_ARGUMENT);
-    is_refused(builders[k], module, (hia_function *[]){id}, 1, NULL, collect, HIA_ARGUMENT);
-    is_refused(builders[k], module, NULL, 0, NULL, refuse, HIA_IO);
+    is_refused(builders[k], module, NULL, 1, NULL, test_text_take, HIA_ARGUMENT);
+    is_refused(builders[k], module, (hia_function *[]){NULL}, 1, NULL, test_text_take,
+               HIA_ARGUMENT);
+    is_refused(builders[k], module, (hia_function *[]){foreign}, 1, NULL, test_text_take,
+               HIA_ARGUMENT);
+    is_refused(builders[k], module, (hia_function *[]){id}, 1, NULL, test_text_take, HIA_ARGUMENT);
+    is_refused(builders[k], module, NULL, 0, NULL, test_text_refuse, HIA_IO);
     for (size_t size = 0; size < sizeof(size_t); size++) {
       o.size = size;
-      is_refused(builders[k], module, NULL, 0, &o, collect, HIA_ARGUMENT);
+      is_refused(builders[k], module, NULL, 0, &o, test_text_take, HIA_ARGUMENT);
     }
     char later[sizeof o + 8] = {0};
     o.size = sizeof later;
     memcpy(later, &o, sizeof o);
     later[sizeof later - 1] = 1; /* what this version does not know */
-    is_refused(builders[k], module, NULL, 0, (void *)later, collect, HIA_ARGUMENT);
+    is_refused(builders[k], module, NULL, 0, (void *)later, test_text_take, HIA_ARGUMENT);
     o.size = sizeof o;
     o.prefix = "a b";
-    is_refused(builders[k], module, NULL, 0, &o, collect, HIA_ARGUMENT);
+    is_refused(builders[k], module, NULL, 0, &o, test_text_take, HIA_ARGUMENT);
     o.prefix = "hiaR";
-    is_refused(builders[k], module, NULL, 0, &o, collect, HIA_ARGUMENT);
+    is_refused(builders[k], module, NULL, 0, &o, test_text_take, HIA_ARGUMENT);
   }
   hia_build_options o = HIA_BUILD_OPTIONS_INIT;
   o.cpu = "pdp11";
-  is_refused(hia_module_build_object, module, NULL, 0, &o, collect, HIA_ARGUMENT);
+  is_refused(hia_module_build_object, module, NULL, 0, &o, test_text_take, HIA_ARGUMENT);
   o.cpu = "";
-  is_refused(hia_module_build_object, module, NULL, 0, &o, collect, HIA_ARGUMENT);
+  is_refused(hia_module_build_object, module, NULL, 0, &o, test_text_take, HIA_ARGUMENT);
   o.cpu = NULL;
   o.program = foreign;
-  is_refused(hia_module_build_object, module, NULL, 0, &o, collect, HIA_ARGUMENT);
+  is_refused(hia_module_build_object, module, NULL, 0, &o, test_text_take, HIA_ARGUMENT);
   hia_module_free(other);
   hia_module_free(module);
   hia_engine_free(engine);
 }
 
-static bytes built(hia_module *module, hia_function *const *functions, size_t n,
-                   const hia_build_options *options) {
-  bytes out = {NULL, 0};
+static test_text built(hia_module *module, hia_function *const *functions, size_t n,
+                       const hia_build_options *options) {
+  test_text out = {0};
   hia_error *error;
-  cr_assert_eq(hia_module_build_object(module, functions, n, options, collect, &out, &error),
+  cr_assert_eq(hia_module_build_object(module, functions, n, options, test_text_take, &out, &error),
                HIA_OK, "%s", hia_error_text(error));
   return out;
 }
@@ -119,17 +104,17 @@ Test(engine_build, the_same_bytes_whatever_was_done_before) {
   hia_engine *engine = engine_with(NULL), *second = engine_with(NULL);
   hia_module *module = load_module(engine, "some/t.hia", text),
              *fresh = load_module(second, "some/t.hia", text);
-  bytes first = built(module, NULL, 0, NULL);
+  test_text first = built(module, NULL, 0, NULL);
   hia_function *fib;
   cr_assert_eq(hia_module_function(module, "fib", &fib, NULL), HIA_OK);
   hia_value *n = hia_value_i32(engine, 10), *result;
   cr_assert_eq(hia_call(fib, &n, 1, &result, NULL), HIA_OK);
   for (int i = 0; i < 3; i++) {
-    bytes again = built(i == 2 ? fresh : module, NULL, 0, NULL);
+    test_text again = built(i == 2 ? fresh : module, NULL, 0, NULL);
     cr_assert(again.len == first.len && memcmp(again.data, first.data, first.len) == 0);
-    free(again.data);
+    test_text_free(&again);
   }
-  free(first.data);
+  test_text_free(&first);
   hia_value_free(n);
   hia_value_free(result);
   hia_module_free(module);
@@ -158,12 +143,12 @@ Test(engine_build, functions_of_the_host_keep_their_names) {
   hia_error *error;
   cr_assert_eq(hia_module_load_text(engine, "t.hia", source, sizeof source - 1, &module, &error),
                HIA_OK, "%s", hia_error_text(error));
-  bytes out = {NULL, 0};
-  cr_assert_eq(hia_module_build_object(module, NULL, 0, NULL, collect, &out, &error), HIA_OK, "%s",
-               hia_error_text(error));
+  test_text out = {0};
+  cr_assert_eq(hia_module_build_object(module, NULL, 0, NULL, test_text_take, &out, &error), HIA_OK,
+               "%s", hia_error_text(error));
   cr_expect_null(memmem(out.data, out.len, "host_name.", 10));
   cr_expect_not_null(memmem(out.data, out.len, "\0host_name\0", 11));
-  free(out.data);
+  test_text_free(&out);
   hia_module_free(module);
   hia_engine_free(engine);
 }
@@ -178,15 +163,16 @@ Test(engine_build, options_of_other_versions) {
   } later = {HIA_BUILD_OPTIONS_INIT, {0}};
   later.o.size = sizeof later;
   later.o.prefix = "p";
-  bytes out = {NULL, 0};
-  cr_assert_eq(hia_module_build_header(module, NULL, 0, &later.o, collect, &out, NULL), HIA_OK);
+  test_text out = {0};
+  cr_assert_eq(hia_module_build_header(module, NULL, 0, &later.o, test_text_take, &out, NULL),
+               HIA_OK);
   cr_assert(
       strstr(out.data, "hia_status p_fib(hia_context *, int32_t /*n*/, int32_t * /*result*/);"));
   cr_assert(strstr(out.data,
                    "hia_status p_add(hia_context *, int64_t /*a*/, float /*b_0*/, bool /*b_1*/, "
                    "int64_t * /*result_0*/,\n                 float * /*result_1*/);"),
             "%s", out.data);
-  free(out.data);
+  test_text_free(&out);
   hia_module_free(module);
   hia_engine_free(engine);
 }
@@ -198,15 +184,15 @@ static bool attempt(test_heap *heap, builder build) {
   hia_engine *engine = NULL;
   hia_module *module = NULL;
   hia_error *error = NULL;
-  bytes out = {NULL, 0};
+  test_text out = {0};
   hia_status status = hia_engine_new(&options, &engine, &error);
   if (status == HIA_OK)
     status = hia_module_load_text(engine, "t.hia", text, strlen(text), &module, &error);
-  if (status == HIA_OK) status = build(module, NULL, 0, NULL, collect, &out, &error);
+  if (status == HIA_OK) status = build(module, NULL, 0, NULL, test_text_take, &out, &error);
   cr_assert(status == HIA_OK || status == HIA_MEMORY, "%s: %s", hia_status_word(status),
             hia_error_text(error));
   cr_assert((status == HIA_OK) == (out.len > 0));
-  free(out.data);
+  test_text_free(&out);
   hia_error_free(error);
   hia_module_free(module);
   hia_engine_free(engine);
@@ -233,17 +219,17 @@ Test(engine_build, every_request_for_memory_may_fail) {
  * its hash. If something has changed on which existing objects rely, HIA_RT_ABI, with the name of
  * its symbol, becomes the next number. If something is only new (a row of abi.def, an op), only the
  * hash is changed. */
-static void add(bytes *b, const char *fmt, ...) {
+static void add(test_text *b, const char *fmt, ...) {
   char line[512];
   va_list args;
   va_start(args, fmt);
   int n = vsnprintf(line, sizeof line, fmt, args);
   va_end(args);
-  collect(b, line, (size_t)n);
+  test_text_take(b, line, (size_t)n);
 }
 
 Test(engine_build, the_runtime_abi_is_as_its_number_says) {
-  bytes all = {NULL, 0};
+  test_text all = {0};
 #define HIA_ABI(name, args, result, EFFECT, doc) add(&all, "%s(%s)%s\n", #name, args, result);
 #include "runtime/native/abi.def"
 #define I32                                "I32"
@@ -339,6 +325,6 @@ Test(engine_build, the_runtime_abi_is_as_its_number_says) {
                "what objects and the runtime agree on has changed: see above this test.\n"
                "#define HIA_RT_ABI_HASH 0x%016llxu",
                (unsigned long long)hash);
-  free(all.data);
+  test_text_free(&all);
   cr_assert_eq(HIA_RT_ABI_SYMBOL, HIA_RT_ABI);
 }

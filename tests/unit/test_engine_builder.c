@@ -282,7 +282,8 @@ Test(builder, functions_of_the_host_by_their_types) {
   cr_assert_eq(hia_error_line(error, 0), 10);
   hia_error_free(error);
   cr_assert_null(other);
-  cr_assert(strstr(print(&w), "\nextern fn swap(v1: (i32, f64)) -> (i32, f64)\n"), "%s", w.text);
+  cr_assert(strstr(print(&w), "\nextern fn swap(v1: (i32, f64)) -> (i32, f64)\n"), "%s",
+            w.text.data);
   close_world(&w);
 }
 

@@ -227,7 +227,7 @@ Test(builder, what_is_built_without_a_mistake_is_a_program) {
       cr_assert_fail("seed %llu: %s\n%s", (unsigned long long)seed, hia_error_text(error),
                      print(&w));
     hia_error_free(error);
-    free(w.text);
+    test_text_free(&w.text);
     hia_module_free(w.module);
     hia_builder_free(w.b);
   }
@@ -297,9 +297,9 @@ static hia_status attempt(const hia_allocator *allocator) {
     cr_assert(status == HIA_OK || status == HIA_MEMORY, "%s", hia_error_text(hia_builder_error(b)));
     world w = {0};
     hia_error_free(error);
-    hia_status printed = hia_builder_print(b, collect, &w, &error);
+    hia_status printed = hia_builder_print(b, test_text_take, &w.text, &error);
     cr_assert(printed == status || printed == HIA_MEMORY);
-    free(w.text);
+    test_text_free(&w.text);
     hia_error_free(error);
     hia_status finished = hia_builder_finish(b, &module, &error);
     cr_assert(finished == HIA_MEMORY || (finished == HIA_OK && status == HIA_OK), "%s",

@@ -189,7 +189,7 @@ static void expect_mistake(world *w, made m, const char *expected) {
   cr_assert_eq(hia_builder_finish(m.b, &w->module, &error), HIA_ARGUMENT);
   cr_assert(strstr(hia_error_message(error, 0), expected), "%s", hia_error_message(error, 0));
   hia_error_free(error);
-  cr_assert(strstr(print(w), "fn f(x: i32, y: f64) -> i32 = {"), "%s", w->text);
+  cr_assert(strstr(print(w), "fn f(x: i32, y: f64) -> i32 = {"), "%s", w->text.data);
   hia_builder_free(m.other);
 }
 
@@ -388,7 +388,7 @@ Test(builder, nothing_begun_and_nothing_given) {
   cr_assert_eq(hia_builder_finish(NULL, &module, &error), HIA_ARGUMENT);
   cr_assert_null(module);
   hia_error_free(error);
-  cr_assert_eq(hia_builder_print(NULL, collect, &w, NULL), HIA_ARGUMENT);
+  cr_assert_eq(hia_builder_print(NULL, test_text_take, &w.text, NULL), HIA_ARGUMENT);
   cr_assert_eq(hia_builder_print(w.b, NULL, NULL, NULL), HIA_ARGUMENT);
   cr_assert_eq(hia_builder_finish(w.b, NULL, NULL), HIA_ARGUMENT);
   cr_assert_eq(hia_builder_status(NULL), HIA_ARGUMENT);
@@ -400,11 +400,6 @@ Test(builder, nothing_begun_and_nothing_given) {
   cr_assert_eq(hia_build_type_of(NULL, x), HIA_BUILD_NO_TYPE);
   hia_builder_free(NULL);
   close_world(&w);
-}
-
-static bool refuse(void *user, const char *bytes, size_t len) {
-  (void)user, (void)bytes, (void)len;
-  return false;
 }
 
 Test(builder, what_is_not_complete_does_not_finish) {
@@ -431,7 +426,7 @@ Test(builder, what_is_not_complete_does_not_finish) {
   value rest = hia_build_call(w.b, f, &n, 1);
   hia_build_return(w.b, hia_build_end_if(w.b, rest));
   finish(&w);
-  cr_assert_eq(hia_builder_print(w.b, refuse, NULL, &error), HIA_IO);
+  cr_assert_eq(hia_builder_print(w.b, test_text_refuse, NULL, &error), HIA_IO);
   hia_error_free(error);
 
   /* Building continues and finishes again, now with a function that can only call itself. */
