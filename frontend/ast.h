@@ -650,7 +650,7 @@ void hiaF_solve(hia_program *p, uint32_t inst); /* until it and all that it call
  * also those that an earlier check found. */
 bool hiaF_check(hia_program *p, const uint32_t *insts, uint32_t n);
 /* "f(i32, f64)": the name of an instance. */
-const char *hiaF_inst_name(const hia_program *p, uint32_t inst);
+const char *hiaF_inst_name(const hia_program *p, uint32_t inst, hia_arena *arena);
 
 /* ---- const.c, eval.c ---- */
 

@@ -7,11 +7,11 @@
 
 #define CHAIN_END 3u /* notes shown at either end of a chain of instances */
 
-const char *hiaF_inst_name(const hia_program *p, uint32_t id) {
+const char *hiaF_inst_name(const hia_program *p, uint32_t id, hia_arena *arena) {
   const hia_inst *inst = hiaF_inst(p, id);
   const hia_decl *d = hiaF_decl(p, inst->decl);
   hia_text text;
-  hiaR_text_init(&text, p->arena);
+  hiaR_text_init(&text, arena);
   hiaR_text_addf(&text, "%s(", hiaF_symbol_text(p, d->symbol));
   for (uint32_t i = 0; i < d->n_params; i++) {
     if (i > 0) hiaR_text_addf(&text, ", ");
@@ -58,7 +58,7 @@ static void note_instances(hia_program *p, uint32_t id, hia_diag *diag) {
     if (hidden > 0 && i >= CHAIN_END && i < CHAIN_END + hidden) continue;
     const hia_ast *callee = hiaF_node(p, hiaF_node(p, hiaF_inst(p, id)->call)->a);
     hiaF_note(p->diags, diag, callee->start, "in the instance %s, called here",
-              hiaF_inst_name(p, id));
+              hiaF_inst_name(p, id, p->arena));
   }
 }
 

@@ -223,9 +223,9 @@ static hia_fn_id function_of(hia_elab *e, uint32_t id) {
   flatten(e, inst->result, &flat);
   uint32_t line, col, source = hiaG_name(e->g, hiaF_symbol_text(p, d->symbol));
   hiaF_position(p, d->pos, &line, &col);
-  e->fns[id] =
-      hiaG_fn_new(e->g, hiaF_inst_name(p, id), source, hiaG_loc(e->g, line, col, source, HIA_NONE),
-                  types, params.len, flat.data, flat.n);
+  e->fns[id] = hiaG_fn_new(e->g, hiaF_inst_name(p, id, e->arena), source,
+                           hiaG_loc(e->g, line, col, source, HIA_NONE), types, params.len,
+                           flat.data, flat.n);
   hiaR_push(e->arena, &e->queue, id);
   return e->fns[id];
 }

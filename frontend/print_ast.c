@@ -279,7 +279,7 @@ static void print_decls(printer *pr) {
     if (insts[i].len == 0) print_decl(pr, d, hiaF_symbol_text(p, d->symbol));
     for (uint32_t k = 0; k < insts[i].len; k++) {
       pr->inst = hiaF_inst(p, insts[i].data[k]);
-      print_decl(pr, d, hiaF_inst_name(p, insts[i].data[k]));
+      print_decl(pr, d, hiaF_inst_name(p, insts[i].data[k], arena));
     }
   }
 }

@@ -226,7 +226,9 @@ hia_inst_id hiaF_instantiate(hia_program *p, hia_decl_id fn, const hia_type *arg
   p->diags = diags;
   uint32_t decl = p->fns.data[fn];
   const hia_decl *d = hiaF_decl(p, decl);
-  hia_itype *types = HIA_NEW_ARRAY(p->arena, hia_itype, d->n_params);
+  hia_arena *scratch = &p->comp->scratch;
+  hia_mark mark = hiaR_arena_mark(scratch);
+  hia_itype *types = HIA_NEW_ARRAY(scratch, hia_itype, d->n_params);
   for (uint32_t i = 0; i < d->n_params; i++) {
     types[i] = hiaF_itype_of(&p->it, args[i]);
     if (types[i] == HIA_IT_ERROR) {
@@ -237,6 +239,7 @@ hia_inst_id hiaF_instantiate(hia_program *p, hia_decl_id fn, const hia_type *arg
   }
   if (d->broken) return HIA_NONE;
   uint32_t inst = hiaF_instance(p, decl, types, HIA_IT_NONE, HIA_NONE, HIA_NONE);
+  hiaR_arena_release(scratch, mark);
   if (inst == HIA_NONE) {
     hiaF_error(diags, HIA_E0315, d->pos, d->end, "'%s' has more than %u instances",
                hiaF_symbol_text(p, d->symbol), HIA_MAX_INSTANCES);
