@@ -545,10 +545,10 @@ typedef bool (*hia_write)(void *user, const char *bytes, size_t len);
 
 /* Writes one stage of the compilation of a module: for the given functions and all functions that
  * they call, or, if n is 0, for every function whose types are known. `options` may be NULL for the
- * defaults. The dump builds a graph of its own, in memory that the module keeps until it is freed.
- * HIA_ARGUMENT if a function is generic or of another module, if there is no such stage or pass, or
- * if the stage has no such format; HIA_UNSUPPORTED for LLVM's stages without native compilation,
- * and for fuel as in hia_run. */
+ * defaults. The dump builds a graph of its own and frees it before it returns; other threads may
+ * use the module meanwhile. HIA_ARGUMENT if a function is generic or of another module, if there is
+ * no such stage or pass, or if the stage has no such format; HIA_UNSUPPORTED for LLVM's stages
+ * without native compilation, and for fuel as in hia_run. */
 HIA_API hia_status hia_module_dump(hia_module *module, hia_function *const *functions, size_t n,
                                    const hia_dump_options *options, hia_write write, void *user,
                                    hia_error **error);
