@@ -253,10 +253,30 @@ Test(lower, frames_are_small) {
 
 /* ---- cancelling ---- */
 
-static void *cancel_soon(void *context) {
-  usleep(20000);
-  hiaR_context_cancel(context);
+typedef struct canceller {
+  hia_context *context;
+  _Atomic bool is_over;
+} canceller;
+
+/* A cancel ends a run that is under way. On a busy machine the run may begin later than the first
+ * of them. */
+static void *cancel_until_over(void *user) {
+  canceller *c = user;
+  do {
+    usleep(20000);
+    hiaR_context_cancel(c->context);
+  } while (!c->is_over);
   return NULL;
+}
+
+static hia_status run_until_cancelled(world *w, const char *name, hia_word *block) {
+  canceller c = {.context = w->context};
+  pthread_t thread;
+  cr_assert_eq(pthread_create(&thread, NULL, cancel_until_over, &c), 0);
+  hia_status status = run(w, name, block, 0);
+  c.is_over = true;
+  pthread_join(thread, NULL);
+  return status;
 }
 
 Test(lower, endless_runs_can_be_cancelled) {
@@ -266,10 +286,7 @@ Test(lower, endless_runs_can_be_cancelled) {
       const char *names[2] = {"spin", "climb"};
       for (int i = 0; i < 4; i++) {
         hia_word block[2] = {0};
-        pthread_t thread;
-        cr_assert_eq(pthread_create(&thread, NULL, cancel_soon, w->context), 0);
-        hia_status status = run(w, names[i % 2], block, 0);
-        pthread_join(thread, NULL);
+        hia_status status = run_until_cancelled(w, names[i % 2], block);
         cr_assert_eq(status, HIA_CANCELLED, "%s, level %d", names[i % 2], level);
       }
     });
@@ -308,10 +325,7 @@ Test(lower, a_crowded_loop_can_be_cancelled) {
     NO_THROW(&w->e, {
       compile_text(w, crowded(w), level);
       hia_word block[2] = {0x7654321abcdef};
-      pthread_t thread;
-      cr_assert_eq(pthread_create(&thread, NULL, cancel_soon, w->context), 0);
-      hia_status status = run(w, "f", block, 0);
-      pthread_join(thread, NULL);
+      hia_status status = run_until_cancelled(w, "f", block);
       cr_assert_eq(status, HIA_CANCELLED, "level %d", level);
     });
   });
