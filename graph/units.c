@@ -8,9 +8,7 @@
 
 /* Bounds what cannot be interrupted or is worse than linear in a module: LLVM's code generation,
  * and JITLink, which is quadratic in the functions of an object. */
-#if defined(HIA_ONE_GROUP) /* to measure what calls between units cost */
-enum { MAX_FUNCTIONS = 0, MAX_NODES = 0 };
-#elif defined(HIA_STRESS)
+#ifdef HIA_STRESS
 enum { MAX_FUNCTIONS = 2, MAX_NODES = 200 };
 #else
 enum { MAX_FUNCTIONS = 64, MAX_NODES = 6000 };
@@ -43,6 +41,9 @@ static void add_group(filling *f, const hia_fn_id *ids, uint32_t n) {
   uint64_t nodes = 0;
   for (uint32_t i = 0; i < n; i++) nodes += hiaG_fn(f->g, ids[i])->nodes.len;
   bool is_divided = n > MAX_FUNCTIONS || nodes > MAX_NODES;
+#ifdef HIA_ONE_GROUP /* to measure what calls between groups would cost */
+  next_unit(f);
+#endif
   if (is_divided || !fits(f, n, (uint32_t)nodes)) next_unit(f);
   for (uint32_t i = 0; i < n; i++) {
     if (is_divided && !fits(f, 1, hiaG_fn(f->g, ids[i])->nodes.len)) next_unit(f);
