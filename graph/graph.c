@@ -512,6 +512,13 @@ bool hiaG_node_raises(const hia_graph *g, const hia_fn *fn, hia_node_id n) {
   return false;
 }
 
+bool hiaG_node_movable(const hia_graph *g, const hia_fn *fn, hia_node_id n) {
+  unsigned op = fn->nodes.data[n].op;
+  if (op == HIA_OP_CONST || op == HIA_OP_UNDEF) return true;
+  return hiaR_ops[op].rule != HIA_RULE_CONTROL && !(hiaR_ops[op].traits & HIA_T_EFFECT) &&
+         !hiaG_node_raises(g, fn, n);
+}
+
 bool hiaG_node_removable(const hia_graph *g, const hia_fn *fn, hia_node_id n) {
   if (!itself_removable(g, fn, n)) return false;
   hia_region_id regions = fn->nodes.data[n].regions;

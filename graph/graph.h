@@ -276,6 +276,9 @@ bool hiaG_calls_host(const hia_fn *fn);
 /* True if the node may be removed when its results are unused: it cannot fail, ends, and has no
  * effect. */
 bool hiaG_node_removable(const hia_graph *g, const hia_fn *fn, hia_node_id n);
+/* True if the node may be moved up to any place behind its operands: it computes without a call, a
+ * branch or a loop, cannot fail, and has no effect. */
+bool hiaG_node_movable(const hia_graph *g, const hia_fn *fn, hia_node_id n);
 
 /* Items by key: those with key k are items[start[k]] .. items[start[k + 1] - 1], in their order. */
 typedef struct hia_buckets {

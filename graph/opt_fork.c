@@ -97,14 +97,6 @@ static bool look(forking *f) {
   return is_wanted;
 }
 
-/* True if the node may be moved up to any place behind its operands. */
-static bool is_movable(const forking *f, hia_node_id n) {
-  unsigned op = f->fn->nodes.data[n].op;
-  if (op == HIA_OP_CONST || op == HIA_OP_UNDEF) return true;
-  return hiaR_ops[op].rule != HIA_RULE_CONTROL && !(hiaR_ops[op].traits & HIA_T_EFFECT) &&
-         !hiaG_node_raises(f->g, f->fn, n);
-}
-
 /* The nodes of a region in their places, and what each needs. */
 static void list_region(forking *f, hia_region_id r) {
   const hia_fn *fn = f->fn;
@@ -122,7 +114,7 @@ static void list_region(forking *f, hia_region_id r) {
     for (uint32_t k = 0; k < fn->nodes.data[n].n_ins; k++) {
       hia_node_id def = fn->values.data[hiaG_in(fn, n, k)].node;
       if (fn->nodes.data[def].region != r) continue; /* further out */
-      uint32_t at = f->place[def], need = is_movable(f, def) ? f->needs[at] : at + 1;
+      uint32_t at = f->place[def], need = hiaG_node_movable(f->g, fn, def) ? f->needs[at] : at + 1;
       if (need > f->needs[i]) f->needs[i] = need;
     }
   }

@@ -22,7 +22,10 @@
  * Requires hiaG_effects and a function without forks; keeps everything but the numbering. */
 #include "graph/graph.h"
 
-enum { MAX_NODES = 60 }; /* of a round: it is copied twice */
+enum {
+  MAX_NODES = 60, /* of a round, of which three copies are made */
+  MAX_LOOPS = 16  /* of a function: each takes time with the function's size */
+};
 
 typedef struct pairing {
   hia_graph *g;
@@ -31,18 +34,11 @@ typedef struct pairing {
   hia_region_id head, round; /* of the loop */
   hia_value_id *variables;   /* of the loop: the results of the head's ARG nodes */
   bool *is_early;            /* by node: it is needed to know the second round's values */
+  hia_u32vec early;          /* these nodes */
   hia_u32vec todo;           /* values */
 } pairing;
 
 /* ---- which loops ---- */
-
-/* True if the node may be computed before the calls of its round. */
-static bool is_movable(const pairing *p, hia_node_id n) {
-  unsigned op = p->fn->nodes.data[n].op;
-  if (op == HIA_OP_CONST || op == HIA_OP_UNDEF) return true;
-  return hiaR_ops[op].rule != HIA_RULE_CONTROL && !(hiaR_ops[op].traits & HIA_T_EFFECT) &&
-         !hiaG_node_raises(p->g, p->fn, n);
-}
 
 static bool may_diverge(const pairing *p, hia_node_id n) {
   const hia_node *node = &p->fn->nodes.data[n];
@@ -61,46 +57,55 @@ static bool mark_early(pairing *p) {
     const hia_node *node = &fn->nodes.data[n];
     if ((node->region != p->head && node->region != p->round) || p->is_early[n]) continue;
     p->is_early[n] = true;
+    hiaR_push(p->scratch, &p->early, n);
     if (node->op == HIA_OP_ARG) { /* a variable: its value in the next round */
       hiaR_push(p->scratch, &p->todo,
                 hiaG_in(fn, hiaG_yield_of(fn, p->round), HIA_IMM_A(node->imm)));
       continue;
     }
-    if (!is_movable(p, n)) return false;
+    if (!hiaG_node_movable(p->g, fn, n)) return false;
     for (uint32_t i = 0; i < node->n_ins; i++) hiaR_push(p->scratch, &p->todo, hiaG_in(fn, n, i));
   }
   return true;
 }
 
+/* Unmarks the nodes that were marked since there were `n` of them. */
+static void forget(pairing *p, uint32_t n) {
+  while (p->early.len > n) p->is_early[p->early.data[--p->early.len]] = false;
+}
+
 /* True if the arguments of a call of the round do not depend on other calls. */
 static bool is_independent(pairing *p, hia_node_id call) {
-  bool *before = p->is_early;
-  size_t n = p->fn->nodes.len;
-  p->is_early = HIA_NEW_ARRAY(p->scratch, bool, n);
-  memcpy(p->is_early, before, n);
+  uint32_t before = p->early.len;
   p->todo.len = 0;
   for (uint32_t i = 0; i < p->fn->nodes.data[call].n_ins; i++)
     hiaR_push(p->scratch, &p->todo, hiaG_in(p->fn, call, i));
   if (mark_early(p)) return true;
-  p->is_early = before;
+  forget(p, before);
   return false;
+}
+
+/* The loop's head must compute only, so that it can be copied into a round. */
+static bool can_copy_head(const pairing *p) {
+  const hia_fn *fn = p->fn;
+  hia_node_id end = hiaG_yield_of(fn, p->head);
+  for (hia_node_id n = fn->regions.data[p->head].first; n != end; n = fn->nodes.data[n].next)
+    if (fn->nodes.data[n].op != HIA_OP_ARG && !hiaG_node_movable(p->g, fn, n)) return false;
+  return true;
 }
 
 static bool is_wanted(pairing *p, hia_node_id loop) {
   const hia_fn *fn = p->fn;
   p->head = fn->nodes.data[loop].regions;
   p->round = p->head + 1;
-  p->is_early = HIA_NEW_ARRAY(p->scratch, bool, fn->nodes.len);
+  forget(p, 0);
   p->todo.len = 0;
-  hia_node_id n, end = hiaG_yield_of(fn, p->head);
-  for (n = fn->regions.data[p->head].first; n != end; n = fn->nodes.data[n].next)
-    if (fn->nodes.data[n].op != HIA_OP_ARG && !is_movable(p, n)) return false;
-  hiaR_push(p->scratch, &p->todo, hiaG_in(fn, end, 0));
-  if (!mark_early(p)) return false;
+  hiaR_push(p->scratch, &p->todo, hiaG_in(fn, hiaG_yield_of(fn, p->head), 0));
+  if (!can_copy_head(p) || !mark_early(p)) return false;
   uint32_t n_nodes = 0;
   bool has_calls = false;
-  end = hiaG_yield_of(fn, p->round);
-  for (n = fn->regions.data[p->round].first; n != end; n = hiaG_walk_next(fn, n)) {
+  hia_node_id end = hiaG_yield_of(fn, p->round);
+  for (hia_node_id n = fn->regions.data[p->round].first; n != end; n = hiaG_walk_next(fn, n)) {
     if (++n_nodes > MAX_NODES) return false;
     if (fn->nodes.data[n].region == p->round && may_diverge(p, n))
       has_calls |= is_independent(p, n);
@@ -223,17 +228,18 @@ static void pair_rounds(pairing *p, hia_node_id loop, hia_subst *subst) {
 
 static void pair_in(hia_graph *g, hia_fn *fn) {
   pairing p = {.g = g, .scratch = &g->comp->scratch, .fn = fn};
+  p.is_early = HIA_NEW_ARRAY(p.scratch, bool, fn->nodes.len); /* copies are not looked at */
   hia_subst subst = hiaG_subst(g, fn);
-  bool is_changed = false;
+  uint32_t n_loops = 0;
   for (hia_node_id n = fn->regions.data[0].first, next; n != HIA_NONE; n = next) {
     hiaG_rewrite_ins(&subst, fn, n);
     next = hiaG_walk_next(fn, n);
-    if (fn->nodes.data[n].op != HIA_OP_LOOP || !is_wanted(&p, n)) continue;
+    if (fn->nodes.data[n].op != HIA_OP_LOOP || n_loops == MAX_LOOPS || !is_wanted(&p, n)) continue;
     next = hiaG_walk_over(fn, n);
     pair_rounds(&p, n, &subst);
-    is_changed = true;
+    n_loops++;
   }
-  if (is_changed) hiaG_compact(g, fn);
+  if (n_loops) hiaG_compact(g, fn);
 }
 
 void hiaG_pair(hia_graph *g) {
