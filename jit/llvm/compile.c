@@ -225,10 +225,7 @@ static bool compile_unit(job *j) {
 /* Lowering writes typed entries in their final form: no pass is run on them, and the code generator
  * runs at level 0. That takes a third of its time, and a call takes some tenths of a nanosecond
  * longer. */
-static bool compile_typed(job *j) {
-  choose_machine(j, 0);
-  return lower(j) && generate(j, LLVMObjectFile);
-}
+static bool compile_typed(job *j) { return lower(j) && generate(j, LLVMObjectFile); }
 
 /* Adds to the dump. The text's arena throws to the caller's handler when memory runs out; this
  * function catches that, since LLVM's memory has to be freed. */
@@ -271,8 +268,8 @@ static bool dump_unit(job *j) {
 /* ---- all units ---- */
 
 static bool make_unit(job *j) {
-  int level = hiaJ_codegen_level(level_of(j->options), size_class_of(j));
-  choose_machine(j, j->report.is_cut ? 0 : level);
+  bool is_fast = j->host == HIA_HOST_TYPED || j->report.is_cut;
+  choose_machine(j, is_fast ? 0 : hiaJ_codegen_level(level_of(j->options), size_class_of(j)));
   bool ok = j->text ? dump_unit(j) : j->host == HIA_HOST_TYPED ? compile_typed(j) : compile_unit(j);
   if (j->module) LLVMDisposeModule(j->module);
   j->module = NULL;
