@@ -2,8 +2,8 @@
 /* Threads (docs/parallel.md, "Threads").
  *
  * The pool starts a thread when there is first something for it to do. An idle thread sleeps in
- * the kernel, without a time limit, until it is given a function to call or a team to help
- * (native/team.c).
+ * the kernel until it is given a function to call or a team to help (native/team.c). One of the
+ * idle threads may watch for runs that have become long; the others sleep without a time limit.
  *
  * Threads may be a host's. The host calls hiaton on a thread when it has one to spare, and gets
  * the thread back where one of the pool's own would sleep; the record of the thread is kept for
@@ -136,9 +136,15 @@ static void sleep_idle(hia_thread *thread) {
   thread->next_idle = pool->idle;
   pool->idle = thread;
   hia_parker_arm(&thread->parker);
-  pthread_mutex_unlock(&pool->lock);
-  while (atomic_load(&thread->parker.is_asleep)) hia_parker_park(&thread->parker, 0);
-  pthread_mutex_lock(&pool->lock);
+  const hia_team_calls *calls = pool->calls;
+  for (;;) {
+    uint64_t ns = calls ? calls->watch(thread) : 0;
+    pthread_mutex_unlock(&pool->lock);
+    hia_parker_park(&thread->parker, ns);
+    pthread_mutex_lock(&pool->lock);
+    if (!atomic_load(&thread->parker.is_asleep)) break;
+  }
+  if (calls) calls->stop_watching(thread);
 }
 
 /* Called under the lock: does the next thing that there is to do. False: there is nothing. */

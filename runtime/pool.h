@@ -38,7 +38,11 @@ typedef struct hia_team_calls {
   /* The thread helps until the team's run is over or has no work for it. */
   void (*help)(hia_thread *thread, hia_team *team);
   void (*leave)(hia_thread *thread, hia_team *team); /* under the lock, afterwards */
-  void (*free_helper)(hia_thread *thread);           /* the thread has ended */
+  /* Under the lock, of a thread that is idle and about to sleep, or has slept as long as was asked:
+   * the nanoseconds after which this is to be called again, or 0 if it need not be. */
+  uint64_t (*watch)(hia_thread *thread);
+  void (*stop_watching)(hia_thread *thread); /* under the lock: the thread is not idle any more */
+  void (*free_helper)(hia_thread *thread);   /* the thread has ended */
   void (*free_teams)(hia_pool *pool);
 } hia_team_calls;
 
@@ -62,7 +66,12 @@ struct hia_pool {
   /* native/team.c */
   const hia_team_calls *calls; /* NULL: there was no team yet */
   hia_team *active, *spare;
-  _Atomic uint32_t n_wanting; /* teams that need a helper */
+  _Atomic uint32_t n_wanting;   /* teams that need a helper */
+  hia_context *watched;         /* contexts whose runs were brief */
+  hia_thread *watcher;          /* an idle thread that looks at them; or NULL */
+  uint64_t watch_ns;            /* between two of its looks */
+  uint64_t last_run;            /* when a look found that there had been a run */
+  _Atomic uint32_t is_watching; /* there is a watcher */
 };
 
 /* Under the lock: takes a thread off the list of idle ones, or returns NULL. */

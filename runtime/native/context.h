@@ -134,7 +134,13 @@ struct hia_context {
   hia_team *team; /* of the run; NULL: it has only this worker so far */
   hia_pool *pool; /* from which a team gets its helpers; NULL: the run has only this worker */
   unsigned max_workers;
-  hia_timeline *timeline; /* of the run, or NULL */
+  /* Brief runs (team.c). */
+  hia_native_entry entry;     /* of the run */
+  hia_native_entry brief;     /* whose last run ended before a helper could have worked; or NULL */
+  hia_pool *watched_by;       /* NULL: none. Under that pool's lock, like the next three */
+  hia_context *next_watched;  /* in the pool's list */
+  uint64_t seen_run, hurried; /* `run` when it was last looked at, and when it had to poll */
+  hia_timeline *timeline;     /* of the run, or NULL */
   hia_ring *ring;
   hia_job *spare;   /* small jobs, to be reused */
   hia_job *retired; /* a large one whose results are still being read */
@@ -172,6 +178,7 @@ struct hia_team {
   const hia_unwinder *unwinder;
   const uint32_t *cancelled;
   uint64_t deadline;
+  uint64_t since;          /* hiaR_now(); 0: the run was not at its beginning */
   size_t depth, below;     /* bytes of stack: allowed, and below the limit */
   bool is_limited;         /* as in the context */
   hia_cancel_scope *scope; /* hia_limits.scope */
@@ -185,6 +192,11 @@ struct hia_team {
 hia_team *hiaR_team_new(hia_context *context);
 /* Called before a run ends: waits until no helper is inside the run. */
 void hiaR_team_end(hia_team *team, hia_usage *usage);
+/* Called when a run of `entry` that may have helpers is marked as under way, and before its code is
+ * entered: makes its first safepoint poll and call a helper, unless it is expected to be brief. */
+void hiaR_team_begin(hia_context *context, hia_native_entry entry);
+/* No pool watches the context any more. */
+void hiaR_team_forget(hia_context *context);
 /* There is work: adds one more helper, if a thread is idle or may be started. */
 void hiaR_team_call(hia_team *team);
 /* Ends the run with `status`, unless it is being ended already. */

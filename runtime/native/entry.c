@@ -230,8 +230,7 @@ static hia_status run_native(hia_context *context, const hia_code_module *module
   context->max_workers = is_shared ? host->threads : 1;
   context->pool = is_shared ? host->pool : NULL;
   context->unwinder = &module->unwinder;
-  /* If there may be helpers, the first safepoint polls and calls the first of them. */
-  if (is_shared) atomic_store(&context->limit, UINTPTR_MAX);
+  if (is_shared) hiaR_team_begin(context, entry);
   hiaR_invoke(context, &host->root, entry, block);
   hia_usage usage = {0};
   hiaR_run_end(context, &usage);
@@ -360,7 +359,7 @@ static HIA_COLD hia_status busy_or_special(hia_context *context, const hia_code_
                                            uint32_t root, hia_word *block) {
   uint64_t run = atomic_load_explicit(&context->run, memory_order_relaxed);
   if (run & 1) return HIA_BUSY;
-  atomic_store_explicit(&context->run, run + 1, memory_order_relaxed);
+  atomic_store(&context->run, run + 1); /* as hiaR_team_begin needs it */
   hia_status status = enter_special(context, module, root, NULL, block);
   atomic_store_explicit(&context->run, run + 2, memory_order_relaxed);
   return status;
@@ -449,7 +448,7 @@ hia_status hiaR_enter_map(hia_context *context, const hia_code_module *module, c
     words[map->n_params] = *left = s.fuel; /* a kernel leaves both as they are */
   }
   uint64_t run = atomic_load_explicit(&context->run, memory_order_relaxed);
-  atomic_store_explicit(&context->run, run + 1, memory_order_relaxed);
+  atomic_store(&context->run, run + 1); /* as hiaR_team_begin needs it */
   hia_status status = enter_special(context, module, map->root, map, block);
   atomic_store_explicit(&context->run, run + 2, memory_order_relaxed);
   if (is_fuelled) end_spending(context, &s, status, *left);

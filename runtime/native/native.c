@@ -12,7 +12,8 @@
  *   - The run is too deep.
  *   - Another thread has requested its end, or a job, and set the limit to its maximum
  *     (hiaR_poke).
- *   - The run has just begun and may have helpers: they are called at its first poll.
+ *   - The run has just begun and may have helpers: they are called at its first poll, unless the
+ *     run is expected to be brief (team.c).
  *
  * A failure reads its backtrace off the stack where it happens, and jumps back to where the
  * invocation was entered. */
@@ -52,6 +53,7 @@ hia_status hiaR_context_new(const hia_allocator *allocator, hia_context **out) {
 
 void hiaR_context_free(hia_context *context) {
   if (!context) return;
+  hiaR_team_forget(context);
   hiaR_jobs_free(context);
   hiaR_barriers_free(context);
   hiaR_fiber_free(&context->fiber);
@@ -389,15 +391,13 @@ hia_status hiaR_native_run(hia_context *context, hia_native_entry entry, hia_wor
   context->ring = context->pool ? hiaR_ring_of(limits->timeline, 0) : NULL;
   context->timeline = limits ? limits->timeline : NULL;
 
-  /* If there may be helpers, the first safepoint polls and calls the first of them. */
-  atomic_store_explicit(&context->limit, context->pool ? UINTPTR_MAX : context->step,
-                        memory_order_relaxed);
+  atomic_store_explicit(&context->limit, context->step, memory_order_relaxed);
   uint64_t run = atomic_load_explicit(&context->run, memory_order_relaxed) + 1;
   /* First the mark that a run is under way, then the reason to end: a canceller sets *cancelled
    * and then calls hiaR_context_cancel, so one of the two sees the other. */
-  if (context->cancelled) {
+  if (context->cancelled || context->pool) {
     atomic_store(&context->run, run);
-    if (__atomic_load_n(context->cancelled, __ATOMIC_SEQ_CST)) {
+    if (context->cancelled && __atomic_load_n(context->cancelled, __ATOMIC_SEQ_CST)) {
       atomic_store_explicit(&context->run, run + 1, memory_order_release);
       return failure->status = HIA_CANCELLED;
     }
@@ -405,6 +405,7 @@ hia_status hiaR_native_run(hia_context *context, hia_native_entry entry, hia_wor
     /* Release is enough: a cancel that does not see the run yet precedes it. */
     atomic_store_explicit(&context->run, run, memory_order_release);
   }
+  if (context->pool) hiaR_team_begin(context, entry);
   hia_invocation root = {.failure = failure};
   hiaR_invoke(context, &root, entry, block);
   atomic_store_explicit(&context->run, run + 1, memory_order_release);

@@ -6,8 +6,29 @@
  *
  * A run ends while helpers may be asleep in it. It waits only for those inside its rundown, which
  * are stealing or running a job; the others find the rundown closed when they wake. So a team is
- * reference-counted, and its memory is the pool's; contexts of helpers live as long as the pool. */
+ * reference-counted, and its memory is the pool's; contexts of helpers live as long as the pool.
+ *
+ * Brief runs: to wake a helper takes a microsecond, which a run of a few microseconds must not
+ * lose. If a run of an entry has ended within BRIEF_NS, the next run of that entry on the same
+ * context begins without a team, as long as an idle thread of the pool watches the context. If the
+ * watcher sees one run twice, it makes that run poll, and the run makes its team then. The watcher
+ * gives up when there has been no run for QUIET_NS; the next run calls a helper at its first
+ * safepoint again.
+ *
+ * No run is overlooked: it marks itself as under way and then looks whether there is a watcher; a
+ * watcher that gives up says so and then looks for a run under way. */
 #include "runtime/native/context.h"
+
+#ifdef HIA_STRESS
+enum { BRIEF_NS = 2000000, FIRST_LOOK_NS = 1000, NEXT_LOOK_NS = 1000, QUIET_NS = 1000000 };
+#else
+enum {
+  BRIEF_NS = 12000,      /* of a run this long the microsecond is 8 per cent */
+  FIRST_LOOK_NS = 50000, /* doubles to HIA_MAX_BACKOFF_NS while runs are brief */
+  NEXT_LOOK_NS = 20000,  /* after a look that has found a run under way */
+  QUIET_NS = 20000000,
+};
+#endif
 
 static void count_helper(hia_team *team, bool is_more) {
   unsigned n = atomic_load(&team->n_helpers);
@@ -118,6 +139,8 @@ hia_team *hiaR_team_new(hia_context *context) {
   SET(team->stop, HIA_OK);
   SET(team->n_sleeping, 0);
   SET(team->peak_bytes, 0);
+  team->since = context->brief ? 0 : hiaR_now();
+  context->brief = NULL;
   team->unwinder = context->unwinder;
   team->cancelled = context->cancelled;
   team->deadline = context->deadline;
@@ -152,6 +175,92 @@ void hiaR_team_stop(hia_team *team, hia_status status) {
   }
 }
 
+/* ---- brief runs ---- */
+
+static void note_brief(hia_pool *pool, hia_context *context) {
+  context->brief = context->entry;
+  if (context->watched_by) return;
+  context->watched_by = pool;
+  context->next_watched = pool->watched;
+  pool->watched = context;
+}
+
+void hiaR_team_begin(hia_context *context, hia_native_entry entry) {
+  const hia_pool *pool = context->pool;
+  bool is_brief = context->brief == entry && context->watched_by == pool;
+  context->entry = entry;
+  if (is_brief && atomic_load(&pool->is_watching)) return;
+  context->brief = NULL;
+  atomic_store(&context->limit, UINTPTR_MAX);
+}
+
+void hiaR_team_forget(hia_context *context) {
+  hia_pool *pool = context->watched_by;
+  if (!pool) return;
+  pthread_mutex_lock(&pool->lock);
+  hia_context **at = &pool->watched;
+  while (*at != context) at = &(*at)->next_watched;
+  *at = context->next_watched;
+  pthread_mutex_unlock(&pool->lock);
+  context->watched_by = NULL;
+}
+
+static void hurry(hia_context *context, uint64_t run) {
+  if (context->hurried == run) return;
+  context->hurried = run;
+  atomic_store(&context->limit, UINTPTR_MAX);
+}
+
+/* Looks at the watched contexts. *is_running: one has begun a run since the last look, and is in
+ * it. Returns true if there has been a run since then. */
+static bool look(hia_pool *pool, bool *is_running) {
+  bool was_run = false;
+  *is_running = false;
+  for (hia_context *c = pool->watched; c; c = c->next_watched) {
+    uint64_t run = atomic_load(&c->run);
+    bool is_new = run != c->seen_run;
+    c->seen_run = run;
+    was_run |= is_new;
+    *is_running |= is_new && (run & 1);
+    if (!is_new && (run & 1)) hurry(c, run);
+  }
+  return was_run;
+}
+
+static void stop_watching(hia_thread *thread) {
+  hia_pool *pool = thread->pool;
+  if (pool->watcher != thread) return;
+  pool->watcher = NULL;
+  atomic_store(&pool->is_watching, 0);
+  for (hia_context *c = pool->watched; c; c = c->next_watched) {
+    uint64_t run = atomic_load(&c->run);
+    if (run & 1) hurry(c, run);
+  }
+}
+
+static uint64_t watch(hia_thread *thread) {
+  hia_pool *pool = thread->pool;
+  bool is_running;
+  if (!pool->watched || (pool->watcher && pool->watcher != thread)) return 0;
+  bool was_run = look(pool, &is_running);
+  uint64_t now = hiaR_now();
+  if (was_run || !pool->watcher) pool->last_run = now;
+  if (!pool->watcher) {
+    pool->watcher = thread;
+    pool->watch_ns = FIRST_LOOK_NS;
+    atomic_store(&pool->is_watching, 1);
+    return FIRST_LOOK_NS;
+  }
+  if (now - pool->last_run >= QUIET_NS) {
+    stop_watching(thread);
+    return 0;
+  }
+  if (is_running) return NEXT_LOOK_NS;
+  pool->watch_ns =
+      pool->watch_ns * 2 < HIA_MAX_BACKOFF_NS ? pool->watch_ns * 2 : HIA_MAX_BACKOFF_NS;
+  return pool->watch_ns;
+}
+
 static void await_empty(hia_team *team) {
   uint64_t start = hiaR_now();
   while (!hia_rundown_is_empty(&team->rundown)) {
@@ -166,7 +275,10 @@ static void await_empty(hia_team *team) {
 
 void hiaR_team_end(hia_team *team, hia_usage *usage) {
   hia_pool *pool = team->pool;
+  hia_context *context = atomic_load(&team->members[0]);
+  bool is_brief = team->since && hiaR_now() - team->since < BRIEF_NS;
   pthread_mutex_lock(&pool->lock);
+  if (is_brief) note_brief(pool, context);
   hia_team **at = &pool->active;
   while (*at != team) at = &(*at)->next;
   *at = team->next;
@@ -342,6 +454,7 @@ static void leave_team(hia_thread *helper, hia_team *team) {
 static void free_helper(hia_thread *thread) { hiaR_context_free(thread->context); }
 
 static void free_teams(hia_pool *pool) {
+  for (hia_context *c = pool->watched; c; c = c->next_watched) c->watched_by = NULL;
   while (pool->spare) {
     hia_team *team = pool->spare;
     pool->spare = team->next;
@@ -350,4 +463,5 @@ static void free_teams(hia_pool *pool) {
   }
 }
 
-static const hia_team_calls team_calls = {choose_team, help, leave_team, free_helper, free_teams};
+static const hia_team_calls team_calls = {choose_team,   help,        leave_team, watch,
+                                          stop_watching, free_helper, free_teams};

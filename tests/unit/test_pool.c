@@ -393,6 +393,103 @@ Test(pool, out_of_memory) {
   }
 }
 
+/* ---- brief runs ---- */
+
+static bool is_hurried; /* the first safepoint of the last run of measured_entry was to poll */
+
+/* fib(block[0]); or, if that is 0, ends when another thread lets it poll. */
+static void measured_entry(hia_word *block) {
+  hia_context *context = worker;
+  uint64_t end = hiaR_now() + 20000000000u;
+  is_hurried = atomic_load(&context->limit) == UINTPTR_MAX;
+  if (block[0]) {
+    fib_entry(block);
+    return;
+  }
+  while (atomic_load(&context->limit) != UINTPTR_MAX && hiaR_now() < end) HIA_PAUSE();
+  block[1] = atomic_load(&context->limit) == UINTPTR_MAX;
+}
+
+static hia_word run_measured(hia_context *context, hia_word n, const hia_limits *limits,
+                             uint64_t *steals) {
+  hia_word block[2] = {n, 0};
+  hia_failure failure;
+  hia_usage usage;
+  worker = context;
+  cr_assert_eq(hiaR_native_run(context, measured_entry, block, &unwinder, limits, &failure, &usage),
+               HIA_OK);
+  *steals = usage.steals;
+  return block[1];
+}
+
+/* Runs until one begins without a call for a helper. */
+static void become_brief(hia_context *context, const hia_limits *limits) {
+  uint64_t steals, end = hiaR_now() + 20000000000u;
+  do {
+    cr_assert_lt(hiaR_now(), end, "all runs call a helper");
+    cr_assert_eq(run_measured(context, 2, limits, &steals), 1);
+  } while (is_hurried);
+}
+
+Test(pool, brief_runs_call_no_helper) {
+  hia_pool *pool = new_pool(2);
+  hia_context *context = new_context();
+  hia_limits limits;
+  uint64_t steals;
+  reserve_little(&limits, pool, 3);
+  run_measured(context, 2, &limits, &steals);
+  cr_assert(is_hurried, "the first one calls");
+  become_brief(context, &limits);
+  run_fib(context, 2, &limits);
+  cr_assert(!context->brief || context->brief == fib_entry, "another entry calls");
+  become_brief(context, &limits);
+  SOON(!atomic_load(&pool->is_watching));
+  run_measured(context, 2, &limits, &steals);
+  cr_assert(is_hurried, "without a watcher it calls");
+  hiaR_pool_free(pool);
+  hiaR_context_free(context);
+}
+
+/* A run that is not brief, though the last one was, gets its helper a little later. */
+Test(pool, a_long_run_after_brief_ones_is_helped) {
+  hia_pool *pool = new_pool(1);
+  hia_context *context = new_context();
+  hia_limits limits;
+  uint64_t steals = 0, end = hiaR_now() + 20000000000u;
+  reserve_little(&limits, pool, 2);
+  while (!steals) {
+    cr_assert_lt(hiaR_now(), end);
+    become_brief(context, &limits);
+    cr_assert_eq(run_measured(context, 27, &limits, &steals), plain_fib(27));
+    if (is_hurried) steals = 0;
+  }
+  hiaR_pool_free(pool);
+  hiaR_context_free(context);
+}
+
+/* Nor is a run overlooked that begins while the watcher gives up. */
+Test(pool, no_run_is_overlooked) {
+  hia_pool *pool = new_pool(1);
+  hia_context *context = new_context(), *other = new_context();
+  hia_limits limits;
+  uint64_t steals;
+  reserve_little(&limits, pool, 2);
+  for (unsigned i = 0; i < 60; i++) {
+    become_brief(context, &limits);
+    become_brief(other, &limits);
+    usleep(i % 2 ? 20000 + i * 20 : i * 40);
+    cr_assert_eq(run_measured(context, 0, &limits, &steals), 1, "the run was never made to poll");
+  }
+  hiaR_context_free(other);
+  for (unsigned i = 0; i < 20; i++) {
+    become_brief(context, &limits);
+    hiaR_context_free(context);
+    context = new_context();
+  }
+  hiaR_context_free(context);
+  hiaR_pool_free(pool);
+}
+
 /* ---- several runs at once ---- */
 
 typedef struct host {
