@@ -19,7 +19,7 @@
  * watcher that gives up says so and then looks for a run under way. */
 #include "runtime/native/context.h"
 
-#ifdef HIA_STRESS
+#if defined(HIA_STRESS) || defined(HIA_FIBERS) /* sanitizers make every run long */
 enum { BRIEF_NS = 2000000, FIRST_LOOK_NS = 1000, NEXT_LOOK_NS = 1000, QUIET_NS = 1000000 };
 #else
 enum {
