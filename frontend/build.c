@@ -125,8 +125,7 @@ static uint32_t fn_of(hia_draft *d, uint64_t id) {
 
 static hia_type type_of_id(hia_draft *d, uint64_t id, role r) {
   if (id < HIA_N_DTYPES) return (hia_type)id;
-  if (is_own(d, id) && (uint32_t)id >= HIA_FIRST_TUPLE &&
-      (uint32_t)id - HIA_FIRST_TUPLE < d->types.tuples.len)
+  if (is_own(d, id) && !hiaG_is_scalar((hia_type)id) && hiaG_type_exists(&d->types, (hia_type)id))
     return (hia_type)id;
   bool foreign = id >> 32 != 0 && id != UINT64_MAX && !is_own(d, id);
   wrong_value(d, r, foreign ? "is another builder's" : "is no type");

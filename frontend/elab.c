@@ -7,14 +7,14 @@
 
 typedef struct dtypes {
   uint32_t n;
-  const hia_dtype *data;
-  hia_dtype few[FEW];
+  const hia_type *data;
+  hia_type few[FEW];
 } dtypes;
 
 static void flatten(hia_elab *e, hia_itype type, dtypes *out) {
   hia_type t = hiaF_itype_type(&e->p->it, type);
   out->n = hiaG_type_words(e->p->it.types, t);
-  hia_dtype *data = out->n <= FEW ? out->few : HIA_NEW_ARRAY(e->arena, hia_dtype, out->n);
+  hia_type *data = out->n <= FEW ? out->few : HIA_NEW_ARRAY(e->arena, hia_type, out->n);
   hiaG_type_flatten(e->p->it.types, t, data);
   out->data = data;
 }
@@ -163,7 +163,7 @@ static void elab_loop(hia_elab *e, const hia_ast *n) {
   hia_loc_id loc = hiaF_elab_loc(e, n->pos);
   for (uint32_t i = 0; i < n->c; i++) hiaF_elab(e, hiaF_node(p, vars[i])->c, false);
   uint32_t count = e->words.len - base;
-  hia_dtype *types = HIA_NEW_ARRAY(e->arena, hia_dtype, count);
+  hia_type *types = HIA_NEW_ARRAY(e->arena, hia_type, count);
   for (uint32_t i = 0; i < count; i++) types[i] = hiaG_type(e->fn, e->words.data[base + i]);
   hia_node_id node =
       hiaG_add(e->g, e->fn, outer, HIA_OP_LOOP, e->words.data + base, count, types, count, 0, loc);
@@ -218,8 +218,8 @@ static hia_fn_id function_of(hia_elab *e, uint32_t id) {
     flatten(e, inst->args[i], &flat);
     for (uint32_t k = 0; k < flat.n; k++) hiaR_push(e->arena, &params, (uint32_t)flat.data[k]);
   }
-  hia_dtype *types = HIA_NEW_ARRAY(e->arena, hia_dtype, params.len);
-  for (uint32_t i = 0; i < params.len; i++) types[i] = (hia_dtype)params.data[i];
+  hia_type *types = HIA_NEW_ARRAY(e->arena, hia_type, params.len);
+  for (uint32_t i = 0; i < params.len; i++) types[i] = (hia_type)params.data[i];
   flatten(e, inst->result, &flat);
   uint32_t line, col, source = hiaG_name(e->g, hiaF_symbol_text(p, d->symbol));
   hiaF_position(p, d->pos, &line, &col);

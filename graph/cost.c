@@ -76,7 +76,7 @@ static uint32_t nesting_of(const hia_fn *fn, hia_region_id r) {
 static bool is_checked_division(const hia_fn *fn, hia_node_id n) {
   hia_word divisor;
   if (!(hiaR_ops[fn->nodes.data[n].op].traits & HIA_T_RAISES_INT)) return false;
-  hia_dtype type = hiaG_node_dtype(fn, n);
+  hia_type type = hiaG_node_dtype(fn, n);
   return (type == HIA_I32 || type == HIA_I64) && !hiaG_is_const(fn, hiaG_in(fn, n, 1), &divisor);
 }
 

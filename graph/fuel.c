@@ -48,7 +48,7 @@ typedef struct fuelling {
   bool *is_touched;   /* by region: something in it, or inside, is charged or takes fuel */
   hia_value_id *fuel; /* by region: the fuel left where the walk is */
   hia_u32vec list;    /* operands being collected */
-  HIA_VEC(hia_dtype) types;
+  HIA_VEC(hia_type) types;
 } fuelling;
 
 const char *hiaG_cannot_fuel(const hia_graph *g) {
@@ -146,7 +146,7 @@ static hia_value_id add_out(fuelling *f, hia_node_id n) {
 
 /* Adds ARG number `index`, behind the others. */
 static hia_value_id add_arg(fuelling *f, hia_region_id r, uint32_t index, hia_loc_id loc) {
-  hia_dtype type = HIA_I64;
+  hia_type type = HIA_I64;
   hia_node_id at = f->fn->regions.data[r].first;
   while (f->fn->nodes.data[at].op == HIA_OP_ARG) at = f->fn->nodes.data[at].next;
   hia_node_id arg = hiaG_insert(f->g, f->fn, at, HIA_OP_ARG, NULL, 0, &type, 1, index, loc);
@@ -157,7 +157,7 @@ static hia_value_id add_arg(fuelling *f, hia_region_id r, uint32_t index, hia_lo
 static void enter(fuelling *f, hia_region_id r, hia_value_id fuel) {
   f->fuel[r] = fuel;
   if (f->cost[r] == 0) return;
-  hia_dtype type = HIA_I64;
+  hia_type type = HIA_I64;
   hia_node_id at = f->fn->regions.data[r].first;
   while (f->fn->nodes.data[at].op == HIA_OP_ARG) at = f->fn->nodes.data[at].next;
   hia_node_id n =
@@ -212,7 +212,7 @@ static void visit_call(fuelling *f, hia_node_id n) {
  */
 static void visit_host(fuelling *f, hia_node_id n) {
   const hia_node node = f->fn->nodes.data[n];
-  hia_dtype type = HIA_I64;
+  hia_type type = HIA_I64;
   hiaG_insert(f->g, f->fn, n, HIA_OP_LEND, &f->fuel[node.region], 1, NULL, 0, 0, node.loc);
   hia_node_id back =
       hiaG_insert(f->g, f->fn, node.next, HIA_OP_REGAIN, &node.outs, 1, &type, 1, 0, node.loc);
@@ -221,8 +221,8 @@ static void visit_host(fuelling *f, hia_node_id n) {
 
 /* ---- signatures ---- */
 
-static hia_dtype *with_i64(fuelling *f, const hia_dtype *types, uint32_t n) {
-  hia_dtype *more = HIA_NEW_ARRAY(&f->g->comp->arena, hia_dtype, (size_t)n + 1);
+static hia_type *with_i64(fuelling *f, const hia_type *types, uint32_t n) {
+  hia_type *more = HIA_NEW_ARRAY(&f->g->comp->arena, hia_type, (size_t)n + 1);
   if (n) memcpy(more, types, n * sizeof *types);
   more[n] = HIA_I64;
   return more;

@@ -71,7 +71,7 @@ static hia_node_id next_in(const hia_fn *fn, hia_node_id n, hia_region_id stop) 
 static bool has_regions(unsigned op) { return op == HIA_OP_IF || op == HIA_OP_LOOP; }
 
 static hia_node_id new_node(hia_graph *g, hia_fn *fn, hia_region_id region, unsigned op,
-                            const hia_value_id *ins, uint32_t n_ins, const hia_dtype *out_types,
+                            const hia_value_id *ins, uint32_t n_ins, const hia_type *out_types,
                             uint32_t n_outs, uint64_t imm, hia_loc_id loc) {
   hia_arena *arena = &g->comp->arena;
   if (n_ins > UINT32_MAX - fn->edges.len || n_outs > UINT32_MAX - fn->values.len)
@@ -114,7 +114,7 @@ static hia_node_id new_node(hia_graph *g, hia_fn *fn, hia_region_id region, unsi
 }
 
 hia_node_id hiaG_add(hia_graph *g, hia_fn *fn, hia_region_id region, unsigned op,
-                     const hia_value_id *ins, uint32_t n_ins, const hia_dtype *out_types,
+                     const hia_value_id *ins, uint32_t n_ins, const hia_type *out_types,
                      uint32_t n_outs, uint64_t imm, hia_loc_id loc) {
   hia_node_id n = new_node(g, fn, region, op, ins, n_ins, out_types, n_outs, imm, loc);
   if (g->state == HIA_STATIC) return n;
@@ -129,7 +129,7 @@ hia_node_id hiaG_add(hia_graph *g, hia_fn *fn, hia_region_id region, unsigned op
 }
 
 hia_node_id hiaG_insert(hia_graph *g, hia_fn *fn, hia_node_id at, unsigned op,
-                        const hia_value_id *ins, uint32_t n_ins, const hia_dtype *out_types,
+                        const hia_value_id *ins, uint32_t n_ins, const hia_type *out_types,
                         uint32_t n_outs, uint64_t imm, hia_loc_id loc) {
   hia_region_id region = fn->nodes.data[at].region;
   hia_node_id n = new_node(g, fn, region, op, ins, n_ins, out_types, n_outs, imm, loc);
@@ -145,7 +145,7 @@ hia_node_id hiaG_insert(hia_graph *g, hia_fn *fn, hia_node_id at, unsigned op,
 }
 
 hia_fn_id hiaG_fn_new(hia_graph *g, const char *name, uint32_t source, hia_loc_id loc,
-                      const hia_dtype *params, uint32_t n_params, const hia_dtype *results,
+                      const hia_type *params, uint32_t n_params, const hia_type *results,
                       uint32_t n_results) {
   hia_arena *arena = &g->comp->arena;
   hia_fn *fn = HIA_NEW(arena, hia_fn);
@@ -153,8 +153,8 @@ hia_fn_id hiaG_fn_new(hia_graph *g, const char *name, uint32_t source, hia_loc_i
   fn->source = source;
   fn->loc = loc;
   fn->slow_path = HIA_NONE;
-  fn->params = HIA_NEW_ARRAY(arena, hia_dtype, n_params);
-  fn->results = HIA_NEW_ARRAY(arena, hia_dtype, n_results);
+  fn->params = HIA_NEW_ARRAY(arena, hia_type, n_params);
+  fn->results = HIA_NEW_ARRAY(arena, hia_type, n_results);
   if (n_params) memcpy(fn->params, params, n_params * sizeof *params);
   if (n_results) memcpy(fn->results, results, n_results * sizeof *results);
   fn->n_params = n_params;
@@ -178,11 +178,11 @@ hia_value_id hiaG_op(hia_graph *g, hia_fn *fn, hia_region_id region, unsigned op
   hia_rule rule = (hia_rule)hiaR_ops[op].rule;
   if (rule == HIA_RULE_CAST || rule == HIA_RULE_CONTROL)
     HIA_BUG(g->comp, "hiaG_op does not know the type of %s", hiaR_ops[op].name);
-  hia_dtype type = hiaR_rule_result(rule, hiaG_type(fn, ins[rule == HIA_RULE_SELECT]));
+  hia_type type = hiaR_rule_result(rule, hiaG_type(fn, ins[rule == HIA_RULE_SELECT]));
   return hiaG_out(fn, hiaG_add(g, fn, region, op, ins, n_ins, &type, 1, 0, loc), 0);
 }
 
-hia_value_id hiaG_const(hia_graph *g, hia_fn *fn, hia_region_id region, hia_dtype type,
+hia_value_id hiaG_const(hia_graph *g, hia_fn *fn, hia_region_id region, hia_type type,
                         hia_word word, hia_loc_id loc) {
   return hiaG_out(fn, hiaG_add(g, fn, region, HIA_OP_CONST, NULL, 0, &type, 1, word, loc), 0);
 }
@@ -378,7 +378,7 @@ void hiaG_copy_region(hia_graph *g, hia_fn *to, hia_region_id region, hia_node_i
   relocation locs = {.g = g, .parent = parent_loc};
   for (uint32_t i = 0; i < HIA_LEN(locs.seen); i++) locs.seen[i].from = HIA_NONE;
   hia_u32vec ins = {0};
-  HIA_VEC(hia_dtype) types = {0};
+  HIA_VEC(hia_type) types = {0};
   for (uint32_t i = 0; i < list.len; i++) {
     copied_node *item = &list.data[i];
     hia_node node = from->nodes.data[item->node]; /* by value: `to` may be `from`, and grow */
@@ -415,10 +415,10 @@ void hiaG_copy_region(hia_graph *g, hia_fn *to, hia_region_id region, hia_node_i
 
 /* ---- functions of the host ---- */
 
-static uint32_t flatten_types(hia_graph *g, const hia_type *types, uint32_t n, hia_dtype **out) {
+static uint32_t flatten_types(hia_graph *g, const hia_type *types, uint32_t n, hia_type **out) {
   uint32_t words = 0;
   for (uint32_t i = 0; i < n; i++) words += hiaG_type_words(g->types, types[i]);
-  hia_dtype *at = *out = HIA_NEW_ARRAY(&g->comp->arena, hia_dtype, words);
+  hia_type *at = *out = HIA_NEW_ARRAY(&g->comp->arena, hia_type, words);
   for (uint32_t i = 0; i < n; i++) {
     hiaG_type_flatten(g->types, types[i], at);
     at += hiaG_type_words(g->types, types[i]);
@@ -479,7 +479,7 @@ static bool itself_raises(const hia_graph *g, const hia_fn *fn, hia_node_id n) {
   if (node->op == HIA_OP_CALL || node->op == HIA_OP_JOIN)
     return hiaG_fn(g, hiaG_callee(node))->traits & HIA_FN_RAISES;
   if (!(traits & HIA_T_RAISES_INT)) return false;
-  hia_dtype type = hiaG_node_dtype(fn, n);
+  hia_type type = hiaG_node_dtype(fn, n);
   if (type != HIA_I32 && type != HIA_I64) return false;
   hia_word divisor; /* the only ops that fail on integers are / and % */
   return !hiaG_is_const(fn, hiaG_in(fn, n, 1), &divisor) || divisor == 0 ||

@@ -16,7 +16,8 @@
  * One would expect nodes to be objects linked by pointers. But graphs are copied and compacted all
  * the time, and vectors grow. So nodes, values, regions and locations are 32-bit indices into
  * vectors, never pointers. A pointer to a hia_node must not be held across an append. Every value
- * is a scalar: tuples are taken apart when a program becomes a graph, and exist in signatures only.
+ * is one word, a scalar or a reference: tuples are taken apart when a program becomes a graph, and
+ * exist in signatures only.
  *
  * The order of the nodes is sequential order (docs/language.md, "Meaning"): within a region the
  * order of the list prev/next, where an `if` stands for its regions; in the static state the order
@@ -28,35 +29,57 @@
 #define HIA_GRAPH_H
 
 #include "runtime/base/base.h"
+#include "runtime/base/type.h"
 
 typedef uint32_t hia_node_id, hia_value_id, hia_region_id, hia_fn_id, hia_site_id, hia_loc_id;
 
 /* ---- types (type.c) ----
- * A type is an index: 0..4 are the dtypes, interned tuples follow. */
+ *
+ * Equal types are equal numbers: tuples and arrays are interned by what they consist of, data types
+ * by name. */
 
-typedef uint32_t hia_type;
-typedef struct hia_tuple_type {
-  uint32_t first, n; /* parts[first .. first + n) */
-  uint32_t parts;    /* scalars in it, at all levels */
-} hia_tuple_type;
 typedef struct hia_types {
   hia_comp *comp;
-  HIA_VEC(hia_tuple_type) tuples;
-  HIA_VEC(hia_type) parts;
-  hia_index index; /* of interned tuples */
+  HIA_VEC(hia_type_entry) entries;
+  hia_u32vec parts;
+  HIA_VEC(hia_ctor) ctors;
+  HIA_VEC(hia_ctor_field) fields;
+  HIA_VEC(hia_word_place) places;
+  HIA_VEC(char) names;
+  hia_index index; /* of entries */
 } hia_types;
-#define HIA_FIRST_TUPLE 16u
-static inline bool hiaG_is_scalar(hia_type t) { return t < HIA_N_DTYPES; }
+static inline bool hiaG_is_scalar(hia_type t) { return hiaR_is_scalar(t); }
 void hiaG_types_init(hia_types *types, hia_comp *comp);
+/* All of it, until a type is added. */
+hia_type_table hiaG_type_table(const hia_types *types);
+bool hiaG_type_exists(const hia_types *types, hia_type type);
+hia_type_kind hiaG_type_kind(const hia_types *types, hia_type type);
 hia_type hiaG_tuple(hia_types *types, const hia_type *parts, uint32_t n); /* n >= 2 */
 uint32_t hiaG_tuple_len(const hia_types *types, hia_type tuple);
 hia_type hiaG_tuple_part(const hia_types *types, hia_type tuple, uint32_t i);
-uint32_t hiaG_type_words(const hia_types *types, hia_type type); /* scalars in it; 1 for a scalar */
+hia_type hiaG_array(hia_types *types, hia_type element);
+hia_type hiaG_element(const hia_types *types, hia_type array);
+
+/* The data type of this name, at first without constructors, so that types can contain each other.
+ * It has them from hiaG_data_define on, which is called once. */
+typedef struct hia_ctor_def {
+  const char *name;
+  const char *const *field_names;
+  const hia_type *field_types;
+  uint32_t n_fields;
+} hia_ctor_def;
+hia_type hiaG_data(hia_types *types, const char *name);
+bool hiaG_data_is_defined(const hia_types *types, hia_type data);
+void hiaG_data_define(hia_types *types, hia_type data, const hia_ctor_def *ctors, uint32_t n);
+
+uint32_t hiaG_type_words(const hia_types *types, hia_type type);
 /* The same type in another table. Only `to` and its compilation are changed. */
 hia_type hiaG_type_copy(hia_types *to, const hia_types *from, hia_type type);
-/* Writes the dtypes of its scalars: hiaG_type_words of them. */
-void hiaG_type_flatten(const hia_types *types, hia_type type, hia_dtype *out);
+/* Writes the types of its words, which are no tuples: hiaG_type_words of them. */
+void hiaG_type_flatten(const hia_types *types, hia_type type, hia_type *out);
 void hiaG_type_print(const hia_types *types, hia_type type, hia_text *out); /* as in the language */
+/* The same, in the scratch memory of the types' compilation; "?" if there is no such type. */
+const char *hiaG_type_text(const hia_types *types, hia_type type);
 const char *hiaG_dtype_name(hia_dtype dtype);
 
 /* ---- locations: where a node stands in the source, and where that was inlined ---- */
@@ -94,7 +117,7 @@ typedef struct hia_node {
 
 typedef struct hia_value_info { /* hia_value is the public API's */
   hia_node_id node;             /* the node that defines it */
-  hia_dtype type;
+  hia_type type;                /* no tuple */
 } hia_value_info;
 
 typedef enum hia_region_kind {
@@ -134,11 +157,11 @@ typedef struct hia_fn {
   bool is_root;     /* a host may call it: kept, with its signature */
   bool is_removed;  /* ignored by all passes; its index stays taken */
   uint8_t traits;
-  uint32_t group;              /* strongly connected component of the call graph, callees first */
-  hia_fn_id slow_path;         /* or NONE: returns the same for the same arguments, and is faster
-                             where calls must be made. Instead of making a call, this
-                             function may jump to it (opt_unroll.c) */
-  hia_dtype *params, *results; /* flattened */
+  uint32_t group;             /* strongly connected component of the call graph, callees first */
+  hia_fn_id slow_path;        /* or NONE: returns the same for the same arguments, and is faster
+                            where calls must be made. Instead of making a call, this
+                            function may jump to it (opt_unroll.c) */
+  hia_type *params, *results; /* flattened: no tuples */
   uint32_t n_params, n_results;
   hia_type *sig_params, sig_result; /* as in the source, tuples whole; roots only */
   uint32_t n_sig_params;
@@ -169,7 +192,7 @@ typedef struct hia_extern {
   bool raises;                  /* it may return a failure */
   hia_type *sig_params, result; /* as in the source */
   uint32_t n_sig_params;
-  hia_dtype *params, *results; /* flattened */
+  hia_type *params, *results; /* flattened: no tuples */
   uint32_t n_params, n_results;
 } hia_extern;
 
@@ -200,7 +223,7 @@ hia_loc_id hiaG_loc(hia_graph *g, uint32_t line, uint32_t col, uint32_t fn_name,
 
 /* A new function. Its body region has the ARG nodes and nothing else. */
 hia_fn_id hiaG_fn_new(hia_graph *g, const char *name, uint32_t source, hia_loc_id loc,
-                      const hia_dtype *params, uint32_t n_params, const hia_dtype *results,
+                      const hia_type *params, uint32_t n_params, const hia_type *results,
                       uint32_t n_results);
 static inline hia_fn *hiaG_fn(const hia_graph *g, hia_fn_id id) { return g->fns.data[id]; }
 
@@ -216,16 +239,16 @@ void hiaG_extern_print(const hia_types *types, const char *name, bool is_impure,
  * adds the ARGs of a HEAD, before all other nodes. In the static state nodes are not linked, and
  * the caller sets the bounds of regions. */
 hia_node_id hiaG_add(hia_graph *g, hia_fn *fn, hia_region_id region, unsigned op,
-                     const hia_value_id *ins, uint32_t n_ins, const hia_dtype *out_types,
+                     const hia_value_id *ins, uint32_t n_ins, const hia_type *out_types,
                      uint32_t n_outs, uint64_t imm, hia_loc_id loc);
 /* The same, before node `at` of the same region (function state). */
 hia_node_id hiaG_insert(hia_graph *g, hia_fn *fn, hia_node_id at, unsigned op,
-                        const hia_value_id *ins, uint32_t n_ins, const hia_dtype *out_types,
+                        const hia_value_id *ins, uint32_t n_ins, const hia_type *out_types,
                         uint32_t n_outs, uint64_t imm, hia_loc_id loc);
 /* Shorthands that append: one result, its type by the op's rule (CAST: use hiaG_add). */
 hia_value_id hiaG_op(hia_graph *g, hia_fn *fn, hia_region_id region, unsigned op,
                      const hia_value_id *ins, uint32_t n_ins, hia_loc_id loc);
-hia_value_id hiaG_const(hia_graph *g, hia_fn *fn, hia_region_id region, hia_dtype type,
+hia_value_id hiaG_const(hia_graph *g, hia_fn *fn, hia_region_id region, hia_type type,
                         hia_word word, hia_loc_id loc);
 void hiaG_yield(hia_graph *g, hia_fn *fn, hia_region_id region, const hia_value_id *ins,
                 uint32_t n);
@@ -261,7 +284,7 @@ static inline hia_value_id hiaG_out(const hia_fn *fn, hia_node_id n, uint32_t i)
 static inline hia_node *hiaG_def(const hia_fn *fn, hia_value_id v) {
   return &fn->nodes.data[fn->values.data[v].node];
 }
-static inline hia_dtype hiaG_type(const hia_fn *fn, hia_value_id v) {
+static inline hia_type hiaG_type(const hia_fn *fn, hia_value_id v) {
   return fn->values.data[v].type;
 }
 bool hiaG_is_const(const hia_fn *fn, hia_value_id v, hia_word *word);
@@ -320,8 +343,7 @@ void hiaG_rewrite_ins(hia_subst *s, hia_fn *fn, hia_node_id n);
 /* New operands for a node; `ins` may point into fn->edges only if there are no more than before. */
 void hiaG_set_ins(hia_graph *g, hia_fn *fn, hia_node_id n, const hia_value_id *ins, uint32_t n_ins);
 /* New results for a node; the old ones must be unused. */
-void hiaG_set_outs(hia_graph *g, hia_fn *fn, hia_node_id n, const hia_dtype *types,
-                   uint32_t n_outs);
+void hiaG_set_outs(hia_graph *g, hia_fn *fn, hia_node_id n, const hia_type *types, uint32_t n_outs);
 
 /* Moves the nodes of region `from`, except its ARGs and its YIELD, before node `at` of region `to`
  * (NONE: to its end). Returns the first of them, or `at` if there are none. */

@@ -33,7 +33,7 @@ typedef struct finding {
 /* Two nodes with equal keys compute the same. */
 typedef struct key {
   unsigned op;
-  hia_dtype type;
+  hia_type type;
   uint64_t imm;
   uint32_t n_ins;
   hia_value_id ins[3];

@@ -84,7 +84,7 @@ static void keep_ins(hia_fn *fn, hia_node_id n, uint32_t first, const bool *keep
 static bool prune_results(marking *m, hia_subst *subst, hia_node_id n) {
   hia_fn *fn = m->fn;
   hia_node node = fn->nodes.data[n];
-  HIA_VEC(hia_dtype) types = {0};
+  HIA_VEC(hia_type) types = {0};
   const bool *keep = m->value_used + node.outs;
   for (uint32_t i = 0; i < node.n_outs; i++)
     if (keep[i]) hiaR_push(m->scratch, &types, hiaG_type(fn, node.outs + i));

@@ -315,7 +315,7 @@ static bool fold_cast(folding *f, hia_node_id n) {
 
 static bool fold_op(folding *f, hia_node_id n) {
   if (fold_constants(f, n) || constant_right(f, n)) return true;
-  hia_dtype type = hiaG_node_dtype(f->fn, n);
+  hia_type type = hiaG_node_dtype(f->fn, n);
   switch (f->fn->nodes.data[n].op) {
   case HIA_OP_ADD:
   case HIA_OP_SUB: return fold_add_sub(f, n, type);
@@ -375,7 +375,7 @@ static void use_facts(folding *f, hia_node_id n) {
   if (!is_primitive && !takes_bool) return;
   for (uint32_t i = 0; i < f->fn->nodes.data[n].n_ins; i++) {
     hia_value_id v = in(f, n, i);
-    hia_dtype type = hiaG_type(f->fn, v);
+    hia_type type = hiaG_type(f->fn, v);
     if (v >= f->n_values || !f->is_known[v] || (takes_bool && type != HIA_BOOL)) continue;
     hia_value_id c = const_before(f, n, type, f->known[v]);
     f->fn->edges.data[f->fn->nodes.data[n].ins + i] = c;
@@ -449,7 +449,7 @@ static void fold_results(folding *f, hia_node_id n) {
     hia_value_id v = in(f, a, i), w = in(f, b, i), out = hiaG_out(fn, n, i), by;
     hia_word x = 0, y = 0;
     bool v_const = hiaG_is_const(fn, v, &x), w_const = hiaG_is_const(fn, w, &y);
-    hia_dtype type = hiaG_type(fn, out);
+    hia_type type = hiaG_type(fn, out);
     if (v_const && is_anything(f, w)) {
       by = const_before(f, n, type, x);
     } else if (w_const && is_anything(f, v)) {
@@ -506,7 +506,7 @@ static hia_node_id to_selects(folding *f, hia_node_id n, hia_node_id next) {
   for (uint32_t i = 0; i < fn->nodes.data[n].n_outs; i++) {
     hia_value_id out = hiaG_out(fn, n, i), v = in(f, a, i), w = in(f, b, i);
     if (hiaG_resolve(&f->subst, out) != out) continue; /* by fold_results */
-    hia_dtype type = hiaG_type(fn, out);
+    hia_type type = hiaG_type(fn, out);
     if (is_anything(f, v) && is_anything(f, w)) {
       hia_node_id undef = insert(f, n, HIA_OP_UNDEF, NULL, 0, type, 0);
       hiaG_replace(&f->subst, out, hiaG_out(fn, undef, 0));

@@ -229,7 +229,7 @@ static void make_fork(forking *f, const straight_run *run) {
   hia_node_id call = f->region[run->to];
   const hia_node node = fn->nodes.data[call];
   hia_fn_id callee = hiaG_callee(&node);
-  const hia_dtype *results = hiaG_fn(g, callee)->results, boolean = HIA_BOOL;
+  const hia_type *results = hiaG_fn(g, callee)->results, boolean = HIA_BOOL;
   const hia_value_id *ins = node.n_ins ? fn->edges.data + node.ins : NULL;
   uint32_t number = f->number++;
 

@@ -83,12 +83,12 @@ static void set_term(merging *m, hia_value_id v, term t) {
   m->terms.data[v] = t;
 }
 
-static uint64_t wrapped(hia_dtype type, uint64_t x) { return type == HIA_I32 ? (uint32_t)x : x; }
+static uint64_t wrapped(hia_type type, uint64_t x) { return type == HIA_I32 ? (uint32_t)x : x; }
 
 static bool is_constant(term t) { return t.base == BASE_OF_CONSTANTS; }
 
 /* The term of a sum or difference with a constant; false if the node is neither. */
-static bool linear_term(merging *m, hia_node_id n, hia_dtype type, term *t) {
+static bool linear_term(merging *m, hia_node_id n, hia_type type, term *t) {
   const hia_node *node = &m->fn->nodes.data[n];
   if (type != HIA_I32 && type != HIA_I64) return false;
   if (node->op == HIA_OP_CONST) {
@@ -120,7 +120,7 @@ static void number(merging *m, hia_node_id n) {
   o.imm = node->imm;
   o.n_ins = node->n_ins;
   term t;
-  if (linear_term(m, n, (hia_dtype)o.type, &t)) {
+  if (linear_term(m, n, (hia_type)o.type, &t)) {
     set_term(m, node->outs, t);
     return;
   }
@@ -222,7 +222,7 @@ static hia_value_id add_results(merging *m, hia_node_id branch, const hia_value_
   hia_fn *fn = m->fn;
   const hia_node node = fn->nodes.data[branch];
   uint32_t n = node.n_outs + n_more;
-  hia_dtype *types = HIA_NEW_ARRAY(m->scratch, hia_dtype, n);
+  hia_type *types = HIA_NEW_ARRAY(m->scratch, hia_type, n);
   for (uint32_t i = 0; i < n; i++)
     types[i] = hiaG_type(fn, i < node.n_outs ? node.outs + i : more[0] + (i - node.n_outs));
   for (uint32_t arm = 0; arm < 2; arm++) {
@@ -250,7 +250,7 @@ static hia_value_id copy_call(merging *m, hia_node_id call, hia_region_id arm) {
   hia_fn *fn = m->fn;
   const hia_node node = fn->nodes.data[call];
   hia_value_id *ins = HIA_NEW_ARRAY(m->scratch, hia_value_id, node.n_ins);
-  hia_dtype *types = HIA_NEW_ARRAY(m->scratch, hia_dtype, node.n_outs);
+  hia_type *types = HIA_NEW_ARRAY(m->scratch, hia_type, node.n_outs);
   for (uint32_t i = 0; i < node.n_ins; i++) ins[i] = hiaG_in(fn, call, i);
   for (uint32_t i = 0; i < node.n_outs; i++) types[i] = hiaG_type(fn, node.outs + i);
   hia_node_id copy = hiaG_insert(m->g, fn, hiaG_yield_of(fn, arm), HIA_OP_CALL, ins, node.n_ins,

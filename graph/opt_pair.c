@@ -147,7 +147,7 @@ static void copy_early(pairing *p, hia_region_id old, hia_region_id to, pair_map
     const hia_node node = fn->nodes.data[n];
     if (!p->is_early[n] || node.op == HIA_OP_ARG) continue;
     hia_value_id *ins = HIA_NEW_ARRAY(p->scratch, hia_value_id, node.n_ins + 1);
-    hia_dtype *types = HIA_NEW_ARRAY(p->scratch, hia_dtype, node.n_outs + 1);
+    hia_type *types = HIA_NEW_ARRAY(p->scratch, hia_type, node.n_outs + 1);
     for (uint32_t i = 0; i < node.n_ins; i++) ins[i] = mapped(map, hiaG_in(fn, n, i));
     for (uint32_t i = 0; i < node.n_outs; i++) types[i] = hiaG_type(fn, node.outs + i);
     hia_node_id copy =
@@ -190,8 +190,8 @@ static void pair_rounds(pairing *p, hia_node_id loop, hia_subst *subst) {
   const hia_node old = fn->nodes.data[loop];
   uint32_t n = old.n_ins;
   hia_value_id *ins = HIA_NEW_ARRAY(p->scratch, hia_value_id, n + 1);
-  hia_dtype *types = HIA_NEW_ARRAY(p->scratch, hia_dtype, n + 1),
-            *results = HIA_NEW_ARRAY(p->scratch, hia_dtype, old.n_outs + 1);
+  hia_type *types = HIA_NEW_ARRAY(p->scratch, hia_type, n + 1),
+           *results = HIA_NEW_ARRAY(p->scratch, hia_type, old.n_outs + 1);
   for (uint32_t i = 0; i < n; i++) types[i] = hiaG_type(fn, ins[i] = hiaG_in(fn, loop, i));
   for (uint32_t i = 0; i < old.n_outs; i++) results[i] = hiaG_type(fn, old.outs + i);
   pair_map first = {HIA_NEW_ARRAY(p->scratch, hia_value_id, fn->values.len), fn->values.len};

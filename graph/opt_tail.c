@@ -75,7 +75,7 @@ typedef struct looping {
   hia_node_id loop;
   hia_region_id head;
   bool has_state;
-  const hia_dtype *vars;
+  const hia_type *vars;
   hia_value_id first_var; /* the variables in the head; the state is the first */
   uint32_t n_vars, n_results;
   spot_vec spots;
@@ -84,8 +84,8 @@ typedef struct looping {
   hia_subst next_subst, exit_subst;  /* their replacements in the round and behind the loop */
   uint32_t *slot;                    /* by value: its index among the exports of one branch */
   hia_u32vec tuple;                  /* operands of the YIELD being made */
-  hia_value_id undef[HIA_N_DTYPES];
-  hia_region_id undef_region; /* the region that undef[] is in */
+  hia_value_id *undef;               /* by type */
+  hia_region_id undef_region;        /* the region that undef[] is in */
 } looping;
 
 /* ---- the tree ---- */
@@ -244,14 +244,19 @@ static void plan_exports(looping *l) {
 
 /* ---- making nodes ---- */
 
-static hia_value_id constant(looping *l, hia_region_id region, hia_dtype type, hia_word word) {
+/* Types are smaller than this. */
+static uint32_t n_types(const hia_graph *g) { return HIA_FIRST_TYPE + g->types->entries.len; }
+
+static hia_value_id constant(looping *l, hia_region_id region, hia_type type, hia_word word) {
   return hiaG_const(l->g, l->fn, region, type, word, l->loc);
 }
 
-static hia_value_id undef(looping *l, hia_region_id region, hia_dtype type) {
+static hia_value_id undef(looping *l, hia_region_id region, hia_type type) {
   if (l->undef_region != region) {
+    uint32_t n = n_types(l->g);
     l->undef_region = region;
-    for (int i = 0; i < HIA_N_DTYPES; i++) l->undef[i] = HIA_NONE;
+    if (!l->undef) l->undef = HIA_NEW_ARRAY(l->scratch, hia_value_id, n);
+    for (uint32_t i = 0; i < n; i++) l->undef[i] = HIA_NONE;
   }
   if (l->undef[type] == HIA_NONE) {
     hia_node_id n = hiaG_add(l->g, l->fn, region, HIA_OP_UNDEF, NULL, 0, &type, 1, 0, l->loc);
@@ -266,7 +271,7 @@ static void add_outs(looping *l, hia_node_id n, uint32_t first, uint32_t count) 
   for (uint32_t i = 0; i < count; i++) add(l, hiaG_out(l->fn, n, first + i));
 }
 
-static void add_undefs(looping *l, hia_region_id region, const hia_dtype *types, uint32_t count) {
+static void add_undefs(looping *l, hia_region_id region, const hia_type *types, uint32_t count) {
   for (uint32_t i = 0; i < count; i++) add(l, undef(l, region, types[i]));
 }
 
@@ -307,7 +312,7 @@ static uint32_t first_export(const looping *l) {
 
 /* Gives the IF of a BRANCH the results of the tuple. */
 static void branch_outs(looping *l, const spot *s) {
-  HIA_VEC(hia_dtype) types = {0};
+  HIA_VEC(hia_type) types = {0};
   hiaR_reserve(l->scratch, &types, first_export(l) + s->exports.len);
   types.data[types.len++] = HIA_BOOL;
   if (l->next_spot == HIA_NONE)
@@ -326,7 +331,7 @@ static void copy_constants(looping *l, const hia_u32vec *needs, hia_subst *subst
     hia_value_id v = needs->data[i];
     if (!is_constant(l->fn, v)) continue;
     hia_node def = *hiaG_def(l->fn, v);
-    hia_dtype type = hiaG_type(l->fn, v);
+    hia_type type = hiaG_type(l->fn, v);
     hia_node_id copy = hiaG_add(l->g, l->fn, to, def.op, NULL, 0, &type, 1, def.imm, def.loc);
     hiaG_replace(subst, v, hiaG_out(l->fn, copy, 0));
   }
@@ -444,7 +449,7 @@ static void loop_outs(looping *l) {
     yield_tuple(l, 0);
     return;
   }
-  HIA_VEC(hia_dtype) types = {0};
+  HIA_VEC(hia_type) types = {0};
   for (uint32_t i = 0; i < l->exit_needs.len; i++)
     if (!is_constant(l->fn, l->exit_needs.data[i]))
       hiaR_push(l->scratch, &types, hiaG_type(l->fn, l->exit_needs.data[i]));
@@ -574,19 +579,20 @@ static const char *loop_name(tail *t, const char *member) {
   }
 }
 
-/* The parameters of the merged function: the state, and for each dtype the most that a member has.
- */
-static void share_variables(tail *t, const hia_fn_id *members, uint32_t n, hia_dtype **params,
+/* The parameters of the merged function: the state, and of each type as many as the member has that
+ * has the most. */
+static void share_variables(tail *t, const hia_fn_id *members, uint32_t n, hia_type **params,
                             uint32_t *n_params) {
-  HIA_VEC(hia_dtype) types = {0};
-  hia_u32vec of_type[HIA_N_DTYPES] = {0};
+  HIA_VEC(hia_type) types = {0};
+  hia_u32vec *of_type = HIA_NEW_ARRAY(t->scratch, hia_u32vec, n_types(t->g));
+  uint32_t *used = HIA_NEW_ARRAY(t->scratch, uint32_t, n_types(t->g));
   hiaR_push(t->scratch, &types, HIA_I32);
   for (uint32_t m = 0; m < n; m++) {
     const hia_fn *fn = hiaG_fn(t->g, members[m]);
-    uint32_t used[HIA_N_DTYPES] = {0};
+    for (uint32_t i = 0; i < fn->n_params; i++) used[fn->params[i]] = 0;
     uint32_t *variable = HIA_NEW_ARRAY(t->scratch, uint32_t, fn->n_params);
     for (uint32_t i = 0; i < fn->n_params; i++) {
-      hia_dtype type = fn->params[i];
+      hia_type type = fn->params[i];
       if (used[type] == of_type[type].len) {
         hiaR_push(t->scratch, &of_type[type], types.len);
         hiaR_push(t->scratch, &types, type);
@@ -623,7 +629,7 @@ void hiaG_number_forks(hia_graph *g, hia_fn *fn) {
 static void loop_together(tail *t, const hia_fn_id *members, uint32_t n) {
   hia_graph *g = t->g;
   const hia_fn *first = hiaG_fn(g, members[0]);
-  hia_dtype *params;
+  hia_type *params;
   uint32_t n_params;
   share_variables(t, members, n, &params, &n_params);
   hia_fn_id merged = hiaG_fn_new(g, loop_name(t, first->name), first->source, first->loc, params,

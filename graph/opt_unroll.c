@@ -162,7 +162,7 @@ static void call_instead(unrolling *u, hia_fn *fn, hia_fn_id f, hia_region_id ar
     if (place[r] != HIA_NONE) out[place[r]] = hiaG_out(fn, call, r);
   for (uint32_t i = 0; i < n_out; i++) {
     if (out[i] != HIA_NONE) continue;
-    hia_dtype type = hiaG_type(fn, hiaG_in(fn, yield, i));
+    hia_type type = hiaG_type(fn, hiaG_in(fn, yield, i));
     hia_node_id undef = hiaG_insert(g, fn, yield, HIA_OP_UNDEF, NULL, 0, &type, 1, 0, HIA_NONE);
     out[i] = hiaG_out(fn, undef, 0);
   }
@@ -211,7 +211,7 @@ static void strip_forks(unrolling *u, hia_fn *fn) {
     const hia_node node = fn->nodes.data[n];
     if (node.op != HIA_OP_FORK && node.op != HIA_OP_STOLEN) continue;
     if (node.op == HIA_OP_STOLEN) {
-      hia_dtype type = HIA_BOOL;
+      hia_type type = HIA_BOOL;
       hia_node_id no = hiaG_insert(u->g, fn, n, HIA_OP_CONST, NULL, 0, &type, 1, 0, node.loc);
       hiaG_replace(&subst, node.outs, hiaG_out(fn, no, 0));
     }
@@ -316,7 +316,7 @@ static bool *tested_params(unrolling *u, const hia_fn *guard) {
   return is_tested;
 }
 
-static double number(hia_dtype type, hia_word word) {
+static double number(hia_type type, hia_word word) {
   switch (type) {
   case HIA_I32: return hiaR_to_i32(word);
   case HIA_I64: return (double)hiaR_to_i64(word);

@@ -122,7 +122,7 @@ static void location_table(printer *p) {
 }
 
 /* %a without the locale's decimal point: 0x1.8p+1. f32 prints as the f64 of the same value. */
-static void hex_float(const printer *p, hia_dtype type, hia_word w) {
+static void hex_float(const printer *p, hia_type type, hia_word w) {
   bool is_f32 = type == HIA_F32;
   uint64_t bits = is_f32 ? hiaR_from_f64((double)hiaR_to_f32(w)) : w;
   uint64_t fraction = bits & 0xfffffffffffff;
@@ -156,6 +156,10 @@ static void constant(const printer *p, hia_dtype type, hia_word w) {
     hiaR_text_add(p->out, buf, hiaR_print_word(buf, sizeof buf, type, w));
 }
 
+static void type_name(const printer *p, hia_type type) {
+  word(p, hiaG_type_text(p->g->types, type));
+}
+
 /* The line of one node, from its results to its location. */
 static void node_line(printer *p, hia_node_id n) {
   const hia_fn *fn = p->fn;
@@ -165,8 +169,11 @@ static void node_line(printer *p, hia_node_id n) {
     if (i) word(p, ", ");
     value(p, node->outs + i);
     hia_value_id v = node->outs + i;
-    hiaR_text_addf(p->out, ":%s",
-                   v < fn->values.len ? hiaG_dtype_name(fn->values.data[v].type) : "?");
+    word(p, ":");
+    if (v < fn->values.len)
+      type_name(p, fn->values.data[v].type);
+    else
+      word(p, "?");
   }
   if (node->n_outs) word(p, " = ");
   word(p, mnemonic ? mnemonic : "?");
@@ -225,10 +232,12 @@ void hiaG_print_node(const hia_graph *g, const hia_fn *fn, hia_node_id n, hia_te
     hiaR_text_addf(out, "node %u, which does not exist", n);
 }
 
-static void dtype_list(const printer *p, const hia_dtype *types, uint32_t n) {
+static void type_list(const printer *p, const hia_type *types, uint32_t n) {
   word(p, "(");
-  for (uint32_t i = 0; i < n; i++)
-    hiaR_text_addf(p->out, "%s%s", i ? ", " : "", hiaG_dtype_name(types[i]));
+  for (uint32_t i = 0; i < n; i++) {
+    if (i) word(p, ", ");
+    type_name(p, types[i]);
+  }
   word(p, ")");
 }
 
@@ -252,9 +261,9 @@ static void header(printer *p) {
   word(p, "\nfn ");
   name(p, fn->name);
   word(p, " ");
-  dtype_list(p, fn->params, fn->n_params);
+  type_list(p, fn->params, fn->n_params);
   word(p, " -> ");
-  dtype_list(p, fn->results, fn->n_results);
+  type_list(p, fn->results, fn->n_results);
   if (fn->source >= p->g->names.len || strcmp(p->g->names.data[fn->source], fn->name) != 0) {
     word(p, " of ");
     source_name(p, fn->source);

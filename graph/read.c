@@ -56,7 +56,7 @@ typedef struct reader {
   hia_index fn_names, extern_names;
   HIA_VEC(open_region) stack;
   hia_u32vec ins;
-  HIA_VEC(hia_dtype) outs;
+  HIA_VEC(hia_type) outs;
   hia_u32vec out_numbers;
   HIA_VEC(hia_position) node_places; /* of all functions, one after the other */
   hia_u32vec first_place;            /* by function */

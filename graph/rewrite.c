@@ -76,7 +76,7 @@ void hiaG_set_ins(hia_graph *g, hia_fn *fn, hia_node_id n, const hia_value_id *i
   fn->nodes.data[n].n_ins = n_ins;
 }
 
-void hiaG_set_outs(hia_graph *g, hia_fn *fn, hia_node_id n, const hia_dtype *types,
+void hiaG_set_outs(hia_graph *g, hia_fn *fn, hia_node_id n, const hia_type *types,
                    uint32_t n_outs) {
   fn->nodes.data[n].outs = fn->values.len;
   fn->nodes.data[n].n_outs = n_outs;

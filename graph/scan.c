@@ -147,7 +147,7 @@ const char *hiaG_scan_name(hia_scanner *s) {
 
 /* ---- types ---- */
 
-static bool accept_dtype(hia_scanner *s, hia_dtype *type) {
+static bool accept_dtype(hia_scanner *s, hia_type *type) {
   for (hia_dtype t = HIA_BOOL; t < HIA_N_DTYPES; t++)
     if (hiaG_scan_word(s, hiaG_dtype_name(t))) {
       *type = t;
@@ -157,12 +157,12 @@ static bool accept_dtype(hia_scanner *s, hia_dtype *type) {
 }
 
 hia_dtype hiaG_scan_dtype(hia_scanner *s) {
-  hia_dtype type = HIA_BOOL;
+  hia_type type = HIA_BOOL;
   if (!accept_dtype(s, &type)) fail(s, "expected a type: bool, i32, i64, f32 or f64");
   return type;
 }
 
-uint32_t hiaG_scan_dtypes(hia_scanner *s, hia_dtype **out) {
+uint32_t hiaG_scan_dtypes(hia_scanner *s, hia_type **out) {
   s->dtypes.len = 0;
   hiaG_scan_need(s, '(');
   if (!hiaG_scan_accept(s, ')')) {
@@ -170,7 +170,7 @@ uint32_t hiaG_scan_dtypes(hia_scanner *s, hia_dtype **out) {
     while (hiaG_scan_accept(s, ','));
     hiaG_scan_need(s, ')');
   }
-  *out = HIA_NEW_ARRAY(s->arena, hia_dtype, s->dtypes.len);
+  *out = HIA_NEW_ARRAY(s->arena, hia_type, s->dtypes.len);
   if (s->dtypes.len) memcpy(*out, s->dtypes.data, s->dtypes.len * sizeof **out);
   return s->dtypes.len;
 }

@@ -17,7 +17,7 @@ typedef struct hia_scanner {
   jmp_buf stop;
 
   hia_u32vec parts; /* stack: parts of tuples, and parameters of a signature */
-  HIA_VEC(hia_dtype) dtypes;
+  HIA_VEC(hia_type) dtypes;
 } hia_scanner;
 
 typedef struct hia_position {
@@ -51,7 +51,7 @@ const char *hiaG_scan_name(hia_scanner *s); /* a name of the language, or a stri
 
 hia_dtype hiaG_scan_dtype(hia_scanner *s);
 /* `(i32, f64)`: returns their number; *out is in the arena. */
-uint32_t hiaG_scan_dtypes(hia_scanner *s, hia_dtype **out);
+uint32_t hiaG_scan_dtypes(hia_scanner *s, hia_type **out);
 /* `(TYPE, ...) -> TYPE`: returns the result; s->parts then has the parameters and nothing else. */
 hia_type hiaG_scan_signature(hia_scanner *s);
 /* A constant as print.c writes it: floats are hexadecimal, so that they are exact. */

@@ -112,13 +112,13 @@ static void find_crossings(tagging *t) {
 /* ---- nodes of the section ---- */
 
 static hia_node_id emit(tagging *t, unsigned op, const hia_value_id *ins, uint32_t n_ins,
-                        const hia_dtype *types, uint32_t n_outs, uint64_t imm, hia_loc_id loc) {
+                        const hia_type *types, uint32_t n_outs, uint64_t imm, hia_loc_id loc) {
   return hiaG_add(t->g, &t->to, t->region, op, ins, n_ins, types, n_outs, imm, loc);
 }
 
 static hia_value_id emit_value(tagging *t, unsigned op, hia_value_id in, uint64_t imm,
                                hia_loc_id loc) {
-  hia_dtype type = hiaG_type(&t->to, in);
+  hia_type type = hiaG_type(&t->to, in);
   return hiaG_out(&t->to, emit(t, op, &in, 1, &type, 1, imm, loc), 0);
 }
 
@@ -140,7 +140,7 @@ static void undo_to(tagging *t, uint32_t len) {
 static hia_value_id here(tagging *t, hia_value_id v) {
   if (!is_constant(t->from, v) || t->home[v] == t->region) return t->now[v];
   const hia_node *def = hiaG_def(t->from, v);
-  hia_dtype type = hiaG_type(t->from, v);
+  hia_type type = hiaG_type(t->from, v);
   set_now(t, v, hiaG_out(&t->to, emit(t, def->op, NULL, 0, &type, 1, def->imm, def->loc), 0));
   return t->now[v];
 }
@@ -177,9 +177,9 @@ static void switch_value(tagging *t, hia_value_id v, hia_value_id pred, hia_regi
                          const nest *in, hia_loc_id loc) {
   uint32_t k = t->at[v];
   if (k >= in->switched && k < t->switched.len && t->switched.data[k] == v) return;
-  hia_dtype type = hiaG_type(t->from, v);
+  hia_type type = hiaG_type(t->from, v);
   hia_value_id ins[2] = {t->now[v], pred};
-  hia_dtype types[2] = {type, type};
+  hia_type types[2] = {type, type};
   hia_node_id s = emit(t, HIA_OP_SWITCH, ins, 2, types, 2, region, loc);
   t->at[v] = t->switched.len;
   hiaR_push(t->scratch, &t->switched, v);
@@ -256,7 +256,7 @@ static void end_if(tagging *t, hia_node_id yield) {
   for (uint32_t i = 0; i < node->n_outs; i++) {
     hia_value_id ins[2] = {t->yields.data[in.yields + i],
                            t->yields.data[in.yields + node->n_outs + i]};
-    hia_dtype type = hiaG_type(t->from, node->outs + i);
+    hia_type type = hiaG_type(t->from, node->outs + i);
     hia_node_id merge = emit(t, HIA_OP_MERGE, ins, 2, &type, 1, in.region, node->loc);
     t->now[node->outs + i] = hiaG_out(&t->to, merge, 0);
   }
@@ -273,7 +273,7 @@ static void begin_loop(tagging *t, hia_node_id n) {
     hiaR_push(t->scratch, &t->yields, init);
   }
   if (n_vars == 0) {
-    hia_dtype type = HIA_BOOL;
+    hia_type type = HIA_BOOL;
     hia_node_id token = emit(t, HIA_OP_CONST, NULL, 0, &type, 1, 0, node->loc);
     hiaR_push(t->scratch, &t->yields, hiaG_out(&t->to, token, 0));
   }
@@ -292,7 +292,7 @@ static void begin_loop(tagging *t, hia_node_id n) {
   enter_region(t, head);
   for (uint32_t i = 0; i < n_merges; i++) {
     hia_value_id ins[2] = {t->yields.data[start + i], HIA_NONE}; /* its Next, by end_loop */
-    hia_dtype type = hiaG_type(&t->to, ins[0]);
+    hia_type type = hiaG_type(&t->to, ins[0]);
     emit(t, HIA_OP_MERGE_LOOP, ins, 2, &type, 1, 0, node->loc);
   }
   for (uint32_t i = 0; i < n_invariant; i++)
@@ -324,7 +324,7 @@ static void end_loop(tagging *t, hia_node_id yield) {
   uint32_t start = t->yields.len;
   push_yields(t, yield);
   if (n_vars == 0) {
-    hia_dtype type = HIA_BOOL;
+    hia_type type = HIA_BOOL;
     hia_node_id token = emit(t, HIA_OP_CONST, NULL, 0, &type, 1, 0, node->loc);
     hiaR_push(t->scratch, &t->yields, hiaG_out(&t->to, token, 0));
   }
@@ -367,7 +367,7 @@ static void tag_call(tagging *t, hia_node_id n) {
     emit(t, HIA_OP_CALL_I, ins + i, 1, NULL, 0, HIA_IMM(index, i), node->loc);
   site.returns = t->to.nodes.len;
   for (uint32_t i = 0; i < node->n_outs; i++) {
-    hia_dtype type = hiaG_type(t->from, node->outs + i);
+    hia_type type = hiaG_type(t->from, node->outs + i);
     hia_node_id out = emit(t, HIA_OP_RETURN_I, NULL, 0, &type, 1, HIA_IMM(index, i), node->loc);
     t->now[node->outs + i] = hiaG_out(&t->to, out, 0);
   }
@@ -382,7 +382,7 @@ static void tag_arg(tagging *t, hia_node_id n) {
     t->now[v] = hiaG_out(&t->to, merge, 0);
     return;
   }
-  hia_dtype type = hiaG_type(t->from, v);
+  hia_type type = hiaG_type(t->from, v);
   t->now[v] = hiaG_out(&t->to, emit(t, HIA_OP_MERGE_ENTRY, NULL, 0, &type, 1, index, HIA_NONE), 0);
 }
 
@@ -390,7 +390,7 @@ static void tag_op(tagging *t, hia_node_id n) {
   const hia_node *node = &t->from->nodes.data[n];
   const hia_value_id *ins = operands(t, n);
   hia_node_id copy = emit(t, node->op, ins, node->n_ins, NULL, 0, node->imm, node->loc);
-  HIA_VEC(hia_dtype) types = {0};
+  HIA_VEC(hia_type) types = {0};
   for (uint32_t i = 0; i < node->n_outs; i++)
     hiaR_push(t->scratch, &types, hiaG_type(t->from, node->outs + i));
   hiaG_set_outs(t->g, &t->to, copy, types.data, node->n_outs);

@@ -1,13 +1,45 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Types: dtypes by number, tuples interned, so that equal types are equal numbers. */
+/* The types of a graph. Types outlive a throw for lack of memory, so whatever refers to an entry is
+ * added after there is memory for all of it. */
 #include "graph/graph.h"
 
 void hiaG_types_init(hia_types *types, hia_comp *comp) { *types = (hia_types){.comp = comp}; }
 
-static const hia_tuple_type *tuple_of(const hia_types *types, hia_type type) {
-  if (type < HIA_FIRST_TUPLE || type - HIA_FIRST_TUPLE >= types->tuples.len)
-    HIA_BUG(types->comp, "type %u is no tuple", type);
-  return &types->tuples.data[type - HIA_FIRST_TUPLE];
+hia_type_table hiaG_type_table(const hia_types *types) {
+  return (hia_type_table){types->entries.data, types->parts.data,  types->ctors.data,
+                          types->fields.data,  types->places.data, types->names.data,
+                          types->entries.len,  types->parts.len,   types->ctors.len,
+                          types->fields.len,   types->places.len,  types->names.len};
+}
+
+bool hiaG_type_exists(const hia_types *types, hia_type type) {
+  return hiaR_is_scalar(type) ||
+         (type >= HIA_FIRST_TYPE && type - HIA_FIRST_TYPE < types->entries.len);
+}
+
+static hia_type_entry *entry_of(const hia_types *types, hia_type type, hia_type_kind kind) {
+  if (type < HIA_FIRST_TYPE || type - HIA_FIRST_TYPE >= types->entries.len ||
+      types->entries.data[type - HIA_FIRST_TYPE].kind != (uint32_t)kind)
+    HIA_BUG(types->comp, "type %u is no %s", type,
+            kind == HIA_KIND_TUPLE   ? "tuple"
+            : kind == HIA_KIND_ARRAY ? "array"
+                                     : "data type");
+  return &types->entries.data[type - HIA_FIRST_TYPE];
+}
+
+hia_type_kind hiaG_type_kind(const hia_types *types, hia_type type) {
+  return hiaR_is_scalar(type) ? HIA_KIND_SCALAR
+                              : (hia_type_kind)types->entries.data[type - HIA_FIRST_TYPE].kind;
+}
+
+/* ---- making ---- */
+
+static hia_type add_entry(hia_types *types, uint32_t hash, hia_type_entry entry) {
+  hia_arena *arena = &types->comp->arena;
+  hiaR_reserve(arena, &types->entries, types->entries.len + 1);
+  hiaR_index_add(arena, &types->index, hash, types->entries.len);
+  hiaR_push(arena, &types->entries, entry);
+  return HIA_FIRST_TYPE + types->entries.len - 1;
 }
 
 hia_type hiaG_tuple(hia_types *types, const hia_type *parts, uint32_t n) {
@@ -15,107 +47,266 @@ hia_type hiaG_tuple(hia_types *types, const hia_type *parts, uint32_t n) {
   hia_arena *arena = &types->comp->arena;
   uint32_t hash = hiaR_hash(parts, n * sizeof *parts), at = hash, i;
   while ((i = hiaR_index_next(&types->index, hash, &at)) != HIA_NONE) {
-    const hia_tuple_type *t = &types->tuples.data[i];
-    if (t->n == n && memcmp(types->parts.data + t->first, parts, n * sizeof *parts) == 0)
-      return HIA_FIRST_TUPLE + i;
+    const hia_type_entry *t = &types->entries.data[i];
+    if (t->kind == HIA_KIND_TUPLE && t->n == n &&
+        memcmp(types->parts.data + t->first, parts, n * sizeof *parts) == 0)
+      return HIA_FIRST_TYPE + i;
   }
-  hia_tuple_type t = {types->parts.len, n, 0};
+  hia_type_entry t = {.kind = HIA_KIND_TUPLE, .first = types->parts.len, .n = n};
   for (uint32_t k = 0; k < n; k++) {
     uint32_t words = hiaG_type_words(types, parts[k]);
-    if (words > UINT32_MAX - t.parts)
+    if (words > UINT32_MAX - t.n_words)
       hiaR_throw(types->comp, HIA_MEMORY, "out of memory: type with too many parts");
-    t.parts += words;
+    t.n_words += words;
   }
   for (uint32_t k = 0; k < n; k++) hiaR_push(arena, &types->parts, parts[k]);
-  /* Types outlive a throw: the index must not lead to a tuple for which there was no memory. */
-  hiaR_reserve(arena, &types->tuples, types->tuples.len + 1);
-  hiaR_index_add(arena, &types->index, hash, types->tuples.len);
-  hiaR_push(arena, &types->tuples, t);
-  return HIA_FIRST_TUPLE + types->tuples.len - 1;
+  return add_entry(types, hash, t);
 }
 
+/* Appends the places of values of these types, one after the other. */
+static hia_layout lay_out(hia_types *types, const hia_type *of, uint32_t n, uint32_t header) {
+  uint32_t first = types->places.len, n_words = 0;
+  for (uint32_t i = 0; i < n; i++) n_words += hiaG_type_words(types, of[i]);
+  hiaR_reserve(&types->comp->arena, &types->places, first + n_words);
+  hia_mark mark = hiaR_arena_mark(&types->comp->scratch);
+  hia_type *flat = HIA_NEW_ARRAY(&types->comp->scratch, hia_type, n_words + 1), *at = flat;
+  for (uint32_t i = 0; i < n; i++) {
+    hiaG_type_flatten(types, of[i], at);
+    at += hiaG_type_words(types, of[i]);
+  }
+  for (uint32_t i = 0; i < n_words; i++)
+    types->places.data[first + i] = (hia_word_place){.type = flat[i]};
+  hia_layout layout = hiaR_lay_out(types->places.data + first, n_words, header);
+  hiaR_arena_release(&types->comp->scratch, mark);
+  layout.first = first;
+  types->places.len += n_words;
+  return layout;
+}
+
+hia_type hiaG_array(hia_types *types, hia_type element) {
+  uint32_t hash = hiaR_hash(&element, sizeof element) + HIA_KIND_ARRAY, at = hash, i;
+  while ((i = hiaR_index_next(&types->index, hash, &at)) != HIA_NONE) {
+    const hia_type_entry *t = &types->entries.data[i];
+    if (t->kind == HIA_KIND_ARRAY && t->element == element) return HIA_FIRST_TYPE + i;
+  }
+  hia_layout layout = lay_out(types, &element, 1, 0);
+  return add_entry(
+      types, hash,
+      (hia_type_entry){.kind = HIA_KIND_ARRAY, .n_words = 1, .element = element, .layout = layout});
+}
+
+static uint32_t add_name(hia_types *types, const char *name) {
+  uint32_t at = types->names.len;
+  size_t size = strlen(name) + 1;
+  if (size > UINT32_MAX - at) hiaR_throw(types->comp, HIA_MEMORY, "out of memory: names of types");
+  hiaR_reserve(&types->comp->arena, &types->names, at + (uint32_t)size);
+  memcpy(types->names.data + at, name, size);
+  types->names.len += (uint32_t)size;
+  return at;
+}
+
+/* Without constructors so far. No type has none: there would be no value of it. */
+hia_type hiaG_data(hia_types *types, const char *name) {
+  uint32_t hash = hiaR_hash(name, strlen(name)) + HIA_KIND_DATA, at = hash, i;
+  while ((i = hiaR_index_next(&types->index, hash, &at)) != HIA_NONE) {
+    const hia_type_entry *t = &types->entries.data[i];
+    if (t->kind == HIA_KIND_DATA && strcmp(types->names.data + t->name, name) == 0)
+      return HIA_FIRST_TYPE + i;
+  }
+  return add_entry(
+      types, hash,
+      (hia_type_entry){.kind = HIA_KIND_DATA, .n_words = 1, .name = add_name(types, name)});
+}
+
+bool hiaG_data_is_defined(const hia_types *types, hia_type data) {
+  return entry_of(types, data, HIA_KIND_DATA)->n != 0;
+}
+
+void hiaG_data_define(hia_types *types, hia_type data, const hia_ctor_def *ctors, uint32_t n) {
+  hia_arena *arena = &types->comp->arena;
+  uint32_t first = types->ctors.len;
+  if (hiaG_data_is_defined(types, data) || !n || n > HIA_MAX_CTORS)
+    HIA_BUG(types->comp, "data type %u with %u constructors", data, n);
+  for (uint32_t i = 0; i < n; i++) {
+    const hia_ctor_def *def = &ctors[i];
+    hia_ctor ctor = {.name = add_name(types, def->name), .first = types->fields.len};
+    for (uint32_t k = 0; k < def->n_fields; k++) {
+      hia_ctor_field field = {add_name(types, def->field_names[k]), def->field_types[k]};
+      hiaR_push(arena, &types->fields, field);
+    }
+    ctor.n = def->n_fields;
+    if (ctor.n) ctor.layout = lay_out(types, def->field_types, ctor.n, sizeof(hia_counted));
+    hiaR_push(arena, &types->ctors, ctor);
+  }
+  hia_type_entry *entry = entry_of(types, data, HIA_KIND_DATA);
+  entry->first = first;
+  entry->n = n;
+}
+
+/* ---- reading ---- */
+
 uint32_t hiaG_tuple_len(const hia_types *types, hia_type tuple) {
-  return tuple_of(types, tuple)->n;
+  return entry_of(types, tuple, HIA_KIND_TUPLE)->n;
 }
 
 hia_type hiaG_tuple_part(const hia_types *types, hia_type tuple, uint32_t i) {
-  return types->parts.data[tuple_of(types, tuple)->first + i];
+  return types->parts.data[entry_of(types, tuple, HIA_KIND_TUPLE)->first + i];
+}
+
+hia_type hiaG_element(const hia_types *types, hia_type array) {
+  return entry_of(types, array, HIA_KIND_ARRAY)->element;
 }
 
 uint32_t hiaG_type_words(const hia_types *types, hia_type type) {
-  return hiaG_is_scalar(type) ? 1 : tuple_of(types, type)->parts;
+  return hiaR_is_scalar(type) ? 1 : types->entries.data[type - HIA_FIRST_TYPE].n_words;
 }
 
-/* Walks a type from left to right. Tuples can nest as deep as they have parts, so the open tuples
- * are kept in a stack in scratch memory, without recursion. */
+/* Types can nest as deep as they have parts, so the open ones are kept in a stack in scratch
+ * memory, without recursion. */
 typedef struct {
-  hia_type tuple;
-  uint32_t next;
-} open_tuple;
+  hia_type type;
+  uint32_t next; /* part */
+} open_type;
+typedef HIA_VEC(open_type) open_types;
 
-static void walk(const hia_types *types, hia_type type, hia_dtype *flat, hia_text *out) {
+/* The parts of which a type consists: those of a tuple, the element of an array. */
+static uint32_t n_parts(const hia_types *types, hia_type type) {
+  hia_type_kind kind = hiaG_type_kind(types, type);
+  return kind == HIA_KIND_TUPLE ? hiaG_tuple_len(types, type) : kind == HIA_KIND_ARRAY;
+}
+static hia_type part(const hia_types *types, hia_type type, uint32_t i) {
+  return hiaG_type_kind(types, type) == HIA_KIND_TUPLE ? hiaG_tuple_part(types, type, i)
+                                                       : hiaG_element(types, type);
+}
+
+void hiaG_type_flatten(const hia_types *types, hia_type type, hia_type *out) {
   hia_arena *scratch = &types->comp->scratch;
   hia_mark mark = hiaR_arena_mark(scratch);
-  HIA_VEC(open_tuple) stack = {0};
+  open_types stack = {0};
   for (;;) {
-    if (!hiaG_is_scalar(type)) {
-      hiaR_push(scratch, &stack, (open_tuple){type, 0});
-      if (out) hiaR_text_add(out, "(", 1);
-    } else if (out) {
-      const char *name = hiaG_dtype_name((hia_dtype)type);
-      hiaR_text_add(out, name, strlen(name));
-    } else {
-      *flat++ = (hia_dtype)type;
-    }
+    if (hiaG_type_kind(types, type) == HIA_KIND_TUPLE)
+      hiaR_push(scratch, &stack, (open_type){type, 0});
+    else
+      *out++ = type;
     while (stack.len &&
-           stack.data[stack.len - 1].next == tuple_of(types, stack.data[stack.len - 1].tuple)->n) {
-      if (out) hiaR_text_add(out, ")", 1);
+           stack.data[stack.len - 1].next == n_parts(types, stack.data[stack.len - 1].type))
       stack.len--;
-    }
-    if (stack.len == 0) break;
-    open_tuple *top = &stack.data[stack.len - 1];
-    if (out && top->next) hiaR_text_add(out, ", ", 2);
-    type = hiaG_tuple_part(types, top->tuple, top->next++);
+    if (!stack.len) break;
+    open_type *top = &stack.data[stack.len - 1];
+    type = part(types, top->type, top->next++);
   }
   hiaR_arena_release(scratch, mark);
-}
-
-hia_type hiaG_type_copy(hia_types *to, const hia_types *from, hia_type type) {
-  if (to == from || hiaG_is_scalar(type)) return type;
-  hia_arena *scratch = &to->comp->scratch;
-  hia_mark mark = hiaR_arena_mark(scratch);
-  HIA_VEC(open_tuple) stack = {0};
-  HIA_VEC(hia_type) done = {0}; /* parts of the open tuples */
-  hiaR_push(scratch, &stack, (open_tuple){type, 0});
-  while (stack.len) {
-    open_tuple *top = &stack.data[stack.len - 1];
-    const hia_tuple_type *tuple = tuple_of(from, top->tuple);
-    if (top->next < tuple->n) {
-      hia_type part = hiaG_tuple_part(from, top->tuple, top->next++);
-      if (hiaG_is_scalar(part))
-        hiaR_push(scratch, &done, part);
-      else
-        hiaR_push(scratch, &stack, (open_tuple){part, 0});
-      continue;
-    }
-    stack.len--;
-    done.len -= tuple->n;
-    type = hiaG_tuple(to, done.data + done.len, tuple->n);
-    hiaR_push(scratch, &done, type);
-  }
-  hiaR_arena_release(scratch, mark);
-  return type;
-}
-
-void hiaG_type_flatten(const hia_types *types, hia_type type, hia_dtype *out) {
-  walk(types, type, out, NULL);
 }
 
 void hiaG_type_print(const hia_types *types, hia_type type, hia_text *out) {
-  walk(types, type, NULL, out);
+  hia_arena *scratch = &types->comp->scratch;
+  hia_mark mark = hiaR_arena_mark(scratch);
+  open_types stack = {0};
+  for (;;) {
+    hia_type_kind kind = hiaG_type_kind(types, type);
+    if (kind == HIA_KIND_SCALAR) {
+      hiaR_text_addf(out, "%s", hiaG_dtype_name((hia_dtype)type));
+    } else if (kind == HIA_KIND_DATA) {
+      hiaR_text_addf(out, "%s", types->names.data + entry_of(types, type, kind)->name);
+    } else {
+      hiaR_push(scratch, &stack, (open_type){type, 0});
+      hiaR_text_add(out, kind == HIA_KIND_TUPLE ? "(" : "[", 1);
+    }
+    open_type *top = NULL;
+    for (; stack.len; stack.len--) {
+      top = &stack.data[stack.len - 1];
+      if (top->next < n_parts(types, top->type)) break;
+      hiaR_text_add(out, hiaG_type_kind(types, top->type) == HIA_KIND_TUPLE ? ")" : "]", 1);
+    }
+    if (!stack.len) break;
+    if (top->next) hiaR_text_add(out, ", ", 2);
+    type = part(types, top->type, top->next++);
+  }
+  hiaR_arena_release(scratch, mark);
+}
+
+const char *hiaG_type_text(const hia_types *types, hia_type type) {
+  if (hiaR_is_scalar(type)) return hiaG_dtype_name((hia_dtype)type);
+  if (!hiaG_type_exists(types, type)) return "?";
+  hia_text text;
+  hiaR_text_init(&text, &types->comp->scratch);
+  hiaG_type_print(types, type, &text);
+  return text.data;
+}
+
+/* ---- copying ---- */
+
+/* Data types that have been declared by the copy, and not defined yet. */
+typedef struct copying {
+  hia_types *to;
+  const hia_types *from;
+  hia_arena *scratch;
+  hia_u32vec data; /* in `from` */
+} copying;
+
+static hia_type copy_leaf(copying *c, hia_type type) {
+  if (hiaR_is_scalar(type)) return type;
+  const hia_type_entry *entry = entry_of(c->from, type, HIA_KIND_DATA);
+  hia_type copy = hiaG_data(c->to, c->from->names.data + entry->name);
+  if (!hiaG_data_is_defined(c->to, copy)) hiaR_push(c->scratch, &c->data, type);
+  return copy;
+}
+
+static hia_type copy(copying *c, hia_type type) {
+  open_types stack = {0};
+  hia_u32vec done = {0}; /* parts of the open types */
+  if (!n_parts(c->from, type)) return copy_leaf(c, type);
+  hiaR_push(c->scratch, &stack, (open_type){type, 0});
+  while (stack.len) {
+    open_type *top = &stack.data[stack.len - 1];
+    uint32_t n = n_parts(c->from, top->type);
+    if (top->next < n) {
+      hia_type next = part(c->from, top->type, top->next++);
+      if (n_parts(c->from, next))
+        hiaR_push(c->scratch, &stack, (open_type){next, 0});
+      else
+        hiaR_push(c->scratch, &done, copy_leaf(c, next));
+      continue;
+    }
+    bool is_tuple = hiaG_type_kind(c->from, top->type) == HIA_KIND_TUPLE;
+    stack.len--;
+    done.len -= n;
+    type = is_tuple ? hiaG_tuple(c->to, done.data + done.len, n)
+                    : hiaG_array(c->to, done.data[done.len]);
+    hiaR_push(c->scratch, &done, type);
+  }
+  return type;
+}
+
+static void copy_data(copying *c, hia_type data) {
+  const hia_type_entry *entry = entry_of(c->from, data, HIA_KIND_DATA);
+  hia_type to = hiaG_data(c->to, c->from->names.data + entry->name);
+  if (hiaG_data_is_defined(c->to, to) || !entry->n) return;
+  hia_ctor_def *defs = HIA_NEW_ARRAY(c->scratch, hia_ctor_def, entry->n);
+  for (uint32_t i = 0; i < entry->n; i++) {
+    const hia_ctor *ctor = &c->from->ctors.data[entry->first + i];
+    const char **names = HIA_NEW_ARRAY(c->scratch, const char *, ctor->n);
+    hia_type *types = HIA_NEW_ARRAY(c->scratch, hia_type, ctor->n);
+    for (uint32_t k = 0; k < ctor->n; k++) {
+      const hia_ctor_field *field = &c->from->fields.data[ctor->first + k];
+      names[k] = c->from->names.data + field->name;
+      types[k] = copy(c, field->type);
+    }
+    defs[i] = (hia_ctor_def){c->from->names.data + ctor->name, names, types, ctor->n};
+  }
+  hiaG_data_define(c->to, to, defs, entry->n);
+}
+
+hia_type hiaG_type_copy(hia_types *to, const hia_types *from, hia_type type) {
+  if (to == from || hiaR_is_scalar(type)) return type;
+  copying c = {.to = to, .from = from, .scratch = &to->comp->scratch};
+  hia_mark mark = hiaR_arena_mark(c.scratch);
+  type = copy(&c, type);
+  while (c.data.len) copy_data(&c, c.data.data[--c.data.len]);
+  hiaR_arena_release(c.scratch, mark);
+  return type;
 }
 
 const char *hiaG_dtype_name(hia_dtype dtype) {
-  static const char *const names[HIA_N_DTYPES] = {"bool", "i32", "i64", "f32", "f64"};
-  return (unsigned)dtype < HIA_N_DTYPES ? names[dtype] : "?";
+  return (unsigned)dtype < HIA_N_DTYPES ? hiaR_reprs[dtype].name : "?";
 }

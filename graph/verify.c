@@ -26,16 +26,21 @@ void hiaG_defect(hia_verifier *v, hia_node_id node, const char *fmt, ...) {
 
 /* ---- single nodes ---- */
 
-void hiaG_expect_type(hia_verifier *v, hia_node_id n, const char *what, uint32_t i, hia_dtype is,
-                      hia_dtype wanted) {
+void hiaG_expect_type(hia_verifier *v, hia_node_id n, const char *what, uint32_t i, hia_type is,
+                      hia_type wanted) {
   if (is != wanted)
-    hiaG_defect(v, n, "%s %u is %s, but must be %s", what, i, hiaG_dtype_name(is),
-                hiaG_dtype_name(wanted));
+    hiaG_defect(v, n, "%s %u is %s, but must be %s", what, i, hiaG_type_text(v->g->types, is),
+                hiaG_type_text(v->g->types, wanted));
 }
 
-static bool is_int(hia_dtype t) { return t == HIA_I32 || t == HIA_I64; }
+/* True if a value of a graph can have the type. */
+static bool is_word(const hia_types *types, hia_type t) {
+  return hiaG_type_exists(types, t) && hiaG_type_kind(types, t) != HIA_KIND_TUPLE;
+}
 
-static hia_dtype in_type(const hia_fn *fn, hia_node_id n, uint32_t i) {
+static bool is_int(hia_type t) { return t == HIA_I32 || t == HIA_I64; }
+
+static hia_type in_type(const hia_fn *fn, hia_node_id n, uint32_t i) {
   return hiaG_type(fn, hiaG_in(fn, n, i));
 }
 
@@ -45,10 +50,13 @@ static void check_rule(hia_verifier *v, hia_node_id n) {
   const hia_node *node = &fn->nodes.data[n];
   hia_rule rule = (hia_rule)hiaR_ops[node->op].rule;
   if (rule == HIA_RULE_CONTROL) return;
-  hia_dtype out = hiaG_type(fn, hiaG_out(fn, n, 0)), type = in_type(fn, n, 0);
+  hia_type out = hiaG_type(fn, hiaG_out(fn, n, 0)), type = in_type(fn, n, 0);
   if (rule == HIA_RULE_CAST) {
+    if (!hiaG_is_scalar(type) || !hiaG_is_scalar(out))
+      hiaG_defect(v, n, "a conversion is from a scalar to a scalar");
     if (node->imm != type)
-      hiaG_defect(v, n, "the immediate must be %s, the operand's type", hiaG_dtype_name(type));
+      hiaG_defect(v, n, "the immediate must be %s, the operand's type",
+                  hiaG_type_text(v->g->types, type));
     return;
   }
   uint32_t first = 0;
@@ -63,11 +71,12 @@ static void check_rule(hia_verifier *v, hia_node_id n) {
     hiaG_expect_type(v, n, "operand", i, in_type(fn, n, i), type);
   hiaG_expect_type(v, n, "result", 0, out, hiaR_rule_result(rule, type));
   if (!hiaR_rule_takes(rule, type))
-    hiaG_defect(v, n, "%s does not take %s", hiaR_ops[node->op].name, hiaG_dtype_name(type));
+    hiaG_defect(v, n, "%s does not take %s", hiaR_ops[node->op].name,
+                hiaG_type_text(v->g->types, type));
   for (uint32_t i = n_same; i < node->n_ins; i++)
     if (!hiaR_rule_takes(rule, in_type(fn, n, i)))
       hiaG_defect(v, n, "operand %u, the count, is %s, but must be i32 or i64", i,
-                  hiaG_dtype_name(in_type(fn, n, i)));
+                  hiaG_type_text(v->g->types, in_type(fn, n, i)));
 }
 
 /* Immediates of the ops that both states have; the others must have none. */
@@ -93,7 +102,7 @@ static void check_imm(hia_verifier *v, hia_node_id n) {
   case HIA_OP_FAIL:
     if (!is_int(in_type(fn, n, 0)))
       hiaG_defect(v, n, "operand 0 is %s, but must be i32 or i64",
-                  hiaG_dtype_name(in_type(fn, n, 0)));
+                  hiaG_type_text(v->g->types, in_type(fn, n, 0)));
     break;
   case HIA_OP_CHARGE:
     hiaG_expect_type(v, n, "operand", 0, in_type(fn, n, 0), HIA_I64);
@@ -136,7 +145,7 @@ static void check_fork_types(hia_verifier *v, hia_node_id n) {
     hiaG_defect(v, n, "its callee does not exist");
   const hia_fn *callee = hiaG_fn(v->g, f);
   bool is_fork = node->op == HIA_OP_FORK;
-  const hia_dtype *wanted = is_fork ? callee->params : callee->results;
+  const hia_type *wanted = is_fork ? callee->params : callee->results;
   uint32_t n_wanted = is_fork ? callee->n_params : callee->n_results;
   uint32_t n_is = is_fork ? node->n_ins : node->n_outs;
   const char *what = is_fork ? "operand" : "result";
@@ -177,7 +186,7 @@ static void check_indices(hia_verifier *v, hia_node_id n) {
     const hia_value_info *value = &fn->values.data[node->outs + i];
     if (value->node != n)
       hiaG_defect(v, HIA_NONE, "result %u of node %u belongs to another node", i, n);
-    if ((unsigned)value->type >= HIA_N_DTYPES)
+    if (!is_word(v->g->types, value->type))
       hiaG_defect(v, HIA_NONE, "result %u of node %u has no type", i, n);
   }
 }
@@ -222,13 +231,9 @@ static void check_node(hia_verifier *v, hia_node_id n) {
 
 /* ---- functions ---- */
 
-static bool type_exists(const hia_types *types, hia_type t) {
-  return hiaG_is_scalar(t) || (t >= HIA_FIRST_TUPLE && t - HIA_FIRST_TUPLE < types->tuples.len);
-}
-
-static void check_dtypes(hia_verifier *v, const char *what, const hia_dtype *types, uint32_t n) {
+static void check_types(hia_verifier *v, const char *what, const hia_type *types, uint32_t n) {
   for (uint32_t i = 0; i < n; i++)
-    if ((unsigned)types[i] >= HIA_N_DTYPES) hiaG_defect(v, HIA_NONE, "%s %u has no type", what, i);
+    if (!is_word(v->g->types, types[i])) hiaG_defect(v, HIA_NONE, "%s %u has no type", what, i);
 }
 
 /* Checks that the signature of a root, flattened, agrees with the function's parameters and
@@ -237,17 +242,18 @@ static void check_dtypes(hia_verifier *v, const char *what, const hia_dtype *typ
 static void check_signature(hia_verifier *v) {
   const hia_fn *fn = v->fn;
   const hia_types *types = v->g->types;
-  if (!type_exists(types, fn->sig_result)) hiaG_defect(v, HIA_NONE, "a root has a result type");
+  if (!hiaG_type_exists(types, fn->sig_result))
+    hiaG_defect(v, HIA_NONE, "a root has a result type");
   size_t n_words = 0;
   for (uint32_t i = 0; i < fn->n_sig_params; i++) {
-    if (!type_exists(types, fn->sig_params[i]))
+    if (!hiaG_type_exists(types, fn->sig_params[i]))
       hiaG_defect(v, HIA_NONE, "parameter %u of the signature has no type", i);
     n_words += hiaG_type_words(types, fn->sig_params[i]);
   }
   bool agrees = n_words == fn->n_params && hiaG_type_words(types, fn->sig_result) == fn->n_results;
   if (agrees) {
     size_t largest = n_words > fn->n_results ? n_words : fn->n_results;
-    hia_dtype *flat = HIA_NEW_ARRAY(v->scratch, hia_dtype, largest), *at = flat;
+    hia_type *flat = HIA_NEW_ARRAY(v->scratch, hia_type, largest), *at = flat;
     for (uint32_t i = 0; i < fn->n_sig_params; i++) {
       hiaG_type_flatten(types, fn->sig_params[i], at);
       at += hiaG_type_words(types, fn->sig_params[i]);
@@ -283,8 +289,8 @@ static void check_header(hia_verifier *v, hia_index *names) {
   if (fn->source >= v->g->names.len) hiaG_defect(v, HIA_NONE, "its name does not exist");
   if (fn->loc != HIA_NONE && fn->loc >= v->g->locs.len)
     hiaG_defect(v, HIA_NONE, "its location does not exist");
-  check_dtypes(v, "parameter", fn->params, fn->n_params);
-  check_dtypes(v, "result", fn->results, fn->n_results);
+  check_types(v, "parameter", fn->params, fn->n_params);
+  check_types(v, "result", fn->results, fn->n_results);
   if (fn->is_root) check_signature(v);
   if (fn->slow_path != HIA_NONE) check_slow_path(v);
   if (fn->regions.len == 0) hiaG_defect(v, HIA_NONE, "there is no body");

@@ -49,7 +49,7 @@ void hiaG_fork_region_end(hia_fork_check *c, hia_region_id r);
 /* verify.c: reports a defect unless operand or result i (`what`) of the node has the dtype
  * `wanted`.
  */
-void hiaG_expect_type(hia_verifier *v, hia_node_id node, const char *what, uint32_t i, hia_dtype is,
-                      hia_dtype wanted);
+void hiaG_expect_type(hia_verifier *v, hia_node_id node, const char *what, uint32_t i, hia_type is,
+                      hia_type wanted);
 
 #endif

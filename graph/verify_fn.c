@@ -21,7 +21,7 @@ typedef struct {
 } walk;
 
 /* Checks that the operands (or results) of n, without the first `skip`, have these types. */
-static void expect_types(walk *w, hia_node_id n, bool is_in, const hia_dtype *types,
+static void expect_types(walk *w, hia_node_id n, bool is_in, const hia_type *types,
                          uint32_t n_types, uint32_t skip) {
   const char *what = is_in ? "operand" : "result";
   uint32_t n_values = is_in ? w->fn->nodes.data[n].n_ins : w->fn->nodes.data[n].n_outs;
@@ -34,9 +34,9 @@ static void expect_types(walk *w, hia_node_id n, bool is_in, const hia_dtype *ty
 }
 
 /* The types of `count` values: operands, or results of another node. */
-static const hia_dtype *types_of(walk *w, const hia_value_id *values, hia_value_id first,
-                                 uint32_t count) {
-  hia_dtype *types = HIA_NEW_ARRAY(w->v->scratch, hia_dtype, count);
+static const hia_type *types_of(walk *w, const hia_value_id *values, hia_value_id first,
+                                uint32_t count) {
+  hia_type *types = HIA_NEW_ARRAY(w->v->scratch, hia_type, count);
   for (uint32_t i = 0; i < count; i++) types[i] = hiaG_type(w->fn, values ? values[i] : first + i);
   return types;
 }
@@ -72,7 +72,7 @@ static void check_arg(walk *w, hia_node_id n) {
   const hia_node *owner = is_body ? NULL : &fn->nodes.data[region->owner];
   if (w->n_args >= (is_body ? fn->n_params : owner->n_ins))
     hiaG_defect(w->v, n, "more args than there are %s", is_body ? "parameters" : "variables");
-  hia_dtype wanted =
+  hia_type wanted =
       is_body ? fn->params[w->n_args] : hiaG_type(fn, fn->edges.data[owner->ins + w->n_args]);
   hiaG_expect_type(w->v, n, "result", 0, hiaG_type(fn, node->outs), wanted);
   w->n_args++;

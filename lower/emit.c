@@ -97,13 +97,13 @@ LLVMValueRef hiaL_word_at(hia_emit *e, LLVMValueRef block, uint32_t i) {
   return LLVMBuildInBoundsGEP2(e->b, e->types[HIA_I64], block, &index, 1, "word");
 }
 
-LLVMValueRef hiaL_load_word(hia_emit *e, LLVMValueRef at, hia_dtype t) {
-  if (t != HIA_BOOL) return LLVMBuildLoad2(e->b, e->types[t], at, "arg"); /* little-endian */
+LLVMValueRef hiaL_load_word(hia_emit *e, LLVMValueRef at, hia_type t) {
+  if (t != HIA_BOOL) return LLVMBuildLoad2(e->b, hiaL_type(e, t), at, "arg"); /* little-endian */
   LLVMValueRef word = LLVMBuildLoad2(e->b, e->types[HIA_I64], at, "arg");
   return LLVMBuildICmp(e->b, LLVMIntNE, word, LLVMConstNull(e->types[HIA_I64]), "");
 }
 
-void hiaL_store_word(hia_emit *e, LLVMValueRef at, LLVMValueRef value, hia_dtype t) {
+void hiaL_store_word(hia_emit *e, LLVMValueRef at, LLVMValueRef value, hia_type t) {
   LLVMTypeRef word = e->types[HIA_I64];
   switch (t) {
   case HIA_BOOL: value = LLVMBuildZExt(e->b, value, word, ""); break;
@@ -111,8 +111,7 @@ void hiaL_store_word(hia_emit *e, LLVMValueRef at, LLVMValueRef value, hia_dtype
   case HIA_F32:
     value = LLVMBuildZExt(e->b, LLVMBuildBitCast(e->b, value, e->types[HIA_I32], ""), word, "");
     break;
-  case HIA_I64:
-  case HIA_F64: break;
+  default: break; /* it is a word */
   }
   LLVMBuildStore(e->b, value, at);
 }

@@ -87,7 +87,7 @@ typedef struct hia_emit {
   LLVMBuilderRef b;
   LLVMDIBuilderRef debug;
   LLVMMetadataRef file, unit, debug_type;
-  LLVMTypeRef types[HIA_N_DTYPES]; /* i1 i32 i64 float double */
+  LLVMTypeRef types[HIA_N_REPRS]; /* i1 i32 i64 float double ptr */
   LLVMTypeRef void_type, ptr, i8;
   LLVMValueRef unlikely; /* branch weights: the true side is rare */
   hia_signature abi[HIA_N_ABI];
@@ -189,8 +189,12 @@ void hiaL_open_scope(hia_emit *e, const char *name, hia_loc_id loc);
 
 /* Words of a block, in which entries and joins pass arguments and results. */
 LLVMValueRef hiaL_word_at(hia_emit *e, LLVMValueRef block, uint32_t i); /* its address */
-LLVMValueRef hiaL_load_word(hia_emit *e, LLVMValueRef at, hia_dtype t);
-void hiaL_store_word(hia_emit *e, LLVMValueRef at, LLVMValueRef value, hia_dtype t);
+/* The LLVM type of a value of this type, which is no tuple. */
+static inline LLVMTypeRef hiaL_type(const hia_emit *e, hia_type type) {
+  return e->types[hiaR_repr(type)];
+}
+LLVMValueRef hiaL_load_word(hia_emit *e, LLVMValueRef at, hia_type t);
+void hiaL_store_word(hia_emit *e, LLVMValueRef at, LLVMValueRef value, hia_type t);
 
 /* Constants, and a variable of the module's own that holds one. */
 LLVMValueRef hiaL_number(hia_emit *e, unsigned bits, uint64_t n);
@@ -234,9 +238,9 @@ void hiaL_host_side(hia_emit *e);
 /* True if the root has a plain function in this module. */
 bool hiaL_is_plain(hia_emit *e, hia_fn_id root);
 /* C's type of a scalar, and values from it and to it: a bool is a byte there. */
-LLVMTypeRef hiaL_c_type(const hia_emit *e, hia_dtype t);
-LLVMValueRef hiaL_from_c(hia_emit *e, LLVMValueRef value, hia_dtype t);
-LLVMValueRef hiaL_to_c(hia_emit *e, LLVMValueRef value, hia_dtype t);
+LLVMTypeRef hiaL_c_type(const hia_emit *e, hia_type t);
+LLVMValueRef hiaL_from_c(hia_emit *e, LLVMValueRef value, hia_type t);
+LLVMValueRef hiaL_to_c(hia_emit *e, LLVMValueRef value, hia_type t);
 /* Adds a function that hosts call for a root, and makes it emit->function. It has no context. The
  * builder is left in its first block. */
 LLVMValueRef hiaL_host_function(hia_emit *e, const hia_fn *fn, const char *name, LLVMTypeRef type);

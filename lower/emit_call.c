@@ -12,9 +12,9 @@ enum { WIDTH = 16 }; /* of a struct of results, and of the inner structs if ther
 
 static LLVMTypeRef result_type(hia_emit *e, const hia_fn *fn) {
   if (fn->n_results == 0) return e->void_type;
-  if (fn->n_results == 1) return e->types[fn->results[0]];
+  if (fn->n_results == 1) return hiaL_type(e, fn->results[0]);
   LLVMTypeRef *types = HIA_NEW_ARRAY(&e->comp->scratch, LLVMTypeRef, fn->n_results);
-  for (uint32_t i = 0; i < fn->n_results; i++) types[i] = e->types[fn->results[i]];
+  for (uint32_t i = 0; i < fn->n_results; i++) types[i] = hiaL_type(e, fn->results[i]);
   if (fn->n_results <= WIDTH) return LLVMStructTypeInContext(e->llvm, types, fn->n_results, false);
   uint32_t n = 0; /* of inner ones, which take the place of their parts */
   for (uint32_t i = 0; i < fn->n_results; i += WIDTH) {
@@ -131,7 +131,7 @@ static LLVMTypeRef type_of(hia_emit *e, const hia_fn *fn) {
   LLVMTypeRef *params =
       HIA_NEW_ARRAY(&e->comp->scratch, LLVMTypeRef, (size_t)fn->n_params + HIDDEN);
   params[0] = e->ptr;
-  for (uint32_t i = 0; i < fn->n_params; i++) params[i + HIDDEN] = e->types[fn->params[i]];
+  for (uint32_t i = 0; i < fn->n_params; i++) params[i + HIDDEN] = hiaL_type(e, fn->params[i]);
   return LLVMFunctionType(result_type(e, fn), params, fn->n_params + HIDDEN, false);
 }
 

@@ -23,8 +23,8 @@ static hia_emitter *const emitters[HIA_OP_LIMIT] = {
 
 void hiaL_emit_CONST(hia_emit *e, hia_node_id n) {
   hia_word word = hiaL_node(e, n)->imm;
-  hia_dtype t = hiaG_type(e->fn, hiaG_out(e->fn, n, 0));
-  LLVMTypeRef type = e->types[t];
+  hia_type t = hiaG_type(e->fn, hiaG_out(e->fn, n, 0));
+  LLVMTypeRef type = hiaL_type(e, t);
   LLVMValueRef value;
   switch (t) {
   case HIA_F32: /* by its bits: a conversion through double would change a NaN */
@@ -33,7 +33,8 @@ void hiaL_emit_CONST(hia_emit *e, hia_node_id n) {
   case HIA_F64: value = LLVMConstBitCast(LLVMConstInt(e->types[HIA_I64], word, false), type); break;
   case HIA_BOOL: value = LLVMConstInt(type, word != 0, false); break;
   case HIA_I32: value = LLVMConstInt(type, (uint32_t)word, false); break;
-  default: value = LLVMConstInt(type, word, false);
+  case HIA_I64: value = LLVMConstInt(type, word, false); break;
+  default: value = LLVMConstIntToPtr(LLVMConstInt(e->types[HIA_I64], word, false), type);
   }
   hiaL_out(e, n, 0, value);
 }
@@ -41,7 +42,7 @@ void hiaL_emit_CONST(hia_emit *e, hia_node_id n) {
 /* Any word, but the same word at every use, so that a branch on it is defined: programs whose dead
  * code was not removed may have one. Costs no instruction. */
 void hiaL_emit_UNDEF(hia_emit *e, hia_node_id n) {
-  LLVMTypeRef type = e->types[hiaG_type(e->fn, hiaG_out(e->fn, n, 0))];
+  LLVMTypeRef type = hiaL_type(e, hiaG_type(e->fn, hiaG_out(e->fn, n, 0)));
   hiaL_out(e, n, 0, LLVMBuildFreeze(e->b, LLVMGetPoison(type), "undef"));
 }
 
@@ -105,7 +106,7 @@ void hiaL_emit_FAIL(hia_emit *e, hia_node_id n) {
   /* The rest of this region is never executed, but its values must exist. */
   hiaL_at(e, hiaL_block(e, "dead"));
   for (uint32_t i = 0; i < hiaL_node(e, n)->n_outs; i++)
-    hiaL_out(e, n, i, LLVMGetPoison(e->types[hiaG_type(e->fn, hiaG_out(e->fn, n, i))]));
+    hiaL_out(e, n, i, LLVMGetPoison(hiaL_type(e, hiaG_type(e->fn, hiaG_out(e->fn, n, i)))));
 }
 
 void hiaL_emit_SWITCH(hia_emit *e, hia_node_id n) {
@@ -125,7 +126,7 @@ static LLVMValueRef merge_edges(hia_emit *e, hia_node_id n, hia_region_id then) 
   hia_arena *arena = &e->comp->scratch;
   hia_mark mark = hiaR_arena_mark(arena);
   LLVMValueRef phi = hiaL_phi(e, hiaL_flow(e, then)->join,
-                              e->types[hiaG_type(e->fn, hiaG_out(e->fn, n, 0))], "merge");
+                              hiaL_type(e, hiaG_type(e->fn, hiaG_out(e->fn, n, 0))), "merge");
   hiaR_push(arena, &open, (arms){then, {hiaG_in(e->fn, n, 0), hiaG_in(e->fn, n, 1)}});
   while (open.len) {
     arms at = open.data[--open.len];
@@ -174,7 +175,7 @@ void hiaL_emit_MERGE_LOOP(hia_emit *e, hia_node_id n) {
   LLVMValueRef first = hiaL_in(e, n, 0);
   LLVMBasicBlockRef from = flow->from[0];
   LLVMValueRef phi =
-      hiaL_phi(e, flow->head, e->types[hiaG_type(e->fn, hiaG_out(e->fn, n, 0))], "round");
+      hiaL_phi(e, flow->head, hiaL_type(e, hiaG_type(e->fn, hiaG_out(e->fn, n, 0))), "round");
   LLVMAddIncoming(phi, &first, &from, 1);
   hiaL_out(e, n, 0, phi);
   hiaR_push(&e->comp->scratch, &e->merges, n);

@@ -33,13 +33,13 @@ static bool by_pointer(const hia_emit *e, uint32_t number) {
 
 /* ---- values in memory, as C has them ---- */
 
-static LLVMValueRef load_value(hia_emit *e, LLVMValueRef at, hia_dtype t) {
-  if (t != HIA_BOOL) return LLVMBuildLoad2(e->b, e->types[t], at, "");
+static LLVMValueRef load_value(hia_emit *e, LLVMValueRef at, hia_type t) {
+  if (t != HIA_BOOL) return LLVMBuildLoad2(e->b, hiaL_type(e, t), at, "");
   LLVMValueRef byte = LLVMBuildLoad2(e->b, e->i8, at, "");
   return LLVMBuildICmp(e->b, LLVMIntNE, byte, LLVMConstNull(e->i8), "");
 }
 
-static void store_value(hia_emit *e, LLVMValueRef at, LLVMValueRef value, hia_dtype t) {
+static void store_value(hia_emit *e, LLVMValueRef at, LLVMValueRef value, hia_type t) {
   LLVMBuildStore(e->b, t == HIA_BOOL ? LLVMBuildZExt(e->b, value, e->i8, "") : value, at);
 }
 
@@ -55,11 +55,11 @@ static struct hia_host_emit *host_of(hia_emit *e, uint32_t number) {
   LLVMTypeRef *params = HIA_NEW_ARRAY(arena, LLVMTypeRef, 1 + (size_t)x->n_params + x->n_results);
   uint32_t n = 0;
   if (target.takes_user) params[n++] = e->ptr;
-  for (uint32_t i = 0; i < x->n_params; i++) params[n++] = e->types[x->params[i]];
+  for (uint32_t i = 0; i < x->n_params; i++) params[n++] = hiaL_type(e, x->params[i]);
   for (uint32_t i = 0; by_pointer(e, number) && i < x->n_results; i++) params[n++] = e->ptr;
   LLVMTypeRef result = target.returns_status   ? e->types[HIA_I32]
                        : by_pointer(e, number) ? e->void_type
-                                               : e->types[x->results[0]];
+                                               : hiaL_type(e, x->results[0]);
   host->type = LLVMFunctionType(result, params, n, false);
   if (!e->options->names_hosts) return host;
   LLVMValueRef other = LLVMGetNamedFunction(e->module, x->name);
@@ -102,7 +102,7 @@ static LLVMValueRef row_word(hia_emit *e, uint32_t number, uint32_t word) {
   return LLVMBuildLoad2(e->b, e->ptr, at, word ? "user" : "function");
 }
 
-static void zero_extend(hia_emit *e, LLVMValueRef call, unsigned index, hia_dtype t) {
+static void zero_extend(hia_emit *e, LLVMValueRef call, unsigned index, hia_type t) {
   if (t == HIA_BOOL) hiaL_call_attribute(e, call, index, "zeroext", 0);
 }
 

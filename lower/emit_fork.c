@@ -149,7 +149,7 @@ static uint32_t keep(hia_emit *e, LLVMValueRef value) {
 }
 
 /* Strips additions of constants off an integer: returns the rest, and the sum of the constants. */
-static LLVMValueRef without_addend(LLVMValueRef value, hia_dtype t, int64_t *addend) {
+static LLVMValueRef without_addend(LLVMValueRef value, hia_type t, int64_t *addend) {
   *addend = 0;
   if (t != HIA_I32 && t != HIA_I64) return value;
   uint64_t sum = 0;
@@ -167,7 +167,7 @@ static LLVMValueRef without_addend(LLVMValueRef value, hia_dtype t, int64_t *add
   return value;
 }
 
-static void add_arg(hia_emit *e, LLVMValueRef value, hia_dtype t) {
+static void add_arg(hia_emit *e, LLVMValueRef value, hia_type t) {
   int64_t addend;
   value = without_addend(value, t, &addend);
   uint32_t word = HIA_NONE;
@@ -177,7 +177,7 @@ static void add_arg(hia_emit *e, LLVMValueRef value, hia_dtype t) {
   } else {
     word = keep(e, value);
   }
-  uint32_t row[HIA_FORK_ARG_WORDS] = {word, (uint32_t)t, (uint32_t)(uint64_t)addend,
+  uint32_t row[HIA_FORK_ARG_WORDS] = {word, (uint32_t)hiaR_repr(t), (uint32_t)(uint64_t)addend,
                                       (uint32_t)((uint64_t)addend >> 32)};
   for (uint32_t i = 0; i < HIA_FORK_ARG_WORDS; i++)
     hiaR_push(&e->comp->arena, &e->fork_args, row[i]);

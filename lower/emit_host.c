@@ -71,15 +71,15 @@ static LLVMValueRef module_record(hia_emit *e, uint32_t n_roots) {
 
 /* ---- functions of C ---- */
 
-LLVMTypeRef hiaL_c_type(const hia_emit *e, hia_dtype t) {
-  return t == HIA_BOOL ? e->i8 : e->types[t];
+LLVMTypeRef hiaL_c_type(const hia_emit *e, hia_type t) {
+  return t == HIA_BOOL ? e->i8 : hiaL_type(e, t);
 }
 
-LLVMValueRef hiaL_from_c(hia_emit *e, LLVMValueRef value, hia_dtype t) {
+LLVMValueRef hiaL_from_c(hia_emit *e, LLVMValueRef value, hia_type t) {
   return t == HIA_BOOL ? LLVMBuildTrunc(e->b, value, e->types[HIA_BOOL], "") : value;
 }
 
-LLVMValueRef hiaL_to_c(hia_emit *e, LLVMValueRef value, hia_dtype t) {
+LLVMValueRef hiaL_to_c(hia_emit *e, LLVMValueRef value, hia_type t) {
   return t == HIA_BOOL ? LLVMBuildZExt(e->b, value, e->i8, "") : value;
 }
 
@@ -130,7 +130,7 @@ static LLVMBasicBlockRef begin_store(hia_emit *e, LLVMValueRef to) {
   return next;
 }
 
-static void end_store(hia_emit *e, LLVMValueRef to, LLVMValueRef value, hia_dtype t,
+static void end_store(hia_emit *e, LLVMValueRef to, LLVMValueRef value, hia_type t,
                       LLVMBasicBlockRef next) {
   LLVMBuildStore(e->b, hiaL_to_c(e, value, t), to);
   LLVMBuildBr(e->b, next);
@@ -162,7 +162,7 @@ static void typed_entry(hia_emit *e, hia_fn_id id, uint32_t root, LLVMValueRef r
   LLVMBasicBlockRef start = LLVMGetInsertBlock(e->b);
   hiaL_at(e, done);
   for (uint32_t i = 0; i < n_results; i++) {
-    hia_dtype t = fn->results[i];
+    hia_type t = fn->results[i];
     LLVMValueRef to = LLVMGetParam(f, 1 + n_params + i);
     LLVMBasicBlockRef next = begin_store(e, to);
     LLVMValueRef word = hiaL_load_word(e, hiaL_word_at(e, block, fn->n_params + i), t);

@@ -171,7 +171,7 @@ static columns load_columns(hia_emit *e, const hia_fn *fn, LLVMValueRef block) {
   return c;
 }
 
-static LLVMValueRef element(hia_emit *e, LLVMValueRef column, LLVMValueRef row, hia_dtype t) {
+static LLVMValueRef element(hia_emit *e, LLVMValueRef column, LLVMValueRef row, hia_type t) {
   return LLVMBuildInBoundsGEP2(e->b, hiaL_c_type(e, t), column, &row, 1, "element");
 }
 
@@ -264,7 +264,7 @@ static LLVMValueRef build_kernel(hia_emit *e, hia_fn_id id) {
   LLVMValueRef group = access_group(e, kind);
   hiaL_open_args(e);
   for (uint32_t i = 0; i < c.n_params; i++) {
-    hia_dtype t = fn->params[i];
+    hia_type t = fn->params[i];
     LLVMValueRef x = LLVMBuildLoad2(e->b, hiaL_c_type(e, t), element(e, c.at[i], row, t), "");
     LLVMSetMetadata(x, kind, group);
     hiaR_push(&e->comp->scratch, &e->args, hiaL_from_c(e, x, t));
@@ -288,7 +288,7 @@ static LLVMValueRef build_kernel(hia_emit *e, hia_fn_id id) {
     hiaL_at(e, body);
   }
   for (uint32_t i = 0; i < c.n_results; i++) {
-    hia_dtype t = fn->results[i];
+    hia_type t = fn->results[i];
     LLVMValueRef x = hiaL_to_c(e, hiaL_result(e, call, fn->n_results, i), t);
     LLVMValueRef store = LLVMBuildStore(e->b, x, element(e, c.at[c.n_params + i], row, t));
     LLVMSetMetadata(store, kind, group);
@@ -345,7 +345,7 @@ static LLVMValueRef do_chunk(hia_emit *e, hia_fn_id id, LLVMValueRef kernel, LLV
 static LLVMValueRef do_row(hia_emit *e, const hia_fn *fn, const columns *c, LLVMValueRef entry,
                            LLVMValueRef row) {
   for (uint32_t i = 0; i < c->n_params; i++) {
-    hia_dtype t = fn->params[i];
+    hia_type t = fn->params[i];
     LLVMValueRef x = LLVMBuildLoad2(e->b, hiaL_c_type(e, t), element(e, c->at[i], row, t), "");
     hiaL_store_word(e, word_of(e, fn, i), hiaL_from_c(e, x, t), t);
   }
@@ -354,7 +354,7 @@ static LLVMValueRef do_row(hia_emit *e, const hia_fn *fn, const columns *c, LLVM
   LLVMSetInstructionCallConv(call, HIA_CC_SWIFT);
   hiaL_call_attribute(e, call, 2, "swiftself", 0);
   for (uint32_t i = 0; i < c->n_results; i++) {
-    hia_dtype t = fn->results[i];
+    hia_type t = fn->results[i];
     LLVMValueRef x = hiaL_load_word(e, word_of(e, fn, fn->n_params + i), t);
     LLVMBuildStore(e->b, hiaL_to_c(e, x, t), element(e, c->at[c->n_params + i], row, t));
   }

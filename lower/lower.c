@@ -42,6 +42,7 @@ static void open_module(hia_emit *e) {
   e->types[HIA_I64] = LLVMInt64TypeInContext(c);
   e->types[HIA_F32] = LLVMFloatTypeInContext(c);
   e->types[HIA_F64] = LLVMDoubleTypeInContext(c);
+  e->types[HIA_REPR_REF] = LLVMPointerTypeInContext(c, 0);
   e->void_type = LLVMVoidTypeInContext(c);
   e->ptr = LLVMPointerTypeInContext(c, 0);
   e->i8 = LLVMInt8TypeInContext(c);

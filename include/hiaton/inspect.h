@@ -27,14 +27,6 @@ typedef struct hia_extern_info hia_extern_info; /* a host function, as a module 
 
 /* ---- types ---- */
 
-/* The numbers are part of the public ABI. Later versions add kinds: a host handles a kind that it
- * does not know like a function that it cannot call. */
-typedef enum hia_type_kind {
-  HIA_KIND_NONE = 0,   /* of NULL: there is no type, or it is not known */
-  HIA_KIND_SCALAR = 1, /* hia_type_info_dtype */
-  HIA_KIND_TUPLE = 2,  /* hia_type_info_len parts, 2 or more */
-} hia_type_kind;
-
 HIA_API hia_type_kind hia_type_info_kind(const hia_type_info *type);
 /* The dtype of a scalar. For any other kind it returns HIA_ARGUMENT and sets *dtype to HIA_BOOL. */
 HIA_API hia_status hia_type_info_dtype(const hia_type_info *type, hia_dtype *dtype);

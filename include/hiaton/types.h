@@ -33,6 +33,16 @@ typedef enum hia_dtype {
 } hia_dtype;
 #define HIA_N_DTYPES 5
 
+/* Kinds of types. The numbers are part of the ABI. Later versions add kinds: a host handles a kind
+ * that it does not know like a function that it cannot call. */
+typedef enum hia_type_kind {
+  HIA_KIND_NONE = 0,   /* there is no type, or it is not known */
+  HIA_KIND_SCALAR = 1, /* of a dtype */
+  HIA_KIND_TUPLE = 2,  /* of 2 parts or more */
+  HIA_KIND_ARRAY = 3,  /* of elements of one type */
+  HIA_KIND_DATA = 4,   /* of constructors */
+} hia_type_kind;
+
 /* The name of the function that an expression becomes (hia_module_load_expression), and of the
  * file that its positions refer to. */
 #define HIA_EXPRESSION "<expr>"

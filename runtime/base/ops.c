@@ -21,6 +21,7 @@ unsigned hiaR_op_by_name(const char *name, size_t len) {
 }
 
 bool hiaR_rule_takes(hia_rule rule, hia_dtype dtype) {
+  if ((unsigned)dtype >= HIA_N_DTYPES) return false; /* the number of another type */
   bool is_int = dtype == HIA_I32 || dtype == HIA_I64, is_bool = dtype == HIA_BOOL;
   switch (rule) {
   case HIA_RULE_NUM: return !is_bool;

@@ -17,9 +17,9 @@ Test(types, tuples_are_interned) {
     cr_assert_eq(hiaG_type_words(&e.types, HIA_I64), 1);
     cr_assert_eq(hiaG_tuple_len(&e.types, nested), 3);
     cr_assert_eq(hiaG_tuple_part(&e.types, nested, 2), other);
-    hia_dtype flat[5];
+    hia_type flat[5];
     hiaG_type_flatten(&e.types, nested, flat);
-    hia_dtype wanted[5] = {HIA_I32, HIA_F64, HIA_BOOL, HIA_F64, HIA_I32};
+    hia_type wanted[5] = {HIA_I32, HIA_F64, HIA_BOOL, HIA_F64, HIA_I32};
     cr_assert_arr_eq(flat, wanted, sizeof flat);
     hiaG_type_flatten(&e.types, HIA_F32, flat);
     cr_assert_eq(flat[0], HIA_F32);
@@ -32,6 +32,75 @@ Test(types, tuples_are_interned) {
   hiaR_comp_free(&e.comp);
 }
 
+/* type List = Nil | Cons(head: (bool, i32), tail: List, trees: [Tree], sum: f64)
+ * type Tree = Tree(list: List) */
+static hia_type list_type(hia_types *types) {
+  hia_type list = hiaG_data(types, "List"), tree = hiaG_data(types, "Tree");
+  hia_type head = hiaG_tuple(types, (hia_type[]){HIA_BOOL, HIA_I32}, 2);
+  hia_type fields[4] = {head, list, hiaG_array(types, tree), HIA_F64};
+  const char *names[4] = {"head", "tail", "trees", "sum"};
+  cr_assert_not(hiaG_data_is_defined(types, list));
+  hiaG_data_define(types, list, (hia_ctor_def[]){{.name = "Nil"}, {"Cons", names, fields, 4}}, 2);
+  hiaG_data_define(types, tree, &(hia_ctor_def){"Tree", &(const char *){"list"}, &list, 1}, 1);
+  return list;
+}
+
+static void expect_list(const hia_types *types, hia_type list) {
+  hia_type_table t = hiaG_type_table(types);
+  cr_assert_eq(hiaG_type_kind(types, list), HIA_KIND_DATA);
+  cr_assert_eq(hiaG_type_words(types, list), 1);
+  cr_assert_str_eq(t.names + hiaR_type_entry(&t, list)->name, "List");
+  const hia_ctor *nil = hiaR_ctor(&t, list, 0), *cons = hiaR_ctor(&t, list, 1);
+  cr_assert(hiaR_type_entry(&t, list)->n == 2 && nil->n == 0 && nil->layout.size == 0);
+  cr_assert_str_eq(t.names + nil->name, "Nil");
+  cr_assert_str_eq(t.names + cons->name, "Cons");
+  cr_assert_str_eq(t.names + t.fields[cons->first + 2].name, "trees");
+  /* header; tail, trees; sum; the i32; the bool */
+  const uint32_t at[5] = {36, 32, 8, 16, 24};
+  const hia_word_place *places = t.places + cons->layout.first;
+  cr_assert(cons->layout.n == 5 && cons->layout.n_refs == 2 && cons->layout.size == 40);
+  for (int i = 0; i < 5; i++)
+    cr_assert_eq(places[i].at, at[i], "word %d is at %u", i, places[i].at);
+  cr_assert_eq(places[2].type, list);
+  hia_type tree = hiaG_element(types, places[3].type);
+  cr_assert_eq(hiaR_ctor(&t, tree, 0)->layout.size, 16);
+  cr_assert_eq(t.places[hiaR_ctor(&t, tree, 0)->layout.first].type, list);
+}
+
+Test(types, data_and_arrays) {
+  env e;
+  env_init(&e);
+  NO_THROW(&e, {
+    hia_type list = list_type(&e.types);
+    expect_list(&e.types, list);
+    cr_assert_eq(hiaG_data(&e.types, "List"), list);
+    hia_type pair = hiaG_tuple(&e.types, (hia_type[]){HIA_F32, list, HIA_BOOL}, 3);
+    hia_type pairs = hiaG_array(&e.types, pair), all = hiaG_array(&e.types, pairs);
+    cr_assert_eq(hiaG_array(&e.types, pair), pairs);
+    cr_assert_neq(hiaG_array(&e.types, list), pairs);
+    hia_type_table t = hiaG_type_table(&e.types);
+    const hia_layout *element = &hiaR_type_entry(&t, pairs)->layout;
+    cr_assert(element->n == 3 && element->n_refs == 1 && element->size == 16);
+    cr_assert_eq(t.places[element->first + 2].at, 12);
+    hia_type bools = hiaG_array(&e.types, HIA_BOOL);
+    t = hiaG_type_table(&e.types);
+    cr_assert_eq(hiaR_type_entry(&t, bools)->layout.size, 1);
+    hia_type mixed = hiaG_tuple(&e.types, (hia_type[]){all, HIA_I32}, 2), flat[2];
+    cr_assert_str_eq(hiaG_type_text(&e.types, mixed), "([[(f32, List, bool)]], i32)");
+    hiaG_type_flatten(&e.types, mixed, flat);
+    cr_assert(flat[0] == all && flat[1] == HIA_I32);
+
+    hia_types other;
+    hiaG_types_init(&other, &e.comp);
+    hiaG_data(&other, "First");
+    hia_type copy = hiaG_type_copy(&other, &e.types, mixed);
+    cr_assert_str_eq(hiaG_type_text(&other, copy), "([[(f32, List, bool)]], i32)");
+    expect_list(&other, hiaG_data(&other, "List"));
+    cr_assert_eq(hiaG_type_copy(&other, &e.types, mixed), copy);
+  });
+  hiaR_comp_free(&e.comp);
+}
+
 Test(types, deep_nesting_does_not_recurse) {
   env e;
   env_init(&e);
@@ -40,7 +109,7 @@ Test(types, deep_nesting_does_not_recurse) {
     hia_type t = HIA_I32;
     for (int i = 0; i < DEPTH; i++) t = hiaG_tuple(&e.types, (hia_type[]){t, HIA_BOOL}, 2);
     cr_assert_eq(hiaG_type_words(&e.types, t), DEPTH + 1);
-    hia_dtype *flat = HIA_NEW_ARRAY(&e.comp.arena, hia_dtype, DEPTH + 1);
+    hia_type *flat = HIA_NEW_ARRAY(&e.comp.arena, hia_type, DEPTH + 1);
     hiaG_type_flatten(&e.types, t, flat);
     cr_assert_eq(flat[0], HIA_I32);
     cr_assert_eq(flat[DEPTH], HIA_BOOL);
@@ -52,7 +121,7 @@ Test(types, deep_nesting_does_not_recurse) {
 static hia_graph *build_fib(env *e) {
   hia_graph *g = hiaG_new(&e->comp, &e->types, "fib.hia");
   uint32_t source = hiaG_name(g, "fib");
-  hia_dtype i32 = HIA_I32;
+  hia_type i32 = HIA_I32;
   hia_fn_id f =
       hiaG_fn_new(g, "fib(i32)", source, hiaG_loc(g, 1, 1, source, HIA_NONE), &i32, 1, &i32, 1);
   hia_fn *fn = hiaG_fn(g, f);
@@ -168,7 +237,7 @@ Test(graph, inserting_and_compacting_keep_the_text) {
   NO_THROW(&e, {
     hia_graph *g = read_text(&e, graph_file("fib"));
     hia_fn *fn = hiaG_fn(g, 0);
-    hia_dtype i32 = HIA_I32;
+    hia_type i32 = HIA_I32;
     hia_node_id sub = find_op(fn, HIA_OP_SUB);
     hia_value_id in = 0;
     hia_node_id neg = hiaG_insert(g, fn, sub, HIA_OP_NEG, &in, 1, &i32, 1, 0, HIA_NONE);
@@ -261,7 +330,7 @@ Test(graph, what_may_fail_and_what_may_go) {
 /* An else-if chain: every branch is in the ELSE of the one before. */
 static hia_graph *deep(env *e, uint32_t depth) {
   hia_graph *g = hiaG_new(&e->comp, &e->types, "");
-  hia_dtype i32 = HIA_I32;
+  hia_type i32 = HIA_I32;
   hia_fn *fn = hiaG_fn(g, hiaG_fn_new(g, "deep", hiaG_name(g, "deep"), HIA_NONE, &i32, 1, &i32, 1));
   hia_u32vec nodes = {0};
   hia_region_id r = 0;
@@ -326,7 +395,7 @@ Test(graph, many_functions_are_quick) {
   NO_THROW(&e, {
     double start = test_seconds();
     hia_graph *g = hiaG_new(&e.comp, &e.types, "");
-    hia_dtype i32 = HIA_I32;
+    hia_type i32 = HIA_I32;
     for (uint32_t i = 0; i < 10000; i++) {
       const char *name = hiaR_arena_printf(&e.comp.arena, "f%u", i);
       hia_fn *fn = hiaG_fn(g, hiaG_fn_new(g, name, hiaG_name(g, name), HIA_NONE, &i32, 1, &i32, 1));

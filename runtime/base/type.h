@@ -1,0 +1,125 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+/* Types of values, and how values lie in memory. One description for the compiler, the image, the
+ * values of hosts and saved files.
+ *
+ * A type is a number: 0..4 are the dtypes, from HIA_FIRST_TYPE on the entries of a table. A table
+ * is a few flat arrays that refer to each other by index, so that an image contains it as it is.
+ *
+ * A value is one word (hia_word), or several: a tuple is the words of its parts. The word of a
+ * scalar is in canonical form (base.h). Arrays and data are references: the word is the address of
+ * an object, which begins with a hia_counted. A constructor without fields has no object: its word
+ * is its number, and numbers are smaller than every address (HIA_FIRST_ADDRESS). So 0, the word of
+ * an unset reference, holds no object either.
+ *
+ * In memory words are packed: references first, then 8, 4 and 1 byte. So the references of an
+ * object, which is all that counting needs to know, are its first words. */
+#ifndef HIA_TYPE_H
+#define HIA_TYPE_H
+
+#include <hiaton/types.h>
+#include <stdatomic.h>
+
+typedef uint32_t hia_type;
+#define HIA_FIRST_TYPE 16u
+
+/* How one word is held: as one of the dtypes, whose numbers these are, or as a reference. */
+typedef enum hia_repr {
+  HIA_REPR_BOOL = HIA_BOOL,
+  HIA_REPR_I32 = HIA_I32,
+  HIA_REPR_I64 = HIA_I64,
+  HIA_REPR_F32 = HIA_F32,
+  HIA_REPR_F64 = HIA_F64,
+  HIA_REPR_REF = HIA_N_DTYPES,
+  HIA_N_REPRS
+} hia_repr;
+
+typedef struct hia_repr_info {
+  const char *name;
+  char code;    /* in signatures */
+  uint8_t size; /* in memory, in bytes; its alignment, too */
+} hia_repr_info;
+extern const hia_repr_info hiaR_reprs[HIA_N_REPRS];
+
+/* Of a type that is no tuple. */
+static inline hia_repr hiaR_repr(hia_type type) {
+  return type < HIA_N_DTYPES ? (hia_repr)type : HIA_REPR_REF;
+}
+/* The representation with this code; HIA_N_REPRS: there is none. */
+hia_repr hiaR_repr_of_code(char code);
+
+/* A word in memory. */
+typedef struct hia_word_place {
+  hia_type type; /* no tuple */
+  uint32_t at;   /* bytes from the beginning of the object, or of the element */
+} hia_word_place;
+
+/* The words of a constructor's fields, or of an array's element, in the order of the value. */
+typedef struct hia_layout {
+  uint32_t first, n; /* places[first .. first + n) */
+  uint32_t n_refs;   /* which lie before all other words */
+  uint32_t size;     /* in bytes; of an object with its header, a multiple of 8; of an element a
+                        multiple of its alignment */
+} hia_layout;
+
+typedef struct hia_ctor_field {
+  uint32_t name; /* offset in the names */
+  hia_type type;
+} hia_ctor_field;
+
+typedef struct hia_ctor {
+  uint32_t name;
+  uint32_t first, n; /* fields[first .. first + n) */
+  hia_layout layout; /* without fields: no words, size 0 */
+} hia_ctor;
+
+typedef struct hia_type_entry {
+  uint32_t kind;     /* hia_type_kind */
+  uint32_t first, n; /* TUPLE: parts[first .. first + n); DATA: ctors[first .. first + n) */
+  uint32_t n_words;  /* of a value: TUPLE: those of its parts; else 1 */
+  uint32_t name;     /* DATA: offset in the names */
+  hia_type element;  /* ARRAY */
+  hia_layout layout; /* ARRAY: of an element */
+} hia_type_entry;
+
+typedef struct hia_type_table {
+  const hia_type_entry *types; /* by type - HIA_FIRST_TYPE */
+  const hia_type *parts;
+  const hia_ctor *ctors;
+  const hia_ctor_field *fields;
+  const hia_word_place *places;
+  const char *names; /* NUL-terminated, one after the other */
+  uint32_t n_types, n_parts, n_ctors, n_fields, n_places, n_names;
+} hia_type_table;
+
+static inline bool hiaR_is_scalar(hia_type type) { return type < HIA_N_DTYPES; }
+static inline const hia_type_entry *hiaR_type_entry(const hia_type_table *t, hia_type type) {
+  return &t->types[type - HIA_FIRST_TYPE];
+}
+static inline hia_type_kind hiaR_type_kind(const hia_type_table *t, hia_type type) {
+  return hiaR_is_scalar(type) ? HIA_KIND_SCALAR : (hia_type_kind)hiaR_type_entry(t, type)->kind;
+}
+static inline uint32_t hiaR_type_words(const hia_type_table *t, hia_type type) {
+  return hiaR_is_scalar(type) ? 1 : hiaR_type_entry(t, type)->n_words;
+}
+static inline const hia_ctor *hiaR_ctor(const hia_type_table *t, hia_type data, uint32_t number) {
+  return &t->ctors[hiaR_type_entry(t, data)->first + number];
+}
+
+/* ---- objects ---- */
+
+/* Every object begins with this. A count from HIA_STICKY on belongs to an object that no run counts
+ * (docs/memory.md). */
+typedef struct hia_counted {
+  _Atomic uint32_t count;
+  uint16_t ctor; /* of data: the constructor's number */
+  uint16_t spare;
+} hia_counted;
+#define HIA_STICKY        0x80000000u
+#define HIA_FIRST_ADDRESS 65536u /* no object lies lower: Linux maps nothing there */
+#define HIA_MAX_CTORS     65535u /* of a type */
+
+/* Lays out n words, which begin `header` bytes from the object's beginning. Writes places[0 ..
+ * n).at; places[i].type is set. Returns the layout, with first == 0. */
+hia_layout hiaR_lay_out(hia_word_place *places, uint32_t n, uint32_t header);
+
+#endif
