@@ -284,7 +284,7 @@ static void put_section(writer *w, hia_flat_section *s) {
 
 static void put_type(const hia_types *types, hia_type type, hia_text *out) {
   if (hiaG_is_scalar(type)) {
-    hiaR_text_add(out, &"bilfd"[type], 1);
+    hiaR_text_add(out, &hiaR_reprs[type].code, 1);
     return;
   }
   /* Types have at most 1000 parts, so this does not nest deeper. */

@@ -53,16 +53,6 @@ static bool prepare(void *at, const hia_host_target *target, const hia_host_sign
   return ffi_prep_cif(&p->cif, FFI_DEFAULT_ABI, n, result, p->types) == FFI_OK;
 }
 
-/* The value that the C function has written at `at`, as a word. */
-static hia_word word_at(const hia_word *at, hia_dtype dtype) {
-  switch (dtype) {
-  case HIA_BOOL: return hiaR_from_bool(*(const uint8_t *)at != 0);
-  case HIA_I32: return hiaR_from_i32(*(const int32_t *)(const void *)at);
-  case HIA_F32: return (hia_word) * (const uint32_t *)(const void *)at;
-  default: return *at;
-  }
-}
-
 static hia_status make_call(const prepared *p, hia_word *slots, const uint32_t *ins,
                             const uint32_t *outs, void **arguments, hia_word *results,
                             hia_word **places) {
@@ -86,7 +76,8 @@ static hia_status make_call(const prepared *p, hia_word *slots, const uint32_t *
     if (status) return status;
   }
   if (!by_pointer(p)) results[0] = (hia_word)result;
-  for (uint32_t i = 0; i < s->n_results; i++) slots[outs[i]] = word_at(&results[i], s->results[i]);
+  for (uint32_t i = 0; i < s->n_results; i++)
+    slots[outs[i]] = hiaR_load(hiaR_repr(s->results[i]), &results[i]);
   return HIA_OK;
 }
 

@@ -3,7 +3,7 @@
 #ifndef HIA_HOST_H
 #define HIA_HOST_H
 
-#include "runtime/base/base.h"
+#include "runtime/base/type.h"
 #include <pthread.h>
 
 /* What stands for a function that a program declares `extern`. In C it has a parameter for each

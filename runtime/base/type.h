@@ -16,7 +16,7 @@
 #ifndef HIA_TYPE_H
 #define HIA_TYPE_H
 
-#include <hiaton/types.h>
+#include "runtime/base/base.h"
 #include <stdatomic.h>
 
 typedef uint32_t hia_type;
@@ -32,6 +32,27 @@ typedef enum hia_repr {
   HIA_REPR_REF = HIA_N_DTYPES,
   HIA_N_REPRS
 } hia_repr;
+
+/* A word as it lies in memory, where C has the same type: bool is one byte that is not 0. */
+static inline hia_word hiaR_load(hia_repr repr, const void *at) {
+  hia_word word = 0;
+  int32_t i32;
+  switch (repr) {
+  case HIA_REPR_BOOL: return *(const uint8_t *)at != 0;
+  case HIA_REPR_I32: return memcpy(&i32, at, sizeof i32), hiaR_from_i32(i32);
+  case HIA_REPR_F32: return memcpy(&i32, at, sizeof i32), (uint32_t)i32;
+  default: return memcpy(&word, at, sizeof word), word;
+  }
+}
+static inline void hiaR_store(hia_repr repr, void *at, hia_word word) {
+  uint32_t half = (uint32_t)word;
+  switch (repr) {
+  case HIA_REPR_BOOL: *(uint8_t *)at = word != 0; break;
+  case HIA_REPR_I32:
+  case HIA_REPR_F32: memcpy(at, &half, sizeof half); break;
+  default: memcpy(at, &word, sizeof word);
+  }
+}
 
 typedef struct hia_repr_info {
   const char *name;

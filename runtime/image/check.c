@@ -370,7 +370,7 @@ static bool check_types(const char **at, char end, uint32_t *n, uint32_t *n_type
     if (*p == ')') {
       if (depth == 0 || parts[--depth] < 2) return false;
     } else {
-      if (!*p || !strchr("bilfd", *p)) return false;
+      if (hiaR_repr_of_code(*p) >= HIA_N_DTYPES) return false;
       (*n)++;
     }
     if (depth)

@@ -298,13 +298,9 @@ static void decode_section(decoder *d, uint32_t number) {
 
 /* ---- exports ---- */
 
-static hia_dtype dtype_of(char code) {
-  return (hia_dtype)(strchr("bilfd", code) - "bilfd"); /* in the order of the enum */
-}
-
 static hia_dtype *decode_dtypes(const char *from, char end, hia_dtype *to) {
   for (; *from != end; from++)
-    if (*from != '(' && *from != ')') *to++ = dtype_of(*from);
+    if (*from != '(' && *from != ')') *to++ = (hia_dtype)hiaR_repr_of_code(*from);
   return to;
 }
 

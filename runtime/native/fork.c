@@ -115,14 +115,9 @@ static HIA_UNINSTRUMENTED uint32_t innermost(const hia_frame_row *row,
 static HIA_UNINSTRUMENTED hia_word argument(const hia_fork_frame *frame, const hia_fork_arg *arg) {
   if (arg->word == HIA_NONE) return (hia_word)arg->addend;
   hia_word word = frame->words[arg->word]; /* as many bytes as the type has were written */
-  switch ((hia_dtype)arg->dtype) {
-  case HIA_BOOL: return (uint8_t)word;
-  case HIA_I32: return hiaR_from_i32((int32_t)((uint32_t)word + (uint32_t)arg->addend));
-  case HIA_F32: return (uint32_t)word;
-  case HIA_I64:
-  case HIA_F64: break;
-  }
-  return word + (uint64_t)arg->addend;
+  word = hiaR_load((hia_repr)arg->repr, &word);
+  word += (uint64_t)arg->addend; /* 0, but for integers */
+  return arg->repr == HIA_REPR_I32 ? hiaR_from_i32(hiaR_to_i32(word)) : word;
 }
 
 /* A fork that does not pay never does, so the oldest of an invocation's others still go first. */

@@ -22,7 +22,7 @@
 #ifndef HIA_FORK_H
 #define HIA_FORK_H
 
-#include "runtime/base/base.h"
+#include "runtime/base/type.h"
 
 enum { HIA_MAX_OPEN_FORKS = 8 }; /* of a function at once; further calls are made in order */
 
@@ -35,8 +35,8 @@ typedef struct hia_fork_frame {
 /* An argument: words[word], a value of the type in as many bytes as it has, plus `addend`
  * (integers only, with the type's wrap-around); or the addend alone. */
 typedef struct hia_fork_arg {
-  uint32_t word; /* HIA_NONE: a constant */
-  uint32_t dtype;
+  uint32_t word;  /* HIA_NONE: a constant */
+  uint32_t repr;  /* hia_repr */
   int64_t addend; /* a constant in canonical form */
 } hia_fork_arg;
 

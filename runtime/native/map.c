@@ -11,11 +11,7 @@ hia_word *hiaR_map_words(const hia_map *map, hia_word *block) {
 
 /* ---- what is wrong with columns ---- */
 
-static size_t size_of(uint8_t dtype) {
-  static const uint8_t sizes[HIA_N_DTYPES] = {
-      [HIA_BOOL] = sizeof(bool), [HIA_I32] = 4, [HIA_I64] = 8, [HIA_F32] = 4, [HIA_F64] = 8};
-  return sizes[dtype];
-}
+static size_t size_of(uint8_t dtype) { return hiaR_reprs[dtype].size; }
 
 /* True if a byte belongs to both columns of n rows. Neither is larger than memory. */
 static bool do_overlap(uintptr_t a, size_t size_a, uintptr_t b, size_t size_b, uint64_t n) {
@@ -43,45 +39,24 @@ const char *hiaR_map_wrong(const hia_map *map, const hia_word *block) {
 
 /* ---- interpreted rows ---- */
 
-static void *column_at(const hia_word *block, uint32_t i) {
-  return (void *)(uintptr_t)block[HIA_MAP_COLUMNS + i];
-}
-
-static hia_word load_element(const void *column, uint64_t row, uint8_t dtype) {
-  switch ((hia_dtype)dtype) {
-  case HIA_BOOL: return hiaR_from_bool(((const bool *)column)[row]);
-  case HIA_I32: return hiaR_from_i32(((const int32_t *)column)[row]);
-  case HIA_I64: return hiaR_from_i64(((const int64_t *)column)[row]);
-  case HIA_F32: return hiaR_from_f32(((const float *)column)[row]);
-  case HIA_F64: break;
-  }
-  return hiaR_from_f64(((const double *)column)[row]);
-}
-
-static void store_element(void *column, uint64_t row, uint8_t dtype, hia_word word) {
-  switch ((hia_dtype)dtype) {
-  case HIA_BOOL: ((bool *)column)[row] = hiaR_to_bool(word); break;
-  case HIA_I32: ((int32_t *)column)[row] = hiaR_to_i32(word); break;
-  case HIA_I64: ((int64_t *)column)[row] = hiaR_to_i64(word); break;
-  case HIA_F32: ((float *)column)[row] = hiaR_to_f32(word); break;
-  case HIA_F64: ((double *)column)[row] = hiaR_to_f64(word); break;
-  }
+static void *element_at(const hia_word *block, const hia_map *map, uint32_t i) {
+  char *column = (char *)(uintptr_t)block[HIA_MAP_COLUMNS + i];
+  return column + block[HIA_MAP_ROW] * size_of(map->dtypes[i]);
 }
 
 /* The fuel that a row leaves is the next row's. */
 static hia_status interpret_row(hia_context *context, const hia_code_module *module,
                                 const hia_map *map, hia_word *block, const hia_limits *limits) {
   hia_host_context *host = context->host;
-  uint64_t row = block[HIA_MAP_ROW];
   hia_word *words = hiaR_map_words(map, block);
   hia_word *results = words + module->roots[map->root].n_params;
   bool is_fuelled = results > words + map->n_params;
   for (uint32_t i = 0; i < map->n_params; i++)
-    words[i] = load_element(column_at(block, i), row, map->dtypes[i]);
+    words[i] = hiaR_load((hia_repr)map->dtypes[i], element_at(block, map, i));
   hia_status status = module->interpret(context, module, map->root, words, limits, &host->failure);
   if (status) return status;
   for (uint32_t i = 0, k = map->n_params; i < map->n_results; i++, k++)
-    store_element(column_at(block, k), row, map->dtypes[k], results[i]);
+    hiaR_store((hia_repr)map->dtypes[k], element_at(block, map, k), results[i]);
   if (is_fuelled) words[map->n_params] = results[map->n_results];
   return HIA_OK;
 }

@@ -56,17 +56,9 @@ static const char *type_end(const char *s) {
   return s;
 }
 
-static const char *type_word(char code) {
-  switch (code) {
-  case 'b': return "bool";
-  case 'i': return "i32";
-  case 'l': return "i64";
-  case 'f': return "f32";
-  default: return "f64";
-  }
-}
+static hia_dtype dtype_of(char code) { return (hia_dtype)hiaR_repr_of_code(code); }
 
-static hia_dtype dtype_of(char code) { return (hia_dtype)(strchr("bilfd", code) - "bilfd"); }
+static const char *type_word(char code) { return hiaR_reprs[hiaR_repr_of_code(code)].name; }
 
 /* True if these are types, of so many scalars in all, followed by the character `end`. */
 static bool are_types(const char *s, const char *limit, char end, uint32_t n_words) {
@@ -77,7 +69,7 @@ static bool are_types(const char *s, const char *limit, char end, uint32_t n_wor
     } else if (*s == ')') {
       if (!depth--) return false;
     } else {
-      if (!strchr("bilfd", *s)) return false;
+      if (hiaR_repr_of_code(*s) >= HIA_N_DTYPES) return false;
       n++;
     }
   }

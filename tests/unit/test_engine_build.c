@@ -289,7 +289,7 @@ Test(engine_build, the_runtime_abi_is_as_its_number_says) {
   FIELD(hia_tables, n_args)
   FIELD(hia_tables, n_lines)
   FIELD(hia_fork_arg, word)
-  FIELD(hia_fork_arg, dtype)
+  FIELD(hia_fork_arg, repr)
   FIELD(hia_fork_arg, addend)
   FIELD(hia_fork_site, around)
   FIELD(hia_fork_site, index)
