@@ -139,6 +139,18 @@ typedef struct hia_counted {
 #define HIA_FIRST_ADDRESS 65536u /* no object lies lower: Linux maps nothing there */
 #define HIA_MAX_CTORS     65535u /* of a type */
 
+/* An array, whose elements lie one after the other as its type's layout says: behind this structure,
+ * or in another array, of which this one is a part (a view). */
+typedef struct hia_array {
+  hia_counted counted; /* ctor: 0, or 1 of a view */
+  uint64_t n;          /* elements */
+  char *data;
+} hia_array;
+typedef struct hia_array_view {
+  hia_array array;
+  hia_array *owner; /* no view; holds the elements */
+} hia_array_view;
+
 /* Lays out n words, which begin `header` bytes from the object's beginning. Writes places[0 ..
  * n).at; places[i].type is set. Returns the layout, with first == 0. */
 hia_layout hiaR_lay_out(hia_word_place *places, uint32_t n, uint32_t header);
