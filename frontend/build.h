@@ -32,7 +32,7 @@ typedef enum hia_draft_kind {
 
 typedef struct hia_draft_item {
   uint8_t kind; /* hia_draft_kind */
-  uint8_t op;
+  uint16_t op;
   bool is_value; /* can be used as an operand; not an IF that has not ended, nor a part like ELSE */
   bool is_inner; /* unnamed and used once, by the next item: printed inside it */
   bool is_tail;  /* the value of its block and its last item: printed without a `let` */

@@ -102,28 +102,14 @@ static const char *const later[] = {
     "argmax",      "argmin",         "any",    "all",           "outer",   "softmax",
     "log_softmax", "cross_entropy",  "grad",   "value_and_grad"};
 
-static bool is_operator(unsigned op) {
-  switch (op) {
-  case HIA_OP_ADD:
-  case HIA_OP_SUB:
-  case HIA_OP_MUL:
-  case HIA_OP_DIV:
-  case HIA_OP_REM:
-  case HIA_OP_NEG:
-  case HIA_OP_EQ:
-  case HIA_OP_NE:
-  case HIA_OP_LT:
-  case HIA_OP_LE:
-  case HIA_OP_GT:
-  case HIA_OP_GE:
-  case HIA_OP_CAST: return true;
-  default: return false;
-  }
+/* Conversions are written with the dtype. */
+static bool is_builtin(unsigned op) {
+  return HIA_OP_PUBLIC(op) && hiaR_ops[op].name && !hiaR_ops[op].symbol[0] && op != HIA_OP_CAST;
 }
 
 unsigned hiaF_builtin(const char *name, uint32_t len) {
   unsigned op = hiaR_op_by_name(name, len);
-  if (op < HIA_OP_LIMIT && HIA_OP_PUBLIC(op) && !is_operator(op)) return op;
+  if (op < HIA_OP_LIMIT && is_builtin(op)) return op;
   for (size_t i = 0; i < HIA_LEN(later); i++)
     if (strlen(later[i]) == len && memcmp(later[i], name, len) == 0) return HIA_BUILTIN_LATER;
   return HIA_OP_LIMIT;
@@ -132,7 +118,7 @@ unsigned hiaF_builtin(const char *name, uint32_t len) {
 const char *hiaF_builtin_name(uint32_t i) {
   if (i < HIA_LEN(later)) return later[i];
   i -= (uint32_t)HIA_LEN(later);
-  for (unsigned op = 0; op < HIA_OP_LIMIT && HIA_OP_PUBLIC(op); op++)
-    if (hiaR_ops[op].name != NULL && !is_operator(op) && i-- == 0) return hiaR_ops[op].name;
+  for (unsigned op = 0; op < HIA_OP_LIMIT; op++)
+    if (is_builtin(op) && i-- == 0) return hiaR_ops[op].name;
   return NULL;
 }

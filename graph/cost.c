@@ -3,14 +3,43 @@
  */
 #include "graph/analysis.h"
 
+#define COST_OWN(NAME) uint64_t hiaG_cost_##NAME(const hia_fn *fn, hia_node_id n);
+#define COST_NONE(NAME)
+#define HIA_OP(number, NAME, name, symbol, ins, outs, RULE, IMM, traits, cost, COST, KERNEL, EMIT, \
+               doc)                                                                                \
+  COST_##COST(NAME)
+#include "runtime/base/ops.def"
+#undef COST_OWN
+#undef COST_NONE
+
 /* The remainder of floats is computed bit by bit: some thousand steps for the largest divided by
  * the smallest. */
+uint64_t hiaG_cost_REM(const hia_fn *fn, hia_node_id n) {
+  hia_dtype dtype = hiaG_node_dtype(fn, n);
+  if (dtype == HIA_F64) return HIA_MAX_UNPOLLED;
+  return dtype == HIA_F32 ? HIA_MAX_UNPOLLED / 8 : hiaR_ops[HIA_OP_REM].cost;
+}
+
+/* Unknown. */
+uint64_t hiaG_cost_HOST(const hia_fn *fn, hia_node_id n) {
+  (void)fn;
+  (void)n;
+  return HIA_MAX_UNPOLLED;
+}
+
+typedef uint64_t cost_fn(const hia_fn *fn, hia_node_id n);
+#define COST_OWN(NAME)  hiaG_cost_##NAME
+#define COST_NONE(NAME) NULL
+static cost_fn *const costs[HIA_OP_LIMIT] = {
+#define HIA_OP(number, NAME, name, symbol, ins, outs, RULE, IMM, traits, cost, COST, KERNEL, EMIT, \
+               doc)                                                                                \
+  [number] = COST_##COST(NAME),
+#include "runtime/base/ops.def"
+};
+
 uint64_t hiaG_cost(const hia_fn *fn, hia_node_id n) {
   unsigned op = fn->nodes.data[n].op;
-  if (op == HIA_OP_REM && hiaG_node_dtype(fn, n) == HIA_F64) return HIA_MAX_UNPOLLED;
-  if (op == HIA_OP_REM && hiaG_node_dtype(fn, n) == HIA_F32) return HIA_MAX_UNPOLLED / 8;
-  if (op == HIA_OP_HOST) return HIA_MAX_UNPOLLED; /* unknown */
-  return hiaR_ops[op].cost;
+  return costs[op] ? costs[op](fn, n) : hiaR_ops[op].cost;
 }
 
 bool hiaG_polls(const hia_fn *fn) {

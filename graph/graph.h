@@ -100,16 +100,16 @@ enum {                    /* hia_node.flags */
 };
 
 typedef struct hia_node {
-  uint8_t op; /* enum hia_op */
+  uint16_t op; /* enum hia_op */
   uint8_t flags;
-  uint16_t pad;
+  uint8_t pad;
   uint32_t ins, n_ins;    /* fn->edges[ins .. ins + n_ins): hia_value_id */
   uint32_t outs, n_outs;  /* values outs .. outs + n_outs, consecutive */
   hia_region_id region;   /* the region it stands in */
   hia_node_id prev, next; /* list in the region; HIA_NONE at the ends (function state) */
   hia_region_id regions;  /* IF, LOOP: the first of its two regions, consecutive; else NONE */
   hia_loc_id loc;
-  uint64_t imm; /* see ops.def; two numbers: HIA_IMM(a, b), a in the lower half */
+  uint64_t imm; /* hia_imm of its op; two numbers: HIA_IMM(a, b), a in the lower half */
 } hia_node;
 #define HIA_IMM(a, b)  ((uint64_t)(uint32_t)(a) | (uint64_t)(uint32_t)(b) << 32)
 #define HIA_IMM_A(imm) ((uint32_t)(imm))

@@ -160,6 +160,34 @@ static void type_name(const printer *p, hia_type type) {
   word(p, hiaG_type_text(p->g->types, type));
 }
 
+/* Of a cast the operand shows it. */
+static void immediate(const printer *p, const hia_node *node) {
+  const hia_fn *fn = p->fn;
+  uint32_t a = HIA_IMM_A(node->imm), b = HIA_IMM_B(node->imm);
+  hia_imm holds = (hia_imm)hiaR_ops[node->op].imm;
+  if (holds == HIA_IMM_NONE || holds == HIA_IMM_DTYPE) return;
+  word(p, " ");
+  switch (holds) {
+  case HIA_IMM_WORD:
+    if (node->n_outs == 1 && node->outs < fn->values.len)
+      constant(p, fn->values.data[node->outs].type, node->imm);
+    break;
+  case HIA_IMM_NUMBER: hiaR_text_addf(p->out, "%" PRIu64, node->imm); break;
+  case HIA_IMM_CALLEE: fn_name(p, node->imm); break;
+  case HIA_IMM_FORK_OF:
+    hiaR_text_addf(p->out, "%u ", b);
+    fn_name(p, a);
+    break;
+  case HIA_IMM_FORK: hiaR_text_addf(p->out, "%u", b); break;
+  case HIA_IMM_EXTERN:
+    name(p, node->imm < p->g->externs.len ? p->g->externs.data[node->imm].name : "?");
+    break;
+  case HIA_IMM_SITE: hiaR_text_addf(p->out, "%u.%u", a, b); break;
+  case HIA_IMM_REGION: region(p, a); break;
+  default: break;
+  }
+}
+
 /* The line of one node, from its results to its location. */
 static void node_line(printer *p, hia_node_id n) {
   const hia_fn *fn = p->fn;
@@ -177,44 +205,7 @@ static void node_line(printer *p, hia_node_id n) {
   }
   if (node->n_outs) word(p, " = ");
   word(p, mnemonic ? mnemonic : "?");
-  switch (node->op) {
-  case HIA_OP_CONST:
-    word(p, " ");
-    if (node->n_outs == 1 && node->outs < fn->values.len)
-      constant(p, fn->values.data[node->outs].type, node->imm);
-    break;
-  case HIA_OP_ARG:
-  case HIA_OP_COUNT:
-  case HIA_OP_CHARGE:
-  case HIA_OP_MERGE_ENTRY: hiaR_text_addf(p->out, " %" PRIu64, node->imm); break;
-  case HIA_OP_CALL:
-    word(p, " ");
-    fn_name(p, node->imm);
-    break;
-  case HIA_OP_FORK:
-  case HIA_OP_JOIN:
-    hiaR_text_addf(p->out, " %u ", HIA_IMM_B(node->imm));
-    fn_name(p, hiaG_callee(node));
-    break;
-  case HIA_OP_HOST:
-    word(p, " ");
-    name(p, node->imm < p->g->externs.len ? p->g->externs.data[node->imm].name : "?");
-    break;
-  case HIA_OP_STOLEN: hiaR_text_addf(p->out, " %u", HIA_IMM_B(node->imm)); break;
-  case HIA_OP_CALL_I:
-  case HIA_OP_RETURN_I:
-    hiaR_text_addf(p->out, " %u.%u", HIA_IMM_A(node->imm), HIA_IMM_B(node->imm));
-    break;
-  case HIA_OP_SWITCH:
-  case HIA_OP_MERGE:
-  case HIA_OP_ENTER:
-  case HIA_OP_NEXT:
-  case HIA_OP_EXIT:
-    word(p, " ");
-    region(p, HIA_IMM_A(node->imm));
-    break;
-  default: break;
-  }
+  if (mnemonic) immediate(p, node);
   for (uint32_t i = 0; i < node->n_ins; i++) {
     word(p, i ? ", " : " ");
     value(p, node->ins + i < fn->edges.len ? hiaG_in(fn, n, i) : HIA_NONE);

@@ -160,6 +160,48 @@ static uint32_t find_extern(const reader *r, const char *extern_name) {
   return HIA_NONE;
 }
 
+/* Reads the immediate of the next node, n, which stands at `place` and whose results have been
+ * read. What is defined further down is mended later. The immediate of a cast follows from its
+ * operand.
+ */
+static uint64_t immediate(reader *r, unsigned op, hia_node_id n, hia_position place) {
+  switch ((hia_imm)hiaR_ops[op].imm) {
+  case HIA_IMM_NONE:
+  case HIA_IMM_DTYPE: return 0;
+  case HIA_IMM_WORD:
+    if (r->outs.len != 1) hiaG_scan_fail(r->s, place, "%s has one result", hiaR_ops[op].name);
+    return hiaG_scan_constant(r->s, r->outs.data[0]);
+  case HIA_IMM_NUMBER: return hiaG_scan_u32(r->s);
+  case HIA_IMM_CALLEE: callee(r, FIX_CALLEE, n); return 0;
+  case HIA_IMM_FORK_OF: {
+    uint32_t number = hiaG_scan_index(r->s);
+    callee(r, FIX_CALLEE, n);
+    return HIA_IMM(0, number);
+  }
+  case HIA_IMM_FORK: return HIA_IMM(HIA_NONE, hiaG_scan_index(r->s));
+  case HIA_IMM_EXTERN: {
+    hiaG_scan_skip(r->s);
+    hia_position where = hiaG_scan_here(r->s);
+    const char *extern_name = hiaG_scan_name(r->s);
+    uint32_t number = find_extern(r, extern_name);
+    if (number == HIA_NONE) hiaG_scan_fail(r->s, where, "there is no extern %s", extern_name);
+    return number;
+  }
+  case HIA_IMM_SITE: {
+    uint32_t site_number = hiaG_scan_index(r->s);
+    hiaG_scan_need(r->s, '.');
+    return HIA_IMM(site_number, hiaG_scan_index(r->s));
+  }
+  case HIA_IMM_REGION: {
+    hia_position where;
+    uint32_t number = region_label(r, &where);
+    fix_later(r, false, FIX_REGION, n, number, where);
+    return 0;
+  }
+  }
+  return 0;
+}
+
 /* Reads one node, in the innermost open region; for an IF or LOOP also the brace that opens its
  * first region. */
 static void node(reader *r) {
@@ -188,49 +230,7 @@ static void node(reader *r) {
     fail(r->s, "%s does not belong in a graph of this state", hiaR_ops[op].name);
   r->s->at += len;
 
-  switch (op) {
-  case HIA_OP_CONST:
-    if (r->outs.len != 1) hiaG_scan_fail(r->s, place, "const has one result");
-    imm = hiaG_scan_constant(r->s, r->outs.data[0]);
-    break;
-  case HIA_OP_ARG:
-  case HIA_OP_COUNT:
-  case HIA_OP_CHARGE:
-  case HIA_OP_MERGE_ENTRY: imm = hiaG_scan_u32(r->s); break;
-  case HIA_OP_CALL: callee(r, FIX_CALLEE, n); break;
-  case HIA_OP_FORK:
-  case HIA_OP_JOIN:
-    imm = HIA_IMM(0, hiaG_scan_index(r->s));
-    callee(r, FIX_CALLEE, n);
-    break;
-  case HIA_OP_STOLEN: imm = HIA_IMM(HIA_NONE, hiaG_scan_index(r->s)); break;
-  case HIA_OP_HOST: {
-    hiaG_scan_skip(r->s);
-    hia_position where = hiaG_scan_here(r->s);
-    const char *extern_name = hiaG_scan_name(r->s);
-    imm = find_extern(r, extern_name);
-    if (imm == HIA_NONE) hiaG_scan_fail(r->s, where, "there is no extern %s", extern_name);
-    break;
-  }
-  case HIA_OP_CALL_I:
-  case HIA_OP_RETURN_I: {
-    uint32_t site = hiaG_scan_index(r->s);
-    hiaG_scan_need(r->s, '.');
-    imm = HIA_IMM(site, hiaG_scan_index(r->s));
-    break;
-  }
-  case HIA_OP_SWITCH:
-  case HIA_OP_MERGE:
-  case HIA_OP_ENTER:
-  case HIA_OP_NEXT:
-  case HIA_OP_EXIT: {
-    hia_position where;
-    uint32_t number_of_region = region_label(r, &where);
-    fix_later(r, false, FIX_REGION, n, number_of_region, where);
-    break;
-  }
-  default: break;
-  }
+  imm = immediate(r, op, n, place);
 
   hiaG_scan_blanks(r->s);
   if (hiaG_scan_peek(r->s) == '%') {

@@ -79,7 +79,7 @@ static void check_rule(hia_verifier *v, hia_node_id n) {
                   hiaG_type_text(v->g->types, in_type(fn, n, i)));
 }
 
-/* Immediates of the ops that both states have; the others must have none. */
+/* Immediates that are not checked elsewhere; ops without one must have none. */
 static void check_imm(hia_verifier *v, hia_node_id n) {
   const hia_fn *fn = v->fn;
   const hia_node *node = &fn->nodes.data[n];
@@ -109,29 +109,14 @@ static void check_imm(hia_verifier *v, hia_node_id n) {
     hiaG_expect_type(v, n, "result", 0, hiaG_type(fn, node->outs), HIA_I64);
     if (node->imm < 1 || node->imm > UINT32_MAX)
       hiaG_defect(v, n, "a charge is at least 1, and at most %u", UINT32_MAX);
-    return;
+    break;
   case HIA_OP_LEND: hiaG_expect_type(v, n, "operand", 0, in_type(fn, n, 0), HIA_I64); break;
   case HIA_OP_REGAIN:
     hiaG_expect_type(v, n, "result", 0, hiaG_type(fn, node->outs), HIA_I64);
     break;
-  case HIA_OP_HOST:
-  case HIA_OP_CAST:
-  case HIA_OP_ARG:
-  case HIA_OP_CALL:
-  case HIA_OP_MERGE_ENTRY:
-  case HIA_OP_CALL_I:
-  case HIA_OP_RETURN_I:
-  case HIA_OP_SWITCH:
-  case HIA_OP_MERGE:
-  case HIA_OP_ENTER:
-  case HIA_OP_NEXT:
-  case HIA_OP_EXIT:
-  case HIA_OP_FORK:
-  case HIA_OP_STOLEN:
-  case HIA_OP_JOIN: return; /* checked elsewhere */
   default: break;
   }
-  if (node->op != HIA_OP_CONST && node->op != HIA_OP_COUNT && node->imm != 0)
+  if (hiaR_ops[node->op].imm == HIA_IMM_NONE && node->imm != 0)
     hiaG_defect(v, n, "%s has no immediate", hiaR_ops[node->op].name);
 }
 

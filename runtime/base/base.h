@@ -257,7 +257,8 @@ hia_kernel hiaR_kernel(unsigned op, hia_dtype dtype);
  * kernels one by one refers to these and links no others. */
 #define HIA_KERNEL_OWN(table) extern const hia_kernel table[HIA_N_DTYPES];
 #define HIA_KERNEL_NONE(table)
-#define HIA_OP(number, NAME, name, ins, outs, RULE, traits, cost, KERNEL, EMIT, doc)               \
+#define HIA_OP(number, NAME, name, symbol, ins, outs, RULE, IMM, traits, cost, COST, KERNEL, EMIT, \
+               doc)                                                                                \
   HIA_KERNEL_##KERNEL(hiaR_k_##NAME)
 #include "runtime/base/ops.def"
 #undef HIA_KERNEL_OWN
@@ -310,7 +311,7 @@ enum hia_op {
 #define HIA_OP(number, NAME, ...) HIA_OP_##NAME = number,
 #include "runtime/base/ops.def"
 
-  HIA_OP_LIMIT = 128 /* one past the largest number */
+  HIA_OP_LIMIT = 512 /* one past the largest number */
 };
 
 /* Type rules: how operand and result dtypes are related. An op is *at* a dtype, T here. */
@@ -326,6 +327,19 @@ typedef enum hia_rule {
   HIA_RULE_CAST,     /* any dtype -> any dtype */
   HIA_RULE_CONTROL,  /* checked by the verifier, op by op */
 } hia_rule;
+/* What the immediate of a node holds: a number, or two (HIA_IMM_A, HIA_IMM_B in graph/graph.h). */
+typedef enum hia_imm {
+  HIA_IMM_NONE,    /* nothing: 0 */
+  HIA_IMM_WORD,    /* a value of the result's type */
+  HIA_IMM_DTYPE,   /* the dtype of the operand */
+  HIA_IMM_NUMBER,  /* which parameter, variable or counter; how much */
+  HIA_IMM_CALLEE,  /* a function */
+  HIA_IMM_FORK_OF, /* a function, and the number of a fork of it */
+  HIA_IMM_FORK,    /* NONE, and the number of a fork */
+  HIA_IMM_EXTERN,  /* a function of the host */
+  HIA_IMM_SITE,    /* a call site, and which argument or result */
+  HIA_IMM_REGION,  /* a region; of ENTER: and whether the value is invariant */
+} hia_imm;
 /* True if the rule allows ops at this dtype. */
 bool hiaR_rule_takes(hia_rule rule, hia_dtype dtype);
 /* The dtype of the result of an op at `dtype`. Not of CONTROL. */
@@ -344,15 +358,17 @@ enum {
 };
 
 typedef struct hia_op_info {
-  const char *name; /* mnemonic in the text form; for PUBLIC rows also the language's name */
-  int8_t n_ins;     /* -1: any number */
-  int8_t n_outs;    /* -1: any number */
-  uint8_t rule;     /* hia_rule */
-  uint8_t cost;     /* rough cycles, for inlining and unrolling */
-  uint16_t traits;  /* HIA_T_... */
+  const char *name;   /* mnemonic in the text form; NULL: there is no such op */
+  const char *symbol; /* of an operator of the language; else "" */
+  int8_t n_ins;       /* -1: any number */
+  int8_t n_outs;      /* -1: any number */
+  uint8_t rule;       /* hia_rule */
+  uint8_t imm;        /* hia_imm */
+  uint8_t cost;       /* rough cycles, for inlining and unrolling */
+  uint16_t traits;    /* HIA_T_... */
   const char *doc;
 } hia_op_info;
-#define HIA_OP_PUBLIC(op) ((op) < 64)
+#define HIA_OP_PUBLIC(op) ((op) < 64 || ((op) >= 256 && (op) < HIA_OP_LIMIT))
 extern const hia_op_info hiaR_ops[HIA_OP_LIMIT]; /* name is NULL where the number is unused */
 unsigned hiaR_op_by_name(const char *name, size_t len); /* HIA_OP_LIMIT if there is none */
 

@@ -6,8 +6,9 @@
 /* A number that is used twice is an error here: our builds do not allow an element to be
  * initialised again. */
 const hia_op_info hiaR_ops[HIA_OP_LIMIT] = {
-#define HIA_OP(number, NAME, name, ins, outs, RULE, traits, cost, KERNEL, EMIT, doc)               \
-  [number] = {name, ins, outs, HIA_RULE_##RULE, cost, traits, doc},
+#define HIA_OP(number, NAME, name, symbol, ins, outs, RULE, IMM, traits, cost, COST, KERNEL, EMIT, \
+               doc)                                                                                \
+  [number] = {name, symbol, ins, outs, HIA_RULE_##RULE, HIA_IMM_##IMM, cost, traits, doc},
 #include "runtime/base/ops.def"
 };
 

@@ -139,8 +139,8 @@ typedef struct hia_counted {
 #define HIA_FIRST_ADDRESS 65536u /* no object lies lower: Linux maps nothing there */
 #define HIA_MAX_CTORS     65535u /* of a type */
 
-/* An array, whose elements lie one after the other as its type's layout says: behind this structure,
- * or in another array, of which this one is a part (a view). */
+/* An array, whose elements lie one after the other as its type's layout says: behind this
+ * structure, or in another array, of which this one is a part (a view). */
 typedef struct hia_array {
   hia_counted counted; /* ctor: 0, or 1 of a view */
   uint64_t n;          /* elements */

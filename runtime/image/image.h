@@ -18,7 +18,7 @@
 #define HIA_IMAGE_MAGIC                                                                            \
   "\x89hia\r\n\x1a\n" /* 8 bytes; damaged by anything that is not binary-safe */
 #define HIA_IMAGE_ORDER   0x01020304u
-#define HIA_IMAGE_VERSION 2u
+#define HIA_IMAGE_VERSION 3u
 
 typedef struct hia_image_table {
   uint32_t at; /* bytes from the start of the image; 8-aligned */
@@ -37,8 +37,8 @@ typedef struct hia_image_header {
 
 /* A kernel that the program requires; the caller that loads the image provides it. */
 typedef struct hia_image_kernel {
-  uint8_t op, dtype; /* enum hia_op, hia_dtype */
-  uint16_t pad;
+  uint16_t op; /* enum hia_op */
+  uint8_t dtype, pad;
 } hia_image_kernel;
 
 /* A host function that the program calls; the caller that loads the image provides it. */

@@ -69,11 +69,11 @@ static const char *document(hia_arena *arena) {
       "## Primitive ops\n\nWhat the language offers as operators and built-ins.\n\n");
   table(&t, 0, 64, 0, 0);
   hiaR_text_addf(&t, "## Structure, in both states of the graph\n\n");
-  table(&t, 64, HIA_OP_LIMIT, 0, HIA_T_FUNCTION | HIA_T_STATIC);
+  table(&t, 64, 256, 0, HIA_T_FUNCTION | HIA_T_STATIC);
   hiaR_text_addf(&t, "## Structure of function graphs\n\n");
-  table(&t, 64, HIA_OP_LIMIT, HIA_T_FUNCTION, 0);
+  table(&t, 64, 256, HIA_T_FUNCTION, 0);
   hiaR_text_addf(&t, "## Structure of the static graph\n\n");
-  table(&t, 64, HIA_OP_LIMIT, HIA_T_STATIC, 0);
+  table(&t, 64, 256, HIA_T_STATIC, 0);
   t.data[--t.len] = 0; /* one line end is enough at the end */
   return t.data;
 }
