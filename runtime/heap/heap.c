@@ -1,0 +1,298 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+/* A worker whose free list of a class is empty takes the list that other workers have handed over,
+ * or else carves a batch of blocks from its chunk. One would expect that it carves one block at a
+ * time, and touches no memory before it is used; but then generated code, which knows free lists
+ * only, would call the runtime for every block of a structure that is being built. */
+#include "runtime/heap/heap.h"
+
+#ifdef HIA_ASAN
+#include <sanitizer/asan_interface.h>
+#define POISON(at, size)   __asan_poison_memory_region((at), (size))
+#define UNPOISON(at, size) __asan_unpoison_memory_region((at), (size))
+#else
+#define POISON(at, size)   ((void)(at), (void)(size))
+#define UNPOISON(at, size) ((void)(at), (void)(size))
+#endif
+
+/* The beginning of a free block. All of the block is poisoned for AddressSanitizer. */
+struct hia_free_block {
+  hia_free_block *next; /* in its list */
+  hia_free_block
+      *next_list; /* of the first one of a list that was handed over: the next such list */
+};
+
+/* Followed by blocks; 16 bytes, so that a chunk that the allocator aligns to 16 keeps that. */
+struct hia_heap_chunk {
+  hia_heap_chunk *next;
+  size_t size; /* with this header */
+};
+
+struct hia_large_block {
+  hia_large_block *prev, *next;
+  size_t size; /* with this header */
+  size_t pad;
+};
+
+#ifdef HIA_STRESS
+enum { FIRST_CHUNK = 1 << 10, LARGEST_CHUNK = 8 << 10, BATCH = 64, KEPT = 16 << 10 };
+#else
+enum {
+  FIRST_CHUNK = 16 << 10,
+  LARGEST_CHUNK = 1 << 20,
+  BATCH = 2 << 10, /* bytes that are carved at a time */
+  KEPT = 4 << 20,  /* bytes kept from one run to the next */
+};
+#endif
+
+/* ---- size classes ---- */
+
+unsigned hiaR_heap_class(size_t size) {
+  if (size < sizeof(hia_free_block)) size = sizeof(hia_free_block);
+  if (size <= HIA_HEAP_EXACT) return (unsigned)((size + 7) / 8);
+  unsigned top = 63u - (unsigned)__builtin_clzll((uint64_t)size - 1); /* 512: 9 */
+  unsigned quarter = (unsigned)((size - 1) >> (top - 2)) & 3;
+  return HIA_HEAP_EXACT / 8 + 1 + 4 * (top - 9) + quarter;
+}
+
+size_t hiaR_heap_class_size(unsigned class) {
+  if (class <= HIA_HEAP_EXACT / 8) return (size_t)class * 8;
+  class -= HIA_HEAP_EXACT / 8 + 1;
+  return ((size_t)HIA_HEAP_EXACT << class / 4) / 4 * (class % 4 + 5);
+}
+
+/* ---- the memory of a run ---- */
+
+void hiaR_heap_init(hia_heap *heap, const hia_allocator *allocator) {
+  *heap = (hia_heap){.allocator = allocator, .limit = SIZE_MAX};
+  pthread_mutex_init(&heap->lock, NULL);
+}
+
+void hiaR_heap_begin(hia_heap *heap, size_t limit) {
+  heap->limit = limit ? limit : SIZE_MAX;
+  atomic_store_explicit(&heap->bytes, 0, memory_order_relaxed);
+  atomic_store_explicit(&heap->peak, 0, memory_order_relaxed);
+}
+
+/* Counts bytes as used: `size`, or as many as the limit leaves, but at least `least`. Returns their
+ * number, a multiple of 16; 0: fewer than `least` are left. */
+static size_t take_bytes(hia_heap *heap, size_t least, size_t size) {
+  size_t used = atomic_load_explicit(&heap->bytes, memory_order_relaxed), taken;
+  do {
+    size_t left = heap->limit > used ? heap->limit - used : 0;
+    taken = (size < left ? size : left) & ~(size_t)15;
+    if (taken < least) return 0;
+  } while (!atomic_compare_exchange_weak_explicit(&heap->bytes, &used, used + taken,
+                                                  memory_order_relaxed, memory_order_relaxed));
+  size_t now = used + taken, peak = atomic_load_explicit(&heap->peak, memory_order_relaxed);
+  while (now > peak && !atomic_compare_exchange_weak_explicit(
+                           &heap->peak, &peak, now, memory_order_relaxed, memory_order_relaxed));
+  return taken;
+}
+
+static void give_bytes(hia_heap *heap, size_t size) {
+  atomic_fetch_sub_explicit(&heap->bytes, size, memory_order_relaxed);
+}
+
+static void free_chunks(const hia_heap *heap, hia_heap_chunk *chunk) {
+  while (chunk) {
+    hia_heap_chunk *next = chunk->next;
+    UNPOISON(chunk, chunk->size);
+    hiaR_free(heap->allocator, chunk, chunk->size);
+    chunk = next;
+  }
+}
+
+void hiaR_heap_end(hia_heap *heap) {
+  while (heap->large) {
+    hia_large_block *large = heap->large;
+    heap->large = large->next;
+    hiaR_free(heap->allocator, large, large->size);
+  }
+  if (!heap->chunks) return;
+  for (unsigned c = 0; c < HIA_HEAP_CLASSES; c++)
+    atomic_store_explicit(&heap->free[c], NULL, memory_order_relaxed);
+  hia_heap_chunk *rest = NULL;
+  while (heap->chunks) {
+    hia_heap_chunk *chunk = heap->chunks;
+    heap->chunks = chunk->next;
+    bool is_kept = chunk->size <= KEPT - heap->spare_bytes;
+    hia_heap_chunk **list = is_kept ? &heap->spare : &rest;
+    if (is_kept) heap->spare_bytes += chunk->size;
+    POISON(chunk + 1, chunk->size - sizeof *chunk);
+    chunk->next = *list;
+    *list = chunk;
+  }
+  free_chunks(heap, rest);
+}
+
+void hiaR_heap_free(hia_heap *heap) {
+  hiaR_heap_end(heap);
+  free_chunks(heap, heap->spare);
+  pthread_mutex_destroy(&heap->lock);
+}
+
+/* A chunk for blocks of `least` bytes in all, and if possible `size`. NULL: no memory. */
+static hia_heap_chunk *new_chunk(hia_heap *heap, size_t least, size_t size) {
+  least = ((least + 15) & ~(size_t)15) + sizeof(hia_heap_chunk);
+  pthread_mutex_lock(&heap->lock);
+  hia_heap_chunk **at = &heap->spare, *chunk = NULL;
+  while (*at && ((*at)->size < least || (*at)->size / 4 > size)) at = &(*at)->next;
+  if (*at && take_bytes(heap, (*at)->size, (*at)->size)) {
+    chunk = *at;
+    *at = chunk->next;
+    heap->spare_bytes -= chunk->size;
+    chunk->next = heap->chunks;
+    heap->chunks = chunk;
+  }
+  pthread_mutex_unlock(&heap->lock);
+  if (chunk) return chunk;
+  size_t taken = take_bytes(heap, least, size < least ? least : size);
+  if (!taken) return NULL;
+  /* Not zeroed. */
+  chunk = heap->allocator->alloc(heap->allocator->user, taken);
+  if (!chunk) {
+    give_bytes(heap, taken);
+    return NULL;
+  }
+  chunk->size = taken;
+  POISON(chunk + 1, taken - sizeof *chunk);
+  pthread_mutex_lock(&heap->lock);
+  chunk->next = heap->chunks;
+  heap->chunks = chunk;
+  pthread_mutex_unlock(&heap->lock);
+  return chunk;
+}
+
+/* ---- workers ---- */
+
+void hiaR_local_begin(hia_local_heap *local, hia_heap *heap) {
+  *local = (hia_local_heap){.heap = heap, .chunk_size = FIRST_CHUNK};
+}
+
+static void push(hia_local_heap *local, unsigned class, void *at, size_t size) {
+  hia_free_block *block = at;
+  UNPOISON(block, sizeof *block);
+  block->next = local->free[class];
+  local->free[class] = block;
+  POISON(block, size);
+}
+
+static hia_free_block *pop(hia_local_heap *local, unsigned class) {
+  hia_free_block *block = local->free[class];
+  UNPOISON(block, sizeof *block);
+  local->free[class] = block->next;
+  return block;
+}
+
+void hiaR_local_hand_over(hia_local_heap *local) {
+  hia_heap *heap = local->heap;
+  bool is_locked = false;
+  for (unsigned c = 0; c < HIA_HEAP_CLASSES; c++) {
+    hia_free_block *list = local->free[c];
+    if (!list) continue;
+    if (!is_locked) pthread_mutex_lock(&heap->lock);
+    is_locked = true;
+    UNPOISON(list, sizeof *list);
+    list->next_list = atomic_load_explicit(&heap->free[c], memory_order_relaxed);
+    POISON(list, sizeof *list);
+    atomic_store_explicit(&heap->free[c], list, memory_order_relaxed);
+    local->free[c] = NULL;
+  }
+  if (is_locked) pthread_mutex_unlock(&heap->lock);
+}
+
+static bool take_handed_over(hia_local_heap *local, unsigned class) {
+  hia_heap *heap = local->heap;
+  if (!atomic_load_explicit(&heap->free[class], memory_order_relaxed)) return false;
+  pthread_mutex_lock(&heap->lock);
+  hia_free_block *list = atomic_load_explicit(&heap->free[class], memory_order_relaxed);
+  if (list) {
+    UNPOISON(list, sizeof *list);
+    atomic_store_explicit(&heap->free[class], list->next_list, memory_order_relaxed);
+    POISON(list, sizeof *list);
+  }
+  pthread_mutex_unlock(&heap->lock);
+  local->free[class] = list;
+  return list != NULL;
+}
+
+/* Makes free blocks of what is left of the chunk. */
+static void use_rest(hia_local_heap *local) {
+  while (local->end - local->at >= 16) {
+    size_t left = (size_t)(local->end - local->at);
+    unsigned class = hiaR_heap_class(left < HIA_HEAP_LARGEST ? left : HIA_HEAP_LARGEST);
+    if (hiaR_heap_class_size(class) > left) class --;
+    size_t size = hiaR_heap_class_size(class);
+    push(local, class, local->at, size);
+    local->at += size;
+  }
+  local->at = local->end = NULL;
+}
+
+/* Fills an empty free list. False: no memory. */
+static bool fill(hia_local_heap *local, unsigned class) {
+  if (take_handed_over(local, class)) return true;
+  size_t size = hiaR_heap_class_size(class), left = (size_t)(local->end - local->at);
+  if (left < size) {
+    use_rest(local);
+    hia_heap_chunk *chunk = new_chunk(local->heap, size, local->chunk_size);
+    if (!chunk) return local->free[class] != NULL;
+    local->at = (char *)(chunk + 1);
+    local->end = (char *)chunk + chunk->size;
+    left = chunk->size - sizeof *chunk;
+    if (local->chunk_size < LARGEST_CHUNK) local->chunk_size *= 2;
+    if (local->free[class]) return true; /* the rest of the last chunk */
+  }
+  size_t n = BATCH / size;
+  if (n * size > left) n = left / size;
+  if (n == 0) n = 1;
+  /* In the order of their addresses, in which the blocks will be used. */
+  for (size_t i = n; i-- > 0;) push(local, class, local->at + i * size, size);
+  local->at += n * size;
+  return true;
+}
+
+static void *alloc_large(hia_heap *heap, size_t size) {
+  size_t whole;
+  if (!hiaR_add(size, sizeof(hia_large_block) + 15, &whole)) return NULL;
+  whole &= ~(size_t)15;
+  if (!take_bytes(heap, whole, whole)) return NULL;
+  hia_large_block *large = heap->allocator->alloc(heap->allocator->user, whole);
+  if (!large) {
+    give_bytes(heap, whole);
+    return NULL;
+  }
+  pthread_mutex_lock(&heap->lock);
+  *large = (hia_large_block){.next = heap->large, .size = whole};
+  if (heap->large) heap->large->prev = large;
+  heap->large = large;
+  pthread_mutex_unlock(&heap->lock);
+  return large + 1;
+}
+
+static void release_large(hia_heap *heap, hia_large_block *large) {
+  pthread_mutex_lock(&heap->lock);
+  *(large->prev ? &large->prev->next : &heap->large) = large->next;
+  if (large->next) large->next->prev = large->prev;
+  pthread_mutex_unlock(&heap->lock);
+  give_bytes(heap, large->size);
+  hiaR_free(heap->allocator, large, large->size);
+}
+
+void *hiaR_heap_alloc(hia_local_heap *local, size_t size) {
+  if (size > HIA_HEAP_LARGEST) return alloc_large(local->heap, size);
+  unsigned class = hiaR_heap_class(size);
+  if (!local->free[class] && !fill(local, class)) return NULL;
+  void *block = pop(local, class);
+  UNPOISON(block, size);
+  return block;
+}
+
+void hiaR_heap_release(hia_local_heap *local, void *block, size_t size) {
+  if (size > HIA_HEAP_LARGEST) {
+    release_large(local->heap, (hia_large_block *)block - 1);
+    return;
+  }
+  unsigned class = hiaR_heap_class(size);
+  push(local, class, block, hiaR_heap_class_size(class));
+}

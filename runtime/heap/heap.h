@@ -1,0 +1,80 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+/* The heap of a run: the memory of the objects that the run makes (docs/memory.md).
+ *
+ * Each worker of the run has free lists of its own, by size class, and takes from them and gives
+ * back to them without synchronisation. An object may be freed by another worker than made it: it
+ * then lies in that worker's lists. At the end of a stolen task a worker hands its lists to the
+ * run, where workers look that have none of a class; so what one worker frees another can use.
+ *
+ * Blocks are not returned to the system one by one: when the run ends, all of its memory goes at
+ * once, whatever is in use. So a run that fails, or is cancelled, leaks nothing, and no code
+ * unwinds.
+ *
+ * Related work: free lists per thread, and lists that are moved as a whole, are those of Hoard
+ * (Berger and others, ASPLOS 2000) and of mimalloc (Leijen, Zorn, de Moura, APLAS 2019). */
+#ifndef HIA_HEAP_H
+#define HIA_HEAP_H
+
+#include "runtime/base/base.h"
+#include <pthread.h>
+#include <stdatomic.h>
+
+/* Size classes: every multiple of 8 from 16 to 512 bytes, then four for each doubling up to 64 KiB.
+ * The class of a size up to 512 is size / 8, which generated code knows. Larger blocks come from
+ * the allocator one by one. */
+enum {
+  HIA_HEAP_EXACT = 512,
+  HIA_HEAP_LARGEST = 64 << 10,
+  HIA_HEAP_CLASSES = HIA_HEAP_EXACT / 8 + 1 + 4 * 7,
+};
+
+typedef struct hia_heap hia_heap;
+typedef struct hia_free_block hia_free_block;
+typedef struct hia_heap_chunk hia_heap_chunk;
+typedef struct hia_large_block hia_large_block;
+
+/* What a worker has of a heap. Used by one thread at a time. */
+typedef struct hia_local_heap {
+  hia_free_block *free[HIA_HEAP_CLASSES];
+  char *at, *end; /* the rest of its newest chunk */
+  hia_heap *heap; /* NULL: it has none */
+  size_t chunk_size;
+} hia_local_heap;
+
+struct hia_heap {
+  const hia_allocator *allocator;
+  size_t limit;                                     /* in bytes; SIZE_MAX: none */
+  _Atomic size_t bytes;                             /* of chunks and large blocks in use */
+  _Atomic size_t peak;                              /* the most that this has been */
+  pthread_mutex_t lock;                             /* protects what follows */
+  _Atomic(hia_free_block *) free[HIA_HEAP_CLASSES]; /* lists handed over by workers */
+  hia_heap_chunk *chunks, *spare;                   /* in use; kept from earlier runs */
+  size_t spare_bytes;
+  hia_large_block *large;
+};
+
+/* The allocator must outlive the heap. */
+void hiaR_heap_init(hia_heap *heap, const hia_allocator *allocator);
+/* Begins a run, which may have `limit` bytes in all; 0: no limit. */
+void hiaR_heap_begin(hia_heap *heap, size_t limit);
+/* Ends it: all blocks become invalid. Some memory is kept for the next run. No worker may use the
+ * heap any more; their local heaps are invalid. */
+void hiaR_heap_end(hia_heap *heap);
+void hiaR_heap_free(hia_heap *heap);
+
+/* Attaches a worker's local heap to a run's. Must be called in each run anew. */
+void hiaR_local_begin(hia_local_heap *local, hia_heap *heap);
+/* Hands all free blocks to the run, for other workers. */
+void hiaR_local_hand_over(hia_local_heap *local);
+
+/* A block of `size` bytes, aligned to 8, not zeroed. NULL: out of memory, or past the
+ * limit. */
+void *hiaR_heap_alloc(hia_local_heap *local, size_t size);
+/* `size` is that of the request. Any worker of the run may free a block. */
+void hiaR_heap_release(hia_local_heap *local, void *block, size_t size);
+
+/* The number of the size class; sizes up to HIA_HEAP_LARGEST. */
+unsigned hiaR_heap_class(size_t size);
+size_t hiaR_heap_class_size(unsigned class);
+
+#endif
