@@ -529,6 +529,15 @@ bool hiaG_node_removable(const hia_graph *g, const hia_fn *fn, hia_node_id n) {
   return true;
 }
 
+bool hiaG_has_references(const hia_graph *g) {
+  for (hia_fn_id f = 0; f < g->fns.len; f++) {
+    const hia_fn *fn = hiaG_fn(g, f);
+    for (hia_value_id v = 0; v < fn->values.len; v++)
+      if (!hiaG_is_scalar(fn->values.data[v].type)) return true;
+  }
+  return false;
+}
+
 bool hiaG_calls_host(const hia_fn *fn) {
   for (hia_node_id n = 0; n < fn->nodes.len; n++)
     if (fn->nodes.data[n].op == HIA_OP_HOST) return true;

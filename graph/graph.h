@@ -71,6 +71,8 @@ typedef struct hia_ctor_def {
 hia_type hiaG_data(hia_types *types, const char *name);
 bool hiaG_data_is_defined(const hia_types *types, hia_type data);
 void hiaG_data_define(hia_types *types, hia_type data, const hia_ctor_def *ctors, uint32_t n);
+/* True if these are the constructors of the type. */
+bool hiaG_data_is(const hia_types *types, hia_type data, const hia_ctor_def *ctors, uint32_t n);
 
 uint32_t hiaG_type_words(const hia_types *types, hia_type type);
 /* The same type in another table. Only `to` and its compilation are changed. */
@@ -294,6 +296,8 @@ hia_dtype hiaG_node_dtype(const hia_fn *fn, hia_node_id n);
  * inside can. Division by a constant that is not 0 or -1 cannot. Requires hiaG_effects for calls.
  */
 bool hiaG_node_raises(const hia_graph *g, const hia_fn *fn, hia_node_id n);
+/* True if some value of the graph is not a scalar. */
+bool hiaG_has_references(const hia_graph *g);
 /* True if a function of a static graph calls the host itself. */
 bool hiaG_calls_host(const hia_fn *fn);
 /* True if the node may be removed when its results are unused: it cannot fail, ends, and has no

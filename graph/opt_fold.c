@@ -313,6 +313,17 @@ static bool fold_cast(folding *f, hia_node_id n) {
   return is_wider && become(f, n, x);
 }
 
+/* Reads of a value that is made in sight. An arm that will turn out not to be taken may hold reads
+ * of the wrong constructor, which stay. */
+static void fold_data(folding *f, hia_node_id n) {
+  const hia_node *node = &f->fn->nodes.data[n], *value = hiaG_def(f->fn, in(f, n, 0));
+  if (value->op != HIA_OP_CONST && value->op != HIA_OP_DATA) return;
+  if (node->op == HIA_OP_CTOR)
+    become_const(f, n, value->imm);
+  else if (value->op == HIA_OP_DATA && value->imm == HIA_IMM_A(node->imm))
+    become(f, n, f->fn->edges.data[value->ins + HIA_IMM_B(node->imm)]);
+}
+
 static bool fold_op(folding *f, hia_node_id n) {
   if (fold_constants(f, n) || constant_right(f, n)) return true;
   hia_type type = hiaG_node_dtype(f->fn, n);
@@ -497,6 +508,17 @@ static bool is_cheap(const folding *f, hia_region_id arm, hia_region_id other) {
   return true;
 }
 
+/* True if the results can be selected: `select` takes scalars. */
+static bool are_selectable(const folding *f, hia_node_id n) {
+  const hia_fn *fn = f->fn;
+  hia_region_id then_region = fn->nodes.data[n].regions;
+  hia_node_id a = hiaG_yield_of(fn, then_region), b = hiaG_yield_of(fn, then_region + 1);
+  for (uint32_t i = 0; i < fn->nodes.data[n].n_outs; i++)
+    if (!hiaG_is_scalar(hiaG_type(fn, hiaG_out(fn, n, i))) && in(f, a, i) != in(f, b, i))
+      return false;
+  return true;
+}
+
 /* Replaces the results of an IF with empty arms by selections. Returns the node to go on with. */
 static hia_node_id to_selects(folding *f, hia_node_id n, hia_node_id next) {
   hia_fn *fn = f->fn;
@@ -534,7 +556,8 @@ static hia_node_id leave_if(folding *f, hia_node_id n) {
   hia_region_id then_region = f->fn->nodes.data[n].regions;
   learn_arm(f, n, false, false);
   fold_results(f, n);
-  if (is_cheap(f, then_region, then_region + 1) && is_cheap(f, then_region + 1, then_region)) {
+  if (are_selectable(f, n) && is_cheap(f, then_region, then_region + 1) &&
+      is_cheap(f, then_region + 1, then_region)) {
     hiaG_splice(f->fn, then_region, f->fn->nodes.data[n].region, n);
     hiaG_splice(f->fn, then_region + 1, f->fn->nodes.data[n].region, n);
     return to_selects(f, n, next);
@@ -563,6 +586,12 @@ static hia_node_id visit(folding *f, hia_node_id n) {
       learn_arm(f, region->owner, false, true);
     }
     break;
+  }
+  case HIA_OP_CTOR:
+  case HIA_OP_FIELD: {
+    hia_node_id next = fn->nodes.data[n].next;
+    fold_data(f, n);
+    return next;
   }
   default:
     if (hiaR_ops[fn->nodes.data[n].op].rule == HIA_RULE_CONTROL) break;

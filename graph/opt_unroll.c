@@ -105,7 +105,8 @@ static bool is_tail(const hia_fn *fn, hia_node_id call) {
 static bool is_pure(const unrolling *u, const hia_fn *fn, hia_node_id n) {
   const hia_node *node = &fn->nodes.data[n];
   if (node->op == HIA_OP_CONST || node->op == HIA_OP_UNDEF || node->op == HIA_OP_ARG) return true;
-  return !(hiaR_ops[node->op].traits & (HIA_T_CONTROL | HIA_T_EFFECT | HIA_T_RAISES)) &&
+  return !(hiaR_ops[node->op].traits &
+           (HIA_T_CONTROL | HIA_T_EFFECT | HIA_T_RAISES | HIA_T_ALLOCATES)) &&
          !hiaG_node_raises(u->g, fn, n);
 }
 

@@ -85,7 +85,9 @@ static void compute(paying *p, hia_node_id n) {
     if (!p->is_known[hiaG_in(p->fn, n, 0)]) return;
     break;
   default:
-    if (hiaR_ops[node->op].traits & (HIA_T_CONTROL | HIA_T_EFFECT)) return;
+    if (hiaR_ops[node->op].traits &
+        (HIA_T_CONTROL | HIA_T_EFFECT | HIA_T_ALLOCATES | HIA_T_GUARDED))
+      return;
     if (hiaG_node_raises(p->g, p->fn, n) || hiaG_cost(p->fn, n) > MAX_COST) return;
     if (!are_operands_known(p, n)) return;
     p->n_computed++;

@@ -148,8 +148,22 @@ static void hex_float(const printer *p, hia_type type, hia_word w) {
   hiaR_text_addf(p->out, "p%+d", exponent);
 }
 
-static void constant(const printer *p, hia_dtype type, hia_word w) {
+static void ctor_name(const printer *p, hia_type type, uint64_t number) {
+  const hia_types *types = p->g->types;
+  bool is_data = hiaG_type_exists(types, type) && hiaG_type_kind(types, type) == HIA_KIND_DATA;
+  const hia_type_entry *e = is_data ? &types->entries.data[type - HIA_FIRST_TYPE] : NULL;
+  if (e && number < e->n)
+    name(p, types->names.data + types->ctors.data[e->first + number].name);
+  else
+    word(p, "?");
+}
+
+static void constant(const printer *p, hia_type type, hia_word w) {
   char buf[40];
+  if (!hiaG_is_scalar(type)) {
+    ctor_name(p, type, w);
+    return;
+  }
   if (type == HIA_F32 || type == HIA_F64)
     hex_float(p, type, w);
   else
@@ -171,6 +185,15 @@ static void immediate(const printer *p, const hia_node *node) {
   case HIA_IMM_WORD:
     if (node->n_outs == 1 && node->outs < fn->values.len)
       constant(p, fn->values.data[node->outs].type, node->imm);
+    break;
+  case HIA_IMM_CTOR:
+    if (node->n_outs == 1 && node->outs < fn->values.len)
+      ctor_name(p, fn->values.data[node->outs].type, node->imm);
+    break;
+  case HIA_IMM_FIELD:
+    if (node->n_ins == 1 && node->ins < fn->edges.len && fn->edges.data[node->ins] < fn->values.len)
+      ctor_name(p, hiaG_type(fn, fn->edges.data[node->ins]), a);
+    hiaR_text_addf(p->out, ".%u", b);
     break;
   case HIA_IMM_NUMBER: hiaR_text_addf(p->out, "%" PRIu64, node->imm); break;
   case HIA_IMM_CALLEE: fn_name(p, node->imm); break;
@@ -404,6 +427,38 @@ static void section(printer *p) {
   }
 }
 
+/* `type List = Nil | Cons(head: i32, tail: List)` */
+static void type_line(printer *p, const hia_type_entry *e) {
+  const hia_types *types = p->g->types;
+  word(p, "type ");
+  name(p, types->names.data + e->name);
+  for (uint32_t i = 0; i < e->n; i++) {
+    const hia_ctor *ctor = &types->ctors.data[e->first + i];
+    word(p, i ? " | " : " = ");
+    name(p, types->names.data + ctor->name);
+    for (uint32_t k = 0; k < ctor->n; k++) {
+      const hia_ctor_field *field = &types->fields.data[ctor->first + k];
+      word(p, k ? ", " : "(");
+      name(p, types->names.data + field->name);
+      word(p, ": ");
+      type_name(p, field->type);
+    }
+    if (ctor->n) word(p, ")");
+  }
+  word(p, "\n");
+}
+
+static void type_lines(printer *p) {
+  const hia_types *types = p->g->types;
+  bool any = false;
+  for (uint32_t i = 0; i < types->entries.len; i++) {
+    if (types->entries.data[i].kind != HIA_KIND_DATA || !types->entries.data[i].n) continue;
+    if (!any) word(p, "\n");
+    any = true;
+    type_line(p, &types->entries.data[i]);
+  }
+}
+
 void hiaG_print(const hia_graph *g, hia_text *out) {
   printer p = {.g = g, .out = out, .scratch = &g->comp->scratch};
   hia_mark mark = hiaR_arena_mark(p.scratch);
@@ -411,6 +466,7 @@ void hiaG_print(const hia_graph *g, hia_text *out) {
   quoted(&p, g->file);
   if (g->is_counted) word(&p, " counted");
   word(&p, "\n");
+  type_lines(&p);
   if (g->externs.len) word(&p, "\n");
   for (uint32_t i = 0; i < g->externs.len; i++) extern_line(&p, &g->externs.data[i]);
   /* One table for all functions: their sum may be far larger than the largest. */

@@ -54,6 +54,9 @@ typedef struct reader {
   HIA_VEC(const char *) callees;
   HIA_VEC(hia_loc_id) locs; /* the table of locations */
   hia_index fn_names, extern_names;
+  hia_u32vec data;  /* types that the text has defined */
+  const char *ctor; /* of the FIELD that is being read, and where its name stands */
+  hia_position ctor_place;
   HIA_VEC(open_region) stack;
   hia_u32vec ins;
   HIA_VEC(hia_type) outs;
@@ -171,6 +174,16 @@ static uint64_t immediate(reader *r, unsigned op, hia_node_id n, hia_position pl
   case HIA_IMM_WORD:
     if (r->outs.len != 1) hiaG_scan_fail(r->s, place, "%s has one result", hiaR_ops[op].name);
     return hiaG_scan_constant(r->s, r->outs.data[0]);
+  case HIA_IMM_CTOR:
+    if (r->outs.len != 1) hiaG_scan_fail(r->s, place, "%s has one result", hiaR_ops[op].name);
+    return hiaG_scan_ctor(r->s, r->outs.data[0]);
+  case HIA_IMM_FIELD: { /* its type is that of the operand, which comes afterwards */
+    hiaG_scan_skip(r->s);
+    r->ctor_place = hiaG_scan_here(r->s);
+    r->ctor = hiaG_scan_name(r->s);
+    hiaG_scan_need(r->s, '.');
+    return HIA_IMM(0, hiaG_scan_index(r->s));
+  }
   case HIA_IMM_NUMBER: return hiaG_scan_u32(r->s);
   case HIA_IMM_CALLEE: callee(r, FIX_CALLEE, n); return 0;
   case HIA_IMM_FORK_OF: {
@@ -216,7 +229,7 @@ static void node(reader *r) {
       hiaG_scan_need(r->s, '%');
       hiaR_push(r->s->scratch, &r->out_numbers, hiaG_scan_index(r->s));
       hiaG_scan_need(r->s, ':');
-      hiaR_push(r->s->scratch, &r->outs, hiaG_scan_dtype(r->s));
+      hiaR_push(r->s->scratch, &r->outs, hiaG_scan_word_type(r->s));
     } while (hiaG_scan_accept(r->s, ','));
     hiaG_scan_need(r->s, '=');
     hiaG_scan_skip(r->s);
@@ -246,6 +259,8 @@ static void node(reader *r) {
       }
     } while (hiaG_scan_accept(r->s, ','));
   }
+  if (op == HIA_OP_FIELD && r->ins.len)
+    imm |= hiaG_find_ctor(r->s, hiaG_type(fn, r->ins.data[0]), r->ctor, r->ctor_place);
   if (op == HIA_OP_CAST && r->ins.len) imm = hiaG_type(fn, r->ins.data[0]);
   if (op == HIA_OP_ENTER && hiaG_scan_word(r->s, "invariant")) imm = HIA_IMM(0, 1);
   if (op == HIA_OP_CALL && hiaG_scan_word(r->s, "tail")) flags = HIA_NODE_TAIL;
@@ -380,10 +395,10 @@ static void function(reader *r) {
   hiaR_index_add(r->s->scratch, &r->fn_names, hash, r->fn_id);
   hiaR_push(r->s->scratch, &r->first_place, r->node_places.len);
   r->epoch++;
-  fn->n_params = hiaG_scan_dtypes(r->s, &fn->params);
+  fn->n_params = hiaG_scan_word_types(r->s, &fn->params);
   hiaG_scan_need(r->s, '-');
   hiaG_scan_need(r->s, '>');
-  fn->n_results = hiaG_scan_dtypes(r->s, &fn->results);
+  fn->n_results = hiaG_scan_word_types(r->s, &fn->results);
   fn->source = hiaG_name(r->g, hiaG_scan_word(r->s, "of") ? hiaG_scan_name(r->s) : fn_name);
   if (hiaG_scan_word(r->s, "root")) {
     fn->is_root = true;
@@ -492,6 +507,45 @@ static void extern_line(reader *r) {
   hiaG_extern_new(r->g, extern_name, is_impure, raises, r->s->parts.data, r->s->parts.len, result);
 }
 
+/* `type List = Nil | Cons(head: i32, tail: List)` */
+static void type_line(reader *r) {
+  hia_scanner *s = r->s;
+  HIA_VEC(hia_ctor_def) ctors = {0};
+  hiaG_scan_skip(s);
+  hia_position where = hiaG_scan_here(s);
+  hia_type data = hiaG_data(s->types, hiaG_scan_name(s));
+  for (uint32_t i = 0; i < r->data.len; i++)
+    if (r->data.data[i] == data)
+      hiaG_scan_fail(s, where, "type %s is defined twice", hiaG_type_text(s->types, data));
+  hiaR_push(s->scratch, &r->data, data);
+  hiaG_scan_need(s, '=');
+  do {
+    hia_ctor_def ctor = {.name = hiaG_scan_name(s)};
+    HIA_VEC(const char *) names = {0};
+    hia_u32vec types = {0};
+    uint32_t n_words = 0;
+    if (hiaG_scan_accept(s, '(')) {
+      do {
+        hiaR_push(s->scratch, &names, hiaG_scan_name(s));
+        hiaG_scan_need(s, ':');
+        hia_type t = hiaG_scan_type(s);
+        hiaR_push(s->scratch, &types, t);
+        n_words += hiaG_type_words(s->types, t);
+        if (n_words > HIA_MAX_CTOR_WORDS)
+          hiaG_scan_fail(s, where, "a constructor with more than %d words", HIA_MAX_CTOR_WORDS);
+      } while (hiaG_scan_accept(s, ','));
+      hiaG_scan_need(s, ')');
+    }
+    ctor.field_names = names.data, ctor.field_types = types.data, ctor.n_fields = types.len;
+    hiaR_push(s->scratch, &ctors, ctor);
+    if (ctors.len > HIA_MAX_CTORS) hiaG_scan_fail(s, where, "too many constructors");
+  } while (hiaG_scan_accept(s, '|'));
+  if (!hiaG_data_is_defined(s->types, data))
+    hiaG_data_define(s->types, data, ctors.data, ctors.len);
+  else if (!hiaG_data_is(s->types, data, ctors.data, ctors.len))
+    hiaG_scan_fail(s, where, "type %s is another one already", hiaG_type_text(s->types, data));
+}
+
 static void file(reader *r) {
   hiaG_scan_need_word(r->s, "graph");
   if (hiaG_scan_word(r->s, "static"))
@@ -502,6 +556,8 @@ static void file(reader *r) {
   if (hiaG_scan_peek(r->s) != '"') fail(r->s, "expected the name of the source file");
   r->g->file = hiaG_scan_string(r->s);
   r->g->is_counted = hiaG_scan_word(r->s, "counted");
+  while (hiaG_scan_word(r->s, "type")) type_line(r);
+  hiaG_scan_types_end(r->s);
   while (hiaG_scan_word(r->s, "extern")) extern_line(r);
   while (hiaG_scan_word(r->s, "fn")) function(r);
   location_table(r);

@@ -156,35 +156,30 @@ static bool accept_dtype(hia_scanner *s, hia_type *type) {
   return false;
 }
 
-hia_dtype hiaG_scan_dtype(hia_scanner *s) {
-  hia_type type = HIA_BOOL;
-  if (!accept_dtype(s, &type)) fail(s, "expected a type: bool, i32, i64, f32 or f64");
-  return type;
-}
-
-uint32_t hiaG_scan_dtypes(hia_scanner *s, hia_type **out) {
-  s->dtypes.len = 0;
-  hiaG_scan_need(s, '(');
-  if (!hiaG_scan_accept(s, ')')) {
-    do hiaR_push(s->scratch, &s->dtypes, hiaG_scan_dtype(s));
-    while (hiaG_scan_accept(s, ','));
-    hiaG_scan_need(s, ')');
-  }
-  *out = HIA_NEW_ARRAY(s->arena, hia_type, s->dtypes.len);
-  if (s->dtypes.len) memcpy(*out, s->dtypes.data, s->dtypes.len * sizeof **out);
-  return s->dtypes.len;
-}
-
 /* The language allows 1000 parts in a type, and a root with fuel returns one more (fuel.c). Types
  * cannot nest deeper than they have parts, so the recursion is bounded. */
 enum { MAX_TYPE_PARTS = 1001 };
 
 static hia_type type(hia_scanner *s, uint32_t depth) {
-  hia_dtype scalar;
+  hia_type scalar;
   if (accept_dtype(s, &scalar)) return scalar;
+  hiaG_scan_skip(s);
   hia_position where = hiaG_scan_here(s);
-  if (!hiaG_scan_accept(s, '(')) fail(s, "expected a type");
+  int c = hiaG_scan_peek(s);
+  if (is_letter(c) || c == '"') {
+    hia_type data = hiaG_data(s->types, hiaG_scan_name(s));
+    if (!hiaG_data_is_defined(s->types, data))
+      hiaR_push(s->scratch, &s->mentions, (hia_mention){data, where});
+    if (s->has_all_types) hiaG_scan_types_end(s);
+    return data;
+  }
   if (depth > MAX_TYPE_PARTS) hiaG_scan_fail(s, where, "type is nested too deeply");
+  if (hiaG_scan_accept(s, '[')) {
+    hia_type element = type(s, depth + 1);
+    hiaG_scan_need(s, ']');
+    return hiaG_array(s->types, element);
+  }
+  if (!hiaG_scan_accept(s, '(')) fail(s, "expected a type");
   uint32_t first = s->parts.len, words = 0;
   do {
     hia_type part = type(s, depth + 1);
@@ -198,6 +193,40 @@ static hia_type type(hia_scanner *s, uint32_t depth) {
   if (n < 2) hiaG_scan_fail(s, where, "a tuple has at least two parts");
   s->parts.len = first;
   return hiaG_tuple(s->types, s->parts.data + first, n);
+}
+
+hia_type hiaG_scan_type(hia_scanner *s) { return type(s, 0); }
+
+void hiaG_scan_types_end(hia_scanner *s) {
+  s->has_all_types = true;
+  for (uint32_t i = 0; i < s->mentions.len; i++) {
+    const hia_mention *m = &s->mentions.data[i];
+    if (!hiaG_data_is_defined(s->types, m->type))
+      hiaG_scan_fail(s, m->where, "there is no type %s", hiaG_type_text(s->types, m->type));
+  }
+}
+
+hia_type hiaG_scan_word_type(hia_scanner *s) {
+  hiaG_scan_skip(s);
+  hia_position where = hiaG_scan_here(s);
+  hia_type t = type(s, 0);
+  if (hiaG_type_kind(s->types, t) == HIA_KIND_TUPLE)
+    hiaG_scan_fail(s, where, "a value is no tuple");
+  return t;
+}
+
+uint32_t hiaG_scan_word_types(hia_scanner *s, hia_type **out) {
+  hia_u32vec *types = &s->types_of_words;
+  types->len = 0;
+  hiaG_scan_need(s, '(');
+  if (!hiaG_scan_accept(s, ')')) {
+    do hiaR_push(s->scratch, types, hiaG_scan_word_type(s));
+    while (hiaG_scan_accept(s, ','));
+    hiaG_scan_need(s, ')');
+  }
+  *out = HIA_NEW_ARRAY(s->arena, hia_type, types->len);
+  if (types->len) memcpy(*out, types->data, types->len * sizeof **out);
+  return types->len;
 }
 
 hia_type hiaG_scan_signature(hia_scanner *s) {
@@ -306,7 +335,24 @@ static hia_word hex_float(hia_scanner *s, hia_dtype t) {
   return hiaR_from_f32(narrow);
 }
 
-hia_word hiaG_scan_constant(hia_scanner *s, hia_dtype t) {
+uint32_t hiaG_find_ctor(hia_scanner *s, hia_type data, const char *name, hia_position where) {
+  const hia_types *types = s->types;
+  if (hiaG_type_kind(types, data) != HIA_KIND_DATA)
+    hiaG_scan_fail(s, where, "%s is no data type", hiaG_type_text(types, data));
+  const hia_type_entry *entry = &types->entries.data[data - HIA_FIRST_TYPE];
+  for (uint32_t i = 0; i < entry->n; i++)
+    if (strcmp(types->names.data + types->ctors.data[entry->first + i].name, name) == 0) return i;
+  hiaG_scan_fail(s, where, "%s has no constructor %s", hiaG_type_text(types, data), name);
+}
+
+uint32_t hiaG_scan_ctor(hia_scanner *s, hia_type data) {
+  hiaG_scan_skip(s);
+  hia_position where = hiaG_scan_here(s);
+  return hiaG_find_ctor(s, data, hiaG_scan_name(s), where);
+}
+
+hia_word hiaG_scan_constant(hia_scanner *s, hia_type t) {
+  if (!hiaG_is_scalar(t)) return hiaG_scan_ctor(s, t);
   switch (t) {
   case HIA_BOOL:
     if (hiaG_scan_word(s, "true")) return 1;

@@ -8,6 +8,16 @@
 
 #include "graph/graph.h"
 
+typedef struct hia_position {
+  uint32_t line, col;
+} hia_position;
+
+/* A data type that was named before its definition. */
+typedef struct hia_mention {
+  hia_type type;
+  hia_position where;
+} hia_mention;
+
 typedef struct hia_scanner {
   hia_arena *arena, *scratch; /* for the result; for the time of reading */
   hia_types *types;
@@ -17,12 +27,10 @@ typedef struct hia_scanner {
   jmp_buf stop;
 
   hia_u32vec parts; /* stack: parts of tuples, and parameters of a signature */
-  HIA_VEC(hia_type) dtypes;
+  hia_u32vec types_of_words;
+  HIA_VEC(hia_mention) mentions;
+  bool has_all_types; /* the definitions have been read */
 } hia_scanner;
-
-typedef struct hia_position {
-  uint32_t line, col;
-} hia_position;
 
 hia_position hiaG_scan_here(const hia_scanner *s); /* skips nothing */
 _Noreturn void hiaG_scan_fail(hia_scanner *s, hia_position where, const char *fmt, ...)
@@ -49,12 +57,21 @@ const char *hiaG_scan_name(hia_scanner *s); /* a name of the language, or a stri
 
 /* ---- types and constants ---- */
 
-hia_dtype hiaG_scan_dtype(hia_scanner *s);
-/* `(i32, f64)`: returns their number; *out is in the arena. */
-uint32_t hiaG_scan_dtypes(hia_scanner *s, hia_type **out);
+/* A type of the language. Until hiaG_scan_types_end it may name data types that are defined later.
+ */
+hia_type hiaG_scan_type(hia_scanner *s);
+void hiaG_scan_types_end(hia_scanner *s);
+/* The type of one word: no tuple. */
+hia_type hiaG_scan_word_type(hia_scanner *s);
+/* `(i32, Tree)`, of such types: returns their number; *out is in the arena. */
+uint32_t hiaG_scan_word_types(hia_scanner *s, hia_type **out);
 /* `(TYPE, ...) -> TYPE`: returns the result; s->parts then has the parameters and nothing else. */
 hia_type hiaG_scan_signature(hia_scanner *s);
-/* A constant as print.c writes it: floats are hexadecimal, so that they are exact. */
-hia_word hiaG_scan_constant(hia_scanner *s, hia_dtype t);
+/* The number of a constructor of a data type; its name was read at a place. */
+uint32_t hiaG_find_ctor(hia_scanner *s, hia_type data, const char *name, hia_position where);
+uint32_t hiaG_scan_ctor(hia_scanner *s, hia_type data); /* reads the name */
+/* A constant as print.c writes it: floats are hexadecimal, so that they are exact; of a data type a
+ * constructor. */
+hia_word hiaG_scan_constant(hia_scanner *s, hia_type t);
 
 #endif

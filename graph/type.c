@@ -143,6 +143,24 @@ void hiaG_data_define(hia_types *types, hia_type data, const hia_ctor_def *ctors
   entry->n = n;
 }
 
+bool hiaG_data_is(const hia_types *types, hia_type data, const hia_ctor_def *ctors, uint32_t n) {
+  const hia_type_entry *entry = entry_of(types, data, HIA_KIND_DATA);
+  const char *names = types->names.data;
+  if (entry->n != n) return false;
+  for (uint32_t i = 0; i < n; i++) {
+    const hia_ctor *ctor = &types->ctors.data[entry->first + i];
+    if (ctor->n != ctors[i].n_fields || strcmp(names + ctor->name, ctors[i].name) != 0)
+      return false;
+    for (uint32_t k = 0; k < ctor->n; k++) {
+      const hia_ctor_field *field = &types->fields.data[ctor->first + k];
+      if (field->type != ctors[i].field_types[k] ||
+          strcmp(names + field->name, ctors[i].field_names[k]) != 0)
+        return false;
+    }
+  }
+  return true;
+}
+
 /* ---- reading ---- */
 
 uint32_t hiaG_tuple_len(const hia_types *types, hia_type tuple) {
@@ -201,6 +219,7 @@ void hiaG_type_flatten(const hia_types *types, hia_type type, hia_type *out) {
 void hiaG_type_print(const hia_types *types, hia_type type, hia_text *out) {
   hia_arena *scratch = &types->comp->scratch;
   hia_mark mark = hiaR_arena_mark(scratch);
+  bool is_own = out->arena != scratch; /* else the text lies behind the mark */
   open_types stack = {0};
   for (;;) {
     hia_type_kind kind = hiaG_type_kind(types, type);
@@ -222,7 +241,7 @@ void hiaG_type_print(const hia_types *types, hia_type type, hia_text *out) {
     if (top->next) hiaR_text_add(out, ", ", 2);
     type = part(types, top->type, top->next++);
   }
-  hiaR_arena_release(scratch, mark);
+  if (is_own) hiaR_arena_release(scratch, mark);
 }
 
 const char *hiaG_type_text(const hia_types *types, hia_type type) {

@@ -7,6 +7,7 @@
  * size of the graph except for sorting, and does not recurse. It also checks passes; therefore a
  * defect names the function and shows the node. */
 #include "graph/verify.h"
+#include <inttypes.h>
 
 void hiaG_defect(hia_verifier *v, hia_node_id node, const char *fmt, ...) {
   hia_text text;
@@ -79,12 +80,55 @@ static void check_rule(hia_verifier *v, hia_node_id n) {
                   hiaG_type_text(v->g->types, in_type(fn, n, i)));
 }
 
+/* Constructor `number` of a data type, which operand or result 0 has. */
+static const hia_ctor *ctor_of(hia_verifier *v, hia_node_id n, const char *what, hia_type type,
+                               uint64_t number) {
+  const hia_types *types = v->g->types;
+  if (hiaG_type_kind(types, type) != HIA_KIND_DATA)
+    hiaG_defect(v, n, "%s 0 is %s, but must be of a data type", what, hiaG_type_text(types, type));
+  const hia_type_entry *entry = &types->entries.data[type - HIA_FIRST_TYPE];
+  if (number >= entry->n)
+    hiaG_defect(v, n, "%s has no constructor %" PRIu64, hiaG_type_text(types, type), number);
+  return &types->ctors.data[entry->first + number];
+}
+
+static void check_data(hia_verifier *v, hia_node_id n) {
+  const hia_fn *fn = v->fn;
+  const hia_node *node = &fn->nodes.data[n];
+  const hia_word_place *places = v->g->types->places.data;
+  hia_type out = hiaG_type(fn, node->outs);
+  if (node->op == HIA_OP_CTOR) {
+    ctor_of(v, n, "operand", in_type(fn, n, 0), 0);
+    hiaG_expect_type(v, n, "result", 0, out, HIA_I32);
+  } else if (node->op == HIA_OP_FIELD) {
+    uint32_t word = HIA_IMM_B(node->imm);
+    const hia_ctor *ctor = ctor_of(v, n, "operand", in_type(fn, n, 0), HIA_IMM_A(node->imm));
+    if (word >= ctor->layout.n) hiaG_defect(v, n, "the constructor has no word %u", word);
+    hiaG_expect_type(v, n, "result", 0, out, places[ctor->layout.first + word].type);
+  } else {
+    const hia_ctor *ctor = ctor_of(v, n, "result", out, node->imm);
+    if (!ctor->n) hiaG_defect(v, n, "the constructor has no fields: it is a const");
+    if (node->n_ins != ctor->layout.n)
+      hiaG_defect(v, n, "it has %u operands, but must have %u", node->n_ins, ctor->layout.n);
+    for (uint32_t i = 0; i < node->n_ins; i++)
+      hiaG_expect_type(v, n, "operand", i, in_type(fn, n, i), places[ctor->layout.first + i].type);
+  }
+}
+
 /* Immediates that are not checked elsewhere; ops without one must have none. */
 static void check_imm(hia_verifier *v, hia_node_id n) {
   const hia_fn *fn = v->fn;
   const hia_node *node = &fn->nodes.data[n];
   switch (node->op) {
+  case HIA_OP_DATA:
+  case HIA_OP_CTOR:
+  case HIA_OP_FIELD: check_data(v, n); break;
   case HIA_OP_CONST: {
+    if (!hiaG_is_scalar(hiaG_type(fn, node->outs))) {
+      if (ctor_of(v, n, "result", hiaG_type(fn, node->outs), node->imm)->n)
+        hiaG_defect(v, n, "the constructor has fields");
+      break;
+    }
     hia_word w = node->imm, canonical = w;
     switch (hiaG_type(fn, node->outs)) {
     case HIA_BOOL: canonical = w != 0; break;

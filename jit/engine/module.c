@@ -214,6 +214,10 @@ static hia_status read_graph(hia_module *module, hia_unit *unit, hia_error **err
   if (!unit->graph)
     return hiaJ_fail_at(&module->engine->allocator, error, HIA_REJECTED, "E0501", &module->source,
                         wrong.line, wrong.col, wrong.message ? wrong.message : "not a graph");
+  /* The engines do not run them yet. */
+  if (hiaG_has_references(unit->graph))
+    return hiaJ_fail_at(&module->engine->allocator, error, HIA_REJECTED, "E0901", &module->source,
+                        0, 0, "data types are not supported yet");
   hia_status status = hiaJ_bind_graph(module, unit->graph, error);
   if (status != HIA_OK) return status;
   for (hia_fn_id f = unit->graph->fns.len; f-- > 0;) /* each is added at the front */

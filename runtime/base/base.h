@@ -339,6 +339,8 @@ typedef enum hia_imm {
   HIA_IMM_EXTERN,  /* a function of the host */
   HIA_IMM_SITE,    /* a call site, and which argument or result */
   HIA_IMM_REGION,  /* a region; of ENTER: and whether the value is invariant */
+  HIA_IMM_CTOR,    /* a constructor of the result's type */
+  HIA_IMM_FIELD,   /* a constructor of the operand's type, and a word of its fields */
 } hia_imm;
 /* True if the rule allows ops at this dtype. */
 bool hiaR_rule_takes(hia_rule rule, hia_dtype dtype);
@@ -355,6 +357,8 @@ enum {
   HIA_T_LIBRARY = 1 << 5,    /* native code calls the runtime's function for it */
   HIA_T_STATIC = 1 << 6,     /* only in the static (tagged) graph */
   HIA_T_FUNCTION = 1 << 7,   /* only in function graphs */
+  HIA_T_ALLOCATES = 1 << 8,  /* takes memory: computes what it says, but not earlier or elsewhere */
+  HIA_T_GUARDED = 1 << 9,    /* makes sense only where a branch has led to it */
 };
 
 typedef struct hia_op_info {

@@ -32,6 +32,7 @@ Test(read, both_states_round_trip) {
   round_trip(graph_file("fib"));
   round_trip(graph_file("mixed"));
   round_trip(graph_file("forks"));
+  round_trip(graph_file("data"));
   round_trip("graph functions \"\"\n");
 }
 
@@ -212,6 +213,8 @@ Test(read, constants) {
 
 /* ---- mistakes ---- */
 
+#define TYPES "graph functions \"\"\ntype T = A | B(x: i32, y: T)\n"
+
 Test(read, mistakes_have_positions) {
   struct {
     uint32_t line, col;
@@ -226,7 +229,32 @@ Test(read, mistakes_have_positions) {
       {1, 19, "graph functions \"\\x00\"", "wrong escape"},
       {2, 1, "graph functions \"\"\nfunction", "expected 'fn' or the end"},
       {2, 4, "graph functions \"\"\nfn (", "expected a name"},
-      {2, 7, "graph functions \"\"\nfn f (i16) -> () { yield }", "expected a type"},
+      {2, 7, "graph functions \"\"\nfn f (i16) -> () { yield }", "there is no type i16"},
+      {2, 7, "graph functions \"\"\nfn f (+) -> () { yield }", "expected a type"},
+      {2, 7, "graph functions \"\"\nfn f ((i32, i32)) -> () { yield }", "a value is no tuple"},
+      {2, 5, "graph functions \"\"\ntype", "expected a name"},
+      {2, 8, "graph functions \"\"\ntype T | A", "expected '='"},
+      {2, 12, "graph functions \"\"\ntype T = A() | B", "expected a name"},
+      {2, 15, "graph functions \"\"\ntype T = A(x: U)", "there is no type U"},
+      {2, 19, "graph functions \"\"\ntype T = A(x: [i32)", "expected ']'"},
+      {3, 6, "graph functions \"\"\ntype T = A\ntype T = A", "type T is defined twice"},
+      {3, 30, TYPES "fn f () -> () { %0:T = const C yield }", "T has no constructor C"},
+      {3, 32, TYPES "fn f () -> () { %0:[T] = const A yield }", "[T] is no data type"},
+      {3, 24, TYPES "fn f () -> () { %0:T = const B yield }", "the constructor has fields"},
+      {3, 24, TYPES "fn f () -> () { %0:T = data A yield }", "the constructor has no fields"},
+      {3, 24, TYPES "fn f () -> () { %0:T = data B yield }", "it has 0 operands, but must have 2"},
+      {4, 8, TYPES "fn f () -> () { %0:bool = const true\n%1:T = data B %0, %0 yield }",
+       "operand 0 is bool, but must be i32"},
+      {4, 10, TYPES "fn f () -> () { %0:bool = const true\n%1:i32 = ctor %0 yield }",
+       "operand 0 is bool, but must be of a data type"},
+      {4, 10, TYPES "fn f () -> () { %0:T = const A\n%1:i64 = ctor %0 yield }",
+       "result 0 is i64, but must be i32"},
+      {4, 14, TYPES "fn f () -> () { %0:T = const A\n%1:T = field C.0 %0 yield }",
+       "T has no constructor C"},
+      {4, 8, TYPES "fn f () -> () { %0:T = const A\n%1:T = field B.2 %0 yield }",
+       "the constructor has no word 2"},
+      {4, 8, TYPES "fn f () -> () { %0:T = const A\n%1:T = field B.0 %0 yield }",
+       "result 0 is T, but must be i32"},
       {2, 10, "graph functions \"\"\nfn f (i32", "expected ')'"},
       {2, 9, "graph functions \"\"\nfn f () ()", "expected '-'"},
       {2, 19, "graph functions \"\"\nfn f () -> () root", "expected \'(\'"},
