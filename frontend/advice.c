@@ -115,9 +115,10 @@ static bool path_to(const hia_program *p, hia_ast_id from, hia_ast_id to, path *
 
 static source find_let(search *s, const scope *in, hia_ast_id binder, const path *part) {
   hia_ast_id id = binder; /* the parser makes the LET first, then the binders */
-  while (hiaF_node(s->p, id)->kind != HIA_AST_LET) id--;
+  while (id > 0 && hiaF_node(s->p, id)->kind != HIA_AST_LET) id--;
   const hia_ast *n = hiaF_node(s->p, id);
   path whole = *part;
+  if (n->kind != HIA_AST_LET) return fixed; /* the variable of a comprehension */
   if (n->b != HIA_NONE || !path_to(s->p, n->a, binder, &whole)) return fixed;
   return settle(find(s, in, n->c, &whole), SOURCE_NAME, in, id, &whole);
 }
@@ -154,6 +155,7 @@ static source find_name(search *s, const scope *in, const hia_ast *n, const path
 static source find_builtin(search *s, const scope *in, const hia_ast *n, unsigned op,
                            const path *part) {
   if (op == HIA_OP_FAIL) return open_source(false);
+  if (op >= HIA_OP_LIMIT) return fixed;
   unsigned rule = hiaR_ops[op].rule;
   bool is_shift = op == HIA_OP_SHL || op == HIA_OP_SHR;
   /* The others of integers (shru, clz) depend on the width: a declaration would change the value.

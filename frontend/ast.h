@@ -4,9 +4,11 @@
  * The phases of a program, in order:
  *   lex.c, parse*.c   text to syntax tree; a tree node is a 32-bit index
  *   names.c           binds names; checks numbers of arguments; reports what is not supported yet
+ *   data.c            data types: limits, types without values; the graph's types of them
  *   const.c           consts: order, types, values
  *   solve.c           instances of functions and their result types (by infer.c, without messages)
- *   check.c           types every instance once more, with messages; final types (settle.c)
+ *   check.c           types every instance once more, with messages (of matches: infer_match.c,
+ *                     cover.c); final types (settle.c)
  *   advice.c          hints of type errors
  *   elab.c            checked instances to graph functions */
 #ifndef HIA_FRONTEND_AST_H
@@ -23,7 +25,8 @@
 #define HIA_MAX_REGIONS   3000u /* nesting of regions in the graph of one function */
 #define HIA_MATCH_CHAIN   12u   /* at most so many arms of a match are tested one after the other */
 #define HIA_MAX_INSTANCES 256u  /* of one function (language) */
-#define HIA_MAX_PARTS     1000u /* scalars in a type (language) */
+#define HIA_MAX_PARTS     1000u /* scalars, data types and arrays in a type (language) */
+#define HIA_MAX_FIELDS    1000u /* words of a constructor (language) */
 
 /* ---- diag.c ---- */
 
@@ -200,7 +203,7 @@ typedef enum hia_ast_kind {
   HIA_AST_LET,  /* a: binder, b: type or NONE, c: expression */
   HIA_AST_LVAR, /* a: symbol, b: type or NONE, c: expression; it is a binder */
   /* patterns */
-  HIA_AST_PAT_CON,  /* a: symbol; list: patterns; flags CALLED: with brackets */
+  HIA_AST_PAT_CON,  /* a: symbol (hiaF_pattern_con); list: patterns; flags CALLED: with brackets */
   HIA_AST_PAT_NAME, /* a: symbol; it is a binder */
   HIA_AST_PAT_WILD,
   HIA_AST_PAT_INT,  /* op: suffix; flags NEGATIVE; position and extent: the number's */
@@ -235,7 +238,8 @@ typedef enum hia_ref {
   HIA_REF_CONST,
   HIA_REF_FN,      /* callee of a CALL only */
   HIA_REF_EXTERN,  /* callee of a CALL only */
-  HIA_REF_BUILTIN, /* b: hia_op; callee of a CALL only */
+  HIA_REF_BUILTIN, /* b: hia_op or HIA_BUILTIN_; callee of a CALL only */
+  HIA_REF_CON,     /* without fields a value, with fields the callee of a CALL */
 } hia_ref;
 
 typedef struct hia_ast {
@@ -250,7 +254,10 @@ typedef struct hia_ast {
  * The type of an expression during inference: an index like hia_type (the dtypes are the same),
  * whose parts may also be literal types, unknown, and bottom (the type of `fail`). A literal or
  * bottom type with a U is tainted: it was joined with an unknown, and is not decided before the
- * unknown is (see solve.c). */
+ * unknown is (see solve.c).
+ *
+ * The parts of a tuple and the element of an array are types of inference too; a data type is
+ * always final. Arrays of scalars exist during inference only: settle.c reports them. */
 
 typedef uint32_t hia_itype;
 enum {
@@ -263,37 +270,63 @@ enum {
   HIA_IT_FLOAT_U,
   HIA_IT_WHOLE, /* of an operation on integers whose operands are INT: never a float */
   HIA_IT_WHOLE_U,
-  HIA_IT_ERROR, /* reported, or about to be: joins with every type without a message */
-  HIA_IT_FIRST_TUPLE = 16,
+  HIA_IT_ERROR,            /* reported, or about to be: joins with every type without a message */
+  HIA_IT_FIRST_TUPLE = 16, /* tuples: index into it->tuples + 16 */
 };
-#define HIA_IT_NONE UINT32_MAX
-enum { /* what the parts of a type contain */
+#define HIA_IT_NONE  UINT32_MAX
+#define HIA_IT_ARRAY 0x20000000u /* arrays: and the index into it->tuples */
+#define HIA_IT_DATA  0x40000000u /* data types: and the index into it->data */
+enum {                           /* what the parts of a type contain */
        HIA_HAS_UNKNOWN = 1,
        HIA_HAS_TAINT = 2,   /* a tainted type (_U) */
        HIA_HAS_LITERAL = 4, /* INT, FLOAT or WHOLE, tainted or not */
        HIA_HAS_BOTTOM = 8,  /* tainted or not */
        HIA_HAS_ERROR = 16,
 };
+/* A tuple, or an array, which has one part: its element. */
 typedef struct hia_ituple {
-  uint32_t first, n, parts; /* parts: scalars in it */
+  uint32_t first, n;
+  uint32_t parts; /* of the whole type, see HIA_MAX_PARTS */
+  uint32_t words; /* of a value of the type */
   uint32_t has;
   hia_type type; /* the graph's type, once hiaF_itype_type made it; else NONE */
+  bool is_array;
 } hia_ituple;
+typedef struct hia_idata {
+  const char *name;
+  uint32_t decl; /* its TYPE: index into p->decls */
+  hia_type type; /* the graph's type, declared when the data type is added */
+} hia_idata;
 typedef struct hia_itypes {
   hia_arena *arena;
   hia_types *types;
   HIA_VEC(hia_ituple) tuples;
   HIA_VEC(hia_itype) parts;
   hia_u32vec table;
+  HIA_VEC(hia_idata) data;
 } hia_itypes;
 void hiaF_itypes_init(hia_itypes *it, hia_arena *arena, hia_types *types);
 /* ERROR if it would have more than HIA_MAX_PARTS parts; `parts` may lie in it->parts. */
 hia_itype hiaF_ituple(hia_itypes *it, const hia_itype *parts, uint32_t n);
-static inline bool hiaF_is_tuple(hia_itype t) { return t >= HIA_IT_FIRST_TUPLE; }
+hia_itype hiaF_iarray(hia_itypes *it, hia_itype element); /* ERROR as hiaF_ituple */
+/* A new data type, of a name that none has. */
+hia_itype hiaF_idata(hia_itypes *it, const char *name, uint32_t decl);
+/* True for dtypes and the types of the enumeration above. */
+static inline bool hiaF_is_simple(hia_itype t) { return t < HIA_IT_FIRST_TUPLE; }
+static inline bool hiaF_is_tuple(hia_itype t) {
+  return t >= HIA_IT_FIRST_TUPLE && t < HIA_IT_ARRAY;
+}
+static inline bool hiaF_is_array(hia_itype t) { return t >= HIA_IT_ARRAY && t < HIA_IT_DATA; }
+static inline bool hiaF_is_data(hia_itype t) { return t >= HIA_IT_DATA && t != HIA_IT_NONE; }
+hia_itype hiaF_element(const hia_itypes *it, hia_itype array);
+static inline uint32_t hiaF_data_decl(const hia_itypes *it, hia_itype data) {
+  return it->data.data[data - HIA_IT_DATA].decl;
+}
 uint32_t hiaF_ituple_len(const hia_itypes *it, hia_itype t);
 hia_itype hiaF_ituple_part(const hia_itypes *it, hia_itype t, uint32_t i);
 uint32_t hiaF_itype_parts(const hia_itypes *it, hia_itype t);
-uint32_t hiaF_itype_has(const hia_itypes *it, hia_itype t); /* HIA_HAS_ bits */
+uint32_t hiaF_itype_words(const hia_itypes *it, hia_itype t); /* of a value */
+uint32_t hiaF_itype_has(const hia_itypes *it, hia_itype t);   /* HIA_HAS_ bits */
 /* The join; ERROR if there is none, or one of them has an ERROR part. */
 hia_itype hiaF_join(hia_itypes *it, hia_itype a, hia_itype b);
 /* Literal and bottom parts become their dtypes. Tainted ones do if `force`; else they become
@@ -337,23 +370,27 @@ typedef struct hia_const_value {
 } hia_const_value;
 
 typedef struct hia_decl {
-  uint8_t kind; /* hia_decl_kind */
-  bool broken;  /* its syntax or names have errors: it is not typed */
-  bool generic; /* FN: has a parameter without a type */
-  bool used;    /* CONST: some checked code uses its value */
-  bool impure;  /* EXTERN */
-  bool raises;  /* EXTERN: its calls may fail */
-  uint8_t mark; /* scratch of const.c: visit state */
+  uint8_t kind;    /* hia_decl_kind */
+  bool broken;     /* its syntax or names have errors: it is not typed */
+  bool generic;    /* FN: has a parameter without a type */
+  bool used;       /* CONST: some checked code uses its value */
+  bool impure;     /* EXTERN */
+  bool raises;     /* EXTERN: its calls may fail */
+  bool is_endless; /* TYPE: it has no value; reported */
+  uint8_t mark;    /* scratch of const.c: visit state */
   hia_symbol_id symbol;
   uint32_t pos, end;               /* of its name */
   uint32_t head_end;               /* FN: the byte behind its parameters' closing bracket */
   uint32_t params, n_params;       /* extra[params ...): PARAM nodes; CON: its fields */
+  uint32_t n_cons;                 /* TYPE: its constructors are the next decls */
+  uint32_t number;                 /* CON: among those of its type */
+  hia_itype data;                  /* TYPE, CON: the data type */
   hia_ast_id type;                 /* result, const or param type; or NONE */
   hia_ast_id body;                 /* or NONE */
   hia_ast_id first_node, end_node; /* its nodes */
   /* FN, EXTERN */
   uint32_t fn; /* FN: its hia_decl_id (frontend.h); EXTERN: its number among the externs */
-  hia_itype *param_types; /* UNKNOWN: generic */
+  hia_itype *param_types; /* UNKNOWN: generic; of a CON, too */
   hia_itype result;       /* declared; or NONE */
   uint32_t n_insts;
   /* CONST */
@@ -377,6 +414,7 @@ typedef struct hia_inst {
   bool checked, failed; /* check.c */
   bool judged;          /* check.c has decided whether it ends */
   bool sound;           /* it and all its callees have no error */
+  bool supported;       /* it and all its callees can become graphs */
   bool no_base;         /* result stayed unknown */
   bool ends;            /* some path through it makes only calls that can end */
   bool queued;
@@ -426,6 +464,19 @@ static inline hia_decl *hiaF_decl(const hia_program *p, uint32_t id) { return &p
 static inline hia_inst *hiaF_inst(const hia_program *p, uint32_t id) { return &p->insts.data[id]; }
 static inline const char *hiaF_symbol_text(const hia_program *p, hia_symbol_id s) {
   return p->symbols.list.data[s].text;
+}
+/* The constructor of a PAT_CON; NULL if there is none of this name, which was reported. */
+static inline const hia_decl *hiaF_pattern_con(const hia_program *p, const hia_ast *pattern) {
+  uint32_t decl = p->symbols.list.data[pattern->a].decl;
+  if (decl == HIA_NONE || hiaF_decl(p, decl)->kind != HIA_DECL_CON) return NULL;
+  return hiaF_decl(p, decl);
+}
+/* The constructors of a data type: hiaF_cons(p, type)[number]. */
+static inline const hia_decl *hiaF_cons(const hia_program *p, hia_itype data) {
+  return hiaF_decl(p, hiaF_data_decl(&p->it, data) + 1);
+}
+static inline uint32_t hiaF_n_cons(const hia_program *p, hia_itype data) {
+  return hiaF_decl(p, hiaF_data_decl(&p->it, data))->n_cons;
 }
 
 /* ---- program.c ---- */
@@ -517,13 +568,25 @@ enum { /* what a name may mean at its place: similar names must mean one of thes
        HIA_LIKE_VALUE = 1,
        HIA_LIKE_FN = 2,
        HIA_LIKE_TYPE = 4,
+       HIA_LIKE_CON = 8,
 };
 const char *hiaF_similar_name(const hia_program *p, const char *name, uint32_t len, unsigned like);
 /* The op of a built-in function: HIA_OP_LIMIT if there is none of this name, HIA_BUILTIN_LATER if
- * it is not supported yet. */
-#define HIA_BUILTIN_LATER (HIA_OP_LIMIT + 1)
+ * it is not supported yet. Those of arrays are no ops of one scalar. */
+enum {
+  HIA_BUILTIN_LATER = HIA_OP_LIMIT + 1,
+  HIA_BUILTIN_LEN,    /* (array) */
+  HIA_BUILTIN_SET,    /* (array, index, element) */
+  HIA_BUILTIN_CONCAT, /* (array, array, ...) */
+};
 unsigned hiaF_builtin(const char *name, uint32_t len);
 const char *hiaF_builtin_name(uint32_t i); /* NULL behind the last */
+
+/* ---- data.c ---- */
+
+/* Finds types without values, checks limits, and defines the graph's types of the data types. After
+ * hiaF_names. */
+void hiaF_data(hia_program *p);
 
 /* ---- literal.c ---- */
 
@@ -627,6 +690,12 @@ void hiaF_advise(hia_typing *t);
 
 hia_itype hiaF_infer_match(hia_typing *t, hia_ast_id expr);
 
+/* ---- cover.c ---- */
+
+/* Checks that the arms of a match on `subject`, whose patterns are of this type, cover every case,
+ * and that each can be reached. */
+void hiaF_cover(hia_typing *t, hia_ast_id match, hia_itype subject);
+
 /* ---- settle.c: final types from the outside in ----
  * Every expression gets the final type of its place; literals are checked for range. */
 
@@ -649,6 +718,9 @@ void hiaF_solve(hia_program *p, uint32_t inst); /* until it and all that it call
 /* True if these DONE instances, and all that they call, have no error. Else reports the errors,
  * also those that an earlier check found. */
 bool hiaF_check(hia_program *p, const uint32_t *insts, uint32_t n);
+/* True if these instances, which are sound, and all that they call can become graphs. Else reports
+ * the first place that cannot. */
+bool hiaF_check_supported(hia_program *p, const uint32_t *insts, uint32_t n);
 /* "f(i32, f64)": the name of an instance. */
 const char *hiaF_inst_name(const hia_program *p, uint32_t inst, hia_arena *arena);
 

@@ -128,7 +128,15 @@ static bool ends(const hia_program *p, const hia_inst *inst, hia_ast_id first, h
   const uint32_t *list = p->extra.data; /* at n->b where there is one */
   switch ((hia_ast_kind)n->kind) {
   case HIA_AST_TUPLE:
+  case HIA_AST_ARRAY:
   case HIA_AST_CONVERT: return list_ends(p, inst, first, n);
+  case HIA_AST_COMP: /* may have no element */
+    for (uint32_t i = 1; i < n->c; i++)
+      if (!ends(p, inst, first, list[n->b + i])) return false;
+    return true;
+  case HIA_AST_INDEX: return ends(p, inst, first, n->a) && ends(p, inst, first, n->b);
+  case HIA_AST_SLICE:
+    return ends(p, inst, first, n->a) && ends(p, inst, first, n->b) && ends(p, inst, first, n->c);
   case HIA_AST_CALL: {
     hia_itype callee = inst->types[n->a - first];
     if (!list_ends(p, inst, first, n)) return false;
@@ -289,4 +297,53 @@ bool hiaF_check(hia_program *p, const uint32_t *insts, uint32_t n) {
   }
   for (uint32_t i = 0; i < reached.len && sound; i++) hiaF_inst(p, reached.data[i])->sound = true;
   return sound;
+}
+
+/* ---- what cannot become a graph yet ---- */
+
+/* As reach, for those that are not known to be supported. */
+static void reach_unsupported(hia_program *p, hia_u32vec *reached, uint32_t id) {
+  hia_inst *inst = hiaF_inst(p, id);
+  if (inst->stamp == p->stamp || inst->supported) return;
+  inst->stamp = p->stamp;
+  hiaR_push(p->arena, reached, id);
+}
+
+static bool uses_memory(const hia_ast *n) {
+  switch ((hia_ast_kind)n->kind) {
+  case HIA_AST_TYPE_NAME:
+  case HIA_AST_TYPE_ARRAY:
+  case HIA_AST_ARRAY:
+  case HIA_AST_COMP:
+  case HIA_AST_INDEX:
+  case HIA_AST_SLICE:
+  case HIA_AST_PAT_CON: return true;
+  case HIA_AST_NAME:
+    return n->op == HIA_REF_CON || (n->op == HIA_REF_BUILTIN && n->b >= HIA_OP_LIMIT);
+  default: return false;
+  }
+}
+
+bool hiaF_check_supported(hia_program *p, const uint32_t *insts, uint32_t n) {
+  hia_u32vec reached = {0};
+  hia_ast_id first = HIA_NONE;
+  p->stamp++;
+  for (uint32_t i = 0; i < n; i++) reach_unsupported(p, &reached, insts[i]);
+  for (uint32_t i = 0; i < reached.len; i++) {
+    const hia_decl *d = hiaF_decl(p, hiaF_inst(p, reached.data[i])->decl);
+    for (hia_ast_id id = d->first_node; id < d->end_node; id++)
+      if (uses_memory(hiaF_node(p, id)) &&
+          (first == HIA_NONE || hiaF_node(p, id)->start < hiaF_node(p, first)->start))
+        first = id;
+    for (uint32_t k = 0; k < hiaF_inst(p, reached.data[i])->callees.len; k++)
+      reach_unsupported(p, &reached, hiaF_inst(p, reached.data[i])->callees.data[k]);
+  }
+  if (first != HIA_NONE) {
+    const hia_ast *node = hiaF_node(p, first);
+    hiaF_error(p->diags, HIA_E0901, node->start, node->end,
+               "data types, arrays and comprehensions are checked, but not run yet");
+    return false;
+  }
+  for (uint32_t i = 0; i < reached.len; i++) hiaF_inst(p, reached.data[i])->supported = true;
+  return true;
 }

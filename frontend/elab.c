@@ -22,7 +22,7 @@ static void flatten(hia_elab *e, hia_itype type, dtypes *out) {
 static hia_itype type_of(const hia_elab *e, hia_ast_id id) { return e->types[id - e->first]; }
 
 static uint32_t words_of(const hia_elab *e, hia_ast_id id) {
-  return hiaF_itype_parts(&e->p->it, type_of(e, id));
+  return hiaF_itype_words(&e->p->it, type_of(e, id));
 }
 
 static void push(hia_elab *e, hia_value_id value) { hiaR_push(e->arena, &e->words, value); }
@@ -85,13 +85,13 @@ void hiaF_elab_bind(hia_elab *e, hia_ast_id binder, hia_itype type, uint32_t bas
     for (uint32_t i = 0; i < n->c; i++) {
       hia_itype part = hiaF_ituple_part(it, type, i);
       hiaF_elab_bind(e, e->p->extra.data[n->b + i], part, base);
-      base += hiaF_itype_parts(it, part);
+      base += hiaF_itype_words(it, part);
     }
     return;
   }
   if (n->kind == HIA_AST_BIND_WILD || n->kind == HIA_AST_PAT_WILD) return;
   e->slots[binder - e->first] = e->vars.len;
-  for (uint32_t i = 0; i < hiaF_itype_parts(it, type); i++)
+  for (uint32_t i = 0; i < hiaF_itype_words(it, type); i++)
     hiaR_push(e->arena, &e->vars, e->words.data[base + i]);
 }
 
@@ -109,8 +109,8 @@ static void elab_field(hia_elab *e, const hia_ast *n) {
   const hia_itypes *it = &e->p->it;
   hia_itype type = type_of(e, n->a);
   uint32_t base = hiaF_elab(e, n->a, false), skip = 0;
-  for (uint32_t i = 0; i < n->b; i++) skip += hiaF_itype_parts(it, hiaF_ituple_part(it, type, i));
-  uint32_t count = hiaF_itype_parts(it, hiaF_ituple_part(it, type, n->b));
+  for (uint32_t i = 0; i < n->b; i++) skip += hiaF_itype_words(it, hiaF_ituple_part(it, type, i));
+  uint32_t count = hiaF_itype_words(it, hiaF_ituple_part(it, type, n->b));
   memmove(e->words.data + base, e->words.data + base + skip, count * sizeof *e->words.data);
   e->words.len = base + count;
 }
@@ -176,7 +176,7 @@ static void elab_loop(hia_elab *e, const hia_ast *n) {
   for (uint32_t i = 0, at = base; i < n->c; i++) {
     hia_itype type = type_of(e, vars[i]);
     hiaF_elab_bind(e, vars[i], type, at);
-    at += hiaF_itype_parts(&p->it, type);
+    at += hiaF_itype_words(&p->it, type);
   }
   /* The HEAD yields (condition, exit values): the variables. */
   e->region = head;
@@ -354,7 +354,7 @@ static void build_body(hia_elab *e, uint32_t id) {
   for (uint32_t i = 0; i < e->fn->n_params; i++) push(e, hiaG_out(e->fn, i, 0)); /* the ARGs */
   for (uint32_t i = 0, at = 0; i < d->n_params; i++) {
     hiaF_elab_bind(e, p->extra.data[d->params + i], inst->args[i], at);
-    at += hiaF_itype_parts(&p->it, inst->args[i]);
+    at += hiaF_itype_words(&p->it, inst->args[i]);
   }
   e->words.len = 0;
   hiaF_elab(e, d->body, true);

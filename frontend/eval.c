@@ -71,11 +71,11 @@ static bool eval_neg(hia_typing *t, const hia_ast *n, hia_itype type, hia_word *
 static bool eval_field(hia_typing *t, const hia_ast *n, hia_word *out, uint32_t *len) {
   const hia_itypes *it = &t->p->it;
   hia_itype base = *hiaF_type_at(t, n->a);
-  hia_word *words = HIA_NEW_ARRAY(t->p->arena, hia_word, hiaF_itype_parts(it, base));
+  hia_word *words = HIA_NEW_ARRAY(t->p->arena, hia_word, hiaF_itype_words(it, base));
   uint32_t count = 0, skip = 0;
   if (!hiaF_eval(t, n->a, words, &count)) return false;
-  for (uint32_t i = 0; i < n->b; i++) skip += hiaF_itype_parts(it, hiaF_ituple_part(it, base, i));
-  uint32_t parts = hiaF_itype_parts(it, hiaF_ituple_part(it, base, n->b));
+  for (uint32_t i = 0; i < n->b; i++) skip += hiaF_itype_words(it, hiaF_ituple_part(it, base, i));
+  uint32_t parts = hiaF_itype_words(it, hiaF_ituple_part(it, base, n->b));
   memcpy(out + *len, words + skip, parts * sizeof *words);
   *len += parts;
   return true;

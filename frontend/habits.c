@@ -18,7 +18,7 @@ typedef struct habit {
 #define A_VARIABLE  "a name is made by 'let', at the start of a block: { let x = 1; x + 2 }"
 #define A_LOOP      "a loop is written: loop (i = 0) while i < n { i + 1 }"
 #define NO_MODULES  "a program is one file: there are no modules"
-#define NO_DATA     "data types begin with 'type'; they are not supported yet"
+#define A_DATA_TYPE "a data type is written: type Name = A | B(x: i32)"
 #define NO_EMPTY    "there is no empty value: return a bool beside the value, (false, 0)"
 #define NO_FUNCTION "functions are no values: define one with 'fn', and call it by its name"
 #define NO_MODIFIER "leave it out: every function of the file can be called from outside"
@@ -62,16 +62,16 @@ static const habit habits[] = {
     {ITEM, "namespace", NO_MODULES},
     {ITEM, "mod", NO_MODULES},
     {ITEM, "open", NO_MODULES},
-    {ITEM, "class", NO_DATA},
-    {ITEM, "struct", NO_DATA},
-    {ITEM, "enum", NO_DATA},
-    {ITEM, "union", NO_DATA},
-    {ITEM, "typedef", NO_DATA},
-    {ITEM, "data", NO_DATA},
-    {ITEM, "newtype", NO_DATA},
-    {ITEM, "trait", NO_DATA},
-    {ITEM, "impl", NO_DATA},
-    {ITEM, "interface", NO_DATA},
+    {ITEM, "class", A_DATA_TYPE},
+    {ITEM, "struct", A_DATA_TYPE},
+    {ITEM, "enum", A_DATA_TYPE},
+    {ITEM, "union", A_DATA_TYPE},
+    {ITEM, "typedef", A_DATA_TYPE},
+    {ITEM, "data", A_DATA_TYPE},
+    {ITEM, "newtype", A_DATA_TYPE},
+    {ITEM, "trait", A_DATA_TYPE},
+    {ITEM, "impl", A_DATA_TYPE},
+    {ITEM, "interface", A_DATA_TYPE},
     {ITEM | START | VALUE | CALL, "return", "leave it out: the value of a function is its body"},
     {START | INFIX | VALUE, "elif", "write 'else if'"},
     {START | INFIX | VALUE, "elsif", "write 'else if'"},
@@ -133,7 +133,6 @@ static const habit habits[] = {
     {CALL, "div", "write a / b"},
     {CALL, "sqr", "write x * x"},
     {CALL, "square", "write x * x"},
-    {CALL, "len", "there are no lists: a loop or a recursion counts with a number"},
     {CALL, "range", A_LOOP},
     {CALL, "int", "write i32(x)"},
     {CALL, "long", "write i64(x)"},
@@ -162,7 +161,8 @@ static const char *const aliases[][2] = {
     {"bit_xor", "bxor"},      {"xor", "bxor"},
     {"bitcount", "popcount"}, {"count_ones", "popcount"},
     {"popCount", "popcount"}, {"mul_add", "fma"},
-    {"logistic", "sigmoid"},
+    {"logistic", "sigmoid"},  {"length", "len"},
+    {"size", "len"},          {"append", "concat"},
 };
 
 const char *hiaF_habit(const hia_program *p, const char *word, unsigned place) {

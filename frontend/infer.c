@@ -98,20 +98,29 @@ static void expect_bool(hia_typing *t, hia_ast_id expr, const char *what) {
   hia_diag *diag = hiaF_type_error(t, HIA_E0303, n->start, n->end, "%s is %s, not bool", what,
                                    type_text(t, type));
   const char *text = hiaF_quote(t->p, expr);
-  if (!hiaF_is_tuple(type) && diag != NULL)
+  if (hiaF_is_simple(type) && diag != NULL)
     hiaF_hint(t->p->diags, diag, "write %s != 0", text != NULL ? text : "...");
 }
 
 /* Infers an expression that must be a number; ERROR, with a report, if it is none. */
 static hia_itype expect_number(hia_typing *t, hia_ast_id expr, const char *what) {
   hia_itype type = hiaF_infer(t, expr);
-  if (type != HIA_BOOL && !hiaF_is_tuple(type)) return type;
+  if (type != HIA_BOOL && hiaF_is_simple(type)) return type;
   if (hiaF_itype_has(&t->p->it, type) & HIA_HAS_ERROR) return HIA_IT_ERROR;
   const hia_ast *n = hiaF_node(t->p, expr);
   hia_diag *diag = hiaF_type_error(t, HIA_E0304, n->start, n->end, "%s takes numbers, not %s", what,
                                    type_text(t, type));
   if (type == HIA_BOOL) hiaF_hint_conversion(t, diag, hiaF_operand(t->p, expr), type, HIA_I32);
   return HIA_IT_ERROR;
+}
+
+/* True if built-ins of the rule take the type. */
+static bool takes(hia_rule rule, hia_itype type) {
+  if (is_dtype(type)) return hiaR_rule_takes(rule, (hia_dtype)type);
+  if (!is_literal(type)) return is_open(type);
+  bool is_float = type == HIA_IT_FLOAT || type == HIA_IT_FLOAT_U;
+  if (is_whole(type)) return hiaR_rule_takes(rule, HIA_I64);
+  return !is_float || hiaR_rule_takes(rule, HIA_F64);
 }
 
 /* ---- operators ---- */
@@ -152,10 +161,16 @@ static hia_itype infer_compare(hia_typing *t, const hia_ast *n) {
   hia_itype a = hiaF_infer(t, n->a), b = hiaF_infer(t, n->b);
   const char *what = operator_text(n->op);
   uint32_t end = n->pos + (uint32_t)strlen(what) - 2;
-  if (hiaF_is_tuple(a) || hiaF_is_tuple(b)) {
-    if (!((hiaF_itype_has(&t->p->it, a) | hiaF_itype_has(&t->p->it, b)) & HIA_HAS_ERROR))
-      hiaF_type_error(t, HIA_E0319, n->pos, end, "%s compares scalars, not %s", what,
-                      type_text(t, hiaF_is_tuple(a) ? a : b));
+  if (!hiaF_is_simple(a) || !hiaF_is_simple(b)) {
+    if ((hiaF_itype_has(&t->p->it, a) | hiaF_itype_has(&t->p->it, b)) & HIA_HAS_ERROR)
+      return HIA_BOOL;
+    hia_itype wrong = hiaF_is_simple(a) ? b : a;
+    hia_diag *diag = hiaF_type_error(t, HIA_E0319, n->pos, end, "%s compares scalars, not %s", what,
+                                     type_text(t, wrong));
+    hiaF_hint(t->p->diags, diag,
+              hiaF_is_data(wrong)    ? "take the values apart with 'match' and compare their fields"
+              : hiaF_is_array(wrong) ? "compare the lengths, len(a), and then the elements"
+                                     : "compare their parts, a.0 with b.0 and so on");
     return HIA_BOOL;
   }
   hiaF_join_exprs(t, hiaF_operand(t->p, n->a), a, hiaF_operand(t->p, n->b), b, n->pos, end, what);
@@ -204,6 +219,14 @@ static hia_itype infer_field(hia_typing *t, const hia_ast *n) {
 hia_itype hiaF_declared_type(hia_program *p, hia_ast_id id) {
   const hia_ast n = *hiaF_node(p, id);
   if (n.kind == HIA_AST_TYPE_DTYPE) return n.op;
+  if (n.kind == HIA_AST_TYPE_NAME) {
+    uint32_t decl = p->symbols.list.data[n.a].type;
+    return decl == HIA_NONE ? (hia_itype)HIA_IT_ERROR : hiaF_decl(p, decl)->data;
+  }
+  if (n.kind == HIA_AST_TYPE_ARRAY) {
+    hia_itype element = hiaF_declared_type(p, n.a);
+    return element == HIA_IT_ERROR ? element : hiaF_iarray(&p->it, element);
+  }
   if (n.kind != HIA_AST_TYPE_TUPLE) return HIA_IT_ERROR;
   hia_itype *parts = HIA_NEW_ARRAY(p->arena, hia_itype, n.c);
   for (uint32_t i = 0; i < n.c; i++) parts[i] = hiaF_declared_type(p, p->extra.data[n.b + i]);
@@ -328,16 +351,148 @@ static hia_itype infer_if(hia_typing *t, const hia_ast *n) {
                          other->end, "'if'");
 }
 
-/* ---- calls ---- */
+/* ---- arrays ---- */
 
-/* True if built-ins of the rule take the type. */
-static bool takes(hia_rule rule, hia_itype type) {
-  if (is_dtype(type)) return hiaR_rule_takes(rule, (hia_dtype)type);
-  if (!is_literal(type)) return is_open(type);
-  bool is_float = type == HIA_IT_FLOAT || type == HIA_IT_FLOAT_U;
-  if (is_whole(type)) return hiaR_rule_takes(rule, HIA_I64);
-  return !is_float || hiaR_rule_takes(rule, HIA_F64);
+/* Infers an expression that must be an array; settles it. UNKNOWN, or ERROR with a report, if it
+ * is none. */
+static hia_itype expect_array(hia_typing *t, hia_ast_id expr, const char *fmt) {
+  hia_itype type = hiaF_settled(t, hiaF_infer(t, expr));
+  if (hiaF_is_array(type) || type == HIA_IT_UNKNOWN) return type;
+  if (hiaF_itype_has(&t->p->it, type) & HIA_HAS_ERROR) return HIA_IT_ERROR;
+  const hia_ast *n = hiaF_node(t->p, expr);
+  hia_diag *diag = hiaF_type_error(t, HIA_E0322, n->start, n->end, fmt, type_text(t, type));
+  const char *text = hiaF_quote(t->p, expr);
+  if (hiaF_is_tuple(type))
+    hiaF_hint(t->p->diags, diag, "the parts of a tuple are %s.0, %s.1, and so on",
+              text != NULL ? text : "t", text != NULL ? text : "t");
+  else if (hiaF_is_data(type))
+    hiaF_hint(t->p->diags, diag, "its fields are taken out by 'match'");
+  return HIA_IT_ERROR;
 }
+
+/* Infers an index, or an end of a slice or a range, which is an i32 or i64. */
+static hia_itype expect_index(hia_typing *t, hia_ast_id expr, const char *what) {
+  hia_itype type = hiaF_infer(t, expr);
+  if (takes(HIA_RULE_INT, type)) return type;
+  if (hiaF_itype_has(&t->p->it, type) & HIA_HAS_ERROR) return HIA_IT_ERROR;
+  const hia_ast *n = hiaF_node(t->p, expr);
+  hia_diag *diag = hiaF_type_error(t, HIA_E0323, n->start, n->end, "%s is an i32 or i64, not %s",
+                                   what, type_text(t, type));
+  if (is_dtype(type)) hiaF_hint_conversion(t, diag, hiaF_operand(t->p, expr), type, HIA_I64);
+  return HIA_IT_ERROR;
+}
+
+/* The array type of this element; ERROR with a report, if that has too many parts. */
+static hia_itype array_of(hia_typing *t, hia_itype element, uint32_t start, uint32_t end) {
+  if (hiaF_itype_has(&t->p->it, element) & HIA_HAS_ERROR) return HIA_IT_ERROR;
+  hia_itype type = hiaF_iarray(&t->p->it, element);
+  if (type == HIA_IT_ERROR) {
+    hia_diag *diag = hiaF_type_error(t, HIA_E0316, start, end,
+                                     "the type of this has more than %u parts", HIA_MAX_PARTS);
+    hiaF_hint(t->p->diags, diag, "does the instantiation of a generic function end?");
+  }
+  return type;
+}
+
+static hia_itype infer_array(hia_typing *t, hia_ast_id id) {
+  const hia_program *p = t->p;
+  const hia_ast n = *hiaF_node(p, id);
+  hia_itype type = HIA_IT_ERROR;
+  hia_operand before = {.expr = HIA_NONE}; /* as in hiaF_infer_match */
+  for (uint32_t i = 0; i < n.c; i++) {
+    hia_ast_id element = p->extra.data[n.b + i];
+    hia_itype have = hiaF_infer(t, element);
+    const hia_ast *e = hiaF_node(p, element);
+    hia_operand operand = hiaF_operand(p, element);
+    type = i == 0 ? have
+                  : hiaF_join_exprs(t, before, type, operand, have, e->start, e->end, "an array");
+    if (i == 0 || hiaF_is_final(&p->it, have)) before = operand;
+  }
+  return array_of(t, type, n.start, n.end);
+}
+
+static hia_itype infer_index(hia_typing *t, const hia_ast *n) {
+  hia_itype base = expect_array(t, n->a, "%s cannot be indexed: it is no array");
+  expect_index(t, n->b, "an index");
+  return hiaF_is_array(base) ? hiaF_element(&t->p->it, base) : base;
+}
+
+static hia_itype infer_slice(hia_typing *t, const hia_ast *n) {
+  hia_itype base = expect_array(t, n->a, "%s cannot be sliced: it is no array");
+  expect_index(t, n->b, "the start of a slice");
+  expect_index(t, n->c, "the end of a slice");
+  return base;
+}
+
+static hia_itype infer_comprehension(hia_typing *t, hia_ast_id id) {
+  const hia_program *p = t->p;
+  const hia_ast n = *hiaF_node(p, id);
+  hia_ast_id binder = p->extra.data[n.b], from = p->extra.data[n.b + 1];
+  hia_itype type;
+  if (n.c == 2) {
+    type = expect_array(t, from, "'for' runs over an array or a range a..b, not over %s");
+    if (hiaF_is_array(type)) type = hiaF_element(&p->it, type);
+  } else {
+    hia_ast_id to = p->extra.data[n.b + 2];
+    hia_itype a = expect_index(t, from, "the start of a range");
+    hia_itype b = expect_index(t, to, "the end of a range");
+    const hia_ast *end = hiaF_node(p, to);
+    type = hiaF_join_exprs(t, hiaF_operand(p, from), a, hiaF_operand(p, to), b, end->start,
+                           end->end, "a range");
+    type = hiaF_settled(t, type);
+  }
+  bind(t, binder, type);
+  return array_of(t, hiaF_infer(t, n.a), n.start, n.end);
+}
+
+static hia_itype infer_of_arrays(hia_typing *t, const hia_ast *n, const hia_ast *callee) {
+  const hia_program *p = t->p;
+  hia_itypes *it = &t->p->it;
+  const uint32_t *args = p->extra.data + n->b;
+  if (callee->b == HIA_BUILTIN_LEN) {
+    expect_array(t, args[0], "'len' takes an array, not %s");
+    return HIA_I64;
+  }
+  /* set(a, i, v) joins a with [v], concat all its arguments: literals adapt. */
+  bool is_set = callee->b == HIA_BUILTIN_SET, has_error = false;
+  hia_itype type = HIA_IT_NONE;
+  hia_operand before = {.expr = HIA_NONE};
+  for (uint32_t i = 0; i < n->c; i++) {
+    hia_ast_id arg = p->extra.data[n->b + i];
+    if (is_set && i == 1) {
+      expect_index(t, arg, "an index");
+      continue;
+    }
+    hia_itype have = hiaF_infer(t, arg);
+    const hia_ast a = *hiaF_node(p, arg);
+    if (is_set && i == 2) {
+      have = array_of(t, have, a.start, a.end);
+    } else if (!hiaF_is_array(have) && !is_open(have)) {
+      if (!(hiaF_itype_has(it, have) & HIA_HAS_ERROR))
+        hiaF_type_error(t, HIA_E0322, a.start, a.end, "'%s' takes %s, not %s",
+                        is_set ? "set" : "concat", is_set ? "an array" : "arrays",
+                        type_text(t, have));
+      have = HIA_IT_ERROR;
+    } else if (is_literal(have)) {
+      hiaF_type_error(t, HIA_E0322, a.start, a.end, "'%s' takes %s, not a number",
+                      is_set ? "set" : "concat", is_set ? "an array" : "arrays");
+      have = HIA_IT_ERROR;
+    }
+    if (hiaF_itype_has(it, have) & HIA_HAS_ERROR) {
+      has_error = true;
+      continue;
+    }
+    hia_operand operand = hiaF_operand(p, arg);
+    type = type == HIA_IT_NONE ? have
+                               : hiaF_join_exprs(t, before, type, operand, have, a.start, a.end,
+                                                 is_set ? "'set'" : "'concat'");
+    has_error |= type == HIA_IT_ERROR;
+    before = operand;
+  }
+  return has_error ? (hia_itype)HIA_IT_ERROR : type;
+}
+
+/* ---- calls ---- */
 
 /* Infers an argument of a built-in. Reports it and returns ERROR if its type is not accepted. */
 static hia_itype infer_argument(hia_typing *t, const hia_op_info *info, hia_rule rule,
@@ -400,9 +555,22 @@ static hia_itype infer_builtin(hia_typing *t, const hia_ast *n, const hia_ast *c
 static const char *param_text(hia_typing *t, const hia_decl *d, uint32_t i) {
   if (!t->report || d->broken) return "";
   const hia_program *p = t->p;
-  return hiaR_arena_printf(p->arena, "the parameter '%s' of '%s'",
+  return hiaR_arena_printf(p->arena, "the %s '%s' of '%s'",
+                           d->kind == HIA_DECL_CON ? "field" : "parameter",
                            hiaF_symbol_text(p, hiaF_node(p, p->extra.data[d->params + i])->a),
                            hiaF_symbol_text(p, d->symbol));
+}
+
+/* The fields are declared. */
+static hia_itype infer_construction(hia_typing *t, const hia_ast *n, const hia_ast *callee) {
+  const hia_program *p = t->p;
+  for (uint32_t i = 0; i < n->c; i++) {
+    hia_ast_id arg = p->extra.data[n->b + i];
+    hia_itype have = hiaF_infer(t, arg);
+    const hia_decl *d = hiaF_decl(p, callee->b);
+    hiaF_accept_type(t, arg, have, d->param_types[i], param_text(t, d, i));
+  }
+  return hiaF_decl(p, callee->b)->data;
 }
 
 static hia_itype infer_call(hia_typing *t, hia_ast_id call, const hia_ast *callee) {
@@ -452,7 +620,7 @@ static hia_itype infer_call(hia_typing *t, hia_ast_id call, const hia_ast *calle
 static hia_itype infer_convert(hia_typing *t, const hia_ast *n) {
   hia_ast_id arg = t->p->extra.data[n->b];
   hia_itype have = hiaF_infer(t, arg);
-  if (hiaF_is_tuple(have) && !(hiaF_itype_has(&t->p->it, have) & HIA_HAS_ERROR)) {
+  if (!hiaF_is_simple(have) && !(hiaF_itype_has(&t->p->it, have) & HIA_HAS_ERROR)) {
     const hia_ast *a = hiaF_node(t->p, arg);
     hiaF_type_error(t, HIA_E0305, a->start, a->end, "'%s' converts scalars, not %s",
                     hiaG_dtype_name((hia_dtype)n->op), type_text(t, have));
@@ -466,6 +634,7 @@ static hia_itype infer_name(hia_typing *t, const hia_ast *n) {
     t->uses_broken |= hiaF_decl(t->p, n->b)->broken;
     return hiaF_decl(t->p, n->b)->const_type;
   }
+  if (n->op == HIA_REF_CON) return hiaF_decl(t->p, n->b)->data;
   return HIA_IT_ERROR;
 }
 
@@ -478,6 +647,8 @@ static hia_itype infer(hia_typing *t, const hia_ast *n, hia_ast_id id) {
   case HIA_AST_BOOL: return HIA_BOOL;
   case HIA_AST_NAME: return infer_name(t, n);
   case HIA_AST_TUPLE: return infer_tuple(t, n);
+  case HIA_AST_ARRAY: return infer_array(t, id);
+  case HIA_AST_COMP: return infer_comprehension(t, id);
   case HIA_AST_IF: return infer_if(t, n);
   case HIA_AST_MATCH: return hiaF_infer_match(t, id);
   case HIA_AST_LOOP: return infer_loop(t, n);
@@ -489,11 +660,16 @@ static hia_itype infer(hia_typing *t, const hia_ast *n, hia_ast_id id) {
   case HIA_AST_NEG: return expect_number(t, n->a, "'-'");
   case HIA_AST_CALL: {
     const hia_ast callee = *hiaF_node(t->p, n->a);
-    if (callee.op == HIA_REF_BUILTIN) return infer_builtin(t, n, &callee);
+    if (callee.op == HIA_REF_BUILTIN)
+      return callee.b < HIA_OP_LIMIT ? infer_builtin(t, n, &callee)
+                                     : infer_of_arrays(t, n, &callee);
+    if (callee.op == HIA_REF_CON) return infer_construction(t, n, &callee);
     bool is_decl = callee.op == HIA_REF_FN || callee.op == HIA_REF_EXTERN;
     return is_decl ? infer_call(t, id, &callee) : (hia_itype)HIA_IT_ERROR;
   }
   case HIA_AST_CONVERT: return infer_convert(t, n);
+  case HIA_AST_INDEX: return infer_index(t, n);
+  case HIA_AST_SLICE: return infer_slice(t, n);
   case HIA_AST_FIELD: return infer_field(t, n);
   default: return HIA_IT_ERROR;
   }

@@ -3,8 +3,10 @@
 #include "frontend/ast.h"
 
 static hia_ituple *tuple_of(const hia_itypes *it, hia_itype t) {
-  return &it->tuples.data[t - HIA_IT_FIRST_TUPLE];
+  return &it->tuples.data[t - (t < HIA_IT_ARRAY ? HIA_IT_FIRST_TUPLE : HIA_IT_ARRAY)];
 }
+/* True for tuples and arrays. */
+static bool has_parts(hia_itype t) { return t >= HIA_IT_FIRST_TUPLE && t < HIA_IT_DATA; }
 
 void hiaF_itypes_init(hia_itypes *it, hia_arena *arena, hia_types *types) {
   memset(it, 0, sizeof *it);
@@ -18,8 +20,16 @@ hia_itype hiaF_ituple_part(const hia_itypes *it, hia_itype t, uint32_t i) {
   return it->parts.data[tuple_of(it, t)->first + i];
 }
 
+hia_itype hiaF_element(const hia_itypes *it, hia_itype array) {
+  return it->parts.data[tuple_of(it, array)->first];
+}
+
 uint32_t hiaF_itype_parts(const hia_itypes *it, hia_itype t) {
-  return hiaF_is_tuple(t) ? tuple_of(it, t)->parts : 1;
+  return has_parts(t) ? tuple_of(it, t)->parts : 1;
+}
+
+uint32_t hiaF_itype_words(const hia_itypes *it, hia_itype t) {
+  return has_parts(t) ? tuple_of(it, t)->words : 1;
 }
 
 uint32_t hiaF_itype_has(const hia_itypes *it, hia_itype t) {
@@ -35,11 +45,11 @@ uint32_t hiaF_itype_has(const hia_itypes *it, hia_itype t) {
       [HIA_IT_WHOLE_U] = HIA_HAS_LITERAL | HIA_HAS_TAINT,
       [HIA_IT_ERROR] = HIA_HAS_ERROR,
   };
-  return hiaF_is_tuple(t) ? tuple_of(it, t)->has : simple[t];
+  return has_parts(t) ? tuple_of(it, t)->has : hiaF_is_simple(t) ? simple[t] : 0;
 }
 
 static uint32_t hash_parts(const hia_itype *parts, uint32_t n) {
-  uint32_t h = 2166136261u ^ n;
+  uint32_t h = 2166136261u ^ n; /* no tuple has one part: that is an array */
   for (uint32_t i = 0; i < n; i++) h = (h ^ parts[i]) * 16777619u, h ^= h >> 15;
   return h;
 }
@@ -56,20 +66,29 @@ static void rehash(hia_itypes *it, uint32_t size) {
   }
 }
 
-hia_itype hiaF_ituple(hia_itypes *it, const hia_itype *parts, uint32_t n) {
+/* A tuple, or if n is 1 an array. */
+static hia_itype intern(hia_itypes *it, const hia_itype *parts, uint32_t n) {
+  bool is_array = n == 1;
+  uint32_t base = is_array ? HIA_IT_ARRAY : HIA_IT_FIRST_TUPLE;
   if (it->tuples.len * 2 >= it->table.len) rehash(it, it->table.len ? it->table.len * 2 : 64);
   uint32_t mask = it->table.len - 1, k = hash_parts(parts, n) & mask;
   for (; it->table.data[k] != HIA_NONE; k = (k + 1) & mask) {
     const hia_ituple *e = &it->tuples.data[it->table.data[k]];
     if (e->n == n && memcmp(it->parts.data + e->first, parts, n * sizeof *parts) == 0)
-      return HIA_IT_FIRST_TUPLE + it->table.data[k];
+      return base + it->table.data[k];
   }
-  hia_ituple e = {.first = it->parts.len, .n = n, .type = HIA_NONE};
+  hia_ituple e = {.first = it->parts.len,
+                  .n = n,
+                  .parts = is_array, /* so nested arrays have an end, too */
+                  .type = HIA_NONE,
+                  .is_array = is_array};
   for (uint32_t i = 0; i < n; i++) {
     e.parts += hiaF_itype_parts(it, parts[i]);
+    e.words += hiaF_itype_words(it, parts[i]);
     e.has |= hiaF_itype_has(it, parts[i]);
     if (e.parts > HIA_MAX_PARTS) return HIA_IT_ERROR;
   }
+  if (is_array) e.words = 1;
   size_t inside = (size_t)(parts - it->parts.data);
   bool moves = it->parts.data != NULL && parts >= it->parts.data && inside < it->parts.len;
   hiaR_reserve(it->arena, &it->parts, it->parts.len + n);
@@ -79,7 +98,20 @@ hia_itype hiaF_ituple(hia_itypes *it, const hia_itype *parts, uint32_t n) {
   uint32_t id = it->tuples.len;
   hiaR_push(it->arena, &it->tuples, e);
   it->table.data[k] = id;
-  return HIA_IT_FIRST_TUPLE + id;
+  return base + id;
+}
+
+hia_itype hiaF_ituple(hia_itypes *it, const hia_itype *parts, uint32_t n) {
+  return n < 2 ? (hia_itype)HIA_IT_ERROR : intern(it, parts, n); /* fewer: reported */
+}
+
+hia_itype hiaF_iarray(hia_itypes *it, hia_itype element) { return intern(it, &element, 1); }
+
+hia_itype hiaF_idata(hia_itypes *it, const char *name, uint32_t decl) {
+  hiaR_reserve(it->arena, &it->data, it->data.len + 1);
+  hia_idata data = {name, decl, hiaG_data(it->types, name)};
+  hiaR_push(it->arena, &it->data, data);
+  return HIA_IT_DATA + it->data.len - 1;
 }
 
 /* ---- joins ---- */
@@ -97,11 +129,11 @@ typedef hia_itype leaf_map(hia_itype t, bool flag);
 
 static hia_itype map(hia_itypes *it, hia_itype t, uint32_t has, leaf_map *leaf, bool flag) {
   if (!(hiaF_itype_has(it, t) & has)) return t;
-  if (!hiaF_is_tuple(t)) return leaf(t, flag);
+  if (!has_parts(t)) return leaf(t, flag);
   uint32_t n = hiaF_ituple_len(it, t);
   hia_itype *parts = HIA_NEW_ARRAY(it->arena, hia_itype, n);
   for (uint32_t i = 0; i < n; i++) parts[i] = map(it, hiaF_ituple_part(it, t, i), has, leaf, flag);
-  return hiaF_ituple(it, parts, n);
+  return intern(it, parts, n);
 }
 
 static hia_itype taint_leaf(hia_itype t, bool flag) {
@@ -149,7 +181,7 @@ hia_itype hiaF_join(hia_itypes *it, hia_itype a, hia_itype b) {
     bool joins = (is_integer && rank(b) != FLOAT) || (is_float && rank(b) != WHOLE);
     return joins ? a : (hia_itype)HIA_IT_ERROR;
   }
-  if (!hiaF_is_tuple(a) || !hiaF_is_tuple(b)) return HIA_IT_ERROR;
+  if (!has_parts(a) || !has_parts(b)) return HIA_IT_ERROR;
   uint32_t n = hiaF_ituple_len(it, a);
   if (n != hiaF_ituple_len(it, b)) return HIA_IT_ERROR;
   hia_itype *parts = HIA_NEW_ARRAY(it->arena, hia_itype, n);
@@ -157,26 +189,43 @@ hia_itype hiaF_join(hia_itypes *it, hia_itype a, hia_itype b) {
     parts[i] = hiaF_join(it, hiaF_ituple_part(it, a, i), hiaF_ituple_part(it, b, i));
     if (hiaF_itype_has(it, parts[i]) & HIA_HAS_ERROR) return HIA_IT_ERROR;
   }
-  return hiaF_ituple(it, parts, n);
+  return intern(it, parts, n);
 }
 
 /* ---- to and from the types of the graph; text ---- */
 
+static hia_type *type_slot(const hia_itypes *it, hia_itype t) {
+  return hiaF_is_data(t) ? &it->data.data[t - HIA_IT_DATA].type : &tuple_of(it, t)->type;
+}
+
 hia_type hiaF_itype_type(hia_itypes *it, hia_itype t) {
-  if (!hiaF_is_tuple(t)) return t;
-  if (tuple_of(it, t)->type != HIA_NONE) return tuple_of(it, t)->type;
+  if (hiaF_is_simple(t)) return t;
+  if (*type_slot(it, t) != HIA_NONE) return *type_slot(it, t);
   uint32_t n = hiaF_ituple_len(it, t);
   hia_type *parts = HIA_NEW_ARRAY(it->arena, hia_type, n);
   for (uint32_t i = 0; i < n; i++) parts[i] = hiaF_itype_type(it, hiaF_ituple_part(it, t, i));
-  return tuple_of(it, t)->type = hiaG_tuple(it->types, parts, n);
+  return *type_slot(it, t) =
+             n == 1 ? hiaG_array(it->types, parts[0]) : hiaG_tuple(it->types, parts, n);
 }
 
 hia_type hiaF_itype_made(const hia_itypes *it, hia_itype t) {
-  return hiaF_is_tuple(t) ? tuple_of(it, t)->type : t;
+  return hiaF_is_simple(t) ? t : *type_slot(it, t);
 }
 
 hia_itype hiaF_itype_of(hia_itypes *it, hia_type t) {
-  if (hiaG_is_scalar(t)) return t;
+  switch (hiaG_type_kind(it->types, t)) {
+  case HIA_KIND_SCALAR: return t;
+  case HIA_KIND_ARRAY: {
+    hia_itype element = hiaF_itype_of(it, hiaG_element(it->types, t));
+    return element == HIA_IT_ERROR ? element : hiaF_iarray(it, element);
+  }
+  case HIA_KIND_DATA:
+    for (uint32_t i = 0; i < it->data.len; i++)
+      if (it->data.data[i].type == t) return HIA_IT_DATA + i;
+    HIA_BUG(it->types->comp, "a data type that the program does not have");
+  case HIA_KIND_TUPLE:
+  case HIA_KIND_NONE: break;
+  }
   uint32_t n = hiaG_tuple_len(it->types, t);
   hia_itype *parts = HIA_NEW_ARRAY(it->arena, hia_itype, n);
   for (uint32_t i = 0; i < n; i++) parts[i] = hiaF_itype_of(it, hiaG_tuple_part(it->types, t, i));
@@ -201,15 +250,16 @@ void hiaF_itype_print(const hia_itypes *it, hia_itype t, hia_text *out) {
       [HIA_IT_WHOLE_U] = "an integer",
       [HIA_IT_ERROR] = "?",
   };
-  if (!hiaF_is_tuple(t)) {
-    hiaR_text_addf(out, "%s", names[t]);
+  if (!has_parts(t)) {
+    hiaR_text_addf(out, "%s", hiaF_is_data(t) ? it->data.data[t - HIA_IT_DATA].name : names[t]);
     return;
   }
+  hiaR_text_addf(out, hiaF_is_array(t) ? "[" : "(");
   for (uint32_t i = 0; i < hiaF_ituple_len(it, t); i++) {
-    hiaR_text_addf(out, i == 0 ? "(" : ", ");
+    if (i > 0) hiaR_text_addf(out, ", ");
     hiaF_itype_print(it, hiaF_ituple_part(it, t, i), out);
   }
-  hiaR_text_addf(out, ")");
+  hiaR_text_addf(out, hiaF_is_array(t) ? "]" : ")");
 }
 
 const char *hiaF_itype_text(const hia_itypes *it, hia_itype t) {

@@ -23,6 +23,7 @@ typedef struct walker {
   walk_mode mode;
   bool failed;
   bool too_deep;
+  bool is_extern;      /* the signature of an extern function */
   HIA_VEC(bound) undo; /* the former meanings of the bound symbols */
 } walker;
 
@@ -48,6 +49,13 @@ static void unsupported(walker *w, enum hia_error code, const hia_ast *node, con
   w->failed = true;
   if (w->mode == WALK_QUIET) return;
   hiaF_error(w->p->diags, code, node->pos, node->end, "%s not supported yet", what);
+}
+
+static void no_scalar_in_extern(walker *w, const hia_ast *type) {
+  if (!w->is_extern) return;
+  hia_diag *diag =
+      fail(w, HIA_E0321, type->start, type->end, "an extern function has scalars and tuples only");
+  hiaF_hint(w->p->diags, diag, "pass the numbers that are in it");
 }
 
 /* ---- scopes ---- */
@@ -110,18 +118,29 @@ static void walk_type(walker *w, hia_ast_id id, bool signature) {
     break;
   case HIA_AST_TYPE_NAME: {
     const hia_symbol *e = symbol_of(w, n.a);
+    if (e->type != HIA_NONE) {
+      no_scalar_in_extern(w, &n);
+      break;
+    }
     w->failed = true;
-    if (e->type != HIA_NONE || w->p->names_unreliable) break;
+    if (w->p->names_unreliable) break;
     hia_diag *diag = fail(w, HIA_E0207, n.start, n.end, "unknown type '%s'", e->text);
     if (diag == NULL) break;
     const char *similar = hiaF_similar_name(w->p, e->text, e->len, HIA_LIKE_TYPE);
     if (similar != NULL) hiaF_hint(w->p->diags, diag, "did you mean '%s'?", similar);
     break;
   }
-  case HIA_AST_TYPE_ARRAY:
-    unsupported(w, HIA_E0902, &n, "arrays are");
+  case HIA_AST_TYPE_ARRAY: {
+    bool is_extern = w->is_extern;
+    if (hiaF_node(w->p, n.a)->kind == HIA_AST_TYPE_DTYPE)
+      unsupported(w, HIA_E0902, &n, "arrays of scalars are tensors, which are");
+    else
+      no_scalar_in_extern(w, &n);
+    w->is_extern = false; /* one report is enough */
     walk_type(w, n.a, signature);
+    w->is_extern = is_extern;
     break;
+  }
   case HIA_AST_TYPE_TUPLE:
     for (uint32_t i = 0; i < n.c; i++) walk_type(w, w->p->extra.data[n.b + i], signature);
     break;
@@ -193,11 +212,18 @@ static void walk_name(walker *w, hia_ast_id id) {
   case HIA_DECL_FN:
   case HIA_DECL_EXTERN: function_as_value(w, n, e->text); break;
   case HIA_DECL_CON:
-    w->failed = true;
-    if (d->n_params > 0 && !d->broken) {
+    if (d->broken) {
+      w->failed = true;
+    } else if (w->mode == WALK_CONST) {
+      fail(w, HIA_E0318, n->start, n->end, "a const is a scalar, not a %s",
+           hiaF_itype_text(&w->p->it, d->data));
+    } else if (d->n_params > 0) {
       hia_diag *diag = fail(w, HIA_E0203, n->start, n->end,
                             "the constructor '%s' is called with all its fields", e->text);
       hiaF_note(w->p->diags, diag, d->pos, "defined here");
+    } else {
+      n->op = HIA_REF_CON;
+      n->b = e->decl;
     }
     break;
   default: w->failed = true; break; /* a param; its definition was reported */
@@ -229,15 +255,19 @@ static void walk_callee_decl(walker *w, const hia_ast *call, hia_ast *callee, ui
   const char *text = hiaF_symbol_text(p, d->symbol);
   switch ((hia_decl_kind)d->kind) {
   case HIA_DECL_CON:
-    w->failed = true;
-    if (d->n_params == 0 && !d->broken) {
+    if (d->broken) {
+      w->failed = true;
+    } else if (d->n_params == 0) {
       hia_diag *diag =
           fail(w, HIA_E0209, callee->start, call->end,
                "the constructor '%s' has no fields: it is a value and is not called", text);
       hiaF_hint(p->diags, diag, "write %s", text);
-      break;
+    } else if (d->n_params != call->c) {
+      wrong_arity(w, call, callee, d);
+    } else {
+      callee->op = HIA_REF_CON;
+      callee->b = decl;
     }
-    if (d->n_params != call->c && !d->broken) wrong_arity(w, call, callee, d);
     break;
   case HIA_DECL_EXTERN:
   case HIA_DECL_FN:
@@ -258,8 +288,32 @@ static void walk_callee_decl(walker *w, const hia_ast *call, hia_ast *callee, ui
   }
 }
 
+static void walk_callee_of_arrays(walker *w, const hia_ast *call, hia_ast *callee, unsigned op) {
+  const char *name = symbol_of(w, callee->a)->text;
+  uint32_t want = op == HIA_BUILTIN_LEN ? 1 : op == HIA_BUILTIN_SET ? 3 : 2;
+  bool has_names = false;
+  for (uint32_t i = 0; i < call->c; i++)
+    has_names |= hiaF_node(w->p, w->p->extra.data[call->b + i])->kind == HIA_AST_NAMED;
+  if (w->mode == WALK_CONST || w->mode == WALK_VALUE) {
+    fail(w, HIA_E0211, callee->start, callee->end, "'%s' works on arrays, and a %s is a scalar",
+         name, w->mode == WALK_CONST ? "const" : "value");
+  } else if (op == HIA_BUILTIN_CONCAT && has_names) {
+    unsupported(w, HIA_E0907, callee, "'concat' of tensors, along an axis, is");
+  } else if (op == HIA_BUILTIN_CONCAT ? call->c < want : call->c != want) {
+    fail(w, HIA_E0203, callee->start, call->end, "'%s' takes %u argument%s%s, not %u", name, want,
+         want == 1 ? "" : "s", op == HIA_BUILTIN_CONCAT ? " or more" : "", call->c);
+  } else {
+    callee->op = HIA_REF_BUILTIN;
+    callee->b = op;
+  }
+}
+
 static void walk_callee_builtin(walker *w, const hia_ast *call, hia_ast *callee, unsigned op) {
   const char *name = symbol_of(w, callee->a)->text;
+  if (op > HIA_BUILTIN_LATER) {
+    walk_callee_of_arrays(w, call, callee, op);
+    return;
+  }
   uint32_t want = op < HIA_OP_LIMIT ? (uint32_t)hiaR_ops[op].n_ins : 0;
   bool reduces = (op == HIA_OP_MIN || op == HIA_OP_MAX) && call->c == 1;
   for (uint32_t i = 0; i < call->c && (op == HIA_OP_MIN || op == HIA_OP_MAX); i++)
@@ -292,6 +346,12 @@ static void walk_call(walker *w, hia_ast_id id, uint32_t depth) {
                           "'%s' is a variable and cannot be called", e->text);
     hiaF_note(p->diags, diag, hiaF_node(p, e->var)->start, "bound here");
   } else if (e->decl != HIA_NONE) {
+    const hia_decl *d = hiaF_decl(p, e->decl);
+    if (w->mode == WALK_CONST && d->kind == HIA_DECL_CON) {
+      fail(w, HIA_E0318, callee->start, callee->end, "a const is a scalar, not made by '%s'",
+           e->text);
+      return;
+    }
     if (w->mode == WALK_CONST)
       fail(w, HIA_E0211, callee->start, callee->end,
            "a const cannot call '%s': it is made of literals, other consts, operators, 'if' and "
@@ -305,7 +365,8 @@ static void walk_call(walker *w, hia_ast_id id, uint32_t depth) {
       unknown_name(w, callee, true);
     } else {
       walk_callee_builtin(w, &call, callee, op);
-      takes_names = op == HIA_BUILTIN_LATER || op == HIA_OP_MIN || op == HIA_OP_MAX;
+      takes_names = op == HIA_BUILTIN_LATER || op == HIA_BUILTIN_CONCAT || op == HIA_OP_MIN ||
+                    op == HIA_OP_MAX;
       takes_functions = strcmp(e->text, "grad") == 0 || strcmp(e->text, "value_and_grad") == 0;
     }
   }
@@ -334,16 +395,24 @@ static void walk_pattern(walker *w, hia_ast_id id, uint32_t base) {
   if (n.kind == HIA_AST_PAT_NAME) bind(w, n.a, id, base);
   if (n.kind != HIA_AST_PAT_CON) return;
   const hia_symbol *e = symbol_of(w, n.a);
-  const hia_decl *d = e->decl != HIA_NONE ? hiaF_decl(w->p, e->decl) : NULL;
-  w->failed = true;
-  if (d == NULL || d->kind != HIA_DECL_CON) {
+  const hia_decl *d = hiaF_pattern_con(w->p, &n);
+  if (d == NULL) {
+    w->failed = true;
     if (!w->p->names_unreliable) {
       hia_diag *diag =
           fail(w, HIA_E0208, n.start, n.start + e->len, "unknown constructor '%s'", e->text);
-      hiaF_hint(w->p->diags, diag,
-                "a capital letter starts a constructor; a name that binds starts with a small one");
+      const char *similar =
+          diag == NULL ? NULL : hiaF_similar_name(w->p, e->text, e->len, HIA_LIKE_CON);
+      if (similar != NULL)
+        hiaF_hint(w->p->diags, diag, "did you mean '%s'?", similar);
+      else
+        hiaF_hint(
+            w->p->diags, diag,
+            "a capital letter starts a constructor; a name that binds starts with a small one");
     }
-  } else if (d->n_params != n.c && !d->broken) {
+  } else if (d->broken) {
+    w->failed = true;
+  } else if (d->n_params != n.c) {
     hia_diag *diag = fail(w, HIA_E0203, n.start, n.end, "'%s' has %u field%s, not %u", e->text,
                           d->n_params, d->n_params == 1 ? "" : "s", n.c);
     hiaF_note(w->p->diags, diag, d->pos, "defined here");
@@ -402,7 +471,6 @@ static void walk_block(walker *w, const hia_ast *n, uint32_t depth) {
 
 static void walk_comprehension(walker *w, const hia_ast *n, uint32_t depth) {
   uint32_t base = w->undo.len;
-  unsupported(w, HIA_E0904, n, "comprehensions are");
   for (uint32_t i = 1; i < n->c; i++) walk(w, w->p->extra.data[n->b + i], depth);
   bind_binder(w, w->p->extra.data[n->b], base);
   walk(w, n->a, depth + 2);
@@ -414,7 +482,10 @@ static bool is_constant_kind(walk_mode mode, hia_ast_kind kind) {
   case HIA_AST_BLOCK:
   case HIA_AST_MATCH:
   case HIA_AST_LOOP:
-  case HIA_AST_COMP: return false;
+  case HIA_AST_COMP:
+  case HIA_AST_INDEX:
+  case HIA_AST_SLICE: return false;
+  case HIA_AST_ARRAY:
   case HIA_AST_TUPLE:
   case HIA_AST_FIELD: return mode == WALK_VALUE;
   default: return true;
@@ -436,9 +507,9 @@ static void walk(walker *w, hia_ast_id id, uint32_t depth) {
   }
   if ((w->mode == WALK_CONST || w->mode == WALK_VALUE) &&
       !is_constant_kind(w->mode, (hia_ast_kind)n.kind)) {
-    bool is_tuple = n.kind == HIA_AST_TUPLE;
-    fail(w, is_tuple ? HIA_E0318 : HIA_E0211, n.start, n.end,
-         is_tuple ? "a const is a scalar"
+    bool is_no_scalar = n.kind == HIA_AST_TUPLE || n.kind == HIA_AST_ARRAY;
+    fail(w, is_no_scalar ? HIA_E0318 : HIA_E0211, n.start, n.end,
+         is_no_scalar ? "a const is a scalar"
          : w->mode == WALK_CONST
              ? "a const is made of literals, other consts, operators, 'if' and built-in functions "
                "of scalars"
@@ -451,7 +522,7 @@ static void walk(walker *w, hia_ast_id id, uint32_t depth) {
   case HIA_AST_NAME: walk_name(w, id); break;
   case HIA_AST_TUPLE: walk_list(w, &n, 0, 1, depth); break;
   case HIA_AST_ARRAY:
-    unsupported(w, HIA_E0902, &n, "arrays and tensors written out are");
+    if (w->mode == WALK_VALUE) unsupported(w, HIA_E0902, &n, "arrays as arguments are");
     walk_list(w, &n, 0, 1, depth);
     break;
   case HIA_AST_COMP: walk_comprehension(w, &n, depth); break;
@@ -491,9 +562,6 @@ static void walk(walker *w, hia_ast_id id, uint32_t depth) {
     break;
   case HIA_AST_INDEX:
   case HIA_AST_SLICE:
-    w->failed = true;
-    if (w->mode != WALK_QUIET)
-      hiaF_error(w->p->diags, HIA_E0902, n.pos, n.end, "indexing is not supported yet");
     walk(w, n.a, depth);
     walk(w, n.b, depth);
     if (n.kind == HIA_AST_SLICE) walk(w, n.c, depth);
@@ -507,7 +575,15 @@ static void walk(walker *w, hia_ast_id id, uint32_t depth) {
 static void declare(hia_program *p, uint32_t id) {
   hia_decl *d = hiaF_decl(p, id);
   hia_symbol *e = &p->symbols.list.data[d->symbol];
+  d->data = HIA_IT_ERROR;
   if (is_wild(e)) return; /* reported */
+  if (d->kind == HIA_DECL_TYPE && e->type == HIA_NONE) d->data = hiaF_idata(&p->it, e->text, id);
+  /* Its type stands before it. Constructors of a type with an error are not relied on. */
+  if (d->kind == HIA_DECL_CON) {
+    const hia_decl *type = hiaF_decl(p, id - d->number - 1);
+    d->data = type->data;
+    d->broken |= type->broken;
+  }
   uint32_t *slot = d->kind == HIA_DECL_TYPE ? &e->type : &e->decl;
   if (*slot == HIA_NONE) {
     *slot = id;
@@ -529,11 +605,11 @@ static void walk_item(hia_program *p, uint32_t id) {
   hia_decl *d = hiaF_decl(p, id);
   walker w = {.p = p, .mode = WALK_FN};
   switch ((hia_decl_kind)d->kind) {
-  case HIA_DECL_TYPE: report_item(&w, d, HIA_E0901, "data types"); break;
   case HIA_DECL_PARAM: report_item(&w, d, HIA_E0905, "params"); break;
-  case HIA_DECL_CON: w.mode = WALK_QUIET; break;
   case HIA_DECL_CONST: w.mode = WALK_CONST; break;
-  case HIA_DECL_EXTERN:
+  case HIA_DECL_EXTERN: w.is_extern = true; break;
+  case HIA_DECL_TYPE:
+  case HIA_DECL_CON:
   case HIA_DECL_FN: break;
   }
   if (d->broken) return;
@@ -545,7 +621,7 @@ static void walk_item(hia_program *p, uint32_t id) {
     if (n->b == HIA_NONE) d->generic = true;
   }
   for (uint32_t i = 0; i < d->n_params; i++)
-    walk_type(&w, hiaF_node(p, p->extra.data[d->params + i])->b, true);
+    walk_type(&w, hiaF_node(p, p->extra.data[d->params + i])->b, d->kind != HIA_DECL_CON);
   walk_type(&w, d->type, d->kind == HIA_DECL_FN || d->kind == HIA_DECL_EXTERN);
   if (d->body != HIA_NONE) walk(&w, d->body, 0);
   unbind(&w, 0);
@@ -557,9 +633,17 @@ static void walk_item(hia_program *p, uint32_t id) {
   if (d->type != HIA_NONE) d->result = hiaF_declared_type(p, d->type);
 }
 
+static bool is_of_types(const hia_decl *d) {
+  return d->kind == HIA_DECL_TYPE || d->kind == HIA_DECL_CON;
+}
+
 void hiaF_names(hia_program *p) {
   for (uint32_t i = 0; i < p->decls.len; i++) declare(p, i);
-  for (uint32_t i = 0; i < p->decls.len; i++) walk_item(p, i);
+  /* Whether a constructor is broken matters to the functions that use it. */
+  for (uint32_t i = 0; i < p->decls.len; i++)
+    if (is_of_types(hiaF_decl(p, i))) walk_item(p, i);
+  for (uint32_t i = 0; i < p->decls.len; i++)
+    if (!is_of_types(hiaF_decl(p, i))) walk_item(p, i);
 }
 
 bool hiaF_names_value(hia_program *p, hia_ast_id expr) {

@@ -362,12 +362,13 @@ static void check_capital(hia_parser *s, hia_symbol_id symbol, uint32_t pos, con
 }
 
 /* variant := Name ['(' list(field) ')'] */
-static void parse_variant(hia_parser *s) {
+static void parse_variant(hia_parser *s, uint32_t type) {
   uint32_t pos = s->tok.start;
   hia_symbol_id name = hiaF_parse_name(s, "a constructor", false);
   if (name == HIA_NONE) return;
   check_capital(s, name, pos, "a constructor");
   uint32_t decl = add_decl(s, HIA_DECL_CON, name, pos);
+  hiaF_decl(s->p, decl)->number = hiaF_decl(s->p, type)->n_cons++;
   if (s->tok.kind == HIA_TOK_LPAREN) {
     uint32_t open = s->tok.start;
     parse_params(s, decl, true);
@@ -386,7 +387,7 @@ static uint32_t parse_type_item(hia_parser *s) {
   uint32_t decl = add_decl(s, HIA_DECL_TYPE, name, pos);
   hiaF_expect(s, HIA_TOK_ASSIGN, "and the variants of the type");
   hiaF_accept(s, HIA_TOK_BAR);
-  do parse_variant(s);
+  do parse_variant(s, decl);
   while (hiaF_accept(s, HIA_TOK_BAR));
   return decl;
 }
@@ -449,6 +450,7 @@ static void parse_item(hia_parser *s) {
   } else {
     hiaF_decl(s->p, decl)->end_node = s->p->nodes.len;
     if (s->failed) hiaF_decl(s->p, decl)->broken = true;
+    if (s->failed && kind == HIA_TOK_TYPE) s->p->names_unreliable = true; /* its constructors' */
   }
   s->p->parse_failed |= s->failed;
   while (s->tok.kind != HIA_TOK_EOF && !starts_item((hia_token_kind)s->tok.kind)) hiaF_advance(s);

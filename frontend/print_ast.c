@@ -108,7 +108,8 @@ static bool has_list(hia_ast_kind kind) {
 
 static bool is_typed(hia_ast_kind kind) {
   return (kind <= HIA_AST_FIELD && kind != HIA_AST_NAMED) || kind == HIA_AST_LVAR ||
-         kind == HIA_AST_PAT_NAME || kind == HIA_AST_BIND_NAME || kind == HIA_AST_PARAM;
+         kind == HIA_AST_PAT_CON || kind == HIA_AST_PAT_NAME || kind == HIA_AST_BIND_NAME ||
+         kind == HIA_AST_PARAM;
 }
 
 static const char *attributes(hia_ast_kind kind) {

@@ -71,6 +71,7 @@ hia_program *hiaF_load(hia_comp *comp, hia_types *types, const hia_source *sourc
   if (!p->parsed) return NULL;
   find_lines(p);
   hiaF_names(p);
+  hiaF_data(p);
   check_declared_types(p);
   hiaF_consts(p);
   hia_u32vec roots = {0};
@@ -246,7 +247,7 @@ hia_inst_id hiaF_instantiate(hia_program *p, hia_decl_id fn, const hia_type *arg
     return HIA_NONE;
   }
   hiaF_solve(p, inst);
-  if (!hiaF_check(p, &inst, 1)) return HIA_NONE;
+  if (!hiaF_check(p, &inst, 1) || !hiaF_check_supported(p, &inst, 1)) return HIA_NONE;
   hiaF_itype_type(&p->it, hiaF_inst(p, inst)->result);
   return inst;
 }

@@ -85,11 +85,63 @@ static hia_itype builtin_argument(hia_typing *t, unsigned op, uint32_t i, hia_it
   return is_alone ? hiaF_settled(t, have) : type;
 }
 
+/* An operand with a type of its own: an index, an array of which only elements are taken. */
+static void resolve_settled(hia_typing *t, hia_ast_id id) {
+  hiaF_resolve(t, id, hiaF_settled(t, *hiaF_type_at(t, id)));
+}
+
+/* Reports arrays of scalars, which are tensors. */
+static void check_element(hia_typing *t, const hia_ast *n, hia_itype type) {
+  if (!hiaF_is_array(type) || hiaF_element(&t->p->it, type) >= HIA_N_DTYPES) return;
+  bool is_written = n->kind == HIA_AST_ARRAY;
+  hiaF_type_error(t, is_written ? HIA_E0902 : HIA_E0904, n->start, n->end,
+                  "%s of %s is a tensor: tensors are not supported yet",
+                  is_written ? "an array" : "a comprehension",
+                  hiaG_dtype_name((hia_dtype)hiaF_element(&t->p->it, type)));
+}
+
+static hia_itype element_of(const hia_typing *t, hia_itype type) {
+  return hiaF_is_array(type) ? hiaF_element(&t->p->it, type) : (hia_itype)HIA_IT_ERROR;
+}
+
+static void resolve_comprehension(hia_typing *t, const hia_ast *n, hia_itype type) {
+  const uint32_t *list = t->p->extra.data + n->b;
+  if (n->c == 2) {
+    resolve_settled(t, list[1]);
+  } else { /* both ends take the variable's type */
+    hia_itype of = hiaF_join(&t->p->it, *hiaF_type_at(t, list[1]), *hiaF_type_at(t, list[2]));
+    of = hiaF_settled(t, of);
+    hiaF_resolve(t, list[1], of);
+    hiaF_resolve(t, list[2], of);
+  }
+  hiaF_resolve(t, n->a, element_of(t, type));
+  check_element(t, n, type);
+}
+
+static void resolve_of_arrays(hia_typing *t, const hia_ast *n, unsigned op, hia_itype type) {
+  const uint32_t *args = t->p->extra.data + n->b;
+  switch (op) {
+  case HIA_BUILTIN_LEN: resolve_settled(t, args[0]); break;
+  case HIA_BUILTIN_SET:
+    hiaF_resolve(t, args[0], type);
+    resolve_settled(t, args[1]);
+    hiaF_resolve(t, args[2], element_of(t, type));
+    break;
+  default:
+    for (uint32_t i = 0; i < n->c; i++) hiaF_resolve(t, t->p->extra.data[n->b + i], type);
+  }
+}
+
 static void resolve_call(hia_typing *t, hia_ast_id call, hia_itype type) {
   const hia_program *p = t->p;
   const hia_ast *n = hiaF_node(p, call);
   const hia_ast *callee = hiaF_node(p, n->a);
-  bool is_decl = callee->op == HIA_REF_FN || callee->op == HIA_REF_EXTERN;
+  bool is_decl =
+      callee->op == HIA_REF_FN || callee->op == HIA_REF_EXTERN || callee->op == HIA_REF_CON;
+  if (callee->op == HIA_REF_BUILTIN && callee->b >= HIA_OP_LIMIT) {
+    resolve_of_arrays(t, n, callee->b, type);
+    return;
+  }
   const hia_decl *d = is_decl ? hiaF_decl(p, callee->b) : NULL;
   for (uint32_t i = 0; i < n->c; i++) {
     hia_ast_id arg = p->extra.data[n->b + i];
@@ -143,6 +195,21 @@ void hiaF_resolve(hia_typing *t, hia_ast_id id, hia_itype type) {
     if (n->op == HIA_REF_CONST) resolve_const(t, n, type);
     break;
   case HIA_AST_TUPLE: resolve_tuple(t, n, type); break;
+  case HIA_AST_ARRAY:
+    for (uint32_t i = 0; i < n->c; i++)
+      hiaF_resolve(t, p->extra.data[n->b + i], element_of(t, type));
+    check_element(t, n, type);
+    break;
+  case HIA_AST_COMP: resolve_comprehension(t, n, type); break;
+  case HIA_AST_INDEX:
+    resolve_settled(t, n->a);
+    resolve_settled(t, n->b);
+    break;
+  case HIA_AST_SLICE:
+    resolve_settled(t, n->a);
+    resolve_settled(t, n->b);
+    resolve_settled(t, n->c);
+    break;
   case HIA_AST_IF:
     hiaF_resolve(t, n->a, HIA_BOOL);
     hiaF_resolve(t, n->b, type);

@@ -41,7 +41,7 @@ static bool is_like(const hia_program *p, const hia_symbol *e, unsigned like) {
   switch ((hia_decl_kind)hiaF_decl(p, e->decl)->kind) {
   case HIA_DECL_FN:
   case HIA_DECL_EXTERN: return (like & HIA_LIKE_FN) != 0;
-  case HIA_DECL_CON: return (like & (HIA_LIKE_FN | HIA_LIKE_VALUE)) != 0;
+  case HIA_DECL_CON: return (like & (HIA_LIKE_FN | HIA_LIKE_VALUE | HIA_LIKE_CON)) != 0;
   case HIA_DECL_CONST:
   case HIA_DECL_PARAM: return (like & HIA_LIKE_VALUE) != 0;
   case HIA_DECL_TYPE: return false;
@@ -96,11 +96,16 @@ const char *hiaF_similar_name(const hia_program *p, const char *name, uint32_t l
  */
 
 static const char *const later[] = {
-    "zeros",       "ones",           "full",   "iota",          "one_hot", "uniform",
-    "normal",      "glorot_uniform", "concat", "stack",         "set",     "reshape",
-    "transpose",   "shape",          "len",    "sum",           "mean",    "prod",
-    "argmax",      "argmin",         "any",    "all",           "outer",   "softmax",
-    "log_softmax", "cross_entropy",  "grad",   "value_and_grad"};
+    "zeros",          "ones",          "full",    "iota",          "one_hot", "uniform", "normal",
+    "glorot_uniform", "stack",         "reshape", "transpose",     "shape",   "sum",     "mean",
+    "prod",           "argmax",        "argmin",  "any",           "all",     "outer",   "softmax",
+    "log_softmax",    "cross_entropy", "grad",    "value_and_grad"};
+
+static const struct {
+  const char *name;
+  unsigned op;
+} of_arrays[] = {
+    {"len", HIA_BUILTIN_LEN}, {"set", HIA_BUILTIN_SET}, {"concat", HIA_BUILTIN_CONCAT}};
 
 /* Conversions are written with the dtype. */
 static bool is_builtin(unsigned op) {
@@ -112,12 +117,17 @@ unsigned hiaF_builtin(const char *name, uint32_t len) {
   if (op < HIA_OP_LIMIT && is_builtin(op)) return op;
   for (size_t i = 0; i < HIA_LEN(later); i++)
     if (strlen(later[i]) == len && memcmp(later[i], name, len) == 0) return HIA_BUILTIN_LATER;
+  for (size_t i = 0; i < HIA_LEN(of_arrays); i++)
+    if (strlen(of_arrays[i].name) == len && memcmp(of_arrays[i].name, name, len) == 0)
+      return of_arrays[i].op;
   return HIA_OP_LIMIT;
 }
 
 const char *hiaF_builtin_name(uint32_t i) {
   if (i < HIA_LEN(later)) return later[i];
   i -= (uint32_t)HIA_LEN(later);
+  if (i < HIA_LEN(of_arrays)) return of_arrays[i].name;
+  i -= (uint32_t)HIA_LEN(of_arrays);
   for (unsigned op = 0; op < HIA_OP_LIMIT; op++)
     if (is_builtin(op) && i-- == 0) return hiaR_ops[op].name;
   return NULL;

@@ -36,7 +36,7 @@ bool hiaF_parse_value(hia_comp *comp, hia_types *types, const hia_source *source
   if (!check_value(p, expr, type, &t, &itype)) return false;
   hia_fault fault = {.message = NULL};
   t.fault = &fault;
-  *words = HIA_NEW_ARRAY(p->arena, hia_word, hiaF_itype_parts(&p->it, itype));
+  *words = HIA_NEW_ARRAY(p->arena, hia_word, hiaF_itype_words(&p->it, itype));
   uint32_t len = 0;
   if (!hiaF_eval(&t, expr, *words, &len)) {
     hiaF_error(diags, fault.code, fault.start, fault.end, "this value cannot be evaluated: %s",

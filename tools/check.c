@@ -1,6 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* hiaton check. docs/errors.md describes what --json prints. */
 #include "tools/json.h"
+#include <hiaton/inspect.h>
 
 /* A line, a column; null where there is none. */
 static json_t *json_place(uint32_t number) {
@@ -52,6 +53,17 @@ static json_t *json_diagnostic(const hia_error *error, size_t i) {
   return NULL;
 }
 
+/* Loads the program. What only its graphs show is checked too. */
+static hia_status load(const tool_options *options, hia_engine *engine, hia_module **module,
+                       hia_error **error) {
+  hia_status status = tool_source_try(options, engine, module, error);
+  hia_function *function;
+  size_t n = status == HIA_OK ? hia_module_function_count(*module) : 0;
+  for (size_t i = 0; i < n && status == HIA_OK; i++)
+    status = hia_module_function_at(*module, i, &function, error);
+  return status;
+}
+
 /* The document. Returns the exit status. */
 static int report(const tool_options *options, const hia_error *error, hia_status status) {
   json_t *diagnostics = json_array();
@@ -71,9 +83,15 @@ static int report(const tool_options *options, const hia_error *error, hia_statu
   return printed == EXIT_FINE ? tool_exit_status(status) : printed;
 }
 
+static int check_text(const tool_options *options, hia_engine *engine, hia_module **module) {
+  hia_error *error;
+  hia_status status = load(options, engine, module, &error);
+  return status == HIA_OK ? EXIT_FINE : tool_source_fail(options, error, status);
+}
+
 static int check_json(const tool_options *options, hia_engine *engine, hia_module **module) {
   hia_error *error;
-  hia_status status = tool_source_try(options, engine, module, &error);
+  hia_status status = load(options, engine, module, &error);
   int code = report(options, error, status);
   hia_error_free(error);
   return code;
@@ -88,8 +106,7 @@ int tool_check(const tool_options *options) {
   hia_module *module = NULL;
   int code = tool_open(&own, HIA_ENGINE_INTERP, &engine);
   if (code == EXIT_FINE)
-    code =
-        options->json ? check_json(&own, engine, &module) : tool_source_load(&own, engine, &module);
+    code = options->json ? check_json(&own, engine, &module) : check_text(&own, engine, &module);
   hia_module_free(module);
   hia_engine_free(engine);
   return code;

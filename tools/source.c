@@ -60,8 +60,7 @@ static hia_status read_input(const tool_options *o) {
   return HIA_IO;
 }
 
-/* Reports an error of loading. Returns the exit status. */
-static int fail(const tool_options *o, hia_error *error, hia_status status) {
+int tool_source_fail(const tool_options *o, hia_error *error, hia_status status) {
   bool lacks_extern = false;
   for (size_t i = 0; i < hia_error_count(error); i++)
     lacks_extern |= strcmp(hia_error_code(error, i), "E0601") == 0;
@@ -92,5 +91,5 @@ hia_status tool_source_try(const tool_options *o, hia_engine *engine, hia_module
 int tool_source_load(const tool_options *o, hia_engine *engine, hia_module **module) {
   hia_error *error;
   hia_status status = tool_source_try(o, engine, module, &error);
-  return status == HIA_OK ? EXIT_FINE : fail(o, error, status);
+  return status == HIA_OK ? EXIT_FINE : tool_source_fail(o, error, status);
 }

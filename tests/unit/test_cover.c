@@ -1,0 +1,324 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+/* Matches on data: missing cases and arms that cannot be reached. Random matches are compared with
+ * the definition: each value up to a depth is matched with the arms one after the other. */
+#include "sources.h"
+
+#include <string.h>
+
+/* ---- the types of the random matches ---- */
+
+static const char types_text[] = "type T = A | B(x: bool, t: T) | C(t: T, u: U)\n"
+                                 "type U = D | E(n: i32) | F(t: T)\n"
+                                 "type Q = Q(a: bool, b: bool, c: bool, u: U)\n";
+
+enum { T, U, Q, BOOL, INT, N_TYPES };
+enum { MAX_PARTS = 4, MAX_ARMS = 8 };
+
+typedef struct con {
+  const char *name;
+  int n, parts[MAX_PARTS];
+} con;
+static const struct {
+  const char *name;
+  int n;
+  con cons[5];
+} types[N_TYPES] = {
+    [T] = {"T", 3, {{"A", 0, {0}}, {"B", 2, {BOOL, T}}, {"C", 2, {T, U}}}},
+    [U] = {"U", 3, {{"D", 0, {0}}, {"E", 1, {INT}}, {"F", 1, {T}}}},
+    [Q] = {"Q", 1, {{"Q", 4, {BOOL, BOOL, BOOL, U}}}},
+    [BOOL] = {"bool", 2, {{"false", 0, {0}}, {"true", 0, {0}}}},
+    /* No pattern has the last one: it stands for all other integers. */
+    [INT] = {"i32",
+             5,
+             {{"-1", 0, {0}}, {"0", 0, {0}}, {"1", 0, {0}}, {"2", 0, {0}}, {"7", 0, {0}}}},
+};
+
+/* A value, or a pattern: con -1 takes every value. */
+typedef struct tree {
+  int con;
+  struct tree *parts[MAX_PARTS];
+} tree;
+
+typedef HIA_VEC(tree *) trees;
+static hia_comp memory;
+
+static void add(trees *list, int c, tree *const *parts) {
+  tree *t = HIA_NEW(&memory.arena, tree);
+  t->con = c;
+  memcpy(t->parts, parts, sizeof t->parts);
+  hiaR_push(&memory.arena, list, t);
+}
+
+/* Appends all values of a constructor whose first parts are chosen. */
+static void add_values(trees *list, int type, int c, int n_chosen, tree **parts,
+                       const trees smaller[N_TYPES]) {
+  const con *of = &types[type].cons[c];
+  if (n_chosen == of->n) {
+    add(list, c, parts);
+    return;
+  }
+  const trees *choices = &smaller[of->parts[n_chosen]];
+  for (size_t i = 0; i < choices->len; i++) {
+    parts[n_chosen] = choices->data[i];
+    add_values(list, type, c, n_chosen + 1, parts, smaller);
+  }
+  parts[n_chosen] = NULL;
+}
+
+/* The values of each type that are at most `depth` constructors deep. */
+static void find_values(int depth, trees values[N_TYPES]) {
+  trees smaller[N_TYPES] = {{0}};
+  if (depth > 1) find_values(depth - 1, smaller);
+  for (int type = 0; type < N_TYPES; type++) {
+    memset(&values[type], 0, sizeof values[type]);
+    tree *parts[MAX_PARTS] = {0};
+    const trees *from = smaller;
+    trees scalars[N_TYPES] = {{0}};
+    if (depth == 1) { /* scalars need no depth */
+      for (int s = BOOL; s <= INT; s++)
+        for (int c = 0; c < types[s].n; c++) add(&scalars[s], c, parts);
+      from = scalars;
+    }
+    for (int c = 0; c < types[type].n; c++) add_values(&values[type], type, c, 0, parts, from);
+  }
+}
+
+static bool fits(const tree *pattern, const tree *value) {
+  if (pattern->con < 0) return true;
+  if (pattern->con != value->con) return false;
+  for (int i = 0; i < MAX_PARTS && pattern->parts[i] != NULL; i++)
+    if (!fits(pattern->parts[i], value->parts[i])) return false;
+  return true;
+}
+
+/* ---- random matches ---- */
+
+static uint64_t state = 88172645463325252u;
+static unsigned below(unsigned n) {
+  state ^= state << 13, state ^= state >> 7, state ^= state << 17;
+  return (unsigned)(state % n);
+}
+
+static tree *random_pattern(int type, int depth) {
+  tree *t = HIA_NEW(&memory.arena, tree);
+  bool is_scalar = type == BOOL || type == INT;
+  t->con = -1;
+  if ((depth == 0 && !is_scalar) || below(3) == 0) return t;
+  t->con = (int)below((unsigned)types[type].n - (type == INT));
+  const con *of = &types[type].cons[t->con];
+  for (int i = 0; i < of->n; i++) t->parts[i] = random_pattern(of->parts[i], depth - 1);
+  return t;
+}
+
+static void print(const tree *t, int type, char *out) {
+  if (t->con < 0) {
+    strcat(out, below(2) ? "_" : "x");
+    if (out[strlen(out) - 1] == 'x') sprintf(out + strlen(out), "%zu", strlen(out));
+    return;
+  }
+  const con *of = &types[type].cons[t->con];
+  strcat(out, of->name);
+  for (int i = 0; i < of->n; i++) {
+    strcat(out, i == 0 ? "(" : ", ");
+    print(t->parts[i], of->parts[i], out);
+  }
+  if (of->n > 0) strcat(out, ")");
+}
+
+static void compile_arms(compiled *c, char *text, int type, const char *arms) {
+  sprintf(text, "%sfn f(v: %s) -> i32 = match v {\n%s}\n", types_text, types[type].name, arms);
+  compile(c, text);
+}
+
+/* The number of errors with this code; *lines: a bit for each arm at which one is. */
+static unsigned count(const compiled *c, const char *code, unsigned *lines, const char **message) {
+  unsigned n = 0;
+  for (uint32_t i = 0; i < c->diags.list.len; i++) {
+    const hia_diag *d = &c->diags.list.data[i];
+    if (strcmp(d->code, code) != 0) continue;
+    n++;
+    *message = d->message;
+    if (d->line >= 5) *lines |= 1u << (d->line - 5);
+  }
+  return n;
+}
+
+/* Appends the cases that a message shows, an arm for each; returns how many. */
+static unsigned add_shown(const char *message, char *arms) {
+  static const char before[] = "the arms do not cover ";
+  cr_assert(strncmp(message, before, sizeof before - 1) == 0, "%s", message);
+  unsigned n = 0;
+  int depth = 0;
+  for (const char *at = message + sizeof before - 1, *from = at;; at++) {
+    depth += (*at == '(') - (*at == ')');
+    bool is_comma = depth == 0 && strncmp(at, ", ", 2) == 0;
+    bool is_and = depth == 0 && strncmp(at, " and ", 5) == 0;
+    if (*at != '\0' && !is_comma && !is_and) continue;
+    if (strncmp(from, "others", 6) != 0) {
+      sprintf(arms + strlen(arms), "  %.*s => 0,\n", (int)(at - from), from);
+      n++;
+    }
+    if (*at == '\0') return n;
+    from = at + (is_comma ? 2 : 5);
+  }
+}
+
+Test(cover, random_matches, .timeout = 120) {
+  trees values[N_TYPES];
+  hiaR_comp_init(&memory, &hiaR_malloc);
+  find_values(4, values);
+  cr_assert(values[T].len > 1000 && values[Q].len > 100, "%u, %u", values[T].len, values[Q].len);
+  static char arms[20000], text[25000];
+  unsigned n_complete = 0, n_missing = 0, n_unreachable = 0, n_others = 0;
+  for (int round = 0; round < 4000; round++) {
+    int type = (int)below(3), n_arms = 1 + (int)below(MAX_ARMS);
+    tree *patterns[MAX_ARMS];
+    hia_mark mark = hiaR_arena_mark(&memory.arena);
+    arms[0] = '\0';
+    for (int i = 0; i < n_arms; i++) {
+      patterns[i] = random_pattern(type, 1 + (int)below(3));
+      strcat(arms, "  ");
+      print(patterns[i], type, arms);
+      sprintf(arms + strlen(arms), " => %d,\n", i);
+    }
+    unsigned reached = 0;
+    bool is_complete = true;
+    for (size_t k = 0; k < values[type].len; k++) {
+      int i = 0;
+      while (i < n_arms && !fits(patterns[i], values[type].data[k])) i++;
+      if (i < n_arms)
+        reached |= 1u << i;
+      else
+        is_complete = false;
+    }
+    compiled c;
+    compile_arms(&c, text, type, arms);
+    unsigned at = 0, unused = 0;
+    const char *message = "";
+    unsigned n = count(&c, "E0311", &at, &message);
+    cr_assert_eq(at, ((1u << n_arms) - 1) & ~reached, "%s\n%s", text, all_errors(&c));
+    n_unreachable += n;
+    n = count(&c, "E0310", &unused, &message);
+    cr_assert_eq(n, !is_complete, "%s\n%s", text, all_errors(&c));
+    n_complete += is_complete;
+    n_missing += !is_complete;
+    if (!is_complete) { /* the cases shown, as arms, cover what is missing, and can be reached */
+      bool has_others = strstr(message, " and others") != NULL;
+      n_others += has_others;
+      unsigned n_shown = add_shown(message, arms);
+      cr_assert(n_shown >= 1 && n_shown <= 3, "%s", message);
+      compiled more;
+      compile_arms(&more, text, type, arms);
+      unsigned now = 0;
+      count(&more, "E0311", &now, &message);
+      cr_assert_eq(now, at, "%s\n%s", text, all_errors(&more));
+      cr_assert_eq(count(&more, "E0310", &unused, &message), has_others, "%s\n%s", text,
+                   all_errors(&more));
+      discard(&more);
+    }
+    discard(&c);
+    hiaR_arena_release(&memory.arena, mark);
+  }
+  hiaR_comp_free(&memory);
+  cr_assert(n_complete > 300 && n_missing > 300 && n_unreachable > 300 && n_others > 100,
+            "%u complete, %u not, %u unreachable, %u with others", n_complete, n_missing,
+            n_unreachable, n_others);
+}
+
+/* ---- large matches ---- */
+
+static void expect_good(const char *text) {
+  compiled c;
+  compile_good(&c, text);
+  discard(&c);
+}
+
+static char *arena_text(size_t size) {
+  char *text = malloc(size);
+  cr_assert_not_null(text);
+  text[0] = '\0';
+  return text;
+}
+
+/* In time that is no square of the number of arms: the time limit of the test is generous. */
+Test(cover, many_integers, .timeout = 20) {
+  enum { N = 60000 };
+  char *text = arena_text(N * 24 + 100), *at = text;
+  at += sprintf(at, "fn f(n: i32) = match n {");
+  for (int i = 0; i < N; i++) at += sprintf(at, "%d => %d, ", 7 * i - N, i);
+  sprintf(at, "_ => 0 }\n");
+  expect_good(text);
+  free(text);
+}
+
+Test(cover, many_constructors, .timeout = 20) {
+  enum { N = 20000 };
+  char *text = arena_text(N * 60 + 100), *at = text;
+  at += sprintf(at, "type T = Z");
+  for (int i = 0; i < N; i++) at += sprintf(at, " | C%d(n: i32, t: T)", i);
+  at += sprintf(at, "\nfn f(t: T) = match t { Z => 0");
+  for (int i = 0; i < N; i++) at += sprintf(at, ", C%d(_, C%d(n, _)) => n", i, N - 1 - i);
+  sprintf(at, ", _ => 1 }\n");
+  expect_good(text);
+  free(text);
+}
+
+/* A tree of decisions that is not shared has 2^30 nodes here. */
+Test(cover, pairs_of_fields, .timeout = 20) {
+  enum { N = 60 };
+  char *text = arena_text(N * N * 4), *at = text;
+  at += sprintf(at, "type B = A | C\ntype P = P(");
+  for (int i = 0; i < N; i++) at += sprintf(at, "%sx%d: B", i == 0 ? "" : ", ", i);
+  at += sprintf(at, ")\nfn f(p: P) = match p {\n");
+  for (int k = 0; k < N / 2; k++) {
+    at += sprintf(at, "P(");
+    for (int i = 0; i < N; i++)
+      at += sprintf(at, "%s%s", i == 0 ? "" : ", ", i / 2 == k ? "A" : "_");
+    at += sprintf(at, ") => %d,\n", k);
+  }
+  sprintf(at, "_ => 0 }\n");
+  expect_good(text);
+  free(text);
+}
+
+/* As deep as patterns may be, in the arms and in what is missing. */
+Test(cover, deep_patterns) {
+  enum { N = 900 };
+  char *text = arena_text(N * 20 + 200), *at = text;
+  at += sprintf(at, "type N = Z | S(n: N)\nfn f(n: N) = match n { ");
+  for (int i = 0; i < N; i++) at += sprintf(at, "S(");
+  at += sprintf(at, "_");
+  for (int i = 0; i < N; i++) at += sprintf(at, ")");
+  sprintf(at, " => 1 }\n");
+  compiled c;
+  compile(&c, text);
+  cr_assert_eq(c.diags.list.len, 1);
+  cr_expect_str_eq(c.diags.list.data[0].message,
+                   "the arms do not cover Z, S(Z), S(S(Z)) and others", "%s",
+                   c.diags.list.data[0].message);
+  discard(&c);
+  free(text);
+}
+
+/* The problem is NP-hard: this one takes too long, and ends. */
+Test(cover, gives_up, .timeout = 60) {
+  enum { N = 40, ARMS = 300 };
+  char *text = arena_text(ARMS * (N * 3 + 20) + N * 20), *at = text;
+  at += sprintf(at, "type B = A | C\ntype P = P(");
+  for (int i = 0; i < N; i++) at += sprintf(at, "%sx%d: B", i == 0 ? "" : ", ", i);
+  at += sprintf(at, ")\nfn f(p: P) = match p {\n");
+  state = 88172645463325252u;
+  for (int k = 0; k < ARMS; k++) {
+    at += sprintf(at, "P(");
+    for (int i = 0; i < N; i++)
+      at += sprintf(at, "%s%c", i == 0 ? "" : ", ", "AC__________"[below(12)]);
+    at += sprintf(at, ") => %d,\n", k);
+  }
+  sprintf(at, "_ => 0 }\n");
+  compiled c;
+  compile(&c, text);
+  cr_assert_eq(c.diags.list.len, 1, "%s", all_errors(&c));
+  cr_expect_str_eq(c.diags.list.data[0].code, "E0324");
+  discard(&c);
+  free(text);
+}
