@@ -590,12 +590,7 @@ void hiaF_data(hia_program *p);
 
 /* ---- literal.c ---- */
 
-/* What became of a number's text at a dtype. `negative`: a `-` stands before it. */
-typedef enum hia_number_state {
-  HIA_NUMBER_OK,
-  HIA_NUMBER_RANGE,
-  HIA_NUMBER_LARGE
-} hia_number_state;
+/* The value of a number literal (hiaR_read_word). `negative`: a `-` stands before it. */
 hia_number_state hiaF_number(const hia_program *p, const hia_ast *literal, bool negative,
                              hia_dtype dtype, hia_word *word);
 

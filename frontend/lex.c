@@ -59,31 +59,6 @@ void hiaF_symbols_init(hia_symbols *s, hia_arena *arena) {
 
 /* ---- the whole file ---- */
 
-/* Offset of the first byte that is not part of valid UTF-8 (no surrogates, no overlong forms),
- * or `n`. */
-static size_t find_invalid_utf8(const unsigned char *s, size_t n) {
-  size_t i = 0;
-  while (i < n) {
-    unsigned char c = s[i];
-    if (c < 0x80) {
-      i++;
-      continue;
-    }
-    size_t len = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : 2;
-    if (c < 0xc2 || c > 0xf4 || i + len > n) return i;
-    unsigned char low = 0x80, high = 0xbf;
-    if (c == 0xe0) low = 0xa0;
-    if (c == 0xed) high = 0x9f;
-    if (c == 0xf0) low = 0x90;
-    if (c == 0xf4) high = 0x8f;
-    if (s[i + 1] < low || s[i + 1] > high) return i;
-    for (size_t k = 2; k < len; k++)
-      if ((s[i + k] & 0xc0) != 0x80) return i;
-    i += len;
-  }
-  return n;
-}
-
 bool hiaF_lex_start(hia_lexer *lexer, const hia_source *source, hia_symbols *symbols,
                     hia_diags *diags) {
   memset(lexer, 0, sizeof *lexer);
@@ -97,7 +72,7 @@ bool hiaF_lex_start(hia_lexer *lexer, const hia_source *source, hia_symbols *sym
   }
   const char *nul = source->len > 0 ? memchr(source->text, '\0', source->len) : NULL;
   size_t nul_at = nul != NULL ? (size_t)(nul - source->text) : source->len;
-  size_t bad = find_invalid_utf8((const unsigned char *)source->text, source->len);
+  size_t bad = hiaR_find_invalid_utf8(source->text, source->len);
   if (bad < nul_at) {
     hiaF_error(diags, HIA_E0001, (uint32_t)bad, (uint32_t)bad + 1,
                "the file is not valid UTF-8: byte 0x%02x at offset %zu",

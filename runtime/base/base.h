@@ -133,6 +133,9 @@ void hiaR_text_add(hia_text *text, const char *bytes, size_t len);
 void hiaR_text_addf(hia_text *text, const char *fmt, ...) HIA_PRINTF(2, 3);
 void hiaR_text_vaddf(hia_text *text, const char *fmt, va_list args) HIA_PRINTF(2, 0);
 
+/* The first byte that is not part of valid UTF-8 (no surrogates, no overlong forms), or n. */
+size_t hiaR_find_invalid_utf8(const char *text, size_t n);
+
 /* ---- base/sized.c: structures that grow ----
  *
  * The first field of such a structure is its size. New fields are added behind all others. They
@@ -304,6 +307,19 @@ hia_status hiaR_scalar_eval(unsigned op, hia_dtype dtype, uint64_t imm, const hi
 /* base/print_word.c: shortest decimal that reads back to the same value, laid out as Python's repr;
  * `inf`, `nan`. `buf` holds at least 40 bytes. Returns its length. */
 size_t hiaR_print_word(char *buf, size_t size, hia_dtype dtype, hia_word word);
+
+/* base/read_word.c: the value of a number literal at a dtype that is not bool. s .. end: the
+ * digits, with `_`, point and exponent as in the language, without sign and suffix, of a
+ * hexadecimal number without `0x`. An integer dtype takes integers only. Floats are rounded to
+ * nearest. */
+typedef enum hia_number_state {
+  HIA_NUMBER_OK,
+  HIA_NUMBER_RANGE, /* does not fit the integer dtype */
+  HIA_NUMBER_LARGE  /* infinite in the float dtype */
+} hia_number_state;
+hia_number_state hiaR_read_word(const char *s, const char *end, bool is_hex, bool is_negative,
+                                hia_dtype dtype, hia_word *word);
+hia_word hiaR_infinite_word(bool is_nan, bool is_negative, hia_dtype dtype); /* or nan */
 
 /* ---- base/ops.c: the enum, and the properties of each row of ops.def ---- */
 

@@ -7,7 +7,6 @@
  * on the locale, so only digits are taken from it, and integers with an exponent are passed to it.
  */
 #include "runtime/base/base.h"
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -89,11 +88,25 @@ static size_t print_float(char *buf, size_t size, double x, bool is_f32) {
   return (size_t)len;
 }
 
+static size_t print_integer(char *buf, int64_t x) {
+  char digits[20], *end = buf;
+  uint64_t rest = x < 0 ? 0 - (uint64_t)x : (uint64_t)x;
+  size_t n = 0;
+  do {
+    digits[n++] = (char)('0' + rest % 10);
+    rest /= 10;
+  } while (rest);
+  if (x < 0) *end++ = '-';
+  while (n) *end++ = digits[--n];
+  *end = 0;
+  return (size_t)(end - buf);
+}
+
 size_t hiaR_print_word(char *buf, size_t size, hia_dtype dtype, hia_word word) {
   switch (dtype) {
   case HIA_BOOL: return (size_t)snprintf(buf, size, "%s", hiaR_to_bool(word) ? "true" : "false");
-  case HIA_I32: return (size_t)snprintf(buf, size, "%" PRId32, hiaR_to_i32(word));
-  case HIA_I64: return (size_t)snprintf(buf, size, "%" PRId64, hiaR_to_i64(word));
+  case HIA_I32: return print_integer(buf, hiaR_to_i32(word));
+  case HIA_I64: return print_integer(buf, hiaR_to_i64(word));
   case HIA_F32: return print_float(buf, size, (double)hiaR_to_f32(word), true);
   case HIA_F64: return print_float(buf, size, hiaR_to_f64(word), false);
   }

@@ -43,3 +43,35 @@ void hiaR_text_addf(hia_text *text, const char *fmt, ...) {
   hiaR_text_vaddf(text, fmt, args);
   va_end(args);
 }
+
+size_t hiaR_find_invalid_utf8(const char *text, size_t n) {
+  const unsigned char *s = (const unsigned char *)text;
+  size_t i = 0;
+  while (i < n) {
+    unsigned char c = s[i];
+    uint64_t eight;
+    if (n - i >= sizeof eight) {
+      memcpy(&eight, s + i, sizeof eight);
+      if (!(eight & 0x8080808080808080u)) {
+        i += sizeof eight;
+        continue;
+      }
+    }
+    if (c < 0x80) {
+      i++;
+      continue;
+    }
+    size_t len = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : 2;
+    if (c < 0xc2 || c > 0xf4 || len > n - i) return i;
+    unsigned char low = 0x80, high = 0xbf;
+    if (c == 0xe0) low = 0xa0;
+    if (c == 0xed) high = 0x9f;
+    if (c == 0xf0) low = 0x90;
+    if (c == 0xf4) high = 0x8f;
+    if (s[i + 1] < low || s[i + 1] > high) return i;
+    for (size_t k = 2; k < len; k++)
+      if ((s[i + k] & 0xc0) != 0x80) return i;
+    i += len;
+  }
+  return n;
+}

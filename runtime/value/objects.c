@@ -1,0 +1,122 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+/* The memory of values outside of runs. Chunks double in size, from a few hundred bytes (most
+ * values are small) to a megabyte. */
+#include "runtime/value/value.h"
+
+enum { HEAD = (sizeof(hia_object_chunk) + 15) & ~(size_t)15, MAX_CHUNK = 1 << 20 };
+#ifdef HIA_STRESS
+enum { FIRST_CHUNK = HEAD + 16 };
+#else
+enum { FIRST_CHUNK = 512 };
+#endif
+
+struct hia_objects {
+  _Atomic uint32_t holders;
+  hia_allocator allocator;
+  hia_object_chunk *chunks; /* newest first; adopted ones among them */
+  char *at, *end;           /* what is free of the chunk that objects are taken from */
+  size_t next_size;         /* of the next chunk */
+  size_t bytes, max_bytes;
+};
+
+hia_objects *hiaR_objects_new(const hia_allocator *allocator, size_t max_bytes) {
+  hia_objects *objects = hiaR_alloc(allocator, sizeof *objects);
+  if (!objects) return NULL;
+  atomic_init(&objects->holders, 1);
+  objects->allocator = *allocator;
+  objects->next_size = FIRST_CHUNK;
+  objects->max_bytes = max_bytes ? max_bytes : SIZE_MAX;
+  return objects;
+}
+
+hia_objects *hiaR_objects_hold(hia_objects *objects) {
+  atomic_fetch_add_explicit(&objects->holders, 1, memory_order_relaxed);
+  return objects;
+}
+
+void hiaR_objects_release(hia_objects *objects) {
+  if (!objects || atomic_fetch_sub_explicit(&objects->holders, 1, memory_order_acq_rel) > 1) return;
+  for (hia_object_chunk *chunk = objects->chunks, *next; chunk; chunk = next) {
+    next = chunk->next;
+    hia_allocator allocator = chunk->allocator;
+    hiaR_free(&allocator, chunk, chunk->size);
+  }
+  hia_allocator allocator = objects->allocator;
+  hiaR_free(&allocator, objects, sizeof *objects);
+}
+
+size_t hiaR_objects_bytes(const hia_objects *objects) { return objects->bytes; }
+
+size_t hiaR_objects_left(const hia_objects *objects) {
+  return objects->bytes < objects->max_bytes ? objects->max_bytes - objects->bytes : 0;
+}
+
+/* A new chunk of `size` bytes, or of `least`, which is less, where memory or the limit allow no
+ * more. */
+static hia_object_chunk *add_chunk(hia_objects *objects, size_t least, size_t size) {
+  size_t left = hiaR_objects_left(objects);
+  if (least > left) return NULL;
+  if (size > left) size = least;
+  hia_object_chunk *chunk = objects->allocator.alloc(objects->allocator.user, size);
+  if (!chunk) return NULL;
+  *chunk = (hia_object_chunk){objects->chunks, objects->allocator, size};
+  objects->chunks = chunk;
+  objects->bytes += size;
+  return chunk;
+}
+
+void *hiaR_objects_alloc(hia_objects *objects, size_t size) {
+  if (size > (size_t)(objects->end - objects->at)) {
+    size_t least;
+    if (!hiaR_add(size, HEAD, &least)) return NULL;
+    /* A large object has a chunk of its own, so that the rest of the present one is not lost. */
+    bool is_alone = size >= MAX_CHUNK / 8;
+    size_t wanted = is_alone || least > objects->next_size ? least : objects->next_size;
+    hia_object_chunk *chunk = add_chunk(objects, least, wanted);
+    if (!chunk) return NULL;
+    if (is_alone) return (char *)chunk + HEAD;
+    if (objects->next_size < MAX_CHUNK) objects->next_size *= 2;
+    objects->at = (char *)chunk + HEAD;
+    objects->end = (char *)chunk + chunk->size;
+  }
+  void *object = objects->at;
+  objects->at += size;
+  return object;
+}
+
+void hiaR_objects_adopt(hia_objects *objects, hia_object_chunk *chunks) {
+  while (chunks) {
+    hia_object_chunk *next = chunks->next;
+    chunks->next = objects->chunks;
+    objects->chunks = chunks;
+    objects->bytes += chunks->size;
+    chunks = next;
+  }
+}
+
+/* ---- objects ---- */
+
+static void begin(hia_counted *object, uint32_t ctor) {
+  atomic_init(&object->count, HIA_STICKY);
+  object->ctor = (uint16_t)ctor;
+  object->spare = 0;
+}
+
+hia_counted *hiaR_new_data(hia_objects *objects, const hia_ctor *ctor, uint32_t number) {
+  hia_counted *object = hiaR_objects_alloc(objects, ctor->layout.size);
+  if (object) begin(object, number);
+  return object;
+}
+
+hia_array *hiaR_new_array(hia_objects *objects, const hia_layout *element, uint64_t n) {
+  size_t size;
+  if (n > SIZE_MAX / 2 || !hiaR_mul((size_t)n, element->size, &size) ||
+      size > SIZE_MAX / 2 - sizeof(hia_array))
+    return NULL;
+  hia_array *array = hiaR_objects_alloc(objects, (sizeof *array + size + 7) & ~(size_t)7);
+  if (!array) return NULL;
+  begin(&array->counted, 0);
+  array->n = n;
+  array->data = (char *)(array + 1);
+  return array;
+}

@@ -1,0 +1,477 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+/* Values of a given type from text.
+ *
+ * A loop begins values and finishes them, with a stack of those that are open. An object of data is
+ * allocated where its bracket opens, and its fields are stored as they are read. The number of
+ * elements of an array is not known before its end, so elements are collected in a stack of their
+ * own, `elements`, and copied into an object then.
+ *
+ * What is not a literal where a scalar is expected may be an expression. Then the reader goes back
+ * to the beginning of that scalar, or of the outermost tuple of scalars that it is in, and the
+ * evaluator reads the expression. If nothing else is open, that is the whole text. */
+#include "runtime/value/names.h"
+#include "runtime/value/scan.h"
+#include <stdio.h>
+
+typedef struct open_value {
+  hia_type type;         /* HIA_NONE: brackets around a value of `inner` */
+  uint32_t ctor;         /* of data; of brackets the inner type */
+  uint64_t next, n;      /* parts; of an array n is not known */
+  hia_word_cursor outer; /* where to go on behind it; of a tuple where its words begin */
+  size_t elements;       /* array: its first byte in `elements` */
+  const char *s;         /* where it begins */
+} open_value;
+
+/* The value that was begun or finished last, if it is none of the open ones: the place to which the
+ * reader can go back. */
+typedef struct last_value {
+  hia_type type; /* HIA_NONE: the reader cannot go back */
+  size_t n_open;
+  const char *s;
+  hia_word_cursor at;
+} last_value;
+
+typedef struct reader {
+  const hia_reading *reading;
+  const hia_type_table *types;
+  hia_scan scan;
+  hia_ctor_names names;
+  hia_block stack;    /* of open_value */
+  hia_block elements; /* of open arrays */
+  hia_block parts;    /* of a type that is looked into */
+  size_t n_open, n_elements /* bytes */;
+  hia_word_cursor at; /* where the next word goes */
+  last_value last;
+  bool is_done; /* begin: the value has no parts that follow */
+} reader;
+
+/* The type of an open value, or of what brackets enclose. */
+static hia_type type_of(const open_value *open) {
+  return open->type == HIA_NONE ? open->ctor : open->type;
+}
+
+static open_value *top_of(reader *r) { return (open_value *)r->stack.data + (r->n_open - 1); }
+
+/* Temporary memory is charged to the objects' limit while it lasts. */
+static bool grow(reader *r, hia_block *block, size_t size) {
+  const hia_objects *objects = r->reading->objects;
+  size_t used = r->stack.size + r->elements.size;
+  if (size <= block->size) return true;
+  if (objects && size + used > hiaR_objects_left(objects)) return false;
+  return hiaR_block_grow(block, r->reading->allocator, size);
+}
+
+static hia_status push(reader *r, open_value value) {
+  if (!grow(r, &r->stack, (r->n_open + 1) * sizeof value)) return HIA_MEMORY;
+  ((open_value *)r->stack.data)[r->n_open++] = value;
+  r->is_done = false;
+  return HIA_OK;
+}
+
+/* ---- scalars ---- */
+
+static hia_status not_of_type(reader *r, hia_type type, const char *from, const char *to,
+                              const char *what) {
+  char name[128];
+  hiaR_type_text(r->types, type, name, sizeof name);
+  return hiaR_scan_fail(&r->scan, "E0401", from, to, "expected a value of type %s, this is %s",
+                        name, what);
+}
+
+/* The commonest case: an integer of few digits. */
+static bool read_short_integer(reader *r, hia_type type, hia_word *word) {
+  const char *s = r->scan.s, *end = r->scan.end;
+  bool is_negative = s < end && *s == '-';
+  s += is_negative;
+  const char *digits = s;
+  uint32_t v = 0;
+  while (s < end && hiaR_is_digit(*s) && s - digits < 10) v = v * 10 + (uint32_t)(*s++ - '0');
+  if (s == digits || s - digits > 9 || (s < end && (hiaR_is_name(*s) || *s == '.'))) return false;
+  int32_t x = is_negative ? -(int32_t)v : (int32_t)v;
+  *word = type == HIA_I32 ? hiaR_from_i32(x) : hiaR_from_i64(x);
+  r->scan.s = s;
+  return true;
+}
+
+static hia_status read_scalar(reader *r, hia_type type) {
+  hia_scan *scan = &r->scan;
+  hia_word word;
+  hia_literal literal;
+  const char *from = scan->s;
+  r->is_done = true;
+  if ((type == HIA_I32 || type == HIA_I64) && read_short_integer(r, type, &word)) {
+    hiaR_put_word(&r->at, word);
+    return HIA_OK;
+  }
+  bool is_negative = hiaR_accept(scan, '-');
+  if (is_negative) hiaR_skip_space(scan);
+  if (!hiaR_scan_literal(scan, &literal) || (is_negative && literal.kind == HIA_LITERAL_BOOL)) {
+    scan->s = from;
+    return hiaR_scan_unexpected(scan, "a value");
+  }
+  const char *to = scan->s;
+  if (literal.suffix != HIA_NO_LITERAL_SUFFIX && literal.suffix != type)
+    return not_of_type(r, type, from, to, hiaR_reprs[literal.suffix].name);
+  if (literal.kind == HIA_LITERAL_BOOL) {
+    if (type != HIA_BOOL) return not_of_type(r, type, from, to, "bool");
+    word = hiaR_from_bool(*literal.s == 't');
+  } else if (type == HIA_BOOL) {
+    return not_of_type(r, type, from, to, "a number");
+  } else if (literal.kind != HIA_LITERAL_INT && type < HIA_F32) {
+    return not_of_type(r, type, from, to, "a float");
+  } else if (literal.kind == HIA_LITERAL_INF || literal.kind == HIA_LITERAL_NAN) {
+    word = hiaR_infinite_word(literal.kind == HIA_LITERAL_NAN, is_negative, (hia_dtype)type);
+  } else {
+    hia_number_state state =
+        hiaR_read_word(literal.s, literal.end, literal.is_hex, is_negative, (hia_dtype)type, &word);
+    const char *name = hiaR_reprs[type].name;
+    if (state == HIA_NUMBER_RANGE)
+      return hiaR_scan_fail(scan, "E0312", from, to, "this integer does not fit %s", name);
+    if (state == HIA_NUMBER_LARGE)
+      return hiaR_scan_fail(scan, "E0313", from, to, "this number is too large for %s", name);
+  }
+  hiaR_put_word(&r->at, word);
+  return HIA_OK;
+}
+
+/* ---- tuples ---- */
+
+static bool is_tuple(const reader *r, hia_type type) {
+  return hiaR_type_kind(r->types, type) == HIA_KIND_TUPLE;
+}
+
+/* Finds out whether the type is a scalar, or a tuple of scalars. */
+static hia_status check_scalars(reader *r, hia_type type, bool *is_all) {
+  typedef struct {
+    hia_type type;
+    uint32_t next;
+  } open_tuple;
+  size_t n = 0;
+  for (*is_all = type != HIA_NONE; *is_all;) {
+    if (is_tuple(r, type)) {
+      if (!grow(r, &r->parts, (n + 1) * sizeof(open_tuple))) return HIA_MEMORY;
+      ((open_tuple *)r->parts.data)[n++] = (open_tuple){type, 0};
+    } else {
+      *is_all = hiaR_is_scalar(type);
+    }
+    open_tuple *open = r->parts.data;
+    while (n && open[n - 1].next == hiaR_type_entry(r->types, open[n - 1].type)->n) n--;
+    if (!n) break;
+    type = hiaR_part(r->types, open[n - 1].type, 0, open[n - 1].next++);
+  }
+  return HIA_OK;
+}
+
+/* True if the bracket here only encloses a value of the tuple's type: `((1, Nil))`. A tuple that is
+ * written without such brackets begins with as many brackets as its type. If there are more, what
+ * follows its first part decides. */
+static bool is_enclosed(reader *r, hia_type type) {
+  size_t n_type = 0, n = 0;
+  for (; is_tuple(r, type); type = hiaR_part(r->types, type, 0, 0)) n_type++;
+  hia_scan at = r->scan;
+  while (hiaR_accept(&at, '(')) {
+    if (++n > n_type) break;
+    hiaR_skip_space(&at);
+  }
+  if (n <= n_type) return false;
+  const char *end = hiaR_scan_expression(&r->scan, r->scan.s + 1);
+  return end < r->scan.end && *end == ')';
+}
+
+/* ---- data ---- */
+
+static hia_status wrong_name(reader *r, hia_type type, const char *from, const char *to) {
+  hia_ctor_slot other;
+  char text[128];
+  int n = to - from > 60 ? 60 : (int)(to - from);
+  if (hiaR_find_ctor(&r->names, HIA_NONE, from, (size_t)(to - from), &other)) return HIA_MEMORY;
+  if (other.type) {
+    hiaR_type_text(r->types, other.type, text, sizeof text);
+    return not_of_type(r, type, from, to, text);
+  }
+  hiaR_scan_fail(&r->scan, "E0201", from, to, "unknown name '%.*s'", n, from);
+  const hia_type_entry *entry = hiaR_type_entry(r->types, type);
+  const char *names = r->types->names;
+  hiaR_type_text(r->types, type, text, sizeof text);
+  if (entry->n == 1)
+    hiaR_scan_hint(&r->scan, "a %s is written %s", text,
+                   names + hiaR_ctor(r->types, type, 0)->name);
+  else
+    hiaR_scan_hint(&r->scan, "a %s begins with %s, %s%s", text,
+                   names + hiaR_ctor(r->types, type, 0)->name,
+                   names + hiaR_ctor(r->types, type, 1)->name, entry->n > 2 ? ", ..." : "");
+  return HIA_ARGUMENT;
+}
+
+/* `so_far` arguments lie before the place where the reader is: a comma, or the closing bracket. */
+static hia_status wrong_arity(reader *r, const open_value *data, uint64_t so_far) {
+  const hia_ctor *ctor = hiaR_ctor(r->types, data->type, data->ctor);
+  const char *names = r->types->names, *at = r->scan.s;
+  while (at < r->scan.end && *at == ',') {
+    at = hiaR_scan_expression(&r->scan, at + 1);
+    so_far++;
+  }
+  char list[160] = "";
+  size_t len = 0;
+  for (uint32_t i = 0; i < ctor->n && len < sizeof list; i++)
+    len += (size_t)snprintf(list + len, sizeof list - len, "%s%s", i ? ", " : "",
+                            names + r->types->fields[ctor->first + i].name);
+  const char *end = at < r->scan.end ? at + 1 : at;
+  return hiaR_scan_fail(&r->scan, "E0203", data->s, end,
+                        "'%.60s' takes %u argument%s (%s), not %llu", names + ctor->name, ctor->n,
+                        ctor->n == 1 ? "" : "s", list, (unsigned long long)so_far);
+}
+
+static hia_status begin_data(reader *r, hia_type type) {
+  hia_scan *scan = &r->scan;
+  const char *from = scan->s, *to = hiaR_scan_name(scan);
+  hia_ctor_slot slot;
+  if (to == from || hiaR_is_digit(*from)) {
+    hia_literal literal;
+    bool is_literal = hiaR_scan_literal(scan, &literal);
+    to = scan->s;
+    scan->s = from;
+    if (is_literal) return not_of_type(r, type, from, to, "a number");
+    return hiaR_scan_unexpected(scan, "a value");
+  }
+  if (hiaR_find_ctor(&r->names, type, from, (size_t)(to - from), &slot)) return HIA_MEMORY;
+  if (!slot.type) return wrong_name(r, type, from, to);
+  const hia_ctor *ctor = hiaR_ctor(r->types, type, slot.number);
+  const char *name = r->types->names + ctor->name;
+  scan->s = to;
+  hiaR_skip_space(scan);
+  bool is_called = hiaR_accept(scan, '(');
+  if (!ctor->n) {
+    if (is_called) {
+      hiaR_scan_fail(scan, "E0209", from, to,
+                     "the constructor '%.60s' has no fields: it is a value and is not called",
+                     name);
+      hiaR_scan_hint(scan, "write %.60s", name);
+      return HIA_ARGUMENT;
+    }
+    hiaR_put_word(&r->at, slot.number);
+    r->is_done = true;
+    return HIA_OK;
+  }
+  if (!is_called)
+    return hiaR_scan_fail(scan, "E0203", from, to,
+                          "the constructor '%.60s' is called with all its fields", name);
+  hia_counted *object = hiaR_new_data(r->reading->objects, ctor, slot.number);
+  if (!object) return HIA_MEMORY;
+  hiaR_put_word(&r->at, hiaR_word_of(object));
+  hia_status status = push(
+      r, (open_value){.type = type, .ctor = slot.number, .n = ctor->n, .outer = r->at, .s = from});
+  r->at = (hia_word_cursor){(char *)object, r->types->places + ctor->layout.first};
+  hiaR_skip_space(scan);
+  if (status == HIA_OK && scan->s < scan->end && *scan->s == ')')
+    return wrong_arity(r, top_of(r), 0);
+  return status;
+}
+
+/* ---- arrays ---- */
+
+/* Cursors into the elements move with them. */
+static void rebase(hia_word_cursor *at, const char *old, size_t old_size, char *new) {
+  size_t offset = (size_t)((uintptr_t)at->base - (uintptr_t)old);
+  if (old && at->base && offset < old_size) at->base = new + offset;
+}
+
+/* Makes room for an element behind the present ones; its words are the next. */
+static hia_status begin_element(reader *r, hia_type array) {
+  const hia_layout *layout = &hiaR_type_entry(r->types, array)->layout;
+  hia_block old = r->elements;
+  if (!grow(r, &r->elements, r->n_elements + layout->size)) return HIA_MEMORY;
+  if (r->elements.size != old.size) {
+    open_value *open = r->stack.data;
+    for (size_t i = 0; i < r->n_open; i++)
+      rebase(&open[i].outer, old.data, old.size, r->elements.data);
+    rebase(&r->last.at, old.data, old.size, r->elements.data);
+  }
+  r->at =
+      (hia_word_cursor){(char *)r->elements.data + r->n_elements, r->types->places + layout->first};
+  r->n_elements += layout->size;
+  return HIA_OK;
+}
+
+static hia_status end_array(reader *r, const open_value *open) {
+  const hia_layout *layout = &hiaR_type_entry(r->types, open->type)->layout;
+  size_t size = r->n_elements - open->elements;
+  hia_array *array = hiaR_new_array(r->reading->objects, layout, size / layout->size);
+  if (!array) return HIA_MEMORY;
+  if (size) memcpy(array->data, (char *)r->elements.data + open->elements, size);
+  r->n_elements = open->elements;
+  r->at = open->outer;
+  hiaR_put_word(&r->at, hiaR_word_of(array));
+  return HIA_OK;
+}
+
+static hia_status begin_array(reader *r, hia_type type) {
+  const char *from = r->scan.s;
+  if (!hiaR_accept(&r->scan, '[')) return hiaR_scan_unexpected(&r->scan, "'[' and an array");
+  open_value open = {.type = type, .outer = r->at, .elements = r->n_elements, .s = from};
+  hiaR_skip_space(&r->scan);
+  if (hiaR_accept(&r->scan, ']')) {
+    r->is_done = true;
+    return end_array(r, &open);
+  }
+  hia_status status = push(r, open);
+  return status ? status : begin_element(r, type);
+}
+
+/* ---- all ---- */
+
+/* Begins a value, up to its first part. */
+static hia_status begin(reader *r, hia_type type) {
+  hia_scan *scan = &r->scan;
+  r->last = (last_value){type, r->n_open, scan->s, r->at};
+  if (hiaR_is_scalar(type)) return read_scalar(r, type);
+  bool is_bracket = scan->s < scan->end && *scan->s == '(';
+  hia_type_kind kind = hiaR_type_kind(r->types, type);
+  if (kind == HIA_KIND_TUPLE && !is_bracket) return hiaR_scan_unexpected(scan, "'(' and a tuple");
+  if (is_bracket) {
+    bool is_enclosing = kind != HIA_KIND_TUPLE || is_enclosed(r, type);
+    open_value open = {.type = is_enclosing ? HIA_NONE : type,
+                       .ctor = is_enclosing ? type : 0,
+                       .n = is_enclosing ? 1 : hiaR_type_entry(r->types, type)->n,
+                       .outer = r->at,
+                       .s = scan->s++};
+    return push(r, open);
+  }
+  return kind == HIA_KIND_DATA ? begin_data(r, type) : begin_array(r, type);
+}
+
+static hia_status trailing_comma(reader *r, const char *comma) {
+  return hiaR_scan_fail(&r->scan, "E0102", comma, comma + 1,
+                        "trailing comma: a list ends with its last element");
+}
+
+/* Behind a value: closes what it is the last part of. Unless all is read then, *type becomes that
+ * of the next part. */
+static hia_status finish(reader *r, hia_type *type) {
+  hia_scan *scan = &r->scan;
+  while (r->n_open) {
+    open_value *top = top_of(r);
+    bool is_array =
+        top->type != HIA_NONE && hiaR_type_entry(r->types, top->type)->kind == HIA_KIND_ARRAY;
+    hiaR_skip_space(scan);
+    char close = is_array ? ']' : ')', c = scan->s < scan->end ? *scan->s : 0;
+    if (c == ',' && (is_array || top->next < top->n)) {
+      const char *comma = scan->s++;
+      hiaR_skip_space(scan);
+      if (scan->s < scan->end && *scan->s == close) return trailing_comma(r, comma);
+      hia_status status = is_array ? begin_element(r, top->type) : HIA_OK;
+      *type = hiaR_part(r->types, top->type, top->ctor, is_array ? 0 : top->next++);
+      return status;
+    }
+    bool is_data = !is_array && top->type != HIA_NONE && !is_tuple(r, top->type);
+    if (is_data && ((c == ',' && top->next == top->n) || (c == ')' && top->next < top->n)))
+      return wrong_arity(r, top, top->next);
+    if (c != close || (!is_array && top->next < top->n)) {
+      bool may_go_on = is_array || top->next < top->n;
+      return hiaR_scan_unexpected(scan, is_array                ? "']' or ','"
+                                        : !may_go_on            ? "')'"
+                                        : top->type == HIA_NONE ? "')'"
+                                        : c == ')'              ? "',' and another part"
+                                                                : "')' or ','");
+    }
+    scan->s++;
+    r->last = (last_value){type_of(top), r->n_open - 1, top->s, top->outer};
+    hia_status status = is_array ? end_array(r, top) : HIA_OK;
+    if (status) return status;
+    if (is_data) r->at = top->outer;
+    r->n_open--;
+  }
+  *type = HIA_NONE;
+  hiaR_skip_space(scan);
+  return scan->s == scan->end ? HIA_OK : hiaR_scan_unexpected(scan, "the end of the value");
+}
+
+/* After an error: reads an expression in place of the last scalar or tuple of scalars, if the text
+ * there may be one. Returns the status of the error otherwise. */
+static hia_status evaluate(reader *r) {
+  hia_scan *scan = &r->scan;
+  last_value last = r->last;
+  hia_status status;
+  bool is_all;
+  if ((status = check_scalars(r, last.type, &is_all)) != HIA_OK) return status;
+  if (!is_all) return HIA_ARGUMENT;
+  bool is_outer = false;
+  while (last.n_open) { /* tuples and brackets around it */
+    const open_value *open = (open_value *)r->stack.data + (last.n_open - 1);
+    if ((status = check_scalars(r, type_of(open), &is_all)) != HIA_OK) return status;
+    if (!is_all) break;
+    last = (last_value){type_of(open), last.n_open - 1, open->s, open->outer};
+    is_outer = true;
+  }
+  const char *from = last.s, *to = hiaR_scan_expression(scan, from);
+  /* A literal that ends where an expression would is no other expression. */
+  bool is_literal = last.n_open && !is_outer && scan->s == to;
+  if (is_literal && scan->s > from) return HIA_ARGUMENT;
+  if (!last.n_open) from = scan->text, to = scan->end;
+  const hia_evaluator *evaluator = r->reading->evaluator;
+  if (!evaluator) {
+    const char *code = scan->error->code;
+    bool is_exact = strcmp(code, "E0101") != 0 && strcmp(code, "E0201") != 0;
+    if (is_exact || to == from) return HIA_ARGUMENT;
+    char name[128];
+    hiaR_type_text(r->types, last.type, name, sizeof name);
+    int n = to - from > 100 ? 100 : (int)(to - from);
+    hiaR_scan_fail(scan, "E0401", from, to, "`%.*s%s` is no literal of type %s", n, from,
+                   n < to - from ? "..." : "", name);
+    return HIA_ARGUMENT;
+  }
+  if (to == from && last.n_open) return HIA_ARGUMENT;
+  hia_type found;
+  const hia_word *words;
+  status = evaluator->evaluate(evaluator->user, (size_t)(from - scan->text), (size_t)(to - from),
+                               last.type, &found, &words);
+  if (status) {
+    scan->error->is_reported = true;
+    return status;
+  }
+  r->at = last.at;
+  r->n_open = last.n_open;
+  uint32_t n = hiaR_type_words(r->types, last.type);
+  for (uint32_t i = 0; i < n; i++) hiaR_put_word(&r->at, words[i]);
+  scan->s = to;
+  r->last.type = HIA_NONE;
+  r->is_done = true;
+  return HIA_OK;
+}
+
+static hia_status read_all(reader *r, hia_type type) {
+  for (;;) {
+    hiaR_skip_space(&r->scan);
+    hia_status status = begin(r, type);
+    do {
+      if (status == HIA_ARGUMENT) status = evaluate(r);
+      if (status) return status;
+      if (!r->is_done) break;
+      status = finish(r, &type);
+    } while (status);
+    if (!r->is_done) {
+      open_value *top = top_of(r);
+      bool is_enclosing = top->type == HIA_NONE;
+      type = is_enclosing ? top->ctor : hiaR_part(r->types, top->type, top->ctor, 0);
+      top->next++;
+    } else if (type == HIA_NONE) {
+      return HIA_OK;
+    }
+  }
+}
+
+hia_status hiaR_value_read(const hia_reading *reading, const char *text, size_t len, hia_type type,
+                           hia_word *words, hia_value_error *error) {
+  reader r = {.reading = reading,
+              .types = reading->types,
+              .names = {.types = reading->types, .allocator = reading->allocator},
+              .at = {(char *)words, NULL}};
+  *error = (hia_value_error){.code = NULL};
+  hia_status status = hiaR_scan_start(&r.scan, text, len, error);
+  if (status == HIA_OK) status = read_all(&r, type);
+  hiaR_block_free(&r.names.slots, reading->allocator);
+  hiaR_block_free(&r.stack, reading->allocator);
+  hiaR_block_free(&r.elements, reading->allocator);
+  hiaR_block_free(&r.parts, reading->allocator);
+  return status;
+}

@@ -1,0 +1,106 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+/* Types as text: in the language's syntax, and as signatures. */
+#include "runtime/value/value.h"
+
+/* ---- in the language's syntax ---- */
+
+size_t hiaR_type_text(const hia_type_table *types, hia_type type, char *buf, size_t size) {
+  enum { MAX_OPEN = 64 }; /* deeper types are cut: each level takes a bracket */
+  struct {
+    hia_type type;
+    uint32_t next;
+  } open[MAX_OPEN];
+  uint32_t n_open = 0;
+  size_t len = 0;
+  for (;;) {
+    hia_type_kind kind = hiaR_type_kind(types, type);
+    const char *text = kind == HIA_KIND_TUPLE ? "(" : "[";
+    if (kind == HIA_KIND_SCALAR)
+      text = hiaR_reprs[type].name;
+    else if (kind == HIA_KIND_DATA)
+      text = types->names + hiaR_type_entry(types, type)->name;
+    size_t n = strlen(text);
+    bool is_open = kind == HIA_KIND_TUPLE || kind == HIA_KIND_ARRAY;
+    if (n + 4 > size - len || (is_open && n_open == MAX_OPEN)) break;
+    memcpy(buf + len, text, n);
+    len += n;
+    if (is_open) open[n_open].type = type, open[n_open++].next = 0;
+    const hia_type_entry *entry = NULL;
+    for (; n_open; n_open--) {
+      entry = hiaR_type_entry(types, open[n_open - 1].type);
+      bool is_tuple = entry->kind == HIA_KIND_TUPLE;
+      if (open[n_open - 1].next < (is_tuple ? entry->n : 1)) break;
+      if (size - len < 6) break;
+      buf[len++] = is_tuple ? ')' : ']';
+    }
+    if (!n_open) {
+      buf[len] = 0;
+      return len;
+    }
+    uint32_t i = open[n_open - 1].next++;
+    if (size - len < 7 || (entry->kind == HIA_KIND_ARRAY && i)) break;
+    if (i) memcpy(buf + len, ", ", 2), len += 2;
+    type = entry->kind == HIA_KIND_TUPLE ? types->parts[entry->first + i] : entry->element;
+  }
+  if (len + 4 > size) len = size - 4;
+  memcpy(buf + len, "...", 4);
+  return len + 3;
+}
+
+/* ---- signatures ---- */
+
+/* Tuples become entries in order of their closing brackets. Their parts are behind one another. */
+hia_status hiaR_signature_read(hia_signature *signature, const hia_allocator *allocator,
+                               const char *s, size_t n) {
+  /* Every type takes a character, so n bounds the entries, the types, and the open brackets. */
+  typedef struct {
+    uint32_t first, n_words; /* of an open tuple: in `done` */
+  } open_tuple;
+  *signature = (hia_signature){.allocator = *allocator};
+  size_t size;
+  if (n > UINT32_MAX / 2 ||
+      !hiaR_mul(n + 1, sizeof(hia_type_entry) + 2 * sizeof(hia_type) + sizeof(open_tuple), &size))
+    return HIA_ARGUMENT;
+  char *block = hiaR_alloc(allocator, size);
+  if (!block) return HIA_MEMORY;
+  signature->block = block;
+  signature->size = size;
+  hia_type_entry *entries = (hia_type_entry *)(void *)block;
+  open_tuple *open = (open_tuple *)(void *)(entries + n + 1);
+  hia_type *parts = (hia_type *)(void *)(open + n + 1), *done = parts + n + 1;
+  uint32_t n_types = 0, n_parts = 0, n_done = 0, n_open = 0;
+  for (size_t i = 0; i < n; i++) {
+    if (s[i] == '(') {
+      open[n_open++].first = n_done;
+    } else if (s[i] == ')') {
+      if (!n_open || n_done - open[n_open - 1].first < 2) goto wrong;
+      uint32_t first = open[--n_open].first, n_words = 0;
+      for (uint32_t k = first; k < n_done; k++)
+        n_words += done[k] < HIA_FIRST_TYPE ? 1 : entries[done[k] - HIA_FIRST_TYPE].n_words;
+      entries[n_types] = (hia_type_entry){
+          .kind = HIA_KIND_TUPLE, .first = n_parts, .n = n_done - first, .n_words = n_words};
+      memcpy(parts + n_parts, done + first, (n_done - first) * sizeof *parts);
+      n_parts += n_done - first;
+      n_done = first;
+      done[n_done++] = HIA_FIRST_TYPE + n_types++;
+    } else {
+      hia_repr repr = hiaR_repr_of_code(s[i]);
+      if (repr >= HIA_REPR_REF) goto wrong;
+      done[n_done++] = (hia_type)repr;
+    }
+  }
+  if (n_open) goto wrong;
+  signature->types =
+      (hia_type_table){.types = entries, .parts = parts, .n_types = n_types, .n_parts = n_parts};
+  signature->parts = done;
+  signature->n_parts = n_done;
+  return HIA_OK;
+wrong:
+  hiaR_signature_free(signature);
+  return HIA_ARGUMENT;
+}
+
+void hiaR_signature_free(hia_signature *signature) {
+  hiaR_free(&signature->allocator, signature->block, signature->size);
+  *signature = (hia_signature){.block = NULL};
+}

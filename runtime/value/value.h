@@ -1,0 +1,141 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+/* Values outside of runs: their memory, their text, their files (docs/values.md). The command line,
+ * the API and programs that were built ahead of time all read and print values with these
+ * functions.
+ *
+ * A value is given by its type, the table of that type, and its words (runtime/base/type.h). No
+ * function here recurses: the stack of open values lies in memory from an allocator, so a value may
+ * be as deep as memory allows. The functions are safe to call from any thread as long as no other
+ * thread writes to the same objects or the same output. */
+#ifndef HIA_RT_VALUE_H
+#define HIA_RT_VALUE_H
+
+#include "runtime/base/type.h"
+
+/* ---- objects.c: the memory of values ----
+ *
+ * Objects are allocated by moving a pointer through chunks, and are freed all at once when the last
+ * holder lets go. Their counts are sticky: a run that gets such a value neither counts nor frees
+ * them. Holders may be on any threads; allocation is by one thread at a time. */
+
+typedef struct hia_objects hia_objects;
+
+/* The head of each chunk. Chunks that were allocated elsewhere can be handed over (adopted), so
+ * each one has the allocator that frees it. */
+typedef struct hia_object_chunk {
+  struct hia_object_chunk *next;
+  hia_allocator allocator;
+  size_t size; /* of the block, whose beginning this is */
+} hia_object_chunk;
+
+/* Returns NULL if there is no memory. The caller is the only holder. `max_bytes`: the sum of all
+ * chunks is limited by it; 0: not limited. */
+hia_objects *hiaR_objects_new(const hia_allocator *allocator, size_t max_bytes);
+hia_objects *hiaR_objects_hold(hia_objects *objects); /* returns them */
+void hiaR_objects_release(hia_objects *objects);      /* may be NULL */
+/* Returns NULL if there is no memory, or only beyond the limit; nothing has changed then. The size
+ * is a multiple of 8; the memory is not zeroed. */
+void *hiaR_objects_alloc(hia_objects *objects, size_t size);
+/* Takes over a list of chunks, beyond the limit too. The counts of their objects are set by the
+ * caller. */
+void hiaR_objects_adopt(hia_objects *objects, hia_object_chunk *chunks);
+size_t hiaR_objects_bytes(const hia_objects *objects); /* of all chunks */
+size_t hiaR_objects_left(const hia_objects *objects);  /* bytes up to the limit */
+
+/* Makes an object of a constructor with fields, or an array of n elements whose memory lies behind
+ * its head; without their words. NULL: no memory, or a size that overflows. */
+hia_counted *hiaR_new_data(hia_objects *objects, const hia_ctor *ctor, uint32_t number);
+hia_array *hiaR_new_array(hia_objects *objects, const hia_layout *element, uint64_t n);
+
+/* ---- type_text.c ---- */
+
+/* The type in the language's syntax, NUL-terminated; if it is longer than the buffer, which has at
+ * least 8 bytes, it ends in "...". Returns its length. */
+size_t hiaR_type_text(const hia_type_table *types, hia_type type, char *buf, size_t size);
+
+/* The table of types that a signature names: text of the codes of dtypes (hia_repr_info), and
+ * tuples in brackets. */
+typedef struct hia_signature {
+  hia_allocator allocator;
+  void *block;
+  size_t size;
+  hia_type_table types;
+  const hia_type *parts; /* the types in the signature, one after the other: n_parts of them */
+  uint32_t n_parts;
+} hia_signature;
+/* Reads the types in s[0 .. n). HIA_ARGUMENT: it is no signature. */
+hia_status hiaR_signature_read(hia_signature *signature, const hia_allocator *allocator,
+                               const char *s, size_t n);
+void hiaR_signature_free(hia_signature *signature);
+
+/* ---- print.c ---- */
+
+/* Where bytes go. Returns false if they cannot be written: the caller then ends with HIA_IO. */
+typedef struct hia_sink {
+  bool (*take)(void *user, const char *bytes, size_t n);
+  void *user;
+} hia_sink;
+
+/* Prints the value as the language writes it, on one line without its end. Of a text longer than
+ * max_bytes only whole tokens within the first max_bytes are printed, then "...", and *is_cut
+ * (which may be NULL) becomes true. HIA_OK, HIA_IO, HIA_MEMORY: a part of it may have been printed.
+ */
+hia_status hiaR_value_print(const hia_type_table *types, hia_type type, const hia_word *words,
+                            const hia_allocator *allocator, uint64_t max_bytes,
+                            const hia_sink *sink, bool *is_cut);
+
+/* ---- read.c ---- */
+
+/* What is wrong with a text or a file. */
+typedef struct hia_value_error {
+  const char *code;             /* of docs/errors.md; NULL: none of them, the status says it */
+  size_t at, len;               /* the bytes in question */
+  uint32_t line, col;           /* of `at`, from 1, col in bytes; 0: there is no position */
+  bool is_reported;             /* by the evaluator, in a way of its own: there is no message */
+  char message[320], hint[128]; /* hint: "" if there is none */
+} hia_value_error;
+
+/* Computes constant expressions that are no literals. Evaluates text[at .. at + len), which is not
+ * empty, at `type`: a scalar, or a tuple of scalars; HIA_NONE: by its own look. *found becomes its
+ * type, *words its words, which are valid up to the next call. Returns HIA_ARGUMENT if it is no
+ * such expression, which it has reported; or HIA_MEMORY and the like. It must not throw. */
+typedef struct hia_evaluator {
+  void *user;
+  hia_status (*evaluate)(void *user, size_t at, size_t len, hia_type type, hia_type *found,
+                         const hia_word **words);
+} hia_evaluator;
+
+/* Makes types that a value has by its own look and that the table may lack. The functions return
+ * HIA_NONE if there is no memory, and must not throw. The table may change with each of these
+ * calls. */
+typedef struct hia_type_maker {
+  void *user;
+  hia_type (*tuple)(void *user, const hia_type *parts, uint32_t n);
+  hia_type (*array)(void *user, hia_type element);
+} hia_type_maker;
+
+#define HIA_MAX_TYPE_PARTS                                                                         \
+  1000u /* tuples, arrays and scalars in the type of a value: the language's                       \
+           bound on parts */
+
+typedef struct hia_reading {
+  const hia_allocator
+      *allocator; /* of temporary memory, which counts with max_bytes of `objects` */
+  const hia_type_table *types;
+  hia_objects *objects;           /* where the value is made; may be NULL if it is all scalars */
+  const hia_evaluator *evaluator; /* NULL: values are made of literals */
+  const hia_type_maker *maker;    /* NULL: by its own look a value is a scalar or data */
+} hia_reading;
+
+/* Reads a value of the type; all of the text must be one, with white space and comments around it.
+ * `words`: hiaR_type_words(types, type) of them. HIA_ARGUMENT: *error says what is wrong;
+ * HIA_MEMORY; or what the evaluator returned. Objects made before an error stay in `objects`. */
+hia_status hiaR_value_read(const hia_reading *reading, const char *text, size_t len, hia_type type,
+                           hia_word *words, hia_value_error *error);
+
+/* Finds the type of a value by its own look. Its parts are checked only as far as their types
+ * depend on them: the text may still be no value of this type. */
+hia_status hiaR_value_look(const hia_reading *reading, const char *text, size_t len, hia_type *type,
+                           hia_value_error *error);
+
+#endif
