@@ -40,8 +40,6 @@ enum hia_error {
  * list is full or has the same diagnostic at the same place. */
 hia_diag *hiaF_error(hia_diags *diags, enum hia_error code, uint32_t start, uint32_t end,
                      const char *fmt, ...) HIA_PRINTF(5, 6);
-/* Adds a copy of another list's diagnostic, with its positions. */
-void hiaF_diag_add(hia_diags *diags, const hia_diag *diag);
 /* These accept NULL for `diag`. A hint replaces an earlier one; notes are appended. */
 void hiaF_hint(hia_diags *diags, hia_diag *diag, const char *fmt, ...) HIA_PRINTF(3, 4);
 /* The last hint as a change of the source: bytes start .. end become this text. */

@@ -57,6 +57,8 @@ typedef struct hia_diags {
 #define HIA_MAX_DIAGS 50
 
 void hiaF_diags_init(hia_diags *diags, hia_comp *comp, const hia_source *source);
+/* Adds a copy of a diagnostic, with its positions; its strings are not copied. */
+void hiaF_diag_add(hia_diags *diags, const hia_diag *diag);
 /* file:line:col: error[E0101]: message, the source line, a caret line, hint and notes. Bytes that
  * are not printable are shown escaped; long lines are cut around the caret. */
 void hiaF_diag_print(const hia_diags *diags, uint32_t i, hia_text *out);
@@ -128,7 +130,8 @@ const char *hiaF_extern_text(const hia_program *p, const char **name);
 hia_graph *hiaF_build(hia_program *p, hia_comp *comp, hia_types *types, const hia_inst_id *roots,
                       uint32_t n_roots, bool counted, hia_fn_id *roots_out);
 
-/* value.c: values as the command line and the API read them. Reads a constant expression of `type`,
+/* value.c: what the command line and the API take for a value and is no literal, which the runtime
+ * reads (runtime/value/value.h). Reads a constant expression of `type`,
  * or of whatever type it has if `type` is HIA_NONE. *type_out becomes its type, *words its scalars
  * in canonical form (in the arena). Adds diagnostics and returns false if the text is no such
  * expression. */

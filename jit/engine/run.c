@@ -2,6 +2,7 @@
 /* Calls: arguments in, the engine's way of running, the result or the failure out. */
 #include "jit/engine/engine.h"
 #include "runtime/events.h"
+#include "runtime/value/value.h"
 
 /* ---- arguments ---- */
 
@@ -317,49 +318,201 @@ hia_status hia_call(hia_function *f, hia_value *const *args, size_t n, hia_value
   return hia_run(f, args, n, NULL, result, error);
 }
 
-/* ---- arguments as text: a compilation of its own, so that the module is not touched ---- */
+/* ---- arguments as text: a compilation of its own, so that the module is not touched ----
+ *
+ * The runtime reads values. What is no literal is an expression, which the frontend evaluates. The
+ * frontend's code may throw, and a throw must not cross the runtime's reader: so only steps that
+ * do not contain the reader are guarded (`attempt`). */
 
 typedef struct parsing {
   hia_comp comp;
+  hia_types types;
+  hia_type_table table; /* of `types` */
+  hia_source source;
+  hia_diags diags;
   const hia_function *function;
   size_t i;
   const char *text;
+  hia_type type;
+  hia_word *words;
+  hia_value_error wrong;
   hia_value *value;
   hia_error **error;
   hia_status status;
+  /* Of the step that is attempted. */
+  size_t at, len;
+  const hia_type *parts;
+  uint32_t n_parts;
+  hia_type found;
 } parsing;
 
-static hia_status parse(parsing *want) {
+static hia_status attempt(parsing *want, hia_status (*step)(parsing *want)) {
+  volatile hia_status status;
+  if (HIA_TRY(&want->comp))
+    status = step(want);
+  else
+    status = want->comp.status;
+  want->comp.armed = false;
+  return status;
+}
+
+static const hia_allocator *allocator_of(const parsing *want) {
+  return &want->function->module->engine->allocator;
+}
+
+static hia_status prepare(parsing *want) {
   const hia_param *param = &want->function->params[want->i];
-  const hia_allocator *allocator = &want->function->module->engine->allocator;
-  hia_comp *comp = &want->comp;
-  hia_source source = {.name = hiaR_arena_printf(&comp->arena, "argument %zu", want->i + 1),
-                       .text = want->text,
-                       .len = strlen(want->text)};
-  hia_types types;
-  hia_diags diags;
-  hiaG_types_init(&types, comp);
-  hiaF_diags_init(&diags, comp, &source);
+  want->source =
+      (hia_source){.name = hiaR_arena_printf(&want->comp.arena, "argument %zu", want->i + 1),
+                   .text = want->text,
+                   .len = strlen(want->text)};
+  hiaG_types_init(&want->types, &want->comp);
+  hiaF_diags_init(&want->diags, &want->comp, &want->source);
   const hia_type_code *wanted = param->codes;
-  hia_type type = param->type == HIA_NONE ? HIA_NONE : hiaJ_type_of_codes(&types, &wanted);
-  hia_word *words;
-  if (!hiaF_parse_value(comp, &types, &source, type, &type, &words, &diags))
-    return hiaJ_fail_diags(allocator, want->error, HIA_ARGUMENT, &diags);
+  want->type = param->type == HIA_NONE ? HIA_NONE : hiaJ_type_of_codes(&want->types, &wanted);
+  want->table = hiaG_type_table(&want->types);
+  return HIA_OK;
+}
+
+static bool evaluate_text(parsing *want, const char *text, size_t len) {
+  hia_source source = want->source;
+  source.text = text;
+  source.len = len;
+  hiaF_diags_init(&want->diags, &want->comp, &want->source);
+  hia_type type;
+  bool is_value = hiaF_parse_value(&want->comp, &want->types, &source, want->found, &type,
+                                   &want->words, &want->diags);
+  if (is_value) want->found = type;
+  return is_value;
+}
+
+/* If the expression is wrong it is read again, with spaces for all that is around it: then
+ * positions are those of the whole argument. */
+static hia_status evaluate_step(parsing *want) {
+  hia_arena *arena = &want->comp.arena;
+  bool is_whole = want->at == 0 && want->len == want->source.len;
+  if (!is_whole &&
+      evaluate_text(want, hiaR_arena_strndup(arena, want->text + want->at, want->len), want->len))
+    return HIA_OK;
+  char *text = hiaR_arena_strndup(arena, want->text, want->at + want->len);
+  for (size_t i = 0; i < want->at; i++)
+    if (text[i] != '\n') text[i] = ' ';
+  return evaluate_text(want, text, want->at + want->len) ? HIA_OK : HIA_ARGUMENT;
+}
+
+static hia_status evaluate(void *user, size_t at, size_t len, hia_type type, hia_type *found,
+                           const hia_word **words) {
+  parsing *want = user;
+  want->at = at;
+  want->len = len;
+  want->found = type;
+  hia_status status = attempt(want, evaluate_step);
+  want->table = hiaG_type_table(&want->types);
+  *found = want->found;
+  *words = want->words;
+  return status;
+}
+
+static hia_status tuple_step(parsing *want) {
+  want->found = hiaG_tuple(&want->types, want->parts, want->n_parts);
+  return HIA_OK;
+}
+static hia_status array_step(parsing *want) {
+  want->found = hiaG_array(&want->types, *want->parts);
+  return HIA_OK;
+}
+
+static hia_type make_type(parsing *want, const hia_type *parts, uint32_t n,
+                          hia_status (*step)(parsing *want)) {
+  want->parts = parts;
+  want->n_parts = n;
+  hia_status status = attempt(want, step);
+  want->table = hiaG_type_table(&want->types);
+  return status ? HIA_NONE : want->found;
+}
+static hia_type make_tuple(void *user, const hia_type *parts, uint32_t n) {
+  return make_type(user, parts, n, tuple_step);
+}
+static hia_type make_array(void *user, hia_type element) {
+  return make_type(user, &element, 1, array_step);
+}
+
+static hia_status words_step(parsing *want) {
+  want->words =
+      HIA_NEW_ARRAY(&want->comp.arena, hia_word, hiaG_type_words(&want->types, want->type));
+  return HIA_OK;
+}
+
+static bool has_references(const parsing *want) {
+  for (uint32_t i = 0; i < want->types.entries.len; i++)
+    if (want->types.entries.data[i].kind != HIA_KIND_TUPLE) return true;
+  return false;
+}
+
+static hia_status read_value(parsing *want) {
+  const hia_evaluator evaluator = {want, evaluate};
+  const hia_type_maker maker = {want, make_tuple, make_array};
+  const hia_reading reading = {.allocator = allocator_of(want),
+                               .types = &want->table,
+                               .evaluator = &evaluator,
+                               .maker = &maker};
+  hia_value_error *wrong = &want->wrong;
+  size_t len = want->source.len;
+  hia_status status = HIA_OK;
+  if (want->type == HIA_NONE)
+    status = hiaR_value_look(&reading, want->text, len, &want->type, wrong);
+  if (status) return status;
+  if (has_references(want)) { /* not supported yet, as the frontend says */
+    const hia_word *words;
+    wrong->is_reported = true;
+    status = evaluate(want, 0, len, HIA_NONE, &want->type, &words);
+    return status ? status : HIA_UNSUPPORTED;
+  }
+  status = attempt(want, words_step);
+  hia_word *words = want->words; /* the evaluator has others */
+  if (status == HIA_OK)
+    status = hiaR_value_read(&reading, want->text, len, want->type, words, wrong);
+  want->words = words;
+  return status;
+}
+
+static hia_status value_step(parsing *want) {
   hia_codes codes = {0};
-  hiaJ_codes_of_type(&types, type, &comp->arena, &codes);
-  want->value =
-      hiaJ_value_new(allocator, codes.data, codes.len, words, hiaG_type_words(&types, type));
-  return want->value ? HIA_OK
-                     : hiaJ_fail(allocator, want->error, HIA_MEMORY, NULL, "out of memory");
+  hiaJ_codes_of_type(&want->types, want->type, &want->comp.arena, &codes);
+  want->value = hiaJ_value_new(allocator_of(want), codes.data, codes.len, want->words,
+                               hiaG_type_words(&want->types, want->type));
+  return want->value ? HIA_OK : HIA_MEMORY;
+}
+
+/* The reader's error, as one of the frontend's. */
+static hia_status report_step(parsing *want) {
+  const hia_value_error *wrong = &want->wrong;
+  const hia_diag diag = {.code = wrong->code,
+                         .line = wrong->line,
+                         .col = wrong->col,
+                         .len = wrong->len ? (uint32_t)wrong->len : 1,
+                         .message = wrong->message,
+                         .hint = wrong->hint[0] ? wrong->hint : NULL};
+  hiaF_diags_init(&want->diags, &want->comp, &want->source);
+  hiaF_diag_add(&want->diags, &diag);
+  return HIA_OK;
 }
 
 static void try_parse(void *arg) {
   parsing *want = arg;
-  const hia_allocator *allocator = &want->function->module->engine->allocator;
-  if (HIA_TRY(&want->comp))
-    want->status = parse(want);
-  else
-    want->status = hiaJ_fail_comp(allocator, want->error, &want->comp);
+  const hia_allocator *allocator = allocator_of(want);
+  hia_status status = attempt(want, prepare);
+  if (status == HIA_OK) status = read_value(want);
+  if (status == HIA_OK) status = attempt(want, value_step);
+  if (status == HIA_ARGUMENT && !want->wrong.is_reported && attempt(want, report_step))
+    status = want->comp.status;
+  want->status = status;
+  if (status == HIA_ARGUMENT)
+    hiaJ_fail_diags(allocator, want->error, status, &want->diags);
+  else if (status)
+    hiaJ_fail(allocator, want->error, status, NULL, "%s",
+              want->comp.status == status && want->comp.message[0] ? want->comp.message
+                                                                   : hiaR_status_message(status));
 }
 
 hia_status hia_value_parse(hia_function *f, size_t i, const char *text, hia_value **value,

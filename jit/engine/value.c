@@ -1,6 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Values: scalars and tuples, as their words and their type in prefix order. A value belongs to no
  * module, so the same value can be passed to functions of several modules. */
+#include "runtime/value/value.h"
 #include "jit/engine/engine.h"
 
 hia_value *hiaJ_value_new(const hia_allocator *allocator, const hia_type_code *codes,
@@ -149,49 +150,67 @@ hia_status hia_value_dtype(const hia_value *value, hia_dtype *dtype) {
 
 /* ---- printing ---- */
 
-/* Walks the codes in order; for each open tuple it counts the parts that are left. */
-static void print(const hia_value *value, bool only_type, hia_text *text) {
-  uint32_t left[HIA_MAX_WORDS], n_open = 0;
-  const hia_word *word = value->words;
-  for (const hia_type_code *code = value->codes;; code++) {
-    if (*code >= HIA_CODE_TUPLE) {
-      hiaR_text_add(text, "(", 1);
-      left[n_open++] = *code - HIA_CODE_TUPLE;
-      continue;
+/* The type's codes as a signature, which takes at most two characters for each. */
+static size_t signature_of(const hia_value *value, char *signature) {
+  uint32_t left[HIA_MAX_WORDS], n_open = 0; /* parts that open tuples still lack */
+  size_t len = 0;
+  for (uint32_t i = 0; i < value->n_codes; i++) {
+    hia_type_code code = value->codes[i];
+    bool is_tuple = code >= HIA_CODE_TUPLE;
+    signature[len++] = is_tuple ? '(' : hiaR_reprs[code].code;
+    if (is_tuple) left[n_open++] = code - HIA_CODE_TUPLE;
+    while (!is_tuple && n_open && --left[n_open - 1] == 0) {
+      signature[len++] = ')';
+      n_open--;
     }
-    hia_dtype dtype = (hia_dtype)*code;
-    char buf[64];
-    size_t len = only_type ? 0 : hiaR_print_word(buf, sizeof buf, dtype, *word++);
-    if (only_type)
-      hiaR_text_addf(text, "%s", hiaG_dtype_name(dtype));
-    else
-      hiaR_text_add(text, buf, len);
-    for (; n_open && --left[n_open - 1] == 0; n_open--) hiaR_text_add(text, ")", 1);
-    if (!n_open) return;
-    hiaR_text_add(text, ", ", 2);
   }
+  return len;
+}
+
+/* What a caller's buffer has room for, and the length of the whole. */
+typedef struct copied {
+  char *buf;
+  size_t size, len;
+} copied;
+
+static bool copy_bytes(void *user, const char *bytes, size_t n) {
+  copied *c = user;
+  size_t room = c->len < c->size ? c->size - c->len : 0;
+  if (room) memcpy(c->buf + c->len, bytes, n < room ? n : room);
+  c->len += n;
+  return true;
+}
+
+static hia_status print(const hia_value *value, const hia_signature *signature, bool only_type,
+                        copied *out) {
+  const hia_sink sink = {copy_bytes, out};
+  const hia_allocator *allocator = &value->allocator;
+  if (!only_type)
+    return hiaR_value_print(&signature->types, signature->parts[0], value->words, allocator,
+                            UINT64_MAX, &sink, NULL);
+  size_t size = (size_t)value->n_codes * 8 + 8; /* "bool, " or "(, )" for each */
+  char *text = allocator->alloc(allocator->user, size);
+  if (!text) return HIA_MEMORY;
+  copy_bytes(out, text, hiaR_type_text(&signature->types, signature->parts[0], text, size));
+  hiaR_free(allocator, text, size);
+  return HIA_OK;
 }
 
 static size_t format(const hia_value *value, char *buf, size_t size, bool only_type) {
-  if (size && buf) buf[0] = 0;
+  if (!buf) size = 0;
+  if (size) buf[0] = 0;
   if (!value) return 0;
-  hia_comp comp;
-  volatile size_t len = 0;
-  hiaR_comp_init(&comp, &value->allocator);
-  if (HIA_TRY(&comp)) {
-    hia_text text;
-    hiaR_text_init(&text, &comp.arena);
-    print(value, only_type, &text);
-    len = text.len;
-    if (size && buf) {
-      size_t n = text.len < size ? text.len : size - 1;
-      memcpy(buf, text.data, n);
-      buf[n] = 0;
-    }
-  }
-  comp.armed = false;
-  hiaR_comp_free(&comp);
-  return len;
+  char text[4 * HIA_MAX_WORDS];
+  hia_signature signature;
+  hia_status status =
+      hiaR_signature_read(&signature, &value->allocator, text, signature_of(value, text));
+  if (status) return 0;
+  copied out = {buf, size ? size - 1 : 0, 0};
+  status = print(value, &signature, only_type, &out);
+  hiaR_signature_free(&signature);
+  if (status) out.len = 0;
+  if (size) buf[out.len < size ? out.len : size - 1] = 0;
+  return out.len;
 }
 
 size_t hia_value_format(const hia_value *value, char *buf, size_t size) {

@@ -3,15 +3,14 @@
  * function, prints the result or why there is none. No other program links it, and it is the only
  * part of the runtime that prints, so it is in the static library alone.
  *
- * Arguments are literals of the language, of the types in the function's signature in the image,
- * and are read as text of the language: `hiaton run` takes expressions, which would need the
- * compiler. */
+ * Arguments have the types in the function's signature in the image, and are made of literals:
+ * `hiaton run` takes expressions, which would need the compiler. */
+#include "runtime/error.h"
 #include "runtime/native/module.h"
 #include "runtime/program/words.h"
-#include <ctype.h>
+#include "runtime/value/value.h"
 #include <errno.h>
 #include <hiaton/runtime.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,20 +44,6 @@ static int HIA_PRINTF(2, 3) usage(const program *p, const char *fmt, ...) {
 }
 
 /* ---- types, as hia_image_export has them ---- */
-
-/* Returns the end of the type that begins at `s`. */
-static const char *type_end(const char *s) {
-  int depth = 0;
-  do {
-    depth += (*s == '(') - (*s == ')');
-    s++;
-  } while (depth);
-  return s;
-}
-
-static hia_dtype dtype_of(char code) { return (hia_dtype)hiaR_repr_of_code(code); }
-
-static const char *type_word(char code) { return hiaR_reprs[hiaR_repr_of_code(code)].name; }
 
 /* True if these are types, of so many scalars in all, followed by the character `end`. */
 static bool are_types(const char *s, const char *limit, char end, uint32_t n_words) {
@@ -114,189 +99,67 @@ static bool find_signature(program *p) {
          are_types(results + 1, limit, 0, r->n_results) && (!p->takes_fuel || hide_fuel(p));
 }
 
-static void print_types(FILE *file, const char *s, const char *end) {
-  for (const char *at = s; at < end; at++) {
-    if (*at == ')') {
-      putc(')', file);
-      continue;
-    }
-    if (at > s && at[-1] != '(') fputs(", ", file);
-    if (*at == '(')
-      putc('(', file);
-    else
-      fputs(type_word(*at), file);
-  }
+/* The types of the parameters, or of the result. */
+static bool read_signature(const program *p, bool is_result, hia_signature *signature) {
+  const char *result = strchr(p->signature, '>') + 1, *s = is_result ? result : p->signature;
+  size_t n = is_result ? strlen(result) : (size_t)(result - s) - 1;
+  hia_status status = hiaR_signature_read(signature, &hiaR_malloc, s, n);
+  if (status)
+    fprintf(stderr, "error[%s]: %s\n", hia_status_word(status), hia_status_message(status));
+  return status == HIA_OK;
 }
 
-/* ---- literals ---- */
+/* ---- values ---- */
 
-static const char *spaces(const char *s) { return s + strspn(s, " \t\n\r"); }
-
-static bool is_word(const char *s, const char *end, const char *word) {
-  size_t n = strlen(word);
-  return (size_t)(end - s) == n && memcmp(s, word, n) == 0;
+static void print_error(const char *text, const char *name, const hia_value_error *wrong,
+                        hia_status status) {
+  hia_error *error;
+  const hia_message message = {.message = status == HIA_ARGUMENT ? wrong->message
+                                                                 : hia_status_message(status),
+                               .hint = wrong->hint[0] ? wrong->hint : NULL,
+                               .file = name,
+                               .text = text,
+                               .text_size = strlen(text),
+                               .line = wrong->line,
+                               .col = wrong->col};
+  hiaR_fail_message(&hiaR_malloc, &error, status, &message);
+  fputs(error ? hia_error_text(error) : "error[memory]: out of memory\n", stderr);
+  hia_error_free(error);
 }
 
-/* Removes a suffix i32, i64, f32 or f64. NULL if it is another type than required. */
-static const char *without_suffix(const char *s, const char *end, char code, bool is_hex) {
-  if (end - s <= 3) return end;
-  for (const char *c = "ilfd"; *c; c++)
-    if (memcmp(end - 3, type_word(*c), 3) == 0 && !(is_hex && (*c == 'f' || *c == 'd')))
-      return *c == code ? end - 3 : NULL;
-  return end;
-}
-
-static bool read_integer(const char *s, const char *end, bool is_negative, char code,
-                         hia_word *word) {
-  bool is_hex = end - s > 2 && s[0] == '0' && s[1] == 'x', any = false;
-  uint64_t v = 0, base = is_hex ? 16 : 10, most = code == 'i' ? INT32_MAX : INT64_MAX;
-  for (s += is_hex ? 2 : 0; s < end; s++) {
-    if (*s == '_' && (any || is_hex)) continue;
-    if (is_hex ? !isxdigit((unsigned char)*s) : !isdigit((unsigned char)*s)) return false;
-    uint64_t d =
-        isdigit((unsigned char)*s) ? (uint64_t)(*s - '0') : (uint64_t)((*s | 32) - 'a' + 10);
-    if (v > (UINT64_MAX - d) / base) return false;
-    v = v * base + d;
-    any = true;
-  }
-  if (!any || v > most + is_negative) return false;
-  uint64_t bits = is_negative ? 0 - v : v;
-  *word = code == 'i' ? hiaR_from_i32((int32_t)(uint32_t)bits) : hiaR_from_i64((int64_t)bits);
-  return true;
-}
-
-/* The C library reads the digits and an exponent only: its decimal point depends on the locale. */
-static bool read_float(const char *s, const char *end, bool is_negative, char code,
-                       hia_word *word) {
-  char digits[1100], *out = digits;
-  bool any = false;
-  double x = 0;
-  if (is_word(s, end, "inf") || is_word(s, end, "nan")) {
-    x = *s == 'i' ? (double)INFINITY : (double)NAN;
-    float f = is_negative ? -(float)x : (float)x;
-    *word = code == 'f' ? hiaR_from_f32(f) : hiaR_from_f64(is_negative ? -x : x);
-    return true;
-  }
-  if (end - s > 1000) return false;
-  bool is_hex = end - s > 2 && s[0] == '0' && s[1] == 'x';
-  long long exponent = 0;
-  if (is_hex) {
-    *out++ = *s++;
-    *out++ = *s++;
-    for (; s < end; s++) {
-      if (*s == '_') continue;
-      if (!isxdigit((unsigned char)*s)) return false;
-      *out++ = *s;
-      any = true;
-    }
-    *out = 0;
-  } else {
-    bool is_fraction = false;
-    for (; s < end &&
-           (isdigit((unsigned char)*s) || (*s == '_' && any && !is_fraction) ||
-            (*s == '.' && any && !is_fraction && s + 1 < end && isdigit((unsigned char)s[1])));
-         s++) {
-      if (isdigit((unsigned char)*s)) {
-        *out++ = *s;
-        any = true;
-        exponent -= is_fraction;
-      }
-      is_fraction |= *s == '.';
-    }
-    if (any && s < end && (*s == 'e' || *s == 'E')) {
-      bool is_minus = s + 1 < end && s[1] == '-';
-      s += s + 1 < end && (s[1] == '-' || s[1] == '+') ? 2 : 1;
-      long long e = 0;
-      if (s == end) return false;
-      for (; s < end && isdigit((unsigned char)*s); s++)
-        e = e > INT32_MAX ? e : e * 10 + (*s - '0');
-      exponent += is_minus ? -e : e;
-    }
-    if (s < end) return false;
-    snprintf(out, 32, "e%lld", exponent);
-  }
-  if (!any) return false;
-  if (code == 'f') {
-    float f = strtof(digits, NULL);
-    *word = hiaR_from_f32(is_negative ? -f : f);
-    return !isinf(f);
-  }
-  x = strtod(digits, NULL);
-  *word = hiaR_from_f64(is_negative ? -x : x);
-  return !isinf(x);
-}
-
-/* Reads a value of the type at *type and advances *type and *words. Returns what follows the
- * value; NULL if there is no such value. */
-static const char *read_value(const char *s, const char **type, hia_word **words) {
-  s = spaces(s);
-  if (**type == '(') {
-    if (*s != '(') return NULL;
-    ++*type;
-    for (bool is_first = true; **type != ')'; is_first = false) {
-      if (!is_first && *s != ',') return NULL;
-      s = read_value(s + 1, type, words);
-      if (!s) return NULL;
-      s = spaces(s);
-    }
-    ++*type;
-    return *s == ')' ? s + 1 : NULL;
-  }
-  char code = *(*type)++;
-  const char *end = s + strcspn(s, " \t\n\r,)(");
-  const char *rest = end;
-  hia_word *word = (*words)++;
-  if (code == 'b') {
-    *word = hiaR_from_bool(is_word(s, end, "true"));
-    return *word || is_word(s, end, "false") ? rest : NULL;
-  }
-  bool is_negative = *s == '-';
-  if (is_negative) s = spaces(s + 1), end = s + strcspn(s, " \t\n\r,)("), rest = end;
-  bool is_hex = end - s > 2 && s[0] == '0' && s[1] == 'x';
-  end = without_suffix(s, end, code, is_hex);
-  if (!end) return NULL;
-  bool is_float = code == 'f' || code == 'd';
-  return (is_float ? read_float : read_integer)(s, end, is_negative, code, word) ? rest : NULL;
-}
-
-static int read_args(const program *p, hia_word *words) {
-  const char *type = p->signature;
-  int n = 0;
-  for (const char *t = type; *t != '>'; t = type_end(t)) n++;
+static int read_args(const program *p, const hia_signature *params, hia_word *words) {
+  int n = (int)params->n_parts;
   if (p->n_args != n) {
     fprintf(stderr, "error[argument]: `%s` takes %d argument%s, not %d\n", p->function, n,
             n == 1 ? "" : "s", p->n_args);
     return WRONG;
   }
   for (int i = 0; i < n; i++) {
-    const char *start = type, *rest = read_value(p->args[i], &type, &words);
-    if (rest && !*spaces(rest)) continue;
-    fprintf(stderr, "error[argument]: argument %d: `%s` is no literal of type ", i + 1, p->args[i]);
-    print_types(stderr, start, type_end(start));
-    putc('\n', stderr);
+    const hia_reading reading = {.allocator = &hiaR_malloc, .types = &params->types};
+    hia_value_error wrong;
+    hia_type type = params->parts[i];
+    hia_status status =
+        hiaR_value_read(&reading, p->args[i], strlen(p->args[i]), type, words, &wrong);
+    words += hiaR_type_words(&params->types, type);
+    if (status == HIA_OK) continue;
+    char name[32];
+    snprintf(name, sizeof name, "argument %d", i + 1);
+    print_error(p->args[i], name, &wrong, status);
     return WRONG;
   }
   return FINE;
 }
 
-/* ---- the result ---- */
+static bool write_bytes(void *user, const char *bytes, size_t n) {
+  return fwrite(bytes, 1, n, user) == n;
+}
 
-static void print_result(const char *type, const hia_word *words) {
-  for (const char *at = type; *at; at++) {
-    if (*at == ')') {
-      putchar(')');
-      continue;
-    }
-    if (at > type && at[-1] != '(') fputs(", ", stdout);
-    if (*at == '(') {
-      putchar('(');
-      continue;
-    }
-    char text[64];
-    hiaR_print_word(text, sizeof text, dtype_of(*at), *words++);
-    fputs(text, stdout);
-  }
+static void print_result(const hia_signature *result, const hia_word *words) {
+  const hia_sink sink = {write_bytes, stdout};
+  hia_status status = hiaR_value_print(&result->types, result->parts[0], words, &hiaR_malloc,
+                                       UINT64_MAX, &sink, NULL);
   putchar('\n');
+  if (status == HIA_MEMORY) fputs("error[memory]: out of memory\n", stderr);
 }
 
 static int flush(int code) {
@@ -310,9 +173,12 @@ static int flush(int code) {
 /* ---- options ---- */
 
 static int help(const program *p) {
-  printf("usage: %s [OPTION...] [ARG...]\n\nRuns %s -> ", p->name, p->function);
-  const char *results = strchr(p->signature, '>') + 1;
-  print_types(stdout, results, results + strlen(results));
+  hia_signature result;
+  if (!read_signature(p, true, &result)) return FAILED;
+  char type[16 * HIA_MAX_TYPE_PARTS];
+  hiaR_type_text(&result.types, result.parts[0], type, sizeof type);
+  hiaR_signature_free(&result);
+  printf("usage: %s [OPTION...] [ARG...]\n\nRuns %s -> %s", p->name, p->function, type);
   fputs(". Arguments are literals of its types.\n\n"
         "  --engine NAME       native (the default) or interp (the program as tagged tokens)\n"
         "  --threads N         threads of the run; 0: as many as cores\n"
@@ -399,7 +265,7 @@ static bool pay_for_call(program *p) {
   return p->fuel-- > 0;
 }
 
-static int run(program *p, hia_word *block) {
+static int run(program *p, const hia_signature *result, hia_word *block) {
   if (!pay_for_call(p)) {
     fprintf(stderr, "error[%s]: %s\n", hia_status_word(HIA_FUEL), hia_status_message(HIA_FUEL));
     return FAILED;
@@ -415,7 +281,7 @@ static int run(program *p, hia_word *block) {
   status = p->takes_fuel ? hiaR_enter_fuelled(context, p->module, p->root, block)
                          : hiaR_enter(context, p->module, p->root, block);
   if (status == HIA_OK) {
-    print_result(strchr(p->signature, '>') + 1, block + p->module->roots[p->root].n_params);
+    print_result(result, block + p->module->roots[p->root].n_params);
   } else {
     const hia_error *error = hia_context_error(context);
     if (error)
@@ -443,13 +309,22 @@ int hiaR_program(int argc, char **argv, const hia_code_module *module, uint32_t 
   bool done;
   int code = parse_options(&p, argc, argv, &done);
   if (code != FINE || done) return code;
-  hia_word *block = calloc((size_t)r->n_params + r->n_results, sizeof *block);
-  if (!block) {
-    fputs("error[memory]: out of memory\n", stderr);
+  hia_signature params, result;
+  if (!read_signature(&p, false, &params)) return FAILED;
+  if (!read_signature(&p, true, &result)) {
+    hiaR_signature_free(&params);
     return FAILED;
   }
-  code = read_args(&p, block);
-  if (code == FINE) code = run(&p, block);
+  hia_word *block = calloc((size_t)r->n_params + r->n_results, sizeof *block);
+  if (block) {
+    code = read_args(&p, &params, block);
+    if (code == FINE) code = run(&p, &result, block);
+  } else {
+    fputs("error[memory]: out of memory\n", stderr);
+    code = FAILED;
+  }
   free(block);
+  hiaR_signature_free(&params);
+  hiaR_signature_free(&result);
   return code;
 }

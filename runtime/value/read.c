@@ -14,9 +14,12 @@
 #include <stdio.h>
 
 typedef struct open_value {
-  hia_type type;         /* HIA_NONE: brackets around a value of `inner` */
-  uint32_t ctor;         /* of data; of brackets the inner type */
-  uint64_t next, n;      /* parts; of an array n is not known */
+  hia_type type;         /* of brackets: that of the value in them */
+  uint16_t ctor;         /* of data */
+  uint8_t kind;          /* hia_type_kind; NONE: brackets around a value */
+  char close;            /* its last character */
+  uint64_t next;         /* the next part */
+  uint64_t n;            /* parts; of an array UINT64_MAX */
   hia_word_cursor outer; /* where to go on behind it; of a tuple where its words begin */
   size_t elements;       /* array: its first byte in `elements` */
   const char *s;         /* where it begins */
@@ -44,11 +47,6 @@ typedef struct reader {
   last_value last;
   bool is_done; /* begin: the value has no parts that follow */
 } reader;
-
-/* The type of an open value, or of what brackets enclose. */
-static hia_type type_of(const open_value *open) {
-  return open->type == HIA_NONE ? open->ctor : open->type;
-}
 
 static open_value *top_of(reader *r) { return (open_value *)r->stack.data + (r->n_open - 1); }
 
@@ -259,8 +257,13 @@ static hia_status begin_data(reader *r, hia_type type) {
   hia_counted *object = hiaR_new_data(r->reading->objects, ctor, slot.number);
   if (!object) return HIA_MEMORY;
   hiaR_put_word(&r->at, hiaR_word_of(object));
-  hia_status status = push(
-      r, (open_value){.type = type, .ctor = slot.number, .n = ctor->n, .outer = r->at, .s = from});
+  hia_status status = push(r, (open_value){.type = type,
+                                           .ctor = (uint16_t)slot.number,
+                                           .kind = HIA_KIND_DATA,
+                                           .close = ')',
+                                           .n = ctor->n,
+                                           .outer = r->at,
+                                           .s = from});
   r->at = (hia_word_cursor){(char *)object, r->types->places + ctor->layout.first};
   hiaR_skip_space(scan);
   if (status == HIA_OK && scan->s < scan->end && *scan->s == ')')
@@ -308,7 +311,13 @@ static hia_status end_array(reader *r, const open_value *open) {
 static hia_status begin_array(reader *r, hia_type type) {
   const char *from = r->scan.s;
   if (!hiaR_accept(&r->scan, '[')) return hiaR_scan_unexpected(&r->scan, "'[' and an array");
-  open_value open = {.type = type, .outer = r->at, .elements = r->n_elements, .s = from};
+  open_value open = {.type = type,
+                     .kind = HIA_KIND_ARRAY,
+                     .close = ']',
+                     .n = UINT64_MAX,
+                     .outer = r->at,
+                     .elements = r->n_elements,
+                     .s = from};
   hiaR_skip_space(&r->scan);
   if (hiaR_accept(&r->scan, ']')) {
     r->is_done = true;
@@ -330,8 +339,9 @@ static hia_status begin(reader *r, hia_type type) {
   if (kind == HIA_KIND_TUPLE && !is_bracket) return hiaR_scan_unexpected(scan, "'(' and a tuple");
   if (is_bracket) {
     bool is_enclosing = kind != HIA_KIND_TUPLE || is_enclosed(r, type);
-    open_value open = {.type = is_enclosing ? HIA_NONE : type,
-                       .ctor = is_enclosing ? type : 0,
+    open_value open = {.type = type,
+                       .kind = is_enclosing ? HIA_KIND_NONE : HIA_KIND_TUPLE,
+                       .close = ')',
                        .n = is_enclosing ? 1 : hiaR_type_entry(r->types, type)->n,
                        .outer = r->at,
                        .s = scan->s++};
@@ -345,40 +355,43 @@ static hia_status trailing_comma(reader *r, const char *comma) {
                         "trailing comma: a list ends with its last element");
 }
 
+static hia_type next_part(const reader *r, open_value *top) {
+  uint64_t i = top->next++;
+  return top->kind == HIA_KIND_NONE ? top->type : hiaR_part(r->types, top->type, top->ctor, i);
+}
+
+/* Neither a comma that the value may have here, nor its end. */
+static hia_status wrong_end(reader *r, const open_value *top, char c) {
+  bool is_next = c == ',' || c == top->close;
+  if (top->kind == HIA_KIND_DATA && is_next) return wrong_arity(r, top, top->next);
+  return hiaR_scan_unexpected(&r->scan, top->kind == HIA_KIND_ARRAY ? "']' or ','"
+                                        : top->next == top->n       ? "')'"
+                                        : c == ')'                  ? "',' and another part"
+                                                                    : "')' or ','");
+}
+
 /* Behind a value: closes what it is the last part of. Unless all is read then, *type becomes that
  * of the next part. */
 static hia_status finish(reader *r, hia_type *type) {
   hia_scan *scan = &r->scan;
   while (r->n_open) {
     open_value *top = top_of(r);
-    bool is_array =
-        top->type != HIA_NONE && hiaR_type_entry(r->types, top->type)->kind == HIA_KIND_ARRAY;
     hiaR_skip_space(scan);
-    char close = is_array ? ']' : ')', c = scan->s < scan->end ? *scan->s : 0;
-    if (c == ',' && (is_array || top->next < top->n)) {
+    char c = scan->s < scan->end ? *scan->s : 0;
+    if (c == ',' && top->next < top->n) {
       const char *comma = scan->s++;
       hiaR_skip_space(scan);
-      if (scan->s < scan->end && *scan->s == close) return trailing_comma(r, comma);
-      hia_status status = is_array ? begin_element(r, top->type) : HIA_OK;
-      *type = hiaR_part(r->types, top->type, top->ctor, is_array ? 0 : top->next++);
-      return status;
+      if (scan->s < scan->end && *scan->s == top->close) return trailing_comma(r, comma);
+      *type = next_part(r, top);
+      return top->kind == HIA_KIND_ARRAY ? begin_element(r, top->type) : HIA_OK;
     }
-    bool is_data = !is_array && top->type != HIA_NONE && !is_tuple(r, top->type);
-    if (is_data && ((c == ',' && top->next == top->n) || (c == ')' && top->next < top->n)))
-      return wrong_arity(r, top, top->next);
-    if (c != close || (!is_array && top->next < top->n)) {
-      bool may_go_on = is_array || top->next < top->n;
-      return hiaR_scan_unexpected(scan, is_array                ? "']' or ','"
-                                        : !may_go_on            ? "')'"
-                                        : top->type == HIA_NONE ? "')'"
-                                        : c == ')'              ? "',' and another part"
-                                                                : "')' or ','");
-    }
+    bool is_array = top->kind == HIA_KIND_ARRAY;
+    if (c != top->close || (top->next < top->n && !is_array)) return wrong_end(r, top, c);
     scan->s++;
-    r->last = (last_value){type_of(top), r->n_open - 1, top->s, top->outer};
+    r->last = (last_value){top->type, r->n_open - 1, top->s, top->outer};
     hia_status status = is_array ? end_array(r, top) : HIA_OK;
     if (status) return status;
-    if (is_data) r->at = top->outer;
+    if (top->kind == HIA_KIND_DATA) r->at = top->outer;
     r->n_open--;
   }
   *type = HIA_NONE;
@@ -398,9 +411,9 @@ static hia_status evaluate(reader *r) {
   bool is_outer = false;
   while (last.n_open) { /* tuples and brackets around it */
     const open_value *open = (open_value *)r->stack.data + (last.n_open - 1);
-    if ((status = check_scalars(r, type_of(open), &is_all)) != HIA_OK) return status;
+    if ((status = check_scalars(r, open->type, &is_all)) != HIA_OK) return status;
     if (!is_all) break;
-    last = (last_value){type_of(open), last.n_open - 1, open->s, open->outer};
+    last = (last_value){open->type, last.n_open - 1, open->s, open->outer};
     is_outer = true;
   }
   const char *from = last.s, *to = hiaR_scan_expression(scan, from);
@@ -450,10 +463,7 @@ static hia_status read_all(reader *r, hia_type type) {
       status = finish(r, &type);
     } while (status);
     if (!r->is_done) {
-      open_value *top = top_of(r);
-      bool is_enclosing = top->type == HIA_NONE;
-      type = is_enclosing ? top->ctor : hiaR_part(r->types, top->type, top->ctor, 0);
-      top->next++;
+      type = next_part(r, top_of(r));
     } else if (type == HIA_NONE) {
       return HIA_OK;
     }

@@ -25,7 +25,9 @@ hia_status hiaR_scan_start(hia_scan *scan, const char *text, size_t len, hia_val
 /* Skips white space and comments. */
 void hiaR_scan_space(hia_scan *scan);
 static inline void hiaR_skip_space(hia_scan *scan) {
-  if (scan->s < scan->end && (*scan->s <= ' ' || *scan->s == '#')) hiaR_scan_space(scan);
+  const char *s = scan->s;
+  if (s < scan->end && *s == ' ') scan->s = ++s; /* usually there is one, or none */
+  if (s < scan->end && (*s <= ' ' || *s == '#')) hiaR_scan_space(scan);
 }
 /* True if this character is the next; then it is skipped. */
 static inline bool hiaR_accept(hia_scan *scan, char c) {

@@ -5,7 +5,7 @@
 /* ---- in the language's syntax ---- */
 
 size_t hiaR_type_text(const hia_type_table *types, hia_type type, char *buf, size_t size) {
-  enum { MAX_OPEN = 64 }; /* deeper types are cut: each level takes a bracket */
+  enum { MAX_OPEN = HIA_MAX_TYPE_PARTS }; /* deeper types are cut */
   struct {
     hia_type type;
     uint32_t next;

@@ -198,6 +198,20 @@ for engine in native interp; do
 done
 t 'a program without' "$hiaton" build "$examples/fib.hia" --exe -o fib_exe
 wrong 'takes none' 2 'built with it' ./fib_exe --fuel 3
+
+# Values: one reader and printer, in the program and in `hiaton run`.
+printf 'fn main(a: (i32, (f64, bool)), x: f32, n: i64) = (n, x, a)\n' >values.hia
+t 'a program of several types' "$hiaton" build values.hia --exe -o values
+for args in '(1,(2,true)) 3 4' '(-0x1_0,(-inf,false)) nan -9223372036854775808' \
+  '(2147483647,(1_0.5e-7,true)) 16777217f32 0xffi64'; do
+  is "reads and prints as hiaton run does: $args" "$("$hiaton" run values.hia $args)" ./values $args
+done
+is 'white space and comments' '(4, 3.0, (1, (2.5, true)))' ./values $'( 1 , # one\n(2.5,true) ) ' ' 3' $'4\n'
+wrong 'a literal of another type' 2 'argument 3:1:1: error.argument.: expected a value of type i64, this is i32' \
+  ./values '(1,(2,true))' 3 4i32
+wrong 'out of range' 2 'argument 1:2:2: error.argument.: this integer does not fit i32' ./values $'(\n 3000000000,(2,true))' 3 4
+wrong 'an expression' 2 'argument 2:1:1: error.argument.: .1 [+] 2` is no literal of type f32' ./values '(1,(2,true))' '1 + 2' 4
+wrong 'a part is missing' 2 'argument 1:1:1: error.argument.: `.1,.2..` is no literal of type .i32, .f64, bool..' ./values '(1,(2))' 3 4
 wrong 'not for several threads' 2 'no effect with --fuel' "$hiaton" build "$examples/fib.hia" --fuel --parallel -o x.o
 
 # Maps, of code with and without fuel, natively and interpreted.

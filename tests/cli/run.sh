@@ -351,6 +351,14 @@ t 'too many arguments' 2 '' 'takes 1 argument, not 2' run examples/fib.hia 1 2 -
 t 'an argument that is no value' 2 '' 'argument 1' run examples/fib.hia --engine interp 'fib(3)'
 t 'an argument of another type' 2 '' 'argument 1' run examples/fib.hia --engine interp 3i64
 t 'an argument out of range' 2 '' 'argument 1' run examples/fib.hia --engine interp 3000000000
+printf 'fn main(a, b: f64) = (a, b)\n' >"$work/pair.hia"
+t 'literals and expressions side by side' 0 '((1, (3, 2.5)), 7.0)' '' \
+  run "$work/pair.hia" --engine interp '(1, (1 + 2, 5.0 / 2))' 'if true then 7 else 8'
+t 'white space, comments and brackets' 0 '((1, true), 2.0)' '' run "$work/pair.hia" --engine interp '((1, # one
+  true))' '(2)'
+t 'the place of a mistake in an expression' 2 '' 'argument 1:2:4: error.E0201.: unknown name .x.' \
+  run "$work/pair.hia" --engine interp '(1,
+  (x, 2))' 3
 t 'unknown function' 2 '' 'no function `fob`.*did you mean `fib`' run examples/fib.hia --fn fob 1
 t 'instance of too few types' 2 '' 'has 1 parameter, not 2' run examples/fib.hia --fn 'fib(i32, i32)' 1
 t 'instance of another type' 2 '' 'is of type i32' run examples/fib.hia --fn 'fib(i64)' 1
