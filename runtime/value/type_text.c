@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Types as text: in the language's syntax, and as signatures. */
-#include "runtime/value/value.h"
+/* Types as text: in the language's syntax, and as signatures; and as the types of their words. */
+#include "runtime/value/stack.h"
 
 /* ---- in the language's syntax ---- */
 
@@ -45,6 +45,35 @@ size_t hiaR_type_text(const hia_type_table *types, hia_type type, char *buf, siz
   if (len + 4 > size) len = size - 4;
   memcpy(buf + len, "...", 4);
   return len + 3;
+}
+
+/* ---- flat ---- */
+
+hia_status hiaR_type_flatten(const hia_type_table *types, hia_type type,
+                             const hia_allocator *allocator, hia_type *flat) {
+  typedef struct {
+    hia_type type;
+    uint32_t next;
+  } open_tuple;
+  hia_block stack = {NULL, 0};
+  size_t n = 0;
+  hia_status status = HIA_OK;
+  for (;;) {
+    if (hiaR_type_kind(types, type) != HIA_KIND_TUPLE) {
+      *flat++ = type;
+    } else if (hiaR_block_grow(&stack, allocator, (n + 1) * sizeof(open_tuple))) {
+      ((open_tuple *)stack.data)[n++] = (open_tuple){type, 0};
+    } else {
+      status = HIA_MEMORY;
+      break;
+    }
+    open_tuple *open = stack.data;
+    while (n && open[n - 1].next == hiaR_type_entry(types, open[n - 1].type)->n) n--;
+    if (!n) break;
+    type = hiaR_part(types, open[n - 1].type, 0, open[n - 1].next++);
+  }
+  hiaR_block_free(&stack, allocator);
+  return status;
 }
 
 /* ---- signatures ---- */

@@ -53,6 +53,10 @@ hia_array *hiaR_new_array(hia_objects *objects, const hia_layout *element, uint6
  * least 8 bytes, it ends in "...". Returns its length. */
 size_t hiaR_type_text(const hia_type_table *types, hia_type type, char *buf, size_t size);
 
+/* The types of a value's words: hiaR_type_words of them. HIA_MEMORY. */
+hia_status hiaR_type_flatten(const hia_type_table *types, hia_type type,
+                             const hia_allocator *allocator, hia_type *flat);
+
 /* The table of types that a signature names: text of the codes of dtypes (hia_repr_info), and
  * tuples in brackets. */
 typedef struct hia_signature {
@@ -137,5 +141,21 @@ hia_status hiaR_value_read(const hia_reading *reading, const char *text, size_t 
  * depend on them: the text may still be no value of this type. */
 hia_status hiaR_value_look(const hia_reading *reading, const char *text, size_t len, hia_type *type,
                            hia_value_error *error);
+
+/* ---- save.c, load.c: values as files (.hiav) ----
+ *
+ * What is shared in the value is shared in the file. The same value, with the same sharing, gives
+ * the same bytes on every machine of one byte order. */
+
+/* HIA_OK, HIA_IO, HIA_MEMORY: a part of it may have been written. */
+hia_status hiaR_value_save(const hia_type_table *types, hia_type type, const hia_word *words,
+                           const hia_allocator *allocator, const hia_sink *sink);
+
+/* Loads a value of this type. The bytes are checked: HIA_ARGUMENT if they are no value of the type,
+ * with a message and an offset. HIA_MEMORY. Objects made before an error stay in `objects`, which
+ * may be NULL if the value is all scalars. */
+hia_status hiaR_value_load(const hia_type_table *types, hia_type type, const void *bytes,
+                           size_t size, const hia_allocator *allocator, hia_objects *objects,
+                           hia_word *words, hia_value_error *error);
 
 #endif
