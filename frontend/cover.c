@@ -17,6 +17,7 @@
  *     that the tree would be exponential for arms such as (A, _, _), (_, A, _), (_, _, A).
  *   - Matches exist whose tree is exponential all the same (the problem is NP-hard). They end with
  *     an error after MAX_STEPS.
+ *   - The walk can keep the tree: hiaF_match_tree.
  *   - The walk keeps its nodes in a list of frames, without recursion: a path is as long as there
  *     are conditions. */
 #include "frontend/ast.h"
@@ -28,14 +29,19 @@
 #define MAX_SHOWN 3u        /* missing cases */
 #define MAX_FOUND 100u      /* then no more are looked for */
 
-/* A part of the subject, as far as the way to the present node has looked at it. */
+/* A part of the subject, and what the way to the present node knows of it. */
 typedef struct place {
-  hia_itype type;
+  hia_match_place is;
   bool is_chosen;
   bool is_one_of;      /* the choice stands for others, too: constructors that no arm names */
   int64_t choice;      /* number of a constructor, or an integer */
   uint32_t first_part; /* the place of its first field; NONE: nothing looks at the fields */
 } place;
+
+/* The places of the fields of a constructor that a place has been found to hold. */
+typedef struct parts {
+  uint32_t place, con, first;
+} parts;
 
 /* A row that has a condition in the column of a split. */
 typedef struct entry {
@@ -57,25 +63,31 @@ typedef struct frame {
   uint32_t column;
   entry *entries; /* sorted */
   uint32_t n_entries, *others, n_others;
-  uint32_t next;     /* the entry of the next case */
-  uint32_t absent;   /* the first key that no entry has; NONE: there is no default left, which
-                        comes first, since what it lacks says more than what a case lacks */
-  uint32_t n_places; /* before the present case */
+  uint32_t next;   /* the entry of the next case */
+  uint32_t absent; /* the first key that no entry has; NONE: there is no default left, which
+                      comes first, since what it lacks says more than what a case lacks */
   uint32_t hash;
+  hia_match_case *cases; /* those that are done */
+  uint32_t n_cases, otherwise;
+  bool is_default; /* the present case */
   bool has_missing;
 } frame;
 
 typedef struct known {
   uint32_t first, n; /* words */
+  uint32_t node;     /* of the tree */
 } known;
 
 typedef struct cover {
-  hia_typing *t;
   hia_program *p;
   const hia_ast *match;
+  hia_match_tree *tree; /* to be made, or NULL */
   frame *top;
-  HIA_VEC(place) places; /* those of the present way; the subject is the first */
-  bool *reached;         /* by arm */
+  HIA_VEC(place) places; /* the subject is the first */
+  hia_index parts_index;
+  HIA_VEC(parts) parts;
+  bool *reached;    /* by arm */
+  uint32_t *leaves; /* by arm: node of the tree, or NONE */
   hia_index index;
   HIA_VEC(known) known;
   hia_u32vec words; /* of known matrices: numbers of rows and columns, arms, cells */
@@ -114,12 +126,12 @@ static void print_place(const cover *c, uint32_t id, hia_text *out) {
   const place *at = &c->places.data[id];
   if (!at->is_chosen) {
     hiaR_text_addf(out, "_");
-  } else if (at->type == HIA_BOOL) {
+  } else if (at->is.type == HIA_BOOL) {
     hiaR_text_addf(out, at->choice ? "true" : "false");
-  } else if (!hiaF_is_data(at->type)) {
+  } else if (!hiaF_is_data(at->is.type)) {
     hiaR_text_addf(out, "%lld", (long long)at->choice);
   } else {
-    const hia_decl *d = hiaF_cons(c->p, at->type) + at->choice;
+    const hia_decl *d = hiaF_cons(c->p, at->is.type) + at->choice;
     hiaR_text_addf(out, "%s", hiaF_symbol_text(c->p, d->symbol));
     for (uint32_t i = 0; i < d->n_params; i++) {
       hiaR_text_addf(out, i == 0 ? "(" : ", ");
@@ -180,13 +192,13 @@ static uint32_t next_absent(const frame *f, uint32_t key, uint32_t n) {
   return key;
 }
 
-/* No row is left at the present node, the case of c->top that is_default or not. */
-static void found_missing(cover *c, bool is_default) {
+/* No row is left in the present case of c->top. */
+static void found_missing(cover *c) {
   frame *f = c->top;
   f->has_missing = true;
   place *at = &c->places.data[f->m.places[f->column]];
-  uint32_t n = n_keys(c, at->type);
-  if (!is_default || n == 0) {
+  uint32_t n = n_keys(c, at->is.type);
+  if (!f->is_default || n == 0) {
     add_missing(c);
     return;
   }
@@ -207,7 +219,8 @@ static uint32_t hash_of(const matrix *m) {
   return hiaR_hash(m->arms, m->n_rows * sizeof *m->arms) * 31 + cells + m->n_columns;
 }
 
-static bool is_known(const cover *c, const matrix *m, uint32_t hash) {
+/* Equal cells are of equal places: a pattern stands in one place of one arm. */
+static uint32_t find_known(const cover *c, const matrix *m, uint32_t hash) {
   uint32_t at = hash, i;
   size_t arms = m->n_rows * sizeof *m->arms, cells = arms * m->n_columns;
   while ((i = hiaR_index_next(&c->index, hash, &at)) != HIA_NONE) {
@@ -215,9 +228,9 @@ static bool is_known(const cover *c, const matrix *m, uint32_t hash) {
     if (words[0] == m->n_rows && words[1] == m->n_columns &&
         memcmp(words + 2, m->arms, arms) == 0 &&
         memcmp(words + 2 + m->n_rows, m->cells, cells) == 0)
-      return true;
+      return i;
   }
-  return false;
+  return HIA_NONE;
 }
 
 static void add_words(cover *c, const uint32_t *words, uint32_t n) {
@@ -226,10 +239,10 @@ static void add_words(cover *c, const uint32_t *words, uint32_t n) {
   c->words.len += n;
 }
 
-static void add_known(cover *c, const matrix *m, uint32_t hash) {
+static void add_known(cover *c, const matrix *m, uint32_t hash, uint32_t node) {
   uint64_t n = 2 + (uint64_t)m->n_rows * (m->n_columns + 1);
   if (c->words.len + n > MAX_KNOWN) return;
-  known k = {c->words.len, (uint32_t)n};
+  known k = {c->words.len, (uint32_t)n, node};
   hiaR_index_add(c->p->arena, &c->index, hash, c->known.len);
   hiaR_push(c->p->arena, &c->known, k);
   add_words(c, &m->n_rows, 1);
@@ -238,7 +251,46 @@ static void add_known(cover *c, const matrix *m, uint32_t hash) {
   add_words(c, m->cells, m->n_rows * m->n_columns);
 }
 
-/* ---- nodes of the tree ---- */
+/* ---- the tree that is made ---- */
+
+static uint32_t add_node(cover *c, hia_match_node node) {
+  hiaR_push(c->p->arena, &c->tree->nodes, node);
+  return c->tree->nodes.len - 1;
+}
+
+/* The present case of c->top, or the whole match, is done. */
+static void deliver(cover *c, uint32_t node) {
+  frame *f = c->top;
+  if (f == NULL) {
+    if (c->tree != NULL) c->tree->root = node;
+  } else if (f->is_default) {
+    f->otherwise = node;
+  } else {
+    int64_t key = c->places.data[f->m.places[f->column]].choice;
+    f->cases[f->n_cases++] = (hia_match_case){key, node};
+  }
+}
+
+static uint32_t add_leaf(cover *c, uint32_t arm) {
+  if (c->tree == NULL) return HIA_NONE;
+  if (c->leaves[arm] == HIA_NONE)
+    c->leaves[arm] =
+        add_node(c, (hia_match_node){.place = HIA_NONE, .arm = arm, .otherwise = HIA_NONE});
+  return c->leaves[arm];
+}
+
+static uint32_t add_switch(cover *c, const frame *f) {
+  if (c->tree == NULL) return HIA_NONE;
+  uint32_t first = c->tree->cases.len;
+  for (uint32_t i = 0; i < f->n_cases; i++) hiaR_push(c->p->arena, &c->tree->cases, f->cases[i]);
+  return add_node(c, (hia_match_node){.place = f->m.places[f->column],
+                                      .arm = HIA_NONE,
+                                      .first = first,
+                                      .n = f->n_cases,
+                                      .otherwise = f->otherwise});
+}
+
+/* ---- nodes of the walk ---- */
 
 static int by_key(const void *a, const void *b) {
   const entry *x = a, *y = b;
@@ -270,7 +322,8 @@ static void split(cover *c, matrix m, uint32_t hash, hia_mark mark) {
                .column = choose_column(&m),
                .entries = HIA_NEW_ARRAY(scratch, entry, m.n_rows),
                .others = HIA_NEW_ARRAY(scratch, uint32_t, m.n_rows),
-               .n_places = c->places.len,
+               .cases = HIA_NEW_ARRAY(scratch, hia_match_case, m.n_rows),
+               .otherwise = HIA_NONE,
                .hash = hash};
   for (uint32_t i = 0; i < m.n_rows; i++) {
     uint32_t pattern = m.cells[i * m.n_columns + f->column];
@@ -280,7 +333,7 @@ static void split(cover *c, matrix m, uint32_t hash, hia_mark mark) {
       f->entries[f->n_entries++] = (entry){key_of(c, pattern), i};
   }
   qsort(f->entries, f->n_entries, sizeof *f->entries, by_key);
-  uint32_t n = n_keys(c, c->places.data[m.places[f->column]].type);
+  uint32_t n = n_keys(c, c->places.data[m.places[f->column]].is.type);
   f->absent = n == 0 ? 0 : next_absent(f, 0, n);
   if (n != 0 && f->absent == n) f->absent = HIA_NONE;
   c->top = f;
@@ -300,14 +353,34 @@ static hia_ast_id cell(const cover *c, const frame *f, uint32_t row, uint32_t n_
   return takes_all(c, pattern) ? HIA_NONE : pattern;
 }
 
-/* The matrix of a case: of the rows of entries[from .. to) and the others. */
-static matrix specialize(cover *c, const frame *f, uint32_t from, uint32_t to, uint32_t n_fields,
-                         uint32_t first_part) {
+/* The places of the constructor's fields. */
+static uint32_t parts_of(cover *c, uint32_t id, const hia_decl *con) {
+  hia_arena *arena = c->p->arena;
+  uint32_t key[2] = {id, con->number}, hash = hiaR_hash(key, sizeof key), at = hash, i;
+  while ((i = hiaR_index_next(&c->parts_index, hash, &at)) != HIA_NONE)
+    if (c->parts.data[i].place == id && c->parts.data[i].con == con->number)
+      return c->parts.data[i].first;
+  parts p = {id, con->number, c->places.len};
+  hiaR_index_add(arena, &c->parts_index, hash, c->parts.len);
+  hiaR_push(arena, &c->parts, p);
+  for (uint32_t k = 0; k < con->n_params; k++) {
+    place part = {.is = {id, con->number, k, con->param_types[k]}, .first_part = HIA_NONE};
+    hiaR_push(arena, &c->places, part);
+  }
+  return p.first;
+}
+
+/* The matrix of a case: of the rows of entries[from .. to) and the others. `con`: the constructor
+ * of the case, or NULL. */
+static matrix specialize(cover *c, const frame *f, uint32_t from, uint32_t to,
+                         const hia_decl *con) {
   hia_arena *scratch = &c->p->comp->scratch;
-  uint32_t width = f->m.n_columns - 1 + n_fields, next = 0;
+  uint32_t n_fields = con != NULL ? con->n_params : 0, next = 0;
+  uint32_t width = f->m.n_columns - 1 + n_fields, id = f->m.places[f->column],
+           first_part = HIA_NONE;
   uint32_t *rows = HIA_NEW_ARRAY(scratch, uint32_t, (size_t)(to - from) + f->n_others + 1);
   bool *is_used = HIA_NEW_ARRAY(scratch, bool, (size_t)width + 1), has_condition = true;
-  matrix m = {.places = HIA_NEW_ARRAY(scratch, uint32_t, (size_t)width + 1)};
+  matrix m = {.n_rows = 0};
   while (has_condition && (from < to || next < f->n_others)) {
     bool is_entry = next == f->n_others || (from < to && f->entries[from].row < f->others[next]);
     uint32_t row = is_entry ? f->entries[from++].row : f->others[next++];
@@ -319,9 +392,14 @@ static matrix specialize(cover *c, const frame *f, uint32_t from, uint32_t to, u
     }
     c->steps += width + 1;
   }
-  for (uint32_t k = 0; k < width; k++) m.n_columns += is_used[k];
+  for (uint32_t k = 0; k < width; k++) {
+    m.n_columns += is_used[k];
+    if (is_used[k] && k < n_fields && first_part == HIA_NONE) first_part = parts_of(c, id, con);
+  }
+  c->places.data[id].first_part = first_part;
   m.cells = HIA_NEW_ARRAY(scratch, uint32_t, (size_t)m.n_rows *m.n_columns + 1);
   m.arms = HIA_NEW_ARRAY(scratch, uint32_t, (size_t)m.n_rows + 1);
+  m.places = HIA_NEW_ARRAY(scratch, uint32_t, (size_t)m.n_columns + 1);
   for (uint32_t k = 0, at = 0; k < width; k++) {
     if (!is_used[k]) continue;
     uint32_t column = k - n_fields < f->column ? k - n_fields : k - n_fields + 1;
@@ -341,66 +419,90 @@ static bool has_condition(const matrix *m, uint32_t row) {
 }
 
 /* Makes a case of c->top the present node: a leaf is done at once. */
-static void visit(cover *c, matrix m, bool is_default, hia_mark mark) {
-  uint32_t hash = 0;
+static void visit(cover *c, matrix m, hia_mark mark) {
+  uint32_t hash = hash_of(&m), i = HIA_NONE;
   if (m.n_rows == 0) {
-    found_missing(c, is_default);
+    found_missing(c);
+    deliver(c, HIA_NONE);
   } else if (!has_condition(&m, 0)) {
     c->reached[m.arms[0]] = true;
-  } else if (!is_known(c, &m, hash = hash_of(&m))) {
+    deliver(c, add_leaf(c, m.arms[0]));
+  } else if ((i = find_known(c, &m, hash)) != HIA_NONE) {
+    deliver(c, c->known.data[i].node);
+  } else {
     split(c, m, hash, mark);
     return;
   }
   hiaR_arena_release(&c->p->comp->scratch, mark);
 }
 
-/* Appends the places of a constructor's fields. */
-static uint32_t add_parts(cover *c, const hia_decl *con) {
-  uint32_t first = c->places.len;
-  for (uint32_t i = 0; i < con->n_params; i++) {
-    place part = {.type = con->param_types[i], .first_part = HIA_NONE};
-    hiaR_push(c->p->arena, &c->places, part);
-  }
-  return first;
+/* All cases of c->top are done. */
+static void leave(cover *c) {
+  frame *f = c->top;
+  uint32_t node = add_switch(c, f);
+  /* Another visit of an equal matrix would show other missing cases. */
+  if (!f->has_missing || has_found_enough(c)) add_known(c, &f->m, f->hash, node);
+  if (f->up != NULL) f->up->has_missing |= f->has_missing;
+  c->top = f->up;
+  deliver(c, node);
+  hiaR_arena_release(&c->p->comp->scratch, f->mark);
 }
 
 /* Goes to the next case of c->top, or back from it. */
 static void step(cover *c) {
   frame *f = c->top;
-  uint32_t id = f->m.places[f->column], from = f->next, to = from;
-  place *at = &c->places.data[id];
-  c->places.len = f->n_places;
+  uint32_t from = f->next, to = from;
+  place *at = &c->places.data[f->m.places[f->column]];
   at->is_chosen = at->is_one_of = false;
   at->first_part = HIA_NONE;
-  bool is_default = f->absent != HIA_NONE;
-  if (from == f->n_entries && !is_default) {
-    /* Another visit of an equal matrix would show other missing cases. */
-    if (!f->has_missing || has_found_enough(c)) add_known(c, &f->m, f->hash);
-    if (f->up != NULL) f->up->has_missing |= f->has_missing;
-    c->top = f->up;
-    hiaR_arena_release(&c->p->comp->scratch, f->mark);
+  f->is_default = f->absent != HIA_NONE;
+  if (from == f->n_entries && !f->is_default) {
+    leave(c);
     return;
   }
   hia_mark mark = hiaR_arena_mark(&c->p->comp->scratch);
-  at->is_chosen = !is_default || n_keys(c, at->type) != 0;
-  at->choice = is_default ? f->absent : f->entries[from].key;
-  if (is_default) {
-    uint32_t n = n_keys(c, at->type);
+  uint32_t n = n_keys(c, at->is.type);
+  at->is_chosen = !f->is_default || n != 0;
+  at->choice = f->is_default ? f->absent : f->entries[from].key;
+  if (f->is_default) {
     at->is_one_of = n != 0 && next_absent(f, f->absent + 1, n) < n;
     f->absent = HIA_NONE;
-    visit(c, specialize(c, f, 0, 0, 0, HIA_NONE), true, mark);
+    visit(c, specialize(c, f, 0, 0, NULL), mark);
     return;
   }
   while (to < f->n_entries && f->entries[to].key == at->choice) to++;
   f->next = to;
-  uint32_t n_fields = 0, first_part = HIA_NONE;
-  if (hiaF_is_data(at->type)) {
-    const hia_decl *con = hiaF_cons(c->p, at->type) + at->choice;
-    n_fields = con->n_params;
-    if (n_fields > 0) first_part = add_parts(c, con);
-    c->places.data[id].first_part = first_part;
+  const hia_decl *con =
+      hiaF_is_data(at->is.type) ? hiaF_cons(c->p, at->is.type) + at->choice : NULL;
+  visit(c, specialize(c, f, from, to, con), mark);
+}
+
+/* Walks over the whole tree. False if that takes too many steps. */
+static bool walk(cover *c, hia_itype subject) {
+  hia_program *p = c->p;
+  hia_arena *scratch = &p->comp->scratch;
+  const hia_ast *n = c->match;
+  uint32_t n_arms = n->c / 2;
+  c->reached = HIA_NEW_ARRAY(p->arena, bool, (size_t)n_arms + 1);
+  c->leaves = HIA_NEW_ARRAY(p->arena, uint32_t, (size_t)n_arms + 1);
+  for (uint32_t i = 0; i < n_arms; i++) c->leaves[i] = HIA_NONE;
+  place whole = {.is = {HIA_NONE, 0, 0, subject}, .first_part = HIA_NONE};
+  hiaR_push(p->arena, &c->places, whole);
+  hia_mark mark = hiaR_arena_mark(scratch);
+  matrix m = {.n_columns = 1,
+              .cells = HIA_NEW_ARRAY(scratch, uint32_t, n_arms),
+              .arms = HIA_NEW_ARRAY(scratch, uint32_t, n_arms),
+              .places = HIA_NEW_ARRAY(scratch, uint32_t, 1)};
+  for (bool is_all = false; m.n_rows < n_arms && !is_all; m.n_rows++) {
+    hia_ast_id pattern = p->extra.data[n->b + 2 * m.n_rows];
+    is_all = takes_all(c, pattern);
+    m.cells[m.n_rows] = is_all ? HIA_NONE : pattern;
+    m.arms[m.n_rows] = m.n_rows;
   }
-  visit(c, specialize(c, f, from, to, n_fields, first_part), false, mark);
+  if (m.n_rows > 0) visit(c, m, mark);
+  while (c->top != NULL && c->steps <= MAX_STEPS) step(c);
+  hiaR_arena_release(scratch, mark);
+  return c->top == NULL;
 }
 
 /* ---- reports ---- */
@@ -415,10 +517,10 @@ static bool contains(const cover *c, hia_ast_id pattern, hia_ast_id other) {
   return true;
 }
 
-static void report_unreachable(const cover *c, uint32_t arm) {
+static void report_unreachable(const cover *c, hia_typing *t, uint32_t arm) {
   const uint32_t *arms = c->p->extra.data + c->match->b;
   const hia_ast *n = hiaF_node(c->p, arms[2 * arm]);
-  hia_diag *diag = hiaF_type_error(c->t, HIA_E0311, n->pos, n->end, "this arm cannot be reached");
+  hia_diag *diag = hiaF_type_error(t, HIA_E0311, n->pos, n->end, "this arm cannot be reached");
   if (diag == NULL) return;
   for (uint32_t i = 0; i < arm; i++) {
     if (!contains(c, arms[2 * i], arms[2 * arm])) continue;
@@ -428,12 +530,12 @@ static void report_unreachable(const cover *c, uint32_t arm) {
   hiaF_note(c->p->diags, diag, HIA_NONE, "together the arms before it take all that it takes");
 }
 
-static void report_missing(const cover *c, hia_itype subject) {
+static void report_missing(const cover *c, hia_typing *t, hia_itype subject) {
   uint32_t pos = c->match->pos, n = c->n_missing;
   bool has_others = c->has_others || n > MAX_SHOWN;
   if (subject != HIA_BOOL && !hiaF_is_data(subject)) {
     hia_diag *diag =
-        hiaF_type_error(c->t, HIA_E0310, pos, pos + 5, "the arms do not cover every integer");
+        hiaF_type_error(t, HIA_E0310, pos, pos + 5, "the arms do not cover every integer");
     hiaF_hint(c->p->diags, diag, "the last arm of an integer match is '_' or a name: _ => ...");
     return;
   }
@@ -447,7 +549,7 @@ static void report_missing(const cover *c, hia_itype subject) {
                    c->missing[i].data);
   if (has_others) hiaR_text_addf(&text, " and others");
   hia_diag *diag =
-      hiaF_type_error(c->t, HIA_E0310, pos, pos + 5, "the arms do not cover %s", text.data);
+      hiaF_type_error(t, HIA_E0310, pos, pos + 5, "the arms do not cover %s", text.data);
   if (hiaF_is_data(subject))
     hiaF_hint(c->p->diags, diag, "add %s, or one that takes all the others: _ => ...",
               n == 1 && !has_others ? "this arm" : "these arms");
@@ -455,34 +557,25 @@ static void report_missing(const cover *c, hia_itype subject) {
 
 void hiaF_cover(hia_typing *t, hia_ast_id match, hia_itype subject) {
   hia_program *p = t->p;
-  hia_arena *scratch = &p->comp->scratch;
-  hia_mark mark = hiaR_arena_mark(scratch);
   const hia_ast n = *hiaF_node(p, match);
-  uint32_t n_arms = n.c / 2;
-  cover c = {
-      .t = t, .p = p, .match = &n, .reached = HIA_NEW_ARRAY(p->arena, bool, (size_t)n_arms + 1)};
-  place whole = {.type = subject, .first_part = HIA_NONE};
-  hiaR_push(p->arena, &c.places, whole);
-  matrix m = {.n_columns = 1,
-              .cells = HIA_NEW_ARRAY(scratch, uint32_t, n_arms),
-              .arms = HIA_NEW_ARRAY(scratch, uint32_t, n_arms),
-              .places = HIA_NEW_ARRAY(scratch, uint32_t, 1)};
-  for (bool is_all = false; m.n_rows < n_arms && !is_all; m.n_rows++) {
-    hia_ast_id pattern = p->extra.data[n.b + 2 * m.n_rows];
-    is_all = takes_all(&c, pattern);
-    m.cells[m.n_rows] = is_all ? HIA_NONE : pattern;
-    m.arms[m.n_rows] = m.n_rows;
-  }
-  if (n_arms > 0) visit(&c, m, false, hiaR_arena_mark(scratch));
-  while (c.top != NULL && c.steps <= MAX_STEPS) step(&c);
-  if (c.top != NULL) {
+  cover c = {.p = p, .match = &n};
+  if (!walk(&c, subject)) {
     hia_diag *diag = hiaF_type_error(t, HIA_E0324, n.pos, n.pos + 5,
                                      "this match is too large to check that it covers every case");
     hiaF_hint(p->diags, diag, "match one field after the other, in matches inside of arms");
-  } else {
-    for (uint32_t i = 0; i < n_arms; i++)
-      if (!c.reached[i]) report_unreachable(&c, i);
-    if (c.n_missing > 0) report_missing(&c, subject);
+    return;
   }
-  hiaR_arena_release(scratch, mark);
+  for (uint32_t i = 0; i < n.c / 2; i++)
+    if (!c.reached[i]) report_unreachable(&c, t, i);
+  if (c.n_missing > 0) report_missing(&c, t, subject);
+}
+
+hia_match_tree hiaF_match_tree(hia_program *p, hia_ast_id match, hia_itype subject) {
+  const hia_ast n = *hiaF_node(p, match);
+  hia_match_tree tree = {.root = HIA_NONE};
+  cover c = {.p = p, .match = &n, .tree = &tree};
+  if (!walk(&c, subject)) HIA_BUG(p->comp, "a match that cannot be covered");
+  for (uint32_t i = 0; i < c.places.len; i++)
+    hiaR_push(p->arena, &tree.places, c.places.data[i].is);
+  return tree;
 }

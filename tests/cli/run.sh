@@ -293,6 +293,15 @@ t 'an arm that cannot be reached' 1 '' 'error' check "$work/arm.hia"
 program later 'param W: f32[3] = zeros()
 fn main() = 1'
 t 'not supported yet' 1 '' 'not supported' check "$work/later.hia"
+program data 'type T = A | B(x: i32, t: T)
+fn sum(t: T) -> i32 = match t { A => 0, B(x, u) => x + sum(u) }
+fn main() = 42
+fn other() = sum(B(1, A))'
+t 'data are not run yet' 1 '' 'data.hia:2:11: error\[E0901\]' check "$work/data.hia"
+every 'functions without data are' 0 42 '' run "$work/data.hia"
+every 'functions with data are not' 1 '' 'error\[E0901\]' run "$work/data.hia" --fn other
+t 'no graph of data' 1 '' 'error\[E0901\]' dump "$work/data.hia"
+shown 'the tree of data' '^    pattern 2:41 B : T' dump "$work/data.hia" --stage ast
 t 'the program is checked before the arguments' 1 '' 'bad.hia:1' run "$work/bad.hia" --engine interp nonsense
 t 'a generic function at a type that does not fit' 1 '' 'fact.hia' run examples/fact.hia --engine interp true
 
