@@ -158,4 +158,36 @@ hia_status hiaR_value_load(const hia_type_table *types, hia_type type, const voi
                            size_t size, const hia_allocator *allocator, hia_objects *objects,
                            hia_word *words, hia_value_error *error);
 
+/* ---- brackets.c: trees in Penn brackets ---- */
+
+/* The words of a vocabulary, or labels, numbered from 0. Used by one thread at a time while words
+ * are added. */
+typedef struct hia_words hia_words;
+hia_words *hiaR_words_new(const hia_allocator *allocator); /* NULL: no memory */
+void hiaR_words_free(hia_words *words);                    /* may be NULL */
+/* The number of the word, which is added if it is new; HIA_NONE: no memory. */
+uint32_t hiaR_words_add(hia_words *words, const char *s, size_t n);
+uint32_t hiaR_words_find(const hia_words *words, const char *s, size_t n); /* or HIA_NONE */
+uint32_t hiaR_words_len(const hia_words *words);
+/* The word of this number: *n bytes, valid until a word is added. */
+const char *hiaR_words_get(const hia_words *words, uint32_t i, size_t *n);
+/* Adds the words of a text, one a line. HIA_ARGUMENT: one of them is there twice. */
+hia_status hiaR_words_read(hia_words *words, const char *text, size_t len, hia_value_error *error);
+
+typedef struct hia_bracket_reading {
+  const hia_allocator *allocator; /* of temporary memory */
+  const hia_type_table *types;
+  hia_objects *objects;
+  hia_words *words;        /* of tokens; NULL: a token is an error */
+  bool may_add;            /* words that are new are added; else they are the word <unk> */
+  const hia_words *labels; /* NULL: labels are numbers */
+} hia_bracket_reading;
+
+/* Reads trees, of data type T: one if `type` is T, all of the text if it is [T]. Fields decide what
+ * they take: `label: i32` the bracket's label, `word: i32` its token, one of type T the next of the
+ * brackets in it, one of type [T] all that are left. A bracket becomes the first constructor that
+ * takes all of it but, perhaps, the label. HIA_ARGUMENT with line and column; HIA_MEMORY. */
+hia_status hiaR_brackets_read(const hia_bracket_reading *reading, const char *text, size_t len,
+                              hia_type type, hia_word *word, hia_value_error *error);
+
 #endif

@@ -80,6 +80,25 @@ static void read_text(const value_world *w, hia_type type, const char *text, siz
   hiaR_objects_release(objects);
 }
 
+static void read_brackets(value_world *w, const char *text, size_t size) {
+  hia_objects *objects = hiaR_objects_new(&hiaR_malloc, 0);
+  hia_words *words = hiaR_words_new(&hiaR_malloc);
+  const hia_bracket_reading reading = {.allocator = &hiaR_malloc,
+                                       .types = &w->table,
+                                       .objects = objects,
+                                       .words = words,
+                                       .may_add = true};
+  hia_type trees = hiaG_array(&w->types, w->tree); /* which a List contains */
+  hia_value_error error;
+  hia_word word;
+  hia_status status = hiaR_brackets_read(&reading, text, size, trees, &word, &error);
+  check_error(&error, status, size);
+  check(hiaR_objects_bytes(objects) <= 64 * size + 4096, "much memory");
+  if (status == HIA_OK) check_again(w, trees, &word);
+  hiaR_words_free(words);
+  hiaR_objects_release(objects);
+}
+
 static void load(const value_world *w, hia_type type, const void *bytes, size_t size) {
   hia_objects *objects = hiaR_objects_new(&hiaR_malloc, 0);
   hia_value_error error;
@@ -123,7 +142,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   char *bytes = malloc(size); /* of just that size, for AddressSanitizer */
   size--;
   memcpy(bytes, data + 1, size);
-  if (data[0] & 4)
+  if (data[0] & 16)
+    read_brackets(&w, bytes, size);
+  else if (data[0] & 4)
     read_text(&w, type, bytes, size);
   else if (data[0] & 8)
     load(&w, type, bytes, size);

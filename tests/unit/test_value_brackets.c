@@ -1,0 +1,259 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+/* runtime/value/brackets.c: trees in Penn brackets. */
+#include "helper_memory.h"
+#include "helper_value.h"
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef struct treebank {
+  value_world w;
+  hia_type phrase; /* Phrase = Word(word: i32) | Rest(first: Phrase, rest: [Phrase], label: i32) |
+                      Empty(label: i32) | Other(x: i64) */
+  hia_words *words, *labels;
+  bool may_add;
+} treebank;
+
+static void begin(treebank *r, const char *vocabulary, const char *labels) {
+  hia_value_error error;
+  *r = (treebank){.may_add = false};
+  value_world_init(&r->w);
+  hia_types *types = &r->w.types;
+  r->phrase = hiaG_data(types, "Phrase");
+  hia_type i32[] = {HIA_I32}, i64[] = {HIA_I64};
+  hia_type rest[] = {r->phrase, hiaG_array(types, r->phrase), HIA_I32};
+  hiaG_array(types, r->w.tree);
+  hiaG_data_define(types, r->phrase,
+                   (hia_ctor_def[]){{"Word", (const char *[]){"word"}, i32, 1},
+                                    {"Rest", (const char *[]){"first", "rest", "label"}, rest, 3},
+                                    {"Empty", (const char *[]){"label"}, i32, 1},
+                                    {"Other", (const char *[]){"x"}, i64, 1}},
+                   4);
+  r->w.table = hiaG_type_table(types);
+  if (vocabulary) {
+    r->words = hiaR_words_new(&hiaR_malloc);
+    cr_assert_eq(hiaR_words_read(r->words, vocabulary, strlen(vocabulary), &error), HIA_OK);
+  }
+  if (labels) {
+    r->labels = hiaR_words_new(&hiaR_malloc);
+    cr_assert_eq(hiaR_words_read(r->labels, labels, strlen(labels), &error), HIA_OK);
+  }
+}
+
+static void end(treebank *r) {
+  hiaR_words_free(r->words);
+  hiaR_words_free(r->labels);
+  value_world_free(&r->w);
+}
+
+static hia_status read_text(treebank *r, hia_type type, const char *text, hia_objects *objects,
+                            hia_word *word, hia_value_error *error) {
+  size_t len = strlen(text);
+  char *exact = malloc(len ? len : 1); /* for AddressSanitizer */
+  memcpy(exact, text, len);
+  const hia_bracket_reading reading = {.allocator = &hiaR_malloc,
+                                       .types = &r->w.table,
+                                       .objects = objects,
+                                       .words = r->words,
+                                       .may_add = r->may_add,
+                                       .labels = r->labels};
+  hia_status status = hiaR_brackets_read(&reading, exact, len, type, word, error);
+  free(exact);
+  return status;
+}
+
+static void expect(treebank *r, hia_type type, const char *text, const char *expected) {
+  hia_objects *objects = hiaR_objects_new(&hiaR_malloc, 0);
+  hia_value_error error;
+  hia_word word;
+  if (read_text(r, type, text, objects, &word, &error)) {
+    cr_expect_fail("%s: %u:%u: %s", text, error.line, error.col, error.message);
+  } else {
+    char *printed = value_text(&r->w, type, &word);
+    cr_expect_str_eq(printed, expected, "%s: %s", text, printed);
+    free(printed);
+  }
+  hiaR_objects_release(objects);
+}
+
+static void refuse(treebank *r, hia_type type, const char *text, uint32_t line, uint32_t col,
+                   const char *message) {
+  hia_objects *objects = hiaR_objects_new(&hiaR_malloc, 0);
+  hia_value_error error;
+  hia_word word;
+  cr_expect_eq(read_text(r, type, text, objects, &word, &error), HIA_ARGUMENT, "%s", text);
+  cr_expect(error.line == line && error.col == col, "%s: %u:%u", text, error.line, error.col);
+  cr_expect(strstr(error.message, message) != NULL, "%s: %s, not %s", text, error.message, message);
+  cr_expect_leq(error.at + error.len, strlen(text));
+  hiaR_objects_release(objects);
+}
+
+Test(brackets, trees) {
+  treebank r;
+  begin(&r, "It\nworks\n<unk>\n-LRB-\r\n", NULL);
+  hia_type trees = hiaG_array(&r.w.types, r.w.tree);
+  expect(&r, r.w.tree, "(2 It)", "Leaf(0, 2)");
+  expect(&r, r.w.tree, " (3 (2 It)\n\t(-4(1 -LRB-)(0 never))) \r\n",
+         "Node(Leaf(0, 2), Node(Leaf(3, 1), Leaf(2, 0), -4), 3)");
+  expect(&r, r.w.tree, "(7)", "Nil"); /* no field for the label: the first that fits */
+  expect(&r, trees, "(2 It)\n(1 works)", "[Leaf(0, 2), Leaf(1, 1)]");
+  expect(&r, trees, "\n", "[]");
+  expect(&r, r.phrase, "(5 (1 It))", "Rest(Word(0), [], 5)");
+  expect(&r, r.phrase, "(5 (1 It) (1 works) (6))", "Rest(Word(0), [Word(1), Empty(6)], 5)");
+  end(&r);
+}
+
+Test(brackets, labels) {
+  treebank r;
+  begin(&r, "a\nb\n", "S\nNP\n3\n");
+  expect(&r, r.w.tree, "(S (NP a) (3 b))", "Node(Leaf(0, 1), Leaf(1, 2), 0)");
+  refuse(&r, r.w.tree, "(S (NP a)\n (VP b))", 2, 3, "the labels do not have 'VP'");
+  end(&r);
+}
+
+Test(brackets, words_are_added) {
+  treebank r;
+  begin(&r, "a\n", NULL);
+  r.may_add = true;
+  expect(&r, r.w.tree, "(1 (2 b) (3 a))", "Node(Leaf(1, 2), Leaf(0, 3), 1)");
+  expect(&r, r.w.tree, "(1 (2 c) (3 b))", "Node(Leaf(2, 2), Leaf(1, 3), 1)");
+  cr_assert_eq(hiaR_words_len(r.words), 3);
+  char word[32];
+  size_t n;
+  for (int i = 0; i < 100000; i++) {
+    snprintf(word, sizeof word, "w%d", i * 7919);
+    cr_assert_eq(hiaR_words_add(r.words, word, strlen(word)), 3u + (uint32_t)i);
+  }
+  for (int i = 0; i < 100000; i++) {
+    snprintf(word, sizeof word, "w%d", i * 7919);
+    cr_assert_eq(hiaR_words_find(r.words, word, strlen(word)), 3u + (uint32_t)i);
+    const char *own = hiaR_words_get(r.words, 3u + (uint32_t)i, &n);
+    cr_assert(n == strlen(word) && memcmp(own, word, n) == 0);
+  }
+  cr_assert_eq(hiaR_words_find(r.words, "w", 1), HIA_NONE);
+  end(&r);
+}
+
+Test(brackets, refused) {
+  treebank r;
+  begin(&r, "a\nb\n", NULL);
+  hia_type tree = r.w.tree;
+  refuse(&r, tree, "", 1, 1, "expected one tree, found 0");
+  refuse(&r, tree, "(1 a) (1 b)", 1, 1, "expected one tree, found 2");
+  refuse(&r, tree, "(1 (2 a)\n (3 b)", 1, 1, "this bracket is not closed");
+  refuse(&r, tree, "(1 (2 a)\n  (3 b", 2, 3, "this bracket is not closed");
+  refuse(&r, tree, "(1 a))", 1, 6, "expected '(', found ')'");
+  refuse(&r, tree, "a", 1, 1, "expected '(', found the word 'a'");
+  refuse(&r, tree, "(1 a b)", 1, 6, "expected ')', found the word 'b'");
+  refuse(&r, tree, "(1 a (2 b))", 1, 6, "expected ')', found '('");
+  refuse(&r, tree, "(1 (2 b) a)", 1, 10, "expected '(' or ')', found the word 'a'");
+  refuse(&r, tree, "(1 c)", 1, 4, "unknown word 'c'");
+  refuse(&r, tree, "(x a)", 1, 2, "the label 'x' is no number");
+  refuse(&r, tree, "(3000000000 a)", 1, 2, "this label does not fit i32");
+  refuse(&r, tree, "(- a)", 1, 2, "the label '-' is no number");
+  refuse(&r, tree, "(1 (2 a))", 1, 1,
+         "no constructor of Tree fits a bracket with a label and 1 subtree");
+  refuse(&r, tree, "(1\n ((2 a) (3 b)) (4 a))", 2, 2,
+         "no constructor of Tree fits a bracket with no label and 2 subtrees");
+  refuse(&r, r.w.many, "(1 a)", 1, 1, "no constructor of Many fits a bracket with a word");
+  refuse(&r, r.w.list, "(1 (2 a))", 1, 4, "no constructor of List fits");
+  refuse(&r, HIA_I32, "(1 a)", 1, 1, "expected a value of type i32");
+  refuse(&r, tree, "(1 \xff)", 1, 4, "not valid UTF-8");
+  hiaR_words_free(r.words);
+  r.words = NULL;
+  refuse(&r, tree, "(1 a)", 1, 4, "no vocabulary has 'a'");
+  end(&r);
+}
+
+Test(brackets, a_word_twice) {
+  hia_words *words = hiaR_words_new(&hiaR_malloc);
+  hia_value_error error;
+  cr_assert_eq(hiaR_words_read(words, "a\nb\na\n", 6, &error), HIA_ARGUMENT);
+  cr_assert(error.line == 3 && strstr(error.message, "the word 'a' is on line 1 already"));
+  hiaR_words_free(words);
+}
+
+Test(brackets, a_million_levels) {
+  treebank r;
+  begin(&r, "a\n", NULL);
+  value_buffer text = {0};
+  enum { LEVELS = 1000000 };
+  for (int i = 0; i < LEVELS; i++) value_buffer_take(&text, "(1", 2);
+  value_buffer_take(&text, "(2 a)", 5);
+  for (int i = 0; i < LEVELS; i++) value_buffer_take(&text, "(0 a))", 6);
+  hia_objects *objects = hiaR_objects_new(&hiaR_malloc, 0);
+  hia_value_error error;
+  hia_word word;
+  cr_assert_eq(read_text(&r, r.w.tree, text.data, objects, &word, &error), HIA_OK);
+  char *printed = value_text(&r.w, r.w.tree, &word);
+  cr_assert(strncmp(printed, "Node(Node(Node(", 15) == 0);
+  cr_assert_eq(strlen(printed), LEVELS * strlen("Node(, Leaf(0, 0), 1)") + strlen("Leaf(0, 2)"));
+  free(printed);
+  free(text.data);
+  hiaR_objects_release(objects);
+  end(&r);
+}
+
+static treebank *shared;
+
+static hia_status read_once(const hia_allocator *allocator) {
+  static const char text[] = "(1 (2 a) (3 (4 b) (5 c))) (1 (2 d) (3 e))";
+  hia_objects *objects = hiaR_objects_new(allocator, 0);
+  hia_words *words = hiaR_words_new(allocator);
+  hia_type trees = hiaG_array(&shared->w.types, shared->w.tree);
+  const hia_bracket_reading reading = {.allocator = allocator,
+                                       .types = &shared->w.table,
+                                       .objects = objects,
+                                       .words = words,
+                                       .may_add = true};
+  hia_value_error error;
+  hia_word word;
+  hia_status status = HIA_MEMORY;
+  if (objects && words)
+    status = hiaR_brackets_read(&reading, text, sizeof text - 1, trees, &word, &error);
+  hiaR_words_free(words);
+  hiaR_objects_release(objects);
+  return status;
+}
+
+Test(brackets, out_of_memory) {
+  treebank r;
+  begin(&r, NULL, NULL);
+  shared = &r;
+  cr_assert_geq(fail_each_allocation(read_once), 6);
+  end(&r);
+}
+
+/* All of a treebank, if there is one: each file is read, printed, and read back as text. */
+Test(brackets, treebank) {
+  const char *folder = getenv("HIATON_SST_DIR");
+  if (!folder) return;
+  treebank r;
+  begin(&r, "<unk>\n", NULL);
+  r.may_add = true;
+  hia_type trees = hiaG_array(&r.w.types, r.w.tree);
+  for (int i = 0; i < 3; i++) {
+    char path[1024];
+    snprintf(path, sizeof path, "%s/%s.txt", folder, (const char *[]){"train", "dev", "test"}[i]);
+    FILE *file = fopen(path, "rb");
+    if (!file) continue;
+    value_buffer text = {0};
+    char buf[65536];
+    for (size_t n; (n = fread(buf, 1, sizeof buf, file)) > 0;) value_buffer_take(&text, buf, n);
+    fclose(file);
+    hia_objects *objects = hiaR_objects_new(&hiaR_malloc, 0);
+    hia_value_error error;
+    hia_word word, back;
+    hia_status status = read_text(&r, trees, text.data, objects, &word, &error);
+    cr_assert_eq(status, HIA_OK, "%s:%u:%u: %s", path, error.line, error.col, error.message);
+    char *printed = value_text(&r.w, trees, &word);
+    const hia_reading again = {.allocator = &hiaR_malloc, .types = &r.w.table, .objects = objects};
+    status = hiaR_value_read(&again, printed, strlen(printed), trees, &back, &error);
+    cr_assert_eq(status, HIA_OK, "%s", error.message);
+    cr_assert(values_are_equal(&r.w, trees, &word, &back));
+    free(printed);
+    free(text.data);
+    hiaR_objects_release(objects);
+  }
+  end(&r);
+}
