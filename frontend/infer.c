@@ -199,6 +199,15 @@ static hia_itype infer_tuple(hia_typing *t, const hia_ast *n) {
   return type;
 }
 
+static void field_of_no_tuple(hia_typing *t, const hia_ast *n, hia_itype base) {
+  hia_diag *diag = hiaF_type_error(t, HIA_E0306, n->pos, n->end, "%s is no tuple and has no fields",
+                                   type_text(t, base));
+  if (hiaF_is_data(base))
+    hiaF_hint(t->p->diags, diag, "the fields of data are taken out by 'match'");
+  else if (hiaF_is_array(base))
+    hiaF_hint(t->p->diags, diag, "the elements of an array are a[0], a[1], and so on");
+}
+
 static hia_itype infer_field(hia_typing *t, const hia_ast *n) {
   hia_itypes *it = &t->p->it;
   hia_itype base = hiaF_settled(t, hiaF_infer(t, n->a));
@@ -209,8 +218,7 @@ static hia_itype infer_field(hia_typing *t, const hia_ast *n) {
     hiaF_type_error(t, HIA_E0306, n->pos, n->end, "%s has the fields .0 to .%u", type_text(t, base),
                     hiaF_ituple_len(it, base) - 1);
   else
-    hiaF_type_error(t, HIA_E0306, n->pos, n->end, "%s is no tuple and has no fields",
-                    type_text(t, base));
+    field_of_no_tuple(t, n, base);
   return HIA_IT_ERROR;
 }
 
@@ -445,51 +453,60 @@ static hia_itype infer_comprehension(hia_typing *t, hia_ast_id id) {
   return array_of(t, hiaF_infer(t, n.a), n.start, n.end);
 }
 
-static hia_itype infer_of_arrays(hia_typing *t, const hia_ast *n, const hia_ast *callee) {
+/* Infers an argument that must be an array, which may still have literal parts; UNKNOWN or bottom,
+ * or ERROR with a report, if it is none. */
+static hia_itype infer_array_argument(hia_typing *t, hia_ast_id arg, const char *what) {
+  hia_itype have = hiaF_infer(t, arg);
+  if (hiaF_itype_has(&t->p->it, have) & HIA_HAS_ERROR) return HIA_IT_ERROR;
+  if (hiaF_is_array(have) || (is_open(have) && !is_literal(have))) return have;
+  const hia_ast *n = hiaF_node(t->p, arg);
+  hiaF_type_error(t, HIA_E0322, n->start, n->end, "%s, not %s", what, type_text(t, have));
+  return HIA_IT_ERROR;
+}
+
+/* Joins a with [v]: literals adapt on either side. */
+static hia_itype infer_set(hia_typing *t, const hia_ast *n) {
   const hia_program *p = t->p;
-  hia_itypes *it = &t->p->it;
   const uint32_t *args = p->extra.data + n->b;
-  if (callee->b == HIA_BUILTIN_LEN) {
-    expect_array(t, args[0], "'len' takes an array, not %s");
-    return HIA_I64;
-  }
-  /* set(a, i, v) joins a with [v], concat all its arguments: literals adapt. */
-  bool is_set = callee->b == HIA_BUILTIN_SET, has_error = false;
+  hia_ast_id array = args[0], index = args[1], value = args[2];
+  hia_itype type = infer_array_argument(t, array, "'set' takes an array");
+  expect_index(t, index, "an index");
+  hia_itype have = hiaF_infer(t, value);
+  const hia_ast v = *hiaF_node(p, value);
+  if (type == HIA_IT_ERROR) return type;
+  if (!hiaF_is_array(type)) return hiaF_join(&t->p->it, type, array_of(t, have, v.start, v.end));
+  hia_itype element = hiaF_element(&p->it, type);
+  element = hiaF_join_exprs(t, hiaF_operand(p, array), element, hiaF_operand(p, value), have,
+                            v.start, v.end, "'set'");
+  return array_of(t, element, v.start, v.end);
+}
+
+static hia_itype infer_concat(hia_typing *t, const hia_ast *n) {
+  const hia_program *p = t->p;
   hia_itype type = HIA_IT_NONE;
+  bool has_error = false;
   hia_operand before = {.expr = HIA_NONE};
   for (uint32_t i = 0; i < n->c; i++) {
     hia_ast_id arg = p->extra.data[n->b + i];
-    if (is_set && i == 1) {
-      expect_index(t, arg, "an index");
-      continue;
-    }
-    hia_itype have = hiaF_infer(t, arg);
-    const hia_ast a = *hiaF_node(p, arg);
-    if (is_set && i == 2) {
-      have = array_of(t, have, a.start, a.end);
-    } else if (!hiaF_is_array(have) && !is_open(have)) {
-      if (!(hiaF_itype_has(it, have) & HIA_HAS_ERROR))
-        hiaF_type_error(t, HIA_E0322, a.start, a.end, "'%s' takes %s, not %s",
-                        is_set ? "set" : "concat", is_set ? "an array" : "arrays",
-                        type_text(t, have));
-      have = HIA_IT_ERROR;
-    } else if (is_literal(have)) {
-      hiaF_type_error(t, HIA_E0322, a.start, a.end, "'%s' takes %s, not a number",
-                      is_set ? "set" : "concat", is_set ? "an array" : "arrays");
-      have = HIA_IT_ERROR;
-    }
-    if (hiaF_itype_has(it, have) & HIA_HAS_ERROR) {
-      has_error = true;
-      continue;
-    }
+    hia_itype have = infer_array_argument(t, arg, "'concat' takes arrays");
+    const hia_ast *a = hiaF_node(p, arg);
     hia_operand operand = hiaF_operand(p, arg);
-    type = type == HIA_IT_NONE ? have
-                               : hiaF_join_exprs(t, before, type, operand, have, a.start, a.end,
-                                                 is_set ? "'set'" : "'concat'");
-    has_error |= type == HIA_IT_ERROR;
+    if (have == HIA_IT_ERROR)
+      has_error = true;
+    else if (type == HIA_IT_NONE)
+      type = have;
+    else
+      type = hiaF_join_exprs(t, before, type, operand, have, a->start, a->end, "'concat'");
     before = operand;
   }
   return has_error ? (hia_itype)HIA_IT_ERROR : type;
+}
+
+static hia_itype infer_of_arrays(hia_typing *t, const hia_ast *n, const hia_ast *callee) {
+  if (callee->b == HIA_BUILTIN_SET) return infer_set(t, n);
+  if (callee->b == HIA_BUILTIN_CONCAT) return infer_concat(t, n);
+  expect_array(t, t->p->extra.data[n->b], "'len' takes an array, not %s");
+  return HIA_I64;
 }
 
 /* ---- calls ---- */

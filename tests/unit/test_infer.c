@@ -426,3 +426,31 @@ Test(infer, memory_may_run_out) {
     discard(&c);
   }
 }
+
+/* In every request, while a program is loaded. */
+Test(infer, memory_may_run_out_while_loading) {
+  static const char text[] =
+      "type Tree = Leaf(word: i32, p: f64) | Node(left: Tree, right: Tree, n: i64)\n"
+      "fn f(n: i32) = if n == 0 then Leaf(1, 2) else Node(f(n - 1), f(n - 1), 3)\n"
+      "fn g(t: Tree) = match t { Leaf(1, _) => 1, Node(Leaf(_, _), Leaf(2, _), _) => 2,"
+      " Node(_, Node(_, _, 3), _) => 3, _ => 4 }\n"
+      "fn h(a: [Tree]) = [(g(t), concat(a, [t])) for t in set(a, 0, f(2))]\n"
+      "fn i(t: Tree) = match t { Leaf(1, _) => 1 }\n";
+  hia_status status = HIA_MEMORY;
+  long k = 0;
+  for (; status != HIA_OK; k++) {
+    compiled c = {.source = {.name = "t.hia", .text = text, .len = sizeof text - 1}};
+    test_heap_init(&heap, k);
+    hiaR_comp_init(&c.comp, &heap.allocator);
+    if (HIA_TRY(&c.comp)) {
+      hiaG_types_init(&c.types, &c.comp);
+      hiaF_diags_init(&c.diags, &c.comp, &c.source);
+      c.program = hiaF_load(&c.comp, &c.types, &c.source, &c.diags);
+      cr_assert(c.program != NULL && c.diags.list.len == 1, "%s", all_errors(&c));
+    }
+    status = c.comp.status;
+    cr_assert(status == HIA_OK || status == HIA_MEMORY, "%s", c.comp.message);
+    discard(&c);
+  }
+  cr_assert_gt(k, 1);
+}
