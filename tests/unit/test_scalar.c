@@ -455,3 +455,75 @@ Test(print, floats_read_back_with_no_digit_to_spare) {
     cr_assert_leq(digits, t == HIA_F64 ? 21 : 20, "%s", text);
   }
 }
+
+/* ---- numbers as text ---- */
+
+static hia_word number(const char *text, hia_dtype dtype) {
+  hia_word word = 0;
+  cr_assert_eq(hiaR_read_word(text, text + strlen(text), false, false, dtype, &word), HIA_NUMBER_OK,
+               "%s", text);
+  return word;
+}
+
+/* The C library reads the same text, all digits of it. */
+static void expect_as_c(const char *text) {
+  hia_word f64 = number(text, HIA_F64);
+  cr_assert_eq(f64, hiaR_from_f64(strtod(text, NULL)), "%.60s: %.17g", text, hiaR_to_f64(f64));
+  if (isinf(strtof(text, NULL))) return;
+  hia_word f32 = number(text, HIA_F32);
+  cr_assert_eq(f32, hiaR_from_f32(strtof(text, NULL)), "%.60s: %.9g", text,
+               (double)hiaR_to_f32(f32));
+}
+
+Test(read_word, rounds_as_the_c_library) {
+  uint64_t state = 1;
+  for (int i = 0; i < 100000 / HIA_TEST_SHARE; i++) {
+    char text[64];
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    unsigned n = 1 + (unsigned)(state >> 60), e = (unsigned)(state >> 32 & 63);
+    snprintf(text, sizeof text, "%.*s.%ue%d", (int)n, "7205759403792793",
+             (unsigned)(state >> 8 & 0xffffff), (int)e - 32);
+    expect_as_c(text);
+  }
+}
+
+Test(read_word, many_digits) {
+  /* Half way between two floats, and a digit far behind that: at each place it decides. */
+  static const char *const halves[] = {
+      "9007199254740993", "16777217",
+      "2.2250738585072011360574097967091319759348195463516456e-308"};
+  static char text[4000];
+  for (size_t i = 0; i < 2; i++) {
+    for (size_t zeros = 0; zeros < 1500; zeros += 37) {
+      size_t n = (size_t)snprintf(text, sizeof text, "%s.", halves[i]);
+      memset(text + n, '0', zeros);
+      strcpy(text + n + zeros, "0");
+      expect_as_c(text);
+      strcpy(text + n + zeros, "1");
+      expect_as_c(text);
+    }
+  }
+  expect_as_c(halves[2]);
+  /* More digits than are kept, before the point too. */
+  memset(text, '1', 30);
+  memset(text + 30, '0', 1500);
+  strcpy(text + 1530, "e-1510");
+  expect_as_c(text);
+  memset(text, '0', 2000);
+  strcpy(text + 2000, "25e-2");
+  expect_as_c(text);
+}
+
+Test(read_word, out_of_range) {
+  hia_word word;
+  const char *large = "1e39", *huge = "1e99999999999999999999";
+  cr_assert_eq(hiaR_read_word(large, large + 4, false, false, HIA_F32, &word), HIA_NUMBER_LARGE);
+  cr_assert_eq(hiaR_read_word(huge, huge + strlen(huge), false, true, HIA_F64, &word),
+               HIA_NUMBER_LARGE);
+  cr_assert_eq(number("1e-99999999999999999999", HIA_F64), 0);
+  cr_assert_eq(number("0e99999999999999999999", HIA_F64), 0);
+  const char *limit = "2147483648";
+  cr_assert_eq(hiaR_read_word(limit, limit + 10, false, false, HIA_I32, &word), HIA_NUMBER_RANGE);
+  cr_assert_eq(hiaR_read_word(limit, limit + 10, false, true, HIA_I32, &word), HIA_NUMBER_OK);
+  cr_assert_eq(word, hiaR_from_i32(INT32_MIN));
+}
