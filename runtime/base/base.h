@@ -327,7 +327,7 @@ enum hia_op {
 #define HIA_OP(number, NAME, ...) HIA_OP_##NAME = number,
 #include "runtime/base/ops.def"
 
-  HIA_OP_LIMIT = 512 /* one past the largest number */
+  HIA_OP_LIMIT = 320 /* one past the largest number */
 };
 
 /* Type rules: how operand and result dtypes are related. An op is *at* a dtype, T here. */
