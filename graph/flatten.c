@@ -605,7 +605,8 @@ static void flatten_fn(hia_flat_image *image, hia_fn_id id) {
   walk(&f);
 }
 
-/* Requires a static graph that is well formed and has no references. The image is memory of the graph's arena. */
+/* Requires a static graph that is well formed and has no references. The image is memory of the
+ * graph's arena. */
 void hiaG_flatten(hia_graph *g, void **bytes, size_t *size) {
   if (hiaG_has_references(g)) HIA_BUG(g->comp, "an image of a graph with references");
   hia_arena *scratch = &g->comp->scratch;
