@@ -49,7 +49,7 @@ none 'no installed file names the sources, the build or the first prefix' \
   "$(grep -rlaP -e "(?<![\w}).-])(\Q$sources/\E|\Q$build\E|\Q$work/first\E)" "$prefix")"
 none 'all public headers' "$(diff <(cd "$sources/include" && find . -type f | sort) <(cd "$prefix/include" && find . -type f | sort))"
 none 'all pages and examples' "$(for folder in docs examples; do
-  diff <(cd "$sources/$folder" && git ls-files 2>/dev/null | grep . || find . -type f | sed 's|^./||') \
+  diff <(cd "$sources/$folder" && { git ls-files 2>/dev/null | grep . || find . -type f | sed 's|^./||'; } | LC_ALL=C sort) \
     <(cd "$prefix/share/doc/hiaton/$folder" && find . -type f | sed 's|^./||' | LC_ALL=C sort)
 done)"
 # Links between pages, examples and headers. include/hiaton is a link, too.
