@@ -25,8 +25,6 @@
 #define HIA_MAX_REGIONS   3000u /* nesting of regions in the graph of one function */
 #define HIA_MATCH_CHAIN   12u   /* at most so many arms of a match are tested one after the other */
 #define HIA_MAX_INSTANCES 256u  /* of one function (language) */
-#define HIA_MAX_PARTS     1000u /* scalars, data types and arrays in a type (language) */
-#define HIA_MAX_FIELDS    1000u /* words of a constructor (language) */
 
 /* ---- diag.c ---- */
 
@@ -284,7 +282,7 @@ enum {                           /* what the parts of a type contain */
 /* A tuple, or an array, which has one part: its element. */
 typedef struct hia_ituple {
   uint32_t first, n;
-  uint32_t parts; /* of the whole type, see HIA_MAX_PARTS */
+  uint32_t parts; /* of the whole type, see HIA_MAX_TYPE_PARTS */
   uint32_t words; /* of a value of the type */
   uint32_t has;
   hia_type type; /* the graph's type, once hiaF_itype_type made it; else NONE */
@@ -304,7 +302,7 @@ typedef struct hia_itypes {
   HIA_VEC(hia_idata) data;
 } hia_itypes;
 void hiaF_itypes_init(hia_itypes *it, hia_arena *arena, hia_types *types);
-/* ERROR if it would have more than HIA_MAX_PARTS parts; `parts` may lie in it->parts. */
+/* ERROR if it would have more than HIA_MAX_TYPE_PARTS parts; `parts` may lie in it->parts. */
 hia_itype hiaF_ituple(hia_itypes *it, const hia_itype *parts, uint32_t n);
 hia_itype hiaF_iarray(hia_itypes *it, hia_itype element); /* ERROR as hiaF_ituple */
 /* A new data type, of a name that none has. */

@@ -153,16 +153,18 @@ hia_draft *hiaF_draft_new(hia_comp *comp, uint32_t tag) {
 static hia_type tuple_of(hia_draft *d, const hia_type *parts, size_t n) {
   if (n < 2) wrong(d, "a tuple has two parts or more, not %zu", n);
   uint32_t words = 0;
-  for (size_t i = 0; i < n && words <= HIA_MAX_PARTS; i++)
+  for (size_t i = 0; i < n && words <= HIA_MAX_TYPE_PARTS; i++)
     words += hiaG_type_words(&d->types, parts[i]);
-  if (words > HIA_MAX_PARTS) wrong(d, "the type has more than %u scalars in it", HIA_MAX_PARTS);
+  if (words > HIA_MAX_TYPE_PARTS)
+    wrong(d, "the type has more than %u scalars in it", HIA_MAX_TYPE_PARTS);
   return hiaG_tuple(&d->types, parts, (uint32_t)n);
 }
 
 /* Checks no part beyond the number of scalars that a type may have: if the host passed a wrong
  * number, `parts` ends earlier. */
 static void check_parts(hia_draft *d, const uint64_t *parts, size_t n) {
-  if (n > HIA_MAX_PARTS) wrong(d, "the type has more than %u scalars in it", HIA_MAX_PARTS);
+  if (n > HIA_MAX_TYPE_PARTS)
+    wrong(d, "the type has more than %u scalars in it", HIA_MAX_TYPE_PARTS);
   if (n && !parts) wrong(d, "no parts");
 }
 
@@ -308,12 +310,13 @@ static const char *read_type(hia_draft *d, const char *at, uint32_t depth, hia_t
     }
     wrong_signature(d, at, "a type");
   }
-  if (depth == HIA_MAX_PARTS) wrong(d, "the type has more than %u scalars in it", HIA_MAX_PARTS);
+  if (depth == HIA_MAX_TYPE_PARTS)
+    wrong(d, "the type has more than %u scalars in it", HIA_MAX_TYPE_PARTS);
   HIA_VEC(hia_type) parts = {0};
   do {
     hia_type part;
     at = skip_space(read_type(d, at + 1, depth + 1, &part));
-    if (parts.len <= HIA_MAX_PARTS) hiaR_push(&d->comp->arena, &parts, part);
+    if (parts.len <= HIA_MAX_TYPE_PARTS) hiaR_push(&d->comp->arena, &parts, part);
   } while (*at == ',');
   if (*at != ')') wrong_signature(d, at, "',' or ')'");
   *type = tuple_of(d, parts.data, parts.len);
@@ -695,7 +698,8 @@ void hiaF_draft_loop(hia_draft *d, const uint64_t *init, size_t n, uint64_t *var
   doing(d, "loop");
   need_body(d);
   check_depth(d);
-  if (n == 0 || n > HIA_MAX_PARTS) wrong(d, "%zu variables: a loop has 1 to %u", n, HIA_MAX_PARTS);
+  if (n == 0 || n > HIA_MAX_TYPE_PARTS)
+    wrong(d, "%zu variables: a loop has 1 to %u", n, HIA_MAX_TYPE_PARTS);
   if (!init || !variables) wrong(d, init ? "no place for the variables" : "no initial values");
   uint32_t *ins = HIA_NEW_ARRAY(&d->comp->arena, uint32_t, n);
   hia_type *types = HIA_NEW_ARRAY(&d->comp->arena, hia_type, n);

@@ -34,18 +34,18 @@ static void check_limits(hia_program *p, const hia_decl *type) {
   for (uint32_t i = 0; i < type->n_cons; i++) {
     if (cons[i].broken) continue;
     uint32_t words = 0;
-    for (uint32_t k = 0; k < cons[i].n_params && words <= HIA_MAX_FIELDS; k++) {
+    for (uint32_t k = 0; k < cons[i].n_params && words <= HIA_MAX_CTOR_WORDS; k++) {
       hia_itype field = cons[i].param_types[k];
       const hia_ast *n = hiaF_node(p, hiaF_node(p, p->extra.data[cons[i].params + k])->b);
       if (field == HIA_IT_ERROR)
         hiaF_error(p->diags, HIA_E0316, n->start, n->end, "a type of more than %u parts",
-                   HIA_MAX_PARTS);
+                   HIA_MAX_TYPE_PARTS);
       words += hiaF_itype_words(it, field);
     }
-    if (words > HIA_MAX_FIELDS)
+    if (words > HIA_MAX_CTOR_WORDS)
       hiaF_error(p->diags, HIA_E0316, cons[i].pos, cons[i].end,
                  "the fields of '%s' have more than %u scalars, data and arrays in them",
-                 hiaF_symbol_text(p, cons[i].symbol), HIA_MAX_FIELDS);
+                 hiaF_symbol_text(p, cons[i].symbol), HIA_MAX_CTOR_WORDS);
   }
 }
 

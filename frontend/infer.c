@@ -193,7 +193,7 @@ static hia_itype infer_tuple(hia_typing *t, const hia_ast *n) {
   hia_itype type = hiaF_ituple(&t->p->it, parts, n->c);
   if (type == HIA_IT_ERROR) {
     hia_diag *diag = hiaF_type_error(t, HIA_E0316, n->start, n->end,
-                                     "the type of this has more than %u parts", HIA_MAX_PARTS);
+                                     "the type of this has more than %u parts", HIA_MAX_TYPE_PARTS);
     hiaF_hint(t->p->diags, diag, "does the instantiation of a generic function end?");
   }
   return type;
@@ -246,7 +246,8 @@ static hia_itype declared(hia_typing *t, hia_ast_id id) {
   hia_itype type = hiaF_declared_type(t->p, id);
   const hia_ast *n = hiaF_node(t->p, id);
   if (type == HIA_IT_ERROR)
-    hiaF_type_error(t, HIA_E0316, n->start, n->end, "a type of more than %u parts", HIA_MAX_PARTS);
+    hiaF_type_error(t, HIA_E0316, n->start, n->end, "a type of more than %u parts",
+                    HIA_MAX_TYPE_PARTS);
   return type;
 }
 
@@ -341,7 +342,7 @@ static hia_itype infer_loop(hia_typing *t, const hia_ast *n) {
     state = hiaF_ituple(&p->it, types, n->c);
     if (state == HIA_IT_ERROR)
       hiaF_type_error(t, HIA_E0316, n->pos, n->pos + 4, "the variables have more than %u parts",
-                      HIA_MAX_PARTS);
+                      HIA_MAX_TYPE_PARTS);
   }
   if (hiaF_is_final(&p->it, state)) {
     const hia_ast *b = hiaF_node(p, block);
@@ -396,7 +397,7 @@ static hia_itype array_of(hia_typing *t, hia_itype element, uint32_t start, uint
   hia_itype type = hiaF_iarray(&t->p->it, element);
   if (type == HIA_IT_ERROR) {
     hia_diag *diag = hiaF_type_error(t, HIA_E0316, start, end,
-                                     "the type of this has more than %u parts", HIA_MAX_PARTS);
+                                     "the type of this has more than %u parts", HIA_MAX_TYPE_PARTS);
     hiaF_hint(t->p->diags, diag, "does the instantiation of a generic function end?");
   }
   return type;

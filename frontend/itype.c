@@ -86,7 +86,7 @@ static hia_itype intern(hia_itypes *it, const hia_itype *parts, uint32_t n) {
     e.parts += hiaF_itype_parts(it, parts[i]);
     e.words += hiaF_itype_words(it, parts[i]);
     e.has |= hiaF_itype_has(it, parts[i]);
-    if (e.parts > HIA_MAX_PARTS) return HIA_IT_ERROR;
+    if (e.parts > HIA_MAX_TYPE_PARTS) return HIA_IT_ERROR;
   }
   if (is_array) e.words = 1;
   size_t inside = (size_t)(parts - it->parts.data);

@@ -57,7 +57,8 @@ static void check_declared_types(hia_program *p) {
       hiaF_itype_type(&p->it, d->result);
     if (bad == HIA_NONE) continue;
     const hia_ast *n = hiaF_node(p, bad);
-    hiaF_type_error(&t, HIA_E0316, n->start, n->end, "a type of more than %u parts", HIA_MAX_PARTS);
+    hiaF_type_error(&t, HIA_E0316, n->start, n->end, "a type of more than %u parts",
+                    HIA_MAX_TYPE_PARTS);
     d->broken = true;
   }
 }
@@ -234,7 +235,7 @@ hia_inst_id hiaF_instantiate(hia_program *p, hia_decl_id fn, const hia_type *arg
     types[i] = hiaF_itype_of(&p->it, args[i]);
     if (types[i] == HIA_IT_ERROR) {
       hiaF_error(diags, HIA_E0316, d->pos, d->end, "an argument of '%s' has more than %u parts",
-                 hiaF_symbol_text(p, d->symbol), HIA_MAX_PARTS);
+                 hiaF_symbol_text(p, d->symbol), HIA_MAX_TYPE_PARTS);
       return HIA_NONE;
     }
   }

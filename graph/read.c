@@ -532,7 +532,7 @@ static void type_line(reader *r) {
         hiaR_push(s->scratch, &types, t);
         n_words += hiaG_type_words(s->types, t);
         if (n_words > HIA_MAX_CTOR_WORDS)
-          hiaG_scan_fail(s, where, "a constructor with more than %d words", HIA_MAX_CTOR_WORDS);
+          hiaG_scan_fail(s, where, "a constructor with more than %u words", HIA_MAX_CTOR_WORDS);
       } while (hiaG_scan_accept(s, ','));
       hiaG_scan_need(s, ')');
     }

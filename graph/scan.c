@@ -158,7 +158,7 @@ static bool accept_dtype(hia_scanner *s, hia_type *type) {
 
 /* The language allows 1000 parts in a type, and a root with fuel returns one more (fuel.c). Types
  * cannot nest deeper than they have parts, so the recursion is bounded. */
-enum { MAX_TYPE_PARTS = 1001 };
+enum { MAX_PARTS = HIA_MAX_TYPE_PARTS + 1 };
 
 static hia_type type(hia_scanner *s, uint32_t depth) {
   hia_type scalar;
@@ -173,7 +173,7 @@ static hia_type type(hia_scanner *s, uint32_t depth) {
     if (s->has_all_types) hiaG_scan_types_end(s);
     return data;
   }
-  if (depth > MAX_TYPE_PARTS) hiaG_scan_fail(s, where, "type is nested too deeply");
+  if (depth > MAX_PARTS) hiaG_scan_fail(s, where, "type is nested too deeply");
   if (hiaG_scan_accept(s, '[')) {
     hia_type element = type(s, depth + 1);
     hiaG_scan_need(s, ']');
@@ -184,8 +184,7 @@ static hia_type type(hia_scanner *s, uint32_t depth) {
   do {
     hia_type part = type(s, depth + 1);
     words += hiaG_type_words(s->types, part);
-    if (words > MAX_TYPE_PARTS)
-      hiaG_scan_fail(s, where, "type has more than %d parts", MAX_TYPE_PARTS);
+    if (words > MAX_PARTS) hiaG_scan_fail(s, where, "type has more than %d parts", MAX_PARTS);
     hiaR_push(s->scratch, &s->parts, part);
   } while (hiaG_scan_accept(s, ','));
   hiaG_scan_need(s, ')');

@@ -138,7 +138,9 @@ typedef struct hia_counted {
 #define HIA_STICKY        0x80000000u
 #define HIA_FIRST_ADDRESS 65536u /* no object lies lower: Linux maps nothing there */
 #define HIA_MAX_CTORS     65535u /* of a type */
-enum { HIA_MAX_CTOR_WORDS = 1000 };
+/* The language's bounds on a type, and on the fields of a constructor. */
+#define HIA_MAX_TYPE_PARTS 1000u /* scalars, data types, arrays */
+#define HIA_MAX_CTOR_WORDS 1000u
 
 /* An array, whose elements lie one after the other as its type's layout says: behind this
  * structure, or in another array, of which this one is a part (a view). */

@@ -118,10 +118,6 @@ typedef struct hia_type_maker {
   hia_type (*array)(void *user, hia_type element);
 } hia_type_maker;
 
-#define HIA_MAX_TYPE_PARTS                                                                         \
-  1000u /* tuples, arrays and scalars in the type of a value: the language's                       \
-           bound on parts */
-
 typedef struct hia_reading {
   const hia_allocator
       *allocator; /* of temporary memory, which counts with max_bytes of `objects` */
