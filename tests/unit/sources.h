@@ -84,4 +84,13 @@ static inline const char *graph_text(compiled *c, const char *name, hia_type gen
   return out.data;
 }
 
+/* The program has this error and no other. */
+static inline void expect_error(const char *text, const char *code) {
+  compiled c;
+  compile(&c, text);
+  cr_assert_eq(c.diags.list.len, 1, "%s\n%s", text, all_errors(&c));
+  cr_expect_str_eq(c.diags.list.data[0].code, code, "%s\n%s", text, all_errors(&c));
+  discard(&c);
+}
+
 #endif

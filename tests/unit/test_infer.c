@@ -27,14 +27,6 @@ static void expect_expr(const char *expr, const char *expected) {
   expect(text, expected);
 }
 
-static void expect_error(const char *text, const char *code) {
-  compiled c;
-  compile(&c, text);
-  cr_assert_eq(c.diags.list.len, 1, "%s\n%s", text, all_errors(&c));
-  cr_expect_str_eq(c.diags.list.data[0].code, code, "%s\n%s", text, all_errors(&c));
-  discard(&c);
-}
-
 Test(infer, literals) {
   expect_expr("1", "i32");
   expect_expr("1.0", "f32");

@@ -43,14 +43,6 @@ static void expect_expr(const char *expr, const char *expected) {
   expect(text, expected);
 }
 
-static void expect_error(const char *text, const char *code) {
-  compiled c;
-  compile(&c, text);
-  cr_assert_eq(c.diags.list.len, 1, "%s\n%s", text, all_errors(&c));
-  cr_expect_str_eq(c.diags.list.data[0].code, code, "%s\n%s", text, all_errors(&c));
-  discard(&c);
-}
-
 Test(infer_data, constructors) {
   expect_expr("Nil", "List");
   expect_expr("Leaf(1, 2)", "Tree");
