@@ -7,6 +7,7 @@
 #define HIA_RUNTIME_H
 
 #include "runtime/base/base.h"
+#include "runtime/heap/object.h"
 #include "runtime/image/image.h"
 
 /* ---- backtrace.c: where a run failed, and the calls that led there ---- */
@@ -150,6 +151,10 @@ typedef struct hia_limits {
   hia_cancel_scope *scope; /* of the run, for runs that host functions begin inside it; or NULL */
   uint64_t *fuel; /* what a program with fuel lends to such runs, while a host function is called;
                      NULL: nothing is lent */
+  /* The memory of the objects that the run makes. The caller begins it before the run and ends it
+   * when the results have left it (hiaR_objects_leave). NULL: the program makes none. */
+  hia_heap *heap;
+  const hia_shapes *shapes; /* of the program's types, where the engine has no image: native code */
 } hia_limits;
 size_t hiaR_default_depth(void); /* from the memory that is available now */
 

@@ -128,16 +128,17 @@ static inline const hia_ctor *hiaR_ctor(const hia_type_table *t, hia_type data, 
 
 /* ---- objects ---- */
 
-/* Every object begins with this. A count from HIA_STICKY on belongs to an object that no run counts
- * (docs/memory.md). */
+/* Every object begins with this. A count from HIA_STICKY on does not change any more: the object
+ * belongs to no run, or has had so many references (docs/memory.md). */
 typedef struct hia_counted {
   _Atomic uint32_t count;
   uint16_t ctor; /* of data: the constructor's number */
   uint16_t spare;
 } hia_counted;
 #define HIA_STICKY        0x80000000u
-#define HIA_FIRST_ADDRESS 65536u /* no object lies lower: Linux maps nothing there */
-#define HIA_MAX_CTORS     65535u /* of a type */
+#define HIA_OUTSIDE       0xc0000000u /* the count of an object that belongs to no run */
+#define HIA_FIRST_ADDRESS 65536u      /* no object lies lower: Linux maps nothing there */
+#define HIA_MAX_CTORS     65535u      /* of a type */
 /* The language's bounds on a type, and on the fields of a constructor. */
 #define HIA_MAX_TYPE_PARTS 1000u /* scalars, data types, arrays */
 #define HIA_MAX_CTOR_WORDS 1000u
@@ -145,14 +146,22 @@ typedef struct hia_counted {
 /* An array, whose elements lie one after the other as its type's layout says: behind this
  * structure, or in another array, of which this one is a part (a view). */
 typedef struct hia_array {
-  hia_counted counted; /* ctor: 0, or 1 of a view */
-  uint64_t n;          /* elements */
+  hia_counted counted;
+  uint64_t n; /* elements */
   char *data;
 } hia_array;
 typedef struct hia_array_view {
   hia_array array;
   hia_array *owner; /* no view; holds the elements */
 } hia_array_view;
+
+static inline bool hiaR_is_view(const hia_array *array) {
+  return array->data != (const char *)(array + 1);
+}
+/* Bytes of an array of n elements that is no view. They must not overflow. */
+static inline size_t hiaR_array_size(uint32_t element_size, uint64_t n) {
+  return (sizeof(hia_array) + n * element_size + 7) & ~(size_t)7;
+}
 
 /* Lays out n words, which begin `header` bytes from the object's beginning. Writes places[0 ..
  * n).at; places[i].type is set. Returns the layout, with first == 0. */

@@ -69,13 +69,12 @@ void hiaR_heap_init(hia_heap *heap, const hia_allocator *allocator) {
 
 void hiaR_heap_begin(hia_heap *heap, size_t limit) {
   heap->limit = limit ? limit : SIZE_MAX;
+  heap->must_end = NULL;
   atomic_store_explicit(&heap->bytes, 0, memory_order_relaxed);
   atomic_store_explicit(&heap->peak, 0, memory_order_relaxed);
 }
 
-/* Counts bytes as used: `size`, or as many as the limit leaves, but at least `least`. Returns their
- * number, a multiple of 16; 0: fewer than `least` are left. */
-static size_t take_bytes(hia_heap *heap, size_t least, size_t size) {
+size_t hiaR_heap_take_bytes(hia_heap *heap, size_t least, size_t size) {
   size_t used = atomic_load_explicit(&heap->bytes, memory_order_relaxed), taken;
   do {
     size_t left = heap->limit > used ? heap->limit - used : 0;
@@ -89,7 +88,7 @@ static size_t take_bytes(hia_heap *heap, size_t least, size_t size) {
   return taken;
 }
 
-static void give_bytes(hia_heap *heap, size_t size) {
+void hiaR_heap_give_bytes(hia_heap *heap, size_t size) {
   atomic_fetch_sub_explicit(&heap->bytes, size, memory_order_relaxed);
 }
 
@@ -137,7 +136,7 @@ static hia_heap_chunk *new_chunk(hia_heap *heap, size_t least, size_t size) {
   pthread_mutex_lock(&heap->lock);
   hia_heap_chunk **at = &heap->spare, *chunk = NULL;
   while (*at && ((*at)->size < least || (*at)->size / 4 > size)) at = &(*at)->next;
-  if (*at && take_bytes(heap, (*at)->size, (*at)->size)) {
+  if (*at && hiaR_heap_take_bytes(heap, (*at)->size, (*at)->size)) {
     chunk = *at;
     *at = chunk->next;
     heap->spare_bytes -= chunk->size;
@@ -146,12 +145,12 @@ static hia_heap_chunk *new_chunk(hia_heap *heap, size_t least, size_t size) {
   }
   pthread_mutex_unlock(&heap->lock);
   if (chunk) return chunk;
-  size_t taken = take_bytes(heap, least, size < least ? least : size);
+  size_t taken = hiaR_heap_take_bytes(heap, least, size < least ? least : size);
   if (!taken) return NULL;
   /* Not zeroed. */
   chunk = heap->allocator->alloc(heap->allocator->user, taken);
   if (!chunk) {
-    give_bytes(heap, taken);
+    hiaR_heap_give_bytes(heap, taken);
     return NULL;
   }
   chunk->size = taken;
@@ -256,10 +255,10 @@ static void *alloc_large(hia_heap *heap, size_t size) {
   size_t whole;
   if (!hiaR_add(size, sizeof(hia_large_block) + 15, &whole)) return NULL;
   whole &= ~(size_t)15;
-  if (!take_bytes(heap, whole, whole)) return NULL;
+  if (!hiaR_heap_take_bytes(heap, whole, whole)) return NULL;
   hia_large_block *large = heap->allocator->alloc(heap->allocator->user, whole);
   if (!large) {
-    give_bytes(heap, whole);
+    hiaR_heap_give_bytes(heap, whole);
     return NULL;
   }
   pthread_mutex_lock(&heap->lock);
@@ -275,7 +274,7 @@ static void release_large(hia_heap *heap, hia_large_block *large) {
   *(large->prev ? &large->prev->next : &heap->large) = large->next;
   if (large->next) large->next->prev = large->prev;
   pthread_mutex_unlock(&heap->lock);
-  give_bytes(heap, large->size);
+  hiaR_heap_give_bytes(heap, large->size);
   hiaR_free(heap->allocator, large, large->size);
 }
 

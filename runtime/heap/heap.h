@@ -43,6 +43,8 @@ typedef struct hia_local_heap {
 
 struct hia_heap {
   const hia_allocator *allocator;
+  bool (*must_end)(void *user); /* what takes long in the heap asks it now and then; NULL: never */
+  void *user;
   size_t limit;                                     /* in bytes; SIZE_MAX: none */
   _Atomic size_t bytes;                             /* of chunks and large blocks in use */
   _Atomic size_t peak;                              /* the most that this has been */
@@ -55,8 +57,12 @@ struct hia_heap {
 
 /* The allocator must outlive the heap. */
 void hiaR_heap_init(hia_heap *heap, const hia_allocator *allocator);
-/* Begins a run, which may have `limit` bytes in all; 0: no limit. */
+/* Begins a run, which may have `limit` bytes in all; 0: no limit. must_end becomes NULL. */
 void hiaR_heap_begin(hia_heap *heap, size_t limit);
+/* Counts other memory of the run with the heap's: `size` bytes or as many as the limit leaves, but
+ * at least `least`. Returns their number, a multiple of 16; 0: fewer than `least` are left. */
+size_t hiaR_heap_take_bytes(hia_heap *heap, size_t least, size_t size);
+void hiaR_heap_give_bytes(hia_heap *heap, size_t size);
 /* Ends it: all blocks become invalid. Some memory is kept for the next run. No worker may use the
  * heap any more; their local heaps are invalid. */
 void hiaR_heap_end(hia_heap *heap);

@@ -97,7 +97,7 @@ void hiaR_objects_adopt(hia_objects *objects, hia_object_chunk *chunks) {
 /* ---- objects ---- */
 
 static void begin(hia_counted *object, uint32_t ctor) {
-  atomic_init(&object->count, HIA_STICKY);
+  atomic_init(&object->count, HIA_OUTSIDE);
   object->ctor = (uint16_t)ctor;
   object->spare = 0;
 }
@@ -113,7 +113,7 @@ hia_array *hiaR_new_array(hia_objects *objects, const hia_layout *element, uint6
   if (n > SIZE_MAX / 2 || !hiaR_mul((size_t)n, element->size, &size) ||
       size > SIZE_MAX / 2 - sizeof(hia_array))
     return NULL;
-  hia_array *array = hiaR_objects_alloc(objects, (sizeof *array + size + 7) & ~(size_t)7);
+  hia_array *array = hiaR_objects_alloc(objects, hiaR_array_size(element->size, n));
   if (!array) return NULL;
   begin(&array->counted, 0);
   array->n = n;

@@ -47,6 +47,16 @@ size_t hiaR_objects_left(const hia_objects *objects);  /* bytes up to the limit 
 hia_counted *hiaR_new_data(hia_objects *objects, const hia_ctor *ctor, uint32_t number);
 hia_array *hiaR_new_array(hia_objects *objects, const hia_layout *element, uint64_t n);
 
+/* ---- leave.c ---- */
+
+/* Copies the objects of a run that has ended to which the words refer, with what they share; the
+ * words then refer to the copies. The run's objects are overwritten. Objects from outside of the
+ * run are not copied: `to` must not outlive them. HIA_MEMORY: no memory, or beyond the limit of
+ * `to`; the words are then undefined. */
+struct hia_shapes;
+hia_status hiaR_objects_leave(hia_objects *to, const struct hia_shapes *shapes,
+                              const hia_type *types, hia_word *words, uint32_t n);
+
 /* ---- type_text.c ---- */
 
 /* The type in the language's syntax, NUL-terminated; if it is longer than the buffer, which has at

@@ -75,7 +75,7 @@ Test(value_objects, arrays_that_are_too_large) {
   cr_assert_eq(hiaR_new_array(objects, &element, UINT64_MAX / 16 + 1), NULL);
   cr_assert_eq(hiaR_new_array(objects, &element, UINT64_MAX / 16 - 1), NULL);
   hia_array *none = hiaR_new_array(objects, &element, 0);
-  cr_assert(none && none->n == 0 && none->counted.count == HIA_STICKY);
+  cr_assert(none && none->n == 0 && none->counted.count == HIA_OUTSIDE);
   hiaR_objects_release(objects);
 }
 

@@ -1,0 +1,127 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+/* Shapes, and freeing.
+ *
+ * Freeing a structure must not recurse, and there may be no memory for a stack. So objects that
+ * wait to be freed form a list, and the links are in their headers, whose counts are not needed any
+ * more: a link is the address of the next object in the upper 48 bits and, in the lower 16, the
+ * shape of the object that has the link. (Schorr and Waite's marking reverses pointers in the same
+ * way; here the header has room for them, so no field is overwritten.) */
+#include "runtime/heap/object.h"
+
+/* ---- shapes ---- */
+
+typedef struct shaping {
+  const hia_type_table *types;
+  hia_shape *list;
+  uint32_t *bases, *of_type;
+  uint32_t n_bases;
+} shaping;
+
+static hia_shape shape_of(shaping *s, const hia_layout *layout, uint32_t ctor) {
+  hia_shape shape = {layout->size, (uint16_t)layout->n_refs, (uint16_t)ctor, s->n_bases};
+  for (uint32_t i = 0; i < layout->n; i++) {
+    hia_type type = s->types->places[layout->first + i].type;
+    if (!hiaR_is_scalar(type)) s->bases[s->n_bases++] = s->of_type[type - HIA_FIRST_TYPE];
+  }
+  return shape;
+}
+
+hia_status hiaR_shapes_new(const hia_type_table *types, const hia_allocator *allocator,
+                           hia_shapes **out, size_t *out_size) {
+  uint32_t n_arrays = 0, n_refs = 0;
+  for (uint32_t i = 0; i < types->n_types; i++) n_arrays += types->types[i].kind == HIA_KIND_ARRAY;
+  for (uint32_t i = 0; i < types->n_places; i++) n_refs += !hiaR_is_scalar(types->places[i].type);
+  *out = NULL;
+  if (types->n_ctors > HIA_MAX_SHAPES - n_arrays || n_arrays > HIA_MAX_SHAPES)
+    return HIA_UNSUPPORTED;
+  uint32_t n = types->n_ctors + n_arrays;
+  size_t size = sizeof(hia_shapes) + n * sizeof(hia_shape) +
+                ((size_t)n_refs + types->n_types) * sizeof(uint32_t);
+  hia_shapes *shapes = hiaR_alloc(allocator, size);
+  if (!shapes) return HIA_MEMORY;
+  shaping s = {.types = types, .list = (hia_shape *)(shapes + 1)};
+  s.bases = (uint32_t *)(s.list + n);
+  s.of_type = s.bases + n_refs;
+  uint32_t array = types->n_ctors;
+  for (uint32_t i = 0; i < types->n_types; i++) {
+    const hia_type_entry *t = &types->types[i];
+    s.of_type[i] = t->kind == HIA_KIND_DATA    ? t->first
+                   : t->kind == HIA_KIND_ARRAY ? array++
+                                               : HIA_NONE;
+  }
+  for (uint32_t i = 0; i < types->n_types; i++) {
+    const hia_type_entry *t = &types->types[i];
+    if (t->kind == HIA_KIND_ARRAY) s.list[s.of_type[i]] = shape_of(&s, &t->layout, HIA_SHAPE_ARRAY);
+    for (uint32_t c = 0; t->kind == HIA_KIND_DATA && c < t->n; c++)
+      s.list[t->first + c] = shape_of(&s, &types->ctors[t->first + c].layout, c);
+  }
+  *shapes = (hia_shapes){s.list, s.bases, s.of_type, n};
+  *out = shapes;
+  *out_size = size;
+  return HIA_OK;
+}
+
+/* ---- freeing ---- */
+
+enum { LOOK = 4096 }; /* objects freed between two questions whether to end */
+
+typedef struct freeing {
+  hia_local_heap *local;
+  const hia_shapes *shapes;
+  hia_counted *next; /* the first of those that wait, or NULL */
+  bool is_shared;
+} freeing;
+
+static void set_link(hia_counted *object, const hia_counted *next, uint32_t shape) {
+  uint64_t link = (uint64_t)(uintptr_t)next << 16 | shape;
+  memcpy(object, &link, sizeof link);
+}
+
+static void await_freeing(freeing *f, hia_word ref, uint32_t base) {
+  hia_counted *object = hiaR_object(ref);
+  bool is_array = f->shapes->list[base].ctor == HIA_SHAPE_ARRAY;
+  set_link(object, f->next, is_array ? base : base + object->ctor);
+  f->next = object;
+}
+
+static inline void let_go(freeing *f, hia_word ref, uint32_t base) {
+  if (hiaR_let_go(ref, f->is_shared)) await_freeing(f, ref, base);
+}
+
+static void free_array(freeing *f, hia_array *array, uint32_t number, const hia_shape *shape) {
+  if (hiaR_is_view(array)) {
+    let_go(f, (uintptr_t)((hia_array_view *)array)->owner, number);
+    hiaR_heap_release(f->local, array, sizeof(hia_array_view));
+    return;
+  }
+  if (shape->n_refs)
+    for (uint64_t i = 0; i < array->n; i++) {
+      const hia_word *refs = (const hia_word *)(const void *)(array->data + i * shape->size);
+      for (uint32_t k = 0; k < shape->n_refs; k++)
+        let_go(f, refs[k], f->shapes->bases[shape->refs + k]);
+    }
+  hiaR_heap_release(f->local, array, hiaR_array_size(shape->size, array->n));
+}
+
+void hiaR_object_free(hia_local_heap *local, const hia_shapes *shapes, hia_word ref, uint32_t base,
+                      bool is_shared) {
+  freeing f = {local, shapes, NULL, is_shared};
+  await_freeing(&f, ref, base);
+  for (uint32_t n = 1; f.next; n++) {
+    uint64_t link;
+    hia_counted *object = f.next;
+    memcpy(&link, object, sizeof link);
+    f.next = (hia_counted *)(uintptr_t)(link >> 16);
+    uint32_t number = (uint32_t)link & 0xffff;
+    const hia_shape *shape = &shapes->list[number];
+    if (shape->ctor == HIA_SHAPE_ARRAY) {
+      free_array(&f, (hia_array *)object, number, shape);
+    } else {
+      const hia_word *refs = (const hia_word *)(const void *)(object + 1);
+      for (uint32_t i = 0; i < shape->n_refs; i++)
+        let_go(&f, refs[i], shapes->bases[shape->refs + i]);
+      hiaR_heap_release(local, object, shape->size);
+    }
+    if (n % LOOK == 0 && local->heap->must_end && local->heap->must_end(local->heap->user)) return;
+  }
+}

@@ -1,0 +1,95 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+/* Results that leave a run: their objects are copied, with what they share, and the run's are
+ * overwritten.
+ *
+ * It is Cheney's copying collector (1970), except that the copies whose fields have not been looked
+ * at form a list: their headers are the links, as in runtime/heap/object.c. An object of the run
+ * that has been copied has the count 0, which no live object has, and behind it the address of the
+ * copy. */
+#include "runtime/heap/object.h"
+#include "runtime/value/value.h"
+
+typedef struct leaving {
+  const hia_shapes *shapes;
+  hia_objects *to;
+  hia_counted *next; /* the first copy on the list, or NULL */
+} leaving;
+
+static void set_link(hia_counted *copy, const hia_counted *next, uint32_t shape) {
+  uint64_t link = (uint64_t)(uintptr_t)next << 16 | shape;
+  memcpy(copy, &link, sizeof link);
+}
+
+/* Replaces a reference by one to the copy. False: no memory. */
+static bool leave(leaving *l, hia_word *ref, uint32_t base) {
+  if (*ref < HIA_FIRST_ADDRESS) return true;
+  hia_counted *object = hiaR_object(*ref), *copy;
+  uint32_t count = hiaR_count(object);
+  if (count >= HIA_OUTSIDE) return true;
+  if (count == 0) {
+    memcpy(ref, object + 1, sizeof *ref);
+    return true;
+  }
+  const hia_shape *shape = &l->shapes->list[base];
+  uint32_t number = base;
+  if (shape->ctor == HIA_SHAPE_ARRAY) {
+    const hia_array *from = (const hia_array *)object;
+    size_t size = hiaR_array_size(shape->size, from->n);
+    hia_array *array = hiaR_objects_alloc(l->to, size);
+    if (!array) return false;
+    array->n = from->n;
+    array->data = (char *)(array + 1);
+    memcpy(array->data, from->data, (size_t)from->n * shape->size);
+    copy = &array->counted;
+  } else {
+    number = base + object->ctor;
+    shape = &l->shapes->list[number];
+    copy = hiaR_objects_alloc(l->to, shape->size);
+    if (!copy) return false;
+    memcpy(copy + 1, object + 1, shape->size - sizeof *object);
+  }
+  set_link(copy, l->next, number);
+  l->next = copy;
+  atomic_store_explicit(&object->count, 0, memory_order_relaxed);
+  *ref = (uintptr_t)copy;
+  memcpy(object + 1, ref, sizeof *ref);
+  return true;
+}
+
+static bool leave_all(leaving *l, void *at, const hia_shape *shape) {
+  hia_word *refs = at;
+  for (uint32_t i = 0; i < shape->n_refs; i++)
+    if (!leave(l, &refs[i], l->shapes->bases[shape->refs + i])) return false;
+  return true;
+}
+
+static void finish(hia_counted *copy, uint32_t ctor) {
+  atomic_init(&copy->count, HIA_OUTSIDE);
+  copy->ctor = (uint16_t)ctor;
+  copy->spare = 0;
+}
+
+hia_status hiaR_objects_leave(hia_objects *to, const hia_shapes *shapes, const hia_type *types,
+                              hia_word *words, uint32_t n) {
+  leaving l = {shapes, to, NULL};
+  for (uint32_t i = 0; i < n; i++)
+    if (!hiaR_is_scalar(types[i]) && !leave(&l, &words[i], hiaR_shape_base(shapes, types[i])))
+      return HIA_MEMORY;
+  while (l.next) {
+    uint64_t link;
+    hia_counted *copy = l.next;
+    memcpy(&link, copy, sizeof link);
+    l.next = (hia_counted *)(uintptr_t)(link >> 16);
+    const hia_shape *shape = &shapes->list[link & 0xffff];
+    if (shape->ctor != HIA_SHAPE_ARRAY) {
+      if (!leave_all(&l, copy + 1, shape)) return HIA_MEMORY;
+      finish(copy, shape->ctor);
+      continue;
+    }
+    const hia_array *array = (const hia_array *)copy;
+    for (uint64_t i = 0; shape->n_refs && i < array->n; i++)
+      if (!leave_all(&l, array->data + i * shape->size, shape)) return HIA_MEMORY;
+    finish(copy, 0);
+  }
+  return HIA_OK;
+}
