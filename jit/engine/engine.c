@@ -160,6 +160,7 @@ void hia_engine_free(hia_engine *engine) {
     hia_idle_context *context = engine->idle;
     engine->idle = context->next;
     hiaR_context_free(context->context);
+    hiaR_heap_free(&context->heap);
     hiaR_free(&allocator, context, sizeof *context);
   }
   hiaR_clock_free(engine->clock);
@@ -221,6 +222,7 @@ hia_idle_context *hiaJ_context_take(hia_engine *engine) {
     hiaR_free(&engine->allocator, context, sizeof *context);
     return NULL;
   }
+  hiaR_heap_init(&context->heap, &engine->allocator);
   return context;
 }
 

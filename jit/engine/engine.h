@@ -31,9 +31,11 @@ enum {
 
 /* ---- engine.c ---- */
 
+/* What a run takes from the engine, and gives back when it has ended. */
 typedef struct hia_idle_context {
   struct hia_idle_context *next;
-  hia_context *context;
+  hia_context *context; /* of native code */
+  hia_heap heap;        /* of the objects that a run makes */
 } hia_idle_context;
 
 /* A registered host function. */
@@ -199,6 +201,8 @@ typedef struct hia_unit {
                            request, and of graph->comp meanwhile */
   hia_loaded *image;
   hia_code *code;
+  hia_shapes *shapes; /* NULL: its runs make no objects */
+  size_t shapes_size;
   hia_unwinder unwinder; /* of `code` */
   hia_places places;     /* the source positions that locations of its runs lead to */
   hia_function_stats stats;

@@ -147,6 +147,20 @@ static hia_status inherit(const hia_engine *engine, hia_limits *limits) {
   return HIA_OK;
 }
 
+static bool is_cancelled(void *flag) {
+  return __atomic_load_n((const uint32_t *)flag, __ATOMIC_RELAXED) != 0;
+}
+
+static void begin_heap(hia_heap *heap, const hia_unit *unit, hia_limits *limits) {
+  hiaR_heap_begin(heap, limits->memory);
+  if (limits->cancelled) {
+    heap->must_end = is_cancelled;
+    heap->user = (void *)(uintptr_t)limits->cancelled;
+  }
+  limits->heap = heap;
+  limits->shapes = unit->shapes;
+}
+
 /* `results` stand behind the arguments in `words`. */
 static hia_status run_words(hia_engine *engine, const hia_fn_version *f,
                             const hia_run_options *options, hia_word *words, hia_word *results,
@@ -159,13 +173,14 @@ static hia_status run_words(hia_engine *engine, const hia_fn_version *f,
   hia_status status = inherit(engine, &limits);
   if (status != HIA_OK) return failure->status = status;
   if (options->has_fuel) limits.threads = 1, limits.pool = NULL;
-  bool is_native = f->native != NULL;
-  hia_idle_context *context = is_native ? hiaJ_context_take(engine) : NULL;
-  if (is_native && !context) return failure->status = HIA_MEMORY;
+  bool is_native = f->native != NULL, has_heap = f->unit->shapes != NULL;
+  hia_idle_context *context = is_native || has_heap ? hiaJ_context_take(engine) : NULL;
+  if ((is_native || has_heap) && !context) return failure->status = HIA_MEMORY;
   hia_watch watch;
   status = hiaJ_watch_begin(&watch, engine, options, is_native ? hiaR_context_notify : NULL,
                             is_native ? context->context : NULL, &limits);
   if (status == HIA_OK) {
+    if (has_heap) begin_heap(&context->heap, f->unit, &limits);
     switch (is_native                                   ? HIA_ENGINE_JIT
             : engine->options.kind == HIA_ENGINE_EXPAND ? HIA_ENGINE_EXPAND
                                                         : HIA_ENGINE_INTERP) {
@@ -183,6 +198,7 @@ static hia_status run_words(hia_engine *engine, const hia_fn_version *f,
       break;
     }
     status = hiaJ_watch_end(&watch, status);
+    if (has_heap) hiaR_heap_end(&context->heap);
   }
   if (context) hiaJ_context_put(engine, context);
   return failure->status = status;

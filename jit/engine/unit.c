@@ -18,6 +18,7 @@ hia_unit *hiaJ_unit_new(hia_engine *engine) {
 void hiaJ_unit_free(hia_engine *engine, hia_unit *unit) {
   if (!unit) return;
   if (unit->image) hiaR_image_free(unit->image);
+  hiaR_free(&engine->allocator, unit->shapes, unit->shapes_size);
   if (unit->code) engine->backend->release(engine->session, unit->code);
   pthread_mutex_destroy(&unit->lock);
   hiaR_comp_free(&unit->comp);
@@ -193,6 +194,18 @@ static hia_status find_externs(const hia_module *module, const hia_graph *g, hia
   return HIA_OK;
 }
 
+/* The shapes of what its runs make, if they may make objects. */
+static hia_status shape(const hia_module *module, hia_unit *unit, hia_error **error) {
+  if (!hiaG_has_references(unit->graph)) return HIA_OK;
+  const hia_allocator *allocator = &module->engine->allocator;
+  hia_type_table types = hiaG_type_table(&unit->types);
+  hia_status status = hiaR_shapes_new(&types, allocator, &unit->shapes, &unit->shapes_size);
+  if (status == HIA_OK) return HIA_OK;
+  return hiaJ_fail(allocator, error, status, NULL, "%s",
+                   status == HIA_MEMORY ? "out of memory"
+                                        : "the program has too many constructors and array types");
+}
+
 /* Does all steps after the graph is built. */
 static hia_status finish(hia_module *module, void *user, hia_error **error) {
   job *j = user;
@@ -202,6 +215,7 @@ static hia_status finish(hia_module *module, void *user, hia_error **error) {
   place(module, unit);
   count_nodes(unit);
   hia_status status = find_externs(module, unit->graph, error);
+  if (status == HIA_OK) status = shape(module, unit, error);
   if (status != HIA_OK) return status;
   /* When the budget is used up the interpreter runs the function, unless native code is required.
    */

@@ -122,8 +122,6 @@ Test(object, what_is_shared_stays) {
   hiaR_drop(&x.local, x.shapes, b, hiaR_shape_base(x.shapes, x.list), true);
   drop(&x, x.list, b);
   drop(&x, x.list, 0);
-  hia_word again = cons(&x, 5, 0); /* the memory of one of them */
-  cr_assert(again == a || again == b || again == tail || x.heap.bytes > 0);
   tear_down(&x);
 }
 
