@@ -67,9 +67,10 @@ uint32_t hiaG_flat_slot(hia_flat_section *s, uint32_t slot) {
   return slot;
 }
 
-static uint32_t new_slot(flattener *f, hia_flat_section *s, uint32_t region) {
+static uint32_t new_slot(flattener *f, hia_flat_section *s, uint32_t region, hia_type type) {
   uint32_t i = s->slots.len;
-  hiaR_push(f->scratch, &s->slots, (hia_flat_slot){.is = i, .region = region, .number = HIA_NONE});
+  hiaR_push(f->scratch, &s->slots,
+            (hia_flat_slot){.is = i, .region = region, .number = HIA_NONE, .type = type});
   return i;
 }
 
@@ -77,7 +78,7 @@ static uint32_t const_slot(flattener *f, hia_flat_section *s, hia_word word) {
   uint32_t hash = hiaR_hash(&word, sizeof word), at = hash, i;
   while ((i = hiaR_index_next(&s->consts, hash, &at)) != HIA_NONE)
     if (s->slots.data[i].word == word) return i;
-  uint32_t slot = new_slot(f, s, HIA_NONE);
+  uint32_t slot = new_slot(f, s, HIA_NONE, HIA_NONE);
   hiaR_index_add(f->scratch, &s->consts, hash, slot);
   s->slots.data[slot].is_const = true;
   s->slots.data[slot].word = word;
@@ -130,27 +131,31 @@ static uint32_t push_sources(flattener *f, const uint32_t *sources, uint32_t *n)
   return at;
 }
 
-/* Adds a node. Its operands are given by slots and sources; its n_outs results are the values
- * outs .. outs + n_outs of the graph (unless NONE). */
+/* Adds a node. Its operands are given by slots and sources. Its results get slots when they are
+ * known: put_result. */
 static uint32_t add(flattener *f, hia_image_kind kind, const uint32_t *slots,
-                    const uint32_t *sources, uint32_t n_ins, hia_value_id outs, uint32_t n_outs,
-                    hia_loc_id loc) {
+                    const uint32_t *sources, uint32_t n_ins, hia_loc_id loc) {
   hia_flat_section *s = here(f)->section;
   uint32_t n_sources = n_ins, source_at = push_sources(f, sources, &n_sources);
   hia_flat_node *node = add_node(f, kind, loc);
   node->sources = source_at, node->n_sources = n_sources;
   node->ins = s->pool.len, node->n_ins = n_ins;
   for (uint32_t i = 0; i < n_ins; i++) hiaR_push(f->scratch, &s->pool, slots[i]);
-  node->outs = s->pool.len, node->n_outs = n_outs;
-  uint32_t index = last_node(f);
-  for (uint32_t i = 0; i < n_outs; i++) {
-    uint32_t slot = new_slot(f, s, here(f)->local);
-    hiaR_push(f->scratch, &s->pool, slot);
-    if (outs == HIA_NONE) continue;
-    f->slot[outs + i] = slot;
-    f->source[outs + i] = index;
-  }
-  return index;
+  node->outs = s->pool.len;
+  return last_node(f);
+}
+
+/* Value v is the next result of the node that was added last. */
+static void put_result(flattener *f, hia_value_id v) {
+  hia_flat_section *s = here(f)->section;
+  f->slot[v] = new_slot(f, s, here(f)->local, hiaG_type(f->fn, v));
+  f->source[v] = last_node(f);
+  hiaR_push(f->scratch, &s->pool, f->slot[v]);
+  s->nodes.data[last_node(f)].n_outs++;
+}
+
+static void put_results(flattener *f, const hia_node *n) {
+  for (uint32_t i = 0; i < n->n_outs; i++) put_result(f, n->outs + i);
 }
 
 static hia_flat_node *node_at(flattener *f, uint32_t i) { return &here(f)->section->nodes.data[i]; }
@@ -160,39 +165,65 @@ static void alias(flattener *f, hia_value_id v, hia_value_id of) {
   f->source[v] = f->source[of];
 }
 
+/* The number of a constructor among all of the table of types. */
+static uint32_t ctor_number(const flattener *f, hia_type data, uint64_t ctor) {
+  return f->image->g->types->entries.data[data - HIA_FIRST_TYPE].first + (uint32_t)ctor;
+}
+
+static uint32_t kernel_number(flattener *f, const hia_node *n, hia_node_id id) {
+  hia_dtype dtype = hiaG_node_dtype(f->fn, id);
+  uint32_t *kernel = &f->image->kernel_of[n->op][dtype];
+  if (!*kernel) {
+    hiaR_push(f->scratch, &f->image->kernels, (hia_image_kernel){n->op, (uint8_t)dtype, 0});
+    *kernel = f->image->kernels.len;
+  }
+  return *kernel - 1;
+}
+
+/* What node `id` becomes in the image, with what belongs to the kind. */
+static hia_flat_node image_node(flattener *f, const hia_node *n, hia_node_id id) {
+  hia_type type = n->n_ins ? hiaG_type(f->fn, hiaG_in(f->fn, id, 0)) : HIA_NONE;
+  switch (n->op) {
+  case HIA_OP_COUNT: return (hia_flat_node){.kind = HIA_KIND_COUNT, .what = (uint32_t)n->imm};
+  case HIA_OP_LEND: return (hia_flat_node){.kind = HIA_KIND_LEND};
+  case HIA_OP_REGAIN: return (hia_flat_node){.kind = HIA_KIND_REGAIN};
+  case HIA_OP_FAIL: return (hia_flat_node){.kind = HIA_KIND_FAIL};
+  case HIA_OP_DATA:
+    return (hia_flat_node){.kind = HIA_KIND_MAKE,
+                           .what = ctor_number(f, hiaG_type(f->fn, n->outs), n->imm)};
+  case HIA_OP_CTOR: return (hia_flat_node){.kind = HIA_KIND_CTOR};
+  case HIA_OP_FIELD:
+    return (hia_flat_node){.kind = HIA_KIND_FIELD,
+                           .what = ctor_number(f, type, HIA_IMM_A(n->imm)),
+                           .imm = HIA_IMM_B(n->imm)};
+  default:
+    return (hia_flat_node){.kind = HIA_KIND_KERNEL, .what = kernel_number(f, n, id), .imm = n->imm};
+  }
+}
+
 static void add_op(flattener *f, const hia_node *n, hia_node_id id) {
-  uint32_t slots[3], sources[3];
-  for (uint32_t i = 0; i < n->n_ins && i < 3; i++) {
+  hia_u32vec slots = {0}, sources = {0};
+  hia_flat_node is = image_node(f, n, id);
+  for (uint32_t i = 0; i < n->n_ins && is.kind != HIA_KIND_COUNT; i++) {
     hia_value_id v = hiaG_in(f->fn, id, i);
-    slots[i] = f->slot[v], sources[i] = f->source[v];
+    hiaR_push(f->scratch, &slots, f->slot[v]);
+    hiaR_push(f->scratch, &sources, f->source[v]);
   }
-  uint32_t index;
-  if (n->op == HIA_OP_COUNT) {
-    index = add(f, HIA_KIND_COUNT, NULL, NULL, 0, HIA_NONE, 0, n->loc);
-    node_at(f, index)->what = (uint32_t)n->imm;
-  } else if (n->op == HIA_OP_LEND || n->op == HIA_OP_REGAIN) {
-    hia_image_kind kind = n->op == HIA_OP_LEND ? HIA_KIND_LEND : HIA_KIND_REGAIN;
-    index = add(f, kind, slots, sources, 1, n->outs, n->n_outs, n->loc);
-  } else if (n->op == HIA_OP_FAIL) {
-    /* Its results have slots, which are never written, and it as their source, which never sends.
-     */
-    index = add(f, HIA_KIND_FAIL, slots, sources, 1, HIA_NONE, 0, n->loc);
-    for (uint32_t i = 0; i < n->n_outs; i++) {
-      f->slot[n->outs + i] = new_slot(f, here(f)->section, here(f)->local);
-      f->source[n->outs + i] = index;
-    }
-  } else {
-    hia_dtype dtype = hiaG_node_dtype(f->fn, id);
-    uint32_t *kernel = &f->image->kernel_of[n->op][dtype];
-    if (!*kernel) {
-      hiaR_push(f->scratch, &f->image->kernels, (hia_image_kernel){n->op, (uint8_t)dtype, 0});
-      *kernel = f->image->kernels.len;
-    }
-    index = add(f, HIA_KIND_KERNEL, slots, sources, n->n_ins, n->outs, n->n_outs, n->loc);
-    node_at(f, index)->what = *kernel - 1;
-    node_at(f, index)->imm = n->imm;
+  uint32_t index = add(f, is.kind, slots.data, sources.data, slots.len, n->loc);
+  hia_flat_node *node = node_at(f, index);
+  node->what = is.what;
+  node->imm = is.imm;
+  node->weight = 1;
+  if (n->op != HIA_OP_FAIL) {
+    put_results(f, n);
+    return;
   }
-  node_at(f, index)->weight = 1;
+  /* Its results have slots, which are never written, and it as their source, which never sends. */
+  for (uint32_t i = 0; i < n->n_outs; i++) {
+    hia_value_id v = n->outs + i;
+    f->slot[v] = new_slot(f, here(f)->section, here(f)->local, hiaG_type(f->fn, v));
+    f->source[v] = index;
+  }
 }
 
 /* The section that calls a function of the host, and does nothing else. */
@@ -209,9 +240,9 @@ static uint32_t host_section(flattener *f, uint32_t number) {
                         .n_outs = e->n_results};
   s->n_params = e->n_params;
   for (uint32_t i = 0; i < e->n_params; i++)
-    hiaR_push(f->scratch, &s->pool, new_slot(f, s, HIA_NONE));
+    hiaR_push(f->scratch, &s->pool, new_slot(f, s, HIA_NONE, e->params[i]));
   for (uint32_t i = 0; i < e->n_results; i++) {
-    uint32_t slot = new_slot(f, s, 0);
+    uint32_t slot = new_slot(f, s, 0, e->results[i]);
     hiaR_push(f->scratch, &s->pool, slot);
     hiaR_push(f->scratch, &s->results, slot);
   }
@@ -230,10 +261,10 @@ static void add_host(flattener *f, const hia_node *n, hia_node_id id) {
     hiaR_push(f->scratch, &sources, f->source[v]);
   }
   uint32_t section = host_section(f, (uint32_t)n->imm);
-  uint32_t index =
-      add(f, HIA_KIND_CALL, slots.data, sources.data, slots.len, n->outs, n->n_outs, n->loc);
+  uint32_t index = add(f, HIA_KIND_CALL, slots.data, sources.data, slots.len, n->loc);
   node_at(f, index)->what = section;
   node_at(f, index)->weight = 1;
+  put_results(f, n);
 }
 
 /* Adds the CALL for all Call_i and Return_i of a site, when the walk meets the first Call_i. */
@@ -247,17 +278,13 @@ static void add_call(flattener *f, const hia_node *n, hia_node_id id) {
     hiaR_push(f->scratch, &slots, f->slot[v]);
     hiaR_push(f->scratch, &sources, f->source[v]);
   }
-  uint32_t index = add(f, HIA_KIND_CALL, slots.data, sources.data, slots.len, HIA_NONE,
-                       site->n_returns, site->loc);
+  uint32_t index = add(f, HIA_KIND_CALL, slots.data, sources.data, slots.len, site->loc);
   hia_flat_node *node = node_at(f, index);
   node->what = f->image->section_of[site->callee];
   node->is_tail = site->is_tail;
   node->weight = site->n_calls + site->n_returns;
-  for (uint32_t i = 0; i < site->n_returns; i++) {
-    hia_value_id v = hiaG_out(f->fn, site->returns + i, 0);
-    f->slot[v] = here(f)->section->pool.data[node->outs + i];
-    f->source[v] = index;
-  }
+  for (uint32_t i = 0; i < site->n_returns; i++)
+    put_result(f, hiaG_out(f->fn, site->returns + i, 0));
 }
 
 /* ---- branches ---- */
@@ -268,7 +295,7 @@ static uint32_t branch_of(flattener *f, hia_region_id r) {
   hia_region_id first = region->kind == HIA_REGION_ELSE ? r - 1 : r;
   if (f->branch[first] == HIA_NONE) {
     uint32_t slot = f->slot[region->pred], source = f->source[region->pred];
-    f->branch[first] = add(f, HIA_KIND_SWITCH, &slot, &source, 1, HIA_NONE, 0, HIA_NONE);
+    f->branch[first] = add(f, HIA_KIND_SWITCH, &slot, &source, 1, HIA_NONE);
     node_at(f, f->branch[first])->weight = f->switches[first];
   }
   return f->branch[first];
@@ -282,7 +309,7 @@ static void end_side(flattener *f, hia_region_id r) {
     hia_flat_section *s = here(f)->section;
     hia_node_id merge = f->owned[i];
     hia_value_id v = hiaG_in(f->fn, merge, port), out = hiaG_out(f->fn, merge, 0);
-    if (f->slot[out] == HIA_NONE) f->slot[out] = new_slot(f, s, HIA_NONE);
+    if (f->slot[out] == HIA_NONE) f->slot[out] = new_slot(f, s, HIA_NONE, hiaG_type(f->fn, out));
     uint32_t from = hiaG_flat_slot(s, f->slot[v]), to = f->slot[out];
     if (s->slots.data[from].region == here(f)->local && f->source[v] != NO_SOURCE) {
       s->slots.data[from].is = to;
@@ -293,11 +320,10 @@ static void end_side(flattener *f, hia_region_id r) {
     unsigned op = hiaG_def(f->fn, v)->op;
     bool is_undef = op == HIA_OP_UNDEF || op == HIA_OP_JOIN;
     uint32_t slot = f->slot[v], source = f->source[v];
-    uint32_t move = add(f, is_undef ? HIA_KIND_JOIN : HIA_KIND_MOVE, &slot, &source, !is_undef,
-                        HIA_NONE, 0, HIA_NONE);
+    uint32_t move =
+        add(f, is_undef ? HIA_KIND_JOIN : HIA_KIND_MOVE, &slot, &source, !is_undef, HIA_NONE);
     f->port[2 * i + port] = move;
     if (is_undef) continue;
-    node_at(f, move)->outs = s->pool.len;
     node_at(f, move)->n_outs = 1;
     hiaR_push(f->scratch, &s->pool, to);
   }
@@ -328,7 +354,7 @@ static void add_enter(flattener *f, const hia_node *n, hia_node_id id) {
   }
   if (!f->loop[head]) f->loop[head] = new_section(f, f->fn->name);
   hia_flat_section *s = f->loop[head];
-  f->slot[n->outs] = new_slot(f, s, HIA_NONE);
+  f->slot[n->outs] = new_slot(f, s, HIA_NONE, hiaG_type(f->fn, n->outs));
   f->source[n->outs] = NO_SOURCE;
   s->n_params++;
   hiaR_push(f->scratch, &f->enters[head], v);
@@ -347,7 +373,7 @@ static void add_loop_merge(flattener *f, const hia_node *n, hia_node_id id) {
   hia_value_id enter = hiaG_in(f->fn, id, 0);
   alias(f, n->outs, enter);
   if (!is_free(f, enter)) {
-    f->slot[n->outs] = new_slot(f, s, HIA_NONE);
+    f->slot[n->outs] = new_slot(f, s, HIA_NONE, hiaG_type(f->fn, n->outs));
     hiaR_push(f->scratch, &s->enter, f->slot[enter]);
     hiaR_push(f->scratch, &s->enter, f->slot[n->outs]);
   }
@@ -391,16 +417,11 @@ static void begin_loop(flattener *f, hia_region_id head) {
     hiaR_push(f->scratch, &sources, f->source[enters->data[i]]);
   }
   uint32_t first = f->owned_at[head], n_exits = f->owned_at[head + 1] - first;
-  uint32_t index =
-      add(f, HIA_KIND_LOOP, slots.data, sources.data, slots.len, HIA_NONE, n_exits, HIA_NONE);
+  uint32_t index = add(f, HIA_KIND_LOOP, slots.data, sources.data, slots.len, HIA_NONE);
   hia_flat_node *node = node_at(f, index);
   node->what = f->image->sections.len;
   node->weight = enters->len + n_exits;
-  for (uint32_t i = 0; i < n_exits; i++) {
-    hia_value_id v = hiaG_out(f->fn, f->owned[first + i], 0);
-    f->slot[v] = here(f)->section->pool.data[node->outs + i];
-    f->source[v] = index;
-  }
+  for (uint32_t i = 0; i < n_exits; i++) put_result(f, hiaG_out(f->fn, f->owned[first + i], 0));
   hiaR_push(f->scratch, &f->image->sections, s);
 }
 
@@ -599,16 +620,14 @@ static void flatten_fn(hia_flat_image *image, hia_fn_id id) {
   f.only_loop = only_loop(fn);
   hia_flat_section *s = image->sections.data[image->section_of[id]];
   s->n_params = fn->n_params;
-  for (uint32_t i = 0; i < fn->n_params; i++) new_slot(&f, s, HIA_NONE);
+  for (uint32_t i = 0; i < fn->n_params; i++) new_slot(&f, s, HIA_NONE, fn->params[i]);
   order_regions(&f);
   look_ahead(&f);
   walk(&f);
 }
 
-/* Requires a static graph that is well formed and has no references. The image is memory of the
- * graph's arena. */
+/* Requires a static graph that is well formed. The image is memory of the graph's arena. */
 void hiaG_flatten(hia_graph *g, void **bytes, size_t *size) {
-  if (hiaG_has_references(g)) HIA_BUG(g->comp, "an image of a graph with references");
   hia_arena *scratch = &g->comp->scratch;
   hia_mark mark = hiaR_arena_mark(scratch);
   hia_flat_image *image = HIA_NEW(scratch, hia_flat_image);

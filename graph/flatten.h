@@ -18,6 +18,7 @@ typedef struct hia_flat_slot {
   uint32_t region; /* the region that writes it, while it can still become part of a Merge's slot;
                       else NONE */
   uint32_t number; /* final */
+  hia_type type;   /* of its values; of a constant HIA_NONE: it may serve several types */
   bool is_const, is_read;
   hia_word word; /* of a constant */
 } hia_flat_slot;

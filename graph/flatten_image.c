@@ -45,8 +45,12 @@ static void read_slot(hia_flat_section *s, uint32_t slot) {
   s->slots.data[hiaG_flat_slot(s, slot)].is_read = true;
 }
 
-/* Numbers parameters and computed values, and returns how many slots they take. Results that are
- * never read share a slot. Constants are numbered later (number_consts). */
+static bool is_ref(const hia_flat_slot *slot) {
+  return slot->type != HIA_NONE && !hiaR_is_scalar(slot->type);
+}
+
+/* Numbers parameters and computed values, and returns how many slots they take. Scalar results that
+ * are never read share a slot. Constants are numbered later (number_consts). */
 static uint32_t number_slots(hia_flat_section *s) {
   for (uint32_t i = 0; i < s->nodes.len; i++) {
     const hia_flat_node *n = &s->nodes.data[i];
@@ -62,12 +66,12 @@ static uint32_t number_slots(hia_flat_section *s) {
     hia_flat_slot *slot = &s->slots.data[i];
     if (i < s->n_params)
       slot->number = i;
-    else if (slot->is == i && !slot->is_const && slot->is_read)
+    else if (slot->is == i && !slot->is_const && (slot->is_read || is_ref(slot)))
       slot->number = n++;
   }
   for (uint32_t i = s->n_params; i < s->slots.len; i++) {
     hia_flat_slot *slot = &s->slots.data[i];
-    if (slot->is == i && !slot->is_const && !slot->is_read) slot->number = n, n_unread++;
+    if (slot->is == i && slot->number == HIA_NONE && !slot->is_const) slot->number = n, n_unread++;
   }
   return n + (n_unread != 0);
 }
@@ -88,7 +92,8 @@ typedef struct move {
 
 /* Writes parallel moves, to distinct slots, as a sequence. A move whose target no remaining move
  * reads goes first. If there is none, all that are left form circles; a circle is opened by saving
- * one value in slot `spare`. `pairs` has slots before numbering. True if `spare` was needed. */
+ * one value in slot `spare`. `pairs` has slots before numbering; all slots are below n_slots. True
+ * if `spare` was needed. */
 static bool put_moves(writer *w, hia_flat_section *s, const hia_u32vec *pairs, uint32_t n_slots,
                       uint32_t spare) {
   uint32_t n = pairs->len / 2, *readers = HIA_NEW_ARRAY(w->scratch, uint32_t, n_slots + 1),
@@ -136,7 +141,75 @@ static bool put_moves(writer *w, hia_flat_section *s, const hia_u32vec *pairs, u
   return used_spare;
 }
 
+/* The moves between rounds. References of one type move to slots of that type, so each type has
+ * moves of its own, and a spare slot of its own if they need one. Scalars are like one type. */
+typedef struct move_group {
+  hia_type type; /* HIA_NONE: scalars */
+  hia_u32vec pairs;
+  bool needs_spare;
+} move_group;
+typedef HIA_VEC(move_group) move_groups;
+
+static move_groups group_moves(writer *w, hia_flat_section *s) {
+  move_groups groups = {0};
+  for (uint32_t i = 0; i < s->next.len; i += 2) {
+    const hia_flat_slot *to = &s->slots.data[hiaG_flat_slot(s, s->next.data[i + 1])];
+    hia_type type = is_ref(to) ? to->type : HIA_NONE;
+    uint32_t g = 0;
+    while (g < groups.len && groups.data[g].type != type) g++;
+    if (g == groups.len) hiaR_push(w->scratch, &groups, (move_group){.type = type});
+    hiaR_push(w->scratch, &groups.data[g].pairs, s->next.data[i]);
+    hiaR_push(w->scratch, &groups.data[g].pairs, s->next.data[i + 1]);
+  }
+  return groups;
+}
+
+/* Writes the moves, and numbers the constants behind n_computed slots and the spare ones. */
+static void put_next(writer *w, hia_flat_section *s, uint32_t n_computed, move_groups *groups,
+                     hia_image_section *out) {
+  uint32_t n_spare = 0;
+  out->n_slots = number_consts(s, n_computed);
+  out->next = w->words.len;
+  for (uint32_t g = 0; g < groups->len; g++) {
+    move_group *group = &groups->data[g];
+    group->needs_spare = put_moves(w, s, &group->pairs, out->n_slots, out->n_slots);
+    n_spare += group->needs_spare;
+  }
+  if (n_spare) {
+    w->words.len = out->next;
+    out->n_slots = number_consts(s, n_computed + n_spare);
+    uint32_t spare = n_computed;
+    for (uint32_t g = 0; g < groups->len; g++) {
+      put_moves(w, s, &groups->data[g].pairs, out->n_slots, spare);
+      spare += groups->data[g].needs_spare;
+    }
+  }
+  out->n_next = w->words.len - out->next;
+}
+
 /* ---- sections ---- */
+
+/* The slots that hold references, by number: a slot's number grows with its index. */
+static void put_refs(writer *w, hia_flat_section *s, uint32_t n_computed, const move_groups *groups,
+                     hia_image_section *out) {
+  out->refs = w->words.len;
+  for (uint32_t i = 0; i < s->slots.len; i++) {
+    const hia_flat_slot *slot = &s->slots.data[i];
+    if (slot->is != i || !is_ref(slot)) continue;
+    put_word(w, slot->number);
+    put_word(w, slot->type);
+  }
+  uint32_t spare = n_computed;
+  for (uint32_t g = 0; g < groups->len; g++) {
+    if (!groups->data[g].needs_spare) continue;
+    if (groups->data[g].type != HIA_NONE) {
+      put_word(w, spare);
+      put_word(w, groups->data[g].type);
+    }
+    spare++;
+  }
+  out->n_refs = w->words.len - out->refs;
+}
 
 static void put_slots(writer *w, hia_flat_section *s, const hia_u32vec *of, uint32_t first,
                       uint32_t n) {
@@ -256,14 +329,9 @@ static void put_section(writer *w, hia_flat_section *s) {
                            .n_regions = s->regions.len,
                            .weight = s->weight};
   uint32_t n_computed = number_slots(s);
-  out.n_slots = number_consts(s, n_computed);
-  out.next = w->words.len;
-  if (put_moves(w, s, &s->next, out.n_slots, out.n_slots)) {
-    w->words.len = out.next;
-    out.n_slots = number_consts(s, n_computed + 1);
-    put_moves(w, s, &s->next, out.n_slots, n_computed);
-  }
-  out.n_next = w->words.len - out.next;
+  move_groups groups = group_moves(w, s);
+  put_next(w, s, n_computed, &groups, &out);
+  put_refs(w, s, n_computed, &groups, &out);
   out.enter = w->words.len;
   put_slots(w, s, &s->enter, 0, s->enter.len);
   out.n_enter = s->enter.len;
@@ -285,6 +353,10 @@ static void put_section(writer *w, hia_flat_section *s) {
 static void put_type(const hia_types *types, hia_type type, hia_text *out) {
   if (hiaG_is_scalar(type)) {
     hiaR_text_add(out, &hiaR_reprs[type].code, 1);
+    return;
+  }
+  if (hiaG_type_kind(types, type) != HIA_KIND_TUPLE) {
+    hiaR_text_addf(out, "<%u;", type);
     return;
   }
   /* Types have at most 1000 parts, so this does not nest deeper. */
@@ -328,6 +400,9 @@ static void put_table(char **at, char *start, hia_image_table *table, const void
 
 void hiaG_flatten_write(hia_flat_image *image, void **bytes, size_t *size) {
   const hia_graph *g = image->g;
+  /* Without references, types are needed for no slot, and tuples of signatures are text. */
+  static const hia_types none;
+  const hia_types *types = hiaG_has_references(g) ? g->types : &none;
   writer w = {.image = image, .scratch = image->scratch};
   uint32_t file = put_string(&w, g->file ? g->file : "");
   for (uint32_t i = 0; i < image->sections.len; i++) put_section(&w, image->sections.data[i]);
@@ -346,7 +421,14 @@ void hiaG_flatten_write(hia_flat_image *image, void **bytes, size_t *size) {
   X(sections, w.sections)                                                                          \
   X(regions, w.regions)                                                                            \
   X(nodes, w.nodes)                                                                                \
-  X(words, w.words) X(consts, w.consts) X(exports, w.exports) X(locs, w.locs) X(strings, w.strings)
+  X(words, w.words)                                                                                \
+  X(consts, w.consts)                                                                              \
+  X(exports, w.exports)                                                                            \
+  X(locs, w.locs)                                                                                  \
+  X(strings, w.strings)                                                                            \
+  X(types, types->entries)                                                                         \
+  X(parts, types->parts)                                                                           \
+  X(ctors, types->ctors) X(fields, types->fields) X(places, types->places) X(names, types->names)
   size_t total = sizeof(hia_image_header);
 #define ADD(field, vec) total += (vec.len * sizeof *vec.data + 7) & ~(size_t)7;
   TABLES(ADD)

@@ -62,6 +62,25 @@ size_t hiaR_heap_class_size(unsigned class) {
 
 /* ---- the memory of a run ---- */
 
+#ifdef HIA_CENSUS
+static void count_blocks(hia_heap *heap, int64_t n) {
+  atomic_fetch_add_explicit(&heap->live, n, memory_order_relaxed);
+}
+#else
+static void count_blocks(hia_heap *heap, int64_t n) { (void)heap, (void)n; }
+#endif
+
+bool hiaR_heap_census(const hia_heap *heap, int64_t *live) {
+#ifdef HIA_CENSUS
+  *live = atomic_load_explicit(&heap->live, memory_order_relaxed);
+  return true;
+#else
+  (void)heap;
+  *live = 0;
+  return false;
+#endif
+}
+
 void hiaR_heap_init(hia_heap *heap, const hia_allocator *allocator) {
   *heap = (hia_heap){.allocator = allocator, .limit = SIZE_MAX};
   pthread_mutex_init(&heap->lock, NULL);
@@ -70,6 +89,9 @@ void hiaR_heap_init(hia_heap *heap, const hia_allocator *allocator) {
 void hiaR_heap_begin(hia_heap *heap, size_t limit) {
   heap->limit = limit ? limit : SIZE_MAX;
   heap->must_end = NULL;
+#ifdef HIA_CENSUS
+  atomic_store_explicit(&heap->live, 0, memory_order_relaxed);
+#endif
   atomic_store_explicit(&heap->bytes, 0, memory_order_relaxed);
   atomic_store_explicit(&heap->peak, 0, memory_order_relaxed);
 }
@@ -279,15 +301,22 @@ static void release_large(hia_heap *heap, hia_large_block *large) {
 }
 
 void *hiaR_heap_alloc(hia_local_heap *local, size_t size) {
-  if (size > HIA_HEAP_LARGEST) return alloc_large(local->heap, size);
-  unsigned class = hiaR_heap_class(size);
-  if (!local->free[class] && !fill(local, class)) return NULL;
-  void *block = pop(local, class);
-  UNPOISON(block, size);
+  void *block;
+  if (size > HIA_HEAP_LARGEST) {
+    block = alloc_large(local->heap, size);
+    if (!block) return NULL;
+  } else {
+    unsigned class = hiaR_heap_class(size);
+    if (!local->free[class] && !fill(local, class)) return NULL;
+    block = pop(local, class);
+    UNPOISON(block, size);
+  }
+  count_blocks(local->heap, 1);
   return block;
 }
 
 void hiaR_heap_release(hia_local_heap *local, void *block, size_t size) {
+  count_blocks(local->heap, -1);
   if (size > HIA_HEAP_LARGEST) {
     release_large(local->heap, (hia_large_block *)block - 1);
     return;

@@ -28,6 +28,11 @@ enum {
   HIA_HEAP_CLASSES = HIA_HEAP_EXACT / 8 + 1 + 4 * 7,
 };
 
+/* Builds with AddressSanitizer, stress and debug builds count the blocks in use. */
+#if defined(HIA_ASAN) || defined(HIA_STRESS) || defined(HIA_DEBUG)
+#define HIA_CENSUS 1
+#endif
+
 typedef struct hia_heap hia_heap;
 typedef struct hia_free_block hia_free_block;
 typedef struct hia_heap_chunk hia_heap_chunk;
@@ -53,6 +58,9 @@ struct hia_heap {
   hia_heap_chunk *chunks, *spare;                   /* in use; kept from earlier runs */
   size_t spare_bytes;
   hia_large_block *large;
+#ifdef HIA_CENSUS
+  _Atomic int64_t live; /* blocks in use */
+#endif
 };
 
 /* The allocator must outlive the heap. */
@@ -67,6 +75,9 @@ void hiaR_heap_give_bytes(hia_heap *heap, size_t size);
  * heap any more; their local heaps are invalid. */
 void hiaR_heap_end(hia_heap *heap);
 void hiaR_heap_free(hia_heap *heap);
+
+/* The blocks in use, while no worker uses the heap. False: this build does not count them. */
+bool hiaR_heap_census(const hia_heap *heap, int64_t *live);
 
 /* Attaches a worker's local heap to a run's. Must be called in each run anew. */
 void hiaR_local_begin(hia_local_heap *local, hia_heap *heap);

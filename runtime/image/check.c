@@ -26,9 +26,17 @@ typedef struct checker {
   const hia_image_region *regions; /* of all sections */
   const hia_image_node *nodes;
   const uint32_t *words;
+  const hia_word *consts;
   const hia_image_export *exports;
   const hia_image_loc *locs;
   const char *strings;
+  const hia_type_entry *types; /* as in hia_type_table */
+  const hia_type *parts;
+  const hia_ctor *ctors;
+  const hia_ctor_field *fields;
+  const hia_word_place *places;
+  const char *names;
+  hia_type_table table;
   uint64_t list_words; /* words used by lists so far: lists do not overlap */
   char *error;
   size_t error_size;
@@ -40,6 +48,7 @@ typedef struct checker {
   /* Scratch, as large as the largest section requires. */
   uint32_t max_nodes, max_regions;
   uint32_t *host_words; /* by extern: numbers of its operands and results */
+  uint32_t *type_of_ctor;
   uint32_t *scratch;
   size_t scratch_size;
   uint32_t *region_of;             /* by node */
@@ -98,8 +107,138 @@ static bool check_header(checker *c, size_t size) {
   TABLE(exports)
   TABLE(locs)
   TABLE(strings)
+  TABLE(types)
+  TABLE(parts)
+  TABLE(ctors)
+  TABLE(fields)
+  TABLE(places)
+  TABLE(names)
 #undef TABLE
-  return check_table(c, "consts", &h->consts, sizeof(hia_word));
+  if (!check_table(c, "consts", &h->consts, sizeof(hia_word))) return false;
+  c->consts = (const void *)(c->bytes + h->consts.at);
+  return true;
+}
+
+/* ---- types ---- */
+
+static bool is_type(const checker *c, hia_type type) {
+  return hiaR_is_scalar(type) || (type >= HIA_FIRST_TYPE && type - HIA_FIRST_TYPE < c->h->types.n);
+}
+
+/* A part or an element of type number `i`, which stands before it: so there is no type inside
+ * itself. */
+static bool is_type_before(const checker *c, hia_type type, uint32_t i) {
+  if (!is_type(c, type)) return false;
+  return hiaR_is_scalar(type) || type - HIA_FIRST_TYPE < i ||
+         c->types[type - HIA_FIRST_TYPE].kind == HIA_KIND_DATA;
+}
+
+/* Fills in the types of a value's words. */
+static hia_word_place *flatten(const checker *c, hia_type type, hia_word_place *at) {
+  if (hiaR_type_kind(&c->table, type) != HIA_KIND_TUPLE) {
+    *at = (hia_word_place){.type = type};
+    return at + 1;
+  }
+  const hia_type_entry *t = hiaR_type_entry(&c->table, type);
+  for (uint32_t i = 0; i < t->n; i++) at = flatten(c, c->parts[t->first + i], at);
+  return at;
+}
+
+/* Checks that a layout is the one that hiaR_lay_out gives for these n words, of which `own` has the
+ * types. */
+static bool check_layout(const checker *c, const hia_layout *layout, hia_word_place *own,
+                         uint32_t n, uint32_t header) {
+  hia_layout wanted = n ? hiaR_lay_out(own, n, header) : (hia_layout){0};
+  return layout->n == n && n <= c->h->places.n && layout->first <= c->h->places.n - n &&
+         layout->n_refs == wanted.n_refs && layout->size == wanted.size &&
+         (!n || memcmp(&c->places[layout->first], own, n * sizeof *own) == 0);
+}
+
+enum { MAX_WORDS = HIA_MAX_CTOR_WORDS };
+
+/* `depth`, by type: how deep tuples nest, which bounds the recursion of `flatten`. */
+static bool check_tuple(const checker *c, uint32_t i, uint32_t *depth) {
+  const hia_type_entry *t = &c->types[i];
+  uint32_t words = 0;
+  depth[i] = 1;
+  if (t->n < 2 || t->n > c->h->parts.n || t->first > c->h->parts.n - t->n) return false;
+  for (uint32_t k = 0; k < t->n; k++) {
+    hia_type part = c->parts[t->first + k];
+    if (!is_type_before(c, part, i)) return false;
+    uint32_t n = hiaR_type_words(&c->table, part);
+    if (n > MAX_WORDS - words) return false;
+    words += n;
+    if (hiaR_type_kind(&c->table, part) == HIA_KIND_TUPLE &&
+        depth[part - HIA_FIRST_TYPE] >= depth[i])
+      depth[i] = depth[part - HIA_FIRST_TYPE] + 1;
+  }
+  return words == t->n_words && depth[i] <= MAX_WORDS;
+}
+
+static bool check_ctor(const checker *c, const hia_ctor *ctor) {
+  hia_word_place own[MAX_WORDS], *end = own;
+  if (ctor->name >= c->h->names.n || ctor->n > c->h->fields.n ||
+      ctor->first > c->h->fields.n - ctor->n)
+    return false;
+  for (uint32_t i = 0; i < ctor->n; i++) {
+    const hia_ctor_field *field = &c->fields[ctor->first + i];
+    if (field->name >= c->h->names.n || !is_type(c, field->type) ||
+        hiaR_type_words(&c->table, field->type) > (uint32_t)(own + MAX_WORDS - end))
+      return false;
+    end = flatten(c, field->type, end);
+  }
+  return check_layout(c, &ctor->layout, own, (uint32_t)(end - own), sizeof(hia_counted));
+}
+
+static bool check_array(const checker *c, uint32_t i) {
+  const hia_type_entry *t = &c->types[i];
+  hia_word_place own[MAX_WORDS];
+  if (!is_type_before(c, t->element, i)) return false;
+  uint32_t n = hiaR_type_words(&c->table, t->element);
+  if (n > MAX_WORDS) return false;
+  flatten(c, t->element, own);
+  return check_layout(c, &t->layout, own, n, 0);
+}
+
+/* Data types have constructors of their own, one type's behind the other's. */
+static bool check_data(checker *c, uint32_t i, uint32_t *n_ctors) {
+  const hia_type_entry *t = &c->types[i];
+  if (t->name >= c->h->names.n || !t->n || t->n > HIA_MAX_CTORS || t->n > c->h->ctors.n - *n_ctors)
+    return false;
+  if (t->first > c->h->ctors.n - t->n) return false;
+  *n_ctors += t->n;
+  for (uint32_t k = 0; k < t->n; k++) {
+    if (c->type_of_ctor[t->first + k] != HIA_NONE) return false;
+    c->type_of_ctor[t->first + k] = HIA_FIRST_TYPE + i;
+  }
+  return true;
+}
+
+/* First what may be looked at without the rest: kinds and words. Then tuples, from which layouts
+ * follow, and last the layouts. */
+static bool check_types(checker *c, uint32_t *depth) {
+  uint32_t n = c->h->types.n, n_ctors = 0;
+  c->table = (hia_type_table){
+      c->types, c->parts,      c->ctors,      c->fields,      c->places,      c->names,
+      n,        c->h->parts.n, c->h->ctors.n, c->h->fields.n, c->h->places.n, c->h->names.n};
+  if (c->h->names.n && c->names[c->h->names.n - 1] != 0) return bad(c, "names have no end");
+  for (uint32_t i = 0; i < c->h->ctors.n; i++) c->type_of_ctor[i] = HIA_NONE;
+  for (uint32_t i = 0; i < n; i++) {
+    const hia_type_entry *t = &c->types[i];
+    bool is_tuple = t->kind == HIA_KIND_TUPLE;
+    if ((!is_tuple && t->kind != HIA_KIND_ARRAY && t->kind != HIA_KIND_DATA) ||
+        (!is_tuple && t->n_words != 1) || (is_tuple && !check_tuple(c, i, depth)))
+      return bad(c, "type %u is malformed", i + HIA_FIRST_TYPE);
+  }
+  for (uint32_t i = 0; i < n; i++) {
+    unsigned kind = c->types[i].kind;
+    if ((kind == HIA_KIND_ARRAY && !check_array(c, i)) ||
+        (kind == HIA_KIND_DATA && !check_data(c, i, &n_ctors)))
+      return bad(c, "type %u is malformed", i + HIA_FIRST_TYPE);
+  }
+  for (uint32_t i = 0; i < c->h->ctors.n; i++)
+    if (!check_ctor(c, &c->ctors[i])) return bad(c, "constructor %u is malformed", i);
+  return true;
 }
 
 static bool check_string(checker *c, uint32_t at) { return at < c->h->strings.n; }
@@ -118,6 +257,53 @@ static bool check_list_below(checker *c, uint32_t first, uint32_t n, uint32_t li
   return true;
 }
 
+/* The type of the references that a slot of the section holds; NONE: it holds scalars. */
+static hia_type ref_type(const checker *c, const hia_image_section *s, uint32_t slot) {
+  const uint32_t *refs = c->words + s->refs;
+  uint32_t low = 0, high = s->n_refs / 2;
+  while (low < high) {
+    uint32_t middle = low + (high - low) / 2;
+    if (refs[2 * middle] == slot) return refs[2 * middle + 1];
+    if (refs[2 * middle] < slot)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return HIA_NONE;
+}
+
+/* Checks that a slot can be read as `type` (NONE: a scalar). Constants below the first address are
+ * references of any type. */
+static bool check_read(checker *c, const hia_image_section *s, uint32_t slot, hia_type type) {
+  uint32_t n_computed = s->n_slots - s->n_consts;
+  if (slot < n_computed) {
+    if (ref_type(c, s, slot) == type) return true;
+  } else if (type == HIA_NONE || c->consts[s->consts + slot - n_computed] < HIA_FIRST_ADDRESS) {
+    return true;
+  }
+  return bad(c, "slot %u is used as of another type", slot);
+}
+
+static bool check_write(checker *c, const hia_image_section *s, uint32_t slot, hia_type type) {
+  return ref_type(c, s, slot) == type || bad(c, "slot %u is written as of another type", slot);
+}
+
+static hia_type ref_or_none(hia_type type) { return hiaR_is_scalar(type) ? HIA_NONE : type; }
+
+/* The list of reference slots, of a section whose slots are in range. */
+static bool check_refs(checker *c, const hia_image_section *s) {
+  if (s->n_refs % 2 || !check_list(c, s->refs, s->n_refs)) return bad(c, "half a reference");
+  const uint32_t *refs = c->words + s->refs;
+  for (uint32_t i = 0; i < s->n_refs; i += 2) {
+    if (refs[i] >= s->n_slots - s->n_consts || (i && refs[i] <= refs[i - 2]))
+      return bad(c, "a slot of references is out of order");
+    if (!is_type(c, refs[i + 1]) || hiaR_is_scalar(refs[i + 1]) ||
+        hiaR_type_kind(&c->table, refs[i + 1]) == HIA_KIND_TUPLE)
+      return bad(c, "slot %u holds no references", refs[i]);
+  }
+  return true;
+}
+
 /* A loop's variables are parameters, so parameters may be written; constants may not. */
 static bool check_moves(checker *c, uint32_t first, uint32_t n) {
   const hia_image_section *s = c->s;
@@ -125,6 +311,53 @@ static bool check_moves(checker *c, uint32_t first, uint32_t n) {
   if (!check_list_below(c, first, n, s->n_slots)) return false;
   for (uint32_t i = 1; i < n; i += 2)
     if (c->words[first + i] >= s->n_slots - s->n_consts) return bad(c, "a constant is written");
+  for (uint32_t i = 0; i < n; i += 2)
+    if (!check_read(c, s, c->words[first + i], ref_type(c, s, c->words[first + i + 1])))
+      return false;
+  return true;
+}
+
+/* Checks what the node's kind says of the types of its operands and results, which are in range. */
+static bool check_node_types(checker *c, const hia_image_node *n) {
+  const hia_image_section *s = c->s, *callee = NULL;
+  const uint32_t *ins = c->words + n->ins, *outs = c->words + n->outs;
+  const hia_ctor *ctor = NULL;
+  const hia_word_place *places = NULL;
+  hia_type data = HIA_NONE;
+  if (n->kind == HIA_KIND_CALL || n->kind == HIA_KIND_LOOP) callee = &c->sections[n->what];
+  if (n->kind == HIA_KIND_MAKE || n->kind == HIA_KIND_FIELD) {
+    ctor = &c->ctors[n->what];
+    places = c->places + ctor->layout.first;
+    data = c->type_of_ctor[n->what];
+  }
+  if (n->kind == HIA_KIND_CTOR) {
+    data = ref_type(c, s, ins[0]);
+    bool is_const = ins[0] >= s->n_slots - s->n_consts;
+    if (!is_const && (data == HIA_NONE || hiaR_type_kind(&c->table, data) != HIA_KIND_DATA))
+      return bad(c, "a constructor of no data");
+    return (!is_const || check_read(c, s, ins[0], HIA_FIRST_TYPE)) &&
+           check_write(c, s, outs[0], HIA_NONE);
+  }
+  for (uint32_t i = 0; i < n->n_ins; i++) {
+    hia_type type = HIA_NONE;
+    if (n->kind == HIA_KIND_MOVE) type = ref_type(c, s, outs[0]);
+    if (n->kind == HIA_KIND_MAKE) type = ref_or_none(places[i].type);
+    if (n->kind == HIA_KIND_FIELD) type = data;
+    if (callee) type = ref_type(c, callee, i);
+    if (!check_read(c, s, ins[i], type)) return false;
+  }
+  for (uint32_t i = 0; i < n->n_outs && n->kind != HIA_KIND_MOVE; i++) {
+    hia_type type = HIA_NONE;
+    if (n->kind == HIA_KIND_MAKE) type = data;
+    if (n->kind == HIA_KIND_FIELD) type = ref_or_none(places[n->imm].type);
+    if (callee) {
+      /* A constant result may be of any type. */
+      if (!check_read(c, callee, c->words[callee->results + i], ref_type(c, s, outs[i])))
+        return false;
+      continue;
+    }
+    if (!check_write(c, s, outs[i], type)) return false;
+  }
   return true;
 }
 
@@ -200,6 +433,16 @@ static bool check_node(checker *c, const hia_image_node *n) {
     if (n->what > 1) return bad(c, "a count of nothing");
     break;
   case HIA_KIND_JOIN: break;
+  case HIA_KIND_MAKE:
+    if (n->what >= c->h->ctors.n || !c->ctors[n->what].n) return bad(c, "no such constructor");
+    ins = c->ctors[n->what].layout.n, outs = 1;
+    break;
+  case HIA_KIND_CTOR: ins = outs = 1; break;
+  case HIA_KIND_FIELD:
+    if (n->what >= c->h->ctors.n || n->imm >= c->ctors[n->what].layout.n)
+      return bad(c, "no such field");
+    ins = outs = 1;
+    break;
   case HIA_KIND_HOST: /* the only node, so that the host function is called when its section is */
     if (n->what >= c->h->externs.n) return bad(c, "no such extern");
     if (s->n_nodes != 1 || s->flags) return bad(c, "a call of the host is not alone");
@@ -218,7 +461,7 @@ static bool check_node(checker *c, const hia_image_node *n) {
   if (n->loc != HIA_NONE && n->loc >= c->h->locs.n) return bad(c, "no such location");
   return check_list_below(c, n->ins, n->n_ins, s->n_slots) &&
          check_list_below(c, n->outs, n->n_outs, s->n_slots - s->n_consts) &&
-         check_list(c, n->edges, n->n_edges);
+         check_list(c, n->edges, n->n_edges) && check_node_types(c, n);
 }
 
 /* ---- tokens ---- */
@@ -320,22 +563,27 @@ static bool check_tokens(checker *c, uint32_t n, const hia_image_node *node) {
   return true;
 }
 
-static bool check_section(checker *c) {
+/* What a call of the section relies on. */
+static bool check_slots(checker *c) {
   const hia_image_section *s = c->s;
-  const hia_image_node *nodes = c->nodes + s->nodes;
-  if (!check_string(c, s->name)) return bad(c, "no name");
-  if (s->flags & ~(uint32_t)HIA_SECTION_ITERATES) return bad(c, "unknown flags");
   /* Every slot holds a parameter, a constant, or a result or move that some list names, so frames
    * cannot be made absurdly large by a small image. */
   uint64_t most = (uint64_t)s->n_params + s->n_consts + c->h->words.n;
   if (s->n_params > c->h->words.n + c->h->strings.n || s->n_slots > most ||
       s->n_slots < (uint64_t)s->n_params + s->n_consts || s->n_slots > MAX_SLOTS)
     return bad(c, "%u slots", s->n_slots);
-  if (!check_list_below(c, s->results, s->n_results, s->n_slots) ||
-      !check_moves(c, s->enter, s->n_enter) || !check_moves(c, s->next, s->n_next))
-    return false;
+  return check_list_below(c, s->results, s->n_results, s->n_slots) && check_refs(c, s);
+}
+
+static bool check_section(checker *c) {
+  const hia_image_section *s = c->s;
+  const hia_image_node *nodes = c->nodes + s->nodes;
+  if (!check_string(c, s->name)) return bad(c, "no name");
+  if (s->flags & ~(uint32_t)HIA_SECTION_ITERATES) return bad(c, "unknown flags");
+  if (!check_moves(c, s->enter, s->n_enter) || !check_moves(c, s->next, s->n_next)) return false;
   if (s->flags & HIA_SECTION_ITERATES ? s->cond >= s->n_slots : s->n_next != 0)
     return bad(c, "rounds without a condition");
+  if (s->flags & HIA_SECTION_ITERATES && !check_read(c, s, s->cond, HIA_NONE)) return false;
   for (uint32_t i = 0; i < s->n_nodes; i++)
     if (!check_node(c, &nodes[i])) return false;
   for (uint32_t i = 0; i < s->n_regions; i++) {
@@ -351,11 +599,26 @@ static bool check_section(checker *c) {
 
 /* ---- the rest ---- */
 
+/* The type between `<` and `;` at *at, which is moved to the `;`. HIA_NONE: there is none. */
+static hia_type read_type_number(const checker *c, const char **at) {
+  uint64_t number = 0;
+  const char *p = *at + 1;
+  for (; *p >= '0' && *p <= '9' && number <= UINT32_MAX; p++)
+    number = 10 * number + (uint64_t)(*p - '0');
+  *at = p;
+  return *p == ';' && number < HIA_NONE && number >= HIA_FIRST_TYPE && is_type(c, (hia_type)number)
+             ? (hia_type)number
+             : HIA_NONE;
+}
+
 /* Reads the types up to `end` (the end of the signature, or a `>`); returns the number of their
- * scalars in *n. */
-static bool check_types(const char **at, char end, uint32_t *n, uint32_t *n_types) {
+ * words in *n. `s`: their slots are `slots`, or if that is NULL the parameters; `s` is NULL for
+ * functions of the host, which take scalars. */
+static bool check_signature_types(checker *c, const char **at, char end, const hia_image_section *s,
+                                  const uint32_t *slots, uint32_t *n, uint32_t *n_types) {
   enum { MAX_NESTING = 1000 };
-  uint32_t depth = 0, parts[MAX_NESTING];
+  uint32_t depth = 0, parts[MAX_NESTING],
+           most = s ? slots ? s->n_results : s->n_params : UINT32_MAX;
   *n = *n_types = 0;
   for (const char *p = *at;; p++) {
     if (*p == end && depth == 0) {
@@ -370,8 +633,16 @@ static bool check_types(const char **at, char end, uint32_t *n, uint32_t *n_type
     if (*p == ')') {
       if (depth == 0 || parts[--depth] < 2) return false;
     } else {
-      if (hiaR_repr_of_code(*p) >= HIA_N_DTYPES) return false;
-      (*n)++;
+      hia_type type = HIA_NONE;
+      if (*p == '<') {
+        type = read_type_number(c, &p);
+        if (type == HIA_NONE || hiaR_type_kind(&c->table, type) == HIA_KIND_TUPLE || !s)
+          return false;
+      } else if (hiaR_repr_of_code(*p) >= HIA_N_DTYPES) {
+        return false;
+      }
+      if (*n == most || (s && !check_read(c, s, slots ? slots[*n] : *n, type))) return false;
+      ++*n;
     }
     if (depth)
       parts[depth - 1]++;
@@ -380,12 +651,16 @@ static bool check_types(const char **at, char end, uint32_t *n, uint32_t *n_type
   }
 }
 
-static bool check_signature(checker *c, uint32_t signature, uint32_t *params, uint32_t *results) {
+/* `s`: the section of an export; NULL: of an extern. */
+static bool check_signature(checker *c, uint32_t signature, const hia_image_section *s,
+                            uint32_t *params, uint32_t *results) {
   const char *at = c->strings + signature;
+  const uint32_t *slots = s ? c->words + s->results : NULL;
   uint32_t n_types;
-  if (!check_types(&at, '>', params, &n_types)) return bad(c, "a signature is malformed");
+  if (!check_signature_types(c, &at, '>', s, NULL, params, &n_types))
+    return bad(c, "a signature is malformed");
   at++;
-  if (!check_types(&at, 0, results, &n_types) || n_types != 1)
+  if (!check_signature_types(c, &at, 0, s, slots, results, &n_types) || n_types != 1)
     return bad(c, "a signature is malformed");
   return true;
 }
@@ -394,15 +669,15 @@ static bool check_extern(checker *c, const hia_image_extern *e, uint32_t words[2
   if (!check_string(c, e->name) || !check_string(c, e->signature) ||
       e->flags & ~(uint32_t)(HIA_EXTERN_IMPURE | HIA_EXTERN_RAISES))
     return bad(c, "an extern is out of range");
-  return check_signature(c, e->signature, &words[0], &words[1]);
+  return check_signature(c, e->signature, NULL, &words[0], &words[1]);
 }
 
 static bool check_export(checker *c, const hia_image_export *e) {
   if (!check_string(c, e->name) || !check_string(c, e->signature) || e->section >= c->h->sections.n)
     return bad(c, "an export is out of range");
   uint32_t params, results;
-  if (!check_signature(c, e->signature, &params, &results)) return false;
   const hia_image_section *s = &c->sections[e->section];
+  if (!check_signature(c, e->signature, s, &params, &results)) return false;
   if (params != s->n_params || results != s->n_results)
     return bad(c, "a signature does not fit its section");
   return true;
@@ -443,7 +718,10 @@ static bool check_parts(checker *c, size_t *scratch_words) {
   if (nodes != c->h->nodes.n || regions != c->h->regions.n || consts != c->h->consts.n)
     return bad(c, "records that belong to no section");
   size_t n = (size_t)max_nodes, r = (size_t)max_regions;
-  *scratch_words = 4 * n + 2 + 5 * r + c->h->words.n + c->h->locs.n + 2 * (size_t)c->h->externs.n;
+  size_t last =
+      c->h->locs.n > c->h->types.n ? c->h->locs.n : c->h->types.n; /* one after the other */
+  *scratch_words =
+      4 * n + 2 + 5 * r + c->h->words.n + last + 2 * (size_t)c->h->externs.n + c->h->ctors.n;
   c->max_nodes = max_nodes, c->max_regions = max_regions;
   return true;
 }
@@ -477,9 +755,15 @@ static bool check(checker *c, size_t size, const hia_allocator *allocator, bool 
   c->heap = at, at += c->max_regions;
   c->source_of = at, at += c->h->words.n;
   c->host_words = at, at += 2 * (size_t)c->h->externs.n;
+  c->type_of_ctor = at, at += c->h->ctors.n;
+  if (!check_types(c, at)) return false;
   for (uint32_t i = 0; i < c->h->externs.n; i++)
     if (!check_extern(c, &c->externs[i], &c->host_words[2 * (size_t)i])) return false;
   if (!check_locs(c, at)) return false;
+  for (c->number = 0; c->number < c->h->sections.n; c->number++) {
+    c->s = &c->sections[c->number];
+    if (!check_slots(c)) return false;
+  }
   for (c->number = 0; c->number < c->h->sections.n; c->number++) {
     c->s = &c->sections[c->number];
     if (!check_section(c)) return false;

@@ -33,14 +33,26 @@ typedef struct tables {
   const hia_image_export *exports;
   const hia_image_loc *locs;
   const char *strings;
+  hia_type_table types;
 } tables;
 
 static tables tables_of(const void *bytes) {
   const hia_image_header *h = bytes;
   const char *base = bytes;
 #define AT(field) (const void *)(base + h->field.at)
-  return (tables){h,         AT(kernels), AT(externs), AT(sections), AT(regions), AT(nodes),
-                  AT(words), AT(consts),  AT(exports), AT(locs),     AT(strings)};
+  return (tables){h,
+                  AT(kernels),
+                  AT(externs),
+                  AT(sections),
+                  AT(regions),
+                  AT(nodes),
+                  AT(words),
+                  AT(consts),
+                  AT(exports),
+                  AT(locs),
+                  AT(strings),
+                  {AT(types), AT(parts), AT(ctors), AT(fields), AT(places), AT(names), h->types.n,
+                   h->parts.n, h->ctors.n, h->fields.n, h->places.n, h->names.n}};
 #undef AT
 }
 
@@ -122,6 +134,14 @@ typedef struct decoder {
   hia_child *children;     /* the next one */
   hia_switch *switches;    /* the next one */
   hia_wide *wides;         /* the next one */
+  hia_move *moves;         /* the next ones */
+  hia_ref_move *ref_moves;
+  hia_ref_slot *ref_slots;
+  uint32_t *slots;
+  hia_make *makes; /* the next one */
+  hia_get *gets;   /* the next one */
+  const hia_shapes *shapes;
+  uint32_t *ref_base;      /* scratch, by slot of a section: the base of its references, or NONE */
   hia_host_instr *calls;   /* of host functions: the next one */
   const void **prepared;   /* by extern */
   uint64_t *node_sum;      /* scratch: weights of a section's nodes before this one */
@@ -179,13 +199,101 @@ static void decode_kernel(decoder *d, const hia_image_node *n, hia_instr *out) {
   out->out = (uint16_t)d->words[n->outs];
 }
 
+static bool is_ref(const decoder *d, uint32_t slot) { return d->ref_base[slot] != HIA_NONE; }
+
+/* Takes the moves between slots of a section apart: scalars, and behind them references. */
+static const hia_move *decode_moves(decoder *d, uint32_t first, uint32_t n, uint32_t *n_scalars,
+                                    uint32_t *n_refs) {
+  hia_move *moves = d->moves;
+  uint32_t at = 0;
+  for (int refs = 0; refs < 2; refs++) {
+    for (uint32_t i = 0; i < n; i += 2) {
+      hia_move move = {d->words[first + i], d->words[first + i + 1]};
+      if (is_ref(d, move.to) == refs) moves[at++] = move;
+    }
+    if (!refs) *n_scalars = at;
+  }
+  *n_refs = at - *n_scalars;
+  d->moves += at;
+  return moves;
+}
+
+/* The order of scalar moves among themselves stays, and that of references. */
+static void decode_next(decoder *d, const hia_image_section *s, hia_section *out) {
+  uint32_t n_refs;
+  out->next = decode_moves(d, s->next, s->n_next, &out->n_next, &n_refs);
+  hia_ref_move *moves = d->ref_moves;
+  out->ref_next = moves;
+  out->n_ref_next = n_refs;
+  for (uint32_t i = 0; i < n_refs; i++) {
+    const hia_move *move = &out->next[out->n_next + i];
+    moves[i] = (hia_ref_move){move->from, move->to, d->ref_base[move->to]};
+  }
+  d->ref_moves += n_refs;
+}
+
+static void add_round_ref(decoder *d, hia_section *out, uint32_t slot) {
+  if (!is_ref(d, slot)) return;
+  *d->ref_slots++ = (hia_ref_slot){slot, d->ref_base[slot]};
+  out->n_round_refs++;
+}
+
+static bool is_target(const hia_move *moves, uint32_t n, uint32_t slot) {
+  for (uint32_t i = 0; i < n; i++)
+    if (moves[i].to == slot) return true;
+  return false;
+}
+
+/* Slots that nodes, or moves of regions, write hold their references for a round. The spare slots
+ * of moves between rounds need them for less: these are the targets that are no variables. */
+static void decode_round_refs(decoder *d, const hia_image_section *s, hia_section *out) {
+  out->round_refs = d->ref_slots;
+  if (!out->iterates) return;
+  for (uint32_t i = 0; i < s->n_nodes; i++) {
+    const hia_image_node *n = &d->t.nodes[s->nodes + i];
+    for (uint32_t k = 0; k < n->n_outs; k++) add_round_ref(d, out, d->words[n->outs + k]);
+  }
+  for (uint32_t i = 0; i < s->n_regions; i++) {
+    const hia_image_region *r = &d->t.regions[s->regions + i];
+    for (uint32_t k = 1; k < r->n_moves; k += 2) add_round_ref(d, out, d->words[r->moves + k]);
+  }
+  for (uint32_t i = 0; i < out->n_ref_next; i++) {
+    uint32_t to = out->ref_next[i].to;
+    if (to >= s->n_params && !is_target(out->ref_enter, out->n_ref_enter, to))
+      add_round_ref(d, out, to);
+  }
+}
+
+static void decode_refs(decoder *d, const hia_image_section *s, hia_section *out) {
+  hia_ref_slot *refs = d->ref_slots;
+  for (uint32_t i = 0; i < s->n_slots; i++) d->ref_base[i] = HIA_NONE;
+  out->refs = refs;
+  out->n_refs = s->n_refs / 2;
+  for (uint32_t i = 0; i < out->n_refs; i++) {
+    uint32_t slot = d->words[s->refs + 2 * i];
+    refs[i] = (hia_ref_slot){slot, hiaR_shape_base(d->shapes, d->words[s->refs + 2 * i + 1])};
+    d->ref_base[slot] = refs[i].base;
+    out->n_ref_params += slot < s->n_params;
+  }
+  d->ref_slots += out->n_refs;
+  uint32_t *results = d->slots;
+  out->ref_results = results;
+  for (uint32_t i = 0; i < s->n_results; i++)
+    if (is_ref(d, d->words[s->results + i]))
+      results[out->n_ref_results++] = d->words[s->results + i];
+  d->slots += out->n_ref_results;
+  out->enter = decode_moves(d, s->enter, s->n_enter, &out->n_enter, &out->n_ref_enter);
+  out->ref_enter = out->enter + out->n_enter;
+  decode_next(d, s, out);
+  decode_round_refs(d, s, out);
+}
+
 static void decode_side(decoder *d, const hia_image_section *s, hia_switch *branch,
                         uint32_t region) {
   const hia_image_region *r = &d->t.regions[s->regions + region];
   hia_side *side = &branch->side[r->side];
   side->edges = decode_edges(d, s, r->edges, r->n_edges);
-  side->moves = (const hia_move *)(const void *)(d->words + r->moves);
-  side->n_moves = r->n_moves / 2;
+  side->moves = decode_moves(d, r->moves, r->n_moves, &side->n_moves, &side->n_ref_moves);
   side->weight = d->region_weight[region];
 }
 
@@ -221,18 +329,15 @@ static void decode_section(decoder *d, uint32_t number) {
                        .n_slots = s->n_slots,
                        .n_results = s->n_results,
                        .results = d->words + s->results,
-                       .enter = (const hia_move *)(const void *)(d->words + s->enter),
-                       .n_enter = s->n_enter / 2,
                        .iterates = s->flags & HIA_SECTION_ITERATES,
                        .cond = s->cond,
-                       .next = (const hia_move *)(const void *)(d->words + s->next),
-                       .n_next = s->n_next / 2,
                        .instrs = instrs,
                        .name = d->t.strings + s->name};
   uint64_t body_size;
   class_of((uint64_t)out->preload_at + out->preload_size, &body_size);
   out->body_size = (uint32_t)body_size;
 
+  decode_refs(d, s, out);
   uint8_t *preload = take(d, out->preload_size, 1);
   uint32_t *locs = take(d, s->n_nodes, sizeof *locs);
   memset(preload, 0, out->preload_size);
@@ -266,6 +371,20 @@ static void decode_section(decoder *d, uint32_t number) {
                                    d->words + n->outs, d->t.strings + d->t.externs[n->what].name};
       in->u.host = d->calls++;
       break;
+    case HIA_KIND_MAKE: {
+      const hia_ctor *ctor = &d->t.types.ctors[n->what];
+      *d->makes = (hia_make){ctor, d->t.types.places + ctor->layout.first, d->words + n->ins,
+                             d->shapes->list[n->what].ctor};
+      in->u.make = d->makes++;
+      break;
+    }
+    case HIA_KIND_FIELD: {
+      const hia_ctor *ctor = &d->t.types.ctors[n->what];
+      *d->gets =
+          (hia_get){d->t.types.places[ctor->layout.first + n->imm], d->shapes->list[n->what].ctor};
+      in->u.get = d->gets++;
+      break;
+    }
     case HIA_KIND_CALL:
     case HIA_KIND_LOOP:
       *d->children++ = (hia_child){.callee = &d->sections[n->what],
@@ -280,10 +399,10 @@ static void decode_section(decoder *d, uint32_t number) {
       continue;
     default: break;
     }
-    if (n->kind == HIA_KIND_MOVE || n->kind == HIA_KIND_SWITCH || n->kind == HIA_KIND_FAIL ||
-        n->kind == HIA_KIND_LEND)
-      in->slot = d->words[n->ins];
-    if (n->kind == HIA_KIND_MOVE || n->kind == HIA_KIND_REGAIN) in->to = d->words[n->outs];
+    bool is_kernel = n->kind == HIA_KIND_KERNEL;
+    if (!is_kernel && n->n_ins) in->slot = d->words[n->ins];
+    if (!is_kernel && n->n_outs) in->to = d->words[n->outs];
+    if (n->kind == HIA_KIND_MOVE && is_ref(d, in->to)) in->kind = HIA_KIND_SHARE;
     in->edges = edges;
   }
   for (uint32_t i = 0; i < s->n_regions; i++) {
@@ -298,26 +417,37 @@ static void decode_section(decoder *d, uint32_t number) {
 
 /* ---- exports ---- */
 
-static hia_dtype *decode_dtypes(const char *from, char end, hia_dtype *to) {
-  for (; *from != end; from++)
-    if (*from != '(' && *from != ')') *to++ = (hia_dtype)hiaR_repr_of_code(*from);
+static hia_type *decode_types(const char *from, char end, hia_type *to) {
+  for (; *from != end; from++) {
+    if (*from == '(' || *from == ')') continue;
+    if (*from == '<')
+      for (*to++ = 0, from++; *from != ';'; from++) to[-1] = 10 * to[-1] + (hia_type)(*from - '0');
+    else
+      *to++ = (hia_type)hiaR_repr_of_code(*from);
+  }
   return to;
 }
 
 static void decode_export(decoder *d, const hia_image_export *e, const char *strings,
                           hia_export *out) {
   const hia_image_section *s = &d->t.sections[e->section];
-  hia_dtype *dtypes = take(d, (size_t)s->n_params + s->n_results, sizeof *dtypes);
+  hia_type *types = take(d, (size_t)s->n_params + s->n_results, sizeof *types);
   const char *signature = strings + e->signature;
-  hia_dtype *results = decode_dtypes(signature, '>', dtypes);
-  decode_dtypes(strchr(signature, '>') + 1, 0, results);
-  *out = (hia_export){strings + e->name, signature,    dtypes,     results,
+  hia_type *results = decode_types(signature, '>', types);
+  decode_types(strchr(signature, '>') + 1, 0, results);
+  *out = (hia_export){strings + e->name, signature,    types,      results,
                       s->n_params,       s->n_results, e->section, e->fn};
 }
 
 /* ---- host functions ---- */
 
 /* Reads a signature; its dtypes are stored in `at`. If `at` is NULL, they are only counted. */
+static hia_dtype *decode_dtypes(const char *from, char end, hia_dtype *to) {
+  for (; *from != end; from++)
+    if (*from != '(' && *from != ')') *to++ = (hia_dtype)hiaR_repr_of_code(*from);
+  return to;
+}
+
 static hia_host_signature host_signature(const char *text, hia_dtype *at) {
   hia_host_signature s = {.params = at};
   const char *end = strchr(text, '>');
@@ -390,6 +520,31 @@ bool hiaR_given_host(void *user, uint32_t number, const char *name, hia_host_tar
 
 /* ---- loading ---- */
 
+#define TYPE_TABLES(X)                                                                             \
+  X(types, n_types)                                                                                \
+  X(parts, n_parts)                                                                                \
+  X(ctors, n_ctors) X(fields, n_fields) X(places, n_places) X(names, n_names)
+
+static size_t room_of_types(const hia_type_table *t) {
+  size_t size = 0;
+#define ADD(table, n) size += room(t->n, sizeof *t->table);
+  TYPE_TABLES(ADD)
+#undef ADD
+  return size;
+}
+
+static void copy_types(decoder *d) {
+  hia_type_table *t = &d->t.types;
+#define COPY(table, n)                                                                             \
+  {                                                                                                \
+    void *copy = take(d, t->n, sizeof *t->table);                                                  \
+    if (t->n) memcpy(copy, t->table, t->n * sizeof *t->table);                                     \
+    t->table = copy;                                                                               \
+  }
+  TYPE_TABLES(COPY)
+#undef COPY
+}
+
 static void number_classes(hia_loaded *image, hia_section *sections, uint32_t *class_size) {
   uint32_t number[CLASSES];
   memset(number, 0xff, sizeof number);
@@ -414,6 +569,8 @@ static hia_status decode(const void *bytes, const kernel_source *kernels,
   hia_status status = size_hosts(&d.t, hosts, &hosts_size, error, error_size);
   if (status) return status;
   uint32_t n_children = 0, n_switches = 0, n_wides = 0, max_nodes = 0, max_regions = 0;
+  uint32_t n_makes = 0, n_gets = 0, max_slots = 0;
+  size_t n_moves = 0, n_ref_slots = 0, n_results = 0;
   size_t n_classes = h->sections.n < CLASSES ? h->sections.n : CLASSES;
   size_t size = room(1, sizeof(hia_loaded)) + room(h->sections.n, sizeof(hia_section)) +
                 room(h->nodes.n, sizeof(hia_instr)) + room(h->words.n, sizeof(uint32_t)) +
@@ -425,6 +582,10 @@ static hia_status decode(const void *bytes, const kernel_source *kernels,
     layout l = lay_out(&d.t, s);
     size += room(preload_size(s, &l), 1) + room(s->n_nodes, sizeof(uint32_t));
     n_children += l.n_children;
+    n_moves += s->n_enter / 2 + s->n_next / 2;
+    n_ref_slots += s->n_refs / 2;
+    n_results += s->n_results;
+    if (s->n_slots > max_slots) max_slots = s->n_slots;
     if (s->n_nodes > max_nodes) max_nodes = s->n_nodes;
     if (s->n_regions > max_regions) max_regions = s->n_regions;
   }
@@ -432,17 +593,27 @@ static hia_status decode(const void *bytes, const kernel_source *kernels,
     n_switches += d.t.nodes[i].kind == HIA_KIND_SWITCH;
     n_wides += d.t.nodes[i].kind == HIA_KIND_KERNEL && is_wide(&d, &d.t.nodes[i]);
     n_calls += d.t.nodes[i].kind == HIA_KIND_HOST;
+    n_makes += d.t.nodes[i].kind == HIA_KIND_MAKE;
+    n_gets += d.t.nodes[i].kind == HIA_KIND_FIELD;
+    n_ref_slots += d.t.nodes[i].n_outs;
   }
+  for (uint32_t i = 0; i < h->regions.n; i++) n_moves += d.t.regions[i].n_moves / 2;
   for (uint32_t i = 0; i < h->exports.n; i++) {
     const hia_image_section *s = &d.t.sections[d.t.exports[i].section];
-    size += room((size_t)s->n_params + s->n_results, sizeof(hia_dtype));
+    size += room((size_t)s->n_params + s->n_results, sizeof(hia_type));
   }
+  n_ref_slots += n_moves; /* of regions, and spare slots */
+  size += room(n_makes, sizeof(hia_make)) + room(n_gets, sizeof(hia_get)) +
+          room(n_moves, sizeof(hia_move)) + room(n_moves, sizeof(hia_ref_move)) +
+          room(n_ref_slots, sizeof(hia_ref_slot)) + room(n_results, sizeof(uint32_t)) +
+          room_of_types(&d.t.types);
   size += room(n_children, sizeof(hia_child)) + room(n_switches, sizeof(hia_switch)) +
           room(n_wides, sizeof(hia_wide)) + room(n_calls, sizeof(hia_host_instr)) +
           room(h->externs.n, sizeof(void *)) + hosts_size;
 
   size_t sums = room((size_t)max_nodes + 1, sizeof(uint64_t)),
-         scratch_size = sums + room(max_regions, sizeof(uint64_t));
+         slots_at = sums + room(max_regions, sizeof(uint64_t)),
+         scratch_size = slots_at + room(max_slots, sizeof(uint32_t));
   char *scratch = hiaR_alloc(allocator, scratch_size);
   d.at = scratch ? hiaR_alloc(allocator, size) : NULL;
   if (!d.at) {
@@ -451,6 +622,7 @@ static hia_status decode(const void *bytes, const kernel_source *kernels,
   }
   d.node_sum = (uint64_t *)(void *)scratch;
   d.region_weight = (uint64_t *)(void *)(scratch + sums);
+  d.ref_base = (uint32_t *)(void *)(scratch + slots_at);
 
   hia_loaded *image = take(&d, 1, sizeof *image);
   d.sections = take(&d, h->sections.n, sizeof(hia_section));
@@ -466,12 +638,27 @@ static hia_status decode(const void *bytes, const kernel_source *kernels,
   d.wides = take(&d, n_wides, sizeof(hia_wide));
   d.calls = take(&d, n_calls, sizeof(hia_host_instr));
   d.prepared = take(&d, h->externs.n, sizeof(void *));
+  d.makes = take(&d, n_makes, sizeof(hia_make));
+  d.gets = take(&d, n_gets, sizeof(hia_get));
+  d.moves = take(&d, n_moves, sizeof(hia_move));
+  d.ref_moves = take(&d, n_moves, sizeof(hia_ref_move));
+  d.ref_slots = take(&d, n_ref_slots, sizeof(hia_ref_slot));
+  d.slots = take(&d, n_results, sizeof(uint32_t));
+  copy_types(&d);
   memcpy(words, d.t.words, h->words.n * sizeof(uint32_t));
   memcpy(locs, d.t.locs, h->locs.n * sizeof(hia_image_loc));
   memcpy(strings, d.t.strings, h->strings.n);
   d.words = words;
   d.t.strings = strings;
+  hia_shapes *shapes = NULL;
+  size_t shapes_size = 0;
   status = prepare_hosts(&d, error, error_size);
+  if (!status && h->types.n) {
+    status = hiaR_shapes_new(&d.t.types, allocator, &shapes, &shapes_size);
+    if (status == HIA_UNSUPPORTED)
+      refuse(error, error_size, "too many constructors and array types");
+  }
+  d.shapes = shapes;
   if (status) {
     hiaR_free(allocator, scratch, scratch_size);
     hiaR_free(allocator, image, size);
@@ -495,6 +682,9 @@ static hia_status decode(const void *bytes, const kernel_source *kernels,
                         .n_locs = h->locs.n,
                         .n_strings = h->strings.n,
                         .class_size = class_size,
+                        .types = d.t.types,
+                        .shapes = shapes,
+                        .shapes_size = shapes_size,
                         .max_nodes = max_nodes,
                         .is_impure = is_impure};
   number_classes(image, d.sections, class_size);
@@ -556,7 +746,9 @@ hia_status hiaR_image_load_given(const void *bytes, size_t size, const hia_given
 }
 
 void hiaR_image_free(hia_loaded *image) {
-  if (image) hiaR_free(image->allocator, image, image->size);
+  if (!image) return;
+  hiaR_free(image->allocator, image->shapes, image->shapes_size);
+  hiaR_free(image->allocator, image, image->size);
 }
 
 /* ---- reading ---- */
@@ -590,4 +782,8 @@ const char *hiaR_image_string(const hia_loaded *image, uint32_t offset) {
 
 const char *hiaR_image_file(const hia_loaded *image) { return image->file; }
 
-size_t hiaR_image_bytes(const hia_loaded *image) { return image->size; }
+size_t hiaR_image_bytes(const hia_loaded *image) { return image->size + image->shapes_size; }
+
+const hia_type_table *hiaR_image_types(const hia_loaded *image) { return &image->types; }
+
+const hia_shapes *hiaR_image_shapes(const hia_loaded *image) { return image->shapes; }

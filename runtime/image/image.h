@@ -13,12 +13,13 @@
 #ifndef HIA_IMAGE_H
 #define HIA_IMAGE_H
 
+#include "runtime/base/type.h"
 #include "runtime/host.h"
 
 #define HIA_IMAGE_MAGIC                                                                            \
   "\x89hia\r\n\x1a\n" /* 8 bytes; damaged by anything that is not binary-safe */
 #define HIA_IMAGE_ORDER   0x01020304u
-#define HIA_IMAGE_VERSION 3u
+#define HIA_IMAGE_VERSION 4u
 
 typedef struct hia_image_table {
   uint32_t at; /* bytes from the start of the image; 8-aligned */
@@ -33,6 +34,9 @@ typedef struct hia_image_header {
   uint32_t file; /* string: name of the source, "" if there is none */
   uint32_t pad;
   hia_image_table kernels, externs, sections, regions, nodes, words, consts, exports, locs, strings;
+  /* The types of references (runtime/base/type.h). Parts and elements of types are types with lower
+   * numbers, or data types. */
+  hia_image_table types, parts, ctors, fields, places, names;
 } hia_image_header;
 
 /* A kernel that the program requires; the caller that loads the image provides it. */
@@ -57,7 +61,10 @@ enum {
  *
  * An iterating section (a loop, or a function that consists of a loop) runs in rounds. When all
  * nodes of a round have fired and slot `cond` holds true, the moves `next` are made one after the
- * other and the next round begins. */
+ * other and the next round begins.
+ *
+ * A slot that holds references is listed with its type. Constants are not listed: a constant below
+ * HIA_FIRST_ADDRESS is a reference of any type. */
 typedef struct hia_image_section {
   uint32_t name;  /* string */
   uint32_t flags; /* HIA_SECTION_... */
@@ -68,7 +75,8 @@ typedef struct hia_image_section {
   uint32_t regions, n_regions; /* in the table of regions; at least the body */
   uint32_t enter, n_enter;     /* words: pairs (from slot, to slot); moved when a frame is made */
   uint32_t next, n_next, cond; /* of an iterating section; words as in `enter` */
-  uint32_t weight;             /* firings that a frame stands for once, independent of its rounds */
+  uint32_t refs, n_refs; /* words: pairs (slot, hia_type), by slot: those that hold references */
+  uint32_t weight;       /* firings that a frame stands for once, independent of its rounds */
 } hia_image_section;
 enum { HIA_SECTION_ITERATES = 1 };
 
@@ -95,8 +103,12 @@ typedef enum hia_image_kind {
   HIA_KIND_HOST = 8, /* what: extern; ins to outs; the only node of its section, which is called */
   HIA_KIND_LEND = 9, /* lends fuel to runs that the next host function begins */
   HIA_KIND_REGAIN = 10, /* takes back what is left of it; its operand is waited for and not read */
+  HIA_KIND_MAKE = 11,   /* what: constructor in the table of types; ins: the words of its fields */
+  HIA_KIND_CTOR = 12,   /* in: data; out: the number of its constructor in the type */
+  HIA_KIND_FIELD =
+      13, /* what: constructor, imm: word of its fields; in: data, of this constructor */
 } hia_image_kind;
-#define HIA_N_KINDS 11
+#define HIA_N_KINDS 14
 
 typedef struct hia_image_node {
   uint8_t kind, flags; /* HIA_IMAGE_TAIL */
@@ -113,8 +125,8 @@ enum { HIA_IMAGE_TAIL = 1 }; /* CALL: a tail call */
 #define HIA_MAX_TOKENS 255
 
 /* A function that can be run from outside. The signature is text: each type is one of `b i l f d`
- * for bool i32 i64 f32 f64, or a tuple in brackets; first the parameters, then `>`, then the
- * result: "i(id)>l". */
+ * for bool i32 i64 f32 f64, a tuple in brackets, or the number of a type in decimal between `<` and
+ * `;`; first the parameters, then `>`, then the result: "i(id)>l", "<16;i><16;". */
 typedef struct hia_image_export {
   uint32_t name, signature; /* strings; names are distinct */
   uint32_t section;
@@ -174,7 +186,7 @@ void hiaR_image_free(hia_loaded *image); /* `image` may be NULL; no run may be u
 
 typedef struct hia_export {
   const char *name, *signature;
-  const hia_dtype *params, *results; /* flattened */
+  const hia_type *params, *results; /* flattened */
   uint32_t n_params, n_results;
   uint32_t section, fn;
 } hia_export;
@@ -187,5 +199,9 @@ const hia_image_loc *hiaR_image_locs(const hia_loaded *image, uint32_t *n); /* n
 const char *hiaR_image_string(const hia_loaded *image, uint32_t offset);    /* loc->fn */
 const char *hiaR_image_file(const hia_loaded *image);
 size_t hiaR_image_bytes(const hia_loaded *image); /* of memory that it occupies */
+const hia_type_table *hiaR_image_types(const hia_loaded *image);
+struct hia_shapes;
+const struct hia_shapes *
+hiaR_image_shapes(const hia_loaded *image); /* NULL: it has no references */
 
 #endif

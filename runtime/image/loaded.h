@@ -22,17 +22,23 @@ typedef struct hia_edges {
   uint32_t n_more, n_direct;
 } hia_edges;
 
-/* A move of words between slots of one frame. */
+/* A move of words between slots of one frame. Of references these are moves of their own, which
+ * count: the source keeps its reference. */
 typedef struct hia_move {
   uint32_t from, to;
 } hia_move;
+
+/* A move of a reference to the next round. The slot drops its old reference. */
+typedef struct hia_ref_move {
+  uint32_t from, to, base;
+} hia_ref_move;
 
 /* A side of a SWITCH: what happens when it is taken. */
 typedef struct hia_side {
   hia_edges edges; /* nodes that wait for control to enter it */
   const hia_move *moves;
-  uint32_t n_moves;
-  uint64_t weight; /* firings of this side, without those of branches in it */
+  uint32_t n_moves, n_ref_moves; /* those of references stand behind the others */
+  uint64_t weight;               /* firings of this side, without those of branches in it */
 } hia_side;
 typedef struct hia_switch {
   hia_side side[2]; /* 0: true */
@@ -55,6 +61,25 @@ typedef struct hia_wide {
   uint32_t in[3], n_in, out;
 } hia_wide;
 
+/* A MAKE. */
+typedef struct hia_make {
+  const hia_ctor *ctor;
+  const hia_word_place *places; /* of the fields' words */
+  const uint32_t *ins;          /* slots */
+  uint16_t number;              /* of the constructor in its type */
+} hia_make;
+
+/* A FIELD: of a value of constructor `ctor`. */
+typedef struct hia_get {
+  hia_word_place place;
+  uint32_t ctor; /* its number in the type */
+} hia_get;
+
+/* A slot that holds references. */
+typedef struct hia_ref_slot {
+  uint32_t slot, base; /* base: of its type, runtime/heap/object.h */
+} hia_ref_slot;
+
 /* A HOST. */
 typedef struct hia_host_instr {
   const hia_host_caller *caller;
@@ -63,7 +88,10 @@ typedef struct hia_host_instr {
   const char *name;           /* of the extern */
 } hia_host_instr;
 
-enum { HIA_KIND_WIDE = HIA_N_KINDS }; /* in decoded images only */
+enum { /* in decoded images only */
+       HIA_KIND_WIDE = HIA_N_KINDS,
+       HIA_KIND_SHARE, /* a MOVE of a reference */
+};
 
 /* The code of a kernel's failure (hia_failure); `operand` is the kernel's first. */
 static inline int64_t hiaR_kernel_code(hia_status status, hia_word operand) {
@@ -76,12 +104,14 @@ struct hia_instr {
     uint64_t imm; /* KERNEL; COUNT: the counter */
     const hia_switch *branch;
     const hia_wide *wide;
+    const hia_make *make;
+    const hia_get *get;
     const hia_host_instr *host;
   } u;
   uint16_t in[3], out; /* slots of a KERNEL */
   hia_edges edges;     /* of a CALL or LOOP: in its hia_child */
-  uint32_t slot, to; /* slots of MOVE, FAIL, SWITCH, LEND, REGAIN; `slot`: number of a CALL or LOOP
-                        among the children */
+  uint32_t slot, to; /* slots of MOVE, SHARE, FAIL, SWITCH, LEND, REGAIN, CTOR, FIELD; of MAKE `to`;
+                        `slot`: number of a CALL or LOOP among the children */
   uint32_t counter;  /* byte after the frame's header that counts its missing tokens; unused if it
                         waits for one token only */
   uint32_t index;    /* in its section: sequential order */
@@ -96,7 +126,8 @@ struct hia_section {
   /* Read by every call. */
   uint32_t size_class; /* among the image's */
   uint32_t n_params, n_enter, n_results, n_children;
-  uint32_t set_levels;               /* 1: the header's word is all of the pending set */
+  uint32_t n_refs;     /* slots that hold references; 0: what follows of references is empty */
+  uint32_t set_levels; /* 1: the header's word is all of the pending set */
   uint32_t preload_at, preload_size; /* bytes; the size a multiple of 16 */
   const uint8_t *preload;
   const hia_move *enter;
@@ -108,6 +139,14 @@ struct hia_section {
   uint32_t cond, n_next;
   const hia_move *next;
   uint64_t weight_round; /* firings of a round, without those of branches */
+
+  /* References. Those slots are 0 when the frame is made, except parameters. */
+  const hia_ref_slot *refs;       /* n_refs, the first n_ref_params are parameters */
+  const hia_ref_slot *round_refs; /* of an iterating section: those that hold them for a round */
+  const hia_move *ref_enter;
+  const hia_ref_move *ref_next;
+  const uint32_t *ref_results; /* those of `results` that are references */
+  uint32_t n_ref_params, n_round_refs, n_ref_enter, n_ref_next, n_ref_results;
 
   uint32_t body_size;                  /* bytes of a frame without header; a multiple of 16 */
   uint32_t counters_at, counters_size; /* bytes, within the preloaded part; multiples of 8 */
@@ -128,8 +167,11 @@ struct hia_program_image {
   uint32_t n_sections, n_exports, n_locs, n_strings;
   uint32_t n_classes;
   const uint32_t *class_size; /* body_size of each size class, rounded up */
-  uint32_t max_nodes;         /* of a section */
-  bool is_impure;             /* it may call impure host functions */
+  hia_type_table types;
+  hia_shapes *shapes; /* of `types`; NULL: no slot holds references */
+  size_t shapes_size;
+  uint32_t max_nodes; /* of a section */
+  bool is_impure;     /* it may call impure host functions */
 };
 
 #endif

@@ -75,6 +75,7 @@ typedef struct expansion {
   hia_status failed_status;
   int64_t failed_code;
   const char *failed_host; /* hia_failure.host */
+  hia_local_heap heap;     /* of programs with references */
 } expansion;
 
 /* ---- making copies ---- */
@@ -144,6 +145,11 @@ static void *take_block(expansion *x, size_t size) {
     }
     size_t taken = x->chunk_size > least ? x->chunk_size : least;
     if (taken > left) taken = left & ~(size_t)15;
+    hia_heap *heap = x->limits->heap; /* it counts all memory */
+    if (heap && !(taken = hiaR_heap_take_bytes(heap, least, taken))) {
+      x->status = HIA_MEMORY;
+      return NULL;
+    }
     chunk *c = x->allocator->alloc(x->allocator->user, taken);
     if (!c) {
       x->status = HIA_MEMORY;
@@ -187,7 +193,78 @@ static copy *instantiate(expansion *x, const hia_section *s) {
   return c;
 }
 
+/* ---- references: each value that is one owns it, until its copy goes or the round ends ---- */
+
+static void drop(expansion *x, hia_word ref, uint32_t base) {
+  hiaR_drop(&x->heap, x->image->shapes, ref, base, false);
+}
+
+static void share_moves(hia_word *values, const hia_move *moves, uint32_t n) {
+  for (uint32_t i = 0; i < n; i++) {
+    hiaR_dup(values[moves[i].from], false);
+    values[moves[i].to] = values[moves[i].from];
+  }
+}
+
+static void drop_values(expansion *x, hia_word *values, const hia_ref_slot *refs, uint32_t n) {
+  for (uint32_t i = 0; i < n; i++) {
+    drop(x, values[refs[i].slot], refs[i].base);
+    values[refs[i].slot] = 0;
+  }
+}
+
+/* A copy's values are 0 at first. Its arguments also belong to others. */
+static void begin_refs(copy *c) {
+  const hia_section *s = c->section;
+  for (uint32_t i = 0; i < s->n_ref_params; i++) hiaR_dup(c->values[s->refs[i].slot], false);
+  share_moves(c->values, s->ref_enter, s->n_ref_enter);
+}
+
+static void next_refs(expansion *x, copy *c) {
+  const hia_section *s = c->section;
+  for (uint32_t i = 0; i < s->n_ref_next; i++) {
+    const hia_ref_move *move = &s->ref_next[i];
+    hiaR_dup(c->values[move->from], false);
+    drop(x, c->values[move->to], move->base);
+    c->values[move->to] = c->values[move->from];
+  }
+  drop_values(x, c->values, s->round_refs, s->n_round_refs);
+}
+
+/* The copy's results have been taken, and it goes. */
+static void end_refs(expansion *x, copy *c) {
+  const hia_section *s = c->section;
+  for (uint32_t i = 0; i < s->n_ref_results; i++) hiaR_dup(c->values[s->ref_results[i]], false);
+  drop_values(x, c->values, s->refs, s->n_refs);
+}
+
+static bool make(expansion *x, hia_word *values, const hia_instr *in) {
+  const hia_make *m = in->u.make;
+  hia_counted *object = hiaR_heap_alloc(&x->heap, m->ctor->layout.size);
+  if (!object) return false;
+  hiaR_object_begin(object, m->number);
+  for (uint32_t i = 0; i < m->ctor->layout.n; i++) {
+    const hia_word_place *place = &m->places[i];
+    hia_word word = values[m->ins[i]];
+    if (!hiaR_is_scalar(place->type)) hiaR_dup(word, false);
+    hiaR_store(hiaR_repr(place->type), (char *)object + place->at, word);
+  }
+  values[in->to] = (uintptr_t)object;
+  return true;
+}
+
+static bool get(hia_word *values, const hia_instr *in) {
+  const hia_get *g = in->u.get;
+  const hia_counted *object = hiaR_object(values[in->slot]);
+  if (values[in->slot] < HIA_FIRST_ADDRESS || object->ctor != g->ctor) return false;
+  hia_word word = hiaR_get_word(object, &g->place);
+  if (!hiaR_is_scalar(g->place.type)) hiaR_dup(word, false);
+  values[in->to] = word;
+  return true;
+}
+
 static void discard(expansion *x, copy *c) {
+
   template *t = &x->templates[c->section - x->image->sections];
   c->parent = t->unused;
   t->unused = c;
@@ -246,6 +323,18 @@ static bool compute(expansion *x, copy *c, const hia_instr *in) {
     break;
   }
   case HIA_KIND_MOVE: v[in->to] = v[in->slot]; break;
+  case HIA_KIND_SHARE:
+    hiaR_dup(v[in->slot], false);
+    v[in->to] = v[in->slot];
+    break;
+  case HIA_KIND_MAKE:
+    if (make(x, v, in)) break;
+    status = HIA_MEMORY;
+    break;
+  case HIA_KIND_CTOR: v[in->to] = hiaR_from_i32((int32_t)hiaR_ctor_of(v[in->slot])); break;
+  case HIA_KIND_FIELD:
+    if (!get(v, in)) status = HIA_INTERNAL;
+    break;
   case HIA_KIND_LEND: *x->fuel = v[in->slot]; break;
   case HIA_KIND_REGAIN: v[in->to] = *x->fuel; break;
   case HIA_KIND_COUNT:
@@ -280,6 +369,7 @@ static void propagate(expansion *x, copy *c, node **to, uint32_t n) {
       if (c->values[in->slot] == 0) to += n, n = at->n_to[1];
       x->usage->firings += side->weight;
       make_moves(c->values, side->moves, side->n_moves);
+      if (side->n_ref_moves) share_moves(c->values, side->moves + side->n_moves, side->n_ref_moves);
     } else if (in->kind == HIA_KIND_CALL || in->kind == HIA_KIND_LOOP) {
       c->pending[in->slot / 64] |= (uint64_t)1 << in->slot % 64;
       c->n_pending++;
@@ -301,6 +391,7 @@ static void start(expansion *x, copy *c) {
 static void next_round(expansion *x, copy *c) {
   const hia_section *s = c->section;
   make_moves(c->values, s->next, s->n_next);
+  if (s->n_refs) next_refs(x, c);
   for (uint32_t i = 0; i < s->n_nodes; i++) c->nodes[i].missing = s->instrs[i].tokens;
   x->usage->firings += s->weight_round;
 }
@@ -326,6 +417,7 @@ static copy *call(expansion *x, copy *from, uint32_t site) {
   c->site = site;
   for (uint32_t i = 0; i < s->n_params; i++) c->values[i] = from->values[child->args[i]];
   make_moves(c->values, s->enter, s->n_enter);
+  if (s->n_refs) begin_refs(c);
   return c;
 }
 
@@ -335,6 +427,7 @@ static copy *back(expansion *x, copy *c) {
   const hia_section *s = c->section;
   const hia_child *child = &to->section->children[c->site];
   for (uint32_t i = 0; i < s->n_results; i++) to->values[child->outs[i]] = c->values[s->results[i]];
+  if (s->n_refs) end_refs(x, c);
   discard(x, c);
   to->waiting--;
   node *at = &to->nodes[child->instr->index];
@@ -377,6 +470,9 @@ static hia_status run(expansion *x, copy *c, hia_word *results, hia_backtrace *t
       continue;
     } else {
       for (uint32_t i = 0; i < s->n_results; i++) results[i] = c->values[s->results[i]];
+#ifdef HIA_CENSUS /* else it goes with the heap */
+      end_refs(x, c);
+#endif
       return HIA_OK;
     }
     if (cancelled && __atomic_load_n(cancelled, __ATOMIC_RELAXED)) {
@@ -404,6 +500,7 @@ hia_status hiaR_expand_run(const hia_loaded *image, uint32_t entry, const hia_wo
   *failure = (hia_failure){0};
   *usage = (hia_usage){0};
   if (entry >= image->n_exports) return failure->status = HIA_ARGUMENT;
+  if (image->shapes && !limits->heap) return failure->status = HIA_UNSUPPORTED;
   expansion x = {.image = image,
                  .limits = limits,
                  .allocator = allocator,
@@ -413,6 +510,7 @@ hia_status hiaR_expand_run(const hia_loaded *image, uint32_t entry, const hia_wo
                  .chunk_size = FIRST_CHUNK};
   hia_status status = HIA_MEMORY;
   x.fuel = limits->fuel ? limits->fuel : &x.unlent;
+  if (image->shapes) hiaR_local_begin(&x.heap, limits->heap);
   x.templates = hiaR_alloc(allocator, image->n_sections * sizeof(template));
   x.ready = hiaR_alloc(allocator, ((size_t)image->max_nodes + 1) * sizeof(node *));
   copy *root = NULL;
@@ -425,6 +523,7 @@ hia_status hiaR_expand_run(const hia_loaded *image, uint32_t entry, const hia_wo
     root->parent = NULL;
     if (s->n_params) memcpy(root->values, args, s->n_params * sizeof(hia_word));
     make_moves(root->values, s->enter, s->n_enter);
+    begin_refs(root);
     status = run(&x, root, results, &failure->backtrace);
     if (!status && x.failed) {
       status = x.failed_status;

@@ -31,6 +31,16 @@ static size_t limit(_Atomic size_t *given, size_t wanted) {
   return bytes;
 }
 
+/* With a heap, the heap counts all memory. */
+static size_t take_from_heap(hia_run *run, size_t least, size_t taken, hia_status *status) {
+  hia_heap *heap = run->limits->heap;
+  size_t granted = heap ? hiaR_heap_take_bytes(heap, least, taken) : taken;
+  if (!granted) *status = HIA_MEMORY;
+  if (granted != taken)
+    atomic_fetch_sub_explicit(&run->bytes, taken - granted, memory_order_relaxed);
+  return granted;
+}
+
 /* Takes bytes from the run's limits: as many as are left of `size`, but at least `least`. */
 static size_t take_bytes(hia_run *run, size_t least, size_t size, hia_status *status) {
   size_t used = atomic_load_explicit(&run->bytes, memory_order_relaxed);
@@ -44,7 +54,7 @@ static size_t take_bytes(hia_run *run, size_t least, size_t size, hia_status *st
     size_t taken = size < left ? size : left;
     if (atomic_compare_exchange_weak_explicit(&run->bytes, &used, used + taken,
                                               memory_order_relaxed, memory_order_relaxed))
-      return taken;
+      return take_from_heap(run, least, taken, status);
   }
 }
 

@@ -34,6 +34,92 @@ static inline void make_moves(hia_word *slots, const hia_move *moves, uint32_t n
   for (uint32_t i = 0; i < n; i++) slots[moves[i].to] = slots[moves[i].from];
 }
 
+/* ---- references ----
+ *
+ * A slot that holds references owns one: it is dropped when the frame goes, or the round ends. */
+
+static inline void share(hia_worker *w, hia_word ref) { hiaR_dup(ref, w->is_shared); }
+
+static inline void drop(hia_worker *w, hia_word ref, uint32_t base) {
+  hiaR_drop(&w->heap, w->run->image->shapes, ref, base, w->is_shared);
+}
+
+/* The moves of references stand behind those of scalars. */
+static void move_refs(hia_worker *w, hia_word *slots, const hia_move *moves, uint32_t n) {
+  for (uint32_t i = 0; i < n; i++) {
+    share(w, slots[moves[i].from]);
+    slots[moves[i].to] = slots[moves[i].from];
+  }
+}
+
+static void drop_slots(hia_worker *w, hia_word *slots, const hia_ref_slot *refs, uint32_t n) {
+  for (uint32_t i = 0; i < n; i++) {
+    hia_word ref = slots[refs[i].slot];
+    slots[refs[i].slot] = 0;
+    drop(w, ref, refs[i].base);
+  }
+}
+
+/* The frame has its arguments. `are_shared`: their references belong to another frame as well. */
+static void begin_refs(hia_worker *w, hia_frame *f, bool are_shared) {
+  const hia_section *s = f->section;
+  hia_word *slots = hiaR_slots(f);
+  for (uint32_t i = 0; i < s->n_refs; i++)
+    if (i >= s->n_ref_params)
+      slots[s->refs[i].slot] = 0;
+    else if (are_shared)
+      share(w, slots[s->refs[i].slot]);
+  move_refs(w, slots, s->ref_enter, s->n_ref_enter);
+}
+
+void hiaR_frame_end_refs(hia_worker *w, hia_frame *f) {
+  const hia_section *s = f->section;
+  hia_word *slots = hiaR_slots(f);
+  for (uint32_t i = 0; i < s->n_ref_results; i++) share(w, slots[s->ref_results[i]]);
+  drop_slots(w, slots, s->refs, s->n_refs);
+}
+
+static void next_refs(hia_worker *w, hia_frame *f) {
+  const hia_section *s = f->section;
+  hia_word *slots = hiaR_slots(f);
+  for (uint32_t i = 0; i < s->n_ref_next; i++) {
+    const hia_ref_move *move = &s->ref_next[i];
+    hia_word old = slots[move->to];
+    share(w, slots[move->from]);
+    slots[move->to] = slots[move->from];
+    drop(w, old, move->base);
+  }
+  drop_slots(w, slots, s->round_refs, s->n_round_refs);
+}
+
+/* Makes an object of a constructor with fields. False: no memory. */
+static bool make(hia_worker *w, hia_word *slots, const hia_instr *n) {
+  const hia_make *m = n->u.make;
+  hia_counted *object = hiaR_heap_alloc(&w->heap, m->ctor->layout.size);
+  if (!object) return false;
+  hiaR_object_begin(object, m->number);
+  for (uint32_t i = 0; i < m->ctor->layout.n; i++) {
+    hia_word word = slots[m->ins[i]];
+    hia_repr repr = hiaR_repr(m->places[i].type);
+    if (repr == HIA_REPR_REF) share(w, word);
+    hiaR_store(repr, (char *)object + m->places[i].at, word);
+  }
+  slots[n->to] = (uintptr_t)object;
+  return true;
+}
+
+/* False: the value is of another constructor, which only a graph can say that was not made by the
+ * frontend. */
+static bool get(hia_worker *w, hia_word *slots, const hia_instr *n) {
+  const hia_get *g = n->u.get;
+  hia_word ref = slots[n->slot];
+  if (ref < HIA_FIRST_ADDRESS || hiaR_object(ref)->ctor != g->ctor) return false;
+  hia_word word = hiaR_get_word(hiaR_object(ref), &g->place);
+  if (hiaR_repr(g->place.type) == HIA_REPR_REF) share(w, word);
+  slots[n->to] = word;
+  return true;
+}
+
 static size_t left_of(size_t limit, size_t used) {
   return limit == 0 ? SIZE_MAX : limit > used ? limit - used : 0;
 }
@@ -72,6 +158,21 @@ static bool fire_other(hia_worker *w, hia_frame *f, const hia_instr *n) {
     if (status)
       hiaR_fail(w, f, n->index, status, hiaR_kernel_code(status, slots[n->u.wide->in[0]]), NULL);
     return !status;
+  case HIA_KIND_SHARE:
+    share(w, slots[n->slot]);
+    slots[n->to] = slots[n->slot];
+    return true;
+  case HIA_KIND_MAKE:
+    if (make(w, slots, n)) return true;
+    hiaR_exhaust(w, f, n->index);
+    return false;
+  case HIA_KIND_CTOR:
+    slots[n->to] = hiaR_from_i32((int32_t)hiaR_ctor_of(slots[n->slot]));
+    return true;
+  case HIA_KIND_FIELD:
+    if (get(w, slots, n)) return true;
+    hiaR_fail(w, f, n->index, HIA_INTERNAL, 0, NULL);
+    return false;
   default: return true; /* JOIN */
   }
 }
@@ -100,6 +201,8 @@ static ALWAYS_INLINE void fire(hia_worker *w, hia_frame *f, const hia_edges *edg
         const hia_side *side = &n->u.branch->side[slots[n->slot] == 0];
         w->firings += side->weight;
         make_moves(slots, side->moves, side->n_moves);
+        if (HIA_UNLIKELY(side->n_ref_moves))
+          move_refs(w, slots, side->moves + side->n_moves, side->n_ref_moves);
         edges = &side->edges;
         break;
       } else if (n->kind == HIA_KIND_CALL || n->kind == HIA_KIND_LOOP) {
@@ -157,6 +260,7 @@ static inline hia_frame *enter(hia_worker *w, hia_frame *parent, uint32_t site,
   hia_word *slots = hiaR_slots(f), *from = hiaR_slots(parent);
   for (uint32_t i = 0; i < s->n_params; i++) slots[i] = from[child->args[i]];
   make_moves(slots, s->enter, s->n_enter);
+  if (HIA_UNLIKELY(s->n_refs)) begin_refs(w, f, true);
   return f;
 }
 
@@ -164,6 +268,7 @@ static inline hia_frame *enter(hia_worker *w, hia_frame *parent, uint32_t site,
 static inline void begin_round(hia_worker *w, hia_frame *f) {
   const hia_section *s = f->section;
   make_moves(hiaR_slots(f), s->next, s->n_next);
+  if (HIA_UNLIKELY(s->n_refs)) next_refs(w, f);
   memcpy((char *)hiaR_slots(f) + s->counters_at, s->preload + (s->counters_at - s->preload_at),
          s->counters_size);
   w->firings += s->weight_round;
@@ -173,6 +278,7 @@ static inline void leave(hia_worker *w, hia_frame *f, hia_frame *parent, const h
   const hia_section *s = f->section;
   hia_word *slots = hiaR_slots(f), *to = hiaR_slots(parent);
   for (uint32_t i = 0; i < s->n_results; i++) to[child->outs[i]] = slots[s->results[i]];
+  if (HIA_UNLIKELY(s->n_refs)) hiaR_frame_end_refs(w, f);
   hiaR_frame_free(w, f);
   parent->waiting--;
 }
@@ -209,6 +315,7 @@ hia_frame *hiaR_root_enter(hia_worker *w, const hia_section *s, const hia_word *
   f->up.parent = NULL;
   if (s->n_params) memcpy(hiaR_slots(f), args, s->n_params * sizeof(hia_word));
   make_moves(hiaR_slots(f), s->enter, s->n_enter);
+  begin_refs(w, f, true);
   return f;
 }
 
@@ -216,6 +323,8 @@ static void leave_job(hia_worker *w, hia_frame *f) {
   const hia_section *s = f->section;
   hia_stolen *job = f->up.job;
   for (uint32_t i = 0; i < s->n_results; i++) job->words[i] = hiaR_slots(f)[s->results[i]];
+  if (s->n_refs) hiaR_frame_end_refs(w, f);
+  if (w->heap.heap) hiaR_local_hand_over(&w->heap);
   hiaR_frame_free(w, f);
   hiaR_stolen_done(w, job);
 }
@@ -250,6 +359,7 @@ hia_frame *hiaR_stolen_enter(hia_worker *w, hia_stolen *job, hia_status *status)
   f->up.job = job;
   memcpy(hiaR_slots(f), job->words, s->n_params * sizeof(hia_word));
   make_moves(hiaR_slots(f), s->enter, s->n_enter);
+  begin_refs(w, f, false);
   fire_slowly(w, f, &s->start);
   return settle(w, f);
 }

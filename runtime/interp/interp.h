@@ -80,6 +80,8 @@ struct hia_worker {
   uint32_t epoch;         /* of the failure with which the current chain was compared */
   uint32_t reluctance;    /* calls before the next request for a thread of the pool */
   bool is_leaving;        /* its thread goes back to the pool */
+  bool is_shared;         /* the run has other workers: counts change by atomic operations */
+  hia_local_heap heap;    /* of programs with references */
   unsigned number;
   void *block; /* the allocation that contains this */
   hia_ring *ring;
@@ -109,7 +111,8 @@ struct hia_run {
   _Alignas(64) hia_idle_set idle[HIA_MAX_WORKERS / 64]; /* these workers */
   _Atomic uint32_t busy; /* number of workers that have work, and of jobs on their way */
   _Atomic uint32_t stop; /* the run is over */
-  _Atomic size_t bytes;  /* of frames, all workers */
+  _Atomic size_t
+      bytes; /* of frames, all workers; with a heap, those of objects are not among them */
 
   pthread_mutex_t lock;    /* protects what follows */
   unsigned n_threads;      /* threads of the pool in the run */
@@ -185,11 +188,18 @@ bool hiaR_is_earlier(hia_frame *a, hia_frame *b);
 /* Pushes the calls that the frame is inside of. */
 void hiaR_backtrace_frames(const hia_loaded *image, const hia_frame *f, hia_backtrace *trace);
 
+/* ---- interp.c: references ---- */
+
+/* The frame's results have been copied, and it goes: drops its references. */
+void hiaR_frame_end_refs(hia_worker *w, hia_frame *f);
+
 /* ---- sched.c ---- */
 
 /* Ends the run at once because a resource ran out, when child `site` of f was to be entered (NONE:
  * somewhere in f). */
 void hiaR_end_run(hia_worker *w, hia_status status, hia_frame *f, uint32_t site);
+/* The same with HIA_MEMORY, because node number `node` of f had no memory. */
+void hiaR_exhaust(hia_worker *w, hia_frame *f, uint32_t node);
 void hiaR_complete_run(hia_worker *w, hia_frame *root);
 /* Called when a pending child of f is to be entered: handles jobs, failures and the end of the
  * run. Returns the frame with pending children to go on with; NULL: the current chain has ended. */

@@ -57,21 +57,33 @@ static void stop(hia_run *run) {
 
 static bool is_over(const hia_run *run) { return atomic_load(&run->stop); }
 
-void hiaR_end_run(hia_worker *w, hia_status status, hia_frame *f, uint32_t site) {
+/* `node`: of f, whose position is the innermost of the backtrace; or NONE. */
+static void end_run(hia_worker *w, hia_status status, hia_frame *f, uint32_t site, uint32_t node) {
   hia_run *run = w->run;
   pthread_mutex_lock(&run->lock);
   if (!run->resource && !run->is_complete) {
+    hia_backtrace *trace = &run->resource_trace;
     run->resource = status;
+    if (node != HIA_NONE)
+      hiaR_backtrace_push_site(trace, run->image->locs, f->section->locs[node], false);
     if (f && site != HIA_NONE) {
       const hia_child *child = &f->section->children[site];
       if (!child->is_loop)
-        hiaR_backtrace_push_site(&run->resource_trace, run->image->locs, child->loc,
-                                 child->is_tail);
+        hiaR_backtrace_push_site(trace, run->image->locs, child->loc, child->is_tail);
     }
-    if (f) hiaR_backtrace_frames(run->image, f, &run->resource_trace);
+    if (f) hiaR_backtrace_frames(run->image, f, trace);
   }
   pthread_mutex_unlock(&run->lock);
   stop(run);
+}
+
+void hiaR_end_run(hia_worker *w, hia_status status, hia_frame *f, uint32_t site) {
+  end_run(w, status, f, site, HIA_NONE);
+}
+
+void hiaR_exhaust(hia_worker *w, hia_frame *f, uint32_t node) {
+  f->waiting++; /* so that the frame is never done */
+  end_run(w, HIA_MEMORY, f, HIA_NONE, node);
 }
 
 void hiaR_complete_run(hia_worker *w, hia_frame *root) {
@@ -81,6 +93,9 @@ void hiaR_complete_run(hia_worker *w, hia_frame *root) {
   pthread_mutex_unlock(&run->lock);
   const hia_section *s = root->section;
   for (uint32_t i = 0; i < s->n_results; i++) run->results[i] = hiaR_slots(root)[s->results[i]];
+#ifdef HIA_CENSUS /* else they go with the heap */
+  hiaR_frame_end_refs(w, root);
+#endif
   stop(run);
 }
 
@@ -241,6 +256,7 @@ static void give_child(hia_worker *w, hia_frame *f, uint32_t site, hia_worker *t
   }
   *job = (hia_stolen){.frame = f, .owner = w, .size = size, .site = site, .older = w->handed_out};
   for (uint32_t i = 0; i < s->n_params; i++) job->words[i] = hiaR_slots(f)[child->args[i]];
+  for (uint32_t i = 0; i < s->n_ref_params; i++) hiaR_dup(job->words[s->refs[i].slot], true);
   if (w->handed_out) w->handed_out->newer = job;
   w->handed_out = job;
   hiaR_pending_remove(f, site);
@@ -529,6 +545,7 @@ hia_status hiaR_interp_run(const hia_loaded *image, uint32_t entry, const hia_wo
   *failure = (hia_failure){0};
   *usage = (hia_usage){0};
   if (entry >= image->n_exports) return failure->status = HIA_ARGUMENT;
+  if (image->shapes && !limits->heap) return failure->status = HIA_UNSUPPORTED;
   hia_run run = {.image = image,
                  .limits = limits,
                  .allocator = allocator,
@@ -542,6 +559,8 @@ hia_status hiaR_interp_run(const hia_loaded *image, uint32_t entry, const hia_wo
   for (; run.n_workers < n; run.n_workers++) {
     hia_worker *w = hiaR_worker_new(&run, run.n_workers);
     if (!w) break;
+    w->is_shared = n > 1;
+    if (image->shapes) hiaR_local_begin(&w->heap, limits->heap);
     run.workers[run.n_workers] = w;
   }
   hia_status status = HIA_MEMORY;

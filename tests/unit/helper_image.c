@@ -96,9 +96,20 @@ image_outcome image_run(const image_program *p, image_engine engine, const hia_w
   hia_pool *pool = NULL;
   if (threads > 1 && !own.pool && hiaR_pool_new(&hiaR_malloc, threads - 1, NULL, &pool) == HIA_OK)
     own.pool = pool;
+  hia_heap heap;
+  if (!allocator) allocator = &hiaR_malloc;
+  if (hiaR_image_shapes(p->image)) {
+    hiaR_heap_init(&heap, allocator);
+    hiaR_heap_begin(&heap, own.memory);
+    own.heap = &heap;
+  }
   o.status = (engine == IMAGE_INTERP ? hiaR_interp_run : hiaR_expand_run)(
-      p->image, 0, args, o.results, &own, allocator ? allocator : &hiaR_malloc, &o.failure,
-      &o.usage);
+      p->image, 0, args, o.results, &own, allocator, &o.failure, &o.usage);
+  if (own.heap) {
+    hiaR_heap_census(&heap, &o.live);
+    o.heap_peak = heap.peak;
+    hiaR_heap_free(&heap);
+  }
   hiaR_pool_free(pool);
   return o;
 }

@@ -34,6 +34,8 @@ typedef struct image_outcome {
   hia_word results[IMAGE_MAX_RESULTS];
   hia_failure failure;
   hia_usage usage;
+  int64_t live;     /* objects of the run at its end; 0 if this build does not count them */
+  size_t heap_peak; /* bytes; 0 if the program makes no objects */
 } image_outcome;
 
 /* Runs the first export; limits NULL: none. `threads` is put into the limits; if they have no pool,
