@@ -10,7 +10,7 @@
  *   check.c           types every instance once more, with messages (of matches: infer_match.c,
  *                     cover.c); final types (settle.c)
  *   advice.c          hints of type errors
- *   elab.c            checked instances to graph functions */
+ *   elab*.c           checked instances to graph functions */
 #ifndef HIA_FRONTEND_AST_H
 #define HIA_FRONTEND_AST_H
 
@@ -710,7 +710,9 @@ typedef struct hia_match_tree {
   HIA_VEC(hia_match_place) places; /* parents stand before their parts */
   uint32_t root;
 } hia_match_tree;
-hia_match_tree hiaF_match_tree(hia_program *p, hia_ast_id match, hia_itype subject);
+/* In `arena`; the walk takes memory of the program, too. */
+hia_match_tree hiaF_match_tree(hia_program *p, hia_arena *arena, hia_ast_id match,
+                               hia_itype subject);
 
 /* ---- settle.c: final types from the outside in ----
  * Every expression gets the final type of its place; literals are checked for range. */
@@ -751,16 +753,17 @@ bool hiaF_eval(hia_typing *t, hia_ast_id expr, hia_word *out, uint32_t *n);
 /* Reports errors of consts that nothing uses, after everything else was checked. */
 void hiaF_consts_unused(hia_program *p);
 
-/* ---- elab.c, elab_match.c ---- */
+/* ---- elab.c, elab_match.c, elab_data.c ---- */
 
-/* One function being built. The scalars of a value are pushed on `words`; those of a variable lie
- * in `vars`, from slots[binder - first] on. */
+/* One function being built. The words of a value are pushed on `words`; those of a variable lie in
+ * `vars`, from slots[binder - first] on. */
 typedef struct hia_elab {
   hia_program *p;
   hia_arena *arena; /* the graph's; nothing here lives in the program's */
   hia_graph *g;
   hia_fn_id *fns;    /* by instance: its function, or NONE */
   uint32_t *externs; /* by number: the extern of the graph, or NONE */
+  hia_u32vec copied; /* by type of the program, less HIA_FIRST_TYPE: the graph's, or NONE */
   hia_u32vec queue;  /* instances that have a function without a body yet */
   bool counted;
   /* the function */
@@ -771,12 +774,20 @@ typedef struct hia_elab {
   hia_region_id region;   /* where nodes go now */
   hia_u32vec words, vars;
   uint32_t *slots;
+  bool *is_used;     /* by node: a binder that some name refers to */
+  uint32_t n_copies; /* how often what is made now is made: once for each way to an arm */
 } hia_elab;
 
-/* Pushes the scalars of an expression; returns where they begin. `tail`: its value is the
+/* Pushes the words of an expression; returns where they begin. `tail`: its value is the
  * function's result. */
 uint32_t hiaF_elab(hia_elab *e, hia_ast_id expr, bool tail);
 uint32_t hiaF_elab_match(hia_elab *e, hia_ast_id expr, bool tail);
+/* The same for a match whose subject, which is data, is this value. */
+void hiaF_elab_match_data(hia_elab *e, hia_ast_id expr, hia_value_id subject, bool tail);
+hia_type hiaF_elab_type(hia_elab *e, hia_itype type); /* the graph's type */
+/* Nodes of the syntax of an arm, given its pattern and its expression; of some thousands, not all.
+ */
+uint32_t hiaF_elab_arm_size(const hia_program *p, hia_ast_id pattern, hia_ast_id expr);
 hia_loc_id hiaF_elab_loc(hia_elab *e, uint32_t pos);
 /* Makes a binder stand for words[base ...). */
 void hiaF_elab_bind(hia_elab *e, hia_ast_id binder, hia_itype type, uint32_t base);

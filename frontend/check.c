@@ -309,17 +309,14 @@ static void reach_unsupported(hia_program *p, hia_u32vec *reached, uint32_t id) 
   hiaR_push(p->arena, reached, id);
 }
 
-static bool uses_memory(const hia_ast *n) {
+static bool uses_arrays(const hia_ast *n) {
   switch ((hia_ast_kind)n->kind) {
-  case HIA_AST_TYPE_NAME:
   case HIA_AST_TYPE_ARRAY:
   case HIA_AST_ARRAY:
   case HIA_AST_COMP:
   case HIA_AST_INDEX:
-  case HIA_AST_SLICE:
-  case HIA_AST_PAT_CON: return true;
-  case HIA_AST_NAME:
-    return n->op == HIA_REF_CON || (n->op == HIA_REF_BUILTIN && n->b >= HIA_OP_LIMIT);
+  case HIA_AST_SLICE: return true;
+  case HIA_AST_NAME: return n->op == HIA_REF_BUILTIN && n->b >= HIA_OP_LIMIT;
   default: return false;
   }
 }
@@ -332,7 +329,7 @@ bool hiaF_check_supported(hia_program *p, const uint32_t *insts, uint32_t n) {
   for (uint32_t i = 0; i < reached.len; i++) {
     const hia_decl *d = hiaF_decl(p, hiaF_inst(p, reached.data[i])->decl);
     for (hia_ast_id id = d->first_node; id < d->end_node; id++)
-      if (uses_memory(hiaF_node(p, id)) &&
+      if (uses_arrays(hiaF_node(p, id)) &&
           (first == HIA_NONE || hiaF_node(p, id)->start < hiaF_node(p, first)->start))
         first = id;
     for (uint32_t k = 0; k < hiaF_inst(p, reached.data[i])->callees.len; k++)
@@ -341,7 +338,7 @@ bool hiaF_check_supported(hia_program *p, const uint32_t *insts, uint32_t n) {
   if (first != HIA_NONE) {
     const hia_ast *node = hiaF_node(p, first);
     hiaF_error(p->diags, HIA_E0901, node->start, node->end,
-               "data types, arrays and comprehensions are checked, but not run yet");
+               "arrays and comprehensions are checked, but not run yet");
     return false;
   }
   for (uint32_t i = 0; i < reached.len; i++) hiaF_inst(p, reached.data[i])->supported = true;

@@ -80,6 +80,7 @@ typedef struct known {
 
 typedef struct cover {
   hia_program *p;
+  hia_arena *arena; /* of what outlives a step of the walk */
   const hia_ast *match;
   hia_match_tree *tree; /* to be made, or NULL */
   frame *top;
@@ -163,7 +164,7 @@ static bool contains_case(const char *pattern, const char *b) {
 /* A case that is part of one that is shown is left out: `_` stands for all integers. */
 static void add_missing(cover *c) {
   hia_text text;
-  hiaR_text_init(&text, c->p->arena);
+  hiaR_text_init(&text, c->arena);
   print_place(c, 0, &text);
   c->n_found++;
   for (uint32_t i = 0; i < c->places.len; i++) c->has_others |= c->places.data[i].is_one_of;
@@ -234,7 +235,7 @@ static uint32_t find_known(const cover *c, const matrix *m, uint32_t hash) {
 }
 
 static void add_words(cover *c, const uint32_t *words, uint32_t n) {
-  hiaR_reserve(c->p->arena, &c->words, c->words.len + n);
+  hiaR_reserve(c->arena, &c->words, c->words.len + n);
   memcpy(c->words.data + c->words.len, words, n * sizeof *words);
   c->words.len += n;
 }
@@ -243,8 +244,8 @@ static void add_known(cover *c, const matrix *m, uint32_t hash, uint32_t node) {
   uint64_t n = 2 + (uint64_t)m->n_rows * (m->n_columns + 1);
   if (c->words.len + n > MAX_KNOWN) return;
   known k = {c->words.len, (uint32_t)n, node};
-  hiaR_index_add(c->p->arena, &c->index, hash, c->known.len);
-  hiaR_push(c->p->arena, &c->known, k);
+  hiaR_index_add(c->arena, &c->index, hash, c->known.len);
+  hiaR_push(c->arena, &c->known, k);
   add_words(c, &m->n_rows, 1);
   add_words(c, &m->n_columns, 1);
   add_words(c, m->arms, m->n_rows);
@@ -254,7 +255,7 @@ static void add_known(cover *c, const matrix *m, uint32_t hash, uint32_t node) {
 /* ---- the tree that is made ---- */
 
 static uint32_t add_node(cover *c, hia_match_node node) {
-  hiaR_push(c->p->arena, &c->tree->nodes, node);
+  hiaR_push(c->arena, &c->tree->nodes, node);
   return c->tree->nodes.len - 1;
 }
 
@@ -282,7 +283,7 @@ static uint32_t add_leaf(cover *c, uint32_t arm) {
 static uint32_t add_switch(cover *c, const frame *f) {
   if (c->tree == NULL) return HIA_NONE;
   uint32_t first = c->tree->cases.len;
-  for (uint32_t i = 0; i < f->n_cases; i++) hiaR_push(c->p->arena, &c->tree->cases, f->cases[i]);
+  for (uint32_t i = 0; i < f->n_cases; i++) hiaR_push(c->arena, &c->tree->cases, f->cases[i]);
   return add_node(c, (hia_match_node){.place = f->m.places[f->column],
                                       .arm = HIA_NONE,
                                       .first = first,
@@ -355,7 +356,7 @@ static hia_ast_id cell(const cover *c, const frame *f, uint32_t row, uint32_t n_
 
 /* The places of the constructor's fields. */
 static uint32_t parts_of(cover *c, uint32_t id, const hia_decl *con) {
-  hia_arena *arena = c->p->arena;
+  hia_arena *arena = c->arena;
   uint32_t key[2] = {id, con->number}, hash = hiaR_hash(key, sizeof key), at = hash, i;
   while ((i = hiaR_index_next(&c->parts_index, hash, &at)) != HIA_NONE)
     if (c->parts.data[i].place == id && c->parts.data[i].con == con->number)
@@ -483,11 +484,11 @@ static bool walk(cover *c, hia_itype subject) {
   hia_arena *scratch = &p->comp->scratch;
   const hia_ast *n = c->match;
   uint32_t n_arms = n->c / 2;
-  c->reached = HIA_NEW_ARRAY(p->arena, bool, (size_t)n_arms + 1);
-  c->leaves = HIA_NEW_ARRAY(p->arena, uint32_t, (size_t)n_arms + 1);
+  c->reached = HIA_NEW_ARRAY(c->arena, bool, (size_t)n_arms + 1);
+  c->leaves = HIA_NEW_ARRAY(c->arena, uint32_t, (size_t)n_arms + 1);
   for (uint32_t i = 0; i < n_arms; i++) c->leaves[i] = HIA_NONE;
   place whole = {.is = {HIA_NONE, 0, 0, subject}, .first_part = HIA_NONE};
-  hiaR_push(p->arena, &c->places, whole);
+  hiaR_push(c->arena, &c->places, whole);
   hia_mark mark = hiaR_arena_mark(scratch);
   matrix m = {.n_columns = 1,
               .cells = HIA_NEW_ARRAY(scratch, uint32_t, n_arms),
@@ -540,7 +541,7 @@ static void report_missing(const cover *c, hia_typing *t, hia_itype subject) {
     return;
   }
   hia_text text;
-  hiaR_text_init(&text, c->p->arena);
+  hiaR_text_init(&text, c->arena);
   for (uint32_t i = 0; i < n && i < MAX_SHOWN; i++)
     hiaR_text_addf(&text, "%s%s",
                    i == 0                      ? ""
@@ -558,7 +559,7 @@ static void report_missing(const cover *c, hia_typing *t, hia_itype subject) {
 void hiaF_cover(hia_typing *t, hia_ast_id match, hia_itype subject) {
   hia_program *p = t->p;
   const hia_ast n = *hiaF_node(p, match);
-  cover c = {.p = p, .match = &n};
+  cover c = {.p = p, .arena = p->arena, .match = &n};
   if (!walk(&c, subject)) {
     hia_diag *diag = hiaF_type_error(t, HIA_E0324, n.pos, n.pos + 5,
                                      "this match is too large to check that it covers every case");
@@ -570,12 +571,12 @@ void hiaF_cover(hia_typing *t, hia_ast_id match, hia_itype subject) {
   if (c.n_missing > 0) report_missing(&c, t, subject);
 }
 
-hia_match_tree hiaF_match_tree(hia_program *p, hia_ast_id match, hia_itype subject) {
+hia_match_tree hiaF_match_tree(hia_program *p, hia_arena *arena, hia_ast_id match,
+                               hia_itype subject) {
   const hia_ast n = *hiaF_node(p, match);
   hia_match_tree tree = {.root = HIA_NONE};
-  cover c = {.p = p, .match = &n, .tree = &tree};
+  cover c = {.p = p, .arena = arena, .match = &n, .tree = &tree};
   if (!walk(&c, subject)) HIA_BUG(p->comp, "a match that cannot be covered");
-  for (uint32_t i = 0; i < c.places.len; i++)
-    hiaR_push(p->arena, &tree.places, c.places.data[i].is);
+  for (uint32_t i = 0; i < c.places.len; i++) hiaR_push(arena, &tree.places, c.places.data[i].is);
   return tree;
 }

@@ -1,21 +1,37 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Makes graph functions of checked instances. Nodes are appended in the order of evaluation, tuples
- * become their scalars, and variables become the values that they stand for. */
+ * become their words, and variables become the values that they stand for. */
 #include "frontend/ast.h"
 
 #define FEW 16
 
-typedef struct dtypes {
+/* The types of a value's words. */
+typedef struct flat_type {
   uint32_t n;
   const hia_type *data;
   hia_type few[FEW];
-} dtypes;
+} flat_type;
 
-static void flatten(hia_elab *e, hia_itype type, dtypes *out) {
+/* The graph's type for one of the program, which is copied once. */
+static hia_type copy(hia_elab *e, hia_type type) {
+  if (hiaG_is_scalar(type)) return type;
+  uint32_t i = type - HIA_FIRST_TYPE;
+  while (e->copied.len <= i) hiaR_push(e->arena, &e->copied, HIA_NONE);
+  hia_type *copy = &e->copied.data[i];
+  if (*copy == HIA_NONE) *copy = hiaG_type_copy(e->g->types, e->p->it.types, type);
+  return *copy;
+}
+
+hia_type hiaF_elab_type(hia_elab *e, hia_itype type) {
+  return copy(e, hiaF_itype_type(&e->p->it, type));
+}
+
+static void flatten(hia_elab *e, hia_itype type, flat_type *out) {
   hia_type t = hiaF_itype_type(&e->p->it, type);
   out->n = hiaG_type_words(e->p->it.types, t);
   hia_type *data = out->n <= FEW ? out->few : HIA_NEW_ARRAY(e->arena, hia_type, out->n);
   hiaG_type_flatten(e->p->it.types, t, data);
+  for (uint32_t i = 0; i < out->n; i++) data[i] = copy(e, data[i]);
   out->data = data;
 }
 
@@ -43,8 +59,8 @@ static void op(hia_elab *e, unsigned opcode, uint32_t n, uint32_t pos) {
   push(e, v);
 }
 
-static void constant(hia_elab *e, hia_dtype dtype, hia_word word, uint32_t pos) {
-  push(e, hiaG_const(e->g, e->fn, e->region, dtype, word, hiaF_elab_loc(e, pos)));
+static void constant(hia_elab *e, hia_type type, hia_word word, uint32_t pos) {
+  push(e, hiaG_const(e->g, e->fn, e->region, type, word, hiaF_elab_loc(e, pos)));
 }
 
 static void number(hia_elab *e, hia_ast_id id, bool negative, uint32_t pos) {
@@ -56,7 +72,7 @@ static void number(hia_elab *e, hia_ast_id id, bool negative, uint32_t pos) {
 }
 
 hia_node_id hiaF_elab_if(hia_elab *e, hia_value_id cond, hia_itype type, hia_loc_id loc) {
-  dtypes outs;
+  flat_type outs;
   flatten(e, type, &outs);
   return hiaG_add(e->g, e->fn, e->region, HIA_OP_IF, &cond, 1, outs.data, outs.n, 0, loc);
 }
@@ -99,6 +115,10 @@ static void elab_name(hia_elab *e, hia_ast_id id, const hia_ast *n) {
   if (n->op == HIA_REF_CONST) {
     hia_dtype dtype = (hia_dtype)type_of(e, id);
     constant(e, dtype, hiaF_const_value(e->p, n->b, dtype)->word, n->pos);
+    return;
+  }
+  if (n->op == HIA_REF_CON) { /* without fields */
+    constant(e, hiaF_elab_type(e, type_of(e, id)), hiaF_decl(e->p, n->b)->number, n->pos);
     return;
   }
   uint32_t slot = e->slots[n->b - e->first];
@@ -213,18 +233,16 @@ static hia_fn_id function_of(hia_elab *e, uint32_t id) {
   const hia_inst *inst = hiaF_inst(p, id);
   const hia_decl *d = hiaF_decl(p, inst->decl);
   hia_u32vec params = {0};
-  dtypes flat;
+  flat_type flat;
   for (uint32_t i = 0; i < d->n_params; i++) {
     flatten(e, inst->args[i], &flat);
-    for (uint32_t k = 0; k < flat.n; k++) hiaR_push(e->arena, &params, (uint32_t)flat.data[k]);
+    for (uint32_t k = 0; k < flat.n; k++) hiaR_push(e->arena, &params, flat.data[k]);
   }
-  hia_type *types = HIA_NEW_ARRAY(e->arena, hia_type, params.len);
-  for (uint32_t i = 0; i < params.len; i++) types[i] = (hia_type)params.data[i];
   flatten(e, inst->result, &flat);
   uint32_t line, col, source = hiaG_name(e->g, hiaF_symbol_text(p, d->symbol));
   hiaF_position(p, d->pos, &line, &col);
   e->fns[id] = hiaG_fn_new(e->g, hiaF_inst_name(p, id, e->arena), source,
-                           hiaG_loc(e->g, line, col, source, HIA_NONE), types, params.len,
+                           hiaG_loc(e->g, line, col, source, HIA_NONE), params.data, params.len,
                            flat.data, flat.n);
   hiaR_push(e->arena, &e->queue, id);
   return e->fns[id];
@@ -237,11 +255,8 @@ static uint32_t extern_of(hia_elab *e, uint32_t decl) {
   uint32_t *made = &e->externs[d->fn];
   if (*made != HIA_NONE) return *made;
   hia_type *params = HIA_NEW_ARRAY(e->arena, hia_type, d->n_params);
-  const hia_types *from = p->it.types;
-  hia_types *to = e->g->types;
-  for (uint32_t i = 0; i < d->n_params; i++)
-    params[i] = hiaG_type_copy(to, from, hiaF_itype_type(&p->it, d->param_types[i]));
-  hia_type result = hiaG_type_copy(to, from, hiaF_itype_type(&p->it, d->result));
+  for (uint32_t i = 0; i < d->n_params; i++) params[i] = hiaF_elab_type(e, d->param_types[i]);
+  hia_type result = hiaF_elab_type(e, d->result);
   return *made = hiaG_extern_new(e->g, hiaF_symbol_text(p, d->symbol), d->impure, d->raises, params,
                                  d->n_params, result);
 }
@@ -255,8 +270,17 @@ static void elab_call(hia_elab *e, hia_ast_id id, const hia_ast *n, bool tail) {
     op(e, callee->b, count, callee->start);
     return;
   }
+  if (callee->op == HIA_REF_CON) {
+    hia_type type = hiaF_elab_type(e, type_of(e, id));
+    hia_node_id data =
+        hiaG_add(e->g, e->fn, e->region, HIA_OP_DATA, e->words.data + base, count, &type, 1,
+                 hiaF_decl(e->p, callee->b)->number, hiaF_elab_loc(e, callee->start));
+    e->words.len = base;
+    hiaF_elab_results(e, data);
+    return;
+  }
   hia_loc_id loc = hiaF_elab_loc(e, callee->start);
-  dtypes outs;
+  flat_type outs;
   flatten(e, type_of(e, id), &outs);
   unsigned opcode = callee->op == HIA_REF_BUILTIN  ? HIA_OP_FAIL
                     : callee->op == HIA_REF_EXTERN ? HIA_OP_HOST
@@ -340,6 +364,15 @@ uint32_t hiaF_elab(hia_elab *e, hia_ast_id id, bool tail) {
   return base;
 }
 
+/* Marks the variables that a name refers to. */
+static void find_used(hia_elab *e, const hia_decl *d) {
+  e->is_used = HIA_NEW_ARRAY(e->arena, bool, d->end_node - d->first_node);
+  for (hia_ast_id id = d->first_node; id < d->end_node; id++) {
+    const hia_ast *n = hiaF_node(e->p, id);
+    if (n->kind == HIA_AST_NAME && n->op == HIA_REF_VAR) e->is_used[n->b - d->first_node] = true;
+  }
+}
+
 static void build_body(hia_elab *e, uint32_t id) {
   hia_program *p = e->p;
   const hia_inst *inst = hiaF_inst(p, id);
@@ -349,6 +382,8 @@ static void build_body(hia_elab *e, uint32_t id) {
   e->first = d->first_node;
   e->types = inst->types;
   e->region = 0;
+  e->n_copies = 1;
+  find_used(e, d);
   e->words.len = e->vars.len = 0;
   e->slots = HIA_NEW_ARRAY(e->arena, uint32_t, d->end_node - d->first_node);
   for (uint32_t i = 0; i < e->fn->n_params; i++) push(e, hiaG_out(e->fn, i, 0)); /* the ARGs */
@@ -363,7 +398,6 @@ static void build_body(hia_elab *e, uint32_t id) {
 
 hia_graph *hiaF_build(hia_program *p, hia_comp *comp, hia_types *types, const hia_inst_id *roots,
                       uint32_t n_roots, bool counted, hia_fn_id *roots_out) {
-  const hia_types *from = p->it.types;
   hia_arena *arena = &comp->arena;
   hia_elab e = {.p = p,
                 .arena = arena,
@@ -383,9 +417,8 @@ hia_graph *hiaF_build(hia_program *p, hia_comp *comp, hia_types *types, const hi
     fn->is_root = true;
     fn->n_sig_params = n;
     fn->sig_params = HIA_NEW_ARRAY(arena, hia_type, n);
-    for (uint32_t k = 0; k < n; k++)
-      fn->sig_params[k] = hiaG_type_copy(types, from, hiaF_itype_type(&p->it, inst->args[k]));
-    fn->sig_result = hiaG_type_copy(types, from, hiaF_itype_type(&p->it, inst->result));
+    for (uint32_t k = 0; k < n; k++) fn->sig_params[k] = hiaF_elab_type(&e, inst->args[k]);
+    fn->sig_result = hiaF_elab_type(&e, inst->result);
   }
   for (uint32_t i = 0; i < e.queue.len; i++) build_body(&e, e.queue.data[i]);
   return e.g;

@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* `match` on integers and booleans.
+/* `match` on integers and booleans; elab_data.c has that on data.
  *
  * A few integers are tested one after the other. With many, such a chain would nest as deep as
  * there are arms. They become a search tree, balanced over the sorted constants, whose inner nodes
@@ -26,7 +26,7 @@ typedef struct range {
 } range;
 
 /* Nodes of syntax that the copies of the last arm may add, for each arm. */
-enum { MAX_COPIED = 8 };
+enum { MAX_COPIED = 8, MAX_ARM_SIZE = 4096 };
 
 typedef struct matcher {
   hia_elab *e;
@@ -107,10 +107,13 @@ static uint32_t count_copies(const matcher *m, uint32_t low, uint32_t high, rang
   return count_copies(m, low, middle, halves[0]) + count_copies(m, middle, high, halves[1]);
 }
 
-/* Nodes of its syntax: they lie between its pattern and its root, which is made last. */
-static uint32_t size_of_arm(const matcher *m, uint32_t arm) {
-  hia_ast_id pattern = m->arms[2 * arm], body = m->arms[2 * arm + 1];
-  return body > pattern ? body - pattern : UINT32_MAX;
+/* They follow its pattern in the order of the source, but a root may come first or last. */
+uint32_t hiaF_elab_arm_size(const hia_program *p, hia_ast_id pattern, hia_ast_id expr) {
+  const hia_ast *root = hiaF_node(p, expr), *end = root + 1, *last = &p->nodes.data[p->nodes.len];
+  while (end < last && end - root < MAX_ARM_SIZE && end->start >= root->start &&
+         end->start < root->end)
+    end++;
+  return expr - pattern + (uint32_t)(end - root - 1);
 }
 
 typedef enum tree_kind {
@@ -122,7 +125,7 @@ typedef enum tree_kind {
 static void push_bool(matcher *m, bool value) {
   hia_elab *e = m->e;
   hia_value_id is = hiaG_const(e->g, e->fn, e->region, HIA_BOOL, hiaR_from_bool(value), m->loc);
-  hiaR_push(e->p->arena, &e->words, is);
+  hiaR_push(e->arena, &e->words, is);
 }
 
 static void leaf(matcher *m, tree_kind kind, const literal *l, range r) {
@@ -130,7 +133,7 @@ static void leaf(matcher *m, tree_kind kind, const literal *l, range r) {
   if (kind == TREE_IS_ANY && is_certain(r)) {
     push_bool(m, true);
   } else if (kind == TREE_IS_ANY) {
-    hiaR_push(e->p->arena, &e->words, compare(m, HIA_OP_EQ, m->subject, m->dtype, l->value));
+    hiaR_push(e->arena, &e->words, compare(m, HIA_OP_EQ, m->subject, m->dtype, l->value));
   } else if (kind == TREE_CONST || is_certain(r)) {
     elab_arm(m, l->arm);
   } else {
@@ -172,7 +175,8 @@ static void search(matcher *m, tree_kind kind, uint32_t low, uint32_t high, rang
 
 static void elab_tree(matcher *m) {
   hia_elab *e = m->e;
-  uint32_t n = m->n_arms - 1, last = size_of_arm(m, n);
+  uint32_t n = m->n_arms - 1;
+  uint32_t last = hiaF_elab_arm_size(e->p, m->arms[2 * n], m->arms[2 * n + 1]);
   range all = {INT64_MIN, INT64_MAX};
   if (m->dtype == HIA_I32) all = (range){INT32_MIN, INT32_MAX};
   if ((uint64_t)count_copies(m, 0, n, all) * last <= (uint64_t)n * MAX_COPIED) {
@@ -249,11 +253,18 @@ static void elab_bool(matcher *m) {
 uint32_t hiaF_elab_match(hia_elab *e, hia_ast_id id, bool tail) {
   const hia_ast *n = hiaF_node(e->p, id);
   uint32_t base = hiaF_elab(e, n->a, false);
+  hia_itype subject = e->types[n->a - e->first];
+  if (hiaF_is_data(subject)) {
+    hia_value_id value = e->words.data[base];
+    e->words.len = base;
+    hiaF_elab_match_data(e, id, value, tail);
+    return base;
+  }
   matcher m = {.e = e,
                .arms = e->p->extra.data + n->b,
                .n_arms = n->c / 2,
                .subject = e->words.data[base],
-               .dtype = (hia_dtype)e->types[n->a - e->first],
+               .dtype = (hia_dtype)subject,
                .type = e->types[id - e->first],
                .loc = hiaF_elab_loc(e, n->pos),
                .tail = tail};

@@ -5,6 +5,8 @@
  * that one mistake does not become many. */
 #include "frontend/ast.h"
 
+#include <stdlib.h>
+
 typedef enum walk_mode {
   WALK_FN,
   WALK_CONST,
@@ -428,10 +430,68 @@ static uint32_t log2_ceil(uint32_t n) {
   return k;
 }
 
+/* The depth of a chain of tests, or of a tree. */
+static uint32_t tests_of(uint32_t n) { return n <= HIA_MATCH_CHAIN ? n : 1 + log2_ceil(n); }
+
+static int by_symbol(const void *a, const void *b) {
+  const hia_ast *const *x = a, *const *y = b;
+  return (*x)->a<(*y)->a ? -1 : (*x)->a>(*y)->a;
+}
+
+/* Tests on the longest way through patterns of one place (elab_data.c): those of the place, and of
+ * the fields of one constructor, each at most once. Sets *is_nested if fields are tested. Equal
+ * integers count as different ones. */
+static uint32_t tests_of_patterns(walker *w, const hia_ast **list, uint32_t n, bool *is_nested) {
+  hia_arena *scratch = &w->p->comp->scratch;
+  uint32_t n_keys = 0, most = 0;
+  qsort(list, n, sizeof *list, by_symbol);
+  for (uint32_t from = 0, to; from < n; from = to, n_keys++) {
+    to = from + 1;
+    if (list[from]->kind == HIA_AST_PAT_INT) continue;
+    while (to < n && list[to]->a == list[from]->a) to++;
+    if (list[from]->kind == HIA_AST_PAT_BOOL) continue;
+    uint32_t sum = 0;
+    for (uint32_t k = 0; k < list[from]->c; k++) {
+      hia_mark mark = hiaR_arena_mark(scratch);
+      const hia_ast **parts = HIA_NEW_ARRAY(scratch, const hia_ast *, to - from);
+      uint32_t n_parts = 0;
+      for (uint32_t i = from; i < to; i++) {
+        if (k >= list[i]->c) continue; /* wrong, and reported */
+        const hia_ast *part = hiaF_node(w->p, w->p->extra.data[list[i]->b + k]);
+        if (part->kind != HIA_AST_PAT_NAME && part->kind != HIA_AST_PAT_WILD)
+          parts[n_parts++] = part;
+      }
+      *is_nested |= n_parts > 0;
+      if (n_parts > 0) sum += tests_of_patterns(w, parts, n_parts, is_nested);
+      hiaR_arena_release(scratch, mark);
+    }
+    if (sum > most) most = sum;
+  }
+  return tests_of(n_keys) + most;
+}
+
+/* The depth of branches around the arms. */
+static uint32_t depth_of_match(walker *w, const hia_ast *n) {
+  hia_arena *scratch = &w->p->comp->scratch;
+  hia_mark mark = hiaR_arena_mark(scratch);
+  uint32_t n_arms = n->c / 2, n_patterns = 0;
+  const hia_ast **patterns = HIA_NEW_ARRAY(scratch, const hia_ast *, n_arms);
+  for (uint32_t i = 0; i < n->c; i += 2) {
+    const hia_ast *pattern = hiaF_node(w->p, w->p->extra.data[n->b + i]);
+    if (pattern->kind == HIA_AST_PAT_CON) patterns[n_patterns++] = pattern;
+  }
+  uint32_t depth = tests_of(n_arms);
+  bool is_nested = false;
+  if (n_patterns > 0) depth = tests_of_patterns(w, patterns, n_patterns, &is_nested);
+  if (n_patterns > HIA_MATCH_CHAIN) depth += 1 + log2_ceil(n_arms); /* a search for cuts */
+  if (is_nested) depth += 32;                                       /* there may be any number */
+  hiaR_arena_release(scratch, mark);
+  return depth;
+}
+
 static void walk_match(walker *w, const hia_ast *n, uint32_t depth) {
   walk(w, n->a, depth);
-  uint32_t arms = n->c / 2; /* a chain of tests, or a tree: elab_match.c */
-  depth += arms <= HIA_MATCH_CHAIN ? arms : 1 + log2_ceil(arms);
+  depth += depth_of_match(w, n);
   for (uint32_t i = 0; i < n->c; i += 2) {
     uint32_t base = w->undo.len;
     walk_pattern(w, w->p->extra.data[n->b + i], base);

@@ -33,7 +33,9 @@ static hia_status build_graph(hia_building *b, hia_graph **g, hia_fn_id **roots_
   return HIA_OK;
 }
 
-static hia_status cannot_fuel(const hia_building *b, const hia_graph *g, hia_error **error) {
+static hia_status cannot_build(const hia_building *b, const hia_graph *g, hia_error **error) {
+  hia_status refused = hiaJ_refuse(b->module, g, true, error);
+  if (refused) return refused;
   const char *why = b->options->fuel ? hiaG_cannot_fuel(g) : NULL;
   if (!why) return HIA_OK;
   return hiaJ_fail(&b->module->engine->allocator, error, HIA_UNSUPPORTED,
@@ -171,7 +173,7 @@ static hia_status begin_header(hia_module *module, void *user, hia_error **error
   hia_building *b = user;
   hia_status status = hiaJ_build_names(b, error);
   if (status == HIA_OK) status = build_graph(b, &b->native, &b->native_roots, error);
-  return status == HIA_OK ? cannot_fuel(b, b->native, error) : status;
+  return status == HIA_OK ? cannot_build(b, b->native, error) : status;
 }
 
 static hia_status begin_object(hia_module *module, void *user, hia_error **error) {

@@ -162,11 +162,12 @@ void hiaJ_timeline_end(hia_timeline *timeline);
 
 /* ---- value.c ---- */
 
-/* A type without a module: in prefix order the dtype of a scalar, or PART_TUPLE + n and its n
- * parts. */
+/* A type without a module: in prefix order the dtype of a scalar, or TUPLE + n and its n parts; or
+ * REFERENCE + the kind of an array or of data, of which the code does not say more. */
 typedef uint32_t hia_type_code;
-#define HIA_CODE_TUPLE 0x10000u
-#define HIA_MAX_WORDS  1000u /* scalars in a type: the language's bound on parts */
+#define HIA_CODE_REFERENCE 0x8000u
+#define HIA_CODE_TUPLE     0x10000u
+#define HIA_MAX_WORDS      1000u /* scalars in a type: the language's bound on parts */
 
 struct hia_value {
   hia_allocator allocator;
@@ -367,6 +368,9 @@ void hiaJ_unit_free(hia_engine *engine, hia_unit *unit);
  * version. */
 hia_status hiaJ_unit_make(hia_unit *unit, hia_function *function, hia_traits traits,
                           uint64_t *open_ns, hia_error **error);
+/* HIA_UNSUPPORTED if native code, or the interpreter, cannot run the graph. */
+hia_status hiaJ_refuse(const hia_module *module, const hia_graph *g, bool is_native,
+                       hia_error **error);
 /* Returns the host functions that the externs of a graph of the module are bound to, in the
  * graph's arena, which may throw. */
 const hia_host_target *hiaJ_hosts_of(const hia_module *module, const hia_graph *g);

@@ -16,13 +16,17 @@ struct hia_type_info {
 
 /* ---- types ---- */
 
+static uint32_t n_parts(hia_type_code code) {
+  return code < HIA_CODE_TUPLE ? 0 : code - HIA_CODE_TUPLE;
+}
+
 /* Fills in the type at infos[0], and the elements after it that belong to that type. */
 static void fill(hia_type_info *infos, const hia_type_code *codes, const hia_dtype *scalars) {
   infos->codes = codes;
   infos->scalars = scalars;
   infos->n_codes = 1;
-  infos->n_scalars = *codes < HIA_CODE_TUPLE;
-  uint32_t n = *codes < HIA_CODE_TUPLE ? 0 : *codes - HIA_CODE_TUPLE;
+  infos->n_scalars = *codes < HIA_N_DTYPES;
+  uint32_t n = n_parts(*codes);
   for (uint32_t i = 0; i < n; i++) {
     hia_type_info *part = infos + infos->n_codes;
     fill(part, codes + infos->n_codes, scalars + infos->n_scalars);
@@ -36,14 +40,16 @@ const hia_type_info *hiaJ_type_info(hia_arena *arena, const hia_type_code *codes
   hia_dtype *scalars = HIA_NEW_ARRAY(arena, hia_dtype, n);
   uint32_t n_scalars = 0;
   for (uint32_t i = 0; i < n; i++)
-    if (codes[i] < HIA_CODE_TUPLE) scalars[n_scalars++] = (hia_dtype)codes[i];
+    if (codes[i] < HIA_N_DTYPES) scalars[n_scalars++] = (hia_dtype)codes[i];
   fill(infos, codes, scalars);
   return infos;
 }
 
 hia_type_kind hia_type_info_kind(const hia_type_info *type) {
   if (!type) return HIA_KIND_NONE;
-  return *type->codes < HIA_CODE_TUPLE ? HIA_KIND_SCALAR : HIA_KIND_TUPLE;
+  hia_type_code code = *type->codes;
+  if (code >= HIA_CODE_TUPLE) return HIA_KIND_TUPLE;
+  return code < HIA_N_DTYPES ? HIA_KIND_SCALAR : (hia_type_kind)(code - HIA_CODE_REFERENCE);
 }
 
 hia_status hia_type_info_dtype(const hia_type_info *type, hia_dtype *dtype) {
@@ -53,9 +59,7 @@ hia_status hia_type_info_dtype(const hia_type_info *type, hia_dtype *dtype) {
   return fits ? HIA_OK : HIA_ARGUMENT;
 }
 
-size_t hia_type_info_len(const hia_type_info *type) {
-  return hia_type_info_kind(type) == HIA_KIND_TUPLE ? *type->codes - HIA_CODE_TUPLE : 0;
-}
+size_t hia_type_info_len(const hia_type_info *type) { return type ? n_parts(*type->codes) : 0; }
 
 const hia_type_info *hia_type_info_part(const hia_type_info *type, size_t i) {
   if (i >= hia_type_info_len(type)) return NULL;
@@ -109,7 +113,9 @@ size_t hia_type_info_format(const hia_type_info *type, char *buf, size_t size) {
       left[n_open++] = code - HIA_CODE_TUPLE;
       continue;
     }
-    put(&w, hiaG_dtype_name((hia_dtype)code));
+    put(&w, code < HIA_N_DTYPES                           ? hiaG_dtype_name((hia_dtype)code)
+            : code == HIA_CODE_REFERENCE + HIA_KIND_ARRAY ? "[...]"
+                                                          : "data");
     for (; n_open && --left[n_open - 1] == 0; n_open--) put(&w, ")");
     if (n_open) put(&w, ", ");
   }
@@ -177,6 +183,16 @@ bool hia_function_can_have_fuel(const hia_function *f) { return f && !f->module-
 
 /* ---- typed entries ---- */
 
+/* A typed entry has scalars only. */
+static bool has_entry(const hia_function *f) {
+  if (!f || f->is_generic) return false;
+  for (uint32_t i = 0; i <= f->arity; i++) {
+    const hia_param *p = i < f->arity ? &f->params[i] : &f->result;
+    if (p->info->n_scalars != p->n_words) return false;
+  }
+  return true;
+}
+
 const hia_dtype *hiaJ_entry_scalars(hia_arena *arena, const hia_function *f) {
   uint32_t n = 0;
   hia_dtype *all = HIA_NEW_ARRAY(arena, hia_dtype, (size_t)f->n_param_words + f->result.n_words);
@@ -189,15 +205,15 @@ const hia_dtype *hiaJ_entry_scalars(hia_arena *arena, const hia_function *f) {
 }
 
 size_t hia_function_entry_params(const hia_function *f, const hia_dtype **dtypes) {
-  bool has_entry = f && !f->is_generic;
-  if (dtypes) *dtypes = has_entry ? f->scalars : NULL;
-  return has_entry ? f->n_param_words : 0;
+  bool is_typed = has_entry(f);
+  if (dtypes) *dtypes = is_typed ? f->scalars : NULL;
+  return is_typed ? f->n_param_words : 0;
 }
 
 size_t hia_function_entry_results(const hia_function *f, const hia_dtype **dtypes) {
-  bool has_entry = f && !f->is_generic;
-  if (dtypes) *dtypes = has_entry ? f->scalars + f->n_param_words : NULL;
-  return has_entry ? f->result.n_words : 0;
+  bool is_typed = has_entry(f);
+  if (dtypes) *dtypes = is_typed ? f->scalars + f->n_param_words : NULL;
+  return is_typed ? f->result.n_words : 0;
 }
 
 static bool is_equal(const hia_dtype *a, size_t n_a, const hia_dtype *b, size_t n_b) {
@@ -227,6 +243,9 @@ hia_status hia_function_check_entry(const hia_function *f, const hia_dtype *para
   if (f->is_generic)
     return hiaJ_fail(allocator, error, HIA_ARGUMENT, "name an instance, as in fact(i64)",
                      "`%s` is generic: it has no entry of its own", f->signature);
+  if (!has_entry(f))
+    return hiaJ_fail(allocator, error, HIA_UNSUPPORTED, NULL,
+                     "`%s` has data or arrays in its types: it has no typed entry", f->signature);
   const hia_dtype *own_params, *own_results;
   size_t n_own = hia_function_entry_params(f, &own_params);
   size_t n_own_results = hia_function_entry_results(f, &own_results);

@@ -205,18 +205,6 @@ static hia_status load_program(hia_module *module, void *user, hia_error **error
 
 static hia_function *add_root(hia_module *module, const hia_graph *g, hia_fn_id root);
 
-static bool has_reference_roots(const hia_graph *g) {
-  for (hia_fn_id f = 0; f < g->fns.len; f++) {
-    const hia_fn *fn = hiaG_fn(g, f);
-    if (!fn->is_root) continue;
-    for (uint32_t i = 0; i < fn->n_params; i++)
-      if (!hiaG_is_scalar(fn->params[i])) return true;
-    for (uint32_t i = 0; i < fn->n_results; i++)
-      if (!hiaG_is_scalar(fn->results[i])) return true;
-  }
-  return false;
-}
-
 static hia_status read_graph(hia_module *module, hia_unit *unit, hia_error **error) {
   hia_read_error wrong = {0};
   uint64_t start = module->load_at = hiaR_now();
@@ -226,11 +214,6 @@ static hia_status read_graph(hia_module *module, hia_unit *unit, hia_error **err
   if (!unit->graph)
     return hiaJ_fail_at(&module->engine->allocator, error, HIA_REJECTED, "E0501", &module->source,
                         wrong.line, wrong.col, wrong.message ? wrong.message : "not a graph");
-  /* Native code does not, and values at the boundary are scalars. */
-  if (has_reference_roots(unit->graph) ||
-      (module->engine->options.kind == HIA_ENGINE_JIT && hiaG_has_references(unit->graph)))
-    return hiaJ_fail_at(&module->engine->allocator, error, HIA_REJECTED, "E0901", &module->source,
-                        0, 0, "data types are not supported yet");
   hia_status status = hiaJ_bind_graph(module, unit->graph, error);
   if (status != HIA_OK) return status;
   for (hia_fn_id f = unit->graph->fns.len; f-- > 0;) /* each is added at the front */

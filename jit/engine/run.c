@@ -543,6 +543,10 @@ hia_status hia_value_parse(hia_function *f, size_t i, const char *text, hia_valu
   if (i >= f->arity)
     return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "`%s` has no parameter number %zu",
                      f->signature, i + 1);
+  const hia_param *param = &f->params[i];
+  if (param->info && hia_type_info_scalars(param->info, NULL) != param->n_words)
+    return hiaJ_fail(allocator, error, HIA_UNSUPPORTED, NULL,
+                     "data and arrays as arguments are not supported yet");
   parsing want = {.function = f, .i = i, .text = text, .error = error};
   hiaR_comp_init(&want.comp, allocator);
   hia_status status = hiaJ_on_stack(f->module->engine, try_parse, &want);

@@ -57,6 +57,28 @@ static void place(const hia_module *module, hia_unit *unit) {
 
 /* ---- the steps ---- */
 
+static bool has_reference_roots(const hia_graph *g) {
+  for (hia_fn_id f = 0; f < g->fns.len; f++) {
+    const hia_fn *fn = hiaG_fn(g, f);
+    if (!fn->is_root) continue;
+    for (uint32_t i = 0; i < fn->n_params; i++)
+      if (!hiaG_is_scalar(fn->params[i])) return true;
+    for (uint32_t i = 0; i < fn->n_results; i++)
+      if (!hiaG_is_scalar(fn->results[i])) return true;
+  }
+  return false;
+}
+
+hia_status hiaJ_refuse(const hia_module *module, const hia_graph *g, bool is_native,
+                       hia_error **error) {
+  bool is_refused = is_native && hiaG_has_references(g);
+  if (!is_refused && !has_reference_roots(g)) return HIA_OK;
+  return hiaJ_fail(&module->engine->allocator, error, HIA_UNSUPPORTED,
+                   is_refused ? "the interpreter runs them: --engine interp" : NULL,
+                   is_refused ? "data types are not compiled to native code yet"
+                              : "data and arrays as arguments and results are not supported yet");
+}
+
 typedef struct job {
   hia_unit *unit;
   hia_function *function;
@@ -93,6 +115,9 @@ static hia_status build(hia_module *module, void *user, hia_error **error) {
       *v++ = (hia_fn_version){.function = f, .root = f->root};
   }
   unit->stats.build_ns = hiaR_now() - start;
+  bool is_native = module->engine->options.kind == HIA_ENGINE_JIT;
+  hia_status refused = hiaJ_refuse(module, unit->graph, is_native, error);
+  if (refused) return refused;
   bool is_fuelled = (j->traits & HIA_VERSION_FUELLED) != 0;
   const char *why = is_fuelled ? hiaG_cannot_fuel(unit->graph) : NULL;
   if (!why) return HIA_OK;

@@ -88,6 +88,11 @@ void hiaJ_codes_of_type(const hia_types *types, hia_type type, hia_arena *arena,
     hiaR_push(arena, codes, type);
     return;
   }
+  hia_type_kind kind = hiaG_type_kind(types, type);
+  if (kind != HIA_KIND_TUPLE) {
+    hiaR_push(arena, codes, HIA_CODE_REFERENCE + kind);
+    return;
+  }
   uint32_t n = hiaG_tuple_len(types, type);
   hiaR_push(arena, codes, HIA_CODE_TUPLE + n);
   for (uint32_t i = 0; i < n; i++)

@@ -297,10 +297,17 @@ program data 'type T = A | B(x: i32, t: T)
 fn sum(t: T) -> i32 = match t { A => 0, B(x, u) => x + sum(u) }
 fn main() = 42
 fn other() = sum(B(1, A))'
-t 'data are not run yet' 1 '' 'data.hia:2:11: error\[E0901\]' check "$work/data.hia"
-every 'functions without data are' 0 42 '' run "$work/data.hia"
-every 'functions with data are not' 1 '' 'error\[E0901\]' run "$work/data.hia" --fn other
-t 'no graph of data' 1 '' 'error\[E0901\]' dump "$work/data.hia"
+t 'data are checked' 0 '' '' check "$work/data.hia"
+every 'functions without data are run' 0 42 '' run "$work/data.hia"
+t 'functions with data are interpreted' 0 1 '' run "$work/data.hia" --fn other --engine interp
+t 'and copied' 0 1 '' run "$work/data.hia" --fn other --engine expand
+t 'data as arguments' 1 '' 'not supported yet' run "$work/data.hia" --fn sum A --engine interp
+t 'data are not compiled yet' 1 '' 'not compiled to native code' run "$work/data.hia" --fn other
+t 'nor ahead of time' 1 '' 'not compiled to native code' build "$work/data.hia" -o "$work/data.o"
+t 'nor as assembly' 1 '' 'not compiled to native code' dump "$work/data.hia" --stage asm
+shown 'the graph of data' 'field B.0 %0' dump "$work/data.hia" --stage graph
+program array 'fn first(xs: [(i32, i32)]) = xs[0]'
+t 'arrays are not run yet' 1 '' 'array.hia:1:14: error\[E0901\]' check "$work/array.hia"
 shown 'the tree of data' '^    pattern 2:41 B : T' dump "$work/data.hia" --stage ast
 t 'the program is checked before the arguments' 1 '' 'bad.hia:1' run "$work/bad.hia" --engine interp nonsense
 t 'a generic function at a type that does not fit' 1 '' 'fact.hia' run examples/fact.hia --engine interp true

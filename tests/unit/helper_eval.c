@@ -63,18 +63,72 @@ static hia_word junk(evaluation *e, hia_dtype type) {
   }
 }
 
+/* ---- data ---- */
+
+typedef struct object {
+  struct object *older;
+  uint32_t ctor, n;
+  hia_word words[];
+} object;
+static object *objects;
+
+static void must(bool holds, const char *what) {
+  if (holds) return;
+  fprintf(stderr, "%s\n", what);
+  abort();
+}
+
+hia_word eval_data(uint32_t ctor, const hia_word *words, uint32_t n) {
+  if (n == 0) return ctor;
+  object *o = malloc(sizeof *o + n * sizeof *words);
+  *o = (object){.older = objects, .ctor = ctor, .n = n};
+  memcpy(o->words, words, n * sizeof *words);
+  objects = o;
+  return (hia_word)(uintptr_t)o;
+}
+
+void eval_free(void) {
+  while (objects) {
+    object *older = objects->older;
+    free(objects);
+    objects = older;
+  }
+}
+
+static const object *object_of(hia_word word) {
+  return word < HIA_FIRST_ADDRESS ? NULL : (const object *)(uintptr_t)word;
+}
+
+static uint32_t ctor_of(hia_word word) {
+  return object_of(word) ? object_of(word)->ctor : (uint32_t)word;
+}
+
+static hia_word field_of(hia_word word, uint64_t imm) {
+  const object *o = object_of(word);
+  must(o && o->ctor == HIA_IMM_A(imm) && HIA_IMM_B(imm) < o->n, "a field of another constructor");
+  return o->words[HIA_IMM_B(imm)];
+}
+
+/* Of a value of this type: equal values have equal hashes. */
+static uint64_t hash_of(const hia_types *types, hia_type type, hia_word word) {
+  if (hiaG_is_scalar(type)) return word * 0x9e3779b97f4a7c15u;
+  uint64_t hash = ctor_of(word) + 1;
+  const object *o = object_of(word);
+  hia_type_table table = hiaG_type_table(types);
+  const hia_word_place *places = NULL;
+  if (o) places = table.places + hiaR_ctor(&table, type, o->ctor)->layout.first;
+  for (uint32_t i = 0; o && i < o->n; i++)
+    hash =
+        ((hash >> 29) ^ hash ^ hash_of(types, places[i].type, o->words[i])) * 0x9e3779b97f4a7c15u;
+  return hash;
+}
+
 /* ---- nodes that both states have ---- */
 
 static hia_status eval_fn(evaluation *e, hia_fn_id f, const hia_word *args, hia_word *results,
                           const frame *caller, hia_loc_id loc, bool is_tail);
 
 /* ---- forks ---- */
-
-static void must(bool holds, const char *what) {
-  if (holds) return;
-  fprintf(stderr, "forks: %s\n", what);
-  abort();
-}
 
 static void begin_fork(frame *f, hia_node_id n) {
   const hia_node *node = &f->fn->nodes.data[n];
@@ -86,8 +140,9 @@ static void begin_fork(frame *f, hia_node_id n) {
 
 static bool end_fork(evaluation *e, frame *f, hia_node_id n) {
   noted_call *call = f->forks;
-  must(call && HIA_IMM_B(call->imm) == HIA_IMM_B(f->fn->nodes.data[n].imm), "not the newest ends");
-  must(!f->stolen, "one ends while another is about to be joined");
+  must(call && HIA_IMM_B(call->imm) == HIA_IMM_B(f->fn->nodes.data[n].imm),
+       "forks: not the newest ends");
+  must(!f->stolen, "forks: one ends while another is about to be joined");
   f->forks = call->older;
   e->chance = e->chance * 6364136223846793005u + 1442695040888963407u;
   bool is_stolen = e->steal == EVAL_STEAL_ALL || (e->steal == EVAL_STEAL_SOME && e->chance >> 63);
@@ -102,7 +157,7 @@ static bool end_fork(evaluation *e, frame *f, hia_node_id n) {
 static hia_status join_fork(evaluation *e, frame *f, hia_node_id n) {
   const hia_node *node = &f->fn->nodes.data[n];
   noted_call *call = f->stolen;
-  must(call && call->imm == node->imm, "a join of one that was not stolen");
+  must(call && call->imm == node->imm, "forks: a join of one that was not stolen");
   f->stolen = NULL;
   hia_status status = eval_fn(e, HIA_IMM_A(node->imm), call->args, f->values + node->outs, f,
                               node->loc, node->flags & HIA_NODE_TAIL);
@@ -120,6 +175,19 @@ static hia_status eval_plain(evaluation *e, frame *f, hia_node_id n) {
   case HIA_OP_STOLEN: f->values[node->outs] = hiaR_from_bool(end_fork(e, f, n)); return HIA_OK;
   case HIA_OP_JOIN: return join_fork(e, f, n);
   case HIA_OP_COUNT: e->out->counts[node->imm & 1]++; return HIA_OK;
+  case HIA_OP_DATA: {
+    hia_word *words = calloc(node->n_ins + 1u, sizeof *words);
+    for (uint32_t i = 0; i < node->n_ins; i++) words[i] = f->values[hiaG_in(f->fn, n, i)];
+    f->values[node->outs] = eval_data((uint32_t)node->imm, words, node->n_ins);
+    free(words);
+    return HIA_OK;
+  }
+  case HIA_OP_CTOR:
+    f->values[node->outs] = hiaR_from_i32((int32_t)ctor_of(f->values[hiaG_in(f->fn, n, 0)]));
+    return HIA_OK;
+  case HIA_OP_FIELD:
+    f->values[node->outs] = field_of(f->values[hiaG_in(f->fn, n, 0)], node->imm);
+    return HIA_OK;
   case HIA_OP_FAIL:
     e->out->code = f->values[hiaG_in(f->fn, n, 0)];
     return failed(e, f, node->loc, HIA_FAILED);
@@ -313,7 +381,7 @@ static hia_status eval_fn(evaluation *e, hia_fn_id id, const hia_word *args, hia
   hia_status status = e->g->state == HIA_STATIC ? eval_range(e, &f, 0) : eval_region(e, &f, 0);
   if (status == HIA_OK)
     for (uint32_t i = 0; i < fn->n_results; i++) results[i] = f.values[hiaG_in(fn, yield, i)];
-  must(status != HIA_OK || (!f.forks && !f.stolen), "open at the end of a function");
+  must(status != HIA_OK || (!f.forks && !f.stolen), "a fork is open at the end of a function");
   for (noted_call *call = f.forks, *older; call; call = older) {
     older = call->older;
     free(call);
@@ -335,6 +403,10 @@ void eval_stealing(const hia_graph *g, hia_fn_id f, const hia_word *args, uint64
   memset(out, 0, sizeof *out);
   evaluation e = {.g = g, .out = out, .undef = undef, .chance = undef, .steal = steal};
   out->status = eval_fn(&e, f, args, out->results, NULL, HIA_NONE, false);
+  const hia_fn *fn = hiaG_fn(g, f);
+  for (uint32_t i = 0; i < fn->n_results && out->status == HIA_OK; i++)
+    if (!hiaG_is_scalar(fn->results[i]))
+      out->results[i] = hash_of(g->types, fn->results[i], out->results[i]);
 }
 
 /* ---- comparing ---- */
@@ -359,7 +431,10 @@ void eval_print(const hia_fn *fn, const eval_outcome *o, char *buf, size_t size)
   size_t len = (size_t)snprintf(buf, size, "%s", hiaR_status_word(o->status));
   for (uint32_t i = 0; i < fn->n_results && o->status == HIA_OK && len + 60 < size; i++) {
     char word[64];
-    hiaR_print_word(word, sizeof word, fn->results[i], o->results[i]);
+    if (hiaG_is_scalar(fn->results[i]))
+      hiaR_print_word(word, sizeof word, fn->results[i], o->results[i]);
+    else
+      snprintf(word, sizeof word, "#%016llx", (unsigned long long)o->results[i]);
     len += (size_t)snprintf(buf + len, size - len, " %s", word);
   }
   if (len + 1 < size)

@@ -25,6 +25,13 @@ typedef enum eval_steal { EVAL_STEAL_NONE, EVAL_STEAL_ALL, EVAL_STEAL_SOME } eva
 void eval_stealing(const hia_graph *g, hia_fn_id f, const hia_word *args, uint64_t undef,
                    eval_steal steal, eval_outcome *out);
 
+/* A value of data: the number of its constructor, and the words of its fields. Graphs are evaluated
+ * on such values, and reading a field of another constructor aborts. Data in results become hashes
+ * of all that they consist of. */
+hia_word eval_data(uint32_t ctor, const hia_word *words, uint32_t n);
+/* Frees all values of data, of arguments and evaluations. */
+void eval_free(void);
+
 /* True if two outcomes are the same, or if one of them took too long. */
 bool eval_agree(const hia_fn *fn, const eval_outcome *a, const eval_outcome *b);
 /* One line for messages. */

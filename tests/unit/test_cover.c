@@ -2,95 +2,13 @@
 /* Matches on data: missing cases and arms that cannot be reached. Random matches are compared with
  * the definition: each value up to a depth is matched with the arms one after the other. */
 #include "frontend/ast.h"
+#include "helper_matches.h"
 #include "sources.h"
 
 #include <string.h>
 
-/* ---- the types of the random matches ---- */
-
-static const char types_text[] = "type T = A | B(x: bool, t: T) | C(t: T, u: U)\n"
-                                 "type U = D | E(n: i32) | F(t: T)\n"
-                                 "type Q = Q(a: bool, b: bool, c: bool, u: U)\n";
-
-enum { T, U, Q, BOOL, INT, N_TYPES };
-enum { MAX_PARTS = 4, MAX_ARMS = 8 };
-
-typedef struct con {
-  const char *name;
-  int n, parts[MAX_PARTS];
-} con;
-static const struct {
-  const char *name;
-  int n;
-  con cons[5];
-} types[N_TYPES] = {
-    [T] = {"T", 3, {{"A", 0, {0}}, {"B", 2, {BOOL, T}}, {"C", 2, {T, U}}}},
-    [U] = {"U", 3, {{"D", 0, {0}}, {"E", 1, {INT}}, {"F", 1, {T}}}},
-    [Q] = {"Q", 1, {{"Q", 4, {BOOL, BOOL, BOOL, U}}}},
-    [BOOL] = {"bool", 2, {{"false", 0, {0}}, {"true", 0, {0}}}},
-    /* No pattern has the last one: it stands for all other integers. */
-    [INT] = {"i32",
-             5,
-             {{"-1", 0, {0}}, {"0", 0, {0}}, {"1", 0, {0}}, {"2", 0, {0}}, {"7", 0, {0}}}},
-};
-
-/* A value, or a pattern: con -1 takes every value. */
-typedef struct tree {
-  int con;
-  struct tree *parts[MAX_PARTS];
-} tree;
-
-typedef HIA_VEC(tree *) trees;
+enum { MAX_ARMS = 8 };
 static hia_comp memory;
-
-static void add(trees *list, int c, tree *const *parts) {
-  tree *t = HIA_NEW(&memory.arena, tree);
-  t->con = c;
-  memcpy(t->parts, parts, sizeof t->parts);
-  hiaR_push(&memory.arena, list, t);
-}
-
-/* Appends all values of a constructor whose first parts are chosen. */
-static void add_values(trees *list, int type, int c, int n_chosen, tree **parts,
-                       const trees smaller[N_TYPES]) {
-  const con *of = &types[type].cons[c];
-  if (n_chosen == of->n) {
-    add(list, c, parts);
-    return;
-  }
-  const trees *choices = &smaller[of->parts[n_chosen]];
-  for (size_t i = 0; i < choices->len; i++) {
-    parts[n_chosen] = choices->data[i];
-    add_values(list, type, c, n_chosen + 1, parts, smaller);
-  }
-  parts[n_chosen] = NULL;
-}
-
-/* The values of each type that are at most `depth` constructors deep. */
-static void find_values(int depth, trees values[N_TYPES]) {
-  trees smaller[N_TYPES] = {{0}};
-  if (depth > 1) find_values(depth - 1, smaller);
-  for (int type = 0; type < N_TYPES; type++) {
-    memset(&values[type], 0, sizeof values[type]);
-    tree *parts[MAX_PARTS] = {0};
-    const trees *from = smaller;
-    trees scalars[N_TYPES] = {{0}};
-    if (depth == 1) { /* scalars need no depth */
-      for (int s = BOOL; s <= INT; s++)
-        for (int c = 0; c < types[s].n; c++) add(&scalars[s], c, parts);
-      from = scalars;
-    }
-    for (int c = 0; c < types[type].n; c++) add_values(&values[type], type, c, 0, parts, from);
-  }
-}
-
-static bool fits(const tree *pattern, const tree *value) {
-  if (pattern->con < 0) return true;
-  if (pattern->con != value->con) return false;
-  for (int i = 0; i < MAX_PARTS && pattern->parts[i] != NULL; i++)
-    if (!fits(pattern->parts[i], value->parts[i])) return false;
-  return true;
-}
 
 /* ---- the tree of decisions ---- */
 
@@ -102,16 +20,16 @@ static hia_ast_id match_of(const hia_program *p) {
 }
 
 /* The part of the value at a place. Its parent holds the constructor that the place is of. */
-static const tree *part_at(const hia_match_tree *m, uint32_t place, const tree *value) {
+static const sample *part_at(const hia_match_tree *m, uint32_t place, const sample *value) {
   const hia_match_place *at = &m->places.data[place];
   if (at->parent == HIA_NONE) return value;
-  const tree *parent = part_at(m, at->parent, value);
+  const sample *parent = part_at(m, at->parent, value);
   cr_assert_eq((uint32_t)parent->con, at->con);
   return parent->parts[at->field];
 }
 
 /* The arm that the tree finds. No place is looked at twice. */
-static uint32_t decide(const hia_match_tree *m, const tree *value) {
+static uint32_t decide(const hia_match_tree *m, const sample *value) {
   bool seen[256] = {false};
   uint32_t id = m->root;
   while (m->nodes.data[id].place != HIA_NONE) {
@@ -119,8 +37,7 @@ static uint32_t decide(const hia_match_tree *m, const tree *value) {
     cr_assert(n->place < 256 && !seen[n->place]);
     seen[n->place] = true;
     int64_t key = part_at(m, n->place, value)->con;
-    static const int64_t integers[] = {-1, 0, 1, 2, 7};
-    if (m->places.data[n->place].type == HIA_I32) key = integers[key];
+    if (m->places.data[n->place].type == HIA_I32) key = sample_integers[key];
     uint32_t next = n->otherwise;
     for (uint32_t i = 0; i < n->n; i++) {
       const hia_match_case *k = &m->cases.data[n->first + i];
@@ -133,54 +50,23 @@ static uint32_t decide(const hia_match_tree *m, const tree *value) {
   return m->nodes.data[id].arm;
 }
 
-static void check_tree(compiled *c, const trees *values, tree **patterns) {
+static void check_tree(compiled *c, const samples *values, sample **patterns) {
   hia_program *p = c->program;
   hia_ast_id match = match_of(p);
   const hia_decl *d = hiaF_decl(p, p->decls.len - 1);
-  hia_match_tree m = hiaF_match_tree(p, match, d->param_types[0]);
+  hia_match_tree m = hiaF_match_tree(p, p->arena, match, d->param_types[0]);
   for (size_t k = 0; k < values->len; k++) {
     uint32_t arm = 0;
-    while (!fits(patterns[arm], values->data[k])) arm++;
+    while (!sample_fits(patterns[arm], values->data[k])) arm++;
     cr_assert_eq(decide(&m, values->data[k]), arm);
   }
 }
 
 /* ---- random matches ---- */
 
-static uint64_t state = 88172645463325252u;
-static unsigned below(unsigned n) {
-  state ^= state << 13, state ^= state >> 7, state ^= state << 17;
-  return (unsigned)(state % n);
-}
-
-static tree *random_pattern(int type, int depth) {
-  tree *t = HIA_NEW(&memory.arena, tree);
-  bool is_scalar = type == BOOL || type == INT;
-  t->con = -1;
-  if ((depth == 0 && !is_scalar) || below(3) == 0) return t;
-  t->con = (int)below((unsigned)types[type].n - (type == INT));
-  const con *of = &types[type].cons[t->con];
-  for (int i = 0; i < of->n; i++) t->parts[i] = random_pattern(of->parts[i], depth - 1);
-  return t;
-}
-
-static void print(const tree *t, int type, char *out) {
-  if (t->con < 0) {
-    strcat(out, below(2) ? "_" : "x");
-    if (out[strlen(out) - 1] == 'x') sprintf(out + strlen(out), "%zu", strlen(out));
-    return;
-  }
-  const con *of = &types[type].cons[t->con];
-  strcat(out, of->name);
-  for (int i = 0; i < of->n; i++) {
-    strcat(out, i == 0 ? "(" : ", ");
-    print(t->parts[i], of->parts[i], out);
-  }
-  if (of->n > 0) strcat(out, ")");
-}
-
 static void compile_arms(compiled *c, char *text, int type, const char *arms) {
-  sprintf(text, "%sfn f(v: %s) -> i32 = match v {\n%s}\n", types_text, types[type].name, arms);
+  sprintf(text, "%sfn f(v: %s) -> i32 = match v {\n%s}\n", sample_text, sample_types[type].name,
+          arms);
   compile(c, text);
 }
 
@@ -218,28 +104,29 @@ static unsigned add_shown(const char *message, char *arms) {
 }
 
 Test(cover, random_matches) {
-  trees values[N_TYPES];
+  samples values[N_SAMPLE_TYPES];
   hiaR_comp_init(&memory, &hiaR_malloc);
-  find_values(4, values);
-  cr_assert(values[T].len > 1000 && values[Q].len > 100, "%u, %u", values[T].len, values[Q].len);
+  sample_values(&memory.arena, 4, values);
+  cr_assert(values[SAMPLE_T].len > 1000 && values[SAMPLE_Q].len > 100, "%u, %u",
+            values[SAMPLE_T].len, values[SAMPLE_Q].len);
   static char arms[20000], text[25000];
   unsigned n_complete = 0, n_missing = 0, n_unreachable = 0, n_others = 0;
   for (int round = 0; round < 4000; round++) {
-    int type = (int)below(3), n_arms = 1 + (int)below(MAX_ARMS);
-    tree *patterns[MAX_ARMS];
+    int type = (int)sample_below(3), n_arms = 1 + (int)sample_below(MAX_ARMS);
+    sample *patterns[MAX_ARMS];
     hia_mark mark = hiaR_arena_mark(&memory.arena);
     arms[0] = '\0';
     for (int i = 0; i < n_arms; i++) {
-      patterns[i] = random_pattern(type, 1 + (int)below(3));
+      patterns[i] = sample_pattern(&memory.arena, type, 1 + (int)sample_below(3));
       strcat(arms, "  ");
-      print(patterns[i], type, arms);
+      sample_print(patterns[i], type, arms);
       sprintf(arms + strlen(arms), " => %d,\n", i);
     }
     unsigned reached = 0;
     bool is_complete = true;
     for (size_t k = 0; k < values[type].len; k++) {
       int i = 0;
-      while (i < n_arms && !fits(patterns[i], values[type].data[k])) i++;
+      while (i < n_arms && !sample_fits(patterns[i], values[type].data[k])) i++;
       if (i < n_arms)
         reached |= 1u << i;
       else
@@ -341,7 +228,7 @@ Test(cover, pairs_of_fields) {
   compiled c;
   compile_good(&c, text);
   hia_match_tree m =
-      hiaF_match_tree(c.program, match_of(c.program),
+      hiaF_match_tree(c.program, c.program->arena, match_of(c.program),
                       hiaF_decl(c.program, c.program->decls.len - 1)->param_types[0]);
   cr_expect_eq(m.nodes.len, 1 + N + N / 2 + 1, "%u nodes", m.nodes.len);
   discard(&c);
@@ -374,11 +261,11 @@ Test(cover, gives_up) {
   at += sprintf(at, "type B = A | C\ntype P = P(");
   for (int i = 0; i < N; i++) at += sprintf(at, "%sx%d: B", i == 0 ? "" : ", ", i);
   at += sprintf(at, ")\nfn f(p: P) = match p {\n");
-  state = 88172645463325252u;
+  sample_state = 88172645463325252u;
   for (int k = 0; k < ARMS; k++) {
     at += sprintf(at, "P(");
     for (int i = 0; i < N; i++)
-      at += sprintf(at, "%s%c", i == 0 ? "" : ", ", "AC__________"[below(12)]);
+      at += sprintf(at, "%s%c", i == 0 ? "" : ", ", "AC__________"[sample_below(12)]);
     at += sprintf(at, ") => %d,\n", k);
   }
   sprintf(at, "_ => 0 }\n");

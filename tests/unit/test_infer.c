@@ -371,6 +371,24 @@ Test(elab, large_match) {
   free(text);
 }
 
+/* A large last arm is not copied, whatever its syntax begins with. */
+Test(elab, large_last_arm) {
+  static const char *const arms[] = {"n % 7 + n + n + n + n + n + n + n + n + n",
+                                     "{ let m = n % 7 + n + n + n + n + n; m + m + m + m }",
+                                     "if n > 0 then n % 7 + n + n + n + n + n + n else 0",
+                                     "match n { 3 => 0, _ => n % 7 + n + n + n + n + n + n }"};
+  for (size_t k = 0; k < HIA_LEN(arms); k++) {
+    char text[2000], *at = text + sprintf(text, "fn f(n: i64) -> i64 = match n {");
+    for (int i = 0; i < 40; i++) at += sprintf(at, "%d => %d, ", 3 * i, i);
+    sprintf(at, "_ => %s }", arms[k]);
+    compiled c;
+    compile_good(&c, text);
+    const char *rem = strstr(graph_text(&c, "f", HIA_NONE, false), " = rem ");
+    cr_expect(rem && !strstr(rem + 1, " = rem "), "%s", arms[k]);
+    discard(&c);
+  }
+}
+
 /* ---- memory that runs out ---- */
 
 static test_heap heap;
