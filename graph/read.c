@@ -259,7 +259,7 @@ static void node(reader *r) {
       }
     } while (hiaG_scan_accept(r->s, ','));
   }
-  if (op == HIA_OP_FIELD && r->ins.len)
+  if (hiaR_ops[op].imm == HIA_IMM_FIELD && r->ins.len)
     imm |= hiaG_find_ctor(r->s, hiaG_type(fn, r->ins.data[0]), r->ctor, r->ctor_place);
   if (op == HIA_OP_CAST && r->ins.len) imm = hiaG_type(fn, r->ins.data[0]);
   if (op == HIA_OP_ENTER && hiaG_scan_word(r->s, "invariant")) imm = HIA_IMM(0, 1);

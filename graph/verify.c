@@ -92,6 +92,29 @@ static const hia_ctor *ctor_of(hia_verifier *v, hia_node_id n, const char *what,
   return &types->ctors.data[entry->first + number];
 }
 
+static bool is_reference(hia_type type) { return !hiaG_is_scalar(type); }
+
+/* DUP, DROP, UNPACK, FORGET, and the first operand of REUSE. */
+static void check_counting(hia_verifier *v, hia_node_id n) {
+  const hia_fn *fn = v->fn;
+  const hia_node *node = &fn->nodes.data[n];
+  if (!node->n_ins || !is_reference(in_type(fn, n, 0)))
+    hiaG_defect(v, n, "operand 0 must be a reference");
+  hia_type type = in_type(fn, n, 0);
+  if (node->op == HIA_OP_DUP || node->op == HIA_OP_DROP) return;
+  if (node->op == HIA_OP_REUSE) {
+    ctor_of(v, n, "operand", type, 0);
+    return;
+  }
+  const hia_ctor *ctor = ctor_of(v, n, "operand", type, HIA_IMM_A(node->imm));
+  uint32_t n_refs = ctor->layout.n_refs, set = HIA_IMM_B(node->imm);
+  if (!ctor->n) hiaG_defect(v, n, "the constructor has no fields");
+  if (node->op == HIA_OP_FORGET ? set != 0 : n_refs < 32 && set >> n_refs)
+    hiaG_defect(v, n, "the constructor has %u references", n_refs);
+  if (node->op == HIA_OP_UNPACK)
+    hiaG_expect_type(v, n, "result", 0, hiaG_type(fn, node->outs), type);
+}
+
 static void check_data(hia_verifier *v, hia_node_id n) {
   const hia_fn *fn = v->fn;
   const hia_node *node = &fn->nodes.data[n];
@@ -108,10 +131,14 @@ static void check_data(hia_verifier *v, hia_node_id n) {
   } else {
     const hia_ctor *ctor = ctor_of(v, n, "result", out, node->imm);
     if (!ctor->n) hiaG_defect(v, n, "the constructor has no fields: it is a const");
-    if (node->n_ins != ctor->layout.n)
-      hiaG_defect(v, n, "it has %u operands, but must have %u", node->n_ins, ctor->layout.n);
-    for (uint32_t i = 0; i < node->n_ins; i++)
-      hiaG_expect_type(v, n, "operand", i, in_type(fn, n, i), places[ctor->layout.first + i].type);
+    uint32_t first = node->op == HIA_OP_REUSE;
+    if (first) check_counting(v, n);
+    if (node->n_ins - first != ctor->layout.n)
+      hiaG_defect(v, n, "it has %u operands, but must have %u", node->n_ins,
+                  ctor->layout.n + first);
+    for (uint32_t i = first; i < node->n_ins; i++)
+      hiaG_expect_type(v, n, "operand", i, in_type(fn, n, i),
+                       places[ctor->layout.first + i - first].type);
   }
 }
 
@@ -121,8 +148,13 @@ static void check_imm(hia_verifier *v, hia_node_id n) {
   const hia_node *node = &fn->nodes.data[n];
   switch (node->op) {
   case HIA_OP_DATA:
+  case HIA_OP_REUSE:
   case HIA_OP_CTOR:
   case HIA_OP_FIELD: check_data(v, n); break;
+  case HIA_OP_DUP:
+  case HIA_OP_DROP:
+  case HIA_OP_UNPACK:
+  case HIA_OP_FORGET: check_counting(v, n); break;
   case HIA_OP_CONST: {
     if (!hiaG_is_scalar(hiaG_type(fn, node->outs))) {
       if (ctor_of(v, n, "result", hiaG_type(fn, node->outs), node->imm)->n)
