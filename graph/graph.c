@@ -538,6 +538,14 @@ bool hiaG_has_references(const hia_graph *g) {
   return false;
 }
 
+bool hiaG_exchanges_references(const hia_fn *fn) {
+  for (uint32_t i = 0; i < fn->n_params; i++)
+    if (!hiaG_is_scalar(fn->params[i])) return true;
+  for (uint32_t i = 0; i < fn->n_results; i++)
+    if (!hiaG_is_scalar(fn->results[i])) return true;
+  return false;
+}
+
 bool hiaG_calls_host(const hia_fn *fn) {
   for (hia_node_id n = 0; n < fn->nodes.len; n++)
     if (fn->nodes.data[n].op == HIA_OP_HOST) return true;

@@ -211,6 +211,7 @@ typedef struct hia_graph {
   HIA_VEC(hia_site) sites; /* static state; by caller, then by position */
   HIA_VEC(hia_extern) externs;
   hia_index name_index, loc_index;
+  bool is_read;      /* from text: that is of a user, so a FIELD may name a wrong constructor */
   bool is_counted;   /* has COUNT nodes: passes must keep the number of their firings */
   bool is_unrolled;  /* some recursion was unrolled */
   bool merges_calls; /* hiaG_merge has run: a pass that brings equal calls together merges them */
@@ -298,6 +299,8 @@ hia_dtype hiaG_node_dtype(const hia_fn *fn, hia_node_id n);
 bool hiaG_node_raises(const hia_graph *g, const hia_fn *fn, hia_node_id n);
 /* True if some value of the graph is not a scalar. */
 bool hiaG_has_references(const hia_graph *g);
+/* True if a parameter or a result of the function is not a scalar. */
+bool hiaG_exchanges_references(const hia_fn *fn);
 /* True if a function of a static graph calls the host itself. */
 bool hiaG_calls_host(const hia_fn *fn);
 /* True if the node may be removed when its results are unused: it cannot fail, ends, and has no

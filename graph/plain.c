@@ -38,6 +38,8 @@ static const char *look(walk *w, hia_fn_id f, uint32_t depth) {
   const hia_fn *fn = hiaG_fn(w->g, f);
   if (w->levels[f] == IS_OPEN || fn->slow_path != HIA_NONE) return "it is recursive";
   if (w->levels[f]) return NULL;
+  for (hia_value_id v = 0; v < fn->values.len; v++)
+    if (!hiaG_is_scalar(hiaG_type(fn, v))) return "it works on values in memory";
   if (depth >= MAX_LEVELS) return "its calls go too deep";
   for (hia_region_id r = 0; r < fn->regions.len; r++)
     if (fn->regions.data[r].kind == HIA_REGION_HEAD) return "it has a loop";

@@ -593,6 +593,7 @@ hia_graph *hiaG_read(hia_comp *comp, hia_types *types, const char *text, size_t 
   reader *r = HIA_NEW(&comp->scratch, reader);
   r->s = s;
   r->g = hiaG_new(comp, types, "");
+  r->g->is_read = true;
   hia_graph *g = NULL;
   if (setjmp(s->stop) == 0) {
     file(r);

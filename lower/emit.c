@@ -163,7 +163,7 @@ void hiaL_serve_runtime(hia_emit *e, LLVMValueRef f) {
 
 /* ---- the runtime as LLVM sees it ---- */
 
-typedef enum abi_effect { PURE, POLL, FAIL, JOIN, ENTER, HOST } abi_effect;
+typedef enum abi_effect { PURE, POLL, FAIL, JOIN, ENTER, HOST, KEEP } abi_effect;
 
 static const struct {
   const char *name, *args, *result;
@@ -213,6 +213,10 @@ static hia_signature declare(hia_emit *e, enum hia_abi id) {
     break;
   case ENTER: break;
   case JOIN: hiaL_attribute(e, f, all, "cold", 0); break;
+  case KEEP:
+    hiaL_attribute(e, f, all, "cold", 0);
+    LLVMSetFunctionCallConv(f, HIA_CC_PRESERVE_MOST);
+    break;
   case HOST: break;
   case POLL: break; /* called by HIA_ARCH_CHECK, never from here */
   case FAIL:

@@ -43,7 +43,12 @@ void hiaL_emit_CONST(hia_emit *e, hia_node_id n) {
 /* Any word, but the same word at every use, so that a branch on it is defined: programs whose dead
  * code was not removed may have one. Costs no instruction. */
 void hiaL_emit_UNDEF(hia_emit *e, hia_node_id n) {
-  LLVMTypeRef type = hiaL_type(e, hiaG_type(e->fn, hiaG_out(e->fn, n, 0)));
+  hia_type is = hiaG_type(e->fn, hiaG_out(e->fn, n, 0));
+  LLVMTypeRef type = hiaL_type(e, is);
+  if (!hiaG_is_scalar(is)) { /* an unset reference: whatever counts it ignores it */
+    hiaL_out(e, n, 0, LLVMConstNull(type));
+    return;
+  }
   hiaL_out(e, n, 0, LLVMBuildFreeze(e->b, LLVMGetPoison(type), "undef"));
 }
 

@@ -80,6 +80,7 @@ static const struct hia_row_work *row_work_of(hia_emit *e, hia_fn_id id) {
 }
 
 bool hiaL_has_map(const hia_emit *e, hia_fn_id root) {
+  if (hiaG_exchanges_references(hiaG_fn(e->g, root))) return false;
   const hia_object_root *planned = hiaL_planned(e, root);
   return !e->options->object || (planned && planned->map);
 }

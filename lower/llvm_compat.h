@@ -12,6 +12,7 @@
 #endif
 
 /* A calling convention, by its number in LLVM's IR. */
-#define HIA_CC_SWIFT ((unsigned)LLVMSwiftCallConv)
+#define HIA_CC_SWIFT         ((unsigned)LLVMSwiftCallConv)
+#define HIA_CC_PRESERVE_MOST ((unsigned)LLVMPreserveMostCallConv)
 
 #endif

@@ -87,7 +87,7 @@ static hia_status build(hia_module *module, dumping *d, hia_error **error) {
 static hia_status dump_native(hia_module *module, dumping *d, const hia_graph *g,
                               hia_error **error) {
   hia_engine *engine = module->engine;
-  hia_status status = hiaJ_refuse(module, g, true, error);
+  hia_status status = hiaJ_refuse(module, g, HIA_TO_DUMP, error);
   if (status == HIA_OK) status = hiaJ_engine_open(engine, &d->open_ns, error);
   if (status != HIA_OK) return status;
   hia_native_dump what = d->options->stage == HIA_STAGE_LLVM             ? HIA_DUMP_LLVM

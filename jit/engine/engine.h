@@ -368,8 +368,14 @@ void hiaJ_unit_free(hia_engine *engine, hia_unit *unit);
  * version. */
 hia_status hiaJ_unit_make(hia_unit *unit, hia_function *function, hia_traits traits,
                           uint64_t *open_ns, hia_error **error);
-/* HIA_UNSUPPORTED if native code, or the interpreter, cannot run the graph. */
-hia_status hiaJ_refuse(const hia_module *module, const hia_graph *g, bool is_native,
+/* HIA_UNSUPPORTED if the graph cannot be used in this way. */
+typedef enum hia_graph_use {
+  HIA_TO_INTERPRET,
+  HIA_TO_RUN,   /* as native code */
+  HIA_TO_DUMP,  /* as native code */
+  HIA_TO_BUILD, /* ahead of time */
+} hia_graph_use;
+hia_status hiaJ_refuse(const hia_module *module, const hia_graph *g, hia_graph_use use,
                        hia_error **error);
 /* Returns the host functions that the externs of a graph of the module are bound to, in the
  * graph's arena, which may throw. */

@@ -60,23 +60,34 @@ static void place(const hia_module *module, hia_unit *unit) {
 static bool has_reference_roots(const hia_graph *g) {
   for (hia_fn_id f = 0; f < g->fns.len; f++) {
     const hia_fn *fn = hiaG_fn(g, f);
-    if (!fn->is_root) continue;
-    for (uint32_t i = 0; i < fn->n_params; i++)
-      if (!hiaG_is_scalar(fn->params[i])) return true;
-    for (uint32_t i = 0; i < fn->n_results; i++)
-      if (!hiaG_is_scalar(fn->results[i])) return true;
+    if (fn->is_root && !fn->is_removed && hiaG_exchanges_references(fn)) return true;
   }
   return false;
 }
 
-hia_status hiaJ_refuse(const hia_module *module, const hia_graph *g, bool is_native,
+static bool has_arrays(const hia_graph *g) {
+  for (hia_fn_id f = 0; f < g->fns.len; f++) {
+    const hia_fn *fn = hiaG_fn(g, f);
+    for (hia_value_id v = 0; v < fn->values.len; v++)
+      if (hiaG_type_kind(g->types, hiaG_type(fn, v)) == HIA_KIND_ARRAY) return true;
+  }
+  return false;
+}
+
+hia_status hiaJ_refuse(const hia_module *module, const hia_graph *g, hia_graph_use use,
                        hia_error **error) {
-  bool is_refused = is_native && hiaG_has_references(g);
-  if (!is_refused && !has_reference_roots(g)) return HIA_OK;
-  return hiaJ_fail(&module->engine->allocator, error, HIA_UNSUPPORTED,
-                   is_refused ? "the interpreter runs them: --engine interp" : NULL,
-                   is_refused ? "data types are not compiled to native code yet"
-                              : "data and arrays as arguments and results are not supported yet");
+  const hia_allocator *allocator = &module->engine->allocator;
+  if (!hiaG_has_references(g)) return HIA_OK;
+  if (use == HIA_TO_BUILD)
+    return hiaJ_fail(allocator, error, HIA_UNSUPPORTED, NULL,
+                     "data types cannot be built ahead of time yet");
+  if (use != HIA_TO_INTERPRET && has_arrays(g))
+    return hiaJ_fail(allocator, error, HIA_UNSUPPORTED,
+                     "the interpreter runs them: --engine interp",
+                     "arrays are not compiled to native code yet");
+  if (use == HIA_TO_DUMP || !has_reference_roots(g)) return HIA_OK;
+  return hiaJ_fail(allocator, error, HIA_UNSUPPORTED, NULL,
+                   "data and arrays as arguments and results are not supported yet");
 }
 
 typedef struct job {
@@ -116,7 +127,8 @@ static hia_status build(hia_module *module, void *user, hia_error **error) {
   }
   unit->stats.build_ns = hiaR_now() - start;
   bool is_native = module->engine->options.kind == HIA_ENGINE_JIT;
-  hia_status refused = hiaJ_refuse(module, unit->graph, is_native, error);
+  hia_status refused =
+      hiaJ_refuse(module, unit->graph, is_native ? HIA_TO_RUN : HIA_TO_INTERPRET, error);
   if (refused) return refused;
   bool is_fuelled = (j->traits & HIA_VERSION_FUELLED) != 0;
   const char *why = is_fuelled ? hiaG_cannot_fuel(unit->graph) : NULL;

@@ -14,7 +14,8 @@
 #define UNPOISON(at, size) ((void)(at), (void)(size))
 #endif
 
-/* The beginning of a free block. All of the block is poisoned for AddressSanitizer. */
+/* The beginning of a free block. All of the block is poisoned for AddressSanitizer. Generated code
+ * relies on `next` being its first word. */
 struct hia_free_block {
   hia_free_block *next; /* in its list */
   hia_free_block
@@ -92,6 +93,8 @@ void hiaR_heap_begin(hia_heap *heap, size_t limit) {
 #ifdef HIA_CENSUS
   atomic_store_explicit(&heap->live, 0, memory_order_relaxed);
 #endif
+  static _Atomic uint64_t n_runs;
+  heap->run = atomic_fetch_add_explicit(&n_runs, 1, memory_order_relaxed) + 1;
   atomic_store_explicit(&heap->bytes, 0, memory_order_relaxed);
   atomic_store_explicit(&heap->peak, 0, memory_order_relaxed);
 }

@@ -50,6 +50,7 @@ struct hia_heap {
   const hia_allocator *allocator;
   bool (*must_end)(void *user); /* what takes long in the heap asks it now and then; NULL: never */
   void *user;
+  uint64_t run;                                     /* no other run has the number */
   size_t limit;                                     /* in bytes; SIZE_MAX: none */
   _Atomic size_t bytes;                             /* of chunks and large blocks in use */
   _Atomic size_t peak;                              /* the most that this has been */

@@ -102,10 +102,15 @@ struct hia_context {
   void *host_sp;
   uint32_t vector_state, pad;
   uint64_t *fuel;
+  uint32_t is_shared; /* set before the run's first job is handed out, and in helpers */
+  uint32_t pads[3];
+  hia_local_heap local; /* heap NULL: the run makes no objects */
 
-  uint64_t unlent; /* what `fuel` points at when the run has no fuel */
-  bool is_deep;    /* its stack has left the first KEEP bytes */
-  bool is_limited; /* its depth was set by the caller, and is not the default */
+  const hia_shapes *shapes; /* of the run's program */
+  uint64_t heap_run;        /* of a helper: hia_heap.run, of the heap that `local` belongs to */
+  uint64_t unlent;          /* what `fuel` points at when the run has no fuel */
+  bool is_deep;             /* its stack has left the first KEEP bytes */
+  bool is_limited;          /* its depth was set by the caller, and is not the default */
   /* Odd while a run is under way. A cancel names the run that it means, so a cancel that comes too
    * late ends nothing. */
   _Atomic uint64_t run, cancelled_run;
@@ -183,6 +188,9 @@ struct hia_team {
   bool is_limited;         /* as in the context */
   hia_cancel_scope *scope; /* hia_limits.scope */
   hia_timeline *timeline;
+  hia_heap *heap; /* NULL: the run makes no objects */
+  uint64_t heap_run;
+  const hia_shapes *shapes;
 
   _Atomic uint32_t n_members; /* places of the array that were ever in use */
   _Atomic(hia_context *) members[];
@@ -203,6 +211,9 @@ void hiaR_team_call(hia_team *team);
 void hiaR_team_stop(hia_team *team, hia_status status);
 
 /* ---- native.c ---- */
+
+/* Attaches the context to the heap of the run that it enters; NULL: the run has none. */
+void hiaR_context_use_heap(hia_context *context, hia_heap *heap, const hia_shapes *shapes);
 
 #ifdef HIA_STRESS
 #define HIA_STACK_KEEP   ((size_t)4 << 10)

@@ -232,6 +232,7 @@ static uint32_t serve_thief(hia_context *context, hia_mailbox *mailbox, const ch
   /* The thief found this worker in its own run, but the worker may have gone to another since. */
   hia_job *job = thief->team == context->team ? oldest(context, sp, pc, &n_frames) : NULL;
   if (job) {
+    context->is_shared = 1;
     job->thief = thief;
     job->number = hiaR_event_promoted(context->ring);
   }
@@ -364,6 +365,7 @@ void hiaR_run_job(hia_context *context, hia_job *job) {
   context->calls = calls;
   context->rounds = rounds;
   context->steals = steals;
+  if (context->local.heap) hiaR_local_hand_over(&context->local);
   hia_finish(&job->is_done, &job->owner->parker);
 }
 

@@ -27,9 +27,10 @@
  * without a safepoint that it calls. */
 #define MARGIN ((size_t)192 << 10)
 
-#define I32 4
-#define I64 8
-#define PTR sizeof(void *)
+#define I32   4
+#define I64   8
+#define PTR   sizeof(void *)
+#define LOCAL sizeof(hia_local_heap)
 #define HIA_FIELD(offset, TYPE, name, doc)                                                         \
   _Static_assert(offsetof(hia_context, name) == (offset) &&                                        \
                      sizeof(((hia_context *)0)->name) == (TYPE),                                   \
@@ -38,6 +39,8 @@
 #undef I32
 #undef I64
 #undef PTR
+#undef LOCAL
+_Static_assert(offsetof(hia_local_heap, free) == 0, "generated code takes from the free lists");
 
 hia_status hiaR_context_new(const hia_allocator *allocator, hia_context **out) {
   hia_context *context = hiaR_alloc(allocator, sizeof *context);
@@ -243,6 +246,26 @@ HIA_UNINSTRUMENTED hia_word *hiaR_native_join(hia_context *context, hia_fork_fra
   return hiaR_join_end(context, job);
 }
 
+/* ---- objects ---- */
+
+void hiaR_context_use_heap(hia_context *context, hia_heap *heap, const hia_shapes *shapes) {
+  context->shapes = shapes;
+  if (heap)
+    hiaR_local_begin(&context->local, heap);
+  else if (context->local.heap)
+    memset(&context->local, 0, sizeof context->local);
+}
+
+/* A code that makes objects and is run without a heap finds its free lists empty, and comes here.
+ */
+HIA_UNINSTRUMENTED void *hiaR_native_alloc(hia_context *context, size_t size, uint32_t loc,
+                                           const char *sp, uintptr_t pc) {
+  if (HIA_UNLIKELY(!context->local.heap)) leave(context, HIA_UNSUPPORTED, loc, 0, sp, pc, NULL);
+  void *block = hiaR_heap_alloc(&context->local, size);
+  if (HIA_UNLIKELY(!block)) leave(context, HIA_MEMORY, loc, 0, sp, pc, NULL);
+  return block;
+}
+
 /* ---- host functions: on the thread's stack, below where it was left ---- */
 
 static void *thread_sp(const hia_context *context) {
@@ -390,6 +413,9 @@ hia_status hiaR_native_run(hia_context *context, hia_native_entry entry, hia_wor
   context->pool = context->max_workers > 1 ? limits->pool : NULL;
   context->ring = context->pool ? hiaR_ring_of(limits->timeline, 0) : NULL;
   context->timeline = limits ? limits->timeline : NULL;
+  hia_heap *heap = limits ? limits->heap : NULL;
+  hiaR_context_use_heap(context, heap, limits ? limits->shapes : NULL);
+  context->is_shared = 0;
 
   atomic_store_explicit(&context->limit, context->step, memory_order_relaxed);
   uint64_t run = atomic_load_explicit(&context->run, memory_order_relaxed) + 1;
@@ -413,5 +439,6 @@ hia_status hiaR_native_run(hia_context *context, hia_native_entry entry, hia_wor
   usage->calls = context->calls;
   usage->rounds = context->rounds;
   usage->steals = context->steals;
+  if (heap) usage->peak_bytes += atomic_load_explicit(&heap->peak, memory_order_relaxed);
   return failure->status;
 }

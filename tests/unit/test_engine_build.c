@@ -235,6 +235,7 @@ Test(engine_build, the_runtime_abi_is_as_its_number_says) {
 #define I32                                "I32"
 #define I64                                "I64"
 #define PTR                                "PTR"
+#define LOCAL                              "LOCAL"
 #define HIA_FIELD(offset, TYPE, name, doc) add(&all, "%d %s %s\n", offset, TYPE, #name);
 #include "runtime/native/layout.def"
 #define HIA_OP(number, NAME, name, symbol, ins, outs, RULE, IMM, traits, cost, COST, KERNEL, EMIT, \
@@ -269,6 +270,10 @@ Test(engine_build, the_runtime_abi_is_as_its_number_says) {
   FIELD(hia_code_root, n_params)
   FIELD(hia_code_root, n_results)
   FIELD(hia_code_root, loc)
+  FIELD(hia_counted, count)
+  FIELD(hia_counted, ctor)
+  FIELD(hia_counted, spare)
+  FIELD(hia_local_heap, free)
   FIELD(hia_unwinder, find)
   FIELD(hia_unwinder, user)
   FIELD(hia_unwinder, locs)
@@ -319,6 +324,7 @@ Test(engine_build, the_runtime_abi_is_as_its_number_says) {
   FIELD(hia_image_export, fn)
   FIELD(hia_image_loc, parent)
   add(&all, "image %u %u %u %u\n", HIA_IMAGE_VERSION, HIA_N_KINDS, HIA_MAX_TOKENS, HIA_N_DTYPES);
+  add(&all, "heap %u %u %u %u\n", HIA_HEAP_EXACT, HIA_HEAP_CLASSES, HIA_STICKY, HIA_FIRST_ADDRESS);
   add(&all, "abi %u\n", HIA_RT_ABI);
   uint64_t hash = 14695981039346656037u; /* FNV-1a */
   for (size_t i = 0; i < all.len; i++) hash = (hash ^ (unsigned char)all.data[i]) * 1099511628211u;

@@ -258,6 +258,47 @@ hiaR_stub_return:
         .cfi_endproc
         .size   hiaR_stub_return, .-hiaR_stub_return
 
+/* The frame of a stub that keeps general registers (KEEP in abi.def): rax lies right below the place
+ * that rbp points to. Vector registers are the caller's to keep. */
+        .macro  keep_registers
+        pushq   %rbp
+        .cfi_def_cfa_offset 16
+        .cfi_offset %rbp, -16
+        movq    %rsp, %rbp
+        .cfi_def_cfa_register %rbp
+        .irp    r, rax, rcx, rdx, rsi, rdi, r8, r9, r10
+        pushq   %\r
+        .endr
+        .endm
+
+        .macro  put_back_registers
+        .irp    r, r10, r9, r8, rdi, rsi, rdx, rcx, rax
+        popq    %\r
+        .endr
+        popq    %rbp
+        .cfi_def_cfa %rsp, 8
+        .cfi_restore %rbp
+        .endm
+
+/* hiaR_stub_alloc: rdi the size, esi the location; returns in rax. */
+        .globl  hiaR_stub_alloc
+        .type   hiaR_stub_alloc, @function
+        .p2align 4
+hiaR_stub_alloc:
+        .cfi_startproc
+        keep_registers
+        movl    %esi, %edx
+        movq    %rdi, %rsi
+        movq    %r13, %rdi
+        leaq    16(%rbp), %rcx
+        movq    8(%rbp), %r8
+        callq   hiaR_native_alloc@PLT
+        movq    %rax, -8(%rbp)
+        put_back_registers
+        retq
+        .cfi_endproc
+        .size   hiaR_stub_alloc, .-hiaR_stub_alloc
+
 /* hiaR_stub_join: rdi the frame of forks, esi the index; returns in rax. */
         .globl  hiaR_stub_join
         .type   hiaR_stub_join, @function
