@@ -309,18 +309,6 @@ static void reach_unsupported(hia_program *p, hia_u32vec *reached, uint32_t id) 
   hiaR_push(p->arena, reached, id);
 }
 
-static bool uses_arrays(const hia_ast *n) {
-  switch ((hia_ast_kind)n->kind) {
-  case HIA_AST_TYPE_ARRAY:
-  case HIA_AST_ARRAY:
-  case HIA_AST_COMP:
-  case HIA_AST_INDEX:
-  case HIA_AST_SLICE: return true;
-  case HIA_AST_NAME: return n->op == HIA_REF_BUILTIN && n->b >= HIA_OP_LIMIT;
-  default: return false;
-  }
-}
-
 bool hiaF_check_supported(hia_program *p, const uint32_t *insts, uint32_t n) {
   hia_u32vec reached = {0};
   hia_ast_id first = HIA_NONE;
@@ -329,7 +317,7 @@ bool hiaF_check_supported(hia_program *p, const uint32_t *insts, uint32_t n) {
   for (uint32_t i = 0; i < reached.len; i++) {
     const hia_decl *d = hiaF_decl(p, hiaF_inst(p, reached.data[i])->decl);
     for (hia_ast_id id = d->first_node; id < d->end_node; id++)
-      if (uses_arrays(hiaF_node(p, id)) &&
+      if (hiaF_node(p, id)->kind == HIA_AST_COMP &&
           (first == HIA_NONE || hiaF_node(p, id)->start < hiaF_node(p, first)->start))
         first = id;
     for (uint32_t k = 0; k < hiaF_inst(p, reached.data[i])->callees.len; k++)
@@ -338,7 +326,7 @@ bool hiaF_check_supported(hia_program *p, const uint32_t *insts, uint32_t n) {
   if (first != HIA_NONE) {
     const hia_ast *node = hiaF_node(p, first);
     hiaF_error(p->diags, HIA_E0901, node->start, node->end,
-               "arrays and comprehensions are checked, but not run yet");
+               "comprehensions are checked, but not run yet");
     return false;
   }
   for (uint32_t i = 0; i < reached.len; i++) hiaF_inst(p, reached.data[i])->supported = true;

@@ -261,8 +261,88 @@ static uint32_t extern_of(hia_elab *e, uint32_t decl) {
                                  d->n_params, result);
 }
 
+/* ---- arrays ---- */
+
+/* Pushes an expression that is an index, as an i64. */
+static void elab_i64(hia_elab *e, hia_ast_id id) {
+  uint32_t base = hiaF_elab(e, id, false);
+  hia_type from = hiaG_type(e->fn, e->words.data[base]), to = HIA_I64;
+  if (from == to) return;
+  hia_node_id node = hiaG_add(e->g, e->fn, e->region, HIA_OP_CAST, e->words.data + base, 1, &to, 1,
+                              from, hiaF_elab_loc(e, hiaF_node(e->p, id)->pos));
+  e->words.len = base;
+  hiaF_elab_results(e, node);
+}
+
+/* Replaces the words from `base` on by the array that an op makes of them. Where its operands never
+ * give a value, `concat(fail(1), fail(2))`, it may have any type. */
+static void make_array(hia_elab *e, hia_ast_id id, unsigned opcode, uint32_t base, uint32_t pos) {
+  hia_loc_id loc = hiaF_elab_loc(e, pos);
+  uint32_t n = e->words.len - base;
+  flat_type outs;
+  flatten(e, type_of(e, id), &outs);
+  bool is_array = hiaF_is_array(type_of(e, id));
+  const hia_value_id *ins = e->words.data + base;
+  e->words.len = base;
+  if (is_array)
+    hiaF_elab_results(e, hiaG_add(e->g, e->fn, e->region, opcode, ins, n, outs.data, 1, 0, loc));
+  for (uint32_t i = 0; i < outs.n && !is_array; i++)
+    hiaF_elab_results(
+        e, hiaG_add(e->g, e->fn, e->region, HIA_OP_UNDEF, NULL, 0, &outs.data[i], 1, 0, loc));
+}
+
+static void elab_array(hia_elab *e, hia_ast_id id, const hia_ast *n) {
+  uint32_t base = e->words.len;
+  for (uint32_t i = 0; i < n->c; i++) hiaF_elab(e, e->p->extra.data[n->b + i], false);
+  make_array(e, id, HIA_OP_ARRAY, base, n->pos);
+}
+
+static void elab_index(hia_elab *e, hia_ast_id id, const hia_ast *n) {
+  hia_loc_id loc = hiaF_elab_loc(e, n->pos);
+  uint32_t base = hiaF_elab(e, n->a, false);
+  elab_i64(e, n->b);
+  flat_type outs;
+  flatten(e, type_of(e, id), &outs);
+  hia_value_id ins[2] = {e->words.data[base], e->words.data[base + 1]};
+  e->words.len = base;
+  for (uint32_t i = 0; i < outs.n; i++)
+    hiaF_elab_results(
+        e, hiaG_add(e->g, e->fn, e->region, HIA_OP_AT, ins, 2, &outs.data[i], 1, i, loc));
+}
+
+static void elab_slice(hia_elab *e, hia_ast_id id, const hia_ast *n) {
+  uint32_t base = hiaF_elab(e, n->a, false);
+  elab_i64(e, n->b);
+  elab_i64(e, n->c);
+  make_array(e, id, HIA_OP_SLICE, base, n->pos);
+}
+
+static void elab_of_arrays(hia_elab *e, hia_ast_id id, const hia_ast *n) {
+  const uint32_t *args = e->p->extra.data + n->b;
+  const hia_ast *callee = hiaF_node(e->p, n->a);
+  uint32_t base = hiaF_elab(e, args[0], false);
+  if (callee->b == HIA_BUILTIN_LEN) {
+    hia_type type = HIA_I64;
+    hia_node_id len = hiaG_add(e->g, e->fn, e->region, HIA_OP_LEN, e->words.data + base, 1, &type,
+                               1, 0, hiaF_elab_loc(e, callee->start));
+    e->words.len = base;
+    hiaF_elab_results(e, len);
+  } else if (callee->b == HIA_BUILTIN_SET) {
+    elab_i64(e, args[1]);
+    hiaF_elab(e, args[2], false);
+    make_array(e, id, HIA_OP_SET, base, callee->start);
+  } else {
+    for (uint32_t i = 1; i < n->c; i++) hiaF_elab(e, args[i], false);
+    make_array(e, id, HIA_OP_CONCAT, base, callee->start);
+  }
+}
+
 static void elab_call(hia_elab *e, hia_ast_id id, const hia_ast *n, bool tail) {
   const hia_ast *callee = hiaF_node(e->p, n->a);
+  if (callee->op == HIA_REF_BUILTIN && callee->b >= HIA_OP_LIMIT) {
+    elab_of_arrays(e, id, n);
+    return;
+  }
   uint32_t base = e->words.len;
   for (uint32_t i = 0; i < n->c; i++) hiaF_elab(e, e->p->extra.data[n->b + i], false);
   uint32_t count = e->words.len - base;
@@ -340,6 +420,9 @@ uint32_t hiaF_elab(hia_elab *e, hia_ast_id id, bool tail) {
   case HIA_AST_TUPLE:
     for (uint32_t i = 0; i < n->c; i++) hiaF_elab(e, e->p->extra.data[n->b + i], false);
     break;
+  case HIA_AST_ARRAY: elab_array(e, id, n); break;
+  case HIA_AST_INDEX: elab_index(e, id, n); break;
+  case HIA_AST_SLICE: elab_slice(e, id, n); break;
   case HIA_AST_IF: elab_if(e, id, n, tail); break;
   case HIA_AST_MATCH: hiaF_elab_match(e, id, tail); break;
   case HIA_AST_LOOP: elab_loop(e, n); break;

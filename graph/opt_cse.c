@@ -160,6 +160,7 @@ static bool may_merge(const hia_graph *g, const hia_node *node) {
   if (node->op == HIA_OP_HOST)
     return !g->externs.data[node->imm].is_impure && node->n_ins <= 3 && node->n_outs == 1;
   if (node->op == HIA_OP_CTOR || node->op == HIA_OP_FIELD) return true;
+  if (node->op == HIA_OP_LEN || node->op == HIA_OP_AT) return true;
   return hiaR_ops[node->op].rule != HIA_RULE_CONTROL && node->n_ins <= 3 && node->n_outs == 1;
 }
 

@@ -324,6 +324,25 @@ static void fold_data(folding *f, hia_node_id n) {
     become(f, n, f->fn->edges.data[value->ins + HIA_IMM_B(node->imm)]);
 }
 
+/* The same for arrays. What would fail stays. */
+static void fold_array(folding *f, hia_node_id n) {
+  const hia_node *node = &f->fn->nodes.data[n], *array = hiaG_def(f->fn, in(f, n, 0));
+  hia_type type = hiaG_type(f->fn, in(f, n, 0));
+  uint32_t n_words = f->g->types->entries.data[type - HIA_FIRST_TYPE].layout.n;
+  hia_word index;
+  if (node->op == HIA_OP_LEN && array->op == HIA_OP_SET) { /* as long as the array before */
+    hia_value_id before = f->fn->edges.data[array->ins];
+    hiaG_set_ins(f->g, f->fn, n, &before, 1);
+    fold_array(f, n);
+  } else if (array->op != HIA_OP_ARRAY) {
+    return;
+  } else if (node->op == HIA_OP_LEN) {
+    become_const(f, n, array->n_ins / n_words);
+  } else if (hiaG_is_const(f->fn, in(f, n, 1), &index) && index < array->n_ins / n_words) {
+    become(f, n, f->fn->edges.data[array->ins + index * n_words + node->imm]);
+  }
+}
+
 static bool fold_op(folding *f, hia_node_id n) {
   if (fold_constants(f, n) || constant_right(f, n)) return true;
   hia_type type = hiaG_node_dtype(f->fn, n);
@@ -591,6 +610,12 @@ static hia_node_id visit(folding *f, hia_node_id n) {
   case HIA_OP_FIELD: {
     hia_node_id next = fn->nodes.data[n].next;
     fold_data(f, n);
+    return next;
+  }
+  case HIA_OP_LEN:
+  case HIA_OP_AT: {
+    hia_node_id next = fn->nodes.data[n].next;
+    fold_array(f, n);
     return next;
   }
   default:

@@ -142,6 +142,46 @@ static void check_data(hia_verifier *v, hia_node_id n) {
   }
 }
 
+/* Operands from `first` on are the words of elements of the array: of one, or of any number. */
+static void check_elements(hia_verifier *v, hia_node_id n, const hia_layout *element,
+                           uint32_t first, bool is_one) {
+  const hia_node *node = &v->fn->nodes.data[n];
+  const hia_word_place *places = v->g->types->places.data + element->first;
+  uint32_t n_words = node->n_ins - first;
+  if (is_one ? n_words != element->n : n_words % element->n != 0)
+    hiaG_defect(v, n, "it has %u words of elements of %u each", n_words, element->n);
+  for (uint32_t i = 0; i < n_words; i++)
+    hiaG_expect_type(v, n, "operand", first + i, in_type(v->fn, n, first + i),
+                     places[i % element->n].type);
+}
+
+static void check_array(hia_verifier *v, hia_node_id n) {
+  const hia_types *types = v->g->types;
+  const hia_node *node = &v->fn->nodes.data[n];
+  bool is_made = node->op != HIA_OP_LEN && node->op != HIA_OP_AT;
+  hia_type out = hiaG_type(v->fn, node->outs), array = is_made ? out : in_type(v->fn, n, 0);
+  if (hiaG_type_kind(types, array) != HIA_KIND_ARRAY)
+    hiaG_defect(v, n, "%s 0 is %s, but must be an array", is_made ? "result" : "operand",
+                hiaG_type_text(types, array));
+  const hia_layout *element = &types->entries.data[array - HIA_FIRST_TYPE].layout;
+  uint32_t n_arrays = node->op == HIA_OP_ARRAY ? 0 : node->op == HIA_OP_CONCAT ? node->n_ins : 1;
+  uint32_t n_numbers = node->op == HIA_OP_SLICE                          ? 2
+                       : node->op == HIA_OP_AT || node->op == HIA_OP_SET ? 1
+                                                                         : 0;
+  if (node->n_ins < n_arrays + n_numbers)
+    hiaG_defect(v, n, "it lacks operands: it has %u", node->n_ins);
+  for (uint32_t i = 0; i < n_arrays; i++)
+    hiaG_expect_type(v, n, "operand", i, in_type(v->fn, n, i), array);
+  for (uint32_t i = n_arrays; i < n_arrays + n_numbers; i++)
+    hiaG_expect_type(v, n, "operand", i, in_type(v->fn, n, i), HIA_I64);
+  if (node->op == HIA_OP_ARRAY) check_elements(v, n, element, 0, false);
+  if (node->op == HIA_OP_SET) check_elements(v, n, element, 2, true);
+  if (node->op == HIA_OP_LEN) hiaG_expect_type(v, n, "result", 0, out, HIA_I64);
+  if (node->op != HIA_OP_AT) return;
+  if (node->imm >= element->n) hiaG_defect(v, n, "an element has no word %" PRIu64, node->imm);
+  hiaG_expect_type(v, n, "result", 0, out, types->places.data[element->first + node->imm].type);
+}
+
 /* Immediates that are not checked elsewhere; ops without one must have none. */
 static void check_imm(hia_verifier *v, hia_node_id n) {
   const hia_fn *fn = v->fn;
@@ -155,6 +195,12 @@ static void check_imm(hia_verifier *v, hia_node_id n) {
   case HIA_OP_DROP:
   case HIA_OP_UNPACK:
   case HIA_OP_FORGET: check_counting(v, n); break;
+  case HIA_OP_ARRAY:
+  case HIA_OP_LEN:
+  case HIA_OP_AT:
+  case HIA_OP_SLICE:
+  case HIA_OP_SET:
+  case HIA_OP_CONCAT: check_array(v, n); break;
   case HIA_OP_CONST: {
     if (!hiaG_is_scalar(hiaG_type(fn, node->outs))) {
       if (ctor_of(v, n, "result", hiaG_type(fn, node->outs), node->imm)->n)

@@ -74,10 +74,26 @@ static bool has_arrays(const hia_graph *g) {
   return false;
 }
 
+/* The name of an op of the graph that no engine has; else NULL. */
+static const char *missing_op(const hia_graph *g) {
+  for (hia_fn_id f = 0; f < g->fns.len; f++) {
+    const hia_fn *fn = hiaG_fn(g, f);
+    for (hia_node_id n = 0; n < fn->nodes.len; n++) {
+      unsigned op = fn->nodes.data[n].op;
+      if (op >= HIA_OP_ARRAY && op <= HIA_OP_CONCAT) return hiaR_ops[op].name;
+    }
+  }
+  return NULL;
+}
+
 hia_status hiaJ_refuse(const hia_module *module, const hia_graph *g, hia_graph_use use,
                        hia_error **error) {
   const hia_allocator *allocator = &module->engine->allocator;
   if (!hiaG_has_references(g)) return HIA_OK;
+  const char *op = missing_op(g);
+  if (op)
+    return hiaJ_fail(allocator, error, HIA_UNSUPPORTED, NULL,
+                     "arrays are not run yet: there is no `%s`", op);
   if (use == HIA_TO_BUILD)
     return hiaJ_fail(allocator, error, HIA_UNSUPPORTED, NULL,
                      "data types cannot be built ahead of time yet");

@@ -306,8 +306,13 @@ t 'and compiled' 0 1 '' run "$work/data.hia" --fn other
 t 'but not yet ahead of time' 1 '' 'cannot be built ahead of time yet' build "$work/data.hia" -o "$work/data.o"
 shown 'their assembly' 'hiaR_stub_alloc' dump "$work/data.hia" --stage asm
 shown 'the graph of data' 'field B.0 %0' dump "$work/data.hia" --stage graph
-program array 'fn first(xs: [(i32, i32)]) = xs[0]'
-t 'arrays are not run yet' 1 '' 'array.hia:1:14: error\[E0901\]' check "$work/array.hia"
+program array 'fn first(xs: [(i32, i32)]) = xs[0]
+fn main() = first([(1, 2)])'
+t 'arrays are checked' 0 '' '' check "$work/array.hia"
+every 'arrays are not run yet' 1 '' 'arrays are not run yet' run "$work/array.hia"
+shown 'the graph of arrays' ' at 0 %0, ' dump "$work/array.hia" --stage graph
+program comprehension 'fn f(n: i32) = [(i, i) for i in 0..n]'
+t 'comprehensions are not run yet' 1 '' 'comprehension.hia:1:16: error\[E0901\]' check "$work/comprehension.hia"
 shown 'the tree of data' '^    pattern 2:41 B : T' dump "$work/data.hia" --stage ast
 t 'the program is checked before the arguments' 1 '' 'bad.hia:1' run "$work/bad.hia" --engine interp nonsense
 t 'a generic function at a type that does not fit' 1 '' 'fact.hia' run examples/fact.hia --engine interp true

@@ -33,6 +33,7 @@ Test(read, both_states_round_trip) {
   round_trip(graph_file("mixed"));
   round_trip(graph_file("forks"));
   round_trip(graph_file("data"));
+  round_trip(graph_file("arrays"));
   round_trip("graph functions \"\"\n");
 }
 
@@ -247,6 +248,26 @@ Test(read, mistakes_have_positions) {
        "operand 0 is bool, but must be i32"},
       {4, 10, TYPES "fn f () -> () { %0:bool = const true\n%1:i32 = ctor %0 yield }",
        "operand 0 is bool, but must be of a data type"},
+      {3, 24, TYPES "fn f () -> () { %0:T = array yield }", "result 0 is T, but must be an array"},
+      {4, 10, TYPES "fn f () -> () { %0:T = const A\n%1:i64 = len %0 yield }",
+       "operand 0 is T, but must be an array"},
+      {4, 10, TYPES "fn f () -> () { %0:[T] = array\n%1:i32 = len %0 yield }",
+       "result 0 is i32, but must be i64"},
+      {4, 17, TYPES "fn f () -> () { %0:i32 = const 1\n%1:[(i32, T)] = array %0 yield }",
+       "it has 1 words of elements of 2 each"},
+      {4, 17, TYPES "fn f () -> () { %0:i32 = const 1\n%1:[(i32, T)] = array %0, %0 yield }",
+       "operand 1 is i32, but must be T"},
+      {5, 8, TYPES "fn f (i64) -> () { %0:i64 = arg 0\n%1:[T] = array\n%2:T = at 1 %1, %0 yield }",
+       "an element has no word 1"},
+      {5, 8, TYPES "fn f (i32) -> () { %0:i32 = arg 0\n%1:[T] = array\n%2:T = at 0 %1, %0 yield }",
+       "operand 1 is i32, but must be i64"},
+      {5, 10,
+       TYPES "fn f (i64) -> () { %0:i64 = arg 0\n%1:[T] = array\n%2:[T] = set %1, %0 yield }",
+       "it has 0 words of elements of 1 each"},
+      {4, 10, TYPES "fn f () -> () { %1:[T] = array\n%2:[T] = set %1 yield }",
+       "it lacks operands: it has 1"},
+      {4, 12, TYPES "fn f () -> () { %1:[T] = array\n%2:[[T]] = concat %1 yield }",
+       "operand 0 is [T], but must be [[T]]"},
       {4, 10, TYPES "fn f () -> () { %0:T = const A\n%1:i64 = ctor %0 yield }",
        "result 0 is i64, but must be i32"},
       {4, 14, TYPES "fn f () -> () { %0:T = const A\n%1:T = field C.0 %0 yield }",
