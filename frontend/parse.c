@@ -516,7 +516,7 @@ hia_ast_id hiaF_parse_value_expr(hia_program *p) {
   hiaF_advance(&s);
   if (s.tok.kind == HIA_TOK_AT) {
     hiaF_error(p->diags, HIA_E0908, s.tok.start, (uint32_t)p->source->len,
-               "reading values from files is not supported yet");
+               "no value is read from a file here");
     return HIA_NONE;
   }
   hia_ast_id expr = hiaF_parse_expr(&s);

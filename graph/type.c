@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The types of a graph. Types outlive a throw for lack of memory, so whatever refers to an entry is
  * added after there is memory for all of it. */
-#include "graph/graph.h"
+#include "graph/type_table.h"
 
 void hiaG_types_init(hia_types *types, hia_comp *comp) { *types = (hia_types){.comp = comp}; }
 
@@ -10,6 +10,18 @@ hia_type_table hiaG_type_table(const hia_types *types) {
                           types->fields.data,  types->places.data, types->names.data,
                           types->entries.len,  types->parts.len,   types->ctors.len,
                           types->fields.len,   types->places.len,  types->names.len};
+}
+
+hia_types hiaG_types_view(const hia_type_table *table, hia_comp *comp) {
+#define VIEW(field, array) {.data = (void *)(uintptr_t)table->array, .len = table->n_##array}
+  return (hia_types){.comp = comp,
+                     .entries = VIEW(entries, types),
+                     .parts = VIEW(parts, parts),
+                     .ctors = VIEW(ctors, ctors),
+                     .fields = VIEW(fields, fields),
+                     .places = VIEW(places, places),
+                     .names = VIEW(names, names)};
+#undef VIEW
 }
 
 bool hiaG_type_exists(const hia_types *types, hia_type type) {
@@ -45,7 +57,7 @@ static hia_type add_entry(hia_types *types, uint32_t hash, hia_type_entry entry)
 hia_type hiaG_tuple(hia_types *types, const hia_type *parts, uint32_t n) {
   if (n < 2) HIA_BUG(types->comp, "a tuple of %u", n);
   hia_arena *arena = &types->comp->arena;
-  uint32_t hash = hiaR_hash(parts, n * sizeof *parts), at = hash, i;
+  uint32_t hash = hiaR_hash(parts, n * sizeof *parts), at = hash, i; /* as in hash_of */
   while ((i = hiaR_index_next(&types->index, hash, &at)) != HIA_NONE) {
     const hia_type_entry *t = &types->entries.data[i];
     if (t->kind == HIA_KIND_TUPLE && t->n == n &&
@@ -103,6 +115,34 @@ static uint32_t add_name(hia_types *types, const char *name) {
   memcpy(types->names.data + at, name, size);
   types->names.len += (uint32_t)size;
   return at;
+}
+
+static uint32_t hash_of(const hia_types *types, const hia_type_entry *entry) {
+  if (entry->kind == HIA_KIND_TUPLE)
+    return hiaR_hash(types->parts.data + entry->first, entry->n * sizeof(hia_type));
+  if (entry->kind == HIA_KIND_ARRAY)
+    return hiaR_hash(&entry->element, sizeof entry->element) + HIA_KIND_ARRAY;
+  const char *name = types->names.data + entry->name;
+  return hiaR_hash(name, strlen(name)) + HIA_KIND_DATA;
+}
+
+void hiaG_types_copy(hia_types *types, hia_comp *comp, const hia_type_table *table) {
+  hiaG_types_init(types, comp);
+#define COPY(field, array)                                                                         \
+  if (table->n_##array) {                                                                          \
+    hiaR_reserve(&comp->arena, &types->field, table->n_##array);                                   \
+    memcpy(types->field.data, table->array, table->n_##array * sizeof *table->array);              \
+    types->field.len = table->n_##array;                                                           \
+  }
+  COPY(parts, parts)
+  COPY(ctors, ctors)
+  COPY(fields, fields)
+  COPY(places, places)
+  COPY(names, names)
+  COPY(entries, types)
+#undef COPY
+  for (uint32_t i = 0; i < types->entries.len; i++)
+    hiaR_index_add(&comp->arena, &types->index, hash_of(types, &types->entries.data[i]), i);
 }
 
 /* Without constructors so far. No type has none: there would be no value of it. */

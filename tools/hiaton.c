@@ -86,27 +86,6 @@ int tool_function(const tool_options *options, hia_module *module, hia_function 
   return code;
 }
 
-int tool_args(hia_function *function, const tool_options *options, hia_value ***values) {
-  *values = NULL;
-  size_t n = options->n_args, arity = hia_function_arity(function);
-  if (n != arity) {
-    fprintf(stderr, "error[argument]: `%s` takes %zu argument%s, not %zu\n",
-            hia_function_signature(function), arity, arity == 1 ? "" : "s", n);
-    return EXIT_USAGE;
-  }
-  hia_value **list = calloc(n + 1, sizeof(hia_value *));
-  if (!list) return tool_fail(NULL, HIA_MEMORY);
-  for (size_t i = 0; i < n; i++) {
-    hia_error *error;
-    hia_status status = hia_value_parse(function, i, options->args[i], &list[i], &error);
-    if (status == HIA_OK) continue;
-    tool_free_args(list, n);
-    return tool_fail(error, status);
-  }
-  *values = list;
-  return EXIT_FINE;
-}
-
 /* True if the outermost call counts as one of the program: with --fn the call NAME(ARG...) does.
  * Main and an expression are called by the system, not by the source. */
 static bool is_call(const tool_options *options) {
@@ -140,12 +119,6 @@ int tool_instance(hia_function **function, hia_value **args, size_t n) {
   hia_error *error;
   hia_status status = hia_function_instance(*function, args, n, function, &error);
   return status == HIA_OK ? EXIT_FINE : tool_fail(error, status);
-}
-
-void tool_free_args(hia_value **values, size_t n) {
-  if (!values) return;
-  for (size_t i = 0; i < n; i++) hia_value_free(values[i]);
-  free(values);
 }
 
 /* ---- standard output ---- */

@@ -16,6 +16,13 @@ const tool_row tool_rows[] = {
      "a function to build, fact(i64); may be repeated. Else all whose types are known, or main"},
     {OPT_EXPRESSION, RUN | CHECK | DUMP | BENCH, "e", "EXPR", NULL,
      "an expression in place of a function; it may use the definitions of FILE: -e 'fib(20)'"},
+    {OPT_OUTPUT, RUN, "o", "FILE", NULL, "write the result to FILE.hiav, instead of printing it"},
+    {OPT_VOCAB, RUN | BENCH, "vocab", "FILE", NULL,
+     "the words of trees in @FILE.ptb, one a line; any other is the word <unk>"},
+    {OPT_LABELS, RUN | BENCH, "labels", "FILE", NULL,
+     "the labels of trees in @FILE.ptb, one a line; without it labels are numbers"},
+    {OPT_BUILD_VOCAB, RUN, "build-vocab", "FILE", NULL,
+     "write the words of the trees in @FILE.ptb, one a line, in the order in which they come"},
     {OPT_OUTPUT, BUILD, "o", "FILE", NULL, "the file to write"},
     {OPT_HEADER, BUILD, "header", "FILE", NULL, "write the header for C and C++ too"},
     {OPT_EXE, BUILD, "exe", NULL, NULL,
@@ -135,6 +142,10 @@ void tool_help(const tool_command *command) {
         "\nOptions and arguments may be mixed. A word that starts with - and a digit, and -inf, is "
         "an\nargument; after -- every word is.\n",
         stdout);
+  if (command->bit & (RUN | BENCH))
+    fputs("An ARG of @FILE is the value that the file has as text, @FILE.hiav a saved one, and "
+          "@FILE.ptb\ntrees in brackets.\n",
+          stdout);
   if (command->bit & DUMP) {
     fputs("\nThe graph passes, in order:\n", stdout);
     for (size_t i = 0; hia_pass_name(i); i++)
@@ -205,6 +216,11 @@ static const char *set_target(tool_options *o, tool_option option, const char *p
   return NULL;
 }
 
+static bool is_saved(const char *path) {
+  size_t len = strlen(path);
+  return len > 5 && strcmp(path + len - 5, ".hiav") == 0;
+}
+
 /* Applies one option. Returns NULL, or what its operand should have been. */
 static const char *set(tool_options *o, const tool_command *command, const tool_row *row,
                        const char *operand) {
@@ -265,7 +281,12 @@ static const char *set(tool_options *o, const tool_command *command, const tool_
   case OPT_ALWAYS_FORK: o->engine.always_fork = true; return NULL;
   case OPT_UNCHECKED: o->engine.unchecked = true; return NULL;
   case OPT_VERIFY: o->engine.verify = true; return NULL;
-  case OPT_OUTPUT: return set_target(o, row->id, operand, &o->output);
+  case OPT_OUTPUT:
+    if (command->bit & RUN && !is_saved(operand)) return "FILE.hiav, the form of saved values";
+    return set_target(o, row->id, operand, &o->output);
+  case OPT_VOCAB: o->vocab = operand; return NULL;
+  case OPT_LABELS: o->labels = operand; return NULL;
+  case OPT_BUILD_VOCAB: return set_target(o, row->id, operand, &o->build_vocab);
   case OPT_HEADER: return set_target(o, row->id, operand, &o->header);
   case OPT_EXE: return set_kind(o, TOOL_EXE);
   case OPT_SHARED: return set_kind(o, TOOL_SHARED);

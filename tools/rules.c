@@ -43,6 +43,13 @@ static bool is_as_built(const tool_options *o) {
 static bool has_expression(const tool_options *o) { return o->expression != NULL; }
 static bool is_from_ir(const tool_options *o) { return o->from_ir; }
 
+static bool has_no_trees(const tool_options *o) {
+  for (size_t i = 0; i < o->n_args; i++)
+    if (tool_arg_kind_of(o->args[i]) == TOOL_ARG_BRACKETS) return false;
+  return true;
+}
+static bool builds_vocab(const tool_options *o) { return o->build_vocab != NULL; }
+
 #define A(option) (UINT64_C(1) << (option))
 
 /* If `is_wrong`, none of these options may be given. The first row that applies is reported. */
@@ -68,6 +75,9 @@ static const struct rule {
     {BUILD, A(OPT_PARALLEL), has_fuel, "has no effect with --fuel: such calls are on one thread"},
     {RUN | BENCH, A(OPT_THREADS), has_more_threads_than_expand,
      "above 1 has no effect with --engine expand, which is on one thread"},
+    {RUN | BENCH, A(OPT_VOCAB) | A(OPT_LABELS) | A(OPT_BUILD_VOCAB), has_no_trees,
+     "is for trees: there is no argument @FILE.ptb"},
+    {RUN, A(OPT_VOCAB), builds_vocab, "has no effect with --build-vocab, which takes all words"},
     {DUMP, A(OPT_AFTER), is_of_another_stage, "shows the graph: it goes with --stage graph alone"},
     {DUMP,
      A(OPT_FN) | A(OPT_FUEL) | A(OPT_COUNT) | A(OPT_THREADS) | A(OPT_LEVEL) | A(OPT_NO_PASS) |
@@ -105,6 +115,15 @@ static int check_target(const tool_command *command, const tool_options *o, size
   const char *file = o->file && strcmp(o->file, "-") == 0 ? "/dev/stdin" : o->file;
   if (file && tool_is_same_file(t->path, file))
     return tool_usage(command, "%s %s would replace FILE", name, t->path);
+  for (size_t k = 0; o->command & (RUN | BENCH) && k < o->n_args; k++)
+    if (tool_arg_kind_of(o->args[k]) != TOOL_ARG_TEXT && tool_is_same_file(t->path, o->args[k] + 1))
+      return tool_usage(command, "%s %s would replace the argument `%s`", name, t->path,
+                        o->args[k]);
+  const char *const lists[] = {o->vocab, o->labels};
+  for (size_t k = 0; k < 2; k++)
+    if (lists[k] && tool_is_same_file(t->path, lists[k]))
+      return tool_usage(command, "%s %s would replace the file of %s", name, t->path,
+                        k ? "--labels" : "--vocab");
   /* Some of the arguments of build are files: objects and libraries to link. */
   for (size_t k = 0; o->command == BUILD && k < o->n_args; k++)
     if (tool_is_same_file(t->path, o->args[k]))

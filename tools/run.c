@@ -5,24 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static int print_value(const hia_value *value) {
-  char small[256];
-  size_t len = hia_value_format(value, small, sizeof small);
-  if (len == 0) return tool_fail(NULL, HIA_MEMORY);
-  if (len < sizeof small) {
-    puts(small); /* errors show when the stream is flushed */
-    return EXIT_FINE;
-  }
-  char *text = malloc(len + 1);
-  if (!text || hia_value_format(value, text, len + 1) != len) {
-    free(text);
-    return tool_fail(NULL, HIA_MEMORY);
-  }
-  puts(text);
-  free(text);
-  return EXIT_FINE;
-}
-
 static void phase(const char *name, uint64_t ns, const char *what) {
   if (ns) fprintf(stderr, "%-10s %10.3f ms   %s\n", name, (double)ns / 1e6, what);
 }
@@ -67,7 +49,7 @@ static int run_function(const tool_options *options, hia_function *function, hia
   hia_error *error;
   hia_status status = hia_run(function, args, options->n_args, &run_options, &result, &error);
   *may_compile = status == HIA_DEADLINE;
-  code = status == HIA_OK ? print_value(result) : tool_fail(error, status);
+  code = status == HIA_OK ? tool_result(options->output, result) : tool_fail(error, status);
   tool_flush(); /* the result first, also where both outputs go to one place */
   if (options->time) {
     hia_function_stats cost = HIA_FUNCTION_STATS_INIT;
@@ -90,9 +72,10 @@ int tool_run(const tool_options *options) {
   hia_engine_kind kind = options->n_engines ? options->engines[0] : HIA_ENGINE_JIT;
   bool may_compile = false;
   int code = tool_trace_begin(options->trace, &timeline);
+  if (code == EXIT_FINE) code = tool_result_begin(options->output);
   if (code == EXIT_FINE) code = tool_load(options, kind, &engine, &module);
   if (code == EXIT_FINE) code = tool_function(options, module, &function);
-  if (code == EXIT_FINE) code = tool_args(function, options, &args);
+  if (code == EXIT_FINE) code = tool_args(engine, function, options, &args);
   if (code == EXIT_FINE) code = tool_instance(&function, args, options->n_args);
   if (code == EXIT_FINE) code = run_function(options, function, args, timeline, &may_compile);
   if (may_compile) { /* ends the process without waiting for that compilation */

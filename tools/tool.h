@@ -59,6 +59,9 @@ typedef enum tool_option {
   OPT_NO_MERGE,
   OPT_ALWAYS_FORK,
   OPT_UNCHECKED,
+  OPT_VOCAB,
+  OPT_LABELS,
+  OPT_BUILD_VOCAB,
   OPT_VERIFY,
   OPT_HELP,
 } tool_option;
@@ -113,7 +116,9 @@ typedef struct tool_options {
   uint64_t timeout_ns; /* of the run; 0: none */
   bool has_fuel;       /* the run has this much: */
   uint64_t fuel;
-  const char *output, *header, *cpu, *prefix; /* of build; or NULL */
+  const char *output;                       /* of build and run; or NULL */
+  const char *header, *cpu, *prefix;        /* of build; or NULL */
+  const char *vocab, *labels, *build_vocab; /* files; or NULL */
   bool map, parallel;
   tool_kind kind;
   const char *trace;                /* the file for its timeline, or NULL */
@@ -176,9 +181,6 @@ int tool_open(const tool_options *options, hia_engine_kind kind, hia_engine **en
  * or not. */
 int tool_load(const tool_options *options, hia_engine_kind kind, hia_engine **engine,
               hia_module **module);
-/* The arguments as values of the function's parameters; an array to be freed by tool_free_args. */
-int tool_args(hia_function *function, const tool_options *options, hia_value ***values);
-void tool_free_args(hia_value **values, size_t n);
 /* The function that is to run: --fn, or main. */
 int tool_function(const tool_options *options, hia_module *module, hia_function **function);
 /* A generic function becomes its instance for these arguments. */
@@ -194,6 +196,25 @@ void tool_flush(void);
 bool tool_print(void *unused, const char *bytes, size_t len); /* a hia_write to standard output */
 /* Prints a line with the number of calls that the program made. */
 void tool_count(FILE *file, const tool_options *options, const hia_run_stats *used);
+
+/* ---- args.c: arguments and results ---- */
+
+/* What a word behind FILE is. */
+typedef enum tool_arg_kind {
+  TOOL_ARG_TEXT,     /* the value itself */
+  TOOL_ARG_FILE,     /* @FILE: its text */
+  TOOL_ARG_BRACKETS, /* @FILE.ptb */
+  TOOL_ARG_SAVED     /* @FILE.hiav */
+} tool_arg_kind;
+tool_arg_kind tool_arg_kind_of(const char *word);
+/* Reads the arguments: options->n_args values, which the caller frees with tool_free_args, NULL or
+ * not. Writes the file of --build-vocab. Returns an exit status. */
+int tool_args(hia_engine *engine, hia_function *function, const tool_options *options,
+              hia_value ***values);
+void tool_free_args(hia_value **values, size_t n);
+/* Checks that the file for a result can be written; `path` is NULL if it is printed. */
+int tool_result_begin(const char *path);
+int tool_result(const char *path, const hia_value *value);
 
 /* ---- output.c: files that appear whole or not at all ---- */
 

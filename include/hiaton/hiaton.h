@@ -483,14 +483,15 @@ HIA_API hia_value *hia_value_i32(hia_engine *engine, int32_t x);
 HIA_API hia_value *hia_value_i64(hia_engine *engine, int64_t x);
 HIA_API hia_value *hia_value_f32(hia_engine *engine, float x);
 HIA_API hia_value *hia_value_f64(hia_engine *engine, double x);
-/* A tuple of n >= 2 values, which are copied; NULL when out of memory, if a part is NULL, or if it
- * would hold more than 1000 scalars. */
+/* A tuple of n >= 2 values, which remain the caller's; NULL when out of memory, if a part is NULL,
+ * if it would hold more than 1000 scalars, data values and arrays, or if parts have different data
+ * types of one name. */
 HIA_API hia_value *hia_value_tuple(hia_engine *engine, hia_value *const *parts, size_t n);
 HIA_API void hia_value_free(hia_value *value);
 
-/* Reads an argument as the command line writes it, "3", "(1, -2.5)": a constant expression of the
- * type of parameter `i`; if that is generic, the expression determines the type. HIA_ARGUMENT if
- * the text is not such an expression. */
+/* Reads an argument as the command line writes it, "3", "(1, -2.5)", "Node(Leaf(1), Nil)",
+ * "[1 + 2, 3]": a constant expression of the type of parameter `i`; if that is generic, the
+ * expression determines the type. HIA_ARGUMENT if the text is not such an expression. */
 HIA_API hia_status hia_value_parse(hia_function *function, size_t i, const char *text,
                                    hia_value **value, hia_error **error);
 
@@ -502,12 +503,13 @@ HIA_API hia_status hia_value_get_i64(const hia_value *value, int64_t *x);
 HIA_API hia_status hia_value_get_f32(const hia_value *value, float *x);
 HIA_API hia_status hia_value_get_f64(const hia_value *value, double *x);
 
-/* The number of parts of a tuple; 0 for a scalar. */
+/* The number of parts of a tuple, of elements of an array, of fields of a data value; 0 for a
+ * scalar. */
 HIA_API size_t hia_value_len(const hia_value *value);
-/* Part i of a tuple, as a value of its own, which the caller frees; NULL when out of memory, or if
- * there is none. */
+/* Part, element or field i, as a value of its own, which the caller frees; NULL when out of memory,
+ * or if there is none. */
 HIA_API hia_value *hia_value_part(const hia_value *value, size_t i);
-/* The dtype of a scalar; HIA_ARGUMENT for a tuple. */
+/* The dtype of a scalar; HIA_ARGUMENT for any other value. */
 HIA_API hia_status hia_value_dtype(const hia_value *value, hia_dtype *dtype);
 
 /* Prints a value in the form in which arguments are read, as snprintf does: at most `size` bytes,
@@ -622,5 +624,6 @@ HIA_API hia_status hia_module_build_header(hia_module *module, hia_function *con
 
 #include <hiaton/builder.h> /* programs made by calls instead of by text */
 #include <hiaton/inspect.h> /* the functions and types of a module, as data */
+#include <hiaton/values.h>  /* values of data types and arrays, trees, files */
 
 #endif

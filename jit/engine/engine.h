@@ -11,9 +11,11 @@
 #define HIA_ENGINE_H
 
 #include "frontend/frontend.h"
+#include "graph/type_table.h"
 #include "jit/jit.h"
 #include "runtime/error.h"
 #include "runtime/interp/run.h"
+#include "runtime/value/value.h"
 #include <hiaton/hiaton.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -149,6 +151,13 @@ hia_status hiaJ_fail_run(hia_engine *engine, hia_error **error, const hia_failur
 /* The error of what a compilation has thrown. */
 hia_status hiaJ_fail_comp(const hia_allocator *allocator, hia_error **error, const hia_comp *comp);
 
+/* ---- file.c ---- */
+
+/* Reads a file, a pipe too, of about `max` bytes at most (else EFBIG). Returns 0 or an errno. *size
+ * is the size of the allocation, which the caller frees, also after a failure. */
+int hiaJ_read_file(const hia_allocator *allocator, const char *path, size_t max, char **text,
+                   size_t *len, size_t *size);
+
 /* ---- timeline.c ---- */
 
 typedef struct hia_fn_version hia_fn_version;
@@ -162,29 +171,19 @@ void hiaJ_timeline_end(hia_timeline *timeline);
 
 /* ---- value.c ---- */
 
-/* A type without a module: in prefix order the dtype of a scalar, or TUPLE + n and its n parts; or
- * REFERENCE + the kind of an array or of data, of which the code does not say more. */
-typedef uint32_t hia_type_code;
-#define HIA_CODE_REFERENCE 0x8000u
-#define HIA_CODE_TUPLE     0x10000u
-#define HIA_MAX_WORDS      1000u /* scalars in a type: the language's bound on parts */
+#define HIA_MAX_WORDS 1000u /* scalars, data and arrays in a type: the language's bound on parts   \
+                             */
 
 struct hia_value {
   hia_allocator allocator;
-  size_t size; /* of the block */
-  uint32_t n_words, n_codes;
-  hia_word *words;
-  hia_type_code *codes;
+  const hia_type_info *type; /* its table is held */
+  hia_objects *objects;      /* held; NULL: the words refer to no objects */
+  hia_word words[];          /* type->n_words */
 };
 
-hia_value *hiaJ_value_new(const hia_allocator *allocator, const hia_type_code *codes,
-                          uint32_t n_codes, const hia_word *words, uint32_t n_words);
-/* Advances *codes over the type; takes scratch memory of the types' compilation, which the caller
- * frees. */
-hia_type hiaJ_type_of_codes(hia_types *types, const hia_type_code **codes);
-/* Appends the codes of a type. */
-typedef HIA_VEC(hia_type_code) hia_codes;
-void hiaJ_codes_of_type(const hia_types *types, hia_type type, hia_arena *arena, hia_codes *codes);
+/* The value comes to hold its table of types and its objects. NULL: no memory. */
+hia_value *hiaJ_value_new(const hia_allocator *allocator, const hia_type_info *type,
+                          hia_objects *objects, const hia_word *words);
 
 /* ---- module.c: loading, functions and their instances ---- */
 
@@ -213,13 +212,12 @@ typedef struct hia_unit {
                            protected by the module's lock */
 } hia_unit;
 
-/* A parameter or a result: its hia_type and its codes, which can be read without a lock. */
+/* A parameter or a result: its type in the module's table, which needs the module's lock, and in a
+ * copy, which needs none. */
 typedef struct hia_param {
-  hia_type type;    /* HIA_NONE: generic */
-  const char *name; /* NULL: it has none, or the module was read as a graph */
-  hia_type_code *codes;
-  const hia_type_info *info; /* of the codes; NULL: generic */
-  uint32_t n_codes, n_words;
+  hia_type type;             /* HIA_NONE: generic */
+  const char *name;          /* NULL: it has none, or the module was read as a graph */
+  const hia_type_info *info; /* NULL: generic */
 } hia_param;
 
 /* A version of a function, ready to run. */
@@ -268,7 +266,9 @@ struct hia_function {
   hia_param *params; /* arity of them */
   hia_param result;  /* unless generic */
   uint32_t n_param_words;
-  const hia_dtype *scalars; /* of the parameters, then of the result; unless generic */
+  bool has_references;      /* data or arrays are among its parameters and results */
+  const hia_dtype *scalars; /* of the parameters, then of the result; NULL if it is generic, or has
+                               references */
   bool is_impure;
   atomic_uint_fast64_t n_runs;
 
@@ -296,6 +296,8 @@ struct hia_module {
   pthread_mutex_t lock;
   hia_comp comp;
   hia_types types;
+  hia_value_types
+      *value_types;  /* the newest copy of `types`, which holds all older ones; or NULL */
   hia_source source; /* constant */
   hia_program
       *program;   /* NULL: the module was read as a graph; all its roots are among the functions */
@@ -341,8 +343,12 @@ hia_status hiaJ_function_of(hia_module *module, hia_decl_id decl, hia_function *
 
 /* ---- inspect.c: types and externs as the host sees them ---- */
 
-/* Makes, in the arena, the hia_type_info of one type, which has n codes. */
-const hia_type_info *hiaJ_type_info(hia_arena *arena, const hia_type_code *codes, uint32_t n);
+/* In a try: the type as values have it. It lives as long as the module. */
+const hia_type_info *hiaJ_type_info(hia_module *module, hia_type type);
+/* The data type of this name; HIA_NONE: the module has none. The caller holds its lock. */
+hia_type hiaJ_data_type(const hia_module *module, const char *name, size_t len);
+/* In a try: the type of a value in the module's table; HIA_NONE: the program has no such type. */
+hia_type hiaJ_own_type(hia_module *module, const hia_type_info *type);
 /* Makes hia_function.scalars of a function that is not generic. */
 const hia_dtype *hiaJ_entry_scalars(hia_arena *arena, const hia_function *f);
 /* Both are called in a try, once a module has been read and bound; for a graph, also only once its

@@ -32,10 +32,10 @@ static void add_params(hia_building *b, params *all, hia_type type, const char *
   hiaR_push(arena, all, p);
 }
 
-/* Made of its codes, because the module's types may be in use by other threads. */
+/* In the building's own table, because the module's may be in use by other threads. */
 static hia_type type_of(hia_building *b, const hia_param *p) {
-  const hia_type_code *codes = p->codes;
-  return hiaJ_type_of_codes(&b->types, &codes);
+  hia_types from = hiaG_types_view(&p->info->types->table, b->types.comp);
+  return hiaG_type_copy(&b->types, &from, p->info->type);
 }
 
 static params params_of(hia_building *b, const hia_function *f, uint32_t *n_results) {

@@ -2,71 +2,166 @@
 /* Introspection of a module: its functions, externs and their types as data (hiaton/inspect.h).
  *
  * All of it is written when a function object is made, or the module is loaded, under the module's
- * lock, and is constant from then on. A type is an array of its codes in prefix order
- * (hia_type_code), with a hia_type_info for each code, so that the parts of a tuple follow it in
- * the same array. */
+ * lock, and is constant from then on. Types are those of values: of a copy of the module's table,
+ * which is made anew when a function has a type that the last copy lacks. */
 #include "jit/engine/engine.h"
 #include <stdio.h>
 
-struct hia_type_info {
-  const hia_type_code *codes; /* from its own code on */
-  const hia_dtype *scalars;
-  uint32_t n_codes, n_scalars;
-};
-
 /* ---- types ---- */
 
-static uint32_t n_parts(hia_type_code code) {
-  return code < HIA_CODE_TUPLE ? 0 : code - HIA_CODE_TUPLE;
-}
-
-/* Fills in the type at infos[0], and the elements after it that belong to that type. */
-static void fill(hia_type_info *infos, const hia_type_code *codes, const hia_dtype *scalars) {
-  infos->codes = codes;
-  infos->scalars = scalars;
-  infos->n_codes = 1;
-  infos->n_scalars = *codes < HIA_N_DTYPES;
-  uint32_t n = n_parts(*codes);
-  for (uint32_t i = 0; i < n; i++) {
-    hia_type_info *part = infos + infos->n_codes;
-    fill(part, codes + infos->n_codes, scalars + infos->n_scalars);
-    infos->n_codes += part->n_codes;
-    infos->n_scalars += part->n_scalars;
+const hia_type_info *hiaJ_type_info(hia_module *module, hia_type type) {
+  if (hiaR_is_scalar(type)) return &hiaR_scalar_infos[type];
+  hia_value_types *newest = module->value_types;
+  if (!newest || type - HIA_FIRST_TYPE >= newest->table.n_types) {
+    hia_type_table table = hiaG_type_table(&module->types);
+    newest = hiaR_value_types_new(&module->engine->allocator, &table, module->value_types);
+    if (!newest) hiaR_throw(&module->comp, HIA_MEMORY, "out of memory: types of values");
+    hiaR_value_types_release(module->value_types); /* it is held by the newest */
+    module->value_types = newest;
   }
+  return hiaR_type_info(newest, type);
 }
 
-const hia_type_info *hiaJ_type_info(hia_arena *arena, const hia_type_code *codes, uint32_t n) {
-  hia_type_info *infos = HIA_NEW_ARRAY(arena, hia_type_info, n);
-  hia_dtype *scalars = HIA_NEW_ARRAY(arena, hia_dtype, n);
-  uint32_t n_scalars = 0;
-  for (uint32_t i = 0; i < n; i++)
-    if (codes[i] < HIA_N_DTYPES) scalars[n_scalars++] = (hia_dtype)codes[i];
-  fill(infos, codes, scalars);
-  return infos;
+hia_type hiaJ_data_type(const hia_module *module, const char *name, size_t len) {
+  const hia_types *types = &module->types;
+  for (uint32_t i = 0; i < types->entries.len; i++) {
+    const hia_type_entry *entry = &types->entries.data[i];
+    const char *own = types->names.data + entry->name;
+    if (entry->kind == HIA_KIND_DATA && strlen(own) == len && memcmp(own, name, len) == 0)
+      return HIA_FIRST_TYPE + i;
+  }
+  return HIA_NONE;
+}
+
+/* The type that looks the same, data types taken by their names. Types nest at most as deep as they
+ * have parts. */
+static hia_type own_type(hia_module *module, const hia_type_table *table, hia_type type) {
+  if (hiaR_is_scalar(type)) return type;
+  const hia_type_entry *entry = hiaR_type_entry(table, type);
+  const char *name = table->names + entry->name;
+  if (entry->kind == HIA_KIND_DATA) return hiaJ_data_type(module, name, strlen(name));
+  if (entry->kind == HIA_KIND_ARRAY) {
+    hia_type element = own_type(module, table, entry->element);
+    return element == HIA_NONE ? HIA_NONE : hiaG_array(&module->types, element);
+  }
+  hia_type *parts = HIA_NEW_ARRAY(&module->comp.scratch, hia_type, entry->n);
+  for (uint32_t i = 0; i < entry->n; i++) {
+    parts[i] = own_type(module, table, table->parts[entry->first + i]);
+    if (parts[i] == HIA_NONE) return HIA_NONE;
+  }
+  return hiaG_tuple(&module->types, parts, entry->n);
+}
+
+hia_type hiaJ_own_type(hia_module *module, const hia_type_info *type) {
+  const hia_value_types *newest = module->value_types;
+  if (newest && newest->first == type->types->first) return type->type;
+  hia_mark mark = hiaR_arena_mark(&module->comp.scratch);
+  hia_type own = own_type(module, &type->types->table, type->type);
+  hiaR_arena_release(&module->comp.scratch, mark);
+  if (own == HIA_NONE || !type->has_references) return own;
+  hia_type_table table = hiaG_type_table(&module->types);
+  bool is_same;
+  if (hiaR_types_compare(&type->types->table, type->type, &table, own, &module->engine->allocator,
+                         &is_same))
+    hiaR_throw(&module->comp, HIA_MEMORY, "out of memory: comparing types");
+  return is_same ? own : HIA_NONE;
+}
+
+/* The entry of a type that is no scalar. */
+static const hia_type_entry *entry_of(const hia_type_info *type) {
+  return hiaR_type_entry(&type->types->table, type->type);
 }
 
 hia_type_kind hia_type_info_kind(const hia_type_info *type) {
-  if (!type) return HIA_KIND_NONE;
-  hia_type_code code = *type->codes;
-  if (code >= HIA_CODE_TUPLE) return HIA_KIND_TUPLE;
-  return code < HIA_N_DTYPES ? HIA_KIND_SCALAR : (hia_type_kind)(code - HIA_CODE_REFERENCE);
+  return type ? hiaR_type_kind(&type->types->table, type->type) : HIA_KIND_NONE;
 }
 
 hia_status hia_type_info_dtype(const hia_type_info *type, hia_dtype *dtype) {
   if (!dtype) return HIA_ARGUMENT;
   bool fits = hia_type_info_kind(type) == HIA_KIND_SCALAR;
-  *dtype = fits ? (hia_dtype)*type->codes : HIA_BOOL;
+  *dtype = fits ? (hia_dtype)type->type : HIA_BOOL;
   return fits ? HIA_OK : HIA_ARGUMENT;
 }
 
-size_t hia_type_info_len(const hia_type_info *type) { return type ? n_parts(*type->codes) : 0; }
+size_t hia_type_info_len(const hia_type_info *type) {
+  return hia_type_info_kind(type) == HIA_KIND_TUPLE ? entry_of(type)->n : 0;
+}
 
 const hia_type_info *hia_type_info_part(const hia_type_info *type, size_t i) {
   if (i >= hia_type_info_len(type)) return NULL;
-  const hia_type_info *part = type + 1;
-  while (i--) part += part->n_codes;
-  return part;
+  return hiaR_type_info(type->types, type->types->table.parts[entry_of(type)->first + i]);
 }
+
+const hia_type_info *hia_type_info_element(const hia_type_info *type) {
+  if (hia_type_info_kind(type) != HIA_KIND_ARRAY) return NULL;
+  return hiaR_type_info(type->types, entry_of(type)->element);
+}
+
+/* ---- data types ---- */
+
+const char *hia_type_info_name(const hia_type_info *type) {
+  if (hia_type_info_kind(type) != HIA_KIND_DATA) return "";
+  return type->types->table.names + entry_of(type)->name;
+}
+
+size_t hia_type_info_ctor_count(const hia_type_info *type) {
+  return hia_type_info_kind(type) == HIA_KIND_DATA ? entry_of(type)->n : 0;
+}
+
+/* NULL: there is no such constructor. */
+static const hia_ctor *ctor_at(const hia_type_info *type, size_t ctor) {
+  if (ctor >= hia_type_info_ctor_count(type)) return NULL;
+  return hiaR_ctor(&type->types->table, type->type, (uint32_t)ctor);
+}
+
+const char *hia_type_info_ctor_name(const hia_type_info *type, size_t ctor) {
+  const hia_ctor *c = ctor_at(type, ctor);
+  return c ? type->types->table.names + c->name : "";
+}
+
+size_t hia_type_info_find_ctor(const hia_type_info *type, const char *name) {
+  size_t n = name ? hia_type_info_ctor_count(type) : 0;
+  for (size_t i = 0; i < n; i++)
+    if (strcmp(hia_type_info_ctor_name(type, i), name) == 0) return i;
+  return HIA_NO_CTOR;
+}
+
+size_t hia_type_info_field_count(const hia_type_info *type, size_t ctor) {
+  const hia_ctor *c = ctor_at(type, ctor);
+  return c ? c->n : 0;
+}
+
+/* NULL: there is no such field. */
+static const hia_ctor_field *field_at(const hia_type_info *type, size_t ctor, size_t i) {
+  if (i >= hia_type_info_field_count(type, ctor)) return NULL;
+  return &type->types->table.fields[ctor_at(type, ctor)->first + i];
+}
+
+const char *hia_type_info_field_name(const hia_type_info *type, size_t ctor, size_t i) {
+  const hia_ctor_field *field = field_at(type, ctor, i);
+  return field ? type->types->table.names + field->name : "";
+}
+
+const hia_type_info *hia_type_info_field(const hia_type_info *type, size_t ctor, size_t i) {
+  const hia_ctor_field *field = field_at(type, ctor, i);
+  return field ? hiaR_type_info(type->types, field->type) : NULL;
+}
+
+/* Data types are in every copy of the module's table. */
+const hia_type_info *hia_module_type(const hia_module *module, const char *name) {
+  if (!module || !name) return NULL;
+  pthread_mutex_t *lock = (pthread_mutex_t *)(uintptr_t)&module->lock;
+  pthread_mutex_lock(lock);
+  const hia_value_types *types = module->value_types;
+  pthread_mutex_unlock(lock);
+  for (uint32_t i = 0; types && i < types->table.n_types; i++)
+    if (types->table.types[i].kind == HIA_KIND_DATA &&
+        strcmp(hia_type_info_name(&types->infos[i]), name) == 0)
+      return &types->infos[i];
+  return NULL;
+}
+
+/* ---- types as a whole ---- */
 
 size_t hia_type_info_scalars(const hia_type_info *type, const hia_dtype **dtypes) {
   if (dtypes) *dtypes = type ? type->scalars : NULL;
@@ -74,8 +169,10 @@ size_t hia_type_info_scalars(const hia_type_info *type, const hia_dtype **dtypes
 }
 
 bool hia_type_info_is_same(const hia_type_info *a, const hia_type_info *b) {
-  return a && b && a->n_codes == b->n_codes &&
-         memcmp(a->codes, b->codes, a->n_codes * sizeof *a->codes) == 0;
+  bool is_same = false;
+  if (!a || !b) return false;
+  const hia_allocator *allocator = a->types->size ? &a->types->allocator : &hiaR_malloc;
+  return hiaR_type_infos_compare(a, b, allocator, &is_same) == HIA_OK && is_same;
 }
 
 /* Does what snprintf does, in pieces. */
@@ -105,19 +202,36 @@ static size_t end_text(writing *w) {
 
 size_t hia_type_info_format(const hia_type_info *type, char *buf, size_t size) {
   writing w = {.buf = buf, .size = buf ? size : 0};
-  uint32_t left[HIA_MAX_WORDS], n_open = 0; /* parts that the open tuples still lack */
-  for (uint32_t i = 0; type && i < type->n_codes; i++) {
-    hia_type_code code = type->codes[i];
-    if (code >= HIA_CODE_TUPLE) {
-      put(&w, "(");
-      left[n_open++] = code - HIA_CODE_TUPLE;
-      continue;
+  struct {
+    const hia_type_entry *entry; /* of a tuple or an array */
+    uint32_t next;
+  } open[HIA_MAX_TYPE_PARTS];
+  uint32_t n_open = 0;
+  for (const hia_type_info *next = type; next;) {
+    const hia_type_table *table = &next->types->table;
+    hia_type_kind kind = hia_type_info_kind(next);
+    if (kind == HIA_KIND_SCALAR) {
+      put(&w, hiaG_dtype_name((hia_dtype)next->type));
+    } else if (kind == HIA_KIND_DATA) {
+      put(&w, table->names + entry_of(next)->name);
+    } else {
+      put(&w, kind == HIA_KIND_TUPLE ? "(" : "[");
+      open[n_open].entry = entry_of(next);
+      open[n_open++].next = 0;
     }
-    put(&w, code < HIA_N_DTYPES                           ? hiaG_dtype_name((hia_dtype)code)
-            : code == HIA_CODE_REFERENCE + HIA_KIND_ARRAY ? "[...]"
-                                                          : "data");
-    for (; n_open && --left[n_open - 1] == 0; n_open--) put(&w, ")");
-    if (n_open) put(&w, ", ");
+    for (next = NULL; n_open && !next;) {
+      const hia_type_entry *entry = open[n_open - 1].entry;
+      bool is_tuple = entry->kind == HIA_KIND_TUPLE;
+      uint32_t i = open[n_open - 1].next++;
+      if (i == (is_tuple ? entry->n : 1)) {
+        put(&w, is_tuple ? ")" : "]");
+        n_open--;
+        continue;
+      }
+      if (i) put(&w, ", ");
+      hia_type part = is_tuple ? type->types->table.parts[entry->first + i] : entry->element;
+      next = hiaR_type_info(type->types, part);
+    }
   }
   return end_text(&w);
 }
@@ -183,19 +297,10 @@ bool hia_function_can_have_fuel(const hia_function *f) { return f && !f->module-
 
 /* ---- typed entries ---- */
 
-/* A typed entry has scalars only. */
-static bool has_entry(const hia_function *f) {
-  if (!f || f->is_generic) return false;
-  for (uint32_t i = 0; i <= f->arity; i++) {
-    const hia_param *p = i < f->arity ? &f->params[i] : &f->result;
-    if (p->info->n_scalars != p->n_words) return false;
-  }
-  return true;
-}
-
 const hia_dtype *hiaJ_entry_scalars(hia_arena *arena, const hia_function *f) {
   uint32_t n = 0;
-  hia_dtype *all = HIA_NEW_ARRAY(arena, hia_dtype, (size_t)f->n_param_words + f->result.n_words);
+  hia_dtype *all =
+      HIA_NEW_ARRAY(arena, hia_dtype, (size_t)f->n_param_words + f->result.info->n_words);
   for (uint32_t i = 0; i <= f->arity; i++) {
     const hia_type_info *type = i < f->arity ? f->params[i].info : f->result.info;
     memcpy(all + n, type->scalars, type->n_scalars * sizeof *all);
@@ -205,15 +310,15 @@ const hia_dtype *hiaJ_entry_scalars(hia_arena *arena, const hia_function *f) {
 }
 
 size_t hia_function_entry_params(const hia_function *f, const hia_dtype **dtypes) {
-  bool is_typed = has_entry(f);
-  if (dtypes) *dtypes = is_typed ? f->scalars : NULL;
-  return is_typed ? f->n_param_words : 0;
+  bool has_entry = f && f->scalars;
+  if (dtypes) *dtypes = has_entry ? f->scalars : NULL;
+  return has_entry ? f->n_param_words : 0;
 }
 
 size_t hia_function_entry_results(const hia_function *f, const hia_dtype **dtypes) {
-  bool is_typed = has_entry(f);
-  if (dtypes) *dtypes = is_typed ? f->scalars + f->n_param_words : NULL;
-  return is_typed ? f->result.n_words : 0;
+  bool has_entry = f && f->scalars;
+  if (dtypes) *dtypes = has_entry ? f->scalars + f->n_param_words : NULL;
+  return has_entry ? f->result.info->n_words : 0;
 }
 
 static bool is_equal(const hia_dtype *a, size_t n_a, const hia_dtype *b, size_t n_b) {
@@ -243,9 +348,9 @@ hia_status hia_function_check_entry(const hia_function *f, const hia_dtype *para
   if (f->is_generic)
     return hiaJ_fail(allocator, error, HIA_ARGUMENT, "name an instance, as in fact(i64)",
                      "`%s` is generic: it has no entry of its own", f->signature);
-  if (!has_entry(f))
-    return hiaJ_fail(allocator, error, HIA_UNSUPPORTED, NULL,
-                     "`%s` has data or arrays in its types: it has no typed entry", f->signature);
+  if (f->has_references)
+    return hiaJ_fail(allocator, error, HIA_UNSUPPORTED, "call it with hia_call",
+                     "`%s` has data or arrays: it has no typed entry", f->signature);
   const hia_dtype *own_params, *own_results;
   size_t n_own = hia_function_entry_params(f, &own_params);
   size_t n_own_results = hia_function_entry_results(f, &own_results);
@@ -262,15 +367,7 @@ hia_status hia_function_check_entry(const hia_function *f, const hia_dtype *para
 /* ---- host functions ---- */
 
 static hia_param param_of(hia_module *module, hia_type type, const char *name) {
-  hia_codes codes = {0};
-  hia_arena *arena = &module->comp.arena;
-  hiaJ_codes_of_type(&module->types, type, arena, &codes);
-  return (hia_param){.type = type,
-                     .name = name,
-                     .codes = codes.data,
-                     .info = hiaJ_type_info(arena, codes.data, codes.len),
-                     .n_codes = codes.len,
-                     .n_words = hiaG_type_words(&module->types, type)};
+  return (hia_param){.type = type, .name = name, .info = hiaJ_type_info(module, type)};
 }
 
 /* Returns the declaration as programs write it. Parameters have names, generated where the module
@@ -308,6 +405,13 @@ static void add_extern(hia_module *module, const hia_extern *e, const char *cons
   hiaR_push(arena, &module->externs, info);
 }
 
+/* Data types are found by name, and values are read for generic functions, also where no function
+ * has needed a type yet. */
+static void copy_types(hia_module *module) {
+  if (module->types.entries.len)
+    hiaJ_type_info(module, HIA_FIRST_TYPE + module->types.entries.len - 1);
+}
+
 void hiaJ_inspect_program(hia_module *module) {
   uint32_t n = hiaF_n_externs(module->program);
   hiaR_reserve(&module->comp.arena, &module->externs,
@@ -317,6 +421,7 @@ void hiaJ_inspect_program(hia_module *module) {
     const char **names = hiaF_extern(module->program, i, &e);
     add_extern(module, &e, names);
   }
+  copy_types(module);
 }
 
 /* The graph has memory and types of its own, so both are copied to the module. */
@@ -333,6 +438,7 @@ void hiaJ_inspect_graph(hia_module *module, const hia_graph *g) {
     e.result = hiaG_type_copy(&module->types, g->types, e.result);
     add_extern(module, &e, NULL);
   }
+  copy_types(module);
   module->is_without_fuel = hiaG_cannot_fuel(g) != NULL;
   const bool *impure = hiaG_impure(g, &g->comp->scratch);
   for (hia_function *f = module->functions; f; f = f->next) f->is_impure = impure[f->root];

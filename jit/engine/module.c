@@ -3,10 +3,7 @@
  * requested. */
 #include "jit/engine/engine.h"
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* Positions are 32-bit numbers; no program comes near this limit. */
 #define MAX_SOURCE ((size_t)256 << 20)
@@ -38,6 +35,7 @@ void hiaJ_module_release(hia_module *module) {
     hiaJ_unit_free(engine, unit);
   }
   hiaJ_unit_free(engine, module->read);
+  hiaR_value_types_release(module->value_types);
   hiaR_comp_free(&module->comp);
   pthread_cond_destroy(&module->made);
   pthread_mutex_destroy(&module->making_lock);
@@ -286,30 +284,6 @@ hia_status hia_module_load_ir(hia_engine *engine, const char *name, const char *
   return load(engine, (loading){.name = name, .text = text, .len = len}, module, error, load_graph);
 }
 
-/* Reads to the end, so that pipes work too. *size is the size of the allocation. Returns 0 or an
- * errno. */
-static int read_all(const hia_allocator *allocator, int file, char **text, size_t *len,
-                    size_t *size) {
-  *text = NULL;
-  *len = *size = 0;
-  for (;;) {
-    if (*len == *size) {
-      if (*size > MAX_SOURCE) return EFBIG;
-      size_t more = *size ? *size * 2 : (size_t)16 << 10;
-      char *grown = *text ? allocator->resize(allocator->user, *text, *size, more)
-                          : allocator->alloc(allocator->user, more);
-      if (!grown) return ENOMEM;
-      *text = grown;
-      *size = more;
-    }
-    ssize_t n = read(file, *text + *len, *size - *len);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return errno;
-    if (n == 0) return 0;
-    *len += (size_t)n;
-  }
-}
-
 static hia_status load_file(hia_engine *engine, const char *path, hia_module **out,
                             hia_error **error,
                             hia_status (*body)(hia_module *, void *, hia_error **)) {
@@ -320,22 +294,9 @@ static hia_status load_file(hia_engine *engine, const char *path, hia_module **o
   if (!path || !out)
     return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "no %s",
                      out ? "path" : "place for the module");
-  char *text = NULL;
-  size_t len = 0, size = 0;
-  int wrong = 0;
-  int file = open(path, O_RDONLY | O_CLOEXEC);
-  struct stat info;
-  if (file < 0)
-    wrong = errno;
-  else if (fstat(file, &info) != 0)
-    wrong = errno;
-  else if (S_ISDIR(info.st_mode))
-    wrong = EISDIR;
-  else if (S_ISREG(info.st_mode) && info.st_size > (off_t)MAX_SOURCE)
-    wrong = EFBIG;
-  else
-    wrong = read_all(allocator, file, &text, &len, &size);
-  if (file >= 0) close(file);
+  char *text;
+  size_t len, size;
+  int wrong = hiaJ_read_file(allocator, path, MAX_SOURCE, &text, &len, &size);
   hia_status status;
   if (wrong == ENOMEM) {
     status = hiaJ_fail(allocator, error, HIA_MEMORY, NULL, "out of memory reading %s", path);
@@ -367,13 +328,7 @@ hia_status hia_module_load_ir_file(hia_engine *engine, const char *path, hia_mod
 
 static void set_param(hia_module *module, hia_param *param, hia_type type) {
   *param = (hia_param){.type = type};
-  if (type == HIA_NONE) return;
-  hia_codes codes = {0};
-  hiaJ_codes_of_type(&module->types, type, &module->comp.arena, &codes);
-  param->codes = codes.data;
-  param->info = hiaJ_type_info(&module->comp.arena, codes.data, codes.len);
-  param->n_codes = codes.len;
-  param->n_words = hiaG_type_words(&module->types, type);
+  if (type != HIA_NONE) param->info = hiaJ_type_info(module, type);
 }
 
 static void print_type(hia_module *module, hia_text *text, const hia_param *param) {
@@ -415,11 +370,14 @@ static hia_function *function_new(hia_module *module, hia_decl_id decl, hia_inst
   for (uint32_t i = 0; i < arity; i++) {
     set_param(module, &f->params[i], params[i]);
     if (decl != HIA_NONE) f->params[i].name = hiaF_param_name(module->program, decl, i);
-    f->n_param_words += f->params[i].n_words;
+    if (!f->params[i].info) continue;
+    f->n_param_words += f->params[i].info->n_words;
+    f->has_references |= f->params[i].info->has_references;
   }
   set_param(module, &f->result, result);
   f->is_generic = result == HIA_NONE;
-  if (!f->is_generic) f->scalars = hiaJ_entry_scalars(arena, f);
+  if (!f->is_generic) f->has_references |= f->result.info->has_references;
+  if (!f->is_generic && !f->has_references) f->scalars = hiaJ_entry_scalars(arena, f);
   if (decl != HIA_NONE) f->is_impure = hiaF_is_impure(module->program, decl);
   return f;
 }
@@ -471,21 +429,26 @@ typedef struct finding {
 
 static const char *skip_space(const char *at) { return at + strspn(at, " \t\n\r"); }
 
+/* Reads the name of a dtype or a data type. */
+static const char *read_name(hia_module *module, const char *at, hia_type *type) {
+  size_t len = strspn(at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+  for (unsigned d = 0; d < HIA_N_DTYPES; d++) {
+    const char *name = hiaG_dtype_name((hia_dtype)d);
+    if (strlen(name) == len && strncmp(name, at, len) == 0) {
+      *type = d;
+      return at + len;
+    }
+  }
+  *type = hiaJ_data_type(module, at, len);
+  return *type == HIA_NONE ? NULL : at + len;
+}
+
 /* Reads a type as the language writes it, and returns where it ends. NULL if there is none at
  * `at`, or it nests too deep. */
 static const char *read_type(hia_module *module, const char *at, unsigned depth, hia_type *type) {
   at = skip_space(at);
-  if (*at != '(') {
-    size_t len = strspn(at, "abcdefghijklmnopqrstuvwxyz0123456789");
-    for (unsigned d = 0; d < HIA_N_DTYPES; d++) {
-      const char *name = hiaG_dtype_name((hia_dtype)d);
-      if (strlen(name) == len && strncmp(name, at, len) == 0) {
-        *type = d;
-        return at + len;
-      }
-    }
-    return NULL;
-  }
+  bool is_array = *at == '[';
+  if (*at != '(' && !is_array) return read_name(module, at, type);
   if (depth == 0) return NULL;
   HIA_VEC(hia_type) parts = {0};
   do {
@@ -494,7 +457,13 @@ static const char *read_type(hia_module *module, const char *at, unsigned depth,
     if (!at || parts.len >= HIA_MAX_WORDS) return NULL;
     hiaR_push(&module->comp.scratch, &parts, part);
     at = skip_space(at);
-  } while (*at == ',');
+  } while (*at == ',' && !is_array);
+  if (is_array) {
+    /* An array of scalars would be a tensor. */
+    if (*at != ']' || hiaR_is_scalar(parts.data[0])) return NULL;
+    *type = hiaG_array(&module->types, parts.data[0]);
+    return at + 1;
+  }
   if (*at != ')' || parts.len < 2) return NULL;
   *type = hiaG_tuple(&module->types, parts.data, parts.len);
   return hiaG_type_words(&module->types, *type) <= HIA_MAX_WORDS ? at + 1 : NULL;
@@ -523,10 +492,11 @@ static hia_status find_instance(hia_module *module, finding *want, hia_decl_id d
       hia_type type;
       at = read_type(module, at + 1, HIA_MAX_WORDS, &type);
       if (!at)
-        return hiaJ_fail(allocator, error, HIA_ARGUMENT,
-                         "an instance is written as in fact(i64), with bool, i32, i64, f32, f64 or "
-                         "tuples of them",
-                         "cannot read the types in `%.200s`", want->name);
+        return hiaJ_fail(
+            allocator, error, HIA_ARGUMENT,
+            "an instance is written as in fact(i64), with bool, i32, i64, f32, f64, data "
+            "types, or tuples and arrays of them",
+            "cannot read the types in `%.200s`", want->name);
       if (n < arity) types[n] = type;
       n++;
       at = skip_space(at);

@@ -12,10 +12,25 @@ static hia_status wrong_count(hia_function *f, size_t n, hia_error **error) {
                    f->arity == 1 ? "" : "s", n);
 }
 
-static bool fits(const hia_param *param, const hia_value *value) {
-  return param->type == HIA_NONE ||
-         (param->n_codes == value->n_codes &&
-          memcmp(param->codes, value->codes, value->n_codes * sizeof *value->codes) == 0);
+/* *fits: the parameter takes the value. HIA_MEMORY. */
+static hia_status check_type(const hia_param *param, const hia_value *value, bool *fits) {
+  *fits = !param->info || hiaR_is_same_type(param->info, value->type);
+  if (*fits) return HIA_OK;
+  return hiaR_type_infos_compare(param->info, value->type, &value->allocator, fits);
+}
+
+static hia_status wrong_type(hia_function *f, size_t i, const hia_value *arg, hia_error **error) {
+  char type[256], wanted[256];
+  const hia_type_info *param = f->params[i].info;
+  hia_value_format_type(arg, type, sizeof type);
+  hia_type_info_format(param, wanted, sizeof wanted);
+  if (strcmp(type, wanted) == 0 && param->has_references)
+    return hiaJ_fail(&f->module->engine->allocator, error, HIA_ARGUMENT,
+                     "types are equal if their names, constructors and fields are",
+                     "argument %zu of `%s` is of a type %s of another program, which differs",
+                     i + 1, f->signature, type);
+  return hiaJ_fail(&f->module->engine->allocator, error, HIA_ARGUMENT, NULL,
+                   "argument %zu of `%s` is of type %s", i + 1, f->signature, type);
 }
 
 static hia_status check_args(hia_function *f, hia_value *const *args, size_t n, hia_error **error) {
@@ -25,11 +40,10 @@ static hia_status check_args(hia_function *f, hia_value *const *args, size_t n, 
   for (size_t i = 0; i < n; i++) {
     if (!args[i])
       return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "argument %zu is no value", i + 1);
-    if (fits(&f->params[i], args[i])) continue;
-    char type[256];
-    hia_value_format_type(args[i], type, sizeof type);
-    return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "argument %zu of `%s` is of type %s",
-                     i + 1, f->signature, type);
+    bool fits;
+    hia_status status = check_type(&f->params[i], args[i], &fits);
+    if (status) return hiaJ_fail(allocator, error, status, NULL, "out of memory");
+    if (!fits) return wrong_type(f, i, args[i], error);
   }
   return HIA_OK;
 }
@@ -47,8 +61,14 @@ static hia_status instantiate(hia_module *module, void *user, hia_error **error)
   hia_mark mark = hiaR_arena_mark(scratch);
   hia_type *types = HIA_NEW_ARRAY(scratch, hia_type, n ? n : 1);
   for (uint32_t i = 0; i < n; i++) {
-    const hia_type_code *codes = want->args[i]->codes;
-    types[i] = hiaJ_type_of_codes(&module->types, &codes);
+    types[i] = hiaJ_own_type(module, want->args[i]->type);
+    if (types[i] != HIA_NONE) continue;
+    char type[256];
+    hia_value_format_type(want->args[i], type, sizeof type);
+    hiaR_arena_release(scratch, mark);
+    return hiaJ_fail(&module->engine->allocator, error, HIA_ARGUMENT, NULL,
+                     "argument %u of `%s` is of type %s, which the program does not have", i + 1,
+                     want->generic->signature, type);
   }
   hia_status status = hiaJ_instance(want->generic, types, &want->instance, error);
   hiaR_arena_release(scratch, mark);
@@ -62,7 +82,8 @@ static hia_function *known_instance(const hia_function *generic, hia_value *cons
   pthread_mutex_lock(&module->lock);
   for (hia_function *f = module->functions; f && !found; f = f->next) {
     bool is_it = f->decl == generic->decl && !f->is_generic;
-    for (uint32_t i = 0; is_it && i < f->arity; i++) is_it = fits(&f->params[i], args[i]);
+    for (uint32_t i = 0; is_it && i < f->arity; i++)
+      if (check_type(&f->params[i], args[i], &is_it)) is_it = false; /* it is found otherwise */
     if (is_it) found = f;
   }
   pthread_mutex_unlock(&module->lock);
@@ -161,10 +182,30 @@ static void begin_heap(hia_heap *heap, const hia_unit *unit, hia_limits *limits)
   limits->shapes = unit->shapes;
 }
 
+/* Objects that results refer to, once they have left a run. */
+typedef struct leaving {
+  hia_objects *objects; /* NULL: the results refer to none, or the run has failed */
+  bool has_outside;     /* to objects of arguments, too */
+} leaving;
+
+static hia_status leave(const hia_engine *engine, const hia_fn_version *f, hia_word *results,
+                        leaving *left) {
+  if (!f->function->result.info->has_references) return HIA_OK;
+  const hia_fn *root = hiaG_fn(f->unit->graph, f->root);
+  left->objects = hiaR_objects_new(&engine->allocator, 0);
+  if (!left->objects) return HIA_MEMORY;
+  hia_status status = hiaR_objects_leave(left->objects, f->unit->shapes, root->results, results,
+                                         root->n_results, &left->has_outside);
+  if (status == HIA_OK && (left->has_outside || hiaR_objects_bytes(left->objects))) return HIA_OK;
+  hiaR_objects_release(left->objects);
+  left->objects = NULL;
+  return status;
+}
+
 /* `results` stand behind the arguments in `words`. */
 static hia_status run_words(hia_engine *engine, const hia_fn_version *f,
                             const hia_run_options *options, hia_word *words, hia_word *results,
-                            hia_failure *failure, hia_usage *usage) {
+                            leaving *left, hia_failure *failure, hia_usage *usage) {
   hia_limits limits = {.depth = options->max_depth,
                        .memory = options->max_memory,
                        .timeline = options->timeline,
@@ -198,6 +239,7 @@ static hia_status run_words(hia_engine *engine, const hia_fn_version *f,
       break;
     }
     status = hiaJ_watch_end(&watch, status);
+    if (has_heap && status == HIA_OK) status = leave(engine, f, results, left);
     if (has_heap) hiaR_heap_end(&context->heap);
   }
   if (context) hiaJ_context_put(engine, context);
@@ -237,6 +279,16 @@ static void give_back_fuel(const hia_run_options *options, uint64_t left) {
   if (outer && outer->fuel) *outer->fuel -= options->fuel - left;
 }
 
+/* The result with its objects. What it has of the arguments' objects it holds with all of theirs.
+ */
+static hia_value *make_result(hia_function *f, hia_value *const *args, leaving *left,
+                              const hia_word *words) {
+  const hia_allocator *allocator = &f->module->engine->allocator;
+  for (uint32_t i = 0; left->has_outside && i < f->arity; i++)
+    if (!hiaR_objects_depend(left->objects, args[i]->objects)) return NULL;
+  return hiaJ_value_new(allocator, f->result.info, left->objects, words);
+}
+
 static hia_status run_ready(hia_function *f, const hia_fn_version *version, hia_value *const *args,
                             const hia_run_options *options, uint64_t compiling_ns,
                             hia_value **result, hia_error **error) {
@@ -244,14 +296,14 @@ static hia_status run_ready(hia_function *f, const hia_fn_version *version, hia_
   atomic_fetch_add_explicit(&f->n_runs, 1, memory_order_relaxed);
   const hia_graph *g = version->unit->graph;
   size_t n_args = f->n_param_words + (options->has_fuel ? 1u : 0u);
-  size_t n_results = f->result.n_words + (options->has_fuel ? 1u : 0u);
+  size_t n_results = f->result.info->n_words + (options->has_fuel ? 1u : 0u);
   block b;
   if (!block_init(&b, &engine->allocator, n_args + n_results))
     return hiaJ_fail(&engine->allocator, error, HIA_MEMORY, NULL, "out of memory");
   hia_word *at = b.words;
   for (uint32_t i = 0; i < f->arity; i++) {
-    memcpy(at, args[i]->words, args[i]->n_words * sizeof *at);
-    at += args[i]->n_words;
+    memcpy(at, args[i]->words, args[i]->type->n_words * sizeof *at);
+    at += args[i]->type->n_words;
   }
   if (options->has_fuel) *at = options->fuel;
   hia_word *results = b.words + n_args;
@@ -268,7 +320,8 @@ static hia_status run_ready(hia_function *f, const hia_fn_version *version, hia_
     left.timeout_ns = compiling_ns < left.timeout_ns ? left.timeout_ns - compiling_ns : 1;
     limits = &left;
   }
-  hia_status status = run_words(engine, version, limits, b.words, results, &failure, &usage);
+  leaving out = {NULL, false};
+  hia_status status = run_words(engine, version, limits, b.words, results, &out, &failure, &usage);
   uint64_t run_ns = options->stats ? hiaR_now() - start : 0;
   hiaR_event(ring, HIA_EVENT_RUN_END, status);
   bool is_known = options->has_fuel && (status == HIA_OK || (status == HIA_FUEL && !failure.host));
@@ -283,8 +336,8 @@ static hia_status run_ready(hia_function *f, const hia_fn_version *version, hia_
     hiaJ_fail_run(engine, error, &failure, options, version->native != NULL,
                   &version->unit->places);
   } else {
-    *result = hiaJ_value_new(&engine->allocator, f->result.codes, f->result.n_codes, results,
-                             f->result.n_words);
+    *result = make_result(f, args, &out, results);
+    hiaR_objects_release(out.objects);
     if (!*result) status = hiaJ_fail(&engine->allocator, error, HIA_MEMORY, NULL, "out of memory");
   }
   if (b.size) hiaR_free(&engine->allocator, b.words, b.size);
@@ -332,229 +385,4 @@ hia_status hia_run(hia_function *f, hia_value *const *args, size_t n,
 hia_status hia_call(hia_function *f, hia_value *const *args, size_t n, hia_value **result,
                     hia_error **error) {
   return hia_run(f, args, n, NULL, result, error);
-}
-
-/* ---- arguments as text: a compilation of its own, so that the module is not touched ----
- *
- * The runtime reads values. What is no literal is an expression, which the frontend evaluates. The
- * frontend's code may throw, and a throw must not cross the runtime's reader: so only steps that
- * do not contain the reader are guarded (`attempt`). */
-
-typedef struct parsing {
-  hia_comp comp;
-  hia_types types;
-  hia_type_table table; /* of `types` */
-  hia_source source;
-  hia_diags diags;
-  const hia_function *function;
-  size_t i;
-  const char *text;
-  hia_type type;
-  hia_word *words;
-  hia_value_error wrong;
-  hia_value *value;
-  hia_error **error;
-  hia_status status;
-  /* Of the step that is attempted. */
-  size_t at, len;
-  const hia_type *parts;
-  uint32_t n_parts;
-  hia_type found;
-} parsing;
-
-static hia_status attempt(parsing *want, hia_status (*step)(parsing *want)) {
-  volatile hia_status status;
-  if (HIA_TRY(&want->comp))
-    status = step(want);
-  else
-    status = want->comp.status;
-  want->comp.armed = false;
-  return status;
-}
-
-static const hia_allocator *allocator_of(const parsing *want) {
-  return &want->function->module->engine->allocator;
-}
-
-static hia_status prepare(parsing *want) {
-  const hia_param *param = &want->function->params[want->i];
-  want->source =
-      (hia_source){.name = hiaR_arena_printf(&want->comp.arena, "argument %zu", want->i + 1),
-                   .text = want->text,
-                   .len = strlen(want->text)};
-  hiaG_types_init(&want->types, &want->comp);
-  hiaF_diags_init(&want->diags, &want->comp, &want->source);
-  const hia_type_code *wanted = param->codes;
-  want->type = param->type == HIA_NONE ? HIA_NONE : hiaJ_type_of_codes(&want->types, &wanted);
-  want->table = hiaG_type_table(&want->types);
-  return HIA_OK;
-}
-
-static bool evaluate_text(parsing *want, const char *text, size_t len) {
-  hia_source source = want->source;
-  source.text = text;
-  source.len = len;
-  hiaF_diags_init(&want->diags, &want->comp, &want->source);
-  hia_type type;
-  bool is_value = hiaF_parse_value(&want->comp, &want->types, &source, want->found, &type,
-                                   &want->words, &want->diags);
-  if (is_value) want->found = type;
-  return is_value;
-}
-
-/* If the expression is wrong it is read again, with spaces for all that is around it: then
- * positions are those of the whole argument. */
-static hia_status evaluate_step(parsing *want) {
-  hia_arena *arena = &want->comp.arena;
-  bool is_whole = want->at == 0 && want->len == want->source.len;
-  if (!is_whole &&
-      evaluate_text(want, hiaR_arena_strndup(arena, want->text + want->at, want->len), want->len))
-    return HIA_OK;
-  char *text = hiaR_arena_strndup(arena, want->text, want->at + want->len);
-  for (size_t i = 0; i < want->at; i++)
-    if (text[i] != '\n') text[i] = ' ';
-  return evaluate_text(want, text, want->at + want->len) ? HIA_OK : HIA_ARGUMENT;
-}
-
-static hia_status evaluate(void *user, size_t at, size_t len, hia_type type, hia_type *found,
-                           const hia_word **words) {
-  parsing *want = user;
-  want->at = at;
-  want->len = len;
-  want->found = type;
-  hia_status status = attempt(want, evaluate_step);
-  want->table = hiaG_type_table(&want->types);
-  *found = want->found;
-  *words = want->words;
-  return status;
-}
-
-static hia_status tuple_step(parsing *want) {
-  want->found = hiaG_tuple(&want->types, want->parts, want->n_parts);
-  return HIA_OK;
-}
-static hia_status array_step(parsing *want) {
-  want->found = hiaG_array(&want->types, *want->parts);
-  return HIA_OK;
-}
-
-static hia_type make_type(parsing *want, const hia_type *parts, uint32_t n,
-                          hia_status (*step)(parsing *want)) {
-  want->parts = parts;
-  want->n_parts = n;
-  hia_status status = attempt(want, step);
-  want->table = hiaG_type_table(&want->types);
-  return status ? HIA_NONE : want->found;
-}
-static hia_type make_tuple(void *user, const hia_type *parts, uint32_t n) {
-  return make_type(user, parts, n, tuple_step);
-}
-static hia_type make_array(void *user, hia_type element) {
-  return make_type(user, &element, 1, array_step);
-}
-
-static hia_status words_step(parsing *want) {
-  want->words =
-      HIA_NEW_ARRAY(&want->comp.arena, hia_word, hiaG_type_words(&want->types, want->type));
-  return HIA_OK;
-}
-
-static bool has_references(const parsing *want) {
-  for (uint32_t i = 0; i < want->types.entries.len; i++)
-    if (want->types.entries.data[i].kind != HIA_KIND_TUPLE) return true;
-  return false;
-}
-
-static hia_status read_value(parsing *want) {
-  const hia_evaluator evaluator = {want, evaluate};
-  const hia_type_maker maker = {want, make_tuple, make_array};
-  const hia_reading reading = {.allocator = allocator_of(want),
-                               .types = &want->table,
-                               .evaluator = &evaluator,
-                               .maker = &maker};
-  hia_value_error *wrong = &want->wrong;
-  size_t len = want->source.len;
-  hia_status status = HIA_OK;
-  if (want->type == HIA_NONE)
-    status = hiaR_value_look(&reading, want->text, len, &want->type, wrong);
-  if (status) return status;
-  if (has_references(want)) { /* not supported yet, as the frontend says */
-    const hia_word *words;
-    wrong->is_reported = true;
-    status = evaluate(want, 0, len, HIA_NONE, &want->type, &words);
-    return status ? status : HIA_UNSUPPORTED;
-  }
-  status = attempt(want, words_step);
-  hia_word *words = want->words; /* the evaluator has others */
-  if (status == HIA_OK)
-    status = hiaR_value_read(&reading, want->text, len, want->type, words, wrong);
-  want->words = words;
-  return status;
-}
-
-static hia_status value_step(parsing *want) {
-  hia_codes codes = {0};
-  hiaJ_codes_of_type(&want->types, want->type, &want->comp.arena, &codes);
-  want->value = hiaJ_value_new(allocator_of(want), codes.data, codes.len, want->words,
-                               hiaG_type_words(&want->types, want->type));
-  return want->value ? HIA_OK : HIA_MEMORY;
-}
-
-/* The reader's error, as one of the frontend's. */
-static hia_status report_step(parsing *want) {
-  const hia_value_error *wrong = &want->wrong;
-  const hia_diag diag = {.code = wrong->code,
-                         .line = wrong->line,
-                         .col = wrong->col,
-                         .len = wrong->len ? (uint32_t)wrong->len : 1,
-                         .message = wrong->message,
-                         .hint = wrong->hint[0] ? wrong->hint : NULL};
-  hiaF_diags_init(&want->diags, &want->comp, &want->source);
-  hiaF_diag_add(&want->diags, &diag);
-  return HIA_OK;
-}
-
-static void try_parse(void *arg) {
-  parsing *want = arg;
-  const hia_allocator *allocator = allocator_of(want);
-  hia_status status = attempt(want, prepare);
-  if (status == HIA_OK) status = read_value(want);
-  if (status == HIA_OK) status = attempt(want, value_step);
-  if (status == HIA_ARGUMENT && !want->wrong.is_reported && attempt(want, report_step))
-    status = want->comp.status;
-  want->status = status;
-  if (status == HIA_ARGUMENT)
-    hiaJ_fail_diags(allocator, want->error, status, &want->diags);
-  else if (status)
-    hiaJ_fail(allocator, want->error, status, NULL, "%s",
-              want->comp.status == status && want->comp.message[0] ? want->comp.message
-                                                                   : hiaR_status_message(status));
-}
-
-hia_status hia_value_parse(hia_function *f, size_t i, const char *text, hia_value **value,
-                           hia_error **error) {
-  if (error) *error = NULL;
-  if (value) *value = NULL;
-  if (!f) return hiaJ_fail(&hiaR_malloc, error, HIA_ARGUMENT, NULL, "no function");
-  const hia_allocator *allocator = &f->module->engine->allocator;
-  if (!text || !value)
-    return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "no %s",
-                     text ? "place for the value" : "text");
-  if (i >= f->arity)
-    return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "`%s` has no parameter number %zu",
-                     f->signature, i + 1);
-  const hia_param *param = &f->params[i];
-  if (param->info && hia_type_info_scalars(param->info, NULL) != param->n_words)
-    return hiaJ_fail(allocator, error, HIA_UNSUPPORTED, NULL,
-                     "data and arrays as arguments are not supported yet");
-  parsing want = {.function = f, .i = i, .text = text, .error = error};
-  hiaR_comp_init(&want.comp, allocator);
-  hia_status status = hiaJ_on_stack(f->module->engine, try_parse, &want);
-  if (status != HIA_OK)
-    hiaJ_fail(allocator, error, status, NULL, "out of memory");
-  else
-    status = want.status;
-  hiaR_comp_free(&want.comp);
-  *value = want.value;
-  return status;
 }

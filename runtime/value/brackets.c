@@ -136,6 +136,8 @@ hia_status hiaR_words_read(hia_words *w, const char *text, size_t len, hia_value
   return status;
 }
 
+const hia_allocator *hiaR_words_allocator(const hia_words *w) { return &w->allocator; }
+
 uint32_t hiaR_words_len(const hia_words *w) { return w->n; }
 
 const char *hiaR_words_get(const hia_words *w, uint32_t i, size_t *n) {
@@ -269,7 +271,7 @@ static hia_status token_word(reader *r, const open_bracket *b, hia_word *word) {
   }
   hiaR_scan_fail(&r->scan, "E0401", s, s + b->token_len,
                  words ? "unknown word '%.*s'" : "no vocabulary has '%.*s'", cut(b->token_len), s);
-  hiaR_scan_hint(&r->scan, words ? "the vocabulary has no line <unk>" : "a vocabulary is needed");
+  hiaR_scan_hint(&r->scan, words ? "the vocabulary has no line <unk>" : "a vocabulary is needed: --vocab FILE, or --build-vocab FILE");
   return HIA_ARGUMENT;
 }
 

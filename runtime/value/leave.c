@@ -13,6 +13,7 @@ typedef struct leaving {
   const hia_shapes *shapes;
   hia_objects *to;
   hia_counted *next; /* the first copy on the list, or NULL */
+  bool has_outside;
 } leaving;
 
 static void set_link(hia_counted *copy, const hia_counted *next, uint32_t shape) {
@@ -25,7 +26,7 @@ static bool leave(leaving *l, hia_word *ref, uint32_t base) {
   if (*ref < HIA_FIRST_ADDRESS) return true;
   hia_counted *object = hiaR_object(*ref), *copy;
   uint32_t count = hiaR_count(object);
-  if (count >= HIA_OUTSIDE) return true;
+  if (count >= HIA_OUTSIDE) return l->has_outside = true;
   if (count == 0) {
     memcpy(ref, object + 1, sizeof *ref);
     return true;
@@ -70,8 +71,9 @@ static void finish(hia_counted *copy, uint32_t ctor) {
 }
 
 hia_status hiaR_objects_leave(hia_objects *to, const hia_shapes *shapes, const hia_type *types,
-                              hia_word *words, uint32_t n) {
-  leaving l = {shapes, to, NULL};
+                              hia_word *words, uint32_t n, bool *has_outside) {
+  leaving l = {.shapes = shapes, .to = to};
+  *has_outside = false;
   for (uint32_t i = 0; i < n; i++)
     if (!hiaR_is_scalar(types[i]) && !leave(&l, &words[i], hiaR_shape_base(shapes, types[i])))
       return HIA_MEMORY;
@@ -91,5 +93,6 @@ hia_status hiaR_objects_leave(hia_objects *to, const hia_shapes *shapes, const h
       if (!leave_all(&l, array->data + i * shape->size, shape)) return HIA_MEMORY;
     finish(copy, 0);
   }
+  *has_outside = l.has_outside;
   return HIA_OK;
 }

@@ -10,9 +10,17 @@ enum { FIRST_CHUNK = HEAD + 16 };
 enum { FIRST_CHUNK = 512 };
 #endif
 
+/* Other objects that are held, in the memory of those that hold them. */
+typedef struct held {
+  struct held *next;
+  hia_objects *objects;
+} held;
+
 struct hia_objects {
   _Atomic uint32_t holders;
   hia_allocator allocator;
+  held *held;
+  hia_objects *next_dead;   /* while they are freed */
   hia_object_chunk *chunks; /* newest first; adopted ones among them */
   char *at, *end;           /* what is free of the chunk that objects are taken from */
   size_t next_size;         /* of the next chunk */
@@ -29,20 +37,49 @@ hia_objects *hiaR_objects_new(const hia_allocator *allocator, size_t max_bytes) 
   return objects;
 }
 
+hia_objects *hiaR_objects_new_for(const hia_allocator *allocator, size_t bytes) {
+  hia_objects *objects = hiaR_objects_new(allocator, 0);
+  if (objects && bytes < MAX_CHUNK / 2) objects->next_size = HEAD + bytes;
+  return objects;
+}
+
 hia_objects *hiaR_objects_hold(hia_objects *objects) {
   atomic_fetch_add_explicit(&objects->holders, 1, memory_order_relaxed);
   return objects;
 }
 
+/* Objects may hold others that hold others, in chains of any length: those without holders wait in
+ * a list. */
+static void let_go(hia_objects *objects, hia_objects **dead) {
+  if (atomic_fetch_sub_explicit(&objects->holders, 1, memory_order_acq_rel) > 1) return;
+  objects->next_dead = *dead;
+  *dead = objects;
+}
+
 void hiaR_objects_release(hia_objects *objects) {
-  if (!objects || atomic_fetch_sub_explicit(&objects->holders, 1, memory_order_acq_rel) > 1) return;
-  for (hia_object_chunk *chunk = objects->chunks, *next; chunk; chunk = next) {
-    next = chunk->next;
-    hia_allocator allocator = chunk->allocator;
-    hiaR_free(&allocator, chunk, chunk->size);
+  hia_objects *dead = NULL;
+  if (objects) let_go(objects, &dead);
+  while (dead) {
+    objects = dead;
+    dead = objects->next_dead;
+    for (held *h = objects->held; h; h = h->next) let_go(h->objects, &dead);
+    for (hia_object_chunk *chunk = objects->chunks, *next; chunk; chunk = next) {
+      next = chunk->next;
+      hia_allocator allocator = chunk->allocator;
+      hiaR_free(&allocator, chunk, chunk->size);
+    }
+    hia_allocator allocator = objects->allocator;
+    hiaR_free(&allocator, objects, sizeof *objects);
   }
-  hia_allocator allocator = objects->allocator;
-  hiaR_free(&allocator, objects, sizeof *objects);
+}
+
+bool hiaR_objects_depend(hia_objects *objects, hia_objects *on) {
+  if (!on || on == objects || (objects->held && objects->held->objects == on)) return true;
+  held *h = hiaR_objects_alloc(objects, sizeof *h);
+  if (!h) return false;
+  *h = (held){objects->held, hiaR_objects_hold(on)};
+  objects->held = h;
+  return true;
 }
 
 size_t hiaR_objects_bytes(const hia_objects *objects) { return objects->bytes; }

@@ -72,7 +72,7 @@ static bool begin(printer *p, hia_type type, bool *is_open) {
            push(p, (open_value){.type = type, .n = hiaR_type_entry(p->types, type)->n});
   hia_word word = hiaR_next_word(&p->at);
   if (kind == HIA_KIND_DATA) {
-    uint32_t number = hiaR_ctor_number(word);
+    uint32_t number = hiaR_ctor_of(word);
     const hia_ctor *ctor = hiaR_ctor(p->types, type, number);
     const char *name = p->types->names + ctor->name;
     if (!put(p, name, strlen(name))) return false;

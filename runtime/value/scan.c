@@ -183,7 +183,7 @@ hia_status hiaR_scan_unexpected(hia_scan *scan, const char *wanted) {
     return hiaR_scan_fail(scan, "E0004", s, end, "unexpected control character 0x%02x",
                           (unsigned)(unsigned char)*s);
   if (s < scan->end && *s == '@')
-    return hiaR_scan_fail(scan, "E0908", s, end, "reading values from files is not supported yet");
+    return hiaR_scan_fail(scan, "E0908", s, end, "no value is read from a file here");
   char found[80];
   hiaR_scan_describe(scan, found, sizeof found);
   if (s < scan->end && hiaR_is_name(*s)) end = hiaR_scan_name(scan);

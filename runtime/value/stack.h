@@ -4,6 +4,7 @@
 #ifndef HIA_RT_VALUE_STACK_H
 #define HIA_RT_VALUE_STACK_H
 
+#include "runtime/heap/object.h"
 #include "runtime/value/value.h"
 
 /* A block that grows. The caller knows the type of its elements. */
@@ -56,13 +57,6 @@ static inline void hiaR_put_word(hia_word_cursor *at, hia_word word) {
 }
 
 static inline bool hiaR_is_object(hia_word word) { return word >= HIA_FIRST_ADDRESS; }
-static inline const hia_counted *hiaR_object(hia_word word) {
-  return (const hia_counted *)(uintptr_t)word;
-}
-/* The number of a value of a data type. */
-static inline uint32_t hiaR_ctor_number(hia_word word) {
-  return hiaR_is_object(word) ? hiaR_object(word)->ctor : (uint32_t)word;
-}
 static inline hia_word hiaR_word_of(const void *object) { return (uintptr_t)object; }
 
 /* The number of types that the type consists of, and the i-th of them: a tuple's parts, the fields

@@ -31,8 +31,13 @@ typedef struct hia_object_chunk {
 /* Returns NULL if there is no memory. The caller is the only holder. `max_bytes`: the sum of all
  * chunks is limited by it; 0: not limited. */
 hia_objects *hiaR_objects_new(const hia_allocator *allocator, size_t max_bytes);
+/* The same without a limit, for about so many bytes in all. */
+hia_objects *hiaR_objects_new_for(const hia_allocator *allocator, size_t bytes);
 hia_objects *hiaR_objects_hold(hia_objects *objects); /* returns them */
 void hiaR_objects_release(hia_objects *objects);      /* may be NULL */
+/* From now on these objects hold others, to which they refer. False: no memory, or only beyond the
+ * limit. No objects may come to hold themselves through others. */
+bool hiaR_objects_depend(hia_objects *objects, hia_objects *on);
 /* Returns NULL if there is no memory, or only beyond the limit; nothing has changed then. The size
  * is a multiple of 8; the memory is not zeroed. */
 void *hiaR_objects_alloc(hia_objects *objects, size_t size);
@@ -51,11 +56,61 @@ hia_array *hiaR_new_array(hia_objects *objects, const hia_layout *element, uint6
 
 /* Copies the objects of a run that has ended to which the words refer, with what they share; the
  * words then refer to the copies. The run's objects are overwritten. Objects from outside of the
- * run are not copied: `to` must not outlive them. HIA_MEMORY: no memory, or beyond the limit of
- * `to`; the words are then undefined. */
+ * run are not copied: if the results refer to some, *has_outside becomes true, and `to` must hold
+ * them (hiaR_objects_depend). HIA_MEMORY: no memory, or beyond the limit of `to`; the words are
+ * then undefined. */
 struct hia_shapes;
 hia_status hiaR_objects_leave(hia_objects *to, const struct hia_shapes *shapes,
-                              const hia_type *types, hia_word *words, uint32_t n);
+                              const hia_type *types, hia_word *words, uint32_t n,
+                              bool *has_outside);
+
+/* ---- types.c: tables of types that values hold ----
+ *
+ * A value belongs to no program, so it holds the table that its type is in: a copy of its program's
+ * table, which all values of the program share. Such a table is constant, and is freed when its
+ * last holder lets go. */
+
+typedef struct hia_type_info hia_type_info;
+typedef struct hia_value_types {
+  _Atomic uint32_t holders;
+  hia_allocator allocator;
+  size_t size;                         /* of the block; 0: the table of scalars, which is static */
+  struct hia_value_types *older;       /* held, or NULL: this table begins with all entries of it */
+  const struct hia_value_types *first; /* the oldest: tables of one first number types alike */
+  hia_type_table table;
+  const hia_type_info *infos; /* by type - HIA_FIRST_TYPE */
+} hia_value_types;
+
+/* A type together with its table, which holds it. */
+struct hia_type_info {
+  hia_value_types *types;
+  hia_type type;
+  uint32_t n_words;
+  uint32_t n_scalars; /* of a type without references, in order: */
+  const hia_dtype *scalars;
+  bool has_references; /* data or arrays are among its words */
+};
+extern const hia_type_info hiaR_scalar_infos[HIA_N_DTYPES];
+static inline const hia_type_info *hiaR_type_info(const hia_value_types *types, hia_type type) {
+  return hiaR_is_scalar(type) ? &hiaR_scalar_infos[type] : &types->infos[type - HIA_FIRST_TYPE];
+}
+
+/* Copies a table. It has all entries of `older`, which it then holds; or NULL. Returns NULL if
+ * there is no memory. The caller is the only holder. */
+hia_value_types *hiaR_value_types_new(const hia_allocator *allocator, const hia_type_table *table,
+                                      hia_value_types *older);
+hia_value_types *hiaR_value_types_hold(hia_value_types *types); /* returns them; may be NULL */
+void hiaR_value_types_release(hia_value_types *types);          /* may be NULL */
+
+/* True if they are the same type for sure: of one program. */
+static inline bool hiaR_is_same_type(const hia_type_info *a, const hia_type_info *b) {
+  return a == b || (a->type == b->type && a->types->first == b->types->first);
+}
+/* Compares types by structure, names included: *is_same. HIA_MEMORY. */
+hia_status hiaR_type_infos_compare(const hia_type_info *a, const hia_type_info *b,
+                                   const hia_allocator *allocator, bool *is_same);
+hia_status hiaR_types_compare(const hia_type_table *a, hia_type type_a, const hia_type_table *b,
+                              hia_type type_b, const hia_allocator *allocator, bool *is_same);
 
 /* ---- type_text.c ---- */
 
@@ -166,11 +221,11 @@ hia_status hiaR_value_load(const hia_type_table *types, hia_type type, const voi
 
 /* ---- brackets.c: trees in Penn brackets ---- */
 
-/* The words of a vocabulary, or labels, numbered from 0. Used by one thread at a time while words
- * are added. */
+/* Words (hia_words of the API). Used by one thread at a time while words are added. */
 typedef struct hia_words hia_words;
 hia_words *hiaR_words_new(const hia_allocator *allocator); /* NULL: no memory */
 void hiaR_words_free(hia_words *words);                    /* may be NULL */
+const hia_allocator *hiaR_words_allocator(const hia_words *words);
 /* The number of the word, which is added if it is new; HIA_NONE: no memory. */
 uint32_t hiaR_words_add(hia_words *words, const char *s, size_t n);
 uint32_t hiaR_words_find(const hia_words *words, const char *s, size_t n); /* or HIA_NONE */

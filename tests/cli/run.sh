@@ -301,7 +301,6 @@ t 'data are checked' 0 '' '' check "$work/data.hia"
 every 'functions without data are run' 0 42 '' run "$work/data.hia"
 t 'functions with data are interpreted' 0 1 '' run "$work/data.hia" --fn other --engine interp
 t 'and copied' 0 1 '' run "$work/data.hia" --fn other --engine expand
-t 'data as arguments' 1 '' 'not supported yet' run "$work/data.hia" --fn sum A --engine interp
 t 'and compiled' 0 1 '' run "$work/data.hia" --fn other
 t 'but not yet ahead of time' 1 '' 'cannot be built ahead of time yet' build "$work/data.hia" -o "$work/data.o"
 shown 'their assembly' 'hiaR_stub_alloc' dump "$work/data.hia" --stage asm
@@ -316,6 +315,99 @@ t 'comprehensions are not run yet' 1 '' 'comprehension.hia:1:16: error\[E0901\]'
 shown 'the tree of data' '^    pattern 2:41 B : T' dump "$work/data.hia" --stage ast
 t 'the program is checked before the arguments' 1 '' 'bad.hia:1' run "$work/bad.hia" --engine interp nonsense
 t 'a generic function at a type that does not fit' 1 '' 'fact.hia' run examples/fact.hia --engine interp true
+
+
+# ---- values of data and arrays, and files of them ----
+program trees 'type Tree = Leaf(word: i32, label: i32) | Node(left: Tree, right: Tree, label: i32)
+type Chain = Link(label: i32, next: Chain) | End(label: i32, word: i32)
+fn mirror(t: Tree) -> Tree = match t { Leaf(w, l) => t, Node(a, b, l) => Node(mirror(b), mirror(a), l) }
+fn sum(t: Tree) -> i32 = match t { Leaf(w, l) => w, Node(a, b, l) => sum(a) + sum(b) }
+fn full(n: i32) -> Tree = if n == 0 then Leaf(n, 1) else { let t = full(n - 1); Node(t, t, n) }
+fn chain(c: Chain) -> i32 = match c { Link(l, n) => chain(n), End(l, w) => l + w }
+fn same(t) = t
+fn double(t: Tree) = (t, 2, t)'
+run_tree() { # WHAT STATUS OUT ERR FUNCTION WORD...
+  every "$1" "$2" "$3" "$4" run "$work/trees.hia" --fn "${@:5}"
+}
+run_tree 'data in and out' 0 'Node(Leaf(3, 4), Leaf(1, 2), 5)' '' mirror 'Node(Leaf(1, 1 + 1), Leaf(3, 4), 5)'
+run_tree 'a tuple of data' 0 '(Leaf(1, 2), 2, Leaf(1, 2))' '' double 'Leaf(1, 2)'
+t 'data of a generic function' 0 '[(1, Leaf(1, 2)), (2, Leaf(2, 3))]' '' run "$work/trees.hia" --engine interp --fn same '[(1, Leaf(1, 2)), (2, Leaf(2, 3))]'
+t 'an array' 0 '[]' '' run "$work/trees.hia" --engine interp --fn 'same([Tree])' '[]'
+run_tree 'a wrong argument' 2 '' "argument 1:1:1: error.E0203.: 'Leaf' takes 2 arguments" mirror 'Leaf(1)'
+run_tree 'another wrong argument' 2 '' "argument 1:1:6: error.E0401.: expected a value of type Tree" mirror 'Node(3, 4, 5)'
+
+printf 'Node(Leaf(1, 2),\n  Leaf(3, 4), # the right one\n  5)\n' >"$work/tree.txt"
+printf 'Node(Leaf(1, 2),\n  Leaf(3, x), 5)\n' >"$work/wrong.txt"
+run_tree 'a value from a file' 0 'Node(Leaf(3, 4), Leaf(1, 2), 5)' '' mirror "@$work/tree.txt"
+run_tree 'a generic one' 0 'Node(Leaf(1, 2), Leaf(3, 4), 5)' '' same "@$work/tree.txt"
+echo ' 0 # none' >"$work/zero.txt"
+run_tree 'a scalar' 0 'Leaf(0, 1)' '' full "@$work/zero.txt"
+run_tree 'the place in the file' 2 '' 'wrong.txt:2:11: error.E0201' mirror "@$work/wrong.txt"
+run_tree 'no such file' 2 '' 'error.io.: cannot read .*/nosuch: No such file' mirror "@$work/nosuch"
+run_tree 'no such trees' 2 '' 'error.io.: cannot read .*/nosuch.ptb: No such file' mirror "@$work/nosuch.ptb"
+run_tree 'a directory' 2 '' 'error.io.: cannot read .*: Is a directory' mirror "@$work"
+run_tree 'a tensor' 2 '' 'error.E0908.: no value is read from a file here' mirror "@$work/x.npy"
+
+printf '(3 (2 It) (4 (1 works) (0 well)))' >"$work/a.ptb"
+printf '(3 (2 It) (4 works))\n(0 well)\n' >"$work/two.ptb"
+printf 'works\nIt\n<unk>\n' >"$work/vocab"
+printf 'bad\ngood\nbest\n' >"$work/labels"
+printf '(good (bad It) (best works))' >"$work/words.ptb"
+run_tree 'trees in brackets' 0 'Node(Node(Leaf(2, 0), Leaf(0, 1), 4), Leaf(1, 2), 3)' '' mirror "@$work/a.ptb" --vocab "$work/vocab"
+t 'all trees of a file' 0 '[Node(Leaf(1, 2), Leaf(0, 4), 3), Leaf(2, 0)]' '' run "$work/trees.hia" --engine interp --fn 'same([Tree])' "@$work/two.ptb" --vocab "$work/vocab"
+run_tree 'named labels' 0 'Node(Leaf(0, 2), Leaf(1, 0), 1)' '' mirror "@$work/words.ptb" --vocab "$work/vocab" --labels "$work/labels"
+run_tree 'a vocabulary is built' 0 'Node(Leaf(0, 2), Node(Leaf(1, 1), Leaf(2, 0), 4), 3)' '' 'same(Tree)' "@$work/a.ptb" --build-vocab "$work/built"
+[ "$(paste -sd' ' "$work/built")" = 'It works well' ] && passed=$((passed + 1)) || bad 'the vocabulary that was built' "$(cat "$work/built")"
+run_tree 'a label that is none' 2 '' "a.ptb:1:5: error.E0401.: the labels do not have '2'" mirror "@$work/a.ptb" --vocab "$work/vocab" --labels "$work/labels"
+run_tree 'a label that is no number' 2 '' "words.ptb:1:8: error.E0401.: the label 'bad' is no number" mirror "@$work/words.ptb" --vocab "$work/vocab"
+printf 'It\n' >"$work/short"
+run_tree 'a word that is unknown' 2 '' "a.ptb:1:17: error.E0401.: unknown word 'works'" mirror "@$work/a.ptb" --vocab "$work/short"
+run_tree 'no vocabulary' 2 '' "no vocabulary has 'It'.*--vocab FILE, or --build-vocab FILE" mirror "@$work/a.ptb"
+printf '(3 (2 It) (4' >"$work/cut.ptb"
+run_tree 'an unfinished file' 2 '' 'cut.ptb:1:1[0-9]: error.E0101' mirror "@$work/cut.ptb" --vocab "$work/vocab"
+printf '(3 (2 It)\n  (4 works)))' >"$work/more.ptb"
+run_tree 'one bracket too many' 2 '' 'more.ptb:2:13: error.E0101' mirror "@$work/more.ptb" --vocab "$work/vocab"
+run_tree 'two trees for one' 2 '' 'two.ptb:1:1: error.E0101.: expected one tree, found 2' mirror "@$work/two.ptb" --vocab "$work/vocab"
+printf '(3 (2 It))' >"$work/one.ptb"
+run_tree 'no constructor fits' 2 '' 'one.ptb:1:1: error.E0401.: no constructor of Tree fits a bracket with a label and 1 subtree' mirror "@$work/one.ptb" --vocab "$work/vocab"
+run_tree 'brackets for a generic parameter' 2 '' 'is for a parameter with a type, and parameter 1 of .same.t.. has none' same "@$work/a.ptb" --vocab "$work/vocab"
+run_tree 'brackets for a number' 2 '' 'i32 is no type of trees' full "@$work/a.ptb" --vocab "$work/vocab"
+printf 'a\na\n' >"$work/twice"
+run_tree 'a word twice in a vocabulary' 2 '' "twice:2:1: error.E0202.: the word 'a' is on line 1" mirror "@$work/a.ptb" --vocab "$work/twice"
+{ printf '(1 %.0s' $(seq 1000000); printf '(2 It)'; printf ')%.0s' $(seq 1000000); } >"$work/deep.ptb"
+run_tree 'a tree a million deep' 0 3 '' chain "@$work/deep.ptb" --vocab "$work/vocab"
+truncate -s 3000000 "$work/deep.ptb"
+run_tree 'and unfinished' 2 '' 'this bracket is not closed' chain "@$work/deep.ptb" --vocab "$work/vocab"
+
+run_tree 'a result in a file' 0 '' '' full 3 -o "$work/full.hiav"
+run_tree 'and back' 0 0 '' sum "@$work/full.hiav"
+run_tree 'with what it shares' 0 '' '' full 60 -o "$work/large.hiav"
+[ "$(wc -c <"$work/large.hiav")" -lt 2000 ] && passed=$((passed + 1)) || bad 'a shared tree is small in a file' "$(wc -c <"$work/large.hiav")"
+run_tree 'of another type' 2 '' 'full.hiav: error' chain "@$work/full.hiav"
+run_tree 'for a generic parameter' 2 '' 'is for a parameter with a type' same "@$work/full.hiav"
+head -c 100 "$work/full.hiav" >"$work/short.hiav"
+run_tree 'truncated' 2 '' 'short.hiav: error' sum "@$work/short.hiav"
+{ head -c 120 "$work/full.hiav"; printf 'x'; tail -c +122 "$work/full.hiav"; } >"$work/other.hiav"
+run_tree 'altered' 2 '' 'other.hiav: error' sum "@$work/other.hiav"
+: >"$work/none.hiav"
+run_tree 'empty' 2 '' 'none.hiav: error' sum "@$work/none.hiav"
+t 'a result of another form' 2 '' '-o: .x.npy. should be FILE.hiav' run "$work/trees.hia" --fn full 1 -o x.npy
+t 'a result in a folder that is none' 1 '' 'cannot write /nosuch/a.hiav: No such file' run "$work/trees.hia" --fn full 1 -o /nosuch/a.hiav
+t 'a result over its argument' 2 '' 'would replace the argument' run "$work/trees.hia" --fn sum "@$work/full.hiav" -o "$work/full.hiav"
+t 'a vocabulary over the other' 2 '' 'would replace the file of --labels' run "$work/trees.hia" --fn sum "@$work/a.ptb" --build-vocab "$work/labels" --labels "$work/labels"
+t 'a vocabulary for no trees' 2 '' '--vocab is for trees' run "$work/trees.hia" --fn full 1 --vocab "$work/vocab"
+t 'two vocabularies' 2 '' 'no effect with --build-vocab' run "$work/trees.hia" --fn sum "@$work/a.ptb" --vocab "$work/vocab" --build-vocab "$work/x"
+t 'a value of two programs' 0 0 '' run "$work/trees.hia" --engine interp --fn sum "@$work/full.hiav"
+
+timeout 60 "$hiaton" run "$work/trees.hia" --engine interp --fn full 20 >"$work/out" 2>"$work/err"
+status=$?
+size=$(wc -c <"$work/out")
+if [ $status = 0 ] && [ "$size" -le 1048580 ] && [ "$size" -gt 1048000 ] && [[ $(tail -c 4 "$work/out") == ... ]] &&
+  grep -q '^the result is cut after a megabyte: -o FILE.hiav writes it whole$' "$work/err"; then
+  passed=$((passed + 1))
+else
+  bad 'a long result is cut' "exit status $status, $size bytes" "$(cat "$work/err")"
+fi
 
 # ---- files that are not programs ----
 t 'missing file' 2 '' 'cannot read .*nosuch.hia: No such file' check "$work/nosuch.hia"

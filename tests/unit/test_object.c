@@ -174,6 +174,7 @@ static int64_t length_and_sum(fixture *x, hia_word list, int64_t *sum) {
 }
 
 Test(object, results_leave_with_what_they_share) {
+  bool has_outside;
   enum { N = 100000 };
   fixture x;
   set_up(&x);
@@ -182,7 +183,8 @@ Test(object, results_leave_with_what_they_share) {
   hia_word words[3] = {cons(&x, 7, tail), 42, cons(&x, 9, tail)};
   const hia_type types[3] = {x.list, HIA_I64, x.list};
   hia_objects *to = hiaR_objects_new(&x.memory.allocator, 0);
-  cr_assert_eq(hiaR_objects_leave(to, x.shapes, types, words, 3), HIA_OK);
+  cr_assert_eq(hiaR_objects_leave(to, x.shapes, types, words, 3, &has_outside), HIA_OK);
+  cr_assert_not(has_outside);
   hiaR_heap_end(&x.heap);
   int64_t sum;
   cr_assert_eq(length_and_sum(&x, words[0], &sum), N + 1);
@@ -198,6 +200,7 @@ Test(object, results_leave_with_what_they_share) {
 }
 
 Test(object, arrays_leave) {
+  bool has_outside;
   fixture x;
   set_up(&x);
   hia_word leaf = rose(&x, 5, NULL, 0);
@@ -205,7 +208,8 @@ Test(object, arrays_leave) {
   const hia_word twice[2] = {leaf, leaf};
   hia_word word = rose(&x, 6, twice, 2);
   hia_objects *to = hiaR_objects_new(&x.memory.allocator, 0);
-  cr_assert_eq(hiaR_objects_leave(to, x.shapes, &x.rose, &word, 1), HIA_OK);
+  cr_assert_eq(hiaR_objects_leave(to, x.shapes, &x.rose, &word, 1, &has_outside), HIA_OK);
+  cr_assert_not(has_outside);
   hiaR_heap_end(&x.heap);
   const hia_word_place *places = &x.table.places[hiaR_ctor(&x.table, x.rose, 0)->layout.first];
   const hia_array *below =
@@ -219,12 +223,13 @@ Test(object, arrays_leave) {
 }
 
 Test(object, lack_of_memory_while_leaving) {
+  bool has_outside;
   fixture x;
   set_up(&x);
   hia_word list = 0;
   for (int32_t i = 0; i < 1000; i++) list = cons(&x, i, list);
   hia_objects *to = hiaR_objects_new(&x.memory.allocator, 4096);
-  cr_assert_eq(hiaR_objects_leave(to, x.shapes, &x.list, &list, 1), HIA_MEMORY);
+  cr_assert_eq(hiaR_objects_leave(to, x.shapes, &x.list, &list, 1, &has_outside), HIA_MEMORY);
   hiaR_objects_release(to);
   tear_down(&x);
 }

@@ -33,10 +33,10 @@ static bool read(reader *r, const char *type, const char *text, hia_text *out) {
     return false;
   hiaG_type_print(&r->types, found, out);
   hiaR_text_addf(out, " ");
-  hia_codes codes = {0};
-  hiaJ_codes_of_type(&r->types, found, &r->comp.arena, &codes);
-  hia_value *value =
-      hiaJ_value_new(&hiaR_malloc, codes.data, codes.len, words, hiaG_type_words(&r->types, found));
+  hia_type_table table = hiaG_type_table(&r->types);
+  hia_value_types *held = hiaR_value_types_new(&hiaR_malloc, &table, NULL);
+  hia_value *value = hiaJ_value_new(&hiaR_malloc, hiaR_type_info(held, found), NULL, words);
+  hiaR_value_types_release(held);
   char printed[256];
   hia_value_format(value, printed, sizeof printed);
   hia_value_free(value);

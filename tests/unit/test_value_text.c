@@ -247,7 +247,7 @@ Test(value_text, refused) {
   refuse_text("Tree", "Leaf(1, 3i64)", "E0401", 1, 9, "expected a value of type i32, this is i64");
   refuse_text("Tree", "Leaf(1, 2,)", "E0203", 1, 1, "not 3");
   refuse_text("Tree", "Leaf(1 2)", "E0401", 1, 6, "`1 2` is no literal of type i32");
-  refuse_text("Tree", "@trees.ptb", "E0908", 1, 1, "not supported yet");
+  refuse_text("Tree", "@trees.ptb", "E0908", 1, 1, "from a file here");
   refuse_text("Tree", "Leaf(1, \xc3\xa4)", "E0004", 1, 9, "unexpected character");
   refuse_text("Tree", "\xc3\xa4", "E0004", 1, 1, "unexpected character '\xc3\xa4'");
   refuse_text("Tree", "Nil # \xff", "E0001", 1, 7, "not valid UTF-8: byte 0xff at offset 6");

@@ -1,0 +1,208 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+/* Values to text and files, and from files: what the runtime does, with the API's errors. */
+#include "jit/engine/engine.h"
+#include <errno.h>
+#include <stdio.h>
+
+static hia_status fail(const hia_allocator *allocator, hia_error **error, hia_status status) {
+  return hiaJ_fail(allocator, error, status, NULL, "%s", hiaR_status_message(status));
+}
+
+/* The error of a reader, in the text or the bytes of that name. */
+static hia_status fail_reading(const hia_allocator *allocator, hia_error **error, hia_status status,
+                               const char *name, const char *text, size_t len,
+                               const hia_value_error *wrong) {
+  if (status != HIA_ARGUMENT) return fail(allocator, error, status);
+  return hiaR_fail_message(allocator, error, status,
+                           &(hia_message){.message = wrong->message,
+                                          .hint = wrong->hint[0] ? wrong->hint : NULL,
+                                          .code = wrong->code,
+                                          .file = name ? name : "",
+                                          .text = wrong->line ? text : "",
+                                          .text_size = wrong->line ? len : 0,
+                                          .line = wrong->line,
+                                          .col = wrong->col});
+}
+
+/* ---- writing ---- */
+
+hia_status hia_value_write(const hia_value *value, uint64_t max_bytes, hia_write write, void *user,
+                           bool *is_cut, hia_error **error) {
+  if (error) *error = NULL;
+  if (is_cut) *is_cut = false;
+  if (!value) return hiaJ_fail(&hiaR_malloc, error, HIA_ARGUMENT, NULL, "no value");
+  const hia_allocator *allocator = &value->allocator;
+  if (!write) return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "nothing to write with");
+  const hia_sink sink = {write, user};
+  hia_status status = hiaR_value_print(&value->type->types->table, value->type->type, value->words,
+                                       allocator, max_bytes, &sink, is_cut);
+  return status == HIA_OK ? HIA_OK : fail(allocator, error, status);
+}
+
+hia_status hia_value_save(const hia_value *value, hia_write write, void *user, hia_error **error) {
+  if (error) *error = NULL;
+  if (!value) return hiaJ_fail(&hiaR_malloc, error, HIA_ARGUMENT, NULL, "no value");
+  const hia_allocator *allocator = &value->allocator;
+  if (!write) return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "nothing to write with");
+  const hia_sink sink = {write, user};
+  hia_status status = hiaR_value_save(&value->type->types->table, value->type->type, value->words,
+                                      allocator, &sink);
+  return status == HIA_OK ? HIA_OK : fail(allocator, error, status);
+}
+
+static bool to_file(void *user, const char *bytes, size_t n) {
+  return fwrite(bytes, 1, n, user) == n;
+}
+
+static hia_status no_file(const hia_allocator *allocator, hia_error **error, const char *verb,
+                          const char *path, int number) {
+  char why[128];
+  /* The GNU version of strerror_r, which may return a static text instead of `why`. */
+  const char *reason = strerror_r(number, why, sizeof why);
+  return hiaJ_fail(allocator, error, HIA_IO, NULL, "cannot %s %s: %s", verb, path, reason);
+}
+
+hia_status hia_value_save_file(const hia_value *value, const char *path, hia_error **error) {
+  if (error) *error = NULL;
+  if (!value) return hiaJ_fail(&hiaR_malloc, error, HIA_ARGUMENT, NULL, "no value");
+  const hia_allocator *allocator = &value->allocator;
+  if (!path) return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "no path");
+  FILE *file = fopen(path, "wbe");
+  if (!file) return no_file(allocator, error, "write", path, errno);
+  errno = 0;
+  hia_status status = hia_value_save(value, to_file, file, NULL);
+  int wrong = errno;
+  if (fclose(file) != 0 && status == HIA_OK) status = HIA_IO, wrong = errno;
+  if (status == HIA_OK) return HIA_OK;
+  remove(path);
+  return status == HIA_IO ? no_file(allocator, error, "write", path, wrong)
+                          : fail(allocator, error, status);
+}
+
+/* ---- reading ---- */
+
+typedef struct reading {
+  const hia_allocator *allocator;
+  const hia_type_info *type;
+  const char *name;
+  hia_value **value;
+  hia_error **error;
+  hia_objects *objects;
+  hia_word words[HIA_MAX_WORDS];
+} reading;
+
+static hia_status begin(reading *r, const hia_engine *engine, const void *bytes, size_t len) {
+  if (r->error) *r->error = NULL;
+  if (r->value) *r->value = NULL;
+  r->allocator = engine ? &engine->allocator : &hiaR_malloc;
+  const char *missing = !engine         ? "engine"
+                        : !r->type      ? "type"
+                        : !bytes && len ? "bytes"
+                        : !r->value     ? "place for the value"
+                                        : NULL;
+  if (missing) return hiaJ_fail(r->allocator, r->error, HIA_ARGUMENT, NULL, "no %s", missing);
+  r->objects = hiaR_objects_new(r->allocator, 0);
+  return r->objects ? HIA_OK : fail(r->allocator, r->error, HIA_MEMORY);
+}
+
+static hia_status end(reading *r, hia_status status, const void *bytes, size_t len,
+                      const hia_value_error *wrong) {
+  hia_objects *objects = hiaR_objects_bytes(r->objects) ? r->objects : NULL;
+  if (status == HIA_OK) {
+    *r->value = hiaJ_value_new(r->allocator, r->type, objects, r->words);
+    if (!*r->value) status = HIA_MEMORY;
+  }
+  hiaR_objects_release(r->objects);
+  if (status == HIA_OK) return HIA_OK;
+  return fail_reading(r->allocator, r->error, status, r->name, bytes, len, wrong);
+}
+
+hia_status hia_value_load(hia_engine *engine, const hia_type_info *type, const char *name,
+                          const void *bytes, size_t size, hia_value **value, hia_error **error) {
+  reading r = {.type = type, .name = name, .value = value, .error = error};
+  hia_status status = begin(&r, engine, bytes, size);
+  if (status != HIA_OK) return status;
+  hia_value_error wrong = {.code = NULL};
+  status = hiaR_value_load(&type->types->table, type->type, bytes, size, r.allocator, r.objects,
+                           r.words, &wrong);
+  return end(&r, status, bytes, size, &wrong);
+}
+
+hia_status hia_value_load_file(hia_engine *engine, const hia_type_info *type, const char *path,
+                               hia_value **value, hia_error **error) {
+  if (error) *error = NULL;
+  if (value) *value = NULL;
+  if (!engine) return hiaJ_fail(&hiaR_malloc, error, HIA_ARGUMENT, NULL, "no engine");
+  const hia_allocator *allocator = &engine->allocator;
+  if (!path) return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "no path");
+  char *bytes;
+  size_t len, size;
+  int wrong = hiaJ_read_file(allocator, path, SIZE_MAX / 4, &bytes, &len, &size);
+  hia_status status = wrong == ENOMEM ? fail(allocator, error, HIA_MEMORY)
+                      : wrong         ? no_file(allocator, error, "read", path, wrong)
+                              : hia_value_load(engine, type, path, bytes, len, value, error);
+  if (bytes) hiaR_free(allocator, bytes, size);
+  return status;
+}
+
+/* ---- trees in brackets ---- */
+
+HIA_SIZED(hia_bracket_options, labels);
+
+hia_status hia_value_read_brackets(hia_engine *engine, const hia_type_info *type, const char *name,
+                                   const char *text, size_t len, const hia_bracket_options *options,
+                                   hia_value **value, hia_error **error) {
+  reading r = {.type = type, .name = name, .value = value, .error = error};
+  hia_status status = begin(&r, engine, text, len);
+  if (status != HIA_OK) return status;
+  hia_bracket_options own = HIA_BRACKET_OPTIONS_INIT;
+  if (hiaJ_copy_options(r.allocator, "bracket options", &own, sizeof own, options, error)) {
+    hiaR_objects_release(r.objects);
+    return HIA_ARGUMENT;
+  }
+  const hia_type_info *tree =
+      hia_type_info_kind(type) == HIA_KIND_ARRAY ? hia_type_info_element(type) : type;
+  if (hia_type_info_kind(tree) != HIA_KIND_DATA) {
+    char found[256];
+    hia_type_info_format(type, found, sizeof found);
+    hiaR_objects_release(r.objects);
+    return hiaJ_fail(r.allocator, error, HIA_ARGUMENT,
+                     "trees in brackets are of a data type T, or an array [T]",
+                     "%s is no type of trees", found);
+  }
+  const hia_bracket_reading bracket = {.allocator = r.allocator,
+                                       .types = &type->types->table,
+                                       .objects = r.objects,
+                                       .words = own.words,
+                                       .may_add = own.add_words,
+                                       .labels = own.labels};
+  hia_value_error wrong = {.code = NULL};
+  status = hiaR_brackets_read(&bracket, text, len, type->type, r.words, &wrong);
+  return end(&r, status, text, len, &wrong);
+}
+
+/* ---- words ---- */
+
+hia_words *hia_words_new(const hia_allocator *allocator) {
+  return hiaR_words_new(allocator ? allocator : &hiaR_malloc);
+}
+void hia_words_free(hia_words *words) { hiaR_words_free(words); }
+size_t hia_words_len(const hia_words *words) { return words ? hiaR_words_len(words) : 0; }
+
+const char *hia_words_get(const hia_words *words, size_t i, size_t *len) {
+  size_t n = 0;
+  const char *word = i < hia_words_len(words) ? hiaR_words_get(words, (uint32_t)i, &n) : NULL;
+  if (len) *len = n;
+  return word;
+}
+
+hia_status hia_words_read(hia_words *words, const char *name, const char *text, size_t len,
+                          hia_error **error) {
+  if (error) *error = NULL;
+  if (!words || (!text && len))
+    return hiaJ_fail(&hiaR_malloc, error, HIA_ARGUMENT, NULL, "no %s", words ? "text" : "words");
+  hia_value_error wrong = {.code = NULL};
+  hia_status status = hiaR_words_read(words, text ? text : "", len, &wrong);
+  if (status == HIA_OK) return HIA_OK;
+  return fail_reading(hiaR_words_allocator(words), error, status, name, text, len, &wrong);
+}

@@ -1,0 +1,314 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+/* Values as tables of nodes (hiaton/values.h), both ways. */
+#include "jit/engine/engine.h"
+#include "runtime/value/walk.h"
+
+/* ---- from a table ---- */
+
+typedef struct building {
+  const hia_allocator *allocator;
+  hia_error **error;
+  const hia_value_nodes *nodes;
+  hia_value_types *types; /* the table of all types */
+  hia_objects *objects;
+  hia_word *refs; /* by node: its value */
+  size_t word;    /* the next of nodes->words */
+} building;
+
+static hia_status no_memory(const building *b) {
+  return hiaJ_fail(b->allocator, b->error, HIA_MEMORY, NULL, "out of memory");
+}
+
+/* All types are of one program, so the newest of their tables has all of them. */
+static hia_status find_types(building *b) {
+  const hia_value_nodes *nodes = b->nodes;
+  for (size_t i = 0; i < nodes->n_types; i++) {
+    const hia_type_info *type = nodes->types[i];
+    hia_type_kind kind = hia_type_info_kind(type);
+    if (kind != HIA_KIND_DATA && kind != HIA_KIND_ARRAY)
+      return hiaJ_fail(b->allocator, b->error, HIA_ARGUMENT, NULL,
+                       "type %zu is no data type and no array type", i);
+    if (b->types && b->types->first != type->types->first)
+      return hiaJ_fail(b->allocator, b->error, HIA_ARGUMENT, NULL,
+                       "type %zu is of another program than type 0", i);
+    if (!b->types || type->types->table.n_types > b->types->table.n_types) b->types = type->types;
+  }
+  return HIA_OK;
+}
+
+static hia_status wrong_word(const building *b, size_t node, hia_type type, const char *why) {
+  char text[256];
+  hia_type_info_format(hiaR_type_info(b->types, type), text, sizeof text);
+  return hiaJ_fail(b->allocator, b->error, HIA_ARGUMENT, NULL,
+                   "node %zu, word %zu: %lld is no %s: %s", node, b->word,
+                   (long long)b->nodes->words[b->word], text, why);
+}
+
+/* The value that a word names: of a node before, or a constructor without fields. */
+static hia_status reference(const building *b, size_t node, hia_type type, int64_t word,
+                            hia_word *value) {
+  const hia_type_table *t = &b->types->table;
+  if (word < 0) {
+    uint64_t ctor = (uint64_t)(-1 - word);
+    const hia_type_entry *entry = hiaR_type_entry(t, type);
+    if (entry->kind != HIA_KIND_DATA || ctor >= entry->n)
+      return wrong_word(b, node, type, "there is no such constructor");
+    if (t->ctors[entry->first + ctor].n)
+      return wrong_word(b, node, type, "this constructor has fields, and needs a node");
+    *value = ctor;
+    return HIA_OK;
+  }
+  if ((uint64_t)word >= node)
+    return wrong_word(b, node, type, "it is not the number of an earlier node");
+  const hia_value_node *other = &b->nodes->nodes[word];
+  if (b->nodes->types[other->type]->type != type)
+    return wrong_word(b, node, type, "that node is of another type");
+  *value = b->refs[word];
+  return HIA_OK;
+}
+
+static hia_status put_words(building *b, size_t node, const hia_word_place *places, uint32_t n,
+                            char *base) {
+  if (n > b->nodes->n_words - b->word)
+    return hiaJ_fail(b->allocator, b->error, HIA_ARGUMENT, NULL,
+                     "node %zu needs %u words behind the first %zu: there are %zu in all", node, n,
+                     b->word, b->nodes->n_words);
+  for (uint32_t i = 0; i < n; i++, b->word++) {
+    int64_t word = b->nodes->words[b->word];
+    hia_type type = places[i].type;
+    hia_word value = (hia_word)word;
+    bool fits = true;
+    switch (hiaR_repr(type)) {
+    case HIA_REPR_BOOL: fits = word == 0 || word == 1; break;
+    case HIA_REPR_I32: fits = word == (int32_t)word; break;
+    case HIA_REPR_F32: fits = word == (int64_t)(uint32_t)word; break;
+    case HIA_REPR_REF: {
+      hia_status status = reference(b, node, type, word, &value);
+      if (status != HIA_OK) return status;
+      break;
+    }
+    default: break;
+    }
+    if (!fits) return wrong_word(b, node, type, "it does not fit");
+    hiaR_store(hiaR_repr(type), base + places[i].at, value);
+  }
+  return HIA_OK;
+}
+
+static hia_status build_array(building *b, size_t node, const hia_type_entry *entry, uint64_t n,
+                              hia_word *ref) {
+  /* An element has a word or more, so that nothing is allocated which the words cannot fill. */
+  if (n > b->nodes->n_words - b->word)
+    return hiaJ_fail(b->allocator, b->error, HIA_ARGUMENT, NULL,
+                     "node %zu has %llu elements, and there are %zu words left", node,
+                     (unsigned long long)n, b->nodes->n_words - b->word);
+  hia_array *array = hiaR_new_array(b->objects, &entry->layout, n);
+  if (!array) return no_memory(b);
+  *ref = (uintptr_t)array;
+  const hia_word_place *places = b->types->table.places + entry->layout.first;
+  hia_status status = HIA_OK;
+  for (uint64_t i = 0; status == HIA_OK && i < n; i++)
+    status = put_words(b, node, places, entry->layout.n, array->data + i * entry->layout.size);
+  return status;
+}
+
+static hia_status build_node(building *b, size_t i) {
+  const hia_value_node *node = &b->nodes->nodes[i];
+  if (node->type >= b->nodes->n_types)
+    return hiaJ_fail(b->allocator, b->error, HIA_ARGUMENT, NULL,
+                     "node %zu has type number %u: there are %zu", i, node->type,
+                     b->nodes->n_types);
+  const hia_type_table *t = &b->types->table;
+  const hia_type_entry *entry = hiaR_type_entry(t, b->nodes->types[node->type]->type);
+  bool is_array = entry->kind == HIA_KIND_ARRAY;
+  if (is_array ? node->ctor != 0 : node->n != 0)
+    return hiaJ_fail(b->allocator, b->error, HIA_ARGUMENT, NULL,
+                     is_array ? "node %zu is an array: `ctor` must be 0"
+                              : "node %zu is no array: `n` must be 0",
+                     i);
+  if (is_array) return build_array(b, i, entry, node->n, &b->refs[i]);
+  if (node->ctor >= entry->n)
+    return hiaJ_fail(b->allocator, b->error, HIA_ARGUMENT, NULL,
+                     "node %zu: %s has no constructor number %u: it has %u", i,
+                     t->names + entry->name, node->ctor, entry->n);
+  const hia_ctor *ctor = &t->ctors[entry->first + node->ctor];
+  b->refs[i] = node->ctor;
+  if (!ctor->n) return HIA_OK;
+  hia_counted *object = hiaR_new_data(b->objects, ctor, node->ctor);
+  if (!object) return no_memory(b);
+  b->refs[i] = (uintptr_t)object;
+  return put_words(b, i, t->places + ctor->layout.first, ctor->layout.n, (char *)object);
+}
+
+static hia_status build(building *b, hia_value **value) {
+  const hia_value_nodes *nodes = b->nodes;
+  hia_status status = HIA_OK;
+  for (size_t i = 0; status == HIA_OK && i < nodes->n_nodes; i++) status = build_node(b, i);
+  if (status != HIA_OK) return status;
+  if (b->word != nodes->n_words)
+    return hiaJ_fail(b->allocator, b->error, HIA_ARGUMENT, NULL,
+                     "the nodes have %zu words, and there are %zu", b->word, nodes->n_words);
+  size_t last = nodes->n_nodes - 1;
+  const hia_type_info *type = hiaR_type_info(b->types, nodes->types[nodes->nodes[last].type]->type);
+  hia_objects *objects = hiaR_objects_bytes(b->objects) ? b->objects : NULL;
+  *value = hiaJ_value_new(b->allocator, type, objects, &b->refs[last]);
+  return *value ? HIA_OK : no_memory(b);
+}
+
+HIA_SIZED(hia_value_nodes, n_words);
+
+hia_status hia_value_from_nodes(hia_engine *engine, const hia_value_nodes *nodes, hia_value **value,
+                                hia_error **error) {
+  if (error) *error = NULL;
+  if (value) *value = NULL;
+  if (!engine) return hiaJ_fail(&hiaR_malloc, error, HIA_ARGUMENT, NULL, "no engine");
+  building b = {.allocator = &engine->allocator, .error = error};
+  hia_value_nodes own = HIA_VALUE_NODES_INIT;
+  if (nodes && hiaJ_copy_options(b.allocator, "nodes", &own, sizeof own, nodes, error))
+    return HIA_ARGUMENT;
+  b.nodes = &own;
+  const char *missing = !nodes || !own.n_nodes || !own.nodes ? "nodes"
+                        : !own.n_types || !own.types         ? "types"
+                        : own.n_words && !own.words          ? "words"
+                        : !value                             ? "place for the value"
+                                                             : NULL;
+  if (missing) return hiaJ_fail(b.allocator, error, HIA_ARGUMENT, NULL, "no %s", missing);
+  hia_status status = find_types(&b);
+  if (status != HIA_OK) return status;
+  size_t size;
+  if (hiaR_mul(own.n_nodes, sizeof *b.refs, &size)) {
+    b.refs = b.allocator->alloc(b.allocator->user, size);
+    b.objects = hiaR_objects_new(b.allocator, 0);
+  }
+  status = b.refs && b.objects ? build(&b, value) : no_memory(&b);
+  if (b.refs) hiaR_free(b.allocator, b.refs, size);
+  hiaR_objects_release(b.objects);
+  return status;
+}
+
+/* ---- to a table ---- */
+
+typedef struct made_nodes {
+  hia_value_nodes nodes; /* what the caller sees */
+  hia_allocator allocator;
+  hia_value_types *types; /* held */
+  hia_block list, words, infos;
+} made_nodes;
+
+typedef struct listing {
+  made_nodes *made;
+  hia_walk walk;
+  hia_block places; /* uint32_t: by type its index in the infos, from 1 */
+} listing;
+
+/* The index of a type among those of the table. */
+static bool add_type(listing *l, hia_type type, uint32_t *index) {
+  made_nodes *m = l->made;
+  uint32_t *place = (uint32_t *)l->places.data + (type - HIA_FIRST_TYPE);
+  if (!*place) {
+    if (!hiaR_block_grow(&m->infos, &m->allocator,
+                         (m->nodes.n_types + 1) * sizeof(const hia_type_info *)))
+      return false;
+    ((const hia_type_info **)m->infos.data)[m->nodes.n_types++] = hiaR_type_info(m->types, type);
+    *place = (uint32_t)m->nodes.n_types;
+  }
+  *index = *place - 1;
+  return true;
+}
+
+static bool add_node(listing *l, hia_type type, uint32_t ctor, uint64_t n) {
+  made_nodes *m = l->made;
+  hia_value_node node = {.ctor = ctor, .n = n};
+  if (!add_type(l, type, &node.type) ||
+      !hiaR_block_grow(&m->list, &m->allocator, (m->nodes.n_nodes + 1) * sizeof node))
+    return false;
+  ((hia_value_node *)m->list.data)[m->nodes.n_nodes++] = node;
+  return true;
+}
+
+static bool add_words(listing *l, const hia_layout *layout, const char *base) {
+  made_nodes *m = l->made;
+  const hia_word_place *places = l->walk.types->places + layout->first;
+  if (!hiaR_block_grow(&m->words, &m->allocator, (m->nodes.n_words + layout->n) * sizeof(int64_t)))
+    return false;
+  int64_t *words = (int64_t *)m->words.data + m->nodes.n_words;
+  for (uint32_t i = 0; i < layout->n; i++) {
+    hia_repr repr = hiaR_repr(places[i].type);
+    hia_word word = hiaR_load(repr, base + places[i].at);
+    if (repr != HIA_REPR_REF)
+      words[i] = (int64_t)word;
+    else if (hiaR_is_object(word))
+      words[i] = (int64_t)hiaR_walk_number(&l->walk, word);
+    else
+      words[i] = HIA_NODE_CTOR(word);
+  }
+  m->nodes.n_words += layout->n;
+  return true;
+}
+
+static bool add_object(listing *l, const hia_walk_object *o) {
+  const void *object = (const void *)(uintptr_t)o->word;
+  if (hiaR_type_kind(l->walk.types, o->type) == HIA_KIND_DATA)
+    return add_node(l, o->type, o->ctor, 0) && add_words(l, o->layout, object);
+  const hia_array *array = object;
+  if (!add_node(l, o->type, 0, array->n)) return false;
+  for (uint64_t i = 0; i < array->n; i++)
+    if (!add_words(l, o->layout, array->data + i * o->layout->size)) return false;
+  return true;
+}
+
+/* True if there was memory. */
+static bool list(listing *l, hia_type type, hia_word word) {
+  size_t size = l->walk.types->n_types * sizeof(uint32_t);
+  if (!hiaR_block_grow(&l->places, &l->made->allocator, size)) return false;
+  memset(l->places.data, 0, size);
+  if (!hiaR_is_object(word)) return add_node(l, type, (uint32_t)word, 0);
+  hiaR_walk_from(&l->walk, type, word);
+  const hia_walk_object *o;
+  while ((o = hiaR_walk_next(&l->walk))) {
+    if (!add_object(l, o)) return false;
+    hiaR_walk_done(&l->walk);
+  }
+  return !l->walk.is_out;
+}
+
+void hia_value_nodes_free(hia_value_nodes *nodes) {
+  if (!nodes) return;
+  made_nodes *m = (made_nodes *)(void *)nodes;
+  hia_allocator allocator = m->allocator;
+  hiaR_block_free(&m->list, &allocator);
+  hiaR_block_free(&m->words, &allocator);
+  hiaR_block_free(&m->infos, &allocator);
+  hiaR_value_types_release(m->types);
+  hiaR_free(&allocator, m, sizeof *m);
+}
+
+hia_status hia_value_to_nodes(const hia_value *value, hia_value_nodes **nodes, hia_error **error) {
+  if (error) *error = NULL;
+  if (nodes) *nodes = NULL;
+  if (!value) return hiaJ_fail(&hiaR_malloc, error, HIA_ARGUMENT, NULL, "no value");
+  const hia_allocator *allocator = &value->allocator;
+  if (!nodes) return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "no place for the nodes");
+  hia_type_kind kind = hia_type_info_kind(value->type);
+  if (kind != HIA_KIND_DATA && kind != HIA_KIND_ARRAY)
+    return hiaJ_fail(allocator, error, HIA_ARGUMENT, "take it apart with hia_value_part",
+                     "a scalar or a tuple is no node");
+  made_nodes *m = hiaR_alloc(allocator, sizeof *m);
+  if (!m) return hiaJ_fail(allocator, error, HIA_MEMORY, NULL, "out of memory");
+  *m = (made_nodes){.nodes = HIA_VALUE_NODES_INIT,
+                    .allocator = *allocator,
+                    .types = hiaR_value_types_hold(value->type->types)};
+  listing l = {.made = m, .walk = {.types = &m->types->table, .allocator = allocator}};
+  bool has_memory = list(&l, value->type->type, value->words[0]);
+  hiaR_walk_free(&l.walk);
+  hiaR_block_free(&l.places, allocator);
+  m->nodes.types = m->infos.data;
+  m->nodes.nodes = m->list.data;
+  m->nodes.words = m->words.data;
+  if (has_memory) {
+    *nodes = &m->nodes;
+    return HIA_OK;
+  }
+  hia_value_nodes_free(&m->nodes);
+  return hiaJ_fail(allocator, error, HIA_MEMORY, NULL, "out of memory");
+}
