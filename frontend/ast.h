@@ -410,7 +410,6 @@ typedef struct hia_inst {
   bool checked, failed; /* check.c */
   bool judged;          /* check.c has decided whether it ends */
   bool sound;           /* it and all its callees have no error */
-  bool supported;       /* it and all its callees can become graphs */
   bool no_base;         /* result stayed unknown */
   bool ends;            /* some path through it makes only calls that can end */
   bool queued;
@@ -736,9 +735,6 @@ void hiaF_solve(hia_program *p, uint32_t inst); /* until it and all that it call
 /* True if these DONE instances, and all that they call, have no error. Else reports the errors,
  * also those that an earlier check found. */
 bool hiaF_check(hia_program *p, const uint32_t *insts, uint32_t n);
-/* True if these instances, which are sound, and all that they call can become graphs. Else reports
- * the first place that cannot. */
-bool hiaF_check_supported(hia_program *p, const uint32_t *insts, uint32_t n);
 /* "f(i32, f64)": the name of an instance. */
 const char *hiaF_inst_name(const hia_program *p, uint32_t inst, hia_arena *arena);
 

@@ -298,37 +298,3 @@ bool hiaF_check(hia_program *p, const uint32_t *insts, uint32_t n) {
   for (uint32_t i = 0; i < reached.len && sound; i++) hiaF_inst(p, reached.data[i])->sound = true;
   return sound;
 }
-
-/* ---- what cannot become a graph yet ---- */
-
-/* As reach, for those that are not known to be supported. */
-static void reach_unsupported(hia_program *p, hia_u32vec *reached, uint32_t id) {
-  hia_inst *inst = hiaF_inst(p, id);
-  if (inst->stamp == p->stamp || inst->supported) return;
-  inst->stamp = p->stamp;
-  hiaR_push(p->arena, reached, id);
-}
-
-bool hiaF_check_supported(hia_program *p, const uint32_t *insts, uint32_t n) {
-  hia_u32vec reached = {0};
-  hia_ast_id first = HIA_NONE;
-  p->stamp++;
-  for (uint32_t i = 0; i < n; i++) reach_unsupported(p, &reached, insts[i]);
-  for (uint32_t i = 0; i < reached.len; i++) {
-    const hia_decl *d = hiaF_decl(p, hiaF_inst(p, reached.data[i])->decl);
-    for (hia_ast_id id = d->first_node; id < d->end_node; id++)
-      if (hiaF_node(p, id)->kind == HIA_AST_COMP &&
-          (first == HIA_NONE || hiaF_node(p, id)->start < hiaF_node(p, first)->start))
-        first = id;
-    for (uint32_t k = 0; k < hiaF_inst(p, reached.data[i])->callees.len; k++)
-      reach_unsupported(p, &reached, hiaF_inst(p, reached.data[i])->callees.data[k]);
-  }
-  if (first != HIA_NONE) {
-    const hia_ast *node = hiaF_node(p, first);
-    hiaF_error(p->diags, HIA_E0901, node->start, node->end,
-               "comprehensions are checked, but not run yet");
-    return false;
-  }
-  for (uint32_t i = 0; i < reached.len; i++) hiaF_inst(p, reached.data[i])->supported = true;
-  return true;
-}

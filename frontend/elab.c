@@ -317,6 +317,104 @@ static void elab_slice(hia_elab *e, hia_ast_id id, const hia_ast *n) {
   make_array(e, id, HIA_OP_SLICE, base, n->pos);
 }
 
+/* Appends a node of one result, and returns that. */
+static hia_value_id one(hia_elab *e, unsigned opcode, const hia_value_id *ins, uint32_t n,
+                        hia_type type, uint64_t imm, hia_loc_id loc) {
+  hia_node_id node = hiaG_add(e->g, e->fn, e->region, opcode, ins, n, &type, 1, imm, loc);
+  return hiaG_out(e->fn, node, 0);
+}
+
+static hia_value_id two(hia_elab *e, unsigned opcode, hia_value_id a, hia_value_id b,
+                        hia_loc_id loc) {
+  hia_value_id ins[2] = {a, b};
+  return hiaG_op(e->g, e->fn, e->region, opcode, ins, 2, loc);
+}
+
+static hia_value_id i64_of(hia_elab *e, hia_value_id v, hia_loc_id loc) {
+  hia_type from = hiaG_type(e->fn, v);
+  return from == HIA_I64 ? v : one(e, HIA_OP_CAST, &v, 1, HIA_I64, from, loc);
+}
+
+/* What a comprehension runs over. */
+typedef struct domain {
+  hia_value_id array;  /* or NONE: a range */
+  hia_value_id from;   /* of a range: an i64 */
+  hia_value_id length; /* an i64 */
+  hia_itype type;      /* of the variable */
+} domain;
+
+static domain elab_domain(hia_elab *e, const hia_ast *n, hia_loc_id loc) {
+  const uint32_t *list = e->p->extra.data + n->b;
+  domain d = {.array = HIA_NONE, .type = type_of(e, list[1])};
+  uint32_t base = hiaF_elab(e, list[1], false);
+  if (n->c == 2) {
+    d.array = e->words.data[base];
+    d.type = hiaF_element(&e->p->it, d.type);
+    d.length = one(e, HIA_OP_LEN, &d.array, 1, HIA_I64, 0, loc);
+  } else {
+    hiaF_elab(e, list[2], false);
+    hia_value_id from = e->words.data[base], to = e->words.data[base + 1];
+    d.from = i64_of(e, from, loc);
+    to = i64_of(e, to, loc);
+    hia_value_id zero = hiaG_const(e->g, e->fn, e->region, HIA_I64, 0, loc);
+    /* Ends too far apart for an i64 give a length below 0, for which there is no memory. */
+    hia_value_id ins[3] = {two(e, HIA_OP_LT, d.from, to, loc), two(e, HIA_OP_SUB, to, d.from, loc),
+                           zero};
+    d.length = hiaG_op(e->g, e->fn, e->region, HIA_OP_SELECT, ins, 3, loc);
+  }
+  e->words.len = base;
+  return d;
+}
+
+/* Makes the variable stand for element k of the domain, if a name refers to it. */
+static void bind_element(hia_elab *e, hia_ast_id binder, const domain *d, hia_value_id k,
+                         hia_loc_id loc) {
+  if (!e->is_used[binder - e->first]) return;
+  uint32_t base = e->words.len;
+  flat_type words;
+  flatten(e, d->type, &words);
+  hia_value_id at[2] = {d->array, k};
+  for (uint32_t i = 0; i < words.n && d->array != HIA_NONE; i++)
+    push(e, one(e, HIA_OP_AT, at, 2, words.data[i], i, loc));
+  if (d->array == HIA_NONE) {
+    hia_value_id x = two(e, HIA_OP_ADD, d->from, k, loc);
+    push(e, d->type == HIA_I64 ? x : one(e, HIA_OP_CAST, &x, 1, d->type, HIA_I64, loc));
+  }
+  hiaF_elab_bind(e, binder, d->type, base);
+  e->words.len = base;
+}
+
+/* A loop that sets the elements of a new array, which nothing else refers to: so each is set in
+ * place. */
+static void elab_comprehension(hia_elab *e, hia_ast_id id, const hia_ast *n) {
+  hia_loc_id loc = hiaF_elab_loc(e, n->pos);
+  hia_region_id outer = e->region;
+  domain d = elab_domain(e, n, loc);
+  hia_type types[2] = {hiaF_elab_type(e, type_of(e, id)), HIA_I64};
+  hia_value_id vars[2] = {one(e, HIA_OP_NEW, &d.length, 1, types[0], 0, loc),
+                          hiaG_const(e->g, e->fn, e->region, HIA_I64, 0, loc)};
+  hia_node_id node = hiaG_add(e->g, e->fn, outer, HIA_OP_LOOP, vars, 2, types, 1, 0, loc);
+  hia_region_id head = regions_of(e, node), round = head + 1;
+  e->region = head;
+  for (uint32_t i = 0; i < 2; i++) vars[i] = one(e, HIA_OP_ARG, NULL, 0, types[i], i, loc);
+  hia_value_id ends[2] = {two(e, HIA_OP_LT, vars[1], d.length, loc), vars[0]};
+  hiaG_yield(e->g, e->fn, head, ends, 2);
+  e->region = round;
+  if (e->counted) hiaG_add(e->g, e->fn, round, HIA_OP_COUNT, NULL, 0, NULL, 0, 1, loc);
+  bind_element(e, e->p->extra.data[n->b], &d, vars[1], loc);
+  uint32_t base = e->words.len;
+  push(e, vars[0]);
+  push(e, vars[1]);
+  hiaF_elab(e, n->a, false);
+  hia_value_id next[2];
+  next[0] = one(e, HIA_OP_SET, e->words.data + base, e->words.len - base, types[0], 0, loc);
+  e->words.len = base;
+  next[1] = two(e, HIA_OP_ADD, vars[1], hiaG_const(e->g, e->fn, round, HIA_I64, 1, loc), loc);
+  hiaG_yield(e->g, e->fn, round, next, 2);
+  e->region = outer;
+  hiaF_elab_results(e, node);
+}
+
 static void elab_of_arrays(hia_elab *e, hia_ast_id id, const hia_ast *n) {
   const uint32_t *args = e->p->extra.data + n->b;
   const hia_ast *callee = hiaF_node(e->p, n->a);
@@ -421,6 +519,7 @@ uint32_t hiaF_elab(hia_elab *e, hia_ast_id id, bool tail) {
     for (uint32_t i = 0; i < n->c; i++) hiaF_elab(e, e->p->extra.data[n->b + i], false);
     break;
   case HIA_AST_ARRAY: elab_array(e, id, n); break;
+  case HIA_AST_COMP: elab_comprehension(e, id, n); break;
   case HIA_AST_INDEX: elab_index(e, id, n); break;
   case HIA_AST_SLICE: elab_slice(e, id, n); break;
   case HIA_AST_IF: elab_if(e, id, n, tail); break;

@@ -248,7 +248,7 @@ hia_inst_id hiaF_instantiate(hia_program *p, hia_decl_id fn, const hia_type *arg
     return HIA_NONE;
   }
   hiaF_solve(p, inst);
-  if (!hiaF_check(p, &inst, 1) || !hiaF_check_supported(p, &inst, 1)) return HIA_NONE;
+  if (!hiaF_check(p, &inst, 1)) return HIA_NONE;
   hiaF_itype_type(&p->it, hiaF_inst(p, inst)->result);
   return inst;
 }

@@ -31,13 +31,14 @@ uint64_t hiaG_cost_ARRAY(const hia_fn *fn, hia_node_id n) {
   return hiaR_ops[HIA_OP_ARRAY].cost + (uint64_t)fn->nodes.data[n].n_ins;
 }
 
-/* Both copy arrays of unknown lengths. */
+/* These copy or clear arrays of unknown lengths. */
 uint64_t hiaG_cost_SET(const hia_fn *fn, hia_node_id n) {
   (void)fn;
   (void)n;
   return HIA_MAX_UNPOLLED;
 }
 uint64_t hiaG_cost_CONCAT(const hia_fn *fn, hia_node_id n) { return hiaG_cost_SET(fn, n); }
+uint64_t hiaG_cost_NEW(const hia_fn *fn, hia_node_id n) { return hiaG_cost_SET(fn, n); }
 
 typedef uint64_t cost_fn(const hia_fn *fn, hia_node_id n);
 #define COST_OWN(NAME)  hiaG_cost_##NAME

@@ -334,6 +334,8 @@ static void fold_array(folding *f, hia_node_id n) {
     hia_value_id before = f->fn->edges.data[array->ins];
     hiaG_set_ins(f->g, f->fn, n, &before, 1);
     fold_array(f, n);
+  } else if (node->op == HIA_OP_LEN && array->op == HIA_OP_NEW) {
+    become(f, n, f->fn->edges.data[array->ins]);
   } else if (array->op != HIA_OP_ARRAY) {
     return;
   } else if (node->op == HIA_OP_LEN) {

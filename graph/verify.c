@@ -164,10 +164,11 @@ static void check_array(hia_verifier *v, hia_node_id n) {
     hiaG_defect(v, n, "%s 0 is %s, but must be an array", is_made ? "result" : "operand",
                 hiaG_type_text(types, array));
   const hia_layout *element = &types->entries.data[array - HIA_FIRST_TYPE].layout;
-  uint32_t n_arrays = node->op == HIA_OP_ARRAY ? 0 : node->op == HIA_OP_CONCAT ? node->n_ins : 1;
-  uint32_t n_numbers = node->op == HIA_OP_SLICE                          ? 2
-                       : node->op == HIA_OP_AT || node->op == HIA_OP_SET ? 1
-                                                                         : 0;
+  uint32_t n_arrays = 1, n_numbers = 0;
+  if (node->op == HIA_OP_ARRAY || node->op == HIA_OP_NEW) n_arrays = 0;
+  if (node->op == HIA_OP_CONCAT) n_arrays = node->n_ins;
+  if (node->op == HIA_OP_AT || node->op == HIA_OP_SET || node->op == HIA_OP_NEW) n_numbers = 1;
+  if (node->op == HIA_OP_SLICE) n_numbers = 2;
   if (node->n_ins < n_arrays + n_numbers)
     hiaG_defect(v, n, "it lacks operands: it has %u", node->n_ins);
   for (uint32_t i = 0; i < n_arrays; i++)
@@ -200,7 +201,8 @@ static void check_imm(hia_verifier *v, hia_node_id n) {
   case HIA_OP_AT:
   case HIA_OP_SLICE:
   case HIA_OP_SET:
-  case HIA_OP_CONCAT: check_array(v, n); break;
+  case HIA_OP_CONCAT:
+  case HIA_OP_NEW: check_array(v, n); break;
   case HIA_OP_CONST: {
     if (!hiaG_is_scalar(hiaG_type(fn, node->outs))) {
       if (ctor_of(v, n, "result", hiaG_type(fn, node->outs), node->imm)->n)

@@ -72,7 +72,7 @@ static const char *missing_op(const hia_graph *g) {
     const hia_fn *fn = hiaG_fn(g, f);
     for (hia_node_id n = 0; n < fn->nodes.len; n++) {
       unsigned op = fn->nodes.data[n].op;
-      if (op >= HIA_OP_ARRAY && op <= HIA_OP_CONCAT) return hiaR_ops[op].name;
+      if (op >= HIA_OP_ARRAY && op <= HIA_OP_NEW) return hiaR_ops[op].name;
     }
   }
   return NULL;

@@ -310,8 +310,6 @@ fn main() = first([(1, 2)])'
 t 'arrays are checked' 0 '' '' check "$work/array.hia"
 every 'arrays are not run yet' 1 '' 'arrays are not run yet' run "$work/array.hia"
 shown 'the graph of arrays' ' at 0 %0, ' dump "$work/array.hia" --stage graph
-program comprehension 'fn f(n: i32) = [(i, i) for i in 0..n]'
-t 'comprehensions are not run yet' 1 '' 'comprehension.hia:1:16: error\[E0901\]' check "$work/comprehension.hia"
 shown 'the tree of data' '^    pattern 2:41 B : T' dump "$work/data.hia" --stage ast
 t 'the program is checked before the arguments' 1 '' 'bad.hia:1' run "$work/bad.hia" --engine interp nonsense
 t 'a generic function at a type that does not fit' 1 '' 'fact.hia' run examples/fact.hia --engine interp true

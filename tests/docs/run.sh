@@ -4,7 +4,6 @@
 #
 #   ```hia            a program: must check
 #   ```hia error      one that must be rejected
-#   ```hia checked    one without errors that cannot be run yet (E0901, and nothing else)
 #   ```hia part       a piece of one: not run
 #   ```console        lines `$ hiaton ...` and `$ hia_diff ...`, each with what it prints on both outputs; a
 #                     line `...` stands for any lines. Commands of other programs are not run.
@@ -101,14 +100,6 @@ for file in README.md docs/*.md; do
         cp "$block" "$work/block.hia"
         "$hiaton" check "$work/block.hia" >"$work/log" 2>&1
         if [ $? = 1 ]; then passed=$((passed + 1)); else bad "$where: should be rejected" "$(cat "$work/log")"; fi ;;
-      hia_checked)
-        cp "$block" "$work/block.hia"
-        "$hiaton" check "$work/block.hia" >"$work/log" 2>&1
-        if [ "$(grep -o 'error\[E[0-9]*\]' "$work/log")" = 'error[E0901]' ]; then
-          passed=$((passed + 1))
-        else
-          bad "$where: should be refused for E0901 alone" "$(cat "$work/log")"
-        fi ;;
       console) if [ $native = yes ]; then run_console "$block" "$where"; else skipped=$((skipped + 1)); fi ;;
       c) if grep -q 'int main' "$block"; then cp "$block" "$work/block.c"; build_c "$work/block.c" "$where"; fi ;;
     esac

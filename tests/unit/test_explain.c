@@ -142,24 +142,9 @@ Test(explain, texts) {
 
 #define MARK "<!-- What follows is generated"
 
-/* True if the program has no error, and functions that cannot become graphs yet. */
-static bool is_checked_only(const char *text) {
-  compiled c;
-  compile(&c, text);
-  uint32_t n_errors = c.diags.list.len;
-  for (hia_decl_id i = 0; n_errors == 0 && i < hiaF_n_fns(c.program); i++)
-    instance(&c, hiaF_name(c.program, i), HIA_I32);
-  bool is_refused = n_errors == 0 && c.diags.list.len > 0;
-  for (uint32_t i = 0; is_refused && i < c.diags.list.len; i++)
-    cr_expect_str_eq(c.diags.list.data[i].code, "E0901", "%s", text);
-  discard(&c);
-  return is_refused;
-}
-
 static void add_program(hia_text *t, const char *kind, const char *indented) {
   if (indented[0] == '\0') return;
   char *text = program(indented);
-  if (strcmp(kind, "hia") == 0 && is_checked_only(text)) kind = "hia checked";
   hiaR_text_addf(t, "\n```%s\n%s```\n", kind, text);
   free(text);
 }

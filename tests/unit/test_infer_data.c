@@ -224,22 +224,6 @@ Test(infer_data, types_of_the_graph) {
   discard(&c);
 }
 
-/* No graph is made of functions that use comprehensions, so far; of all others it is. */
-Test(infer_data, graphs_are_refused) {
-  compiled c;
-  compile_good(&c, TYPES "fn plain(n: i32) = n + 1\n"
-                         "fn deep(n: i32) = hidden(n)\n"
-                         "fn hidden(n: i32) = len(\n"
-                         "  [(n, n) for i in 0..n])\n");
-  cr_expect_neq(instance(&c, "plain", HIA_I32), HIA_NONE, "%s", all_errors(&c));
-  cr_expect_eq(instance(&c, "deep", HIA_I32), HIA_NONE);
-  cr_assert_eq(c.diags.list.len, 1, "%s", all_errors(&c));
-  const hia_diag *d = &c.diags.list.data[0];
-  cr_expect_str_eq(d->code, "E0901");
-  cr_expect(d->line == 7 && d->col == 3, "%u:%u", d->line, d->col);
-  discard(&c);
-}
-
 /* ---- limits ---- */
 
 static char *text_of(size_t size) {
