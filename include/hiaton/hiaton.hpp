@@ -23,13 +23,13 @@
 // std::abort.
 //
 // Types. bool, i32, i64, f32 and f64 are bool, std::int32_t, std::int64_t, float and double; a
-// tuple is a std::tuple of two parts or more. Others do not compile.
+// tuple is a std::tuple of two parts or more. Others do not compile. Data and arrays are `value`s.
 //
-// Ownership. engine, module, value, context, error, timeline, cancel and builder own the object
-// that get() returns; they can be moved but not copied. After a move the source is empty.
-// `function` and the entries are pointers into their module and can be copied. The lifetimes are
-// those of hiaton.h: engines outlive their modules, builders, values and contexts, modules their
-// functions. Members and variables that are declared in this order are destroyed in the right
+// Ownership. engine, module, value, nodes, words, context, error, timeline, cancel and builder own
+// the object that get() returns; they can be moved but not copied. After a move the source is
+// empty. `function` and the entries are pointers into their module and can be copied. The lifetimes
+// are those of hiaton.h: engines outlive their modules, builders, values and contexts, modules
+// their functions. Members and variables that are declared in this order are destroyed in the right
 // order.
 //
 // Threads. As in hiaton.h: any thread may use any object, except that contexts and builders serve
@@ -283,7 +283,7 @@ template <class... T> struct type<std::tuple<T...>> {
         x);
   }
   static hia_status read(const hia_value *from, tuple *x) {
-    if (hia_value_len(from) != sizeof...(T)) return HIA_ARGUMENT;
+    if (hia_type_info_len(hia_value_type(from)) != sizeof...(T)) return HIA_ARGUMENT;
     return read_parts(from, x, parts());
   }
 
@@ -422,6 +422,32 @@ private:
 
 class engine;
 
+class engine;
+
+// A table of nodes that value::to_nodes has made; for its fields use get().
+using nodes = owner<hia_value_nodes, hia_value_nodes_free>;
+
+// A vocabulary, or the names of labels.
+class words : public owner<hia_words, hia_words_free> {
+public:
+  using owner::owner;
+  // Empty when out of memory.
+  static words make() { return words(hia_words_new(nullptr)); }
+  // A text with a word a line; `name` stands for it in messages.
+  result<void> read(const char *name, std::string_view text) {
+    hia_error *e = nullptr;
+    const hia_status status = hia_words_read(get(), name, text.data(), text.size(), &e);
+    if (status != HIA_OK) return error(status, e);
+    return {};
+  }
+  std::size_t size() const noexcept { return hia_words_len(get()); }
+  std::string_view operator[](std::size_t i) const noexcept {
+    std::size_t len;
+    const char *word = hia_words_get(get(), i, &len);
+    return std::string_view(word, len);
+  }
+};
+
 class value : public owner<hia_value, hia_value_free> {
 public:
   using owner::owner;
@@ -437,7 +463,59 @@ public:
   std::string format() const { return formatted(hia_value_format); }
   std::string format_type() const { return formatted(hia_value_format_type); }
 
+  // Data and arrays, as in hiaton/values.h. Fields and elements remain the caller's.
+  static inline result<value> data(const engine &in, const hia_type_info *type, std::size_t ctor,
+                                   const std::vector<value> &fields = {});
+  static inline result<value> array(const engine &in, const hia_type_info *type,
+                                    const std::vector<value> &elements);
+  static inline result<value> from_nodes(const engine &in, const hia_value_nodes &table);
+  static inline result<value> read_brackets(const engine &in, const hia_type_info *type,
+                                            const char *name, std::string_view text,
+                                            const hia_bracket_options *options = nullptr);
+  static inline result<value> load(const engine &in, const hia_type_info *type, const char *name,
+                                   std::string_view bytes);
+  static inline result<value> load_file(const engine &in, const hia_type_info *type,
+                                        const char *path);
+  result<nodes> to_nodes() const {
+    hia_value_nodes *made = nullptr;
+    hia_error *e = nullptr;
+    const hia_status status = hia_value_to_nodes(get(), &made, &e);
+    if (status != HIA_OK) return error(status, e);
+    return nodes(made);
+  }
+  result<std::string> save() const {
+    return detail::written([&](hia_write write, void *user, hia_error **e) {
+      return hia_value_save(get(), write, user, e);
+    });
+  }
+  result<void> save_file(const char *path) const {
+    hia_error *e = nullptr;
+    const hia_status status = hia_value_save_file(get(), path, &e);
+    if (status != HIA_OK) return error(status, e);
+    return {};
+  }
+  const hia_type_info *type() const noexcept { return hia_value_type(get()); } // of this value
+  // The parts of a tuple, the elements of an array, the fields of data.
+  std::size_t size() const noexcept { return hia_value_len(get()); }
+  value part(std::size_t i) const { return value(hia_value_part(get(), i)); } // or empty
+  std::size_t ctor() const noexcept { return hia_value_ctor(get()); }         // or HIA_NO_CTOR
+  const char *ctor_name() const noexcept { return hia_type_info_ctor_name(type(), ctor()); }
+  value copy() const { return value(hia_value_copy(get())); } // empty when out of memory
+
 private:
+  template <class Make> static result<value> made(Make make) {
+    hia_value *out = nullptr;
+    hia_error *e = nullptr;
+    const hia_status status = make(&out, &e);
+    if (status != HIA_OK) return error(status, e);
+    return value(out);
+  }
+  static std::vector<hia_value *> pointers(const std::vector<value> &values) {
+    std::vector<hia_value *> all;
+    all.reserve(values.size());
+    for (const value &x : values) all.push_back(x.get());
+    return all;
+  }
   template <class Print> std::string formatted(Print print) const {
     std::string text(print(get(), nullptr, 0) + 1, '\0');
     text.resize(print(get(), text.data(), text.size()));
@@ -538,6 +616,10 @@ public:
     if (status != HIA_OK) return error(status, e);
     return hiaton::function(found);
   }
+  // The data type of this name, or NULL. It belongs to the module.
+  const hia_type_info *type(const char *name) const noexcept {
+    return hia_module_type(get(), name);
+  }
   result<std::string> dump(const hia_dump_options *options = nullptr) const {
     return detail::written([&](hia_write write, void *user, hia_error **e) {
       return hia_module_dump(get(), nullptr, 0, options, write, user, e);
@@ -635,6 +717,48 @@ private:
 
 template <class T> value value::of(const engine &in, const T &x) {
   return value(detail::type<T>::make(in.get(), x));
+}
+
+result<value> value::data(const engine &in, const hia_type_info *type, std::size_t ctor,
+                          const std::vector<value> &fields) {
+  const std::vector<hia_value *> all = pointers(fields);
+  return made([&](hia_value **out, hia_error **e) {
+    return hia_value_data(in.get(), type, ctor, all.data(), all.size(), out, e);
+  });
+}
+
+result<value> value::array(const engine &in, const hia_type_info *type,
+                           const std::vector<value> &elements) {
+  const std::vector<hia_value *> all = pointers(elements);
+  return made([&](hia_value **out, hia_error **e) {
+    return hia_value_array(in.get(), type, all.data(), all.size(), out, e);
+  });
+}
+
+result<value> value::from_nodes(const engine &in, const hia_value_nodes &table) {
+  return made([&](hia_value **out, hia_error **e) {
+    return hia_value_from_nodes(in.get(), &table, out, e);
+  });
+}
+
+result<value> value::read_brackets(const engine &in, const hia_type_info *type, const char *name,
+                                   std::string_view text, const hia_bracket_options *options) {
+  return made([&](hia_value **out, hia_error **e) {
+    return hia_value_read_brackets(in.get(), type, name, text.data(), text.size(), options, out, e);
+  });
+}
+
+result<value> value::load(const engine &in, const hia_type_info *type, const char *name,
+                          std::string_view bytes) {
+  return made([&](hia_value **out, hia_error **e) {
+    return hia_value_load(in.get(), type, name, bytes.data(), bytes.size(), out, e);
+  });
+}
+
+result<value> value::load_file(const engine &in, const hia_type_info *type, const char *path) {
+  return made([&](hia_value **out, hia_error **e) {
+    return hia_value_load_file(in.get(), type, path, out, e);
+  });
 }
 
 // ---- contexts ----

@@ -47,6 +47,11 @@ HIA_API hia_status hia_value_array(hia_engine *engine, const hia_type_info *type
  * hia_value_part give its fields, and the elements of an array. */
 HIA_API size_t hia_value_ctor(const hia_value *value);
 
+/* Copies a value, with what it shares, into memory of its own: the copy keeps nothing else alive. A
+ * host whose values are made from values, call after call, copies them now and then. NULL when out
+ * of memory. */
+HIA_API hia_value *hia_value_copy(const hia_value *value);
+
 /* ---- whole values as tables of nodes ----
  *
  * A node is an object: a constructor with its fields, or an array with its elements. The words of

@@ -189,3 +189,20 @@ hia_value *hia_value_part(const hia_value *value, size_t i) {
                  type->types->table.places + entry->layout.first,
                  array_of(value)->data + i * entry->layout.size);
 }
+
+/* ---- copying ---- */
+
+hia_value *hia_value_copy(const hia_value *value) {
+  if (!value) return NULL;
+  const hia_type_info *type = value->type;
+  if (!value->objects) return hiaJ_value_new(&value->allocator, type, NULL, value->words);
+  hia_word words[HIA_MAX_WORDS];
+  memcpy(words, value->words, type->n_words * sizeof *words);
+  hia_objects *objects = hiaR_objects_new(&value->allocator, 0);
+  hia_value *copy = NULL;
+  if (objects &&
+      hiaR_value_copy(&type->types->table, type->type, &value->allocator, objects, words) == HIA_OK)
+    copy = hiaJ_value_new(&value->allocator, type, objects, words);
+  hiaR_objects_release(objects);
+  return copy;
+}

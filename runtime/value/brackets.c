@@ -271,7 +271,8 @@ static hia_status token_word(reader *r, const open_bracket *b, hia_word *word) {
   }
   hiaR_scan_fail(&r->scan, "E0401", s, s + b->token_len,
                  words ? "unknown word '%.*s'" : "no vocabulary has '%.*s'", cut(b->token_len), s);
-  hiaR_scan_hint(&r->scan, words ? "the vocabulary has no line <unk>" : "a vocabulary is needed: --vocab FILE, or --build-vocab FILE");
+  hiaR_scan_hint(&r->scan, words ? "the vocabulary has no line <unk>"
+                                 : "a vocabulary is needed: --vocab FILE, or --build-vocab FILE");
   return HIA_ARGUMENT;
 }
 

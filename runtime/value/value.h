@@ -203,6 +203,13 @@ hia_status hiaR_value_read(const hia_reading *reading, const char *text, size_t 
 hia_status hiaR_value_look(const hia_reading *reading, const char *text, size_t len, hia_type *type,
                            hia_value_error *error);
 
+/* ---- copy.c ---- */
+
+/* Copies all objects that the words refer to, with what they share; the words then refer to the
+ * copies. HIA_MEMORY: the words are then undefined. */
+hia_status hiaR_value_copy(const hia_type_table *types, hia_type type,
+                           const hia_allocator *allocator, hia_objects *to, hia_word *words);
+
 /* ---- save.c, load.c: values as files (.hiav) ----
  *
  * What is shared in the value is shared in the file. The same value, with the same sharing, gives

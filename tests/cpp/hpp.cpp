@@ -49,6 +49,54 @@ static const char text[] = "extern fn halve(x: f64) -> f64\n"
 
 static std::int64_t notes;
 
+static const char data_text[] =
+    "type Tree = Leaf(x: i32, y: i32) | Node(l: Tree, r: Tree) | Nil\n"
+    "type Rose = Rose(x: i64, below: [Rose])\n"
+    "fn swap(t: Tree) -> Tree = match t { Node(a, b) => Node(b, a), Leaf(x, y) => t, Nil => t }\n";
+
+static void data(const hiaton::engine &engine) {
+  hiaton::module module = engine.load_text("data", data_text).value();
+  const hia_type_info *tree = module.type("Tree"), *rose = module.type("Rose");
+  CHECK(tree && rose && !module.type("Leaf"));
+  std::vector<hiaton::value> fields;
+  fields.push_back(hiaton::value::of(engine, 1));
+  fields.push_back(hiaton::value::of(engine, 2));
+  hiaton::value leaf = hiaton::value::data(engine, tree, 0, fields).value();
+  CHECK(leaf.format() == "Leaf(1, 2)" && leaf.ctor() == 0 && leaf.size() == 2);
+  CHECK(std::strcmp(leaf.ctor_name(), "Leaf") == 0);
+  CHECK(leaf.part(1).as<std::int32_t>().value() == 2 && !leaf.part(2));
+  // A value of data is no tuple, even if it has as many fields.
+  CHECK((leaf.as<std::tuple<std::int32_t, std::int32_t>>().status() == HIA_ARGUMENT));
+  CHECK(hiaton::value::data(engine, tree, 0).status() == HIA_ARGUMENT);
+  std::vector<hiaton::value> both;
+  both.push_back(std::move(leaf));
+  both.push_back(hiaton::value::data(engine, tree, 2).value());
+  std::vector<hiaton::value> args;
+  args.push_back(hiaton::value::data(engine, tree, 1, both).value());
+  both.clear();
+  hiaton::value swapped = module.function("swap").value().run(args).value();
+  CHECK(swapped.format() == "Node(Nil, Leaf(1, 2))" && swapped.format_type() == "Tree");
+  args.clear();
+  hiaton::nodes nodes = swapped.to_nodes().value();
+  CHECK(nodes.get()->n_nodes == 2);
+  hiaton::value again = hiaton::value::from_nodes(engine, *nodes.get()).value();
+  CHECK(again.format() == "Node(Nil, Leaf(1, 2))" && again.copy().format() == again.format());
+  const std::string saved = again.save().value();
+  CHECK(hiaton::value::load(engine, tree, "saved", saved).value().format() == again.format());
+  CHECK(hiaton::value::load(engine, rose, "saved", saved).status() == HIA_ARGUMENT);
+  CHECK(again.save_file("/nosuch/file").status() == HIA_IO);
+  CHECK(hiaton::value::load_file(engine, tree, "/nosuch/file").status() == HIA_IO);
+  hiaton::value none = hiaton::value::array(engine, hia_type_info_field(rose, 0, 1), {}).value();
+  CHECK(none.format() == "[]" && none.size() == 0 && none.ctor() == HIA_NO_CTOR);
+  hiaton::words words = hiaton::words::make();
+  CHECK(words.read("words", "a\nb\n") && words.size() == 2 && words[1] == "b");
+  CHECK(words.read("words", "a\n").status() == HIA_ARGUMENT);
+  hia_bracket_options options = HIA_BRACKET_OPTIONS_INIT;
+  options.words = words.get();
+  CHECK(hiaton::value::read_brackets(engine, tree, "t", "(3 a)", &options).status() ==
+        HIA_ARGUMENT); // no field is called `word`
+}
+
 static void calls(const hiaton::engine &engine, const hiaton::module &module) {
   hiaton::function fib = module.function("fib").value();
   CHECK(std::strcmp(fib.name(), "fib(i32)") == 0 && fib.arity() == 1 && !fib.is_generic());
@@ -233,6 +281,7 @@ int main() {
   hiaton::module module = engine.load_text("t.hia", text).value();
   CHECK(module.function("nothing").status() == HIA_NOT_FOUND);
   calls(engine, module);
+  data(engine);
   if (is_native) {
     entries(engine, module);
     CHECK(module.build_header().value().find("hia_status t_fib(") != std::string::npos);

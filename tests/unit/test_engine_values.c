@@ -150,6 +150,9 @@ Test(engine_values, arrays_are_made_and_taken_apart) {
   expect_text(array, "[Rose((true, 0.5), []), Rose((true, 0.5), [])]");
   cr_expect_eq(hia_value_len(array), 2);
   hia_value *second = hia_value_part(array, 1), *inner = hia_value_part(second, 0);
+  hia_value *copy = hia_value_copy(array);
+  expect_text(copy, "[Rose((true, 0.5), []), Rose((true, 0.5), [])]");
+  hia_value_free(copy);
   expect_text(second, "Rose((true, 0.5), [])");
   expect_text(inner, "(true, 0.5)");
   cr_expect_null(hia_value_part(none, 0));
@@ -607,6 +610,47 @@ Test(engine_values, results_hold_what_they_refer_to) {
   }
 }
 
+/* Each tree has the one before as its part: values that are made on and on keep all of them, and
+ * copies only what they need. */
+Test(engine_values, a_copy_holds_nothing_else) {
+  test_heap heap;
+  test_heap_init(&heap, -1);
+  world w;
+  open_runs(&w, HIA_ENGINE_INTERP, &heap.allocator);
+  long least = 0;
+  hia_value *one = leaf(&w, 1), *state = leaf(&w, 0), *next, *pair;
+  for (int i = 0; i < 1000; i++) {
+    hia_value *args[2] = {one, state};
+    cr_assert_eq(call(w.module, "two", args, 2, &pair), HIA_OK);
+    hia_value_free(state);
+    cr_assert_eq(call(w.module, "left", &pair, 1, &next), HIA_OK);
+    hia_value_free(pair);
+    state = hia_value_copy(next);
+    hia_value_free(next);
+    if (i == 0) least = heap.bytes;
+  }
+  cr_expect_eq(heap.bytes, least, "%ld bytes, at first %ld", (long)heap.bytes, least);
+  expect_text(state, "Leaf(1, 0)");
+  hia_value_free(state);
+  hia_value *n = hia_value_i32(w.engine, 30), *args[2] = {one, n};
+  cr_assert_eq(call(w.module, "grow", args, 2, &next), HIA_OK);
+  state = hia_value_copy(next);
+  hia_value_free(next);
+  hia_value_nodes *nodes;
+  cr_assert_eq(hia_value_to_nodes(state, &nodes, NULL), HIA_OK);
+  cr_expect_eq(nodes->n_nodes, 31);
+  hia_value_nodes_free(nodes);
+  hia_value_free(state);
+  state = hia_value_copy(n);
+  expect_text(state, "30");
+  cr_expect_null(hia_value_copy(NULL));
+  hia_value_free(state);
+  hia_value_free(one);
+  hia_value_free(n);
+  close_world(&w);
+  cr_expect_eq(heap.blocks, 0);
+}
+
 Test(engine_values, failed_runs_lose_nothing) {
   for (int kind = HIA_ENGINE_JIT; kind <= HIA_ENGINE_EXPAND; kind++) {
     test_heap heap;
@@ -748,6 +792,9 @@ static hia_status use_everything(const hia_allocator *allocator) {
   if (!status) status = hia_value_from_nodes(engine, nodes, &v[5], NULL);
   if (!status)
     status = hia_value_array(engine, hia_type_info_field(rose, 0, 1), NULL, 0, &v[6], NULL);
+  hia_value *copy = status ? NULL : hia_value_copy(tuple);
+  if (!status && !copy) status = HIA_MEMORY;
+  hia_value_free(copy);
   if (!status) status = hia_value_save(v[0], keep, &saved, NULL);
   if (!status) {
     hia_value_free(v[6]);
