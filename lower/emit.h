@@ -66,6 +66,7 @@ typedef struct hia_emit {
   const hia_lower_options *options;
   hia_comp *comp; /* lowering's own: scratch memory and errors */
   hia_facts facts;
+  bool is_parallel; /* some function forks */
   hia_path *paths; /* by function: the path that a call of it adds; an upper bound until it has been
                     lowered */
   const hia_codegen_units *units;
@@ -115,6 +116,7 @@ typedef struct hia_emit {
   uint32_t ended; /* index of the fork whose STOLEN was met and whose JOIN was not; or NONE */
   LLVMMetadataRef scope;
   LLVMValueRef *values;        /* by value */
+  bool *is_used;               /* by value; NULL: the function has no UNPACK */
   hia_flow *flows;             /* by region: THEN and HEAD */
   hia_path path;               /* up to where the builder stands */
   uint64_t back_run;           /* the most that path.back may be */
@@ -305,6 +307,23 @@ void hiaL_open_hosts(hia_emit *e); /* in the entry block of emit->fn */
 /* The hia_image_hosts of an object whose externs are symbols, which the interpreter calls through
  * libffi. Null if it has none. */
 LLVMValueRef hiaL_image_hosts(hia_emit *e);
+
+/* ---- emit_data.c ---- */
+
+const hia_ctor *hiaL_ctor(const hia_emit *e, hia_type data, uint32_t number);
+/* An object's memory. If there is none the run fails at `loc`. */
+LLVMValueRef hiaL_new_block(hia_emit *e, uint32_t size, hia_loc_id loc);
+void hiaL_free_block(hia_emit *e, LLVMValueRef block, uint32_t size);
+/* Writes the object that node n makes, whose fields are its operands from `first` on. */
+void hiaL_write_object(hia_emit *e, hia_node_id n, LLVMValueRef object, const hia_ctor *ctor,
+                       uint32_t number, uint32_t first);
+LLVMValueRef hiaL_load_packed(hia_emit *e, LLVMValueRef object, const hia_word_place *place);
+/* True if the word is no object. */
+LLVMValueRef hiaL_is_number(hia_emit *e, LLVMValueRef ref);
+
+/* ---- emit_count.c ---- */
+
+void hiaL_open_counts(hia_emit *e); /* before the nodes of emit->fn */
 
 /* ---- emit_control.c ---- */
 

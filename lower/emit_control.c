@@ -386,6 +386,7 @@ void hiaL_body(hia_emit *e) {
   if (hiaL_does(e, e->id, HIA_HAS_FORKS)) count_calls(e);
   hiaL_open_forks(e);
   hiaL_open_hosts(e);
+  hiaL_open_counts(e);
   open_region(e, 0);
   for (hia_node_id n = 0; n <= fn->nodes.len; n++) {
     for (; at < n_edges && edges[at].at <= n; at++, straight_line = 0)

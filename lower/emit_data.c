@@ -22,7 +22,7 @@ enum { IS_WATCHED = true };
 enum { IS_WATCHED = false };
 #endif
 
-static const hia_ctor *ctor_of(const hia_emit *e, hia_type data, uint32_t number) {
+const hia_ctor *hiaL_ctor(const hia_emit *e, hia_type data, uint32_t number) {
   const hia_types *types = e->g->types;
   return &types->ctors.data[types->entries.data[data - HIA_FIRST_TYPE].first + number];
 }
@@ -38,7 +38,7 @@ static LLVMValueRef byte_at(hia_emit *e, LLVMValueRef base, uint64_t offset, con
   return LLVMBuildInBoundsGEP2(e->b, e->i8, base, &index, 1, name);
 }
 
-static LLVMValueRef load_packed(hia_emit *e, LLVMValueRef object, const hia_word_place *place) {
+LLVMValueRef hiaL_load_packed(hia_emit *e, LLVMValueRef object, const hia_word_place *place) {
   LLVMValueRef at = byte_at(e, object, place->at, "at");
   if (place->type != HIA_BOOL) return LLVMBuildLoad2(e->b, hiaL_type(e, place->type), at, "field");
   LLVMValueRef byte = LLVMBuildLoad2(e->b, e->i8, at, "field");
@@ -68,8 +68,7 @@ static bool is_listed(const hia_emit *e, uint32_t size) {
   return size <= HIA_HEAP_EXACT && !IS_WATCHED && e->options->instrument != HIA_INSTRUMENT_ASAN;
 }
 
-/* An object's memory. If there is none the run fails at `loc`. */
-static LLVMValueRef new_block(hia_emit *e, uint32_t size, hia_loc_id loc) {
+LLVMValueRef hiaL_new_block(hia_emit *e, uint32_t size, hia_loc_id loc) {
   if (!is_listed(e, size)) return ask_for_block(e, size, loc);
   LLVMValueRef list = free_list(e, size);
   LLVMValueRef first = LLVMBuildLoad2(e->b, e->ptr, list, "first");
@@ -90,6 +89,19 @@ static LLVMValueRef new_block(hia_emit *e, uint32_t size, hia_loc_id loc) {
   return block;
 }
 
+void hiaL_free_block(hia_emit *e, LLVMValueRef block, uint32_t size) {
+  if (is_listed(e, size)) {
+    LLVMValueRef list = free_list(e, size);
+    LLVMBuildStore(e->b, LLVMBuildLoad2(e->b, e->ptr, list, "first"), block);
+    LLVMBuildStore(e->b, block, list);
+    return;
+  }
+  LLVMValueRef args[2] = {block, hiaL_number(e, 64, size)};
+  hiaL_set_debug_loc(e, HIA_NONE, false);
+  hiaL_call_abi(e, HIA_ABI_hiaR_stub_release, args, 2);
+  hiaL_no_debug_loc(e);
+}
+
 /* ---- ops ---- */
 
 /* The header of an object to which there is one reference, as hiaR_object_begin writes it. */
@@ -100,13 +112,18 @@ static void store_header(hia_emit *e, LLVMValueRef object, uint32_t ctor) {
   LLVMBuildStore(e->b, hiaL_number(e, 64, 1 | (uint64_t)ctor << 32), object);
 }
 
-void hiaL_emit_DATA(hia_emit *e, hia_node_id n) {
-  uint32_t number = (uint32_t)hiaL_node(e, n)->imm;
-  const hia_ctor *ctor = ctor_of(e, hiaG_type(e->fn, hiaG_out(e->fn, n, 0)), number);
-  LLVMValueRef object = new_block(e, ctor->layout.size, hiaL_node(e, n)->loc);
+void hiaL_write_object(hia_emit *e, hia_node_id n, LLVMValueRef object, const hia_ctor *ctor,
+                       uint32_t number, uint32_t first) {
   store_header(e, object, number);
   for (uint32_t i = 0; i < ctor->layout.n; i++)
-    store_packed(e, object, place_of(e, ctor, i), hiaL_in(e, n, i));
+    store_packed(e, object, place_of(e, ctor, i), hiaL_in(e, n, first + i));
+}
+
+void hiaL_emit_DATA(hia_emit *e, hia_node_id n) {
+  uint32_t number = (uint32_t)hiaL_node(e, n)->imm;
+  const hia_ctor *ctor = hiaL_ctor(e, hiaG_type(e->fn, hiaG_out(e->fn, n, 0)), number);
+  LLVMValueRef object = hiaL_new_block(e, ctor->layout.size, hiaL_node(e, n)->loc);
+  hiaL_write_object(e, n, object, ctor, number, 0);
   hiaL_out(e, n, 0, object);
 }
 
@@ -114,7 +131,7 @@ static LLVMValueRef word_of(hia_emit *e, LLVMValueRef ref) {
   return LLVMBuildPtrToInt(e->b, ref, e->types[HIA_I64], "word");
 }
 
-static LLVMValueRef is_number(hia_emit *e, LLVMValueRef ref) {
+LLVMValueRef hiaL_is_number(hia_emit *e, LLVMValueRef ref) {
   LLVMValueRef limit = hiaL_number(e, 64, HIA_FIRST_ADDRESS);
   return LLVMBuildICmp(e->b, LLVMIntULT, word_of(e, ref), limit, "is_number");
 }
@@ -130,7 +147,7 @@ static LLVMValueRef ctor_by_test(hia_emit *e, LLVMValueRef ref) {
   LLVMBasicBlockRef object = hiaL_block(e, "object"), join = hiaL_block(e, "ctor"),
                     here = hiaL_here(e);
   LLVMValueRef own = LLVMBuildTrunc(e->b, word_of(e, ref), e->types[HIA_I32], "number");
-  LLVMBuildCondBr(e->b, is_number(e, ref), join, object);
+  LLVMBuildCondBr(e->b, hiaL_is_number(e, ref), join, object);
   hiaL_at(e, object);
   LLVMValueRef read = header_ctor(e, ref);
   LLVMBuildBr(e->b, join);
@@ -155,7 +172,7 @@ void hiaL_emit_CTOR(hia_emit *e, hia_node_id n) {
   LLVMValueRef ref = hiaL_in(e, n, 0), number;
   uint32_t n_ctors = e->g->types->entries.data[type - HIA_FIRST_TYPE].n, n_bare = 0, bare = 0;
   for (uint32_t i = 0; i < n_ctors; i++) {
-    if (ctor_of(e, type, i)->n) continue;
+    if (hiaL_ctor(e, type, i)->n) continue;
     n_bare++;
     bare = i;
   }
@@ -176,7 +193,7 @@ void hiaL_emit_CTOR(hia_emit *e, hia_node_id n) {
 static void require(hia_emit *e, LLVMValueRef ref, uint32_t number, hia_loc_id loc) {
   LLVMBasicBlockRef wrong = hiaL_block(e, "wrong"), object = hiaL_block(e, "object"),
                     right = hiaL_block(e, "right");
-  hiaL_unlikely(e, is_number(e, ref), wrong, object);
+  hiaL_unlikely(e, hiaL_is_number(e, ref), wrong, object);
   hiaL_at(e, object);
   LLVMValueRef is_other =
       LLVMBuildICmp(e->b, LLVMIntNE, header_ctor(e, ref), hiaL_number(e, 32, number), "");
@@ -189,7 +206,7 @@ static void require(hia_emit *e, LLVMValueRef ref, uint32_t number, hia_loc_id l
 void hiaL_emit_FIELD(hia_emit *e, hia_node_id n) {
   uint64_t imm = hiaL_node(e, n)->imm;
   LLVMValueRef ref = hiaL_in(e, n, 0);
-  const hia_ctor *ctor = ctor_of(e, hiaG_type(e->fn, hiaG_in(e->fn, n, 0)), HIA_IMM_A(imm));
+  const hia_ctor *ctor = hiaL_ctor(e, hiaG_type(e->fn, hiaG_in(e->fn, n, 0)), HIA_IMM_A(imm));
   if (e->g->is_read) require(e, ref, HIA_IMM_A(imm), hiaL_node(e, n)->loc);
-  hiaL_out(e, n, 0, load_packed(e, ref, place_of(e, ctor, HIA_IMM_B(imm))));
+  hiaL_out(e, n, 0, hiaL_load_packed(e, ref, place_of(e, ctor, HIA_IMM_B(imm))));
 }

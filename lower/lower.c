@@ -140,6 +140,7 @@ static void analyse(hia_lowering *l) {
   e->paths = HIA_NEW_ARRAY(&e->comp->scratch, hia_path, g->fns.len);
   for (hia_fn_id f = 0; f < g->fns.len; f++)
     e->paths[f] = (hia_path){.bare = HIA_MAX_UNPOLLED_FN, .is_bare = true};
+  for (hia_fn_id f = 0; f < g->fns.len; f++) e->is_parallel |= hiaL_does(e, f, HIA_HAS_FORKS);
   l->units = l->options.is_one_unit ? hiaG_one_codegen_unit(&e->comp->scratch, g)
                                     : hiaG_codegen_units(&e->comp->scratch, g, &e->facts);
   e->units = &l->units;

@@ -66,6 +66,18 @@ static bool has_arrays(const hia_graph *g) {
   return false;
 }
 
+/* True if the graph says where references are counted: it is for native code then. */
+static bool has_counts(const hia_graph *g) {
+  for (hia_fn_id f = 0; f < g->fns.len; f++) {
+    const hia_fn *fn = hiaG_fn(g, f);
+    for (hia_node_id n = 0; n < fn->nodes.len; n++) {
+      unsigned op = fn->nodes.data[n].op;
+      if (op >= HIA_OP_DUP && op <= HIA_OP_FORGET) return true;
+    }
+  }
+  return false;
+}
+
 /* The name of an op of the graph that no engine has; else NULL. */
 static const char *missing_op(const hia_graph *g) {
   for (hia_fn_id f = 0; f < g->fns.len; f++) {
@@ -89,6 +101,9 @@ hia_status hiaJ_refuse(const hia_module *module, const hia_graph *g, hia_graph_u
   if (use == HIA_TO_BUILD)
     return hiaJ_fail(allocator, error, HIA_UNSUPPORTED, NULL,
                      "data types cannot be built ahead of time yet");
+  if (use == HIA_TO_INTERPRET && has_counts(g))
+    return hiaJ_fail(allocator, error, HIA_UNSUPPORTED, NULL,
+                     "this graph counts references: it is for native code");
   if (use != HIA_TO_INTERPRET && has_arrays(g))
     return hiaJ_fail(allocator, error, HIA_UNSUPPORTED,
                      "the interpreter runs them: --engine interp",
@@ -264,7 +279,7 @@ static hia_status finish(hia_module *module, void *user, hia_error **error) {
    */
   bool is_late = hiaR_is_late(&unit->comp), is_native = engine->options.kind == HIA_ENGINE_JIT;
   unit->stats.hurried = is_late;
-  if (is_late && !(j->traits & HIA_VERSION_NATIVE)) is_native = false;
+  if (is_late && !(j->traits & HIA_VERSION_NATIVE) && !has_counts(unit->graph)) is_native = false;
   status = is_native ? compile(module, unit, j->open_ns, error) : flatten(module, unit, error);
   if (status != HIA_OK) return status;
   for (uint32_t i = 0; i < unit->n_versions; i++) {

@@ -266,6 +266,14 @@ HIA_UNINSTRUMENTED void *hiaR_native_alloc(hia_context *context, size_t size, ui
   return block;
 }
 
+void hiaR_native_free(hia_context *context, hia_word object, uint32_t base) {
+  hiaR_object_free(&context->local, context->shapes, object, base, context->is_shared != 0);
+}
+
+void hiaR_native_release(hia_context *context, void *block, size_t size) {
+  hiaR_heap_release(&context->local, block, size);
+}
+
 /* ---- host functions: on the thread's stack, below where it was left ---- */
 
 static void *thread_sp(const hia_context *context) {

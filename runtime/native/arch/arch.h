@@ -28,6 +28,8 @@ void hiaR_stub_fail(void);
 void hiaR_stub_join(void);
 void hiaR_stub_host(void);
 void hiaR_stub_alloc(void);
+void hiaR_stub_free(void);
+void hiaR_stub_release(void);
 /* Where a frame returns whose return address was replaced: barrier.c. */
 void hiaR_stub_return(void);
 /* What the stubs call, in native.c. `pc` lies in the function of compiled code that called the
@@ -40,6 +42,8 @@ hia_word *hiaR_native_join(hia_context *context, hia_fork_frame *frame, uint32_t
 uint32_t hiaR_native_host(hia_host_call *call, hia_word *block, hia_context *context);
 void *hiaR_native_alloc(hia_context *context, size_t size, uint32_t loc, const char *sp,
                         uintptr_t pc);
+void hiaR_native_free(hia_context *context, hia_word object, uint32_t base);
+void hiaR_native_release(hia_context *context, void *block, size_t size);
 _Noreturn void hiaR_native_fail(uint32_t loc, uint32_t status, int64_t code, hia_context *context,
                                 const char *sp, uintptr_t pc);
 

@@ -299,6 +299,38 @@ hiaR_stub_alloc:
         .cfi_endproc
         .size   hiaR_stub_alloc, .-hiaR_stub_alloc
 
+/* hiaR_stub_free: rdi the object, esi the base. */
+        .globl  hiaR_stub_free
+        .type   hiaR_stub_free, @function
+        .p2align 4
+hiaR_stub_free:
+        .cfi_startproc
+        keep_registers
+        movl    %esi, %edx
+        movq    %rdi, %rsi
+        movq    %r13, %rdi
+        callq   hiaR_native_free@PLT
+        put_back_registers
+        retq
+        .cfi_endproc
+        .size   hiaR_stub_free, .-hiaR_stub_free
+
+/* hiaR_stub_release: rdi the block, rsi its size. */
+        .globl  hiaR_stub_release
+        .type   hiaR_stub_release, @function
+        .p2align 4
+hiaR_stub_release:
+        .cfi_startproc
+        keep_registers
+        movq    %rsi, %rdx
+        movq    %rdi, %rsi
+        movq    %r13, %rdi
+        callq   hiaR_native_release@PLT
+        put_back_registers
+        retq
+        .cfi_endproc
+        .size   hiaR_stub_release, .-hiaR_stub_release
+
 /* hiaR_stub_join: rdi the frame of forks, esi the index; returns in rax. */
         .globl  hiaR_stub_join
         .type   hiaR_stub_join, @function

@@ -1,0 +1,266 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+/* Counts of references: the ops that graph/opt_count.c places (docs/memory.md).
+ *
+ * What is usual is inline: a word that is no object, a count that does not change, a count of more
+ * than 1, and the memory of an object that goes from one value to the next. An object whose last
+ * reference goes is freed by the runtime, unless it holds no references. The stubs keep the
+ * caller's registers.
+ *
+ * One would count by atomic operations wherever several workers may run. But until a worker has
+ * handed out a job nothing is shared, and most runs of a program are short. So code that forks
+ * tests a flag of its context, which is set before a run's first job is handed out. LLVM must read
+ * it each time: it does not know of the safepoints of loops, which are inserted after its passes.
+ * A count of 1 needs no atomic operation at all, as the only reference is the caller's.
+ *
+ * A graph that was read from text may count wrongly. There nothing is counted, and all that a run
+ * has made goes when it ends. */
+#include "lower/emit.h"
+#include "runtime/heap/object.h"
+#include <stddef.h>
+
+_Static_assert(offsetof(hia_counted, count) == 0 && HIA_STICKY == 0x80000000u,
+               "a sticky count is negative, and comes first");
+
+static LLVMValueRef count_number(hia_emit *e, int32_t n) { return hiaL_number(e, 32, (uint32_t)n); }
+
+static LLVMValueRef load_count(hia_emit *e, LLVMValueRef object) {
+  LLVMValueRef count = LLVMBuildLoad2(e->b, e->types[HIA_I32], object, "count");
+  /* Who holds the last reference has seen what others have done with theirs. */
+  if (e->is_parallel) LLVMSetOrdering(count, LLVMAtomicOrderingAcquire);
+  return count;
+}
+
+/* The builder is left in `plain`; in the block that is returned counts are shared. NULL: they never
+ * are. */
+static LLVMBasicBlockRef fork_counting(hia_emit *e) {
+  if (!e->is_parallel) return NULL;
+  LLVMBasicBlockRef shared = hiaL_block(e, "shared"), plain = hiaL_block(e, "plain");
+  LLVMValueRef flag =
+      LLVMBuildLoad2(e->b, e->types[HIA_I32], hiaL_field(e, HIA_FIELD_is_shared), "is_shared");
+  LLVMSetVolatile(flag, true);
+  LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntNE, flag, count_number(e, 0), ""), shared,
+                  plain);
+  hiaL_at(e, plain);
+  return shared;
+}
+
+static LLVMValueRef build_atomic(hia_emit *e, LLVMAtomicRMWBinOp op, LLVMValueRef object,
+                                 LLVMAtomicOrdering ordering) {
+  return LLVMBuildAtomicRMW(e->b, op, object, count_number(e, 1), ordering, false);
+}
+
+static void count_up(hia_emit *e, LLVMValueRef ref) {
+  LLVMBasicBlockRef object = hiaL_block(e, "object"), counted = hiaL_block(e, "counted"),
+                    done = hiaL_block(e, "done");
+  LLVMBuildCondBr(e->b, hiaL_is_number(e, ref), done, object);
+  hiaL_at(e, object);
+  LLVMValueRef count = load_count(e, ref);
+  LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntSGE, count, count_number(e, 0), ""), counted,
+                  done);
+  hiaL_at(e, counted);
+  LLVMBasicBlockRef shared = fork_counting(e);
+  LLVMBuildStore(e->b, LLVMBuildAdd(e->b, count, count_number(e, 1), ""), ref);
+  LLVMBuildBr(e->b, done);
+  if (shared) {
+    hiaL_at(e, shared);
+    build_atomic(e, LLVMAtomicRMWBinOpAdd, ref, LLVMAtomicOrderingMonotonic);
+    LLVMBuildBr(e->b, done);
+  }
+  hiaL_at(e, done);
+}
+
+/* Gives up a reference to an object: goes to `last` if it was the last one, else to `done`. */
+static void count_down(hia_emit *e, LLVMValueRef object, LLVMBasicBlockRef last,
+                       LLVMBasicBlockRef done) {
+  LLVMBasicBlockRef more = hiaL_block(e, "more"), few = hiaL_block(e, "few");
+  LLVMValueRef count = load_count(e, object);
+  LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntSGT, count, count_number(e, 1), ""), more, few);
+  hiaL_at(e, few);
+  LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntEQ, count, count_number(e, 1), ""), last, done);
+  hiaL_at(e, more);
+  LLVMBasicBlockRef shared = fork_counting(e);
+  LLVMBuildStore(e->b, LLVMBuildSub(e->b, count, count_number(e, 1), ""), object);
+  LLVMBuildBr(e->b, done);
+  if (!shared) return;
+  hiaL_at(e, shared);
+  LLVMValueRef old =
+      build_atomic(e, LLVMAtomicRMWBinOpSub, object, LLVMAtomicOrderingAcquireRelease);
+  LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntEQ, old, count_number(e, 1), ""), last, done);
+}
+
+/* The base of a type, as hiaR_shapes_new numbers shapes: those of constructors, then arrays. */
+static uint32_t base_of(const hia_emit *e, hia_type reference) {
+  const hia_types *types = e->g->types;
+  const hia_type_entry *entry = &types->entries.data[reference - HIA_FIRST_TYPE];
+  if (entry->kind == HIA_KIND_DATA) return entry->first;
+  uint32_t base = types->ctors.len;
+  for (uint32_t i = 0; i < reference - HIA_FIRST_TYPE; i++)
+    base += types->entries.data[i].kind == HIA_KIND_ARRAY;
+  return base;
+}
+
+/* The only constructor of a type that has fields, if its objects hold no references; else NULL. */
+static const hia_ctor *only_flat(const hia_emit *e, hia_type type) {
+  const hia_type_entry *entry = &e->g->types->entries.data[type - HIA_FIRST_TYPE];
+  const hia_ctor *found = NULL;
+  if (entry->kind != HIA_KIND_DATA) return NULL;
+  for (uint32_t i = 0; i < entry->n; i++) {
+    const hia_ctor *ctor = hiaL_ctor(e, type, i);
+    if (!ctor->n) continue;
+    if (found || ctor->layout.n_refs) return NULL;
+    found = ctor;
+  }
+  return found;
+}
+
+/* Nothing refers to the object any more. */
+static void free_object(hia_emit *e, LLVMValueRef object, hia_type type) {
+  const hia_ctor *flat = only_flat(e, type);
+  if (flat) {
+    hiaL_free_block(e, object, flat->layout.size);
+    return;
+  }
+  LLVMValueRef args[2] = {object, hiaL_number(e, 32, base_of(e, type))};
+  hiaL_set_debug_loc(e, HIA_NONE, false);
+  hiaL_call_abi(e, HIA_ABI_hiaR_stub_free, args, 2);
+  hiaL_no_debug_loc(e);
+}
+
+static void drop(hia_emit *e, LLVMValueRef ref, hia_type type) {
+  LLVMBasicBlockRef object = hiaL_block(e, "object"), last = hiaL_block(e, "last"),
+                    done = hiaL_block(e, "done");
+  LLVMBuildCondBr(e->b, hiaL_is_number(e, ref), done, object);
+  hiaL_at(e, object);
+  count_down(e, ref, last, done);
+  hiaL_at(e, last);
+  free_object(e, ref, type);
+  LLVMBuildBr(e->b, done);
+  hiaL_at(e, done);
+}
+
+static hia_type in_type(const hia_emit *e, hia_node_id n) {
+  return hiaG_type(e->fn, hiaG_in(e->fn, n, 0));
+}
+
+void hiaL_emit_DUP(hia_emit *e, hia_node_id n) {
+  if (!e->g->is_read) count_up(e, hiaL_in(e, n, 0));
+}
+
+void hiaL_emit_DROP(hia_emit *e, hia_node_id n) {
+  if (!e->g->is_read) drop(e, hiaL_in(e, n, 0), in_type(e, n));
+}
+
+/* ---- memory that goes from one object to the next ---- */
+
+/* The i-th reference in an object's memory, and its type. */
+static LLVMValueRef load_ref(hia_emit *e, LLVMValueRef object, const hia_ctor *ctor, uint32_t i,
+                             hia_type *type) {
+  const hia_word_place *place = &e->g->types->places.data[ctor->layout.first];
+  while (place->at != sizeof(hia_counted) + i * sizeof(hia_word)) place++;
+  *type = place->type;
+  return hiaL_load_packed(e, object, place);
+}
+
+static bool is_in(uint32_t set, uint32_t i) { return i < 32 && set >> i & 1; }
+
+/* The only reference goes: the references that nobody takes over go with it. */
+static void unpack_unique(hia_emit *e, LLVMValueRef object, const hia_ctor *ctor, uint32_t set,
+                          bool is_used) {
+  for (uint32_t i = 0; i < ctor->layout.n_refs; i++) {
+    hia_type type;
+    if (is_in(set, i)) continue;
+    LLVMValueRef ref = load_ref(e, object, ctor, i, &type);
+    drop(e, ref, type);
+  }
+  if (!is_used) hiaL_free_block(e, object, ctor->layout.size);
+}
+
+/* Others stay: what is taken over is shared with them. It is counted first, since with several
+ * workers the others may go at any time. */
+static void unpack_shared(hia_emit *e, LLVMValueRef object, hia_type data, const hia_ctor *ctor,
+                          uint32_t set) {
+  LLVMBasicBlockRef last = hiaL_block(e, "last"), given = hiaL_block(e, "given");
+  for (uint32_t i = 0; i < ctor->layout.n_refs; i++) {
+    hia_type type;
+    if (is_in(set, i)) count_up(e, load_ref(e, object, ctor, i, &type));
+  }
+  count_down(e, object, last, given);
+  hiaL_at(e, last);
+  free_object(e, object, data);
+  LLVMBuildBr(e->b, given);
+  hiaL_at(e, given);
+}
+
+static bool is_used(const hia_emit *e, hia_value_id v) { return e->is_used && e->is_used[v]; }
+
+void hiaL_emit_UNPACK(hia_emit *e, hia_node_id n) {
+  uint64_t imm = hiaL_node(e, n)->imm;
+  hia_type type = in_type(e, n);
+  const hia_ctor *ctor = hiaL_ctor(e, type, HIA_IMM_A(imm));
+  LLVMValueRef object = hiaL_in(e, n, 0), none = LLVMConstNull(e->ptr);
+  hiaL_out(e, n, 0, none);
+  if (e->g->is_read) return;
+  LLVMBasicBlockRef unique = hiaL_block(e, "unique"), shared = hiaL_block(e, "shared"),
+                    join = hiaL_block(e, "unpacked"), from[2];
+  LLVMValueRef is_only =
+      LLVMBuildICmp(e->b, LLVMIntEQ, load_count(e, object), count_number(e, 1), "is_only");
+  LLVMBuildCondBr(e->b, is_only, unique, shared);
+  hiaL_at(e, unique);
+  unpack_unique(e, object, ctor, HIA_IMM_B(imm), is_used(e, hiaG_out(e->fn, n, 0)));
+  from[0] = hiaL_here(e);
+  LLVMBuildBr(e->b, join);
+  hiaL_at(e, shared);
+  unpack_shared(e, object, type, ctor, HIA_IMM_B(imm));
+  from[1] = hiaL_here(e);
+  LLVMBuildBr(e->b, join);
+  hiaL_at(e, join);
+  LLVMValueRef token = LLVMBuildPhi(e->b, e->ptr, "token");
+  LLVMAddIncoming(token, &object, &from[0], 1);
+  LLVMAddIncoming(token, &none, &from[1], 1);
+  hiaL_out(e, n, 0, token);
+}
+
+void hiaL_emit_REUSE(hia_emit *e, hia_node_id n) {
+  uint32_t number = (uint32_t)hiaL_node(e, n)->imm;
+  const hia_ctor *ctor = hiaL_ctor(e, hiaG_type(e->fn, hiaG_out(e->fn, n, 0)), number);
+  LLVMValueRef token = hiaL_in(e, n, 0);
+  LLVMBasicBlockRef none = hiaL_block(e, "none"), join = hiaL_block(e, "object"),
+                    here = hiaL_here(e);
+  LLVMValueRef is_unset = LLVMBuildICmp(e->b, LLVMIntEQ, token, LLVMConstNull(e->ptr), "");
+  LLVMBuildCondBr(e->b, is_unset, none, join);
+  hiaL_at(e, none);
+  LLVMValueRef block = hiaL_new_block(e, ctor->layout.size, hiaL_node(e, n)->loc);
+  LLVMBasicBlockRef made = hiaL_here(e);
+  LLVMBuildBr(e->b, join);
+  hiaL_at(e, join);
+  LLVMValueRef object = LLVMBuildPhi(e->b, e->ptr, "object");
+  LLVMAddIncoming(object, &token, &here, 1);
+  LLVMAddIncoming(object, &block, &made, 1);
+  hiaL_write_object(e, n, object, ctor, number, 1);
+  hiaL_out(e, n, 0, object);
+}
+
+void hiaL_emit_FORGET(hia_emit *e, hia_node_id n) {
+  if (e->g->is_read) return;
+  const hia_ctor *ctor = hiaL_ctor(e, in_type(e, n), HIA_IMM_A(hiaL_node(e, n)->imm));
+  LLVMValueRef token = hiaL_in(e, n, 0);
+  LLVMBasicBlockRef is_set = hiaL_block(e, "set"), done = hiaL_block(e, "done");
+  LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntEQ, token, LLVMConstNull(e->ptr), ""), done,
+                  is_set);
+  hiaL_at(e, is_set);
+  hiaL_free_block(e, token, ctor->layout.size);
+  LLVMBuildBr(e->b, done);
+  hiaL_at(e, done);
+}
+
+void hiaL_open_counts(hia_emit *e) {
+  const hia_fn *fn = e->fn;
+  bool has_unpack = false;
+  e->is_used = NULL;
+  for (hia_node_id n = 0; n < fn->nodes.len; n++)
+    has_unpack |= fn->nodes.data[n].op == HIA_OP_UNPACK;
+  if (!has_unpack) return;
+  e->is_used = HIA_NEW_ARRAY(&e->comp->scratch, bool, fn->values.len);
+  for (hia_node_id n = 0; n < fn->nodes.len; n++)
+    for (uint32_t i = 0; i < fn->nodes.data[n].n_ins; i++) e->is_used[hiaG_in(fn, n, i)] = true;
+}
