@@ -12,7 +12,7 @@ hia_value *hiaJ_value_new(const hia_allocator *allocator, const hia_type_info *t
   hia_value *value = allocator->alloc(allocator->user, size_of(type));
   if (!value) return NULL;
   *value = (hia_value){.allocator = *allocator, .type = type, .objects = objects};
-  hiaR_value_types_hold(type->types);
+  if (!hiaR_is_scalar(type->type)) hiaR_value_types_hold(type->types);
   if (objects) hiaR_objects_hold(objects);
   memcpy(value->words, words, type->n_words * sizeof *words);
   return value;
@@ -22,8 +22,8 @@ void hia_value_free(hia_value *value) {
   if (!value) return;
   hia_allocator allocator = value->allocator;
   size_t size = size_of(value->type);
-  hiaR_objects_release(value->objects);
-  hiaR_value_types_release(value->type->types);
+  if (value->objects) hiaR_objects_release(value->objects);
+  if (!hiaR_is_scalar(value->type->type)) hiaR_value_types_release(value->type->types);
   hiaR_free(&allocator, value, size);
 }
 

@@ -44,6 +44,12 @@ static const void *copy_part(char *block, size_t at, const void *from, size_t by
   return bytes ? memcpy(block + at, from, bytes) : block + at;
 }
 
+/* A program's constructors, fields and names are those that it was loaded with, and only tuples and
+ * arrays are added: so most of a table is that of the older one, which is there as long. */
+static bool is_as_before(const hia_value_types *older, size_t n_before, size_t n) {
+  return older && n_before == n;
+}
+
 /* A tuple comes after its parts, so what is known of them is there. */
 static void describe(hia_value_types *types, hia_type_info *infos, hia_dtype *scalars) {
   const hia_type_table *t = &types->table;
@@ -66,15 +72,21 @@ static void describe(hia_value_types *types, hia_type_info *infos, hia_dtype *sc
 
 hia_value_types *hiaR_value_types_new(const hia_allocator *allocator, const hia_type_table *table,
                                       hia_value_types *older) {
+  static const hia_type_table none;
+  const hia_type_table *before = older ? &older->table : &none;
+  bool has_ctors = is_as_before(older, before->n_ctors, table->n_ctors),
+       has_fields = is_as_before(older, before->n_fields, table->n_fields),
+       has_places = is_as_before(older, before->n_places, table->n_places),
+       has_names = is_as_before(older, before->n_names, table->n_names);
   size_t size = sizeof(hia_value_types), at[8], n_scalars = 0;
   for (uint32_t i = 0; i < table->n_types; i++)
     if (table->types[i].kind == HIA_KIND_TUPLE) n_scalars += table->types[i].n_words;
   if (!add_part(&size, table->n_types, sizeof *table->types, &at[0]) ||
       !add_part(&size, table->n_parts, sizeof *table->parts, &at[1]) ||
-      !add_part(&size, table->n_ctors, sizeof *table->ctors, &at[2]) ||
-      !add_part(&size, table->n_fields, sizeof *table->fields, &at[3]) ||
-      !add_part(&size, table->n_places, sizeof *table->places, &at[4]) ||
-      !add_part(&size, table->n_names, 1, &at[5]) ||
+      !add_part(&size, has_ctors ? 0 : table->n_ctors, sizeof *table->ctors, &at[2]) ||
+      !add_part(&size, has_fields ? 0 : table->n_fields, sizeof *table->fields, &at[3]) ||
+      !add_part(&size, has_places ? 0 : table->n_places, sizeof *table->places, &at[4]) ||
+      !add_part(&size, has_names ? 0 : table->n_names, 1, &at[5]) ||
       !add_part(&size, table->n_types, sizeof(hia_type_info), &at[6]) ||
       !add_part(&size, n_scalars, sizeof(hia_dtype), &at[7]))
     return NULL;
@@ -89,10 +101,13 @@ hia_value_types *hiaR_value_types_new(const hia_allocator *allocator, const hia_
   *t = *table;
   t->types = copy_part(block, at[0], table->types, t->n_types * sizeof *t->types);
   t->parts = copy_part(block, at[1], table->parts, t->n_parts * sizeof *t->parts);
-  t->ctors = copy_part(block, at[2], table->ctors, t->n_ctors * sizeof *t->ctors);
-  t->fields = copy_part(block, at[3], table->fields, t->n_fields * sizeof *t->fields);
-  t->places = copy_part(block, at[4], table->places, t->n_places * sizeof *t->places);
-  t->names = copy_part(block, at[5], table->names, t->n_names);
+  t->ctors = has_ctors ? before->ctors
+                       : copy_part(block, at[2], table->ctors, t->n_ctors * sizeof *t->ctors);
+  t->fields = has_fields ? before->fields
+                         : copy_part(block, at[3], table->fields, t->n_fields * sizeof *t->fields);
+  t->places = has_places ? before->places
+                         : copy_part(block, at[4], table->places, t->n_places * sizeof *t->places);
+  t->names = has_names ? before->names : copy_part(block, at[5], table->names, t->n_names);
   types->infos = (hia_type_info *)(void *)(block + at[6]);
   describe(types, (hia_type_info *)(void *)(block + at[6]), (hia_dtype *)(void *)(block + at[7]));
   return types;

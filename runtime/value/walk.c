@@ -1,60 +1,86 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* A walk has a stack of the objects that wait for those they refer to, and a hash table of
- * addresses, which has the numbers of the others. */
+/* A walk has a stack of the objects that wait for those they refer to, and the numbers of the
+ * others.
+ *
+ * Objects are mostly made, and met, in the order of their addresses. A hash table of addresses
+ * would scatter them: each look-up would miss the cache. So a hash table has *pages*, the numbers
+ * of all objects that begin in 512 bytes, and a page has a place for every 8 bytes. */
 #include "runtime/value/walk.h"
 
-typedef struct numbered {
-  uintptr_t address; /* 0: empty */
-  uint64_t number;
-} numbered;
+enum { PAGE_BITS = 9, PLACES = 1 << (PAGE_BITS - 3) };
+
+typedef struct page {
+  uintptr_t address; /* of the bytes, >> PAGE_BITS; 0: empty */
+  uint64_t *numbers; /* PLACES of them: from 1; 0: no object with a number begins there */
+} page;
 
 void hiaR_walk_free(hia_walk *w) {
+  const page *pages = w->table.data;
+  for (size_t i = 0; i < w->cap; i++)
+    if (pages[i].address) hiaR_free(w->allocator, pages[i].numbers, PLACES * sizeof(uint64_t));
   hiaR_block_free(&w->stack, w->allocator);
   hiaR_block_free(&w->table, w->allocator);
 }
 
 /* ---- numbers ---- */
 
-static numbered *find(const hia_walk *w, uintptr_t address) {
-  numbered *table = w->table.data;
+/* The slot of a page, or the empty one where it belongs. */
+static page *find(const hia_walk *w, uintptr_t address) {
+  page *pages = w->table.data;
   size_t at = (size_t)((uint64_t)address * 0x9e3779b97f4a7c15u >> 20) & (w->cap - 1);
-  while (table[at].address && table[at].address != address) at = (at + 1) & (w->cap - 1);
-  return &table[at];
+  while (pages[at].address && pages[at].address != address) at = (at + 1) & (w->cap - 1);
+  return &pages[at];
+}
+
+/* The place of an object's number; NULL: its page has none. */
+static uint64_t *place_of(const hia_walk *w, hia_word word) {
+  if (!w->cap) return NULL;
+  const page *p = find(w, (uintptr_t)word >> PAGE_BITS);
+  return p->address ? &p->numbers[(word >> 3) % PLACES] : NULL;
 }
 
 static bool is_numbered(const hia_walk *w, hia_word word) {
-  return w->cap && find(w, (uintptr_t)word)->address;
+  const uint64_t *place = place_of(w, word);
+  return place && *place;
 }
 
-uint64_t hiaR_walk_number(const hia_walk *w, hia_word word) {
-  return find(w, (uintptr_t)word)->number;
-}
+uint64_t hiaR_walk_number(const hia_walk *w, hia_word word) { return *place_of(w, word) - 1; }
 
 static bool grow(hia_walk *w) {
   hia_block old = w->table;
   size_t old_cap = w->cap, cap = old_cap ? old_cap * 2 : 64;
   w->table = (hia_block){NULL, 0};
-  if (!hiaR_block_grow(&w->table, w->allocator, cap * sizeof(numbered))) {
+  if (!hiaR_block_grow(&w->table, w->allocator, cap * sizeof(page))) {
     w->table = old;
     return false;
   }
   w->cap = cap;
-  memset(w->table.data, 0, cap * sizeof(numbered));
-  const numbered *from = old.data;
+  memset(w->table.data, 0, cap * sizeof(page));
+  const page *from = old.data;
   for (size_t i = 0; i < old_cap; i++)
     if (from[i].address) *find(w, from[i].address) = from[i];
   hiaR_block_free(&old, w->allocator);
   return true;
 }
 
+static bool add_page(hia_walk *w, hia_word word) {
+  if (w->n_pages * 2 >= w->cap && !grow(w)) return false;
+  uint64_t *numbers = hiaR_alloc(w->allocator, PLACES * sizeof *numbers);
+  if (!numbers) return false;
+  uintptr_t address = (uintptr_t)word >> PAGE_BITS;
+  *find(w, address) = (page){address, numbers};
+  w->n_pages++;
+  return true;
+}
+
 void hiaR_walk_done(hia_walk *w) {
-  if (w->n_objects * 2 >= w->cap && !grow(w)) {
+  hia_word word = ((const hia_walk_object *)w->stack.data)[w->n_open - 1].word;
+  if (!place_of(w, word) && !add_page(w, word)) {
     w->is_out = true;
     return;
   }
-  const hia_walk_object *top = (const hia_walk_object *)w->stack.data + --w->n_open;
-  uintptr_t address = (uintptr_t)top->word;
-  *find(w, address) = (numbered){address, w->n_objects++};
+  *place_of(w, word) = ++w->n_objects;
+  w->n_open--;
 }
 
 /* ---- the walk ---- */

@@ -26,9 +26,9 @@ typedef struct hia_walk {
   const hia_type_table *types;
   const hia_allocator *allocator;
   hia_block stack, table;
-  size_t n_open, cap; /* cap: of the table, a power of two */
-  uint64_t n_objects; /* that have a number */
-  bool is_out;        /* of memory: the walk has ended */
+  size_t n_open, n_pages, cap; /* cap: of the table, a power of two */
+  uint64_t n_objects;          /* that have a number */
+  bool is_out;                 /* of memory: the walk has ended */
 } hia_walk;
 
 void hiaR_walk_free(hia_walk *walk);

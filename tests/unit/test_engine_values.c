@@ -2,10 +2,12 @@
 /* Values of data types and arrays through the public API: made, taken apart, as tables of nodes, as
  * text, in brackets and in files. */
 #include "tests/unit/helper_memory.h"
+#include "tests/unit/helper_random.h"
 #include "tests/unit/helper_text.h"
 #include <hiaton/hiaton.h>
 
 #include <criterion/criterion.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -391,6 +393,51 @@ Test(engine_values, a_deep_table) {
   close_world(&w);
 }
 
+/* Tables with a mistake somewhere, or none: what is not refused is a value, whose table is sound.
+ */
+Test(engine_values, random_changes_of_tables) {
+  world w;
+  open_world(&w, NULL);
+  random_source r = {.state = 12};
+  hia_value *sound =
+      parse(&w, "Mixed(true, 5, 1.5, 2.5, Node(Node(Leaf(1, 2), Nil, 3), Leaf(4, 5), 6))");
+  hia_value_nodes *from;
+  cr_assert_eq(hia_value_to_nodes(sound, &from, NULL), HIA_OK);
+  hia_value_node nodes[16];
+  int64_t words[64];
+  unsigned n_fine = 0, n_wrong = 0;
+  for (int i = 0; i < 20000; i++) {
+    hia_value_nodes table = *from, *back;
+    memcpy(nodes, from->nodes, from->n_nodes * sizeof *nodes);
+    memcpy(words, from->words, from->n_words * sizeof *words);
+    table.nodes = nodes, table.words = words;
+    hia_value_node *node = &nodes[random_below(&r, (uint32_t)from->n_nodes)];
+    switch (random_below(&r, 6)) {
+    case 0: node->type = random_below(&r, 4); break;
+    case 1: node->ctor = random_below(&r, 5); break;
+    case 2: node->n = random_below(&r, 3); break;
+    case 3: table.n_words -= random_below(&r, 3); break;
+    case 4: table.n_nodes -= random_below(&r, 3); break;
+    default: words[random_below(&r, (uint32_t)from->n_words)] = (int64_t)random_below(&r, 12) - 6;
+    }
+    hia_value *value;
+    hia_status status = hia_value_from_nodes(w.engine, &table, &value, NULL);
+    cr_assert(status == HIA_OK || status == HIA_ARGUMENT);
+    status == HIA_OK ? n_fine++ : n_wrong++;
+    if (status != HIA_OK) continue;
+    cr_assert_gt(hia_value_format(value, NULL, 0), 0);
+    cr_assert_eq(hia_value_to_nodes(value, &back, NULL), HIA_OK);
+    cr_assert_leq(back->n_nodes, table.n_nodes);
+    hia_value_nodes_free(back);
+    hia_value_free(value);
+  }
+  cr_expect_gt(n_fine, 1000);
+  cr_expect_gt(n_wrong, 1000);
+  hia_value_nodes_free(from);
+  hia_value_free(sound);
+  close_world(&w);
+}
+
 /* ---- text, brackets, files ---- */
 
 static bool append(void *user, const char *bytes, size_t len) {
@@ -607,6 +654,57 @@ Test(engine_values, results_hold_what_they_refer_to) {
     hia_value_free(args[1]);
     close_world(&w);
     cr_expect_eq(heap.blocks, 0, "%ld blocks are left", (long)heap.blocks);
+  }
+}
+
+/* Arguments are shared by the workers of a run, and by runs on several threads. */
+typedef struct runner {
+  world *w;
+  hia_value *tree;
+  bool is_right;
+} runner;
+
+static void *run_often(void *arg) {
+  runner *r = arg;
+  r->is_right = true;
+  for (int i = 0; i < 50; i++) {
+    hia_value *result = NULL, *again = NULL;
+    int32_t sum = 0;
+    r->is_right &= call(r->w->module, "left", &r->tree, 1, &result) == HIA_OK &&
+                   call(r->w->module, "sum", &result, 1, &again) == HIA_OK &&
+                   hia_value_get_i32(again, &sum) == HIA_OK && sum == 7 << 9;
+    hia_value_free(again);
+    hia_value_free(result);
+  }
+  return NULL;
+}
+
+Test(engine_values, values_are_shared_by_threads) {
+  for (int kind = HIA_ENGINE_JIT; kind <= HIA_ENGINE_INTERP; kind++) {
+    hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+    options.kind = (hia_engine_kind)kind;
+    options.threads = 3;
+    world w = {.error = NULL};
+    cr_assert_eq(hia_engine_new(&options, &w.engine, NULL), HIA_OK);
+    cr_assert_eq(hia_module_load_text(w.engine, "r", runs_text, strlen(runs_text), &w.module, NULL),
+                 HIA_OK);
+    w.tree = hia_module_type(w.module, "Tree");
+    hia_value *args[2] = {leaf(&w, 7), hia_value_i32(w.engine, 10)}, *tree;
+    cr_assert_eq(call(w.module, "grow", args, 2, &tree), HIA_OK);
+    runner runners[3];
+    pthread_t threads[3];
+    for (int i = 0; i < 3; i++) {
+      runners[i] = (runner){&w, tree, false};
+      cr_assert_eq(pthread_create(&threads[i], NULL, run_often, &runners[i]), 0);
+    }
+    for (int i = 0; i < 3; i++) {
+      pthread_join(threads[i], NULL);
+      cr_expect(runners[i].is_right, "engine %d, thread %d", kind, i);
+    }
+    hia_value_free(tree);
+    hia_value_free(args[0]);
+    hia_value_free(args[1]);
+    close_world(&w);
   }
 }
 

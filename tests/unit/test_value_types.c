@@ -129,6 +129,10 @@ Test(value_types, a_copy_keeps_numbers_and_holds_the_older_one) {
   /* The old table is there still: a type of it is that of the new one at once. */
   cr_expect(hiaR_is_same_type(hiaR_type_info(old, w.tree), hiaR_type_info(new, w.tree)));
   cr_expect_not(hiaR_is_same_type(hiaR_type_info(old, w.tree), hiaR_type_info(new, w.list)));
+  /* What has not grown is there once. */
+  cr_expect_eq(new->table.ctors, old->table.ctors);
+  cr_expect_eq(new->table.names, old->table.names);
+  cr_expect_str_eq(new->table.names + hiaR_type_entry(&new->table, w.tree)->name, "Tree");
   hiaR_value_types_release(new);
   value_world_free(&w);
 }
