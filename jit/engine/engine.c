@@ -166,6 +166,7 @@ void hia_engine_free(hia_engine *engine) {
   hiaR_clock_free(engine->clock);
   hiaJ_hosts_free(engine);
   if (engine->session) engine->backend->close(engine->session);
+  for (unsigned i = 0; i < HIA_ENGINE_TUPLES; i++) hiaR_value_types_release(engine->tuples[i]);
   pthread_mutex_destroy(&engine->lock);
   if (engine->disabled) hiaR_free(&allocator, engine->disabled, engine->disabled_size);
   hiaR_free(&allocator, engine, sizeof *engine);

@@ -56,6 +56,7 @@ typedef struct hia_compiling {
   atomic_bool is_over; /* joining it does not block */
 } hia_compiling;
 
+#define HIA_ENGINE_TUPLES 8u
 struct hia_engine {
   hia_allocator allocator;
   hia_engine_options options; /* with `allocator` and `disabled_passes` pointing into the engine */
@@ -76,6 +77,9 @@ struct hia_engine {
   hia_clock *clock;         /* of deadlines; NULL: no run had one yet */
   hia_compiling *compiling; /* threads that compile, or have ended and are not joined yet */
   hia_registered *hosts;    /* newest first; rows are only added */
+  /* Held: types of tuples of scalars that hosts have made, by hash, so that making one again makes
+   * no table. Or NULL. */
+  hia_value_types *tuples[HIA_ENGINE_TUPLES];
 };
 
 /* Opens the compiler, once; *open_ns is the time that took, 0 if it was open already. */
@@ -171,8 +175,9 @@ void hiaJ_timeline_end(hia_timeline *timeline);
 
 /* ---- value.c ---- */
 
-#define HIA_MAX_WORDS 1000u /* scalars, data and arrays in a type: the language's bound on parts   \
-                             */
+#define HIA_MAX_WORDS                                                                              \
+  1000u /* scalars, data and arrays in a type: the language's bound on parts                       \
+         */
 
 struct hia_value {
   hia_allocator allocator;

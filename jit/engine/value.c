@@ -92,18 +92,29 @@ static void try_join(void *arg) {
   if (j->status == HIA_OK) j->made = hiaR_value_types_new(j->comp.arena.allocator, &table, NULL);
 }
 
-/* The type of a tuple of scalars needs no compilation. */
-static hia_value_types *scalar_tuple(const hia_allocator *allocator, hia_value *const *parts,
-                                     size_t n) {
+/* The type of a tuple of scalars needs no compilation, and is mostly one that was made before. */
+static hia_value_types *scalar_tuple(hia_engine *engine, hia_value *const *parts, size_t n) {
   hia_type types[HIA_MAX_WORDS];
-  for (size_t i = 0; i < n; i++) {
-    types[i] = parts[i]->type->type;
-    if (!hiaR_is_scalar(types[i])) return NULL;
-  }
+  for (size_t i = 0; i < n; i++) types[i] = parts[i]->type->type;
+  hia_value_types **slot = &engine->tuples[hiaR_hash(types, n * sizeof *types) % HIA_ENGINE_TUPLES];
+  pthread_mutex_lock(&engine->lock);
+  hia_value_types *found = *slot;
+  bool is_it = found && found->table.n_parts == n &&
+               memcmp(found->table.parts, types, n * sizeof *types) == 0;
+  if (is_it) hiaR_value_types_hold(found);
+  pthread_mutex_unlock(&engine->lock);
+  if (is_it) return found;
   const hia_type_entry entry = {.kind = HIA_KIND_TUPLE, .n = (uint32_t)n, .n_words = (uint32_t)n};
   const hia_type_table table = {
       .types = &entry, .parts = types, .n_types = 1, .n_parts = (uint32_t)n};
-  return hiaR_value_types_new(allocator, &table, NULL);
+  hia_value_types *made = hiaR_value_types_new(&engine->allocator, &table, NULL);
+  if (!made) return NULL;
+  pthread_mutex_lock(&engine->lock);
+  found = *slot;
+  *slot = hiaR_value_types_hold(made);
+  pthread_mutex_unlock(&engine->lock);
+  hiaR_value_types_release(found);
+  return made;
 }
 
 /* The objects of all parts. False: no memory. */
@@ -139,7 +150,7 @@ hia_value *hia_value_tuple(hia_engine *engine, hia_value *const *parts, size_t n
   const hia_allocator *allocator = &engine->allocator;
   joining j = {.parts = parts, .n = n, .type = HIA_FIRST_TYPE};
   if (are_scalars) {
-    j.made = scalar_tuple(allocator, parts, n);
+    j.made = scalar_tuple(engine, parts, n);
   } else {
     hiaR_comp_init(&j.comp, allocator);
     hiaJ_on_stack(engine, try_join, &j); /* without a stack nothing is made */

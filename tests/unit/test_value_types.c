@@ -6,6 +6,7 @@
 #include <hiaton/hiaton.h>
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 
 /* ---- comparing ---- */
 
@@ -245,4 +246,36 @@ Test(value_types, equal_types_of_two_programs_are_one) {
   hia_module_free(module);
   hia_module_free(other);
   hia_engine_free(engine);
+}
+
+/* The engine keeps types of tuples that were made: more of them than it has room for. */
+Test(value_types, tuples_of_many_types) {
+  test_heap heap;
+  test_heap_init(&heap, -1);
+  hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  options.allocator = &heap.allocator;
+  hia_engine *engine;
+  cr_assert_eq(hia_engine_new(&options, &engine, NULL), HIA_OK);
+  hia_value *scalars[3] = {hia_value_bool(engine, true), hia_value_i32(engine, -1),
+                           hia_value_f64(engine, 0.5)};
+  static const char *const types[3] = {"bool", "i32", "f64"}, *const texts[3] = {"true", "-1",
+                                                                                 "0.5"};
+  for (unsigned k = 0; k < 2 * 81; k++) {
+    unsigned i[4] = {k % 3, k / 3 % 3, k / 9 % 3, k / 27 % 3};
+    hia_value *parts[4];
+    for (int j = 0; j < 4; j++) parts[j] = scalars[i[j]];
+    hia_value *tuple = hia_value_tuple(engine, parts, 4), *same = hia_value_tuple(engine, parts, 4);
+    char type[64], text[64];
+    snprintf(type, sizeof type, "(%s, %s, %s, %s)", types[i[0]], types[i[1]], types[i[2]],
+             types[i[3]]);
+    snprintf(text, sizeof text, "(%s, %s, %s, %s)", texts[i[0]], texts[i[1]], texts[i[2]],
+             texts[i[3]]);
+    expect_text(tuple, text, type);
+    cr_expect_eq(hia_value_type(tuple), hia_value_type(same));
+    hia_value_free(tuple);
+    hia_value_free(same);
+  }
+  for (int j = 0; j < 3; j++) hia_value_free(scalars[j]);
+  hia_engine_free(engine);
+  cr_expect_eq(heap.blocks, 0);
 }
