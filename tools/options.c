@@ -68,7 +68,7 @@ const tool_row tool_rows[] = {
     {OPT_MAX_DEPTH, RUN | BENCH, "max-depth", "BYTES", NULL,
      "stack that a run may use: 500K, 64M, 2G; else the memory that is available"},
     {OPT_MAX_MEMORY, RUN | BENCH, "max-memory", "BYTES", NULL,
-     "memory that a run may use in all, interp and expand; native code uses its stack only"},
+     "memory that a run may use in all; of native code its values in memory, without its stack"},
     {OPT_TIMEOUT, RUN, "timeout", "SECONDS", NULL,
      "end the run after this time, which includes compiling: 2, 0.5"},
     {OPT_TIMEOUT, BENCH, "timeout", "SECONDS", NULL,

@@ -15,11 +15,6 @@ static bool has_engine(const tool_options *o, hia_engine_kind kind) {
 static bool is_never_native(const tool_options *o) {
   return o->n_engines && !has_engine(o, HIA_ENGINE_JIT);
 }
-/* True if only native code is used. Without --engine a run does that; a bench has all engines. */
-static bool is_always_native(const tool_options *o) {
-  if (!o->n_engines) return o->command == RUN;
-  return !has_engine(o, HIA_ENGINE_INTERP) && !has_engine(o, HIA_ENGINE_EXPAND);
-}
 static bool is_always_expanded(const tool_options *o) {
   return has_engine(o, HIA_ENGINE_EXPAND) && !has_engine(o, HIA_ENGINE_JIT) &&
          !has_engine(o, HIA_ENGINE_INTERP);
@@ -64,8 +59,6 @@ static const struct rule {
      "has no effect with -e: a graph defines no names"},
     {RUN | BENCH, A(OPT_LEVEL) | A(OPT_NO_MERGE) | A(OPT_ALWAYS_FORK) | A(OPT_UNCHECKED),
      is_never_native, "is for native code, which --engine jit alone makes"},
-    {RUN | BENCH, A(OPT_MAX_MEMORY), is_always_native,
-     "is for --engine interp and expand: native code uses its stack only, see --max-depth"},
     {RUN | BENCH, A(OPT_MAX_DEPTH) | A(OPT_TIMEOUT), is_unchecked,
      "has no effect with --unchecked, which leaves all limits out"},
     {RUN | BENCH | DUMP, A(OPT_ALWAYS_FORK), has_fuel,

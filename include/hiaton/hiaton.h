@@ -127,8 +127,8 @@ typedef struct hia_engine_options {
   size_t max_depth;  /* bytes of stack, or of frames, that a run may use; 0: what is available.
                         Native code reserves that much address space; a run is HIA_MEMORY if there is
                         not enough */
-  size_t max_memory; /* bytes that an interpreted run may use in all (native code uses only its
-                        stack); 0: what is available */
+  size_t max_memory; /* bytes that a run may use in all, of native code for its values in memory
+                        (its stack is max_depth's); 0: what is available */
   int opt_level;     /* of native code, 0 to 3 */
   const char *disabled_passes; /* names of graph passes, separated by commas; "all"; NULL: none */
   bool count;                  /* count calls and loop rounds as the language defines them */

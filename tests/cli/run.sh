@@ -505,8 +505,12 @@ for option in '--opt 1' --no-merge --always-fork --unchecked; do
   # shellcheck disable=SC2086
   both "a bench of interpreters with $option" bench examples/fib.hia 1 --engine expand,interp $option
 done
-both 'memory of native code' run examples/fib.hia 1 --max-memory 1M
-both 'memory of native code, named' bench examples/fib.hia 1 --max-memory 1M --engine jit
+program cells 'type L = N | C(h: i32, t: L)
+fn build(n: i32, l: L) -> L = if n == 0 then l else build(n - 1, C(n, l))
+fn count(l: L, n: i32) -> i32 = match l { N => n, C(_, t) => count(t, n + 1) }
+fn main(n: i32) = count(build(n, N), 0)'
+every 'values in little memory' 0 20000 '' run "$work/cells.hia" 20000 --max-memory 4M
+every 'values that need more' 1 '' 'error\[memory\]' run "$work/cells.hia" 1000000 --max-memory 4M
 both 'depth without checks' run examples/fib.hia 1 --unchecked --max-depth 1M
 both 'time without checks' run examples/fib.hia 1 --unchecked --timeout 1
 both 'threads with fuel' run examples/fib.hia 1 --fuel 10 --threads 2

@@ -56,6 +56,15 @@ static const char text[] =
     "fn downs(d: i32, n: i32) -> i32 = if d == 0 then down(n) else downs(d - 1, n) + "
     "3 * downs(d - 1, n + 1)\n"
     "fn eight(n: i32) -> i32 = downs(3, n)\n"
+    "type Tree = Leaf(id: i32) | Node(left: Tree, right: Tree)\n"
+    "fn planted(n: i32, id: i32) -> Tree = if n == 0 then Leaf(id) else "
+    "Node(planted(n - 1, 2 * id), planted(n - 1, 2 * id + 1))\n"
+    "fn turned(t: Tree) -> Tree = match t { Leaf(id) => Leaf(id + 1), Node(l, r) => "
+    "Node(turned(r), turned(l)) }\n"
+    "fn leaves(t: Tree) -> i32 = match t { Leaf(id) => id, Node(l, r) => "
+    "bxor(leaves(l) * 3, leaves(r)) }\n"
+    "fn trees(n: i32) -> i32 = { let t = planted(n, 1); leaves(t) + 5 * leaves(turned(t)) + "
+    "leaves(t) }\n"
     "fn crash(n: i32) -> i32 = if n == 0 then 1 / n else bxor(crash(n - 1), n) + 1\n"
     "fn second_fails(n: i32) -> i32 = down(n) + crash(n)\n"
     "fn rounds(n: i32) -> i32 = { let (_, s) = loop (i = 0, s = 1) while i < n "
@@ -67,9 +76,10 @@ typedef struct job {
 } job;
 
 static const job jobs[] = {
-    {"fib", 25},  {"takes", 15}, {"small_first", 80000},  {"small_last", 80000}, {"first", 14},
-    {"late", 23}, {"wides", 19}, {"eight", 10000},        {"both", 50000},       {"rounds", 20000},
-    {"fib", 2},   {"first", 3},  {"second_fails", 20000}, {"crash", 100},        {"wides", 3},
+    {"fib", 25},   {"takes", 15}, {"small_first", 80000},  {"small_last", 80000}, {"first", 14},
+    {"late", 23},  {"wides", 19}, {"eight", 10000},        {"both", 50000},       {"rounds", 20000},
+    {"fib", 2},    {"first", 3},  {"second_fails", 20000}, {"crash", 100},        {"wides", 3},
+    {"trees", 13},
 };
 static const unsigned n_threads[] = {2, 3, 8};
 
