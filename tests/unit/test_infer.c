@@ -423,7 +423,12 @@ static void load(compiled *c, const char *text, const hia_allocator *allocator) 
 Test(infer, memory_may_run_out) {
   static const char text[] =
       FACT FIB "fn pair(x, y) = if x == y then (x, y) else pair(y, fact(x))\n"
-               "fn main(n) = (fact(n), fib(n), pair(n, n).1)\n";
+               "type T = L(n: i64) | B(l: T, r: T)\n"
+               "fn tree(n: i64) -> T = if n <= 0 then L(n) else B(tree(n - 1), L(n))\n"
+               "fn sum(t: T) -> i64 = match t { L(n) => n, B(B(l, r), L(3)) => sum(l) + sum(r),\n"
+               "                                B(l, r) => sum(r) - sum(l) + sum(l) * sum(r) }\n"
+               "fn all(n: i64) = [(sum(tree(i)), set([tree(i), L(1)], 0, L(2))) for i in 0..n]\n"
+               "fn main(n) = (fact(n), fib(n), pair(n, n).1, len(all(n)))\n";
   test_heap_init(&heap, -1);
   hia_status status = HIA_MEMORY;
   for (long k = 0; status != HIA_OK; k++) {
