@@ -313,6 +313,16 @@ t 'arrays are checked' 0 '' '' check "$work/array.hia"
 every 'arrays are not run yet' 1 '' 'arrays are not run yet' run "$work/array.hia"
 shown 'the graph of arrays' ' at 0 %0, ' dump "$work/array.hia" --stage graph
 shown 'the tree of data' '^    pattern 2:41 B : T' dump "$work/data.hia" --stage ast
+every 'matches on data: lists 0' 0 '(0, -1, 0)' '' run tests/cli/data_matches.hia --fn lists 0
+every 'matches on data: lists 1' 0 '(0, 0, 0)' '' run tests/cli/data_matches.hia --fn lists 1
+every 'matches on data: lists 100' 0 '(4950, 99, 4950)' '' run tests/cli/data_matches.hia --fn lists 100
+every 'matches on data: tree 0' 0 '(0, 0, true)' '' run tests/cli/data_matches.hia --fn tree 0
+every 'matches on data: tree 10' 0 '(10, 18, true)' '' run tests/cli/data_matches.hia --fn tree 10
+every 'matches on data: tree 1000' 0 '(1000, 166833, true)' '' run tests/cli/data_matches.hia --fn tree 1000
+every 'matches on data: kinds 1' 0 '353' '' run tests/cli/data_matches.hia --fn kinds 1
+every 'matches on data: kinds 10' 0 '281413296' '' run tests/cli/data_matches.hia --fn kinds 10
+every 'matches on data: kinds 60' 0 '1553633180' '' run tests/cli/data_matches.hia --fn kinds 60
+every 'matches on data: kinds 1000' 0 '1628166916' '' run tests/cli/data_matches.hia --fn kinds 1000
 t 'the program is checked before the arguments' 1 '' 'bad.hia:1' run "$work/bad.hia" --engine interp nonsense
 t 'a generic function at a type that does not fit' 1 '' 'fact.hia' run examples/fact.hia --engine interp true
 
