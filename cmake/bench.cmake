@@ -66,6 +66,8 @@ hia_peer(libomp HIA_CLANG reference_omp.c
          "#include <omp.h>\nint main(void) { return !omp_get_max_threads(); }" -fopenmp)
 hia_peer(tbb HIA_GXX reference_tbb.cpp
          "#include <tbb/version.h>\nint main() { return !TBB_runtime_version(); }" -ltbb)
+hia_peer(data_cpp HIA_GXX reference_data.cpp
+         "#include <map>\nint main() { return int(std::map<int, int>().size()); }")
 add_custom_target(bench_peers DEPENDS ${peers})
 
 # bench/NAME.c is the program behind `./dev bench NAME`.

@@ -159,10 +159,11 @@ typedef struct hia_fn {
   bool is_root;     /* a host may call it: kept, with its signature */
   bool is_removed;  /* ignored by all passes; its index stays taken */
   uint8_t traits;
-  uint32_t group;             /* strongly connected component of the call graph, callees first */
-  hia_fn_id slow_path;        /* or NONE: returns the same for the same arguments, and is faster
-                            where calls must be made. Instead of making a call, this
-                            function may jump to it (opt_unroll.c) */
+  uint32_t group;      /* strongly connected component of the call graph, callees first */
+  hia_fn_id slow_path; /* or NONE: returns the same for the same arguments, and is faster
+                     where calls must be made. Instead of making a call, this
+                     function may jump to it (opt_unroll.c) */
+  bool *owns; /* by parameter: the function owns its reference, and not the caller; NULL: none */
   hia_type *params, *results; /* flattened: no tuples */
   uint32_t n_params, n_results;
   hia_type *sig_params, sig_result; /* as in the source, tuples whole; roots only */
@@ -457,7 +458,8 @@ void hiaG_pair(hia_graph *g);             /* opt_pair.c: two rounds of a loop in
 void hiaG_fork(hia_graph *g);             /* opt_fork.c: calls that another worker may make */
 void hiaG_merge(hia_graph *g);            /* opt_merge.c: equal calls are made once */
 void hiaG_unroll(hia_graph *g);           /* opt_unroll.c: recursive inlining */
-void hiaG_tail(hia_graph *g);             /* opt_tail.c: tail calls of a group to loops */
+void hiaG_refs(hia_graph *g);
+void hiaG_tail(hia_graph *g); /* opt_tail.c: tail calls of a group to loops */
 /* Why a graph cannot be run with fuel ("it is ..."), or NULL. */
 const char *hiaG_cannot_fuel(const hia_graph *g);
 /* Merges equal calls of one function, and leaves it not compact; calls it adds are new nodes.

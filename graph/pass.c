@@ -18,6 +18,8 @@
  *                           effects copy fold cse dce  again
  *                                  sweep effects
  *                                       │
+ *                     native code only refs             counts of references
+ *                                       │
  *                                      tag             Call, Return, Merge, Switch
  *                                       ▼
  *                                  static graph
@@ -62,6 +64,7 @@ const hia_pass hiaG_passes[] = {
     FN("dce.2", hiaG_dce, "again"),
     GRAPH("sweep.2", hiaG_sweep, false, "functions that were inlined everywhere"),
     GRAPH("effects.3", hiaG_effects, true, "for the engines"),
+    NATIVE("refs", hiaG_refs, HIA_USE_NATIVE, "counts of references to data"),
     GRAPH("tag", hiaG_tag, true, "the static graph"),
     {NULL, NULL, HIA_PASS_GRAPH, {NULL}, false, HIA_USE_ALL, false},
 };

@@ -323,6 +323,8 @@ LLVMValueRef hiaL_is_number(hia_emit *e, LLVMValueRef ref);
 
 /* ---- emit_count.c ---- */
 
+void hiaL_dup(hia_emit *e, LLVMValueRef ref); /* one more reference */
+
 void hiaL_open_counts(hia_emit *e); /* before the nodes of emit->fn */
 
 /* ---- emit_control.c ---- */

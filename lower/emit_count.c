@@ -142,9 +142,11 @@ static hia_type in_type(const hia_emit *e, hia_node_id n) {
   return hiaG_type(e->fn, hiaG_in(e->fn, n, 0));
 }
 
-void hiaL_emit_DUP(hia_emit *e, hia_node_id n) {
-  if (!e->g->is_read) count_up(e, hiaL_in(e, n, 0));
+void hiaL_dup(hia_emit *e, LLVMValueRef ref) {
+  if (!e->g->is_read) count_up(e, ref);
 }
+
+void hiaL_emit_DUP(hia_emit *e, hia_node_id n) { hiaL_dup(e, hiaL_in(e, n, 0)); }
 
 void hiaL_emit_DROP(hia_emit *e, hia_node_id n) {
   if (!e->g->is_read) drop(e, hiaL_in(e, n, 0), in_type(e, n));

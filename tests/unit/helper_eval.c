@@ -58,16 +58,22 @@ static hia_word junk(evaluation *e, hia_dtype type) {
   switch (type) {
   case HIA_BOOL: return bits & 1;
   case HIA_I32: return hiaR_from_i32((int32_t)(uint32_t)bits);
+  case HIA_I64:
+  case HIA_F64: return bits;
   case HIA_F32: return (uint32_t)bits;
-  default: return bits;
+  default: return 0; /* an unset reference */
   }
 }
 
 /* ---- data ---- */
 
+enum { FREED = 0, OUTSIDE = UINT32_MAX, TOKEN = UINT32_MAX - 1 };
+
 typedef struct object {
   struct object *older;
   uint32_t ctor, n;
+  uint32_t count; /* of references, in graphs that count; or OUTSIDE, FREED, TOKEN: its memory is
+                     about to be used again */
   hia_word words[];
 } object;
 static object *objects;
@@ -81,7 +87,7 @@ static void must(bool holds, const char *what) {
 hia_word eval_data(uint32_t ctor, const hia_word *words, uint32_t n) {
   if (n == 0) return ctor;
   object *o = malloc(sizeof *o + n * sizeof *words);
-  *o = (object){.older = objects, .ctor = ctor, .n = n};
+  *o = (object){.older = objects, .ctor = ctor, .n = n, .count = OUTSIDE};
   memcpy(o->words, words, n * sizeof *words);
   objects = o;
   return (hia_word)(uintptr_t)o;
@@ -95,8 +101,10 @@ void eval_free(void) {
   }
 }
 
-static const object *object_of(hia_word word) {
-  return word < HIA_FIRST_ADDRESS ? NULL : (const object *)(uintptr_t)word;
+static object *object_of(hia_word word) {
+  object *o = word < HIA_FIRST_ADDRESS ? NULL : (object *)(uintptr_t)word;
+  must(!o || o->count != FREED, "an object is used that was freed");
+  return o;
 }
 
 static uint32_t ctor_of(hia_word word) {
@@ -121,6 +129,68 @@ static uint64_t hash_of(const hia_types *types, hia_type type, hia_word word) {
     hash =
         ((hash >> 29) ^ hash ^ hash_of(types, places[i].type, o->words[i])) * 0x9e3779b97f4a7c15u;
   return hash;
+}
+
+/* ---- counts of references ---- */
+
+static const hia_word_place *places_of(const hia_types *types, hia_type type, uint32_t ctor) {
+  hia_type_table table = hiaG_type_table(types);
+  return table.places + hiaR_ctor(&table, type, ctor)->layout.first;
+}
+
+static void dup(hia_word word) {
+  object *o = object_of(word);
+  must(!o || o->count != TOKEN, "a token is shared");
+  if (o && o->count != OUTSIDE) o->count++;
+}
+
+static void drop(const hia_types *types, hia_type type, hia_word word) {
+  object *o = object_of(word);
+  must(!o || o->count != TOKEN, "a token is dropped");
+  if (!o || o->count == OUTSIDE || --o->count) return;
+  const hia_word_place *places = places_of(types, type, o->ctor);
+  for (uint32_t i = 0; i < o->n; i++)
+    if (!hiaG_is_scalar(places[i].type)) drop(types, places[i].type, o->words[i]);
+}
+
+static bool is_used(const hia_fn *fn, hia_value_id v) {
+  for (hia_node_id n = 0; n < fn->nodes.len; n++)
+    for (uint32_t i = 0; i < fn->nodes.data[n].n_ins; i++)
+      if (!(fn->nodes.data[n].flags & HIA_NODE_DEAD) && hiaG_in(fn, n, i) == v) return true;
+  return false;
+}
+
+static hia_word unpack(const hia_types *types, const hia_fn *fn, hia_node_id n, hia_word word) {
+  const hia_node *node = &fn->nodes.data[n];
+  object *o = object_of(word);
+  must(o && o->ctor == HIA_IMM_A(node->imm), "another constructor is unpacked");
+  const hia_word_place *places = places_of(types, hiaG_type(fn, node->outs), o->ctor);
+  bool is_last = o->count == 1;
+  for (uint32_t i = 0, bit = 0; i < o->n; i++) {
+    if (hiaG_is_scalar(places[i].type)) continue;
+    bool is_kept = HIA_IMM_B(node->imm) >> bit++ & 1;
+    if (is_last && !is_kept) drop(types, places[i].type, o->words[i]);
+    if (!is_last && is_kept) dup(o->words[i]);
+  }
+  if (!is_last) {
+    if (o->count != OUTSIDE) o->count--;
+    return 0;
+  }
+  o->count = is_used(fn, node->outs) ? TOKEN : FREED;
+  return o->count == TOKEN ? word : 0;
+}
+
+static void forget(hia_word token) {
+  if (token < HIA_FIRST_ADDRESS) return;
+  object *o = object_of(token);
+  must(o->count == TOKEN, "what is given back is no token");
+  o->count = FREED;
+}
+
+static int64_t count_live(void) {
+  int64_t n = 0;
+  for (const object *o = objects; o; o = o->older) n += o->count != FREED && o->count != OUTSIDE;
+  return n;
 }
 
 /* ---- nodes that both states have ---- */
@@ -159,6 +229,12 @@ static hia_status join_fork(evaluation *e, frame *f, hia_node_id n) {
   noted_call *call = f->stolen;
   must(call && call->imm == node->imm, "forks: a join of one that was not stolen");
   f->stolen = NULL;
+  const hia_fn *callee = hiaG_fn(e->g, HIA_IMM_A(node->imm));
+  for (uint32_t i = 0; i < callee->n_params; i++) {
+    if (hiaG_is_scalar(callee->params[i])) continue;
+    object_of(call->args[i]);
+    if (callee->owns && callee->owns[i]) dup(call->args[i]);
+  }
   hia_status status = eval_fn(e, HIA_IMM_A(node->imm), call->args, f->values + node->outs, f,
                               node->loc, node->flags & HIA_NODE_TAIL);
   free(call);
@@ -175,13 +251,29 @@ static hia_status eval_plain(evaluation *e, frame *f, hia_node_id n) {
   case HIA_OP_STOLEN: f->values[node->outs] = hiaR_from_bool(end_fork(e, f, n)); return HIA_OK;
   case HIA_OP_JOIN: return join_fork(e, f, n);
   case HIA_OP_COUNT: e->out->counts[node->imm & 1]++; return HIA_OK;
-  case HIA_OP_DATA: {
+  case HIA_OP_DATA:
+  case HIA_OP_REUSE: {
+    uint32_t first = node->op == HIA_OP_REUSE;
+    if (first) forget(f->values[hiaG_in(f->fn, n, 0)]);
     hia_word *words = calloc(node->n_ins + 1u, sizeof *words);
-    for (uint32_t i = 0; i < node->n_ins; i++) words[i] = f->values[hiaG_in(f->fn, n, i)];
-    f->values[node->outs] = eval_data((uint32_t)node->imm, words, node->n_ins);
+    for (uint32_t i = first; i < node->n_ins; i++) {
+      words[i - first] = f->values[hiaG_in(f->fn, n, i)];
+      if (!hiaG_is_scalar(hiaG_type(f->fn, hiaG_in(f->fn, n, i)))) object_of(words[i - first]);
+    }
+    hia_word made = eval_data((uint32_t)node->imm, words, node->n_ins - first);
+    object_of(made)->count = 1;
+    f->values[node->outs] = made;
     free(words);
     return HIA_OK;
   }
+  case HIA_OP_DUP: dup(f->values[hiaG_in(f->fn, n, 0)]); return HIA_OK;
+  case HIA_OP_DROP:
+    drop(e->g->types, hiaG_type(f->fn, hiaG_in(f->fn, n, 0)), f->values[hiaG_in(f->fn, n, 0)]);
+    return HIA_OK;
+  case HIA_OP_UNPACK:
+    f->values[node->outs] = unpack(e->g->types, f->fn, n, f->values[hiaG_in(f->fn, n, 0)]);
+    return HIA_OK;
+  case HIA_OP_FORGET: forget(f->values[hiaG_in(f->fn, n, 0)]); return HIA_OK;
   case HIA_OP_CTOR:
     f->values[node->outs] = hiaR_from_i32((int32_t)ctor_of(f->values[hiaG_in(f->fn, n, 0)]));
     return HIA_OK;
@@ -407,6 +499,7 @@ void eval_stealing(const hia_graph *g, hia_fn_id f, const hia_word *args, uint64
   for (uint32_t i = 0; i < fn->n_results && out->status == HIA_OK; i++)
     if (!hiaG_is_scalar(fn->results[i]))
       out->results[i] = hash_of(g->types, fn->results[i], out->results[i]);
+  out->live = count_live();
 }
 
 /* ---- comparing ---- */

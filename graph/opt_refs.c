@@ -1,0 +1,683 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+/* refs: counts of references, for native code: where values of data types are shared, given up and
+ * used again. After Reinking, Xie, de Moura and Leijen, "Perceus: Garbage Free Reference Counting
+ * with Reuse" (PLDI 2021), and for the parameters Ullrich and de Moura, "Counting Immutable Beans"
+ * (IFL 2019). docs/memory.md, "Counts", tells what holds.
+ *
+ * A value that refers to an object is *owned* where it is live: its last use gives the reference up
+ * or hands it on. Uses that store or return a value *consume* it; those that look at it borrow. A
+ * field or element that was read from a value is the value's as long as that is alive; when the
+ * value dies, fields that are used later are taken out of it (UNPACK). A function owns a parameter
+ * if it consumes it, or could use its memory again; else it borrows the parameter from its caller.
+ *
+ * One walk over each function, against sequential order, with the set of owned values that are live
+ * behind the walk's place. No value in the set is a field of another, read directly or through
+ * further fields. Then the tokens of UNPACKs are given to constructions of the same size. */
+#include "graph/graph.h"
+
+typedef uint64_t *ref_set; /* of numbers of references, as bits */
+
+typedef struct counting {
+  hia_graph *g;
+  hia_fn *fn;
+  hia_arena *scratch;
+  bool *const *owns; /* by function, by parameter */
+
+  uint32_t n, n_words;    /* references, and words of a set */
+  uint32_t *ref;          /* by value: its number; NONE: it is not counted */
+  hia_value_id *value;    /* by reference */
+  uint32_t *parent;       /* by reference: it is a field of this one; or NONE */
+  uint32_t *child, *next; /* by reference: its fields, as a list */
+  bool *is_borrowed;      /* by reference: a parameter that belongs to the caller */
+  uint32_t *known;        /* by reference: its constructor where the walk is; or NONE */
+  uint32_t *inside;       /* by value: number of the innermost loop's walk that defines it */
+  uint32_t n_walks;
+  hia_u32vec replaced; /* pairs: old and new results of loops */
+} counting;
+
+/* ---- sets ---- */
+
+static bool has(const ref_set s, uint32_t r) { return s[r / 64] >> r % 64 & 1; }
+static void add(ref_set s, uint32_t r) { s[r / 64] |= (uint64_t)1 << r % 64; }
+static void take_out(ref_set s, uint32_t r) { s[r / 64] &= ~((uint64_t)1 << r % 64); }
+
+static ref_set copy_set(const counting *c, const ref_set s) {
+  ref_set copy = HIA_NEW_ARRAY(c->scratch, uint64_t, c->n_words);
+  memcpy(copy, s, c->n_words * sizeof *s);
+  return copy;
+}
+
+/* The first member of a that b lacks and that is at least `from`; NONE: there is none. */
+static uint32_t missing(const counting *c, const ref_set a, const ref_set b, uint32_t from) {
+  for (uint32_t w = from / 64; w < c->n_words; w++) {
+    uint64_t bits = a[w] & ~b[w];
+    if (w == from / 64) bits &= ~(uint64_t)0 << from % 64;
+    if (bits) return 64 * w + (uint32_t)__builtin_ctzll(bits);
+  }
+  return HIA_NONE;
+}
+
+/* ---- values ---- */
+
+static bool has_ancestor(const counting *c, const ref_set s, uint32_t r) {
+  for (r = c->parent[r]; r != HIA_NONE; r = c->parent[r])
+    if (has(s, r)) return true;
+  return false;
+}
+
+/* True if something that is live, or the caller, keeps the value. */
+static bool is_alive(const counting *c, const ref_set live, uint32_t r) {
+  for (; r != HIA_NONE; r = c->parent[r])
+    if (has(live, r) || c->is_borrowed[r]) return true;
+  return false;
+}
+
+static bool has_live_part(const counting *c, const ref_set live, uint32_t r) {
+  if (has(live, r)) return true;
+  for (uint32_t k = c->child[r]; k != HIA_NONE; k = c->next[k])
+    if (has_live_part(c, live, k)) return true;
+  return false;
+}
+
+static const hia_ctor *ctor_of(const counting *c, uint32_t r, uint32_t number) {
+  hia_type type = hiaG_type(c->fn, c->value[r]);
+  const hia_types *types = c->g->types;
+  return &types->ctors.data[types->entries.data[type - HIA_FIRST_TYPE].first + number];
+}
+
+/* ---- nodes ---- */
+
+static void count_node(counting *c, hia_node_id at, unsigned op, hia_value_id v) {
+  hiaG_insert(c->g, c->fn, at, op, &v, 1, NULL, 0, 0, HIA_NONE);
+}
+
+static hia_value_id unpack(counting *c, hia_node_id at, uint32_t r, uint32_t ctor, uint32_t kept) {
+  hia_type type = hiaG_type(c->fn, c->value[r]);
+  hia_node_id n = hiaG_insert(c->g, c->fn, at, HIA_OP_UNPACK, &c->value[r], 1, &type, 1,
+                              HIA_IMM(ctor, kept), HIA_NONE);
+  return hiaG_out(c->fn, n, 0);
+}
+
+static const hia_node *definition(const counting *c, uint32_t r) {
+  return hiaG_def(c->fn, c->value[r]);
+}
+
+/* Else it is an element of an array. */
+static bool is_field(const counting *c, uint32_t part) {
+  return definition(c, part)->op == HIA_OP_FIELD;
+}
+
+/* The bit of a field among the references of its constructor; 32 or more: it has none. */
+static uint32_t bit_of(const counting *c, uint32_t field) {
+  const hia_node *n = definition(c, field);
+  const hia_ctor *ctor = ctor_of(c, c->parent[field], HIA_IMM_A(n->imm));
+  const hia_word_place *place = &c->g->types->places.data[ctor->layout.first + HIA_IMM_B(n->imm)];
+  return (place->at - (uint32_t)sizeof(hia_counted)) / (uint32_t)sizeof(hia_word);
+}
+
+/* Live parts of r get references of their own before node `at`, and are no longer in the set:
+ * before it they are r's. */
+static void dup_parts(counting *c, ref_set live, uint32_t r, hia_node_id at) {
+  for (uint32_t k = c->child[r]; k != HIA_NONE; k = c->next[k]) {
+    if (has(live, k)) {
+      count_node(c, at, HIA_OP_DUP, c->value[k]);
+      take_out(live, k);
+    }
+    dup_parts(c, live, k, at);
+  }
+}
+
+/* Value r, which is not in the set, dies before node `at`; behind that its live parts are owned.
+ * `ctor`: its constructor, if it is known, or NONE. */
+static void die(counting *c, ref_set live, uint32_t r, uint32_t ctor, hia_node_id at) {
+  uint32_t kept = 0;
+  for (uint32_t k = c->child[r]; k != HIA_NONE; k = c->next[k])
+    if (has_live_part(c, live, k) && is_field(c, k)) ctor = HIA_IMM_A(definition(c, k)->imm);
+  if (ctor != HIA_NONE && !ctor_of(c, r, ctor)->n) return; /* it is no object */
+  for (uint32_t k = c->child[r]; ctor != HIA_NONE && k != HIA_NONE; k = c->next[k])
+    if (has_live_part(c, live, k) &&
+        (!is_field(c, k) || HIA_IMM_A(definition(c, k)->imm) != ctor || bit_of(c, k) >= 32))
+      ctor = HIA_NONE;
+  if (ctor == HIA_NONE) {
+    dup_parts(c, live, r, at);
+    count_node(c, at, HIA_OP_DROP, c->value[r]);
+    return;
+  }
+  /* The same field may have been read twice: the second value needs a reference of its own. */
+  for (uint32_t k = c->child[r]; k != HIA_NONE; k = c->next[k]) {
+    if (!has_live_part(c, live, k)) continue;
+    if (kept >> bit_of(c, k) & 1) count_node(c, at, HIA_OP_DUP, c->value[k]);
+    kept |= 1u << bit_of(c, k);
+  }
+  unpack(c, at, r, ctor, kept);
+  for (uint32_t k = c->child[r]; k != HIA_NONE; k = c->next[k]) {
+    if (!has_live_part(c, live, k)) continue;
+    if (has(live, k))
+      take_out(live, k);
+    else
+      die(c, live, k, c->known[k], at);
+  }
+}
+
+/* The same at the start of a region: behind its ARGs and the join of a fork. */
+static hia_node_id start_of(const hia_fn *fn, hia_region_id region) {
+  hia_node_id n = fn->regions.data[region].first;
+  while (fn->nodes.data[n].op == HIA_OP_ARG || fn->nodes.data[n].op == HIA_OP_JOIN)
+    n = fn->nodes.data[n].next;
+  return n;
+}
+static void die_at_start(counting *c, ref_set live, uint32_t r, hia_region_id region) {
+  die(c, live, r, c->known[r], start_of(c->fn, region));
+  add(live, r);
+}
+
+/* ---- uses ---- */
+
+/* Node n borrows the value; `ctor`: what n shows of it, or NONE. */
+static void borrow(counting *c, ref_set live, hia_node_id n, hia_value_id v, uint32_t ctor) {
+  uint32_t r = c->ref[v];
+  if (r == HIA_NONE || is_alive(c, live, r)) return;
+  die(c, live, r, ctor != HIA_NONE ? ctor : c->known[r], c->fn->nodes.data[n].next);
+  add(live, r);
+}
+
+static void consume(counting *c, ref_set live, hia_node_id n, hia_value_id v) {
+  uint32_t r = c->ref[v];
+  if (r == HIA_NONE) return;
+  if (is_alive(c, live, r)) {
+    count_node(c, n, HIA_OP_DUP, v);
+    return;
+  }
+  dup_parts(c, live, r, n);
+  add(live, r);
+}
+
+/* Results that are not used are dropped at once. */
+static void define_results(counting *c, ref_set live, hia_node_id n) {
+  for (uint32_t i = 0; i < c->fn->nodes.data[n].n_outs; i++) {
+    hia_value_id v = hiaG_out(c->fn, n, i);
+    uint32_t r = c->ref[v];
+    if (r == HIA_NONE) continue;
+    if (!has(live, r)) {
+      die(c, live, r, HIA_NONE, c->fn->nodes.data[n].next);
+      continue;
+    }
+    take_out(live, r);
+  }
+}
+
+static void call(counting *c, ref_set live, hia_node_id n) {
+  const hia_node *node = &c->fn->nodes.data[n];
+  const bool *owns = c->owns[hiaG_callee(node)];
+  for (uint32_t i = 0; i < node->n_ins; i++, node = &c->fn->nodes.data[n])
+    if (!owns[i]) borrow(c, live, n, hiaG_in(c->fn, n, i), HIA_NONE);
+  for (uint32_t i = 0; i < node->n_ins; i++, node = &c->fn->nodes.data[n])
+    if (owns[i]) consume(c, live, n, hiaG_in(c->fn, n, i));
+}
+
+static hia_node_id fork_of(const counting *c, hia_node_id join) {
+  uint32_t number = HIA_IMM_B(c->fn->nodes.data[join].imm);
+  for (hia_node_id n = 0; n < c->fn->nodes.len; n++) {
+    const hia_node *node = &c->fn->nodes.data[n];
+    if (node->op == HIA_OP_FORK && !(node->flags & HIA_NODE_DEAD) && HIA_IMM_B(node->imm) == number)
+      return n;
+  }
+  HIA_BUG(c->g->comp, "%s: a join of no fork", c->fn->name);
+}
+
+/* The thief has borrowed the arguments of the fork until then. */
+static void join(counting *c, ref_set live, hia_node_id n) {
+  hia_node_id fork = fork_of(c, n);
+  for (uint32_t i = 0; i < c->fn->nodes.data[fork].n_ins; i++)
+    borrow(c, live, n, hiaG_in(c->fn, fork, i), HIA_NONE);
+}
+
+/* ---- regions ---- */
+
+static void walk(counting *c, ref_set live, hia_node_id last);
+
+static hia_node_id yield_of(const counting *c, hia_region_id region) {
+  return c->fn->regions.data[region].last;
+}
+
+/* If the branch asks for the constructor of a value: the value, and the constructor on each side,
+ * or NONE. */
+static uint32_t asked(const counting *c, hia_value_id cond, uint32_t side[2]) {
+  const hia_node *n = hiaG_def(c->fn, cond);
+  hia_word word;
+  if (n->op != HIA_OP_EQ && n->op != HIA_OP_NE) return HIA_NONE;
+  hia_value_id left = c->fn->edges.data[n->ins], right = c->fn->edges.data[n->ins + 1];
+  if (hiaG_is_const(c->fn, left, &word)) {
+    hia_value_id other = left;
+    left = right;
+    right = other;
+  }
+  const hia_node *ctor = hiaG_def(c->fn, left);
+  if (ctor->op != HIA_OP_CTOR || !hiaG_is_const(c->fn, right, &word)) return HIA_NONE;
+  hia_value_id v = c->fn->edges.data[ctor->ins];
+  uint32_t r = c->ref[v];
+  if (r == HIA_NONE) return r;
+  const hia_type_entry *type = &c->g->types->entries.data[hiaG_type(c->fn, v) - HIA_FIRST_TYPE];
+  uint32_t is = (uint32_t)hiaR_to_i32(word), equal = n->op == HIA_OP_NE;
+  if (is >= type->n) return HIA_NONE;
+  side[equal] = is;
+  side[!equal] = type->n == 2 ? 1 - is : HIA_NONE;
+  return r;
+}
+
+static void branch(counting *c, ref_set live, hia_node_id n) {
+  hia_region_id then = c->fn->nodes.data[n].regions;
+  uint32_t side[2], r = asked(c, hiaG_in(c->fn, n, 0), side);
+  uint32_t before = r == HIA_NONE ? HIA_NONE : c->known[r];
+  ref_set other = copy_set(c, live);
+  for (uint32_t k = 0; k < 2; k++) {
+    if (r != HIA_NONE && side[k] != HIA_NONE) c->known[r] = side[k];
+    walk(c, k ? other : live, yield_of(c, then + k));
+    if (r != HIA_NONE) c->known[r] = before;
+  }
+  /* What a region does not need dies at its start, where the constructor is known. */
+  for (bool is_changed = true; is_changed;) {
+    is_changed = false;
+    for (unsigned k = 0; k < 2; k++) {
+      ref_set more = k ? live : other, fewer = k ? other : live;
+      if (r != HIA_NONE && side[k] != HIA_NONE) c->known[r] = side[k];
+      for (uint32_t m = 0; (m = missing(c, more, fewer, m)) != HIA_NONE; m++)
+        if (!has_ancestor(c, fewer, m)) {
+          die_at_start(c, fewer, m, then + k);
+          is_changed = true;
+        }
+      if (r != HIA_NONE) c->known[r] = before;
+    }
+  }
+}
+
+/* ---- loops ----
+ *
+ * A variable is owned: by the round, which hands its next value on, and by the exit, where the
+ * loop's results are. Values from outside stay alive throughout the loop. Where the exit is, there
+ * is no place for a node; so what dies there becomes one more result of the loop, and is dropped
+ * behind it, and what is shared there is dup'd behind it. */
+
+/* Marks the values that are defined in the loop, then lets the loop borrow all others. */
+static void borrow_from_outside(counting *c, ref_set live, hia_node_id loop) {
+  uint32_t mark = ++c->n_walks;
+  hia_node_id end = hiaG_walk_over(c->fn, loop);
+  for (hia_node_id n = hiaG_walk_next(c->fn, loop); n != end; n = hiaG_walk_next(c->fn, n))
+    for (uint32_t i = 0; i < c->fn->nodes.data[n].n_outs; i++)
+      c->inside[hiaG_out(c->fn, n, i)] = mark;
+  for (hia_node_id n = hiaG_walk_next(c->fn, loop); n != end; n = hiaG_walk_next(c->fn, n))
+    for (uint32_t i = 0; i < c->fn->nodes.data[n].n_ins; i++) {
+      hia_value_id v = hiaG_in(c->fn, n, i);
+      if (c->inside[v] != mark) borrow(c, live, loop, v, HIA_NONE);
+    }
+}
+
+typedef struct exits {
+  hia_u32vec ins; /* of the YIELD of the head: condition, exits, and those that are added */
+  HIA_VEC(bool) is_shared; /* by exit: it needs a reference of its own behind the loop */
+  uint32_t n_first;        /* those that the loop had */
+} exits;
+
+static void share_parts(counting *c, ref_set at_exit, exits *x, uint32_t r) {
+  for (uint32_t i = 0; i < x->n_first; i++) {
+    uint32_t part = c->ref[x->ins.data[i + 1]];
+    if (part == HIA_NONE || !has(at_exit, part) || x->is_shared.data[i]) continue;
+    uint32_t up = part;
+    while (up != HIA_NONE && up != r) up = c->parent[up];
+    if (up == HIA_NONE || part == r) continue;
+    x->is_shared.data[i] = true;
+    take_out(at_exit, part);
+  }
+}
+
+static void leave_loop(counting *c, ref_set at_exit, exits *x) {
+  for (uint32_t i = 0; i < x->n_first; i++) {
+    uint32_t r = c->ref[x->ins.data[i + 1]];
+    hiaR_push(c->scratch, &x->is_shared, r != HIA_NONE && is_alive(c, at_exit, r));
+    if (r == HIA_NONE || x->is_shared.data[i]) continue;
+    share_parts(c, at_exit, x, r);
+    add(at_exit, r);
+  }
+}
+
+/* The loop gets the exits that were added, as results that are dropped. */
+static void add_exits(counting *c, hia_node_id loop, hia_node_id yield, const exits *x) {
+  hia_fn *fn = c->fn;
+  uint32_t n_old = x->n_first, n = x->ins.len - 1;
+  hia_value_id old = fn->nodes.data[loop].outs;
+  if (n > n_old) {
+    hia_type *types = HIA_NEW_ARRAY(c->scratch, hia_type, n);
+    for (uint32_t i = 0; i < n; i++) types[i] = hiaG_type(fn, x->ins.data[i + 1]);
+    hiaG_set_ins(c->g, fn, yield, x->ins.data, x->ins.len);
+    hiaG_set_outs(c->g, fn, loop, types, n);
+    for (uint32_t i = 0; i < n_old; i++) {
+      hiaR_push(c->scratch, &c->replaced, old + i);
+      hiaR_push(c->scratch, &c->replaced, fn->nodes.data[loop].outs + i);
+    }
+  }
+  hia_value_id outs = fn->nodes.data[loop].outs;
+  hia_node_id behind = fn->nodes.data[loop].next;
+  for (uint32_t i = 0; i < n_old; i++)
+    if (x->is_shared.data[i]) count_node(c, behind, HIA_OP_DUP, outs + i);
+  for (uint32_t i = n_old; i < n; i++) count_node(c, behind, HIA_OP_DROP, outs + i);
+}
+
+static void count_loop(counting *c, ref_set live, hia_node_id n) {
+  hia_region_id head = c->fn->nodes.data[n].regions;
+  hia_node_id yield = yield_of(c, head);
+  exits x = {.n_first = c->fn->nodes.data[n].n_outs};
+  borrow_from_outside(c, live, n);
+  ref_set at_round = copy_set(c, live), at_exit = copy_set(c, live);
+  for (uint32_t i = 0; i < c->fn->nodes.data[yield].n_ins; i++)
+    hiaR_push(c->scratch, &x.ins, hiaG_in(c->fn, yield, i));
+  uint32_t side[2], seen = asked(c, x.ins.data[0], side);
+  uint32_t before = seen == HIA_NONE ? HIA_NONE : c->known[seen];
+  if (seen != HIA_NONE && side[0] != HIA_NONE) c->known[seen] = side[0];
+  walk(c, at_round, yield_of(c, head + 1));
+  leave_loop(c, at_exit, &x);
+  for (bool is_changed = true; is_changed;) {
+    is_changed = false;
+    for (uint32_t r = 0; (r = missing(c, at_exit, at_round, r)) != HIA_NONE; r++)
+      if (!has_ancestor(c, at_round, r)) {
+        die_at_start(c, at_round, r, head + 1);
+        is_changed = true;
+      }
+    for (uint32_t r = 0; (r = missing(c, at_round, at_exit, r)) != HIA_NONE; r++)
+      if (!has_ancestor(c, at_exit, r)) {
+        bool is_object = r != seen || side[1] == HIA_NONE || ctor_of(c, r, side[1])->n;
+        share_parts(c, at_exit, &x, r);
+        if (is_object) hiaR_push(c->scratch, &x.ins, c->value[r]);
+        add(at_exit, r);
+        is_changed = true;
+      }
+  }
+  if (seen != HIA_NONE) c->known[seen] = before;
+  add_exits(c, n, yield, &x);
+  walk(c, at_round, c->fn->nodes.data[yield].prev);
+  for (hia_node_id arg = c->fn->regions.data[head].first; c->fn->nodes.data[arg].op == HIA_OP_ARG;
+       arg = c->fn->nodes.data[arg].next) {
+    uint32_t r = c->ref[hiaG_out(c->fn, arg, 0)];
+    if (r != HIA_NONE && !has(at_round, r)) die_at_start(c, at_round, r, head);
+    if (r != HIA_NONE) take_out(at_round, r);
+  }
+  if (missing(c, at_round, live, 0) != HIA_NONE)
+    HIA_BUG(c->g->comp, "%s: a loop takes a reference from outside", c->fn->name);
+  for (uint32_t i = 0; i < c->fn->nodes.data[n].n_ins; i++)
+    consume(c, live, n, hiaG_in(c->fn, n, i));
+}
+
+/* ---- the walk ---- */
+
+static void count_uses(counting *c, ref_set live, hia_node_id n) {
+  const hia_node *node = &c->fn->nodes.data[n];
+  uint32_t n_ins = node->n_ins;
+  switch (node->op) {
+  case HIA_OP_FIELD: borrow(c, live, n, hiaG_in(c->fn, n, 0), HIA_IMM_A(node->imm)); return;
+  case HIA_OP_AT: borrow(c, live, n, hiaG_in(c->fn, n, 0), HIA_NONE); return;
+  case HIA_OP_DATA:
+  case HIA_OP_ARRAY:
+  case HIA_OP_SLICE: /* it has a reference to the array */
+  case HIA_OP_SET:
+  case HIA_OP_YIELD:
+    define_results(c, live, n);
+    for (uint32_t i = 0; i < n_ins; i++) consume(c, live, n, hiaG_in(c->fn, n, i));
+    return;
+  case HIA_OP_IF:
+    define_results(c, live, n);
+    branch(c, live, n);
+    return;
+  case HIA_OP_LOOP:
+    define_results(c, live, n);
+    count_loop(c, live, n);
+    return;
+  case HIA_OP_CALL:
+    define_results(c, live, n);
+    call(c, live, n);
+    return;
+  case HIA_OP_JOIN:
+    define_results(c, live, n);
+    join(c, live, n);
+    return;
+  default: /* it looks at its operands */
+    define_results(c, live, n);
+    for (uint32_t i = 0; i < n_ins; i++) borrow(c, live, n, hiaG_in(c->fn, n, i), HIA_NONE);
+  }
+}
+
+/* Walks from node `last` back to the start of its region. */
+static void walk(counting *c, ref_set live, hia_node_id last) {
+  for (hia_node_id n = last, prev; n != HIA_NONE; n = prev) {
+    prev = c->fn->nodes.data[n].prev; /* nodes that are added stand behind it */
+    if (c->fn->nodes.data[n].op != HIA_OP_ARG) count_uses(c, live, n);
+  }
+}
+
+/* ---- memory that is used again ---- */
+
+enum { REACH = 1000 }; /* nodes that are looked at for one token */
+
+typedef struct token {
+  hia_value_id value;
+  uint64_t ctor; /* the constructor that the memory had */
+  uint32_t size;
+  uint32_t left; /* of REACH */
+} token;
+
+static uint32_t size_of(const hia_graph *g, hia_type type, uint32_t ctor) {
+  const hia_type_entry *entry = &g->types->entries.data[type - HIA_FIRST_TYPE];
+  return g->types->ctors.data[entry->first + ctor].layout.size;
+}
+
+static void reuse(hia_graph *g, hia_fn *fn, hia_node_id n, hia_value_id with) {
+  uint32_t n_ins = fn->nodes.data[n].n_ins;
+  hia_value_id *ins = HIA_NEW_ARRAY(&g->comp->scratch, hia_value_id, n_ins + 1);
+  ins[0] = with;
+  for (uint32_t i = 0; i < n_ins; i++) ins[i + 1] = hiaG_in(fn, n, i);
+  hiaG_set_ins(g, fn, n, ins, n_ins + 1);
+  fn->nodes.data[n].op = HIA_OP_REUSE;
+}
+
+/* Gives the token to the first construction of its size behind node n in n's region. */
+static bool give_here(hia_graph *g, hia_fn *fn, hia_node_id n, token *t) {
+  for (; n != HIA_NONE && t->left; n = fn->nodes.data[n].next) {
+    const hia_node *node = &fn->nodes.data[n];
+    t->left--;
+    if (node->op != HIA_OP_DATA ||
+        size_of(g, hiaG_type(fn, node->outs), (uint32_t)node->imm) != t->size)
+      continue;
+    reuse(g, fn, n, t->value);
+    return true;
+  }
+  return false;
+}
+
+/* The same inside a branch. On the other side the token is given back. */
+static bool give_inside(hia_graph *g, hia_fn *fn, hia_node_id n, token *t) {
+  for (; n != HIA_NONE && t->left; n = fn->nodes.data[n].next) {
+    if (fn->nodes.data[n].op != HIA_OP_IF) continue;
+    hia_region_id then = fn->nodes.data[n].regions;
+    bool is_given[2];
+    for (uint32_t k = 0; k < 2; k++) {
+      hia_node_id first = fn->regions.data[then + k].first;
+      is_given[k] = give_here(g, fn, first, t) || give_inside(g, fn, first, t);
+    }
+    if (!is_given[0] && !is_given[1]) continue;
+    for (uint32_t k = 0; k < 2; k++)
+      if (!is_given[k])
+        hiaG_insert(g, fn, start_of(fn, then + k), HIA_OP_FORGET, &t->value, 1, NULL, 0, t->ctor,
+                    HIA_NONE);
+    return true;
+  }
+  return false;
+}
+
+/* A construction in the region of the UNPACK comes first: in unrolled recursion each level keeps
+ * its own memory. */
+static void give_tokens(hia_graph *g, hia_fn *fn) {
+  HIA_VEC(token) left = {0};
+  HIA_VEC(hia_node_id) left_at = {0};
+  HIA_EACH_NODE(fn, n) {
+    const hia_node *node = &fn->nodes.data[n];
+    if (node->op != HIA_OP_UNPACK) continue;
+    token t = {.value = node->outs,
+               .ctor = HIA_IMM(HIA_IMM_A(node->imm), 0),
+               .size = size_of(g, hiaG_type(fn, node->outs), HIA_IMM_A(node->imm)),
+               .left = REACH};
+    if (give_here(g, fn, node->next, &t)) continue;
+    t.left = REACH;
+    hiaR_push(&g->comp->scratch, &left, t);
+    hiaR_push(&g->comp->scratch, &left_at, n);
+  }
+  for (uint32_t i = 0; i < left.len; i++)
+    give_inside(g, fn, fn->nodes.data[left_at.data[i]].next, &left.data[i]);
+}
+
+/* ---- functions ---- */
+
+static bool is_reference(const hia_fn *fn, hia_value_id v) {
+  return !hiaG_is_scalar(hiaG_type(fn, v));
+}
+
+/* The number of the parameter, if the value is one; else NONE. */
+static uint32_t param_of(const hia_fn *fn, hia_value_id v) {
+  const hia_node *n = hiaG_def(fn, v);
+  return n->op == HIA_OP_ARG && n->region == 0 ? (uint32_t)n->imm : HIA_NONE;
+}
+
+/* True if region `inner` is `outer` or inside it. */
+static bool is_within(const hia_fn *fn, hia_region_id inner, hia_region_id outer) {
+  for (; inner != HIA_NONE; inner = fn->regions.data[inner].parent)
+    if (inner == outer) return true;
+  return false;
+}
+
+/* True if the memory of the value from which node n reads a field could be that of an object that
+ * is made where the field is known. */
+static bool may_reuse(const hia_graph *g, const hia_fn *fn, hia_node_id field) {
+  const hia_node *node = &fn->nodes.data[field];
+  uint32_t size = size_of(g, hiaG_type(fn, hiaG_in(fn, field, 0)), HIA_IMM_A(node->imm));
+  uint32_t left = REACH;
+  for (hia_node_id n = field; n != HIA_NONE && left; n = hiaG_walk_next(fn, n), left--) {
+    const hia_node *made = &fn->nodes.data[n];
+    if (made->op == HIA_OP_DATA &&
+        size_of(g, hiaG_type(fn, made->outs), (uint32_t)made->imm) == size &&
+        is_within(fn, made->region, node->region))
+      return true;
+  }
+  return false;
+}
+
+/* Marks parameters that the function consumes. Returns true if there are new ones. */
+static bool find_owned(const hia_graph *g, const hia_fn *fn, bool *const *owns, bool *own) {
+  bool is_changed = false;
+  HIA_EACH_NODE(fn, n) {
+    const hia_node *node = &fn->nodes.data[n];
+    for (uint32_t i = 0; i < node->n_ins; i++) {
+      hia_value_id v = hiaG_in(fn, n, i);
+      uint32_t p = is_reference(fn, v) ? param_of(fn, v) : HIA_NONE;
+      if (p == HIA_NONE || own[p]) continue;
+      bool is_consumed = node->op == HIA_OP_DATA || node->op == HIA_OP_ARRAY ||
+                         node->op == HIA_OP_SLICE || node->op == HIA_OP_SET ||
+                         node->op == HIA_OP_LOOP || node->op == HIA_OP_YIELD ||
+                         (node->op == HIA_OP_CALL && owns[hiaG_callee(node)][i]) ||
+                         (node->op == HIA_OP_FIELD && may_reuse(g, fn, n));
+      own[p] |= is_consumed;
+      is_changed |= is_consumed;
+    }
+  }
+  return is_changed;
+}
+
+static bool is_part(const hia_node *node) {
+  return node->op == HIA_OP_FIELD || node->op == HIA_OP_AT;
+}
+
+static void number_references(counting *c) {
+  hia_fn *fn = c->fn;
+  c->ref = HIA_NEW_ARRAY(c->scratch, uint32_t, fn->values.len);
+  c->inside = HIA_NEW_ARRAY(c->scratch, uint32_t, fn->values.len);
+  c->value = HIA_NEW_ARRAY(c->scratch, hia_value_id, fn->values.len);
+  for (hia_value_id v = 0; v < fn->values.len; v++) c->ref[v] = HIA_NONE;
+  HIA_EACH_NODE(fn, n) {
+    const hia_node *node = &fn->nodes.data[n];
+    if (node->op == HIA_OP_CONST || node->op == HIA_OP_UNDEF) continue;
+    for (uint32_t i = 0; i < node->n_outs; i++) {
+      hia_value_id v = hiaG_out(fn, n, i);
+      if (!is_reference(fn, v)) continue;
+      if (is_part(node) && c->ref[hiaG_in(fn, n, 0)] == HIA_NONE) continue;
+      c->ref[v] = c->n;
+      c->value[c->n++] = v;
+    }
+  }
+  c->n_words = c->n / 64 + 1;
+  uint32_t *all[] = {c->parent, c->child, c->next, c->known};
+  for (unsigned k = 0; k < HIA_LEN(all); k++) {
+    all[k] = HIA_NEW_ARRAY(c->scratch, uint32_t, c->n + 1);
+    memset(all[k], 0xff, (c->n + 1) * sizeof *all[k]);
+  }
+  c->parent = all[0], c->child = all[1], c->next = all[2], c->known = all[3];
+  c->is_borrowed = HIA_NEW_ARRAY(c->scratch, bool, c->n + 1);
+  for (uint32_t r = c->n; r-- > 0;) {
+    const hia_node *node = definition(c, r);
+    if (!is_part(node)) continue;
+    uint32_t parent = c->ref[fn->edges.data[node->ins]];
+    c->parent[r] = parent;
+    c->next[r] = c->child[parent];
+    c->child[parent] = r;
+  }
+}
+
+static void count_function(hia_graph *g, hia_fn_id id, bool *const *owns) {
+  hia_fn *fn = hiaG_fn(g, id);
+  counting c = {.g = g, .fn = fn, .scratch = &g->comp->scratch, .owns = owns};
+  number_references(&c);
+  if (!c.n) return;
+  /* A leaf function may restart in its slow path, with arguments that it must not have given up. */
+  fn->slow_path = HIA_NONE;
+  ref_set live = HIA_NEW_ARRAY(c.scratch, uint64_t, c.n_words);
+  for (hia_node_id arg = fn->regions.data[0].first; fn->nodes.data[arg].op == HIA_OP_ARG;
+       arg = fn->nodes.data[arg].next) {
+    uint32_t r = c.ref[hiaG_out(fn, arg, 0)];
+    if (r != HIA_NONE) c.is_borrowed[r] = !owns[id][fn->nodes.data[arg].imm];
+  }
+  walk(&c, live, yield_of(&c, 0));
+  for (hia_node_id arg = fn->regions.data[0].first; fn->nodes.data[arg].op == HIA_OP_ARG;
+       arg = fn->nodes.data[arg].next) {
+    uint32_t r = c.ref[hiaG_out(fn, arg, 0)];
+    if (r == HIA_NONE || c.is_borrowed[r]) continue;
+    if (!has(live, r)) die_at_start(&c, live, r, 0);
+    take_out(live, r);
+  }
+  for (uint32_t r = 0; r < c.n; r++)
+    if (has(live, r)) HIA_BUG(g->comp, "%s: a reference without an owner", fn->name);
+  if (c.replaced.len) {
+    hia_value_id *map = HIA_NEW_ARRAY(c.scratch, hia_value_id, fn->values.len);
+    memset(map, 0xff, fn->values.len * sizeof *map);
+    for (uint32_t i = 0; i < c.replaced.len; i += 2)
+      map[c.replaced.data[i]] = c.replaced.data[i + 1];
+    hiaG_substitute(fn, map);
+  }
+  give_tokens(g, fn);
+}
+
+void hiaG_refs(hia_graph *g) {
+  if (!hiaG_has_references(g)) return;
+  bool **owns = HIA_NEW_ARRAY(&g->comp->arena, bool *, g->fns.len);
+  for (hia_fn_id f = 0; f < g->fns.len; f++)
+    owns[f] = HIA_NEW_ARRAY(&g->comp->arena, bool, hiaG_fn(g, f)->n_params + 1);
+  for (bool is_changed = true; is_changed;) {
+    is_changed = false;
+    for (hia_fn_id f = 0; f < g->fns.len; f++)
+      if (!hiaG_fn(g, f)->is_removed) is_changed |= find_owned(g, hiaG_fn(g, f), owns, owns[f]);
+  }
+  for (hia_fn_id f = 0; f < g->fns.len; f++) {
+    hia_fn *fn = hiaG_fn(g, f);
+    fn->owns = owns[f];
+    if (fn->is_removed) continue;
+    hia_mark mark = hiaR_arena_mark(&g->comp->scratch);
+    count_function(g, f, owns);
+    hiaR_arena_release(&g->comp->scratch, mark);
+    hiaG_compact(g, fn);
+    hiaR_look(g->comp);
+  }
+}

@@ -1,0 +1,280 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+#include "helper_data_programs.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* L: lists; T: trees whose leaves are lists; I: i32; B: conditions. */
+typedef enum data_kind { I, L, T, B } data_kind;
+static const char *const kind_names[] = {"i32", "L", "T", "bool"};
+
+enum { MAX_VARS = 40, N_FNS = 5, MAX_PARAMS = 4 };
+
+typedef struct variable {
+  data_kind kind;
+  unsigned name;
+} variable;
+
+typedef struct function {
+  data_kind result, params[MAX_PARAMS];
+  unsigned n_params;
+} function;
+
+typedef struct writer {
+  uint64_t state;
+  char *text;
+  size_t len, size;
+  variable vars[MAX_VARS];
+  unsigned n_vars, next_name;
+  function fns[N_FNS];
+  unsigned n_fns;  /* that may be called */
+  bool is_inside;  /* of a function that may call itself, number n_fns - 1 */
+  unsigned budget; /* of calls in the body */
+} writer;
+
+static unsigned below(writer *w, unsigned n) {
+  w->state = w->state * 6364136223846793005u + 1442695040888963407u;
+  return (unsigned)((w->state >> 33) % n);
+}
+
+static void __attribute__((format(printf, 2, 3))) put(writer *w, const char *fmt, ...) {
+  va_list args;
+  va_start(args, fmt);
+  size_t room = w->len < w->size ? w->size - w->len : 0;
+  int n = vsnprintf(w->text + (room ? w->len : 0), room, fmt, args);
+  va_end(args);
+  w->len += (size_t)n;
+}
+
+static void expr(writer *w, data_kind kind, unsigned depth);
+
+static unsigned bind(writer *w, data_kind kind) {
+  unsigned name = w->next_name++;
+  if (w->n_vars < MAX_VARS) w->vars[w->n_vars++] = (variable){kind, name};
+  return name;
+}
+
+static bool variable_of(writer *w, data_kind kind) {
+  unsigned n = 0, found = 0;
+  for (unsigned i = 0; i < w->n_vars; i++)
+    if (w->vars[i].kind == kind && below(w, ++n) == 0) found = w->vars[i].name;
+  if (n) put(w, "x%u", found);
+  return n != 0;
+}
+
+static void atom(writer *w, data_kind kind) {
+  if (below(w, 6) && variable_of(w, kind)) return;
+  switch (kind) {
+  case I: put(w, "%u", below(w, 9)); break;
+  case L: put(w, "N"); break;
+  case T: put(w, "E"); break;
+  case B: put(w, below(w, 2) ? "true" : "false"); break;
+  }
+}
+
+static void match(writer *w, data_kind kind, unsigned depth) {
+  unsigned outer = w->n_vars;
+  bool is_list = below(w, 2);
+  put(w, "(match ");
+  expr(w, is_list ? L : T, below(w, 2) ? 0 : depth - 1);
+  put(w, " { ");
+  if (is_list) {
+    put(w, "N => ");
+    expr(w, kind, depth - 1);
+    if (below(w, 3) == 0) {
+      put(w, ", C(_, N) => ");
+      expr(w, kind, depth - 1);
+    }
+    put(w, ", C(x%u, ", bind(w, I));
+    put(w, "x%u) => ", bind(w, L));
+    expr(w, kind, depth - 1);
+  } else {
+    put(w, "E => ");
+    expr(w, kind, depth - 1);
+    w->n_vars = outer;
+    put(w, ", K(x%u, ", bind(w, I));
+    put(w, "x%u) => ", bind(w, L));
+    expr(w, kind, depth - 1);
+    w->n_vars = outer;
+    if (below(w, 3) == 0) {
+      put(w, ", Q(K(_, x%u), ", bind(w, L));
+      put(w, "x%u) => ", bind(w, T));
+      expr(w, kind, depth - 1);
+      w->n_vars = outer;
+    }
+    put(w, ", Q(x%u, ", bind(w, T));
+    put(w, "x%u) => ", bind(w, T));
+    expr(w, kind, depth - 1);
+  }
+  put(w, " })");
+  w->n_vars = outer;
+}
+
+static void let(writer *w, data_kind kind, unsigned depth) {
+  unsigned outer = w->n_vars;
+  data_kind of = (data_kind)below(w, 3);
+  unsigned name = w->next_name++;
+  put(w, "{ let x%u: %s = ", name, kind_names[of]);
+  expr(w, of, depth - 1);
+  put(w, "; ");
+  if (w->n_vars < MAX_VARS) w->vars[w->n_vars++] = (variable){of, name};
+  expr(w, kind, depth - 1);
+  put(w, " }");
+  w->n_vars = outer;
+}
+
+/* Calls a function that was written before, or the function itself with a smaller number. */
+static bool call(writer *w, data_kind kind, unsigned depth) {
+  if (!w->budget) return false;
+  unsigned n = 0, found = 0;
+  for (unsigned i = 0; i < w->n_fns; i++)
+    if (w->fns[i].result == kind && below(w, ++n) == 0) found = i;
+  if (!n) return false;
+  w->budget--;
+  const function *f = &w->fns[found];
+  bool is_own = w->is_inside && found == w->n_fns - 1;
+  put(w, is_own ? "f%u(n - 1" : "f%u(n", found);
+  for (unsigned i = 0; i < f->n_params; i++) {
+    put(w, ", ");
+    expr(w, f->params[i], depth ? depth - 1 : 0);
+  }
+  put(w, ")");
+  return true;
+}
+
+/* Two variables of data that change in each round, possibly their places. */
+static void loop(writer *w, data_kind kind, unsigned depth) {
+  unsigned outer = w->n_vars, budget = w->budget;
+  data_kind a = below(w, 2) ? L : T, b = below(w, 2) ? L : T;
+  unsigned x = w->next_name++, y = w->next_name++, i = w->next_name++;
+  put(w, "{ let (x%u, x%u, x%u) = loop (x%u: %s = ", x, y, i, x, kind_names[a]);
+  expr(w, a, depth - 1);
+  put(w, ", x%u: %s = ", y, kind_names[b]);
+  expr(w, b, depth - 1);
+  put(w, ", x%u = 0) while x%u < %u { (", i, i, below(w, 4));
+  if (w->n_vars + 3 <= MAX_VARS) {
+    w->vars[w->n_vars++] = (variable){a, x};
+    w->vars[w->n_vars++] = (variable){b, y};
+    w->vars[w->n_vars++] = (variable){I, i};
+  }
+  w->budget = 0; /* calls in loops would multiply */
+  expr(w, a, depth - 1);
+  put(w, ", ");
+  expr(w, b, depth - 1);
+  put(w, ", x%u + 1) }; ", i);
+  w->budget = budget;
+  expr(w, kind, depth - 1);
+  put(w, " }");
+  w->n_vars = outer;
+}
+
+static void condition(writer *w, unsigned depth) {
+  expr(w, I, depth);
+  put(w, " < ");
+  expr(w, I, depth);
+}
+
+static void expr(writer *w, data_kind kind, unsigned depth) {
+  if (depth == 0 || w->len > w->size / 2) {
+    atom(w, kind);
+    return;
+  }
+  switch (below(w, 9)) {
+  case 0:
+  case 1: match(w, kind, depth); return;
+  case 2: let(w, kind, depth); return;
+  case 3:
+    put(w, "(if ");
+    condition(w, depth / 2);
+    put(w, " then ");
+    expr(w, kind, depth - 1);
+    put(w, " else ");
+    expr(w, kind, depth - 1);
+    put(w, ")");
+    return;
+  case 4:
+    if (below(w, 2)) {
+      loop(w, kind, depth);
+      return;
+    }
+    break;
+  case 5:
+  case 6:
+    if (call(w, kind, depth)) return;
+    break;
+  default: break;
+  }
+  switch (kind) {
+  case I:
+    put(w, "(");
+    expr(w, I, depth - 1);
+    put(w, " + ");
+    expr(w, I, depth - 1);
+    put(w, ")");
+    break;
+  case L:
+    put(w, "C(");
+    expr(w, I, depth / 2);
+    put(w, ", ");
+    expr(w, L, depth - 1);
+    put(w, ")");
+    break;
+  case T:
+    if (below(w, 3) == 0) {
+      put(w, "K(");
+      expr(w, I, depth / 2);
+      put(w, ", ");
+      expr(w, L, depth - 1);
+    } else {
+      put(w, "Q(");
+      expr(w, T, depth - 1);
+      put(w, ", ");
+      expr(w, T, depth - 1);
+    }
+    put(w, ")");
+    break;
+  case B: condition(w, depth - 1); break;
+  }
+}
+
+static void write_function(writer *w, unsigned i) {
+  function *f = &w->fns[i];
+  f->result = (data_kind)below(w, 3);
+  f->n_params = 1 + below(w, MAX_PARAMS - 1);
+  w->n_vars = 0;
+  put(w, "fn f%u(n: i32", i);
+  for (unsigned k = 0; k < f->n_params; k++) {
+    f->params[k] = (data_kind)below(w, 3);
+    put(w, ", x%u: %s", bind(w, f->params[k]), kind_names[f->params[k]]);
+  }
+  put(w, ") -> %s =\n  if n <= 0 then ", kind_names[f->result]);
+  w->budget = 0;
+  expr(w, f->result, 2);
+  put(w, "\n  else ");
+  w->n_fns = i + 1;
+  w->is_inside = true;
+  w->budget = 2;
+  expr(w, f->result, 4);
+  w->is_inside = false;
+  put(w, "\n");
+}
+
+bool random_data_program(uint64_t seed, char *text, size_t size) {
+  writer w = {.state = seed * 0x9e3779b97f4a7c15u + 1, .text = text, .size = size};
+  put(&w, "type L = N | C(i: i32, l: L)\n"
+          "type T = E | K(i: i32, l: L) | Q(a: T, b: T)\n"
+          "fn sum_L(l: L) -> i32 = match l { N => 1, C(i, t) => 3 * sum_L(t) + i }\n"
+          "fn sum_T(t: T) -> i32 = match t { E => 2, K(i, l) => i + 5 * sum_L(l),\n"
+          "                                  Q(a, b) => 7 * sum_T(a) + 11 * sum_T(b) }\n");
+  for (unsigned i = 0; i < N_FNS; i++) write_function(&w, i);
+  w.n_vars = 0;
+  w.budget = 6;
+  put(&w, "fn main(n: i32) -> i32 = sum_L(");
+  expr(&w, L, 3);
+  put(&w, ") + sum_T(");
+  expr(&w, T, 3);
+  put(&w, ") + ");
+  expr(&w, I, 3);
+  put(&w, "\n");
+  return w.len < size;
+}

@@ -1,0 +1,15 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+/* Random programs on data: lists and trees are made, taken apart, shared, handed through calls,
+ * branches and loops. */
+#ifndef HIA_TEST_DATA_PROGRAMS_H
+#define HIA_TEST_DATA_PROGRAMS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Writes a program with `main(n: i32) -> i32`, which ends for every n. The same seed gives the same
+ * program. `text` has room for `size` bytes; returns false if that is too little. */
+#include <stdbool.h>
+bool random_data_program(uint64_t seed, char *text, size_t size);
+
+#endif
