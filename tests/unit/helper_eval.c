@@ -117,17 +117,84 @@ static hia_word field_of(hia_word word, uint64_t imm) {
   return o->words[HIA_IMM_B(imm)];
 }
 
+/* ---- arrays: objects of constructor 0, also without elements ---- */
+
+static object *new_array(size_t n) {
+  object *o = calloc(1, sizeof *o + n * sizeof *o->words);
+  *o = (object){.older = objects, .n = (uint32_t)n};
+  return objects = o;
+}
+
+static void append(object *array, uint32_t *at, const object *from, uint32_t first, uint32_t n) {
+  memcpy(array->words + *at, from->words + first, n * sizeof *from->words);
+  *at += n;
+}
+
+static hia_status eval_array(const hia_graph *g, const hia_fn *fn, hia_node_id id,
+                             const hia_word *values, hia_word *out) {
+  const hia_node *node = &fn->nodes.data[id];
+  const hia_value_id *ins = fn->edges.data + node->ins;
+  hia_type type =
+      hiaG_type(fn, node->op == HIA_OP_LEN || node->op == HIA_OP_AT ? ins[0] : node->outs);
+  uint32_t size = g->types->entries.data[type - HIA_FIRST_TYPE].layout.n, at = 0;
+  bool has_array = node->op != HIA_OP_ARRAY && node->op != HIA_OP_NEW;
+  const object *first = has_array ? (const object *)(uintptr_t)values[ins[0]] : NULL;
+  int64_t from = 0, to = 0, n = first ? first->n / size : 0;
+  if (node->op == HIA_OP_AT || node->op == HIA_OP_SET || node->op == HIA_OP_SLICE) {
+    from = hiaR_to_i64(values[ins[1]]);
+    to = node->op == HIA_OP_SLICE ? hiaR_to_i64(values[ins[2]]) : from + 1;
+    if (from < 0 || from > to || to > n) return HIA_RANGE;
+  }
+  object *o = NULL;
+  size_t total = 0;
+  switch (node->op) {
+  case HIA_OP_LEN: *out = hiaR_from_i64(n); return HIA_OK;
+  case HIA_OP_AT: *out = first->words[from * size + (int64_t)node->imm]; return HIA_OK;
+  case HIA_OP_SLICE:
+    o = new_array((size_t)(to - from) * size);
+    append(o, &at, first, (uint32_t)from * size, o->n);
+    break;
+  case HIA_OP_SET:
+    o = new_array(first->n);
+    append(o, &at, first, 0, o->n);
+    for (uint32_t i = 0; i < size; i++) o->words[from * size + i] = values[ins[2 + i]];
+    break;
+  case HIA_OP_NEW:
+    if (hiaR_to_i64(values[ins[0]]) < 0) return HIA_MEMORY;
+    o = new_array((size_t)hiaR_to_i64(values[ins[0]]) * size);
+    break;
+  case HIA_OP_ARRAY:
+    o = new_array(node->n_ins);
+    for (uint32_t i = 0; i < node->n_ins; i++) o->words[i] = values[ins[i]];
+    break;
+  default:
+    for (uint32_t i = 0; i < node->n_ins; i++) total += ((object *)(uintptr_t)values[ins[i]])->n;
+    o = new_array(total);
+    for (uint32_t i = 0; i < node->n_ins; i++) {
+      const object *part = (const object *)(uintptr_t)values[ins[i]];
+      append(o, &at, part, 0, part->n);
+    }
+  }
+  *out = (hia_word)(uintptr_t)o;
+  return HIA_OK;
+}
+
 /* Of a value of this type: equal values have equal hashes. */
 static uint64_t hash_of(const hia_types *types, hia_type type, hia_word word) {
   if (hiaG_is_scalar(type)) return word * 0x9e3779b97f4a7c15u;
   uint64_t hash = ctor_of(word) + 1;
   const object *o = object_of(word);
   hia_type_table table = hiaG_type_table(types);
-  const hia_word_place *places = NULL;
-  if (o) places = table.places + hiaR_ctor(&table, type, o->ctor)->layout.first;
+  bool is_array = hiaR_type_kind(&table, type) == HIA_KIND_ARRAY;
+  hia_layout layout = {0};
+  if (o)
+    layout =
+        is_array ? hiaR_type_entry(&table, type)->layout : hiaR_ctor(&table, type, o->ctor)->layout;
+  const hia_word_place *places = table.places + layout.first;
+  if (is_array) hash += o->n;
   for (uint32_t i = 0; o && i < o->n; i++)
-    hash =
-        ((hash >> 29) ^ hash ^ hash_of(types, places[i].type, o->words[i])) * 0x9e3779b97f4a7c15u;
+    hash = ((hash >> 29) ^ hash ^ hash_of(types, places[i % layout.n].type, o->words[i])) *
+           0x9e3779b97f4a7c15u;
   return hash;
 }
 
@@ -280,6 +347,16 @@ static hia_status eval_plain(evaluation *e, frame *f, hia_node_id n) {
   case HIA_OP_FIELD:
     f->values[node->outs] = field_of(f->values[hiaG_in(f->fn, n, 0)], node->imm);
     return HIA_OK;
+  case HIA_OP_ARRAY:
+  case HIA_OP_LEN:
+  case HIA_OP_AT:
+  case HIA_OP_SLICE:
+  case HIA_OP_SET:
+  case HIA_OP_CONCAT:
+  case HIA_OP_NEW: {
+    hia_status status = eval_array(e->g, f->fn, n, f->values, &f->values[node->outs]);
+    return status == HIA_OK ? HIA_OK : failed(e, f, node->loc, status);
+  }
   case HIA_OP_FAIL:
     e->out->code = f->values[hiaG_in(f->fn, n, 0)];
     return failed(e, f, node->loc, HIA_FAILED);

@@ -186,6 +186,123 @@ Test(elab_data, random_matches) {
   cr_expect_gt(n_cuts, 30, "%u", n_cuts);
 }
 
+/* ---- arrays ---- */
+
+typedef struct pair {
+  int32_t a, b;
+} pair;
+
+/* What `f` of the test below gives; false: an index is out of range. */
+static bool arrays_in_c(int32_t n, int32_t i, int64_t j, int64_t results[2]) {
+  pair made[3] = {{n, 2 * n}, {n + 1, 7}, {n + 2, 8}}, a[3], b[9];
+  if (i < 0 || i > 2) return false;
+  memcpy(a, made, sizeof a);
+  a[i] = (pair){n * n, made[i].a};
+  if (j < 0 || j > 3) return false;
+  size_t len = 0;
+  for (int64_t k = j; k < 3; k++) b[len++] = a[k];
+  memcpy(b + len, made, sizeof made);
+  memcpy(b + len + 3, a, sizeof a);
+  len += 6;
+  results[0] = b[i].a * 100 + b[len - 1].b;
+  results[1] = (int64_t)len;
+  return true;
+}
+
+Test(elab_data, arrays) {
+  compiled c;
+  compile_good(&c, "fn make(n: i32) = [(n, n * 2), (n + 1, 7), (n + 2, 8)]\n"
+                   "fn f(n: i32, i: i32, j: i64) -> (i32, i64) = {\n"
+                   "  let m = make(n);\n"
+                   "  let a = set(m, i, (n * n, m[i].0));\n"
+                   "  let b = concat(a[j..3], m, a);\n"
+                   "  (b[i].0 * 100 + b[len(b) - 1].1, len(b))\n"
+                   "}\n");
+  hia_inst_id inst = instance(&c, "f", HIA_NONE);
+  hia_fn_id f;
+  hia_graph *g = hiaF_build(c.program, &c.comp, &c.types, &inst, 1, false, &f);
+  for (int is_passed = 0; is_passed < 2; is_passed++) {
+    const char *defect = hiaG_verify(g);
+    cr_assert_null(defect, "%s", defect);
+    for (int64_t k = 0; k < 6 * 6; k++) {
+      int32_t i = (int32_t)(k % 6) - 1;
+      int64_t j = k / 6 - 1, results[2];
+      hia_word args[3] = {hiaR_from_i32(11), hiaR_from_i32(i), hiaR_from_i64(j)};
+      eval_outcome out;
+      eval_graph(g, f, args, 1, &out);
+      bool is_good = arrays_in_c(11, i, j, results);
+      cr_assert_eq(out.status, is_good ? HIA_OK : HIA_RANGE, "%d %d", i, (int)j);
+      if (!is_good) continue;
+      cr_expect_eq(hiaR_to_i32(out.results[0]), results[0]);
+      cr_expect_eq(hiaR_to_i64(out.results[1]), results[1]);
+    }
+    eval_free();
+    hia_pass_options options = {.verify = true, .use = HIA_USE_PARALLEL};
+    if (!is_passed) hiaG_run_passes(g, &options);
+  }
+  discard(&c);
+}
+
+/* A comprehension counts a round for each element, runs in order, and stops at the first failure.
+ * Ends too far apart: there is no memory. */
+Test(elab_data, comprehensions) {
+  compiled c;
+  compile_good(&c, "type L = Nil | Cons(n: i32, l: L)\n"
+                   "fn list(n: i32) -> L = if n <= 0 then Nil else Cons(n, list(n - 1))\n"
+                   "fn sum(l: L) -> i32 = match l { Nil => 0, Cons(n, t) => n + sum(t) }\n"
+                   "fn rows(m: i32, n: i32) = [[(i * j, list(j)) for j in i..n] for i in m..n]\n"
+                   "fn f(m: i32, n: i32) -> (i64, i32) = {\n"
+                   "  let r = rows(m, n);\n"
+                   "  let sizes = [(len(x), if len(x) == 2 then fail(m) else 0) for x in r];\n"
+                   "  let (sum, _) = loop (s = 0, i = 0i64) while i < len(r) {\n"
+                   "    (s + r[i][0].0 + sum(r[i][0].1) + i32(sizes[i].0), i + 1)\n"
+                   "  };\n"
+                   "  (len([(_x, 0) for _x in r]), sum)\n"
+                   "}\n"
+                   "fn far(a: i64, b: i64) = len([(i, i) for i in a..b])\n");
+  hia_inst_id insts[2] = {instance(&c, "f", HIA_NONE), instance(&c, "far", HIA_NONE)};
+  hia_fn_id fns[2];
+  hia_graph *g = hiaF_build(c.program, &c.comp, &c.types, insts, 2, true, fns);
+  for (int is_passed = 0; is_passed < 2; is_passed++) {
+    const char *defect = hiaG_verify(g);
+    cr_assert_null(defect, "%s", defect);
+    for (int32_t m = -2; m < 6; m++) {
+      hia_word args[2] = {hiaR_from_i32(m), hiaR_from_i32(4)};
+      eval_outcome out;
+      eval_graph(g, fns[0], args, 1, &out);
+      if (m <= 2) {
+        cr_assert(out.status == HIA_FAILED && hiaR_to_i32(out.code) == m, "%d: %u", m, out.status);
+        continue;
+      }
+      int32_t sum = m == 3 ? 9 + 6 + 1 : 0, n = m == 3;
+      cr_assert_eq(out.status, HIA_OK);
+      cr_expect_eq(hiaR_to_i64(out.results[0]), n);
+      cr_expect_eq(hiaR_to_i32(out.results[1]), sum, "%d: %d", m, hiaR_to_i32(out.results[1]));
+      /* the row and its element, its size, the loop, the last comprehension */
+      cr_expect_eq(out.counts[1], (uint64_t)(5 * n), "%d rounds", (int)out.counts[1]);
+    }
+    const struct {
+      int64_t from, to;
+      hia_status status;
+    } far[] = {{5, 8, HIA_OK},
+               {8, 5, HIA_OK},
+               {INT64_MAX, INT64_MIN, HIA_OK},
+               {INT64_MIN, INT64_MAX, HIA_MEMORY},
+               {-2, INT64_MAX, HIA_MEMORY}};
+    for (size_t k = 0; k < HIA_LEN(far); k++) {
+      hia_word args[2] = {hiaR_from_i64(far[k].from), hiaR_from_i64(far[k].to)};
+      eval_outcome out;
+      eval_graph(g, fns[1], args, 1, &out);
+      cr_expect_eq(out.status, far[k].status, "%zu: %u", k, out.status);
+      if (out.status == HIA_OK) cr_expect_eq(hiaR_to_i64(out.results[0]), k == 0 ? 3 : 0);
+    }
+    eval_free();
+    hia_pass_options options = {.verify = true, .use = HIA_USE_PARALLEL};
+    if (!is_passed) hiaG_run_passes(g, &options);
+  }
+  discard(&c);
+}
+
 /* ---- what stands in a graph ---- */
 
 static size_t count(const char *text, const char *what) {
