@@ -127,12 +127,12 @@ static int random_arms(hia_arena *arena, int type, const samples *values, arm *a
 }
 
 static void check_values(const hia_graph *g, hia_fn_id f, const arm *arms, int type,
-                         const samples *values, const char *text) {
+                         const samples *values, eval_steal steal, const char *text) {
   for (int k = 0; k < 30; k++) {
     const sample *v = values->data[sample_below(values->len)];
     hia_word word = word_of(type, v);
     eval_outcome out;
-    eval_graph(g, f, &word, 1, &out);
+    eval_stealing(g, f, &word, (uint64_t)k, steal, &out);
     cr_assert_eq(out.status, HIA_OK);
     cr_assert_eq((uint32_t)out.results[0], expected(arms, type, v), "%s", text);
     eval_free();
@@ -167,7 +167,7 @@ Test(elab_data, random_matches) {
       hia_graph *g = hiaF_build(c.program, &comp, &types, &inst, 1, false, &f);
       const char *defect = hiaG_verify(g);
       cr_assert_null(defect, "%s\n%s", text, defect);
-      check_values(g, f, arms, type, &values[type], text);
+      check_values(g, f, arms, type, &values[type], EVAL_STEAL_NONE, text);
       hia_text out;
       hiaR_text_init(&out, &comp.arena);
       hiaG_print(g, &out);
@@ -175,7 +175,7 @@ Test(elab_data, random_matches) {
       hia_pass_use uses[] = {HIA_USE_ALL, HIA_USE_NATIVE, HIA_USE_PARALLEL};
       hia_pass_options options = {.verify = true, .use = uses[round % 3]};
       hiaG_run_passes(g, &options);
-      check_values(g, f, arms, type, &values[type], text);
+      check_values(g, f, arms, type, &values[type], EVAL_STEAL_SOME, text);
     }
     cr_assert_eq(comp.status, HIA_OK, "%s\n%s", text, comp.message);
     hiaR_comp_free(&comp);
