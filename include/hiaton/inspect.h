@@ -22,7 +22,6 @@
 extern "C" {
 #endif
 
-typedef struct hia_type_info hia_type_info;     /* a type of a program */
 typedef struct hia_extern_info hia_extern_info; /* a host function, as a module declares it */
 
 /* ---- types ---- */

@@ -42,6 +42,7 @@ typedef enum hia_type_kind {
   HIA_KIND_ARRAY = 3,  /* of elements of one type */
   HIA_KIND_DATA = 4,   /* of constructors */
 } hia_type_kind;
+typedef struct hia_type_info hia_type_info; /* a type of a program: inspect.h */
 
 /* The name of the function that an expression becomes (hia_module_load_expression), and of the
  * file that its positions refer to. */
