@@ -67,7 +67,7 @@ static hia_word junk(evaluation *e, hia_dtype type) {
 
 /* ---- data ---- */
 
-enum { FREED = 0, OUTSIDE = UINT32_MAX, TOKEN = UINT32_MAX - 1 };
+enum { FREED = 0, OUTSIDE = INT32_MAX, TOKEN = INT32_MAX - 1 };
 
 typedef struct object {
   struct object *older;
