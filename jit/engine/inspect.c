@@ -26,9 +26,9 @@ hia_type hiaJ_data_type(const hia_module *module, const char *name, size_t len) 
   const hia_types *types = &module->types;
   for (uint32_t i = 0; i < types->entries.len; i++) {
     const hia_type_entry *entry = &types->entries.data[i];
+    if (entry->kind != HIA_KIND_DATA) continue;
     const char *own = types->names.data + entry->name;
-    if (entry->kind == HIA_KIND_DATA && strlen(own) == len && memcmp(own, name, len) == 0)
-      return HIA_FIRST_TYPE + i;
+    if (strlen(own) == len && memcmp(own, name, len) == 0) return HIA_FIRST_TYPE + i;
   }
   return HIA_NONE;
 }
@@ -38,8 +38,10 @@ hia_type hiaJ_data_type(const hia_module *module, const char *name, size_t len) 
 static hia_type own_type(hia_module *module, const hia_type_table *table, hia_type type) {
   if (hiaR_is_scalar(type)) return type;
   const hia_type_entry *entry = hiaR_type_entry(table, type);
-  const char *name = table->names + entry->name;
-  if (entry->kind == HIA_KIND_DATA) return hiaJ_data_type(module, name, strlen(name));
+  if (entry->kind == HIA_KIND_DATA) {
+    const char *name = table->names + entry->name;
+    return hiaJ_data_type(module, name, strlen(name));
+  }
   if (entry->kind == HIA_KIND_ARRAY) {
     hia_type element = own_type(module, table, entry->element);
     return element == HIA_NONE ? HIA_NONE : hiaG_array(&module->types, element);
