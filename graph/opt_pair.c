@@ -107,6 +107,7 @@ static bool is_wanted(pairing *p, hia_node_id loop) {
   hia_node_id end = hiaG_yield_of(fn, p->round);
   for (hia_node_id n = fn->regions.data[p->round].first; n != end; n = hiaG_walk_next(fn, n)) {
     if (++n_nodes > MAX_NODES) return false;
+    if (fn->nodes.data[n].op == HIA_OP_FORK) return false; /* in a graph that was read */
     if (fn->nodes.data[n].region == p->round && may_diverge(p, n))
       has_calls |= is_independent(p, n);
   }
