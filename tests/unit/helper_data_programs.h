@@ -4,12 +4,12 @@
 #ifndef HIA_TEST_DATA_PROGRAMS_H
 #define HIA_TEST_DATA_PROGRAMS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /* Writes a program with `main(n: i32) -> i32`, which ends for every n. The same seed gives the same
  * program. `text` has room for `size` bytes; returns false if that is too little. */
-#include <stdbool.h>
 bool random_data_program(uint64_t seed, char *text, size_t size);
 
 #endif

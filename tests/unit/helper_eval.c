@@ -235,7 +235,8 @@ static hia_word unpack(const hia_types *types, const hia_fn *fn, hia_node_id n, 
   bool is_last = o->count == 1;
   for (uint32_t i = 0, bit = 0; i < o->n; i++) {
     if (hiaG_is_scalar(places[i].type)) continue;
-    bool is_kept = HIA_IMM_B(node->imm) >> bit++ & 1;
+    bool is_kept = bit < 32 && HIA_IMM_B(node->imm) >> bit & 1;
+    bit++;
     if (is_last && !is_kept) drop(types, places[i].type, o->words[i]);
     if (!is_last && is_kept) dup(o->words[i]);
   }

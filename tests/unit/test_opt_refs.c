@@ -88,3 +88,152 @@ Test(opt_refs, random_programs, .timeout = 600) {
     if (random_data_program(seed, text, SIZE)) n_programs += check(text, 2);
   }
 }
+
+/* A loop (of a tail call) that ends with a part of its variable, with the variable, or with both.
+ */
+Test(opt_refs, parts_of_variables_leave_loops) {
+  cr_assert(check(
+      "type L = N | C(i: i32, l: L)\n"
+      "type T = E | K(i: i32, l: L) | Q(a: T, b: T)\n"
+      "fn list(n: i32) -> L = if n == 0 then N else C(n, list(n - 1))\n"
+      "fn tree(n: i32) -> T = if n == 0 then K(7, list(3)) else Q(tree(n - 1), E)\n"
+      "fn leaf(t: T) -> L = match t { E => N, K(_, l) => l, Q(a, _) => leaf(a) }\n"
+      "fn both(t: T) -> (T, L) = match t { E => (E, N), K(_, l) => (t, l), Q(a, _) => both(a) }\n"
+      "fn inner(t: T) -> (L, L) =\n"
+      "  match t { K(_, C(_, l)) => (l, l), Q(a, _) => inner(a), _ => (N, N) }\n"
+      "fn skip(l: L, n: i32) -> L = match l { C(_, t) => if n == 0 then l else skip(t, n - 1), N "
+      "=> l }\n"
+      "fn sum(l: L) -> i32 = match l { N => 1, C(i, t) => 3 * sum(t) + i }\n"
+      "fn size(t: T) -> i32 = match t { E => 2, K(i, l) => i + sum(l), Q(a, b) => size(a) + "
+      "size(b) }\n"
+      "fn main(n: i32) -> i32 = {\n"
+      "  let t = tree(n);\n"
+      "  let (k, l) = both(t);\n"
+      "  let (x, y) = inner(tree(n + 1));\n"
+      "  sum(leaf(t)) + size(k) + sum(l) + sum(x) + sum(y) + size(t) + sum(skip(list(9), n))\n"
+      "}\n",
+      5));
+}
+
+/* UNPACK names fields by 32 bits: a constructor with more is taken apart by dup and drop. */
+Test(opt_refs, more_references_than_bits) {
+  enum { N_FIELDS = 40 };
+  static char text[SIZE];
+  size_t len = (size_t)sprintf(text, "type W = E | W(");
+  for (int i = 0; i < N_FIELDS; i++)
+    len += (size_t)sprintf(text + len, "%sa%d: W", i ? ", " : "", i);
+  len += (size_t)sprintf(text + len, ")\nfn turn(w: W) -> W = match w { E => E, W(");
+  for (int i = 0; i < N_FIELDS; i++) len += (size_t)sprintf(text + len, "%sx%d", i ? ", " : "", i);
+  len += (size_t)sprintf(text + len, ") => W(");
+  for (int i = N_FIELDS; i-- > 0;) len += (size_t)sprintf(text + len, "x%d%s", i, i ? ", " : "");
+  len += (size_t)sprintf(text + len, ") }\nfn last(w: W) -> W = match w { E => E, W(");
+  for (int i = 0; i < N_FIELDS; i++)
+    len += (size_t)sprintf(text + len, "%s%s", i ? ", " : "", i + 1 < N_FIELDS ? "_" : "x");
+  len += (size_t)sprintf(text + len,
+                         ") => x }\nfn make(n: i32) -> W = if n == 0 then E else W(make(n - 1)");
+  for (int i = 1; i < N_FIELDS; i++)
+    len += (size_t)sprintf(text + len, i % 8 == 7 ? ", make(n - 1)" : ", E");
+  sprintf(text + len,
+          ")\nfn depth(w: W) -> i32 = match w { E => 0, _ => 1 + depth(last(turn(w))) }\n"
+          "fn main(n: i32) -> i32 = depth(last(turn(make(n))))\n");
+  cr_assert(check(text, 2));
+}
+
+/* Loops as the frontend does not make them: they end with parts of their variable. `exits` are
+ * three of %5, the variable, %6 and %7, its left and right parts. */
+static void check_exits(const char *exits) {
+  char text[4000];
+  snprintf(text, sizeof text,
+           "graph functions \"exits.hia\"\n"
+           "type T = Leaf | Node(left: T, right: T)\n"
+           "fn make (i32) -> (T) {\n"
+           "  %%0:i32 = arg 0\n"
+           "  %%1:i32 = const 0\n"
+           "  %%2:bool = eq %%0, %%1\n"
+           "  %%3:T = if %%2 {\n"
+           "    %%4:T = const Leaf\n"
+           "    yield %%4\n"
+           "  } else {\n"
+           "    %%5:i32 = const 1\n"
+           "    %%6:i32 = sub %%0, %%5\n"
+           "    %%7:T = call make %%6\n"
+           "    %%8:T = const Leaf\n"
+           "    %%9:T = data Node %%8, %%8\n"
+           "    %%10:T = data Node %%7, %%9\n"
+           "    yield %%10\n"
+           "  }\n"
+           "  yield %%3\n"
+           "}\n"
+           "fn size (T) -> (i32) {\n"
+           "  %%0:T = arg 0\n"
+           "  %%1:i32 = ctor %%0\n"
+           "  %%2:i32 = const 0\n"
+           "  %%3:bool = eq %%1, %%2\n"
+           "  %%4:i32 = if %%3 {\n"
+           "    %%5:i32 = const 1\n"
+           "    yield %%5\n"
+           "  } else {\n"
+           "    %%6:T = field Node.0 %%0\n"
+           "    %%7:T = field Node.1 %%0\n"
+           "    %%8:i32 = call size %%6\n"
+           "    %%9:i32 = call size %%7\n"
+           "    %%10:i32 = add %%8, %%9\n"
+           "    yield %%10\n"
+           "  }\n"
+           "  yield %%4\n"
+           "}\n"
+           "fn main (i32) -> (i32) root (i32) -> i32 {\n"
+           "  %%0:i32 = arg 0\n"
+           "  %%1:T = call make %%0\n"
+           "  %%2:T, %%3:T, %%4:T = loop %%1 {\n"
+           "    %%5:T = arg 0\n"
+           "    %%6:T = field Node.0 %%5\n"
+           "    %%7:T = field Node.1 %%5\n"
+           "    %%8:i32 = ctor %%6\n"
+           "    %%9:i32 = const 0\n"
+           "    %%10:bool = ne %%8, %%9\n"
+           "    yield %%10, %s\n"
+           "  } round {\n"
+           "    yield %%6\n"
+           "  }\n"
+           "  %%11:T = data Node %%2, %%3\n"
+           "  %%12:T = data Node %%11, %%4\n"
+           "  %%13:i32 = call size %%12\n"
+           "  yield %%13\n"
+           "}\n",
+           exits);
+  int32_t results[2];
+  for (int counts = 0; counts < 2; counts++) {
+    built b;
+    hiaR_comp_init(&b.comp, &hiaR_malloc);
+    hia_read_error wrong = {0};
+    if (HIA_TRY(&b.comp)) {
+      hiaG_types_init(&b.types, &b.comp);
+      b.g = hiaG_read(&b.comp, &b.types, text, strlen(text), &wrong);
+      cr_assert(b.g, "%u:%u: %s", wrong.line, wrong.col, wrong.message);
+      hia_pass_options options = {
+          .disabled = counts ? NULL : "all", .verify = true, .use = HIA_USE_NATIVE};
+      hiaG_run_passes(b.g, &options);
+    }
+    cr_assert_eq(b.comp.status, HIA_OK, "%s", b.comp.message);
+    for (b.root = 0; !hiaG_fn(b.g, b.root)->is_root;) b.root++;
+    eval_outcome o;
+    hia_word arg = hiaR_from_i32(5);
+    eval_graph(b.g, b.root, &arg, 1, &o);
+    cr_assert_eq(o.status, HIA_OK);
+    if (counts) cr_assert_eq(o.live, 0, "exits %s\n%s", exits, graph_of(&b));
+    results[counts] = hiaR_to_i32(o.results[0]);
+    hiaR_comp_free(&b.comp);
+    eval_free();
+  }
+  cr_assert_eq(results[0], results[1]);
+}
+
+Test(opt_refs, loops_end_with_parts_of_their_variable) {
+  static const char *const values[] = {"%5", "%6", "%7"};
+  for (unsigned i = 0; i < 27; i++) {
+    char exits[40];
+    snprintf(exits, sizeof exits, "%s, %s, %s", values[i % 3], values[i / 3 % 3], values[i / 9]);
+    check_exits(exits);
+  }
+}
