@@ -102,6 +102,11 @@ static const hia_node *definition(const counting *c, uint32_t r) {
   return hiaG_def(c->fn, c->value[r]);
 }
 
+/* A field of a value, or an element of an array. */
+static bool is_part(const hia_node *node) {
+  return node->op == HIA_OP_FIELD || node->op == HIA_OP_AT;
+}
+
 /* Else it is an element of an array. */
 static bool is_field(const counting *c, uint32_t part) {
   return definition(c, part)->op == HIA_OP_FIELD;
@@ -411,35 +416,25 @@ static void count_loop(counting *c, ref_set live, hia_node_id n) {
 static void count_uses(counting *c, ref_set live, hia_node_id n) {
   const hia_node *node = &c->fn->nodes.data[n];
   uint32_t n_ins = node->n_ins;
+  if (is_part(node)) { /* its result is a part of what it borrows */
+    uint32_t ctor = node->op == HIA_OP_FIELD ? HIA_IMM_A(node->imm) : HIA_NONE;
+    borrow(c, live, n, hiaG_in(c->fn, n, 0), ctor);
+    return;
+  }
+  define_results(c, live, n);
   switch (node->op) {
-  case HIA_OP_FIELD: borrow(c, live, n, hiaG_in(c->fn, n, 0), HIA_IMM_A(node->imm)); return;
-  case HIA_OP_AT: borrow(c, live, n, hiaG_in(c->fn, n, 0), HIA_NONE); return;
   case HIA_OP_DATA:
   case HIA_OP_ARRAY:
   case HIA_OP_SLICE: /* it has a reference to the array */
   case HIA_OP_SET:
   case HIA_OP_YIELD:
-    define_results(c, live, n);
     for (uint32_t i = 0; i < n_ins; i++) consume(c, live, n, hiaG_in(c->fn, n, i));
-    return;
-  case HIA_OP_IF:
-    define_results(c, live, n);
-    branch(c, live, n);
-    return;
-  case HIA_OP_LOOP:
-    define_results(c, live, n);
-    count_loop(c, live, n);
-    return;
-  case HIA_OP_CALL:
-    define_results(c, live, n);
-    call(c, live, n);
-    return;
-  case HIA_OP_JOIN:
-    define_results(c, live, n);
-    join(c, live, n);
-    return;
+    break;
+  case HIA_OP_IF: branch(c, live, n); break;
+  case HIA_OP_LOOP: count_loop(c, live, n); break;
+  case HIA_OP_CALL: call(c, live, n); break;
+  case HIA_OP_JOIN: join(c, live, n); break;
   default: /* it looks at its operands */
-    define_results(c, live, n);
     for (uint32_t i = 0; i < n_ins; i++) borrow(c, live, n, hiaG_in(c->fn, n, i), HIA_NONE);
   }
 }
@@ -586,10 +581,6 @@ static bool find_owned(const hia_graph *g, const hia_fn *fn, bool *const *owns, 
     }
   }
   return is_changed;
-}
-
-static bool is_part(const hia_node *node) {
-  return node->op == HIA_OP_FIELD || node->op == HIA_OP_AT;
 }
 
 static void number_references(counting *c) {

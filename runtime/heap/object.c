@@ -3,9 +3,8 @@
  *
  * Freeing a structure must not recurse, and there may be no memory for a stack. So objects that
  * wait to be freed form a list, and the links are in their headers, whose counts are not needed any
- * more: a link is the address of the next object in the upper 48 bits and, in the lower 16, the
- * shape of the object that has the link. (Schorr and Waite's marking reverses pointers in the same
- * way; here the header has room for them, so no field is overwritten.) */
+ * more. (Schorr and Waite's marking reverses pointers in the same way; here the header has room for
+ * them, so no field is overwritten.) */
 #include "runtime/heap/object.h"
 
 /* ---- shapes ---- */
@@ -72,15 +71,10 @@ typedef struct freeing {
   bool is_shared;
 } freeing;
 
-static void set_link(hia_counted *object, const hia_counted *next, uint32_t shape) {
-  uint64_t link = (uint64_t)(uintptr_t)next << 16 | shape;
-  memcpy(object, &link, sizeof link);
-}
-
 static void await_freeing(freeing *f, hia_word ref, uint32_t base) {
   hia_counted *object = hiaR_object(ref);
   bool is_array = f->shapes->list[base].ctor == HIA_SHAPE_ARRAY;
-  set_link(object, f->next, is_array ? base : base + object->ctor);
+  hiaR_object_link(object, f->next, is_array ? base : base + object->ctor);
   f->next = object;
 }
 
@@ -108,11 +102,9 @@ void hiaR_object_free(hia_local_heap *local, const hia_shapes *shapes, hia_word 
   freeing f = {local, shapes, NULL, is_shared};
   await_freeing(&f, ref, base);
   for (uint32_t n = 1; f.next; n++) {
-    uint64_t link;
+    uint32_t number;
     hia_counted *object = f.next;
-    memcpy(&link, object, sizeof link);
-    f.next = (hia_counted *)(uintptr_t)(link >> 16);
-    uint32_t number = (uint32_t)link & 0xffff;
+    f.next = hiaR_object_next(object, &number);
     const hia_shape *shape = &shapes->list[number];
     if (shape->ctor == HIA_SHAPE_ARRAY) {
       free_array(&f, (hia_array *)object, number, shape);

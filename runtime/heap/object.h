@@ -96,6 +96,23 @@ static inline void hiaR_object_begin(hia_counted *object, uint16_t ctor) {
   object->spare = 0;
 }
 
+/* ---- lists through headers ----
+ *
+ * An object whose count is not needed, because nothing refers to it yet or any more, can be on a
+ * list: its header is then the address of the next one, in the upper 48 bits, and its shape. */
+
+static inline void hiaR_object_link(hia_counted *object, const hia_counted *next, uint32_t shape) {
+  uint64_t link = (uint64_t)(uintptr_t)next << 16 | shape;
+  memcpy(object, &link, sizeof link);
+}
+/* Returns the next one (or NULL), and the shape of this one. */
+static inline hia_counted *hiaR_object_next(const hia_counted *object, uint32_t *shape) {
+  uint64_t link;
+  memcpy(&link, object, sizeof link);
+  *shape = (uint32_t)link & 0xffff;
+  return (hia_counted *)(uintptr_t)(link >> 16);
+}
+
 /* The number of the constructor of a value. */
 static inline uint32_t hiaR_ctor_of(hia_word ref) {
   return ref < HIA_FIRST_ADDRESS ? (uint32_t)ref : hiaR_object(ref)->ctor;

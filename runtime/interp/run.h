@@ -7,9 +7,10 @@
 
 /* ---- interp.c: the tagged-token interpreter; expand.c: the dynamic baseline ----
  *
- * Both run export `entry` of a loaded program. args and results are the flattened scalars of its
- * signature, in canonical form. *failure and *usage are always filled in. Thread-safe: one program
- * can have any number of runs at once. */
+ * Both run export `entry` of a loaded program. args and results are the words of its signature, in
+ * canonical form. A program with references needs limits->heap, where the objects of its results
+ * stay (else HIA_UNSUPPORTED); it borrows those of its arguments. *failure and *usage are always
+ * filled in. Thread-safe: one program can have any number of runs at once. */
 
 hia_status hiaR_interp_run(const hia_loaded *image, uint32_t entry, const hia_word *args,
                            hia_word *results, const hia_limits *limits,

@@ -3,7 +3,7 @@
  * overwritten.
  *
  * It is Cheney's copying collector (1970), except that the copies whose fields have not been looked
- * at form a list: their headers are the links, as in runtime/heap/object.c. An object of the run
+ * at form a list: their headers are the links (hiaR_object_link). An object of the run
  * that has been copied has the count 0, which no live object has, and behind it the address of the
  * copy. */
 #include "runtime/heap/object.h"
@@ -15,11 +15,6 @@ typedef struct leaving {
   hia_counted *next; /* the first copy on the list, or NULL */
   bool has_outside;
 } leaving;
-
-static void set_link(hia_counted *copy, const hia_counted *next, uint32_t shape) {
-  uint64_t link = (uint64_t)(uintptr_t)next << 16 | shape;
-  memcpy(copy, &link, sizeof link);
-}
 
 /* Replaces a reference by one to the copy. False: no memory. */
 static bool leave(leaving *l, hia_word *ref, uint32_t base) {
@@ -49,7 +44,7 @@ static bool leave(leaving *l, hia_word *ref, uint32_t base) {
     if (!copy) return false;
     memcpy(copy + 1, object + 1, shape->size - sizeof *object);
   }
-  set_link(copy, l->next, number);
+  hiaR_object_link(copy, l->next, number);
   l->next = copy;
   atomic_store_explicit(&object->count, 0, memory_order_relaxed);
   *ref = (uintptr_t)copy;
@@ -78,11 +73,10 @@ hia_status hiaR_objects_leave(hia_objects *to, const hia_shapes *shapes, const h
     if (!hiaR_is_scalar(types[i]) && !leave(&l, &words[i], hiaR_shape_base(shapes, types[i])))
       return HIA_MEMORY;
   while (l.next) {
-    uint64_t link;
+    uint32_t number;
     hia_counted *copy = l.next;
-    memcpy(&link, copy, sizeof link);
-    l.next = (hia_counted *)(uintptr_t)(link >> 16);
-    const hia_shape *shape = &shapes->list[link & 0xffff];
+    l.next = hiaR_object_next(copy, &number);
+    const hia_shape *shape = &shapes->list[number];
     if (shape->ctor != HIA_SHAPE_ARRAY) {
       if (!leave_all(&l, copy + 1, shape)) return HIA_MEMORY;
       finish(copy, shape->ctor);
