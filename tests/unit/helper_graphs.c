@@ -2,15 +2,17 @@
 /* The graphs of tests/graphs. */
 #include "helper_graphs.h"
 #include "helper_text.h"
+#include <pthread.h>
 
 typedef struct graph_text {
   struct graph_text *next;
   const char *name;
   test_text text;
 } graph_text;
-static graph_text *first; /* the files that were read */
+static graph_text *first; /* the files that were read; `reading` protects it */
+static pthread_mutex_t reading = PTHREAD_MUTEX_INITIALIZER;
 
-const char *graph_file(const char *name) {
+static const char *text_of(const char *name) {
   for (const graph_text *g = first; g; g = g->next)
     if (strcmp(g->name, name) == 0) return g->text.data;
   char path[4096];
@@ -24,4 +26,11 @@ const char *graph_file(const char *name) {
   g->next = first;
   first = g;
   return g->text.data;
+}
+
+const char *graph_file(const char *name) {
+  pthread_mutex_lock(&reading);
+  const char *text = text_of(name);
+  pthread_mutex_unlock(&reading);
+  return text;
 }

@@ -3,7 +3,7 @@
 #ifndef HELPER_GRAPHS_H
 #define HELPER_GRAPHS_H
 
-/* The text of tests/graphs/NAME.ir. It is read once and stays until the process ends. One thread;
+/* The text of tests/graphs/NAME.ir. It is read once and stays until the process ends. Any thread;
  * `name` must stay too. Of the three that many tests take, which are in the form in which graphs
  * are printed,
  *
