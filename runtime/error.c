@@ -157,6 +157,17 @@ static const char *time_text(hia_arena *arena, uint64_t ns) {
   return hiaR_arena_printf(arena, "%.6g ms", (double)ns / 1e6);
 }
 
+static const char *range_message(hia_arena *arena, const hia_failure *failure) {
+  const hia_range *range = &failure->range;
+  long long first = range->first, end = range->end, length = range->length;
+  const char *elements = length == 1 ? "element" : "elements";
+  if (failure->code)
+    return hiaR_arena_printf(arena, "slice %lld..%lld is out of range: the array has %lld %s",
+                             first, end, length, elements);
+  return hiaR_arena_printf(arena, "index %lld is out of range: the array has %lld %s", first,
+                           length, elements);
+}
+
 static const char *message_of(hia_error *error, const failed_run *run) {
   hia_arena *arena = &error->comp.arena;
   const hia_bounds *bounds = run->bounds;
@@ -168,6 +179,7 @@ static const char *message_of(hia_error *error, const failed_run *run) {
   switch (error->status) {
   case HIA_FAILED:
     return hiaR_arena_printf(arena, "%s(%lld)", message, (long long)run->failure->code);
+  case HIA_RANGE: return range_message(arena, run->failure);
   case HIA_DEPTH:
     if (!bounds->depth) return message;
     return hiaR_arena_printf(arena, "%s: more than %s of %s", message,
@@ -195,6 +207,8 @@ static void fill_run(hia_error *error, const void *user) {
   const failed_run *run = user;
   const hia_places *places = run->places;
   if (error->status == HIA_FAILED) error->fail_code = run->failure->code;
+  error->is_slice = run->failure->code != 0;
+  error->range = run->failure->range;
   error->file = hiaR_error_copy(error, places->file);
   hia_error_entry *entry =
       one_entry(error, hiaR_status_word(error->status), run_message(error, run), NULL);
@@ -283,6 +297,17 @@ bool hia_error_note(const hia_error *error, size_t i, size_t k, const char **mes
 
 uint32_t hia_error_n_left_out(const hia_error *error) { return error ? error->n_left_out : 0; }
 int64_t hia_error_fail_code(const hia_error *error) { return error ? error->fail_code : 0; }
+
+bool hia_error_range(const hia_error *error, bool *is_slice, int64_t *first, int64_t *end,
+                     int64_t *length) {
+  bool is_range = hia_error_status(error) == HIA_RANGE;
+  hia_range range = is_range ? error->range : (hia_range){0};
+  if (is_slice) *is_slice = is_range && error->is_slice;
+  if (first) *first = range.first;
+  if (end) *end = range.end;
+  if (length) *length = range.length;
+  return is_range;
+}
 uint64_t hia_error_chain_length(const hia_error *error) { return error ? error->chain_length : 0; }
 bool hia_error_chain_is_cut(const hia_error *error) { return error && error->is_cut; }
 

@@ -37,6 +37,8 @@ struct hia_error {
   size_t n_entries;
   uint32_t n_left_out; /* mistakes that were not made entries */
   int64_t fail_code;
+  bool is_slice; /* with `range`: of a run that failed with HIA_RANGE */
+  hia_range range;
   uint64_t chain_length;
   bool is_cut;            /* more entries lie between those that are kept */
   hia_chain_entry *chain; /* n_inner entries from the start, then n_outer up to the end */

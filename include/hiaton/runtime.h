@@ -191,6 +191,11 @@ HIA_API uint32_t hia_error_n_left_out(const hia_error *error);
 
 /* HIA_FAILED: the argument that `fail` was called with. */
 HIA_API int64_t hia_error_fail_code(const hia_error *error);
+/* HIA_RANGE: what was asked of an array that has `length` elements: element `first`; or, then
+ * *is_slice is true, those from `first` on and before `end`. Of another error it returns false, and
+ * the results are 0. Any result pointer may be NULL. */
+HIA_API bool hia_error_range(const hia_error *error, bool *is_slice, int64_t *first, int64_t *end,
+                             int64_t *length);
 
 /* The backtrace of a failed run: its chain of calls, innermost first. Entry 0 is the operation
  * that failed, each further entry the call that led there. The length may be millions; of a long

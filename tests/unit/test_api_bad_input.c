@@ -319,6 +319,9 @@ Test(api_bad_input, null_errors_timelines_and_cancels) {
   cr_assert_not(hia_error_fix(NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL));
   cr_assert_eq(hia_error_n_left_out(NULL), 0);
   cr_assert_eq(hia_error_fail_code(NULL), 0);
+  int64_t length = 1;
+  cr_assert_not(hia_error_range(NULL, NULL, NULL, NULL, &length));
+  cr_assert_eq(length, 0);
   cr_assert_eq(hia_error_chain_length(NULL), 0);
   cr_assert_not(hia_error_chain_is_cut(NULL));
   cr_assert_not(hia_error_chain_entry(NULL, 0, NULL, NULL, NULL, NULL));

@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Objects of a run: shapes, counts, freeing without recursion, and results that leave the run. */
 #include "graph/graph.h"
-#include "runtime/heap/object.h"
+#include "runtime/heap/array.h"
 #include "runtime/value/value.h"
 #include "tests/unit/helper_memory.h"
 #include <criterion/criterion.h>
@@ -230,6 +230,184 @@ Test(object, lack_of_memory_while_leaving) {
   for (int32_t i = 0; i < 1000; i++) list = cons(&x, i, list);
   hia_objects *to = hiaR_objects_new(&x.memory.allocator, 4096);
   cr_assert_eq(hiaR_objects_leave(to, x.shapes, &x.list, &list, 1, &has_outside), HIA_MEMORY);
+  hiaR_objects_release(to);
+  tear_down(&x);
+}
+
+/* ---- arrays of a run ---- */
+
+static uint32_t roses_base(const fixture *x) { return hiaR_shape_base(x->shapes, x->roses); }
+
+/* An array of n roses, each with an array of its own without elements. */
+static hia_word array_of_roses(fixture *x, int64_t n) {
+  hia_word array;
+  cr_assert(hiaR_array_new(&x->local, &x->shapes->list[roses_base(x)], n, &array));
+  for (int64_t i = 0; i < n; i++) {
+    hia_word element = rose(x, i, NULL, 0);
+    memcpy(hiaR_array_at(array, 8, (uint64_t)i), &element, sizeof element);
+  }
+  return array;
+}
+
+static hia_word element(hia_word array, uint64_t i) {
+  hia_word word;
+  memcpy(&word, hiaR_array_at(array, 8, i), sizeof word);
+  return word;
+}
+
+/* True if the array has exactly the elements with these labels. */
+static bool has_labels(const fixture *x, hia_word array, const int64_t *labels, uint64_t n) {
+  const hia_word_place *label = &x->table.places[hiaR_ctor(&x->table, x->rose, 0)->layout.first];
+  if (hiaR_array_len(array) != n) return false;
+  for (uint64_t i = 0; i < n; i++)
+    if ((int64_t)hiaR_get_word(hiaR_object(element(array, i)), label) != labels[i]) return false;
+  return true;
+}
+
+static void assert_nothing_left(const fixture *x) {
+  int64_t live;
+  if (hiaR_heap_census(&x->heap, &live)) cr_assert_eq(live, 0, "%d", (int)live);
+}
+
+Test(array, without_elements_there_is_no_object) {
+  fixture x;
+  set_up(&x);
+  hia_word none = 7, slice = 7, both = 7;
+  cr_assert(hiaR_array_new(&x.local, &x.shapes->list[roses_base(&x)], 0, &none));
+  cr_assert_eq(none, 0);
+  cr_assert(hiaR_array_has_slice(none, 0, 0));
+  cr_assert_not(hiaR_array_has(none, 0));
+  hia_word three = array_of_roses(&x, 3);
+  cr_assert(
+      hiaR_array_slice(&x.local, &x.shapes->list[roses_base(&x)], three, 3, 3, false, &slice));
+  cr_assert_eq(slice, 0);
+  const hia_word parts[2] = {none, slice};
+  cr_assert(hiaR_array_concat(&x.local, x.shapes, roses_base(&x), parts, 2, false, &both));
+  cr_assert_eq(both, 0);
+  drop(&x, x.roses, three);
+  assert_nothing_left(&x);
+  tear_down(&x);
+}
+
+Test(array, what_is_there) {
+  fixture x;
+  set_up(&x);
+  hia_word three = array_of_roses(&x, 3);
+  cr_assert(hiaR_array_has(three, 0) && hiaR_array_has(three, 2));
+  cr_assert_not(hiaR_array_has(three, 3) || hiaR_array_has(three, -1) ||
+                hiaR_array_has(three, INT64_MIN));
+  cr_assert(hiaR_array_has_slice(three, 0, 3) && hiaR_array_has_slice(three, 3, 3));
+  cr_assert_not(hiaR_array_has_slice(three, 2, 1) || hiaR_array_has_slice(three, -1, 1) ||
+                hiaR_array_has_slice(three, 0, 4) || hiaR_array_has_slice(three, 4, 4) ||
+                hiaR_array_has_slice(three, INT64_MAX, INT64_MIN));
+  tear_down(&x);
+}
+
+Test(array, a_slice_of_a_slice_refers_to_the_array) {
+  fixture x;
+  set_up(&x);
+  const hia_shape *shape = &x.shapes->list[roses_base(&x)];
+  hia_word five = array_of_roses(&x, 5), four, two, whole;
+  cr_assert(hiaR_array_slice(&x.local, shape, five, 1, 5, false, &four));
+  cr_assert(hiaR_array_slice(&x.local, shape, four, 1, 3, false, &two));
+  cr_assert(hiaR_array_slice(&x.local, shape, two, 0, 2, false, &whole));
+  cr_assert_eq(whole, two);
+  cr_assert_eq(((hia_array_view *)hiaR_array(two))->owner, hiaR_array(five));
+  cr_assert(has_labels(&x, four, (const int64_t[]){1, 2, 3, 4}, 4));
+  cr_assert(has_labels(&x, two, (const int64_t[]){2, 3}, 2));
+  drop(&x, x.roses, five);
+  drop(&x, x.roses, four);
+  drop(&x, x.roses, whole);
+  cr_assert(has_labels(&x, two, (const int64_t[]){2, 3}, 2));
+  drop(&x, x.roses, two);
+  assert_nothing_left(&x);
+  tear_down(&x);
+}
+
+Test(array, own_copies_only_what_is_shared) {
+  for (int is_shared = 0; is_shared < 2; is_shared++) {
+    fixture x;
+    set_up(&x);
+    hia_word three = array_of_roses(&x, 3), own = three, slice;
+    cr_assert(hiaR_array_own(&x.local, x.shapes, roses_base(&x), &own, is_shared));
+    cr_assert_eq(own, three);
+    hiaR_dup(three, is_shared);
+    cr_assert(hiaR_array_own(&x.local, x.shapes, roses_base(&x), &own, is_shared));
+    cr_assert_neq(own, three);
+    cr_assert_eq(hiaR_count(hiaR_object(three)), 1);
+    cr_assert_eq(hiaR_count(hiaR_object(element(own, 1))), 2);
+    cr_assert(has_labels(&x, own, (const int64_t[]){0, 1, 2}, 3));
+    drop(&x, x.roses, own);
+    const hia_shape *shape = &x.shapes->list[roses_base(&x)];
+    cr_assert(hiaR_array_slice(&x.local, shape, three, 0, 1, is_shared, &slice));
+    own = slice; /* nothing else refers to it, but it has no memory of its own */
+    cr_assert(hiaR_array_own(&x.local, x.shapes, roses_base(&x), &own, is_shared));
+    cr_assert_neq(own, slice);
+    cr_assert_not(hiaR_is_view(hiaR_array(own)));
+    drop(&x, x.roses, three);
+    cr_assert(has_labels(&x, own, (const int64_t[]){0}, 1));
+    drop(&x, x.roses, own);
+    assert_nothing_left(&x);
+    tear_down(&x);
+  }
+}
+
+Test(array, concat) {
+  fixture x;
+  set_up(&x);
+  hia_word two = array_of_roses(&x, 2), slice, all, same;
+  cr_assert(hiaR_array_slice(&x.local, &x.shapes->list[roses_base(&x)], two, 1, 2, false, &slice));
+  const hia_word parts[4] = {slice, 0, two, slice};
+  cr_assert(hiaR_array_concat(&x.local, x.shapes, roses_base(&x), parts, 4, false, &all));
+  cr_assert(has_labels(&x, all, (const int64_t[]){1, 0, 1, 1}, 4));
+  cr_assert(hiaR_array_concat(&x.local, x.shapes, roses_base(&x), parts, 2, false, &same));
+  cr_assert_eq(same, slice, "the elements of one array are copied");
+  const hia_word refs[4] = {same, slice, two, all};
+  for (int i = 0; i < 4; i++) drop(&x, x.roses, refs[i]);
+  assert_nothing_left(&x);
+  tear_down(&x);
+}
+
+Test(array, lack_of_memory) {
+  fixture x;
+  set_up(&x);
+  const hia_shape *shape = &x.shapes->list[roses_base(&x)];
+  hia_word ref, big, own;
+  cr_assert_not(hiaR_array_new(&x.local, shape, -1, &ref));
+  cr_assert_not(hiaR_array_new(&x.local, shape, INT64_MIN, &ref));
+  cr_assert_not(hiaR_array_new(&x.local, shape, INT64_MAX, &ref));
+  cr_assert_not(hiaR_array_new(&x.local, shape, INT64_MAX / 8, &ref));
+  hiaR_heap_end(&x.heap);
+  hiaR_heap_begin(&x.heap, 1 << 20);
+  hiaR_local_begin(&x.local, &x.heap);
+  cr_assert(hiaR_array_new(&x.local, shape, (1 << 19) / 8, &big));
+  hiaR_dup(big, false);
+  own = big;
+  cr_assert_not(hiaR_array_own(&x.local, x.shapes, roses_base(&x), &own, false));
+  cr_assert_eq(own, big);
+  cr_assert_eq(hiaR_count(hiaR_object(big)), 2);
+  const hia_word twice[2] = {big, big};
+  cr_assert_not(hiaR_array_concat(&x.local, x.shapes, roses_base(&x), twice, 2, false, &ref));
+  drop(&x, x.roses, big);
+  drop(&x, x.roses, big);
+  assert_nothing_left(&x);
+  tear_down(&x);
+}
+
+Test(array, slices_leave) {
+  bool has_outside;
+  fixture x;
+  set_up(&x);
+  hia_word words[2] = {array_of_roses(&x, 5)};
+  cr_assert(hiaR_array_slice(&x.local, &x.shapes->list[roses_base(&x)], words[0], 1, 3, false,
+                             &words[1]));
+  const hia_type types[2] = {x.roses, x.roses};
+  hia_objects *to = hiaR_objects_new(&x.memory.allocator, 0);
+  cr_assert_eq(hiaR_objects_leave(to, x.shapes, types, words, 2, &has_outside), HIA_OK);
+  hiaR_heap_end(&x.heap);
+  cr_assert(has_labels(&x, words[0], (const int64_t[]){0, 1, 2, 3, 4}, 5));
+  cr_assert(has_labels(&x, words[1], (const int64_t[]){1, 2}, 2));
+  cr_assert_eq(element(words[0], 2), element(words[1], 1));
   hiaR_objects_release(to);
   tear_down(&x);
 }
