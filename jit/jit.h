@@ -63,6 +63,8 @@ typedef struct hia_backend {
   /* Says where positions of the code lead, when it has been compiled: what is pointed to must
    * outlive it. */
   void (*set_places)(hia_code *code, const hia_places *places);
+  /* The shapes of what the code makes, in the same way; NULL, as at first: it makes nothing. */
+  void (*set_shapes)(hia_code *code, const struct hia_shapes *shapes);
   const hia_unwinder *(*unwinder)(const hia_code *code); /* its locs are those of set_places */
   /* The object file of one of the codegen units, as long as the code lives: relocatable, with
    * nothing of this process in it. NULL: there are fewer units. What hosts call has objects of its

@@ -194,7 +194,7 @@ static bool takes_context(enum hia_abi id) {
   return functions[id].effect != PURE && functions[id].effect != ENTER;
 }
 
-static hia_signature declare(hia_emit *e, enum hia_abi id) {
+static hia_declared declare(hia_emit *e, enum hia_abi id) {
   LLVMContextRef llvm = e->llvm;
   LLVMTypeRef params[8];
   unsigned n = 0;
@@ -224,7 +224,7 @@ static hia_signature declare(hia_emit *e, enum hia_abi id) {
     hiaL_attribute(e, f, all, "noreturn", 0);
     break;
   }
-  return (hia_signature){type, f, NULL};
+  return (hia_declared){type, f, NULL};
 }
 
 LLVMValueRef hiaL_call_abi(hia_emit *e, enum hia_abi id, LLVMValueRef *args, unsigned n_args) {

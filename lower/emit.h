@@ -20,11 +20,12 @@ enum hia_field {
   HIA_N_FIELDS
 };
 
-typedef struct hia_signature {
+/* A function that the module declares or defines. */
+typedef struct hia_declared {
   LLVMTypeRef type;
   LLVMValueRef function; /* NULL: of another unit */
   LLVMValueRef entry;    /* for the runtime, or NULL */
-} hia_signature;
+} hia_declared;
 
 /* How the runtime learns, during a loop, which forks are open. */
 typedef enum hia_loop_forks {
@@ -76,7 +77,7 @@ typedef struct hia_emit {
   hia_u32vec cells;      /* functions that have one */
   LLVMValueRef cell_table;
   hia_u32vec fork_functions, fork_sites, fork_args; /* rows of the table, lower.h */
-  hia_signature *fns;                               /* by function */
+  hia_declared *fns;                                /* by function */
   HIA_VEC(LLVMValueRef) kept_values;                /* hiaL_keep */
   struct hia_host_emit *hosts;                      /* emit_extern.c: by extern */
   LLVMValueRef host_table;                          /* HIA_HOST_TABLE, or NULL */
@@ -91,7 +92,7 @@ typedef struct hia_emit {
   LLVMTypeRef types[HIA_N_REPRS]; /* i1 i32 i64 float double ptr */
   LLVMTypeRef void_type, ptr, i8;
   LLVMValueRef unlikely; /* branch weights: the true side is rare */
-  hia_signature abi[HIA_N_ABI];
+  hia_declared abi[HIA_N_ABI];
 
   /* The function being lowered. */
   const hia_fn *fn;
@@ -269,13 +270,21 @@ void hiaL_map_loop(hia_emit *e, hia_fn_id id);
 /* The plan of a root; NULL: it has none. */
 const hia_object_root *hiaL_planned(const hia_emit *e, hia_fn_id root);
 /* hia_unwinder, hia_places, and the fields of the record from `image` on. */
-enum { HIA_RECORD_REST = 7 };
+enum { HIA_RECORD_REST = 9 };
+/* Bytes that are no part of the program's own constants. */
+LLVMValueRef hiaL_bytes(hia_emit *e, const char *name, const void *data, size_t size,
+                        unsigned alignment);
 LLVMValueRef hiaL_object_unwinder(hia_emit *e, LLVMValueRef *locs);
 LLVMValueRef hiaL_object_places(hia_emit *e, LLVMValueRef locs);
 void hiaL_object_rest(hia_emit *e, LLVMValueRef rest[HIA_RECORD_REST]);
 /* `main`, which runs the root number `root` of the record. */
 void hiaL_object_main(hia_emit *e, LLVMValueRef record, uint32_t root);
 void hiaL_object_end(hia_emit *e);
+
+/* ---- emit_types.c ---- */
+
+/* The types of the plan and their shapes, or NULL pointers. */
+void hiaL_object_types(hia_emit *e, LLVMValueRef *types, LLVMValueRef *shapes);
 
 /* ---- emit_leaf.c ---- */
 

@@ -147,7 +147,7 @@ void hiaL_declare(hia_emit *e, hia_fn_id id) {
   const hia_fn *fn = hiaG_fn(e->g, id);
   LLVMTypeRef type = type_of(e, fn);
   LLVMValueRef f = LLVMAddFunction(e->module, symbol(e, id), type);
-  e->fns[id] = (hia_signature){type, f, NULL};
+  e->fns[id] = (hia_declared){type, f, NULL};
   /* What plain functions and kernels call: the runtime never enters it. */
   bool is_on_the_side = e->options->host == HIA_HOST_PLAIN || hiaL_is_for_kernels(e);
   if (!is_on_the_side && (fn->is_root || e->facts.is_forked[id]))

@@ -17,6 +17,17 @@ void hiaL_host_name(char name[HIA_ENTRY_NAME_SIZE], hia_host_side side, hia_fn_i
 
 /* ---- the record ---- */
 
+/* hia_code_root.types. */
+static LLVMValueRef word_types(hia_emit *e, const hia_fn *fn) {
+  if (!e->options->object || !hiaG_exchanges_references(fn)) return LLVMConstNull(e->ptr);
+  hia_type *types =
+      HIA_NEW_ARRAY(&e->comp->scratch, hia_type, (size_t)fn->n_params + fn->n_results);
+  memcpy(types, fn->params, fn->n_params * sizeof *types);
+  memcpy(types + fn->n_params, fn->results, fn->n_results * sizeof *types);
+  return hiaL_bytes(e, "hia_word_types", types,
+                    ((size_t)fn->n_params + fn->n_results) * sizeof *types, sizeof *types);
+}
+
 static LLVMValueRef roots_table(hia_emit *e, uint32_t n) {
   LLVMValueRef *rows = HIA_NEW_ARRAY(&e->comp->scratch, LLVMValueRef, n);
   uint32_t i = 0;
@@ -27,9 +38,13 @@ static LLVMValueRef roots_table(hia_emit *e, uint32_t n) {
     const hia_object_root *planned = hiaL_planned(e, f);
     uint32_t export = planned ? planned->export : i;
     LLVMValueRef entry = e->fns[f].entry ? e->fns[f].entry : LLVMConstNull(e->ptr);
-    LLVMValueRef row[5] = {entry, hiaL_number(e, 32, export), hiaL_number(e, 32, fn->n_params),
-                           hiaL_number(e, 32, fn->n_results), hiaL_number(e, 32, fn->loc)};
-    rows[i] = hiaL_structure(e, row, 5);
+    LLVMValueRef row[6] = {entry,
+                           hiaL_number(e, 32, export),
+                           hiaL_number(e, 32, fn->n_params),
+                           hiaL_number(e, 32, fn->n_results),
+                           hiaL_number(e, 32, fn->loc),
+                           word_types(e, fn)};
+    rows[i] = hiaL_structure(e, row, 6);
     type = LLVMTypeOf(rows[i++]);
   }
   LLVMValueRef table = hiaL_variable(e, "hia_roots", LLVMConstArray2(type, rows, n));
@@ -44,11 +59,12 @@ static LLVMValueRef module_record(hia_emit *e, uint32_t n_roots) {
   for (hia_fn_id f = 0; f < e->g->fns.len; f++) forks |= hiaL_does(e, f, HIA_HAS_FORKS);
   LLVMValueRef unwinder[4] = {none, none, none, zero};
   LLVMValueRef places[7] = {none, none, none, none, zero, zero, zero};
-  LLVMValueRef rest[HIA_RECORD_REST] = {none, zero, none, zero, none, none, none};
+  LLVMValueRef rest[HIA_RECORD_REST] = {none, zero, none, zero, none, none, none, none, none};
   LLVMValueRef fields[7 + HIA_RECORD_REST] = {
       hiaL_number(e, 32, HIA_RT_ABI),
       hiaL_number(e, 32,
                   (forks ? HIA_CODE_FORKS : 0u) |
+                      (is_object && e->options->object->types ? HIA_CODE_OBJECTS : 0u) |
                       (e->options->is_fuelled ? 0u : HIA_CODE_WITHOUT_FUEL)),
       hiaL_number(e, 32, n_roots),
       hiaL_number(e, 32, 0),

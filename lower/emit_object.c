@@ -18,8 +18,8 @@ const hia_object_root *hiaL_planned(const hia_emit *e, hia_fn_id root) {
 
 /* ---- constants ---- */
 
-static LLVMValueRef bytes(hia_emit *e, const char *name, const void *data, size_t size,
-                          unsigned alignment) {
+LLVMValueRef hiaL_bytes(hia_emit *e, const char *name, const void *data, size_t size,
+                        unsigned alignment) {
   LLVMValueRef value = LLVMConstStringInContext2(e->llvm, data, size, true);
   LLVMValueRef v = hiaL_variable(e, name, value);
   LLVMSetAlignment(v, alignment);
@@ -61,7 +61,7 @@ LLVMValueRef hiaL_object_unwinder(hia_emit *e, LLVMValueRef *locs) {
     const hia_loc *l = &g->locs.data[i];
     rows[i] = (hia_image_loc){l->line, l->col, at[l->fn], l->parent};
   }
-  *locs = bytes(e, "hia_locs", rows, g->locs.len * sizeof *rows, sizeof(uint32_t));
+  *locs = hiaL_bytes(e, "hia_locs", rows, g->locs.len * sizeof *rows, sizeof(uint32_t));
   /* The size of the largest frame is known only from the finished code. */
   LLVMValueRef fields[4] = {runtime_function(e, "hiaR_tables_unwind"), placed, *locs,
                             hiaL_number(e, 64, 1)};
@@ -78,8 +78,8 @@ LLVMValueRef hiaL_object_places(hia_emit *e, LLVMValueRef locs) {
   const char *file = g->file ? g->file : "";
   LLVMValueRef zero = hiaL_number(e, 64, 0);
   LLVMValueRef fields[7] = {locs,
-                            bytes(e, "hia_names", names.data, names.len, 1),
-                            bytes(e, "hia_file", file, strlen(file) + 1, 1),
+                            hiaL_bytes(e, "hia_names", names.data, names.len, 1),
+                            hiaL_bytes(e, "hia_file", file, strlen(file) + 1, 1),
                             LLVMConstNull(e->ptr),
                             hiaL_number(e, 64, g->locs.len),
                             hiaL_number(e, 64, names.len),
@@ -125,7 +125,7 @@ void hiaL_object_rest(hia_emit *e, LLVMValueRef rest[HIA_RECORD_REST]) {
   const hia_object_plan *plan = e->options->object;
   uint64_t n_kernels;
   LLVMValueRef list = kernels(e, &n_kernels);
-  rest[0] = bytes(e, "hia_image", plan->image, plan->image_size, 8);
+  rest[0] = hiaL_bytes(e, "hia_image", plan->image, plan->image_size, 8);
   rest[1] = hiaL_number(e, 64, plan->image_size);
   rest[2] = list;
   rest[3] = hiaL_number(e, 64, n_kernels);
@@ -134,6 +134,7 @@ void hiaL_object_rest(hia_emit *e, LLVMValueRef rest[HIA_RECORD_REST]) {
                  "the record is written in another order");
   rest[5] = of_runtime(e, TEXT_OF(HIA_RT_ABI_SYMBOL));
   rest[6] = hiaL_image_hosts(e);
+  hiaL_object_types(e, &rest[7], &rest[8]);
 }
 
 /* ---- a program ---- */

@@ -106,7 +106,7 @@ static void lower(hia_emit *e) {
   const hia_graph *g = e->g;
   open_module(e);
   find_wanted(e);
-  e->fns = HIA_NEW_ARRAY(&e->comp->scratch, hia_signature, g->fns.len);
+  e->fns = HIA_NEW_ARRAY(&e->comp->scratch, hia_declared, g->fns.len);
   for (hia_fn_id f = 0; f < g->fns.len; f++)
     if (e->is_wanted[f]) hiaL_declare(e, f);
   hiaL_declare_cells(e);

@@ -34,6 +34,9 @@ typedef struct hia_object_plan {
   bool is_parallel;  /* HIA_CODE_FORKS */
   const void *image; /* 8-aligned */
   size_t image_size;
+  /* Of the graph; NULL: neither it nor the image has references. */
+  const struct hia_value_types *types;
+  const struct hia_shapes *shapes;
 } hia_object_plan;
 
 /* Lowering reserves one word in this section; jit/llvm/object.c replaces it by the frame tables. */

@@ -58,7 +58,8 @@ typedef struct hia_context_options {
   const hia_allocator *allocator; /* copied; NULL: malloc */
   size_t max_depth;  /* bytes of stack, or of the interpreter's frames, of a call; 0: what is
                         available at its first call */
-  size_t max_memory; /* bytes that an interpreted call may use in all; 0: what is available */
+  size_t max_memory; /* bytes that a call may use for what it makes, and if it is interpreted for
+                        all of it; 0: what is available */
   unsigned threads;  /* workers of a call, the calling thread among them; 0 and 1: it alone. The
                         others belong to the context: they start when a call of code that several
                         workers can run first has work for them, and end when the context is freed */

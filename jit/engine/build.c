@@ -167,6 +167,28 @@ static hia_status compile(hia_building *b, const hia_graph *g, const hia_object_
                    is_cpu ? "" : "cannot compile: ", why[0] ? why : hiaR_status_message(status));
 }
 
+/* The same for a program that makes objects. */
+static hia_status compile_with_types(hia_building *b, hia_object_plan *plan, hia_error **error) {
+  const hia_allocator *allocator = &b->module->engine->allocator;
+  hia_type_table table = hiaG_type_table(&b->types);
+  hia_shapes *shapes;
+  size_t size;
+  hia_status status = hiaR_shapes_new(&table, allocator, &shapes, &size);
+  if (status != HIA_OK)
+    return hiaJ_fail(allocator, error, status, NULL, "%s",
+                     status == HIA_MEMORY
+                         ? "out of memory"
+                         : "the program has too many constructors and array types");
+  hia_value_types *types = hiaR_value_types_new(allocator, &table, NULL);
+  plan->types = types;
+  plan->shapes = shapes;
+  status = types ? compile(b, b->native, plan, error)
+                 : hiaJ_fail(allocator, error, HIA_MEMORY, NULL, "out of memory");
+  hiaR_value_types_release(types);
+  hiaR_free(allocator, shapes, size);
+  return status;
+}
+
 /* What reads the program: the names, and the graphs on which no pass has run. */
 static hia_status begin_header(hia_module *module, void *user, hia_error **error) {
   (void)module;
@@ -208,6 +230,8 @@ static hia_status finish_object(hia_module *module, void *user, hia_error **erro
     roots[i].plain = b->built.data[i].plain;
     roots[i].map = b->built.data[i].map;
   }
+  if (hiaG_has_references(b->native) || hiaG_has_references(b->flat))
+    return compile_with_types(b, &plan, error);
   return compile(b, b->native, &plan, error);
 }
 

@@ -86,9 +86,6 @@ static hia_status get(hia_function *f, hia_traits traits, hia_host_side side, hi
   if (status == HIA_OK) status = hiaJ_ready(f, traits, &want.version, error);
   if (status != HIA_OK) return status;
   hia_engine *engine = f->module->engine;
-  if (want.version->unit->shapes)
-    return hiaJ_fail(&engine->allocator, error, HIA_UNSUPPORTED, "hia_run calls it",
-                     "`%s` cannot be called through an entry: its program has data types", f->name);
   pthread_mutex_lock(&want.version->unit->lock);
   status = hiaJ_on_stack(engine, try_make, &want);
   pthread_mutex_unlock(&want.version->unit->lock);

@@ -98,9 +98,6 @@ hia_status hiaJ_refuse(const hia_module *module, const hia_graph *g, hia_graph_u
   if (op)
     return hiaJ_fail(allocator, error, HIA_UNSUPPORTED, NULL,
                      "arrays are not run yet: there is no `%s`", op);
-  if (use == HIA_TO_BUILD)
-    return hiaJ_fail(allocator, error, HIA_UNSUPPORTED, NULL,
-                     "data types cannot be built ahead of time yet");
   if (use == HIA_TO_INTERPRET && has_counts(g))
     return hiaJ_fail(allocator, error, HIA_UNSUPPORTED, NULL,
                      "this graph counts references: it is for native code");
@@ -237,6 +234,7 @@ static hia_status compile(const hia_module *module, hia_unit *unit, uint64_t *op
                      why[0] ? why : hiaR_status_message(status));
   }
   engine->backend->set_places(unit->code, &unit->places);
+  engine->backend->set_shapes(unit->code, unit->shapes);
   unit->unwinder = *engine->backend->unwinder(unit->code);
   return HIA_OK;
 }

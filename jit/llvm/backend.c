@@ -98,6 +98,7 @@ const hia_backend hiaJ_backend = {
     .entry = hiaJ_code_entry,
     .host_function = hiaJ_host_function,
     .set_places = hiaJ_code_set_places,
+    .set_shapes = hiaJ_code_set_shapes,
     .unwinder = hiaJ_code_unwinder,
     .object = hiaJ_code_object,
     .release = hiaJ_code_free,

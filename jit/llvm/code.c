@@ -35,6 +35,7 @@ struct hia_code {
   size_t n_fns;
   hia_unwinder unwinder;
   hia_places places;
+  const hia_shapes *shapes; /* NULL: it makes no objects */
 };
 
 static hia_status no_memory(char *error, size_t error_size) {
@@ -273,6 +274,8 @@ void hiaJ_code_set_places(hia_code *code, const hia_places *places) {
   code->places = *places;
 }
 
+void hiaJ_code_set_shapes(hia_code *code, const hia_shapes *shapes) { code->shapes = shapes; }
+
 const hia_unwinder *hiaJ_code_unwinder(const hia_code *code) { return &code->unwinder; }
 
 const void *hiaJ_code_object(const hia_code *code, uint32_t unit, size_t *size) {
@@ -342,6 +345,8 @@ static void fill_in(const hia_code *code, hia_code_module *module, const hia_gra
       (root++)->entry = hiaJ_code_entry(code, f);
   module->unwinder = code->unwinder;
   module->places = code->places;
+  module->shapes = code->shapes;
+  if (code->shapes) module->flags |= HIA_CODE_OBJECTS;
 }
 
 hia_status hiaJ_host_function(hia_code *code, const hia_graph *g,

@@ -117,6 +117,12 @@ void hiaR_heap_give_bytes(hia_heap *heap, size_t size) {
   atomic_fetch_sub_explicit(&heap->bytes, size, memory_order_relaxed);
 }
 
+size_t hiaR_heap_left(const hia_heap *heap) {
+  size_t used = atomic_load_explicit(&heap->bytes, memory_order_relaxed);
+  if (heap->limit == SIZE_MAX) return SIZE_MAX;
+  return used < heap->limit ? heap->limit - used : 0;
+}
+
 static void free_chunks(const hia_heap *heap, hia_heap_chunk *chunk) {
   while (chunk) {
     hia_heap_chunk *next = chunk->next;

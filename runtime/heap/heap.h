@@ -72,6 +72,8 @@ void hiaR_heap_begin(hia_heap *heap, size_t limit);
  * at least `least`. Returns their number, a multiple of 16; 0: fewer than `least` are left. */
 size_t hiaR_heap_take_bytes(hia_heap *heap, size_t least, size_t size);
 void hiaR_heap_give_bytes(hia_heap *heap, size_t size);
+/* The bytes up to the limit; SIZE_MAX: there is none. */
+size_t hiaR_heap_left(const hia_heap *heap);
 /* Ends it: all blocks become invalid. Some memory is kept for the next run. No worker may use the
  * heap any more; their local heaps are invalid. */
 void hiaR_heap_end(hia_heap *heap);

@@ -4,6 +4,7 @@
 #include "runtime/image/loaded.h"
 #include "runtime/interp/run.h"
 #include "runtime/native/context.h"
+#include "runtime/value/value.h"
 
 /* The images that a context has run, decoded: each context has its own. An image is identified by
  * its module and its hash, since another library may be loaded where a closed one was. */
@@ -46,6 +47,25 @@ static hia_images *known_image(hia_host_context *host, const hia_code_module *mo
   return NULL;
 }
 
+static bool begins_with(const void *all, size_t n_all, const void *first, size_t n, size_t size) {
+  return n <= n_all && (n == 0 || memcmp(all, first, n * size) == 0);
+}
+
+/* The shapes by which results leave the run are those of the module. Its table has at least the
+ * image's types, since what becomes native code may get further ones. */
+static bool has_types_of(const hia_code_module *module, const hia_loaded *image) {
+  const hia_type_table *t = &image->types;
+  if (!image->shapes) return true;
+  if (!module->types) return false;
+  const hia_type_table *all = &module->types->table;
+  return begins_with(all->types, all->n_types, t->types, t->n_types, sizeof *t->types) &&
+         begins_with(all->parts, all->n_parts, t->parts, t->n_parts, sizeof *t->parts) &&
+         all->n_ctors == t->n_ctors &&
+         begins_with(all->ctors, all->n_ctors, t->ctors, t->n_ctors, sizeof *t->ctors) &&
+         begins_with(all->fields, all->n_fields, t->fields, t->n_fields, sizeof *t->fields) &&
+         begins_with(all->places, all->n_places, t->places, t->n_places, sizeof *t->places);
+}
+
 static hia_status find_image(hia_host_context *host, const hia_code_module *module,
                              const hia_images **out) {
   *out = known_image(host, module);
@@ -56,6 +76,10 @@ static hia_status find_image(hia_host_context *host, const hia_code_module *modu
   hia_status status =
       hiaR_image_load_given(module->image, module->image_size, module->kernels, module->n_kernels,
                             module->hosts, &host->allocator, &image->loaded, why, sizeof why);
+  if (status == HIA_OK && !has_types_of(module, image->loaded)) {
+    hiaR_image_free(image->loaded);
+    status = HIA_BAD_IMAGE;
+  }
   if (status) {
     hiaR_free(&host->allocator, image, sizeof *image);
     return status;

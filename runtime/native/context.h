@@ -332,6 +332,14 @@ void hiaR_jobs_free(hia_context *context);
 /* Makes a context for typed entries, without a pool. `options` are complete and valid. */
 hia_status hiaR_host_new(const hia_context_options *options, hia_context **out);
 
+/* Where the results of a call go that are references; exchange.c. */
+typedef struct hia_exchange {
+  hia_status (*leave)(struct hia_exchange *exchange, const hia_code_module *module, uint32_t root,
+                      hia_word *block);
+  struct hia_objects *to;
+  bool has_outside;
+} hia_exchange;
+
 /* What a context for typed entries has in addition. */
 struct hia_host_context {
   hia_context *context; /* whose it is */
@@ -360,6 +368,8 @@ struct hia_host_context {
   hia_failure failure;      /* of the last one that failed */
   const hia_places *failed; /* its places; NULL: none failed, or before its code was entered */
   const char *why;          /* in that case what was wrong, or NULL */
+  hia_heap heap;            /* of the call under way, if its module makes objects */
+  hia_exchange *exchange;   /* of the call under way; NULL: its words are scalars */
   hia_bounds bounds;        /* its limits */
   hia_error *error;         /* of that failure, made when the host requests it */
 
@@ -367,6 +377,13 @@ struct hia_host_context {
   const hia_places *image_places; /* of the image that the call has run; NULL: none */
   void (*free_images)(struct hia_images *images, const hia_allocator *allocator);
 };
+
+static inline bool hiaR_is_in_call(const hia_context *context) {
+  return atomic_load_explicit(&context->run, memory_order_relaxed) & 1;
+}
+/* Begins and ends the heap of the call under way; for a map that is interpreted, of each row. */
+void hiaR_host_heap_begin(hia_host_context *host);
+void hiaR_host_heap_end(hia_host_context *host);
 
 /* ---- map.c ---- */
 

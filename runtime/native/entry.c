@@ -11,8 +11,8 @@
  *           failed and its failure is to be cleared.
  *   limit   equals `step`. It does not if another thread has cancelled the context.
  *
- * Two more comparisons find the others: whether the code can fork and there are workers for it
- * (special), and whether the thread is inside another run (hiaR_innermost).
+ * Two more comparisons find the others: whether the code makes objects, or can fork and there are
+ * workers for it (special), and whether the thread is inside another run (hiaR_innermost).
  *
  * The comparison of the limit is enough for a cancel at any time. The canceller writes
  * `is_cancelled` and `scope.status`, and then pokes the context; the special way clears
@@ -53,6 +53,7 @@ hia_status hiaR_host_new(const hia_context_options *options, hia_context **out) 
   host->root.failure = &host->failure;
   host->scope.notify = hiaR_context_notify;
   host->scope.arg = context;
+  hiaR_heap_init(&host->heap, &host->allocator);
   hiaR_scope_open(&host->scope);
   context->scope = &host->scope;
   context->cancelled = &host->scope.status;
@@ -90,6 +91,7 @@ void hia_context_free(hia_context *context) {
   if (host->owns_clock) hiaR_clock_free(host->clock);
   if (host->owns_pool) hiaR_pool_free(host->pool);
   hiaR_scope_close(&host->scope);
+  hiaR_heap_free(&host->heap);
   hiaR_context_free(context);
   hiaR_free(&allocator, host, sizeof *host);
 }
@@ -126,12 +128,8 @@ void hia_context_set_timeout(hia_context *context, uint64_t timeout_ns) {
   context->room = 0; /* the next call sets it */
 }
 
-static bool is_in_call(const hia_context *context) {
-  return atomic_load_explicit(&context->run, memory_order_relaxed) & 1;
-}
-
 static void set_fuel(hia_context *context, bool has_fuel, uint64_t fuel) {
-  if (!context || is_in_call(context)) return;
+  if (!context || hiaR_is_in_call(context)) return;
   context->host->has_fuel = has_fuel;
   context->host->fuel = fuel;
   context->room = 0; /* the next call sees to it that its code is for that */
@@ -223,6 +221,20 @@ static void follow_end(hia_context *context) {
     atomic_store(&context->limit, UINTPTR_MAX);
 }
 
+static bool must_end(void *scope) { return hiaR_scope_status(scope) != HIA_OK; }
+
+void hiaR_host_heap_begin(hia_host_context *host) {
+  hiaR_heap_begin(&host->heap, host->memory);
+  host->heap.must_end = must_end;
+  host->heap.user = &host->scope;
+}
+
+void hiaR_host_heap_end(hia_host_context *host) { hiaR_heap_end(&host->heap); }
+
+static bool makes_objects(const hia_code_module *module) {
+  return (module->flags & HIA_CODE_OBJECTS) != 0;
+}
+
 static hia_status run_native(hia_context *context, const hia_code_module *module,
                              hia_native_entry entry, hia_word *block) {
   hia_host_context *host = context->host;
@@ -230,6 +242,8 @@ static hia_status run_native(hia_context *context, const hia_code_module *module
   context->max_workers = is_shared ? host->threads : 1;
   context->pool = is_shared ? host->pool : NULL;
   context->unwinder = &module->unwinder;
+  context->is_shared = 0;
+  hiaR_context_use_heap(context, makes_objects(module) ? &host->heap : NULL, module->shapes);
   if (is_shared) hiaR_team_begin(context, entry);
   hiaR_invoke(context, &host->root, entry, block);
   hia_usage usage = {0};
@@ -251,6 +265,8 @@ static hia_status run_image(hia_context *context, const hia_code_module *module,
                        .cancelled = context->cancelled,
                        .deadline = context->deadline,
                        .scope = &host->scope,
+                       .heap = makes_objects(module) ? &host->heap : NULL,
+                       .shapes = module->shapes,
                        .fuel = context->fuel != &context->unlent ? context->fuel : NULL};
   if (map) return hiaR_map_interpret(context, module, map, block, &limits);
   return module->interpret(context, module, root, block, &limits, &host->failure);
@@ -303,8 +319,8 @@ static hia_status prepare(hia_context *context, const hia_code_module *module, u
   if (hiaR_innermost) hiaR_scope_enter(&host->scope, hiaR_innermost->scope);
   bool is_special = host->timeout_ns || host->interprets || hiaR_innermost;
   context->room = is_special ? 0 : host->covered;
-  context->special =
-      (host->pool ? HIA_CODE_FORKS : 0u) | (host->has_fuel ? HIA_CODE_WITHOUT_FUEL : 0u);
+  context->special = HIA_CODE_OBJECTS | (host->pool ? HIA_CODE_FORKS : 0u) |
+                     (host->has_fuel ? HIA_CODE_WITHOUT_FUEL : 0u);
   /* First the limit, then the reasons to end. */
   atomic_store(&context->limit, context->step);
   if (atomic_load(&host->is_cancelled)) hiaR_scope_cancel(&host->scope, HIA_CANCELLED);
@@ -324,8 +340,12 @@ static hia_status enter_special(hia_context *context, const hia_code_module *mod
       why ? refuse(host, HIA_ARGUMENT, why) : prepare(context, module, root, max_frame);
   if (status == HIA_OK) {
     hia_native_entry entry = map ? map->loop : module->roots[root].entry;
+    if (makes_objects(module)) hiaR_host_heap_begin(host);
     status = host->interprets ? run_image(context, module, root, map, block)
                               : run_native(context, module, entry, block);
+    if (status == HIA_OK && host->exchange)
+      status = host->exchange->leave(host->exchange, module, root, block);
+    if (makes_objects(module)) hiaR_host_heap_end(host);
     hia_status ended = hiaR_scope_status(&host->scope);
     if (status == HIA_CANCELLED && ended) status = ended;
     if (status && host->why)
@@ -423,7 +443,7 @@ static void end_spending(hia_context *context, const spending *s, hia_status sta
 hia_status hiaR_enter_fuelled(hia_context *context, const hia_code_module *module, uint32_t root,
                               hia_word *block) {
   if (HIA_UNLIKELY(!context)) return HIA_ARGUMENT;
-  if (HIA_UNLIKELY(is_in_call(context))) return HIA_BUSY;
+  if (HIA_UNLIKELY(hiaR_is_in_call(context))) return HIA_BUSY;
   const hia_code_root *r = &module->roots[root];
   spending s = begin_spending(context);
   block[r->n_params - 1] = s.fuel;
@@ -435,7 +455,7 @@ hia_status hiaR_enter_fuelled(hia_context *context, const hia_code_module *modul
 hia_status hiaR_enter_map(hia_context *context, const hia_code_module *module, const hia_map *map,
                           hia_word *block) {
   if (!context) return HIA_ARGUMENT;
-  if (is_in_call(context)) return HIA_BUSY;
+  if (hiaR_is_in_call(context)) return HIA_BUSY;
   hia_host_context *host = context->host;
   const hia_code_root *r = &module->roots[map->root];
   bool is_fuelled = r->n_params > map->n_params;
@@ -466,7 +486,7 @@ const hia_error *hia_context_error(hia_context *context) {
   if (!context) return NULL;
   hia_host_context *host = context->host;
   /* During a call the failure belongs to another thread, or to a caller of this one. */
-  if (atomic_load_explicit(&context->run, memory_order_relaxed) & 1) return NULL;
+  if (hiaR_is_in_call(context)) return NULL;
   if (host->error || !host->failure.status) return host->error;
   hia_failure *failure = &host->failure;
   if (!host->failed) {

@@ -68,7 +68,10 @@ hia_status hiaR_map_interpret(hia_context *context, const hia_code_module *modul
     /* The run of a short row may end before it polls. */
     hia_status status = hiaR_scope_status(&host->scope);
     if (status) return host->failure.status = status;
+    /* The interpreter leaves free blocks behind, which only the end of the heap takes back. */
+    if (limits->heap) hiaR_host_heap_begin(host);
     status = interpret_row(context, module, map, block, limits);
+    if (limits->heap) hiaR_host_heap_end(host);
     if (status) return status;
   }
   return HIA_OK;

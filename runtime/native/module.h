@@ -14,12 +14,13 @@
 #ifndef HIA_MODULE_H
 #define HIA_MODULE_H
 
+#include "runtime/heap/object.h"
 #include "runtime/native/native.h"
 
-#define HIA_RT_ABI        2
-#define HIA_RT_ABI_SYMBOL hia_rt_abi_2
+#define HIA_RT_ABI        3
+#define HIA_RT_ABI_SYMBOL hia_rt_abi_3
 /* Hash of all that the number covers: tests/unit/test_engine_build.c. */
-#define HIA_RT_ABI_HASH 0xd90202ddcc941973u
+#define HIA_RT_ABI_HASH 0xc5a63c6020878e08u
 extern const uint32_t HIA_RT_ABI_SYMBOL; /* abi.c */
 
 /* A function that can be entered: its code, and its export in the image. */
@@ -28,6 +29,7 @@ typedef struct hia_code_root {
   uint32_t export; /* its number in the image, as hiaR_interp_run counts; HIA_NONE: not in it */
   uint32_t n_params, n_results; /* words of a block */
   uint32_t loc; /* of the function itself, for a run that ends outside of any call; or HIA_NONE */
+  const hia_type *types; /* of each word of a block, parameters first; NULL: all are scalars */
 } hia_code_root;
 
 typedef struct hia_code_module hia_code_module;
@@ -60,12 +62,18 @@ struct hia_code_module {
 
   const uint32_t *abi_symbol;   /* of an object: &HIA_RT_ABI_SYMBOL, which the linker must find */
   const hia_image_hosts *hosts; /* of an image that has externs */
+
+  /* Of a module that makes objects. The JIT fills in the shapes; only objects have the table of
+   * types, whose numbers those of the roots' words are. */
+  struct hia_value_types *types;
+  const hia_shapes *shapes;
 };
 
 enum {
   HIA_CODE_FORKS = 1,        /* several workers can run it */
   HIA_CODE_WITHOUT_FUEL = 2, /* else each root takes fuel as its last parameter, and gives what is
                                 left as its last result */
+  HIA_CODE_OBJECTS = 4,      /* its runs may make objects: they need a heap */
 };
 
 /* Runs a root on the context's own stack: `block` holds n_params words in canonical form, followed
@@ -78,6 +86,14 @@ hia_status hiaR_enter(hia_context *context, const hia_code_module *module, uint3
  * has room for these two words. */
 hia_status hiaR_enter_fuelled(hia_context *context, const hia_code_module *module, uint32_t root,
                               hia_word *block);
+
+/* The same, with fuel or without, for a root with references among its words. The run borrows the
+ * objects of its arguments, which belong to no run. Those of the results leave it for `to`; if they
+ * refer to objects of the arguments, *has_outside becomes true, and `to` must hold these
+ * (hiaR_objects_depend). exchange.c. */
+struct hia_objects;
+hia_status hiaR_enter_objects(hia_context *context, const hia_code_module *module, uint32_t root,
+                              hia_word *block, struct hia_objects *to, bool *has_outside);
 
 /* What a map entry passes to the runtime; emitted by lower/emit_map.c. */
 typedef struct hia_map {

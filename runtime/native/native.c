@@ -320,7 +320,8 @@ uint32_t hiaR_native_host(hia_host_call *call, hia_word *block, hia_context *con
   size_t left = here > context->hard ? here - context->hard : 0;
   hia_nest nest;
   uint64_t *fuel = context->fuel != &context->unlent ? context->fuel : NULL;
-  hiaR_nest_enter(&nest, context->scope, context->is_limited ? left : SIZE_MAX, SIZE_MAX, fuel);
+  size_t memory = context->local.heap ? hiaR_heap_left(context->local.heap) : SIZE_MAX;
+  hiaR_nest_enter(&nest, context->scope, context->is_limited ? left : SIZE_MAX, memory, fuel);
   uint32_t status = on_thread_stack(context, call, block);
   hiaR_nest_leave(&nest);
   return status;

@@ -317,9 +317,11 @@ static hia_status go_through_text(diff_way *way, hia_function **function, diff_r
   way->read_from = NULL;
   gen_text text = {0}, second = {0};
   hia_status status = dump(way->module, *function, way->stage, way->after, &text, error);
+  /* A graph that counts references is for native code alone. */
+  bool counts = text.data && strstr(text.data, "\ntype ");
   if (status == HIA_OK)
-    status = hia_module_load_ir(way->interpreted ? way->interp : way->engine, "graph.ir", text.data,
-                                text.len, &way->from_text, error);
+    status = hia_module_load_ir(way->interpreted && !counts ? way->interp : way->engine, "graph.ir",
+                                text.data, text.len, &way->from_text, error);
   if (status == HIA_OK)
     status = hia_module_function(way->from_text, hia_function_name(read_from), function, error);
   if (status == HIA_OK) status = dump(way->from_text, *function, way->stage, NULL, &second, error);

@@ -7,6 +7,7 @@
 
 #include "runtime/native/module.h"
 #include "runtime/native/tables.h"
+#include "runtime/value/value.h"
 #include <criterion/criterion.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -259,6 +260,8 @@ Test(engine_build, the_runtime_abi_is_as_its_number_says) {
   FIELD(hia_code_module, interpret)
   FIELD(hia_code_module, hosts)
   FIELD(hia_code_module, abi_symbol)
+  FIELD(hia_code_module, types)
+  FIELD(hia_code_module, shapes)
   FIELD(hia_image_hosts, caller)
   FIELD(hia_image_hosts, find)
   FIELD(hia_image_hosts, user)
@@ -270,6 +273,28 @@ Test(engine_build, the_runtime_abi_is_as_its_number_says) {
   FIELD(hia_code_root, n_params)
   FIELD(hia_code_root, n_results)
   FIELD(hia_code_root, loc)
+  FIELD(hia_code_root, types)
+  FIELD(hia_value_types, size)
+  FIELD(hia_value_types, first)
+  FIELD(hia_value_types, table)
+  FIELD(hia_value_types, infos)
+  FIELD(hia_type_info, types)
+  FIELD(hia_type_info, type)
+  FIELD(hia_type_info, scalars)
+  FIELD(hia_type_info, has_references)
+  FIELD(hia_type_table, names)
+  FIELD(hia_type_table, n_types)
+  FIELD(hia_type_entry, n_words)
+  FIELD(hia_type_entry, layout)
+  FIELD(hia_ctor, layout)
+  FIELD(hia_layout, size)
+  FIELD(hia_word_place, at)
+  FIELD(hia_shapes, bases)
+  FIELD(hia_shapes, of_type)
+  FIELD(hia_shapes, n)
+  FIELD(hia_shape, n_refs)
+  FIELD(hia_shape, ctor)
+  FIELD(hia_shape, refs)
   FIELD(hia_counted, count)
   FIELD(hia_counted, ctor)
   FIELD(hia_counted, spare)
