@@ -31,14 +31,14 @@ uint64_t hiaG_cost_ARRAY(const hia_fn *fn, hia_node_id n) {
   return hiaR_ops[HIA_OP_ARRAY].cost + (uint64_t)fn->nodes.data[n].n_ins;
 }
 
-/* These copy or clear arrays of unknown lengths. */
-uint64_t hiaG_cost_SET(const hia_fn *fn, hia_node_id n) {
+/* These copy or clear arrays of unknown lengths. So may SET, which seldom does, and whose copy ends
+ * when the run has to. */
+uint64_t hiaG_cost_CONCAT(const hia_fn *fn, hia_node_id n) {
   (void)fn;
   (void)n;
   return HIA_MAX_UNPOLLED;
 }
-uint64_t hiaG_cost_CONCAT(const hia_fn *fn, hia_node_id n) { return hiaG_cost_SET(fn, n); }
-uint64_t hiaG_cost_NEW(const hia_fn *fn, hia_node_id n) { return hiaG_cost_SET(fn, n); }
+uint64_t hiaG_cost_NEW(const hia_fn *fn, hia_node_id n) { return hiaG_cost_CONCAT(fn, n); }
 
 typedef uint64_t cost_fn(const hia_fn *fn, hia_node_id n);
 #define COST_OWN(NAME)  hiaG_cost_##NAME
@@ -128,6 +128,9 @@ static hia_fn_size size_of(const hia_fn *fn) {
     unsigned op = fn->nodes.data[n].op;
     if (op == HIA_OP_FAIL || op == HIA_OP_CHARGE) {
       size.regions++;
+    } else if (op == HIA_OP_AT || op == HIA_OP_SET || op == HIA_OP_SLICE) {
+      size.nodes += op == HIA_OP_AT ? 3 : 10;
+      size.regions += op == HIA_OP_AT ? 1 : 2;
     } else if (op == HIA_OP_MERGE_LOOP) {
       size.variables++;
     } else if (is_checked_division(fn, n)) {

@@ -421,7 +421,8 @@ typedef struct hia_pass {
   } run;
   bool is_required; /* cannot be switched off */
   hia_pass_use use;
-  bool is_fuel; /* only for a graph that is to run with fuel; then it cannot be switched off */
+  bool is_cheap; /* not left out when the compilation is late */
+  bool is_fuel;  /* only for a graph that is to run with fuel; then it cannot be switched off */
 } hia_pass;
 extern const hia_pass hiaG_passes[]; /* in pipeline order; ends with a NULL name; a pass that runs
                                         twice has two rows, "cse" and "cse.2" */

@@ -330,11 +330,11 @@ static void fold_array(folding *f, hia_node_id n) {
   hia_type type = hiaG_type(f->fn, in(f, n, 0));
   uint32_t n_words = f->g->types->entries.data[type - HIA_FIRST_TYPE].layout.n;
   hia_word index;
-  if (node->op == HIA_OP_LEN && array->op == HIA_OP_SET) { /* as long as the array before */
-    hia_value_id before = f->fn->edges.data[array->ins];
-    hiaG_set_ins(f->g, f->fn, n, &before, 1);
-    fold_array(f, n);
-  } else if (node->op == HIA_OP_LEN && array->op == HIA_OP_NEW) {
+  /* As long as the array before. The length of that one is not asked for instead: it would have to
+   * stay alive, and `set` could not change it in place. */
+  while (node->op == HIA_OP_LEN && array->op == HIA_OP_SET)
+    array = hiaG_def(f->fn, f->fn->edges.data[array->ins]);
+  if (node->op == HIA_OP_LEN && array->op == HIA_OP_NEW) {
     become(f, n, f->fn->edges.data[array->ins]);
   } else if (array->op != HIA_OP_ARRAY) {
     return;

@@ -427,6 +427,7 @@ static void count_uses(counting *c, ref_set live, hia_node_id n) {
   case HIA_OP_ARRAY:
   case HIA_OP_SLICE: /* it has a reference to the array */
   case HIA_OP_SET:
+  case HIA_OP_CONCAT: /* its result may be one of them */
   case HIA_OP_YIELD:
     for (uint32_t i = 0; i < n_ins; i++) consume(c, live, n, hiaG_in(c->fn, n, i));
     break;
@@ -529,8 +530,15 @@ static void give_tokens(hia_graph *g, hia_fn *fn) {
 
 /* ---- functions ---- */
 
-static bool is_reference(const hia_fn *fn, hia_value_id v) {
-  return !hiaG_is_scalar(hiaG_type(fn, v));
+/* True if the value may refer to an object: constructors without fields are none. */
+static bool is_reference(const hia_graph *g, const hia_fn *fn, hia_value_id v) {
+  hia_type type = hiaG_type(fn, v);
+  if (hiaG_is_scalar(type)) return false;
+  const hia_type_entry *entry = &g->types->entries.data[type - HIA_FIRST_TYPE];
+  bool has_fields = entry->kind == HIA_KIND_ARRAY;
+  for (uint32_t i = 0; !has_fields && i < entry->n; i++)
+    has_fields = g->types->ctors.data[entry->first + i].n != 0;
+  return has_fields;
 }
 
 /* The number of the parameter, if the value is one; else NONE. */
@@ -569,18 +577,36 @@ static bool find_owned(const hia_graph *g, const hia_fn *fn, bool *const *owns, 
     const hia_node *node = &fn->nodes.data[n];
     for (uint32_t i = 0; i < node->n_ins; i++) {
       hia_value_id v = hiaG_in(fn, n, i);
-      uint32_t p = is_reference(fn, v) ? param_of(fn, v) : HIA_NONE;
+      uint32_t p = is_reference(g, fn, v) ? param_of(fn, v) : HIA_NONE;
       if (p == HIA_NONE || own[p]) continue;
-      bool is_consumed = node->op == HIA_OP_DATA || node->op == HIA_OP_ARRAY ||
-                         node->op == HIA_OP_SLICE || node->op == HIA_OP_SET ||
-                         node->op == HIA_OP_LOOP || node->op == HIA_OP_YIELD ||
-                         (node->op == HIA_OP_CALL && owns[hiaG_callee(node)][i]) ||
-                         (node->op == HIA_OP_FIELD && may_reuse(g, fn, n));
+      bool is_consumed =
+          node->op == HIA_OP_DATA || node->op == HIA_OP_ARRAY || node->op == HIA_OP_SLICE ||
+          node->op == HIA_OP_SET || node->op == HIA_OP_CONCAT || node->op == HIA_OP_LOOP ||
+          node->op == HIA_OP_YIELD || (node->op == HIA_OP_CALL && owns[hiaG_callee(node)][i]) ||
+          (node->op == HIA_OP_FIELD && may_reuse(g, fn, n));
       own[p] |= is_consumed;
       is_changed |= is_consumed;
     }
   }
   return is_changed;
+}
+
+/* A `set` cannot change its array in place if that is read behind it. A read of the element that it
+ * replaces comes first, as in set(set(a, i, a[j]), j, a[i]): it fails if and as the `set` does. */
+static void read_before_sets(hia_fn *fn) {
+  HIA_EACH_NODE(fn, n) {
+    if (fn->nodes.data[n].op != HIA_OP_SET) continue;
+    hia_value_id array = hiaG_in(fn, n, 0), index = hiaG_in(fn, n, 1);
+    uint32_t left = REACH;
+    for (hia_node_id m = fn->nodes.data[n].next, next; m != HIA_NONE && left; m = next, left--) {
+      next = fn->nodes.data[m].next;
+      if (fn->nodes.data[m].op != HIA_OP_AT || hiaG_in(fn, m, 0) != array ||
+          hiaG_in(fn, m, 1) != index)
+        continue;
+      hiaG_move(fn, m, n);
+      fn->nodes.data[m].loc = fn->nodes.data[n].loc;
+    }
+  }
 }
 
 static void number_references(counting *c) {
@@ -594,7 +620,7 @@ static void number_references(counting *c) {
     if (node->op == HIA_OP_CONST || node->op == HIA_OP_UNDEF) continue;
     for (uint32_t i = 0; i < node->n_outs; i++) {
       hia_value_id v = hiaG_out(fn, n, i);
-      if (!is_reference(fn, v)) continue;
+      if (!is_reference(c->g, fn, v)) continue;
       if (is_part(node) && c->ref[hiaG_in(fn, n, 0)] == HIA_NONE) continue;
       c->ref[v] = c->n;
       c->value[c->n++] = v;
@@ -621,6 +647,7 @@ static void number_references(counting *c) {
 static void count_function(hia_graph *g, hia_fn_id id, bool *const *owns) {
   hia_fn *fn = hiaG_fn(g, id);
   counting c = {.g = g, .fn = fn, .scratch = &g->comp->scratch, .owns = owns};
+  read_before_sets(fn);
   number_references(&c);
   if (!c.n) return;
   /* A leaf function may restart in its slow path, with arguments that it must not have given up. */

@@ -35,13 +35,16 @@
  * graph after each pass. All of that, and --help, reads the table below. */
 #include "graph/graph.h"
 
-#define FN(name, run_fn, doc) {name, doc, HIA_PASS_FN, {.fn = run_fn}, false, HIA_USE_ALL, false}
+#define FN(name, run_fn, doc)                                                                      \
+  {name, doc, HIA_PASS_FN, {.fn = run_fn}, false, HIA_USE_ALL, false, false}
 #define GRAPH(name, run_graph, is_required, doc)                                                   \
-  {name, doc, HIA_PASS_GRAPH, {.graph = run_graph}, is_required, HIA_USE_ALL, false}
+  {name, doc, HIA_PASS_GRAPH, {.graph = run_graph}, is_required, HIA_USE_ALL, false, false}
 #define NATIVE(name, run_graph, use, doc)                                                          \
-  {name, doc, HIA_PASS_GRAPH, {.graph = run_graph}, false, use, false}
+  {name, doc, HIA_PASS_GRAPH, {.graph = run_graph}, false, use, false, false}
+#define COUNTS(name, run_graph, doc)                                                               \
+  {name, doc, HIA_PASS_GRAPH, {.graph = run_graph}, false, HIA_USE_NATIVE, true, false}
 #define FUEL(name, run_graph, doc)                                                                 \
-  {name, doc, HIA_PASS_GRAPH, {.graph = run_graph}, true, HIA_USE_ALL, true}
+  {name, doc, HIA_PASS_GRAPH, {.graph = run_graph}, true, HIA_USE_ALL, false, true}
 
 const hia_pass hiaG_passes[] = {
     FUEL("fuel", hiaG_fuel, "calls and loop rounds use up fuel (--fuel)"),
@@ -64,9 +67,9 @@ const hia_pass hiaG_passes[] = {
     FN("dce.2", hiaG_dce, "again"),
     GRAPH("sweep.2", hiaG_sweep, false, "functions that were inlined everywhere"),
     GRAPH("effects.3", hiaG_effects, true, "for the engines"),
-    NATIVE("refs", hiaG_refs, HIA_USE_NATIVE, "counts of references to data"),
+    COUNTS("refs", hiaG_refs, "counts of references to data and arrays"),
     GRAPH("tag", hiaG_tag, true, "the static graph"),
-    {NULL, NULL, HIA_PASS_GRAPH, {NULL}, false, HIA_USE_ALL, false},
+    {NULL, NULL, HIA_PASS_GRAPH, {NULL}, false, HIA_USE_ALL, false, false},
 };
 
 /* True if `name` (of a pass) is in the list. A word without a number stands for all of its
@@ -108,8 +111,8 @@ void hiaG_run_pass(hia_graph *g, const hia_pass *pass) {
 void hiaG_run_passes(hia_graph *g, const hia_pass_options *options) {
   for (const hia_pass *pass = hiaG_passes; pass->name; pass++) {
     hiaR_look(g->comp);
-    bool is_wanted =
-        pass->is_required || (!hiaR_is_late(g->comp) && !is_listed(options->disabled, pass->name));
+    bool has_time = pass->is_cheap || !hiaR_is_late(g->comp);
+    bool is_wanted = pass->is_required || (has_time && !is_listed(options->disabled, pass->name));
     if (is_wanted && pass->use <= options->use && (!pass->is_fuel || options->fuel)) {
       uint64_t start = options->after ? hiaR_now() : 0;
       hiaG_run_pass(g, pass);

@@ -62,12 +62,20 @@ typedef struct hia_kept {
   uint32_t fork; /* the first fork that needs it: index among the open ones */
 } hia_kept;
 
+/* What is known of an array (emit_array.c). */
+typedef struct hia_array_value {
+  LLVMValueRef n;      /* how many elements it has: an i64 */
+  LLVMValueRef data;   /* the address of the first one; any address if there is none */
+  LLVMValueRef is_own; /* an i1: nothing else refers to it, and it is no view; NULL: not known */
+} hia_array_value;
+
 typedef struct hia_emit {
   const hia_graph *g;
   const hia_lower_options *options;
   hia_comp *comp; /* lowering's own: scratch memory and errors */
   hia_facts facts;
   bool is_parallel; /* some function forks */
+  bool is_counted;  /* the graph counts references: a count of 1 is that of the only one */
   hia_path *paths; /* by function: the path that a call of it adds; an upper bound until it has been
                     lowered */
   const hia_codegen_units *units;
@@ -118,6 +126,8 @@ typedef struct hia_emit {
   LLVMMetadataRef scope;
   LLVMValueRef *values;        /* by value */
   bool *is_used;               /* by value; NULL: the function has no UNPACK */
+  hia_array_value *arrays;     /* by value; NULL: the function reads and writes no arrays */
+  struct hia_aliases *aliases; /* with `arrays` */
   hia_flow *flows;             /* by region: THEN and HEAD */
   hia_path path;               /* up to where the builder stands */
   uint64_t back_run;           /* the most that path.back may be */
@@ -326,15 +336,41 @@ void hiaL_free_block(hia_emit *e, LLVMValueRef block, uint32_t size);
 /* Writes the object that node n makes, whose fields are its operands from `first` on. */
 void hiaL_write_object(hia_emit *e, hia_node_id n, LLVMValueRef object, const hia_ctor *ctor,
                        uint32_t number, uint32_t first);
+LLVMValueRef hiaL_byte_at(hia_emit *e, LLVMValueRef base, uint64_t offset, const char *name);
 LLVMValueRef hiaL_load_packed(hia_emit *e, LLVMValueRef object, const hia_word_place *place);
+void hiaL_store_packed(hia_emit *e, LLVMValueRef object, const hia_word_place *place,
+                       LLVMValueRef value);
+/* Writes the header of an object to which there is one reference. */
+void hiaL_store_header(hia_emit *e, LLVMValueRef object, uint32_t ctor);
 /* True if the word is no object. */
 LLVMValueRef hiaL_is_number(hia_emit *e, LLVMValueRef ref);
 
 /* ---- emit_count.c ---- */
 
-void hiaL_dup(hia_emit *e, LLVMValueRef ref); /* one more reference */
+/* The base of a type, as hiaR_shapes_new numbers shapes: those of constructors, then arrays. */
+uint32_t hiaL_base(const hia_emit *e, hia_type reference);
+void hiaL_dup(hia_emit *e, LLVMValueRef ref);                 /* one more reference */
+void hiaL_drop(hia_emit *e, LLVMValueRef ref, hia_type type); /* one less */
+/* Goes to `last` if there is one reference to the object, else to `others`. */
+void hiaL_is_only(hia_emit *e, LLVMValueRef object, LLVMBasicBlockRef last,
+                  LLVMBasicBlockRef others);
+/* One more reference to an object, in graphs that do not count too. */
+void hiaL_share(hia_emit *e, LLVMValueRef object);
 
 void hiaL_open_counts(hia_emit *e); /* before the nodes of emit->fn */
+
+/* ---- emit_array.c ---- */
+
+bool hiaL_has_blocks(const hia_fn *fn); /* it passes words to the runtime in its frame */
+void hiaL_open_arrays(hia_emit *e);     /* before the nodes of emit->fn */
+/* Node n has been built: notes what is known of the arrays that it defines. */
+void hiaL_note_arrays(hia_emit *e, hia_node_id n);
+/* The parts of a hia_array_value, for what passes on one of several values. */
+enum { HIA_ARRAY_PARTS = 3 };
+bool hiaL_has_array(const hia_emit *e, hia_value_id v); /* its parts are noted */
+LLVMTypeRef hiaL_array_part_type(const hia_emit *e, unsigned part);
+LLVMValueRef hiaL_array_part(hia_emit *e, hia_value_id v, unsigned part); /* never NULL */
+void hiaL_set_array_part(hia_emit *e, hia_value_id v, unsigned part, LLVMValueRef value);
 
 /* ---- emit_control.c ---- */
 
@@ -343,6 +379,9 @@ void hiaL_node_alone(hia_emit *e, hia_node_id n); /* a node that needs nothing b
 bool hiaL_has_calls(const hia_emit *e, hia_region_id head); /* true if the loop calls or forks */
 /* Builds the failure of the run, which ends the block. `code`: i64. */
 void hiaL_fail(hia_emit *e, hia_loc_id loc, hia_status status, LLVMValueRef code);
+/* The same because an array of n elements has no element `first`, or no slice first .. end. */
+void hiaL_fail_range(hia_emit *e, hia_loc_id loc, bool is_slice, LLVMValueRef first,
+                     LLVMValueRef end, LLVMValueRef n);
 void hiaL_fail_with(hia_emit *e, hia_loc_id loc, LLVMValueRef status, LLVMValueRef code);
 
 /* ---- emit_check.c ---- */

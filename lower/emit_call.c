@@ -161,8 +161,9 @@ void hiaL_declare(hia_emit *e, hia_fn_id id) {
   zero_extended(e, id, f);
   if (hiaL_does(e, id, HIA_HAS_FORKS))
     hiaL_attribute(e, f, all, "noinline", 0); /* the numbers of its forks are its own */
-  if (hiaL_does(e, id, HIA_HAS_FORKS) || hiaG_calls_host(fn)) {
-    /* AddressSanitizer would move the hia_fork_frame, and the frame tables would be wrong. */
+  if (hiaL_does(e, id, HIA_HAS_FORKS) || hiaG_calls_host(fn) || hiaL_has_blocks(fn)) {
+    /* AddressSanitizer would move what they keep in their frames, and the frame tables would be
+     * wrong. */
     LLVMRemoveEnumAttributeAtIndex(f, all, LLVMGetEnumAttributeKindForName("sanitize_address", 16));
   }
   if (hiaG_is_large(fn)) without_costly_features(e, f);

@@ -64,6 +64,18 @@ void hiaL_fail(hia_emit *e, hia_loc_id loc, hia_status status, LLVMValueRef code
   hiaL_fail_with(e, loc, LLVMConstInt(e->types[HIA_I32], (unsigned)status, false), code);
 }
 
+void hiaL_fail_range(hia_emit *e, hia_loc_id loc, bool is_slice, LLVMValueRef first,
+                     LLVMValueRef end, LLVMValueRef n) {
+  if (hiaL_does(e, e->id, HIA_IS_LEAF)) {
+    hiaL_restart(e);
+    LLVMBuildUnreachable(e->b);
+    return;
+  }
+  LLVMValueRef args[5] = {hiaL_number(e, 32, loc), hiaL_number(e, 32, is_slice), first, end, n};
+  hiaL_call_abi(e, HIA_ABI_hiaR_stub_range, args, 5);
+  LLVMBuildUnreachable(e->b);
+}
+
 void hiaL_fail_with(hia_emit *e, hia_loc_id loc, LLVMValueRef status, LLVMValueRef code) {
   if (hiaL_does(e, e->id, HIA_IS_LEAF)) {
     hiaL_restart(e);
@@ -120,10 +132,19 @@ void hiaL_emit_SWITCH(hia_emit *e, hia_node_id n) {
   hiaL_out(e, n, 1, hiaL_in(e, n, 0));
 }
 
+/* The value itself, or one of its array's parts. */
+enum { ITSELF = HIA_ARRAY_PARTS };
+static LLVMValueRef part_of(hia_emit *e, hia_value_id v, unsigned part) {
+  return part == ITSELF ? e->values[v] : hiaL_array_part(e, v, part);
+}
+static LLVMTypeRef part_type(const hia_emit *e, hia_value_id v, unsigned part) {
+  return part == ITSELF ? hiaL_type(e, hiaG_type(e->fn, v)) : hiaL_array_part_type(e, part);
+}
+
 /* A phi with one operand per edge into the join. If an arm ends with an inner branch that has the
  * same join, the phi has the edges of that branch: their operands are those of its Merge, or one
  * value that both of its sides have. */
-static LLVMValueRef merge_edges(hia_emit *e, hia_node_id n, hia_region_id then) {
+static LLVMValueRef merge_edges(hia_emit *e, hia_node_id n, hia_region_id then, unsigned part) {
   typedef struct arms {
     hia_region_id then;
     hia_value_id values[2];
@@ -131,8 +152,8 @@ static LLVMValueRef merge_edges(hia_emit *e, hia_node_id n, hia_region_id then) 
   HIA_VEC(arms) open = {0};
   hia_arena *arena = &e->comp->scratch;
   hia_mark mark = hiaR_arena_mark(arena);
-  LLVMValueRef phi = hiaL_phi(e, hiaL_flow(e, then)->join,
-                              hiaL_type(e, hiaG_type(e->fn, hiaG_out(e->fn, n, 0))), "merge");
+  LLVMValueRef phi =
+      hiaL_phi(e, hiaL_flow(e, then)->join, part_type(e, hiaG_out(e->fn, n, 0), part), "merge");
   hiaR_push(arena, &open, (arms){then, {hiaG_in(e->fn, n, 0), hiaG_in(e->fn, n, 1)}});
   while (open.len) {
     arms at = open.data[--open.len];
@@ -147,7 +168,7 @@ static LLVMValueRef merge_edges(hia_emit *e, hia_node_id n, hia_region_id then) 
         if (is_merged) below = (arms){inner, {hiaG_in(e->fn, def, 0), hiaG_in(e->fn, def, 1)}};
         hiaR_push(arena, &open, below);
       } else {
-        LLVMValueRef value = e->values[at.values[i]];
+        LLVMValueRef value = part_of(e, at.values[i], part);
         LLVMBasicBlockRef from = flow->from[i];
         if (!value) HIA_BUG(e->comp, "%s: node %u merges what is not there", e->fn->name, n);
         LLVMAddIncoming(phi, &value, &from, 1);
@@ -158,17 +179,21 @@ static LLVMValueRef merge_edges(hia_emit *e, hia_node_id n, hia_region_id then) 
   return phi;
 }
 
-void hiaL_emit_MERGE(hia_emit *e, hia_node_id n) {
-  hia_region_id then = HIA_IMM_A(hiaL_node(e, n)->imm);
-  const hia_flow *flow = hiaL_flow(e, then);
-  if (flow->is_joined) return; /* the Merge of the branch around it includes it */
-  if (flow->join) {
-    hiaL_out(e, n, 0, merge_edges(e, n, then));
-    return;
-  }
+static LLVMValueRef merge(hia_emit *e, hia_node_id n, hia_region_id then, unsigned part) {
+  if (hiaL_flow(e, then)->join) return merge_edges(e, n, then, part);
   LLVMValueRef pred = e->values[e->fn->regions.data[then].pred];
   if (!pred) HIA_BUG(e->comp, "%s: node %u merges no branch", e->fn->name, n);
-  hiaL_out(e, n, 0, LLVMBuildSelect(e->b, pred, hiaL_in(e, n, 0), hiaL_in(e, n, 1), ""));
+  return LLVMBuildSelect(e->b, pred, part_of(e, hiaG_in(e->fn, n, 0), part),
+                         part_of(e, hiaG_in(e->fn, n, 1), part), "");
+}
+
+void hiaL_emit_MERGE(hia_emit *e, hia_node_id n) {
+  hia_region_id then = HIA_IMM_A(hiaL_node(e, n)->imm);
+  if (hiaL_flow(e, then)->is_joined) return; /* the Merge of the branch around it includes it */
+  hia_value_id out = hiaG_out(e->fn, n, 0);
+  e->values[out] = merge(e, n, then, ITSELF);
+  for (unsigned part = 0; hiaL_has_array(e, out) && part < HIA_ARRAY_PARTS; part++)
+    hiaL_set_array_part(e, out, part, merge(e, n, then, part));
 }
 
 static void pass_on(hia_emit *e, hia_node_id n) { hiaL_out(e, n, 0, hiaL_in(e, n, 0)); }
@@ -178,12 +203,17 @@ void hiaL_emit_EXIT(hia_emit *e, hia_node_id n) { pass_on(e, n); }
 
 void hiaL_emit_MERGE_LOOP(hia_emit *e, hia_node_id n) {
   const hia_flow *flow = hiaL_flow(e, hiaL_node(e, n)->region);
-  LLVMValueRef first = hiaL_in(e, n, 0);
   LLVMBasicBlockRef from = flow->from[0];
-  LLVMValueRef phi =
-      hiaL_phi(e, flow->head, hiaL_type(e, hiaG_type(e->fn, hiaG_out(e->fn, n, 0))), "round");
-  LLVMAddIncoming(phi, &first, &from, 1);
-  hiaL_out(e, n, 0, phi);
+  hia_value_id out = hiaG_out(e->fn, n, 0), in = hiaG_in(e->fn, n, 0);
+  for (unsigned part = hiaL_has_array(e, out) ? 0 : ITSELF; part <= ITSELF; part++) {
+    LLVMValueRef first = part_of(e, in, part);
+    LLVMValueRef phi = hiaL_phi(e, flow->head, part_type(e, out, part), "round");
+    LLVMAddIncoming(phi, &first, &from, 1);
+    if (part == ITSELF)
+      e->values[out] = phi;
+    else
+      hiaL_set_array_part(e, out, part, phi);
+  }
   hiaR_push(&e->comp->scratch, &e->merges, n);
 }
 
@@ -330,8 +360,11 @@ static void close_round(hia_emit *e, hia_region_id round) {
   LLVMBasicBlockRef here = hiaL_here(e);
   for (uint32_t i = flow->merges; i < e->merges.len; i++) {
     hia_node_id merge = e->merges.data[i];
-    LLVMValueRef next = hiaL_in(e, merge, 1);
-    LLVMAddIncoming(e->values[hiaG_out(e->fn, merge, 0)], &next, &here, 1);
+    hia_value_id out = hiaG_out(e->fn, merge, 0);
+    for (unsigned part = hiaL_has_array(e, out) ? 0 : ITSELF; part <= ITSELF; part++) {
+      LLVMValueRef next = part_of(e, hiaG_in(e->fn, merge, 1), part);
+      LLVMAddIncoming(part_of(e, out, part), &next, &here, 1);
+    }
   }
   hia_loc_id loc = hiaL_loop_loc(e); /* rounds.c reads it from the branches */
   e->merges.len = flow->merges;
@@ -387,6 +420,7 @@ void hiaL_body(hia_emit *e) {
   hiaL_open_forks(e);
   hiaL_open_hosts(e);
   hiaL_open_counts(e);
+  hiaL_open_arrays(e);
   open_region(e, 0);
   for (hia_node_id n = 0; n <= fn->nodes.len; n++) {
     for (; at < n_edges && edges[at].at <= n; at++, straight_line = 0)
@@ -409,6 +443,7 @@ void hiaL_body(hia_emit *e) {
     }
     if (!emitters[op]) HIA_BUG(e->comp, "%s: node %u cannot be lowered", fn->name, n);
     emitters[op](e, n);
+    hiaL_note_arrays(e, n);
     if (n == e->fuel_at) hiaL_compare_fuel(e);
   }
   hiaL_close_forks(e);

@@ -88,8 +88,7 @@ static void count_down(hia_emit *e, LLVMValueRef object, LLVMBasicBlockRef last,
   LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntEQ, old, count_number(e, 1), ""), last, done);
 }
 
-/* The base of a type, as hiaR_shapes_new numbers shapes: those of constructors, then arrays. */
-static uint32_t base_of(const hia_emit *e, hia_type reference) {
+uint32_t hiaL_base(const hia_emit *e, hia_type reference) {
   const hia_types *types = e->g->types;
   const hia_type_entry *entry = &types->entries.data[reference - HIA_FIRST_TYPE];
   if (entry->kind == HIA_KIND_DATA) return entry->first;
@@ -120,13 +119,23 @@ static void free_object(hia_emit *e, LLVMValueRef object, hia_type type) {
     hiaL_free_block(e, object, flat->layout.size);
     return;
   }
-  LLVMValueRef args[2] = {object, hiaL_number(e, 32, base_of(e, type))};
+  LLVMValueRef args[2] = {object, hiaL_number(e, 32, hiaL_base(e, type))};
   hiaL_set_debug_loc(e, HIA_NONE, false);
   hiaL_call_abi(e, HIA_ABI_hiaR_stub_free, args, 2);
   hiaL_no_debug_loc(e);
 }
 
+/* True if no value of the type is an object. */
+static bool is_bare(const hia_emit *e, hia_type type) {
+  const hia_type_entry *entry = &e->g->types->entries.data[type - HIA_FIRST_TYPE];
+  if (entry->kind != HIA_KIND_DATA) return false;
+  for (uint32_t i = 0; i < entry->n; i++)
+    if (hiaL_ctor(e, type, i)->n) return false;
+  return true;
+}
+
 static void drop(hia_emit *e, LLVMValueRef ref, hia_type type) {
+  if (is_bare(e, type)) return;
   LLVMBasicBlockRef object = hiaL_block(e, "object"), last = hiaL_block(e, "last"),
                     done = hiaL_block(e, "done");
   LLVMBuildCondBr(e->b, hiaL_is_number(e, ref), done, object);
@@ -146,11 +155,22 @@ void hiaL_dup(hia_emit *e, LLVMValueRef ref) {
   if (!e->g->is_read) count_up(e, ref);
 }
 
+void hiaL_drop(hia_emit *e, LLVMValueRef ref, hia_type type) {
+  if (e->is_counted) drop(e, ref, type);
+}
+
+void hiaL_share(hia_emit *e, LLVMValueRef object) { count_up(e, object); }
+
+void hiaL_is_only(hia_emit *e, LLVMValueRef object, LLVMBasicBlockRef last,
+                  LLVMBasicBlockRef others) {
+  LLVMValueRef count = load_count(e, object);
+  hiaL_unlikely(e, LLVMBuildICmp(e->b, LLVMIntNE, count, count_number(e, 1), "is_shared"), others,
+                last);
+}
+
 void hiaL_emit_DUP(hia_emit *e, hia_node_id n) { hiaL_dup(e, hiaL_in(e, n, 0)); }
 
-void hiaL_emit_DROP(hia_emit *e, hia_node_id n) {
-  if (!e->g->is_read) drop(e, hiaL_in(e, n, 0), in_type(e, n));
-}
+void hiaL_emit_DROP(hia_emit *e, hia_node_id n) { hiaL_drop(e, hiaL_in(e, n, 0), in_type(e, n)); }
 
 /* ---- memory that goes from one object to the next ---- */
 

@@ -33,27 +33,27 @@ static const hia_word_place *place_of(const hia_emit *e, const hia_ctor *ctor, u
 
 /* ---- memory ---- */
 
-static LLVMValueRef byte_at(hia_emit *e, LLVMValueRef base, uint64_t offset, const char *name) {
+LLVMValueRef hiaL_byte_at(hia_emit *e, LLVMValueRef base, uint64_t offset, const char *name) {
   LLVMValueRef index = hiaL_number(e, 64, offset);
   return LLVMBuildInBoundsGEP2(e->b, e->i8, base, &index, 1, name);
 }
 
 LLVMValueRef hiaL_load_packed(hia_emit *e, LLVMValueRef object, const hia_word_place *place) {
-  LLVMValueRef at = byte_at(e, object, place->at, "at");
+  LLVMValueRef at = hiaL_byte_at(e, object, place->at, "at");
   if (place->type != HIA_BOOL) return LLVMBuildLoad2(e->b, hiaL_type(e, place->type), at, "field");
   LLVMValueRef byte = LLVMBuildLoad2(e->b, e->i8, at, "field");
   return LLVMBuildICmp(e->b, LLVMIntNE, byte, LLVMConstNull(e->i8), "");
 }
 
-static void store_packed(hia_emit *e, LLVMValueRef object, const hia_word_place *place,
-                         LLVMValueRef value) {
+void hiaL_store_packed(hia_emit *e, LLVMValueRef object, const hia_word_place *place,
+                       LLVMValueRef value) {
   if (place->type == HIA_BOOL) value = LLVMBuildZExt(e->b, value, e->i8, "");
-  LLVMBuildStore(e->b, value, byte_at(e, object, place->at, "at"));
+  LLVMBuildStore(e->b, value, hiaL_byte_at(e, object, place->at, "at"));
 }
 
 static LLVMValueRef free_list(hia_emit *e, uint32_t size) {
   LLVMValueRef lists = hiaL_field(e, HIA_FIELD_local);
-  return byte_at(e, lists, hiaR_heap_class(size) * sizeof(void *), "list");
+  return hiaL_byte_at(e, lists, hiaR_heap_class(size) * sizeof(void *), "list");
 }
 
 static LLVMValueRef ask_for_block(hia_emit *e, uint32_t size, hia_loc_id loc) {
@@ -105,7 +105,7 @@ void hiaL_free_block(hia_emit *e, LLVMValueRef block, uint32_t size) {
 /* ---- ops ---- */
 
 /* The header of an object to which there is one reference, as hiaR_object_begin writes it. */
-static void store_header(hia_emit *e, LLVMValueRef object, uint32_t ctor) {
+void hiaL_store_header(hia_emit *e, LLVMValueRef object, uint32_t ctor) {
   _Static_assert(offsetof(hia_counted, count) == 0 && offsetof(hia_counted, ctor) == 4 &&
                      sizeof(hia_counted) == 8,
                  "the header is written as one word");
@@ -114,9 +114,9 @@ static void store_header(hia_emit *e, LLVMValueRef object, uint32_t ctor) {
 
 void hiaL_write_object(hia_emit *e, hia_node_id n, LLVMValueRef object, const hia_ctor *ctor,
                        uint32_t number, uint32_t first) {
-  store_header(e, object, number);
+  hiaL_store_header(e, object, number);
   for (uint32_t i = 0; i < ctor->layout.n; i++)
-    store_packed(e, object, place_of(e, ctor, i), hiaL_in(e, n, first + i));
+    hiaL_store_packed(e, object, place_of(e, ctor, i), hiaL_in(e, n, first + i));
 }
 
 void hiaL_emit_DATA(hia_emit *e, hia_node_id n) {
@@ -138,7 +138,7 @@ LLVMValueRef hiaL_is_number(hia_emit *e, LLVMValueRef ref) {
 
 static LLVMValueRef header_ctor(hia_emit *e, LLVMValueRef object) {
   LLVMTypeRef half = LLVMInt16TypeInContext(e->llvm);
-  LLVMValueRef at = byte_at(e, object, offsetof(hia_counted, ctor), "at");
+  LLVMValueRef at = hiaL_byte_at(e, object, offsetof(hia_counted, ctor), "at");
   return LLVMBuildZExt(e->b, LLVMBuildLoad2(e->b, half, at, "ctor"), e->types[HIA_I32], "");
 }
 

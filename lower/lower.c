@@ -132,6 +132,18 @@ struct hia_lowering {
   hia_u32vec cells; /* of the unit that was lowered last */
 };
 
+/* True if pass refs has run, or the graph has counts. A text that a user wrote may count wrongly.
+ */
+static bool is_counted(const hia_graph *g) {
+  for (hia_fn_id f = 0; f < g->fns.len && !g->is_read; f++) {
+    const hia_fn *fn = hiaG_fn(g, f);
+    if (!fn->is_removed && fn->owns) return true;
+    for (hia_node_id n = 0; n < fn->nodes.len; n++)
+      if (fn->nodes.data[n].op >= HIA_OP_DUP && fn->nodes.data[n].op <= HIA_OP_FORGET) return true;
+  }
+  return false;
+}
+
 static void analyse(hia_lowering *l) {
   hia_emit *e = &l->shared;
   const hia_graph *g = e->g;
@@ -141,6 +153,7 @@ static void analyse(hia_lowering *l) {
   for (hia_fn_id f = 0; f < g->fns.len; f++)
     e->paths[f] = (hia_path){.bare = HIA_MAX_UNPOLLED_FN, .is_bare = true};
   for (hia_fn_id f = 0; f < g->fns.len; f++) e->is_parallel |= hiaL_does(e, f, HIA_HAS_FORKS);
+  e->is_counted = is_counted(g);
   l->units = l->options.is_one_unit ? hiaG_one_codegen_unit(&e->comp->scratch, g)
                                     : hiaG_codegen_units(&e->comp->scratch, g, &e->facts);
   e->units = &l->units;

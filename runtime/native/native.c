@@ -132,7 +132,7 @@ static void note_failure(hia_context *context, hia_status status, uint32_t loc, 
     *failure = (hia_failure){.status = hiaR_host_status((uint32_t)status & ~HIA_STATUS_OF_HOST),
                              .host = (const char *)(uintptr_t)code};
   else
-    *failure = (hia_failure){.status = status, .code = code};
+    *failure = (hia_failure){.status = status, .code = code, .range = context->range};
   if (invocation->job) {
     /* It ends because an invocation below it does, or it would not be too deep on another stack. */
     bool is_over = atomic_load(&invocation->job->is_cancelled) || atomic_load(&context->team->stop);
@@ -272,6 +272,71 @@ void hiaR_native_free(hia_context *context, hia_word object, uint32_t base) {
 
 void hiaR_native_release(hia_context *context, void *block, size_t size) {
   hiaR_heap_release(&context->local, block, size);
+}
+
+/* ---- arrays ---- */
+
+/* What takes longer than a safepoint should be late ends the run that must end. */
+enum { LONG = 1 << 20 }; /* bytes that are copied or cleared */
+
+/* The array that an operation has made, if it has. */
+static HIA_UNINSTRUMENTED hia_word made(hia_context *context, bool is_made, hia_word array,
+                                        uint32_t base, uint32_t loc, const char *sp, uintptr_t pc) {
+  if (HIA_UNLIKELY(!is_made)) leave(context, HIA_MEMORY, loc, 0, sp, pc, NULL);
+  if (hiaR_array_len(array) > LONG / (context->shapes->list[base].size + 1)) {
+    hia_status status = hiaR_end_status(context);
+    if (HIA_UNLIKELY(status)) leave(context, status, HIA_NONE, 0, sp, pc, NULL);
+  }
+  return array;
+}
+
+static HIA_UNINSTRUMENTED void need_heap(hia_context *context, uint32_t loc, const char *sp,
+                                         uintptr_t pc) {
+  if (HIA_UNLIKELY(!context->local.heap)) leave(context, HIA_UNSUPPORTED, loc, 0, sp, pc, NULL);
+}
+
+HIA_UNINSTRUMENTED hia_word hiaR_native_new(hia_context *context, int64_t n, uint32_t base,
+                                            uint32_t loc, const char *sp, uintptr_t pc) {
+  hia_word array = 0;
+  need_heap(context, loc, sp, pc);
+  bool is_made = hiaR_array_new(&context->local, &context->shapes->list[base], n, &array);
+  return made(context, is_made, array, base, loc, sp, pc);
+}
+
+HIA_UNINSTRUMENTED hia_word hiaR_native_own(hia_context *context, hia_word array, uint32_t base,
+                                            uint32_t loc, const char *sp, uintptr_t pc) {
+  need_heap(context, loc, sp, pc);
+  bool is_made =
+      hiaR_array_own(&context->local, context->shapes, base, &array, context->is_shared != 0);
+  return made(context, is_made, array, base, loc, sp, pc);
+}
+
+HIA_UNINSTRUMENTED hia_word hiaR_native_slice(hia_context *context, hia_word array, int64_t first,
+                                              int64_t end, uint32_t base, uint32_t loc,
+                                              const char *sp, uintptr_t pc) {
+  hia_word slice = 0;
+  need_heap(context, loc, sp, pc);
+  if (HIA_UNLIKELY(!hiaR_array_slice(&context->local, &context->shapes->list[base], array, first,
+                                     end, context->is_shared != 0, &slice)))
+    leave(context, HIA_MEMORY, loc, 0, sp, pc, NULL);
+  return slice;
+}
+
+HIA_UNINSTRUMENTED hia_word hiaR_native_concat(hia_context *context, const hia_word *arrays,
+                                               uint32_t n, uint32_t base, uint32_t loc,
+                                               const char *sp, uintptr_t pc) {
+  hia_word array = 0;
+  need_heap(context, loc, sp, pc);
+  bool is_made = hiaR_array_concat(&context->local, context->shapes, base, arrays, n,
+                                   context->is_shared != 0, &array);
+  return made(context, is_made, array, base, loc, sp, pc);
+}
+
+_Noreturn HIA_UNINSTRUMENTED void hiaR_native_range(uint32_t loc, uint32_t code,
+                                                    const hia_range *range, hia_context *context,
+                                                    const char *sp, uintptr_t pc) {
+  context->range = *range;
+  leave(context, HIA_RANGE, loc, code, sp, pc, NULL);
 }
 
 /* ---- host functions: on the thread's stack, below where it was left ---- */

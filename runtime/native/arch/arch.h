@@ -30,6 +30,11 @@ void hiaR_stub_host(void);
 void hiaR_stub_alloc(void);
 void hiaR_stub_free(void);
 void hiaR_stub_release(void);
+void hiaR_stub_new(void);
+void hiaR_stub_own(void);
+void hiaR_stub_slice(void);
+void hiaR_stub_concat(void);
+void hiaR_stub_range(void);
 /* Where a frame returns whose return address was replaced: barrier.c. */
 void hiaR_stub_return(void);
 /* What the stubs call, in native.c. `pc` lies in the function of compiled code that called the
@@ -44,6 +49,16 @@ void *hiaR_native_alloc(hia_context *context, size_t size, uint32_t loc, const c
                         uintptr_t pc);
 void hiaR_native_free(hia_context *context, hia_word object, uint32_t base);
 void hiaR_native_release(hia_context *context, void *block, size_t size);
+hia_word hiaR_native_new(hia_context *context, int64_t n, uint32_t base, uint32_t loc,
+                         const char *sp, uintptr_t pc);
+hia_word hiaR_native_own(hia_context *context, hia_word array, uint32_t base, uint32_t loc,
+                         const char *sp, uintptr_t pc);
+hia_word hiaR_native_slice(hia_context *context, hia_word array, int64_t first, int64_t end,
+                           uint32_t base, uint32_t loc, const char *sp, uintptr_t pc);
+hia_word hiaR_native_concat(hia_context *context, const hia_word *arrays, uint32_t n, uint32_t base,
+                            uint32_t loc, const char *sp, uintptr_t pc);
+_Noreturn void hiaR_native_range(uint32_t loc, uint32_t code, const hia_range *range,
+                                 hia_context *context, const char *sp, uintptr_t pc);
 _Noreturn void hiaR_native_fail(uint32_t loc, uint32_t status, int64_t code, hia_context *context,
                                 const char *sp, uintptr_t pc);
 

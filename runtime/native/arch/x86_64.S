@@ -331,6 +331,101 @@ hiaR_stub_release:
         .cfi_endproc
         .size   hiaR_stub_release, .-hiaR_stub_release
 
+/* hiaR_stub_new: rdi the length, esi the base, edx the location; returns in rax.
+ * hiaR_stub_own: the same with an array in rdi. */
+        .macro  array_stub name, call
+        .globl  \name
+        .type   \name, @function
+        .p2align 4
+\name:
+        .cfi_startproc
+        keep_registers
+        movl    %edx, %ecx
+        movl    %esi, %edx
+        movq    %rdi, %rsi
+        movq    %r13, %rdi
+        leaq    16(%rbp), %r8
+        movq    8(%rbp), %r9
+        callq   \call@PLT
+        movq    %rax, -8(%rbp)
+        put_back_registers
+        retq
+        .cfi_endproc
+        .size   \name, .-\name
+        .endm
+
+        array_stub hiaR_stub_new, hiaR_native_new
+        array_stub hiaR_stub_own, hiaR_native_own
+
+/* hiaR_stub_slice: rdi the array, rsi and rdx the ends, ecx the base, r8d the location; returns in
+ * rax. */
+        .globl  hiaR_stub_slice
+        .type   hiaR_stub_slice, @function
+        .p2align 4
+hiaR_stub_slice:
+        .cfi_startproc
+        keep_registers
+        movl    %r8d, %r9d
+        movl    %ecx, %r8d
+        movq    %rdx, %rcx
+        movq    %rsi, %rdx
+        movq    %rdi, %rsi
+        movq    %r13, %rdi
+        leaq    16(%rbp), %rax
+        pushq   8(%rbp)
+        pushq   %rax
+        callq   hiaR_native_slice@PLT
+        addq    $16, %rsp
+        movq    %rax, -8(%rbp)
+        put_back_registers
+        retq
+        .cfi_endproc
+        .size   hiaR_stub_slice, .-hiaR_stub_slice
+
+/* hiaR_stub_concat: rdi the arrays, esi their number, edx the base, ecx the location; returns in
+ * rax. */
+        .globl  hiaR_stub_concat
+        .type   hiaR_stub_concat, @function
+        .p2align 4
+hiaR_stub_concat:
+        .cfi_startproc
+        keep_registers
+        movl    %ecx, %r8d
+        movl    %edx, %ecx
+        movl    %esi, %edx
+        movq    %rdi, %rsi
+        movq    %r13, %rdi
+        leaq    16(%rbp), %r9
+        subq    $8, %rsp
+        pushq   8(%rbp)
+        callq   hiaR_native_concat@PLT
+        addq    $16, %rsp
+        movq    %rax, -8(%rbp)
+        put_back_registers
+        retq
+        .cfi_endproc
+        .size   hiaR_stub_concat, .-hiaR_stub_concat
+
+/* hiaR_stub_range: edi location, esi code; rdx, rcx and r8 become a hia_range on the stack. */
+        .globl  hiaR_stub_range
+        .type   hiaR_stub_range, @function
+        .p2align 4
+hiaR_stub_range:
+        .cfi_startproc
+        movq    (%rsp), %r9
+        leaq    8(%rsp), %rax
+        pushq   %r8
+        pushq   %rcx
+        pushq   %rdx
+        .cfi_def_cfa_offset 32
+        movq    %rsp, %rdx
+        movq    %r13, %rcx
+        movq    %rax, %r8
+        callq   hiaR_native_range@PLT
+        ud2
+        .cfi_endproc
+        .size   hiaR_stub_range, .-hiaR_stub_range
+
 /* hiaR_stub_join: rdi the frame of forks, esi the index; returns in rax. */
         .globl  hiaR_stub_join
         .type   hiaR_stub_join, @function
