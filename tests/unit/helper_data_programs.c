@@ -4,9 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* L: lists; T: trees whose leaves are lists; I: i32; B: conditions. */
-typedef enum data_kind { I, L, T, B } data_kind;
-static const char *const kind_names[] = {"i32", "L", "T", "bool"};
+/* L: lists; T: trees whose leaves are lists; A: arrays of numbers and lists; R: arrays of such
+ * arrays; I: i32; B: conditions. */
+typedef enum data_kind { I, L, T, A, R, B } data_kind;
+static const char *const kind_names[] = {"i32", "L", "T", "[(i32, L)]", "[[(i32, L)]]", "bool"};
 
 enum { MAX_VARS = 40, N_FNS = 5, MAX_PARAMS = 4 };
 
@@ -30,6 +31,7 @@ typedef struct writer {
   unsigned n_fns;  /* that may be called */
   bool is_inside;  /* of a function that may call itself, number n_fns - 1 */
   unsigned budget; /* of calls in the body */
+  bool has_arrays;
 } writer;
 
 static unsigned below(writer *w, unsigned n) {
@@ -45,6 +47,9 @@ static void __attribute__((format(printf, 2, 3))) put(writer *w, const char *fmt
   va_end(args);
   w->len += (size_t)n;
 }
+
+/* A kind of which there are variables. */
+static data_kind some_kind(writer *w) { return (data_kind)below(w, w->has_arrays ? 5 : 3); }
 
 static void expr(writer *w, data_kind kind, unsigned depth);
 
@@ -68,6 +73,8 @@ static void atom(writer *w, data_kind kind) {
   case I: put(w, "%u", below(w, 9)); break;
   case L: put(w, "N"); break;
   case T: put(w, "E"); break;
+  case A: put(w, "[(%u, N)]", below(w, 9)); break;
+  case R: put(w, "[none()]"); break;
   case B: put(w, below(w, 2) ? "true" : "false"); break;
   }
 }
@@ -112,7 +119,7 @@ static void match(writer *w, data_kind kind, unsigned depth) {
 
 static void let(writer *w, data_kind kind, unsigned depth) {
   unsigned outer = w->n_vars;
-  data_kind of = (data_kind)below(w, 3);
+  data_kind of = some_kind(w);
   unsigned name = w->next_name++;
   put(w, "{ let x%u: %s = ", name, kind_names[of]);
   expr(w, of, depth - 1);
@@ -142,10 +149,15 @@ static bool call(writer *w, data_kind kind, unsigned depth) {
   return true;
 }
 
+static data_kind data_of(writer *w) {
+  data_kind kind = some_kind(w);
+  return kind == I ? L : kind;
+}
+
 /* Two variables of data that change in each round, possibly their places. */
 static void loop(writer *w, data_kind kind, unsigned depth) {
   unsigned outer = w->n_vars, budget = w->budget;
-  data_kind a = below(w, 2) ? L : T, b = below(w, 2) ? L : T;
+  data_kind a = data_of(w), b = data_of(w);
   unsigned x = w->next_name++, y = w->next_name++, i = w->next_name++;
   put(w, "{ let (x%u, x%u, x%u) = loop (x%u: %s = ", x, y, i, x, kind_names[a]);
   expr(w, a, depth - 1);
@@ -166,6 +178,129 @@ static void loop(writer *w, data_kind kind, unsigned depth) {
   expr(w, kind, depth - 1);
   put(w, " }");
   w->n_vars = outer;
+}
+
+/* ---- arrays ---- */
+
+static void element(writer *w, data_kind array, unsigned depth) {
+  if (array == R) {
+    expr(w, A, depth);
+    return;
+  }
+  put(w, "(");
+  expr(w, I, depth / 2);
+  put(w, ", ");
+  expr(w, L, depth);
+  put(w, ")");
+}
+
+/* An array in a variable, if it has an element number k; else something else. A few times in a
+ * hundred it is not asked whether it has. */
+static unsigned bind_long_array(writer *w, data_kind array, unsigned depth, unsigned k,
+                                unsigned outer[1]) {
+  *outer = w->n_vars;
+  unsigned name = w->next_name++;
+  put(w, "{ let x%u: %s = ", name, kind_names[array]);
+  expr(w, array, depth - 1);
+  put(w, "; if len(x%u) > %u then ", name, below(w, 50) ? k : 0);
+  if (w->n_vars < MAX_VARS) w->vars[w->n_vars++] = (variable){array, name};
+  return name;
+}
+
+/* An element, or a part of it, of an array. */
+static void read_element(writer *w, data_kind kind, unsigned depth) {
+  unsigned k = below(w, 3), outer;
+  data_kind array = kind == A ? R : A;
+  unsigned name = bind_long_array(w, array, depth, k, &outer);
+  put(w, "x%u[%u]%s else ", name, k, kind == A ? "" : kind == I ? ".0" : ".1");
+  expr(w, kind, depth - 1);
+  put(w, " }");
+  w->n_vars = outer;
+}
+
+static void change(writer *w, data_kind array, unsigned depth) {
+  unsigned k = below(w, 3), outer;
+  unsigned name = bind_long_array(w, array, depth, k, &outer);
+  put(w, "set(x%u, %u, ", name, k);
+  element(w, array, depth - 1);
+  put(w, ") else ");
+  expr(w, array, depth - 1);
+  put(w, " }");
+  w->n_vars = outer;
+}
+
+/* Every element changes, one after the other. */
+static void change_all(writer *w, data_kind array, unsigned depth) {
+  unsigned outer = w->n_vars, budget = w->budget, a = w->next_name++, i = w->next_name++;
+  put(w, "{ let (x%u, x%u) = loop (x%u: %s = ", a, i, a, kind_names[array]);
+  expr(w, array, depth - 1);
+  put(w, ", x%u = 0) while x%u < i32(len(x%u)) { (set(x%u, x%u, ", i, i, a, a, i);
+  if (w->n_vars + 2 <= MAX_VARS) {
+    w->vars[w->n_vars++] = (variable){array, a};
+    w->vars[w->n_vars++] = (variable){I, i};
+  }
+  w->budget = 0;
+  element(w, array, depth - 1);
+  put(w, "), x%u + 1) }; ", i);
+  w->budget = budget;
+  if (w->n_vars == outer + 2) w->n_vars--;
+  if (below(w, 2))
+    put(w, "x%u", a);
+  else
+    expr(w, array, depth - 1);
+  put(w, " }");
+  w->n_vars = outer;
+}
+
+static void comprehension(writer *w, data_kind array, unsigned depth) {
+  unsigned outer = w->n_vars, budget = w->budget, name = w->next_name++;
+  data_kind from = below(w, 2) ? R : A;
+  bool is_range = below(w, 2), has_row = !is_range && from == R;
+  put(w, "[");
+  w->budget = 0;
+  /* The source is written behind the element, but is outside of its variable. */
+  if ((is_range || has_row) && w->n_vars < MAX_VARS)
+    w->vars[w->n_vars++] = (variable){is_range ? I : A, name};
+  element(w, array, depth - 1);
+  w->n_vars = outer;
+  put(w, " for %sx%u in ", is_range || has_row ? "" : "_", name);
+  if (is_range)
+    put(w, "%u..%u", below(w, 2), below(w, 4));
+  else
+    expr(w, from, depth - 1);
+  put(w, "]");
+  w->budget = budget;
+}
+
+static void array_expr(writer *w, data_kind array, unsigned depth) {
+  unsigned k = below(w, 2), outer, n = 1 + below(w, 3), name;
+  switch (below(w, 7)) {
+  case 0:
+  case 1:
+    put(w, "[");
+    for (unsigned i = 0; i < n; i++) {
+      if (i) put(w, ", ");
+      element(w, array, depth - 1);
+    }
+    put(w, "]");
+    break;
+  case 2: change(w, array, depth); break;
+  case 3: change_all(w, array, depth); break;
+  case 4: comprehension(w, array, depth); break;
+  case 5:
+    name = bind_long_array(w, array, depth, k, &outer);
+    put(w, "x%u[%u..len(x%u)] else ", name, k, name);
+    expr(w, array, depth - 1);
+    put(w, " }");
+    w->n_vars = outer;
+    break;
+  default:
+    put(w, "concat(");
+    expr(w, array, depth - 1);
+    put(w, ", ");
+    expr(w, array, depth - 1);
+    put(w, ")");
+  }
 }
 
 static void condition(writer *w, unsigned depth) {
@@ -204,7 +339,13 @@ static void expr(writer *w, data_kind kind, unsigned depth) {
     break;
   default: break;
   }
+  if (w->has_arrays && (kind == I || kind == L || kind == A) && below(w, 3) == 0) {
+    read_element(w, kind, depth);
+    return;
+  }
   switch (kind) {
+  case A:
+  case R: array_expr(w, kind, depth); break;
   case I:
     put(w, "(");
     expr(w, I, depth - 1);
@@ -239,12 +380,12 @@ static void expr(writer *w, data_kind kind, unsigned depth) {
 
 static void write_function(writer *w, unsigned i) {
   function *f = &w->fns[i];
-  f->result = (data_kind)below(w, 3);
+  f->result = some_kind(w);
   f->n_params = 1 + below(w, MAX_PARAMS - 1);
   w->n_vars = 0;
   put(w, "fn f%u(n: i32", i);
   for (unsigned k = 0; k < f->n_params; k++) {
-    f->params[k] = (data_kind)below(w, 3);
+    f->params[k] = some_kind(w);
     put(w, ", x%u: %s", bind(w, f->params[k]), kind_names[f->params[k]]);
   }
   put(w, ") -> %s =\n  if n <= 0 then ", kind_names[f->result]);
@@ -259,13 +400,25 @@ static void write_function(writer *w, unsigned i) {
   put(w, "\n");
 }
 
-bool random_data_program(uint64_t seed, char *text, size_t size) {
-  writer w = {.state = seed * 0x9e3779b97f4a7c15u + 1, .text = text, .size = size};
+bool random_data_program(uint64_t seed, bool has_arrays, char *text, size_t size) {
+  writer w = {.state = seed * 0x9e3779b97f4a7c15u + 1,
+              .text = text,
+              .size = size,
+              .has_arrays = has_arrays};
   put(&w, "type L = N | C(i: i32, l: L)\n"
           "type T = E | K(i: i32, l: L) | Q(a: T, b: T)\n"
           "fn sum_L(l: L) -> i32 = match l { N => 1, C(i, t) => 3 * sum_L(t) + i }\n"
           "fn sum_T(t: T) -> i32 = match t { E => 2, K(i, l) => i + 5 * sum_L(l),\n"
           "                                  Q(a, b) => 7 * sum_T(a) + 11 * sum_T(b) }\n");
+  if (has_arrays)
+    put(&w,
+        "fn sum_A(a: [(i32, L)]) -> i32 = {\n"
+        "  let (_, s) = loop (i = 0i64, s = 1) while i < len(a) {\n"
+        "    (i + 1, 13 * s + a[i].0 + sum_L(a[i].1)) }; s }\n"
+        "fn sum_R(r: [[(i32, L)]]) -> i32 = {\n"
+        "  let (_, s) = loop (i = 0i64, s = 1) while i < len(r) { (i + 1, 17 * s + sum_A(r[i])) "
+        "}; s }\n"
+        "fn none() -> [(i32, L)] = [(i, N) for i in 0..0]\n");
   for (unsigned i = 0; i < N_FNS; i++) write_function(&w, i);
   w.n_vars = 0;
   w.budget = 6;
@@ -274,6 +427,13 @@ bool random_data_program(uint64_t seed, char *text, size_t size) {
   put(&w, ") + sum_T(");
   expr(&w, T, 3);
   put(&w, ") + ");
+  if (has_arrays) {
+    put(&w, "sum_A(");
+    expr(&w, A, 3);
+    put(&w, ") + sum_R(");
+    expr(&w, R, 3);
+    put(&w, ") + ");
+  }
   expr(&w, I, 3);
   put(&w, "\n");
   return w.len < size;

@@ -9,7 +9,8 @@
 #include <stdint.h>
 
 /* Writes a program with `main(n: i32) -> i32`, which ends for every n. The same seed gives the same
- * program. `text` has room for `size` bytes; returns false if that is too little. */
-bool random_data_program(uint64_t seed, char *text, size_t size);
+ * program. With arrays it may fail, as an index may be out of range. `text` has room for `size`
+ * bytes; returns false if that is too little. */
+bool random_data_program(uint64_t seed, bool has_arrays, char *text, size_t size);
 
 #endif

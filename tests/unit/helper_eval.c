@@ -117,66 +117,17 @@ static hia_word field_of(hia_word word, uint64_t imm) {
   return o->words[HIA_IMM_B(imm)];
 }
 
-/* ---- arrays: objects of constructor 0, also without elements ---- */
-
-static object *new_array(size_t n) {
-  object *o = calloc(1, sizeof *o + n * sizeof *o->words);
-  *o = (object){.older = objects, .n = (uint32_t)n};
-  return objects = o;
+/* The words of an object of this type. */
+static hia_layout layout_of(const hia_types *types, hia_type type, const object *o) {
+  hia_type_table table = hiaG_type_table(types);
+  return hiaR_type_kind(&table, type) == HIA_KIND_ARRAY ? hiaR_type_entry(&table, type)->layout
+                                                        : hiaR_ctor(&table, type, o->ctor)->layout;
 }
 
-static void append(object *array, uint32_t *at, const object *from, uint32_t first, uint32_t n) {
-  memcpy(array->words + *at, from->words + first, n * sizeof *from->words);
-  *at += n;
-}
-
-static hia_status eval_array(const hia_graph *g, const hia_fn *fn, hia_node_id id,
-                             const hia_word *values, hia_word *out) {
-  const hia_node *node = &fn->nodes.data[id];
-  const hia_value_id *ins = fn->edges.data + node->ins;
-  hia_type type =
-      hiaG_type(fn, node->op == HIA_OP_LEN || node->op == HIA_OP_AT ? ins[0] : node->outs);
-  uint32_t size = g->types->entries.data[type - HIA_FIRST_TYPE].layout.n, at = 0;
-  bool has_array = node->op != HIA_OP_ARRAY && node->op != HIA_OP_NEW;
-  const object *first = has_array ? (const object *)(uintptr_t)values[ins[0]] : NULL;
-  int64_t from = 0, to = 0, n = first ? first->n / size : 0;
-  if (node->op == HIA_OP_AT || node->op == HIA_OP_SET || node->op == HIA_OP_SLICE) {
-    from = hiaR_to_i64(values[ins[1]]);
-    to = node->op == HIA_OP_SLICE ? hiaR_to_i64(values[ins[2]]) : from + 1;
-    if (from < 0 || from > to || to > n) return HIA_RANGE;
-  }
-  object *o = NULL;
-  size_t total = 0;
-  switch (node->op) {
-  case HIA_OP_LEN: *out = hiaR_from_i64(n); return HIA_OK;
-  case HIA_OP_AT: *out = first->words[from * size + (int64_t)node->imm]; return HIA_OK;
-  case HIA_OP_SLICE:
-    o = new_array((size_t)(to - from) * size);
-    append(o, &at, first, (uint32_t)from * size, o->n);
-    break;
-  case HIA_OP_SET:
-    o = new_array(first->n);
-    append(o, &at, first, 0, o->n);
-    for (uint32_t i = 0; i < size; i++) o->words[from * size + i] = values[ins[2 + i]];
-    break;
-  case HIA_OP_NEW:
-    if (hiaR_to_i64(values[ins[0]]) < 0) return HIA_MEMORY;
-    o = new_array((size_t)hiaR_to_i64(values[ins[0]]) * size);
-    break;
-  case HIA_OP_ARRAY:
-    o = new_array(node->n_ins);
-    for (uint32_t i = 0; i < node->n_ins; i++) o->words[i] = values[ins[i]];
-    break;
-  default:
-    for (uint32_t i = 0; i < node->n_ins; i++) total += ((object *)(uintptr_t)values[ins[i]])->n;
-    o = new_array(total);
-    for (uint32_t i = 0; i < node->n_ins; i++) {
-      const object *part = (const object *)(uintptr_t)values[ins[i]];
-      append(o, &at, part, 0, part->n);
-    }
-  }
-  *out = (hia_word)(uintptr_t)o;
-  return HIA_OK;
+/* That of word i; of an array all elements have the same. */
+static hia_type word_type(const hia_types *types, hia_type type, const object *o, uint32_t i) {
+  hia_layout layout = layout_of(types, type, o);
+  return hiaG_type_table(types).places[layout.first + i % layout.n].type;
 }
 
 /* Of a value of this type: equal values have equal hashes. */
@@ -184,26 +135,15 @@ static uint64_t hash_of(const hia_types *types, hia_type type, hia_word word) {
   if (hiaG_is_scalar(type)) return word * 0x9e3779b97f4a7c15u;
   uint64_t hash = ctor_of(word) + 1;
   const object *o = object_of(word);
-  hia_type_table table = hiaG_type_table(types);
-  bool is_array = hiaR_type_kind(&table, type) == HIA_KIND_ARRAY;
-  hia_layout layout = {0};
-  if (o)
-    layout =
-        is_array ? hiaR_type_entry(&table, type)->layout : hiaR_ctor(&table, type, o->ctor)->layout;
-  const hia_word_place *places = table.places + layout.first;
-  if (is_array) hash += o->n;
-  for (uint32_t i = 0; o && i < o->n; i++)
-    hash = ((hash >> 29) ^ hash ^ hash_of(types, places[i % layout.n].type, o->words[i])) *
+  if (!o) return hash;
+  if (hiaG_type_kind(types, type) == HIA_KIND_ARRAY) hash += o->n;
+  for (uint32_t i = 0; i < o->n; i++)
+    hash = ((hash >> 29) ^ hash ^ hash_of(types, word_type(types, type, o, i), o->words[i])) *
            0x9e3779b97f4a7c15u;
   return hash;
 }
 
 /* ---- counts of references ---- */
-
-static const hia_word_place *places_of(const hia_types *types, hia_type type, uint32_t ctor) {
-  hia_type_table table = hiaG_type_table(types);
-  return table.places + hiaR_ctor(&table, type, ctor)->layout.first;
-}
 
 static void dup(hia_word word) {
   object *o = object_of(word);
@@ -215,9 +155,10 @@ static void drop(const hia_types *types, hia_type type, hia_word word) {
   object *o = object_of(word);
   must(!o || o->count != TOKEN, "a token is dropped");
   if (!o || o->count == OUTSIDE || --o->count) return;
-  const hia_word_place *places = places_of(types, type, o->ctor);
-  for (uint32_t i = 0; i < o->n; i++)
-    if (!hiaG_is_scalar(places[i].type)) drop(types, places[i].type, o->words[i]);
+  for (uint32_t i = 0; i < o->n; i++) {
+    hia_type part = word_type(types, type, o, i);
+    if (!hiaG_is_scalar(part)) drop(types, part, o->words[i]);
+  }
 }
 
 static bool is_used(const hia_fn *fn, hia_value_id v) {
@@ -231,13 +172,14 @@ static hia_word unpack(const hia_types *types, const hia_fn *fn, hia_node_id n, 
   const hia_node *node = &fn->nodes.data[n];
   object *o = object_of(word);
   must(o && o->ctor == HIA_IMM_A(node->imm), "another constructor is unpacked");
-  const hia_word_place *places = places_of(types, hiaG_type(fn, node->outs), o->ctor);
+  hia_type type = hiaG_type(fn, node->outs);
   bool is_last = o->count == 1;
   for (uint32_t i = 0, bit = 0; i < o->n; i++) {
-    if (hiaG_is_scalar(places[i].type)) continue;
+    hia_type part = word_type(types, type, o, i);
+    if (hiaG_is_scalar(part)) continue;
     bool is_kept = bit < 32 && HIA_IMM_B(node->imm) >> bit & 1;
     bit++;
-    if (is_last && !is_kept) drop(types, places[i].type, o->words[i]);
+    if (is_last && !is_kept) drop(types, part, o->words[i]);
     if (!is_last && is_kept) dup(o->words[i]);
   }
   if (!is_last) {
@@ -259,6 +201,137 @@ static int64_t count_live(void) {
   int64_t n = 0;
   for (const object *o = objects; o; o = o->older) n += o->count != FREED && o->count != OUTSIDE;
   return n;
+}
+
+/* ---- arrays: objects of constructor 0, also without elements ----
+ *
+ * In a graph that counts, the ops that make arrays of others consume these. */
+
+typedef struct array_op {
+  const hia_graph *g;
+  const hia_fn *fn;
+  const hia_node *node;
+  const hia_word *values;
+  hia_type type; /* of the array */
+  uint32_t size; /* words of an element */
+  bool counts;
+  uint64_t *copies;
+} array_op;
+
+static hia_word in_word(const array_op *a, uint32_t i) {
+  return a->values[a->fn->edges.data[a->node->ins + i]];
+}
+static object *in_array(const array_op *a, uint32_t i) {
+  object *o = object_of(in_word(a, i));
+  must(o, "an array is unset");
+  return o;
+}
+
+static object *new_array(size_t n) {
+  object *o = calloc(1, sizeof *o + n * sizeof *o->words);
+  *o = (object){.older = objects, .n = (uint32_t)n, .count = 1};
+  return objects = o;
+}
+
+static void dup_word(const array_op *a, const object *o, uint32_t i) {
+  if (a->counts && !hiaG_is_scalar(word_type(a->g->types, a->type, o, i))) dup(o->words[i]);
+}
+static void drop_word(const array_op *a, const object *o, uint32_t i) {
+  hia_type type = word_type(a->g->types, a->type, o, i);
+  if (a->counts && !hiaG_is_scalar(type)) drop(a->g->types, type, o->words[i]);
+}
+static void drop_in(const array_op *a, uint32_t i) {
+  if (a->counts) drop(a->g->types, a->type, in_word(a, i));
+}
+
+static void append(const array_op *a, object *array, uint32_t *at, const object *from,
+                   uint32_t first, uint32_t n) {
+  for (uint32_t i = first; i < first + n; i++) {
+    dup_word(a, from, i);
+    array->words[(*at)++] = from->words[i];
+  }
+}
+
+static hia_word set(const array_op *a, uint32_t first) {
+  object *o = in_array(a, 0);
+  if (!a->counts || o->count != 1) {
+    uint32_t at = 0;
+    object *copy = new_array(o->n);
+    append(a, copy, &at, o, 0, o->n);
+    drop_in(a, 0);
+    ++*a->copies;
+    o = copy;
+  }
+  for (uint32_t i = 0; i < a->size; i++) {
+    drop_word(a, o, first + i);
+    o->words[first + i] = in_word(a, 2 + i);
+  }
+  return (hia_word)(uintptr_t)o;
+}
+
+static hia_word slice(const array_op *a, uint32_t first, uint32_t n) {
+  uint32_t at = 0;
+  object *o = new_array(n);
+  append(a, o, &at, in_array(a, 0), first, n);
+  drop_in(a, 0);
+  return (hia_word)(uintptr_t)o;
+}
+
+/* If one array has all elements the result is this array, as in the runtime. */
+static hia_word concat(const array_op *a) {
+  uint32_t total = 0, whole = 0, at = 0;
+  for (uint32_t i = 0; i < a->node->n_ins; i++) {
+    total += in_array(a, i)->n;
+    if (in_array(a, i)->n) whole = i;
+  }
+  object *o;
+  if (a->counts && total && in_array(a, whole)->n == total) {
+    o = in_array(a, whole);
+    dup(in_word(a, whole));
+  } else {
+    o = new_array(total);
+    for (uint32_t i = 0; i < a->node->n_ins; i++)
+      append(a, o, &at, in_array(a, i), 0, in_array(a, i)->n);
+  }
+  for (uint32_t i = 0; i < a->node->n_ins; i++) drop_in(a, i);
+  return (hia_word)(uintptr_t)o;
+}
+
+static hia_word array(const array_op *a) {
+  object *o = new_array(a->node->n_ins);
+  for (uint32_t i = 0; i < a->node->n_ins; i++) o->words[i] = in_word(a, i);
+  return (hia_word)(uintptr_t)o;
+}
+
+static hia_status eval_array(const array_op *a, hia_word *out) {
+  const hia_node *node = a->node;
+  bool has_array = node->op != HIA_OP_ARRAY && node->op != HIA_OP_NEW;
+  const object *first = has_array && node->n_ins ? in_array(a, 0) : NULL;
+  int64_t from = 0, to = 0, n = first ? first->n / a->size : 0;
+  if (node->op == HIA_OP_AT || node->op == HIA_OP_SET || node->op == HIA_OP_SLICE) {
+    from = hiaR_to_i64(in_word(a, 1));
+    to = node->op == HIA_OP_SLICE ? hiaR_to_i64(in_word(a, 2)) : from + 1;
+    if (from < 0 || from > to || to > n) return HIA_RANGE;
+  }
+  uint32_t at = (uint32_t)from * a->size;
+  switch (node->op) {
+  case HIA_OP_LEN: *out = hiaR_from_i64(n); break;
+  case HIA_OP_AT:
+    *out = first->words[at + node->imm];
+    if (!hiaG_is_scalar(hiaG_type(a->fn, node->outs))) object_of(*out);
+    break;
+  case HIA_OP_SLICE: *out = slice(a, at, (uint32_t)(to - from) * a->size); break;
+  case HIA_OP_SET: *out = set(a, at); break;
+  case HIA_OP_NEW: {
+    int64_t wanted = hiaR_to_i64(in_word(a, 0));
+    if (wanted < 0 || wanted > INT32_MAX) return HIA_MEMORY;
+    *out = (hia_word)(uintptr_t)new_array((size_t)wanted * a->size);
+    break;
+  }
+  case HIA_OP_ARRAY: *out = array(a); break;
+  default: *out = concat(a);
+  }
+  return HIA_OK;
 }
 
 /* ---- nodes that both states have ---- */
@@ -355,7 +428,17 @@ static hia_status eval_plain(evaluation *e, frame *f, hia_node_id n) {
   case HIA_OP_SET:
   case HIA_OP_CONCAT:
   case HIA_OP_NEW: {
-    hia_status status = eval_array(e->g, f->fn, n, f->values, &f->values[node->outs]);
+    bool is_read = node->op == HIA_OP_LEN || node->op == HIA_OP_AT;
+    hia_type type = hiaG_type(f->fn, is_read ? hiaG_in(f->fn, n, 0) : node->outs);
+    const array_op op = {e->g,
+                         f->fn,
+                         node,
+                         f->values,
+                         type,
+                         e->g->types->entries.data[type - HIA_FIRST_TYPE].layout.n,
+                         f->fn->owns != NULL,
+                         &e->out->copies};
+    hia_status status = eval_array(&op, &f->values[node->outs]);
     return status == HIA_OK ? HIA_OK : failed(e, f, node->loc, status);
   }
   case HIA_OP_FAIL:

@@ -13,6 +13,7 @@ typedef struct eval_outcome {
   uint64_t code;      /* FAILED: of fail(); FUEL: the amount that was left */
   uint64_t counts[2]; /* calls and rounds, of counted graphs */
   uint64_t made;      /* calls and rounds of the graph itself, function state */
+  uint64_t copies;    /* of arrays, made by `set` */
   int64_t live;       /* objects that the evaluation made and that were not freed: in graphs that
                          count references, those of the results */
   char chain[2000];   /* of a failure: the chain of calls as text */

@@ -237,8 +237,7 @@ Test(elab_data, arrays) {
       cr_expect_eq(hiaR_to_i64(out.results[1]), results[1]);
     }
     eval_free();
-    /* The evaluator does not count references to arrays. */
-    hia_pass_options options = {.verify = true, .use = HIA_USE_PARALLEL, .disabled = "refs"};
+    hia_pass_options options = {.verify = true, .use = HIA_USE_PARALLEL};
     if (!is_passed) hiaG_run_passes(g, &options);
   }
   discard(&c);
@@ -298,8 +297,7 @@ Test(elab_data, comprehensions) {
       if (out.status == HIA_OK) cr_expect_eq(hiaR_to_i64(out.results[0]), k == 0 ? 3 : 0);
     }
     eval_free();
-    /* The evaluator does not count references to arrays. */
-    hia_pass_options options = {.verify = true, .use = HIA_USE_PARALLEL, .disabled = "refs"};
+    hia_pass_options options = {.verify = true, .use = HIA_USE_PARALLEL};
     if (!is_passed) hiaG_run_passes(g, &options);
   }
   discard(&c);

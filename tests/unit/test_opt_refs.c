@@ -56,7 +56,7 @@ static bool check(const char *text, int32_t n) {
   hia_inst_id inst = instance(&c, "main", HIA_NONE);
   cr_assert_neq(inst, HIA_NONE, "%s\n%s", text, all_errors(&c));
   eval_outcome plain = run(&c, inst, HIA_USE_ALL, "all", "effects", EVAL_STEAL_NONE, n);
-  if (plain.status == HIA_OK) {
+  if (plain.status == HIA_OK || plain.status == HIA_RANGE) {
     static const struct {
       hia_pass_use use;
       const char *stop_after;
@@ -68,11 +68,12 @@ static bool check(const char *text, int32_t n) {
     for (size_t i = 0; i < HIA_LEN(ways); i++) {
       eval_outcome o = run(&c, inst, ways[i].use, NULL, ways[i].stop_after, ways[i].steal, n);
       if (o.status != HIA_DEADLINE)
-        cr_assert(o.status == HIA_OK && o.results[0] == plain.results[0], "way %zu\n%s", i, text);
+        cr_assert(o.status == plain.status && o.results[0] == plain.results[0], "way %zu: %d\n%s",
+                  i, o.status, text);
     }
   }
   discard(&c);
-  return plain.status == HIA_OK;
+  return plain.status != HIA_DEADLINE;
 }
 
 Test(opt_refs, random_programs, .timeout = 600) {
@@ -85,7 +86,7 @@ Test(opt_refs, random_programs, .timeout = 600) {
   unsigned n_programs = 0;
   for (uint64_t seed = 1; n_programs < N; seed++) {
     cr_assert_lt(seed, 4 * N);
-    if (random_data_program(seed, text, SIZE)) n_programs += check(text, 2);
+    if (random_data_program(seed, seed % 3 != 0, text, SIZE)) n_programs += check(text, 2);
   }
 }
 
@@ -235,5 +236,69 @@ Test(opt_refs, loops_end_with_parts_of_their_variable) {
     char exits[40];
     snprintf(exits, sizeof exits, "%s, %s, %s", values[i % 3], values[i / 3 % 3], values[i / 9]);
     check_exits(exits);
+  }
+}
+
+/* ---- arrays that are changed ---- */
+
+#define ARRAYS                                                                                     \
+  "type L = N | C(i: i32, l: L)\n"                                                                 \
+  "fn ones(n: i32) = [(1, C(i, N)) for i in 0..n]\n"                                               \
+  "fn swap(a: [(i32, L)], i: i32, j: i32) = set(set(a, i, a[j]), j, a[i])\n"                       \
+  "fn sum(a: [(i32, L)]) -> i32 = {\n"                                                             \
+  "  let (_, s) = loop (i = 0, s = 0) while i < i32(len(a)) {\n"                                   \
+  "    (i + 1, 3 * s + a[i].0 + (match a[i].1 { N => 1, C(k, _) => k })) }; s }\n"
+
+/* The copies that `set` makes after the passes; main is called with 6. */
+static uint64_t copies(const char *text) {
+  compiled c;
+  compile_good(&c, text);
+  hia_inst_id inst = instance(&c, "main", HIA_NONE);
+  cr_assert_neq(inst, HIA_NONE, "%s\n%s", text, all_errors(&c));
+  eval_outcome plain = run(&c, inst, HIA_USE_ALL, "all", "effects", EVAL_STEAL_NONE, 6);
+  eval_outcome o = run(&c, inst, HIA_USE_NATIVE, NULL, NULL, EVAL_STEAL_NONE, 6);
+  cr_assert_eq(plain.status, HIA_OK);
+  cr_assert(o.status == HIA_OK && o.results[0] == plain.results[0], "%s", text);
+  discard(&c);
+  return o.copies;
+}
+
+Test(opt_refs, arrays_are_changed_in_place) {
+  static const char *const in_place[] = {
+      /* a loop; a tail call; a swap; a call that hands its array back, not in tail position */
+      "fn main(n: i32) -> i32 = { let (a, _) = loop (a = ones(n), i = 0) while i < n {\n"
+      "  (set(a, i, (a[i].0 + i, N)), i + 1) }; sum(a) }\n",
+      "fn f(a: [(i32, L)], i: i32) -> [(i32, L)] =\n"
+      "  if i32(len(a)) == i then a else f(set(a, i, (i, C(i, a[i].1))), i + 1)\n"
+      "fn main(n: i32) -> i32 = sum(f(ones(n), 0))\n",
+      "fn main(n: i32) -> i32 = { let (a, _) = loop (a = ones(n), i = 0) while i < n / 2 {\n"
+      "  (swap(a, i, n - 1 - i), i + 1) }; sum(a) }\n",
+      "fn f(a: [(i32, L)], lo: i32, hi: i32) -> [(i32, L)] =\n"
+      "  if hi <= lo then a else { let m = (lo + hi) / 2;\n"
+      "    f(set(f(a, lo, m), m, (hi, N)), m + 1, hi) }\n"
+      "fn main(n: i32) -> i32 = sum(f(ones(n), 0, n))\n",
+      /* in one branch of two; the length is that of a later array; a new field of data */
+      "fn main(n: i32) -> i32 = { let (a, _) = loop (a = ones(n), i = 0) while i < n {\n"
+      "  (if i % 2 == 0 then a else set(a, i, (i, N)), i + 1) }; sum(a) }\n",
+      "fn main(n: i32) -> i32 = { let (a, _) = loop (a = ones(n), i = 0) while i < n {\n"
+      "  { let b = set(a, i, (i, N)); (set(b, i32(len(b)) - 1, (7, N)), i + 1) } }; sum(a) }\n",
+      "type G = G(cells: [(i32, L)], n: i32)\n"
+      "fn f(g: G, i: i32) -> G = match g { G(c, n) =>\n"
+      "  if i >= n then G(c, n) else f(G(set(c, i, (i, N)), n), i + 1) }\n"
+      "fn main(n: i32) -> i32 = match f(G(ones(n), n), 0) { G(c, _) => sum(c) }\n",
+  };
+  static const char *const copied[] = {
+      "fn main(n: i32) -> i32 = { let a = ones(n); sum(set(a, 0, (9, N))) + sum(a) }\n",
+      "fn f(a: [(i32, L)]) -> i32 = sum(set(a, 1, (9, N)))\n"
+      "fn main(n: i32) -> i32 = { let a = ones(n); f(a) + f(a) + sum(a) }\n",
+  };
+  char text[2000];
+  for (size_t i = 0; i < HIA_LEN(in_place); i++) {
+    snprintf(text, sizeof text, ARRAYS "%s", in_place[i]);
+    cr_assert_eq(copies(text), 0, "%s", text);
+  }
+  for (size_t i = 0; i < HIA_LEN(copied); i++) {
+    snprintf(text, sizeof text, ARRAYS "%s", copied[i]);
+    cr_assert_eq(copies(text), i + 1, "%s", text);
   }
 }
