@@ -27,12 +27,20 @@
 
 #define NO_SOURCE HIA_NONE /* of values that are there when the frame is made */
 
+/* A node that reads a slot which a SET changes later. */
+typedef struct reading {
+  uint32_t slot, node;
+} reading;
+typedef HIA_VEC(reading) readings;
+
 /* An open region: where its nodes go. */
 typedef struct context {
   hia_region_id region; /* of the graph */
   hia_flat_section *section;
   uint32_t local; /* the region, in the section */
   uint32_t child; /* the next of its inner regions: index into `order` */
+  readings reads; /* by its nodes, and by branches in it */
+  readings then;  /* by the side THEN of the branch of which ELSE comes next: join_reads */
 } context;
 
 typedef struct flattener {
@@ -45,6 +53,8 @@ typedef struct flattener {
 
   uint32_t *slot, *source; /* by value, in its section */
   uint32_t *uses;          /* by value: how many operands refer to it */
+  bool *is_set;            /* by value: a SET changes it, or a value that it becomes */
+  bool has_sets;
 
   hia_region_id *order; /* inner regions of r: order[order_at[r]] up to order_at[r + 1] */
   uint32_t *order_at;
@@ -88,7 +98,7 @@ static uint32_t const_slot(flattener *f, hia_flat_section *s, hia_word word) {
 static hia_flat_section *new_section(flattener *f, const char *name) {
   hia_flat_section *s = HIA_NEW(f->scratch, hia_flat_section);
   s->name = name;
-  s->cond = HIA_NONE;
+  s->cond = s->round = HIA_NONE;
   hiaR_push(f->scratch, &s->regions, (hia_flat_region){.parent = HIA_NONE, .node = HIA_NONE});
   return s;
 }
@@ -131,24 +141,38 @@ static uint32_t push_sources(flattener *f, const uint32_t *sources, uint32_t *n)
   return at;
 }
 
+static void add_read(flattener *f, uint32_t slot, uint32_t node) {
+  hiaR_push(f->scratch, &here(f)->reads, (reading){slot, node});
+}
+
 /* Adds a node. Its operands are given by slots and sources. Its results get slots when they are
  * known: put_result. */
-static uint32_t add(flattener *f, hia_image_kind kind, const uint32_t *slots,
-                    const uint32_t *sources, uint32_t n_ins, hia_loc_id loc) {
+static uint32_t add(flattener *f, hia_image_kind kind, const uint32_t *slots, uint32_t n_ins,
+                    const uint32_t *sources, uint32_t n_sources, hia_loc_id loc) {
   hia_flat_section *s = here(f)->section;
-  uint32_t n_sources = n_ins, source_at = push_sources(f, sources, &n_sources);
+  uint32_t source_at = push_sources(f, sources, &n_sources);
   hia_flat_node *node = add_node(f, kind, loc);
   node->sources = source_at, node->n_sources = n_sources;
   node->ins = s->pool.len, node->n_ins = n_ins;
   for (uint32_t i = 0; i < n_ins; i++) hiaR_push(f->scratch, &s->pool, slots[i]);
   node->outs = s->pool.len;
-  return last_node(f);
+  uint32_t index = last_node(f);
+  for (uint32_t i = 0; i < n_ins; i++)
+    if (s->slots.data[hiaG_flat_slot(s, slots[i])].is_set) add_read(f, slots[i], index);
+  return index;
+}
+
+/* Value v is in a slot of its own. */
+static void own_slot(flattener *f, hia_value_id v, uint32_t region) {
+  hia_flat_section *s = here(f)->section;
+  f->slot[v] = new_slot(f, s, region, hiaG_type(f->fn, v));
+  s->slots.data[f->slot[v]].is_set = f->is_set[v];
 }
 
 /* Value v is the next result of the node that was added last. */
 static void put_result(flattener *f, hia_value_id v) {
   hia_flat_section *s = here(f)->section;
-  f->slot[v] = new_slot(f, s, here(f)->local, hiaG_type(f->fn, v));
+  own_slot(f, v, here(f)->local);
   f->source[v] = last_node(f);
   hiaR_push(f->scratch, &s->pool, f->slot[v]);
   s->nodes.data[last_node(f)].n_outs++;
@@ -196,8 +220,28 @@ static hia_flat_node image_node(flattener *f, const hia_node *n, hia_node_id id)
     return (hia_flat_node){.kind = HIA_KIND_FIELD,
                            .what = ctor_number(f, type, HIA_IMM_A(n->imm)),
                            .imm = HIA_IMM_B(n->imm)};
+  case HIA_OP_ARRAY:
+    return (hia_flat_node){.kind = HIA_KIND_ELEMENTS, .what = hiaG_type(f->fn, n->outs)};
+  case HIA_OP_LEN: return (hia_flat_node){.kind = HIA_KIND_LEN, .what = type};
+  case HIA_OP_AT: return (hia_flat_node){.kind = HIA_KIND_AT, .what = type, .imm = n->imm};
+  case HIA_OP_SLICE: return (hia_flat_node){.kind = HIA_KIND_SLICE, .what = type};
+  case HIA_OP_SET: return (hia_flat_node){.kind = HIA_KIND_SET, .what = type};
+  case HIA_OP_CONCAT: return (hia_flat_node){.kind = HIA_KIND_CONCAT, .what = type};
+  case HIA_OP_NEW: return (hia_flat_node){.kind = HIA_KIND_NEW, .what = hiaG_type(f->fn, n->outs)};
   default:
     return (hia_flat_node){.kind = HIA_KIND_KERNEL, .what = kernel_number(f, n, id), .imm = n->imm};
+  }
+}
+
+/* A SET waits for all that reads its array before, so that it can change the array in place. */
+static void wait_for_reads(flattener *f, uint32_t slot, hia_u32vec *sources) {
+  hia_flat_section *s = here(f)->section;
+  slot = hiaG_flat_slot(s, slot);
+  for (uint32_t i = f->open.len; i-- > 0 && f->open.data[i].section == s;) {
+    const readings *reads = &f->open.data[i].reads;
+    for (uint32_t k = 0; k < reads->len; k++)
+      if (hiaG_flat_slot(s, reads->data[k].slot) == slot)
+        hiaR_push(f->scratch, sources, reads->data[k].node);
   }
 }
 
@@ -209,7 +253,8 @@ static void add_op(flattener *f, const hia_node *n, hia_node_id id) {
     hiaR_push(f->scratch, &slots, f->slot[v]);
     hiaR_push(f->scratch, &sources, f->source[v]);
   }
-  uint32_t index = add(f, is.kind, slots.data, sources.data, slots.len, n->loc);
+  if (is.kind == HIA_KIND_SET) wait_for_reads(f, slots.data[0], &sources);
+  uint32_t index = add(f, is.kind, slots.data, slots.len, sources.data, sources.len, n->loc);
   hia_flat_node *node = node_at(f, index);
   node->what = is.what;
   node->imm = is.imm;
@@ -261,7 +306,7 @@ static void add_host(flattener *f, const hia_node *n, hia_node_id id) {
     hiaR_push(f->scratch, &sources, f->source[v]);
   }
   uint32_t section = host_section(f, (uint32_t)n->imm);
-  uint32_t index = add(f, HIA_KIND_CALL, slots.data, sources.data, slots.len, n->loc);
+  uint32_t index = add(f, HIA_KIND_CALL, slots.data, slots.len, sources.data, slots.len, n->loc);
   node_at(f, index)->what = section;
   node_at(f, index)->weight = 1;
   put_results(f, n);
@@ -278,7 +323,7 @@ static void add_call(flattener *f, const hia_node *n, hia_node_id id) {
     hiaR_push(f->scratch, &slots, f->slot[v]);
     hiaR_push(f->scratch, &sources, f->source[v]);
   }
-  uint32_t index = add(f, HIA_KIND_CALL, slots.data, sources.data, slots.len, site->loc);
+  uint32_t index = add(f, HIA_KIND_CALL, slots.data, slots.len, sources.data, slots.len, site->loc);
   hia_flat_node *node = node_at(f, index);
   node->what = f->image->section_of[site->callee];
   node->is_tail = site->is_tail;
@@ -295,7 +340,7 @@ static uint32_t branch_of(flattener *f, hia_region_id r) {
   hia_region_id first = region->kind == HIA_REGION_ELSE ? r - 1 : r;
   if (f->branch[first] == HIA_NONE) {
     uint32_t slot = f->slot[region->pred], source = f->source[region->pred];
-    f->branch[first] = add(f, HIA_KIND_SWITCH, &slot, &source, 1, HIA_NONE);
+    f->branch[first] = add(f, HIA_KIND_SWITCH, &slot, 1, &source, 1, HIA_NONE);
     node_at(f, f->branch[first])->weight = f->switches[first];
   }
   return f->branch[first];
@@ -309,7 +354,7 @@ static void end_side(flattener *f, hia_region_id r) {
     hia_flat_section *s = here(f)->section;
     hia_node_id merge = f->owned[i];
     hia_value_id v = hiaG_in(f->fn, merge, port), out = hiaG_out(f->fn, merge, 0);
-    if (f->slot[out] == HIA_NONE) f->slot[out] = new_slot(f, s, HIA_NONE, hiaG_type(f->fn, out));
+    if (f->slot[out] == HIA_NONE) own_slot(f, out, HIA_NONE);
     uint32_t from = hiaG_flat_slot(s, f->slot[v]), to = f->slot[out];
     if (s->slots.data[from].region == here(f)->local && f->source[v] != NO_SOURCE) {
       s->slots.data[from].is = to;
@@ -320,8 +365,8 @@ static void end_side(flattener *f, hia_region_id r) {
     unsigned op = hiaG_def(f->fn, v)->op;
     bool is_undef = op == HIA_OP_UNDEF || op == HIA_OP_JOIN;
     uint32_t slot = f->slot[v], source = f->source[v];
-    uint32_t move =
-        add(f, is_undef ? HIA_KIND_JOIN : HIA_KIND_MOVE, &slot, &source, !is_undef, HIA_NONE);
+    uint32_t move = add(f, is_undef ? HIA_KIND_JOIN : HIA_KIND_MOVE, &slot, !is_undef, &source,
+                        !is_undef, HIA_NONE);
     f->port[2 * i + port] = move;
     if (is_undef) continue;
     node_at(f, move)->n_outs = 1;
@@ -329,17 +374,75 @@ static void end_side(flattener *f, hia_region_id r) {
   }
 }
 
-static void add_merge(flattener *f, const hia_node *n, hia_node_id id) {
-  const uint32_t *ports = f->port + 2 * (size_t)f->place[id];
+/* Adds a JOIN for the node of either side of a branch that comes. */
+static uint32_t add_either(flattener *f, uint32_t if_true, uint32_t if_false) {
   hia_flat_section *s = here(f)->section;
   uint32_t at = s->pool.len;
-  hiaR_push(f->scratch, &s->pool, ports[0]);
-  hiaR_push(f->scratch, &s->pool, ports[1]);
+  hiaR_push(f->scratch, &s->pool, if_true);
+  hiaR_push(f->scratch, &s->pool, if_false);
   hia_flat_node *join = add_node(f, HIA_KIND_JOIN, HIA_NONE);
   join->is_merge = true;
   join->sources = at, join->n_sources = 2;
+  return last_node(f);
+}
+
+static void add_merge(flattener *f, const hia_node *n, hia_node_id id) {
+  const uint32_t *ports = f->port + 2 * (size_t)f->place[id];
+  hia_flat_section *s = here(f)->section;
+  add_either(f, ports[0], ports[1]);
   s->slots.data[f->slot[n->outs]].region = here(f)->local;
   f->source[n->outs] = last_node(f);
+}
+
+/* ---- reads that come before a SET ----
+ *
+ * A SET waits for the nodes that read its array before it. For those inside a branch that it is not
+ * in it cannot wait, since only one side comes. So at the end of a side a JOIN waits for all that
+ * read the slot there, and behind the branch another one for the JOIN of either side. Where no SET
+ * waits for them they are left out again (flatten_token.c). */
+
+static uint32_t add_join(flattener *f, const uint32_t *sources, uint32_t n) {
+  return add(f, HIA_KIND_JOIN, NULL, 0, sources, n, HIA_NONE);
+}
+
+/* Adds a JOIN for each slot that the innermost open region reads and that SETs outside may change;
+ * the last one waits for control alone. */
+static readings join_reads(flattener *f) {
+  hia_flat_section *s = here(f)->section;
+  readings reads = here(f)->reads, joins = {0};
+  for (uint32_t i = 0; i < reads.len; i++) {
+    uint32_t slot = hiaG_flat_slot(s, reads.data[i].slot), k = 0;
+    if (s->slots.data[slot].region == here(f)->local) continue; /* it is not seen outside */
+    while (k < joins.len && joins.data[k].slot != slot) k++;
+    if (k < joins.len) continue;
+    hia_u32vec nodes = {0};
+    for (k = i; k < reads.len; k++)
+      if (hiaG_flat_slot(s, reads.data[k].slot) == slot)
+        hiaR_push(f->scratch, &nodes, reads.data[k].node);
+    hiaR_push(f->scratch, &joins, (reading){slot, add_join(f, nodes.data, nodes.len)});
+  }
+  hiaR_push(f->scratch, &joins, (reading){HIA_NONE, add_join(f, NULL, 0)});
+  return joins;
+}
+
+/* The index of the JOIN for a slot; of that for control if there is none. */
+static uint32_t join_of(const readings *joins, uint32_t slot) {
+  uint32_t i = 0;
+  while (i + 1 < joins->len && joins->data[i].slot != slot) i++;
+  return i;
+}
+
+/* Behind a branch: what its sides have read counts as read here. */
+static void join_sides(flattener *f, const readings *then, const readings *otherwise) {
+  for (uint32_t i = 0; i + 1 < then->len; i++) {
+    uint32_t k = join_of(otherwise, then->data[i].slot);
+    add_read(f, then->data[i].slot, add_either(f, then->data[i].node, otherwise->data[k].node));
+  }
+  for (uint32_t i = 0; i + 1 < otherwise->len; i++) {
+    uint32_t slot = otherwise->data[i].slot, k = join_of(then, slot);
+    if (k + 1 == then->len)
+      add_read(f, slot, add_either(f, then->data[k].node, otherwise->data[i].node));
+  }
 }
 
 /* ---- loops ---- */
@@ -355,6 +458,7 @@ static void add_enter(flattener *f, const hia_node *n, hia_node_id id) {
   if (!f->loop[head]) f->loop[head] = new_section(f, f->fn->name);
   hia_flat_section *s = f->loop[head];
   f->slot[n->outs] = new_slot(f, s, HIA_NONE, hiaG_type(f->fn, n->outs));
+  s->slots.data[f->slot[n->outs]].is_set = f->is_set[n->outs];
   f->source[n->outs] = NO_SOURCE;
   s->n_params++;
   hiaR_push(f->scratch, &f->enters[head], v);
@@ -373,10 +477,11 @@ static void add_loop_merge(flattener *f, const hia_node *n, hia_node_id id) {
   hia_value_id enter = hiaG_in(f->fn, id, 0);
   alias(f, n->outs, enter);
   if (!is_free(f, enter)) {
-    f->slot[n->outs] = new_slot(f, s, HIA_NONE, hiaG_type(f->fn, n->outs));
+    own_slot(f, n->outs, HIA_NONE);
     hiaR_push(f->scratch, &s->enter, f->slot[enter]);
     hiaR_push(f->scratch, &s->enter, f->slot[n->outs]);
   }
+  s->slots.data[f->slot[n->outs]].is_set |= f->is_set[n->outs];
   hiaR_push(f->scratch, &f->variables[here(f)->region], id);
   s->regions.data[here(f)->local].weight++;
 }
@@ -417,7 +522,7 @@ static void begin_loop(flattener *f, hia_region_id head) {
     hiaR_push(f->scratch, &sources, f->source[enters->data[i]]);
   }
   uint32_t first = f->owned_at[head], n_exits = f->owned_at[head + 1] - first;
-  uint32_t index = add(f, HIA_KIND_LOOP, slots.data, sources.data, slots.len, HIA_NONE);
+  uint32_t index = add(f, HIA_KIND_LOOP, slots.data, slots.len, sources.data, slots.len, HIA_NONE);
   hia_flat_node *node = node_at(f, index);
   node->what = f->image->sections.len;
   node->weight = enters->len + n_exits;
@@ -440,24 +545,31 @@ static void open_region(flattener *f, hia_region_id r) {
     }
   } else {
     uint32_t branch = branch_of(f, r);
-    if (region->kind == HIA_REGION_ROUND) s->cond = f->slot[region->pred];
     local = s->regions.len;
+    if (region->kind == HIA_REGION_ROUND) s->cond = f->slot[region->pred], s->round = local;
     hiaR_push(f->scratch, &s->regions,
               (hia_flat_region){.parent = here(f)->local,
                                 .node = branch,
                                 .side = region->kind == HIA_REGION_ELSE,
                                 .first = s->nodes.len});
   }
-  hiaR_push(f->scratch, &f->open, (context){r, s, local, f->order_at[r]});
+  hiaR_push(f->scratch, &f->open,
+            (context){.region = r, .section = s, .local = local, .child = f->order_at[r]});
 }
 
 static void close_region(flattener *f) {
   context c = *here(f);
   unsigned kind = f->fn->regions.data[c.region].kind;
-  if (kind == HIA_REGION_THEN || kind == HIA_REGION_ELSE) end_side(f, c.region);
+  readings reads = {0};
+  if (kind == HIA_REGION_THEN || kind == HIA_REGION_ELSE) {
+    end_side(f, c.region);
+    if (f->has_sets) reads = join_reads(f);
+  }
   if (kind == HIA_REGION_HEAD) end_loop(f, c.region);
   if (c.local) c.section->regions.data[c.local].last = c.section->nodes.len;
   f->open.len--;
+  if (kind == HIA_REGION_THEN) here(f)->then = reads;
+  if (kind == HIA_REGION_ELSE && f->has_sets) join_sides(f, &here(f)->then, &reads);
 }
 
 static void visit(flattener *f, hia_node_id id) {
@@ -481,6 +593,7 @@ static void visit(flattener *f, hia_node_id id) {
   case HIA_OP_MERGE_ENTRY:
     f->slot[n->outs] = (uint32_t)n->imm;
     f->source[n->outs] = NO_SOURCE;
+    s->slots.data[n->imm].is_set = f->is_set[n->outs];
     s->weight++;
     break;
   case HIA_OP_SWITCH:
@@ -505,7 +618,8 @@ static void visit(flattener *f, hia_node_id id) {
 
 static void walk(flattener *f) {
   hiaR_push(f->scratch, &f->open,
-            (context){0, f->image->sections.data[f->image->section_of[f->id]], 0, f->order_at[0]});
+            (context){.section = f->image->sections.data[f->image->section_of[f->id]],
+                      .child = f->order_at[0]});
   for (hia_node_id i = 0; f->open.len;) {
     context *c = here(f);
     const hia_region *r = &f->fn->regions.data[c->region];
@@ -577,6 +691,21 @@ static void look_ahead(flattener *f) {
   }
 }
 
+/* Finds the values that a SET changes, in place perhaps, and those that become such values. */
+static void find_sets(flattener *f) {
+  f->is_set = HIA_NEW_ARRAY(f->scratch, bool, f->fn->values.len);
+  for (hia_node_id i = f->fn->nodes.len; i-- > 0;) {
+    const hia_node *n = &f->fn->nodes.data[i];
+    bool is_set = n->op == HIA_OP_SET;
+    f->has_sets |= is_set;
+    if (n->op == HIA_OP_SWITCH) is_set = f->is_set[n->outs] || f->is_set[n->outs + 1];
+    if (n->op == HIA_OP_MERGE) is_set = f->is_set[n->outs];
+    if (!is_set) continue;
+    f->is_set[hiaG_in(f->fn, i, 0)] = true;
+    if (n->op == HIA_OP_MERGE) f->is_set[hiaG_in(f->fn, i, 1)] = true;
+  }
+}
+
 /* The HEAD of the only loop of a function that passes its arguments to the loop and returns the
  * loop's exits; else NONE. */
 static hia_region_id only_loop(const hia_fn *fn) {
@@ -623,6 +752,7 @@ static void flatten_fn(hia_flat_image *image, hia_fn_id id) {
   for (uint32_t i = 0; i < fn->n_params; i++) new_slot(&f, s, HIA_NONE, fn->params[i]);
   order_regions(&f);
   look_ahead(&f);
+  find_sets(&f);
   walk(&f);
 }
 
@@ -643,8 +773,10 @@ void hiaG_flatten(hia_graph *g, void **bytes, size_t *size) {
   }
   for (hia_fn_id id = 0; id < g->fns.len; id++)
     if (!hiaG_fn(g, id)->is_removed) flatten_fn(image, id);
-  for (uint32_t i = 0; i < image->sections.len; i++)
+  for (uint32_t i = 0; i < image->sections.len; i++) {
     hiaG_flatten_tokens(image, image->sections.data[i]);
+    hiaG_flatten_takes(image, image->sections.data[i]);
+  }
   hiaG_flatten_write(image, bytes, size);
   hiaR_arena_release(scratch, mark);
 }

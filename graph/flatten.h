@@ -4,6 +4,7 @@
  *
  *   flatten.c        static graph to sections: nodes, slots, and what each node waits for
  *   flatten_token.c  which tokens must be sent at all
+ *   flatten_take.c   which operands take the references of their slots
  *   flatten_image.c  sections to bytes */
 #ifndef HIA_FLATTEN_H
 #define HIA_FLATTEN_H
@@ -20,6 +21,7 @@ typedef struct hia_flat_slot {
   uint32_t number; /* final */
   hia_type type;   /* of its values; of a constant HIA_NONE: it may serve several types */
   bool is_const, is_read;
+  bool is_set;   /* a SET changes what it holds, and comes behind all that read it before */
   hia_word word; /* of a constant */
 } hia_flat_slot;
 
@@ -28,7 +30,7 @@ typedef struct hia_flat_node {
   bool is_tail;
   bool is_merge; /* JOIN of a Merge: it waits for either of its two sources */
   uint32_t region, what, loc;
-  uint32_t ins, n_ins;         /* pool: slots */
+  uint32_t ins, n_ins;         /* pool: slots; in the end perhaps HIA_IMAGE_TAKEN */
   uint32_t outs, n_outs;       /* pool: slots */
   uint32_t sources, n_sources; /* pool: nodes; flatten_token.c removes those that are redundant */
   uint32_t weight;
@@ -53,8 +55,10 @@ typedef struct hia_flat_section {
   hia_index consts;             /* slots of constants */
   hia_u32vec pool;
   hia_u32vec results;     /* slots */
-  hia_u32vec enter, next; /* pairs of slots: from, to */
+  hia_u32vec enter, next; /* pairs of slots: from, to; `from` of `enter` as `ins` of nodes */
   uint32_t cond;
+  uint32_t
+      round; /* of an iterating section: the region that a last round does not enter; or NONE */
 } hia_flat_section;
 
 typedef struct hia_flat_image {
@@ -68,7 +72,9 @@ typedef struct hia_flat_image {
 } hia_flat_image;
 
 uint32_t hiaG_flat_slot(hia_flat_section *s, uint32_t slot); /* what it has become */
+bool hiaG_flat_is_ref(const hia_flat_slot *slot);
 void hiaG_flatten_tokens(hia_flat_image *image, hia_flat_section *s);
+void hiaG_flatten_takes(hia_flat_image *image, hia_flat_section *s);
 void hiaG_flatten_write(hia_flat_image *image, void **bytes, size_t *size);
 
 #endif

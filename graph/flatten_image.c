@@ -37,15 +37,17 @@ static void put_word(writer *w, uint32_t word) { hiaR_push(w->scratch, &w->words
 
 /* ---- slots ---- */
 
+/* Of a slot that is perhaps taken; so is the number. */
 static uint32_t number_of(hia_flat_section *s, uint32_t slot) {
-  return s->slots.data[hiaG_flat_slot(s, slot)].number;
+  uint32_t taken = slot & HIA_IMAGE_TAKEN;
+  return s->slots.data[hiaG_flat_slot(s, slot & ~HIA_IMAGE_TAKEN)].number | taken;
 }
 
 static void read_slot(hia_flat_section *s, uint32_t slot) {
-  s->slots.data[hiaG_flat_slot(s, slot)].is_read = true;
+  s->slots.data[hiaG_flat_slot(s, slot & ~HIA_IMAGE_TAKEN)].is_read = true;
 }
 
-static bool is_ref(const hia_flat_slot *slot) {
+bool hiaG_flat_is_ref(const hia_flat_slot *slot) {
   return slot->type != HIA_NONE && !hiaR_is_scalar(slot->type);
 }
 
@@ -66,7 +68,7 @@ static uint32_t number_slots(hia_flat_section *s) {
     hia_flat_slot *slot = &s->slots.data[i];
     if (i < s->n_params)
       slot->number = i;
-    else if (slot->is == i && !slot->is_const && (slot->is_read || is_ref(slot)))
+    else if (slot->is == i && !slot->is_const && (slot->is_read || hiaG_flat_is_ref(slot)))
       slot->number = n++;
   }
   for (uint32_t i = s->n_params; i < s->slots.len; i++) {
@@ -154,7 +156,7 @@ static move_groups group_moves(writer *w, hia_flat_section *s) {
   move_groups groups = {0};
   for (uint32_t i = 0; i < s->next.len; i += 2) {
     const hia_flat_slot *to = &s->slots.data[hiaG_flat_slot(s, s->next.data[i + 1])];
-    hia_type type = is_ref(to) ? to->type : HIA_NONE;
+    hia_type type = hiaG_flat_is_ref(to) ? to->type : HIA_NONE;
     uint32_t g = 0;
     while (g < groups.len && groups.data[g].type != type) g++;
     if (g == groups.len) hiaR_push(w->scratch, &groups, (move_group){.type = type});
@@ -195,7 +197,7 @@ static void put_refs(writer *w, hia_flat_section *s, uint32_t n_computed, const 
   out->refs = w->words.len;
   for (uint32_t i = 0; i < s->slots.len; i++) {
     const hia_flat_slot *slot = &s->slots.data[i];
-    if (slot->is != i || !is_ref(slot)) continue;
+    if (slot->is != i || !hiaG_flat_is_ref(slot)) continue;
     put_word(w, slot->number);
     put_word(w, slot->type);
   }

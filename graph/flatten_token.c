@@ -14,7 +14,8 @@
  *
  * Nodes that only pass tokens on are mostly dropped, and their sources send to their takers: a
  * Merge that has one taker (with several, edges would multiply in nested branches), and nodes that
- * wait only for the control of their region: a MOVE, which the SWITCH then makes, or a JOIN. */
+ * wait only for the control of their region: a MOVE, which the SWITCH then makes, or a JOIN. A JOIN
+ * for which nothing waits is dropped as well. */
 #include "graph/flatten.h"
 
 enum { LARGE = 4096, FEW = 2 };
@@ -117,7 +118,8 @@ void hiaG_flatten_tokens(hia_flat_image *image, hia_flat_section *s) {
   for (uint32_t i = s->nodes.len; i-- > 0;) {
     hia_flat_node *n = &s->nodes.data[i];
     bool is_control = (n->kind == HIA_KIND_MOVE || n->kind == HIA_KIND_JOIN) && !n->n_sources;
-    n->is_dropped = is_control || (n->is_merge && n->consumers <= FEW);
+    bool is_idle = n->kind == HIA_KIND_JOIN && !n->consumers;
+    n->is_dropped = is_control || is_idle || (n->is_merge && n->consumers <= FEW);
     uint32_t takers = n->is_dropped ? n->consumers : 1;
     n->tokens = n->is_merge ? 1 : n->n_sources + n->waits_for_control;
     for (uint32_t k = 0; k < n->n_sources; k++)

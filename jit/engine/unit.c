@@ -69,26 +69,10 @@ static bool has_counts(const hia_graph *g) {
   return false;
 }
 
-/* The name of an op of the graph that the interpreter does not have; else NULL. */
-static const char *missing_op(const hia_graph *g) {
-  for (hia_fn_id f = 0; f < g->fns.len; f++) {
-    const hia_fn *fn = hiaG_fn(g, f);
-    for (hia_node_id n = 0; n < fn->nodes.len; n++) {
-      unsigned op = fn->nodes.data[n].op;
-      if (op >= HIA_OP_ARRAY && op <= HIA_OP_NEW) return hiaR_ops[op].name;
-    }
-  }
-  return NULL;
-}
-
 hia_status hiaJ_refuse(const hia_module *module, const hia_graph *g, hia_graph_use use,
                        hia_error **error) {
   const hia_allocator *allocator = &module->engine->allocator;
   if (!hiaG_has_references(g)) return HIA_OK;
-  const char *op = use == HIA_TO_INTERPRET ? missing_op(g) : NULL;
-  if (op)
-    return hiaJ_fail(allocator, error, HIA_UNSUPPORTED, NULL,
-                     "arrays are not run yet: there is no `%s`", op);
   if (use == HIA_TO_INTERPRET && has_counts(g))
     return hiaJ_fail(allocator, error, HIA_UNSUPPORTED, NULL,
                      "this graph counts references: it is for native code");
@@ -264,9 +248,7 @@ static hia_status finish(hia_module *module, void *user, hia_error **error) {
    */
   bool is_late = hiaR_is_late(&unit->comp), is_native = engine->options.kind == HIA_ENGINE_JIT;
   unit->stats.hurried = is_late;
-  if (is_late && !(j->traits & HIA_VERSION_NATIVE) && !has_counts(unit->graph) &&
-      !missing_op(unit->graph))
-    is_native = false;
+  if (is_late && !(j->traits & HIA_VERSION_NATIVE) && !has_counts(unit->graph)) is_native = false;
   status = is_native ? compile(module, unit, j->open_ns, error) : flatten(module, unit, error);
   if (status != HIA_OK) return status;
   for (uint32_t i = 0; i < unit->n_versions; i++) {

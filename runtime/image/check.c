@@ -304,21 +304,65 @@ static bool check_refs(checker *c, const hia_image_section *s) {
   return true;
 }
 
+/* The list of slots that are read, which may be taken if they hold references. */
+static bool check_operands(checker *c, uint32_t first, uint32_t n, uint32_t step, bool may_take) {
+  const hia_image_section *s = c->s;
+  if (!check_list(c, first, n)) return false;
+  for (uint32_t i = 0; i < n; i += step) {
+    uint32_t slot = c->words[first + i] & ~HIA_IMAGE_TAKEN;
+    if (slot >= s->n_slots) return bad(c, "a slot is out of range");
+    if (c->words[first + i] == slot) continue;
+    if (!may_take || slot >= s->n_slots - s->n_consts || ref_type(c, s, slot) == HIA_NONE)
+      return bad(c, "slot %u cannot be taken", slot);
+  }
+  return true;
+}
+
 /* A loop's variables are parameters, so parameters may be written; constants may not. */
-static bool check_moves(checker *c, uint32_t first, uint32_t n) {
+static bool check_moves(checker *c, uint32_t first, uint32_t n, bool may_take) {
   const hia_image_section *s = c->s;
   if (n % 2) return bad(c, "half a move");
-  if (!check_list_below(c, first, n, s->n_slots)) return false;
+  if (!check_operands(c, first, n, 2, may_take)) return false;
   for (uint32_t i = 1; i < n; i += 2)
     if (c->words[first + i] >= s->n_slots - s->n_consts) return bad(c, "a constant is written");
   for (uint32_t i = 0; i < n; i += 2)
-    if (!check_read(c, s, c->words[first + i], ref_type(c, s, c->words[first + i + 1])))
+    if (!check_read(c, s, c->words[first + i] & ~HIA_IMAGE_TAKEN,
+                    ref_type(c, s, c->words[first + i + 1])))
       return false;
   return true;
 }
 
+/* The type of operand i of a node that makes or reads arrays; NONE: a scalar. */
+static hia_type array_operand(const checker *c, const hia_image_node *n, uint32_t i) {
+  const hia_layout *element = &c->types[n->what - HIA_FIRST_TYPE].layout;
+  const hia_word_place *places = c->places + element->first;
+  switch (n->kind) {
+  case HIA_KIND_ELEMENTS: return ref_or_none(places[i % element->n].type);
+  case HIA_KIND_SET: return i == 0 ? n->what : i == 1 ? HIA_NONE : ref_or_none(places[i - 2].type);
+  case HIA_KIND_CONCAT: return n->what;
+  default: return i == 0 && n->kind != HIA_KIND_NEW ? n->what : HIA_NONE;
+  }
+}
+
+static bool is_array_kind(unsigned kind) {
+  return kind >= HIA_KIND_ELEMENTS && kind <= HIA_KIND_NEW;
+}
+
+static bool check_array_node(checker *c, const hia_image_node *n) {
+  const hia_image_section *s = c->s;
+  const uint32_t *ins = c->words + n->ins, *outs = c->words + n->outs;
+  const hia_layout *element = &c->types[n->what - HIA_FIRST_TYPE].layout;
+  for (uint32_t i = 0; i < n->n_ins; i++)
+    if (!check_read(c, s, ins[i] & ~HIA_IMAGE_TAKEN, array_operand(c, n, i))) return false;
+  hia_type type = n->what;
+  if (n->kind == HIA_KIND_LEN) type = HIA_NONE;
+  if (n->kind == HIA_KIND_AT) type = ref_or_none(c->places[element->first + n->imm].type);
+  return check_write(c, s, outs[0], type);
+}
+
 /* Checks what the node's kind says of the types of its operands and results, which are in range. */
 static bool check_node_types(checker *c, const hia_image_node *n) {
+  if (is_array_kind(n->kind)) return check_array_node(c, n);
   const hia_image_section *s = c->s, *callee = NULL;
   const uint32_t *ins = c->words + n->ins, *outs = c->words + n->outs;
   const hia_ctor *ctor = NULL;
@@ -344,7 +388,7 @@ static bool check_node_types(checker *c, const hia_image_node *n) {
     if (n->kind == HIA_KIND_MAKE) type = ref_or_none(places[i].type);
     if (n->kind == HIA_KIND_FIELD) type = data;
     if (callee) type = ref_type(c, callee, i);
-    if (!check_read(c, s, ins[i], type)) return false;
+    if (!check_read(c, s, ins[i] & ~HIA_IMAGE_TAKEN, type)) return false;
   }
   for (uint32_t i = 0; i < n->n_outs && n->kind != HIA_KIND_MOVE; i++) {
     hia_type type = HIA_NONE;
@@ -413,6 +457,35 @@ static bool check_branches(checker *c) {
   return true;
 }
 
+/* Checks the type of an array node, and that it has a possible number of operands. */
+static bool check_array_type(checker *c, const hia_image_node *n) {
+  if (n->what < HIA_FIRST_TYPE || !is_type(c, n->what) ||
+      hiaR_type_kind(&c->table, n->what) != HIA_KIND_ARRAY)
+    return bad(c, "no such type of arrays");
+  uint32_t words = c->types[n->what - HIA_FIRST_TYPE].layout.n, least = 1, most = 1;
+  switch (n->kind) {
+  case HIA_KIND_AT:
+    if (n->imm >= words) return bad(c, "no such word of an element");
+    least = most = 2;
+    break;
+  case HIA_KIND_SLICE: least = most = 3; break;
+  case HIA_KIND_SET: least = most = 2 + words; break;
+  case HIA_KIND_ELEMENTS:
+    least = words, most = UINT32_MAX;
+    if (n->n_ins % words) return bad(c, "a part of an element");
+    break;
+  case HIA_KIND_CONCAT: most = UINT32_MAX; break;
+  default: break;
+  }
+  return (n->n_ins >= least && n->n_ins <= most) || bad(c, "wrong number of operands");
+}
+
+static bool may_take(unsigned kind) {
+  return kind == HIA_KIND_MOVE || kind == HIA_KIND_CALL || kind == HIA_KIND_LOOP ||
+         kind == HIA_KIND_MAKE || kind == HIA_KIND_FIELD || kind == HIA_KIND_ELEMENTS ||
+         kind == HIA_KIND_SET;
+}
+
 static bool check_node(checker *c, const hia_image_node *n) {
   const hia_image_section *s = c->s;
   uint32_t ins = 0, outs = 0;
@@ -453,13 +526,23 @@ static bool check_node(checker *c, const hia_image_node *n) {
     if (n->what >= c->h->sections.n) return bad(c, "no such section");
     ins = c->sections[n->what].n_params, outs = c->sections[n->what].n_results;
     break;
+  case HIA_KIND_ELEMENTS:
+  case HIA_KIND_LEN:
+  case HIA_KIND_AT:
+  case HIA_KIND_SLICE:
+  case HIA_KIND_SET:
+  case HIA_KIND_CONCAT:
+  case HIA_KIND_NEW:
+    if (!check_array_type(c, n)) return false;
+    ins = n->n_ins, outs = 1;
+    break;
   default: return bad(c, "kind %u of a node", n->kind);
   }
   if (n->n_ins != ins || n->n_outs != outs) return bad(c, "wrong number of operands or results");
   if (n->kind == HIA_KIND_SWITCH && n->n_edges) return bad(c, "a switch has edges of its own");
   if (n->tokens < 1 || n->tokens > HIA_MAX_TOKENS) return bad(c, "a node waits for nothing");
   if (n->loc != HIA_NONE && n->loc >= c->h->locs.n) return bad(c, "no such location");
-  return check_list_below(c, n->ins, n->n_ins, s->n_slots) &&
+  return check_operands(c, n->ins, n->n_ins, 1, may_take(n->kind)) &&
          check_list_below(c, n->outs, n->n_outs, s->n_slots - s->n_consts) &&
          check_list(c, n->edges, n->n_edges) && check_node_types(c, n);
 }
@@ -580,7 +663,8 @@ static bool check_section(checker *c) {
   const hia_image_node *nodes = c->nodes + s->nodes;
   if (!check_string(c, s->name)) return bad(c, "no name");
   if (s->flags & ~(uint32_t)HIA_SECTION_ITERATES) return bad(c, "unknown flags");
-  if (!check_moves(c, s->enter, s->n_enter) || !check_moves(c, s->next, s->n_next)) return false;
+  if (!check_moves(c, s->enter, s->n_enter, true) || !check_moves(c, s->next, s->n_next, false))
+    return false;
   if (s->flags & HIA_SECTION_ITERATES ? s->cond >= s->n_slots : s->n_next != 0)
     return bad(c, "rounds without a condition");
   if (s->flags & HIA_SECTION_ITERATES && !check_read(c, s, s->cond, HIA_NONE)) return false;
@@ -588,7 +672,8 @@ static bool check_section(checker *c) {
     if (!check_node(c, &nodes[i])) return false;
   for (uint32_t i = 0; i < s->n_regions; i++) {
     const hia_image_region *r = &c->regions[s->regions + i];
-    if (!check_list(c, r->edges, r->n_edges) || !check_moves(c, r->moves, r->n_moves)) return false;
+    if (!check_list(c, r->edges, r->n_edges) || !check_moves(c, r->moves, r->n_moves, true))
+      return false;
     if (i == 0 && r->n_moves) return bad(c, "moves for the body");
   }
   if (!check_regions(c) || !check_branches(c) || !gather_sources(c)) return false;

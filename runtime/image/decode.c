@@ -129,7 +129,7 @@ typedef struct decoder {
   char *at; /* in the block */
   hia_section *sections;
   hia_instr *instrs;       /* of all sections */
-  const uint32_t *words;   /* in the block */
+  uint32_t *words;         /* in the block */
   const hia_instr **edges; /* the next ones */
   hia_child *children;     /* the next one */
   hia_switch *switches;    /* the next one */
@@ -140,7 +140,9 @@ typedef struct decoder {
   uint32_t *slots;
   hia_make *makes; /* the next one */
   hia_get *gets;   /* the next one */
+  hia_array_instr *arrays;
   const hia_shapes *shapes;
+  uint8_t *marks;          /* scratch, by slot of a section: MARK_... */
   uint32_t *ref_base;      /* scratch, by slot of a section: the base of its references, or NONE */
   hia_host_instr *calls;   /* of host functions: the next one */
   const void **prepared;   /* by extern */
@@ -199,6 +201,7 @@ static void decode_kernel(decoder *d, const hia_image_node *n, hia_instr *out) {
   out->out = (uint16_t)d->words[n->outs];
 }
 
+static uint32_t slot_of(uint32_t operand) { return operand & ~HIA_IMAGE_TAKEN; }
 static bool is_ref(const decoder *d, uint32_t slot) { return d->ref_base[slot] != HIA_NONE; }
 
 /* Takes the moves between slots of a section apart: scalars, and behind them references. */
@@ -218,8 +221,32 @@ static const hia_move *decode_moves(decoder *d, uint32_t first, uint32_t n, uint
   return moves;
 }
 
+/* What decode_next knows of a slot. */
+enum { MARK_ROUND = 1, MARK_READ = 2, MARK_WRITTEN = 4 };
+
+/* Marks slots that hold their references for a round at most. */
+static void mark_round_slots(decoder *d, const hia_section *out, uint8_t mark) {
+  for (uint32_t i = 0; i < out->n_round_refs; i++) d->marks[out->round_refs[i].slot] = mark;
+}
+
+/* A move takes the reference if the slot is not read by a later move, and is written by one or
+ * holds its reference only for this round. */
+static void take_next(decoder *d, hia_section *out, hia_ref_move *moves) {
+  mark_round_slots(d, out, MARK_ROUND);
+  for (uint32_t i = out->n_ref_next; i-- > 0;) {
+    uint8_t *from = &d->marks[moves[i].from];
+    bool takes = !(*from & MARK_READ) && *from & (MARK_ROUND | MARK_WRITTEN);
+    *from |= MARK_READ;
+    d->marks[moves[i].to] |= MARK_WRITTEN;
+    if (takes) moves[i].from |= HIA_IMAGE_TAKEN;
+  }
+  for (uint32_t i = 0; i < out->n_ref_next; i++)
+    d->marks[slot_of(moves[i].from)] = d->marks[moves[i].to] = 0;
+  mark_round_slots(d, out, 0);
+}
+
 /* The order of scalar moves among themselves stays, and that of references. */
-static void decode_next(decoder *d, const hia_image_section *s, hia_section *out) {
+static hia_ref_move *decode_next(decoder *d, const hia_image_section *s, hia_section *out) {
   uint32_t n_refs;
   out->next = decode_moves(d, s->next, s->n_next, &out->n_next, &n_refs);
   hia_ref_move *moves = d->ref_moves;
@@ -230,6 +257,7 @@ static void decode_next(decoder *d, const hia_image_section *s, hia_section *out
     moves[i] = (hia_ref_move){move->from, move->to, d->ref_base[move->to]};
   }
   d->ref_moves += n_refs;
+  return moves;
 }
 
 static void add_round_ref(decoder *d, hia_section *out, uint32_t slot) {
@@ -264,6 +292,25 @@ static void decode_round_refs(decoder *d, const hia_image_section *s, hia_sectio
   }
 }
 
+/* A frame that goes gives its references to the results, each once. */
+static void decode_results(decoder *d, const hia_image_section *s, hia_section *out) {
+  const uint32_t *results = d->words + s->results;
+  out->ref_results = d->slots;
+  for (uint32_t i = 0; i < s->n_results; i++) {
+    if (!is_ref(d, results[i]) || d->marks[results[i]]) continue;
+    d->marks[results[i]] = 1;
+    d->slots[out->n_ref_results++] = results[i];
+  }
+  d->slots += out->n_ref_results;
+  out->more_results = d->slots;
+  for (uint32_t i = 0; i < s->n_results; i++) {
+    if (!is_ref(d, results[i])) continue;
+    if (!d->marks[results[i]]) d->slots[out->n_more_results++] = results[i];
+    d->marks[results[i]] = 0;
+  }
+  d->slots += out->n_more_results;
+}
+
 static void decode_refs(decoder *d, const hia_image_section *s, hia_section *out) {
   hia_ref_slot *refs = d->ref_slots;
   for (uint32_t i = 0; i < s->n_slots; i++) d->ref_base[i] = HIA_NONE;
@@ -276,16 +323,12 @@ static void decode_refs(decoder *d, const hia_image_section *s, hia_section *out
     out->n_ref_params += slot < s->n_params;
   }
   d->ref_slots += out->n_refs;
-  uint32_t *results = d->slots;
-  out->ref_results = results;
-  for (uint32_t i = 0; i < s->n_results; i++)
-    if (is_ref(d, d->words[s->results + i]))
-      results[out->n_ref_results++] = d->words[s->results + i];
-  d->slots += out->n_ref_results;
+  decode_results(d, s, out);
   out->enter = decode_moves(d, s->enter, s->n_enter, &out->n_enter, &out->n_ref_enter);
   out->ref_enter = out->enter + out->n_enter;
-  decode_next(d, s, out);
+  hia_ref_move *next = decode_next(d, s, out);
   decode_round_refs(d, s, out);
+  take_next(d, out, next);
 }
 
 static void decode_side(decoder *d, const hia_image_section *s, hia_switch *branch,
@@ -308,6 +351,37 @@ static void weigh_regions(decoder *d, const hia_image_section *s) {
     d->region_weight[i] = nodes + r[i].weight;
     if (i) d->region_weight[r[i].parent] -= nodes;
   }
+}
+
+static void decode_array(decoder *d, const hia_image_node *n, hia_instr *out) {
+  const hia_layout *element = &d->t.types.types[n->what - HIA_FIRST_TYPE].layout;
+  uint32_t base = hiaR_shape_base(d->shapes, n->what);
+  *d->arrays = (hia_array_instr){.shape = &d->shapes->list[base],
+                                 .places = d->t.types.places + element->first,
+                                 .ins = d->words + n->ins,
+                                 .base = base,
+                                 .n_ins = n->n_ins,
+                                 .n_words = element->n,
+                                 .word = (uint32_t)n->imm};
+  out->u.array = d->arrays++;
+}
+
+/* Which references move to the callee's frame, and which both frames have. */
+static void decode_args(decoder *d, const hia_image_node *n, hia_child *child) {
+  const hia_image_section *callee = &d->t.sections[n->what];
+  const uint32_t *refs = d->t.words + callee->refs;
+  uint32_t *args = d->words + n->ins;
+  child->shares = d->slots;
+  for (uint32_t i = 0; i < callee->n_refs && refs[i] < n->n_ins; i += 2)
+    if (!(args[refs[i]] & HIA_IMAGE_TAKEN)) d->slots[child->n_shares++] = refs[i];
+  d->slots += child->n_shares;
+  child->takes = d->slots;
+  for (uint32_t i = 0; i < n->n_ins; i++) {
+    if (!(args[i] & HIA_IMAGE_TAKEN)) continue;
+    args[i] = slot_of(args[i]);
+    d->slots[child->n_takes++] = args[i];
+  }
+  d->slots += child->n_takes;
 }
 
 static void decode_section(decoder *d, uint32_t number) {
@@ -385,22 +459,33 @@ static void decode_section(decoder *d, uint32_t number) {
       in->u.get = d->gets++;
       break;
     }
+    case HIA_KIND_ELEMENTS:
+    case HIA_KIND_LEN:
+    case HIA_KIND_AT:
+    case HIA_KIND_SLICE:
+    case HIA_KIND_SET:
+    case HIA_KIND_CONCAT:
+    case HIA_KIND_NEW: decode_array(d, n, in); break;
     case HIA_KIND_CALL:
     case HIA_KIND_LOOP:
-      *d->children++ = (hia_child){.callee = &d->sections[n->what],
-                                   .instr = in,
-                                   .args = d->words + n->ins,
-                                   .outs = d->words + n->outs,
-                                   .edges = edges,
-                                   .loc = n->loc,
-                                   .is_tail = n->flags & HIA_IMAGE_TAIL,
-                                   .is_loop = n->kind == HIA_KIND_LOOP};
+      *d->children = (hia_child){.callee = &d->sections[n->what],
+                                 .instr = in,
+                                 .args = d->words + n->ins,
+                                 .outs = d->words + n->outs,
+                                 .edges = edges,
+                                 .loc = n->loc,
+                                 .is_tail = n->flags & HIA_IMAGE_TAIL,
+                                 .is_loop = n->kind == HIA_KIND_LOOP};
+      decode_args(d, n, d->children++);
       in->slot = n_children++;
       continue;
     default: break;
     }
     bool is_kernel = n->kind == HIA_KIND_KERNEL;
-    if (!is_kernel && n->n_ins) in->slot = d->words[n->ins];
+    if (!is_kernel && n->n_ins) {
+      in->slot = slot_of(d->words[n->ins]);
+      in->is_taken = in->slot != d->words[n->ins];
+    }
     if (!is_kernel && n->n_outs) in->to = d->words[n->outs];
     if (n->kind == HIA_KIND_MOVE && is_ref(d, in->to)) in->kind = HIA_KIND_SHARE;
     in->edges = edges;
@@ -569,8 +654,8 @@ static hia_status decode(const void *bytes, const kernel_source *kernels,
   hia_status status = size_hosts(&d.t, hosts, &hosts_size, error, error_size);
   if (status) return status;
   uint32_t n_children = 0, n_switches = 0, n_wides = 0, max_nodes = 0, max_regions = 0;
-  uint32_t n_makes = 0, n_gets = 0, max_slots = 0;
-  size_t n_moves = 0, n_ref_slots = 0, n_results = 0;
+  uint32_t n_makes = 0, n_gets = 0, n_arrays = 0, max_slots = 0;
+  size_t n_moves = 0, n_ref_slots = 0, n_slot_lists = 0;
   size_t n_classes = h->sections.n < CLASSES ? h->sections.n : CLASSES;
   size_t size = room(1, sizeof(hia_loaded)) + room(h->sections.n, sizeof(hia_section)) +
                 room(h->nodes.n, sizeof(hia_instr)) + room(h->words.n, sizeof(uint32_t)) +
@@ -584,7 +669,7 @@ static hia_status decode(const void *bytes, const kernel_source *kernels,
     n_children += l.n_children;
     n_moves += s->n_enter / 2 + s->n_next / 2;
     n_ref_slots += s->n_refs / 2;
-    n_results += s->n_results;
+    n_slot_lists += s->n_results;
     if (s->n_slots > max_slots) max_slots = s->n_slots;
     if (s->n_nodes > max_nodes) max_nodes = s->n_nodes;
     if (s->n_regions > max_regions) max_regions = s->n_regions;
@@ -595,6 +680,9 @@ static hia_status decode(const void *bytes, const kernel_source *kernels,
     n_calls += d.t.nodes[i].kind == HIA_KIND_HOST;
     n_makes += d.t.nodes[i].kind == HIA_KIND_MAKE;
     n_gets += d.t.nodes[i].kind == HIA_KIND_FIELD;
+    n_arrays += d.t.nodes[i].kind >= HIA_KIND_ELEMENTS && d.t.nodes[i].kind <= HIA_KIND_NEW;
+    if (d.t.nodes[i].kind == HIA_KIND_CALL || d.t.nodes[i].kind == HIA_KIND_LOOP)
+      n_slot_lists += d.t.nodes[i].n_ins;
     n_ref_slots += d.t.nodes[i].n_outs;
   }
   for (uint32_t i = 0; i < h->regions.n; i++) n_moves += d.t.regions[i].n_moves / 2;
@@ -605,15 +693,16 @@ static hia_status decode(const void *bytes, const kernel_source *kernels,
   n_ref_slots += n_moves; /* of regions, and spare slots */
   size += room(n_makes, sizeof(hia_make)) + room(n_gets, sizeof(hia_get)) +
           room(n_moves, sizeof(hia_move)) + room(n_moves, sizeof(hia_ref_move)) +
-          room(n_ref_slots, sizeof(hia_ref_slot)) + room(n_results, sizeof(uint32_t)) +
-          room_of_types(&d.t.types);
+          room(n_ref_slots, sizeof(hia_ref_slot)) + room(n_slot_lists, sizeof(uint32_t)) +
+          room(n_arrays, sizeof(hia_array_instr)) + room_of_types(&d.t.types);
   size += room(n_children, sizeof(hia_child)) + room(n_switches, sizeof(hia_switch)) +
           room(n_wides, sizeof(hia_wide)) + room(n_calls, sizeof(hia_host_instr)) +
           room(h->externs.n, sizeof(void *)) + hosts_size;
 
   size_t sums = room((size_t)max_nodes + 1, sizeof(uint64_t)),
          slots_at = sums + room(max_regions, sizeof(uint64_t)),
-         scratch_size = slots_at + room(max_slots, sizeof(uint32_t));
+         marks_at = slots_at + room(max_slots, sizeof(uint32_t)),
+         scratch_size = marks_at + room(max_slots, 1);
   char *scratch = hiaR_alloc(allocator, scratch_size);
   d.at = scratch ? hiaR_alloc(allocator, size) : NULL;
   if (!d.at) {
@@ -623,6 +712,8 @@ static hia_status decode(const void *bytes, const kernel_source *kernels,
   d.node_sum = (uint64_t *)(void *)scratch;
   d.region_weight = (uint64_t *)(void *)(scratch + sums);
   d.ref_base = (uint32_t *)(void *)(scratch + slots_at);
+  d.marks = (uint8_t *)(scratch + marks_at);
+  memset(d.marks, 0, max_slots);
 
   hia_loaded *image = take(&d, 1, sizeof *image);
   d.sections = take(&d, h->sections.n, sizeof(hia_section));
@@ -643,7 +734,8 @@ static hia_status decode(const void *bytes, const kernel_source *kernels,
   d.moves = take(&d, n_moves, sizeof(hia_move));
   d.ref_moves = take(&d, n_moves, sizeof(hia_ref_move));
   d.ref_slots = take(&d, n_ref_slots, sizeof(hia_ref_slot));
-  d.slots = take(&d, n_results, sizeof(uint32_t));
+  d.slots = take(&d, n_slot_lists, sizeof(uint32_t));
+  d.arrays = take(&d, n_arrays, sizeof(hia_array_instr));
   copy_types(&d);
   memcpy(words, d.t.words, h->words.n * sizeof(uint32_t));
   memcpy(locs, d.t.locs, h->locs.n * sizeof(hia_image_loc));

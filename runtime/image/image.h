@@ -19,7 +19,7 @@
 #define HIA_IMAGE_MAGIC                                                                            \
   "\x89hia\r\n\x1a\n" /* 8 bytes; damaged by anything that is not binary-safe */
 #define HIA_IMAGE_ORDER   0x01020304u
-#define HIA_IMAGE_VERSION 4u
+#define HIA_IMAGE_VERSION 5u
 
 typedef struct hia_image_table {
   uint32_t at; /* bytes from the start of the image; 8-aligned */
@@ -107,8 +107,25 @@ typedef enum hia_image_kind {
   HIA_KIND_CTOR = 12,   /* in: data; out: the number of its constructor in the type */
   HIA_KIND_FIELD =
       13, /* what: constructor, imm: word of its fields; in: data, of this constructor */
+  /* what: the type of the array that is made, or (LEN: 0) read */
+  HIA_KIND_ELEMENTS = 14, /* ins: the words of all elements; out: an array */
+  HIA_KIND_LEN = 15,      /* in: an array; out: how many elements it has */
+  HIA_KIND_AT = 16,       /* in: array, index; imm: word of the element */
+  HIA_KIND_SLICE = 17,    /* in: array, first, end */
+  HIA_KIND_SET = 18,      /* in: array, index, words of an element */
+  HIA_KIND_CONCAT = 19,   /* in: arrays */
+  HIA_KIND_NEW = 20,      /* in: how many elements */
 } hia_image_kind;
-#define HIA_N_KINDS 14
+#define HIA_N_KINDS 21
+
+/* An operand slot with this bit is *taken*: the node gets the slot's reference, and the slot is
+ * unset from then on. So no reference need be counted, and SET changes an array in place to which
+ * nothing else refers. The writer of the image knows that all other readers of the slot come
+ * before. An image in which one comes later computes another value, but does no harm: an unset slot
+ * holds 0, which is a constructor without fields, or an array without elements. Operands of MOVE,
+ * CALL, LOOP, MAKE, FIELD, ELEMENTS and SET may have it, and the slots that moves of regions and of
+ * `enter` read. */
+#define HIA_IMAGE_TAKEN 0x80000000u
 
 typedef struct hia_image_node {
   uint8_t kind, flags; /* HIA_IMAGE_TAIL */

@@ -22,13 +22,13 @@ typedef struct hia_edges {
   uint32_t n_more, n_direct;
 } hia_edges;
 
-/* A move of words between slots of one frame. Of references these are moves of their own, which
- * count: the source keeps its reference. */
+/* A move of words between slots of one frame. Of references these are moves of their own: if
+ * `from` is taken (HIA_IMAGE_TAKEN) the reference moves, else it is counted. */
 typedef struct hia_move {
   uint32_t from, to;
 } hia_move;
 
-/* A move of a reference to the next round. The slot drops its old reference. */
+/* A move of a reference to the next round, as above. The slot drops its old reference. */
 typedef struct hia_ref_move {
   uint32_t from, to, base;
 } hia_ref_move;
@@ -49,6 +49,9 @@ typedef struct hia_child {
   const hia_section *callee;
   const hia_instr *instr;
   const uint32_t *args, *outs; /* slots of this frame: callee->n_params, callee->n_results */
+  const uint32_t *shares;      /* parameters whose references are counted */
+  const uint32_t *takes;       /* slots of this frame whose references move */
+  uint32_t n_shares, n_takes;
   hia_edges edges;
   uint32_t loc;
   bool is_tail, is_loop;
@@ -65,9 +68,18 @@ typedef struct hia_wide {
 typedef struct hia_make {
   const hia_ctor *ctor;
   const hia_word_place *places; /* of the fields' words */
-  const uint32_t *ins;          /* slots */
+  const uint32_t *ins;          /* slots, of references perhaps taken */
   uint16_t number;              /* of the constructor in its type */
 } hia_make;
+
+/* An operation on an array. */
+typedef struct hia_array_instr {
+  const hia_shape *shape;
+  const hia_word_place *places; /* of an element's words */
+  const uint32_t *ins;          /* slots, of references perhaps taken */
+  uint32_t base, n_ins, n_words;
+  uint32_t word; /* of AT: which word of the element */
+} hia_array_instr;
 
 /* A FIELD: of a value of constructor `ctor`. */
 typedef struct hia_get {
@@ -106,16 +118,19 @@ struct hia_instr {
     const hia_wide *wide;
     const hia_make *make;
     const hia_get *get;
+    const hia_array_instr *array;
     const hia_host_instr *host;
   } u;
   uint16_t in[3], out; /* slots of a KERNEL */
   hia_edges edges;     /* of a CALL or LOOP: in its hia_child */
-  uint32_t slot, to; /* slots of MOVE, SHARE, FAIL, SWITCH, LEND, REGAIN, CTOR, FIELD; of MAKE `to`;
-                        `slot`: number of a CALL or LOOP among the children */
-  uint32_t counter;  /* byte after the frame's header that counts its missing tokens; unused if it
-                        waits for one token only */
-  uint32_t index;    /* in its section: sequential order */
+  uint32_t slot, to;   /* slots of MOVE, SHARE, FAIL, SWITCH, LEND, REGAIN, CTOR, FIELD; of MAKE and
+                          operations on arrays `to`; `slot`: number of a CALL or LOOP among the
+                          children */
+  uint32_t counter;    /* byte after the frame's header that counts its missing tokens; unused if it
+                          waits for one token only */
+  uint32_t index;      /* in its section: sequential order */
   uint8_t kind, tokens;
+  bool is_taken; /* `slot` of SHARE, FIELD */
 };
 
 /* The frame of a section, in bytes after the header: the slots, followed by what is preloaded,
@@ -145,8 +160,9 @@ struct hia_section {
   const hia_ref_slot *round_refs; /* of an iterating section: those that hold them for a round */
   const hia_move *ref_enter;
   const hia_ref_move *ref_next;
-  const uint32_t *ref_results; /* those of `results` that are references */
-  uint32_t n_ref_params, n_round_refs, n_ref_enter, n_ref_next, n_ref_results;
+  const uint32_t *ref_results;  /* those of `results` that are references, each slot once */
+  const uint32_t *more_results; /* those of slots that occur a second time */
+  uint32_t n_ref_params, n_round_refs, n_ref_enter, n_ref_next, n_ref_results, n_more_results;
 
   uint32_t body_size;                  /* bytes of a frame without header; a multiple of 16 */
   uint32_t counters_at, counters_size; /* bytes, within the preloaded part; multiples of 8 */
@@ -173,5 +189,13 @@ struct hia_program_image {
   uint32_t max_nodes; /* of a section */
   bool is_impure;     /* it may call impure host functions */
 };
+
+/* Why a node has failed: what hia_failure says of it. */
+typedef struct hia_cause {
+  hia_status status;
+  int64_t code;
+  hia_range range;
+  const char *host;
+} hia_cause;
 
 #endif

@@ -14,6 +14,7 @@
  * is sequential order. So whatever fails while a failure is known comes before it, except in the
  * same copy, where nodes are compared; and when nothing before the failure is left in its own
  * copy, nothing before it is left at all. */
+#include "runtime/heap/array.h"
 #include "runtime/image/loaded.h"
 #include "runtime/interp/run.h"
 
@@ -70,12 +71,10 @@ typedef struct expansion {
   template *templates; /* by section */
   node **ready;        /* stack */
   hia_status status;   /* of the resource that ran out */
-  copy *failed;        /* the first failure so far; its node, status and code */
+  copy *failed;        /* the first failure so far; its node and cause */
   uint32_t failed_node;
-  hia_status failed_status;
-  int64_t failed_code;
-  const char *failed_host; /* hia_failure.host */
-  hia_local_heap heap;     /* of programs with references */
+  hia_cause cause;
+  hia_local_heap heap; /* of programs with references */
 } expansion;
 
 /* ---- making copies ---- */
@@ -199,10 +198,22 @@ static void drop(expansion *x, hia_word ref, uint32_t base) {
   hiaR_drop(&x->heap, x->image->shapes, ref, base, false);
 }
 
-static void share_moves(hia_word *values, const hia_move *moves, uint32_t n) {
+/* The reference of an operand: the value's own if it is taken, which leaves the value unset. */
+static hia_word reference(hia_word *values, uint32_t operand) {
+  if (!(operand & HIA_IMAGE_TAKEN)) {
+    hiaR_dup(values[operand], false);
+    return values[operand];
+  }
+  operand &= ~HIA_IMAGE_TAKEN;
+  hia_word word = values[operand];
+  values[operand] = 0;
+  return word;
+}
+
+static void move_references(hia_word *values, const hia_move *moves, uint32_t n) {
   for (uint32_t i = 0; i < n; i++) {
-    hiaR_dup(values[moves[i].from], false);
-    values[moves[i].to] = values[moves[i].from];
+    hia_word word = reference(values, moves[i].from);
+    values[moves[i].to] = word;
   }
 }
 
@@ -213,20 +224,13 @@ static void drop_values(expansion *x, hia_word *values, const hia_ref_slot *refs
   }
 }
 
-/* A copy's values are 0 at first. Its arguments also belong to others. */
-static void begin_refs(copy *c) {
-  const hia_section *s = c->section;
-  for (uint32_t i = 0; i < s->n_ref_params; i++) hiaR_dup(c->values[s->refs[i].slot], false);
-  share_moves(c->values, s->ref_enter, s->n_ref_enter);
-}
-
 static void next_refs(expansion *x, copy *c) {
   const hia_section *s = c->section;
   for (uint32_t i = 0; i < s->n_ref_next; i++) {
     const hia_ref_move *move = &s->ref_next[i];
-    hiaR_dup(c->values[move->from], false);
+    hia_word word = reference(c->values, move->from);
     drop(x, c->values[move->to], move->base);
-    c->values[move->to] = c->values[move->from];
+    c->values[move->to] = word;
   }
   drop_values(x, c->values, s->round_refs, s->n_round_refs);
 }
@@ -234,8 +238,19 @@ static void next_refs(expansion *x, copy *c) {
 /* The copy's results have been taken, and it goes. */
 static void end_refs(expansion *x, copy *c) {
   const hia_section *s = c->section;
-  for (uint32_t i = 0; i < s->n_ref_results; i++) hiaR_dup(c->values[s->ref_results[i]], false);
+  for (uint32_t i = 0; i < s->n_more_results; i++) hiaR_dup(c->values[s->more_results[i]], false);
+  for (uint32_t i = 0; i < s->n_ref_results; i++) c->values[s->ref_results[i]] = 0;
   drop_values(x, c->values, s->refs, s->n_refs);
+}
+
+/* Puts the words of one constructor or element to where they belong. */
+static void store(hia_word *values, char *to, const hia_word_place *places, const uint32_t *ins,
+                  uint32_t n) {
+  for (uint32_t i = 0; i < n; i++) {
+    bool is_scalar = hiaR_is_scalar(places[i].type);
+    hiaR_store(hiaR_repr(places[i].type), to + places[i].at,
+               is_scalar ? values[ins[i]] : reference(values, ins[i]));
+  }
 }
 
 static bool make(expansion *x, hia_word *values, const hia_instr *in) {
@@ -243,12 +258,7 @@ static bool make(expansion *x, hia_word *values, const hia_instr *in) {
   hia_counted *object = hiaR_heap_alloc(&x->heap, m->ctor->layout.size);
   if (!object) return false;
   hiaR_object_begin(object, m->number);
-  for (uint32_t i = 0; i < m->ctor->layout.n; i++) {
-    const hia_word_place *place = &m->places[i];
-    hia_word word = values[m->ins[i]];
-    if (!hiaR_is_scalar(place->type)) hiaR_dup(word, false);
-    hiaR_store(hiaR_repr(place->type), (char *)object + place->at, word);
-  }
+  store(values, (char *)object, m->places, m->ins, m->ctor->layout.n);
   values[in->to] = (uintptr_t)object;
   return true;
 }
@@ -263,8 +273,92 @@ static bool get(hia_word *values, const hia_instr *in) {
   return true;
 }
 
-static void discard(expansion *x, copy *c) {
+/* ---- arrays ---- */
 
+/* The element that an array is asked for; NULL: it has none, and *cause says so. */
+static char *element(hia_word array, hia_word index, const hia_array_instr *a, hia_cause *cause) {
+  int64_t i = hiaR_to_i64(index), n = (int64_t)hiaR_array_len(array);
+  if (i >= 0 && i < n) return hiaR_array_at(array, a->shape->size, (uint64_t)i);
+  *cause = (hia_cause){.status = HIA_RANGE, .range = {.first = i, .length = n}};
+  return NULL;
+}
+
+static void read_element(hia_word *v, const hia_instr *in, hia_cause *cause) {
+  const hia_array_instr *a = in->u.array;
+  const char *at = element(v[a->ins[0]], v[a->ins[1]], a, cause);
+  if (!at) return;
+  const hia_word_place *place = &a->places[a->word];
+  hia_word word = hiaR_load(hiaR_repr(place->type), at + place->at);
+  if (!hiaR_is_scalar(place->type)) hiaR_dup(word, false);
+  v[in->to] = word;
+}
+
+static bool make_slice(expansion *x, hia_word *v, const hia_instr *in, hia_cause *cause) {
+  const hia_array_instr *a = in->u.array;
+  hia_word array = v[a->ins[0]];
+  int64_t first = hiaR_to_i64(v[a->ins[1]]), end = hiaR_to_i64(v[a->ins[2]]);
+  if (hiaR_array_has_slice(array, first, end))
+    return hiaR_array_slice(&x->heap, a->shape, array, first, end, false, &v[in->to]);
+  *cause = (hia_cause){HIA_RANGE, 1, {first, end, (int64_t)hiaR_array_len(array)}, NULL};
+  return true;
+}
+
+static bool set_element(expansion *x, hia_word *v, const hia_instr *in, hia_cause *cause) {
+  const hia_array_instr *a = in->u.array;
+  const hia_shapes *shapes = x->image->shapes;
+  uint32_t from = a->ins[0] & ~HIA_IMAGE_TAKEN;
+  if (!element(v[from], v[a->ins[1]], a, cause)) return true;
+  hia_word array = reference(v, a->ins[0]);
+  bool is_own = hiaR_array_own(&x->heap, shapes, a->base, &array, false);
+  v[in->to] = array;
+  if (!is_own) return false;
+  char *to = element(array, v[a->ins[1]], a, cause);
+  for (uint32_t i = 0; i < a->shape->n_refs; i++) {
+    hia_word old = hiaR_load(HIA_REPR_REF, to + i * sizeof old);
+    drop(x, old, shapes->bases[a->shape->refs + i]);
+  }
+  store(v, to, a->places, a->ins + 2, a->n_words);
+  return true;
+}
+
+static bool make_array(expansion *x, hia_word *v, const hia_instr *in) {
+  const hia_array_instr *a = in->u.array;
+  int64_t n = a->n_ins / a->n_words;
+  hia_word array;
+  if (!hiaR_array_new(&x->heap, a->shape, n, &array)) return false;
+  for (int64_t i = 0; i < n; i++)
+    store(v, hiaR_array_at(array, a->shape->size, (uint64_t)i), a->places, a->ins + i * a->n_words,
+          a->n_words);
+  v[in->to] = array;
+  return true;
+}
+
+static bool join_arrays(expansion *x, hia_word *v, const hia_instr *in) {
+  const hia_array_instr *a = in->u.array;
+  hia_word *parts = hiaR_alloc(x->allocator, a->n_ins * sizeof *parts);
+  for (uint32_t i = 0; parts && i < a->n_ins; i++) parts[i] = v[a->ins[i]];
+  bool is_made = parts && hiaR_array_concat(&x->heap, x->image->shapes, a->base, parts, a->n_ins,
+                                            false, &v[in->to]);
+  hiaR_free(x->allocator, parts, a->n_ins * sizeof *parts);
+  return is_made;
+}
+
+static void compute_array(expansion *x, hia_word *v, const hia_instr *in, hia_cause *cause) {
+  const hia_array_instr *a = in->u.array;
+  bool has_memory = true;
+  switch (in->kind) {
+  case HIA_KIND_ELEMENTS: has_memory = make_array(x, v, in); break;
+  case HIA_KIND_LEN: v[in->to] = hiaR_array_len(v[a->ins[0]]); break;
+  case HIA_KIND_AT: read_element(v, in, cause); break;
+  case HIA_KIND_SLICE: has_memory = make_slice(x, v, in, cause); break;
+  case HIA_KIND_SET: has_memory = set_element(x, v, in, cause); break;
+  case HIA_KIND_CONCAT: has_memory = join_arrays(x, v, in); break;
+  default: has_memory = hiaR_array_new(&x->heap, a->shape, hiaR_to_i64(v[a->ins[0]]), &v[in->to]);
+  }
+  if (!has_memory) cause->status = HIA_MEMORY;
+}
+
+static void discard(expansion *x, copy *c) {
   template *t = &x->templates[c->section - x->image->sections];
   c->parent = t->unused;
   t->unused = c;
@@ -272,15 +366,12 @@ static void discard(expansion *x, copy *c) {
 
 /* ---- firing ---- */
 
-static void fail(expansion *x, copy *c, uint32_t index, hia_status status, int64_t code,
-                 const char *host) {
+static void fail(expansion *x, copy *c, uint32_t index, const hia_cause *cause) {
   if (index >= c->limit) return;
   c->limit = index;
   x->failed = c;
   x->failed_node = index;
-  x->failed_status = status;
-  x->failed_code = code;
-  x->failed_host = host;
+  x->cause = *cause;
 }
 
 static size_t left_of(size_t limit, size_t used) {
@@ -306,10 +397,10 @@ static void make_moves(hia_word *values, const hia_move *moves, uint32_t n) {
 /* Computes one node. False: it has failed. */
 static bool compute(expansion *x, copy *c, const hia_instr *in) {
   hia_word *v = c->values, first = 0;
-  hia_status status = HIA_OK;
+  hia_cause cause = {.status = HIA_OK};
   switch (in->kind) {
   case HIA_KIND_KERNEL:
-    status = in->kernel(v, in->in, in->out, in->u.imm);
+    cause.status = in->kernel(v, in->in, in->out, in->u.imm);
     first = v[in->in[0]];
     break;
   case HIA_KIND_WIDE: {
@@ -317,23 +408,23 @@ static bool compute(expansion *x, copy *c, const hia_instr *in) {
     hia_word operands[4];
     const uint16_t order[3] = {0, 1, 2};
     for (uint32_t i = 0; i < wide->n_in; i++) operands[i] = v[wide->in[i]];
-    status = wide->kernel(operands, order, 3, wide->imm);
+    cause.status = wide->kernel(operands, order, 3, wide->imm);
     first = operands[0];
-    if (!status) v[wide->out] = operands[3];
+    if (!cause.status) v[wide->out] = operands[3];
     break;
   }
   case HIA_KIND_MOVE: v[in->to] = v[in->slot]; break;
   case HIA_KIND_SHARE:
-    hiaR_dup(v[in->slot], false);
-    v[in->to] = v[in->slot];
+    first = reference(v, in->slot | (in->is_taken ? HIA_IMAGE_TAKEN : 0));
+    v[in->to] = first;
     break;
   case HIA_KIND_MAKE:
     if (make(x, v, in)) break;
-    status = HIA_MEMORY;
+    cause.status = HIA_MEMORY;
     break;
   case HIA_KIND_CTOR: v[in->to] = hiaR_from_i32((int32_t)hiaR_ctor_of(v[in->slot])); break;
   case HIA_KIND_FIELD:
-    if (!get(v, in)) status = HIA_INTERNAL;
+    if (!get(v, in)) cause.status = HIA_INTERNAL;
     break;
   case HIA_KIND_LEND: *x->fuel = v[in->slot]; break;
   case HIA_KIND_REGAIN: v[in->to] = *x->fuel; break;
@@ -343,14 +434,20 @@ static bool compute(expansion *x, copy *c, const hia_instr *in) {
     else
       x->usage->calls++;
     break;
-  case HIA_KIND_FAIL: fail(x, c, in->index, HIA_FAILED, (int64_t)v[in->slot], NULL); return false;
-  case HIA_KIND_HOST: status = call_host(x, v, in->u.host); break;
-  default: break;
+  case HIA_KIND_FAIL:
+    cause = (hia_cause){.status = HIA_FAILED, .code = (int64_t)v[in->slot]};
+    break;
+  case HIA_KIND_HOST:
+    cause.status = call_host(x, v, in->u.host);
+    cause.host = in->u.host->name;
+    break;
+  case HIA_KIND_JOIN: break;
+  default: compute_array(x, v, in, &cause);
   }
-  if (status)
-    fail(x, c, in->index, status, hiaR_kernel_code(status, first),
-         in->kind == HIA_KIND_HOST ? in->u.host->name : NULL);
-  return !status;
+  if (!cause.status) return true;
+  if (cause.status == HIA_FUEL) cause.code = hiaR_kernel_code(cause.status, first);
+  fail(x, c, in->index, &cause);
+  return false;
 }
 
 /* Sends a token to n nodes, and fires all that have all of theirs. */
@@ -369,7 +466,8 @@ static void propagate(expansion *x, copy *c, node **to, uint32_t n) {
       if (c->values[in->slot] == 0) to += n, n = at->n_to[1];
       x->usage->firings += side->weight;
       make_moves(c->values, side->moves, side->n_moves);
-      if (side->n_ref_moves) share_moves(c->values, side->moves + side->n_moves, side->n_ref_moves);
+      if (side->n_ref_moves)
+        move_references(c->values, side->moves + side->n_moves, side->n_ref_moves);
     } else if (in->kind == HIA_KIND_CALL || in->kind == HIA_KIND_LOOP) {
       c->pending[in->slot / 64] |= (uint64_t)1 << in->slot % 64;
       c->n_pending++;
@@ -416,8 +514,10 @@ static copy *call(expansion *x, copy *from, uint32_t site) {
   c->parent = from;
   c->site = site;
   for (uint32_t i = 0; i < s->n_params; i++) c->values[i] = from->values[child->args[i]];
+  for (uint32_t i = 0; i < child->n_shares; i++) hiaR_dup(c->values[child->shares[i]], false);
+  for (uint32_t i = 0; i < child->n_takes; i++) from->values[child->takes[i]] = 0;
   make_moves(c->values, s->enter, s->n_enter);
-  if (s->n_refs) begin_refs(c);
+  move_references(c->values, s->ref_enter, s->n_ref_enter);
   return c;
 }
 
@@ -523,12 +623,15 @@ hia_status hiaR_expand_run(const hia_loaded *image, uint32_t entry, const hia_wo
     root->parent = NULL;
     if (s->n_params) memcpy(root->values, args, s->n_params * sizeof(hia_word));
     make_moves(root->values, s->enter, s->n_enter);
-    begin_refs(root);
+    /* The references of the arguments are borrowed. */
+    for (uint32_t i = 0; i < s->n_ref_params; i++) hiaR_dup(root->values[s->refs[i].slot], false);
+    move_references(root->values, s->ref_enter, s->n_ref_enter);
     status = run(&x, root, results, &failure->backtrace);
     if (!status && x.failed) {
-      status = x.failed_status;
-      failure->code = x.failed_code;
-      failure->host = x.failed_host;
+      status = x.cause.status;
+      failure->code = x.cause.code;
+      failure->range = x.cause.range;
+      failure->host = x.cause.host;
       uint32_t loc = x.failed->section->locs[x.failed_node];
       hiaR_backtrace_push_site(&failure->backtrace, image->locs, loc, false);
       trace_copies(image, x.failed, &failure->backtrace);

@@ -10,6 +10,7 @@
  * Rules for the fast path: no atomic operation except relaxed loads, no lock, no division, no
  * allocation except from the free list. */
 #include "runtime/interp/interp.h"
+#include "runtime/heap/array.h"
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
@@ -44,12 +45,20 @@ static inline void drop(hia_worker *w, hia_word ref, uint32_t base) {
   hiaR_drop(&w->heap, w->run->image->shapes, ref, base, w->is_shared);
 }
 
+/* Returns a reference to what the operand refers to, which the caller owns. */
+static inline hia_word take(hia_worker *w, hia_word *slots, uint32_t operand) {
+  uint32_t slot = operand & ~HIA_IMAGE_TAKEN;
+  hia_word ref = slots[slot];
+  if (operand & HIA_IMAGE_TAKEN)
+    slots[slot] = 0;
+  else
+    share(w, ref);
+  return ref;
+}
+
 /* The moves of references stand behind those of scalars. */
 static void move_refs(hia_worker *w, hia_word *slots, const hia_move *moves, uint32_t n) {
-  for (uint32_t i = 0; i < n; i++) {
-    share(w, slots[moves[i].from]);
-    slots[moves[i].to] = slots[moves[i].from];
-  }
+  for (uint32_t i = 0; i < n; i++) slots[moves[i].to] = take(w, slots, moves[i].from);
 }
 
 static void drop_slots(hia_worker *w, hia_word *slots, const hia_ref_slot *refs, uint32_t n) {
@@ -60,22 +69,26 @@ static void drop_slots(hia_worker *w, hia_word *slots, const hia_ref_slot *refs,
   }
 }
 
-/* The frame has its arguments. `are_shared`: their references belong to another frame as well. */
-static void begin_refs(hia_worker *w, hia_frame *f, bool are_shared) {
+/* The frame has its arguments, and owns their references. */
+static void begin_refs(hia_worker *w, hia_frame *f) {
   const hia_section *s = f->section;
   hia_word *slots = hiaR_slots(f);
-  for (uint32_t i = 0; i < s->n_refs; i++)
-    if (i >= s->n_ref_params)
-      slots[s->refs[i].slot] = 0;
-    else if (are_shared)
-      share(w, slots[s->refs[i].slot]);
+  for (uint32_t i = s->n_ref_params; i < s->n_refs; i++) slots[s->refs[i].slot] = 0;
   move_refs(w, slots, s->ref_enter, s->n_ref_enter);
+}
+
+void hiaR_pass_args(hia_frame *parent, const hia_child *child, hia_word *args, bool is_shared) {
+  hia_word *slots = hiaR_slots(parent);
+  for (uint32_t i = 0; i < child->callee->n_params; i++) args[i] = slots[child->args[i]];
+  for (uint32_t i = 0; i < child->n_shares; i++) hiaR_dup(args[child->shares[i]], is_shared);
+  for (uint32_t i = 0; i < child->n_takes; i++) slots[child->takes[i]] = 0;
 }
 
 void hiaR_frame_end_refs(hia_worker *w, hia_frame *f) {
   const hia_section *s = f->section;
   hia_word *slots = hiaR_slots(f);
-  for (uint32_t i = 0; i < s->n_ref_results; i++) share(w, slots[s->ref_results[i]]);
+  for (uint32_t i = 0; i < s->n_more_results; i++) share(w, slots[s->more_results[i]]);
+  for (uint32_t i = 0; i < s->n_ref_results; i++) slots[s->ref_results[i]] = 0;
   drop_slots(w, slots, s->refs, s->n_refs);
 }
 
@@ -85,11 +98,20 @@ static void next_refs(hia_worker *w, hia_frame *f) {
   for (uint32_t i = 0; i < s->n_ref_next; i++) {
     const hia_ref_move *move = &s->ref_next[i];
     hia_word old = slots[move->to];
-    share(w, slots[move->from]);
-    slots[move->to] = slots[move->from];
+    slots[move->to] = take(w, slots, move->from);
     drop(w, old, move->base);
   }
   drop_slots(w, slots, s->round_refs, s->n_round_refs);
+}
+
+/* Stores the words of n operands, whose places are those of `to`. */
+static inline void put_words(hia_worker *w, hia_word *slots, char *to, const hia_word_place *places,
+                             const uint32_t *ins, uint32_t n) {
+  for (uint32_t i = 0; i < n; i++) {
+    hia_repr repr = hiaR_repr(places[i].type);
+    hiaR_store(repr, to + places[i].at,
+               repr == HIA_REPR_REF ? take(w, slots, ins[i]) : slots[ins[i]]);
+  }
 }
 
 /* Makes an object of a constructor with fields. False: no memory. */
@@ -98,12 +120,7 @@ static bool make(hia_worker *w, hia_word *slots, const hia_instr *n) {
   hia_counted *object = hiaR_heap_alloc(&w->heap, m->ctor->layout.size);
   if (!object) return false;
   hiaR_object_begin(object, m->number);
-  for (uint32_t i = 0; i < m->ctor->layout.n; i++) {
-    hia_word word = slots[m->ins[i]];
-    hia_repr repr = hiaR_repr(m->places[i].type);
-    if (repr == HIA_REPR_REF) share(w, word);
-    hiaR_store(repr, (char *)object + m->places[i].at, word);
-  }
+  put_words(w, slots, (char *)object, m->places, m->ins, m->ctor->layout.n);
   slots[n->to] = (uintptr_t)object;
   return true;
 }
@@ -118,6 +135,109 @@ static bool get(hia_worker *w, hia_word *slots, const hia_instr *n) {
   if (hiaR_repr(g->place.type) == HIA_REPR_REF) share(w, word);
   slots[n->to] = word;
   return true;
+}
+
+/* ---- arrays ---- */
+
+static hia_status make_array(hia_worker *w, hia_word *slots, const hia_array_instr *a,
+                             hia_word *out) {
+  uint32_t n = a->n_ins / a->n_words;
+  if (!hiaR_array_new(&w->heap, a->shape, n, out)) return HIA_MEMORY;
+  for (uint32_t i = 0; i < n; i++)
+    put_words(w, slots, hiaR_array_at(*out, a->shape->size, i), a->places, a->ins + i * a->n_words,
+              a->n_words);
+  return HIA_OK;
+}
+
+static hia_status read_element(hia_worker *w, hia_word *slots, const hia_array_instr *a,
+                               hia_word *out, hia_range *range) {
+  hia_word array = slots[a->ins[0]];
+  int64_t index = hiaR_to_i64(slots[a->ins[1]]);
+  if (!hiaR_array_has(array, index)) {
+    *range = (hia_range){index, 0, (int64_t)hiaR_array_len(array)};
+    return HIA_RANGE;
+  }
+  const hia_word_place *place = &a->places[a->word];
+  hia_repr repr = hiaR_repr(place->type);
+  *out = hiaR_load(repr, hiaR_array_at(array, a->shape->size, (uint64_t)index) + place->at);
+  if (repr == HIA_REPR_REF) share(w, *out);
+  return HIA_OK;
+}
+
+static hia_status slice(hia_worker *w, const hia_word *slots, const hia_array_instr *a,
+                        hia_word *out, hia_range *range) {
+  hia_word array = slots[a->ins[0]];
+  int64_t first = hiaR_to_i64(slots[a->ins[1]]), end = hiaR_to_i64(slots[a->ins[2]]);
+  if (!hiaR_array_has_slice(array, first, end)) {
+    *range = (hia_range){first, end, (int64_t)hiaR_array_len(array)};
+    return HIA_RANGE;
+  }
+  bool has_memory = hiaR_array_slice(&w->heap, a->shape, array, first, end, w->is_shared, out);
+  return has_memory ? HIA_OK : HIA_MEMORY;
+}
+
+/* If the array is taken and nothing else refers to it, it is changed in place. */
+static hia_status set_element(hia_worker *w, hia_word *slots, const hia_array_instr *a,
+                              hia_word *out, hia_range *range) {
+  const hia_shapes *shapes = w->run->image->shapes;
+  hia_word array = slots[a->ins[0] & ~HIA_IMAGE_TAKEN];
+  int64_t index = hiaR_to_i64(slots[a->ins[1]]);
+  if (!hiaR_array_has(array, index)) {
+    *range = (hia_range){index, 0, (int64_t)hiaR_array_len(array)};
+    return HIA_RANGE;
+  }
+  array = take(w, slots, a->ins[0]);
+  if (!hiaR_array_own(&w->heap, shapes, a->base, &array, w->is_shared)) {
+    drop(w, array, a->base);
+    return HIA_MEMORY;
+  }
+  char *element = hiaR_array_at(array, a->shape->size, (uint64_t)index);
+  const hia_word *old = (const hia_word *)(const void *)element;
+  for (uint32_t i = 0; i < a->shape->n_refs; i++)
+    drop(w, old[i], shapes->bases[a->shape->refs + i]);
+  put_words(w, slots, element, a->places, a->ins + 2, a->n_words);
+  *out = array;
+  return HIA_OK;
+}
+
+static hia_status concat(hia_worker *w, const hia_word *slots, const hia_array_instr *a,
+                         hia_word *out) {
+  enum { FEW = 16 };
+  hia_word few[FEW] = {0}, *refs = few;
+  const hia_allocator *allocator = w->run->allocator;
+  if (a->n_ins > FEW && !(refs = hiaR_alloc(allocator, a->n_ins * sizeof *refs))) return HIA_MEMORY;
+  for (uint32_t i = 0; i < a->n_ins; i++) refs[i] = slots[a->ins[i]];
+  bool has_memory = hiaR_array_concat(&w->heap, w->run->image->shapes, a->base, refs, a->n_ins,
+                                      w->is_shared, out);
+  if (refs != few) hiaR_free(allocator, refs, a->n_ins * sizeof *refs);
+  return has_memory ? HIA_OK : HIA_MEMORY;
+}
+
+static void fail(hia_worker *w, hia_frame *f, uint32_t node, hia_status status, int64_t code) {
+  hiaR_fail(w, f, node, &(hia_cause){.status = status, .code = code});
+}
+
+/* False: the node has failed, or there is no memory. */
+static bool fire_array(hia_worker *w, hia_frame *f, const hia_instr *n) {
+  const hia_array_instr *a = n->u.array;
+  hia_word *slots = hiaR_slots(f), *out = &slots[n->to];
+  hia_cause cause = {.code = n->kind == HIA_KIND_SLICE};
+  switch (n->kind) {
+  case HIA_KIND_ELEMENTS: cause.status = make_array(w, slots, a, out); break;
+  case HIA_KIND_LEN: *out = hiaR_array_len(slots[a->ins[0]]); break;
+  case HIA_KIND_AT: cause.status = read_element(w, slots, a, out, &cause.range); break;
+  case HIA_KIND_SLICE: cause.status = slice(w, slots, a, out, &cause.range); break;
+  case HIA_KIND_SET: cause.status = set_element(w, slots, a, out, &cause.range); break;
+  case HIA_KIND_CONCAT: cause.status = concat(w, slots, a, out); break;
+  default:
+    if (!hiaR_array_new(&w->heap, a->shape, hiaR_to_i64(slots[a->ins[0]]), out))
+      cause.status = HIA_MEMORY;
+  }
+  if (cause.status == HIA_MEMORY)
+    hiaR_exhaust(w, f, n->index);
+  else if (cause.status)
+    hiaR_fail(w, f, n->index, &cause);
+  return !cause.status;
 }
 
 static size_t left_of(size_t limit, size_t used) {
@@ -146,22 +266,24 @@ static bool fire_other(hia_worker *w, hia_frame *f, const hia_instr *n) {
   case HIA_KIND_COUNT: w->counts[n->u.imm]++; return true;
   case HIA_KIND_LEND: *w->run->fuel = slots[n->slot]; return true;
   case HIA_KIND_REGAIN: slots[n->to] = *w->run->fuel; return true;
-  case HIA_KIND_FAIL:
-    hiaR_fail(w, f, n->index, HIA_FAILED, (int64_t)slots[n->slot], NULL);
-    return false;
+  case HIA_KIND_FAIL: fail(w, f, n->index, HIA_FAILED, (int64_t)slots[n->slot]); return false;
   case HIA_KIND_HOST:
     status = call_host(w->run, slots, n->u.host);
-    if (status) hiaR_fail(w, f, n->index, status, 0, n->u.host->name);
+    if (status) hiaR_fail(w, f, n->index, &(hia_cause){.status = status, .host = n->u.host->name});
     return !status;
   case HIA_KIND_WIDE:
     status = fire_wide(slots, n->u.wide);
-    if (status)
-      hiaR_fail(w, f, n->index, status, hiaR_kernel_code(status, slots[n->u.wide->in[0]]), NULL);
+    if (status) fail(w, f, n->index, status, hiaR_kernel_code(status, slots[n->u.wide->in[0]]));
     return !status;
-  case HIA_KIND_SHARE:
-    share(w, slots[n->slot]);
-    slots[n->to] = slots[n->slot];
+  case HIA_KIND_SHARE: {
+    hia_word ref = slots[n->slot];
+    if (n->is_taken)
+      slots[n->slot] = 0;
+    else
+      share(w, ref);
+    slots[n->to] = ref;
     return true;
+  }
   case HIA_KIND_MAKE:
     if (make(w, slots, n)) return true;
     hiaR_exhaust(w, f, n->index);
@@ -171,9 +293,10 @@ static bool fire_other(hia_worker *w, hia_frame *f, const hia_instr *n) {
     return true;
   case HIA_KIND_FIELD:
     if (get(w, slots, n)) return true;
-    hiaR_fail(w, f, n->index, HIA_INTERNAL, 0, NULL);
+    fail(w, f, n->index, HIA_INTERNAL, 0);
     return false;
-  default: return true; /* JOIN */
+  case HIA_KIND_JOIN: return true;
+  default: return fire_array(w, f, n);
   }
 }
 
@@ -196,7 +319,7 @@ static ALWAYS_INLINE void fire(hia_worker *w, hia_frame *f, const hia_edges *edg
       if (HIA_LIKELY(n->kernel)) {
         hia_status status = n->kernel(slots, n->in, n->out, n->u.imm);
         if (HIA_LIKELY(!status)) break;
-        hiaR_fail(w, f, n->index, status, hiaR_kernel_code(status, slots[n->in[0]]), NULL);
+        fail(w, f, n->index, status, hiaR_kernel_code(status, slots[n->in[0]]));
       } else if (n->kind == HIA_KIND_SWITCH) {
         const hia_side *side = &n->u.branch->side[slots[n->slot] == 0];
         w->firings += side->weight;
@@ -257,10 +380,14 @@ static inline hia_frame *enter(hia_worker *w, hia_frame *parent, uint32_t site,
   hia_frame *f = new_frame(w, s, site, parent->level + 1, status);
   if (HIA_UNLIKELY(!f)) return NULL;
   f->up.parent = parent;
-  hia_word *slots = hiaR_slots(f), *from = hiaR_slots(parent);
-  for (uint32_t i = 0; i < s->n_params; i++) slots[i] = from[child->args[i]];
+  hia_word *slots = hiaR_slots(f);
+  const hia_word *from = hiaR_slots(parent);
+  if (HIA_UNLIKELY(s->n_refs)) {
+    hiaR_pass_args(parent, child, slots, w->is_shared);
+    begin_refs(w, f);
+  } else
+    for (uint32_t i = 0; i < s->n_params; i++) slots[i] = from[child->args[i]];
   make_moves(slots, s->enter, s->n_enter);
-  if (HIA_UNLIKELY(s->n_refs)) begin_refs(w, f, true);
   return f;
 }
 
@@ -315,7 +442,9 @@ hia_frame *hiaR_root_enter(hia_worker *w, const hia_section *s, const hia_word *
   f->up.parent = NULL;
   if (s->n_params) memcpy(hiaR_slots(f), args, s->n_params * sizeof(hia_word));
   make_moves(hiaR_slots(f), s->enter, s->n_enter);
-  begin_refs(w, f, true);
+  /* The references of the arguments are borrowed. */
+  for (uint32_t i = 0; i < s->n_ref_params; i++) share(w, args[s->refs[i].slot]);
+  begin_refs(w, f);
   return f;
 }
 
@@ -359,7 +488,7 @@ hia_frame *hiaR_stolen_enter(hia_worker *w, hia_stolen *job, hia_status *status)
   f->up.job = job;
   memcpy(hiaR_slots(f), job->words, s->n_params * sizeof(hia_word));
   make_moves(hiaR_slots(f), s->enter, s->n_enter);
-  begin_refs(w, f, false);
+  begin_refs(w, f);
   fire_slowly(w, f, &s->start);
   return settle(w, f);
 }

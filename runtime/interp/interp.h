@@ -118,11 +118,9 @@ struct hia_run {
   unsigned n_threads;      /* threads of the pool in the run */
   pthread_cond_t all_left; /* n_threads is 0 */
   _Atomic uint32_t epoch;  /* 0: nothing has failed; else how often a failure became the first */
-  hia_frame *failed;       /* the first failure so far: its frame, node, status and code */
+  hia_frame *failed;       /* the first failure so far: its frame, node and cause */
   uint32_t failed_node;
-  hia_status failed_status;
-  int64_t failed_code;
-  const char *failed_host; /* hia_failure.host */
+  hia_cause failed_cause;
   bool is_complete;
   hia_status resource; /* MEMORY, DEPTH, CANCELLED, INTERNAL: ends the run at once */
   hia_backtrace resource_trace;
@@ -177,9 +175,8 @@ hia_frame *hiaR_stolen_back(hia_worker *w, hia_stolen *job);
 
 /* ---- order.c ---- */
 
-/* Notes that a node of f has failed; `host` as in hia_failure. */
-void hiaR_fail(hia_worker *w, hia_frame *f, uint32_t node, hia_status status, int64_t code,
-               const char *host);
+/* Notes that a node of f has failed. */
+void hiaR_fail(hia_worker *w, hia_frame *f, uint32_t node, const hia_cause *cause);
 /* True if the first pending child of f comes later than the known failure. False if none is known.
  */
 bool hiaR_is_too_late(hia_run *run, hia_frame *f);
@@ -189,6 +186,9 @@ bool hiaR_is_earlier(hia_frame *a, hia_frame *b);
 void hiaR_backtrace_frames(const hia_loaded *image, const hia_frame *f, hia_backtrace *trace);
 
 /* ---- interp.c: references ---- */
+
+/* Copies the arguments of a child, with references of their own. */
+void hiaR_pass_args(hia_frame *parent, const hia_child *child, hia_word *args, bool is_shared);
 
 /* The frame's results have been copied, and it goes: drops its references. */
 void hiaR_frame_end_refs(hia_worker *w, hia_frame *f);

@@ -64,8 +64,7 @@ static void mark(hia_run *run, hia_frame *f, uint32_t index) {
   }
 }
 
-void hiaR_fail(hia_worker *w, hia_frame *f, uint32_t node, hia_status status, int64_t code,
-               const char *host) {
+void hiaR_fail(hia_worker *w, hia_frame *f, uint32_t node, const hia_cause *cause) {
   hia_run *run = w->run;
   f->waiting++; /* so that the frame is never done */
   pthread_mutex_lock(&run->lock);
@@ -73,9 +72,7 @@ void hiaR_fail(hia_worker *w, hia_frame *f, uint32_t node, hia_status status, in
     mark(run, f, node);
     run->failed = f;
     run->failed_node = node;
-    run->failed_status = status;
-    run->failed_code = code;
-    run->failed_host = host;
+    run->failed_cause = *cause;
     atomic_fetch_add(&run->epoch, 1);
     for (unsigned i = 0; i < run->n_workers; i++) atomic_store(&run->workers[i]->poll, 1);
   }

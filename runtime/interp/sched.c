@@ -255,8 +255,7 @@ static void give_child(hia_worker *w, hia_frame *f, uint32_t site, hia_worker *t
     return;
   }
   *job = (hia_stolen){.frame = f, .owner = w, .size = size, .site = site, .older = w->handed_out};
-  for (uint32_t i = 0; i < s->n_params; i++) job->words[i] = hiaR_slots(f)[child->args[i]];
-  for (uint32_t i = 0; i < s->n_ref_params; i++) hiaR_dup(job->words[s->refs[i].slot], true);
+  hiaR_pass_args(f, child, job->words, true);
   if (w->handed_out) w->handed_out->newer = job;
   w->handed_out = job;
   hiaR_pending_remove(f, site);
@@ -575,9 +574,10 @@ hia_status hiaR_interp_run(const hia_loaded *image, uint32_t entry, const hia_wo
       status = run.resource;
       failure->backtrace = run.resource_trace;
     } else if (run.failed) {
-      status = run.failed_status;
-      failure->code = run.failed_code;
-      failure->host = run.failed_host;
+      status = run.failed_cause.status;
+      failure->code = run.failed_cause.code;
+      failure->range = run.failed_cause.range;
+      failure->host = run.failed_cause.host;
       uint32_t loc = run.failed->section->locs[run.failed_node];
       hiaR_backtrace_push_site(&failure->backtrace, image->locs, loc, false);
       hiaR_backtrace_frames(image, run.failed, &failure->backtrace);

@@ -310,8 +310,7 @@ shown 'the graph of data' 'field B.0 %0' dump "$work/data.hia" --stage graph
 program array 'fn first(xs: [(i32, i32)]) = xs[0]
 fn main() = first([(1, 2)])'
 t 'arrays are checked' 0 '' '' check "$work/array.hia"
-t 'and compiled' 0 '(1, 2)' '' run "$work/array.hia"
-t 'but not yet interpreted' 1 '' 'arrays are not run yet' run "$work/array.hia" --engine interp
+every 'and run' 0 '(1, 2)' '' run "$work/array.hia"
 for level in 0 1 2 3; do
   for threads in 1 3; do
     t "arrays: sieve, level $level, threads $threads" 0 9592 '' run tests/cli/arrays.hia --fn sieve 100000 --opt $level --threads $threads
@@ -319,9 +318,12 @@ for level in 0 1 2 3; do
     t "arrays: versions, level $level, threads $threads" 0 10173371 '' run tests/cli/arrays.hia --fn versions 40 --opt $level --threads $threads
   done
 done
-t 'an index that is not there' 1 '' 'range]: index 7 is out of range: the array has 5 elements' run tests/cli/arrays.hia --fn index 5 7
-t 'a slice that is not there' 1 '' 'range]: slice 3..9 is out of range: the array has 5 elements' run tests/cli/arrays.hia --fn slice 5 3 9
-t 'an array as argument and result' 0 '[(2, 1), (9, 2), (5, 5)]' '' run tests/cli/arrays.hia --fn sort '[(9, 2), (2, 1), (5, 5)]' 0 1
+every 'an index that is not there' 1 '' 'range]: index 7 is out of range: the array has 5 elements' run tests/cli/arrays.hia --fn index 5 7
+every 'a slice that is not there' 1 '' 'range]: slice 3..9 is out of range: the array has 5 elements' run tests/cli/arrays.hia --fn slice 5 3 9
+every 'an array as argument and result' 0 '[(2, 1), (9, 2), (5, 5)]' '' run tests/cli/arrays.hia --fn sort '[(9, 2), (2, 1), (5, 5)]' 0 1
+every 'arrays: sieve' 0 168 '' run tests/cli/arrays.hia --fn sieve 1000
+every 'arrays: trees' 0 1024 '' run tests/cli/arrays.hia --fn trees 10
+every 'an argument without elements' 1 '' 'array.hia:1:31: error.range.: index 0 is out of range: the array has 0 elements' run "$work/array.hia" --fn 'first([(i32, i32)])' '[]'
 shown 'the graph of arrays' ' at 0 %0, ' dump "$work/array.hia" --stage graph
 shown 'the tree of data' '^    pattern 2:41 B : T' dump "$work/data.hia" --stage ast
 every 'matches on data: lists 0' 0 '(0, -1, 0)' '' run tests/cli/data_matches.hia --fn lists 0

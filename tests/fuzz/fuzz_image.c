@@ -45,13 +45,20 @@ static void run(const hia_loaded *image, uint32_t entry) {
   guard g = {.lock = PTHREAD_MUTEX_INITIALIZER, .over = PTHREAD_COND_INITIALIZER};
   pthread_t thread;
   if (pthread_create(&thread, NULL, watch, &g) == 0) {
+    hia_heap heap;
     hia_limits limits = {.depth = 1 << 20, .memory = 4 << 20, .cancelled = &g.cancelled};
+    hiaR_heap_init(&heap, &hiaR_malloc);
+    limits.heap = &heap;
+    hiaR_heap_begin(&heap, limits.memory);
     hia_failure failure;
     hia_usage usage;
     hiaR_interp_run(image, entry, words, words + export->n_params, &limits, &hiaR_malloc, &failure,
                     &usage);
+    hiaR_heap_end(&heap);
+    hiaR_heap_begin(&heap, limits.memory);
     hiaR_expand_run(image, entry, words, words + export->n_params, &limits, &hiaR_malloc, &failure,
                     &usage);
+    hiaR_heap_free(&heap);
     pthread_mutex_lock(&g.lock);
     g.is_over = true;
     pthread_cond_signal(&g.over);
