@@ -204,6 +204,19 @@ static uint32_t kernel_number(flattener *f, const hia_node *n, hia_node_id id) {
   return *kernel - 1;
 }
 
+/* A SET waits for all that reads its array before, so that it can change the array in place. So
+ * does a MOVE of the array, to take it to where another SET may change it. */
+static void wait_for_reads(flattener *f, uint32_t slot, hia_u32vec *sources) {
+  hia_flat_section *s = here(f)->section;
+  slot = hiaG_flat_slot(s, slot);
+  for (uint32_t i = f->open.len; i-- > 0 && f->open.data[i].section == s;) {
+    const readings *reads = &f->open.data[i].reads;
+    for (uint32_t k = 0; k < reads->len; k++)
+      if (hiaG_flat_slot(s, reads->data[k].slot) == slot)
+        hiaR_push(f->scratch, sources, reads->data[k].node);
+  }
+}
+
 /* What node `id` becomes in the image, with what belongs to the kind. */
 static hia_flat_node image_node(flattener *f, const hia_node *n, hia_node_id id) {
   hia_type type = n->n_ins ? hiaG_type(f->fn, hiaG_in(f->fn, id, 0)) : HIA_NONE;
@@ -230,18 +243,6 @@ static hia_flat_node image_node(flattener *f, const hia_node *n, hia_node_id id)
   case HIA_OP_NEW: return (hia_flat_node){.kind = HIA_KIND_NEW, .what = hiaG_type(f->fn, n->outs)};
   default:
     return (hia_flat_node){.kind = HIA_KIND_KERNEL, .what = kernel_number(f, n, id), .imm = n->imm};
-  }
-}
-
-/* A SET waits for all that reads its array before, so that it can change the array in place. */
-static void wait_for_reads(flattener *f, uint32_t slot, hia_u32vec *sources) {
-  hia_flat_section *s = here(f)->section;
-  slot = hiaG_flat_slot(s, slot);
-  for (uint32_t i = f->open.len; i-- > 0 && f->open.data[i].section == s;) {
-    const readings *reads = &f->open.data[i].reads;
-    for (uint32_t k = 0; k < reads->len; k++)
-      if (hiaG_flat_slot(s, reads->data[k].slot) == slot)
-        hiaR_push(f->scratch, sources, reads->data[k].node);
   }
 }
 
@@ -364,9 +365,12 @@ static void end_side(flattener *f, hia_region_id r) {
     /* The value is computed further out, is a constant, or is in the slot of another Merge. */
     unsigned op = hiaG_def(f->fn, v)->op;
     bool is_undef = op == HIA_OP_UNDEF || op == HIA_OP_JOIN;
-    uint32_t slot = f->slot[v], source = f->source[v];
-    uint32_t move = add(f, is_undef ? HIA_KIND_JOIN : HIA_KIND_MOVE, &slot, !is_undef, &source,
-                        !is_undef, HIA_NONE);
+    uint32_t slot = f->slot[v];
+    hia_u32vec sources = {0};
+    if (!is_undef) hiaR_push(f->scratch, &sources, f->source[v]);
+    if (!is_undef && s->slots.data[from].is_set) wait_for_reads(f, from, &sources);
+    uint32_t move = add(f, is_undef ? HIA_KIND_JOIN : HIA_KIND_MOVE, &slot, !is_undef, sources.data,
+                        sources.len, HIA_NONE);
     f->port[2 * i + port] = move;
     if (is_undef) continue;
     node_at(f, move)->n_outs = 1;

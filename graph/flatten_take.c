@@ -18,7 +18,7 @@
  * written again before the next round reads it.
  *
  * Where a section is too large for the sets, a reader comes never if it is in the other side of a
- * branch, and before a SET by construction: flatten.c makes SETs wait. */
+ * branch, and before a SET or a MOVE of its array by construction: flatten.c makes these wait. */
 #include "graph/flatten.h"
 
 enum { LARGE = 4096, MANY = 64 };
@@ -141,12 +141,18 @@ static bool are_apart(const chooser *c, const hia_flat_node *m, const hia_flat_n
   return last_a != HIA_NONE && last_b != HIA_NONE && c->other[last_a] == last_b;
 }
 
+/* True if all that reads the slot before in the program comes before the node (flatten.c). */
+static bool waits_for_reads(const chooser *c, const hia_flat_node *node, const reader *r) {
+  return (node->kind == HIA_KIND_SET && r->operand == 0) ||
+         (node->kind == HIA_KIND_MOVE && c->s->slots.data[r->slot].is_set);
+}
+
 /* True if `m`, which reads the same slot, has fired when `n` reads it, or will never fire. */
 static bool is_before(const chooser *c, const reader *m, const reader *n) {
   const hia_flat_node *nodes = c->s->nodes.data, *of_m = &nodes[m->node], *of_n = &nodes[n->node];
   if (m->node == n->node) return m->operand < n->operand;
   if (!c->width)
-    return are_apart(c, of_m, of_n) || (of_n->kind == HIA_KIND_SET && m->node < n->node);
+    return are_apart(c, of_m, of_n) || (waits_for_reads(c, of_n, n) && m->node < n->node);
   if (is_side_move(of_m) && is_side_move(of_n) && of_m->region == of_n->region)
     return m->node < n->node;
   const uint64_t *before = row(c, c->before, n->node);

@@ -366,22 +366,32 @@ static void decode_array(decoder *d, const hia_image_node *n, hia_instr *out) {
   out->u.array = d->arrays++;
 }
 
-/* Which references move to the callee's frame, and which both frames have. */
+/* Which references move to the callee's frame, and which both frames have. A slot that is taken
+ * twice can only move once. */
 static void decode_args(decoder *d, const hia_image_node *n, hia_child *child) {
   const hia_image_section *callee = &d->t.sections[n->what];
   const uint32_t *refs = d->t.words + callee->refs;
   uint32_t *args = d->words + n->ins;
+  child->takes = d->slots;
+  for (uint32_t i = 0; i < n->n_ins; i++) {
+    if (!(args[i] & HIA_IMAGE_TAKEN)) continue;
+    uint32_t slot = slot_of(args[i]);
+    if (d->marks[slot]) {
+      args[i] = slot;
+      continue;
+    }
+    d->marks[slot] = 1;
+    d->slots[child->n_takes++] = slot;
+  }
+  d->slots += child->n_takes;
   child->shares = d->slots;
   for (uint32_t i = 0; i < callee->n_refs && refs[i] < n->n_ins; i += 2)
     if (!(args[refs[i]] & HIA_IMAGE_TAKEN)) d->slots[child->n_shares++] = refs[i];
   d->slots += child->n_shares;
-  child->takes = d->slots;
   for (uint32_t i = 0; i < n->n_ins; i++) {
-    if (!(args[i] & HIA_IMAGE_TAKEN)) continue;
     args[i] = slot_of(args[i]);
-    d->slots[child->n_takes++] = args[i];
+    d->marks[args[i]] = 0;
   }
-  d->slots += child->n_takes;
 }
 
 static void decode_section(decoder *d, uint32_t number) {
