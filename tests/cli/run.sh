@@ -323,7 +323,7 @@ every 'a slice that is not there' 1 '' 'range]: slice 3..9 is out of range: the 
 every 'an array as argument and result' 0 '[(2, 1), (9, 2), (5, 5)]' '' run tests/cli/arrays.hia --fn sort '[(9, 2), (2, 1), (5, 5)]' 0 1
 every 'arrays: sieve' 0 168 '' run tests/cli/arrays.hia --fn sieve 1000
 every 'arrays: trees' 0 1024 '' run tests/cli/arrays.hia --fn trees 10
-every 'an argument without elements' 1 '' 'array.hia:1:31: error.range.: index 0 is out of range: the array has 0 elements' run "$work/array.hia" --fn 'first([(i32, i32)])' '[]'
+every 'an argument without elements' 1 '' 'array.hia:1:32: error.range.: index 0 is out of range: the array has 0 elements' run "$work/array.hia" --fn 'first([(i32, i32)])' '[]'
 shown 'the graph of arrays' ' at 0 %0, ' dump "$work/array.hia" --stage graph
 shown 'the tree of data' '^    pattern 2:41 B : T' dump "$work/data.hia" --stage ast
 every 'matches on data: lists 0' 0 '(0, -1, 0)' '' run tests/cli/data_matches.hia --fn lists 0
