@@ -214,6 +214,8 @@ static hia_declared declare(hia_emit *e, enum hia_abi id) {
   case ENTER: break;
   case JOIN: hiaL_attribute(e, f, all, "cold", 0); break;
   case KEEP:
+    /* What binds a symbol of a shared library at its first call would not keep the registers. */
+    hiaL_attribute(e, f, all, "nonlazybind", 0);
     hiaL_attribute(e, f, all, "cold", 0);
     LLVMSetFunctionCallConv(f, HIA_CC_PRESERVE_MOST);
     break;

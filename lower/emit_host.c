@@ -153,6 +153,32 @@ static void end_store(hia_emit *e, LLVMValueRef to, LLVMValueRef value, hia_type
   hiaL_at(e, next);
 }
 
+/* The words behind the block of a call with values: the arguments again, and for each result that
+ * is a reference whether the caller wants it. */
+static void give_values(hia_emit *e, const hia_fn *fn, LLVMValueRef f, LLVMValueRef block,
+                        uint32_t n_params, uint32_t n_results) {
+  uint32_t behind = fn->n_params + fn->n_results;
+  for (uint32_t i = 0; i < n_params; i++)
+    if (!hiaG_is_scalar(fn->params[i]))
+      LLVMBuildStore(e->b, LLVMGetParam(f, i + 1), hiaL_word_at(e, block, behind + i));
+  for (uint32_t i = 0; i < n_results; i++) {
+    if (hiaG_is_scalar(fn->results[i])) continue;
+    LLVMValueRef is_wanted = LLVMBuildIsNotNull(e->b, LLVMGetParam(f, 1 + n_params + i), "");
+    LLVMBuildStore(e->b, LLVMBuildZExt(e->b, is_wanted, e->types[HIA_I64], ""),
+                   hiaL_word_at(e, block, behind + fn->n_params + i));
+  }
+}
+
+/* The types of the parameters and results of a root that has some which are no scalars. */
+static void type_function(hia_emit *e, hia_fn_id id, uint32_t root, LLVMValueRef record,
+                          const char *name) {
+  LLVMTypeRef i64 = e->types[HIA_I64];
+  LLVMValueRef f =
+      hiaL_host_function(e, hiaG_fn(e->g, id), name, LLVMFunctionType(e->ptr, &i64, 1, false));
+  LLVMValueRef args[3] = {record, hiaL_number(e, 32, root), LLVMGetParam(f, 0)};
+  LLVMBuildRet(e->b, hiaL_call_abi(e, HIA_ABI_hiaR_root_type, args, 3));
+}
+
 static void typed_entry(hia_emit *e, hia_fn_id id, uint32_t root, LLVMValueRef record) {
   const hia_fn *fn = hiaG_fn(e->g, id);
   const hia_object_root *planned = hiaL_planned(e, id);
@@ -161,16 +187,22 @@ static void typed_entry(hia_emit *e, hia_fn_id id, uint32_t root, LLVMValueRef r
   LLVMTypeRef i32 = e->types[HIA_I32];
   LLVMValueRef f = hiaL_host_function(e, fn, planned ? planned->name : name,
                                       function_type(e, fn, i32, true, true));
-  LLVMTypeRef words = LLVMArrayType2(e->types[HIA_I64], (uint64_t)fn->n_params + fn->n_results);
+  bool has_values = hiaG_exchanges_references(fn);
+  uint64_t n_words = (uint64_t)fn->n_params + fn->n_results;
+  LLVMTypeRef words = LLVMArrayType2(e->types[HIA_I64], has_values ? 2 * n_words : n_words);
   LLVMValueRef block = LLVMBuildAlloca(e->b, words, "block");
   bool is_fuelled = e->options->is_fuelled;
   uint32_t n_params = fn->n_params - is_fuelled, n_results = fn->n_results - is_fuelled;
   for (uint32_t i = 0; i < n_params; i++)
     hiaL_store_word(e, hiaL_word_at(e, block, i),
                     hiaL_from_c(e, LLVMGetParam(f, i + 1), fn->params[i]), fn->params[i]);
+  if (has_values) give_values(e, fn, f, block, n_params, n_results);
   LLVMValueRef args[4] = {LLVMGetParam(f, 0), record, hiaL_number(e, 32, root), block};
-  LLVMValueRef status =
-      hiaL_call_abi(e, is_fuelled ? HIA_ABI_hiaR_enter_fuelled : HIA_ABI_hiaR_enter, args, 4);
+  LLVMValueRef status = hiaL_call_abi(e,
+                                      has_values   ? HIA_ABI_hiaR_enter_values
+                                      : is_fuelled ? HIA_ABI_hiaR_enter_fuelled
+                                                   : HIA_ABI_hiaR_enter,
+                                      args, 4);
   /* In this order, because the code generator places blocks as they come: the usual path falls
    * through. */
   LLVMBasicBlockRef done = hiaL_block(e, "done");
@@ -257,6 +289,7 @@ static void entries(hia_emit *e, uint32_t n_roots) {
     const hia_object_root *planned = hiaL_planned(e, f);
     if (is_program(e, planned)) hiaL_object_main(e, record, root);
     if (!is_map) typed_entry(e, f, root, record);
+    if (planned && planned->type) type_function(e, f, root, record, planned->type);
     if (is_map || (e->options->object && hiaL_has_map(e, f))) hiaL_map_entry(e, f, root, record);
     root++;
   }

@@ -141,9 +141,9 @@ void hiaL_object_rest(hia_emit *e, LLVMValueRef rest[HIA_RECORD_REST]) {
 
 void hiaL_object_main(hia_emit *e, LLVMValueRef record, uint32_t root) {
   LLVMTypeRef i32 = e->types[HIA_I32];
-  LLVMTypeRef types[4] = {i32, e->ptr, e->ptr, i32};
+  LLVMTypeRef types[5] = {i32, e->ptr, e->ptr, i32, e->ptr};
   LLVMTypeRef main_type = LLVMFunctionType(i32, types, 2, false),
-              run_type = LLVMFunctionType(i32, types, 4, false);
+              run_type = LLVMFunctionType(i32, types, 5, false);
   LLVMValueRef run = LLVMAddFunction(e->module, "hiaR_program", run_type);
   LLVMValueRef f = LLVMAddFunction(e->module, "main", main_type);
   LLVMSetSection(f, HIA_HOST_TEXT);
@@ -153,8 +153,12 @@ void hiaL_object_main(hia_emit *e, LLVMValueRef record, uint32_t root) {
   e->function = f;
   hiaL_at(e, hiaL_block(e, "entry"));
   hiaL_no_debug_loc(e);
-  LLVMValueRef args[4] = {LLVMGetParam(f, 0), LLVMGetParam(f, 1), record, hiaL_number(e, 32, root)};
-  LLVMBuildRet(e->b, LLVMBuildCall2(e->b, run_type, run, args, 4, ""));
+  const hia_object_plan *plan = e->options->object;
+  bool has_values = hiaG_exchanges_references(hiaG_fn(e->g, plan->roots[plan->program].fn));
+  LLVMValueRef kit = has_values ? of_runtime(e, "hiaR_program_kit") : LLVMConstNull(e->ptr);
+  LLVMValueRef args[5] = {LLVMGetParam(f, 0), LLVMGetParam(f, 1), record, hiaL_number(e, 32, root),
+                          kit};
+  LLVMBuildRet(e->b, LLVMBuildCall2(e->b, run_type, run, args, 5, ""));
 }
 
 /* ---- what is kept ---- */

@@ -24,6 +24,7 @@ typedef struct hia_object_root {
   const char *name;  /* of its typed entry */
   const char *plain; /* of its plain function; NULL: it has none */
   const char *map;   /* of its map entry; NULL: it has none */
+  const char *type;  /* of the function that returns its types; NULL: they are scalars */
 } hia_object_root;
 
 typedef struct hia_object_plan {

@@ -323,3 +323,27 @@ bool hia_error_chain_entry(const hia_error *error, uint64_t i, const char **func
 
 const char *hia_status_word(hia_status status) { return hiaR_status_word(status); }
 const char *hia_status_message(hia_status status) { return hiaR_status_message(status); }
+
+/* ---- of requests ---- */
+
+hia_status hiaR_fail_text(const hia_allocator *allocator, hia_error **error, hia_status status,
+                          const char *hint, const char *fmt, ...) {
+  char message[1024];
+  va_list args;
+  va_start(args, fmt);
+  vsnprintf(message, sizeof message, fmt, args);
+  va_end(args);
+  return hiaR_fail_message(allocator, error, status,
+                           &(hia_message){.message = message, .hint = hint});
+}
+
+hia_status hiaR_copy_options(const hia_allocator *allocator, const char *what, void *own,
+                             size_t own_size, const void *theirs, hia_error **error) {
+  size_t size;
+  if (!theirs) return HIA_OK;
+  memcpy(&size, theirs, sizeof size);
+  if (hiaR_copy_sized(own, own_size, theirs, size)) return HIA_OK;
+  return hiaR_fail_text(allocator, error, HIA_ARGUMENT, NULL,
+                        "%s of %zu bytes: made for another version of hiaton (this is %s)", what,
+                        size, HIA_BUILD_VERSION);
+}

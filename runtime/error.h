@@ -64,6 +64,15 @@ typedef struct hia_message {
 hia_status hiaR_fail_message(const hia_allocator *allocator, hia_error **error, hia_status status,
                              const hia_message *message);
 
+/* The same from a format. */
+hia_status hiaR_fail_text(const hia_allocator *allocator, hia_error **error, hia_status status,
+                          const char *hint, const char *fmt, ...) HIA_PRINTF(5, 6);
+/* Copies a caller's structure (or NULL), whose first field is its size, over *own, which holds the
+ * defaults. HIA_ARGUMENT if it is of a later version and sets what this version does not know;
+ * `what` names the structure in the error. */
+hia_status hiaR_copy_options(const hia_allocator *allocator, const char *what, void *own,
+                             size_t own_size, const void *theirs, hia_error **error);
+
 /* The limits of a run, for the message; 0: no limit was set. */
 typedef struct hia_bounds {
   size_t depth, memory;

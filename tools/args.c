@@ -6,14 +6,12 @@
  *   @FILE        a value as text
  *
  * @FILE.npy is left to the library, which does not support it yet and says so. */
+#include "runtime/program/words.h"
 #include "tools/tool.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-/* Results are printed up to this length. */
-#define MAX_PRINTED ((uint64_t)1 << 20)
 
 /* ---- files that are read ---- */
 
@@ -50,17 +48,6 @@ static int read_file(const char *path, file *f) {
   if (wrong == ENOMEM) return tool_fail(NULL, HIA_MEMORY);
   fprintf(stderr, "error[io]: cannot read %s: %s\n", path, strerror(wrong));
   return EXIT_USAGE;
-}
-
-static bool ends_in(const char *word, const char *end) {
-  size_t n = strlen(word), m = strlen(end);
-  return n > m && strcmp(word + n - m, end) == 0;
-}
-
-tool_arg_kind tool_arg_kind_of(const char *word) {
-  if (word[0] != '@' || ends_in(word, ".npy")) return TOOL_ARG_TEXT;
-  if (ends_in(word, ".ptb")) return TOOL_ARG_BRACKETS;
-  return ends_in(word, ".hiav") ? TOOL_ARG_SAVED : TOOL_ARG_FILE;
 }
 
 /* ---- words of trees ---- */
@@ -127,9 +114,9 @@ static hia_status read_value(hia_engine *engine, hia_function *function, size_t 
                              const tool_options *o, const lists *l, const char *path, const file *f,
                              hia_value **value, hia_error **error) {
   const hia_type_info *type = hia_function_param_type(function, i);
-  if (tool_arg_kind_of(o->args[i]) == TOOL_ARG_FILE)
+  if (hiaR_word_kind(o->args[i]) == HIA_WORD_FILE)
     return hia_value_parse_text(function, i, path, f->text, f->len, value, error);
-  if (tool_arg_kind_of(o->args[i]) == TOOL_ARG_SAVED)
+  if (hiaR_word_kind(o->args[i]) == HIA_WORD_SAVED)
     return hia_value_load(engine, type, path, f->text, f->len, value, error);
   hia_bracket_options options = HIA_BRACKET_OPTIONS_INIT;
   options.words = l->vocab;
@@ -141,14 +128,14 @@ static hia_status read_value(hia_engine *engine, hia_function *function, size_t 
 static int read_arg(hia_engine *engine, hia_function *function, size_t i, const tool_options *o,
                     const lists *l, hia_value **value) {
   const char *word = o->args[i];
-  tool_arg_kind kind = tool_arg_kind_of(word);
+  hia_word_kind kind = hiaR_word_kind(word);
   hia_error *error = NULL;
   hia_status status;
-  if (kind == TOOL_ARG_TEXT) {
+  if (kind == HIA_WORD_TEXT) {
     status = hia_value_parse(function, i, word, value, &error);
     return status == HIA_OK ? EXIT_FINE : tool_fail(error, status);
   }
-  if (kind != TOOL_ARG_FILE && !hia_function_param_type(function, i)) {
+  if (kind != HIA_WORD_FILE && !hia_function_param_type(function, i)) {
     fprintf(stderr,
             "error[argument]: `%s` is for a parameter with a type, and parameter %zu of `%s` has "
             "none\n",
@@ -232,7 +219,7 @@ int tool_result(const char *path, const hia_value *value) {
   if (path) return save_result(path, value);
   bool is_cut;
   hia_error *error;
-  hia_status status = hia_value_write(value, MAX_PRINTED, tool_print, NULL, &is_cut, &error);
+  hia_status status = hia_value_write(value, HIA_MAX_PRINTED, tool_print, NULL, &is_cut, &error);
   if (status == HIA_IO) { /* the stream has the error, which shows when it is flushed */
     hia_error_free(error);
     return EXIT_FINE;
@@ -241,7 +228,7 @@ int tool_result(const char *path, const hia_value *value) {
   if (status != HIA_OK) return tool_fail(error, status);
   if (is_cut) {
     tool_flush();
-    fputs("the result is cut after a megabyte: -o FILE.hiav writes it whole\n", stderr);
+    fputs(HIA_WORD_CUT, stderr);
   }
   return EXIT_FINE;
 }

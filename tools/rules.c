@@ -2,6 +2,7 @@
 /* Rules about words of a command line that exclude each other. An option that would have no effect
  * beside the others is refused, since the user expects one. So is a file to write that is also
  * read. */
+#include "runtime/program/words.h"
 #include "tools/tool.h"
 
 /* ---- options ---- */
@@ -40,7 +41,7 @@ static bool is_from_ir(const tool_options *o) { return o->from_ir; }
 
 static bool has_no_trees(const tool_options *o) {
   for (size_t i = 0; i < o->n_args; i++)
-    if (tool_arg_kind_of(o->args[i]) == TOOL_ARG_BRACKETS) return false;
+    if (hiaR_word_kind(o->args[i]) == HIA_WORD_BRACKETS) return false;
   return true;
 }
 static bool builds_vocab(const tool_options *o) { return o->build_vocab != NULL; }
@@ -109,7 +110,7 @@ static int check_target(const tool_command *command, const tool_options *o, size
   if (file && tool_is_same_file(t->path, file))
     return tool_usage(command, "%s %s would replace FILE", name, t->path);
   for (size_t k = 0; o->command & (RUN | BENCH) && k < o->n_args; k++)
-    if (tool_arg_kind_of(o->args[k]) != TOOL_ARG_TEXT && tool_is_same_file(t->path, o->args[k] + 1))
+    if (hiaR_word_kind(o->args[k]) != HIA_WORD_TEXT && tool_is_same_file(t->path, o->args[k] + 1))
       return tool_usage(command, "%s %s would replace the argument `%s`", name, t->path,
                         o->args[k]);
   const char *const lists[] = {o->vocab, o->labels};

@@ -199,14 +199,6 @@ void tool_count(FILE *file, const tool_options *options, const hia_run_stats *us
 
 /* ---- args.c: arguments and results ---- */
 
-/* What a word behind FILE is. */
-typedef enum tool_arg_kind {
-  TOOL_ARG_TEXT,     /* the value itself */
-  TOOL_ARG_FILE,     /* @FILE: its text */
-  TOOL_ARG_BRACKETS, /* @FILE.ptb */
-  TOOL_ARG_SAVED     /* @FILE.hiav */
-} tool_arg_kind;
-tool_arg_kind tool_arg_kind_of(const char *word);
 /* Reads the arguments: options->n_args values, which the caller frees with tool_free_args, NULL or
  * not. Writes the file of --build-vocab. Returns an exit status. */
 int tool_args(hia_engine *engine, hia_function *function, const tool_options *options,

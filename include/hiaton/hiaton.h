@@ -84,6 +84,7 @@
 #ifndef HIATON_H
 #define HIATON_H
 
+#include <hiaton/data.h>
 #include <hiaton/runtime.h>
 #include <string.h>
 
@@ -98,7 +99,6 @@ extern "C" {
 typedef struct hia_engine hia_engine;     /* compiler and workers: what programs need to run */
 typedef struct hia_module hia_module;     /* a checked program */
 typedef struct hia_function hia_function; /* a function of a module */
-typedef struct hia_value hia_value;       /* an argument or a result; never changes */
 typedef struct hia_timeline hia_timeline; /* what the threads of runs did, and when */
 typedef struct hia_cancel hia_cancel;     /* a switch that ends runs */
 
@@ -487,36 +487,13 @@ HIA_API hia_value *hia_value_f64(hia_engine *engine, double x);
  * if it would hold more than 1000 scalars, data values and arrays, or if parts have different data
  * types of one name. */
 HIA_API hia_value *hia_value_tuple(hia_engine *engine, hia_value *const *parts, size_t n);
-HIA_API void hia_value_free(hia_value *value);
+/* hia_value_free and what reads values: hiaton/data.h. */
 
 /* Reads an argument as the command line writes it, "3", "(1, -2.5)", "Node(Leaf(1), Nil)",
  * "[1 + 2, 3]": a constant expression of the type of parameter `i`; if that is generic, the
  * expression determines the type. HIA_ARGUMENT if the text is not such an expression. */
 HIA_API hia_status hia_value_parse(hia_function *function, size_t i, const char *text,
                                    hia_value **value, hia_error **error);
-
-/* The scalar's value. If the value is NULL or of another type, it returns HIA_ARGUMENT and sets *x
- * to 0. */
-HIA_API hia_status hia_value_get_bool(const hia_value *value, bool *x);
-HIA_API hia_status hia_value_get_i32(const hia_value *value, int32_t *x);
-HIA_API hia_status hia_value_get_i64(const hia_value *value, int64_t *x);
-HIA_API hia_status hia_value_get_f32(const hia_value *value, float *x);
-HIA_API hia_status hia_value_get_f64(const hia_value *value, double *x);
-
-/* The number of parts of a tuple, of elements of an array, of fields of a data value; 0 for a
- * scalar. */
-HIA_API size_t hia_value_len(const hia_value *value);
-/* Part, element or field i, as a value of its own, which the caller frees; NULL when out of memory,
- * or if there is none. */
-HIA_API hia_value *hia_value_part(const hia_value *value, size_t i);
-/* The dtype of a scalar; HIA_ARGUMENT for any other value. */
-HIA_API hia_status hia_value_dtype(const hia_value *value, hia_dtype *dtype);
-
-/* Prints a value in the form in which arguments are read, as snprintf does: at most `size` bytes,
- * NUL included; returns the length of the whole, 0 when out of memory. */
-HIA_API size_t hia_value_format(const hia_value *value, char *buf, size_t size);
-/* The same for its type, as the language writes it. */
-HIA_API size_t hia_value_format_type(const hia_value *value, char *buf, size_t size);
 
 /* ---- looking inside ---- */
 
@@ -540,10 +517,6 @@ typedef struct hia_dump_options {
 } hia_dump_options;
 #define HIA_DUMP_OPTIONS_INIT                                                                      \
   {sizeof(hia_dump_options), HIA_STAGE_STATIC, HIA_FORMAT_TEXT, false, NULL}
-
-/* Receives output in one or several pieces, on the thread that requested it. If it returns false,
- * writing ends with HIA_IO. The bytes are valid until it returns, and no NUL follows them. */
-typedef bool (*hia_write)(void *user, const char *bytes, size_t len);
 
 /* Writes one stage of the compilation of a module: for the given functions and all functions that
  * they call, or, if n is 0, for every function whose types are known. `options` may be NULL for the

@@ -22,45 +22,8 @@
 extern "C" {
 #endif
 
+/* Types (hia_type_info): hiaton/data.h. */
 typedef struct hia_extern_info hia_extern_info; /* a host function, as a module declares it */
-
-/* ---- types ---- */
-
-HIA_API hia_type_kind hia_type_info_kind(const hia_type_info *type);
-/* The dtype of a scalar. For any other kind it returns HIA_ARGUMENT and sets *dtype to HIA_BOOL. */
-HIA_API hia_status hia_type_info_dtype(const hia_type_info *type, hia_dtype *dtype);
-/* The number of parts of a tuple; 0 for any other kind. */
-HIA_API size_t hia_type_info_len(const hia_type_info *type);
-HIA_API const hia_type_info *hia_type_info_part(const hia_type_info *type, size_t i);
-/* The scalars of a type in order, those of inner tuples too: a typed entry has one parameter or
- * pointer for each. Returns their number and sets *dtypes to an array of as many; `dtypes` may be
- * NULL. A type with data or arrays in it has no such form: 0. */
-HIA_API size_t hia_type_info_scalars(const hia_type_info *type, const hia_dtype **dtypes);
-
-/* The type of an array's elements; NULL for any other kind. */
-HIA_API const hia_type_info *hia_type_info_element(const hia_type_info *type);
-
-/* The name of a data type; "" for any other kind. */
-HIA_API const char *hia_type_info_name(const hia_type_info *type);
-/* The number of constructors of a data type; 0 for any other kind. They are numbered from 0 in the
- * order of the program. */
-HIA_API size_t hia_type_info_ctor_count(const hia_type_info *type);
-HIA_API const char *hia_type_info_ctor_name(const hia_type_info *type, size_t ctor);
-#define HIA_NO_CTOR SIZE_MAX
-/* The number of the constructor of this name, or HIA_NO_CTOR. */
-HIA_API size_t hia_type_info_find_ctor(const hia_type_info *type, const char *name);
-/* The fields of a constructor. */
-HIA_API size_t hia_type_info_field_count(const hia_type_info *type, size_t ctor);
-HIA_API const char *hia_type_info_field_name(const hia_type_info *type, size_t ctor, size_t i);
-HIA_API const hia_type_info *hia_type_info_field(const hia_type_info *type, size_t ctor, size_t i);
-
-/* True if neither is NULL and they are the same type, even if from different modules or engines:
- * built in the same way, and data types with the same names, constructors and fields. False when
- * out of memory, which only programs with many types need. */
-HIA_API bool hia_type_info_is_same(const hia_type_info *a, const hia_type_info *b);
-/* Writes the type as the language does, "(i32, f64)", as snprintf does: at most `size` bytes, NUL
- * included. Returns the length of the whole. */
-HIA_API size_t hia_type_info_format(const hia_type_info *type, char *buf, size_t size);
 
 /* ---- the functions of a module ---- */
 

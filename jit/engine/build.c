@@ -96,9 +96,13 @@ static hia_status finish_native(hia_building *b, hia_error **error) {
     const char *name = hiaJ_extern_in_c(b, &g->externs.data[k]);
     hiaR_push(&b->comp.arena, &b->externs, name);
   }
-  for (uint32_t i = 0; i < b->built.len && b->options->map; i++)
-    b->built.data[i].map =
-        hiaJ_derived_name(b, hiaR_arena_printf(&b->comp.arena, "%s_map", b->built.data[i].name));
+  for (uint32_t i = 0; i < b->built.len; i++) {
+    hia_built *built = &b->built.data[i];
+    if (built->function->has_references)
+      built->type = hiaJ_derived_name(b, hiaR_arena_printf(&b->comp.arena, "%s_type", built->name));
+    else if (b->options->map)
+      built->map = hiaJ_derived_name(b, hiaR_arena_printf(&b->comp.arena, "%s_map", built->name));
+  }
   for (uint32_t i = 0; i < b->built.len; i++)
     if (!b->options->fuel && is_plain(g, b->native_roots[i]))
       b->built.data[i].plain = hiaJ_derived_name(
@@ -229,6 +233,7 @@ static hia_status finish_object(hia_module *module, void *user, hia_error **erro
     roots[i].fn = b->native_roots[i];
     roots[i].plain = b->built.data[i].plain;
     roots[i].map = b->built.data[i].map;
+    roots[i].type = b->built.data[i].type;
   }
   if (hiaG_has_references(b->native) || hiaG_has_references(b->flat))
     return compile_with_types(b, &plan, error);
@@ -264,7 +269,7 @@ static hia_status build(hia_module *module, hia_function *const *functions, size
   if (!module) return hiaJ_fail(&hiaR_malloc, error, HIA_ARGUMENT, NULL, "no module");
   const hia_allocator *allocator = &module->engine->allocator;
   hia_build_options own = HIA_BUILD_OPTIONS_INIT;
-  if (hiaJ_copy_options(allocator, "build options", &own, sizeof own, options, error))
+  if (hiaR_copy_options(allocator, "build options", &own, sizeof own, options, error))
     return HIA_ARGUMENT;
   if (!write) return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "no write function");
   hia_building b = {.module = module, .functions = functions, .n = n, .options = &own};

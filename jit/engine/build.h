@@ -11,6 +11,7 @@ typedef struct hia_built {
   const hia_function *function;
   const char *name;
   const char *map;   /* name of its map entry; NULL: it has none */
+  const char *type;  /* name of the function that returns its types; NULL: they are scalars */
   const char *plain; /* name of its plain function; NULL: it has none, or it is not known yet
                         whether it has */
 } hia_built;
@@ -52,6 +53,15 @@ bool hiaJ_is_c_word(const char *name);
 bool hiaJ_is_own_name(const char *name);
 /* header.c: writes `text`. May throw. */
 void hiaJ_build_header(hia_building *b);
+const char *hiaJ_c_type(hia_dtype dtype);
+/* A type in the building's own table, because the module's may be in use by other threads. */
+hia_type hiaJ_type_in(hia_building *b, const hia_param *p);
+/* header_data.c: true if some function has data or arrays in its signature. */
+bool hiaJ_has_values(const hia_building *b);
+/* Adds what the header declares for the data types of signatures. */
+void hiaJ_header_data(hia_building *b);
+/* The text of a small value of the type. */
+const char *hiaJ_small_value(hia_building *b, hia_type type);
 /* Returns the declaration of a host function in C. */
 const char *hiaJ_extern_in_c(hia_building *b, const hia_extern *e);
 

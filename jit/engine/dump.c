@@ -174,7 +174,7 @@ hia_status hia_module_dump(hia_module *module, hia_function *const *functions, s
   if (!module) return hiaJ_fail(&hiaR_malloc, error, HIA_ARGUMENT, NULL, "no module");
   const hia_allocator *allocator = &module->engine->allocator;
   hia_dump_options own = HIA_DUMP_OPTIONS_INIT;
-  if (hiaJ_copy_options(allocator, "dump options", &own, sizeof own, options, error))
+  if (hiaR_copy_options(allocator, "dump options", &own, sizeof own, options, error))
     return HIA_ARGUMENT;
   if (!write) return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "no write function");
   dumping d = {.functions = functions, .n = n, .options = &own};

@@ -118,7 +118,7 @@ hia_status hia_engine_new(const hia_engine_options *options, hia_engine **out, h
   if (error) *error = NULL;
   hia_engine_options own = HIA_ENGINE_OPTIONS_INIT;
   if (out) *out = NULL;
-  if (hiaJ_copy_options(&hiaR_malloc, "engine options", &own, sizeof own, options, error))
+  if (hiaR_copy_options(&hiaR_malloc, "engine options", &own, sizeof own, options, error))
     return HIA_ARGUMENT;
   const hia_allocator *allocator = own.allocator ? own.allocator : &hiaR_malloc;
   if (!out) return hiaJ_fail(&hiaR_malloc, error, HIA_ARGUMENT, NULL, "no place for the engine");

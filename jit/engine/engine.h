@@ -15,7 +15,7 @@
 #include "jit/jit.h"
 #include "runtime/error.h"
 #include "runtime/interp/run.h"
-#include "runtime/value/value.h"
+#include "runtime/value/handle.h"
 #include <hiaton/hiaton.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -138,13 +138,7 @@ hia_status hiaJ_native_open(const hia_backend **backend, char *error, size_t err
 /* ---- error.c: errors of requests, of rejected programs, of runs ---- */
 
 /* Each returns `status`, and sets *error if `error` is not NULL. */
-hia_status hiaJ_fail(const hia_allocator *allocator, hia_error **error, hia_status status,
-                     const char *hint, const char *fmt, ...) HIA_PRINTF(5, 6);
-/* Copies a caller's structure (or NULL), whose first field is its size, over *own, which holds the
- * defaults. HIA_ARGUMENT if it is of a later version and sets what this version does not know;
- * `what` names the structure in the error. */
-hia_status hiaJ_copy_options(const hia_allocator *allocator, const char *what, void *own,
-                             size_t own_size, const void *theirs, hia_error **error);
+#define hiaJ_fail hiaR_fail_text /* all errors are of the runtime */
 hia_status hiaJ_fail_diags(const hia_allocator *allocator, hia_error **error, hia_status status,
                            const hia_diags *diags);
 hia_status hiaJ_fail_at(const hia_allocator *allocator, hia_error **error, hia_status status,
@@ -154,13 +148,6 @@ hia_status hiaJ_fail_run(hia_engine *engine, hia_error **error, const hia_failur
                          const hia_run_options *options, bool is_native, const hia_places *places);
 /* The error of what a compilation has thrown. */
 hia_status hiaJ_fail_comp(const hia_allocator *allocator, hia_error **error, const hia_comp *comp);
-
-/* ---- file.c ---- */
-
-/* Reads a file, a pipe too, of about `max` bytes at most (else EFBIG). Returns 0 or an errno. *size
- * is the size of the allocation, which the caller frees, also after a failure. */
-int hiaJ_read_file(const hia_allocator *allocator, const char *path, size_t max, char **text,
-                   size_t *len, size_t *size);
 
 /* ---- timeline.c ---- */
 
@@ -172,23 +159,6 @@ typedef struct hia_fn_version hia_fn_version;
 hia_status hiaJ_timeline_begin(hia_timeline *timeline, const hia_function *function,
                                const hia_fn_version *version, hia_error **error);
 void hiaJ_timeline_end(hia_timeline *timeline);
-
-/* ---- value.c ---- */
-
-#define HIA_MAX_WORDS                                                                              \
-  1000u /* scalars, data and arrays in a type: the language's bound on parts                       \
-         */
-
-struct hia_value {
-  hia_allocator allocator;
-  const hia_type_info *type; /* its table is held */
-  hia_objects *objects;      /* held; NULL: the words refer to no objects */
-  hia_word words[];          /* type->n_words */
-};
-
-/* The value comes to hold its table of types and its objects. NULL: no memory. */
-hia_value *hiaJ_value_new(const hia_allocator *allocator, const hia_type_info *type,
-                          hia_objects *objects, const hia_word *words);
 
 /* ---- module.c: loading, functions and their instances ---- */
 

@@ -1,18 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The engine's errors: of requests, of rejected programs, of runs. */
 #include "jit/engine/engine.h"
-#include <stdio.h>
-
-hia_status hiaJ_fail(const hia_allocator *allocator, hia_error **error, hia_status status,
-                     const char *hint, const char *fmt, ...) {
-  char message[1024];
-  va_list args;
-  va_start(args, fmt);
-  vsnprintf(message, sizeof message, fmt, args);
-  va_end(args);
-  return hiaR_fail_message(allocator, error, status,
-                           &(hia_message){.message = message, .hint = hint});
-}
 
 hia_status hiaJ_fail_at(const hia_allocator *allocator, hia_error **error, hia_status status,
                         const char *code, const hia_source *source, uint32_t line, uint32_t col,
@@ -100,15 +88,4 @@ hia_status hiaJ_fail_run(hia_engine *engine, hia_error **error, const hia_failur
                              .timeout_ns = options->timeout_ns,
                              .is_native = is_native};
   return hiaR_fail_run(&engine->allocator, error, failure, &bounds, places);
-}
-
-hia_status hiaJ_copy_options(const hia_allocator *allocator, const char *what, void *own,
-                             size_t own_size, const void *theirs, hia_error **error) {
-  size_t size;
-  if (!theirs) return HIA_OK;
-  memcpy(&size, theirs, sizeof size);
-  if (hiaR_copy_sized(own, own_size, theirs, size)) return HIA_OK;
-  return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL,
-                   "%s of %zu bytes: made for another version of hiaton (this is %s)", what, size,
-                   HIA_BUILD_VERSION);
 }

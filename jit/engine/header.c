@@ -9,31 +9,32 @@ static const char *const c_types[HIA_N_DTYPES] = {[HIA_BOOL] = "bool",
                                                   [HIA_F32] = "float",
                                                   [HIA_F64] = "double"};
 
+const char *hiaJ_c_type(hia_dtype dtype) { return c_types[dtype]; }
+
 /* ---- parameters ---- */
 
 typedef struct param {
-  hia_dtype dtype;
+  hia_type type; /* no tuple; of data and arrays C has values */
   const char *name;
   bool is_column; /* of parameters, for a map */
 } param;
 typedef HIA_VEC(param) params;
 
-/* Adds the scalars of a type: x; for a tuple x_0, x_1; for tuples inside it x_1_0. */
+/* Adds the words of a type: x; for a tuple x_0, x_1; for tuples inside it x_1_0. */
 static void add_params(hia_building *b, params *all, hia_type type, const char *name) {
   hia_arena *arena = &b->comp.arena;
   const hia_types *types = &b->types;
-  if (!hiaG_is_scalar(type)) {
+  if (hiaG_type_kind(types, type) == HIA_KIND_TUPLE) {
     for (uint32_t i = 0; i < hiaG_tuple_len(types, type); i++)
       add_params(b, all, hiaG_tuple_part(types, type, i),
                  hiaR_arena_printf(arena, "%s_%u", name, i));
     return;
   }
-  param p = {(hia_dtype)type, name, false};
+  param p = {type, name, false};
   hiaR_push(arena, all, p);
 }
 
-/* In the building's own table, because the module's may be in use by other threads. */
-static hia_type type_of(hia_building *b, const hia_param *p) {
+hia_type hiaJ_type_in(hia_building *b, const hia_param *p) {
   hia_types from = hiaG_types_view(&p->info->types->table, b->types.comp);
   return hiaG_type_copy(&b->types, &from, p->info->type);
 }
@@ -43,10 +44,10 @@ static params params_of(hia_building *b, const hia_function *f, uint32_t *n_resu
   for (uint32_t i = 0; i < f->arity; i++) {
     const char *name = f->decl == HIA_NONE ? hiaR_arena_printf(&b->comp.arena, "a%u", i)
                                            : hiaF_param_name(b->module->program, f->decl, i);
-    add_params(b, &all, type_of(b, &f->params[i]), name);
+    add_params(b, &all, hiaJ_type_in(b, &f->params[i]), name);
   }
   uint32_t n = all.len;
-  add_params(b, &all, type_of(b, &f->result), "result");
+  add_params(b, &all, hiaJ_type_in(b, &f->result), "result");
   *n_results = all.len - n;
   return all;
 }
@@ -85,6 +86,13 @@ static const char *guard_of(hia_building *b, const char *header, uint32_t hash) 
   return text.data;
 }
 
+/* What is borrowed is const: columns of parameters, and values that are parameters. */
+static const char *c_word(hia_building *b, const param *p, bool is_pointer) {
+  if (!hiaG_is_scalar(p->type)) return is_pointer ? "hia_value **" : "const hia_value *";
+  return hiaR_arena_printf(&b->comp.arena, "%s%s%s", p->is_column ? "const " : "", c_types[p->type],
+                           is_pointer ? " *" : "");
+}
+
 /* "hia_status fib_fib(hia_context *, int32_t, int32_t *);", broken between parameters before column
  * 100. Names of parameters are comments, so that no name of a program and no macro in force where
  * the header is included (errno, I, stdin) can break the prototype. */
@@ -99,8 +107,7 @@ static void add_parameters(hia_building *b, const char *first, const params *all
     if (i) {
       const param *p = &all->data[i - 1];
       bool is_pointer = p->is_column || i > all->len - n_results;
-      word = hiaR_arena_printf(&b->comp.arena, "%s%s %s/*%s*/", p->is_column ? "const " : "",
-                               c_types[p->dtype], is_pointer ? "* " : "", p->name);
+      word = hiaR_arena_printf(&b->comp.arena, "%s /*%s*/", c_word(b, p, is_pointer), p->name);
     }
     if (!word) continue;
     size_t len = strlen(word);
@@ -142,25 +149,73 @@ static void add_prototype(hia_building *b, const hia_built *built) {
   hiaR_text_addf(t, "hia_status %s(", built->name);
   add_parameters(b, "hia_context *", &all, all.len, n_results, t->len - start);
   if (built->map) add_map(b, built->map, &all, n_results);
+  if (built->type)
+    hiaR_text_addf(t,
+                   "/* The type of its parameter or result i, counted from 0 behind the context; "
+                   "NULL: a scalar. */\n"
+                   "const hia_type_info *%s(size_t /*i*/);\n",
+                   built->type);
   if (!built->plain) return;
   /* A single result is returned. */
   hiaR_text_addf(t, "/* The same; it needs no context, since it always ends, and soon. */\n");
   start = t->len;
   bool returns = n_results == 1;
-  hiaR_text_addf(t, "%s %s(", returns ? c_types[all.data[all.len - 1].dtype] : "void",
-                 built->plain);
+  hiaR_text_addf(t, "%s %s(", returns ? c_types[all.data[all.len - 1].type] : "void", built->plain);
   add_parameters(b, NULL, &all, returns ? all.len - 1 : all.len, n_results, t->len - start);
 }
 
-static const char *example_value(hia_dtype dtype) {
-  switch (dtype) {
+static const char *example_value(const param *p) {
+  if (!hiaG_is_scalar(p->type)) return p->name;
+  switch (p->type) {
   case HIA_BOOL: return "true";
-  case HIA_I32:
-  case HIA_I64: return "3";
   case HIA_F32: return "1.5f";
-  case HIA_F64: break;
+  case HIA_F64: return "1.5";
+  default: return "3";
   }
-  return "1.5";
+}
+
+/* Adds the variables of the example, and what makes its arguments that are values. */
+static void add_variables(hia_building *b, const hia_built *built, const params *all, uint32_t n) {
+  hia_text *t = &b->text;
+  hiaR_text_addf(t, " *     hia_context *context;\n");
+  for (uint32_t i = 0; i < all->len; i++) {
+    const param *p = &all->data[i];
+    if (!hiaG_is_scalar(p->type))
+      hiaR_text_addf(t, " *     hia_value *%s;\n", p->name);
+    else if (i >= n)
+      hiaR_text_addf(t, " *     %s %s;\n", c_types[p->type], p->name);
+  }
+  hiaR_text_addf(t, " *     if (hia_context_new(NULL, &context) != HIA_OK) return 1;\n");
+  for (uint32_t i = 0; i < n; i++) {
+    const param *p = &all->data[i];
+    if (hiaG_is_scalar(p->type)) continue;
+    const char *text = for_comment(b, hiaJ_small_value(b, p->type));
+    hiaR_text_addf(
+        t,
+        " *     if (hia_data_read(NULL, %s(%u), NULL, \"%s\", %zu, &%s, NULL) != HIA_OK)\n"
+        " *       return 1;\n",
+        built->type, i, text, strlen(text), p->name);
+  }
+}
+
+/* `is_first`: of those that are printed as text. */
+static void add_printing(hia_text *t, const param *p, bool is_first) {
+  const char *name = p->name;
+  if (!hiaG_is_scalar(p->type)) {
+    hiaR_text_addf(t,
+                   "%s"
+                   " *       hia_value_format(%s, text, sizeof text);\n"
+                   " *       puts(text);\n"
+                   " *       hia_value_free(%s);\n",
+                   is_first ? " *       char text[256];\n" : "", name, name);
+    return;
+  }
+  switch (p->type) {
+  case HIA_BOOL: hiaR_text_addf(t, " *       puts(%s ? \"true\" : \"false\");\n", name); break;
+  case HIA_I32: hiaR_text_addf(t, " *       printf(\"%%\" PRId32 \"\\n\", %s);\n", name); break;
+  case HIA_I64: hiaR_text_addf(t, " *       printf(\"%%\" PRId64 \"\\n\", %s);\n", name); break;
+  default: hiaR_text_addf(t, " *       printf(\"%%g\\n\", (double)%s);\n", name); break;
+  }
 }
 
 /* Adds a whole program, each line after " * ". */
@@ -169,39 +224,35 @@ static void add_example(hia_building *b, const char *header) {
   uint32_t n_results;
   params all = params_of(b, built->function, &n_results);
   uint32_t n = all.len - n_results;
+  for (uint32_t i = 0; i < n; i++) /* no name of C's, and none of the example's others */
+    if (!hiaG_is_scalar(all.data[i].type))
+      all.data[i].name = hiaR_arena_printf(&b->comp.arena, "arg_%s", all.data[i].name);
   hia_text *t = &b->text;
   hiaR_text_addf(t,
                  " *   #include \"%s\"\n"
                  " *   #include <inttypes.h>\n"
                  " *   #include <stdio.h>\n"
                  " *\n"
-                 " *   int main(void) {\n"
-                 " *     hia_context *context;\n",
+                 " *   int main(void) {\n",
                  for_comment(b, header));
-  for (uint32_t i = n; i < all.len; i++)
-    hiaR_text_addf(t, " *     %s %s;\n", c_types[all.data[i].dtype], all.data[i].name);
-  hiaR_text_addf(t,
-                 " *     if (hia_context_new(NULL, &context) != HIA_OK) return 1;\n"
-                 " *     hia_status status = %s(context",
-                 built->name);
-  for (uint32_t i = 0; i < n; i++) hiaR_text_addf(t, ", %s", example_value(all.data[i].dtype));
+  add_variables(b, built, &all, n);
+  hiaR_text_addf(t, " *     hia_status status = %s(context", built->name);
+  for (uint32_t i = 0; i < n; i++) hiaR_text_addf(t, ", %s", example_value(&all.data[i]));
   for (uint32_t i = n; i < all.len; i++) hiaR_text_addf(t, ", &%s", all.data[i].name);
   hiaR_text_addf(t, ");\n"
                     " *     if (status == HIA_OK) {\n");
+  uint32_t n_values = 0;
   for (uint32_t i = n; i < all.len; i++) {
-    const char *name = all.data[i].name;
-    switch (all.data[i].dtype) {
-    case HIA_BOOL: hiaR_text_addf(t, " *       puts(%s ? \"true\" : \"false\");\n", name); break;
-    case HIA_I32: hiaR_text_addf(t, " *       printf(\"%%\" PRId32 \"\\n\", %s);\n", name); break;
-    case HIA_I64: hiaR_text_addf(t, " *       printf(\"%%\" PRId64 \"\\n\", %s);\n", name); break;
-    case HIA_F32:
-    case HIA_F64: hiaR_text_addf(t, " *       printf(\"%%g\\n\", (double)%s);\n", name); break;
-    }
+    bool is_value = !hiaG_is_scalar(all.data[i].type);
+    add_printing(t, &all.data[i], is_value && n_values++ == 0);
   }
   hiaR_text_addf(t, " *     } else {\n"
                     " *       fputs(hia_error_text(hia_context_error(context)), stderr);\n"
-                    " *     }\n"
-                    " *     hia_context_free(context);\n"
+                    " *     }\n");
+  for (uint32_t i = 0; i < n; i++)
+    if (!hiaG_is_scalar(all.data[i].type))
+      hiaR_text_addf(t, " *     hia_value_free(%s);\n", all.data[i].name);
+  hiaR_text_addf(t, " *     hia_context_free(context);\n"
                     " *     return status == HIA_OK ? 0 : 1;\n"
                     " *   }\n");
 }
@@ -228,6 +279,7 @@ static void add_prototypes(hia_building *b) {
     if (i) hiaR_text_addf(t, "\n");
     add_prototype(b, &b->built.data[i]);
   }
+  hiaJ_header_data(b);
   for (uint32_t i = 0; i < b->left_out.len; i++)
     hiaR_text_addf(t, "%s/* fn %s is generic: --fn '%s(...)' builds an instance. */\n",
                    i ? "" : "\n", b->left_out.data[i], b->left_out.data[i]);
@@ -248,9 +300,14 @@ static void add_head(hia_building *b, const char *header) {
       t,
       " *\n"
       "%s"
+      "%s"
       " * Contexts, statuses and errors: hiaton/runtime.h. Link with -lhiaton_rt -lm%s",
       b->options->fuel
           ? " * Calls use up the fuel of their context, if it has some: hia_context_set_fuel.\n"
+          : "",
+      hiaJ_has_values(b)
+          ? " * Values: hiaton/data.h. A call borrows its arguments; its results are "
+            "the caller's.\n"
           : "",
       b->externs.len ? " (the static\n * library: and -lffi), and with what defines:\n" : ". */\n");
   for (uint32_t i = 0; i < b->externs.len; i++)
@@ -273,9 +330,9 @@ void hiaJ_build_header(hia_building *b) {
   add_head(b, header);
   hiaR_text_addf(&b->text,
                  "#ifndef %s\n#define %s\n\n"
-                 "#include <hiaton/runtime.h>\n\n"
+                 "#include <hiaton/%s.h>\n\n"
                  "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n",
-                 guard, guard);
+                 guard, guard, hiaJ_has_values(b) ? "data" : "runtime");
   hiaR_text_add(&b->text, prototypes.data, prototypes.len);
   hiaR_text_addf(&b->text, "\n#ifdef __cplusplus\n}\n#endif\n#endif\n");
 }

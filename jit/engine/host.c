@@ -97,7 +97,7 @@ hia_status hia_engine_register(hia_engine *engine, const hia_host_function *func
   const hia_allocator *allocator = &engine->allocator;
   if (!function) return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "no host function");
   hia_host_function own = HIA_HOST_FUNCTION_INIT;
-  if (hiaJ_copy_options(allocator, "a host function", &own, sizeof own, function, error))
+  if (hiaR_copy_options(allocator, "a host function", &own, sizeof own, function, error))
     return HIA_ARGUMENT;
   if (!own.declaration || !own.function)
     return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "a host function without %s",

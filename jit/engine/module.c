@@ -296,7 +296,7 @@ static hia_status load_file(hia_engine *engine, const char *path, hia_module **o
                      out ? "path" : "place for the module");
   char *text;
   size_t len, size;
-  int wrong = hiaJ_read_file(allocator, path, MAX_SOURCE, &text, &len, &size);
+  int wrong = hiaR_read_file(allocator, path, MAX_SOURCE, &text, &len, &size);
   hia_status status;
   if (wrong == ENOMEM) {
     status = hiaJ_fail(allocator, error, HIA_MEMORY, NULL, "out of memory reading %s", path);

@@ -94,12 +94,6 @@ static void add(hia_building *b, const hia_function *f) {
   hiaR_push(&b->comp.arena, &b->built, built);
 }
 
-static hia_status no_references(hia_building *b, const hia_function *f, hia_error **error) {
-  return hiaJ_fail(&b->module->engine->allocator, error, HIA_UNSUPPORTED, NULL,
-                   "`%s` has data or arrays, which cannot be built ahead of time yet",
-                   f->signature);
-}
-
 static hia_status add_given(hia_building *b, hia_error **error) {
   for (size_t i = 0; i < b->n; i++) {
     const hia_function *f = b->functions[i];
@@ -108,7 +102,6 @@ static hia_status add_given(hia_building *b, hia_error **error) {
                        hiaR_arena_printf(&b->comp.arena, "name an instance, as in --fn '%s(%s)'",
                                          f->name, f->arity == 1 ? "i64" : "i64, ..."),
                        "`%s` is generic: it has no code of its own", f->signature);
-    if (f->has_references) return no_references(b, f, error);
     add(b, f);
   }
   return HIA_OK;
@@ -133,7 +126,6 @@ static hia_status add_all(hia_building *b, hia_error **error) {
     hia_function *f;
     hia_status status = hiaJ_instance_at(module, decl, types, &f, error);
     if (status != HIA_OK) return status;
-    if (f->has_references) return no_references(b, f, error);
     add(b, f);
   }
   if (b->built.len) return HIA_OK;
@@ -147,10 +139,7 @@ static hia_status add_all(hia_building *b, hia_error **error) {
 }
 
 static hia_status add_roots(hia_building *b, hia_error **error) {
-  for (hia_function *f = b->module->functions; f; f = f->next) {
-    if (f->has_references) return no_references(b, f, error);
-    add(b, f);
-  }
+  for (hia_function *f = b->module->functions; f; f = f->next) add(b, f);
   if (b->built.len) return HIA_OK;
   return hiaJ_fail(&b->module->engine->allocator, error, HIA_ARGUMENT, NULL,
                    "there is no function to build");
@@ -176,6 +165,16 @@ const char *hiaJ_derived_name(hia_building *b, const char *name) {
 static void add_type(hia_text *text, const hia_types *types, hia_type type) {
   if (hiaG_is_scalar(type)) {
     hiaR_text_addf(text, "_%s", hiaG_dtype_name((hia_dtype)type));
+    return;
+  }
+  if (hiaG_type_kind(types, type) == HIA_KIND_DATA) {
+    hiaR_text_addf(text, "_%s",
+                   types->names.data + types->entries.data[type - HIA_FIRST_TYPE].name);
+    return;
+  }
+  if (hiaG_type_kind(types, type) == HIA_KIND_ARRAY) {
+    hiaR_text_addf(text, "_a");
+    add_type(text, types, hiaG_element(types, type));
     return;
   }
   uint32_t n = hiaG_tuple_len(types, type);

@@ -142,7 +142,7 @@ hia_status hiaJ_run_options(const hia_function *f, const hia_run_options *theirs
                             hia_run_options *own, hia_error **error) {
   const hia_allocator *allocator = &f->module->engine->allocator;
   *own = (hia_run_options)HIA_RUN_OPTIONS_INIT;
-  if (hiaJ_copy_options(allocator, "run options", own, sizeof *own, theirs, error))
+  if (hiaR_copy_options(allocator, "run options", own, sizeof *own, theirs, error))
     return HIA_ARGUMENT;
   if (own->fuel && !own->has_fuel)
     return hiaJ_fail(allocator, error, HIA_ARGUMENT, "set has_fuel too",
@@ -286,7 +286,7 @@ static hia_value *make_result(hia_function *f, hia_value *const *args, leaving *
   const hia_allocator *allocator = &f->module->engine->allocator;
   for (uint32_t i = 0; left->has_outside && i < f->arity; i++)
     if (!hiaR_objects_depend(left->objects, args[i]->objects)) return NULL;
-  return hiaJ_value_new(allocator, f->result.info, left->objects, words);
+  return hiaR_value_new(allocator, f->result.info, left->objects, words);
 }
 
 static hia_status run_ready(hia_function *f, const hia_fn_version *version, hia_value *const *args,

@@ -3,34 +3,10 @@
  * so the same value can be passed to functions of several modules. */
 #include "jit/engine/engine.h"
 
-static size_t size_of(const hia_type_info *type) {
-  return sizeof(hia_value) + type->n_words * sizeof(hia_word);
-}
-
-hia_value *hiaJ_value_new(const hia_allocator *allocator, const hia_type_info *type,
-                          hia_objects *objects, const hia_word *words) {
-  hia_value *value = allocator->alloc(allocator->user, size_of(type));
-  if (!value) return NULL;
-  *value = (hia_value){.allocator = *allocator, .type = type, .objects = objects};
-  if (!hiaR_is_scalar(type->type)) hiaR_value_types_hold(type->types);
-  if (objects) hiaR_objects_hold(objects);
-  memcpy(value->words, words, type->n_words * sizeof *words);
-  return value;
-}
-
-void hia_value_free(hia_value *value) {
-  if (!value) return;
-  hia_allocator allocator = value->allocator;
-  size_t size = size_of(value->type);
-  if (value->objects) hiaR_objects_release(value->objects);
-  if (!hiaR_is_scalar(value->type->type)) hiaR_value_types_release(value->type->types);
-  hiaR_free(&allocator, value, size);
-}
-
 /* ---- making ---- */
 
 static hia_value *scalar(hia_engine *engine, hia_dtype dtype, hia_word word) {
-  return engine ? hiaJ_value_new(&engine->allocator, &hiaR_scalar_infos[dtype], NULL, &word) : NULL;
+  return engine ? hiaR_value_new(&engine->allocator, &hiaR_scalar_infos[dtype], NULL, &word) : NULL;
 }
 
 hia_value *hia_value_bool(hia_engine *engine, bool x) {
@@ -164,69 +140,9 @@ hia_value *hia_value_tuple(hia_engine *engine, hia_value *const *parts, size_t n
       memcpy(at, parts[i]->words, parts[i]->type->n_words * sizeof *at);
       at += parts[i]->type->n_words;
     }
-    value = hiaJ_value_new(allocator, hiaR_type_info(j.made, j.type), objects, words);
+    value = hiaR_value_new(allocator, hiaR_type_info(j.made, j.type), objects, words);
     hiaR_objects_release(objects);
   }
   hiaR_value_types_release(j.made);
   return value;
-}
-
-/* ---- reading ---- */
-
-static bool is_scalar(const hia_value *value, hia_dtype dtype) {
-  return value && value->type->type == (hia_type)dtype;
-}
-
-#define GET(name, dtype, type, zero)                                                               \
-  hia_status hia_value_get_##name(const hia_value *value, type *x) {                               \
-    if (!x) return HIA_ARGUMENT;                                                                   \
-    bool fits = is_scalar(value, dtype);                                                           \
-    *x = fits ? hiaR_to_##name(value->words[0]) : zero;                                            \
-    return fits ? HIA_OK : HIA_ARGUMENT;                                                           \
-  }
-GET(bool, HIA_BOOL, bool, false)
-GET(i32, HIA_I32, int32_t, 0)
-GET(i64, HIA_I64, int64_t, 0)
-GET(f32, HIA_F32, float, 0)
-GET(f64, HIA_F64, double, 0)
-#undef GET
-
-hia_status hia_value_dtype(const hia_value *value, hia_dtype *dtype) {
-  if (!dtype) return HIA_ARGUMENT;
-  bool fits = value && hiaR_is_scalar(value->type->type);
-  *dtype = fits ? (hia_dtype)value->type->type : HIA_BOOL;
-  return fits ? HIA_OK : HIA_ARGUMENT;
-}
-
-/* ---- printing ---- */
-
-/* What a caller's buffer has room for, and the length of the whole. */
-typedef struct copied {
-  char *buf;
-  size_t size, len;
-} copied;
-
-static bool copy_bytes(void *user, const char *bytes, size_t n) {
-  copied *c = user;
-  size_t room = c->len < c->size ? c->size - c->len : 0;
-  if (room) memcpy(c->buf + c->len, bytes, n < room ? n : room);
-  c->len += n;
-  return true;
-}
-
-size_t hia_value_format(const hia_value *value, char *buf, size_t size) {
-  if (!buf) size = 0;
-  if (size) buf[0] = 0;
-  if (!value) return 0;
-  copied out = {buf, size ? size - 1 : 0, 0};
-  const hia_sink sink = {copy_bytes, &out};
-  if (hiaR_value_print(&value->type->types->table, value->type->type, value->words,
-                       &value->allocator, UINT64_MAX, &sink, NULL))
-    out.len = 0;
-  if (size) buf[out.len < size ? out.len : size - 1] = 0;
-  return out.len;
-}
-
-size_t hia_value_format_type(const hia_value *value, char *buf, size_t size) {
-  return hia_type_info_format(value ? value->type : NULL, buf, size);
 }

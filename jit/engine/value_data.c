@@ -1,14 +1,11 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Values of data types and arrays, made one by one and taken apart. */
+/* Values of data types and arrays, made one by one of values; and what the runtime makes, with an
+ * engine's memory. */
 #include "jit/engine/engine.h"
-
-const hia_type_info *hia_value_type(const hia_value *value) { return value ? value->type : NULL; }
 
 static const hia_type_entry *entry_of(const hia_type_info *type) {
   return hiaR_type_entry(&type->types->table, type->type);
 }
-
-/* ---- making ---- */
 
 typedef struct making {
   const hia_allocator *allocator;
@@ -44,7 +41,7 @@ static hia_status put_part(making *m, size_t i, const hia_value *part, const hia
 static hia_status end(making *m, hia_status status, const hia_type_info *type, hia_word word,
                       hia_value **value) {
   if (status == HIA_OK) {
-    *value = hiaJ_value_new(m->allocator, type, m->objects, &word);
+    *value = hiaR_value_new(m->allocator, type, m->objects, &word);
     if (!*value) status = no_memory(m);
   }
   hiaR_objects_release(m->objects);
@@ -118,91 +115,36 @@ hia_status hia_value_array(hia_engine *engine, const hia_type_info *type,
   return end(&m, status, type, (uintptr_t)array, value);
 }
 
-/* ---- taking apart ---- */
+/* ---- what the runtime makes, with an engine's memory ---- */
 
-size_t hia_value_ctor(const hia_value *value) {
-  if (hia_type_info_kind(hia_value_type(value)) != HIA_KIND_DATA) return HIA_NO_CTOR;
-  return hiaR_ctor_of(value->words[0]);
+/* Sets what the caller gave to what a failure leaves there. */
+static hia_status no_engine(hia_value **value, hia_error **error) {
+  if (error) *error = NULL;
+  if (value) *value = NULL;
+  return hiaJ_fail(&hiaR_malloc, error, HIA_ARGUMENT, NULL, "no engine");
 }
 
-/* The constructor of a data value. */
-static const hia_ctor *ctor_of(const hia_value *value) {
-  return hiaR_ctor(&value->type->types->table, value->type->type, hiaR_ctor_of(value->words[0]));
+hia_status hia_value_from_nodes(hia_engine *engine, const hia_value_nodes *nodes, hia_value **value,
+                                hia_error **error) {
+  if (!engine) return no_engine(value, error);
+  return hia_data_from_nodes(&engine->allocator, nodes, value, error);
 }
 
-/* An array without elements may be any word below the first address: no object. */
-static const hia_array *array_of(const hia_value *value) {
-  return value->words[0] < HIA_FIRST_ADDRESS ? NULL : (const hia_array *)(uintptr_t)value->words[0];
+hia_status hia_value_read_brackets(hia_engine *engine, const hia_type_info *type, const char *name,
+                                   const char *text, size_t len, const hia_bracket_options *options,
+                                   hia_value **value, hia_error **error) {
+  if (!engine) return no_engine(value, error);
+  return hia_data_read_brackets(&engine->allocator, type, name, text, len, options, value, error);
 }
 
-size_t hia_value_len(const hia_value *value) {
-  switch (hia_type_info_kind(hia_value_type(value))) {
-  case HIA_KIND_TUPLE: return entry_of(value->type)->n;
-  case HIA_KIND_DATA: return ctor_of(value)->n;
-  case HIA_KIND_ARRAY: return array_of(value) ? (size_t)array_of(value)->n : 0;
-  case HIA_KIND_SCALAR:
-  case HIA_KIND_NONE: break;
-  }
-  return 0;
+hia_status hia_value_load(hia_engine *engine, const hia_type_info *type, const char *name,
+                          const void *bytes, size_t size, hia_value **value, hia_error **error) {
+  if (!engine) return no_engine(value, error);
+  return hia_data_load(&engine->allocator, type, name, bytes, size, value, error);
 }
 
-/* A part whose words lie in an object, or an element of an array. */
-static hia_value *part_in(const hia_value *value, const hia_type_info *type,
-                          const hia_word_place *places, const char *base) {
-  hia_word words[HIA_MAX_WORDS];
-  for (uint32_t i = 0; i < type->n_words; i++)
-    words[i] = hiaR_load(hiaR_repr(places[i].type), base + places[i].at);
-  return hiaJ_value_new(&value->allocator, type, type->has_references ? value->objects : NULL,
-                        words);
-}
-
-static hia_value *field(const hia_value *value, size_t i) {
-  hia_value_types *types = value->type->types;
-  const hia_ctor *ctor = ctor_of(value);
-  const hia_ctor_field *fields = types->table.fields + ctor->first;
-  const hia_word_place *places = types->table.places + ctor->layout.first;
-  for (size_t k = 0; k < i; k++) places += hiaR_type_words(&types->table, fields[k].type);
-  return part_in(value, hiaR_type_info(types, fields[i].type), places,
-                 (const char *)hiaR_object(value->words[0]));
-}
-
-static hia_value *tuple_part(const hia_value *value, size_t i) {
-  hia_value_types *types = value->type->types;
-  const hia_type *parts = types->table.parts + entry_of(value->type)->first;
-  const hia_word *word = value->words;
-  for (size_t k = 0; k < i; k++) word += hiaR_type_words(&types->table, parts[k]);
-  const hia_type_info *type = hiaR_type_info(types, parts[i]);
-  return hiaJ_value_new(&value->allocator, type, type->has_references ? value->objects : NULL,
-                        word);
-}
-
-hia_value *hia_value_part(const hia_value *value, size_t i) {
-  if (i >= hia_value_len(value)) return NULL;
-  const hia_type_info *type = value->type;
-  switch (hia_type_info_kind(type)) {
-  case HIA_KIND_TUPLE: return tuple_part(value, i);
-  case HIA_KIND_DATA: return field(value, i);
-  default: break;
-  }
-  const hia_type_entry *entry = entry_of(type);
-  return part_in(value, hiaR_type_info(type->types, entry->element),
-                 type->types->table.places + entry->layout.first,
-                 array_of(value)->data + i * entry->layout.size);
-}
-
-/* ---- copying ---- */
-
-hia_value *hia_value_copy(const hia_value *value) {
-  if (!value) return NULL;
-  const hia_type_info *type = value->type;
-  if (!value->objects) return hiaJ_value_new(&value->allocator, type, NULL, value->words);
-  hia_word words[HIA_MAX_WORDS];
-  memcpy(words, value->words, type->n_words * sizeof *words);
-  hia_objects *objects = hiaR_objects_new(&value->allocator, 0);
-  hia_value *copy = NULL;
-  if (objects &&
-      hiaR_value_copy(&type->types->table, type->type, &value->allocator, objects, words) == HIA_OK)
-    copy = hiaJ_value_new(&value->allocator, type, objects, words);
-  hiaR_objects_release(objects);
-  return copy;
+hia_status hia_value_load_file(hia_engine *engine, const hia_type_info *type, const char *path,
+                               hia_value **value, hia_error **error) {
+  if (!engine) return no_engine(value, error);
+  return hia_data_load_file(&engine->allocator, type, path, value, error);
 }

@@ -171,7 +171,7 @@ static hia_status make_value(parsing *want) {
   const hia_type_info *type = hiaR_type_info(types, want->type);
   hia_objects *objects = want->objects;
   if (objects && !hiaR_objects_bytes(objects)) objects = NULL;
-  want->value = hiaJ_value_new(allocator, type, objects, want->words);
+  want->value = hiaR_value_new(allocator, type, objects, want->words);
   hiaR_value_types_release(types);
   return want->value ? HIA_OK : HIA_MEMORY;
 }

@@ -370,6 +370,7 @@ struct hia_host_context {
   hia_failure failure;      /* of the last one that failed */
   const hia_places *failed; /* its places; NULL: none failed, or before its code was entered */
   const char *why;          /* in that case what was wrong, or NULL */
+  char said[256];           /* such a text */
   hia_heap heap;            /* of the call under way, if its module makes objects */
   hia_exchange *exchange;   /* of the call under way; NULL: its words are scalars */
   hia_bounds bounds;        /* its limits */
@@ -383,6 +384,9 @@ struct hia_host_context {
 static inline bool hiaR_is_in_call(const hia_context *context) {
   return atomic_load_explicit(&context->run, memory_order_relaxed) & 1;
 }
+/* The call fails before its code is entered; `why`: what was wrong, which lives as long as the
+ * context, or NULL. */
+hia_status hiaR_host_refuse(hia_host_context *host, hia_status status, const char *why);
 /* Begins and ends the heap of the call under way; for a map that is interpreted, of each row. */
 void hiaR_host_heap_begin(hia_host_context *host);
 void hiaR_host_heap_end(hia_host_context *host);

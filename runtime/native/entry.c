@@ -187,8 +187,7 @@ static hia_status note(hia_host_context *host, hia_status status) {
   return host->failure.status = status;
 }
 
-/* The call fails before its code is entered. */
-static hia_status refuse(hia_host_context *host, hia_status status, const char *why) {
+hia_status hiaR_host_refuse(hia_host_context *host, hia_status status, const char *why) {
   forget_failure(host);
   host->why = why;
   return note(host, status);
@@ -257,7 +256,7 @@ static hia_status run_image(hia_context *context, const hia_code_module *module,
                             const hia_map *map, hia_word *block) {
   hia_host_context *host = context->host;
   if (!module->interpret || !module->image)
-    return refuse(host, HIA_UNSUPPORTED, "this module holds no image to interpret");
+    return hiaR_host_refuse(host, HIA_UNSUPPORTED, "this module holds no image to interpret");
   hia_limits limits = {.depth = host->depth,
                        .memory = host->memory,
                        .threads = host->threads,
@@ -279,9 +278,9 @@ static hia_status take_limits(hia_host_context *host) {
   host->memory = host->max_memory;
   if (!nest) return HIA_OK;
   if (nest->level >= HIA_MAX_NESTED)
-    return refuse(host, HIA_DEPTH, "too many runs inside one another");
+    return hiaR_host_refuse(host, HIA_DEPTH, "too many runs inside one another");
   if (!nest->depth || !nest->memory)
-    return refuse(host, nest->depth ? HIA_MEMORY : HIA_DEPTH, NULL);
+    return hiaR_host_refuse(host, nest->depth ? HIA_MEMORY : HIA_DEPTH, NULL);
   host->depth = hiaR_nest_least(host->depth, nest->depth);
   host->memory = hiaR_nest_least(host->memory, nest->memory);
   return HIA_OK;
@@ -294,7 +293,7 @@ static hia_status limit_stack(hia_context *context, size_t max_frame) {
   if (host->interprets || (max_frame < host->covered && !is_limited)) return HIA_OK;
   host->covered = context->room = 0; /* there may be no stack afterwards */
   hia_status status = hiaR_set_limits(context, host->depth, max_frame);
-  if (status) return refuse(host, status, "no address space for the stack");
+  if (status) return hiaR_host_refuse(host, status, "no address space for the stack");
   context->is_limited = host->depth != 0;
   if (!is_limited) host->covered = max_frame + 1;
   return HIA_OK;
@@ -306,15 +305,15 @@ static hia_status prepare(hia_context *context, const hia_code_module *module, u
                           size_t max_frame) {
   hia_host_context *host = context->host;
   if (host->has_fuel && (module->flags & HIA_CODE_WITHOUT_FUEL))
-    return refuse(host, HIA_UNSUPPORTED,
-                  "the context has fuel, and this code was not compiled for that");
+    return hiaR_host_refuse(host, HIA_UNSUPPORTED,
+                            "the context has fuel, and this code was not compiled for that");
   hia_status status = take_limits(host);
   if (status == HIA_OK) status = limit_stack(context, max_frame);
   if (status) return status;
   __atomic_store_n(&host->scope.status, HIA_OK, __ATOMIC_SEQ_CST);
   if (host->timeout_ns) {
     status = set_alarm(context);
-    if (status) return refuse(host, status, NULL);
+    if (status) return hiaR_host_refuse(host, status, NULL);
   }
   if (hiaR_innermost) hiaR_scope_enter(&host->scope, hiaR_innermost->scope);
   bool is_special = host->timeout_ns || host->interprets || hiaR_innermost;
@@ -337,7 +336,7 @@ static hia_status enter_special(hia_context *context, const hia_code_module *mod
   if (map && max_frame < HIA_MAP_FRAME) max_frame = HIA_MAP_FRAME;
   const char *why = map ? hiaR_map_wrong(map, block) : NULL;
   hia_status status =
-      why ? refuse(host, HIA_ARGUMENT, why) : prepare(context, module, root, max_frame);
+      why ? hiaR_host_refuse(host, HIA_ARGUMENT, why) : prepare(context, module, root, max_frame);
   if (status == HIA_OK) {
     hia_native_entry entry = map ? map->loop : module->roots[root].entry;
     if (makes_objects(module)) hiaR_host_heap_begin(host);

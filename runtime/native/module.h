@@ -20,7 +20,7 @@
 #define HIA_RT_ABI        3
 #define HIA_RT_ABI_SYMBOL hia_rt_abi_3
 /* Hash of all that the number covers: tests/unit/test_engine_build.c. */
-#define HIA_RT_ABI_HASH 0xe98f28a9536ed646u
+#define HIA_RT_ABI_HASH 0xfa20b2119430e1ffu
 extern const uint32_t HIA_RT_ABI_SYMBOL; /* abi.c */
 
 /* A function that can be entered: its code, and its export in the image. */
@@ -94,6 +94,17 @@ hia_status hiaR_enter_fuelled(hia_context *context, const hia_code_module *modul
 struct hia_objects;
 hia_status hiaR_enter_objects(hia_context *context, const hia_code_module *module, uint32_t root,
                               hia_word *block, struct hia_objects *to, bool *has_outside);
+
+/* Called by the typed entries of such roots: the words of references are hia_values. The block has
+ * the arguments, room for the results, and then once more as many words: the arguments again, and
+ * for each result whether it is wanted. Results are values of the caller's; those that are not
+ * wanted are undefined. HIA_ARGUMENT, with an error, if an argument is NULL or of another type.
+ * values.c. */
+hia_status hiaR_enter_values(hia_context *context, const hia_code_module *module, uint32_t root,
+                             hia_word *block);
+/* The type of parameter i behind the context, results counted behind them; NULL: it is a scalar, or
+ * there are fewer. */
+const hia_type_info *hiaR_root_type(const hia_code_module *module, uint32_t root, size_t i);
 
 /* What a map entry passes to the runtime; emitted by lower/emit_map.c. */
 typedef struct hia_map {

@@ -5,19 +5,14 @@
  *
  * Arguments have the types in the function's signature in the image, and are made of literals:
  * `hiaton run` takes expressions, which would need the compiler. */
-#include "runtime/error.h"
-#include "runtime/native/module.h"
-#include "runtime/program/words.h"
-#include "runtime/value/value.h"
+#include "runtime/program/program.h"
 #include <errno.h>
-#include <hiaton/runtime.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { FINE = 0, FAILED = 1, WRONG = 2 };
-
-int hiaR_program(int argc, char **argv, const hia_code_module *module, uint32_t root);
+int hiaR_program(int argc, char **argv, const hia_code_module *module, uint32_t root,
+                 const hia_program_kit *kit);
 
 typedef struct program {
   const char *name; /* of the executable */
@@ -29,7 +24,10 @@ typedef struct program {
   bool takes_fuel; /* it was built with fuel: the last parameter and result of the root */
   bool has_fuel;
   uint64_t fuel;
-  char **args; /* n_args of argv */
+  hia_program_files files;
+  hia_signature types;          /* of the parameters and the result */
+  hia_value_types *value_types; /* the same, as values have them */
+  char **args;                  /* n_args of argv */
   int n_args;
 } program;
 
@@ -44,22 +42,6 @@ static int HIA_PRINTF(2, 3) usage(const program *p, const char *fmt, ...) {
 }
 
 /* ---- types, as hia_image_export has them ---- */
-
-/* True if these are types, of so many scalars in all, followed by the character `end`. */
-static bool are_types(const char *s, const char *limit, char end, uint32_t n_words) {
-  uint32_t n = 0, depth = 0;
-  for (; s < limit && *s && (*s != end || depth); s++) {
-    if (*s == '(') {
-      depth++;
-    } else if (*s == ')') {
-      if (!depth--) return false;
-    } else {
-      if (hiaR_repr_of_code(*s) >= HIA_N_DTYPES) return false;
-      n++;
-    }
-  }
-  return s < limit && *s == end && !depth && n == n_words;
-}
 
 /* The types without fuel, which is an i64 behind the parameters, and behind the result in a tuple:
  * "il>(dl)" becomes "i>d". The memory is the program's to its end. */
@@ -88,79 +70,46 @@ static bool find_signature(program *p) {
       h->exports.at > size || h->exports.at % 8 || r->export >= h->exports.n ||
       (uint64_t)h->exports.n * sizeof(hia_image_export) > size - h->exports.at)
     return false;
-  const char *strings = image + h->strings.at, *limit = strings + h->strings.n;
+  const char *strings = image + h->strings.at;
   const hia_image_export *export =
       (const hia_image_export *)(const void *)(image + h->exports.at) + r->export;
-  if (export->name >= h->strings.n || export->signature >= h->strings.n || limit[-1]) return false;
+  if (export->name >= h->strings.n || export->signature >= h->strings.n ||
+      strings[h->strings.n - 1])
+    return false;
   p->function = strings + export->name;
   p->signature = strings + export->signature;
-  const char *results = strchr(p->signature, '>');
-  return results && are_types(p->signature, limit, '>', r->n_params) &&
-         are_types(results + 1, limit, 0, r->n_results) && (!p->takes_fuel || hide_fuel(p));
+  return strchr(p->signature, '>') && (!p->takes_fuel || hide_fuel(p));
 }
 
-/* The types of the parameters, or of the result. */
-static bool read_signature(const program *p, bool is_result, hia_signature *signature) {
-  const char *result = strchr(p->signature, '>') + 1, *s = is_result ? result : p->signature;
-  size_t n = is_result ? strlen(result) : (size_t)(result - s) - 1;
-  hia_status status = hiaR_signature_read(signature, &hiaR_malloc, s, n);
-  if (status)
-    fprintf(stderr, "error[%s]: %s\n", hia_status_word(status), hia_status_message(status));
-  return status == HIA_OK;
-}
-
-/* ---- values ---- */
-
-static void print_error(const char *text, const char *name, const hia_value_error *wrong,
-                        hia_status status) {
-  hia_error *error;
-  const hia_message message = {.message = status == HIA_ARGUMENT ? wrong->message
-                                                                 : hia_status_message(status),
-                               .hint = wrong->hint[0] ? wrong->hint : NULL,
-                               .file = name,
-                               .text = text,
-                               .text_size = strlen(text),
-                               .line = wrong->line,
-                               .col = wrong->col};
-  hiaR_fail_message(&hiaR_malloc, &error, status, &message);
-  fputs(error ? hia_error_text(error) : "error[memory]: out of memory\n", stderr);
-  hia_error_free(error);
-}
-
-static int read_args(const program *p, const hia_signature *params, hia_word *words) {
-  int n = (int)params->n_parts;
-  if (p->n_args != n) {
-    fprintf(stderr, "error[argument]: `%s` takes %d argument%s, not %d\n", p->function, n,
-            n == 1 ? "" : "s", p->n_args);
-    return WRONG;
+/* The types of all parameters and, behind them, of the result, and a table of them as values have
+ * it. The words of the root have these types. */
+static int read_types(program *p) {
+  const hia_code_root *r = &p->module->roots[p->root];
+  const hia_type_table *known = p->module->types ? &p->module->types->table : NULL;
+  size_t n = strlen(p->signature);
+  char *text = malloc(n);
+  if (!text) return hiaR_program_fail(NULL, HIA_MEMORY);
+  size_t result = (size_t)(strchr(p->signature, '>') - p->signature); /* the first, as in `<` `;` */
+  memcpy(text, p->signature, result);
+  memcpy(text + result, p->signature + result + 1, n - result - 1);
+  hia_signature *types = &p->types;
+  hia_status status = hiaR_signature_read(types, &hiaR_malloc, known, text, n - 1);
+  free(text);
+  if (status == HIA_OK) {
+    uint32_t n_words = 0, n_fuel = p->takes_fuel ? 2 : 0;
+    for (uint32_t i = 0; i < types->n_parts; i++)
+      n_words += hiaR_type_words(&types->types, types->parts[i]);
+    if (!types->n_parts || n_words + n_fuel != r->n_params + r->n_results) status = HIA_BAD_IMAGE;
   }
-  for (int i = 0; i < n; i++) {
-    const hia_reading reading = {.allocator = &hiaR_malloc, .types = &params->types};
-    hia_value_error wrong;
-    hia_type type = params->parts[i];
-    hia_status status =
-        hiaR_value_read(&reading, p->args[i], strlen(p->args[i]), type, words, &wrong);
-    words += hiaR_type_words(&params->types, type);
-    if (status == HIA_OK) continue;
-    char name[32];
-    snprintf(name, sizeof name, "argument %d", i + 1);
-    print_error(p->args[i], name, &wrong, status);
-    return WRONG;
+  if (status == HIA_OK) {
+    p->value_types = hiaR_value_types_new(&hiaR_malloc, &types->types, NULL);
+    if (p->value_types) return FINE;
+    status = HIA_MEMORY;
   }
-  return FINE;
+  return hiaR_program_fail(NULL, status == HIA_ARGUMENT ? HIA_BAD_IMAGE : status);
 }
 
-static bool write_bytes(void *user, const char *bytes, size_t n) {
-  return fwrite(bytes, 1, n, user) == n;
-}
-
-static void print_result(const hia_signature *result, const hia_word *words) {
-  const hia_sink sink = {write_bytes, stdout};
-  hia_status status = hiaR_value_print(&result->types, result->parts[0], words, &hiaR_malloc,
-                                       UINT64_MAX, &sink, NULL);
-  putchar('\n');
-  if (status == HIA_MEMORY) fputs("error[memory]: out of memory\n", stderr);
-}
+static uint32_t n_params(const program *p) { return p->types.n_parts - 1; }
 
 static int flush(int code) {
   errno = 0;
@@ -173,28 +122,41 @@ static int flush(int code) {
 /* ---- options ---- */
 
 static int help(const program *p) {
-  hia_signature result;
-  if (!read_signature(p, true, &result)) return FAILED;
   char type[16 * HIA_MAX_TYPE_PARTS];
-  hiaR_type_text(&result.types, result.parts[0], type, sizeof type);
-  hiaR_signature_free(&result);
+  hiaR_type_text(&p->types.types, p->types.parts[n_params(p)], type, sizeof type);
   printf("usage: %s [OPTION...] [ARG...]\n\nRuns %s -> %s", p->name, p->function, type);
-  fputs(". Arguments are literals of its types.\n\n"
+  fputs(". Arguments are literals of its types, or @FILE for the text in a file.\n\n"
         "  --engine NAME       native (the default) or interp (the program as tagged tokens)\n"
         "  --threads N         threads of the run; 0: as many as cores\n"
         "  --max-depth BYTES   stack that the run may use: 500K, 64M, 2G\n"
-        "  --max-memory BYTES  memory that the run may use in all, with --engine interp\n"
+        "  --max-memory BYTES  memory that the run may use for its values, with --engine interp in "
+        "all\n"
         "  --timeout SECONDS   end the run when it has taken so long: 2, 0.5\n",
         stdout);
   if (p->takes_fuel)
     fputs("  --fuel N            end the run when it would make more calls and loop rounds: 500, "
           "20K\n",
           stdout);
+  if (p->files.kit)
+    fputs(
+        "  -o FILE.hiav        save the result instead of printing it; @FILE.hiav reads it again\n"
+        "  --vocab FILE        the words of trees in brackets in @FILE.ptb, one a line\n"
+        "  --labels FILE       the labels of such trees, one a line; without it they are numbers\n"
+        "  --build-vocab FILE  write the words of the trees to FILE\n",
+        stdout);
   fputs("  --help              this list\n\n"
         "A word that starts with - and a digit, and -inf, is an argument; after -- every word is.\n"
         "Exit status: 0; 1 if the run fails; 2 if the command line is wrong.\n",
         stdout);
   return flush(FINE);
+}
+
+/* Where the operand of an option goes that names a file of values; NULL: of any other option. */
+static const char **file_of(program *p, const char *option) {
+  if (strcmp(option, "o") == 0) return &p->files.output;
+  if (strcmp(option, "vocab") == 0) return &p->files.vocab;
+  if (strcmp(option, "labels") == 0) return &p->files.labels;
+  return strcmp(option, "build-vocab") == 0 ? &p->files.build_vocab : NULL;
 }
 
 /* Returns NULL, or what the operand should have been. */
@@ -213,6 +175,11 @@ static const char *set(program *p, const char *option, const char *operand) {
     return hiaR_word_bytes(operand, &p->options.max_depth) ? NULL : "a number of bytes, as in 64M";
   if (strcmp(option, "max-memory") == 0)
     return hiaR_word_bytes(operand, &p->options.max_memory) ? NULL : "a number of bytes, as in 64M";
+  const char **file = file_of(p, option);
+  if (file) {
+    *file = operand;
+    return NULL;
+  }
   if (strcmp(option, "fuel") == 0) {
     p->has_fuel = hiaR_word_scaled(operand, 1000, &p->fuel);
     return p->has_fuel ? NULL : "a number, as in 20K";
@@ -222,8 +189,8 @@ static const char *set(program *p, const char *option, const char *operand) {
 
 /* Moves arguments to the front of argv. Returns an exit status; *done: there is nothing to run. */
 static int parse_options(program *p, int argc, char **argv, bool *done) {
-  static const char *const options[] = {"engine",     "threads", "max-depth",
-                                        "max-memory", "timeout", "fuel"};
+  static const char *const options[] = {"engine", "threads", "max-depth", "max-memory", "timeout",
+                                        "fuel",   "vocab",   "labels",    "build-vocab"};
   *done = false;
   p->args = argv + 1;
   for (int i = 1; i < argc; i++) {
@@ -241,16 +208,18 @@ static int parse_options(program *p, int argc, char **argv, bool *done) {
       return help(p);
     }
     size_t len = strcspn(word, "=");
-    const char *option = NULL;
+    const char *option = strcmp(word, "-o") == 0 ? "o" : NULL;
     for (size_t k = 0; k < HIA_LEN(options) && !option; k++)
       if (len > 2 && word[1] == '-' && strlen(options[k]) == len - 2 &&
           strncmp(options[k], word + 2, len - 2) == 0)
         option = options[k];
     if (option && !p->takes_fuel && strcmp(option, "fuel") == 0)
       return usage(p, "`--fuel` is for programs that were built with it");
+    if (option && !p->files.kit && file_of(p, option))
+      return usage(p, "`%.*s` is for functions with data or arrays", (int)len, word);
     if (!option) return usage(p, "there is no option `%.*s`", (int)len, word);
     const char *operand = word[len] ? word + len + 1 : i + 1 < argc ? argv[++i] : NULL;
-    if (!operand) return usage(p, "`--%s` takes a value", option);
+    if (!operand) return usage(p, "`%.*s` takes a value", (int)len, word);
     const char *wanted = set(p, option, operand);
     if (wanted) return usage(p, "--%s: `%s` should be %s", option, operand, wanted);
   }
@@ -265,39 +234,80 @@ static bool pay_for_call(program *p) {
   return p->fuel-- > 0;
 }
 
-static int run(program *p, const hia_signature *result, hia_word *block) {
-  if (!pay_for_call(p)) {
-    fprintf(stderr, "error[%s]: %s\n", hia_status_word(HIA_FUEL), hia_status_message(HIA_FUEL));
-    return FAILED;
+/* Passes the words of the arguments, and makes the result of what stands behind them. */
+static hia_status enter(program *p, hia_context *context, hia_value *const *args, hia_word *block,
+                        hia_value **result) {
+  const hia_code_root *r = &p->module->roots[p->root];
+  hia_word *at = block;
+  for (uint32_t i = 0; i < n_params(p); i++) {
+    memcpy(at, args[i]->words, args[i]->type->n_words * sizeof *at);
+    at += args[i]->type->n_words;
   }
+  hia_objects *objects = hiaR_objects_new(&hiaR_malloc, 0);
+  if (!objects) return HIA_MEMORY;
+  bool has_outside; /* the arguments outlive the result */
+  hia_status status = hiaR_enter_objects(context, p->module, p->root, block, objects, &has_outside);
+  if (status == HIA_OK) {
+    const hia_type_info *type = hiaR_type_info(p->value_types, p->types.parts[n_params(p)]);
+    *result = hiaR_value_new(&hiaR_malloc, type, objects, block + r->n_params);
+    if (!*result) status = HIA_MEMORY;
+  }
+  hiaR_objects_release(objects);
+  return status;
+}
+
+static int run(program *p, hia_value *const *args, hia_word *block) {
+  if (!pay_for_call(p)) return hiaR_program_fail(NULL, HIA_FUEL);
   hia_context *context;
   hia_status status = hia_context_new(&p->options, &context);
-  if (status) {
-    fprintf(stderr, "error[%s]: %s\n", hia_status_word(status), hia_status_message(status));
-    return FAILED;
-  }
+  if (status) return hiaR_program_fail(NULL, status);
   hia_context_set_timeout(context, p->timeout_ns);
   if (p->has_fuel) hia_context_set_fuel(context, p->fuel);
-  status = p->takes_fuel ? hiaR_enter_fuelled(context, p->module, p->root, block)
-                         : hiaR_enter(context, p->module, p->root, block);
+  hia_value *result = NULL;
+  status = enter(p, context, args, block, &result);
+  int code = FAILED;
   if (status == HIA_OK) {
-    print_result(result, block + p->module->roots[p->root].n_params);
+    code = hiaR_program_result(&p->files, result);
   } else {
     const hia_error *error = hia_context_error(context);
     if (error)
       fputs(hia_error_text(error), stderr);
     else
-      fprintf(stderr, "error[%s]: %s\n", hia_status_word(status), hia_status_message(status));
+      hiaR_program_fail(NULL, status);
   }
+  hia_value_free(result);
   hia_context_free(context);
-  return flush(status == HIA_OK ? FINE : FAILED);
+  return flush(code);
 }
 
-int hiaR_program(int argc, char **argv, const hia_code_module *module, uint32_t root) {
-  const hia_code_root *r = &module->roots[root];
+static int read_and_run(program *p) {
+  const hia_code_root *r = &p->module->roots[p->root];
+  int n = (int)n_params(p), code;
+  if (p->n_args != n) {
+    fprintf(stderr, "error[argument]: `%s` takes %d argument%s, not %d\n", p->function, n,
+            n == 1 ? "" : "s", p->n_args);
+    return WRONG;
+  }
+  hia_value **args = calloc((size_t)n + 1, sizeof *args);
+  hia_word *block = calloc((size_t)r->n_params + r->n_results, sizeof *block);
+  if (args && block) {
+    code = hiaR_program_args(p->value_types, p->types.parts, p->args, (size_t)n, &p->files, args);
+    if (code == FINE) code = run(p, args, block);
+  } else {
+    code = hiaR_program_fail(NULL, HIA_MEMORY);
+  }
+  for (int i = 0; args && i < n; i++) hia_value_free(args[i]);
+  free(args);
+  free(block);
+  return code;
+}
+
+int hiaR_program(int argc, char **argv, const hia_code_module *module, uint32_t root,
+                 const hia_program_kit *kit) {
   program p = {.name = argc > 0 && argv[0] ? argv[0] : "program",
                .module = module,
                .root = root,
+               .files.kit = kit,
                .takes_fuel = !(module->flags & HIA_CODE_WITHOUT_FUEL),
                .options = HIA_CONTEXT_OPTIONS_INIT};
   if (!find_signature(&p)) {
@@ -306,25 +316,11 @@ int hiaR_program(int argc, char **argv, const hia_code_module *module, uint32_t 
     return FAILED;
   }
   if (module->flags & HIA_CODE_FORKS) p.options.threads = hiaR_word_cores();
-  bool done;
-  int code = parse_options(&p, argc, argv, &done);
-  if (code != FINE || done) return code;
-  hia_signature params, result;
-  if (!read_signature(&p, false, &params)) return FAILED;
-  if (!read_signature(&p, true, &result)) {
-    hiaR_signature_free(&params);
-    return FAILED;
-  }
-  hia_word *block = calloc((size_t)r->n_params + r->n_results, sizeof *block);
-  if (block) {
-    code = read_args(&p, &params, block);
-    if (code == FINE) code = run(&p, &result, block);
-  } else {
-    fputs("error[memory]: out of memory\n", stderr);
-    code = FAILED;
-  }
-  free(block);
-  hiaR_signature_free(&params);
-  hiaR_signature_free(&result);
+  int code = read_types(&p);
+  bool is_done = false;
+  if (code == FINE) code = parse_options(&p, argc, argv, &is_done);
+  if (code == FINE && !is_done) code = read_and_run(&p);
+  hiaR_value_types_release(p.value_types);
+  hiaR_signature_free(&p.types);
   return code;
 }

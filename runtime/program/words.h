@@ -75,6 +75,28 @@ static inline unsigned hiaR_word_cores(void) {
   return n<1 ? 1 : n>(long) HIA_MAX_WORD_THREADS ? HIA_MAX_WORD_THREADS : (unsigned)n;
 }
 
+/* What an argument is. @FILE.npy is left to the library, which does not support it yet and says so.
+ */
+typedef enum hia_word_kind {
+  HIA_WORD_TEXT,     /* the value itself */
+  HIA_WORD_FILE,     /* @FILE: its text */
+  HIA_WORD_BRACKETS, /* @FILE.ptb: trees in Penn brackets */
+  HIA_WORD_SAVED     /* @FILE.hiav: a saved value */
+} hia_word_kind;
+static inline bool hiaR_word_ends_in(const char *word, const char *end) {
+  size_t n = strlen(word), m = strlen(end);
+  return n > m && strcmp(word + n - m, end) == 0;
+}
+static inline hia_word_kind hiaR_word_kind(const char *word) {
+  if (word[0] != '@' || hiaR_word_ends_in(word, ".npy")) return HIA_WORD_TEXT;
+  if (hiaR_word_ends_in(word, ".ptb")) return HIA_WORD_BRACKETS;
+  return hiaR_word_ends_in(word, ".hiav") ? HIA_WORD_SAVED : HIA_WORD_FILE;
+}
+
+/* Results are printed up to this length. */
+#define HIA_MAX_PRINTED ((uint64_t)1 << 20)
+#define HIA_WORD_CUT    "the result is cut after a megabyte: -o FILE.hiav writes it whole\n"
+
 /* True if a word that starts with a dash is an argument nevertheless: a number, -inf, or a single
  * dash. */
 static inline bool hiaR_word_is_argument(const char *word) {

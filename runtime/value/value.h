@@ -70,7 +70,6 @@ hia_status hiaR_objects_leave(hia_objects *to, const struct hia_shapes *shapes,
  * table, which all values of the program share. Such a table is constant, and is freed when its
  * last holder lets go. */
 
-typedef struct hia_type_info hia_type_info;
 typedef struct hia_value_types {
   _Atomic uint32_t holders;
   hia_allocator allocator;
@@ -122,8 +121,8 @@ size_t hiaR_type_text(const hia_type_table *types, hia_type type, char *buf, siz
 hia_status hiaR_type_flatten(const hia_type_table *types, hia_type type,
                              const hia_allocator *allocator, hia_type *flat);
 
-/* The table of types that a signature names: text of the codes of dtypes (hia_repr_info), and
- * tuples in brackets. */
+/* The table of types that a signature of an image names (hia_image_export): text of the codes of
+ * dtypes (hia_repr_info), numbers of types in a table, and tuples in brackets. */
 typedef struct hia_signature {
   hia_allocator allocator;
   void *block;
@@ -132,9 +131,10 @@ typedef struct hia_signature {
   const hia_type *parts; /* the types in the signature, one after the other: n_parts of them */
   uint32_t n_parts;
 } hia_signature;
-/* Reads the types in s[0 .. n). HIA_ARGUMENT: it is no signature. */
+/* Reads the types in s[0 .. n). The table begins with the types of `known`, which it refers to; or
+ * NULL. HIA_ARGUMENT: it is no signature. */
 hia_status hiaR_signature_read(hia_signature *signature, const hia_allocator *allocator,
-                               const char *s, size_t n);
+                               const hia_type_table *known, const char *s, size_t n);
 void hiaR_signature_free(hia_signature *signature);
 
 /* ---- print.c ---- */

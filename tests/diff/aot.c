@@ -53,14 +53,25 @@ static bool to_file(void *user, const char *bytes, size_t len) {
 
 /* ---- a program that is complete ---- */
 
-/* Finds "hia_status p3_fact(" behind the signature in a header, then "hia_status p3_fact_map(". */
+/* True if data or arrays are among its parameters and results. */
+static bool has_data(const hia_function *f) {
+  for (size_t i = 0; i <= hia_function_arity(f); i++) {
+    const hia_type_info *type =
+        i < hia_function_arity(f) ? hia_function_param_type(f, i) : hia_function_result_type(f);
+    if (!hia_type_info_scalars(type, NULL)) return true;
+  }
+  return false;
+}
+
+/* Finds "hia_status p3_fact(" behind the signature in a header, then "hia_status p3_fact_map(",
+ * which functions with data lack. */
 static bool find_names(const instance *i, c_names *found, const char *header) {
   char comment[1024], plain[512];
   snprintf(comment, sizeof comment, "/* fn %s */", hia_function_signature(i->function));
   const char *at = strstr(header, comment);
   static const char type[] = "hia_status ";
   char *const names[2] = {found->entry, found->map};
-  for (int k = 0; k < 2; k++) {
+  for (int k = 0; k < (has_data(i->function) ? 1 : 2); k++) {
     if (!at || !(at = strstr(at, type))) return false;
     at += sizeof type - 1;
     snprintf(names[k], 256, "%.*s", (int)strcspn(at, "("), at);
@@ -70,7 +81,7 @@ static bool find_names(const instance *i, c_names *found, const char *header) {
   return true;
 }
 
-/* The C type of each scalar of a type in the language's notation. */
+/* The C type of each word of a type in the language's notation: data and arrays are values. */
 static uint32_t c_types(const char *type, const char **out) {
   static const char *const words[][2] = {{"bool", "bool"},
                                          {"i32", "int32_t"},
@@ -82,6 +93,12 @@ static uint32_t c_types(const char *type, const char **out) {
     size_t len = strspn(at, "abcdefghijklmnopqrstuvwxyz0123456789");
     for (size_t w = 0; w < sizeof words / sizeof words[0]; w++)
       if (strlen(words[w][0]) == len && strncmp(at, words[w][0], len) == 0) out[n++] = words[w][1];
+    if (!len && (*at == '[' || (*at >= 'A' && *at <= 'Z'))) {
+      out[n++] = "value";
+      int depth = 0;
+      do depth += (at[len] == '[') - (at[len] == ']'), len++;
+      while (depth || (at[len] && !strchr("(), ", at[len])));
+    }
     at += len ? len : 1;
   }
   return n;
@@ -93,6 +110,8 @@ static void write_case(aot *a, const pending *p) {
   uint32_t n = c_types(type, types);
   fprintf(a->cases, "static void case_%u(hia_context *c, outcome *o) {\n", a->n_cases);
   for (uint32_t k = 0; k < n; k++) fprintf(a->cases, "  %s r%u = 0;\n", types[k], k);
+  if (has_data(i->function))
+    fprintf(a->cases, "#undef TYPE\n#define TYPE(i) %s_type(i)\n", i->names[p->has_fuel].entry);
   if (p->has_fuel) fprintf(a->cases, "  hia_context_set_fuel(c, %" PRIu64 "u);\n", p->fuel);
   fprintf(a->cases, "  hia_status s = %s(c%s", i->names[p->has_fuel].entry,
           p->args.data ? p->args.data : "");
@@ -100,7 +119,7 @@ static void write_case(aot *a, const pending *p) {
   fprintf(a->cases, ");\n  begin(o, c, s, \"%s\");\n", type);
   for (uint32_t k = 0; k < n; k++) fprintf(a->cases, "  add_%s(o, r%u);\n", types[k], k);
   if (p->has_fuel) fprintf(a->cases, "  add_fuel(o, c);\n");
-  fprintf(a->cases, "}\n");
+  fprintf(a->cases, "  end(o);\n}\n");
   fprintf(a->table, "    {case_%u, \"%s\", \"", a->n_cases++, p->where);
   for (const char *c = p->expected; *c; c++) fprintf(a->table, *c == '"' ? "\\\"" : "%c", *c);
   fprintf(a->table, "\"},\n");
@@ -178,7 +197,8 @@ static void write_object(aot *a, bool has_fuel) {
     for (uint32_t i = 0; i < a->n_pending; i++)
       if (a->pending[i].has_fuel == has_fuel) {
         write_case(a, &a->pending[i]);
-        write_map_case(a, &a->pending[i]);
+        if (!has_data(a->instances[a->pending[i].instance].function))
+          write_map_case(a, &a->pending[i]);
       }
   }
   gen_text_free(&header);
@@ -207,17 +227,26 @@ static void end_program(aot *a) {
 
 /* ---- runs ---- */
 
-/* The scalars of a value as arguments in C. */
-static void add_arg(gen_text *text, const hia_value *value) {
+/* The words of a value as arguments in C; *word counts all of the call. */
+static void add_arg(gen_text *text, const hia_value *value, uint32_t *word) {
   hia_dtype dtype;
-  if (hia_value_dtype(value, &dtype) != HIA_OK) {
+  hia_type_kind kind = hia_type_info_kind(hia_value_type(value));
+  if (kind == HIA_KIND_TUPLE) {
     for (size_t i = 0; i < hia_value_len(value); i++) {
       hia_value *part = hia_value_part(value, i);
-      add_arg(text, part);
+      add_arg(text, part, word);
       hia_value_free(part);
     }
     return;
   }
+  uint32_t number = (*word)++;
+  if (kind != HIA_KIND_SCALAR) {
+    char buf[4096];
+    hia_value_format(value, buf, sizeof buf);
+    gen_text_add(text, ", value_of(o, TYPE(%u), \"%s\")", number, buf);
+    return;
+  }
+  hia_value_dtype(value, &dtype);
   bool b;
   int32_t i;
   int64_t l;
@@ -275,12 +304,12 @@ static void add_case(aot *a, const diff_case *c) {
   hia_value *args[16];
   hia_error *error = NULL;
   gen_text text = {0};
-  uint32_t n = 0;
+  uint32_t n = 0, word = 0;
   hia_status status = hia_module_function(a->module, c->fn, &f, &error);
   for (; status == HIA_OK && n < c->n_args; n++) {
     status = hia_value_parse(f, n, c->args[n], &args[n], &error);
     if (status != HIA_OK) break;
-    add_arg(&text, args[n]);
+    add_arg(&text, args[n], &word);
   }
   if (status == HIA_OK) status = hia_function_instance(f, args, n, &f, &error);
   if (status == HIA_OK && !has_typed_entry(f)) status = HIA_UNSUPPORTED;

@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Included by the C file that aot.c writes: runs each case natively and interpreted, and compares
  * the outcome, in the form of run.h, with the expected one. */
-#include <hiaton/runtime.h>
+#include <hiaton/data.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,11 +14,26 @@ typedef struct outcome {
   size_t len;
   const char *type; /* the rest of the result's type, whose words are still to be printed */
   hia_status status;
+  hia_value *args[16]; /* of the case */
+  unsigned n_args;
 } outcome;
+typedef hia_value *value; /* a result of data */
 typedef struct row {
   void (*run)(hia_context *context, outcome *o);
   const char *where, *expected;
 } row;
+
+/* An argument, which `end` frees. */
+static inline hia_value *value_of(outcome *o, const hia_type_info *type, const char *text) {
+  hia_error *error;
+  hia_value **to = &o->args[o->n_args++];
+  if (hia_data_read(NULL, type, NULL, text, strlen(text), to, &error) != HIA_OK)
+    fputs(hia_error_text(error), stderr);
+  return *to;
+}
+static inline void end(outcome *o) {
+  while (o->n_args) hia_value_free(o->args[--o->n_args]);
+}
 
 static inline float f32_of(uint32_t bits) {
   float x;
@@ -101,6 +116,20 @@ static void add_word(outcome *o, hia_dtype dtype, uint64_t word) {
   hiaR_print_word(text, sizeof text, dtype, word);
   add(o, text);
   o->type += strcspn(o->type, "(), ");
+  punctuation(o);
+}
+/* Skips a data type, or an array with all in its brackets. */
+static inline void add_value(outcome *o, hia_value *value) {
+  if (o->status != HIA_OK) return;
+  char text[4096];
+  hia_value_format(value, text, sizeof text);
+  hia_value_free(value);
+  add(o, text);
+  int depth = 0;
+  do {
+    depth += (*o->type == '[') - (*o->type == ']');
+    o->type++;
+  } while (depth || !strchr("(), ", *o->type));
   punctuation(o);
 }
 static inline void add_bool(outcome *o, bool x) { add_word(o, HIA_BOOL, x); }

@@ -346,6 +346,16 @@ static size_t rows_of(const diff_way *way, hia_function *function) {
   return hia_function_plain(function, &plain, NULL) == HIA_OK ? 37 : 3;
 }
 
+static bool has_data(const hia_function *function) {
+  for (size_t i = 0; i <= hia_function_arity(function); i++) {
+    const hia_type_info *type = i < hia_function_arity(function)
+                                    ? hia_function_param_type(function, i)
+                                    : hia_function_result_type(function);
+    if (type && !hia_type_info_scalars(type, NULL)) return true;
+  }
+  return false;
+}
+
 static hia_status call_by_entry(const diff_way *way, hia_function *function, hia_value *const *args,
                                 uint32_t n_args, hia_value **result, hia_error **error) {
   hia_native_fn entry;
@@ -369,7 +379,8 @@ static void call_once(const diff_way *way, hia_function *function, hia_value *co
   o.stats = &stats;
   o.has_fuel = fuel != NULL;
   o.fuel = fuel ? *fuel : 0;
-  bool by_entry = (way->typed || way->map) && !fuel; /* these entries have no fuel */
+  /* These entries have no fuel; and only objects have such entries for data. */
+  bool by_entry = (way->typed || way->map) && !fuel && !has_data(function);
   taps = 0;
   hia_status status = by_entry ? call_by_entry(way, function, args, n_args, &result, &error)
                                : hia_run(function, args, n_args, &o, &result, &error);

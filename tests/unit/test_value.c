@@ -35,7 +35,7 @@ static bool read(reader *r, const char *type, const char *text, hia_text *out) {
   hiaR_text_addf(out, " ");
   hia_type_table table = hiaG_type_table(&r->types);
   hia_value_types *held = hiaR_value_types_new(&hiaR_malloc, &table, NULL);
-  hia_value *value = hiaJ_value_new(&hiaR_malloc, hiaR_type_info(held, found), NULL, words);
+  hia_value *value = hiaR_value_new(&hiaR_malloc, hiaR_type_info(held, found), NULL, words);
   hiaR_value_types_release(held);
   char printed[256];
   hia_value_format(value, printed, sizeof printed);

@@ -591,7 +591,7 @@ Test(value_text, types) {
 Test(value_text, signatures) {
   hia_signature s;
   char text[64];
-  cr_assert_eq(hiaR_signature_read(&s, &hiaR_malloc, "i(l(bf)d)d", 10), HIA_OK);
+  cr_assert_eq(hiaR_signature_read(&s, &hiaR_malloc, NULL, "i(l(bf)d)d", 10), HIA_OK);
   cr_assert_eq(s.n_parts, 3);
   cr_assert_eq(hiaR_type_words(&s.types, s.parts[1]), 4);
   hiaR_type_text(&s.types, s.parts[1], text, sizeof text);
@@ -600,8 +600,29 @@ Test(value_text, signatures) {
   hiaR_signature_free(&s);
   const char *wrong[] = {"(i)", "(", ")", "ix", "()", "r", "(ii"};
   for (size_t i = 0; i < HIA_LEN(wrong); i++)
-    cr_assert_eq(hiaR_signature_read(&s, &hiaR_malloc, wrong[i], strlen(wrong[i])), HIA_ARGUMENT);
-  cr_assert_eq(hiaR_signature_read(&s, &hiaR_malloc, "", 0), HIA_OK);
+    cr_assert_eq(hiaR_signature_read(&s, &hiaR_malloc, NULL, wrong[i], strlen(wrong[i])),
+                 HIA_ARGUMENT);
+  cr_assert_eq(hiaR_signature_read(&s, &hiaR_malloc, NULL, "", 0), HIA_OK);
   cr_assert_eq(s.n_parts, 0);
   hiaR_signature_free(&s);
+
+  /* Numbers of types in a table, of which the signature's is a longer one. */
+  value_world w;
+  value_world_init(&w);
+  hia_type tree = type_of(&w, "Tree"), pair = type_of(&w, "(i64, f64)");
+  w.table = hiaG_type_table(&w.types);
+  char known[64];
+  snprintf(known, sizeof known, "<%u;(i<%u;)l", tree, tree);
+  cr_assert_eq(hiaR_signature_read(&s, &hiaR_malloc, &w.table, known, strlen(known)), HIA_OK);
+  cr_assert_eq(s.n_parts, 3);
+  cr_assert_eq(s.parts[0], tree);
+  hiaR_type_text(&s.types, s.parts[1], text, sizeof text);
+  cr_assert_str_eq(text, "(i32, Tree)");
+  hiaR_signature_free(&s);
+  snprintf(known, sizeof known, "<%u;", pair);
+  const char *bad[] = {known, "<", "<;", "<16", "<3;", "<99999;", "<99999999999999999999;"};
+  for (size_t i = 0; i < HIA_LEN(bad); i++)
+    cr_assert_eq(hiaR_signature_read(&s, &hiaR_malloc, &w.table, bad[i], strlen(bad[i])),
+                 HIA_ARGUMENT, "%s", bad[i]);
+  value_world_free(&w);
 }

@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Files, read whole into memory of an allocator. */
-#include "jit/engine/engine.h"
+#include "runtime/value/handle.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -30,7 +30,7 @@ static int read_all(const hia_allocator *allocator, int file, size_t max, char *
   }
 }
 
-int hiaJ_read_file(const hia_allocator *allocator, const char *path, size_t max, char **text,
+int hiaR_read_file(const hia_allocator *allocator, const char *path, size_t max, char **text,
                    size_t *len, size_t *size) {
   *text = NULL;
   *len = *size = 0;

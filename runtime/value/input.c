@@ -1,11 +1,11 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Values to text and files, and from files: what the runtime does, with the API's errors. */
-#include "jit/engine/engine.h"
+/* Values to text and files, and from them, with the errors of the API. */
+#include "runtime/value/handle.h"
 #include <errno.h>
 #include <stdio.h>
 
 static hia_status fail(const hia_allocator *allocator, hia_error **error, hia_status status) {
-  return hiaJ_fail(allocator, error, status, NULL, "%s", hiaR_status_message(status));
+  return hiaR_fail_text(allocator, error, status, NULL, "%s", hiaR_status_message(status));
 }
 
 /* The error of a reader, in the text or the bytes of that name. */
@@ -30,9 +30,9 @@ hia_status hia_value_write(const hia_value *value, uint64_t max_bytes, hia_write
                            bool *is_cut, hia_error **error) {
   if (error) *error = NULL;
   if (is_cut) *is_cut = false;
-  if (!value) return hiaJ_fail(&hiaR_malloc, error, HIA_ARGUMENT, NULL, "no value");
+  if (!value) return hiaR_fail_text(&hiaR_malloc, error, HIA_ARGUMENT, NULL, "no value");
   const hia_allocator *allocator = &value->allocator;
-  if (!write) return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "nothing to write with");
+  if (!write) return hiaR_fail_text(allocator, error, HIA_ARGUMENT, NULL, "nothing to write with");
   const hia_sink sink = {write, user};
   hia_status status = hiaR_value_print(&value->type->types->table, value->type->type, value->words,
                                        allocator, max_bytes, &sink, is_cut);
@@ -41,9 +41,9 @@ hia_status hia_value_write(const hia_value *value, uint64_t max_bytes, hia_write
 
 hia_status hia_value_save(const hia_value *value, hia_write write, void *user, hia_error **error) {
   if (error) *error = NULL;
-  if (!value) return hiaJ_fail(&hiaR_malloc, error, HIA_ARGUMENT, NULL, "no value");
+  if (!value) return hiaR_fail_text(&hiaR_malloc, error, HIA_ARGUMENT, NULL, "no value");
   const hia_allocator *allocator = &value->allocator;
-  if (!write) return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "nothing to write with");
+  if (!write) return hiaR_fail_text(allocator, error, HIA_ARGUMENT, NULL, "nothing to write with");
   const hia_sink sink = {write, user};
   hia_status status = hiaR_value_save(&value->type->types->table, value->type->type, value->words,
                                       allocator, &sink);
@@ -59,14 +59,14 @@ static hia_status no_file(const hia_allocator *allocator, hia_error **error, con
   char why[128];
   /* The GNU version of strerror_r, which may return a static text instead of `why`. */
   const char *reason = strerror_r(number, why, sizeof why);
-  return hiaJ_fail(allocator, error, HIA_IO, NULL, "cannot %s %s: %s", verb, path, reason);
+  return hiaR_fail_text(allocator, error, HIA_IO, NULL, "cannot %s %s: %s", verb, path, reason);
 }
 
 hia_status hia_value_save_file(const hia_value *value, const char *path, hia_error **error) {
   if (error) *error = NULL;
-  if (!value) return hiaJ_fail(&hiaR_malloc, error, HIA_ARGUMENT, NULL, "no value");
+  if (!value) return hiaR_fail_text(&hiaR_malloc, error, HIA_ARGUMENT, NULL, "no value");
   const hia_allocator *allocator = &value->allocator;
-  if (!path) return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "no path");
+  if (!path) return hiaR_fail_text(allocator, error, HIA_ARGUMENT, NULL, "no path");
   FILE *file = fopen(path, "wbe");
   if (!file) return no_file(allocator, error, "write", path, errno);
   errno = 0;
@@ -91,16 +91,15 @@ typedef struct reading {
   hia_word words[HIA_MAX_WORDS];
 } reading;
 
-static hia_status begin(reading *r, const hia_engine *engine, const void *bytes, size_t len) {
+static hia_status begin(reading *r, const hia_allocator *allocator, const void *bytes, size_t len) {
   if (r->error) *r->error = NULL;
   if (r->value) *r->value = NULL;
-  r->allocator = engine ? &engine->allocator : &hiaR_malloc;
-  const char *missing = !engine         ? "engine"
-                        : !r->type      ? "type"
+  r->allocator = allocator ? allocator : &hiaR_malloc;
+  const char *missing = !r->type        ? "type"
                         : !bytes && len ? "bytes"
                         : !r->value     ? "place for the value"
                                         : NULL;
-  if (missing) return hiaJ_fail(r->allocator, r->error, HIA_ARGUMENT, NULL, "no %s", missing);
+  if (missing) return hiaR_fail_text(r->allocator, r->error, HIA_ARGUMENT, NULL, "no %s", missing);
   r->objects = hiaR_objects_new(r->allocator, 0);
   return r->objects ? HIA_OK : fail(r->allocator, r->error, HIA_MEMORY);
 }
@@ -109,7 +108,7 @@ static hia_status end(reading *r, hia_status status, const void *bytes, size_t l
                       const hia_value_error *wrong) {
   hia_objects *objects = hiaR_objects_bytes(r->objects) ? r->objects : NULL;
   if (status == HIA_OK) {
-    *r->value = hiaJ_value_new(r->allocator, r->type, objects, r->words);
+    *r->value = hiaR_value_new(r->allocator, r->type, objects, r->words);
     if (!*r->value) status = HIA_MEMORY;
   }
   hiaR_objects_release(r->objects);
@@ -117,10 +116,24 @@ static hia_status end(reading *r, hia_status status, const void *bytes, size_t l
   return fail_reading(r->allocator, r->error, status, r->name, bytes, len, wrong);
 }
 
-hia_status hia_value_load(hia_engine *engine, const hia_type_info *type, const char *name,
-                          const void *bytes, size_t size, hia_value **value, hia_error **error) {
+hia_status hia_data_read(const hia_allocator *allocator, const hia_type_info *type,
+                         const char *name, const char *text, size_t len, hia_value **value,
+                         hia_error **error) {
+  reading r = {.type = type, .name = name ? name : "value", .value = value, .error = error};
+  hia_status status = begin(&r, allocator, text, len);
+  if (status != HIA_OK) return status;
+  const hia_reading how = {
+      .allocator = r.allocator, .types = &type->types->table, .objects = r.objects};
+  hia_value_error wrong = {.code = NULL};
+  status = hiaR_value_read(&how, text ? text : "", len, type->type, r.words, &wrong);
+  return end(&r, status, text, len, &wrong);
+}
+
+hia_status hia_data_load(const hia_allocator *allocator, const hia_type_info *type,
+                         const char *name, const void *bytes, size_t size, hia_value **value,
+                         hia_error **error) {
   reading r = {.type = type, .name = name, .value = value, .error = error};
-  hia_status status = begin(&r, engine, bytes, size);
+  hia_status status = begin(&r, allocator, bytes, size);
   if (status != HIA_OK) return status;
   hia_value_error wrong = {.code = NULL};
   status = hiaR_value_load(&type->types->table, type->type, bytes, size, r.allocator, r.objects,
@@ -128,19 +141,18 @@ hia_status hia_value_load(hia_engine *engine, const hia_type_info *type, const c
   return end(&r, status, bytes, size, &wrong);
 }
 
-hia_status hia_value_load_file(hia_engine *engine, const hia_type_info *type, const char *path,
-                               hia_value **value, hia_error **error) {
+hia_status hia_data_load_file(const hia_allocator *allocator, const hia_type_info *type,
+                              const char *path, hia_value **value, hia_error **error) {
   if (error) *error = NULL;
   if (value) *value = NULL;
-  if (!engine) return hiaJ_fail(&hiaR_malloc, error, HIA_ARGUMENT, NULL, "no engine");
-  const hia_allocator *allocator = &engine->allocator;
-  if (!path) return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "no path");
+  if (!allocator) allocator = &hiaR_malloc;
+  if (!path) return hiaR_fail_text(allocator, error, HIA_ARGUMENT, NULL, "no path");
   char *bytes;
   size_t len, size;
-  int wrong = hiaJ_read_file(allocator, path, SIZE_MAX / 4, &bytes, &len, &size);
+  int wrong = hiaR_read_file(allocator, path, SIZE_MAX / 4, &bytes, &len, &size);
   hia_status status = wrong == ENOMEM ? fail(allocator, error, HIA_MEMORY)
                       : wrong         ? no_file(allocator, error, "read", path, wrong)
-                              : hia_value_load(engine, type, path, bytes, len, value, error);
+                              : hia_data_load(allocator, type, path, bytes, len, value, error);
   if (bytes) hiaR_free(allocator, bytes, size);
   return status;
 }
@@ -149,14 +161,15 @@ hia_status hia_value_load_file(hia_engine *engine, const hia_type_info *type, co
 
 HIA_SIZED(hia_bracket_options, labels);
 
-hia_status hia_value_read_brackets(hia_engine *engine, const hia_type_info *type, const char *name,
-                                   const char *text, size_t len, const hia_bracket_options *options,
-                                   hia_value **value, hia_error **error) {
+hia_status hia_data_read_brackets(const hia_allocator *allocator, const hia_type_info *type,
+                                  const char *name, const char *text, size_t len,
+                                  const hia_bracket_options *options, hia_value **value,
+                                  hia_error **error) {
   reading r = {.type = type, .name = name, .value = value, .error = error};
-  hia_status status = begin(&r, engine, text, len);
+  hia_status status = begin(&r, allocator, text, len);
   if (status != HIA_OK) return status;
   hia_bracket_options own = HIA_BRACKET_OPTIONS_INIT;
-  if (hiaJ_copy_options(r.allocator, "bracket options", &own, sizeof own, options, error)) {
+  if (hiaR_copy_options(r.allocator, "bracket options", &own, sizeof own, options, error)) {
     hiaR_objects_release(r.objects);
     return HIA_ARGUMENT;
   }
@@ -166,9 +179,9 @@ hia_status hia_value_read_brackets(hia_engine *engine, const hia_type_info *type
     char found[256];
     hia_type_info_format(type, found, sizeof found);
     hiaR_objects_release(r.objects);
-    return hiaJ_fail(r.allocator, error, HIA_ARGUMENT,
-                     "trees in brackets are of a data type T, or an array [T]",
-                     "%s is no type of trees", found);
+    return hiaR_fail_text(r.allocator, error, HIA_ARGUMENT,
+                          "trees in brackets are of a data type T, or an array [T]",
+                          "%s is no type of trees", found);
   }
   const hia_bracket_reading bracket = {.allocator = r.allocator,
                                        .types = &type->types->table,
@@ -200,7 +213,8 @@ hia_status hia_words_read(hia_words *words, const char *name, const char *text, 
                           hia_error **error) {
   if (error) *error = NULL;
   if (!words || (!text && len))
-    return hiaJ_fail(&hiaR_malloc, error, HIA_ARGUMENT, NULL, "no %s", words ? "text" : "words");
+    return hiaR_fail_text(&hiaR_malloc, error, HIA_ARGUMENT, NULL, "no %s",
+                          words ? "text" : "words");
   hia_value_error wrong = {.code = NULL};
   hia_status status = hiaR_words_read(words, text ? text : "", len, &wrong);
   if (status == HIA_OK) return HIA_OK;

@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Values as tables of nodes (hiaton/values.h), both ways. */
-#include "jit/engine/engine.h"
+/* Values as tables of nodes (hiaton/data.h), both ways. */
+#include "runtime/value/handle.h"
 #include "runtime/value/walk.h"
 
 /* ---- from a table ---- */
@@ -16,7 +16,7 @@ typedef struct building {
 } building;
 
 static hia_status no_memory(const building *b) {
-  return hiaJ_fail(b->allocator, b->error, HIA_MEMORY, NULL, "out of memory");
+  return hiaR_fail_text(b->allocator, b->error, HIA_MEMORY, NULL, "out of memory");
 }
 
 /* All types are of one program, so the newest of their tables has all of them. */
@@ -26,11 +26,11 @@ static hia_status find_types(building *b) {
     const hia_type_info *type = nodes->types[i];
     hia_type_kind kind = hia_type_info_kind(type);
     if (kind != HIA_KIND_DATA && kind != HIA_KIND_ARRAY)
-      return hiaJ_fail(b->allocator, b->error, HIA_ARGUMENT, NULL,
-                       "type %zu is no data type and no array type", i);
+      return hiaR_fail_text(b->allocator, b->error, HIA_ARGUMENT, NULL,
+                            "type %zu is no data type and no array type", i);
     if (b->types && b->types->first != type->types->first)
-      return hiaJ_fail(b->allocator, b->error, HIA_ARGUMENT, NULL,
-                       "type %zu is of another program than type 0", i);
+      return hiaR_fail_text(b->allocator, b->error, HIA_ARGUMENT, NULL,
+                            "type %zu is of another program than type 0", i);
     if (!b->types || type->types->table.n_types > b->types->table.n_types) b->types = type->types;
   }
   return HIA_OK;
@@ -39,9 +39,9 @@ static hia_status find_types(building *b) {
 static hia_status wrong_word(const building *b, size_t node, hia_type type, const char *why) {
   char text[256];
   hia_type_info_format(hiaR_type_info(b->types, type), text, sizeof text);
-  return hiaJ_fail(b->allocator, b->error, HIA_ARGUMENT, NULL,
-                   "node %zu, word %zu: %lld is no %s: %s", node, b->word,
-                   (long long)b->nodes->words[b->word], text, why);
+  return hiaR_fail_text(b->allocator, b->error, HIA_ARGUMENT, NULL,
+                        "node %zu, word %zu: %lld is no %s: %s", node, b->word,
+                        (long long)b->nodes->words[b->word], text, why);
 }
 
 /* The value that a word names: of a node before, or a constructor without fields. */
@@ -70,9 +70,9 @@ static hia_status reference(const building *b, size_t node, hia_type type, int64
 static hia_status put_words(building *b, size_t node, const hia_word_place *places, uint32_t n,
                             char *base) {
   if (n > b->nodes->n_words - b->word)
-    return hiaJ_fail(b->allocator, b->error, HIA_ARGUMENT, NULL,
-                     "node %zu needs %u words behind the first %zu: there are %zu in all", node, n,
-                     b->word, b->nodes->n_words);
+    return hiaR_fail_text(b->allocator, b->error, HIA_ARGUMENT, NULL,
+                          "node %zu needs %u words behind the first %zu: there are %zu in all",
+                          node, n, b->word, b->nodes->n_words);
   for (uint32_t i = 0; i < n; i++, b->word++) {
     int64_t word = b->nodes->words[b->word];
     hia_type type = places[i].type;
@@ -99,9 +99,9 @@ static hia_status build_array(building *b, size_t node, const hia_type_entry *en
                               hia_word *ref) {
   /* An element has a word or more, so that nothing is allocated which the words cannot fill. */
   if (n > b->nodes->n_words - b->word)
-    return hiaJ_fail(b->allocator, b->error, HIA_ARGUMENT, NULL,
-                     "node %zu has %llu elements, and there are %zu words left", node,
-                     (unsigned long long)n, b->nodes->n_words - b->word);
+    return hiaR_fail_text(b->allocator, b->error, HIA_ARGUMENT, NULL,
+                          "node %zu has %llu elements, and there are %zu words left", node,
+                          (unsigned long long)n, b->nodes->n_words - b->word);
   hia_array *array = hiaR_new_array(b->objects, &entry->layout, n);
   if (!array) return no_memory(b);
   *ref = (uintptr_t)array;
@@ -115,22 +115,22 @@ static hia_status build_array(building *b, size_t node, const hia_type_entry *en
 static hia_status build_node(building *b, size_t i) {
   const hia_value_node *node = &b->nodes->nodes[i];
   if (node->type >= b->nodes->n_types)
-    return hiaJ_fail(b->allocator, b->error, HIA_ARGUMENT, NULL,
-                     "node %zu has type number %u: there are %zu", i, node->type,
-                     b->nodes->n_types);
+    return hiaR_fail_text(b->allocator, b->error, HIA_ARGUMENT, NULL,
+                          "node %zu has type number %u: there are %zu", i, node->type,
+                          b->nodes->n_types);
   const hia_type_table *t = &b->types->table;
   const hia_type_entry *entry = hiaR_type_entry(t, b->nodes->types[node->type]->type);
   bool is_array = entry->kind == HIA_KIND_ARRAY;
   if (is_array ? node->ctor != 0 : node->n != 0)
-    return hiaJ_fail(b->allocator, b->error, HIA_ARGUMENT, NULL,
-                     is_array ? "node %zu is an array: `ctor` must be 0"
-                              : "node %zu is no array: `n` must be 0",
-                     i);
+    return hiaR_fail_text(b->allocator, b->error, HIA_ARGUMENT, NULL,
+                          is_array ? "node %zu is an array: `ctor` must be 0"
+                                   : "node %zu is no array: `n` must be 0",
+                          i);
   if (is_array) return build_array(b, i, entry, node->n, &b->refs[i]);
   if (node->ctor >= entry->n)
-    return hiaJ_fail(b->allocator, b->error, HIA_ARGUMENT, NULL,
-                     "node %zu: %s has no constructor number %u: it has %u", i,
-                     t->names + entry->name, node->ctor, entry->n);
+    return hiaR_fail_text(b->allocator, b->error, HIA_ARGUMENT, NULL,
+                          "node %zu: %s has no constructor number %u: it has %u", i,
+                          t->names + entry->name, node->ctor, entry->n);
   const hia_ctor *ctor = &t->ctors[entry->first + node->ctor];
   b->refs[i] = node->ctor;
   if (!ctor->n) return HIA_OK;
@@ -146,25 +146,24 @@ static hia_status build(building *b, hia_value **value) {
   for (size_t i = 0; status == HIA_OK && i < nodes->n_nodes; i++) status = build_node(b, i);
   if (status != HIA_OK) return status;
   if (b->word != nodes->n_words)
-    return hiaJ_fail(b->allocator, b->error, HIA_ARGUMENT, NULL,
-                     "the nodes have %zu words, and there are %zu", b->word, nodes->n_words);
+    return hiaR_fail_text(b->allocator, b->error, HIA_ARGUMENT, NULL,
+                          "the nodes have %zu words, and there are %zu", b->word, nodes->n_words);
   size_t last = nodes->n_nodes - 1;
   const hia_type_info *type = hiaR_type_info(b->types, nodes->types[nodes->nodes[last].type]->type);
   hia_objects *objects = hiaR_objects_bytes(b->objects) ? b->objects : NULL;
-  *value = hiaJ_value_new(b->allocator, type, objects, &b->refs[last]);
+  *value = hiaR_value_new(b->allocator, type, objects, &b->refs[last]);
   return *value ? HIA_OK : no_memory(b);
 }
 
 HIA_SIZED(hia_value_nodes, n_words);
 
-hia_status hia_value_from_nodes(hia_engine *engine, const hia_value_nodes *nodes, hia_value **value,
-                                hia_error **error) {
+hia_status hia_data_from_nodes(const hia_allocator *allocator, const hia_value_nodes *nodes,
+                               hia_value **value, hia_error **error) {
   if (error) *error = NULL;
   if (value) *value = NULL;
-  if (!engine) return hiaJ_fail(&hiaR_malloc, error, HIA_ARGUMENT, NULL, "no engine");
-  building b = {.allocator = &engine->allocator, .error = error};
+  building b = {.allocator = allocator ? allocator : &hiaR_malloc, .error = error};
   hia_value_nodes own = HIA_VALUE_NODES_INIT;
-  if (nodes && hiaJ_copy_options(b.allocator, "nodes", &own, sizeof own, nodes, error))
+  if (nodes && hiaR_copy_options(b.allocator, "nodes", &own, sizeof own, nodes, error))
     return HIA_ARGUMENT;
   b.nodes = &own;
   const char *missing = !nodes || !own.n_nodes || !own.nodes ? "nodes"
@@ -172,7 +171,7 @@ hia_status hia_value_from_nodes(hia_engine *engine, const hia_value_nodes *nodes
                         : own.n_words && !own.words          ? "words"
                         : !value                             ? "place for the value"
                                                              : NULL;
-  if (missing) return hiaJ_fail(b.allocator, error, HIA_ARGUMENT, NULL, "no %s", missing);
+  if (missing) return hiaR_fail_text(b.allocator, error, HIA_ARGUMENT, NULL, "no %s", missing);
   hia_status status = find_types(&b);
   if (status != HIA_OK) return status;
   size_t size;
@@ -286,15 +285,15 @@ void hia_value_nodes_free(hia_value_nodes *nodes) {
 hia_status hia_value_to_nodes(const hia_value *value, hia_value_nodes **nodes, hia_error **error) {
   if (error) *error = NULL;
   if (nodes) *nodes = NULL;
-  if (!value) return hiaJ_fail(&hiaR_malloc, error, HIA_ARGUMENT, NULL, "no value");
+  if (!value) return hiaR_fail_text(&hiaR_malloc, error, HIA_ARGUMENT, NULL, "no value");
   const hia_allocator *allocator = &value->allocator;
-  if (!nodes) return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "no place for the nodes");
+  if (!nodes) return hiaR_fail_text(allocator, error, HIA_ARGUMENT, NULL, "no place for the nodes");
   hia_type_kind kind = hia_type_info_kind(value->type);
   if (kind != HIA_KIND_DATA && kind != HIA_KIND_ARRAY)
-    return hiaJ_fail(allocator, error, HIA_ARGUMENT, "take it apart with hia_value_part",
-                     "a scalar or a tuple is no node");
+    return hiaR_fail_text(allocator, error, HIA_ARGUMENT, "take it apart with hia_value_part",
+                          "a scalar or a tuple is no node");
   made_nodes *m = hiaR_alloc(allocator, sizeof *m);
-  if (!m) return hiaJ_fail(allocator, error, HIA_MEMORY, NULL, "out of memory");
+  if (!m) return hiaR_fail_text(allocator, error, HIA_MEMORY, NULL, "out of memory");
   *m = (made_nodes){.nodes = HIA_VALUE_NODES_INIT,
                     .allocator = *allocator,
                     .types = hiaR_value_types_hold(value->type->types)};
@@ -310,5 +309,5 @@ hia_status hia_value_to_nodes(const hia_value *value, hia_value_nodes **nodes, h
     return HIA_OK;
   }
   hia_value_nodes_free(&m->nodes);
-  return hiaJ_fail(allocator, error, HIA_MEMORY, NULL, "out of memory");
+  return hiaR_fail_text(allocator, error, HIA_MEMORY, NULL, "out of memory");
 }

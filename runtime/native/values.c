@@ -1,0 +1,119 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+/* Typed entries with data or arrays in their signatures: values in, values out. */
+#include "runtime/native/context.h"
+#include "runtime/value/handle.h"
+#include <stdio.h>
+
+typedef struct passing {
+  hia_host_context *host;
+  const hia_code_module *module;
+  const hia_code_root *root;
+  uint32_t n_params, n_results; /* without fuel */
+  hia_word *block;
+  const hia_word *given; /* what the entry has written behind the block */
+} passing;
+
+static bool is_fuelled(const hia_code_module *module) {
+  return !(module->flags & HIA_CODE_WITHOUT_FUEL);
+}
+
+static const hia_type_info *type_of(const passing *p, uint32_t word) {
+  return hiaR_type_info(p->module->types, p->root->types[word]);
+}
+
+static const hia_value *argument(const passing *p, uint32_t i) {
+  return (const hia_value *)(uintptr_t)p->given[i];
+}
+
+static hia_status wrong_argument(const passing *p, uint32_t i, const hia_value *value) {
+  char wanted[96], found[96], *said = p->host->said;
+  hia_type_info_format(type_of(p, i), wanted, sizeof wanted);
+  hia_type_info_format(value ? value->type : NULL, found, sizeof found);
+  if (!value)
+    snprintf(said, sizeof p->host->said, "parameter %u is no value", i + 1);
+  else if (strcmp(wanted, found) == 0)
+    snprintf(said, sizeof p->host->said,
+             "parameter %u is of a type %s of another program, which differs", i + 1, found);
+  else
+    snprintf(said, sizeof p->host->said, "parameter %u must be of type %s, and is of type %s",
+             i + 1, wanted, found);
+  return hiaR_host_refuse(p->host, HIA_ARGUMENT, said);
+}
+
+/* Writes the words of the arguments. */
+static hia_status take_arguments(const passing *p) {
+  for (uint32_t i = 0; i < p->n_params; i++) {
+    if (hiaR_is_scalar(p->root->types[i])) continue;
+    const hia_value *value = argument(p, i);
+    bool is_same = false;
+    if (value && hiaR_type_infos_compare(type_of(p, i), value->type, &p->host->allocator, &is_same))
+      return hiaR_host_refuse(p->host, HIA_MEMORY, NULL);
+    if (!is_same) return wrong_argument(p, i, value);
+    p->block[i] = value->words[0];
+  }
+  return HIA_OK;
+}
+
+static bool gives_references(const passing *p) {
+  for (uint32_t i = 0; i < p->n_results; i++)
+    if (!hiaR_is_scalar(p->root->types[p->root->n_params + i])) return true;
+  return false;
+}
+
+/* Makes the values of the results that are wanted. False: no memory. */
+static bool give_results(const passing *p, hia_objects *objects, bool has_outside) {
+  for (uint32_t i = 0; has_outside && i < p->n_params; i++)
+    if (!hiaR_is_scalar(p->root->types[i]) &&
+        !hiaR_objects_depend(objects, argument(p, i)->objects))
+      return false;
+  if (!has_outside && !hiaR_objects_bytes(objects)) objects = NULL;
+  uint32_t first = p->root->n_params;
+  for (uint32_t i = 0; i < p->n_results; i++) {
+    uint32_t at = first + i;
+    if (hiaR_is_scalar(p->root->types[at]) || !p->given[at]) continue;
+    hia_value *value = hiaR_value_new(&p->host->allocator, type_of(p, at), objects, &p->block[at]);
+    if (value) {
+      p->block[at] = (uintptr_t)value;
+      continue;
+    }
+    while (i-- > 0)
+      if (!hiaR_is_scalar(p->root->types[first + i]) && p->given[first + i])
+        hia_value_free((hia_value *)(uintptr_t)p->block[first + i]);
+    return false;
+  }
+  return true;
+}
+
+hia_status hiaR_enter_values(hia_context *context, const hia_code_module *module, uint32_t root,
+                             hia_word *block) {
+  if (!context) return HIA_ARGUMENT;
+  if (hiaR_is_in_call(context)) return HIA_BUSY;
+  const hia_code_root *r = &module->roots[root];
+  uint32_t n_fuel = is_fuelled(module);
+  const passing p = {.host = context->host,
+                     .module = module,
+                     .root = r,
+                     .n_params = r->n_params - n_fuel,
+                     .n_results = r->n_results - n_fuel,
+                     .block = block,
+                     .given = block + r->n_params + r->n_results};
+  hia_status status = take_arguments(&p);
+  if (status != HIA_OK) return status;
+  bool has_refs = gives_references(&p);
+  hia_objects *objects = has_refs ? hiaR_objects_new(&p.host->allocator, 0) : NULL;
+  if (has_refs && !objects) return hiaR_host_refuse(p.host, HIA_MEMORY, NULL);
+  bool has_outside;
+  status = hiaR_enter_objects(context, module, root, block, objects, &has_outside);
+  if (status == HIA_OK && has_refs && !give_results(&p, objects, has_outside))
+    status = hiaR_host_refuse(p.host, HIA_MEMORY, NULL);
+  hiaR_objects_release(objects);
+  return status;
+}
+
+const hia_type_info *hiaR_root_type(const hia_code_module *module, uint32_t root, size_t i) {
+  const hia_code_root *r = &module->roots[root];
+  uint32_t n_fuel = is_fuelled(module), n_params = r->n_params - n_fuel;
+  if (!r->types || i >= n_params + r->n_results - n_fuel) return NULL;
+  hia_type type = r->types[i < n_params ? i : i + n_fuel];
+  return hiaR_is_scalar(type) ? NULL : hiaR_type_info(module->types, type);
+}

@@ -1,0 +1,34 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+/* Values as hosts have them (hia_value): words with their type and their objects. */
+#ifndef HIA_RT_VALUE_HANDLE_H
+#define HIA_RT_VALUE_HANDLE_H
+
+#include "runtime/error.h"
+#include "runtime/value/value.h"
+#include <hiaton/data.h>
+
+#define HIA_MAX_WORDS                                                                              \
+  1000u /* scalars, data and arrays in a type: the language's bound on parts                       \
+         */
+
+struct hia_value {
+  hia_allocator allocator;
+  const hia_type_info *type; /* its table is held */
+  hia_objects *objects;      /* held; NULL: the words refer to no objects */
+  hia_word words[];          /* type->n_words */
+};
+
+/* ---- handle.c ---- */
+
+/* The value comes to hold its table of types and its objects. NULL: no memory. */
+hia_value *hiaR_value_new(const hia_allocator *allocator, const hia_type_info *type,
+                          hia_objects *objects, const hia_word *words);
+
+/* ---- read_file.c ---- */
+
+/* Reads a file, a pipe too, of about `max` bytes at most (else EFBIG). Returns 0 or an errno. *size
+ * is the size of the allocation, which the caller frees, also after a failure. */
+int hiaR_read_file(const hia_allocator *allocator, const char *path, size_t max, char **text,
+                   size_t *len, size_t *size);
+
+#endif
