@@ -144,6 +144,17 @@ hia_node_id hiaG_insert(hia_graph *g, hia_fn *fn, hia_node_id at, unsigned op,
   return n;
 }
 
+const char *hiaG_new_name(hia_graph *g, const char *of, const char *suffix) {
+  const char *name = of;
+  for (bool is_taken = true; is_taken;) {
+    name = hiaR_arena_printf(&g->comp->arena, "%s%s", name, suffix);
+    is_taken = false;
+    for (hia_fn_id f = 0; f < g->fns.len && !is_taken; f++)
+      is_taken = strcmp(hiaG_fn(g, f)->name, name) == 0;
+  }
+  return name;
+}
+
 hia_fn_id hiaG_fn_new(hia_graph *g, const char *name, uint32_t source, hia_loc_id loc,
                       const hia_type *params, uint32_t n_params, const hia_type *results,
                       uint32_t n_results) {

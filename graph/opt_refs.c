@@ -10,6 +10,11 @@
  * value dies, fields that are used later are taken out of it (UNPACK). A function owns a parameter
  * if it consumes it, or could use its memory again; else it borrows the parameter from its caller.
  *
+ * A function that borrows has an *owning version* too, if there are calls whose arguments die there
+ * (`sum(make(n))`). It frees each object when it has read it: while that is in the cache, and on
+ * the worker that does the rest. But where a value is shared it calls the function that borrows: in
+ * what is shared no count changes.
+ *
  * One walk over each function, against sequential order, with the set of owned values that are live
  * behind the walk's place. No value in the set is a field of another, read directly or through
  * further fields. Then the tokens of UNPACKs are given to constructions of the same size. */
@@ -17,11 +22,22 @@
 
 typedef uint64_t *ref_set; /* of numbers of references, as bits */
 
+/* What is known of a function. */
+typedef struct version {
+  bool *owns;            /* by parameter */
+  bool can_own;          /* it borrows a parameter, and is no owning version */
+  bool is_wanted;        /* a call would call its owning version */
+  hia_fn_id owning;      /* its owning version; or NONE */
+  hia_node_id base_call; /* of an owning version: where it calls the function that borrows */
+} version;
+
 typedef struct counting {
   hia_graph *g;
   hia_fn *fn;
   hia_arena *scratch;
-  bool *const *owns; /* by function, by parameter */
+  version *versions; /* by function */
+  hia_fn_id id;
+  bool is_trial; /* finds out which versions are wanted, and adds no nodes */
 
   uint32_t n, n_words;    /* references, and words of a set */
   uint32_t *ref;          /* by value: its number; NONE: it is not counted */
@@ -87,15 +103,16 @@ static const hia_ctor *ctor_of(const counting *c, uint32_t r, uint32_t number) {
 
 /* ---- nodes ---- */
 
-static void count_node(counting *c, hia_node_id at, unsigned op, hia_value_id v) {
+static void count_node(const counting *c, hia_node_id at, unsigned op, hia_value_id v) {
+  if (c->is_trial) return;
   hiaG_insert(c->g, c->fn, at, op, &v, 1, NULL, 0, 0, HIA_NONE);
 }
 
-static hia_value_id unpack(counting *c, hia_node_id at, uint32_t r, uint32_t ctor, uint32_t kept) {
+static void unpack(const counting *c, hia_node_id at, uint32_t r, uint32_t ctor, uint32_t kept) {
+  if (c->is_trial) return;
   hia_type type = hiaG_type(c->fn, c->value[r]);
-  hia_node_id n = hiaG_insert(c->g, c->fn, at, HIA_OP_UNPACK, &c->value[r], 1, &type, 1,
-                              HIA_IMM(ctor, kept), HIA_NONE);
-  return hiaG_out(c->fn, n, 0);
+  hiaG_insert(c->g, c->fn, at, HIA_OP_UNPACK, &c->value[r], 1, &type, 1, HIA_IMM(ctor, kept),
+              HIA_NONE);
 }
 
 static const hia_node *definition(const counting *c, uint32_t r) {
@@ -211,30 +228,133 @@ static void define_results(counting *c, ref_set live, hia_node_id n) {
   }
 }
 
-static void call(counting *c, ref_set live, hia_node_id n) {
-  const hia_node *node = &c->fn->nodes.data[n];
-  const bool *owns = c->owns[hiaG_callee(node)];
-  for (uint32_t i = 0; i < node->n_ins; i++, node = &c->fn->nodes.data[n])
-    if (!owns[i]) borrow(c, live, n, hiaG_in(c->fn, n, i), HIA_NONE);
-  for (uint32_t i = 0; i < node->n_ins; i++, node = &c->fn->nodes.data[n])
-    if (owns[i]) consume(c, live, n, hiaG_in(c->fn, n, i));
+/* ---- calls ---- */
+
+static bool is_within_value(const counting *c, uint32_t part, uint32_t r) {
+  for (; part != HIA_NONE; part = c->parent[part])
+    if (part == r) return true;
+  return false;
 }
 
-static hia_node_id fork_of(const counting *c, hia_node_id join) {
-  uint32_t number = HIA_IMM_B(c->fn->nodes.data[join].imm);
+/* True if argument i of a call or fork dies with it: nothing that is live behind it, and no other
+ * argument, is the value, a part of it, or has it as a part. */
+static bool dies(const counting *c, const ref_set live, hia_node_id n, uint32_t i) {
+  uint32_t r = c->ref[hiaG_in(c->fn, n, i)];
+  if (r == HIA_NONE || is_alive(c, live, r) || has_live_part(c, live, r)) return false;
+  for (uint32_t k = 0; k < c->fn->nodes.data[n].n_ins; k++) {
+    uint32_t other = k == i ? HIA_NONE : c->ref[hiaG_in(c->fn, n, k)];
+    if (other != HIA_NONE && (is_within_value(c, other, r) || is_within_value(c, r, other)))
+      return false;
+  }
+  return true;
+}
+
+/* True if all arguments that the callee would borrow die at node n, which calls or forks it:
+ * some are objects, and `can_go` allows it for each. */
+static bool suits_owning(const counting *c, const ref_set live, hia_node_id n,
+                         bool (*can_go)(const counting *c, hia_node_id fork, uint32_t r)) {
+  const hia_node *node = &c->fn->nodes.data[n];
+  const version *callee = &c->versions[hiaG_callee(node)];
+  bool has_object = false;
+  if (!callee->can_own || c->versions[c->id].base_call == n) return false;
+  for (uint32_t i = 0; i < node->n_ins; i++) {
+    hia_value_id v = hiaG_in(c->fn, n, i);
+    if (callee->owns[i] || hiaG_is_scalar(hiaG_type(c->fn, v)) || c->ref[v] == HIA_NONE) continue;
+    if (!dies(c, live, n, i) || (can_go && !can_go(c, n, c->ref[v]))) return false;
+    has_object = true;
+  }
+  return has_object;
+}
+
+/* From now on node n calls the owning version. */
+static void use_owning(const counting *c, hia_node_id n) {
+  hia_node *node = &c->fn->nodes.data[n];
+  version *callee = &c->versions[hiaG_callee(node)];
+  if (c->is_trial)
+    callee->is_wanted = true;
+  else
+    node->imm = HIA_IMM(callee->owning, HIA_IMM_B(node->imm));
+}
+
+static bool owns_argument(const counting *c, hia_node_id n, uint32_t i, bool is_owning) {
+  const hia_node *node = &c->fn->nodes.data[n];
+  if (hiaG_is_scalar(hiaG_type(c->fn, hiaG_in(c->fn, n, i)))) return false;
+  return is_owning || c->versions[hiaG_callee(node)].owns[i];
+}
+
+static void call(counting *c, ref_set live, hia_node_id n) {
+  bool is_owning = suits_owning(c, live, n, NULL);
+  if (is_owning) use_owning(c, n);
+  uint32_t n_ins = c->fn->nodes.data[n].n_ins;
+  for (uint32_t i = 0; i < n_ins; i++)
+    if (!owns_argument(c, n, i, is_owning)) borrow(c, live, n, hiaG_in(c->fn, n, i), HIA_NONE);
+  for (uint32_t i = 0; i < n_ins; i++)
+    if (owns_argument(c, n, i, is_owning)) consume(c, live, n, hiaG_in(c->fn, n, i));
+}
+
+/* ---- forks ----
+ *
+ * A fork is latent up to the end of it, where a thief may have taken it. Until then its arguments
+ * stay alive. But a thief may free them as it goes if it gets the only reference: the fork *gives*
+ * an argument that dies with the call, and that nothing looks at while the fork is latent. */
+
+typedef struct fork_ends {
+  hia_node_id fork, stolen;
+  uint32_t n_joins;
+} fork_ends;
+
+static fork_ends ends_of(const counting *c, uint32_t number) {
+  fork_ends ends = {HIA_NONE, HIA_NONE, 0};
   for (hia_node_id n = 0; n < c->fn->nodes.len; n++) {
     const hia_node *node = &c->fn->nodes.data[n];
-    if (node->op == HIA_OP_FORK && !(node->flags & HIA_NODE_DEAD) && HIA_IMM_B(node->imm) == number)
-      return n;
+    bool is_part = node->op == HIA_OP_FORK || node->op == HIA_OP_STOLEN || node->op == HIA_OP_JOIN;
+    if (!is_part || node->flags & HIA_NODE_DEAD || HIA_IMM_B(node->imm) != number) continue;
+    if (node->op == HIA_OP_FORK) ends.fork = n;
+    if (node->op == HIA_OP_STOLEN) ends.stolen = n;
+    ends.n_joins += node->op == HIA_OP_JOIN;
   }
-  HIA_BUG(c->g->comp, "%s: a join of no fork", c->fn->name);
+  if (ends.fork == HIA_NONE || ends.stolen == HIA_NONE)
+    HIA_BUG(c->g->comp, "%s: a join of no fork", c->fn->name);
+  return ends;
 }
 
-/* The thief has borrowed the arguments of the fork until then. */
+/* True if nothing looks at the value, at what it is a part of, or at its parts while the fork is
+ * latent. */
+static bool is_untouched(const counting *c, hia_node_id fork, uint32_t r) {
+  fork_ends ends = ends_of(c, HIA_IMM_B(c->fn->nodes.data[fork].imm));
+  if (ends.n_joins != 1) return false;
+  for (hia_node_id n = hiaG_walk_next(c->fn, fork); n != ends.stolen && n != HIA_NONE;
+       n = hiaG_walk_next(c->fn, n))
+    for (uint32_t i = 0; i < c->fn->nodes.data[n].n_ins; i++) {
+      uint32_t other = c->ref[hiaG_in(c->fn, n, i)];
+      if (other != HIA_NONE && (is_within_value(c, other, r) || is_within_value(c, r, other)))
+        return false;
+    }
+  return true;
+}
+
 static void join(counting *c, ref_set live, hia_node_id n) {
-  hia_node_id fork = fork_of(c, n);
-  for (uint32_t i = 0; i < c->fn->nodes.data[fork].n_ins; i++)
-    borrow(c, live, n, hiaG_in(c->fn, fork, i), HIA_NONE);
+  uint32_t number = HIA_IMM_B(c->fn->nodes.data[n].imm);
+  hia_node_id fork = ends_of(c, number).fork;
+  bool is_owning = suits_owning(c, live, fork, is_untouched);
+  uint32_t n_ins = c->fn->nodes.data[fork].n_ins;
+  bool *is_given = HIA_NEW_ARRAY(c->scratch, bool, n_ins + 1);
+  for (uint32_t i = 0; i < n_ins; i++)
+    is_given[i] = owns_argument(c, fork, i, is_owning) && dies(c, live, fork, i) &&
+                  is_untouched(c, fork, c->ref[hiaG_in(c->fn, fork, i)]);
+  for (uint32_t i = 0; i < n_ins; i++)
+    if (!is_given[i]) borrow(c, live, n, hiaG_in(c->fn, fork, i), HIA_NONE);
+  for (uint32_t i = 0; i < n_ins; i++) {
+    hia_value_id v = hiaG_in(c->fn, fork, i);
+    if (!is_given[i]) continue;
+    add(live, c->ref[v]);
+    if (!c->is_trial) hiaG_insert(c->g, c->fn, fork, HIA_OP_GIVE, &v, 1, NULL, 0, number, HIA_NONE);
+  }
+  if (is_owning) {
+    use_owning(c, fork);
+    if (!c->is_trial)
+      c->fn->nodes.data[n].imm = HIA_IMM(hiaG_callee(&c->fn->nodes.data[fork]), number);
+  }
 }
 
 /* ---- regions ---- */
@@ -349,6 +469,7 @@ static void leave_loop(counting *c, ref_set at_exit, exits *x) {
 static void add_exits(counting *c, hia_node_id loop, hia_node_id yield, const exits *x) {
   hia_fn *fn = c->fn;
   uint32_t n_old = x->n_first, n = x->ins.len - 1;
+  if (c->is_trial) return;
   hia_value_id old = fn->nodes.data[loop].outs;
   if (n > n_old) {
     hia_type *types = HIA_NEW_ARRAY(c->scratch, hia_type, n);
@@ -435,6 +556,7 @@ static void count_uses(counting *c, ref_set live, hia_node_id n) {
   case HIA_OP_LOOP: count_loop(c, live, n); break;
   case HIA_OP_CALL: call(c, live, n); break;
   case HIA_OP_JOIN: join(c, live, n); break;
+  case HIA_OP_GIVE: break;
   default: /* it looks at its operands */
     for (uint32_t i = 0; i < n_ins; i++) borrow(c, live, n, hiaG_in(c->fn, n, i), HIA_NONE);
   }
@@ -571,7 +693,7 @@ static bool may_reuse(const hia_graph *g, const hia_fn *fn, hia_node_id field) {
 }
 
 /* Marks parameters that the function consumes. Returns true if there are new ones. */
-static bool find_owned(const hia_graph *g, const hia_fn *fn, bool *const *owns, bool *own) {
+static bool find_owned(const hia_graph *g, const hia_fn *fn, const version *versions, bool *own) {
   bool is_changed = false;
   HIA_EACH_NODE(fn, n) {
     const hia_node *node = &fn->nodes.data[n];
@@ -579,11 +701,12 @@ static bool find_owned(const hia_graph *g, const hia_fn *fn, bool *const *owns, 
       hia_value_id v = hiaG_in(fn, n, i);
       uint32_t p = is_reference(g, fn, v) ? param_of(fn, v) : HIA_NONE;
       if (p == HIA_NONE || own[p]) continue;
-      bool is_consumed =
-          node->op == HIA_OP_DATA || node->op == HIA_OP_ARRAY || node->op == HIA_OP_SLICE ||
-          node->op == HIA_OP_SET || node->op == HIA_OP_CONCAT || node->op == HIA_OP_LOOP ||
-          node->op == HIA_OP_YIELD || (node->op == HIA_OP_CALL && owns[hiaG_callee(node)][i]) ||
-          (node->op == HIA_OP_FIELD && may_reuse(g, fn, n));
+      bool is_consumed = node->op == HIA_OP_DATA || node->op == HIA_OP_ARRAY ||
+                         node->op == HIA_OP_SLICE || node->op == HIA_OP_SET ||
+                         node->op == HIA_OP_CONCAT || node->op == HIA_OP_LOOP ||
+                         node->op == HIA_OP_YIELD ||
+                         (node->op == HIA_OP_CALL && versions[hiaG_callee(node)].owns[i]) ||
+                         (node->op == HIA_OP_FIELD && may_reuse(g, fn, n));
       own[p] |= is_consumed;
       is_changed |= is_consumed;
     }
@@ -644,30 +767,36 @@ static void number_references(counting *c) {
   }
 }
 
-static void count_function(hia_graph *g, hia_fn_id id, bool *const *owns) {
-  hia_fn *fn = hiaG_fn(g, id);
-  counting c = {.g = g, .fn = fn, .scratch = &g->comp->scratch, .owns = owns};
-  read_before_sets(fn);
-  number_references(&c);
-  if (!c.n) return;
-  /* A leaf function may restart in its slow path, with arguments that it must not have given up. */
-  fn->slow_path = HIA_NONE;
-  ref_set live = HIA_NEW_ARRAY(c.scratch, uint64_t, c.n_words);
+/* Walks over the function. False: it has no references. */
+static bool walk_function(counting *c) {
+  hia_fn *fn = c->fn;
+  number_references(c);
+  if (!c->n) return false;
+  ref_set live = HIA_NEW_ARRAY(c->scratch, uint64_t, c->n_words);
   for (hia_node_id arg = fn->regions.data[0].first; fn->nodes.data[arg].op == HIA_OP_ARG;
        arg = fn->nodes.data[arg].next) {
-    uint32_t r = c.ref[hiaG_out(fn, arg, 0)];
-    if (r != HIA_NONE) c.is_borrowed[r] = !owns[id][fn->nodes.data[arg].imm];
+    uint32_t r = c->ref[hiaG_out(fn, arg, 0)];
+    if (r != HIA_NONE) c->is_borrowed[r] = !c->versions[c->id].owns[fn->nodes.data[arg].imm];
   }
-  walk(&c, live, yield_of(&c, 0));
+  walk(c, live, yield_of(c, 0));
   for (hia_node_id arg = fn->regions.data[0].first; fn->nodes.data[arg].op == HIA_OP_ARG;
        arg = fn->nodes.data[arg].next) {
-    uint32_t r = c.ref[hiaG_out(fn, arg, 0)];
-    if (r == HIA_NONE || c.is_borrowed[r]) continue;
-    if (!has(live, r)) die_at_start(&c, live, r, 0);
+    uint32_t r = c->ref[hiaG_out(fn, arg, 0)];
+    if (r == HIA_NONE || c->is_borrowed[r]) continue;
+    if (!has(live, r)) die_at_start(c, live, r, 0);
     take_out(live, r);
   }
-  for (uint32_t r = 0; r < c.n; r++)
-    if (has(live, r)) HIA_BUG(g->comp, "%s: a reference without an owner", fn->name);
+  for (uint32_t r = 0; r < c->n; r++)
+    if (has(live, r)) HIA_BUG(c->g->comp, "%s: a reference without an owner", fn->name);
+  return true;
+}
+
+static void count_function(hia_graph *g, hia_fn_id id, version *versions) {
+  hia_fn *fn = hiaG_fn(g, id);
+  counting c = {.g = g, .fn = fn, .id = id, .scratch = &g->comp->scratch, .versions = versions};
+  if (!walk_function(&c)) return;
+  /* A leaf function may restart in its slow path, with arguments that it must not have given up. */
+  fn->slow_path = HIA_NONE;
   if (c.replaced.len) {
     hia_value_id *map = HIA_NEW_ARRAY(c.scratch, hia_value_id, fn->values.len);
     memset(map, 0xff, fn->values.len * sizeof *map);
@@ -678,24 +807,119 @@ static void count_function(hia_graph *g, hia_fn_id id, bool *const *owns) {
   give_tokens(g, fn);
 }
 
+/* ---- owning versions ---- */
+
+/* True if nothing else refers to any of the parameters that the function borrows. */
+static hia_value_id are_last(hia_graph *g, hia_fn *fn, const version *borrowing) {
+  static const hia_type boolean = HIA_BOOL;
+  hia_value_id all = HIA_NONE;
+  for (uint32_t i = 0; i < fn->n_params; i++) {
+    if (hiaG_is_scalar(fn->params[i]) || borrowing->owns[i]) continue;
+    hia_value_id arg = hiaG_out(fn, i, 0);
+    hia_node_id n = hiaG_add(g, fn, 0, HIA_OP_LAST, &arg, 1, &boolean, 1, 0, HIA_NONE);
+    hia_value_id both[2] = {all, hiaG_out(fn, n, 0)};
+    all = all == HIA_NONE ? both[1] : hiaG_op(g, fn, 0, HIA_OP_BAND, both, 2, HIA_NONE);
+  }
+  return all;
+}
+
+/* fn f.owning(...) = if nothing else refers to what f borrows then f's body else f(...) */
+static hia_fn_id make_owning(hia_graph *g, hia_fn_id f, version *made, const version *borrowing) {
+  hia_arena *arena = &g->comp->arena;
+  const hia_fn *from = hiaG_fn(g, f);
+  hia_fn_id id = hiaG_fn_new(g, hiaG_new_name(g, from->name, " owning"), from->source, from->loc,
+                             from->params, from->n_params, from->results, from->n_results);
+  hia_fn *fn = hiaG_fn(g, id);
+  fn->traits = from->traits;
+  hia_value_id cond = are_last(g, fn, borrowing);
+  hia_node_id branch =
+      hiaG_add(g, fn, 0, HIA_OP_IF, &cond, 1, fn->results, fn->n_results, 0, HIA_NONE);
+  hia_region_id then = fn->nodes.data[branch].regions;
+
+  hia_value_id *map = HIA_NEW_ARRAY(&g->comp->scratch, hia_value_id, from->values.len);
+  memset(map, 0xff, from->values.len * sizeof *map);
+  hia_value_id *ins =
+      HIA_NEW_ARRAY(&g->comp->scratch, hia_value_id, from->n_results + from->n_params + 1);
+  hia_node_id arg = from->regions.data[0].first;
+  for (; from->nodes.data[arg].op == HIA_OP_ARG; arg = from->nodes.data[arg].next)
+    map[hiaG_out(from, arg, 0)] = hiaG_out(fn, (uint32_t)from->nodes.data[arg].imm, 0);
+  hiaG_copy_region(g, fn, then, HIA_NONE, from, 0, map, HIA_NONE);
+  hia_node_id yield = hiaG_yield_of(from, 0);
+  for (uint32_t i = 0; i < from->n_results; i++) ins[i] = map[hiaG_in(from, yield, i)];
+  hiaG_yield(g, fn, then, ins, from->n_results);
+
+  for (uint32_t i = 0; i < fn->n_params; i++) ins[i] = hiaG_out(fn, i, 0);
+  *made = (version){.owning = HIA_NONE};
+  made->base_call = hiaG_add(g, fn, then + 1, HIA_OP_CALL, ins, fn->n_params, fn->results,
+                             fn->n_results, f, from->loc);
+  for (uint32_t i = 0; i < fn->n_results; i++) ins[i] = hiaG_out(fn, made->base_call, i);
+  hiaG_yield(g, fn, then + 1, ins, fn->n_results);
+  for (uint32_t i = 0; i < fn->n_results; i++) ins[i] = hiaG_out(fn, branch, i);
+  hiaG_yield(g, fn, 0, ins, fn->n_results);
+  made->owns = HIA_NEW_ARRAY(arena, bool, fn->n_params + 1);
+  for (uint32_t i = 0; i < fn->n_params; i++) made->owns[i] = !hiaG_is_scalar(fn->params[i]);
+  return id;
+}
+
+static void try_function(hia_graph *g, hia_fn_id f, version *versions) {
+  hia_mark mark = hiaR_arena_mark(&g->comp->scratch);
+  counting c = {.g = g,
+                .fn = hiaG_fn(g, f),
+                .id = f,
+                .scratch = &g->comp->scratch,
+                .versions = versions,
+                .is_trial = true};
+  walk_function(&c);
+  hiaR_arena_release(&g->comp->scratch, mark);
+  hiaR_look(g->comp);
+}
+
+/* Makes the owning versions that are wanted by functions, also by owning versions. `versions` has
+ * room for one of each function. */
+static void make_versions(hia_graph *g, version *versions) {
+  uint32_t n_tried = 0, n_first = g->fns.len;
+  while (n_tried < g->fns.len) {
+    for (; n_tried < g->fns.len; n_tried++)
+      if (!hiaG_fn(g, n_tried)->is_removed) try_function(g, n_tried, versions);
+    for (hia_fn_id f = 0; f < n_first; f++) {
+      if (!versions[f].is_wanted || versions[f].owning != HIA_NONE) continue;
+      hia_mark mark = hiaR_arena_mark(&g->comp->scratch);
+      versions[f].owning = make_owning(g, f, &versions[g->fns.len], &versions[f]);
+      hiaR_arena_release(&g->comp->scratch, mark);
+    }
+  }
+}
+
 void hiaG_refs(hia_graph *g) {
   if (!hiaG_has_references(g)) return;
-  bool **owns = HIA_NEW_ARRAY(&g->comp->arena, bool *, g->fns.len);
+  version *versions = HIA_NEW_ARRAY(&g->comp->arena, version, 2 * g->fns.len);
   for (hia_fn_id f = 0; f < g->fns.len; f++)
-    owns[f] = HIA_NEW_ARRAY(&g->comp->arena, bool, hiaG_fn(g, f)->n_params + 1);
+    versions[f] =
+        (version){.owns = HIA_NEW_ARRAY(&g->comp->arena, bool, hiaG_fn(g, f)->n_params + 1),
+                  .owning = HIA_NONE,
+                  .base_call = HIA_NONE};
   for (bool is_changed = true; is_changed;) {
     is_changed = false;
     for (hia_fn_id f = 0; f < g->fns.len; f++)
-      if (!hiaG_fn(g, f)->is_removed) is_changed |= find_owned(g, hiaG_fn(g, f), owns, owns[f]);
+      if (!hiaG_fn(g, f)->is_removed)
+        is_changed |= find_owned(g, hiaG_fn(g, f), versions, versions[f].owns);
   }
   for (hia_fn_id f = 0; f < g->fns.len; f++) {
+    if (hiaG_fn(g, f)->is_removed) continue;
+    read_before_sets(hiaG_fn(g, f));
+    for (uint32_t i = 0; i < hiaG_fn(g, f)->n_params; i++)
+      versions[f].can_own |= !hiaG_is_scalar(hiaG_fn(g, f)->params[i]) && !versions[f].owns[i];
+  }
+  make_versions(g, versions);
+  for (hia_fn_id f = 0; f < g->fns.len; f++) {
     hia_fn *fn = hiaG_fn(g, f);
-    fn->owns = owns[f];
+    fn->owns = versions[f].owns;
     if (fn->is_removed) continue;
     hia_mark mark = hiaR_arena_mark(&g->comp->scratch);
-    count_function(g, f, owns);
+    count_function(g, f, versions);
     hiaR_arena_release(&g->comp->scratch, mark);
     hiaG_compact(g, fn);
     hiaR_look(g->comp);
   }
+  hiaG_effects(g); /* the groups of owning versions */
 }

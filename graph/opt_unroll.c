@@ -369,11 +369,14 @@ static bool moves_evenly(const unrolling *u, const hia_fn *fn, uint32_t p) {
  * others, all about equally far from their base cases: each parameter that the base case tests
  * moves evenly. (With `f(n / 10) + f(n - 1)` all calls but the last few would try in vain;
  * `f(n - 1) + f(n - 20)` takes twice as long this way, `f(n - 1) + f(n - 2)` is faster.) A library
- * function is a call as well, and takes longer than what is gained. */
+ * function is a call as well, and takes longer than what is gained. Objects that were made, or
+ * given up, cannot be so twice. */
 static bool wants_slow_path(unrolling *u, hia_fn_id f) {
   const shape *s = &u->shapes[f];
   const hia_fn *fn = &s->body;
   if (u->g->is_counted || u->members[fn->group] > 1 || !s->has_guard) return false;
+  for (hia_value_id v = 0; v < fn->values.len; v++)
+    if (!hiaG_is_scalar(hiaG_type(fn, v))) return false;
   HIA_EACH_NODE(fn, n) {
     unsigned op = fn->nodes.data[n].op;
     if (op == HIA_OP_LOOP || hiaR_ops[op].traits & HIA_T_LIBRARY) return false;
@@ -386,24 +389,13 @@ static bool wants_slow_path(unrolling *u, hia_fn_id f) {
   return calls_on_a_way(u, fn) > 1;
 }
 
-/* A name that no function has: a graph that was read may contain any name. */
-static const char *new_name(hia_graph *g, const char *of) {
-  const char *name = of;
-  for (bool is_taken = true; is_taken;) {
-    name = hiaR_arena_printf(&g->comp->arena, "%s.slow", name);
-    is_taken = false;
-    for (hia_fn_id f = 0; f < g->fns.len && !is_taken; f++)
-      is_taken = strcmp(hiaG_fn(g, f)->name, name) == 0;
-  }
-  return name;
-}
-
 /* Makes the slow path of f, which has been unrolled, from f as it was before. The slow path has the
  * forks, and f loses its own. */
 static hia_fn_id make_slow_path(unrolling *u, hia_fn_id f, const hia_fn *before) {
   hia_graph *g = u->g;
-  hia_fn_id id = hiaG_fn_new(g, new_name(g, before->name), before->source, before->loc,
-                             before->params, before->n_params, before->results, before->n_results);
+  hia_fn_id id =
+      hiaG_fn_new(g, hiaG_new_name(g, before->name, ".slow"), before->source, before->loc,
+                  before->params, before->n_params, before->results, before->n_results);
   hia_fn *slow = hiaG_fn(g, id);
   const char *name = slow->name;
   *slow = *before;

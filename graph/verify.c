@@ -94,14 +94,18 @@ static const hia_ctor *ctor_of(hia_verifier *v, hia_node_id n, const char *what,
 
 static bool is_reference(hia_type type) { return !hiaG_is_scalar(type); }
 
-/* DUP, DROP, UNPACK, FORGET, and the first operand of REUSE. */
+/* DUP, DROP, LAST, GIVE, UNPACK, FORGET, and the first operand of REUSE. */
 static void check_counting(hia_verifier *v, hia_node_id n) {
   const hia_fn *fn = v->fn;
   const hia_node *node = &fn->nodes.data[n];
   if (!node->n_ins || !is_reference(in_type(fn, n, 0)))
     hiaG_defect(v, n, "operand 0 must be a reference");
   hia_type type = in_type(fn, n, 0);
-  if (node->op == HIA_OP_DUP || node->op == HIA_OP_DROP) return;
+  if (node->op == HIA_OP_DUP || node->op == HIA_OP_DROP || node->op == HIA_OP_GIVE) return;
+  if (node->op == HIA_OP_LAST) {
+    hiaG_expect_type(v, n, "result", 0, hiaG_type(fn, node->outs), HIA_BOOL);
+    return;
+  }
   if (node->op == HIA_OP_REUSE) {
     ctor_of(v, n, "operand", type, 0);
     return;
@@ -194,6 +198,8 @@ static void check_imm(hia_verifier *v, hia_node_id n) {
   case HIA_OP_FIELD: check_data(v, n); break;
   case HIA_OP_DUP:
   case HIA_OP_DROP:
+  case HIA_OP_LAST:
+  case HIA_OP_GIVE:
   case HIA_OP_UNPACK:
   case HIA_OP_FORGET: check_counting(v, n); break;
   case HIA_OP_ARRAY:

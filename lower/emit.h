@@ -115,9 +115,10 @@ typedef struct hia_emit {
   hia_node_id fuel_at;
   hia_value_id fuel;
   uint64_t fuel_needed;
-  LLVMValueRef fork_frame;   /* its hia_fork_frame; NULL: none of its forks can be taken */
-  HIA_VEC(hia_latent) forks; /* the open ones */
-  HIA_VEC(hia_kept) kept;    /* by word */
+  LLVMValueRef fork_frame;     /* its hia_fork_frame; NULL: none of its forks can be taken */
+  HIA_VEC(hia_value_id) given; /* values that the next FORK gives */
+  HIA_VEC(hia_latent) forks;   /* the open ones */
+  HIA_VEC(hia_kept) kept;      /* by word */
   uint32_t n_fork_words, first_site;
   bool keeps_number;      /* hia_fork_map */
   hia_region_id keeps_in; /* words[0] holds it throughout this region; NONE: in no region */
@@ -349,7 +350,6 @@ LLVMValueRef hiaL_is_number(hia_emit *e, LLVMValueRef ref);
 
 /* The base of a type, as hiaR_shapes_new numbers shapes: those of constructors, then arrays. */
 uint32_t hiaL_base(const hia_emit *e, hia_type reference);
-void hiaL_dup(hia_emit *e, LLVMValueRef ref);                 /* one more reference */
 void hiaL_drop(hia_emit *e, LLVMValueRef ref, hia_type type); /* one less */
 /* Goes to `last` if there is one reference to the object, else to `others`. */
 void hiaL_is_only(hia_emit *e, LLVMValueRef object, LLVMBasicBlockRef last,

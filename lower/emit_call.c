@@ -312,9 +312,6 @@ void hiaL_entry(hia_emit *e, hia_fn_id id) {
   for (uint32_t i = 0; i < fn->n_params; i++)
     hiaR_push(&e->comp->scratch, &e->args,
               hiaL_load_word(e, hiaL_word_at(e, block, i), fn->params[i]));
-  /* The references in the block stay the caller's: the host's, or those of the frame that forks. */
-  for (uint32_t i = 0; i < fn->n_params; i++)
-    if (fn->owns && fn->owns[i]) hiaL_dup(e, e->args.data[i + HIDDEN]);
   hiaL_open_scope(e, LLVMGetValueName(f), HIA_NONE);
   hiaL_set_debug_loc(e, HIA_NONE, false);
   LLVMValueRef call = hiaL_build_call(e, id);

@@ -1,5 +1,5 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Counts of references: the ops that graph/opt_count.c places (docs/memory.md).
+/* Counts of references: the ops that graph/opt_refs.c places (docs/memory.md).
  *
  * What is usual is inline: a word that is no object, a count that does not change, a count of more
  * than 1, and the memory of an object that goes from one value to the next. An object whose last
@@ -151,8 +151,8 @@ static hia_type in_type(const hia_emit *e, hia_node_id n) {
   return hiaG_type(e->fn, hiaG_in(e->fn, n, 0));
 }
 
-void hiaL_dup(hia_emit *e, LLVMValueRef ref) {
-  if (!e->g->is_read) count_up(e, ref);
+void hiaL_emit_DUP(hia_emit *e, hia_node_id n) {
+  if (e->is_counted) count_up(e, hiaL_in(e, n, 0));
 }
 
 void hiaL_drop(hia_emit *e, LLVMValueRef ref, hia_type type) {
@@ -168,9 +168,25 @@ void hiaL_is_only(hia_emit *e, LLVMValueRef object, LLVMBasicBlockRef last,
                 last);
 }
 
-void hiaL_emit_DUP(hia_emit *e, hia_node_id n) { hiaL_dup(e, hiaL_in(e, n, 0)); }
-
 void hiaL_emit_DROP(hia_emit *e, hia_node_id n) { hiaL_drop(e, hiaL_in(e, n, 0), in_type(e, n)); }
+
+void hiaL_emit_LAST(hia_emit *e, hia_node_id n) {
+  LLVMValueRef ref = hiaL_in(e, n, 0);
+  LLVMBasicBlockRef object = hiaL_block(e, "object"), join = hiaL_block(e, "last"),
+                    here = hiaL_here(e);
+  LLVMBuildCondBr(e->b, hiaL_is_number(e, ref), join, object);
+  hiaL_at(e, object);
+  LLVMValueRef is_only = !e->is_counted ? hiaL_number(e, 1, 0)
+                                        : LLVMBuildICmp(e->b, LLVMIntEQ, load_count(e, ref),
+                                                        count_number(e, 1), "is_only");
+  LLVMBuildBr(e->b, join);
+  hiaL_at(e, join);
+  LLVMValueRef is_last = LLVMBuildPhi(e->b, e->types[HIA_BOOL], "is_last");
+  LLVMValueRef yes = hiaL_number(e, 1, 1);
+  LLVMAddIncoming(is_last, &yes, &here, 1);
+  LLVMAddIncoming(is_last, &is_only, &object, 1);
+  hiaL_out(e, n, 0, is_last);
+}
 
 /* ---- memory that goes from one object to the next ---- */
 
@@ -197,20 +213,13 @@ static void unpack_unique(hia_emit *e, LLVMValueRef object, const hia_ctor *ctor
   if (!is_used) hiaL_free_block(e, object, ctor->layout.size);
 }
 
-/* Others stay: what is taken over is shared with them. It is counted first, since with several
- * workers the others may go at any time. */
-static void unpack_shared(hia_emit *e, LLVMValueRef object, hia_type data, const hia_ctor *ctor,
-                          uint32_t set) {
-  LLVMBasicBlockRef last = hiaL_block(e, "last"), given = hiaL_block(e, "given");
-  for (uint32_t i = 0; i < ctor->layout.n_refs; i++) {
-    hia_type type;
-    if (is_in(set, i)) count_up(e, load_ref(e, object, ctor, i, &type));
-  }
-  count_down(e, object, last, given);
-  hiaL_at(e, last);
-  free_object(e, object, data);
-  LLVMBuildBr(e->b, given);
-  hiaL_at(e, given);
+/* Others stay: what is taken over is shared with them. */
+static void unpack_shared(hia_emit *e, LLVMValueRef object, hia_type data, uint64_t imm) {
+  LLVMValueRef args[3] = {object, hiaL_number(e, 32, hiaL_base(e, data) + HIA_IMM_A(imm)),
+                          hiaL_number(e, 32, HIA_IMM_B(imm))};
+  hiaL_set_debug_loc(e, HIA_NONE, false);
+  hiaL_call_abi(e, HIA_ABI_hiaR_stub_unpack, args, 3);
+  hiaL_no_debug_loc(e);
 }
 
 static bool is_used(const hia_emit *e, hia_value_id v) { return e->is_used && e->is_used[v]; }
@@ -232,7 +241,7 @@ void hiaL_emit_UNPACK(hia_emit *e, hia_node_id n) {
   from[0] = hiaL_here(e);
   LLVMBuildBr(e->b, join);
   hiaL_at(e, shared);
-  unpack_shared(e, object, type, ctor, HIA_IMM_B(imm));
+  unpack_shared(e, object, type, imm);
   from[1] = hiaL_here(e);
   LLVMBuildBr(e->b, join);
   hiaL_at(e, join);

@@ -76,6 +76,7 @@ void hiaL_open_forks(hia_emit *e) {
   e->fork_frame = NULL;
   e->ended = HIA_NONE;
   memset(&e->forks, 0, sizeof e->forks); /* their memory was the last function's */
+  memset(&e->given, 0, sizeof e->given);
   memset(&e->kept, 0, sizeof e->kept);
   if (!hiaL_does(e, e->id, HIA_HAS_FORKS) || e->options->unchecked) return;
   e->keeps_number = has_quiet_loops(e);
@@ -167,7 +168,19 @@ static LLVMValueRef without_addend(LLVMValueRef value, hia_type t, int64_t *adde
   return value;
 }
 
-static void add_arg(hia_emit *e, LLVMValueRef value, hia_type t) {
+static hia_fork_handing handing_of(const hia_emit *e, const hia_fn *callee, uint32_t param,
+                                   hia_value_id v) {
+  if (!callee->owns || !callee->owns[param] || !e->is_counted) return HIA_FORK_LENDS;
+  for (uint32_t i = 0; i < e->given.len; i++)
+    if (e->given.data[i] == v) return HIA_FORK_GIVES;
+  return HIA_FORK_SHARES;
+}
+
+void hiaL_emit_GIVE(hia_emit *e, hia_node_id n) {
+  hiaR_push(&e->comp->scratch, &e->given, hiaG_in(e->fn, n, 0));
+}
+
+static void add_arg(hia_emit *e, LLVMValueRef value, hia_type t, hia_fork_handing handing) {
   int64_t addend;
   value = without_addend(value, t, &addend);
   uint32_t word = HIA_NONE;
@@ -177,7 +190,8 @@ static void add_arg(hia_emit *e, LLVMValueRef value, hia_type t) {
   } else {
     word = keep(e, value);
   }
-  uint32_t row[HIA_FORK_ARG_WORDS] = {word, (uint32_t)hiaR_repr(t), (uint32_t)(uint64_t)addend,
+  uint32_t row[HIA_FORK_ARG_WORDS] = {word, (uint32_t)hiaR_repr(t) | (uint32_t)handing << 16,
+                                      (uint32_t)(uint64_t)addend,
                                       (uint32_t)((uint64_t)addend >> 32)};
   for (uint32_t i = 0; i < HIA_FORK_ARG_WORDS; i++)
     hiaR_push(&e->comp->arena, &e->fork_args, row[i]);
@@ -195,12 +209,14 @@ static uint32_t new_site(hia_emit *e, hia_node_id n) {
       around, index, fn->n_params, fn->n_results, callee, e->fork_args.len / HIA_FORK_ARG_WORDS};
   for (uint32_t i = 0; i < HIA_FORK_SITE_WORDS; i++)
     hiaR_push(&e->comp->arena, &e->fork_sites, row[i]);
-  for (uint32_t i = 0; i < fn->n_params; i++) add_arg(e, hiaL_in(e, n, i), fn->params[i]);
+  for (uint32_t i = 0; i < fn->n_params; i++)
+    add_arg(e, hiaL_in(e, n, i), fn->params[i], handing_of(e, fn, i, hiaG_in(e->fn, n, i)));
   return site;
 }
 
 void hiaL_emit_FORK(hia_emit *e, hia_node_id n) {
   hia_latent fork = {n, new_site(e, n)};
+  e->given.len = 0;
   uint32_t index = e->forks.len;
   hiaR_push(&e->comp->scratch, &e->forks, fork);
   if (fork.site == HIA_NONE) return;

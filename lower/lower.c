@@ -139,7 +139,7 @@ static bool is_counted(const hia_graph *g) {
     const hia_fn *fn = hiaG_fn(g, f);
     if (!fn->is_removed && fn->owns) return true;
     for (hia_node_id n = 0; n < fn->nodes.len; n++)
-      if (fn->nodes.data[n].op >= HIA_OP_DUP && fn->nodes.data[n].op <= HIA_OP_FORGET) return true;
+      if (fn->nodes.data[n].op >= HIA_OP_DUP && fn->nodes.data[n].op <= HIA_OP_GIVE) return true;
   }
   return false;
 }

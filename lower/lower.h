@@ -117,8 +117,8 @@ static inline bool hiaL_line_is_tail(uint32_t line) { return line && (line - 1) 
  *   functions   the first of its sites, their number, keeps_number; HIA_ARCH_FRAME refers to a
  *               function by its row here
  *   sites       around, index, n_params, n_results, the callee, the first of its arguments
- *   arguments   word, dtype, the lower half of the addend, the upper one
- * as in runtime/native/fork.h. */
+ *   arguments   word, hia_repr and hia_fork_handing (in the upper half), the lower half of the
+ * addend, the upper one as in runtime/native/fork.h. */
 #define HIA_FORK_SECTION ".hia_forks"
 enum { HIA_FORK_FUNCTION_WORDS = 3, HIA_FORK_SITE_WORDS = 6, HIA_FORK_ARG_WORDS = 4 };
 

@@ -63,7 +63,7 @@ static bool has_counts(const hia_graph *g) {
     const hia_fn *fn = hiaG_fn(g, f);
     for (hia_node_id n = 0; n < fn->nodes.len; n++) {
       unsigned op = fn->nodes.data[n].op;
-      if (op >= HIA_OP_DUP && op <= HIA_OP_FORGET) return true;
+      if (op >= HIA_OP_DUP && op <= HIA_OP_GIVE) return true;
     }
   }
   return false;

@@ -451,7 +451,9 @@ static void read_forks(making *m) {
   for (uint64_t i = 0; i < arg_rows.n; i++) {
     uint64_t row = i * HIA_FORK_ARG_WORDS;
     uint64_t addend = word_at(&arg_rows, row + 2) | (uint64_t)word_at(&arg_rows, row + 3) << 32;
-    hia_fork_arg arg = {word_at(&arg_rows, row), word_at(&arg_rows, row + 1), (int64_t)addend};
+    uint32_t how = word_at(&arg_rows, row + 1);
+    hia_fork_arg arg = {word_at(&arg_rows, row), (uint16_t)how, (uint16_t)(how >> 16),
+                        (int64_t)addend};
     hiaR_push(&m->comp->arena, &m->args, arg);
   }
   for (uint64_t i = 0; i < rows.n; i++) {
@@ -465,6 +467,8 @@ static void read_forks(making *m) {
                           .first_arg = word_at(&rows, row + 5),
                           .entry = entry.entry ? entry.entry - m->entries.base : 0,
                           .pays = entry.pays ? entry.pays - m->entries.base : 0};
+    for (uint32_t k = 0; k < site.n_params; k++)
+      site.gives |= m->args.data[site.first_arg + k].handing == HIA_FORK_GIVES;
     hiaR_push(&m->comp->arena, &m->sites, site);
   }
   read_places(m, &functions);

@@ -70,6 +70,7 @@ typedef struct hia_invocation {
    * first. */
   hia_job *reserved[HIA_MAX_RESERVED];
   uint32_t n_reserved;
+  bool is_part;         /* its job is part of the one that the outer invocation awaits */
   hia_bridge *bridges;  /* innermost first */
   hia_failure *failure; /* where its failure is written */
 } hia_invocation;
@@ -81,12 +82,20 @@ struct hia_job {
   hia_fork_frame *frame; /* the owner's frame that holds the fork, as the one with this index */
   uint32_t index;
   hia_native_entry entry;
+  const hia_fork_arg *args; /* of the fork's site: n_params */
   uint32_t n_params, n_words;
   uint64_t number; /* in a timeline */
+  /* Some of its arguments are given to it. Once begun it cannot be begun again. */
+  bool gives;
+  /* Set by the owner: it is part of the job that the thief awaits, and so is whatever else it runs
+   * on behalf of that one. If the thief ends because the awaited job is not needed any more, this
+   * one is not either. */
+  bool is_part;
 
   /* Written by the thief until it is done, then read by the owner. */
   _Atomic uint32_t is_done;
   bool is_returned; /* ended unfinished for a reason outside of it: the owner must run it itself */
+  bool is_begun;
   uint64_t calls, rounds, steals;
   hia_failure failure;
 
@@ -159,6 +168,8 @@ struct hia_context {
                      its calls */
   hia_steal_request request;
   hia_mailbox mailbox;
+  const hia_job *awaited; /* the job that this thief awaits; NULL: none. Written before a request */
+  bool may_be_given;      /* it has the stack for a job that cannot be begun again; likewise */
   hia_parker parker;
   _Atomic uint32_t has_cancelled_job;
 };
@@ -321,8 +332,12 @@ void hiaR_serve(hia_context *context, const char *sp, uintptr_t pc);
 /* Closes the worker's steal request. A thief that has posted gets the reply that there is no job.
  */
 void hiaR_close_steal_request(hia_context *context);
-/* Steals a job of the context's run from a member of its team. NULL: found none. */
-hia_job *hiaR_try_steal(hia_context *context, hia_job *awaited);
+/* Steals a job of the context's run from a member of its team. NULL: found none. `awaited`: the job
+ * that the worker waits for, or NULL. `may_be_given`: it may be one with `gives`. */
+hia_job *hiaR_try_steal(hia_context *context, hia_job *awaited, bool may_be_given);
+/* Before a job is begun, by a thief or by the owner: takes the references that its callee will own
+ * and that the frame keeps. */
+void hiaR_job_share(const hia_job *job);
 /* Runs a stolen job and finishes it. */
 void hiaR_run_job(hia_context *context, hia_job *job);
 /* The end of an invocation that was left: cancels and awaits the jobs promoted from it. */

@@ -9,20 +9,29 @@
  *
  * Why no workers wait in a circle: an invocation waits only for a job that was begun after it, and
  * for what is stacked on it, which was begun after it too. */
+#include "runtime/heap/object.h"
 #include "runtime/native/context.h"
 
 enum { SMALL = 16 };      /* words of a job that is reused */
 enum { MAX_TESTED = 16 }; /* arguments of a fork that is tested for whether it pays */
 
 #ifdef HIA_STRESS
-enum { STACK_SHARE = 8, GIVE_NS = 1, FRAME_NS = 1, MAX_FRAMES = 50, FRAMES_A_RESERVE = 8 };
+enum {
+  STACK_SHARE = 8,
+  STACK_SHARE_GIVEN = 2,
+  GIVE_NS = 1,
+  FRAME_NS = 1,
+  MAX_FRAMES = 50,
+  FRAMES_A_RESERVE = 8
+};
 enum { GIVES_ALL = true }; /* also forks that do not pay */
 #else
 enum {
-  STACK_SHARE = 2, /* a join takes a job if 1/STACK_SHARE of the depth is left */
-  GIVE_NS = 5000,  /* between two jobs that a worker hands out, which costs it and the thief time,
-                      however little work a job is (large1000 of bench/parallel.c) */
-  FRAME_NS = 100,  /* more for each frame that it looked at, which takes 5 ns */
+  STACK_SHARE = 2,       /* a join takes a job if 1/STACK_SHARE of the depth is left */
+  STACK_SHARE_GIVEN = 8, /* one that cannot be returned if at most so much of it is used */
+  GIVE_NS = 5000, /* between two jobs that a worker hands out, which costs it and the thief time,
+                     however little work a job is (large1000 of bench/parallel.c) */
+  FRAME_NS = 100, /* more for each frame that it looked at, which takes 5 ns */
   MAX_FRAMES = 20000,     /* of a stack that a worker looks at */
   FRAMES_A_RESERVE = 128, /* for each so many frames it promotes one fork more */
   GIVES_ALL = false,
@@ -163,6 +172,8 @@ static HIA_UNINSTRUMENTED void take(const latent *fork, hia_job *job) {
   job->frame = fork->frame;
   job->index = fork->site->index;
   job->entry = (hia_native_entry)fork->entry;
+  job->args = fork->args;
+  job->gives = fork->site->gives;
   job->n_params = fork->site->n_params;
   for (uint32_t i = 0; i < job->n_params; i++)
     job->block[i] = argument(fork->frame, &fork->args[i]);
@@ -180,21 +191,32 @@ static hia_job *promote(hia_context *context, const latent *fork) {
   job->thief = NULL;
   atomic_store_explicit(&job->is_done, 0, memory_order_relaxed);
   atomic_store_explicit(&job->is_cancelled, 0, memory_order_relaxed);
-  job->is_returned = job->is_back = false;
+  job->is_returned = job->is_back = job->is_begun = job->is_part = false;
   job->calls = job->rounds = job->steals = 0;
   job->failure.status = HIA_OK;
   invocation->promoted = job;
   return job;
 }
 
-/* Returns a job of the oldest latent fork, or NULL. *n_frames: the number of frames that were read.
- * If these were many, some more forks are promoted and kept in reserve, so that the next requests
- * are served without a walk. A job in reserve belongs to the worker until it serves a request. */
-static hia_job *oldest(hia_context *context, const char *sp, uintptr_t pc, uint32_t *n_frames) {
+/* True if what this worker runs is part of a job, so that it is not needed when the job is not. */
+static bool is_part_of(const hia_context *context, const hia_job *job) {
+  const hia_invocation *i = context->invocation;
+  while (i && i->job != job && i->is_part) i = i->outer;
+  return i && i->job == job;
+}
+
+/* Returns a job of the oldest latent fork, or NULL, also if `may_give` is false and it would be
+ * given arguments: jobs are joined in the opposite order of their promotion. *n_frames: the number
+ * of frames that were read. If these were many, some more forks are promoted and kept in reserve,
+ * so that the next requests are served without a walk. A job in reserve belongs to the worker until
+ * it serves a request. */
+static hia_job *oldest(hia_context *context, const char *sp, uintptr_t pc, bool may_give,
+                       uint32_t *n_frames) {
   hia_invocation *invocation = context->invocation;
   *n_frames = 0;
   if (invocation->n_reserved) {
     hia_job *job = invocation->reserved[0];
+    if (job->gives && !may_give) return NULL;
     invocation->n_reserved--;
     memmove(invocation->reserved, invocation->reserved + 1,
             invocation->n_reserved * sizeof(hia_job *));
@@ -205,8 +227,9 @@ static hia_job *oldest(hia_context *context, const char *sp, uintptr_t pc, uint3
   find_oldest(context, sp, pc, &ring);
   *n_frames = ring.n_frames;
   if (!ring.n_found) return NULL;
-  retire(context);
   uint32_t at = ring.n_found, n = ring.n_frames / FRAMES_A_RESERVE;
+  if (ring.forks[(at - 1) % HIA_LEN(ring.forks)].site->gives && !may_give) return NULL;
+  retire(context);
   hia_job *job = promote(context, &ring.forks[--at % HIA_LEN(ring.forks)]);
   if (n > HIA_MAX_RESERVED) n = HIA_MAX_RESERVED;
   for (; job && n && at; n--) {
@@ -230,9 +253,12 @@ static uint32_t serve_thief(hia_context *context, hia_mailbox *mailbox, const ch
   hia_context *thief = hiaR_context_of(mailbox);
   uint32_t n_frames = 0;
   /* The thief found this worker in its own run, but the worker may have gone to another since. */
-  hia_job *job = thief->team == context->team ? oldest(context, sp, pc, &n_frames) : NULL;
+  bool is_part = thief->awaited && is_part_of(context, thief->awaited);
+  bool may_give = (is_part || !thief->awaited) && thief->may_be_given;
+  hia_job *job = thief->team == context->team ? oldest(context, sp, pc, may_give, &n_frames) : NULL;
   if (job) {
     context->is_shared = 1;
+    job->is_part = is_part;
     job->thief = thief;
     job->number = hiaR_event_promoted(context->ring);
   }
@@ -258,7 +284,7 @@ void hiaR_serve(hia_context *context, const char *sp, uintptr_t pc) {
   /* Every third fork becomes a job that its owner finds at the join. */
   if (!mailbox && random_number(context) % 3 == 0) {
     uint32_t ignored;
-    hia_job *job = oldest(context, sp, pc, &ignored);
+    hia_job *job = oldest(context, sp, pc, true, &ignored);
     if (job) job->is_back = true;
   }
 #endif
@@ -330,8 +356,10 @@ static hia_job *steal_from(hia_context *context, hia_context *victim, hia_job *a
   return NULL;
 }
 
-hia_job *hiaR_try_steal(hia_context *context, hia_job *awaited) {
+hia_job *hiaR_try_steal(hia_context *context, hia_job *awaited, bool may_be_given) {
   hia_team *team = context->team;
+  context->awaited = awaited;
+  context->may_be_given = may_be_given;
   /* Jobs of the awaited job's subtree come first. */
   hia_context *first = awaited ? awaited->thief : NULL;
   hia_job *job = first ? steal_from(context, first, awaited) : NULL;
@@ -346,8 +374,13 @@ hia_job *hiaR_try_steal(hia_context *context, hia_job *awaited) {
   return NULL;
 }
 
+void hiaR_job_share(const hia_job *job) {
+  for (uint32_t i = 0; i < job->n_params; i++)
+    if (job->args[i].handing == HIA_FORK_SHARES) hiaR_dup(job->block[i], true);
+}
+
 void hiaR_run_job(hia_context *context, hia_job *job) {
-  hia_invocation invocation = {.job = job, .failure = &job->failure};
+  hia_invocation invocation = {.job = job, .failure = &job->failure, .is_part = job->is_part};
   uint64_t calls = context->calls, rounds = context->rounds, steals = context->steals;
   context->calls = context->rounds = 0;
   context->steals = 1;
@@ -357,6 +390,8 @@ void hiaR_run_job(hia_context *context, hia_job *job) {
   hiaR_set_limit(context);
   if (atomic_load(&job->is_cancelled) || atomic_load(&context->team->stop))
     atomic_store(&context->limit, UINTPTR_MAX);
+  job->is_begun = true;
+  hiaR_job_share(job);
   hiaR_invoke(context, &invocation, job->entry, job->block);
   hiaR_event(context->ring, HIA_EVENT_JOB_END, job->number);
   job->calls = context->calls;
@@ -371,11 +406,23 @@ void hiaR_run_job(hia_context *context, hia_job *job) {
 
 /* ---- joining ---- */
 
+/* The stack that is left, and all of it. */
+typedef struct stack_room {
+  size_t left, all;
+} stack_room;
+
+static stack_room room_below(const hia_context *context, const char *sp) {
+  size_t left = (uintptr_t)sp > context->hard ? (uintptr_t)sp - context->hard : 0;
+  return (stack_room){left, (size_t)((uintptr_t)context->stack.top - context->hard)};
+}
+
 /* True if there is stack for another job. A job that finds too little is returned to its owner,
  * and its work is lost. */
-static bool has_stack(const hia_context *context, const char *sp) {
-  size_t depth = (size_t)((uintptr_t)context->stack.top - context->hard);
-  return (uintptr_t)sp > context->hard && (uintptr_t)sp - context->hard >= depth / STACK_SHARE;
+static bool has_stack(stack_room room) { return room.left >= room.all / STACK_SHARE; }
+
+/* The same for a job that cannot be returned: it would end the run. */
+static bool has_much_stack(stack_room room) {
+  return room.left >= room.all - room.all / STACK_SHARE_GIVEN;
 }
 
 static bool look_for_end(hia_job *job, uint64_t ns) {
@@ -393,8 +440,9 @@ static bool look_for_end(hia_job *job, uint64_t ns) {
 static hia_status help_until_done(hia_context *context, hia_job *job, const char *sp) {
   hia_status status = HIA_OK;
   hia_backoff backoff = hiaR_backoff_start();
+  stack_room room = room_below(context, sp);
   while (!hia_is_done(&job->is_done) && !(status = hiaR_end_status(context))) {
-    hia_job *other = has_stack(context, sp) ? hiaR_try_steal(context, job) : NULL;
+    hia_job *other = has_stack(room) ? hiaR_try_steal(context, job, has_much_stack(room)) : NULL;
     if (other) {
       hiaR_run_job(context, other);
       backoff = hiaR_backoff_start();
@@ -406,6 +454,23 @@ static hia_status help_until_done(hia_context *context, hia_job *job, const char
     hia_parker_arm(&context->parker);
     if (!hia_is_done(&job->is_done) && !(status = hiaR_end_status(context)))
       hia_parker_park(&context->parker, ns);
+    hia_parker_disarm(&context->parker);
+    if (status) break;
+  }
+  return status;
+}
+
+/* The job was begun with references that its owner does not have any more, and was returned. Then
+ * it was part of a job that is not needed (hia_job.is_part), and so is the owner: waits until it is
+ * told so. */
+static hia_status await_end(hia_context *context) {
+  hia_backoff backoff = hiaR_backoff_start();
+  hia_status status;
+  while (!(status = hiaR_end_status(context))) {
+    uint64_t ns = hiaR_backoff_next(&backoff);
+    if (!ns) continue;
+    hia_parker_arm(&context->parker);
+    if (!(status = hiaR_end_status(context))) hia_parker_park(&context->parker, ns);
     hia_parker_disarm(&context->parker);
     if (status) break;
   }
@@ -429,6 +494,7 @@ hia_status hiaR_join_await(hia_context *context, hia_job *job, const char *sp) {
     if (status) return status;
   }
   if (!job->is_returned) return HIA_OK;
+  if (job->gives && job->is_begun) return await_end(context);
   /* The reason may be that the run ends. */
   job->is_back = true;
   return hiaR_end_status(context);

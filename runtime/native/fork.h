@@ -32,12 +32,20 @@ typedef struct hia_fork_frame {
   hia_word words[];                     /* laid out as the function's hia_fork_site say */
 } hia_fork_frame;
 
+/* What a thief does with the reference that is an argument. */
+typedef enum hia_fork_handing {
+  HIA_FORK_LENDS,  /* the callee borrows it, or it is no reference: nothing */
+  HIA_FORK_SHARES, /* takes another one: the frame keeps its own */
+  HIA_FORK_GIVES,  /* it is the thief's: the frame will not look at it again */
+} hia_fork_handing;
+
 /* An argument: words[word], a value of the type in as many bytes as it has, plus `addend`
  * (integers only, with the type's wrap-around); or the addend alone. */
 typedef struct hia_fork_arg {
-  uint32_t word;  /* HIA_NONE: a constant */
-  uint32_t repr;  /* hia_repr */
-  int64_t addend; /* a constant in canonical form */
+  uint32_t word;    /* HIA_NONE: a constant */
+  uint16_t repr;    /* hia_repr */
+  uint16_t handing; /* hia_fork_handing */
+  int64_t addend;   /* a constant in canonical form */
 } hia_fork_arg;
 
 /* A fork in the code of a function. */
@@ -46,7 +54,7 @@ typedef struct hia_fork_site {
   uint32_t index;  /* of its is_taken */
   uint32_t n_params, n_results;
   uint32_t first_arg; /* of n_params in hia_fork_map.args */
-  uint32_t pad;
+  uint32_t gives;     /* 1: some of these are HIA_FORK_GIVES */
   uint64_t entry; /* the callee's hia_native_entry, from hia_fork_map.base; 0: it has none, and the
                      fork cannot be stolen */
   uint64_t pays;  /* its hia_fork_pays, likewise; 0: it always does */

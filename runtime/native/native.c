@@ -136,7 +136,8 @@ static void note_failure(hia_context *context, hia_status status, uint32_t loc, 
   if (invocation->job) {
     /* It ends because an invocation below it does, or it would not be too deep on another stack. */
     bool is_over = atomic_load(&invocation->job->is_cancelled) || atomic_load(&context->team->stop);
-    bool is_elsewhere = context->doomed || (failure->status == HIA_DEPTH && invocation->outer);
+    bool is_elsewhere = context->doomed || (failure->status == HIA_DEPTH && invocation->outer &&
+                                            !invocation->job->gives);
     invocation->job->is_returned = !is_over && is_elsewhere;
     if (is_over || is_elsewhere) return; /* the backtrace will not be read */
   }
@@ -238,6 +239,7 @@ HIA_UNINSTRUMENTED hia_word *hiaR_native_join(hia_context *context, hia_fork_fra
     hia_invocation *invocation = context->invocation;
     hia_bridge bridge = {invocation->bridges, sp, pc};
     invocation->bridges = &bridge;
+    hiaR_job_share(job);
     hiaR_arch_call(context, (void (*)(void *))job->entry, job->block);
     invocation->bridges = bridge.outer;
   } else if (HIA_UNLIKELY(job->failure.status)) {
@@ -268,6 +270,14 @@ HIA_UNINSTRUMENTED void *hiaR_native_alloc(hia_context *context, size_t size, ui
 
 void hiaR_native_free(hia_context *context, hia_word object, uint32_t base) {
   hiaR_object_free(&context->local, context->shapes, object, base, context->is_shared != 0);
+}
+
+void hiaR_native_unpack(hia_context *context, hia_word ref, uint32_t shape, uint32_t set) {
+  const hia_counted *object = hiaR_object(ref);
+  const hia_word *refs = (const hia_word *)(const void *)(object + 1);
+  bool is_shared = context->is_shared != 0;
+  for (; set; set &= set - 1) hiaR_dup(refs[__builtin_ctz(set)], is_shared);
+  hiaR_drop(&context->local, context->shapes, ref, shape - object->ctor, is_shared);
 }
 
 void hiaR_native_release(hia_context *context, void *block, size_t size) {

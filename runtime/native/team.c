@@ -402,7 +402,7 @@ static bool take_turns(hia_thread *thread, hia_team *team) {
   size_t peak = HIA_STACK_KEEP;
   bool is_new = true; /* the helper has neither worked nor slept in this team yet */
   while (enter_rundown(team, context)) {
-    hia_job *job = hiaR_try_steal(context, NULL);
+    hia_job *job = hiaR_try_steal(context, NULL, true);
     if (job) {
       run_outermost(team, context, job, &peak);
       thread->pause = hiaR_backoff_start();

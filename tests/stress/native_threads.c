@@ -65,6 +65,17 @@ static const char text[] =
     "bxor(leaves(l) * 3, leaves(r)) }\n"
     "fn trees(n: i32) -> i32 = { let t = planted(n, 1); leaves(t) + 5 * leaves(turned(t)) + "
     "leaves(t) }\n"
+    /* Thieves get the only references to what they add up. Where both branches of a tree are the
+     * same, they do not. */
+    "fn felled(n: i32) -> i32 = leaves(planted(n, 1)) + 3 * leaves(turned(planted(n - 1, 5)))\n"
+    "fn doubled(n: i32, t: Tree) -> Tree = if n == 0 then t else doubled(n - 1, Node(t, t))\n"
+    "fn felled_twice(n: i32) -> i32 = leaves(doubled(n, planted(n / 2, 1)))\n"
+    "fn rotten(t: Tree, id: i32) -> i32 = match t { Leaf(k) => if k == id then 1 / (k - id) else "
+    "k, "
+    "Node(l, r) => bxor(rotten(l, id) * 3, rotten(r, id)) }\n"
+    "fn fells(n: i32, id: i32) -> i32 = rotten(planted(n, 1), id) + rotten(planted(n, 1), id + 1)\n"
+    "fn early_rotten(n: i32) -> i32 = fells(n, shl(1, n) + n)\n"
+    "fn late_rotten(n: i32) -> i32 = down(n) + fells(n, shl(2, n) - 1) + 1 / (n - n)\n"
     "fn crash(n: i32) -> i32 = if n == 0 then 1 / n else bxor(crash(n - 1), n) + 1\n"
     "fn second_fails(n: i32) -> i32 = down(n) + crash(n)\n"
     "fn rounds(n: i32) -> i32 = { let (_, s) = loop (i = 0, s = 1) while i < n "
@@ -76,10 +87,26 @@ typedef struct job {
 } job;
 
 static const job jobs[] = {
-    {"fib", 25},   {"takes", 15}, {"small_first", 80000},  {"small_last", 80000}, {"first", 14},
-    {"late", 23},  {"wides", 19}, {"eight", 10000},        {"both", 50000},       {"rounds", 20000},
-    {"fib", 2},    {"first", 3},  {"second_fails", 20000}, {"crash", 100},        {"wides", 3},
+    {"fib", 25},
+    {"takes", 15},
+    {"small_first", 80000},
+    {"small_last", 80000},
+    {"first", 14},
+    {"late", 23},
+    {"wides", 19},
+    {"eight", 10000},
+    {"both", 50000},
+    {"rounds", 20000},
+    {"fib", 2},
+    {"first", 3},
+    {"second_fails", 20000},
+    {"crash", 100},
+    {"wides", 3},
     {"trees", 13},
+    {"felled", 15},
+    {"felled_twice", 14},
+    {"early_rotten", 12},
+    {"late_rotten", 12},
 };
 static const unsigned n_threads[] = {2, 3, 8};
 

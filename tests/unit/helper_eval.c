@@ -8,7 +8,12 @@ enum { MAX_STEPS = 60000, MAX_DEPTH = 400 };
 /* A fork that is open, or that was stolen and is about to be joined. */
 typedef struct noted_call {
   struct noted_call *older;
-  uint64_t imm; /* of the FORK */
+  uint64_t imm;      /* of the FORK */
+  bool is_stolen;    /* known at the FORK if arguments are given to it, else at the STOLEN */
+  bool is_drawn;     /* it is known */
+  bool is_made;      /* then the call is made at once, as a quick thief would */
+  hia_status status; /* of that call */
+  hia_word results[EVAL_MAX_RESULTS];
   hia_word args[];
 } noted_call;
 
@@ -18,9 +23,11 @@ typedef struct frame {
   hia_loc_id loc; /* of the call in the caller */
   bool is_tail;   /* that call */
   hia_word *values;
-  bool *is_later_round; /* static state, by HEAD */
-  noted_call *forks;    /* open, the newest first */
-  noted_call *stolen;   /* NULL: none */
+  bool *is_later_round;   /* static state, by HEAD */
+  noted_call *forks;      /* open, the newest first */
+  noted_call *stolen;     /* NULL: none */
+  hia_value_id given[16]; /* to the next fork */
+  uint32_t n_given;
 } frame;
 
 typedef struct evaluation {
@@ -341,12 +348,44 @@ static hia_status eval_fn(evaluation *e, hia_fn_id f, const hia_word *args, hia_
 
 /* ---- forks ---- */
 
-static void begin_fork(frame *f, hia_node_id n) {
+static bool draw_stolen(evaluation *e) {
+  e->chance = e->chance * 6364136223846793005u + 1442695040888963407u;
+  return e->steal == EVAL_STEAL_ALL || (e->steal == EVAL_STEAL_SOME && e->chance >> 63);
+}
+
+static bool is_given(const frame *f, hia_value_id v) {
+  for (uint32_t i = 0; i < f->n_given; i++)
+    if (f->given[i] == v) return true;
+  return false;
+}
+
+/* The thief begins: it has what was given to it, and shares what else the callee owns. */
+static hia_status make_stolen(evaluation *e, frame *f, hia_node_id n, noted_call *call,
+                              hia_word *results) {
   const hia_node *node = &f->fn->nodes.data[n];
-  noted_call *call = malloc(sizeof *call + node->n_ins * sizeof(hia_word));
-  *call = (noted_call){.older = f->forks, .imm = node->imm};
+  const hia_fn *callee = hiaG_fn(e->g, HIA_IMM_A(call->imm));
+  for (uint32_t i = 0; i < callee->n_params; i++) {
+    if (hiaG_is_scalar(callee->params[i])) continue;
+    object_of(call->args[i]);
+    if (callee->owns && callee->owns[i] && !(call->is_made && is_given(f, hiaG_in(f->fn, n, i))))
+      dup(call->args[i]);
+  }
+  return eval_fn(e, HIA_IMM_A(call->imm), call->args, results, f, node->loc,
+                 node->flags & HIA_NODE_TAIL);
+}
+
+static void begin_fork(evaluation *e, frame *f, hia_node_id n) {
+  const hia_node *node = &f->fn->nodes.data[n];
+  noted_call *call = calloc(1, sizeof *call + node->n_ins * sizeof(hia_word));
+  call->older = f->forks;
+  call->imm = node->imm;
   for (uint32_t i = 0; i < node->n_ins; i++) call->args[i] = f->values[hiaG_in(f->fn, n, i)];
   f->forks = call;
+  if (!f->n_given) return;
+  call->is_drawn = true;
+  call->is_made = call->is_stolen = draw_stolen(e);
+  if (call->is_made) call->status = make_stolen(e, f, n, call, call->results);
+  f->n_given = 0;
 }
 
 static bool end_fork(evaluation *e, frame *f, hia_node_id n) {
@@ -355,8 +394,8 @@ static bool end_fork(evaluation *e, frame *f, hia_node_id n) {
        "forks: not the newest ends");
   must(!f->stolen, "forks: one ends while another is about to be joined");
   f->forks = call->older;
-  e->chance = e->chance * 6364136223846793005u + 1442695040888963407u;
-  bool is_stolen = e->steal == EVAL_STEAL_ALL || (e->steal == EVAL_STEAL_SOME && e->chance >> 63);
+  if (!call->is_drawn) call->is_stolen = draw_stolen(e);
+  bool is_stolen = call->is_stolen;
   if (is_stolen)
     f->stolen = call;
   else
@@ -364,20 +403,17 @@ static bool end_fork(evaluation *e, frame *f, hia_node_id n) {
   return is_stolen;
 }
 
-/* Makes the call of a fork, with the arguments of the fork. */
+/* Makes the call of a fork, with the arguments of the fork, if it has not been made. */
 static hia_status join_fork(evaluation *e, frame *f, hia_node_id n) {
   const hia_node *node = &f->fn->nodes.data[n];
   noted_call *call = f->stolen;
   must(call && call->imm == node->imm, "forks: a join of one that was not stolen");
   f->stolen = NULL;
-  const hia_fn *callee = hiaG_fn(e->g, HIA_IMM_A(node->imm));
-  for (uint32_t i = 0; i < callee->n_params; i++) {
-    if (hiaG_is_scalar(callee->params[i])) continue;
-    object_of(call->args[i]);
-    if (callee->owns && callee->owns[i]) dup(call->args[i]);
-  }
-  hia_status status = eval_fn(e, HIA_IMM_A(node->imm), call->args, f->values + node->outs, f,
-                              node->loc, node->flags & HIA_NODE_TAIL);
+  hia_status status = call->status;
+  if (call->is_made)
+    memcpy(f->values + node->outs, call->results, node->n_outs * sizeof *call->results);
+  else
+    status = make_stolen(e, f, n, call, f->values + node->outs);
   free(call);
   return status;
 }
@@ -388,7 +424,17 @@ static hia_status eval_plain(evaluation *e, frame *f, hia_node_id n) {
   switch (node->op) {
   case HIA_OP_CONST: f->values[node->outs] = node->imm; return HIA_OK;
   case HIA_OP_UNDEF: f->values[node->outs] = junk(e, hiaG_type(f->fn, node->outs)); return HIA_OK;
-  case HIA_OP_FORK: begin_fork(f, n); return HIA_OK;
+  case HIA_OP_GIVE:
+    must(f->n_given < HIA_LEN(f->given), "forks: too many arguments are given");
+    f->given[f->n_given++] = hiaG_in(f->fn, n, 0);
+    return HIA_OK;
+  case HIA_OP_LAST: {
+    const object *o = object_of(f->values[hiaG_in(f->fn, n, 0)]);
+    must(!o || o->count != TOKEN, "a token is looked at");
+    f->values[node->outs] = hiaR_from_bool(!o || o->count == 1);
+    return HIA_OK;
+  }
+  case HIA_OP_FORK: begin_fork(e, f, n); return HIA_OK;
   case HIA_OP_STOLEN: f->values[node->outs] = hiaR_from_bool(end_fork(e, f, n)); return HIA_OK;
   case HIA_OP_JOIN: return join_fork(e, f, n);
   case HIA_OP_COUNT: e->out->counts[node->imm & 1]++; return HIA_OK;

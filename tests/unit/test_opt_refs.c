@@ -302,3 +302,67 @@ Test(opt_refs, arrays_are_changed_in_place) {
     cr_assert_eq(copies(text), i + 1, "%s", text);
   }
 }
+
+/* ---- owning versions ---- */
+
+/* The text of main's graph, of a function or of all. */
+static char *counted_text(compiled *c, hia_pass_use use, const char *text) {
+  static char copy[SIZE];
+  compile_good(c, text);
+  built b;
+  build(&b, c, instance(c, "main", HIA_NONE), use, NULL, "refs");
+  snprintf(copy, sizeof copy, "%s", graph_of(&b));
+  hiaR_comp_free(&b.comp);
+  return copy;
+}
+
+#define TREES                                                                                      \
+  "type T = E | Q(a: T, b: T)\n"                                                                   \
+  "fn make(n: i32) -> T = if n <= 0 then E else Q(make(n - 1), make(n - 2))\n"                     \
+  "fn size(t: T) -> i32 = match t { E => 1, Q(a, b) => size(a) + size(b) }\n"
+
+Test(opt_refs, what_dies_in_a_call_is_freed_there) {
+  compiled c;
+  const char *g =
+      counted_text(&c, HIA_USE_NATIVE, TREES "fn main(n: i32) -> i32 = size(make(n))\n");
+  cr_assert(strstr(g, "call \"size(T) owning\" %"), "%s", g);
+  const char *end = strstr(g, "\n}\n"), *drop = strstr(g, "drop");
+  cr_assert(!drop || drop > end, "main keeps it: %s", g);
+  discard(&c);
+}
+
+Test(opt_refs, what_lives_on_is_borrowed) {
+  compiled c;
+  const char *g =
+      counted_text(&c, HIA_USE_NATIVE,
+                   TREES "fn main(n: i32) -> i32 = { let t = make(n); size(t) - size(t) / 2 }\n");
+  const char *main_at = strstr(g, "fn \"main(i32)\"");
+  cr_assert_not_null(main_at);
+  const char *borrowed = strstr(main_at, "call \"size(T)\" %");
+  cr_assert_not_null(borrowed, "%s", g);
+  discard(&c);
+}
+
+/* A thief gets the reference if nothing looks at the value while the fork is latent. */
+Test(opt_refs, forks_give) {
+  compiled c;
+  const char *g =
+      counted_text(&c, HIA_USE_PARALLEL, TREES "fn main(n: i32) -> i32 = size(make(n))\n");
+  cr_assert(strstr(g, "give 0 %"), "%s", g);
+  discard(&c);
+  g = counted_text(&c, HIA_USE_PARALLEL,
+                   TREES "fn both(t: T) -> i32 = size(t) + 2 * size(t)\n"
+                         "fn main(n: i32) -> i32 = both(make(n))\n");
+  const char *both = strstr(g, "fn \"main(i32)\"");
+  both = strstr(both, "fork 0 \"size(T)\" %");
+  cr_assert_not_null(both, "%s", g);
+  discard(&c);
+}
+
+Test(opt_refs, shared_and_owned_trees) {
+  cr_assert(check(TREES
+                  "fn twice(n: i32, t: T) -> T = if n == 0 then t else twice(n - 1, Q(t, t))\n"
+                  "fn main(n: i32) -> i32 = size(twice(n, make(n))) + size(Q(make(n), "
+                  "twice(2, make(2)))) + { let t = make(n); size(t) + size(Q(t, t)) }\n",
+                  3));
+}

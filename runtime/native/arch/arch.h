@@ -29,6 +29,7 @@ void hiaR_stub_join(void);
 void hiaR_stub_host(void);
 void hiaR_stub_alloc(void);
 void hiaR_stub_free(void);
+void hiaR_stub_unpack(void);
 void hiaR_stub_release(void);
 void hiaR_stub_new(void);
 void hiaR_stub_own(void);
@@ -48,6 +49,7 @@ uint32_t hiaR_native_host(hia_host_call *call, hia_word *block, hia_context *con
 void *hiaR_native_alloc(hia_context *context, size_t size, uint32_t loc, const char *sp,
                         uintptr_t pc);
 void hiaR_native_free(hia_context *context, hia_word object, uint32_t base);
+void hiaR_native_unpack(hia_context *context, hia_word ref, uint32_t shape, uint32_t set);
 void hiaR_native_release(hia_context *context, void *block, size_t size);
 hia_word hiaR_native_new(hia_context *context, int64_t n, uint32_t base, uint32_t loc,
                          const char *sp, uintptr_t pc);

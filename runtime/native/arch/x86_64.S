@@ -315,6 +315,23 @@ hiaR_stub_free:
         .cfi_endproc
         .size   hiaR_stub_free, .-hiaR_stub_free
 
+/* hiaR_stub_unpack: rdi the object, esi the number of its shape, edx the set. */
+        .globl  hiaR_stub_unpack
+        .type   hiaR_stub_unpack, @function
+        .p2align 4
+hiaR_stub_unpack:
+        .cfi_startproc
+        keep_registers
+        movl    %edx, %ecx
+        movl    %esi, %edx
+        movq    %rdi, %rsi
+        movq    %r13, %rdi
+        callq   hiaR_native_unpack@PLT
+        put_back_registers
+        retq
+        .cfi_endproc
+        .size   hiaR_stub_unpack, .-hiaR_stub_unpack
+
 /* hiaR_stub_release: rdi the block, rsi its size. */
         .globl  hiaR_stub_release
         .type   hiaR_stub_release, @function
