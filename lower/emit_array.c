@@ -188,7 +188,9 @@ void hiaL_note_arrays(hia_emit *e, hia_node_id n) {
 /* ---- reading ---- */
 
 void hiaL_emit_LEN(hia_emit *e, hia_node_id n) {
-  hiaL_out(e, n, 0, array_of(e, hiaG_in(e->fn, n, 0))->n);
+  bool is_noted = e->arrays != NULL; /* not in what tests whether a fork pays (emit_pays.c) */
+  hiaL_out(e, n, 0,
+           is_noted ? array_of(e, hiaG_in(e->fn, n, 0))->n : load_head(e, hiaL_in(e, n, 0)).n);
 }
 
 /* Fails unless i is the index of one of n elements. */

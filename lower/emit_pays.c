@@ -43,6 +43,7 @@ void hiaL_pays(hia_emit *e, hia_fn_id id) {
   if (hiaG_is_large(fn)) return;
   hia_pays rules = hiaG_pays(&e->comp->scratch, e->g, fn);
   memset(e->values, 0, fn->values.len * sizeof(LLVMValueRef));
+  e->arrays = NULL;
   hiaL_pays_name(name, id);
   LLVMValueRef f = hiaL_add_named(e, name, LLVMFunctionType(e->types[HIA_I32], &e->ptr, 1, false));
   e->function = f;

@@ -117,6 +117,18 @@ static void match(writer *w, data_kind kind, unsigned depth) {
   w->n_vars = outer;
 }
 
+static void element(writer *w, data_kind array, unsigned depth);
+
+/* A second version of an array in a variable, next to the first one. */
+static void change_variable(writer *w, data_kind array, unsigned name, unsigned depth) {
+  unsigned k = below(w, 2), other = w->next_name++;
+  put(w, "let x%u: %s = if len(x%u) > %u then set(x%u, %u, ", other, kind_names[array], name, k,
+      name, k);
+  element(w, array, depth - 1);
+  put(w, ") else x%u; ", name);
+  if (w->n_vars < MAX_VARS) w->vars[w->n_vars++] = (variable){array, other};
+}
+
 static void let(writer *w, data_kind kind, unsigned depth) {
   unsigned outer = w->n_vars;
   data_kind of = some_kind(w);
@@ -125,6 +137,8 @@ static void let(writer *w, data_kind kind, unsigned depth) {
   expr(w, of, depth - 1);
   put(w, "; ");
   if (w->n_vars < MAX_VARS) w->vars[w->n_vars++] = (variable){of, name};
+  for (unsigned n = of == A || of == R ? below(w, 3) : 0; n; n--)
+    change_variable(w, of, name, depth);
   expr(w, kind, depth - 1);
   put(w, " }");
   w->n_vars = outer;

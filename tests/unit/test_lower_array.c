@@ -90,13 +90,20 @@ static int64_t view(int64_t n) {
   return s;
 }
 
+static int64_t split(int64_t n) {
+  int64_t s = 0;
+  for (int64_t i = 0; i < n; i++) s += nth(i).a * nth(i).b;
+  return s;
+}
+
 static const struct {
   const char *name;
   int64_t (*c)(int64_t);
   int64_t small, large;
 } programs[] = {{"sieve", sieve, 50, 100000}, {"sorted", sorted, 40, 3000},
                 {"rows", rows, 12, 200},      {"versions", versions, 12, 200},
-                {"grow", grow, 8, 20},        {"view", view, 40, 3000}};
+                {"grow", grow, 8, 20},        {"view", view, 40, 3000},
+                {"split", split, 40, 3000}};
 static const char *const one_arg[] = {"trees"};
 
 /* ---- the program ---- */
@@ -111,7 +118,7 @@ static char *read_program(void) {
 }
 
 static const char *const roots[] = {"sieve", "sorted", "rows",   "versions", "grow", "view",
-                                    "trees", "index",  "change", "slice",    "far"};
+                                    "trees", "index",  "change", "slice",    "far",  "split"};
 
 typedef enum way { COUNTED, UNCOUNTED, READ } way;
 
@@ -302,6 +309,8 @@ Test(array, several_workers_share_arrays) {
     uint64_t steals = 0;
     for (unsigned i = 0; i < 3 || (!steals && i < 40); i++) {
       cr_assert_eq(run_one(d, level, "trees", 16), 65536);
+      steals += d->w.usage.steals;
+      cr_assert_eq(run_one(d, level, "split", 200000), split(200000));
       steals += d->w.usage.steals;
     }
     n_steals += steals;
