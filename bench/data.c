@@ -36,6 +36,9 @@ static const row rows[] = {
     {"nqueens", 10, 5, MAX_OF_CPP, true},
     {"quicksort", 100000, 1000, MAX_OF_CPP, false},
     {"mergesort", 100000, 1000, MAX_OF_CPP, true},
+    {"sieve", 1000000, 1000, MAX_OF_CPP, false},
+    {"array_sort", 300000, 1000, MAX_OF_CPP, false},
+    {"array_queens", 9, 5, MAX_OF_CPP, false},
 };
 #define N_ROWS (sizeof rows / sizeof *rows)
 

@@ -10,6 +10,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <utility>
+#include <vector>
 
 // ---- binary trees ----
 
@@ -344,6 +346,71 @@ static int digest(list *xs) {
 static int quicksort(int n) { return digest(sort_quickly(numbers(n), nullptr)); }
 static int mergesort(int n) { return digest(sort_merging(numbers(n))); }
 
+// ---- arrays ----
+
+static int sieve(int n) {
+  std::vector<char> is_composite(static_cast<size_t>(n));
+  for (size_t p = 2; p * p < is_composite.size(); p++)
+    if (!is_composite[p])
+      for (size_t i = p * p; i < is_composite.size(); i += p) is_composite[i] = true;
+  int count = 0;
+  for (size_t i = 2; i < is_composite.size(); i++) count += !is_composite[i];
+  return count;
+}
+
+using pair = std::pair<int, int>;
+static size_t partition(std::vector<pair> &a, size_t lo, size_t hi) {
+  int pivot = a[hi].first;
+  size_t k = lo;
+  for (size_t i = lo; i < hi; i++)
+    if (a[i].first < pivot) std::swap(a[k++], a[i]);
+  std::swap(a[k], a[hi]);
+  return k;
+}
+static void sort_pairs(std::vector<pair> &a, size_t lo, size_t hi) { // lo .. hi, without hi
+  if (hi - lo < 2) return;
+  size_t k = partition(a, lo, hi - 1);
+  sort_pairs(a, lo, k);
+  sort_pairs(a, k + 1, hi);
+}
+static int array_sort(int n) {
+  std::vector<pair> a(static_cast<size_t>(n));
+  unsigned seed = 42;
+  for (int i = 0; i < n; i++) {
+    seed = seed * 1103515245u + 12345u;
+    a[static_cast<size_t>(i)] = {(static_cast<int>(seed) >> 8) & 65535, i};
+  }
+  sort_pairs(a, 0, a.size());
+  unsigned sum = 0;
+  for (const pair &p : a) sum = sum * 31 + static_cast<unsigned>(p.first);
+  return static_cast<int>(sum);
+}
+
+static bool is_free(const std::vector<pair> &queens, int row, int column) {
+  for (int k = 0; k < row; k++) {
+    int q = queens[static_cast<size_t>(k)].first;
+    if (q == column || q == column + (row - k) || q == column - (row - k)) return false;
+  }
+  return true;
+}
+static int place(std::vector<pair> &queens, int row) {
+  int found = 0, n = static_cast<int>(queens.size());
+  for (int column = 0; column < n; column++) {
+    if (!is_free(queens, row, column)) continue;
+    if (row + 1 == n) {
+      found++;
+      continue;
+    }
+    queens[static_cast<size_t>(row)] = {column, 0};
+    found += place(queens, row + 1);
+  }
+  return found;
+}
+static int array_queens(int n) {
+  std::vector<pair> queens(static_cast<size_t>(n));
+  return place(queens, 0);
+}
+
 int main(int argc, char **argv) {
   static const struct {
     const char *name;
@@ -355,7 +422,10 @@ int main(int argc, char **argv) {
                   {"cfold", cfold},
                   {"nqueens", nqueens},
                   {"quicksort", quicksort},
-                  {"mergesort", mergesort}};
+                  {"mergesort", mergesort},
+                  {"sieve", sieve},
+                  {"array_sort", array_sort},
+                  {"array_queens", array_queens}};
   if (argc != 4) return 2;
   for (auto &p : programs) {
     if (std::strcmp(p.name, argv[1]) != 0) continue;
