@@ -52,7 +52,8 @@ bool hiaG_flat_is_ref(const hia_flat_slot *slot) {
 }
 
 /* Numbers parameters and computed values, and returns how many slots they take. Scalar results that
- * are never read share a slot. Constants are numbered later (number_consts). */
+ * are never read share a slot. References come last: the loader unsets those with the constants
+ * that follow. Constants are numbered later (number_consts). */
 static uint32_t number_slots(hia_flat_section *s) {
   for (uint32_t i = 0; i < s->nodes.len; i++) {
     const hia_flat_node *n = &s->nodes.data[i];
@@ -68,14 +69,20 @@ static uint32_t number_slots(hia_flat_section *s) {
     hia_flat_slot *slot = &s->slots.data[i];
     if (i < s->n_params)
       slot->number = i;
-    else if (slot->is == i && !slot->is_const && (slot->is_read || hiaG_flat_is_ref(slot)))
+    else if (slot->is == i && !slot->is_const && slot->is_read && !hiaG_flat_is_ref(slot))
       slot->number = n++;
   }
   for (uint32_t i = s->n_params; i < s->slots.len; i++) {
     hia_flat_slot *slot = &s->slots.data[i];
-    if (slot->is == i && slot->number == HIA_NONE && !slot->is_const) slot->number = n, n_unread++;
+    if (slot->is == i && slot->number == HIA_NONE && !slot->is_const && !hiaG_flat_is_ref(slot))
+      slot->number = n, n_unread++;
   }
-  return n + (n_unread != 0);
+  n += n_unread != 0;
+  for (uint32_t i = s->n_params; i < s->slots.len; i++) {
+    hia_flat_slot *slot = &s->slots.data[i];
+    if (slot->is == i && !slot->is_const && hiaG_flat_is_ref(slot)) slot->number = n++;
+  }
+  return n;
 }
 
 /* Numbers constants behind n other slots; returns the number of all. */

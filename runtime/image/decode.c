@@ -101,8 +101,18 @@ static layout lay_out(const tables *t, const hia_image_section *s) {
 static uint32_t up8(uint32_t n) { return (n + 7) & ~7u; }
 static uint32_t up16(uint32_t n) { return (n + 15) & ~15u; }
 
-static uint32_t preload_size(const hia_image_section *s, const layout *l) {
-  return up16(8 * s->n_consts + up8(l->n_counters) + 8 * l->set_words);
+/* How many slots that hold references stand right before the constants: they are preloaded, too. */
+static uint32_t preloaded_refs(const tables *t, const hia_image_section *s) {
+  uint32_t n = 0, n_computed = s->n_slots - s->n_consts;
+  const uint32_t *refs = t->words + s->refs;
+  while (2 * n < s->n_refs && n < n_computed - s->n_params &&
+         refs[s->n_refs - 2 * n - 2] == n_computed - 1 - n)
+    n++;
+  return n;
+}
+
+static uint32_t preload_size(const tables *t, const hia_image_section *s, const layout *l) {
+  return up16(8 * (preloaded_refs(t, s) + s->n_consts) + up8(l->n_counters) + 8 * l->set_words);
 }
 
 /* ---- one block for everything ---- */
@@ -121,6 +131,19 @@ static hia_kernel find_kernel(const kernel_source *kernels, const hia_image_kern
       return kernels->given[i].by_dtype[k->dtype];
   return NULL;
 }
+
+/* Who writes and who takes the references of a section's slots, for is_settled. */
+typedef struct use {
+  uint32_t region, next; /* of the same slot: index in `list`, or NONE */
+} use;
+typedef struct uses {
+  use *list;
+  uint32_t n;
+  uint32_t *takers, *writers; /* by slot: index in `list`, or NONE */
+  uint32_t *covered;          /* by region: the last slot, + 1, whose reference is taken there */
+  uint32_t *other;            /* by region: the other side of its branch, or NONE */
+  uint32_t *side;             /* by node: the first side of a SWITCH, + 1 */
+} uses;
 
 typedef struct decoder {
   tables t;
@@ -143,6 +166,7 @@ typedef struct decoder {
   hia_array_instr *arrays;
   const hia_shapes *shapes;
   uint8_t *marks;          /* scratch, by slot of a section: MARK_... */
+  uses uses;               /* scratch */
   uint32_t *ref_base;      /* scratch, by slot of a section: the base of its references, or NONE */
   hia_host_instr *calls;   /* of host functions: the next one */
   const void **prepared;   /* by extern */
@@ -219,6 +243,87 @@ static const hia_move *decode_moves(decoder *d, uint32_t first, uint32_t n, uint
   *n_refs = at - *n_scalars;
   d->moves += at;
   return moves;
+}
+
+/* ---- slots that are empty in the end ----
+ *
+ * A slot need not be looked at when its frame goes, or its round ends, if its reference is taken
+ * wherever it has been written. If the image is not as flatten makes it, an object may stay until
+ * the run ends. */
+
+static void add_use(decoder *d, uint32_t *first, uint32_t slot, uint32_t region) {
+  if (!is_ref(d, slot)) return;
+  d->uses.list[d->uses.n] = (use){region, first[slot]};
+  first[slot] = d->uses.n++;
+}
+
+static void add_uses_of_moves(decoder *d, uint32_t first, uint32_t n, uint32_t region) {
+  const uint32_t *words = d->t.words + first;
+  for (uint32_t i = 0; i < n; i += 2) {
+    if (words[i] & HIA_IMAGE_TAKEN) add_use(d, d->uses.takers, slot_of(words[i]), region);
+    add_use(d, d->uses.writers, words[i + 1], region);
+  }
+}
+
+static void find_uses(decoder *d, const hia_image_section *s) {
+  uses *u = &d->uses;
+  const hia_image_region *r = d->t.regions + s->regions;
+  u->n = 0;
+  for (uint32_t i = 0; i < s->n_slots; i++) u->takers[i] = u->writers[i] = HIA_NONE;
+  for (uint32_t i = 0; i < s->n_nodes; i++) u->side[i] = 0;
+  for (uint32_t i = 0; i < s->n_regions; i++) {
+    u->covered[i] = 0;
+    u->other[i] = HIA_NONE;
+    add_uses_of_moves(d, r[i].moves, r[i].n_moves, i);
+    if (!i) continue;
+    uint32_t first = u->side[r[i].node];
+    if (first) u->other[i] = first - 1, u->other[first - 1] = i;
+    u->side[r[i].node] = i + 1;
+  }
+  for (uint32_t i = 0; i < s->n_params; i++) add_use(d, u->writers, i, 0);
+  add_uses_of_moves(d, s->enter, s->n_enter, 0);
+  for (uint32_t i = 1; i < s->n_next; i += 2) add_use(d, u->writers, d->t.words[s->next + i], 0);
+  uint32_t region = 0, next = 1; /* regions stand in the order of their first nodes */
+  for (uint32_t i = 0; i < s->n_nodes; i++) {
+    while (region && r[region].last <= i) region = r[region].parent;
+    for (; next < s->n_regions && r[next].first <= i; next++)
+      if (r[next].last > i) region = next;
+    const hia_image_node *n = &d->t.nodes[s->nodes + i];
+    for (uint32_t k = 0; k < n->n_ins; k++) {
+      uint32_t in = d->t.words[n->ins + k];
+      if (in & HIA_IMAGE_TAKEN) add_use(d, u->takers, slot_of(in), region);
+    }
+    for (uint32_t k = 0; k < n->n_outs; k++)
+      add_use(d, u->writers, d->t.words[n->outs + k], region);
+  }
+}
+
+/* Marks the regions in which the slot's reference is taken wherever control goes: by a node of the
+ * region, or in both sides of a branch of it. */
+static void cover(decoder *d, const hia_image_section *s, uint32_t slot) {
+  const hia_image_region *r = d->t.regions + s->regions;
+  uses *u = &d->uses;
+  for (uint32_t i = u->takers[slot]; i != HIA_NONE; i = u->list[i].next)
+    for (uint32_t at = u->list[i].region; u->covered[at] != slot + 1; at = r[at].parent) {
+      u->covered[at] = slot + 1;
+      if (!at || u->other[at] == HIA_NONE || u->covered[u->other[at]] != slot + 1) break;
+    }
+}
+
+/* True if the slot's reference is taken wherever it is written: in the region, or in one around it.
+ */
+static bool is_settled(decoder *d, const hia_image_section *s, uint32_t slot) {
+  enum { DEEP = 64 }; /* so that the time is proportional to the image */
+  const hia_image_region *r = d->t.regions + s->regions;
+  const uses *u = &d->uses;
+  cover(d, s, slot);
+  for (uint32_t i = u->writers[slot]; i != HIA_NONE; i = u->list[i].next) {
+    uint32_t at = u->list[i].region;
+    for (uint32_t k = 0; at && u->covered[at] != slot + 1; k++, at = r[at].parent)
+      if (k == DEEP) return false;
+    if (u->covered[at] != slot + 1) return false;
+  }
+  return true;
 }
 
 /* What decode_next knows of a slot. */
@@ -311,6 +416,28 @@ static void decode_results(decoder *d, const hia_image_section *s, hia_section *
   d->slots += out->n_more_results;
 }
 
+/* Leaves slots out that hold nothing when they would be dropped. */
+static void decode_drops(decoder *d, const hia_image_section *s, hia_section *out) {
+  if (!out->n_refs) return;
+  find_uses(d, s);
+  for (uint32_t i = 0; i < out->n_ref_next; i++)
+    if (out->ref_next[i].from & HIA_IMAGE_TAKEN) d->marks[slot_of(out->ref_next[i].from)] = 1;
+  hia_ref_slot *at = d->ref_slots - out->n_round_refs;
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < out->n_round_refs; i++)
+    if (!d->marks[at[i].slot] && !is_settled(d, s, at[i].slot)) at[n++] = at[i];
+  out->n_round_refs = n;
+  for (uint32_t i = 0; i < out->n_ref_next; i++) d->marks[slot_of(out->ref_next[i].from)] = 0;
+  d->ref_slots = at + n;
+  out->end_refs = at = d->ref_slots;
+  for (uint32_t i = 0; i < out->n_ref_results; i++) d->marks[out->ref_results[i]] = 1;
+  for (uint32_t i = 0; i < out->n_refs; i++)
+    if (!d->marks[out->refs[i].slot] && !is_settled(d, s, out->refs[i].slot))
+      at[out->n_end_refs++] = out->refs[i];
+  for (uint32_t i = 0; i < out->n_ref_results; i++) d->marks[out->ref_results[i]] = 0;
+  d->ref_slots += out->n_end_refs;
+}
+
 static void decode_refs(decoder *d, const hia_image_section *s, hia_section *out) {
   hia_ref_slot *refs = d->ref_slots;
   for (uint32_t i = 0; i < s->n_slots; i++) d->ref_base[i] = HIA_NONE;
@@ -329,6 +456,7 @@ static void decode_refs(decoder *d, const hia_image_section *s, hia_section *out
   hia_ref_move *next = decode_next(d, s, out);
   decode_round_refs(d, s, out);
   take_next(d, out, next);
+  decode_drops(d, s, out);
 }
 
 static void decode_side(decoder *d, const hia_image_section *s, hia_switch *branch,
@@ -399,9 +527,10 @@ static void decode_section(decoder *d, uint32_t number) {
   layout l = lay_out(&d->t, s);
   hia_section *out = &d->sections[number];
   hia_instr *instrs = d->instrs + s->nodes;
-  uint32_t n_computed = s->n_slots - s->n_consts;
+  uint32_t n_zero = preloaded_refs(&d->t, s), n_computed = s->n_slots - s->n_consts - n_zero;
   *out = (hia_section){.preload_at = 8 * n_computed,
-                       .preload_size = preload_size(s, &l),
+                       .n_preloaded_refs = n_zero,
+                       .preload_size = preload_size(&d->t, s, &l),
                        .counters_at = 8 * s->n_slots,
                        .counters_size = up8(l.n_counters),
                        .set_at = 8 * s->n_slots + up8(l.n_counters),
@@ -425,7 +554,7 @@ static void decode_section(decoder *d, uint32_t number) {
   uint8_t *preload = take(d, out->preload_size, 1);
   uint32_t *locs = take(d, s->n_nodes, sizeof *locs);
   memset(preload, 0, out->preload_size);
-  if (s->n_consts) memcpy(preload, d->t.consts + s->consts, 8 * (size_t)s->n_consts);
+  if (s->n_consts) memcpy(preload + 8 * n_zero, d->t.consts + s->consts, 8 * (size_t)s->n_consts);
   out->preload = preload;
   out->locs = locs;
 
@@ -440,7 +569,7 @@ static void decode_section(decoder *d, uint32_t number) {
     locs[i] = n->loc;
     if (n->tokens > 1) {
       in->counter = out->counters_at + n_counters;
-      preload[8 * s->n_consts + n_counters++] = (uint8_t)n->tokens;
+      preload[8 * (n_zero + s->n_consts) + n_counters++] = (uint8_t)n->tokens;
     }
     hia_edges edges = decode_edges(d, s, n->edges, n->n_edges);
     switch (n->kind) {
@@ -640,6 +769,25 @@ static void copy_types(decoder *d) {
 #undef COPY
 }
 
+/* Each use is one of a word, or of a parameter. */
+static size_t max_uses(const hia_image_header *h, uint32_t max_slots) {
+  return (size_t)h->words.n + max_slots;
+}
+static size_t room_of_uses(const hia_image_header *h, uint32_t max_slots, uint32_t max_nodes,
+                           uint32_t max_regions) {
+  return room(max_uses(h, max_slots), sizeof(use)) + 2 * room(max_slots, sizeof(uint32_t)) +
+         2 * room(max_regions, sizeof(uint32_t)) + room(max_nodes, sizeof(uint32_t));
+}
+static void place_uses(uses *u, char *at, const hia_image_header *h, uint32_t max_slots,
+                       uint32_t max_regions) {
+  u->list = (use *)(void *)at;
+  u->takers = (uint32_t *)(void *)(at += room(max_uses(h, max_slots), sizeof(use)));
+  u->writers = (uint32_t *)(void *)(at += room(max_slots, sizeof(uint32_t)));
+  u->covered = (uint32_t *)(void *)(at += room(max_slots, sizeof(uint32_t)));
+  u->other = (uint32_t *)(void *)(at += room(max_regions, sizeof(uint32_t)));
+  u->side = (uint32_t *)(void *)(at + room(max_regions, sizeof(uint32_t)));
+}
+
 static void number_classes(hia_loaded *image, hia_section *sections, uint32_t *class_size) {
   uint32_t number[CLASSES];
   memset(number, 0xff, sizeof number);
@@ -675,10 +823,10 @@ static hia_status decode(const void *bytes, const kernel_source *kernels,
   for (uint32_t i = 0; i < h->sections.n; i++) {
     const hia_image_section *s = &d.t.sections[i];
     layout l = lay_out(&d.t, s);
-    size += room(preload_size(s, &l), 1) + room(s->n_nodes, sizeof(uint32_t));
+    size += room(preload_size(&d.t, s, &l), 1) + room(s->n_nodes, sizeof(uint32_t));
     n_children += l.n_children;
     n_moves += s->n_enter / 2 + s->n_next / 2;
-    n_ref_slots += s->n_refs / 2;
+    n_ref_slots += s->n_refs; /* twice: those to drop */
     n_slot_lists += s->n_results;
     if (s->n_slots > max_slots) max_slots = s->n_slots;
     if (s->n_nodes > max_nodes) max_nodes = s->n_nodes;
@@ -712,7 +860,9 @@ static hia_status decode(const void *bytes, const kernel_source *kernels,
   size_t sums = room((size_t)max_nodes + 1, sizeof(uint64_t)),
          slots_at = sums + room(max_regions, sizeof(uint64_t)),
          marks_at = slots_at + room(max_slots, sizeof(uint32_t)),
-         scratch_size = marks_at + room(max_slots, 1);
+         uses_at = marks_at + room(max_slots, 1),
+         scratch_size =
+             uses_at + (h->types.n ? room_of_uses(h, max_slots, max_nodes, max_regions) : 0);
   char *scratch = hiaR_alloc(allocator, scratch_size);
   d.at = scratch ? hiaR_alloc(allocator, size) : NULL;
   if (!d.at) {
@@ -724,6 +874,7 @@ static hia_status decode(const void *bytes, const kernel_source *kernels,
   d.ref_base = (uint32_t *)(void *)(scratch + slots_at);
   d.marks = (uint8_t *)(scratch + marks_at);
   memset(d.marks, 0, max_slots);
+  if (h->types.n) place_uses(&d.uses, scratch + uses_at, h, max_slots, max_regions);
 
   hia_loaded *image = take(&d, 1, sizeof *image);
   d.sections = take(&d, h->sections.n, sizeof(hia_section));

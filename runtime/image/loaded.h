@@ -156,12 +156,16 @@ struct hia_section {
   uint64_t weight_round; /* firings of a round, without those of branches */
 
   /* References. Those slots are 0 when the frame is made, except parameters. */
-  const hia_ref_slot *refs;       /* n_refs, the first n_ref_params are parameters */
-  const hia_ref_slot *round_refs; /* of an iterating section: those that hold them for a round */
+  const hia_ref_slot *refs; /* n_refs: first n_ref_params parameters, last n_preloaded_refs in the
+                               preloaded part */
+  const hia_ref_slot *end_refs;   /* those that may hold references when the frame goes */
+  const hia_ref_slot *round_refs; /* of an iterating section: those that may hold, at the end of a
+                                     round, references of the round */
   const hia_move *ref_enter;
   const hia_ref_move *ref_next;
   const uint32_t *ref_results;  /* those of `results` that are references, each slot once */
   const uint32_t *more_results; /* those of slots that occur a second time */
+  uint32_t n_preloaded_refs, n_end_refs;
   uint32_t n_ref_params, n_round_refs, n_ref_enter, n_ref_next, n_ref_results, n_more_results;
 
   uint32_t body_size;                  /* bytes of a frame without header; a multiple of 16 */

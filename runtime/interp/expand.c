@@ -240,7 +240,7 @@ static void end_refs(expansion *x, copy *c) {
   const hia_section *s = c->section;
   for (uint32_t i = 0; i < s->n_more_results; i++) hiaR_dup(c->values[s->more_results[i]], false);
   for (uint32_t i = 0; i < s->n_ref_results; i++) c->values[s->ref_results[i]] = 0;
-  drop_values(x, c->values, s->refs, s->n_refs);
+  drop_values(x, c->values, s->end_refs, s->n_end_refs);
 }
 
 /* Puts the words of one constructor or element to where they belong. */

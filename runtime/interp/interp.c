@@ -73,7 +73,8 @@ static void drop_slots(hia_worker *w, hia_word *slots, const hia_ref_slot *refs,
 static void begin_refs(hia_worker *w, hia_frame *f) {
   const hia_section *s = f->section;
   hia_word *slots = hiaR_slots(f);
-  for (uint32_t i = s->n_ref_params; i < s->n_refs; i++) slots[s->refs[i].slot] = 0;
+  for (uint32_t i = s->n_ref_params; i < s->n_refs - s->n_preloaded_refs; i++)
+    slots[s->refs[i].slot] = 0;
   move_refs(w, slots, s->ref_enter, s->n_ref_enter);
 }
 
@@ -89,7 +90,7 @@ void hiaR_frame_end_refs(hia_worker *w, hia_frame *f) {
   hia_word *slots = hiaR_slots(f);
   for (uint32_t i = 0; i < s->n_more_results; i++) share(w, slots[s->more_results[i]]);
   for (uint32_t i = 0; i < s->n_ref_results; i++) slots[s->ref_results[i]] = 0;
-  drop_slots(w, slots, s->refs, s->n_refs);
+  drop_slots(w, slots, s->end_refs, s->n_end_refs);
 }
 
 static void next_refs(hia_worker *w, hia_frame *f) {
