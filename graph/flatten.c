@@ -55,6 +55,8 @@ typedef struct flattener {
   uint32_t *uses;          /* by value: how many operands refer to it */
   bool *is_set;            /* by value: a SET changes it, or a value that it becomes */
   bool has_sets;
+  hia_node_id
+      *next_field; /* by node: of a FIELD, the next one of the same value and region; or NONE */
 
   hia_region_id *order; /* inner regions of r: order[order_at[r]] up to order_at[r + 1] */
   uint32_t *order_at;
@@ -229,10 +231,6 @@ static hia_flat_node image_node(flattener *f, const hia_node *n, hia_node_id id)
     return (hia_flat_node){.kind = HIA_KIND_MAKE,
                            .what = ctor_number(f, hiaG_type(f->fn, n->outs), n->imm)};
   case HIA_OP_CTOR: return (hia_flat_node){.kind = HIA_KIND_CTOR};
-  case HIA_OP_FIELD:
-    return (hia_flat_node){.kind = HIA_KIND_FIELD,
-                           .what = ctor_number(f, type, HIA_IMM_A(n->imm)),
-                           .imm = HIA_IMM_B(n->imm)};
   case HIA_OP_ARRAY:
     return (hia_flat_node){.kind = HIA_KIND_ELEMENTS, .what = hiaG_type(f->fn, n->outs)};
   case HIA_OP_LEN: return (hia_flat_node){.kind = HIA_KIND_LEN, .what = type};
@@ -270,6 +268,33 @@ static void add_op(flattener *f, const hia_node *n, hia_node_id id) {
     f->slot[v] = new_slot(f, here(f)->section, here(f)->local, hiaG_type(f->fn, v));
     f->source[v] = index;
   }
+}
+
+/* Reads of fields of one value in one region are one node, at the first of them. */
+static void add_fields(flattener *f, const hia_node *n, hia_node_id id) {
+  if (f->slot[n->outs] != HIA_NONE) return;
+  hia_value_id v = hiaG_in(f->fn, id, 0);
+  uint32_t ctor = ctor_number(f, hiaG_type(f->fn, v), HIA_IMM_A(n->imm));
+  bool is_set = f->image->g->types->ctors.data[ctor].layout.n <= HIA_MAX_FIELD_SET;
+  uint32_t index = add(f, HIA_KIND_FIELD, &f->slot[v], 1, &f->source[v], 1, n->loc), weight = 0;
+  hia_value_id out[HIA_MAX_FIELD_SET];
+  uint64_t words = 0;
+  for (hia_node_id i = id; i != HIA_NONE; i = is_set ? f->next_field[i] : HIA_NONE) {
+    const hia_node *read = &f->fn->nodes.data[i];
+    uint32_t word = is_set ? HIA_IMM_B(read->imm) : 0;
+    if (!(words >> word & 1)) out[word] = read->outs;
+    words |= (uint64_t)1 << word;
+    weight++;
+  }
+  for (uint64_t left = words; left; left &= left - 1) put_result(f, out[__builtin_ctzll(left)]);
+  for (hia_node_id i = id; i != HIA_NONE; i = is_set ? f->next_field[i] : HIA_NONE) {
+    const hia_node *read = &f->fn->nodes.data[i];
+    alias(f, read->outs, out[is_set ? HIA_IMM_B(read->imm) : 0]);
+  }
+  hia_flat_node *node = node_at(f, index);
+  node->what = ctor;
+  node->imm = is_set ? words : HIA_IMM_B(n->imm);
+  node->weight = weight;
 }
 
 /* The section that calls a function of the host, and does nothing else. */
@@ -611,6 +636,7 @@ static void visit(flattener *f, hia_node_id id) {
   case HIA_OP_EXIT: add_exit(f, n, id); break;
   case HIA_OP_CALL_I: add_call(f, n, id); break;
   case HIA_OP_HOST: add_host(f, n, id); break;
+  case HIA_OP_FIELD: add_fields(f, n, id); break;
   case HIA_OP_RETURN_I: break; /* with its Call_i */
   case HIA_OP_YIELD:
     for (uint32_t i = 0; i < n->n_ins; i++)
@@ -695,6 +721,12 @@ static void look_ahead(flattener *f) {
   }
 }
 
+static uint32_t *new_none(flattener *f, uint32_t n) {
+  uint32_t *a = HIA_NEW_ARRAY(f->scratch, uint32_t, n);
+  memset(a, 0xff, n * sizeof *a);
+  return a;
+}
+
 /* Finds the values that a SET changes, in place perhaps, and those that become such values. */
 static void find_sets(flattener *f) {
   f->is_set = HIA_NEW_ARRAY(f->scratch, bool, f->fn->values.len);
@@ -707,6 +739,20 @@ static void find_sets(flattener *f) {
     if (!is_set) continue;
     f->is_set[hiaG_in(f->fn, i, 0)] = true;
     if (n->op == HIA_OP_MERGE) f->is_set[hiaG_in(f->fn, i, 1)] = true;
+  }
+}
+
+static void find_fields(flattener *f) {
+  uint32_t *last = new_none(f, f->fn->values.len); /* by value: the last FIELD of it */
+  f->next_field = new_none(f, f->fn->nodes.len);
+  for (hia_node_id i = 0; i < f->fn->nodes.len; i++) {
+    const hia_node *n = &f->fn->nodes.data[i];
+    if (n->op != HIA_OP_FIELD) continue;
+    uint32_t *before = &last[hiaG_in(f->fn, i, 0)];
+    const hia_node *b = *before == HIA_NONE ? NULL : &f->fn->nodes.data[*before];
+    if (b && b->region == n->region && HIA_IMM_A(b->imm) == HIA_IMM_A(n->imm))
+      f->next_field[*before] = i;
+    *before = i;
   }
 }
 
@@ -734,12 +780,6 @@ static hia_region_id only_loop(const hia_fn *fn) {
   return loop;
 }
 
-static uint32_t *new_none(flattener *f, uint32_t n) {
-  uint32_t *a = HIA_NEW_ARRAY(f->scratch, uint32_t, n);
-  memset(a, 0xff, n * sizeof *a);
-  return a;
-}
-
 static void flatten_fn(hia_flat_image *image, hia_fn_id id) {
   const hia_fn *fn = hiaG_fn(image->g, id);
   flattener f = {.image = image, .scratch = image->scratch, .fn = fn, .id = id};
@@ -757,6 +797,7 @@ static void flatten_fn(hia_flat_image *image, hia_fn_id id) {
   order_regions(&f);
   look_ahead(&f);
   find_sets(&f);
+  find_fields(&f);
   walk(&f);
 }
 

@@ -166,7 +166,8 @@ static bool is_before(const chooser *c, const reader *m, const reader *n) {
 
 static bool can_take(unsigned kind) {
   return kind == HIA_KIND_MOVE || kind == HIA_KIND_CALL || kind == HIA_KIND_LOOP ||
-         kind == HIA_KIND_MAKE || kind == HIA_KIND_ELEMENTS || kind == HIA_KIND_SET;
+         kind == HIA_KIND_MAKE || kind == HIA_KIND_FIELD || kind == HIA_KIND_ELEMENTS ||
+         kind == HIA_KIND_SET;
 }
 
 static bool is_in_round(const chooser *c, uint32_t region) {

@@ -390,10 +390,15 @@ static bool check_node_types(checker *c, const hia_image_node *n) {
     if (callee) type = ref_type(c, callee, i);
     if (!check_read(c, s, ins[i] & ~HIA_IMAGE_TAKEN, type)) return false;
   }
+  uint64_t words = n->imm; /* of a FIELD: those that are left */
   for (uint32_t i = 0; i < n->n_outs && n->kind != HIA_KIND_MOVE; i++) {
     hia_type type = HIA_NONE;
     if (n->kind == HIA_KIND_MAKE) type = data;
-    if (n->kind == HIA_KIND_FIELD) type = ref_or_none(places[n->imm].type);
+    if (n->kind == HIA_KIND_FIELD) {
+      bool is_set = ctor->layout.n <= HIA_MAX_FIELD_SET;
+      type = ref_or_none(places[is_set ? (uint64_t)__builtin_ctzll(words) : words].type);
+      words &= words - 1;
+    }
     if (callee) {
       /* A constant result may be of any type. */
       if (!check_read(c, callee, c->words[callee->results + i], ref_type(c, s, outs[i])))
@@ -480,6 +485,13 @@ static bool check_array_type(checker *c, const hia_image_node *n) {
   return (n->n_ins >= least && n->n_ins <= most) || bad(c, "wrong number of operands");
 }
 
+/* True if `imm` of a FIELD is right for a constructor with n words; *outs: how many it reads. */
+static bool are_fields(uint64_t imm, uint32_t n, uint32_t *outs) {
+  *outs = n > HIA_MAX_FIELD_SET ? 1 : (uint32_t)__builtin_popcountll(imm);
+  if (n > HIA_MAX_FIELD_SET) return imm < n;
+  return imm && (n == HIA_MAX_FIELD_SET || imm >> n == 0);
+}
+
 static bool may_take(unsigned kind) {
   return kind == HIA_KIND_MOVE || kind == HIA_KIND_CALL || kind == HIA_KIND_LOOP ||
          kind == HIA_KIND_MAKE || kind == HIA_KIND_FIELD || kind == HIA_KIND_ELEMENTS ||
@@ -512,9 +524,9 @@ static bool check_node(checker *c, const hia_image_node *n) {
     break;
   case HIA_KIND_CTOR: ins = outs = 1; break;
   case HIA_KIND_FIELD:
-    if (n->what >= c->h->ctors.n || n->imm >= c->ctors[n->what].layout.n)
+    if (n->what >= c->h->ctors.n || !are_fields(n->imm, c->ctors[n->what].layout.n, &outs))
       return bad(c, "no such field");
-    ins = outs = 1;
+    ins = 1;
     break;
   case HIA_KIND_HOST: /* the only node, so that the host function is called when its section is */
     if (n->what >= c->h->externs.n) return bad(c, "no such extern");

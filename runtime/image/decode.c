@@ -163,6 +163,7 @@ typedef struct decoder {
   uint32_t *slots;
   hia_make *makes; /* the next one */
   hia_get *gets;   /* the next one */
+  hia_part *parts; /* the next one */
   hia_array_instr *arrays;
   const hia_shapes *shapes;
   uint8_t *marks;          /* scratch, by slot of a section: MARK_... */
@@ -481,6 +482,29 @@ static void weigh_regions(decoder *d, const hia_image_section *s) {
   }
 }
 
+static const hia_get *decode_field(decoder *d, const hia_image_node *n, const hia_ctor *ctor) {
+  const hia_word_place *places = d->t.types.places + ctor->layout.first;
+  bool is_set = ctor->layout.n <= HIA_MAX_FIELD_SET;
+  hia_get *get = d->gets++;
+  const hia_shape *shape = &d->shapes->list[n->what];
+  *get = (hia_get){.parts = d->parts,
+                   .unread = d->slots,
+                   .shape = shape,
+                   .n_parts = n->n_outs,
+                   .base = n->what - shape->ctor,
+                   .ctor = shape->ctor};
+  uint32_t k = 0;
+  for (uint32_t i = 0; i < ctor->layout.n; i++) {
+    bool is_read = is_set ? n->imm >> i & 1 : n->imm == i;
+    if (is_read)
+      *d->parts++ = (hia_part){places[i], d->words[n->outs + k++]};
+    else if (!hiaR_is_scalar(places[i].type))
+      d->slots[get->n_unread++] = (places[i].at - (uint32_t)sizeof(hia_counted)) / 8;
+  }
+  d->slots += get->n_unread;
+  return get;
+}
+
 static void decode_array(decoder *d, const hia_image_node *n, hia_instr *out) {
   const hia_layout *element = &d->t.types.types[n->what - HIA_FIRST_TYPE].layout;
   uint32_t base = hiaR_shape_base(d->shapes, n->what);
@@ -593,9 +617,7 @@ static void decode_section(decoder *d, uint32_t number) {
     }
     case HIA_KIND_FIELD: {
       const hia_ctor *ctor = &d->t.types.ctors[n->what];
-      *d->gets =
-          (hia_get){d->t.types.places[ctor->layout.first + n->imm], d->shapes->list[n->what].ctor};
-      in->u.get = d->gets++;
+      in->u.get = decode_field(d, n, ctor);
       break;
     }
     case HIA_KIND_ELEMENTS:
@@ -813,7 +835,7 @@ static hia_status decode(const void *bytes, const kernel_source *kernels,
   if (status) return status;
   uint32_t n_children = 0, n_switches = 0, n_wides = 0, max_nodes = 0, max_regions = 0;
   uint32_t n_makes = 0, n_gets = 0, n_arrays = 0, max_slots = 0;
-  size_t n_moves = 0, n_ref_slots = 0, n_slot_lists = 0;
+  size_t n_moves = 0, n_ref_slots = 0, n_slot_lists = 0, n_parts = 0;
   size_t n_classes = h->sections.n < CLASSES ? h->sections.n : CLASSES;
   size_t size = room(1, sizeof(hia_loaded)) + room(h->sections.n, sizeof(hia_section)) +
                 room(h->nodes.n, sizeof(hia_instr)) + room(h->words.n, sizeof(uint32_t)) +
@@ -837,7 +859,11 @@ static hia_status decode(const void *bytes, const kernel_source *kernels,
     n_wides += d.t.nodes[i].kind == HIA_KIND_KERNEL && is_wide(&d, &d.t.nodes[i]);
     n_calls += d.t.nodes[i].kind == HIA_KIND_HOST;
     n_makes += d.t.nodes[i].kind == HIA_KIND_MAKE;
-    n_gets += d.t.nodes[i].kind == HIA_KIND_FIELD;
+    if (d.t.nodes[i].kind == HIA_KIND_FIELD) {
+      n_gets++;
+      n_parts += d.t.nodes[i].n_outs;
+      n_slot_lists += d.t.types.ctors[d.t.nodes[i].what].layout.n_refs;
+    }
     n_arrays += d.t.nodes[i].kind >= HIA_KIND_ELEMENTS && d.t.nodes[i].kind <= HIA_KIND_NEW;
     if (d.t.nodes[i].kind == HIA_KIND_CALL || d.t.nodes[i].kind == HIA_KIND_LOOP)
       n_slot_lists += d.t.nodes[i].n_ins;
@@ -850,9 +876,10 @@ static hia_status decode(const void *bytes, const kernel_source *kernels,
   }
   n_ref_slots += n_moves; /* of regions, and spare slots */
   size += room(n_makes, sizeof(hia_make)) + room(n_gets, sizeof(hia_get)) +
-          room(n_moves, sizeof(hia_move)) + room(n_moves, sizeof(hia_ref_move)) +
-          room(n_ref_slots, sizeof(hia_ref_slot)) + room(n_slot_lists, sizeof(uint32_t)) +
-          room(n_arrays, sizeof(hia_array_instr)) + room_of_types(&d.t.types);
+          room(n_parts, sizeof(hia_part)) + room(n_moves, sizeof(hia_move)) +
+          room(n_moves, sizeof(hia_ref_move)) + room(n_ref_slots, sizeof(hia_ref_slot)) +
+          room(n_slot_lists, sizeof(uint32_t)) + room(n_arrays, sizeof(hia_array_instr)) +
+          room_of_types(&d.t.types);
   size += room(n_children, sizeof(hia_child)) + room(n_switches, sizeof(hia_switch)) +
           room(n_wides, sizeof(hia_wide)) + room(n_calls, sizeof(hia_host_instr)) +
           room(h->externs.n, sizeof(void *)) + hosts_size;
@@ -892,6 +919,7 @@ static hia_status decode(const void *bytes, const kernel_source *kernels,
   d.prepared = take(&d, h->externs.n, sizeof(void *));
   d.makes = take(&d, n_makes, sizeof(hia_make));
   d.gets = take(&d, n_gets, sizeof(hia_get));
+  d.parts = take(&d, n_parts, sizeof(hia_part));
   d.moves = take(&d, n_moves, sizeof(hia_move));
   d.ref_moves = take(&d, n_moves, sizeof(hia_ref_move));
   d.ref_slots = take(&d, n_ref_slots, sizeof(hia_ref_slot));

@@ -106,7 +106,9 @@ typedef enum hia_image_kind {
   HIA_KIND_MAKE = 11,   /* what: constructor in the table of types; ins: the words of its fields */
   HIA_KIND_CTOR = 12,   /* in: data; out: the number of its constructor in the type */
   HIA_KIND_FIELD =
-      13, /* what: constructor, imm: word of its fields; in: data, of this constructor */
+      13, /* what: constructor; in: data, of this constructor; outs: words of its fields, in their
+             order; imm: the set of these words as bits; of a constructor with more than
+             HIA_MAX_FIELD_SET words the number of one word */
   /* what: the type of the array that is made, or (LEN: 0) read */
   HIA_KIND_ELEMENTS = 14, /* ins: the words of all elements; out: an array */
   HIA_KIND_LEN = 15,      /* in: an array; out: how many elements it has */
@@ -116,7 +118,8 @@ typedef enum hia_image_kind {
   HIA_KIND_CONCAT = 19,   /* in: arrays */
   HIA_KIND_NEW = 20,      /* in: how many elements */
 } hia_image_kind;
-#define HIA_N_KINDS 21
+#define HIA_N_KINDS       21
+#define HIA_MAX_FIELD_SET 64u
 
 /* An operand slot with this bit is *taken*: the node gets the slot's reference, and the slot is
  * unset from then on. So no reference need be counted, and SET changes an array in place to which

@@ -82,8 +82,16 @@ typedef struct hia_array_instr {
 } hia_array_instr;
 
 /* A FIELD: of a value of constructor `ctor`. */
-typedef struct hia_get {
+typedef struct hia_part {
   hia_word_place place;
+  uint32_t out; /* slot */
+} hia_part;
+typedef struct hia_get {
+  const hia_part *parts;  /* what it reads */
+  const uint32_t *unread; /* the references that it does not read: which of the object's */
+  const hia_shape *shape; /* of the constructor */
+  uint32_t n_parts, n_unread;
+  uint32_t base; /* of the type */
   uint32_t ctor; /* its number in the type */
 } hia_get;
 

@@ -263,13 +263,17 @@ static bool make(expansion *x, hia_word *values, const hia_instr *in) {
   return true;
 }
 
-static bool get(hia_word *values, const hia_instr *in) {
+static bool get(expansion *x, hia_word *values, const hia_instr *in) {
   const hia_get *g = in->u.get;
-  const hia_counted *object = hiaR_object(values[in->slot]);
-  if (values[in->slot] < HIA_FIRST_ADDRESS || object->ctor != g->ctor) return false;
-  hia_word word = hiaR_get_word(object, &g->place);
-  if (!hiaR_is_scalar(g->place.type)) hiaR_dup(word, false);
-  values[in->to] = word;
+  hia_word data = values[in->slot];
+  if (data < HIA_FIRST_ADDRESS || hiaR_object(data)->ctor != g->ctor) return false;
+  if (in->is_taken) values[in->slot] = 0;
+  for (uint32_t i = 0; i < g->n_parts; i++) {
+    hia_word word = hiaR_get_word(hiaR_object(data), &g->parts[i].place);
+    if (!hiaR_is_scalar(g->parts[i].place.type)) hiaR_dup(word, false);
+    values[g->parts[i].out] = word;
+  }
+  if (in->is_taken) drop(x, data, g->base);
   return true;
 }
 
@@ -424,7 +428,7 @@ static bool compute(expansion *x, copy *c, const hia_instr *in) {
     break;
   case HIA_KIND_CTOR: v[in->to] = hiaR_from_i32((int32_t)hiaR_ctor_of(v[in->slot])); break;
   case HIA_KIND_FIELD:
-    if (!get(v, in)) cause.status = HIA_INTERNAL;
+    if (!get(x, v, in)) cause.status = HIA_INTERNAL;
     break;
   case HIA_KIND_LEND: *x->fuel = v[in->slot]; break;
   case HIA_KIND_REGAIN: v[in->to] = *x->fuel; break;

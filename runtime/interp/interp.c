@@ -126,15 +126,38 @@ static bool make(hia_worker *w, hia_word *slots, const hia_instr *n) {
   return true;
 }
 
+/* The object's only reference is taken: the words of the fields move. */
+static void unpack(hia_worker *w, hia_word *slots, const hia_get *g, hia_counted *object) {
+  for (uint32_t i = 0; i < g->n_parts; i++)
+    slots[g->parts[i].out] = hiaR_get_word(object, &g->parts[i].place);
+  const hia_word *refs = (const hia_word *)(const void *)(object + 1);
+  for (uint32_t i = 0; i < g->n_unread; i++)
+    drop(w, refs[g->unread[i]], w->run->image->shapes->bases[g->shape->refs + g->unread[i]]);
+  hiaR_heap_release(&w->heap, object, g->shape->size);
+}
+
 /* False: the value is of another constructor, which only a graph can say that was not made by the
  * frontend. */
 static bool get(hia_worker *w, hia_word *slots, const hia_instr *n) {
   const hia_get *g = n->u.get;
   hia_word ref = slots[n->slot];
-  if (ref < HIA_FIRST_ADDRESS || hiaR_object(ref)->ctor != g->ctor) return false;
-  hia_word word = hiaR_get_word(hiaR_object(ref), &g->place);
-  if (hiaR_repr(g->place.type) == HIA_REPR_REF) share(w, word);
-  slots[n->to] = word;
+  hia_counted *object = hiaR_object(ref);
+  if (ref < HIA_FIRST_ADDRESS || object->ctor != g->ctor) return false;
+  if (n->is_taken) {
+    slots[n->slot] = 0;
+    /* Acquire, as in hiaR_let_go. */
+    if (atomic_load_explicit(&object->count, memory_order_acquire) == 1) {
+      unpack(w, slots, g, object);
+      return true;
+    }
+  }
+  for (uint32_t i = 0; i < g->n_parts; i++) {
+    const hia_part *part = &g->parts[i];
+    hia_word word = hiaR_get_word(object, &part->place);
+    if (hiaR_repr(part->place.type) == HIA_REPR_REF) share(w, word);
+    slots[part->out] = word;
+  }
+  if (n->is_taken) drop(w, ref, g->base);
   return true;
 }
 
