@@ -49,12 +49,12 @@ typedef struct hia_child {
   const hia_section *callee;
   const hia_instr *instr;
   const uint32_t *args, *outs; /* slots of this frame: callee->n_params, callee->n_results */
-  const uint32_t *shares;      /* parameters whose references are counted */
-  const uint32_t *takes;       /* slots of this frame whose references move */
-  uint32_t n_shares, n_takes;
   hia_edges edges;
   uint32_t loc;
   bool is_tail, is_loop;
+  const uint32_t *shares; /* parameters whose references are counted */
+  const uint32_t *takes;  /* slots of this frame whose references move */
+  uint32_t n_shares, n_takes;
 } hia_child;
 
 /* A KERNEL in a section whose slot numbers exceed 16 bits: computed in a block of its own. */

@@ -61,7 +61,8 @@ static void move_refs(hia_worker *w, hia_word *slots, const hia_move *moves, uin
   for (uint32_t i = 0; i < n; i++) slots[moves[i].to] = take(w, slots, moves[i].from);
 }
 
-static void drop_slots(hia_worker *w, hia_word *slots, const hia_ref_slot *refs, uint32_t n) {
+static inline void drop_slots(hia_worker *w, hia_word *slots, const hia_ref_slot *refs,
+                              uint32_t n) {
   for (uint32_t i = 0; i < n; i++) {
     hia_word ref = slots[refs[i].slot];
     slots[refs[i].slot] = 0;
@@ -70,7 +71,7 @@ static void drop_slots(hia_worker *w, hia_word *slots, const hia_ref_slot *refs,
 }
 
 /* The frame has its arguments, and owns their references. */
-static void begin_refs(hia_worker *w, hia_frame *f) {
+static inline void begin_refs(hia_worker *w, hia_frame *f) {
   const hia_section *s = f->section;
   hia_word *slots = hiaR_slots(f);
   for (uint32_t i = s->n_ref_params; i < s->n_refs - s->n_preloaded_refs; i++)
@@ -78,20 +79,15 @@ static void begin_refs(hia_worker *w, hia_frame *f) {
   move_refs(w, slots, s->ref_enter, s->n_ref_enter);
 }
 
-void hiaR_pass_args(hia_frame *parent, const hia_child *child, hia_word *args, bool is_shared) {
-  hia_word *slots = hiaR_slots(parent);
-  for (uint32_t i = 0; i < child->callee->n_params; i++) args[i] = slots[child->args[i]];
-  for (uint32_t i = 0; i < child->n_shares; i++) hiaR_dup(args[child->shares[i]], is_shared);
-  for (uint32_t i = 0; i < child->n_takes; i++) slots[child->takes[i]] = 0;
-}
-
-void hiaR_frame_end_refs(hia_worker *w, hia_frame *f) {
+static __attribute__((noinline)) void end_refs(hia_worker *w, hia_frame *f) {
   const hia_section *s = f->section;
   hia_word *slots = hiaR_slots(f);
   for (uint32_t i = 0; i < s->n_more_results; i++) share(w, slots[s->more_results[i]]);
   for (uint32_t i = 0; i < s->n_ref_results; i++) slots[s->ref_results[i]] = 0;
   drop_slots(w, slots, s->end_refs, s->n_end_refs);
 }
+
+void hiaR_frame_end_refs(hia_worker *w, hia_frame *f) { end_refs(w, f); }
 
 static void next_refs(hia_worker *w, hia_frame *f) {
   const hia_section *s = f->section;
@@ -397,6 +393,13 @@ static inline hia_frame *new_frame(hia_worker *w, const hia_section *s, uint32_t
   return f;
 }
 
+/* Out of line, so that frames without references are entered quickly. */
+static __attribute__((noinline)) void enter_refs(hia_worker *w, hia_frame *f, hia_frame *parent,
+                                                 const hia_child *child) {
+  hiaR_pass_args(parent, child, hiaR_slots(f), w->is_shared);
+  begin_refs(w, f);
+}
+
 static inline hia_frame *enter(hia_worker *w, hia_frame *parent, uint32_t site,
                                hia_status *status) {
   const hia_child *child = &parent->section->children[site];
@@ -404,12 +407,10 @@ static inline hia_frame *enter(hia_worker *w, hia_frame *parent, uint32_t site,
   hia_frame *f = new_frame(w, s, site, parent->level + 1, status);
   if (HIA_UNLIKELY(!f)) return NULL;
   f->up.parent = parent;
-  hia_word *slots = hiaR_slots(f);
-  const hia_word *from = hiaR_slots(parent);
-  if (HIA_UNLIKELY(s->n_refs)) {
-    hiaR_pass_args(parent, child, slots, w->is_shared);
-    begin_refs(w, f);
-  } else
+  hia_word *slots = hiaR_slots(f), *from = hiaR_slots(parent);
+  if (HIA_UNLIKELY(s->n_refs))
+    enter_refs(w, f, parent, child);
+  else
     for (uint32_t i = 0; i < s->n_params; i++) slots[i] = from[child->args[i]];
   make_moves(slots, s->enter, s->n_enter);
   return f;
@@ -429,7 +430,7 @@ static inline void leave(hia_worker *w, hia_frame *f, hia_frame *parent, const h
   const hia_section *s = f->section;
   hia_word *slots = hiaR_slots(f), *to = hiaR_slots(parent);
   for (uint32_t i = 0; i < s->n_results; i++) to[child->outs[i]] = slots[s->results[i]];
-  if (HIA_UNLIKELY(s->n_refs)) hiaR_frame_end_refs(w, f);
+  if (HIA_UNLIKELY(s->n_refs)) end_refs(w, f);
   hiaR_frame_free(w, f);
   parent->waiting--;
 }

@@ -188,7 +188,13 @@ void hiaR_backtrace_frames(const hia_loaded *image, const hia_frame *f, hia_back
 /* ---- interp.c: references ---- */
 
 /* Copies the arguments of a child, with references of their own. */
-void hiaR_pass_args(hia_frame *parent, const hia_child *child, hia_word *args, bool is_shared);
+static inline void hiaR_pass_args(hia_frame *parent, const hia_child *child, hia_word *args,
+                                  bool is_shared) {
+  hia_word *slots = hiaR_slots(parent);
+  for (uint32_t i = 0; i < child->callee->n_params; i++) args[i] = slots[child->args[i]];
+  for (uint32_t i = 0; i < child->n_shares; i++) hiaR_dup(args[child->shares[i]], is_shared);
+  for (uint32_t i = 0; i < child->n_takes; i++) slots[child->takes[i]] = 0;
+}
 
 /* The frame's results have been copied, and it goes: drops its references. */
 void hiaR_frame_end_refs(hia_worker *w, hia_frame *f);
