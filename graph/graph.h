@@ -229,8 +229,8 @@ hia_loc_id hiaG_loc(hia_graph *g, uint32_t line, uint32_t col, uint32_t fn_name,
 hia_fn_id hiaG_fn_new(hia_graph *g, const char *name, uint32_t source, hia_loc_id loc,
                       const hia_type *params, uint32_t n_params, const hia_type *results,
                       uint32_t n_results);
-/* A name that no function has: `of` with `suffix`, perhaps several times. (A graph that was read may
- * contain any name.) */
+/* A name that no function has: `of` with `suffix`, perhaps several times. (A graph that was read
+ * may contain any name.) */
 const char *hiaG_new_name(hia_graph *g, const char *of, const char *suffix);
 static inline hia_fn *hiaG_fn(const hia_graph *g, hia_fn_id id) { return g->fns.data[id]; }
 
