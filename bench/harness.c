@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -369,7 +370,7 @@ static void read_all(int from, char *text, size_t size) {
   if (size) text[len] = 0;
 }
 
-double bench_process_text(const char *const *argv, char *text, size_t size) {
+static double run_process(const char *const *argv, char *text, size_t size, double *peak) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) {
     perror("pipe");
@@ -386,7 +387,8 @@ double bench_process_text(const char *const *argv, char *text, size_t size) {
   close(ends[1]);
   read_all(ends[0], text, size);
   close(ends[0]);
-  bool ran = is_started && waitpid(child, &status, 0) == child;
+  struct rusage usage;
+  bool ran = is_started && wait4(child, &status, 0, &usage) == child;
   double ms = bench_now() - start;
   posix_spawn_file_actions_destroy(&actions);
   if (!ran || status != 0) {
@@ -394,10 +396,22 @@ double bench_process_text(const char *const *argv, char *text, size_t size) {
     fprintf(stderr, "%s %s failed\n", argv[0], argv[1]);
     exit(1);
   }
+  *peak = (double)usage.ru_maxrss / 1024;
   return ms;
 }
 
+double bench_process_text(const char *const *argv, char *text, size_t size) {
+  double peak;
+  return run_process(argv, text, size, &peak);
+}
+
 double bench_process(const char *const *argv) { return bench_process_text(argv, NULL, 0); }
+
+double bench_process_peak(const char *const *argv) {
+  double peak;
+  run_process(argv, NULL, 0, &peak);
+  return peak;
+}
 
 void bench_print_machine(void) {
   char line[256], model[200] = "unknown processor";

@@ -97,6 +97,9 @@ void bench_pin_to(unsigned i); /* the i-th from the last, modulo the cores */
 double bench_process(const char *const *argv);
 /* The same; its output, up to size - 1 bytes, goes to `text`. */
 double bench_process_text(const char *const *argv, char *text, size_t size);
+/* The most memory that a process had at once, in MiB (its resident set); at least as much as this
+ * one has had so far, since Linux passes that on. */
+double bench_process_peak(const char *const *argv);
 void bench_print_machine(void);
 
 #endif

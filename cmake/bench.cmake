@@ -68,6 +68,20 @@ hia_peer(tbb HIA_GXX reference_tbb.cpp
          "#include <tbb/version.h>\nint main() { return !TBB_runtime_version(); }" -ltbb)
 hia_peer(data_cpp HIA_GXX reference_data.cpp
          "#include <map>\nint main() { return int(std::map<int, int>().size()); }")
+
+# OCaml's compiler writes next to its source.
+find_program(HIA_OCAMLOPT ocamlopt)
+if(HIA_OCAMLOPT)
+  set(folder ${PROJECT_BINARY_DIR}/bench/ocaml)
+  add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/bench/peer_data_ocaml
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${folder}
+    COMMAND ${CMAKE_COMMAND} -E copy ${PROJECT_SOURCE_DIR}/bench/reference_data.ml ${folder}
+    COMMAND ${HIA_OCAMLOPT} -O3 ${folder}/reference_data.ml
+            -o ${PROJECT_BINARY_DIR}/bench/peer_data_ocaml
+    DEPENDS ${PROJECT_SOURCE_DIR}/bench/reference_data.ml COMMENT "Building bench/peer_data_ocaml"
+    VERBATIM)
+  list(APPEND peers ${PROJECT_BINARY_DIR}/bench/peer_data_ocaml)
+endif()
 add_custom_target(bench_peers DEPENDS ${peers})
 
 # bench/NAME.c is the program behind `./dev bench NAME`.

@@ -1,0 +1,285 @@
+(* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 *)
+(* The programs of data.hia in OCaml, as its programmers write them.
+
+     peer_data_ocaml NAME N RUNS     prints the result and the milliseconds of each run *)
+
+let i32 x = (x lsl 31) asr 31 (* wraps *)
+
+(* ---- binary trees ---- *)
+
+type tree = Leaf | Node of tree * tree
+
+let rec make depth = if depth = 0 then Leaf else Node (make (depth - 1), make (depth - 1))
+let rec check = function Leaf -> 1 | Node (l, r) -> check l + check r + 1
+
+let binary_trees n =
+  let long = make n and sum = ref 0 and depth = ref 4 in
+  while !depth <= n do
+    for _ = 1 to 1 lsl (n - !depth + 4) do sum := !sum + check (make !depth) done;
+    depth := !depth + 4
+  done;
+  !sum + check long
+
+(* ---- red-black trees: insertions (Okasaki 1999) ---- *)
+
+type map = Empty | At of bool * map * int * bool * map (* true: red *)
+
+let balance_left l k v r = match l with
+  | Empty -> Empty
+  | At (_, At (true, lx, kx, vx, rx), ky, vy, ry) ->
+    At (true, At (false, lx, kx, vx, rx), ky, vy, At (false, ry, k, v, r))
+  | At (_, ly, ky, vy, At (true, lx, kx, vx, rx)) ->
+    At (true, At (false, ly, ky, vy, lx), kx, vx, At (false, rx, k, v, r))
+  | At (_, lx, kx, vx, rx) -> At (false, At (true, lx, kx, vx, rx), k, v, r)
+
+let balance_right l k v r = match r with
+  | Empty -> Empty
+  | At (_, At (true, lx, kx, vx, rx), ky, vy, ry) ->
+    At (true, At (false, l, k, v, lx), kx, vx, At (false, rx, ky, vy, ry))
+  | At (_, lx, kx, vx, At (true, ly, ky, vy, ry)) ->
+    At (true, At (false, l, k, v, lx), kx, vx, At (false, ly, ky, vy, ry))
+  | At (_, lx, kx, vx, rx) -> At (false, l, k, v, At (true, lx, kx, vx, rx))
+
+let is_red = function At (true, _, _, _, _) -> true | _ -> false
+
+let rec ins t (kx : int) vx = match t with
+  | Empty -> At (true, Empty, kx, vx, Empty)
+  | At (true, l, k, v, r) ->
+    if kx < k then At (true, ins l kx vx, k, v, r)
+    else if k < kx then At (true, l, k, v, ins r kx vx)
+    else At (true, l, kx, vx, r)
+  | At (false, l, k, v, r) ->
+    if kx < k then
+      if is_red l then balance_left (ins l kx vx) k v r else At (false, ins l kx vx, k, v, r)
+    else if k < kx then
+      if is_red r then balance_right l k v (ins r kx vx) else At (false, l, k, v, ins r kx vx)
+    else At (false, l, kx, vx, r)
+
+let blacken = function At (_, l, k, v, r) -> At (false, l, k, v, r) | Empty -> Empty
+let insert t k v = if is_red t then blacken (ins t k v) else ins t k v
+let rec count = function
+  | Empty -> 0
+  | At (_, l, _, v, r) -> count l + (if v then 1 else 0) + count r
+let rec fill n t = if n = 0 then t else fill (n - 1) (insert t n (n mod 10 = 0))
+let rbtree n = count (fill n Empty)
+
+let rec fill_keeping n t kept =
+  if n = 0 then t :: kept
+  else
+    let more = insert t n (n mod 10 = 0) in
+    fill_keeping (n - 1) more (if n mod 5 = 0 then more :: kept else kept)
+let rbtree_keep n = count (List.hd (fill_keeping n Empty []))
+
+(* ---- expressions ---- *)
+
+type expr =
+  | Val of int | Var of int | Add of expr * expr | Mul of expr * expr | Pow of expr * expr
+  | Ln of expr
+
+let rec power a n =
+  if n = 0 then 1
+  else if n = 1 then a
+  else
+    let b = power a (n / 2) in
+    b * b * (if n mod 2 = 0 then 1 else a)
+
+let rec add f g = match f, g with
+  | Val 0, g -> g
+  | Val n, Val m -> Val (n + m)
+  | Val n, Add (Val m, h) -> add (Val (n + m)) h
+  | Val _, g -> Add (f, g)
+  | f, Val 0 -> f
+  | f, Val _ -> add g f
+  | f, Add (Val n, h) -> add (Val n) (add f h)
+  | Add (a, b), g -> add a (add b g)
+  | f, g -> Add (f, g)
+
+let rec mul f g = match f, g with
+  | Val 0, _ -> f
+  | Val 1, g -> g
+  | Val _, Val 0 -> g
+  | Val _, Val 1 -> f
+  | Val n, Val m -> Val (n * m)
+  | Val n, Mul (Val m, h) -> mul (Val (n * m)) h
+  | Val _, g -> Mul (f, g)
+  | _, Val 0 -> g
+  | f, Val 1 -> f
+  | f, Val _ -> mul g f
+  | f, Mul (Val n, h) -> mul (Val n) (mul f h)
+  | Mul (a, b), g -> mul a (mul b g)
+  | f, g -> Mul (f, g)
+
+let pow_of m n = match m, n with
+  | _, Val 0 -> Val 1
+  | m, Val 1 -> m
+  | Val 0, _ -> Val 0
+  | Val j, Val k -> Val (power j k)
+  | m, n -> Pow (m, n)
+
+let ln = function Val 1 -> Val 0 | n -> Ln n
+
+let rec d x = function
+  | Val _ -> Val 0
+  | Var y -> if x = y then Val 1 else Val 0
+  | Add (f, g) -> add (d x f) (d x g)
+  | Mul (f, g) -> add (mul f (d x g)) (mul g (d x f))
+  | Pow (f, g) ->
+    mul (pow_of f g) (add (mul (mul g (d x f)) (pow_of f (Val (-1)))) (mul (ln f) (d x g)))
+  | Ln f -> mul (d x f) (pow_of f (Val (-1)))
+
+let rec size = function
+  | Val _ | Var _ -> 1
+  | Add (f, g) | Mul (f, g) | Pow (f, g) -> size f + size g
+  | Ln f -> size f
+
+let deriv n =
+  let x = Var 1 in
+  let rec go i e sum =
+    if i = n then sum
+    else
+      let next = d 1 e in
+      go (i + 1) next (sum + size next) in
+  go 0 (pow_of x x) 0
+
+let rec expression n v =
+  if n = 0 then if v = 0 then Var 1 else Val v
+  else Add (expression (n - 1) (v + 1), expression (n - 1) (max (v - 1) 0))
+let rec append_add f g = match f with Add (a, b) -> Add (a, append_add b g) | _ -> Add (f, g)
+let rec append_mul f g = match f with Mul (a, b) -> Mul (a, append_mul b g) | _ -> Mul (f, g)
+let rec reassociate = function
+  | Add (a, b) -> append_add (reassociate a) (reassociate b)
+  | Mul (a, b) -> append_mul (reassociate a) (reassociate b)
+  | e -> e
+let fold_add f g = match f, g with
+  | Val n, Val m -> Val (n + m)
+  | Val n, Add (h, Val m) | Val n, Add (Val m, h) -> Add (Val (n + m), h)
+  | _ -> Add (f, g)
+let fold_mul f g = match f, g with
+  | Val n, Val m -> Val (n * m)
+  | Val n, Mul (h, Val m) | Val n, Mul (Val m, h) -> Mul (Val (n * m), h)
+  | _ -> Mul (f, g)
+let rec fold = function
+  | Add (a, b) -> fold_add (fold a) (fold b)
+  | Mul (a, b) -> fold_mul (fold a) (fold b)
+  | e -> e
+let rec eval = function
+  | Val n -> n
+  | Add (a, b) -> eval a + eval b
+  | Mul (a, b) -> eval a * eval b
+  | _ -> 0
+let cfold n = eval (fold (reassociate (expression n 1)))
+
+(* ---- queens, with lists of lists ---- *)
+
+let rec is_safe (queen : int) diagonal = function
+  | [] -> true
+  | q :: rest ->
+    queen <> q && queen <> q + diagonal && queen <> q - diagonal
+    && is_safe queen (diagonal + 1) rest
+let rec append_safe k xs xss =
+  if k <= 0 then xss else append_safe (k - 1) xs (if is_safe k 1 xs then (k :: xs) :: xss else xss)
+let rec extend n acc = function [] -> acc | xs :: rest -> extend n (append_safe n xs acc) rest
+let rec solutions n k = if k = 0 then [ [] ] else extend n [] (solutions n (k - 1))
+let nqueens n = List.length (solutions n n)
+
+(* ---- sorting lists ---- *)
+
+let rec numbers n seed xs =
+  if n = 0 then xs
+  else
+    let next = i32 ((seed * 1103515245) + 12345) in
+    numbers (n - 1) next (((next asr 8) land 65535) :: xs)
+let rec below (p : int) = function
+  | [] -> []
+  | x :: rest -> if x < p then x :: below p rest else below p rest
+let rec above (p : int) = function
+  | [] -> []
+  | x :: rest -> if x < p then above p rest else x :: above p rest
+let rec sort_quickly = function
+  | [] -> []
+  | p :: rest -> sort_quickly (below p rest) @ (p :: sort_quickly (above p rest))
+let rec odd = function [] -> [] | x :: rest -> x :: even rest
+and even = function [] -> [] | _ :: rest -> odd rest
+let rec merge (xs : int list) ys = match xs, ys with
+  | [], ys -> ys
+  | xs, [] -> xs
+  | x :: xrest, y :: yrest -> if x <= y then x :: merge xrest ys else y :: merge xs yrest
+let rec sort_merging = function
+  | ([] | [ _ ]) as xs -> xs
+  | xs -> merge (sort_merging (odd xs)) (sort_merging (even xs))
+let digest xs = List.fold_left (fun sum x -> i32 ((sum * 31) + x)) 0 xs
+let quicksort n = digest (sort_quickly (numbers n 42 []))
+let mergesort n = digest (sort_merging (numbers n 42 []))
+
+(* ---- arrays ---- *)
+
+let sieve n =
+  let is_composite = Bytes.make n '\000' and p = ref 2 and count = ref 0 in
+  while !p * !p < n do
+    if Bytes.get is_composite !p = '\000' then begin
+      let i = ref (!p * !p) in
+      while !i < n do
+        Bytes.set is_composite !i '\001';
+        i := !i + !p
+      done
+    end;
+    incr p
+  done;
+  for i = 2 to n - 1 do if Bytes.get is_composite i = '\000' then incr count done;
+  !count
+
+let array_sort n =
+  let seed = ref 42 in
+  let a = Array.init n (fun i ->
+    seed := i32 ((!seed * 1103515245) + 12345);
+    ((!seed asr 8) land 65535, i)) in
+  let swap i j = let x = a.(i) in a.(i) <- a.(j); a.(j) <- x in
+  let rec sort lo hi =
+    if hi - lo >= 2 then begin
+      let pivot : int = fst a.(hi - 1) and k = ref lo in
+      for i = lo to hi - 2 do
+        if fst a.(i) < pivot then begin swap !k i; incr k end
+      done;
+      swap !k (hi - 1);
+      sort lo !k;
+      sort (!k + 1) hi
+    end in
+  sort 0 n;
+  Array.fold_left (fun sum (x, _) -> i32 ((sum * 31) + x)) 0 a
+
+let array_queens n =
+  let queens = Array.make n 0 in
+  let is_free row column =
+    let rec look k =
+      k = row
+      || (let q = queens.(k) in
+          q <> column && q <> column + (row - k) && q <> column - (row - k) && look (k + 1)) in
+    look 0 in
+  let rec place row =
+    let found = ref 0 in
+    for column = 0 to n - 1 do
+      if is_free row column then
+        if row + 1 = n then incr found
+        else begin
+          queens.(row) <- column;
+          found := !found + place (row + 1)
+        end
+    done;
+    !found in
+  place 0
+
+let programs = [
+  "binary_trees", binary_trees; "rbtree", rbtree; "rbtree_keep", rbtree_keep; "deriv", deriv;
+  "cfold", cfold; "nqueens", nqueens; "quicksort", quicksort; "mergesort", mergesort;
+  "sieve", sieve; "array_sort", array_sort; "array_queens", array_queens ]
+
+let () =
+  if Array.length Sys.argv <> 4 then exit 2;
+  match List.assoc_opt Sys.argv.(1) programs with
+  | None -> exit 2
+  | Some run ->
+    for _ = 1 to int_of_string Sys.argv.(3) do
+      let start = Sys.time () in
+      let result = i32 (run (int_of_string Sys.argv.(2))) in
+      Printf.printf "%d %.6f\n" result ((Sys.time () -. start) *. 1e3)
+    done
