@@ -453,17 +453,18 @@ bool *hiaG_impure(const hia_graph *g, hia_arena *arena);
  * callees of f are callees[first[f]] .. callees[first[f + 1] - 1]. */
 void hiaG_spread_to_callers(hia_arena *scratch, uint32_t n, const uint32_t *first,
                             const uint32_t *callees, bool *marks);
-void hiaG_fold(hia_graph *g, hia_fn *fn); /* opt_fold.c: constants, identities, known branches */
-void hiaG_cse(hia_graph *g, hia_fn *fn);  /* opt_cse.c: value numbering */
-void hiaG_dce(hia_graph *g, hia_fn *fn);  /* opt_dce.c: dead nodes */
-void hiaG_copy(hia_graph *g, hia_fn *fn); /* opt_copy.c: copy propagation */
-void hiaG_inline(hia_graph *g);           /* opt_inline.c: small non-recursive functions */
-void hiaG_pair(hia_graph *g);             /* opt_pair.c: two rounds of a loop in one */
-void hiaG_fork(hia_graph *g);             /* opt_fork.c: calls that another worker may make */
-void hiaG_merge(hia_graph *g);            /* opt_merge.c: equal calls are made once */
-void hiaG_unroll(hia_graph *g);           /* opt_unroll.c: recursive inlining */
-void hiaG_refs(hia_graph *g);
-void hiaG_tail(hia_graph *g); /* opt_tail.c: tail calls of a group to loops */
+void hiaG_fold(hia_graph *g, hia_fn *fn);  /* opt_fold.c: constants, identities, known branches */
+void hiaG_cse(hia_graph *g, hia_fn *fn);   /* opt_cse.c: value numbering */
+void hiaG_dce(hia_graph *g, hia_fn *fn);   /* opt_dce.c: dead nodes */
+void hiaG_copy(hia_graph *g, hia_fn *fn);  /* opt_copy.c: copy propagation */
+void hiaG_inline(hia_graph *g);            /* opt_inline.c: small non-recursive functions */
+void hiaG_pair(hia_graph *g);              /* opt_pair.c: two rounds of a loop in one */
+void hiaG_fork(hia_graph *g);              /* opt_fork.c: calls that another worker may make */
+void hiaG_merge(hia_graph *g);             /* opt_merge.c: equal calls are made once */
+void hiaG_unroll(hia_graph *g);            /* opt_unroll.c: recursive inlining */
+void hiaG_reads(hia_graph *g, hia_fn *fn); /* opt_reads.c: elements are read before they are set */
+void hiaG_refs(hia_graph *g);              /* opt_refs.c: counts of references */
+void hiaG_tail(hia_graph *g);              /* opt_tail.c: tail calls of a group to loops */
 /* Why a graph cannot be run with fuel ("it is ..."), or NULL. */
 const char *hiaG_cannot_fuel(const hia_graph *g);
 /* Merges equal calls of one function, and leaves it not compact; calls it adds are new nodes.

@@ -714,24 +714,6 @@ static bool find_owned(const hia_graph *g, const hia_fn *fn, const version *vers
   return is_changed;
 }
 
-/* A `set` cannot change its array in place if that is read behind it. A read of the element that it
- * replaces comes first, as in set(set(a, i, a[j]), j, a[i]): it fails if and as the `set` does. */
-static void read_before_sets(hia_fn *fn) {
-  HIA_EACH_NODE(fn, n) {
-    if (fn->nodes.data[n].op != HIA_OP_SET) continue;
-    hia_value_id array = hiaG_in(fn, n, 0), index = hiaG_in(fn, n, 1);
-    uint32_t left = REACH;
-    for (hia_node_id m = fn->nodes.data[n].next, next; m != HIA_NONE && left; m = next, left--) {
-      next = fn->nodes.data[m].next;
-      if (fn->nodes.data[m].op != HIA_OP_AT || hiaG_in(fn, m, 0) != array ||
-          hiaG_in(fn, m, 1) != index)
-        continue;
-      hiaG_move(fn, m, n);
-      fn->nodes.data[m].loc = fn->nodes.data[n].loc;
-    }
-  }
-}
-
 static void number_references(counting *c) {
   hia_fn *fn = c->fn;
   c->ref = HIA_NEW_ARRAY(c->scratch, uint32_t, fn->values.len);
@@ -906,7 +888,6 @@ void hiaG_refs(hia_graph *g) {
   }
   for (hia_fn_id f = 0; f < g->fns.len; f++) {
     if (hiaG_fn(g, f)->is_removed) continue;
-    read_before_sets(hiaG_fn(g, f));
     for (uint32_t i = 0; i < hiaG_fn(g, f)->n_params; i++)
       versions[f].can_own |= !hiaG_is_scalar(hiaG_fn(g, f)->params[i]) && !versions[f].owns[i];
   }

@@ -115,6 +115,12 @@ static const struct {
      "fn main(n: i64) -> i64 = {\n"
      "  let a = sort([(k * 7919 % n, k) for k in 0..n], 0, n - 1); a[4].0 + a[n - 2].0 }",
      10002},
+    {/* a swap that reads an element behind the SET that replaces it */
+     "fn main(n: i64) -> i64 = {\n"
+     "  let (a, i) = loop (a = [(k, 0i64) for k in 0..n], i = 0i64) while i < n / 2 {\n"
+     "    let j = n - 1 - i; (set(set(a, i, a[j]), j, a[i]), i + 1) };\n"
+     "  a[0].0 + 10 * a[n - 1].0 }",
+     9999},
     {/* its elements are data and arrays */
      "type Cell = Empty | Full(n: i64, of: [Cell])\n"
      "fn main(n: i64) -> i64 = {\n"
