@@ -290,6 +290,18 @@ static int nqueens(int n) {
   return k;
 }
 
+// The list of queens lies on the stack.
+static int place_queens(int n, int left, const list *queens) {
+  if (left == 0) return 1;
+  int found = 0;
+  for (int q = n; q > 0; q--) {
+    const list more = {const_cast<list *>(queens), q};
+    if (is_safe(q, 1, queens)) found += place_queens(n, left - 1, &more);
+  }
+  return found;
+}
+static int search_queens(int n) { return place_queens(n, n, nullptr); }
+
 static list *numbers(int n) {
   list *xs = nullptr;
   for (unsigned seed = 42; n > 0; n--) {
@@ -421,6 +433,7 @@ int main(int argc, char **argv) {
                   {"deriv", deriv},
                   {"cfold", cfold},
                   {"nqueens", nqueens},
+                  {"search_queens", search_queens},
                   {"quicksort", quicksort},
                   {"mergesort", mergesort},
                   {"sieve", sieve},

@@ -182,6 +182,17 @@ let rec extend n acc = function [] -> acc | xs :: rest -> extend n (append_safe 
 let rec solutions n k = if k = 0 then [ [] ] else extend n [] (solutions n (k - 1))
 let nqueens n = List.length (solutions n n)
 
+let rec place n left queens =
+  if left = 0 then 1
+  else
+    let rec columns q found =
+      if q = 0 then found
+      else
+        columns (q - 1)
+          (if is_safe q 1 queens then found + place n (left - 1) (q :: queens) else found) in
+    columns n 0
+let search_queens n = place n n []
+
 (* ---- sorting lists ---- *)
 
 let rec numbers n seed xs =
@@ -270,7 +281,7 @@ let array_queens n =
 
 let programs = [
   "binary_trees", binary_trees; "rbtree", rbtree; "rbtree_keep", rbtree_keep; "deriv", deriv;
-  "cfold", cfold; "nqueens", nqueens; "quicksort", quicksort; "mergesort", mergesort;
+  "cfold", cfold; "nqueens", nqueens; "search_queens", search_queens; "quicksort", quicksort; "mergesort", mergesort;
   "sieve", sieve; "array_sort", array_sort; "array_queens", array_queens ]
 
 let () =
