@@ -219,7 +219,7 @@ static void define_results(counting *c, ref_set live, hia_node_id n) {
   for (uint32_t i = 0; i < c->fn->nodes.data[n].n_outs; i++) {
     hia_value_id v = hiaG_out(c->fn, n, i);
     uint32_t r = c->ref[v];
-    if (r == HIA_NONE) continue;
+    if (r == HIA_NONE || c->is_borrowed[r]) continue;
     if (!has(live, r)) {
       die(c, live, r, HIA_NONE, c->fn->nodes.data[n].next);
       continue;
@@ -416,12 +416,117 @@ static void branch(counting *c, ref_set live, hia_node_id n) {
   }
 }
 
+/* ---- variables that loops borrow ----
+ *
+ * A loop that only walks through a value, as `loop (l = list) while ... { ... tail of l ... }`,
+ * borrows it, if something else keeps the value until behind the loop. Then all values of the
+ * variable, and branches that choose among its parts, are parts of what is kept. */
+
+typedef struct walking {
+  const hia_graph *g;
+  const hia_fn *fn;
+  hia_region_id head;
+  const bool *is_kept; /* by variable */
+  uint32_t left;       /* values that may still be looked at */
+} walking;
+
+enum { MAX_LOOKED = 1000, MAX_WALKING = 64 /* variables */ };
+
+/* True if region `inner` is `outer` or inside it. */
+static bool is_within(const hia_fn *fn, hia_region_id inner, hia_region_id outer) {
+  for (; inner != HIA_NONE; inner = fn->regions.data[inner].parent)
+    if (inner == outer) return true;
+  return false;
+}
+
+/* True if the value is no object, or a part of what is kept: of a variable, or of a value from
+ * outside of the loop. */
+static bool is_part_of_kept(walking *w, hia_value_id v) {
+  const hia_node *n = hiaG_def(w->fn, v);
+  if (hiaG_is_scalar(hiaG_type(w->fn, v)) || n->op == HIA_OP_CONST || n->op == HIA_OP_UNDEF)
+    return true;
+  if (!w->left) return false;
+  w->left--;
+  if (!is_within(w->fn, n->region, w->head)) return true;
+  if (n->op == HIA_OP_ARG) return n->region == w->head && w->is_kept[n->imm];
+  if (is_part(n)) return is_part_of_kept(w, w->fn->edges.data[n->ins]);
+  if (n->op != HIA_OP_IF) return false;
+  for (uint32_t k = 0; k < 2; k++)
+    if (!is_part_of_kept(w, hiaG_in(w->fn, hiaG_yield_of(w->fn, n->regions + k), v - n->outs)))
+      return false;
+  return true;
+}
+
+/* Of the variables whose first value is kept, as is_kept says, leaves those whose next values are
+ * parts of what is kept, too. */
+static void find_walking(const hia_graph *g, const hia_fn *fn, hia_node_id loop, bool *is_kept) {
+  hia_region_id head = fn->nodes.data[loop].regions;
+  hia_node_id next = hiaG_yield_of(fn, head + 1);
+  uint32_t n = fn->nodes.data[loop].n_ins;
+  for (bool is_changed = true; is_changed;) {
+    is_changed = false;
+    for (uint32_t i = 0; i < n; i++) {
+      walking w = {g, fn, head, is_kept, MAX_LOOKED};
+      if (!is_kept[i] || (n <= MAX_WALKING && is_part_of_kept(&w, hiaG_in(fn, next, i)))) continue;
+      is_kept[i] = false;
+      is_changed = true;
+    }
+  }
+}
+
+/* Marks what the loop borrows, before the walk through it. `live`: behind the loop. Returns which
+ * variables are borrowed. */
+static const bool *borrow_variables(counting *c, const ref_set live, hia_node_id loop) {
+  const hia_node *node = &c->fn->nodes.data[loop];
+  hia_region_id head = node->regions;
+  bool *is_kept = HIA_NEW_ARRAY(c->scratch, bool, node->n_ins + 1);
+  for (uint32_t i = 0; i < node->n_ins; i++) {
+    hia_value_id v = hiaG_in(c->fn, loop, i);
+    is_kept[i] = !hiaG_is_scalar(hiaG_type(c->fn, v)) &&
+                 (c->ref[v] == HIA_NONE || is_alive(c, live, c->ref[v]));
+  }
+  find_walking(c->g, c->fn, loop, is_kept);
+  bool has_any = false;
+  for (hia_node_id arg = c->fn->regions.data[head].first; c->fn->nodes.data[arg].op == HIA_OP_ARG;
+       arg = c->fn->nodes.data[arg].next) {
+    uint32_t r = c->ref[hiaG_out(c->fn, arg, 0)];
+    if (r == HIA_NONE || !is_kept[c->fn->nodes.data[arg].imm]) continue;
+    c->is_borrowed[r] = has_any = true;
+  }
+  if (!has_any) return is_kept;
+  hia_node_id end = hiaG_walk_over(c->fn, loop);
+  for (hia_node_id n = hiaG_walk_next(c->fn, loop); n != end; n = hiaG_walk_next(c->fn, n)) {
+    const hia_node *branch = &c->fn->nodes.data[n];
+    for (uint32_t i = 0; branch->op == HIA_OP_IF && i < branch->n_outs; i++) {
+      walking w = {c->g, c->fn, head, is_kept, MAX_LOOKED};
+      uint32_t r = c->ref[hiaG_out(c->fn, n, i)];
+      if (r != HIA_NONE && is_part_of_kept(&w, hiaG_out(c->fn, n, i))) c->is_borrowed[r] = true;
+    }
+  }
+  return is_kept;
+}
+
+/* True if the loop, or the branch, borrows what operand i of the YIELD hands on. */
+static bool hands_on_borrowed(const counting *c, hia_node_id yield, uint32_t i) {
+  hia_region_id r = c->fn->nodes.data[yield].region;
+  const hia_region *region = &c->fn->regions.data[r];
+  hia_value_id to = HIA_NONE;
+  if (region->kind == HIA_REGION_THEN || region->kind == HIA_REGION_ELSE)
+    to = hiaG_out(c->fn, region->owner, i);
+  if (region->kind == HIA_REGION_ROUND) {
+    hia_node_id arg = c->fn->regions.data[r - 1].first;
+    while (c->fn->nodes.data[arg].imm != i) arg = c->fn->nodes.data[arg].next;
+    to = hiaG_out(c->fn, arg, 0);
+  }
+  return to != HIA_NONE && c->ref[to] != HIA_NONE && c->is_borrowed[c->ref[to]];
+}
+
 /* ---- loops ----
  *
- * A variable is owned: by the round, which hands its next value on, and by the exit, where the
- * loop's results are. Values from outside stay alive throughout the loop. Where the exit is, there
- * is no place for a node; so what dies there becomes one more result of the loop, and is dropped
- * behind it, and what is shared there is dup'd behind it. */
+ * Any other variable is owned: by the round, which hands its next value on, and by the exit, where
+ * the loop's results are. Values from outside stay alive throughout the loop. Where the exit is,
+ * there is no place for a node; so what dies there becomes one more result of the loop, and is
+ * dropped behind it, and what is shared there is dup'd behind it. */
 
 /* Marks the values that are defined in the loop, then lets the loop borrow all others. */
 static void borrow_from_outside(counting *c, ref_set live, hia_node_id loop) {
@@ -493,6 +598,7 @@ static void count_loop(counting *c, ref_set live, hia_node_id n) {
   hia_node_id yield = yield_of(c, head);
   exits x = {.n_first = c->fn->nodes.data[n].n_outs};
   borrow_from_outside(c, live, n);
+  const bool *is_kept = borrow_variables(c, live, n);
   ref_set at_round = copy_set(c, live), at_exit = copy_set(c, live);
   for (uint32_t i = 0; i < c->fn->nodes.data[yield].n_ins; i++)
     hiaR_push(c->scratch, &x.ins, hiaG_in(c->fn, yield, i));
@@ -523,13 +629,15 @@ static void count_loop(counting *c, ref_set live, hia_node_id n) {
   for (hia_node_id arg = c->fn->regions.data[head].first; c->fn->nodes.data[arg].op == HIA_OP_ARG;
        arg = c->fn->nodes.data[arg].next) {
     uint32_t r = c->ref[hiaG_out(c->fn, arg, 0)];
-    if (r != HIA_NONE && !has(at_round, r)) die_at_start(c, at_round, r, head);
-    if (r != HIA_NONE) take_out(at_round, r);
+    if (r == HIA_NONE || c->is_borrowed[r]) continue;
+    if (!has(at_round, r)) die_at_start(c, at_round, r, head);
+    take_out(at_round, r);
   }
   if (missing(c, at_round, live, 0) != HIA_NONE)
     HIA_BUG(c->g->comp, "%s: a loop takes a reference from outside", c->fn->name);
-  for (uint32_t i = 0; i < c->fn->nodes.data[n].n_ins; i++)
-    consume(c, live, n, hiaG_in(c->fn, n, i));
+  uint32_t n_ins = c->fn->nodes.data[n].n_ins;
+  for (uint32_t i = 0; i < n_ins; i++)
+    if (!is_kept[i]) consume(c, live, n, hiaG_in(c->fn, n, i));
 }
 
 /* ---- the walk ---- */
@@ -549,8 +657,11 @@ static void count_uses(counting *c, ref_set live, hia_node_id n) {
   case HIA_OP_SLICE: /* it has a reference to the array */
   case HIA_OP_SET:
   case HIA_OP_CONCAT: /* its result may be one of them */
-  case HIA_OP_YIELD:
     for (uint32_t i = 0; i < n_ins; i++) consume(c, live, n, hiaG_in(c->fn, n, i));
+    break;
+  case HIA_OP_YIELD:
+    for (uint32_t i = 0; i < n_ins; i++)
+      if (!hands_on_borrowed(c, n, i)) consume(c, live, n, hiaG_in(c->fn, n, i));
     break;
   case HIA_OP_IF: branch(c, live, n); break;
   case HIA_OP_LOOP: count_loop(c, live, n); break;
@@ -669,13 +780,6 @@ static uint32_t param_of(const hia_fn *fn, hia_value_id v) {
   return n->op == HIA_OP_ARG && n->region == 0 ? (uint32_t)n->imm : HIA_NONE;
 }
 
-/* True if region `inner` is `outer` or inside it. */
-static bool is_within(const hia_fn *fn, hia_region_id inner, hia_region_id outer) {
-  for (; inner != HIA_NONE; inner = fn->regions.data[inner].parent)
-    if (inner == outer) return true;
-  return false;
-}
-
 /* True if the memory of the value from which node n reads a field could be that of an object that
  * is made where the field is known. */
 static bool may_reuse(const hia_graph *g, const hia_fn *fn, hia_node_id field) {
@@ -692,6 +796,26 @@ static bool may_reuse(const hia_graph *g, const hia_fn *fn, hia_node_id field) {
   return false;
 }
 
+/* True if the loop must own variable i: it hands something else on, or could use its memory again.
+ */
+static bool must_own(const hia_graph *g, const hia_fn *fn, hia_node_id loop, uint32_t i) {
+  uint32_t n = fn->nodes.data[loop].n_ins;
+  hia_region_id head = fn->nodes.data[loop].regions;
+  bool is_kept[MAX_WALKING];
+  if (n > MAX_WALKING) return true;
+  for (uint32_t k = 0; k < n; k++) is_kept[k] = true;
+  find_walking(g, fn, loop, is_kept);
+  if (!is_kept[i]) return true;
+  hia_node_id end = hiaG_walk_over(fn, loop);
+  for (hia_node_id m = hiaG_walk_next(fn, loop); m != end; m = hiaG_walk_next(fn, m)) {
+    if (fn->nodes.data[m].op != HIA_OP_FIELD) continue;
+    const hia_node *arg = hiaG_def(fn, hiaG_in(fn, m, 0));
+    if (arg->op == HIA_OP_ARG && arg->region == head && arg->imm == i && may_reuse(g, fn, m))
+      return true;
+  }
+  return false;
+}
+
 /* Marks parameters that the function consumes. Returns true if there are new ones. */
 static bool find_owned(const hia_graph *g, const hia_fn *fn, const version *versions, bool *own) {
   bool is_changed = false;
@@ -703,8 +827,8 @@ static bool find_owned(const hia_graph *g, const hia_fn *fn, const version *vers
       if (p == HIA_NONE || own[p]) continue;
       bool is_consumed = node->op == HIA_OP_DATA || node->op == HIA_OP_ARRAY ||
                          node->op == HIA_OP_SLICE || node->op == HIA_OP_SET ||
-                         node->op == HIA_OP_CONCAT || node->op == HIA_OP_LOOP ||
-                         node->op == HIA_OP_YIELD ||
+                         node->op == HIA_OP_CONCAT || node->op == HIA_OP_YIELD ||
+                         (node->op == HIA_OP_LOOP && must_own(g, fn, n, i)) ||
                          (node->op == HIA_OP_CALL && versions[hiaG_callee(node)].owns[i]) ||
                          (node->op == HIA_OP_FIELD && may_reuse(g, fn, n));
       own[p] |= is_consumed;

@@ -366,3 +366,80 @@ Test(opt_refs, shared_and_owned_trees) {
                   "twice(2, make(2)))) + { let t = make(n); size(t) + size(Q(t, t)) }\n",
                   3));
 }
+
+/* ---- variables that loops borrow ---- */
+
+#define LISTS                                                                                      \
+  "type L = N | C(i: i32, l: L)\n"                                                                 \
+  "type T = E | Q(a: T, x: L, b: T)\n"                                                             \
+  "fn list(n: i32) -> L = if n <= 0 then N else C(n, list(n - 1))\n"                               \
+  "fn tree(n: i32) -> T = if n <= 0 then E else Q(tree(n - 1), list(n), tree(n - 2))\n"            \
+  "fn sum(l: L, s: i32) -> i32 = match l { N => s, C(i, t) => sum(t, 3 * s + i) }\n"
+
+static unsigned count_words(const char *text, const char *word) {
+  unsigned n = 0;
+  for (; (text = strstr(text, word)); text += strlen(word)) n++;
+  return n;
+}
+
+Test(opt_refs, a_walk_through_what_lives_on_counts_nothing) {
+  compiled c;
+  const char *g =
+      counted_text(&c, HIA_USE_NATIVE,
+                   LISTS "fn main(n: i32) -> i32 = { let l = list(n); sum(l, 0) - sum(l, n) }\n");
+  const char *fn = strstr(g, "fn \"sum(L, i32)\"");
+  cr_assert_not_null(fn, "%s", g);
+  char body[4000];
+  snprintf(body, sizeof body, "%.*s", (int)(strstr(fn, "\n}\n") - fn), fn);
+  cr_assert_eq(count_words(body, "unpack") + count_words(body, "dup") + count_words(body, "drop"),
+               0, "%s", body);
+  discard(&c);
+}
+
+Test(opt_refs, walks) {
+  static const char *const programs[] = {
+      /* they end with a part, with the variable, or with what a branch has chosen */
+      "fn after(l: L, n: i32) -> L = match l { N => N, C(_, t) => if n == 0 then l else after(t, n "
+      "- "
+      "1) }\n"
+      "fn main(n: i32) -> i32 = { let l = list(n); sum(after(l, 2), 0) + sum(l, 1) + sum(after(l, "
+      "9), 2) }\n",
+      "fn leaf(t: T, n: i32) -> L = match t { E => N, Q(a, x, b) =>\n"
+      "  if n == 0 then x else leaf(if n % 2 == 0 then a else b, n - 1) }\n"
+      "fn main(n: i32) -> i32 = { let t = tree(n); sum(leaf(t, 1), 0) + sum(leaf(t, 0), 1) +\n"
+      "  (match t { E => 0, Q(_, x, _) => sum(x, 5) }) }\n",
+      /* two that change their places; one that is kept and one that is not */
+      "fn zip(a: L, b: L, s: i32) -> i32 = match a { N => s, C(i, t) => zip(b, t, 3 * s + i) }\n"
+      "fn main(n: i32) -> i32 = { let a = list(n); let b = list(n + 1); zip(a, b, 0) + sum(a, 1) + "
+      "zip(list(3), b, 2) }\n",
+      "fn back(a: L, b: L) -> L = match a { N => b, C(i, t) => back(t, C(i + 1, b)) }\n"
+      "fn main(n: i32) -> i32 = { let a = list(n); sum(back(a, a), 0) + sum(back(a, N), 1) }\n",
+      /* a walk in a walk, over a part of what the outer one walks through */
+      "fn main(n: i32) -> i32 = {\n"
+      "  let t = tree(n);\n"
+      "  let (_, s) = loop (u = t, s = 0) while (match u { E => false, _ => true }) {\n"
+      "    { let x = match u { E => N, Q(_, x, _) => x };\n"
+      "      let (_, k) = loop (l = x, k = s) while (match l { N => false, _ => true }) {\n"
+      "        match l { N => (N, k), C(i, r) => (if i == 2 then N else r, 3 * k + i) } };\n"
+      "      ((match u { E => E, Q(a, _, _) => a }), k) } };\n"
+      "  s + (match t { E => 1, Q(_, x, _) => sum(x, 7) }) }\n",
+      /* a variable that gets a value from outside, or a new one */
+      "fn main(n: i32) -> i32 = {\n"
+      "  let a = list(n); let b = list(n + 2);\n"
+      "  let (u, v, i) = loop (u = a, v = a, i = 0) while i < n {\n"
+      "    ((match u { N => b, C(_, t) => t }), (match v { N => C(i, b), C(_, t) => t }), i + 1) "
+      "};\n"
+      "  sum(u, 0) + 5 * sum(v, 1) + sum(a, 2) + sum(b, 3) }\n",
+      /* the elements of an array */
+      "fn main(n: i32) -> i32 = {\n"
+      "  let a = [(list(i), i) for i in 0..n + 1];\n"
+      "  let (l, s, _i) = loop (l = a[n].0, s = 0, i = n) while i > 0 {\n"
+      "    ((match l { N => a[i - 1].0, C(_, t) => t }), 3 * s + sum(l, i), i - 1) };\n"
+      "  s + sum(l, 1) + sum(a[1].0, 0) }\n",
+  };
+  char text[4000];
+  for (size_t i = 0; i < HIA_LEN(programs); i++) {
+    snprintf(text, sizeof text, LISTS "%s", programs[i]);
+    for (int32_t n = 1; n < 6; n++) cr_assert(check(text, n), "%s", text);
+  }
+}
