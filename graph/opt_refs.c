@@ -958,6 +958,7 @@ static hia_fn_id make_owning(hia_graph *g, hia_fn_id f, version *made, const ver
   *made = (version){.owning = HIA_NONE};
   made->base_call = hiaG_add(g, fn, then + 1, HIA_OP_CALL, ins, fn->n_params, fn->results,
                              fn->n_results, f, from->loc);
+  fn->nodes.data[made->base_call].flags |= HIA_NODE_TAIL; /* no call of the source */
   for (uint32_t i = 0; i < fn->n_results; i++) ins[i] = hiaG_out(fn, made->base_call, i);
   hiaG_yield(g, fn, then + 1, ins, fn->n_results);
   for (uint32_t i = 0; i < fn->n_results; i++) ins[i] = hiaG_out(fn, branch, i);
