@@ -298,32 +298,25 @@ static void call(counting *c, ref_set live, hia_node_id n) {
  * stay alive. But a thief may free them as it goes if it gets the only reference: the fork *gives*
  * an argument that dies with the call, and that nothing looks at while the fork is latent. */
 
-typedef struct fork_ends {
-  hia_node_id fork, stolen;
-  uint32_t n_joins;
-} fork_ends;
-
-static fork_ends ends_of(const counting *c, uint32_t number) {
-  fork_ends ends = {HIA_NONE, HIA_NONE, 0};
+static hia_node_id fork_of(const counting *c, uint32_t number) {
   for (hia_node_id n = 0; n < c->fn->nodes.len; n++) {
     const hia_node *node = &c->fn->nodes.data[n];
-    bool is_part = node->op == HIA_OP_FORK || node->op == HIA_OP_STOLEN || node->op == HIA_OP_JOIN;
-    if (!is_part || node->flags & HIA_NODE_DEAD || HIA_IMM_B(node->imm) != number) continue;
-    if (node->op == HIA_OP_FORK) ends.fork = n;
-    if (node->op == HIA_OP_STOLEN) ends.stolen = n;
-    ends.n_joins += node->op == HIA_OP_JOIN;
+    if (node->op == HIA_OP_FORK && !(node->flags & HIA_NODE_DEAD) && HIA_IMM_B(node->imm) == number)
+      return n;
   }
-  if (ends.fork == HIA_NONE || ends.stolen == HIA_NONE)
-    HIA_BUG(c->g->comp, "%s: a join of no fork", c->fn->name);
-  return ends;
+  HIA_BUG(c->g->comp, "%s: a join of no fork", c->fn->name);
+}
+
+/* True if the node ends this fork. */
+static bool ends_fork(const counting *c, hia_node_id n, hia_node_id fork) {
+  const hia_node *nodes = c->fn->nodes.data;
+  return nodes[n].op == HIA_OP_STOLEN && HIA_IMM_B(nodes[n].imm) == HIA_IMM_B(nodes[fork].imm);
 }
 
 /* True if nothing looks at the value, at what it is a part of, or at its parts while the fork is
  * latent. */
 static bool is_untouched(const counting *c, hia_node_id fork, uint32_t r) {
-  fork_ends ends = ends_of(c, HIA_IMM_B(c->fn->nodes.data[fork].imm));
-  if (ends.n_joins != 1) return false;
-  for (hia_node_id n = hiaG_walk_next(c->fn, fork); n != ends.stolen && n != HIA_NONE;
+  for (hia_node_id n = hiaG_walk_next(c->fn, fork); !ends_fork(c, n, fork);
        n = hiaG_walk_next(c->fn, n))
     for (uint32_t i = 0; i < c->fn->nodes.data[n].n_ins; i++) {
       uint32_t other = c->ref[hiaG_in(c->fn, n, i)];
@@ -335,7 +328,7 @@ static bool is_untouched(const counting *c, hia_node_id fork, uint32_t r) {
 
 static void join(counting *c, ref_set live, hia_node_id n) {
   uint32_t number = HIA_IMM_B(c->fn->nodes.data[n].imm);
-  hia_node_id fork = ends_of(c, number).fork;
+  hia_node_id fork = fork_of(c, number);
   bool is_owning = suits_owning(c, live, fork, is_untouched);
   uint32_t n_ins = c->fn->nodes.data[fork].n_ins;
   bool *is_given = HIA_NEW_ARRAY(c->scratch, bool, n_ins + 1);
@@ -423,7 +416,6 @@ static void branch(counting *c, ref_set live, hia_node_id n) {
  * variable, and branches that choose among its parts, are parts of what is kept. */
 
 typedef struct walking {
-  const hia_graph *g;
   const hia_fn *fn;
   hia_region_id head;
   const bool *is_kept; /* by variable */
@@ -459,14 +451,14 @@ static bool is_part_of_kept(walking *w, hia_value_id v) {
 
 /* Of the variables whose first value is kept, as is_kept says, leaves those whose next values are
  * parts of what is kept, too. */
-static void find_walking(const hia_graph *g, const hia_fn *fn, hia_node_id loop, bool *is_kept) {
+static void find_walking(const hia_fn *fn, hia_node_id loop, bool *is_kept) {
   hia_region_id head = fn->nodes.data[loop].regions;
   hia_node_id next = hiaG_yield_of(fn, head + 1);
   uint32_t n = fn->nodes.data[loop].n_ins;
   for (bool is_changed = true; is_changed;) {
     is_changed = false;
     for (uint32_t i = 0; i < n; i++) {
-      walking w = {g, fn, head, is_kept, MAX_LOOKED};
+      walking w = {fn, head, is_kept, MAX_LOOKED};
       if (!is_kept[i] || (n <= MAX_WALKING && is_part_of_kept(&w, hiaG_in(fn, next, i)))) continue;
       is_kept[i] = false;
       is_changed = true;
@@ -485,7 +477,7 @@ static const bool *borrow_variables(counting *c, const ref_set live, hia_node_id
     is_kept[i] = !hiaG_is_scalar(hiaG_type(c->fn, v)) &&
                  (c->ref[v] == HIA_NONE || is_alive(c, live, c->ref[v]));
   }
-  find_walking(c->g, c->fn, loop, is_kept);
+  find_walking(c->fn, loop, is_kept);
   bool has_any = false;
   for (hia_node_id arg = c->fn->regions.data[head].first; c->fn->nodes.data[arg].op == HIA_OP_ARG;
        arg = c->fn->nodes.data[arg].next) {
@@ -498,7 +490,7 @@ static const bool *borrow_variables(counting *c, const ref_set live, hia_node_id
   for (hia_node_id n = hiaG_walk_next(c->fn, loop); n != end; n = hiaG_walk_next(c->fn, n)) {
     const hia_node *branch = &c->fn->nodes.data[n];
     for (uint32_t i = 0; branch->op == HIA_OP_IF && i < branch->n_outs; i++) {
-      walking w = {c->g, c->fn, head, is_kept, MAX_LOOKED};
+      walking w = {c->fn, head, is_kept, MAX_LOOKED};
       uint32_t r = c->ref[hiaG_out(c->fn, n, i)];
       if (r != HIA_NONE && is_part_of_kept(&w, hiaG_out(c->fn, n, i))) c->is_borrowed[r] = true;
     }
@@ -804,7 +796,7 @@ static bool must_own(const hia_graph *g, const hia_fn *fn, hia_node_id loop, uin
   bool is_kept[MAX_WALKING];
   if (n > MAX_WALKING) return true;
   for (uint32_t k = 0; k < n; k++) is_kept[k] = true;
-  find_walking(g, fn, loop, is_kept);
+  find_walking(fn, loop, is_kept);
   if (!is_kept[i]) return true;
   hia_node_id end = hiaG_walk_over(fn, loop);
   for (hia_node_id m = hiaG_walk_next(fn, loop); m != end; m = hiaG_walk_next(fn, m)) {
