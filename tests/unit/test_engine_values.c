@@ -918,3 +918,40 @@ static hia_status use_everything(const hia_allocator *allocator) {
 Test(engine_values, each_allocation_fails_once) {
   cr_expect_gt(fail_each_allocation(use_everything), 50);
 }
+
+/* What was asked of which array, in every engine. */
+Test(engine_values, range_errors_have_their_numbers) {
+  static const char text[] = "fn main(i: i64) -> i64 = [(7i64, 1), (8, 2), (9, 3)][i].0\n"
+                             "fn part(i: i64, k: i64) -> i64 = len([(7, 1), (8, 2)][i..k])\n";
+  static const hia_engine_kind kinds[] = {HIA_ENGINE_INTERP, HIA_ENGINE_EXPAND, HIA_ENGINE_JIT};
+  for (size_t e = 0; e < sizeof kinds / sizeof *kinds; e++) {
+    hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+    options.kind = kinds[e];
+    hia_engine *engine;
+    hia_module *module;
+    hia_function *index, *part;
+    cr_assert_eq(hia_engine_new(&options, &engine, NULL), HIA_OK);
+    cr_assert_eq(hia_module_load_text(engine, "t", text, strlen(text), &module, NULL), HIA_OK);
+    cr_assert_eq(hia_module_function(module, "main", &index, NULL), HIA_OK);
+    cr_assert_eq(hia_module_function(module, "part", &part, NULL), HIA_OK);
+    for (int is_part = 0; is_part < 2; is_part++) {
+      const int64_t from = is_part ? 1 : INT64_MIN;
+      hia_value *args[2] = {hia_value_i64(engine, from), hia_value_i64(engine, 5)}, *result;
+      hia_error *error = NULL;
+      bool is_slice;
+      int64_t first, end, length;
+      hia_status status =
+          hia_run(is_part ? part : index, args, is_part ? 2 : 1, NULL, &result, &error);
+      cr_assert_eq(status, HIA_RANGE, "%s", hia_error_text(error));
+      cr_assert(hia_error_range(error, &is_slice, &first, &end, &length));
+      cr_assert_eq(is_slice, is_part);
+      cr_assert_eq(first, from);
+      cr_assert_eq(end, is_part ? 5 : 0);
+      cr_assert_eq(length, is_part ? 2 : 3);
+      hia_error_free(error);
+      for (int i = 0; i < 2; i++) hia_value_free(args[i]);
+    }
+    hia_module_free(module);
+    hia_engine_free(engine);
+  }
+}
