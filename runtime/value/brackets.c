@@ -1,168 +1,38 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Trees in Penn brackets: `(3 (2 It) (4 works))`. A bracket has a label, and either a token or
  * other brackets. The stack of open brackets and that of finished trees lie in memory; a tree is
- * made where its bracket closes. */
+ * made where its bracket closes.
+ *
+ * The time goes into branches that no processor foresees: how long a token is, whether a bracket is
+ * a leaf. So the end of a token is found in 8 bytes at once, and what a bracket becomes is looked
+ * up in a table that is made beforehand (choice, fitting). */
+#include "runtime/value/objects.h"
 #include "runtime/value/scan.h"
+#include "runtime/value/words.h"
 #include <stdio.h>
-
-/* ---- vocabularies ---- */
-
-typedef struct word_slot {
-  uint32_t hash, index; /* index: from 1; 0: empty */
-} word_slot;
-typedef struct word_place {
-  size_t at;
-  uint32_t len;
-} word_place;
-
-struct hia_words {
-  hia_allocator allocator;
-  hia_block text, places, slots; /* bytes; word_place; word_slot */
-  size_t n_text;
-  uint32_t n, mask;
-};
-
-/* Words are short. The last step makes up for the weak low bits of the others. */
-static uint32_t hash_of(const char *s, size_t n) {
-  uint64_t h = n * 0x9e3779b97f4a7c15u;
-  uint64_t x = 0;
-  for (; n >= sizeof x; n -= sizeof x, s += sizeof x) {
-    memcpy(&x, s, sizeof x);
-    h = (h ^ x) * 0x9e3779b97f4a7c15u;
-    h ^= h >> 32;
-  }
-  x = 0;
-  for (size_t i = 0; i < n; i++) x = x << 8 | (unsigned char)s[i];
-  h = (h ^ x) * 0x9e3779b97f4a7c15u;
-  return (uint32_t)(h >> 32);
-}
-
-static uint32_t find(const hia_words *w, const char *s, size_t n, uint32_t hash, uint32_t *at) {
-  const word_slot *slots = w->slots.data;
-  for (*at = hash & w->mask; slots[*at].index; *at = (*at + 1) & w->mask) {
-    if (slots[*at].hash != hash) continue;
-    const word_place *place = (const word_place *)w->places.data + (slots[*at].index - 1);
-    if (place->len == n && memcmp((const char *)w->text.data + place->at, s, n) == 0)
-      return slots[*at].index - 1;
-  }
-  return HIA_NONE;
-}
-
-hia_words *hiaR_words_new(const hia_allocator *allocator) {
-  hia_words *w = hiaR_alloc(allocator, sizeof *w);
-  if (!w) return NULL;
-  w->allocator = *allocator;
-  if (!hiaR_block_grow(&w->slots, allocator, 64 * sizeof(word_slot))) {
-    hiaR_words_free(w);
-    return NULL;
-  }
-  memset(w->slots.data, 0, 64 * sizeof(word_slot));
-  w->mask = 63;
-  return w;
-}
-
-void hiaR_words_free(hia_words *w) {
-  if (!w) return;
-  hia_allocator allocator = w->allocator;
-  hiaR_block_free(&w->text, &allocator);
-  hiaR_block_free(&w->places, &allocator);
-  hiaR_block_free(&w->slots, &allocator);
-  hiaR_free(&allocator, w, sizeof *w);
-}
-
-uint32_t hiaR_words_find(const hia_words *w, const char *s, size_t n) {
-  uint32_t at;
-  return find(w, s, n, hash_of(s, n), &at);
-}
-
-static bool rehash(hia_words *w) {
-  hia_block old = w->slots;
-  uint32_t n = w->mask + 1;
-  if (n > UINT32_MAX / 4) return false;
-  w->slots = (hia_block){NULL, 0};
-  if (!hiaR_block_grow(&w->slots, &w->allocator, 2 * (size_t)n * sizeof(word_slot))) {
-    w->slots = old;
-    return false;
-  }
-  word_slot *slots = w->slots.data;
-  const word_slot *from = old.data;
-  memset(slots, 0, 2 * (size_t)n * sizeof *slots);
-  w->mask = 2 * n - 1;
-  for (uint32_t i = 0; i < n; i++) {
-    if (!from[i].index) continue;
-    uint32_t at = from[i].hash & w->mask;
-    while (slots[at].index) at = (at + 1) & w->mask;
-    slots[at] = from[i];
-  }
-  hiaR_block_free(&old, &w->allocator);
-  return true;
-}
-
-uint32_t hiaR_words_add(hia_words *w, const char *s, size_t n) {
-  uint32_t at, hash = hash_of(s, n), index = find(w, s, n, hash, &at);
-  if (index != HIA_NONE) return index;
-  size_t size;
-  if (n > UINT32_MAX || !hiaR_add(w->n_text, n, &size) ||
-      !hiaR_block_grow(&w->text, &w->allocator, size + 1) ||
-      !hiaR_block_grow(&w->places, &w->allocator, ((size_t)w->n + 1) * sizeof(word_place)))
-    return HIA_NONE;
-  if (w->n >= w->mask / 2) {
-    if (!rehash(w)) return HIA_NONE;
-    find(w, s, n, hash, &at);
-  }
-  memcpy((char *)w->text.data + w->n_text, s, n);
-  ((word_place *)w->places.data)[w->n] = (word_place){w->n_text, (uint32_t)n};
-  w->n_text = size;
-  ((word_slot *)w->slots.data)[at] = (word_slot){hash, ++w->n};
-  return w->n - 1;
-}
-
-hia_status hiaR_words_read(hia_words *w, const char *text, size_t len, hia_value_error *error) {
-  hia_scan scan;
-  *error = (hia_value_error){.code = NULL};
-  hia_status status = hiaR_scan_start(&scan, text, len, error);
-  uint32_t first = w->n;
-  while (status == HIA_OK && scan.s < scan.end) {
-    const char *s = scan.s, *end = memchr(s, '\n', (size_t)(scan.end - s));
-    scan.s = end ? end + 1 : scan.end;
-    if (!end) end = scan.end;
-    if (end > s && end[-1] == '\r') end--;
-    uint32_t n = w->n, index = hiaR_words_add(w, s, (size_t)(end - s));
-    if (index == HIA_NONE) return HIA_MEMORY;
-    if (w->n == n) /* the words behind it would have other numbers than their lines */
-      status = hiaR_scan_fail(&scan, "E0202", s, end, "the word '%.*s' is on line %u already",
-                              end - s > 60 ? 60 : (int)(end - s), s, index - first + 1);
-  }
-  return status;
-}
-
-const hia_allocator *hiaR_words_allocator(const hia_words *w) { return &w->allocator; }
-
-uint32_t hiaR_words_len(const hia_words *w) { return w->n; }
-
-const char *hiaR_words_get(const hia_words *w, uint32_t i, size_t *n) {
-  const word_place *place = (const word_place *)w->places.data + i;
-  *n = place->len;
-  return (const char *)w->text.data + place->at;
-}
 
 /* ---- constructors ---- */
 
-/* What the fields of a constructor are, in order. */
-typedef enum field_kind { FIELD_LABEL, FIELD_WORD, FIELD_TREE, FIELD_TREES } field_kind;
-
+/* What a bracket's parts become in a constructor, and where they lie in its object. */
 typedef struct fitting {
   bool is_usable; /* each of its fields is one of these */
   bool has_label, has_word, has_rest;
-  uint64_t n_trees;
+  bool is_empty;                       /* it has no fields, and so no object */
+  uint32_t label_at, word_at, rest_at; /* bytes from the object's beginning */
+  uint32_t trees_at;                   /* the trees lie one after the other, as all references do */
+  uint32_t n_trees;
+  hia_type rest;
+  uint32_t size;
 } fitting;
 
 typedef struct open_bracket {
   const char *s;             /* where it opens */
-  const char *label, *token; /* NULL: there is none, so far */
+  const char *label, *token; /* of label_len, token_len bytes; 0: there is none */
   uint32_t label_len, token_len;
   size_t trees; /* its first one */
 } open_bracket;
+
+enum { FEW_TREES = 4 };
 
 typedef struct reader {
   const hia_bracket_reading *reading;
@@ -172,7 +42,49 @@ typedef struct reader {
   hia_block fittings, stack, done; /* fitting, by constructor; open_bracket; hia_word */
   size_t n_open, n_done;
   uint32_t unknown; /* the index of <unk> */
+  /* The constructor of a bracket with fewer than FEW_TREES trees, by [has a word][has a label]. */
+  uint32_t choice[2][2][FEW_TREES];
 } reader;
+
+/* The first constructor that fits; HIA_NONE: there is none. */
+static uint32_t search(const reader *r, bool has_word, bool has_label, uint64_t n_trees) {
+  const hia_type_entry *entry = hiaR_type_entry(r->types, r->tree);
+  const fitting *f = r->fittings.data;
+  for (uint32_t i = 0; i < entry->n; i++, f++) {
+    if (!f->is_usable || f->has_word != has_word || (f->has_label && !has_label)) continue;
+    if (f->has_rest ? n_trees >= f->n_trees : n_trees == f->n_trees) return i;
+  }
+  return HIA_NONE;
+}
+
+static uint32_t choose(const reader *r, bool has_word, bool has_label, uint64_t n_trees) {
+  return n_trees < FEW_TREES ? r->choice[has_word][has_label][n_trees]
+                             : search(r, has_word, has_label, n_trees);
+}
+
+static fitting fit(const reader *r, const hia_ctor *ctor) {
+  fitting f = {.is_usable = true, .is_empty = ctor->n == 0, .size = ctor->layout.size};
+  for (uint32_t k = 0; k < ctor->n && f.is_usable; k++) {
+    const hia_ctor_field *field = &r->types->fields[ctor->first + k];
+    const char *name = r->types->names + field->name;
+    /* The fields that fit have one word each. */
+    uint32_t at = r->types->places[ctor->layout.first + k].at;
+    bool is_i32 = field->type == HIA_I32;
+    if (is_i32 && !f.has_label && strcmp(name, "label") == 0) {
+      f.has_label = true, f.label_at = at;
+    } else if (is_i32 && !f.has_word && strcmp(name, "word") == 0) {
+      f.has_word = true, f.word_at = at;
+    } else if (field->type == r->tree && !f.has_rest) {
+      if (f.n_trees++ == 0) f.trees_at = at;
+    } else if (hiaR_type_kind(r->types, field->type) == HIA_KIND_ARRAY &&
+               hiaR_type_entry(r->types, field->type)->element == r->tree && !f.has_rest) {
+      f.has_rest = true, f.rest_at = at, f.rest = field->type;
+    } else {
+      f.is_usable = false;
+    }
+  }
+  return f;
+}
 
 static hia_status prepare(reader *r) {
   const hia_type_entry *entry = hiaR_type_entry(r->types, r->tree);
@@ -180,27 +92,12 @@ static hia_status prepare(reader *r) {
   if (!hiaR_block_grow(&r->fittings, allocator, entry->n * sizeof(fitting))) return HIA_MEMORY;
   bool is_any = false;
   for (uint32_t i = 0; i < entry->n; i++) {
-    const hia_ctor *ctor = hiaR_ctor(r->types, r->tree, i);
-    fitting f = {.is_usable = true};
-    for (uint32_t k = 0; k < ctor->n && f.is_usable; k++) {
-      const hia_ctor_field *field = &r->types->fields[ctor->first + k];
-      const char *name = r->types->names + field->name;
-      bool is_i32 = field->type == HIA_I32;
-      if (is_i32 && !f.has_label && strcmp(name, "label") == 0)
-        f.has_label = true;
-      else if (is_i32 && !f.has_word && strcmp(name, "word") == 0)
-        f.has_word = true;
-      else if (field->type == r->tree && !f.has_rest)
-        f.n_trees++;
-      else if (hiaR_type_kind(r->types, field->type) == HIA_KIND_ARRAY &&
-               hiaR_type_entry(r->types, field->type)->element == r->tree && !f.has_rest)
-        f.has_rest = true;
-      else
-        f.is_usable = false;
-    }
+    fitting f = fit(r, hiaR_ctor(r->types, r->tree, i));
     is_any |= f.is_usable;
     ((fitting *)r->fittings.data)[i] = f;
   }
+  for (uint32_t i = 0; i < 4 * FEW_TREES; i++)
+    r->choice[i & 1][i >> 1 & 1][i >> 2] = search(r, i & 1, i >> 1 & 1, i >> 2);
   char name[128];
   hiaR_type_text(r->types, r->tree, name, sizeof name);
   if (is_any) return HIA_OK;
@@ -208,17 +105,6 @@ static hia_status prepare(reader *r) {
                         "no constructor of %s has only fields that a bracket can fill: label: i32, "
                         "word: i32, and trees",
                         name);
-}
-
-/* The first constructor that fits; HIA_NONE: there is none. */
-static uint32_t choose(const reader *r, const open_bracket *b, uint64_t n_trees) {
-  const hia_type_entry *entry = hiaR_type_entry(r->types, r->tree);
-  const fitting *f = r->fittings.data;
-  for (uint32_t i = 0; i < entry->n; i++, f++) {
-    if (!f->is_usable || f->has_word != (b->token != NULL) || (f->has_label && !b->label)) continue;
-    if (f->has_rest ? n_trees >= f->n_trees : n_trees == f->n_trees) return i;
-  }
-  return HIA_NONE;
 }
 
 /* ---- brackets ---- */
@@ -258,12 +144,16 @@ static hia_status token_word(reader *r, const open_bracket *b, hia_word *word) {
   hia_words *words = r->reading->words;
   const char *s = b->token;
   uint32_t index = HIA_NONE;
-  if (words && r->reading->may_add) {
-    index = hiaR_words_add(words, s, b->token_len);
-    if (index == HIA_NONE) return HIA_MEMORY;
-  } else if (words) {
-    index = hiaR_words_find(words, s, b->token_len);
-    if (index == HIA_NONE) index = r->unknown;
+  if (words) {
+    uint32_t at;
+    uint64_t key = hiaR_word_key(s, b->token_len, r->scan.end);
+    index = hiaR_word_find(words, s, b->token_len, key, &at);
+    if (index == HIA_NONE && r->reading->may_add) {
+      index = hiaR_word_insert(words, s, b->token_len, key, at);
+      if (index == HIA_NONE) return HIA_MEMORY;
+    } else if (index == HIA_NONE) {
+      index = r->unknown;
+    }
   }
   if (index <= INT32_MAX) {
     *word = index;
@@ -286,107 +176,153 @@ static hia_status make_array(reader *r, hia_type type, const hia_word *trees, ui
   return HIA_OK;
 }
 
+static hia_status no_constructor(reader *r, const open_bracket *b, uint64_t n_trees) {
+  char name[128];
+  hiaR_type_text(r->types, r->tree, name, sizeof name);
+  return hiaR_scan_fail(&r->scan, "E0401", b->s, r->scan.s,
+                        "no constructor of %s fits a bracket with %s and %llu subtree%s", name,
+                        b->token_len   ? "a word"
+                        : b->label_len ? "a label"
+                                       : "no label",
+                        (unsigned long long)n_trees, n_trees == 1 ? "" : "s");
+}
+
 /* Makes the tree of a bracket, which becomes the last finished one in place of those in it. */
-static hia_status close_bracket(reader *r, const open_bracket *b) {
-  hia_scan *scan = &r->scan;
-  uint64_t n_trees = r->n_done - b->trees, left = n_trees;
-  const hia_word *tree = left ? (const hia_word *)r->done.data + b->trees : NULL;
-  uint32_t number = choose(r, b, n_trees);
-  if (number == HIA_NONE) {
-    char name[128];
-    hiaR_type_text(r->types, r->tree, name, sizeof name);
-    return hiaR_scan_fail(scan, "E0401", b->s, scan->s,
-                          "no constructor of %s fits a bracket with %s and %llu subtree%s", name,
-                          b->token   ? "a word"
-                          : b->label ? "a label"
-                                     : "no label",
-                          (unsigned long long)n_trees, n_trees == 1 ? "" : "s");
-  }
-  const hia_ctor *ctor = hiaR_ctor(r->types, r->tree, number);
-  hia_word result = number;
-  if (ctor->n) {
-    hia_counted *object = hiaR_new_data(r->reading->objects, ctor, number);
+static inline hia_status close_bracket(reader *r, const open_bracket *b) {
+  uint64_t n_trees = r->n_done - b->trees;
+  uint32_t number = choose(r, b->token_len > 0, b->label_len > 0, n_trees);
+  if (number == HIA_NONE) return no_constructor(r, b, n_trees);
+  const fitting *f = (const fitting *)r->fittings.data + number;
+  hia_word *trees = (hia_word *)r->done.data + b->trees, result = number;
+  if (!f->is_empty) {
+    hia_counted *object = hiaR_take_data(r->reading->objects, f->size, number);
     if (!object) return HIA_MEMORY;
     result = hiaR_word_of(object);
-    hia_word_cursor at = {(char *)object, r->types->places + ctor->layout.first};
-    for (uint32_t i = 0; i < ctor->n; i++) {
-      const hia_ctor_field *field = &r->types->fields[ctor->first + i];
-      hia_status status = HIA_OK;
-      hia_word word = 0;
-      if (field->type == r->tree)
-        word = *tree++, left--;
-      else if (field->type != HIA_I32)
-        status = make_array(r, field->type, tree, left, &word);
-      else if (r->types->names[field->name] == 'l')
-        status = label_word(r, b, &word);
-      else
-        status = token_word(r, b, &word);
-      if (status) return status;
-      hiaR_put_word(&at, word);
+    char *base = (char *)object;
+    hia_word word;
+    hia_status status;
+    for (uint32_t i = 0; i < f->n_trees; i++)
+      hiaR_store(HIA_REPR_REF, base + f->trees_at + i * sizeof word, trees[i]);
+    if (f->has_label) {
+      if ((status = label_word(r, b, &word)) != HIA_OK) return status;
+      hiaR_store(HIA_REPR_I32, base + f->label_at, word);
+    }
+    if (f->has_word) {
+      if ((status = token_word(r, b, &word)) != HIA_OK) return status;
+      hiaR_store(HIA_REPR_I32, base + f->word_at, word);
+    }
+    if (f->has_rest) {
+      status = make_array(r, f->rest, trees + f->n_trees, n_trees - f->n_trees, &word);
+      if (status != HIA_OK) return status;
+      hiaR_store(HIA_REPR_REF, base + f->rest_at, word);
     }
   }
-  if (!hiaR_block_grow(&r->done, r->reading->allocator, (b->trees + 1) * sizeof result))
-    return HIA_MEMORY;
-  ((hia_word *)r->done.data)[b->trees] = result;
+  *trees = result;
   r->n_done = b->trees + 1;
   return HIA_OK;
 }
 
-static bool is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+static inline bool is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+static inline bool ends_token(char c) { return c == '(' || c == ')' || is_blank(c); }
 
-static hia_status read_token(reader *r, open_bracket *b) {
-  hia_scan *scan = &r->scan;
-  const char *s = scan->s, *end = s;
-  while (end < scan->end && *end != '(' && *end != ')' && !is_blank(*end)) end++;
-  scan->s = end;
-  if ((size_t)(end - s) > UINT32_MAX)
-    return hiaR_scan_fail(scan, "E0101", s, s + 1, "this word is too long");
-  uint32_t len = (uint32_t)(end - s);
-  if (b && !b->label && r->n_done == b->trees) {
-    b->label = s;
-    b->label_len = len;
-    return HIA_OK;
+static inline const char *skip_blanks(const char *s, const char *end) {
+  if (s < end && *s == ' ') s++; /* usually there is one, or none */
+  while (s < end && *s <= ' ' && is_blank(*s)) s++;
+  return s;
+}
+
+/* The end of the token that begins here. */
+static inline const char *end_of_token(const char *s, const char *end) {
+  const uint64_t ones = 0x0101010101010101u, tops = 0x8080808080808080u;
+  for (; end - s >= 8; s += 8) {
+    uint64_t x = hiaR_load_8(s), brackets = (x ^ '(' * ones) & ~ones;
+    /* The lowest byte with its top bit set is ' ' or less, or a bracket: '(' ^ 1 is ')'. Those
+     * above it need not be. */
+    uint64_t found = (((x - '!' * ones) & ~x) | ((brackets - ones) & ~brackets)) & tops;
+    if (!found) continue;
+    s += __builtin_ctzll(found) / 8;
+    break; /* there may be a control character, which is part of the token */
   }
-  if (b && !b->token && r->n_done == b->trees) {
-    b->token = s;
-    b->token_len = len;
-    return HIA_OK;
+  while (s < end && !ends_token(*s)) s++;
+  return s;
+}
+
+static hia_status too_long(reader *r, const char *s) {
+  return hiaR_scan_fail(&r->scan, "E0101", s, s + 1, "this word is too long");
+}
+
+/* There is neither "(" nor ")", but a word. */
+static hia_status unexpected_word(reader *r, const open_bracket *top) {
+  const char *s = r->scan.s, *end = end_of_token(s, r->scan.end);
+  size_t len = (size_t)(end - s);
+  return hiaR_scan_fail(&r->scan, "E0101", s, end, "expected %s, found the word '%.*s'",
+                        !top             ? "'('"
+                        : top->token_len ? "')'"
+                                         : "'(' or ')'",
+                        cut(len > UINT32_MAX ? UINT32_MAX : (uint32_t)len), s);
+}
+
+static inline hia_status push(reader *r, const open_bracket *b) {
+  size_t n = r->n_open + 1;
+  if (!hiaR_block_grow(&r->stack, r->reading->allocator, n * sizeof(open_bracket)))
+    return HIA_MEMORY;
+  ((open_bracket *)r->stack.data)[r->n_open++] = *b;
+  return HIA_OK;
+}
+
+/* Reads "(", the label and the token behind it, and ")" if it follows. */
+static inline hia_status read_bracket(reader *r) {
+  const char *s = r->scan.s, *end = r->scan.end;
+  open_bracket b = {.s = s++, .trees = r->n_done};
+  /* There is place for its tree. */
+  if (!hiaR_block_grow(&r->done, r->reading->allocator, (b.trees + 1) * sizeof(hia_word)))
+    return HIA_MEMORY;
+  size_t len = 1;
+  if (end - s < 2 || s[0] <= ')' || s[1] != ' ') { /* the usual label is one character */
+    s = skip_blanks(s, end);
+    len = (size_t)(end_of_token(s, end) - s);
+    if (len > UINT32_MAX) return too_long(r, s);
   }
-  return hiaR_scan_fail(scan, "E0101", s, end, "expected %s, found the word '%.*s'",
-                        !b         ? "'('"
-                        : b->token ? "')'"
-                                   : "'(' or ')'",
-                        cut(len), s);
+  b.label = s;
+  b.label_len = (uint32_t)len;
+  b.token = s = skip_blanks(s + len, end);
+  if (s == end || *s == '(') {
+    r->scan.s = s;
+    return push(r, &b);
+  }
+  s = end_of_token(s, end);
+  len = (size_t)(s - b.token);
+  if (len > UINT32_MAX) return too_long(r, b.token);
+  b.token_len = (uint32_t)len;
+  r->scan.s = s;
+  if (s == end || *s != ')') return push(r, &b);
+  r->scan.s++;
+  return close_bracket(r, &b);
 }
 
 /* Reads trees to the end of the text. */
 static hia_status read_trees(reader *r) {
   hia_scan *scan = &r->scan;
   for (;;) {
-    while (scan->s < scan->end && is_blank(*scan->s)) scan->s++;
+    scan->s = skip_blanks(scan->s, scan->end);
     open_bracket *top = r->n_open ? (open_bracket *)r->stack.data + (r->n_open - 1) : NULL;
     hia_status status = HIA_OK;
     if (scan->s == scan->end) {
       if (!top) return HIA_OK;
-      hiaR_scan_fail(scan, "E0101", top->s, top->s + 1, "this bracket is not closed");
-      return HIA_ARGUMENT;
+      return hiaR_scan_fail(scan, "E0101", top->s, top->s + 1, "this bracket is not closed");
     }
     if (*scan->s == '(') {
-      if (top && top->token)
+      if (top && top->token_len)
         return hiaR_scan_fail(scan, "E0101", scan->s, scan->s + 1, "expected ')', found '('");
-      if (!hiaR_block_grow(&r->stack, r->reading->allocator,
-                           (r->n_open + 1) * sizeof(open_bracket)))
-        return HIA_MEMORY;
-      ((open_bracket *)r->stack.data)[r->n_open++] =
-          (open_bracket){.s = scan->s++, .trees = r->n_done};
+      status = read_bracket(r);
     } else if (*scan->s != ')') {
-      status = read_token(r, top);
+      return unexpected_word(r, top);
     } else if (!top) {
       return hiaR_scan_fail(scan, "E0101", scan->s, scan->s + 1, "expected '(', found ')'");
     } else {
       scan->s++;
-      status = close_bracket(r, top);
       r->n_open--;
+      status = close_bracket(r, top);
     }
     if (status) return status;
   }

@@ -1,7 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The memory of values outside of runs. Chunks double in size, from a few hundred bytes (most
  * values are small) to a megabyte. */
-#include "runtime/value/value.h"
+#include "runtime/value/objects.h"
 
 enum { HEAD = (sizeof(hia_object_chunk) + 15) & ~(size_t)15, MAX_CHUNK = 1 << 20 };
 #ifdef HIA_STRESS
@@ -11,21 +11,10 @@ enum { FIRST_CHUNK = 512 };
 #endif
 
 /* Other objects that are held, in the memory of those that hold them. */
-typedef struct held {
-  struct held *next;
+typedef struct hia_held {
+  struct hia_held *next;
   hia_objects *objects;
-} held;
-
-struct hia_objects {
-  _Atomic uint32_t holders;
-  hia_allocator allocator;
-  held *held;
-  hia_objects *next_dead;   /* while they are freed */
-  hia_object_chunk *chunks; /* newest first; adopted ones among them */
-  char *at, *end;           /* what is free of the chunk that objects are taken from */
-  size_t next_size;         /* of the next chunk */
-  size_t bytes, max_bytes;
-};
+} hia_held;
 
 hia_objects *hiaR_objects_new(const hia_allocator *allocator, size_t max_bytes) {
   hia_objects *objects = hiaR_alloc(allocator, sizeof *objects);
@@ -62,7 +51,7 @@ void hiaR_objects_release(hia_objects *objects) {
   while (dead) {
     objects = dead;
     dead = objects->next_dead;
-    for (held *h = objects->held; h; h = h->next) let_go(h->objects, &dead);
+    for (hia_held *h = objects->held; h; h = h->next) let_go(h->objects, &dead);
     for (hia_object_chunk *chunk = objects->chunks, *next; chunk; chunk = next) {
       next = chunk->next;
       hia_allocator allocator = chunk->allocator;
@@ -75,9 +64,9 @@ void hiaR_objects_release(hia_objects *objects) {
 
 bool hiaR_objects_depend(hia_objects *objects, hia_objects *on) {
   if (!on || on == objects || (objects->held && objects->held->objects == on)) return true;
-  held *h = hiaR_objects_alloc(objects, sizeof *h);
+  hia_held *h = hiaR_objects_alloc(objects, sizeof *h);
   if (!h) return false;
-  *h = (held){objects->held, hiaR_objects_hold(on)};
+  *h = (hia_held){objects->held, hiaR_objects_hold(on)};
   objects->held = h;
   return true;
 }
@@ -133,16 +122,8 @@ void hiaR_objects_adopt(hia_objects *objects, hia_object_chunk *chunks) {
 
 /* ---- objects ---- */
 
-static void begin(hia_counted *object, uint32_t ctor) {
-  atomic_init(&object->count, HIA_OUTSIDE);
-  object->ctor = (uint16_t)ctor;
-  object->spare = 0;
-}
-
 hia_counted *hiaR_new_data(hia_objects *objects, const hia_ctor *ctor, uint32_t number) {
-  hia_counted *object = hiaR_objects_alloc(objects, ctor->layout.size);
-  if (object) begin(object, number);
-  return object;
+  return hiaR_take_data(objects, ctor->layout.size, number);
 }
 
 hia_array *hiaR_new_array(hia_objects *objects, const hia_layout *element, uint64_t n) {
@@ -152,7 +133,8 @@ hia_array *hiaR_new_array(hia_objects *objects, const hia_layout *element, uint6
     return NULL;
   hia_array *array = hiaR_objects_alloc(objects, hiaR_array_size(element->size, n));
   if (!array) return NULL;
-  begin(&array->counted, 0);
+  atomic_init(&array->counted.count, HIA_OUTSIDE);
+  array->counted.ctor = array->counted.spare = 0;
   array->n = n;
   array->data = (char *)(array + 1);
   return array;

@@ -134,6 +134,38 @@ Test(brackets, words_are_added) {
   end(&r);
 }
 
+/* Words are compared in one piece up to 8 bytes; tokens end at these characters and at no other. */
+Test(brackets, words_of_any_length) {
+  treebank r;
+  begin(&r, NULL, NULL);
+  r.words = hiaR_words_new(&hiaR_malloc);
+  char word[24] = "abcdefghijklmnopqrstuvw", text[64], expected[64];
+  static const char *const ends[] = {")", " )", "\t)", "\n)", "\v)", "\f)", "\r)"};
+  for (uint32_t n = 1; n < sizeof word; n++) cr_assert_eq(hiaR_words_add(r.words, word, n), n - 1);
+  for (uint32_t n = 1; n < sizeof word; n++) {
+    snprintf(expected, sizeof expected, "Leaf(%u, 5)", n - 1);
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+      snprintf(text, sizeof text, "(5 %.*s%s", (int)n, word, ends[i]);
+      expect(&r, r.w.tree, text, expected);
+    }
+    snprintf(text, sizeof text, "(5 %.*s(1 a)", (int)n, word);
+    refuse(&r, r.w.tree, text, 1, 4 + n, "expected ')', found '('");
+    for (int c = 1; c < 256; c++) {
+      if (strchr("\t\n\v\f\r ()", c) || c >= 0x80) continue;
+      char changed[24];
+      memcpy(changed, word, sizeof word);
+      changed[n - 1] = (char)c; /* another word, but for the one that it is */
+      uint32_t index = hiaR_words_find(r.words, changed, n);
+      snprintf(text, sizeof text, "(5 %.*s)", (int)n, changed);
+      if (index == HIA_NONE)
+        refuse(&r, r.w.tree, text, 1, 4, "unknown word");
+      else
+        cr_expect_eq(changed[n - 1], word[n - 1]);
+    }
+  }
+  end(&r);
+}
+
 Test(brackets, refused) {
   treebank r;
   begin(&r, "a\nb\n", NULL);
@@ -151,6 +183,7 @@ Test(brackets, refused) {
   refuse(&r, tree, "(x a)", 1, 2, "the label 'x' is no number");
   refuse(&r, tree, "(3000000000 a)", 1, 2, "this label does not fit i32");
   refuse(&r, tree, "(- a)", 1, 2, "the label '-' is no number");
+  refuse(&r, tree, "(x c)", 1, 2, "the label 'x' is no number"); /* what comes first in the text */
   refuse(&r, tree, "(1 (2 a))", 1, 1,
          "no constructor of Tree fits a bracket with a label and 1 subtree");
   refuse(&r, tree, "(1\n ((2 a) (3 b)) (4 a))", 2, 2,

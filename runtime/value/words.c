@@ -1,0 +1,107 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/value/words.h"
+#include "runtime/value/scan.h"
+
+enum { FIRST_SLOTS = 64 };
+
+hia_words *hiaR_words_new(const hia_allocator *allocator) {
+  hia_words *w = hiaR_alloc(allocator, sizeof *w);
+  if (!w) return NULL;
+  w->allocator = *allocator;
+  if (!hiaR_block_grow(&w->slots, allocator, FIRST_SLOTS * sizeof(hia_word_slot))) {
+    hiaR_words_free(w);
+    return NULL;
+  }
+  memset(w->slots.data, 0, FIRST_SLOTS * sizeof(hia_word_slot));
+  w->mask = FIRST_SLOTS - 1;
+  return w;
+}
+
+void hiaR_words_free(hia_words *w) {
+  if (!w) return;
+  hia_allocator allocator = w->allocator;
+  hiaR_block_free(&w->text, &allocator);
+  hiaR_block_free(&w->places, &allocator);
+  hiaR_block_free(&w->slots, &allocator);
+  hiaR_free(&allocator, w, sizeof *w);
+}
+
+uint32_t hiaR_words_find(const hia_words *w, const char *s, size_t n) {
+  uint32_t at;
+  return hiaR_word_find(w, s, n, hiaR_word_key(s, n, s + n), &at);
+}
+
+static bool rehash(hia_words *w) {
+  hia_block old = w->slots;
+  uint32_t n = w->mask + 1;
+  if (n > UINT32_MAX / 4) return false;
+  w->slots = (hia_block){NULL, 0};
+  if (!hiaR_block_grow(&w->slots, &w->allocator, 2 * (size_t)n * sizeof(hia_word_slot))) {
+    w->slots = old;
+    return false;
+  }
+  hia_word_slot *slots = w->slots.data;
+  const hia_word_slot *from = old.data;
+  memset(slots, 0, 2 * (size_t)n * sizeof *slots);
+  w->mask = 2 * n - 1;
+  for (uint32_t i = 0; i < n; i++) {
+    if (!from[i].index) continue;
+    uint32_t at = hiaR_word_home(from[i].key) & w->mask;
+    while (slots[at].index) at = (at + 1) & w->mask;
+    slots[at] = from[i];
+  }
+  hiaR_block_free(&old, &w->allocator);
+  return true;
+}
+
+uint32_t hiaR_word_insert(hia_words *w, const char *s, size_t n, uint64_t key, uint32_t at) {
+  size_t size;
+  if (n > UINT32_MAX || !hiaR_add(w->n_text, n, &size) ||
+      !hiaR_block_grow(&w->text, &w->allocator, size + 1) ||
+      !hiaR_block_grow(&w->places, &w->allocator, ((size_t)w->n + 1) * sizeof(hia_word_text)))
+    return HIA_NONE;
+  if (w->n >= w->mask / 2) {
+    if (!rehash(w)) return HIA_NONE;
+    hiaR_word_find(w, s, n, key, &at);
+  }
+  memcpy((char *)w->text.data + w->n_text, s, n);
+  ((hia_word_text *)w->places.data)[w->n] = (hia_word_text){w->n_text, (uint32_t)n};
+  w->n_text = size;
+  ((hia_word_slot *)w->slots.data)[at] = (hia_word_slot){key, ++w->n, (uint32_t)n};
+  return w->n - 1;
+}
+
+uint32_t hiaR_words_add(hia_words *w, const char *s, size_t n) {
+  uint64_t key = hiaR_word_key(s, n, s + n);
+  uint32_t at, index = hiaR_word_find(w, s, n, key, &at);
+  return index != HIA_NONE ? index : hiaR_word_insert(w, s, n, key, at);
+}
+
+hia_status hiaR_words_read(hia_words *w, const char *text, size_t len, hia_value_error *error) {
+  hia_scan scan;
+  *error = (hia_value_error){.code = NULL};
+  hia_status status = hiaR_scan_start(&scan, text, len, error);
+  uint32_t first = w->n;
+  while (status == HIA_OK && scan.s < scan.end) {
+    const char *s = scan.s, *end = memchr(s, '\n', (size_t)(scan.end - s));
+    scan.s = end ? end + 1 : scan.end;
+    if (!end) end = scan.end;
+    if (end > s && end[-1] == '\r') end--;
+    uint32_t n = w->n, index = hiaR_words_add(w, s, (size_t)(end - s));
+    if (index == HIA_NONE) return HIA_MEMORY;
+    if (w->n == n) /* the words behind it would have other numbers than their lines */
+      status = hiaR_scan_fail(&scan, "E0202", s, end, "the word '%.*s' is on line %u already",
+                              end - s > 60 ? 60 : (int)(end - s), s, index - first + 1);
+  }
+  return status;
+}
+
+const hia_allocator *hiaR_words_allocator(const hia_words *w) { return &w->allocator; }
+
+uint32_t hiaR_words_len(const hia_words *w) { return w->n; }
+
+const char *hiaR_words_get(const hia_words *w, uint32_t i, size_t *n) {
+  const hia_word_text *place = (const hia_word_text *)w->places.data + i;
+  *n = place->len;
+  return (const char *)w->text.data + place->at;
+}
