@@ -1,13 +1,15 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Measures programs on data (data.hia): native code next to C++ and OCaml (reference_data.cpp and
- * .ml), the interpreter next to native code, two threads next to one; and how much memory a process
- * takes that runs the program once, built ahead of time, next to those in C++ and OCaml.
+/* Measures programs on data (data.hia, treebank.hia): native code next to C++, OCaml and Haskell
+ * (reference_data.cpp, .ml and .hs), the interpreter next to native code, two threads next to one;
+ * how much memory a process takes that runs the program once, built ahead of time, next to those of
+ * the others; small trees on two threads; and reading a treebank, next to C (reference_brackets.c).
  *
  *   bench_data [--quick | --check] [--runs N] [--only NAME]
  *
  * Times are wall-clock medians of runs that alternate; of each process of a peer the second run
  * counts. */
 #include "bench/harness.h"
+#include "bench/treebank.h"
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -23,145 +25,275 @@ enum { MAX_RUNS = 99 };
 #define MAX_MEMORY    1.0  /* of OCaml's */
 #define MAX_OF_NATIVE 10.0
 #define MIN_SPEED_UP  1.8
+#define MAX_OF_ONE    1.05 /* two threads, on small trees */
 
 typedef struct row {
   const char *name;
   int32_t n, quick;
   double of_cpp;
   bool is_parallel; /* it has calls that do not depend on each other */
+  bool reads_trees; /* of treebank.hia: its argument is the treebank, not n */
 } row;
 
 static const row rows[] = {
-    {"binary_trees", 16, 8, MAX_OF_TREES, true},
-    {"rbtree", 500000, 1000, MAX_OF_CPP, false},
-    {"rbtree_keep", 100000, 1000, MAX_OF_CPP, false},
-    {"deriv", 8, 4, MAX_OF_CPP, false},
-    {"cfold", 17, 6, MAX_OF_CPP, false},
-    {"nqueens", 10, 5, MAX_OF_CPP, false},
-    {"search_queens", 10, 5, MAX_OF_CPP, true},
-    {"quicksort", 100000, 1000, MAX_OF_CPP, false},
-    {"mergesort", 100000, 1000, MAX_OF_CPP, true},
-    {"sieve", 1000000, 1000, MAX_OF_CPP, false},
-    {"array_sort", 300000, 1000, MAX_OF_CPP, false},
-    {"array_queens", 9, 5, MAX_OF_CPP, false},
+    {"binary_trees", 16, 8, MAX_OF_TREES, true, false},
+    {"rbtree", 500000, 1000, MAX_OF_CPP, false, false},
+    {"rbtree_keep", 100000, 1000, MAX_OF_CPP, false, false},
+    {"deriv", 8, 4, MAX_OF_CPP, false, false},
+    {"cfold", 17, 6, MAX_OF_CPP, false, false},
+    {"nqueens", 10, 5, MAX_OF_CPP, false, false},
+    {"search_queens", 10, 5, MAX_OF_CPP, true, false},
+    {"quicksort", 100000, 1000, MAX_OF_CPP, false, false},
+    {"mergesort", 100000, 1000, MAX_OF_CPP, true, false},
+    {"sieve", 1000000, 1000, MAX_OF_CPP, false, false},
+    {"array_sort", 300000, 1000, MAX_OF_CPP, false, false},
+    {"array_queens", 9, 5, MAX_OF_CPP, false, false},
+    {"word_count", 0, 0, MAX_OF_CPP, false, true},
 };
 #define N_ROWS (sizeof rows / sizeof *rows)
 
+/* What the programs are compared with, and run on. */
+typedef struct peer {
+  const char *name, *program, *compiler; /* program: NULL if the compiler is not installed */
+  double log_sum;                        /* of the ratios to its times */
+  int n;
+} peer;
+enum { CPP, OCAML, HASKELL, N_PEERS };
+static peer peers[N_PEERS] = {{"C++", HIA_PEERS "/peer_data_cpp", "g++", 0, 0},
+                              {"OCaml", HIA_PEERS "/peer_data_ocaml", "ocamlopt", 0, 0},
+                              {"Haskell", HIA_PEERS "/peer_data_haskell", "ghc", 0, 0}};
+static const char *brackets_peer = HIA_PEERS "/peer_brackets";
+static bench_treebank treebank;
+
+static void find_peers(void) {
+  for (int i = 0; i < N_PEERS; i++) {
+    if (access(peers[i].program, X_OK) == 0) continue;
+    printf("no %s: %s is not installed\n", peers[i].name, peers[i].compiler);
+    peers[i].program = NULL;
+  }
+  if (access(brackets_peer, X_OK) != 0) brackets_peer = NULL;
+}
+
+/* A row with its argument. */
+typedef struct task {
+  const row *r;
+  int32_t n;
+  char arg[300]; /* of peers */
+  char call[64]; /* for the tables */
+} task;
+
+static task task_of(const row *r) {
+  task t = {.r = r, .n = bench_is_quick() ? r->quick : r->n};
+  if (r->reads_trees) {
+    snprintf(t.arg, sizeof t.arg, "%s", treebank.path);
+    snprintf(t.call, sizeof t.call, "%s(%s)", r->name,
+             treebank.is_generated ? "generated" : "treebank");
+  } else {
+    snprintf(t.arg, sizeof t.arg, "%d", t.n);
+    bench_call_text(t.call, sizeof t.call, r->name, &t.n, 1);
+  }
+  return t;
+}
+
+static const char *file_of(const row *r) {
+  return r->reads_trees ? HIA_BENCH "/treebank.hia" : HIA_BENCH "/data.hia";
+}
+
+static bench_program open_function(const char *path, const char *name, hia_engine_kind kind,
+                                   unsigned threads) {
+  bench_options options = {.kind = kind, .threads = threads, .merge_calls = false};
+  return bench_open(path, name, &options);
+}
+
+/* Milliseconds of one call; `trees` is its argument, or NULL: n is. */
+static double call_ms(const bench_program *p, const task *t, hia_value *trees, long long *result) {
+  double start = bench_now();
+  *result = trees ? bench_call_on(p, trees) : bench_call(p, &t->n, 1, NULL);
+  return bench_now() - start;
+}
+
 /* Milliseconds of the second of two runs in one process. */
-static double peer_ms(const char *path, const row *r, int32_t n, int *result) {
-  char arg[16], text[256];
-  snprintf(arg, sizeof arg, "%d", n);
-  const char *argv[] = {path, r->name, arg, "2", NULL};
+static double peer_ms(const peer *p, const task *t, long long *result) {
+  char text[256];
+  const char *argv[] = {p->program, t->r->name, t->arg, "2", NULL};
   bench_process_text(argv, text, sizeof text);
-  double first, second;
-  if (sscanf(text, "%*d %lf %d %lf", &first, result, &second) == 3) return second;
-  fprintf(stderr, "%s printed: %s\n", path, text);
+  double second;
+  if (sscanf(text, "%*d %*f %lld %lf", result, &second) == 2) return second;
+  fprintf(stderr, "%s printed: %s\n", p->program, text);
   exit(1);
 }
 
-static double call_ms(const bench_program *p, int32_t n, int expected, const char *name) {
-  double start = bench_now();
-  long long result = bench_call(p, &n, 1, NULL);
-  double ms = bench_now() - start;
-  if (result != expected) bench_wrong("%s: %lld instead of %d", name, result, expected);
-  return ms;
-}
-
-static bench_program open_row(const row *r, hia_engine_kind kind, unsigned threads) {
-  bench_options options = {.kind = kind, .threads = threads, .merge_calls = false};
-  return bench_open(HIA_BENCH "/data.hia", r->name, &options);
-}
-
-/* The programs that data.hia is compared with. NULL: its compiler is not installed. */
-typedef struct peers {
-  const char *cpp, *ocaml;
-} peers;
-
-static double run_peer(const char *peer, const row *r, int32_t n, int expected) {
-  if (!peer) return NAN;
-  int result;
-  double ms = peer_ms(peer, r, n, &result);
+static void expect(const task *t, const char *who, long long result, long long expected) {
   if (result != expected)
-    bench_wrong("%s of %s: %d instead of %d", r->name, peer, result, expected);
-  return ms;
+    bench_wrong("%s, %s: %lld instead of %lld", t->call, who, result, expected);
 }
 
-static double log_of_ocaml; /* the sum of the logarithms of the ratios */
-static int n_of_ocaml;
+static void print_column(const char *what, const char *of) {
+  char text[64];
+  snprintf(text, sizeof text, "%s/%s", what, of);
+  bench_print_target_heading(text);
+}
 
-static void measure(const row *r, peers p, int runs) {
-  int32_t n = bench_is_quick() ? r->quick : r->n;
-  double cpp[MAX_RUNS], ocaml[MAX_RUNS], one[MAX_RUNS], two[MAX_RUNS], interp[MAX_RUNS];
-  bench_program alone = open_row(r, HIA_ENGINE_JIT, 1), threaded = open_row(r, HIA_ENGINE_JIT, 2),
-                slow = open_row(r, HIA_ENGINE_INTERP, 1);
-  int expected = (int)bench_call(&alone, &n, 1, NULL);
+static void print_ratio(const task *t, const char *what, const char *of, double ratio,
+                        bench_target target) {
+  char column[64];
+  snprintf(column, sizeof column, "%s/%s", what, of);
+  bench_print_target(t->call, column, ratio, 2, target);
+}
+
+static void measure(const row *r, int runs) {
+  enum { ONE, TWO, INTERP, N_OWN };
+  static const char *const names[N_OWN] = {"one thread", "two threads", "interpreted"};
+  double own[N_OWN][MAX_RUNS], theirs[N_PEERS][MAX_RUNS];
+  task t = task_of(r);
+  bench_program programs[N_OWN] = {open_function(file_of(r), r->name, HIA_ENGINE_JIT, 1),
+                                   open_function(file_of(r), r->name, HIA_ENGINE_JIT, 2),
+                                   open_function(file_of(r), r->name, HIA_ENGINE_INTERP, 1)};
+  hia_value *trees = NULL;
+  double ms;
+  size_t n_words;
+  if (r->reads_trees)
+    trees = bench_treebank_read(&treebank, programs[0].engine,
+                                hia_function_param_type(programs[0].function, 0), &ms, &n_words);
+  long long expected, result;
+  call_ms(&programs[0], &t, trees, &expected);
+  int slow_runs = runs < 3 ? runs : 3; /* of the interpreter */
   for (int i = 0; i < runs; i++) {
-    cpp[i] = run_peer(p.cpp, r, n, expected);
-    ocaml[i] = run_peer(p.ocaml, r, n, expected);
-    one[i] = call_ms(&alone, n, expected, r->name);
-    two[i] = call_ms(&threaded, n, expected, r->name);
-    if (i < 3) interp[i] = call_ms(&slow, n, expected, r->name);
+    for (int k = 0; k < N_PEERS; k++) {
+      if (!peers[k].program) continue;
+      theirs[k][i] = peer_ms(&peers[k], &t, &result);
+      expect(&t, peers[k].name, result, expected);
+    }
+    for (int k = 0; k < (i < slow_runs ? N_OWN : INTERP); k++) {
+      own[k][i] = call_ms(&programs[k], &t, trees, &result);
+      expect(&t, names[k], result, expected);
+    }
   }
-  double a = bench_median(cpp, (size_t)runs), o = bench_median(ocaml, (size_t)runs),
-         b = bench_median(one, (size_t)runs), c = bench_median(two, (size_t)runs),
-         d = bench_median(interp, runs < 3 ? (size_t)runs : 3);
-  char call[64];
-  bench_call_text(call, sizeof call, r->name, &n, 1);
-  printf("%-22s %9.1f", call, b);
-  bench_print_target(call, "native/C++", b / a, 2, BENCH_AT_MOST(r->of_cpp));
-  bench_print_target(call, "native/OCaml", b / o, 2, BENCH_AT_MOST(MAX_OF_OCAML));
-  bench_print_target(call, "interp/native", d / b, 1, BENCH_AT_MOST(MAX_OF_NATIVE));
-  bench_print_target(call, "one/two threads", b / c, 2,
+  double one = bench_median(own[ONE], (size_t)runs), two = bench_median(own[TWO], (size_t)runs),
+         slow = bench_median(own[INTERP], (size_t)slow_runs);
+  const bench_target targets[N_PEERS] = {BENCH_AT_MOST(r->of_cpp), BENCH_AT_MOST(MAX_OF_OCAML),
+                                         BENCH_NO_TARGET};
+  printf("%-22s %9.1f", t.call, one);
+  for (int k = 0; k < N_PEERS; k++) {
+    double ratio = peers[k].program ? one / bench_median(theirs[k], (size_t)runs) : NAN;
+    print_ratio(&t, "native", peers[k].name, ratio, targets[k]);
+    if (peers[k].program) peers[k].log_sum += log(ratio), peers[k].n++;
+  }
+  bench_print_target(t.call, "interp/native", slow / one, 1, BENCH_AT_MOST(MAX_OF_NATIVE));
+  bench_print_target(t.call, "one/two threads", one / two, 2,
                      r->is_parallel ? BENCH_AT_LEAST(MIN_SPEED_UP) : BENCH_NO_TARGET);
   printf("\n");
   fflush(stdout);
-  if (p.ocaml) log_of_ocaml += log(b / o), n_of_ocaml++;
-  bench_close(&alone);
-  bench_close(&threaded);
-  bench_close(&slow);
+  hia_value_free(trees);
+  for (int k = 0; k < N_OWN; k++) bench_close(&programs[k]);
+}
+
+static void print_times(const char *only, int runs) {
+  printf("%-22s %9s", "", "native ms");
+  for (int k = 0; k < N_PEERS; k++) print_column("native", peers[k].name);
+  bench_print_target_heading("interp/native");
+  bench_print_target_heading("one/two threads");
+  printf("\n");
+  for (size_t i = 0; i < N_ROWS; i++)
+    if (!only || strcmp(only, rows[i].name) == 0) measure(&rows[i], runs);
+  if (!only) {
+    printf("%-22s %9s", "geometric mean", "");
+    for (int k = 0; k < N_PEERS; k++) {
+      double mean = peers[k].n ? exp(peers[k].log_sum / peers[k].n) : NAN;
+      char column[64];
+      snprintf(column, sizeof column, "native/%s", peers[k].name);
+      bench_print_target("geometric mean", column, mean, 2,
+                         k == OCAML ? BENCH_AT_MOST(MAX_MEAN) : BENCH_NO_TARGET);
+    }
+    printf("\n");
+  }
+  printf("\n");
 }
 
 /* ---- memory ---- */
 
-static double peer_peak(const char *peer, const row *r, const char *arg) {
-  const char *argv[] = {peer, r->name, arg, "1", NULL};
-  return peer ? bench_process_peak(argv) : NAN;
-}
-
-static void measure_memory(const row *r, peers p, const char *folder) {
-  int32_t n = bench_is_quick() ? r->quick : r->n;
-  char program[300], arg[16], call[64];
+static void measure_memory(const row *r, const char *folder) {
+  task t = task_of(r);
+  char program[300], vocabulary[300], arg[310];
   snprintf(program, sizeof program, "%s/%s", folder, r->name);
-  snprintf(arg, sizeof arg, "%d", n);
-  const char *build[] = {HIA_PROGRAM, "build", HIA_BENCH "/data.hia", "--fn", r->name, "--exe",
-                         "-o",        program, "--no-merge",          NULL};
-  const char *run[] = {program, arg, NULL};
+  snprintf(vocabulary, sizeof vocabulary, "%s/vocabulary", folder);
+  snprintf(arg, sizeof arg, "%s%s", r->reads_trees ? "@" : "", t.arg);
+  const char *build[] = {HIA_PROGRAM, "build", file_of(r), "--fn",       r->name,
+                         "--exe",     "-o",    program,    "--no-merge", NULL};
+  const char *run[] = {program, arg, r->reads_trees ? "--build-vocab" : NULL, vocabulary, NULL};
   bench_process(build);
-  double own = bench_process_peak(run), cpp = peer_peak(p.cpp, r, arg),
-         ocaml = peer_peak(p.ocaml, r, arg);
+  double own = bench_process_peak(run);
   unlink(program);
-  bench_call_text(call, sizeof call, r->name, &n, 1);
-  printf("%-22s %9.1f", call, own);
-  bench_print_target(call, "memory, native/C++", own / cpp, 2, BENCH_NO_TARGET);
-  bench_print_target(call, "memory, native/OCaml", own / ocaml, 2, BENCH_AT_MOST(MAX_MEMORY));
+  unlink(vocabulary);
+  printf("%-22s %9.1f", t.call, own);
+  for (int k = 0; k < N_PEERS; k++) {
+    const char *argv[] = {peers[k].program, r->name, t.arg, "1", NULL};
+    double ratio = peers[k].program ? own / bench_process_peak(argv) : NAN;
+    print_ratio(&t, "memory, native", peers[k].name, ratio,
+                k == OCAML ? BENCH_AT_MOST(MAX_MEMORY) : BENCH_NO_TARGET);
+  }
   printf("\n");
   fflush(stdout);
 }
 
-static void print_memory(peers p, const char *only) {
-  char folder[] = "/tmp/hiaton-bench-XXXXXX";
-  if (!mkdtemp(folder)) {
-    perror(folder);
-    exit(1);
-  }
+static void print_memory(const char *only, const char *folder) {
   printf("%-22s %9s", "", "peak MiB");
-  bench_print_target_heading("memory, native/C++");
-  bench_print_target_heading("memory, native/OCaml");
+  for (int k = 0; k < N_PEERS; k++) print_column("memory, native", peers[k].name);
   printf("\n");
   for (size_t i = 0; i < N_ROWS; i++)
-    if (!only || strcmp(only, rows[i].name) == 0) measure_memory(&rows[i], p, folder);
-  rmdir(folder);
+    if (!only || strcmp(only, rows[i].name) == 0) measure_memory(&rows[i], folder);
   printf("\n");
+}
+
+/* ---- small trees ---- */
+
+enum { SMALL_DEPTH = 10, SMALL_CALLS = 10000, QUICK_CALLS = 10 };
+
+static double call_often(const bench_program *sum, hia_value *tree, int32_t n, int32_t *total) {
+  double start = bench_now();
+  uint32_t sums = 0;
+  for (int32_t i = 0; i < n; i++) sums = sums * 31 + (uint32_t)bench_call_on(sum, tree);
+  *total = (int32_t)sums;
+  return bench_now() - start;
+}
+
+/* The sum over a tree of 1,023 nodes, ten thousand times, on two threads and on one: called by the
+ * program, and by the host. */
+static void measure_small(int runs) {
+  static const char *const names[] = {"sum, called in a loop", "sum, called from C"};
+  const char *file = HIA_BENCH "/data.hia";
+  int32_t depth = SMALL_DEPTH, n = bench_is_quick() ? QUICK_CALLS : SMALL_CALLS, total;
+  double ms[2][2][MAX_RUNS];
+  bench_program loops[2], sums[2], make = open_function(file, "small_tree", HIA_ENGINE_JIT, 1);
+  hia_value *tree = bench_call_value(&make, &depth, 1);
+  for (unsigned k = 0; k < 2; k++) {
+    loops[k] = open_function(file, "sums", HIA_ENGINE_JIT, k + 1);
+    sums[k] = open_function(file, "sum", HIA_ENGINE_JIT, k + 1);
+  }
+  int expected = (int)bench_call(&loops[0], &n, 1, NULL);
+  for (int i = 0; i < runs; i++)
+    for (int k = 0; k < 2; k++) {
+      double start = bench_now();
+      total = (int32_t)bench_call(&loops[k], &n, 1, NULL);
+      ms[0][k][i] = bench_now() - start;
+      if (total != expected) bench_wrong("%s: %d instead of %d", names[0], total, expected);
+      ms[1][k][i] = call_often(&sums[k], tree, n, &total);
+      if (total != expected) bench_wrong("%s: %d instead of %d", names[1], total, expected);
+    }
+  printf("%-22s %9s", "1,023 nodes", "us a call");
+  bench_print_target_heading("two/one threads");
+  printf("\n");
+  for (int i = 0; i < 2; i++) {
+    double one = bench_median(ms[i][0], (size_t)runs), two = bench_median(ms[i][1], (size_t)runs);
+    printf("%-22s %9.2f", names[i], one * 1e3 / n);
+    bench_print_target(names[i], "two/one threads", two / one, 2, BENCH_AT_MOST(MAX_OF_ONE));
+    printf("\n");
+  }
+  printf("\n");
+  fflush(stdout);
+  hia_value_free(tree);
+  bench_close(&make);
+  for (int k = 0; k < 2; k++) bench_close(&loops[k]), bench_close(&sums[k]);
 }
 
 int main(int argc, char **argv) {
@@ -183,25 +315,21 @@ int main(int argc, char **argv) {
     return 2;
   }
   if (bench_is_quick()) runs = 1;
-  const char *cpp = HIA_PEERS "/peer_data_cpp", *ocaml = HIA_PEERS "/peer_data_ocaml";
-  peers p = {access(cpp, X_OK) == 0 ? cpp : NULL, access(ocaml, X_OK) == 0 ? ocaml : NULL};
-  bench_print_machine();
-  if (!p.cpp) printf("no C++: g++ is not installed\n");
-  if (!p.ocaml) printf("no OCaml: ocamlopt is not installed\n");
-  print_memory(p, only); /* first: see bench_process_peak */
-  printf("%-22s %9s", "", "native ms");
-  bench_print_target_heading("native/C++");
-  bench_print_target_heading("native/OCaml");
-  bench_print_target_heading("interp/native");
-  bench_print_target_heading("one/two threads");
-  printf("\n");
-  for (size_t i = 0; i < N_ROWS; i++)
-    if (!only || strcmp(only, rows[i].name) == 0) measure(&rows[i], p, runs);
-  if (n_of_ocaml > 1) {
-    printf("%-22s %9s %22s", "geometric mean", "", "");
-    bench_print_target("geometric mean", "native/OCaml", exp(log_of_ocaml / n_of_ocaml), 2,
-                       BENCH_AT_MOST(MAX_MEAN));
-    printf("\n");
+  char folder[] = "/tmp/hiaton-bench-XXXXXX";
+  if (!mkdtemp(folder)) {
+    perror(folder);
+    return 1;
   }
+  bench_print_machine();
+  find_peers();
+  treebank = bench_treebank_write(folder);
+  if (treebank.is_generated) printf("the treebank is generated: HIATON_SST_DIR is not set\n");
+  print_memory(only, folder); /* first: see bench_process_peak */
+  print_times(only, runs);
+  if (!only || strcmp(only, "sum") == 0) measure_small(runs);
+  if (!only || strcmp(only, "brackets") == 0)
+    bench_treebank_measure(&treebank, brackets_peer, runs);
+  bench_treebank_remove(&treebank);
+  rmdir(folder);
   return bench_end();
 }

@@ -219,20 +219,44 @@ void bench_close(bench_program *p) {
   hia_engine_free(p->engine);
 }
 
-long long bench_call(const bench_program *p, const int32_t *args, size_t n, hia_run_stats *used) {
-  hia_value *values[8] = {NULL}, *result;
+static hia_value *run(const bench_program *p, hia_value *const *args, size_t n,
+                      hia_run_stats *used) {
+  hia_value *result;
   hia_error *error;
   hia_run_options options = HIA_RUN_OPTIONS_INIT;
   options.stats = used;
   options.has_fuel = p->has_fuel;
   options.fuel = p->has_fuel ? UINT64_MAX : 0;
+  check(hia_run(p->function, args, n, &options, &result, &error), &error);
+  return result;
+}
+
+static hia_value *run_on_integers(const bench_program *p, const int32_t *args, size_t n,
+                                  hia_run_stats *used) {
+  hia_value *values[8] = {NULL};
   for (size_t i = 0; i < n; i++) values[i] = hia_value_i32(p->engine, args[i]);
-  check(hia_run(p->function, values, n, &options, &result, &error), &error);
+  hia_value *result = run(p, values, n, used);
   for (size_t i = 0; i < n; i++) hia_value_free(values[i]);
+  return result;
+}
+
+static long long take_integer(hia_value *value) {
   int32_t x = 0;
-  check(hia_value_get_i32(result, &x), NULL);
-  hia_value_free(result);
+  check(hia_value_get_i32(value, &x), NULL);
+  hia_value_free(value);
   return x;
+}
+
+long long bench_call(const bench_program *p, const int32_t *args, size_t n, hia_run_stats *used) {
+  return take_integer(run_on_integers(p, args, n, used));
+}
+
+long long bench_call_on(const bench_program *p, hia_value *argument) {
+  return take_integer(run(p, &argument, 1, NULL));
+}
+
+hia_value *bench_call_value(const bench_program *p, const int32_t *args, size_t n) {
+  return run_on_integers(p, args, n, NULL);
 }
 
 void bench_call_text(char *text, size_t size, const char *name, const int32_t *args, size_t n) {

@@ -74,6 +74,10 @@ void bench_close(bench_program *program);
 /* Runs it on n integers; returns its result, an integer. */
 long long bench_call(const bench_program *program, const int32_t *args, size_t n,
                      hia_run_stats *used);
+/* The same on one value of any type, which stays the caller's. */
+long long bench_call_on(const bench_program *program, hia_value *argument);
+/* Runs it on n integers; the result, of any type, is the caller's. */
+hia_value *bench_call_value(const bench_program *program, const int32_t *args, size_t n);
 /* NAME(ARG,ARG) */
 void bench_call_text(char *text, size_t size, const char *name, const int32_t *args, size_t n);
 

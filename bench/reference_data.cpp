@@ -4,12 +4,21 @@
 // lists that are sorted by relinking their nodes; expressions and solutions, whose parts are
 // shared, are not freed, which costs least.
 //
-//   peer_data_cpp NAME N RUNS     prints the result and the milliseconds of each run
+// word_count is the one of treebank.hia.
+//
+//   peer_data_cpp NAME N RUNS             prints the result and the milliseconds of each run
+//   peer_data_cpp word_count FILE RUNS
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -423,6 +432,93 @@ static int array_queens(int n) {
   return place(queens, 0);
 }
 
+// ---- a treebank ----
+
+struct phrase {
+  phrase *left, *right; // null: a leaf
+  int label, word;
+};
+
+class phrase_reader {
+public:
+  explicit phrase_reader(const std::string &text) : s(text.data()), end(s + text.size()) {}
+  std::vector<phrase *> read() {
+    std::vector<phrase *> phrases;
+    for (skip(); s < end; skip()) phrases.push_back(read_phrase());
+    return phrases;
+  }
+
+private:
+  const char *s, *end;
+  std::unordered_map<std::string_view, int> words;
+
+  static bool is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+  void skip() {
+    while (s < end && is_blank(*s)) s++;
+  }
+  void expect(char c) {
+    if (s == end || *s != c) std::exit(1);
+    s++;
+  }
+  phrase *read_phrase() {
+    expect('(');
+    phrase *t = static_cast<phrase *>(std::malloc(sizeof(phrase)));
+    *t = {nullptr, nullptr, 0, -1};
+    for (; s < end && *s >= '0' && *s <= '9'; s++) t->label = t->label * 10 + (*s - '0');
+    skip();
+    if (s < end && *s == '(') {
+      t->left = read_phrase();
+      skip();
+      t->right = read_phrase();
+    } else {
+      const char *word = s;
+      while (s < end && *s != '(' && *s != ')' && !is_blank(*s)) s++;
+      int next = static_cast<int>(words.size());
+      t->word = words.try_emplace({word, static_cast<size_t>(s - word)}, next).first->second;
+    }
+    skip();
+    expect(')');
+    return t;
+  }
+};
+
+static int last_word(const phrase *t) {
+  return t->left ? std::max(last_word(t->left), last_word(t->right)) : t->word;
+}
+static void tally(const phrase *t, std::vector<pair> &counts) {
+  if (t->left) {
+    tally(t->left, counts);
+    tally(t->right, counts);
+  } else {
+    pair &count = counts[static_cast<size_t>(t->word)];
+    count.first++;
+    count.second += t->label;
+  }
+}
+static int word_count(const std::vector<phrase *> &phrases) {
+  int last = -1, different = 0, most = 0, labels = 0;
+  for (const phrase *t : phrases) last = std::max(last, last_word(t));
+  std::vector<pair> counts(static_cast<size_t>(last + 1));
+  for (const phrase *t : phrases) tally(t, counts);
+  for (const pair &count : counts) {
+    different += count.first > 0;
+    if (count.first > most) {
+      most = count.first;
+      labels = count.second;
+    }
+  }
+  return (different * 31 + most) * 31 + labels;
+}
+
+template <typename F> static void measure(int runs, F run) {
+  for (int i = 0; i < runs; i++) {
+    auto start = std::chrono::steady_clock::now();
+    int result = run();
+    std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
+    std::printf("%d %.6f\n", result, took.count());
+  }
+}
+
 int main(int argc, char **argv) {
   static const struct {
     const char *name;
@@ -440,14 +536,16 @@ int main(int argc, char **argv) {
                   {"array_sort", array_sort},
                   {"array_queens", array_queens}};
   if (argc != 4) return 2;
+  if (std::strcmp(argv[1], "word_count") == 0) {
+    std::ifstream file(argv[2], std::ios::binary);
+    std::string text{std::istreambuf_iterator<char>(file), {}};
+    std::vector<phrase *> phrases = phrase_reader(text).read();
+    measure(std::atoi(argv[3]), [&] { return word_count(phrases); });
+    return 0;
+  }
   for (auto &p : programs) {
     if (std::strcmp(p.name, argv[1]) != 0) continue;
-    for (int i = 0; i < std::atoi(argv[3]); i++) {
-      auto start = std::chrono::steady_clock::now();
-      int result = p.run(std::atoi(argv[2]));
-      std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
-      std::printf("%d %.6f\n", result, took.count());
-    }
+    measure(std::atoi(argv[3]), [&] { return p.run(std::atoi(argv[2])); });
     return 0;
   }
   return 2;

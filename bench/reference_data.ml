@@ -1,7 +1,8 @@
 (* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 *)
-(* The programs of data.hia in OCaml, as its programmers write them.
+(* The programs of data.hia and treebank.hia in OCaml, as its programmers write them.
 
-     peer_data_ocaml NAME N RUNS     prints the result and the milliseconds of each run *)
+     peer_data_ocaml NAME N RUNS             prints the result and the milliseconds of each run
+     peer_data_ocaml word_count FILE RUNS *)
 
 let i32 x = (x lsl 31) asr 31 (* wraps *)
 
@@ -279,18 +280,90 @@ let array_queens n =
     !found in
   place 0
 
+(* ---- a treebank ---- *)
+
+type phrase = Word of int * int | Phrase of phrase * phrase * int
+
+let read_phrases text =
+  let words = Hashtbl.create 1024 and at = ref 0 and size = String.length text in
+  let is_blank c = c = ' ' || (c >= '\t' && c <= '\r') in
+  let skip () = while !at < size && is_blank text.[!at] do incr at done in
+  let expect c = if !at < size && text.[!at] = c then incr at else failwith "brackets" in
+  let rec read_phrase () =
+    expect '(';
+    let label = ref 0 in
+    while text.[!at] >= '0' && text.[!at] <= '9' do
+      label := (!label * 10) + Char.code text.[!at] - 48;
+      incr at
+    done;
+    skip ();
+    let t =
+      if text.[!at] = '(' then begin
+        let left = read_phrase () in
+        skip ();
+        let right = read_phrase () in
+        Phrase (left, right, !label)
+      end else begin
+        let start = !at in
+        while not (is_blank text.[!at]) && text.[!at] <> '(' && text.[!at] <> ')' do incr at done;
+        let word = String.sub text start (!at - start) in
+        match Hashtbl.find_opt words word with
+        | Some k -> Word (k, !label)
+        | None ->
+          let k = Hashtbl.length words in
+          Hashtbl.add words word k;
+          Word (k, !label)
+      end in
+    skip ();
+    expect ')';
+    t in
+  let rec all phrases =
+    skip ();
+    if !at = size then List.rev phrases else all (read_phrase () :: phrases) in
+  all []
+
+let rec last_word = function
+  | Word (word, _) -> word
+  | Phrase (l, r, _) ->
+    let a : int = last_word l and b = last_word r in
+    if a > b then a else b
+
+let word_count phrases =
+  let n = 1 + List.fold_left (fun last t -> max last (last_word t)) (-1) phrases in
+  let times = Array.make n 0 and labels = Array.make n 0 in
+  let rec tally = function
+    | Word (word, label) ->
+      times.(word) <- times.(word) + 1;
+      labels.(word) <- labels.(word) + label
+    | Phrase (l, r, _) -> tally l; tally r in
+  List.iter tally phrases;
+  let different = ref 0 and most = ref 0 and sum = ref 0 in
+  for i = 0 to n - 1 do
+    if times.(i) > 0 then incr different;
+    if times.(i) > !most then begin most := times.(i); sum := labels.(i) end
+  done;
+  (((!different * 31) + !most) * 31) + !sum
+
 let programs = [
   "binary_trees", binary_trees; "rbtree", rbtree; "rbtree_keep", rbtree_keep; "deriv", deriv;
   "cfold", cfold; "nqueens", nqueens; "search_queens", search_queens; "quicksort", quicksort; "mergesort", mergesort;
   "sieve", sieve; "array_sort", array_sort; "array_queens", array_queens ]
 
+let measure run runs =
+  for _ = 1 to runs do
+    let start = Sys.time () in
+    let result = i32 (run ()) in
+    Printf.printf "%d %.6f\n" result ((Sys.time () -. start) *. 1e3)
+  done
+
 let () =
   if Array.length Sys.argv <> 4 then exit 2;
-  match List.assoc_opt Sys.argv.(1) programs with
-  | None -> exit 2
-  | Some run ->
-    for _ = 1 to int_of_string Sys.argv.(3) do
-      let start = Sys.time () in
-      let result = i32 (run (int_of_string Sys.argv.(2))) in
-      Printf.printf "%d %.6f\n" result ((Sys.time () -. start) *. 1e3)
-    done
+  let name = Sys.argv.(1) and argument = Sys.argv.(2) and runs = int_of_string Sys.argv.(3) in
+  if name = "word_count" then begin
+    let file = open_in_bin argument in
+    let phrases = read_phrases (really_input_string file (in_channel_length file)) in
+    measure (fun () -> word_count phrases) runs
+  end else
+    match List.assoc_opt name programs with
+    | None -> exit 2
+    | Some run -> measure (fun () -> run (int_of_string argument)) runs

@@ -67,7 +67,8 @@ hia_peer(libomp HIA_CLANG reference_omp.c
 hia_peer(tbb HIA_GXX reference_tbb.cpp
          "#include <tbb/version.h>\nint main() { return !TBB_runtime_version(); }" -ltbb)
 hia_peer(data_cpp HIA_GXX reference_data.cpp
-         "#include <map>\nint main() { return int(std::map<int, int>().size()); }")
+         "#include <string_view>\nint main() { return int(std::string_view().size()); }")
+hia_peer(brackets HIA_GCC reference_brackets.c "int main(void) { return 0; }")
 
 # OCaml's compiler writes next to its source.
 find_program(HIA_OCAMLOPT ocamlopt)
@@ -82,11 +83,38 @@ if(HIA_OCAMLOPT)
     VERBATIM)
   list(APPEND peers ${PROJECT_BINARY_DIR}/bench/peer_data_ocaml)
 endif()
+
+# Haskell is no package of `./dev`: it is large. A GHC without one of these libraries is left out.
+find_program(HIA_GHC ghc)
+if(HIA_GHC)
+  set(folder ${PROJECT_BINARY_DIR}/bench/haskell)
+  file(MAKE_DIRECTORY ${folder})
+  if(NOT HIA_GHC_BUILDS)
+    file(WRITE ${folder}/probe.hs "import Data.Array.ST ()\nimport Data.ByteString.Char8 ()\nimport Data.Map.Strict ()\nmain :: IO ()\nmain = return ()\n")
+    execute_process(COMMAND ${HIA_GHC} -outputdir ${folder} ${folder}/probe.hs -o ${folder}/probe
+                    RESULT_VARIABLE is_missing OUTPUT_QUIET ERROR_QUIET)
+    file(GLOB leftovers ${folder}/*)
+    file(REMOVE ${leftovers})
+    if(is_missing)
+      message(STATUS "No Haskell in the benchmarks: ${HIA_GHC} does not build")
+    else()
+      set(HIA_GHC_BUILDS TRUE CACHE INTERNAL "") # the compiler takes a second
+    endif()
+  endif()
+endif()
+if(HIA_GHC AND HIA_GHC_BUILDS)
+  add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/bench/peer_data_haskell
+    COMMAND ${HIA_GHC} -v0 -O2 -outputdir ${folder} ${PROJECT_SOURCE_DIR}/bench/reference_data.hs
+            -o ${PROJECT_BINARY_DIR}/bench/peer_data_haskell
+    DEPENDS ${PROJECT_SOURCE_DIR}/bench/reference_data.hs
+    COMMENT "Building bench/peer_data_haskell" VERBATIM)
+  list(APPEND peers ${PROJECT_BINARY_DIR}/bench/peer_data_haskell)
+endif()
 add_custom_target(bench_peers DEPENDS ${peers})
 
 # bench/NAME.c is the program behind `./dev bench NAME`.
 file(GLOB bench_programs CONFIGURE_DEPENDS bench/*.c)
-list(FILTER bench_programs EXCLUDE REGEX "/(harness|reference[^/]*)\\.c$")
+list(FILTER bench_programs EXCLUDE REGEX "/(harness|treebank|reference[^/]*)\\.c$")
 foreach(source IN LISTS bench_programs)
   get_filename_component(name ${source} NAME_WE)
   add_executable(bench_${name} ${source} bench/harness.c ${references})
@@ -98,3 +126,4 @@ foreach(source IN LISTS bench_programs)
   target_link_libraries(bench_${name} PRIVATE hia_flags hiaton)
   add_dependencies(bench_${name} hiaton_program bench_peers ${hia_plugin})
 endforeach()
+target_sources(bench_data PRIVATE bench/treebank.c)
