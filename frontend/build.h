@@ -1,5 +1,11 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Private to build.c and build_print.c: a draft, a program that is made by calls of the builder.
+/* Private to build*.c: a draft, a program that is made by calls of the builder.
+ *
+ *   build.c        values, functions, `if`s and loops; what the others share
+ *   build_data.c   data types, arrays, `match`es and comprehensions
+ *   build_read.c   signatures, definitions, types and patterns that the host passes as text
+ *   build_cover.c  checks that the arms of a match cover every case
+ *   build_print.c  the draft as text
  *
  * A draft records the calls in their order and checks their types at once. It is no tree, and
  * nothing recurses but the short chains of build_print.c. A mistake of the caller throws
@@ -9,24 +15,41 @@
 
 #include "frontend/ast.h"
 
-/* The items of a function's list, in order; CONST, PARAM and VAR are in no list. */
+/* The items of a function's list, in order; CONST, PARAM, VAR, BOUND, and DATA without fields, are
+ * in no list. */
 typedef enum hia_draft_kind {
   HIA_DRAFT_CONST, /* word */
   HIA_DRAFT_PARAM, /* index */
   HIA_DRAFT_VAR,   /* of a loop; index */
+  HIA_DRAFT_BOUND, /* by the pattern of an arm, or by a comprehension */
   HIA_DRAFT_OP,    /* op: hia_op */
   HIA_DRAFT_CONVERT,
   HIA_DRAFT_FAIL,
   HIA_DRAFT_CALL, /* index: callee */
   HIA_DRAFT_TUPLE,
   HIA_DRAFT_PART, /* index */
-  HIA_DRAFT_IF,   /* condition; a value once it has ended: that of the whole */
-  HIA_DRAFT_LOOP, /* initial values; likewise. index: its first VAR, the others follow */
-  /* the parts of these; index: the IF or LOOP */
+  HIA_DRAFT_DATA, /* index: constructor */
+  HIA_DRAFT_ARRAY,
+  HIA_DRAFT_EMPTY, /* an array */
+  HIA_DRAFT_LEN,
+  HIA_DRAFT_AT,
+  HIA_DRAFT_SLICE,
+  HIA_DRAFT_SET,
+  HIA_DRAFT_CONCAT,
+  /* Items with blocks; values once they have ended: that of the whole. */
+  HIA_DRAFT_IF,    /* condition */
+  HIA_DRAFT_LOOP,  /* initial values. index: its first VAR, the others follow */
+  HIA_DRAFT_MATCH, /* subject. index: number of its arms so far */
+  HIA_DRAFT_FOR,   /* array, or the ends of a range. index: its BOUND */
+  /* The parts of these; index: the IF, LOOP, MATCH or FOR. */
   HIA_DRAFT_ELSE,     /* value of the first branch */
   HIA_DRAFT_END_IF,   /* value of the second */
   HIA_DRAFT_WHILE,    /* condition */
   HIA_DRAFT_END_LOOP, /* next values */
+  HIA_DRAFT_ARM,      /* word: its pattern, and from bit 32 on its first BOUND; others follow */
+  HIA_DRAFT_END_ARM,  /* value */
+  HIA_DRAFT_END_MATCH,
+  HIA_DRAFT_END_FOR, /* element */
   HIA_DRAFT_RETURN,
 } hia_draft_kind;
 
@@ -68,24 +91,76 @@ typedef struct hia_draft_block {
   bool is_open;
 } hia_draft_block;
 
-/* A body, IF or LOOP that has begun and not ended; those of the function begun last are on top. */
+/* A body or an item with blocks that has begun and not ended; those of the function begun last are
+ * on top. */
 typedef struct hia_draft_open {
-  uint32_t item;  /* IF or LOOP; HIA_NONE: the body of a function */
-  bool is_second; /* past else, or past while */
+  uint32_t item;  /* IF, LOOP, MATCH or FOR; HIA_NONE: the body of a function */
+  bool is_second; /* past else, past while, in an arm */
   uint32_t outer; /* LOOP: the block of its variables */
-  uint32_t block; /* the block in which new values are visible */
-  uint32_t depth; /* nesting of IFs and LOOPs in the function, this one included */
+  uint32_t block; /* the block in which new values are visible; closed between two arms */
+  uint32_t depth; /* nesting of items with blocks in the function, this one included */
 } hia_draft_open;
 
+typedef struct hia_draft_field {
+  hia_symbol_id symbol; /* or HIA_NONE */
+  hia_type type;
+} hia_draft_field;
+
+typedef struct hia_draft_ctor {
+  hia_symbol_id symbol;
+  uint32_t data, number; /* its data type: index into datas; and its number there */
+  uint32_t fields, n;    /* fields[fields ...) */
+} hia_draft_ctor;
+
+typedef struct hia_draft_data {
+  hia_symbol_id symbol;
+  hia_type type;
+  hia_u32vec ctors;
+  bool is_closed; /* patterns rely on its constructors: none can be added */
+} hia_draft_data;
+
+/* What the draft knows of a type besides the table of types. */
+typedef struct hia_draft_type {
+  uint32_t n_parts; /* as the language counts them: HIA_MAX_TYPE_PARTS */
+  uint32_t data;    /* index into datas; HIA_NONE: it is no data type */
+} hia_draft_type;
+
+typedef enum hia_draft_pattern_kind {
+  HIA_DRAFT_ANY,
+  HIA_DRAFT_BIND,
+  HIA_DRAFT_NUMBER, /* an integer or a bool */
+  HIA_DRAFT_CTOR,
+} hia_draft_pattern_kind;
+
+/* Patterns share parts, so one with a few dozen parts can stand for 2^30: the number is bounded. */
+typedef struct hia_draft_pattern {
+  uint8_t kind;
+  uint32_t depth;
+  uint32_t n_nodes, n_bound; /* of the whole tree */
+  hia_type type;             /* NUMBER, CTOR */
+  hia_symbol_id symbol;      /* BIND: the name suggested, or HIA_NONE */
+  uint32_t ctor;
+  uint32_t first, n; /* CTOR: extra[first ...), patterns */
+  hia_word word;     /* NUMBER */
+} hia_draft_pattern;
+#define HIA_DRAFT_MAX_PATTERN 100000u /* patterns in a pattern */
+
 #define HIA_DRAFT_NUMBERED 0x80000000u /* "v1", "v2", ..., which are no symbols */
-/* .type of the symbols that functions cannot be named; others have HIA_NONE. */
-#define HIA_DRAFT_BUILTIN 0u
+/* .decl of a symbol: a function, or a constructor with this bit, or a built-in function. */
+#define HIA_DRAFT_IS_CTOR 0x40000000u
+#define HIA_DRAFT_BUILTIN (HIA_NONE - 1)
 
 struct hia_draft {
   hia_comp *comp;
   uint32_t tag; /* upper half of all ids */
   hia_types types;
-  hia_symbols symbols; /* .decl: the function of the name; .type: HIA_DRAFT_BUILTIN */
+  hia_symbols symbols;              /* .decl as above; .type: index into datas */
+  HIA_VEC(hia_draft_type) of_types; /* by type, less HIA_FIRST_TYPE */
+  HIA_VEC(hia_draft_data) datas;
+  HIA_VEC(hia_draft_ctor) ctors;
+  HIA_VEC(hia_draft_field) fields;
+  HIA_VEC(hia_draft_pattern) patterns;
+  uint32_t stamp; /* of the list of names that is being read: .bound_at of its symbols */
   HIA_VEC(hia_draft_function) fns;
   HIA_VEC(hia_draft_item) items;
   HIA_VEC(hia_draft_block) blocks;
@@ -94,7 +169,109 @@ struct hia_draft {
   uint32_t fn;       /* the function whose body is being made, or HIA_NONE */
   hia_u32vec extra;
   const char *doing;   /* for messages: the builder call in progress, */
-  hia_symbol_id about; /* and the function that it names, or HIA_NONE */
+  hia_symbol_id about; /* and the function or constructor that it names, or HIA_NONE */
 };
+
+/* ---- build.c: what the other files use ---- */
+
+/* A mistake of the host: throws "in 'f': add: ..." of the call in progress. */
+_Noreturn void hiaF_draft_wrong(hia_draft *d, const char *fmt, ...) HIA_PRINTF(2, 3);
+void hiaF_draft_doing(hia_draft *d, const char *what);
+/* Texts for messages, in the draft's arena: a type; the host's text, which is cut and without
+ * unprintable bytes. */
+const char *hiaF_draft_type_text(hia_draft *d, hia_type type);
+const char *hiaF_draft_shown(hia_draft *d, const char *text, size_t len);
+const char *hiaF_draft_text(const hia_draft *d, hia_symbol_id symbol);
+
+/* What an argument is in the call, for messages: "operand 2", "the condition". */
+typedef struct hia_draft_role {
+  const char *what;
+  uint32_t number; /* from 1; 0: the only one of its kind */
+} hia_draft_role;
+_Noreturn void hiaF_draft_wrong_value(hia_draft *d, hia_draft_role r, const char *why);
+static inline uint64_t hiaF_draft_id(const hia_draft *d, uint32_t index) {
+  return (uint64_t)d->tag << 32 | (index + 1);
+}
+/* The index that an id of a list of n stands for. `what` is it in messages, "no constructor". */
+uint32_t hiaF_draft_index(hia_draft *d, hia_draft_role r, uint64_t id, uint32_t n,
+                          const char *what);
+static inline hia_type hiaF_draft_type_at(const hia_draft *d, uint32_t index) {
+  return d->items.data[index].type;
+}
+/* The item of a value that is visible here; the second one also checks its type. */
+uint32_t hiaF_draft_value(hia_draft *d, hia_draft_role r, uint64_t id);
+uint32_t hiaF_draft_typed_value(hia_draft *d, hia_draft_role r, uint64_t id, hia_type type);
+/* Constants belong to no function. */
+bool hiaF_draft_is_constant(const hia_draft_item *item);
+hia_type hiaF_draft_own_type(hia_draft *d, uint64_t id, hia_draft_role r);
+uint64_t hiaF_draft_type_id(const hia_draft *d, hia_type type);
+hia_type hiaF_draft_make_tuple(hia_draft *d, const hia_type *parts, size_t n);
+hia_type hiaF_draft_make_array(hia_draft *d, hia_type element);
+hia_type hiaF_draft_make_data(hia_draft *d, hia_symbol_id symbol);
+/* Its index in datas; HIA_NONE: it is no data type. */
+uint32_t hiaF_draft_data_of(const hia_draft *d, hia_type type);
+uint32_t hiaF_draft_parts(const hia_draft *d, hia_type type);
+_Noreturn void hiaF_draft_too_large(hia_draft *d);
+
+/* The length of the name that the text begins with; 0: it begins with none. */
+size_t hiaF_draft_name_length(const char *text);
+/* A name by the host that must be one of the language; its meaning is not checked. */
+hia_symbol_id hiaF_draft_symbol(hia_draft *d, const char *text, size_t len);
+/* The name that is suggested, made valid; HIA_NONE: there is nothing to read in it. */
+hia_symbol_id hiaF_draft_suggested(hia_draft *d, const char *name);
+/* The name is not taken by a function, a constructor or a built-in function. */
+void hiaF_draft_check_free(hia_draft *d, hia_symbol_id symbol);
+/* A new function, which has no body yet. */
+uint32_t hiaF_draft_new_fn(hia_draft *d, hia_symbol_id symbol, const hia_type *params, uint32_t n,
+                           hia_type result);
+void hiaF_draft_make_extern(hia_draft *d, uint32_t fn, bool is_impure);
+
+/* A function has begun; and a value can be made here. */
+void hiaF_draft_need_body(hia_draft *d);
+void hiaF_draft_need_block(hia_draft *d);
+uint32_t hiaF_draft_new_block(hia_draft *d, uint32_t fn, bool is_open);
+uint32_t hiaF_draft_new_item(hia_draft *d, hia_draft_kind kind, hia_type type, uint32_t block);
+/* Appends an item to the body. `ends`: the item ends a block and uses that block's value. */
+uint32_t hiaF_draft_append(hia_draft *d, hia_draft_kind kind, hia_type type, const uint32_t *ins,
+                           uint32_t n, bool ends);
+uint32_t hiaF_draft_append_part(hia_draft *d, hia_draft_kind kind, const uint32_t *ins, uint32_t n,
+                                uint32_t of);
+static inline hia_draft_open *hiaF_draft_top(hia_draft *d) {
+  return &d->open.data[d->open.len - 1];
+}
+/* The innermost open item, which must be of this kind and state; `text` names it in the message. */
+hia_draft_open *hiaF_draft_innermost(hia_draft *d, hia_draft_kind kind, bool is_second,
+                                     const char *text);
+void hiaF_draft_check_depth(hia_draft *d);
+/* Begins the blocks of an item. `outer`: hia_draft_open.outer. */
+void hiaF_draft_open_block(hia_draft *d, uint32_t item, uint32_t outer);
+/* Begins the next block of the innermost item. */
+void hiaF_draft_next_block(hia_draft *d);
+/* Ends the innermost item, which is a value from here on. */
+uint64_t hiaF_draft_close(hia_draft *d);
+
+/* ---- build_data.c ---- */
+
+/* `fields`: those of a new constructor. */
+uint32_t hiaF_draft_new_ctor(hia_draft *d, uint32_t data, hia_symbol_id symbol,
+                             const hia_draft_field *fields, uint32_t n);
+/* The constructor that a symbol is the name of; HIA_NONE: it is none. */
+uint32_t hiaF_draft_ctor_named(const hia_draft *d, hia_symbol_id symbol);
+uint32_t hiaF_draft_new_any(hia_draft *d);
+uint32_t hiaF_draft_new_bind(hia_draft *d, hia_symbol_id symbol);
+uint32_t hiaF_draft_new_number(hia_draft *d, hia_type type, hia_word word);
+/* `parts`: patterns, as many as the constructor has fields. */
+uint32_t hiaF_draft_new_ctor_pattern(hia_draft *d, uint32_t ctor, const uint32_t *parts);
+/* Checks that a pattern is one for values of the type, which `what` names. */
+void hiaF_draft_check_pattern(hia_draft *d, uint32_t pattern, const char *what, hia_type type);
+/* The type of the subject of the match in which an arm can begin here. */
+hia_type hiaF_draft_subject(hia_draft *d);
+void hiaF_draft_begin_arm(hia_draft *d, uint32_t pattern, uint64_t *bound, size_t n);
+
+/* ---- build_cover.c ---- */
+
+/* A mistake, with the message and the code of the language's error, if the arms do not cover every
+ * case, or one cannot be reached. `patterns`: those of the arms. */
+void hiaF_draft_check_cover(hia_draft *d, hia_type subject, const uint32_t *patterns, uint32_t n);
 
 #endif

@@ -4,18 +4,20 @@
  *
  * The text has the types that were built, because nothing is left to the typing of literals. A
  * constant has its suffix, unless it stands beside an operand of known type or at the place of a
- * declared type; `if`s, loops and `fail` are bound with their types. */
+ * declared type; `fail`, empty arrays and items with blocks are bound with their types. */
 #include "frontend/build.h"
 
 #include <stdio.h>
 
 /* Deeper blocks are indented no further, so that the text stays linear in the program. */
 #define MAX_INDENT 40u
+/* Bytes of a line with a data type. */
+#define MAX_LINE 90u
 
 /* Binding strengths of expressions, weakest first. */
 enum { LEVEL_ANY, LEVEL_COMPARE, LEVEL_SUM, LEVEL_PRODUCT, LEVEL_UNARY, LEVEL_POSTFIX };
 
-/* Layouts of a block: an expression in the line; an `if` or loop alone, without braces; braces,
+/* Layouts of a block: an expression in the line; an item with blocks alone, without braces; braces,
  * with `let`s. */
 enum { IN_LINE, BARE, BRACES };
 
@@ -79,7 +81,7 @@ static name_use *use_of(printer *pr, hia_symbol_id symbol) {
 static bool take(printer *pr, hia_symbol_id symbol) {
   const hia_symbol *e = &pr->d->symbols.list.data[symbol];
   name_use *use = use_of(pr, symbol);
-  if (use->taken || e->decl != HIA_NONE || e->type == HIA_DRAFT_BUILTIN) return false;
+  if (use->taken || e->decl != HIA_NONE) return false;
   return use->taken = true;
 }
 
@@ -111,10 +113,24 @@ static hia_symbol_id distinct(printer *pr, hia_symbol_id wish) {
   return symbol;
 }
 
+/* In a pattern a name with a capital letter would be a constructor. */
+static hia_symbol_id small_name(printer *pr, hia_symbol_id symbol) {
+  const hia_symbol *e = &pr->d->symbols.list.data[symbol];
+  if (e->text[0] < 'A' || e->text[0] > 'Z') return symbol;
+  hia_arena *scratch = &pr->d->comp->scratch;
+  hia_mark mark = hiaR_arena_mark(scratch);
+  const char *text = hiaR_arena_printf(scratch, "_%s", e->text);
+  symbol = hiaF_intern(&pr->d->symbols, text, e->len + 1);
+  hiaR_arena_release(scratch, mark);
+  return symbol;
+}
+
 static void put_name(printer *pr, uint32_t index) {
   hia_draft_item *item = &pr->d->items.data[index];
   if (item->printed == HIA_NONE) {
-    uint32_t name = item->symbol == HIA_NONE ? numbered(pr) : distinct(pr, item->symbol);
+    hia_symbol_id wish = item->symbol;
+    if (wish != HIA_NONE && item->kind == HIA_DRAFT_BOUND) wish = small_name(pr, wish);
+    uint32_t name = wish == HIA_NONE ? numbered(pr) : distinct(pr, wish);
     item->printed = name;
   }
   if (item->printed >= HIA_DRAFT_NUMBERED) {
@@ -174,6 +190,10 @@ static void put_const(printer *pr, const hia_draft_item *item, int level, bool b
                    bare ? "" : suffix);
 }
 
+static void put_ctor(printer *pr, uint32_t ctor) {
+  put(pr, hiaF_draft_text(pr->d, pr->d->ctors.data[ctor].symbol));
+}
+
 static void put_expr(printer *pr, uint32_t index);
 
 /* An operand at the place of its use; in brackets if it binds less tightly than `level`. */
@@ -181,6 +201,8 @@ static void put_use(printer *pr, uint32_t index, int level, bool bare) {
   const hia_draft_item *item = item_at(pr, index);
   if (item->kind == HIA_DRAFT_CONST) {
     put_const(pr, item, level, bare);
+  } else if (hiaF_draft_is_constant(item)) {
+    put_ctor(pr, item->index);
   } else if (item->is_inner) {
     bool brackets = level_of(item) < level;
     if (brackets) put(pr, "(");
@@ -200,13 +222,27 @@ static void put_uses(printer *pr, const hia_draft_item *item, bool bare) {
   put(pr, ")");
 }
 
+/* At a place that decides no type: a literal settles to i32. */
+static void put_index(printer *pr, uint32_t index, int level) {
+  put_use(pr, index, level, item_at(pr, index)->type == HIA_I32);
+}
+
+static void put_between(printer *pr, const char *before, const hia_draft_item *item,
+                        const char *behind) {
+  put(pr, before);
+  for (uint32_t i = 0; i < item->n_ins; i++) {
+    if (i) put(pr, ", ");
+    put_index(pr, in_at(pr, item, i), LEVEL_ANY);
+  }
+  put(pr, behind);
+}
+
 /* The two operands of a shift do not take their types from each other. */
 static void put_shift(printer *pr, const hia_draft_item *item) {
-  bool is_i32 = item_at(pr, in_at(pr, item, 1))->type == HIA_I32; /* to which a literal settles */
   put(pr, "(");
   put_use(pr, in_at(pr, item, 0), LEVEL_ANY, false);
   put(pr, ", ");
-  put_use(pr, in_at(pr, item, 1), LEVEL_ANY, is_i32);
+  put_index(pr, in_at(pr, item, 1), LEVEL_ANY);
   put(pr, ")");
 }
 
@@ -233,7 +269,7 @@ static void put_op(printer *pr, const hia_draft_item *item) {
   }
 }
 
-/* The expression of an item that is no IF or LOOP. Inner items nest to a fixed depth (build.c). */
+/* The expression of an item without blocks. Inner items nest to a fixed depth (build.c). */
 static void put_expr(printer *pr, uint32_t index) {
   const hia_draft_item *item = item_at(pr, index);
   switch ((hia_draft_kind)item->kind) {
@@ -255,11 +291,35 @@ static void put_expr(printer *pr, uint32_t index) {
     put_use(pr, in_at(pr, item, 0), LEVEL_POSTFIX, false);
     put_number(pr, ".", item->index);
     break;
+  case HIA_DRAFT_DATA:
+    put_ctor(pr, item->index);
+    put_uses(pr, item, true);
+    break;
+  case HIA_DRAFT_ARRAY: put_between(pr, "[", item, "]"); break;
+  case HIA_DRAFT_EMPTY: put(pr, "[fail(0) for _ in 0..0]"); break;
+  case HIA_DRAFT_LEN: put_between(pr, "len(", item, ")"); break;
+  case HIA_DRAFT_SET: put_between(pr, "set(", item, ")"); break;
+  case HIA_DRAFT_CONCAT: put_between(pr, "concat(", item, ")"); break;
+  case HIA_DRAFT_AT:
+  case HIA_DRAFT_SLICE:
+    put_use(pr, in_at(pr, item, 0), LEVEL_POSTFIX, false);
+    put(pr, "[");
+    put_index(pr, in_at(pr, item, 1), LEVEL_ANY);
+    if (item->kind == HIA_DRAFT_SLICE) {
+      put(pr, "..");
+      put_index(pr, in_at(pr, item, 2), LEVEL_ANY);
+    }
+    put(pr, "]");
+    break;
   default: HIA_BUG(pr->d->comp, "a draft's item of kind %u is no expression", item->kind);
   }
 }
 
 /* ---- blocks ---- */
+
+static bool has_blocks(const hia_draft_item *item) {
+  return item->kind >= HIA_DRAFT_IF && item->kind <= HIA_DRAFT_FOR;
+}
 
 /* The layout of the block that begins at this place of the list. The first item that is not part of
  * another expression decides: if it is the value of the block, there are no `let`s. */
@@ -270,7 +330,7 @@ static uint32_t layout_at(const printer *pr, uint32_t at) {
   const hia_draft_item *item = item_at(pr, list->data[at]);
   if (item->kind >= HIA_DRAFT_ELSE) return IN_LINE;
   if (!item->is_tail) return BRACES;
-  return item->kind == HIA_DRAFT_IF || item->kind == HIA_DRAFT_LOOP ? BARE : IN_LINE;
+  return has_blocks(item) ? BARE : IN_LINE;
 }
 
 static void begin_block(printer *pr, uint32_t layout) {
@@ -291,16 +351,16 @@ static void end_block(printer *pr) {
   put(pr, "}");
 }
 
-/* The same for a place that an `else` or a brace follows: braces instead of a bare `if` or loop. */
+/* The same for a place that an `else` or a brace follows: braces instead of a bare item. */
 static uint32_t closed_at(const printer *pr, uint32_t at) {
   uint32_t found = layout_at(pr, at);
   return found == BARE ? BRACES : found;
 }
 
-/* Prints the value of a block. An IF or LOOP that is its tail has been printed already. */
+/* Prints the value of a block. An item with blocks that is its tail has been printed already. */
 static void put_value(printer *pr, uint32_t index) {
   const hia_draft_item *item = item_at(pr, index);
-  if (item->is_tail && (item->kind == HIA_DRAFT_IF || item->kind == HIA_DRAFT_LOOP)) return;
+  if (item->is_tail && has_blocks(item)) return;
   if (layout(pr) == BRACES) new_line(pr);
   if (item->is_tail)
     put_expr(pr, index);
@@ -327,6 +387,49 @@ static void begin_binding(printer *pr, uint32_t index, bool with_type) {
     put_type(pr, item->type);
   }
   put(pr, " = ");
+}
+
+/* Prints a pattern; *bound: the first of the values that it binds, which becomes the one behind
+ * them. Patterns nest to a fixed depth. */
+static void put_pattern(printer *pr, uint32_t pattern, uint32_t *bound) {
+  const hia_draft_pattern *p = &pr->d->patterns.data[pattern];
+  char text[48];
+  switch ((hia_draft_pattern_kind)p->kind) {
+  case HIA_DRAFT_ANY: put(pr, "_"); break;
+  case HIA_DRAFT_BIND: {
+    const hia_draft_item *item = item_at(pr, (*bound)++);
+    if (item->uses == 0 && item->symbol == HIA_NONE)
+      put(pr, "_");
+    else
+      put_name(pr, *bound - 1);
+    break;
+  }
+  case HIA_DRAFT_NUMBER:
+    hiaR_print_word(text, sizeof text, (hia_dtype)p->type, p->word);
+    put(pr, text);
+    break;
+  case HIA_DRAFT_CTOR:
+    put_ctor(pr, p->ctor);
+    for (uint32_t i = 0; i < p->n; i++) {
+      put(pr, i ? ", " : "(");
+      put_pattern(pr, pr->d->extra.data[p->first + i], bound);
+    }
+    if (p->n) put(pr, ")");
+  }
+}
+
+/* " for x in xs]". The ends of a range are joined, so a literal takes the type of the other end. */
+static void end_for(printer *pr, const hia_draft_item *item) {
+  put(pr, " for ");
+  put_name(pr, item->index);
+  put(pr, " in ");
+  for (uint32_t i = 0; i < item->n_ins; i++) {
+    uint32_t in = in_at(pr, item, i), other = in_at(pr, item, item->n_ins - 1 - i);
+    bool has_type = item_at(pr, other)->kind != HIA_DRAFT_CONST;
+    if (i) put(pr, "..");
+    put_use(pr, in, LEVEL_ANY, has_type || item_at(pr, in)->type == HIA_I32);
+  }
+  put(pr, "]");
 }
 
 static void put_item(printer *pr, uint32_t at) {
@@ -382,16 +485,112 @@ static void put_item(printer *pr, uint32_t at) {
     end_block(pr);
     end_binding(pr, item_at(pr, item->index));
     break;
+  case HIA_DRAFT_MATCH:
+    begin_binding(pr, index, true);
+    put(pr, "match ");
+    put_index(pr, in_at(pr, item, 0), LEVEL_ANY);
+    put(pr, " {");
+    pr->indent++;
+    break;
+  case HIA_DRAFT_ARM: {
+    uint32_t bound = (uint32_t)(item->word >> 32);
+    new_line(pr);
+    put_pattern(pr, (uint32_t)item->word, &bound);
+    put(pr, " => ");
+    begin_block(pr, layout_at(pr, at + 1));
+    break;
+  }
+  case HIA_DRAFT_END_ARM:
+    put_value(pr, in_at(pr, item, 0));
+    end_block(pr);
+    put(pr, ",");
+    break;
+  case HIA_DRAFT_END_MATCH:
+    pr->indent--;
+    new_line(pr);
+    put(pr, "}");
+    end_binding(pr, item_at(pr, item->index));
+    break;
+  case HIA_DRAFT_FOR:
+    begin_binding(pr, index, true);
+    put(pr, "[");
+    begin_block(pr, layout_at(pr, at + 1));
+    break;
+  case HIA_DRAFT_END_FOR:
+    put_value(pr, in_at(pr, item, 0));
+    end_block(pr);
+    end_for(pr, item_at(pr, item->index));
+    end_binding(pr, item_at(pr, item->index));
+    break;
   case HIA_DRAFT_RETURN:
     put_value(pr, in_at(pr, item, 0));
     end_block(pr);
     break;
   default:
     if (item->is_tail) break; /* put_value prints it */
-    begin_binding(pr, index, item->kind == HIA_DRAFT_FAIL);
+    begin_binding(pr, index, item->kind == HIA_DRAFT_FAIL || item->kind == HIA_DRAFT_EMPTY);
     put_expr(pr, index);
     put(pr, ";");
   }
+}
+
+/* ---- data types ---- */
+
+/* Fields without a name are f0, f1 and so on, by their place; with `_` where that is another
+ * field's name. */
+static void put_field_name(printer *pr, const hia_draft_ctor *c, uint32_t k) {
+  const hia_draft *d = pr->d;
+  hia_symbol_id symbol = d->fields.data[c->fields + k].symbol;
+  if (symbol != HIA_NONE) {
+    put(pr, hiaF_draft_text(d, symbol));
+    return;
+  }
+  char name[16];
+  snprintf(name, sizeof name, "f%u", k);
+  put(pr, name);
+  for (uint32_t i = 0; i < c->n; i++) {
+    symbol = d->fields.data[c->fields + i].symbol;
+    if (symbol == HIA_NONE) continue;
+    const char *other = hiaF_draft_text(d, symbol);
+    size_t len = strlen(name);
+    if (strncmp(other, name, len) == 0 && other[len + strspn(other + len, "_")] == '\0')
+      put(pr, "_");
+  }
+}
+
+static void put_new_ctor(printer *pr, uint32_t ctor) {
+  const hia_draft_ctor *c = &pr->d->ctors.data[ctor];
+  put_ctor(pr, ctor);
+  for (uint32_t k = 0; k < c->n; k++) {
+    put(pr, k ? ", " : "(");
+    put_field_name(pr, c, k);
+    put(pr, ": ");
+    put_type(pr, pr->d->fields.data[c->fields + k].type);
+  }
+  if (c->n) put(pr, ")");
+}
+
+/* In one line, unless that is a long one. */
+static void put_data(printer *pr, const hia_draft_data *data) {
+  const char *name = hiaF_draft_text(pr->d, data->symbol);
+  if (data->ctors.len == 0) {
+    hiaR_text_addf(pr->out, "# type %s is not defined\n", name);
+    return;
+  }
+  hiaR_text_addf(pr->out, "type %s =", name);
+  size_t start = pr->out->len - strlen(name);
+  for (uint32_t pass = 0; pass < 2; pass++) {
+    size_t len = pr->out->len;
+    for (uint32_t i = 0; i < data->ctors.len; i++) {
+      if (pass) put(pr, "\n ");
+      put(pr, i ? " | " : pass ? "   " : " ");
+      put_new_ctor(pr, data->ctors.data[i]);
+      if (pass == 0 && pr->out->len - start > MAX_LINE) break;
+    }
+    if (pass || pr->out->len - start <= MAX_LINE) break;
+    pr->out->len = len;
+  }
+  put(pr, "\n");
 }
 
 /* ---- functions ---- */
@@ -442,8 +641,9 @@ static void put_fn(printer *pr, uint32_t fn) {
 void hiaF_draft_print(hia_draft *d, hia_text *out) {
   printer pr = {.d = d, .out = out};
   for (uint32_t i = 0; i < d->items.len; i++) d->items.data[i].printed = HIA_NONE;
+  for (uint32_t i = 0; i < d->datas.len; i++) put_data(&pr, &d->datas.data[i]);
   for (uint32_t i = 0; i < d->fns.len; i++) {
-    if (i) put(&pr, "\n");
+    if (i || d->datas.len) put(&pr, "\n");
     put_fn(&pr, i);
   }
 }

@@ -143,21 +143,32 @@ bool hiaF_parse_value(hia_comp *comp, hia_types *types, const hia_source *source
 void hiaF_print_ast(const hia_program *p, hia_text *out);
 void hiaF_dot_ast(const hia_program *p, hia_text *out); /* the same for Graphviz */
 
-/* ---- build.c: programs made by calls, for the builder of the public header ----
+/* ---- build*.c: programs made by calls, for the builder of the public header ----
  *
  * Ids are those of the public header: the tag, and index + 1. A mistake of the host throws
  * HIA_ARGUMENT with a message; after it the draft can only be printed. */
 
-/* The nesting of IFs and LOOPs. Each takes two of the HIA_MAX_NESTING levels of the text, and the
- * innermost values take some more. The public header states the same number. */
-#define HIA_DRAFT_MAX_NESTING 900u
+/* The nesting of items with blocks. Each takes two of the HIA_MAX_NESTING levels of the text, and
+ * the innermost values and patterns take some more. The public header states the same numbers. */
+#define HIA_DRAFT_MAX_NESTING       900u
+#define HIA_DRAFT_MAX_PATTERN_DEPTH 100u
 /* Parameters of a function. The variables of a loop are limited by the parts of a type. */
 #define HIA_DRAFT_MAX_PARAMS 1000u
 
 typedef struct hia_draft hia_draft;
 hia_draft *hiaF_draft_new(hia_comp *comp, uint32_t tag); /* lives as long as comp */
 uint64_t hiaF_draft_tuple_type(hia_draft *d, const uint64_t *parts, size_t n);
+uint64_t hiaF_draft_array_type(hia_draft *d, uint64_t element);
+uint64_t hiaF_draft_read_type(hia_draft *d, const char *text);
 uint64_t hiaF_draft_type_of(hia_draft *d, uint64_t value);
+uint64_t hiaF_draft_declare_type(hia_draft *d, const char *definition);
+typedef struct hia_draft_new_field {
+  const char *name;
+  uint64_t type;
+} hia_draft_new_field;
+uint64_t hiaF_draft_add_ctor(hia_draft *d, uint64_t type, const char *name,
+                             const hia_draft_new_field *fields, size_t n);
+uint64_t hiaF_draft_find_ctor(hia_draft *d, const char *name);
 uint64_t hiaF_draft_declare(hia_draft *d, const char *signature);
 uint64_t hiaF_draft_declare_types(hia_draft *d, const char *name, const uint64_t *params, size_t n,
                                   uint64_t result);
@@ -173,6 +184,14 @@ uint64_t hiaF_draft_call(hia_draft *d, uint64_t fn, const uint64_t *args, size_t
 uint64_t hiaF_draft_fail(hia_draft *d, uint64_t code, uint64_t type);
 uint64_t hiaF_draft_tuple(hia_draft *d, const uint64_t *parts, size_t n);
 uint64_t hiaF_draft_part(hia_draft *d, uint64_t tuple, size_t i);
+uint64_t hiaF_draft_data(hia_draft *d, uint64_t ctor, const uint64_t *fields, size_t n);
+uint64_t hiaF_draft_array(hia_draft *d, const uint64_t *elements, size_t n);
+uint64_t hiaF_draft_empty_array(hia_draft *d, uint64_t type);
+uint64_t hiaF_draft_len(hia_draft *d, uint64_t array);
+uint64_t hiaF_draft_at(hia_draft *d, uint64_t array, uint64_t index);
+uint64_t hiaF_draft_slice(hia_draft *d, uint64_t array, uint64_t from, uint64_t end);
+uint64_t hiaF_draft_set(hia_draft *d, uint64_t array, uint64_t index, uint64_t element);
+uint64_t hiaF_draft_concat(hia_draft *d, const uint64_t *arrays, size_t n);
 uint64_t hiaF_draft_name(hia_draft *d, uint64_t value, const char *name);
 void hiaF_draft_if(hia_draft *d, uint64_t condition);
 void hiaF_draft_else(hia_draft *d, uint64_t value);
@@ -181,8 +200,28 @@ void hiaF_draft_loop(hia_draft *d, const uint64_t *init, size_t n, uint64_t *var
 void hiaF_draft_while(hia_draft *d, uint64_t condition);
 uint64_t hiaF_draft_end_loop(hia_draft *d, const uint64_t *next, size_t n);
 
-/* The first function that lacks a body or whose body has not ended; NULL if there is none. */
-const char *hiaF_draft_unfinished(const hia_draft *d, bool *has_begun);
+void hiaF_draft_match(hia_draft *d, uint64_t subject);
+void hiaF_draft_arm(hia_draft *d, const char *pattern, uint64_t *bound, size_t n);
+void hiaF_draft_arm_ctor(hia_draft *d, uint64_t ctor, uint64_t *bound, size_t n);
+void hiaF_draft_arm_pattern(hia_draft *d, uint64_t pattern, uint64_t *bound, size_t n);
+void hiaF_draft_end_arm(hia_draft *d, uint64_t value);
+uint64_t hiaF_draft_end_match(hia_draft *d);
+uint64_t hiaF_draft_pattern_any(hia_draft *d);
+uint64_t hiaF_draft_pattern_bind(hia_draft *d, const char *name);
+uint64_t hiaF_draft_pattern_const(hia_draft *d, uint64_t constant);
+uint64_t hiaF_draft_pattern_ctor(hia_draft *d, uint64_t ctor, const uint64_t *fields, size_t n);
+uint64_t hiaF_draft_for_each(hia_draft *d, uint64_t array);
+uint64_t hiaF_draft_for_range(hia_draft *d, uint64_t from, uint64_t end);
+uint64_t hiaF_draft_end_for(hia_draft *d, uint64_t element);
+
+/* What keeps the draft from being a whole program, and the name of the function or type. */
+typedef enum hia_draft_lack {
+  HIA_DRAFT_LACKS_NOTHING,
+  HIA_DRAFT_LACKS_BODY,
+  HIA_DRAFT_LACKS_END, /* of the body */
+  HIA_DRAFT_LACKS_CTORS,
+} hia_draft_lack;
+hia_draft_lack hiaF_draft_unfinished(const hia_draft *d, const char **name);
 
 /* build_print.c: prints the program in the language. Temporary memory is that of out->arena; names
  * are added to the draft. */

@@ -27,8 +27,8 @@
  *
  * Order. Between begin and return, the calls follow the order of the program: what is made after
  * hia_build_if is inside its first branch, and so on. A value is visible in the block that it was
- * made in and in the branches and loops inside that block, without being passed in. It is not
- * visible after the branch or loop that it was made in has ended, nor in other functions.
+ * made in (a body, a branch, an arm, a loop, a comprehension) and in the blocks inside that block,
+ * without being passed in. It is not visible after its block has ended, nor in other functions.
  * Constants belong to no function and are visible everywhere. C leaves open in which order it
  * evaluates the arguments of a call and the parts of an initialiser in braces, and so which of two
  * builder calls in one expression comes first in the program. Write two statements where the order
@@ -37,13 +37,15 @@
  *
  * Mistakes. Every call checks its types. After the first mistake, or when memory runs out, the
  * builder is out of service: this call and all that follow do nothing and return the same status,
- * or a value or function whose id is 0, or HIA_BUILD_NO_TYPE. A host may therefore build without
- * checking and leave it to hia_builder_finish, which returns that status with its message; or it
- * may check at any time with hia_builder_status and hia_builder_error. The status of every mistake
- * is HIA_ARGUMENT; the message names the function being built, the call and the types.
+ * or a value, function, constructor or pattern whose id is 0, or HIA_BUILD_NO_TYPE. A host may
+ * therefore build without checking and leave it to hia_builder_finish, which returns that status
+ * with its message; or it may check at any time with hia_builder_status and hia_builder_error. The
+ * status of every mistake is HIA_ARGUMENT; the message names the function being built, the call and
+ * the types.
  *
- * Values, functions and types are numbers, and need not be freed. They are valid for their builder
- * only; to pass them to another builder is a mistake, which that builder detects.
+ * Values, functions, types, constructors and patterns are numbers, and need not be freed. They are
+ * valid for their builder only; to pass them to another builder is a mistake, which that builder
+ * detects.
  *
  * Threads. A builder is used by one thread at a time. The engine outlives the builder; a module
  * does not need the builder that it was made by. */
@@ -64,13 +66,21 @@ typedef struct hia_build_fn {
 typedef struct hia_build_value {
   uint64_t id;
 } hia_build_value; /* a constant, a parameter, or the result of a call below; 0: none */
+typedef struct hia_build_ctor {
+  uint64_t id;
+} hia_build_ctor; /* a constructor of a data type; 0: none */
+typedef struct hia_build_pattern {
+  uint64_t id;
+} hia_build_pattern; /* what an arm of a `match` takes; 0: none */
 
-/* A type: a hia_dtype as it is (HIA_I32), or that of a tuple, from hia_build_tuple_type. */
+/* A type: a hia_dtype as it is (HIA_I32), or that of a tuple, an array or data, from the functions
+ * below. */
 typedef uint64_t hia_build_type;
 #define HIA_BUILD_NO_TYPE UINT64_MAX /* after a mistake */
 
-/* The maximum depth of nesting of `if`s and loops. */
-#define HIA_BUILD_MAX_NESTING 900
+/* The maximum depth of nesting of `if`s, loops, `match`es and comprehensions, and of patterns. */
+#define HIA_BUILD_MAX_NESTING       900
+#define HIA_BUILD_MAX_PATTERN_DEPTH 100
 
 /* ---- life ---- */
 
@@ -94,26 +104,67 @@ HIA_API hia_status hia_builder_print(hia_builder *builder, hia_write write, void
 /* Makes a module of the program as it is now. Building may go on afterwards, and the builder may
  * be finished again. Returns the status of the first mistake if there was one. Returns
  * HIA_REJECTED if nothing is declared; if a function is declared but has no body, or its body has
- * not ended; if the program has errors that show only as a whole (a function that can only call
- * itself for ever); or if the host has not registered a host function that the program declares,
- * or has registered it with other types. */
+ * not ended; if a data type has no constructors; if the program has errors that show only as a
+ * whole (a function that can only call itself for ever, a data type whose values could never end);
+ * or if the host has not registered a host function that the program declares, or has registered
+ * it with other types. */
 HIA_API hia_status hia_builder_finish(hia_builder *builder, hia_module **module, hia_error **error);
 
 /* ---- types ---- */
 
-/* The type of tuples of n >= 2 parts, of at most 1000 scalars in all. */
+/* The type of tuples of n >= 2 parts, of at most 1000 scalars, data and arrays in all. */
 HIA_API hia_build_type hia_build_tuple_type(hia_builder *builder, const hia_build_type *parts,
                                             size_t n);
+/* The type of arrays of this element, which is a tuple, data or an array. */
+HIA_API hia_build_type hia_build_array_type(hia_builder *builder, hia_build_type element);
+/* A type as the language writes it, "[(i64, Tree)]" or "Tree". The data types in it have been
+ * declared. */
+HIA_API hia_build_type hia_build_read_type(hia_builder *builder, const char *text);
 /* The type of a value. */
 HIA_API hia_build_type hia_build_type_of(hia_builder *builder, hia_build_value value);
+
+/* ---- data types ----
+ *
+ *   hia_build_declare_type(b, "Tree = Leaf(x: i64) | Node(left: Tree, right: Tree)");
+ *
+ * or from the parts of the definition:
+ *
+ *   const hia_build_type tree = hia_build_declare_type(b, "Tree");
+ *   const hia_build_field x[] = {{"x", HIA_I64}}, both[] = {{"left", tree}, {"right", tree}};
+ *   hia_build_ctor leaf = hia_build_add_ctor(b, tree, "Leaf", x, 1);
+ *   hia_build_ctor node = hia_build_add_ctor(b, tree, "Node", both, 2);
+ *
+ * A name alone declares a type whose constructors come later, by a definition or one by one. So
+ * types can contain each other in any order: declare their names first. All constructors of a type
+ * are there before the first pattern for it is made, or the first `match` on one of its values.
+ * Names of types and constructors begin with a capital letter. Types have a name space of their
+ * own; constructors share that of functions. */
+
+/* Declares a data type, "Tree" or "Tree = Leaf(x: i64) | ...", or defines one that has been
+ * declared by its name. */
+HIA_API hia_build_type hia_build_declare_type(hia_builder *builder, const char *definition);
+
+typedef struct hia_build_field {
+  const char *name; /* it documents. NULL: f0, f1 and so on, by the place of the field */
+  hia_build_type type;
+} hia_build_field;
+/* Adds a constructor to a data type, with n fields (n may be 0). It has the next number: 0, 1, ...
+ * The fields hold at most 1000 scalars, data and arrays, and a type has at most 65535
+ * constructors. */
+HIA_API hia_build_ctor hia_build_add_ctor(hia_builder *builder, hia_build_type type,
+                                          const char *name, const hia_build_field *fields,
+                                          size_t n);
+/* The constructor of this name. */
+HIA_API hia_build_ctor hia_build_find_ctor(hia_builder *builder, const char *name);
 
 /* ---- functions ---- */
 
 /* Declares a function by its signature as the language writes it, "gcd(a: i64, b: i64) -> i64" or
- * "swap(t: (i32, f64)) -> (f64, i32)", with all types and at most 1000 parameters. It can be
- * called from here on; its body comes later. "extern fn erf(x: f64) -> f64" and "extern impure fn"
- * declare host functions, which have no body and are called like others. They must have been
- * registered (hia_engine_register), with these types, when the program is finished. A name is
+ * "sums(trees: [Tree]) -> (f64, i32)", with all types and at most 1000 parameters. Data types have
+ * been declared. The function can be called from here on; its body comes later.
+ * "extern fn erf(x: f64) -> f64" and "extern impure fn" declare host functions, which have no body
+ * and are called like others. They must have been registered (hia_engine_register), with these
+ * types, when the program is finished; they take and return no data and no arrays. A name is
  * declared once, and is neither a keyword nor the name of a built-in function. */
 HIA_API hia_build_fn hia_build_declare(hia_builder *builder, const char *signature);
 /* The same from the parts of a signature. hia_build_name can name the parameters. */
@@ -172,6 +223,34 @@ HIA_API hia_build_value hia_build_fail(hia_builder *builder, hia_build_value cod
 HIA_API hia_build_value hia_build_tuple(hia_builder *builder, const hia_build_value *parts,
                                         size_t n);
 HIA_API hia_build_value hia_build_part(hia_builder *builder, hia_build_value tuple, size_t i);
+/* A value of a data type: a constructor with all its fields, in order. A constructor without fields
+ * is a constant, which belongs to no function. hia_build_match takes data apart. */
+HIA_API hia_build_value hia_build_data(hia_builder *builder, hia_build_ctor ctor,
+                                       const hia_build_value *fields, size_t n);
+
+/* ---- arrays ----
+ *
+ * Indices are i32 or i64 and count from 0. An index out of range ends the run with HIA_RANGE. */
+
+/* An array of n >= 1 elements of one type, which is a tuple, data or an array. */
+HIA_API hia_build_value hia_build_array(hia_builder *builder, const hia_build_value *elements,
+                                        size_t n);
+/* An array of this type without elements; `type` is that of the array. */
+HIA_API hia_build_value hia_build_empty_array(hia_builder *builder, hia_build_type type);
+/* The number of elements, an i64. */
+HIA_API hia_build_value hia_build_len(hia_builder *builder, hia_build_value array);
+HIA_API hia_build_value hia_build_at(hia_builder *builder, hia_build_value array,
+                                     hia_build_value index);
+/* The elements from index `from` on and before index `end`. */
+HIA_API hia_build_value hia_build_slice(hia_builder *builder, hia_build_value array,
+                                        hia_build_value from, hia_build_value end);
+/* The array with `element` in place of the one at `index`. This changes the array in place if
+ * nothing uses it any more, otherwise it copies the array. */
+HIA_API hia_build_value hia_build_set(hia_builder *builder, hia_build_value array,
+                                      hia_build_value index, hia_build_value element);
+/* The elements of n >= 2 arrays of one type, one after the other. */
+HIA_API hia_build_value hia_build_concat(hia_builder *builder, const hia_build_value *arrays,
+                                         size_t n);
 
 /* Suggests a name for a value in the text, and returns the value. The builder changes the name
  * where it is not valid or not distinct from others. Values without a name are v1, v2 and so on,
@@ -208,6 +287,66 @@ HIA_API hia_status hia_build_loop(hia_builder *builder, const hia_build_value *i
 HIA_API hia_status hia_build_while(hia_builder *builder, hia_build_value condition);
 HIA_API hia_build_value hia_build_end_loop(hia_builder *builder, const hia_build_value *next,
                                            size_t n);
+
+/* ---- match ----
+ *
+ *   hia_build_value part[2];
+ *   hia_build_match(b, tree);                        data, an integer or a bool
+ *   hia_build_arm(b, "Leaf(x)", part, 1);            x is part[0]; what follows belongs to this arm
+ *   hia_build_end_arm(b, part[0]);                   the value in this case
+ *   hia_build_arm(b, "Node(left, _)", part, 1);
+ *   ...
+ *   hia_build_end_arm(b, y);                         of the same type
+ *   r = hia_build_end_match(b);                      the value of the `match`
+ *
+ * The arms are tried in their order. Together they cover every case, and each can be reached:
+ * hia_build_end_match checks that, with the messages of errors E0310 and E0311.
+ *
+ * An arm *binds* the parts of the subject that its pattern names. Each becomes a value, which is
+ * visible in the arm; they are written to `bound`, from left to right. `n` is their number, which
+ * is checked. Between two arms no value can be made. */
+HIA_API hia_status hia_build_match(hia_builder *builder, hia_build_value subject);
+/* Begins an arm by its pattern as the language writes it: "Node(Leaf(x), _)", "-1", "true", "k",
+ * "_".
+ */
+HIA_API hia_status hia_build_arm(hia_builder *builder, const char *pattern, hia_build_value *bound,
+                                 size_t n);
+/* Begins an arm for one constructor, which binds its n fields. */
+HIA_API hia_status hia_build_arm_ctor(hia_builder *builder, hia_build_ctor ctor,
+                                      hia_build_value *bound, size_t n);
+/* Begins an arm by a pattern from the functions below. */
+HIA_API hia_status hia_build_arm_pattern(hia_builder *builder, hia_build_pattern pattern,
+                                         hia_build_value *bound, size_t n);
+HIA_API hia_status hia_build_end_arm(hia_builder *builder, hia_build_value value);
+HIA_API hia_build_value hia_build_end_match(hia_builder *builder);
+
+/* Patterns belong to no function. One pattern may be used in any number of arms and patterns; each
+ * arm binds values of its own. A pattern contains at most 100000 patterns. */
+
+/* Takes every value, and binds none. */
+HIA_API hia_build_pattern hia_build_pattern_any(hia_builder *builder);
+/* Takes every value, and binds it. `name` suggests a name, as hia_build_name does, or is NULL. */
+HIA_API hia_build_pattern hia_build_pattern_bind(hia_builder *builder, const char *name);
+/* Takes a constant of type bool, i32 or i64. */
+HIA_API hia_build_pattern hia_build_pattern_const(hia_builder *builder, hia_build_value constant);
+/* Takes this constructor if its n fields take the parts. Parts that are floats, tuples or arrays
+ * are _any or _bind. */
+HIA_API hia_build_pattern hia_build_pattern_ctor(hia_builder *builder, hia_build_ctor ctor,
+                                                 const hia_build_pattern *fields, size_t n);
+
+/* ---- comprehensions ----
+ *
+ *   x = hia_build_for_each(b, array);                what follows happens for each element x
+ *   ...
+ *   r = hia_build_end_for(b, y);                     an array of the values of y
+ *
+ * y is a tuple, data or an array. The iterations are independent of each other, and may run on
+ * several threads. */
+HIA_API hia_build_value hia_build_for_each(hia_builder *builder, hia_build_value array);
+/* The same for each integer from `from` on and before `end`, which are both i32 or both i64. */
+HIA_API hia_build_value hia_build_for_range(hia_builder *builder, hia_build_value from,
+                                            hia_build_value end);
+HIA_API hia_build_value hia_build_end_for(hia_builder *builder, hia_build_value element);
 
 /* ---- hia_build_add(b, x, y), hia_build_sqrt(b, x), hia_build_select(b, c, x, y), ... ---- */
 

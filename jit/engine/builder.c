@@ -11,8 +11,15 @@ struct hia_builder {
   hia_error *error;  /* about it */
 };
 
-_Static_assert(HIA_BUILD_MAX_NESTING == HIA_DRAFT_MAX_NESTING, "the header tells the truth");
-_Static_assert(sizeof(hia_build_value) == sizeof(uint64_t), "arrays of them are arrays of ids");
+_Static_assert(HIA_BUILD_MAX_NESTING == HIA_DRAFT_MAX_NESTING &&
+                   HIA_BUILD_MAX_PATTERN_DEPTH == HIA_DRAFT_MAX_PATTERN_DEPTH,
+               "the header tells the truth");
+_Static_assert(sizeof(hia_build_value) == sizeof(uint64_t) &&
+                   sizeof(hia_build_pattern) == sizeof(uint64_t),
+               "arrays of them are arrays of ids");
+_Static_assert(sizeof(hia_build_field) == sizeof(hia_draft_new_field) &&
+                   offsetof(hia_build_field, type) == offsetof(hia_draft_new_field, type),
+               "arrays of fields are passed on");
 
 /* ---- life ---- */
 
@@ -96,6 +103,28 @@ hia_build_type hia_build_tuple_type(hia_builder *b, const hia_build_type *parts,
   BUILD_ID(b, hia_build_type, HIA_BUILD_NO_TYPE, hiaF_draft_tuple_type(b->draft, parts, n));
 }
 
+hia_build_type hia_build_array_type(hia_builder *b, hia_build_type element) {
+  BUILD_ID(b, hia_build_type, HIA_BUILD_NO_TYPE, hiaF_draft_array_type(b->draft, element));
+}
+
+hia_build_type hia_build_read_type(hia_builder *b, const char *text) {
+  BUILD_ID(b, hia_build_type, HIA_BUILD_NO_TYPE, hiaF_draft_read_type(b->draft, text));
+}
+
+hia_build_type hia_build_declare_type(hia_builder *b, const char *definition) {
+  BUILD_ID(b, hia_build_type, HIA_BUILD_NO_TYPE, hiaF_draft_declare_type(b->draft, definition));
+}
+
+hia_build_ctor hia_build_add_ctor(hia_builder *b, hia_build_type type, const char *name,
+                                  const hia_build_field *fields, size_t n) {
+  BUILD_ID(b, hia_build_ctor, 0,
+           hiaF_draft_add_ctor(b->draft, type, name, (const hia_draft_new_field *)fields, n));
+}
+
+hia_build_ctor hia_build_find_ctor(hia_builder *b, const char *name) {
+  BUILD_ID(b, hia_build_ctor, 0, hiaF_draft_find_ctor(b->draft, name));
+}
+
 hia_build_type hia_build_type_of(hia_builder *b, hia_build_value value) {
   BUILD_ID(b, hia_build_type, HIA_BUILD_NO_TYPE, hiaF_draft_type_of(b->draft, value.id));
 }
@@ -174,6 +203,41 @@ hia_build_value hia_build_part(hia_builder *b, hia_build_value tuple, size_t i) 
   BUILD_ID(b, hia_build_value, 0, hiaF_draft_part(b->draft, tuple.id, i));
 }
 
+hia_build_value hia_build_data(hia_builder *b, hia_build_ctor ctor, const hia_build_value *fields,
+                               size_t n) {
+  BUILD_ID(b, hia_build_value, 0, hiaF_draft_data(b->draft, ctor.id, ids(fields), n));
+}
+
+hia_build_value hia_build_array(hia_builder *b, const hia_build_value *elements, size_t n) {
+  BUILD_ID(b, hia_build_value, 0, hiaF_draft_array(b->draft, ids(elements), n));
+}
+
+hia_build_value hia_build_empty_array(hia_builder *b, hia_build_type type) {
+  BUILD_ID(b, hia_build_value, 0, hiaF_draft_empty_array(b->draft, type));
+}
+
+hia_build_value hia_build_len(hia_builder *b, hia_build_value array) {
+  BUILD_ID(b, hia_build_value, 0, hiaF_draft_len(b->draft, array.id));
+}
+
+hia_build_value hia_build_at(hia_builder *b, hia_build_value array, hia_build_value index) {
+  BUILD_ID(b, hia_build_value, 0, hiaF_draft_at(b->draft, array.id, index.id));
+}
+
+hia_build_value hia_build_slice(hia_builder *b, hia_build_value array, hia_build_value from,
+                                hia_build_value end) {
+  BUILD_ID(b, hia_build_value, 0, hiaF_draft_slice(b->draft, array.id, from.id, end.id));
+}
+
+hia_build_value hia_build_set(hia_builder *b, hia_build_value array, hia_build_value index,
+                              hia_build_value element) {
+  BUILD_ID(b, hia_build_value, 0, hiaF_draft_set(b->draft, array.id, index.id, element.id));
+}
+
+hia_build_value hia_build_concat(hia_builder *b, const hia_build_value *arrays, size_t n) {
+  BUILD_ID(b, hia_build_value, 0, hiaF_draft_concat(b->draft, ids(arrays), n));
+}
+
 hia_build_value hia_build_name(hia_builder *b, hia_build_value value, const char *name) {
   BUILD_ID(b, hia_build_value, 0, hiaF_draft_name(b->draft, value.id, name));
 }
@@ -209,6 +273,83 @@ hia_status hia_build_while(hia_builder *b, hia_build_value condition) {
 
 hia_build_value hia_build_end_loop(hia_builder *b, const hia_build_value *next, size_t n) {
   BUILD_ID(b, hia_build_value, 0, hiaF_draft_end_loop(b->draft, ids(next), n));
+}
+
+hia_status hia_build_match(hia_builder *b, hia_build_value subject) {
+  BUILD(b, hiaF_draft_match(b->draft, subject.id));
+}
+
+/* Where an arm cannot begin, its values are none. */
+static hia_status bind_none(hia_status status, hia_build_value *bound, size_t n) {
+  if (status != HIA_OK && bound)
+    for (size_t i = 0; i < n && i < HIA_MAX_WORDS; i++) bound[i].id = 0;
+  return status;
+}
+
+static hia_status begin_arm(hia_builder *b, const char *pattern, hia_build_value *bound, size_t n) {
+  BUILD(b, hiaF_draft_arm(b->draft, pattern, (uint64_t *)bound, n));
+}
+
+static hia_status begin_arm_ctor(hia_builder *b, hia_build_ctor ctor, hia_build_value *bound,
+                                 size_t n) {
+  BUILD(b, hiaF_draft_arm_ctor(b->draft, ctor.id, (uint64_t *)bound, n));
+}
+
+static hia_status begin_arm_pattern(hia_builder *b, hia_build_pattern pattern,
+                                    hia_build_value *bound, size_t n) {
+  BUILD(b, hiaF_draft_arm_pattern(b->draft, pattern.id, (uint64_t *)bound, n));
+}
+
+hia_status hia_build_arm(hia_builder *b, const char *pattern, hia_build_value *bound, size_t n) {
+  return bind_none(begin_arm(b, pattern, bound, n), bound, n);
+}
+
+hia_status hia_build_arm_ctor(hia_builder *b, hia_build_ctor ctor, hia_build_value *bound,
+                              size_t n) {
+  return bind_none(begin_arm_ctor(b, ctor, bound, n), bound, n);
+}
+
+hia_status hia_build_arm_pattern(hia_builder *b, hia_build_pattern pattern, hia_build_value *bound,
+                                 size_t n) {
+  return bind_none(begin_arm_pattern(b, pattern, bound, n), bound, n);
+}
+
+hia_status hia_build_end_arm(hia_builder *b, hia_build_value value) {
+  BUILD(b, hiaF_draft_end_arm(b->draft, value.id));
+}
+
+hia_build_value hia_build_end_match(hia_builder *b) {
+  BUILD_ID(b, hia_build_value, 0, hiaF_draft_end_match(b->draft));
+}
+
+hia_build_pattern hia_build_pattern_any(hia_builder *b) {
+  BUILD_ID(b, hia_build_pattern, 0, hiaF_draft_pattern_any(b->draft));
+}
+
+hia_build_pattern hia_build_pattern_bind(hia_builder *b, const char *name) {
+  BUILD_ID(b, hia_build_pattern, 0, hiaF_draft_pattern_bind(b->draft, name));
+}
+
+hia_build_pattern hia_build_pattern_const(hia_builder *b, hia_build_value constant) {
+  BUILD_ID(b, hia_build_pattern, 0, hiaF_draft_pattern_const(b->draft, constant.id));
+}
+
+hia_build_pattern hia_build_pattern_ctor(hia_builder *b, hia_build_ctor ctor,
+                                         const hia_build_pattern *fields, size_t n) {
+  BUILD_ID(b, hia_build_pattern, 0,
+           hiaF_draft_pattern_ctor(b->draft, ctor.id, (const uint64_t *)fields, n));
+}
+
+hia_build_value hia_build_for_each(hia_builder *b, hia_build_value array) {
+  BUILD_ID(b, hia_build_value, 0, hiaF_draft_for_each(b->draft, array.id));
+}
+
+hia_build_value hia_build_for_range(hia_builder *b, hia_build_value from, hia_build_value end) {
+  BUILD_ID(b, hia_build_value, 0, hiaF_draft_for_range(b->draft, from.id, end.id));
+}
+
+hia_build_value hia_build_end_for(hia_builder *b, hia_build_value element) {
+  BUILD_ID(b, hia_build_value, 0, hiaF_draft_end_for(b->draft, element.id));
 }
 
 /* ---- the program as text ---- */
@@ -267,13 +408,14 @@ hia_status hia_builder_finish(hia_builder *b, hia_module **module, hia_error **e
   const hia_allocator *allocator = &b->engine->allocator;
   if (!module) return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "no place for the module");
   if (b->status != HIA_OK) return repeat(b, error);
-  bool has_begun;
-  const char *unfinished = hiaF_draft_unfinished(b->draft, &has_begun);
-  if (unfinished)
+  const char *name = "";
+  hia_draft_lack lack = hiaF_draft_unfinished(b->draft, &name);
+  if (lack)
     return hiaJ_fail(allocator, error, HIA_REJECTED, NULL,
-                     has_begun ? "the body of '%.200s' is not at its end"
-                               : "'%.200s' is declared, and not defined",
-                     unfinished);
+                     lack == HIA_DRAFT_LACKS_CTORS ? "the type '%.200s' has no constructors"
+                     : lack == HIA_DRAFT_LACKS_END ? "the body of '%.200s' is not at its end"
+                                                   : "'%.200s' is declared, and not defined",
+                     name);
   hia_arena arena;
   hia_text text;
   hia_status status = to_text(b, &arena, &text, error);

@@ -2,10 +2,11 @@
 /* See helper_calls.h. */
 #include "helper_calls.h"
 #include <stdio.h>
+#include <string.h>
 
 typedef hia_build_value value;
 
-enum { POOL = 64, OPEN = 16 };
+enum { POOL = 64, OPEN = 16, N_DATA = 6 };
 typedef struct caller {
   hia_builder *b;
   calls_draw *draw;
@@ -13,12 +14,16 @@ typedef struct caller {
   value pool[POOL]; /* the newest values whose blocks are open */
   uint32_t n_pool;
   struct {
-    int kind; /* 0 a body, 1 an `if`, 2 its `else`, 3 a loop, 4 its round */
+    int kind; /* 0 a body, 1 an `if`, 2 its `else`, 3 a loop, 4 its round, 5 an arm of a match, 6 a
+                 comprehension */
     uint32_t n_pool, n_vars;
     value vars[2];
     hia_build_type type;
+    const char *const *arms; /* those that may follow; the last one takes all */
+    bool has_type;           /* of the match: its first arm has ended */
   } open[OPEN];
   uint32_t n_open;
+  hia_build_type data[N_DATA]; /* data types, and arrays of them and of tuples */
   hia_build_fn fns[4];
   hia_build_type result[4];
   uint32_t n_begun;
@@ -36,6 +41,36 @@ static value keep(caller *c, value v) {
   return c->pool[c->n_pool++] = v;
 }
 
+static value any(caller *c, hia_build_type type);
+
+/* A value of one of c->data. */
+static value any_data(caller *c, uint32_t i) {
+  static const char *const names[2][3] = {{"N", "C", "P"}, {"S", "R", "S"}};
+  hia_builder *b = c->b;
+  value in[2];
+  if (i >= 2) {
+    hia_build_type element = i == 2 ? c->data[0] : i == 3 ? c->data[1] : c->data[2];
+    const hia_build_type parts[2] = {HIA_I32, c->data[0]};
+    if (i == 5) element = hia_build_tuple_type(b, parts, 2);
+    if (below(c, 2)) return hia_build_empty_array(b, c->data[i]);
+    in[0] = any(c, element);
+    in[1] = any(c, element);
+    return hia_build_array(b, in, 1 + below(c, 2));
+  }
+  uint32_t k = below(c, 3);
+  const hia_build_type pair[2] = {HIA_F64, HIA_BOOL};
+  if (i == 0 && k == 1) {
+    in[0] = any(c, HIA_I32);
+    in[1] = any(c, c->data[0]);
+  } else if (i == 0 && k == 2) {
+    in[0] = any(c, hia_build_tuple_type(b, pair, 2));
+    in[1] = any(c, c->data[1]);
+  } else if (i == 1) {
+    in[0] = any(c, k == 1 ? c->data[3] : HIA_BOOL);
+  }
+  return hia_build_data(b, hia_build_find_ctor(b, names[i][k]), in, i ? 1 : k ? 2 : 0);
+}
+
 static value any(caller *c, hia_build_type type) {
   if (below(c, 2000) == 0) return (value){any_bits(c)};
   if (below(c, 2000) == 0) return (value){c->pool[0].id + below(c, 400)};
@@ -49,13 +84,53 @@ static value any(caller *c, hia_build_type type) {
   case HIA_I64: return hia_build_i64(c->b, (int64_t)any_bits(c));
   case HIA_F32: return hia_build_f32(c->b, (float)below(c, 100) / 8 - 5);
   case HIA_F64: return hia_build_f64(c->b, (double)below(c, 100) / 8 - 5);
-  default: return hia_build_fail(c->b, hia_build_i32(c->b, 1), type);
+  default: break;
   }
+  for (uint32_t i = 0; i < N_DATA; i++)
+    if (c->data[i] == type && below(c, 3)) return any_data(c, i);
+  return hia_build_fail(c->b, hia_build_i32(c->b, 1), type);
 }
 
 static hia_build_type any_type(caller *c) {
-  hia_build_type parts[2] = {below(c, 5), below(c, 5)};
-  return below(c, 4) ? below(c, 5) : hia_build_tuple_type(c->b, parts, 2);
+  hia_build_type parts[2] = {below(c, 5), below(c, 4) ? below(c, 5) : c->data[below(c, N_DATA)]};
+  uint32_t sort = below(c, 8);
+  return sort < 5    ? below(c, 5)
+         : sort == 5 ? hia_build_tuple_type(c->b, parts, 2)
+                     : c->data[below(c, N_DATA)];
+}
+
+static hia_build_type any_element(caller *c) {
+  const hia_build_type parts[2] = {HIA_I32, c->data[0]};
+  return below(c, 3) ? c->data[below(c, N_DATA)] : hia_build_tuple_type(c->b, parts, 2);
+}
+
+/* Begins one of the arms that may follow; rarely one whose pattern is another type's. */
+static void begin_arm(caller *c, uint32_t at) {
+  const char *const *arms = c->open[at].arms;
+  while (arms[1] && below(c, 2)) arms++;
+  value bound[2] = {{0}, {0}};
+  size_t n = 0;
+  for (const char *x = arms[0]; *x; x++)
+    n += *x >= 'a' && *x <= 'd' && (x[1] == 0 || strchr(",)", x[1]));
+  hia_build_arm(c->b, arms[0], bound, n);
+  c->open[at].arms = arms + 1;
+  for (size_t i = 0; i < n; i++) keep(c, bound[i]);
+}
+
+/* A match on a value of one of these types. Names that bind are a to d. */
+static void begin_match(caller *c, uint32_t at) {
+  static const char *const arms[5][7] = {
+      {"N", "C(1, N)", "C(-2, C(_, a))", "C(a, b)", "P(a, S(_))", "_", NULL},
+      {"S(true)", "R(a)", "_", NULL},
+      {"1", "-5", "0x7fffffff", "_", NULL},
+      {"-1", "a", NULL},
+      {"S(_)", "a", NULL}};
+  static const hia_build_type scalars[] = {HIA_I32, HIA_I64};
+  uint32_t i = below(c, 5);
+  hia_build_match(c->b, any(c, i < 2 ? c->data[i] : i == 4 ? c->data[1] : scalars[i - 2]));
+  c->open[at].arms = arms[i];
+  c->open[at].has_type = false;
+  begin_arm(c, at);
 }
 
 static void push_open(caller *c, int kind) {
@@ -85,6 +160,24 @@ static void close_one(caller *c) {
     c->n_pool = c->open[at].n_pool;
     for (uint32_t i = 0; i < c->open[at].n_vars; i++) keep(c, c->open[at].vars[i]);
     break;
+  case 5:
+    if (!c->open[at].has_type) c->open[at].type = any_type(c);
+    c->open[at].has_type = true;
+    hia_build_end_arm(b, any(c, c->open[at].type));
+    c->n_pool = c->open[at].n_pool;
+    if (*c->open[at].arms) {
+      begin_arm(c, at);
+      break;
+    }
+    c->n_open--;
+    keep(c, hia_build_end_match(b));
+    break;
+  case 6:
+    next[0] = hia_build_end_for(b, any(c, any_element(c)));
+    c->n_open--;
+    c->n_pool = c->open[at].n_pool;
+    keep(c, next[0]);
+    break;
   default:
     for (uint32_t i = 0; i < 2; i++)
       if (c->open[at].kind == 4 && i < c->open[at].n_vars)
@@ -104,8 +197,41 @@ static void any_call(caller *c) {
 #include <hiaton/ops.def>
   };
   value in[3];
-  uint32_t what = below(c, 100), op = 1 + below(c, 37);
-  if (what < 40) {
+  uint32_t what = below(c, 130), op = 1 + below(c, 37);
+  if (what >= 126 && c->n_open < OPEN) {
+    push_open(c, 5);
+    begin_match(c, c->n_open - 1);
+  } else if (what >= 121 && c->n_open < OPEN) {
+    if (below(c, 2)) {
+      in[0] = hia_build_i64(b, below(c, 4)); /* longer ones would take all memory */
+      in[1] = hia_build_i64(b, below(c, 7));
+      in[2] = hia_build_for_range(b, in[0], in[1]);
+    } else {
+      in[2] = hia_build_for_each(b, any(c, c->data[2 + below(c, 4)]));
+    }
+    push_open(c, 6);
+    keep(c, in[2]);
+  } else if (what >= 100) {
+    uint32_t i = 2 + below(c, 4);
+    in[0] = any(c, c->data[i]);
+    if (what < 104) {
+      keep(c, any_data(c, below(c, N_DATA)));
+    } else if (what < 107) {
+      keep(c, hia_build_len(b, in[0]));
+    } else if (what < 112) {
+      keep(c, hia_build_at(b, in[0], any(c, HIA_I32 + below(c, 2))));
+    } else if (what < 115) {
+      in[1] = any(c, HIA_I64);
+      keep(c, hia_build_slice(b, in[0], in[1], any(c, HIA_I32)));
+    } else if (what < 118) {
+      in[1] = any(c, c->data[i]);
+      keep(c, hia_build_concat(b, in, 2));
+    } else {
+      in[1] = any(c, HIA_I32);
+      in[2] = hia_build_at(b, in[0], in[1]);
+      keep(c, hia_build_set(b, in[0], in[1], in[2]));
+    }
+  } else if (what < 40) {
     hia_build_type type = op >= 22 && op <= 23   ? HIA_I32 + below(c, 2)
                           : op >= 18 && op <= 21 ? below(c, 3)
                           : op >= 24             ? HIA_F32 + below(c, 2)
@@ -150,7 +276,12 @@ static void any_call(caller *c) {
 }
 
 void calls_make(hia_builder *b, uint32_t n, calls_draw *draw, void *user) {
+  static const char *const arrays[] = {"[D]", "[E]", "[[D]]", "[(i32, D)]"};
   caller c = {.b = b, .draw = draw, .user = user};
+  c.data[1] = hia_build_declare_type(b, "E");
+  c.data[0] = hia_build_declare_type(b, "D = N | C(h: i32, t: D) | P(a: (f64, bool), b: E)");
+  hia_build_declare_type(b, "E = S(b: bool) | R(all: [E])");
+  for (uint32_t i = 2; i < N_DATA; i++) c.data[i] = hia_build_read_type(b, arrays[i - 2]);
   for (uint32_t i = 0; i < 4; i++) {
     hia_build_type param = HIA_I32;
     char name[8];

@@ -401,6 +401,35 @@ Test(api_bad_input, null_builders) {
   cr_assert_eq(hia_build_loop(NULL, &x, 1, two), HIA_ARGUMENT);
   cr_assert_eq(hia_build_while(NULL, x), HIA_ARGUMENT);
   cr_assert_eq(hia_build_end_loop(NULL, &x, 1).id, 0);
+  hia_build_ctor ctor = {0};
+  hia_build_pattern pattern = {0};
+  const hia_build_field field = {"x", HIA_I32};
+  cr_assert_eq(hia_build_array_type(NULL, HIA_I32), HIA_BUILD_NO_TYPE);
+  cr_assert_eq(hia_build_read_type(NULL, "i32"), HIA_BUILD_NO_TYPE);
+  cr_assert_eq(hia_build_declare_type(NULL, "T = A"), HIA_BUILD_NO_TYPE);
+  cr_assert_eq(hia_build_add_ctor(NULL, 0, "A", &field, 1).id, 0);
+  cr_assert_eq(hia_build_find_ctor(NULL, "A").id, 0);
+  cr_assert_eq(hia_build_data(NULL, ctor, &x, 1).id, 0);
+  cr_assert_eq(hia_build_array(NULL, two, 2).id, 0);
+  cr_assert_eq(hia_build_empty_array(NULL, HIA_I32).id, 0);
+  cr_assert_eq(hia_build_len(NULL, x).id, 0);
+  cr_assert_eq(hia_build_at(NULL, x, x).id, 0);
+  cr_assert_eq(hia_build_slice(NULL, x, x, x).id, 0);
+  cr_assert_eq(hia_build_set(NULL, x, x, x).id, 0);
+  cr_assert_eq(hia_build_concat(NULL, two, 2).id, 0);
+  cr_assert_eq(hia_build_match(NULL, x), HIA_ARGUMENT);
+  cr_assert_eq(hia_build_arm(NULL, "x", two, 1), HIA_ARGUMENT);
+  cr_assert_eq(hia_build_arm_ctor(NULL, ctor, two, 2), HIA_ARGUMENT);
+  cr_assert_eq(hia_build_arm_pattern(NULL, pattern, two, 2), HIA_ARGUMENT);
+  cr_assert_eq(hia_build_end_arm(NULL, x), HIA_ARGUMENT);
+  cr_assert_eq(hia_build_end_match(NULL).id, 0);
+  cr_assert_eq(hia_build_pattern_any(NULL).id, 0);
+  cr_assert_eq(hia_build_pattern_bind(NULL, "x").id, 0);
+  cr_assert_eq(hia_build_pattern_const(NULL, x).id, 0);
+  cr_assert_eq(hia_build_pattern_ctor(NULL, ctor, &pattern, 1).id, 0);
+  cr_assert_eq(hia_build_for_each(NULL, x).id, 0);
+  cr_assert_eq(hia_build_for_range(NULL, x, x).id, 0);
+  cr_assert_eq(hia_build_end_for(NULL, x).id, 0);
   hia_builder_free(NULL);
 
   /* Missing arrays and texts are mistakes like others: after each the builder is out of

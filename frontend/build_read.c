@@ -1,0 +1,295 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+/* What the host of a builder passes as text: signatures of functions, definitions of types, types,
+ * and patterns. Reading stops at the first mistake, which is the builder's. */
+#include "frontend/build.h"
+
+/* ---- signatures ---- */
+
+static const char *skip_space(const char *at) { return at + strspn(at, " \t\n\r"); }
+
+static _Noreturn void wrong_text(hia_draft *d, const char *at, const char *wanted) {
+  if (*at) hiaF_draft_wrong(d, "%s expected at '%s'", wanted, hiaF_draft_shown(d, at, strlen(at)));
+  hiaF_draft_wrong(d, "%s expected at the end", wanted);
+}
+
+static const char *read_text(hia_draft *d, const char *at, const char *text) {
+  at = skip_space(at);
+  size_t len = strlen(text);
+  if (strncmp(at, text, len) != 0)
+    wrong_text(d, at, hiaR_arena_printf(&d->comp->arena, "'%s'", text));
+  return at + len;
+}
+
+static bool begins_with_capital(const char *text) { return *text >= 'A' && *text <= 'Z'; }
+
+static const char *read_named_type(hia_draft *d, const char *at, hia_type *type) {
+  size_t len = hiaF_draft_name_length(at);
+  for (unsigned t = 0; t < HIA_N_DTYPES; t++) {
+    const char *name = hiaG_dtype_name((hia_dtype)t);
+    if (strlen(name) != len || memcmp(name, at, len) != 0) continue;
+    *type = t;
+    return at + len;
+  }
+  if (!begins_with_capital(at)) wrong_text(d, at, "a type");
+  hia_symbol_id symbol = hiaF_draft_symbol(d, at, len);
+  uint32_t data = d->symbols.list.data[symbol].type;
+  if (data == HIA_NONE)
+    hiaF_draft_wrong(d, "there is no type '%s': it must be declared first",
+                     hiaF_draft_shown(d, at, len));
+  *type = d->datas.data[data].type;
+  return at + len;
+}
+
+/* Types nest at most as deep as they have parts. */
+static const char *read_type(hia_draft *d, const char *at, uint32_t depth, hia_type *type) {
+  at = skip_space(at);
+  if (*at != '(' && *at != '[') return read_named_type(d, at, type);
+  if (depth == HIA_MAX_TYPE_PARTS) hiaF_draft_too_large(d);
+  if (*at == '[') {
+    hia_type element;
+    at = skip_space(read_type(d, at + 1, depth + 1, &element));
+    if (*at != ']') wrong_text(d, at, "']'");
+    *type = hiaF_draft_make_array(d, element);
+    return at + 1;
+  }
+  HIA_VEC(hia_type) parts = {0};
+  do {
+    hia_type part;
+    at = skip_space(read_type(d, at + 1, depth + 1, &part));
+    if (parts.len <= HIA_MAX_TYPE_PARTS) hiaR_push(&d->comp->arena, &parts, part);
+  } while (*at == ',');
+  if (*at != ')') wrong_text(d, at, "',' or ')'");
+  *type = hiaF_draft_make_tuple(d, parts.data, parts.len);
+  return at + 1;
+}
+
+uint64_t hiaF_draft_read_type(hia_draft *d, const char *text) {
+  hiaF_draft_doing(d, "read type");
+  if (!text) hiaF_draft_wrong(d, "no text");
+  hia_type type;
+  const char *at = skip_space(read_type(d, text, 0, &type));
+  if (*at) wrong_text(d, at, "nothing more");
+  return hiaF_draft_type_id(d, type);
+}
+
+static const char *read_name(hia_draft *d, const char *at, hia_symbol_id *symbol) {
+  at = skip_space(at);
+  size_t len = hiaF_draft_name_length(at);
+  if (len == 0) wrong_text(d, at, "a name");
+  *symbol = len == 1 && at[0] == '_' ? HIA_NONE : hiaF_draft_symbol(d, at, len);
+  return at + len;
+}
+
+/* Skips a keyword with white space behind it; without, it is a name that begins like one. */
+static bool skip_word(const char **at, const char *word) {
+  const char *behind = *at + strlen(word);
+  if (strncmp(*at, word, strlen(word)) != 0 || skip_space(behind) == behind) return false;
+  *at = skip_space(behind);
+  return true;
+}
+
+/* Names of one list are distinct. */
+static void note_name(hia_draft *d, hia_symbol_id name, const char *what) {
+  if (name == HIA_NONE) return;
+  if (d->symbols.list.data[name].bound_at == d->stamp)
+    hiaF_draft_wrong(d, "two %s are called '%.80s'", what, hiaF_draft_text(d, name));
+  d->symbols.list.data[name].bound_at = d->stamp;
+}
+
+typedef HIA_VEC(hia_draft_field) fields;
+
+/* Reads parameters or fields, "x: i32, y: f64)", of which there is at least one. */
+static const char *read_fields(hia_draft *d, const char *at, const char *what, uint32_t max,
+                               fields *out) {
+  d->stamp++;
+  for (;; at++) {
+    hia_draft_field field;
+    at = read_name(d, at, &field.symbol);
+    note_name(d, field.symbol, what);
+    at = skip_space(read_type(d, read_text(d, at, ":"), 0, &field.type));
+    if (out->len == max) hiaF_draft_wrong(d, "more than %u %s", max, what);
+    hiaR_push(&d->comp->arena, out, field);
+    if (*at != ',') break;
+  }
+  if (*at != ')') wrong_text(d, at, "',' or ')'");
+  return at + 1;
+}
+
+uint64_t hiaF_draft_declare(hia_draft *d, const char *signature) {
+  hiaF_draft_doing(d, "declare");
+  if (!signature) hiaF_draft_wrong(d, "no signature");
+  const char *at = skip_space(signature);
+  bool is_extern = skip_word(&at, "extern"), is_impure = is_extern && skip_word(&at, "impure");
+  if (!skip_word(&at, "fn") && is_extern) wrong_text(d, at, "'fn'");
+  hia_symbol_id symbol;
+  at = skip_space(read_name(d, at, &symbol));
+  if (symbol == HIA_NONE) hiaF_draft_wrong(d, "'_' is no name");
+  d->about = symbol;
+  fields params = {0};
+  if (*at != '(') wrong_text(d, at, "'('");
+  if (*skip_space(at + 1) == ')')
+    at = skip_space(at + 1) + 1;
+  else
+    at = read_fields(d, at + 1, "parameters", HIA_DRAFT_MAX_PARAMS, &params);
+  hia_type result;
+  at = skip_space(read_type(d, read_text(d, at, "->"), 0, &result));
+  if (*at) wrong_text(d, at, "nothing more");
+  hia_type *types = HIA_NEW_ARRAY(&d->comp->arena, hia_type, (size_t)params.len + 1);
+  for (uint32_t i = 0; i < params.len; i++) types[i] = params.data[i].type;
+  uint32_t fn = hiaF_draft_new_fn(d, symbol, types, params.len, result);
+  if (is_extern) hiaF_draft_make_extern(d, fn, is_impure);
+  uint32_t first = d->fns.data[fn].params;
+  for (uint32_t i = 0; i < params.len; i++) d->items.data[first + i].symbol = params.data[i].symbol;
+  return hiaF_draft_id(d, fn);
+}
+
+/* ---- data types ---- */
+
+/* "Leaf(x: i64, y: f64)" or "Nil" */
+static const char *read_ctor(hia_draft *d, const char *at, uint32_t data) {
+  hia_symbol_id symbol;
+  at = skip_space(read_name(d, at, &symbol));
+  if (symbol == HIA_NONE) hiaF_draft_wrong(d, "'_' is no name");
+  fields f = {0};
+  if (*at == '(') at = read_fields(d, at + 1, "fields", HIA_MAX_CTOR_WORDS, &f);
+  hiaF_draft_new_ctor(d, data, symbol, f.data, f.len);
+  return skip_space(at);
+}
+
+uint64_t hiaF_draft_declare_type(hia_draft *d, const char *definition) {
+  hiaF_draft_doing(d, "declare type");
+  if (!definition) hiaF_draft_wrong(d, "no definition");
+  const char *at = skip_space(definition);
+  skip_word(&at, "type");
+  hia_symbol_id symbol;
+  at = skip_space(read_name(d, at, &symbol));
+  if (symbol == HIA_NONE || !begins_with_capital(hiaF_draft_text(d, symbol)))
+    hiaF_draft_wrong(d, "'%.80s': the name of a type starts with a capital letter",
+                     symbol == HIA_NONE ? "_" : hiaF_draft_text(d, symbol));
+  d->about = symbol;
+  uint32_t data = d->symbols.list.data[symbol].type;
+  if (*at && *at != '=') wrong_text(d, at, "'='");
+  if (data != HIA_NONE && (*at == '\0' || d->datas.data[data].ctors.len > 0))
+    hiaF_draft_wrong(d, "'%.80s' is declared already", hiaF_draft_text(d, symbol));
+  if (data == HIA_NONE) data = hiaF_draft_data_of(d, hiaF_draft_make_data(d, symbol));
+  if (*at == '=') {
+    at = skip_space(at + 1);
+    if (*at != '|') at--;
+    do at = read_ctor(d, at + 1, data);
+    while (*at == '|');
+    if (*at) wrong_text(d, at, "'|'");
+  }
+  return hiaF_draft_type_id(d, d->datas.data[data].type);
+}
+
+/* ---- patterns ---- */
+
+typedef struct reading {
+  hia_draft *d;
+  uint32_t n; /* patterns so far */
+} reading;
+
+static const char *read_pattern(reading *r, const char *at, const char *what, hia_type type,
+                                uint32_t depth, uint32_t *pattern);
+
+/* "5", "-1", "0xff", "7i64": an integer as the language writes it. */
+static const char *read_number(hia_draft *d, const char *at, const char *what, hia_type type,
+                               uint32_t *pattern) {
+  static const char decimal[] = "0123456789_", hex[] = "0123456789abcdefABCDEF_";
+  const char *start = at;
+  bool is_negative = *at == '-';
+  if (is_negative) at = skip_space(at + 1);
+  bool is_hex = at[0] == '0' && at[1] == 'x';
+  const char *digits = is_hex ? at + 2 : at, *end = digits + strspn(digits, is_hex ? hex : decimal);
+  bool is_i32 = strncmp(end, "i32", 3) == 0, is_i64 = strncmp(end, "i64", 3) == 0;
+  at = is_i32 || is_i64 ? end + 3 : end;
+  if (end == digits || *digits == '_' || hiaF_draft_name_length(at))
+    wrong_text(d, start, "a pattern");
+  const char *shown = hiaF_draft_shown(d, start, (size_t)(at - start));
+  if ((type != HIA_I32 && type != HIA_I64) || (is_i32 && type != HIA_I32) ||
+      (is_i64 && type != HIA_I64))
+    hiaF_draft_wrong(d, "%s is of type %s, and '%s' is a pattern for %s", what,
+                     hiaF_draft_type_text(d, type), shown,
+                     is_i32   ? "i32"
+                     : is_i64 ? "i64"
+                              : "integers");
+  hia_word word;
+  if (hiaR_read_word(digits, end, is_hex, is_negative, (hia_dtype)type, &word) != HIA_NUMBER_OK)
+    hiaF_draft_wrong(d, "'%s' does not fit %s", shown, hiaG_dtype_name((hia_dtype)type));
+  *pattern = hiaF_draft_new_number(d, type, word);
+  return at;
+}
+
+static const char *read_ctor_pattern(reading *r, const char *at, size_t len, const char *what,
+                                     hia_type type, uint32_t depth, uint32_t *pattern) {
+  hia_draft *d = r->d;
+  hia_symbol_id symbol = hiaF_draft_symbol(d, at, len);
+  uint32_t ctor = hiaF_draft_ctor_named(d, symbol), n = 0;
+  if (ctor == HIA_NONE)
+    hiaF_draft_wrong(d, "there is no constructor '%s'", hiaF_draft_shown(d, at, len));
+  const hia_draft_ctor *c = &d->ctors.data[ctor];
+  uint32_t *parts = HIA_NEW_ARRAY(&d->comp->arena, uint32_t, (size_t)c->n + 1);
+  uint32_t n_fields = c->n, first = c->fields;
+  if (d->datas.data[c->data].type != type)
+    hiaF_draft_wrong(d, "%s is of type %s, and '%s' is a pattern for %s", what,
+                     hiaF_draft_type_text(d, type), hiaF_draft_text(d, symbol),
+                     hiaF_draft_type_text(d, d->datas.data[c->data].type));
+  at = skip_space(at + len);
+  if (*at == '(') {
+    do {
+      if (n == n_fields)
+        hiaF_draft_wrong(d, "'%s' has %u field%s, and the pattern more", hiaF_draft_text(d, symbol),
+                         n_fields, n_fields == 1 ? "" : "s");
+      const char *field =
+          hiaR_arena_printf(&d->comp->arena, "field %u of '%s'", n + 1, hiaF_draft_text(d, symbol));
+      at = skip_space(
+          read_pattern(r, at + 1, field, d->fields.data[first + n].type, depth + 1, &parts[n]));
+      n++;
+    } while (*at == ',');
+    if (*at != ')') wrong_text(d, at, "',' or ')'");
+    at++;
+  }
+  if (n != n_fields)
+    hiaF_draft_wrong(d, "'%s' has %u field%s, and the pattern %u", hiaF_draft_text(d, symbol),
+                     n_fields, n_fields == 1 ? "" : "s", n);
+  *pattern = hiaF_draft_new_ctor_pattern(d, ctor, parts);
+  return at;
+}
+
+static const char *read_pattern(reading *r, const char *at, const char *what, hia_type type,
+                                uint32_t depth, uint32_t *pattern) {
+  hia_draft *d = r->d;
+  at = skip_space(at);
+  size_t len = hiaF_draft_name_length(at);
+  if (depth == HIA_DRAFT_MAX_PATTERN_DEPTH)
+    hiaF_draft_wrong(d, "patterns nest more than %u deep", HIA_DRAFT_MAX_PATTERN_DEPTH);
+  if (r->n++ == HIA_DRAFT_MAX_PATTERN)
+    hiaF_draft_wrong(d, "a pattern of more than %u patterns", HIA_DRAFT_MAX_PATTERN);
+  if (len == 0) return read_number(d, at, what, type, pattern);
+  if (begins_with_capital(at)) return read_ctor_pattern(r, at, len, what, type, depth, pattern);
+  bool is_true = len == 4 && memcmp(at, "true", 4) == 0;
+  if (is_true || (len == 5 && memcmp(at, "false", 5) == 0)) {
+    if (type != HIA_BOOL)
+      hiaF_draft_wrong(d, "%s is of type %s, and '%s' is a pattern for bool", what,
+                       hiaF_draft_type_text(d, type), is_true ? "true" : "false");
+    *pattern = hiaF_draft_new_number(d, type, hiaR_from_bool(is_true));
+    return at + len;
+  }
+  hia_symbol_id symbol;
+  at = read_name(d, at, &symbol);
+  note_name(d, symbol, "names in the pattern");
+  *pattern = symbol == HIA_NONE ? hiaF_draft_new_any(d) : hiaF_draft_new_bind(d, symbol);
+  return at;
+}
+
+void hiaF_draft_arm(hia_draft *d, const char *text, uint64_t *bound, size_t n) {
+  hiaF_draft_doing(d, "arm");
+  hia_type subject = hiaF_draft_subject(d);
+  if (!text) hiaF_draft_wrong(d, "no pattern");
+  d->stamp++;
+  reading r = {.d = d};
+  uint32_t pattern;
+  const char *at = skip_space(read_pattern(&r, text, "the subject", subject, 0, &pattern));
+  if (*at) wrong_text(d, at, "nothing more");
+  hiaF_draft_begin_arm(d, pattern, bound, n);
+}
