@@ -65,6 +65,9 @@ typedef struct hia_backend {
   void (*set_places)(hia_code *code, const hia_places *places);
   /* The shapes of what the code makes, in the same way; NULL, as at first: it makes nothing. */
   void (*set_shapes)(hia_code *code, const struct hia_shapes *shapes);
+  /* What the types of the graph are as types of values, before the first host_function of a root
+   * that has some which are no scalars. */
+  void (*set_types)(hia_code *code, struct hia_value_types *types);
   const hia_unwinder *(*unwinder)(const hia_code *code); /* its locs are those of set_places */
   /* The object file of one of the codegen units, as long as the code lives: relocatable, with
    * nothing of this process in it. NULL: there are fewer units. What hosts call has objects of its

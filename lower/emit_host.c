@@ -19,7 +19,7 @@ void hiaL_host_name(char name[HIA_ENTRY_NAME_SIZE], hia_host_side side, hia_fn_i
 
 /* hia_code_root.types. */
 static LLVMValueRef word_types(hia_emit *e, const hia_fn *fn) {
-  if (!e->options->object || !hiaG_exchanges_references(fn)) return LLVMConstNull(e->ptr);
+  if (!hiaG_exchanges_references(fn)) return LLVMConstNull(e->ptr);
   hia_type *types =
       HIA_NEW_ARRAY(&e->comp->scratch, hia_type, (size_t)fn->n_params + fn->n_results);
   memcpy(types, fn->params, fn->n_params * sizeof *types);

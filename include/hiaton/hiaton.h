@@ -344,7 +344,8 @@ HIA_API hia_status hia_function_get_stats(const hia_function *function, hia_func
  *
  * A function of a program as a function of C, with parameters and results of C's types
  * (hiaton/runtime.h). No values, checks or statistics come between: entering costs some
- * nanoseconds.
+ * nanoseconds. Data and arrays are values here too, with their types checked; hia_context_error
+ * names a parameter of another type.
  *
  *   typedef hia_status (*fib_fn)(hia_context *, int32_t, int32_t *);
  *   hia_native_fn entry;
@@ -376,7 +377,8 @@ HIA_API hia_status hia_function_entry_with_fuel(hia_function *function, hia_nati
 
 /* The map entry of a function, which computes it for all rows of columns (hiaton/runtime.h,
  * "Maps"). It is compiled at the first request, belongs to the module and lives as long. Threads
- * and errors as for hia_function_entry and hia_function_entry_with_fuel. */
+ * and errors as for hia_function_entry and hia_function_entry_with_fuel. HIA_UNSUPPORTED also if
+ * data or arrays are among the parameters and results. */
 HIA_API hia_status hia_function_map(hia_function *function, hia_native_fn *map, hia_error **error);
 HIA_API hia_status hia_function_map_with_fuel(hia_function *function, hia_native_fn *map,
                                               hia_error **error);

@@ -13,9 +13,11 @@
  *                                     hia_status next(hia_context *, int64_t s_0, bool s_1,
  *                                                     int64_t *result_0, bool *result_1)
  *
- * A scalar is one parameter, a tuple its scalars in order, inner tuples included; bool, int32_t,
- * int64_t, float and double stand for bool, i32, i64, f32 and f64. The result is written through
- * one pointer for each of its scalars; where a pointer is NULL, that scalar is dropped. On any
+ * A scalar is one parameter, a tuple its parts in order, inner tuples included; bool, int32_t,
+ * int64_t, float and double stand for bool, i32, i64, f32 and f64. Data or an array is a value
+ * (hiaton/data.h): a const hia_value *, which the call borrows, and as a result a hia_value *,
+ * which the caller frees. The result is written through one pointer for each of its parts; where a
+ * pointer is NULL, that part is dropped. On any
  * status other than HIA_OK nothing is written, and hia_context_error returns the error. The
  * statuses are those of hia_call (hiaton.h), and also HIA_ARGUMENT if the context is NULL and
  * HIA_BUSY if it is in a call.

@@ -178,8 +178,10 @@ typedef struct hia_unit {
   hia_code *code;
   hia_shapes *shapes; /* NULL: its runs make no objects */
   size_t shapes_size;
-  hia_unwinder unwinder; /* of `code` */
-  hia_places places;     /* the source positions that locations of its runs lead to */
+  hia_unwinder unwinder;                    /* of `code` */
+  struct hia_value_types *types_of_entries; /* hia_code_module.types; NULL: not needed so far;
+                                               protected by `lock` */
+  hia_places places; /* the source positions that locations of its runs lead to */
   hia_function_stats stats;
   uint64_t build_at, passes_at, flatten_at, open_at; /* hiaR_now() when that phase began; or 0 */
   uint64_t compiled_at;                              /* when codegen ended */
@@ -241,9 +243,9 @@ struct hia_function {
   hia_param *params; /* arity of them */
   hia_param result;  /* unless generic */
   uint32_t n_param_words;
-  bool has_references;      /* data or arrays are among its parameters and results */
-  const hia_dtype *scalars; /* of the parameters, then of the result; NULL if it is generic, or has
-                               references */
+  bool has_references;    /* data or arrays are among its parameters and results */
+  const hia_dtype *words; /* of the parameters, then of the result: dtypes, or HIA_ENTRY_VALUE;
+                             NULL if it is generic */
   bool is_impure;
   atomic_uint_fast64_t n_runs;
 
@@ -324,8 +326,10 @@ const hia_type_info *hiaJ_type_info(hia_module *module, hia_type type);
 hia_type hiaJ_data_type(const hia_module *module, const char *name, size_t len);
 /* In a try: the type of a value in the module's table; HIA_NONE: the program has no such type. */
 hia_type hiaJ_own_type(hia_module *module, const hia_type_info *type);
-/* Makes hia_function.scalars of a function that is not generic. */
-const hia_dtype *hiaJ_entry_scalars(hia_arena *arena, const hia_function *f);
+/* Makes hia_function.words of a function that is not generic. */
+const hia_dtype *hiaJ_entry_words(hia_arena *arena, const hia_function *f);
+/* Writes the types of a type's words; returns the place behind them. */
+const hia_type_info **hiaJ_type_words(const hia_type_info *type, const hia_type_info **out);
 /* Both are called in a try, once a module has been read and bound; for a graph, also only once its
  * roots are functions. */
 void hiaJ_inspect_program(hia_module *module);

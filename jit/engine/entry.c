@@ -3,7 +3,8 @@
 #include "jit/engine/engine.h"
 #include "runtime/native/context.h"
 
-static hia_status check(hia_function *f, hia_native_fn *out, hia_error **error) {
+static hia_status check(hia_function *f, hia_host_side side, hia_native_fn *out,
+                        hia_error **error) {
   if (error) *error = NULL;
   if (out) *out = NULL;
   if (!f) return hiaJ_fail(&hiaR_malloc, error, HIA_ARGUMENT, NULL, "no function");
@@ -13,9 +14,10 @@ static hia_status check(hia_function *f, hia_native_fn *out, hia_error **error) 
   if (f->is_generic)
     return hiaJ_fail(&engine->allocator, error, HIA_ARGUMENT, "name an instance, as in fact(i64)",
                      "`%s` is generic: it has no code of its own", f->signature);
-  if (f->has_references)
-    return hiaJ_fail(&engine->allocator, error, HIA_UNSUPPORTED, "call it with hia_call",
-                     "`%s` has data or arrays: it has no typed entry", f->signature);
+  if (f->has_references && side == HIA_HOST_MAP)
+    return hiaJ_fail(&engine->allocator, error, HIA_UNSUPPORTED,
+                     "hia_function_entry has it for one row",
+                     "`%s` has data or arrays, of which there are no columns", f->signature);
   if (engine->options.kind != HIA_ENGINE_JIT)
     return hiaJ_fail(&engine->allocator, error, HIA_UNSUPPORTED,
                      "call it with hia_call, or make an engine of kind HIA_ENGINE_JIT",
@@ -43,6 +45,28 @@ static const char *why_not_plain(const hia_fn_version *version) {
   return "it needs a large stack";
 }
 
+/* The types of all words that hosts pass to the unit's roots, as the module's values have them. */
+static hia_value_types *types_of_entries(hia_unit *unit) {
+  hia_arena *arena = &unit->comp.arena;
+  hia_type_info *infos = HIA_NEW_ARRAY(arena, hia_type_info, (size_t)unit->types.entries.len + 1);
+  hia_value_types *types = HIA_NEW(arena, hia_value_types);
+  types->infos = infos;
+  for (uint32_t i = 0; i < unit->n_versions; i++) {
+    const hia_function *f = unit->versions[i].function;
+    const hia_fn *root = hiaG_fn(unit->graph, unit->versions[i].root);
+    uint32_t n = f->n_param_words + f->result.info->n_words;
+    const hia_type_info **words = HIA_NEW_ARRAY(arena, const hia_type_info *, n), **at = words;
+    for (uint32_t k = 0; k < f->arity; k++) at = hiaJ_type_words(f->params[k].info, at);
+    hiaJ_type_words(f->result.info, at);
+    for (uint32_t k = 0; k < n;
+         k++) { /* fuel comes behind the parameters, and behind the results */
+      hia_type type = k < f->n_param_words ? root->params[k] : root->results[k - f->n_param_words];
+      if (!hiaR_is_scalar(type)) infos[type - HIA_FIRST_TYPE] = *words[k];
+    }
+  }
+  return types;
+}
+
 static hia_status make(wanted *want) {
   const hia_fn_version *version = want->version;
   const hia_engine *engine = version->function->module->engine;
@@ -54,12 +78,16 @@ static hia_status make(wanted *want) {
     return hiaJ_fail(&engine->allocator, want->error, HIA_UNSUPPORTED,
                      "hia_function_entry has it with a context and a status",
                      "`%s` cannot be a plain function: %s", version->function->name, why_not);
+  hia_unit *unit = version->unit;
+  if (!unit->types_of_entries) {
+    unit->types_of_entries = types_of_entries(unit);
+    backend->set_types(unit->code, unit->types_of_entries);
+  }
   char why[1024] = "";
   /* LLVM's frames cannot be unwound: until the call has returned nothing may throw. */
-  version->unit->comp.armed = false;
-  hia_status status =
-      backend->host_function(version->unit->code, version->unit->graph, &options, want->side,
-                             version->root, &want->made, why, sizeof why);
+  unit->comp.armed = false;
+  hia_status status = backend->host_function(unit->code, unit->graph, &options, want->side,
+                                             version->root, &want->made, why, sizeof why);
   if (status == HIA_OK) return HIA_OK;
   return hiaJ_fail(&engine->allocator, want->error, status, NULL, "cannot compile: %s",
                    why[0] ? why : hiaR_status_message(status));
@@ -81,7 +109,7 @@ static void try_make(void *arg) {
 
 static hia_status get(hia_function *f, hia_traits traits, hia_host_side side, hia_native_fn *out,
                       hia_error **error) {
-  hia_status status = check(f, out, error);
+  hia_status status = check(f, side, out, error);
   wanted want = {.side = side, .error = error};
   if (status == HIA_OK) status = hiaJ_ready(f, traits, &want.version, error);
   if (status != HIA_OK) return status;

@@ -144,27 +144,37 @@ bool hia_function_can_have_fuel(const hia_function *f) { return f && !f->module-
 
 /* ---- typed entries ---- */
 
-const hia_dtype *hiaJ_entry_scalars(hia_arena *arena, const hia_function *f) {
-  uint32_t n = 0;
-  hia_dtype *all =
-      HIA_NEW_ARRAY(arena, hia_dtype, (size_t)f->n_param_words + f->result.info->n_words);
-  for (uint32_t i = 0; i <= f->arity; i++) {
-    const hia_type_info *type = i < f->arity ? f->params[i].info : f->result.info;
-    memcpy(all + n, type->scalars, type->n_scalars * sizeof *all);
-    n += type->n_scalars;
-  }
+/* Types nest at most as deep as they have parts. */
+const hia_type_info **hiaJ_type_words(const hia_type_info *type, const hia_type_info **out) {
+  size_t n = hia_type_info_len(type);
+  if (n == 0) *out++ = type;
+  for (size_t i = 0; i < n; i++) out = hiaJ_type_words(hia_type_info_part(type, i), out);
+  return out;
+}
+
+const hia_dtype *hiaJ_entry_words(hia_arena *arena, const hia_function *f) {
+  hia_mark mark = hiaR_arena_mark(&f->module->comp.scratch);
+  uint32_t n = f->n_param_words + f->result.info->n_words;
+  const hia_type_info **types = HIA_NEW_ARRAY(&f->module->comp.scratch, const hia_type_info *, n),
+                      **at = types;
+  hia_dtype *all = HIA_NEW_ARRAY(arena, hia_dtype, n);
+  for (uint32_t i = 0; i < f->arity; i++) at = hiaJ_type_words(f->params[i].info, at);
+  hiaJ_type_words(f->result.info, at);
+  for (uint32_t i = 0; i < n; i++)
+    if (hia_type_info_dtype(types[i], &all[i]) != HIA_OK) all[i] = HIA_ENTRY_VALUE;
+  hiaR_arena_release(&f->module->comp.scratch, mark);
   return all;
 }
 
 size_t hia_function_entry_params(const hia_function *f, const hia_dtype **dtypes) {
-  bool has_entry = f && f->scalars;
-  if (dtypes) *dtypes = has_entry ? f->scalars : NULL;
+  bool has_entry = f && f->words;
+  if (dtypes) *dtypes = has_entry ? f->words : NULL;
   return has_entry ? f->n_param_words : 0;
 }
 
 size_t hia_function_entry_results(const hia_function *f, const hia_dtype **dtypes) {
-  bool has_entry = f && f->scalars;
-  if (dtypes) *dtypes = has_entry ? f->scalars + f->n_param_words : NULL;
+  bool has_entry = f && f->words;
+  if (dtypes) *dtypes = has_entry ? f->words + f->n_param_words : NULL;
   return has_entry ? f->result.info->n_words : 0;
 }
 
@@ -179,9 +189,9 @@ static bool is_equal(const hia_dtype *a, size_t n_a, const hia_dtype *b, size_t 
 static size_t put_scalars(char *buf, size_t size, size_t len, const hia_dtype *dtypes, size_t n) {
   size_t all = len;
   for (size_t i = 0; i <= n && len < size; i++) {
-    const char *name = i == n                               ? n ? ")" : "()"
-                       : (unsigned)dtypes[i] < HIA_N_DTYPES ? hiaG_dtype_name(dtypes[i])
-                                                            : "?";
+    const char *name = i == n                         ? n ? ")" : "()"
+                       : dtypes[i] == HIA_ENTRY_VALUE ? "value"
+                                                      : hiaG_dtype_name(dtypes[i]);
     const char *before = i == n ? "" : i ? ", " : "(";
     len += (size_t)snprintf(buf + len, size - len, "%s%s", before, name);
     all = len < size ? len : size - 1;
@@ -207,9 +217,6 @@ hia_status hia_function_check_entry(const hia_function *f, const hia_dtype *para
   if (f->is_generic)
     return hiaJ_fail(allocator, error, HIA_ARGUMENT, "name an instance, as in fact(i64)",
                      "`%s` is generic: it has no entry of its own", f->signature);
-  if (f->has_references)
-    return hiaJ_fail(allocator, error, HIA_UNSUPPORTED, "call it with hia_call",
-                     "`%s` has data or arrays: it has no typed entry", f->signature);
   const hia_dtype *own_params, *own_results;
   size_t n_own = hia_function_entry_params(f, &own_params);
   size_t n_own_results = hia_function_entry_results(f, &own_results);

@@ -377,7 +377,7 @@ static hia_function *function_new(hia_module *module, hia_decl_id decl, hia_inst
   set_param(module, &f->result, result);
   f->is_generic = result == HIA_NONE;
   if (!f->is_generic) f->has_references |= f->result.info->has_references;
-  if (!f->is_generic && !f->has_references) f->scalars = hiaJ_entry_scalars(arena, f);
+  if (!f->is_generic) f->words = hiaJ_entry_words(arena, f);
   if (decl != HIA_NONE) f->is_impure = hiaF_is_impure(module->program, decl);
   return f;
 }

@@ -35,7 +35,8 @@ struct hia_code {
   size_t n_fns;
   hia_unwinder unwinder;
   hia_places places;
-  const hia_shapes *shapes; /* NULL: it makes no objects */
+  const hia_shapes *shapes;      /* NULL: it makes no objects */
+  struct hia_value_types *types; /* of what hosts pass; NULL: they have passed scalars only */
 };
 
 static hia_status no_memory(char *error, size_t error_size) {
@@ -276,6 +277,8 @@ void hiaJ_code_set_places(hia_code *code, const hia_places *places) {
 
 void hiaJ_code_set_shapes(hia_code *code, const hia_shapes *shapes) { code->shapes = shapes; }
 
+void hiaJ_code_set_types(hia_code *code, struct hia_value_types *types) { code->types = types; }
+
 const hia_unwinder *hiaJ_code_unwinder(const hia_code *code) { return &code->unwinder; }
 
 const void *hiaJ_code_object(const hia_code *code, uint32_t unit, size_t *size) {
@@ -346,6 +349,7 @@ static void fill_in(const hia_code *code, hia_code_module *module, const hia_gra
   module->unwinder = code->unwinder;
   module->places = code->places;
   module->shapes = code->shapes;
+  module->types = code->types;
   if (code->shapes) module->flags |= HIA_CODE_OBJECTS;
 }
 

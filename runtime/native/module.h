@@ -63,8 +63,10 @@ struct hia_code_module {
   const uint32_t *abi_symbol;   /* of an object: &HIA_RT_ABI_SYMBOL, which the linker must find */
   const hia_image_hosts *hosts; /* of an image that has externs */
 
-  /* Of a module that makes objects. The JIT fills in the shapes; only objects have the table of
-   * types, whose numbers those of the roots' words are. */
+  /* Of a module that makes objects; the JIT fills them in. The numbers of the types are those of
+   * the roots' words. The JIT's types know only those of the roots' words, and are no table of
+   * their own: each info is a copy of one of the module's, so that its values need not be compared.
+   */
   struct hia_value_types *types;
   const hia_shapes *shapes;
 };

@@ -17,8 +17,10 @@ static bool is_fuelled(const hia_code_module *module) {
   return !(module->flags & HIA_CODE_WITHOUT_FUEL);
 }
 
+/* As the table has it that the type belongs to, which values hold (hia_code_module.types). */
 static const hia_type_info *type_of(const passing *p, uint32_t word) {
-  return hiaR_type_info(p->module->types, p->root->types[word]);
+  const hia_type_info *type = hiaR_type_info(p->module->types, p->root->types[word]);
+  return hiaR_type_info(type->types, type->type);
 }
 
 static const hia_value *argument(const passing *p, uint32_t i) {

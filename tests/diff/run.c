@@ -379,8 +379,8 @@ static void call_once(const diff_way *way, hia_function *function, hia_value *co
   o.stats = &stats;
   o.has_fuel = fuel != NULL;
   o.fuel = fuel ? *fuel : 0;
-  /* These entries have no fuel; and only objects have such entries for data. */
-  bool by_entry = (way->typed || way->map) && !fuel && !has_data(function);
+  /* These entries have no fuel; and data have no map entries. */
+  bool by_entry = !fuel && (way->typed || (way->map && !has_data(function)));
   taps = 0;
   hia_status status = by_entry ? call_by_entry(way, function, args, n_args, &result, &error)
                                : hia_run(function, args, n_args, &o, &result, &error);

@@ -11,6 +11,8 @@ typedef struct layout {
   uint64_t ints[INTS], stack[ON_STACK];
   double floats[FLOATS];
   size_t n_ints, n_floats, n_stack;
+  hia_value *kept[ON_STACK]; /* data and arrays that are passed: parts of tuples */
+  size_t n_kept;
 } layout;
 
 static void add_word(layout *l, uint64_t word) {
@@ -27,11 +29,27 @@ static void add_float(layout *l, uint64_t bits) {
     l->stack[l->n_stack++] = bits;
 }
 
+static bool is_reference(const hia_type_info *type) {
+  hia_type_kind kind = hia_type_info_kind(type);
+  return kind == HIA_KIND_DATA || kind == HIA_KIND_ARRAY;
+}
+
+static void free_kept(layout *l) {
+  while (l->n_kept) hia_value_free(l->kept[--l->n_kept]);
+}
+
 static void add_value(layout *l, const hia_value *value) {
+  if (is_reference(hia_value_type(value))) {
+    add_word(l, (uint64_t)(uintptr_t)value);
+    return;
+  }
   for (size_t i = 0; i < hia_value_len(value); i++) {
     hia_value *part = hia_value_part(value, i);
     add_value(l, part);
-    hia_value_free(part);
+    if (is_reference(hia_value_type(part)) && l->n_kept < ON_STACK)
+      l->kept[l->n_kept++] = part;
+    else
+      hia_value_free(part);
   }
   hia_dtype t;
   if (hia_value_dtype(value, &t) != HIA_OK) return;
@@ -70,56 +88,37 @@ static void add_value(layout *l, const hia_value *value) {
 
 /* ---- results, read with the types of the signature ---- */
 
-static bool starts(const char **text, const char *word) {
-  size_t n = strlen(word);
-  if (strncmp(*text, word, n) != 0) return false;
-  *text += n;
-  return true;
-}
-
-/* Makes the value of the type whose text begins here, from the words of the results. */
-static hia_value *read_value(hia_engine *engine, const char **type, const uint64_t **words) {
-  bool b;
-  int32_t i32;
-  int64_t i64;
-  float f32;
-  double f64;
-  if (starts(type, "(")) {
-    hia_value *parts[ON_STACK], *tuple = NULL;
-    size_t n = 0;
-    do {
-      parts[n++] = read_value(engine, type, words);
-    } while (starts(type, ", ") && n < ON_STACK);
-    if (starts(type, ")")) tuple = hia_value_tuple(engine, parts, n);
+/* Makes the value of the type, from the words of the results; those of data and arrays are the
+ * caller's. */
+static hia_value *read_value(hia_engine *engine, const hia_type_info *type,
+                             const uint64_t **words) {
+  size_t n = hia_type_info_len(type);
+  if (n) {
+    hia_value *parts[ON_STACK] = {NULL}, *tuple = NULL;
+    for (size_t i = 0; i < n && n <= ON_STACK; i++)
+      parts[i] = read_value(engine, hia_type_info_part(type, i), words);
+    tuple = hia_value_tuple(engine, parts, n);
     while (n) hia_value_free(parts[--n]);
     return tuple;
   }
   const uint64_t *word = (*words)++;
-  if (starts(type, "bool")) {
-    memcpy(&b, word, sizeof b);
-    return hia_value_bool(engine, b);
-  }
-  if (starts(type, "i32")) {
-    memcpy(&i32, word, sizeof i32);
-    return hia_value_i32(engine, i32);
-  }
-  if (starts(type, "i64")) {
-    memcpy(&i64, word, sizeof i64);
-    return hia_value_i64(engine, i64);
-  }
-  if (starts(type, "f32")) {
-    memcpy(&f32, word, sizeof f32);
-    return hia_value_f32(engine, f32);
-  }
+  bool b;
+  int32_t i32;
+  float f32;
+  double f64;
+  hia_dtype t;
+  if (hia_type_info_dtype(type, &t) != HIA_OK) return (hia_value *)(uintptr_t)*word;
+  memcpy(&b, word, sizeof b);
+  memcpy(&i32, word, sizeof i32);
+  memcpy(&f32, word, sizeof f32);
   memcpy(&f64, word, sizeof f64);
-  *type += strlen("f64");
-  return hia_value_f64(engine, f64);
-}
-
-static size_t count_scalars(const char *type) {
-  size_t n = 0;
-  for (const char *c = type; *c; c++) n += (*c == 'i' || *c == 'f' || *c == 'b');
-  return n;
+  switch (t) {
+  case HIA_BOOL: return hia_value_bool(engine, b);
+  case HIA_I32: return hia_value_i32(engine, i32);
+  case HIA_I64: return hia_value_i64(engine, (int64_t)*word);
+  case HIA_F32: return hia_value_f32(engine, f32);
+  default: return hia_value_f64(engine, f64);
+  }
 }
 
 bool typed_is_portable(void) {
@@ -144,26 +143,19 @@ static hia_status call(const layout *l, hia_native_fn entry) {
                       S8(s, 24), S8(s, 32), S8(s, 40), S8(s, 48), S8(s, 56));
 }
 
-static const char *result_type(const hia_function *function) {
-  const char *type = NULL;
-  for (const char *at = hia_function_signature(function); (at = strstr(at, "-> ")); at += 3)
-    type = at + 3;
-  return type;
-}
-
 hia_status call_typed(hia_engine *engine, const hia_function *function, hia_native_fn entry,
                       hia_context *context, hia_value *const *args, size_t n, hia_value **result) {
   layout l = {0};
   uint64_t words[ON_STACK] = {0};
   *result = NULL;
-  const char *type = result_type(function);
-  size_t n_results = count_scalars(type);
+  size_t n_results = hia_function_entry_results(function, NULL);
   add_word(&l, (uint64_t)(uintptr_t)context);
   for (size_t i = 0; i < n; i++) add_value(&l, args[i]);
   for (size_t i = 0; i < n_results; i++) add_word(&l, (uint64_t)(uintptr_t)&words[i]);
   hia_status status = call(&l, entry);
   const uint64_t *at = words;
-  if (status == HIA_OK) *result = read_value(engine, &type, &at);
+  if (status == HIA_OK) *result = read_value(engine, hia_function_result_type(function), &at);
+  free_kept(&l);
   return status;
 }
 
@@ -201,7 +193,6 @@ hia_status call_map(hia_engine *engine, const hia_function *function, hia_native
                     hia_value **result) {
   static _Thread_local columns c;
   const hia_dtype *dtypes;
-  const char *type = result_type(function);
   size_t n_results = hia_function_entry_results(function, &dtypes);
   layout l = {0};
   c.n = 0;
@@ -223,6 +214,6 @@ hia_status call_map(hia_engine *engine, const hia_function *function, hia_native
       if (memcmp(column, column + row * size, size) != 0) return HIA_INTERNAL;
   }
   const uint64_t *at = words;
-  *result = read_value(engine, &type, &at);
+  *result = read_value(engine, hia_function_result_type(function), &at);
   return HIA_OK;
 }

@@ -9,8 +9,9 @@
 bool typed_is_portable(void);
 
 /* Calls the typed entry of a function, which is not generic, with n values of the types of its
- * parameters. OK: *result is a value of the engine. It passes the arguments by the machine's
- * calling convention, as compiled C code with that signature would. At most 60 scalars in all. */
+ * parameters, data and arrays among them. OK: *result is a value of the engine. It passes the
+ * arguments by the machine's calling convention, as compiled C code with that signature would. At
+ * most 60 scalars in all. */
 hia_status call_typed(hia_engine *engine, const hia_function *function, hia_native_fn entry,
                       hia_context *context, hia_value *const *args, size_t n, hia_value **result);
 
