@@ -201,26 +201,28 @@ let rec numbers n seed xs =
   else
     let next = i32 ((seed * 1103515245) + 12345) in
     numbers (n - 1) next (((next asr 8) land 65535) :: xs)
-let rec below (p : int) = function
-  | [] -> []
-  | x :: rest -> if x < p then x :: below p rest else below p rest
-let rec above (p : int) = function
-  | [] -> []
-  | x :: rest -> if x < p then above p rest else x :: above p rest
-let rec sort_quickly = function
-  | [] -> []
-  | p :: rest -> sort_quickly (below p rest) @ (p :: sort_quickly (above p rest))
-let rec odd = function [] -> [] | x :: rest -> x :: even rest
-and even = function [] -> [] | _ :: rest -> odd rest
+let rec partition_list (p : int) = function
+  | [] -> ([], [])
+  | x :: rest ->
+    let below, above = partition_list p rest in
+    if x < p then (x :: below, above) else (below, x :: above)
+let rec sort_quickly xs behind = match xs with
+  | [] -> behind
+  | p :: rest ->
+    let below, above = partition_list p rest in
+    sort_quickly below (p :: sort_quickly above behind)
+let rec split = function
+  | [] -> ([], [])
+  | x :: rest -> let odd, even = split rest in (x :: even, odd)
 let rec merge (xs : int list) ys = match xs, ys with
   | [], ys -> ys
   | xs, [] -> xs
   | x :: xrest, y :: yrest -> if x <= y then x :: merge xrest ys else y :: merge xs yrest
 let rec sort_merging = function
   | ([] | [ _ ]) as xs -> xs
-  | xs -> merge (sort_merging (odd xs)) (sort_merging (even xs))
+  | xs -> let odd, even = split xs in merge (sort_merging odd) (sort_merging even)
 let digest xs = List.fold_left (fun sum x -> i32 ((sum * 31) + x)) 0 xs
-let quicksort n = digest (sort_quickly (numbers n 42 []))
+let quicksort n = digest (sort_quickly (numbers n 42 []) [])
 let mergesort n = digest (sort_merging (numbers n 42 []))
 
 (* ---- arrays ---- *)
