@@ -383,14 +383,67 @@ static uint32_t asked(const counting *c, hia_value_id cond, uint32_t side[2]) {
   return r;
 }
 
-static void branch(counting *c, ref_set live, hia_node_id n) {
+/* A branch at the end of a loop's head that says whether the loop goes on (exits.c). */
+typedef struct ways {
+  uint32_t cond;    /* the result that says it */
+  ref_set on, exit; /* what is live behind it if the loop goes on, and if it ends */
+} ways;
+
+static void branch(counting *c, ref_set live, hia_node_id n, const ways *w);
+
+/* The results of the branch that the set has are now those of another one, or of the operands that
+ * its arm yields: these are consumed. */
+static void rename_results(const counting *c, ref_set set, hia_node_id n, hia_node_id to) {
+  for (uint32_t i = 0; i < c->fn->nodes.data[n].n_outs; i++) {
+    uint32_t r = c->ref[hiaG_out(c->fn, n, i)];
+    if (r == HIA_NONE || !has(set, r)) continue;
+    take_out(set, r);
+    add(set, c->ref[hiaG_out(c->fn, to, i)]);
+  }
+}
+
+static void yield_results(counting *c, ref_set set, hia_node_id n, hia_node_id yield) {
+  ref_set before = copy_set(c, set);
+  uint32_t n_outs = c->fn->nodes.data[n].n_outs;
+  for (uint32_t i = 0; i < n_outs; i++) {
+    uint32_t r = c->ref[hiaG_out(c->fn, n, i)];
+    if (r != HIA_NONE) take_out(set, r);
+  }
+  for (uint32_t i = 0; i < n_outs; i++) {
+    uint32_t r = c->ref[hiaG_out(c->fn, n, i)];
+    if (r != HIA_NONE && has(before, r)) consume(c, set, yield, hiaG_in(c->fn, yield, i));
+  }
+}
+
+/* Walks through an arm of branch n. Writes what is live at its start. */
+static void walk_arm(counting *c, ref_set live, hia_node_id n, hia_region_id arm, const ways *w) {
+  hia_node_id yield = yield_of(c, arm);
+  hia_word goes_on;
+  if (!w) {
+    walk(c, live, yield);
+  } else if (hiaG_is_const(c->fn, hiaG_in(c->fn, yield, w->cond), &goes_on)) {
+    memcpy(live, goes_on ? w->on : w->exit, c->n_words * sizeof *live);
+    yield_results(c, live, n, yield);
+    walk(c, live, c->fn->nodes.data[yield].prev);
+  } else {
+    hia_node_id inner = hiaG_split_of(c->fn, arm, w->cond);
+    ways inside = {w->cond, copy_set(c, w->on), copy_set(c, w->exit)};
+    rename_results(c, inside.on, n, inner);
+    rename_results(c, inside.exit, n, inner);
+    branch(c, live, inner, &inside);
+    walk(c, live, c->fn->nodes.data[inner].prev);
+  }
+}
+
+/* `live`: behind the branch, unless there are two ways; on return, before it. */
+static void branch(counting *c, ref_set live, hia_node_id n, const ways *w) {
   hia_region_id then = c->fn->nodes.data[n].regions;
   uint32_t side[2], r = asked(c, hiaG_in(c->fn, n, 0), side);
   uint32_t before = r == HIA_NONE ? HIA_NONE : c->known[r];
   ref_set other = copy_set(c, live);
   for (uint32_t k = 0; k < 2; k++) {
     if (r != HIA_NONE && side[k] != HIA_NONE) c->known[r] = side[k];
-    walk(c, k ? other : live, yield_of(c, then + k));
+    walk_arm(c, k ? other : live, n, then + k, w);
     if (r != HIA_NONE) c->known[r] = before;
   }
   /* What a region does not need dies at its start, where the constructor is known. */
@@ -516,9 +569,10 @@ static bool hands_on_borrowed(const counting *c, hia_node_id yield, uint32_t i) 
 /* ---- loops ----
  *
  * Any other variable is owned: by the round, which hands its next value on, and by the exit, where
- * the loop's results are. Values from outside stay alive throughout the loop. Where the exit is,
- * there is no place for a node; so what dies there becomes one more result of the loop, and is
- * dropped behind it, and what is shared there is dup'd behind it. */
+ * the loop's results are. Values from outside stay alive throughout the loop. Where a branch at the
+ * end of the head says whether the loop goes on, what dies on one way dies in the arm. Else there
+ * is no place for a node where the exit is; so what dies there becomes one more result of the loop,
+ * and is dropped behind it. What is shared at the exit is dup'd behind the loop. */
 
 /* Marks the values that are defined in the loop, then lets the loop borrow all others. */
 static void borrow_from_outside(counting *c, ref_set live, hia_node_id loop) {
@@ -599,7 +653,14 @@ static void count_loop(counting *c, ref_set live, hia_node_id n) {
   if (seen != HIA_NONE && side[0] != HIA_NONE) c->known[seen] = side[0];
   walk(c, at_round, yield_of(c, head + 1));
   leave_loop(c, at_exit, &x);
-  for (bool is_changed = true; is_changed;) {
+  hia_node_id split = hiaG_split_of(c->fn, head, 0), last = c->fn->nodes.data[yield].prev;
+  if (split != HIA_NONE) {
+    ways w = {hiaG_in(c->fn, yield, 0) - c->fn->nodes.data[split].outs, copy_set(c, at_round),
+              at_exit};
+    last = c->fn->nodes.data[split].prev;
+    branch(c, at_round, split, &w);
+  }
+  for (bool is_changed = split == HIA_NONE; is_changed;) {
     is_changed = false;
     for (uint32_t r = 0; (r = missing(c, at_exit, at_round, r)) != HIA_NONE; r++)
       if (!has_ancestor(c, at_round, r)) {
@@ -617,7 +678,7 @@ static void count_loop(counting *c, ref_set live, hia_node_id n) {
   }
   if (seen != HIA_NONE) c->known[seen] = before;
   add_exits(c, n, yield, &x);
-  walk(c, at_round, c->fn->nodes.data[yield].prev);
+  walk(c, at_round, last);
   for (hia_node_id arg = c->fn->regions.data[head].first; c->fn->nodes.data[arg].op == HIA_OP_ARG;
        arg = c->fn->nodes.data[arg].next) {
     uint32_t r = c->ref[hiaG_out(c->fn, arg, 0)];
@@ -649,13 +710,14 @@ static void count_uses(counting *c, ref_set live, hia_node_id n) {
   case HIA_OP_SLICE: /* it has a reference to the array */
   case HIA_OP_SET:
   case HIA_OP_CONCAT: /* its result may be one of them */
+  case HIA_OP_PUT:
     for (uint32_t i = 0; i < n_ins; i++) consume(c, live, n, hiaG_in(c->fn, n, i));
     break;
   case HIA_OP_YIELD:
     for (uint32_t i = 0; i < n_ins; i++)
       if (!hands_on_borrowed(c, n, i)) consume(c, live, n, hiaG_in(c->fn, n, i));
     break;
-  case HIA_OP_IF: branch(c, live, n); break;
+  case HIA_OP_IF: branch(c, live, n, NULL); break;
   case HIA_OP_LOOP: count_loop(c, live, n); break;
   case HIA_OP_CALL: call(c, live, n); break;
   case HIA_OP_JOIN: join(c, live, n); break;
@@ -772,6 +834,16 @@ static uint32_t param_of(const hia_fn *fn, hia_value_id v) {
   return n->op == HIA_OP_ARG && n->region == 0 ? (uint32_t)n->imm : HIA_NONE;
 }
 
+/* True if region `inner` is in region `outer`, or in the round of the loop that ends its head with
+ * the branch that `outer` is in: there too what `outer` shows is known. */
+static bool is_within_way(const hia_fn *fn, hia_region_id inner, hia_region_id outer) {
+  if (is_within(fn, inner, outer)) return true;
+  while (fn->regions.data[outer].kind == HIA_REGION_THEN ||
+         fn->regions.data[outer].kind == HIA_REGION_ELSE)
+    outer = fn->regions.data[outer].parent;
+  return fn->regions.data[outer].kind == HIA_REGION_HEAD && is_within(fn, inner, outer + 1);
+}
+
 /* True if the memory of the value from which node n reads a field could be that of an object that
  * is made where the field is known. */
 static bool may_reuse(const hia_graph *g, const hia_fn *fn, hia_node_id field) {
@@ -782,7 +854,7 @@ static bool may_reuse(const hia_graph *g, const hia_fn *fn, hia_node_id field) {
     const hia_node *made = &fn->nodes.data[n];
     if (made->op == HIA_OP_DATA &&
         size_of(g, hiaG_type(fn, made->outs), (uint32_t)made->imm) == size &&
-        is_within(fn, made->region, node->region))
+        is_within_way(fn, made->region, node->region))
       return true;
   }
   return false;
@@ -817,12 +889,12 @@ static bool find_owned(const hia_graph *g, const hia_fn *fn, const version *vers
       hia_value_id v = hiaG_in(fn, n, i);
       uint32_t p = is_reference(g, fn, v) ? param_of(fn, v) : HIA_NONE;
       if (p == HIA_NONE || own[p]) continue;
-      bool is_consumed = node->op == HIA_OP_DATA || node->op == HIA_OP_ARRAY ||
-                         node->op == HIA_OP_SLICE || node->op == HIA_OP_SET ||
-                         node->op == HIA_OP_CONCAT || node->op == HIA_OP_YIELD ||
-                         (node->op == HIA_OP_LOOP && must_own(g, fn, n, i)) ||
-                         (node->op == HIA_OP_CALL && versions[hiaG_callee(node)].owns[i]) ||
-                         (node->op == HIA_OP_FIELD && may_reuse(g, fn, n));
+      bool is_consumed =
+          node->op == HIA_OP_DATA || node->op == HIA_OP_ARRAY || node->op == HIA_OP_SLICE ||
+          node->op == HIA_OP_SET || node->op == HIA_OP_CONCAT || node->op == HIA_OP_YIELD ||
+          node->op == HIA_OP_PUT || (node->op == HIA_OP_LOOP && must_own(g, fn, n, i)) ||
+          (node->op == HIA_OP_CALL && versions[hiaG_callee(node)].owns[i]) ||
+          (node->op == HIA_OP_FIELD && may_reuse(g, fn, n));
       own[p] |= is_consumed;
       is_changed |= is_consumed;
     }
@@ -838,7 +910,7 @@ static void number_references(counting *c) {
   for (hia_value_id v = 0; v < fn->values.len; v++) c->ref[v] = HIA_NONE;
   HIA_EACH_NODE(fn, n) {
     const hia_node *node = &fn->nodes.data[n];
-    if (node->op == HIA_OP_CONST || node->op == HIA_OP_UNDEF) continue;
+    if (node->op == HIA_OP_CONST || node->op == HIA_OP_UNDEF || node->op == HIA_OP_HOLE) continue;
     for (uint32_t i = 0; i < node->n_outs; i++) {
       hia_value_id v = hiaG_out(fn, n, i);
       if (!is_reference(c->g, fn, v)) continue;
@@ -991,6 +1063,8 @@ static void make_versions(hia_graph *g, version *versions) {
 
 void hiaG_refs(hia_graph *g) {
   if (!hiaG_has_references(g)) return;
+  for (hia_fn_id f = 0; f < g->fns.len; f++)
+    if (!hiaG_fn(g, f)->is_removed) hiaG_split_exits(g, hiaG_fn(g, f));
   version *versions = HIA_NEW_ARRAY(&g->comp->arena, version, 2 * g->fns.len);
   for (hia_fn_id f = 0; f < g->fns.len; f++)
     versions[f] =

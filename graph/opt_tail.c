@@ -195,10 +195,37 @@ static bool is_constant(const hia_fn *fn, hia_value_id v) {
   return op == HIA_OP_CONST || op == HIA_OP_UNDEF;
 }
 
+static hia_value_id operand_of(const hia_fn *fn, hia_value_id v) {
+  return hiaG_in(fn, fn->values.data[v].node, 0);
+}
+
+/* True if the value is a field of a value of the head, or a field of such a field: D and X read it
+ * themselves. (Counts of references then see of what it is a part.) */
+static bool is_field_of_head(const looping *l, hia_value_id v) {
+  const hia_fn *fn = l->fn;
+  if (hiaG_def(fn, v)->op != HIA_OP_FIELD || hiaG_def(fn, v)->region == l->head) return false;
+  while (hiaG_def(fn, v)->op == HIA_OP_FIELD) v = operand_of(fn, v);
+  return hiaG_def(fn, v)->region == l->head;
+}
+
+/* D and X have copies of it. */
+static bool is_copied(const looping *l, hia_value_id v) {
+  return is_constant(l->fn, v) || is_field_of_head(l, v);
+}
+
+/* What is copied comes behind what it is read from. */
 static void need(looping *l, bool *is_known, hia_value_id v, hia_u32vec *needs) {
-  if (is_known[v]) return;
-  is_known[v] = true;
-  hiaR_push(l->scratch, needs, v);
+  uint32_t first = needs->len;
+  for (; !is_known[v]; v = operand_of(l->fn, v)) {
+    is_known[v] = true;
+    hiaR_push(l->scratch, needs, v);
+    if (!is_field_of_head(l, v)) break;
+  }
+  for (uint32_t i = first, k = needs->len; i + 1 < k; i++) {
+    hia_value_id outer = needs->data[--k];
+    needs->data[k] = needs->data[i];
+    needs->data[i] = outer;
+  }
 }
 
 static void find_needs(looping *l, uint32_t i, hia_u32vec *needs) {
@@ -222,7 +249,7 @@ static void export(looping *l, const hia_u32vec *needs, const uint32_t *spot_of,
                    bool *is_exported) {
   for (uint32_t i = 0; i < needs->len; i++) {
     hia_value_id v = needs->data[i];
-    if (is_exported[v] || is_constant(l->fn, v)) continue;
+    if (is_exported[v] || is_copied(l, v)) continue;
     is_exported[v] = true;
     spot *s = &l->spots.data[spot_of[hiaG_def(l->fn, v)->region]];
     while (s->parent != HIA_NONE) {
@@ -324,15 +351,16 @@ static void branch_outs(looping *l, const spot *s) {
   hiaG_set_outs(l->g, l->fn, s->end, types.data, types.len);
 }
 
-/* Copies the constants of other spots that D or X needs. */
-static void copy_constants(looping *l, const hia_u32vec *needs, hia_subst *subst,
-                           hia_region_id to) {
+/* Copies the constants and fields of other spots that D or X needs. */
+static void copy_needs(looping *l, const hia_u32vec *needs, hia_subst *subst, hia_region_id to) {
   for (uint32_t i = 0; i < needs->len; i++) {
-    hia_value_id v = needs->data[i];
-    if (!is_constant(l->fn, v)) continue;
+    hia_value_id v = needs->data[i], in = 0;
+    if (!is_copied(l, v)) continue;
     hia_node def = *hiaG_def(l->fn, v);
     hia_type type = hiaG_type(l->fn, v);
-    hia_node_id copy = hiaG_add(l->g, l->fn, to, def.op, NULL, 0, &type, 1, def.imm, def.loc);
+    if (def.n_ins) in = hiaG_resolve(subst, operand_of(l->fn, v));
+    hia_node_id copy =
+        hiaG_add(l->g, l->fn, to, def.op, &in, def.n_ins, &type, 1, def.imm, def.loc);
     hiaG_replace(subst, v, hiaG_out(l->fn, copy, 0));
   }
 }
@@ -347,7 +375,7 @@ static void rewrite(looping *l, hia_subst *subst, hia_node_id first, hia_node_id
 /* Moves the nodes of D into the round; its spot keeps none. */
 static void fill_round(looping *l, const spot *s) {
   hia_region_id round = l->head + 1;
-  copy_constants(l, &l->next_needs, &l->next_subst, round);
+  copy_needs(l, &l->next_needs, &l->next_subst, round);
   hiaG_splice(l->fn, s->region, round, HIA_NONE);
   add_next(l, s, round);
   hia_node_id last = yield_tuple(l, round);
@@ -356,7 +384,7 @@ static void fill_round(looping *l, const spot *s) {
 
 /* Moves the nodes of X behind the loop; its spot keeps none. */
 static void fill_exit(looping *l, const spot *s) {
-  copy_constants(l, &l->exit_needs, &l->exit_subst, 0);
+  copy_needs(l, &l->exit_needs, &l->exit_subst, 0);
   hia_node_id results = hiaG_yield_of(l->fn, s->region);
   hiaG_splice(l->fn, s->region, 0, HIA_NONE);
   for (uint32_t i = 0; i < l->n_results; i++) add(l, hiaG_in(l->fn, results, s->place[i]));
@@ -430,7 +458,7 @@ static void end_head(looping *l) {
   } else {
     for (uint32_t i = 0; i < l->exit_needs.len; i++) {
       hia_value_id v = l->exit_needs.data[i];
-      if (!is_constant(l->fn, v)) add(l, l->slot[v] != HIA_NONE ? l->slot[v] : v);
+      if (!is_copied(l, v)) add(l, l->slot[v] != HIA_NONE ? l->slot[v] : v);
     }
   }
   yield_tuple(l, l->head);
@@ -451,12 +479,12 @@ static void loop_outs(looping *l) {
   }
   HIA_VEC(hia_type) types = {0};
   for (uint32_t i = 0; i < l->exit_needs.len; i++)
-    if (!is_constant(l->fn, l->exit_needs.data[i]))
+    if (!is_copied(l, l->exit_needs.data[i]))
       hiaR_push(l->scratch, &types, hiaG_type(l->fn, l->exit_needs.data[i]));
   hiaG_set_outs(l->g, l->fn, l->loop, types.data, types.len);
   uint32_t n = 0;
   for (uint32_t i = 0; i < l->exit_needs.len; i++)
-    if (!is_constant(l->fn, l->exit_needs.data[i]))
+    if (!is_copied(l, l->exit_needs.data[i]))
       hiaG_replace(&l->exit_subst, l->exit_needs.data[i], hiaG_out(l->fn, l->loop, n++));
 }
 
@@ -489,19 +517,6 @@ static void close_loop(looping *l, uint32_t class) {
 }
 
 /* ---- functions ---- */
-
-/* Replaces the body of a function by an empty one with its parameters. */
-static void restart(hia_graph *g, hia_fn *fn) {
-  hia_region body = fn->regions.data[0];
-  body.first = body.last = HIA_NONE;
-  memset(&fn->nodes, 0, sizeof fn->nodes);
-  memset(&fn->values, 0, sizeof fn->values);
-  memset(&fn->edges, 0, sizeof fn->edges);
-  memset(&fn->regions, 0, sizeof fn->regions);
-  hiaR_push(&g->comp->arena, &fn->regions, body);
-  for (uint32_t i = 0; i < fn->n_params; i++)
-    hiaG_add(g, fn, 0, HIA_OP_ARG, NULL, 0, &fn->params[i], 1, i, HIA_NONE);
-}
 
 /* A loop over the parameters of a function. */
 static looping open_loop(tail *t, hia_fn *fn, bool has_state) {
@@ -540,7 +555,7 @@ static void loop_alone(tail *t, hia_fn_id f) {
   hia_fn old = *fn;
   t->variable[f] = HIA_NEW_ARRAY(t->scratch, uint32_t, fn->n_params);
   for (uint32_t i = 0; i < fn->n_params; i++) t->variable[f][i] = i;
-  restart(t->g, fn);
+  hiaG_clear_body(t->g, fn);
   looping l = open_loop(t, fn, false);
   copy_body(&l, &old, f, l.head);
   close_loop(&l, t->class[f]);
@@ -680,7 +695,7 @@ static void redirect_calls(tail *t, hia_fn *fn) {
  * callee. The call's position is that of the definition; as a tail call it is in no backtrace. */
 static void make_entry(tail *t, hia_fn_id f) {
   hia_fn *fn = hiaG_fn(t->g, f);
-  restart(t->g, fn);
+  hiaG_clear_body(t->g, fn);
   hia_value_id *ins = HIA_NEW_ARRAY(t->scratch, hia_value_id, fn->n_params);
   for (uint32_t i = 0; i < fn->n_params; i++) ins[i] = i; /* the value of ARG i, in a new body */
   hia_node_id call =
