@@ -205,6 +205,18 @@ void hiaG_yield(hia_graph *g, hia_fn *fn, hia_region_id region, const hia_value_
 
 /* ---- changing ---- */
 
+void hiaG_clear_body(hia_graph *g, hia_fn *fn) {
+  hia_region body = fn->regions.data[0];
+  body.first = body.last = HIA_NONE;
+  memset(&fn->nodes, 0, sizeof fn->nodes);
+  memset(&fn->values, 0, sizeof fn->values);
+  memset(&fn->edges, 0, sizeof fn->edges);
+  memset(&fn->regions, 0, sizeof fn->regions);
+  hiaR_push(&g->comp->arena, &fn->regions, body);
+  for (uint32_t i = 0; i < fn->n_params; i++)
+    hiaG_add(g, fn, 0, HIA_OP_ARG, NULL, 0, &fn->params[i], 1, i, HIA_NONE);
+}
+
 void hiaG_remove(hia_fn *fn, hia_node_id n) {
   hia_node *node = &fn->nodes.data[n];
   if (node->flags & HIA_NODE_DEAD) return;

@@ -260,6 +260,9 @@ hia_value_id hiaG_const(hia_graph *g, hia_fn *fn, hia_region_id region, hia_type
 void hiaG_yield(hia_graph *g, hia_fn *fn, hia_region_id region, const hia_value_id *ins,
                 uint32_t n);
 
+/* Function state: leaves a function without a body but for its ARGs; the value of parameter i is i.
+ * The old vectors are not changed, so a copy of *fn remains valid. */
+void hiaG_clear_body(hia_graph *g, hia_fn *fn);
 /* Function state: removes a node (with its regions) from its list. Its values must be unused. */
 void hiaG_remove(hia_fn *fn, hia_node_id node);
 /* Replaces operands everywhere in the function: value v by map[v] where map[v] != HIA_NONE. Chains
@@ -461,10 +464,17 @@ void hiaG_inline(hia_graph *g);            /* opt_inline.c: small non-recursive 
 void hiaG_pair(hia_graph *g);              /* opt_pair.c: two rounds of a loop in one */
 void hiaG_fork(hia_graph *g);              /* opt_fork.c: calls that another worker may make */
 void hiaG_merge(hia_graph *g);             /* opt_merge.c: equal calls are made once */
+void hiaG_cons(hia_graph *g);              /* opt_cons.c: tail recursion modulo constructors */
 void hiaG_unroll(hia_graph *g);            /* opt_unroll.c: recursive inlining */
 void hiaG_reads(hia_graph *g, hia_fn *fn); /* opt_reads.c: elements are read before they are set */
 void hiaG_refs(hia_graph *g);              /* opt_refs.c: counts of references */
 void hiaG_tail(hia_graph *g);              /* opt_tail.c: tail calls of a group to loops */
+/* exits.c: where a branch at the end of a loop's head says whether the loop goes on, each of its arms
+ * either goes on or does not, or ends in such a branch, which gives what the arm yields. Leaves the
+ * function not compact. */
+void hiaG_split_exits(hia_graph *g, hia_fn *fn);
+/* The branch that a region ends in, if operand i of the region's YIELD is a result of it; or NONE. */
+hia_node_id hiaG_split_of(const hia_fn *fn, hia_region_id region, uint32_t i);
 /* Why a graph cannot be run with fuel ("it is ..."), or NULL. */
 const char *hiaG_cannot_fuel(const hia_graph *g);
 /* Merges equal calls of one function, and leaves it not compact; calls it adds are new nodes.

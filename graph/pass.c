@@ -12,6 +12,7 @@
  *                                     merge            equal calls are made once
  *                                    [pair]            only with several threads: loops that call
  *                                    [fork]            the same: latent forks
+ *                                     cons             tail recursion modulo constructors
  *                                     unroll           recursive inlining
  *                                       │
  *                                      tail            tail calls of a group become loops
@@ -58,6 +59,7 @@ const hia_pass hiaG_passes[] = {
     NATIVE("merge", hiaG_merge, HIA_USE_NATIVE, "calls that were made before"),
     NATIVE("pair", hiaG_pair, HIA_USE_PARALLEL, "loops that call make two rounds in one"),
     NATIVE("fork", hiaG_fork, HIA_USE_PARALLEL, "calls that another worker may make"),
+    NATIVE("cons", hiaG_cons, HIA_USE_NATIVE, "tail recursion modulo constructors"),
     NATIVE("unroll", hiaG_unroll, HIA_USE_NATIVE, "levels of recursion into one body"),
     GRAPH("tail", hiaG_tail, true, "tail calls of a recursive group become loops"),
     GRAPH("effects.2", hiaG_effects, true, "again: groups have changed"),

@@ -146,6 +146,21 @@ static void check_data(hia_verifier *v, hia_node_id n) {
   }
 }
 
+/* DEST, HOLE, HOLE_AT, PUT, TAKE. */
+static void check_destination(hia_verifier *v, hia_node_id n) {
+  const hia_fn *fn = v->fn;
+  const hia_node *node = &fn->nodes.data[n];
+  if (node->op == HIA_OP_HOLE_AT) {
+    uint32_t word = HIA_IMM_B(node->imm);
+    const hia_ctor *ctor = ctor_of(v, n, "operand", in_type(fn, n, 0), HIA_IMM_A(node->imm));
+    if (word >= ctor->layout.n) hiaG_defect(v, n, "the constructor has no word %u", word);
+  }
+  if (node->op == HIA_OP_PUT || node->op == HIA_OP_TAKE)
+    hiaG_expect_type(v, n, "operand", 0, in_type(fn, n, 0), HIA_I64);
+  if (node->op == HIA_OP_DEST || node->op == HIA_OP_HOLE_AT)
+    hiaG_expect_type(v, n, "result", 0, hiaG_type(fn, node->outs), HIA_I64);
+}
+
 /* Operands from `first` on are the words of elements of the array: of one, or of any number. */
 static void check_elements(hia_verifier *v, hia_node_id n, const hia_layout *element,
                            uint32_t first, bool is_one) {
@@ -202,6 +217,11 @@ static void check_imm(hia_verifier *v, hia_node_id n) {
   case HIA_OP_GIVE:
   case HIA_OP_UNPACK:
   case HIA_OP_FORGET: check_counting(v, n); break;
+  case HIA_OP_DEST:
+  case HIA_OP_HOLE:
+  case HIA_OP_HOLE_AT:
+  case HIA_OP_PUT:
+  case HIA_OP_TAKE: check_destination(v, n); break;
   case HIA_OP_ARRAY:
   case HIA_OP_LEN:
   case HIA_OP_AT:

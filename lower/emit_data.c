@@ -210,3 +210,44 @@ void hiaL_emit_FIELD(hia_emit *e, hia_node_id n) {
   if (e->g->is_read) require(e, ref, HIA_IMM_A(imm), hiaL_node(e, n)->loc);
   hiaL_out(e, n, 0, hiaL_load_packed(e, ref, place_of(e, ctor, HIA_IMM_B(imm))));
 }
+
+/* ---- destinations of results (graph/opt_cons.c) ---- */
+
+/* One word of the frame, however often the node fires: each time it is taken before the next. */
+void hiaL_emit_DEST(hia_emit *e, hia_node_id n) {
+  LLVMBasicBlockRef here = hiaL_here(e), entry = LLVMGetEntryBasicBlock(e->function);
+  LLVMValueRef first = LLVMGetFirstInstruction(entry);
+  if (first)
+    LLVMPositionBuilderBefore(e->b, first);
+  else
+    hiaL_at(e, entry);
+  LLVMValueRef dest = LLVMBuildAlloca(e->b, e->types[HIA_I64], "dest");
+  hiaL_at(e, here);
+  hiaL_out(e, n, 0, LLVMBuildPtrToInt(e->b, dest, e->types[HIA_I64], ""));
+}
+
+void hiaL_emit_HOLE(hia_emit *e, hia_node_id n) {
+  hiaL_out(e, n, 0, LLVMGetUndef(hiaL_type(e, hiaG_type(e->fn, hiaG_out(e->fn, n, 0)))));
+}
+
+void hiaL_emit_HOLE_AT(hia_emit *e, hia_node_id n) {
+  uint64_t imm = hiaL_node(e, n)->imm;
+  const hia_ctor *ctor = hiaL_ctor(e, hiaG_type(e->fn, hiaG_in(e->fn, n, 0)), HIA_IMM_A(imm));
+  LLVMValueRef at = hiaL_byte_at(e, hiaL_in(e, n, 0), place_of(e, ctor, HIA_IMM_B(imm))->at, "at");
+  hiaL_out(e, n, 0, LLVMBuildPtrToInt(e->b, at, e->types[HIA_I64], "hole"));
+}
+
+/* A value at an address, as in a field. */
+static LLVMValueRef pointer_to(hia_emit *e, LLVMValueRef address) {
+  return LLVMBuildIntToPtr(e->b, address, e->ptr, "");
+}
+
+void hiaL_emit_PUT(hia_emit *e, hia_node_id n) {
+  hia_word_place place = {.type = hiaG_type(e->fn, hiaG_in(e->fn, n, 1))};
+  hiaL_store_packed(e, pointer_to(e, hiaL_in(e, n, 0)), &place, hiaL_in(e, n, 1));
+}
+
+void hiaL_emit_TAKE(hia_emit *e, hia_node_id n) {
+  hia_word_place place = {.type = hiaG_type(e->fn, hiaG_out(e->fn, n, 0))};
+  hiaL_out(e, n, 0, hiaL_load_packed(e, pointer_to(e, hiaL_in(e, n, 0)), &place));
+}

@@ -57,14 +57,12 @@ static void place(const hia_module *module, hia_unit *unit) {
 
 /* ---- the steps ---- */
 
-/* True if the graph says where references are counted: it is for native code then. */
-static bool has_counts(const hia_graph *g) {
+/* True if some op of the graph is one of these. */
+static bool has_op(const hia_graph *g, unsigned first, unsigned last) {
   for (hia_fn_id f = 0; f < g->fns.len; f++) {
     const hia_fn *fn = hiaG_fn(g, f);
-    for (hia_node_id n = 0; n < fn->nodes.len; n++) {
-      unsigned op = fn->nodes.data[n].op;
-      if (op >= HIA_OP_DUP && op <= HIA_OP_GIVE) return true;
-    }
+    for (hia_node_id n = 0; n < fn->nodes.len; n++)
+      if (fn->nodes.data[n].op >= first && fn->nodes.data[n].op <= last) return true;
   }
   return false;
 }
@@ -72,10 +70,16 @@ static bool has_counts(const hia_graph *g) {
 hia_status hiaJ_refuse(const hia_module *module, const hia_graph *g, hia_graph_use use,
                        hia_error **error) {
   const hia_allocator *allocator = &module->engine->allocator;
-  if (!hiaG_has_references(g)) return HIA_OK;
-  if (use == HIA_TO_INTERPRET && has_counts(g))
+  bool has_destinations = has_op(g, HIA_OP_DEST, HIA_OP_TAKE);
+  if (use == HIA_TO_INTERPRET && has_op(g, HIA_OP_DUP, HIA_OP_GIVE))
     return hiaJ_fail(allocator, error, HIA_UNSUPPORTED, NULL,
                      "this graph counts references: it is for native code");
+  if (use == HIA_TO_INTERPRET && has_destinations)
+    return hiaJ_fail(allocator, error, HIA_UNSUPPORTED, NULL,
+                     "this graph has destinations for results: it is for native code");
+  if (use != HIA_TO_DUMP && g->is_read && has_destinations) /* it could write anywhere */
+    return hiaJ_fail(allocator, error, HIA_UNSUPPORTED, NULL,
+                     "a graph that is read must not have destinations for results");
   return HIA_OK;
 }
 
@@ -248,7 +252,8 @@ static hia_status finish(hia_module *module, void *user, hia_error **error) {
    */
   bool is_late = hiaR_is_late(&unit->comp), is_native = engine->options.kind == HIA_ENGINE_JIT;
   unit->stats.hurried = is_late;
-  if (is_late && !(j->traits & HIA_VERSION_NATIVE) && !has_counts(unit->graph)) is_native = false;
+  if (is_late && !(j->traits & HIA_VERSION_NATIVE) && !has_op(unit->graph, HIA_OP_DUP, HIA_OP_TAKE))
+    is_native = false;
   status = is_native ? compile(module, unit, j->open_ns, error) : flatten(module, unit, error);
   if (status != HIA_OK) return status;
   for (uint32_t i = 0; i < unit->n_versions; i++) {

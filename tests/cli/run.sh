@@ -306,6 +306,11 @@ t 'and ahead of time' 0 '' '' build "$work/data.hia" -o "$work/data.o"
 shown 'their assembly' 'hiaR_stub_alloc' dump "$work/data.hia" --stage asm
 t 'a graph that counts references' 0 55000065000030 '' run --from-ir tests/graphs/counts.ir --fn shared 10
 t 'is for native code' 1 '' 'it is for native code' run --from-ir tests/graphs/counts.ir --fn shared 10 --engine interp
+t 'a graph that could write anywhere' 1 '' 'must not have destinations' run --from-ir tests/graphs/put.ir 7
+t 'on any engine' 1 '' 'it is for native code' run --from-ir tests/graphs/put.ir 7 --engine interp
+t 'or ahead of time' 1 '' 'must not have destinations' build --from-ir tests/graphs/put.ir -o "$work/put.o"
+shown 'but it is shown' 'put %0, %1' dump --from-ir tests/graphs/put.ir
+shown 'and its code' 'store i64' dump --from-ir tests/graphs/put.ir --stage llvm
 shown 'the graph of data' 'field B.0 %0' dump "$work/data.hia" --stage graph
 program array 'fn first(xs: [(i32, i32)]) = xs[0]
 fn main() = first([(1, 2)])'

@@ -63,9 +63,11 @@ typedef struct corpus {
 static uint32_t turn; /* counts programs */
 
 /* True if the way cannot run the function, as its outcome says: data and arrays have no typed
- * entries, and a graph that counts references is for native code. */
+ * entries, a graph that counts references is for native code, and one that has destinations must
+ * not come from a text. */
 static bool is_beyond(const diff_way *way, const diff_result *r) {
-  return (way->typed || way->map || way->interpreted) && !strcmp(r->text.data, "error unsupported");
+  return (way->typed || way->map || way->interpreted || way->through_text) &&
+         !strcmp(r->text.data, "error unsupported");
 }
 
 /* One run in all these ways. A wrong outcome that several ways share is shown for the first. */

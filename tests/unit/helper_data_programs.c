@@ -392,6 +392,53 @@ static void expr(writer *w, data_kind kind, unsigned depth) {
   }
 }
 
+/* A call of function i itself, below up to two constructors: such a recursion becomes a loop. */
+static void own_call(writer *w, unsigned i) {
+  const function *f = &w->fns[i];
+  unsigned n_open = 0;
+  for (; n_open < 2 && below(w, 3); n_open++) {
+    put(w, f->result == T ? "Q(" : "C(");
+    expr(w, f->result == T ? T : I, 2);
+    put(w, ", ");
+  }
+  put(w, "f%u(n - 1", i);
+  for (unsigned k = 0; k < f->n_params; k++) {
+    put(w, ", ");
+    expr(w, f->params[k], 2);
+  }
+  while (n_open-- > 0) put(w, ")");
+  put(w, ")");
+}
+
+/* A function that makes one call of itself on each path, last but for constructions. */
+static void linear(writer *w, unsigned i, unsigned depth) {
+  if (!depth || below(w, 4) == 0) {
+    own_call(w, i);
+  } else if (below(w, 2)) {
+    put(w, "(if ");
+    condition(w, 2);
+    put(w, " then ");
+    linear(w, i, depth - 1);
+    put(w, " else ");
+    if (below(w, 3))
+      linear(w, i, depth - 1);
+    else
+      expr(w, w->fns[i].result, 2);
+    put(w, ")");
+  } else {
+    unsigned mark = w->n_vars;
+    put(w, "(match ");
+    expr(w, L, 1);
+    put(w, " { N => ");
+    linear(w, i, depth - 1);
+    put(w, ", C(x%u, ", bind(w, I));
+    put(w, "x%u) => ", bind(w, L));
+    linear(w, i, depth - 1);
+    w->n_vars = mark;
+    put(w, " })");
+  }
+}
+
 static void write_function(writer *w, unsigned i) {
   function *f = &w->fns[i];
   f->result = some_kind(w);
@@ -406,6 +453,12 @@ static void write_function(writer *w, unsigned i) {
   w->budget = 0;
   expr(w, f->result, 2);
   put(w, "\n  else ");
+  if ((f->result == L || f->result == T) && below(w, 3) == 0) {
+    linear(w, i, 3);
+    put(w, "\n");
+    w->n_fns = i + 1;
+    return;
+  }
   w->n_fns = i + 1;
   w->is_inside = true;
   w->budget = 2;

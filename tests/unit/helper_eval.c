@@ -85,6 +85,10 @@ typedef struct object {
 } object;
 static object *objects;
 
+/* Of fields that have not been set: nothing may look at it, count it or return it. */
+static object hole;
+static hia_word hole_word(void) { return (hia_word)(uintptr_t)&hole; }
+
 static void must(bool holds, const char *what) {
   if (holds) return;
   fprintf(stderr, "%s\n", what);
@@ -110,6 +114,7 @@ void eval_free(void) {
 
 static object *object_of(hia_word word) {
   object *o = word < HIA_FIRST_ADDRESS ? NULL : (object *)(uintptr_t)word;
+  must(o != &hole, "a hole is used");
   must(!o || o->count != FREED, "an object is used that was freed");
   return o;
 }
@@ -445,12 +450,39 @@ static hia_status eval_plain(evaluation *e, frame *f, hia_node_id n) {
     hia_word *words = calloc(node->n_ins + 1u, sizeof *words);
     for (uint32_t i = first; i < node->n_ins; i++) {
       words[i - first] = f->values[hiaG_in(f->fn, n, i)];
-      if (!hiaG_is_scalar(hiaG_type(f->fn, hiaG_in(f->fn, n, i)))) object_of(words[i - first]);
+      bool is_reference = !hiaG_is_scalar(hiaG_type(f->fn, hiaG_in(f->fn, n, i)));
+      if (is_reference && words[i - first] != hole_word()) object_of(words[i - first]);
     }
     hia_word made = eval_data((uint32_t)node->imm, words, node->n_ins - first);
     object_of(made)->count = 1;
     f->values[node->outs] = made;
     free(words);
+    return HIA_OK;
+  }
+  case HIA_OP_DEST: {
+    object *dest = new_array(1); /* no object of the program: it has no count */
+    dest->count = OUTSIDE;
+    dest->words[0] = hole_word();
+    f->values[node->outs] = (hia_word)(uintptr_t)&dest->words[0];
+    return HIA_OK;
+  }
+  case HIA_OP_HOLE: f->values[node->outs] = hole_word(); return HIA_OK;
+  case HIA_OP_HOLE_AT: {
+    object *o = object_of(f->values[hiaG_in(f->fn, n, 0)]);
+    must(o && o->ctor == HIA_IMM_A(node->imm) && o->count == 1, "a hole in a shared object");
+    f->values[node->outs] = (hia_word)(uintptr_t)&o->words[HIA_IMM_B(node->imm)];
+    return HIA_OK;
+  }
+  case HIA_OP_PUT: {
+    hia_word *at = (hia_word *)(uintptr_t)f->values[hiaG_in(f->fn, n, 0)];
+    must(*at == hole_word(), "a hole is filled twice");
+    *at = f->values[hiaG_in(f->fn, n, 1)];
+    return HIA_OK;
+  }
+  case HIA_OP_TAKE: {
+    hia_word *at = (hia_word *)(uintptr_t)f->values[hiaG_in(f->fn, n, 0)];
+    must(*at != hole_word(), "a destination is empty");
+    f->values[node->outs] = *at;
     return HIA_OK;
   }
   case HIA_OP_DUP: dup(f->values[hiaG_in(f->fn, n, 0)]); return HIA_OK;

@@ -1,80 +1,10 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Counts of references: graphs are evaluated with counts, and must give what they gave before, read
  * nothing that was freed, and leave no object but those of the results. */
+#include "helper_counts.h"
 #include "helper_data_programs.h"
-#include "helper_eval.h"
-#include "sources.h"
 
 enum { SIZE = 1 << 16 };
-
-typedef struct built {
-  hia_comp comp;
-  hia_types types;
-  hia_graph *g;
-  hia_fn_id root;
-} built;
-
-static void build(built *b, compiled *c, hia_inst_id inst, hia_pass_use use, const char *disabled,
-                  const char *stop_after) {
-  hiaR_comp_init(&b->comp, &hiaR_malloc);
-  if (HIA_TRY(&b->comp)) {
-    hiaG_types_init(&b->types, &b->comp);
-    b->g = hiaF_build(c->program, &b->comp, &b->types, &inst, 1, false, &b->root);
-    hia_pass_options options = {
-        .disabled = disabled, .verify = true, .stop_after = stop_after, .use = use};
-    hiaG_run_passes(b->g, &options);
-  }
-  cr_assert_eq(b->comp.status, HIA_OK, "%s\n%s", c->source.text, b->comp.message);
-}
-
-static const char *graph_of(built *b) {
-  hia_text out;
-  hiaR_text_init(&out, &b->comp.arena);
-  hiaG_print(b->g, &out);
-  return out.data;
-}
-
-/* Evaluates main(n) of a version of the program. */
-static eval_outcome run(compiled *c, hia_inst_id inst, hia_pass_use use, const char *disabled,
-                        const char *stop_after, eval_steal steal, int32_t n) {
-  built b;
-  build(&b, c, inst, use, disabled, stop_after);
-  eval_outcome o;
-  hia_word arg = hiaR_from_i32(n);
-  eval_stealing(b.g, b.root, &arg, 1, steal, &o);
-  if (o.status == HIA_OK && !disabled)
-    cr_assert_eq(o.live, 0, "%s\n%s", c->source.text, graph_of(&b));
-  hiaR_comp_free(&b.comp);
-  eval_free();
-  return o;
-}
-
-/* Returns false if the program does not end soon enough to be compared. */
-static bool check(const char *text, int32_t n) {
-  compiled c;
-  compile_good(&c, text);
-  hia_inst_id inst = instance(&c, "main", HIA_NONE);
-  cr_assert_neq(inst, HIA_NONE, "%s\n%s", text, all_errors(&c));
-  eval_outcome plain = run(&c, inst, HIA_USE_ALL, "all", "effects", EVAL_STEAL_NONE, n);
-  if (plain.status == HIA_OK || plain.status == HIA_RANGE) {
-    static const struct {
-      hia_pass_use use;
-      const char *stop_after;
-      eval_steal steal;
-    } ways[] = {{HIA_USE_NATIVE, "refs", EVAL_STEAL_NONE},
-                {HIA_USE_NATIVE, NULL, EVAL_STEAL_NONE},
-                {HIA_USE_PARALLEL, "refs", EVAL_STEAL_SOME},
-                {HIA_USE_PARALLEL, NULL, EVAL_STEAL_ALL}};
-    for (size_t i = 0; i < HIA_LEN(ways); i++) {
-      eval_outcome o = run(&c, inst, ways[i].use, NULL, ways[i].stop_after, ways[i].steal, n);
-      if (o.status != HIA_DEADLINE)
-        cr_assert(o.status == plain.status && o.results[0] == plain.results[0], "way %zu: %d\n%s",
-                  i, o.status, text);
-    }
-  }
-  discard(&c);
-  return plain.status != HIA_DEADLINE;
-}
 
 Test(opt_refs, random_programs, .timeout = 600) {
   static char text[SIZE];
@@ -86,14 +16,14 @@ Test(opt_refs, random_programs, .timeout = 600) {
   unsigned n_programs = 0;
   for (uint64_t seed = 1; n_programs < N; seed++) {
     cr_assert_lt(seed, 4 * N);
-    if (random_data_program(seed, seed % 3 != 0, text, SIZE)) n_programs += check(text, 2);
+    if (random_data_program(seed, seed % 3 != 0, text, SIZE)) n_programs += counts_check(text, 2);
   }
 }
 
 /* A loop (of a tail call) that ends with a part of its variable, with the variable, or with both.
  */
 Test(opt_refs, parts_of_variables_leave_loops) {
-  cr_assert(check(
+  cr_assert(counts_check(
       "type L = N | C(i: i32, l: L)\n"
       "type T = E | K(i: i32, l: L) | Q(a: T, b: T)\n"
       "fn list(n: i32) -> L = if n == 0 then N else C(n, list(n - 1))\n"
@@ -137,7 +67,7 @@ Test(opt_refs, more_references_than_bits) {
   sprintf(text + len,
           ")\nfn depth(w: W) -> i32 = match w { E => 0, _ => 1 + depth(last(turn(w))) }\n"
           "fn main(n: i32) -> i32 = depth(last(turn(make(n))))\n");
-  cr_assert(check(text, 2));
+  cr_assert(counts_check(text, 2));
 }
 
 /* Loops as the frontend does not make them: they end with parts of their variable. `exits` are
@@ -205,7 +135,7 @@ static void check_exits(const char *exits) {
            exits);
   int32_t results[2];
   for (int counts = 0; counts < 2; counts++) {
-    built b;
+    counts_built b;
     hiaR_comp_init(&b.comp, &hiaR_malloc);
     hia_read_error wrong = {0};
     if (HIA_TRY(&b.comp)) {
@@ -222,7 +152,7 @@ static void check_exits(const char *exits) {
     hia_word arg = hiaR_from_i32(5);
     eval_graph(b.g, b.root, &arg, 1, &o);
     cr_assert_eq(o.status, HIA_OK);
-    if (counts) cr_assert_eq(o.live, 0, "exits %s\n%s", exits, graph_of(&b));
+    if (counts) cr_assert_eq(o.live, 0, "exits %s\n%s", exits, counts_graph(&b));
     results[counts] = hiaR_to_i32(o.results[0]);
     hiaR_comp_free(&b.comp);
     eval_free();
@@ -255,8 +185,8 @@ static uint64_t copies(const char *text) {
   compile_good(&c, text);
   hia_inst_id inst = instance(&c, "main", HIA_NONE);
   cr_assert_neq(inst, HIA_NONE, "%s\n%s", text, all_errors(&c));
-  eval_outcome plain = run(&c, inst, HIA_USE_ALL, "all", "effects", EVAL_STEAL_NONE, 6);
-  eval_outcome o = run(&c, inst, HIA_USE_NATIVE, NULL, NULL, EVAL_STEAL_NONE, 6);
+  eval_outcome plain = counts_run(&c, inst, HIA_USE_ALL, "all", "effects", EVAL_STEAL_NONE, 6);
+  eval_outcome o = counts_run(&c, inst, HIA_USE_NATIVE, NULL, NULL, EVAL_STEAL_NONE, 6);
   cr_assert_eq(plain.status, HIA_OK);
   cr_assert(o.status == HIA_OK && o.results[0] == plain.results[0], "%s", text);
   discard(&c);
@@ -309,9 +239,9 @@ Test(opt_refs, arrays_are_changed_in_place) {
 static char *counted_text(compiled *c, hia_pass_use use, const char *text) {
   static char copy[SIZE];
   compile_good(c, text);
-  built b;
-  build(&b, c, instance(c, "main", HIA_NONE), use, NULL, "refs");
-  snprintf(copy, sizeof copy, "%s", graph_of(&b));
+  counts_built b;
+  counts_build(&b, c, instance(c, "main", HIA_NONE), use, NULL, "refs");
+  snprintf(copy, sizeof copy, "%s", counts_graph(&b));
   hiaR_comp_free(&b.comp);
   return copy;
 }
@@ -360,11 +290,11 @@ Test(opt_refs, forks_give) {
 }
 
 Test(opt_refs, shared_and_owned_trees) {
-  cr_assert(check(TREES
-                  "fn twice(n: i32, t: T) -> T = if n == 0 then t else twice(n - 1, Q(t, t))\n"
-                  "fn main(n: i32) -> i32 = size(twice(n, make(n))) + size(Q(make(n), "
-                  "twice(2, make(2)))) + { let t = make(n); size(t) + size(Q(t, t)) }\n",
-                  3));
+  cr_assert(counts_check(
+      TREES "fn twice(n: i32, t: T) -> T = if n == 0 then t else twice(n - 1, Q(t, t))\n"
+            "fn main(n: i32) -> i32 = size(twice(n, make(n))) + size(Q(make(n), "
+            "twice(2, make(2)))) + { let t = make(n); size(t) + size(Q(t, t)) }\n",
+      3));
 }
 
 /* ---- variables that loops borrow ---- */
@@ -440,6 +370,6 @@ Test(opt_refs, walks) {
   char text[4000];
   for (size_t i = 0; i < HIA_LEN(programs); i++) {
     snprintf(text, sizeof text, LISTS "%s", programs[i]);
-    for (int32_t n = 1; n < 6; n++) cr_assert(check(text, n), "%s", text);
+    for (int32_t n = 1; n < 6; n++) cr_assert(counts_check(text, n), "%s", text);
   }
 }
