@@ -268,25 +268,25 @@ numbers count_ = go count_ 42 Nil
       where
         !next = i32 (seed * 1103515245 + 12345)
 
-append :: List -> List -> List
-append Nil ys = ys
-append (Cons x rest) ys = Cons x (append rest ys)
+partitionList :: Int -> List -> (List, List)
+partitionList _ Nil = (Nil, Nil)
+partitionList p (Cons x rest)
+  | x < p = (Cons x below, above)
+  | otherwise = (below, Cons x above)
+  where
+    !(below, above) = partitionList p rest
 
-below, above :: Int -> List -> List
-below _ Nil = Nil
-below p (Cons x rest) = if x < p then Cons x (below p rest) else below p rest
-above _ Nil = Nil
-above p (Cons x rest) = if x < p then above p rest else Cons x (above p rest)
+sortQuickly :: List -> List -> List
+sortQuickly Nil behind = behind
+sortQuickly (Cons p rest) behind = sortQuickly below (Cons p (sortQuickly above behind))
+  where
+    !(below, above) = partitionList p rest
 
-sortQuickly :: List -> List
-sortQuickly Nil = Nil
-sortQuickly (Cons p rest) = append (sortQuickly (below p rest)) (Cons p (sortQuickly (above p rest)))
-
-odds, evens :: List -> List
-odds Nil = Nil
-odds (Cons x rest) = Cons x (evens rest)
-evens Nil = Nil
-evens (Cons _ rest) = odds rest
+split :: List -> (List, List)
+split Nil = (Nil, Nil)
+split (Cons x rest) = (Cons x evens, odds)
+  where
+    !(odds, evens) = split rest
 
 merge :: List -> List -> List
 merge Nil ys = ys
@@ -298,7 +298,9 @@ merge xs@(Cons x xrest) ys@(Cons y yrest)
 sortMerging :: List -> List
 sortMerging Nil = Nil
 sortMerging xs@(Cons _ Nil) = xs
-sortMerging xs = merge (sortMerging (odds xs)) (sortMerging (evens xs))
+sortMerging xs = merge (sortMerging odds) (sortMerging evens)
+  where
+    !(odds, evens) = split xs
 
 digest :: List -> Int
 digest = go 0
@@ -307,7 +309,7 @@ digest = go 0
     go total (Cons x rest) = go (i32 (total * 31 + x)) rest
 
 quicksort, mergesort :: Int -> Int
-quicksort n = digest (sortQuickly (numbers n))
+quicksort n = digest (sortQuickly (numbers n) Nil)
 mergesort n = digest (sortMerging (numbers n))
 
 -- ---- arrays ----
