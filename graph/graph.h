@@ -428,7 +428,8 @@ typedef struct hia_pass {
   bool is_required; /* cannot be switched off */
   hia_pass_use use;
   bool is_cheap; /* not left out when the compilation is late */
-  bool is_fuel;  /* only for a graph that is to run with fuel; then it cannot be switched off */
+  /* Only for a graph that is to run with fuel, or with streams; then it cannot be switched off. */
+  bool is_fuel, is_stream;
 } hia_pass;
 extern const hia_pass hiaG_passes[]; /* in pipeline order; ends with a NULL name; a pass that runs
                                         twice has two rows, "cse" and "cse.2" */
@@ -437,6 +438,7 @@ typedef struct hia_pass_options {
   const char *stop_after; /* a name, or NULL: run them all */
   hia_pass_use use;       /* what becomes of the graph */
   bool fuel;              /* it is to run with fuel: hiaG_cannot_fuel has returned NULL */
+  bool streams;           /* with streams as arguments: hiaG_cannot_stream has returned NULL */
   bool verify;            /* between passes; a defect throws INTERNAL with the graph's text */
   void (*after)(void *user, const char *pass, const hia_graph *g, uint64_t nanoseconds);
   void *user;
@@ -448,6 +450,7 @@ void hiaG_run_pass(hia_graph *g, const hia_pass *pass); /* one row, on all funct
 
 /* The passes. The head of each file says what the pass requires, and what it keeps valid. */
 void hiaG_fuel(hia_graph *g);    /* fuel.c: calls and rounds use up fuel */
+void hiaG_streams(hia_graph *g); /* streams.c: arrays in the roots' arguments may be streams */
 void hiaG_effects(hia_graph *g); /* effects.c: traits and groups of functions */
 /* impure.c: by function, true if a call of it may call an impure function of the host. In `arena`.
  */
@@ -477,6 +480,9 @@ void hiaG_split_exits(hia_graph *g, hia_fn *fn);
 hia_node_id hiaG_split_of(const hia_fn *fn, hia_region_id region, uint32_t i);
 /* Why a graph cannot be run with fuel ("it is ..."), or NULL. */
 const char *hiaG_cannot_fuel(const hia_graph *g);
+/* Why the arrays that are arguments of its roots cannot be streams ("it ..."), or NULL. Uses the
+ * scratch arena. */
+const char *hiaG_cannot_stream(const hia_graph *g);
 /* Merges equal calls of one function, and leaves it not compact; calls it adds are new nodes.
  * False: no calls were equal. */
 bool hiaG_merge_in(hia_graph *g, hia_fn *fn);

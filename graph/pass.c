@@ -3,7 +3,7 @@
  *
  *   text, builder ──► frontend ──► function graphs
  *                                       │
- *                                    [fuel]            only in runs with fuel
+ *                               [fuel] [streams]       only in runs with fuel, with streams
  *                                  sweep effects       what functions may do, recursive groups
  *                               copy fold cse dce      scalar optimisation
  *                                     inline           small functions that are not recursive
@@ -37,18 +37,21 @@
 #include "graph/graph.h"
 
 #define FN(name, run_fn, doc)                                                                      \
-  {name, doc, HIA_PASS_FN, {.fn = run_fn}, false, HIA_USE_ALL, false, false}
+  {name, doc, HIA_PASS_FN, {.fn = run_fn}, false, HIA_USE_ALL, false, false, false}
 #define GRAPH(name, run_graph, is_required, doc)                                                   \
-  {name, doc, HIA_PASS_GRAPH, {.graph = run_graph}, is_required, HIA_USE_ALL, false, false}
+  {name, doc, HIA_PASS_GRAPH, {.graph = run_graph}, is_required, HIA_USE_ALL, false, false, false}
 #define NATIVE(name, run_graph, use, doc)                                                          \
-  {name, doc, HIA_PASS_GRAPH, {.graph = run_graph}, false, use, false, false}
+  {name, doc, HIA_PASS_GRAPH, {.graph = run_graph}, false, use, false, false, false}
 #define COUNTS(name, run_graph, doc)                                                               \
-  {name, doc, HIA_PASS_GRAPH, {.graph = run_graph}, false, HIA_USE_NATIVE, true, false}
+  {name, doc, HIA_PASS_GRAPH, {.graph = run_graph}, false, HIA_USE_NATIVE, true, false, false}
 #define FUEL(name, run_graph, doc)                                                                 \
-  {name, doc, HIA_PASS_GRAPH, {.graph = run_graph}, true, HIA_USE_ALL, false, true}
+  {name, doc, HIA_PASS_GRAPH, {.graph = run_graph}, true, HIA_USE_ALL, false, true, false}
+#define STREAM(name, run_graph, doc)                                                               \
+  {name, doc, HIA_PASS_GRAPH, {.graph = run_graph}, true, HIA_USE_ALL, false, false, true}
 
 const hia_pass hiaG_passes[] = {
     FUEL("fuel", hiaG_fuel, "calls and loop rounds use up fuel (--fuel)"),
+    STREAM("streams", hiaG_streams, "elements of arguments may lie in files"),
     GRAPH("sweep", hiaG_sweep, false, "functions that no root reaches"),
     GRAPH("effects", hiaG_effects, true, "what functions may do, and their recursive groups"),
     FN("copy", hiaG_copy, "copies of values"),
@@ -76,10 +79,11 @@ const hia_pass hiaG_passes[] = {
      true,
      HIA_USE_ALL,
      false,
+     false,
      false},
     COUNTS("refs", hiaG_refs, "counts of references to data and arrays"),
     GRAPH("tag", hiaG_tag, true, "the static graph"),
-    {NULL, NULL, HIA_PASS_GRAPH, {NULL}, false, HIA_USE_ALL, false, false},
+    {NULL, NULL, HIA_PASS_GRAPH, {NULL}, false, HIA_USE_ALL, false, false, false},
 };
 
 /* True if `name` (of a pass) is in the list. A word without a number stands for all of its
@@ -123,7 +127,8 @@ void hiaG_run_passes(hia_graph *g, const hia_pass_options *options) {
     hiaR_look(g->comp);
     bool has_time = pass->is_cheap || !hiaR_is_late(g->comp);
     bool is_wanted = pass->is_required || (has_time && !is_listed(options->disabled, pass->name));
-    if (is_wanted && pass->use <= options->use && (!pass->is_fuel || options->fuel)) {
+    if (is_wanted && pass->use <= options->use && (!pass->is_fuel || options->fuel) &&
+        (!pass->is_stream || options->streams)) {
       uint64_t start = options->after ? hiaR_now() : 0;
       hiaG_run_pass(g, pass);
       uint64_t taken = options->after ? hiaR_now() - start : 0;

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* ---- files that are read ---- */
@@ -52,11 +53,6 @@ static int read_file(const char *path, file *f) {
 
 /* ---- words of trees ---- */
 
-/* What all trees of a command line have in common. */
-typedef struct lists {
-  hia_words *vocab, *labels; /* or NULL */
-} lists;
-
 static int read_words(const char *path, hia_words **words) {
   if (!path) return EXIT_FINE;
   file f;
@@ -71,18 +67,12 @@ static int read_words(const char *path, hia_words **words) {
   return code;
 }
 
-static int open_lists(const tool_options *o, lists *l) {
-  *l = (lists){NULL, NULL};
-  int code = read_words(o->vocab, &l->vocab);
-  if (code == EXIT_FINE) code = read_words(o->labels, &l->labels);
-  if (code == EXIT_FINE && o->build_vocab && !(l->vocab = hia_words_new(NULL)))
+static int open_lists(const tool_options *o, tool_arguments *a) {
+  int code = read_words(o->vocab, &a->vocab);
+  if (code == EXIT_FINE) code = read_words(o->labels, &a->labels);
+  if (code == EXIT_FINE && o->build_vocab && !(a->vocab = hia_words_new(NULL)))
     code = tool_fail(NULL, HIA_MEMORY);
   return code;
-}
-
-static void close_lists(lists *l) {
-  hia_words_free(l->vocab);
-  hia_words_free(l->labels);
 }
 
 static int cannot_write(const char *path, int wrong) {
@@ -110,82 +100,140 @@ static int write_vocab(const char *path, const hia_words *words) {
 
 /* ---- arguments ---- */
 
-static hia_status read_value(hia_engine *engine, hia_function *function, size_t i,
-                             const tool_options *o, const lists *l, const char *path, const file *f,
-                             hia_value **value, hia_error **error) {
-  const hia_type_info *type = hia_function_param_type(function, i);
-  if (hiaR_word_kind(o->args[i]) == HIA_WORD_FILE)
-    return hia_value_parse_text(function, i, path, f->text, f->len, value, error);
-  if (hiaR_word_kind(o->args[i]) == HIA_WORD_SAVED)
-    return hia_value_load(engine, type, path, f->text, f->len, value, error);
+typedef struct reading {
+  hia_engine *engine;
+  hia_function *function;
+  const tool_options *o;
+  bool may_stream;
+  tool_arguments *args;
+} reading;
+
+static hia_bracket_options bracket_options(const reading *r) {
   hia_bracket_options options = HIA_BRACKET_OPTIONS_INIT;
-  options.words = l->vocab;
-  options.labels = l->labels;
-  options.add_words = o->build_vocab != NULL;
-  return hia_value_read_brackets(engine, type, path, f->text, f->len, &options, value, error);
+  options.words = r->args->vocab;
+  options.labels = r->args->labels;
+  options.add_words = r->o->build_vocab != NULL;
+  return options;
 }
 
-static int read_arg(hia_engine *engine, hia_function *function, size_t i, const tool_options *o,
-                    const lists *l, hia_value **value) {
-  const char *word = o->args[i];
+static hia_status read_value(const reading *r, size_t i, const char *path, const file *f,
+                             hia_error **error) {
+  const hia_type_info *type = hia_function_param_type(r->function, i);
+  hia_value **value = &r->args->values[i];
+  hia_word_kind kind = hiaR_word_kind(r->o->args[i]);
+  if (kind == HIA_WORD_FILE)
+    return hia_value_parse_text(r->function, i, path, f->text, f->len, value, error);
+  if (kind == HIA_WORD_SAVED)
+    return hia_value_load(r->engine, type, path, f->text, f->len, value, error);
+  hia_bracket_options options = bracket_options(r);
+  return hia_value_read_brackets(r->engine, type, path, f->text, f->len, &options, value, error);
+}
+
+/* A file of this size would take about five times as much memory. A smaller one is read faster in
+ * one piece. */
+static const off_t least_stream = (off_t)16 << 20;
+
+/* True if argument i is a large file, and an array of trees. */
+static bool is_large(const reading *r, size_t i) {
+  const hia_type_info *type = hia_function_param_type(r->function, i);
+  struct stat info;
+  return r->may_stream && hiaR_word_kind(r->o->args[i]) == HIA_WORD_BRACKETS &&
+         hia_type_info_kind(type) == HIA_KIND_ARRAY &&
+         hia_type_info_kind(hia_type_info_element(type)) == HIA_KIND_DATA &&
+         stat(r->o->args[i] + 1, &info) == 0 && S_ISREG(info.st_mode) &&
+         info.st_size >= least_stream;
+}
+
+/* Makes argument i a stream if the function allows it: *is_stream. */
+static int open_stream(const reading *r, size_t i, bool *is_stream) {
+  hia_error *error;
+  hia_run_options run = HIA_RUN_OPTIONS_INIT;
+  int code = tool_fuel(r->o, &run);
+  if (code != EXIT_FINE) return code;
+  run.streams = r->args->streams;
+  hia_status status = hia_function_prepare_for(r->function, &run, &error);
+  *is_stream = status == HIA_OK;
+  if (status == HIA_UNSUPPORTED) {
+    hia_error_free(error);
+    return EXIT_FINE;
+  }
+  hia_bracket_options options = bracket_options(r);
+  if (status == HIA_OK)
+    status = hia_stream_open_brackets(NULL, hia_function_param_type(r->function, i),
+                                      r->o->args[i] + 1, &options, &r->args->streams[i], &error);
+  return status == HIA_OK ? EXIT_FINE : tool_fail(error, status);
+}
+
+static int read_arg(const reading *r, size_t i) {
+  const char *word = r->o->args[i];
   hia_word_kind kind = hiaR_word_kind(word);
   hia_error *error = NULL;
   hia_status status;
   if (kind == HIA_WORD_TEXT) {
-    status = hia_value_parse(function, i, word, value, &error);
+    status = hia_value_parse(r->function, i, word, &r->args->values[i], &error);
     return status == HIA_OK ? EXIT_FINE : tool_fail(error, status);
   }
-  if (kind != HIA_WORD_FILE && !hia_function_param_type(function, i)) {
+  if (kind != HIA_WORD_FILE && !hia_function_param_type(r->function, i)) {
     fprintf(stderr,
             "error[argument]: `%s` is for a parameter with a type, and parameter %zu of `%s` has "
             "none\n",
-            word, i + 1, hia_function_signature(function));
+            word, i + 1, hia_function_signature(r->function));
     return EXIT_USAGE;
+  }
+  if (is_large(r, i)) {
+    bool is_stream;
+    int code = open_stream(r, i, &is_stream);
+    if (code != EXIT_FINE || is_stream) return code;
   }
   file f;
   int code = read_file(word + 1, &f);
   if (code == EXIT_FINE) {
-    status = read_value(engine, function, i, o, l, word + 1, &f, value, &error);
+    status = read_value(r, i, word + 1, &f, &error);
     if (status != HIA_OK) code = tool_fail(error, status);
   }
   free(f.text);
   return code;
 }
 
-static int read_args(hia_engine *engine, hia_function *function, const tool_options *o,
-                     hia_value **values) {
-  lists l;
-  int code = open_lists(o, &l);
-  for (size_t i = 0; code == EXIT_FINE && i < o->n_args; i++)
-    code = read_arg(engine, function, i, o, &l, &values[i]);
-  if (code == EXIT_FINE) code = write_vocab(o->build_vocab, l.vocab);
-  close_lists(&l);
+static int read_args(const reading *r) {
+  int code = open_lists(r->o, r->args);
+  bool has_streams = false;
+  for (size_t i = 0; code == EXIT_FINE && i < r->o->n_args; i++) {
+    code = read_arg(r, i);
+    has_streams |= r->args->streams[i] != NULL;
+  }
+  if (code == EXIT_FINE) code = write_vocab(r->o->build_vocab, r->args->vocab);
+  if (has_streams) return code;
+  free(r->args->streams);
+  r->args->streams = NULL;
   return code;
 }
 
 int tool_args(hia_engine *engine, hia_function *function, const tool_options *options,
-              hia_value ***values) {
-  *values = NULL;
+              bool may_stream, tool_arguments *args) {
+  *args = (tool_arguments){NULL};
   size_t n = options->n_args, arity = hia_function_arity(function);
   if (n != arity) {
     fprintf(stderr, "error[argument]: `%s` takes %zu argument%s, not %zu\n",
             hia_function_signature(function), arity, arity == 1 ? "" : "s", n);
     return EXIT_USAGE;
   }
-  hia_value **list = calloc(n + 1, sizeof(hia_value *));
-  if (!list) return tool_fail(NULL, HIA_MEMORY);
-  int code = read_args(engine, function, options, list);
-  if (code == EXIT_FINE)
-    *values = list;
-  else
-    tool_free_args(list, n);
-  return code;
+  args->values = calloc(n + 1, sizeof(hia_value *));
+  args->streams = calloc(n + 1, sizeof(hia_stream *));
+  if (!args->values || !args->streams) return tool_fail(NULL, HIA_MEMORY);
+  const reading r = {engine, function, options, may_stream, args};
+  return read_args(&r);
 }
 
-void tool_free_args(hia_value **values, size_t n) {
-  if (!values) return;
-  for (size_t i = 0; i < n; i++) hia_value_free(values[i]);
-  free(values);
+void tool_free_args(tool_arguments *args, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    if (args->values) hia_value_free(args->values[i]);
+    if (args->streams) hia_stream_free(args->streams[i]);
+  }
+  free(args->values);
+  free(args->streams);
+  hia_words_free(args->vocab);
+  hia_words_free(args->labels);
 }
 
 /* ---- results ---- */

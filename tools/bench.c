@@ -52,7 +52,7 @@ typedef struct lane {
   hia_engine *engine;
   hia_module *module;
   hia_function *function;
-  hia_value **args;
+  tool_arguments args;
   series compile, run;
   hia_run_stats used;
   char *result;                /* as run prints it */
@@ -74,7 +74,8 @@ static int call(const tool_options *options, lane *l) {
   if (code != EXIT_FINE) return code;
   hia_value *result;
   hia_error *error;
-  hia_status status = hia_run(l->function, l->args, options->n_args, &run_options, &result, &error);
+  hia_status status =
+      hia_run(l->function, l->args.values, options->n_args, &run_options, &result, &error);
   if (status != HIA_OK) return tool_fail(error, status);
   size_t size = hia_value_format(result, NULL, 0) + 1;
   char *text = realloc(l->result, size);
@@ -115,13 +116,13 @@ static int lane_open(lane *l, const tool_options *options) {
   own.engine.threads = l->threads;
   int code = tool_load(&own, l->kind, &l->engine, &l->module);
   if (code == EXIT_FINE) code = tool_function(options, l->module, &l->function);
-  if (code == EXIT_FINE) code = tool_args(l->engine, l->function, options, &l->args);
-  if (code == EXIT_FINE) code = tool_instance(&l->function, l->args, options->n_args);
+  if (code == EXIT_FINE) code = tool_args(l->engine, l->function, options, false, &l->args);
+  if (code == EXIT_FINE) code = tool_instance(&l->function, l->args.values, options->n_args);
   return code;
 }
 
 static void lane_close(lane *l, const tool_options *options) {
-  tool_free_args(l->args, options->n_args);
+  tool_free_args(&l->args, options->n_args);
   hia_module_free(l->module);
   hia_engine_free(l->engine);
   series_free(&l->compile);

@@ -36,18 +36,20 @@ static void report_time(const hia_function_stats *f, const hia_run_stats *r) {
 
 /* *may_compile becomes true if the run was ended by a limit: a compilation that it waited for may
  * still go on. */
-static int run_function(const tool_options *options, hia_function *function, hia_value **args,
-                        hia_timeline *timeline, bool *may_compile) {
+static int run_function(const tool_options *options, hia_function *function,
+                        const tool_arguments *args, hia_timeline *timeline, bool *may_compile) {
   hia_run_stats used = HIA_RUN_STATS_INIT;
   hia_run_options run_options = HIA_RUN_OPTIONS_INIT;
   run_options.stats = &used;
   run_options.timeout_ns = options->timeout_ns;
   run_options.timeline = timeline;
+  run_options.streams = args->streams;
   int code = tool_fuel(options, &run_options);
   if (code != EXIT_FINE) return code;
   hia_value *result;
   hia_error *error;
-  hia_status status = hia_run(function, args, options->n_args, &run_options, &result, &error);
+  hia_status status =
+      hia_run(function, args->values, options->n_args, &run_options, &result, &error);
   *may_compile = status == HIA_DEADLINE;
   code = status == HIA_OK ? tool_result(options->output, result) : tool_fail(error, status);
   tool_flush(); /* the result first, also where both outputs go to one place */
@@ -68,22 +70,23 @@ int tool_run(const tool_options *options) {
   hia_module *module = NULL;
   hia_function *function;
   hia_timeline *timeline;
-  hia_value **args = NULL;
+  tool_arguments args = {NULL};
   hia_engine_kind kind = options->n_engines ? options->engines[0] : HIA_ENGINE_JIT;
   bool may_compile = false;
   int code = tool_trace_begin(options->trace, &timeline);
   if (code == EXIT_FINE) code = tool_result_begin(options->output);
   if (code == EXIT_FINE) code = tool_load(options, kind, &engine, &module);
   if (code == EXIT_FINE) code = tool_function(options, module, &function);
-  if (code == EXIT_FINE) code = tool_args(engine, function, options, &args);
-  if (code == EXIT_FINE) code = tool_instance(&function, args, options->n_args);
-  if (code == EXIT_FINE) code = run_function(options, function, args, timeline, &may_compile);
+  if (code == EXIT_FINE) code = tool_args(engine, function, options, true, &args);
+  if (code == EXIT_FINE && !args.streams) /* with streams it is not generic */
+    code = tool_instance(&function, args.values, options->n_args);
+  if (code == EXIT_FINE) code = run_function(options, function, &args, timeline, &may_compile);
   if (may_compile) { /* ends the process without waiting for that compilation */
     tool_flush();
     fflush(stderr);
     _Exit(code);
   }
-  tool_free_args(args, options->n_args);
+  tool_free_args(&args, options->n_args);
   hia_module_free(module);
   hia_engine_free(engine);
   hia_timeline_free(timeline);

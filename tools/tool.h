@@ -199,11 +199,18 @@ void tool_count(FILE *file, const tool_options *options, const hia_run_stats *us
 
 /* ---- args.c: arguments and results ---- */
 
-/* Reads the arguments: options->n_args values, which the caller frees with tool_free_args, NULL or
- * not. Writes the file of --build-vocab. Returns an exit status. */
+typedef struct tool_arguments {
+  hia_value **values;        /* options->n_args of them; NULL where there is a stream */
+  hia_stream **streams;      /* as many; NULL: there are none */
+  hia_words *vocab, *labels; /* of trees; or NULL */
+} tool_arguments;
+
+/* Reads the arguments, which the caller frees with tool_free_args in any case; a large file of
+ * trees becomes a stream if `may_stream` and the function allow it. Writes the file of
+ * --build-vocab. Returns an exit status. */
 int tool_args(hia_engine *engine, hia_function *function, const tool_options *options,
-              hia_value ***values);
-void tool_free_args(hia_value **values, size_t n);
+              bool may_stream, tool_arguments *args);
+void tool_free_args(tool_arguments *args, size_t n);
 /* Checks that the file for a result can be written; `path` is NULL if it is printed. */
 int tool_result_begin(const char *path);
 int tool_result(const char *path, const hia_value *value);

@@ -228,6 +228,27 @@ HIA_API hia_status hia_data_read_brackets(const hia_allocator *allocator, const 
                                           const hia_bracket_options *options, hia_value **value,
                                           hia_error **error);
 
+/* ---- streams ----
+ *
+ * A stream stands for an array of trees in a file that need not fit into memory: hia_run takes it
+ * in place of an argument (hia_run_options.streams), and an element is made when the run reads it,
+ * and freed when the run does not refer to it any more. Several runs, on any threads, may use a
+ * stream at once. */
+typedef struct hia_stream hia_stream;
+
+/* Opens the file, a regular one, and checks all of it, as hia_data_read_brackets does; `type` is an
+ * array [T]. Words are added now; options->words and options->labels must live as long as the
+ * stream, and may not be added to. Takes 8 bytes of memory a tree. HIA_ARGUMENT with line and
+ * column if the file has no such trees; HIA_IO if it cannot be read; HIA_UNSUPPORTED if it is no
+ * regular file. */
+HIA_API hia_status hia_stream_open_brackets(const hia_allocator *allocator,
+                                            const hia_type_info *type, const char *path,
+                                            const hia_bracket_options *options, hia_stream **stream,
+                                            hia_error **error);
+HIA_API void hia_stream_free(hia_stream *stream); /* not while a run uses it; may be NULL */
+HIA_API uint64_t hia_stream_len(const hia_stream *stream);              /* trees */
+HIA_API const hia_type_info *hia_stream_type(const hia_stream *stream); /* [T] */
+
 /* ---- files (.hiav) ----
  *
  * Values of any type, scalars and tuples too. What is shared in the value is shared in the file.

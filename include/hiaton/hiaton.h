@@ -433,8 +433,14 @@ typedef struct hia_run_options {
      engine's. Compiling for the run may take max_memory, or 16 MiB if that is more; LLVM's own
      memory is not counted */
   size_t max_depth, max_memory;
+  /* By parameter, as many as there are arguments: a stream in place of an argument, which is then
+     NULL; or NULL. NULL: no streams. The function is compiled once more for such runs.
+     HIA_UNSUPPORTED if it does more with the array than to read elements and its length, and to
+     call functions that do no more; or if it is generic. HIA_IO if the file has changed since it
+     was opened */
+  struct hia_stream *const *streams;
 } hia_run_options;
-#define HIA_RUN_OPTIONS_INIT {sizeof(hia_run_options), NULL, NULL, 0, NULL, false, 0, 0, 0}
+#define HIA_RUN_OPTIONS_INIT {sizeof(hia_run_options), NULL, NULL, 0, NULL, false, 0, 0, 0, NULL}
 
 /* As hia_function_prepare, for runs with these options (NULL: the defaults): runs with fuel have a
  * version of their own. HIA_UNSUPPORTED if the function cannot have fuel (see hia_run). */

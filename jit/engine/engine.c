@@ -64,6 +64,7 @@ hia_pass_options hiaJ_pass_options(const hia_engine *engine, hia_traits traits) 
   const hia_engine_options *o = &engine->options;
   hia_pass_options options = {.disabled = engine->disabled, .verify = o->verify};
   options.fuel = (traits & HIA_VERSION_FUELLED) != 0;
+  options.streams = (traits & HIA_VERSION_STREAMS) != 0;
   bool is_parallel = (o->threads > 1 || o->always_fork) && !options.fuel;
   if (o->kind == HIA_ENGINE_JIT) options.use = is_parallel ? HIA_USE_PARALLEL : HIA_USE_NATIVE;
 #ifdef HIA_DEBUG

@@ -16,6 +16,7 @@
 #include "runtime/error.h"
 #include "runtime/interp/run.h"
 #include "runtime/value/handle.h"
+#include "runtime/value/stream.h"
 #include <hiaton/hiaton.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -27,6 +28,7 @@ enum {
   HIA_VERSION_GENERAL = 0,      /* for any run without fuel */
   HIA_VERSION_FUELLED = 1 << 0, /* takes fuel as a last argument and returns what is left as a last
                                    result (graph/fuel.c); runs on one thread */
+  HIA_VERSION_STREAMS = 1 << 2, /* its arguments may be streams (graph/streams.c) */
   HIA_VERSION_NATIVE = 1 << 1, /* has native code, as typed entries require. In an engine that makes
                                   native code, only versions that the budget ended have none */
 };
@@ -373,7 +375,8 @@ hia_pass_options hiaJ_pass_options(const hia_engine *engine, hia_traits traits);
 /* Returns a version that a run which requires these traits can use, or NULL. */
 static inline const hia_fn_version *hiaJ_version(const hia_function *function, hia_traits traits) {
   const hia_fn_version *v = atomic_load_explicit(&function->versions, memory_order_acquire);
-  while (v && ((v->traits ^ traits) & HIA_VERSION_FUELLED || traits & ~v->traits)) v = v->next;
+  const hia_traits exact = HIA_VERSION_FUELLED | HIA_VERSION_STREAMS;
+  while (v && ((v->traits ^ traits) & exact || traits & ~v->traits)) v = v->next;
   return v;
 }
 /* The same, but makes the version if there is none yet. Of several threads that need it, one makes

@@ -56,7 +56,9 @@ static void give_up(hia_making *m) {
   if (--m->references == 0) making_free(m->function->module->engine, m);
 }
 
-static bool needs_read(hia_traits traits) { return !(traits & HIA_VERSION_FUELLED); }
+static bool needs_read(hia_traits traits) {
+  return !(traits & (HIA_VERSION_FUELLED | HIA_VERSION_STREAMS));
+}
 
 static hia_making *making_new(hia_function *f, hia_traits traits, size_t max_memory) {
   hia_module *module = f->module;
@@ -107,8 +109,11 @@ static void log_ready(const hia_making *m) {
              m->function->name, (double)engine->options.budget_ns / 1e9,
              unit->code ? "" : ", and interpreted");
   hiaJ_log(engine, "%s is ready%s after %.2f ms, %llu bytes of %s", m->function->name,
-           m->traits & HIA_VERSION_FUELLED ? " for runs with fuel" : "", (double)ns / 1e6,
-           (unsigned long long)(s->code_bytes + s->image_bytes), unit->code ? "code" : "image");
+           m->traits & HIA_VERSION_FUELLED   ? " for runs with fuel"
+           : m->traits & HIA_VERSION_STREAMS ? " for runs with streams"
+                                             : "",
+           (double)ns / 1e6, (unsigned long long)(s->code_bytes + s->image_bytes),
+           unit->code ? "code" : "image");
 }
 
 /* Called without any lock; drops the making thread's reference. */

@@ -12,17 +12,19 @@ static hia_status wrong_count(hia_function *f, size_t n, hia_error **error) {
                    f->arity == 1 ? "" : "s", n);
 }
 
-/* *fits: the parameter takes the value. HIA_MEMORY. */
-static hia_status check_type(const hia_param *param, const hia_value *value, bool *fits) {
-  *fits = !param->info || hiaR_is_same_type(param->info, value->type);
+/* *fits: the parameter takes a value of the type. HIA_MEMORY. */
+static hia_status check_type(const hia_param *param, const hia_type_info *type,
+                             const hia_allocator *allocator, bool *fits) {
+  *fits = !param->info || hiaR_is_same_type(param->info, type);
   if (*fits) return HIA_OK;
-  return hiaR_type_infos_compare(param->info, value->type, &value->allocator, fits);
+  return hiaR_type_infos_compare(param->info, type, allocator, fits);
 }
 
-static hia_status wrong_type(hia_function *f, size_t i, const hia_value *arg, hia_error **error) {
+static hia_status wrong_type(hia_function *f, size_t i, const hia_type_info *arg,
+                             hia_error **error) {
   char type[256], wanted[256];
   const hia_type_info *param = f->params[i].info;
-  hia_value_format_type(arg, type, sizeof type);
+  hia_type_info_format(arg, type, sizeof type);
   hia_type_info_format(param, wanted, sizeof wanted);
   if (strcmp(type, wanted) == 0 && param->has_references)
     return hiaJ_fail(&f->module->engine->allocator, error, HIA_ARGUMENT,
@@ -33,17 +35,25 @@ static hia_status wrong_type(hia_function *f, size_t i, const hia_value *arg, hi
                    "argument %zu of `%s` is of type %s", i + 1, f->signature, type);
 }
 
-static hia_status check_args(hia_function *f, hia_value *const *args, size_t n, hia_error **error) {
+/* `streams`: of the run's options. */
+static hia_status check_args(hia_function *f, hia_value *const *args,
+                             struct hia_stream *const *streams, size_t n, hia_error **error) {
   const hia_allocator *allocator = &f->module->engine->allocator;
   if (n != f->arity) return wrong_count(f, n, error);
   if (n && !args) return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "no arguments");
+  if (streams && f->is_generic)
+    return hiaJ_fail(allocator, error, HIA_UNSUPPORTED, "give its parameters types",
+                     "`%s` is generic, and cannot have a stream", f->signature);
   for (size_t i = 0; i < n; i++) {
-    if (!args[i])
-      return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "argument %zu is no value", i + 1);
+    const hia_stream *stream = streams ? streams[i] : NULL;
+    if (!args[i] == !stream)
+      return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "argument %zu is %s", i + 1,
+                       stream ? "a value and a stream" : "no value");
+    const hia_type_info *type = stream ? stream->type : args[i]->type;
     bool fits;
-    hia_status status = check_type(&f->params[i], args[i], &fits);
+    hia_status status = check_type(&f->params[i], type, allocator, &fits);
     if (status) return hiaJ_fail(allocator, error, status, NULL, "out of memory");
-    if (!fits) return wrong_type(f, i, args[i], error);
+    if (!fits) return wrong_type(f, i, type, error);
   }
   return HIA_OK;
 }
@@ -83,7 +93,8 @@ static hia_function *known_instance(const hia_function *generic, hia_value *cons
   for (hia_function *f = module->functions; f && !found; f = f->next) {
     bool is_it = f->decl == generic->decl && !f->is_generic;
     for (uint32_t i = 0; is_it && i < f->arity; i++)
-      if (check_type(&f->params[i], args[i], &is_it)) is_it = false; /* it is found otherwise */
+      if (check_type(&f->params[i], args[i]->type, &args[i]->allocator, &is_it))
+        is_it = false; /* it is found otherwise */
     if (is_it) found = f;
   }
   pthread_mutex_unlock(&module->lock);
@@ -109,7 +120,7 @@ hia_status hia_function_instance(hia_function *f, hia_value *const *args, size_t
   if (!instance)
     return hiaJ_fail(&f->module->engine->allocator, error, HIA_ARGUMENT, NULL,
                      "no place for the function");
-  hia_status status = check_args(f, args, n, error);
+  hia_status status = check_args(f, args, NULL, n, error);
   return status == HIA_OK ? instance_for(f, args, instance, error) : status;
 }
 
@@ -129,10 +140,11 @@ static bool block_init(block *b, const hia_allocator *allocator, size_t n) {
 }
 
 hia_traits hiaJ_traits_for(const hia_run_options *options) {
-  return options->has_fuel ? HIA_VERSION_FUELLED : HIA_VERSION_GENERAL;
+  return (options->has_fuel ? HIA_VERSION_FUELLED : HIA_VERSION_GENERAL) |
+         (options->streams ? HIA_VERSION_STREAMS : 0u);
 }
 
-HIA_SIZED(hia_run_options, max_memory);
+HIA_SIZED(hia_run_options, streams);
 HIA_SIZED(hia_run_stats, fuel_left);
 
 /* Of two limits; 0: none. */
@@ -285,8 +297,15 @@ static hia_value *make_result(hia_function *f, hia_value *const *args, leaving *
                               const hia_word *words) {
   const hia_allocator *allocator = &f->module->engine->allocator;
   for (uint32_t i = 0; left->has_outside && i < f->arity; i++)
-    if (!hiaR_objects_depend(left->objects, args[i]->objects)) return NULL;
+    if (args[i] && !hiaR_objects_depend(left->objects, args[i]->objects)) return NULL;
   return hiaR_value_new(allocator, f->result.info, left->objects, words);
+}
+
+static const hia_stream *failed_stream(const hia_run_options *options, uint32_t n) {
+  for (uint32_t i = 0; options->streams && i < n; i++)
+    if (options->streams[i] && atomic_load(&options->streams[i]->has_failed))
+      return options->streams[i];
+  return NULL;
 }
 
 static hia_status run_ready(hia_function *f, const hia_fn_version *version, hia_value *const *args,
@@ -302,8 +321,11 @@ static hia_status run_ready(hia_function *f, const hia_fn_version *version, hia_
     return hiaJ_fail(&engine->allocator, error, HIA_MEMORY, NULL, "out of memory");
   hia_word *at = b.words;
   for (uint32_t i = 0; i < f->arity; i++) {
-    memcpy(at, args[i]->words, args[i]->type->n_words * sizeof *at);
-    at += args[i]->type->n_words;
+    if (args[i])
+      memcpy(at, args[i]->words, args[i]->type->n_words * sizeof *at);
+    else
+      *at = hiaR_stream_word(options->streams[i]);
+    at += args[i] ? args[i]->type->n_words : 1;
   }
   if (options->has_fuel) *at = options->fuel;
   hia_word *results = b.words + n_args;
@@ -328,7 +350,11 @@ static hia_status run_ready(hia_function *f, const hia_fn_version *version, hia_
   uint64_t fuel_left = status == HIA_OK ? results[n_results - 1] : (uint64_t)failure.code;
   give_stats(options, &usage, run_ns, g->is_counted, is_known ? &fuel_left : NULL);
   give_back_fuel(options, is_known ? fuel_left : 0);
-  if (status != HIA_OK) {
+  const hia_stream *failed = status == HIA_MEMORY ? failed_stream(options, f->arity) : NULL;
+  if (failed) {
+    status = hiaJ_fail(&engine->allocator, error, HIA_IO, NULL,
+                       "cannot read %s any more: it has changed since it was opened", failed->path);
+  } else if (status != HIA_OK) {
     /* Ended in what was called itself, and at no operation of it. */
     hia_loc_id loc = hiaG_fn(g, version->root)->loc;
     if (failure.backtrace.length == 0 && loc != HIA_NONE)
@@ -355,7 +381,7 @@ hia_status hia_run(hia_function *f, hia_value *const *args, size_t n,
   if (status != HIA_OK) return status;
   give_stats(&own, &(hia_usage){0}, 0, false, NULL); /* until there is a run */
   if (!result) return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "no place for the result");
-  status = check_args(f, args, n, error);
+  status = check_args(f, args, own.streams, n, error);
   if (status != HIA_OK) return status;
   const hia_nest *nest = hiaR_nest();
   if (nest && nest->level >= HIA_MAX_NESTED)

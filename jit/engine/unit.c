@@ -124,6 +124,12 @@ static hia_status build(hia_module *module, void *user, hia_error **error) {
       hiaJ_refuse(module, unit->graph, is_native ? HIA_TO_RUN : HIA_TO_INTERPRET, error);
   if (refused) return refused;
   bool is_fuelled = (j->traits & HIA_VERSION_FUELLED) != 0;
+  if (j->traits & HIA_VERSION_STREAMS) {
+    const char *no_stream = hiaG_cannot_stream(unit->graph);
+    if (no_stream)
+      return hiaJ_fail(allocator, error, HIA_UNSUPPORTED, NULL, "`%s` cannot have a stream: %s",
+                       j->function->signature, no_stream);
+  }
   const char *why = is_fuelled ? hiaG_cannot_fuel(unit->graph) : NULL;
   if (!why) return HIA_OK;
   return hiaJ_fail(allocator, error, HIA_UNSUPPORTED,
@@ -258,7 +264,8 @@ static hia_status finish(hia_module *module, void *user, hia_error **error) {
   if (status != HIA_OK) return status;
   for (uint32_t i = 0; i < unit->n_versions; i++) {
     hia_fn_version *v = &unit->versions[i];
-    v->traits = (j->traits & HIA_VERSION_FUELLED) | (is_native ? HIA_VERSION_NATIVE : 0u);
+    v->traits = (j->traits & (HIA_VERSION_FUELLED | HIA_VERSION_STREAMS)) |
+                (is_native ? HIA_VERSION_NATIVE : 0u);
     v->unit = unit;
     if (is_native)
       v->native = engine->backend->entry(unit->code, v->root);

@@ -40,6 +40,10 @@ static bool make_view(hia_local_heap *local, hia_array *array, uint64_t first, u
 bool hiaR_array_slice(hia_local_heap *local, const hia_shape *shape, hia_word ref, int64_t first,
                       int64_t end, bool is_shared, hia_word *slice) {
   uint64_t n = (uint64_t)(end - first);
+  if (n && hiaR_array(ref)->counted.ctor == HIA_ARRAY_STREAM) {
+    hia_stream_array *stream = (hia_stream_array *)hiaR_array(ref);
+    return stream->read(stream, local, (uint64_t)first, n, slice);
+  }
   if (n == 0 || n == hiaR_array_len(ref)) {
     *slice = n ? ref : 0;
     hiaR_dup(*slice, is_shared);

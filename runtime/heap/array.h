@@ -9,6 +9,10 @@
  * An array without elements is no object: its word is 0. Words below HIA_FIRST_ADDRESS, and objects
  * from outside of the run without elements, mean the same.
  *
+ * A *stream* is an array from outside of the run whose elements lie in a file. It has a length, and
+ * nothing else of it is read in place: pass `streams` has made every read of an element a slice of
+ * one element, and a slice of a stream is an array of the run that is made of the file.
+ *
  * `base` is the base of the array's type, as for hiaR_drop. Functions that return false had no
  * memory, and have changed nothing. */
 #ifndef HIA_ARRAY_H
@@ -32,6 +36,16 @@ static inline bool hiaR_array_has(hia_word ref, int64_t i) {
 static inline bool hiaR_array_has_slice(hia_word ref, int64_t first, int64_t end) {
   return first >= 0 && first <= end && (uint64_t)end <= hiaR_array_len(ref);
 }
+
+/* counted.ctor of a stream; other arrays have 0 there. */
+enum { HIA_ARRAY_STREAM = 1 };
+typedef struct hia_stream_array {
+  hia_array array; /* its data is not read */
+  /* Makes an array of the elements from `first` on, n > 0 of them: *out, one reference. Any worker
+   * may call it. False: no memory, or the file cannot be read. */
+  bool (*read)(struct hia_stream_array *stream, hia_local_heap *local, uint64_t first, uint64_t n,
+               hia_word *out);
+} hia_stream_array;
 
 /* Makes an array of n elements, all of whose bytes are 0: *ref, one reference. There is no memory
  * for fewer than 0. */

@@ -6,8 +6,8 @@
  * The time goes into branches that no processor foresees: how long a token is, whether a bracket is
  * a leaf. So the end of a token is found in 8 bytes at once, and what a bracket becomes is looked
  * up in a table that is made beforehand (choice, fitting). */
+#include "runtime/value/brackets.h"
 #include "runtime/value/objects.h"
-#include "runtime/value/scan.h"
 #include "runtime/value/words.h"
 #include <stdio.h>
 
@@ -32,19 +32,7 @@ typedef struct open_bracket {
   size_t trees; /* its first one */
 } open_bracket;
 
-enum { FEW_TREES = 4 };
-
-typedef struct reader {
-  const hia_bracket_reading *reading;
-  const hia_type_table *types;
-  hia_scan scan;
-  hia_type tree;
-  hia_block fittings, stack, done; /* fitting, by constructor; open_bracket; hia_word */
-  size_t n_open, n_done;
-  uint32_t unknown; /* the index of <unk> */
-  /* The constructor of a bracket with fewer than FEW_TREES trees, by [has a word][has a label]. */
-  uint32_t choice[2][2][FEW_TREES];
-} reader;
+typedef hia_bracket_reader reader;
 
 /* The first constructor that fits; HIA_NONE: there is none. */
 static uint32_t search(const reader *r, bool has_word, bool has_label, uint64_t n_trees) {
@@ -58,8 +46,8 @@ static uint32_t search(const reader *r, bool has_word, bool has_label, uint64_t 
 }
 
 static uint32_t choose(const reader *r, bool has_word, bool has_label, uint64_t n_trees) {
-  return n_trees < FEW_TREES ? r->choice[has_word][has_label][n_trees]
-                             : search(r, has_word, has_label, n_trees);
+  return n_trees < HIA_FEW_TREES ? r->choice[has_word][has_label][n_trees]
+                                 : search(r, has_word, has_label, n_trees);
 }
 
 static fitting fit(const reader *r, const hia_ctor *ctor) {
@@ -96,7 +84,7 @@ static hia_status prepare(reader *r) {
     is_any |= f.is_usable;
     ((fitting *)r->fittings.data)[i] = f;
   }
-  for (uint32_t i = 0; i < 4 * FEW_TREES; i++)
+  for (uint32_t i = 0; i < 4 * HIA_FEW_TREES; i++)
     r->choice[i & 1][i >> 1 & 1][i >> 2] = search(r, i & 1, i >> 1 & 1, i >> 2);
   char name[128];
   hiaR_type_text(r->types, r->tree, name, sizeof name);
@@ -169,11 +157,28 @@ static hia_status token_word(reader *r, const open_bracket *b, hia_word *word) {
 static hia_status make_array(reader *r, hia_type type, const hia_word *trees, uint64_t n,
                              hia_word *word) {
   const hia_layout *layout = &hiaR_type_entry(r->types, type)->layout;
-  hia_array *array = hiaR_new_array(r->reading->objects, layout, n);
+  if (r->local && n == 0) {
+    *word = 0;
+    return HIA_OK;
+  }
+  hia_array *array = r->local ? hiaR_heap_alloc(r->local, hiaR_array_size(layout->size, n))
+                              : hiaR_new_array(r->reading->objects, layout, n);
   if (!array) return HIA_MEMORY;
+  if (r->local) {
+    hiaR_object_begin(&array->counted, 0);
+    array->n = n;
+    array->data = (char *)(array + 1);
+  }
   if (n) memcpy(array->data, trees, (size_t)n * sizeof *trees);
   *word = hiaR_word_of(array);
   return HIA_OK;
+}
+
+static inline hia_counted *make_object(reader *r, const fitting *f, uint32_t number) {
+  if (!r->local) return hiaR_take_data(r->reading->objects, f->size, number);
+  hia_counted *object = hiaR_heap_alloc(r->local, f->size);
+  if (object) hiaR_object_begin(object, (uint16_t)number);
+  return object;
 }
 
 static hia_status no_constructor(reader *r, const open_bracket *b, uint64_t n_trees) {
@@ -195,7 +200,7 @@ static inline hia_status close_bracket(reader *r, const open_bracket *b) {
   const fitting *f = (const fitting *)r->fittings.data + number;
   hia_word *trees = (hia_word *)r->done.data + b->trees, result = number;
   if (!f->is_empty) {
-    hia_counted *object = hiaR_take_data(r->reading->objects, f->size, number);
+    hia_counted *object = make_object(r, f, number);
     if (!object) return HIA_MEMORY;
     result = hiaR_word_of(object);
     char *base = (char *)object;
@@ -300,8 +305,7 @@ static inline hia_status read_bracket(reader *r) {
   return close_bracket(r, &b);
 }
 
-/* Reads trees to the end of the text. */
-static hia_status read_trees(reader *r) {
+hia_status hiaR_brackets_trees(reader *r) {
   hia_scan *scan = &r->scan;
   for (;;) {
     scan->s = skip_blanks(scan->s, scan->end);
@@ -328,21 +332,35 @@ static hia_status read_trees(reader *r) {
   }
 }
 
-static hia_status read_value(reader *r, hia_type type, hia_word *word) {
-  bool is_array = hiaR_type_kind(r->types, type) == HIA_KIND_ARRAY;
-  r->tree = is_array ? hiaR_type_entry(r->types, type)->element : type;
+hia_status hiaR_brackets_begin(reader *r, const hia_bracket_reading *reading, hia_type type) {
+  r->reading = reading;
+  r->types = reading->types;
+  r->tree = hiaR_type_kind(r->types, type) == HIA_KIND_ARRAY
+                ? hiaR_type_entry(r->types, type)->element
+                : type;
   if (hiaR_type_kind(r->types, r->tree) != HIA_KIND_DATA) {
     char name[128];
     hiaR_type_text(r->types, type, name, sizeof name);
     return hiaR_scan_fail(&r->scan, "E0401", r->scan.s, r->scan.s,
                           "expected a value of type %s, these are trees", name);
   }
-  const hia_words *words = r->reading->words;
-  r->unknown = words ? hiaR_words_find(words, "<unk>", 5) : HIA_NONE;
-  hia_status status = prepare(r);
-  if (status == HIA_OK) status = read_trees(r);
+  r->unknown = reading->words ? hiaR_words_find(reading->words, "<unk>", 5) : HIA_NONE;
+  return prepare(r);
+}
+
+void hiaR_brackets_end(reader *r) {
+  hiaR_block_free(&r->stack, r->reading->allocator);
+  hiaR_block_free(&r->done, r->reading->allocator);
+}
+
+void hiaR_brackets_free(reader *r) { hiaR_block_free(&r->fittings, r->reading->allocator); }
+
+static hia_status read_value(reader *r, const hia_bracket_reading *reading, hia_type type,
+                             hia_word *word) {
+  hia_status status = hiaR_brackets_begin(r, reading, type);
+  if (status == HIA_OK) status = hiaR_brackets_trees(r);
   if (status) return status;
-  if (is_array) return make_array(r, type, r->done.data, r->n_done, word);
+  if (type != r->tree) return make_array(r, type, r->done.data, r->n_done, word);
   if (r->n_done == 1) {
     *word = *(const hia_word *)r->done.data;
     return HIA_OK;
@@ -353,12 +371,11 @@ static hia_status read_value(reader *r, hia_type type, hia_word *word) {
 
 hia_status hiaR_brackets_read(const hia_bracket_reading *reading, const char *text, size_t len,
                               hia_type type, hia_word *word, hia_value_error *error) {
-  reader r = {.reading = reading, .types = reading->types};
+  reader r = {.reading = reading};
   *error = (hia_value_error){.code = NULL};
   hia_status status = hiaR_scan_start(&r.scan, text, len, error);
-  if (status == HIA_OK) status = read_value(&r, type, word);
-  hiaR_block_free(&r.fittings, reading->allocator);
-  hiaR_block_free(&r.stack, reading->allocator);
-  hiaR_block_free(&r.done, reading->allocator);
+  if (status == HIA_OK) status = read_value(&r, reading, type, word);
+  hiaR_brackets_end(&r);
+  hiaR_brackets_free(&r);
   return status;
 }

@@ -1,6 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The tokens of values, and errors with their positions. Positions are computed for errors only. */
 #include "runtime/value/scan.h"
+#include <inttypes.h>
 #include <stdio.h>
 
 void hiaR_scan_space(hia_scan *scan) {
@@ -158,18 +159,25 @@ void hiaR_scan_describe(const hia_scan *scan, char *buf, size_t size) {
 }
 
 hia_status hiaR_scan_start(hia_scan *scan, const char *text, size_t len, hia_value_error *error) {
+  hia_status status = hiaR_scan_start_at(scan, text, len, 0, error);
+  if (status == HIA_OK && len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) scan->s += 3;
+  return status;
+}
+
+hia_status hiaR_scan_start_at(hia_scan *scan, const char *text, size_t len, uint64_t offset,
+                              hia_value_error *error) {
   *scan = (hia_scan){text, text, text + len, error};
   const char *nul = len ? memchr(text, 0, len) : NULL;
   size_t bad = hiaR_find_invalid_utf8(text, nul ? (size_t)(nul - text) : len);
   const char *at = text + bad;
   if (bad < (nul ? (size_t)(nul - text) : len))
     return hiaR_scan_fail(scan, "E0001", at, at + 1,
-                          "the text is not valid UTF-8: byte 0x%02x at offset %zu",
-                          (unsigned)(unsigned char)*at, bad);
+                          "the text is not valid UTF-8: byte 0x%02x at offset %" PRIu64,
+                          (unsigned)(unsigned char)*at, offset + bad);
   if (nul)
-    return hiaR_scan_fail(scan, "E0002", nul, nul + 1, "this is no text: NUL byte at offset %zu",
-                          (size_t)(nul - text));
-  if (len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) scan->s += 3;
+    return hiaR_scan_fail(scan, "E0002", nul, nul + 1,
+                          "this is no text: NUL byte at offset %" PRIu64,
+                          offset + (uint64_t)(nul - text));
   return HIA_OK;
 }
 

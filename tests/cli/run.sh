@@ -407,6 +407,35 @@ run_tree 'a tree a million deep' 0 3 '' chain "@$work/deep.ptb" --vocab "$work/v
 truncate -s 3000000 "$work/deep.ptb"
 run_tree 'and unfinished' 2 '' 'this bracket is not closed' chain "@$work/deep.ptb" --vocab "$work/vocab"
 
+program stream 'type Tree = Leaf(word: i32, label: i32) | Node(left: Tree, right: Tree, label: i32)
+fn size(t: Tree) -> i32 = match t { Leaf(_, _) => 1, Node(l, r, _) => size(l) + size(r) + 1 }
+fn sizes(trees: [Tree]) -> i32 = {
+  let (_, n) = loop (i = 0i64, n = 0) while i < len(trees) { (i + 1, n + size(trees[i])) };
+  n
+}
+fn both(trees: [Tree], more: [Tree]) -> i32 = sizes(trees) * 2 - sizes(more)
+fn joined(trees: [Tree]) -> i64 = len(concat(trees, trees[0..1]))
+fn past(trees: [Tree]) -> i32 = size(trees[len(trees)])'
+yes '(3 (2 It) (4 works))' | head -n 850000 >"$work/stream.ptb"
+every 'a stream of trees' 0 2550000 '' run "$work/stream.hia" --fn sizes "@$work/stream.ptb" --vocab "$work/vocab"
+every 'a stream and an array' 0 5099996 '' run "$work/stream.hia" --fn both "@$work/stream.ptb" "@$work/two.ptb" --vocab "$work/vocab"
+every 'an array that is no stream' 0 850001 '' run "$work/stream.hia" --fn joined "@$work/stream.ptb" --vocab "$work/vocab"
+every 'past the end of a stream' 1 '' 'index 850000 .* 850000' run "$work/stream.hia" --fn past "@$work/stream.ptb" --vocab "$work/vocab"
+t 'calls and rounds of a stream' 0 2550000 '2550001 calls, 850000 loop rounds' run "$work/stream.hia" --engine interp --count --fn sizes "@$work/stream.ptb" --vocab "$work/vocab"
+every 'a stream with fuel' 1 '' 'error.fuel.: out of fuel' run "$work/stream.hia" --fuel 100000 --fn sizes "@$work/stream.ptb" --vocab "$work/vocab"
+t 'a vocabulary of a stream' 0 2550000 '' run "$work/stream.hia" --fn sizes "@$work/stream.ptb" --build-vocab "$work/built"
+[ "$(tr '\n' ' ' <"$work/built")" = 'It works ' ] && passed=$((passed + 1)) || bad 'the words of a stream' "$(head -c 200 "$work/built")"
+# In memory that the array does not fit into. Sanitizers need more than that to begin with.
+if (ulimit -v 120000 && "$hiaton" --version) >/dev/null 2>&1; then
+  within() { (ulimit -v 120000 && "$hiaton" run "$work/stream.hia" --engine interp --threads 1 --fn "$1" "@$work/stream.ptb" --vocab "$work/vocab" 2>&1); }
+  [ "$(within sizes)" = 2550000 ] && passed=$((passed + 1)) || bad 'a stream in little memory' "$(within sizes)"
+  [[ $(within joined) =~ 'out of memory' ]] && passed=$((passed + 1)) || bad 'an array in little memory' "$(within joined)"
+fi
+printf '(2 It' >>"$work/stream.ptb"
+run_tree 'a stream that is not finished' 2 '' 'stream.ptb:850001:1: error.E0101.: this bracket is not closed' sum "@$work/stream.ptb" --vocab "$work/vocab"
+t 'the same, checked before the run' 2 '' 'stream.ptb:850001:1: error.E0101.: this bracket is not closed' run "$work/stream.hia" --fn sizes "@$work/stream.ptb" --vocab "$work/vocab"
+rm "$work/stream.ptb"
+
 run_tree 'a result in a file' 0 '' '' full 3 -o "$work/full.hiav"
 run_tree 'and back' 0 0 '' sum "@$work/full.hiav"
 run_tree 'with what it shares' 0 '' '' full 60 -o "$work/large.hiav"
