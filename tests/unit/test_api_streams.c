@@ -314,6 +314,9 @@ Test(streams, cannot_be_opened) {
   expect_error(hia_type_info_element(x.type), path, HIA_ARGUMENT, "is of an array [T]");
   expect_error(x.type, path, HIA_ARGUMENT, "no vocabulary has 'a'");
   expect_error(x.type, NULL, HIA_ARGUMENT, "no path");
+  expect_error(NULL, path, HIA_ARGUMENT, "no type");
+  cr_expect_eq(hia_stream_open_brackets(NULL, x.type, path, NULL, NULL, NULL), HIA_ARGUMENT);
+  cr_expect(hia_stream_len(NULL) == 0 && hia_stream_type(NULL) == NULL);
   hia_stream_free(NULL);
   close_trees(&x);
 }
