@@ -62,11 +62,11 @@ typedef struct corpus {
 
 static uint32_t turn; /* counts programs */
 
-/* True if the way cannot run the function, as its outcome says: data and arrays have no typed
+/* True if the way cannot run the function, as its outcome says: data and arrays have no map
  * entries, a graph that counts references is for native code, and one that has destinations must
  * not come from a text. */
 static bool is_beyond(const diff_way *way, const diff_result *r) {
-  return (way->typed || way->map || way->interpreted || way->through_text) &&
+  return (way->map || way->interpreted || way->through_text) &&
          !strcmp(r->text.data, "error unsupported");
 }
 

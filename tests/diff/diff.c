@@ -11,6 +11,7 @@ static const char usage[] =
     "it\n"
     "hia_diff --random [OPTION...]       generated programs\n"
     "hia_diff --build [OPTION...]        generated programs, made by the builder\n"
+    "hia_diff --rebuild PATH...          programs in files, made again by the builder\n"
     "hia_diff --mutate [OPTION...] [DIR] garbled programs, of those in DIR and of generated ones\n"
     "hia_diff --aot DIR PATH...          writes the programs' objects and what is expected to DIR\n"
     "hia_diff --emit --seed N [--size N] prints a generated program and how to run it\n"
@@ -43,7 +44,8 @@ static int emit(uint64_t seed, uint32_t size) {
 }
 
 int main(int argc, char **argv) {
-  bool random = false, mutate = false, build = false, emits = false, large = false, list = false;
+  bool random = false, mutate = false, build = false, rebuild = false, emits = false;
+  bool large = false, list = false;
   const char *engines = NULL, *only = NULL, *aot = NULL;
   unsigned threads = 1;
   diff_random_options o = {.seed = 1, .shrink_tries = 3000, .save = "."};
@@ -83,6 +85,8 @@ int main(int argc, char **argv) {
         mutate = true;
       else if (!strcmp(a, "--build"))
         build = true;
+      else if (!strcmp(a, "--rebuild"))
+        rebuild = true;
       else if (!strcmp(a, "--emit"))
         emits = true;
       else if (!strcmp(a, "--large"))
@@ -128,6 +132,8 @@ int main(int argc, char **argv) {
   }
   if (random) {
     diff_random(&o, ways, n_ways, &counts);
+  } else if (rebuild) {
+    diff_rebuild(paths, n_paths, ways, n_ways, in_turn, (uint32_t)o.seed, &counts);
   } else if (mutate) {
     diff_mutate(o.seed, o.count, o.seconds, n_paths ? paths[0] : NULL, ways, n_ways, &counts);
   } else {

@@ -136,6 +136,12 @@ void diff_random(const diff_random_options *o, diff_way *ways, uint32_t n_ways,
 /* Of the options: seed, count, seconds, size and thorough. */
 void diff_build(const diff_random_options *o, diff_counts *counts);
 
+/* ---- rebuild.c: hand-written programs, made by the builder ---- */
+
+/* The ways as of diff_corpus. */
+void diff_rebuild(const char *const *paths, uint32_t n_paths, diff_way *ways, uint32_t n_ways,
+                  uint32_t in_turn, uint32_t first, diff_counts *counts);
+
 /* ---- mutate.c: garbled source text ---- */
 
 /* Each garbled program must end as a checked program or in diagnostics. */
