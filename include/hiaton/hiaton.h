@@ -442,8 +442,9 @@ typedef struct hia_run_options {
 } hia_run_options;
 #define HIA_RUN_OPTIONS_INIT {sizeof(hia_run_options), NULL, NULL, 0, NULL, false, 0, 0, 0, NULL}
 
-/* As hia_function_prepare, for runs with these options (NULL: the defaults): runs with fuel have a
- * version of their own. HIA_UNSUPPORTED if the function cannot have fuel (see hia_run). */
+/* As hia_function_prepare, for runs with these options (NULL: the defaults): runs with fuel, and
+ * runs with streams, have versions of their own. HIA_UNSUPPORTED if the function cannot have fuel
+ * (see hia_run), or streams. Of `streams` it only matters that there are some. */
 HIA_API hia_status hia_function_prepare_for(hia_function *function, const hia_run_options *options,
                                             hia_error **error);
 
