@@ -96,7 +96,8 @@ HIA_API hia_status hia_builder_status(const hia_builder *builder);
 HIA_API const hia_error *hia_builder_error(const hia_builder *builder);
 
 /* Writes the program in hiaton's notation, at any time, after a mistake too, to show what has been
- * built so far. Functions without a body, or whose body has not ended, are written as comments.
+ * built so far. Functions without a body, or whose body has not ended, and data types without
+ * constructors are written as comments.
  * HIA_IO if `write` returned false. `write` must not use the builder. */
 HIA_API hia_status hia_builder_print(hia_builder *builder, hia_write write, void *user,
                                      hia_error **error);
@@ -154,7 +155,7 @@ typedef struct hia_build_field {
 HIA_API hia_build_ctor hia_build_add_ctor(hia_builder *builder, hia_build_type type,
                                           const char *name, const hia_build_field *fields,
                                           size_t n);
-/* The constructor of this name. */
+/* The constructor of this name. It is a mistake if there is none. */
 HIA_API hia_build_ctor hia_build_find_ctor(hia_builder *builder, const char *name);
 
 /* ---- functions ---- */
@@ -183,7 +184,7 @@ HIA_API hia_status hia_build_begin(hia_builder *builder, hia_build_fn function);
 HIA_API hia_build_value hia_build_param(hia_builder *builder, hia_build_fn function, size_t i);
 /* Ends the body; `result` is the function's result. It is called once, at the end: a function
  * cannot return from inside a branch. A call whose value is the result, directly or through `if`s
- * whose value is the result, is a tail call: it takes no frame. */
+ * and `match`es whose value is the result, is a tail call: it takes no frame. */
 HIA_API hia_status hia_build_return(hia_builder *builder, hia_build_value result);
 
 /* ---- constants ----
@@ -306,9 +307,8 @@ HIA_API hia_build_value hia_build_end_loop(hia_builder *builder, const hia_build
  * visible in the arm; they are written to `bound`, from left to right. `n` is their number, which
  * is checked. Between two arms no value can be made. */
 HIA_API hia_status hia_build_match(hia_builder *builder, hia_build_value subject);
-/* Begins an arm by its pattern as the language writes it: "Node(Leaf(x), _)", "-1", "true", "k",
- * "_".
- */
+/* Begins an arm by its pattern as the language writes it, such as "Node(Leaf(x), _)", "-1", "true",
+ * or "_". */
 HIA_API hia_status hia_build_arm(hia_builder *builder, const char *pattern, hia_build_value *bound,
                                  size_t n);
 /* Begins an arm for one constructor, which binds its n fields. */

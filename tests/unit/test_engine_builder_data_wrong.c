@@ -426,3 +426,59 @@ Test(builder_data, types_have_a_size) {
     close_world(&w);
   }
 }
+
+/* Texts of tokens in any order, and ids of anything: each is taken, or is a mistake. */
+Test(builder_data, garbage) {
+  static const char *const tokens[] = {"T",  "A", "B",  "(",   ")",  "[",    "]", "|",
+                                       "=",  ":", ",",  "_",   "-",  "x",    "0", "0x1f",
+                                       "99", " ", "->", "i64", "fn", "true", "#", "\xff"};
+  uint64_t state = 7;
+  uint32_t n_taken = 0, n_wrong = 0;
+  hia_engine *engine;
+  cr_assert_eq(hia_engine_new(NULL, &engine, NULL), HIA_OK);
+  for (int round = 0; round < 20000; round++) {
+    world w = {.engine = engine};
+    char text[200] = "";
+    uint64_t n = 1 + next_random(&state) % 9;
+    for (uint64_t i = 0; i < n; i++) strcat(text, tokens[next_random(&state) % 24]);
+    cr_assert_eq(hia_builder_new(engine, NULL, &w.b, NULL), HIA_OK);
+    hia_build_type type = hia_build_declare_type(w.b, "T = A | B(x: i64, t: T)");
+    hia_build_fn f = hia_build_declare(w.b, "f(t: T, n: i64) -> i64");
+    hia_build_begin(w.b, f);
+    uint64_t any = next_random(&state), id = any % 5 ? type / 256 * 256 + any % 24 : any;
+    value bound[4];
+    size_t n_bound = next_random(&state) % 3;
+    switch (round % 10) {
+    case 0: hia_build_declare_type(w.b, text); break;
+    case 1: hia_build_read_type(w.b, text); break;
+    case 2: hia_build_declare(w.b, text); break;
+    case 3: hia_build_find_ctor(w.b, text); break;
+    case 4:
+    case 5:
+      hia_build_match(w.b, hia_build_param(w.b, f, any % 2));
+      hia_build_arm(w.b, text, bound, n_bound);
+      break;
+    case 6: hia_build_add_ctor(w.b, id, text, NULL, 0); break;
+    case 7:
+      hia_build_match(w.b, hia_build_param(w.b, f, 0));
+      hia_build_arm_ctor(w.b, (hia_build_ctor){id}, bound, n_bound);
+      break;
+    case 8: {
+      hia_build_pattern p[2] = {{hia_build_pattern_any(w.b).id}, {id}};
+      hia_build_match(w.b, hia_build_param(w.b, f, 0));
+      p[0] = hia_build_pattern_ctor(w.b, hia_build_find_ctor(w.b, "B"), p, 2);
+      hia_build_arm_pattern(w.b, p[0], bound, n_bound);
+      break;
+    }
+    default: hia_build_data(w.b, (hia_build_ctor){id}, &(value){any}, n_bound);
+    }
+    hia_status status = hia_builder_status(w.b);
+    cr_assert(status == HIA_OK || status == HIA_ARGUMENT, "%s", text);
+    *(status == HIA_OK ? &n_taken : &n_wrong) += 1;
+    print(&w);
+    test_text_free(&w.text);
+    hia_builder_free(w.b);
+  }
+  hia_engine_free(engine);
+  cr_assert(n_taken > 100 && n_wrong > 10000, "%u taken, %u wrong", n_taken, n_wrong);
+}
