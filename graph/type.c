@@ -75,6 +75,12 @@ hia_type hiaG_tuple(hia_types *types, const hia_type *parts, uint32_t n) {
   return add_entry(types, hash, t);
 }
 
+/* In the memory of objects. */
+static uint8_t repr_of(const hia_types *types, hia_type type) {
+  return hiaR_is_scalar(type) ? (uint8_t)type
+                              : (uint8_t)types->entries.data[type - HIA_FIRST_TYPE].repr;
+}
+
 /* Appends the places of values of these types, one after the other. */
 static hia_layout lay_out(hia_types *types, const hia_type *of, uint32_t n, uint32_t header) {
   uint32_t first = types->places.len, n_words = 0;
@@ -87,7 +93,8 @@ static hia_layout lay_out(hia_types *types, const hia_type *of, uint32_t n, uint
     at += hiaG_type_words(types, of[i]);
   }
   for (uint32_t i = 0; i < n_words; i++)
-    types->places.data[first + i] = (hia_word_place){.type = flat[i]};
+    types->places.data[first + i] =
+        (hia_word_place){.type = flat[i], .repr = repr_of(types, flat[i])};
   hia_layout layout = hiaR_lay_out(types->places.data + first, n_words, header);
   hiaR_arena_release(&types->comp->scratch, mark);
   layout.first = first;
@@ -102,9 +109,12 @@ hia_type hiaG_array(hia_types *types, hia_type element) {
     if (t->kind == HIA_KIND_ARRAY && t->element == element) return HIA_FIRST_TYPE + i;
   }
   hia_layout layout = lay_out(types, &element, 1, 0);
-  return add_entry(
-      types, hash,
-      (hia_type_entry){.kind = HIA_KIND_ARRAY, .n_words = 1, .element = element, .layout = layout});
+  return add_entry(types, hash,
+                   (hia_type_entry){.kind = HIA_KIND_ARRAY,
+                                    .n_words = 1,
+                                    .element = element,
+                                    .repr = HIA_REPR_REF,
+                                    .layout = layout});
 }
 
 static uint32_t add_name(hia_types *types, const char *name) {
@@ -153,18 +163,46 @@ hia_type hiaG_data(hia_types *types, const char *name) {
     if (t->kind == HIA_KIND_DATA && strcmp(types->names.data + t->name, name) == 0)
       return HIA_FIRST_TYPE + i;
   }
-  return add_entry(
-      types, hash,
-      (hia_type_entry){.kind = HIA_KIND_DATA, .n_words = 1, .name = add_name(types, name)});
+  return add_entry(types, hash,
+                   (hia_type_entry){.kind = HIA_KIND_DATA,
+                                    .n_words = 1,
+                                    .name = add_name(types, name),
+                                    .repr = HIA_REPR_REF});
 }
 
 bool hiaG_data_is_defined(const hia_types *types, hia_type data) {
   return entry_of(types, data, HIA_KIND_DATA)->n != 0;
 }
 
+/* One layout that may have words of the data type, which now have a representation of their own. */
+static void lay_out_words(hia_types *types, hia_layout *layout, uint32_t header, hia_type data,
+                          uint8_t repr) {
+  if (!layout->n) return;
+  hia_word_place *places = types->places.data + layout->first;
+  uint32_t first = layout->first, n = 0;
+  for (uint32_t i = 0; i < layout->n; i++) {
+    if (places[i].type != data) continue;
+    places[i].repr = repr;
+    n++;
+  }
+  if (!n) return;
+  *layout = hiaR_lay_out(places, layout->n, header);
+  layout->first = first;
+}
+
+/* Types are used before they are defined: layouts with words of this type are made again. */
+static void lay_out_again(hia_types *types, hia_type data, uint8_t repr) {
+  for (uint32_t i = 0; i < types->ctors.len; i++)
+    lay_out_words(types, &types->ctors.data[i].layout, sizeof(hia_counted), data, repr);
+  for (uint32_t i = 0; i < types->entries.len; i++)
+    if (types->entries.data[i].kind == HIA_KIND_ARRAY)
+      lay_out_words(types, &types->entries.data[i].layout, 0, data, repr);
+}
+
 void hiaG_data_define(hia_types *types, hia_type data, const hia_ctor_def *ctors, uint32_t n) {
   hia_arena *arena = &types->comp->arena;
   uint32_t first = types->ctors.len;
+  bool has_fields = false;
   if (hiaG_data_is_defined(types, data) || !n || n > HIA_MAX_CTORS)
     HIA_BUG(types->comp, "data type %u with %u constructors", data, n);
   for (uint32_t i = 0; i < n; i++) {
@@ -175,12 +213,15 @@ void hiaG_data_define(hia_types *types, hia_type data, const hia_ctor_def *ctors
       hiaR_push(arena, &types->fields, field);
     }
     ctor.n = def->n_fields;
+    has_fields |= ctor.n != 0;
     if (ctor.n) ctor.layout = lay_out(types, def->field_types, ctor.n, sizeof(hia_counted));
     hiaR_push(arena, &types->ctors, ctor);
   }
   hia_type_entry *entry = entry_of(types, data, HIA_KIND_DATA);
   entry->first = first;
   entry->n = n;
+  entry->repr = hiaR_data_repr(n, has_fields);
+  if (!has_fields) lay_out_again(types, data, (uint8_t)entry->repr);
 }
 
 bool hiaG_data_is(const hia_types *types, hia_type data, const hia_ctor_def *ctors, uint32_t n) {

@@ -40,6 +40,12 @@ LLVMValueRef hiaL_byte_at(hia_emit *e, LLVMValueRef base, uint64_t offset, const
 
 LLVMValueRef hiaL_load_packed(hia_emit *e, LLVMValueRef object, const hia_word_place *place) {
   LLVMValueRef at = hiaL_byte_at(e, object, place->at, "at");
+  if (place->repr == HIA_REPR_BYTE || place->repr == HIA_REPR_HALF) {
+    LLVMTypeRef type = LLVMIntTypeInContext(e->llvm, 8u * hiaR_reprs[place->repr].size);
+    LLVMValueRef number = LLVMBuildLoad2(e->b, type, at, "number");
+    number = LLVMBuildZExt(e->b, number, e->types[HIA_I64], "");
+    return LLVMBuildIntToPtr(e->b, number, e->ptr, "field");
+  }
   if (place->type != HIA_BOOL) return LLVMBuildLoad2(e->b, hiaL_type(e, place->type), at, "field");
   LLVMValueRef byte = LLVMBuildLoad2(e->b, e->i8, at, "field");
   return LLVMBuildICmp(e->b, LLVMIntNE, byte, LLVMConstNull(e->i8), "");
@@ -47,6 +53,10 @@ LLVMValueRef hiaL_load_packed(hia_emit *e, LLVMValueRef object, const hia_word_p
 
 void hiaL_store_packed(hia_emit *e, LLVMValueRef object, const hia_word_place *place,
                        LLVMValueRef value) {
+  if (place->repr == HIA_REPR_BYTE || place->repr == HIA_REPR_HALF) {
+    LLVMTypeRef type = LLVMIntTypeInContext(e->llvm, 8u * hiaR_reprs[place->repr].size);
+    value = LLVMBuildPtrToInt(e->b, value, type, "number");
+  }
   if (place->type == HIA_BOOL) value = LLVMBuildZExt(e->b, value, e->i8, "");
   LLVMBuildStore(e->b, value, hiaL_byte_at(e, object, place->at, "at"));
 }
@@ -243,11 +253,13 @@ static LLVMValueRef pointer_to(hia_emit *e, LLVMValueRef address) {
 }
 
 void hiaL_emit_PUT(hia_emit *e, hia_node_id n) {
-  hia_word_place place = {.type = hiaG_type(e->fn, hiaG_in(e->fn, n, 1))};
+  hia_type type = hiaG_type(e->fn, hiaG_in(e->fn, n, 1));
+  hia_word_place place = {.type = type, .repr = (uint8_t)hiaR_repr(type)};
   hiaL_store_packed(e, pointer_to(e, hiaL_in(e, n, 0)), &place, hiaL_in(e, n, 1));
 }
 
 void hiaL_emit_TAKE(hia_emit *e, hia_node_id n) {
-  hia_word_place place = {.type = hiaG_type(e->fn, hiaG_out(e->fn, n, 0))};
+  hia_type type = hiaG_type(e->fn, hiaG_out(e->fn, n, 0));
+  hia_word_place place = {.type = type, .repr = (uint8_t)hiaR_repr(type)};
   hiaL_out(e, n, 0, hiaL_load_packed(e, pointer_to(e, hiaL_in(e, n, 0)), &place));
 }

@@ -295,7 +295,9 @@ static inline void hia_view_read(uint64_t view, size_t at, void *to, size_t size
 }
 
 /* An array: its length, and its elements, which are packed as docs/memory.md says. Those of scalars
- * are an array of C's type; of data the views; a bool is a byte. NULL if there are none. */
+ * are an array of C's type; of data the views; a bool is a byte, and so is a value of a type of
+ * which no constructor has fields (2 bytes if it has more than 256): its number. NULL if there are
+ * none. */
 typedef struct hia_array_ref {
   uint64_t word;
 } hia_array_ref;

@@ -138,14 +138,24 @@ static uint32_t name_words(hia_building *b, hia_type type, const char *name, wor
   return n;
 }
 
+/* A view whose word is a number, of which memory has the lower bytes. */
+static bool is_number(const hia_word_place *place) {
+  return place->repr == HIA_REPR_BYTE || place->repr == HIA_REPR_HALF;
+}
+static unsigned size_of(const hia_word_place *place) { return hiaR_reprs[place->repr].size; }
+
 static void add_readers(const showing *s, const shown *d, const word *words, uint32_t n) {
   hia_text *t = &s->b->text;
-  for (uint32_t i = 0; i < n; i++)
+  for (uint32_t i = 0; i < n; i++) {
+    const hia_word_place *place = words[i].place;
+    const char *type = c_type(s, place->type);
     hiaR_text_addf(t,
-                   "static inline %s %s(%s view) {\n  %s x;\n"
-                   "  hia_view_read(view.word, %u, &x, sizeof x);\n  return x;\n}\n",
-                   c_type(s, words[i].place->type), words[i].name, d->name,
-                   c_type(s, words[i].place->type), words[i].place->at);
+                   "static inline %s %s(%s view) {\n  %s x%s;\n"
+                   "  hia_view_read(view.word, %u, &x, %s);\n  return x;\n}\n",
+                   type, words[i].name, d->name, type, is_number(place) ? " = {0}" : "", place->at,
+                   is_number(place) ? hiaR_arena_printf(&s->b->comp.arena, "%u", size_of(place))
+                                    : "sizeof x");
+  }
 }
 
 static void add_maker(const showing *s, const shown *d, const char *name, uint32_t number,
@@ -169,7 +179,11 @@ static void add_maker(const showing *s, const shown *d, const char *name, uint32
   hiaR_text_addf(t, ") {\n  char *object = (char *)hia_maker_object(maker, %u, %u);\n  %s made;\n",
                  number, ctor->layout.size, d->name);
   for (uint32_t i = 0; i < ctor->layout.n; i++)
-    hiaR_text_addf(t, "  memcpy(object + %u, &a%u, sizeof a%u);\n", words[i].place->at, i, i);
+    if (is_number(words[i].place))
+      hiaR_text_addf(t, "  memcpy(object + %u, &a%u, %u);\n", words[i].place->at, i,
+                     size_of(words[i].place));
+    else
+      hiaR_text_addf(t, "  memcpy(object + %u, &a%u, sizeof a%u);\n", words[i].place->at, i, i);
   hiaR_text_addf(t, "  made.word = (uint64_t)(uintptr_t)object;\n  return made;\n}\n");
 }
 

@@ -33,7 +33,7 @@ static hia_status put_part(making *m, size_t i, const hia_value *part, const hia
                      "%s %zu must be of type %s, and is of type %s", m->what, i, wanted, found);
   }
   for (uint32_t k = 0; k < type->n_words; k++)
-    hiaR_store(hiaR_repr(places[k].type), base + places[k].at, part->words[k]);
+    hiaR_store((hia_repr)places[k].repr, base + places[k].at, part->words[k]);
   return hiaR_objects_depend(m->objects, part->objects) ? HIA_OK : no_memory(m);
 }
 

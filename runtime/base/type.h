@@ -11,8 +11,10 @@
  * is its number, and numbers are smaller than every address (HIA_FIRST_ADDRESS). So 0, the word of
  * an unset reference, holds no object either.
  *
- * In memory words are packed: references first, then 8, 4 and 1 byte. So the references of an
- * object, which is all that counting needs to know, are its first words. */
+ * In memory words are packed: references first, then 8, 4, 2 and 1 byte. So the references of an
+ * object, which is all that counting needs to know, are its first words. A type of which no
+ * constructor has fields has no objects: there its values take 1 byte, or 2 if it has more than 256
+ * constructors. */
 #ifndef HIA_TYPE_H
 #define HIA_TYPE_H
 
@@ -22,7 +24,8 @@
 typedef uint32_t hia_type;
 #define HIA_FIRST_TYPE 16u
 
-/* How one word is held: as one of the dtypes, whose numbers these are, or as a reference. */
+/* How one word is held: as one of the dtypes, whose numbers these are, or as a reference; in memory
+ * also as the number of a constructor, of a type that has no objects. */
 typedef enum hia_repr {
   HIA_REPR_BOOL = HIA_BOOL,
   HIA_REPR_I32 = HIA_I32,
@@ -30,6 +33,8 @@ typedef enum hia_repr {
   HIA_REPR_F32 = HIA_F32,
   HIA_REPR_F64 = HIA_F64,
   HIA_REPR_REF = HIA_N_DTYPES,
+  HIA_REPR_BYTE, /* a number */
+  HIA_REPR_HALF, /* a number, in 2 bytes */
   HIA_N_REPRS
 } hia_repr;
 
@@ -37,31 +42,37 @@ typedef enum hia_repr {
 static inline hia_word hiaR_load(hia_repr repr, const void *at) {
   hia_word word = 0;
   int32_t i32;
+  uint16_t half;
   switch (repr) {
   case HIA_REPR_BOOL: return *(const uint8_t *)at != 0;
   case HIA_REPR_I32: return memcpy(&i32, at, sizeof i32), hiaR_from_i32(i32);
   case HIA_REPR_F32: return memcpy(&i32, at, sizeof i32), (uint32_t)i32;
+  case HIA_REPR_BYTE: return *(const uint8_t *)at;
+  case HIA_REPR_HALF: return memcpy(&half, at, sizeof half), half;
   default: return memcpy(&word, at, sizeof word), word;
   }
 }
 static inline void hiaR_store(hia_repr repr, void *at, hia_word word) {
   uint32_t half = (uint32_t)word;
+  uint16_t number = (uint16_t)word;
   switch (repr) {
   case HIA_REPR_BOOL: *(uint8_t *)at = word != 0; break;
   case HIA_REPR_I32:
   case HIA_REPR_F32: memcpy(at, &half, sizeof half); break;
+  case HIA_REPR_BYTE: *(uint8_t *)at = (uint8_t)word; break;
+  case HIA_REPR_HALF: memcpy(at, &number, sizeof number); break;
   default: memcpy(at, &word, sizeof word);
   }
 }
 
 typedef struct hia_repr_info {
   const char *name;
-  char code;    /* in signatures */
+  char code;    /* in signatures; 0: it is in none */
   uint8_t size; /* in memory, in bytes; its alignment, too */
 } hia_repr_info;
 extern const hia_repr_info hiaR_reprs[HIA_N_REPRS];
 
-/* Of a type that is no tuple. */
+/* Of a type that is no tuple, but for the memory of objects (see hiaR_repr_in). */
 static inline hia_repr hiaR_repr(hia_type type) {
   return type < HIA_N_DTYPES ? (hia_repr)type : HIA_REPR_REF;
 }
@@ -71,7 +82,9 @@ hia_repr hiaR_repr_of_code(char code);
 /* A word in memory. */
 typedef struct hia_word_place {
   hia_type type; /* no tuple */
-  uint32_t at;   /* bytes from the beginning of the object, or of the element */
+  uint16_t at;   /* bytes from the beginning of the object, or of the element */
+  uint8_t repr;  /* hia_repr */
+  uint8_t spare;
 } hia_word_place;
 
 /* The words of a constructor's fields, or of an array's element, in the order of the value. */
@@ -99,6 +112,7 @@ typedef struct hia_type_entry {
   uint32_t n_words;  /* of a value: TUPLE: those of its parts; else 1 */
   uint32_t name;     /* DATA: offset in the names */
   hia_type element;  /* ARRAY */
+  uint32_t repr;     /* hia_repr, in the memory of objects; TUPLE: 0 */
   hia_layout layout; /* ARRAY: of an element */
 } hia_type_entry;
 
@@ -124,6 +138,15 @@ static inline uint32_t hiaR_type_words(const hia_type_table *t, hia_type type) {
 }
 static inline const hia_ctor *hiaR_ctor(const hia_type_table *t, hia_type data, uint32_t number) {
   return &t->ctors[hiaR_type_entry(t, data)->first + number];
+}
+
+/* How a value of a type that is no tuple is held in the memory of objects. */
+static inline hia_repr hiaR_repr_in(const hia_type_table *t, hia_type type) {
+  return hiaR_is_scalar(type) ? hiaR_repr(type) : (hia_repr)hiaR_type_entry(t, type)->repr;
+}
+/* Of a data type: n constructors, of which some has fields or none has. */
+static inline hia_repr hiaR_data_repr(uint32_t n_ctors, bool has_fields) {
+  return has_fields ? HIA_REPR_REF : n_ctors <= 256 ? HIA_REPR_BYTE : HIA_REPR_HALF;
 }
 
 /* ---- objects ---- */
@@ -164,7 +187,7 @@ static inline size_t hiaR_array_size(uint32_t element_size, uint64_t n) {
 }
 
 /* Lays out n words, which begin `header` bytes from the object's beginning. Writes places[0 ..
- * n).at; places[i].type is set. Returns the layout, with first == 0. */
+ * n).at; places[i].type and .repr are set. Returns the layout, with first == 0. */
 hia_layout hiaR_lay_out(hia_word_place *places, uint32_t n, uint32_t header);
 
 #endif

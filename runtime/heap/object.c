@@ -19,8 +19,9 @@ typedef struct shaping {
 static hia_shape shape_of(shaping *s, const hia_layout *layout, uint32_t ctor) {
   hia_shape shape = {layout->size, (uint16_t)layout->n_refs, (uint16_t)ctor, s->n_bases};
   for (uint32_t i = 0; i < layout->n; i++) {
-    hia_type type = s->types->places[layout->first + i].type;
-    if (!hiaR_is_scalar(type)) s->bases[s->n_bases++] = s->of_type[type - HIA_FIRST_TYPE];
+    const hia_word_place *place = &s->types->places[layout->first + i];
+    hia_type type = place->type;
+    if (place->repr == HIA_REPR_REF) s->bases[s->n_bases++] = s->of_type[type - HIA_FIRST_TYPE];
   }
   return shape;
 }
@@ -29,7 +30,7 @@ hia_status hiaR_shapes_new(const hia_type_table *types, const hia_allocator *all
                            hia_shapes **out, size_t *out_size) {
   uint32_t n_arrays = 0, n_refs = 0;
   for (uint32_t i = 0; i < types->n_types; i++) n_arrays += types->types[i].kind == HIA_KIND_ARRAY;
-  for (uint32_t i = 0; i < types->n_places; i++) n_refs += !hiaR_is_scalar(types->places[i].type);
+  for (uint32_t i = 0; i < types->n_places; i++) n_refs += types->places[i].repr == HIA_REPR_REF;
   *out = NULL;
   if (types->n_ctors > HIA_MAX_SHAPES - n_arrays || n_arrays > HIA_MAX_SHAPES)
     return HIA_UNSUPPORTED;

@@ -120,7 +120,7 @@ static inline uint32_t hiaR_ctor_of(hia_word ref) {
 
 /* A word in memory, as hia_repr_info says, in canonical form. */
 static inline hia_word hiaR_get_word(const hia_counted *object, const hia_word_place *place) {
-  return hiaR_load(hiaR_repr(place->type), (const char *)object + place->at);
+  return hiaR_load((hia_repr)place->repr, (const char *)object + place->at);
 }
 
 #endif

@@ -133,10 +133,17 @@ static bool is_type_before(const checker *c, hia_type type, uint32_t i) {
          c->types[type - HIA_FIRST_TYPE].kind == HIA_KIND_DATA;
 }
 
+/* As hiaR_repr_in, of a table that is not yet known to be right. */
+static uint8_t repr_of(const checker *c, hia_type type) {
+  if (hiaR_is_scalar(type)) return (uint8_t)type;
+  uint32_t repr = hiaR_type_entry(&c->table, type)->repr;
+  return repr == HIA_REPR_BYTE || repr == HIA_REPR_HALF ? (uint8_t)repr : HIA_REPR_REF;
+}
+
 /* Fills in the types of a value's words. */
 static hia_word_place *flatten(const checker *c, hia_type type, hia_word_place *at) {
   if (hiaR_type_kind(&c->table, type) != HIA_KIND_TUPLE) {
-    *at = (hia_word_place){.type = type};
+    *at = (hia_word_place){.type = type, .repr = repr_of(c, type)};
     return at + 1;
   }
   const hia_type_entry *t = hiaR_type_entry(&c->table, type);
@@ -197,7 +204,7 @@ static bool check_array(const checker *c, uint32_t i) {
   uint32_t n = hiaR_type_words(&c->table, t->element);
   if (n > MAX_WORDS) return false;
   flatten(c, t->element, own);
-  return check_layout(c, &t->layout, own, n, 0);
+  return t->repr == HIA_REPR_REF && check_layout(c, &t->layout, own, n, 0);
 }
 
 /* Data types have constructors of their own, one type's behind the other's. */
@@ -207,6 +214,9 @@ static bool check_data(checker *c, uint32_t i, uint32_t *n_ctors) {
     return false;
   if (t->first > c->h->ctors.n - t->n) return false;
   *n_ctors += t->n;
+  bool has_fields = false;
+  for (uint32_t k = 0; k < t->n; k++) has_fields |= c->table.ctors[t->first + k].n != 0;
+  if (t->repr != hiaR_data_repr(t->n, has_fields)) return false;
   for (uint32_t k = 0; k < t->n; k++) {
     if (c->type_of_ctor[t->first + k] != HIA_NONE) return false;
     c->type_of_ctor[t->first + k] = HIA_FIRST_TYPE + i;

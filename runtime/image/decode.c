@@ -498,7 +498,7 @@ static const hia_get *decode_field(decoder *d, const hia_image_node *n, const hi
     bool is_read = is_set ? n->imm >> i & 1 : n->imm == i;
     if (is_read)
       *d->parts++ = (hia_part){places[i], d->words[n->outs + k++]};
-    else if (!hiaR_is_scalar(places[i].type))
+    else if (places[i].repr == HIA_REPR_REF)
       d->slots[get->n_unread++] = (places[i].at - (uint32_t)sizeof(hia_counted)) / 8;
   }
   d->slots += get->n_unread;

@@ -248,7 +248,7 @@ static void store(hia_word *values, char *to, const hia_word_place *places, cons
                   uint32_t n) {
   for (uint32_t i = 0; i < n; i++) {
     bool is_scalar = hiaR_is_scalar(places[i].type);
-    hiaR_store(hiaR_repr(places[i].type), to + places[i].at,
+    hiaR_store((hia_repr)places[i].repr, to + places[i].at,
                is_scalar ? values[ins[i]] : reference(values, ins[i]));
   }
 }
@@ -292,7 +292,7 @@ static void read_element(hia_word *v, const hia_instr *in, hia_cause *cause) {
   const char *at = element(v[a->ins[0]], v[a->ins[1]], a, cause);
   if (!at) return;
   const hia_word_place *place = &a->places[a->word];
-  hia_word word = hiaR_load(hiaR_repr(place->type), at + place->at);
+  hia_word word = hiaR_load((hia_repr)place->repr, at + place->at);
   if (!hiaR_is_scalar(place->type)) hiaR_dup(word, false);
   v[in->to] = word;
 }

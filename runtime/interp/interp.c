@@ -105,9 +105,9 @@ static void next_refs(hia_worker *w, hia_frame *f) {
 static inline void put_words(hia_worker *w, hia_word *slots, char *to, const hia_word_place *places,
                              const uint32_t *ins, uint32_t n) {
   for (uint32_t i = 0; i < n; i++) {
-    hia_repr repr = hiaR_repr(places[i].type);
-    hiaR_store(repr, to + places[i].at,
-               repr == HIA_REPR_REF ? take(w, slots, ins[i]) : slots[ins[i]]);
+    bool is_scalar = hiaR_is_scalar(places[i].type);
+    hiaR_store((hia_repr)places[i].repr, to + places[i].at,
+               is_scalar ? slots[ins[i]] : take(w, slots, ins[i]));
   }
 }
 
@@ -150,7 +150,7 @@ static bool get(hia_worker *w, hia_word *slots, const hia_instr *n) {
   for (uint32_t i = 0; i < g->n_parts; i++) {
     const hia_part *part = &g->parts[i];
     hia_word word = hiaR_get_word(object, &part->place);
-    if (hiaR_repr(part->place.type) == HIA_REPR_REF) share(w, word);
+    if (part->place.repr == HIA_REPR_REF) share(w, word);
     slots[part->out] = word;
   }
   if (n->is_taken) drop(w, ref, g->base);
@@ -178,7 +178,7 @@ static hia_status read_element(hia_worker *w, hia_word *slots, const hia_array_i
     return HIA_RANGE;
   }
   const hia_word_place *place = &a->places[a->word];
-  hia_repr repr = hiaR_repr(place->type);
+  hia_repr repr = (hia_repr)place->repr;
   *out = hiaR_load(repr, hiaR_array_at(array, a->shape->size, (uint64_t)index) + place->at);
   if (repr == HIA_REPR_REF) share(w, *out);
   return HIA_OK;

@@ -13,7 +13,7 @@ typedef struct copying {
 static void refer(const copying *c, const hia_layout *layout, char *base) {
   const hia_word_place *places = c->walk.types->places + layout->first;
   for (uint32_t i = 0; layout->n_refs && i < layout->n; i++) {
-    if (hiaR_is_scalar(places[i].type)) continue;
+    if (places[i].repr != HIA_REPR_REF) continue;
     char *at = base + places[i].at;
     hia_word word = hiaR_load(HIA_REPR_REF, at);
     if (!hiaR_is_object(word)) continue;

@@ -94,7 +94,7 @@ static hia_value *part_in(const hia_value *value, const hia_type_info *type,
                           const hia_word_place *places, const char *base) {
   hia_word words[HIA_MAX_WORDS];
   for (uint32_t i = 0; i < type->n_words; i++)
-    words[i] = hiaR_load(hiaR_repr(places[i].type), base + places[i].at);
+    words[i] = hiaR_load((hia_repr)places[i].repr, base + places[i].at);
   return hiaR_value_new(&value->allocator, type, type->has_references ? value->objects : NULL,
                         words);
 }

@@ -83,7 +83,7 @@ static hia_status read_words(loader *l, const hia_layout *layout, char *base) {
     hia_word word;
     hia_status status = read_word(l, places[i].type, &word);
     if (status) return status;
-    hiaR_store(hiaR_repr(places[i].type), base + places[i].at, word);
+    hiaR_store((hia_repr)places[i].repr, base + places[i].at, word);
   }
   return HIA_OK;
 }

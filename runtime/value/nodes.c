@@ -90,7 +90,7 @@ static hia_status put_words(building *b, size_t node, const hia_word_place *plac
     default: break;
     }
     if (!fits) return wrong_word(b, node, type, "it does not fit");
-    hiaR_store(hiaR_repr(type), base + places[i].at, value);
+    hiaR_store((hia_repr)places[i].repr, base + places[i].at, value);
   }
   return HIA_OK;
 }
@@ -232,9 +232,8 @@ static bool add_words(listing *l, const hia_layout *layout, const char *base) {
     return false;
   int64_t *words = (int64_t *)m->words.data + m->nodes.n_words;
   for (uint32_t i = 0; i < layout->n; i++) {
-    hia_repr repr = hiaR_repr(places[i].type);
-    hia_word word = hiaR_load(repr, base + places[i].at);
-    if (repr != HIA_REPR_REF)
+    hia_word word = hiaR_load((hia_repr)places[i].repr, base + places[i].at);
+    if (hiaR_is_scalar(places[i].type))
       words[i] = (int64_t)word;
     else if (hiaR_is_object(word))
       words[i] = (int64_t)hiaR_walk_number(&l->walk, word);

@@ -50,9 +50,9 @@ static void put_number(saver *s, uint64_t x) {
 
 static void put_words(saver *s, const hia_word_place *places, uint32_t n, const char *base) {
   for (uint32_t i = 0; i < n; i++) {
-    hia_repr repr = hiaR_repr(places[i].type);
+    hia_repr repr = (hia_repr)places[i].repr;
     const char *at = base + places[i].at;
-    if (repr != HIA_REPR_REF) {
+    if (hiaR_is_scalar(places[i].type)) {
       put(s, at, hiaR_reprs[repr].size);
       continue;
     }
@@ -108,7 +108,8 @@ static void save(saver *s, hia_type type, const hia_word *words) {
   for (uint32_t i = 0; i < n && s->status == HIA_OK; i++) {
     char bytes[8];
     hiaR_store(hiaR_repr(flat[i]), bytes, words[i]);
-    put_words(s, &(hia_word_place){.type = flat[i]}, 1, bytes);
+    hia_word_place place = {.type = flat[i], .repr = (uint8_t)hiaR_repr(flat[i])};
+    put_words(s, &place, 1, bytes);
   }
   hiaR_free(s->allocator, flat, (n + 1) * sizeof *flat);
   put(s, &s->walk.n_objects, sizeof s->walk.n_objects);

@@ -38,7 +38,7 @@ typedef struct hia_word_cursor {
 static inline hia_word hiaR_next_word(hia_word_cursor *at) {
   hia_word word;
   if (at->place) {
-    word = hiaR_load(hiaR_repr(at->place->type), at->base + at->place->at);
+    word = hiaR_load((hia_repr)at->place->repr, at->base + at->place->at);
     at->place++;
   } else {
     memcpy(&word, at->base, sizeof word);
@@ -48,7 +48,7 @@ static inline hia_word hiaR_next_word(hia_word_cursor *at) {
 }
 static inline void hiaR_put_word(hia_word_cursor *at, hia_word word) {
   if (at->place) {
-    hiaR_store(hiaR_repr(at->place->type), at->base + at->place->at, word);
+    hiaR_store((hia_repr)at->place->repr, at->base + at->place->at, word);
     at->place++;
   } else {
     memcpy(at->base, &word, sizeof word);

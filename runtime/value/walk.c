@@ -113,7 +113,7 @@ static bool next_reference(const hia_walk *w, hia_walk_object *o, hia_type *type
   while (o->n) {
     while (o->next < o->layout->n) {
       const hia_word_place *place = &places[o->next++];
-      if (hiaR_is_scalar(place->type)) continue;
+      if (place->repr != HIA_REPR_REF) continue;
       *type = place->type;
       *word = hiaR_load(HIA_REPR_REF, o->base + place->at);
       if (hiaR_is_object(*word) && !is_numbered(w, *word)) return true;

@@ -1147,6 +1147,54 @@ t 'with fuel' "$hiaton" build shapes.hia --fuel -o shapes.o --header shapes.h
 t 'a host without' $c shapes.c shapes.o $static -o shapes
 is 'that works as well' "$shapes_output" ./shapes
 
+# Values of types without fields take a byte in memory.
+cat >colours.hia <<'END'
+type Colour = Red | Green | Blue
+type Item = Item(first: Colour, n: i32, next: Item, second: Colour) | End
+fn flip(i: Item) -> Item = match i { Item(a, n, t, b) => Item(b, n + 1, flip(t), a), End => End }
+fn of(i: Item) -> [Colour] = match i { Item(a, _, _, b) => [a, Blue, b], End => [Green] }
+END
+cat >colours.c <<'END'
+#include "colours.h"
+#include <stdio.h>
+int main(int argc, char **argv) {
+  hia_context_options o = HIA_CONTEXT_OPTIONS_INIT;
+  hia_context *c;
+  hia_value *made, *flipped = NULL, *colours = NULL;
+  o.interpret = argc > 1 && argv[1][0] == 'i';
+  if (hia_context_new(&o, &c) != HIA_OK) return 1;
+  hia_maker *m = hia_maker_new(NULL);
+  if (!m) return 1;
+  colours_Item item = colours_Item_Item_make(m, colours_Colour_Green_make(), 4, colours_Item_End_make(),
+                                             colours_Colour_Red_make());
+  item = colours_Item_Item_make(m, colours_Colour_Blue_make(), 1, item, colours_Colour_Green_make());
+  if (hia_maker_value(m, colours_Item_type(), item.word, &made, NULL) != HIA_OK) return 2;
+  hia_maker_free(m);
+  if (colours_flip(c, made, &flipped) != HIA_OK) return 3;
+  colours_Item i = colours_Item_view(flipped);
+  for (; colours_Item_ctor(i) == 0; i = colours_Item_Item_next(i))
+    printf("%u %d %u ", colours_Colour_ctor(colours_Item_Item_first(i)), (int)colours_Item_Item_n(i),
+           colours_Colour_ctor(colours_Item_Item_second(i)));
+  if (colours_of(c, made, &colours) != HIA_OK) return 4;
+  char text[100];
+  hia_value_format(colours, text, sizeof text);
+  printf("%s\n", text);
+  hia_value_free(colours);
+  hia_value_free(flipped);
+  hia_value_free(made);
+  hia_context_free(c);
+  return 0;
+}
+END
+t 'types without fields' "$hiaton" build colours.hia -o colours.o --header colours.h
+t 'their host' $c colours.c colours.o $static -o colours
+is 'makes and reads them' '1 2 2 0 5 1 [Blue, Blue, Green]' ./colours
+is 'interpreted too' '1 2 2 0 5 1 [Blue, Blue, Green]' ./colours i
+if [ "$cxx" != - ]; then
+  t 'their host in C++' $cxx -std=c++11 -Wall -Wextra -Werror $include -x c++ colours.c -x none colours.o $static -o colours
+  is 'does the same' '1 2 2 0 5 1 [Blue, Blue, Green]' ./colours
+fi
+
 t 'a program with data' "$hiaton" build shapes.hia --exe -o shapes
 t 'one with fuel' "$hiaton" build shapes.hia --exe --fuel -o shapes_fuel
 printf 'Node(Leaf(1), # a comment\n  Pair((2, 1e3), false, [(3, true)]))\n' >long.txt

@@ -3,6 +3,7 @@
  * threads; builds with AddressSanitizer check every count. */
 #include "helper_data_programs.h"
 #include "helper_program.h"
+#include <stdio.h>
 
 enum { SIZE = 1 << 16 };
 
@@ -42,6 +43,25 @@ static void compare(const char *text, const outcome *a, const outcome *b, const 
   cr_assert_eq(a->result, b->result, "%s: %d and %d\n%s", what, a->result, b->result, text);
 }
 
+/* main(3) is the same in all engines. */
+static outcome check_engines(const char *text, uint64_t seed) {
+  outcome interp = run(text, HIA_ENGINE_INTERP, 0, 1, false, NULL, 3);
+  outcome other = run(text, HIA_ENGINE_INTERP, 0, 1, false, "all", 3);
+  compare(text, &interp, &other, "without passes");
+  other = run(text, HIA_ENGINE_EXPAND, 0, 1, false, NULL, 3);
+  compare(text, &interp, &other, "expand");
+  other = run(text, HIA_ENGINE_INTERP, 0, 3, false, NULL, 3);
+  compare(text, &interp, &other, "three workers");
+  if (!has_native()) return interp;
+  other = run(text, HIA_ENGINE_JIT, (int)(seed % 4), 1, false, NULL, 3);
+  compare(text, &interp, &other, "native code");
+  other = run(text, HIA_ENGINE_JIT, 3, 1, true, "unroll", 3);
+  compare(text, &interp, &other, "native code with forks");
+  other = run(text, HIA_ENGINE_JIT, 2, 3, false, NULL, 3);
+  compare(text, &interp, &other, "native code, three workers");
+  return interp;
+}
+
 Test(engine_data, random_programs, .timeout = 600) {
   static char text[SIZE];
   unsigned n_programs = 0;
@@ -53,19 +73,46 @@ Test(engine_data, random_programs, .timeout = 600) {
   for (uint64_t seed = 1000; n_programs < N; seed++) {
     if (!random_data_program(seed, seed % 2, text, SIZE)) continue;
     n_programs++;
-    outcome interp = run(text, HIA_ENGINE_INTERP, 0, 1, false, NULL, 3);
-    outcome other = run(text, HIA_ENGINE_INTERP, 0, 1, false, "all", 3);
-    compare(text, &interp, &other, "without passes");
-    other = run(text, HIA_ENGINE_EXPAND, 0, 1, false, NULL, 3);
-    compare(text, &interp, &other, "expand");
-    other = run(text, HIA_ENGINE_INTERP, 0, 3, false, NULL, 3);
-    compare(text, &interp, &other, "three workers");
-    if (!has_native()) continue;
-    other = run(text, HIA_ENGINE_JIT, (int)(seed % 4), 1, false, NULL, 3);
-    compare(text, &interp, &other, "native code");
-    other = run(text, HIA_ENGINE_JIT, 3, 1, true, "unroll", 3);
-    compare(text, &interp, &other, "native code with forks");
-    other = run(text, HIA_ENGINE_JIT, 2, 3, false, NULL, 3);
-    compare(text, &interp, &other, "native code, three workers");
+    check_engines(text, seed);
+  }
+}
+
+/* Types of which no constructor has fields: their values take a byte in memory, or two; here as
+ * fields among references and other words, as elements, and as parts of elements. */
+Test(engine_data, numbers_in_memory) {
+  enum { N = 300 };
+  static char text[SIZE];
+  size_t len = 0;
+  len +=
+      (size_t)sprintf(text, "type T = A | B | C(m: Few, n: i32, t: T, w: Many, b: bool, k: Few)\n"
+                            "type Few = One | Two\ntype Many = M0");
+  for (int i = 1; i < N; i++) len += (size_t)sprintf(text + len, " | M%d", i);
+  len += (size_t)sprintf(text + len, "\nfn many(m: Many) -> i32 = match m { M0 => 0");
+  for (int i = 1; i < N; i++) len += (size_t)sprintf(text + len, ", M%d => %d", i, i);
+  sprintf(
+      text + len,
+      " }\n"
+      "fn few(f: Few) = match f { One => 1, Two => 2 }\n"
+      "fn sum(t: T) -> i32 = match t { A => 3, B => 5, C(Two, n, t, w, true, k) =>\n"
+      "  n + 7 * sum(t) + many(w) + 11 * few(k), C(m, n, t, w, _, One) =>\n"
+      "  n - 13 * sum(t) - many(w) - few(m), C(_, _, t, _, _, _) => sum(t) }\n"
+      "fn turn(t: T) -> T = match t { C(m, n, t, w, b, k) => C(k, n + 1, turn(t), w, not b, m), _ "
+      "=> t }\n"
+      "fn tree(n: i32) -> T = if n == 0 then B\n"
+      "  else C(if n %% 2 == 0 then One else Two, n, tree(n - 1), if n %% 3 == 0 then M299 else "
+      "M256, n > 1, Two)\n"
+      "fn main(n: i32) -> i32 = {\n"
+      "  let a = [if i %% 3 == 0 then M257 else M1 for i in 0..n];\n"
+      "  let b = [(Two, tree(i), if i > 0 then One else Two, M255) for i in 0..n];\n"
+      "  let c = set(concat(a, [M298]), 1, M42)[1..n + 1];\n"
+      "  let d = set(b, 0, (One, tree(2), Two, M3));\n"
+      "  let (_, s) = loop (i = 0i64, s = 0) while i < len(c) { (i + 1, 3 * s + many(c[i])) };\n"
+      "  let (_, r) = loop (i = 0i64, r = s) while i < len(d) {\n"
+      "    (i + 1, 5 * r + few(d[i].0) + sum(turn(d[i].1)) + 7 * few(d[i].2) + many(d[i].3)) };\n"
+      "  r + few([One, Two][1]) + sum(b[0].1)\n"
+      "}\n");
+  for (uint64_t level = 0; level < 4; level++) {
+    outcome o = check_engines(text, level);
+    cr_assert_eq(o.status, HIA_OK);
   }
 }
