@@ -18,7 +18,7 @@
 #include "runtime/native/native.h"
 
 #define HIA_RT_ABI        4
-#define HIA_RT_ABI_SYMBOL hia_rt_abi_3
+#define HIA_RT_ABI_SYMBOL hia_rt_abi_4
 /* Hash of all that the number covers: tests/unit/test_engine_build.c. */
 #define HIA_RT_ABI_HASH 0x019b0766ad3bd633u
 extern const uint32_t HIA_RT_ABI_SYMBOL; /* abi.c */
