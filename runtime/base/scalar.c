@@ -57,10 +57,12 @@
 
 /* ---- arithmetic ---- */
 
-/* Integers are computed in the unsigned type of their width, where + - * wrap. */
+/* Those of integers are in quick.def. */
+#define HIA_QUICK(NAME, T, R, type, expr)   KERNEL_2(NAME, T, R, type, expr)
+#define HIA_QUICK_TEST(NAME, T, type, expr) KERNEL_2(NAME, T, bool, type, expr)
+#include "runtime/base/quick.def"
+
 #define ARITHMETIC(NAME, op)                                                                       \
-  KERNEL_2(NAME, i32, i32, int32_t, (int32_t)((uint32_t)a op(uint32_t) b))                         \
-  KERNEL_2(NAME, i64, i64, int64_t, (int64_t)((uint64_t)a op(uint64_t) b))                         \
   KERNEL_2(NAME, f32, f32, float, a op b)                                                          \
   KERNEL_2(NAME, f64, f64, double, a op b)                                                         \
   TABLE_NUM(NAME)
@@ -131,8 +133,6 @@ TABLE_NUM(MAX)
 
 #define COMPARISON(NAME, op)                                                                       \
   KERNEL_2(NAME, bool, bool, bool, a op b)                                                         \
-  KERNEL_2(NAME, i32, bool, int32_t, a op b)                                                       \
-  KERNEL_2(NAME, i64, bool, int64_t, a op b)                                                       \
   KERNEL_2(NAME, f32, bool, float, a op b)                                                         \
   KERNEL_2(NAME, f64, bool, double, a op b)                                                        \
   TABLE_ALL(NAME)
