@@ -93,8 +93,35 @@ void *hiaR_heap_alloc(hia_local_heap *local, size_t size);
 /* `size` is that of the request. Any worker of the run may free a block. */
 void hiaR_heap_release(hia_local_heap *local, void *block, size_t size);
 
-/* The number of the size class; sizes up to HIA_HEAP_LARGEST. */
+/* The number of the size class; sizes up to HIA_HEAP_LARGEST. No size has class 0. */
 unsigned hiaR_heap_class(size_t size);
 size_t hiaR_heap_class_size(unsigned class);
+
+/* The same as hiaR_heap_alloc and hiaR_heap_release, mostly without a call. `class` is that of the
+ * size, or 0. A free block begins with the address of the next one. */
+static inline void *hiaR_heap_take(hia_local_heap *local, unsigned class, size_t size) {
+#ifndef HIA_CENSUS
+  hia_free_block *block = local->free[class];
+  if (HIA_LIKELY(block)) {
+    memcpy(&local->free[class], block, sizeof(void *));
+    return block;
+  }
+#else
+  (void)class;
+#endif
+  return hiaR_heap_alloc(local, size);
+}
+static inline void hiaR_heap_put(hia_local_heap *local, unsigned class, void *block, size_t size) {
+#ifndef HIA_CENSUS
+  if (HIA_LIKELY(class)) {
+    memcpy(block, &local->free[class], sizeof(void *));
+    local->free[class] = block;
+    return;
+  }
+#else
+  (void)class;
+#endif
+  hiaR_heap_release(local, block, size);
+}
 
 #endif
