@@ -98,6 +98,14 @@ static layout lay_out(const tables *t, const hia_image_section *s) {
   return l;
 }
 
+/* Tokens that are sent in a section. */
+static uint32_t count_edges(const tables *t, const hia_image_section *s) {
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < s->n_nodes; i++) n += t->nodes[s->nodes + i].n_edges;
+  for (uint32_t i = 0; i < s->n_regions; i++) n += t->regions[s->regions + i].n_edges;
+  return n;
+}
+
 static uint32_t up8(uint32_t n) { return (n + 7) & ~7u; }
 static uint32_t up16(uint32_t n) { return (n + 15) & ~15u; }
 
@@ -173,6 +181,8 @@ typedef struct decoder {
   const void **prepared;   /* by extern */
   uint64_t *node_sum;      /* scratch: weights of a section's nodes before this one */
   uint64_t *region_weight; /* scratch */
+  hia_step *steps;         /* the next one */
+  void *schedule;          /* scratch */
 } decoder;
 
 /* Everything in the block is 16-aligned. */
@@ -221,6 +231,7 @@ static void decode_kernel(decoder *d, const hia_image_node *n, hia_instr *out) {
     return;
   }
   out->kernel = kernel;
+  out->quick = hiaR_quick_step(k->op, k->dtype);
   out->u.imm = n->imm;
   for (uint32_t i = 0; i < n->n_ins; i++) out->in[i] = (uint16_t)d->words[n->ins + i];
   out->out = (uint16_t)d->words[n->outs];
@@ -458,6 +469,7 @@ static void decode_refs(decoder *d, const hia_image_section *s, hia_section *out
   decode_round_refs(d, s, out);
   take_next(d, out, next);
   decode_drops(d, s, out);
+  out->has_end = out->n_ref_results || out->n_more_results || out->n_end_refs;
 }
 
 static void decode_side(decoder *d, const hia_image_section *s, hia_switch *branch,
@@ -482,25 +494,64 @@ static void weigh_regions(decoder *d, const hia_image_section *s) {
   }
 }
 
-static const hia_get *decode_field(decoder *d, const hia_image_node *n, const hia_ctor *ctor) {
+/* True if a FIELD with this `imm` reads word i of the constructor's fields. */
+static bool reads_word(const hia_ctor *ctor, uint64_t imm, uint32_t i) {
+  return ctor->layout.n <= HIA_MAX_FIELD_SET ? imm >> i & 1 : imm == i;
+}
+
+/* The words of a constructor's fields that a FIELD reads, or all (`imm` NULL), and their slots. */
+static hia_parts decode_parts(decoder *d, const hia_ctor *ctor, const uint64_t *imm,
+                              const uint32_t *slots) {
   const hia_word_place *places = d->t.types.places + ctor->layout.first;
-  bool is_set = ctor->layout.n <= HIA_MAX_FIELD_SET;
+  hia_parts parts = {.list = d->parts};
+  enum { REFS, WIDE, NARROW, RANKS };
+  uint32_t n[RANKS];
+  for (unsigned rank = 0; rank < RANKS; rank++) {
+    for (uint32_t i = 0, k = 0; i < ctor->layout.n; i++) {
+      if (imm && !reads_word(ctor, *imm, i)) continue;
+      unsigned repr = places[i].repr;
+      unsigned own = repr == HIA_REPR_REF ? REFS : hiaR_reprs[repr].size == 8 ? WIDE : NARROW;
+      /* What is no reference in memory need not be taken. */
+      if (own == rank)
+        *d->parts++ = (hia_part){places[i], own == REFS ? slots[k] : slot_of(slots[k])};
+      k++;
+    }
+    n[rank] = (uint32_t)(d->parts - parts.list);
+  }
+  parts.n_refs = n[REFS];
+  parts.n_wide = n[WIDE];
+  parts.n = n[NARROW];
+  return parts;
+}
+
+static uint16_t size_class(uint32_t size) {
+  return (uint16_t)(size <= HIA_HEAP_LARGEST ? hiaR_heap_class(size) : 0);
+}
+
+static const hia_make *decode_make(decoder *d, const hia_image_node *n) {
+  const hia_ctor *ctor = &d->t.types.ctors[n->what];
+  hia_make *make = d->makes++;
+  *make = (hia_make){.parts = decode_parts(d, ctor, NULL, d->words + n->ins),
+                     .size = ctor->layout.size,
+                     .size_class = size_class(ctor->layout.size),
+                     .number = d->shapes->list[n->what].ctor};
+  return make;
+}
+
+static const hia_get *decode_field(decoder *d, const hia_image_node *n) {
+  const hia_ctor *ctor = &d->t.types.ctors[n->what];
+  const hia_word_place *places = d->t.types.places + ctor->layout.first;
   hia_get *get = d->gets++;
   const hia_shape *shape = &d->shapes->list[n->what];
-  *get = (hia_get){.parts = d->parts,
+  *get = (hia_get){.parts = decode_parts(d, ctor, &n->imm, d->words + n->outs),
                    .unread = d->slots,
                    .shape = shape,
-                   .n_parts = n->n_outs,
+                   .size_class = size_class(shape->size),
                    .base = n->what - shape->ctor,
                    .ctor = shape->ctor};
-  uint32_t k = 0;
-  for (uint32_t i = 0; i < ctor->layout.n; i++) {
-    bool is_read = is_set ? n->imm >> i & 1 : n->imm == i;
-    if (is_read)
-      *d->parts++ = (hia_part){places[i], d->words[n->outs + k++]};
-    else if (places[i].repr == HIA_REPR_REF)
+  for (uint32_t i = 0; i < ctor->layout.n; i++)
+    if (!reads_word(ctor, n->imm, i) && places[i].repr == HIA_REPR_REF)
       d->slots[get->n_unread++] = (places[i].at - (uint32_t)sizeof(hia_counted)) / 8;
-  }
   d->slots += get->n_unread;
   return get;
 }
@@ -514,7 +565,10 @@ static void decode_array(decoder *d, const hia_image_node *n, hia_instr *out) {
                                  .base = base,
                                  .n_ins = n->n_ins,
                                  .n_words = element->n,
-                                 .word = (uint32_t)n->imm};
+                                 .word = (uint32_t)n->imm,
+                                 .size = d->shapes->list[base].size,
+                                 .bases = d->shapes->bases + d->shapes->list[base].refs};
+  if (n->kind == HIA_KIND_AT) d->arrays->place = d->arrays->places[n->imm];
   out->u.array = d->arrays++;
 }
 
@@ -540,10 +594,20 @@ static void decode_args(decoder *d, const hia_image_node *n, hia_child *child) {
   for (uint32_t i = 0; i < callee->n_refs && refs[i] < n->n_ins; i += 2)
     if (!(args[refs[i]] & HIA_IMAGE_TAKEN)) d->slots[child->n_shares++] = refs[i];
   d->slots += child->n_shares;
+  child->has_refs = child->n_takes || child->n_shares;
   for (uint32_t i = 0; i < n->n_ins; i++) {
     args[i] = slot_of(args[i]);
     d->marks[args[i]] = 0;
   }
+}
+
+/* The counters are laid out. */
+static void lay_out_frame(hia_section *out, const layout *l) {
+  out->set_at = out->counters_at + out->counters_size;
+  out->preload_size = up16(out->set_at + 8 * l->set_words - out->preload_at);
+  uint64_t body_size;
+  class_of((uint64_t)out->preload_at + out->preload_size, &body_size);
+  out->body_size = (uint32_t)body_size;
 }
 
 static void decode_section(decoder *d, uint32_t number) {
@@ -552,12 +616,10 @@ static void decode_section(decoder *d, uint32_t number) {
   hia_section *out = &d->sections[number];
   hia_instr *instrs = d->instrs + s->nodes;
   uint32_t n_zero = preloaded_refs(&d->t, s), n_computed = s->n_slots - s->n_consts - n_zero;
-  *out = (hia_section){.preload_at = 8 * n_computed,
+  *out = (hia_section){.number = number,
+                       .preload_at = 8 * n_computed,
                        .n_preloaded_refs = n_zero,
-                       .preload_size = preload_size(&d->t, s, &l),
                        .counters_at = 8 * s->n_slots,
-                       .counters_size = up8(l.n_counters),
-                       .set_at = 8 * s->n_slots + up8(l.n_counters),
                        .set_levels = l.set_levels,
                        .children = d->children,
                        .n_children = l.n_children,
@@ -569,15 +631,13 @@ static void decode_section(decoder *d, uint32_t number) {
                        .iterates = s->flags & HIA_SECTION_ITERATES,
                        .cond = s->cond,
                        .instrs = instrs,
+                       .steps = hiaR_no_steps,
                        .name = d->t.strings + s->name};
-  uint64_t body_size;
-  class_of((uint64_t)out->preload_at + out->preload_size, &body_size);
-  out->body_size = (uint32_t)body_size;
-
   decode_refs(d, s, out);
-  uint8_t *preload = take(d, out->preload_size, 1);
+  size_t max_preload = preload_size(&d->t, s, &l);
+  uint8_t *preload = take(d, max_preload, 1);
   uint32_t *locs = take(d, s->n_nodes, sizeof *locs);
-  memset(preload, 0, out->preload_size);
+  memset(preload, 0, max_preload);
   if (s->n_consts) memcpy(preload + 8 * n_zero, d->t.consts + s->consts, 8 * (size_t)s->n_consts);
   out->preload = preload;
   out->locs = locs;
@@ -585,16 +645,12 @@ static void decode_section(decoder *d, uint32_t number) {
   weigh_regions(d, s);
   out->weight_round = d->region_weight[0];
   out->weight_first = out->weight_round + s->weight;
-  uint32_t n_counters = 0, n_children = 0;
+  uint32_t n_children = 0;
   for (uint32_t i = 0; i < s->n_nodes; i++) {
     const hia_image_node *n = &d->t.nodes[s->nodes + i];
     hia_instr *in = &instrs[i];
     *in = (hia_instr){.index = i, .kind = n->kind, .tokens = (uint8_t)n->tokens};
     locs[i] = n->loc;
-    if (n->tokens > 1) {
-      in->counter = out->counters_at + n_counters;
-      preload[8 * (n_zero + s->n_consts) + n_counters++] = (uint8_t)n->tokens;
-    }
     hia_edges edges = decode_edges(d, s, n->edges, n->n_edges);
     switch (n->kind) {
     case HIA_KIND_KERNEL: decode_kernel(d, n, in); break;
@@ -608,18 +664,8 @@ static void decode_section(decoder *d, uint32_t number) {
                                    d->words + n->outs, d->t.strings + d->t.externs[n->what].name};
       in->u.host = d->calls++;
       break;
-    case HIA_KIND_MAKE: {
-      const hia_ctor *ctor = &d->t.types.ctors[n->what];
-      *d->makes = (hia_make){ctor, d->t.types.places + ctor->layout.first, d->words + n->ins,
-                             d->shapes->list[n->what].ctor};
-      in->u.make = d->makes++;
-      break;
-    }
-    case HIA_KIND_FIELD: {
-      const hia_ctor *ctor = &d->t.types.ctors[n->what];
-      in->u.get = decode_field(d, n, ctor);
-      break;
-    }
+    case HIA_KIND_MAKE: in->u.make = decode_make(d, n); break;
+    case HIA_KIND_FIELD: in->u.get = decode_field(d, n); break;
     case HIA_KIND_ELEMENTS:
     case HIA_KIND_LEN:
     case HIA_KIND_AT:
@@ -659,6 +705,9 @@ static void decode_section(decoder *d, uint32_t number) {
       /* Written only here: a switch stands before its regions. */
       decode_side(d, s, (hia_switch *)(uintptr_t)instrs[r->node].u.branch, i);
   }
+  uint8_t *counters = preload + 8 * (size_t)(n_zero + s->n_consts);
+  d->steps = hiaR_schedule(out, counters, count_edges(&d->t, s), d->schedule, d->steps);
+  lay_out_frame(out, &l);
 }
 
 /* ---- exports ---- */
@@ -834,7 +883,7 @@ static hia_status decode(const void *bytes, const kernel_source *kernels,
   hia_status status = size_hosts(&d.t, hosts, &hosts_size, error, error_size);
   if (status) return status;
   uint32_t n_children = 0, n_switches = 0, n_wides = 0, max_nodes = 0, max_regions = 0;
-  uint32_t n_makes = 0, n_gets = 0, n_arrays = 0, max_slots = 0;
+  uint32_t n_makes = 0, n_gets = 0, n_arrays = 0, max_slots = 0, n_edges = 0, max_edges = 0;
   size_t n_moves = 0, n_ref_slots = 0, n_slot_lists = 0, n_parts = 0;
   size_t n_classes = h->sections.n < CLASSES ? h->sections.n : CLASSES;
   size_t size = room(1, sizeof(hia_loaded)) + room(h->sections.n, sizeof(hia_section)) +
@@ -847,6 +896,9 @@ static hia_status decode(const void *bytes, const kernel_source *kernels,
     layout l = lay_out(&d.t, s);
     size += room(preload_size(&d.t, s, &l), 1) + room(s->n_nodes, sizeof(uint32_t));
     n_children += l.n_children;
+    uint32_t own_edges = count_edges(&d.t, s);
+    n_edges += own_edges;
+    if (own_edges > max_edges) max_edges = own_edges;
     n_moves += s->n_enter / 2 + s->n_next / 2;
     n_ref_slots += s->n_refs; /* twice: those to drop */
     n_slot_lists += s->n_results;
@@ -858,7 +910,10 @@ static hia_status decode(const void *bytes, const kernel_source *kernels,
     n_switches += d.t.nodes[i].kind == HIA_KIND_SWITCH;
     n_wides += d.t.nodes[i].kind == HIA_KIND_KERNEL && is_wide(&d, &d.t.nodes[i]);
     n_calls += d.t.nodes[i].kind == HIA_KIND_HOST;
-    n_makes += d.t.nodes[i].kind == HIA_KIND_MAKE;
+    if (d.t.nodes[i].kind == HIA_KIND_MAKE) {
+      n_makes++;
+      n_parts += d.t.nodes[i].n_ins;
+    }
     if (d.t.nodes[i].kind == HIA_KIND_FIELD) {
       n_gets++;
       n_parts += d.t.nodes[i].n_outs;
@@ -875,6 +930,11 @@ static hia_status decode(const void *bytes, const kernel_source *kernels,
     size += room((size_t)s->n_params + s->n_results, sizeof(hia_type));
   }
   n_ref_slots += n_moves; /* of regions, and spare slots */
+  hia_schedule_size steps = {.n_nodes = h->nodes.n,
+                             .n_regions = h->regions.n,
+                             .n_children = n_children,
+                             .n_edges = n_edges,
+                             .n_moves = n_moves + (h->types.n ? n_ref_slots : 0)};
   size += room(n_makes, sizeof(hia_make)) + room(n_gets, sizeof(hia_get)) +
           room(n_parts, sizeof(hia_part)) + room(n_moves, sizeof(hia_move)) +
           room(n_moves, sizeof(hia_ref_move)) + room(n_ref_slots, sizeof(hia_ref_slot)) +
@@ -882,12 +942,14 @@ static hia_status decode(const void *bytes, const kernel_source *kernels,
           room_of_types(&d.t.types);
   size += room(n_children, sizeof(hia_child)) + room(n_switches, sizeof(hia_switch)) +
           room(n_wides, sizeof(hia_wide)) + room(n_calls, sizeof(hia_host_instr)) +
-          room(h->externs.n, sizeof(void *)) + hosts_size;
+          room(h->externs.n, sizeof(void *)) + room(hiaR_max_steps(&steps), sizeof(hia_step)) +
+          hosts_size;
 
   size_t sums = room((size_t)max_nodes + 1, sizeof(uint64_t)),
          slots_at = sums + room(max_regions, sizeof(uint64_t)),
          marks_at = slots_at + room(max_slots, sizeof(uint32_t)),
-         uses_at = marks_at + room(max_slots, 1),
+         schedule_at = marks_at + room(max_slots, 1),
+         uses_at = schedule_at + room(hiaR_schedule_scratch(max_nodes, max_edges), 1),
          scratch_size =
              uses_at + (h->types.n ? room_of_uses(h, max_slots, max_nodes, max_regions) : 0);
   char *scratch = hiaR_alloc(allocator, scratch_size);
@@ -900,6 +962,7 @@ static hia_status decode(const void *bytes, const kernel_source *kernels,
   d.region_weight = (uint64_t *)(void *)(scratch + sums);
   d.ref_base = (uint32_t *)(void *)(scratch + slots_at);
   d.marks = (uint8_t *)(scratch + marks_at);
+  d.schedule = scratch + schedule_at;
   memset(d.marks, 0, max_slots);
   if (h->types.n) place_uses(&d.uses, scratch + uses_at, h, max_slots, max_regions);
 
@@ -925,6 +988,7 @@ static hia_status decode(const void *bytes, const kernel_source *kernels,
   d.ref_slots = take(&d, n_ref_slots, sizeof(hia_ref_slot));
   d.slots = take(&d, n_slot_lists, sizeof(uint32_t));
   d.arrays = take(&d, n_arrays, sizeof(hia_array_instr));
+  d.steps = take(&d, hiaR_max_steps(&steps), sizeof(hia_step));
   copy_types(&d);
   memcpy(words, d.t.words, h->words.n * sizeof(uint32_t));
   memcpy(locs, d.t.locs, h->locs.n * sizeof(hia_image_loc));

@@ -125,9 +125,9 @@ typedef enum hia_image_kind {
  * unset from then on. So no reference need be counted, and SET changes an array in place to which
  * nothing else refers. The writer of the image knows that all other readers of the slot come
  * before. An image in which one comes later computes another value, but does no harm: an unset slot
- * holds 0, which is a constructor without fields, or an array without elements. Operands of MOVE,
- * CALL, LOOP, MAKE, FIELD, ELEMENTS and SET may have it, and the slots that moves of regions and of
- * `enter` read. */
+ * holds 0, which is a constructor without fields, or an array without elements, or an older
+ * reference that it owns. Operands of MOVE, CALL, LOOP, MAKE, FIELD, ELEMENTS and SET may have it,
+ * and the slots that moves of regions and of `enter` read. */
 #define HIA_IMAGE_TAKEN 0x80000000u
 
 typedef struct hia_image_node {

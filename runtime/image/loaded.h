@@ -13,9 +13,11 @@ hia_status hiaR_image_check(const void *bytes, size_t size, const hia_allocator 
 
 typedef struct hia_instr hia_instr;
 typedef struct hia_section hia_section;
+typedef struct hia_step hia_step;
 
 /* The nodes that get a token. Nodes that wait for this token alone fire at once: `first`, and the
- * first n_direct of `more`. The others of `more` count their tokens. */
+ * first n_direct of `more`. The others of `more` count their tokens. (The interpreter runs steps,
+ * in which tokens are left out; expand sends each.) */
 typedef struct hia_edges {
   const hia_instr *first; /* or NULL */
   const hia_instr *const *more;
@@ -41,6 +43,10 @@ typedef struct hia_side {
   uint64_t weight;               /* firings of this side, without those of branches in it */
 } hia_side;
 typedef struct hia_switch {
+  struct { /* of the sides, for the interpreter */
+    const hia_step *steps;
+    uint64_t weight;
+  } go[2];
   hia_side side[2]; /* 0: true */
 } hia_switch;
 
@@ -50,8 +56,10 @@ typedef struct hia_child {
   const hia_instr *instr;
   const uint32_t *args, *outs; /* slots of this frame: callee->n_params, callee->n_results */
   hia_edges edges;
+  const hia_step *steps; /* when it has returned */
   uint32_t loc;
   bool is_tail, is_loop;
+  bool has_refs;          /* it shares or takes some */
   const uint32_t *shares; /* parameters whose references are counted */
   const uint32_t *takes;  /* slots of this frame whose references move */
   uint32_t n_shares, n_takes;
@@ -64,12 +72,23 @@ typedef struct hia_wide {
   uint32_t in[3], n_in, out;
 } hia_wide;
 
+/* A word of an object, and the slot that it is read to, or made of. */
+typedef struct hia_part {
+  hia_word_place place;
+  uint32_t slot; /* of a reference that is stored perhaps taken */
+} hia_part;
+/* First references, then other words of 8 bytes. */
+typedef struct hia_parts {
+  const hia_part *list;
+  uint32_t n, n_refs, n_wide; /* n_wide: with the references */
+} hia_parts;
+
 /* A MAKE. */
 typedef struct hia_make {
-  const hia_ctor *ctor;
-  const hia_word_place *places; /* of the fields' words */
-  const uint32_t *ins;          /* slots, of references perhaps taken */
-  uint16_t number;              /* of the constructor in its type */
+  hia_parts parts;
+  uint32_t size;       /* of the object */
+  uint16_t size_class; /* in the heap, or 0 */
+  uint16_t number;     /* of the constructor in its type */
 } hia_make;
 
 /* An operation on an array. */
@@ -78,21 +97,21 @@ typedef struct hia_array_instr {
   const hia_word_place *places; /* of an element's words */
   const uint32_t *ins;          /* slots, of references perhaps taken */
   uint32_t base, n_ins, n_words;
-  uint32_t word; /* of AT: which word of the element */
+  uint32_t word;         /* of AT: which word of the element */
+  hia_word_place place;  /* its place */
+  uint32_t size;         /* of an element */
+  const uint32_t *bases; /* of its references */
 } hia_array_instr;
 
 /* A FIELD: of a value of constructor `ctor`. */
-typedef struct hia_part {
-  hia_word_place place;
-  uint32_t out; /* slot */
-} hia_part;
 typedef struct hia_get {
-  const hia_part *parts;  /* what it reads */
+  hia_parts parts;        /* what it reads */
   const uint32_t *unread; /* the references that it does not read: which of the object's */
   const hia_shape *shape; /* of the constructor */
-  uint32_t n_parts, n_unread;
-  uint32_t base; /* of the type */
-  uint32_t ctor; /* its number in the type */
+  uint32_t n_unread;
+  uint32_t size_class; /* of the object, in the heap, or 0 */
+  uint32_t base;       /* of the type */
+  uint32_t ctor;       /* its number in the type */
 } hia_get;
 
 /* A slot that holds references. */
@@ -134,12 +153,64 @@ struct hia_instr {
   uint32_t slot, to;   /* slots of MOVE, SHARE, FAIL, SWITCH, LEND, REGAIN, CTOR, FIELD; of MAKE and
                           operations on arrays `to`; `slot`: number of a CALL or LOOP among the
                           children */
-  uint32_t counter;    /* byte after the frame's header that counts its missing tokens; unused if it
-                          waits for one token only */
   uint32_t index;      /* in its section: sequential order */
   uint8_t kind, tokens;
   bool is_taken; /* `slot` of SHARE, FIELD */
+  uint8_t quick; /* of a KERNEL that the interpreter computes itself: its step; else 0 */
 };
+
+/* ---- steps (schedule.c) ----
+ *
+ * What the interpreter does for a node, or with tokens. A *segment* is a list of steps that are
+ * done one after the other. It begins with the frame, when control enters a side of a branch, when
+ * a child returns, or with a node that waits for several segments. First come nodes in sequential
+ * order. Behind them follow the steps of control: what the tokens do that leave the segment. */
+typedef enum hia_step_op {
+#define HIA_STEP(NAME) HIA_STEP_##NAME,
+#include "runtime/image/step.def"
+} hia_step_op;
+
+struct hia_step {
+  union {
+    hia_kernel kernel;
+    const hia_instr *instr;   /* NODE */
+    const hia_switch *branch; /* SWITCH, and what includes it */
+    const hia_step *segment;  /* COUNT, LATER, GO, AGAIN */
+  } of;
+  union {
+    uint64_t imm;
+    const hia_make *make;
+    const hia_get *get;
+    const hia_array_instr *array;
+  } u;
+  union {
+    struct { /* of kernels; of MATCH: data, the constant, slot of the CTOR; slot of the EQ */
+      uint16_t in[3], out;
+    };
+    struct {
+      uint32_t slot, to;
+    };
+  };
+  uint32_t index; /* of the node; of COUNT, LATER and GO of the node with which that begins */
+  uint16_t op;    /* hia_step_op */
+};
+
+/* The step of a kernel that the interpreter computes itself; 0: it calls the kernel. */
+uint8_t hiaR_quick_step(unsigned op, unsigned dtype);
+
+extern const hia_step hiaR_no_steps[1]; /* an empty segment */
+
+/* Gives a decoded section its steps: the frame's, its children's and those of the sides of its
+ * branches. Fills in its counters of missing tokens, and their size. `at` has room for
+ * hiaR_max_steps of them; returns the first that is not used. */
+typedef struct hia_schedule_size {
+  size_t n_nodes, n_regions, n_children, n_edges;
+  size_t n_moves; /* of sections and regions, and references that rounds give up */
+} hia_schedule_size;
+size_t hiaR_max_steps(const hia_schedule_size *size);
+size_t hiaR_schedule_scratch(uint32_t n_nodes, uint32_t n_edges); /* in bytes */
+hia_step *hiaR_schedule(hia_section *s, uint8_t *counters, uint32_t n_edges, void *scratch,
+                        hia_step *at);
 
 /* The frame of a section, in bytes after the header: the slots, followed by what is preloaded,
  * which is copied from the section as one block: constants (the last slots), the counts of missing
@@ -147,7 +218,7 @@ struct hia_instr {
  * the header's word. */
 struct hia_section {
   /* Read by every call. */
-  uint32_t size_class; /* among the image's */
+  uint32_t number;
   uint32_t n_params, n_enter, n_results, n_children;
   uint32_t n_refs;     /* slots that hold references; 0: what follows of references is empty */
   uint32_t set_levels; /* 1: the header's word is all of the pending set */
@@ -155,8 +226,12 @@ struct hia_section {
   const uint8_t *preload;
   const hia_move *enter;
   const uint32_t *results; /* slots */
+  const hia_step *steps;   /* with which the frame begins; those of a round without `enter` */
+  const hia_step *round;   /* between two rounds */
   hia_edges start;         /* nodes that wait only for the frame */
   const hia_child *children;
+  bool resets_counters;  /* the counts must be set anew for each frame and round */
+  bool has_end;          /* there are references to give up when it goes */
   uint64_t weight_first; /* firings: weight_round, plus those that a frame stands for once */
   bool iterates;
   uint32_t cond, n_next;
@@ -176,6 +251,7 @@ struct hia_section {
   uint32_t n_preloaded_refs, n_end_refs;
   uint32_t n_ref_params, n_round_refs, n_ref_enter, n_ref_next, n_ref_results, n_more_results;
 
+  uint32_t size_class;                 /* among the image's */
   uint32_t body_size;                  /* bytes of a frame without header; a multiple of 16 */
   uint32_t counters_at, counters_size; /* bytes, within the preloaded part; multiples of 8 */
   uint32_t set_at;                     /* words of the pending set, lowest level first */

@@ -255,10 +255,13 @@ static void store(hia_word *values, char *to, const hia_word_place *places, cons
 
 static bool make(expansion *x, hia_word *values, const hia_instr *in) {
   const hia_make *m = in->u.make;
-  hia_counted *object = hiaR_heap_alloc(&x->heap, m->ctor->layout.size);
+  hia_counted *object = hiaR_heap_alloc(&x->heap, m->size);
   if (!object) return false;
   hiaR_object_begin(object, m->number);
-  store(values, (char *)object, m->places, m->ins, m->ctor->layout.n);
+  for (uint32_t i = 0; i < m->parts.n; i++) {
+    const hia_part *part = &m->parts.list[i];
+    store(values, (char *)object, &part->place, &part->slot, 1);
+  }
   values[in->to] = (uintptr_t)object;
   return true;
 }
@@ -268,10 +271,11 @@ static bool get(expansion *x, hia_word *values, const hia_instr *in) {
   hia_word data = values[in->slot];
   if (data < HIA_FIRST_ADDRESS || hiaR_object(data)->ctor != g->ctor) return false;
   if (in->is_taken) values[in->slot] = 0;
-  for (uint32_t i = 0; i < g->n_parts; i++) {
-    hia_word word = hiaR_get_word(hiaR_object(data), &g->parts[i].place);
-    if (!hiaR_is_scalar(g->parts[i].place.type)) hiaR_dup(word, false);
-    values[g->parts[i].out] = word;
+  for (uint32_t i = 0; i < g->parts.n; i++) {
+    const hia_part *part = &g->parts.list[i];
+    hia_word word = hiaR_get_word(hiaR_object(data), &part->place);
+    if (!hiaR_is_scalar(part->place.type)) hiaR_dup(word, false);
+    values[part->slot] = word;
   }
   if (in->is_taken) drop(x, data, g->base);
   return true;

@@ -1,7 +1,8 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Frames come from a pool of the worker: free lists by size class, over chunks that are carved
- * from one end and freed when the run is over. A frame that another worker made may end in this
- * worker's lists, which does no harm. */
+/* Frames come from a pool of the worker: free lists by section, over chunks that are carved from
+ * one end and freed when the run is over. So a frame that is used again has its constants already.
+ * Before a chunk is made, a section gets the free frames of another one whose frames have the same
+ * size. A frame that another worker made may end in this worker's lists, which does no harm. */
 #include "runtime/interp/interp.h"
 
 struct hia_frame_chunk {
@@ -58,10 +59,31 @@ static size_t take_bytes(hia_run *run, size_t least, size_t size, hia_status *st
   }
 }
 
+void hiaR_frame_prepare(hia_frame *f, const hia_section *s) {
+  *f = (hia_frame){.section = s, .latent = HIA_NONE};
+  atomic_init(&f->limit, HIA_NONE);
+  hia_word *slots = hiaR_slots(f);
+  for (uint32_t i = 0; i < s->n_refs; i++) slots[s->refs[i].slot] = 0;
+  memcpy((char *)slots + s->preload_at, s->preload, s->preload_size);
+}
+
+/* Gives the section the free frames of another one. False: there are none of this size. */
+static bool adopt_frames(hia_worker *w, const hia_section *s) {
+  const hia_section *sections = w->run->image->sections;
+  for (uint32_t i = 0; i < w->run->image->n_sections; i++) {
+    if (sections[i].size_class != s->size_class || !w->free[i]) continue;
+    w->free[s->number] = w->free[i];
+    w->free[i] = NULL;
+    return true;
+  }
+  return false;
+}
+
 hia_frame *hiaR_frame_carve(hia_worker *w, const hia_section *s, hia_status *status) {
   hia_run *run = w->run;
   size_t size = frame_size(run->image, s->size_class);
   if ((size_t)(w->end - w->at) < size) {
+    if (adopt_frames(w, s)) return hiaR_frame_take(w, s, status);
     size_t least = size + CHUNK_HEADER;
     size_t wanted = w->chunk_size > least ? w->chunk_size : least;
     size_t taken = take_bytes(run, least, wanted, status) & ~(size_t)15;
@@ -81,6 +103,7 @@ hia_frame *hiaR_frame_carve(hia_worker *w, const hia_section *s, hia_status *sta
   w->at += size;
   w->carved_frames++;
   w->carved_bytes += size;
+  hiaR_frame_prepare(f, s);
   return f;
 }
 
@@ -142,10 +165,10 @@ hia_worker *hiaR_worker_new(hia_run *run, unsigned number) {
   *w = (hia_worker){.run = run,
                     .number = number,
                     .chunk_size = FIRST_CHUNK,
-                    .n_free_lists = run->image->n_classes};
+                    .n_free_lists = run->image->n_sections};
   w->block = block;
   w->free = hiaR_alloc(a, w->n_free_lists * sizeof(hia_frame *));
-  w->ready = hiaR_alloc(a, ((size_t)run->image->max_nodes + 2) * sizeof(hia_instr *));
+  w->ready = hiaR_alloc(a, ((size_t)run->image->max_nodes + 2) * sizeof(hia_step *));
   if (w->free && w->ready) return w;
   hiaR_worker_free(w);
   return NULL;
@@ -165,7 +188,7 @@ void hiaR_worker_free(hia_worker *w) {
     j = older;
   }
   hiaR_free(a, w->free, w->n_free_lists * sizeof(hia_frame *));
-  hiaR_free(a, w->ready, ((size_t)w->run->image->max_nodes + 2) * sizeof(hia_instr *));
+  hiaR_free(a, w->ready, ((size_t)w->run->image->max_nodes + 2) * sizeof(hia_step *));
   hiaR_free(a, w->latent, w->latent_cap * sizeof(hia_frame *));
   hiaR_free(a, w->block, sizeof(hia_worker) + 64);
 }

@@ -61,12 +61,12 @@ typedef struct hia_frame_chunk hia_frame_chunk;
 struct hia_worker {
   /* Private to the worker. */
   hia_run *run;
-  hia_frame **free; /* by size class */
+  hia_frame **free; /* by section */
   char *at, *end;   /* of the newest chunk */
   hia_frame_chunk *chunks;
-  const hia_instr **ready; /* stack above a NULL; empty except while a frame's nodes fire */
+  const hia_step **ready; /* stack above a NULL; empty except while a frame's nodes fire */
   uint64_t firings, frames, counts[2], steals;
-  uint64_t carved_frames, carved_bytes; /* the maximum of live frames of each size class, summed */
+  uint64_t carved_frames, carved_bytes; /* the maximum of live frames of each section, summed */
   size_t chunk_size;
   size_t n_free_lists;
 
@@ -139,19 +139,23 @@ static inline const hia_child *hiaR_child_of(const hia_frame *f) {
 
 hia_worker *hiaR_worker_new(hia_run *run, unsigned number);
 void hiaR_worker_free(hia_worker *w); /* with its frames and jobs; `w` may be NULL */
-/* Carves a frame when its free list is empty. NULL and *status: HIA_MEMORY or HIA_DEPTH. */
+/* A frame for a section whose free list is empty. NULL and *status: HIA_MEMORY or HIA_DEPTH. */
 hia_frame *hiaR_frame_carve(hia_worker *w, const hia_section *s, hia_status *status);
+/* Makes the frame one of this section, that is not in use. */
+void hiaR_frame_prepare(hia_frame *f, const hia_section *s);
 
+/* A frame that is not in use has its section, constants, no references and no pending children. */
 static inline hia_frame *hiaR_frame_take(hia_worker *w, const hia_section *s, hia_status *status) {
-  hia_frame *f = w->free[s->size_class];
+  hia_frame *f = w->free[s->number];
   if (HIA_UNLIKELY(!f)) return hiaR_frame_carve(w, s, status);
-  w->free[s->size_class] = f->up.parent;
+  w->free[s->number] = f->up.parent;
+  if (HIA_UNLIKELY(f->section != s)) hiaR_frame_prepare(f, s);
   return f;
 }
 
 static inline void hiaR_frame_free(hia_worker *w, hia_frame *f) {
-  f->up.parent = w->free[f->section->size_class];
-  w->free[f->section->size_class] = f;
+  f->up.parent = w->free[f->section->number];
+  w->free[f->section->number] = f;
 }
 
 /* The set of pending children, if it has several levels. */
@@ -161,10 +165,10 @@ uint32_t hiaR_pending_lowest(hia_frame *f);
 
 /* ---- interp.c ---- */
 
-/* Continues from f, sending tokens along `edges`, until there is nothing left to do. */
-void hiaR_work(hia_worker *w, hia_frame *f, const hia_edges *edges);
+/* Continues from f with these steps, until there is nothing left to do. */
+void hiaR_work(hia_worker *w, hia_frame *f, const hia_step *steps);
 void hiaR_work_alone(hia_worker *w, hia_frame *f,
-                     const hia_edges *edges); /* the run has no other workers */
+                     const hia_step *steps); /* the run has no other workers */
 hia_frame *hiaR_root_enter(hia_worker *w, const hia_section *s, const hia_word *args,
                            hia_status *status);
 /* Makes the frame of a job and fires what is ready. Returns a frame of this worker's that has
@@ -172,6 +176,11 @@ hia_frame *hiaR_root_enter(hia_worker *w, const hia_section *s, const hia_word *
 hia_frame *hiaR_stolen_enter(hia_worker *w, hia_stolen *job, hia_status *status);
 /* A job that was handed out is done: its results become tokens. Returns as hiaR_stolen_enter. */
 hia_frame *hiaR_stolen_back(hia_worker *w, hia_stolen *job);
+
+/* ---- node.c ---- */
+
+/* Fires a node that has no step of its own. False: it has failed. */
+bool hiaR_fire_node(hia_worker *w, hia_frame *f, const hia_instr *n);
 
 /* ---- order.c ---- */
 
@@ -192,6 +201,7 @@ static inline void hiaR_pass_args(hia_frame *parent, const hia_child *child, hia
                                   bool is_shared) {
   hia_word *slots = hiaR_slots(parent);
   for (uint32_t i = 0; i < child->callee->n_params; i++) args[i] = slots[child->args[i]];
+  if (!child->has_refs) return;
   for (uint32_t i = 0; i < child->n_shares; i++) hiaR_dup(args[child->shares[i]], is_shared);
   for (uint32_t i = 0; i < child->n_takes; i++) slots[child->takes[i]] = 0;
 }

@@ -484,14 +484,13 @@ hia_frame *hiaR_find_work(hia_worker *w, hia_frame *f) {
 /* ---- a run ---- */
 
 static void worker_main(void *user) {
-  static const hia_edges nothing = {0};
   hia_worker *w = user;
   hia_run *run = w->run;
   w->ring = hiaR_ring_of(run->limits->timeline, w->number);
   hiaR_event(w->ring, HIA_EVENT_WORK_BEGIN, 0);
   atomic_fetch_add(&run->busy, 1);
   hia_frame *f = hiaR_find_work(w, NULL);
-  if (f) hiaR_work(w, f, &nothing);
+  if (f) hiaR_work(w, f, hiaR_no_steps);
   hiaR_event(w->ring, HIA_EVENT_WORK_END, 0);
   if (w->is_leaving) { /* other workers may start it again, on another thread */
     w->is_leaving = false;
@@ -518,12 +517,12 @@ static hia_status run_all(hia_run *run, const hia_section *s, const hia_word *ar
   hia_frame *root = hiaR_root_enter(w, s, args, &status);
   if (!root) return status;
   if (run->n_workers == 1) {
-    hiaR_work_alone(w, root, &s->start);
+    hiaR_work_alone(w, root, s->steps);
     return HIA_OK;
   }
   atomic_init(&w->is_born, true);
   for (unsigned i = 1; i < run->n_workers; i++) set_idle(run->workers[i]);
-  hiaR_work(w, root, &s->start);
+  hiaR_work(w, root, s->steps);
   await_threads(run);
   return HIA_OK;
 }

@@ -1,0 +1,535 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+/* Computes, when an image is loaded, which tokens the interpreter need not send.
+ *
+ * A node fires when its tokens have come. But mostly it is known beforehand when that will be: if
+ * all of a node's tokens come from nodes that fire one after the other anyway, it can fire behind
+ * the last of them. So the nodes of a section are divided into *segments*, and a segment's nodes
+ * fire in sequential order, without tokens. Each node is in one segment, so the steps of a section
+ * are about as many as its nodes.
+ *
+ * A segment begins with an event: the frame is made (or a round begins); control enters a side of a
+ * branch; a child has returned; or the last token has come to a node that waits for several
+ * segments. A node belongs to the segment that all its tokens come from.
+ *
+ * A token need not be counted, either, if it comes from a segment that *dominates* the others: that
+ * is done whenever they begin, since a segment's nodes fire before anything that begins at its end.
+ * So (if c then f(x) else g(x)) + y waits for the branch alone. What dominates a segment is known
+ * when its first node is reached, since tokens go to later nodes only.
+ *
+ * If a node fails, the interpreter leaves out what is later in the frame's sequential order, and so
+ * everything that waits for the node. What has been left out here can make a node begin that waits
+ * for the failed one; that node is left out, too. */
+#include "runtime/image/loaded.h"
+
+const hia_step hiaR_no_steps[1] = {{.op = HIA_STEP_END}};
+
+/* So that the time is proportional to the image: a node that would need more has its tokens
+ * counted. */
+enum { MAX_WALK = 64, MAX_LEFT_OUT = 4 };
+
+typedef struct source { /* of a token */
+  uint32_t segment, next;
+} source;
+
+typedef struct leaving { /* `n` tokens from one segment to a node with which another begins */
+  uint32_t node, n, next;
+} leaving;
+
+typedef struct segment {
+  uint32_t first, last; /* nodes, or NONE */
+  uint32_t dominator, depth;
+  uint32_t region;  /* the segment with which the control begins that it needs; NONE: unknown */
+  uint32_t leaving; /* the first in the list, or NONE */
+  const hia_step *begin;
+} segment;
+
+/* Segments are numbered: 0 begins with the frame, 1 + i with node i, and 1 + n_nodes + 2 i, and one
+ * more, when control enters a side of SWITCH i, or child i has returned. */
+typedef struct scheduler {
+  hia_section *s;
+  const hia_instr *instrs;
+  uint32_t n_nodes, n_counters;
+  segment *segments;
+  source *sources;
+  leaving *leaving;
+  uint32_t n_sources, n_leaving;
+  uint32_t *home;  /* by node: its segment */
+  uint32_t *next;  /* by node: the next one in its segment, or NONE */
+  uint32_t *waits; /* by node: the first of its sources, or NONE */
+  /* By node with which a segment begins: tokens that it waits for; where the missing ones are
+   * counted, or NONE. */
+  uint32_t *missing, *counter;
+  uint8_t *counters;
+  hia_step *begin, *at; /* of the segment at hand; the next step */
+} scheduler;
+
+static uint32_t begun_by(uint32_t node) { return 1 + node; }
+static uint32_t entered_by(const scheduler *c, uint32_t node, uint32_t side) {
+  return 1 + c->n_nodes + 2 * node + side;
+}
+
+static bool is_child(const hia_instr *in) {
+  return in->kind == HIA_KIND_CALL || in->kind == HIA_KIND_LOOP;
+}
+
+/* ---- dividing nodes into segments ---- */
+
+static uint32_t n_edges(const hia_edges *e) { return (e->first != NULL) + e->n_more; }
+static uint32_t edge(const hia_edges *e, uint32_t i) {
+  const hia_instr *to = !e->first ? e->more[i] : i == 0 ? e->first : e->more[i - 1];
+  return to->index;
+}
+
+static void send(scheduler *c, uint32_t from, const hia_edges *edges) {
+  for (uint32_t i = 0; i < n_edges(edges); i++) {
+    uint32_t to = edge(edges, i);
+    c->sources[c->n_sources] = (source){from, c->waits[to]};
+    c->waits[to] = c->n_sources++;
+  }
+}
+
+static void begin_segment(scheduler *c, uint32_t number, uint32_t dominator, uint32_t region) {
+  segment *s = &c->segments[number];
+  s->dominator = dominator;
+  s->region = region;
+  s->depth = number ? c->segments[dominator].depth + 1 : 0;
+}
+
+/* The nearest segment that dominates both, or is one of them. NONE: it is too far. */
+static uint32_t common_dominator(const scheduler *c, uint32_t a, uint32_t b) {
+  for (uint32_t i = 0; a != b; i++) {
+    if (i == MAX_WALK) return HIA_NONE;
+    if (c->segments[a].depth >= c->segments[b].depth)
+      a = c->segments[a].dominator;
+    else
+      b = c->segments[b].dominator;
+  }
+  return a;
+}
+
+static uint32_t dominator_of(const scheduler *c, uint32_t node) {
+  uint32_t i = c->waits[node], all = c->sources[i].segment;
+  while ((i = c->sources[i].next) != HIA_NONE && all != HIA_NONE)
+    all = common_dominator(c, all, c->sources[i].segment);
+  return all;
+}
+
+/* Leaves out the tokens that come from this segment. True if there are some, but not all. */
+static bool leave_out(scheduler *c, uint32_t node, uint32_t from) {
+  uint32_t n = 0, others = 0;
+  for (uint32_t i = c->waits[node]; i != HIA_NONE; i = c->sources[i].next)
+    *(c->sources[i].segment == from ? &n : &others) += 1;
+  if (!n || !others) return false;
+  for (uint32_t *at = &c->waits[node]; *at != HIA_NONE;)
+    if (c->sources[*at].segment == from)
+      *at = c->sources[*at].next;
+    else
+      at = &c->sources[*at].next;
+  c->missing[node] -= n;
+  return true;
+}
+
+static bool has_one_source(const scheduler *c, uint32_t node) {
+  uint32_t first = c->waits[node];
+  for (uint32_t i = first; i != HIA_NONE; i = c->sources[i].next)
+    if (c->sources[i].segment != c->sources[first].segment) return false;
+  return true;
+}
+
+/* The region that all segments are in for which the node waits; NONE: they are in several. */
+static uint32_t region_of_sources(const scheduler *c, uint32_t node) {
+  uint32_t i = c->waits[node], region = c->segments[c->sources[i].segment].region;
+  for (; i != HIA_NONE; i = c->sources[i].next)
+    if (c->segments[c->sources[i].segment].region != region) return HIA_NONE;
+  return region;
+}
+
+/* The node waits for several segments. Tokens from one of them are counted together. If all or none
+ * of them come, the counter is in the end as it was. */
+static void begin_with(scheduler *c, uint32_t node, uint32_t dominator) {
+  for (uint32_t i = c->waits[node]; i != HIA_NONE; i = c->sources[i].next) {
+    segment *from = &c->segments[c->sources[i].segment];
+    if (from->leaving != HIA_NONE && c->leaving[from->leaving].node == node) {
+      c->leaving[from->leaving].n++;
+      continue;
+    }
+    c->leaving[c->n_leaving] = (leaving){node, 1, from->leaving};
+    from->leaving = c->n_leaving++;
+  }
+  c->home[node] = begun_by(node);
+  uint32_t region = region_of_sources(c, node);
+  /* The frame's own segment dominates all. */
+  begin_segment(c, begun_by(node), dominator == HIA_NONE ? 0 : dominator, region);
+}
+
+static void place_node(scheduler *c, uint32_t node) {
+  c->missing[node] = c->instrs[node].tokens;
+  uint32_t dominator = dominator_of(c, node);
+  for (uint32_t i = 0; i < MAX_LEFT_OUT && dominator != HIA_NONE; i++) {
+    if (!leave_out(c, node, dominator)) break;
+    dominator = dominator_of(c, node);
+  }
+  if (has_one_source(c, node))
+    c->home[node] = c->sources[c->waits[node]].segment;
+  else
+    begin_with(c, node, dominator);
+  segment *home = &c->segments[c->home[node]];
+  *(home->first == HIA_NONE ? &home->first : &c->next[home->last]) = node;
+  home->last = node;
+}
+
+static void divide(scheduler *c) {
+  begin_segment(c, 0, 0, 0);
+  send(c, 0, &c->s->start);
+  for (uint32_t i = 0; i < c->n_nodes; i++) {
+    const hia_instr *in = &c->instrs[i];
+    place_node(c, i);
+    if (in->kind == HIA_KIND_SWITCH) {
+      for (uint32_t side = 0; side < 2; side++) {
+        begin_segment(c, entered_by(c, i, side), c->home[i], entered_by(c, i, side));
+        send(c, entered_by(c, i, side), &in->u.branch->side[side].edges);
+      }
+    } else if (is_child(in)) {
+      begin_segment(c, entered_by(c, i, 0), c->home[i], c->segments[c->home[i]].region);
+      send(c, entered_by(c, i, 0), &c->s->children[in->slot].edges);
+    } else
+      send(c, c->home[i], &in->edges);
+  }
+}
+
+/* ---- steps ---- */
+
+uint8_t hiaR_quick_step(unsigned op, unsigned dtype) {
+#define KEY(op, dtype) ((op) * HIA_N_DTYPES + (dtype))
+  enum { i32 = HIA_I32, i64 = HIA_I64 };
+  if (op >= HIA_OP_LIMIT || dtype >= HIA_N_DTYPES) return 0;
+  switch (KEY(op, dtype)) {
+#define HIA_QUICK(NAME, T, R, type, expr)                                                          \
+  case KEY(HIA_OP_##NAME, T): return HIA_STEP_##NAME##_##T;
+#define HIA_QUICK_TEST(NAME, T, type, expr) HIA_QUICK(NAME, T, bool, type, expr)
+#include "runtime/base/quick.def"
+  default: return 0;
+  }
+#undef KEY
+}
+
+static hia_step *add(scheduler *c, hia_step_op op, uint32_t index) {
+  *c->at = (hia_step){.index = index, .op = (uint16_t)op};
+  return c->at++;
+}
+
+static void add_slots(scheduler *c, hia_step_op op, const hia_instr *in) {
+  hia_step *step = add(c, op, in->index);
+  step->slot = in->slot;
+  step->to = in->to;
+}
+
+/* First moves of scalars, and then of references. */
+static void add_moves(scheduler *c, const hia_move *moves, uint32_t n, uint32_t n_refs) {
+  for (uint32_t i = 0; i < n + n_refs; i++) {
+    bool is_taken = moves[i].from & HIA_IMAGE_TAKEN;
+    hia_step_op op = i < n ? HIA_STEP_MOVE : is_taken ? HIA_STEP_TAKE : HIA_STEP_SHARE;
+    hia_step *step = add(c, op, 0);
+    step->slot = moves[i].from & ~HIA_IMAGE_TAKEN;
+    step->to = moves[i].to;
+  }
+}
+
+static void add_kernel(scheduler *c, const hia_instr *in) {
+  hia_step *step = add(c, in->quick ? (hia_step_op)in->quick : HIA_STEP_KERNEL, in->index);
+  step->of.kernel = in->kernel;
+  step->u.imm = in->u.imm;
+  memcpy(step->in, in->in, sizeof step->in);
+  step->out = in->out;
+}
+
+static void add_array(scheduler *c, hia_step_op op, const hia_instr *in) {
+  add_slots(c, op, in);
+  c->at[-1].slot = in->u.array->ins[0];
+  c->at[-1].u.array = in->u.array;
+}
+
+/* Nodes of control have their steps at the end of the segment. */
+static void add_node(scheduler *c, const hia_instr *in) {
+  switch (in->kind) {
+  case HIA_KIND_KERNEL: add_kernel(c, in); break;
+  case HIA_KIND_MOVE: add_slots(c, HIA_STEP_MOVE, in); break;
+  case HIA_KIND_SHARE: add_slots(c, in->is_taken ? HIA_STEP_TAKE : HIA_STEP_SHARE, in); break;
+  case HIA_KIND_CTOR: add_slots(c, HIA_STEP_CTOR, in); break;
+  case HIA_KIND_FIELD:
+    add_slots(c, in->is_taken ? HIA_STEP_UNPACK : HIA_STEP_FIELD, in);
+    c->at[-1].u.get = in->u.get;
+    break;
+  case HIA_KIND_MAKE:
+    add_slots(c, HIA_STEP_MAKE, in);
+    c->at[-1].u.make = in->u.make;
+    break;
+  case HIA_KIND_LEN: add_array(c, HIA_STEP_LEN, in); break;
+  case HIA_KIND_AT: add_array(c, HIA_STEP_AT, in); break;
+  case HIA_KIND_SET:
+    add_array(c, HIA_STEP_SET, in);
+    c->at[-1].of.instr = in;
+    break;
+  case HIA_KIND_SWITCH:
+  case HIA_KIND_CALL:
+  case HIA_KIND_LOOP:
+  case HIA_KIND_JOIN: break;
+  default: add(c, HIA_STEP_NODE, in->index)->of.instr = in;
+  }
+}
+
+/* Children that are armed together are one step. */
+static void add_arm(scheduler *c, const hia_instr *in) {
+  bool is_word = c->s->set_levels == 1;
+  uint64_t bit = is_word ? (uint64_t)1 << in->slot : 0;
+  if (c->at > c->begin && c->at[-1].op == HIA_STEP_ARM) {
+    c->at[-1].u.imm |= bit;
+    c->at[-1].to++;
+    return;
+  }
+  hia_step *step = add(c, is_word ? HIA_STEP_ARM : HIA_STEP_ARM_CHILD, in->index);
+  step->u.imm = bit;
+  step->slot = in->slot;
+  step->to = 1;
+}
+
+static void add_leaving(scheduler *c, const leaving *token) {
+  uint32_t node = token->node;
+  if (c->missing[node] == token->n) {
+    add(c, HIA_STEP_LATER, node);
+    return;
+  }
+  uint32_t *counter = &c->counter[node];
+  if (*counter == HIA_NONE) {
+    *counter = c->s->counters_at + c->n_counters;
+    c->counters[c->n_counters++] = (uint8_t)c->missing[node];
+    c->s->resets_counters |= c->segments[begun_by(node)].region == HIA_NONE;
+  }
+  hia_step *step = add(c, HIA_STEP_COUNT, node);
+  step->slot = *counter;
+  step->to = token->n;
+  step->u.imm = c->missing[node];
+}
+
+/* The step that computes this and makes a SWITCH on the result; SWITCH: there is none. */
+static hia_step_op with_switch(unsigned test) {
+  switch (test) {
+#define HIA_QUICK(NAME, T, R, type, expr)
+#define HIA_QUICK_TEST(NAME, T, type, expr)                                                        \
+  case HIA_STEP_##NAME##_##T: return HIA_STEP_##NAME##_##T##_SWITCH;
+#include "runtime/base/quick.def"
+  default: return HIA_STEP_SWITCH;
+  }
+}
+
+static void add_switch(scheduler *c, const hia_instr *in) {
+  hia_step *step = add(c, HIA_STEP_SWITCH_LATER, in->index);
+  step->of.branch = in->u.branch;
+  step->slot = in->slot;
+}
+
+/* True if the test compares the result of the CTOR. */
+static bool is_match_of(const hia_step *ctor, const hia_step *test) {
+  return ctor->op == HIA_STEP_CTOR && test->op == HIA_STEP_EQ_i32 && test->in[0] == ctor->to &&
+         ctor->slot <= UINT16_MAX;
+}
+
+/* The segment's last step is a SWITCH: makes one step of it and what decides it. */
+static void fuse_switch(scheduler *c) {
+  if (c->at - c->begin < 2) return;
+  hia_step *last = &c->at[-1], *test = &c->at[-2];
+  hia_step_op op = with_switch(test->op);
+  if (op == HIA_STEP_SWITCH || test->out != last->slot) return;
+  hia_step fused = *test;
+  fused.op = (uint16_t)op;
+  fused.of.branch = last->of.branch;
+  hia_step *to = test;
+  if (test > c->begin && is_match_of(&test[-1], test)) {
+    to--;
+    fused.op = HIA_STEP_MATCH;
+    fused.in[0] = (uint16_t)to->slot;
+    fused.in[2] = test->in[0];
+  }
+  *to = fused;
+  c->at = to + 1;
+}
+
+/* The last step of control need not be put off. */
+static void end_segment(scheduler *c) {
+  if (c->at > c->begin) {
+    hia_step *last = &c->at[-1];
+    switch (last->op) {
+    case HIA_STEP_ARM: last->op = HIA_STEP_ARM_LAST; break;
+    case HIA_STEP_COUNT: last->op = HIA_STEP_COUNT_LAST; break;
+    case HIA_STEP_LATER: last->op = HIA_STEP_GO; break;
+    case HIA_STEP_SWITCH_LATER: last->op = HIA_STEP_SWITCH; fuse_switch(c);
+    }
+  }
+  add(c, HIA_STEP_END, 0);
+}
+
+/* True if the step, one of a quick kernel or a move of a scalar, reads the slot. */
+static bool reads(const hia_step *step, uint32_t slot) {
+  if (step->op == HIA_STEP_MOVE) return step->slot == slot;
+  return step->in[0] == slot || step->in[1] == slot;
+}
+
+static bool is_simple(unsigned op) { return op < HIA_STEP_KERNEL || op == HIA_STEP_MOVE; }
+
+/* The comparison that decides the SWITCH with which the segment will end, with the CTOR before it,
+ * if the steps behind it do not need it: takes it out, to be done last. Returns how many steps. */
+static uint32_t take_test(scheduler *c, uint32_t slot, hia_step *to) {
+  for (hia_step *test = c->at; test > c->begin;) {
+    test--;
+    if (!is_simple(test->op)) return 0;
+    if (with_switch(test->op) == HIA_STEP_SWITCH || test->out != slot) {
+      if (reads(test, slot)) return 0;
+      continue;
+    }
+    bool is_match = test > c->begin && is_match_of(&test[-1], test);
+    for (const hia_step *later = test + 1; is_match && later < c->at; later++)
+      is_match = !reads(later, test->in[0]);
+    uint32_t n = is_match ? 2 : 1;
+    test -= n - 1;
+    memcpy(to, test, n * sizeof *test);
+    memmove(test, test + n, (size_t)(c->at - test - n) * sizeof *test);
+    c->at -= n;
+    return n;
+  }
+  return 0;
+}
+
+/* True if one SWITCH of the segment depends on the slot. */
+static bool decides_one(const scheduler *c, const segment *s, uint32_t slot) {
+  uint32_t n = 0;
+  for (uint32_t i = s->first; i != HIA_NONE; i = c->next[i])
+    n += c->instrs[i].kind == HIA_KIND_SWITCH && c->instrs[i].slot == slot;
+  return n == 1;
+}
+
+static const hia_step *make_segment(scheduler *c, uint32_t number) {
+  const segment *s = &c->segments[number];
+  const hia_instr *last = NULL; /* the last SWITCH */
+  c->begin = c->at;
+  for (uint32_t i = s->first; i != HIA_NONE; i = c->next[i]) {
+    add_node(c, &c->instrs[i]);
+    if (c->instrs[i].kind == HIA_KIND_SWITCH) last = &c->instrs[i];
+  }
+  hia_step test[2];
+  uint32_t n_test = last && decides_one(c, s, last->slot) ? take_test(c, last->slot, test) : 0;
+  for (uint32_t i = s->first; i != HIA_NONE; i = c->next[i])
+    if (is_child(&c->instrs[i])) add_arm(c, &c->instrs[i]);
+  for (uint32_t i = s->leaving; i != HIA_NONE; i = c->leaving[i].next)
+    add_leaving(c, &c->leaving[i]);
+  for (uint32_t i = s->first; i != HIA_NONE; i = c->next[i])
+    if (c->instrs[i].kind == HIA_KIND_SWITCH && &c->instrs[i] != last) add_switch(c, &c->instrs[i]);
+  for (uint32_t i = 0; i < n_test; i++) *c->at++ = test[i];
+  if (last) add_switch(c, last);
+  end_segment(c);
+  return c->begin;
+}
+
+/* A segment that begins with moves. */
+static const hia_step *make_steps(scheduler *c, uint32_t number, const hia_move *moves, uint32_t n,
+                                  uint32_t n_refs) {
+  const segment *s = &c->segments[number];
+  if (n + n_refs == 0 && s->first == HIA_NONE && s->leaving == HIA_NONE) return hiaR_no_steps;
+  const hia_step *begin = c->at;
+  add_moves(c, moves, n, n_refs);
+  make_segment(c, number);
+  return begin;
+}
+
+static const hia_step *make_side(scheduler *c, uint32_t node, uint32_t k) {
+  const hia_side *side = &c->instrs[node].u.branch->side[k];
+  return make_steps(c, entered_by(c, node, k), side->moves, side->n_moves, side->n_ref_moves);
+}
+
+/* The frame's first segment is also that with which a round begins, but not its moves. */
+static void make_rounds(scheduler *c) {
+  hia_section *s = c->s;
+  s->steps = make_steps(c, 0, s->enter, s->n_enter, s->n_ref_enter);
+  if (!s->iterates) return;
+  s->round = c->at;
+  add_moves(c, s->next, s->n_next, 0);
+  for (uint32_t i = 0; i < s->n_ref_next; i++) {
+    const hia_ref_move *move = &s->ref_next[i];
+    bool is_taken = move->from & HIA_IMAGE_TAKEN;
+    hia_step *step = add(c, is_taken ? HIA_STEP_NEXT_TAKE : HIA_STEP_NEXT_SHARE, 0);
+    step->slot = move->from & ~HIA_IMAGE_TAKEN;
+    step->to = move->to;
+    step->u.imm = move->base;
+  }
+  for (uint32_t i = 0; i < s->n_round_refs; i++) {
+    hia_step *step = add(c, HIA_STEP_DROP, 0);
+    step->slot = s->round_refs[i].slot;
+    step->u.imm = s->round_refs[i].base;
+  }
+  add(c, HIA_STEP_AGAIN, 0)->of.segment =
+      s->steps == hiaR_no_steps ? hiaR_no_steps : s->steps + s->n_enter + s->n_ref_enter;
+}
+
+/* Those that begin with a node come last, but may be gone to from any other. */
+static void make_all_steps(scheduler *c) {
+  hia_step *first = c->at;
+  make_rounds(c);
+  for (uint32_t i = 0; i < c->n_nodes; i++) {
+    const hia_instr *in = &c->instrs[i];
+    if (c->home[i] == begun_by(i))
+      c->segments[begun_by(i)].begin = make_steps(c, begun_by(i), NULL, 0, 0);
+    if (in->kind == HIA_KIND_SWITCH)
+      for (uint32_t k = 0; k < 2; k++) {
+        /* Written only here, as the child below. */
+        hia_switch *branch = (hia_switch *)(uintptr_t)in->u.branch;
+        branch->go[k].steps = make_side(c, i, k);
+        branch->go[k].weight = branch->side[k].weight;
+      }
+    if (is_child(in)) {
+      hia_child *child = (hia_child *)(uintptr_t)&c->s->children[in->slot];
+      child->steps = make_steps(c, entered_by(c, i, 0), NULL, 0, 0);
+    }
+  }
+  for (hia_step *step = first; step < c->at; step++) switch (step->op) {
+    case HIA_STEP_COUNT:
+    case HIA_STEP_COUNT_LAST:
+    case HIA_STEP_LATER:
+    case HIA_STEP_GO: step->of.segment = c->segments[begun_by(step->index)].begin;
+    }
+}
+
+/* ---- memory ---- */
+
+/* Each node, token and move has at most one. Each segment has an end: those of nodes, children and
+ * regions. One more per section, which has a region, stands between its rounds. */
+size_t hiaR_max_steps(const hia_schedule_size *size) {
+  return 2 * size->n_nodes + 2 * size->n_regions + size->n_children + size->n_edges + size->n_moves;
+}
+
+static size_t n_segments(uint32_t n_nodes) { return 1 + 3 * (size_t)n_nodes; }
+enum { LISTS = 5 }; /* by node */
+
+size_t hiaR_schedule_scratch(uint32_t n_nodes, uint32_t n_edges) {
+  return n_segments(n_nodes) * sizeof(segment) + n_edges * (sizeof(source) + sizeof(leaving)) +
+         LISTS * (size_t)n_nodes * sizeof(uint32_t);
+}
+
+hia_step *hiaR_schedule(hia_section *s, uint8_t *counters, uint32_t n_edges, void *scratch,
+                        hia_step *at) {
+  size_t n = n_segments(s->n_nodes);
+  scheduler c = {
+      .s = s, .instrs = s->instrs, .n_nodes = s->n_nodes, .counters = counters, .at = at};
+  c.segments = scratch;
+  c.sources = (source *)(c.segments + n);
+  c.leaving = (leaving *)(c.sources + n_edges);
+  uint32_t *lists = (uint32_t *)(c.leaving + n_edges),
+           **list[LISTS] = {&c.home, &c.next, &c.waits, &c.missing, &c.counter};
+  for (uint32_t i = 0; i < LISTS; i++) *list[i] = lists + (size_t)i * s->n_nodes;
+  memset(lists, 0xff, LISTS * (size_t)s->n_nodes * sizeof *lists); /* NONE */
+  for (size_t i = 0; i < n; i++)
+    c.segments[i] =
+        (segment){.first = HIA_NONE, .last = HIA_NONE, .leaving = HIA_NONE, .begin = hiaR_no_steps};
+  divide(&c);
+  make_all_steps(&c);
+  s->counters_size = (c.n_counters + 7) & ~7u;
+  return c.at;
+}

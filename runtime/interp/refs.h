@@ -1,0 +1,40 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+/* The references of frames. A slot that holds references owns one: it is dropped when the frame
+ * goes, or the round ends. The slots of a frame that is not in use hold none. */
+#ifndef HIA_INTERP_REFS_H
+#define HIA_INTERP_REFS_H
+
+#include "runtime/heap/array.h"
+#include "runtime/interp/interp.h"
+
+static inline void hiaR_share(hia_worker *w, hia_word ref) { hiaR_dup(ref, w->is_shared); }
+
+/* Frees a value that nothing refers to. */
+void hiaR_free_value(hia_worker *w, hia_word ref, uint32_t base);
+
+static inline void hiaR_give_up(hia_worker *w, hia_word ref, uint32_t base) {
+  if (hiaR_let_go(ref, w->is_shared)) hiaR_free_value(w, ref, base);
+}
+
+/* Returns a reference to what the operand refers to, which the caller owns. */
+static inline hia_word hiaR_take(hia_worker *w, hia_word *slots, uint32_t operand) {
+  uint32_t slot = operand & ~HIA_IMAGE_TAKEN;
+  hia_word ref = slots[slot];
+  if (operand & HIA_IMAGE_TAKEN)
+    slots[slot] = 0;
+  else
+    hiaR_share(w, ref);
+  return ref;
+}
+
+/* Stores the words of n operands, whose places are those of `to`. */
+static inline void hiaR_put_words(hia_worker *w, hia_word *slots, char *to,
+                                  const hia_word_place *places, const uint32_t *ins, uint32_t n) {
+  for (uint32_t i = 0; i < n; i++) {
+    bool is_scalar = hiaR_is_scalar(places[i].type);
+    hiaR_store((hia_repr)places[i].repr, to + places[i].at,
+               is_scalar ? slots[ins[i]] : hiaR_take(w, slots, ins[i]));
+  }
+}
+
+#endif
