@@ -472,13 +472,6 @@ void hiaG_unroll(hia_graph *g);            /* opt_unroll.c: recursive inlining *
 void hiaG_reads(hia_graph *g, hia_fn *fn); /* opt_reads.c: elements are read before they are set */
 void hiaG_refs(hia_graph *g);              /* opt_refs.c: counts of references */
 void hiaG_tail(hia_graph *g);              /* opt_tail.c: tail calls of a group to loops */
-/* exits.c: where a branch at the end of a loop's head says whether the loop goes on, each of its
- * arms either goes on or does not, or ends in such a branch, which gives what the arm yields.
- * Leaves the function not compact. */
-void hiaG_split_exits(hia_graph *g, hia_fn *fn);
-/* The branch that a region ends in, if operand i of the region's YIELD is a result of it; or NONE.
- */
-hia_node_id hiaG_split_of(const hia_fn *fn, hia_region_id region, uint32_t i);
 /* Why a graph cannot be run with fuel ("it is ..."), or NULL. */
 const char *hiaG_cannot_fuel(const hia_graph *g);
 /* Why the arrays that are arguments of its roots cannot be streams ("it ..."), or NULL. Uses the

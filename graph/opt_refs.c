@@ -18,24 +18,15 @@
  * One walk over each function, against sequential order, with the set of owned values that are live
  * behind the walk's place. No value in the set is a field of another, read directly or through
  * further fields. Then the tokens of UNPACKs are given to constructions of the same size. */
-#include "graph/graph.h"
+#include "graph/refs.h"
 
 typedef uint64_t *ref_set; /* of numbers of references, as bits */
-
-/* What is known of a function. */
-typedef struct version {
-  bool *owns;            /* by parameter */
-  bool can_own;          /* it borrows a parameter, and is no owning version */
-  bool is_wanted;        /* a call would call its owning version */
-  hia_fn_id owning;      /* its owning version; or NONE */
-  hia_node_id base_call; /* of an owning version: where it calls the function that borrows */
-} version;
 
 typedef struct counting {
   hia_graph *g;
   hia_fn *fn;
   hia_arena *scratch;
-  version *versions; /* by function */
+  hia_ref_version *versions; /* by function */
   hia_fn_id id;
   bool is_trial; /* finds out which versions are wanted, and adds no nodes */
 
@@ -119,11 +110,6 @@ static const hia_node *definition(const counting *c, uint32_t r) {
   return hiaG_def(c->fn, c->value[r]);
 }
 
-/* A field of a value, or an element of an array. */
-static bool is_part(const hia_node *node) {
-  return node->op == HIA_OP_FIELD || node->op == HIA_OP_AT;
-}
-
 /* Else it is an element of an array. */
 static bool is_field(const counting *c, uint32_t part) {
   return definition(c, part)->op == HIA_OP_FIELD;
@@ -182,14 +168,14 @@ static void die(counting *c, ref_set live, uint32_t r, uint32_t ctor, hia_node_i
 }
 
 /* The same at the start of a region: behind its ARGs and the join of a fork. */
-static hia_node_id start_of(const hia_fn *fn, hia_region_id region) {
+hia_node_id hiaG_start_of(const hia_fn *fn, hia_region_id region) {
   hia_node_id n = fn->regions.data[region].first;
   while (fn->nodes.data[n].op == HIA_OP_ARG || fn->nodes.data[n].op == HIA_OP_JOIN)
     n = fn->nodes.data[n].next;
   return n;
 }
 static void die_at_start(counting *c, ref_set live, uint32_t r, hia_region_id region) {
-  die(c, live, r, c->known[r], start_of(c->fn, region));
+  die(c, live, r, c->known[r], hiaG_start_of(c->fn, region));
   add(live, r);
 }
 
@@ -254,7 +240,7 @@ static bool dies(const counting *c, const ref_set live, hia_node_id n, uint32_t 
 static bool suits_owning(const counting *c, const ref_set live, hia_node_id n,
                          bool (*can_go)(const counting *c, hia_node_id fork, uint32_t r)) {
   const hia_node *node = &c->fn->nodes.data[n];
-  const version *callee = &c->versions[hiaG_callee(node)];
+  const hia_ref_version *callee = &c->versions[hiaG_callee(node)];
   bool has_object = false;
   if (!callee->can_own || c->versions[c->id].base_call == n) return false;
   for (uint32_t i = 0; i < node->n_ins; i++) {
@@ -269,7 +255,7 @@ static bool suits_owning(const counting *c, const ref_set live, hia_node_id n,
 /* From now on node n calls the owning version. */
 static void use_owning(const counting *c, hia_node_id n) {
   hia_node *node = &c->fn->nodes.data[n];
-  version *callee = &c->versions[hiaG_callee(node)];
+  hia_ref_version *callee = &c->versions[hiaG_callee(node)];
   if (c->is_trial)
     callee->is_wanted = true;
   else
@@ -383,7 +369,7 @@ static uint32_t asked(const counting *c, hia_value_id cond, uint32_t side[2]) {
   return r;
 }
 
-/* A branch at the end of a loop's head that says whether the loop goes on (exits.c). */
+/* A branch at the end of a loop's head that says whether the loop goes on (refs_exits.c). */
 typedef struct ways {
   uint32_t cond;    /* the result that says it */
   ref_set on, exit; /* what is live behind it if the loop goes on, and if it ends */
@@ -468,57 +454,6 @@ static void branch(counting *c, ref_set live, hia_node_id n, const ways *w) {
  * borrows it, if something else keeps the value until behind the loop. Then all values of the
  * variable, and branches that choose among its parts, are parts of what is kept. */
 
-typedef struct walking {
-  const hia_fn *fn;
-  hia_region_id head;
-  const bool *is_kept; /* by variable */
-  uint32_t left;       /* values that may still be looked at */
-} walking;
-
-enum { MAX_LOOKED = 1000, MAX_WALKING = 64 /* variables */ };
-
-/* True if region `inner` is `outer` or inside it. */
-static bool is_within(const hia_fn *fn, hia_region_id inner, hia_region_id outer) {
-  for (; inner != HIA_NONE; inner = fn->regions.data[inner].parent)
-    if (inner == outer) return true;
-  return false;
-}
-
-/* True if the value is no object, or a part of what is kept: of a variable, or of a value from
- * outside of the loop. */
-static bool is_part_of_kept(walking *w, hia_value_id v) {
-  const hia_node *n = hiaG_def(w->fn, v);
-  if (hiaG_is_scalar(hiaG_type(w->fn, v)) || n->op == HIA_OP_CONST || n->op == HIA_OP_UNDEF)
-    return true;
-  if (!w->left) return false;
-  w->left--;
-  if (!is_within(w->fn, n->region, w->head)) return true;
-  if (n->op == HIA_OP_ARG) return n->region == w->head && w->is_kept[n->imm];
-  if (is_part(n)) return is_part_of_kept(w, w->fn->edges.data[n->ins]);
-  if (n->op != HIA_OP_IF) return false;
-  for (uint32_t k = 0; k < 2; k++)
-    if (!is_part_of_kept(w, hiaG_in(w->fn, hiaG_yield_of(w->fn, n->regions + k), v - n->outs)))
-      return false;
-  return true;
-}
-
-/* Of the variables whose first value is kept, as is_kept says, leaves those whose next values are
- * parts of what is kept, too. */
-static void find_walking(const hia_fn *fn, hia_node_id loop, bool *is_kept) {
-  hia_region_id head = fn->nodes.data[loop].regions;
-  hia_node_id next = hiaG_yield_of(fn, head + 1);
-  uint32_t n = fn->nodes.data[loop].n_ins;
-  for (bool is_changed = true; is_changed;) {
-    is_changed = false;
-    for (uint32_t i = 0; i < n; i++) {
-      walking w = {fn, head, is_kept, MAX_LOOKED};
-      if (!is_kept[i] || (n <= MAX_WALKING && is_part_of_kept(&w, hiaG_in(fn, next, i)))) continue;
-      is_kept[i] = false;
-      is_changed = true;
-    }
-  }
-}
-
 /* Marks what the loop borrows, before the walk through it. `live`: behind the loop. Returns which
  * variables are borrowed. */
 static const bool *borrow_variables(counting *c, const ref_set live, hia_node_id loop) {
@@ -530,7 +465,7 @@ static const bool *borrow_variables(counting *c, const ref_set live, hia_node_id
     is_kept[i] = !hiaG_is_scalar(hiaG_type(c->fn, v)) &&
                  (c->ref[v] == HIA_NONE || is_alive(c, live, c->ref[v]));
   }
-  find_walking(c->fn, loop, is_kept);
+  hiaG_find_walking(c->fn, loop, is_kept);
   bool has_any = false;
   for (hia_node_id arg = c->fn->regions.data[head].first; c->fn->nodes.data[arg].op == HIA_OP_ARG;
        arg = c->fn->nodes.data[arg].next) {
@@ -543,9 +478,10 @@ static const bool *borrow_variables(counting *c, const ref_set live, hia_node_id
   for (hia_node_id n = hiaG_walk_next(c->fn, loop); n != end; n = hiaG_walk_next(c->fn, n)) {
     const hia_node *branch = &c->fn->nodes.data[n];
     for (uint32_t i = 0; branch->op == HIA_OP_IF && i < branch->n_outs; i++) {
-      walking w = {c->fn, head, is_kept, MAX_LOOKED};
+      hia_walking w = {c->fn, head, is_kept, HIA_REFS_MAX_LOOKED};
       uint32_t r = c->ref[hiaG_out(c->fn, n, i)];
-      if (r != HIA_NONE && is_part_of_kept(&w, hiaG_out(c->fn, n, i))) c->is_borrowed[r] = true;
+      if (r != HIA_NONE && hiaG_is_part_of_kept(&w, hiaG_out(c->fn, n, i)))
+        c->is_borrowed[r] = true;
     }
   }
   return is_kept;
@@ -698,7 +634,7 @@ static void count_loop(counting *c, ref_set live, hia_node_id n) {
 static void count_uses(counting *c, ref_set live, hia_node_id n) {
   const hia_node *node = &c->fn->nodes.data[n];
   uint32_t n_ins = node->n_ins;
-  if (is_part(node)) { /* its result is a part of what it borrows */
+  if (hiaG_is_part(node)) { /* its result is a part of what it borrows */
     uint32_t ctor = node->op == HIA_OP_FIELD ? HIA_IMM_A(node->imm) : HIA_NONE;
     borrow(c, live, n, hiaG_in(c->fn, n, 0), ctor);
     return;
@@ -735,172 +671,7 @@ static void walk(counting *c, ref_set live, hia_node_id last) {
   }
 }
 
-/* ---- memory that is used again ---- */
-
-enum { REACH = 1000 }; /* nodes that are looked at for one token */
-
-typedef struct token {
-  hia_value_id value;
-  uint64_t ctor; /* the constructor that the memory had */
-  uint32_t size;
-  uint32_t left; /* of REACH */
-} token;
-
-static uint32_t size_of(const hia_graph *g, hia_type type, uint32_t ctor) {
-  const hia_type_entry *entry = &g->types->entries.data[type - HIA_FIRST_TYPE];
-  return g->types->ctors.data[entry->first + ctor].layout.size;
-}
-
-static void reuse(hia_graph *g, hia_fn *fn, hia_node_id n, hia_value_id with) {
-  uint32_t n_ins = fn->nodes.data[n].n_ins;
-  hia_value_id *ins = HIA_NEW_ARRAY(&g->comp->scratch, hia_value_id, n_ins + 1);
-  ins[0] = with;
-  for (uint32_t i = 0; i < n_ins; i++) ins[i + 1] = hiaG_in(fn, n, i);
-  hiaG_set_ins(g, fn, n, ins, n_ins + 1);
-  fn->nodes.data[n].op = HIA_OP_REUSE;
-}
-
-/* Gives the token to the first construction of its size behind node n in n's region. */
-static bool give_here(hia_graph *g, hia_fn *fn, hia_node_id n, token *t) {
-  for (; n != HIA_NONE && t->left; n = fn->nodes.data[n].next) {
-    const hia_node *node = &fn->nodes.data[n];
-    t->left--;
-    if (node->op != HIA_OP_DATA ||
-        size_of(g, hiaG_type(fn, node->outs), (uint32_t)node->imm) != t->size)
-      continue;
-    reuse(g, fn, n, t->value);
-    return true;
-  }
-  return false;
-}
-
-/* The same inside a branch. On the other side the token is given back. */
-static bool give_inside(hia_graph *g, hia_fn *fn, hia_node_id n, token *t) {
-  for (; n != HIA_NONE && t->left; n = fn->nodes.data[n].next) {
-    if (fn->nodes.data[n].op != HIA_OP_IF) continue;
-    hia_region_id then = fn->nodes.data[n].regions;
-    bool is_given[2];
-    for (uint32_t k = 0; k < 2; k++) {
-      hia_node_id first = fn->regions.data[then + k].first;
-      is_given[k] = give_here(g, fn, first, t) || give_inside(g, fn, first, t);
-    }
-    if (!is_given[0] && !is_given[1]) continue;
-    for (uint32_t k = 0; k < 2; k++)
-      if (!is_given[k])
-        hiaG_insert(g, fn, start_of(fn, then + k), HIA_OP_FORGET, &t->value, 1, NULL, 0, t->ctor,
-                    HIA_NONE);
-    return true;
-  }
-  return false;
-}
-
-/* A construction in the region of the UNPACK comes first: in unrolled recursion each level keeps
- * its own memory. */
-static void give_tokens(hia_graph *g, hia_fn *fn) {
-  HIA_VEC(token) left = {0};
-  HIA_VEC(hia_node_id) left_at = {0};
-  HIA_EACH_NODE(fn, n) {
-    const hia_node *node = &fn->nodes.data[n];
-    if (node->op != HIA_OP_UNPACK) continue;
-    token t = {.value = node->outs,
-               .ctor = HIA_IMM(HIA_IMM_A(node->imm), 0),
-               .size = size_of(g, hiaG_type(fn, node->outs), HIA_IMM_A(node->imm)),
-               .left = REACH};
-    if (give_here(g, fn, node->next, &t)) continue;
-    t.left = REACH;
-    hiaR_push(&g->comp->scratch, &left, t);
-    hiaR_push(&g->comp->scratch, &left_at, n);
-  }
-  for (uint32_t i = 0; i < left.len; i++)
-    give_inside(g, fn, fn->nodes.data[left_at.data[i]].next, &left.data[i]);
-}
-
 /* ---- functions ---- */
-
-/* True if the value may refer to an object: constructors without fields are none. */
-static bool is_reference(const hia_graph *g, const hia_fn *fn, hia_value_id v) {
-  hia_type type = hiaG_type(fn, v);
-  if (hiaG_is_scalar(type)) return false;
-  const hia_type_entry *entry = &g->types->entries.data[type - HIA_FIRST_TYPE];
-  bool has_fields = entry->kind == HIA_KIND_ARRAY;
-  for (uint32_t i = 0; !has_fields && i < entry->n; i++)
-    has_fields = g->types->ctors.data[entry->first + i].n != 0;
-  return has_fields;
-}
-
-/* The number of the parameter, if the value is one; else NONE. */
-static uint32_t param_of(const hia_fn *fn, hia_value_id v) {
-  const hia_node *n = hiaG_def(fn, v);
-  return n->op == HIA_OP_ARG && n->region == 0 ? (uint32_t)n->imm : HIA_NONE;
-}
-
-/* True if region `inner` is in region `outer`, or in the round of the loop that ends its head with
- * the branch that `outer` is in: there too what `outer` shows is known. */
-static bool is_within_way(const hia_fn *fn, hia_region_id inner, hia_region_id outer) {
-  if (is_within(fn, inner, outer)) return true;
-  while (fn->regions.data[outer].kind == HIA_REGION_THEN ||
-         fn->regions.data[outer].kind == HIA_REGION_ELSE)
-    outer = fn->regions.data[outer].parent;
-  return fn->regions.data[outer].kind == HIA_REGION_HEAD && is_within(fn, inner, outer + 1);
-}
-
-/* True if the memory of the value from which node n reads a field could be that of an object that
- * is made where the field is known. */
-static bool may_reuse(const hia_graph *g, const hia_fn *fn, hia_node_id field) {
-  const hia_node *node = &fn->nodes.data[field];
-  uint32_t size = size_of(g, hiaG_type(fn, hiaG_in(fn, field, 0)), HIA_IMM_A(node->imm));
-  uint32_t left = REACH;
-  for (hia_node_id n = field; n != HIA_NONE && left; n = hiaG_walk_next(fn, n), left--) {
-    const hia_node *made = &fn->nodes.data[n];
-    if (made->op == HIA_OP_DATA &&
-        size_of(g, hiaG_type(fn, made->outs), (uint32_t)made->imm) == size &&
-        is_within_way(fn, made->region, node->region))
-      return true;
-  }
-  return false;
-}
-
-/* True if the loop must own variable i: it hands something else on, or could use its memory again.
- */
-static bool must_own(const hia_graph *g, const hia_fn *fn, hia_node_id loop, uint32_t i) {
-  uint32_t n = fn->nodes.data[loop].n_ins;
-  hia_region_id head = fn->nodes.data[loop].regions;
-  bool is_kept[MAX_WALKING];
-  if (n > MAX_WALKING) return true;
-  for (uint32_t k = 0; k < n; k++) is_kept[k] = true;
-  find_walking(fn, loop, is_kept);
-  if (!is_kept[i]) return true;
-  hia_node_id end = hiaG_walk_over(fn, loop);
-  for (hia_node_id m = hiaG_walk_next(fn, loop); m != end; m = hiaG_walk_next(fn, m)) {
-    if (fn->nodes.data[m].op != HIA_OP_FIELD) continue;
-    const hia_node *arg = hiaG_def(fn, hiaG_in(fn, m, 0));
-    if (arg->op == HIA_OP_ARG && arg->region == head && arg->imm == i && may_reuse(g, fn, m))
-      return true;
-  }
-  return false;
-}
-
-/* Marks parameters that the function consumes. Returns true if there are new ones. */
-static bool find_owned(const hia_graph *g, const hia_fn *fn, const version *versions, bool *own) {
-  bool is_changed = false;
-  HIA_EACH_NODE(fn, n) {
-    const hia_node *node = &fn->nodes.data[n];
-    for (uint32_t i = 0; i < node->n_ins; i++) {
-      hia_value_id v = hiaG_in(fn, n, i);
-      uint32_t p = is_reference(g, fn, v) ? param_of(fn, v) : HIA_NONE;
-      if (p == HIA_NONE || own[p]) continue;
-      bool is_consumed =
-          node->op == HIA_OP_DATA || node->op == HIA_OP_ARRAY || node->op == HIA_OP_SLICE ||
-          node->op == HIA_OP_SET || node->op == HIA_OP_CONCAT || node->op == HIA_OP_YIELD ||
-          node->op == HIA_OP_PUT || (node->op == HIA_OP_LOOP && must_own(g, fn, n, i)) ||
-          (node->op == HIA_OP_CALL && versions[hiaG_callee(node)].owns[i]) ||
-          (node->op == HIA_OP_FIELD && may_reuse(g, fn, n));
-      own[p] |= is_consumed;
-      is_changed |= is_consumed;
-    }
-  }
-  return is_changed;
-}
 
 static void number_references(counting *c) {
   hia_fn *fn = c->fn;
@@ -913,8 +684,8 @@ static void number_references(counting *c) {
     if (node->op == HIA_OP_CONST || node->op == HIA_OP_UNDEF || node->op == HIA_OP_HOLE) continue;
     for (uint32_t i = 0; i < node->n_outs; i++) {
       hia_value_id v = hiaG_out(fn, n, i);
-      if (!is_reference(c->g, fn, v)) continue;
-      if (is_part(node) && c->ref[hiaG_in(fn, n, 0)] == HIA_NONE) continue;
+      if (!hiaG_may_be_object(c->g, fn, v)) continue;
+      if (hiaG_is_part(node) && c->ref[hiaG_in(fn, n, 0)] == HIA_NONE) continue;
       c->ref[v] = c->n;
       c->value[c->n++] = v;
     }
@@ -929,7 +700,7 @@ static void number_references(counting *c) {
   c->is_borrowed = HIA_NEW_ARRAY(c->scratch, bool, c->n + 1);
   for (uint32_t r = c->n; r-- > 0;) {
     const hia_node *node = definition(c, r);
-    if (!is_part(node)) continue;
+    if (!hiaG_is_part(node)) continue;
     uint32_t parent = c->ref[fn->edges.data[node->ins]];
     c->parent[r] = parent;
     c->next[r] = c->child[parent];
@@ -961,7 +732,7 @@ static bool walk_function(counting *c) {
   return true;
 }
 
-static void count_function(hia_graph *g, hia_fn_id id, version *versions) {
+static void count_function(hia_graph *g, hia_fn_id id, hia_ref_version *versions) {
   hia_fn *fn = hiaG_fn(g, id);
   counting c = {.g = g, .fn = fn, .id = id, .scratch = &g->comp->scratch, .versions = versions};
   if (!walk_function(&c)) return;
@@ -974,65 +745,10 @@ static void count_function(hia_graph *g, hia_fn_id id, version *versions) {
       map[c.replaced.data[i]] = c.replaced.data[i + 1];
     hiaG_substitute(fn, map);
   }
-  give_tokens(g, fn);
+  hiaG_give_tokens(g, fn);
 }
 
-/* ---- owning versions ---- */
-
-/* True if nothing else refers to any of the parameters that the function borrows. */
-static hia_value_id are_last(hia_graph *g, hia_fn *fn, const version *borrowing) {
-  static const hia_type boolean = HIA_BOOL;
-  hia_value_id all = HIA_NONE;
-  for (uint32_t i = 0; i < fn->n_params; i++) {
-    if (hiaG_is_scalar(fn->params[i]) || borrowing->owns[i]) continue;
-    hia_value_id arg = hiaG_out(fn, i, 0);
-    hia_node_id n = hiaG_add(g, fn, 0, HIA_OP_LAST, &arg, 1, &boolean, 1, 0, HIA_NONE);
-    hia_value_id both[2] = {all, hiaG_out(fn, n, 0)};
-    all = all == HIA_NONE ? both[1] : hiaG_op(g, fn, 0, HIA_OP_BAND, both, 2, HIA_NONE);
-  }
-  return all;
-}
-
-/* fn f.owning(...) = if nothing else refers to what f borrows then f's body else f(...) */
-static hia_fn_id make_owning(hia_graph *g, hia_fn_id f, version *made, const version *borrowing) {
-  hia_arena *arena = &g->comp->arena;
-  const hia_fn *from = hiaG_fn(g, f);
-  hia_fn_id id = hiaG_fn_new(g, hiaG_new_name(g, from->name, " owning"), from->source, from->loc,
-                             from->params, from->n_params, from->results, from->n_results);
-  hia_fn *fn = hiaG_fn(g, id);
-  fn->traits = from->traits;
-  hia_value_id cond = are_last(g, fn, borrowing);
-  hia_node_id branch =
-      hiaG_add(g, fn, 0, HIA_OP_IF, &cond, 1, fn->results, fn->n_results, 0, HIA_NONE);
-  hia_region_id then = fn->nodes.data[branch].regions;
-
-  hia_value_id *map = HIA_NEW_ARRAY(&g->comp->scratch, hia_value_id, from->values.len);
-  memset(map, 0xff, from->values.len * sizeof *map);
-  hia_value_id *ins =
-      HIA_NEW_ARRAY(&g->comp->scratch, hia_value_id, from->n_results + from->n_params + 1);
-  hia_node_id arg = from->regions.data[0].first;
-  for (; from->nodes.data[arg].op == HIA_OP_ARG; arg = from->nodes.data[arg].next)
-    map[hiaG_out(from, arg, 0)] = hiaG_out(fn, (uint32_t)from->nodes.data[arg].imm, 0);
-  hiaG_copy_region(g, fn, then, HIA_NONE, from, 0, map, HIA_NONE);
-  hia_node_id yield = hiaG_yield_of(from, 0);
-  for (uint32_t i = 0; i < from->n_results; i++) ins[i] = map[hiaG_in(from, yield, i)];
-  hiaG_yield(g, fn, then, ins, from->n_results);
-
-  for (uint32_t i = 0; i < fn->n_params; i++) ins[i] = hiaG_out(fn, i, 0);
-  *made = (version){.owning = HIA_NONE};
-  made->base_call = hiaG_add(g, fn, then + 1, HIA_OP_CALL, ins, fn->n_params, fn->results,
-                             fn->n_results, f, from->loc);
-  fn->nodes.data[made->base_call].flags |= HIA_NODE_TAIL; /* no call of the source */
-  for (uint32_t i = 0; i < fn->n_results; i++) ins[i] = hiaG_out(fn, made->base_call, i);
-  hiaG_yield(g, fn, then + 1, ins, fn->n_results);
-  for (uint32_t i = 0; i < fn->n_results; i++) ins[i] = hiaG_out(fn, branch, i);
-  hiaG_yield(g, fn, 0, ins, fn->n_results);
-  made->owns = HIA_NEW_ARRAY(arena, bool, fn->n_params + 1);
-  for (uint32_t i = 0; i < fn->n_params; i++) made->owns[i] = !hiaG_is_scalar(fn->params[i]);
-  return id;
-}
-
-static void try_function(hia_graph *g, hia_fn_id f, version *versions) {
+static void try_function(hia_graph *g, hia_fn_id f, hia_ref_version *versions) {
   hia_mark mark = hiaR_arena_mark(&g->comp->scratch);
   counting c = {.g = g,
                 .fn = hiaG_fn(g, f),
@@ -1047,7 +763,7 @@ static void try_function(hia_graph *g, hia_fn_id f, version *versions) {
 
 /* Makes the owning versions that are wanted by functions, also by owning versions. `versions` has
  * room for one of each function. */
-static void make_versions(hia_graph *g, version *versions) {
+static void make_versions(hia_graph *g, hia_ref_version *versions) {
   uint32_t n_tried = 0, n_first = g->fns.len;
   while (n_tried < g->fns.len) {
     for (; n_tried < g->fns.len; n_tried++)
@@ -1055,7 +771,7 @@ static void make_versions(hia_graph *g, version *versions) {
     for (hia_fn_id f = 0; f < n_first; f++) {
       if (!versions[f].is_wanted || versions[f].owning != HIA_NONE) continue;
       hia_mark mark = hiaR_arena_mark(&g->comp->scratch);
-      versions[f].owning = make_owning(g, f, &versions[g->fns.len], &versions[f]);
+      versions[f].owning = hiaG_make_owning(g, f, &versions[g->fns.len], &versions[f]);
       hiaR_arena_release(&g->comp->scratch, mark);
     }
   }
@@ -1065,17 +781,17 @@ void hiaG_refs(hia_graph *g) {
   if (!hiaG_has_references(g)) return;
   for (hia_fn_id f = 0; f < g->fns.len; f++)
     if (!hiaG_fn(g, f)->is_removed) hiaG_split_exits(g, hiaG_fn(g, f));
-  version *versions = HIA_NEW_ARRAY(&g->comp->arena, version, 2 * g->fns.len);
+  hia_ref_version *versions = HIA_NEW_ARRAY(&g->comp->arena, hia_ref_version, 2 * g->fns.len);
   for (hia_fn_id f = 0; f < g->fns.len; f++)
     versions[f] =
-        (version){.owns = HIA_NEW_ARRAY(&g->comp->arena, bool, hiaG_fn(g, f)->n_params + 1),
-                  .owning = HIA_NONE,
-                  .base_call = HIA_NONE};
+        (hia_ref_version){.owns = HIA_NEW_ARRAY(&g->comp->arena, bool, hiaG_fn(g, f)->n_params + 1),
+                          .owning = HIA_NONE,
+                          .base_call = HIA_NONE};
   for (bool is_changed = true; is_changed;) {
     is_changed = false;
     for (hia_fn_id f = 0; f < g->fns.len; f++)
       if (!hiaG_fn(g, f)->is_removed)
-        is_changed |= find_owned(g, hiaG_fn(g, f), versions, versions[f].owns);
+        is_changed |= hiaG_find_owned(g, hiaG_fn(g, f), versions, versions[f].owns);
   }
   for (hia_fn_id f = 0; f < g->fns.len; f++) {
     if (hiaG_fn(g, f)->is_removed) continue;
