@@ -211,7 +211,7 @@ static int read_args(const reading *r) {
 
 int tool_args(hia_engine *engine, hia_function *function, const tool_options *options,
               bool may_stream, tool_arguments *args) {
-  *args = (tool_arguments){NULL};
+  *args = (tool_arguments){0};
   size_t n = options->n_args, arity = hia_function_arity(function);
   if (n != arity) {
     fprintf(stderr, "error[argument]: `%s` takes %zu argument%s, not %zu\n",

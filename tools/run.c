@@ -70,7 +70,7 @@ int tool_run(const tool_options *options) {
   hia_module *module = NULL;
   hia_function *function;
   hia_timeline *timeline;
-  tool_arguments args = {NULL};
+  tool_arguments args = {0};
   hia_engine_kind kind = options->n_engines ? options->engines[0] : HIA_ENGINE_JIT;
   bool may_compile = false;
   int code = tool_trace_begin(options->trace, &timeline);
