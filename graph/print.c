@@ -190,6 +190,11 @@ static void immediate(const printer *p, const hia_node *node) {
     if (node->n_outs == 1 && node->outs < fn->values.len)
       ctor_name(p, fn->values.data[node->outs].type, node->imm);
     break;
+  case HIA_IMM_REMADE:
+    if (node->n_outs == 1 && node->outs < fn->values.len)
+      ctor_name(p, fn->values.data[node->outs].type, a);
+    hiaR_text_addf(p->out, ".%u", b);
+    break;
   case HIA_IMM_FIELD:
     if (node->n_ins == 1 && node->ins < fn->edges.len && fn->edges.data[node->ins] < fn->values.len)
       ctor_name(p, hiaG_type(fn, fn->edges.data[node->ins]), a);

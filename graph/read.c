@@ -177,6 +177,12 @@ static uint64_t immediate(reader *r, unsigned op, hia_node_id n, hia_position pl
   case HIA_IMM_CTOR:
     if (r->outs.len != 1) hiaG_scan_fail(r->s, place, "%s has one result", hiaR_ops[op].name);
     return hiaG_scan_ctor(r->s, r->outs.data[0]);
+  case HIA_IMM_REMADE: {
+    if (r->outs.len != 1) hiaG_scan_fail(r->s, place, "%s has one result", hiaR_ops[op].name);
+    uint32_t ctor = hiaG_scan_ctor(r->s, r->outs.data[0]);
+    hiaG_scan_need(r->s, '.');
+    return HIA_IMM(ctor, hiaG_scan_u32(r->s));
+  }
   case HIA_IMM_FIELD: { /* its type is that of the operand, which comes afterwards */
     hiaG_scan_skip(r->s);
     r->ctor_place = hiaG_scan_here(r->s);

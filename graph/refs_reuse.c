@@ -10,13 +10,31 @@ typedef struct token {
   uint32_t left; /* of HIA_REFS_REACH */
 } token;
 
+/* The operands of a construction, as bits, that the value has in the same words: the value was of
+ * the same constructor. ("Reuse specialization", section 2.5.) */
+static uint32_t unchanged(const hia_fn *fn, hia_node_id n, hia_value_id value, uint32_t ctor) {
+  const hia_node *node = &fn->nodes.data[n];
+  uint32_t set = 0;
+  if (HIA_IMM_A(node->imm) != ctor || hiaG_type(fn, node->outs) != hiaG_type(fn, value)) return 0;
+  for (uint32_t i = 0; i < node->n_ins && i < 32; i++) {
+    const hia_node *field = hiaG_def(fn, hiaG_in(fn, n, i));
+    if (field->op == HIA_OP_FIELD && fn->edges.data[field->ins] == value &&
+        field->imm == HIA_IMM(ctor, i))
+      set |= 1u << i;
+  }
+  return set;
+}
+
 static void reuse(hia_graph *g, hia_fn *fn, hia_node_id n, hia_value_id with) {
-  uint32_t n_ins = fn->nodes.data[n].n_ins;
+  uint32_t n_ins = fn->nodes.data[n].n_ins, ctor = HIA_IMM_A(fn->nodes.data[n].imm);
+  const hia_node *unpack = hiaG_def(fn, with);
+  uint32_t set = unchanged(fn, n, fn->edges.data[unpack->ins], HIA_IMM_A(unpack->imm));
   hia_value_id *ins = HIA_NEW_ARRAY(&g->comp->scratch, hia_value_id, n_ins + 1);
   ins[0] = with;
   for (uint32_t i = 0; i < n_ins; i++) ins[i + 1] = hiaG_in(fn, n, i);
   hiaG_set_ins(g, fn, n, ins, n_ins + 1);
   fn->nodes.data[n].op = HIA_OP_REUSE;
+  fn->nodes.data[n].imm = HIA_IMM(ctor, set);
 }
 
 /* Gives the token to the first construction of its size behind node n in n's region. */

@@ -133,10 +133,12 @@ static void check_data(hia_verifier *v, hia_node_id n) {
     if (word >= ctor->layout.n) hiaG_defect(v, n, "the constructor has no word %u", word);
     hiaG_expect_type(v, n, "result", 0, out, places[ctor->layout.first + word].type);
   } else {
-    const hia_ctor *ctor = ctor_of(v, n, "result", out, node->imm);
+    uint32_t first = node->op == HIA_OP_REUSE, set = first ? HIA_IMM_B(node->imm) : 0;
+    const hia_ctor *ctor = ctor_of(v, n, "result", out, first ? HIA_IMM_A(node->imm) : node->imm);
     if (!ctor->n) hiaG_defect(v, n, "the constructor has no fields: it is a const");
-    uint32_t first = node->op == HIA_OP_REUSE;
     if (first) check_counting(v, n);
+    if (ctor->layout.n < 32 && set >> ctor->layout.n)
+      hiaG_defect(v, n, "the constructor has %u words", ctor->layout.n);
     if (node->n_ins - first != ctor->layout.n)
       hiaG_defect(v, n, "it has %u operands, but must have %u", node->n_ins,
                   ctor->layout.n + first);

@@ -334,9 +334,10 @@ const hia_ctor *hiaL_ctor(const hia_emit *e, hia_type data, uint32_t number);
 /* An object's memory. If there is none the run fails at `loc`. */
 LLVMValueRef hiaL_new_block(hia_emit *e, uint32_t size, hia_loc_id loc);
 void hiaL_free_block(hia_emit *e, LLVMValueRef block, uint32_t size);
-/* Writes the object that node n makes, whose fields are its operands from `first` on. */
-void hiaL_write_object(hia_emit *e, hia_node_id n, LLVMValueRef object, const hia_ctor *ctor,
-                       uint32_t number, uint32_t first);
+/* Writes the words of a constructor with fields into its object: the operands from `first` on,
+ * those that are in the set, or those that are not. */
+void hiaL_write_words(hia_emit *e, hia_node_id n, LLVMValueRef object, const hia_ctor *ctor,
+                      uint32_t first, uint32_t set, bool is_in);
 LLVMValueRef hiaL_byte_at(hia_emit *e, LLVMValueRef base, uint64_t offset, const char *name);
 LLVMValueRef hiaL_load_packed(hia_emit *e, LLVMValueRef object, const hia_word_place *place);
 void hiaL_store_packed(hia_emit *e, LLVMValueRef object, const hia_word_place *place,

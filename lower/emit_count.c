@@ -251,23 +251,27 @@ void hiaL_emit_UNPACK(hia_emit *e, hia_node_id n) {
   hiaL_out(e, n, 0, token);
 }
 
+/* What the memory has already is written only where it is new. */
 void hiaL_emit_REUSE(hia_emit *e, hia_node_id n) {
-  uint32_t number = (uint32_t)hiaL_node(e, n)->imm;
+  uint32_t number = HIA_IMM_A(hiaL_node(e, n)->imm), same = HIA_IMM_B(hiaL_node(e, n)->imm);
   const hia_ctor *ctor = hiaL_ctor(e, hiaG_type(e->fn, hiaG_out(e->fn, n, 0)), number);
-  LLVMValueRef token = hiaL_in(e, n, 0);
+  LLVMValueRef token = e->g->is_read ? LLVMConstNull(e->ptr) : hiaL_in(e, n, 0);
   LLVMBasicBlockRef none = hiaL_block(e, "none"), join = hiaL_block(e, "object"),
                     here = hiaL_here(e);
   LLVMValueRef is_unset = LLVMBuildICmp(e->b, LLVMIntEQ, token, LLVMConstNull(e->ptr), "");
   LLVMBuildCondBr(e->b, is_unset, none, join);
   hiaL_at(e, none);
   LLVMValueRef block = hiaL_new_block(e, ctor->layout.size, hiaL_node(e, n)->loc);
+  if (same) hiaL_store_header(e, block, number);
+  hiaL_write_words(e, n, block, ctor, 1, same, true);
   LLVMBasicBlockRef made = hiaL_here(e);
   LLVMBuildBr(e->b, join);
   hiaL_at(e, join);
   LLVMValueRef object = LLVMBuildPhi(e->b, e->ptr, "object");
   LLVMAddIncoming(object, &token, &here, 1);
   LLVMAddIncoming(object, &block, &made, 1);
-  hiaL_write_object(e, n, object, ctor, number, 1);
+  if (!same) hiaL_store_header(e, object, number);
+  hiaL_write_words(e, n, object, ctor, 1, same, false);
   hiaL_out(e, n, 0, object);
 }
 

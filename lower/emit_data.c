@@ -122,18 +122,19 @@ void hiaL_store_header(hia_emit *e, LLVMValueRef object, uint32_t ctor) {
   LLVMBuildStore(e->b, hiaL_number(e, 64, 1 | (uint64_t)ctor << 32), object);
 }
 
-void hiaL_write_object(hia_emit *e, hia_node_id n, LLVMValueRef object, const hia_ctor *ctor,
-                       uint32_t number, uint32_t first) {
-  hiaL_store_header(e, object, number);
+void hiaL_write_words(hia_emit *e, hia_node_id n, LLVMValueRef object, const hia_ctor *ctor,
+                      uint32_t first, uint32_t set, bool is_in) {
   for (uint32_t i = 0; i < ctor->layout.n; i++)
-    hiaL_store_packed(e, object, place_of(e, ctor, i), hiaL_in(e, n, first + i));
+    if ((i < 32 && set >> i & 1) == is_in)
+      hiaL_store_packed(e, object, place_of(e, ctor, i), hiaL_in(e, n, first + i));
 }
 
 void hiaL_emit_DATA(hia_emit *e, hia_node_id n) {
   uint32_t number = (uint32_t)hiaL_node(e, n)->imm;
   const hia_ctor *ctor = hiaL_ctor(e, hiaG_type(e->fn, hiaG_out(e->fn, n, 0)), number);
   LLVMValueRef object = hiaL_new_block(e, ctor->layout.size, hiaL_node(e, n)->loc);
-  hiaL_write_object(e, n, object, ctor, number, 0);
+  hiaL_store_header(e, object, number);
+  hiaL_write_words(e, n, object, ctor, 0, 0, false);
   hiaL_out(e, n, 0, object);
 }
 

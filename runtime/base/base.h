@@ -356,7 +356,9 @@ typedef enum hia_imm {
   HIA_IMM_SITE,    /* a call site, and which argument or result */
   HIA_IMM_REGION,  /* a region; of ENTER: and whether the value is invariant */
   HIA_IMM_CTOR,    /* a constructor of the result's type */
-  HIA_IMM_FIELD,   /* a constructor of the operand's type, and a word of its fields */
+  HIA_IMM_FIELD,   /* a constructor of the operand's type, and a word of its fields, or a set */
+  HIA_IMM_REMADE,  /* a constructor of the result's type, and a set of words of its fields, as bits
+                    */
 } hia_imm;
 /* True if the rule allows ops at this dtype. */
 bool hiaR_rule_takes(hia_rule rule, hia_dtype dtype);

@@ -423,6 +423,18 @@ static hia_status join_fork(evaluation *e, frame *f, hia_node_id n) {
   return status;
 }
 
+/* The words that the memory of a REUSE is said to have. */
+static void check_same(const frame *f, hia_node_id n) {
+  hia_word token = f->values[hiaG_in(f->fn, n, 0)];
+  uint64_t imm = f->fn->nodes.data[n].imm;
+  if (token < HIA_FIRST_ADDRESS || !HIA_IMM_B(imm)) return;
+  const object *o = object_of(token);
+  must(o->ctor == HIA_IMM_A(imm), "memory of another constructor is used again");
+  for (uint32_t i = 0; i < o->n && i < 32; i++)
+    must(!(HIA_IMM_B(imm) >> i & 1) || o->words[i] == f->values[hiaG_in(f->fn, n, i + 1)],
+         "memory that is used again has other words");
+}
+
 static hia_status eval_plain(evaluation *e, frame *f, hia_node_id n) {
   const hia_node *node = &f->fn->nodes.data[n];
   hia_word ins[3];
@@ -446,6 +458,7 @@ static hia_status eval_plain(evaluation *e, frame *f, hia_node_id n) {
   case HIA_OP_DATA:
   case HIA_OP_REUSE: {
     uint32_t first = node->op == HIA_OP_REUSE;
+    if (first) check_same(f, n);
     if (first) forget(f->values[hiaG_in(f->fn, n, 0)]);
     hia_word *words = calloc(node->n_ins + 1u, sizeof *words);
     for (uint32_t i = first; i < node->n_ins; i++) {

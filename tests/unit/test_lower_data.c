@@ -204,7 +204,9 @@ Test(data, counts_of_a_graph_that_was_read_are_ignored) {
                                "%0:i64 = arg 0\n%1:List = const Nil\n"
                                "%2:List = data Cons %0, %1 !1:10\n"
                                "drop %2\ndrop %2\n%3:List = unpack Cons.0 %2\n"
-                               "forget Cons.0 %2\n%4:List = reuse Cons %1, %0, %2\n"
+                               "forget Cons.0 %2\n%4:List = reuse Cons.0 %1, %0, %2\n"
+                               "%6:i64 = const 9\n%7:List = reuse Cons.0 %2, %6, %1\n"
+                               "%8:List = reuse Cons.3 %2, %6, %1\n"
                                "%5:i64 = field Cons.0 %2\nyield %5\n}\n";
     compile_data(d, graph_of(&d->w, text), true, level);
     hia_word block[2] = {7};
