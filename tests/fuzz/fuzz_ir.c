@@ -144,10 +144,20 @@ static bool is_settled(const hia_graph *g) {
   return true;
 }
 
+/* True if the graph has operations for native code alone: the engines refuse it. */
+static bool is_native(const hia_graph *g) {
+  for (uint32_t f = 0; f < g->fns.len; f++)
+    for (hia_node_id n = 0; n < g->fns.data[f]->nodes.len; n++) {
+      unsigned op = g->fns.data[f]->nodes.data[n].op;
+      if (op >= HIA_OP_DUP && op <= HIA_OP_TAKE) return true;
+    }
+  return false;
+}
+
 static void flatten_and_run(hia_comp *comp, hia_graph *g) {
   void *bytes;
   size_t size;
-  if (hiaG_has_references(g)) return; /* the engines do not run them yet */
+  if (hiaG_has_references(g) || is_native(g)) return; /* arguments are scalars here */
   hiaG_flatten(g, &bytes, &size);
   hia_loaded *image;
   char why[256] = "";
