@@ -6,6 +6,7 @@
 #include <hiaton/hiaton.h>
 
 #include <criterion/criterion.h>
+#include <time.h>
 
 typedef struct program {
   hia_engine *engine;
@@ -52,6 +53,13 @@ static inline hia_native_fn typed_entry(hia_module *module, const char *name) {
 typedef hia_status (*fn_i32)(hia_context *, int32_t, int32_t *);
 static inline fn_i32 entry_i32(hia_module *module, const char *name) {
   return (fn_i32)typed_entry(module, name);
+}
+
+/* The body of a thread: cancels the calls of a context after 2 ms. */
+static inline void *cancel_context(void *context) {
+  nanosleep(&(struct timespec){0, 2000000}, NULL);
+  hia_context_cancel(context);
+  return NULL;
 }
 
 /* The function `name` of a text. */

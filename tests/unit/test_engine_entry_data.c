@@ -133,12 +133,6 @@ Test(entry_data, nested_calls) {
   close_world(&w);
 }
 
-static void *cancel(void *context) {
-  nanosleep(&(struct timespec){0, 2000000}, NULL);
-  hia_context_cancel(context);
-  return NULL;
-}
-
 Test(entry_data, calls_that_are_ended) {
   if (!has_native()) return;
   for (unsigned threads = 1; threads <= 2; threads++) {
@@ -147,7 +141,7 @@ Test(entry_data, calls_that_are_ended) {
     int32_t x = 0;
     for (int i = 0; i < 10; i++) {
       pthread_t thread;
-      pthread_create(&thread, NULL, cancel, w.context);
+      pthread_create(&thread, NULL, cancel_context, w.context);
       cr_assert_eq(call(&w, "endless", 1, &x), HIA_CANCELLED);
       pthread_join(thread, NULL);
       hia_context_reset(w.context);

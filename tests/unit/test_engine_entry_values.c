@@ -51,14 +51,6 @@ static hia_status inner(void *user, int64_t n, int64_t *result) {
   return status;
 }
 
-static hia_module *load(world *w) {
-  hia_module *module = NULL;
-  hia_error *error;
-  cr_assert_eq(hia_module_load_text(w->engine, "t.hia", text, strlen(text), &module, &error),
-               HIA_OK, "%s", hia_error_text(error));
-  return module;
-}
-
 static void open_world(world *w, unsigned threads, size_t max_memory) {
   test_heap_init(&w->heap, -1);
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
@@ -72,7 +64,7 @@ static void open_world(world *w, unsigned threads, size_t max_memory) {
   host.returns_status = true;
   host.user = w;
   cr_assert_eq(hia_engine_register(w->engine, &host, NULL), HIA_OK);
-  w->module = load(w);
+  w->module = load_module(w->engine, "t.hia", text);
   hia_context_options o = HIA_CONTEXT_OPTIONS_INIT;
   o.allocator = &w->heap.allocator;
   o.threads = threads;
@@ -174,7 +166,7 @@ Test(entry_values, values_go_from_call_to_call) {
   cr_assert_eq(n, 4096 * 3 + 4096 * 6);
   cr_assert_eq(hia_call(find_function(w.module, "mirror"), &t, 1, &called, NULL), HIA_OK);
   hia_module_free(w.module);
-  w.module = load(&w);
+  w.module = load_module(w.engine, "t.hia", text);
   /* Values of one module are arguments of another one with equal types. */
   cr_assert_eq(((fn_t_i64)typed_entry(w.module, "total"))(w.context, t, &n), HIA_OK);
   cr_assert_eq(n, 4096 * 3 + 4096 * 6);
@@ -283,12 +275,6 @@ Test(entry_values, functions_of_a_graph) {
   close_world(&w);
 }
 
-static void *cancel(void *context) {
-  nanosleep(&(struct timespec){0, 2000000}, NULL);
-  hia_context_cancel(context);
-  return NULL;
-}
-
 Test(entry_values, limits_cancels_and_fuel) {
   if (!has_native()) return;
   for (unsigned threads = 1; threads <= 2; threads++) {
@@ -299,7 +285,7 @@ Test(entry_values, limits_cancels_and_fuel) {
     hia_value *t = parse(&w, "mirror", 0, "N(L(1), N(L(2), L(3)))"), *r = NULL;
     for (int i = 0; i < 5; i++) {
       pthread_t thread;
-      pthread_create(&thread, NULL, cancel, w.context);
+      pthread_create(&thread, NULL, cancel_context, w.context);
       cr_assert_eq(endless(w.context, t, &r), HIA_CANCELLED);
       pthread_join(thread, NULL);
       hia_context_reset(w.context);
