@@ -230,9 +230,9 @@ static bool calls_twice(const consing *c, const hia_fn *fn) {
   return false;
 }
 
-/* Numbers the classes: functions that lead to each other through their spots. Returns how many
- * there are; is_changed says by class whether its functions are changed. */
-static uint32_t find_classes(consing *c, bool **is_changed) {
+/* Numbers the classes: functions that lead to each other through their spots. is_changed says by
+ * class whether its functions are changed. */
+static void find_classes(consing *c, bool **is_changed) {
   hia_graph *g = c->g;
   uint32_t n = c->n_fns;
   uint32_t *group = HIA_NEW_ARRAY(c->scratch, uint32_t, n);
@@ -268,7 +268,6 @@ static uint32_t find_classes(consing *c, bool **is_changed) {
   }
   for (uint32_t i = 0; i < n_classes; i++) (*is_changed)[i] &= !is_unfit[i];
   c->class = class;
-  return n_classes;
 }
 
 /* ---- rewriting ---- */

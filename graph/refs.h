@@ -17,8 +17,8 @@ enum {
 /* What is known of a function. */
 typedef struct hia_ref_version {
   bool *owns;            /* by parameter */
-  bool can_own;          /* it borrows a parameter, and is no owning hia_ref_version */
-  bool is_wanted;        /* a call would call its owning hia_ref_version */
+  bool can_own;          /* it borrows a parameter, and is no owning version */
+  bool is_wanted;        /* a call would call its owning version */
   hia_fn_id owning;      /* its owning version; or NONE */
   hia_node_id base_call; /* of an owning version: where it calls the function that borrows */
 } hia_ref_version;

@@ -70,6 +70,7 @@ static bool has_op(const hia_graph *g, unsigned first, unsigned last) {
 hia_status hiaJ_refuse(const hia_module *module, const hia_graph *g, hia_graph_use use,
                        hia_error **error) {
   const hia_allocator *allocator = &module->engine->allocator;
+  if (!g->is_read) return HIA_OK; /* the passes make such operations for native code only */
   bool has_destinations = has_op(g, HIA_OP_DEST, HIA_OP_TAKE);
   if (use == HIA_TO_INTERPRET && has_op(g, HIA_OP_DUP, HIA_OP_GIVE))
     return hiaJ_fail(allocator, error, HIA_UNSUPPORTED, NULL,
@@ -77,7 +78,7 @@ hia_status hiaJ_refuse(const hia_module *module, const hia_graph *g, hia_graph_u
   if (use == HIA_TO_INTERPRET && has_destinations)
     return hiaJ_fail(allocator, error, HIA_UNSUPPORTED, NULL,
                      "this graph has destinations for results: it is for native code");
-  if (use != HIA_TO_DUMP && g->is_read && has_destinations) /* it could write anywhere */
+  if (use != HIA_TO_DUMP && has_destinations) /* it could write anywhere */
     return hiaJ_fail(allocator, error, HIA_UNSUPPORTED, NULL,
                      "a graph that is read must not have destinations for results");
   return HIA_OK;
