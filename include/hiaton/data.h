@@ -127,7 +127,7 @@ HIA_API hia_status hia_value_write(const hia_value *value, uint64_t max_bytes, h
  *
  *   bool 0 or 1, i32 and i64 their value, f32 and f64 their bits (hia_word_of_f32)
  *   data and arrays: the number of a node before this one; or HIA_NODE_CTOR(c), which is the
- *     constructor c without fields
+ *     constructor c without fields; or HIA_NODE_EMPTY, which is the array without elements
  *
  * Several words may name one node, which is then shared in the value, too. The value is the last
  * node. */
@@ -139,6 +139,7 @@ typedef struct hia_value_node {
 } hia_value_node;
 
 #define HIA_NODE_CTOR(ctor) (-1 - (int64_t)(ctor))
+#define HIA_NODE_EMPTY      (-(int64_t)1)
 
 typedef struct hia_value_nodes {
   size_t size;

@@ -154,6 +154,15 @@ static hia_status token_word(reader *r, const open_bracket *b, hia_word *word) {
   return HIA_ARGUMENT;
 }
 
+/* Trees without any fields take a byte or two as elements. */
+void hiaR_brackets_store(const hia_bracket_reader *r, char *to, const hia_word *trees, uint64_t n,
+                         const hia_layout *layout) {
+  hia_repr repr = (hia_repr)r->types->places[layout->first].repr;
+  if (repr == HIA_REPR_REF && n) memcpy(to, trees, (size_t)n * sizeof *trees);
+  for (uint64_t i = 0; repr != HIA_REPR_REF && i < n; i++)
+    hiaR_store(repr, to + i * layout->size, trees[i]);
+}
+
 static hia_status make_array(reader *r, hia_type type, const hia_word *trees, uint64_t n,
                              hia_word *word) {
   const hia_layout *layout = &hiaR_type_entry(r->types, type)->layout;
@@ -169,7 +178,7 @@ static hia_status make_array(reader *r, hia_type type, const hia_word *trees, ui
     array->n = n;
     array->data = (char *)(array + 1);
   }
-  if (n) memcpy(array->data, trees, (size_t)n * sizeof *trees);
+  hiaR_brackets_store(r, array->data, trees, n, layout);
   *word = hiaR_word_of(array);
   return HIA_OK;
 }
@@ -335,9 +344,9 @@ hia_status hiaR_brackets_trees(reader *r) {
 hia_status hiaR_brackets_begin(reader *r, const hia_bracket_reading *reading, hia_type type) {
   r->reading = reading;
   r->types = reading->types;
-  r->tree = hiaR_type_kind(r->types, type) == HIA_KIND_ARRAY
-                ? hiaR_type_entry(r->types, type)->element
-                : type;
+  bool is_array = hiaR_type_kind(r->types, type) == HIA_KIND_ARRAY;
+  r->array = is_array ? type : HIA_NONE;
+  r->tree = is_array ? hiaR_type_entry(r->types, type)->element : type;
   if (hiaR_type_kind(r->types, r->tree) != HIA_KIND_DATA) {
     char name[128];
     hiaR_type_text(r->types, type, name, sizeof name);

@@ -16,9 +16,9 @@ typedef struct hia_bracket_reader {
   size_t n_open, n_done;
   /* Made by hiaR_brackets_begin, and constant: several readers, on any threads, may have it. */
   const hia_type_table *types;
-  hia_type tree;
-  hia_block fittings; /* by constructor */
-  uint32_t unknown;   /* the index of <unk> */
+  hia_type tree, array; /* T; [T], or HIA_NONE if a tree is read */
+  hia_block fittings;   /* by constructor */
+  uint32_t unknown;     /* the index of <unk> */
   /* The constructor of a bracket with fewer than HIA_FEW_TREES trees, by
    * [has a word][has a label]. */
   uint32_t choice[2][2][HIA_FEW_TREES];
@@ -29,6 +29,9 @@ hia_status hiaR_brackets_begin(hia_bracket_reader *reader, const hia_bracket_rea
                                hia_type type);
 /* Reads trees to the end of the scan's text. */
 hia_status hiaR_brackets_trees(hia_bracket_reader *reader);
+/* Stores trees as the elements of an array, which has the layout. */
+void hiaR_brackets_store(const hia_bracket_reader *reader, char *to, const hia_word *trees,
+                         uint64_t n, const hia_layout *layout);
 /* Frees what this reader does not share. */
 void hiaR_brackets_end(hia_bracket_reader *reader);
 /* Frees what is shared. */

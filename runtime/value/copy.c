@@ -17,7 +17,9 @@ static void refer(const copying *c, const hia_layout *layout, char *base) {
     char *at = base + places[i].at;
     hia_word word = hiaR_load(HIA_REPR_REF, at);
     if (!hiaR_is_object(word)) continue;
-    hiaR_store(HIA_REPR_REF, at, ((hia_word *)c->made.data)[hiaR_walk_number(&c->walk, word)]);
+    bool is_copied = hiaR_has_words(c->walk.types, places[i].type, word);
+    hiaR_store(HIA_REPR_REF, at,
+               is_copied ? ((hia_word *)c->made.data)[hiaR_walk_number(&c->walk, word)] : 0);
   }
 }
 
@@ -53,7 +55,9 @@ static bool copy(copying *c, hia_type type, hia_word *word) {
     hiaR_walk_done(&c->walk);
   }
   if (c->walk.is_out) return false;
-  if (hiaR_is_object(*word)) *word = ((hia_word *)c->made.data)[hiaR_walk_number(&c->walk, *word)];
+  if (!hiaR_is_object(*word)) return true;
+  bool is_copied = hiaR_has_words(c->walk.types, type, *word);
+  *word = is_copied ? ((hia_word *)c->made.data)[hiaR_walk_number(&c->walk, *word)] : 0;
   return true;
 }
 

@@ -55,9 +55,9 @@ static hia_status read_reference(loader *l, hia_type type, hia_word *word) {
   if (status) return status;
   const hia_type_entry *entry = hiaR_type_entry(l->types, type);
   if (x & 1) {
-    bool is_ctor = entry->kind == HIA_KIND_DATA && x / 2 < entry->n &&
-                   !hiaR_ctor(l->types, type, (uint32_t)(x / 2))->n;
     *word = x / 2;
+    if (entry->kind != HIA_KIND_DATA) return x == 1 ? HIA_OK : damaged(l, "no such array");
+    bool is_ctor = x / 2 < entry->n && !hiaR_ctor(l->types, type, (uint32_t)(x / 2))->n;
     return is_ctor ? HIA_OK : damaged(l, "no such constructor");
   }
   if (!x || x / 2 > l->n_made) return damaged(l, "a reference to nothing");

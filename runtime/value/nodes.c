@@ -51,8 +51,12 @@ static hia_status reference(const building *b, size_t node, hia_type type, int64
   if (word < 0) {
     uint64_t ctor = (uint64_t)(-1 - word);
     const hia_type_entry *entry = hiaR_type_entry(t, type);
-    if (entry->kind != HIA_KIND_DATA || ctor >= entry->n)
-      return wrong_word(b, node, type, "there is no such constructor");
+    if (entry->kind != HIA_KIND_DATA) {
+      *value = 0;
+      return ctor == 0 ? HIA_OK
+                       : wrong_word(b, node, type, "HIA_NODE_EMPTY is the one without elements");
+    }
+    if (ctor >= entry->n) return wrong_word(b, node, type, "there is no such constructor");
     if (t->ctors[entry->first + ctor].n)
       return wrong_word(b, node, type, "this constructor has fields, and needs a node");
     *value = ctor;
@@ -235,10 +239,10 @@ static bool add_words(listing *l, const hia_layout *layout, const char *base) {
     hia_word word = hiaR_load((hia_repr)places[i].repr, base + places[i].at);
     if (hiaR_is_scalar(places[i].type))
       words[i] = (int64_t)word;
-    else if (hiaR_is_object(word))
+    else if (hiaR_has_words(l->walk.types, places[i].type, word))
       words[i] = (int64_t)hiaR_walk_number(&l->walk, word);
     else
-      words[i] = HIA_NODE_CTOR(word);
+      words[i] = HIA_NODE_CTOR(hiaR_is_object(word) ? 0 : word);
   }
   m->nodes.n_words += layout->n;
   return true;
@@ -260,7 +264,8 @@ static bool list(listing *l, hia_type type, hia_word word) {
   size_t size = l->walk.types->n_types * sizeof(uint32_t);
   if (!hiaR_block_grow(&l->places, &l->made->allocator, size)) return false;
   memset(l->places.data, 0, size);
-  if (!hiaR_is_object(word)) return add_node(l, type, (uint32_t)word, 0);
+  if (!hiaR_has_words(l->walk.types, type, word))
+    return add_node(l, type, hiaR_is_object(word) ? 0 : (uint32_t)word, 0);
   hiaR_walk_from(&l->walk, type, word);
   const hia_walk_object *o;
   while ((o = hiaR_walk_next(&l->walk))) {

@@ -57,10 +57,10 @@ static void put_words(saver *s, const hia_word_place *places, uint32_t n, const 
       continue;
     }
     hia_word word = hiaR_load(repr, at);
-    if (hiaR_is_object(word))
+    if (hiaR_has_words(s->types, places[i].type, word))
       put_number(s, 2 * (s->walk.n_objects - hiaR_walk_number(&s->walk, word)));
     else
-      put_number(s, 2 * word + 1);
+      put_number(s, hiaR_is_object(word) ? 1 : 2 * word + 1);
   }
 }
 

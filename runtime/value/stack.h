@@ -57,6 +57,11 @@ static inline void hiaR_put_word(hia_word_cursor *at, hia_word word) {
 }
 
 static inline bool hiaR_is_object(hia_word word) { return word >= HIA_FIRST_ADDRESS; }
+/* An array without elements is no object in a run, and may be one outside. */
+static inline bool hiaR_has_words(const hia_type_table *t, hia_type type, hia_word word) {
+  return hiaR_is_object(word) &&
+         (hiaR_type_kind(t, type) == HIA_KIND_DATA || ((const hia_array *)(uintptr_t)word)->n);
+}
 static inline hia_word hiaR_word_of(const void *object) { return (uintptr_t)object; }
 
 /* The number of types that the type consists of, and the i-th of them: a tuple's parts, the fields

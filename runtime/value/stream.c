@@ -145,12 +145,13 @@ static hia_status check_file(hia_stream *s, hia_value_error *error) {
 
 /* The reader's trees, as an array of the run. */
 static bool take_trees(hia_bracket_reader *r, hia_local_heap *local, uint64_t n, hia_word *out) {
-  hia_array *array = hiaR_heap_alloc(local, hiaR_array_size(sizeof(hia_word), n));
+  const hia_layout *layout = &hiaR_type_entry(r->types, r->array)->layout;
+  hia_array *array = hiaR_heap_alloc(local, hiaR_array_size(layout->size, n));
   if (!array) return false;
   hiaR_object_begin(&array->counted, 0);
   array->n = n;
   array->data = (char *)(array + 1);
-  memcpy(array->data, r->done.data, (size_t)n * sizeof(hia_word));
+  hiaR_brackets_store(r, array->data, r->done.data, n, layout);
   *out = (uintptr_t)array;
   return true;
 }
@@ -194,8 +195,8 @@ static bool read_elements(hia_stream_array *head, hia_local_heap *local, uint64_
                           hia_word *out) {
   hia_stream *s = (hia_stream *)head;
   const uint64_t *offsets = s->offsets.data;
-  if (n > SIZE_MAX / 2 / sizeof(hia_word)) return false;
-  char few[2048]; /* most trees are small */
+  if (n > SIZE_MAX / 2 / sizeof(hia_word)) return false; /* an element has at most a word */
+  char few[2048];                                        /* most trees are small */
   size_t len = (size_t)(offsets[first + n] - offsets[first]);
   char *text = len <= sizeof few ? few : s->allocator.alloc(s->allocator.user, len);
   if (!text) return false;

@@ -104,7 +104,7 @@ static void open(hia_walk *w, hia_type type, hia_word word) {
 }
 
 void hiaR_walk_from(hia_walk *w, hia_type type, hia_word word) {
-  if (hiaR_is_object(word) && !is_numbered(w, word)) open(w, type, word);
+  if (hiaR_has_words(w->types, type, word) && !is_numbered(w, word)) open(w, type, word);
 }
 
 /* The next reference of the object to one that has no number. False: there is none. */
@@ -116,7 +116,7 @@ static bool next_reference(const hia_walk *w, hia_walk_object *o, hia_type *type
       if (place->repr != HIA_REPR_REF) continue;
       *type = place->type;
       *word = hiaR_load(HIA_REPR_REF, o->base + place->at);
-      if (hiaR_is_object(*word) && !is_numbered(w, *word)) return true;
+      if (hiaR_has_words(w->types, *type, *word) && !is_numbered(w, *word)) return true;
     }
     o->next = 0;
     o->n--;

@@ -1,6 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* The objects of a value, each once, and each after all that it refers to: the order of saved
- * values and of tables of nodes. There are no cycles.
+ * values and of tables of nodes. There are no cycles. An array without elements counts as no
+ * object (hiaR_has_words).
  *
  *   hiaR_walk_from(&walk, type, word);
  *   while ((o = hiaR_walk_next(&walk))) {

@@ -114,6 +114,7 @@ static hia_word make_reference(making *m, hia_type type) {
   } else {
     uint32_t n = m->left ? random_below(m->r, 5) : 0;
     if (m->left) m->left--;
+    if (n == 0 && random_chance(m->r, 50)) return 0; /* as runs make it */
     hia_array *array = hiaR_new_array(m->objects, &entry->layout, n);
     word = hiaR_word_of(array);
     for (uint32_t i = 0; i < n; i++) {
@@ -162,6 +163,7 @@ static bool equal(const hia_type_table *t, hia_type type, hia_word_cursor *a, hi
   }
   hia_word x = hiaR_next_word(a), y = hiaR_next_word(b);
   if (x == y) return true;
+  if (kind == HIA_KIND_ARRAY && !hiaR_has_words(t, type, x)) return !hiaR_has_words(t, type, y);
   if (!hiaR_is_object(x) || !hiaR_is_object(y)) return false;
   if (kind == HIA_KIND_DATA) {
     if (hiaR_object(x)->ctor != hiaR_object(y)->ctor) return false;

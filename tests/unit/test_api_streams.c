@@ -50,6 +50,9 @@ static const char text[] =
     "fn boxed(ts: [Tree]) -> Box = Box(ts)\n"
     "fn chosen(ts: [Tree], b: bool) -> i32 = total(if b then ts else ts)\n"
     "fn generic(ts) = len(ts)\n"
+    "type Bare = One | Two\n"
+    "fn bare(ts: [Bare]) -> [(Bare, i64)] = [(ts[i], i) for i in 0i64..len(ts)]\n"
+    "fn bare_slice(ts: [Bare]) -> [Bare] = ts[1..len(ts)]\n"
     "fn none(x: i32) -> i32 = x\n";
 
 static const char *const readers[] = {"total",  "sums", "twice", "backwards", "recursive",
@@ -111,14 +114,14 @@ static hia_bracket_options options_with(hia_words *words, bool adds) {
 }
 
 /* The trees as an array and as a stream, with one vocabulary. */
-static void open_trees(fixture *x, hia_engine_kind kind, unsigned threads, const char *bytes,
-                       size_t n) {
+static void open_trees_of(fixture *x, hia_engine_kind kind, unsigned threads, const char *function,
+                          const char *bytes, size_t n) {
   hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
   hia_error *error = NULL;
   options.kind = kind;
   options.threads = threads;
   options.count = true;
-  x->p = open_program(&options, text, "total");
+  x->p = open_program(&options, text, function);
   x->type = hia_function_param_type(x->p.function, 0);
   x->words = hia_words_new(NULL);
   hia_bracket_options adding = options_with(x->words, true);
@@ -132,6 +135,11 @@ static void open_trees(fixture *x, hia_engine_kind kind, unsigned threads, const
   cr_assert_eq(hia_words_len(x->words), n_words, "all words are known to the stream");
   cr_assert_eq(hia_stream_len(x->stream), hia_value_len(x->array));
   cr_assert_eq(hia_stream_type(x->stream), x->type);
+}
+
+static void open_trees(fixture *x, hia_engine_kind kind, unsigned threads, const char *bytes,
+                       size_t n) {
+  open_trees_of(x, kind, threads, "total", bytes, n);
 }
 
 static void close_trees(fixture *x) {
@@ -226,6 +234,15 @@ Test(streams, no_trees) {
   cr_assert_eq(hia_stream_len(x.stream), 0);
   static const char *const names[] = {"total", "sums", "twice", "backwards", "pairs", "longest"};
   for (int k = 0; k < 6; k++) expect_same(&x, names[k], NULL, NULL);
+  close_trees(&x);
+}
+
+/* Elements without fields take a byte in an array. */
+Test(streams, bare_trees) {
+  fixture x;
+  open_trees_of(&x, HIA_ENGINE_INTERP, 1, "bare", "(1)(2) (3)", 10);
+  expect_same(&x, "bare", NULL, NULL);
+  expect_same(&x, "bare_slice", NULL, NULL);
   close_trees(&x);
 }
 

@@ -198,6 +198,39 @@ Test(brackets, refused) {
   end(&r);
 }
 
+/* Values of a type without fields take a byte in an array, or two. */
+Test(brackets, trees_without_fields) {
+  treebank r;
+  begin(&r, NULL, NULL);
+  hia_types *types = &r.w.types;
+  hia_type few = hiaG_data(types, "Bare"), few_array = hiaG_array(types, few);
+  hiaG_data_define(types, few, (hia_ctor_def[]){{"One", NULL, NULL, 0}, {"Two", NULL, NULL, 0}}, 2);
+  static char names[300][8];
+  hia_ctor_def ctors[300];
+  for (int i = 0; i < 300; i++) {
+    snprintf(names[i], sizeof names[i], "C%d", i);
+    ctors[i] = (hia_ctor_def){names[i], NULL, NULL, 0};
+  }
+  hia_type many = hiaG_data(types, "Wide"), many_array = hiaG_array(types, many);
+  hiaG_data_define(types, many, ctors, 300);
+  r.w.table = hiaG_type_table(types);
+  expect(&r, few_array, "(3) (4) (5)", "[One, One, One]");
+  expect(&r, many_array, "(3) (4) (5)", "[C0, C0, C0]");
+  hia_objects *objects = hiaR_objects_new(&hiaR_malloc, 0);
+  enum { N = 100000 };
+  char *text = malloc(N * 3 + 1);
+  for (int i = 0; i < N; i++) memcpy(text + i * 3, "(7)", 4);
+  hia_value_error error;
+  hia_word word;
+  cr_assert_eq(read_text(&r, few_array, text, objects, &word, &error), HIA_OK);
+  const hia_array *array = (const hia_array *)(uintptr_t)word;
+  cr_assert_eq(array->n, N);
+  for (int i = 0; i < N; i++) cr_assert_eq(array->data[i], 0);
+  free(text);
+  hiaR_objects_release(objects);
+  end(&r);
+}
+
 Test(brackets, a_word_twice) {
   hia_words *words = hiaR_words_new(&hiaR_malloc);
   hia_value_error error;

@@ -81,6 +81,30 @@ Test(value_file, save_then_load) {
   }
 }
 
+/* Outside of runs it may be an object, in runs it is none. */
+Test(value_file, an_array_without_elements) {
+  value_world w;
+  value_world_init(&w);
+  hia_type trees = hiaG_array(&w.types, w.tree),
+           pair = hiaG_tuple(&w.types, (hia_type[]){trees, trees}, 2);
+  w.table = hiaG_type_table(&w.types);
+  hia_objects *objects = new_objects();
+  hia_array *none = hiaR_new_array(objects, &hiaR_type_entry(&w.table, trees)->layout, 0);
+  hia_word words[2] = {0, 0}, mixed[2] = {hiaR_word_of(none), 0}, back[2] = {7, 7};
+  value_buffer file = save(&w, pair, words), same = save(&w, pair, mixed);
+  cr_assert(file.len == same.len && memcmp(file.data, same.data, file.len) == 0);
+  hia_value_error error;
+  cr_assert_eq(load(&w, pair, file.data, file.len, NULL, back, &error), HIA_OK, "%s",
+               error.message);
+  cr_assert(back[0] == 0 && back[1] == 0);
+  cr_assert_eq(hiaR_value_copy(&w.table, pair, &hiaR_malloc, objects, mixed), HIA_OK);
+  cr_assert(values_are_equal(&w, pair, mixed, words));
+  free(file.data);
+  free(same.data);
+  hiaR_objects_release(objects);
+  value_world_free(&w);
+}
+
 Test(value_file, floats_keep_their_bits) {
   value_world w;
   value_world_init(&w);
