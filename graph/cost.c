@@ -5,8 +5,8 @@
 
 #define COST_OWN(NAME) uint64_t hiaG_cost_##NAME(const hia_fn *fn, hia_node_id n);
 #define COST_NONE(NAME)
-#define HIA_OP(number, NAME, name, symbol, ins, outs, RULE, IMM, traits, cost, COST, KERNEL, EMIT, \
-               doc)                                                                                \
+#define HIA_OP(number, NAME, name, symbol, ins, outs, RULE, SHAPE, IMM, traits, cost, COST,        \
+               GRADIENT, KERNEL, EMIT, doc)                                                        \
   COST_##COST(NAME)
 #include "runtime/base/ops.def"
 #undef COST_OWN
@@ -44,8 +44,8 @@ typedef uint64_t cost_fn(const hia_fn *fn, hia_node_id n);
 #define COST_OWN(NAME)  hiaG_cost_##NAME
 #define COST_NONE(NAME) NULL
 static cost_fn *const costs[HIA_OP_LIMIT] = {
-#define HIA_OP(number, NAME, name, symbol, ins, outs, RULE, IMM, traits, cost, COST, KERNEL, EMIT, \
-               doc)                                                                                \
+#define HIA_OP(number, NAME, name, symbol, ins, outs, RULE, SHAPE, IMM, traits, cost, COST,        \
+               GRADIENT, KERNEL, EMIT, doc)                                                        \
   [number] = COST_##COST(NAME),
 #include "runtime/base/ops.def"
 };

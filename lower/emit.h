@@ -141,8 +141,8 @@ typedef struct hia_emit {
 typedef void hia_emitter(hia_emit *e, hia_node_id n);
 #define HIA_EMIT_OWN(NAME) hia_emitter hiaL_emit_##NAME;
 #define HIA_EMIT_NONE(NAME)
-#define HIA_OP(number, NAME, name, symbol, ins, outs, RULE, IMM, traits, cost, COST, KERNEL, EMIT, \
-               doc)                                                                                \
+#define HIA_OP(number, NAME, name, symbol, ins, outs, RULE, SHAPE, IMM, traits, cost, COST,        \
+               GRADIENT, KERNEL, EMIT, doc)                                                        \
   HIA_EMIT_##EMIT(NAME)
 #include "runtime/base/ops.def"
 #undef HIA_EMIT_OWN

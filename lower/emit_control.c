@@ -12,8 +12,8 @@
 static hia_emitter *const emitters[HIA_OP_LIMIT] = {
 #define HIA_EMIT_OWN(number, NAME) [number] = hiaL_emit_##NAME,
 #define HIA_EMIT_NONE(number, NAME)
-#define HIA_OP(number, NAME, name, symbol, ins, outs, RULE, IMM, traits, cost, COST, KERNEL, EMIT, \
-               doc)                                                                                \
+#define HIA_OP(number, NAME, name, symbol, ins, outs, RULE, SHAPE, IMM, traits, cost, COST,        \
+               GRADIENT, KERNEL, EMIT, doc)                                                        \
   HIA_EMIT_##EMIT(number, NAME)
 #include "runtime/base/ops.def"
 #undef HIA_EMIT_OWN

@@ -92,8 +92,8 @@ LLVMValueRef hiaL_object_places(hia_emit *e, LLVMValueRef locs) {
 #define KERNEL_OWN(number, NAME) [number] = "hiaR_k_" #NAME,
 #define KERNEL_NONE(number, NAME)
 static const char *const kernel_tables[HIA_OP_LIMIT] = {
-#define HIA_OP(number, NAME, name, symbol, ins, outs, RULE, IMM, traits, cost, COST, KERNEL, EMIT, \
-               doc)                                                                                \
+#define HIA_OP(number, NAME, name, symbol, ins, outs, RULE, SHAPE, IMM, traits, cost, COST,        \
+               GRADIENT, KERNEL, EMIT, doc)                                                        \
   KERNEL_##KERNEL(number, NAME)
 #include "runtime/base/ops.def"
 };

@@ -260,8 +260,8 @@ hia_kernel hiaR_kernel(unsigned op, hia_dtype dtype);
  * kernels one by one refers to these and links no others. */
 #define HIA_KERNEL_OWN(table) extern const hia_kernel table[HIA_N_DTYPES];
 #define HIA_KERNEL_NONE(table)
-#define HIA_OP(number, NAME, name, symbol, ins, outs, RULE, IMM, traits, cost, COST, KERNEL, EMIT, \
-               doc)                                                                                \
+#define HIA_OP(number, NAME, name, symbol, ins, outs, RULE, SHAPE, IMM, traits, cost, COST,        \
+               GRADIENT, KERNEL, EMIT, doc)                                                        \
   HIA_KERNEL_##KERNEL(hiaR_k_##NAME)
 #include "runtime/base/ops.def"
 #undef HIA_KERNEL_OWN
@@ -343,6 +343,17 @@ typedef enum hia_rule {
   HIA_RULE_CAST,     /* any dtype -> any dtype */
   HIA_RULE_CONTROL,  /* checked by the verifier, op by op */
 } hia_rule;
+/* How an op on scalars is lifted to tensors (the rules themselves: base/shape.h). */
+typedef enum hia_shape_rule {
+  HIA_SHAPE_NONE,        /* it is not */
+  HIA_SHAPE_ELEMENTWISE, /* operands broadcast; each element is what the op gives for scalars */
+} hia_shape_rule;
+/* What differentiation does with a node (graph/gradient.h). */
+typedef enum hia_gradient_rule {
+  HIA_GRADIENT_NONE, /* it has no gradient: of structure, differentiation knows itself what flows */
+  HIA_GRADIENT_ZERO, /* nothing flows to its operands: they are constants to whatever uses it */
+  HIA_GRADIENT_OWN,  /* hiaG_gradient builds it; nothing flows to operands that are no floats */
+} hia_gradient_rule;
 /* What the immediate of a node holds: a number, or two (HIA_IMM_A, HIA_IMM_B in graph/graph.h). */
 typedef enum hia_imm {
   HIA_IMM_NONE,    /* nothing: 0 */
@@ -385,6 +396,8 @@ typedef struct hia_op_info {
   int8_t n_ins;       /* -1: any number */
   int8_t n_outs;      /* -1: any number */
   uint8_t rule;       /* hia_rule */
+  uint8_t shape;      /* hia_shape_rule */
+  uint8_t gradient;   /* hia_gradient_rule */
   uint8_t imm;        /* hia_imm */
   uint8_t cost;       /* rough cycles, for inlining and unrolling */
   uint16_t traits;    /* HIA_T_... */

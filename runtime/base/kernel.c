@@ -8,8 +8,8 @@
 #define KERNEL_NONE(number, table)
 
 static const hia_kernel *const tables[HIA_OP_LIMIT] = {
-#define HIA_OP(number, NAME, name, symbol, ins, outs, RULE, IMM, traits, cost, COST, KERNEL, EMIT, \
-               doc)                                                                                \
+#define HIA_OP(number, NAME, name, symbol, ins, outs, RULE, SHAPE, IMM, traits, cost, COST,        \
+               GRADIENT, KERNEL, EMIT, doc)                                                        \
   KERNEL_##KERNEL(number, hiaR_k_##NAME)
 #include "runtime/base/ops.def"
 };

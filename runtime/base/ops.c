@@ -6,9 +6,19 @@
 /* A number that is used twice is an error here: our builds do not allow an element to be
  * initialised again. */
 const hia_op_info hiaR_ops[HIA_OP_LIMIT] = {
-#define HIA_OP(number, NAME, name, symbol, ins, outs, RULE, IMM, traits, cost, COST, KERNEL, EMIT, \
-               doc)                                                                                \
-  [number] = {name, symbol, ins, outs, HIA_RULE_##RULE, HIA_IMM_##IMM, cost, traits, doc},
+#define HIA_OP(number, NAME, name, symbol, ins, outs, RULE, SHAPE, IMM, traits, cost, COST,        \
+               GRADIENT, KERNEL, EMIT, doc)                                                        \
+  [number] = {name,                                                                                \
+              symbol,                                                                              \
+              ins,                                                                                 \
+              outs,                                                                                \
+              HIA_RULE_##RULE,                                                                     \
+              HIA_SHAPE_##SHAPE,                                                                   \
+              HIA_GRADIENT_##GRADIENT,                                                             \
+              HIA_IMM_##IMM,                                                                       \
+              cost,                                                                                \
+              traits,                                                                              \
+              doc},
 #include "runtime/base/ops.def"
 };
 

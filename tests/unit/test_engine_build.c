@@ -239,8 +239,8 @@ Test(engine_build, the_runtime_abi_is_as_its_number_says) {
 #define LOCAL                              "LOCAL"
 #define HIA_FIELD(offset, TYPE, name, doc) add(&all, "%d %s %s\n", offset, TYPE, #name);
 #include "runtime/native/layout.def"
-#define HIA_OP(number, NAME, name, symbol, ins, outs, RULE, IMM, traits, cost, COST, KERNEL, EMIT, \
-               doc)                                                                                \
+#define HIA_OP(number, NAME, name, symbol, ins, outs, RULE, SHAPE, IMM, traits, cost, COST,        \
+               GRADIENT, KERNEL, EMIT, doc)                                                        \
   add(&all, "%d %s\n", number, #NAME);
 #include "runtime/base/ops.def"
 #define HIA_STATUS(number, NAME, word, message) add(&all, "%d %s\n", number, word);

@@ -20,6 +20,16 @@ static const char *const rules[] = {
     [HIA_RULE_CONTROL] = "",
 };
 
+static const char *const shapes[] = {
+    [HIA_SHAPE_NONE] = "",
+    [HIA_SHAPE_ELEMENTWISE] = "elementwise",
+};
+static const char *const gradients[] = {
+    [HIA_GRADIENT_NONE] = "",
+    [HIA_GRADIENT_ZERO] = "nothing flows",
+    [HIA_GRADIENT_OWN] = "own",
+};
+
 static void add_traits(hia_text *t, const hia_op_info *op) {
   if (op->traits & HIA_T_COMMUTES) hiaR_text_addf(t, " commutes");
   if (op->traits & HIA_T_RAISES) hiaR_text_addf(t, " raises");
@@ -36,9 +46,9 @@ static void add_count(hia_text *t, int n) {
 }
 
 static void table(hia_text *t, unsigned from, unsigned to, unsigned with, unsigned without) {
-  hiaR_text_addf(t,
-                 "| | name | in | out | dtypes | cost | traits | |\n| --: | --- | --- | --- | --- "
-                 "| --: | --- | --- |\n");
+  hiaR_text_addf(
+      t, "| | name | in | out | dtypes | tensors | cost | gradient | traits | |\n| --: | --- | "
+         "--- | --- | --- | --- | --: | --- | --- | --- |\n");
   for (unsigned i = from; i < to; i++) {
     const hia_op_info *op = &hiaR_ops[i];
     if (!op->name || (op->traits & with) != with || op->traits & without) continue;
@@ -46,7 +56,8 @@ static void table(hia_text *t, unsigned from, unsigned to, unsigned with, unsign
     add_count(t, op->n_ins);
     hiaR_text_addf(t, " | ");
     add_count(t, op->n_outs);
-    hiaR_text_addf(t, " | %s | %u |", rules[op->rule], op->cost);
+    hiaR_text_addf(t, " | %s | %s | %u | %s |", rules[op->rule], shapes[op->shape], op->cost,
+                   gradients[op->gradient]);
     add_traits(t, op);
     hiaR_text_addf(t, " | %s |\n", op->doc);
   }
@@ -63,6 +74,9 @@ static const char *document(hia_arena *arena) {
       "[adding-an-op.md](adding-an-op.md) says how to add one.\n\n"
       "Numbers are part of the runtime ABI and never reused. The cost is in rough cycles, for "
       "inlining.\n\n"
+      "Tensors: how the op is lifted to them. Gradient: *own*: `hiaG_gradient` builds it for "
+      "floats; "
+      "*nothing flows* to the\noperands; or there is none.\n\n"
       "Traits: *commutes*: `a op b` is `b op a`, bit for bit; *raises*: can fail, so it is neither "
       "removed nor\nmoved past another that can; *effect*: runs exactly as often as it is written; "
       "*library*: native code calls the\nruntime's function.\n\n"
