@@ -344,16 +344,13 @@ static list *merge(list *xs, list *ys) {
   *to = xs ? xs : ys;
   return merged;
 }
-static list *sort_merging(list *xs) {
-  if (!xs || !xs->tail) return xs;
-  list *odd = nullptr, *even = nullptr, **o = &odd, **e = &even;
-  for (bool is_odd = true; xs; xs = xs->tail, is_odd = !is_odd) {
-    list ***to = is_odd ? &o : &e;
-    **to = xs;
-    *to = &xs->tail;
-  }
-  *o = *e = nullptr;
-  return merge(sort_merging(odd), sort_merging(even));
+static list *sort_merging(list *xs, int n) {
+  if (n <= 1) return xs;
+  list **to = &xs;
+  for (int i = 0; i < n / 2; i++) to = &(*to)->tail;
+  list *back = *to;
+  *to = nullptr;
+  return merge(sort_merging(xs, n / 2), sort_merging(back, n - n / 2));
 }
 static int digest(list *xs) {
   unsigned sum = 0;
@@ -365,7 +362,7 @@ static int digest(list *xs) {
   return static_cast<int>(sum);
 }
 static int quicksort(int n) { return digest(sort_quickly(numbers(n), nullptr)); }
-static int mergesort(int n) { return digest(sort_merging(numbers(n))); }
+static int mergesort(int n) { return digest(sort_merging(numbers(n), n)); }
 
 // ---- arrays ----
 

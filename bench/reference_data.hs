@@ -282,11 +282,12 @@ sortQuickly (Cons p rest) behind = sortQuickly below (Cons p (sortQuickly above 
   where
     !(below, above) = partitionList p rest
 
-split :: List -> (List, List)
-split Nil = (Nil, Nil)
-split (Cons x rest) = (Cons x evens, odds)
+halve :: List -> Int -> (List, List)
+halve xs 0 = (Nil, xs)
+halve Nil _ = (Nil, Nil)
+halve (Cons x rest) n = (Cons x front, back)
   where
-    !(odds, evens) = split rest
+    !(front, back) = halve rest (n - 1)
 
 merge :: List -> List -> List
 merge Nil ys = ys
@@ -295,12 +296,12 @@ merge xs@(Cons x xrest) ys@(Cons y yrest)
   | x <= y = Cons x (merge xrest ys)
   | otherwise = Cons y (merge xs yrest)
 
-sortMerging :: List -> List
-sortMerging Nil = Nil
-sortMerging xs@(Cons _ Nil) = xs
-sortMerging xs = merge (sortMerging odds) (sortMerging evens)
+sortMerging :: List -> Int -> List
+sortMerging xs n
+  | n <= 1 = xs
+  | otherwise = merge (sortMerging front (n `div` 2)) (sortMerging back (n - n `div` 2))
   where
-    !(odds, evens) = split xs
+    !(front, back) = halve xs (n `div` 2)
 
 digest :: List -> Int
 digest = go 0
@@ -310,7 +311,7 @@ digest = go 0
 
 quicksort, mergesort :: Int -> Int
 quicksort n = digest (sortQuickly (numbers n) Nil)
-mergesort n = digest (sortMerging (numbers n))
+mergesort n = digest (sortMerging (numbers n) n)
 
 -- ---- arrays ----
 

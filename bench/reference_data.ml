@@ -211,19 +211,21 @@ let rec sort_quickly xs behind = match xs with
   | p :: rest ->
     let below, above = partition_list p rest in
     sort_quickly below (p :: sort_quickly above behind)
-let rec split = function
+let rec halve xs n = if n = 0 then ([], xs) else match xs with
   | [] -> ([], [])
-  | x :: rest -> let odd, even = split rest in (x :: even, odd)
+  | x :: rest -> let front, back = halve rest (n - 1) in (x :: front, back)
 let rec merge (xs : int list) ys = match xs, ys with
   | [], ys -> ys
   | xs, [] -> xs
   | x :: xrest, y :: yrest -> if x <= y then x :: merge xrest ys else y :: merge xs yrest
-let rec sort_merging = function
-  | ([] | [ _ ]) as xs -> xs
-  | xs -> let odd, even = split xs in merge (sort_merging odd) (sort_merging even)
+let rec sort_merging xs n =
+  if n <= 1 then xs
+  else
+    let front, back = halve xs (n / 2) in
+    merge (sort_merging front (n / 2)) (sort_merging back (n - (n / 2)))
 let digest xs = List.fold_left (fun sum x -> i32 ((sum * 31) + x)) 0 xs
 let quicksort n = digest (sort_quickly (numbers n 42 []) [])
-let mergesort n = digest (sort_merging (numbers n 42 []))
+let mergesort n = digest (sort_merging (numbers n 42 []) n)
 
 (* ---- arrays ---- *)
 

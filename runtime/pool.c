@@ -50,6 +50,7 @@ static hia_thread *add_thread(hia_pool *pool, hia_team *team, void (*fn)(void *a
   thread->team = team;
   thread->fn = fn;
   thread->arg = arg;
+  thread->caller = hiaR_processor();
   pthread_mutex_unlock(&pool->lock);
   return thread;
 }
@@ -103,6 +104,7 @@ bool hiaR_pool_start(hia_pool *pool, void (*fn)(void *arg), void *arg) {
   if (thread) {
     thread->fn = fn;
     thread->arg = arg;
+    thread->caller = hiaR_processor();
   }
   pool->n_threads += is_new;
   pthread_mutex_unlock(&pool->lock);
@@ -127,7 +129,7 @@ bool hiaR_pool_take_back(hia_pool *pool, const void *arg) {
   return thread != NULL;
 }
 
-bool hiaR_pool_is_prompt(const hia_pool *pool) { return !pool->host.start; }
+bool hiaR_pool_is_prompt(const hia_pool *pool) { return hiaR_pool_owns_threads(pool); }
 
 /* ---- the life of a thread ---- */
 
@@ -147,18 +149,27 @@ static void sleep_idle(hia_thread *thread) {
   if (calls) calls->stop_watching(thread);
 }
 
+/* A thread that was called leaves the processor of its caller, which goes on. */
+static void leave_caller(const hia_thread *thread, uint32_t caller) {
+  if (hiaR_pool_owns_threads(thread->pool) && hiaR_processor() == caller)
+    hiaR_processor_leave(&caller, 1);
+}
+
 /* Called under the lock: does the next thing that there is to do. False: there is nothing. */
 static bool do_next(hia_thread *thread) {
   hia_pool *pool = thread->pool;
   if (!thread->team && !thread->fn && pool->calls) thread->team = pool->calls->choose(pool);
   void (*fn)(void *) = thread->fn;
   hia_team *team = thread->team;
+  uint32_t caller = thread->caller;
+  thread->caller = HIA_NONE;
   if (!fn && !team) return false;
   if (fn)
     thread->fn = NULL;
   else
     thread->team = NULL;
   pthread_mutex_unlock(&pool->lock);
+  if (caller != HIA_NONE) leave_caller(thread, caller);
   if (fn)
     fn(thread->arg);
   else

@@ -5,6 +5,7 @@
 #define HIA_POOL_H
 
 #include "runtime/handoff.h"
+#include "runtime/processor.h"
 #include "runtime/runtime.h"
 #include <hiaton/runtime.h>
 #include <pthread.h>
@@ -19,6 +20,7 @@ struct hia_thread {
   hia_team *team;        /* to help next; or NULL */
   void (*fn)(void *arg); /* to call next; or NULL */
   void *arg;
+  uint32_t caller; /* the processor of the thread that gave it this */
   hia_pool *pool;
   pthread_t thread;
   unsigned number;   /* from 1 */
@@ -76,6 +78,7 @@ struct hia_pool {
 
 /* Under the lock: takes a thread off the list of idle ones, or returns NULL. */
 hia_thread *hiaR_pool_take_idle(hia_pool *pool);
+static inline bool hiaR_pool_owns_threads(const hia_pool *pool) { return !pool->host.start; }
 /* Starts a thread that begins with a team, or else with fn(arg). The caller has counted it in
  * n_threads. False: no memory, or no thread. */
 bool hiaR_pool_start_thread(hia_pool *pool, hia_team *team, void (*fn)(void *arg), void *arg);

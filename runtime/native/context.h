@@ -168,6 +168,7 @@ struct hia_context {
                      its calls */
   hia_steal_request request;
   hia_mailbox mailbox;
+  _Atomic uint32_t processor; /* that it ran on when it last handed out a job, or began one */
   const hia_job *awaited; /* the job that this thief awaits; NULL: none. Written before a request */
   bool may_be_given;      /* it has the stack for a job that cannot be begun again; likewise */
   hia_parker parker;
@@ -176,6 +177,14 @@ struct hia_context {
 
 static inline hia_context *hiaR_context_of(hia_mailbox *mailbox) {
   return (hia_context *)((char *)mailbox - offsetof(hia_context, mailbox));
+}
+
+static inline void hiaR_note_processor(hia_context *context) {
+  atomic_store_explicit(&context->processor, hiaR_processor(), memory_order_relaxed);
+}
+/* The one that the worker has noted last. */
+static inline uint32_t hiaR_processor_of(const hia_context *context) {
+  return atomic_load_explicit(&context->processor, memory_order_relaxed);
 }
 
 /* ---- team.c: the workers of a run ---- */

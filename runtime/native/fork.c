@@ -258,6 +258,7 @@ static uint32_t serve_thief(hia_context *context, hia_mailbox *mailbox, const ch
   hia_job *job = thief->team == context->team ? oldest(context, sp, pc, may_give, &n_frames) : NULL;
   if (job) {
     context->is_shared = 1;
+    hiaR_note_processor(context);
     job->is_part = is_part;
     job->thief = thief;
     job->number = hiaR_event_promoted(context->ring);

@@ -84,6 +84,7 @@ static hia_thread *call_idle(hia_team *team) {
   hia_thread *thread = hiaR_pool_take_idle(team->pool);
   if (!thread) return NULL;
   thread->team = team;
+  thread->caller = hiaR_processor();
   count_helper(team, true);
   return thread;
 }
@@ -132,6 +133,7 @@ hia_team *hiaR_team_new(hia_context *context) {
     pthread_mutex_lock(&pool->lock);
   }
   unsigned max = context->max_workers - 1;
+  hiaR_note_processor(context);
   team->references = 1;
   SET(team->n_helpers, 0);
   SET(team->max_helpers, max < pool->max_threads ? max : pool->max_threads);
@@ -348,6 +350,24 @@ static void leave_place(hia_team *team, uint32_t i) {
   pthread_mutex_unlock(&team->pool->lock);
 }
 
+/* A thief on the processor of the worker that it helps, and that is not asleep, would take turns
+ * with it (runtime/processor.h): it goes to a processor on which no worker of the run is. */
+static void keep_apart(const hia_thread *thread, hia_team *team, const hia_context *from) {
+  enum { MAX_MEMBERS = 64 };
+  hia_context *context = thread->context;
+  uint32_t own = hiaR_processor(), busy[MAX_MEMBERS], n_busy = 0;
+  if (hiaR_processor_of(from) == own && !atomic_load(&from->parker.is_asleep) &&
+      hiaR_pool_owns_threads(thread->pool)) {
+    uint32_t n = atomic_load(&team->n_members);
+    for (uint32_t i = 0; i < n && n_busy < MAX_MEMBERS; i++) {
+      const hia_context *member = atomic_load(&team->members[i]);
+      if (member && member != context) busy[n_busy++] = hiaR_processor_of(member);
+    }
+    hiaR_processor_leave(busy, n_busy);
+  }
+  hiaR_note_processor(context);
+}
+
 static void run_outermost(hia_team *team, hia_context *context, hia_job *job, size_t *peak) {
   hiaR_team_call(team);
   hiaR_event(context->ring, HIA_EVENT_IDLE_END, 0);
@@ -404,6 +424,7 @@ static bool take_turns(hia_thread *thread, hia_team *team) {
   while (enter_rundown(team, context)) {
     hia_job *job = hiaR_try_steal(context, NULL, true);
     if (job) {
+      keep_apart(thread, team, job->owner);
       run_outermost(team, context, job, &peak);
       thread->pause = hiaR_backoff_start();
     }
