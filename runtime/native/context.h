@@ -96,6 +96,7 @@ struct hia_job {
   _Atomic uint32_t is_done;
   bool is_returned; /* ended unfinished for a reason outside of it: the owner must run it itself */
   bool is_begun;
+  uint64_t ns; /* that it took */
   uint64_t calls, rounds, steals;
   hia_failure failure;
 
@@ -162,6 +163,8 @@ struct hia_context {
   hia_job *retired; /* a large one whose results are still being read */
   uint64_t steals;
   uint64_t gives_from; /* hiaR_now() before which it hands out no job */
+  uint64_t pause;      /* nanoseconds from one to the next */
+  uint32_t n_brief;    /* of its last jobs, which one after the other were brief */
   uint32_t random;
 
   char apart[64]; /* keeps what other workers write off the cache line in which compiled code counts
@@ -335,6 +338,8 @@ void hiaR_barriers_free(hia_context *context);
 hia_status hiaR_join_await(hia_context *context, hia_job *job, const char *sp);
 /* The job is done, by the owner or by the thief: removes it and returns its results. */
 hia_word *hiaR_join_end(hia_context *context, hia_job *job);
+/* The worker begins a run, or helps with one: its pause between two jobs is the shortest. */
+void hiaR_gives_begin(hia_context *context);
 /* Called when the worker polls at `pc` with the stack pointer `sp`: promotes a fork and hands it
  * to the thief that has posted a request. The first poll of a run starts a team. */
 void hiaR_serve(hia_context *context, const char *sp, uintptr_t pc);

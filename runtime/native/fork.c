@@ -20,6 +20,9 @@ enum {
   STACK_SHARE = 8,
   STACK_SHARE_GIVEN = 2,
   GIVE_NS = 1,
+  BRIEF_NS = 0,
+  MANY_BRIEF = 1,
+  MAX_GIVE_NS = 1,
   FRAME_NS = 1,
   MAX_FRAMES = 50,
   FRAMES_A_RESERVE = 8
@@ -29,10 +32,15 @@ enum { GIVES_ALL = true }; /* also forks that do not pay */
 enum {
   STACK_SHARE = 2,       /* a join takes a job if 1/STACK_SHARE of the depth is left */
   STACK_SHARE_GIVEN = 8, /* one that cannot be returned if at most so much of it is used */
-  GIVE_NS = 5000, /* between two jobs that a worker hands out, which costs it and the thief time,
-                     however little work a job is (large1000 of bench/parallel.c) */
-  FRAME_NS = 100, /* more for each frame that it looked at, which takes 5 ns */
-  MAX_FRAMES = 20000,     /* of a stack that a worker looks at */
+  GIVE_NS = 5000,        /* between two jobs that a worker hands out, which costs it and the thief
+                            time, however little work a job is (large1000 of bench/parallel.c) */
+  BRIEF_NS = 5000,       /* of a job that gains its owner nothing */
+  MANY_BRIEF = 16,       /* such jobs, and none that took longer, after which the pause doubles with
+                            each further one. Fewer say little: in tak small forks come before large
+                            ones */
+  MAX_GIVE_NS = 80000,   /* the longest pause */
+  FRAME_NS = 100,        /* more for each frame that it looked at, which takes 5 ns */
+  MAX_FRAMES = 20000,    /* of a stack that a worker looks at */
   FRAMES_A_RESERVE = 128, /* for each so many frames it promotes one fork more */
   GIVES_ALL = false,
 };
@@ -267,6 +275,19 @@ static uint32_t serve_thief(hia_context *context, hia_mailbox *mailbox, const ch
   return n_frames;
 }
 
+void hiaR_gives_begin(hia_context *context) {
+  context->pause = GIVE_NS;
+  context->n_brief = 0;
+}
+
+/* A job of the worker's, which took its thief `ns`, is over. */
+static void adapt_pause(hia_context *context, uint64_t ns) {
+  if (ns > BRIEF_NS)
+    hiaR_gives_begin(context);
+  else if (++context->n_brief > MANY_BRIEF && context->pause < MAX_GIVE_NS)
+    context->pause *= 2;
+}
+
 void hiaR_serve(hia_context *context, const char *sp, uintptr_t pc) {
   if (!context->team) {
     context->team = hiaR_team_new(context);
@@ -279,7 +300,7 @@ void hiaR_serve(hia_context *context, const char *sp, uintptr_t pc) {
   hia_mailbox *mailbox = is_soon ? NULL : hia_steal_request_poll(&context->request);
   if (mailbox) {
     uint64_t pause = (uint64_t)serve_thief(context, mailbox, sp, pc) * FRAME_NS;
-    context->gives_from = now + (pause > GIVE_NS ? pause : GIVE_NS);
+    context->gives_from = now + (pause > context->pause ? pause : context->pause);
   }
 #ifdef HIA_STRESS
   /* Every third fork becomes a job that its owner finds at the join. */
@@ -393,7 +414,9 @@ void hiaR_run_job(hia_context *context, hia_job *job) {
     atomic_store(&context->limit, UINTPTR_MAX);
   job->is_begun = true;
   hiaR_job_share(job);
+  uint64_t begin = hiaR_now();
   hiaR_invoke(context, &invocation, job->entry, job->block);
+  job->ns = hiaR_now() - begin;
   hiaR_event(context->ring, HIA_EVENT_JOB_END, job->number);
   job->calls = context->calls;
   job->rounds = context->rounds;
@@ -509,6 +532,8 @@ hia_word *hiaR_join_end(hia_context *context, hia_job *job) {
     context->rounds += job->rounds;
   }
   context->steals += job->steals; /* also of a job that was returned */
+  /* Its owner may have come back to it before the thief has begun it. */
+  if (job->thief) adapt_pause(context, job->is_begun ? job->ns : 0);
   job_free(context, job);
   return job->block + job->n_params;
 }

@@ -134,6 +134,7 @@ hia_team *hiaR_team_new(hia_context *context) {
   }
   unsigned max = context->max_workers - 1;
   hiaR_note_processor(context);
+  hiaR_gives_begin(context);
   team->references = 1;
   SET(team->n_helpers, 0);
   SET(team->max_helpers, max < pool->max_threads ? max : pool->max_threads);
@@ -329,6 +330,7 @@ static bool prepare(hia_thread *thread, const hia_team *team) {
   if (!is_back) hiaR_context_use_heap(context, team->heap, team->shapes);
   context->heap_run = team->heap_run;
   context->is_shared = 1;
+  hiaR_gives_begin(context);
   return true;
 }
 
