@@ -288,17 +288,6 @@ static uint32_t add_instance(aot *a, hia_function *f) {
   return a->n_instances++;
 }
 
-/* True if the function's types are scalars and tuples of them. */
-static bool has_typed_entry(const hia_function *f) {
-  for (const char *at = hia_function_signature(f); *at; at++) {
-    if (*at == '[') return false;
-    size_t len = strspn(at, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz0123456789");
-    if (*at >= 'A' && *at <= 'Z' && at[len] != ':') return false; /* else it is a parameter */
-    if (len) at += len - 1;
-  }
-  return true;
-}
-
 static void add_case(aot *a, const diff_case *c) {
   hia_function *f = NULL;
   hia_value *args[16];
@@ -312,11 +301,10 @@ static void add_case(aot *a, const diff_case *c) {
     add_arg(&text, args[n], &word);
   }
   if (status == HIA_OK) status = hia_function_instance(f, args, n, &f, &error);
-  if (status == HIA_OK && !has_typed_entry(f)) status = HIA_UNSUPPORTED;
   for (uint32_t i = 0; i < n; i++) hia_value_free(args[i]);
   uint32_t which = status == HIA_OK ? add_instance(a, f) : MAX_INSTANCES;
   hia_error_free(error);
-  /* The arguments are rejected, which hia_diff tests in other ways; or they are data. */
+  /* The arguments are rejected, which hia_diff tests in other ways. */
   if (which == MAX_INSTANCES) {
     gen_text_free(&text);
     return;

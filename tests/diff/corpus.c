@@ -62,14 +62,6 @@ typedef struct corpus {
 
 static uint32_t turn; /* counts programs */
 
-/* True if the way cannot run the function, as its outcome says: data and arrays have no map
- * entries, a graph that counts references is for native code, and one that has destinations must
- * not come from a text. */
-static bool is_beyond(const diff_way *way, const diff_result *r) {
-  return (way->map || way->interpreted || way->through_text) &&
-         !strcmp(r->text.data, "error unsupported");
-}
-
 /* One run in all these ways. A wrong outcome that several ways share is shown for the first. */
 static void check(const corpus *all, const diff_case *c) {
   if (all->visit) {
@@ -94,7 +86,7 @@ static void check(const corpus *all, const diff_case *c) {
     diff_result r;
     diff_run(way, c->path, c->source, c->fn, c->args, c->n_args, c->fuel,
              diff_is_parallel(way) && !native_only ? SMALL_TIMES : 1, &r);
-    if (is_beyond(way, &r)) {
+    if (diff_is_beyond(way, &r)) {
       diff_result_free(&r);
       continue;
     }

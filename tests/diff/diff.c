@@ -15,10 +15,12 @@ static const char usage[] =
     "hia_diff --mutate [OPTION...] [DIR] garbled programs, of those in DIR and of generated ones\n"
     "hia_diff --aot DIR PATH...          writes the programs' objects and what is expected to DIR\n"
     "hia_diff --emit --seed N [--size N] prints a generated program and how to run it\n"
+    "hia_diff --write DIR [OPTION...]    writes generated programs with their expected results\n"
     "  --seed N       the first seed (1)\n"
     "  --count N      programs (1000, or no bound with --seconds)\n"
     "  --seconds N    ends after this time\n"
     "  --size N       of generated programs, 1 to 10 (0: all in turn)\n"
+    "  --data         generated programs have data types, arrays and comprehensions\n"
     "  --thorough     every program in every way, instead of an eighth of them in turn\n"
     "  --engines LIST of jit, interp, expand (all)\n"
     "  --large        the large runs in every engine too\n"
@@ -31,8 +33,8 @@ static const char usage[] =
     "  --way NAME     only this way, of those that --list prints\n"
     "  --list         prints the ways in which programs are run\n";
 
-static int emit(uint64_t seed, uint32_t size) {
-  gen_program *p = gen_make(seed, size ? size : 1 + (uint32_t)(seed % 10));
+static int emit(uint64_t seed, uint32_t size, bool has_data) {
+  gen_program *p = gen_make(seed, size ? size : 1 + (uint32_t)(seed % 10), has_data);
   gen_text text = {0};
   gen_print(p, &text);
   printf("%s# hiaton run FILE", text.data);
@@ -46,7 +48,7 @@ static int emit(uint64_t seed, uint32_t size) {
 int main(int argc, char **argv) {
   bool random = false, mutate = false, build = false, rebuild = false, emits = false;
   bool large = false, list = false;
-  const char *engines = NULL, *only = NULL, *aot = NULL;
+  const char *engines = NULL, *only = NULL, *aot = NULL, *write = NULL;
   unsigned threads = 1;
   diff_random_options o = {.seed = 1, .shrink_tries = 3000, .save = "."};
   const char *paths[256];
@@ -69,6 +71,8 @@ int main(int argc, char **argv) {
       o.save = value;
     else if (!strcmp(a, "--aot") && value)
       aot = value;
+    else if (!strcmp(a, "--write") && value)
+      write = value;
     else if (!strcmp(a, "--threads") && value)
       threads = (unsigned)number;
     else if (!strcmp(a, "--in-turn") && value && number)
@@ -93,6 +97,8 @@ int main(int argc, char **argv) {
         large = true;
       else if (!strcmp(a, "--list"))
         list = true;
+      else if (!strcmp(a, "--data"))
+        o.has_data = true;
       else if (!strcmp(a, "--thorough"))
         o.thorough = true;
       else if (a[0] != '-' && n_paths < 256)
@@ -105,12 +111,17 @@ int main(int argc, char **argv) {
     if (takes_value) i++;
   }
   if (!o.count && !o.seconds) o.count = 1000;
-  if (emits) return emit(o.seed, o.size);
+  if (emits) return emit(o.seed, o.size, o.has_data);
   diff_watch_init();
   diff_counts counts = {0, 0};
   if (build) {
     diff_build(&o, &counts);
     printf("%u passed, %u failed\n", counts.passed, counts.failed);
+    return counts.failed ? 1 : 0;
+  }
+  if (write) {
+    diff_write(&o, write, &counts);
+    printf("%u programs\n", counts.passed);
     return counts.failed ? 1 : 0;
   }
   if (aot) {

@@ -262,7 +262,7 @@ static void bind(const eval *ev, const frame *f, const gen_binder *b, const uint
 
 /* The number of calls that evaluating e makes on every path to its end, and the first of them. */
 static void find_calls(const gen_expr *e, uint64_t *n, const gen_expr **first) {
-  uint32_t n_kids = e->n; /* the kids that are always evaluated */
+  uint32_t n_kids = e->n; /* the kids that are evaluated always and once */
   switch ((gen_kind)e->kind) {
   case GEN_CONST: n_kids = 0; break;
   case GEN_FAIL: n_kids = e->anchored ? 0 : 1; break; /* written as an arm of an `if` */
@@ -271,6 +271,7 @@ static void find_calls(const gen_expr *e, uint64_t *n, const gen_expr **first) {
   case GEN_OR: n_kids = 1; break;
   case GEN_MATCH: n_kids = e->n == 2 ? 2 : 1; break; /* a single arm is always taken */
   case GEN_LOOP: n_kids = e->n - 2; break;
+  case GEN_COMP: n_kids = e->n - 1; break;
   default: break;
   }
   for (uint32_t i = 0; i < n_kids; i++)
@@ -279,7 +280,8 @@ static void find_calls(const gen_expr *e, uint64_t *n, const gen_expr **first) {
   if ((*n)++ == 0) *first = e;
 }
 
-/* Called when evaluation enters e: charges its calls and, for the block of a loop, the round. */
+/* Called when evaluation enters e: charges its calls and, for the block of a loop or the body of a
+ * comprehension, the round. */
 static step enter(eval *ev, const frame *f, const gen_expr *e, const gen_expr *loop) {
   uint64_t n = loop ? 1 : 0;
   const gen_expr *first = loop;
@@ -312,6 +314,101 @@ static step run_loop(eval *ev, const frame *f, gen_expr *e, uint64_t *out) {
     ev->out->rounds++;
     if (enter(ev, f, e->kids[n + 1], e) || run(ev, f, e->kids[n + 1], out)) return FAILS;
   }
+}
+
+/* ---- data and arrays ---- */
+
+static step run_data(eval *ev, const frame *f, gen_expr *e, uint64_t *out) {
+  uint64_t fields[64];
+  uint32_t at = 0;
+  for (uint32_t i = 0; i < e->n; i++) {
+    if (run(ev, f, e->kids[i], fields + at)) return FAILS;
+    at += gen_words(ev->p, e->kids[i]->type);
+  }
+  *out = gen_new_data(ev->p, &ev->p->values, e->type, e->con, fields);
+  return GOES_ON;
+}
+
+/* Long arrays count as work: what they take is bounded, too. */
+static step new_array(eval *ev, const frame *f, gen_expr *e, uint64_t n, const uint64_t *elements,
+                      uint64_t *out) {
+  ev->out->steps += n / 4;
+  if (n > GEN_MAX_RESULT || ev->out->steps > ev->max_steps) return fails(ev, GEN_TOO_LONG, f, e);
+  *out = gen_new_array(ev->p, &ev->p->values, e->type, n, elements);
+  return GOES_ON;
+}
+
+static step run_array(eval *ev, const frame *f, gen_expr *e, uint64_t *out) {
+  uint32_t words = gen_words(ev->p, gen_element_of(ev->p, e->type));
+  uint64_t *elements = GEN_NEW_ARRAY(&ev->p->values, uint64_t, e->n *words);
+  for (uint32_t i = 0; i < e->n; i++)
+    if (run(ev, f, e->kids[i], elements + i * words)) return FAILS;
+  return new_array(ev, f, e, e->n, elements, out);
+}
+
+/* An element, some elements, or all with another one in a place. */
+static step run_at(eval *ev, const frame *f, gen_expr *e, uint64_t *out) {
+  uint64_t array, i, j = 0, value[64];
+  if (run(ev, f, e->kids[0], &array) || run(ev, f, e->kids[1], &i)) return FAILS;
+  if (e->kind == GEN_SLICE && run(ev, f, e->kids[2], &j)) return FAILS;
+  if (e->kind == GEN_SET && run(ev, f, e->kids[2], value)) return FAILS;
+  const gen_object *o = gen_object_at(array);
+  uint32_t words = gen_words(ev->p, gen_element_of(ev->p, e->kids[0]->type));
+  bool is_in = e->kind == GEN_SLICE ? i <= j && j <= o->n : i < o->n; /* below 0 is very large */
+  if (!is_in) return fails(ev, GEN_OUT_OF_RANGE, f, e);
+  if (e->kind == GEN_SLICE) return new_array(ev, f, e, j - i, o->words + i * words, out);
+  if (e->kind == GEN_INDEX) {
+    memcpy(out, o->words + i * words, words * sizeof *out);
+    return GOES_ON;
+  }
+  uint64_t *elements = GEN_NEW_ARRAY(&ev->p->values, uint64_t, o->n *words);
+  memcpy(elements, o->words, o->n * words * sizeof *elements);
+  memcpy(elements + i * words, value, words * sizeof *value);
+  return new_array(ev, f, e, o->n, elements, out);
+}
+
+static step run_concat(eval *ev, const frame *f, gen_expr *e, uint64_t *out) {
+  uint32_t words = gen_words(ev->p, gen_element_of(ev->p, e->type));
+  uint64_t *arrays = GEN_NEW_ARRAY(&ev->p->values, uint64_t, e->n), n = 0, at = 0;
+  for (uint32_t i = 0; i < e->n; i++) {
+    if (run(ev, f, e->kids[i], &arrays[i])) return FAILS;
+    n += gen_object_at(arrays[i])->n;
+  }
+  uint64_t *elements = GEN_NEW_ARRAY(&ev->p->values, uint64_t, n *words);
+  for (uint32_t i = 0; i < e->n; i++) {
+    const gen_object *o = gen_object_at(arrays[i]);
+    memcpy(elements + at, o->words, o->n * words * sizeof *elements);
+    at += o->n * words;
+  }
+  return new_array(ev, f, e, n, elements, out);
+}
+
+static step run_comprehension(eval *ev, const frame *f, gen_expr *e, uint64_t *out) {
+  const gen_var *var = e->as.vars[0];
+  gen_expr *body = e->kids[e->n - 1];
+  const gen_object *over = NULL;
+  uint64_t from, to = 0, n;
+  if (run(ev, f, e->kids[0], &from) || (e->n == 3 && run(ev, f, e->kids[1], &to))) return FAILS;
+  if (e->n == 2) {
+    over = gen_object_at(from);
+    n = over->n;
+  } else {
+    n = (int64_t)from < (int64_t)to ? to - from : 0;
+  }
+  if (n > GEN_MAX_RESULT) return fails(ev, GEN_TOO_LONG, f, e);
+  uint32_t words = gen_words(ev->p, body->type);
+  uint64_t *elements = GEN_NEW_ARRAY(&ev->p->values, uint64_t, n *words);
+  for (uint64_t i = 0; i < n; i++) {
+    if (var && over) {
+      uint32_t w = gen_words(ev->p, var->type);
+      memcpy(f->words + var->slot, over->words + i * w, w * sizeof *elements);
+    } else if (var) {
+      f->words[var->slot] = dtype(f, var->type) == GEN_I32 ? of_i32(from + i) : from + i;
+    }
+    ev->out->rounds++;
+    if (enter(ev, f, body, e) || run(ev, f, body, elements + i * words)) return FAILS;
+  }
+  return new_array(ev, f, e, n, elements, out);
 }
 
 static step run_call(eval *ev, const frame *f, gen_expr *e, uint64_t *out) {
@@ -411,9 +508,7 @@ static step run(eval *ev, const frame *f, gen_expr *e, uint64_t *out) {
   case GEN_MATCH:
     if (run(ev, f, e->kids[0], &w)) return FAILS;
     for (uint32_t i = 0;; i++) {
-      const gen_arm *arm = &e->as.arms[i];
-      if (arm->var) f->words[arm->var->slot] = w;
-      if (!arm->var && !arm->any && (uint64_t)arm->value != w) continue;
+      if (!gen_matches(ev->p, &e->as.arms[i], &w, f->words)) continue;
       return e->n == 2 ? run(ev, f, e->kids[1], out) : run_inner(ev, f, e->kids[i + 1], out);
     }
   case GEN_BLOCK: {
@@ -439,6 +534,17 @@ static step run(eval *ev, const frame *f, gen_expr *e, uint64_t *out) {
     memcpy(out, at, gen_words(ev->p, e->type) * sizeof *out);
     return GOES_ON;
   }
+  case GEN_DATA: return run_data(ev, f, e, out);
+  case GEN_ARRAY: return run_array(ev, f, e, out);
+  case GEN_LEN:
+    if (run(ev, f, e->kids[0], &w)) return FAILS;
+    *out = gen_object_at(w)->n;
+    return GOES_ON;
+  case GEN_INDEX:
+  case GEN_SLICE:
+  case GEN_SET: return run_at(ev, f, e, out);
+  case GEN_CONCAT: return run_concat(ev, f, e, out);
+  case GEN_COMP: return run_comprehension(ev, f, e, out);
   }
   return GOES_ON;
 }
@@ -473,5 +579,8 @@ void gen_eval(gen_program *p, uint64_t max_steps, const uint64_t *fuel, gen_outc
   eval ev = {.p = p, .out = out, .max_steps = max_steps, .has_fuel = fuel != NULL};
   memset(out, 0, sizeof *out);
   if (fuel) out->fuel_left = *fuel;
+  gen_pool_free(&p->values);
   call(&ev, gen_main(p), 0, p->args, out->words);
+  if (out->end == GEN_VALUE && gen_value_size(p, gen_main(p)->result, out->words) > GEN_MAX_RESULT)
+    out->end = GEN_TOO_LONG;
 }

@@ -2,9 +2,9 @@
 /* The generator: a random program from a seed, typed by construction.
  *
  * Functions come in groups. A group calls earlier groups freely, but itself only where a counter,
- * its fuel, is above zero and decreases. Loops count to small bounds. That bounds most programs.
- * For the others gen_eval stops a program that takes too long, and gen_make then tries other
- * arguments or another program.
+ * its fuel, is above zero and decreases, or for parts of its subject (gen_data.c). Loops count to
+ * small bounds. That bounds most programs. For the others gen_eval stops a program that takes too
+ * long, and gen_make then tries other arguments or another program.
  *
  * Rules for changing it: random numbers come only from g->random and in a fixed order, so that a
  * seed has the same meaning on every machine; every expression has its type; names that must stay
@@ -20,26 +20,31 @@
 
 /* ---- functions ---- */
 
-static void make_signature(gen *g, gen_fn *fn, gen_type fuel_type) {
+/* `special`: the type of the fuel, or of the subject. */
+static void make_signature(gen *g, gen_fn *fn, gen_type special) {
   g->fn = fn;
   fn->n_params = below(g, 5);
   if (chance(g, 30)) fn->x = (gen_class)(GEN_ANY_NUMBER + below(g, 3));
+  bool has_subject = fn->group == GEN_PARTS, has_fuel = fn->group != GEN_PLAIN && !has_subject;
   uint32_t n_special = (fn->x != GEN_NO_X ? 1u : 0u) + (fn->group != GEN_PLAIN ? 1u : 0u);
   if (fn->n_params < n_special) fn->n_params = n_special;
   uint32_t fuel_at = 0, x_at = 0;
   if (fn->n_params) fuel_at = below(g, fn->n_params), x_at = below(g, fn->n_params);
   if (fn->group != GEN_PLAIN && x_at == fuel_at) x_at = (fuel_at + 1) % fn->n_params;
   for (uint32_t i = 0; i < fn->n_params; i++) {
-    bool is_fuel = fn->group != GEN_PLAIN && i == fuel_at, is_x = fn->x != GEN_NO_X && i == x_at;
-    gen_type t = is_fuel ? fuel_type : is_x ? GEN_X : gen_any_type(g, 20);
+    bool is_fuel = has_fuel && i == fuel_at, is_x = fn->x != GEN_NO_X && i == x_at;
+    bool is_subject = has_subject && i == fuel_at;
+    gen_type t = is_fuel || is_subject ? special : is_x ? GEN_X : gen_any_type(g, 20);
     gen_var *v = fn->params[i] = gen_new_var(g, t);
     v->annotated = !gen_has_x(g->p, t) && chance(g, 70);
     v->inferred = t;
     snprintf(v->name, sizeof v->name, is_fuel ? "n" : is_x ? "x" : "p%u", i);
     if (is_fuel) fn->fuel = v;
+    if (is_subject) fn->subject = v;
     if (is_x) fn->x_param = v;
   }
   fn->result = fn->x != GEN_NO_X && chance(g, 50) ? GEN_X : gen_any_type(g, 25);
+  if (has_subject) gen_parts_result(g, fn);
   fn->declared = !gen_has_x(g->p, fn->result) && chance(g, 50);
 }
 
@@ -131,6 +136,10 @@ static void make_body(gen *g, gen_fn *fn) {
                              : gen_expr_of(g, fn->result, depth);
     return;
   }
+  if (fn->group == GEN_PARTS) {
+    fn->body = gen_parts_body(g, fn->result, 3);
+    return;
+  }
   if (fn->group == GEN_TAIL) {
     g->calls = 0;
     gen_expr *base = gen_expr_of(g, fn->result, 2);
@@ -152,6 +161,7 @@ static void make_body(gen *g, gen_fn *fn) {
 
 static void make_group(gen *g, uint32_t id) {
   gen_group kind = chance(g, 35) ? GEN_PLAIN : chance(g, 60) ? GEN_FUEL : GEN_TAIL;
+  if (g->p->n_datas && chance(g, 50)) kind = GEN_PARTS;
   uint32_t n = kind == GEN_PLAIN ? 1 : 1 + below(g, 3);
   gen_type fuel_type = chance(g, 50) ? GEN_I32 : GEN_I64;
   g->first_of_group = g->p->n_fns;
@@ -161,7 +171,7 @@ static void make_group(gen *g, uint32_t id) {
     snprintf(fn->name, sizeof fn->name, "f%u", g->p->n_fns);
     fn->group = kind;
     fn->group_id = id;
-    make_signature(g, fn, fuel_type);
+    make_signature(g, fn, kind == GEN_PARTS ? gen_subject_type(g) : fuel_type);
     if (i && chance(g, 70)) { /* members can call each other when their results agree */
       const gen_fn *first = g->p->fns[g->first_of_group];
       if (!gen_has_x(g->p, first->result) || fn->x == first->x) {
@@ -222,18 +232,6 @@ static void mend_consts(gen *g) {
   }
 }
 
-static uint64_t argument_word(gen *g, gen_type t) {
-  gen_expr *e;
-  if (t == GEN_BOOL) return chance(g, 50);
-  gen_fn fn = {.name = "argument", .result = t};
-  gen_program q = {.n_fns = 1, .fns = {&fn}};
-  gen_outcome *out = GEN_NEW(&g->p->pool, gen_outcome);
-  e = gen_literal(g, t);
-  fn.body = e;
-  gen_eval(&q, 100, NULL, out);
-  return out->words[0];
-}
-
 static void make_args(gen *g) {
   gen_fn *fn = gen_main(g->p);
   gen_text_free(&g->p->arg_text);
@@ -241,23 +239,19 @@ static void make_args(gen *g) {
   for (uint32_t i = 0; i < fn->n_params; i++) {
     gen_type t = fn->params[i]->type;
     uint32_t first = at;
-    gen_type flat[16] = {t};
-    uint32_t n = 1;
-    for (uint32_t k = 0; k < n;) { /* replaces tuples by their parts in place */
-      if (!gen_is_tuple(flat[k])) {
-        k++;
-        continue;
-      }
-      gen_tuple tuple = *gen_tuple_of(g->p, flat[k]);
-      memmove(flat + k + tuple.n, flat + k + 1, (n - k - 1) * sizeof *flat);
-      memcpy(flat + k, tuple.parts, tuple.n * sizeof *flat);
-      n += tuple.n - 1;
-    }
-    for (uint32_t k = 0; k < n; k++) g->p->args[at++] = argument_word(g, flat[k]);
+    gen_argument(g, t, g->p->args + at);
+    at += gen_words(g->p, t);
     gen_text_add(&g->p->arg_text, "%s'", i ? " " : "");
     gen_print_value(g->p, t, g->p->args + first, !fn->params[i]->annotated, &g->p->arg_text);
     gen_text_add(&g->p->arg_text, "'");
   }
+}
+
+static bool has_array(const gen_program *p, gen_type t) {
+  if (gen_is_array(t)) return true;
+  for (uint32_t i = 0; gen_is_tuple(t) && i < gen_tuple_of(p, t)->n; i++)
+    if (has_array(p, gen_tuple_of(p, t)->parts[i])) return true;
+  return false;
 }
 
 /* main calls several functions, and returns all their results and a value of its own. */
@@ -270,6 +264,8 @@ static void make_main(gen *g, uint32_t id) {
     *fn = (gen_fn){.name = "main", .group_id = id};
     make_signature(g, fn, GEN_I32);
   } while (fn->x != GEN_NO_X);
+  for (uint32_t i = 0; i < fn->n_params; i++) /* [] alone has no type */
+    fn->params[i]->annotated |= has_array(g->p, fn->params[i]->type);
   g->n_scope = 0;
   g->rec = g->calls = 0;
   g->nodes = (int)(12 + g->size * 12);
@@ -316,11 +312,12 @@ static void make_main(gen *g, uint32_t id) {
   g->p->fns[g->p->n_fns++] = fn;
 }
 
-static gen_program *try_make(uint64_t seed, uint32_t size) {
+static gen_program *try_make(uint64_t seed, uint32_t size, bool has_data) {
   gen_program *p = calloc(1, sizeof *p);
   if (!p) exit(2);
   gen g = {.p = p, .random = {seed}, .size = size};
   p->seed = seed;
+  if (has_data) gen_make_types(&g);
   make_consts(&g);
   mend_consts(&g);
   uint32_t n_groups = 1 + below(&g, 1 + size / 2);
@@ -358,10 +355,10 @@ static void add_taps(gen_program *p, uint64_t seed) {
     if (!p->fns[i]->removed) tap(&r, p->fns[i]->body);
 }
 
-gen_program *gen_make(uint64_t seed, uint32_t size) {
+gen_program *gen_make(uint64_t seed, uint32_t size, bool has_data) {
   gen_random r = {seed * 2 + 1};
   for (uint32_t i = 0; i < 1000; i++) {
-    gen_program *p = try_make(gen_next(&r), size);
+    gen_program *p = try_make(gen_next(&r), size, has_data);
     if (!p) continue;
     p->seed = seed;
     if (seed % 4 == 3) add_taps(p, seed);
@@ -375,6 +372,7 @@ gen_program *gen_make(uint64_t seed, uint32_t size) {
 void gen_free(gen_program *p) {
   if (!p) return;
   gen_text_free(&p->arg_text);
+  gen_pool_free(&p->values);
   gen_pool_free(&p->pool);
   free(p);
 }

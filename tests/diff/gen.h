@@ -1,5 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Private to the generator: gen.c makes functions and programs, gen_expr.c expressions. */
+/* Private to the generator: gen.c makes functions and programs, gen_expr.c expressions,
+ * gen_data.c data types and what is done with them. */
 #ifndef HIA_TESTS_DIFF_GEN_H
 #define HIA_TESTS_DIFF_GEN_H
 
@@ -46,5 +47,30 @@ gen_type gen_binding_for(gen *g, gen_class callee);
 gen_expr *gen_call_fn(gen *g, gen_fn *callee, gen_type type, gen_type binding, uint32_t depth,
                       bool in_group);
 gen_expr *gen_call_of(gen *g, gen_type type, uint32_t depth, bool in_group);
+
+gen_expr *gen_leaf(gen *g, gen_type type);
+/* True if a later variable of the scope hides the one at this place. */
+bool gen_is_hidden(const gen *g, uint32_t at);
+
+/* ---- gen_data.c ---- */
+
+static inline bool gen_is_reference(gen_type t) { return gen_is_array(t) || gen_is_data(t); }
+
+void gen_make_types(gen *g);
+/* A type of data or of an array. Requires gen_make_types. */
+gen_type gen_reference_type(gen *g);
+/* A value of any type, for the command line. */
+void gen_argument(gen *g, gen_type t, uint64_t *words);
+/* Expressions of such a type. */
+gen_expr *gen_reference_leaf(gen *g, gen_type t);
+gen_expr *gen_reference_of(gen *g, gen_type t, uint32_t depth);
+/* A value of any type out of data or an array; NULL if there is none. */
+gen_expr *gen_taken_of(gen *g, gen_type type, uint32_t depth);
+/* A visible variable that is a part of the function's subject; NULL if there is none. */
+gen_var *gen_part_var(gen *g, gen_type t);
+/* Of a function of a PARTS group: the type of its subject; perhaps another result; its body. */
+gen_type gen_subject_type(gen *g);
+void gen_parts_result(gen *g, gen_fn *fn);
+gen_expr *gen_parts_body(gen *g, gen_type type, uint32_t depth);
 
 #endif

@@ -31,7 +31,7 @@ void gen_push(gen *g, gen_var *v) {
   if (v && g->n_scope < MAX_SCOPE) g->scope[g->n_scope++] = v;
 }
 
-static bool is_hidden(const gen *g, uint32_t at) {
+bool gen_is_hidden(const gen *g, uint32_t at) {
   for (uint32_t i = at + 1; i < g->n_scope; i++)
     if (!strcmp(g->scope[i]->name, g->scope[at]->name)) return true;
   return false;
@@ -61,6 +61,7 @@ static gen_type int_type(gen *g) {
 }
 
 gen_type gen_any_type(gen *g, uint32_t tuple_percent) {
+  if (g->p->n_datas && chance(g, 40)) return gen_reference_type(g);
   if (!chance(g, tuple_percent)) return gen_scalar_type(g);
   gen_type parts[GEN_MAX_PARTS];
   uint32_t n = 2 + below(g, GEN_MAX_PARTS - 1);
@@ -170,7 +171,7 @@ static gen_expr *var_of(gen *g, gen_type type) {
   for (uint32_t k = 0; k < g->n_scope; k++) {
     uint32_t at = (start + k) % g->n_scope;
     gen_var *v = g->scope[at];
-    if (is_hidden(g, at)) continue;
+    if (gen_is_hidden(g, at)) continue;
     if (v->type == type) {
       gen_expr *e = gen_node(g, GEN_VAR, type, 0);
       e->as.var = v;
@@ -189,15 +190,17 @@ static gen_expr *var_of(gen *g, gen_type type) {
   return NULL;
 }
 
-static gen_expr *leaf(gen *g, gen_type type) {
+gen_expr *gen_leaf(gen *g, gen_type type) {
   gen_expr *e = chance(g, 70) ? var_of(g, type) : NULL;
   if (!e && chance(g, 25)) e = const_of(g, type);
   if (e) return e;
   if (gen_is_tuple(type)) {
     e = gen_node(g, GEN_TUPLE, type, gen_tuple_of(g->p, type)->n);
-    for (uint32_t i = 0; i < e->n; i++) e->kids[i] = leaf(g, gen_tuple_of(g->p, type)->parts[i]);
+    for (uint32_t i = 0; i < e->n; i++)
+      e->kids[i] = gen_leaf(g, gen_tuple_of(g->p, type)->parts[i]);
     return e;
   }
+  if (gen_is_reference(type)) return gen_reference_leaf(g, type);
   if (type != GEN_BOOL) return gen_literal(g, type);
   e = gen_node(g, GEN_TRUTH, type, 0);
   e->truth = chance(g, 50);
@@ -271,13 +274,14 @@ static gen_expr *match_of(gen *g, gen_type type, uint32_t depth) {
   gen_expr *scrutinee = gen_expr_of(g, on, depth);
   uint32_t n_arms = on == GEN_BOOL ? 1 + below(g, 2) : 1 + below(g, 5);
   gen_expr *e = gen_node(g, GEN_MATCH, type, 1 + n_arms);
-  e->as.arms = GEN_NEW_ARRAY(&g->p->pool, gen_arm, n_arms);
+  e->as.arms = GEN_NEW_ARRAY(&g->p->pool, gen_pattern, n_arms);
   e->kids[0] = scrutinee;
   bool first = chance(g, 50);
   for (uint32_t i = 0; i < n_arms; i++) {
-    gen_arm *arm = &e->as.arms[i];
+    gen_pattern *arm = &e->as.arms[i];
     uint32_t mark = g->n_scope;
     bool is_last = i + 1 == n_arms;
+    arm->type = on;
     if (is_last && (on != GEN_BOOL || n_arms == 1 || chance(g, 30))) {
       arm->any = chance(g, 50);
       if (!arm->any) gen_push(g, arm->var = gen_new_var(g, on));
@@ -402,7 +406,7 @@ static gen_expr *loop_of(gen *g, gen_type type, uint32_t depth) {
   gen_type types[GEN_MAX_PARTS] = {int_type(g), type, gen_scalar_type(g)};
   uint32_t n = 2 + below(g, 2);
   gen_type whole = gen_tuple_type(g->p, types, n);
-  if (whole == GEN_ERROR) return leaf(g, type);
+  if (whole == GEN_ERROR) return gen_leaf(g, type);
   gen_expr *loop = loop_with(g, types, n, depth);
   gen_expr *e = gen_node(g, GEN_BLOCK, type, 2);
   e->as.lets = GEN_NEW_ARRAY(&g->p->pool, gen_let, 1);
@@ -433,7 +437,7 @@ gen_expr *gen_guarded_fail(gen *g, gen_type type, uint32_t depth) {
     gen_type t = gen_number_type(g);
     gen_expr *test = e->kids[0] = gen_node(g, GEN_OP, GEN_BOOL, 2);
     test->op = first ? GEN_EQ : GEN_NE;
-    test->kids[0] = leaf(g, t);
+    test->kids[0] = gen_leaf(g, t);
     test->kids[1] = gen_small_int(g, t, (int64_t)below(g, 20) - 5);
   }
   e->kids[first ? 1 : 2] = fail_of(g, type, depth);
@@ -450,7 +454,7 @@ static bool class_allows(gen_class callee, gen_class of) {
 /* The binding of the callee's X with which a value of type `pattern` has type `want`. */
 static bool unify(const gen_program *p, gen_type pattern, gen_type want, gen_type *binding) {
   if (pattern == GEN_X) {
-    if (gen_is_tuple(want) || want == GEN_BOOL || (*binding != GEN_UNKNOWN && *binding != want))
+    if (want > GEN_X || want == GEN_BOOL || (*binding != GEN_UNKNOWN && *binding != want))
       return false;
     *binding = want;
     return true;
@@ -506,6 +510,11 @@ gen_expr *gen_call_fn(gen *g, gen_fn *callee, gen_type type, gen_type binding, u
   for (uint32_t i = 0; i < callee->n_params; i++) {
     gen_type t = gen_substitute(g->p, callee->params[i]->type, binding);
     if (t == GEN_ERROR) return NULL;
+    if (in_group && callee->params[i] == callee->subject) {
+      e->kids[i] = gen_node(g, GEN_VAR, t, 0);
+      e->kids[i]->as.var = gen_part_var(g, t);
+      continue;
+    }
     e->kids[i] = callee->params[i] == callee->fuel ? fuel_argument(g, callee, in_group)
                                                    : gen_expr_of(g, t, depth);
   }
@@ -524,6 +533,7 @@ gen_expr *gen_call_of(gen *g, gen_type type, uint32_t depth, bool in_group) {
     if (!unify(g->p, callee->result, type, &binding)) continue;
     if (callee->x != GEN_NO_X && binding == GEN_UNKNOWN) binding = gen_binding_for(g, callee->x);
     if (callee->x != GEN_NO_X && !class_allows(callee->x, class_of(g, binding))) continue;
+    if (in_group && callee->subject && !gen_part_var(g, callee->subject->type)) continue;
     return gen_call_fn(g, callee, type, binding, depth, in_group);
   }
   return NULL;
@@ -581,7 +591,7 @@ static gen_expr *bool_of(gen *g, uint32_t depth) {
 }
 
 gen_expr *gen_expr_of(gen *g, gen_type type, uint32_t depth) {
-  if (depth == 0 || g->nodes <= 0) return leaf(g, type);
+  if (depth == 0 || g->nodes <= 0) return gen_leaf(g, type);
   depth--;
   if (g->is_const) { /* no variables, no control but `if` */
     if (chance(g, 20)) return if_of(g, type, depth);
@@ -599,19 +609,21 @@ gen_expr *gen_expr_of(gen *g, gen_type type, uint32_t depth) {
     e = gen_call_of(g, type, depth, false);
   }
   if (e) return e;
+  if (g->p->n_datas && chance(g, 25) && (e = gen_taken_of(g, type, depth))) return e;
   if (k < 20) return if_of(g, type, depth);
   if (k < 26) return match_of(g, type, depth);
   if (k < 34) return gen_block_of(g, type, depth, 1 + below(g, 3), gen_expr_of);
   if (k < 39 && g->loop_depth < 2) return loop_of(g, type, depth);
   if (k < 41) return gen_guarded_fail(g, type, depth);
   if (k < 42 && chance(g, 8)) return fail_of(g, type, depth);
-  if (k < 50) return leaf(g, type);
+  if (k < 50) return gen_leaf(g, type);
   if (gen_is_tuple(type)) {
     e = gen_node(g, GEN_TUPLE, type, gen_tuple_of(g->p, type)->n);
     for (uint32_t i = 0; i < e->n; i++)
       e->kids[i] = gen_expr_of(g, gen_tuple_of(g->p, type)->parts[i], depth);
     return e;
   }
+  if (gen_is_reference(type)) return gen_reference_of(g, type, depth);
   if (k < 54) {
     e = gen_node(g, GEN_SELECT, type, 3);
     e->kids[0] = gen_condition(g, depth);

@@ -160,7 +160,7 @@ void diff_mutate(uint64_t seed, uint32_t count, uint32_t seconds, const char *fo
     if (n_seeds && gen_chance(&r, 60)) {
       gen_text_add(&source, "%s", seeds[gen_below(&r, n_seeds)]);
     } else {
-      gen_program *p = gen_make(gen_next(&r), 1 + gen_below(&r, 4));
+      gen_program *p = gen_make(gen_next(&r), 1 + gen_below(&r, 4), (seed + n) % 2);
       gen_print(p, &source);
       gen_free(p);
     }

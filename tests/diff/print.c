@@ -37,6 +37,16 @@ static const char *const dtype_names[] = {
     "bool", "i32", "i64", "f32", "f64", "X", "int-literal", "float-literal", "unknown", "error"};
 
 void gen_print_type(const gen_program *p, gen_type t, gen_text *out) {
+  if (gen_is_data(t)) {
+    gen_text_add(out, "%s", gen_data_of(p, t)->name);
+    return;
+  }
+  if (gen_is_array(t)) {
+    gen_text_add(out, "[");
+    gen_print_type(p, gen_element_of(p, t), out);
+    gen_text_add(out, "]");
+    return;
+  }
   if (!gen_is_tuple(t)) {
     gen_text_add(out, "%s", t <= GEN_ERROR ? dtype_names[t] : "?");
     return;
@@ -105,6 +115,29 @@ void gen_print_scalar(gen_type t, uint64_t w, gen_text *out) {
 
 static const uint64_t *print_words(const gen_program *p, gen_type t, const uint64_t *w, bool reread,
                                    gen_text *out) {
+  if (gen_is_data(t)) { /* the types of its fields are declared */
+    const gen_object *o = gen_object_at(*w);
+    const gen_con *con = &gen_data_of(p, t)->cons[o->con];
+    const uint64_t *field = o->words;
+    gen_text_add(out, "%s", con->name);
+    for (uint32_t i = 0; i < con->n; i++) {
+      gen_text_add(out, "%s", i ? ", " : "(");
+      field = print_words(p, con->fields[i], field, false, out);
+    }
+    if (con->n) gen_text_add(out, ")");
+    return w + 1;
+  }
+  if (gen_is_array(t)) {
+    const gen_object *o = gen_object_at(*w);
+    const uint64_t *element = o->words;
+    gen_text_add(out, "[");
+    for (uint64_t i = 0; i < o->n; i++) {
+      if (i) gen_text_add(out, ", ");
+      element = print_words(p, gen_element_of(p, t), element, reread, out);
+    }
+    gen_text_add(out, "]");
+    return w + 1;
+  }
   if (!gen_is_tuple(t)) {
     gen_print_scalar(t, *w, out);
     if (reread && (t == GEN_I64 || t == GEN_F64)) gen_text_add(out, "%s", dtype_names[t]);
@@ -156,6 +189,19 @@ static void print_companion(printer *pr, gen_type t) {
       print_companion(pr, gen_tuple_of(pr->p, t)->parts[i]);
     }
     put(pr, ")");
+  } else if (gen_is_array(t)) {
+    put(pr, "[");
+    print_companion(pr, gen_element_of(pr->p, t));
+    put(pr, "]");
+  } else if (gen_is_data(t)) {
+    const gen_data *data = gen_data_of(pr->p, t);
+    const gen_con *con = &data->cons[data->base];
+    put(pr, con->name);
+    for (uint32_t i = 0; i < con->n; i++) {
+      put(pr, i ? ", " : "(");
+      print_companion(pr, con->fields[i]);
+    }
+    if (con->n) put(pr, ")");
   } else if (t == GEN_X) {
     put(pr, pr->fn->x_param->name);
   } else {
@@ -204,20 +250,31 @@ static void print_block(printer *pr, gen_expr *e) {
   put(pr, "}");
 }
 
+static void print_pattern(printer *pr, const gen_pattern *pattern) {
+  if (pattern->var || pattern->any) {
+    put(pr, pattern->var ? pattern->var->name : "_");
+  } else if (gen_is_data(pattern->type)) {
+    put(pr, gen_data_of(pr->p, pattern->type)->cons[pattern->value].name);
+    for (uint32_t i = 0; i < pattern->n; i++) {
+      put(pr, i ? ", " : "(");
+      print_pattern(pr, &pattern->parts[i]);
+    }
+    if (pattern->n) put(pr, ")");
+  } else if (pattern->type == GEN_BOOL) {
+    put(pr, pattern->value ? "true" : "false");
+  } else {
+    gen_text_add(pr->out, "%lld", (long long)pattern->value);
+  }
+}
+
 static void print_match(printer *pr, gen_expr *e) {
   put(pr, "match ");
   print_expr(pr, e->kids[0], OR, true);
   put(pr, " {");
   pr->indent++;
   for (uint32_t i = 1; i < e->n; i++) {
-    const gen_arm *arm = &e->as.arms[i - 1];
     new_line(pr);
-    if (arm->var || arm->any)
-      put(pr, arm->var ? arm->var->name : "_");
-    else if (e->kids[0]->type == GEN_BOOL)
-      put(pr, arm->value ? "true" : "false");
-    else
-      gen_text_add(pr->out, "%lld", (long long)arm->value);
+    print_pattern(pr, &e->as.arms[i - 1]);
     put(pr, " => ");
     print_expr(pr, e->kids[i], OR, true);
     if (i + 1 < e->n) put(pr, ",");
@@ -283,6 +340,29 @@ static void print_op(printer *pr, gen_expr *e, int level, bool is_closed) {
     else
       print_list(pr, e->kids, e->n);
   }
+}
+
+/* Elements in brackets, between `..` or commas. */
+static void print_array(printer *pr, gen_expr **kids, uint32_t n, const char *between) {
+  put(pr, "[");
+  for (uint32_t i = 0; i < n; i++) {
+    if (i) put(pr, between);
+    print_expr(pr, kids[i], OR, true);
+  }
+  put(pr, "]");
+}
+
+static void print_comprehension(printer *pr, gen_expr *e) {
+  mark(pr, e);
+  put(pr, "[");
+  print_expr(pr, e->kids[e->n - 1], OR, true);
+  gen_text_add(pr->out, " for %s in ", e->as.vars[0] ? e->as.vars[0]->name : "_");
+  print_expr(pr, e->kids[0], OR, true);
+  if (e->n == 3) {
+    put(pr, "..");
+    print_expr(pr, e->kids[1], OR, true);
+  }
+  put(pr, "]");
 }
 
 /* `level`: an expression that binds less tightly is put in brackets. `is_closed`: the text that
@@ -361,8 +441,41 @@ static void print_expr(printer *pr, gen_expr *e, int level, bool is_closed) {
     print_expr(pr, e->kids[0], POSTFIX, false);
     gen_text_add(pr->out, ".%u", e->field);
     break;
+  case GEN_DATA:
+    put(pr, gen_data_of(pr->p, e->type)->cons[e->con].name);
+    if (e->n) print_list(pr, e->kids, e->n);
+    break;
+  case GEN_ARRAY: print_array(pr, e->kids, e->n, ", "); break;
+  case GEN_INDEX:
+  case GEN_SLICE:
+    print_expr(pr, e->kids[0], POSTFIX, false);
+    mark(pr, e);
+    print_array(pr, e->kids + 1, e->n - 1, "..");
+    break;
+  case GEN_LEN:
+  case GEN_SET:
+  case GEN_CONCAT:
+    mark(pr, e);
+    put(pr, e->kind == GEN_LEN ? "len" : e->kind == GEN_SET ? "set" : "concat");
+    print_list(pr, e->kids, e->n);
+    break;
+  case GEN_COMP: print_comprehension(pr, e); break;
   }
   if (brackets) put(pr, ")");
+}
+
+static void print_data(printer *pr, const gen_data *data) {
+  gen_text_add(pr->out, "type %s = ", data->name);
+  for (uint32_t c = 0; c < data->n_cons; c++) {
+    const gen_con *con = &data->cons[c];
+    gen_text_add(pr->out, "%s%s", c ? " | " : "", con->name);
+    for (uint32_t i = 0; i < con->n; i++) {
+      gen_text_add(pr->out, "%sx%u: ", i ? ", " : "(", i);
+      gen_print_type(pr->p, con->fields[i], pr->out);
+    }
+    if (con->n) put(pr, ")");
+  }
+  new_line(pr);
 }
 
 void gen_print(gen_program *p, gen_text *out) {
@@ -372,6 +485,8 @@ void gen_print(gen_program *p, gen_text *out) {
                  dtype_names[t]);
     new_line(&pr);
   }
+  for (uint32_t i = 0; i < p->n_datas; i++)
+    if (!p->datas[i].removed) print_data(&pr, &p->datas[i]);
   for (uint32_t i = 0; i < p->n_consts; i++) {
     gen_const *c = &p->consts[i];
     if (c->removed) continue;

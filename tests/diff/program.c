@@ -93,6 +93,8 @@ gen_type gen_tuple_type(gen_program *p, const gen_type *parts, uint32_t n) {
     if (t->n == n && !memcmp(t->parts, parts, n * sizeof *parts)) return GEN_FIRST_TUPLE + i;
   }
   if (p->n_tuples == GEN_MAX_TUPLES) return GEN_ERROR;
+  for (uint32_t i = 0; i < n; i++)
+    if (parts[i] == GEN_ERROR) return GEN_ERROR;
   gen_tuple *t = &p->tuples[p->n_tuples];
   *t = (gen_tuple){.n = n};
   for (uint32_t i = 0; i < n; i++) {
@@ -103,16 +105,26 @@ gen_type gen_tuple_type(gen_program *p, const gen_type *parts, uint32_t n) {
   return GEN_FIRST_TUPLE + p->n_tuples++;
 }
 
+gen_type gen_array_type(gen_program *p, gen_type element) {
+  for (uint32_t i = 0; i < p->n_arrays; i++)
+    if (p->arrays[i] == element) return GEN_FIRST_ARRAY + i;
+  if (p->n_arrays == GEN_MAX_ARRAYS || element == GEN_ERROR) return GEN_ERROR;
+  p->arrays[p->n_arrays] = element;
+  return GEN_FIRST_ARRAY + p->n_arrays++;
+}
+
 uint32_t gen_words(const gen_program *p, gen_type t) {
   return gen_is_tuple(t) ? gen_tuple_of(p, t)->words : 1;
 }
 
 bool gen_has_x(const gen_program *p, gen_type t) {
+  if (gen_is_array(t)) return gen_has_x(p, gen_element_of(p, t));
   return t == GEN_X || (gen_is_tuple(t) && gen_tuple_of(p, t)->has_x);
 }
 
 gen_type gen_substitute(gen_program *p, gen_type t, gen_type binding) {
   if (t == GEN_X) return binding;
+  if (gen_is_array(t)) return gen_array_type(p, gen_substitute(p, gen_element_of(p, t), binding));
   if (!gen_is_tuple(t) || !gen_tuple_of(p, t)->has_x) return t;
   gen_type parts[GEN_MAX_PARTS];
   uint32_t n = gen_tuple_of(p, t)->n;

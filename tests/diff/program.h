@@ -1,12 +1,12 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Random well-typed programs: their representation, and the operations on it.
  *
- *   gen.c     makes one from a seed
- *   typing.c  the language's rules for the types of literals, independent of the compiler's; adds
- *             suffixes and declarations where a program would otherwise get other types
- *   print.c   writes it as source text and records the positions
- *   eval.c    computes its expected outcome, by walking its tree in sequential order
- *   shrink.c  makes a failing program smaller
+ *   gen.c     makes one from a seed; gen_expr.c its expressions, gen_data.c those of data and
+ * arrays typing.c  the language's rules for the types of literals, independent of the compiler's;
+ * adds suffixes and declarations where a program would otherwise get other types print.c   writes
+ * it as source text and records the positions eval.c    computes its expected outcome, by walking
+ * its tree in sequential order; value.c has its data and arrays shrink.c  makes a failing program
+ * smaller
  *
  * None of them uses code of hiaton, so that their results are independent. */
 #ifndef HIA_TESTS_DIFF_PROGRAM_H
@@ -58,15 +58,31 @@ enum {
   GEN_UNKNOWN,
   GEN_ERROR,
   GEN_FIRST_TUPLE = 16,
+  GEN_FIRST_ARRAY = 1024,
+  GEN_FIRST_DATA = 2048,
 };
 #define GEN_MAX_PARTS 3
 
 typedef struct gen_tuple {
   uint32_t n;
   gen_type parts[GEN_MAX_PARTS];
-  uint32_t words; /* the number of its scalars */
+  uint32_t words; /* the number of its scalars, data and arrays */
   bool has_x;
 } gen_tuple;
+
+typedef struct gen_con {
+  char name[12];
+  uint32_t n;
+  gen_type *fields;
+} gen_con;
+
+typedef struct gen_data {
+  char name[8];
+  uint32_t n_cons;
+  gen_con *cons;
+  uint32_t base; /* a constructor whose fields contain only data types with smaller numbers */
+  bool removed;
+} gen_data;
 
 /* The dtypes that a type variable may stand for, which decide its operators. */
 typedef enum gen_class { GEN_NO_X, GEN_ANY_NUMBER, GEN_ANY_INT, GEN_ANY_FLOAT } gen_class;
@@ -172,6 +188,14 @@ typedef enum gen_kind {
   GEN_LOOP,  /* initial values, condition, block */
   GEN_TUPLE,
   GEN_FIELD, /* tuple */
+  GEN_DATA,  /* the fields of constructor .con */
+  GEN_ARRAY, /* the elements; at least one */
+  GEN_LEN,   /* array */
+  GEN_INDEX, /* array, index */
+  GEN_SLICE, /* array, start, end */
+  GEN_SET,   /* array, index, value */
+  GEN_CONCAT,
+  GEN_COMP, /* array, body; or start, end, body */
 } gen_kind;
 
 typedef struct gen_var {
@@ -181,6 +205,7 @@ typedef struct gen_var {
   uint32_t slot;        /* of its first word in the function's frame */
   bool annotated;       /* parameter or loop variable: its type is written */
   bool dropped;         /* parameter: left out, in calls too; by shrink.c */
+  bool is_part;         /* a part of its function's subject, so smaller than that */
   struct gen_var *copy; /* shrink.c: its copy in the new program */
 } gen_var;
 
@@ -196,11 +221,15 @@ typedef struct gen_let {
   bool annotated;
 } gen_let;
 
-typedef struct gen_arm {
-  gen_var *var;  /* binds the scrutinee */
+typedef struct gen_pattern {
+  gen_type type;
+  gen_var *var;  /* binds the value */
   bool any;      /* `_` */
-  int64_t value; /* else: an integer, or 0 and 1 for a bool */
-} gen_arm;
+  bool is_rest;  /* var or any: of what other arms leave, so gen_data.c splits it no further */
+  int64_t value; /* else: an integer; 0 and 1 for a bool; the number of a constructor */
+  uint32_t n;    /* of a constructor: its fields */
+  struct gen_pattern *parts;
+} gen_pattern;
 
 typedef struct gen_expr {
   uint8_t kind;  /* gen_kind */
@@ -217,6 +246,7 @@ typedef struct gen_expr {
   struct gen_expr **kids;
   uint32_t line, col; /* where a failure or a call in it is reported; by print.c */
   uint32_t field;     /* FIELD */
+  uint32_t con;       /* DATA */
   gen_type binding;   /* CALL: what the callee's X stands for (may be the caller's X) */
   union {
     char digits[32]; /* LIT: as written, without suffix and sign */
@@ -224,8 +254,8 @@ typedef struct gen_expr {
     struct gen_const *constant;
     struct gen_fn *fn;
     gen_let *lets;
-    gen_var **vars; /* LOOP: n - 2 of them */
-    gen_arm *arms;
+    gen_var **vars; /* LOOP: n - 2 of them; COMP: one, or NULL: `_` */
+    gen_pattern *arms;
   } as;
 } gen_expr;
 
@@ -236,7 +266,9 @@ typedef struct gen_const {
   bool removed;
 } gen_const;
 
-typedef enum gen_group { GEN_PLAIN, GEN_FUEL, GEN_TAIL } gen_group;
+/* FUEL and TAIL count a parameter down; PARTS calls itself for parts of a parameter, its subject.
+ */
+typedef enum gen_group { GEN_PLAIN, GEN_FUEL, GEN_TAIL, GEN_PARTS } gen_group;
 
 typedef struct gen_fn {
   char name[12];
@@ -250,7 +282,8 @@ typedef struct gen_fn {
   gen_group group;
   uint32_t tree; /* FUEL: independent calls of its group in its body; 0: no tree of calls */
   uint32_t group_id;
-  gen_var *fuel; /* FUEL, TAIL: counts down; never hidden */
+  gen_var *fuel;    /* FUEL, TAIL: counts down; never hidden */
+  gen_var *subject; /* PARTS */
   gen_expr *body;
   uint32_t n_words; /* of its frame */
   bool removed;
@@ -259,13 +292,20 @@ typedef struct gen_fn {
 
 #define GEN_MAX_FNS    24
 #define GEN_MAX_CONSTS 6
-#define GEN_MAX_TUPLES 128
+#define GEN_MAX_TUPLES 256
+#define GEN_MAX_ARRAYS 128
+#define GEN_MAX_DATAS  6
 
 typedef struct gen_program {
   gen_pool pool;
+  gen_pool values; /* of the last gen_eval */
   uint64_t seed;
   gen_tuple tuples[GEN_MAX_TUPLES];
   uint32_t n_tuples;
+  gen_type arrays[GEN_MAX_ARRAYS]; /* the types of their elements */
+  uint32_t n_arrays;
+  gen_data datas[GEN_MAX_DATAS];
+  uint32_t n_datas;
   gen_const consts[GEN_MAX_CONSTS];
   uint32_t n_consts;
   gen_fn *fns[GEN_MAX_FNS]; /* the last is main; groups are consecutive, callees before callers */
@@ -275,11 +315,21 @@ typedef struct gen_program {
   gen_text arg_text; /* of main: as the command line takes them */
 } gen_program;
 
-static inline bool gen_is_tuple(gen_type t) { return t >= GEN_FIRST_TUPLE; }
+static inline bool gen_is_tuple(gen_type t) { return t >= GEN_FIRST_TUPLE && t < GEN_FIRST_ARRAY; }
+static inline bool gen_is_array(gen_type t) { return t >= GEN_FIRST_ARRAY && t < GEN_FIRST_DATA; }
+static inline bool gen_is_data(gen_type t) { return t >= GEN_FIRST_DATA; }
 static inline const gen_tuple *gen_tuple_of(const gen_program *p, gen_type t) {
   return &p->tuples[t - GEN_FIRST_TUPLE];
 }
+static inline gen_type gen_element_of(const gen_program *p, gen_type t) {
+  return p->arrays[t - GEN_FIRST_ARRAY];
+}
+static inline const gen_data *gen_data_of(const gen_program *p, gen_type t) {
+  return &p->datas[t - GEN_FIRST_DATA];
+}
+/* ERROR if there are too many types, or one of the parts is ERROR. */
 gen_type gen_tuple_type(gen_program *p, const gen_type *parts, uint32_t n);
+gen_type gen_array_type(gen_program *p, gen_type element);
 uint32_t gen_words(const gen_program *p, gen_type t);
 bool gen_has_x(const gen_program *p, gen_type t);
 gen_type gen_substitute(gen_program *p, gen_type t, gen_type binding); /* for X */
@@ -289,8 +339,8 @@ static inline gen_fn *gen_main(const gen_program *p) { return p->fns[p->n_fns - 
 
 /* ---- gen.c ---- */
 
-/* `size` 1 .. 10. The same seed and size make the same program. */
-gen_program *gen_make(uint64_t seed, uint32_t size);
+/* `size` 1 .. 10. The same arguments make the same program. */
+gen_program *gen_make(uint64_t seed, uint32_t size, bool has_data);
 void gen_free(gen_program *p);
 
 /* ---- typing.c ---- */
@@ -309,7 +359,33 @@ void gen_print_value(const gen_program *p, gen_type t, const uint64_t *words, bo
                      gen_text *out);
 void gen_print_scalar(gen_type dtype, uint64_t word, gen_text *out);
 
+/* ---- value.c ---- */
+
+/* The word of data and of an array: the address of one of these, which never changes. */
+typedef struct gen_object {
+  uint32_t con;     /* of data */
+  uint64_t n;       /* of an array: its elements */
+  uint64_t size;    /* data, arrays and elements in it, counted at each place where they are */
+  uint64_t words[]; /* the fields, or the elements */
+} gen_object;
+static inline const gen_object *gen_object_at(uint64_t word) {
+  return (const gen_object *)(uintptr_t)word;
+}
+uint64_t gen_new_data(const gen_program *p, gen_pool *pool, gen_type t, uint32_t con,
+                      const uint64_t *fields);
+uint64_t gen_new_array(const gen_program *p, gen_pool *pool, gen_type t, uint64_t n,
+                       const uint64_t *elements);
+/* The size of the value of these words, at least their number. */
+uint64_t gen_value_size(const gen_program *p, gen_type t, const uint64_t *words);
+/* Copies what the words of a value refer to. */
+void gen_copy_value(const gen_program *p, gen_pool *pool, gen_type t, uint64_t *words);
+/* If the value of `words` matches, binds the variables in the frame. */
+bool gen_matches(const gen_program *p, const gen_pattern *pattern, const uint64_t *words,
+                 uint64_t *frame);
+
 /* ---- eval.c ---- */
+
+#define GEN_MAX_RESULT 5000 /* sizes of a result and of an array */
 
 /* The hash of the values tapped so far, and then this one. */
 uint64_t gen_tap(uint64_t taps, gen_type dtype, uint64_t word);
@@ -324,6 +400,7 @@ typedef enum gen_end {
   GEN_DIV_ZERO,
   GEN_DIV_OVERFLOW,
   GEN_FAILED,
+  GEN_OUT_OF_RANGE,
   GEN_OUT_OF_FUEL,
   GEN_TOO_LONG, /* more work than the bound: there is no expected outcome */
 } gen_end;
@@ -341,7 +418,8 @@ typedef struct gen_outcome {
   uint64_t steps;
 } gen_outcome;
 
-/* Runs main, with this much fuel; NULL: without a limit. Requires gen_settle and gen_print. */
+/* Runs main, with this much fuel; NULL: without a limit. Requires gen_settle and gen_print. Data
+ * and arrays of the outcome live until the next call. */
 void gen_eval(gen_program *p, uint64_t max_steps, const uint64_t *fuel, gen_outcome *out);
 
 /* ---- shrink.c ---- */

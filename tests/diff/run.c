@@ -389,7 +389,7 @@ static void call_once(const diff_way *way, hia_function *function, hia_value *co
   out->rounds = stats.rounds;
   out->steals = stats.steals;
   if (status == HIA_OK) {
-    char buf[1024];
+    static _Thread_local char buf[1 << 20];
     hia_value_format(result, buf, sizeof buf);
     gen_text_add(&out->text, "%s", buf);
   } else {

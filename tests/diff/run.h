@@ -5,6 +5,7 @@
 
 #include "tests/diff/program.h"
 #include <hiaton/hiaton.h>
+#include <string.h>
 
 /* One way to run a program. */
 typedef struct diff_way {
@@ -74,6 +75,14 @@ static inline bool diff_takes_fuel(const diff_way *way) {
   return !way->through_text || (way->stage == HIA_STAGE_GRAPH && !way->after);
 }
 
+/* True if the way cannot run the function, as its outcome says: data and arrays have no map
+ * entries, a graph that counts references is for native code, and one that has destinations must
+ * not come from a text. */
+static inline bool diff_is_beyond(const diff_way *way, const diff_result *r) {
+  return (way->map || way->interpreted || way->through_text) &&
+         !strcmp(r->text.data, "error unsupported");
+}
+
 /* Adds a chain to an outcome's text, without the middle of a long one. */
 void diff_add_chain(gen_text *text, uint64_t length,
                     gen_place (*entry)(const void *chain, uint64_t i), const void *chain);
@@ -124,12 +133,15 @@ typedef struct diff_random_options {
   uint64_t seed;
   uint32_t count, seconds; /* whichever ends first; 0: no bound */
   uint32_t size;           /* 0: all, in turn */
+  bool has_data;           /* programs with data types and arrays */
   bool thorough;           /* every way for every program, instead of some in turn */
   uint32_t shrink_tries;
   const char *save; /* folder for shrunk programs */
 } diff_random_options;
 void diff_random(const diff_random_options *o, diff_way *ways, uint32_t n_ways,
                  diff_counts *counts);
+/* Writes `count` programs with their outcomes to a folder, as files of the form of corpus.c. */
+void diff_write(const diff_random_options *o, const char *folder, diff_counts *counts);
 
 /* ---- build.c: generated programs, made by the builder ---- */
 

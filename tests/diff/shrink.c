@@ -2,9 +2,10 @@
 /* Makes a failing program smaller.
  *
  * Every attempt is a copy of the program with one change in one place: an expression becomes a
- * literal or one of its parts; a let, an arm, a parameter or a function is removed. Changes after
- * which the program is ill-scoped or ill-typed are dropped; the others are kept if the program
- * still fails. Nothing is undone, so the smallest program so far is always a complete one. */
+ * literal or one of its parts; a let, an arm, a parameter, a function or a data type is removed; an
+ * argument becomes smaller. Changes after which the program is ill-scoped or ill-typed are dropped;
+ * the others are kept if the program still fails. Nothing is undone, so the smallest program so far
+ * is always a complete one. */
 #include "tests/diff/program.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,14 @@ static gen_var *copy_var(gen_pool *pool, gen_var *v) {
   v->copy = GEN_NEW(pool, gen_var);
   *v->copy = *v;
   return v->copy;
+}
+
+static gen_pattern copy_pattern(gen_pool *pool, const gen_pattern *pattern) {
+  gen_pattern c = *pattern;
+  c.var = copy_var(pool, pattern->var);
+  if (pattern->n) c.parts = GEN_NEW_ARRAY(pool, gen_pattern, pattern->n);
+  for (uint32_t i = 0; i < pattern->n; i++) c.parts[i] = copy_pattern(pool, &pattern->parts[i]);
+  return c;
 }
 
 static gen_binder copy_binder(gen_pool *pool, const gen_binder *b) {
@@ -50,11 +59,12 @@ static gen_expr *copy_expr(gen_program *to, gen_program *from, const gen_expr *e
     for (uint32_t i = 0; i + 2 < e->n; i++) c->as.vars[i] = copy_var(&to->pool, e->as.vars[i]);
     break;
   case GEN_MATCH:
-    c->as.arms = GEN_NEW_ARRAY(&to->pool, gen_arm, e->n);
-    for (uint32_t i = 0; i + 1 < e->n; i++) {
-      c->as.arms[i] = e->as.arms[i];
-      c->as.arms[i].var = copy_var(&to->pool, e->as.arms[i].var);
-    }
+    c->as.arms = GEN_NEW_ARRAY(&to->pool, gen_pattern, e->n);
+    for (uint32_t i = 0; i + 1 < e->n; i++) c->as.arms[i] = copy_pattern(&to->pool, &e->as.arms[i]);
+    break;
+  case GEN_COMP:
+    c->as.vars = GEN_NEW_ARRAY(&to->pool, gen_var *, 1);
+    c->as.vars[0] = copy_var(&to->pool, e->as.vars[0]);
     break;
   default: break;
   }
@@ -66,7 +76,21 @@ static gen_program *copy_program(gen_program *p) {
   gen_program *q = calloc(1, sizeof *q);
   if (!q) exit(2);
   *q = *p;
-  q->pool = (gen_pool){0};
+  q->pool = q->values = (gen_pool){0};
+  for (uint32_t i = 0; i < p->n_datas; i++) {
+    gen_data *data = &q->datas[i];
+    data->cons = GEN_NEW_ARRAY(&q->pool, gen_con, data->n_cons);
+    for (uint32_t c = 0; c < data->n_cons; c++) {
+      data->cons[c] = p->datas[i].cons[c];
+      data->cons[c].fields = GEN_NEW_ARRAY(&q->pool, gen_type, data->cons[c].n + 1);
+      memcpy(data->cons[c].fields, p->datas[i].cons[c].fields, data->cons[c].n * sizeof(gen_type));
+    }
+  }
+  uint64_t *words = q->args;
+  for (uint32_t i = 0; i < gen_main(p)->n_params; i++) {
+    gen_copy_value(q, &q->pool, gen_main(p)->params[i]->type, words);
+    words += gen_words(p, gen_main(p)->params[i]->type);
+  }
   q->arg_text = (gen_text){0};
   gen_text_add(&q->arg_text, "%s", p->arg_text.data ? p->arg_text.data : "");
   for (uint32_t i = 0; i < p->n_consts; i++)
@@ -77,6 +101,7 @@ static gen_program *copy_program(gen_program *p) {
     for (uint32_t k = 0; k < p->fns[i]->n_params; k++)
       q->fns[i]->params[k] = copy_var(&q->pool, p->fns[i]->params[k]);
     if (p->fns[i]->fuel) q->fns[i]->fuel = p->fns[i]->fuel->copy;
+    if (p->fns[i]->subject) q->fns[i]->subject = p->fns[i]->subject->copy;
     if (p->fns[i]->x_param) q->fns[i]->x_param = p->fns[i]->x_param->copy;
   }
   for (uint32_t i = 0; i < p->n_fns; i++) q->fns[i]->body = copy_expr(q, p, p->fns[i]->body);
@@ -113,6 +138,13 @@ static bool enter_binder(scope *s, const gen_binder *b) {
   return true;
 }
 
+static bool enter_pattern(scope *s, const gen_pattern *pattern) {
+  if (!enter(s, pattern->var)) return false;
+  for (uint32_t i = 0; i < pattern->n; i++)
+    if (!enter_pattern(s, &pattern->parts[i])) return false;
+  return true;
+}
+
 static bool in_scope(scope *s, const gen_expr *e) {
   uint32_t mark = s->n;
   switch ((gen_kind)e->kind) {
@@ -138,8 +170,13 @@ static bool in_scope(scope *s, const gen_expr *e) {
     if (!in_scope(s, e->kids[0])) return false;
     for (uint32_t i = 1; i < e->n; i++) {
       s->n = mark;
-      if (!enter(s, e->as.arms[i - 1].var) || !in_scope(s, e->kids[i])) return false;
+      if (!enter_pattern(s, &e->as.arms[i - 1]) || !in_scope(s, e->kids[i])) return false;
     }
+    break;
+  case GEN_COMP:
+    for (uint32_t i = 0; i + 1 < e->n; i++)
+      if (!in_scope(s, e->kids[i])) return false;
+    if (!enter(s, e->as.vars[0]) || !in_scope(s, e->kids[e->n - 1])) return false;
     break;
   default:
     for (uint32_t i = 0; i < e->n; i++)
@@ -157,6 +194,98 @@ static bool is_well_scoped(const gen_program *p) {
     if (!in_scope(&s, p->fns[i]->body)) return false;
   }
   return true;
+}
+
+/* ---- data types ---- */
+
+static bool type_has(const gen_program *p, gen_type t, gen_type data) {
+  if (gen_is_array(t)) return type_has(p, gen_element_of(p, t), data);
+  for (uint32_t i = 0; gen_is_tuple(t) && i < gen_tuple_of(p, t)->n; i++)
+    if (type_has(p, gen_tuple_of(p, t)->parts[i], data)) return true;
+  return t == data;
+}
+
+static bool pattern_has(const gen_program *p, const gen_pattern *pattern, gen_type data) {
+  if (type_has(p, pattern->type, data)) return true;
+  for (uint32_t i = 0; i < pattern->n; i++)
+    if (pattern_has(p, &pattern->parts[i], data)) return true;
+  return false;
+}
+
+static bool expr_has(const gen_program *p, const gen_expr *e, gen_type data) {
+  if (type_has(p, e->type, data)) return true;
+  for (uint32_t i = 0; e->kind == GEN_MATCH && i + 1 < e->n; i++)
+    if (pattern_has(p, &e->as.arms[i], data)) return true;
+  for (uint32_t i = 0; i < e->n; i++)
+    if ((e->kind != GEN_CALL || !e->as.fn->params[i]->dropped) && expr_has(p, e->kids[i], data))
+      return true;
+  return false;
+}
+
+/* True if nothing refers to the data type, except perhaps itself. */
+static bool is_unused(const gen_program *p, gen_type data) {
+  for (uint32_t i = 0; i < p->n_datas; i++)
+    for (uint32_t c = 0; !p->datas[i].removed && c < p->datas[i].n_cons; c++)
+      for (uint32_t k = 0; k < p->datas[i].cons[c].n; k++)
+        if (GEN_FIRST_DATA + i != data && type_has(p, p->datas[i].cons[c].fields[k], data))
+          return false;
+  for (uint32_t i = 0; i < p->n_fns; i++) {
+    const gen_fn *fn = p->fns[i];
+    if (fn->removed) continue;
+    for (uint32_t k = 0; k < fn->n_params; k++)
+      if (!fn->params[k]->dropped && type_has(p, fn->params[k]->type, data)) return false;
+    if (expr_has(p, fn->body, data)) return false;
+  }
+  return true;
+}
+
+/* ---- arguments ---- */
+
+/* Makes reference number *left inside a value smaller: one change of two. False if there is no such
+ * reference, or change. */
+static bool reduce(gen_program *p, gen_type t, uint64_t *words, uint32_t *left, uint32_t which) {
+  if (gen_is_tuple(t)) {
+    for (uint32_t i = 0; i < gen_tuple_of(p, t)->n; i++) {
+      if (reduce(p, gen_tuple_of(p, t)->parts[i], words, left, which)) return true;
+      words += gen_words(p, gen_tuple_of(p, t)->parts[i]);
+    }
+    return false;
+  }
+  if (!gen_is_array(t) && !gen_is_data(t)) return false;
+  gen_object *o = (gen_object *)(uintptr_t)*words;
+  bool is_here = (*left)-- == 0;
+  if (gen_is_array(t)) {
+    gen_type element = gen_element_of(p, t);
+    uint32_t w = gen_words(p, element);
+    if (is_here && o->n) { /* without the first or the last elements */
+      uint64_t n = o->n / 2;
+      *words = gen_new_array(p, &p->pool, t, n, o->words + (which ? (o->n - n) * w : 0));
+    }
+    for (uint64_t i = 0; !is_here && i < o->n; i++)
+      if (reduce(p, element, o->words + i * w, left, which)) return true;
+    return is_here && o->n;
+  }
+  const gen_con *con = &gen_data_of(p, t)->cons[o->con];
+  uint64_t *field = o->words;
+  for (uint32_t i = 0; i < con->n; field += gen_words(p, con->fields[i++])) {
+    if (is_here && con->fields[i] == t && which-- == 0) {
+      *words = *field;
+      return true;
+    }
+    if (!is_here && reduce(p, con->fields[i], field, left, which)) return true;
+  }
+  return false;
+}
+
+static uint64_t size_of_args(const gen_program *p) {
+  const gen_fn *fn = gen_main(p);
+  const uint64_t *words = p->args;
+  uint64_t size = 0;
+  for (uint32_t i = 0; i < fn->n_params; i++) {
+    size += gen_value_size(p, fn->params[i]->type, words);
+    words += gen_words(p, fn->params[i]->type);
+  }
+  return size;
 }
 
 /* ---- changes ---- */
@@ -178,6 +307,19 @@ static gen_expr *plain(walk *w, gen_type type, uint32_t value) {
     e->kids = GEN_NEW_ARRAY(&w->p->pool, gen_expr *, e->n);
     for (uint32_t i = 0; i < e->n; i++)
       e->kids[i] = plain(w, gen_tuple_of(w->p, type)->parts[i], value);
+  } else if (gen_is_array(type)) {
+    e->kind = GEN_ARRAY;
+    e->n = 1;
+    e->kids = GEN_NEW_ARRAY(&w->p->pool, gen_expr *, 1);
+    e->kids[0] = plain(w, gen_element_of(w->p, type), value);
+  } else if (gen_is_data(type)) {
+    const gen_data *data = gen_data_of(w->p, type);
+    e->kind = GEN_DATA;
+    e->con = data->base;
+    e->n = data->cons[data->base].n;
+    e->kids = GEN_NEW_ARRAY(&w->p->pool, gen_expr *, e->n + 1);
+    for (uint32_t i = 0; i < e->n; i++)
+      e->kids[i] = plain(w, data->cons[data->base].fields[i], value);
   } else if (type == GEN_X) {
     e->kind = GEN_VAR;
     e->as.var = w->fn->x_param;
@@ -234,7 +376,7 @@ static bool change(walk *w, gen_expr *e) {
     return true;
   }
   if (e->kind == GEN_MATCH && v + 2 < e->n) {
-    const gen_arm *last = &e->as.arms[e->n - 2];
+    const gen_pattern *last = &e->as.arms[e->n - 2];
     if (!last->any && !last->var) return false; /* it would not cover every case */
     without(w, e, v + 1, v);
     return true;
@@ -283,7 +425,8 @@ static uint32_t weight_of(const gen_expr *e) {
 }
 
 static uint32_t weight(const gen_program *p) {
-  uint32_t n = 0;
+  uint32_t n = (uint32_t)size_of_args(p);
+  for (uint32_t i = 0; i < p->n_datas; i++) n += !p->datas[i].removed;
   for (uint32_t i = 0; i < p->n_consts; i++) n += !p->consts[i].removed;
   for (uint32_t i = 0; i < p->n_fns; i++) {
     if (p->fns[i]->removed) continue;
@@ -335,6 +478,35 @@ static bool drop_functions(shrink *s) {
     q->consts[i].removed = true;
     any |= keep(s, q);
   }
+  for (uint32_t i = 0; i < s->p->n_datas; i++) {
+    if (s->p->datas[i].removed || !is_unused(s->p, GEN_FIRST_DATA + i)) continue;
+    gen_program *q = copy_program(s->p);
+    q->datas[i].removed = true;
+    any |= keep(s, q);
+  }
+  return any;
+}
+
+static bool shrink_args(shrink *s) {
+  bool any = false;
+  for (uint32_t at = 0; at < size_of_args(s->p) && s->tries; at++)
+    for (uint32_t which = 0; which < 2; which++) {
+      gen_program *q = copy_program(s->p);
+      /* The copy of the changed value has the new size. */
+      uint64_t *words = q->args;
+      uint32_t left = at;
+      bool is_change = false;
+      for (uint32_t i = 0; i < gen_main(q)->n_params && !is_change; i++) {
+        gen_type t = gen_main(q)->params[i]->type;
+        is_change = reduce(q, t, words, &left, which);
+        if (is_change) gen_copy_value(q, &q->pool, t, words);
+        words += gen_words(q, t);
+      }
+      if (is_change)
+        any |= keep(s, q);
+      else
+        gen_free(q);
+    }
   return any;
 }
 
@@ -384,6 +556,7 @@ gen_program *gen_shrink(gen_program *p, bool (*fails)(void *user, gen_program *p
       drop_functions(&s); /* callees come before their callers, and many may be unused now */
     }
     again |= drop_params(&s);
+    again |= shrink_args(&s);
   }
   free(s.outcome);
   return s.p;

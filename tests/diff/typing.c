@@ -24,6 +24,7 @@ static gen_type infer(typing *t, gen_expr *e);
 static void check(typing *t, gen_expr *e);
 
 static gen_type map_parts(gen_program *p, gen_type t, gen_type (*map)(gen_program *, gen_type)) {
+  if (gen_is_array(t)) return gen_array_type(p, map_parts(p, gen_element_of(p, t), map));
   if (!gen_is_tuple(t)) return map(p, t);
   gen_type parts[GEN_MAX_PARTS];
   uint32_t n = gen_tuple_of(p, t)->n;
@@ -42,6 +43,7 @@ static gen_type hide_part(gen_program *p, gen_type t) {
 static gen_type settle(gen_program *p, gen_type t) { return map_parts(p, t, settle_part); }
 
 static bool has_unknown(const gen_program *p, gen_type t) {
+  if (gen_is_array(t)) return has_unknown(p, gen_element_of(p, t));
   if (!gen_is_tuple(t)) return t == GEN_UNKNOWN;
   for (uint32_t i = 0; i < gen_tuple_of(p, t)->n; i++)
     if (has_unknown(p, gen_tuple_of(p, t)->parts[i])) return true;
@@ -58,6 +60,8 @@ static gen_type join(typing *ty, gen_type a, gen_type b) {
   if (a == b || b == GEN_UNKNOWN) return a;
   if (a == GEN_UNKNOWN) return b;
   if (a == GEN_ERROR || b == GEN_ERROR) return GEN_ERROR;
+  if (gen_is_array(a) && gen_is_array(b))
+    return gen_array_type(ty->p, join(ty, gen_element_of(ty->p, a), gen_element_of(ty->p, b)));
   if (gen_is_tuple(a) && gen_is_tuple(b)) {
     gen_type parts[GEN_MAX_PARTS];
     uint32_t n = gen_tuple_of(ty->p, a)->n;
@@ -115,7 +119,14 @@ static bool pin(gen_expr *e) {
     for (uint32_t i = 0; i < e->n; i++)
       if (pin(e->kids[i])) return true;
     return false;
-  case GEN_BLOCK: return pin(e->kids[e->n - 1]);
+  case GEN_ARRAY:
+  case GEN_CONCAT:
+    for (uint32_t i = 0; i < e->n; i++)
+      if (pin(e->kids[i])) return true;
+    return false;
+  case GEN_SET: return pin(e->kids[0]) || pin(e->kids[2]);
+  case GEN_BLOCK:
+  case GEN_COMP: return pin(e->kids[e->n - 1]);
   default: return false;
   }
 }
@@ -157,6 +168,20 @@ static void set_binder(typing *t, gen_binder *b, gen_type type) {
                gen_is_tuple(type) && i < gen_tuple_of(t->p, type)->n
                    ? gen_tuple_of(t->p, type)->parts[i]
                    : type);
+}
+
+static void set_pattern(gen_pattern *pattern, gen_type type) {
+  if (pattern->var) pattern->var->inferred = type;
+  for (uint32_t i = 0; i < pattern->n; i++)
+    set_pattern(&pattern->parts[i], pattern->parts[i].type); /* declared */
+}
+
+/* The type of a comprehension's variable. */
+static gen_type infer_domain(typing *t, gen_expr *e) {
+  gen_type r = infer(t, e->kids[0]);
+  if (e->n == 3) return settle(t->p, join(t, r, infer(t, e->kids[1])));
+  r = settle(t->p, r);
+  return gen_is_array(r) ? gen_element_of(t->p, r) : r;
 }
 
 static void infer_lets(typing *t, gen_expr *e) {
@@ -218,8 +243,7 @@ static gen_type infer(typing *t, gen_expr *e) {
   case GEN_FAIL: infer(t, e->kids[0]); return e->anchored ? e->type : GEN_UNKNOWN;
   case GEN_MATCH:
     r = settle(t->p, infer(t, e->kids[0]));
-    for (uint32_t i = 0; i + 1 < e->n; i++)
-      if (e->as.arms[i].var) e->as.arms[i].var->inferred = r;
+    for (uint32_t i = 0; i + 1 < e->n; i++) set_pattern(&e->as.arms[i], r);
     r = GEN_UNKNOWN;
     for (uint32_t i = 1; i < e->n; i++) r = join(t, r, infer(t, e->kids[i]));
     return r;
@@ -245,6 +269,37 @@ static gen_type infer(typing *t, gen_expr *e) {
   case GEN_FIELD:
     r = settle(t->p, infer(t, e->kids[0]));
     return gen_is_tuple(r) ? gen_tuple_of(t->p, r)->parts[e->field] : r;
+  case GEN_DATA:
+    for (uint32_t i = 0; i < e->n; i++) infer(t, e->kids[i]);
+    return e->type;
+  case GEN_ARRAY:
+    r = infer(t, e->kids[0]);
+    for (uint32_t i = 1; i < e->n; i++) r = join(t, r, infer(t, e->kids[i]));
+    return gen_array_type(t->p, r);
+  case GEN_LEN: infer(t, e->kids[0]); return GEN_I64;
+  case GEN_INDEX:
+    r = settle(t->p, infer(t, e->kids[0]));
+    infer(t, e->kids[1]);
+    return gen_is_array(r) ? gen_element_of(t->p, r) : r;
+  case GEN_SLICE:
+    infer(t, e->kids[1]);
+    infer(t, e->kids[2]);
+    return settle(t->p, infer(t, e->kids[0]));
+  case GEN_SET: {
+    r = infer(t, e->kids[0]);
+    infer(t, e->kids[1]);
+    gen_type value = infer(t, e->kids[2]);
+    return join(t, r, gen_array_type(t->p, value));
+  }
+  case GEN_CONCAT:
+    r = infer(t, e->kids[0]);
+    for (uint32_t i = 1; i < e->n; i++) r = join(t, r, infer(t, e->kids[i]));
+    return r;
+  case GEN_COMP: {
+    gen_type x = infer_domain(t, e);
+    if (e->as.vars[0]) e->as.vars[0]->inferred = x;
+    return gen_array_type(t->p, infer(t, e->kids[e->n - 1]));
+  }
   }
   return GEN_ERROR;
 }
@@ -334,9 +389,41 @@ static void check(typing *t, gen_expr *e) {
     return;
   }
   case GEN_TUPLE:
+  case GEN_ARRAY:
+  case GEN_CONCAT:
     for (uint32_t i = 0; i < e->n; i++) check(t, e->kids[i]);
     return;
   case GEN_FIELD: place(t, e->kids[0], false); return;
+  case GEN_DATA:
+    for (uint32_t i = 0; i < e->n; i++) place(t, e->kids[i], true);
+    return;
+  case GEN_LEN:
+  case GEN_INDEX:
+  case GEN_SLICE:
+    for (uint32_t i = 0; i < e->n; i++) place(t, e->kids[i], false);
+    return;
+  case GEN_SET:
+    check(t, e->kids[0]);
+    place(t, e->kids[1], false);
+    check(t, e->kids[2]);
+    return;
+  case GEN_COMP:
+    if (e->n == 2) {
+      place(t, e->kids[0], false);
+    } else {
+      check(t, e->kids[0]);
+      check(t, e->kids[1]);
+      gen_type got = infer_domain(t, e);
+      if (got != e->kids[0]->type) {
+        if (pin(e->kids[0]) || pin(e->kids[1]))
+          t->has_changed = true;
+        else
+          complain(t, e->kids[0], got);
+      }
+    }
+    infer(t, e);
+    check(t, e->kids[e->n - 1]);
+    return;
   }
 }
 
