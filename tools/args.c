@@ -133,18 +133,19 @@ static hia_status read_value(const reading *r, size_t i, const char *path, const
  * one piece. */
 static const off_t least_stream = (off_t)16 << 20;
 
-/* True if argument i is a large file, and an array of trees. */
+/* True if argument i is a large file, and an array of data. */
 static bool is_large(const reading *r, size_t i) {
   const hia_type_info *type = hia_function_param_type(r->function, i);
+  hia_word_kind kind = hiaR_word_kind(r->o->args[i]);
   struct stat info;
-  return r->may_stream && hiaR_word_kind(r->o->args[i]) == HIA_WORD_BRACKETS &&
+  return r->may_stream && (kind == HIA_WORD_BRACKETS || kind == HIA_WORD_SAVED) &&
          hia_type_info_kind(type) == HIA_KIND_ARRAY &&
          hia_type_info_kind(hia_type_info_element(type)) == HIA_KIND_DATA &&
          stat(r->o->args[i] + 1, &info) == 0 && S_ISREG(info.st_mode) &&
          info.st_size >= least_stream;
 }
 
-/* Makes argument i a stream if the function allows it: *is_stream. */
+/* Makes argument i a stream if the function and the file allow it: *is_stream. */
 static int open_stream(const reading *r, size_t i, bool *is_stream) {
   hia_error *error;
   hia_run_options run = HIA_RUN_OPTIONS_INIT;
@@ -152,16 +153,19 @@ static int open_stream(const reading *r, size_t i, bool *is_stream) {
   if (code != EXIT_FINE) return code;
   run.streams = r->args->streams;
   hia_status status = hia_function_prepare_for(r->function, &run, &error);
-  *is_stream = status == HIA_OK;
-  if (status == HIA_UNSUPPORTED) {
-    hia_error_free(error);
-    return EXIT_FINE;
-  }
+  const hia_type_info *type = hia_function_param_type(r->function, i);
+  const char *path = r->o->args[i] + 1;
+  hia_stream **stream = &r->args->streams[i];
   hia_bracket_options options = bracket_options(r);
   if (status == HIA_OK)
-    status = hia_stream_open_brackets(NULL, hia_function_param_type(r->function, i),
-                                      r->o->args[i] + 1, &options, &r->args->streams[i], &error);
-  return status == HIA_OK ? EXIT_FINE : tool_fail(error, status);
+    status = hiaR_word_kind(r->o->args[i]) == HIA_WORD_SAVED
+                 ? hia_stream_open_saved(NULL, type, path, stream, &error)
+                 : hia_stream_open_brackets(NULL, type, path, &options, stream, &error);
+  *is_stream = status == HIA_OK;
+  if (status == HIA_OK) return EXIT_FINE;
+  if (status != HIA_UNSUPPORTED) return tool_fail(error, status);
+  hia_error_free(error);
+  return EXIT_FINE;
 }
 
 static int read_arg(const reading *r, size_t i) {
@@ -195,11 +199,34 @@ static int read_arg(const reading *r, size_t i) {
   return code;
 }
 
-static int read_args(const reading *r) {
+/* A generic function becomes its instance. It depends on the arguments whose parameters have no
+ * type, which are read first: they take no words of trees. */
+static int find_instance(reading *r) {
+  size_t n = r->o->n_args;
+  int code = EXIT_FINE;
+  const hia_type_info **types = calloc(n + 1, sizeof *types);
+  if (!types) return tool_fail(NULL, HIA_MEMORY);
+  for (size_t i = 0; code == EXIT_FINE && i < n; i++) {
+    types[i] = hia_function_param_type(r->function, i);
+    if (types[i]) continue;
+    code = read_arg(r, i);
+    types[i] = hia_value_type(r->args->values[i]);
+  }
+  hia_error *error;
+  if (code == EXIT_FINE) {
+    hia_status status = hia_function_instance_of(r->function, types, n, &r->function, &error);
+    if (status != HIA_OK) code = tool_fail(error, status);
+  }
+  free(types);
+  return code;
+}
+
+static int read_args(reading *r) {
   int code = open_lists(r->o, r->args);
   bool has_streams = false;
+  if (code == EXIT_FINE) code = find_instance(r);
   for (size_t i = 0; code == EXIT_FINE && i < r->o->n_args; i++) {
-    code = read_arg(r, i);
+    if (!r->args->values[i]) code = read_arg(r, i);
     has_streams |= r->args->streams[i] != NULL;
   }
   if (code == EXIT_FINE) code = write_vocab(r->o->build_vocab, r->args->vocab);
@@ -209,20 +236,22 @@ static int read_args(const reading *r) {
   return code;
 }
 
-int tool_args(hia_engine *engine, hia_function *function, const tool_options *options,
+int tool_args(hia_engine *engine, hia_function **function, const tool_options *options,
               bool may_stream, tool_arguments *args) {
   *args = (tool_arguments){0};
-  size_t n = options->n_args, arity = hia_function_arity(function);
+  size_t n = options->n_args, arity = hia_function_arity(*function);
   if (n != arity) {
     fprintf(stderr, "error[argument]: `%s` takes %zu argument%s, not %zu\n",
-            hia_function_signature(function), arity, arity == 1 ? "" : "s", n);
+            hia_function_signature(*function), arity, arity == 1 ? "" : "s", n);
     return EXIT_USAGE;
   }
   args->values = calloc(n + 1, sizeof(hia_value *));
   args->streams = calloc(n + 1, sizeof(hia_stream *));
   if (!args->values || !args->streams) return tool_fail(NULL, HIA_MEMORY);
-  const reading r = {engine, function, options, may_stream, args};
-  return read_args(&r);
+  reading r = {engine, *function, options, may_stream, args};
+  int code = read_args(&r);
+  *function = r.function;
+  return code;
 }
 
 void tool_free_args(tool_arguments *args, size_t n) {

@@ -116,8 +116,7 @@ static int lane_open(lane *l, const tool_options *options) {
   own.engine.threads = l->threads;
   int code = tool_load(&own, l->kind, &l->engine, &l->module);
   if (code == EXIT_FINE) code = tool_function(options, l->module, &l->function);
-  if (code == EXIT_FINE) code = tool_args(l->engine, l->function, options, false, &l->args);
-  if (code == EXIT_FINE) code = tool_instance(&l->function, l->args.values, options->n_args);
+  if (code == EXIT_FINE) code = tool_args(l->engine, &l->function, options, false, &l->args);
   return code;
 }
 

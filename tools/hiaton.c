@@ -115,12 +115,6 @@ void tool_count(FILE *file, const tool_options *options, const hia_run_stats *us
     fputs("calls are not known: the graph was dumped without --count\n", file);
 }
 
-int tool_instance(hia_function **function, hia_value **args, size_t n) {
-  hia_error *error;
-  hia_status status = hia_function_instance(*function, args, n, function, &error);
-  return status == HIA_OK ? EXIT_FINE : tool_fail(error, status);
-}
-
 /* ---- standard output ---- */
 
 static int output_wrong; /* errno of the first failure */

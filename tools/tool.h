@@ -183,8 +183,6 @@ int tool_load(const tool_options *options, hia_engine_kind kind, hia_engine **en
               hia_module **module);
 /* The function that is to run: --fn, or main. */
 int tool_function(const tool_options *options, hia_module *module, hia_function **function);
-/* A generic function becomes its instance for these arguments. */
-int tool_instance(hia_function **function, hia_value **args, size_t n);
 /* The calls of a counted run as the user sees them. */
 uint64_t tool_calls(const tool_options *options, const hia_run_stats *used);
 /* Gives a run its fuel if there is --fuel. Returns an exit status: the fuel may be too little even
@@ -206,9 +204,9 @@ typedef struct tool_arguments {
 } tool_arguments;
 
 /* Reads the arguments, which the caller frees with tool_free_args in any case; a large file of
- * trees becomes a stream if `may_stream` and the function allow it. Writes the file of
- * --build-vocab. Returns an exit status. */
-int tool_args(hia_engine *engine, hia_function *function, const tool_options *options,
+ * an array becomes a stream if `may_stream` and the function allow it. A generic function becomes
+ * its instance for them. Writes the file of --build-vocab. Returns an exit status. */
+int tool_args(hia_engine *engine, hia_function **function, const tool_options *options,
               bool may_stream, tool_arguments *args);
 void tool_free_args(tool_arguments *args, size_t n);
 /* Checks that the file for a result can be written; `path` is NULL if it is printed. */

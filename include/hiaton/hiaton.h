@@ -301,6 +301,10 @@ HIA_API bool hia_function_is_generic(const hia_function *function);
  * HIA_REJECTED if the body does not check at their types. */
 HIA_API hia_status hia_function_instance(hia_function *function, hia_value *const *args, size_t n,
                                          hia_function **instance, hia_error **error);
+/* The same for arguments of these types. */
+HIA_API hia_status hia_function_instance_of(hia_function *function,
+                                            const hia_type_info *const *types, size_t n,
+                                            hia_function **instance, hia_error **error);
 
 /* Makes a function ready to run, as its first call would: builds and optimises its graph, then
  * compiles it or lays it out for the interpreter. HIA_ARGUMENT if it is generic. */

@@ -35,32 +35,46 @@ static hia_status wrong_type(hia_function *f, size_t i, const hia_type_info *arg
                    "argument %zu of `%s` is of type %s", i + 1, f->signature, type);
 }
 
-/* `streams`: of the run's options. */
-static hia_status check_args(hia_function *f, hia_value *const *args,
-                             struct hia_stream *const *streams, size_t n, hia_error **error) {
+/* What a function is called with: values, with streams in place of some of them; or, to find an
+ * instance, types alone. */
+typedef struct given {
+  hia_value *const *args;
+  struct hia_stream *const *streams; /* of the run's options; or NULL */
+  const hia_type_info *const *types; /* or NULL */
+} given;
+
+static const hia_type_info *type_of(const given *g, size_t i) {
+  if (g->types) return g->types[i];
+  return g->args[i] ? g->args[i]->type : g->streams[i]->type;
+}
+
+static hia_status check_arg(hia_function *f, const given *g, size_t i, hia_error **error) {
   const hia_allocator *allocator = &f->module->engine->allocator;
+  bool has_stream = g->streams && g->streams[i];
+  if (!g->types && !g->args[i] == !has_stream)
+    return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "argument %zu is %s", i + 1,
+                     has_stream ? "a value and a stream" : "no value");
+  if (!type_of(g, i))
+    return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "argument %zu has no type", i + 1);
+  bool fits;
+  hia_status status = check_type(&f->params[i], type_of(g, i), allocator, &fits);
+  if (status) return hiaJ_fail(allocator, error, status, NULL, "out of memory");
+  return fits ? HIA_OK : wrong_type(f, i, type_of(g, i), error);
+}
+
+static hia_status check_args(hia_function *f, const given *g, size_t n, hia_error **error) {
+  const hia_allocator *allocator = &f->module->engine->allocator;
+  hia_status status = HIA_OK;
   if (n != f->arity) return wrong_count(f, n, error);
-  if (n && !args) return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "no arguments");
-  if (streams && f->is_generic)
-    return hiaJ_fail(allocator, error, HIA_UNSUPPORTED, "give its parameters types",
-                     "`%s` is generic, and cannot have a stream", f->signature);
-  for (size_t i = 0; i < n; i++) {
-    const hia_stream *stream = streams ? streams[i] : NULL;
-    if (!args[i] == !stream)
-      return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "argument %zu is %s", i + 1,
-                       stream ? "a value and a stream" : "no value");
-    const hia_type_info *type = stream ? stream->type : args[i]->type;
-    bool fits;
-    hia_status status = check_type(&f->params[i], type, allocator, &fits);
-    if (status) return hiaJ_fail(allocator, error, status, NULL, "out of memory");
-    if (!fits) return wrong_type(f, i, type, error);
-  }
-  return HIA_OK;
+  if (n && !g->args && !g->types)
+    return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "no arguments");
+  for (size_t i = 0; i < n && status == HIA_OK; i++) status = check_arg(f, g, i, error);
+  return status;
 }
 
 typedef struct instantiating {
   hia_function *generic;
-  hia_value *const *args;
+  const given *given;
   hia_function *instance;
 } instantiating;
 
@@ -71,10 +85,10 @@ static hia_status instantiate(hia_module *module, void *user, hia_error **error)
   hia_mark mark = hiaR_arena_mark(scratch);
   hia_type *types = HIA_NEW_ARRAY(scratch, hia_type, n ? n : 1);
   for (uint32_t i = 0; i < n; i++) {
-    types[i] = hiaJ_own_type(module, want->args[i]->type);
+    types[i] = hiaJ_own_type(module, type_of(want->given, i));
     if (types[i] != HIA_NONE) continue;
     char type[256];
-    hia_value_format_type(want->args[i], type, sizeof type);
+    hia_type_info_format(type_of(want->given, i), type, sizeof type);
     hiaR_arena_release(scratch, mark);
     return hiaJ_fail(&module->engine->allocator, error, HIA_ARGUMENT, NULL,
                      "argument %u of `%s` is of type %s, which the program does not have", i + 1,
@@ -86,14 +100,15 @@ static hia_status instantiate(hia_module *module, void *user, hia_error **error)
 }
 
 /* One that was made before: every call of a generic function comes here. */
-static hia_function *known_instance(const hia_function *generic, hia_value *const *args) {
+static hia_function *known_instance(const hia_function *generic, const given *g) {
   hia_module *module = generic->module;
+  const hia_allocator *allocator = &module->engine->allocator;
   hia_function *found = NULL;
   pthread_mutex_lock(&module->lock);
   for (hia_function *f = module->functions; f && !found; f = f->next) {
     bool is_it = f->decl == generic->decl && !f->is_generic;
     for (uint32_t i = 0; is_it && i < f->arity; i++)
-      if (check_type(&f->params[i], args[i]->type, &args[i]->allocator, &is_it))
+      if (check_type(&f->params[i], type_of(g, i), allocator, &is_it))
         is_it = false; /* it is found otherwise */
     if (is_it) found = f;
   }
@@ -102,26 +117,36 @@ static hia_function *known_instance(const hia_function *generic, hia_value *cons
 }
 
 /* The arguments are checked; the caller holds the module. */
-static hia_status instance_for(hia_function *f, hia_value *const *args, hia_function **instance,
+static hia_status instance_for(hia_function *f, const given *g, hia_function **instance,
                                hia_error **error) {
-  instantiating want = {.generic = f, .args = args};
+  instantiating want = {.generic = f, .given = g};
   hia_status status = HIA_OK;
-  want.instance = f->is_generic ? known_instance(f, args) : f;
+  want.instance = f->is_generic ? known_instance(f, g) : f;
   if (!want.instance) status = hiaJ_module_try(f->module, error, instantiate, &want);
   *instance = status == HIA_OK ? want.instance : NULL;
   return status;
 }
 
-hia_status hia_function_instance(hia_function *f, hia_value *const *args, size_t n,
-                                 hia_function **instance, hia_error **error) {
+static hia_status find_instance(hia_function *f, const given *g, size_t n, hia_function **instance,
+                                hia_error **error) {
   if (error) *error = NULL;
   if (instance) *instance = NULL;
   if (!f) return hiaJ_fail(&hiaR_malloc, error, HIA_ARGUMENT, NULL, "no function");
   if (!instance)
     return hiaJ_fail(&f->module->engine->allocator, error, HIA_ARGUMENT, NULL,
                      "no place for the function");
-  hia_status status = check_args(f, args, NULL, n, error);
-  return status == HIA_OK ? instance_for(f, args, instance, error) : status;
+  hia_status status = check_args(f, g, n, error);
+  return status == HIA_OK ? instance_for(f, g, instance, error) : status;
+}
+
+hia_status hia_function_instance(hia_function *f, hia_value *const *args, size_t n,
+                                 hia_function **instance, hia_error **error) {
+  return find_instance(f, &(given){.args = args}, n, instance, error);
+}
+
+hia_status hia_function_instance_of(hia_function *f, const hia_type_info *const *types, size_t n,
+                                    hia_function **instance, hia_error **error) {
+  return find_instance(f, &(given){.types = types}, n, instance, error);
 }
 
 /* ---- running ---- */
@@ -291,13 +316,16 @@ static void give_back_fuel(const hia_run_options *options, uint64_t left) {
   if (outer && outer->fuel) *outer->fuel -= options->fuel - left;
 }
 
-/* The result with its objects. What it has of the arguments' objects it holds with all of theirs.
- */
-static hia_value *make_result(hia_function *f, hia_value *const *args, leaving *left,
+/* The result with its objects. What it has of the arguments' objects it holds with all of theirs;
+ * of a stream these are objects that elements share. */
+static hia_value *make_result(hia_function *f, hia_value *const *args,
+                              struct hia_stream *const *streams, leaving *left,
                               const hia_word *words) {
   const hia_allocator *allocator = &f->module->engine->allocator;
-  for (uint32_t i = 0; left->has_outside && i < f->arity; i++)
-    if (args[i] && !hiaR_objects_depend(left->objects, args[i]->objects)) return NULL;
+  for (uint32_t i = 0; left->has_outside && i < f->arity; i++) {
+    hia_objects *objects = args[i] ? args[i]->objects : streams[i]->objects;
+    if (objects && !hiaR_objects_depend(left->objects, objects)) return NULL;
+  }
   return hiaR_value_new(allocator, f->result.info, left->objects, words);
 }
 
@@ -362,7 +390,7 @@ static hia_status run_ready(hia_function *f, const hia_fn_version *version, hia_
     hiaJ_fail_run(engine, error, &failure, options, version->native != NULL,
                   &version->unit->places);
   } else {
-    *result = make_result(f, args, &out, results);
+    *result = make_result(f, args, options->streams, &out, results);
     hiaR_objects_release(out.objects);
     if (!*result) status = hiaJ_fail(&engine->allocator, error, HIA_MEMORY, NULL, "out of memory");
   }
@@ -381,7 +409,8 @@ hia_status hia_run(hia_function *f, hia_value *const *args, size_t n,
   if (status != HIA_OK) return status;
   give_stats(&own, &(hia_usage){0}, 0, false, NULL); /* until there is a run */
   if (!result) return hiaJ_fail(allocator, error, HIA_ARGUMENT, NULL, "no place for the result");
-  status = check_args(f, args, own.streams, n, error);
+  const given g = {.args = args, .streams = own.streams};
+  status = check_args(f, &g, n, error);
   if (status != HIA_OK) return status;
   const hia_nest *nest = hiaR_nest();
   if (nest && nest->level >= HIA_MAX_NESTED)
@@ -390,7 +419,7 @@ hia_status hia_run(hia_function *f, hia_value *const *args, size_t n,
   take_fuel(&own);
   hia_module *module = f->module;
   hiaJ_module_keep(module);
-  status = instance_for(f, args, &f, error);
+  status = instance_for(f, &g, &f, error);
   const hia_fn_version *version = NULL;
   uint64_t compiling_ns = 0;
   if (status == HIA_OK) {

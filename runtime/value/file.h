@@ -10,8 +10,8 @@
  *
  * A kind is a constructor, or a type of array, counted from 1. Kinds, lengths and references are
  * numbers of 7 bits a byte, the lowest first, the highest bit set in all bytes but the last. A
- * reference is 2 n + 1 for the constructor n without fields, 1 for an array without elements, or 2 d
- * for the object that is d objects before this one. Scalars are as in memory, without padding. */
+ * reference is 2 n + 1 for the constructor n without fields, 1 for an array without elements, or 2
+ * d for the object that is d objects before this one. Scalars are as in memory, without padding. */
 #ifndef HIA_RT_VALUE_FILE_H
 #define HIA_RT_VALUE_FILE_H
 

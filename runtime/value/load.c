@@ -2,36 +2,27 @@
 /* Values from files. The bytes may be anything: every number is checked before it is used, and
  * nothing is allocated that is larger than what the bytes that are left can fill. The file's types
  * are not read: they are compared with those of the wanted type. */
-#include "runtime/value/file.h"
+#include "runtime/value/load.h"
 #include <stdio.h>
 
-typedef struct loaded_object {
-  void *object;
-  hia_type type;
-} loaded_object;
+typedef hia_loader loader;
 
-typedef struct loader {
-  const hia_type_table *types;
-  const hia_allocator *allocator;
-  hia_objects *objects;
-  const unsigned char *begin, *at, *end; /* end: of objects and words */
-  hia_file_types file_types;
-  hia_block made; /* loaded_object */
-  uint64_t n_made;
-  hia_value_error *error;
-} loader;
-
-static hia_status HIA_PRINTF(2, 3) fail(loader *l, const char *fmt, ...) {
-  *l->error = (hia_value_error){.at = (size_t)(l->at - l->begin)};
+static hia_status HIA_PRINTF(3, 4) fail(hia_value_error *error, uint64_t at, const char *fmt, ...) {
+  *error = (hia_value_error){.at = (size_t)at};
   va_list args;
   va_start(args, fmt);
-  vsnprintf(l->error->message, sizeof l->error->message, fmt, args);
+  vsnprintf(error->message, sizeof error->message, fmt, args);
   va_end(args);
   return HIA_ARGUMENT;
 }
 
+hia_status hiaR_load_damaged(hia_value_error *error, uint64_t at, const char *what) {
+  return fail(error, at, "the saved value is damaged: %s at byte %llu", what,
+              (unsigned long long)at);
+}
+
 static hia_status damaged(loader *l, const char *what) {
-  return fail(l, "the saved value is damaged: %s at byte %zu", what, (size_t)(l->at - l->begin));
+  return hiaR_load_damaged(l->error, l->begin_at + (uint64_t)(l->at - l->begin), what);
 }
 
 static size_t left(const loader *l) { return (size_t)(l->end - l->at); }
@@ -60,9 +51,12 @@ static hia_status read_reference(loader *l, hia_type type, hia_word *word) {
     bool is_ctor = x / 2 < entry->n && !hiaR_ctor(l->types, type, (uint32_t)(x / 2))->n;
     return is_ctor ? HIA_OK : damaged(l, "no such constructor");
   }
+  if (x && x / 2 > l->n_made && l->earlier) return l->earlier(l, x / 2 - l->n_made, type, word);
   if (!x || x / 2 > l->n_made) return damaged(l, "a reference to nothing");
-  const loaded_object *object = (const loaded_object *)l->made.data + (l->n_made - x / 2);
+  hia_loaded_object *object = (hia_loaded_object *)l->made.data + (l->n_made - x / 2);
   *word = hiaR_word_of(object->object);
+  object->is_used = true;
+  if (l->local) hiaR_dup(*word, false);
   return object->type == type ? HIA_OK : damaged(l, "a reference to a value of another type");
 }
 
@@ -88,6 +82,25 @@ static hia_status read_words(loader *l, const hia_layout *layout, char *base) {
   return HIA_OK;
 }
 
+/* An object of the run, to which nothing refers yet. */
+static void *make_local(loader *l, size_t size, uint32_t ctor) {
+  hia_counted *object = hiaR_heap_alloc(l->local, size);
+  if (!object) return NULL;
+  hiaR_object_begin(object, (uint16_t)ctor);
+  atomic_init(&object->count, 0);
+  return object;
+}
+
+static hia_array *make_array(loader *l, const hia_layout *layout, uint64_t n) {
+  if (!l->local) return hiaR_new_array(l->objects, layout, n);
+  if (n > PTRDIFF_MAX / (layout->size + 1u) - sizeof(hia_array)) return NULL;
+  hia_array *array = make_local(l, hiaR_array_size(layout->size, n), 0);
+  if (!array) return NULL;
+  array->n = n;
+  array->data = (char *)(array + 1);
+  return array;
+}
+
 static hia_status read_array(loader *l, hia_type type, void **object) {
   const hia_layout *layout = &hiaR_type_entry(l->types, type)->layout;
   uint64_t n;
@@ -95,7 +108,8 @@ static hia_status read_array(loader *l, hia_type type, void **object) {
   if (status) return status;
   if (n > left(l) / layout->n)
     return damaged(l, "an array is longer than the file"); /* a byte a word */
-  hia_array *array = hiaR_new_array(l->objects, layout, n);
+  if (n == 0 && l->local) return HIA_OK;
+  hia_array *array = make_array(l, layout, n);
   if (!array) return HIA_MEMORY;
   *object = array;
   for (uint64_t i = 0; i < n && status == HIA_OK; i++)
@@ -106,28 +120,36 @@ static hia_status read_array(loader *l, hia_type type, void **object) {
 static hia_status read_data(loader *l, hia_type type, uint32_t number, void **object) {
   const hia_ctor *ctor = hiaR_ctor(l->types, type, number);
   if (!ctor->n) return damaged(l, "an object of a constructor without fields");
-  hia_counted *data = hiaR_new_data(l->objects, ctor, number);
+  hia_counted *data =
+      l->local ? make_local(l, ctor->layout.size, number) : hiaR_new_data(l->objects, ctor, number);
   if (!data) return HIA_MEMORY;
   *object = data;
   return read_words(l, &ctor->layout, (char *)data);
 }
 
+hia_status hiaR_load_object(loader *l, bool *is_end) {
+  uint64_t number;
+  hia_status status = read_number(l, &number);
+  if (is_end) *is_end = !status && !number;
+  if (status || (!number && is_end)) return status;
+  if (number - 1 >= l->file_types->n_kinds) return damaged(l, "no such kind of object");
+  hia_file_kind kind = ((const hia_file_kind *)l->file_types->kinds.data)[number - 1];
+  hia_loaded_object made = {.object = NULL, .type = kind.type};
+  bool is_data = hiaR_type_kind(l->types, kind.type) == HIA_KIND_DATA;
+  status = is_data ? read_data(l, kind.type, kind.ctor, &made.object)
+                   : read_array(l, kind.type, &made.object);
+  if (status) return status;
+  if (!hiaR_block_grow(&l->made, l->allocator, ((size_t)l->n_made + 1) * sizeof made))
+    return HIA_MEMORY;
+  ((hia_loaded_object *)l->made.data)[l->n_made++] = made;
+  return HIA_OK;
+}
+
 static hia_status read_objects(loader *l) {
-  for (;;) {
-    uint64_t number;
-    hia_status status = read_number(l, &number);
-    if (status || !number) return status;
-    if (number > l->file_types.n_kinds) return damaged(l, "no such kind of object");
-    hia_file_kind kind = ((const hia_file_kind *)l->file_types.kinds.data)[number - 1];
-    loaded_object made = {NULL, kind.type};
-    bool is_data = hiaR_type_kind(l->types, kind.type) == HIA_KIND_DATA;
-    status = is_data ? read_data(l, kind.type, kind.ctor, &made.object)
-                     : read_array(l, kind.type, &made.object);
-    if (status) return status;
-    if (!hiaR_block_grow(&l->made, l->allocator, ((size_t)l->n_made + 1) * sizeof made))
-      return HIA_MEMORY;
-    ((loaded_object *)l->made.data)[l->n_made++] = made;
-  }
+  bool is_end = false;
+  hia_status status = HIA_OK;
+  while (status == HIA_OK && !is_end) status = hiaR_load_object(l, &is_end);
+  return status;
 }
 
 static hia_status read_value(loader *l, hia_type type, hia_word *words) {
@@ -147,68 +169,96 @@ static uint64_t number_at(const unsigned char *at, size_t size) {
   return memcpy(&four, at, sizeof four), four;
 }
 
-/* Checks everything around the objects and the words. */
-static hia_status check_file(loader *l, size_t size, hia_type type) {
-  const unsigned char *s = l->begin;
-  if (size < HIA_FILE_HEAD + HIA_FILE_TAIL)
-    return fail(l, "this is no saved value: it has only %zu bytes", size);
-  if (memcmp(s, HIA_FILE_MAGIC, 8) != 0) return fail(l, "this is no saved value");
+hia_status hiaR_load_check_ends(const void *head, const void *tail, uint64_t size,
+                                hia_value_error *error) {
+  const unsigned char *s = head, *end = tail;
+  if (!s || !end)
+    return fail(error, 0, "this is no saved value: it has only %llu bytes",
+                (unsigned long long)size);
+  if (memcmp(s, HIA_FILE_MAGIC, 8) != 0) return fail(error, 0, "this is no saved value");
   if (number_at(s + 8, 4) != HIA_FILE_ORDER)
-    return fail(l, "the value was saved on a machine of another byte order");
+    return fail(error, 0, "the value was saved on a machine of another byte order");
   if (number_at(s + 12, 4) != HIA_FILE_VERSION)
-    return fail(l, "the value was saved in version %u of the form, this is version %u",
+    return fail(error, 0, "the value was saved in version %u of the form, this is version %u",
                 (unsigned)number_at(s + 12, 4), HIA_FILE_VERSION);
-  if (number_at(s + size - 16, 8) != size)
-    return fail(l, "the saved value is damaged: it is incomplete, or something was added");
-  hia_file_hash hash = {0};
-  hiaR_file_hash_add(&hash, s, size - 8);
-  if (number_at(s + size - 8, 8) != hiaR_file_hash_end(&hash))
-    return fail(l, "the saved value is damaged: its hash is wrong");
-  hia_status status = hiaR_file_types_make(&l->file_types, l->allocator, l->types, type);
-  if (status) return status;
-  uint64_t n_types = number_at(s + 16, 4);
-  l->at = s + HIA_FILE_HEAD;
-  l->end = s + size - HIA_FILE_TAIL;
-  if (n_types > left(l)) return damaged(l, "it ends early");
-  const unsigned char *types = l->at;
-  l->at += n_types;
-  if (n_types == l->file_types.n_bytes && memcmp(types, l->file_types.bytes.data, n_types) == 0)
-    return HIA_OK;
+  if (number_at(end + 8, 8) != size)
+    return fail(error, 0, "the saved value is damaged: it is incomplete, or something was added");
+  return HIA_OK;
+}
+
+hia_status hiaR_load_check_hash(const void *tail, hia_file_hash *hash, hia_value_error *error) {
+  if (number_at((const unsigned char *)tail + 16, 8) == hiaR_file_hash_end(hash)) return HIA_OK;
+  return fail(error, 0, "the saved value is damaged: its hash is wrong");
+}
+
+uint32_t hiaR_load_types_len(const void *head) {
+  return (uint32_t)number_at((const unsigned char *)head + 16, 4);
+}
+uint64_t hiaR_load_n_objects(const void *tail) { return number_at(tail, 8); }
+
+hia_status hiaR_load_check_types(const hia_file_types *f, hia_type type, const void *bytes,
+                                 uint32_t n_types, hia_value_error *error) {
+  const unsigned char *types = bytes;
+  uint64_t at = HIA_FILE_HEAD + (uint64_t)n_types;
+  if (n_types == f->n_bytes && memcmp(types, f->bytes.data, n_types) == 0) return HIA_OK;
   char name[200];
-  hiaR_type_text(l->types, type, name, sizeof name);
+  hiaR_type_text(f->types, type, name, sizeof name);
   uint64_t n = n_types >= 4 ? number_at(types, 4) : 0;
-  if (n < 1 || n > n_types - 4 || n > 200) return damaged(l, "no types");
+  if (n < 1 || n > n_types - 4 || n > 200) return hiaR_load_damaged(error, at, "no types");
   if (n == strlen(name) && memcmp(types + 4, name, n) == 0)
-    return fail(l, "the type %s has other constructors, or fields of other types, in the file",
-                name);
+    return fail(error, at,
+                "the type %s has other constructors, or fields of other types, in the file", name);
   for (uint64_t i = 0; i < n; i++)
-    if (types[4 + i] < ' ' || types[4 + i] > '~') return damaged(l, "no types");
-  return fail(l, "expected a value of type %s, the file has one of type %.*s", name, (int)n,
+    if (types[4 + i] < ' ' || types[4 + i] > '~') return hiaR_load_damaged(error, at, "no types");
+  return fail(error, at, "expected a value of type %s, the file has one of type %.*s", name, (int)n,
               (const char *)types + 4);
 }
 
-static hia_status load(loader *l, size_t size, hia_type type, hia_word *words) {
-  hia_status status = check_file(l, size, type);
+/* Checks everything around the objects and the words. */
+static hia_status check_file(loader *l, hia_file_types *file_types, size_t size, hia_type type) {
+  const unsigned char *s = l->begin;
+  bool is_long = size >= HIA_FILE_HEAD + HIA_FILE_TAIL;
+  const unsigned char *tail = is_long ? s + size - HIA_FILE_TAIL : NULL;
+  hia_status status = hiaR_load_check_ends(is_long ? s : NULL, tail, size, l->error);
+  if (status) return status;
+  hia_file_hash hash = {0};
+  hiaR_file_hash_add(&hash, s, size - 8);
+  status = hiaR_load_check_hash(tail, &hash, l->error);
+  if (status == HIA_OK) status = hiaR_file_types_make(file_types, l->allocator, l->types, type);
+  if (status) return status;
+  uint32_t n_types = hiaR_load_types_len(s);
+  l->at = s + HIA_FILE_HEAD;
+  l->end = tail;
+  if (n_types > left(l)) return damaged(l, "it ends early");
+  l->at += n_types;
+  return hiaR_load_check_types(file_types, type, s + HIA_FILE_HEAD, n_types, l->error);
+}
+
+static hia_status load(loader *l, hia_file_types *file_types, size_t size, hia_type type,
+                       hia_word *words) {
+  hia_status status = check_file(l, file_types, size, type);
   if (status == HIA_OK) status = read_objects(l);
   if (status == HIA_OK) status = read_value(l, type, words);
   if (status) return status;
   if (l->at != l->end) return damaged(l, "more than the value");
-  return number_at(l->end, 8) == l->n_made ? HIA_OK : damaged(l, "another number of objects");
+  return hiaR_load_n_objects(l->end) == l->n_made ? HIA_OK
+                                                  : damaged(l, "another number of objects");
 }
 
 hia_status hiaR_value_load(const hia_type_table *types, hia_type type, const void *bytes,
                            size_t size, const hia_allocator *allocator, hia_objects *objects,
                            hia_word *words, hia_value_error *error) {
+  hia_file_types file_types = {.allocator = allocator};
   loader l = {.types = types,
               .allocator = allocator,
               .objects = objects,
               .begin = bytes,
               .at = bytes,
-              .file_types = {.allocator = allocator},
+              .file_types = &file_types,
               .error = error};
   *error = (hia_value_error){.code = NULL};
-  hia_status status = load(&l, size, type, words);
-  hiaR_file_types_free(&l.file_types);
+  hia_status status = load(&l, &file_types, size, type, words);
+  hiaR_file_types_free(&file_types);
   hiaR_block_free(&l.made, allocator);
   return status;
 }

@@ -156,6 +156,13 @@ Test(api_bad_input, null_functions_and_values) {
   REFUSED(HIA_ARGUMENT, "place for the function", hia_function_instance, w.fact, &w.n, 1, NULL);
   REFUSED(HIA_ARGUMENT, "no arguments", hia_function_instance, w.fact, NULL, 1, &function);
   REFUSED(HIA_ARGUMENT, "argument 1", hia_function_instance, w.fact, &none, 1, &function);
+  const hia_type_info *no_type = NULL;
+  REFUSED(HIA_ARGUMENT, "no function", hia_function_instance_of, NULL, &no_type, 1, &function);
+  REFUSED(HIA_ARGUMENT, "place for the function", hia_function_instance_of, w.fact, &no_type, 1,
+          NULL);
+  REFUSED(HIA_ARGUMENT, "no arguments", hia_function_instance_of, w.fact, NULL, 1, &function);
+  REFUSED(HIA_ARGUMENT, "argument 1 has no type", hia_function_instance_of, w.fact, &no_type, 1,
+          &function);
   REFUSED(HIA_ARGUMENT, "no function", hia_function_prepare, NULL);
   cr_assert_eq(hia_function_get_stats(NULL, &stats), HIA_ARGUMENT);
   cr_assert_eq(hia_function_get_stats(w.fib, NULL), HIA_ARGUMENT);

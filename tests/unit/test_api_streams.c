@@ -1,5 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Streams of trees as arguments (hia_stream): the same results and errors as with the array. */
+#include "runtime/value/file.h"
 #include "tests/unit/helper_memory.h"
 #include "tests/unit/helper_program.h"
 
@@ -49,7 +50,9 @@ static const char text[] =
     "fn joined(ts: [Tree]) -> [Tree] = concat(ts, ts)\n"
     "fn boxed(ts: [Tree]) -> Box = Box(ts)\n"
     "fn chosen(ts: [Tree], b: bool) -> i32 = total(if b then ts else ts)\n"
-    "fn generic(ts) = len(ts)\n"
+    "fn generic(ts) = (len(ts), sum(ts[len(ts) / 2]))\n"
+    "fn generic_at(ts: [Tree], i) = sum(ts[i64(i)])\n"
+    "fn generic_same(ts) = ts\n"
     "type Bare = One | Two\n"
     "fn bare(ts: [Bare]) -> [(Bare, i64)] = [(ts[i], i) for i in 0i64..len(ts)]\n"
     "fn bare_slice(ts: [Bare]) -> [Bare] = ts[1..len(ts)]\n"
@@ -150,6 +153,66 @@ static void close_trees(fixture *x) {
   unlink(path);
 }
 
+/* ---- saved arrays ---- */
+
+enum { MAX_NODES = 4000 };
+
+/* An array of n trees, whose parts are mostly of the last element and now and then of any before
+ * it: with `shares` in 100 cases. Some elements are the same, some are parts of others. */
+static hia_value *make_array(const fixture *x, unsigned n, unsigned shares) {
+  static hia_value_node nodes[MAX_NODES];
+  static int64_t words[3 * MAX_NODES], elements[MAX_NODES];
+  static unsigned sizes[MAX_NODES];
+  const hia_type_info *types[] = {hia_type_info_element(x->type), x->type};
+  unsigned seed = n * 31 + shares, n_nodes = 0, n_words = 0, begin = 0;
+  for (unsigned i = 0; i < n; i++) {
+    unsigned more = 1 + (seed >> 18) % 6;
+    for (unsigned first = n_nodes; more--;) {
+      seed = seed * 1103515245u + 12345u;
+      bool far = begin && (seed >> 16) % 100 < shares;
+      unsigned a = n_nodes > first ? n_nodes - 1 : 0, b = far ? (seed >> 9) % begin : a;
+      bool is_leaf = n_nodes == first || sizes[a] + sizes[b] > 60;
+      sizes[n_nodes] = is_leaf ? 1 : 1 + sizes[a] + sizes[b];
+      nodes[n_nodes++] = (hia_value_node){0, is_leaf ? 0 : 1, 0};
+      words[n_words++] = is_leaf ? seed % 1000 : b;
+      words[n_words++] = is_leaf ? 7 : a;
+      if (!is_leaf) words[n_words++] = i;
+    }
+    bool is_old = begin && (seed >> 20) % 100 < shares;
+    elements[i] = is_old ? (int64_t)((seed >> 8) % begin) : (int64_t)n_nodes - 1;
+    begin = n_nodes;
+  }
+  nodes[n_nodes++] = (hia_value_node){1, 0, n};
+  for (unsigned i = 0; i < n; i++) words[n_words++] = elements[i];
+  hia_value_nodes table = HIA_VALUE_NODES_INIT;
+  table.types = types, table.n_types = 2;
+  table.nodes = nodes, table.n_nodes = n_nodes;
+  table.words = words, table.n_words = n_words;
+  hia_value *value;
+  hia_error *error;
+  cr_assert_eq(hia_value_from_nodes(x->p.engine, &table, &value, &error), HIA_OK, "%s",
+               hia_error_text(error));
+  return value;
+}
+
+static void open_array(fixture *x, hia_engine_kind kind, unsigned threads, unsigned n,
+                       unsigned shares) {
+  hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  hia_error *error = NULL;
+  options.kind = kind;
+  options.threads = threads;
+  options.count = true;
+  x->p = open_program(&options, text, "total");
+  x->type = hia_function_param_type(x->p.function, 0);
+  x->words = NULL;
+  x->array = make_array(x, n, shares);
+  write_file("", 0);
+  cr_assert_eq(hia_value_save_file(x->array, path, &error), HIA_OK, "%s", hia_error_text(error));
+  cr_assert_eq(hia_stream_open_saved(NULL, x->type, path, &x->stream, &error), HIA_OK, "%s",
+               hia_error_text(error));
+  cr_assert_eq(hia_stream_len(x->stream), n);
+}
+
 typedef struct outcome {
   hia_status status;
   char *text; /* of the result, or of the error */
@@ -209,11 +272,13 @@ static void compare_all(hia_engine_kind kind, unsigned threads) {
     open_trees(&x, kind, threads, bytes, n);
     for (int k = 0; k < N_READERS; k++) expect_same(&x, readers[k], NULL, NULL);
     expect_same(&x, "both", x.array, NULL);
+    expect_same(&x, "generic", NULL, NULL);
     static const int64_t indices[] = {0, 1, 2, -1, 300, INT64_MIN, INT64_MAX};
     for (size_t k = 0; k < sizeof indices / sizeof *indices; k++) {
       hia_value *index = hia_value_i64(x.p.engine, indices[k]);
       expect_same(&x, "at", index, NULL);
       expect_same(&x, "cut", index, NULL);
+      expect_same(&x, "generic_at", index, NULL);
       hia_value_free(index);
     }
     for (uint64_t fuel = 0; fuel < 5000; fuel = fuel * 3 + 1) expect_same(&x, "total", NULL, &fuel);
@@ -227,6 +292,168 @@ Test(streams, interpreted_threads) { compare_all(HIA_ENGINE_INTERP, 2); }
 Test(streams, expanded) { compare_all(HIA_ENGINE_EXPAND, 1); }
 Test(streams, native) { compare_all(HIA_ENGINE_JIT, 1); }
 Test(streams, native_threads) { compare_all(HIA_ENGINE_JIT, 3); }
+
+/* As runtime/value/file.h says: the hash is that of all before it. */
+static void fix_hash(char *bytes, size_t n) {
+  hia_file_hash hash = {0};
+  hiaR_file_hash_add(&hash, bytes, n - 8);
+  uint64_t end = hiaR_file_hash_end(&hash);
+  memcpy(bytes + n - 8, &end, 8);
+}
+
+static void expect_no_array(const hia_type_info *type, const char *at, hia_status expected,
+                            const char *why) {
+  hia_stream *stream;
+  hia_error *error;
+  cr_expect_eq(hia_stream_open_saved(NULL, type, at, &stream, &error), expected);
+  cr_expect(stream == NULL && strstr(hia_error_text(error), why), "%s", hia_error_text(error));
+  hia_error_free(error);
+}
+
+static void compare_saved(hia_engine_kind kind, unsigned threads) {
+  if (kind == HIA_ENGINE_JIT && !has_native()) cr_skip_test("no native code in this build");
+  static const unsigned sizes[][2] = {{400, 0}, {400, 3}, {300, 50}, {100, 95}, {1, 0}, {3, 30}};
+  int n_sizes = kind == HIA_ENGINE_JIT ? 2 : 6;
+  for (int i = 0; i < n_sizes; i++) {
+    fixture x;
+    open_array(&x, kind, threads, sizes[i][0], sizes[i][1]);
+    for (int k = 0; k < N_READERS; k++) expect_same(&x, readers[k], NULL, NULL);
+    expect_same(&x, "generic", NULL, NULL);
+    expect_same(&x, "both", x.array, NULL);
+    close_trees(&x);
+  }
+}
+
+Test(streams, saved_interpreted) { compare_saved(HIA_ENGINE_INTERP, 1); }
+Test(streams, saved_interpreted_threads) { compare_saved(HIA_ENGINE_INTERP, 3); }
+Test(streams, saved_expanded) { compare_saved(HIA_ENGINE_EXPAND, 1); }
+Test(streams, saved_native) { compare_saved(HIA_ENGINE_JIT, 1); }
+Test(streams, saved_native_threads) { compare_saved(HIA_ENGINE_JIT, 3); }
+
+Test(streams, no_trees_are_saved) {
+  fixture x;
+  open_array(&x, HIA_ENGINE_INTERP, 1, 0, 0);
+  for (int k = 0; k < N_READERS; k++) expect_same(&x, readers[k], NULL, NULL);
+  close_trees(&x);
+}
+
+/* What elements share is part of results, too, which live longer than the stream. */
+Test(streams, results_hold_what_is_shared) {
+  fixture x;
+  open_array(&x, HIA_ENGINE_INTERP, 1, 200, 40);
+  hia_value *arg = NULL, *result;
+  hia_error *error;
+  hia_run_options options = HIA_RUN_OPTIONS_INIT;
+  options.streams = &x.stream;
+  cr_assert_eq(hia_run(find_function(x.p.module, "middle"), &arg, 1, &options, &result, &error),
+               HIA_OK, "%s", hia_error_text(error));
+  outcome array = run(&x, "middle", false, NULL, NULL);
+  hia_stream_free(x.stream);
+  x.stream = NULL;
+  size_t size;
+  char *after;
+  FILE *to = open_memstream(&after, &size);
+  cr_assert_eq(hia_value_write(result, 1 << 24, take, to, NULL, NULL), HIA_OK);
+  fclose(to);
+  cr_assert_str_eq(after, array.text);
+  free(after);
+  free(array.text);
+  hia_value_free(result);
+  close_trees(&x);
+}
+
+/* Elements without objects, and with one byte each. */
+Test(streams, saved_bare) {
+  fixture x;
+  open_array(&x, HIA_ENGINE_INTERP, 1, 1, 0);
+  hia_value *bare;
+  hia_error *error;
+  hia_function *f = find_function(x.p.module, "bare");
+  cr_assert_eq(hia_value_parse(f, 0, "[Two, One, Two, Two]", &bare, &error), HIA_OK);
+  cr_assert_eq(hia_value_save_file(bare, path, &error), HIA_OK);
+  hia_stream_free(x.stream);
+  hia_value_free(x.array);
+  x.array = bare;
+  cr_assert_eq(hia_stream_open_saved(NULL, hia_value_type(bare), path, &x.stream, &error), HIA_OK,
+               "%s", hia_error_text(error));
+  expect_same(&x, "bare", NULL, NULL);
+  expect_same(&x, "bare_slice", NULL, NULL);
+  close_trees(&x);
+}
+
+/* Any byte may be wrong, and the hash right: then the file is refused, or is another value. */
+Test(streams, saved_and_altered) {
+  fixture x;
+  open_array(&x, HIA_ENGINE_INTERP, 1, 12, 30);
+  FILE *file = fopen(path, "r");
+  static char bytes[4096], altered[4096];
+  size_t n = fread(bytes, 1, sizeof bytes, file);
+  fclose(file);
+  cr_assert(n > 100 && n < sizeof bytes);
+  for (size_t i = 0; i < n - 16; i++)
+    for (int k = 0; k < 6; k++) {
+      static const char to[] = {0, 1, 2, 5, 0x7f, (char)0xff};
+      memcpy(altered, bytes, n);
+      altered[i] = to[k];
+      fix_hash(altered, n);
+      hia_value *value;
+      hia_stream *stream;
+      hia_error *error;
+      unlink(path);
+      write_file(altered, n);
+      hia_status a = hia_value_load(x.p.engine, x.type, path, altered, n, &value, NULL);
+      hia_status s = hia_stream_open_saved(NULL, x.type, path, &stream, &error);
+      cr_expect(a == s || (s == HIA_UNSUPPORTED && strstr(hia_error_text(error), "in parts")),
+                "byte %zu as %d: %d, not %d: %s", i, to[k], s, a, hia_error_text(error));
+      hia_error_free(error);
+      hia_value_free(x.array);
+      hia_stream_free(x.stream);
+      x.array = value, x.stream = stream;
+      if (s == HIA_OK) expect_same(&x, "total", NULL, NULL);
+    }
+  close_trees(&x);
+}
+
+Test(streams, saved_cannot_be_opened) {
+  fixture x;
+  open_array(&x, HIA_ENGINE_INTERP, 1, 40, 10);
+  FILE *file = fopen(path, "r");
+  static char bytes[8192];
+  size_t n = fread(bytes, 1, sizeof bytes, file);
+  fclose(file);
+  expect_no_array(x.type, "/none/such", HIA_IO, "cannot read /none/such: No such file");
+  expect_no_array(x.type, "/tmp", HIA_UNSUPPORTED, "/tmp is no regular file");
+  expect_no_array(hia_type_info_element(x.type), path, HIA_ARGUMENT, "is of an array [T]");
+  hia_function *bare = find_function(x.p.module, "bare");
+  expect_no_array(hia_function_param_type(bare, 0), path, HIA_ARGUMENT,
+                  "expected a value of type [Bare], the file has one of type [Tree]");
+  expect_no_array(x.type, NULL, HIA_ARGUMENT, "no path");
+  expect_no_array(NULL, path, HIA_ARGUMENT, "no type");
+  cr_expect_eq(hia_stream_open_saved(NULL, x.type, path, NULL, NULL), HIA_ARGUMENT);
+  for (size_t k = 0; k < n; k += k < 60 ? 1 : 37) {
+    cr_assert_eq(truncate(path, 0), 0);
+    unlink(path);
+    write_file(bytes, k);
+    expect_no_array(x.type, path, HIA_ARGUMENT,
+                    k < 44 ? "it has only" : "it is incomplete, or something was added");
+  }
+  bytes[n / 2] ^= 1;
+  unlink(path);
+  write_file(bytes, n);
+  expect_no_array(x.type, path, HIA_ARGUMENT, "its hash is wrong");
+  close_trees(&x);
+}
+
+Test(streams, a_saved_file_changes) {
+  fixture x;
+  open_array(&x, HIA_ENGINE_INTERP, 1, 400, 10);
+  cr_assert_eq(truncate(path, 300), 0);
+  outcome o = run(&x, "total", true, NULL, NULL);
+  cr_assert(o.status == HIA_IO && strstr(o.text, "has changed since it was opened"), "%d %s",
+            o.status, o.text);
+  free(o.text);
+  close_trees(&x);
+}
 
 Test(streams, no_trees) {
   fixture x;
@@ -286,7 +513,7 @@ Test(streams, not_in_order) {
   refuse(&x, "joined", NULL, "it joins the array");
   refuse(&x, "boxed", NULL, "it stores the array");
   refuse(&x, "chosen", yes, "the array is the result");
-  refuse(&x, "generic", NULL, "is generic");
+  refuse(&x, "generic_same", NULL, "the array is the result");
   expect_same(&x, "total", NULL, NULL);
   hia_value_free(yes);
   close_trees(&x);
@@ -506,7 +733,38 @@ Test(streams, need_not_fit_in_memory) {
   unlink(path);
 }
 
+/* The same with saved trees: what is kept is 16 bytes an element. */
+Test(streams, a_saved_array_need_not_fit_in_memory) {
+  fixture x;
+  size_t n;
+  char *bytes = make_trees(3000, 2000, &n);
+  open_trees(&x, HIA_ENGINE_INTERP, 1, bytes, n);
+  free(bytes);
+  cr_assert_eq(hia_value_save_file(x.array, path, NULL), HIA_OK);
+  struct stat info;
+  cr_assert_eq(stat(path, &info), 0);
+  outcome array = run(&x, "sums", false, NULL, NULL);
+  counting c = {0, 0};
+  hia_allocator allocator = {count_alloc, count_resize, count_free, &c};
+  hia_stream_free(x.stream);
+  cr_assert_eq(hia_stream_open_saved(&allocator, x.type, path, &x.stream, NULL), HIA_OK);
+  cr_assert_gt(info.st_size, 25000000);
+  cr_assert_lt(c.most, 4500000, "%zu bytes to open a file of %zu", c.most, (size_t)info.st_size);
+  cr_assert_lt(c.now, 200000);
+  c.most = 0;
+  outcome stream = run(&x, "sums", true, NULL, NULL);
+  cr_assert_str_eq(stream.text, array.text);
+  cr_assert_lt(c.most, 1000000);
+  cr_assert_lt(stream.stats.peak_bytes, 2000000);
+  free(stream.text);
+  free(array.text);
+  close_trees(&x);
+  cr_assert_eq(c.now, 0);
+}
+
 static fixture *shared;
+
+static bool is_saved;
 
 static hia_status use_once(const hia_allocator *allocator) {
   hia_words *words = hia_words_new(allocator);
@@ -517,7 +775,9 @@ static hia_status use_once(const hia_allocator *allocator) {
   run_options.streams = &stream;
   hia_status status = HIA_MEMORY;
   if (words)
-    status = hia_stream_open_brackets(allocator, shared->type, path, &options, &stream, NULL);
+    status = is_saved
+                 ? hia_stream_open_saved(allocator, shared->type, path, &stream, NULL)
+                 : hia_stream_open_brackets(allocator, shared->type, path, &options, &stream, NULL);
   if (status == HIA_OK)
     status =
         hia_run(find_function(shared->p.module, "total"), &arg, 1, &run_options, &result, NULL);
@@ -536,4 +796,13 @@ Test(streams, out_of_memory) {
   cr_assert_geq(fail_each_allocation(use_once), 10);
   close_trees(&x);
   free(bytes);
+}
+
+Test(streams, out_of_memory_for_saved_arrays) {
+  fixture x;
+  open_array(&x, HIA_ENGINE_INTERP, 1, 60, 30);
+  shared = &x;
+  is_saved = true;
+  cr_assert_geq(fail_each_allocation(use_once), 10);
+  close_trees(&x);
 }
