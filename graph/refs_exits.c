@@ -149,7 +149,8 @@ static hia_node_id split_head(hia_graph *g, hia_fn *fn, hia_region_id head) {
   if (branch == HIA_NONE) return branch;
   hia_node_id yield = hiaG_yield_of(fn, head);
   lift(fn, hiaG_in(fn, yield, 0), branch);
-  fn->edges.data[fn->nodes.data[yield].ins] = add_result(g, fn, branch, arm);
+  hia_value_id result = add_result(g, fn, branch, arm); /* which moves the table of edges */
+  fn->edges.data[fn->nodes.data[yield].ins] = result;
   return branch;
 }
 

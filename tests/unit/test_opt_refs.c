@@ -1,6 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Counts of references: graphs are evaluated with counts, and must give what they gave before, read
  * nothing that was freed, and leave no object but those of the results. */
+#include "graph/refs.h"
 #include "helper_counts.h"
 #include "helper_data_programs.h"
 
@@ -166,6 +167,60 @@ Test(opt_refs, loops_end_with_parts_of_their_variable) {
     char exits[40];
     snprintf(exits, sizeof exits, "%s, %s, %s", values[i % 3], values[i / 3 % 3], values[i / 9]);
     check_exits(exits);
+  }
+}
+
+/* The branch at the end of a head gets a result that says whether the loop goes on, however full
+ * the graph's tables are: with some number of nodes before the loop they move just then. */
+Test(opt_refs, a_head_gets_a_result_while_its_tables_move) {
+  for (unsigned n_before = 0; n_before < 70; n_before++) {
+    char text[8000];
+    size_t len = (size_t)sprintf(text, "graph functions \"head.hia\"\n"
+                                       "type T = Leaf | Node(left: T, right: T)\n"
+                                       "fn main (T) -> (T) {\n"
+                                       "  %%0:T = arg 0\n"
+                                       "  %%1:i32 = ctor %%0\n");
+    for (unsigned i = 0; i < n_before; i++)
+      len += (size_t)sprintf(text + len, "  %%%u:i32 = add %%1, %%1\n", 100 + i);
+    sprintf(text + len, "  %%2:T = loop %%0 {\n"
+                        "    %%3:T = arg 0\n"
+                        "    %%4:i32 = ctor %%3\n"
+                        "    %%5:i32 = const 1\n"
+                        "    %%6:bool = eq %%4, %%5\n"
+                        "    %%7:T, %%8:T = if %%6 {\n"
+                        "      %%9:T = field Node.0 %%3\n"
+                        "      yield %%9, %%3\n"
+                        "    } else {\n"
+                        "      yield %%3, %%3\n"
+                        "    }\n"
+                        "    %%10:bool = ne %%4, %%5\n"
+                        "    yield %%10, %%8\n"
+                        "  } round {\n"
+                        "    yield %%7\n"
+                        "  }\n"
+                        "  yield %%2\n"
+                        "}\n");
+    hia_comp comp;
+    hia_types types;
+    hia_graph *volatile g = NULL;
+    hia_read_error wrong = {0};
+    hiaR_comp_init(&comp, &hiaR_malloc);
+    if (HIA_TRY(&comp)) {
+      hiaG_types_init(&types, &comp);
+      g = hiaG_read(&comp, &types, text, strlen(text), &wrong);
+      cr_assert(g, "%u:%u: %s", wrong.line, wrong.col, wrong.message);
+      hiaG_split_exits(g, hiaG_fn(g, 0));
+    }
+    cr_assert_eq(comp.status, HIA_OK, "%s", comp.message);
+    const char *defect = hiaG_verify(g);
+    cr_assert_null(defect, "%s", defect);
+    const hia_fn *fn = hiaG_fn(g, 0);
+    HIA_EACH_NODE(fn, n) {
+      if (fn->nodes.data[n].op == HIA_OP_LOOP)
+        cr_assert_neq(hiaG_split_of(fn, fn->nodes.data[n].regions, 0), HIA_NONE, "%u nodes",
+                      n_before);
+    }
+    hiaR_comp_free(&comp);
   }
 }
 
