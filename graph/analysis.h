@@ -8,20 +8,14 @@
 
 /* ---- facts.c: what functions do, themselves or in what they call ---- */
 
-enum {
-  HIA_DOES_RAISE = 1, /* may fail */
-  HIA_DOES_COUNT = 2, /* counts calls or rounds */
-  HIA_HAS_FORKS = 4,  /* forks itself */
-  HIA_IS_LEAF = 8,    /* is a leaf function, lowered without its calls: leaf.c */
-};
-
 /* All arrays but `order` are indexed by function. */
 typedef struct hia_facts {
-  uint8_t *traits;  /* HIA_DOES_ bits */
-  uint32_t *group;  /* functions that call each other have one number; callees have lower ones */
-  hia_fn_id *order; /* all functions, callees first */
-  bool *is_version; /* a leaf function, or the slow path of one */
-  bool *is_forked;  /* it is the callee of some fork, so a thief may call it */
+  uint16_t *effects; /* HIA_E_ bits */
+  uint32_t *group;   /* functions that call each other have one number; callees have lower ones */
+  hia_fn_id *order;  /* all functions, callees first */
+  bool *is_leaf;     /* it is a leaf function, lowered without its calls: leaf.c */
+  bool *is_version;  /* a leaf function, or the slow path of one */
+  bool *is_forked;   /* it is the callee of some fork, so a thief may call it */
 } hia_facts;
 hia_facts hiaG_facts(hia_arena *arena, const hia_graph *g);
 

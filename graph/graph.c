@@ -493,65 +493,6 @@ hia_dtype hiaG_node_dtype(const hia_fn *fn, hia_node_id n) {
   return hiaG_type(fn, hiaG_in(fn, n, 0));
 }
 
-/* The node alone, without the nodes inside it. */
-static bool itself_raises(const hia_graph *g, const hia_fn *fn, hia_node_id n) {
-  const hia_node *node = &fn->nodes.data[n];
-  uint16_t traits = hiaR_ops[node->op].traits;
-  if (traits & HIA_T_RAISES) return true;
-  if (node->op == HIA_OP_HOST) return g->externs.data[node->imm].raises;
-  if (node->op == HIA_OP_CALL || node->op == HIA_OP_JOIN)
-    return hiaG_fn(g, hiaG_callee(node))->traits & HIA_FN_RAISES;
-  if (!(traits & HIA_T_RAISES_INT)) return false;
-  hia_type type = hiaG_node_dtype(fn, n);
-  if (type != HIA_I32 && type != HIA_I64) return false;
-  hia_word divisor; /* the only ops that fail on integers are / and % */
-  return !hiaG_is_const(fn, hiaG_in(fn, n, 1), &divisor) || divisor == 0 ||
-         divisor == hiaR_from_i64(-1);
-}
-
-static bool itself_removable(const hia_graph *g, const hia_fn *fn, hia_node_id n) {
-  const hia_node *node = &fn->nodes.data[n];
-  switch (node->op) {
-  case HIA_OP_ARG:
-  case HIA_OP_YIELD:
-  case HIA_OP_LOOP: return false; /* a loop may not end */
-  case HIA_OP_CALL:
-    return !(hiaG_fn(g, (hia_fn_id)node->imm)->traits &
-             (HIA_FN_RAISES | HIA_FN_DIVERGES | HIA_FN_EFFECT | HIA_FN_IMPURE));
-  case HIA_OP_HOST: /* a host function that is pure and does not fail is trusted to end */
-    return !g->externs.data[node->imm].is_impure && !g->externs.data[node->imm].raises;
-  default:
-    return !(hiaR_ops[node->op].traits & (HIA_T_EFFECT | HIA_T_STATIC)) && !itself_raises(g, fn, n);
-  }
-}
-
-bool hiaG_node_raises(const hia_graph *g, const hia_fn *fn, hia_node_id n) {
-  if (itself_raises(g, fn, n)) return true;
-  hia_region_id regions = fn->nodes.data[n].regions;
-  if (regions == HIA_NONE) return false;
-  for (hia_node_id in = first_in(fn, regions, regions + 1); in != HIA_NONE;
-       in = next_in(fn, in, regions + 1))
-    if (itself_raises(g, fn, in)) return true;
-  return false;
-}
-
-bool hiaG_node_movable(const hia_graph *g, const hia_fn *fn, hia_node_id n) {
-  unsigned op = fn->nodes.data[n].op;
-  if (op == HIA_OP_CONST || op == HIA_OP_UNDEF) return true;
-  return hiaR_ops[op].rule != HIA_RULE_CONTROL && !(hiaR_ops[op].traits & HIA_T_EFFECT) &&
-         !hiaG_node_raises(g, fn, n);
-}
-
-bool hiaG_node_removable(const hia_graph *g, const hia_fn *fn, hia_node_id n) {
-  if (!itself_removable(g, fn, n)) return false;
-  hia_region_id regions = fn->nodes.data[n].regions;
-  if (regions == HIA_NONE) return true;
-  for (hia_node_id in = first_in(fn, regions, regions + 1); in != HIA_NONE;
-       in = next_in(fn, in, regions + 1))
-    if (fn->nodes.data[in].op != HIA_OP_YIELD && !itself_removable(g, fn, in)) return false;
-  return true;
-}
-
 bool hiaG_has_references(const hia_graph *g) {
   for (hia_fn_id f = 0; f < g->fns.len; f++) {
     const hia_fn *fn = hiaG_fn(g, f);
@@ -566,11 +507,5 @@ bool hiaG_exchanges_references(const hia_fn *fn) {
     if (!hiaG_is_scalar(fn->params[i])) return true;
   for (uint32_t i = 0; i < fn->n_results; i++)
     if (!hiaG_is_scalar(fn->results[i])) return true;
-  return false;
-}
-
-bool hiaG_calls_host(const hia_fn *fn) {
-  for (hia_node_id n = 0; n < fn->nodes.len; n++)
-    if (fn->nodes.data[n].op == HIA_OP_HOST) return true;
   return false;
 }

@@ -143,22 +143,35 @@ typedef struct hia_region {
 
 /* ---- functions ---- */
 
-enum {                       /* hia_fn.traits, by hiaG_effects */
-       HIA_FN_RAISES = 1,    /* may fail */
-       HIA_FN_DIVERGES = 2,  /* may not end: is recursive, loops, or calls such a function */
-       HIA_FN_RECURSIVE = 4, /* in a cycle of calls */
-       HIA_FN_EFFECT = 8,    /* has COUNT nodes, itself or in what it calls */
-       HIA_FN_IMPURE = 16,   /* calls impure functions of the host, itself or in what it calls:
-                                each call of it is made once, in sequential order */
+/* What a node or a function may do besides computing its results (effects.c). Of a node in which
+ * others are, and of what makes calls, this includes what these may do. A pass that removes, moves
+ * or repeats something asks for these bits, not for ops by name. */
+enum {
+  HIA_E_RAISES = 1,     /* may fail */
+  HIA_E_DIVERGES = 2,   /* may not end: loops, is recursive, or calls such a function */
+  HIA_E_RECURSIVE = 4,  /* of functions alone: in a cycle of calls */
+  HIA_E_COUNTS = 8,     /* counts calls and rounds: is made as often as the source says */
+  HIA_E_IMPURE = 16,    /* calls impure functions of the host: is made once, in sequential order */
+  HIA_E_ALLOCATES = 32, /* takes memory, of which there may not be enough */
+  HIA_E_READS = 64,     /* reads an object */
+  HIA_E_ONCE = 128,     /* runs exactly as often as it is written, and where it is written */
+  HIA_E_GUARDED = 256,  /* makes sense only where a branch has led to it */
+  HIA_E_HOST = 512,     /* calls functions of the host */
+  HIA_E_FORKS = 1024,   /* lets a thief make a call */
+  HIA_E_STRUCTURE =
+      2048, /* is part of the structure: calls, branches, loops, and what moves tokens */
+
+  /* What a call has of its callee. A function has the others only by its own nodes. */
+  HIA_E_OF_CALLS = HIA_E_RAISES | HIA_E_DIVERGES | HIA_E_COUNTS | HIA_E_IMPURE,
 };
 
 typedef struct hia_fn {
-  const char *name; /* instance name: unique in the graph, [A-Za-z0-9_(),. ]; "fib(i32)" */
-  uint32_t source;  /* name in the source: index into graph->names; "fib" */
-  hia_loc_id loc;   /* of its definition */
-  bool is_root;     /* a host may call it: kept, with its signature */
-  bool is_removed;  /* ignored by all passes; its index stays taken */
-  uint8_t traits;
+  const char *name;    /* instance name: unique in the graph, [A-Za-z0-9_(),. ]; "fib(i32)" */
+  uint32_t source;     /* name in the source: index into graph->names; "fib" */
+  hia_loc_id loc;      /* of its definition */
+  bool is_root;        /* a host may call it: kept, with its signature */
+  bool is_removed;     /* ignored by all passes; its index stays taken */
+  uint16_t effects;    /* HIA_E_ bits OF_CALLS, and RECURSIVE; by hiaG_effects */
   uint32_t group;      /* strongly connected component of the call graph, callees first */
   hia_fn_id slow_path; /* or NONE: returns the same for the same arguments, and is faster
                      where calls must be made. Instead of making a call, this
@@ -300,22 +313,10 @@ static inline hia_type hiaG_type(const hia_fn *fn, hia_value_id v) {
 bool hiaG_is_const(const hia_fn *fn, hia_value_id v, hia_word *word);
 /* The dtype that selects the kernel of a primitive op node (see hiaR_kernel). */
 hia_dtype hiaG_node_dtype(const hia_fn *fn, hia_node_id n);
-/* True if the node can fail; for a call or a join, if its callee can; for an IF or LOOP, if a node
- * inside can. Division by a constant that is not 0 or -1 cannot. Requires hiaG_effects for calls.
- */
-bool hiaG_node_raises(const hia_graph *g, const hia_fn *fn, hia_node_id n);
 /* True if some value of the graph is not a scalar. */
 bool hiaG_has_references(const hia_graph *g);
 /* True if a parameter or a result of the function is not a scalar. */
 bool hiaG_exchanges_references(const hia_fn *fn);
-/* True if a function of a static graph calls the host itself. */
-bool hiaG_calls_host(const hia_fn *fn);
-/* True if the node may be removed when its results are unused: it cannot fail, ends, and has no
- * effect. */
-bool hiaG_node_removable(const hia_graph *g, const hia_fn *fn, hia_node_id n);
-/* True if the node may be moved up to any place behind its operands: it computes without a call, a
- * branch or a loop, cannot fail, and has no effect. */
-bool hiaG_node_movable(const hia_graph *g, const hia_fn *fn, hia_node_id n);
 
 /* Items by key: those with key k are items[start[k]] .. items[start[k + 1] - 1], in their order. */
 typedef struct hia_buckets {
@@ -325,6 +326,22 @@ typedef struct hia_buckets {
  * are no values, is what stands for item i. */
 hia_buckets hiaG_buckets(hia_arena *arena, uint32_t n_keys, uint32_t n, const uint32_t *keys,
                          const uint32_t *values);
+
+/* ---- effects.c: HIA_E_ bits ---- */
+
+/* Of a node. Division by a constant that is not 0 or -1 cannot fail. Requires hiaG_effects: the
+ * callee's are those of its function. */
+uint16_t hiaG_node_effects(const hia_graph *g, const hia_fn *fn, hia_node_id n);
+/* True if the node may be removed when its results are unused. */
+bool hiaG_node_removable(const hia_graph *g, const hia_fn *fn, hia_node_id n);
+/* True if the node may be moved up to any place behind its operands, and run where it did not: it
+ * computes its results from scalars, and does nothing else. */
+bool hiaG_node_movable(const hia_graph *g, const hia_fn *fn, hia_node_id n);
+/* By function, in either state: what it may do, itself or by its calls. In `arena`, with
+ * all that finding them takes. Requires nothing: the effects that functions have are not looked at.
+ */
+uint16_t *hiaG_find_effects(const hia_graph *g, hia_arena *arena);
+
 /* ---- scc.c ----
  * Strongly connected components (Tarjan 1972) of n nodes; the edges of node i are
  * edges[first[i] .. first[i + 1]). Writes the component of each node, numbered so that edges lead
@@ -451,12 +468,9 @@ void hiaG_run_pass(hia_graph *g, const hia_pass *pass); /* one row, on all funct
 /* The passes. The head of each file says what the pass requires, and what it keeps valid. */
 void hiaG_fuel(hia_graph *g);    /* fuel.c: calls and rounds use up fuel */
 void hiaG_streams(hia_graph *g); /* streams.c: arrays in the roots' arguments may be streams */
-void hiaG_effects(hia_graph *g); /* effects.c: traits and groups of functions */
-/* impure.c: by function, true if a call of it may call an impure function of the host. In `arena`.
- */
-bool *hiaG_impure(const hia_graph *g, hia_arena *arena);
-/* Marks every function that has a marked one among its callees, directly or further down. The
- * callees of f are callees[first[f]] .. callees[first[f + 1] - 1]. */
+void hiaG_effects(hia_graph *g); /* effects.c: effects and groups of functions */
+/* scc.c: marks every function that has a marked one among its callees, directly or further down.
+ * The callees of f are callees[first[f]] .. callees[first[f + 1] - 1]. */
 void hiaG_spread_to_callers(hia_arena *scratch, uint32_t n, const uint32_t *first,
                             const uint32_t *callees, bool *marks);
 void hiaG_fold(hia_graph *g, hia_fn *fn);  /* opt_fold.c: constants, identities, known branches */

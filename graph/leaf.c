@@ -61,18 +61,8 @@ hia_value_id *hiaG_restart_values(hia_arena *arena, const hia_fn *fn) {
   return loop == HIA_NONE || is_whole(arena, fn, loop, with) ? with : NULL;
 }
 
-/* What was done before a restart is done twice: memory would be taken twice, and given back twice.
- */
-static bool has_effects(const hia_fn *fn) {
-  for (hia_node_id n = 0; n < fn->nodes.len; n++)
-    if (hiaR_ops[fn->nodes.data[n].op].traits & (HIA_T_ALLOCATES | HIA_T_EFFECT)) return true;
-  return false;
-}
-
 bool hiaG_can_be_leaf(hia_arena *arena, const hia_fn *fn) {
-  if (fn->n_params > MAX_PARAMS || fn->n_results > MAX_RESULTS || hiaG_is_large(fn) ||
-      has_effects(fn))
-    return false;
+  if (fn->n_params > MAX_PARAMS || fn->n_results > MAX_RESULTS || hiaG_is_large(fn)) return false;
   hia_mark mark = hiaR_arena_mark(arena);
   bool can = hiaG_restart_values(arena, fn);
   hiaR_arena_release(arena, mark);

@@ -246,9 +246,9 @@ static void find_classes(consing *c, bool **is_changed) {
   for (hia_fn_id f = 0; f < n; f++) {
     hia_fn *fn = hiaG_fn(g, f);
     first[f] = edges.len;
-    if (fn->is_removed || !(fn->traits & HIA_FN_RECURSIVE)) continue;
+    if (fn->is_removed || !(fn->effects & HIA_E_RECURSIVE)) continue;
     find_spots(c, fn, fn, group[f], &spots);
-    is_fit[f] = !(fn->traits & HIA_FN_RAISES) && fn->n_results && !calls_twice(c, fn);
+    is_fit[f] = !(fn->effects & HIA_E_RAISES) && fn->n_results && !calls_twice(c, fn);
     for (uint32_t i = 0; i < spots.len; i++) {
       const spot *s = &spots.data[i];
       if (s->kind == SPOT_CALL) hiaR_push(c->scratch, &edges, hiaG_callee(&fn->nodes.data[s->end]));

@@ -6,7 +6,8 @@
  * One would expect a dominator tree. But regions nest as scopes do, so one hash table is enough,
  * from which the walk removes a region's entries when it leaves the region. Ops that can fail are
  * merged too: if the op fails, it fails the first time, and the second is never reached. So are
- * calls of pure host functions. Branches, loops, other calls and effects stay.
+ * calls of pure host functions. Branches, loops and other calls stay, what has an effect, and what
+ * takes memory.
  *
  * Also merged are results of one branch for which both arms yield the same pair of values, and
  * variables of one loop with the same first and next values.
@@ -155,13 +156,11 @@ static bool leave_loop(finding *f, hia_node_id n) {
   return is_merged;
 }
 
-static bool may_merge(const hia_graph *g, const hia_node *node) {
-  if (node->op == HIA_OP_CONST || node->op == HIA_OP_UNDEF) return true;
-  if (node->op == HIA_OP_HOST)
-    return !g->externs.data[node->imm].is_impure && node->n_ins <= 3 && node->n_outs == 1;
-  if (node->op == HIA_OP_CTOR || node->op == HIA_OP_FIELD) return true;
-  if (node->op == HIA_OP_LEN || node->op == HIA_OP_AT) return true;
-  return hiaR_ops[node->op].rule != HIA_RULE_CONTROL && node->n_ins <= 3 && node->n_outs == 1;
+static bool may_merge(const hia_graph *g, const hia_fn *fn, hia_node_id n) {
+  const hia_node *node = &fn->nodes.data[n];
+  if (node->n_ins > 3 || node->n_outs != 1) return false;
+  return !(hiaG_node_effects(g, fn, n) &
+           (HIA_E_IMPURE | HIA_E_ALLOCATES | HIA_E_ONCE | HIA_E_STRUCTURE));
 }
 
 void hiaG_cse(hia_graph *g, hia_fn *fn) {
@@ -193,7 +192,7 @@ void hiaG_cse(hia_graph *g, hia_fn *fn) {
         has_variables |= leave_loop(&f, owner);
         break;
       }
-    } else if (may_merge(g, node)) {
+    } else if (may_merge(g, fn, n)) {
       visit_op(&f, n);
     }
   }

@@ -515,8 +515,7 @@ static bool is_cheap(const folding *f, hia_region_id arm, hia_region_id other) {
   for (hia_node_id n = fn->regions.data[arm].first; fn->nodes.data[n].op != HIA_OP_YIELD;
        n = fn->nodes.data[n].next) {
     const hia_node *node = &fn->nodes.data[n];
-    if (node->op == HIA_OP_CONST || node->op == HIA_OP_UNDEF) continue;
-    if (hiaR_ops[node->op].rule == HIA_RULE_CONTROL || hiaG_node_raises(f->g, fn, n)) return false;
+    if (!hiaG_node_movable(f->g, fn, n)) return false;
     cost += hiaR_ops[node->op].cost;
     if (cost > MAX_CHEAP) return false;
   }

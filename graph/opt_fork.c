@@ -68,8 +68,8 @@ typedef struct forking {
 /* ---- what there is ---- */
 
 static bool may_diverge(const forking *f, hia_node_id n) {
-  const hia_node *node = &f->fn->nodes.data[n];
-  return node->op == HIA_OP_CALL && hiaG_fn(f->g, hiaG_callee(node))->traits & HIA_FN_DIVERGES;
+  return f->fn->nodes.data[n].op == HIA_OP_CALL &&
+         hiaG_node_effects(f->g, f->fn, n) & HIA_E_DIVERGES;
 }
 
 /* Marks the nodes that take long, and lists the regions. False: the function must not be changed,
@@ -125,7 +125,7 @@ static void list_region(forking *f, hia_region_id r) {
 static bool is_candidate(const forking *f, hia_node_id n) {
   const hia_node *node = &f->fn->nodes.data[n];
   return may_diverge(f, n) && !(node->flags & HIA_NODE_TAIL) && node->n_ins <= MAX_WORDS &&
-         node->n_outs <= MAX_WORDS && !(hiaG_fn(f->g, hiaG_callee(node))->traits & HIA_FN_IMPURE);
+         node->n_outs <= MAX_WORDS && !(hiaG_node_effects(f->g, f->fn, n) & HIA_E_IMPURE);
 }
 
 /* ---- which calls ---- */

@@ -149,19 +149,13 @@ static void number(merging *m, hia_node_id n) {
 
 /* ---- into a branch ---- */
 
-/* True if the node may stand between a branch and a call that is moved into it. */
-static bool is_passable(const merging *m, hia_node_id n) {
-  const hia_node *node = &m->fn->nodes.data[n];
-  if (node->op == HIA_OP_CONST || node->op == HIA_OP_UNDEF) return true;
-  return hiaR_ops[node->op].rule != HIA_RULE_CONTROL && !hiaG_node_raises(m->g, m->fn, n);
-}
-
-/* True if only such nodes are behind `n`, up to `end`. */
+/* True if only nodes that may stand between a branch and a call that is moved into it are behind
+ * `n`, up to `end`. */
 static bool only_passable(const merging *m, hia_node_id n, hia_node_id end) {
   const hia_node *nodes = m->fn->nodes.data;
   uint32_t count = 0;
   for (hia_node_id at = nodes[n].next; at != end; at = nodes[at].next)
-    if (++count > MAX_BETWEEN || !is_passable(m, at)) return false;
+    if (++count > MAX_BETWEEN || !hiaG_node_movable(m->g, m->fn, at)) return false;
   return true;
 }
 
@@ -319,7 +313,7 @@ static uint32_t hash_of(const merging *m, const known *k) {
 
 static void visit_call(merging *m, hia_node_id call) {
   const hia_node node = m->fn->nodes.data[call];
-  if (hiaG_fn(m->g, hiaG_callee(&node))->traits & (HIA_FN_EFFECT | HIA_FN_IMPURE)) return;
+  if (hiaG_node_effects(m->g, m->fn, call) & (HIA_E_COUNTS | HIA_E_IMPURE)) return;
   if (node.n_outs == 0) return;
   known own = {node.imm, m->args.len, node.n_ins, node.outs, node.region};
   for (uint32_t i = 0; i < node.n_ins; i++)

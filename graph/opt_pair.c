@@ -41,10 +41,9 @@ typedef struct pairing {
 /* ---- which loops ---- */
 
 static bool may_diverge(const pairing *p, hia_node_id n) {
-  const hia_node *node = &p->fn->nodes.data[n];
-  if (node->op != HIA_OP_CALL) return false;
-  unsigned traits = hiaG_fn(p->g, hiaG_callee(node))->traits;
-  return traits & HIA_FN_DIVERGES && !(traits & HIA_FN_IMPURE);
+  if (p->fn->nodes.data[n].op != HIA_OP_CALL) return false;
+  unsigned effects = hiaG_node_effects(p->g, p->fn, n);
+  return effects & HIA_E_DIVERGES && !(effects & HIA_E_IMPURE);
 }
 
 /* Marks what is needed to compute the values of p->todo for the next round. False: some of it may

@@ -732,7 +732,7 @@ static classes find_classes(tail *t) {
   for (hia_fn_id f = 0; f < n; f++) {
     const hia_fn *fn = hiaG_fn(g, f);
     first[f] = edges.len;
-    if (fn->is_removed || !(fn->traits & HIA_FN_RECURSIVE)) continue;
+    if (fn->is_removed || !(fn->effects & HIA_E_RECURSIVE)) continue;
     find_spots(t, fn, group[f], 0, &spots);
     for (uint32_t i = 0; i < spots.len; i++)
       if (spots.data[i].kind == SPOT_CALL)

@@ -92,7 +92,7 @@ static bool is_of_group(const unrolling *u, const hia_fn *fn, hia_node_id n, uin
   const hia_node *node = &fn->nodes.data[n];
   if (node->op != HIA_OP_CALL) return false;
   const hia_fn *callee = hiaG_fn(u->g, hiaG_callee(node));
-  return callee->group == group && callee->traits & HIA_FN_RECURSIVE;
+  return callee->group == group && callee->effects & HIA_E_RECURSIVE;
 }
 
 static bool is_tail(const hia_fn *fn, hia_node_id call) {
@@ -103,11 +103,9 @@ static bool is_tail(const hia_fn *fn, hia_node_id call) {
 
 /* True if the node only computes, and cannot fail. */
 static bool is_pure(const unrolling *u, const hia_fn *fn, hia_node_id n) {
-  const hia_node *node = &fn->nodes.data[n];
-  if (node->op == HIA_OP_CONST || node->op == HIA_OP_UNDEF || node->op == HIA_OP_ARG) return true;
-  return !(hiaR_ops[node->op].traits &
-           (HIA_T_CONTROL | HIA_T_EFFECT | HIA_T_RAISES | HIA_T_ALLOCATES)) &&
-         !hiaG_node_raises(u->g, fn, n);
+  if (fn->nodes.data[n].op == HIA_OP_ARG) return true;
+  return !(hiaG_node_effects(u->g, fn, n) &
+           (HIA_E_RAISES | HIA_E_ALLOCATES | HIA_E_ONCE | HIA_E_HOST | HIA_E_STRUCTURE));
 }
 
 /* True if the arm only computes: no calls, no loops, little work. An operation in it that fails
@@ -660,7 +658,7 @@ void hiaG_unroll(hia_graph *g) {
   hia_u32vec wanted = {0};
   for (hia_fn_id f = 0; f < n; f++) {
     const hia_fn *fn = hiaG_fn(g, f);
-    if (fn->is_removed || !(fn->traits & HIA_FN_RECURSIVE)) continue;
+    if (fn->is_removed || !(fn->effects & HIA_E_RECURSIVE)) continue;
     if (u.members[fn->group] > MAX_MEMBERS) continue;
     learn_shape(&u, f);
     add_to_group(&u, f);

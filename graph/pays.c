@@ -79,16 +79,15 @@ static void compute(paying *p, hia_node_id n) {
   const hia_node *node = &p->fn->nodes.data[n];
   switch (node->op) {
   case HIA_OP_CONST: break;
+  case HIA_OP_UNDEF: return;
   case HIA_OP_ENTER:
   case HIA_OP_SWITCH:
   case HIA_OP_MERGE_LOOP: /* of the first round */
     if (!p->is_known[hiaG_in(p->fn, n, 0)]) return;
     break;
   default:
-    if (hiaR_ops[node->op].traits &
-        (HIA_T_CONTROL | HIA_T_EFFECT | HIA_T_ALLOCATES | HIA_T_GUARDED))
-      return;
-    if (hiaG_node_raises(p->g, p->fn, n) || hiaG_cost(p->fn, n) > MAX_COST) return;
+    if (hiaG_node_effects(p->g, p->fn, n) & ~(unsigned)HIA_E_READS) return;
+    if (hiaG_cost(p->fn, n) > MAX_COST) return;
     if (!are_operands_known(p, n)) return;
     p->n_computed++;
   }

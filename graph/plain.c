@@ -29,9 +29,10 @@ static const char *look_at(walk *w, const hia_fn *fn, hia_node_id n, uint32_t de
     if (!why && w->levels[callee] >= *levels) *levels = w->levels[callee] + 1;
     return why;
   }
-  if (node->op == HIA_OP_COUNT) return "it counts calls";
-  if (hiaR_ops[node->op].traits & HIA_T_EFFECT) return "it does more than compute a result";
-  return !w->may_fail && hiaG_node_raises(w->g, fn, n) ? "it may fail" : NULL;
+  unsigned effects = hiaG_node_effects(w->g, fn, n);
+  if (effects & HIA_E_COUNTS) return "it counts calls";
+  if (effects & (HIA_E_ONCE | HIA_E_HOST)) return "it does more than compute a result";
+  return !w->may_fail && effects & HIA_E_RAISES ? "it may fail" : NULL;
 }
 
 static const char *look(walk *w, hia_fn_id f, uint32_t depth) {

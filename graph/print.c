@@ -297,11 +297,11 @@ static void header(printer *p) {
     hiaG_type_print(p->g->types, fn->sig_result, p->out);
   }
   if (fn->group) hiaR_text_addf(p->out, " group %u", fn->group);
-  if (fn->traits & HIA_FN_RAISES) word(p, " raises");
-  if (fn->traits & HIA_FN_DIVERGES) word(p, " diverges");
-  if (fn->traits & HIA_FN_RECURSIVE) word(p, " recursive");
-  if (fn->traits & HIA_FN_EFFECT) word(p, " effect");
-  if (fn->traits & HIA_FN_IMPURE) word(p, " impure");
+  if (fn->effects & HIA_E_RAISES) word(p, " raises");
+  if (fn->effects & HIA_E_DIVERGES) word(p, " diverges");
+  if (fn->effects & HIA_E_RECURSIVE) word(p, " recursive");
+  if (fn->effects & HIA_E_COUNTS) word(p, " effect");
+  if (fn->effects & HIA_E_IMPURE) word(p, " impure");
   if (fn->slow_path < p->g->fns.len) {
     word(p, " slow_path ");
     name(p, hiaG_fn(p->g, fn->slow_path)->name);

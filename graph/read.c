@@ -415,11 +415,11 @@ static void function(reader *r) {
       memcpy(fn->sig_params, r->s->parts.data, r->s->parts.len * sizeof(hia_type));
   }
   if (hiaG_scan_word(r->s, "group")) fn->group = hiaG_scan_u32(r->s);
-  if (hiaG_scan_word(r->s, "raises")) fn->traits |= HIA_FN_RAISES;
-  if (hiaG_scan_word(r->s, "diverges")) fn->traits |= HIA_FN_DIVERGES;
-  if (hiaG_scan_word(r->s, "recursive")) fn->traits |= HIA_FN_RECURSIVE;
-  if (hiaG_scan_word(r->s, "effect")) fn->traits |= HIA_FN_EFFECT;
-  if (hiaG_scan_word(r->s, "impure")) fn->traits |= HIA_FN_IMPURE;
+  if (hiaG_scan_word(r->s, "raises")) fn->effects |= HIA_E_RAISES;
+  if (hiaG_scan_word(r->s, "diverges")) fn->effects |= HIA_E_DIVERGES;
+  if (hiaG_scan_word(r->s, "recursive")) fn->effects |= HIA_E_RECURSIVE;
+  if (hiaG_scan_word(r->s, "effect")) fn->effects |= HIA_E_COUNTS;
+  if (hiaG_scan_word(r->s, "impure")) fn->effects |= HIA_E_IMPURE;
   if (hiaG_scan_word(r->s, "slow_path")) callee(r, FIX_SLOW_PATH, 0);
   fn->loc = location(r, FIX_LOC_FN, 0);
   hiaG_scan_need(r->s, '{');

@@ -62,3 +62,29 @@ uint32_t hiaG_scc(hia_arena *arena, uint32_t n, const uint32_t *first, const uin
     if (!s.order[i]) search(&s, i);
   return s.n_components;
 }
+
+/* ---- what spreads along calls ---- */
+
+/* A work list: a function that becomes marked marks its callers. Those of f are
+ * callers[start[f]] .. callers[start[f + 1] - 1]. */
+void hiaG_spread_to_callers(hia_arena *scratch, uint32_t n, const uint32_t *first,
+                            const uint32_t *callees, bool *marks) {
+  hia_mark mark = hiaR_arena_mark(scratch);
+  uint32_t *caller = HIA_NEW_ARRAY(scratch, uint32_t, (size_t)first[n] + 1);
+  uint32_t *work = HIA_NEW_ARRAY(scratch, uint32_t, (size_t)n + 1), n_work = 0;
+  for (uint32_t f = 0; f < n; f++) {
+    for (uint32_t i = first[f]; i < first[f + 1]; i++) caller[i] = f;
+    if (marks[f]) work[n_work++] = f;
+  }
+  hia_buckets by_callee = hiaG_buckets(scratch, n, first[n], callees, caller);
+  const uint32_t *start = by_callee.start, *callers = by_callee.items;
+  while (n_work) {
+    uint32_t f = work[--n_work];
+    for (uint32_t i = start[f]; i < start[f + 1]; i++) {
+      if (marks[callers[i]]) continue;
+      marks[callers[i]] = true;
+      work[n_work++] = callers[i];
+    }
+  }
+  hiaR_arena_release(scratch, mark);
+}

@@ -273,41 +273,38 @@ static void check_forks(hia_verifier *v) {
 
 /* ---- calls ---- */
 
-/* The traits of a function must include those of its nodes and callees; engines rely on it. */
-static void expect_traits(hia_verifier *v, hia_node_id n, unsigned traits) {
-  unsigned missing = traits & ~(unsigned)v->fn->traits;
+/* The effects of a function must include those of its nodes and callees; engines rely on it. */
+static void expect_effects(hia_verifier *v, hia_node_id n, unsigned effects) {
+  unsigned missing = effects & ~(unsigned)v->fn->effects;
   if (missing)
     hiaG_defect(v, n, "the function is not marked as one that %s because of",
-                missing & HIA_FN_RAISES      ? "raises"
-                : missing & HIA_FN_DIVERGES  ? "diverges"
-                : missing & HIA_FN_RECURSIVE ? "is recursive"
-                : missing & HIA_FN_IMPURE    ? "is impure"
-                                             : "has an effect");
+                missing & HIA_E_RAISES      ? "raises"
+                : missing & HIA_E_DIVERGES  ? "diverges"
+                : missing & HIA_E_RECURSIVE ? "is recursive"
+                : missing & HIA_E_IMPURE    ? "is impure"
+                                            : "has an effect");
 }
 
-static void check_traits(hia_verifier *v, hia_node_id n) {
+static void check_effects(hia_verifier *v, hia_node_id n) {
   const hia_node *node = &v->fn->nodes.data[n];
-  if (node->op == HIA_OP_COUNT) expect_traits(v, n, HIA_FN_EFFECT);
-  if (node->op == HIA_OP_HOST) {
-    if (v->g->externs.data[node->imm].is_impure) expect_traits(v, n, HIA_FN_IMPURE);
-    if (v->fn->slow_path != HIA_NONE)
-      hiaG_defect(v, n, "what may be left to a slow path calls no host");
-  }
-  if (node->op == HIA_OP_FORK && hiaG_fn(v->g, hiaG_callee(node))->traits & HIA_FN_IMPURE)
+  unsigned effects = hiaG_node_effects(v->g, v->fn, n);
+  if (effects & HIA_E_HOST && v->fn->slow_path != HIA_NONE)
+    hiaG_defect(v, n, "what may be left to a slow path calls no host");
+  if (node->op == HIA_OP_FORK && hiaG_fn(v->g, hiaG_callee(node))->effects & HIA_E_IMPURE)
     hiaG_defect(v, n, "what is impure is not forked");
-  if (node->op == HIA_OP_MERGE_LOOP) expect_traits(v, n, HIA_FN_DIVERGES);
   bool is_fork = node->op == HIA_OP_FORK || node->op == HIA_OP_JOIN;
   if (node->op == HIA_OP_CALL_I || is_fork) {
     uint32_t a = HIA_IMM_A(node->imm);
     const hia_fn *callee = hiaG_fn(v->g, is_fork ? a : v->g->sites.data[a].callee);
     if (callee->group > v->fn->group)
       hiaG_defect(v, n, "the group of the callee comes after the caller's");
-    unsigned traits = callee->traits & ~(unsigned)HIA_FN_RECURSIVE;
-    if (callee->group == v->fn->group) traits |= HIA_FN_RECURSIVE | HIA_FN_DIVERGES;
-    expect_traits(v, n, traits);
-  } else if (hiaG_node_raises(v->g, v->fn, n)) {
-    expect_traits(v, n, HIA_FN_RAISES);
+    effects |= callee->effects;
+    if (callee->group == v->fn->group)
+      effects |= HIA_E_RECURSIVE | HIA_E_DIVERGES;
+    else
+      effects &= ~(unsigned)HIA_E_RECURSIVE;
   }
+  expect_effects(v, n, effects & (HIA_E_OF_CALLS | HIA_E_RECURSIVE));
 }
 
 void hiaG_verify_section(hia_verifier *v) {
@@ -319,7 +316,7 @@ void hiaG_verify_section(hia_verifier *v) {
   check_contexts(v);
   for (hia_node_id n = 0; n < fn->nodes.len; n++) check_static_node(v, n);
   for (hia_region_id r = 1; r < fn->regions.len; r++) check_predicate(v, r);
-  for (hia_node_id n = 0; n < fn->nodes.len; n++) check_traits(v, n);
+  for (hia_node_id n = 0; n < fn->nodes.len; n++) check_effects(v, n);
   check_forks(v);
 }
 

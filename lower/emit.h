@@ -169,9 +169,10 @@ static inline bool hiaL_is_for_kernels(const hia_emit *e) {
   return e->options->host == HIA_HOST_MAP;
 }
 
-static inline bool hiaL_does(const hia_emit *e, hia_fn_id id, uint8_t trait) {
-  return e->facts.traits[id] & trait;
+static inline bool hiaL_does(const hia_emit *e, hia_fn_id id, unsigned effects) {
+  return e->facts.effects[id] & effects;
 }
+static inline bool hiaL_is_leaf(const hia_emit *e, hia_fn_id id) { return e->facts.is_leaf[id]; }
 
 /* ---- emit.c: what all emitters share ---- */
 

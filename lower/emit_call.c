@@ -87,7 +87,7 @@ static void without_costly_features(hia_emit *e, LLVMValueRef f) {
  * Then the limit of depth has no effect, and an endless recursion never ends. Where there are two
  * calls, as in fib, one call remains and counts, and the loop is welcome. */
 static bool is_linear(hia_emit *e, const hia_fn *fn) {
-  if (!(fn->traits & HIA_FN_RECURSIVE)) return false;
+  if (!(fn->effects & HIA_E_RECURSIVE)) return false;
   enum { MANY = 2 };
   hia_mark mark = hiaR_arena_mark(&e->comp->scratch);
   uint8_t *calls = HIA_NEW_ARRAY(&e->comp->scratch, uint8_t, fn->regions.len);
@@ -159,9 +159,9 @@ void hiaL_declare(hia_emit *e, hia_fn_id id) {
   unsigned all = (unsigned)LLVMAttributeFunctionIndex;
   hiaL_attribute(e, f, 1, "swiftself", 0);
   zero_extended(e, id, f);
-  if (hiaL_does(e, id, HIA_HAS_FORKS))
+  if (hiaL_does(e, id, HIA_E_FORKS))
     hiaL_attribute(e, f, all, "noinline", 0); /* the numbers of its forks are its own */
-  if (hiaL_does(e, id, HIA_HAS_FORKS) || hiaG_calls_host(fn) || hiaL_has_blocks(fn)) {
+  if (hiaL_does(e, id, HIA_E_FORKS | HIA_E_HOST) || hiaL_has_blocks(fn)) {
     /* AddressSanitizer would move what they keep in their frames, and the frame tables would be
      * wrong. */
     LLVMRemoveEnumAttributeAtIndex(f, all, LLVMGetEnumAttributeKindForName("sanitize_address", 16));
@@ -169,8 +169,8 @@ void hiaL_declare(hia_emit *e, hia_fn_id id) {
   if (hiaG_is_large(fn)) without_costly_features(e, f);
   if (e->facts.is_version[id])
     hiaL_attribute(e, f, all, "noinline", 0); /* the other version must not grow */
-  if (hiaL_does(e, id, HIA_IS_LEAF)) return;
-  if (hiaL_does(e, id, HIA_DOES_RAISE)) { /* backtraces need its frame */
+  if (hiaL_is_leaf(e, id)) return;
+  if (hiaL_does(e, id, HIA_E_RAISES)) { /* backtraces need its frame */
     hiaL_attribute(e, f, all, "noinline", 0);
     LLVMAddTargetDependentFunctionAttr(f, "disable-tail-calls", "true");
   } else if (is_linear(e, fn)) {
@@ -192,7 +192,7 @@ void hiaL_declare_cells(hia_emit *e) {
   for (hia_fn_id f = 0; f < e->g->fns.len; f++) {
     if (!e->is_wanted[f]) continue;
     const hia_fn *fn = hiaG_fn(e->g, f);
-    if (hiaL_does(e, f, HIA_IS_LEAF)) {
+    if (hiaL_is_leaf(e, f)) {
       add_cell(e, fn->slow_path);
       continue;
     }
@@ -255,7 +255,7 @@ static void restart_instead(hia_emit *e, const hia_site *site) {
  */
 void hiaL_emit_CALL_I(hia_emit *e, hia_node_id n) {
   const hia_site *site = &e->g->sites.data[HIA_IMM_A(hiaL_node(e, n)->imm)];
-  if (hiaL_does(e, e->id, HIA_IS_LEAF)) {
+  if (hiaL_is_leaf(e, e->id)) {
     if (n + 1 == site->calls + site->n_calls) restart_instead(e, site);
     return;
   }
@@ -275,7 +275,7 @@ void hiaL_emit_CALL_I(hia_emit *e, hia_node_id n) {
   if (e->fork_frame && polls)
     hiaL_call_attribute(e, call, (unsigned)LLVMAttributeFunctionIndex, "noinline", 0);
   /* LLVM may make it a tail call, unless the callee has the address of something in our frame. */
-  if (!hiaL_does(e, e->id, HIA_DOES_RAISE | HIA_HAS_FORKS))
+  if (!hiaL_does(e, e->id, HIA_E_RAISES | HIA_E_FORKS))
     LLVMSetTailCallKind(call, LLVMTailCallKindTail);
   if (site->n_returns) hiaL_out(e, site->returns, 0, call);
 }

@@ -53,8 +53,7 @@ static hia_region_id around_calls(hia_emit *e) {
  * safepoint in its body. */
 hia_region_id hiaL_safepoint_region(hia_emit *e) {
   const hia_fn *fn = e->fn;
-  if (e->options->unchecked || hiaL_is_for_kernels(e) || hiaL_does(e, e->id, HIA_IS_LEAF))
-    return HIA_NONE;
+  if (e->options->unchecked || hiaL_is_for_kernels(e) || hiaL_is_leaf(e, e->id)) return HIA_NONE;
   hia_region_id r = around_calls(e);
   hia_node_id first = fn->nodes.len, last = fn->nodes.len;
   if (r != HIA_NONE) first = fn->regions.data[r].first, last = fn->regions.data[r].last;

@@ -66,7 +66,7 @@ void hiaL_fail(hia_emit *e, hia_loc_id loc, hia_status status, LLVMValueRef code
 
 void hiaL_fail_range(hia_emit *e, hia_loc_id loc, bool is_slice, LLVMValueRef first,
                      LLVMValueRef end, LLVMValueRef n) {
-  if (hiaL_does(e, e->id, HIA_IS_LEAF)) {
+  if (hiaL_is_leaf(e, e->id)) {
     hiaL_restart(e);
     LLVMBuildUnreachable(e->b);
     return;
@@ -77,7 +77,7 @@ void hiaL_fail_range(hia_emit *e, hia_loc_id loc, bool is_slice, LLVMValueRef fi
 }
 
 void hiaL_fail_with(hia_emit *e, hia_loc_id loc, LLVMValueRef status, LLVMValueRef code) {
-  if (hiaL_does(e, e->id, HIA_IS_LEAF)) {
+  if (hiaL_is_leaf(e, e->id)) {
     hiaL_restart(e);
     LLVMBuildUnreachable(e->b);
     return;
@@ -416,7 +416,7 @@ void hiaL_body(hia_emit *e) {
   uint32_t n_edges = hiaG_contexts(&e->comp->scratch, fn, &edges), at = 0;
   bool keeps_context = !e->options->merge_calls || (has_loops(fn) && !e->options->unchecked);
   if (keeps_context && !hiaL_is_for_kernels(e)) hiaL_keep_context(e);
-  if (hiaL_does(e, e->id, HIA_HAS_FORKS)) count_calls(e);
+  if (hiaL_does(e, e->id, HIA_E_FORKS)) count_calls(e);
   hiaL_open_forks(e);
   hiaL_open_hosts(e);
   hiaL_open_counts(e);
@@ -437,7 +437,7 @@ void hiaL_body(hia_emit *e) {
     }
     if (op == HIA_OP_CALL_I) {
       const hia_site *site = &e->g->sites.data[HIA_IMM_A(fn->nodes.data[n].imm)];
-      if (n == site->calls && !hiaL_does(e, e->id, HIA_IS_LEAF)) hiaL_spend_call(e, site->callee);
+      if (n == site->calls && !hiaL_is_leaf(e, e->id)) hiaL_spend_call(e, site->callee);
     } else {
       hiaL_spend(e, hiaG_cost(fn, n));
     }

@@ -78,7 +78,7 @@ void hiaL_open_forks(hia_emit *e) {
   memset(&e->forks, 0, sizeof e->forks); /* their memory was the last function's */
   memset(&e->given, 0, sizeof e->given);
   memset(&e->kept, 0, sizeof e->kept);
-  if (!hiaL_does(e, e->id, HIA_HAS_FORKS) || e->options->unchecked) return;
+  if (!hiaL_does(e, e->id, HIA_E_FORKS) || e->options->unchecked) return;
   e->keeps_number = has_quiet_loops(e);
   e->keeps_in = HIA_NONE;
   e->n_fork_words = e->keeps_number;

@@ -56,7 +56,7 @@ static LLVMValueRef roots_table(hia_emit *e, uint32_t n) {
 static LLVMValueRef module_record(hia_emit *e, uint32_t n_roots) {
   LLVMValueRef none = LLVMConstNull(e->ptr), zero = hiaL_number(e, 64, 0), locs = NULL;
   bool is_object = e->options->object != NULL, forks = false;
-  for (hia_fn_id f = 0; f < e->g->fns.len; f++) forks |= hiaL_does(e, f, HIA_HAS_FORKS);
+  for (hia_fn_id f = 0; f < e->g->fns.len; f++) forks |= hiaL_does(e, f, HIA_E_FORKS);
   LLVMValueRef unwinder[4] = {none, none, none, zero};
   LLVMValueRef places[7] = {none, none, none, none, zero, zero, zero};
   LLVMValueRef rest[HIA_RECORD_REST] = {none, zero, none, zero, none, none, none, none, none};

@@ -69,9 +69,9 @@ static void lower_function(hia_emit *e, hia_fn_id id) {
   e->fuel_at = HIA_NONE;
   e->path = (hia_path){.is_bare = true};
   hiaL_at(e, hiaL_block(e, "entry"));
-  if (hiaL_does(e, id, HIA_IS_LEAF)) hiaL_open_leaf(e);
+  if (hiaL_is_leaf(e, id)) hiaL_open_leaf(e);
   hiaL_body(e);
-  if (hiaL_does(e, id, HIA_IS_LEAF)) hiaL_close_leaf(e);
+  if (hiaL_is_leaf(e, id)) hiaL_close_leaf(e);
   e->paths[id] = e->path;
   if (e->fns[id].entry) hiaL_entry(e, id);
   if (e->fns[id].entry && e->facts.is_forked[id]) hiaL_pays(e, id);
@@ -152,7 +152,7 @@ static void analyse(hia_lowering *l) {
   e->paths = HIA_NEW_ARRAY(&e->comp->scratch, hia_path, g->fns.len);
   for (hia_fn_id f = 0; f < g->fns.len; f++)
     e->paths[f] = (hia_path){.bare = HIA_MAX_UNPOLLED_FN, .is_bare = true};
-  for (hia_fn_id f = 0; f < g->fns.len; f++) e->is_parallel |= hiaL_does(e, f, HIA_HAS_FORKS);
+  for (hia_fn_id f = 0; f < g->fns.len; f++) e->is_parallel |= hiaL_does(e, f, HIA_E_FORKS);
   e->is_counted = is_counted(g);
   l->units = l->options.is_one_unit ? hiaG_one_codegen_unit(&e->comp->scratch, g)
                                     : hiaG_codegen_units(&e->comp->scratch, g, &e->facts);

@@ -306,8 +306,9 @@ void hiaJ_inspect_graph(hia_module *module, const hia_graph *g) {
   }
   copy_types(module);
   module->is_without_fuel = hiaG_cannot_fuel(g) != NULL;
-  const bool *impure = hiaG_impure(g, &g->comp->scratch);
-  for (hia_function *f = module->functions; f; f = f->next) f->is_impure = impure[f->root];
+  const uint16_t *effects = hiaG_find_effects(g, &g->comp->scratch);
+  for (hia_function *f = module->functions; f; f = f->next)
+    f->is_impure = effects[f->root] & HIA_E_IMPURE;
 }
 
 size_t hia_module_extern_count(const hia_module *module) {

@@ -388,6 +388,7 @@ enum {
   HIA_T_FUNCTION = 1 << 7,   /* only in function graphs */
   HIA_T_ALLOCATES = 1 << 8,  /* takes memory: computes what it says, but not earlier or elsewhere */
   HIA_T_GUARDED = 1 << 9,    /* makes sense only where a branch has led to it */
+  HIA_T_READS = 1 << 10,     /* reads an object */
 };
 
 typedef struct hia_op_info {

@@ -1,6 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* graph/type.c, graph.c, context.c, dot.c: types, making, changing, copying, reading. */
 #include "tests/unit/graphs.h"
+#include "tests/unit/helper_random.h"
 #include "tests/unit/helper_time.h"
 
 Test(types, tuples_are_interned) {
@@ -130,7 +131,7 @@ static hia_graph *build_fib(env *e) {
   fn->sig_params = HIA_NEW(&e->comp.arena, hia_type);
   fn->sig_params[0] = fn->sig_result = HIA_I32;
   fn->group = 1;
-  fn->traits = HIA_FN_RECURSIVE | HIA_FN_DIVERGES;
+  fn->effects = HIA_E_RECURSIVE | HIA_E_DIVERGES;
 #define AT(line, col) hiaG_loc(g, line, col, source, HIA_NONE)
   hia_value_id n = hiaG_out(fn, fn->regions.data[0].first, 0);
   hia_value_id one = hiaG_const(g, fn, 0, HIA_I32, 1, AT(1, 15));
@@ -311,13 +312,15 @@ Test(graph, what_may_fail_and_what_may_go) {
                 {8, true, false},  {9, true, false},   {10, false, true},  {11, false, true},
                 {12, true, false}, {13, false, false}, {14, false, false}, {15, false, true}};
     for (size_t i = 0; i < HIA_LEN(rows); i++) {
-      cr_assert_eq(hiaG_node_raises(g, fn, rows[i].node), rows[i].raises, "%u", rows[i].node);
+      cr_assert_eq((hiaG_node_effects(g, fn, rows[i].node) & HIA_E_RAISES) != 0, rows[i].raises,
+                   "%u", rows[i].node);
       cr_assert_eq(hiaG_node_removable(g, fn, rows[i].node), rows[i].removable, "%u", rows[i].node);
     }
     hia_node_id second = fn->nodes.data[15].next;
-    cr_assert(hiaG_node_raises(g, fn, second) && !hiaG_node_removable(g, fn, second));
+    cr_assert(hiaG_node_effects(g, fn, second) & HIA_E_RAISES &&
+              !hiaG_node_removable(g, fn, second));
     hia_node_id fail = fn->nodes.data[second].next;
-    cr_assert(hiaG_node_raises(g, fn, fail) && !hiaG_node_removable(g, fn, fail));
+    cr_assert(hiaG_node_effects(g, fn, fail) & HIA_E_RAISES && !hiaG_node_removable(g, fn, fail));
     hia_word w = 0;
     cr_assert(hiaG_is_const(fn, 4, &w) && w == hiaR_from_i32(-1));
     cr_assert_not(hiaG_is_const(fn, 0, &w));
@@ -325,6 +328,73 @@ Test(graph, what_may_fail_and_what_may_go) {
     cr_assert_eq(hiaG_node_dtype(fn, 3), HIA_I32);
   });
   hiaR_comp_free(&e.comp);
+}
+
+/* A row whose nodes do nothing but compute scalars from scalars has no bit; all others have one. */
+Test(graph, effects_of_every_op) {
+  env e;
+  env_init(&e);
+  NO_THROW(&e, {
+    hia_graph *g = hiaG_new(&e.comp, &e.types, "");
+    hia_type i32 = HIA_I32;
+    hiaG_extern_new(g, "host", false, false, &i32, 1, i32);
+    hiaG_extern_new(g, "roll", true, true, &i32, 1, i32);
+    hia_type params[3] = {i32, i32, i32};
+    hia_fn_id id = hiaG_fn_new(g, "f", hiaG_name(g, "f"), HIA_NONE, params, 3, &i32, 1);
+    hia_fn *fn = hiaG_fn(g, id);
+    for (unsigned op = 0; op < HIA_OP_LIMIT; op++) {
+      const hia_op_info *row = &hiaR_ops[op];
+      if (!row->name || row->traits & (HIA_T_STATIC | HIA_T_FUNCTION)) continue;
+      uint32_t n_ins = row->n_ins < 0 ? 0 : (uint32_t)row->n_ins;
+      hia_node_id n =
+          hiaG_add(g, fn, 0, op, (hia_value_id[]){0, 1, 2}, n_ins, &i32, 1, 0, HIA_NONE);
+      uint16_t effects = hiaG_node_effects(g, fn, n);
+      bool is_value = op == HIA_OP_CONST || op == HIA_OP_UNDEF;
+      bool divides = op == HIA_OP_DIV || op == HIA_OP_REM;
+      if (row->rule != HIA_RULE_CONTROL || is_value)
+        cr_assert_eq(effects, divides ? HIA_E_RAISES : 0, "%s %x", row->name, effects);
+      else
+        cr_assert_neq(effects, 0, "%s", row->name);
+      cr_assert_eq(hiaG_node_movable(g, fn, n), !effects, "%s", row->name);
+    }
+    for (uint64_t i = 0; i < 2; i++) {
+      hia_node_id n = hiaG_add(g, fn, 0, HIA_OP_HOST, NULL, 0, &i32, 1, i, HIA_NONE);
+      cr_assert_eq(hiaG_node_effects(g, fn, n),
+                   i ? HIA_E_HOST | HIA_E_IMPURE | HIA_E_RAISES : HIA_E_HOST);
+      cr_assert_eq(hiaG_node_removable(g, fn, n), !i);
+      cr_assert_not(hiaG_node_movable(g, fn, n));
+    }
+  });
+  hiaR_comp_free(&e.comp);
+}
+
+/* Functions have the effects that are found in either state, and which the verifier requires. */
+Test(graph, effects_of_functions_in_both_states) {
+  const uint16_t of_functions = HIA_E_OF_CALLS | HIA_E_RECURSIVE;
+  uint32_t n_with[16] = {0};
+  for (uint64_t seed = 0; seed < 300; seed++) {
+    env e;
+    env_init(&e);
+    NO_THROW(&e, {
+      hia_graph *g = random_graph(&e.comp, &e.types, seed);
+      hiaG_effects(g);
+      for (int state = 0; state < 2; state++) {
+        const uint16_t *found = hiaG_find_effects(g, &e.comp.arena);
+        for (hia_fn_id f = 0; f < g->fns.len; f++) {
+          const hia_fn *fn = hiaG_fn(g, f);
+          if (fn->is_removed) continue;
+          cr_assert_eq(fn->effects, found[f] & of_functions,
+                       "seed %u, state %d, function %u: %x %x", (unsigned)seed, state, f,
+                       fn->effects, found[f]);
+          for (uint32_t bit = 0; bit < HIA_LEN(n_with); bit++) n_with[bit] += found[f] >> bit & 1;
+        }
+        if (state == 0) hiaG_tag(g);
+        cr_assert_null(hiaG_verify(g));
+      }
+    });
+    hiaR_comp_free(&e.comp);
+  }
+  cr_assert(n_with[0] && n_with[1] && n_with[2], "failures, loops and recursion");
 }
 
 /* An else-if chain: every branch is in the ELSE of the one before. */

@@ -90,7 +90,7 @@ Test(read, everything_in_the_header_of_a_function_is_kept) {
     cr_assert_str_eq(fn->name, "main(i64, (f32, f64))");
     cr_assert_str_eq(g->names.data[fn->source], "main");
     cr_assert_eq(fn->group, 2);
-    cr_assert_eq(fn->traits, HIA_FN_RAISES | HIA_FN_DIVERGES | HIA_FN_EFFECT);
+    cr_assert_eq(fn->effects, HIA_E_RAISES | HIA_E_DIVERGES | HIA_E_COUNTS);
     cr_assert_eq(fn->n_params, 3);
     cr_assert_eq(fn->n_results, 2);
     cr_assert_eq(fn->n_sig_params, 2);

@@ -542,7 +542,7 @@ Test(verify, broken_contexts) {
   BROKEN("mixed", (TAGGED, g->sites.data[0].n_returns = 2), "does not have the nodes");
   BROKEN("mixed", (TAGGED, g->sites.data[0].caller = 99), "has no caller");
   BROKEN("mixed", (TAGGED, g->sites.data[0].loc = 99), "location of site 0");
-  BROKEN("mixed", (TAGGED, fn->traits = 0), "not marked as one that");
+  BROKEN("mixed", (TAGGED, fn->effects = 0), "not marked as one that");
 }
 
 /* ---- random errors ---- */
