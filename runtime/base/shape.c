@@ -1,0 +1,407 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/base/shape.h"
+
+/* ---- mistakes ---- */
+
+static hia_fit never(hia_misfit *misfit, hia_misfit is) {
+  if (misfit) *misfit = is;
+  return HIA_FIT_NEVER;
+}
+
+static hia_fit wrong_rank(hia_misfit *misfit, const hia_shape *a, uint32_t operand) {
+  return never(
+      misfit,
+      (hia_misfit){.kind = HIA_MISFIT_RANK, .operand_a = operand, .operand_b = operand, .a = *a});
+}
+
+static hia_fit worse(hia_fit a, hia_fit b) { return a > b ? a : b; }
+
+/* Whether two dims are equal. */
+static hia_fit fit_equal(hia_dim a, hia_dim b) {
+  if (a == b && a != HIA_DIM_UNKNOWN) return HIA_FIT_ALWAYS;
+  return a >= 0 && b >= 0 ? HIA_FIT_NEVER : HIA_FIT_SOMETIMES;
+}
+
+/* Of two dims that must be equal, the one that says more. */
+static hia_dim known_better(hia_dim a, hia_dim b) {
+  if (a >= 0 || b == HIA_DIM_UNKNOWN) return a;
+  if (b >= 0 || a == HIA_DIM_UNKNOWN) return b;
+  return a;
+}
+
+/* The result, if it can be in memory: sizes up to 8 bytes. Elements of what is not known are not
+ * counted. */
+static hia_fit done(hia_fit fit, const hia_shape *is, const hia_shape *a, hia_shape *out,
+                    hia_misfit *misfit) {
+  hia_shape known = *is;
+  uint64_t n;
+  for (uint32_t i = 0; i < is->rank; i++)
+    if (is->dims[i] < 0) known.dims[i] = 1;
+  if (!hiaR_shape_elements(&known, 8, &n))
+    return never(misfit, (hia_misfit){.kind = HIA_MISFIT_LARGE, .a = *a, .b = *is});
+  *out = *is;
+  return fit;
+}
+
+static hia_fit too_deep(const hia_shape *a, hia_misfit *misfit) {
+  return never(misfit, (hia_misfit){.kind = HIA_MISFIT_TOO_DEEP, .a = *a});
+}
+
+bool hiaR_shape_elements(const hia_shape *shape, uint64_t size, uint64_t *n) {
+  uint64_t product = size ? size : 1, limit = INT64_MAX;
+  bool is_empty = false;
+  for (uint32_t i = 0; i < shape->rank; i++) {
+    if (shape->dims[i] < 0) return false;
+    uint64_t dim = (uint64_t)shape->dims[i];
+    if (dim == 0) {
+      is_empty = true;
+    } else {
+      if (product > limit / dim) return false;
+      product *= dim;
+    }
+  }
+  *n = is_empty ? 0 : product / (size ? size : 1);
+  return product <= limit;
+}
+
+/* ---- elementwise ---- */
+
+/* A dim of a result of two that broadcast. Of a number above 1, or 0, and what is not known, it is
+ * the number if they fit. */
+static hia_fit broadcast_dim(hia_dim a, hia_dim b, hia_dim *out) {
+  hia_fit fit = HIA_FIT_ALWAYS;
+  if (a == b) {
+    *out = a; /* of two that are unknown, one may be 1 */
+    return a == HIA_DIM_UNKNOWN ? HIA_FIT_SOMETIMES : fit;
+  }
+  if (a == 1 || b == 1) {
+    *out = a == 1 ? b : a;
+    return fit;
+  }
+  fit = fit_equal(a, b);
+  *out = a >= 0 ? a : b >= 0 ? b : HIA_DIM_UNKNOWN;
+  return fit;
+}
+
+/* One more shape of those from axis `keep` back: the last `keep` axes are left out. */
+static hia_fit broadcast_with(const hia_shape *ins, uint32_t i, uint32_t keep, hia_shape *all,
+                              hia_misfit *misfit) {
+  const hia_shape *in = &ins[i];
+  uint32_t n_in = in->rank - keep;
+  hia_fit fit = HIA_FIT_ALWAYS;
+  while (all->rank < n_in) { /* missing axes in front */
+    memmove(all->dims + 1, all->dims, all->rank * sizeof *all->dims);
+    all->dims[0] = 1;
+    all->rank++;
+  }
+  for (uint32_t k = 1; k <= n_in; k++) {
+    hia_dim *dim = &all->dims[all->rank - k];
+    hia_fit is = broadcast_dim(*dim, in->dims[n_in - k], dim);
+    fit = worse(fit, is);
+    if (is != HIA_FIT_NEVER) continue;
+    /* The first operand that has another number there is the one that is named. */
+    uint32_t other = 0;
+    while (ins[other].rank - keep < k || ins[other].dims[ins[other].rank - keep - k] != *dim)
+      other++;
+    return never(misfit, (hia_misfit){.kind = HIA_MISFIT_DIM,
+                                      .operand_a = other,
+                                      .operand_b = i,
+                                      .axis_a = ins[other].rank - keep - k,
+                                      .axis_b = n_in - k,
+                                      .a = ins[other],
+                                      .b = *in});
+  }
+  return fit;
+}
+
+hia_fit hiaR_shape_broadcast(const hia_shape *ins, uint32_t n, hia_shape *out, hia_misfit *misfit) {
+  hia_shape all = {0}, first = n ? ins[0] : all;
+  hia_fit fit = HIA_FIT_ALWAYS;
+  for (uint32_t i = 0; i < n; i++) {
+    hia_fit is = broadcast_with(ins, i, 0, &all, misfit);
+    if (is == HIA_FIT_NEVER) return is;
+    fit = worse(fit, is);
+  }
+  return done(fit, &all, &first, out, misfit);
+}
+
+hia_fit hiaR_shape_of_op(unsigned op, const hia_shape *ins, hia_shape *out, hia_misfit *misfit) {
+  switch ((hia_shape_rule)hiaR_ops[op].shape) {
+  case HIA_SHAPE_ELEMENTWISE:
+    return hiaR_shape_broadcast(ins, (uint32_t)hiaR_ops[op].n_ins, out, misfit);
+  case HIA_SHAPE_NONE: break;
+  }
+  return HIA_FIT_NEVER;
+}
+
+/* ---- parts ---- */
+
+hia_fit hiaR_shape_index(const hia_shape *x, const hia_shape *index, hia_shape *out,
+                         hia_misfit *misfit) {
+  if (x->rank == 0) return wrong_rank(misfit, x, 0);
+  if (x->rank - 1 + index->rank > HIA_MAX_RANK) return too_deep(x, misfit);
+  hia_shape is = *index;
+  memcpy(is.dims + is.rank, x->dims + 1, (x->rank - 1) * sizeof *x->dims);
+  is.rank += x->rank - 1;
+  return done(HIA_FIT_ALWAYS, &is, x, out, misfit);
+}
+
+hia_fit hiaR_shape_slice(const hia_shape *x, int64_t from, int64_t to, hia_shape *out,
+                         hia_misfit *misfit) {
+  if (x->rank == 0) return wrong_rank(misfit, x, 0);
+  bool has_from = from >= 0, has_to = to >= 0, has_len = x->dims[0] >= 0;
+  if ((has_from && has_to && from > to) || (has_from && has_len && from > x->dims[0]) ||
+      (has_to && has_len && to > x->dims[0]))
+    return never(misfit, (hia_misfit){.kind = HIA_MISFIT_RANGE, .from = from, .to = to, .a = *x});
+  hia_shape is = *x;
+  is.dims[0] = has_from && has_to ? to - from : HIA_DIM_UNKNOWN;
+  bool is_known = has_from && has_to && (has_len || to == 0);
+  return done(is_known ? HIA_FIT_ALWAYS : HIA_FIT_SOMETIMES, &is, x, out, misfit);
+}
+
+hia_fit hiaR_shape_reduce(const hia_shape *x, uint32_t axis, hia_shape *out, hia_misfit *misfit) {
+  hia_shape is = *x;
+  if (axis == HIA_ALL_AXES) {
+    is.rank = 0;
+  } else if (axis >= x->rank) {
+    return never(misfit, (hia_misfit){.kind = HIA_MISFIT_AXIS, .axis_a = axis, .a = *x});
+  } else {
+    memmove(is.dims + axis, is.dims + axis + 1, (x->rank - axis - 1) * sizeof *is.dims);
+    is.rank--;
+  }
+  return done(HIA_FIT_ALWAYS, &is, x, out, misfit);
+}
+
+hia_fit hiaR_shape_transpose(const hia_shape *x, hia_shape *out, hia_misfit *misfit) {
+  if (x->rank != 2) return wrong_rank(misfit, x, 0);
+  *out = (hia_shape){2, {x->dims[1], x->dims[0]}};
+  return HIA_FIT_ALWAYS;
+}
+
+hia_fit hiaR_shape_reshape(const hia_shape *x, const hia_shape *to, hia_shape *out,
+                           hia_misfit *misfit) {
+  uint64_t n = 0, m = 0;
+  bool has_n = hiaR_shape_elements(x, 8, &n), has_m = hiaR_shape_elements(to, 8, &m);
+  if (has_n && has_m && n != m)
+    return never(misfit, (hia_misfit){.kind = HIA_MISFIT_COUNT, .operand_b = 1, .a = *x, .b = *to});
+  bool is_same = x->rank == to->rank;
+  for (uint32_t i = 0; is_same && i < x->rank; i++)
+    is_same = fit_equal(x->dims[i], to->dims[i]) == HIA_FIT_ALWAYS;
+  return done(is_same || (has_n && has_m) ? HIA_FIT_ALWAYS : HIA_FIT_SOMETIMES, to, x, out, misfit);
+}
+
+/* ---- equal dims ---- */
+
+/* Two shapes that must have equal dims but for the axes `a_axis` of a: a's from `first_a` on and
+ * b's from `first_b` on, `n` of them. What is known of each goes to `is`, a copy of a. */
+static hia_fit equal_dims(const hia_shape *a, uint32_t operand_a, uint32_t first_a,
+                          const hia_shape *b, uint32_t operand_b, uint32_t first_b, uint32_t n,
+                          hia_shape *is, hia_misfit *misfit) {
+  hia_fit fit = HIA_FIT_ALWAYS;
+  for (uint32_t i = 0; i < n; i++) {
+    hia_dim at = a->dims[first_a + i], bt = b->dims[first_b + i];
+    hia_fit one = fit_equal(at, bt);
+    fit = worse(fit, one);
+    if (one == HIA_FIT_NEVER)
+      return never(misfit, (hia_misfit){.kind = HIA_MISFIT_DIM,
+                                        .operand_a = operand_a,
+                                        .operand_b = operand_b,
+                                        .axis_a = first_a + i,
+                                        .axis_b = first_b + i,
+                                        .a = *a,
+                                        .b = *b});
+    is->dims[first_a + i] = known_better(is->dims[first_a + i], bt);
+  }
+  return fit;
+}
+
+static hia_fit other_rank(const hia_shape *ins, uint32_t i, hia_misfit *misfit) {
+  return never(
+      misfit,
+      (hia_misfit){
+          .kind = HIA_MISFIT_RANK, .operand_a = 0, .operand_b = i, .a = ins[0], .b = ins[i]});
+}
+
+/* A dim that earlier operands have made known may differ from the first one's. */
+static hia_fit equal_to_known(const hia_shape *ins, uint32_t i, uint32_t axis, hia_shape *is,
+                              hia_misfit *misfit) {
+  hia_dim known = is->dims[axis], dim = ins[i].dims[axis];
+  if (fit_equal(known, dim) != HIA_FIT_NEVER)
+    return equal_dims(is, 0, axis, &ins[i], i, axis, 1, is, misfit);
+  uint32_t other = 0;
+  while (ins[other].dims[axis] != known) other++;
+  return equal_dims(&ins[other], other, axis, &ins[i], i, axis, 1, is, misfit);
+}
+
+hia_fit hiaR_shape_concat(const hia_shape *ins, uint32_t n, uint32_t axis, hia_shape *out,
+                          hia_misfit *misfit) {
+  hia_shape is = ins[0], first = ins[0];
+  if (axis >= is.rank)
+    return never(misfit, (hia_misfit){.kind = HIA_MISFIT_AXIS, .axis_a = axis, .a = is});
+  hia_fit fit = HIA_FIT_ALWAYS;
+  hia_dim sum = is.dims[axis] < 0 && n > 1 ? HIA_DIM_UNKNOWN : is.dims[axis];
+  for (uint32_t i = 1; i < n; i++) {
+    if (ins[i].rank != is.rank) return other_rank(ins, i, misfit);
+    for (uint32_t k = 0; k < is.rank; k++) {
+      if (k == axis) continue;
+      hia_fit one = equal_to_known(ins, i, k, &is, misfit);
+      if (one == HIA_FIT_NEVER) return one;
+      fit = worse(fit, one);
+    }
+    hia_dim more = ins[i].dims[axis];
+    if (sum >= 0 && more >= 0 && more > INT64_MAX - sum)
+      return never(misfit, (hia_misfit){.kind = HIA_MISFIT_LARGE, .a = first, .b = ins[i]});
+    sum = sum < 0 || more < 0 ? HIA_DIM_UNKNOWN : sum + more;
+  }
+  is.dims[axis] = sum;
+  return done(fit, &is, &first, out, misfit);
+}
+
+hia_fit hiaR_shape_stack(const hia_shape *ins, uint32_t n, uint32_t axis, hia_shape *out,
+                         hia_misfit *misfit) {
+  hia_shape is = ins[0], first = ins[0];
+  if (axis > is.rank)
+    return never(misfit, (hia_misfit){.kind = HIA_MISFIT_AXIS, .axis_a = axis, .a = is});
+  if (is.rank == HIA_MAX_RANK) return too_deep(&is, misfit);
+  hia_fit fit = HIA_FIT_ALWAYS;
+  for (uint32_t i = 1; i < n; i++) {
+    if (ins[i].rank != is.rank) return other_rank(ins, i, misfit);
+    for (uint32_t k = 0; k < is.rank; k++) {
+      hia_fit one = equal_to_known(ins, i, k, &is, misfit);
+      if (one == HIA_FIT_NEVER) return one;
+      fit = worse(fit, one);
+    }
+  }
+  memmove(is.dims + axis + 1, is.dims + axis, (is.rank - axis) * sizeof *is.dims);
+  is.dims[axis] = n;
+  is.rank++;
+  return done(fit, &is, &first, out, misfit);
+}
+
+hia_fit hiaR_shape_set(const hia_shape *x, const hia_shape *v, hia_shape *out, hia_misfit *misfit) {
+  if (x->rank == 0) return wrong_rank(misfit, x, 0);
+  if (v->rank != x->rank - 1)
+    return never(misfit, (hia_misfit){.kind = HIA_MISFIT_RANK, .operand_b = 1, .a = *x, .b = *v});
+  hia_shape is = *x;
+  hia_fit fit = equal_dims(x, 0, 1, v, 1, 0, v->rank, &is, misfit);
+  return fit == HIA_FIT_NEVER ? fit : done(fit, &is, x, out, misfit);
+}
+
+bool hiaR_shape_join(const hia_shape *a, const hia_shape *b, hia_shape *out) {
+  if (a->rank != b->rank) return false;
+  hia_shape is = *a;
+  for (uint32_t i = 0; i < is.rank; i++)
+    if (a->dims[i] != b->dims[i]) is.dims[i] = HIA_DIM_UNKNOWN;
+  *out = is;
+  return true;
+}
+
+/* ---- products ---- */
+
+hia_fit hiaR_shape_product(const hia_shape *x, const hia_shape *y, hia_shape *out,
+                           hia_misfit *misfit) {
+  if (x->rank == 0) return wrong_rank(misfit, x, 0);
+  if (y->rank == 0) return wrong_rank(misfit, y, 1);
+  /* The axes that are summed over: the last of x, and of y the last but one, or the only one. */
+  uint32_t xk = x->rank - 1, yk = y->rank > 1 ? y->rank - 2 : 0;
+  hia_shape unused = *x;
+  hia_fit fit = equal_dims(x, 0, xk, y, 1, yk, 1, &unused, misfit);
+  if (fit == HIA_FIT_NEVER) return fit;
+  hia_shape is = {0};
+  if (x->rank > 2 || y->rank > 2) { /* a vector has no leading axes */
+    hia_shape ins[2] = {*x, *y};
+    for (uint32_t i = 0; i < 2; i++) {
+      if (ins[i].rank < 2) continue;
+      hia_fit one = broadcast_with(ins, i, 2, &is, misfit);
+      if (one == HIA_FIT_NEVER) return one;
+      fit = worse(fit, one);
+    }
+  }
+  if (x->rank > 1) is.dims[is.rank++] = x->dims[xk - 1];
+  if (y->rank > 1) is.dims[is.rank++] = y->dims[yk + 1];
+  return done(fit, &is, x, out, misfit);
+}
+
+hia_fit hiaR_shape_outer(const hia_shape *x, const hia_shape *y, hia_shape *out,
+                         hia_misfit *misfit) {
+  if (x->rank != 1) return wrong_rank(misfit, x, 0);
+  if (y->rank != 1) return wrong_rank(misfit, y, 1);
+  hia_shape is = {2, {x->dims[0], y->dims[0]}};
+  return done(HIA_FIT_ALWAYS, &is, x, out, misfit);
+}
+
+/* ---- printing ---- */
+
+static void print_dim(hia_dim d, const hia_dim_names *names, hia_text *out) {
+  if (d >= 0)
+    hiaR_text_addf(out, "%lld", (long long)d);
+  else if (hiaR_dim_is_named(d) && names && names->text)
+    hiaR_text_addf(out, "%s", names->text(names->user, hiaR_dim_name(d)));
+  else
+    hiaR_text_addf(out, "?");
+}
+
+void hiaR_shape_print(const hia_shape *shape, const hia_dim_names *names, hia_text *out) {
+  hiaR_text_addf(out, "[");
+  for (uint32_t i = 0; i < shape->rank; i++) {
+    if (i) hiaR_text_addf(out, ", ");
+    print_dim(shape->dims[i], names, out);
+  }
+  hiaR_text_addf(out, "]");
+}
+
+static void print_axis(const hia_shape *shape, uint32_t axis, const hia_dim_names *names,
+                       hia_text *out) {
+  hiaR_text_addf(out, "axis %u of ", axis);
+  hiaR_shape_print(shape, names, out);
+  hiaR_text_addf(out, " is ");
+  print_dim(shape->dims[axis], names, out);
+}
+
+void hiaR_misfit_print(const hia_misfit *m, const hia_dim_names *names, hia_text *out) {
+  switch (m->kind) {
+  case HIA_MISFIT_DIM:
+    print_axis(&m->a, m->axis_a, names, out);
+    hiaR_text_addf(out, ", ");
+    print_axis(&m->b, m->axis_b, names, out);
+    return;
+  case HIA_MISFIT_RANK:
+    hiaR_shape_print(&m->a, names, out);
+    if (m->operand_a == m->operand_b) {
+      hiaR_text_addf(out, " has rank %u, which is not allowed here", m->a.rank);
+    } else {
+      hiaR_text_addf(out, " has rank %u, ", m->a.rank);
+      hiaR_shape_print(&m->b, names, out);
+      hiaR_text_addf(out, " has rank %u", m->b.rank);
+    }
+    return;
+  case HIA_MISFIT_AXIS:
+    hiaR_shape_print(&m->a, names, out);
+    hiaR_text_addf(out, " has no axis %u", m->axis_a);
+    return;
+  case HIA_MISFIT_RANGE:
+    hiaR_text_addf(out, "there are no elements ");
+    print_dim(m->from, names, out);
+    hiaR_text_addf(out, "..");
+    print_dim(m->to, names, out);
+    hiaR_text_addf(out, " in ");
+    hiaR_shape_print(&m->a, names, out);
+    return;
+  case HIA_MISFIT_COUNT:
+    hiaR_shape_print(&m->a, names, out);
+    hiaR_text_addf(out, " and ");
+    hiaR_shape_print(&m->b, names, out);
+    hiaR_text_addf(out, " have different numbers of elements");
+    return;
+  case HIA_MISFIT_LARGE:
+    hiaR_text_addf(out, "the result of ");
+    hiaR_shape_print(&m->a, names, out);
+    hiaR_text_addf(out, " has too many elements");
+    return;
+  case HIA_MISFIT_TOO_DEEP:
+    hiaR_text_addf(out, "the result of ");
+    hiaR_shape_print(&m->a, names, out);
+    hiaR_text_addf(out, " has more than %d axes", HIA_MAX_RANK);
+    return;
+  }
+}
