@@ -57,10 +57,37 @@ static void find_leaves(hia_arena *arena, const hia_graph *g, hia_facts *facts) 
   }
 }
 
+static bool has_references(const hia_fn *fn) {
+  for (hia_value_id v = 0; v < fn->values.len; v++)
+    if (!hiaG_is_scalar(fn->values.data[v].type)) return true;
+  return false;
+}
+
+/* From callees to callers. */
+static void find_objects(hia_arena *arena, const hia_graph *g, const hia_buckets *callers,
+                         hia_facts *facts) {
+  hia_u32vec work = {0};
+  facts->has_objects = HIA_NEW_ARRAY(arena, bool, g->fns.len);
+  for (hia_fn_id f = 0; f < g->fns.len; f++) {
+    facts->has_objects[f] = !hiaG_fn(g, f)->is_removed && has_references(hiaG_fn(g, f));
+    if (facts->has_objects[f]) hiaR_push(arena, &work, f);
+  }
+  while (work.len) {
+    hia_fn_id f = work.data[--work.len];
+    for (uint32_t i = callers->start[f]; i < callers->start[f + 1]; i++) {
+      hia_fn_id caller = callers->items[i];
+      if (facts->has_objects[caller]) continue;
+      facts->has_objects[caller] = true;
+      hiaR_push(arena, &work, caller);
+    }
+  }
+}
+
 hia_facts hiaG_facts(hia_arena *arena, const hia_graph *g) {
   hia_facts all = {0}, *facts = &all;
   hia_buckets callers = list_callers(arena, g);
   find_groups(arena, g, &callers, facts);
+  find_objects(arena, g, &callers, facts);
   facts->effects = hiaG_find_effects(g, arena);
   facts->is_forked = HIA_NEW_ARRAY(arena, bool, g->fns.len);
   for (hia_fn_id f = 0; f < g->fns.len; f++) {

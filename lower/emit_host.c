@@ -28,6 +28,13 @@ static LLVMValueRef word_types(hia_emit *e, const hia_fn *fn) {
                     ((size_t)fn->n_params + fn->n_results) * sizeof *types, sizeof *types);
 }
 
+/* HIA_CODE_FORKS is that of the module: which thread a fork is for depends on the run. */
+static uint32_t flags_of(const hia_emit *e, hia_fn_id root) {
+  return (e->is_parallel ? HIA_CODE_FORKS : 0u) |
+         (e->facts.has_objects[root] ? HIA_CODE_OBJECTS : 0u) |
+         (e->options->is_fuelled ? 0u : HIA_CODE_WITHOUT_FUEL);
+}
+
 static LLVMValueRef roots_table(hia_emit *e, uint32_t n) {
   LLVMValueRef *rows = HIA_NEW_ARRAY(&e->comp->scratch, LLVMValueRef, n);
   uint32_t i = 0;
@@ -38,13 +45,15 @@ static LLVMValueRef roots_table(hia_emit *e, uint32_t n) {
     const hia_object_root *planned = hiaL_planned(e, f);
     uint32_t export = planned ? planned->export : i;
     LLVMValueRef entry = e->fns[f].entry ? e->fns[f].entry : LLVMConstNull(e->ptr);
-    LLVMValueRef row[6] = {entry,
+    LLVMValueRef row[8] = {entry,
+                           hiaL_number(e, 32, flags_of(e, f)),
                            hiaL_number(e, 32, export),
                            hiaL_number(e, 32, fn->n_params),
                            hiaL_number(e, 32, fn->n_results),
                            hiaL_number(e, 32, fn->loc),
+                           hiaL_number(e, 32, 0),
                            word_types(e, fn)};
-    rows[i] = hiaL_structure(e, row, 6);
+    rows[i] = hiaL_structure(e, row, 8);
     type = LLVMTypeOf(rows[i++]);
   }
   LLVMValueRef table = hiaL_variable(e, "hia_roots", LLVMConstArray2(type, rows, n));
@@ -55,15 +64,14 @@ static LLVMValueRef roots_table(hia_emit *e, uint32_t n) {
 /* hia_code_module, field by field. */
 static LLVMValueRef module_record(hia_emit *e, uint32_t n_roots) {
   LLVMValueRef none = LLVMConstNull(e->ptr), zero = hiaL_number(e, 64, 0), locs = NULL;
-  bool is_object = e->options->object != NULL, forks = false;
-  for (hia_fn_id f = 0; f < e->g->fns.len; f++) forks |= hiaL_does(e, f, HIA_E_FORKS);
+  bool is_object = e->options->object != NULL;
   LLVMValueRef unwinder[4] = {none, none, none, zero};
   LLVMValueRef places[7] = {none, none, none, none, zero, zero, zero};
   LLVMValueRef rest[HIA_RECORD_REST] = {none, zero, none, zero, none, none, none, none, none};
   LLVMValueRef fields[7 + HIA_RECORD_REST] = {
       hiaL_number(e, 32, HIA_RT_ABI),
       hiaL_number(e, 32,
-                  (forks ? HIA_CODE_FORKS : 0u) |
+                  (e->is_parallel ? HIA_CODE_FORKS : 0u) |
                       (is_object && e->options->object->types ? HIA_CODE_OBJECTS : 0u) |
                       (e->options->is_fuelled ? 0u : HIA_CODE_WITHOUT_FUEL)),
       hiaL_number(e, 32, n_roots),

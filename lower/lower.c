@@ -2,6 +2,7 @@
 /* lower: makes the module, and lowers its functions one by one. It drives the emitters; nothing of
  * this file is used by them. */
 #include "lower/emit.h"
+#include "runtime/native/arch/arch.h"
 #include <llvm-c/Analysis.h>
 #include <stdio.h>
 
@@ -103,8 +104,10 @@ static void find_wanted(hia_emit *e) {
 }
 
 static void lower(hia_emit *e) {
+  static const char poll[] = HIA_ARCH_POLL;
   const hia_graph *g = e->g;
   open_module(e);
+  LLVMAppendModuleInlineAsm(e->module, poll, sizeof poll - 1);
   find_wanted(e);
   e->fns = HIA_NEW_ARRAY(&e->comp->scratch, hia_declared, g->fns.len);
   for (hia_fn_id f = 0; f < g->fns.len; f++)

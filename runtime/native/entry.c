@@ -230,11 +230,13 @@ void hiaR_host_heap_begin(hia_host_context *host) {
 
 void hiaR_host_heap_end(hia_host_context *host) { hiaR_heap_end(&host->heap); }
 
-static bool makes_objects(const hia_code_module *module) {
-  return (module->flags & HIA_CODE_OBJECTS) != 0;
+/* An image has a heap if any of its functions makes objects. */
+static bool has_heap(const hia_host_context *host, const hia_code_module *module, uint32_t root) {
+  uint32_t flags = host->interprets ? module->flags : module->roots[root].flags;
+  return (flags & HIA_CODE_OBJECTS) != 0;
 }
 
-static hia_status run_native(hia_context *context, const hia_code_module *module,
+static hia_status run_native(hia_context *context, const hia_code_module *module, uint32_t root,
                              hia_native_entry entry, hia_word *block) {
   hia_host_context *host = context->host;
   bool is_shared = host->pool && (module->flags & HIA_CODE_FORKS);
@@ -242,7 +244,7 @@ static hia_status run_native(hia_context *context, const hia_code_module *module
   context->pool = is_shared ? host->pool : NULL;
   context->unwinder = &module->unwinder;
   context->is_shared = 0;
-  hiaR_context_use_heap(context, makes_objects(module) ? &host->heap : NULL, module->shapes);
+  hiaR_context_use_heap(context, has_heap(host, module, root) ? &host->heap : NULL, module->shapes);
   if (is_shared) hiaR_team_begin(context, entry);
   hiaR_invoke(context, &host->root, entry, block);
   hia_usage usage = {0};
@@ -264,7 +266,7 @@ static hia_status run_image(hia_context *context, const hia_code_module *module,
                        .cancelled = context->cancelled,
                        .deadline = context->deadline,
                        .scope = &host->scope,
-                       .heap = makes_objects(module) ? &host->heap : NULL,
+                       .heap = has_heap(host, module, root) ? &host->heap : NULL,
                        .shapes = module->shapes,
                        .fuel = context->fuel != &context->unlent ? context->fuel : NULL};
   if (map) return hiaR_map_interpret(context, module, map, block, &limits);
@@ -339,12 +341,13 @@ static hia_status enter_special(hia_context *context, const hia_code_module *mod
       why ? hiaR_host_refuse(host, HIA_ARGUMENT, why) : prepare(context, module, root, max_frame);
   if (status == HIA_OK) {
     hia_native_entry entry = map ? map->loop : module->roots[root].entry;
-    if (makes_objects(module)) hiaR_host_heap_begin(host);
+    bool needs_heap = has_heap(host, module, root);
+    if (needs_heap) hiaR_host_heap_begin(host);
     status = host->interprets ? run_image(context, module, root, map, block)
-                              : run_native(context, module, entry, block);
+                              : run_native(context, module, root, entry, block);
     if (status == HIA_OK && host->exchange)
       status = host->exchange->leave(host->exchange, module, root, block);
-    if (makes_objects(module)) hiaR_host_heap_end(host);
+    if (needs_heap) hiaR_host_heap_end(host);
     hia_status ended = hiaR_scope_status(&host->scope);
     if (status == HIA_CANCELLED && ended) status = ended;
     if (status && host->why)
@@ -391,7 +394,7 @@ hia_status hiaR_enter(hia_context *context, const hia_code_module *module, uint3
   if (HIA_UNLIKELY(!context)) return HIA_ARGUMENT;
   uint64_t run = atomic_load_explicit(&context->run, memory_order_relaxed);
   if (HIA_UNLIKELY((run & 1) || module->unwinder.max_frame >= context->room ||
-                   (module->flags & context->special) || hiaR_innermost ||
+                   (module->roots[root].flags & context->special) || hiaR_innermost ||
                    atomic_load_explicit(&context->limit, memory_order_relaxed) != context->step))
     return busy_or_special(context, module, root, block);
   atomic_store_explicit(&context->run, run + 1, memory_order_relaxed);

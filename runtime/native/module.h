@@ -17,18 +17,21 @@
 #include "runtime/heap/object.h"
 #include "runtime/native/native.h"
 
-#define HIA_RT_ABI        4
-#define HIA_RT_ABI_SYMBOL hia_rt_abi_4
+#define HIA_RT_ABI        5
+#define HIA_RT_ABI_SYMBOL hia_rt_abi_5
 /* Hash of all that the number covers: tests/unit/test_engine_build.c. */
-#define HIA_RT_ABI_HASH 0x019b0766ad3bd633u
+#define HIA_RT_ABI_HASH 0xb1fc26cfa24db752u
 extern const uint32_t HIA_RT_ABI_SYMBOL; /* abi.c */
 
 /* A function that can be entered: its code, and its export in the image. */
 typedef struct hia_code_root {
   hia_native_entry entry;
+  uint32_t flags;  /* HIA_CODE_: what holds for this root. Without HIA_CODE_OBJECTS its native code
+                      uses no objects, though others of the module may */
   uint32_t export; /* its number in the image, as hiaR_interp_run counts; HIA_NONE: not in it */
   uint32_t n_params, n_results; /* words of a block */
   uint32_t loc; /* of the function itself, for a run that ends outside of any call; or HIA_NONE */
+  uint32_t spare;
   const hia_type *types; /* of each word of a block, parameters first; NULL: all are scalars */
 } hia_code_root;
 

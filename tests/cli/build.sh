@@ -146,6 +146,10 @@ END
   rm libfib.a libtak.a libfib2.a
   t 'linked with -l' $c use.c -L. -lfib -ltak -Wl,-rpath,"$work" $shared -o use
   is 'these work' '10946 5' ./use
+  # What binds a function at its first call does not keep all registers, as these must.
+  t 'bound at the first call' $c use.c fib.o tak.o -Wl,-z,lazy $shared -o use
+  is 'but for the stubs' 0 bash -c "readelf -rW use | grep -c 'JUMP_SLO.*hiaR_stub_'"
+  is 'these work' '10946 5' ./use
 }
 is 'an object has no other symbols' 'fib_fib fib_main' bash -c 'nm -g --defined-only fib.o | cut -d" " -f3 | sort | xargs'
 if [ $unsanitized = yes ]; then # a sanitizer's runtime is the program's

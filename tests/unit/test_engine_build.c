@@ -299,6 +299,8 @@ Test(engine_build, the_runtime_abi_is_as_its_number_says) {
   FIELD(hia_counted, ctor)
   FIELD(hia_counted, spare)
   FIELD(hia_local_heap, free)
+  FIELD(hia_code_root, flags)
+  FIELD(hia_code_root, types)
   FIELD(hia_unwinder, find)
   FIELD(hia_unwinder, user)
   FIELD(hia_unwinder, locs)

@@ -24,7 +24,7 @@ static size_t safepoints(const char *text, const char *name, const char *disable
   cr_assert_eq(hia_module_dump(p.module, &p.function, 1, &options, test_text_take, &code, &error),
                HIA_OK, "%s", hia_error_text(error));
   size_t n = 0;
-  for (const char *at = code.data; (at = strstr(at, "callq\thiaR_stub_poll")); at++) n++;
+  for (const char *at = code.data; (at = strstr(at, "callq\thia_poll")); at++) n++;
   test_text_free(&code);
   close_program(&p);
   return n;

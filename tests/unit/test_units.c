@@ -3,6 +3,31 @@
 #include "graph/analysis.h"
 #include "graphs.h"
 
+/* Runs of a function that has no objects, and calls none that has, need no heap
+ * (hia_code_root.flags). */
+Test(units, functions_with_objects) {
+  static const char text[] =
+      "graph functions \"data\"\n\ntype Box = Box(x: i32)\n\n"
+      "fn make (i32) -> (Box) {\n  %0:i32 = arg 0\n  %1:Box = data Box %0\n  yield %1\n}\n\n"
+      "fn inner (i32) -> (i32) {\n  %0:i32 = arg 0\n  %1:Box = call make %0\n"
+      "  %2:i32 = field Box.0 %1\n  yield %2\n}\n\n"
+      "fn outer (i32) -> (i32) root (i32) -> i32 {\n  %0:i32 = arg 0\n"
+      "  %1:i32 = call inner %0\n  yield %1\n}\n\n"
+      "fn plain (i32) -> (i32) root (i32) -> i32 {\n  %0:i32 = arg 0\n"
+      "  %1:i32 = add %0, %0\n  yield %1\n}\n";
+  env e;
+  env_init(&e);
+  NO_THROW(&e, {
+    hia_graph *g = read_text(&e, text);
+    hiaG_effects(g);
+    hiaG_tag(g);
+    hia_facts facts = hiaG_facts(&e.comp.arena, g);
+    static const bool has[] = {true, true, true, false};
+    for (hia_fn_id f = 0; f < 4; f++) cr_expect_eq(facts.has_objects[f], has[f], "function %u", f);
+  });
+  hiaR_comp_free(&e.comp);
+}
+
 /* In stress builds units are so small that the sizes here say nothing. */
 #ifndef HIA_STRESS
 

@@ -87,11 +87,22 @@ _Noreturn void hiaR_native_fail(uint32_t loc, uint32_t status, int64_t code, hia
                 "2:\taddq $$-128, %rsp\n\t"                                                        \
                 "pushq %rax\n\t"                                                                   \
                 "leaq 1b(%rip), %rax\n\t"                                                          \
-                "callq hiaR_stub_poll@PLT\n\t"                                                     \
+                "callq hia_poll@PLT\n\t"                                                           \
                 "popq %rax\n\t"                                                                    \
                 "subq $$-128, %rsp\n\t"                                                            \
                 "jmp 1b\n\t"                                                                       \
                 ".subsection 0"
+
+/* What that calls, once in each module: assembly outside of functions. A call of the stub itself
+ * would go through the linkage table of a shared library or program; what binds that at the first
+ * call does not keep all registers. */
+#define HIA_ARCH_POLL                                                                              \
+  ".ifndef hia_poll\n" /* modules may be joined */                                                 \
+  ".pushsection .text.hia_poll,\"ax\",@progbits\n"                                                 \
+  "hia_poll:\n\t"                                                                                  \
+  "jmpq *hiaR_stub_poll@GOTPCREL(%rip)\n\t"                                                        \
+  ".popsection\n"                                                                                  \
+  ".endif\n"
 
 /* Records the place $0 in a frame for number $1, as LLVM inline assembly that adds nothing to the
  * code: the address where it stands, the number, and an instruction that would compute the place's
