@@ -33,20 +33,23 @@ static int cannot_write(const char *path, int wrong) {
 }
 
 static int write_vocab(const char *path, const hia_words *words) {
-  FILE *to = fopen(path, "we");
-  if (!to) return cannot_write(path, errno);
+  hia_file_output to;
+  int wrong = hiaR_output_open(&to, path);
+  if (wrong) return cannot_write(path, wrong);
   bool is_fine = true;
-  errno = 0;
   for (size_t i = 0; is_fine && i < hia_words_len(words); i++) {
     size_t len;
     const char *word = hia_words_get(words, i, &len);
-    is_fine = fwrite(word, 1, len, to) == len && fputc('\n', to) != EOF;
+    is_fine = hiaR_output_write(&to, word, len) && hiaR_output_write(&to, "\n", 1);
   }
-  int wrong = errno;
-  if (fclose(to) != 0 && is_fine) is_fine = false, wrong = errno;
-  if (is_fine) return FINE;
-  remove(path);
-  return cannot_write(path, wrong);
+  wrong = hiaR_output_close(&to, is_fine);
+  return wrong ? cannot_write(path, wrong) : FINE;
+}
+
+/* Before the run, which may take an hour. */
+static int check_output(const char *path) {
+  int wrong = hiaR_output_check(path);
+  return wrong ? cannot_write(path, wrong) : FINE;
 }
 
 static hia_status read_value(const char *word, const hia_type_info *type,
@@ -68,4 +71,5 @@ static int close_lists(const hia_program_files *files, hia_program_lists *l, int
   return code;
 }
 
-const hia_program_kit hiaR_program_kit = {open_lists, close_lists, read_value, hia_value_save_file};
+const hia_program_kit hiaR_program_kit = {open_lists, close_lists, read_value, check_output,
+                                          hia_value_save_file};

@@ -288,6 +288,7 @@ static int read_and_run(program *p) {
             n == 1 ? "" : "s", p->n_args);
     return WRONG;
   }
+  if (p->files.output && (code = p->files.kit->check_output(p->files.output)) != FINE) return code;
   hia_value **args = calloc((size_t)n + 1, sizeof *args);
   hia_word *block = calloc((size_t)r->n_params + r->n_results, sizeof *block);
   if (args && block) {

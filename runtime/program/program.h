@@ -28,6 +28,7 @@ typedef struct hia_program_kit {
   hia_status (*read)(const char *word, const hia_type_info *type, const hia_program_lists *lists,
                      const hia_program_files *files, const hia_program_file *file,
                      hia_value **value, hia_error **error);
+  int (*check_output)(const char *path); /* an exit status */
   hia_status (*save)(const hia_value *value, const char *path, hia_error **error);
 } hia_program_kit;
 extern const hia_program_kit hiaR_program_kit;

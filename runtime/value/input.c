@@ -50,10 +50,6 @@ hia_status hia_value_save(const hia_value *value, hia_write write, void *user, h
   return status == HIA_OK ? HIA_OK : fail(allocator, error, status);
 }
 
-static bool to_file(void *user, const char *bytes, size_t n) {
-  return fwrite(bytes, 1, n, user) == n;
-}
-
 static hia_status no_file(const hia_allocator *allocator, hia_error **error, const char *verb,
                           const char *path, int number) {
   char why[128];
@@ -67,16 +63,13 @@ hia_status hia_value_save_file(const hia_value *value, const char *path, hia_err
   if (!value) return hiaR_fail_text(&hiaR_malloc, error, HIA_ARGUMENT, NULL, "no value");
   const hia_allocator *allocator = &value->allocator;
   if (!path) return hiaR_fail_text(allocator, error, HIA_ARGUMENT, NULL, "no path");
-  FILE *file = fopen(path, "wbe");
-  if (!file) return no_file(allocator, error, "write", path, errno);
-  errno = 0;
-  hia_status status = hia_value_save(value, to_file, file, NULL);
-  int wrong = errno;
-  if (fclose(file) != 0 && status == HIA_OK) status = HIA_IO, wrong = errno;
-  if (status == HIA_OK) return HIA_OK;
-  remove(path);
-  return status == HIA_IO ? no_file(allocator, error, "write", path, wrong)
-                          : fail(allocator, error, status);
+  hia_file_output file;
+  int wrong = hiaR_output_open(&file, path);
+  if (wrong) return no_file(allocator, error, "write", path, wrong);
+  hia_status status = hia_value_save(value, hiaR_output_write, &file, NULL);
+  wrong = hiaR_output_close(&file, status == HIA_OK);
+  if (wrong) return no_file(allocator, error, "write", path, wrong);
+  return status == HIA_OK ? HIA_OK : fail(allocator, error, status);
 }
 
 /* ---- reading ---- */
