@@ -1232,6 +1232,23 @@ wrong 'nor interpreted' 1 'error.memory.*more than 65536 bytes' ./make 100000 --
 t 'its result' ./make 200 -o deep.hiav
 t 'as hiaton does' "$hiaton" run shapes.hia --fn make 200 -o again.hiav
 t 'the same bytes' cmp deep.hiav again.hiav
+# A file appears whole or not at all.
+wrong 'a run that fails leaves the file as it was' 1 'error.memory' ./make 100000 --max-memory 64K -o again.hiav
+t 'is as it was' cmp deep.hiav again.hiav
+if [ $unsanitized = yes ]; then # a sanitizer's runtime notes the signal
+  (ulimit -f 4; ./make 100000 -o again.hiav; ./make 100000 -o fresh.hiav) 2>/dev/null
+  t 'and so does a write that is interrupted' cmp deep.hiav again.hiav
+  is 'of which nothing is left' '' bash -c 'ls fresh.hiav* *.part 2>/dev/null'
+fi
+ln -s again.hiav link.hiav
+t 'through a link' ./make 3 -o link.hiav
+is 'which remains one' again.hiav readlink link.hiav
+is 'a device is written directly' 89686976 bash -c './make 3 -o /dev/stdout | od -An -tx1 -N4 | tr -d " "'
+wrong 'a full device' 1 'cannot write /dev/full: No space left' ./make 3 -o /dev/full
+t 'is there afterwards' test -c /dev/full
+wrong 'a folder' 1 'cannot write .*: Is a directory' ./make 3 -o "$work"
+wrong 'what cannot be written is said before the run' 1 '^error.io.: cannot write' ./make 100000 --max-memory 64K -o /nonexistent/x.hiav
+cp deep.hiav again.hiav
 same 'a saved value' @deep.hiav '(Nil, 3)'
 same 'a damaged one' @long.hiav '(Nil, 3)'
 wrong 'a place that cannot be written' 1 'cannot write' ./make 3 -o /nonexistent/x.hiav
