@@ -2,6 +2,7 @@
 /* Calls: arguments in, the engine's way of running, the result or the failure out. */
 #include "jit/engine/engine.h"
 #include "runtime/events.h"
+#include "runtime/heap/audit.h"
 #include "runtime/value/value.h"
 
 /* ---- arguments ---- */
@@ -225,6 +226,27 @@ typedef struct leaving {
   bool has_outside;     /* to objects of arguments, too */
 } leaving;
 
+#ifdef HIA_CENSUS
+/* True if the version counts: native code of a graph that was read does not (lower.c), and none
+ * where pass `refs` was left out. */
+static bool has_counts(const hia_engine *engine, const hia_fn_version *f) {
+  const char *disabled = engine->options.disabled_passes;
+  bool has_refs = !disabled || (strcmp(disabled, "all") != 0 && !strstr(disabled, "refs"));
+  return !f->native || (has_refs && !f->unit->graph->is_read);
+}
+
+/* What a job of native code held that was abandoned is lost: with several workers counts may be too
+ * high. */
+static void audit(const hia_heap *heap, const hia_engine *engine, const hia_fn_version *f,
+                  const hia_word *results) {
+  if (!has_counts(engine, f)) return;
+  const hia_fn *root = hiaG_fn(f->unit->graph, f->root);
+  hia_type_table types = hiaG_type_table(&f->unit->types);
+  hiaR_audit_results(heap, f->unit->shapes, &types, root->results, results, root->n_results,
+                     !f->native || engine->options.threads < 2);
+}
+#endif
+
 static hia_status leave(const hia_engine *engine, const hia_fn_version *f, hia_word *results,
                         leaving *left) {
   if (!f->function->result.info->has_references) return HIA_OK;
@@ -276,6 +298,9 @@ static hia_status run_words(hia_engine *engine, const hia_fn_version *f,
       break;
     }
     status = hiaJ_watch_end(&watch, status);
+#ifdef HIA_CENSUS
+    if (has_heap && status == HIA_OK) audit(&context->heap, engine, f, results);
+#endif
     if (has_heap && status == HIA_OK) status = leave(engine, f, results, left);
     if (has_heap) hiaR_heap_end(&context->heap);
   }

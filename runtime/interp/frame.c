@@ -3,11 +3,17 @@
  * one end and freed when the run is over. So a frame that is used again has its constants already.
  * Before a chunk is made, a section gets the free frames of another one whose frames have the same
  * size. A frame that another worker made may end in this worker's lists, which does no harm. */
+#include "runtime/heap/audit.h"
 #include "runtime/interp/interp.h"
+#include <stdio.h>
+#include <stdlib.h>
 
 struct hia_frame_chunk {
   hia_frame_chunk *next;
   size_t size;
+#ifdef HIA_CENSUS
+  char *end; /* of its frames, once there is a newer chunk */
+#endif
 };
 /* Frames are 16-aligned. */
 #define CHUNK_HEADER ((sizeof(hia_frame_chunk) + 15) & ~(size_t)15)
@@ -93,7 +99,10 @@ hia_frame *hiaR_frame_carve(hia_worker *w, const hia_section *s, hia_status *sta
       *status = HIA_MEMORY;
       return NULL;
     }
-    *chunk = (hia_frame_chunk){w->chunks, taken};
+    *chunk = (hia_frame_chunk){.next = w->chunks, .size = taken};
+#ifdef HIA_CENSUS
+    if (w->chunks) w->chunks->end = w->at;
+#endif
     w->chunks = chunk;
     w->at = (char *)chunk + CHUNK_HEADER;
     w->end = (char *)chunk + taken;
@@ -153,6 +162,45 @@ uint32_t hiaR_pending_lowest(hia_frame *f) {
     child = child * 64 + (uint32_t)__builtin_ctzll(words[at[level] + child]);
   return child;
 }
+
+/* ---- audits ---- */
+
+#ifdef HIA_CENSUS
+/* Frames that are not in use hold no references, so it does not matter which ones are. Returns the
+ * number of frames. */
+static uint64_t find_roots(const hia_worker *w, hia_audit *a) {
+  uint64_t n = 0;
+  for (hia_frame_chunk *chunk = w->chunks; chunk; chunk = chunk->next) {
+    char *end = chunk == w->chunks ? w->at : chunk->end, *at = (char *)chunk + CHUNK_HEADER;
+    while (at < end) {
+      hia_frame *f = (hia_frame *)(void *)at;
+      const hia_section *s = f->section;
+      for (uint32_t i = 0; i < s->n_refs; i++)
+        hiaR_audit_root(a, hiaR_slots(f)[s->refs[i].slot], s->refs[i].base);
+      at += frame_size(w->run->image, s->size_class);
+      n++;
+    }
+  }
+  return n;
+}
+
+void hiaR_audit_frames(hia_worker *w) {
+  if (!w->heap.heap || w->until_audit-- > 0) return;
+  const hia_run *run = w->run;
+  hia_audit *a = hiaR_audit_new(run->image->shapes, &run->image->types);
+  uint64_t n_frames = a ? find_roots(w, a) : 0;
+  /* Objects that a failed node has taken are lost. */
+  bool is_exact = !atomic_load(&run->epoch) && !run->resource;
+  const char *wrong = a ? hiaR_audit_wrong(a, is_exact, is_exact ? w->heap.heap : NULL) : NULL;
+  if (wrong) {
+    fprintf(stderr, "hiaton: in a run of the interpreter: %s\n", wrong);
+    abort();
+  }
+  /* So that audits take a part of the run's time, and not most of it. */
+  w->until_audit = 16 + 8 * (n_frames + (a ? hiaR_audit_objects(a) : 0));
+  hiaR_audit_free(a);
+}
+#endif
 
 /* ---- workers ---- */
 

@@ -500,6 +500,9 @@ find_work:
   if (!f) return;
 
 descend:
+#ifdef HIA_CENSUS
+  if (extent == ALONE) hiaR_audit_frames(w);
+#endif
   if (HIA_UNLIKELY(must_poll(w, cancelled))) {
     f = hiaR_poll(w, f);
     if (!f && !is_shared) return;
@@ -521,6 +524,9 @@ descend:
   }
 
 round:
+#ifdef HIA_CENSUS
+  if (extent == ALONE) hiaR_audit_frames(w);
+#endif
   if (HIA_UNLIKELY(must_poll(w, cancelled))) {
     arm(f, f->section->n_children); /* like a child that comes after all others */
     goto descend;

@@ -82,6 +82,9 @@ struct hia_worker {
   bool is_leaving;        /* its thread goes back to the pool */
   bool is_shared;         /* the run has other workers: counts change by atomic operations */
   hia_local_heap heap;    /* of programs with references */
+#ifdef HIA_CENSUS
+  uint64_t until_audit; /* calls and rounds */
+#endif
   unsigned number;
   void *block; /* the allocation that contains this */
   hia_ring *ring;
@@ -162,6 +165,12 @@ static inline void hiaR_frame_free(hia_worker *w, hia_frame *f) {
 void hiaR_pending_add(hia_frame *f, uint32_t child); /* the same */
 void hiaR_pending_remove(hia_frame *f, uint32_t child);
 uint32_t hiaR_pending_lowest(hia_frame *f);
+
+#ifdef HIA_CENSUS
+/* Audits the counts of the run's objects now and then (audit.h). Called by the only worker of a run
+ * when nothing is under way: all references are in slots of frames, or in objects. */
+void hiaR_audit_frames(hia_worker *w);
+#endif
 
 /* ---- interp.c ---- */
 
