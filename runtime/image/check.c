@@ -486,7 +486,7 @@ static bool check_array_type(checker *c, const hia_image_node *n) {
   case HIA_KIND_SLICE: least = most = 3; break;
   case HIA_KIND_SET: least = most = 2 + words; break;
   case HIA_KIND_ELEMENTS:
-    least = words, most = UINT32_MAX;
+    least = 0, most = UINT32_MAX; /* a graph may have an array of no elements */
     if (n->n_ins % words) return bad(c, "a part of an element");
     break;
   case HIA_KIND_CONCAT: most = UINT32_MAX; break;

@@ -1,10 +1,14 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* libFuzzer target: any bytes are a graph or are refused. A graph that is printed and read again is
  * the same, in every state. The passes leave a verified graph verified. The result becomes an image
- * that the loader accepts, and both engines run it with the same outcome. */
+ * that the loader accepts, and both engines run it with the same outcome; their counts of
+ * references are audited (audit.h). */
 #include "graph/graph.h"
+#include "runtime/heap/audit.h"
+#include "runtime/image/loaded.h"
 #include "runtime/interp/run.h"
 #include "runtime/runtime.h"
+#include "tests/fuzz/ir_values.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -92,44 +96,64 @@ static void ring(hia_alarm *alarm) {
   __atomic_store_n(&((alarm_flag *)alarm)->is_cancelled, 1, __ATOMIC_RELAXED);
 }
 
-static hia_status run(engine_run engine, const hia_loaded *image, uint32_t entry,
+static bool is_cancelled(void *flag) {
+  return __atomic_load_n((const uint32_t *)flag, __ATOMIC_RELAXED) != 0;
+}
+
+/* The results are in the heap, which the caller frees. */
+static hia_status run(engine_run engine, const hia_loaded *image, uint32_t entry, hia_heap *heap,
                       const hia_word *args, hia_word *results, hia_failure *failure) {
   static hia_clock *timekeeper; /* of the process: its thread serves all runs */
   if (!timekeeper) must(hiaR_clock_new(&hiaR_malloc, &timekeeper) == HIA_OK, "no clock", NULL);
   alarm_flag flag = {.alarm = {.at = hiaR_now() + TIME_NS, .ring = ring}};
   must(hiaR_alarm_set(timekeeper, &flag.alarm) == HIA_OK, "no alarm", NULL);
-  hia_limits limits = {
-      .depth = MEMORY, .memory = MEMORY, .threads = 1, .cancelled = &flag.is_cancelled};
+  hiaR_heap_init(heap, &hiaR_malloc);
+  hiaR_heap_begin(heap, MEMORY);
+  heap->must_end = is_cancelled;
+  heap->user = &flag.is_cancelled;
+  hia_limits limits = {.depth = MEMORY,
+                       .memory = MEMORY,
+                       .threads = 1,
+                       .heap = heap,
+                       .cancelled = &flag.is_cancelled};
   hia_usage usage;
   hia_status status = engine(image, entry, args, results, &limits, &hiaR_malloc, failure, &usage);
   hiaR_alarm_clear(timekeeper, &flag.alarm);
   must(status == failure->status, "status", hiaR_status_message(status));
+  const hia_export *export = hiaR_image_export(image, entry);
+#ifdef HIA_CENSUS
+  bool is_complete = status == HIA_OK && !flag.is_cancelled; /* freeing may have been cancelled */
+  if (is_complete && image->shapes)
+    hiaR_audit_results(heap, image->shapes, &image->types, export->results, results,
+                       export->n_results, true);
+#else
+  (void)export;
+#endif
   return status;
 }
 
 /* Runs every root, with arguments that are neither 0 nor large. `is_settled`: the meaning of the
  * ops determines its results. */
 static void run_all(const hia_loaded *image, bool is_settled) {
+  static ir_values values;
+  values.types = &image->types;
   for (uint32_t entry = 0; entry < hiaR_image_n_exports(image); entry++) {
     const hia_export *export = hiaR_image_export(image, entry);
     if (export->n_params > MAX_WORDS || export->n_results > MAX_WORDS) continue;
     hia_word args[MAX_WORDS + 1], a[MAX_WORDS + 1], b[MAX_WORDS + 1];
-    for (uint32_t i = 0; i < export->n_params; i++) switch (export->params[i]) {
-      case HIA_BOOL: args[i] = hiaR_from_bool(i % 2 == 0); break;
-      case HIA_I32:
-      case HIA_I64: args[i] = 3 + i; break;
-      case HIA_F32: args[i] = hiaR_from_f32(2.5f); break;
-      case HIA_F64: args[i] = hiaR_from_f64(-1.25); break;
-      }
+    if (!ir_values_make(&values, export->params, export->n_params, args)) continue;
     hia_failure interp, expand;
-    hia_status one = run(hiaR_interp_run, image, entry, args, a, &interp);
-    hia_status other = run(hiaR_expand_run, image, entry, args, b, &expand);
+    hia_heap heaps[2];
+    hia_status one = run(hiaR_interp_run, image, entry, &heaps[0], args, a, &interp);
+    hia_status other = run(hiaR_expand_run, image, entry, &heaps[1], args, b, &expand);
     /* One engine may have reached a limit that the other has not reached. */
-    if (one >= HIA_MEMORY || other >= HIA_MEMORY || !is_settled) continue;
-    must(one == other && interp.code == expand.code, "the engines end differently",
-         export->signature);
-    must(one != HIA_OK || memcmp(a, b, export->n_results * sizeof *a) == 0,
-         "the engines give different results", export->signature);
+    if (one < HIA_MEMORY && other < HIA_MEMORY && is_settled) {
+      must(one == other && interp.code == expand.code, "the engines end differently",
+           export->signature);
+      must(one != HIA_OK || ir_values_same(&image->types, export->results, export->n_results, a, b),
+           "the engines give different results", export->signature);
+    }
+    for (int i = 0; i < 2; i++) hiaR_heap_free(&heaps[i]);
   }
 }
 
@@ -157,7 +181,7 @@ static bool is_native(const hia_graph *g) {
 static void flatten_and_run(hia_comp *comp, hia_graph *g) {
   void *bytes;
   size_t size;
-  if (hiaG_has_references(g) || is_native(g)) return; /* arguments are scalars here */
+  if (is_native(g)) return;
   hiaG_flatten(g, &bytes, &size);
   hia_loaded *image;
   char why[256] = "";

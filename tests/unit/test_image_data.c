@@ -248,6 +248,29 @@ Test(image_data, variables_change_places) {
   image_discard(&p);
 }
 
+/* A text may have one; the frontend makes a constant. */
+Test(image_data, an_array_of_no_elements) {
+  image_program p;
+  cr_assert(image_from_ir(&p, "graph functions \"array.hia\"\n"
+                              "type L = N | C(l: L)\n"
+                              "fn main ([L]) -> (i64) root ([L]) -> i64 {\n"
+                              "  %0:[L] = arg 0\n"
+                              "  %1:[L] = array\n"
+                              "  %2:[L] = concat %0, %1, %0\n"
+                              "  %3:i64 = len %2\n"
+                              "  yield %3\n"
+                              "}\n"),
+            "%s", p.error);
+  for (size_t e = 0; e < HIA_LEN(engines); e++) {
+    hia_word none = 0;
+    image_outcome o = image_run(&p, engines[e], &none, 1, NULL, NULL);
+    cr_assert_eq(o.status, HIA_OK);
+    cr_assert_eq(o.results[0], 0);
+    cr_assert_eq(o.live, 0);
+  }
+  image_discard(&p);
+}
+
 Test(image_data, several_workers) {
   image_program p = load(tree);
   for (unsigned threads = 2; threads <= 4; threads++) {

@@ -1,0 +1,143 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+#include "tests/fuzz/ir_values.h"
+#include "runtime/heap/object.h"
+
+enum { MAX_DEPTH = 5, MAX_COMPARED = 100000 };
+
+static bool make(ir_values *v, hia_type type, uint32_t depth, hia_word *word);
+
+/* Zeroed memory for an object; NULL: too much is used. */
+static void *take(ir_values *v, size_t size) {
+  size = (size + 15) & ~(size_t)15;
+  if (size > sizeof v->memory - v->used) return NULL;
+  void *at = v->memory + v->used;
+  v->used += size;
+  memset(at, 0, size);
+  return at;
+}
+
+static bool make_words(ir_values *v, const hia_layout *layout, char *to, uint32_t depth) {
+  for (uint32_t i = 0; i < layout->n; i++) {
+    const hia_word_place *place = &v->types->places[layout->first + i];
+    hia_word word;
+    if (!make(v, place->type, depth, &word)) return false;
+    hiaR_store((hia_repr)place->repr, to + place->at, word);
+  }
+  return true;
+}
+
+static void begin(hia_counted *object, uint32_t ctor) {
+  hiaR_object_begin(object, (uint16_t)ctor);
+  atomic_store(&object->count, HIA_OUTSIDE);
+}
+
+static bool make_array(ir_values *v, const hia_type_entry *type, uint32_t depth, hia_word *word) {
+  uint32_t n = depth ? v->turn++ % 4 : 0;
+  *word = 0;
+  if (!n) return true;
+  hia_array *array = take(v, sizeof *array + n * (size_t)type->layout.size + 8);
+  if (!array) return false;
+  begin(&array->counted, 0);
+  array->n = n;
+  array->data = (char *)(array + 1);
+  for (uint32_t i = 0; i < n; i++)
+    if (!make_words(v, &type->layout, array->data + (size_t)i * type->layout.size, depth - 1))
+      return false;
+  *word = (uintptr_t)array;
+  return true;
+}
+
+/* Tries some constructors, in turn. */
+static bool make_data(ir_values *v, const hia_type_entry *type, uint32_t depth, hia_word *word) {
+  uint32_t start = v->turn++;
+  for (uint32_t k = 0; k < type->n && k < 8; k++) {
+    uint32_t number = (start + k) % type->n;
+    const hia_ctor *ctor = &v->types->ctors[type->first + number];
+    *word = number;
+    if (!ctor->n) return true;
+    hia_counted *object = depth ? take(v, ctor->layout.size) : NULL;
+    if (!object) continue;
+    begin(object, number);
+    *word = (uintptr_t)object;
+    if (make_words(v, &ctor->layout, (char *)object, depth - 1)) return true;
+  }
+  return false;
+}
+
+static bool make(ir_values *v, hia_type type, uint32_t depth, hia_word *word) {
+  uint32_t turn = v->turn;
+  switch (type) {
+  case HIA_BOOL: *word = hiaR_from_bool(v->turn++ % 2 == 0); return true;
+  case HIA_I32:
+  case HIA_I64: *word = v->turn++ % 5; return true;
+  case HIA_F32: *word = hiaR_from_f32((float)turn + 0.5f); return true;
+  case HIA_F64: *word = hiaR_from_f64(-(double)turn); return true;
+  default: break;
+  }
+  const hia_type_entry *entry = hiaR_type_entry(v->types, type);
+  return entry->kind == HIA_KIND_ARRAY ? make_array(v, entry, depth, word)
+                                       : make_data(v, entry, depth, word);
+}
+
+bool ir_values_make(ir_values *v, const hia_type *types, uint32_t n, hia_word *words) {
+  v->turn = 1;
+  v->used = 0;
+  for (uint32_t i = 0; i < n; i++)
+    if (!make(v, types[i], MAX_DEPTH, &words[i])) return false;
+  return true;
+}
+
+/* ---- comparing ---- */
+
+typedef struct comparison {
+  const hia_type_table *types;
+  uint32_t left; /* pairs of words that may still be compared */
+} comparison;
+
+static bool is_same(comparison *c, hia_type type, hia_word a, hia_word b, uint32_t depth);
+
+static bool are_same(comparison *c, const hia_layout *layout, const char *a, const char *b,
+                     uint32_t depth) {
+  for (uint32_t i = 0; i < layout->n; i++) {
+    const hia_word_place *place = &c->types->places[layout->first + i];
+    hia_repr repr = (hia_repr)place->repr;
+    if (!is_same(c, place->type, hiaR_load(repr, a + place->at), hiaR_load(repr, b + place->at),
+                 depth))
+      return false;
+  }
+  return true;
+}
+
+static uint64_t length(hia_word ref) {
+  return ref < HIA_FIRST_ADDRESS ? 0 : ((const hia_array *)(uintptr_t)ref)->n;
+}
+
+static bool is_same(comparison *c, hia_type type, hia_word a, hia_word b, uint32_t depth) {
+  if (!c->left || depth > 1000) return true;
+  c->left--;
+  if (hiaR_is_scalar(type)) return a == b;
+  const hia_type_entry *entry = hiaR_type_entry(c->types, type);
+  if (entry->kind == HIA_KIND_ARRAY) {
+    if (length(a) != length(b)) return false;
+    for (uint64_t i = 0; i < length(a); i++) {
+      size_t at = i * entry->layout.size;
+      if (!are_same(c, &entry->layout, ((const hia_array *)(uintptr_t)a)->data + at,
+                    ((const hia_array *)(uintptr_t)b)->data + at, depth + 1))
+        return false;
+    }
+    return true;
+  }
+  uint32_t ctor = hiaR_ctor_of(a);
+  if (ctor != hiaR_ctor_of(b)) return false;
+  if (a < HIA_FIRST_ADDRESS || b < HIA_FIRST_ADDRESS) return a == b;
+  const hia_layout *layout = &c->types->ctors[entry->first + ctor].layout;
+  return are_same(c, layout, (const char *)(uintptr_t)a, (const char *)(uintptr_t)b, depth + 1);
+}
+
+bool ir_values_same(const hia_type_table *types, const hia_type *of, uint32_t n, const hia_word *a,
+                    const hia_word *b) {
+  comparison c = {types, MAX_COMPARED};
+  for (uint32_t i = 0; i < n; i++)
+    if (!is_same(&c, of[i], a[i], b[i], 0)) return false;
+  return true;
+}
