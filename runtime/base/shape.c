@@ -8,7 +8,7 @@ static hia_fit never(hia_misfit *misfit, hia_misfit is) {
   return HIA_FIT_NEVER;
 }
 
-static hia_fit wrong_rank(hia_misfit *misfit, const hia_shape *a, uint32_t operand) {
+static hia_fit wrong_rank(hia_misfit *misfit, const hia_dims *a, uint32_t operand) {
   return never(
       misfit,
       (hia_misfit){.kind = HIA_MISFIT_RANK, .operand_a = operand, .operand_b = operand, .a = *a});
@@ -31,9 +31,9 @@ static hia_dim known_better(hia_dim a, hia_dim b) {
 
 /* The result, if it can be in memory: sizes up to 8 bytes. Elements of what is not known are not
  * counted. */
-static hia_fit done(hia_fit fit, const hia_shape *is, const hia_shape *a, hia_shape *out,
+static hia_fit done(hia_fit fit, const hia_dims *is, const hia_dims *a, hia_dims *out,
                     hia_misfit *misfit) {
-  hia_shape known = *is;
+  hia_dims known = *is;
   uint64_t n;
   for (uint32_t i = 0; i < is->rank; i++)
     if (is->dims[i] < 0) known.dims[i] = 1;
@@ -43,11 +43,11 @@ static hia_fit done(hia_fit fit, const hia_shape *is, const hia_shape *a, hia_sh
   return fit;
 }
 
-static hia_fit too_deep(const hia_shape *a, hia_misfit *misfit) {
+static hia_fit too_deep(const hia_dims *a, hia_misfit *misfit) {
   return never(misfit, (hia_misfit){.kind = HIA_MISFIT_TOO_DEEP, .a = *a});
 }
 
-bool hiaR_shape_elements(const hia_shape *shape, uint64_t size, uint64_t *n) {
+bool hiaR_shape_elements(const hia_dims *shape, uint64_t size, uint64_t *n) {
   uint64_t product = size ? size : 1, limit = INT64_MAX;
   bool is_empty = false;
   for (uint32_t i = 0; i < shape->rank; i++) {
@@ -84,9 +84,9 @@ static hia_fit broadcast_dim(hia_dim a, hia_dim b, hia_dim *out) {
 }
 
 /* One more shape of those from axis `keep` back: the last `keep` axes are left out. */
-static hia_fit broadcast_with(const hia_shape *ins, uint32_t i, uint32_t keep, hia_shape *all,
+static hia_fit broadcast_with(const hia_dims *ins, uint32_t i, uint32_t keep, hia_dims *all,
                               hia_misfit *misfit) {
-  const hia_shape *in = &ins[i];
+  const hia_dims *in = &ins[i];
   uint32_t n_in = in->rank - keep;
   hia_fit fit = HIA_FIT_ALWAYS;
   while (all->rank < n_in) { /* missing axes in front */
@@ -114,8 +114,8 @@ static hia_fit broadcast_with(const hia_shape *ins, uint32_t i, uint32_t keep, h
   return fit;
 }
 
-hia_fit hiaR_shape_broadcast(const hia_shape *ins, uint32_t n, hia_shape *out, hia_misfit *misfit) {
-  hia_shape all = {0}, first = n ? ins[0] : all;
+hia_fit hiaR_shape_broadcast(const hia_dims *ins, uint32_t n, hia_dims *out, hia_misfit *misfit) {
+  hia_dims all = {0}, first = n ? ins[0] : all;
   hia_fit fit = HIA_FIT_ALWAYS;
   for (uint32_t i = 0; i < n; i++) {
     hia_fit is = broadcast_with(ins, i, 0, &all, misfit);
@@ -125,7 +125,7 @@ hia_fit hiaR_shape_broadcast(const hia_shape *ins, uint32_t n, hia_shape *out, h
   return done(fit, &all, &first, out, misfit);
 }
 
-hia_fit hiaR_shape_of_op(unsigned op, const hia_shape *ins, hia_shape *out, hia_misfit *misfit) {
+hia_fit hiaR_shape_of_op(unsigned op, const hia_dims *ins, hia_dims *out, hia_misfit *misfit) {
   switch ((hia_shape_rule)hiaR_ops[op].shape) {
   case HIA_SHAPE_ELEMENTWISE:
     return hiaR_shape_broadcast(ins, (uint32_t)hiaR_ops[op].n_ins, out, misfit);
@@ -136,31 +136,31 @@ hia_fit hiaR_shape_of_op(unsigned op, const hia_shape *ins, hia_shape *out, hia_
 
 /* ---- parts ---- */
 
-hia_fit hiaR_shape_index(const hia_shape *x, const hia_shape *index, hia_shape *out,
+hia_fit hiaR_shape_index(const hia_dims *x, const hia_dims *index, hia_dims *out,
                          hia_misfit *misfit) {
   if (x->rank == 0) return wrong_rank(misfit, x, 0);
   if (x->rank - 1 + index->rank > HIA_MAX_RANK) return too_deep(x, misfit);
-  hia_shape is = *index;
+  hia_dims is = *index;
   memcpy(is.dims + is.rank, x->dims + 1, (x->rank - 1) * sizeof *x->dims);
   is.rank += x->rank - 1;
   return done(HIA_FIT_ALWAYS, &is, x, out, misfit);
 }
 
-hia_fit hiaR_shape_slice(const hia_shape *x, int64_t from, int64_t to, hia_shape *out,
+hia_fit hiaR_shape_slice(const hia_dims *x, int64_t from, int64_t to, hia_dims *out,
                          hia_misfit *misfit) {
   if (x->rank == 0) return wrong_rank(misfit, x, 0);
   bool has_from = from >= 0, has_to = to >= 0, has_len = x->dims[0] >= 0;
   if ((has_from && has_to && from > to) || (has_from && has_len && from > x->dims[0]) ||
       (has_to && has_len && to > x->dims[0]))
     return never(misfit, (hia_misfit){.kind = HIA_MISFIT_RANGE, .from = from, .to = to, .a = *x});
-  hia_shape is = *x;
+  hia_dims is = *x;
   is.dims[0] = has_from && has_to ? to - from : HIA_DIM_UNKNOWN;
   bool is_known = has_from && has_to && (has_len || to == 0);
   return done(is_known ? HIA_FIT_ALWAYS : HIA_FIT_SOMETIMES, &is, x, out, misfit);
 }
 
-hia_fit hiaR_shape_reduce(const hia_shape *x, uint32_t axis, hia_shape *out, hia_misfit *misfit) {
-  hia_shape is = *x;
+hia_fit hiaR_shape_reduce(const hia_dims *x, uint32_t axis, hia_dims *out, hia_misfit *misfit) {
+  hia_dims is = *x;
   if (axis == HIA_ALL_AXES) {
     is.rank = 0;
   } else if (axis >= x->rank) {
@@ -172,13 +172,13 @@ hia_fit hiaR_shape_reduce(const hia_shape *x, uint32_t axis, hia_shape *out, hia
   return done(HIA_FIT_ALWAYS, &is, x, out, misfit);
 }
 
-hia_fit hiaR_shape_transpose(const hia_shape *x, hia_shape *out, hia_misfit *misfit) {
+hia_fit hiaR_shape_transpose(const hia_dims *x, hia_dims *out, hia_misfit *misfit) {
   if (x->rank != 2) return wrong_rank(misfit, x, 0);
-  *out = (hia_shape){2, {x->dims[1], x->dims[0]}};
+  *out = (hia_dims){2, {x->dims[1], x->dims[0]}};
   return HIA_FIT_ALWAYS;
 }
 
-hia_fit hiaR_shape_reshape(const hia_shape *x, const hia_shape *to, hia_shape *out,
+hia_fit hiaR_shape_reshape(const hia_dims *x, const hia_dims *to, hia_dims *out,
                            hia_misfit *misfit) {
   uint64_t n = 0, m = 0;
   bool has_n = hiaR_shape_elements(x, 8, &n), has_m = hiaR_shape_elements(to, 8, &m);
@@ -194,9 +194,9 @@ hia_fit hiaR_shape_reshape(const hia_shape *x, const hia_shape *to, hia_shape *o
 
 /* Two shapes that must have equal dims but for the axes `a_axis` of a: a's from `first_a` on and
  * b's from `first_b` on, `n` of them. What is known of each goes to `is`, a copy of a. */
-static hia_fit equal_dims(const hia_shape *a, uint32_t operand_a, uint32_t first_a,
-                          const hia_shape *b, uint32_t operand_b, uint32_t first_b, uint32_t n,
-                          hia_shape *is, hia_misfit *misfit) {
+static hia_fit equal_dims(const hia_dims *a, uint32_t operand_a, uint32_t first_a,
+                          const hia_dims *b, uint32_t operand_b, uint32_t first_b, uint32_t n,
+                          hia_dims *is, hia_misfit *misfit) {
   hia_fit fit = HIA_FIT_ALWAYS;
   for (uint32_t i = 0; i < n; i++) {
     hia_dim at = a->dims[first_a + i], bt = b->dims[first_b + i];
@@ -215,7 +215,7 @@ static hia_fit equal_dims(const hia_shape *a, uint32_t operand_a, uint32_t first
   return fit;
 }
 
-static hia_fit other_rank(const hia_shape *ins, uint32_t i, hia_misfit *misfit) {
+static hia_fit other_rank(const hia_dims *ins, uint32_t i, hia_misfit *misfit) {
   return never(
       misfit,
       (hia_misfit){
@@ -223,7 +223,7 @@ static hia_fit other_rank(const hia_shape *ins, uint32_t i, hia_misfit *misfit) 
 }
 
 /* A dim that earlier operands have made known may differ from the first one's. */
-static hia_fit equal_to_known(const hia_shape *ins, uint32_t i, uint32_t axis, hia_shape *is,
+static hia_fit equal_to_known(const hia_dims *ins, uint32_t i, uint32_t axis, hia_dims *is,
                               hia_misfit *misfit) {
   hia_dim known = is->dims[axis], dim = ins[i].dims[axis];
   if (fit_equal(known, dim) != HIA_FIT_NEVER)
@@ -233,9 +233,9 @@ static hia_fit equal_to_known(const hia_shape *ins, uint32_t i, uint32_t axis, h
   return equal_dims(&ins[other], other, axis, &ins[i], i, axis, 1, is, misfit);
 }
 
-hia_fit hiaR_shape_concat(const hia_shape *ins, uint32_t n, uint32_t axis, hia_shape *out,
+hia_fit hiaR_shape_concat(const hia_dims *ins, uint32_t n, uint32_t axis, hia_dims *out,
                           hia_misfit *misfit) {
-  hia_shape is = ins[0], first = ins[0];
+  hia_dims is = ins[0], first = ins[0];
   if (axis >= is.rank)
     return never(misfit, (hia_misfit){.kind = HIA_MISFIT_AXIS, .axis_a = axis, .a = is});
   hia_fit fit = HIA_FIT_ALWAYS;
@@ -257,9 +257,9 @@ hia_fit hiaR_shape_concat(const hia_shape *ins, uint32_t n, uint32_t axis, hia_s
   return done(fit, &is, &first, out, misfit);
 }
 
-hia_fit hiaR_shape_stack(const hia_shape *ins, uint32_t n, uint32_t axis, hia_shape *out,
+hia_fit hiaR_shape_stack(const hia_dims *ins, uint32_t n, uint32_t axis, hia_dims *out,
                          hia_misfit *misfit) {
-  hia_shape is = ins[0], first = ins[0];
+  hia_dims is = ins[0], first = ins[0];
   if (axis > is.rank)
     return never(misfit, (hia_misfit){.kind = HIA_MISFIT_AXIS, .axis_a = axis, .a = is});
   if (is.rank == HIA_MAX_RANK) return too_deep(&is, misfit);
@@ -278,18 +278,18 @@ hia_fit hiaR_shape_stack(const hia_shape *ins, uint32_t n, uint32_t axis, hia_sh
   return done(fit, &is, &first, out, misfit);
 }
 
-hia_fit hiaR_shape_set(const hia_shape *x, const hia_shape *v, hia_shape *out, hia_misfit *misfit) {
+hia_fit hiaR_shape_set(const hia_dims *x, const hia_dims *v, hia_dims *out, hia_misfit *misfit) {
   if (x->rank == 0) return wrong_rank(misfit, x, 0);
   if (v->rank != x->rank - 1)
     return never(misfit, (hia_misfit){.kind = HIA_MISFIT_RANK, .operand_b = 1, .a = *x, .b = *v});
-  hia_shape is = *x;
+  hia_dims is = *x;
   hia_fit fit = equal_dims(x, 0, 1, v, 1, 0, v->rank, &is, misfit);
   return fit == HIA_FIT_NEVER ? fit : done(fit, &is, x, out, misfit);
 }
 
-bool hiaR_shape_join(const hia_shape *a, const hia_shape *b, hia_shape *out) {
+bool hiaR_shape_join(const hia_dims *a, const hia_dims *b, hia_dims *out) {
   if (a->rank != b->rank) return false;
-  hia_shape is = *a;
+  hia_dims is = *a;
   for (uint32_t i = 0; i < is.rank; i++)
     if (a->dims[i] != b->dims[i]) is.dims[i] = HIA_DIM_UNKNOWN;
   *out = is;
@@ -298,18 +298,18 @@ bool hiaR_shape_join(const hia_shape *a, const hia_shape *b, hia_shape *out) {
 
 /* ---- products ---- */
 
-hia_fit hiaR_shape_product(const hia_shape *x, const hia_shape *y, hia_shape *out,
+hia_fit hiaR_shape_product(const hia_dims *x, const hia_dims *y, hia_dims *out,
                            hia_misfit *misfit) {
   if (x->rank == 0) return wrong_rank(misfit, x, 0);
   if (y->rank == 0) return wrong_rank(misfit, y, 1);
   /* The axes that are summed over: the last of x, and of y the last but one, or the only one. */
   uint32_t xk = x->rank - 1, yk = y->rank > 1 ? y->rank - 2 : 0;
-  hia_shape unused = *x;
+  hia_dims unused = *x;
   hia_fit fit = equal_dims(x, 0, xk, y, 1, yk, 1, &unused, misfit);
   if (fit == HIA_FIT_NEVER) return fit;
-  hia_shape is = {0};
+  hia_dims is = {0};
   if (x->rank > 2 || y->rank > 2) { /* a vector has no leading axes */
-    hia_shape ins[2] = {*x, *y};
+    hia_dims ins[2] = {*x, *y};
     for (uint32_t i = 0; i < 2; i++) {
       if (ins[i].rank < 2) continue;
       hia_fit one = broadcast_with(ins, i, 2, &is, misfit);
@@ -322,11 +322,10 @@ hia_fit hiaR_shape_product(const hia_shape *x, const hia_shape *y, hia_shape *ou
   return done(fit, &is, x, out, misfit);
 }
 
-hia_fit hiaR_shape_outer(const hia_shape *x, const hia_shape *y, hia_shape *out,
-                         hia_misfit *misfit) {
+hia_fit hiaR_shape_outer(const hia_dims *x, const hia_dims *y, hia_dims *out, hia_misfit *misfit) {
   if (x->rank != 1) return wrong_rank(misfit, x, 0);
   if (y->rank != 1) return wrong_rank(misfit, y, 1);
-  hia_shape is = {2, {x->dims[0], y->dims[0]}};
+  hia_dims is = {2, {x->dims[0], y->dims[0]}};
   return done(HIA_FIT_ALWAYS, &is, x, out, misfit);
 }
 
@@ -341,7 +340,7 @@ static void print_dim(hia_dim d, const hia_dim_names *names, hia_text *out) {
     hiaR_text_addf(out, "?");
 }
 
-void hiaR_shape_print(const hia_shape *shape, const hia_dim_names *names, hia_text *out) {
+void hiaR_shape_print(const hia_dims *shape, const hia_dim_names *names, hia_text *out) {
   hiaR_text_addf(out, "[");
   for (uint32_t i = 0; i < shape->rank; i++) {
     if (i) hiaR_text_addf(out, ", ");
@@ -350,7 +349,7 @@ void hiaR_shape_print(const hia_shape *shape, const hia_dim_names *names, hia_te
   hiaR_text_addf(out, "]");
 }
 
-static void print_axis(const hia_shape *shape, uint32_t axis, const hia_dim_names *names,
+static void print_axis(const hia_dims *shape, uint32_t axis, const hia_dim_names *names,
                        hia_text *out) {
   hiaR_text_addf(out, "axis %u of ", axis);
   hiaR_shape_print(shape, names, out);

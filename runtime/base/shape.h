@@ -25,10 +25,11 @@ static inline uint32_t hiaR_dim_name(hia_dim d) { return (uint32_t)(-2 - d); }
 
 #define HIA_MAX_RANK 16
 
-typedef struct hia_shape {
+/* The shape of a tensor. (A hia_shape is that of an object in memory: heap/object.h.) */
+typedef struct hia_dims {
   uint32_t rank; /* 0: a scalar */
   hia_dim dims[HIA_MAX_RANK];
-} hia_shape;
+} hia_dims;
 
 /* ---- whether operands fit ---- */
 
@@ -54,7 +55,7 @@ typedef struct hia_misfit {
   uint32_t operand_a, operand_b; /* equal: there is only one */
   uint32_t axis_a, axis_b;       /* DIM: of a and b; AXIS: of a */
   int64_t from, to;              /* RANGE */
-  hia_shape a, b;                /* LARGE, TOO_DEEP: a is the first operand; whole shapes */
+  hia_dims a, b;                 /* LARGE, TOO_DEEP: a is the first operand; whole shapes */
 } hia_misfit;
 
 /* True for a mistake in the ranks, and for two dims that must be equal and are different numbers.
@@ -69,7 +70,7 @@ typedef struct hia_dim_names {
   const char *(*text)(const void *user, uint32_t name);
   const void *user;
 } hia_dim_names;
-void hiaR_shape_print(const hia_shape *shape, const hia_dim_names *names, hia_text *out);
+void hiaR_shape_print(const hia_dims *shape, const hia_dim_names *names, hia_text *out);
 /* One sentence without a point: "axis 1 of [3, 4] is 4, axis 0 of [5] is 5". */
 void hiaR_misfit_print(const hia_misfit *misfit, const hia_dim_names *names, hia_text *out);
 
@@ -78,47 +79,45 @@ void hiaR_misfit_print(const hia_misfit *misfit, const hia_dim_names *names, hia
 
 /* Elementwise: shapes are aligned at their last axes; where one is 1 or missing, the other's. Of no
  * operands: a scalar. */
-hia_fit hiaR_shape_broadcast(const hia_shape *ins, uint32_t n, hia_shape *out, hia_misfit *misfit);
+hia_fit hiaR_shape_broadcast(const hia_dims *ins, uint32_t n, hia_dims *out, hia_misfit *misfit);
 /* The rule of an op's row: of operands in their order. NEVER without a misfit being written for an
  * op that is not lifted to tensors; hiaR_ops says which. */
-hia_fit hiaR_shape_of_op(unsigned op, const hia_shape *ins, hia_shape *out, hia_misfit *misfit);
+hia_fit hiaR_shape_of_op(unsigned op, const hia_dims *ins, hia_dims *out, hia_misfit *misfit);
 
 /* x[i] with an index of this shape: a scalar selects along the first axis, others gather. */
-hia_fit hiaR_shape_index(const hia_shape *x, const hia_shape *index, hia_shape *out,
+hia_fit hiaR_shape_index(const hia_dims *x, const hia_dims *index, hia_dims *out,
                          hia_misfit *misfit);
 /* x[from..to]; an end that is not known is negative: HIA_DIM_UNKNOWN. */
-hia_fit hiaR_shape_slice(const hia_shape *x, int64_t from, int64_t to, hia_shape *out,
+hia_fit hiaR_shape_slice(const hia_dims *x, int64_t from, int64_t to, hia_dims *out,
                          hia_misfit *misfit);
 /* Along one axis, which the result lacks; HIA_ALL_AXES: a scalar. That a maximum of no elements
  * fails is no matter of shapes. */
 #define HIA_ALL_AXES UINT32_MAX
-hia_fit hiaR_shape_reduce(const hia_shape *x, uint32_t axis, hia_shape *out, hia_misfit *misfit);
+hia_fit hiaR_shape_reduce(const hia_dims *x, uint32_t axis, hia_dims *out, hia_misfit *misfit);
 /* x @ y as NumPy's matmul: vectors on either side, and leading axes that broadcast. */
-hia_fit hiaR_shape_product(const hia_shape *x, const hia_shape *y, hia_shape *out,
-                           hia_misfit *misfit);
-hia_fit hiaR_shape_outer(const hia_shape *x, const hia_shape *y, hia_shape *out,
-                         hia_misfit *misfit);
+hia_fit hiaR_shape_product(const hia_dims *x, const hia_dims *y, hia_dims *out, hia_misfit *misfit);
+hia_fit hiaR_shape_outer(const hia_dims *x, const hia_dims *y, hia_dims *out, hia_misfit *misfit);
 /* Of n >= 1 shapes: one after the other along an axis; or along a new one. */
-hia_fit hiaR_shape_concat(const hia_shape *ins, uint32_t n, uint32_t axis, hia_shape *out,
+hia_fit hiaR_shape_concat(const hia_dims *ins, uint32_t n, uint32_t axis, hia_dims *out,
                           hia_misfit *misfit);
-hia_fit hiaR_shape_stack(const hia_shape *ins, uint32_t n, uint32_t axis, hia_shape *out,
+hia_fit hiaR_shape_stack(const hia_dims *ins, uint32_t n, uint32_t axis, hia_dims *out,
                          hia_misfit *misfit);
-hia_fit hiaR_shape_transpose(const hia_shape *x, hia_shape *out, hia_misfit *misfit);
+hia_fit hiaR_shape_transpose(const hia_dims *x, hia_dims *out, hia_misfit *misfit);
 /* To a shape with as many elements. */
-hia_fit hiaR_shape_reshape(const hia_shape *x, const hia_shape *to, hia_shape *out,
+hia_fit hiaR_shape_reshape(const hia_dims *x, const hia_dims *to, hia_dims *out,
                            hia_misfit *misfit);
 /* x with v in the place of x[i]. */
-hia_fit hiaR_shape_set(const hia_shape *x, const hia_shape *v, hia_shape *out, hia_misfit *misfit);
+hia_fit hiaR_shape_set(const hia_dims *x, const hia_dims *v, hia_dims *out, hia_misfit *misfit);
 
 /* What branches, arms, rounds and elements have together: a dim in which they differ is unknown.
  * False: the ranks differ. */
-bool hiaR_shape_join(const hia_shape *a, const hia_shape *b, hia_shape *out);
+bool hiaR_shape_join(const hia_dims *a, const hia_dims *b, hia_dims *out);
 
 /* ---- sizes of memory ---- */
 
 /* The number of elements of a shape of numbers: 1 for a scalar, 0 if any dim is. False: the product
  * of the dims that are not 0, times `size`, is above INT64_MAX (so that of any part of the axes
  * fits too), or a dim is no number. */
-bool hiaR_shape_elements(const hia_shape *shape, uint64_t size, uint64_t *n);
+bool hiaR_shape_elements(const hia_dims *shape, uint64_t size, uint64_t *n);
 
 #endif

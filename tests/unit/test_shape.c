@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 /* "[2, n, ?]": names are single letters. */
-static hia_shape shape(const char *text) {
-  hia_shape s = {0};
+static hia_dims shape(const char *text) {
+  hia_dims s = {0};
   for (const char *p = text + 1; *p && *p != ']';) {
     if (*p == ',' || *p == ' ') {
       p++;
@@ -48,7 +48,7 @@ typedef enum {
   STACK
 } rule;
 
-static hia_fit apply(rule r, const hia_shape *ins, uint32_t n, uint32_t axis, hia_shape *out,
+static hia_fit apply(rule r, const hia_dims *ins, uint32_t n, uint32_t axis, hia_dims *out,
                      hia_misfit *misfit) {
   switch (r) {
   case BROADCAST: return hiaR_shape_broadcast(ins, n, out, misfit);
@@ -216,7 +216,7 @@ Test(shape, rules) {
   hiaR_comp_init(&comp, &hiaR_malloc);
   for (size_t i = 0; i < HIA_LEN(rows); i++) {
     const row *r = &rows[i];
-    hia_shape ins[3], out = {.rank = 99};
+    hia_dims ins[3], out = {.rank = 99};
     hia_misfit misfit;
     for (uint32_t k = 0; k < n_ins(r); k++) ins[k] = shape(r->ins[k]);
     hia_fit fit = apply(r->r, ins, n_ins(r), r->axis, &out, &misfit);
@@ -229,7 +229,7 @@ Test(shape, rules) {
       cr_assert_eq(apply(r->r, ins, n_ins(r), r->axis, &out, NULL), fit);
     } else {
       hiaR_shape_print(&out, &letters, &text);
-      hia_shape *first = &ins[0]; /* in place */
+      hia_dims *first = &ins[0]; /* in place */
       cr_assert_eq(apply(r->r, ins, n_ins(r), r->axis, first, &misfit), fit);
       cr_assert(first->rank == out.rank &&
                 memcmp(first->dims, out.dims, out.rank * sizeof *out.dims) == 0);
@@ -258,7 +258,7 @@ Test(shape, slices) {
       {"[?]", -1, -1, SOMETIMES, -1}, {"[5]", INT64_MAX, INT64_MAX, NEVER, 0},
   };
   for (size_t i = 0; i < HIA_LEN(all); i++) {
-    hia_shape x = shape(all[i].x), out;
+    hia_dims x = shape(all[i].x), out;
     hia_misfit misfit;
     cr_assert_eq(hiaR_shape_slice(&x, all[i].from, all[i].to, &out, &misfit), all[i].fit, "%zu", i);
     if (all[i].fit == NEVER) {
@@ -269,23 +269,23 @@ Test(shape, slices) {
     cr_assert_eq(out.dims[0], all[i].len, "%zu", i);
     cr_assert_eq(out.rank, x.rank);
   }
-  hia_shape scalar = {0}, out;
+  hia_dims scalar = {0}, out;
   hia_misfit misfit;
   cr_assert_eq(hiaR_shape_slice(&scalar, 0, 0, &out, &misfit), HIA_FIT_NEVER);
   cr_assert(hiaR_misfit_rejects(&misfit));
 }
 
 Test(shape, joins) {
-  hia_shape a = shape("[2, n, 3, ?]"), b = shape("[2, n, 4, ?]"), c = shape("[2]"), out;
+  hia_dims a = shape("[2, n, 3, ?]"), b = shape("[2, n, 4, ?]"), c = shape("[2]"), out;
   cr_assert(hiaR_shape_join(&a, &b, &out));
-  hia_shape expected = shape("[2, n, ?, ?]");
+  hia_dims expected = shape("[2, n, ?, ?]");
   cr_assert_eq(memcmp(out.dims, expected.dims, 4 * sizeof *out.dims), 0);
   cr_assert_not(hiaR_shape_join(&a, &c, &out));
 }
 
 Test(shape, elements) {
   uint64_t n;
-  hia_shape s = shape("[]");
+  hia_dims s = shape("[]");
   cr_assert(hiaR_shape_elements(&s, 8, &n) && n == 1);
   s = shape("[2, 0, 3]");
   cr_assert(hiaR_shape_elements(&s, 8, &n) && n == 0);
@@ -307,7 +307,7 @@ Test(shape, elements) {
 }
 
 Test(shape, of_ops) {
-  hia_shape ins[3] = {shape("[2, 1]"), shape("[3]"), shape("[]")}, out;
+  hia_dims ins[3] = {shape("[2, 1]"), shape("[3]"), shape("[]")}, out;
   for (unsigned op = 0; op < HIA_OP_LIMIT; op++) {
     const hia_op_info *info = &hiaR_ops[op];
     if (!info->name) continue;
@@ -323,7 +323,7 @@ Test(shape, of_ops) {
 /* ---- what is not known ---- */
 
 /* Puts numbers for the letters and the unknown dims: digit i of `number` for the i-th. */
-static void fill(hia_shape *ins, uint32_t n, uint32_t number) {
+static void fill(hia_dims *ins, uint32_t n, uint32_t number) {
   static const int64_t sizes[] = {0, 1, 2, 3};
   int64_t of_letter[128];
   memset(of_letter, 0xff, sizeof of_letter);
@@ -357,7 +357,7 @@ Test(shape, what_is_not_known_may_be_any_number) {
   for (uint32_t i = 0; i < HIA_LEN(rules); i++)
     for (uint32_t which = 0; which < 6 * 6 * 6 * 6; which++)
       for (uint32_t ranks = 0; ranks < 9; ranks++) {
-        hia_shape ins[2], known[2], out, is;
+        hia_dims ins[2], known[2], out, is;
         const char *d[4] = {dims[which % 6], dims[which / 6 % 6], dims[which / 36 % 6],
                             dims[which / 216]};
         snprintf(a, sizeof a, ranks % 3 == 2 ? "[%s, %s]" : ranks % 3 ? "[%s]" : "[]", d[0], d[1]);
