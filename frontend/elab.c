@@ -384,33 +384,18 @@ static void bind_element(hia_elab *e, hia_ast_id binder, const domain *d, hia_va
   e->words.len = base;
 }
 
-/* A loop that sets the elements of a new array, which nothing else refers to: so each is set in
- * place. */
 static void elab_comprehension(hia_elab *e, hia_ast_id id, const hia_ast *n) {
   hia_loc_id loc = hiaF_elab_loc(e, n->pos);
   hia_region_id outer = e->region;
   domain d = elab_domain(e, n, loc);
-  hia_type types[2] = {hiaF_elab_type(e, type_of(e, id)), HIA_I64};
-  hia_value_id vars[2] = {one(e, HIA_OP_NEW, &d.length, 1, types[0], 0, loc),
-                          hiaG_const(e->g, e->fn, e->region, HIA_I64, 0, loc)};
-  hia_node_id node = hiaG_add(e->g, e->fn, outer, HIA_OP_LOOP, vars, 2, types, 1, 0, loc);
-  hia_region_id head = regions_of(e, node), round = head + 1;
-  e->region = head;
-  for (uint32_t i = 0; i < 2; i++) vars[i] = one(e, HIA_OP_ARG, NULL, 0, types[i], i, loc);
-  hia_value_id ends[2] = {two(e, HIA_OP_LT, vars[1], d.length, loc), vars[0]};
-  hiaG_yield(e->g, e->fn, head, ends, 2);
-  e->region = round;
-  if (e->counted) hiaG_add(e->g, e->fn, round, HIA_OP_COUNT, NULL, 0, NULL, 0, 1, loc);
-  bind_element(e, e->p->extra.data[n->b], &d, vars[1], loc);
-  uint32_t base = e->words.len;
-  push(e, vars[0]);
-  push(e, vars[1]);
-  hiaF_elab(e, n->a, false);
-  hia_value_id next[2];
-  next[0] = one(e, HIA_OP_SET, e->words.data + base, e->words.len - base, types[0], 0, loc);
-  e->words.len = base;
-  next[1] = two(e, HIA_OP_ADD, vars[1], hiaG_const(e->g, e->fn, round, HIA_I64, 1, loc), loc);
-  hiaG_yield(e->g, e->fn, round, next, 2);
+  hia_type type = hiaF_elab_type(e, type_of(e, id));
+  hia_node_id node = hiaG_add(e->g, e->fn, outer, HIA_OP_MAP, &d.length, 1, &type, 1, 0, loc);
+  e->region = regions_of(e, node);
+  hia_value_id k = one(e, HIA_OP_ARG, NULL, 0, HIA_I64, 0, loc);
+  if (e->counted) hiaG_add(e->g, e->fn, e->region, HIA_OP_COUNT, NULL, 0, NULL, 0, 1, loc);
+  bind_element(e, e->p->extra.data[n->b], &d, k, loc);
+  uint32_t base = hiaF_elab(e, n->a, false);
+  hiaF_elab_yield(e, e->region, base);
   e->region = outer;
   hiaF_elab_results(e, node);
 }

@@ -59,7 +59,7 @@ static void open_cluster(drawing *d, hia_region_id r, const char *label) {
 }
 
 static const char *region_name(const hia_fn *fn, hia_region_id r) {
-  static const char *const names[] = {"body", "then", "else", "head", "round"};
+  static const char *const names[] = {"body", "then", "else", "head", "round", "each"};
   return names[fn->regions.data[r].kind];
 }
 
@@ -73,7 +73,8 @@ static void draw_tree(drawing *d) {
     if (n == HIA_NONE) {
       hia_node_id owner = fn->regions.data[r].owner;
       add(d, "}\n");
-      if (r == fn->nodes.data[owner].regions) {
+      const hia_node *around = &fn->nodes.data[owner];
+      if (r + 1 < around->regions + hiaG_n_regions(around->op)) {
         r++;
         open_cluster(d, r, region_name(fn, r));
         n = fn->regions.data[r].first;
@@ -131,7 +132,7 @@ static void draw_operands(drawing *d, hia_node_id n) {
                    d->fn_id, n, is_control ? "dashed" : "solid", label);
   }
   if (node->regions == HIA_NONE) return;
-  for (uint32_t i = 0; i < 2; i++) {
+  for (uint32_t i = 0; i < hiaG_n_regions(node->op); i++) {
     hia_node_id first = fn->regions.data[node->regions + i].first;
     if (first != HIA_NONE) edge(d, n, first, " [style=dashed]");
   }

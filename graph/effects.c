@@ -36,6 +36,7 @@ static uint16_t of_node(const hia_graph *g, const hia_fn *fn, hia_node_id n) {
   case HIA_OP_CONST:
   case HIA_OP_UNDEF: return 0;
   case HIA_OP_LOOP:
+  case HIA_OP_MAP: /* becomes a loop; and there may not be memory for it */
   case HIA_OP_MERGE_LOOP: return of_op[node->op] | HIA_E_DIVERGES;
   case HIA_OP_COUNT: return of_op[node->op] | HIA_E_COUNTS;
   case HIA_OP_FORK: return of_op[node->op] | HIA_E_FORKS;

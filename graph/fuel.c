@@ -195,6 +195,7 @@ static void visit_yield(fuelling *f, hia_node_id n) {
   case HIA_REGION_ELSE: hands_on = f->is_touched[r] || f->is_touched[r - 1]; break;
   case HIA_REGION_HEAD: hands_on = f->is_touched[r]; break;
   case HIA_REGION_ROUND: hands_on = f->is_touched[region->parent]; break;
+  case HIA_REGION_EACH: HIA_BUG(f->g->comp, "a map among the loops");
   }
   if (hands_on) add_in(f, n, fuel);
   if (f->fn->regions.data[r].kind == HIA_REGION_HEAD) enter(f, r + 1, fuel);
@@ -271,6 +272,7 @@ static void fuel_function(fuelling *f, hia_fn *fn) {
 
 void hiaG_fuel(hia_graph *g) {
   fuelling f = {.g = g, .scratch = &g->comp->scratch};
+  hiaG_map(g); /* the rounds use up fuel in their order */
   find_takers(&f);
   for (uint32_t i = 0; i < g->externs.len; i++) g->externs.data[i].is_impure = true;
   for (hia_fn_id id = 0; id < g->fns.len; id++) {

@@ -38,13 +38,13 @@ hia_loc_id hiaG_loc(hia_graph *g, uint32_t line, uint32_t col, uint32_t fn_name,
   return g->locs.len - 1;
 }
 
-/* ---- walking: nodes in order of definition, an `if` or `loop` before what is inside it ---- */
+/* ---- walking: nodes in order of definition, one that has regions before what is inside ---- */
 
 /* The node behind the end of region r, within region `stop`; NONE at the end of that. */
 static hia_node_id leave(const hia_fn *fn, hia_region_id r, hia_region_id stop) {
   while (r != stop) {
     const hia_node *owner = &fn->nodes.data[fn->regions.data[r].owner];
-    if (r == owner->regions) {
+    if (r + 1 < owner->regions + hiaG_n_regions(owner->op)) {
       r++;
       if (fn->regions.data[r].first != HIA_NONE) return fn->regions.data[r].first;
     } else {
@@ -66,9 +66,13 @@ static hia_node_id next_in(const hia_fn *fn, hia_node_id n, hia_region_id stop) 
   return node->next != HIA_NONE ? node->next : leave(fn, node->region, stop);
 }
 
-/* ---- making ---- */
+/* Where the walk through the regions of a node stops. */
+static hia_region_id last_region(const hia_fn *fn, hia_node_id n) {
+  const hia_node *node = &fn->nodes.data[n];
+  return node->regions + hiaG_n_regions(node->op) - 1;
+}
 
-static bool has_regions(unsigned op) { return op == HIA_OP_IF || op == HIA_OP_LOOP; }
+/* ---- making ---- */
 
 static hia_node_id new_node(hia_graph *g, hia_fn *fn, hia_region_id region, unsigned op,
                             const hia_value_id *ins, uint32_t n_ins, const hia_type *out_types,
@@ -77,7 +81,7 @@ static hia_node_id new_node(hia_graph *g, hia_fn *fn, hia_region_id region, unsi
   if (n_ins > UINT32_MAX - fn->edges.len || n_outs > UINT32_MAX - fn->values.len)
     hiaR_throw(g->comp, HIA_MEMORY, "out of memory: function %s is too large", fn->name);
   hia_node_id n = fn->nodes.len;
-  hia_node node = {.op = (uint8_t)op,
+  hia_node node = {.op = (uint16_t)op,
                    .ins = fn->edges.len,
                    .n_ins = n_ins,
                    .outs = fn->values.len,
@@ -95,9 +99,12 @@ static hia_node_id new_node(hia_graph *g, hia_fn *fn, hia_region_id region, unsi
   hiaR_reserve(arena, &fn->values, fn->values.len + n_outs);
   for (uint32_t i = 0; i < n_outs; i++)
     fn->values.data[fn->values.len++] = (hia_value_info){n, out_types[i]};
-  if (has_regions(op)) {
+  if (hiaG_n_regions(op)) {
+    hia_region_kind kind = op == HIA_OP_IF     ? HIA_REGION_THEN
+                           : op == HIA_OP_LOOP ? HIA_REGION_HEAD
+                                               : HIA_REGION_EACH;
     node.regions = fn->regions.len;
-    hia_region first = {.kind = op == HIA_OP_IF ? HIA_REGION_THEN : HIA_REGION_HEAD,
+    hia_region first = {.kind = kind,
                         .parent = region,
                         .owner = n,
                         .first = HIA_NONE,
@@ -107,7 +114,7 @@ static hia_node_id new_node(hia_graph *g, hia_fn *fn, hia_region_id region, unsi
     second.kind = op == HIA_OP_IF ? HIA_REGION_ELSE : HIA_REGION_ROUND;
     if (op == HIA_OP_LOOP) second.parent = node.regions;
     hiaR_push(arena, &fn->regions, first);
-    hiaR_push(arena, &fn->regions, second);
+    if (hiaG_n_regions(op) == 2) hiaR_push(arena, &fn->regions, second);
   }
   hiaR_push(arena, &fn->nodes, node);
   return n;
@@ -221,7 +228,7 @@ void hiaG_remove(hia_fn *fn, hia_node_id n) {
   hia_node *node = &fn->nodes.data[n];
   if (node->flags & HIA_NODE_DEAD) return;
   if (node->regions != HIA_NONE) {
-    hia_region_id stop = node->regions + 1;
+    hia_region_id stop = last_region(fn, n);
     for (hia_node_id in = first_in(fn, node->regions, stop); in != HIA_NONE;
          in = next_in(fn, in, stop))
       fn->nodes.data[in].flags |= HIA_NODE_DEAD;
@@ -267,7 +274,7 @@ void hiaG_compact(hia_graph *g, hia_fn *fn) {
     n_nodes++;
     n_values += node->n_outs;
     n_edges += node->n_ins;
-    n_regions += node->regions != HIA_NONE ? 2 : 0;
+    n_regions += hiaG_n_regions(node->op);
   }
   hia_fn to = *fn;
   memset(&to.nodes, 0, sizeof to.nodes);
@@ -308,7 +315,7 @@ void hiaG_compact(hia_graph *g, hia_fn *fn) {
     }
     if (node->regions != HIA_NONE) {
       copy.regions = to.regions.len;
-      for (uint32_t i = 0; i < 2; i++) {
+      for (uint32_t i = 0; i < hiaG_n_regions(node->op); i++) {
         hia_region region = fn->regions.data[node->regions + i];
         regions[node->regions + i] = to.regions.len;
         region.parent = regions[region.parent];
@@ -371,7 +378,7 @@ static hia_loc_id relocate(relocation *r, hia_loc_id loc) {
  */
 typedef struct {
   hia_node_id node;
-  uint32_t owner; /* index of the IF or LOOP around it in this list; NONE: the region itself */
+  uint32_t owner; /* index of the node around it in this list; NONE: the region itself */
   hia_node_id copy;
 } copied_node;
 

@@ -97,7 +97,8 @@ typedef struct hia_loc {
 /* ---- nodes, values, regions ---- */
 
 enum {                    /* hia_node.flags */
-       HIA_NODE_TAIL = 1, /* CALL: in tail position in the source: absent from the backtrace */
+       HIA_NODE_TAIL = 1, /* CALL, JOIN: absent from the backtrace: in tail position in the source,
+                             or no call of the source */
        HIA_NODE_DEAD = 2, /* removed from its list (function state); the index stays taken */
 };
 
@@ -109,7 +110,7 @@ typedef struct hia_node {
   uint32_t outs, n_outs;  /* values outs .. outs + n_outs, consecutive */
   hia_region_id region;   /* the region it stands in */
   hia_node_id prev, next; /* list in the region; HIA_NONE at the ends (function state) */
-  hia_region_id regions;  /* IF, LOOP: the first of its two regions, consecutive; else NONE */
+  hia_region_id regions;  /* the first of its regions, which are consecutive (hiaG_n_regions) */
   hia_loc_id loc;
   uint64_t imm; /* hia_imm of its op; two numbers: HIA_IMM(a, b), a in the lower half */
 } hia_node;
@@ -129,12 +130,13 @@ typedef enum hia_region_kind {
   HIA_REGION_HEAD,  /* of a loop: each round up to and including its condition */
   HIA_REGION_ROUND, /* the rest of a round; always the region after its HEAD, and its child:
                        values of the HEAD can be used in it */
+  HIA_REGION_EACH,  /* of a map: computes one element. Function state only */
 } hia_region_kind;
 
 typedef struct hia_region {
   uint8_t kind;
   hia_region_id parent;    /* NONE for BODY */
-  hia_node_id owner;       /* function state: the IF or LOOP; else NONE */
+  hia_node_id owner;       /* function state: the IF, LOOP or MAP; else NONE */
   hia_node_id first, last; /* function state: ends of the list, NONE when empty (the last is the
                               YIELD). Static state: the nodes first .. last - 1 lie in the region or
                               in one inside it; first == last: it is empty, and stands there */
@@ -172,6 +174,7 @@ typedef struct hia_fn {
   bool is_root;        /* a host may call it: kept, with its signature */
   bool is_removed;     /* ignored by all passes; its index stays taken */
   uint16_t effects;    /* HIA_E_ bits OF_CALLS, and RECURSIVE; by hiaG_effects */
+  bool is_halving;     /* computes the elements of a map, in halves (opt_halve.c): not unrolled */
   uint32_t group;      /* strongly connected component of the call graph, callees first */
   hia_fn_id slow_path; /* or NONE: returns the same for the same arguments, and is faster
                      where calls must be made. Instead of making a call, this
@@ -255,8 +258,8 @@ void hiaG_extern_print(const hia_types *types, const char *name, bool is_impure,
                        const hia_type *params, uint32_t n_params, hia_type result, hia_text *out);
 
 /* Appends a node at the end of a region, and returns it. Its results are hiaG_out(fn, node, i);
- * `out_types` has n_outs entries. For IF and LOOP the two regions are made too, empty; the caller
- * adds the ARGs of a HEAD, before all other nodes. In the static state nodes are not linked, and
+ * `out_types` has n_outs entries. Its regions are made too, empty; the caller adds the
+ * ARGs of a HEAD or an EACH, before all other nodes. In the static state nodes are not linked, and
  * the caller sets the bounds of regions. */
 hia_node_id hiaG_add(hia_graph *g, hia_fn *fn, hia_region_id region, unsigned op,
                      const hia_value_id *ins, uint32_t n_ins, const hia_type *out_types,
@@ -265,6 +268,10 @@ hia_node_id hiaG_add(hia_graph *g, hia_fn *fn, hia_region_id region, unsigned op
 hia_node_id hiaG_insert(hia_graph *g, hia_fn *fn, hia_node_id at, unsigned op,
                         const hia_value_id *ins, uint32_t n_ins, const hia_type *out_types,
                         uint32_t n_outs, uint64_t imm, hia_loc_id loc);
+/* The regions of a node: two of an `if` or a `loop`, one of a `map`. */
+static inline uint32_t hiaG_n_regions(unsigned op) {
+  return op == HIA_OP_IF || op == HIA_OP_LOOP ? 2 : op == HIA_OP_MAP;
+}
 /* Shorthands that append: one result, its type by the op's rule (CAST: use hiaG_add). */
 hia_value_id hiaG_op(hia_graph *g, hia_fn *fn, hia_region_id region, unsigned op,
                      const hia_value_id *ins, uint32_t n_ins, hia_loc_id loc);
@@ -478,6 +485,9 @@ void hiaG_cse(hia_graph *g, hia_fn *fn);   /* opt_cse.c: value numbering */
 void hiaG_dce(hia_graph *g, hia_fn *fn);   /* opt_dce.c: dead nodes */
 void hiaG_copy(hia_graph *g, hia_fn *fn);  /* opt_copy.c: copy propagation */
 void hiaG_inline(hia_graph *g);            /* opt_inline.c: small non-recursive functions */
+void hiaG_halve(hia_graph *g);             /* opt_halve.c: maps that other workers may share */
+void hiaG_fill(hia_graph *g);              /* map.c: maps to loops that fill arrays */
+void hiaG_map(hia_graph *g);               /* map.c: maps to loops that set elements */
 void hiaG_pair(hia_graph *g);              /* opt_pair.c: two rounds of a loop in one */
 void hiaG_fork(hia_graph *g);              /* opt_fork.c: calls that another worker may make */
 void hiaG_merge(hia_graph *g);             /* opt_merge.c: equal calls are made once */

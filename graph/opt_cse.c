@@ -186,6 +186,7 @@ void hiaG_cse(hia_graph *g, hia_fn *fn) {
         pop_to(&f, f.start[r - 1]);
         leave_if(&f, owner);
         break;
+      case HIA_REGION_EACH: pop_to(&f, f.start[r]); break;
       case HIA_REGION_HEAD: break; /* its values are visible in the ROUND */
       case HIA_REGION_ROUND:
         pop_to(&f, f.start[r - 1]);

@@ -6,7 +6,8 @@
  * marked value marks its operands. A result of a branch marks what the arms yield for it; a result
  * of a loop marks its exit; a variable of a loop marks its first and next values. A node also marks
  * the branches and loops that it stands in, and with them their conditions. Then unmarked nodes are
- * removed, and unmarked results and variables are removed from their branches and loops.
+ * removed, and unmarked results and variables are removed from their branches and loops. An element
+ * of a map is whole: a marked map marks all that its region yields.
  *
  * Requires hiaG_effects (of callees); keeps everything. Loops always stay, because a loop that ends
  * cannot be distinguished from one that does not. */
@@ -36,6 +37,11 @@ static void use_node(marking *m, hia_node_id n) {
     } else { /* all operands; for an IF that is its condition */
       for (uint32_t i = 0; i < node->n_ins; i++) use_value(m, hiaG_in(fn, n, i));
     }
+    if (node->op == HIA_OP_MAP) {
+      hia_node_id yield = hiaG_yield_of(fn, node->regions);
+      for (uint32_t i = 0; i < fn->nodes.data[yield].n_ins; i++)
+        use_value(m, hiaG_in(fn, yield, i));
+    }
     if (node->region == 0) break;
     n = fn->regions.data[node->region].owner;
   }
@@ -51,7 +57,7 @@ static void use_definition(marking *m, hia_value_id v) {
     use_value(m, hiaG_in(fn, hiaG_yield_of(fn, node->regions + 1), v - node->outs));
   } else if (node->op == HIA_OP_LOOP) {
     use_value(m, hiaG_in(fn, hiaG_yield_of(fn, node->regions), 1 + v - node->outs));
-  } else if (node->op == HIA_OP_ARG && node->region != 0) {
+  } else if (node->op == HIA_OP_ARG && fn->regions.data[node->region].kind == HIA_REGION_HEAD) {
     uint32_t i = HIA_IMM_A(node->imm);
     use_value(m, hiaG_in(fn, fn->regions.data[node->region].owner, i));
     use_value(m, hiaG_in(fn, hiaG_yield_of(fn, node->region + 1), i));
@@ -62,9 +68,11 @@ static bool must_stay(const marking *m, hia_node_id n) {
   const hia_fn *fn = m->fn;
   const hia_node *node = &fn->nodes.data[n];
   switch (node->op) {
-  case HIA_OP_ARG: return node->region == 0;
+  case HIA_OP_ARG:
+    return node->region == 0 || fn->regions.data[node->region].kind == HIA_REGION_EACH;
   case HIA_OP_IF: return false; /* nodes inside are looked at by themselves */
-  case HIA_OP_LOOP: return true;
+  case HIA_OP_LOOP:
+  case HIA_OP_MAP: return true;
   case HIA_OP_YIELD: return node->region == 0;
   default: return !hiaG_node_removable(m->g, fn, n);
   }

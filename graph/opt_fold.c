@@ -332,9 +332,9 @@ static void fold_array(folding *f, hia_node_id n) {
   hia_word index;
   /* As long as the array before. The length of that one is not asked for instead: it would have to
    * stay alive, and `set` could not change it in place. */
-  while (node->op == HIA_OP_LEN && array->op == HIA_OP_SET)
+  while (node->op == HIA_OP_LEN && (array->op == HIA_OP_SET || array->op == HIA_OP_FILLED))
     array = hiaG_def(f->fn, f->fn->edges.data[array->ins]);
-  if (node->op == HIA_OP_LEN && array->op == HIA_OP_NEW) {
+  if (node->op == HIA_OP_LEN && (array->op == HIA_OP_NEW || array->op == HIA_OP_MAP)) {
     become(f, n, f->fn->edges.data[array->ins]);
   } else if (array->op != HIA_OP_ARRAY) {
     return;

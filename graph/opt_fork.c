@@ -120,11 +120,16 @@ static void list_region(forking *f, hia_region_id r) {
   }
 }
 
+/* A call in tail position comes last. One that computes elements of a map is none of the source. */
+static bool is_last(const forking *f, const hia_node *call) {
+  return call->flags & HIA_NODE_TAIL && !hiaG_fn(f->g, hiaG_callee(call))->is_halving;
+}
+
 /* True if the call may be forked. Impure calls happen in sequential order, so a thief must not
  * begin them early. */
 static bool is_candidate(const forking *f, hia_node_id n) {
   const hia_node *node = &f->fn->nodes.data[n];
-  return may_diverge(f, n) && !(node->flags & HIA_NODE_TAIL) && node->n_ins <= MAX_WORDS &&
+  return may_diverge(f, n) && !is_last(f, node) && node->n_ins <= MAX_WORDS &&
          node->n_outs <= MAX_WORDS && !(hiaG_node_effects(f->g, f->fn, n) & HIA_E_IMPURE);
 }
 
@@ -242,13 +247,15 @@ static void make_fork(forking *f, const straight_run *run) {
   hia_node_id branch =
       hiaG_insert(g, fn, call, HIA_OP_IF, &taken, 1, results, node.n_outs, 0, HIA_NONE);
   hia_region_id arm = fn->nodes.data[branch].regions;
-  yield_outs(f, arm,
-             hiaG_add(g, fn, arm, HIA_OP_JOIN, NULL, 0, results, node.n_outs,
-                      HIA_IMM(callee, number), node.loc));
+  hia_node_id join = hiaG_add(g, fn, arm, HIA_OP_JOIN, NULL, 0, results, node.n_outs,
+                              HIA_IMM(callee, number), node.loc);
+  fn->nodes.data[join].flags = node.flags & HIA_NODE_TAIL;
+  yield_outs(f, arm, join);
   ins = node.n_ins ? fn->edges.data + node.ins : NULL;
-  yield_outs(f, arm + 1,
-             hiaG_add(g, fn, arm + 1, HIA_OP_CALL, ins, node.n_ins, results, node.n_outs, callee,
-                      node.loc));
+  hia_node_id again = hiaG_add(g, fn, arm + 1, HIA_OP_CALL, ins, node.n_ins, results, node.n_outs,
+                               callee, node.loc);
+  fn->nodes.data[again].flags = node.flags & HIA_NODE_TAIL;
+  yield_outs(f, arm + 1, again);
   for (uint32_t i = 0; i < node.n_outs; i++)
     hiaG_replace(&f->subst, node.outs + i, hiaG_out(fn, branch, i));
   hiaG_remove(fn, call);

@@ -355,7 +355,8 @@ static void leave(merging *m, hia_region_id r) {
     m->is_open[r] = false;
     m->is_open[r + 1] = true;
     break;
-  case HIA_REGION_ELSE: m->is_open[r] = false; break;
+  case HIA_REGION_ELSE:
+  case HIA_REGION_EACH: m->is_open[r] = false; break;
   case HIA_REGION_HEAD: m->is_open[r + 1] = true; break;
   case HIA_REGION_ROUND: m->is_open[r] = m->is_open[r - 1] = false; break;
   }

@@ -646,8 +646,13 @@ static void count_uses(counting *c, ref_set live, hia_node_id n) {
   case HIA_OP_SLICE: /* it has a reference to the array */
   case HIA_OP_SET:
   case HIA_OP_CONCAT: /* its result may be one of them */
+  case HIA_OP_FILLED:
   case HIA_OP_PUT:
     for (uint32_t i = 0; i < n_ins; i++) consume(c, live, n, hiaG_in(c->fn, n, i));
+    break;
+  case HIA_OP_FILL: /* the array gets the words */
+    for (uint32_t i = 1; i < n_ins; i++) consume(c, live, n, hiaG_in(c->fn, n, i));
+    borrow(c, live, n, hiaG_in(c->fn, n, 0), HIA_NONE);
     break;
   case HIA_OP_YIELD:
     for (uint32_t i = 0; i < n_ins; i++)

@@ -35,6 +35,9 @@
  * (choose). Backtraces stay the source's, as in opt_inline.c: copied nodes get the call as their
  * parent. COUNT nodes are copied too.
  *
+ * Functions that compute the elements of a map in halves (opt_halve.c) are left as they are: their
+ * calls are few, for each makes many elements or a large one.
+ *
  * Requires hiaG_effects (groups, recursion), and keeps its results valid, except that functions of
  * a group may no longer call each other directly. For native code only: the interpreter gains
  * nothing from larger frames. */
@@ -92,7 +95,7 @@ static bool is_of_group(const unrolling *u, const hia_fn *fn, hia_node_id n, uin
   const hia_node *node = &fn->nodes.data[n];
   if (node->op != HIA_OP_CALL) return false;
   const hia_fn *callee = hiaG_fn(u->g, hiaG_callee(node));
-  return callee->group == group && callee->effects & HIA_E_RECURSIVE;
+  return callee->group == group && callee->effects & HIA_E_RECURSIVE && !callee->is_halving;
 }
 
 static bool is_tail(const hia_fn *fn, hia_node_id call) {

@@ -8,15 +8,11 @@
  *                               copy fold cse dce      scalar optimisation
  *                                     inline           small functions that are not recursive
  *                                       │
- *                     native code only  │
- *                                     merge            equal calls are made once
- *                                    [pair]            only with several threads: loops that call
- *                                    [fork]            the same: latent forks
- *                                     cons             tail recursion modulo constructors
- *                                     unroll           recursive inlining
- *                                       │
- *                                      tail            tail calls of a group become loops
- *                           effects copy fold cse dce  again
+ *                                    [halve]           only with several threads: comprehensions
+ * are shared fill, map          comprehensions become loops │ native code only  │ merge equal calls
+ * are made once [pair]            only with several threads: loops that call [fork]            the
+ * same: latent forks cons             tail recursion modulo constructors unroll           recursive
+ * inlining │ tail            tail calls of a group become loops effects copy fold cse dce  again
  *                                  sweep effects
  *                                       │
  *                     native code only refs             counts of references
@@ -42,6 +38,8 @@
   {name, doc, HIA_PASS_GRAPH, {.graph = run_graph}, is_required, HIA_USE_ALL, false, false, false}
 #define NATIVE(name, run_graph, use, doc)                                                          \
   {name, doc, HIA_PASS_GRAPH, {.graph = run_graph}, false, use, false, false, false}
+#define MAPS(name, run_graph, use, doc)                                                            \
+  {name, doc, HIA_PASS_GRAPH, {.graph = run_graph}, false, use, true, false, false}
 #define COUNTS(name, run_graph, doc)                                                               \
   {name, doc, HIA_PASS_GRAPH, {.graph = run_graph}, false, HIA_USE_NATIVE, true, false, false}
 #define FUEL(name, run_graph, doc)                                                                 \
@@ -59,6 +57,9 @@ const hia_pass hiaG_passes[] = {
     FN("cse", hiaG_cse, "operations that were done before"),
     FN("dce", hiaG_dce, "values that are not used"),
     GRAPH("inline", hiaG_inline, false, "small functions that are not recursive"),
+    NATIVE("halve", hiaG_halve, HIA_USE_PARALLEL, "comprehensions that other workers may share"),
+    MAPS("fill", hiaG_fill, HIA_USE_NATIVE, "comprehensions become loops that fill arrays"),
+    GRAPH("map", hiaG_map, true, "comprehensions become loops that change arrays"),
     NATIVE("merge", hiaG_merge, HIA_USE_NATIVE, "calls that were made before"),
     NATIVE("pair", hiaG_pair, HIA_USE_PARALLEL, "loops that call make two rounds in one"),
     NATIVE("fork", hiaG_fork, HIA_USE_PARALLEL, "calls that another worker may make"),

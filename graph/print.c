@@ -302,6 +302,7 @@ static void header(printer *p) {
   if (fn->effects & HIA_E_RECURSIVE) word(p, " recursive");
   if (fn->effects & HIA_E_COUNTS) word(p, " effect");
   if (fn->effects & HIA_E_IMPURE) word(p, " impure");
+  if (fn->is_halving) word(p, " halving");
   if (fn->slow_path < p->g->fns.len) {
     word(p, " slow_path ");
     name(p, hiaG_fn(p->g, fn->slow_path)->name);
@@ -325,7 +326,7 @@ static void tree(printer *p, bool emit) {
       if (at->owner >= fn->nodes.len) break; /* the body */
       const hia_node *owner = &fn->nodes.data[at->owner];
       if (emit) indent(p, depth - 1);
-      if (r == owner->regions) {
+      if (r + 1 < owner->regions + hiaG_n_regions(owner->op)) {
         if (emit) word(p, at->kind == HIA_REGION_THEN ? "} else {\n" : "} round {\n");
         n = r + 1 < fn->regions.len ? fn->regions.data[++r].first : HIA_NONE;
       } else {
@@ -348,7 +349,8 @@ static void tree(printer *p, bool emit) {
       for (uint32_t i = 0; i < node->n_outs; i++)
         if (node->outs + i < fn->values.len) p->values[node->outs + i] = number++;
     }
-    if (node->regions != HIA_NONE && node->regions + 1 < fn->regions.len) {
+    uint32_t n_regions = hiaG_n_regions(node->op);
+    if (n_regions && node->regions != HIA_NONE && node->regions + n_regions <= fn->regions.len) {
       if (emit) word(p, " {\n");
       depth++;
       r = node->regions;

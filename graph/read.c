@@ -269,7 +269,8 @@ static void node(reader *r) {
     imm |= hiaG_find_ctor(r->s, hiaG_type(fn, r->ins.data[0]), r->ctor, r->ctor_place);
   if (op == HIA_OP_CAST && r->ins.len) imm = hiaG_type(fn, r->ins.data[0]);
   if (op == HIA_OP_ENTER && hiaG_scan_word(r->s, "invariant")) imm = HIA_IMM(0, 1);
-  if (op == HIA_OP_CALL && hiaG_scan_word(r->s, "tail")) flags = HIA_NODE_TAIL;
+  bool may_be_tail = op == HIA_OP_CALL || op == HIA_OP_JOIN;
+  if (may_be_tail && hiaG_scan_word(r->s, "tail")) flags = HIA_NODE_TAIL;
   hia_loc_id loc = location(r, FIX_LOC_NODE, n);
 
   hia_region_id region = r->stack.data[r->stack.len - 1].region;
@@ -278,7 +279,7 @@ static void node(reader *r) {
   for (uint32_t i = 0; i < r->out_numbers.len; i++)
     define(r, &r->values, r->out_numbers.data[i], hiaG_out(fn, n, i), start, "%");
   hiaR_push(r->s->scratch, &r->node_places, place);
-  if (op != HIA_OP_IF && op != HIA_OP_LOOP) return;
+  if (!hiaG_n_regions(op)) return;
   hiaR_push(r->s->scratch, &r->stack, (open_region){fn->nodes.data[n].regions, n});
   hiaG_scan_need(r->s, '{');
 }
@@ -293,8 +294,9 @@ static void function_body(reader *r) {
     }
     r->s->at++;
     open_region *top = &r->stack.data[r->stack.len - 1];
-    if (top->node != HIA_NONE && top->region == r->fn->nodes.data[top->node].regions) {
-      bool is_if = r->fn->nodes.data[top->node].op == HIA_OP_IF;
+    const hia_node *owner = top->node == HIA_NONE ? NULL : &r->fn->nodes.data[top->node];
+    if (owner && top->region + 1 < owner->regions + hiaG_n_regions(owner->op)) {
+      bool is_if = owner->op == HIA_OP_IF;
       hiaG_scan_need_word(r->s, is_if ? "else" : "round");
       hiaG_scan_need(r->s, '{');
       top->region++;
@@ -420,6 +422,7 @@ static void function(reader *r) {
   if (hiaG_scan_word(r->s, "recursive")) fn->effects |= HIA_E_RECURSIVE;
   if (hiaG_scan_word(r->s, "effect")) fn->effects |= HIA_E_COUNTS;
   if (hiaG_scan_word(r->s, "impure")) fn->effects |= HIA_E_IMPURE;
+  fn->is_halving = hiaG_scan_word(r->s, "halving");
   if (hiaG_scan_word(r->s, "slow_path")) callee(r, FIX_SLOW_PATH, 0);
   fn->loc = location(r, FIX_LOC_FN, 0);
   hiaG_scan_need(r->s, '{');

@@ -6,8 +6,8 @@
 #include "graph/graph.h"
 
 /* ---- walking ----
- * Every region ends with its YIELD, so none is empty, and at the YIELD of an ELSE or ROUND a walk
- * leaves the IF or LOOP around it. */
+ * Every region ends with its YIELD, so none is empty, and at the YIELD of its last region a walk
+ * leaves the node around it. */
 
 hia_node_id hiaG_walk_over(const hia_fn *fn, hia_node_id n) {
   for (;;) {

@@ -390,6 +390,7 @@ static void tag_op(tagging *t, hia_node_id n) {
   const hia_node *node = &t->from->nodes.data[n];
   const hia_value_id *ins = operands(t, n);
   hia_node_id copy = emit(t, node->op, ins, node->n_ins, NULL, 0, node->imm, node->loc);
+  t->to.nodes.data[copy].flags = node->flags; /* of a join */
   HIA_VEC(hia_type) types = {0};
   for (uint32_t i = 0; i < node->n_outs; i++)
     hiaR_push(t->scratch, &types, hiaG_type(t->from, node->outs + i));
@@ -404,6 +405,7 @@ static void tag_yield(tagging *t, hia_node_id n) {
   case HIA_REGION_ELSE: end_if(t, n); break;
   case HIA_REGION_HEAD: begin_round(t, n); break;
   case HIA_REGION_ROUND: end_loop(t, n); break;
+  case HIA_REGION_EACH: HIA_BUG(t->g->comp, "a map among the loops");
   }
 }
 

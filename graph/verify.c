@@ -179,16 +179,25 @@ static void check_elements(hia_verifier *v, hia_node_id n, const hia_layout *ele
 static void check_array(hia_verifier *v, hia_node_id n) {
   const hia_types *types = v->g->types;
   const hia_node *node = &v->fn->nodes.data[n];
-  bool is_made = node->op != HIA_OP_LEN && node->op != HIA_OP_AT;
-  hia_type out = hiaG_type(v->fn, node->outs), array = is_made ? out : in_type(v->fn, n, 0);
+  bool is_made = node->op != HIA_OP_LEN && node->op != HIA_OP_AT && node->op != HIA_OP_FILL;
+  if (!is_made && node->n_ins == 0) hiaG_defect(v, n, "it lacks operands: it has 0");
+  hia_type array = is_made ? hiaG_type(v->fn, node->outs) : in_type(v->fn, n, 0);
   if (hiaG_type_kind(types, array) != HIA_KIND_ARRAY)
     hiaG_defect(v, n, "%s 0 is %s, but must be an array", is_made ? "result" : "operand",
                 hiaG_type_text(types, array));
   const hia_layout *element = &types->entries.data[array - HIA_FIRST_TYPE].layout;
   uint32_t n_arrays = 1, n_numbers = 0;
-  if (node->op == HIA_OP_ARRAY || node->op == HIA_OP_NEW) n_arrays = 0;
+  if (node->op == HIA_OP_ARRAY || node->op == HIA_OP_NEW || node->op == HIA_OP_MAP) n_arrays = 0;
   if (node->op == HIA_OP_CONCAT) n_arrays = node->n_ins;
-  if (node->op == HIA_OP_AT || node->op == HIA_OP_SET || node->op == HIA_OP_NEW) n_numbers = 1;
+  switch (node->op) {
+  case HIA_OP_AT:
+  case HIA_OP_SET:
+  case HIA_OP_NEW:
+  case HIA_OP_MAP:
+  case HIA_OP_FILL:
+  case HIA_OP_FILLED: n_numbers = 1; break;
+  default: break;
+  }
   if (node->op == HIA_OP_SLICE) n_numbers = 2;
   if (node->n_ins < n_arrays + n_numbers)
     hiaG_defect(v, n, "it lacks operands: it has %u", node->n_ins);
@@ -197,7 +206,9 @@ static void check_array(hia_verifier *v, hia_node_id n) {
   for (uint32_t i = n_arrays; i < n_arrays + n_numbers; i++)
     hiaG_expect_type(v, n, "operand", i, in_type(v->fn, n, i), HIA_I64);
   if (node->op == HIA_OP_ARRAY) check_elements(v, n, element, 0, false);
-  if (node->op == HIA_OP_SET) check_elements(v, n, element, 2, true);
+  if (node->op == HIA_OP_SET || node->op == HIA_OP_FILL) check_elements(v, n, element, 2, true);
+  if (node->op == HIA_OP_FILL) return;
+  hia_type out = hiaG_type(v->fn, node->outs);
   if (node->op == HIA_OP_LEN) hiaG_expect_type(v, n, "result", 0, out, HIA_I64);
   if (node->op != HIA_OP_AT) return;
   if (node->imm >= element->n) hiaG_defect(v, n, "an element has no word %" PRIu64, node->imm);
@@ -230,7 +241,10 @@ static void check_imm(hia_verifier *v, hia_node_id n) {
   case HIA_OP_SLICE:
   case HIA_OP_SET:
   case HIA_OP_CONCAT:
-  case HIA_OP_NEW: check_array(v, n); break;
+  case HIA_OP_NEW:
+  case HIA_OP_MAP:
+  case HIA_OP_FILL:
+  case HIA_OP_FILLED: check_array(v, n); break;
   case HIA_OP_CONST: {
     if (!hiaG_is_scalar(hiaG_type(fn, node->outs))) {
       if (ctor_of(v, n, "result", hiaG_type(fn, node->outs), node->imm)->n)
@@ -337,12 +351,14 @@ static void check_node(hia_verifier *v, hia_node_id n) {
     hiaG_defect(v, n, "its location does not exist");
   if (op->traits & (v->g->state == HIA_STATIC ? HIA_T_FUNCTION : HIA_T_STATIC))
     hiaG_defect(v, n, "%s does not belong in a graph of this state", op->name);
-  if (node->flags & ~(node->op == HIA_OP_CALL ? HIA_NODE_TAIL : 0))
+  if (node->flags & ~(node->op == HIA_OP_CALL || node->op == HIA_OP_JOIN ? HIA_NODE_TAIL : 0))
     hiaG_defect(v, n, "it has flags that %s cannot have", op->name);
-  bool has_regions = node->op == HIA_OP_IF || node->op == HIA_OP_LOOP;
+  uint32_t n_regions = hiaG_n_regions(node->op);
+  bool has_regions = n_regions > 0;
   if (has_regions ? node->regions == HIA_NONE : node->regions != HIA_NONE)
     hiaG_defect(v, n, has_regions ? "it lacks its regions" : "%s has no regions", op->name);
-  if (has_regions && (node->regions >= fn->regions.len || fn->regions.len - node->regions < 2))
+  if (has_regions &&
+      (node->regions >= fn->regions.len || fn->regions.len - node->regions < n_regions))
     hiaG_defect(v, n, "its regions do not exist");
   /* A Call_i of a callee without parameters has no operand. */
   bool is_right_arity = op->n_ins < 0 || node->n_ins == (uint32_t)op->n_ins ||

@@ -41,6 +41,15 @@ static const hia_type *types_of(walk *w, const hia_value_id *values, hia_value_i
   return types;
 }
 
+static const hia_type *element_types(walk *w, hia_type array, uint32_t *n) {
+  const hia_types *all = w->v->g->types;
+  const hia_layout *layout = &all->entries.data[array - HIA_FIRST_TYPE].layout;
+  hia_type *types = HIA_NEW_ARRAY(w->v->scratch, hia_type, layout->n);
+  for (uint32_t i = 0; i < layout->n; i++) types[i] = all->places.data[layout->first + i].type;
+  *n = layout->n;
+  return types;
+}
+
 static void check_yield(walk *w, hia_node_id n) {
   const hia_fn *fn = w->fn;
   const hia_node *node = &fn->nodes.data[n];
@@ -55,6 +64,12 @@ static void check_yield(walk *w, hia_node_id n) {
     expect_types(w, n, true, types_of(w, inits, 0, owner->n_ins), owner->n_ins, 0);
     return;
   }
+  if (region->kind == HIA_REGION_EACH) {
+    uint32_t n_words;
+    const hia_type *words = element_types(w, hiaG_type(fn, owner->outs), &n_words);
+    expect_types(w, n, true, words, n_words, 0);
+    return;
+  }
   uint32_t skip = region->kind == HIA_REGION_HEAD ? 1 : 0;
   expect_types(w, n, true, types_of(w, NULL, owner->outs, owner->n_outs), owner->n_outs, skip);
   if (skip) hiaG_expect_type(w->v, n, "operand", 0, hiaG_type(fn, hiaG_in(fn, n, 0)), HIA_BOOL);
@@ -64,16 +79,17 @@ static void check_arg(walk *w, hia_node_id n) {
   const hia_fn *fn = w->fn;
   const hia_node *node = &fn->nodes.data[n];
   const hia_region *region = &fn->regions.data[node->region];
-  bool is_body = region->kind == HIA_REGION_BODY;
-  if (!is_body && region->kind != HIA_REGION_HEAD)
-    hiaG_defect(w->v, n, "arg stands in the body of a function or the head of a loop");
+  bool is_body = region->kind == HIA_REGION_BODY, is_each = region->kind == HIA_REGION_EACH;
+  if (!is_body && !is_each && region->kind != HIA_REGION_HEAD)
+    hiaG_defect(w->v, n, "arg stands in the body of a function, the head of a loop, or a map");
   if (node->imm != w->n_args || w->is_past_args)
     hiaG_defect(w->v, n, "args come first in their region, in order");
   const hia_node *owner = is_body ? NULL : &fn->nodes.data[region->owner];
   if (w->n_args >= (is_body ? fn->n_params : owner->n_ins))
     hiaG_defect(w->v, n, "more args than there are %s", is_body ? "parameters" : "variables");
-  hia_type wanted =
-      is_body ? fn->params[w->n_args] : hiaG_type(fn, fn->edges.data[owner->ins + w->n_args]);
+  hia_type wanted = is_each   ? HIA_I64 /* the index; the operand is the length */
+                    : is_body ? fn->params[w->n_args]
+                              : hiaG_type(fn, fn->edges.data[owner->ins + w->n_args]);
   hiaG_expect_type(w->v, n, "result", 0, hiaG_type(fn, node->outs), wanted);
   w->n_args++;
 }
@@ -132,7 +148,8 @@ static void end_args(walk *w, hia_node_id n) {
   const hia_region *region = &w->fn->regions.data[w->fn->nodes.data[n].region];
   uint32_t wanted = 0;
   if (region->kind == HIA_REGION_BODY) wanted = w->fn->n_params;
-  if (region->kind == HIA_REGION_HEAD) wanted = w->fn->nodes.data[region->owner].n_ins;
+  if (region->kind == HIA_REGION_HEAD || region->kind == HIA_REGION_EACH)
+    wanted = w->fn->nodes.data[region->owner].n_ins;
   if (w->n_args != wanted)
     hiaG_defect(w->v, n, "its region begins with %u args, but must with %u", w->n_args, wanted);
   w->is_past_args = true;
@@ -180,8 +197,13 @@ void hiaG_verify_function(hia_verifier *v) {
       bool is_if = node->op == HIA_OP_IF;
       hia_region_id first = node->regions;
       if (is_if) hiaG_expect_type(v, n, "operand", 0, hiaG_type(fn, hiaG_in(fn, n, 0)), HIA_BOOL);
-      check_region(&w, first, is_if ? HIA_REGION_THEN : HIA_REGION_HEAD, r, n);
-      check_region(&w, first + 1, is_if ? HIA_REGION_ELSE : HIA_REGION_ROUND, is_if ? r : first, n);
+      if (node->op == HIA_OP_MAP) {
+        check_region(&w, first, HIA_REGION_EACH, r, n);
+      } else {
+        check_region(&w, first, is_if ? HIA_REGION_THEN : HIA_REGION_HEAD, r, n);
+        check_region(&w, first + 1, is_if ? HIA_REGION_ELSE : HIA_REGION_ROUND, is_if ? r : first,
+                     n);
+      }
       w.nodes[n] = INSIDE;
       r = first;
       n = enter(&w, r);
@@ -192,8 +214,9 @@ void hiaG_verify_function(hia_verifier *v) {
     while (node->next == HIA_NONE && r != 0) {
       hia_node_id owner = fn->regions.data[r].owner;
       hia_region_id first = fn->nodes.data[owner].regions;
-      if (r == first) break;
-      w.is_open[first] = w.is_open[first + 1] = 0;
+      hia_region_id last = first + hiaG_n_regions(fn->nodes.data[owner].op) - 1;
+      if (r != last) break;
+      w.is_open[first] = w.is_open[last] = 0;
       w.nodes[owner] = PASSED;
       n = owner;
       node = &fn->nodes.data[n];

@@ -50,6 +50,7 @@ static void check_region(hia_verifier *v, hia_region_id r) {
                behind->last == region->last;
     break;
   case HIA_REGION_ROUND: is_right = before->kind == HIA_REGION_HEAD; break;
+  case HIA_REGION_EACH: is_right = false; break;
   case HIA_REGION_BODY: break;
   }
   if (!is_right) hiaG_defect(v, HIA_NONE, "region %u, %s, and its partner do not fit", r, kind);

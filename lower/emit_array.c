@@ -56,6 +56,7 @@ static void join_aliases(hia_emit *e, hia_node_id n) {
   const hia_node *node = hiaL_node(e, n);
   switch (node->op) {
   case HIA_OP_SWITCH: join(e, hiaG_in(e->fn, n, 0), hiaG_out(e->fn, n, 1)); /* fall through */
+  case HIA_OP_FILLED:
   case HIA_OP_ENTER:
   case HIA_OP_NEXT:
   case HIA_OP_EXIT: join(e, hiaG_in(e->fn, n, 0), hiaG_out(e->fn, n, 0)); break;
@@ -68,7 +69,8 @@ static void join_aliases(hia_emit *e, hia_node_id n) {
 }
 
 static bool reads_head(unsigned op) {
-  return op == HIA_OP_LEN || op == HIA_OP_AT || op == HIA_OP_SET || op == HIA_OP_SLICE;
+  return op == HIA_OP_LEN || op == HIA_OP_AT || op == HIA_OP_SET || op == HIA_OP_SLICE ||
+         op == HIA_OP_FILL;
 }
 
 void hiaL_open_arrays(hia_emit *e) {
@@ -168,6 +170,7 @@ void hiaL_note_arrays(hia_emit *e, hia_node_id n) {
   const hia_node *node = hiaL_node(e, n);
   switch (node->op) {
   case HIA_OP_SWITCH: pass_on(e, hiaG_in(e->fn, n, 0), hiaG_out(e->fn, n, 1)); /* fall through */
+  case HIA_OP_FILLED:
   case HIA_OP_ENTER:
   case HIA_OP_NEXT:
   case HIA_OP_EXIT: pass_on(e, hiaG_in(e->fn, n, 0), hiaG_out(e->fn, n, 0)); return;
@@ -336,6 +339,18 @@ void hiaL_emit_NEW(hia_emit *e, hia_node_id n) {
   hiaL_out(e, n, 0, array);
   if (hiaL_has_array(e, out)) e->arrays[out] = own_array(e, out, array, length);
 }
+
+/* The array is not full yet: no element is there before, and the index is right (graph/map.c). */
+void hiaL_emit_FILL(hia_emit *e, hia_node_id n) {
+  hia_value_id v = hiaG_in(e->fn, n, 0);
+  const hia_type_entry *type = array_type(e, v);
+  const hia_word_place *places = places_of(e, type);
+  LLVMValueRef element = element_at(e, type, array_of(e, v)->data, hiaL_in(e, n, 1));
+  for (uint32_t w = 0; w < type->layout.n; w++)
+    hiaL_store_packed(e, element, &places[w], hiaL_in(e, n, 2 + w));
+}
+
+void hiaL_emit_FILLED(hia_emit *e, hia_node_id n) { hiaL_out(e, n, 0, hiaL_in(e, n, 0)); }
 
 void hiaL_emit_SLICE(hia_emit *e, hia_node_id n) {
   hia_value_id v = hiaG_in(e->fn, n, 0);

@@ -106,7 +106,8 @@ static bool is_linear(hia_emit *e, const hia_fn *fn) {
     case HIA_REGION_ELSE: more = 0; break; /* with its THEN */
     case HIA_REGION_HEAD: more = more ? MANY : 0; break;
     case HIA_REGION_ROUND:
-    case HIA_REGION_BODY: break;
+    case HIA_REGION_BODY:
+    case HIA_REGION_EACH: break; /* the latter: not in a static graph */
     }
     uint8_t *parent = &calls[region->parent];
     *parent = *parent + more < MANY ? (uint8_t)(*parent + more) : MANY;

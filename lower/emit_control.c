@@ -382,7 +382,8 @@ static void open_region(hia_emit *e, hia_region_id r) {
   case HIA_REGION_ELSE: open_else(e, r); break;
   case HIA_REGION_HEAD: open_head(e, r); break;
   case HIA_REGION_ROUND: open_round(e, r); break;
-  case HIA_REGION_BODY: break;
+  case HIA_REGION_BODY:
+  case HIA_REGION_EACH: break; /* the latter: not in a static graph */
   }
   if (r == e->check) {
     hiaL_place_forks(e); /* every poll may read them */
@@ -396,7 +397,8 @@ static void close_region(hia_emit *e, hia_region_id r) {
   case HIA_REGION_ELSE: close_else(e, r); break;
   case HIA_REGION_ROUND: close_round(e, r); break;
   case HIA_REGION_HEAD:
-  case HIA_REGION_BODY: break;
+  case HIA_REGION_BODY:
+  case HIA_REGION_EACH: break; /* the latter: not in a static graph */
   }
   if (r == e->keeps_in) e->keeps_in = HIA_NONE;
 }

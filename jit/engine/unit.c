@@ -71,7 +71,7 @@ hia_status hiaJ_refuse(const hia_module *module, const hia_graph *g, hia_graph_u
                        hia_error **error) {
   const hia_allocator *allocator = &module->engine->allocator;
   if (!g->is_read) return HIA_OK; /* the passes make such operations for native code only */
-  bool has_destinations = has_op(g, HIA_OP_DEST, HIA_OP_TAKE);
+  bool has_destinations = has_op(g, HIA_OP_DEST, HIA_OP_FILLED);
   if (use == HIA_TO_INTERPRET && has_op(g, HIA_OP_DUP, HIA_OP_GIVE))
     return hiaJ_fail(allocator, error, HIA_UNSUPPORTED, NULL,
                      "this graph counts references: it is for native code");
@@ -259,7 +259,8 @@ static hia_status finish(hia_module *module, void *user, hia_error **error) {
    */
   bool is_late = hiaR_is_late(&unit->comp), is_native = engine->options.kind == HIA_ENGINE_JIT;
   unit->stats.hurried = is_late;
-  if (is_late && !(j->traits & HIA_VERSION_NATIVE) && !has_op(unit->graph, HIA_OP_DUP, HIA_OP_TAKE))
+  if (is_late && !(j->traits & HIA_VERSION_NATIVE) &&
+      !has_op(unit->graph, HIA_OP_DUP, HIA_OP_FILLED))
     is_native = false;
   status = is_native ? compile(module, unit, j->open_ns, error) : flatten(module, unit, error);
   if (status != HIA_OK) return status;

@@ -173,7 +173,7 @@ static bool is_native(const hia_graph *g) {
   for (uint32_t f = 0; f < g->fns.len; f++)
     for (hia_node_id n = 0; n < g->fns.data[f]->nodes.len; n++) {
       unsigned op = g->fns.data[f]->nodes.data[n].op;
-      if (op >= HIA_OP_DUP && op <= HIA_OP_TAKE) return true;
+      if (op >= HIA_OP_DUP && op <= HIA_OP_FILLED) return true;
     }
   return false;
 }

@@ -498,6 +498,17 @@ static hia_status eval_plain(evaluation *e, frame *f, hia_node_id n) {
     f->values[node->outs] = *at;
     return HIA_OK;
   }
+  case HIA_OP_FILL: {
+    hia_type type = hiaG_type(f->fn, hiaG_in(f->fn, n, 0));
+    uint32_t size = e->g->types->entries.data[type - HIA_FIRST_TYPE].layout.n;
+    object *o = object_of(f->values[hiaG_in(f->fn, n, 0)]);
+    uint64_t at = f->values[hiaG_in(f->fn, n, 1)];
+    must(o && at < o->n / size, "an element outside of an array is filled");
+    for (uint32_t i = 0; i < size; i++)
+      o->words[at * size + i] = f->values[hiaG_in(f->fn, n, 2 + i)];
+    return HIA_OK;
+  }
+  case HIA_OP_FILLED: f->values[node->outs] = f->values[hiaG_in(f->fn, n, 0)]; return HIA_OK;
   case HIA_OP_DUP: dup(f->values[hiaG_in(f->fn, n, 0)]); return HIA_OK;
   case HIA_OP_DROP:
     drop(e->g->types, hiaG_type(f->fn, hiaG_in(f->fn, n, 0)), f->values[hiaG_in(f->fn, n, 0)]);
@@ -580,6 +591,23 @@ static hia_status eval_loop(evaluation *e, frame *f, hia_node_id n) {
   return status;
 }
 
+static hia_status eval_map(evaluation *e, frame *f, hia_node_id n) {
+  const hia_node *node = &f->fn->nodes.data[n];
+  int64_t length = hiaR_to_i64(f->values[hiaG_in(f->fn, n, 0)]);
+  uint32_t size = f->fn->nodes.data[f->fn->regions.data[node->regions].last].n_ins;
+  if (length < 0 || length > INT32_MAX) return failed(e, f, node->loc, HIA_MEMORY);
+  object *made = new_array((size_t)length * size);
+  for (int64_t k = 0; k < length; k++) {
+    f->values[hiaG_out(f->fn, f->fn->regions.data[node->regions].first, 0)] = hiaR_from_i64(k);
+    e->out->made++;
+    hia_status status = eval_region(e, f, node->regions);
+    if (status != HIA_OK) return status;
+    yields(f, node->regions, 0, made->words + k * size, size);
+  }
+  f->values[node->outs] = (hia_word)(uintptr_t)made;
+  return HIA_OK;
+}
+
 static hia_status eval_region(evaluation *e, frame *f, hia_region_id r) {
   for (hia_node_id n = f->fn->regions.data[r].first; n != HIA_NONE; n = f->fn->nodes.data[n].next) {
     const hia_node *node = &f->fn->nodes.data[n];
@@ -595,6 +623,7 @@ static hia_status eval_region(evaluation *e, frame *f, hia_region_id r) {
       break;
     }
     case HIA_OP_LOOP: status = eval_loop(e, f, n); break;
+    case HIA_OP_MAP: status = eval_map(e, f, n); break;
     case HIA_OP_CALL: {
       e->out->made++;
       hia_word *args = calloc(node->n_ins + 1u, sizeof *args);

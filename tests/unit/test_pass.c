@@ -242,9 +242,9 @@ Test(options, a_word_stands_for_its_repetitions) {
 
 Test(options, required_passes_stay) {
   const char *some = passes_run((hia_pass_options){.disabled = "all"});
-  cr_assert_str_eq(some, "effects tail effects.2 effects.3 reads tag ");
+  cr_assert_str_eq(some, "effects map tail effects.2 effects.3 reads tag ");
   some = passes_run((hia_pass_options){.disabled = "all", .fuel = true});
-  cr_assert_str_eq(some, "fuel effects tail effects.2 effects.3 reads tag ");
+  cr_assert_str_eq(some, "fuel effects map tail effects.2 effects.3 reads tag ");
   some = passes_run((hia_pass_options){.disabled = "effects,tail,tag,copy"});
   cr_assert(strstr(some, "effects ") && strstr(some, "tail ") && strstr(some, "tag "));
   cr_assert(!strstr(some, "copy"));
