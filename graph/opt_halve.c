@@ -12,7 +12,8 @@
  *                                   for each %k from %from up to %to: fill %new, %k, %x
  *                                 } else {
  *                                   %mid = %from + (%to - %from) / 2
- *                                   call "f each" %new, %from, %mid + call "f each" %new, %mid, %to
+ *                                   call "f each" %new, %from, %mid + call "f each" %new, %mid,
+ * %to
  *                                 }
  *                               }
  *
@@ -41,10 +42,11 @@ typedef struct halving {
   hia_arena *scratch;
   hia_fn *fn;
   hia_subst subst;
-  bool *is_inside;    /* by region: of the map that is looked at */
-  hia_u32vec outside; /* values from outside that its body uses, but constants */
+  uint32_t n_maps;    /* of fn that were looked at */
+  uint32_t *inside;   /* by region: the last of these maps that it was inside */
+  hia_u32vec listed;  /* by value: the last of these maps that it was listed for */
+  hia_u32vec outside; /* values from outside that the body of this map uses, but constants */
   hia_u32vec constants;
-  bool *is_listed; /* by value */
   uint64_t grain;
   hia_loc_id loc; /* of the calls: the map's, but without the calls that the map was inlined for.
                      The locations in the body have those */
@@ -58,8 +60,9 @@ static void list_operands(halving *h, hia_node_id n) {
   for (uint32_t i = 0; i < h->fn->nodes.data[n].n_ins; i++) {
     hia_value_id v = hiaG_in(h->fn, n, i);
     const hia_node *def = hiaG_def(h->fn, v);
-    if (h->is_inside[def->region] || h->is_listed[v]) continue;
-    h->is_listed[v] = true;
+    while (h->listed.len <= v) hiaR_push(h->scratch, &h->listed, 0);
+    if (h->inside[def->region] == h->n_maps || h->listed.data[v] == h->n_maps) continue;
+    h->listed.data[v] = h->n_maps;
     bool is_constant = def->op == HIA_OP_CONST || def->op == HIA_OP_UNDEF;
     hiaR_push(h->scratch, is_constant ? &h->constants : &h->outside, v);
   }
@@ -80,14 +83,13 @@ static bool look(halving *h, hia_node_id map) {
   uint64_t cycles = 0;
   if (hiaG_node_effects(h->g, fn, map) & HIA_E_IMPURE) return false; /* in order */
   h->outside.len = h->constants.len = 0;
-  memset(h->is_listed, 0, fn->values.len * sizeof *h->is_listed);
-  memset(h->is_inside, 0, fn->regions.len * sizeof *h->is_inside);
-  h->is_inside[each] = true;
+  h->inside[each] = ++h->n_maps;
   for (hia_node_id n = fn->regions.data[each].first, end = behind(fn, map); n != end;
        n = hiaG_walk_next(fn, n)) {
+    hiaG_rewrite_ins(&h->subst, h->fn, n);
     hia_region_id inner = fn->nodes.data[n].regions;
     for (uint32_t i = 0; i < hiaG_n_regions(fn->nodes.data[n].op); i++)
-      h->is_inside[inner + i] = true;
+      h->inside[inner + i] = h->n_maps;
     list_operands(h, n);
     uint64_t more = cost_of(h, n);
     cycles = more > UINT64_MAX - cycles ? UINT64_MAX : cycles + more;
@@ -198,7 +200,8 @@ static hia_fn_id make_each(halving *h, hia_node_id map) {
   hia_type i64 = HIA_I64;
   for (uint32_t i = 0; i < h->outside.len; i++)
     types[REST + i] = hiaG_type(h->fn, h->outside.data[i]);
-  hia_fn_id id = hiaG_fn_new(g, hiaG_new_name(g, h->fn->name, " each"), h->fn->source, h->fn->loc,
+  const char *suffix = hiaR_arena_printf(h->scratch, " each %u", h->n_maps);
+  hia_fn_id id = hiaG_fn_new(g, hiaG_new_name(g, h->fn->name, suffix), h->fn->source, h->fn->loc,
                              types, n_params, &i64, 1);
   hia_fn *fn = hiaG_fn(g, id);
   fn->is_halving = true;
@@ -248,20 +251,12 @@ static hia_node_id replace(halving *h, hia_node_id map) {
 
 static bool halve_function(hia_graph *g, hia_fn *fn) {
   halving h = {.g = g, .scratch = &g->comp->scratch, .fn = fn, .subst = hiaG_subst(g, fn)};
-  uint32_t n_values = fn->values.len, n_regions = fn->regions.len;
+  h.inside = HIA_NEW_ARRAY(h.scratch, uint32_t, fn->regions.len);
   bool is_changed = false;
-  h.is_listed = HIA_NEW_ARRAY(h.scratch, bool, n_values);
-  h.is_inside = HIA_NEW_ARRAY(h.scratch, bool, n_regions);
   for (hia_node_id n = fn->regions.data[0].first, next; n != HIA_NONE; n = next) {
     hiaG_rewrite_ins(&h.subst, fn, n);
     next = hiaG_walk_next(fn, n);
-    if (fn->nodes.data[n].op != HIA_OP_MAP) continue;
-    if (is_changed) { /* there are new values, which operands further down may be replaced by */
-      h.is_listed = HIA_NEW_ARRAY(h.scratch, bool, fn->values.len);
-      for (hia_node_id in = next, end = behind(fn, n); in != end; in = hiaG_walk_next(fn, in))
-        hiaG_rewrite_ins(&h.subst, fn, in);
-    }
-    if (!look(&h, n)) continue;
+    if (fn->nodes.data[n].op != HIA_OP_MAP || !look(&h, n)) continue;
     next = replace(&h, n);
     is_changed = true;
   }
