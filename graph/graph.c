@@ -104,7 +104,7 @@ static hia_node_id new_node(hia_graph *g, hia_fn *fn, hia_region_id region, unsi
                            : op == HIA_OP_LOOP ? HIA_REGION_HEAD
                                                : HIA_REGION_EACH;
     node.regions = fn->regions.len;
-    hia_region first = {.kind = kind,
+    hia_region first = {.kind = (uint8_t)kind,
                         .parent = region,
                         .owner = n,
                         .first = HIA_NONE,

@@ -310,7 +310,6 @@ static int link_object(const building *b, const workshop *w) {
       add_runpath(&c, runtime);
     } else {
       add(&c, strdup("-Wl,--gc-sections"));
-      add(&c, strdup("-Wl,-z,noseparate-code")); /* constants may follow the code in its page */
       add(&c, strdup("-pthread"));
     }
     add(&c, strdup("-o"));

@@ -402,8 +402,7 @@ typedef struct hia_op_info {
   uint8_t imm;        /* hia_imm */
   uint8_t cost;       /* rough cycles, for inlining and unrolling */
   uint16_t traits;    /* HIA_T_... */
-  const char *doc;
-} hia_op_info;
+} hia_op_info;        /* without the doc: programs built ahead of time need not have it */
 #define HIA_OP_PUBLIC(op) ((op) < 64 || ((op) >= 256 && (op) < HIA_OP_LIMIT))
 extern const hia_op_info hiaR_ops[HIA_OP_LIMIT]; /* name is NULL where the number is unused */
 unsigned hiaR_op_by_name(const char *name, size_t len); /* HIA_OP_LIMIT if there is none */

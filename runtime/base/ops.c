@@ -17,8 +17,7 @@ const hia_op_info hiaR_ops[HIA_OP_LIMIT] = {
               HIA_GRADIENT_##GRADIENT,                                                             \
               HIA_IMM_##IMM,                                                                       \
               cost,                                                                                \
-              traits,                                                                              \
-              doc},
+              traits},
 #include "runtime/base/ops.def"
 };
 

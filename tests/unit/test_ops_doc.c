@@ -7,6 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+static const char *const docs[HIA_OP_LIMIT] = {
+#define HIA_OP(number, NAME, name, symbol, ins, outs, RULE, SHAPE, IMM, traits, cost, COST,        \
+               GRADIENT, KERNEL, EMIT, doc)                                                        \
+  [number] = doc,
+#include "runtime/base/ops.def"
+};
+
 static const char *const rules[] = {
     [HIA_RULE_NUM] = "numbers",
     [HIA_RULE_INT] = "`i32` `i64`",
@@ -59,7 +66,7 @@ static void table(hia_text *t, unsigned from, unsigned to, unsigned with, unsign
     hiaR_text_addf(t, " | %s | %s | %u | %s |", rules[op->rule], shapes[op->shape], op->cost,
                    gradients[op->gradient]);
     add_traits(t, op);
-    hiaR_text_addf(t, " | %s |\n", op->doc);
+    hiaR_text_addf(t, " | %s |\n", docs[i]);
   }
   hiaR_text_addf(t, "\n");
 }
@@ -128,7 +135,7 @@ static const char *extract(hia_arena *arena) {
     const hia_op_info *op = &hiaR_ops[i];
     if (!op->name || !HIA_OP_PUBLIC(i) || op->rule >= HIA_LEN(on) || !on[op->rule]) continue;
     hiaR_text_addf(&t, "HIA_OPCODE(%u, %s, %s, %d, %s, \"%s\")\n", i, names[i], op->name, op->n_ins,
-                   on[op->rule], op->doc);
+                   on[op->rule], docs[i]);
   }
   hiaR_text_addf(&t, "#undef HIA_OPCODE\n");
   return t.data;

@@ -1,2 +1,3 @@
+hia_poll:
 hia_entry_0:
 hia_entry_1:

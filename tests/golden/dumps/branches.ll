@@ -3,6 +3,13 @@ source_filename = "hiaton"
 target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"
 target triple = "x86_64-pc-linux-gnu"
 
+module asm ".ifndef hia_poll"
+module asm ".pushsection .text.hia_poll,\22ax\22,@progbits"
+module asm "hia_poll:"
+module asm "\09jmpq *hiaR_stub_poll@GOTPCREL(%rip)"
+module asm "\09.popsection"
+module asm ".endif"
+
 ; Function Attrs: nounwind uwtable(sync)
 define internal swiftcc { i64, double } @classify_i64_f64_0(ptr swiftself %0, i64 %1, double %2) #0 !dbg !4 {
 entry:

@@ -1,3 +1,4 @@
+hia_poll:
 part_i32_i32_0:
 hia_entry_0:
 sum_i32_i32_1:

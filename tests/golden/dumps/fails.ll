@@ -3,6 +3,13 @@ source_filename = "hiaton"
 target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"
 target triple = "x86_64-pc-linux-gnu"
 
+module asm ".ifndef hia_poll"
+module asm ".pushsection .text.hia_poll,\22ax\22,@progbits"
+module asm "hia_poll:"
+module asm "\09jmpq *hiaR_stub_poll@GOTPCREL(%rip)"
+module asm "\09.popsection"
+module asm ".endif"
+
 ; Function Attrs: noinline nounwind uwtable(sync)
 define internal swiftcc i32 @part_i32_i32_0(ptr swiftself %0, i32 %1, i32 %2) #0 !dbg !4 {
 entry:
@@ -374,7 +381,7 @@ join105:                                          ; preds = %else106, %divided98
   br label %join92
 
 else106:                                          ; preds = %divided98
-  call void asm sideeffect "cmpq %rsp, (%r13)\0A\09ja 2f\0A1:\0A\09.subsection 1\0A2:\09addq $$-128, %rsp\0A\09pushq %rax\0A\09leaq 1b(%rip), %rax\0A\09callq hiaR_stub_poll@PLT\0A\09popq %rax\0A\09subq $$-128, %rsp\0A\09jmp 1b\0A\09.subsection 0", "{r13},~{memory},~{dirflag},~{fpsr},~{flags}"(ptr %0), !dbg !11
+  call void asm sideeffect "cmpq %rsp, (%r13)\0A\09ja 2f\0A1:\0A\09.subsection 1\0A2:\09addq $$-128, %rsp\0A\09pushq %rax\0A\09leaq 1b(%rip), %rax\0A\09callq hia_poll@PLT\0A\09popq %rax\0A\09subq $$-128, %rsp\0A\09jmp 1b\0A\09.subsection 0", "{r13},~{memory},~{dirflag},~{fpsr},~{flags}"(ptr %0), !dbg !11
   %58 = call swiftcc i32 @sum_i32_i32_1(ptr swiftself %0, i32 %55, i32 %2) #3, !dbg !12
   br label %join105
 }
@@ -432,7 +439,7 @@ then:                                             ; preds = %divided
   unreachable
 
 else:                                             ; preds = %divided
-  call void asm sideeffect "cmpq %rsp, (%r13)\0A\09ja 2f\0A1:\0A\09.subsection 1\0A2:\09addq $$-128, %rsp\0A\09pushq %rax\0A\09leaq 1b(%rip), %rax\0A\09callq hiaR_stub_poll@PLT\0A\09popq %rax\0A\09subq $$-128, %rsp\0A\09jmp 1b\0A\09.subsection 0", "{r13},~{memory},~{dirflag},~{fpsr},~{flags}"(ptr %0), !dbg !16
+  call void asm sideeffect "cmpq %rsp, (%r13)\0A\09ja 2f\0A1:\0A\09.subsection 1\0A2:\09addq $$-128, %rsp\0A\09pushq %rax\0A\09leaq 1b(%rip), %rax\0A\09callq hia_poll@PLT\0A\09popq %rax\0A\09subq $$-128, %rsp\0A\09jmp 1b\0A\09.subsection 0", "{r13},~{memory},~{dirflag},~{fpsr},~{flags}"(ptr %0), !dbg !16
   %6 = call swiftcc i32 @sum_i32_i32_1(ptr swiftself %0, i32 %1, i32 %2) #3, !dbg !17
   br label %join
 

@@ -1,3 +1,4 @@
+hia_poll:
 gcd_i64_i64_0:
 hia_entry_0:
 hia_entry_1:

@@ -3,6 +3,13 @@ source_filename = "hiaton"
 target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"
 target triple = "x86_64-pc-linux-gnu"
 
+module asm ".ifndef hia_poll"
+module asm ".pushsection .text.hia_poll,\22ax\22,@progbits"
+module asm "hia_poll:"
+module asm "\09jmpq *hiaR_stub_poll@GOTPCREL(%rip)"
+module asm "\09.popsection"
+module asm ".endif"
+
 ; Function Attrs: noinline nounwind uwtable(sync)
 define internal swiftcc i64 @gcd_i64_i64_0(ptr swiftself %0, i64 %1, i64 %2) #0 !dbg !4 {
 entry:
@@ -62,7 +69,7 @@ entry:
 ; Function Attrs: nounwind uwtable(sync)
 define internal swiftcc zeroext i1 @even_i64_1(ptr swiftself %0, i64 %1) #1 !dbg !11 {
 entry:
-  call void asm sideeffect "cmpq %rsp, (%r13)\0A\09ja 2f\0A1:\0A\09.subsection 1\0A2:\09addq $$-128, %rsp\0A\09pushq %rax\0A\09leaq 1b(%rip), %rax\0A\09callq hiaR_stub_poll@PLT\0A\09popq %rax\0A\09subq $$-128, %rsp\0A\09jmp 1b\0A\09.subsection 0", "{r13},~{memory},~{dirflag},~{fpsr},~{flags}"(ptr %0), !dbg !12
+  call void asm sideeffect "cmpq %rsp, (%r13)\0A\09ja 2f\0A1:\0A\09.subsection 1\0A2:\09addq $$-128, %rsp\0A\09pushq %rax\0A\09leaq 1b(%rip), %rax\0A\09callq hia_poll@PLT\0A\09popq %rax\0A\09subq $$-128, %rsp\0A\09jmp 1b\0A\09.subsection 0", "{r13},~{memory},~{dirflag},~{fpsr},~{flags}"(ptr %0), !dbg !12
   %2 = tail call swiftcc zeroext i1 @even_i64_loop_4(ptr swiftself %0, i32 0, i64 %1) #3, !dbg !13
   ret i1 %2
 }
@@ -82,7 +89,7 @@ entry:
 ; Function Attrs: nounwind uwtable(sync)
 define internal swiftcc zeroext i1 @odd_i64_2(ptr swiftself %0, i64 %1) #1 !dbg !16 {
 entry:
-  call void asm sideeffect "cmpq %rsp, (%r13)\0A\09ja 2f\0A1:\0A\09.subsection 1\0A2:\09addq $$-128, %rsp\0A\09pushq %rax\0A\09leaq 1b(%rip), %rax\0A\09callq hiaR_stub_poll@PLT\0A\09popq %rax\0A\09subq $$-128, %rsp\0A\09jmp 1b\0A\09.subsection 0", "{r13},~{memory},~{dirflag},~{fpsr},~{flags}"(ptr %0), !dbg !17
+  call void asm sideeffect "cmpq %rsp, (%r13)\0A\09ja 2f\0A1:\0A\09.subsection 1\0A2:\09addq $$-128, %rsp\0A\09pushq %rax\0A\09leaq 1b(%rip), %rax\0A\09callq hia_poll@PLT\0A\09popq %rax\0A\09subq $$-128, %rsp\0A\09jmp 1b\0A\09.subsection 0", "{r13},~{memory},~{dirflag},~{fpsr},~{flags}"(ptr %0), !dbg !17
   %2 = tail call swiftcc zeroext i1 @even_i64_loop_4(ptr swiftself %0, i32 1, i64 %1) #3, !dbg !18
   ret i1 %2
 }
@@ -102,7 +109,7 @@ entry:
 ; Function Attrs: noinline nounwind uwtable(sync)
 define internal swiftcc i64 @main_i64_i64_3(ptr swiftself %0, i64 %1, i64 %2) #0 !dbg !21 {
 entry:
-  call void asm sideeffect "cmpq %rsp, (%r13)\0A\09ja 2f\0A1:\0A\09.subsection 1\0A2:\09addq $$-128, %rsp\0A\09pushq %rax\0A\09leaq 1b(%rip), %rax\0A\09callq hiaR_stub_poll@PLT\0A\09popq %rax\0A\09subq $$-128, %rsp\0A\09jmp 1b\0A\09.subsection 0", "{r13},~{memory},~{dirflag},~{fpsr},~{flags}"(ptr %0), !dbg !22
+  call void asm sideeffect "cmpq %rsp, (%r13)\0A\09ja 2f\0A1:\0A\09.subsection 1\0A2:\09addq $$-128, %rsp\0A\09pushq %rax\0A\09leaq 1b(%rip), %rax\0A\09callq hia_poll@PLT\0A\09popq %rax\0A\09subq $$-128, %rsp\0A\09jmp 1b\0A\09.subsection 0", "{r13},~{memory},~{dirflag},~{fpsr},~{flags}"(ptr %0), !dbg !22
   %3 = call swiftcc zeroext i1 @even_i64_loop_4(ptr swiftself %0, i32 0, i64 %1) #3, !dbg !23
   br i1 %3, label %then, label %join
 
