@@ -17,7 +17,7 @@
  * an element of; nothing else refers to it, so that is done in place.
  *
  * Requires nothing; keeps everything. */
-#include "graph/map.h"
+#include "graph/graph.h"
 
 typedef struct mapping {
   hia_graph *g;
@@ -58,37 +58,31 @@ static hia_value_id next_of(mapping *m, hia_region_id round, hia_value_id k) {
   return hiaG_op(m->g, m->fn, round, HIA_OP_ADD, (hia_value_id[]){k, one}, 2, m->loc);
 }
 
-void hiaG_fill_loop(hia_graph *g, hia_fn *fn, hia_subst *subst, hia_node_id map, hia_value_id array,
-                    hia_value_id from, hia_value_id to) {
-  mapping m = {g, fn, *subst, fn->nodes.data[map].loc};
-  hia_type i64 = HIA_I64;
-  hia_node_id loop = hiaG_insert(g, fn, map, HIA_OP_LOOP, &from, 1, &i64, 1, 0, m.loc);
-  hia_region_id head = fn->nodes.data[loop].regions, round = head + 1;
-  hia_value_id k = append(&m, head, HIA_OP_ARG, NULL, 0, HIA_I64, 0);
-  hia_value_id goes_on = hiaG_op(g, fn, head, HIA_OP_LT, (hia_value_id[]){k, to}, 2, m.loc);
-  hiaG_yield(g, fn, head, (hia_value_id[]){goes_on, k}, 2);
-  hia_u32vec ins = move_body(&m, map, round, array, k);
-  hiaG_add(g, fn, round, HIA_OP_FILL, ins.data, ins.len, NULL, 0, 0, m.loc);
-  hia_value_id next = next_of(&m, round, k);
-  hiaG_yield(g, fn, round, &next, 1);
-  hia_value_id both[] = {array, hiaG_out(fn, loop, 0)};
-  hia_value_id filled = insert(&m, map, HIA_OP_FILLED, both, 2, hiaG_type(fn, array), 0);
-  hiaG_replace(&m.subst, hiaG_out(fn, map, 0), filled);
-  hiaG_remove(fn, map);
-  *subst = m.subst;
-}
-
-/* Returns the first of the nodes that stand for the map. */
+/* Puts the loop in place of the map. Returns the first of its nodes. */
 static hia_node_id to_fills(mapping *m, hia_node_id map) {
+  hia_graph *g = m->g;
   hia_fn *fn = m->fn;
   hia_value_id n = hiaG_in(fn, map, 0);
-  hia_type type = hiaG_type(fn, hiaG_out(fn, map, 0));
+  hia_type type = hiaG_type(fn, hiaG_out(fn, map, 0)), i64 = HIA_I64;
   hia_value_id array = insert(m, map, HIA_OP_NEW, &n, 1, type, 0);
   hia_value_id zero = insert(m, map, HIA_OP_CONST, NULL, 0, HIA_I64, 0);
-  hiaG_fill_loop(m->g, fn, &m->subst, map, array, zero, n);
+  hia_node_id loop = hiaG_insert(g, fn, map, HIA_OP_LOOP, &zero, 1, &i64, 1, 0, m->loc);
+  hia_region_id head = fn->nodes.data[loop].regions, round = head + 1;
+  hia_value_id k = append(m, head, HIA_OP_ARG, NULL, 0, HIA_I64, 0);
+  hia_value_id goes_on = hiaG_op(g, fn, head, HIA_OP_LT, (hia_value_id[]){k, n}, 2, m->loc);
+  hiaG_yield(g, fn, head, (hia_value_id[]){goes_on, k}, 2);
+  hia_u32vec ins = move_body(m, map, round, array, k);
+  hiaG_add(g, fn, round, HIA_OP_FILL, ins.data, ins.len, NULL, 0, 0, m->loc);
+  hia_value_id next = next_of(m, round, k);
+  hiaG_yield(g, fn, round, &next, 1);
+  hia_value_id both[] = {array, hiaG_out(fn, loop, 0)};
+  hia_value_id filled = insert(m, map, HIA_OP_FILLED, both, 2, type, 0);
+  hiaG_replace(&m->subst, hiaG_out(fn, map, 0), filled);
+  hiaG_remove(fn, map);
   return fn->values.data[array].node;
 }
 
+/* The same, with the array as a variable. */
 static hia_node_id to_sets(mapping *m, hia_node_id map) {
   hia_graph *g = m->g;
   hia_fn *fn = m->fn;

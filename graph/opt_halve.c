@@ -3,19 +3,19 @@
  * other. So a function of its own computes those from one index up to another: many of them in two
  * halves, of which pass fork forks one, and few of them in a loop.
  *
- *     %a = map %n {             %new = new %n
- *       %k = arg 0              %done = call "f each" %new, 0, %n
- *       yield %x                %a = filled %new, %done
+ *     %a = map %n {          %new = new %n
+ *       %k = arg 0           %done = call "f each" %new, 0, %n
+ *       yield %x             %a = filled %new, %done
  *     }
- *                               fn "f each" (%new, %from, %to) {
- *                                 if %to - %from <= grain {
- *                                   for each %k from %from up to %to: fill %new, %k, %x
- *                                 } else {
- *                                   %mid = %from + (%to - %from) / 2
- *                                   call "f each" %new, %from, %mid + call "f each" %new, %mid,
- * %to
- *                                 }
- *                               }
+ *                            fn "f each" (%new, %from, %to) {
+ *                              if %to - %from <= grain {
+ *                                for each %k from %from up to %to: fill %new, %k, %x
+ *                              } else {
+ *                                %mid = %from + (%to - %from) / 2
+ *                                %low = call "f each" %new, %from, %mid
+ *                                %low + (call "f each" %new, %mid, %to)
+ *                              }
+ *                            }
  *
  * It returns how many elements it has filled. The values from outside that the body uses are its
  * further parameters. Its calls are none of the source: they are in no backtrace, and are not
@@ -28,7 +28,6 @@
  *
  * Requires hiaG_effects, and runs it again; comes before fork. */
 #include "graph/analysis.h"
-#include "graph/map.h"
 
 enum {
   GRAIN_CYCLES = 20000, /* 5 us; below that a job costs its owner what it saves */
