@@ -331,6 +331,7 @@ static bool prepare(hia_thread *thread, const hia_team *team) {
   context->heap_run = team->heap_run;
   context->is_shared = 1;
   hiaR_gives_begin(context);
+  hiaR_note_processor(context);
   return true;
 }
 

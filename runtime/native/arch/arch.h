@@ -93,9 +93,10 @@ _Noreturn void hiaR_native_fail(uint32_t loc, uint32_t status, int64_t code, hia
                 "jmp 1b\n\t"                                                                       \
                 ".subsection 0"
 
-/* What that calls, once in each module: assembly outside of functions. A call of the stub itself
- * would go through the linkage table of a shared library or program; what binds that at the first
- * call does not keep all registers. */
+/* hia_poll, which polls call: assembly outside of functions, once in each module. It jumps to the
+ * stub through an entry of the table that is bound when the module is loaded. A call of the stub
+ * itself would go through one that may be bound at the first call, and what binds that does not
+ * keep all registers. */
 #define HIA_ARCH_POLL                                                                              \
   ".ifndef hia_poll\n" /* modules may be joined */                                                 \
   ".pushsection .text.hia_poll,\"ax\",@progbits\n"                                                 \
