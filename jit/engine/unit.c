@@ -71,16 +71,18 @@ hia_status hiaJ_refuse(const hia_module *module, const hia_graph *g, hia_graph_u
                        hia_error **error) {
   const hia_allocator *allocator = &module->engine->allocator;
   if (!g->is_read) return HIA_OK; /* the passes make such operations for native code only */
-  bool has_destinations = has_op(g, HIA_OP_DEST, HIA_OP_FILLED);
+  const char *what = has_op(g, HIA_OP_DEST, HIA_OP_TAKE)     ? "destinations for results"
+                     : has_op(g, HIA_OP_FILL, HIA_OP_FILLED) ? "arrays that are not full yet"
+                                                             : NULL;
   if (use == HIA_TO_INTERPRET && has_op(g, HIA_OP_DUP, HIA_OP_GIVE))
     return hiaJ_fail(allocator, error, HIA_UNSUPPORTED, NULL,
                      "this graph counts references: it is for native code");
-  if (use == HIA_TO_INTERPRET && has_destinations)
+  if (use == HIA_TO_INTERPRET && what)
     return hiaJ_fail(allocator, error, HIA_UNSUPPORTED, NULL,
-                     "this graph has destinations for results: it is for native code");
-  if (use != HIA_TO_DUMP && has_destinations) /* it could write anywhere */
+                     "this graph has %s: it is for native code", what);
+  if (use != HIA_TO_DUMP && what) /* it could write anywhere */
     return hiaJ_fail(allocator, error, HIA_UNSUPPORTED, NULL,
-                     "a graph that is read must not have destinations for results");
+                     "a graph that is read must not have %s", what);
   return HIA_OK;
 }
 

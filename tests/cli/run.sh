@@ -309,6 +309,10 @@ t 'is for native code' 1 '' 'it is for native code' run --from-ir tests/graphs/c
 t 'a graph that could write anywhere' 1 '' 'must not have destinations' run --from-ir tests/graphs/put.ir 7
 t 'on any engine' 1 '' 'it is for native code' run --from-ir tests/graphs/put.ir 7 --engine interp
 t 'or ahead of time' 1 '' 'must not have destinations' build --from-ir tests/graphs/put.ir -o "$work/put.o"
+t 'one that fills arrays could, too' 1 '' 'must not have arrays that are not full' run --from-ir tests/graphs/fill.ir 7
+t 'on any engine, too' 1 '' 'it is for native code' run --from-ir tests/graphs/fill.ir 7 --engine interp
+t 'or ahead of time, too' 1 '' 'must not have arrays that are not full' build --from-ir tests/graphs/fill.ir -o "$work/fill.o"
+shown 'it is shown, too' 'fill %2, %0, %3' dump --from-ir tests/graphs/fill.ir
 shown 'but it is shown' 'put %0, %1' dump --from-ir tests/graphs/put.ir
 shown 'and its code' 'store i64' dump --from-ir tests/graphs/put.ir --stage llvm
 shown 'the graph of data' 'field B.0 %0' dump "$work/data.hia" --stage graph
