@@ -293,6 +293,8 @@ static const shape shapes[] = {
     {"unequal", {2000000}, {300}, 1, MAX_SHARED},
     {"small", {9, 1}, {9, 1}, 2, MAX_SAME},
     {"small", {12, 1}, {9, 1}, 2, MAX_SAME},
+    {"comprehension", {20000}, {50}, 1, MAX_SHARED},
+    {"bushes", {8}, {3}, 1, MAX_SHARED},
 };
 
 static bench_program open_shape(const shape *s, unsigned threads, bool always_fork) {
