@@ -501,6 +501,9 @@ const char *hiaG_cannot_fuel(const hia_graph *g);
 /* Why the arrays that are arguments of its roots cannot be streams ("it ..."), or NULL. Uses the
  * scratch arena. */
 const char *hiaG_cannot_stream(const hia_graph *g);
+/* Adds a root that takes streams where `root` takes arrays of data, and else computes the same;
+ * HIA_NONE if its arrays cannot be streams. Uses the scratch arena. streams.c. */
+hia_fn_id hiaG_stream_version(hia_graph *g, hia_fn_id root);
 /* Merges equal calls of one function, and leaves it not compact; calls it adds are new nodes.
  * False: no calls were equal. */
 bool hiaG_merge_in(hia_graph *g, hia_fn *fn);

@@ -27,13 +27,17 @@
  * changed, joined to others, stored in objects or variables, or returned. Where they are,
  * hiaG_cannot_stream says so, and the caller reads all of the file.
  *
+ * A program that is built ahead of time takes streams and arrays in memory, and reads the latter
+ * without slices: hiaG_stream_version adds a second root to the graph, and copies of just the
+ * functions that get its arrays.
+ *
  * Requires that hiaG_cannot_stream has returned NULL; must come before passes that make branches or
  * loops of calls. Keeps the graph counted or fuelled if it was. */
 #include "graph/graph.h"
 
 typedef struct streams {
   const hia_graph *g;
-  bool **is_stream; /* by function, by parameter */
+  bool **is_stream; /* by function, by parameter; NULL: none of the function's */
 } streams;
 
 static bool can_be_stream(const hia_graph *g, hia_type type) {
@@ -47,21 +51,24 @@ static bool is_stream(const streams *s, hia_fn_id f, hia_value_id v) {
   const hia_fn *fn = hiaG_fn(s->g, f);
   const hia_node *node = hiaG_def(fn, v);
   return node->op == HIA_OP_ARG && fn->regions.data[node->region].kind == HIA_REGION_BODY &&
-         s->is_stream[f][node->imm];
+         s->is_stream[f] && s->is_stream[f][node->imm];
+}
+
+/* Notes that a parameter may be a stream. */
+static void note(streams *s, hia_fn_id f, uint32_t param, bool *is_changed) {
+  if (!s->is_stream[f])
+    s->is_stream[f] = HIA_NEW_ARRAY(&s->g->comp->scratch, bool, hiaG_fn(s->g, f)->n_params);
+  *is_changed |= !s->is_stream[f][param];
+  s->is_stream[f][param] = true;
 }
 
 /* Operand i of a node is a stream. NULL: it may be. */
-static const char *use(const streams *s, const hia_node *node, uint32_t i, bool *is_changed) {
+static const char *use(streams *s, const hia_node *node, uint32_t i, bool *is_changed) {
   switch (node->op) {
   case HIA_OP_LEN:
   case HIA_OP_AT:
   case HIA_OP_SLICE: return NULL;
-  case HIA_OP_CALL: {
-    bool *param = &s->is_stream[hiaG_callee(node)][i];
-    *is_changed |= !*param;
-    *param = true;
-    return NULL;
-  }
+  case HIA_OP_CALL: note(s, hiaG_callee(node), i, is_changed); return NULL;
   case HIA_OP_SET: return "it changes the array";
   case HIA_OP_CONCAT: return "it joins the array to others";
   case HIA_OP_DATA:
@@ -82,26 +89,28 @@ static const char *find_in(streams *s, hia_fn_id f, bool *is_changed) {
       if (why) return why;
     }
   }
+  for (uint32_t i = 0; fn->slow_path != HIA_NONE && i < fn->n_params; i++)
+    if (s->is_stream[f][i]) note(s, fn->slow_path, i, is_changed);
   return NULL;
 }
 
-/* Finds the parameters that may be streams: what roots have, and what is passed on. */
-static const char *find(streams *s) {
+/* Finds the parameters that may be streams: what `root` has, or all roots if it is NONE, and what
+ * is passed on. There is room for as many functions again. */
+static const char *find(streams *s, hia_fn_id root) {
   const hia_graph *g = s->g;
-  hia_arena *scratch = &g->comp->scratch;
   bool is_any = false;
-  s->is_stream = HIA_NEW_ARRAY(scratch, bool *, g->fns.len + 1);
+  s->is_stream = HIA_NEW_ARRAY(&g->comp->scratch, bool *, 2 * (size_t)g->fns.len + 1);
   for (hia_fn_id f = 0; f < g->fns.len; f++) {
     const hia_fn *fn = hiaG_fn(g, f);
-    s->is_stream[f] = HIA_NEW_ARRAY(scratch, bool, fn->n_params + 1);
-    for (uint32_t i = 0; !fn->is_removed && fn->is_root && i < fn->n_params; i++)
-      is_any |= s->is_stream[f][i] = can_be_stream(g, fn->params[i]);
+    bool is_wanted = !fn->is_removed && (root == HIA_NONE ? fn->is_root : f == root);
+    for (uint32_t i = 0; is_wanted && i < fn->n_params; i++)
+      if (can_be_stream(g, fn->params[i])) note(s, f, i, &is_any);
   }
   if (!is_any) return "no parameter is an array of data";
   for (bool is_changed = true; is_changed;) {
     is_changed = false;
     for (hia_fn_id f = 0; f < g->fns.len; f++) {
-      const char *why = hiaG_fn(g, f)->is_removed ? NULL : find_in(s, f, &is_changed);
+      const char *why = s->is_stream[f] ? find_in(s, f, &is_changed) : NULL;
       if (why) return why;
     }
   }
@@ -112,7 +121,7 @@ const char *hiaG_cannot_stream(const hia_graph *g) {
   if (g->state != HIA_FUNCTIONS) return "it is a static graph";
   streams s = {.g = g};
   hia_mark mark = hiaR_arena_mark(&g->comp->scratch);
-  const char *why = find(&s);
+  const char *why = find(&s, HIA_NONE);
   hiaR_arena_release(&g->comp->scratch, mark);
   return why;
 }
@@ -161,7 +170,7 @@ static void read_slice(hia_graph *g, hia_fn *fn, hia_subst *subst, hia_node_id n
   hiaG_remove(fn, n);
 }
 
-static void rewrite(streams *s, hia_graph *g, hia_fn_id f) {
+static void rewrite(const streams *s, hia_graph *g, hia_fn_id f) {
   hia_fn *fn = hiaG_fn(g, f);
   hia_subst subst = hiaG_subst(g, fn);
   bool is_changed = false;
@@ -175,13 +184,67 @@ static void rewrite(streams *s, hia_graph *g, hia_fn_id f) {
   if (is_changed) hiaG_compact(g, fn);
 }
 
-void hiaG_streams(hia_graph *g) {
-  streams s = {.g = g};
-  if (find(&s)) HIA_BUG(g->comp, "the graph cannot have streams");
+static void rewrite_all(const streams *s, hia_graph *g) {
   for (hia_fn_id f = 0; f < g->fns.len; f++) {
-    if (hiaG_fn(g, f)->is_removed) continue;
+    if (!s->is_stream[f]) continue;
     hia_mark mark = hiaR_arena_mark(&g->comp->scratch);
-    rewrite(&s, g, f);
+    rewrite(s, g, f);
     hiaR_arena_release(&g->comp->scratch, mark);
   }
+}
+
+void hiaG_streams(hia_graph *g) {
+  streams s = {.g = g};
+  if (find(&s, HIA_NONE)) HIA_BUG(g->comp, "the graph cannot have streams");
+  rewrite_all(&s, g);
+}
+
+/* ---- versions ---- */
+
+static hia_fn_id copy_function(hia_graph *g, hia_fn_id f) {
+  const hia_fn *from = hiaG_fn(g, f);
+  hia_fn_id id = hiaG_fn_new(g, hiaG_new_name(g, from->name, " streams"), from->source, from->loc,
+                             from->params, from->n_params, from->results, from->n_results);
+  hia_fn *to = hiaG_fn(g, id);
+  const char *name = to->name;
+  *to = *from;
+  to->name = name;
+  hiaG_compact(g, to); /* nodes of its own */
+  return id;
+}
+
+/* Makes the calls of a copy that pass streams those of copies. */
+static void redirect(const streams *s, const hia_fn_id *versions, hia_fn_id f) {
+  hia_fn *fn = hiaG_fn(s->g, f);
+  HIA_EACH_NODE(fn, n) {
+    hia_node *node = &fn->nodes.data[n];
+    bool has_stream = false;
+    if (node->op != HIA_OP_CALL) continue;
+    for (uint32_t i = 0; i < node->n_ins; i++) has_stream |= is_stream(s, f, hiaG_in(fn, n, i));
+    if (has_stream) node->imm = versions[hiaG_callee(node)];
+  }
+  if (fn->slow_path != HIA_NONE) fn->slow_path = versions[fn->slow_path];
+}
+
+hia_fn_id hiaG_stream_version(hia_graph *g, hia_fn_id root) {
+  if (g->state != HIA_FUNCTIONS) return HIA_NONE;
+  streams s = {.g = g};
+  hia_mark mark = hiaR_arena_mark(&g->comp->scratch);
+  hia_fn_id version = HIA_NONE;
+  if (!find(&s, root)) {
+    uint32_t n = g->fns.len;
+    hia_fn_id *versions = HIA_NEW_ARRAY(&g->comp->scratch, hia_fn_id, n);
+    for (hia_fn_id f = 0; f < n; f++) {
+      if (!s.is_stream[f]) continue;
+      versions[f] = copy_function(g, f);
+      hiaG_fn(g, versions[f])->is_root = f == root;
+      s.is_stream[versions[f]] = s.is_stream[f];
+      s.is_stream[f] = NULL;
+    }
+    for (hia_fn_id f = n; f < g->fns.len; f++) redirect(&s, versions, f);
+    rewrite_all(&s, g);
+    version = versions[root];
+  }
+  hiaR_arena_release(&g->comp->scratch, mark);
+  return version;
 }

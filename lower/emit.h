@@ -289,8 +289,8 @@ LLVMValueRef hiaL_bytes(hia_emit *e, const char *name, const void *data, size_t 
 LLVMValueRef hiaL_object_unwinder(hia_emit *e, LLVMValueRef *locs);
 LLVMValueRef hiaL_object_places(hia_emit *e, LLVMValueRef locs);
 void hiaL_object_rest(hia_emit *e, LLVMValueRef rest[HIA_RECORD_REST]);
-/* `main`, which runs the root number `root` of the record. */
-void hiaL_object_main(hia_emit *e, LLVMValueRef record, uint32_t root);
+/* `main`, which runs the plan's program. */
+void hiaL_object_main(hia_emit *e, LLVMValueRef record);
 void hiaL_object_end(hia_emit *e);
 
 /* ---- emit_types.c ---- */

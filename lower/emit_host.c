@@ -283,11 +283,6 @@ static bool is_root(const hia_emit *e, hia_fn_id f) {
   return !hiaG_fn(e->g, f)->is_removed && hiaG_fn(e->g, f)->is_root;
 }
 
-static bool is_program(const hia_emit *e, const hia_object_root *planned) {
-  const hia_object_plan *plan = e->options->object;
-  return planned && (uint32_t)(planned - plan->roots) == plan->program;
-}
-
 /* The record, and what passes it to the runtime: the entries and `main`. */
 static void entries(hia_emit *e, uint32_t n_roots) {
   LLVMValueRef record = module_record(e, n_roots);
@@ -295,12 +290,13 @@ static void entries(hia_emit *e, uint32_t n_roots) {
   for (hia_fn_id f = 0, root = 0; f < e->g->fns.len; f++) {
     if (!is_root(e, f)) continue;
     const hia_object_root *planned = hiaL_planned(e, f);
-    if (is_program(e, planned)) hiaL_object_main(e, record, root);
-    if (!is_map) typed_entry(e, f, root, record);
+    if (!is_map && (!planned || planned->name)) typed_entry(e, f, root, record);
     if (planned && planned->type) type_function(e, f, root, record, planned->type);
     if (is_map || (e->options->object && hiaL_has_map(e, f))) hiaL_map_entry(e, f, root, record);
     root++;
   }
+  const hia_object_plan *plan = e->options->object;
+  if (plan && plan->program != HIA_NONE) hiaL_object_main(e, record);
 }
 
 static void plain_functions(hia_emit *e) {

@@ -139,11 +139,33 @@ void hiaL_object_rest(hia_emit *e, LLVMValueRef rest[HIA_RECORD_REST]) {
 
 /* ---- a program ---- */
 
-void hiaL_object_main(hia_emit *e, LLVMValueRef record, uint32_t root) {
+/* The number of a planned root in the record, which has the roots in the order of functions. */
+static uint32_t root_number(const hia_emit *e, uint32_t planned) {
+  if (planned == HIA_NONE) return HIA_NONE;
+  uint32_t n = 0;
+  for (hia_fn_id f = 0; f < e->options->object->roots[planned].fn; f++)
+    n += !hiaG_fn(e->g, f)->is_removed && hiaG_fn(e->g, f)->is_root;
+  return n;
+}
+
+/* hia_program_parts. */
+static LLVMValueRef program_parts(hia_emit *e, LLVMValueRef record) {
+  const hia_object_plan *plan = e->options->object;
+  LLVMValueRef none = LLVMConstNull(e->ptr);
+  bool has_values = hiaG_exchanges_references(hiaG_fn(e->g, plan->roots[plan->program].fn));
+  bool has_streams = plan->streams != HIA_NONE;
+  LLVMValueRef fields[5] = {record, has_values ? of_runtime(e, "hiaR_program_kit") : none,
+                            has_streams ? of_runtime(e, "hiaR_program_streams") : none,
+                            hiaL_number(e, 32, root_number(e, plan->program)),
+                            hiaL_number(e, 32, root_number(e, plan->streams))};
+  return hiaL_variable(e, "hia_program", hiaL_structure(e, fields, 5));
+}
+
+void hiaL_object_main(hia_emit *e, LLVMValueRef record) {
   LLVMTypeRef i32 = e->types[HIA_I32];
-  LLVMTypeRef types[5] = {i32, e->ptr, e->ptr, i32, e->ptr};
+  LLVMTypeRef types[3] = {i32, e->ptr, e->ptr};
   LLVMTypeRef main_type = LLVMFunctionType(i32, types, 2, false),
-              run_type = LLVMFunctionType(i32, types, 5, false);
+              run_type = LLVMFunctionType(i32, types, 3, false);
   LLVMValueRef run = LLVMAddFunction(e->module, "hiaR_program", run_type);
   LLVMValueRef f = LLVMAddFunction(e->module, "main", main_type);
   LLVMSetSection(f, HIA_HOST_TEXT);
@@ -153,12 +175,8 @@ void hiaL_object_main(hia_emit *e, LLVMValueRef record, uint32_t root) {
   e->function = f;
   hiaL_at(e, hiaL_block(e, "entry"));
   hiaL_no_debug_loc(e);
-  const hia_object_plan *plan = e->options->object;
-  bool has_values = hiaG_exchanges_references(hiaG_fn(e->g, plan->roots[plan->program].fn));
-  LLVMValueRef kit = has_values ? of_runtime(e, "hiaR_program_kit") : LLVMConstNull(e->ptr);
-  LLVMValueRef args[5] = {LLVMGetParam(f, 0), LLVMGetParam(f, 1), record, hiaL_number(e, 32, root),
-                          kit};
-  LLVMBuildRet(e->b, LLVMBuildCall2(e->b, run_type, run, args, 5, ""));
+  LLVMValueRef args[3] = {LLVMGetParam(f, 0), LLVMGetParam(f, 1), program_parts(e, record)};
+  LLVMBuildRet(e->b, LLVMBuildCall2(e->b, run_type, run, args, 3, ""));
 }
 
 /* ---- what is kept ---- */

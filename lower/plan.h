@@ -21,7 +21,7 @@ enum { HIA_N_HOST_SIDES = HIA_HOST_OBJECT }; /* the JIT makes a module of each b
 typedef struct hia_object_root {
   hia_fn_id fn;      /* a root of the graph */
   uint32_t export;   /* its index among the image's exports */
-  const char *name;  /* of its typed entry */
+  const char *name;  /* of its typed entry; NULL: it has none */
   const char *plain; /* of its plain function; NULL: it has none */
   const char *map;   /* of its map entry; NULL: it has none */
   const char *type;  /* of the function that returns its types; NULL: they are scalars */
@@ -32,6 +32,7 @@ typedef struct hia_object_plan {
   const hia_object_root *roots;
   uint32_t n_roots;
   uint32_t program;  /* the root that `main` runs; HIA_NONE: there is none */
+  uint32_t streams;  /* the root that it runs with streams; HIA_NONE: it takes none */
   bool is_parallel;  /* HIA_CODE_FORKS */
   const void *image; /* 8-aligned */
   size_t image_size;

@@ -129,22 +129,6 @@ static hia_status read_value(const reading *r, size_t i, const char *path, const
   return hia_value_read_brackets(r->engine, type, path, f->text, f->len, &options, value, error);
 }
 
-/* A file of this size would take about five times as much memory. A smaller one is read faster in
- * one piece. */
-static const off_t least_stream = (off_t)16 << 20;
-
-/* True if argument i is a large file, and an array of data. */
-static bool is_large(const reading *r, size_t i) {
-  const hia_type_info *type = hia_function_param_type(r->function, i);
-  hia_word_kind kind = hiaR_word_kind(r->o->args[i]);
-  struct stat info;
-  return r->may_stream && (kind == HIA_WORD_BRACKETS || kind == HIA_WORD_SAVED) &&
-         hia_type_info_kind(type) == HIA_KIND_ARRAY &&
-         hia_type_info_kind(hia_type_info_element(type)) == HIA_KIND_DATA &&
-         stat(r->o->args[i] + 1, &info) == 0 && S_ISREG(info.st_mode) &&
-         info.st_size >= least_stream;
-}
-
 /* Makes argument i a stream if the function and the file allow it: *is_stream. */
 static int open_stream(const reading *r, size_t i, bool *is_stream) {
   hia_error *error;
@@ -153,14 +137,10 @@ static int open_stream(const reading *r, size_t i, bool *is_stream) {
   if (code != EXIT_FINE) return code;
   run.streams = r->args->streams;
   hia_status status = hia_function_prepare_for(r->function, &run, &error);
-  const hia_type_info *type = hia_function_param_type(r->function, i);
-  const char *path = r->o->args[i] + 1;
-  hia_stream **stream = &r->args->streams[i];
   hia_bracket_options options = bracket_options(r);
   if (status == HIA_OK)
-    status = hiaR_word_kind(r->o->args[i]) == HIA_WORD_SAVED
-                 ? hia_stream_open_saved(NULL, type, path, stream, &error)
-                 : hia_stream_open_brackets(NULL, type, path, &options, stream, &error);
+    status = hiaR_word_open_stream(r->o->args[i], hia_function_param_type(r->function, i), &options,
+                                   &r->args->streams[i], &error);
   *is_stream = status == HIA_OK;
   if (status == HIA_OK) return EXIT_FINE;
   if (status != HIA_UNSUPPORTED) return tool_fail(error, status);
@@ -184,7 +164,7 @@ static int read_arg(const reading *r, size_t i) {
             word, i + 1, hia_function_signature(r->function));
     return EXIT_USAGE;
   }
-  if (is_large(r, i)) {
+  if (r->may_stream && hiaR_word_is_large(word, hia_function_param_type(r->function, i))) {
     bool is_stream;
     int code = open_stream(r, i, &is_stream);
     if (code != EXIT_FINE || is_stream) return code;

@@ -140,6 +140,8 @@ static hia_status build_image(hia_building *b, hia_object_plan *plan, hia_object
                      "the image was refused: %s", why[0] ? why : hiaR_status_message(status));
   for (uint32_t i = 0; i < b->built.len; i++)
     roots[i].export = hiaR_image_entry(loaded, b->flat_roots[i]);
+  if (plan->streams != HIA_NONE)
+    roots[plan->streams].export = hiaR_image_entry(loaded, b->flat_streams);
   hiaR_image_free(loaded);
   return HIA_OK;
 }
@@ -202,22 +204,37 @@ static hia_status begin_header(hia_module *module, void *user, hia_error **error
   return status == HIA_OK ? cannot_build(b, b->native, error) : status;
 }
 
+/* A program reads its files, and so takes streams if it can: both graphs or neither have a version
+ * of its function for them. */
+static void add_streams(hia_building *b) {
+  b->native_streams = b->flat_streams = HIA_NONE;
+  for (uint32_t i = 0; i < b->built.len; i++) {
+    if (b->built.data[i].function != b->options->program) continue;
+    b->native_streams = hiaG_stream_version(b->native, b->native_roots[i]);
+    b->flat_streams = hiaG_stream_version(b->flat, b->flat_roots[i]);
+  }
+}
+
 static hia_status begin_object(hia_module *module, void *user, hia_error **error) {
   hia_building *b = user;
   hia_status status = begin_header(module, b, error);
-  return status == HIA_OK ? build_graph(b, &b->flat, &b->flat_roots, error) : status;
+  if (status == HIA_OK) status = build_graph(b, &b->flat, &b->flat_roots, error);
+  if (status == HIA_OK) add_streams(b);
+  return status;
 }
 
 static hia_status finish_object(hia_module *module, void *user, hia_error **error) {
   hia_building *b = user;
   hia_arena *arena = &b->comp.arena;
   uint32_t n = b->built.len;
-  hia_object_root *roots = HIA_NEW_ARRAY(arena, hia_object_root, n);
+  bool has_streams = b->native_streams != HIA_NONE;
+  hia_object_root *roots = HIA_NEW_ARRAY(arena, hia_object_root, n + has_streams);
   const char *cpu = b->options->cpu;
   hia_object_plan plan = {.cpu = cpu && strcmp(cpu, "native") != 0 ? cpu : NULL,
                           .roots = roots,
-                          .n_roots = n,
+                          .n_roots = n + has_streams,
                           .program = HIA_NONE,
+                          .streams = has_streams ? n : HIA_NONE,
                           .is_parallel = b->options->parallel};
   for (uint32_t i = 0; i < n; i++) {
     roots[i].name = b->built.data[i].name;
@@ -235,6 +252,7 @@ static hia_status finish_object(hia_module *module, void *user, hia_error **erro
     roots[i].map = b->built.data[i].map;
     roots[i].type = b->built.data[i].type;
   }
+  if (has_streams) roots[n].fn = b->native_streams;
   if (hiaG_has_references(b->native) || hiaG_has_references(b->flat))
     return compile_with_types(b, &plan, error);
   return compile(b, b->native, &plan, error);

@@ -34,9 +34,11 @@ typedef struct hia_building {
   hia_text text;                  /* of a header */
   void *bytes;                    /* of an object; from the engine's allocator */
   size_t size;
-  hia_graph *native, *flat;             /* what becomes code, and what becomes the image */
-  hia_fn_id *native_roots, *flat_roots; /* in the order of `built` */
-  uint64_t open_ns;                     /* the time of opening the compiler; 0: it was open */
+  hia_graph *native, *flat;               /* what becomes code, and what becomes the image */
+  hia_fn_id *native_roots, *flat_roots;   /* in the order of `built` */
+  hia_fn_id native_streams, flat_streams; /* the program's function for streams; HIA_NONE: it takes
+                                             none */
+  uint64_t open_ns;                       /* the time of opening the compiler; 0: it was open */
 } hia_building;
 
 /* names.c, with the module's lock held: fills in `prefix` to `left_out`. May throw. */

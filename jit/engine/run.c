@@ -354,13 +354,6 @@ static hia_value *make_result(hia_function *f, hia_value *const *args,
   return hiaR_value_new(allocator, f->result.info, left->objects, words);
 }
 
-static const hia_stream *failed_stream(const hia_run_options *options, uint32_t n) {
-  for (uint32_t i = 0; options->streams && i < n; i++)
-    if (options->streams[i] && atomic_load(&options->streams[i]->has_failed))
-      return options->streams[i];
-  return NULL;
-}
-
 static hia_status run_ready(hia_function *f, const hia_fn_version *version, hia_value *const *args,
                             const hia_run_options *options, uint64_t compiling_ns,
                             hia_value **result, hia_error **error) {
@@ -403,10 +396,11 @@ static hia_status run_ready(hia_function *f, const hia_fn_version *version, hia_
   uint64_t fuel_left = status == HIA_OK ? results[n_results - 1] : (uint64_t)failure.code;
   give_stats(options, &usage, run_ns, g->is_counted, is_known ? &fuel_left : NULL);
   give_back_fuel(options, is_known ? fuel_left : 0);
-  const hia_stream *failed = status == HIA_MEMORY ? failed_stream(options, f->arity) : NULL;
-  if (failed) {
-    status = hiaJ_fail(&engine->allocator, error, HIA_IO, NULL,
-                       "cannot read %s any more: it has changed since it was opened", failed->path);
+  hia_status lost = HIA_OK;
+  if (status == HIA_MEMORY && options->streams)
+    lost = hiaR_streams_fail(&engine->allocator, options->streams, f->arity, error);
+  if (lost != HIA_OK) {
+    status = lost;
   } else if (status != HIA_OK) {
     /* Ended in what was called itself, and at no operation of it. */
     hia_loc_id loc = hiaG_fn(g, version->root)->loc;

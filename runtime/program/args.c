@@ -30,46 +30,80 @@ void hiaR_program_free_file(hia_program_file *f) {
 
 /* ---- arguments ---- */
 
-static hia_status read_value(const char *word, const hia_type_info *type,
-                             const hia_program_lists *l, const hia_program_files *files,
+typedef struct reading {
+  const hia_program_parts *parts;
+  hia_bracket_options brackets;
+  hia_program_args *args;
+} reading;
+
+static hia_status read_value(const reading *r, const char *word, const hia_type_info *type,
                              const hia_program_file *f, hia_value **value, hia_error **error) {
   if (hiaR_word_kind(word) == HIA_WORD_FILE)
     return hia_data_read(NULL, type, word + 1, f->text, f->len, value, error);
-  return files->kit->read(word, type, l, files, f, value, error);
+  return r->parts->kit->read(word, type, &r->brackets, f, value, error);
 }
 
-static int read_arg(size_t i, const char *word, const hia_type_info *type,
-                    const hia_program_lists *l, const hia_program_files *files, hia_value **value) {
-  hia_error *error = NULL;
-  hia_status status;
-  if (hiaR_word_kind(word) == HIA_WORD_TEXT) {
-    char name[32];
-    snprintf(name, sizeof name, "argument %zu", i + 1);
-    status = hia_data_read(NULL, type, name, word, strlen(word), value, &error);
-    return status == HIA_OK ? FINE : hiaR_program_fail(error, status);
-  }
-  if (hiaR_word_kind(word) != HIA_WORD_FILE && !files->kit) {
-    fprintf(stderr, "error[argument]: `%s` is for functions with data or arrays\n", word);
-    return WRONG;
-  }
+static int read_file(const reading *r, const char *word, const hia_type_info *type,
+                     hia_value **value) {
   hia_program_file f;
   int code = hiaR_program_read_file(word + 1, &f);
   if (code == FINE) {
-    status = read_value(word, type, l, files, &f, value, &error);
+    hia_error *error = NULL;
+    hia_status status = read_value(r, word, type, &f, value, &error);
     if (status != HIA_OK) code = hiaR_program_fail(error, status);
   }
   hiaR_program_free_file(&f);
   return code;
 }
 
-int hiaR_program_args(const hia_value_types *types, const hia_type *params, char *const *words,
-                      size_t n, const hia_program_files *files, hia_value **args) {
-  hia_program_lists l = {NULL, NULL};
-  int code = files->kit ? files->kit->open_lists(files, &l) : FINE;
-  for (size_t i = 0; code == FINE && i < n; i++)
-    code = read_arg(i, words[i], hiaR_type_info(types, params[i]), &l, files, &args[i]);
-  if (files->kit) code = files->kit->close_lists(files, &l, code);
-  return code;
+static int read_arg(const reading *r, size_t i, const char *word, const hia_type_info *type) {
+  hia_error *error = NULL;
+  hia_status status;
+  hia_value **value = &r->args->values[i];
+  if (hiaR_word_kind(word) == HIA_WORD_TEXT) {
+    char name[32];
+    snprintf(name, sizeof name, "argument %zu", i + 1);
+    status = hia_data_read(NULL, type, name, word, strlen(word), value, &error);
+    return status == HIA_OK ? FINE : hiaR_program_fail(error, status);
+  }
+  if (hiaR_word_kind(word) != HIA_WORD_FILE && !r->parts->kit) {
+    fprintf(stderr, "error[argument]: `%s` is for functions with data or arrays\n", word);
+    return WRONG;
+  }
+  if (!r->parts->streams || !hiaR_word_is_large(word, type)) return read_file(r, word, type, value);
+  status = r->parts->streams->open(word, type, &r->brackets, &r->args->streams[i], &error);
+  r->args->has_streams |= status == HIA_OK;
+  if (status == HIA_OK) return FINE;
+  if (status != HIA_UNSUPPORTED) return hiaR_program_fail(error, status);
+  hia_error_free(error);
+  return read_file(r, word, type, value);
+}
+
+int hiaR_program_args(const hia_program_parts *parts, const hia_program_files *files,
+                      const hia_value_types *types, const hia_type *params, char *const *words,
+                      hia_program_args *args) {
+  const hia_program_kit *kit = parts->kit;
+  args->values = calloc(args->n + 1, sizeof(hia_value *));
+  args->streams = calloc(args->n + 1, sizeof(hia_stream *));
+  if (!args->values || !args->streams) return hiaR_program_fail(NULL, HIA_MEMORY);
+  int code = kit ? kit->open_lists(files, args) : FINE;
+  reading r = {parts, HIA_BRACKET_OPTIONS_INIT, args};
+  r.brackets.words = args->vocab;
+  r.brackets.labels = args->labels;
+  r.brackets.add_words = files->build_vocab != NULL;
+  for (size_t i = 0; code == FINE && i < args->n; i++)
+    code = read_arg(&r, i, words[i], hiaR_type_info(types, params[i]));
+  return code == FINE && kit ? kit->write_lists(files, args) : code;
+}
+
+void hiaR_program_free_args(const hia_program_parts *parts, hia_program_args *args) {
+  for (size_t i = 0; i < args->n; i++) {
+    if (args->values) hia_value_free(args->values[i]);
+    if (args->streams && args->streams[i]) parts->streams->free(args->streams[i]);
+  }
+  free(args->values);
+  free(args->streams);
+  if (parts->kit) parts->kit->free_lists(args);
 }
 
 /* ---- the result ---- */
@@ -79,11 +113,12 @@ static bool print(void *unused, const char *bytes, size_t n) {
   return fwrite(bytes, 1, n, stdout) == n;
 }
 
-int hiaR_program_result(const hia_program_files *files, const hia_value *result) {
+int hiaR_program_result(const hia_program_parts *parts, const hia_program_files *files,
+                        const hia_value *result) {
   hia_error *error;
   hia_status status;
   if (files->output) {
-    status = files->kit->save(result, files->output, &error);
+    status = parts->kit->save(result, files->output, &error);
     return status == HIA_OK ? FINE : hiaR_program_fail(error, status);
   }
   bool is_cut;

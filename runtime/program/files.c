@@ -19,10 +19,10 @@ static int read_words(const char *path, hia_words **words) {
   return code;
 }
 
-static int open_lists(const hia_program_files *files, hia_program_lists *l) {
-  int code = files->vocab ? read_words(files->vocab, &l->vocab) : FINE;
-  if (code == FINE && files->labels) code = read_words(files->labels, &l->labels);
-  if (code == FINE && files->build_vocab && !l->vocab && !(l->vocab = hia_words_new(NULL)))
+static int open_lists(const hia_program_files *files, hia_program_args *args) {
+  int code = files->vocab ? read_words(files->vocab, &args->vocab) : FINE;
+  if (code == FINE && files->labels) code = read_words(files->labels, &args->labels);
+  if (code == FINE && files->build_vocab && !args->vocab && !(args->vocab = hia_words_new(NULL)))
     code = hiaR_program_fail(NULL, HIA_MEMORY);
   return code;
 }
@@ -32,8 +32,11 @@ static int cannot_write(const char *path, int wrong) {
   return FAILED;
 }
 
-static int write_vocab(const char *path, const hia_words *words) {
+static int write_lists(const hia_program_files *files, const hia_program_args *args) {
+  const char *path = files->build_vocab;
+  const hia_words *words = args->vocab;
   hia_file_output to;
+  if (!path) return FINE;
   int wrong = hiaR_output_open(&to, path);
   if (wrong) return cannot_write(path, wrong);
   bool is_fine = true;
@@ -53,23 +56,17 @@ static int check_output(const char *path) {
 }
 
 static hia_status read_value(const char *word, const hia_type_info *type,
-                             const hia_program_lists *l, const hia_program_files *files,
-                             const hia_program_file *f, hia_value **value, hia_error **error) {
+                             const hia_bracket_options *brackets, const hia_program_file *f,
+                             hia_value **value, hia_error **error) {
   if (hiaR_word_kind(word) == HIA_WORD_SAVED)
     return hia_data_load(NULL, type, word + 1, f->text, f->len, value, error);
-  hia_bracket_options options = HIA_BRACKET_OPTIONS_INIT;
-  options.words = l->vocab;
-  options.labels = l->labels;
-  options.add_words = files->build_vocab != NULL;
-  return hia_data_read_brackets(NULL, type, word + 1, f->text, f->len, &options, value, error);
+  return hia_data_read_brackets(NULL, type, word + 1, f->text, f->len, brackets, value, error);
 }
 
-static int close_lists(const hia_program_files *files, hia_program_lists *l, int code) {
-  if (code == FINE && files->build_vocab) code = write_vocab(files->build_vocab, l->vocab);
-  hia_words_free(l->vocab);
-  hia_words_free(l->labels);
-  return code;
+static void free_lists(hia_program_args *args) {
+  hia_words_free(args->vocab);
+  hia_words_free(args->labels);
 }
 
-const hia_program_kit hiaR_program_kit = {open_lists, close_lists, read_value, check_output,
-                                          hia_value_save_file};
+const hia_program_kit hiaR_program_kit = {open_lists, write_lists,  free_lists,
+                                          read_value, check_output, hia_value_save_file};

@@ -11,14 +11,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-int hiaR_program(int argc, char **argv, const hia_code_module *module, uint32_t root,
-                 const hia_program_kit *kit);
-
 typedef struct program {
   const char *name; /* of the executable */
   const char *function, *signature;
+  const hia_program_parts *parts;
   const hia_code_module *module;
-  uint32_t root;
   hia_context_options options;
   uint64_t timeout_ns;
   bool takes_fuel; /* it was built with fuel: the last parameter and result of the root */
@@ -27,9 +24,11 @@ typedef struct program {
   hia_program_files files;
   hia_signature types;          /* of the parameters and the result */
   hia_value_types *value_types; /* the same, as values have them */
-  char **args;                  /* n_args of argv */
-  int n_args;
+  char **words;                 /* of the arguments: n_words of argv */
+  int n_words;
 } program;
+
+static const hia_code_root *root_of(const program *p) { return &p->module->roots[p->parts->root]; }
 
 static int HIA_PRINTF(2, 3) usage(const program *p, const char *fmt, ...) {
   fprintf(stderr, "%s: ", p->name);
@@ -65,7 +64,7 @@ static bool find_signature(program *p) {
   const char *image = p->module->image;
   uint64_t size = p->module->image_size;
   const hia_image_header *h = p->module->image;
-  const hia_code_root *r = &p->module->roots[p->root];
+  const hia_code_root *r = root_of(p);
   if (size < sizeof *h || h->strings.at > size || h->strings.n > size - h->strings.at ||
       h->exports.at > size || h->exports.at % 8 || r->export >= h->exports.n ||
       (uint64_t)h->exports.n * sizeof(hia_image_export) > size - h->exports.at)
@@ -84,7 +83,7 @@ static bool find_signature(program *p) {
 /* The types of all parameters and, behind them, of the result, and a table of them as values have
  * it. The words of the root have these types. */
 static int read_types(program *p) {
-  const hia_code_root *r = &p->module->roots[p->root];
+  const hia_code_root *r = root_of(p);
   const hia_type_table *known = p->module->types ? &p->module->types->table : NULL;
   size_t n = strlen(p->signature);
   char *text = malloc(n);
@@ -137,7 +136,7 @@ static int help(const program *p) {
     fputs("  --fuel N            end the run when it would make more calls and loop rounds: 500, "
           "20K\n",
           stdout);
-  if (p->files.kit)
+  if (p->parts->kit)
     fputs(
         "  -o FILE.hiav        save the result instead of printing it; @FILE.hiav reads it again\n"
         "  --vocab FILE        the words of trees in brackets in @FILE.ptb, one a line\n"
@@ -192,15 +191,15 @@ static int parse_options(program *p, int argc, char **argv, bool *done) {
   static const char *const options[] = {"engine", "threads", "max-depth", "max-memory", "timeout",
                                         "fuel",   "vocab",   "labels",    "build-vocab"};
   *done = false;
-  p->args = argv + 1;
+  p->words = argv + 1;
   for (int i = 1; i < argc; i++) {
     char *word = argv[i];
     if (word[0] != '-' || hiaR_word_is_argument(word)) {
-      p->args[p->n_args++] = word;
+      p->words[p->n_words++] = word;
       continue;
     }
     if (strcmp(word, "--") == 0) {
-      while (++i < argc) p->args[p->n_args++] = argv[i];
+      while (++i < argc) p->words[p->n_words++] = argv[i];
       break;
     }
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
@@ -215,7 +214,7 @@ static int parse_options(program *p, int argc, char **argv, bool *done) {
         option = options[k];
     if (option && !p->takes_fuel && strcmp(option, "fuel") == 0)
       return usage(p, "`--fuel` is for programs that were built with it");
-    if (option && !p->files.kit && file_of(p, option))
+    if (option && !p->parts->kit && file_of(p, option))
       return usage(p, "`%.*s` is for functions with data or arrays", (int)len, word);
     if (!option) return usage(p, "there is no option `%.*s`", (int)len, word);
     const char *operand = word[len] ? word + len + 1 : i + 1 < argc ? argv[++i] : NULL;
@@ -234,29 +233,48 @@ static bool pay_for_call(program *p) {
   return p->fuel-- > 0;
 }
 
-/* Passes the words of the arguments, and makes the result of what stands behind them. */
-static hia_status enter(program *p, hia_context *context, hia_value *const *args, hia_word *block,
-                        hia_value **result) {
-  const hia_code_root *r = &p->module->roots[p->root];
+/* Passes the words of the arguments, and makes the result of what stands behind them. The root for
+ * streams has the same types. */
+static hia_status enter(program *p, hia_context *context, const hia_program_args *args,
+                        hia_word *block, hia_value **result) {
+  uint32_t root = args->has_streams ? p->parts->stream_root : p->parts->root;
   hia_word *at = block;
   for (uint32_t i = 0; i < n_params(p); i++) {
-    memcpy(at, args[i]->words, args[i]->type->n_words * sizeof *at);
-    at += args[i]->type->n_words;
+    const hia_value *value = args->values[i];
+    if (value)
+      memcpy(at, value->words, value->type->n_words * sizeof *at);
+    else
+      *at = hiaR_stream_word(args->streams[i]);
+    at += value ? value->type->n_words : 1;
   }
   hia_objects *objects = hiaR_objects_new(&hiaR_malloc, 0);
   if (!objects) return HIA_MEMORY;
   bool has_outside; /* the arguments outlive the result */
-  hia_status status = hiaR_enter_objects(context, p->module, p->root, block, objects, &has_outside);
+  hia_status status = hiaR_enter_objects(context, p->module, root, block, objects, &has_outside);
   if (status == HIA_OK) {
     const hia_type_info *type = hiaR_type_info(p->value_types, p->types.parts[n_params(p)]);
-    *result = hiaR_value_new(&hiaR_malloc, type, objects, block + r->n_params);
+    *result = hiaR_value_new(&hiaR_malloc, type, objects, block + root_of(p)->n_params);
     if (!*result) status = HIA_MEMORY;
   }
   hiaR_objects_release(objects);
   return status;
 }
 
-static int run(program *p, hia_value *const *args, hia_word *block) {
+/* Prints why there is no result. */
+static void report(const program *p, hia_context *context, const hia_program_args *args,
+                   hia_status status) {
+  hia_error *lost = NULL;
+  if (status == HIA_MEMORY && args->has_streams)
+    p->parts->streams->fail(&hiaR_malloc, args->streams, args->n, &lost);
+  const hia_error *error = lost ? lost : hia_context_error(context);
+  if (error)
+    fputs(hia_error_text(error), stderr);
+  else
+    hiaR_program_fail(NULL, status);
+  hia_error_free(lost);
+}
+
+static int run(program *p, const hia_program_args *args, hia_word *block) {
   if (!pay_for_call(p)) return hiaR_program_fail(NULL, HIA_FUEL);
   hia_context *context;
   hia_status status = hia_context_new(&p->options, &context);
@@ -266,49 +284,40 @@ static int run(program *p, hia_value *const *args, hia_word *block) {
   hia_value *result = NULL;
   status = enter(p, context, args, block, &result);
   int code = FAILED;
-  if (status == HIA_OK) {
-    code = hiaR_program_result(&p->files, result);
-  } else {
-    const hia_error *error = hia_context_error(context);
-    if (error)
-      fputs(hia_error_text(error), stderr);
-    else
-      hiaR_program_fail(NULL, status);
-  }
+  if (status == HIA_OK)
+    code = hiaR_program_result(p->parts, &p->files, result);
+  else
+    report(p, context, args, status);
   hia_value_free(result);
   hia_context_free(context);
   return flush(code);
 }
 
 static int read_and_run(program *p) {
-  const hia_code_root *r = &p->module->roots[p->root];
+  const hia_code_root *r = root_of(p);
   int n = (int)n_params(p), code;
-  if (p->n_args != n) {
+  if (p->n_words != n) {
     fprintf(stderr, "error[argument]: `%s` takes %d argument%s, not %d\n", p->function, n,
-            n == 1 ? "" : "s", p->n_args);
+            n == 1 ? "" : "s", p->n_words);
     return WRONG;
   }
-  if (p->files.output && (code = p->files.kit->check_output(p->files.output)) != FINE) return code;
-  hia_value **args = calloc((size_t)n + 1, sizeof *args);
+  if (p->files.output && (code = p->parts->kit->check_output(p->files.output)) != FINE) return code;
+  hia_program_args args = {.n = (size_t)n};
   hia_word *block = calloc((size_t)r->n_params + r->n_results, sizeof *block);
-  if (args && block) {
-    code = hiaR_program_args(p->value_types, p->types.parts, p->args, (size_t)n, &p->files, args);
-    if (code == FINE) code = run(p, args, block);
-  } else {
-    code = hiaR_program_fail(NULL, HIA_MEMORY);
-  }
-  for (int i = 0; args && i < n; i++) hia_value_free(args[i]);
-  free(args);
+  code = block ? hiaR_program_args(p->parts, &p->files, p->value_types, p->types.parts, p->words,
+                                   &args)
+               : hiaR_program_fail(NULL, HIA_MEMORY);
+  if (code == FINE) code = run(p, &args, block);
+  hiaR_program_free_args(p->parts, &args);
   free(block);
   return code;
 }
 
-int hiaR_program(int argc, char **argv, const hia_code_module *module, uint32_t root,
-                 const hia_program_kit *kit) {
+int hiaR_program(int argc, char **argv, const hia_program_parts *parts) {
+  const hia_code_module *module = parts->module;
   program p = {.name = argc > 0 && argv[0] ? argv[0] : "program",
+               .parts = parts,
                .module = module,
-               .root = root,
-               .files.kit = kit,
                .takes_fuel = !(module->flags & HIA_CODE_WITHOUT_FUEL),
                .options = HIA_CONTEXT_OPTIONS_INIT};
   if (!find_signature(&p)) {

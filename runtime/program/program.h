@@ -7,6 +7,7 @@
 #include "runtime/native/module.h"
 #include "runtime/program/words.h"
 #include "runtime/value/handle.h"
+#include "runtime/value/stream.h"
 
 enum { FINE = 0, FAILED = 1, WRONG = 2 }; /* exit statuses */
 
@@ -14,41 +15,74 @@ typedef struct hia_program_file {
   char *text;
   size_t len, size;
 } hia_program_file;
-/* Words of all trees of a command line. */
-typedef struct hia_program_lists {
-  hia_words *vocab, *labels; /* or NULL */
-} hia_program_lists;
+
+/* Where arguments and the result are. */
+typedef struct hia_program_files {
+  const char *vocab, *labels, *build_vocab; /* of trees in brackets; or NULL */
+  const char *output;                       /* of the result; NULL: it is printed */
+} hia_program_files;
+
+/* What the function is called with. */
+typedef struct hia_program_args {
+  size_t n;
+  hia_value **values;   /* NULL where there is a stream */
+  hia_stream **streams; /* NULL where there is a value */
+  bool has_streams;
+  hia_words *vocab, *labels; /* of all trees, which streams look at; or NULL */
+} hia_program_args;
 
 /* What programs whose function has data or arrays do with files. Only the `main` of such a program
  * names it, so that others do not link it. files.c. */
-typedef struct hia_program_files hia_program_files;
 typedef struct hia_program_kit {
-  int (*open_lists)(const hia_program_files *files, hia_program_lists *lists);
-  int (*close_lists)(const hia_program_files *files, hia_program_lists *lists, int code);
-  hia_status (*read)(const char *word, const hia_type_info *type, const hia_program_lists *lists,
-                     const hia_program_files *files, const hia_program_file *file,
+  int (*open_lists)(const hia_program_files *files, hia_program_args *args);
+  int (*write_lists)(const hia_program_files *files, const hia_program_args *args);
+  void (*free_lists)(hia_program_args *args);
+  hia_status (*read)(const char *word, const hia_type_info *type,
+                     const hia_bracket_options *brackets, const hia_program_file *file,
                      hia_value **value, hia_error **error);
   int (*check_output)(const char *path); /* an exit status */
   hia_status (*save)(const hia_value *value, const char *path, hia_error **error);
 } hia_program_kit;
 extern const hia_program_kit hiaR_program_kit;
 
-/* Where arguments and the result are. */
-struct hia_program_files {
-  const hia_program_kit *kit;               /* or NULL */
-  const char *vocab, *labels, *build_vocab; /* of trees in brackets; or NULL */
-  const char *output;                       /* of the result; NULL: it is printed */
-};
+/* The same for streams, of programs that have a function for them. streams.c. */
+typedef struct hia_program_streams {
+  /* HIA_UNSUPPORTED: the file is to be read in one piece. */
+  hia_status (*open)(const char *word, const hia_type_info *type,
+                     const hia_bracket_options *brackets, hia_stream **stream, hia_error **error);
+  void (*free)(hia_stream *stream);
+  hia_status (*fail)(const hia_allocator *allocator, hia_stream *const *streams, size_t n,
+                     hia_error **error); /* hiaR_streams_fail */
+} hia_program_streams;
+extern const hia_program_streams hiaR_program_streams;
+
+/* What a program consists of: a constant, which its `main` passes on (lower/emit_object.c writes
+ * it). */
+typedef struct hia_program_parts {
+  const hia_code_module *module;
+  const hia_program_kit *kit;         /* or NULL */
+  const hia_program_streams *streams; /* or NULL */
+  uint32_t root;                      /* of the module */
+  uint32_t stream_root; /* the same function, whose arrays of data may be streams; HIA_NONE: there
+                           is none */
+} hia_program_parts;
+
+/* The main function. */
+int hiaR_program(int argc, char **argv, const hia_program_parts *parts);
 
 /* Prints an error on standard error, and frees it; it may be NULL. Returns an exit status. */
 int hiaR_program_fail(hia_error *error, hia_status status);
 /* Reads a file, of which the caller frees the text in any case. Returns an exit status. */
 int hiaR_program_read_file(const char *path, hia_program_file *file);
 void hiaR_program_free_file(hia_program_file *file);
-/* Reads n arguments of these types, which the caller frees. Returns an exit status. */
-int hiaR_program_args(const hia_value_types *types, const hia_type *params, char *const *words,
-                      size_t n, const hia_program_files *files, hia_value **args);
+/* Reads args->n arguments of these types. Returns an exit status. The caller frees the arguments in
+ * any case. */
+int hiaR_program_args(const hia_program_parts *parts, const hia_program_files *files,
+                      const hia_value_types *types, const hia_type *params, char *const *words,
+                      hia_program_args *args);
+void hiaR_program_free_args(const hia_program_parts *parts, hia_program_args *args);
 /* Prints or saves the result. */
-int hiaR_program_result(const hia_program_files *files, const hia_value *result);
+int hiaR_program_result(const hia_program_parts *parts, const hia_program_files *files,
+                        const hia_value *result);
 
 #endif

@@ -9,11 +9,13 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <hiaton/data.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define HIA_MAX_WORD_THREADS 1024u
@@ -91,6 +93,27 @@ static inline hia_word_kind hiaR_word_kind(const char *word) {
   if (word[0] != '@' || hiaR_word_ends_in(word, ".npy")) return HIA_WORD_TEXT;
   if (hiaR_word_ends_in(word, ".ptb")) return HIA_WORD_BRACKETS;
   return hiaR_word_ends_in(word, ".hiav") ? HIA_WORD_SAVED : HIA_WORD_FILE;
+}
+
+/* Files of this size become streams where the function allows it. In memory one would take about
+ * five times as much; a smaller one is read faster in one piece. */
+#define HIA_LEAST_STREAM ((off_t)16 << 20)
+/* True if the argument is such a file, and its type an array of data. */
+static inline bool hiaR_word_is_large(const char *word, const hia_type_info *type) {
+  hia_word_kind kind = hiaR_word_kind(word);
+  struct stat info;
+  return (kind == HIA_WORD_BRACKETS || kind == HIA_WORD_SAVED) &&
+         hia_type_info_kind(type) == HIA_KIND_ARRAY &&
+         hia_type_info_kind(hia_type_info_element(type)) == HIA_KIND_DATA &&
+         stat(word + 1, &info) == 0 && S_ISREG(info.st_mode) && info.st_size >= HIA_LEAST_STREAM;
+}
+/* HIA_UNSUPPORTED: it is to be read in one piece. */
+static inline hia_status hiaR_word_open_stream(const char *word, const hia_type_info *type,
+                                               const hia_bracket_options *options,
+                                               hia_stream **stream, hia_error **error) {
+  return hiaR_word_kind(word) == HIA_WORD_SAVED
+             ? hia_stream_open_saved(NULL, type, word + 1, stream, error)
+             : hia_stream_open_brackets(NULL, type, word + 1, options, stream, error);
 }
 
 /* Results are printed up to this length. */

@@ -4,8 +4,8 @@
  * When the stream is opened, all of the file is read and checked, in portions, and where the
  * elements are is kept. So a mistake in the file is an error before the run begins, and the length
  * is known. During the run an element is read from its place into the heap of the run, where it
- * lives as long as the run refers to it. Any worker can read any element: workers share a window of
- * the file, nothing else. */
+ * lives as long as the run refers to it. Any worker can read any element: workers share a few
+ * windows of the file, nothing else. */
 #include "runtime/value/stream.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -41,22 +41,41 @@ hia_status hiaR_stream_size(hia_stream *s, uint64_t *size) {
   return is_known ? HIA_OK : HIA_IO;
 }
 
-/* Elements are mostly read in order, so what follows is read, too. */
+static bool has(const hia_stream_window *w, uint64_t from, size_t len) {
+  return from >= w->begin && from - w->begin + len <= w->len;
+}
+
+/* The window with these bytes: if they stand right before another one, it ends with them, since the
+ * program reads backwards; else it begins with them. NULL: they cannot be read. The caller holds
+ * the lock. */
+static hia_stream_window *window_with(hia_stream *s, uint64_t from, size_t len) {
+  hia_stream_window *oldest = &s->windows[0];
+  bool is_backwards = false;
+  for (unsigned i = 0; i < HIA_STREAM_WINDOWS; i++) {
+    hia_stream_window *w = &s->windows[i];
+    if (has(w, from, len)) return w;
+    is_backwards |= w->begin > from && w->begin - from <= len;
+    if (w->used < oldest->used) oldest = w;
+  }
+  uint64_t end = from + len, begin = from;
+  if (is_backwards) begin = end > HIA_STREAM_WINDOW ? end - HIA_STREAM_WINDOW : 0;
+  oldest->begin = begin;
+  if (!read_whole(s, begin, oldest->bytes, HIA_STREAM_WINDOW, &oldest->len)) oldest->len = 0;
+  return has(oldest, from, len) ? oldest : NULL;
+}
+
+/* Several windows, because a program may read at several places in turn, and so may its workers. */
 static bool copy(hia_stream *s, uint64_t from, char *to, size_t len) {
   size_t got;
   if (len > HIA_STREAM_WINDOW) return read_whole(s, from, to, len, &got) && got == len;
   pthread_mutex_lock(&s->lock);
-  bool is_there =
-      from >= s->window_begin && from - s->window_begin + len <= (uint64_t)s->window_len;
-  if (!is_there) {
-    s->window_begin = from;
-    is_there =
-        read_whole(s, from, s->window, HIA_STREAM_WINDOW, &s->window_len) && len <= s->window_len;
-    if (!is_there) s->window_len = 0;
+  hia_stream_window *w = window_with(s, from, len);
+  if (w) {
+    w->used = ++s->n_copies;
+    memcpy(to, w->bytes + (from - w->begin), len);
   }
-  if (is_there) memcpy(to, s->window + (from - s->window_begin), len);
   pthread_mutex_unlock(&s->lock);
-  return is_there;
+  return w != NULL;
 }
 
 bool hiaR_stream_copy(hia_stream *s, uint64_t from, char *to, size_t len) {
@@ -100,6 +119,16 @@ hia_status hiaR_stream_fail(const hia_stream *s, hia_status status, const hia_va
                                           .col = wrong->col});
 }
 
+hia_status hiaR_streams_fail(const hia_allocator *allocator, hia_stream *const *streams, size_t n,
+                             hia_error **error) {
+  for (size_t i = 0; i < n; i++)
+    if (streams[i] && atomic_load(&streams[i]->has_failed))
+      return hiaR_fail_text(allocator, error, HIA_IO, NULL,
+                            "cannot read %s any more: it has changed since it was opened",
+                            streams[i]->path);
+  return HIA_OK;
+}
+
 /* ---- hia_stream ---- */
 
 void hia_stream_free(hia_stream *s) {
@@ -107,7 +136,7 @@ void hia_stream_free(hia_stream *s) {
   hia_allocator allocator = s->allocator;
   if (s->file >= 0) close(s->file);
   pthread_mutex_destroy(&s->lock);
-  hiaR_free(&allocator, s->window, HIA_STREAM_WINDOW);
+  hiaR_free(&allocator, s->windows[0].bytes, HIA_STREAM_WINDOWS * HIA_STREAM_WINDOW);
   if (s->brackets.reader.reading) {
     hiaR_brackets_end(&s->brackets.reader);
     hiaR_brackets_free(&s->brackets.reader);
@@ -138,11 +167,15 @@ static hia_stream *stream_new(const hia_allocator *allocator, const hia_type_inf
   pthread_mutex_init(&s->lock, NULL);
   s->path_size = strlen(path) + 1;
   s->path = allocator->alloc(allocator->user, s->path_size);
-  s->window = s->path ? allocator->alloc(allocator->user, HIA_STREAM_WINDOW) : NULL;
-  if (!s->window) {
+  size_t size = HIA_STREAM_WINDOWS * HIA_STREAM_WINDOW;
+  char *windows = s->path ? allocator->alloc(allocator->user, size) : NULL;
+  s->windows[0].bytes = windows;
+  if (!windows) {
     hia_stream_free(s);
     return NULL;
   }
+  for (unsigned i = 1; i < HIA_STREAM_WINDOWS; i++)
+    s->windows[i].bytes = windows + i * HIA_STREAM_WINDOW;
   memcpy(s->path, path, s->path_size);
   atomic_init(&s->head.array.counted.count, HIA_OUTSIDE);
   s->head.array.counted.ctor = HIA_ARRAY_STREAM;

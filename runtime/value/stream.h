@@ -11,9 +11,9 @@
 #include <pthread.h>
 
 #ifdef HIA_STRESS
-enum { HIA_STREAM_PORTION = 16, HIA_STREAM_WINDOW = 48 };
+enum { HIA_STREAM_PORTION = 16, HIA_STREAM_WINDOW = 48, HIA_STREAM_WINDOWS = 2 };
 #else
-enum { HIA_STREAM_PORTION = 1 << 20, HIA_STREAM_WINDOW = 1 << 16 };
+enum { HIA_STREAM_PORTION = 1 << 20, HIA_STREAM_WINDOW = 1 << 14, HIA_STREAM_WINDOWS = 4 };
 #endif
 
 /* Trees in brackets. */
@@ -34,6 +34,14 @@ typedef struct hia_saved_stream {
   uint64_t n_shared;
 } hia_saved_stream;
 
+/* A part of the file in memory. */
+typedef struct hia_stream_window {
+  char *bytes; /* HIA_STREAM_WINDOW of them */
+  uint64_t begin;
+  size_t len;
+  uint64_t used; /* when it was read from last, as the stream counts */
+} hia_stream_window;
+
 struct hia_stream {
   hia_stream_array head; /* what a run has as the array */
   hia_allocator allocator;
@@ -46,10 +54,9 @@ struct hia_stream {
   hia_saved_stream saved;
   hia_objects *objects;   /* that elements share: results that refer to them hold them; or NULL */
   atomic_bool has_failed; /* an element could not be read */
-  pthread_mutex_t lock;   /* of what follows: the file from window_begin on */
-  char *window;
-  uint64_t window_begin;
-  size_t window_len;
+  pthread_mutex_t lock;   /* of what follows */
+  hia_stream_window windows[HIA_STREAM_WINDOWS];
+  uint64_t n_copies;
 };
 
 static inline hia_word hiaR_stream_word(const hia_stream *stream) {
@@ -63,6 +70,10 @@ hia_status hiaR_stream_open(const hia_allocator *allocator, const hia_type_info 
 /* The error of a status that opening a stream returns. HIA_ARGUMENT: `wrong` says why. */
 hia_status hiaR_stream_fail(const hia_stream *stream, hia_status status,
                             const hia_value_error *wrong, hia_error **error);
+/* HIA_IO, with an error, if an element of one of the streams (or NULL) could not be read: the run
+ * has ended with HIA_MEMORY. Else HIA_OK. */
+hia_status hiaR_streams_fail(const hia_allocator *allocator, hia_stream *const *streams, size_t n,
+                             hia_error **error);
 hia_status hiaR_stream_size(hia_stream *stream, uint64_t *size); /* of the file; HIA_IO */
 /* Reads up to n bytes; less only at the end of the file. HIA_IO. */
 hia_status hiaR_stream_read_at(hia_stream *stream, uint64_t from, void *to, size_t n, size_t *got);

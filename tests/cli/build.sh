@@ -1262,6 +1262,102 @@ is 'are read, with their words' 'Node(Leaf(0, 2), Node(Leaf(1, 1), Leaf(2, 0), 4
 is 'which are written' 'It works well' bash -c 'xargs <words'
 is 'and read' 'Node(Leaf(0, 2), Node(Leaf(1, 1), Leaf(2, 0), 4), 3)' ./trees @a.ptb --vocab words
 wrong 'without words' 2 'a.ptb:1:7' ./trees @a.ptb
+
+# Streams: a large file is not held in memory if the function only reads its elements.
+cat >stream.hia <<'END'
+type Tree = Leaf(word: i32, label: i32) | Node(left: Tree, right: Tree, label: i32)
+extern impure fn cut(n: i64) -> i64
+fn size(t: Tree) -> i32 = match t { Leaf(_, _) => 1, Node(l, r, _) => size(l) + size(r) + 1 }
+fn part(trees: [Tree], lo: i64, hi: i64) -> i64 =
+  if hi - lo == 1 then i64(size(trees[lo])) else part(trees, lo, (lo + hi) / 2) + part(trees, (lo + hi) / 2, hi)
+fn sizes(trees: [Tree], more: [Tree], n: i64) -> i64 = {
+  let (_, s) = loop (i = 0i64, s = n) while i < len(trees) { (i + 1, s + i64(size(trees[i]))) };
+  let (_, t) = loop (i = 0i64, s = 0i64) while i < len(more) { (i + 1, s + i64(size(more[i]))) };
+  s * 10 + t
+}
+fn divided(trees: [Tree]) -> i64 = part(trees, 0, len(trees))
+fn joined(trees: [Tree]) -> i64 = len(concat(trees, trees[0..1]))
+fn past(trees: [Tree], i: i64) -> i32 = size(trees[i])
+fn twice(trees: [Tree]) -> [Tree] = [Node(trees[i], trees[0], 1) for i in 0i64..len(trees)]
+fn changed(trees: [Tree]) -> i64 = { let n = cut(len(trees)); n + i64(size(trees[n - 1])) }
+END
+cat >cut.c <<'END'
+#include <stdint.h>
+#include <unistd.h>
+int64_t cut(int64_t n);
+int64_t cut(int64_t n) { return truncate("stream.ptb", 100) == 0 ? n : -1; }
+END
+# peak KB COMMAND...: runs it, and prints how much memory it had at most if that is more than this
+cat >peak.c <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(int argc, char **argv) {
+  struct rusage used;
+  int status = 1;
+  pid_t pid = argc > 2 ? fork() : -1;
+  if (pid == 0) {
+    execvp(argv[2], argv + 2);
+    _exit(127);
+  }
+  if (pid < 0 || wait4(pid, &status, 0, &used) != pid) return 126;
+  if (used.ru_maxrss > atol(argv[1])) printf("a peak of %ld KB\n", used.ru_maxrss);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 125;
+}
+END
+t 'a program that measures the memory of another' $cc -std=gnu11 peak.c -o peak
+little='./peak 40000'
+[ $unsanitized = yes ] || little=
+t 'a function of the host' $cc -c cut.c -o cut.o
+grep -v 'cut(' stream.hia >pure.hia
+for fn in sizes divided joined past twice changed; do
+  t "a program of streams: $fn" "$hiaton" build stream.hia --fn $fn --exe -o stream_$fn cut.o
+done
+t 'one with fuel' "$hiaton" build stream.hia --fn sizes --exe --fuel -o stream_fuel cut.o
+t 'one for several threads' "$hiaton" build stream.hia --fn divided --exe --parallel -o stream_parallel cut.o
+yes '(3 (2 It) (4 works))' | head -n 850000 >stream.ptb
+printf 'It\nworks\nwell\n' >words
+for engine in native interp; do
+  how="--vocab words --engine $engine"
+  is "a stream in little memory ($engine)" 25500003 $little ./stream_sizes @stream.ptb '[Leaf(1, 2), Leaf(3, 4), Leaf(5, 6)]' 0 $how
+  is "in another place ($engine)" 32550050 $little ./stream_sizes @a.ptb @stream.ptb 3000000 $how
+  is "two at once ($engine)" 28050000 $little ./stream_sizes @stream.ptb @stream.ptb 0 $how
+  is "a stream that is divided ($engine)" 2550000 $little ./stream_divided @stream.ptb $how
+  is "by two threads ($engine)" 2550000 $little ./stream_parallel @stream.ptb --threads 2 $how
+  is "no stream ($engine)" 850001 ./stream_joined @stream.ptb $how
+  is "an array where streams may be ($engine)" 33 ./stream_sizes '[Leaf(1, 2), Leaf(3, 4), Leaf(5, 6)]' '[Node(Leaf(1, 2), Leaf(3, 4), 5)]' 0 $how
+  wrong "past the end ($engine)" 1 'stream.hia:[0-9]*:[0-9]*: error.range.: index 850000 is out of range: the array has 850000 elements' ./stream_past @stream.ptb 850000 $how
+  is "fuel ($engine)" 25500001 ./stream_fuel @stream.ptb '[Leaf(1, 2)]' 0 $how --fuel 3400003
+  wrong "too little ($engine)" 1 'out of fuel' ./stream_fuel @stream.ptb '[Leaf(1, 2)]' 0 $how --fuel 3400002
+  t "a result of a stream ($engine)" ./stream_twice @stream.ptb $how -o twice_$engine.hiav
+done
+if [ $unsanitized = yes ]; then
+  ./peak 40000 ./stream_joined @stream.ptb --vocab words >out
+  is 'an array is larger' 'a peak of' bash -c 'grep -o "a peak of" out'
+  t 'a program of streams that calls no host' "$hiaton" build pure.hia --fn past --exe -o stream_pure
+  strip -o stripped stream_pure
+  size=$(stat -c %s stripped)
+  if [ "$size" -lt 312000 ]; then ok; else bad "the stripped program of streams has $size bytes"; fi
+fi
+t 'the same results' cmp twice_native.hiav twice_interp.hiav
+t 'as hiaton does' "$hiaton" run pure.hia --fn twice @stream.ptb --vocab words -o twice.hiav
+t 'the same bytes' cmp twice_native.hiav twice.hiav
+for engine in native interp; do
+  is "a stream of a saved array ($engine)" 5950000 $little ./stream_divided @twice.hiav --engine $engine
+done
+is 'words of a stream' 'It works' bash -c './stream_divided @stream.ptb --build-vocab built >out && xargs <built'
+truncate -s -1 twice.hiav
+wrong 'a stream that is cut' 2 'twice.hiav: error.argument.: the saved value is damaged: it is incomplete' ./stream_divided @twice.hiav
+for engine in native interp; do
+  yes '(3 (2 It) (4 works))' | head -n 850000 >stream.ptb
+  wrong "a stream that changes meanwhile ($engine)" 1 '^error.io.: cannot read stream.ptb any more' ./stream_changed @stream.ptb --vocab words --engine $engine
+done
+yes '(3 (2 It) (4 works))' | head -n 850000 >stream.ptb
+printf '(2 It' >>stream.ptb
+wrong 'a mistake in a stream' 2 'stream.ptb:850001:1: error.E0101.: this bracket is not closed' ./stream_divided @stream.ptb --vocab words
+rm -f stream* twice* peak*
 wrong 'no option of scalars' 2 'for functions with data' ./deep 3 '(1, true)' -o x
 printf 'fn main(n: i64, x: f32) = (n, x)\n' >echo2.hia
 is 'a file of a scalar' '(3, 0.5)' bash -c 'echo 3 >n.txt; "$0" build echo2.hia --exe -o echo2 && ./echo2 @n.txt 0.5' "$hiaton"

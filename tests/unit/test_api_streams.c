@@ -684,6 +684,43 @@ static void count_free(void *user, void *block, size_t size) {
   free(block);
 }
 
+#ifndef HIA_STRESS /* whose windows are smaller than a tree */
+/* Bytes that this process has read from files so far; 0: the system does not count them. */
+static uint64_t bytes_read(void) {
+  unsigned long long n = 0;
+  FILE *io = fopen("/proc/self/io", "r");
+  if (!io) return 0;
+  if (fscanf(io, "rchar: %llu", &n) != 1) n = 0;
+  fclose(io);
+  return n;
+}
+
+/* In order, backwards, and at two places in turn: each place reads the file once. */
+Test(streams, the_file_is_read_once) {
+  static const struct {
+    const char *function;
+    unsigned times;
+  } runs[] = {{"total", 1}, {"backwards", 1}, {"twice", 2}, {"pairs", 2}, {"recursive", 1}};
+  fixture x;
+  size_t size;
+  char *bytes = make_trees(60000, 12, &size);
+  open_trees(&x, HIA_ENGINE_INTERP, 1, bytes, size);
+  for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+    uint64_t before = bytes_read();
+    if (!before) break;
+    outcome o = run(&x, runs[i].function, true, NULL, NULL);
+    uint64_t n = bytes_read() - before;
+    cr_expect_eq(o.status, HIA_OK, "%s: %s", runs[i].function, o.text);
+    cr_expect(n > size / 2 && n < runs[i].times * size + size / 4,
+              "%s has read %llu bytes of a file of %zu", runs[i].function, (unsigned long long)n,
+              size);
+    free(o.text);
+  }
+  close_trees(&x);
+  free(bytes);
+}
+#endif
+
 Test(streams, need_not_fit_in_memory) {
   counting c = {0, 0};
   hia_allocator allocator = {count_alloc, count_resize, count_free, &c};
