@@ -154,10 +154,11 @@ static LLVMValueRef program_parts(hia_emit *e, LLVMValueRef record) {
   LLVMValueRef none = LLVMConstNull(e->ptr);
   bool has_values = hiaG_exchanges_references(hiaG_fn(e->g, plan->roots[plan->program].fn));
   bool has_streams = plan->streams != HIA_NONE;
-  LLVMValueRef fields[5] = {record, has_values ? of_runtime(e, "hiaR_program_kit") : none,
-                            has_streams ? of_runtime(e, "hiaR_program_streams") : none,
-                            hiaL_number(e, 32, root_number(e, plan->program)),
-                            hiaL_number(e, 32, root_number(e, plan->streams))};
+  LLVMValueRef fields[5] = {
+      record, of_runtime(e, has_values ? "hiaR_program_kit" : "hiaR_program_scalars_kit"),
+      has_streams ? of_runtime(e, "hiaR_program_streams") : none,
+      hiaL_number(e, 32, root_number(e, plan->program)),
+      hiaL_number(e, 32, root_number(e, plan->streams))};
   return hiaL_variable(e, "hia_program", hiaL_structure(e, fields, 5));
 }
 

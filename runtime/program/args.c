@@ -28,6 +28,16 @@ void hiaR_program_free_file(hia_program_file *f) {
   if (f->text) hiaR_free(&hiaR_malloc, f->text, f->size);
 }
 
+int hiaR_program_cannot_write(const char *path, int wrong) {
+  fprintf(stderr, "error[io]: cannot write %s: %s\n", path, strerror(wrong));
+  return FAILED;
+}
+
+const hia_program_kit hiaR_program_scalars_kit = {
+    .load = hiaR_scalars_load_data,
+    .save = hiaR_scalars_save_file,
+};
+
 /* ---- arguments ---- */
 
 typedef struct reading {
@@ -38,9 +48,13 @@ typedef struct reading {
 
 static hia_status read_value(const reading *r, const char *word, const hia_type_info *type,
                              const hia_program_file *f, hia_value **value, hia_error **error) {
-  if (hiaR_word_kind(word) == HIA_WORD_FILE)
-    return hia_data_read(NULL, type, word + 1, f->text, f->len, value, error);
-  return r->parts->kit->read(word, type, &r->brackets, f, value, error);
+  const hia_program_kit *kit = r->parts->kit;
+  switch (hiaR_word_kind(word)) {
+  case HIA_WORD_SAVED: return kit->load(NULL, type, word + 1, f->text, f->len, value, error);
+  case HIA_WORD_BRACKETS:
+    return kit->read_brackets(NULL, type, word + 1, f->text, f->len, &r->brackets, value, error);
+  default: return hia_data_read(NULL, type, word + 1, f->text, f->len, value, error);
+  }
 }
 
 static int read_file(const reading *r, const char *word, const hia_type_info *type,
@@ -66,7 +80,7 @@ static int read_arg(const reading *r, size_t i, const char *word, const hia_type
     status = hia_data_read(NULL, type, name, word, strlen(word), value, &error);
     return status == HIA_OK ? FINE : hiaR_program_fail(error, status);
   }
-  if (hiaR_word_kind(word) != HIA_WORD_FILE && !r->parts->kit) {
+  if (hiaR_word_kind(word) == HIA_WORD_BRACKETS && !hiaR_program_has_trees(r->parts->kit)) {
     fprintf(stderr, "error[argument]: `%s` is for functions with data or arrays\n", word);
     return WRONG;
   }
@@ -86,14 +100,15 @@ int hiaR_program_args(const hia_program_parts *parts, const hia_program_files *f
   args->values = calloc(args->n + 1, sizeof(hia_value *));
   args->streams = calloc(args->n + 1, sizeof(hia_stream *));
   if (!args->values || !args->streams) return hiaR_program_fail(NULL, HIA_MEMORY);
-  int code = kit ? kit->open_lists(files, args) : FINE;
+  bool has_trees = hiaR_program_has_trees(kit);
+  int code = has_trees ? kit->open_lists(files, args) : FINE;
   reading r = {parts, HIA_BRACKET_OPTIONS_INIT, args};
   r.brackets.words = args->vocab;
   r.brackets.labels = args->labels;
   r.brackets.add_words = files->build_vocab != NULL;
   for (size_t i = 0; code == FINE && i < args->n; i++)
     code = read_arg(&r, i, words[i], hiaR_type_info(types, params[i]));
-  return code == FINE && kit ? kit->write_lists(files, args) : code;
+  return code == FINE && has_trees ? kit->write_lists(files, args) : code;
 }
 
 void hiaR_program_free_args(const hia_program_parts *parts, hia_program_args *args) {
@@ -103,7 +118,7 @@ void hiaR_program_free_args(const hia_program_parts *parts, hia_program_args *ar
   }
   free(args->values);
   free(args->streams);
-  if (parts->kit) parts->kit->free_lists(args);
+  if (hiaR_program_has_trees(parts->kit)) parts->kit->free_lists(args);
 }
 
 /* ---- the result ---- */

@@ -1,7 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Files of values that programs read and write: those whose function has data or arrays. */
+/* Files of programs whose function has data or arrays. */
 #include "runtime/program/program.h"
-#include <errno.h>
 #include <stdio.h>
 
 /* ---- words of trees ---- */
@@ -27,18 +26,13 @@ static int open_lists(const hia_program_files *files, hia_program_args *args) {
   return code;
 }
 
-static int cannot_write(const char *path, int wrong) {
-  fprintf(stderr, "error[io]: cannot write %s: %s\n", path, strerror(wrong));
-  return FAILED;
-}
-
 static int write_lists(const hia_program_files *files, const hia_program_args *args) {
   const char *path = files->build_vocab;
   const hia_words *words = args->vocab;
   hia_file_output to;
   if (!path) return FINE;
   int wrong = hiaR_output_open(&to, path);
-  if (wrong) return cannot_write(path, wrong);
+  if (wrong) return hiaR_program_cannot_write(path, wrong);
   bool is_fine = true;
   for (size_t i = 0; is_fine && i < hia_words_len(words); i++) {
     size_t len;
@@ -46,21 +40,7 @@ static int write_lists(const hia_program_files *files, const hia_program_args *a
     is_fine = hiaR_output_write(&to, word, len) && hiaR_output_write(&to, "\n", 1);
   }
   wrong = hiaR_output_close(&to, is_fine);
-  return wrong ? cannot_write(path, wrong) : FINE;
-}
-
-/* Before the run, which may take an hour. */
-static int check_output(const char *path) {
-  int wrong = hiaR_output_check(path);
-  return wrong ? cannot_write(path, wrong) : FINE;
-}
-
-static hia_status read_value(const char *word, const hia_type_info *type,
-                             const hia_bracket_options *brackets, const hia_program_file *f,
-                             hia_value **value, hia_error **error) {
-  if (hiaR_word_kind(word) == HIA_WORD_SAVED)
-    return hia_data_load(NULL, type, word + 1, f->text, f->len, value, error);
-  return hia_data_read_brackets(NULL, type, word + 1, f->text, f->len, brackets, value, error);
+  return wrong ? hiaR_program_cannot_write(path, wrong) : FINE;
 }
 
 static void free_lists(hia_program_args *args) {
@@ -68,5 +48,6 @@ static void free_lists(hia_program_args *args) {
   hia_words_free(args->labels);
 }
 
-const hia_program_kit hiaR_program_kit = {open_lists, write_lists,  free_lists,
-                                          read_value, check_output, hia_value_save_file};
+const hia_program_kit hiaR_program_kit = {
+    hia_data_load, hia_value_save_file, open_lists, write_lists, free_lists, hia_data_read_brackets,
+};

@@ -136,9 +136,10 @@ static int help(const program *p) {
     fputs("  --fuel N            end the run when it would make more calls and loop rounds: 500, "
           "20K\n",
           stdout);
-  if (p->parts->kit)
+  fputs("  -o FILE.hiav        save the result instead of printing it; @FILE.hiav reads it again\n",
+        stdout);
+  if (hiaR_program_has_trees(p->parts->kit))
     fputs(
-        "  -o FILE.hiav        save the result instead of printing it; @FILE.hiav reads it again\n"
         "  --vocab FILE        the words of trees in brackets in @FILE.ptb, one a line\n"
         "  --labels FILE       the labels of such trees, one a line; without it they are numbers\n"
         "  --build-vocab FILE  write the words of the trees to FILE\n",
@@ -214,7 +215,8 @@ static int parse_options(program *p, int argc, char **argv, bool *done) {
         option = options[k];
     if (option && !p->takes_fuel && strcmp(option, "fuel") == 0)
       return usage(p, "`--fuel` is for programs that were built with it");
-    if (option && !p->parts->kit && file_of(p, option))
+    const char **file = option ? file_of(p, option) : NULL;
+    if (file && file != &p->files.output && !hiaR_program_has_trees(p->parts->kit))
       return usage(p, "`%.*s` is for functions with data or arrays", (int)len, word);
     if (!option) return usage(p, "there is no option `%.*s`", (int)len, word);
     const char *operand = word[len] ? word + len + 1 : i + 1 < argc ? argv[++i] : NULL;
@@ -301,7 +303,9 @@ static int read_and_run(program *p) {
             n == 1 ? "" : "s", p->n_words);
     return WRONG;
   }
-  if (p->files.output && (code = p->parts->kit->check_output(p->files.output)) != FINE) return code;
+  /* Before the run, which may take an hour. */
+  int wrong = p->files.output ? hiaR_output_check(p->files.output) : 0;
+  if (wrong) return hiaR_program_cannot_write(p->files.output, wrong);
   hia_program_args args = {.n = (size_t)n};
   hia_word *block = calloc((size_t)r->n_params + r->n_results, sizeof *block);
   code = block ? hiaR_program_args(p->parts, &p->files, p->value_types, p->types.parts, p->words,

@@ -31,19 +31,26 @@ typedef struct hia_program_args {
   hia_words *vocab, *labels; /* of all trees, which streams look at; or NULL */
 } hia_program_args;
 
-/* What programs whose function has data or arrays do with files. Only the `main` of such a program
- * names it, so that others do not link it. files.c. */
+/* What programs do with files of values: of two kits a `main` names the one that its function
+ * needs, so that a program of scalars does not link what deals with objects. */
 typedef struct hia_program_kit {
+  hia_status (*load)(const hia_allocator *allocator, const hia_type_info *type, const char *name,
+                     const void *bytes, size_t size, hia_value **value, hia_error **error);
+  hia_status (*save)(const hia_value *value, const char *path, hia_error **error);
+  /* Trees in brackets. NULL: the function has neither data nor arrays. */
   int (*open_lists)(const hia_program_files *files, hia_program_args *args);
   int (*write_lists)(const hia_program_files *files, const hia_program_args *args);
   void (*free_lists)(hia_program_args *args);
-  hia_status (*read)(const char *word, const hia_type_info *type,
-                     const hia_bracket_options *brackets, const hia_program_file *file,
-                     hia_value **value, hia_error **error);
-  int (*check_output)(const char *path); /* an exit status */
-  hia_status (*save)(const hia_value *value, const char *path, hia_error **error);
+  hia_status (*read_brackets)(const hia_allocator *allocator, const hia_type_info *type,
+                              const char *name, const char *text, size_t len,
+                              const hia_bracket_options *options, hia_value **value,
+                              hia_error **error);
 } hia_program_kit;
-extern const hia_program_kit hiaR_program_kit;
+extern const hia_program_kit hiaR_program_kit;         /* files.c */
+extern const hia_program_kit hiaR_program_scalars_kit; /* args.c */
+static inline bool hiaR_program_has_trees(const hia_program_kit *kit) {
+  return kit->read_brackets != NULL;
+}
 
 /* The same for streams, of programs that have a function for them. streams.c. */
 typedef struct hia_program_streams {
@@ -60,7 +67,7 @@ extern const hia_program_streams hiaR_program_streams;
  * it). */
 typedef struct hia_program_parts {
   const hia_code_module *module;
-  const hia_program_kit *kit;         /* or NULL */
+  const hia_program_kit *kit;
   const hia_program_streams *streams; /* or NULL */
   uint32_t root;                      /* of the module */
   uint32_t stream_root; /* the same function, whose arrays of data may be streams; HIA_NONE: there
@@ -75,6 +82,8 @@ int hiaR_program_fail(hia_error *error, hia_status status);
 /* Reads a file, of which the caller frees the text in any case. Returns an exit status. */
 int hiaR_program_read_file(const char *path, hia_program_file *file);
 void hiaR_program_free_file(hia_program_file *file);
+/* Prints that a file cannot be written, and why: an errno. Returns an exit status. */
+int hiaR_program_cannot_write(const char *path, int wrong);
 /* Reads args->n arguments of these types. Returns an exit status. The caller frees the arguments in
  * any case. */
 int hiaR_program_args(const hia_program_parts *parts, const hia_program_files *files,

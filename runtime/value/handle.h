@@ -25,6 +25,15 @@ struct hia_value {
 hia_value *hiaR_value_new(const hia_allocator *allocator, const hia_type_info *type,
                           hia_objects *objects, const hia_word *words);
 
+/* ---- input.c ---- */
+
+/* hia_value_save_file and hia_data_load for values of scalars and tuples of them, without the code
+ * for objects. */
+hia_status hiaR_scalars_save_file(const hia_value *value, const char *path, hia_error **error);
+hia_status hiaR_scalars_load_data(const hia_allocator *allocator, const hia_type_info *type,
+                                  const char *name, const void *bytes, size_t size,
+                                  hia_value **value, hia_error **error);
+
 /* ---- read_file.c ---- */
 
 /* Reads a file, a pipe too, of about `max` bytes at most (else EFBIG). Returns 0 or an errno. *size

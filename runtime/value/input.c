@@ -39,15 +39,23 @@ hia_status hia_value_write(const hia_value *value, uint64_t max_bytes, hia_write
   return status == HIA_OK ? HIA_OK : fail(allocator, error, status);
 }
 
-hia_status hia_value_save(const hia_value *value, hia_write write, void *user, hia_error **error) {
+typedef hia_status saving(const hia_type_table *types, hia_type type, const hia_word *words,
+                          const hia_allocator *allocator, const hia_sink *sink);
+
+static hia_status save(saving *how, const hia_value *value, hia_write write, void *user,
+                       hia_error **error) {
   if (error) *error = NULL;
   if (!value) return hiaR_fail_text(&hiaR_malloc, error, HIA_ARGUMENT, NULL, "no value");
   const hia_allocator *allocator = &value->allocator;
   if (!write) return hiaR_fail_text(allocator, error, HIA_ARGUMENT, NULL, "nothing to write with");
   const hia_sink sink = {write, user};
-  hia_status status = hiaR_value_save(&value->type->types->table, value->type->type, value->words,
-                                      allocator, &sink);
+  hia_status status =
+      how(&value->type->types->table, value->type->type, value->words, allocator, &sink);
   return status == HIA_OK ? HIA_OK : fail(allocator, error, status);
+}
+
+hia_status hia_value_save(const hia_value *value, hia_write write, void *user, hia_error **error) {
+  return save(hiaR_value_save, value, write, user, error);
 }
 
 static hia_status no_file(const hia_allocator *allocator, hia_error **error, const char *verb,
@@ -58,7 +66,8 @@ static hia_status no_file(const hia_allocator *allocator, hia_error **error, con
   return hiaR_fail_text(allocator, error, HIA_IO, NULL, "cannot %s %s: %s", verb, path, reason);
 }
 
-hia_status hia_value_save_file(const hia_value *value, const char *path, hia_error **error) {
+static hia_status save_file(saving *how, const hia_value *value, const char *path,
+                            hia_error **error) {
   if (error) *error = NULL;
   if (!value) return hiaR_fail_text(&hiaR_malloc, error, HIA_ARGUMENT, NULL, "no value");
   const hia_allocator *allocator = &value->allocator;
@@ -66,10 +75,18 @@ hia_status hia_value_save_file(const hia_value *value, const char *path, hia_err
   hia_file_output file;
   int wrong = hiaR_output_open(&file, path);
   if (wrong) return no_file(allocator, error, "write", path, wrong);
-  hia_status status = hia_value_save(value, hiaR_output_write, &file, NULL);
+  hia_status status = save(how, value, hiaR_output_write, &file, NULL);
   wrong = hiaR_output_close(&file, status == HIA_OK);
   if (wrong) return no_file(allocator, error, "write", path, wrong);
   return status == HIA_OK ? HIA_OK : fail(allocator, error, status);
+}
+
+hia_status hia_value_save_file(const hia_value *value, const char *path, hia_error **error) {
+  return save_file(hiaR_value_save, value, path, error);
+}
+
+hia_status hiaR_scalars_save_file(const hia_value *value, const char *path, hia_error **error) {
+  return save_file(hiaR_scalars_save, value, path, error);
 }
 
 /* ---- reading ---- */
@@ -122,16 +139,32 @@ hia_status hia_data_read(const hia_allocator *allocator, const hia_type_info *ty
   return end(&r, status, text, len, &wrong);
 }
 
-hia_status hia_data_load(const hia_allocator *allocator, const hia_type_info *type,
-                         const char *name, const void *bytes, size_t size, hia_value **value,
-                         hia_error **error) {
+typedef hia_status loading(const hia_type_table *types, hia_type type, const void *bytes,
+                           size_t size, const hia_allocator *allocator, hia_objects *objects,
+                           hia_word *words, hia_value_error *error);
+
+static hia_status load(loading *how, const hia_allocator *allocator, const hia_type_info *type,
+                       const char *name, const void *bytes, size_t size, hia_value **value,
+                       hia_error **error) {
   reading r = {.type = type, .name = name, .value = value, .error = error};
   hia_status status = begin(&r, allocator, bytes, size);
   if (status != HIA_OK) return status;
   hia_value_error wrong = {.code = NULL};
-  status = hiaR_value_load(&type->types->table, type->type, bytes, size, r.allocator, r.objects,
-                           r.words, &wrong);
+  status =
+      how(&type->types->table, type->type, bytes, size, r.allocator, r.objects, r.words, &wrong);
   return end(&r, status, bytes, size, &wrong);
+}
+
+hia_status hia_data_load(const hia_allocator *allocator, const hia_type_info *type,
+                         const char *name, const void *bytes, size_t size, hia_value **value,
+                         hia_error **error) {
+  return load(hiaR_value_load, allocator, type, name, bytes, size, value, error);
+}
+
+hia_status hiaR_scalars_load_data(const hia_allocator *allocator, const hia_type_info *type,
+                                  const char *name, const void *bytes, size_t size,
+                                  hia_value **value, hia_error **error) {
+  return load(hiaR_scalars_load, allocator, type, name, bytes, size, value, error);
 }
 
 hia_status hia_data_load_file(const hia_allocator *allocator, const hia_type_info *type,

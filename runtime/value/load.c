@@ -1,7 +1,10 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Values from files. The bytes may be anything: every number is checked before it is used, and
  * nothing is allocated that is larger than what the bytes that are left can fill. The file's types
- * are not read: they are compared with those of the wanted type. */
+ * are not read: they are compared with those of the wanted type.
+ *
+ * A program that is built ahead of time and has scalars alone does not link what makes objects:
+ * that is called through the loader. */
 #include "runtime/value/load.h"
 #include <stdio.h>
 
@@ -40,7 +43,7 @@ static hia_status read_number(loader *l, uint64_t *x) {
   return damaged(l, "a number is too large");
 }
 
-static hia_status read_reference(loader *l, hia_type type, hia_word *word) {
+hia_status hiaR_load_reference(loader *l, hia_type type, hia_word *word) {
   uint64_t x;
   hia_status status = read_number(l, &x);
   if (status) return status;
@@ -62,7 +65,7 @@ static hia_status read_reference(loader *l, hia_type type, hia_word *word) {
 
 static hia_status read_word(loader *l, hia_type type, hia_word *word) {
   hia_repr repr = hiaR_repr(type);
-  if (repr == HIA_REPR_REF) return read_reference(l, type, word);
+  if (repr == HIA_REPR_REF) return l->read_reference(l, type, word);
   size_t size = hiaR_reprs[repr].size;
   if (left(l) < size) return damaged(l, "it ends early");
   if (repr == HIA_REPR_BOOL && *l->at > 1) return damaged(l, "no bool");
@@ -148,7 +151,7 @@ hia_status hiaR_load_object(loader *l, bool *is_end) {
 static hia_status read_objects(loader *l) {
   bool is_end = false;
   hia_status status = HIA_OK;
-  while (status == HIA_OK && !is_end) status = hiaR_load_object(l, &is_end);
+  while (status == HIA_OK && !is_end) status = l->read_object(l, &is_end);
   return status;
 }
 
@@ -249,7 +252,9 @@ hia_status hiaR_value_load(const hia_type_table *types, hia_type type, const voi
                            size_t size, const hia_allocator *allocator, hia_objects *objects,
                            hia_word *words, hia_value_error *error) {
   hia_file_types file_types = {.allocator = allocator};
-  loader l = {.types = types,
+  loader l = {.read_object = hiaR_load_object,
+              .read_reference = hiaR_load_reference,
+              .types = types,
               .allocator = allocator,
               .objects = objects,
               .begin = bytes,
@@ -260,5 +265,31 @@ hia_status hiaR_value_load(const hia_type_table *types, hia_type type, const voi
   hia_status status = load(&l, &file_types, size, type, words);
   hiaR_file_types_free(&file_types);
   hiaR_block_free(&l.made, allocator);
+  return status;
+}
+
+/* Finds the 0 that ends the objects, of which scalars have none. */
+static hia_status no_object(loader *l, bool *is_end) {
+  uint64_t number;
+  hia_status status = read_number(l, &number);
+  *is_end = !status;
+  return status || !number ? status : damaged(l, "no such kind of object");
+}
+
+hia_status hiaR_scalars_load(const hia_type_table *types, hia_type type, const void *bytes,
+                             size_t size, const hia_allocator *allocator, hia_objects *objects,
+                             hia_word *words, hia_value_error *error) {
+  (void)objects;
+  hia_file_types file_types = {.allocator = allocator};
+  loader l = {.read_object = no_object,
+              .types = types,
+              .allocator = allocator,
+              .begin = bytes,
+              .at = bytes,
+              .file_types = &file_types,
+              .error = error};
+  *error = (hia_value_error){.code = NULL};
+  hia_status status = load(&l, &file_types, size, type, words);
+  hiaR_file_types_free(&file_types);
   return status;
 }

@@ -15,6 +15,9 @@ typedef struct hia_loaded_object {
 /* Objects are made in `objects`, or in the heap of a run: then their counts are the references from
  * other objects. */
 typedef struct hia_loader {
+  /* hiaR_load_object and hiaR_load_reference, or what takes scalars alone. */
+  hia_status (*read_object)(struct hia_loader *loader, bool *is_end);
+  hia_status (*read_reference)(struct hia_loader *loader, hia_type type, hia_word *word);
   const hia_type_table *types;
   const hia_allocator *allocator;
   hia_objects *objects;
@@ -35,6 +38,7 @@ hia_status hiaR_load_damaged(hia_value_error *error, uint64_t at, const char *wh
 /* Reads one object, which becomes the last of `made`; or finds the 0 that ends them: *is_end, which
  * may be NULL where there must be an object. */
 hia_status hiaR_load_object(hia_loader *loader, bool *is_end);
+hia_status hiaR_load_reference(hia_loader *loader, hia_type type, hia_word *word);
 
 /* Checks a file of `size` bytes, of which these are the first HIA_FILE_HEAD and the last
  * HIA_FILE_TAIL; both NULL: it is shorter. */

@@ -1,9 +1,15 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Values to files. A walk gives each object once, when all that it refers to is written. */
+/* Values to files. A walk gives each object once, when all that it refers to is written.
+ *
+ * A program that is built ahead of time and has scalars alone does not link the walk: what deals
+ * with objects is called through the saver. */
 #include "runtime/value/file.h"
 #include "runtime/value/walk.h"
 
 typedef struct saver {
+  /* Writes all objects that the word refers to, and a reference. NULL: values are scalars. */
+  void (*save_objects)(struct saver *s, hia_type type, hia_word word);
+  void (*put_reference)(struct saver *s, hia_type type, hia_word word);
   const hia_type_table *types;
   const hia_allocator *allocator;
   const hia_sink *sink;
@@ -56,12 +62,15 @@ static void put_words(saver *s, const hia_word_place *places, uint32_t n, const 
       put(s, at, hiaR_reprs[repr].size);
       continue;
     }
-    hia_word word = hiaR_load(repr, at);
-    if (hiaR_has_words(s->types, places[i].type, word))
-      put_number(s, 2 * (s->walk.n_objects - hiaR_walk_number(&s->walk, word)));
-    else
-      put_number(s, hiaR_is_object(word) ? 1 : 2 * word + 1);
+    s->put_reference(s, places[i].type, hiaR_load(repr, at));
   }
+}
+
+static void put_reference(saver *s, hia_type type, hia_word word) {
+  if (hiaR_has_words(s->types, type, word))
+    put_number(s, 2 * (s->walk.n_objects - hiaR_walk_number(&s->walk, word)));
+  else
+    put_number(s, hiaR_is_object(word) ? 1 : 2 * word + 1);
 }
 
 static void put_object(saver *s, const hia_walk_object *o) {
@@ -77,8 +86,7 @@ static void put_object(saver *s, const hia_walk_object *o) {
     put_words(s, places, o->layout->n, array->data + i * o->layout->size);
 }
 
-/* Writes all objects that the word refers to. */
-static void save_reference(saver *s, hia_type type, hia_word word) {
+static void save_objects(saver *s, hia_type type, hia_word word) {
   hiaR_walk_from(&s->walk, type, word);
   const hia_walk_object *o;
   while (s->status == HIA_OK && (o = hiaR_walk_next(&s->walk))) {
@@ -103,7 +111,7 @@ static void save(saver *s, hia_type type, const hia_word *words) {
   }
   s->status = hiaR_type_flatten(s->types, type, s->allocator, flat);
   for (uint32_t i = 0; i < n && s->status == HIA_OK; i++)
-    if (!hiaR_is_scalar(flat[i])) save_reference(s, flat[i], words[i]);
+    if (!hiaR_is_scalar(flat[i])) s->save_objects(s, flat[i], words[i]);
   put_number(s, 0);
   for (uint32_t i = 0; i < n && s->status == HIA_OK; i++) {
     char bytes[8];
@@ -123,7 +131,9 @@ static void save(saver *s, hia_type type, const hia_word *words) {
 
 hia_status hiaR_value_save(const hia_type_table *types, hia_type type, const hia_word *words,
                            const hia_allocator *allocator, const hia_sink *sink) {
-  saver s = {.types = types,
+  saver s = {.save_objects = save_objects,
+             .put_reference = put_reference,
+             .types = types,
              .allocator = allocator,
              .sink = sink,
              .walk = {.types = types, .allocator = allocator}};
@@ -131,5 +141,14 @@ hia_status hiaR_value_save(const hia_type_table *types, hia_type type, const hia
   if (s.status == HIA_OK) save(&s, type, words);
   hiaR_file_types_free(&s.file_types);
   hiaR_walk_free(&s.walk);
+  return s.status;
+}
+
+hia_status hiaR_scalars_save(const hia_type_table *types, hia_type type, const hia_word *words,
+                             const hia_allocator *allocator, const hia_sink *sink) {
+  saver s = {.types = types, .allocator = allocator, .sink = sink};
+  s.status = hiaR_file_types_make(&s.file_types, allocator, types, type);
+  if (s.status == HIA_OK) save(&s, type, words);
+  hiaR_file_types_free(&s.file_types);
   return s.status;
 }

@@ -404,7 +404,9 @@ static hia_status take_earlier(hia_loader *l, uint64_t back, hia_type type, hia_
 
 static hia_loader loader_of(hia_stream *s, loading *with, const char *text, size_t len, uint64_t at,
                             hia_value_error *error) {
-  return (hia_loader){.types = &s->type->types->table,
+  return (hia_loader){.read_object = hiaR_load_object,
+                      .read_reference = hiaR_load_reference,
+                      .types = &s->type->types->table,
                       .allocator = &s->allocator,
                       .begin = (const unsigned char *)text,
                       .at = (const unsigned char *)text,

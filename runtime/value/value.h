@@ -218,6 +218,9 @@ hia_status hiaR_value_copy(const hia_type_table *types, hia_type type,
 /* HIA_OK, HIA_IO, HIA_MEMORY: a part of it may have been written. */
 hia_status hiaR_value_save(const hia_type_table *types, hia_type type, const hia_word *words,
                            const hia_allocator *allocator, const hia_sink *sink);
+/* The same for values of scalars and tuples of them, without the code for objects. */
+hia_status hiaR_scalars_save(const hia_type_table *types, hia_type type, const hia_word *words,
+                             const hia_allocator *allocator, const hia_sink *sink);
 
 /* Loads a value of this type. The bytes are checked: HIA_ARGUMENT if they are no value of the type,
  * with a message and an offset. HIA_MEMORY. Objects made before an error stay in `objects`, which
@@ -225,6 +228,10 @@ hia_status hiaR_value_save(const hia_type_table *types, hia_type type, const hia
 hia_status hiaR_value_load(const hia_type_table *types, hia_type type, const void *bytes,
                            size_t size, const hia_allocator *allocator, hia_objects *objects,
                            hia_word *words, hia_value_error *error);
+/* The same for values of scalars and tuples of them. */
+hia_status hiaR_scalars_load(const hia_type_table *types, hia_type type, const void *bytes,
+                             size_t size, const hia_allocator *allocator, hia_objects *objects,
+                             hia_word *words, hia_value_error *error);
 
 /* ---- brackets.c: trees in Penn brackets ---- */
 

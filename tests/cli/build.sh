@@ -1358,7 +1358,26 @@ yes '(3 (2 It) (4 works))' | head -n 850000 >stream.ptb
 printf '(2 It' >>stream.ptb
 wrong 'a mistake in a stream' 2 'stream.ptb:850001:1: error.E0101.: this bracket is not closed' ./stream_divided @stream.ptb --vocab words
 rm -f stream* twice* peak*
-wrong 'no option of scalars' 2 'for functions with data' ./deep 3 '(1, true)' -o x
+wrong 'no option of scalars' 2 'for functions with data' ./deep 3 '(1, true)' --vocab words
+wrong 'nor a file' 2 'for functions with data' ./deep @a.ptb '(1, true)'
+# Scalars are saved and loaded, too.
+printf 'fn main(n: i64, p: (f32, (bool, f64))) -> (i64, (f32, (bool, f64))) = (n + 1, p)\nfn part(x: (f32, (bool, f64))) -> f32 = x.0\n' >pair.hia
+t 'a program of scalars' "$hiaton" build pair.hia --exe -o pair
+t 'one that takes a tuple' "$hiaton" build pair.hia --exe --fn part -o part
+t 'the result of scalars' "$hiaton" run pair.hia 4 '(2.5, (true, -inf))' -o wanted.hiav
+t 'of a tuple' "$hiaton" run pair.hia -e '(2.5, (true, -1f64 / 0f64))' -o tuple.hiav
+t 'a number' "$hiaton" run pair.hia -e 4i64 -o number.hiav
+for engine in native interp; do
+  t "saved ($engine)" ./pair 4 '(2.5, (true, -inf))' -o pair.hiav --engine $engine
+  t 'the same bytes' cmp pair.hiav wanted.hiav
+  is "and loaded ($engine)" '(5, (2.5, (true, -inf)))' ./pair @number.hiav @tuple.hiav --engine $engine
+  is "a tuple alone ($engine)" 2.5 ./part @tuple.hiav --engine $engine
+done
+wrong 'of another type' 2 'pair.hiav: error.argument.: expected a value of type .f32, .bool, f64.., the file has one of type .i64' ./part @pair.hiav
+truncate -s -1 tuple.hiav
+wrong 'and damaged' 2 'tuple.hiav: error.argument.: the saved value is damaged' ./part @tuple.hiav
+wrong 'a place that cannot be written' 1 '^error.io.: cannot write /nonexistent/x.hiav' ./pair 4 '(1, (true, 1))' -o /nonexistent/x.hiav
+t 'help names it' bash -c './pair --help | grep -q "^  -o FILE.hiav" && ! ./pair --help | grep -q vocab'
 printf 'fn main(n: i64, x: f32) = (n, x)\n' >echo2.hia
 is 'a file of a scalar' '(3, 0.5)' bash -c 'echo 3 >n.txt; "$0" build echo2.hia --exe -o echo2 && ./echo2 @n.txt 0.5' "$hiaton"
 is 'help' 0 bash -c './deep --help | grep -q "main(i64, (f32, bool)) -> (i64, f32)"; echo $?'
