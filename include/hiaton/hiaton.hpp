@@ -23,7 +23,8 @@
 // std::abort.
 //
 // Types. bool, i32, i64, f32 and f64 are bool, std::int32_t, std::int64_t, float and double; a
-// tuple is a std::tuple of two parts or more. Others do not compile. Data and arrays are `value`s.
+// tuple is a std::tuple of two parts or more; an array of tuples or arrays is a std::vector, which
+// is copied; data, and any array, is a `value`. Others do not compile.
 //
 // Ownership. engine, module, value, nodes, words, context, error, timeline, cancel and builder own
 // the object that get() returns; they can be moved but not copied. After a move the source is
@@ -180,57 +181,172 @@ private:
 
 // ---- C++'s types and hiaton's ----
 
+class value;
+
 namespace detail {
 
 template <class T> inline constexpr bool is_false = false;
 
-// A type as hiaton writes it, and its scalars in order.
+using value_owner = owner<hia_value, hia_value_free>;
+
+// The nodes of an array that is made of vectors (hia_value_nodes).
+struct table {
+  std::vector<const hia_type_info *> types;
+  std::vector<hia_value_node> nodes;
+  std::vector<std::int64_t> words;
+
+  // Returns the node's number.
+  std::int64_t add(const hia_type_info *type, std::size_t n,
+                   const std::vector<std::int64_t> &elements) {
+    std::size_t i = 0;
+    while (i < types.size() && types[i] != type) i++;
+    if (i == types.size()) types.push_back(type);
+    nodes.push_back({std::uint32_t(i), 0, n});
+    words.insert(words.end(), elements.begin(), elements.end());
+    return std::int64_t(nodes.size() - 1);
+  }
+  hia_value_nodes view() const {
+    hia_value_nodes all = HIA_VALUE_NODES_INIT;
+    all.types = types.data();
+    all.n_types = types.size();
+    all.nodes = nodes.data();
+    all.n_nodes = nodes.size();
+    all.words = words.data();
+    all.n_words = words.size();
+    return all;
+  }
+};
+
+// How many words a value of the type has in a table.
+inline std::size_t words_of(const hia_type_info *type) noexcept {
+  std::size_t sum = 0;
+  if (hia_type_info_kind(type) != HIA_KIND_TUPLE) return 1;
+  for (std::size_t i = 0; i < hia_type_info_len(type); i++)
+    sum += words_of(hia_type_info_part(type, i));
+  return sum;
+}
+
+// The table of an array of arrays: the first word of each node.
+struct rows {
+  explicit rows(const hia_value_nodes &all) : table(all) {
+    std::size_t at = 0;
+    first.reserve(all.n_nodes);
+    for (std::size_t i = 0; i < all.n_nodes; i++) {
+      first.push_back(at);
+      at += std::size_t(all.nodes[i].n) *
+            words_of(hia_type_info_element(all.types[all.nodes[i].type]));
+    }
+  }
+  const hia_value_nodes &table;
+  std::vector<std::size_t> first;
+};
+
+// An argument of hia_run: a value that the caller has, or one that was made for the call.
+struct given {
+  value_owner made;
+  hia_value *at;
+};
+inline given give(hia_value *made) noexcept { return {value_owner(made), made}; }
+
+// A type as hiaton writes it. `flat` are its parameters in an entry, `out` its results, and `held`
+// is what a call keeps while the callee has the parameters.
 template <class T> struct type {
-  static_assert(is_false<T>, "hiaton has bool, std::int32_t, std::int64_t, float, double, and "
-                             "std::tuple of two or more of its types");
+  static_assert(is_false<T>, "hiaton has bool, std::int32_t, std::int64_t, float, double, "
+                             "std::tuple of two or more of its types, std::vector of them, and "
+                             "hiaton::value");
 };
 
 template <class T, hia_dtype of> struct scalar {
   using flat = std::tuple<T>;
+  using out = flat;
+  using held = T;
+  static constexpr bool has_arrays = false, has_values = false;
   static constexpr std::array<hia_dtype, 1> dtypes{of};
   static bool is(const hia_type_info *info) noexcept {
     hia_dtype found;
     return hia_type_info_dtype(info, &found) == HIA_OK && found == of;
   }
-  static flat flatten(T x) { return flat(x); }
-  template <std::size_t at, class Flat> static T gather(const Flat &all) {
-    return std::get<at>(all);
+  static held hold(const hia_type_info *, T x) noexcept { return x; }
+  static bool is_held(T) noexcept { return true; }
+  static flat flatten(T x) noexcept { return flat(x); }
+  template <std::size_t at, class Out> static hia_status gather(Out &all, T *x) noexcept {
+    *x = std::get<at>(all);
+    return HIA_OK;
   }
 };
 template <> struct type<bool> : scalar<bool, HIA_BOOL> {
   static constexpr const char *name = "bool";
-  static hia_value *make(hia_engine *engine, bool x) { return hia_value_bool(engine, x); }
+  static given make(hia_engine *engine, const hia_type_info *, bool x) {
+    return give(hia_value_bool(engine, x));
+  }
   static hia_status read(const hia_value *from, bool *x) { return hia_value_get_bool(from, x); }
+  static void put(table &, const hia_type_info *, bool x, std::vector<std::int64_t> &to) {
+    to.push_back(x);
+  }
+  static void get(const rows &, const std::int64_t **at, bool *x) noexcept { *x = *(*at)++ != 0; }
 };
 template <> struct type<std::int32_t> : scalar<std::int32_t, HIA_I32> {
   static constexpr const char *name = "i32";
-  static hia_value *make(hia_engine *engine, std::int32_t x) { return hia_value_i32(engine, x); }
+  static given make(hia_engine *engine, const hia_type_info *, std::int32_t x) {
+    return give(hia_value_i32(engine, x));
+  }
   static hia_status read(const hia_value *from, std::int32_t *x) {
     return hia_value_get_i32(from, x);
+  }
+  static void put(table &, const hia_type_info *, std::int32_t x, std::vector<std::int64_t> &to) {
+    to.push_back(x);
+  }
+  static void get(const rows &, const std::int64_t **at, std::int32_t *x) noexcept {
+    *x = std::int32_t(*(*at)++);
   }
 };
 template <> struct type<std::int64_t> : scalar<std::int64_t, HIA_I64> {
   static constexpr const char *name = "i64";
-  static hia_value *make(hia_engine *engine, std::int64_t x) { return hia_value_i64(engine, x); }
+  static given make(hia_engine *engine, const hia_type_info *, std::int64_t x) {
+    return give(hia_value_i64(engine, x));
+  }
   static hia_status read(const hia_value *from, std::int64_t *x) {
     return hia_value_get_i64(from, x);
+  }
+  static void put(table &, const hia_type_info *, std::int64_t x, std::vector<std::int64_t> &to) {
+    to.push_back(x);
+  }
+  static void get(const rows &, const std::int64_t **at, std::int64_t *x) noexcept {
+    *x = *(*at)++;
   }
 };
 template <> struct type<float> : scalar<float, HIA_F32> {
   static constexpr const char *name = "f32";
-  static hia_value *make(hia_engine *engine, float x) { return hia_value_f32(engine, x); }
+  static given make(hia_engine *engine, const hia_type_info *, float x) {
+    return give(hia_value_f32(engine, x));
+  }
   static hia_status read(const hia_value *from, float *x) { return hia_value_get_f32(from, x); }
+  static void put(table &, const hia_type_info *, float x, std::vector<std::int64_t> &to) {
+    to.push_back(hia_word_of_f32(x));
+  }
+  static void get(const rows &, const std::int64_t **at, float *x) noexcept {
+    *x = hia_word_to_f32(*(*at)++);
+  }
 };
 template <> struct type<double> : scalar<double, HIA_F64> {
   static constexpr const char *name = "f64";
-  static hia_value *make(hia_engine *engine, double x) { return hia_value_f64(engine, x); }
+  static given make(hia_engine *engine, const hia_type_info *, double x) {
+    return give(hia_value_f64(engine, x));
+  }
   static hia_status read(const hia_value *from, double *x) { return hia_value_get_f64(from, x); }
+  static void put(table &, const hia_type_info *, double x, std::vector<std::int64_t> &to) {
+    to.push_back(hia_word_of_f64(x));
+  }
+  static void get(const rows &, const std::int64_t **at, double *x) noexcept {
+    *x = hia_word_to_f64(*(*at)++);
+  }
 };
+
+// A value of its own, as a T. HIA_MEMORY if it is empty.
+template <class T> hia_status take(value_owner &&from, T *x) {
+  return from ? type<T>::read(from.get(), x) : HIA_MEMORY;
+}
+template <> inline hia_status take<value>(value_owner &&from, value *x);
 
 // Concatenates arrays.
 template <std::size_t... n> constexpr auto joined(const std::array<hia_dtype, n> &...parts) {
@@ -244,13 +360,15 @@ template <std::size_t... n> constexpr auto joined(const std::array<hia_dtype, n>
   return all;
 }
 
-using value_owner = owner<hia_value, hia_value_free>;
-
 template <class... T> struct type<std::tuple<T...>> {
   static_assert(sizeof...(T) >= 2, "a tuple of hiaton's has two parts or more");
   using tuple = std::tuple<T...>;
   using flat = decltype(std::tuple_cat(std::declval<typename type<T>::flat>()...));
+  using out = decltype(std::tuple_cat(std::declval<typename type<T>::out>()...));
+  using held = std::tuple<typename type<T>::held...>;
   using parts = std::index_sequence_for<T...>;
+  static constexpr bool has_arrays = (type<T>::has_arrays || ...);
+  static constexpr bool has_values = (type<T>::has_values || ...);
 
   static constexpr auto dtypes = joined(type<T>::dtypes...);
   static bool is(const hia_type_info *info) noexcept {
@@ -258,8 +376,14 @@ template <class... T> struct type<std::tuple<T...>> {
     return hia_type_info_len(info) == sizeof...(T) &&
            (type<T>::is(hia_type_info_part(info, i++)) && ...);
   }
-  static flat flatten(const tuple &x) {
-    return std::apply([](const T &...part) { return std::tuple_cat(type<T>::flatten(part)...); },
+  static held hold(const hia_type_info *info, const tuple &x) {
+    return hold_parts(info, x, parts());
+  }
+  static bool is_held(const held &x) noexcept {
+    return std::apply([](const auto &...part) { return (type<T>::is_held(part) && ...); }, x);
+  }
+  static flat flatten(const held &x) noexcept {
+    return std::apply([](const auto &...part) { return std::tuple_cat(type<T>::flatten(part)...); },
                       x);
   }
   // The index of part i's first scalar.
@@ -269,42 +393,192 @@ template <class... T> struct type<std::tuple<T...>> {
     for (std::size_t k = 0; k < i; k++) sum += sizes[k];
     return sum;
   }
-  template <std::size_t at, class Flat> static tuple gather(const Flat &all) {
-    return gather_parts<at>(all, parts());
+  template <std::size_t at, class Out> static hia_status gather(Out &all, tuple *x) {
+    return gather_parts<at>(all, x, parts());
   }
-  static hia_value *make(hia_engine *engine, const tuple &x) {
-    return std::apply(
-        [engine](const T &...part) {
-          const value_owner owners[] = {value_owner(type<T>::make(engine, part))...};
-          hia_value *all[sizeof...(T)];
-          for (std::size_t i = 0; i < sizeof...(T); i++) all[i] = owners[i].get();
-          return hia_value_tuple(engine, all, sizeof...(T));
-        },
-        x);
+  static given make(hia_engine *engine, const hia_type_info *info, const tuple &x) {
+    return make_parts(engine, info, x, parts());
   }
   static hia_status read(const hia_value *from, tuple *x) {
     if (hia_type_info_len(hia_value_type(from)) != sizeof...(T)) return HIA_ARGUMENT;
     return read_parts(from, x, parts());
   }
+  static void put(table &t, const hia_type_info *info, const tuple &x,
+                  std::vector<std::int64_t> &to) {
+    put_parts(t, info, x, to, parts());
+  }
+  static void get(const rows &from, const std::int64_t **at, tuple *x) {
+    std::apply([&](T &...part) { (type<T>::get(from, at, &part), ...); }, *x);
+  }
 
 private:
-  template <std::size_t at, class Flat, std::size_t... i>
-  static tuple gather_parts(const Flat &all, std::index_sequence<i...>) {
-    return tuple(type<T>::template gather<at + offset(i)>(all)...);
+  template <std::size_t... i>
+  static held hold_parts(const hia_type_info *info, const tuple &x, std::index_sequence<i...>) {
+    return held{type<T>::hold(hia_type_info_part(info, i), std::get<i>(x))...};
   }
-  template <class Part> static hia_status read_part(const hia_value *from, std::size_t i, Part *x) {
-    value_owner part(hia_value_part(from, i));
-    return part ? type<Part>::read(part.get(), x) : HIA_MEMORY;
+  template <std::size_t at, class Out, std::size_t... i>
+  static hia_status gather_parts(Out &all, tuple *x, std::index_sequence<i...>) {
+    hia_status status = HIA_OK;
+    ((status = status == HIA_OK ? type<T>::template gather<at + offset(i)>(all, &std::get<i>(*x))
+                                : status),
+     ...);
+    return status;
+  }
+  template <std::size_t... i>
+  static given make_parts(hia_engine *engine, const hia_type_info *info, const tuple &x,
+                          std::index_sequence<i...>) {
+    const given made[] = {type<T>::make(engine, hia_type_info_part(info, i), std::get<i>(x))...};
+    hia_value *const all[] = {made[i].at...};
+    return give(hia_value_tuple(engine, all, sizeof...(T)));
   }
   template <std::size_t... i>
   static hia_status read_parts(const hia_value *from, tuple *x, std::index_sequence<i...>) {
     hia_status status = HIA_OK;
-    ((status = status == HIA_OK ? read_part(from, i, &std::get<i>(*x)) : status), ...);
+    ((status =
+          status == HIA_OK ? take(value_owner(hia_value_part(from, i)), &std::get<i>(*x)) : status),
+     ...);
     return status;
+  }
+  template <std::size_t... i>
+  static void put_parts(table &t, const hia_type_info *info, const tuple &x,
+                        std::vector<std::int64_t> &to, std::index_sequence<i...>) {
+    (type<T>::put(t, hia_type_info_part(info, i), std::get<i>(x), to), ...);
   }
 };
 
-// The scalars of several types in order, and the C types of a signature.
+// Data, or any array: a parameter is borrowed, and a result is the caller's.
+template <> struct type<value> {
+  using flat = std::tuple<const hia_value *>;
+  using out = std::tuple<hia_value *>;
+  using held = const hia_value *;
+  static constexpr bool has_arrays = false, has_values = true;
+  static constexpr std::array<hia_dtype, 1> dtypes{HIA_ENTRY_VALUE};
+  static bool is(const hia_type_info *info) noexcept {
+    const hia_type_kind kind = hia_type_info_kind(info);
+    return info != nullptr && (kind == HIA_KIND_DATA || kind == HIA_KIND_ARRAY);
+  }
+  static inline held hold(const hia_type_info *, const value &x) noexcept;
+  static bool is_held(held) noexcept { return true; } // the call refuses an empty one
+  static flat flatten(held x) noexcept { return flat(x); }
+  template <std::size_t at, class Out> static hia_status gather(Out &all, value *x) noexcept;
+  static inline given make(hia_engine *, const hia_type_info *, const value &x) noexcept;
+};
+
+// An array, which is copied. Its elements are tuples and vectors; those of a result may be values.
+template <class T> struct type<std::vector<T>> {
+  using vector = std::vector<T>;
+  using flat = std::tuple<const hia_value *>;
+  using out = std::tuple<hia_value *>;
+  using held = value_owner;
+  static constexpr bool has_arrays = true, has_values = type<T>::has_values;
+  static constexpr std::array<hia_dtype, 1> dtypes{HIA_ENTRY_VALUE};
+  static bool is(const hia_type_info *info) noexcept {
+    return info != nullptr && hia_type_info_kind(info) == HIA_KIND_ARRAY &&
+           type<T>::is(hia_type_info_element(info));
+  }
+  static held hold(const hia_type_info *info, const vector &x) {
+    return made(info, x, [](const hia_value_nodes *nodes, hia_value **made) {
+      return hia_data_from_nodes(nullptr, nodes, made, nullptr);
+    });
+  }
+  static bool is_held(const held &x) noexcept { return bool(x); }
+  static flat flatten(const held &x) noexcept { return flat(x.get()); }
+  template <std::size_t at, class Out> static hia_status gather(Out &all, vector *x) {
+    return read(std::get<at>(all).get(), x);
+  }
+  static given make(hia_engine *engine, const hia_type_info *info, const vector &x) {
+    return give(made(info, x, [engine](const hia_value_nodes *nodes, hia_value **made) {
+                  return hia_value_from_nodes(engine, nodes, made, nullptr);
+                }).release());
+  }
+  static hia_status read(const hia_value *from, vector *x) {
+    const hia_type_info *info = hia_value_type(from);
+    if (!is(info)) return HIA_ARGUMENT;
+    if constexpr (has_values)
+      return read_parts(from, x);
+    else
+      return read_table(from, x);
+  }
+  static void get(const rows &from, const std::int64_t **at, vector *x) {
+    const std::int64_t node = *(*at)++;
+    x->clear();
+    if (node != HIA_NODE_EMPTY) get_node(from, std::size_t(node), x);
+  }
+  static void put(table &t, const hia_type_info *info, const vector &x,
+                  std::vector<std::int64_t> &to) {
+    to.push_back(x.empty() ? HIA_NODE_EMPTY : add(t, info, x));
+  }
+
+private:
+  static void get_node(const rows &from, std::size_t node, vector *x) {
+    const std::int64_t *at = from.table.words + from.first[node];
+    const std::size_t n = std::size_t(from.table.nodes[node].n);
+    x->reserve(n);
+    for (std::size_t i = 0; i < n; i++) {
+      T element{};
+      type<T>::get(from, &at, &element);
+      x->push_back(std::move(element));
+    }
+  }
+  static hia_status read_table(const hia_value *from, vector *x) {
+    x->clear();
+    if (hia_value_len(from) == 0) return HIA_OK;
+    hia_value_nodes *all = nullptr;
+    const hia_status status = hia_value_to_nodes(from, &all, nullptr);
+    if (status != HIA_OK) return status;
+    const owner<hia_value_nodes, hia_value_nodes_free> nodes(all);
+    get_node(rows(*all), all->n_nodes - 1, x);
+    return HIA_OK;
+  }
+  static hia_status read_parts(const hia_value *from, vector *x) {
+    const std::size_t n = hia_value_len(from);
+    x->clear();
+    x->reserve(n);
+    for (std::size_t i = 0; i < n; i++) {
+      T element{};
+      const hia_status status = take(value_owner(hia_value_part(from, i)), &element);
+      if (status != HIA_OK) return status;
+      x->push_back(std::move(element));
+    }
+    return HIA_OK;
+  }
+  static std::int64_t add(table &t, const hia_type_info *info, const vector &x) {
+    static_assert(!has_values,
+                  "an array of data is a value, which value::array makes of its elements");
+    std::vector<std::int64_t> words;
+    words.reserve(x.size());
+    for (std::size_t i = 0; i < x.size(); i++)
+      type<T>::put(t, hia_type_info_element(info), x[i], words);
+    return t.add(info, x.size(), words);
+  }
+  // Empty if the type is another one, or when out of memory.
+  template <class Make>
+  static value_owner made(const hia_type_info *info, const vector &x, Make make) {
+    if (!is(info)) return {};
+    table t;
+    add(t, info, x);
+    const hia_value_nodes nodes = t.view();
+    hia_value *made = nullptr;
+    make(&nodes, &made);
+    return value_owner(made);
+  }
+};
+
+// What an entry has written, of which the values now have an owner.
+template <class T> struct owned {
+  using type = T;
+};
+template <> struct owned<hia_value *> {
+  using type = value_owner;
+};
+template <class... T>
+std::tuple<typename owned<T>::type...> own(const std::tuple<T...> &all) noexcept {
+  return std::apply(
+      [](T... x) { return std::tuple<typename owned<T>::type...>(typename owned<T>::type(x)...); },
+      all);
+}
+
+// The parameters of several types in order, and the C types of a signature.
 template <class... T>
 using flat_of = decltype(std::tuple_cat(std::declval<typename type<T>::flat>()...));
 
@@ -348,16 +622,32 @@ template <class Signature> class entry;
 // A typed entry: a call costs some nanoseconds.
 template <class R, class... P> class entry<R(P...)> {
   using params = detail::flat_of<P...>;
-  using results = typename detail::type<R>::flat;
+  using results = typename detail::type<R>::out;
+  static constexpr bool has_arrays = (detail::type<P>::has_arrays || ... || false);
 
 public:
   using c_type = typename detail::c_types<params, results>::entry; // as runtime.h has it
-  explicit entry(c_type at) noexcept : at_(at) {}
+  explicit entry(c_type at) noexcept : at_(at) {
+    static_assert(!has_arrays, "an entry that takes vectors needs its function, for their types");
+  }
+  // The function's entry: for a std::vector among the parameters it needs their types.
+  entry(c_type at, const hia_function *of) noexcept : at_(at) {
+    for (std::size_t i = 0; i < types_.size(); i++) types_[i] = hia_function_param_type(of, i);
+  }
   c_type get() const noexcept { return at_; }
   inline result<R> operator()(const context &in, const P &...args) const;
 
 private:
+  const hia_type_info *type(std::size_t i) const noexcept {
+    return i < types_.size() ? types_[i] : nullptr;
+  }
+  template <std::size_t... i>
+  std::tuple<typename detail::type<P>::held...> hold(std::index_sequence<i...>,
+                                                     const P &...args) const {
+    return std::tuple<typename detail::type<P>::held...>(detail::type<P>::hold(type(i), args)...);
+  }
   c_type at_;
+  std::array<const hia_type_info *, has_arrays ? sizeof...(P) : 0> types_{};
 };
 
 namespace detail {
@@ -380,9 +670,9 @@ private:
 template <class Signature> class map_entry;
 template <class R, class... P>
 class map_entry<R(P...)>
-    : public detail::map_of<detail::flat_of<P...>, typename detail::type<R>::flat> {
+    : public detail::map_of<detail::flat_of<P...>, typename detail::type<R>::out> {
 public:
-  using detail::map_of<detail::flat_of<P...>, typename detail::type<R>::flat>::map_of;
+  using detail::map_of<detail::flat_of<P...>, typename detail::type<R>::out>::map_of;
 };
 
 template <class Signature> class plain;
@@ -390,7 +680,7 @@ template <class Signature> class plain;
 // A plain function: no context, no limits, and it cannot fail.
 template <class R, class... P> class plain<R(P...)> {
   using params = detail::flat_of<P...>;
-  using results = typename detail::type<R>::flat;
+  using results = typename detail::type<R>::out;
   using types = detail::c_types<params, results>;
   static constexpr bool is_scalar = std::tuple_size_v<results> == 1;
   template <class> struct returning;
@@ -404,13 +694,17 @@ public:
   explicit plain(c_type at) noexcept : at_(at) {}
   c_type get() const noexcept { return at_; }
   R operator()(const P &...args) const {
+    static_assert(std::is_same_v<std::tuple<P...>, std::tuple<typename detail::type<P>::held...>>,
+                  "plain functions take scalars alone");
     params in = std::tuple_cat(detail::type<P>::flatten(args)...);
     if constexpr (is_scalar) {
       return std::apply(at_, in);
     } else {
+      R x{};
       results out{};
-      std::apply([&](auto... x) { std::apply([&](auto &...y) { at_(x..., &y...); }, out); }, in);
-      return detail::type<R>::template gather<0>(out);
+      std::apply([&](auto... a) { std::apply([&](auto &...y) { at_(a..., &y...); }, out); }, in);
+      detail::type<R>::template gather<0>(out, &x);
+      return x;
     }
   }
 
@@ -419,8 +713,6 @@ private:
 };
 
 // ---- values ----
-
-class engine;
 
 class engine;
 
@@ -453,7 +745,10 @@ public:
   using owner::owner;
   // Empty when out of memory; a call then fails with HIA_ARGUMENT.
   template <class T> static inline value of(const engine &in, const T &x);
-  // HIA_ARGUMENT if the value is of another type.
+  // The same for a type of hiaton's, which arrays need. HIA_ARGUMENT if it is not that of T.
+  template <class T>
+  static inline result<value> of(const engine &in, const hia_type_info *type, const T &x);
+  // HIA_ARGUMENT if the value is of another type. An array is copied.
   template <class T> result<T> as() const {
     T x{};
     const hia_status status = detail::type<T>::read(get(), &x);
@@ -523,6 +818,22 @@ private:
   }
 };
 
+namespace detail {
+template <> inline hia_status take<value>(value_owner &&from, value *x) {
+  *x = value(from.release());
+  return *x ? HIA_OK : HIA_MEMORY;
+}
+inline const hia_value *type<value>::hold(const hia_type_info *, const value &x) noexcept {
+  return x.get();
+}
+template <std::size_t at, class Out> hia_status type<value>::gather(Out &all, value *x) noexcept {
+  return take(std::move(std::get<at>(all)), x);
+}
+inline given type<value>::make(hia_engine *, const hia_type_info *, const value &x) noexcept {
+  return {value_owner(), x.get()};
+}
+} // namespace detail
+
 // ---- functions ----
 
 // A function of a module, which owns it. Copied like a pointer.
@@ -534,6 +845,11 @@ public:
   const char *signature() const noexcept { return hia_function_signature(at_); }
   std::size_t arity() const noexcept { return hia_function_arity(at_); }
   bool is_generic() const noexcept { return hia_function_is_generic(at_); }
+  // They belong to the module. NULL: the function is generic in it, or has no such parameter.
+  const hia_type_info *param_type(std::size_t i) const noexcept {
+    return hia_function_param_type(at_, i);
+  }
+  const hia_type_info *result_type() const noexcept { return hia_function_result_type(at_); }
   result<void> prepare() const {
     hia_error *e = nullptr;
     const hia_status status = hia_function_prepare(at_, &e);
@@ -591,8 +907,15 @@ private:
     if (!same) return std::move(same.error());
     const hia_status status = get_native(at_, &found, &e);
     if (status != HIA_OK) return error(status, e);
-    return Entry(reinterpret_cast<typename Entry::c_type>(found));
+    const auto code = reinterpret_cast<typename Entry::c_type>(found);
+    if constexpr (std::is_constructible_v<Entry, typename Entry::c_type, const hia_function *>)
+      return Entry(code, at_);
+    else
+      return Entry(code);
   }
+  template <std::size_t... i, class... P>
+  std::array<detail::given, sizeof...(P)> given(const engine &in, std::index_sequence<i...>,
+                                                const P &...args) const;
   result<value> run(hia_value *const *args, std::size_t n, const hia_run_options *options) const {
     hia_value *out = nullptr;
     hia_error *e = nullptr;
@@ -716,7 +1039,16 @@ private:
 };
 
 template <class T> value value::of(const engine &in, const T &x) {
-  return value(detail::type<T>::make(in.get(), x));
+  static_assert(!detail::type<T>::has_arrays, "an array needs its type: of(engine, type, x)");
+  return value(detail::type<T>::make(in.get(), nullptr, x).made.release());
+}
+
+template <class T>
+result<value> value::of(const engine &in, const hia_type_info *type, const T &x) {
+  if (!detail::type<T>::is(type)) return hiaton::error(HIA_ARGUMENT, nullptr);
+  value made(detail::type<T>::make(in.get(), type, x).made.release());
+  if (!made) return hiaton::error(HIA_MEMORY, nullptr);
+  return made;
 }
 
 result<value> value::data(const engine &in, const hia_type_info *type, std::size_t ctor,
@@ -792,15 +1124,25 @@ public:
 
 template <class R, class... P>
 result<R> entry<R(P...)>::operator()(const context &in, const P &...args) const {
-  params scalars = std::tuple_cat(detail::type<P>::flatten(args)...);
+  const std::tuple<typename detail::type<P>::held...> held =
+      hold(std::index_sequence_for<P...>(), args...);
+  const bool is_held =
+      std::apply([](const auto &...x) { return (detail::type<P>::is_held(x) && ...); }, held);
+  if (!is_held) return error(HIA_MEMORY, nullptr);
+  params flat = std::apply(
+      [](const auto &...x) { return std::tuple_cat(detail::type<P>::flatten(x)...); }, held);
   results out{};
   const hia_status status = std::apply(
       [&](auto... x) {
         return std::apply([&](auto &...y) { return at_(in.get(), x..., &y...); }, out);
       },
-      scalars);
+      flat);
   if (status != HIA_OK) return error::of_context(status, in.get());
-  return detail::type<R>::template gather<0>(out);
+  auto owned = detail::own(out);
+  R result{};
+  const hia_status read = detail::type<R>::template gather<0>(owned, &result);
+  if (read != HIA_OK) return error(read, nullptr);
+  return result;
 }
 
 template <class... P, class... R>
@@ -813,14 +1155,25 @@ result<void> detail::map_of<std::tuple<P...>, std::tuple<R...>>::operator()(cons
   return {};
 }
 
+template <std::size_t... i, class... P>
+std::array<detail::given, sizeof...(P)> function::given(const engine &in, std::index_sequence<i...>,
+                                                        const P &...args) const {
+  static_cast<void>(in);
+  return {detail::type<P>::make(in.get(), param_type(i), args)...};
+}
+
 template <class R, class... P>
 result<R> function::call(const engine &in, const hia_run_options &options, const P &...args) const {
-  const value owners[sizeof...(P) + 1] = {value::of<P>(in, args)...};
-  hia_value *all[sizeof...(P) + 1] = {};
-  for (std::size_t i = 0; i < sizeof...(P); i++) all[i] = owners[i].get();
-  result<value> out = run(all, sizeof...(P), &options);
+  const std::array<detail::given, sizeof...(P)> made =
+      given(in, std::index_sequence_for<P...>(), args...);
+  std::array<hia_value *, sizeof...(P) + 1> all{};
+  for (std::size_t i = 0; i < made.size(); i++) all[i] = made[i].at;
+  result<value> out = run(all.data(), made.size(), &options);
   if (!out) return std::move(out.error());
-  return out->template as<R>();
+  R x{};
+  const hia_status status = detail::take(detail::value_owner(out->release()), &x);
+  if (status != HIA_OK) return error(status, nullptr);
+  return x;
 }
 template <class R, class... P> result<R> function::call(const engine &in, const P &...args) const {
   const hia_run_options options = HIA_RUN_OPTIONS_INIT;

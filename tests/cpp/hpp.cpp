@@ -34,6 +34,13 @@ static_assert(
                                   const bool *, float *, std::int64_t *, bool *)>);
 static_assert(std::is_same_v<hiaton::plain<double(inner)>::c_type, double (*)(std::int64_t, bool)>);
 static_assert(std::is_same_v<hiaton::plain<inner()>::c_type, void (*)(std::int64_t *, bool *)>);
+using row = std::tuple<std::int32_t, float>;
+using table = std::vector<row>;
+static_assert(std::is_same_v<hiaton::entry<std::tuple<hiaton::value, double>(
+                                 hiaton::value, std::tuple<bool, table>)>::c_type,
+                             hia_status (*)(hia_context *, const hia_value *, bool,
+                                            const hia_value *, hia_value **, double *)>);
+static_assert(std::is_trivially_copyable_v<hiaton::entry<table(table)>>);
 
 static const char text[] = "extern fn halve(x: f64) -> f64\n"
                            "extern impure fn note(n: i64) -> i64\n"
@@ -52,7 +59,15 @@ static std::int64_t notes;
 static const char data_text[] =
     "type Tree = Leaf(x: i32, y: i32) | Node(l: Tree, r: Tree) | Nil\n"
     "type Rose = Rose(x: i64, below: [Rose])\n"
-    "fn swap(t: Tree) -> Tree = match t { Node(a, b) => Node(b, a), Leaf(x, y) => t, Nil => t }\n";
+    "fn swap(t: Tree) -> Tree = match t { Node(a, b) => Node(b, a), Leaf(x, y) => t, Nil => t }\n"
+    "fn both(t: Tree, n: i64) -> (Tree, (i64, Tree)) = match t {\n"
+    "  Node(a, b) => (a, (n + 1, b)), Leaf(x, y) => fail(n), Nil => (t, (n, t)) }\n"
+    "fn scale(rows: [(i32, f32)], k: f32) -> [(i32, f32)] = [(r.0 + 1, r.1 * k) for r in rows]\n"
+    "fn nest(rows: [(bool, [(i64, f64)])], t: (f64, [(i64, f64)])) -> ([(bool, [(i64, f64)])], "
+    "f64, [[(i64, f64)]]) =\n"
+    "  (concat(rows, [(true, t.1)]), t.0 * 2, [r.1 for r in rows])\n"
+    "fn leaves(n: i32) -> [Tree] = [Leaf(i, n) for i in 0..n]\n"
+    "fn first(trees: [Tree]) -> Tree = trees[0]\n";
 
 static void data(const hiaton::engine &engine) {
   hiaton::module module = engine.load_text("data", data_text).value();
@@ -95,6 +110,126 @@ static void data(const hiaton::engine &engine) {
   options.words = words.get();
   CHECK(hiaton::value::read_brackets(engine, tree, "t", "(3 a)", &options).status() ==
         HIA_ARGUMENT); // no field is called `word`
+}
+
+using inner_table = std::vector<std::tuple<std::int64_t, double>>;
+using outer_row = std::tuple<bool, inner_table>;
+using nest_result = std::tuple<std::vector<outer_row>, double, std::vector<inner_table>>;
+using nest_param = std::tuple<double, inner_table>;
+static const std::vector<outer_row> outer = {{true, {{1, 0.5}, {2, -1.5}}}, {false, {}}};
+
+static void check_nest(const nest_result &got) {
+  const auto &[rows, twice, columns] = got;
+  CHECK(rows.size() == 3 && rows[0] == outer[0] && rows[1] == outer[1]);
+  CHECK((rows[2] == outer_row{true, {{7, 8.0}}}));
+  CHECK(twice == 5 && columns.size() == 2 && columns[0] == std::get<1>(outer[0]));
+  CHECK(columns[1].empty());
+}
+
+// Arrays as vectors, and data as values, in calls.
+static void calls_with_data(const hiaton::engine &engine) {
+  hiaton::module module = engine.load_text("data", data_text).value();
+  hiaton::function scale = module.function("scale").value();
+  const table rows = {{1, 0.5f}, {2, -3}};
+  CHECK((scale.call<table>(engine, rows, 2.0f).value() == table{{2, 1.0f}, {3, -6.0f}}));
+  CHECK(scale.call<table>(engine, table(), 2.0f).value().empty());
+  CHECK((scale.call<inner_table>(engine, rows, 2.0f).status() == HIA_ARGUMENT)); // the result
+  CHECK((scale.call<table>(engine, inner_table{{1, 2.0}}, 2.0f).status() == HIA_ARGUMENT));
+  check_nest(module.function("nest")
+                 .value()
+                 .call<nest_result>(engine, outer, nest_param{2.5, {{7, 8.0}}})
+                 .value());
+  hiaton::value array = hiaton::value::of(engine, scale.param_type(0), rows).value();
+  CHECK(array.format() == "[(1, 0.5), (2, -3.0)]" && array.as<table>().value() == rows);
+  CHECK(array.as<inner_table>().status() == HIA_ARGUMENT);
+  CHECK(hiaton::value::of(engine, scale.param_type(1), rows).status() == HIA_ARGUMENT);
+  CHECK(hiaton::value::of(engine, nullptr, rows).status() == HIA_ARGUMENT);
+  CHECK(hiaton::value::of(engine, scale.param_type(0), table()).value().format() == "[]");
+  CHECK(scale.param_type(2) == nullptr && scale.result_type() != nullptr);
+  hiaton::function leaves = module.function("leaves").value();
+  const std::vector<hiaton::value> all = leaves.call<std::vector<hiaton::value>>(engine, 3).value();
+  CHECK(all.size() == 3 && all[2].format() == "Leaf(2, 3)");
+  hiaton::value trees = leaves.call<hiaton::value>(engine, 2).value();
+  CHECK(module.function("first").value().call<hiaton::value>(engine, trees).value().format() ==
+        "Leaf(0, 2)");
+}
+
+static std::size_t n_bytes;
+static void *count_alloc(void *, std::size_t size) {
+  n_bytes += size;
+  return std::malloc(size);
+}
+static void *count_resize(void *, void *block, std::size_t before, std::size_t after) {
+  void *moved = std::realloc(block, after);
+  if (moved != nullptr) n_bytes += after - before;
+  return moved;
+}
+static void count_free(void *, void *block, std::size_t size) {
+  n_bytes -= size;
+  std::free(block);
+}
+
+// In typed entries: arguments are borrowed, results are owned, and nothing is left.
+static void entries_with_data() {
+  const hia_allocator allocator = {count_alloc, count_resize, count_free, nullptr};
+  hia_engine_options options = HIA_ENGINE_OPTIONS_INIT;
+  options.allocator = &allocator;
+  {
+    hiaton::engine engine = hiaton::engine::make(&options).value();
+    hiaton::module module = engine.load_text("data", data_text).value();
+    hiaton::context context = hiaton::context::make(engine).value();
+    using pair = std::tuple<hiaton::value, std::tuple<std::int64_t, hiaton::value>>;
+    auto both = module.function("both").value().entry<pair(hiaton::value, std::int64_t)>().value();
+    hiaton::value kept;
+    {
+      std::vector<hiaton::value> parts;
+      for (int i = 0; i < 2; i++) {
+        std::vector<hiaton::value> fields;
+        fields.push_back(hiaton::value::of(engine, i));
+        fields.push_back(hiaton::value::of(engine, 7));
+        parts.push_back(hiaton::value::data(engine, module.type("Tree"), 0, fields).value());
+      }
+      hiaton::value node = hiaton::value::data(engine, module.type("Tree"), 1, parts).value();
+      auto [left, right] = both(context, node, 4).value();
+      CHECK(left.format() == "Leaf(0, 7)" && std::get<0>(right) == 5);
+      kept = std::move(std::get<1>(right));
+      hiaton::result<pair> failed = both(context, left, 9);
+      CHECK(failed.status() == HIA_FAILED && failed.error().fail_code() == 9);
+      CHECK(node.format() == "Node(Leaf(0, 7), Leaf(1, 7))"); // still the caller's
+      CHECK(both(context, hiaton::value(), 4).status() == HIA_ARGUMENT);
+      hiaton::value number = hiaton::value::of(engine, 3);
+      CHECK(both(context, number, 4).status() == HIA_ARGUMENT);
+    }
+    CHECK(kept.format() == "Leaf(1, 7)"); // a part of an argument that is gone
+    auto scale = module.function("scale").value().entry<table(table, float)>().value();
+    CHECK((scale(context, {{1, 0.5f}, {2, -3}}, 2).value() == table{{2, 1.0f}, {3, -6.0f}}));
+    CHECK(scale(context, {}, 2).value().empty());
+    auto scale_value =
+        module.function("scale").value().entry<hiaton::value(hiaton::value, float)>().value();
+    hiaton::value rows =
+        hiaton::value::of(engine, module.function("scale").value().param_type(0), table{{1, 2}})
+            .value();
+    CHECK((scale_value(context, rows, 2).value().as<table>().value() == table{{2, 4.0f}}));
+    auto nest = module.function("nest")
+                    .value()
+                    .entry<nest_result(std::vector<outer_row>, nest_param)>()
+                    .value();
+    check_nest(nest(context, outer, {2.5, {{7, 8.0}}}).value());
+    auto leaves =
+        module.function("leaves").value().entry<std::vector<hiaton::value>(std::int32_t)>().value();
+    const std::vector<hiaton::value> all = leaves(context, 100).value();
+    CHECK(all.size() == 100 && all[99].format() == "Leaf(99, 100)");
+    // Wrong signatures.
+    hiaton::function f = module.function("scale").value();
+    CHECK((f.entry<table(inner_table, float)>().status() == HIA_ARGUMENT));
+    CHECK(f.entry<inner_table(table, float)>().status() == HIA_ARGUMENT);
+    CHECK(f.entry<std::int32_t(table, float)>().status() == HIA_ARGUMENT);
+    CHECK((f.entry<std::vector<hiaton::value>(table, float)>().status() == HIA_ARGUMENT));
+    CHECK(module.function("both").value().entry<pair(table, std::int64_t)>().status() ==
+          HIA_ARGUMENT);
+    CHECK(f.plain<table(table, float)>().status() == HIA_UNSUPPORTED);
+  }
+  CHECK(n_bytes == 0);
 }
 
 static void calls(const hiaton::engine &engine, const hiaton::module &module) {
@@ -282,7 +417,9 @@ int main() {
   CHECK(module.function("nothing").status() == HIA_NOT_FOUND);
   calls(engine, module);
   data(engine);
+  calls_with_data(engine);
   if (is_native) {
+    entries_with_data();
     entries(engine, module);
     CHECK(module.build_header().value().find("hia_status t_fib(") != std::string::npos);
     CHECK(module.build_object().value().compare(1, 3, "ELF") == 0);

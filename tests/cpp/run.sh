@@ -64,6 +64,10 @@ wrong() { # WHAT MESSAGE STATEMENT
 }
 wrong 'a type that hiaton does not have' 'hiaton has bool, std::int32_t' '(void)g.call<std::string>(e);'
 wrong 'a parameter of such a type' 'hiaton has bool, std::int32_t' '(void)g.entry<int(unsigned)>();'
+wrong 'an array of data as an argument' 'value::array makes' 'std::vector<hiaton::value> v; (void)g.call<int>(e, v);'
+wrong 'vectors without their types' 'needs its function' 'using v = std::vector<std::tuple<int, bool>>; (void)hiaton::entry<v(v)>(nullptr);'
+wrong 'an array of unknown type' 'an array needs its type' '(void)hiaton::value::of(e, std::vector<std::tuple<int, bool>>());'
+wrong 'a plain function of arrays' 'take scalars alone' 'using v = std::vector<std::tuple<int, bool>>; (void)g.plain<int(v)>().value()(v());'
 wrong 'a tuple of one' 'two parts or more' '(void)g.call<std::tuple<int>>(e);'
 wrong 'a copy' 'deleted' 'hiaton::engine copy = e;'
 wrong 'an argument that is left out' 'no match' '(void)g.entry<int(int)>().value()(c);'
