@@ -306,7 +306,8 @@ static void plain_functions(hia_emit *e) {
 
 static void map_loops(hia_emit *e) {
   for (hia_fn_id f = 0; f < e->g->fns.len; f++)
-    if (is_root(e, f) && hiaL_has_map(e, f)) hiaL_map_loop(e, f);
+    if (is_root(e, f) && hiaL_has_map(e, f) && !hiaG_exchanges_references(hiaG_fn(e->g, f)))
+      hiaL_map_loop(e, f);
 }
 
 void hiaL_host_side(hia_emit *e) {

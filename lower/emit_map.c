@@ -17,6 +17,9 @@
  * The loop keeps the number of rows that it has written in the block, from which the runtime reads
  * which row has failed.
  *
+ * A root with data or arrays in its signature has no loop: the runtime calls it for each row, with
+ * the values of that row (runtime/native/values.c).
+ *
  * A column of results may be a column of parameters. The runtime refuses columns that overlap in
  * any other way. So no row reads what another row writes, and an access group on the kernel's loads
  * and stores says so: LLVM then vectorises without comparing addresses, however many columns there
@@ -80,7 +83,6 @@ static const struct hia_row_work *row_work_of(hia_emit *e, hia_fn_id id) {
 }
 
 bool hiaL_has_map(const hia_emit *e, hia_fn_id root) {
-  if (hiaG_exchanges_references(hiaG_fn(e->g, root))) return false;
   const hia_object_root *planned = hiaL_planned(e, root);
   return !e->options->object || (planned && planned->map);
 }
@@ -92,7 +94,8 @@ static bool can_fail(hia_emit *e, hia_fn_id id) {
 }
 
 bool hiaL_has_kernel(hia_emit *e, hia_fn_id id) {
-  if (hiaG_fn(e->g, id)->is_removed || !hiaG_fn(e->g, id)->is_root || !hiaL_has_map(e, id))
+  const hia_fn *fn = hiaG_fn(e->g, id);
+  if (fn->is_removed || !fn->is_root || !hiaL_has_map(e, id) || hiaG_exchanges_references(fn))
     return false;
   /* With fuel what charges is called by its entry: a kernel has no fuel. */
   bool can_be =
@@ -415,14 +418,18 @@ static LLVMValueRef description(hia_emit *e, hia_fn_id id, uint32_t root) {
   const hia_fn *fn = hiaG_fn(e->g, id);
   uint32_t n_in = n_params(e, fn), n_out = n_results(e, fn);
   char *dtypes = HIA_NEW_ARRAY(&e->comp->scratch, char, (size_t)n_in + n_out);
-  for (uint32_t i = 0; i < n_in; i++) dtypes[i] = (char)fn->params[i];
-  for (uint32_t i = 0; i < n_out; i++) dtypes[n_in + i] = (char)fn->results[i];
+  for (uint32_t i = 0; i < n_in; i++) dtypes[i] = (char)hiaR_repr(fn->params[i]);
+  for (uint32_t i = 0; i < n_out; i++) dtypes[n_in + i] = (char)hiaR_repr(fn->results[i]);
   LLVMValueRef list = hiaL_variable(e, "hia_map_dtypes",
                                     LLVMConstStringInContext2(e->llvm, dtypes, n_in + n_out, true));
   LLVMSetSection(list, HIA_HOST_RODATA);
-  LLVMValueRef fields[6] = {declare_loop(e, id),      hiaL_number(e, 32, root),
-                            hiaL_number(e, 32, n_in), hiaL_number(e, 32, n_out),
-                            hiaL_number(e, 32, 0),    list};
+  bool has_values = hiaG_exchanges_references(fn);
+  LLVMValueRef fields[6] = {has_values ? LLVMConstNull(e->ptr) : declare_loop(e, id),
+                            hiaL_number(e, 32, root),
+                            hiaL_number(e, 32, n_in),
+                            hiaL_number(e, 32, n_out),
+                            hiaL_number(e, 32, 0),
+                            list};
   return hiaL_variable(e, "hia_map", hiaL_structure(e, fields, 6));
 }
 
@@ -444,12 +451,15 @@ void hiaL_map_entry(hia_emit *e, hia_fn_id id, uint32_t root, LLVMValueRef recor
   hiaL_host_name(own, HIA_HOST_MAP, id);
   LLVMTypeRef type = LLVMFunctionType(e->types[HIA_I32], types, n + 2, false);
   LLVMValueRef f = hiaL_host_function(e, fn, planned ? planned->map : own, type);
-  LLVMTypeRef words =
-      LLVMArrayType2(i64, (uint64_t)HIA_MAP_COLUMNS + n + fn->n_params + fn->n_results);
+  bool has_values = hiaG_exchanges_references(fn); /* a call has twice as many words then */
+  uint64_t n_words = ((uint64_t)fn->n_params + fn->n_results) * (has_values ? 2 : 1);
+  LLVMTypeRef words = LLVMArrayType2(i64, HIA_MAP_COLUMNS + n + n_words);
   LLVMValueRef block = LLVMBuildAlloca(e->b, words, "block");
   LLVMBuildStore(e->b, LLVMGetParam(f, 1), hiaL_word_at(e, block, HIA_MAP_N));
   for (uint32_t i = 0; i < n; i++)
     LLVMBuildStore(e->b, LLVMGetParam(f, 2 + i), hiaL_word_at(e, block, HIA_MAP_COLUMNS + i));
   LLVMValueRef args[4] = {LLVMGetParam(f, 0), record, description(e, id, root), block};
-  LLVMBuildRet(e->b, hiaL_call_abi(e, HIA_ABI_hiaR_enter_map, args, 4));
+  LLVMBuildRet(e->b,
+               hiaL_call_abi(e, has_values ? HIA_ABI_hiaR_enter_map_values : HIA_ABI_hiaR_enter_map,
+                             args, 4));
 }

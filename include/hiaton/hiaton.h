@@ -381,8 +381,7 @@ HIA_API hia_status hia_function_entry_with_fuel(hia_function *function, hia_nati
 
 /* The map entry of a function, which computes it for all rows of columns (hiaton/runtime.h,
  * "Maps"). It is compiled at the first request, belongs to the module and lives as long. Threads
- * and errors as for hia_function_entry and hia_function_entry_with_fuel. HIA_UNSUPPORTED also if
- * data or arrays are among the parameters and results. */
+ * and errors as for hia_function_entry and hia_function_entry_with_fuel. */
 HIA_API hia_status hia_function_map(hia_function *function, hia_native_fn *map, hia_error **error);
 HIA_API hia_status hia_function_map_with_fuel(hia_function *function, hia_native_fn *map,
                                               hia_error **error);

@@ -651,14 +651,38 @@ private:
 };
 
 namespace detail {
+// A column of a map, as its caller has it and as C has it.
+template <class T> struct column {
+  using in = const T *;
+  using out = T *;
+  static in open(std::size_t, in from) noexcept { return from; }
+  static out begin(std::size_t, out to) noexcept { return to; }
+  static const T *at(in from) noexcept { return from; }
+  static T *at(out to) noexcept { return to; }
+  static void end(out, std::size_t, out) noexcept {}
+};
+template <> struct column<const hia_value *> {
+  using in = const value *;
+  using held = std::vector<const hia_value *>;
+  static inline held open(std::size_t n, in from);
+  static const hia_value *const *at(const held &all) noexcept { return all.data(); }
+};
+template <> struct column<hia_value *> {
+  using out = value *;
+  using held = std::vector<hia_value *>;
+  static held begin(std::size_t n, out) { return held(n); }
+  static hia_value **at(held &all) noexcept { return all.data(); }
+  static inline void end(const held &all, std::size_t n, out to) noexcept;
+};
+
 template <class Params, class Results> class map_of;
 template <class... P, class... R> class map_of<std::tuple<P...>, std::tuple<R...>> {
 public:
   using c_type = typename c_types<std::tuple<P...>, std::tuple<R...>>::map;
   explicit map_of(c_type at) noexcept : at_(at) {}
   c_type get() const noexcept { return at_; }
-  inline result<void> operator()(const context &in, std::size_t n, const P *...params,
-                                 R *...results) const;
+  inline result<void> operator()(const context &in, std::size_t n, typename column<P>::in... params,
+                                 typename column<R>::out... results) const;
 
 private:
   c_type at_;
@@ -666,7 +690,8 @@ private:
 } // namespace detail
 
 // A map entry: a call has n, a column for each scalar of the parameters, and one for each scalar of
-// the result (runtime.h, "Maps").
+// the result (runtime.h, "Maps"). Columns of values are `const value *` and `value *`: those of the
+// rows that are written are replaced.
 template <class Signature> class map_entry;
 template <class R, class... P>
 class map_entry<R(P...)>
@@ -831,6 +856,15 @@ template <std::size_t at, class Out> hia_status type<value>::gather(Out &all, va
 }
 inline given type<value>::make(hia_engine *, const hia_type_info *, const value &x) noexcept {
   return {value_owner(), x.get()};
+}
+inline std::vector<const hia_value *> column<const hia_value *>::open(std::size_t n, in from) {
+  held all;
+  all.reserve(n);
+  for (std::size_t i = 0; i < n; i++) all.push_back(from[i].get());
+  return all;
+}
+inline void column<hia_value *>::end(const held &all, std::size_t n, out to) noexcept {
+  for (std::size_t i = 0; i < n; i++) to[i] = value(all[i]);
 }
 } // namespace detail
 
@@ -1146,11 +1180,23 @@ result<R> entry<R(P...)>::operator()(const context &in, const P &...args) const 
 }
 
 template <class... P, class... R>
-result<void> detail::map_of<std::tuple<P...>, std::tuple<R...>>::operator()(const context &in,
-                                                                            std::size_t n,
-                                                                            const P *...params,
-                                                                            R *...results) const {
-  const hia_status status = at_(in.get(), n, params..., results...);
+result<void> detail::map_of<std::tuple<P...>, std::tuple<R...>>::operator()(
+    const context &in, std::size_t n, typename column<P>::in... params,
+    typename column<R>::out... results) const {
+  const auto from = std::make_tuple(column<P>::open(n, params)...);
+  auto to = std::make_tuple(column<R>::begin(n, results)...);
+  const hia_status status = std::apply(
+      [&](const auto &...x) {
+        return std::apply(
+            [&](auto &...y) { return at_(in.get(), n, column<P>::at(x)..., column<R>::at(y)...); },
+            to);
+      },
+      from);
+  // HIA_BUSY leaves the number as it was.
+  std::size_t rows = status == HIA_BUSY ? 0 : std::size_t(hia_context_rows(in.get()));
+  if (status == HIA_OK) rows = n;
+  std::apply([&](auto &...y) { (column<R>::end(y, rows, results), ...); }, to);
+  static_cast<void>(rows);
   if (status != HIA_OK) return error::of_context(status, in.get());
   return {};
 }

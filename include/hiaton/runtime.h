@@ -144,7 +144,12 @@ HIA_API bool hia_context_fuel_left(const hia_context *context, uint64_t *left);
  * fails ends the map with its status, and the message of the error names it. The rows before it are
  * written, and no others. If a limit ends the map, the rows that are written are whole too. Limits,
  * cancels, the timeout and fuel apply to the map as a whole. What holds for typed entries of
- * contexts, threads and HIA_BUSY holds for maps. */
+ * contexts, threads and HIA_BUSY holds for maps.
+ *
+ * A column of data or arrays has a value in each row (hiaton/data.h): of a parameter, where the map
+ * borrows them, const hia_value *const *; of a result, where they are the caller's, as many as rows
+ * are written, hia_value **. Such a column may not overlap a column of the result, and each row is a
+ * run of its own: max_memory is that of a row. */
 
 /* The number of rows that the last map with this context has written: n after HIA_OK, else the
  * number, from 0, of the row that ended it. 0 before the first map, and if the map was refused

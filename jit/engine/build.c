@@ -100,7 +100,7 @@ static hia_status finish_native(hia_building *b, hia_error **error) {
     hia_built *built = &b->built.data[i];
     if (built->function->has_references)
       built->type = hiaJ_derived_name(b, hiaR_arena_printf(&b->comp.arena, "%s_type", built->name));
-    else if (b->options->map)
+    if (b->options->map)
       built->map = hiaJ_derived_name(b, hiaR_arena_printf(&b->comp.arena, "%s_map", built->name));
   }
   for (uint32_t i = 0; i < b->built.len; i++)

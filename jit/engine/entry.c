@@ -3,8 +3,7 @@
 #include "jit/engine/engine.h"
 #include "runtime/native/context.h"
 
-static hia_status check(hia_function *f, hia_host_side side, hia_native_fn *out,
-                        hia_error **error) {
+static hia_status check(hia_function *f, hia_native_fn *out, hia_error **error) {
   if (error) *error = NULL;
   if (out) *out = NULL;
   if (!f) return hiaJ_fail(&hiaR_malloc, error, HIA_ARGUMENT, NULL, "no function");
@@ -14,10 +13,6 @@ static hia_status check(hia_function *f, hia_host_side side, hia_native_fn *out,
   if (f->is_generic)
     return hiaJ_fail(&engine->allocator, error, HIA_ARGUMENT, "name an instance, as in fact(i64)",
                      "`%s` is generic: it has no code of its own", f->signature);
-  if (f->has_references && side == HIA_HOST_MAP)
-    return hiaJ_fail(&engine->allocator, error, HIA_UNSUPPORTED,
-                     "hia_function_entry has it for one row",
-                     "`%s` has data or arrays, of which there are no columns", f->signature);
   if (engine->options.kind != HIA_ENGINE_JIT)
     return hiaJ_fail(&engine->allocator, error, HIA_UNSUPPORTED,
                      "call it with hia_call, or make an engine of kind HIA_ENGINE_JIT",
@@ -109,7 +104,7 @@ static void try_make(void *arg) {
 
 static hia_status get(hia_function *f, hia_traits traits, hia_host_side side, hia_native_fn *out,
                       hia_error **error) {
-  hia_status status = check(f, side, out, error);
+  hia_status status = check(f, out, error);
   wanted want = {.side = side, .error = error};
   if (status == HIA_OK) status = hiaJ_ready(f, traits, &want.version, error);
   if (status != HIA_OK) return status;

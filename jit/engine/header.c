@@ -88,7 +88,10 @@ static const char *guard_of(hia_building *b, const char *header, uint32_t hash) 
 
 /* What is borrowed is const: columns of parameters, and values that are parameters. */
 static const char *c_word(hia_building *b, const param *p, bool is_pointer) {
-  if (!hiaG_is_scalar(p->type)) return is_pointer ? "hia_value **" : "const hia_value *";
+  if (!hiaG_is_scalar(p->type))
+    return p->is_column ? "const hia_value *const *"
+           : is_pointer ? "hia_value **"
+                        : "const hia_value *";
   return hiaR_arena_printf(&b->comp.arena, "%s%s%s", p->is_column ? "const " : "", c_types[p->type],
                            is_pointer ? " *" : "");
 }

@@ -424,6 +424,8 @@ void hiaR_host_heap_end(hia_host_context *host);
 
 /* The words of a call of the root, in a map's block. */
 hia_word *hiaR_map_words(const hia_map *map, hia_word *block);
+/* The element of column i in the row of the block. */
+void *hiaR_map_element(const hia_map *map, const hia_word *block, uint32_t i);
 /* What is wrong with the columns of a block; NULL: nothing. */
 const char *hiaR_map_wrong(const hia_map *map, const hia_word *block);
 /* Runs the image for each row from HIA_MAP_ROW on, which it counts up. */

@@ -30,7 +30,9 @@ const char *hiaR_map_wrong(const hia_map *map, const hia_word *block) {
   for (uint32_t i = map->n_params; i < n_columns(map); i++)
     for (uint32_t k = 0; k < i; k++) {
       size_t size = size_of(map->dtypes[i]), other = size_of(map->dtypes[k]);
-      bool is_same = k < map->n_params && at[i] == at[k] && size == other;
+      /* Of values that are replaced the caller would have no more what it has to free. */
+      bool is_same = k < map->n_params && at[i] == at[k] && size == other &&
+                     map->dtypes[i] != HIA_REPR_REF && map->dtypes[k] != HIA_REPR_REF;
       if (!is_same && do_overlap(at[i], size, at[k], other, n))
         return "a column of results overlaps another column";
     }
@@ -39,7 +41,7 @@ const char *hiaR_map_wrong(const hia_map *map, const hia_word *block) {
 
 /* ---- interpreted rows ---- */
 
-static void *element_at(const hia_word *block, const hia_map *map, uint32_t i) {
+void *hiaR_map_element(const hia_map *map, const hia_word *block, uint32_t i) {
   char *column = (char *)(uintptr_t)block[HIA_MAP_COLUMNS + i];
   return column + block[HIA_MAP_ROW] * size_of(map->dtypes[i]);
 }
@@ -52,11 +54,11 @@ static hia_status interpret_row(hia_context *context, const hia_code_module *mod
   hia_word *results = words + module->roots[map->root].n_params;
   bool is_fuelled = results > words + map->n_params;
   for (uint32_t i = 0; i < map->n_params; i++)
-    words[i] = hiaR_load((hia_repr)map->dtypes[i], element_at(block, map, i));
+    words[i] = hiaR_load((hia_repr)map->dtypes[i], hiaR_map_element(map, block, i));
   hia_status status = module->interpret(context, module, map->root, words, limits, &host->failure);
   if (status) return status;
   for (uint32_t i = 0, k = map->n_params; i < map->n_results; i++, k++)
-    hiaR_store((hia_repr)map->dtypes[k], element_at(block, map, k), results[i]);
+    hiaR_store((hia_repr)map->dtypes[k], hiaR_map_element(map, block, k), results[i]);
   if (is_fuelled) words[map->n_params] = results[map->n_results];
   return HIA_OK;
 }

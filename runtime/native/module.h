@@ -20,7 +20,7 @@
 #define HIA_RT_ABI        5
 #define HIA_RT_ABI_SYMBOL hia_rt_abi_5
 /* Hash of all that the number covers: tests/unit/test_engine_build.c. */
-#define HIA_RT_ABI_HASH 0x4a9acff7ca088592u
+#define HIA_RT_ABI_HASH 0x0a99978eaf90ba87u
 extern const uint32_t HIA_RT_ABI_SYMBOL; /* abi.c */
 
 /* A function that can be entered: its code, and its export in the image. */
@@ -113,10 +113,10 @@ const hia_type_info *hiaR_root_type(const hia_code_module *module, uint32_t root
 
 /* What a map entry passes to the runtime; emitted by lower/emit_map.c. */
 typedef struct hia_map {
-  hia_native_entry loop;             /* runs all rows; its argument is the block */
-  uint32_t root;                     /* its number in the module */
+  hia_native_entry loop; /* runs all rows; its argument is the block. NULL: a column has values */
+  uint32_t root;         /* its number in the module */
   uint32_t n_params, n_results, pad; /* columns; fuel has none */
-  const uint8_t *dtypes;             /* hia_dtype of each column: parameters, then results */
+  const uint8_t *dtypes;             /* hia_repr of each column: parameters, then results */
 } hia_map;
 /* The words of its block: the number of rows, the number of those that the loop has written, the
  * root's native entry, the columns, and the words of a call of the root. */
@@ -128,6 +128,11 @@ enum { HIA_MAP_N = 0, HIA_MAP_ROW = 1, HIA_MAP_ENTRY = 2, HIA_MAP_COLUMNS = 3 };
 /* Runs a map. The caller has set HIA_MAP_N and the columns; `block` is the caller's. */
 hia_status hiaR_enter_map(hia_context *context, const hia_code_module *module, const hia_map *map,
                           hia_word *block);
+
+/* Runs a map of a root for hiaR_enter_values: each row is a call of it. The words in the block are
+ * those of such a call. values.c. */
+hia_status hiaR_enter_map_values(hia_context *context, const hia_code_module *module,
+                                 const hia_map *map, hia_word *block);
 
 /* In interp/entry.c. */
 hia_status hiaR_interpret(hia_context *context, const hia_code_module *module, uint32_t root,

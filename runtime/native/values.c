@@ -112,6 +112,61 @@ hia_status hiaR_enter_values(hia_context *context, const hia_code_module *module
   return status;
 }
 
+/* ---- maps ---- */
+
+/* Calls the root for the row of the block. */
+static hia_status call_row(hia_context *context, const hia_code_module *module, const hia_map *map,
+                           hia_word *block) {
+  const hia_code_root *r = &module->roots[map->root];
+  hia_word *words = hiaR_map_words(map, block), *given = words + r->n_params + r->n_results;
+  for (uint32_t i = 0; i < map->n_params; i++) {
+    hia_repr repr = (hia_repr)map->dtypes[i];
+    hia_word word = hiaR_load(repr, hiaR_map_element(map, block, i));
+    *(repr == HIA_REPR_REF ? &given[i] : &words[i]) = word;
+  }
+  for (uint32_t i = 0; i < map->n_results; i++) given[r->n_params + i] = true; /* it is wanted */
+  hia_status status = hiaR_enter_values(context, module, map->root, words);
+  for (uint32_t i = 0, k = map->n_params; status == HIA_OK && i < map->n_results; i++, k++)
+    hiaR_store((hia_repr)map->dtypes[k], hiaR_map_element(map, block, k), words[r->n_params + i]);
+  return status;
+}
+
+/* The error of a map names the row. */
+static void note_row(hia_host_context *host, uint64_t row, uint64_t timeout_ns) {
+  size_t len = strlen(host->said);
+  if (host->why == host->said)
+    snprintf(host->said + len, sizeof host->said - len, ", in row %llu", (unsigned long long)row);
+  if (host->bounds.timeout_ns) host->bounds.timeout_ns = timeout_ns;
+  host->bounds.row = row;
+  host->bounds.has_row = true;
+}
+
+hia_status hiaR_enter_map_values(hia_context *context, const hia_code_module *module,
+                                 const hia_map *map, hia_word *block) {
+  if (!context) return HIA_ARGUMENT;
+  if (hiaR_is_in_call(context)) return HIA_BUSY;
+  hia_host_context *host = context->host;
+  const char *why = hiaR_map_wrong(map, block);
+  uint64_t n = block[HIA_MAP_N], *row = &block[HIA_MAP_ROW];
+  *row = host->rows = 0;
+  if (why || !n) return hiaR_host_refuse(host, why ? HIA_ARGUMENT : HIA_OK, why);
+  uint64_t timeout_ns = host->timeout_ns, start = timeout_ns ? hiaR_now() : 0;
+  hia_status status = call_row(context, module, map, block);
+  while (status == HIA_OK && ++*row < n) {
+    if (timeout_ns) { /* the map's, of which each row has what is left */
+      uint64_t taken = hiaR_now() - start;
+      hia_context_set_timeout(context, taken < timeout_ns ? timeout_ns - taken : 1);
+    }
+    status = call_row(context, module, map, block);
+  }
+  if (timeout_ns) hia_context_set_timeout(context, timeout_ns);
+  host->rows = *row;
+  if (status != HIA_OK) note_row(host, *row, timeout_ns);
+  return status;
+}
+
+/* ---- types ---- */
+
 const hia_type_info *hiaR_root_type(const hia_code_module *module, uint32_t root, size_t i) {
   const hia_code_root *r = &module->roots[root];
   uint32_t n_fuel = is_fuelled(module), n_params = r->n_params - n_fuel;

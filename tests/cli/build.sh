@@ -1199,6 +1199,88 @@ if [ "$cxx" != - ]; then
   is 'does the same' '1 2 2 0 5 1 [Blue, Blue, Green]' ./colours
 fi
 
+# Maps over columns of values.
+cat >rows.hia <<'END'
+type Tree = Leaf(x: i64) | Node(left: Tree, right: Tree)
+fn sum(t: Tree) -> i64 = match t { Leaf(x) => x, Node(l, r) => sum(l) + sum(r) }
+fn grow(t: Tree, k: i64, ok: bool) -> (Tree, i64, Tree) = if ok then (Node(t, Leaf(k / sum(t))), sum(t), t) else fail(k)
+fn spin(t: Tree, n: i64) -> i64 = loop (x = n) while x != 0 { x * 3 + sum(t) }
+END
+cat >rows.c <<'END'
+#include "rows.h"
+#include <inttypes.h>
+#include <stdio.h>
+enum { N = 4 };
+static void show(const hia_value *value) {
+  char text[100];
+  hia_value_format(value, text, sizeof text);
+  printf("%s ", text);
+}
+int main(int argc, char **argv) {
+  hia_context_options o = HIA_CONTEXT_OPTIONS_INIT;
+  hia_context *c;
+  const hia_value *trees[N];
+  hia_value *made[N], *first[N], *second[N];
+  int64_t ks[N] = {10, 20, 30, 40}, sums[N], spun[N];
+  bool ok[N] = {true, true, true, true};
+  o.interpret = argc > 1 && argv[1][0] == 'i';
+  o.threads = 2;
+  if (hia_context_new(&o, &c) != HIA_OK) return 1;
+  for (int i = 0; i < N; i++) {
+    char text[40];
+    int len = snprintf(text, sizeof text, "Node(Leaf(%d), Leaf(1))", i);
+    if (hia_data_read(NULL, rows_grow_type(0), NULL, text, (size_t)len, &made[i], NULL) != HIA_OK) return 2;
+    trees[i] = made[i];
+  }
+  for (int round = 0; round < 4; round++) {
+    if (round == 1) ok[2] = false;
+    if (round == 2) trees[1] = NULL;
+    if (FUEL) hia_context_set_fuel(c, round == 0 ? 100 : round == 3 ? 11 : 1000);
+    trees[round == 3 ? 1 : 0] = made[round == 3 ? 1 : 0];
+    hia_status status = rows_grow_map(c, N, trees, ks, ok, first, sums, second);
+    int n = (int)hia_context_rows(c);
+    printf("%s %d ", hia_status_word(status), n);
+    uint64_t left = 0;
+    if (FUEL && hia_context_fuel_left(c, &left)) printf("left %d ", (int)left);
+    if (status != HIA_OK) printf("%s ", hia_error_message(hia_context_error(c), 0));
+    for (int i = 0; i < n; i++) {
+      show(first[i]), show(second[i]), printf("%d;", (int)sums[i]);
+      hia_value_free(first[i]), hia_value_free(second[i]);
+    }
+    puts("");
+  }
+  printf("%d ", rows_grow_map(c, N, (const hia_value *const *)first, ks, ok, first, sums, second));
+  puts(hia_error_message(hia_context_error(c), 0));
+  printf("%d ", rows_grow_map(c, 0, NULL, NULL, NULL, NULL, NULL, NULL));
+  printf("%d\n", hia_context_error(c) == NULL);
+  for (int i = 0; i < N; i++) spun[i] = i == 1;
+  hia_context_clear_fuel(c);
+  hia_context_set_timeout(c, 50000000);
+  hia_status status = rows_spin_map(c, N, trees, spun, sums);
+  printf("%s %d %s\n", hia_status_word(status), (int)hia_context_rows(c), hia_error_message(hia_context_error(c), 0));
+  for (int i = 0; i < N; i++) hia_value_free(made[i]);
+  hia_context_free(c);
+  return 0;
+}
+END
+grown='Node(Node(Leaf(0), Leaf(1)), Leaf(10)) Node(Leaf(0), Leaf(1)) 1;'
+grown2='Node(Node(Leaf(1), Leaf(1)), Leaf(10)) Node(Leaf(1), Leaf(1)) 2;'
+grown3='Node(Node(Leaf(2), Leaf(1)), Leaf(10)) Node(Leaf(2), Leaf(1)) 3;Node(Node(Leaf(3), Leaf(1)), Leaf(10)) Node(Leaf(3), Leaf(1)) 4;'
+last=$'2 a column of results overlaps another column\n0 1\ndeadline 1 past the deadline: more than 50 ms, in row 1'
+for fuel in 0 1; do
+  how=
+  [ $fuel = 1 ] && how=--fuel
+  t "maps over values $how" "$hiaton" build rows.hia --map $how -o rows.o --header rows.h
+  t 'their host' $c -DFUEL=$fuel rows.c rows.o $static -o rows
+  for engine in native interp; do ./rows $engine >rows_$fuel$engine 2>&1; done
+  t 'natively as interpreted' cmp rows_${fuel}native rows_${fuel}interp
+done
+is 'the rows' "ok 4 $grown$grown2$grown3" sed -n 1p rows_0native
+is 'before one that fails' "failed 2 the program called fail(30), in row 2 $grown$grown2" sed -n 2p rows_0native
+is 'or has no value' "argument 1 parameter 1 is no value, in row 1 $grown" sed -n 3p rows_0native
+is 'and has too little fuel' "fuel 1 left 1 out of fuel, in row 1 $grown" sed -n 4p rows_1native
+is 'what else can be wrong' "$last" tail -n 3 rows_0native
+if [ "$cxx" != - ]; then t 'in C++' $cxx -x c++ $include -fsyntax-only rows.h; fi
 t 'a program with data' "$hiaton" build shapes.hia --exe -o shapes
 t 'one with fuel' "$hiaton" build shapes.hia --exe --fuel -o shapes_fuel
 printf 'Node(Leaf(1), # a comment\n  Pair((2, 1e3), false, [(3, true)]))\n' >long.txt

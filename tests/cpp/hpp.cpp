@@ -219,6 +219,32 @@ static void entries_with_data() {
         module.function("leaves").value().entry<std::vector<hiaton::value>(std::int32_t)>().value();
     const std::vector<hiaton::value> all = leaves(context, 100).value();
     CHECK(all.size() == 100 && all[99].format() == "Leaf(99, 100)");
+    // Maps: the rows before one that fails have values.
+    auto boths = module.function("both").value().map<pair(hiaton::value, std::int64_t)>().value();
+    hiaton::value trees[3], lefts[3], rights[3];
+    for (std::size_t i = 0; i < 3; i++) {
+      std::vector<hiaton::value> fields;
+      for (std::size_t k = 0; k < 2; k++)
+        fields.push_back(hiaton::value::data(engine, module.type("Tree"), 2).value());
+      trees[i] = hiaton::value::data(engine, module.type("Tree"), 1, fields).value();
+    }
+    const std::int64_t ns[3] = {1, 2, 3};
+    std::int64_t more[3] = {};
+    CHECK(boths(context, 3, trees, ns, lefts, more, rights) && context.rows() == 3);
+    CHECK(lefts[2].format() == "Nil" && rights[0].format() == "Nil" && more[2] == 4);
+    CHECK(trees[1].format() == "Node(Nil, Nil)");
+    std::vector<hiaton::value> fields;
+    for (int i = 0; i < 2; i++) fields.push_back(hiaton::value::of(engine, i));
+    trees[2] = hiaton::value::data(engine, module.type("Tree"), 0, fields).value();
+    lefts[2] = hiaton::value();
+    hiaton::result<void> stopped = boths(context, 3, trees, ns, lefts, more, rights);
+    CHECK(stopped.status() == HIA_FAILED && context.rows() == 2 && !lefts[2] && lefts[1]);
+    CHECK(std::strstr(stopped.error().text(), "in row 2") != nullptr);
+    trees[1] = hiaton::value();
+    CHECK(boths(context, 3, trees, ns, lefts, more, rights).status() == HIA_ARGUMENT);
+    CHECK(context.rows() == 1 &&
+          std::strstr(hia_error_text(hia_context_error(context.get())), "row 1") != nullptr);
+    CHECK(boths(context, 0, nullptr, nullptr, nullptr, nullptr, nullptr));
     // Wrong signatures.
     hiaton::function f = module.function("scale").value();
     CHECK((f.entry<table(inner_table, float)>().status() == HIA_ARGUMENT));
