@@ -84,7 +84,7 @@ static bool write_words(tool_output *t, const hia_words *words) {
   for (size_t i = 0; i < hia_words_len(words); i++) {
     size_t len;
     const char *word = hia_words_get(words, i, &len);
-    if (!tool_output_write(t, word, len) || !tool_output_write(t, "\n", 1)) return false;
+    if (!hiaR_output_write(t, word, len) || !hiaR_output_write(t, "\n", 1)) return false;
   }
   return true;
 }
@@ -249,27 +249,14 @@ void tool_free_args(tool_arguments *args, size_t n) {
 
 int tool_result_begin(const char *path) {
   if (!path) return EXIT_FINE;
-  /* Tries to open the file before the run, which may take an hour. */
-  tool_output t;
-  bool can = tool_output_open(&t, path);
-  int wrong = errno;
-  tool_output_close(&t, false);
-  return can ? EXIT_FINE : cannot_write(path, wrong);
+  int wrong = hiaR_output_check(path); /* before the run, which may take an hour */
+  return wrong ? cannot_write(path, wrong) : EXIT_FINE;
 }
 
 static int save_result(const char *path, const hia_value *value) {
-  tool_output t;
-  hia_status status = HIA_IO;
-  hia_error *error = NULL;
-  bool is_open = tool_output_open(&t, path);
-  if (!is_open)
-    t.wrong = errno;
-  else
-    status = hia_value_save(value, tool_output_write, &t, &error);
-  tool_output_close(&t, status == HIA_OK);
-  if (status != HIA_OK && !t.wrong) return tool_fail(error, status);
-  hia_error_free(error);
-  return t.wrong ? cannot_write(path, t.wrong) : EXIT_FINE;
+  hia_error *error;
+  hia_status status = hia_value_save_file(value, path, &error);
+  return status == HIA_OK ? EXIT_FINE : tool_fail(error, status);
 }
 
 int tool_result(const char *path, const hia_value *value) {

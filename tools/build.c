@@ -57,7 +57,7 @@ static bool write_object(void *user, const char *bytes, size_t len) {
   static const char name[] = "hiaR_ffi"; /* among the symbols, with its NUL */
   object_output *out = user;
   out->has_ffi |= memmem(bytes, len, name, sizeof name) != NULL;
-  return tool_output_write(out->file, bytes, len);
+  return hiaR_output_write(out->file, bytes, len);
 }
 
 typedef hia_status (*writer)(hia_module *module, hia_function *const *functions, size_t n,
@@ -335,7 +335,7 @@ static int deliver(const building *b, const workshop *w) {
   int from = open(w->result, O_RDONLY | O_CLOEXEC), wrong = from < 0 ? errno : 0;
   if (!wrong && !tool_output_open(&out, path)) wrong = errno;
   while (!wrong && (n = read(from, bytes, sizeof bytes)) != 0)
-    if (n < 0 || !tool_output_write(&out, bytes, (size_t)n)) wrong = n < 0 ? errno : out.wrong;
+    if (n < 0 || !hiaR_output_write(&out, bytes, (size_t)n)) wrong = n < 0 ? errno : out.wrong;
   if (from >= 0) close(from);
   tool_output_close(&out, true);
   if (out.wrong) wrong = out.wrong;

@@ -1,6 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Files that the commands write. A file appears whole or not at all: it is written under another
- * name beside its place, and renamed once it is complete. */
+/* Files that the commands write (runtime/value/output.h), and what is removed if a signal ends the
+ * program. */
 #include "tools/tool.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -10,22 +10,26 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- removing temporary files when a signal ends the program ----
+/* ---- removing temporary files when something else ends the program ----
  *
- * Only this thread gets such signals: the engine's threads block all of them. */
+ * A signal: only this thread gets those of users and systems, since the engine's threads block all
+ * of them. Or LLVM, which after an error that it cannot report calls exit or abort. */
 
 enum { MAX_TEMPORARIES = 8 };
 static const char *volatile temporaries[MAX_TEMPORARIES];
 
-/* Signals that end a program by default, and that users and systems send. */
-static const int ends[] = {SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGTERM, SIGXCPU, SIGXFSZ};
+/* Signals that end a program by default, and that users and systems send, and that of abort. */
+static const int ends[] = {SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGTERM, SIGXCPU, SIGXFSZ, SIGABRT};
 #define N_ENDS (sizeof ends / sizeof ends[0])
 
 /* Files are newer than their folder, so the newest goes first. The handler stays (no SA_RESETHAND)
  * until all is removed: else a second signal would end the program before. */
-static void remove_and_end(int number) {
+static void remove_all(void) {
   for (int i = MAX_TEMPORARIES; i-- > 0;)
     if (temporaries[i] && unlink(temporaries[i]) != 0) rmdir(temporaries[i]);
+}
+static void remove_and_end(int number) {
+  remove_all();
   signal(number, SIG_DFL);
   raise(number); /* pending until this function returns */
 }
@@ -34,6 +38,7 @@ static void handle_signals(void) {
   static bool is_done;
   if (is_done) return;
   is_done = true;
+  atexit(remove_all); /* at the usual end there is nothing */
   for (size_t i = 0; i < N_ENDS; i++) {
     struct sigaction before, own = {.sa_handler = remove_and_end};
     sigfillset(&own.sa_mask);
@@ -101,58 +106,20 @@ bool tool_is_same_file(const char *a, const char *b) {
 
 /* ---- files ---- */
 
-static bool open_temporary(tool_output *t) {
-  struct stat info;
-  bool exists = stat(t->path, &info) == 0;
-  size_t size = strlen(t->path) + 32;
-  t->temporary = malloc(size);
-  if (!t->temporary) return false;
-  snprintf(t->temporary, size, "%s.%ld.part", t->path, (long)getpid());
+bool tool_output_open(tool_output *t, const char *path) {
   sigset_t before;
   tool_hold_signals(&before);
-  t->file = open(t->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
-                 exists ? info.st_mode & 0777 : 0666);
-  int wrong = errno;
-  if (t->file >= 0) tool_temporary(t->temporary);
+  int wrong = hiaR_output_open(t, path);
+  if (!wrong && t->is_named) tool_temporary(t->temporary);
   tool_release_signals(&before);
   errno = wrong;
-  return t->file >= 0;
-}
-
-bool tool_output_open(tool_output *t, const char *path) {
-  *t = (tool_output){.file = -1};
-  bool is_file;
-  t->path = tool_output_place(path, &is_file);
-  if (!t->path) return false;
-  if (is_file) return open_temporary(t);
-  t->file = open(path, O_WRONLY | O_CLOEXEC);
-  return t->file >= 0;
+  return !wrong;
 }
 
 void tool_output_close(tool_output *t, bool keep) {
-  if (t->file >= 0) {
-    if (close(t->file) != 0 && !t->wrong) t->wrong = errno;
-    if (t->temporary && keep && !t->wrong && rename(t->temporary, t->path) != 0) t->wrong = errno;
-    if (t->temporary && (!keep || t->wrong)) unlink(t->temporary);
-  }
+  sigset_t before;
+  tool_hold_signals(&before); /* for a moment it has a name */
+  hiaR_output_close(t, keep);
   tool_forget_temporary(t->temporary);
-  free(t->path);
-  free(t->temporary);
-  t->path = t->temporary = NULL;
-  t->file = -1;
-}
-
-bool tool_output_write(void *user, const char *bytes, size_t len) {
-  tool_output *t = user;
-  while (len) {
-    ssize_t n = write(t->file, bytes, len);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) {
-      t->wrong = errno;
-      return false;
-    }
-    bytes += n;
-    len -= (size_t)n;
-  }
-  return true;
+  tool_release_signals(&before);
 }

@@ -3,6 +3,7 @@
 #ifndef HIA_TOOL_H
 #define HIA_TOOL_H
 
+#include "runtime/value/output.h"
 #include <hiaton/hiaton.h>
 #include <signal.h>
 #include <stdio.h>
@@ -215,18 +216,14 @@ int tool_result(const char *path, const hia_value *value);
 
 /* ---- output.c: files that appear whole or not at all ---- */
 
-typedef struct tool_output {
-  char *path;      /* of the file itself, where its name is a link */
-  char *temporary; /* NULL: no regular file (a pipe, a terminal), which is written in place */
-  int file;        /* -1: not open */
-  int wrong;       /* errno of the first failure */
-} tool_output;
+/* hiaR_output_write writes to it. If a signal ends the program nothing is left of it. */
+typedef hia_file_output tool_output;
 
 /* Returns false with errno set if it fails. The caller closes it in any case. */
 bool tool_output_open(tool_output *t, const char *path);
-/* Moves the file to its place if `keep` and there was no error, else removes it. */
+/* Moves the file to its place if `keep` and there was no error, else removes it. Errors show in
+ * t->wrong. */
 void tool_output_close(tool_output *t, bool keep);
-bool tool_output_write(void *output, const char *bytes, size_t len); /* a hia_write */
 /* The place to which a file of this name is moved: its path without links. NULL with errno set if
  * it fails. *is_file becomes false if the file exists but is not regular: it is written in place.
  */

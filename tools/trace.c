@@ -13,12 +13,8 @@ static int bad_file(const char *path, int wrong) {
 int tool_trace_begin(const char *path, hia_timeline **timeline) {
   *timeline = NULL;
   if (!path) return EXIT_FINE;
-  /* Tries to open the file before the run, which may take an hour. */
-  tool_output t;
-  bool can = tool_output_open(&t, path);
-  int wrong = errno;
-  tool_output_close(&t, false);
-  if (!can) return bad_file(path, wrong);
+  int wrong = hiaR_output_check(path); /* before the run, which may take an hour */
+  if (wrong) return bad_file(path, wrong);
   *timeline = hia_timeline_new(NULL, 0);
   return *timeline ? EXIT_FINE : tool_fail(NULL, HIA_MEMORY);
 }
@@ -31,7 +27,7 @@ int tool_trace_end(const char *path, hia_timeline *timeline) {
     return bad_file(path, wrong);
   }
   hia_error *error;
-  hia_status status = hia_timeline_write(timeline, tool_output_write, &t, &error);
+  hia_status status = hia_timeline_write(timeline, hiaR_output_write, &t, &error);
   bool is_io = t.wrong != 0;
   tool_output_close(&t, status == HIA_OK);
   if (status != HIA_OK && !is_io) return tool_fail(error, status);

@@ -2,11 +2,13 @@
 /* Files that appear whole or not at all. The bytes go into a file without a name in the folder of
  * the place, of which nothing is left if the process ends, or into one with a name where the file
  * system has no such files; once it is complete it takes the place. */
-#include "runtime/value/handle.h"
+#include "runtime/value/output.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -876,13 +876,15 @@ for i in $(seq 1 250); do
 done >large.hia
 printf '#!/bin/sh\nsleep 1\nexec %s "$@"\n' "$cc" >slow
 chmod +x slow
-interrupted() { # SIGNAL PATTERN COMMAND...
+# A file without a name that the process writes, or one with a name where there are no such files.
+has_output() { compgen -G '*.part' >/dev/null || ls -l "/proc/$1/fd" 2>/dev/null | grep -q '#[0-9]* (deleted)'; }
+interrupted() { # SIGNAL PATTERN|- COMMAND...
   local signal=$1 pattern=$2 before pid n=0 status
   shift 2
   before=$(ls -A)
   env --default-signal "$@" >out 2>err </dev/null &
   pid=$!
-  while ! compgen -G "$pattern" >/dev/null && kill -0 $pid 2>/dev/null && [ $n -lt 1000 ]; do
+  while ! { [ "$pattern" = - ] && has_output $pid; } && ! compgen -G "$pattern" >/dev/null && kill -0 $pid 2>/dev/null && [ $n -lt 1000 ]; do
     sleep 0.01
     n=$((n + 1))
   done
@@ -897,12 +899,19 @@ interrupted() { # SIGNAL PATTERN COMMAND...
     ok
   fi
 }
-for signal in INT TERM HUP QUIT; do
-  interrupted $signal 'x.o.*.part' "$hiaton" build large.hia -o x.o
+for signal in INT TERM HUP QUIT ABRT; do
+  interrupted $signal - "$hiaton" build large.hia -o x.o
 done
-interrupted TERM 'x.h.*.part' "$hiaton" build large.hia -o /dev/null --header x.h
-interrupted TERM 'x.h.*.part' "$hiaton" build large.hia -o x.o --header x.h
+interrupted TERM - "$hiaton" build large.hia -o /dev/null --header x.h
+interrupted TERM - "$hiaton" build large.hia -o x.o --header x.h
 interrupted TERM '.hiaton-*' "$hiaton" build large.hia --shared -o x
+interrupted ABRT '.hiaton-*' "$hiaton" build large.hia --shared -o x
+if [ $unsanitized = yes ]; then # as LLVM ends the process after an error that it cannot report
+  printf '#include <stdlib.h>\nint posix_spawnp(void) { exit(70); }\n' >end.c
+  t 'a library that ends the process' $cc -shared -fPIC -fno-builtin -w end.c -o end.so
+  wrong 'which leaves nothing' 70 '' env LD_PRELOAD="$work/end.so" "$hiaton" build fib.hia --exe -o x --header x.h
+  rm end.c end.so
+fi
 interrupted INT '.hiaton-*/x.o' env CC="$work/slow" "$hiaton" build fib.hia --exe -o x
 interrupted TERM '.hiaton-*/x.o' env CC="$work/slow" "$hiaton" build fib.hia --shared -o x --header x.h
 before=$(ls -A)
