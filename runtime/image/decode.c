@@ -151,6 +151,7 @@ typedef struct uses {
   uint32_t *covered;          /* by region: the last slot, + 1, whose reference is taken there */
   uint32_t *other;            /* by region: the other side of its branch, or NONE */
   uint32_t *side;             /* by node: the first side of a SWITCH, + 1 */
+  uint32_t *origin;           /* by slot: the CTOR or EQ that writes it, or NONE */
 } uses;
 
 typedef struct decoder {
@@ -163,6 +164,7 @@ typedef struct decoder {
   uint32_t *words;         /* in the block */
   const hia_instr **edges; /* the next ones */
   hia_child *children;     /* the next one */
+  hia_leaf *leaves;        /* the next one */
   hia_switch *switches;    /* the next one */
   hia_wide *wides;         /* the next one */
   hia_move *moves;         /* the next ones */
@@ -175,6 +177,7 @@ typedef struct decoder {
   hia_array_instr *arrays;
   const hia_shapes *shapes;
   uint8_t *marks;          /* scratch, by slot of a section: MARK_... */
+  uint8_t *reads;          /* scratch, by slot of a section: how often it is read, at most 255 */
   uses uses;               /* scratch */
   uint32_t *ref_base;      /* scratch, by slot of a section: the base of its references, or NONE */
   hia_host_instr *calls;   /* of host functions: the next one */
@@ -277,6 +280,55 @@ static void add_uses_of_moves(decoder *d, uint32_t first, uint32_t n, uint32_t r
   }
 }
 
+/* True if values of the type with this base need no object if they are of constructor `number`. */
+static bool has_no_fields(const decoder *d, uint32_t base, uint64_t number) {
+  const hia_type_table *t = &d->t.types;
+  return number < HIA_MAX_CTORS && base + number < t->n_ctors &&
+         d->shapes->list[base + number].ctor == number && t->ctors[base + number].layout.n == 0;
+}
+static bool has_no_objects(const decoder *d, uint32_t base) {
+  for (uint32_t i = 0;; i++) {
+    if (i && (base + i >= d->t.types.n_ctors || d->shapes->list[base + i].ctor != i)) return true;
+    if (!has_no_fields(d, base, i)) return false;
+  }
+}
+
+static const hia_image_node *origin_of(const decoder *d, const hia_image_section *s,
+                                       uint32_t slot) {
+  uint32_t node = d->uses.origin[slot];
+  return node == HIA_NONE ? NULL : &d->t.nodes[s->nodes + node];
+}
+
+/* In a side of a branch where the value of a slot is known to be of a constructor without fields,
+ * the slot holds nothing that must be given up, as if it had been taken. */
+static void add_use_of_test(decoder *d, const hia_image_section *s, uint32_t region) {
+  const hia_image_region *r = &d->t.regions[s->regions + region];
+  const hia_image_node *branch = &d->t.nodes[s->nodes + r->node],
+                       *test = origin_of(d, s, d->t.words[branch->ins]);
+  if (!test || test->kind != HIA_KIND_KERNEL) return;
+  const uint32_t *ins = d->t.words + test->ins;
+  const hia_image_node *ctor = origin_of(d, s, ins[0]);
+  uint32_t first_const = s->n_slots - s->n_consts;
+  if (!ctor || ctor->kind != HIA_KIND_CTOR || ins[1] < first_const) return;
+  uint32_t data = slot_of(d->t.words[ctor->ins]), base = d->ref_base[data];
+  uint64_t number = d->t.consts[s->consts + ins[1] - first_const];
+  bool is_one_of_two = number <= 1 && base + 1 < d->t.types.n_ctors &&
+                       d->shapes->list[base + 1].ctor == 1 &&
+                       (base + 2 >= d->t.types.n_ctors || d->shapes->list[base + 2].ctor != 2);
+  if (r->side == 0 ? has_no_fields(d, base, number)
+                   : is_one_of_two && has_no_fields(d, base, 1 - number))
+    add_use(d, d->uses.takers, data, region);
+}
+
+static void find_origins(decoder *d, const hia_image_section *s) {
+  for (uint32_t i = 0; i < s->n_slots; i++) d->uses.origin[i] = HIA_NONE;
+  for (uint32_t i = 0; i < s->n_nodes; i++) {
+    const hia_image_node *n = &d->t.nodes[s->nodes + i];
+    bool is_test = n->kind == HIA_KIND_KERNEL && d->t.kernels[n->what].op == HIA_OP_EQ;
+    if (is_test || n->kind == HIA_KIND_CTOR) d->uses.origin[d->t.words[n->outs]] = i;
+  }
+}
+
 static void find_uses(decoder *d, const hia_image_section *s) {
   uses *u = &d->uses;
   const hia_image_region *r = d->t.regions + s->regions;
@@ -308,6 +360,8 @@ static void find_uses(decoder *d, const hia_image_section *s) {
     for (uint32_t k = 0; k < n->n_outs; k++)
       add_use(d, u->writers, d->t.words[n->outs + k], region);
   }
+  find_origins(d, s);
+  for (uint32_t i = 1; i < s->n_regions; i++) add_use_of_test(d, s, i);
 }
 
 /* Marks the regions in which the slot's reference is taken wherever control goes: by a node of the
@@ -328,6 +382,7 @@ static bool is_settled(decoder *d, const hia_image_section *s, uint32_t slot) {
   enum { DEEP = 64 }; /* so that the time is proportional to the image */
   const hia_image_region *r = d->t.regions + s->regions;
   const uses *u = &d->uses;
+  if (has_no_objects(d, d->ref_base[slot])) return true;
   cover(d, s, slot);
   for (uint32_t i = u->writers[slot]; i != HIA_NONE; i = u->list[i].next) {
     uint32_t at = u->list[i].region;
@@ -470,6 +525,7 @@ static void decode_refs(decoder *d, const hia_image_section *s, hia_section *out
   take_next(d, out, next);
   decode_drops(d, s, out);
   out->has_end = out->n_ref_results || out->n_more_results || out->n_end_refs;
+  out->has_one_end = s->n_results == 1 && out->n_ref_results == 1 && !out->n_end_refs;
 }
 
 static void decode_side(decoder *d, const hia_image_section *s, hia_switch *branch,
@@ -499,29 +555,33 @@ static bool reads_word(const hia_ctor *ctor, uint64_t imm, uint32_t i) {
   return ctor->layout.n <= HIA_MAX_FIELD_SET ? imm >> i & 1 : imm == i;
 }
 
+enum { RANK_REF, RANK_TAKEN, RANK_WIDE, RANK_INT, RANK_BOOL, RANK_REST, RANKS };
+
+/* Which part of hia_parts the word belongs to. What is no reference in memory need not be taken. */
+static unsigned rank_of(hia_repr repr, uint32_t operand) {
+  bool is_taken = operand & HIA_IMAGE_TAKEN;
+  if (repr == HIA_REPR_REF && is_taken) return RANK_TAKEN;
+  if (repr == HIA_REPR_REF) return RANK_REF;
+  if (hiaR_reprs[repr].size == 8) return RANK_WIDE;
+  return repr == HIA_REPR_I32 ? RANK_INT : repr == HIA_REPR_BOOL ? RANK_BOOL : RANK_REST;
+}
+
 /* The words of a constructor's fields that a FIELD reads, or all (`imm` NULL), and their slots. */
 static hia_parts decode_parts(decoder *d, const hia_ctor *ctor, const uint64_t *imm,
                               const uint32_t *slots) {
   const hia_word_place *places = d->t.types.places + ctor->layout.first;
-  hia_parts parts = {.list = d->parts};
-  enum { REFS, WIDE, NARROW, RANKS };
-  uint32_t n[RANKS];
+  const hia_part *first = d->parts, *end[RANKS];
   for (unsigned rank = 0; rank < RANKS; rank++) {
     for (uint32_t i = 0, k = 0; i < ctor->layout.n; i++) {
       if (imm && !reads_word(ctor, *imm, i)) continue;
-      unsigned repr = places[i].repr;
-      unsigned own = repr == HIA_REPR_REF ? REFS : hiaR_reprs[repr].size == 8 ? WIDE : NARROW;
-      /* What is no reference in memory need not be taken. */
-      if (own == rank)
-        *d->parts++ = (hia_part){places[i], own == REFS ? slots[k] : slot_of(slots[k])};
+      if (rank_of((hia_repr)places[i].repr, slots[k]) == rank)
+        *d->parts++ = (hia_part){places[i], slot_of(slots[k])};
       k++;
     }
-    n[rank] = (uint32_t)(d->parts - parts.list);
+    end[rank] = d->parts;
   }
-  parts.n_refs = n[REFS];
-  parts.n_wide = n[WIDE];
-  parts.n = n[NARROW];
-  return parts;
+  return (hia_parts){first,         end[RANK_REF],  end[RANK_TAKEN], end[RANK_WIDE],
+                     end[RANK_INT], end[RANK_BOOL], end[RANK_REST]};
 }
 
 static uint16_t size_class(uint32_t size) {
@@ -601,6 +661,30 @@ static void decode_args(decoder *d, const hia_image_node *n, hia_child *child) {
   }
 }
 
+static void add_reads(decoder *d, uint32_t first, uint32_t n, uint32_t stride) {
+  for (uint32_t i = 0; i < n; i += stride) {
+    uint8_t *reads = &d->reads[slot_of(d->t.words[first + i])];
+    if (*reads < UINT8_MAX) ++*reads;
+  }
+}
+
+/* Counts how often each slot is read. */
+static void count_reads(decoder *d, const hia_image_section *s) {
+  memset(d->reads, 0, s->n_slots);
+  for (uint32_t i = 0; i < s->n_nodes; i++) {
+    const hia_image_node *n = &d->t.nodes[s->nodes + i];
+    add_reads(d, n->ins, n->n_ins, 1);
+  }
+  for (uint32_t i = 0; i < s->n_regions; i++) {
+    const hia_image_region *r = &d->t.regions[s->regions + i];
+    add_reads(d, r->moves, r->n_moves, 2);
+  }
+  add_reads(d, s->enter, s->n_enter, 2);
+  add_reads(d, s->next, s->n_next, 2);
+  add_reads(d, s->results, s->n_results, 1);
+  if (s->flags & HIA_SECTION_ITERATES) d->reads[s->cond] = UINT8_MAX;
+}
+
 /* The counters are laid out. */
 static void lay_out_frame(hia_section *out, const layout *l) {
   out->set_at = out->counters_at + out->counters_size;
@@ -628,6 +712,7 @@ static void decode_section(decoder *d, uint32_t number) {
                        .n_slots = s->n_slots,
                        .n_results = s->n_results,
                        .results = d->words + s->results,
+                       .first_result = s->n_results ? d->words[s->results] : 0,
                        .iterates = s->flags & HIA_SECTION_ITERATES,
                        .cond = s->cond,
                        .instrs = instrs,
@@ -679,6 +764,7 @@ static void decode_section(decoder *d, uint32_t number) {
                                  .instr = in,
                                  .args = d->words + n->ins,
                                  .outs = d->words + n->outs,
+                                 .first_out = n->n_outs ? d->words[n->outs] : 0,
                                  .edges = edges,
                                  .loc = n->loc,
                                  .is_tail = n->flags & HIA_IMAGE_TAIL,
@@ -706,7 +792,8 @@ static void decode_section(decoder *d, uint32_t number) {
       decode_side(d, s, (hia_switch *)(uintptr_t)instrs[r->node].u.branch, i);
   }
   uint8_t *counters = preload + 8 * (size_t)(n_zero + s->n_consts);
-  d->steps = hiaR_schedule(out, counters, count_edges(&d->t, s), d->schedule, d->steps);
+  count_reads(d, s);
+  d->steps = hiaR_schedule(out, d->reads, counters, count_edges(&d->t, s), d->schedule, d->steps);
   lay_out_frame(out, &l);
 }
 
@@ -840,20 +927,22 @@ static void copy_types(decoder *d) {
 #undef COPY
 }
 
-/* Each use is one of a word, or of a parameter. */
-static size_t max_uses(const hia_image_header *h, uint32_t max_slots) {
-  return (size_t)h->words.n + max_slots;
+/* Each use is one of a word, or of a parameter, or of the test of a branch. */
+static size_t max_uses(const hia_image_header *h, uint32_t max_slots, uint32_t max_regions) {
+  return (size_t)h->words.n + max_slots + max_regions;
 }
 static size_t room_of_uses(const hia_image_header *h, uint32_t max_slots, uint32_t max_nodes,
                            uint32_t max_regions) {
-  return room(max_uses(h, max_slots), sizeof(use)) + 2 * room(max_slots, sizeof(uint32_t)) +
-         2 * room(max_regions, sizeof(uint32_t)) + room(max_nodes, sizeof(uint32_t));
+  return room(max_uses(h, max_slots, max_regions), sizeof(use)) +
+         3 * room(max_slots, sizeof(uint32_t)) + 2 * room(max_regions, sizeof(uint32_t)) +
+         room(max_nodes, sizeof(uint32_t));
 }
 static void place_uses(uses *u, char *at, const hia_image_header *h, uint32_t max_slots,
                        uint32_t max_regions) {
   u->list = (use *)(void *)at;
-  u->takers = (uint32_t *)(void *)(at += room(max_uses(h, max_slots), sizeof(use)));
+  u->takers = (uint32_t *)(void *)(at += room(max_uses(h, max_slots, max_regions), sizeof(use)));
   u->writers = (uint32_t *)(void *)(at += room(max_slots, sizeof(uint32_t)));
+  u->origin = (uint32_t *)(void *)(at += room(max_slots, sizeof(uint32_t)));
   u->covered = (uint32_t *)(void *)(at += room(max_slots, sizeof(uint32_t)));
   u->other = (uint32_t *)(void *)(at += room(max_regions, sizeof(uint32_t)));
   u->side = (uint32_t *)(void *)(at + room(max_regions, sizeof(uint32_t)));
@@ -940,15 +1029,15 @@ static hia_status decode(const void *bytes, const kernel_source *kernels,
           room(n_moves, sizeof(hia_ref_move)) + room(n_ref_slots, sizeof(hia_ref_slot)) +
           room(n_slot_lists, sizeof(uint32_t)) + room(n_arrays, sizeof(hia_array_instr)) +
           room_of_types(&d.t.types);
-  size += room(n_children, sizeof(hia_child)) + room(n_switches, sizeof(hia_switch)) +
-          room(n_wides, sizeof(hia_wide)) + room(n_calls, sizeof(hia_host_instr)) +
-          room(h->externs.n, sizeof(void *)) + room(hiaR_max_steps(&steps), sizeof(hia_step)) +
-          hosts_size;
+  size += room(n_children, sizeof(hia_child)) + room(n_children, sizeof(hia_leaf)) +
+          room(n_switches, sizeof(hia_switch)) + room(n_wides, sizeof(hia_wide)) +
+          room(n_calls, sizeof(hia_host_instr)) + room(h->externs.n, sizeof(void *)) +
+          room(hiaR_max_steps(&steps), sizeof(hia_step)) + hosts_size;
 
   size_t sums = room((size_t)max_nodes + 1, sizeof(uint64_t)),
          slots_at = sums + room(max_regions, sizeof(uint64_t)),
          marks_at = slots_at + room(max_slots, sizeof(uint32_t)),
-         schedule_at = marks_at + room(max_slots, 1),
+         reads_at = marks_at + room(max_slots, 1), schedule_at = reads_at + room(max_slots, 1),
          uses_at = schedule_at + room(hiaR_schedule_scratch(max_nodes, max_edges), 1),
          scratch_size =
              uses_at + (h->types.n ? room_of_uses(h, max_slots, max_nodes, max_regions) : 0);
@@ -962,6 +1051,7 @@ static hia_status decode(const void *bytes, const kernel_source *kernels,
   d.region_weight = (uint64_t *)(void *)(scratch + sums);
   d.ref_base = (uint32_t *)(void *)(scratch + slots_at);
   d.marks = (uint8_t *)(scratch + marks_at);
+  d.reads = (uint8_t *)(scratch + reads_at);
   d.schedule = scratch + schedule_at;
   memset(d.marks, 0, max_slots);
   if (h->types.n) place_uses(&d.uses, scratch + uses_at, h, max_slots, max_regions);
@@ -975,7 +1065,8 @@ static hia_status decode(const void *bytes, const kernel_source *kernels,
   hia_image_loc *locs = take(&d, h->locs.n, sizeof(hia_image_loc));
   char *strings = take(&d, h->strings.n, 1);
   uint32_t *class_size = take(&d, n_classes, sizeof(uint32_t));
-  d.children = take(&d, n_children, sizeof(hia_child));
+  hia_child *children = d.children = take(&d, n_children, sizeof(hia_child));
+  d.leaves = take(&d, n_children, sizeof(hia_leaf));
   d.switches = take(&d, n_switches, sizeof(hia_switch));
   d.wides = take(&d, n_wides, sizeof(hia_wide));
   d.calls = take(&d, n_calls, sizeof(hia_host_instr));
@@ -1013,6 +1104,8 @@ static hia_status decode(const void *bytes, const kernel_source *kernels,
   for (uint32_t i = 0; i < h->externs.n; i++)
     is_impure |= (d.t.externs[i].flags & HIA_EXTERN_IMPURE) != 0;
   for (uint32_t i = 0; i < h->sections.n; i++) decode_section(&d, i);
+  for (hia_child *child = children; child < d.children; child++)
+    if (hiaR_plan_leaf(child, d.leaves)) child->leaf = d.leaves++;
   for (uint32_t i = 0; i < h->exports.n; i++)
     decode_export(&d, &d.t.exports[i], strings, &exports[i]);
   *image = (hia_loaded){.allocator = allocator,

@@ -50,13 +50,36 @@ typedef struct hia_switch {
   hia_side side[2]; /* 0: true */
 } hia_switch;
 
+/* A value that a call needs before its frame is made: a slot of the caller; or, if that is NONE, a
+ * constant. */
+typedef struct hia_leaf_value {
+  uint32_t slot;
+  hia_word word;
+} hia_leaf_value;
+
+/* A call that needs no frame if a < b, or a == b, is `is_if` (leaf.c). All are signed words. */
+typedef struct hia_leaf {
+  hia_leaf_value a, b, result;
+  bool is_less;
+  bool is_match; /* the test is of the number of a's constructor. If a is an object there is no
+                    leaf */
+  bool is_if;
+  bool shares;           /* the result is a reference of the caller's, which keeps its own */
+  uint64_t weight;       /* firings of the call without a frame */
+  const hia_step *other; /* if the test fails: the frame's first steps; and their firings besides
+                            those of every frame */
+  uint64_t other_weight;
+} hia_leaf;
+
 /* A CALL or LOOP. Children are numbered in sequential order. */
 typedef struct hia_child {
   const hia_section *callee;
+  const hia_leaf *leaf; /* or NULL */
   const hia_instr *instr;
   const uint32_t *args, *outs; /* slots of this frame: callee->n_params, callee->n_results */
   hia_edges edges;
   const hia_step *steps; /* when it has returned */
+  uint32_t first_out;    /* outs[0], if there is one */
   uint32_t loc;
   bool is_tail, is_loop;
   bool has_refs;          /* it shares or takes some */
@@ -75,12 +98,12 @@ typedef struct hia_wide {
 /* A word of an object, and the slot that it is read to, or made of. */
 typedef struct hia_part {
   hia_word_place place;
-  uint32_t slot; /* of a reference that is stored perhaps taken */
+  uint32_t slot;
 } hia_part;
-/* First references, then other words of 8 bytes. */
+/* Where lists end that follow one another: references, references whose slots are taken, other
+ * words of 8 bytes, i32s, bools, and the rest. */
 typedef struct hia_parts {
-  const hia_part *list;
-  uint32_t n, n_refs, n_wide; /* n_wide: with the references */
+  const hia_part *list, *refs, *taken, *wide, *ints, *bools, *end;
 } hia_parts;
 
 /* A MAKE. */
@@ -176,6 +199,7 @@ struct hia_step {
     const hia_instr *instr;   /* NODE */
     const hia_switch *branch; /* SWITCH, and what includes it */
     const hia_step *segment;  /* COUNT, LATER, GO, AGAIN */
+    const hia_child *child;   /* ARM, ARM_LAST */
   } of;
   union {
     uint64_t imm;
@@ -184,7 +208,7 @@ struct hia_step {
     const hia_array_instr *array;
   } u;
   union {
-    struct { /* of kernels; of MATCH: data, the constant, slot of the CTOR; slot of the EQ */
+    struct { /* of kernels */
       uint16_t in[3], out;
     };
     struct {
@@ -202,15 +226,16 @@ extern const hia_step hiaR_no_steps[1]; /* an empty segment */
 
 /* Gives a decoded section its steps: the frame's, its children's and those of the sides of its
  * branches. Fills in its counters of missing tokens, and their size. `at` has room for
- * hiaR_max_steps of them; returns the first that is not used. */
+ * hiaR_max_steps of them; returns the first that is not used. `reads`: by slot, how often it is
+ * read; 255: at least as often. */
 typedef struct hia_schedule_size {
   size_t n_nodes, n_regions, n_children, n_edges;
   size_t n_moves; /* of sections and regions, and references that rounds give up */
 } hia_schedule_size;
 size_t hiaR_max_steps(const hia_schedule_size *size);
 size_t hiaR_schedule_scratch(uint32_t n_nodes, uint32_t n_edges); /* in bytes */
-hia_step *hiaR_schedule(hia_section *s, uint8_t *counters, uint32_t n_edges, void *scratch,
-                        hia_step *at);
+hia_step *hiaR_schedule(hia_section *s, const uint8_t *reads, uint8_t *counters, uint32_t n_edges,
+                        void *scratch, hia_step *at);
 
 /* The frame of a section, in bytes after the header: the slots, followed by what is preloaded,
  * which is copied from the section as one block: constants (the last slots), the counts of missing
@@ -226,12 +251,15 @@ struct hia_section {
   const uint8_t *preload;
   const hia_move *enter;
   const uint32_t *results; /* slots */
+  uint32_t first_result;   /* results[0], if there is one */
   const hia_step *steps;   /* with which the frame begins; those of a round without `enter` */
   const hia_step *round;   /* between two rounds */
   hia_edges start;         /* nodes that wait only for the frame */
   const hia_child *children;
+  bool begins_with_test; /* whose result only the SWITCH needs that is one step with it */
   bool resets_counters;  /* the counts must be set anew for each frame and round */
   bool has_end;          /* there are references to give up when it goes */
+  bool has_one_end;      /* all of that is to unset the slot of its only result */
   uint64_t weight_first; /* firings: weight_round, plus those that a frame stands for once */
   bool iterates;
   uint32_t cond, n_next;
@@ -260,6 +288,16 @@ struct hia_section {
   const uint32_t *locs; /* by node */
   const char *name;
 };
+
+/* The word of a slot that is preloaded; NULL: it is computed. */
+static inline const hia_word *hiaR_preloaded(const hia_section *s, uint32_t slot) {
+  uint64_t at = (uint64_t)slot * sizeof(hia_word);
+  if (at < s->preload_at + s->n_preloaded_refs * sizeof(hia_word)) return NULL;
+  return (const hia_word *)(const void *)(s->preload + (at - s->preload_at));
+}
+
+/* leaf.c: false: calls of this site need frames always. All sections have their steps. */
+bool hiaR_plan_leaf(const hia_child *child, hia_leaf *leaf);
 
 struct hia_program_image {
   const hia_allocator *allocator;

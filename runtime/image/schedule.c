@@ -59,6 +59,7 @@ typedef struct scheduler {
   /* By node with which a segment begins: tokens that it waits for; where the missing ones are
    * counted, or NONE. */
   uint32_t *missing, *counter;
+  const uint8_t *reads;
   uint8_t *counters;
   hia_step *begin, *at; /* of the segment at hand; the next step */
 } scheduler;
@@ -228,11 +229,28 @@ static void add_slots(scheduler *c, hia_step_op op, const hia_instr *in) {
 static void add_moves(scheduler *c, const hia_move *moves, uint32_t n, uint32_t n_refs) {
   for (uint32_t i = 0; i < n + n_refs; i++) {
     bool is_taken = moves[i].from & HIA_IMAGE_TAKEN;
-    hia_step_op op = i < n ? HIA_STEP_MOVE : is_taken ? HIA_STEP_TAKE : HIA_STEP_SHARE;
+    bool is_scalar = i < n || hiaR_preloaded(c->s, moves[i].from & ~HIA_IMAGE_TAKEN);
+    hia_step_op op = is_scalar ? HIA_STEP_MOVE : is_taken ? HIA_STEP_TAKE : HIA_STEP_SHARE;
     hia_step *step = add(c, op, 0);
     step->slot = moves[i].from & ~HIA_IMAGE_TAKEN;
     step->to = moves[i].to;
   }
+}
+
+/* A FIELD that reads one word has a step of its own for each representation that is frequent. */
+static void add_field(scheduler *c, const hia_instr *in) {
+  const hia_parts *parts = &in->u.get->parts;
+  add_slots(c, in->is_taken ? HIA_STEP_UNPACK : HIA_STEP_FIELD, in);
+  hia_step *step = &c->at[-1];
+  step->u.get = in->u.get;
+  if (in->is_taken || parts->end - parts->list != 1) return;
+  switch (parts->list->place.repr) {
+  case HIA_REPR_REF: step->op = HIA_STEP_FIELD_REF; break;
+  case HIA_REPR_I32: step->op = HIA_STEP_FIELD_INT; break;
+  case HIA_REPR_BOOL: step->op = HIA_STEP_FIELD_BOOL; break;
+  default: return;
+  }
+  step->to = parts->list->slot;
 }
 
 static void add_kernel(scheduler *c, const hia_instr *in) {
@@ -247,6 +265,25 @@ static void add_array(scheduler *c, hia_step_op op, const hia_instr *in) {
   add_slots(c, op, in);
   c->at[-1].slot = in->u.array->ins[0];
   c->at[-1].u.array = in->u.array;
+  c->at[-1].of.instr = in;
+}
+
+static hia_step_op read_of(const hia_array_instr *a) {
+  switch (a->place.repr) {
+  case HIA_REPR_I32: return HIA_STEP_AT_INT;
+  case HIA_REPR_BYTE: return HIA_STEP_AT_BYTE;
+  default: return HIA_STEP_AT;
+  }
+}
+
+/* SET changes the array in place if all words of an element are of one frequent representation. */
+static hia_step_op write_of(const hia_array_instr *a) {
+  unsigned repr = a->places[0].repr;
+  for (uint32_t i = 1; i < a->n_words; i++)
+    if (a->places[i].repr != repr) return HIA_STEP_SET;
+  return repr == HIA_REPR_I32    ? HIA_STEP_SET_INT
+         : repr == HIA_REPR_BYTE ? HIA_STEP_SET_BYTE
+                                 : HIA_STEP_SET;
 }
 
 /* Nodes of control have their steps at the end of the segment. */
@@ -256,20 +293,14 @@ static void add_node(scheduler *c, const hia_instr *in) {
   case HIA_KIND_MOVE: add_slots(c, HIA_STEP_MOVE, in); break;
   case HIA_KIND_SHARE: add_slots(c, in->is_taken ? HIA_STEP_TAKE : HIA_STEP_SHARE, in); break;
   case HIA_KIND_CTOR: add_slots(c, HIA_STEP_CTOR, in); break;
-  case HIA_KIND_FIELD:
-    add_slots(c, in->is_taken ? HIA_STEP_UNPACK : HIA_STEP_FIELD, in);
-    c->at[-1].u.get = in->u.get;
-    break;
+  case HIA_KIND_FIELD: add_field(c, in); break;
   case HIA_KIND_MAKE:
     add_slots(c, HIA_STEP_MAKE, in);
     c->at[-1].u.make = in->u.make;
     break;
   case HIA_KIND_LEN: add_array(c, HIA_STEP_LEN, in); break;
-  case HIA_KIND_AT: add_array(c, HIA_STEP_AT, in); break;
-  case HIA_KIND_SET:
-    add_array(c, HIA_STEP_SET, in);
-    c->at[-1].of.instr = in;
-    break;
+  case HIA_KIND_AT: add_array(c, read_of(in->u.array), in); break;
+  case HIA_KIND_SET: add_array(c, write_of(in->u.array), in); break;
   case HIA_KIND_SWITCH:
   case HIA_KIND_CALL:
   case HIA_KIND_LOOP:
@@ -288,6 +319,7 @@ static void add_arm(scheduler *c, const hia_instr *in) {
     return;
   }
   hia_step *step = add(c, is_word ? HIA_STEP_ARM : HIA_STEP_ARM_CHILD, in->index);
+  step->of.child = &c->s->children[in->slot];
   step->u.imm = bit;
   step->slot = in->slot;
   step->to = 1;
@@ -328,10 +360,10 @@ static void add_switch(scheduler *c, const hia_instr *in) {
   step->slot = in->slot;
 }
 
-/* True if the test compares the result of the CTOR. */
-static bool is_match_of(const hia_step *ctor, const hia_step *test) {
+/* True if the test compares the result of the CTOR, which nothing else needs, with a constant. */
+static bool is_match_of(const scheduler *c, const hia_step *ctor, const hia_step *test) {
   return ctor->op == HIA_STEP_CTOR && test->op == HIA_STEP_EQ_i32 && test->in[0] == ctor->to &&
-         ctor->slot <= UINT16_MAX;
+         c->reads[ctor->to] == 1 && hiaR_preloaded(c->s, test->in[1]);
 }
 
 /* The segment's last step is a SWITCH: makes one step of it and what decides it. */
@@ -344,11 +376,12 @@ static void fuse_switch(scheduler *c) {
   fused.op = (uint16_t)op;
   fused.of.branch = last->of.branch;
   hia_step *to = test;
-  if (test > c->begin && is_match_of(&test[-1], test)) {
+  if (test > c->begin && is_match_of(c, &test[-1], test)) {
     to--;
     fused.op = HIA_STEP_MATCH;
-    fused.in[0] = (uint16_t)to->slot;
-    fused.in[2] = test->in[0];
+    fused.u.imm = *hiaR_preloaded(c->s, test->in[1]);
+    fused.slot = to->slot;
+    fused.to = test->out;
   }
   *to = fused;
   c->at = to + 1;
@@ -386,7 +419,7 @@ static uint32_t take_test(scheduler *c, uint32_t slot, hia_step *to) {
       if (reads(test, slot)) return 0;
       continue;
     }
-    bool is_match = test > c->begin && is_match_of(&test[-1], test);
+    bool is_match = test > c->begin && is_match_of(c, &test[-1], test);
     for (const hia_step *later = test + 1; is_match && later < c->at; later++)
       is_match = !reads(later, test->in[0]);
     uint32_t n = is_match ? 2 : 1;
@@ -445,10 +478,17 @@ static const hia_step *make_side(scheduler *c, uint32_t node, uint32_t k) {
   return make_steps(c, entered_by(c, node, k), side->moves, side->n_moves, side->n_ref_moves);
 }
 
+/* True if the step is a test and SWITCH, and nothing else reads the result. */
+static bool is_test_alone(const scheduler *c, const hia_step *step) {
+  if (step->op == HIA_STEP_MATCH) return c->reads[step->to] == 1;
+  return step->op > HIA_STEP_MATCH && c->reads[step->out] == 1;
+}
+
 /* The frame's first segment is also that with which a round begins, but not its moves. */
 static void make_rounds(scheduler *c) {
   hia_section *s = c->s;
   s->steps = make_steps(c, 0, s->enter, s->n_enter, s->n_ref_enter);
+  s->begins_with_test = is_test_alone(c, s->steps);
   if (!s->iterates) return;
   s->round = c->at;
   add_moves(c, s->next, s->n_next, 0);
@@ -513,11 +553,15 @@ size_t hiaR_schedule_scratch(uint32_t n_nodes, uint32_t n_edges) {
          LISTS * (size_t)n_nodes * sizeof(uint32_t);
 }
 
-hia_step *hiaR_schedule(hia_section *s, uint8_t *counters, uint32_t n_edges, void *scratch,
-                        hia_step *at) {
+hia_step *hiaR_schedule(hia_section *s, const uint8_t *reads, uint8_t *counters, uint32_t n_edges,
+                        void *scratch, hia_step *at) {
   size_t n = n_segments(s->n_nodes);
-  scheduler c = {
-      .s = s, .instrs = s->instrs, .n_nodes = s->n_nodes, .counters = counters, .at = at};
+  scheduler c = {.s = s,
+                 .instrs = s->instrs,
+                 .n_nodes = s->n_nodes,
+                 .reads = reads,
+                 .counters = counters,
+                 .at = at};
   c.segments = scratch;
   c.sources = (source *)(c.segments + n);
   c.leaving = (leaving *)(c.sources + n_edges);

@@ -258,9 +258,10 @@ static bool make(expansion *x, hia_word *values, const hia_instr *in) {
   hia_counted *object = hiaR_heap_alloc(&x->heap, m->size);
   if (!object) return false;
   hiaR_object_begin(object, m->number);
-  for (uint32_t i = 0; i < m->parts.n; i++) {
-    const hia_part *part = &m->parts.list[i];
-    store(values, (char *)object, &part->place, &part->slot, 1);
+  for (const hia_part *part = m->parts.list; part < m->parts.end; part++) {
+    bool is_taken = part >= m->parts.refs && part < m->parts.taken;
+    uint32_t operand = part->slot | (is_taken ? HIA_IMAGE_TAKEN : 0);
+    store(values, (char *)object, &part->place, &operand, 1);
   }
   values[in->to] = (uintptr_t)object;
   return true;
@@ -271,8 +272,7 @@ static bool get(expansion *x, hia_word *values, const hia_instr *in) {
   hia_word data = values[in->slot];
   if (data < HIA_FIRST_ADDRESS || hiaR_object(data)->ctor != g->ctor) return false;
   if (in->is_taken) values[in->slot] = 0;
-  for (uint32_t i = 0; i < g->parts.n; i++) {
-    const hia_part *part = &g->parts.list[i];
+  for (const hia_part *part = g->parts.list; part < g->parts.end; part++) {
     hia_word word = hiaR_get_word(hiaR_object(data), &part->place);
     if (!hiaR_is_scalar(part->place.type)) hiaR_dup(word, false);
     values[part->slot] = word;

@@ -26,29 +26,41 @@ static inline bool make(hia_worker *w, hia_word *slots, const hia_step *step) {
   hia_counted *object = hiaR_heap_take(&w->heap, m->size_class, m->size);
   if (HIA_UNLIKELY(!object)) return false;
   hiaR_object_begin(object, m->number);
-  const hia_part *part = m->parts.list, *refs = part + m->parts.n_refs,
-                 *wide = part + m->parts.n_wide, *end = part + m->parts.n;
-  for (; part < refs; part++) *word_at(object, part) = hiaR_take(w, slots, part->slot);
-  for (; part < wide; part++) *word_at(object, part) = slots[part->slot];
-  for (; part < end; part++)
+  const hia_part *part = m->parts.list;
+  for (; part < m->parts.refs; part++) {
+    hiaR_share(w, slots[part->slot]);
+    *word_at(object, part) = slots[part->slot];
+  }
+  for (; part < m->parts.taken; part++) {
+    *word_at(object, part) = slots[part->slot];
+    slots[part->slot] = 0;
+  }
+  for (; part < m->parts.wide; part++) *word_at(object, part) = slots[part->slot];
+  for (; part < m->parts.ints; part++)
+    hiaR_store(HIA_REPR_I32, word_at(object, part), slots[part->slot]);
+  for (; part < m->parts.bools; part++)
+    hiaR_store(HIA_REPR_BOOL, word_at(object, part), slots[part->slot]);
+  for (; part < m->parts.end; part++)
     hiaR_store((hia_repr)part->place.repr, word_at(object, part), slots[part->slot]);
   slots[step->to] = (uintptr_t)object;
   return true;
 }
 
 /* Reads words of an object. `moves`: its references become those of the slots. */
-static inline void read_parts(hia_worker *w, hia_word *slots, const hia_counted *object,
-                              const hia_parts *parts, bool moves) {
-  const hia_part *part = parts->list, *refs = part + parts->n_refs, *wide = part + parts->n_wide,
-                 *end = part + parts->n;
-  if (!moves)
-    for (; part < refs; part++) {
-      hia_word ref = *word_at(object, part);
-      hiaR_share(w, ref);
-      slots[part->slot] = ref;
-    }
-  for (; part < wide; part++) slots[part->slot] = *word_at(object, part);
-  for (; part < end; part++) slots[part->slot] = hiaR_get_word(object, &part->place);
+static ALWAYS_INLINE void read_parts(hia_worker *w, hia_word *slots, const hia_counted *object,
+                                     const hia_parts *parts, bool moves) {
+  const hia_part *part = parts->list;
+  for (; part < parts->refs; part++) {
+    hia_word ref = *word_at(object, part);
+    if (!moves) hiaR_share(w, ref);
+    slots[part->slot] = ref;
+  }
+  for (; part < parts->wide; part++) slots[part->slot] = *word_at(object, part);
+  for (; part < parts->ints; part++)
+    slots[part->slot] = hiaR_load(HIA_REPR_I32, word_at(object, part));
+  for (; part < parts->bools; part++)
+    slots[part->slot] = hiaR_load(HIA_REPR_BOOL, word_at(object, part));
+  for (; part < parts->end; part++) slots[part->slot] = hiaR_get_word(object, &part->place);
 }
 
 /* The object of which a FIELD reads. NULL: the value is of another constructor, which only a graph
@@ -93,7 +105,8 @@ static inline bool unpack(hia_worker *w, hia_word *slots, const hia_step *step) 
 }
 
 /* False: there is no such element. */
-static inline bool read_element(hia_worker *w, hia_frame *f, const hia_step *step) {
+static ALWAYS_INLINE bool read_element(hia_worker *w, hia_frame *f, const hia_step *step,
+                                       hia_repr repr) {
   const hia_array_instr *a = step->u.array;
   hia_word *slots = hiaR_slots(f), array = slots[step->slot];
   int64_t index = hiaR_to_i64(slots[a->ins[1]]);
@@ -102,7 +115,6 @@ static inline bool read_element(hia_worker *w, hia_frame *f, const hia_step *ste
     hiaR_fail(w, f, step->index, &(hia_cause){.status = HIA_RANGE, .range = range});
     return false;
   }
-  hia_repr repr = (hia_repr)a->place.repr;
   const char *at = hiaR_array_at(array, a->size, (uint64_t)index) + a->place.at;
   hia_word word = hiaR_load(repr, at);
   if (repr == HIA_REPR_REF) hiaR_share(w, word);
@@ -110,8 +122,10 @@ static inline bool read_element(hia_worker *w, hia_frame *f, const hia_step *ste
   return true;
 }
 
-/* False: the element is not there, or the array cannot be changed in place. */
-static inline bool set_element(hia_worker *w, hia_word *slots, const hia_step *step) {
+/* Changes an element in place: its words become those of the operands, which are `repr` or, with
+ * HIA_N_REPRS, as the places say. False: it is not there, or the array cannot be changed. */
+static ALWAYS_INLINE bool set_element(hia_worker *w, hia_word *slots, const hia_step *step,
+                                      hia_repr all) {
   const hia_array_instr *a = step->u.array;
   uint32_t operand = a->ins[0], slot = operand & ~HIA_IMAGE_TAKEN;
   hia_word array = slots[slot];
@@ -124,15 +138,16 @@ static inline bool set_element(hia_worker *w, hia_word *slots, const hia_step *s
     return false;
   slots[slot] = 0;
   char *element = hiaR_array_at(array, a->size, (uint64_t)index);
-  for (uint32_t i = 0; i < a->n_words; i++) {
-    const hia_word_place *place = &a->places[i];
-    hia_repr repr = (hia_repr)place->repr;
+  const uint32_t *in = a->ins + 2;
+  for (const hia_word_place *place = a->places, *end = place + a->n_words; place < end;
+       place++, in++) {
+    hia_repr repr = all == HIA_N_REPRS ? (hia_repr)place->repr : all;
     if (repr == HIA_REPR_REF) {
       hia_word old = hiaR_load(repr, element + place->at);
-      hiaR_store(repr, element + place->at, hiaR_take(w, slots, a->ins[2 + i]));
+      hiaR_store(repr, element + place->at, hiaR_take(w, slots, *in));
       hiaR_give_up(w, old, a->bases[place->at / sizeof old]);
     } else
-      hiaR_store(repr, element + place->at, slots[a->ins[2 + i] & ~HIA_IMAGE_TAKEN]);
+      hiaR_store(repr, element + place->at, slots[*in & ~HIA_IMAGE_TAKEN]);
   }
   slots[step->to] = array;
   return true;
@@ -146,28 +161,55 @@ static inline void reset_counters(hia_frame *f, const hia_section *s) {
            s->counters_size);
 }
 
-/* Makes a frame for child number `site` of its parent, without arguments. */
-static inline hia_frame *new_frame(hia_worker *w, const hia_section *s, uint32_t site,
-                                   uint32_t level, hia_status *status) {
+/* Makes a frame without arguments. */
+static inline hia_frame *new_frame(hia_worker *w, const hia_section *s, uint32_t level,
+                                   hia_status *status) {
   hia_frame *f = hiaR_frame_take(w, s, status);
   if (HIA_UNLIKELY(!f)) return NULL;
   w->frames++;
   w->firings += s->weight_first;
-  f->site = site;
   f->level = level;
   reset_counters(f, s);
   return f;
 }
 
-static inline hia_frame *enter(hia_worker *w, hia_frame *parent, uint32_t site,
+static inline hia_frame *enter(hia_worker *w, hia_frame *parent, const hia_child *child,
                                hia_status *status) {
-  const hia_child *child = &parent->section->children[site];
-  const hia_section *s = child->callee;
-  hia_frame *f = new_frame(w, s, site, parent->level + 1, status);
+  hia_frame *f = new_frame(w, child->callee, parent->level + 1, status);
   if (HIA_UNLIKELY(!f)) return NULL;
+  f->child = child;
   f->up.parent = parent;
   hiaR_pass_args(parent, child, hiaR_slots(f), w->is_shared);
   return f;
+}
+
+/* ---- calls without a frame ---- */
+
+static inline hia_word value_of(const hia_word *slots, hia_leaf_value value) {
+  return value.slot == HIA_NONE ? value.word : slots[value.slot];
+}
+
+/* The test with which the callee's frame would begin. */
+static inline bool passes(const hia_leaf *leaf, hia_word a, hia_word b) {
+  if (leaf->is_match) a = hiaR_ctor_of(a);
+  return leaf->is_less ? (int64_t)a < (int64_t)b : a == b;
+}
+
+/* True if the call is done. Else *other says whether the frame begins with the leaf's other steps.
+ */
+static inline bool call_leaf(hia_worker *w, hia_frame *f, const hia_child *child, bool *other) {
+  const hia_leaf *leaf = child->leaf;
+  hia_word *slots = hiaR_slots(f), a = value_of(slots, leaf->a);
+  *other = passes(leaf, a, value_of(slots, leaf->b)) != leaf->is_if;
+  if (*other || (leaf->is_match && a >= HIA_FIRST_ADDRESS)) return false;
+  hia_word result = value_of(slots, leaf->result);
+  if (leaf->shares) hiaR_share(w, result);
+  for (uint32_t i = 0; i < child->n_takes; i++) slots[child->takes[i]] = 0;
+  slots[child->first_out] = result;
+  w->frames++;
+  w->firings += leaf->weight;
+  f->waiting--;
+  return true;
 }
 
 static ALWAYS_INLINE void end_refs(hia_worker *w, hia_frame *f, const hia_section *s) {
@@ -187,8 +229,14 @@ static ALWAYS_INLINE void leave(hia_worker *w, hia_frame *f, hia_frame *parent,
                                 const hia_child *child) {
   const hia_section *s = f->section;
   hia_word *slots = hiaR_slots(f), *to = hiaR_slots(parent);
-  for (uint32_t i = 0; i < s->n_results; i++) to[child->outs[i]] = slots[s->results[i]];
-  if (s->has_end) end_refs(w, f, s);
+  if (HIA_LIKELY(s->n_results == 1))
+    to[child->first_out] = slots[s->first_result];
+  else
+    for (uint32_t i = 0; i < s->n_results; i++) to[child->outs[i]] = slots[s->results[i]];
+  if (s->has_one_end)
+    slots[s->first_result] = 0;
+  else if (s->has_end)
+    end_refs(w, f, s);
   hiaR_frame_free(w, f);
   parent->waiting--;
 }
@@ -263,17 +311,12 @@ static void leave_job(hia_worker *w, hia_frame *f) {
   for (uint32_t i = 0; i < s->n_results; i++) job->words[i] = hiaR_slots(f)[s->results[i]];
   if (s->n_refs) hiaR_frame_end_refs(w, f);
   if (w->heap.heap) hiaR_local_hand_over(&w->heap);
+  f->is_stolen = false;
   hiaR_frame_free(w, f);
   hiaR_stolen_done(w, job);
 }
 
 /* ---- the machine ---- */
-
-typedef enum scope {
-  ALONE,  /* the run has no other workers */
-  SHARED, /* it has */
-  ONCE,   /* what can fire now in this frame, and nothing else */
-} scope;
 
 /* Returns the steps of the side of a SWITCH that control enters. */
 static inline const hia_step *take_side(hia_worker *w, const hia_step *step, bool is_true) {
@@ -300,14 +343,27 @@ static inline bool count_down(hia_word *slots, const hia_step *step) {
     step++;                                                                                        \
     GO_ON;                                                                                         \
   } while (0)
+/* Control enters a side of a SWITCH. A branch of C is predicted sooner than a jump by a table. */
+#define BRANCH(is_true)                                                                            \
+  do {                                                                                             \
+    if (is_true) JUMP(take_side(w, step, true));                                                   \
+    JUMP(take_side(w, step, false));                                                               \
+  } while (0)
 #define JUMP(to)                                                                                   \
   do {                                                                                             \
     step = (to);                                                                                   \
     GO_ON;                                                                                         \
   } while (0)
 
+#ifdef HIA_CENSUS
+#define AUDIT                                                                                      \
+  if (!is_shared) hiaR_audit_frames(w)
+#else
+#define AUDIT
+#endif
+
 /* Continues from f with these steps, until there is nothing left to do for this worker. */
-static void run(hia_worker *w, hia_frame *f, const hia_step *step, scope extent) {
+static void run(hia_worker *w, hia_frame *f, const hia_step *step, bool is_shared) {
 #define HIA_STEP(NAME) &&NAME,
   static const void *const all[] = {
 #include "runtime/image/step.def"
@@ -317,19 +373,24 @@ static void run(hia_worker *w, hia_frame *f, const hia_step *step, scope extent)
   static const void *const earlier[] = {
 #include "runtime/image/step.def"
   };
-  const bool is_shared = extent == SHARED;
   static const uint32_t never = 0;
   const uint32_t *cancelled = w->run->limits->cancelled ? w->run->limits->cancelled : &never;
   const void *const *handlers = all;
   const hia_step **top = w->ready;
+  const hia_child *child;
   hia_word *slots;
   uint32_t limit = HIA_NONE;
 
 resume: /* where a failure may be known already */
+  slots = hiaR_slots(f);
   limit = atomic_load_explicit(&f->limit, memory_order_relaxed);
-  if (HIA_UNLIKELY(limit != HIA_NONE)) handlers = earlier;
+  if (HIA_UNLIKELY(limit != HIA_NONE)) {
+    handlers = earlier;
+    GO_ON;
+  }
 fire:
   slots = hiaR_slots(f);
+  handlers = all;
   GO_ON;
 
 if_earlier:
@@ -353,9 +414,19 @@ failed:
     type a = hiaR_to_##T(slots[step->in[0]]), b = hiaR_to_##T(slots[step->in[1]]);                 \
     bool is_true = (expr);                                                                         \
     slots[step->out] = hiaR_from_bool(is_true);                                                    \
-    JUMP(take_side(w, step, is_true));                                                             \
+    BRANCH(is_true);                                                                               \
   }
 #include "runtime/base/quick.def"
+#define FIELD_OF_ONE(REPR)                                                                         \
+  do {                                                                                             \
+    const hia_get *g = step->u.get;                                                                \
+    const hia_counted *object = object_of(slots[step->slot], g);                                   \
+    if (HIA_UNLIKELY(!object)) goto no_field;                                                      \
+    hia_word word = hiaR_load(REPR, word_at(object, g->parts.list));                               \
+    if ((REPR) == HIA_REPR_REF) hiaR_share(w, word);                                               \
+    slots[step->to] = word;                                                                        \
+    NEXT;                                                                                          \
+  } while (0)
 
 KERNEL: {
   hia_status status = step->of.kernel(slots, step->in, step->out, step->u.imm);
@@ -383,20 +454,24 @@ CTOR:
   slots[step->to] = hiaR_from_i32((int32_t)hiaR_ctor_of(slots[step->slot]));
   NEXT;
 MATCH: {
-  int32_t ctor = (int32_t)hiaR_ctor_of(slots[step->in[0]]);
-  bool is_true = ctor == hiaR_to_i32(slots[step->in[1]]);
-  slots[step->in[2]] = hiaR_from_i32(ctor);
-  slots[step->out] = hiaR_from_bool(is_true);
-  JUMP(take_side(w, step, is_true));
+  bool is_true = hiaR_ctor_of(slots[step->slot]) == (uint32_t)step->u.imm;
+  slots[step->to] = hiaR_from_bool(is_true);
+  BRANCH(is_true);
 }
 FIELD:
   if (HIA_LIKELY(get(w, slots, step))) NEXT;
+no_field:
   hiaR_fail(w, f, step->index, &(hia_cause){.status = HIA_INTERNAL});
   goto failed;
+FIELD_REF:
+  FIELD_OF_ONE(HIA_REPR_REF);
+FIELD_INT:
+  FIELD_OF_ONE(HIA_REPR_I32);
+FIELD_BOOL:
+  FIELD_OF_ONE(HIA_REPR_BOOL);
 UNPACK:
   if (HIA_LIKELY(unpack(w, slots, step))) NEXT;
-  hiaR_fail(w, f, step->index, &(hia_cause){.status = HIA_INTERNAL});
-  goto failed;
+  goto no_field;
 MAKE:
   if (HIA_LIKELY(make(w, slots, step))) NEXT;
   hiaR_exhaust(w, f, step->index);
@@ -427,11 +502,23 @@ LEN:
   slots[step->to] = hiaR_array_len(slots[step->slot]);
   NEXT;
 AT:
-  if (HIA_LIKELY(read_element(w, f, step))) NEXT;
+  if (HIA_LIKELY(read_element(w, f, step, (hia_repr)step->u.array->place.repr))) NEXT;
+  goto failed;
+AT_INT:
+  if (HIA_LIKELY(read_element(w, f, step, HIA_REPR_I32))) NEXT;
+  goto failed;
+AT_BYTE:
+  if (HIA_LIKELY(read_element(w, f, step, HIA_REPR_BYTE))) NEXT;
   goto failed;
 
 SET:
-  if (HIA_LIKELY(set_element(w, slots, step))) NEXT;
+  if (HIA_LIKELY(set_element(w, slots, step, HIA_N_REPRS))) NEXT;
+  goto NODE;
+SET_INT:
+  if (HIA_LIKELY(set_element(w, slots, step, HIA_REPR_I32))) NEXT;
+  goto NODE;
+SET_BYTE:
+  if (HIA_LIKELY(set_element(w, slots, step, HIA_REPR_BYTE))) NEXT;
 NODE:
   if (HIA_LIKELY(hiaR_fire_node(w, f, step->of.instr))) NEXT;
   goto failed;
@@ -451,8 +538,13 @@ LATER:
   *++top = step->of.segment;
   NEXT;
 ARM_LAST:
-  f->pending |= step->u.imm;
   f->waiting += step->to;
+  if (HIA_LIKELY(!f->pending && !*top && !must_poll(w, cancelled))) {
+    f->pending = step->u.imm & (step->u.imm - 1);
+    child = step->of.child;
+    goto enter_child;
+  }
+  f->pending |= step->u.imm;
   goto END;
 COUNT_LAST:
   if (count_down(slots, step)) JUMP(step->of.segment);
@@ -463,70 +555,88 @@ AGAIN:
 GO:
   JUMP(step->of.segment);
 SWITCH:
-  JUMP(take_side(w, step, slots[step->slot] != 0));
+  BRANCH(slots[step->slot] != 0);
 SWITCH_LATER:
   *++top = take_side(w, step, slots[step->slot] != 0);
   NEXT;
 
 END:
   if (*top) JUMP(*top--);
-  handlers = all;
-  if (HIA_UNLIKELY(extent == ONCE)) return;
-  if (f->pending) goto descend;
-  if (HIA_UNLIKELY(f->waiting)) goto wait;
-  if (f->section->iterates && slots[f->section->cond]) goto round;
-  if (HIA_UNLIKELY(f->site & HIA_STOLEN)) {
-    leave_job(w, f);
-    f = NULL;
-    goto find_work;
-  }
+  if (f->waiting) goto wait;
+  if (has_next_round(f->section, slots)) goto round;
+  child = f->child;
+  if (HIA_UNLIKELY(!child)) goto leave_all;
   {
     hia_frame *parent = f->up.parent;
-    if (HIA_UNLIKELY(!parent)) {
-      hiaR_complete_run(w, f);
-      return;
-    }
-    const hia_child *child = &parent->section->children[f->site];
     leave(w, f, parent, child);
     f = parent;
     step = child->steps;
     goto resume;
   }
 
-wait: /* for other workers, or for a node that has failed */
+leave_all: /* of the chain */
+  if (!f->is_stolen) {
+    hiaR_complete_run(w, f);
+    return;
+  }
+  leave_job(w, f);
+  f = NULL;
+  goto find_work;
+
+STOP: /* below what is ready */
+  *w->ready = NULL;
+  return;
+
+wait:
+  if (HIA_LIKELY(f->pending)) goto descend;
+  /* For other workers, or for a node that has failed. */
   if (!is_shared) return;
 find_work:
   f = hiaR_find_work(w, f);
   if (!f) return;
 
 descend:
-#ifdef HIA_CENSUS
-  if (extent == ALONE) hiaR_audit_frames(w);
-#endif
+  AUDIT;
   if (HIA_UNLIKELY(must_poll(w, cancelled))) {
     f = hiaR_poll(w, f);
     if (!f && !is_shared) return;
     if (!f) goto find_work;
   }
-  uint32_t site = take_pending(f);
+  {
+    uint32_t site = take_pending(f);
+    child = &f->section->children[site];
+    if (HIA_LIKELY(site != f->section->n_children)) goto enter_child;
+  }
   if (is_shared) attend_to_others(w, f);
-  if (HIA_UNLIKELY(site == f->section->n_children)) goto begin_round;
+  goto begin_round;
+
+enter_child:
+  if (is_shared) attend_to_others(w, f);
+  step = child->callee->steps;
+  if (child->leaf) {
+    bool is_other;
+    if (call_leaf(w, f, child, &is_other)) {
+      step = child->steps;
+      goto resume;
+    }
+    if (HIA_LIKELY(is_other)) {
+      step = child->leaf->other;
+      w->firings += child->leaf->other_weight;
+    }
+  }
   {
     hia_status status;
-    hia_frame *inner = enter(w, f, site, &status);
+    hia_frame *inner = enter(w, f, child, &status);
     if (HIA_UNLIKELY(!inner)) {
-      hiaR_end_run(w, status, f, site);
+      hiaR_end_run(w, status, f, child->instr->slot);
       return;
     }
     f = inner;
-    step = f->section->steps;
     goto fire;
   }
 
 round:
-#ifdef HIA_CENSUS
-  if (extent == ALONE) hiaR_audit_frames(w);
-#endif
+  AUDIT;
   if (HIA_UNLIKELY(must_poll(w, cancelled))) {
     arm(f, f->section->n_children); /* like a child that comes after all others */
     goto descend;
@@ -538,17 +648,25 @@ begin_round:
 }
 #pragma GCC diagnostic pop
 
-void hiaR_work(hia_worker *w, hia_frame *f, const hia_step *steps) { run(w, f, steps, SHARED); }
+void hiaR_work(hia_worker *w, hia_frame *f, const hia_step *steps) { run(w, f, steps, true); }
 void hiaR_work_alone(hia_worker *w, hia_frame *f, const hia_step *steps) {
-  run(w, f, steps, ALONE);
+  run(w, f, steps, false);
 }
 
 /* ---- jobs from and to other workers, and the root ---- */
 
+/* Fires what can fire now in this frame, and nothing else. */
+static void run_once(hia_worker *w, hia_frame *f, const hia_step *steps) {
+  static const hia_step stop = {.op = HIA_STEP_STOP};
+  *w->ready = &stop;
+  run(w, f, steps, true);
+}
+
 hia_frame *hiaR_root_enter(hia_worker *w, const hia_section *s, const hia_word *args,
                            hia_status *status) {
-  hia_frame *f = new_frame(w, s, 0, 0, status);
+  hia_frame *f = new_frame(w, s, 0, status);
   if (!f) return NULL;
+  f->child = NULL;
   f->up.parent = NULL;
   if (s->n_params) memcpy(hiaR_slots(f), args, s->n_params * sizeof(hia_word));
   /* The references of the arguments are borrowed. */
@@ -566,7 +684,7 @@ static hia_frame *settle(hia_worker *w, hia_frame *f) {
       arm(f, f->section->n_children);
       return f;
     }
-    if (f->site & HIA_STOLEN) {
+    if (f->is_stolen) {
       leave_job(w, f);
       return NULL;
     }
@@ -575,20 +693,22 @@ static hia_frame *settle(hia_worker *w, hia_frame *f) {
       hiaR_complete_run(w, f);
       return NULL;
     }
-    const hia_child *child = &parent->section->children[f->site];
+    const hia_child *child = f->child;
     leave(w, f, parent, child);
-    run(w, parent, child->steps, ONCE);
+    run_once(w, parent, child->steps);
     f = parent;
   }
 }
 
 hia_frame *hiaR_stolen_enter(hia_worker *w, hia_stolen *job, hia_status *status) {
   const hia_section *s = job->frame->section->children[job->site].callee;
-  hia_frame *f = new_frame(w, s, job->site | HIA_STOLEN, job->frame->level + 1, status);
+  hia_frame *f = new_frame(w, s, job->frame->level + 1, status);
   if (!f) return NULL;
+  f->child = NULL;
+  f->is_stolen = true;
   f->up.job = job;
   memcpy(hiaR_slots(f), job->words, s->n_params * sizeof(hia_word));
-  run(w, f, s->steps, ONCE);
+  run_once(w, f, s->steps);
   return settle(w, f);
 }
 
@@ -598,6 +718,6 @@ hia_frame *hiaR_stolen_back(hia_worker *w, hia_stolen *job) {
   for (uint32_t i = 0; i < child->callee->n_results; i++)
     hiaR_slots(f)[child->outs[i]] = job->words[i];
   f->waiting--;
-  run(w, f, child->steps, ONCE);
+  run_once(w, f, child->steps);
   return settle(w, f);
 }
