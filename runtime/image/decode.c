@@ -177,7 +177,7 @@ typedef struct decoder {
   hia_array_instr *arrays;
   const hia_shapes *shapes;
   uint8_t *marks;          /* scratch, by slot of a section: MARK_... */
-  uint8_t *reads;          /* scratch, by slot of a section: how often it is read, at most 255 */
+  uint8_t *reads, *writes; /* scratch, by slot of a section: how often it is, at most 255 */
   uses uses;               /* scratch */
   uint32_t *ref_base;      /* scratch, by slot of a section: the base of its references, or NONE */
   hia_host_instr *calls;   /* of host functions: the next one */
@@ -661,27 +661,30 @@ static void decode_args(decoder *d, const hia_image_node *n, hia_child *child) {
   }
 }
 
-static void add_reads(decoder *d, uint32_t first, uint32_t n, uint32_t stride) {
+static void count(const decoder *d, uint8_t *counts, uint32_t first, uint32_t n, uint32_t stride) {
   for (uint32_t i = 0; i < n; i += stride) {
-    uint8_t *reads = &d->reads[slot_of(d->t.words[first + i])];
-    if (*reads < UINT8_MAX) ++*reads;
+    uint8_t *at = &counts[slot_of(d->t.words[first + i])];
+    if (*at < UINT8_MAX) ++*at;
   }
 }
 
-/* Counts how often each slot is read. */
-static void count_reads(decoder *d, const hia_image_section *s) {
+/* Counts how often each slot is read, and by how many nodes and moves of branches it is written. */
+static void count_accesses(decoder *d, const hia_image_section *s) {
   memset(d->reads, 0, s->n_slots);
+  memset(d->writes, 0, s->n_slots);
   for (uint32_t i = 0; i < s->n_nodes; i++) {
     const hia_image_node *n = &d->t.nodes[s->nodes + i];
-    add_reads(d, n->ins, n->n_ins, 1);
+    count(d, d->reads, n->ins, n->n_ins, 1);
+    count(d, d->writes, n->outs, n->n_outs, 1);
   }
   for (uint32_t i = 0; i < s->n_regions; i++) {
     const hia_image_region *r = &d->t.regions[s->regions + i];
-    add_reads(d, r->moves, r->n_moves, 2);
+    count(d, d->reads, r->moves, r->n_moves, 2);
+    for (uint32_t k = 1; k < r->n_moves; k += 2) count(d, d->writes, r->moves + k, 1, 1);
   }
-  add_reads(d, s->enter, s->n_enter, 2);
-  add_reads(d, s->next, s->n_next, 2);
-  add_reads(d, s->results, s->n_results, 1);
+  count(d, d->reads, s->enter, s->n_enter, 2);
+  count(d, d->reads, s->next, s->n_next, 2);
+  count(d, d->reads, s->results, s->n_results, 1);
   if (s->flags & HIA_SECTION_ITERATES) d->reads[s->cond] = UINT8_MAX;
 }
 
@@ -792,8 +795,9 @@ static void decode_section(decoder *d, uint32_t number) {
       decode_side(d, s, (hia_switch *)(uintptr_t)instrs[r->node].u.branch, i);
   }
   uint8_t *counters = preload + 8 * (size_t)(n_zero + s->n_consts);
-  count_reads(d, s);
-  d->steps = hiaR_schedule(out, d->reads, counters, count_edges(&d->t, s), d->schedule, d->steps);
+  count_accesses(d, s);
+  d->steps = hiaR_schedule(out, d->reads, d->writes, counters, count_edges(&d->t, s), d->schedule,
+                           d->steps);
   lay_out_frame(out, &l);
 }
 
@@ -1037,7 +1041,8 @@ static hia_status decode(const void *bytes, const kernel_source *kernels,
   size_t sums = room((size_t)max_nodes + 1, sizeof(uint64_t)),
          slots_at = sums + room(max_regions, sizeof(uint64_t)),
          marks_at = slots_at + room(max_slots, sizeof(uint32_t)),
-         reads_at = marks_at + room(max_slots, 1), schedule_at = reads_at + room(max_slots, 1),
+         reads_at = marks_at + room(max_slots, 1), writes_at = reads_at + room(max_slots, 1),
+         schedule_at = writes_at + room(max_slots, 1),
          uses_at = schedule_at + room(hiaR_schedule_scratch(max_nodes, max_edges), 1),
          scratch_size =
              uses_at + (h->types.n ? room_of_uses(h, max_slots, max_nodes, max_regions) : 0);
@@ -1052,6 +1057,7 @@ static hia_status decode(const void *bytes, const kernel_source *kernels,
   d.ref_base = (uint32_t *)(void *)(scratch + slots_at);
   d.marks = (uint8_t *)(scratch + marks_at);
   d.reads = (uint8_t *)(scratch + reads_at);
+  d.writes = (uint8_t *)(scratch + writes_at);
   d.schedule = scratch + schedule_at;
   memset(d.marks, 0, max_slots);
   if (h->types.n) place_uses(&d.uses, scratch + uses_at, h, max_slots, max_regions);

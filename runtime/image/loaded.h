@@ -226,16 +226,16 @@ extern const hia_step hiaR_no_steps[1]; /* an empty segment */
 
 /* Gives a decoded section its steps: the frame's, its children's and those of the sides of its
  * branches. Fills in its counters of missing tokens, and their size. `at` has room for
- * hiaR_max_steps of them; returns the first that is not used. `reads`: by slot, how often it is
- * read; 255: at least as often. */
+ * hiaR_max_steps of them; returns the first that is not used. By slot, how often it is read, and by
+ * how many nodes and moves of branches it is written; 255: at least as often. */
 typedef struct hia_schedule_size {
   size_t n_nodes, n_regions, n_children, n_edges;
   size_t n_moves; /* of sections and regions, and references that rounds give up */
 } hia_schedule_size;
 size_t hiaR_max_steps(const hia_schedule_size *size);
 size_t hiaR_schedule_scratch(uint32_t n_nodes, uint32_t n_edges); /* in bytes */
-hia_step *hiaR_schedule(hia_section *s, const uint8_t *reads, uint8_t *counters, uint32_t n_edges,
-                        void *scratch, hia_step *at);
+hia_step *hiaR_schedule(hia_section *s, const uint8_t *reads, const uint8_t *writes,
+                        uint8_t *counters, uint32_t n_edges, void *scratch, hia_step *at);
 
 /* The frame of a section, in bytes after the header: the slots, followed by what is preloaded,
  * which is copied from the section as one block: constants (the last slots), the counts of missing

@@ -59,7 +59,7 @@ typedef struct scheduler {
   /* By node with which a segment begins: tokens that it waits for; where the missing ones are
    * counted, or NONE. */
   uint32_t *missing, *counter;
-  const uint8_t *reads;
+  const uint8_t *reads, *writes;
   uint8_t *counters;
   hia_step *begin, *at; /* of the segment at hand; the next step */
 } scheduler;
@@ -243,6 +243,11 @@ static void add_field(scheduler *c, const hia_instr *in) {
   add_slots(c, in->is_taken ? HIA_STEP_UNPACK : HIA_STEP_FIELD, in);
   hia_step *step = &c->at[-1];
   step->u.get = in->u.get;
+  if (in->is_taken && parts->refs - parts->list == 1) {
+    step->op = HIA_STEP_UNPACK_ONE;
+    step->to = parts->list->slot;
+    return;
+  }
   if (in->is_taken || parts->end - parts->list != 1) return;
   switch (parts->list->place.repr) {
   case HIA_REPR_REF: step->op = HIA_STEP_FIELD_REF; break;
@@ -509,6 +514,169 @@ static void make_rounds(scheduler *c) {
       s->steps == hiaR_no_steps ? hiaR_no_steps : s->steps + s->n_enter + s->n_ref_enter;
 }
 
+/* ---- shorter steps ---- */
+
+static bool is_quick(unsigned op) { return op > HIA_STEP_STOP && op < HIA_STEP_KERNEL; }
+static bool is_test(unsigned op) { return op > HIA_STEP_MATCH; }
+
+/* A segment that goes on with one that begins with a SWITCH makes that SWITCH itself, and what
+ * decides it is one step with it if it comes right before. */
+static void copy_switches(scheduler *c, hia_step *first) {
+  for (hia_step *step = first; step < c->at; step++) {
+    if (step->op != HIA_STEP_GO) continue;
+    const hia_step *to = step->of.segment;
+    if (to->op != HIA_STEP_SWITCH && to->op != HIA_STEP_MATCH && !is_test(to->op)) continue;
+    *step = *to;
+    if (step == first || step->op != HIA_STEP_SWITCH) continue;
+    hia_step *test = step - 1;
+    hia_step_op op = with_switch(test->op);
+    if (op == HIA_STEP_SWITCH || test->out != step->slot) continue;
+    test->op = (uint16_t)op;
+    test->of.branch = step->of.branch;
+    *step = (hia_step){.op = HIA_STEP_END};
+  }
+}
+
+/* True if at most one segment is ready at any time: each goes on with one other, or ends the round.
+ */
+static bool is_chain(const scheduler *c, const hia_step *first) {
+  if (c->s->n_children) return false;
+  for (const hia_step *step = first; step < c->at; step++) switch (step->op) {
+    case HIA_STEP_COUNT:
+    case HIA_STEP_COUNT_LAST:
+    case HIA_STEP_LATER:
+    case HIA_STEP_SWITCH_LATER: return false;
+    }
+  return true;
+}
+
+/* True if the step behind which the round may end reads the variable, or might. */
+static bool may_read(const hia_step *step, uint32_t slot) {
+  if (is_quick(step->op)) return step->in[0] == slot || step->in[1] == slot;
+  switch (step->op) {
+  case HIA_STEP_UNPACK:
+  case HIA_STEP_FIELD:
+  case HIA_STEP_FIELD_REF:
+  case HIA_STEP_FIELD_INT:
+  case HIA_STEP_FIELD_BOOL:
+  case HIA_STEP_CTOR:
+  case HIA_STEP_LEN:
+  case HIA_STEP_SHARE:
+  case HIA_STEP_TAKE: return false; /* they read references */
+  case HIA_STEP_MOVE: return step->slot == slot;
+  default: return true;
+  }
+}
+
+/* True if nothing reads the variable behind this step in the same round. */
+static bool is_last_reader(const hia_step *step, uint32_t variable) {
+  for (step++; step->op != HIA_STEP_END && step->op != HIA_STEP_ROUND; step++)
+    if (may_read(step, variable)) return false;
+  return true;
+}
+
+/* True if the word that each round gives the variable can be computed in place: no other reads it
+ * when it is there. */
+static bool is_in_place(const scheduler *c, const hia_step *first, hia_move move) {
+  const hia_section *s = c->s;
+  if (c->reads[move.from] != 1 || move.to == s->cond || move.to > UINT16_MAX) return false;
+  for (uint32_t i = 0; i < s->n_next; i++)
+    if (s->next[i].from == move.to) return false;
+  for (uint32_t i = 0; i < s->n_results; i++)
+    if (s->results[i] == move.to) return false;
+  uint32_t n = 0;
+  for (const hia_step *step = first; step < c->at; step++)
+    if (is_quick(step->op) && step->out == move.from) {
+      if (!is_last_reader(step, move.to)) return false;
+      n++;
+    }
+  return n && n == c->writes[move.from];
+}
+
+/* Leaves out a move between two rounds. */
+static void leave_out_move(hia_step *move) {
+  for (; move->op != HIA_STEP_AGAIN; move++) move[0] = move[1];
+}
+
+/* The kernels that compute the next round's scalars write them to the variables themselves, where
+ * the old words are not needed any more. True if the move need not be made. */
+static bool write_scalar(scheduler *c, hia_step *first, const hia_step *move) {
+  hia_move m = {move->slot, move->to};
+  if (!is_in_place(c, first, m)) return false;
+  for (hia_step *step = first; step < c->at; step++)
+    if (is_quick(step->op) && step->out == m.from) step->out = (uint16_t)m.to;
+  return true;
+}
+
+/* True if the segment ends the round and another one follows. */
+static bool is_in_last(const hia_step *step) {
+  while (step->op != HIA_STEP_END && step->op < HIA_STEP_ARM) step++;
+  return step->op == HIA_STEP_ROUND;
+}
+
+/* A node that takes the reference of a variable can put there what the next round has instead: the
+ * array that it has changed, the rest of the list. Nothing reads the slot any more. */
+static bool write_reference(scheduler *c, hia_step *first, const hia_step *move) {
+  uint32_t from = move->slot, to = move->to;
+  if (move->op != HIA_STEP_NEXT_TAKE || c->reads[from] != 1 || c->writes[from] != 1) return false;
+  for (hia_step *step = first; step < c->at; step++) {
+    bool takes = step->op == HIA_STEP_UNPACK_ONE && step->slot == to;
+    if (step->op >= HIA_STEP_SET && step->op <= HIA_STEP_SET_BYTE)
+      takes = step->slot == (to | HIA_IMAGE_TAKEN);
+    if (!takes || step->to != from || !is_in_last(step)) continue;
+    step->to = to;
+    return true;
+  }
+  return false;
+}
+
+static void write_variables(scheduler *c, hia_step *first) {
+  hia_section *s = c->s;
+  hia_step *move = (hia_step *)(uintptr_t)s->round;
+  for (uint32_t i = 0; i < s->n_next; i++)
+    if (write_scalar(c, first, move))
+      leave_out_move(move);
+    else
+      move++;
+  for (uint32_t i = 0; i < s->n_ref_next; i++)
+    if (write_reference(c, first, move))
+      leave_out_move(move);
+    else
+      move++;
+}
+
+/* Control has entered the side of a branch in which there will be a next round. */
+static void end_rounds(const hia_step *steps, uint32_t depth) {
+  enum { DEEP = 6 }; /* so that the time is proportional to the image */
+  hia_step *step = (hia_step *)(uintptr_t)steps;
+  if (depth == DEEP || step == hiaR_no_steps) return;
+  while (step->op != HIA_STEP_END && step->op < HIA_STEP_ARM) step++;
+  if (step->op == HIA_STEP_END) step->op = HIA_STEP_ROUND;
+  if (step->op != HIA_STEP_SWITCH && step->op != HIA_STEP_MATCH && !is_test(step->op)) return;
+  for (uint32_t k = 0; k < 2; k++) end_rounds(step->of.branch->go[k].steps, depth + 1);
+}
+
+static void find_ends_of_rounds(const scheduler *c, const hia_step *first) {
+  for (const hia_step *step = first; step < c->at; step++) {
+    bool decides = (step->op == HIA_STEP_SWITCH && step->slot == c->s->cond) ||
+                   (step->op == HIA_STEP_MATCH && step->to == c->s->cond) ||
+                   (is_test(step->op) && step->out == c->s->cond);
+    if (decides) end_rounds(step->of.branch->go[0].steps, 0);
+  }
+}
+
+/* The ends of rounds go on with the moves, or with the next round at once if there are none. */
+static void link_rounds(const scheduler *c, hia_step *first) {
+  const hia_section *s = c->s;
+  bool has_moves = s->round->op != HIA_STEP_AGAIN || s->resets_counters;
+  for (hia_step *step = first; step < c->at; step++) {
+    if (step->op != HIA_STEP_ROUND) continue;
+    if (!has_moves) step->op = HIA_STEP_ROUND_AGAIN;
+    step->of.segment = has_moves ? s->round : s->round->of.segment;
+    step->u.imm = s->weight_round;
+  }
+}
+
 /* Those that begin with a node come last, but may be gone to from any other. */
 static void make_all_steps(scheduler *c) {
   hia_step *first = c->at;
@@ -535,6 +703,11 @@ static void make_all_steps(scheduler *c) {
     case HIA_STEP_LATER:
     case HIA_STEP_GO: step->of.segment = c->segments[begun_by(step->index)].begin;
     }
+  copy_switches(c, first);
+  if (!c->s->iterates || !is_chain(c, first)) return;
+  find_ends_of_rounds(c, first);
+  write_variables(c, first);
+  link_rounds(c, first);
 }
 
 /* ---- memory ---- */
@@ -553,13 +726,14 @@ size_t hiaR_schedule_scratch(uint32_t n_nodes, uint32_t n_edges) {
          LISTS * (size_t)n_nodes * sizeof(uint32_t);
 }
 
-hia_step *hiaR_schedule(hia_section *s, const uint8_t *reads, uint8_t *counters, uint32_t n_edges,
-                        void *scratch, hia_step *at) {
+hia_step *hiaR_schedule(hia_section *s, const uint8_t *reads, const uint8_t *writes,
+                        uint8_t *counters, uint32_t n_edges, void *scratch, hia_step *at) {
   size_t n = n_segments(s->n_nodes);
   scheduler c = {.s = s,
                  .instrs = s->instrs,
                  .n_nodes = s->n_nodes,
                  .reads = reads,
+                 .writes = writes,
                  .counters = counters,
                  .at = at};
   c.segments = scratch;

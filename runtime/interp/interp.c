@@ -46,21 +46,27 @@ static inline bool make(hia_worker *w, hia_word *slots, const hia_step *step) {
   return true;
 }
 
-/* Reads words of an object. `moves`: its references become those of the slots. */
-static ALWAYS_INLINE void read_parts(hia_worker *w, hia_word *slots, const hia_counted *object,
-                                     const hia_parts *parts, bool moves) {
-  const hia_part *part = parts->list;
-  for (; part < parts->refs; part++) {
-    hia_word ref = *word_at(object, part);
-    if (!moves) hiaR_share(w, ref);
-    slots[part->slot] = ref;
-  }
+/* Reads the words of an object that are no references. */
+static ALWAYS_INLINE void read_scalars(hia_word *slots, const hia_counted *object,
+                                       const hia_parts *parts) {
+  const hia_part *part = parts->refs;
   for (; part < parts->wide; part++) slots[part->slot] = *word_at(object, part);
   for (; part < parts->ints; part++)
     slots[part->slot] = hiaR_load(HIA_REPR_I32, word_at(object, part));
   for (; part < parts->bools; part++)
     slots[part->slot] = hiaR_load(HIA_REPR_BOOL, word_at(object, part));
   for (; part < parts->end; part++) slots[part->slot] = hiaR_get_word(object, &part->place);
+}
+
+/* Reads words of an object. `moves`: its references become those of the slots. */
+static ALWAYS_INLINE void read_parts(hia_worker *w, hia_word *slots, const hia_counted *object,
+                                     const hia_parts *parts, bool moves) {
+  for (const hia_part *part = parts->list; part < parts->refs; part++) {
+    hia_word ref = *word_at(object, part);
+    if (!moves) hiaR_share(w, ref);
+    slots[part->slot] = ref;
+  }
+  read_scalars(slots, object, parts);
 }
 
 /* The object of which a FIELD reads. NULL: the value is of another constructor, which only a graph
@@ -103,6 +109,30 @@ static inline bool unpack(hia_worker *w, hia_word *slots, const hia_step *step) 
   }
   return true;
 }
+
+/* The same of one reference, which goes to step->to, and of i32s, bools and wide words. */
+static inline bool unpack_one(hia_worker *w, hia_word *slots, const hia_step *step) {
+  const hia_get *g = step->u.get;
+  hia_word ref = slots[step->slot];
+  hia_counted *object = object_of(ref, g);
+  if (HIA_UNLIKELY(!object)) return false;
+  slots[step->slot] = 0;
+  const hia_part *part = g->parts.list;
+  hia_word one = *word_at(object, part);
+  read_scalars(slots, object, &g->parts);
+  slots[step->to] = one;
+  /* Acquire, as in hiaR_let_go. */
+  if (atomic_load_explicit(&object->count, memory_order_acquire) == 1) {
+    if (g->n_unread) drop_unread(w, g, object);
+    hiaR_heap_put(&w->heap, (unsigned)g->size_class, object, g->shape->size);
+  } else {
+    hiaR_share(w, one);
+    hiaR_give_up(w, ref, g->base);
+  }
+  return true;
+}
+
+/* ---- arrays ---- */
 
 /* False: there is no such element. */
 static ALWAYS_INLINE bool read_element(hia_worker *w, hia_frame *f, const hia_step *step,
@@ -168,7 +198,8 @@ static inline hia_frame *new_frame(hia_worker *w, const hia_section *s, uint32_t
   if (HIA_UNLIKELY(!f)) return NULL;
   w->frames++;
   w->firings += s->weight_first;
-  f->level = level;
+  f->level = level & INT32_MAX;
+  f->is_woken = false;
   reset_counters(f, s);
   return f;
 }
@@ -311,7 +342,6 @@ static void leave_job(hia_worker *w, hia_frame *f) {
   for (uint32_t i = 0; i < s->n_results; i++) job->words[i] = hiaR_slots(f)[s->results[i]];
   if (s->n_refs) hiaR_frame_end_refs(w, f);
   if (w->heap.heap) hiaR_local_hand_over(&w->heap);
-  f->is_stolen = false;
   hiaR_frame_free(w, f);
   hiaR_stolen_done(w, job);
 }
@@ -394,6 +424,7 @@ fire:
   GO_ON;
 
 if_earlier:
+  if (step->op == HIA_STEP_ROUND || step->op == HIA_STEP_ROUND_AGAIN) goto END;
   if (step->index > limit) NEXT;
   goto *all[step->op];
 
@@ -469,6 +500,9 @@ FIELD_INT:
   FIELD_OF_ONE(HIA_REPR_I32);
 FIELD_BOOL:
   FIELD_OF_ONE(HIA_REPR_BOOL);
+UNPACK_ONE:
+  if (HIA_LIKELY(unpack_one(w, slots, step))) NEXT;
+  goto no_field;
 UNPACK:
   if (HIA_LIKELY(unpack(w, slots, step))) NEXT;
   goto no_field;
@@ -513,12 +547,20 @@ AT_BYTE:
 
 SET:
   if (HIA_LIKELY(set_element(w, slots, step, HIA_N_REPRS))) NEXT;
-  goto NODE;
+  goto set_slowly;
 SET_INT:
   if (HIA_LIKELY(set_element(w, slots, step, HIA_REPR_I32))) NEXT;
-  goto NODE;
+  goto set_slowly;
 SET_BYTE:
   if (HIA_LIKELY(set_element(w, slots, step, HIA_REPR_BYTE))) NEXT;
+set_slowly: {
+  const hia_instr *node = step->of.instr;
+  if (HIA_UNLIKELY(!hiaR_fire_node(w, f, node))) goto failed;
+  hia_word array = slots[node->to];
+  slots[node->to] = 0;
+  slots[step->to] = array;
+  NEXT;
+}
 NODE:
   if (HIA_LIKELY(hiaR_fire_node(w, f, step->of.instr))) NEXT;
   goto failed;
@@ -549,6 +591,17 @@ ARM_LAST:
 COUNT_LAST:
   if (count_down(slots, step)) JUMP(step->of.segment);
   goto END;
+ROUND:
+  if (HIA_UNLIKELY(*top || must_poll(w, cancelled))) goto END;
+  AUDIT;
+  if (is_shared) attend_to_others(w, f);
+  JUMP(step->of.segment);
+ROUND_AGAIN:
+  if (HIA_UNLIKELY(*top || must_poll(w, cancelled))) goto END;
+  AUDIT;
+  if (is_shared) attend_to_others(w, f);
+  w->firings += step->u.imm;
+  JUMP(step->of.segment);
 AGAIN:
   reset_counters(f, f->section);
   w->firings += f->section->weight_round;
@@ -575,7 +628,7 @@ END:
   }
 
 leave_all: /* of the chain */
-  if (!f->is_stolen) {
+  if (!hiaR_is_stolen(f)) {
     hiaR_complete_run(w, f);
     return;
   }
@@ -684,7 +737,7 @@ static hia_frame *settle(hia_worker *w, hia_frame *f) {
       arm(f, f->section->n_children);
       return f;
     }
-    if (f->is_stolen) {
+    if (hiaR_is_stolen(f)) {
       leave_job(w, f);
       return NULL;
     }
@@ -705,7 +758,6 @@ hia_frame *hiaR_stolen_enter(hia_worker *w, hia_stolen *job, hia_status *status)
   hia_frame *f = new_frame(w, s, job->frame->level + 1, status);
   if (!f) return NULL;
   f->child = NULL;
-  f->is_stolen = true;
   f->up.job = job;
   memcpy(hiaR_slots(f), job->words, s->n_params * sizeof(hia_word));
   run_once(w, f, s->steps);

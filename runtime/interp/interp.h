@@ -28,20 +28,20 @@ typedef struct hia_stolen hia_stolen;
 struct hia_frame {
   union {
     hia_frame *parent; /* NULL: the root. In a free frame: the next free one */
-    hia_stolen *job;   /* is_stolen: the job it was made from, which refers to the parent */
+    hia_stolen *job;   /* of a stolen frame, which was made from it; it refers to the parent */
   } up;
   const hia_section *section;
-  const hia_child *child; /* of the parent, which the frame is of. NULL: the root, or is_stolen */
+  const hia_child *child; /* of the parent, which the frame is of. NULL: the root, or stolen */
   uint64_t pending;       /* armed children: the set, or its highest level */
-  uint32_t waiting; /* armed children that have not returned, and nodes that have failed. If it
-                       is 0 while nodes fire, so is `pending` */
-  uint32_t level;   /* frames above it */
+  uint32_t waiting;      /* armed children that have not returned, and nodes that have failed. If it
+                            is 0 while nodes fire, so is `pending` */
+  uint32_t level : 31;   /* frames above it */
+  uint32_t is_woken : 1; /* sched.c: represents a chain that is not the current one */
   _Atomic uint32_t limit; /* order.c: nodes from this index on come later than the known failure;
                              NONE: not determined */
   uint32_t latent;        /* index among the worker's latent frames; NONE: not one of them */
-  bool is_woken;          /* sched.c: represents a chain that is not the current one */
-  bool is_stolen;
 };
+_Static_assert(sizeof(hia_frame) % 16 == 0, "frames are 16-aligned");
 
 /* A child that is handed from one worker to another and back. The words are arguments, then
  * results. */
@@ -131,12 +131,14 @@ struct hia_run {
 };
 
 static inline hia_word *hiaR_slots(hia_frame *f) { return (hia_word *)(void *)(f + 1); }
+/* True if the frame was made from a job. */
+static inline bool hiaR_is_stolen(const hia_frame *f) { return !f->child && f->up.job; }
 static inline hia_frame *hiaR_parent(const hia_frame *f) {
-  return f->is_stolen ? f->up.job->frame : f->up.parent;
+  return hiaR_is_stolen(f) ? f->up.job->frame : f->up.parent;
 }
 /* The call or loop that made the frame. Not for the root. */
 static inline const hia_child *hiaR_child_of(const hia_frame *f) {
-  if (!f->is_stolen) return f->child;
+  if (f->child) return f->child;
   return &f->up.job->frame->section->children[f->up.job->site];
 }
 

@@ -455,7 +455,7 @@ static bool rest(hia_worker *w) {
 hia_frame *hiaR_find_work(hia_worker *w, hia_frame *f) {
   hia_run *run = w->run;
   /* The next frame of this chain that can continue. */
-  while (f && f->latent == HIA_NONE) f = f->is_stolen ? NULL : f->up.parent;
+  while (f && f->latent == HIA_NONE) f = f->child ? f->up.parent : NULL;
   for (;;) {
     if (is_over(run)) return NULL;
     uint32_t epoch = atomic_load(&run->epoch);
