@@ -555,7 +555,7 @@ static bool reads_word(const hia_ctor *ctor, uint64_t imm, uint32_t i) {
   return ctor->layout.n <= HIA_MAX_FIELD_SET ? imm >> i & 1 : imm == i;
 }
 
-enum { RANK_REF, RANK_TAKEN, RANK_WIDE, RANK_INT, RANK_BOOL, RANK_REST, RANKS };
+enum { RANK_REF, RANK_TAKEN, RANK_INT, RANK_BOOL, RANK_WIDE, RANK_REST, RANKS };
 
 /* Which part of hia_parts the word belongs to. What is no reference in memory need not be taken. */
 static unsigned rank_of(hia_repr repr, uint32_t operand) {
@@ -580,8 +580,8 @@ static hia_parts decode_parts(decoder *d, const hia_ctor *ctor, const uint64_t *
     }
     end[rank] = d->parts;
   }
-  return (hia_parts){first,         end[RANK_REF],  end[RANK_TAKEN], end[RANK_WIDE],
-                     end[RANK_INT], end[RANK_BOOL], end[RANK_REST]};
+  return (hia_parts){first,          end[RANK_REF],  end[RANK_TAKEN], end[RANK_INT],
+                     end[RANK_BOOL], end[RANK_WIDE], end[RANK_REST]};
 }
 
 static uint16_t size_class(uint32_t size) {

@@ -100,10 +100,10 @@ typedef struct hia_part {
   hia_word_place place;
   uint32_t slot;
 } hia_part;
-/* Where lists end that follow one another: references, references whose slots are taken, other
- * words of 8 bytes, i32s, bools, and the rest. */
+/* Where lists end that follow one another: references, references whose slots are taken, i32s,
+ * bools, other words of 8 bytes, and the rest. */
 typedef struct hia_parts {
-  const hia_part *list, *refs, *taken, *wide, *ints, *bools, *end;
+  const hia_part *list, *refs, *taken, *ints, *bools, *wide, *end;
 } hia_parts;
 
 /* A MAKE. */

@@ -20,6 +20,20 @@ static inline hia_word *word_at(const hia_counted *object, const hia_part *part)
   return (hia_word *)(void *)((char *)(uintptr_t)object + part->place.at);
 }
 
+/* Writes the words of an object that are no references. */
+static ALWAYS_INLINE void write_scalars(const hia_word *slots, hia_counted *object,
+                                        const hia_parts *parts) {
+  const hia_part *part = parts->taken;
+  for (; part < parts->ints; part++)
+    hiaR_store(HIA_REPR_I32, word_at(object, part), slots[part->slot]);
+  for (; part < parts->bools; part++)
+    hiaR_store(HIA_REPR_BOOL, word_at(object, part), slots[part->slot]);
+  if (HIA_LIKELY(part == parts->end)) return;
+  for (; part < parts->wide; part++) *word_at(object, part) = slots[part->slot];
+  for (; part < parts->end; part++)
+    hiaR_store((hia_repr)part->place.repr, word_at(object, part), slots[part->slot]);
+}
+
 /* Makes an object of a constructor with fields. False: no memory. */
 static inline bool make(hia_worker *w, hia_word *slots, const hia_step *step) {
   const hia_make *m = step->u.make;
@@ -35,13 +49,7 @@ static inline bool make(hia_worker *w, hia_word *slots, const hia_step *step) {
     *word_at(object, part) = slots[part->slot];
     slots[part->slot] = 0;
   }
-  for (; part < m->parts.wide; part++) *word_at(object, part) = slots[part->slot];
-  for (; part < m->parts.ints; part++)
-    hiaR_store(HIA_REPR_I32, word_at(object, part), slots[part->slot]);
-  for (; part < m->parts.bools; part++)
-    hiaR_store(HIA_REPR_BOOL, word_at(object, part), slots[part->slot]);
-  for (; part < m->parts.end; part++)
-    hiaR_store((hia_repr)part->place.repr, word_at(object, part), slots[part->slot]);
+  if (part < m->parts.end) write_scalars(slots, object, &m->parts);
   slots[step->to] = (uintptr_t)object;
   return true;
 }
@@ -50,11 +58,13 @@ static inline bool make(hia_worker *w, hia_word *slots, const hia_step *step) {
 static ALWAYS_INLINE void read_scalars(hia_word *slots, const hia_counted *object,
                                        const hia_parts *parts) {
   const hia_part *part = parts->refs;
-  for (; part < parts->wide; part++) slots[part->slot] = *word_at(object, part);
+  if (part == parts->end) return;
   for (; part < parts->ints; part++)
     slots[part->slot] = hiaR_load(HIA_REPR_I32, word_at(object, part));
   for (; part < parts->bools; part++)
     slots[part->slot] = hiaR_load(HIA_REPR_BOOL, word_at(object, part));
+  if (HIA_LIKELY(part == parts->end)) return;
+  for (; part < parts->wide; part++) slots[part->slot] = *word_at(object, part);
   for (; part < parts->end; part++) slots[part->slot] = hiaR_get_word(object, &part->place);
 }
 
