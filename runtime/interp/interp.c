@@ -659,7 +659,6 @@ find_work:
   if (!f) return;
 
 descend:
-  AUDIT;
   if (HIA_UNLIKELY(must_poll(w, cancelled))) {
     f = hiaR_poll(w, f);
     if (!f && !is_shared) return;
@@ -674,6 +673,7 @@ descend:
   goto begin_round;
 
 enter_child:
+  AUDIT;
   if (is_shared) attend_to_others(w, f);
   step = child->callee->steps;
   if (child->leaf) {
