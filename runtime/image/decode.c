@@ -311,6 +311,7 @@ static void add_use_of_test(decoder *d, const hia_image_section *s, uint32_t reg
   uint32_t first_const = s->n_slots - s->n_consts;
   if (!ctor || ctor->kind != HIA_KIND_CTOR || ins[1] < first_const) return;
   uint32_t data = slot_of(d->t.words[ctor->ins]), base = d->ref_base[data];
+  if (base == HIA_NONE) return;
   uint64_t number = d->t.consts[s->consts + ins[1] - first_const];
   bool is_one_of_two = number <= 1 && base + 1 < d->t.types.n_ctors &&
                        d->shapes->list[base + 1].ctor == 1 &&

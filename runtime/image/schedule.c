@@ -514,7 +514,7 @@ static void make_rounds(scheduler *c) {
       s->steps == hiaR_no_steps ? hiaR_no_steps : s->steps + s->n_enter + s->n_ref_enter;
 }
 
-/* ---- shorter steps ---- */
+/* ---- fewer steps ---- */
 
 static bool is_quick(unsigned op) { return op > HIA_STEP_STOP && op < HIA_STEP_KERNEL; }
 static bool is_test(unsigned op) { return op > HIA_STEP_MATCH; }
@@ -550,7 +550,7 @@ static bool is_chain(const scheduler *c, const hia_step *first) {
   return true;
 }
 
-/* True if the step behind which the round may end reads the variable, or might. */
+/* True if the step reads the variable, which is a scalar, or might. */
 static bool may_read(const hia_step *step, uint32_t slot) {
   if (is_quick(step->op)) return step->in[0] == slot || step->in[1] == slot;
   switch (step->op) {
@@ -568,15 +568,15 @@ static bool may_read(const hia_step *step, uint32_t slot) {
   }
 }
 
-/* True if nothing reads the variable behind this step in the same round. */
+/* True if the round ends with the step's segment, and no step of it reads the variable any more. */
 static bool is_last_reader(const hia_step *step, uint32_t variable) {
   for (step++; step->op != HIA_STEP_END && step->op != HIA_STEP_ROUND; step++)
     if (may_read(step, variable)) return false;
   return true;
 }
 
-/* True if the word that each round gives the variable can be computed in place: no other reads it
- * when it is there. */
+/* True if the word that a round gives the variable can be computed in place: nothing reads the
+ * variable when it is there. */
 static bool is_in_place(const scheduler *c, const hia_step *first, hia_move move) {
   const hia_section *s = c->s;
   if (c->reads[move.from] != 1 || move.to == s->cond || move.to > UINT16_MAX) return false;
@@ -593,7 +593,7 @@ static bool is_in_place(const scheduler *c, const hia_step *first, hia_move move
   return n && n == c->writes[move.from];
 }
 
-/* Leaves out a move between two rounds. */
+/* Leaves out a move between two rounds, which end with AGAIN. */
 static void leave_out_move(hia_step *move) {
   for (; move->op != HIA_STEP_AGAIN; move++) move[0] = move[1];
 }
@@ -630,6 +630,7 @@ static bool write_reference(scheduler *c, hia_step *first, const hia_step *move)
   return false;
 }
 
+/* Leaves out the moves between two rounds that need not be made. */
 static void write_variables(scheduler *c, hia_step *first) {
   hia_section *s = c->s;
   hia_step *move = (hia_step *)(uintptr_t)s->round;
@@ -656,6 +657,8 @@ static void end_rounds(const hia_step *steps, uint32_t depth) {
   for (uint32_t k = 0; k < 2; k++) end_rounds(step->of.branch->go[k].steps, depth + 1);
 }
 
+/* Finds the ends of segments that are certain to have a next round: they are in the side of the
+ * branch that the loop's condition decides. */
 static void find_ends_of_rounds(const scheduler *c, const hia_step *first) {
   for (const hia_step *step = first; step < c->at; step++) {
     bool decides = (step->op == HIA_STEP_SWITCH && step->slot == c->s->cond) ||
@@ -704,7 +707,8 @@ static void make_all_steps(scheduler *c) {
     case HIA_STEP_GO: step->of.segment = c->segments[begun_by(step->index)].begin;
     }
   copy_switches(c, first);
-  if (!c->s->iterates || !is_chain(c, first)) return;
+  enum { MAX_MOVES = 64 }; /* so that the time is proportional to the image */
+  if (!c->s->iterates || c->s->n_next + c->s->n_ref_next > MAX_MOVES || !is_chain(c, first)) return;
   find_ends_of_rounds(c, first);
   write_variables(c, first);
   link_rounds(c, first);
