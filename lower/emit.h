@@ -90,6 +90,7 @@ typedef struct hia_emit {
   struct hia_host_emit *hosts;                      /* emit_extern.c: by extern */
   LLVMValueRef host_table;                          /* HIA_HOST_TABLE, or NULL */
   LLVMValueRef no_context;                          /* hiaL_no_context, or NULL */
+  LLVMValueRef *frees;                              /* emit_count.c: by type; or NULL */
   struct hia_row_work *row_work;                    /* emit_map.c: by function; or NULL */
 
   LLVMContextRef llvm;
@@ -347,6 +348,7 @@ void hiaL_store_packed(hia_emit *e, LLVMValueRef object, const hia_word_place *p
 void hiaL_store_header(hia_emit *e, LLVMValueRef object, uint32_t ctor);
 /* True if the word is no object. */
 LLVMValueRef hiaL_is_number(hia_emit *e, LLVMValueRef ref);
+LLVMValueRef hiaL_header_ctor(hia_emit *e, LLVMValueRef object); /* an i32 */
 
 /* ---- emit_count.c ---- */
 
@@ -359,6 +361,7 @@ void hiaL_is_only(hia_emit *e, LLVMValueRef object, LLVMBasicBlockRef last,
 /* One more reference to an object, in graphs that do not count too. */
 void hiaL_share(hia_emit *e, LLVMValueRef object);
 
+void hiaL_write_frees(hia_emit *e); /* after all functions */
 void hiaL_open_counts(hia_emit *e); /* before the nodes of emit->fn */
 
 /* ---- emit_array.c ---- */

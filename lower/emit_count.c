@@ -2,9 +2,9 @@
 /* Counts of references: the ops that graph/opt_refs.c places (docs/memory.md).
  *
  * What is usual is inline: a word that is no object, a count that does not change, a count of more
- * than 1, and the memory of an object that goes from one value to the next. An object whose last
- * reference goes is freed by the runtime, unless it holds no references. The stubs keep the
- * caller's registers.
+ * than 1, and the memory of an object that goes from one value to the next. So is freeing an object
+ * that holds no references. One with few goes to a function of the module (hiaL_write_frees),
+ * others to the runtime. That function and the stubs keep the caller's registers.
  *
  * One would count by atomic operations wherever several workers may run. But until a worker has
  * handed out a job nothing is shared, and most runs of a program are short. So code that forks
@@ -17,6 +17,11 @@
 #include "lower/emit.h"
 #include "runtime/heap/object.h"
 #include <stddef.h>
+
+enum {
+  MAX_FREED_CTORS = 8, /* of a type whose objects the module's own code frees */
+  MAX_FREED_REFS = 16  /* in objects of all of them */
+};
 
 _Static_assert(offsetof(hia_counted, count) == 0 && HIA_STICKY == 0x80000000u,
                "a sticky count is negative, and comes first");
@@ -112,6 +117,40 @@ static const hia_ctor *only_flat(const hia_emit *e, hia_type type) {
   return found;
 }
 
+static void free_by_runtime(hia_emit *e, LLVMValueRef object, hia_type type) {
+  LLVMValueRef args[2] = {object, hiaL_number(e, 32, hiaL_base(e, type))};
+  hiaL_call_abi(e, HIA_ABI_hiaR_stub_free, args, 2);
+}
+
+/* True if the module has a function that frees objects of the type: few constructors, with few
+ * references. */
+static bool has_function(const hia_emit *e, hia_type type) {
+  const hia_type_entry *entry = &e->g->types->entries.data[type - HIA_FIRST_TYPE];
+  uint32_t n_refs = 0, n_ctors = 0;
+  if (entry->kind != HIA_KIND_DATA) return false;
+  for (uint32_t i = 0; i < entry->n; i++) {
+    const hia_ctor *ctor = hiaL_ctor(e, type, i);
+    n_refs += ctor->layout.n_refs;
+    n_ctors += ctor->n > 0;
+  }
+  return n_ctors <= MAX_FREED_CTORS && n_refs <= MAX_FREED_REFS;
+}
+
+/* The function that frees objects of the type. hiaL_write_frees writes it. */
+static LLVMValueRef function_for(hia_emit *e, hia_type type) {
+  if (!e->frees) e->frees = HIA_NEW_ARRAY(&e->comp->arena, LLVMValueRef, e->g->types->entries.len);
+  LLVMValueRef *f = &e->frees[type - HIA_FIRST_TYPE];
+  if (*f) return *f;
+  LLVMTypeRef params[2] = {e->ptr, e->ptr};
+  *f = LLVMAddFunction(e->module, "hia_free", LLVMFunctionType(e->void_type, params, 2, false));
+  LLVMSetLinkage(*f, LLVMInternalLinkage);
+  hiaL_common_attributes(e, *f);
+  LLVMSetFunctionCallConv(*f, HIA_CC_PRESERVE_MOST);
+  hiaL_attribute(e, *f, 1, "swiftself", 0);
+  hiaL_attribute(e, *f, (unsigned)LLVMAttributeFunctionIndex, "noinline", 0);
+  return *f;
+}
+
 /* Nothing refers to the object any more. */
 static void free_object(hia_emit *e, LLVMValueRef object, hia_type type) {
   const hia_ctor *flat = only_flat(e, type);
@@ -119,9 +158,16 @@ static void free_object(hia_emit *e, LLVMValueRef object, hia_type type) {
     hiaL_free_block(e, object, flat->layout.size);
     return;
   }
-  LLVMValueRef args[2] = {object, hiaL_number(e, 32, hiaL_base(e, type))};
   hiaL_set_debug_loc(e, HIA_NONE, false);
-  hiaL_call_abi(e, HIA_ABI_hiaR_stub_free, args, 2);
+  if (has_function(e, type)) {
+    LLVMValueRef args[2] = {e->context, object}, f = function_for(e, type);
+    LLVMValueRef call = LLVMBuildCall2(e->b, LLVMGlobalGetValueType(f), f, args, 2, "");
+    LLVMSetInstructionCallConv(call, HIA_CC_PRESERVE_MOST);
+    hiaL_call_attribute(e, call, 1, "swiftself", 0);
+    hiaL_call_attribute(e, call, (unsigned)LLVMAttributeFunctionIndex, "cold", 0);
+  } else {
+    free_by_runtime(e, object, type);
+  }
   hiaL_no_debug_loc(e);
 }
 
@@ -200,6 +246,55 @@ static LLVMValueRef load_ref(hia_emit *e, LLVMValueRef object, const hia_ctor *c
 }
 
 static bool is_in(uint32_t set, uint32_t i) { return i < 32 && set >> i & 1; }
+
+/* Frees an object of the constructor, as the last reference to it goes. A list is freed by the
+ * runtime, which does not recurse: all but its first cell. */
+static void free_cell(hia_emit *e, LLVMValueRef object, const hia_ctor *ctor) {
+  for (uint32_t i = 0; i < ctor->layout.n_refs; i++) {
+    hia_type type;
+    LLVMValueRef ref = load_ref(e, object, ctor, i, &type);
+    if (is_bare(e, type)) continue;
+    LLVMBasicBlockRef counted = hiaL_block(e, "object"), last = hiaL_block(e, "last"),
+                      done = hiaL_block(e, "done");
+    LLVMBuildCondBr(e->b, hiaL_is_number(e, ref), done, counted);
+    hiaL_at(e, counted);
+    count_down(e, ref, last, done);
+    hiaL_at(e, last);
+    free_by_runtime(e, ref, type);
+    LLVMBuildBr(e->b, done);
+    hiaL_at(e, done);
+  }
+  hiaL_free_block(e, object, ctor->layout.size);
+}
+
+static void write_free(hia_emit *e, hia_type type, LLVMValueRef f) {
+  const hia_type_entry *entry = &e->g->types->entries.data[type - HIA_FIRST_TYPE];
+  e->function = f;
+  e->context = LLVMGetParam(f, 0);
+  e->fork_frame = NULL;
+  LLVMValueRef object = LLVMGetParam(f, 1);
+  hiaL_at(e, hiaL_block(e, "entry"));
+  hiaL_open_scope(e, "hia_free", HIA_NONE);
+  LLVMBasicBlockRef other = hiaL_block(e, "other");
+  LLVMValueRef number = hiaL_header_ctor(e, object);
+  LLVMValueRef choice = LLVMBuildSwitch(e->b, number, other, entry->n);
+  for (uint32_t i = 0; i < entry->n; i++) {
+    const hia_ctor *ctor = hiaL_ctor(e, type, i);
+    if (!ctor->n) continue;
+    LLVMBasicBlockRef arm = hiaL_block(e, "ctor");
+    LLVMAddCase(choice, hiaL_number(e, 32, i), arm);
+    hiaL_at(e, arm);
+    free_cell(e, object, ctor);
+    LLVMBuildRetVoid(e->b);
+  }
+  hiaL_at(e, other);
+  LLVMBuildUnreachable(e->b);
+}
+
+void hiaL_write_frees(hia_emit *e) {
+  for (uint32_t i = 0; e->frees && i < e->g->types->entries.len; i++)
+    if (e->frees[i]) write_free(e, HIA_FIRST_TYPE + i, e->frees[i]);
+}
 
 /* The only reference goes: the references that nobody takes over go with it. */
 static void unpack_unique(hia_emit *e, LLVMValueRef object, const hia_ctor *ctor, uint32_t set,

@@ -147,7 +147,7 @@ LLVMValueRef hiaL_is_number(hia_emit *e, LLVMValueRef ref) {
   return LLVMBuildICmp(e->b, LLVMIntULT, word_of(e, ref), limit, "is_number");
 }
 
-static LLVMValueRef header_ctor(hia_emit *e, LLVMValueRef object) {
+LLVMValueRef hiaL_header_ctor(hia_emit *e, LLVMValueRef object) {
   LLVMTypeRef half = LLVMInt16TypeInContext(e->llvm);
   LLVMValueRef at = hiaL_byte_at(e, object, offsetof(hia_counted, ctor), "at");
   return LLVMBuildZExt(e->b, LLVMBuildLoad2(e->b, half, at, "ctor"), e->types[HIA_I32], "");
@@ -160,7 +160,7 @@ static LLVMValueRef ctor_by_test(hia_emit *e, LLVMValueRef ref) {
   LLVMValueRef own = LLVMBuildTrunc(e->b, word_of(e, ref), e->types[HIA_I32], "number");
   LLVMBuildCondBr(e->b, hiaL_is_number(e, ref), join, object);
   hiaL_at(e, object);
-  LLVMValueRef read = header_ctor(e, ref);
+  LLVMValueRef read = hiaL_header_ctor(e, ref);
   LLVMBuildBr(e->b, join);
   hiaL_at(e, join);
   LLVMValueRef number = LLVMBuildPhi(e->b, e->types[HIA_I32], "ctor");
@@ -194,7 +194,7 @@ void hiaL_emit_CTOR(hia_emit *e, hia_node_id n) {
   else if (n_ctors == 2 && n_bare == 1)
     number = ctor_of_two(e, ref, bare);
   else if (n_bare == 0 && !e->g->is_read)
-    number = header_ctor(e, ref);
+    number = hiaL_header_ctor(e, ref);
   else
     number = ctor_by_test(e, ref);
   hiaL_out(e, n, 0, number);
@@ -207,7 +207,7 @@ static void require(hia_emit *e, LLVMValueRef ref, uint32_t number, hia_loc_id l
   hiaL_unlikely(e, hiaL_is_number(e, ref), wrong, object);
   hiaL_at(e, object);
   LLVMValueRef is_other =
-      LLVMBuildICmp(e->b, LLVMIntNE, header_ctor(e, ref), hiaL_number(e, 32, number), "");
+      LLVMBuildICmp(e->b, LLVMIntNE, hiaL_header_ctor(e, ref), hiaL_number(e, 32, number), "");
   hiaL_unlikely(e, is_other, wrong, right);
   hiaL_at(e, wrong);
   hiaL_fail(e, loc, HIA_INTERNAL, hiaL_number(e, 64, 0));
