@@ -485,6 +485,7 @@ void hiaG_cse(hia_graph *g, hia_fn *fn);   /* opt_cse.c: value numbering */
 void hiaG_dce(hia_graph *g, hia_fn *fn);   /* opt_dce.c: dead nodes */
 void hiaG_copy(hia_graph *g, hia_fn *fn);  /* opt_copy.c: copy propagation */
 void hiaG_inline(hia_graph *g);            /* opt_inline.c: small non-recursive functions */
+void hiaG_inline_loops(hia_graph *g);      /* opt_inline.c: functions that have become loops */
 void hiaG_halve(hia_graph *g);             /* opt_halve.c: maps that other workers may share */
 void hiaG_fill(hia_graph *g);              /* map.c: maps to loops that fill arrays */
 void hiaG_map(hia_graph *g);               /* map.c: maps to loops that set elements */

@@ -6,6 +6,10 @@
  * one call, is no root, and is of moderate size. Calls of recursive functions stay; opt_unroll.c
  * treats those.
  *
+ * It runs again behind opt_tail.c, over functions that have become loops and have only one call
+ * (hiaG_inline_loops). LLVM would not inline those that can fail, because backtraces need their
+ * frames.
+ *
  * Backtraces stay the source's: the location of a copied node gets the position of the call as its
  * parent; or the parent of that position if the call was a tail call, because tail calls are in no
  * backtrace. A copied call keeps its HIA_NODE_TAIL: the flag says what the call was in the source,
@@ -32,6 +36,7 @@ typedef struct size {
 
 typedef struct inlining {
   hia_graph *g;
+  bool loops_only;   /* the second time: functions that were recursive the first time */
   size *sizes;       /* by function, once its own calls have been inlined */
   uint32_t *n_calls; /* by function: calls, forks and joins of it in the graph */
 } inlining;
@@ -56,7 +61,7 @@ static bool is_wanted(const inlining *i, const hia_fn *caller, hia_fn_id callee)
   if (fn->effects & HIA_E_RECURSIVE || fn == caller) return false;
   size s = i->sizes[callee];
   if (s.has_forks) return false;
-  if (s.cost <= SMALL_COST && s.nodes <= SMALL_NODES) return true;
+  if (!i->loops_only && s.cost <= SMALL_COST && s.nodes <= SMALL_NODES) return true;
   return i->n_calls[callee] == 1 && !fn->is_root && s.nodes <= SINGLE_NODES;
 }
 
@@ -104,10 +109,10 @@ static void inline_into(inlining *i, hia_fn_id f) {
   i->sizes[f] = size_of(fn);
 }
 
-void hiaG_inline(hia_graph *g) {
+static void inline_all(hia_graph *g, bool loops_only) {
   hia_arena *scratch = &g->comp->scratch;
   uint32_t n = g->fns.len;
-  inlining i = {.g = g};
+  inlining i = {.g = g, .loops_only = loops_only};
   i.sizes = HIA_NEW_ARRAY(scratch, size, n);
   i.n_calls = HIA_NEW_ARRAY(scratch, uint32_t, n);
   uint32_t *group = HIA_NEW_ARRAY(scratch, uint32_t, n), n_live = 0;
@@ -116,6 +121,7 @@ void hiaG_inline(hia_graph *g) {
     group[f] = fn->is_removed ? HIA_NONE : fn->group;
     if (fn->is_removed) continue;
     n_live++;
+    if (fn->slow_path != HIA_NONE) i.n_calls[fn->slow_path]++;
     HIA_EACH_NODE(fn, at)
       if (calls(fn->nodes.data[at].op)) i.n_calls[hiaG_callee(&fn->nodes.data[at])]++;
   }
@@ -127,3 +133,7 @@ void hiaG_inline(hia_graph *g) {
     hiaR_arena_release(scratch, mark);
   }
 }
+
+void hiaG_inline(hia_graph *g) { inline_all(g, false); }
+
+void hiaG_inline_loops(hia_graph *g) { inline_all(g, true); }

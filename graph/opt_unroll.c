@@ -15,6 +15,11 @@
  * comes before opt_tail.c. The number of levels follows from the size: as many as keep the body
  * within MAX_COST.
  *
+ * One would unroll all recursion. But where a loop comes with each call, or a call of another
+ * recursive function, that takes most of the time. The larger body has the loop several times, so
+ * that it is inlined nowhere, which costs more than the calls that are saved. Such functions stay
+ * as they are (does_much).
+ *
  * One would expect larger bodies to be enough. But most calls of a tree recursion are leaves, and a
  * leaf then pays for the frame of the large body. So a function whose calls are mostly leaves
  * (wants_slow_path) becomes two versions. The unrolled body is tried first. It is for arguments
@@ -63,6 +68,7 @@ typedef struct size {
   uint32_t n_calls; /* of the group in the body, tail calls not counted */
   uint32_t n_tails; /* tail calls of the group */
   uint32_t guard_cost;
+  bool does_much; /* each call of the group comes with a loop */
 } size;
 
 /* What is put in place of a call of a function. */
@@ -229,6 +235,51 @@ static uint32_t count_forks(const hia_fn *fn) {
   return forks;
 }
 
+/* ---- work that outweighs a call ---- */
+
+static bool is_within(const hia_fn *fn, hia_region_id region, hia_region_id outer) {
+  while (region != outer && region != 0) region = fn->regions.data[region].parent;
+  return region == outer;
+}
+
+/* The innermost region with all calls of the group, tail calls not counted; NONE: there are none.
+ */
+static hia_region_id region_of_calls(const unrolling *u, const hia_fn *fn) {
+  hia_region_id all = HIA_NONE;
+  HIA_EACH_NODE(fn, n) {
+    if (!is_of_group(u, fn, n, fn->group) || is_tail(fn, n)) continue;
+    if (all == HIA_NONE) all = fn->nodes.data[n].region;
+    while (!is_within(fn, fn->nodes.data[n].region, all)) all = fn->regions.data[all].parent;
+  }
+  return all;
+}
+
+/* By node: true for loops with calls of the group in them. */
+static bool *loops_of_calls(const unrolling *u, const hia_fn *fn) {
+  bool *is_around = HIA_NEW_ARRAY(u->scratch, bool, fn->nodes.len);
+  HIA_EACH_NODE(fn, n) {
+    if (!is_of_group(u, fn, n, fn->group)) continue;
+    for (hia_region_id r = fn->nodes.data[n].region; r != 0; r = fn->regions.data[r].parent)
+      is_around[fn->regions.data[r].owner] = true;
+  }
+  return is_around;
+}
+
+/* True if a loop, or a call of another recursive function, is on each path with a call of the
+ * group. */
+static bool does_much(const unrolling *u, const hia_fn *fn) {
+  hia_region_id calls = region_of_calls(u, fn);
+  const bool *is_around = loops_of_calls(u, fn);
+  HIA_EACH_NODE(fn, n) {
+    const hia_node *node = &fn->nodes.data[n];
+    bool loops = node->op == HIA_OP_LOOP && !is_around[n];
+    if (node->op == HIA_OP_CALL && !is_of_group(u, fn, n, fn->group))
+      loops = hiaG_fn(u->g, hiaG_callee(node))->effects & HIA_E_RECURSIVE;
+    if (loops && calls != HIA_NONE && is_within(fn, calls, node->region)) return true;
+  }
+  return false;
+}
+
 static void learn_shape(unrolling *u, hia_fn_id f) {
   hia_graph *g = u->g;
   shape *s = &u->shapes[f];
@@ -253,6 +304,7 @@ static void learn_shape(unrolling *u, hia_fn_id f) {
   for (uint32_t r = 0; r < s->body.n_results; r++) place[r] = r;
   s->has_guard = keep_leaves(u, &s->guard, f, 0, place, 0);
   if (s->has_guard) hiaG_compact(g, &s->guard);
+  s->size.does_much = does_much(u, &s->body);
   s->size.guard_cost = s->has_guard ? cost_of(&s->guard) : hiaR_ops[HIA_OP_CALL].cost;
 }
 
@@ -272,6 +324,7 @@ static void add_to_group(unrolling *u, hia_fn_id f) {
  * guarded. */
 static uint32_t levels_for(const unrolling *u, hia_fn_id f) {
   const size *own = &u->shapes[f].size, *all = &u->largest[u->shapes[f].body.group];
+  if (own->does_much) return HIA_NONE;
   uint64_t call = all->guard_cost; /* what a call in the body costs, unrolled to `level` */
   bool is_linear = all->n_calls == 1 && !all->n_tails;
   for (uint32_t level = 0;; level++) {

@@ -3,21 +3,25 @@
  *
  *   text, builder ──► frontend ──► function graphs
  *                                       │
- *                               [fuel] [streams]       only in runs with fuel, with streams
- *                                  sweep effects       what functions may do, recursive groups
- *                               copy fold cse dce      scalar optimisation
- *                                     inline           small functions that are not recursive
+ *                               [fuel] [streams]   only in runs with fuel, with streams
+ *                                  sweep effects   what functions may do, recursive groups
+ *                               copy fold cse dce  scalar optimisation
+ *                                     inline       small functions that are not recursive
  *                                       │
- *                                    [halve]           only with several threads: comprehensions
- * are shared fill, map          comprehensions become loops │ native code only  │ merge equal calls
- * are made once [pair]            only with several threads: loops that call [fork]            the
- * same: latent forks cons             tail recursion modulo constructors unroll           recursive
- * inlining │ tail            tail calls of a group become loops effects copy fold cse dce  again
- *                                  sweep effects
+ *                                    [halve]       comprehensions that threads share
+ *                                   fill, map      comprehensions become loops
+ *                                       │          native code only:
+ *                                     merge        equal calls are made once
+ *                                 [pair] [fork]    loops that call; calls: latent forks
+ *                                      cons        tail recursion modulo constructors
+ *                                     unroll       recursive inlining
  *                                       │
- *                     native code only refs             counts of references
- *                                       │
- *                                      tag             Call, Return, Merge, Switch
+ *                                      tail        tail calls of a group become loops
+ *                                 effects inline   functions with one call, now loops
+ *                               copy fold cse dce  again
+ *                               sweep effects reads
+ *                                      refs        native code only: counts of references
+ *                                      tag         Call, Return, Merge, Switch
  *                                       ▼
  *                                  static graph
  *                         ┌─────────────┴──────────────┐
@@ -67,6 +71,8 @@ const hia_pass hiaG_passes[] = {
     NATIVE("unroll", hiaG_unroll, HIA_USE_NATIVE, "levels of recursion into one body"),
     GRAPH("tail", hiaG_tail, true, "tail calls of a recursive group become loops"),
     GRAPH("effects.2", hiaG_effects, true, "again: groups have changed"),
+    GRAPH("inline.2", hiaG_inline_loops, false,
+          "functions that have become loops, and have one call"),
     FN("copy.2", hiaG_copy, "again, over what inlining and loops left"),
     FN("fold.2", hiaG_fold, "again"),
     FN("cse.2", hiaG_cse, "again"),
