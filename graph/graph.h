@@ -492,6 +492,7 @@ void hiaG_map(hia_graph *g);               /* map.c: maps to loops that set elem
 void hiaG_pair(hia_graph *g);              /* opt_pair.c: two rounds of a loop in one */
 void hiaG_fork(hia_graph *g);              /* opt_fork.c: calls that another worker may make */
 void hiaG_merge(hia_graph *g);             /* opt_merge.c: equal calls are made once */
+void hiaG_sink(hia_graph *g, hia_fn *fn);  /* opt_sink.c: what follows a branch, into its arms */
 void hiaG_cons(hia_graph *g);              /* opt_cons.c: tail recursion modulo constructors */
 void hiaG_unroll(hia_graph *g);            /* opt_unroll.c: recursive inlining */
 void hiaG_reads(hia_graph *g, hia_fn *fn); /* opt_reads.c: elements are read before they are set */

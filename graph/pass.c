@@ -12,7 +12,7 @@
  *                                   fill, map      comprehensions become loops
  *                                       │          native code only:
  *                                     merge        equal calls are made once
- *                                 [pair] [fork]    loops that call; calls: latent forks
+ *                             [sink] [pair] [fork] loops that call; calls: latent forks
  *                                      cons        tail recursion modulo constructors
  *                                     unroll       recursive inlining
  *                                       │
@@ -65,6 +65,15 @@ const hia_pass hiaG_passes[] = {
     MAPS("fill", hiaG_fill, HIA_USE_NATIVE, "comprehensions become loops that fill arrays"),
     GRAPH("map", hiaG_map, true, "comprehensions become loops that change arrays"),
     NATIVE("merge", hiaG_merge, HIA_USE_NATIVE, "calls that were made before"),
+    {"sink",
+     "what follows a branch, where one arm calls",
+     HIA_PASS_FN,
+     {.fn = hiaG_sink},
+     false,
+     HIA_USE_PARALLEL,
+     false,
+     false,
+     false},
     NATIVE("pair", hiaG_pair, HIA_USE_PARALLEL, "loops that call make two rounds in one"),
     NATIVE("fork", hiaG_fork, HIA_USE_PARALLEL, "calls that another worker may make"),
     NATIVE("cons", hiaG_cons, HIA_USE_NATIVE, "tail recursion modulo constructors"),
