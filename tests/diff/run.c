@@ -346,16 +346,6 @@ static size_t rows_of(const diff_way *way, hia_function *function) {
   return hia_function_plain(function, &plain, NULL) == HIA_OK ? 37 : 3;
 }
 
-static bool has_data(const hia_function *function) {
-  for (size_t i = 0; i <= hia_function_arity(function); i++) {
-    const hia_type_info *type = i < hia_function_arity(function)
-                                    ? hia_function_param_type(function, i)
-                                    : hia_function_result_type(function);
-    if (type && !hia_type_info_scalars(type, NULL)) return true;
-  }
-  return false;
-}
-
 static hia_status call_by_entry(const diff_way *way, hia_function *function, hia_value *const *args,
                                 uint32_t n_args, hia_value **result, hia_error **error) {
   hia_native_fn entry;
@@ -379,8 +369,7 @@ static void call_once(const diff_way *way, hia_function *function, hia_value *co
   o.stats = &stats;
   o.has_fuel = fuel != NULL;
   o.fuel = fuel ? *fuel : 0;
-  /* These entries have no fuel; and data have no map entries. */
-  bool by_entry = !fuel && (way->typed || (way->map && !has_data(function)));
+  bool by_entry = !fuel && (way->typed || way->map); /* these entries have no fuel */
   taps = 0;
   hia_status status = by_entry ? call_by_entry(way, function, args, n_args, &result, &error)
                                : hia_run(function, args, n_args, &o, &result, &error);

@@ -161,7 +161,7 @@ hia_status call_typed(hia_engine *engine, const hia_function *function, hia_nati
 
 /* ---- maps: every parameter is a column ---- */
 
-enum { MAX_ROWS = 64 };
+enum { MAX_ROWS = 64, MAX_TEXT = 1 << 16 };
 
 static size_t size_of(hia_dtype t) {
   return t == HIA_BOOL ? sizeof(bool) : t == HIA_I32 || t == HIA_F32 ? 4 : 8;
@@ -172,20 +172,53 @@ typedef struct columns {
   size_t n, rows;
 } columns;
 
-/* Adds a column for each scalar of a value, which is that of all rows. */
-static void add_columns(columns *c, const hia_value *value) {
+static void add_column(columns *c, const void *bytes, size_t size) {
+  char *column = (char *)c->data[c->n++];
+  for (size_t row = 0; row < c->rows; row++) memcpy(column + row * size, bytes, size);
+}
+
+/* Adds a column for each scalar, data and array of a value, which is that of all rows. */
+static void add_columns(columns *c, layout *l, const hia_value *value) {
+  if (is_reference(hia_value_type(value))) {
+    add_column(c, &value, sizeof value);
+    return;
+  }
   for (size_t i = 0; i < hia_value_len(value); i++) {
     hia_value *part = hia_value_part(value, i);
-    add_columns(c, part);
-    hia_value_free(part);
+    add_columns(c, l, part);
+    if (is_reference(hia_value_type(part)) && l->n_kept < ON_STACK)
+      l->kept[l->n_kept++] = part;
+    else
+      hia_value_free(part);
   }
   hia_dtype t;
   if (hia_value_dtype(value, &t) != HIA_OK) return;
-  layout l = {0};
-  add_value(&l, value);
-  const void *bytes = l.n_floats ? (const void *)l.floats : l.ints;
-  char *column = (char *)c->data[c->n++];
-  for (size_t row = 0; row < c->rows; row++) memcpy(column + row * size_of(t), bytes, size_of(t));
+  layout one = {0};
+  add_value(&one, value);
+  add_column(c, one.n_floats ? (const void *)one.floats : one.ints, size_of(t));
+}
+
+/* True if the values print as the same text. */
+static bool is_same(const hia_value *a, const hia_value *b) {
+  static _Thread_local char text_a[MAX_TEXT], text_b[MAX_TEXT];
+  hia_value_format(a, text_a, sizeof text_a);
+  hia_value_format(b, text_b, sizeof text_b);
+  return strcmp(text_a, text_b) == 0;
+}
+
+/* Checks that all rows of a column of results are equal, and puts the first into *word. The values
+ * of the others are freed. */
+static bool read_column(const void *column, hia_dtype t, size_t rows, uint64_t *word) {
+  bool is_equal = true;
+  size_t size = size_of(t);
+  memcpy(word, column, size);
+  hia_value *const *values = column;
+  for (size_t row = 1; row < rows; row++) {
+    is_equal &= t == HIA_ENTRY_VALUE ? is_same(values[0], values[row])
+                                     : memcmp(column, (const char *)column + row * size, size) == 0;
+    if (t == HIA_ENTRY_VALUE) hia_value_free(values[row]);
+  }
+  return is_equal;
 }
 
 hia_status call_map(hia_engine *engine, const hia_function *function, hia_native_fn map,
@@ -198,22 +231,19 @@ hia_status call_map(hia_engine *engine, const hia_function *function, hia_native
   c.n = 0;
   c.rows = rows;
   *result = NULL;
-  for (size_t i = 0; i < n; i++) add_columns(&c, args[i]);
+  for (size_t i = 0; i < n; i++) add_columns(&c, &l, args[i]);
   add_word(&l, (uint64_t)(uintptr_t)context);
   add_word(&l, rows);
   for (size_t i = 0; i < c.n + n_results; i++) add_word(&l, (uint64_t)(uintptr_t)c.data[i]);
   hia_status status = call(&l, map);
+  free_kept(&l);
   if (hia_context_rows(context) != (status == HIA_OK ? rows : 0)) return HIA_INTERNAL;
   if (status != HIA_OK) return status;
   uint64_t words[ON_STACK] = {0};
-  for (size_t i = 0; i < n_results; i++) {
-    const char *column = (const char *)c.data[c.n + i];
-    size_t size = size_of(dtypes[i]);
-    memcpy(&words[i], column, size);
-    for (size_t row = 1; row < rows; row++)
-      if (memcmp(column, column + row * size, size) != 0) return HIA_INTERNAL;
-  }
+  bool is_equal = true;
+  for (size_t i = 0; i < n_results; i++)
+    is_equal &= read_column(c.data[c.n + i], dtypes[i], rows, &words[i]);
   const uint64_t *at = words;
   *result = read_value(engine, hia_function_result_type(function), &at);
-  return HIA_OK;
+  return is_equal ? HIA_OK : HIA_INTERNAL;
 }
