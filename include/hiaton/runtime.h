@@ -148,8 +148,8 @@ HIA_API bool hia_context_fuel_left(const hia_context *context, uint64_t *left);
  *
  * A column of data or arrays has a value in each row (hiaton/data.h): of a parameter, where the map
  * borrows them, const hia_value *const *; of a result, where they are the caller's, as many as rows
- * are written, hia_value **. Such a column may not overlap a column of the result, and each row is a
- * run of its own: max_memory is that of a row. */
+ * are written, hia_value **. Such a column may not overlap a column of the result, and each row is
+ * a run of its own: max_memory is that of a row. */
 
 /* The number of rows that the last map with this context has written: n after HIA_OK, else the
  * number, from 0, of the row that ended it. 0 before the first map, and if the map was refused
