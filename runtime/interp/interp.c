@@ -577,7 +577,7 @@ NODE:
 
 ARM:
   f->pending |= step->u.imm;
-  f->waiting += step->to;
+  f->waiting = (f->waiting + step->to) & INT32_MAX;
   NEXT;
 ARM_CHILD:
   hiaR_pending_add(f, step->slot);
@@ -590,7 +590,7 @@ LATER:
   *++top = step->of.segment;
   NEXT;
 ARM_LAST:
-  f->waiting += step->to;
+  f->waiting = (f->waiting + step->to) & INT32_MAX;
   if (HIA_LIKELY(!f->pending && !*top && !must_poll(w, cancelled))) {
     f->pending = step->u.imm & (step->u.imm - 1);
     child = step->of.child;

@@ -33,10 +33,10 @@ struct hia_frame {
   const hia_section *section;
   const hia_child *child; /* of the parent, which the frame is of. NULL: the root, or stolen */
   uint64_t pending;       /* armed children: the set, or its highest level */
-  uint32_t waiting;      /* armed children that have not returned, and nodes that have failed. If it
+  uint32_t waiting : 31; /* armed children that have not returned, and nodes that have failed. If it
                             is 0 while nodes fire, so is `pending` */
-  uint32_t level : 31;   /* frames above it */
   uint32_t is_woken : 1; /* sched.c: represents a chain that is not the current one */
+  uint32_t level; /* frames above it. Other workers read it: it shares its word with nothing */
   _Atomic uint32_t limit; /* order.c: nodes from this index on come later than the known failure;
                              NONE: not determined */
   uint32_t latent;        /* index among the worker's latent frames; NONE: not one of them */
