@@ -318,13 +318,14 @@ static void add_to_group(unrolling *u, hia_fn_id f) {
   all->n_calls = greater(all->n_calls, one.n_calls);
   all->n_tails = greater(all->n_tails, one.n_tails);
   all->guard_cost = greater(all->guard_cost, one.guard_cost);
+  all->does_much |= one.does_much;
 }
 
 /* The number of levels that calls in the body of f are unrolled to; HIA_NONE: they are not even
  * guarded. */
 static uint32_t levels_for(const unrolling *u, hia_fn_id f) {
   const size *own = &u->shapes[f].size, *all = &u->largest[u->shapes[f].body.group];
-  if (own->does_much) return HIA_NONE;
+  if (all->does_much) return HIA_NONE;
   uint64_t call = all->guard_cost; /* what a call in the body costs, unrolled to `level` */
   bool is_linear = all->n_calls == 1 && !all->n_tails;
   for (uint32_t level = 0;; level++) {
