@@ -90,6 +90,7 @@ LLVMValueRef hiaL_object_places(hia_emit *e, LLVMValueRef locs) {
 /* ---- the image ---- */
 
 #define KERNEL_OWN(number, NAME) [number] = "hiaR_k_" #NAME,
+#define KERNEL_OPERATION(number, NAME)
 #define KERNEL_NONE(number, NAME)
 static const char *const kernel_tables[HIA_OP_LIMIT] = {
 #define HIA_OP(number, NAME, name, symbol, ins, outs, RULE, SHAPE, IMM, traits, cost, COST,        \

@@ -259,12 +259,14 @@ hia_kernel hiaR_kernel(unsigned op, hia_dtype dtype);
 /* The tables of kernels by dtype, one for each op whose row says OWN. A program that lists its
  * kernels one by one refers to these and links no others. */
 #define HIA_KERNEL_OWN(table) extern const hia_kernel table[HIA_N_DTYPES];
+#define HIA_KERNEL_OPERATION(table)
 #define HIA_KERNEL_NONE(table)
 #define HIA_OP(number, NAME, name, symbol, ins, outs, RULE, SHAPE, IMM, traits, cost, COST,        \
                GRADIENT, KERNEL, EMIT, doc)                                                        \
   HIA_KERNEL_##KERNEL(hiaR_k_##NAME)
 #include "runtime/base/ops.def"
 #undef HIA_KERNEL_OWN
+#undef HIA_KERNEL_OPERATION
 #undef HIA_KERNEL_NONE
 
 /* What native code calls for ops with the trait LIBRARY, and for `rem` of floats: the same

@@ -5,6 +5,7 @@
 #include "runtime/base/base.h"
 
 #define KERNEL_OWN(number, table) [number] = table,
+#define KERNEL_OPERATION(number, table)
 #define KERNEL_NONE(number, table)
 
 static const hia_kernel *const tables[HIA_OP_LIMIT] = {

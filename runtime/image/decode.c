@@ -617,19 +617,38 @@ static const hia_get *decode_field(decoder *d, const hia_image_node *n) {
   return get;
 }
 
+/* What computes the kind of node; NULL: the engines do. */
+static hia_operate operation_of(unsigned kind) {
+  switch (kind) {
+  case HIA_KIND_ELEMENTS: return hiaR_e_ARRAY;
+  case HIA_KIND_SLICE: return hiaR_e_SLICE;
+  case HIA_KIND_SET: return hiaR_e_SET;
+  case HIA_KIND_CONCAT: return hiaR_e_CONCAT;
+  case HIA_KIND_NEW: return hiaR_e_NEW;
+  default: return NULL;
+  }
+}
+
 static void decode_array(decoder *d, const hia_image_node *n, hia_instr *out) {
   const hia_layout *element = &d->t.types.types[n->what - HIA_FIRST_TYPE].layout;
   uint32_t base = hiaR_shape_base(d->shapes, n->what);
-  *d->arrays = (hia_array_instr){.shape = &d->shapes->list[base],
-                                 .places = d->t.types.places + element->first,
+  const hia_shape *shape = &d->shapes->list[base];
+  bool is_set = n->kind == HIA_KIND_SET, has_words = n->kind == HIA_KIND_ELEMENTS;
+  *d->arrays = (hia_array_instr){.o = {.n_in = n->n_ins,
+                                       .base = base,
+                                       .shape = shape,
+                                       .places = d->t.types.places + element->first,
+                                       .n_words = element->n},
+                                 .operate = operation_of(n->kind),
                                  .ins = d->words + n->ins,
-                                 .base = base,
-                                 .n_ins = n->n_ins,
-                                 .n_words = element->n,
+                                 .keeps_array = is_set,
+                                 .first_word = is_set      ? 2
+                                               : has_words ? 0
+                                                           : n->n_ins,
                                  .word = (uint32_t)n->imm,
-                                 .size = d->shapes->list[base].size,
-                                 .bases = d->shapes->bases + d->shapes->list[base].refs};
-  if (n->kind == HIA_KIND_AT) d->arrays->place = d->arrays->places[n->imm];
+                                 .size = shape->size,
+                                 .bases = d->shapes->bases + shape->refs};
+  if (n->kind == HIA_KIND_AT) d->arrays->place = d->arrays->o.places[n->imm];
   out->u.array = d->arrays++;
 }
 

@@ -4,6 +4,7 @@
 #ifndef HIA_PROGRAM_H
 #define HIA_PROGRAM_H
 
+#include "runtime/heap/operation.h"
 #include "runtime/runtime.h"
 
 /* check.c: HIA_OK if the image is sound, else HIA_BAD_IMAGE with a reason, or HIA_MEMORY. `bytes`
@@ -116,15 +117,23 @@ typedef struct hia_make {
 
 /* An operation on an array. */
 typedef struct hia_array_instr {
-  const hia_shape *shape;
-  const hia_word_place *places; /* of an element's words */
-  const uint32_t *ins;          /* slots, of references perhaps taken */
-  uint32_t base, n_ins, n_words;
+  hia_operation o;
+  hia_operate operate;   /* NULL: LEN, AT */
+  const uint32_t *ins;   /* slots, of references perhaps taken */
+  bool keeps_array;      /* the operation keeps the reference that is operand 0 */
+  uint32_t first_word;   /* from this operand on they are words of elements, of which it keeps the
+                            references */
   uint32_t word;         /* of AT: which word of the element */
   hia_word_place place;  /* its place */
   uint32_t size;         /* of an element */
   const uint32_t *bases; /* of its references */
 } hia_array_instr;
+
+/* True if the operation keeps the reference that is operand i. */
+static inline bool hiaR_keeps(const hia_array_instr *a, uint32_t i) {
+  if (i < a->first_word) return i == 0 && a->keeps_array;
+  return a->o.places[(i - a->first_word) % a->o.n_words].repr == HIA_REPR_REF;
+}
 
 /* A FIELD: of a value of constructor `ctor`. */
 typedef struct hia_get {

@@ -283,9 +283,9 @@ static hia_step_op read_of(const hia_array_instr *a) {
 
 /* SET changes the array in place if all words of an element are of one frequent representation. */
 static hia_step_op write_of(const hia_array_instr *a) {
-  unsigned repr = a->places[0].repr;
-  for (uint32_t i = 1; i < a->n_words; i++)
-    if (a->places[i].repr != repr) return HIA_STEP_SET;
+  unsigned repr = a->o.places[0].repr;
+  for (uint32_t i = 1; i < a->o.n_words; i++)
+    if (a->o.places[i].repr != repr) return HIA_STEP_SET;
   return repr == HIA_REPR_I32    ? HIA_STEP_SET_INT
          : repr == HIA_REPR_BYTE ? HIA_STEP_SET_BYTE
                                  : HIA_STEP_SET;

@@ -243,16 +243,6 @@ static void end_refs(expansion *x, copy *c) {
   drop_values(x, c->values, s->end_refs, s->n_end_refs);
 }
 
-/* Puts the words of one constructor or element to where they belong. */
-static void store(hia_word *values, char *to, const hia_word_place *places, const uint32_t *ins,
-                  uint32_t n) {
-  for (uint32_t i = 0; i < n; i++) {
-    bool is_scalar = hiaR_is_scalar(places[i].type);
-    hiaR_store((hia_repr)places[i].repr, to + places[i].at,
-               is_scalar ? values[ins[i]] : reference(values, ins[i]));
-  }
-}
-
 static bool make(expansion *x, hia_word *values, const hia_instr *in) {
   const hia_make *m = in->u.make;
   hia_counted *object = hiaR_heap_alloc(&x->heap, m->size);
@@ -261,7 +251,9 @@ static bool make(expansion *x, hia_word *values, const hia_instr *in) {
   for (const hia_part *part = m->parts.list; part < m->parts.end; part++) {
     bool is_taken = part >= m->parts.refs && part < m->parts.taken;
     uint32_t operand = part->slot | (is_taken ? HIA_IMAGE_TAKEN : 0);
-    store(values, (char *)object, &part->place, &operand, 1);
+    bool is_scalar = hiaR_is_scalar(part->place.type);
+    hiaR_store((hia_repr)part->place.repr, (char *)object + part->place.at,
+               is_scalar ? values[operand] : reference(values, operand));
   }
   values[in->to] = (uintptr_t)object;
   return true;
@@ -283,87 +275,45 @@ static bool get(expansion *x, hia_word *values, const hia_instr *in) {
 
 /* ---- arrays ---- */
 
-/* The element that an array is asked for; NULL: it has none, and *cause says so. */
-static char *element(hia_word array, hia_word index, const hia_array_instr *a, hia_cause *cause) {
-  int64_t i = hiaR_to_i64(index), n = (int64_t)hiaR_array_len(array);
-  if (i >= 0 && i < n) return hiaR_array_at(array, a->shape->size, (uint64_t)i);
-  *cause = (hia_cause){.status = HIA_RANGE, .range = {.first = i, .length = n}};
-  return NULL;
-}
-
 static void read_element(hia_word *v, const hia_instr *in, hia_cause *cause) {
   const hia_array_instr *a = in->u.array;
-  const char *at = element(v[a->ins[0]], v[a->ins[1]], a, cause);
-  if (!at) return;
-  const hia_word_place *place = &a->places[a->word];
-  hia_word word = hiaR_load((hia_repr)place->repr, at + place->at);
+  hia_word array = v[a->ins[0]];
+  int64_t index = hiaR_to_i64(v[a->ins[1]]), n = (int64_t)hiaR_array_len(array);
+  if (index < 0 || index >= n) {
+    *cause = (hia_cause){.status = HIA_RANGE, .range = {.first = index, .length = n}};
+    return;
+  }
+  const hia_word_place *place = &a->o.places[a->word];
+  const char *at = hiaR_array_at(array, a->o.shape->size, (uint64_t)index) + place->at;
+  hia_word word = hiaR_load((hia_repr)place->repr, at);
   if (!hiaR_is_scalar(place->type)) hiaR_dup(word, false);
   v[in->to] = word;
 }
 
-static bool make_slice(expansion *x, hia_word *v, const hia_instr *in, hia_cause *cause) {
+static hia_status operate(expansion *x, hia_word *v, const hia_instr *in, hia_misfortune *why) {
+  enum { FEW = 16 };
+  hia_word few[FEW] = {0}, *operands = few;
   const hia_array_instr *a = in->u.array;
-  hia_word array = v[a->ins[0]];
-  int64_t first = hiaR_to_i64(v[a->ins[1]]), end = hiaR_to_i64(v[a->ins[2]]);
-  if (hiaR_array_has_slice(array, first, end))
-    return hiaR_array_slice(&x->heap, a->shape, array, first, end, false, &v[in->to]);
-  *cause = (hia_cause){HIA_RANGE, 1, {first, end, (int64_t)hiaR_array_len(array)}, NULL};
-  return true;
-}
-
-static bool set_element(expansion *x, hia_word *v, const hia_instr *in, hia_cause *cause) {
-  const hia_array_instr *a = in->u.array;
-  const hia_shapes *shapes = x->image->shapes;
-  uint32_t from = a->ins[0] & ~HIA_IMAGE_TAKEN;
-  if (!element(v[from], v[a->ins[1]], a, cause)) return true;
-  hia_word array = reference(v, a->ins[0]);
-  bool is_own = hiaR_array_own(&x->heap, shapes, a->base, &array, false);
-  v[in->to] = array;
-  if (!is_own) return false;
-  char *to = element(array, v[a->ins[1]], a, cause);
-  for (uint32_t i = 0; i < a->shape->n_refs; i++) {
-    hia_word old = hiaR_load(HIA_REPR_REF, to + i * sizeof old);
-    drop(x, old, shapes->bases[a->shape->refs + i]);
-  }
-  store(v, to, a->places, a->ins + 2, a->n_words);
-  return true;
-}
-
-static bool make_array(expansion *x, hia_word *v, const hia_instr *in) {
-  const hia_array_instr *a = in->u.array;
-  int64_t n = a->n_ins / a->n_words;
-  hia_word array;
-  if (!hiaR_array_new(&x->heap, a->shape, n, &array)) return false;
-  for (int64_t i = 0; i < n; i++)
-    store(v, hiaR_array_at(array, a->shape->size, (uint64_t)i), a->places, a->ins + i * a->n_words,
-          a->n_words);
-  v[in->to] = array;
-  return true;
-}
-
-static bool join_arrays(expansion *x, hia_word *v, const hia_instr *in) {
-  const hia_array_instr *a = in->u.array;
-  hia_word *parts = hiaR_alloc(x->allocator, a->n_ins * sizeof *parts);
-  for (uint32_t i = 0; parts && i < a->n_ins; i++) parts[i] = v[a->ins[i]];
-  bool is_made = parts && hiaR_array_concat(&x->heap, x->image->shapes, a->base, parts, a->n_ins,
-                                            false, &v[in->to]);
-  hiaR_free(x->allocator, parts, a->n_ins * sizeof *parts);
-  return is_made;
+  const hia_env env = {&x->heap, x->image->shapes, false};
+  size_t size = a->o.n_in * sizeof *operands;
+  if (a->o.n_in > FEW && !(operands = hiaR_alloc(x->allocator, size))) return HIA_MEMORY;
+  for (uint32_t i = 0; i < a->o.n_in; i++)
+    operands[i] = hiaR_keeps(a, i) ? reference(v, a->ins[i]) : v[a->ins[i] & ~HIA_IMAGE_TAKEN];
+  hia_status status = a->operate(&env, &a->o, operands, &v[in->to], why);
+  if (operands != few) hiaR_free(x->allocator, operands, size);
+  return status;
 }
 
 static void compute_array(expansion *x, hia_word *v, const hia_instr *in, hia_cause *cause) {
-  const hia_array_instr *a = in->u.array;
-  bool has_memory = true;
+  hia_misfortune why = {.is_slice = false};
   switch (in->kind) {
-  case HIA_KIND_ELEMENTS: has_memory = make_array(x, v, in); break;
-  case HIA_KIND_LEN: v[in->to] = hiaR_array_len(v[a->ins[0]]); break;
+  case HIA_KIND_LEN: v[in->to] = hiaR_array_len(v[in->u.array->ins[0]]); break;
   case HIA_KIND_AT: read_element(v, in, cause); break;
-  case HIA_KIND_SLICE: has_memory = make_slice(x, v, in, cause); break;
-  case HIA_KIND_SET: has_memory = set_element(x, v, in, cause); break;
-  case HIA_KIND_CONCAT: has_memory = join_arrays(x, v, in); break;
-  default: has_memory = hiaR_array_new(&x->heap, a->shape, hiaR_to_i64(v[a->ins[0]]), &v[in->to]);
+  default:
+    cause->status = operate(x, v, in, &why);
+    cause->code = why.is_slice;
+    cause->range = why.range;
   }
-  if (!has_memory) cause->status = HIA_MEMORY;
 }
 
 static void discard(expansion *x, copy *c) {

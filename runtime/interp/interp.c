@@ -179,7 +179,7 @@ static ALWAYS_INLINE bool set_element(hia_worker *w, hia_word *slots, const hia_
   slots[slot] = 0;
   char *element = hiaR_array_at(array, a->size, (uint64_t)index);
   const uint32_t *in = a->ins + 2;
-  for (const hia_word_place *place = a->places, *end = place + a->n_words; place < end;
+  for (const hia_word_place *place = a->o.places, *end = place + a->o.n_words; place < end;
        place++, in++) {
     hia_repr repr = all == HIA_N_REPRS ? (hia_repr)place->repr : all;
     if (repr == HIA_REPR_REF) {

@@ -15,65 +15,24 @@ static hia_status fire_wide(hia_word *slots, const hia_wide *wide) {
   return status;
 }
 
-/* ---- arrays ---- */
+/* ---- operations ---- */
 
-static hia_status make_array(hia_worker *w, hia_word *slots, const hia_array_instr *a,
-                             hia_word *out) {
-  uint32_t n = a->n_ins / a->n_words;
-  if (!hiaR_array_new(&w->heap, a->shape, n, out)) return HIA_MEMORY;
-  for (uint32_t i = 0; i < n; i++)
-    hiaR_put_words(w, slots, hiaR_array_at(*out, a->shape->size, i), a->places,
-                   a->ins + i * a->n_words, a->n_words);
-  return HIA_OK;
+static void get_operands(hia_worker *w, hia_word *slots, const hia_array_instr *a, hia_word *in) {
+  for (uint32_t i = 0; i < a->o.n_in; i++)
+    in[i] = hiaR_keeps(a, i) ? hiaR_take(w, slots, a->ins[i]) : slots[a->ins[i] & ~HIA_IMAGE_TAKEN];
 }
 
-static hia_status slice(hia_worker *w, const hia_word *slots, const hia_array_instr *a,
-                        hia_word *out, hia_range *range) {
-  hia_word array = slots[a->ins[0]];
-  int64_t first = hiaR_to_i64(slots[a->ins[1]]), end = hiaR_to_i64(slots[a->ins[2]]);
-  if (!hiaR_array_has_slice(array, first, end)) {
-    *range = (hia_range){first, end, (int64_t)hiaR_array_len(array)};
-    return HIA_RANGE;
-  }
-  bool has_memory = hiaR_array_slice(&w->heap, a->shape, array, first, end, w->is_shared, out);
-  return has_memory ? HIA_OK : HIA_MEMORY;
-}
-
-/* If the array is taken and nothing else refers to it, it is changed in place. */
-static hia_status set_element(hia_worker *w, hia_word *slots, const hia_array_instr *a,
-                              hia_word *out, hia_range *range) {
-  const hia_shapes *shapes = w->run->image->shapes;
-  hia_word array = slots[a->ins[0] & ~HIA_IMAGE_TAKEN];
-  int64_t index = hiaR_to_i64(slots[a->ins[1]]);
-  if (!hiaR_array_has(array, index)) {
-    *range = (hia_range){index, 0, (int64_t)hiaR_array_len(array)};
-    return HIA_RANGE;
-  }
-  array = hiaR_take(w, slots, a->ins[0]);
-  if (!hiaR_array_own(&w->heap, shapes, a->base, &array, w->is_shared)) {
-    hiaR_give_up(w, array, a->base);
-    return HIA_MEMORY;
-  }
-  char *element = hiaR_array_at(array, a->shape->size, (uint64_t)index);
-  const hia_word *old = (const hia_word *)(const void *)element;
-  for (uint32_t i = 0; i < a->shape->n_refs; i++)
-    hiaR_give_up(w, old[i], shapes->bases[a->shape->refs + i]);
-  hiaR_put_words(w, slots, element, a->places, a->ins + 2, a->n_words);
-  *out = array;
-  return HIA_OK;
-}
-
-static hia_status concat(hia_worker *w, const hia_word *slots, const hia_array_instr *a,
-                         hia_word *out) {
+static hia_status operate(hia_worker *w, hia_word *slots, const hia_array_instr *a, hia_word *out,
+                          hia_misfortune *why) {
   enum { FEW = 16 };
-  hia_word few[FEW] = {0}, *refs = few;
+  hia_word few[FEW] = {0}, *in = few;
   const hia_allocator *allocator = w->run->allocator;
-  if (a->n_ins > FEW && !(refs = hiaR_alloc(allocator, a->n_ins * sizeof *refs))) return HIA_MEMORY;
-  for (uint32_t i = 0; i < a->n_ins; i++) refs[i] = slots[a->ins[i]];
-  bool has_memory = hiaR_array_concat(&w->heap, w->run->image->shapes, a->base, refs, a->n_ins,
-                                      w->is_shared, out);
-  if (refs != few) hiaR_free(allocator, refs, a->n_ins * sizeof *refs);
-  return has_memory ? HIA_OK : HIA_MEMORY;
+  const hia_env env = {&w->heap, w->run->image->shapes, w->is_shared};
+  if (a->o.n_in > FEW && !(in = hiaR_alloc(allocator, a->o.n_in * sizeof *in))) return HIA_MEMORY;
+  get_operands(w, slots, a, in);
+  hia_status status = a->operate(&env, &a->o, in, out, why);
+  if (in != few) hiaR_free(allocator, in, a->o.n_in * sizeof *in);
+  return status;
 }
 
 static void fail(hia_worker *w, hia_frame *f, uint32_t node, hia_status status, int64_t code) {
@@ -81,24 +40,16 @@ static void fail(hia_worker *w, hia_frame *f, uint32_t node, hia_status status, 
 }
 
 /* False: the node has failed, or there is no memory. */
-static bool fire_array(hia_worker *w, hia_frame *f, const hia_instr *n) {
-  const hia_array_instr *a = n->u.array;
-  hia_word *slots = hiaR_slots(f), *out = &slots[n->to];
-  hia_cause cause = {.code = n->kind == HIA_KIND_SLICE};
-  switch (n->kind) {
-  case HIA_KIND_ELEMENTS: cause.status = make_array(w, slots, a, out); break;
-  case HIA_KIND_SLICE: cause.status = slice(w, slots, a, out, &cause.range); break;
-  case HIA_KIND_SET: cause.status = set_element(w, slots, a, out, &cause.range); break;
-  case HIA_KIND_CONCAT: cause.status = concat(w, slots, a, out); break;
-  default:
-    if (!hiaR_array_new(&w->heap, a->shape, hiaR_to_i64(slots[a->ins[0]]), out))
-      cause.status = HIA_MEMORY;
-  }
-  if (cause.status == HIA_MEMORY)
+static bool fire_operation(hia_worker *w, hia_frame *f, const hia_instr *n) {
+  hia_word *slots = hiaR_slots(f);
+  hia_misfortune why = {.is_slice = false};
+  hia_status status = operate(w, slots, n->u.array, &slots[n->to], &why);
+  if (status == HIA_MEMORY)
     hiaR_exhaust(w, f, n->index);
-  else if (cause.status)
-    hiaR_fail(w, f, n->index, &cause);
-  return !cause.status;
+  else if (status)
+    hiaR_fail(w, f, n->index,
+              &(hia_cause){.status = status, .code = why.is_slice, .range = why.range});
+  return !status;
 }
 
 static size_t left_of(size_t limit, size_t used) {
@@ -134,6 +85,6 @@ bool hiaR_fire_node(hia_worker *w, hia_frame *f, const hia_instr *n) {
     status = fire_wide(slots, n->u.wide);
     if (status) fail(w, f, n->index, status, hiaR_kernel_code(status, slots[n->u.wide->in[0]]));
     return !status;
-  default: return fire_array(w, f, n);
+  default: return fire_operation(w, f, n);
   }
 }

@@ -27,14 +27,4 @@ static inline hia_word hiaR_take(hia_worker *w, hia_word *slots, uint32_t operan
   return ref;
 }
 
-/* Stores the words of n operands, whose places are those of `to`. */
-static inline void hiaR_put_words(hia_worker *w, hia_word *slots, char *to,
-                                  const hia_word_place *places, const uint32_t *ins, uint32_t n) {
-  for (uint32_t i = 0; i < n; i++) {
-    bool is_scalar = hiaR_is_scalar(places[i].type);
-    hiaR_store((hia_repr)places[i].repr, to + places[i].at,
-               is_scalar ? slots[ins[i]] : hiaR_take(w, slots, ins[i]));
-  }
-}
-
 #endif
