@@ -14,8 +14,8 @@
  * ready. So another node comes before a child, too, if all children that it may wait for do.
  *
  * Results, and the moves between rounds, come after all nodes of the round; they take what they can
- * without a bit in the image (decode.c). A slot of an iterating section is only taken if it is
- * written again before the next round reads it.
+ * without a bit in the image (runtime/image/refs.c). A slot of an iterating section is only taken
+ * if it is written again before the next round reads it.
  *
  * Where a section is too large for the sets, a reader comes never if it is in the other side of a
  * branch, and before a SET or a MOVE of its array by construction: flatten.c makes these wait. */

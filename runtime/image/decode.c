@@ -3,8 +3,8 @@
  * run.
  *
  * Decoding looks up kernels, turns edges into pointers, marks nodes that wait for one token only
- * (they need no count), and lays out frames. */
-#include "runtime/image/loaded.h"
+ * (they need no count), lays out frames, and decides which references move (refs.c). */
+#include "runtime/image/decode.h"
 #include <stdio.h>
 
 uint64_t hiaR_image_hash(const void *bytes, size_t size) {
@@ -21,38 +21,24 @@ uint64_t hiaR_image_hash(const void *bytes, size_t size) {
 
 /* ---- the sources: the image's tables ---- */
 
-typedef struct tables {
-  const hia_image_header *h;
-  const hia_image_kernel *kernels;
-  const hia_image_extern *externs;
-  const hia_image_section *sections;
-  const hia_image_region *regions;
-  const hia_image_node *nodes;
-  const uint32_t *words;
-  const hia_word *consts;
-  const hia_image_export *exports;
-  const hia_image_loc *locs;
-  const char *strings;
-  hia_type_table types;
-} tables;
-
-static tables tables_of(const void *bytes) {
+static hia_image_tables tables_of(const void *bytes) {
   const hia_image_header *h = bytes;
   const char *base = bytes;
 #define AT(field) (const void *)(base + h->field.at)
-  return (tables){h,
-                  AT(kernels),
-                  AT(externs),
-                  AT(sections),
-                  AT(regions),
-                  AT(nodes),
-                  AT(words),
-                  AT(consts),
-                  AT(exports),
-                  AT(locs),
-                  AT(strings),
-                  {AT(types), AT(parts), AT(ctors), AT(fields), AT(places), AT(names), h->types.n,
-                   h->parts.n, h->ctors.n, h->fields.n, h->places.n, h->names.n}};
+  return (hia_image_tables){h,
+                            AT(kernels),
+                            AT(externs),
+                            AT(sections),
+                            AT(regions),
+                            AT(nodes),
+                            AT(words),
+                            AT(consts),
+                            AT(exports),
+                            AT(locs),
+                            AT(strings),
+                            {AT(types), AT(parts), AT(ctors), AT(fields), AT(places), AT(names),
+                             h->types.n, h->parts.n, h->ctors.n, h->fields.n, h->places.n,
+                             h->names.n}};
 #undef AT
 }
 
@@ -82,7 +68,7 @@ typedef struct layout {
   uint32_t set_words, set_levels; /* words of the pending set outside the header */
 } layout;
 
-static layout lay_out(const tables *t, const hia_image_section *s) {
+static layout lay_out(const hia_image_tables *t, const hia_image_section *s) {
   layout l = {0};
   for (uint32_t i = 0; i < s->n_nodes; i++) {
     const hia_image_node *n = &t->nodes[s->nodes + i];
@@ -99,7 +85,7 @@ static layout lay_out(const tables *t, const hia_image_section *s) {
 }
 
 /* Tokens that are sent in a section. */
-static uint32_t count_edges(const tables *t, const hia_image_section *s) {
+static uint32_t count_edges(const hia_image_tables *t, const hia_image_section *s) {
   uint32_t n = 0;
   for (uint32_t i = 0; i < s->n_nodes; i++) n += t->nodes[s->nodes + i].n_edges;
   for (uint32_t i = 0; i < s->n_regions; i++) n += t->regions[s->regions + i].n_edges;
@@ -110,7 +96,7 @@ static uint32_t up8(uint32_t n) { return (n + 7) & ~7u; }
 static uint32_t up16(uint32_t n) { return (n + 15) & ~15u; }
 
 /* How many slots that hold references stand right before the constants: they are preloaded, too. */
-static uint32_t preloaded_refs(const tables *t, const hia_image_section *s) {
+static uint32_t preloaded_refs(const hia_image_tables *t, const hia_image_section *s) {
   uint32_t n = 0, n_computed = s->n_slots - s->n_consts;
   const uint32_t *refs = t->words + s->refs;
   while (2 * n < s->n_refs && n < n_computed - s->n_params &&
@@ -119,20 +105,14 @@ static uint32_t preloaded_refs(const tables *t, const hia_image_section *s) {
   return n;
 }
 
-static uint32_t preload_size(const tables *t, const hia_image_section *s, const layout *l) {
+static uint32_t preload_size(const hia_image_tables *t, const hia_image_section *s,
+                             const layout *l) {
   return up16(8 * (preloaded_refs(t, s) + s->n_consts) + up8(l->n_counters) + 8 * l->set_words);
 }
 
 /* ---- one block for everything ---- */
 
-/* Where kernels come from: a function, or a list. */
-typedef struct kernel_source {
-  hia_kernel (*resolve)(unsigned op, hia_dtype dtype);
-  const hia_given_kernel *given;
-  size_t n_given;
-} kernel_source;
-
-static hia_kernel find_kernel(const kernel_source *kernels, const hia_image_kernel *k) {
+static hia_kernel find_kernel(const hia_kernel_source *kernels, const hia_image_kernel *k) {
   if (kernels->resolve) return kernels->resolve(k->op, (hia_dtype)k->dtype);
   for (size_t i = 0; i < kernels->n_given; i++)
     if (kernels->given[i].op == k->op && k->dtype < HIA_N_DTYPES)
@@ -140,70 +120,20 @@ static hia_kernel find_kernel(const kernel_source *kernels, const hia_image_kern
   return NULL;
 }
 
-/* Who writes and who takes the references of a section's slots, for is_settled. */
-typedef struct use {
-  uint32_t region, next; /* of the same slot: index in `list`, or NONE */
-} use;
-typedef struct uses {
-  use *list;
-  uint32_t n;
-  uint32_t *takers, *writers; /* by slot: index in `list`, or NONE */
-  uint32_t *covered;          /* by region: the last slot, + 1, whose reference is taken there */
-  uint32_t *other;            /* by region: the other side of its branch, or NONE */
-  uint32_t *side;             /* by node: the first side of a SWITCH, + 1 */
-  uint32_t *origin;           /* by slot: the CTOR or EQ that writes it, or NONE */
-} uses;
-
-typedef struct decoder {
-  tables t;
-  const kernel_source *kernels;
-  const hia_image_hosts *hosts;
-  char *at; /* in the block */
-  hia_section *sections;
-  hia_instr *instrs;       /* of all sections */
-  uint32_t *words;         /* in the block */
-  const hia_instr **edges; /* the next ones */
-  hia_child *children;     /* the next one */
-  hia_leaf *leaves;        /* the next one */
-  hia_switch *switches;    /* the next one */
-  hia_wide *wides;         /* the next one */
-  hia_move *moves;         /* the next ones */
-  hia_ref_move *ref_moves;
-  hia_ref_slot *ref_slots;
-  uint32_t *slots;
-  hia_make *makes; /* the next one */
-  hia_get *gets;   /* the next one */
-  hia_part *parts; /* the next one */
-  hia_array_instr *arrays;
-  const hia_shapes *shapes;
-  uint8_t *marks;          /* scratch, by slot of a section: MARK_... */
-  uint8_t *reads, *writes; /* scratch, by slot of a section: how often it is, at most 255 */
-  uses uses;               /* scratch */
-  uint32_t *ref_base;      /* scratch, by slot of a section: the base of its references, or NONE */
-  hia_host_instr *calls;   /* of host functions: the next one */
-  const void **prepared;   /* by extern */
-  uint64_t *node_sum;      /* scratch: weights of a section's nodes before this one */
-  uint64_t *region_weight; /* scratch */
-  hia_step *steps;         /* the next one */
-  void *schedule;          /* scratch */
-} decoder;
-
-/* Everything in the block is 16-aligned. */
-static size_t room(size_t n, size_t size) { return (n * size + 15) & ~(size_t)15; }
-
-static void *take(decoder *d, size_t n, size_t size) {
+static void *take(hia_decoder *d, size_t n, size_t size) {
   void *p = d->at;
-  d->at += room(n, size);
+  d->at += hiaR_room(n, size);
   return p;
 }
 
-static bool is_wide(const decoder *d, const hia_image_node *n) {
+static bool is_wide(const hia_decoder *d, const hia_image_node *n) {
   bool wide = d->t.words[n->outs] > UINT16_MAX;
   for (uint32_t i = 0; i < n->n_ins; i++) wide |= d->t.words[n->ins + i] > UINT16_MAX;
   return wide;
 }
 
-static hia_edges decode_edges(decoder *d, const hia_image_section *s, uint32_t first, uint32_t n) {
+static hia_edges decode_edges(hia_decoder *d, const hia_image_section *s, uint32_t first,
+                              uint32_t n) {
   hia_edges e = {.more = d->edges};
   const hia_image_node *nodes = d->t.nodes + s->nodes;
   hia_instr *instrs = d->instrs + s->nodes;
@@ -222,7 +152,7 @@ static hia_edges decode_edges(decoder *d, const hia_image_section *s, uint32_t f
   return e;
 }
 
-static void decode_kernel(decoder *d, const hia_image_node *n, hia_instr *out) {
+static void decode_kernel(hia_decoder *d, const hia_image_node *n, hia_instr *out) {
   const hia_image_kernel *k = &d->t.kernels[n->what];
   hia_kernel kernel = find_kernel(d->kernels, k);
   if (is_wide(d, n)) {
@@ -240,306 +170,17 @@ static void decode_kernel(decoder *d, const hia_image_node *n, hia_instr *out) {
   out->out = (uint16_t)d->words[n->outs];
 }
 
-static uint32_t slot_of(uint32_t operand) { return operand & ~HIA_IMAGE_TAKEN; }
-static bool is_ref(const decoder *d, uint32_t slot) { return d->ref_base[slot] != HIA_NONE; }
-
-/* Takes the moves between slots of a section apart: scalars, and behind them references. */
-static const hia_move *decode_moves(decoder *d, uint32_t first, uint32_t n, uint32_t *n_scalars,
-                                    uint32_t *n_refs) {
-  hia_move *moves = d->moves;
-  uint32_t at = 0;
-  for (int refs = 0; refs < 2; refs++) {
-    for (uint32_t i = 0; i < n; i += 2) {
-      hia_move move = {d->words[first + i], d->words[first + i + 1]};
-      if (is_ref(d, move.to) == refs) moves[at++] = move;
-    }
-    if (!refs) *n_scalars = at;
-  }
-  *n_refs = at - *n_scalars;
-  d->moves += at;
-  return moves;
-}
-
-/* ---- slots that are empty in the end ----
- *
- * A slot need not be looked at when its frame goes, or its round ends, if its reference is taken
- * wherever it has been written. If the image is not as flatten makes it, an object may stay until
- * the run ends. */
-
-static void add_use(decoder *d, uint32_t *first, uint32_t slot, uint32_t region) {
-  if (!is_ref(d, slot)) return;
-  d->uses.list[d->uses.n] = (use){region, first[slot]};
-  first[slot] = d->uses.n++;
-}
-
-static void add_uses_of_moves(decoder *d, uint32_t first, uint32_t n, uint32_t region) {
-  const uint32_t *words = d->t.words + first;
-  for (uint32_t i = 0; i < n; i += 2) {
-    if (words[i] & HIA_IMAGE_TAKEN) add_use(d, d->uses.takers, slot_of(words[i]), region);
-    add_use(d, d->uses.writers, words[i + 1], region);
-  }
-}
-
-/* True if values of the type with this base need no object if they are of constructor `number`. */
-static bool has_no_fields(const decoder *d, uint32_t base, uint64_t number) {
-  const hia_type_table *t = &d->t.types;
-  return number < HIA_MAX_CTORS && base + number < t->n_ctors &&
-         d->shapes->list[base + number].ctor == number && t->ctors[base + number].layout.n == 0;
-}
-static bool has_no_objects(const decoder *d, uint32_t base) {
-  for (uint32_t i = 0;; i++) {
-    if (i && (base + i >= d->t.types.n_ctors || d->shapes->list[base + i].ctor != i)) return true;
-    if (!has_no_fields(d, base, i)) return false;
-  }
-}
-
-static const hia_image_node *origin_of(const decoder *d, const hia_image_section *s,
-                                       uint32_t slot) {
-  uint32_t node = d->uses.origin[slot];
-  return node == HIA_NONE ? NULL : &d->t.nodes[s->nodes + node];
-}
-
-/* In a side of a branch where the value of a slot is known to be of a constructor without fields,
- * the slot holds nothing that must be given up, as if it had been taken. */
-static void add_use_of_test(decoder *d, const hia_image_section *s, uint32_t region) {
-  const hia_image_region *r = &d->t.regions[s->regions + region];
-  const hia_image_node *branch = &d->t.nodes[s->nodes + r->node],
-                       *test = origin_of(d, s, d->t.words[branch->ins]);
-  if (!test || test->kind != HIA_KIND_KERNEL) return;
-  const uint32_t *ins = d->t.words + test->ins;
-  const hia_image_node *ctor = origin_of(d, s, ins[0]);
-  uint32_t first_const = s->n_slots - s->n_consts;
-  if (!ctor || ctor->kind != HIA_KIND_CTOR || ins[1] < first_const) return;
-  uint32_t data = slot_of(d->t.words[ctor->ins]), base = d->ref_base[data];
-  if (base == HIA_NONE) return;
-  uint64_t number = d->t.consts[s->consts + ins[1] - first_const];
-  bool is_one_of_two = number <= 1 && base + 1 < d->t.types.n_ctors &&
-                       d->shapes->list[base + 1].ctor == 1 &&
-                       (base + 2 >= d->t.types.n_ctors || d->shapes->list[base + 2].ctor != 2);
-  if (r->side == 0 ? has_no_fields(d, base, number)
-                   : is_one_of_two && has_no_fields(d, base, 1 - number))
-    add_use(d, d->uses.takers, data, region);
-}
-
-static void find_origins(decoder *d, const hia_image_section *s) {
-  for (uint32_t i = 0; i < s->n_slots; i++) d->uses.origin[i] = HIA_NONE;
-  for (uint32_t i = 0; i < s->n_nodes; i++) {
-    const hia_image_node *n = &d->t.nodes[s->nodes + i];
-    bool is_test = n->kind == HIA_KIND_KERNEL && d->t.kernels[n->what].op == HIA_OP_EQ;
-    if (is_test || n->kind == HIA_KIND_CTOR) d->uses.origin[d->t.words[n->outs]] = i;
-  }
-}
-
-static void find_uses(decoder *d, const hia_image_section *s) {
-  uses *u = &d->uses;
-  const hia_image_region *r = d->t.regions + s->regions;
-  u->n = 0;
-  for (uint32_t i = 0; i < s->n_slots; i++) u->takers[i] = u->writers[i] = HIA_NONE;
-  for (uint32_t i = 0; i < s->n_nodes; i++) u->side[i] = 0;
-  for (uint32_t i = 0; i < s->n_regions; i++) {
-    u->covered[i] = 0;
-    u->other[i] = HIA_NONE;
-    add_uses_of_moves(d, r[i].moves, r[i].n_moves, i);
-    if (!i) continue;
-    uint32_t first = u->side[r[i].node];
-    if (first) u->other[i] = first - 1, u->other[first - 1] = i;
-    u->side[r[i].node] = i + 1;
-  }
-  for (uint32_t i = 0; i < s->n_params; i++) add_use(d, u->writers, i, 0);
-  add_uses_of_moves(d, s->enter, s->n_enter, 0);
-  for (uint32_t i = 1; i < s->n_next; i += 2) add_use(d, u->writers, d->t.words[s->next + i], 0);
-  uint32_t region = 0, next = 1; /* regions stand in the order of their first nodes */
-  for (uint32_t i = 0; i < s->n_nodes; i++) {
-    while (region && r[region].last <= i) region = r[region].parent;
-    for (; next < s->n_regions && r[next].first <= i; next++)
-      if (r[next].last > i) region = next;
-    const hia_image_node *n = &d->t.nodes[s->nodes + i];
-    for (uint32_t k = 0; k < n->n_ins; k++) {
-      uint32_t in = d->t.words[n->ins + k];
-      if (in & HIA_IMAGE_TAKEN) add_use(d, u->takers, slot_of(in), region);
-    }
-    for (uint32_t k = 0; k < n->n_outs; k++)
-      add_use(d, u->writers, d->t.words[n->outs + k], region);
-  }
-  find_origins(d, s);
-  for (uint32_t i = 1; i < s->n_regions; i++) add_use_of_test(d, s, i);
-}
-
-/* Marks the regions in which the slot's reference is taken wherever control goes: by a node of the
- * region, or in both sides of a branch of it. */
-static void cover(decoder *d, const hia_image_section *s, uint32_t slot) {
-  const hia_image_region *r = d->t.regions + s->regions;
-  uses *u = &d->uses;
-  for (uint32_t i = u->takers[slot]; i != HIA_NONE; i = u->list[i].next)
-    for (uint32_t at = u->list[i].region; u->covered[at] != slot + 1; at = r[at].parent) {
-      u->covered[at] = slot + 1;
-      if (!at || u->other[at] == HIA_NONE || u->covered[u->other[at]] != slot + 1) break;
-    }
-}
-
-/* True if the slot's reference is taken wherever it is written: in the region, or in one around it.
- */
-static bool is_settled(decoder *d, const hia_image_section *s, uint32_t slot) {
-  enum { DEEP = 64 }; /* so that the time is proportional to the image */
-  const hia_image_region *r = d->t.regions + s->regions;
-  const uses *u = &d->uses;
-  if (has_no_objects(d, d->ref_base[slot])) return true;
-  cover(d, s, slot);
-  for (uint32_t i = u->writers[slot]; i != HIA_NONE; i = u->list[i].next) {
-    uint32_t at = u->list[i].region;
-    for (uint32_t k = 0; at && u->covered[at] != slot + 1; k++, at = r[at].parent)
-      if (k == DEEP) return false;
-    if (u->covered[at] != slot + 1) return false;
-  }
-  return true;
-}
-
-/* What decode_next knows of a slot. */
-enum { MARK_ROUND = 1, MARK_READ = 2, MARK_WRITTEN = 4 };
-
-/* Marks slots that hold their references for a round at most. */
-static void mark_round_slots(decoder *d, const hia_section *out, uint8_t mark) {
-  for (uint32_t i = 0; i < out->n_round_refs; i++) d->marks[out->round_refs[i].slot] = mark;
-}
-
-/* A move takes the reference if the slot is not read by a later move, and is written by one or
- * holds its reference only for this round. */
-static void take_next(decoder *d, hia_section *out, hia_ref_move *moves) {
-  mark_round_slots(d, out, MARK_ROUND);
-  for (uint32_t i = out->n_ref_next; i-- > 0;) {
-    uint8_t *from = &d->marks[moves[i].from];
-    bool takes = !(*from & MARK_READ) && *from & (MARK_ROUND | MARK_WRITTEN);
-    *from |= MARK_READ;
-    d->marks[moves[i].to] |= MARK_WRITTEN;
-    if (takes) moves[i].from |= HIA_IMAGE_TAKEN;
-  }
-  for (uint32_t i = 0; i < out->n_ref_next; i++)
-    d->marks[slot_of(moves[i].from)] = d->marks[moves[i].to] = 0;
-  mark_round_slots(d, out, 0);
-}
-
-/* The order of scalar moves among themselves stays, and that of references. */
-static hia_ref_move *decode_next(decoder *d, const hia_image_section *s, hia_section *out) {
-  uint32_t n_refs;
-  out->next = decode_moves(d, s->next, s->n_next, &out->n_next, &n_refs);
-  hia_ref_move *moves = d->ref_moves;
-  out->ref_next = moves;
-  out->n_ref_next = n_refs;
-  for (uint32_t i = 0; i < n_refs; i++) {
-    const hia_move *move = &out->next[out->n_next + i];
-    moves[i] = (hia_ref_move){move->from, move->to, d->ref_base[move->to]};
-  }
-  d->ref_moves += n_refs;
-  return moves;
-}
-
-static void add_round_ref(decoder *d, hia_section *out, uint32_t slot) {
-  if (!is_ref(d, slot)) return;
-  *d->ref_slots++ = (hia_ref_slot){slot, d->ref_base[slot]};
-  out->n_round_refs++;
-}
-
-static bool is_target(const hia_move *moves, uint32_t n, uint32_t slot) {
-  for (uint32_t i = 0; i < n; i++)
-    if (moves[i].to == slot) return true;
-  return false;
-}
-
-/* Slots that nodes, or moves of regions, write hold their references for a round. The spare slots
- * of moves between rounds need them for less: these are the targets that are no variables. */
-static void decode_round_refs(decoder *d, const hia_image_section *s, hia_section *out) {
-  out->round_refs = d->ref_slots;
-  if (!out->iterates) return;
-  for (uint32_t i = 0; i < s->n_nodes; i++) {
-    const hia_image_node *n = &d->t.nodes[s->nodes + i];
-    for (uint32_t k = 0; k < n->n_outs; k++) add_round_ref(d, out, d->words[n->outs + k]);
-  }
-  for (uint32_t i = 0; i < s->n_regions; i++) {
-    const hia_image_region *r = &d->t.regions[s->regions + i];
-    for (uint32_t k = 1; k < r->n_moves; k += 2) add_round_ref(d, out, d->words[r->moves + k]);
-  }
-  for (uint32_t i = 0; i < out->n_ref_next; i++) {
-    uint32_t to = out->ref_next[i].to;
-    if (to >= s->n_params && !is_target(out->ref_enter, out->n_ref_enter, to))
-      add_round_ref(d, out, to);
-  }
-}
-
-/* A frame that goes gives its references to the results, each once. */
-static void decode_results(decoder *d, const hia_image_section *s, hia_section *out) {
-  const uint32_t *results = d->words + s->results;
-  out->ref_results = d->slots;
-  for (uint32_t i = 0; i < s->n_results; i++) {
-    if (!is_ref(d, results[i]) || d->marks[results[i]]) continue;
-    d->marks[results[i]] = 1;
-    d->slots[out->n_ref_results++] = results[i];
-  }
-  d->slots += out->n_ref_results;
-  out->more_results = d->slots;
-  for (uint32_t i = 0; i < s->n_results; i++) {
-    if (!is_ref(d, results[i])) continue;
-    if (!d->marks[results[i]]) d->slots[out->n_more_results++] = results[i];
-    d->marks[results[i]] = 0;
-  }
-  d->slots += out->n_more_results;
-}
-
-/* Leaves slots out that hold nothing when they would be dropped. */
-static void decode_drops(decoder *d, const hia_image_section *s, hia_section *out) {
-  if (!out->n_refs) return;
-  find_uses(d, s);
-  for (uint32_t i = 0; i < out->n_ref_next; i++)
-    if (out->ref_next[i].from & HIA_IMAGE_TAKEN) d->marks[slot_of(out->ref_next[i].from)] = 1;
-  hia_ref_slot *at = d->ref_slots - out->n_round_refs;
-  uint32_t n = 0;
-  for (uint32_t i = 0; i < out->n_round_refs; i++)
-    if (!d->marks[at[i].slot] && !is_settled(d, s, at[i].slot)) at[n++] = at[i];
-  out->n_round_refs = n;
-  for (uint32_t i = 0; i < out->n_ref_next; i++) d->marks[slot_of(out->ref_next[i].from)] = 0;
-  d->ref_slots = at + n;
-  out->end_refs = at = d->ref_slots;
-  for (uint32_t i = 0; i < out->n_ref_results; i++) d->marks[out->ref_results[i]] = 1;
-  for (uint32_t i = 0; i < out->n_refs; i++)
-    if (!d->marks[out->refs[i].slot] && !is_settled(d, s, out->refs[i].slot))
-      at[out->n_end_refs++] = out->refs[i];
-  for (uint32_t i = 0; i < out->n_ref_results; i++) d->marks[out->ref_results[i]] = 0;
-  d->ref_slots += out->n_end_refs;
-}
-
-static void decode_refs(decoder *d, const hia_image_section *s, hia_section *out) {
-  hia_ref_slot *refs = d->ref_slots;
-  for (uint32_t i = 0; i < s->n_slots; i++) d->ref_base[i] = HIA_NONE;
-  out->refs = refs;
-  out->n_refs = s->n_refs / 2;
-  for (uint32_t i = 0; i < out->n_refs; i++) {
-    uint32_t slot = d->words[s->refs + 2 * i];
-    refs[i] = (hia_ref_slot){slot, hiaR_shape_base(d->shapes, d->words[s->refs + 2 * i + 1])};
-    d->ref_base[slot] = refs[i].base;
-    out->n_ref_params += slot < s->n_params;
-  }
-  d->ref_slots += out->n_refs;
-  decode_results(d, s, out);
-  out->enter = decode_moves(d, s->enter, s->n_enter, &out->n_enter, &out->n_ref_enter);
-  out->ref_enter = out->enter + out->n_enter;
-  hia_ref_move *next = decode_next(d, s, out);
-  decode_round_refs(d, s, out);
-  take_next(d, out, next);
-  decode_drops(d, s, out);
-  out->has_end = out->n_ref_results || out->n_more_results || out->n_end_refs;
-  out->has_one_end = s->n_results == 1 && out->n_ref_results == 1 && !out->n_end_refs;
-}
-
-static void decode_side(decoder *d, const hia_image_section *s, hia_switch *branch,
+static void decode_side(hia_decoder *d, const hia_image_section *s, hia_switch *branch,
                         uint32_t region) {
   const hia_image_region *r = &d->t.regions[s->regions + region];
   hia_side *side = &branch->side[r->side];
   side->edges = decode_edges(d, s, r->edges, r->n_edges);
-  side->moves = decode_moves(d, r->moves, r->n_moves, &side->n_moves, &side->n_ref_moves);
+  side->moves = hiaR_decode_moves(d, r->moves, r->n_moves, &side->n_moves, &side->n_ref_moves);
   side->weight = d->region_weight[region];
 }
 
 /* Computes the weight of each region without the regions inside it. */
-static void weigh_regions(decoder *d, const hia_image_section *s) {
+static void weigh_regions(hia_decoder *d, const hia_image_section *s) {
   const hia_image_region *r = d->t.regions + s->regions;
   d->node_sum[0] = 0;
   for (uint32_t i = 0; i < s->n_nodes; i++)
@@ -568,7 +209,7 @@ static unsigned rank_of(hia_repr repr, uint32_t operand) {
 }
 
 /* The words of a constructor's fields that a FIELD reads, or all (`imm` NULL), and their slots. */
-static hia_parts decode_parts(decoder *d, const hia_ctor *ctor, const uint64_t *imm,
+static hia_parts decode_parts(hia_decoder *d, const hia_ctor *ctor, const uint64_t *imm,
                               const uint32_t *slots) {
   const hia_word_place *places = d->t.types.places + ctor->layout.first;
   const hia_part *first = d->parts, *end[RANKS];
@@ -576,7 +217,7 @@ static hia_parts decode_parts(decoder *d, const hia_ctor *ctor, const uint64_t *
     for (uint32_t i = 0, k = 0; i < ctor->layout.n; i++) {
       if (imm && !reads_word(ctor, *imm, i)) continue;
       if (rank_of((hia_repr)places[i].repr, slots[k]) == rank)
-        *d->parts++ = (hia_part){places[i], slot_of(slots[k])};
+        *d->parts++ = (hia_part){places[i], hiaR_slot_of(slots[k])};
       k++;
     }
     end[rank] = d->parts;
@@ -589,7 +230,7 @@ static uint16_t size_class(uint32_t size) {
   return (uint16_t)(size <= HIA_HEAP_LARGEST ? hiaR_heap_class(size) : 0);
 }
 
-static const hia_make *decode_make(decoder *d, const hia_image_node *n) {
+static const hia_make *decode_make(hia_decoder *d, const hia_image_node *n) {
   const hia_ctor *ctor = &d->t.types.ctors[n->what];
   hia_make *make = d->makes++;
   *make = (hia_make){.parts = decode_parts(d, ctor, NULL, d->words + n->ins),
@@ -599,7 +240,7 @@ static const hia_make *decode_make(decoder *d, const hia_image_node *n) {
   return make;
 }
 
-static const hia_get *decode_field(decoder *d, const hia_image_node *n) {
+static const hia_get *decode_field(hia_decoder *d, const hia_image_node *n) {
   const hia_ctor *ctor = &d->t.types.ctors[n->what];
   const hia_word_place *places = d->t.types.places + ctor->layout.first;
   hia_get *get = d->gets++;
@@ -629,7 +270,7 @@ static hia_operate operation_of(unsigned kind) {
   }
 }
 
-static void decode_array(decoder *d, const hia_image_node *n, hia_instr *out) {
+static void decode_array(hia_decoder *d, const hia_image_node *n, hia_instr *out) {
   const hia_layout *element = &d->t.types.types[n->what - HIA_FIRST_TYPE].layout;
   uint32_t base = hiaR_shape_base(d->shapes, n->what);
   const hia_shape *shape = &d->shapes->list[base];
@@ -652,44 +293,16 @@ static void decode_array(decoder *d, const hia_image_node *n, hia_instr *out) {
   out->u.array = d->arrays++;
 }
 
-/* Which references move to the callee's frame, and which both frames have. A slot that is taken
- * twice can only move once. */
-static void decode_args(decoder *d, const hia_image_node *n, hia_child *child) {
-  const hia_image_section *callee = &d->t.sections[n->what];
-  const uint32_t *refs = d->t.words + callee->refs;
-  uint32_t *args = d->words + n->ins;
-  child->takes = d->slots;
-  for (uint32_t i = 0; i < n->n_ins; i++) {
-    if (!(args[i] & HIA_IMAGE_TAKEN)) continue;
-    uint32_t slot = slot_of(args[i]);
-    if (d->marks[slot]) {
-      args[i] = slot;
-      continue;
-    }
-    d->marks[slot] = 1;
-    d->slots[child->n_takes++] = slot;
-  }
-  d->slots += child->n_takes;
-  child->shares = d->slots;
-  for (uint32_t i = 0; i < callee->n_refs && refs[i] < n->n_ins; i += 2)
-    if (!(args[refs[i]] & HIA_IMAGE_TAKEN)) d->slots[child->n_shares++] = refs[i];
-  d->slots += child->n_shares;
-  child->has_refs = child->n_takes || child->n_shares;
-  for (uint32_t i = 0; i < n->n_ins; i++) {
-    args[i] = slot_of(args[i]);
-    d->marks[args[i]] = 0;
-  }
-}
-
-static void count(const decoder *d, uint8_t *counts, uint32_t first, uint32_t n, uint32_t stride) {
+static void count(const hia_decoder *d, uint8_t *counts, uint32_t first, uint32_t n,
+                  uint32_t stride) {
   for (uint32_t i = 0; i < n; i += stride) {
-    uint8_t *at = &counts[slot_of(d->t.words[first + i])];
+    uint8_t *at = &counts[hiaR_slot_of(d->t.words[first + i])];
     if (*at < UINT8_MAX) ++*at;
   }
 }
 
 /* Counts how often each slot is read, and by how many nodes and moves of branches it is written. */
-static void count_accesses(decoder *d, const hia_image_section *s) {
+static void count_accesses(hia_decoder *d, const hia_image_section *s) {
   memset(d->reads, 0, s->n_slots);
   memset(d->writes, 0, s->n_slots);
   for (uint32_t i = 0; i < s->n_nodes; i++) {
@@ -717,7 +330,7 @@ static void lay_out_frame(hia_section *out, const layout *l) {
   out->body_size = (uint32_t)body_size;
 }
 
-static void decode_section(decoder *d, uint32_t number) {
+static void decode_section(hia_decoder *d, uint32_t number) {
   const hia_image_section *s = &d->t.sections[number];
   layout l = lay_out(&d->t, s);
   hia_section *out = &d->sections[number];
@@ -741,7 +354,7 @@ static void decode_section(decoder *d, uint32_t number) {
                        .instrs = instrs,
                        .steps = hiaR_no_steps,
                        .name = d->t.strings + s->name};
-  decode_refs(d, s, out);
+  hiaR_decode_refs(d, s, out);
   size_t max_preload = preload_size(&d->t, s, &l);
   uint8_t *preload = take(d, max_preload, 1);
   uint32_t *locs = take(d, s->n_nodes, sizeof *locs);
@@ -792,18 +405,18 @@ static void decode_section(decoder *d, uint32_t number) {
                                  .loc = n->loc,
                                  .is_tail = n->flags & HIA_IMAGE_TAIL,
                                  .is_loop = n->kind == HIA_KIND_LOOP};
-      decode_args(d, n, d->children++);
+      hiaR_decode_args(d, n, d->children++);
       in->slot = n_children++;
       continue;
     default: break;
     }
     bool is_kernel = n->kind == HIA_KIND_KERNEL;
     if (!is_kernel && n->n_ins) {
-      in->slot = slot_of(d->words[n->ins]);
+      in->slot = hiaR_slot_of(d->words[n->ins]);
       in->is_taken = in->slot != d->words[n->ins];
     }
     if (!is_kernel && n->n_outs) in->to = d->words[n->outs];
-    if (n->kind == HIA_KIND_MOVE && is_ref(d, in->to)) in->kind = HIA_KIND_SHARE;
+    if (n->kind == HIA_KIND_MOVE && hiaR_is_ref(d, in->to)) in->kind = HIA_KIND_SHARE;
     in->edges = edges;
   }
   for (uint32_t i = 0; i < s->n_regions; i++) {
@@ -834,7 +447,7 @@ static hia_type *decode_types(const char *from, char end, hia_type *to) {
   return to;
 }
 
-static void decode_export(decoder *d, const hia_image_export *e, const char *strings,
+static void decode_export(hia_decoder *d, const hia_image_export *e, const char *strings,
                           hia_export *out) {
   const hia_image_section *s = &d->t.sections[e->section];
   hia_type *types = take(d, (size_t)s->n_params + s->n_results, sizeof *types);
@@ -875,7 +488,7 @@ static hia_status HIA_PRINTF(3, 4) refuse(char *error, size_t error_size, const 
 }
 
 /* Computes how many bytes the prepared calls take. */
-static hia_status size_hosts(const tables *t, const hia_image_hosts *hosts, size_t *size,
+static hia_status size_hosts(const hia_image_tables *t, const hia_image_hosts *hosts, size_t *size,
                              char *error, size_t error_size) {
   *size = 0;
   for (uint32_t i = 0; i < t->h->externs.n; i++) {
@@ -889,12 +502,12 @@ static hia_status size_hosts(const tables *t, const hia_image_hosts *hosts, size
                         : "it calls the host's function %s, but no caller was given",
                     name);
     }
-    *size += room(own, 1) + room((size_t)s.n_params + s.n_results, sizeof(hia_dtype));
+    *size += hiaR_room(own, 1) + hiaR_room((size_t)s.n_params + s.n_results, sizeof(hia_dtype));
   }
   return HIA_OK;
 }
 
-static hia_status prepare_hosts(decoder *d, char *error, size_t error_size) {
+static hia_status prepare_hosts(hia_decoder *d, char *error, size_t error_size) {
   for (uint32_t i = 0; i < d->t.h->externs.n; i++) {
     const hia_image_extern *e = &d->t.externs[i];
     const char *name = d->t.strings + e->name;
@@ -933,13 +546,13 @@ bool hiaR_given_host(void *user, uint32_t number, const char *name, hia_host_tar
 
 static size_t room_of_types(const hia_type_table *t) {
   size_t size = 0;
-#define ADD(table, n) size += room(t->n, sizeof *t->table);
+#define ADD(table, n) size += hiaR_room(t->n, sizeof *t->table);
   TYPE_TABLES(ADD)
 #undef ADD
   return size;
 }
 
-static void copy_types(decoder *d) {
+static void copy_types(hia_decoder *d) {
   hia_type_table *t = &d->t.types;
 #define COPY(table, n)                                                                             \
   {                                                                                                \
@@ -949,27 +562,6 @@ static void copy_types(decoder *d) {
   }
   TYPE_TABLES(COPY)
 #undef COPY
-}
-
-/* Each use is one of a word, or of a parameter, or of the test of a branch. */
-static size_t max_uses(const hia_image_header *h, uint32_t max_slots, uint32_t max_regions) {
-  return (size_t)h->words.n + max_slots + max_regions;
-}
-static size_t room_of_uses(const hia_image_header *h, uint32_t max_slots, uint32_t max_nodes,
-                           uint32_t max_regions) {
-  return room(max_uses(h, max_slots, max_regions), sizeof(use)) +
-         3 * room(max_slots, sizeof(uint32_t)) + 2 * room(max_regions, sizeof(uint32_t)) +
-         room(max_nodes, sizeof(uint32_t));
-}
-static void place_uses(uses *u, char *at, const hia_image_header *h, uint32_t max_slots,
-                       uint32_t max_regions) {
-  u->list = (use *)(void *)at;
-  u->takers = (uint32_t *)(void *)(at += room(max_uses(h, max_slots, max_regions), sizeof(use)));
-  u->writers = (uint32_t *)(void *)(at += room(max_slots, sizeof(uint32_t)));
-  u->origin = (uint32_t *)(void *)(at += room(max_slots, sizeof(uint32_t)));
-  u->covered = (uint32_t *)(void *)(at += room(max_slots, sizeof(uint32_t)));
-  u->other = (uint32_t *)(void *)(at += room(max_regions, sizeof(uint32_t)));
-  u->side = (uint32_t *)(void *)(at + room(max_regions, sizeof(uint32_t)));
 }
 
 static void number_classes(hia_loaded *image, hia_section *sections, uint32_t *class_size) {
@@ -986,10 +578,10 @@ static void number_classes(hia_loaded *image, hia_section *sections, uint32_t *c
   }
 }
 
-static hia_status decode(const void *bytes, const kernel_source *kernels,
+static hia_status decode(const void *bytes, const hia_kernel_source *kernels,
                          const hia_image_hosts *hosts, const hia_allocator *allocator,
                          hia_loaded **result, char *error, size_t error_size) {
-  decoder d = {.t = tables_of(bytes), .kernels = kernels, .hosts = hosts};
+  hia_decoder d = {.t = tables_of(bytes), .kernels = kernels, .hosts = hosts};
   const hia_image_header *h = d.t.h;
   uint32_t n_calls = 0;
   size_t hosts_size;
@@ -999,15 +591,16 @@ static hia_status decode(const void *bytes, const kernel_source *kernels,
   uint32_t n_makes = 0, n_gets = 0, n_arrays = 0, max_slots = 0, n_edges = 0, max_edges = 0;
   size_t n_moves = 0, n_ref_slots = 0, n_slot_lists = 0, n_parts = 0;
   size_t n_classes = h->sections.n < CLASSES ? h->sections.n : CLASSES;
-  size_t size = room(1, sizeof(hia_loaded)) + room(h->sections.n, sizeof(hia_section)) +
-                room(h->nodes.n, sizeof(hia_instr)) + room(h->words.n, sizeof(uint32_t)) +
-                room(h->words.n, sizeof(hia_instr *)) + room(h->exports.n, sizeof(hia_export)) +
-                room(h->locs.n, sizeof(hia_image_loc)) + room(h->strings.n, 1) +
-                room(n_classes, sizeof(uint32_t));
+  size_t size = hiaR_room(1, sizeof(hia_loaded)) + hiaR_room(h->sections.n, sizeof(hia_section)) +
+                hiaR_room(h->nodes.n, sizeof(hia_instr)) + hiaR_room(h->words.n, sizeof(uint32_t)) +
+                hiaR_room(h->words.n, sizeof(hia_instr *)) +
+                hiaR_room(h->exports.n, sizeof(hia_export)) +
+                hiaR_room(h->locs.n, sizeof(hia_image_loc)) + hiaR_room(h->strings.n, 1) +
+                hiaR_room(n_classes, sizeof(uint32_t));
   for (uint32_t i = 0; i < h->sections.n; i++) {
     const hia_image_section *s = &d.t.sections[i];
     layout l = lay_out(&d.t, s);
-    size += room(preload_size(&d.t, s, &l), 1) + room(s->n_nodes, sizeof(uint32_t));
+    size += hiaR_room(preload_size(&d.t, s, &l), 1) + hiaR_room(s->n_nodes, sizeof(uint32_t));
     n_children += l.n_children;
     uint32_t own_edges = count_edges(&d.t, s);
     n_edges += own_edges;
@@ -1040,7 +633,7 @@ static hia_status decode(const void *bytes, const kernel_source *kernels,
   for (uint32_t i = 0; i < h->regions.n; i++) n_moves += d.t.regions[i].n_moves / 2;
   for (uint32_t i = 0; i < h->exports.n; i++) {
     const hia_image_section *s = &d.t.sections[d.t.exports[i].section];
-    size += room((size_t)s->n_params + s->n_results, sizeof(hia_type));
+    size += hiaR_room((size_t)s->n_params + s->n_results, sizeof(hia_type));
   }
   n_ref_slots += n_moves; /* of regions, and spare slots */
   hia_schedule_size steps = {.n_nodes = h->nodes.n,
@@ -1048,24 +641,25 @@ static hia_status decode(const void *bytes, const kernel_source *kernels,
                              .n_children = n_children,
                              .n_edges = n_edges,
                              .n_moves = n_moves + (h->types.n ? n_ref_slots : 0)};
-  size += room(n_makes, sizeof(hia_make)) + room(n_gets, sizeof(hia_get)) +
-          room(n_parts, sizeof(hia_part)) + room(n_moves, sizeof(hia_move)) +
-          room(n_moves, sizeof(hia_ref_move)) + room(n_ref_slots, sizeof(hia_ref_slot)) +
-          room(n_slot_lists, sizeof(uint32_t)) + room(n_arrays, sizeof(hia_array_instr)) +
+  size += hiaR_room(n_makes, sizeof(hia_make)) + hiaR_room(n_gets, sizeof(hia_get)) +
+          hiaR_room(n_parts, sizeof(hia_part)) + hiaR_room(n_moves, sizeof(hia_move)) +
+          hiaR_room(n_moves, sizeof(hia_ref_move)) + hiaR_room(n_ref_slots, sizeof(hia_ref_slot)) +
+          hiaR_room(n_slot_lists, sizeof(uint32_t)) + hiaR_room(n_arrays, sizeof(hia_array_instr)) +
           room_of_types(&d.t.types);
-  size += room(n_children, sizeof(hia_child)) + room(n_children, sizeof(hia_leaf)) +
-          room(n_switches, sizeof(hia_switch)) + room(n_wides, sizeof(hia_wide)) +
-          room(n_calls, sizeof(hia_host_instr)) + room(h->externs.n, sizeof(void *)) +
-          room(hiaR_max_steps(&steps), sizeof(hia_step)) + hosts_size;
+  size += hiaR_room(n_children, sizeof(hia_child)) + hiaR_room(n_children, sizeof(hia_leaf)) +
+          hiaR_room(n_switches, sizeof(hia_switch)) + hiaR_room(n_wides, sizeof(hia_wide)) +
+          hiaR_room(n_calls, sizeof(hia_host_instr)) + hiaR_room(h->externs.n, sizeof(void *)) +
+          hiaR_room(hiaR_max_steps(&steps), sizeof(hia_step)) + hosts_size;
 
-  size_t sums = room((size_t)max_nodes + 1, sizeof(uint64_t)),
-         slots_at = sums + room(max_regions, sizeof(uint64_t)),
-         marks_at = slots_at + room(max_slots, sizeof(uint32_t)),
-         reads_at = marks_at + room(max_slots, 1), writes_at = reads_at + room(max_slots, 1),
-         schedule_at = writes_at + room(max_slots, 1),
-         uses_at = schedule_at + room(hiaR_schedule_scratch(max_nodes, max_edges), 1),
+  size_t sums = hiaR_room((size_t)max_nodes + 1, sizeof(uint64_t)),
+         slots_at = sums + hiaR_room(max_regions, sizeof(uint64_t)),
+         marks_at = slots_at + hiaR_room(max_slots, sizeof(uint32_t)),
+         reads_at = marks_at + hiaR_room(max_slots, 1),
+         writes_at = reads_at + hiaR_room(max_slots, 1),
+         schedule_at = writes_at + hiaR_room(max_slots, 1),
+         uses_at = schedule_at + hiaR_room(hiaR_schedule_scratch(max_nodes, max_edges), 1),
          scratch_size =
-             uses_at + (h->types.n ? room_of_uses(h, max_slots, max_nodes, max_regions) : 0);
+             uses_at + (h->types.n ? hiaR_room_of_uses(h, max_slots, max_nodes, max_regions) : 0);
   char *scratch = hiaR_alloc(allocator, scratch_size);
   d.at = scratch ? hiaR_alloc(allocator, size) : NULL;
   if (!d.at) {
@@ -1080,7 +674,7 @@ static hia_status decode(const void *bytes, const kernel_source *kernels,
   d.writes = (uint8_t *)(scratch + writes_at);
   d.schedule = scratch + schedule_at;
   memset(d.marks, 0, max_slots);
-  if (h->types.n) place_uses(&d.uses, scratch + uses_at, h, max_slots, max_regions);
+  if (h->types.n) hiaR_place_uses(&d.uses, scratch + uses_at, h, max_slots, max_regions);
 
   hia_loaded *image = take(&d, 1, sizeof *image);
   d.sections = take(&d, h->sections.n, sizeof(hia_section));
@@ -1157,7 +751,7 @@ static hia_status decode(const void *bytes, const kernel_source *kernels,
   return HIA_OK;
 }
 
-static hia_status load(const void *bytes, size_t size, const kernel_source *kernels,
+static hia_status load(const void *bytes, size_t size, const hia_kernel_source *kernels,
                        const hia_image_hosts *hosts, const hia_allocator *allocator,
                        hia_loaded **out, char *error, size_t error_size) {
   *out = NULL;
@@ -1171,7 +765,7 @@ static hia_status load(const void *bytes, size_t size, const kernel_source *kern
   }
   hia_status status = hiaR_image_check(bytes, size, allocator, error, error_size);
   if (!status) {
-    tables t = tables_of(bytes);
+    hia_image_tables t = tables_of(bytes);
     for (uint32_t i = 0; i < t.h->kernels.n && !status; i++) {
       const hia_image_kernel *k = &t.kernels[i];
       if (find_kernel(kernels, k)) continue;
@@ -1189,7 +783,7 @@ hia_status hiaR_image_load(const void *bytes, size_t size,
                            hia_kernel (*resolve)(unsigned op, hia_dtype dtype),
                            const hia_allocator *allocator, hia_loaded **out, char *error,
                            size_t error_size) {
-  const kernel_source kernels = {.resolve = resolve};
+  const hia_kernel_source kernels = {.resolve = resolve};
   return load(bytes, size, &kernels, NULL, allocator, out, error, error_size);
 }
 
@@ -1197,7 +791,7 @@ hia_status hiaR_image_load_hosted(const void *bytes, size_t size,
                                   hia_kernel (*resolve)(unsigned op, hia_dtype dtype),
                                   const hia_image_hosts *hosts, const hia_allocator *allocator,
                                   hia_loaded **out, char *error, size_t error_size) {
-  const kernel_source kernels = {.resolve = resolve};
+  const hia_kernel_source kernels = {.resolve = resolve};
   return load(bytes, size, &kernels, hosts, allocator, out, error, error_size);
 }
 
@@ -1205,7 +799,7 @@ hia_status hiaR_image_load_given(const void *bytes, size_t size, const hia_given
                                  size_t n_given, const hia_image_hosts *hosts,
                                  const hia_allocator *allocator, hia_loaded **out, char *error,
                                  size_t error_size) {
-  const kernel_source kernels = {.given = given, .n_given = n_given};
+  const hia_kernel_source kernels = {.given = given, .n_given = n_given};
   return load(bytes, size, &kernels, hosts, allocator, out, error, error_size);
 }
 
