@@ -180,7 +180,11 @@ static bool is_bare(const hia_emit *e, hia_type type) {
   return true;
 }
 
-static void drop(hia_emit *e, LLVMValueRef ref, hia_type type) {
+/* Emits code that frees an object to which nothing refers any more. */
+typedef void free_emitter(hia_emit *e, LLVMValueRef object, hia_type type);
+
+/* Gives up a reference. */
+static void drop(hia_emit *e, LLVMValueRef ref, hia_type type, free_emitter *free_last) {
   if (is_bare(e, type)) return;
   LLVMBasicBlockRef object = hiaL_block(e, "object"), last = hiaL_block(e, "last"),
                     done = hiaL_block(e, "done");
@@ -188,7 +192,7 @@ static void drop(hia_emit *e, LLVMValueRef ref, hia_type type) {
   hiaL_at(e, object);
   count_down(e, ref, last, done);
   hiaL_at(e, last);
-  free_object(e, ref, type);
+  free_last(e, ref, type);
   LLVMBuildBr(e->b, done);
   hiaL_at(e, done);
 }
@@ -202,7 +206,7 @@ void hiaL_emit_DUP(hia_emit *e, hia_node_id n) {
 }
 
 void hiaL_drop(hia_emit *e, LLVMValueRef ref, hia_type type) {
-  if (e->is_counted) drop(e, ref, type);
+  if (e->is_counted) drop(e, ref, type, free_object);
 }
 
 void hiaL_share(hia_emit *e, LLVMValueRef object) { count_up(e, object); }
@@ -247,24 +251,15 @@ static LLVMValueRef load_ref(hia_emit *e, LLVMValueRef object, const hia_ctor *c
 
 static bool is_in(uint32_t set, uint32_t i) { return i < 32 && set >> i & 1; }
 
-/* Frees an object of the constructor, as the last reference to it goes. A list is freed by the
- * runtime, which does not recurse: all but its first cell. */
-static void free_cell(hia_emit *e, LLVMValueRef object, const hia_ctor *ctor) {
+/* Gives up the references in an object's memory that are not in `set`. */
+static void drop_fields(hia_emit *e, LLVMValueRef object, const hia_ctor *ctor, uint32_t set,
+                        free_emitter *free_last) {
   for (uint32_t i = 0; i < ctor->layout.n_refs; i++) {
     hia_type type;
+    if (is_in(set, i)) continue;
     LLVMValueRef ref = load_ref(e, object, ctor, i, &type);
-    if (is_bare(e, type)) continue;
-    LLVMBasicBlockRef counted = hiaL_block(e, "object"), last = hiaL_block(e, "last"),
-                      done = hiaL_block(e, "done");
-    LLVMBuildCondBr(e->b, hiaL_is_number(e, ref), done, counted);
-    hiaL_at(e, counted);
-    count_down(e, ref, last, done);
-    hiaL_at(e, last);
-    free_by_runtime(e, ref, type);
-    LLVMBuildBr(e->b, done);
-    hiaL_at(e, done);
+    drop(e, ref, type, free_last);
   }
-  hiaL_free_block(e, object, ctor->layout.size);
 }
 
 static void write_free(hia_emit *e, hia_type type, LLVMValueRef f) {
@@ -284,7 +279,9 @@ static void write_free(hia_emit *e, hia_type type, LLVMValueRef f) {
     LLVMBasicBlockRef arm = hiaL_block(e, "ctor");
     LLVMAddCase(choice, hiaL_number(e, 32, i), arm);
     hiaL_at(e, arm);
-    free_cell(e, object, ctor);
+    /* A list is freed by the runtime, which does not recurse: all but its first cell. */
+    drop_fields(e, object, ctor, 0, free_by_runtime);
+    hiaL_free_block(e, object, ctor->layout.size);
     LLVMBuildRetVoid(e->b);
   }
   hiaL_at(e, other);
@@ -294,18 +291,6 @@ static void write_free(hia_emit *e, hia_type type, LLVMValueRef f) {
 void hiaL_write_frees(hia_emit *e) {
   for (uint32_t i = 0; e->frees && i < e->g->types->entries.len; i++)
     if (e->frees[i]) write_free(e, HIA_FIRST_TYPE + i, e->frees[i]);
-}
-
-/* The only reference goes: the references that nobody takes over go with it. */
-static void unpack_unique(hia_emit *e, LLVMValueRef object, const hia_ctor *ctor, uint32_t set,
-                          bool is_used) {
-  for (uint32_t i = 0; i < ctor->layout.n_refs; i++) {
-    hia_type type;
-    if (is_in(set, i)) continue;
-    LLVMValueRef ref = load_ref(e, object, ctor, i, &type);
-    drop(e, ref, type);
-  }
-  if (!is_used) hiaL_free_block(e, object, ctor->layout.size);
 }
 
 /* Others stay: what is taken over is shared with them. */
@@ -332,7 +317,9 @@ void hiaL_emit_UNPACK(hia_emit *e, hia_node_id n) {
       LLVMBuildICmp(e->b, LLVMIntEQ, load_count(e, object), count_number(e, 1), "is_only");
   LLVMBuildCondBr(e->b, is_only, unique, shared);
   hiaL_at(e, unique);
-  unpack_unique(e, object, ctor, HIA_IMM_B(imm), is_used(e, hiaG_out(e->fn, n, 0)));
+  /* The only reference goes: the references that are not taken over go with it. */
+  drop_fields(e, object, ctor, HIA_IMM_B(imm), free_object);
+  if (!is_used(e, hiaG_out(e->fn, n, 0))) hiaL_free_block(e, object, ctor->layout.size);
   from[0] = hiaL_here(e);
   LLVMBuildBr(e->b, join);
   hiaL_at(e, shared);
