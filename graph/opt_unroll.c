@@ -237,45 +237,28 @@ static uint32_t count_forks(const hia_fn *fn) {
 
 /* ---- work that outweighs a call ---- */
 
-static bool is_within(const hia_fn *fn, hia_region_id region, hia_region_id outer) {
-  while (region != outer && region != 0) region = fn->regions.data[region].parent;
-  return region == outer;
-}
-
-/* The innermost region with all calls of the group, tail calls not counted; NONE: there are none.
- */
-static hia_region_id region_of_calls(const unrolling *u, const hia_fn *fn) {
-  hia_region_id all = HIA_NONE;
-  HIA_EACH_NODE(fn, n) {
-    if (!is_of_group(u, fn, n, fn->group) || is_tail(fn, n)) continue;
-    if (all == HIA_NONE) all = fn->nodes.data[n].region;
-    while (!is_within(fn, fn->nodes.data[n].region, all)) all = fn->regions.data[all].parent;
-  }
-  return all;
-}
-
-/* By node: true for loops with calls of the group in them. */
-static bool *loops_of_calls(const unrolling *u, const hia_fn *fn) {
-  bool *is_around = HIA_NEW_ARRAY(u->scratch, bool, fn->nodes.len);
-  HIA_EACH_NODE(fn, n) {
-    if (!is_of_group(u, fn, n, fn->group)) continue;
-    for (hia_region_id r = fn->nodes.data[n].region; r != 0; r = fn->regions.data[r].parent)
-      is_around[fn->regions.data[r].owner] = true;
-  }
-  return is_around;
+/* By region: the calls of the group that stand in it, without tail calls. */
+static uint32_t *calls_by_region(const unrolling *u, const hia_fn *fn) {
+  uint32_t *calls = HIA_NEW_ARRAY(u->scratch, uint32_t, fn->regions.len);
+  HIA_EACH_NODE(fn, n)
+    calls[fn->nodes.data[n].region] += is_of_group(u, fn, n, fn->group) && !is_tail(fn, n);
+  return calls;
 }
 
 /* True if a loop, or a call of another recursive function, is on each path with a call of the
- * group. */
+ * group: in a region that has all these calls in it, or in regions inside it. A loop with such
+ * calls in it does not count. */
 static bool does_much(const unrolling *u, const hia_fn *fn) {
-  hia_region_id calls = region_of_calls(u, fn);
-  const bool *is_around = loops_of_calls(u, fn);
+  uint32_t *calls = calls_by_region(u, fn);
+  for (hia_region_id r = fn->regions.len - 1; r > 0; r--) /* children before their parents */
+    calls[fn->regions.data[r].parent] += calls[r];
   HIA_EACH_NODE(fn, n) {
     const hia_node *node = &fn->nodes.data[n];
-    bool loops = node->op == HIA_OP_LOOP && !is_around[n];
-    if (node->op == HIA_OP_CALL && !is_of_group(u, fn, n, fn->group))
-      loops = hiaG_fn(u->g, hiaG_callee(node))->effects & HIA_E_RECURSIVE;
-    if (loops && calls != HIA_NONE && is_within(fn, calls, node->region)) return true;
+    if (!calls[0] || calls[node->region] < calls[0]) continue;
+    if (node->op == HIA_OP_LOOP && !calls[node->regions] && !calls[node->regions + 1]) return true;
+    if (node->op == HIA_OP_CALL && !is_of_group(u, fn, n, fn->group) &&
+        hiaG_fn(u->g, hiaG_callee(node))->effects & HIA_E_RECURSIVE)
+      return true;
   }
   return false;
 }
@@ -341,9 +324,7 @@ static uint32_t levels_for(const unrolling *u, hia_fn_id f) {
 
 /* The largest number of calls of the group on any path through the body, without tail calls. */
 static uint32_t calls_on_a_way(unrolling *u, const hia_fn *fn) {
-  uint32_t *calls = HIA_NEW_ARRAY(u->scratch, uint32_t, fn->regions.len);
-  HIA_EACH_NODE(fn, n)
-    calls[fn->nodes.data[n].region] += is_of_group(u, fn, n, fn->group) && !is_tail(fn, n);
+  uint32_t *calls = calls_by_region(u, fn);
   for (hia_region_id r = fn->regions.len - 1; r > 0; r--) { /* children before their parents */
     const hia_region *region = &fn->regions.data[r];
     if (region->kind == HIA_REGION_THEN) calls[region->parent] += greater(calls[r], calls[r + 1]);
