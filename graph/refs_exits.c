@@ -81,6 +81,16 @@ static void add_branch(hia_graph *g, hia_fn *fn, hia_region_id region, uint32_t 
   hiaG_set_ins(g, fn, yield, ins, n);
 }
 
+/* The node that computes a value goes before the branch, if it stands behind it. */
+static void lift(hia_fn *fn, hia_value_id v, hia_node_id branch) {
+  hia_node_id def = fn->values.data[v].node;
+  for (hia_node_id n = fn->nodes.data[branch].next; n != HIA_NONE; n = fn->nodes.data[n].next)
+    if (n == def) {
+      hiaG_move(fn, def, branch);
+      return;
+    }
+}
+
 enum { IS_RESULT = 2 }; /* what a region yields is a result of its branch already */
 
 /* The branch that a region ends in gives exactly what the region yields. Of operand i of the YIELD
@@ -92,7 +102,11 @@ static void mirror(hia_graph *g, hia_fn *fn, hia_region_id region, hia_node_id b
   uint32_t n = fn->nodes.data[yield].n_ins, n_old = fn->nodes.data[branch].n_outs;
   hia_type *types = HIA_NEW_ARRAY(&g->comp->scratch, hia_type, n);
   hia_value_id *ins = HIA_NEW_ARRAY(&g->comp->scratch, hia_value_id, n);
-  for (uint32_t k = 0; k < n; k++) types[k] = hiaG_type(fn, hiaG_in(fn, yield, k));
+  for (uint32_t k = 0; k < n; k++) {
+    hia_value_id v = hiaG_in(fn, yield, k);
+    types[k] = hiaG_type(fn, v);
+    if (v - old >= n_old) lift(fn, v, branch); /* the arms yield it, too */
+  }
   for (uint32_t a = 0; a < 2; a++) {
     hia_region_id inside = fn->nodes.data[branch].regions + a;
     hia_node_id inner = hiaG_yield_of(fn, inside);
@@ -128,16 +142,6 @@ static hia_value_id add_result(hia_graph *g, hia_fn *fn, hia_node_id branch, uin
   for (uint32_t k = 0; k < n; k++) map[old + k] = hiaG_out(fn, branch, k);
   hiaG_substitute(fn, map);
   return hiaG_out(fn, branch, n);
-}
-
-/* The node that computes a value goes before the branch, if it stands behind it. */
-static void lift(hia_fn *fn, hia_value_id v, hia_node_id branch) {
-  hia_node_id def = fn->values.data[v].node;
-  for (hia_node_id n = fn->nodes.data[branch].next; n != HIA_NONE; n = fn->nodes.data[n].next)
-    if (n == def) {
-      hiaG_move(fn, def, branch);
-      return;
-    }
 }
 
 /* The branch at the end of the head whose result says whether the loop goes on, or NONE. */
@@ -176,7 +180,6 @@ static void split_loop(hia_graph *g, hia_fn *fn, hia_node_id loop) {
         add_branch(g, fn, region, cond);
         continue;
       }
-      lift(fn, v, branch);
       mirror(g, fn, region, branch, cond, arm);
     }
     if (branch == HIA_NONE) return;
