@@ -260,67 +260,26 @@ uint32_t hiaG_type_words(const hia_types *types, hia_type type) {
   return hiaR_is_scalar(type) ? 1 : types->entries.data[type - HIA_FIRST_TYPE].n_words;
 }
 
-/* Types can nest as deep as they have parts, so the open ones are kept in a stack in scratch
- * memory, without recursion. */
-typedef struct {
-  hia_type type;
-  uint32_t next; /* part */
-} open_type;
-typedef HIA_VEC(open_type) open_types;
-
-/* The parts of which a type consists: those of a tuple, the element of an array. */
-static uint32_t n_parts(const hia_types *types, hia_type type) {
-  hia_type_kind kind = hiaG_type_kind(types, type);
-  return kind == HIA_KIND_TUPLE ? hiaG_tuple_len(types, type) : kind == HIA_KIND_ARRAY;
-}
-static hia_type part(const hia_types *types, hia_type type, uint32_t i) {
-  return hiaG_type_kind(types, type) == HIA_KIND_TUPLE ? hiaG_tuple_part(types, type, i)
-                                                       : hiaG_element(types, type);
-}
-
 void hiaG_type_flatten(const hia_types *types, hia_type type, hia_type *out) {
-  hia_arena *scratch = &types->comp->scratch;
-  hia_mark mark = hiaR_arena_mark(scratch);
-  open_types stack = {0};
-  for (;;) {
-    if (hiaG_type_kind(types, type) == HIA_KIND_TUPLE)
-      hiaR_push(scratch, &stack, (open_type){type, 0});
-    else
-      *out++ = type;
-    while (stack.len &&
-           stack.data[stack.len - 1].next == n_parts(types, stack.data[stack.len - 1].type))
-      stack.len--;
-    if (!stack.len) break;
-    open_type *top = &stack.data[stack.len - 1];
-    type = part(types, top->type, top->next++);
-  }
-  hiaR_arena_release(scratch, mark);
+  hia_type_table table = hiaG_type_table(types);
+  hiaR_type_flatten(&table, type, out);
 }
+
+typedef HIA_VEC(hia_open_type) open_types;
 
 void hiaG_type_print(const hia_types *types, hia_type type, hia_text *out) {
   hia_arena *scratch = &types->comp->scratch;
   hia_mark mark = hiaR_arena_mark(scratch);
   bool is_own = out->arena != scratch; /* else the text lies behind the mark */
-  open_types stack = {0};
-  for (;;) {
-    hia_type_kind kind = hiaG_type_kind(types, type);
-    if (kind == HIA_KIND_SCALAR) {
-      hiaR_text_addf(out, "%s", hiaG_dtype_name((hia_dtype)type));
-    } else if (kind == HIA_KIND_DATA) {
-      hiaR_text_addf(out, "%s", types->names.data + entry_of(types, type, kind)->name);
-    } else {
-      hiaR_push(scratch, &stack, (open_type){type, 0});
-      hiaR_text_add(out, kind == HIA_KIND_TUPLE ? "(" : "[", 1);
-    }
-    open_type *top = NULL;
-    for (; stack.len; stack.len--) {
-      top = &stack.data[stack.len - 1];
-      if (top->next < n_parts(types, top->type)) break;
-      hiaR_text_add(out, hiaG_type_kind(types, top->type) == HIA_KIND_TUPLE ? ")" : "]", 1);
-    }
-    if (!stack.len) break;
-    if (top->next) hiaR_text_add(out, ", ", 2);
-    type = part(types, top->type, top->next++);
+  hia_type_table table = hiaG_type_table(types);
+  open_types open = {0};
+  hia_type_pieces pieces = {.types = &table, .type = type};
+  for (const char *piece;;) {
+    hiaR_reserve(scratch, &open, pieces.n_open + 1);
+    pieces.open = open.data;
+    pieces.max_open = open.len = pieces.n_open + 1;
+    if (!(piece = hiaR_type_piece(&pieces))) break;
+    hiaR_text_add(out, piece, strlen(piece));
   }
   if (is_own) hiaR_arena_release(scratch, mark);
 }
@@ -335,6 +294,16 @@ const char *hiaG_type_text(const hia_types *types, hia_type type) {
 }
 
 /* ---- copying ---- */
+
+/* The parts of which a type consists: those of a tuple, the element of an array. */
+static uint32_t n_parts(const hia_types *types, hia_type type) {
+  hia_type_kind kind = hiaG_type_kind(types, type);
+  return kind == HIA_KIND_TUPLE ? hiaG_tuple_len(types, type) : kind == HIA_KIND_ARRAY;
+}
+static hia_type part(const hia_types *types, hia_type type, uint32_t i) {
+  return hiaG_type_kind(types, type) == HIA_KIND_TUPLE ? hiaG_tuple_part(types, type, i)
+                                                       : hiaG_element(types, type);
+}
 
 /* Data types that have been declared by the copy, and not defined yet. */
 typedef struct copying {
@@ -356,14 +325,14 @@ static hia_type copy(copying *c, hia_type type) {
   open_types stack = {0};
   hia_u32vec done = {0}; /* parts of the open types */
   if (!n_parts(c->from, type)) return copy_leaf(c, type);
-  hiaR_push(c->scratch, &stack, (open_type){type, 0});
+  hiaR_push(c->scratch, &stack, (hia_open_type){type, 0});
   while (stack.len) {
-    open_type *top = &stack.data[stack.len - 1];
+    hia_open_type *top = &stack.data[stack.len - 1];
     uint32_t n = n_parts(c->from, top->type);
     if (top->next < n) {
       hia_type next = part(c->from, top->type, top->next++);
       if (n_parts(c->from, next))
-        hiaR_push(c->scratch, &stack, (open_type){next, 0});
+        hiaR_push(c->scratch, &stack, (hia_open_type){next, 0});
       else
         hiaR_push(c->scratch, &done, copy_leaf(c, next));
       continue;

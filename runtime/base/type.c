@@ -39,3 +39,50 @@ hia_layout hiaR_lay_out(hia_word_place *places, uint32_t n, uint32_t header) {
   layout.size = (at + align - 1) / align * align;
   return layout;
 }
+
+/* Each position holds the type of the words from there on, until it is a word's: a tuple gives way
+ * to its parts, of which the first stands where it stood. */
+void hiaR_type_flatten(const hia_type_table *t, hia_type type, hia_type *flat) {
+  uint32_t n = hiaR_type_words(t, type);
+  flat[0] = type;
+  for (uint32_t i = 0; i < n; i++)
+    while (hiaR_type_kind(t, flat[i]) == HIA_KIND_TUPLE) {
+      const hia_type_entry *tuple = hiaR_type_entry(t, flat[i]);
+      const hia_type *parts = t->parts + tuple->first;
+      for (uint32_t k = 0, at = i; k < tuple->n; at += hiaR_type_words(t, parts[k++]))
+        flat[at] = parts[k];
+    }
+}
+
+static const char *begin_type(hia_type_pieces *p, hia_type type) {
+  hia_type_kind kind = hiaR_type_kind(p->types, type);
+  if (kind == HIA_KIND_SCALAR) return hiaR_reprs[type].name;
+  if (kind == HIA_KIND_DATA) return p->types->names + hiaR_type_entry(p->types, type)->name;
+  if (p->n_open == p->max_open) {
+    p->n_open = 0;
+    return "...";
+  }
+  p->open[p->n_open++] = (hia_open_type){type, 0};
+  return kind == HIA_KIND_TUPLE ? "(" : "[";
+}
+
+const char *hiaR_type_piece(hia_type_pieces *p) {
+  hia_type type = p->type;
+  if (type == HIA_NONE) {
+    if (!p->n_open) return NULL;
+    hia_open_type *top = &p->open[p->n_open - 1];
+    const hia_type_entry *entry = hiaR_type_entry(p->types, top->type);
+    bool is_tuple = entry->kind == HIA_KIND_TUPLE;
+    if (top->next == (is_tuple ? entry->n : 1)) {
+      p->n_open--;
+      return is_tuple ? ")" : "]";
+    }
+    type = is_tuple ? p->types->parts[entry->first + top->next] : entry->element;
+    if (top->next++) {
+      p->type = type;
+      return ", ";
+    }
+  }
+  p->type = HIA_NONE;
+  return begin_type(p, type);
+}

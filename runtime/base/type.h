@@ -140,6 +140,28 @@ static inline const hia_ctor *hiaR_ctor(const hia_type_table *t, hia_type data, 
   return &t->ctors[hiaR_type_entry(t, data)->first + number];
 }
 
+/* Writes the types of a value's words, which are no tuples: hiaR_type_words of them. */
+void hiaR_type_flatten(const hia_type_table *t, hia_type type, hia_type *flat);
+
+/* Types can nest as deep as they have parts, so a walk through one keeps a stack of the tuples
+ * and arrays that are open, and does not recurse. */
+typedef struct hia_open_type {
+  hia_type type;
+  uint32_t next; /* part */
+} hia_open_type;
+
+/* A type's text in the language's syntax, piece by piece. */
+typedef struct hia_type_pieces {
+  const hia_type_table *types;
+  hia_type type;       /* begins next; NONE: what is open goes on */
+  hia_open_type *open; /* the caller's: room for max_open; it may move between pieces */
+  uint32_t n_open, max_open;
+} hia_type_pieces;
+
+/* Returns the next piece, NUL-terminated, or NULL at the end. Where a tuple or an array nests too
+ * deep for the room, the piece is "..." and the last one. */
+const char *hiaR_type_piece(hia_type_pieces *p);
+
 /* How a value of a type that is no tuple is held in the memory of objects. */
 static inline hia_repr hiaR_repr_in(const hia_type_table *t, hia_type type) {
   return hiaR_is_scalar(type) ? hiaR_repr(type) : (hia_repr)hiaR_type_entry(t, type)->repr;

@@ -68,7 +68,8 @@ hia_status hiaR_value_copy(const hia_type_table *types, hia_type type,
   hia_type *flat = hiaR_alloc(allocator, size);
   if (!flat) return HIA_MEMORY;
   copying c = {.walk = {.types = types, .allocator = allocator}, .to = to};
-  hia_status status = hiaR_type_flatten(types, type, allocator, flat);
+  hia_status status = HIA_OK;
+  hiaR_type_flatten(types, type, flat);
   for (uint32_t i = 0; status == HIA_OK && i < n; i++)
     if (!hiaR_is_scalar(flat[i]) && !copy(&c, flat[i], &words[i])) status = HIA_MEMORY;
   hiaR_walk_free(&c.walk);

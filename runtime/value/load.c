@@ -159,7 +159,8 @@ static hia_status read_value(loader *l, hia_type type, hia_word *words) {
   uint32_t n = hiaR_type_words(l->types, type);
   hia_type *flat = l->allocator->alloc(l->allocator->user, (n + 1) * sizeof *flat);
   if (!flat) return HIA_MEMORY;
-  hia_status status = hiaR_type_flatten(l->types, type, l->allocator, flat);
+  hia_status status = HIA_OK;
+  hiaR_type_flatten(l->types, type, flat);
   for (uint32_t i = 0; i < n && status == HIA_OK; i++) status = read_word(l, flat[i], &words[i]);
   hiaR_free(l->allocator, flat, (n + 1) * sizeof *flat);
   return status;
@@ -237,8 +238,8 @@ static hia_status check_file(loader *l, hia_file_types *file_types, size_t size,
   return hiaR_load_check_types(file_types, type, s + HIA_FILE_HEAD, n_types, l->error);
 }
 
-static hia_status load(loader *l, hia_file_types *file_types, size_t size, hia_type type,
-                       hia_word *words) {
+static hia_status read_file(loader *l, hia_file_types *file_types, size_t size, hia_type type,
+                            hia_word *words) {
   hia_status status = check_file(l, file_types, size, type);
   if (status == HIA_OK) status = read_objects(l);
   if (status == HIA_OK) status = read_value(l, type, words);
@@ -248,24 +249,28 @@ static hia_status load(loader *l, hia_file_types *file_types, size_t size, hia_t
                                                   : damaged(l, "another number of objects");
 }
 
+/* `l` says how objects are read, and where to. */
+static hia_status load(loader l, const void *bytes, size_t size, hia_type type, hia_word *words) {
+  hia_file_types file_types = {.allocator = l.allocator};
+  l.begin = l.at = bytes;
+  l.file_types = &file_types;
+  *l.error = (hia_value_error){.code = NULL};
+  hia_status status = read_file(&l, &file_types, size, type, words);
+  hiaR_file_types_free(&file_types);
+  hiaR_block_free(&l.made, l.allocator);
+  return status;
+}
+
 hia_status hiaR_value_load(const hia_type_table *types, hia_type type, const void *bytes,
                            size_t size, const hia_allocator *allocator, hia_objects *objects,
                            hia_word *words, hia_value_error *error) {
-  hia_file_types file_types = {.allocator = allocator};
   loader l = {.read_object = hiaR_load_object,
               .read_reference = hiaR_load_reference,
               .types = types,
               .allocator = allocator,
               .objects = objects,
-              .begin = bytes,
-              .at = bytes,
-              .file_types = &file_types,
               .error = error};
-  *error = (hia_value_error){.code = NULL};
-  hia_status status = load(&l, &file_types, size, type, words);
-  hiaR_file_types_free(&file_types);
-  hiaR_block_free(&l.made, allocator);
-  return status;
+  return load(l, bytes, size, type, words);
 }
 
 /* Finds the 0 that ends the objects, of which scalars have none. */
@@ -280,16 +285,6 @@ hia_status hiaR_scalars_load(const hia_type_table *types, hia_type type, const v
                              size_t size, const hia_allocator *allocator, hia_objects *objects,
                              hia_word *words, hia_value_error *error) {
   (void)objects;
-  hia_file_types file_types = {.allocator = allocator};
-  loader l = {.read_object = no_object,
-              .types = types,
-              .allocator = allocator,
-              .begin = bytes,
-              .at = bytes,
-              .file_types = &file_types,
-              .error = error};
-  *error = (hia_value_error){.code = NULL};
-  hia_status status = load(&l, &file_types, size, type, words);
-  hiaR_file_types_free(&file_types);
-  return status;
+  loader l = {.read_object = no_object, .types = types, .allocator = allocator, .error = error};
+  return load(l, bytes, size, type, words);
 }

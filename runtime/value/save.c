@@ -109,7 +109,7 @@ static void save(saver *s, hia_type type, const hia_word *words) {
     s->status = HIA_MEMORY;
     return;
   }
-  s->status = hiaR_type_flatten(s->types, type, s->allocator, flat);
+  hiaR_type_flatten(s->types, type, flat);
   for (uint32_t i = 0; i < n && s->status == HIA_OK; i++)
     if (!hiaR_is_scalar(flat[i])) s->save_objects(s, flat[i], words[i]);
   put_number(s, 0);

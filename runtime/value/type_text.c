@@ -1,79 +1,22 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* Types as text: in the language's syntax, and as signatures; and as the types of their words. */
-#include "runtime/value/stack.h"
+/* Types as text: in the language's syntax, and as signatures. */
+#include "runtime/value/value.h"
 
 /* ---- in the language's syntax ---- */
 
 size_t hiaR_type_text(const hia_type_table *types, hia_type type, char *buf, size_t size) {
-  enum { MAX_OPEN = HIA_MAX_TYPE_PARTS }; /* deeper types are cut */
-  struct {
-    hia_type type;
-    uint32_t next;
-  } open[MAX_OPEN];
-  uint32_t n_open = 0;
+  hia_open_type open[HIA_MAX_TYPE_PARTS];
+  hia_type_pieces pieces = {.types = types, .type = type, .open = open, .max_open = HIA_LEN(open)};
   size_t len = 0;
-  for (;;) {
-    hia_type_kind kind = hiaR_type_kind(types, type);
-    const char *text = kind == HIA_KIND_TUPLE ? "(" : "[";
-    if (kind == HIA_KIND_SCALAR)
-      text = hiaR_reprs[type].name;
-    else if (kind == HIA_KIND_DATA)
-      text = types->names + hiaR_type_entry(types, type)->name;
-    size_t n = strlen(text);
-    bool is_open = kind == HIA_KIND_TUPLE || kind == HIA_KIND_ARRAY;
-    if (n + 4 > size - len || (is_open && n_open == MAX_OPEN)) break;
-    memcpy(buf + len, text, n);
+  for (const char *piece; (piece = hiaR_type_piece(&pieces));) {
+    size_t n = strlen(piece);
+    if (n + 4 > size - len) piece = "...", n = 3, pieces.n_open = 0, pieces.type = HIA_NONE;
+    if (n + 1 > size - len) len = size - 4;
+    memcpy(buf + len, piece, n);
     len += n;
-    if (is_open) open[n_open].type = type, open[n_open++].next = 0;
-    const hia_type_entry *entry = NULL;
-    for (; n_open; n_open--) {
-      entry = hiaR_type_entry(types, open[n_open - 1].type);
-      bool is_tuple = entry->kind == HIA_KIND_TUPLE;
-      if (open[n_open - 1].next < (is_tuple ? entry->n : 1)) break;
-      if (size - len < 6) break;
-      buf[len++] = is_tuple ? ')' : ']';
-    }
-    if (!n_open) {
-      buf[len] = 0;
-      return len;
-    }
-    uint32_t i = open[n_open - 1].next++;
-    if (size - len < 7 || (entry->kind == HIA_KIND_ARRAY && i)) break;
-    if (i) memcpy(buf + len, ", ", 2), len += 2;
-    type = entry->kind == HIA_KIND_TUPLE ? types->parts[entry->first + i] : entry->element;
   }
-  if (len + 4 > size) len = size - 4;
-  memcpy(buf + len, "...", 4);
-  return len + 3;
-}
-
-/* ---- flat ---- */
-
-hia_status hiaR_type_flatten(const hia_type_table *types, hia_type type,
-                             const hia_allocator *allocator, hia_type *flat) {
-  typedef struct {
-    hia_type type;
-    uint32_t next;
-  } open_tuple;
-  hia_block stack = {NULL, 0};
-  size_t n = 0;
-  hia_status status = HIA_OK;
-  for (;;) {
-    if (hiaR_type_kind(types, type) != HIA_KIND_TUPLE) {
-      *flat++ = type;
-    } else if (hiaR_block_grow(&stack, allocator, (n + 1) * sizeof(open_tuple))) {
-      ((open_tuple *)stack.data)[n++] = (open_tuple){type, 0};
-    } else {
-      status = HIA_MEMORY;
-      break;
-    }
-    open_tuple *open = stack.data;
-    while (n && open[n - 1].next == hiaR_type_entry(types, open[n - 1].type)->n) n--;
-    if (!n) break;
-    type = hiaR_part(types, open[n - 1].type, 0, open[n - 1].next++);
-  }
-  hiaR_block_free(&stack, allocator);
-  return status;
+  buf[len] = 0;
+  return len;
 }
 
 /* ---- signatures ---- */

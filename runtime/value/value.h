@@ -117,10 +117,6 @@ hia_status hiaR_types_compare(const hia_type_table *a, hia_type type_a, const hi
  * least 8 bytes, it ends in "...". Returns its length. */
 size_t hiaR_type_text(const hia_type_table *types, hia_type type, char *buf, size_t size);
 
-/* The types of a value's words: hiaR_type_words of them. HIA_MEMORY. */
-hia_status hiaR_type_flatten(const hia_type_table *types, hia_type type,
-                             const hia_allocator *allocator, hia_type *flat);
-
 /* The table of types that a signature of an image names (hia_image_export): text of the codes of
  * dtypes (hia_repr_info), numbers of types in a table, and tuples in brackets. */
 typedef struct hia_signature {
