@@ -1,0 +1,216 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+/* Products: the choice of kernels, and what order of tiles makes a product. */
+#include "runtime/kernel/tile.h"
+#include <stdatomic.h>
+
+/* ---- the kernels of this machine ---- */
+
+static const hia_tiles *best(void) {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  if (has_avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl"))
+    return &hiaR_tiles_avx512;
+  if (has_avx2) return &hiaR_tiles_avx2;
+#endif
+  return &hiaR_tiles_plain;
+}
+
+static _Atomic(const hia_tiles *) tiles_in_use;
+
+/* Threads that come first at the same time all choose the same. */
+static const hia_tiles *tiles(void) {
+  const hia_tiles *t = atomic_load_explicit(&tiles_in_use, memory_order_relaxed);
+  if (HIA_LIKELY(t)) return t;
+  t = best();
+  atomic_store_explicit(&tiles_in_use, t, memory_order_relaxed);
+  return t;
+}
+
+const hia_tile_set *hiaR_tile_set(hia_dtype dtype) { return tiles()->of[dtype]; }
+
+const char *hiaR_product_kernels(void) { return tiles()->name; }
+
+bool hiaR_product_use(const char *kernels) {
+  const hia_tiles *t = best(), *use = NULL;
+  if (!kernels || strcmp(kernels, t->name) == 0)
+    use = t;
+  else if (strcmp(kernels, "plain") == 0)
+    use = &hiaR_tiles_plain;
+#if defined(__x86_64__)
+  else if (strcmp(kernels, "avx2") == 0 && t == &hiaR_tiles_avx512)
+    use = &hiaR_tiles_avx2;
+#endif
+  if (use) atomic_store_explicit(&tiles_in_use, use, memory_order_relaxed);
+  return use;
+}
+
+/* ---- parts and steps ---- */
+
+/* How B is read. */
+enum {
+  WAY_ZERO,   /* not at all: k is 0 */
+  WAY_PANELS, /* by tiles, packed by the caller */
+  WAY_PLACE,  /* by tiles, as it lies: its rows are contiguous */
+  WAY_STEP,   /* by tiles; each step packs what it reads */
+  WAY_COLUMN, /* C has one column */
+  WAY_ROW     /* C has one row, and B's columns are no further apart than its rows: C's transpose
+                 has one column */
+};
+
+enum {
+  ROWS = 70,       /* of a part, unless B is small: five tiles of AVX-512's */
+  STEP = 512,      /* of k, about: a step's rows of A and panel of B fit the second cache */
+  READ = 1 << 18,  /* elements of B that a step reads, at most */
+  ALONE = 1 << 18, /* multiplications of a step of WAY_COLUMN */
+};
+
+static size_t ceiling(size_t a, size_t b) { return a / b + (a % b != 0); }
+/* Where part i of n items begins, parts being equal but for 1. */
+static size_t begin_of(size_t n, size_t parts, size_t i) {
+  return n / parts * i + (i < n % parts ? i : n % parts);
+}
+
+static uint8_t way_of(const hia_product *p) {
+  if (p->k == 0) return WAY_ZERO;
+  if (p->packed) return WAY_PANELS;
+  if (p->n == 1) return WAY_COLUMN;
+  if (p->b.col == 1) return WAY_PLACE;
+  if (p->m == 1) return WAY_ROW;
+  return WAY_STEP;
+}
+
+bool hiaR_product_packs(const hia_product *p) {
+  uint8_t way = way_of(p);
+  return way == WAY_PLACE || way == WAY_STEP ? p->m > ROWS : false;
+}
+
+void hiaR_product_plan(const hia_product *p, hia_product_plan *plan) {
+  *plan = (hia_product_plan){.way = way_of(p), .steps = 1};
+  if (p->m == 0 || p->n == 0) return;
+  if (p->k == 0 && p->is_added) return;
+  size_t work = tiles()->work, element = hiaR_element(p->dtype);
+  if (element == 8) work /= 2;
+  if (p->k > STEP + STEP / 4) plan->steps = ceiling(p->k, STEP);
+  plan->k_step = ceiling(p->k, plan->steps);
+  size_t k = plan->k_step ? plan->k_step : 1;
+  if (plan->way == WAY_COLUMN || plan->way == WAY_ROW) {
+    size_t rows = plan->way == WAY_COLUMN ? p->m : p->n;
+    size_t each = (work < ALONE ? work : ALONE) / k;
+    plan->row_parts = plan->way == WAY_COLUMN ? ceiling(rows, each ? each : 1) : 1;
+    plan->col_parts = plan->way == WAY_COLUMN ? 1 : ceiling(rows, each ? each : 1);
+    plan->group = 1;
+  } else {
+    size_t panel = hiaR_panel(hiaR_tile_set(p->dtype), p->n), panels = ceiling(p->n, panel);
+    size_t most_rows = work / k / (panels * panel);
+    plan->row_parts = ceiling(p->m, most_rows > ROWS ? most_rows : ROWS);
+    size_t rows = ceiling(p->m, plan->row_parts), most = work / rows < READ ? work / rows : READ;
+    size_t each = most / k / panel;
+    plan->col_parts = ceiling(panels, each ? each : 1);
+    plan->group = panel;
+    if (plan->way == WAY_STEP)
+      plan->scratch = ceiling(ceiling(panels, plan->col_parts) * panel * k * element, 64) * 64;
+  }
+  plan->parts = plan->row_parts * plan->col_parts;
+}
+
+/* Rows first .. first + rows - 1 of C, from column j on, `columns` of them. b and run are those of
+ * column j. The columns are divided evenly among the fewest tiles, a panel being the unit. */
+static void tile_columns(const hia_tile_set *set, const hia_tile_run *run, size_t rows,
+                         size_t columns, size_t element, const char *a, const char *b, char *c) {
+  size_t vectors = ceiling(columns, set->lanes), widest = set->widest[rows],
+         pairs = ceiling(vectors, 2), tiles_across = ceiling(vectors, widest);
+  unsigned rest = (unsigned)(columns - (vectors - 1) * set->lanes);
+  hia_tile *const *tile = set->tile[rows];
+  for (size_t t = 0; t < tiles_across; t++) {
+    size_t first = 2 * begin_of(pairs, tiles_across, t),
+           end = 2 * begin_of(pairs, tiles_across, t + 1);
+    bool is_last = end >= vectors;
+    if (is_last) end = vectors;
+    tile[end - first - 1](run, a, b + (ptrdiff_t)(first / 2) * run->b_panel,
+                          c + first * set->lanes * element, is_last ? rest : set->lanes);
+  }
+}
+
+/* The same for any number of rows. Few rows are one tile high, and as wide as fits. Otherwise a
+ * panel stays in the first cache while all rows use it. */
+static void tile_block(const hia_tile_set *set, const hia_tile_run *run, size_t rows,
+                       size_t columns, size_t element, const char *a, const char *b, char *c) {
+  if (rows <= set->rows) {
+    tile_columns(set, run, rows, columns, element, a, b, c);
+    return;
+  }
+  size_t blocks = ceiling(rows, set->rows), width = 2 * (size_t)set->lanes;
+  for (size_t j = 0; j < columns; j += width) {
+    size_t w = columns - j < width ? columns - j : width, first = 0;
+    for (size_t t = 0; t < blocks; t++) {
+      size_t end = begin_of(rows, blocks, t + 1);
+      tile_columns(set, run, end - first, w, element, a + (ptrdiff_t)first * run->a_row, b,
+                   c + (ptrdiff_t)first * run->c_row + j * element);
+      first = end;
+    }
+    b += run->b_panel;
+  }
+}
+
+static void zero(const hia_product *p, size_t i0, size_t i1, size_t j0, size_t j1, size_t element) {
+  for (size_t i = i0; i < i1; i++)
+    memset((char *)p->c + ((ptrdiff_t)i * p->c_row + (ptrdiff_t)j0) * (ptrdiff_t)element, 0,
+           (j1 - j0) * element);
+}
+
+void hiaR_product_step(const hia_product *p, const hia_product_plan *plan, size_t part, size_t step,
+                       void *scratch) {
+  const hia_tile_set *set = hiaR_tile_set(p->dtype);
+  const size_t element = hiaR_element(p->dtype), ip = part / plan->col_parts,
+               jp = part % plan->col_parts;
+  const ptrdiff_t bytes = (ptrdiff_t)element;
+  size_t i0 = begin_of(p->m, plan->row_parts, ip), i1 = begin_of(p->m, plan->row_parts, ip + 1);
+  size_t units = ceiling(p->n, plan->group);
+  size_t u0 = begin_of(units, plan->col_parts, jp), u1 = begin_of(units, plan->col_parts, jp + 1);
+  size_t j0 = u0 * plan->group, j1 = u1 * plan->group < p->n ? u1 * plan->group : p->n;
+  size_t p0 = begin_of(p->k, plan->steps, step), p1 = begin_of(p->k, plan->steps, step + 1);
+  if (plan->way == WAY_ZERO) {
+    zero(p, i0, i1, j0, j1, element);
+    return;
+  }
+  hia_tile_run run = {.k = p1 - p0,
+                      .a_row = p->a.row * bytes,
+                      .a_step = p->a.col * bytes,
+                      .b_step = p->b.row * bytes,
+                      .c_row = p->c_row * bytes,
+                      .is_added = p->is_added || step > 0};
+  const char *a = (const char *)p->a.data + (ptrdiff_t)i0 * run.a_row + (ptrdiff_t)p0 * run.a_step;
+  char *c = (char *)p->c + (ptrdiff_t)i0 * run.c_row + (ptrdiff_t)j0 * bytes;
+  const char *b = NULL;
+  if (plan->way != WAY_PANELS)
+    b = (const char *)p->b.data + ((ptrdiff_t)p0 * p->b.row + (ptrdiff_t)j0 * p->b.col) * bytes;
+  switch (plan->way) {
+  case WAY_COLUMN: set->column(&run, i1 - i0, a, b, c); return;
+  case WAY_ROW:
+    run.b_step = run.a_step;
+    run.a_row = p->b.col * bytes;
+    run.a_step = p->b.row * bytes;
+    run.c_row = bytes;
+    set->column(&run, j1 - j0, b, a, c);
+    return;
+  case WAY_PANELS:
+    run.b_step = (ptrdiff_t)(plan->group * element);
+    run.b_panel = run.b_step * (ptrdiff_t)p->k;
+    b = (const char *)p->packed + (ptrdiff_t)u0 * run.b_panel + (ptrdiff_t)p0 * run.b_step;
+    break;
+  case WAY_PLACE: run.b_panel = (ptrdiff_t)(plan->group * element); break;
+  default:
+    hiaR_pack_panels(p->dtype, p->n, p->b, u0, u1, p0, p1, scratch);
+    run.b_step = (ptrdiff_t)(plan->group * element);
+    run.b_panel = run.b_step * (ptrdiff_t)run.k;
+    b = scratch;
+  }
+  tile_block(set, &run, i1 - i0, j1 - j0, element, a, b, c);
+}
+
+void hiaR_product_run(const hia_product *p, const hia_product_plan *plan, void *scratch) {
+  for (size_t part = 0; part < plan->parts; part++)
+    for (size_t step = 0; step < plan->steps; step++)
+      hiaR_product_step(p, plan, part, step, scratch);
+}

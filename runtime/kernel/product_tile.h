@@ -1,0 +1,65 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+/* For the kernels of each kind of processor, which include product_tile_body.h, the tiles of one
+ * dtype, once for each dtype, and product_tile_end.h after it. Before, they define:
+ *
+ *   T, V, LANES                 an element, a vector, its elements
+ *   NAME(x)                     a name that belongs to this dtype
+ *   MASK, MASK_OF(last)         a type and its value for the first `last` lanes
+ *   LOAD(p) STORE(p, v)         a vector at p, not aligned; only the lanes of a mask:
+ *   LOAD_MASKED(p, mask) STORE_MASKED(p, mask, v)
+ *   SPREAD(x)                   a vector all of whose lanes are x
+ *   FMA(x, y, z) FMA_1(x, y, z) x * y + z, rounded once; of vectors, of elements
+ *   ONE_NAN(v) ONE_NAN_1(x)     v, each NaN replaced by the one NaN; of a vector, an element
+ *   PREFETCHES                  the rows from which on B is prefetched
+ *   COLUMN_ROWS                 the rows that `column` computes at a time
+ *
+ * and after it lists the tiles. Loops over rows and vectors must be unrolled wholly, so
+ * that accumulators are registers: the assembly of each compiler shows no spills in the loop over
+ * k. That takes three things:
+ *  - UNROLL on each such loop, and sizes that are constants after inlining;
+ *  - addresses of A's rows in groups of three, by a base that is opaque to the compiler (HIDE) plus
+ *    0, 1 or 2 strides: 5 pointers for 14 rows, where compilers would make 14;
+ *  - C's rows by a pointer that walks, which is opaque for the same reason. */
+#ifndef HIA_PRODUCT_TILE_H
+#define HIA_PRODUCT_TILE_H
+
+#include "runtime/kernel/tile.h"
+
+#if defined(__clang__)
+#define UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define UNROLL _Pragma("GCC unroll 16")
+#endif
+#define HIDE(p)  __asm__("" : "+r"(p))
+#define INLINE   static inline __attribute__((always_inline))
+#define PREFETCH 8 /* so many steps of k ahead */
+
+#define TILE(r, v)                                                                                 \
+  static void NAME(tile_##r##_##v)(const hia_tile_run *run, const char *a, const char *b, char *c, \
+                                   unsigned last) {                                                \
+    NAME(tile)(r, v, run, a, b, c, last);                                                          \
+  }
+/* The tiles of r rows and up to so many vectors, and their places in a hia_tile_set. */
+#define TILES_2(r)  TILE(r, 1) TILE(r, 2)
+#define TILES_4(r)  TILES_2(r) TILE(r, 3) TILE(r, 4)
+#define TILES_6(r)  TILES_4(r) TILE(r, 5) TILE(r, 6)
+#define TILES_8(r)  TILES_6(r) TILE(r, 7) TILE(r, 8)
+#define FIRST_2(r)  NAME(tile_##r##_1), NAME(tile_##r##_2)
+#define FIRST_4(r)  FIRST_2(r), NAME(tile_##r##_3), NAME(tile_##r##_4)
+#define FIRST_6(r)  FIRST_4(r), NAME(tile_##r##_5), NAME(tile_##r##_6)
+#define FIRST_8(r)  FIRST_6(r), NAME(tile_##r##_7), NAME(tile_##r##_8)
+#define PLACES_2(r) [r] = {FIRST_2(r)}
+#define PLACES_4(r) [r] = {FIRST_4(r)}
+#define PLACES_6(r) [r] = {FIRST_6(r)}
+#define PLACES_8(r) [r] = {FIRST_8(r)}
+
+/* Integers: few tiles. */
+#define TILES_OF_INTEGERS TILES_2(1) TILES_2(2) TILES_2(3) TILES_2(4)
+#define SET_OF_INTEGERS                                                                            \
+  {.lanes = LANES,                                                                                 \
+   .rows = 4,                                                                                      \
+   .widest = {0, 2, 2, 2, 2},                                                                      \
+   .tile = {PLACES_2(1), PLACES_2(2), PLACES_2(3), PLACES_2(4)},                                   \
+   .column = NAME(column)}
+
+#endif

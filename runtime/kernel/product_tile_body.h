@@ -1,0 +1,84 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+/* The tiles of one dtype: product_tile.h says what an includer defines. */
+INLINE void NAME(tile)(const int rows, const int vectors, const hia_tile_run *run, const char *a,
+                       const char *b, char *c, unsigned last) {
+  enum { SIZE = (int)sizeof(V) };
+  V acc[HIA_TILE_ROWS][HIA_TILE_VECTORS];
+  const MASK mask = MASK_OF(last);
+  const ptrdiff_t a_row = run->a_row, a_step = run->a_step, b_step = run->b_step,
+                  b_panel = run->b_panel, c_row = run->c_row;
+  if (run->is_added) {
+    const char *at = c;
+    UNROLL for (int i = 0; i < rows; i++) {
+      UNROLL for (int v = 0; v < vectors; v++) acc[i][v] =
+          v < vectors - 1 ? LOAD(at + v * SIZE) : LOAD_MASKED(at + v * SIZE, mask);
+      at += c_row;
+      HIDE(at);
+    }
+  } else {
+    UNROLL for (int i = 0; i < rows; i++) UNROLL for (int v = 0; v < vectors; v++) acc[i][v] =
+        SPREAD((T)0);
+  }
+  const char *group[(HIA_TILE_ROWS + 2) / 3];
+  UNROLL for (int g = 0; 3 * g < rows; g++) {
+    group[g] = a + 3 * g * a_row;
+    HIDE(group[g]);
+  }
+  for (size_t p = run->k; p; p--) {
+    V x[HIA_TILE_VECTORS];
+    if (rows >= PREFETCHES) {
+      UNROLL for (int v = 0; v < vectors; v++)
+          __builtin_prefetch(b + PREFETCH * b_step + v / 2 * b_panel + v % 2 * SIZE);
+    }
+    UNROLL for (int v = 0; v < vectors; v++) {
+      const char *at = b + v / 2 * b_panel + v % 2 * SIZE;
+      x[v] = v < vectors - 1 ? LOAD(at) : LOAD_MASKED(at, mask);
+    }
+    UNROLL for (int i = 0; i < rows; i++) {
+      const V y = SPREAD(*(const T *)(const void *)(group[i / 3] + i % 3 * a_row));
+      UNROLL for (int v = 0; v < vectors; v++) acc[i][v] = FMA(y, x[v], acc[i][v]);
+    }
+    UNROLL for (int g = 0; 3 * g < rows; g++) group[g] += a_step;
+    b += b_step;
+  }
+  UNROLL for (int i = 0; i < rows; i++) {
+    UNROLL for (int v = 0; v < vectors; v++) {
+      if (v < vectors - 1)
+        STORE(c + v * SIZE, ONE_NAN(acc[i][v]));
+      else
+        STORE_MASKED(c + v * SIZE, mask, ONE_NAN(acc[i][v]));
+    }
+    c += c_row;
+    HIDE(c);
+  }
+}
+
+INLINE void NAME(dots)(const int rows, const hia_tile_run *run, const char *a, const char *b,
+                       char *c) {
+  T acc[COLUMN_ROWS];
+  UNROLL for (int i = 0; i < rows; i++) acc[i] =
+      run->is_added ? *(const T *)(const void *)(c + i * run->c_row) : (T)0;
+  for (size_t p = run->k; p; p--) {
+    const T x = *(const T *)(const void *)b;
+    UNROLL for (int i = 0; i < rows; i++) acc[i] =
+        FMA_1(*(const T *)(const void *)(a + i * run->a_row), x, acc[i]);
+    a += run->a_step;
+    b += run->b_step;
+  }
+  UNROLL for (int i = 0; i < rows; i++) * (T *)(void *)(c + i * run->c_row) = ONE_NAN_1(acc[i]);
+}
+
+/* Accumulators of several rows at a time hide the latency of each. */
+static void NAME(column)(const hia_tile_run *run, size_t rows, const char *a, const char *b,
+                         char *c) {
+  for (; rows >= COLUMN_ROWS; rows -= COLUMN_ROWS) {
+    NAME(dots)(COLUMN_ROWS, run, a, b, c);
+    a += COLUMN_ROWS * run->a_row;
+    c += COLUMN_ROWS * run->c_row;
+  }
+  for (; rows; rows--) {
+    NAME(dots)(1, run, a, b, c);
+    a += run->a_row;
+    c += run->c_row;
+  }
+}
