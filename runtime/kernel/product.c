@@ -91,6 +91,13 @@ void hiaR_product_plan(const hia_product *p, hia_product_plan *plan) {
   if (p->k == 0 && p->is_added) return;
   size_t work = tiles()->work, element = hiaR_element(p->dtype);
   if (element == 8) work /= 2;
+  if (p->k <= STEP && p->m <= ROWS && plan->way < WAY_STEP && p->m * p->k <= work && p->n <= READ &&
+      p->n * p->k <= READ && p->m * p->k * p->n <= work) { /* mostly: one step */
+    plan->k_step = p->k;
+    plan->group = hiaR_panel(hiaR_tile_set(p->dtype), p->n);
+    plan->parts = plan->row_parts = plan->col_parts = 1;
+    return;
+  }
   if (p->k > STEP + STEP / 4) plan->steps = ceiling(p->k, STEP);
   plan->k_step = ceiling(p->k, plan->steps);
   size_t k = plan->k_step ? plan->k_step : 1;
@@ -114,42 +121,57 @@ void hiaR_product_plan(const hia_product *p, hia_product_plan *plan) {
   plan->parts = plan->row_parts * plan->col_parts;
 }
 
-/* Rows first .. first + rows - 1 of C, from column j on, `columns` of them. b and run are those of
- * column j. The columns are divided evenly among the fewest tiles, a panel being the unit. */
-static void tile_columns(const hia_tile_set *set, const hia_tile_run *run, size_t rows,
-                         size_t columns, size_t element, const char *a, const char *b, char *c) {
-  size_t vectors = ceiling(columns, set->lanes), widest = set->widest[rows],
-         pairs = ceiling(vectors, 2), tiles_across = ceiling(vectors, widest);
-  unsigned rest = (unsigned)(columns - (vectors - 1) * set->lanes);
+/* Some rows of C, as many as a tile has, or fewer, and any number of columns, which are divided
+ * evenly among the fewest tiles, a panel being the unit. a, b and c are of the first row and
+ * column. */
+static void tile_columns(const hia_tile_set *set, const hia_tile_run *run, unsigned rows,
+                         size_t columns, const char *a, const char *b, char *c) {
+  const size_t vectors = (columns - 1) / set->lanes + 1;
+  const unsigned last = (unsigned)(columns - (vectors - 1) * set->lanes),
+                 widest = set->widest[rows];
   hia_tile *const *tile = set->tile[rows];
-  for (size_t t = 0; t < tiles_across; t++) {
-    size_t first = 2 * begin_of(pairs, tiles_across, t),
-           end = 2 * begin_of(pairs, tiles_across, t + 1);
-    bool is_last = end >= vectors;
-    if (is_last) end = vectors;
-    tile[end - first - 1](run, a, b + (ptrdiff_t)(first / 2) * run->b_panel,
-                          c + first * set->lanes * element, is_last ? rest : set->lanes);
+  if (vectors <= widest) {
+    tile[vectors - 1](run, a, b, c, last);
+    return;
+  }
+  size_t across = (vectors - 1) / widest + 1, panels = (vectors + 1) / 2, each = panels / across,
+         more = panels % across; /* so many have one panel more */
+  for (size_t left = vectors; left > 0; across--) {
+    size_t width = 2 * (each + (more > 0));
+    if (more > 0) more--;
+    bool is_last = width >= left;
+    if (is_last) width = left;
+    tile[width - 1](run, a, b, c, is_last ? last : set->lanes);
+    left -= width;
+    b += (ptrdiff_t)(width / 2) * run->b_panel;
+    c += width * set->vector;
   }
 }
 
-/* The same for any number of rows. Few rows are one tile high, and as wide as fits. Otherwise a
- * panel stays in the first cache while all rows use it. */
+/* The same for any number of rows, in blocks of at most `highest` rows, which are even but for one.
+ * All rows use as many columns as their tile has before the next, which therefore stay in a cache.
+ */
 static void tile_block(const hia_tile_set *set, const hia_tile_run *run, size_t rows,
-                       size_t columns, size_t element, const char *a, const char *b, char *c) {
-  if (rows <= set->rows) {
-    tile_columns(set, run, rows, columns, element, a, b, c);
+                       unsigned highest, size_t columns, const char *a, const char *b, char *c) {
+  if (rows <= highest) {
+    tile_columns(set, run, (unsigned)rows, columns, a, b, c);
     return;
   }
-  size_t blocks = ceiling(rows, set->rows), width = 2 * (size_t)set->lanes;
+  const size_t blocks = (rows - 1) / highest + 1;
+  const unsigned each = (unsigned)(rows / blocks);
+  const size_t more = rows % blocks, width = set->widest[each + (more > 0)] * (size_t)set->lanes;
   for (size_t j = 0; j < columns; j += width) {
-    size_t w = columns - j < width ? columns - j : width, first = 0;
+    size_t w = columns - j < width ? columns - j : width;
+    const char *at = a;
+    char *to = c;
     for (size_t t = 0; t < blocks; t++) {
-      size_t end = begin_of(rows, blocks, t + 1);
-      tile_columns(set, run, end - first, w, element, a + (ptrdiff_t)first * run->a_row, b,
-                   c + (ptrdiff_t)first * run->c_row + j * element);
-      first = end;
+      unsigned r = each + (t < more);
+      tile_columns(set, run, r, w, at, b, to);
+      at += (ptrdiff_t)r * run->a_row;
+      to += (ptrdiff_t)r * run->c_row;
     }
-    b += run->b_panel;
+    b += (ptrdiff_t)(set->widest[each + (more > 0)] / 2) * run->b_panel;
+    c += width / set->lanes * set->vector;
   }
 }
 
@@ -162,14 +184,25 @@ static void zero(const hia_product *p, size_t i0, size_t i1, size_t j0, size_t j
 void hiaR_product_step(const hia_product *p, const hia_product_plan *plan, size_t part, size_t step,
                        void *scratch) {
   const hia_tile_set *set = hiaR_tile_set(p->dtype);
-  const size_t element = hiaR_element(p->dtype), ip = part / plan->col_parts,
-               jp = part % plan->col_parts;
+  const size_t element = hiaR_element(p->dtype), ip = part ? part / plan->col_parts : 0,
+               jp = part - ip * plan->col_parts;
   const ptrdiff_t bytes = (ptrdiff_t)element;
-  size_t i0 = begin_of(p->m, plan->row_parts, ip), i1 = begin_of(p->m, plan->row_parts, ip + 1);
-  size_t units = ceiling(p->n, plan->group);
-  size_t u0 = begin_of(units, plan->col_parts, jp), u1 = begin_of(units, plan->col_parts, jp + 1);
-  size_t j0 = u0 * plan->group, j1 = u1 * plan->group < p->n ? u1 * plan->group : p->n;
-  size_t p0 = begin_of(p->k, plan->steps, step), p1 = begin_of(p->k, plan->steps, step + 1);
+  size_t i0 = 0, i1 = p->m, u0 = 0, u1 = 0, j0 = 0, j1 = p->n, p0 = 0, p1 = p->k;
+  if (plan->row_parts > 1) {
+    i0 = begin_of(p->m, plan->row_parts, ip);
+    i1 = begin_of(p->m, plan->row_parts, ip + 1);
+  }
+  if (plan->col_parts > 1 || plan->way == WAY_STEP) {
+    size_t units = ceiling(p->n, plan->group);
+    u0 = begin_of(units, plan->col_parts, jp);
+    u1 = begin_of(units, plan->col_parts, jp + 1);
+    j0 = u0 * plan->group;
+    j1 = u1 * plan->group < p->n ? u1 * plan->group : p->n;
+  }
+  if (plan->steps > 1) {
+    p0 = begin_of(p->k, plan->steps, step);
+    p1 = begin_of(p->k, plan->steps, step + 1);
+  }
   if (plan->way == WAY_ZERO) {
     zero(p, i0, i1, j0, j1, element);
     return;
@@ -206,7 +239,10 @@ void hiaR_product_step(const hia_product *p, const hia_product_plan *plan, size_
     run.b_panel = run.b_step * (ptrdiff_t)run.k;
     b = scratch;
   }
-  tile_block(set, &run, i1 - i0, j1 - j0, element, a, b, c);
+  /* Rows of A a multiple of 4 KiB apart share a set of the first cache, which has 8 ways at least.
+   */
+  unsigned highest = run.a_row % 4096 == 0 && set->rows > 6 ? 6 : set->rows;
+  tile_block(set, &run, i1 - i0, highest, j1 - j0, a, b, c);
 }
 
 void hiaR_product_run(const hia_product *p, const hia_product_plan *plan, void *scratch) {

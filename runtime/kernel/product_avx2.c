@@ -17,6 +17,7 @@ static const int64_t all_64[8] = {-1, -1, -1, -1};
 #define TILES TILES_8(1) TILES_4(2) TILES_4(3) TILES_2(4) TILES_2(5) TILES_2(6)
 #define SET                                                                                        \
   {.lanes = LANES,                                                                                 \
+   .vector = sizeof(V),                                                                            \
    .rows = 6,                                                                                      \
    .widest = {0, 8, 4, 4, 2, 2, 2},                                                                \
    .tile = {PLACES_8(1), PLACES_4(2), PLACES_4(3), PLACES_2(4), PLACES_2(5), PLACES_2(6)},         \

@@ -57,6 +57,7 @@
 #define TILES_OF_INTEGERS TILES_2(1) TILES_2(2) TILES_2(3) TILES_2(4)
 #define SET_OF_INTEGERS                                                                            \
   {.lanes = LANES,                                                                                 \
+   .vector = sizeof(V),                                                                            \
    .rows = 4,                                                                                      \
    .widest = {0, 2, 2, 2, 2},                                                                      \
    .tile = {PLACES_2(1), PLACES_2(2), PLACES_2(3), PLACES_2(4)},                                   \

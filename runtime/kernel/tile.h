@@ -33,7 +33,7 @@ typedef void hia_tile_column(const hia_tile_run *run, size_t rows, const char *a
 /* The tiles of one dtype. widest[r] is the most vectors that a tile of r rows has; it is even,
  * or 1. The tile of r rows and v vectors is tile[r][v - 1]. */
 typedef struct hia_tile_set {
-  unsigned lanes, rows;
+  unsigned lanes, rows, vector; /* vector: the bytes of one */
   uint8_t widest[HIA_TILE_ROWS + 1];
   hia_tile *tile[HIA_TILE_ROWS + 1][HIA_TILE_VECTORS];
   hia_tile_column *column;
