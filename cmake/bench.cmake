@@ -34,6 +34,13 @@ foreach(compiler clang gcc)
     endif()
   endif()
 endforeach()
+set(object ${PROJECT_BINARY_DIR}/bench/reference_peak.o)
+add_custom_command(OUTPUT ${object}
+  COMMAND ${CMAKE_C_COMPILER} -std=gnu11 -O3 -march=native -ffp-contract=fast -fPIE
+          -c ${PROJECT_SOURCE_DIR}/bench/reference_peak.c -o ${object}
+  DEPENDS ${PROJECT_SOURCE_DIR}/bench/reference_peak.c
+  COMMENT "Building bench/reference_peak.o" VERBATIM)
+list(APPEND references ${object})
 set_source_files_properties(${references} PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
 
 # Parallel peers are programs of their own: two implementations of OpenMP do not fit into one process,
@@ -127,3 +134,4 @@ foreach(source IN LISTS bench_programs)
   add_dependencies(bench_${name} hiaton_program bench_peers ${hia_plugin})
 endforeach()
 target_sources(bench_data PRIVATE bench/treebank.c)
+target_link_libraries(bench_products PRIVATE hiaton_rt m ${CMAKE_DL_LIBS})

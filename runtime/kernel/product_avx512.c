@@ -16,8 +16,10 @@
   TILES_8(1)                                                                                       \
   TILES_8(2)                                                                                       \
   TILES_6(3)                                                                                       \
-  TILES_6(4) TILES_4(5) TILES_4(6) TILES_2(7) TILES_2(8) TILES_2(9) TILES_2(10) TILES_2(11)        \
-      TILES_2(12) TILES_2(13) TILES_2(14)
+  TILES_6(4)                                                                                       \
+  TILES_4(5)                                                                                       \
+  TILES_4(6) TILES_2(7) TILES_2(8) TILES_2(9) TILES_2(10) TILES_2(11) TILES_2(12) TILES_2(13)      \
+      TILES_2(14)
 #define SET                                                                                        \
   {.lanes = LANES,                                                                                 \
    .vector = sizeof(V),                                                                            \
