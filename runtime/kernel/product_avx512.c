@@ -12,14 +12,10 @@
 #include <immintrin.h>
 #include <math.h>
 
-#define TILES                                                                                      \
-  TILES_8(1)                                                                                       \
-  TILES_8(2)                                                                                       \
-  TILES_6(3)                                                                                       \
-  TILES_6(4)                                                                                       \
-  TILES_4(5)                                                                                       \
-  TILES_4(6) TILES_2(7) TILES_2(8) TILES_2(9) TILES_2(10) TILES_2(11) TILES_2(12) TILES_2(13)      \
-      TILES_2(14)
+#define TILES_LOW  TILES_8(1) TILES_8(2) TILES_6(3) TILES_6(4) TILES_4(5) TILES_4(6)
+#define TILES_MID  TILES_2(7) TILES_2(8) TILES_2(9) TILES_2(10)
+#define TILES_HIGH TILES_2(11) TILES_2(12) TILES_2(13) TILES_2(14)
+#define TILES      TILES_LOW TILES_MID TILES_HIGH
 #define SET                                                                                        \
   {.lanes = LANES,                                                                                 \
    .vector = sizeof(V),                                                                            \
