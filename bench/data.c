@@ -1,8 +1,9 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Measures programs on data (data.hia, treebank.hia): native code next to C++, OCaml and Haskell
- * (reference_data.cpp, .ml and .hs), the interpreter next to native code, two threads next to one;
- * how much memory a process takes that runs the program once, built ahead of time, next to those of
- * the others; small trees on two threads; and reading a treebank, next to C (reference_brackets.c).
+ * (reference_data.cpp, .ml and .hs), the interpreter next to native code and OCaml's bytecode, two
+ * threads next to one; how much memory a process takes that runs the program once, built ahead of
+ * time, next to those of the others; small trees on two threads; and reading a treebank, next to C
+ * (reference_brackets.c).
  *
  *   bench_data [--quick | --check] [--runs N] [--only NAME]
  *
@@ -62,15 +63,20 @@ enum { CPP, OCAML, HASKELL, N_PEERS };
 static peer peers[N_PEERS] = {{"C++", HIA_PEERS "/peer_data_cpp", "g++", 0, 0},
                               {"OCaml", HIA_PEERS "/peer_data_ocaml", "ocamlopt", 0, 0},
                               {"Haskell", HIA_PEERS "/peer_data_haskell", "ghc", 0, 0}};
+/* The interpreter is compared with this. */
+static peer bytecode = {"OCaml's bytecode", HIA_PEERS "/peer_data_bytecode", "ocamlc", 0, 0};
 static const char *brackets_peer = HIA_PEERS "/peer_brackets";
 static bench_treebank treebank;
 
+static void find_peer(peer *p) {
+  if (access(p->program, X_OK) == 0) return;
+  printf("no %s: %s is not installed\n", p->name, p->compiler);
+  p->program = NULL;
+}
+
 static void find_peers(void) {
-  for (int i = 0; i < N_PEERS; i++) {
-    if (access(peers[i].program, X_OK) == 0) continue;
-    printf("no %s: %s is not installed\n", peers[i].name, peers[i].compiler);
-    peers[i].program = NULL;
-  }
+  for (int i = 0; i < N_PEERS; i++) find_peer(&peers[i]);
+  find_peer(&bytecode);
   if (access(brackets_peer, X_OK) != 0) brackets_peer = NULL;
 }
 
@@ -144,7 +150,7 @@ static void print_ratio(const task *t, const char *what, const char *of, double 
 static void measure(const row *r, int runs) {
   enum { ONE, TWO, INTERP, N_OWN };
   static const char *const names[N_OWN] = {"one thread", "two threads", "interpreted"};
-  double own[N_OWN][MAX_RUNS], theirs[N_PEERS][MAX_RUNS];
+  double own[N_OWN][MAX_RUNS], theirs[N_PEERS][MAX_RUNS], of_bytecode[MAX_RUNS];
   task t = task_of(r);
   bench_program programs[N_OWN] = {open_function(file_of(r), r->name, HIA_ENGINE_JIT, 1),
                                    open_function(file_of(r), r->name, HIA_ENGINE_JIT, 2),
@@ -168,6 +174,9 @@ static void measure(const row *r, int runs) {
       own[k][i] = call_ms(&programs[k], &t, trees, &result);
       expect(&t, names[k], result, expected);
     }
+    if (i >= slow_runs || !bytecode.program) continue;
+    of_bytecode[i] = peer_ms(&bytecode, &t, &result);
+    expect(&t, bytecode.name, result, expected);
   }
   double one = bench_median(own[ONE], (size_t)runs), two = bench_median(own[TWO], (size_t)runs),
          slow = bench_median(own[INTERP], (size_t)slow_runs);
@@ -180,6 +189,8 @@ static void measure(const row *r, int runs) {
     if (peers[k].program) peers[k].log_sum += log(ratio), peers[k].n++;
   }
   bench_print_target(t.call, "interp/native", slow / one, 1, BENCH_AT_MOST(MAX_OF_NATIVE));
+  double ratio = bytecode.program ? slow / bench_median(of_bytecode, (size_t)slow_runs) : NAN;
+  bench_print_target(t.call, "interp/bytecode", ratio, 2, BENCH_NO_TARGET);
   bench_print_target(t.call, "one/two threads", one / two, 2,
                      r->is_parallel ? BENCH_AT_LEAST(MIN_SPEED_UP) : BENCH_NO_TARGET);
   printf("\n");
@@ -192,6 +203,7 @@ static void print_times(const char *only, int runs) {
   printf("%-22s %9s", "", "native ms");
   for (int k = 0; k < N_PEERS; k++) print_column("native", peers[k].name);
   bench_print_target_heading("interp/native");
+  bench_print_target_heading("interp/bytecode");
   bench_print_target_heading("one/two threads");
   printf("\n");
   for (size_t i = 0; i < N_ROWS; i++)

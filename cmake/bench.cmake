@@ -90,6 +90,19 @@ if(HIA_OCAMLOPT)
     VERBATIM)
   list(APPEND peers ${PROJECT_BINARY_DIR}/bench/peer_data_ocaml)
 endif()
+# Its bytecode is one file with the interpreter.
+find_program(HIA_OCAMLC ocamlc)
+if(HIA_OCAMLC)
+  set(folder ${PROJECT_BINARY_DIR}/bench/bytecode)
+  add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/bench/peer_data_bytecode
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${folder}
+    COMMAND ${CMAKE_COMMAND} -E copy ${PROJECT_SOURCE_DIR}/bench/reference_data.ml ${folder}
+    COMMAND ${HIA_OCAMLC} -custom ${folder}/reference_data.ml
+            -o ${PROJECT_BINARY_DIR}/bench/peer_data_bytecode
+    DEPENDS ${PROJECT_SOURCE_DIR}/bench/reference_data.ml COMMENT "Building bench/peer_data_bytecode"
+    VERBATIM)
+  list(APPEND peers ${PROJECT_BINARY_DIR}/bench/peer_data_bytecode)
+endif()
 
 # Haskell is no package of `./dev`: it is large. A GHC without one of these libraries is left out.
 find_program(HIA_GHC ghc)
