@@ -5,6 +5,7 @@
 #ifndef HIA_OPERATION_H
 #define HIA_OPERATION_H
 
+#include "runtime/base/shape.h"
 #include "runtime/heap/array.h"
 #include "runtime/runtime.h"
 
@@ -17,23 +18,34 @@ typedef struct hia_env {
 
 /* What is the same whenever a node fires. */
 typedef struct hia_operation {
-  uint32_t n_in;                /* operands: words */
+  uint32_t n_in; /* operands: words */
+  uint64_t imm;  /* of the node */
+  /* Of an op on arrays. */
   uint32_t base;                /* of the type of the result */
   const hia_shape *shape;       /* of the array that is made */
   const hia_word_place *places; /* of its element's words: n_words */
   uint32_t n_words;
+  /* Of an op on tensors. */
+  uint8_t dtype;     /* at which the op is: kernels.h */
+  uint64_t tensors;  /* bit i: operand i is a tensor, and else a scalar. Bit 63 stands for all
+                        operands from 63 on */
+  uint64_t takes;    /* bit i: the operation gets the reference of operand i; likewise */
+  hia_kernel kernel; /* of an op on scalars that is lifted */
 } hia_operation;
 
 /* What there is to say of a failure besides its status. */
 typedef struct hia_misfortune {
-  hia_range range; /* RANGE */
-  bool is_slice;   /* RANGE: a slice was asked for */
+  hia_range range;   /* RANGE */
+  bool is_slice;     /* RANGE: a slice was asked for */
+  hia_misfit misfit; /* SHAPE */
 } hia_misfortune;
 
-/* Computes the operation: *out becomes the word of the result, a reference of the caller's. Of the
- * operands it gets the references that it *keeps*, as said at each; they are gone, whatever it
- * returns. All others are lent. Returns HIA_OK; HIA_MEMORY; or, with *why, HIA_RANGE. *out is then
- * unchanged. Threads may compute operations at the same time, in environments of their own. */
+/* Computes the operation: *out becomes the word of the result; a reference is the caller's. Of the
+ * operands it gets the references that it *keeps*, as said at each, or *takes*; they are gone,
+ * whatever it returns. All others are lent. Returns HIA_OK; HIA_MEMORY; with *why HIA_RANGE and
+ * HIA_SHAPE; HIA_EMPTY; what the op on scalars returns; or HIA_CANCELLED: the run must end, for a
+ * reason that the caller knows (hia_heap.must_end). *out is then unchanged. Threads may compute
+ * operations at the same time, in environments of their own. */
 typedef hia_status (*hia_operate)(const hia_env *env, const hia_operation *o, const hia_word *in,
                                   hia_word *out, hia_misfortune *why);
 
