@@ -269,9 +269,10 @@ enum {
   HIA_IT_ERROR,            /* reported, or about to be: joins with every type without a message */
   HIA_IT_FIRST_TUPLE = 16, /* tuples: index into it->tuples + 16 */
 };
-#define HIA_IT_NONE  UINT32_MAX
-#define HIA_IT_ARRAY 0x20000000u /* arrays: and the index into it->tuples */
-#define HIA_IT_DATA  0x40000000u /* data types: and the index into it->data */
+#define HIA_IT_NONE   UINT32_MAX
+#define HIA_IT_TENSOR 0x10000000u /* tensors: and rank * 16 + dtype */
+#define HIA_IT_ARRAY  0x20000000u /* arrays: and the index into it->tuples */
+#define HIA_IT_DATA   0x40000000u /* data types: and the index into it->data */
 enum {                           /* what the parts of a type contain */
        HIA_HAS_UNKNOWN = 1,
        HIA_HAS_TAINT = 2,   /* a tainted type (_U) */
@@ -310,8 +311,15 @@ hia_itype hiaF_idata(hia_itypes *it, const char *name, uint32_t decl);
 /* True for dtypes and the types of the enumeration above. */
 static inline bool hiaF_is_simple(hia_itype t) { return t < HIA_IT_FIRST_TUPLE; }
 static inline bool hiaF_is_tuple(hia_itype t) {
-  return t >= HIA_IT_FIRST_TUPLE && t < HIA_IT_ARRAY;
+  return t >= HIA_IT_FIRST_TUPLE && t < HIA_IT_TENSOR;
 }
+static inline bool hiaF_is_tensor(hia_itype t) { return t >= HIA_IT_TENSOR && t < HIA_IT_ARRAY; }
+static inline hia_itype hiaF_itensor(hia_dtype dtype, uint32_t rank) {
+  return HIA_IT_TENSOR + rank * 16 + dtype;
+}
+/* Of a tensor. */
+static inline uint32_t hiaF_irank(hia_itype t) { return (t - HIA_IT_TENSOR) / 16; }
+static inline hia_dtype hiaF_idtype(hia_itype t) { return (hia_dtype)(t % 16); }
 static inline bool hiaF_is_array(hia_itype t) { return t >= HIA_IT_ARRAY && t < HIA_IT_DATA; }
 static inline bool hiaF_is_data(hia_itype t) { return t >= HIA_IT_DATA && t != HIA_IT_NONE; }
 hia_itype hiaF_element(const hia_itypes *it, hia_itype array);

@@ -194,12 +194,23 @@ hia_type hiaF_draft_make_tuple(hia_draft *d, const hia_type *parts, size_t n) {
 
 hia_type hiaF_draft_make_array(hia_draft *d, hia_type element) {
   if (hiaG_is_scalar(element))
-    hiaF_draft_wrong(d, "an array of %s: arrays of scalars are not supported yet",
+    hiaF_draft_wrong(d, "an array of %s: scalars in a row are a tensor",
+                     hiaF_draft_type_text(d, element));
+  if (hiaG_type_kind(&d->types, element) == HIA_KIND_TENSOR)
+    hiaF_draft_wrong(d, "an array of %s: tensors in a row are a tensor with one more axis",
                      hiaF_draft_type_text(d, element));
   uint32_t n_parts = hiaF_draft_parts(d, element) + 1; /* so nested arrays have an end, too */
   if (n_parts > HIA_MAX_TYPE_PARTS) hiaF_draft_too_large(d);
   hia_type type = hiaG_array(&d->types, element);
   note_type(d, type, n_parts, HIA_NONE);
+  return type;
+}
+
+hia_type hiaF_draft_make_tensor(hia_draft *d, hia_dtype dtype, uint32_t rank) {
+  if (rank < 1 || rank > HIA_MAX_RANK)
+    hiaF_draft_wrong(d, "a tensor has from 1 to %d axes, not %u", HIA_MAX_RANK, rank);
+  hia_type type = hiaG_tensor(&d->types, dtype, rank);
+  note_type(d, type, 1, HIA_NONE);
   return type;
 }
 
@@ -231,6 +242,12 @@ uint64_t hiaF_draft_array_type(hia_draft *d, uint64_t element) {
   hiaF_draft_doing(d, "array type");
   hia_type type = hiaF_draft_own_type(d, element, (hia_draft_role){"the element", 0});
   return hiaF_draft_type_id(d, hiaF_draft_make_array(d, type));
+}
+
+uint64_t hiaF_draft_tensor_type(hia_draft *d, unsigned dtype, uint32_t rank) {
+  hiaF_draft_doing(d, "tensor type");
+  if (dtype >= HIA_N_DTYPES) hiaF_draft_wrong(d, "%u is no dtype", dtype);
+  return hiaF_draft_type_id(d, hiaF_draft_make_tensor(d, (hia_dtype)dtype, rank));
 }
 
 uint64_t hiaF_draft_type_of(hia_draft *d, uint64_t value) {

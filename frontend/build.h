@@ -14,6 +14,7 @@
 #define HIA_FRONTEND_BUILD_H
 
 #include "frontend/ast.h"
+#include "runtime/base/shape.h"
 
 /* The items of a function's list, in order; CONST, PARAM, VAR, BOUND, and DATA without fields, are
  * in no list. */
@@ -207,6 +208,7 @@ hia_type hiaF_draft_own_type(hia_draft *d, uint64_t id, hia_draft_role r);
 uint64_t hiaF_draft_type_id(const hia_draft *d, hia_type type);
 hia_type hiaF_draft_make_tuple(hia_draft *d, const hia_type *parts, size_t n);
 hia_type hiaF_draft_make_array(hia_draft *d, hia_type element);
+hia_type hiaF_draft_make_tensor(hia_draft *d, hia_dtype dtype, uint32_t rank);
 hia_type hiaF_draft_make_data(hia_draft *d, hia_symbol_id symbol);
 /* Its index in datas; HIA_NONE: it is no data type. */
 uint32_t hiaF_draft_data_of(const hia_draft *d, hia_type type);

@@ -22,13 +22,26 @@ static const char *read_text(hia_draft *d, const char *at, const char *text) {
 
 static bool begins_with_capital(const char *text) { return *text >= 'A' && *text <= 'Z'; }
 
+/* "[?, ?]" */
+static const char *read_axes(hia_draft *d, const char *at, hia_dtype dtype, hia_type *type) {
+  uint32_t rank = 0;
+  do {
+    at = skip_space(read_text(d, at + 1, "?"));
+    rank++;
+  } while (*at == ',' && rank <= HIA_MAX_RANK);
+  if (rank <= HIA_MAX_RANK && *at != ']') wrong_text(d, at, "',' or ']'");
+  *type = hiaF_draft_make_tensor(d, dtype, rank);
+  return at + 1;
+}
+
 static const char *read_named_type(hia_draft *d, const char *at, hia_type *type) {
   size_t len = hiaF_draft_name_length(at);
   for (unsigned t = 0; t < HIA_N_DTYPES; t++) {
     const char *name = hiaG_dtype_name((hia_dtype)t);
     if (strlen(name) != len || memcmp(name, at, len) != 0) continue;
     *type = t;
-    return at + len;
+    const char *end = skip_space(at + len);
+    return *end == '[' ? read_axes(d, end, (hia_dtype)t, type) : at + len;
   }
   if (!begins_with_capital(at)) wrong_text(d, at, "a type");
   hia_symbol_id symbol = hiaF_draft_symbol(d, at, len);

@@ -159,6 +159,7 @@ typedef struct hia_draft hia_draft;
 hia_draft *hiaF_draft_new(hia_comp *comp, uint32_t tag); /* lives as long as comp */
 uint64_t hiaF_draft_tuple_type(hia_draft *d, const uint64_t *parts, size_t n);
 uint64_t hiaF_draft_array_type(hia_draft *d, uint64_t element);
+uint64_t hiaF_draft_tensor_type(hia_draft *d, unsigned dtype, uint32_t rank);
 uint64_t hiaF_draft_read_type(hia_draft *d, const char *text);
 uint64_t hiaF_draft_type_of(hia_draft *d, uint64_t value);
 uint64_t hiaF_draft_declare_type(hia_draft *d, const char *definition);

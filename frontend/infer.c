@@ -102,12 +102,21 @@ static void expect_bool(hia_typing *t, hia_ast_id expr, const char *what) {
     hiaF_hint(t->p->diags, diag, "write %s != 0", text != NULL ? text : "...");
 }
 
+/* True, with a report, if an operand is a tensor. */
+static bool refuse_tensor(hia_typing *t, const hia_ast *operand, hia_itype type) {
+  if (!hiaF_is_tensor(type)) return false;
+  hiaF_type_error(t, HIA_E0903, operand->start, operand->end,
+                  "operations on tensors are not supported yet: this is %s", type_text(t, type));
+  return true;
+}
+
 /* Infers an expression that must be a number; ERROR, with a report, if it is none. */
 static hia_itype expect_number(hia_typing *t, hia_ast_id expr, const char *what) {
   hia_itype type = hiaF_infer(t, expr);
   if (type != HIA_BOOL && hiaF_is_simple(type)) return type;
   if (hiaF_itype_has(&t->p->it, type) & HIA_HAS_ERROR) return HIA_IT_ERROR;
   const hia_ast *n = hiaF_node(t->p, expr);
+  if (refuse_tensor(t, n, type)) return HIA_IT_ERROR;
   hia_diag *diag = hiaF_type_error(t, HIA_E0304, n->start, n->end, "%s takes numbers, not %s", what,
                                    type_text(t, type));
   if (type == HIA_BOOL) hiaF_hint_conversion(t, diag, hiaF_operand(t->p, expr), type, HIA_I32);
@@ -165,6 +174,7 @@ static hia_itype infer_compare(hia_typing *t, const hia_ast *n) {
     if ((hiaF_itype_has(&t->p->it, a) | hiaF_itype_has(&t->p->it, b)) & HIA_HAS_ERROR)
       return HIA_BOOL;
     hia_itype wrong = hiaF_is_simple(a) ? b : a;
+    if (refuse_tensor(t, hiaF_node(t->p, hiaF_is_simple(a) ? n->b : n->a), wrong)) return HIA_BOOL;
     hia_diag *diag = hiaF_type_error(t, HIA_E0319, n->pos, end, "%s compares scalars, not %s", what,
                                      type_text(t, wrong));
     hiaF_hint(t->p->diags, diag,
@@ -231,6 +241,7 @@ hia_itype hiaF_declared_type(hia_program *p, hia_ast_id id) {
     uint32_t decl = p->symbols.list.data[n.a].type;
     return decl == HIA_NONE ? (hia_itype)HIA_IT_ERROR : hiaF_decl(p, decl)->data;
   }
+  if (n.kind == HIA_AST_TYPE_TENSOR) return hiaF_itensor((hia_dtype)n.op, n.c);
   if (n.kind == HIA_AST_TYPE_ARRAY) {
     hia_itype element = hiaF_declared_type(p, n.a);
     return element == HIA_IT_ERROR ? element : hiaF_iarray(&p->it, element);
@@ -369,6 +380,7 @@ static hia_itype expect_array(hia_typing *t, hia_ast_id expr, const char *fmt) {
   if (hiaF_is_array(type) || type == HIA_IT_UNKNOWN) return type;
   if (hiaF_itype_has(&t->p->it, type) & HIA_HAS_ERROR) return HIA_IT_ERROR;
   const hia_ast *n = hiaF_node(t->p, expr);
+  if (refuse_tensor(t, n, type)) return HIA_IT_ERROR;
   hia_diag *diag = hiaF_type_error(t, HIA_E0322, n->start, n->end, fmt, type_text(t, type));
   const char *text = hiaF_quote(t->p, expr);
   if (hiaF_is_tuple(type))
@@ -461,7 +473,8 @@ static hia_itype infer_array_argument(hia_typing *t, hia_ast_id arg, const char 
   if (hiaF_itype_has(&t->p->it, have) & HIA_HAS_ERROR) return HIA_IT_ERROR;
   if (hiaF_is_array(have) || (is_open(have) && !is_literal(have))) return have;
   const hia_ast *n = hiaF_node(t->p, arg);
-  hiaF_type_error(t, HIA_E0322, n->start, n->end, "%s, not %s", what, type_text(t, have));
+  if (!refuse_tensor(t, n, have))
+    hiaF_type_error(t, HIA_E0322, n->start, n->end, "%s, not %s", what, type_text(t, have));
   return HIA_IT_ERROR;
 }
 
@@ -525,6 +538,7 @@ static hia_itype infer_argument(hia_typing *t, const hia_op_info *info, hia_rule
   if (takes(rule, have)) return have;
   if (hiaF_itype_has(&t->p->it, have) & HIA_HAS_ERROR) return HIA_IT_ERROR;
   const hia_ast *a = hiaF_node(t->p, arg);
+  if (refuse_tensor(t, a, have)) return HIA_IT_ERROR;
   hia_diag *diag = hiaF_type_error(t, HIA_E0305, a->start, a->end, "'%s' takes %s, not %s",
                                    info->name, wants[rule], type_text(t, have));
   hia_itype to = rule == HIA_RULE_FLOAT || rule == HIA_RULE_CLASSIFY ? HIA_F64
@@ -640,8 +654,9 @@ static hia_itype infer_convert(hia_typing *t, const hia_ast *n) {
   hia_itype have = hiaF_infer(t, arg);
   if (!hiaF_is_simple(have) && !(hiaF_itype_has(&t->p->it, have) & HIA_HAS_ERROR)) {
     const hia_ast *a = hiaF_node(t->p, arg);
-    hiaF_type_error(t, HIA_E0305, a->start, a->end, "'%s' converts scalars, not %s",
-                    hiaG_dtype_name((hia_dtype)n->op), type_text(t, have));
+    if (!refuse_tensor(t, a, have))
+      hiaF_type_error(t, HIA_E0305, a->start, a->end, "'%s' converts scalars, not %s",
+                      hiaG_dtype_name((hia_dtype)n->op), type_text(t, have));
   }
   return n->op;
 }

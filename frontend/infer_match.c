@@ -65,8 +65,8 @@ hia_itype hiaF_infer_match(hia_typing *t, hia_ast_id id) {
   const hia_program *p = t->p;
   const hia_ast n = *hiaF_node(p, id);
   hia_itype subject = hiaF_settled(t, hiaF_infer(t, n.a));
-  if (hiaF_is_tuple(subject) || hiaF_is_array(subject) || subject == HIA_F32 ||
-      subject == HIA_F64) {
+  if (hiaF_is_tuple(subject) || hiaF_is_array(subject) || hiaF_is_tensor(subject) ||
+      subject == HIA_F32 || subject == HIA_F64) {
     const hia_ast *s = hiaF_node(p, n.a);
     if (!(hiaF_itype_has(&p->it, subject) & HIA_HAS_ERROR)) {
       hia_diag *diag = hiaF_type_error(t, HIA_E0308, s->start, s->end,

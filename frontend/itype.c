@@ -6,7 +6,7 @@ static hia_ituple *tuple_of(const hia_itypes *it, hia_itype t) {
   return &it->tuples.data[t - (t < HIA_IT_ARRAY ? HIA_IT_FIRST_TUPLE : HIA_IT_ARRAY)];
 }
 /* True for tuples and arrays. */
-static bool has_parts(hia_itype t) { return t >= HIA_IT_FIRST_TUPLE && t < HIA_IT_DATA; }
+static bool has_parts(hia_itype t) { return hiaF_is_tuple(t) || hiaF_is_array(t); }
 
 void hiaF_itypes_init(hia_itypes *it, hia_arena *arena, hia_types *types) {
   memset(it, 0, sizeof *it);
@@ -200,6 +200,7 @@ static hia_type *type_slot(const hia_itypes *it, hia_itype t) {
 
 hia_type hiaF_itype_type(hia_itypes *it, hia_itype t) {
   if (hiaF_is_simple(t)) return t;
+  if (hiaF_is_tensor(t)) return hiaG_tensor(it->types, hiaF_idtype(t), hiaF_irank(t));
   if (*type_slot(it, t) != HIA_NONE) return *type_slot(it, t);
   uint32_t n = hiaF_ituple_len(it, t);
   hia_type *parts = HIA_NEW_ARRAY(it->arena, hia_type, n);
@@ -209,7 +210,9 @@ hia_type hiaF_itype_type(hia_itypes *it, hia_itype t) {
 }
 
 hia_type hiaF_itype_made(const hia_itypes *it, hia_itype t) {
-  return hiaF_is_simple(t) ? t : *type_slot(it, t);
+  return hiaF_is_simple(t)   ? t
+         : hiaF_is_tensor(t) ? hiaG_tensor_made(it->types, hiaF_idtype(t), hiaF_irank(t))
+                             : *type_slot(it, t);
 }
 
 hia_itype hiaF_itype_of(hia_itypes *it, hia_type t) {
@@ -223,6 +226,8 @@ hia_itype hiaF_itype_of(hia_itypes *it, hia_type t) {
     for (uint32_t i = 0; i < it->data.len; i++)
       if (it->data.data[i].type == t) return HIA_IT_DATA + i;
     HIA_BUG(it->types->comp, "a data type that the program does not have");
+  case HIA_KIND_TENSOR:
+    return hiaF_itensor(hiaG_tensor_dtype(it->types, t), hiaG_rank(it->types, t));
   case HIA_KIND_TUPLE:
   case HIA_KIND_NONE: break;
   }
@@ -250,6 +255,12 @@ void hiaF_itype_print(const hia_itypes *it, hia_itype t, hia_text *out) {
       [HIA_IT_WHOLE_U] = "an integer",
       [HIA_IT_ERROR] = "?",
   };
+  if (hiaF_is_tensor(t)) {
+    hiaR_text_addf(out, "%s[?", names[hiaF_idtype(t)]);
+    for (uint32_t i = 1; i < hiaF_irank(t); i++) hiaR_text_add(out, ", ?", 3);
+    hiaR_text_add(out, "]", 1);
+    return;
+  }
   if (!has_parts(t)) {
     hiaR_text_addf(out, "%s", hiaF_is_data(t) ? it->data.data[t - HIA_IT_DATA].name : names[t]);
     return;

@@ -4,6 +4,7 @@
  * hiaton does not support yet. A declaration with an error is marked broken and is not typed, so
  * that one mistake does not become many. */
 #include "frontend/ast.h"
+#include "runtime/base/shape.h"
 
 #include <stdlib.h>
 
@@ -106,7 +107,16 @@ static void walk_type(walker *w, hia_ast_id id, bool signature) {
   const hia_ast n = *hiaF_node(w->p, id);
   switch ((hia_ast_kind)n.kind) {
   case HIA_AST_TYPE_TENSOR:
-    unsupported(w, HIA_E0903, &n, "tensors are");
+    no_scalar_in_extern(w, &n);
+    if (n.c > HIA_MAX_RANK) {
+      fail(w, HIA_E0316, n.start, n.end, "a tensor of more than %d axes", HIA_MAX_RANK);
+      break;
+    }
+    for (uint32_t i = 0; i < n.c; i++)
+      if (hiaF_node(w->p, w->p->extra.data[n.b + i])->kind != HIA_AST_DIM_ANY) {
+        unsupported(w, HIA_E0903, &n, "sizes of tensors other than '?' are");
+        break;
+      }
     for (uint32_t i = 0; i < n.c; i++) {
       hia_ast_id dim = w->p->extra.data[n.b + i];
       const hia_ast *d = hiaF_node(w->p, dim);
@@ -134,9 +144,16 @@ static void walk_type(walker *w, hia_ast_id id, bool signature) {
   }
   case HIA_AST_TYPE_ARRAY: {
     bool is_extern = w->is_extern;
-    if (hiaF_node(w->p, n.a)->kind == HIA_AST_TYPE_DTYPE)
-      unsupported(w, HIA_E0902, &n, "arrays of scalars are tensors, which are");
-    else
+    uint8_t element = hiaF_node(w->p, n.a)->kind;
+    if (element == HIA_AST_TYPE_DTYPE || element == HIA_AST_TYPE_TENSOR) {
+      const char *what = element == HIA_AST_TYPE_DTYPE ? "scalars" : "tensors";
+      hia_diag *diag = fail(w, HIA_E0325, n.start, n.end,
+                            "arrays have no %s for elements: those make a tensor", what);
+      hiaF_hint(w->p->diags, diag,
+                element == HIA_AST_TYPE_DTYPE ? "a tensor of them is written %s[?]"
+                                              : "a tensor with one more axis is written %s[?, ...]",
+                hiaG_dtype_name((hia_dtype)hiaF_node(w->p, n.a)->op));
+    } else
       no_scalar_in_extern(w, &n);
     w->is_extern = false; /* one report is enough */
     walk_type(w, n.a, signature);
@@ -594,7 +611,7 @@ static void walk(walker *w, hia_ast_id id, uint32_t depth) {
   case HIA_AST_MATCH: walk_match(w, &n, depth); break;
   case HIA_AST_LOOP: walk_loop(w, &n, depth); break;
   case HIA_AST_BLOCK: walk_block(w, &n, depth); break;
-  case HIA_AST_MATMUL: unsupported(w, HIA_E0903, &n, "tensors and '@' are"); /* fall through */
+  case HIA_AST_MATMUL: unsupported(w, HIA_E0903, &n, "'@' is"); /* fall through */
   case HIA_AST_CHAIN:
   case HIA_AST_LOGIC:
     walk(w, n.a, depth);

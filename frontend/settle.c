@@ -90,14 +90,15 @@ static void resolve_settled(hia_typing *t, hia_ast_id id) {
   hiaF_resolve(t, id, hiaF_settled(t, *hiaF_type_at(t, id)));
 }
 
-/* Reports arrays of scalars, which are tensors. */
+/* Reports arrays of scalars and of tensors, which are tensors. */
 static void check_element(hia_typing *t, const hia_ast *n, hia_itype type) {
-  if (!hiaF_is_array(type) || hiaF_element(&t->p->it, type) >= HIA_N_DTYPES) return;
+  if (!hiaF_is_array(type)) return;
+  hia_itype element = hiaF_element(&t->p->it, type);
+  if (element >= HIA_N_DTYPES && !hiaF_is_tensor(element)) return;
   bool is_written = n->kind == HIA_AST_ARRAY;
   hiaF_type_error(t, is_written ? HIA_E0902 : HIA_E0904, n->start, n->end,
-                  "%s of %s is a tensor: tensors are not supported yet",
-                  is_written ? "an array" : "a comprehension",
-                  hiaG_dtype_name((hia_dtype)hiaF_element(&t->p->it, type)));
+                  "%s of %s makes a tensor, which is not supported yet",
+                  is_written ? "an array" : "a comprehension", hiaF_itype_text(&t->p->it, element));
 }
 
 static hia_itype element_of(const hia_typing *t, hia_itype type) {

@@ -59,6 +59,12 @@ uint32_t hiaG_tuple_len(const hia_types *types, hia_type tuple);
 hia_type hiaG_tuple_part(const hia_types *types, hia_type tuple, uint32_t i);
 hia_type hiaG_array(hia_types *types, hia_type element);
 hia_type hiaG_element(const hia_types *types, hia_type array);
+/* Of rank 1 .. HIA_MAX_RANK; a type does not say the sizes. */
+hia_type hiaG_tensor(hia_types *types, hia_dtype dtype, uint32_t rank);
+/* The same if it has been made before, else NONE: no allocation. */
+hia_type hiaG_tensor_made(const hia_types *types, hia_dtype dtype, uint32_t rank);
+hia_dtype hiaG_tensor_dtype(const hia_types *types, hia_type tensor);
+uint32_t hiaG_rank(const hia_types *types, hia_type type); /* of a tensor or, 0, of a scalar */
 
 /* The data type of this name, at first without constructors, so that types can contain each other.
  * It has them from hiaG_data_define on, which is called once. */

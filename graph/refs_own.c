@@ -53,7 +53,7 @@ bool hiaG_may_be_object(const hia_graph *g, const hia_fn *fn, hia_value_id v) {
   hia_type type = hiaG_type(fn, v);
   if (hiaG_is_scalar(type)) return false;
   const hia_type_entry *entry = &g->types->entries.data[type - HIA_FIRST_TYPE];
-  bool has_fields = entry->kind == HIA_KIND_ARRAY;
+  bool has_fields = entry->kind != HIA_KIND_DATA;
   for (uint32_t i = 0; !has_fields && i < entry->n; i++)
     has_fields = g->types->ctors.data[entry->first + i].n != 0;
   return has_fields;

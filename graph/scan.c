@@ -3,6 +3,7 @@
  *
  * Nothing here depends on graphs. Only types nest, to a fixed depth. */
 #include "graph/scan.h"
+#include "runtime/base/shape.h"
 
 /* ---- errors ---- */
 
@@ -160,9 +161,23 @@ static bool accept_dtype(hia_scanner *s, hia_type *type) {
  * cannot nest deeper than they have parts, so the recursion is bounded. */
 enum { MAX_PARTS = HIA_MAX_TYPE_PARTS + 1 };
 
+/* "[?, ?]" behind the dtype. */
+static hia_type tensor(hia_scanner *s, hia_dtype dtype) {
+  hia_position where = hiaG_scan_here(s);
+  uint32_t rank = 0;
+  hiaG_scan_need(s, '[');
+  do {
+    hiaG_scan_need(s, '?');
+    if (++rank > HIA_MAX_RANK)
+      hiaG_scan_fail(s, where, "a tensor of more than %d axes", HIA_MAX_RANK);
+  } while (hiaG_scan_accept(s, ','));
+  hiaG_scan_need(s, ']');
+  return hiaG_tensor(s->types, dtype, rank);
+}
+
 static hia_type type(hia_scanner *s, uint32_t depth) {
   hia_type scalar;
-  if (accept_dtype(s, &scalar)) return scalar;
+  if (accept_dtype(s, &scalar)) return hiaG_scan_peek(s) == '[' ? tensor(s, scalar) : scalar;
   hiaG_scan_skip(s);
   hia_position where = hiaG_scan_here(s);
   int c = hiaG_scan_peek(s);

@@ -2,6 +2,7 @@
 /* The types of a graph. Types outlive a throw for lack of memory, so whatever refers to an entry is
  * added after there is memory for all of it. */
 #include "graph/type_table.h"
+#include "runtime/base/shape.h"
 
 void hiaG_types_init(hia_types *types, hia_comp *comp) { *types = (hia_types){.comp = comp}; }
 
@@ -34,8 +35,9 @@ static hia_type_entry *entry_of(const hia_types *types, hia_type type, hia_type_
       types->entries.data[type - HIA_FIRST_TYPE].kind != (uint32_t)kind)
     HIA_BUG(types->comp, "type %u is no %s", type,
             kind == HIA_KIND_TUPLE   ? "tuple"
-            : kind == HIA_KIND_ARRAY ? "array"
-                                     : "data type");
+            : kind == HIA_KIND_ARRAY  ? "array"
+            : kind == HIA_KIND_TENSOR ? "tensor"
+                                      : "data type");
   return &types->entries.data[type - HIA_FIRST_TYPE];
 }
 
@@ -117,6 +119,33 @@ hia_type hiaG_array(hia_types *types, hia_type element) {
                                     .layout = layout});
 }
 
+static uint32_t tensor_hash(hia_dtype dtype, uint32_t rank) {
+  uint32_t what[2] = {dtype, rank};
+  return hiaR_hash(what, sizeof what) + HIA_KIND_TENSOR;
+}
+
+hia_type hiaG_tensor_made(const hia_types *types, hia_dtype dtype, uint32_t rank) {
+  uint32_t hash = tensor_hash(dtype, rank), at = hash, i;
+  while ((i = hiaR_index_next(&types->index, hash, &at)) != HIA_NONE) {
+    const hia_type_entry *t = &types->entries.data[i];
+    if (t->kind == HIA_KIND_TENSOR && t->element == dtype && t->n == rank)
+      return HIA_FIRST_TYPE + i;
+  }
+  return HIA_NONE;
+}
+
+hia_type hiaG_tensor(hia_types *types, hia_dtype dtype, uint32_t rank) {
+  hia_type made = hiaG_tensor_made(types, dtype, rank);
+  if (!rank || rank > HIA_MAX_RANK) HIA_BUG(types->comp, "a tensor of rank %u", rank);
+  if (made != HIA_NONE) return made;
+  return add_entry(types, tensor_hash(dtype, rank),
+                   (hia_type_entry){.kind = HIA_KIND_TENSOR,
+                                    .n = rank,
+                                    .n_words = 1,
+                                    .element = dtype,
+                                    .repr = HIA_REPR_REF});
+}
+
 static uint32_t add_name(hia_types *types, const char *name) {
   uint32_t at = types->names.len;
   size_t size = strlen(name) + 1;
@@ -132,6 +161,7 @@ static uint32_t hash_of(const hia_types *types, const hia_type_entry *entry) {
     return hiaR_hash(types->parts.data + entry->first, entry->n * sizeof(hia_type));
   if (entry->kind == HIA_KIND_ARRAY)
     return hiaR_hash(&entry->element, sizeof entry->element) + HIA_KIND_ARRAY;
+  if (entry->kind == HIA_KIND_TENSOR) return tensor_hash((hia_dtype)entry->element, entry->n);
   const char *name = types->names.data + entry->name;
   return hiaR_hash(name, strlen(name)) + HIA_KIND_DATA;
 }
@@ -256,6 +286,14 @@ hia_type hiaG_element(const hia_types *types, hia_type array) {
   return entry_of(types, array, HIA_KIND_ARRAY)->element;
 }
 
+hia_dtype hiaG_tensor_dtype(const hia_types *types, hia_type tensor) {
+  return (hia_dtype)entry_of(types, tensor, HIA_KIND_TENSOR)->element;
+}
+
+uint32_t hiaG_rank(const hia_types *types, hia_type type) {
+  return hiaR_is_scalar(type) ? 0 : entry_of(types, type, HIA_KIND_TENSOR)->n;
+}
+
 uint32_t hiaG_type_words(const hia_types *types, hia_type type) {
   return hiaR_is_scalar(type) ? 1 : types->entries.data[type - HIA_FIRST_TYPE].n_words;
 }
@@ -315,6 +353,8 @@ typedef struct copying {
 
 static hia_type copy_leaf(copying *c, hia_type type) {
   if (hiaR_is_scalar(type)) return type;
+  if (hiaG_type_kind(c->from, type) == HIA_KIND_TENSOR)
+    return hiaG_tensor(c->to, hiaG_tensor_dtype(c->from, type), hiaG_rank(c->from, type));
   const hia_type_entry *entry = entry_of(c->from, type, HIA_KIND_DATA);
   hia_type copy = hiaG_data(c->to, c->from->names.data + entry->name);
   if (!hiaG_data_is_defined(c->to, copy)) hiaR_push(c->scratch, &c->data, type);

@@ -99,7 +99,8 @@ uint32_t hiaL_base(const hia_emit *e, hia_type reference) {
   if (entry->kind == HIA_KIND_DATA) return entry->first;
   uint32_t base = types->ctors.len;
   for (uint32_t i = 0; i < reference - HIA_FIRST_TYPE; i++)
-    base += types->entries.data[i].kind == HIA_KIND_ARRAY;
+    base += types->entries.data[i].kind == HIA_KIND_ARRAY ||
+            types->entries.data[i].kind == HIA_KIND_TENSOR;
   return base;
 }
 

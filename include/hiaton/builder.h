@@ -118,8 +118,10 @@ HIA_API hia_build_type hia_build_tuple_type(hia_builder *builder, const hia_buil
                                             size_t n);
 /* The type of arrays of this element, which is a tuple, data or an array. */
 HIA_API hia_build_type hia_build_array_type(hia_builder *builder, hia_build_type element);
-/* A type as the language writes it, "[(i64, Tree)]" or "Tree". The data types in it have been
- * declared. */
+/* The type of tensors of a dtype, of a rank from 1 to 16. */
+HIA_API hia_build_type hia_build_tensor_type(hia_builder *builder, hia_dtype dtype, size_t rank);
+/* A type as the language writes it, "[(i64, Tree)]", "f32[?]" or "Tree". The data types in it have
+ * been declared. */
 HIA_API hia_build_type hia_build_read_type(hia_builder *builder, const char *text);
 /* The type of a value. */
 HIA_API hia_build_type hia_build_type_of(hia_builder *builder, hia_build_value value);
@@ -150,7 +152,7 @@ typedef struct hia_build_field {
   hia_build_type type;
 } hia_build_field;
 /* Adds a constructor to a data type, with n fields (n may be 0). It has the next number: 0, 1, ...
- * The fields hold at most 1000 scalars, data and arrays, and a type has at most 65535
+ * The fields hold at most 1000 scalars, data and arrays, and a type has at most 65534
  * constructors. */
 HIA_API hia_build_ctor hia_build_add_ctor(hia_builder *builder, hia_build_type type,
                                           const char *name, const hia_build_field *fields,

@@ -44,6 +44,8 @@ typedef bool (*hia_write)(void *user, const char *bytes, size_t len);
 HIA_API hia_type_kind hia_type_info_kind(const hia_type_info *type);
 /* The dtype of a scalar. For any other kind it returns HIA_ARGUMENT and sets *dtype to HIA_BOOL. */
 HIA_API hia_status hia_type_info_dtype(const hia_type_info *type, hia_dtype *dtype);
+/* The number of a tensor's axes, 1 or more; 0 for any other kind. */
+HIA_API size_t hia_type_info_rank(const hia_type_info *type);
 /* The number of parts of a tuple; 0 for any other kind. */
 HIA_API size_t hia_type_info_len(const hia_type_info *type);
 HIA_API const hia_type_info *hia_type_info_part(const hia_type_info *type, size_t i);
@@ -52,7 +54,7 @@ HIA_API const hia_type_info *hia_type_info_part(const hia_type_info *type, size_
  * NULL. A type with data or arrays in it has no such form: 0. */
 HIA_API size_t hia_type_info_scalars(const hia_type_info *type, const hia_dtype **dtypes);
 
-/* The type of an array's elements; NULL for any other kind. */
+/* The type of an array's elements, or of a tensor's, which are scalars; NULL for any other kind. */
 HIA_API const hia_type_info *hia_type_info_element(const hia_type_info *type);
 
 /* The name of a data type; "" for any other kind. */
@@ -92,7 +94,7 @@ HIA_API hia_status hia_value_get_f32(const hia_value *value, float *x);
 HIA_API hia_status hia_value_get_f64(const hia_value *value, double *x);
 
 /* The number of parts of a tuple, of elements of an array, of fields of a data value; 0 for a
- * scalar. */
+ * scalar or a tensor. */
 HIA_API size_t hia_value_len(const hia_value *value);
 /* Part, element or field i, as a value of its own, which the caller frees; NULL when out of memory,
  * or if there is none. */
@@ -114,19 +116,36 @@ HIA_API size_t hia_value_ctor(const hia_value *value);
  * of memory. */
 HIA_API hia_value *hia_value_copy(const hia_value *value);
 /* Writes a value as hia_value_format prints it. Of a text longer than max_bytes it writes the
- * tokens within the first max_bytes, then "...", and sets *is_cut, which may be NULL. HIA_IO if
+ * tokens within the first max_bytes, then "...", and sets *is_cut, which may be NULL; it sets it,
+ * too, where it shortens a tensor of more than 1000 elements. UINT64_MAX: all of it. HIA_IO if
  * `write` returns false; a part may then have been written, as after HIA_MEMORY. */
 HIA_API hia_status hia_value_write(const hia_value *value, uint64_t max_bytes, hia_write write,
                                    void *user, bool *is_cut, hia_error **error);
 
+/* ---- tensors ----
+ *
+ * The elements lie one after the other in row-major order: int32_t, int64_t, float, double; a bool
+ * is a byte, 0 or 1. */
+
+/* The sizes of a tensor: hia_type_info_rank of them. NULL for any other value. They, and the
+ * elements, live as long as the value. */
+HIA_API const int64_t *hia_value_dims(const hia_value *value);
+HIA_API const void *hia_value_elements(const hia_value *value);
+/* Makes a tensor of a tensor type, of sizes `dims`, with a copy of the elements; without elements
+ * they may be NULL. HIA_ARGUMENT if a size is below 0, the tensor is larger than memory can be, or
+ * a bool is neither 0 nor 1. */
+HIA_API hia_status hia_data_tensor(const hia_allocator *allocator, const hia_type_info *type,
+                                   const int64_t *dims, const void *elements, hia_value **value,
+                                   hia_error **error);
+
 /* ---- whole values as tables of nodes ----
  *
- * A node is an object: a constructor with its fields, or an array with its elements. The words of
- * all nodes lie one behind the other, in the order of the nodes. A field or element has one word,
- * a tuple one for each of its parts:
+ * A node is an object: a constructor with its fields, an array with its elements, or a tensor,
+ * whose words are its sizes and then its elements. The words of all nodes lie one behind the other,
+ * in the order of the nodes. A field or element has one word, a tuple one for each of its parts:
  *
  *   bool 0 or 1, i32 and i64 their value, f32 and f64 their bits (hia_word_of_f32)
- *   data and arrays: the number of a node before this one; or HIA_NODE_CTOR(c), which is the
+ *   data, arrays, tensors: the number of a node before this one; or HIA_NODE_CTOR(c), which is the
  *     constructor c without fields; or HIA_NODE_EMPTY, which is the array without elements
  *
  * Several words may name one node, which is then shared in the value, too. The value is the last
@@ -134,8 +153,8 @@ HIA_API hia_status hia_value_write(const hia_value *value, uint64_t max_bytes, h
 
 typedef struct hia_value_node {
   uint32_t type; /* index into `types` */
-  uint32_t ctor; /* of data: the number of the constructor; of an array 0 */
-  uint64_t n;    /* of an array: how many elements; of data 0 */
+  uint32_t ctor; /* of data: the number of the constructor; of others 0 */
+  uint64_t n;    /* of an array or a tensor: how many elements; of data 0 */
 } hia_value_node;
 
 #define HIA_NODE_CTOR(ctor) (-1 - (int64_t)(ctor))
@@ -143,7 +162,7 @@ typedef struct hia_value_node {
 
 typedef struct hia_value_nodes {
   size_t size;
-  const hia_type_info *const *types; /* data and array types of one program */
+  const hia_type_info *const *types; /* data, array and tensor types of one program */
   size_t n_types;
   const hia_value_node *nodes;
   size_t n_nodes;
@@ -179,9 +198,9 @@ static inline double hia_word_to_f64(int64_t word) {
  * fit its type, or one of a node that comes later or is of another type. */
 HIA_API hia_status hia_data_from_nodes(const hia_allocator *allocator, const hia_value_nodes *nodes,
                                        hia_value **value, hia_error **error);
-/* Makes the table of a value of a data or array type; the caller frees it. Each object is one node,
- * after all that it refers to. Its types are all that occur among the nodes; they live as long as
- * the table. HIA_ARGUMENT for a scalar or a tuple, whose parts have tables. */
+/* Makes the table of a value of a data, array or tensor type; the caller frees it. Each object is
+ * one node, after all that it refers to. Its types are all that occur among the nodes; they live as
+ * long as the table. HIA_ARGUMENT for a scalar or a tuple, whose parts have tables. */
 HIA_API hia_status hia_value_to_nodes(const hia_value *value, hia_value_nodes **nodes,
                                       hia_error **error);
 /* Frees a table that hia_value_to_nodes has made; no other one. */
@@ -288,8 +307,8 @@ HIA_API hia_status hia_data_load_file(const hia_allocator *allocator, const hia_
 
 #define HIA_NO_VIEW UINT64_MAX
 
-/* The word of a value of a data or array type; HIA_NO_VIEW for a value of another type than `type`,
- * and if there is no memory to compare the types. */
+/* The word of a value of a data, array or tensor type; HIA_NO_VIEW for a value of another type than
+ * `type`, and if there is no memory to compare the types. */
 HIA_API uint64_t hia_value_view(const hia_value *value, const hia_type_info *type);
 
 /* The number of the constructor of a view. */
@@ -322,6 +341,19 @@ static inline const void *hia_array_elements(hia_array_ref array) {
   return elements;
 }
 
+/* A tensor, whose type says dtype and rank: its sizes, and its elements in row-major order. */
+typedef struct hia_tensor_ref {
+  uint64_t word;
+} hia_tensor_ref;
+static inline const int64_t *hia_tensor_dims(hia_tensor_ref tensor) {
+  return (const int64_t *)(uintptr_t)(tensor.word + 16);
+}
+static inline const void *hia_tensor_elements(hia_tensor_ref tensor) {
+  const void *elements;
+  hia_view_read(tensor.word, 8, &elements, sizeof elements);
+  return elements;
+}
+
 /* ---- makers: values made in place ----
  *
  * A maker has the memory in which a host makes objects one by one, by the functions P_T_C_make of
@@ -339,8 +371,9 @@ HIA_API void hia_maker_free(hia_maker *maker);
 HIA_API void *hia_maker_object(hia_maker *maker, uint32_t ctor, size_t size);
 /* Views of the value may become parts of what the maker makes, which holds it from then on. */
 HIA_API void hia_maker_hold(hia_maker *maker, const hia_value *value);
-/* Makes a value of a data or array type of a view, which is of this type: that is not checked. The
- * value holds the memory of the maker, which may go on. HIA_MEMORY if memory has run out before. */
+/* Makes a value of a data, array or tensor type of a view, which is of this type: that is not
+ * checked. The value holds the memory of the maker, which may go on. HIA_MEMORY if memory has run
+ * out before. */
 HIA_API hia_status hia_maker_value(hia_maker *maker, const hia_type_info *type, uint64_t view,
                                    hia_value **value, hia_error **error);
 

@@ -446,7 +446,7 @@ private:
   }
 };
 
-// Data, or any array: a parameter is borrowed, and a result is the caller's.
+// Data, a tensor, or any array: a parameter is borrowed, and a result is the caller's.
 template <> struct type<value> {
   using flat = std::tuple<const hia_value *>;
   using out = std::tuple<hia_value *>;
@@ -455,7 +455,8 @@ template <> struct type<value> {
   static constexpr std::array<hia_dtype, 1> dtypes{HIA_ENTRY_VALUE};
   static bool is(const hia_type_info *info) noexcept {
     const hia_type_kind kind = hia_type_info_kind(info);
-    return info != nullptr && (kind == HIA_KIND_DATA || kind == HIA_KIND_ARRAY);
+    return info != nullptr &&
+           (kind == HIA_KIND_DATA || kind == HIA_KIND_ARRAY || kind == HIA_KIND_TENSOR);
   }
   static inline held hold(const hia_type_info *, const value &x) noexcept;
   static bool is_held(held) noexcept { return true; } // the call refuses an empty one

@@ -41,6 +41,7 @@ typedef enum hia_type_kind {
   HIA_KIND_TUPLE = 2,  /* of 2 parts or more */
   HIA_KIND_ARRAY = 3,  /* of elements of one type */
   HIA_KIND_DATA = 4,   /* of constructors */
+  HIA_KIND_TENSOR = 5, /* of elements of one dtype, along one axis or more */
 } hia_type_kind;
 typedef struct hia_type_info hia_type_info; /* a type of a program: inspect.h */
 

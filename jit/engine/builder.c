@@ -107,6 +107,11 @@ hia_build_type hia_build_array_type(hia_builder *b, hia_build_type element) {
   BUILD_ID(b, hia_build_type, HIA_BUILD_NO_TYPE, hiaF_draft_array_type(b->draft, element));
 }
 
+hia_build_type hia_build_tensor_type(hia_builder *b, hia_dtype dtype, size_t rank) {
+  uint32_t axes = rank > UINT32_MAX ? UINT32_MAX : (uint32_t)rank;
+  BUILD_ID(b, hia_build_type, HIA_BUILD_NO_TYPE, hiaF_draft_tensor_type(b->draft, dtype, axes));
+}
+
 hia_build_type hia_build_read_type(hia_builder *b, const char *text) {
   BUILD_ID(b, hia_build_type, HIA_BUILD_NO_TYPE, hiaF_draft_read_type(b->draft, text));
 }

@@ -39,6 +39,7 @@ static void show(showing *s, hia_type type, const char *info) {
   hia_arena *arena = &b->comp.arena;
   if (hiaG_is_scalar(type)) return;
   const hia_type_entry *entry = entry_of(b, type);
+  if (entry->kind == HIA_KIND_TENSOR) return;
   if (entry->kind == HIA_KIND_ARRAY) {
     show(s, entry->element, hiaR_arena_printf(arena, "hia_type_info_element(%s)", info));
     return;
@@ -87,6 +88,7 @@ static void show_all(showing *s) {
 static const char *c_type(const showing *s, hia_type word) {
   if (hiaG_is_scalar(word)) return hiaJ_c_type((hia_dtype)word);
   if (hiaG_type_kind(&s->b->types, word) == HIA_KIND_ARRAY) return "hia_array_ref";
+  if (hiaG_type_kind(&s->b->types, word) == HIA_KIND_TENSOR) return "hia_tensor_ref";
   return s->list.data[s->place[word - HIA_FIRST_TYPE] - 1].name;
 }
 
@@ -255,7 +257,7 @@ void hiaJ_header_data(hia_building *b) {
 static uint32_t height_of(const hia_building *b, const uint32_t *heights, hia_type type) {
   if (hiaG_is_scalar(type)) return 0;
   const hia_type_entry *entry = entry_of(b, type);
-  if (entry->kind == HIA_KIND_ARRAY) return 0;
+  if (entry->kind == HIA_KIND_ARRAY || entry->kind == HIA_KIND_TENSOR) return 0;
   if (entry->kind == HIA_KIND_DATA) return heights[type - HIA_FIRST_TYPE];
   uint32_t most = 0;
   for (uint32_t i = 0; i < entry->n; i++) {
@@ -307,6 +309,12 @@ static void add_value(const hia_building *b, const uint32_t *heights, hia_type t
   const hia_type_entry *entry = entry_of(b, type);
   if (entry->kind == HIA_KIND_ARRAY) {
     hiaR_text_addf(text, "[]");
+    return;
+  }
+  if (entry->kind == HIA_KIND_TENSOR) {
+    for (uint32_t i = 0; i < entry->n; i++) hiaR_text_addf(text, "[");
+    add_value(b, heights, entry->element, text);
+    for (uint32_t i = 0; i < entry->n; i++) hiaR_text_addf(text, "]");
     return;
   }
   const hia_ctor *ctor = NULL;

@@ -46,6 +46,8 @@ static hia_type own_type(hia_module *module, const hia_type_table *table, hia_ty
     hia_type element = own_type(module, table, entry->element);
     return element == HIA_NONE ? HIA_NONE : hiaG_array(&module->types, element);
   }
+  if (entry->kind == HIA_KIND_TENSOR)
+    return hiaG_tensor(&module->types, (hia_dtype)entry->element, entry->n);
   hia_type *parts = HIA_NEW_ARRAY(&module->comp.scratch, hia_type, entry->n);
   for (uint32_t i = 0; i < entry->n; i++) {
     parts[i] = own_type(module, table, table->parts[entry->first + i]);

@@ -177,6 +177,11 @@ static void add_type(hia_text *text, const hia_types *types, hia_type type) {
     add_type(text, types, hiaG_element(types, type));
     return;
   }
+  if (hiaG_type_kind(types, type) == HIA_KIND_TENSOR) {
+    hiaR_text_addf(text, "_%sx%u", hiaG_dtype_name(hiaG_tensor_dtype(types, type)),
+                   hiaG_rank(types, type));
+    return;
+  }
   uint32_t n = hiaG_tuple_len(types, type);
   hiaR_text_addf(text, "_t%u", n);
   for (uint32_t i = 0; i < n; i++) add_type(text, types, hiaG_tuple_part(types, type, i));

@@ -114,6 +114,11 @@ static hia_status array_step(parsing *want) {
   return HIA_OK;
 }
 
+static hia_status tensor_step(parsing *want) {
+  want->found = hiaG_tensor(&want->types, (hia_dtype)*want->parts, want->n_parts);
+  return HIA_OK;
+}
+
 static hia_type make_type(parsing *want, const hia_type *parts, uint32_t n,
                           hia_status (*step)(parsing *want)) {
   want->parts = parts;
@@ -129,6 +134,11 @@ static hia_type make_array(void *user, hia_type element) {
   return make_type(user, &element, 1, array_step);
 }
 
+static hia_type make_tensor(void *user, hia_dtype dtype, uint32_t rank) {
+  hia_type type = dtype;
+  return make_type(user, &type, rank, tensor_step);
+}
+
 static hia_status words_step(parsing *want) {
   want->words =
       HIA_NEW_ARRAY(&want->comp.arena, hia_word, hiaG_type_words(&want->types, want->type));
@@ -137,7 +147,7 @@ static hia_status words_step(parsing *want) {
 
 static hia_status read_value(parsing *want) {
   const hia_evaluator evaluator = {want, evaluate};
-  const hia_type_maker maker = {want, make_tuple, make_array};
+  const hia_type_maker maker = {want, make_tuple, make_array, make_tensor};
   const hia_reading reading = {.allocator = allocator_of(want),
                                .types = &want->table,
                                .objects = want->objects,

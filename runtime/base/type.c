@@ -63,6 +63,7 @@ static const char *begin_type(hia_type_pieces *p, hia_type type) {
     return "...";
   }
   p->open[p->n_open++] = (hia_open_type){type, 0};
+  if (kind == HIA_KIND_TENSOR) return hiaR_reprs[hiaR_type_entry(p->types, type)->element].name;
   return kind == HIA_KIND_TUPLE ? "(" : "[";
 }
 
@@ -73,6 +74,8 @@ const char *hiaR_type_piece(hia_type_pieces *p) {
     hia_open_type *top = &p->open[p->n_open - 1];
     const hia_type_entry *entry = hiaR_type_entry(p->types, top->type);
     bool is_tuple = entry->kind == HIA_KIND_TUPLE;
+    if (entry->kind == HIA_KIND_TENSOR && top->next < entry->n) return top->next++ ? ", ?" : "[?";
+    if (entry->kind == HIA_KIND_TENSOR) top->next = 1;
     if (top->next == (is_tuple ? entry->n : 1)) {
       p->n_open--;
       return is_tuple ? ")" : "]";

@@ -6,10 +6,10 @@
  * is a few flat arrays that refer to each other by index, so that an image contains it as it is.
  *
  * A value is one word (hia_word), or several: a tuple is the words of its parts. The word of a
- * scalar is in canonical form (base.h). Arrays and data are references: the word is the address of
- * an object, which begins with a hia_counted. A constructor without fields has no object: its word
- * is its number, and numbers are smaller than every address (HIA_FIRST_ADDRESS). So 0, the word of
- * an unset reference, holds no object either.
+ * scalar is in canonical form (base.h). Tensors, arrays and data are references: the word is the
+ * address of an object, which begins with a hia_counted. A constructor without fields has no
+ * object: its word is its number, and numbers are smaller than every address (HIA_FIRST_ADDRESS).
+ * So 0, the word of an unset reference, holds no object either.
  *
  * In memory words are packed: references first, then 8, 4, 2 and 1 byte. So the references of an
  * object, which is all that counting needs to know, are its first words. A type of which no
@@ -108,10 +108,11 @@ typedef struct hia_ctor {
 
 typedef struct hia_type_entry {
   uint32_t kind;     /* hia_type_kind */
-  uint32_t first, n; /* TUPLE: parts[first .. first + n); DATA: ctors[first .. first + n) */
+  uint32_t first, n; /* TUPLE: parts[first .. first + n); DATA: ctors[first .. first + n);
+                        TENSOR: n: its rank */
   uint32_t n_words;  /* of a value: TUPLE: those of its parts; else 1 */
   uint32_t name;     /* DATA: offset in the names */
-  hia_type element;  /* ARRAY */
+  hia_type element;  /* ARRAY; of a TENSOR its dtype */
   uint32_t repr;     /* hia_repr, in the memory of objects; TUPLE: 0 */
   hia_layout layout; /* ARRAY: of an element */
 } hia_type_entry;
@@ -126,6 +127,10 @@ typedef struct hia_type_table {
   uint32_t n_types, n_parts, n_ctors, n_fields, n_places, n_names;
 } hia_type_table;
 
+/* Kinds whose values are references. */
+static inline bool hiaR_has_object(hia_type_kind kind) {
+  return kind == HIA_KIND_ARRAY || kind == HIA_KIND_DATA || kind == HIA_KIND_TENSOR;
+}
 static inline bool hiaR_is_scalar(hia_type type) { return type < HIA_N_DTYPES; }
 static inline const hia_type_entry *hiaR_type_entry(const hia_type_table *t, hia_type type) {
   return &t->types[type - HIA_FIRST_TYPE];
@@ -183,7 +188,7 @@ typedef struct hia_counted {
 #define HIA_STICKY        0x80000000u
 #define HIA_OUTSIDE       0xc0000000u /* the count of an object that belongs to no run */
 #define HIA_FIRST_ADDRESS 65536u      /* no object lies lower: Linux maps nothing there */
-#define HIA_MAX_CTORS     65535u      /* of a type */
+#define HIA_MAX_CTORS     65534u      /* of a type */
 /* The language's bounds on a type, and on the fields of a constructor. */
 #define HIA_MAX_TYPE_PARTS 1000u /* scalars, data types, arrays */
 #define HIA_MAX_CTOR_WORDS 1000u

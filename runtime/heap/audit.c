@@ -3,6 +3,7 @@
  * are still to be followed, and a hash table of addresses leads into it. */
 #include "runtime/heap/audit.h"
 #include "runtime/heap/array.h"
+#include "runtime/tensor/tensor.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -74,6 +75,8 @@ static bool grow(hia_audit *a) {
 static uint32_t shape_of(const hia_audit *a, const hia_counted *object, uint32_t base) {
   const hia_shape *list = a->shapes->list;
   if (list[base].ctor == HIA_SHAPE_ARRAY) return base;
+  if (list[base].ctor == HIA_SHAPE_TENSOR)
+    return object->ctor <= HIA_TENSOR_OUTSIDE ? base : HIA_NONE;
   uint32_t shape = base + object->ctor;
   return shape < a->shapes->n && list[shape].ctor == object->ctor && list[shape].size ? shape
                                                                                       : HIA_NONE;
@@ -82,8 +85,10 @@ static uint32_t shape_of(const hia_audit *a, const hia_counted *object, uint32_t
 /* What the object should be: "Node", or an array. */
 static void name_shape(const hia_audit *a, uint32_t number, char *out, size_t size) {
   const hia_type_table *t = a->types;
-  bool is_array = a->shapes->list[number].ctor == HIA_SHAPE_ARRAY;
-  if (is_array)
+  uint32_t ctor = a->shapes->list[number].ctor;
+  if (ctor == HIA_SHAPE_TENSOR)
+    snprintf(out, size, "a tensor (shape %u)", number);
+  else if (ctor == HIA_SHAPE_ARRAY)
     snprintf(out, size, "an array (shape %u)", number);
   else if (t && number < t->n_ctors)
     snprintf(out, size, "%s", t->names + t->ctors[number].name);
@@ -127,6 +132,12 @@ static void follow_words(hia_audit *a, const void *at, const hia_shape *shape) {
 /* By value: the list may move. */
 static void follow(hia_audit *a, found f) {
   const hia_shape *shape = &a->shapes->list[f.shape];
+  if (shape->ctor == HIA_SHAPE_TENSOR) {
+    hia_tensor *tensor = hiaR_tensor((uintptr_t)f.object);
+    if (tensor->counted.ctor == HIA_TENSOR_VIEW)
+      hiaR_audit_root(a, *hiaR_tensor_owner(tensor), f.shape);
+    return;
+  }
   if (shape->ctor != HIA_SHAPE_ARRAY) {
     follow_words(a, f.object + 1, shape);
     return;

@@ -5,7 +5,7 @@
  * wait to be freed form a list, and the links are in their headers, whose counts are not needed any
  * more. (Schorr and Waite's marking reverses pointers in the same way; here the header has room for
  * them, so no field is overwritten.) */
-#include "runtime/heap/object.h"
+#include "runtime/tensor/tensor.h"
 
 /* ---- shapes ---- */
 
@@ -26,15 +26,19 @@ static hia_shape shape_of(shaping *s, const hia_layout *layout, uint32_t ctor) {
   return shape;
 }
 
+static bool has_own_shape(const hia_type_entry *type) {
+  return type->kind == HIA_KIND_ARRAY || type->kind == HIA_KIND_TENSOR;
+}
+
 hia_status hiaR_shapes_new(const hia_type_table *types, const hia_allocator *allocator,
                            hia_shapes **out, size_t *out_size) {
-  uint32_t n_arrays = 0, n_refs = 0;
-  for (uint32_t i = 0; i < types->n_types; i++) n_arrays += types->types[i].kind == HIA_KIND_ARRAY;
+  uint32_t n_others = 0, n_refs = 0;
+  for (uint32_t i = 0; i < types->n_types; i++) n_others += has_own_shape(&types->types[i]);
   for (uint32_t i = 0; i < types->n_places; i++) n_refs += types->places[i].repr == HIA_REPR_REF;
   *out = NULL;
-  if (types->n_ctors > HIA_MAX_SHAPES - n_arrays || n_arrays > HIA_MAX_SHAPES)
+  if (n_others > HIA_MAX_SHAPES || types->n_ctors > HIA_MAX_SHAPES - n_others)
     return HIA_UNSUPPORTED;
-  uint32_t n = types->n_ctors + n_arrays;
+  uint32_t n = types->n_ctors + n_others;
   size_t size = sizeof(hia_shapes) + n * sizeof(hia_shape) +
                 ((size_t)n_refs + types->n_types) * sizeof(uint32_t);
   hia_shapes *shapes = hiaR_alloc(allocator, size);
@@ -42,12 +46,11 @@ hia_status hiaR_shapes_new(const hia_type_table *types, const hia_allocator *all
   shaping s = {.types = types, .list = (hia_shape *)(shapes + 1)};
   s.bases = (uint32_t *)(s.list + n);
   s.of_type = s.bases + n_refs;
-  uint32_t array = types->n_ctors;
+  uint32_t other = types->n_ctors;
   for (uint32_t i = 0; i < types->n_types; i++) {
     const hia_type_entry *t = &types->types[i];
-    s.of_type[i] = t->kind == HIA_KIND_DATA    ? t->first
-                   : t->kind == HIA_KIND_ARRAY ? array++
-                                               : HIA_NONE;
+    s.of_type[i] = t->kind == HIA_KIND_DATA ? t->first : has_own_shape(t) ? other++ : HIA_NONE;
+    if (t->kind == HIA_KIND_TENSOR) s.list[s.of_type[i]] = (hia_shape){.ctor = HIA_SHAPE_TENSOR};
   }
   for (uint32_t i = 0; i < types->n_types; i++) {
     const hia_type_entry *t = &types->types[i];
@@ -74,7 +77,12 @@ typedef struct freeing {
 
 static void await_freeing(freeing *f, hia_word ref, uint32_t base) {
   hia_counted *object = hiaR_object(ref);
-  bool is_array = f->shapes->list[base].ctor == HIA_SHAPE_ARRAY;
+  uint32_t ctor = f->shapes->list[base].ctor;
+  if (ctor == HIA_SHAPE_TENSOR) { /* it refers to no more than an owner, which refers to nothing */
+    hiaR_tensor_free(f->local, ref, f->is_shared);
+    return;
+  }
+  bool is_array = ctor == HIA_SHAPE_ARRAY;
   hiaR_object_link(object, f->next, is_array ? base : base + object->ctor);
   f->next = object;
 }

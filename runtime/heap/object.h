@@ -15,21 +15,24 @@
 typedef struct hia_shape {
   uint32_t size;   /* in bytes: of the object; of an array, of an element */
   uint16_t n_refs; /* the references that come first: behind the header, or in each element */
-  uint16_t ctor;   /* its number in the type; HIA_SHAPE_ARRAY: an array */
+  uint16_t ctor;   /* its number in the type; or HIA_SHAPE_ARRAY, HIA_SHAPE_TENSOR */
   uint32_t refs;   /* bases[refs + i]: of its i-th reference */
 } hia_shape;
-#define HIA_SHAPE_ARRAY UINT16_MAX
-_Static_assert(HIA_SHAPE_ARRAY >= HIA_MAX_CTORS, "no constructor has the number");
+#define HIA_SHAPE_ARRAY  UINT16_MAX
+#define HIA_SHAPE_TENSOR (UINT16_MAX - 1)
+_Static_assert(HIA_SHAPE_TENSOR >= HIA_MAX_CTORS, "no constructor has the number");
 
-/* Those of all constructors, in the order of the table of types, and those of all array types. The
- * base of a data type is the shape of its constructor 0, the base of an array type its shape. */
+/* Those of all constructors, in the order of the table of types, and those of all array and tensor
+ * types. The base of a data type is the shape of its constructor 0, the base of others their shape.
+ * That of a tensor says no more than that it is one: it has all that is needed in its header. */
 typedef struct hia_shapes {
   const hia_shape *list;
   const uint32_t *bases;   /* of references in objects */
   const uint32_t *of_type; /* by type - HIA_FIRST_TYPE: its base; of a tuple HIA_NONE */
   uint32_t n;
 } hia_shapes;
-/* Shapes are numbered in 16 bits: a program has at most so many constructors and array types. */
+/* Shapes are numbered in 16 bits: a program has at most so many constructors, array and tensor
+ * types. */
 #define HIA_MAX_SHAPES 65536u
 
 /* Makes the shapes of all types of a table in one block, which hiaR_free returns to the allocator:

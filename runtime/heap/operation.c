@@ -44,7 +44,8 @@ HIA_OPERATION(NEW) {
 HIA_OPERATION(SLICE) {
   int64_t first = hiaR_to_i64(in[1]), end = hiaR_to_i64(in[2]);
   if (!hiaR_array_has_slice(in[0], first, end)) {
-    *why = (hia_misfortune){{first, end, (int64_t)hiaR_array_len(in[0])}, true};
+    why->range = (hia_range){first, end, (int64_t)hiaR_array_len(in[0])};
+    why->is_slice = true;
     return HIA_RANGE;
   }
   bool has_memory = hiaR_array_slice(env->local, o->shape, in[0], first, end, env->is_shared, out);
@@ -58,7 +59,8 @@ HIA_OPERATION(SET) {
   int64_t index = hiaR_to_i64(in[1]);
   hia_status status = HIA_OK;
   if (!hiaR_array_has(array, index)) {
-    *why = (hia_misfortune){{index, 0, (int64_t)hiaR_array_len(array)}, false};
+    why->range = (hia_range){index, 0, (int64_t)hiaR_array_len(array)};
+    why->is_slice = false;
     status = HIA_RANGE;
   } else if (!hiaR_array_own(env->local, env->shapes, o->base, &array, env->is_shared)) {
     status = HIA_MEMORY;

@@ -11,6 +11,7 @@
  * is not in must come from both its sides in equal number, and then count once: the sides of a
  * branch that deliver the value of a Merge. At least one token must come from within r itself, or
  * x would fire when r is dead. Tokens go to later nodes only, so there are no cycles. */
+#include "runtime/base/shape.h"
 #include "runtime/image/loaded.h"
 #include <stdio.h>
 
@@ -207,6 +208,10 @@ static bool check_array(const checker *c, uint32_t i) {
   return t->repr == HIA_REPR_REF && check_layout(c, &t->layout, own, n, 0);
 }
 
+static bool check_tensor(const hia_type_entry *t) {
+  return t->repr == HIA_REPR_REF && t->element < HIA_N_DTYPES && t->n >= 1 && t->n <= HIA_MAX_RANK;
+}
+
 /* Data types have constructors of their own, one type's behind the other's. */
 static bool check_data(checker *c, uint32_t i, uint32_t *n_ctors) {
   const hia_type_entry *t = &c->types[i];
@@ -236,8 +241,9 @@ static bool check_types(checker *c, uint32_t *depth) {
   for (uint32_t i = 0; i < n; i++) {
     const hia_type_entry *t = &c->types[i];
     bool is_tuple = t->kind == HIA_KIND_TUPLE;
-    if ((!is_tuple && t->kind != HIA_KIND_ARRAY && t->kind != HIA_KIND_DATA) ||
-        (!is_tuple && t->n_words != 1) || (is_tuple && !check_tuple(c, i, depth)))
+    bool is_known = is_tuple || t->kind == HIA_KIND_ARRAY || t->kind == HIA_KIND_DATA ||
+                    (t->kind == HIA_KIND_TENSOR && check_tensor(t));
+    if (!is_known || (!is_tuple && t->n_words != 1) || (is_tuple && !check_tuple(c, i, depth)))
       return bad(c, "type %u is malformed", i + HIA_FIRST_TYPE);
   }
   for (uint32_t i = 0; i < n; i++) {

@@ -305,14 +305,13 @@ static hia_status operate(expansion *x, hia_word *v, const hia_instr *in, hia_mi
 }
 
 static void compute_array(expansion *x, hia_word *v, const hia_instr *in, hia_cause *cause) {
-  hia_misfortune why = {.is_slice = false};
+  hia_misfortune why;
   switch (in->kind) {
   case HIA_KIND_LEN: v[in->to] = hiaR_array_len(v[in->u.array->ins[0]]); break;
   case HIA_KIND_AT: read_element(v, in, cause); break;
   default:
     cause->status = operate(x, v, in, &why);
-    cause->code = why.is_slice;
-    cause->range = why.range;
+    if (cause->status == HIA_RANGE) *cause = (hia_cause){HIA_RANGE, why.is_slice, why.range, NULL};
   }
 }
 

@@ -42,13 +42,12 @@ static void fail(hia_worker *w, hia_frame *f, uint32_t node, hia_status status, 
 /* False: the node has failed, or there is no memory. */
 static bool fire_operation(hia_worker *w, hia_frame *f, const hia_instr *n) {
   hia_word *slots = hiaR_slots(f);
-  hia_misfortune why = {.is_slice = false};
+  hia_misfortune why;
   hia_status status = operate(w, slots, n->u.array, &slots[n->to], &why);
   if (status == HIA_MEMORY)
     hiaR_exhaust(w, f, n->index);
   else if (status)
-    hiaR_fail(w, f, n->index,
-              &(hia_cause){.status = status, .code = why.is_slice, .range = why.range});
+    hiaR_fail(w, f, n->index, &(hia_cause){status, why.is_slice, why.range, NULL});
   return !status;
 }
 

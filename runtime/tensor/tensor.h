@@ -47,7 +47,15 @@ static inline uint64_t hiaR_tensor_len(const hia_tensor *t) {
   for (uint32_t i = 0; i < hiaR_tensor_rank(t); i++) n *= (uint64_t)t->dims[i];
   return n;
 }
-/* Its shape; of the word of a scalar, if `is_tensor` is false, that of rank 0. */
+static inline uint64_t hiaR_tensor_bytes(const hia_tensor *t) {
+  return hiaR_tensor_len(t) * hiaR_dtype_size(hiaR_tensor_dtype(t));
+}
+static inline hia_dims hiaR_tensor_dims(const hia_tensor *t) {
+  hia_dims shape = {.rank = hiaR_tensor_rank(t)};
+  memcpy(shape.dims, t->dims, shape.rank * sizeof *shape.dims);
+  return shape;
+}
+/* The shape of an operand; of the word of a scalar, if `is_tensor` is false, that of rank 0. */
 hia_dims hiaR_dims_of(hia_word word, bool is_tensor);
 
 /* Elements of this many bytes or more begin at a multiple of HIA_TENSOR_ALIGN: vectors of that many
@@ -58,6 +66,13 @@ static inline size_t hiaR_tensor_size(uint32_t rank, size_t bytes) {
   size_t head = sizeof(hia_tensor) + rank * sizeof(int64_t);
   size_t pad = bytes >= HIA_TENSOR_ALIGNED ? HIA_TENSOR_ALIGN - 8 : 0;
   return (head + pad + bytes + 7) & ~(size_t)7;
+}
+
+/* Where the elements of such a tensor begin, whose header is filled in. */
+static inline char *hiaR_tensor_place(hia_tensor *t, size_t bytes) {
+  char *end = (char *)&t->dims[hiaR_tensor_rank(t)];
+  if (bytes < HIA_TENSOR_ALIGNED) return end;
+  return end + (-(uintptr_t)end & (HIA_TENSOR_ALIGN - 1));
 }
 
 /* ---- tensor.c ----

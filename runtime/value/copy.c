@@ -1,6 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Copies of values, in objects of their own. Values are shared between threads, so the objects that
  * are copied cannot be marked, as those that leave a run are: a walk numbers them. */
+#include "runtime/tensor/tensor.h"
 #include "runtime/value/walk.h"
 
 typedef struct copying {
@@ -32,6 +33,8 @@ static hia_word copy_object(copying *c, const hia_walk_object *o) {
     refer(c, o->layout, (char *)object);
     return hiaR_word_of(object);
   }
+  if (hiaR_type_kind(types, o->type) == HIA_KIND_TENSOR)
+    return hiaR_word_of(hiaR_copy_tensor(c->to, hiaR_tensor(o->word)));
   const hia_array *from = (const hia_array *)(uintptr_t)o->word;
   hia_array *array = hiaR_new_array(c->to, o->layout, from->n);
   if (!array) return 0;

@@ -58,6 +58,9 @@ static bool add_entry(hia_file_types *f, uint32_t place) {
       is_fine = add_type(f, f->types->parts[entry->first + i]);
     return is_fine;
   case HIA_KIND_ARRAY: return is_fine && add_type(f, entry->element) && add_kinds(f, type, 1);
+  case HIA_KIND_TENSOR:
+    return is_fine && add_type(f, entry->element) && add_number(f, entry->n) &&
+           add_kinds(f, type, 1);
   default:
     is_fine = is_fine && add_name(f, f->types->names + entry->name) && add_number(f, entry->n) &&
               add_kinds(f, type, entry->n);

@@ -1,6 +1,7 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Values of hosts: their life, taking them apart, printing. */
 #include "runtime/value/handle.h"
+#include "runtime/tensor/tensor.h"
 
 /* ---- life ---- */
 
@@ -83,6 +84,7 @@ size_t hia_value_len(const hia_value *value) {
   case HIA_KIND_TUPLE: return entry_of(value->type)->n;
   case HIA_KIND_DATA: return ctor_of(value)->n;
   case HIA_KIND_ARRAY: return array_of(value) ? (size_t)array_of(value)->n : 0;
+  case HIA_KIND_TENSOR:
   case HIA_KIND_SCALAR:
   case HIA_KIND_NONE: break;
   }
@@ -181,4 +183,63 @@ size_t hia_value_format(const hia_value *value, char *buf, size_t size) {
 
 size_t hia_value_format_type(const hia_value *value, char *buf, size_t size) {
   return hia_type_info_format(value ? value->type : NULL, buf, size);
+}
+
+/* ---- tensors ---- */
+
+/* NULL: it is none. */
+static const hia_tensor *tensor_of(const hia_value *value) {
+  bool is_tensor = hia_type_info_kind(hia_value_type(value)) == HIA_KIND_TENSOR;
+  return is_tensor ? hiaR_tensor(value->words[0]) : NULL;
+}
+
+const int64_t *hia_value_dims(const hia_value *value) {
+  const hia_tensor *tensor = tensor_of(value);
+  return tensor ? tensor->dims : NULL;
+}
+
+const void *hia_value_elements(const hia_value *value) {
+  const hia_tensor *tensor = tensor_of(value);
+  return tensor ? tensor->data : NULL;
+}
+
+hia_status hia_data_tensor(const hia_allocator *allocator, const hia_type_info *type,
+                           const int64_t *dims, const void *elements, hia_value **value,
+                           hia_error **error) {
+  if (error) *error = NULL;
+  if (value) *value = NULL;
+  if (!allocator) allocator = &hiaR_malloc;
+  const char *missing = !type ? "type" : !dims ? "dims" : !value ? "place for the value" : NULL;
+  if (missing) return hiaR_fail_text(allocator, error, HIA_ARGUMENT, NULL, "no %s", missing);
+  if (hia_type_info_kind(type) != HIA_KIND_TENSOR) {
+    char text[128];
+    hia_type_info_format(type, text, sizeof text);
+    return hiaR_fail_text(allocator, error, HIA_ARGUMENT, NULL, "%s is no tensor type", text);
+  }
+  const hia_type_entry *entry = entry_of(type);
+  hia_dtype dtype = (hia_dtype)entry->element;
+  hia_dims shape = {.rank = entry->n};
+  memcpy(shape.dims, dims, entry->n * sizeof *dims);
+  for (uint32_t i = 0; i < shape.rank; i++)
+    if (dims[i] < 0)
+      return hiaR_fail_text(allocator, error, HIA_ARGUMENT, NULL, "axis %u has the size %lld", i,
+                            (long long)dims[i]);
+  uint64_t n;
+  if (!hiaR_shape_elements(&shape, hiaR_dtype_size(dtype), &n))
+    return hiaR_fail_text(allocator, error, HIA_ARGUMENT, NULL, "the tensor is too large");
+  if (n && !elements) return hiaR_fail_text(allocator, error, HIA_ARGUMENT, NULL, "no elements");
+  const unsigned char *bools = elements;
+  for (uint64_t i = 0; dtype == HIA_BOOL && i < n; i++)
+    if (bools[i] > 1)
+      return hiaR_fail_text(allocator, error, HIA_ARGUMENT, NULL, "element %llu is no bool",
+                            (unsigned long long)i);
+  hia_objects *objects = hiaR_objects_new(allocator, 0);
+  hia_tensor *tensor = objects ? hiaR_new_tensor(objects, dtype, &shape) : NULL;
+  if (tensor) {
+    if (n) memcpy(tensor->data, elements, (size_t)n * hiaR_dtype_size(dtype));
+    hia_word word = (uintptr_t)tensor;
+    *value = hiaR_value_new(allocator, type, objects, &word);
+  }
+  hiaR_objects_release(objects);
+  return *value ? HIA_OK : hiaR_fail_text(allocator, error, HIA_MEMORY, NULL, "out of memory");
 }

@@ -18,6 +18,10 @@ hia_status hia_type_info_dtype(const hia_type_info *type, hia_dtype *dtype) {
   return fits ? HIA_OK : HIA_ARGUMENT;
 }
 
+size_t hia_type_info_rank(const hia_type_info *type) {
+  return hia_type_info_kind(type) == HIA_KIND_TENSOR ? entry_of(type)->n : 0;
+}
+
 size_t hia_type_info_len(const hia_type_info *type) {
   return hia_type_info_kind(type) == HIA_KIND_TUPLE ? entry_of(type)->n : 0;
 }
@@ -28,7 +32,8 @@ const hia_type_info *hia_type_info_part(const hia_type_info *type, size_t i) {
 }
 
 const hia_type_info *hia_type_info_element(const hia_type_info *type) {
-  if (hia_type_info_kind(type) != HIA_KIND_ARRAY) return NULL;
+  hia_type_kind kind = hia_type_info_kind(type);
+  if (kind != HIA_KIND_ARRAY && kind != HIA_KIND_TENSOR) return NULL;
   return hiaR_type_info(type->types, entry_of(type)->element);
 }
 
@@ -126,6 +131,10 @@ size_t hia_type_info_format(const hia_type_info *type, char *buf, size_t size) {
       put(&w, hiaR_reprs[next->type].name);
     } else if (kind == HIA_KIND_DATA) {
       put(&w, table->names + entry_of(next)->name);
+    } else if (kind == HIA_KIND_TENSOR) {
+      put(&w, hiaR_reprs[entry_of(next)->element].name);
+      for (uint32_t i = 0; i < entry_of(next)->n; i++) put(&w, i ? ", ?" : "[?");
+      put(&w, "]");
     } else {
       put(&w, kind == HIA_KIND_TUPLE ? "(" : "[");
       open[n_open].entry = entry_of(next);

@@ -6,7 +6,7 @@
  * at form a list: their headers are the links (hiaR_object_link). An object of the run
  * that has been copied has the count 0, which no live object has, and behind it the address of the
  * copy. */
-#include "runtime/heap/object.h"
+#include "runtime/tensor/tensor.h"
 #include "runtime/value/value.h"
 
 typedef struct leaving {
@@ -15,6 +15,16 @@ typedef struct leaving {
   hia_counted *next; /* the first copy on the list, or NULL */
   bool has_outside;
 } leaving;
+
+/* A tensor's copy has its elements, of which the tensor may only be a view. */
+static bool leave_tensor(leaving *l, hia_word *ref) {
+  hia_tensor *tensor = hiaR_tensor(*ref), *copy = hiaR_copy_tensor(l->to, tensor);
+  if (!copy) return false;
+  atomic_store_explicit(&tensor->counted.count, 0, memory_order_relaxed);
+  *ref = (uintptr_t)copy;
+  memcpy(&tensor->counted + 1, ref, sizeof *ref);
+  return true;
+}
 
 /* Replaces a reference by one to the copy. False: no memory. */
 static bool leave(leaving *l, hia_word *ref, uint32_t base) {
@@ -28,6 +38,7 @@ static bool leave(leaving *l, hia_word *ref, uint32_t base) {
   }
   const hia_shape *shape = &l->shapes->list[base];
   uint32_t number = base;
+  if (shape->ctor == HIA_SHAPE_TENSOR) return leave_tensor(l, ref);
   if (shape->ctor == HIA_SHAPE_ARRAY) {
     const hia_array *from = (const hia_array *)object;
     size_t size = hiaR_array_size(shape->size, from->n);

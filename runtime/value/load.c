@@ -6,6 +6,7 @@
  * A program that is built ahead of time and has scalars alone does not link what makes objects:
  * that is called through the loader. */
 #include "runtime/value/load.h"
+#include "runtime/tensor/tensor.h"
 #include <stdio.h>
 
 typedef hia_loader loader;
@@ -50,7 +51,8 @@ hia_status hiaR_load_reference(loader *l, hia_type type, hia_word *word) {
   const hia_type_entry *entry = hiaR_type_entry(l->types, type);
   if (x & 1) {
     *word = x / 2;
-    if (entry->kind != HIA_KIND_DATA) return x == 1 ? HIA_OK : damaged(l, "no such array");
+    if (entry->kind == HIA_KIND_TENSOR) return damaged(l, "no tensor");
+    if (entry->kind == HIA_KIND_ARRAY) return x == 1 ? HIA_OK : damaged(l, "no such array");
     bool is_ctor = x / 2 < entry->n && !hiaR_ctor(l->types, type, (uint32_t)(x / 2))->n;
     return is_ctor ? HIA_OK : damaged(l, "no such constructor");
   }
@@ -120,6 +122,49 @@ static hia_status read_array(loader *l, hia_type type, void **object) {
   return status;
 }
 
+static hia_tensor *make_tensor(loader *l, hia_dtype dtype, const hia_dims *shape) {
+  hia_word word;
+  if (!l->local) return hiaR_new_tensor(l->objects, dtype, shape);
+  if (!hiaR_tensor_new(l->local, dtype, shape, &word)) return NULL;
+  hia_tensor *tensor = hiaR_tensor(word);
+  atomic_init(&tensor->counted.count, 0);
+  return tensor;
+}
+
+/* The shape of a tensor of the type, whose elements, `bytes` in all, follow. */
+static hia_status read_shape(loader *l, hia_type type, hia_dims *shape, uint64_t *bytes) {
+  const hia_type_entry *entry = hiaR_type_entry(l->types, type);
+  uint32_t size = hiaR_dtype_size((hia_dtype)entry->element);
+  *shape = (hia_dims){.rank = entry->n};
+  for (uint32_t i = 0; i < entry->n; i++) {
+    uint64_t dim;
+    hia_status status = read_number(l, &dim);
+    if (status) return status;
+    if (dim > INT64_MAX) return damaged(l, "a size is too large");
+    shape->dims[i] = (int64_t)dim;
+  }
+  if (!hiaR_shape_elements(shape, size, bytes)) return damaged(l, "a tensor is too large");
+  *bytes *= size;
+  return HIA_OK;
+}
+
+static hia_status read_tensor(loader *l, hia_type type, void **object) {
+  hia_dtype dtype = (hia_dtype)hiaR_type_entry(l->types, type)->element;
+  hia_dims shape;
+  uint64_t bytes;
+  hia_status status = read_shape(l, type, &shape, &bytes);
+  if (status) return status;
+  if (bytes > left(l)) return damaged(l, "a tensor is longer than the file");
+  for (uint64_t i = 0; dtype == HIA_BOOL && i < bytes; i++)
+    if (l->at[i] > 1) return damaged(l, "no bool");
+  hia_tensor *tensor = make_tensor(l, dtype, &shape);
+  if (!tensor) return HIA_MEMORY;
+  if (bytes) memcpy(tensor->data, l->at, (size_t)bytes);
+  l->at += bytes;
+  *object = tensor;
+  return HIA_OK;
+}
+
 static hia_status read_data(loader *l, hia_type type, uint32_t number, void **object) {
   const hia_ctor *ctor = hiaR_ctor(l->types, type, number);
   if (!ctor->n) return damaged(l, "an object of a constructor without fields");
@@ -138,9 +183,11 @@ hia_status hiaR_load_object(loader *l, bool *is_end) {
   if (number - 1 >= l->file_types->n_kinds) return damaged(l, "no such kind of object");
   hia_file_kind kind = ((const hia_file_kind *)l->file_types->kinds.data)[number - 1];
   hia_loaded_object made = {.object = NULL, .type = kind.type};
-  bool is_data = hiaR_type_kind(l->types, kind.type) == HIA_KIND_DATA;
-  status = is_data ? read_data(l, kind.type, kind.ctor, &made.object)
-                   : read_array(l, kind.type, &made.object);
+  switch (hiaR_type_kind(l->types, kind.type)) {
+  case HIA_KIND_DATA: status = read_data(l, kind.type, kind.ctor, &made.object); break;
+  case HIA_KIND_TENSOR: status = read_tensor(l, kind.type, &made.object); break;
+  default: status = read_array(l, kind.type, &made.object);
+  }
   if (status) return status;
   if (!hiaR_block_grow(&l->made, l->allocator, ((size_t)l->n_made + 1) * sizeof made))
     return HIA_MEMORY;

@@ -225,6 +225,24 @@ static hia_status look(looker *l) {
   return HIA_OK;
 }
 
+/* A tensor, while more lists may be around it: + its rank * 256 + its dtype. */
+#define CODE_TENSOR 0x20000000u
+
+/* The type of a code that is final. */
+static hia_type type_of(const looker *l, uint32_t code) {
+  const hia_type_maker *maker = l->reading->maker;
+  if (code < CODE_TENSOR) return code;
+  return maker->tensor(maker->user, (hia_dtype)(code & 255), (code & ~CODE_TENSOR) >> 8);
+}
+
+/* A list of what has this code. */
+static hia_type list_of(const looker *l, uint32_t code) {
+  const hia_type_maker *maker = l->reading->maker;
+  if (hiaR_is_scalar(code)) return CODE_TENSOR + 256 + code;
+  if (code >= CODE_TENSOR && code < CODE_TENSOR + 256 * HIA_MAX_RANK) return code + 256;
+  return code >= CODE_TENSOR ? HIA_NONE : maker->array(maker->user, code);
+}
+
 /* Makes the types that the codes say, from the last to the first: parts come before what consists
  * of them, the first part on top of the stack, which takes the place of the codes. */
 static hia_status make_types(looker *l, hia_type *type) {
@@ -242,16 +260,18 @@ static hia_status make_types(looker *l, hia_type *type) {
                             "no type is given for this value");
     if (is_tuple) {
       uint32_t n_parts = code & ~CODE_TUPLE;
-      for (uint32_t i = 0; i < n_parts; i++) parts[i] = codes[top++];
+      for (uint32_t i = 0; i < n_parts; i++)
+        if ((parts[i] = type_of(l, codes[top++])) == HIA_NONE) return HIA_MEMORY;
       made = maker->tuple(maker->user, parts, n_parts);
     } else if (code == CODE_ARRAY) {
-      made = maker->array(maker->user, codes[top++]);
+      made = list_of(l, codes[top++]);
+      if (made == HIA_NONE) return HIA_MEMORY;
     }
     if (made == HIA_NONE) return HIA_MEMORY;
     codes[--top] = made;
   }
-  *type = codes[top];
-  return HIA_OK;
+  *type = type_of(l, codes[top]);
+  return *type == HIA_NONE ? HIA_MEMORY : HIA_OK;
 }
 
 hia_status hiaR_value_look(const hia_reading *reading, const char *text, size_t len, hia_type *type,

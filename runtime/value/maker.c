@@ -57,7 +57,7 @@ hia_status hia_maker_value(hia_maker *maker, const hia_type_info *type, uint64_t
   if (missing) return hiaR_fail_text(&hiaR_malloc, error, HIA_ARGUMENT, NULL, "no %s", missing);
   const hia_allocator *allocator = &maker->allocator;
   hia_type_kind kind = hia_type_info_kind(type);
-  if (kind != HIA_KIND_DATA && kind != HIA_KIND_ARRAY)
+  if (!hiaR_has_object(kind))
     return hiaR_fail_text(allocator, error, HIA_ARGUMENT, NULL, "a scalar or a tuple has no view");
   if (view == HIA_NO_VIEW) return hiaR_fail_text(allocator, error, HIA_ARGUMENT, NULL, "no view");
   if (!maker->is_out) *value = hiaR_value_new(allocator, type, maker->objects, &view);
@@ -67,7 +67,7 @@ hia_status hia_maker_value(hia_maker *maker, const hia_type_info *type, uint64_t
 uint64_t hia_value_view(const hia_value *value, const hia_type_info *type) {
   bool is_same;
   hia_type_kind kind = hia_type_info_kind(type);
-  if (!value || (kind != HIA_KIND_DATA && kind != HIA_KIND_ARRAY)) return HIA_NO_VIEW;
+  if (!value || !hiaR_has_object(kind)) return HIA_NO_VIEW;
   if (hiaR_type_infos_compare(type, value->type, &value->allocator, &is_same) || !is_same)
     return HIA_NO_VIEW;
   return value->words[0];

@@ -1,5 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Values as tables of nodes (hiaton/data.h), both ways. */
+#include "runtime/tensor/tensor.h"
 #include "runtime/value/handle.h"
 #include "runtime/value/walk.h"
 
@@ -25,9 +26,9 @@ static hia_status find_types(building *b) {
   for (size_t i = 0; i < nodes->n_types; i++) {
     const hia_type_info *type = nodes->types[i];
     hia_type_kind kind = hia_type_info_kind(type);
-    if (kind != HIA_KIND_DATA && kind != HIA_KIND_ARRAY)
+    if (!hiaR_has_object(kind))
       return hiaR_fail_text(b->allocator, b->error, HIA_ARGUMENT, NULL,
-                            "type %zu is no data type and no array type", i);
+                            "type %zu is no data, array or tensor type", i);
     if (b->types && b->types->first != type->types->first)
       return hiaR_fail_text(b->allocator, b->error, HIA_ARGUMENT, NULL,
                             "type %zu is of another program than type 0", i);
@@ -51,7 +52,8 @@ static hia_status reference(const building *b, size_t node, hia_type type, int64
   if (word < 0) {
     uint64_t ctor = (uint64_t)(-1 - word);
     const hia_type_entry *entry = hiaR_type_entry(t, type);
-    if (entry->kind != HIA_KIND_DATA) {
+    if (entry->kind == HIA_KIND_TENSOR) return wrong_word(b, node, type, "it needs a node");
+    if (entry->kind == HIA_KIND_ARRAY) {
       *value = 0;
       return ctor == 0 ? HIA_OK
                        : wrong_word(b, node, type, "HIA_NODE_EMPTY is the one without elements");
@@ -116,6 +118,32 @@ static hia_status build_array(building *b, size_t node, const hia_type_entry *en
   return status;
 }
 
+/* An element of a tensor is like a field of its dtype. */
+static hia_status build_tensor(building *b, size_t node, const hia_type_entry *entry, uint64_t n,
+                               hia_word *ref) {
+  hia_dims shape = {.rank = entry->n};
+  size_t left = b->nodes->n_words - b->word;
+  uint64_t elements;
+  if (entry->n > left || n > left - entry->n)
+    return hiaR_fail_text(b->allocator, b->error, HIA_ARGUMENT, NULL,
+                          "node %zu needs %u sizes and %llu elements, and there are %zu words left",
+                          node, entry->n, (unsigned long long)n, left);
+  for (uint32_t i = 0; i < entry->n; i++) shape.dims[i] = b->nodes->words[b->word++];
+  if (!hiaR_shape_elements(&shape, 1, &elements) || elements != n)
+    return hiaR_fail_text(b->allocator, b->error, HIA_ARGUMENT, NULL,
+                          "node %zu has %llu elements, and sizes of another number", node,
+                          (unsigned long long)n);
+  hia_tensor *tensor = hiaR_new_tensor(b->objects, (hia_dtype)entry->element, &shape);
+  if (!tensor) return no_memory(b);
+  *ref = (uintptr_t)tensor;
+  hia_word_place place = {.type = entry->element, .repr = (uint8_t)entry->element};
+  uint32_t size = hiaR_dtype_size((hia_dtype)entry->element);
+  hia_status status = HIA_OK;
+  for (uint64_t i = 0; status == HIA_OK && i < n; i++)
+    status = put_words(b, node, &place, 1, tensor->data + i * size);
+  return status;
+}
+
 static hia_status build_node(building *b, size_t i) {
   const hia_value_node *node = &b->nodes->nodes[i];
   if (node->type >= b->nodes->n_types)
@@ -124,13 +152,13 @@ static hia_status build_node(building *b, size_t i) {
                           b->nodes->n_types);
   const hia_type_table *t = &b->types->table;
   const hia_type_entry *entry = hiaR_type_entry(t, b->nodes->types[node->type]->type);
-  bool is_array = entry->kind == HIA_KIND_ARRAY;
-  if (is_array ? node->ctor != 0 : node->n != 0)
-    return hiaR_fail_text(b->allocator, b->error, HIA_ARGUMENT, NULL,
-                          is_array ? "node %zu is an array: `ctor` must be 0"
-                                   : "node %zu is no array: `n` must be 0",
-                          i);
-  if (is_array) return build_array(b, i, entry, node->n, &b->refs[i]);
+  bool is_data = entry->kind == HIA_KIND_DATA;
+  if (is_data ? node->n != 0 : node->ctor != 0)
+    return hiaR_fail_text(
+        b->allocator, b->error, HIA_ARGUMENT, NULL,
+        is_data ? "node %zu is data: `n` must be 0" : "node %zu is no data: `ctor` must be 0", i);
+  if (entry->kind == HIA_KIND_TENSOR) return build_tensor(b, i, entry, node->n, &b->refs[i]);
+  if (!is_data) return build_array(b, i, entry, node->n, &b->refs[i]);
   if (node->ctor >= entry->n)
     return hiaR_fail_text(b->allocator, b->error, HIA_ARGUMENT, NULL,
                           "node %zu: %s has no constructor number %u: it has %u", i,
@@ -248,10 +276,27 @@ static bool add_words(listing *l, const hia_layout *layout, const char *base) {
   return true;
 }
 
+static bool add_tensor(listing *l, const hia_walk_object *o) {
+  made_nodes *m = l->made;
+  const hia_tensor *tensor = hiaR_tensor(o->word);
+  uint32_t rank = hiaR_tensor_rank(tensor);
+  uint64_t n = hiaR_tensor_len(tensor);
+  if (n > SIZE_MAX / sizeof(int64_t) - m->nodes.n_words - rank || !add_node(l, o->type, 0, n) ||
+      !hiaR_block_grow(&m->words, &m->allocator,
+                       (m->nodes.n_words + rank + (size_t)n) * sizeof(int64_t)))
+    return false;
+  int64_t *words = (int64_t *)m->words.data + m->nodes.n_words;
+  memcpy(words, tensor->dims, rank * sizeof *words);
+  for (uint64_t i = 0; i < n; i++) words[rank + i] = (int64_t)hiaR_tensor_get(tensor, i);
+  m->nodes.n_words += rank + (size_t)n;
+  return true;
+}
+
 static bool add_object(listing *l, const hia_walk_object *o) {
   const void *object = (const void *)(uintptr_t)o->word;
   if (hiaR_type_kind(l->walk.types, o->type) == HIA_KIND_DATA)
     return add_node(l, o->type, o->ctor, 0) && add_words(l, o->layout, object);
+  if (hiaR_type_kind(l->walk.types, o->type) == HIA_KIND_TENSOR) return add_tensor(l, o);
   const hia_array *array = object;
   if (!add_node(l, o->type, 0, array->n)) return false;
   for (uint64_t i = 0; i < array->n; i++)
@@ -293,7 +338,7 @@ hia_status hia_value_to_nodes(const hia_value *value, hia_value_nodes **nodes, h
   const hia_allocator *allocator = &value->allocator;
   if (!nodes) return hiaR_fail_text(allocator, error, HIA_ARGUMENT, NULL, "no place for the nodes");
   hia_type_kind kind = hia_type_info_kind(value->type);
-  if (kind != HIA_KIND_DATA && kind != HIA_KIND_ARRAY)
+  if (!hiaR_has_object(kind))
     return hiaR_fail_text(allocator, error, HIA_ARGUMENT, "take it apart with hia_value_part",
                           "a scalar or a tuple is no node");
   made_nodes *m = hiaR_alloc(allocator, sizeof *m);

@@ -2,6 +2,7 @@
 /* The memory of values outside of runs. Chunks double in size, from a few hundred bytes (most
  * values are small) to a megabyte. */
 #include "runtime/value/objects.h"
+#include "runtime/tensor/tensor.h"
 
 enum { HEAD = (sizeof(hia_object_chunk) + 15) & ~(size_t)15, MAX_CHUNK = 1 << 20 };
 #ifdef HIA_STRESS
@@ -138,4 +139,28 @@ hia_array *hiaR_new_array(hia_objects *objects, const hia_layout *element, uint6
   array->n = n;
   array->data = (char *)(array + 1);
   return array;
+}
+
+hia_tensor *hiaR_new_tensor(hia_objects *objects, hia_dtype dtype, const hia_dims *shape) {
+  uint64_t n;
+  uint32_t size = hiaR_dtype_size(dtype);
+  if (!hiaR_shape_elements(shape, size, &n) || n > PTRDIFF_MAX / 2 / size) return NULL;
+  size_t bytes = (size_t)n * size;
+  hia_tensor *tensor = hiaR_objects_alloc(objects, hiaR_tensor_size(shape->rank, bytes));
+  if (!tensor) return NULL;
+  atomic_init(&tensor->counted.count, HIA_OUTSIDE);
+  tensor->counted.ctor = HIA_TENSOR_OUTSIDE;
+  tensor->counted.spare = hiaR_tensor_spare(dtype, shape->rank);
+  memcpy(tensor->dims, shape->dims, shape->rank * sizeof *tensor->dims);
+  tensor->data = hiaR_tensor_place(tensor, bytes);
+  return tensor;
+}
+
+hia_tensor *hiaR_copy_tensor(hia_objects *objects, const hia_tensor *tensor) {
+  hia_dims shape = hiaR_tensor_dims(tensor);
+  hia_dtype dtype = hiaR_tensor_dtype(tensor);
+  hia_tensor *copy = hiaR_new_tensor(objects, dtype, &shape);
+  size_t bytes = (size_t)hiaR_tensor_len(tensor) * hiaR_dtype_size(dtype);
+  if (copy && bytes) memcpy(copy->data, tensor->data, bytes);
+  return copy;
 }

@@ -1,5 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 /* Values as text. */
+#include "runtime/tensor/tensor.h"
 #include "runtime/value/stack.h"
 
 /* A value of which a part is being printed. */
@@ -18,6 +19,7 @@ typedef struct printer {
   size_t n_open;
   hia_word_cursor at;
   uint64_t left; /* bytes up to the limit */
+  bool shortens; /* long tensors */
   bool is_cut;
   hia_status status;
   size_t len;
@@ -62,6 +64,39 @@ static bool push(printer *p, open_value value) {
   return true;
 }
 
+/* ---- tensors ----
+ *
+ * One of more than SHOWN elements is shortened as NumPy does: of an axis longer than twice EDGE the
+ * first and last EDGE are shown. */
+
+enum { SHOWN = 1000, EDGE = 3 };
+
+/* Prints the elements along the axes from `axis` on, the first of which is number `at`. */
+static bool print_axis(printer *p, const hia_tensor *t, uint32_t axis, uint64_t at, bool is_short) {
+  char text[64];
+  if (axis == hiaR_tensor_rank(t))
+    return put(p, text,
+               hiaR_print_word(text, sizeof text, hiaR_tensor_dtype(t), hiaR_tensor_get(t, at)));
+  uint64_t n = (uint64_t)t->dims[axis], stride = 1;
+  for (uint32_t i = axis + 1; i < hiaR_tensor_rank(t); i++) stride *= (uint64_t)t->dims[i];
+  if (!put(p, "[", 1)) return false;
+  for (uint64_t i = 0; i < n; i++) {
+    if (i && !put(p, ", ", 2)) return false;
+    if (is_short && i == EDGE && n > 2 * EDGE) {
+      if (!put(p, "..., ", 5)) return false;
+      i = n - EDGE;
+    }
+    if (!print_axis(p, t, axis + 1, at + i * stride, is_short)) return false;
+  }
+  return put(p, "]", 1);
+}
+
+static bool print_tensor(printer *p, const hia_tensor *t) {
+  bool is_short = p->shortens && hiaR_tensor_len(t) > SHOWN;
+  p->is_cut |= is_short;
+  return print_axis(p, t, 0, 0, is_short);
+}
+
 /* Prints the beginning of a value, up to its first part; *is_open: it has one. */
 static bool begin(printer *p, hia_type type, bool *is_open) {
   char text[64];
@@ -91,6 +126,7 @@ static bool begin(printer *p, hia_type type, bool *is_open) {
     return true;
   }
   *is_open = false;
+  if (kind == HIA_KIND_TENSOR) return print_tensor(p, hiaR_tensor(word));
   return put(p, text, hiaR_print_word(text, sizeof text, (hia_dtype)type, word));
 }
 
@@ -129,7 +165,8 @@ hia_status hiaR_value_print(const hia_type_table *types, hia_type type, const hi
                .allocator = allocator,
                .sink = sink,
                .at = {(char *)(uintptr_t)words, NULL},
-               .left = max_bytes};
+               .left = max_bytes,
+               .shortens = max_bytes != UINT64_MAX};
   print(&p, type);
   flush(&p);
   hiaR_block_free(&p.stack, allocator);

@@ -9,6 +9,7 @@
  * What is not a literal where a scalar is expected may be an expression. Then the reader goes back
  * to the beginning of that scalar, or of the outermost tuple of scalars that it is in, and the
  * evaluator reads the expression. If nothing else is open, that is the whole text. */
+#include "runtime/tensor/tensor.h"
 #include "runtime/value/names.h"
 #include "runtime/value/scan.h"
 #include <stdio.h>
@@ -21,7 +22,8 @@ typedef struct open_value {
   uint64_t next;         /* the next part */
   uint64_t n;            /* parts; of an array UINT64_MAX */
   hia_word_cursor outer; /* where to go on behind it; of a tuple where its words begin */
-  size_t elements;       /* array: its first byte in `elements` */
+  size_t elements;       /* array, tensor: its first byte in `elements` */
+  uint32_t axis;         /* of a tensor's list: along which axis its items lie */
   const char *s;         /* where it begins */
 } open_value;
 
@@ -42,7 +44,9 @@ typedef struct reader {
   hia_block stack;    /* of open_value */
   hia_block elements; /* of open arrays */
   hia_block parts;    /* of a type that is looked into */
+  hia_word_place item; /* of a tensor */
   size_t n_open, n_elements /* bytes */;
+  hia_dims shape;     /* of the tensor that is read, as far as its sizes are known */
   hia_word_cursor at; /* where the next word goes */
   last_value last;
   bool is_done; /* begin: the value has no parts that follow */
@@ -279,21 +283,24 @@ static void rebase(hia_word_cursor *at, const char *old, size_t old_size, char *
   if (old && at->base && offset < old_size) at->base = new + offset;
 }
 
-/* Makes room for an element behind the present ones; its words are the next. */
-static hia_status begin_element(reader *r, hia_type array) {
-  const hia_layout *layout = &hiaR_type_entry(r->types, array)->layout;
+/* Makes room for an element behind the present ones, whose words are the next. */
+static hia_status add_element(reader *r, uint32_t size, const hia_word_place *places) {
   hia_block old = r->elements;
-  if (!grow(r, &r->elements, r->n_elements + layout->size)) return HIA_MEMORY;
+  if (!grow(r, &r->elements, r->n_elements + size)) return HIA_MEMORY;
   if (r->elements.size != old.size) {
     open_value *open = r->stack.data;
     for (size_t i = 0; i < r->n_open; i++)
       rebase(&open[i].outer, old.data, old.size, r->elements.data);
     rebase(&r->last.at, old.data, old.size, r->elements.data);
   }
-  r->at =
-      (hia_word_cursor){(char *)r->elements.data + r->n_elements, r->types->places + layout->first};
-  r->n_elements += layout->size;
+  r->at = (hia_word_cursor){(char *)r->elements.data + r->n_elements, places};
+  r->n_elements += size;
   return HIA_OK;
+}
+
+static hia_status begin_element(reader *r, hia_type array) {
+  const hia_layout *layout = &hiaR_type_entry(r->types, array)->layout;
+  return add_element(r, layout->size, r->types->places + layout->first);
 }
 
 static hia_status end_array(reader *r, const open_value *open) {
@@ -327,6 +334,75 @@ static hia_status begin_array(reader *r, hia_type type) {
   return status ? status : begin_element(r, type);
 }
 
+/* ---- tensors ----
+ *
+ * Lists of lists of scalars, one inside the other for each axis. All lists of an axis are of one
+ * length. Of a list without elements the axes inside it have no length unless others say one: it is
+ * 0. */
+
+/* Makes room for the next item of the list, if it is a scalar. */
+static hia_status begin_item(reader *r, const open_value *list) {
+  const hia_type_entry *entry = hiaR_type_entry(r->types, list->type);
+  if (list->axis + 1 < entry->n) return HIA_OK;
+  r->item = (hia_word_place){.type = entry->element, .repr = (uint8_t)entry->element};
+  return add_element(r, hiaR_reprs[entry->element].size, &r->item);
+}
+
+static hia_status end_list(reader *r, const open_value *list) {
+  uint64_t n = list->next;
+  hia_dim *dim = &r->shape.dims[list->axis];
+  if (*dim == HIA_DIM_UNKNOWN) *dim = (hia_dim)n;
+  if ((uint64_t)*dim != n)
+    return hiaR_scan_fail(&r->scan, "E0401", list->s, r->scan.s,
+                          "this list has %llu element%s, and those before it have %lld: a tensor "
+                          "is rectangular",
+                          (unsigned long long)n, n == 1 ? "" : "s", (long long)*dim);
+  if (list->axis) return HIA_OK;
+  for (uint32_t i = 0; i < r->shape.rank; i++)
+    if (r->shape.dims[i] == HIA_DIM_UNKNOWN) r->shape.dims[i] = 0;
+  hia_dtype dtype = (hia_dtype)hiaR_type_entry(r->types, list->type)->element;
+  hia_tensor *tensor = hiaR_new_tensor(r->reading->objects, dtype, &r->shape);
+  if (!tensor) return HIA_MEMORY;
+  size_t size = r->n_elements - list->elements;
+  if (size) memcpy(tensor->data, (char *)r->elements.data + list->elements, size);
+  r->n_elements = list->elements;
+  r->at = list->outer;
+  hiaR_put_word(&r->at, hiaR_word_of(tensor));
+  return HIA_OK;
+}
+
+/* Of which axis the next list is. */
+static uint32_t next_axis(reader *r) {
+  if (!r->n_open) return 0;
+  const open_value *top = top_of(r);
+  return top->kind == HIA_KIND_TENSOR ? top->axis + 1 : top->kind == HIA_KIND_NONE ? top->axis : 0;
+}
+
+static hia_status begin_list(reader *r, hia_type type, uint32_t axis) {
+  const char *from = r->scan.s;
+  if (!hiaR_accept(&r->scan, '['))
+    return hiaR_scan_unexpected(&r->scan, axis ? "'[' and a list" : "'[' and a tensor");
+  if (!axis) {
+    r->shape.rank = hiaR_type_entry(r->types, type)->n;
+    for (uint32_t i = 0; i < r->shape.rank; i++) r->shape.dims[i] = HIA_DIM_UNKNOWN;
+  }
+  open_value list = {.type = type,
+                     .kind = HIA_KIND_TENSOR,
+                     .close = ']',
+                     .n = UINT64_MAX,
+                     .outer = r->at,
+                     .elements = r->n_elements,
+                     .axis = axis,
+                     .s = from};
+  hiaR_skip_space(&r->scan);
+  if (hiaR_accept(&r->scan, ']')) {
+    r->is_done = true;
+    return end_list(r, &list);
+  }
+  hia_status status = push(r, list);
+  return status ? status : begin_item(r, &list);
+}
+
 /* ---- all ---- */
 
 /* Begins a value, up to its first part. */
@@ -336,6 +412,7 @@ static hia_status begin(reader *r, hia_type type) {
   if (hiaR_is_scalar(type)) return read_scalar(r, type);
   bool is_bracket = scan->s < scan->end && *scan->s == '(';
   hia_type_kind kind = hiaR_type_kind(r->types, type);
+  uint32_t axis = kind == HIA_KIND_TENSOR ? next_axis(r) : 0;
   if (kind == HIA_KIND_TUPLE && !is_bracket) return hiaR_scan_unexpected(scan, "'(' and a tuple");
   if (is_bracket) {
     bool is_enclosing = kind != HIA_KIND_TUPLE || is_enclosed(r, type);
@@ -344,10 +421,13 @@ static hia_status begin(reader *r, hia_type type) {
                        .close = ')',
                        .n = is_enclosing ? 1 : hiaR_type_entry(r->types, type)->n,
                        .outer = r->at,
+                       .axis = axis,
                        .s = scan->s++};
     return push(r, open);
   }
-  return kind == HIA_KIND_DATA ? begin_data(r, type) : begin_array(r, type);
+  return kind == HIA_KIND_DATA     ? begin_data(r, type)
+         : kind == HIA_KIND_TENSOR ? begin_list(r, type, axis)
+                                   : begin_array(r, type);
 }
 
 static hia_status trailing_comma(reader *r, const char *comma) {
@@ -357,6 +437,10 @@ static hia_status trailing_comma(reader *r, const char *comma) {
 
 static hia_type next_part(const reader *r, open_value *top) {
   uint64_t i = top->next++;
+  if (top->kind == HIA_KIND_TENSOR) {
+    const hia_type_entry *entry = hiaR_type_entry(r->types, top->type);
+    return top->axis + 1 == entry->n ? entry->element : top->type;
+  }
   return top->kind == HIA_KIND_NONE ? top->type : hiaR_part(r->types, top->type, top->ctor, i);
 }
 
@@ -364,7 +448,7 @@ static hia_type next_part(const reader *r, open_value *top) {
 static hia_status wrong_end(reader *r, const open_value *top, char c) {
   bool is_next = c == ',' || c == top->close;
   if (top->kind == HIA_KIND_DATA && is_next) return wrong_arity(r, top, top->next);
-  return hiaR_scan_unexpected(&r->scan, top->kind == HIA_KIND_ARRAY ? "']' or ','"
+  return hiaR_scan_unexpected(&r->scan, top->close == ']'           ? "']' or ','"
                                         : top->next == top->n       ? "')'"
                                         : c == ')'                  ? "',' and another part"
                                                                     : "')' or ','");
@@ -383,13 +467,17 @@ static hia_status finish(reader *r, hia_type *type) {
       hiaR_skip_space(scan);
       if (scan->s < scan->end && *scan->s == top->close) return trailing_comma(r, comma);
       *type = next_part(r, top);
-      return top->kind == HIA_KIND_ARRAY ? begin_element(r, top->type) : HIA_OK;
+      return top->kind == HIA_KIND_ARRAY    ? begin_element(r, top->type)
+             : top->kind == HIA_KIND_TENSOR ? begin_item(r, top)
+                                            : HIA_OK;
     }
-    bool is_array = top->kind == HIA_KIND_ARRAY;
-    if (c != top->close || (top->next < top->n && !is_array)) return wrong_end(r, top, c);
+    bool is_list = top->close == ']';
+    if (c != top->close || (top->next < top->n && !is_list)) return wrong_end(r, top, c);
     scan->s++;
     r->last = (last_value){top->type, r->n_open - 1, top->s, top->outer};
-    hia_status status = is_array ? end_array(r, top) : HIA_OK;
+    hia_status status = !is_list                       ? HIA_OK
+                        : top->kind == HIA_KIND_ARRAY ? end_array(r, top)
+                                                      : end_list(r, top);
     if (status) return status;
     if (top->kind == HIA_KIND_DATA) r->at = top->outer;
     r->n_open--;

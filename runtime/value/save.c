@@ -3,6 +3,7 @@
  *
  * A program that is built ahead of time and has scalars alone does not link the walk: what deals
  * with objects is called through the saver. */
+#include "runtime/tensor/tensor.h"
 #include "runtime/value/file.h"
 #include "runtime/value/walk.h"
 
@@ -73,11 +74,20 @@ static void put_reference(saver *s, hia_type type, hia_word word) {
     put_number(s, hiaR_is_object(word) ? 1 : 2 * word + 1);
 }
 
+static void put_tensor(saver *s, const hia_tensor *tensor) {
+  for (uint32_t i = 0; i < hiaR_tensor_rank(tensor); i++) put_number(s, (uint64_t)tensor->dims[i]);
+  put(s, tensor->data, (size_t)hiaR_tensor_bytes(tensor));
+}
+
 static void put_object(saver *s, const hia_walk_object *o) {
   put_number(s, hiaR_file_kind(&s->file_types, o->type, o->ctor));
   const hia_word_place *places = s->types->places + o->layout->first;
   if (hiaR_type_kind(s->types, o->type) == HIA_KIND_DATA) {
     put_words(s, places, o->layout->n, (const char *)(uintptr_t)o->word);
+    return;
+  }
+  if (hiaR_type_kind(s->types, o->type) == HIA_KIND_TENSOR) {
+    put_tensor(s, hiaR_tensor(o->word));
     return;
   }
   const hia_array *array = (const hia_array *)(uintptr_t)o->word;

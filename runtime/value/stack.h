@@ -60,7 +60,7 @@ static inline bool hiaR_is_object(hia_word word) { return word >= HIA_FIRST_ADDR
 /* An array without elements is no object in a run, and may be one outside. */
 static inline bool hiaR_has_words(const hia_type_table *t, hia_type type, hia_word word) {
   return hiaR_is_object(word) &&
-         (hiaR_type_kind(t, type) == HIA_KIND_DATA || ((const hia_array *)(uintptr_t)word)->n);
+         (hiaR_type_kind(t, type) != HIA_KIND_ARRAY || ((const hia_array *)(uintptr_t)word)->n);
 }
 static inline hia_word hiaR_word_of(const void *object) { return (uintptr_t)object; }
 

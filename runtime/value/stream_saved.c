@@ -180,6 +180,20 @@ static hia_status see_words(opening *o, const hia_layout *layout, uint64_t n, ch
   return status;
 }
 
+static hia_status see_tensor(opening *o, const hia_type_entry *entry) {
+  uint32_t size = hiaR_reprs[entry->element].size;
+  hia_dims shape = {.rank = entry->n};
+  uint64_t dim, n;
+  for (uint32_t i = 0; i < entry->n; i++) {
+    hia_status status = read_number(o, &dim);
+    if (status != HIA_OK) return status;
+    shape.dims[i] = dim <= INT64_MAX ? (int64_t)dim : INT64_MAX;
+  }
+  if (!hiaR_shape_elements(&shape, size, &n) || n * size > o->end - place(o))
+    return damaged(o, "a tensor is longer than the file");
+  return skip(o, n * size);
+}
+
 static hia_status see_object(opening *o, seen_object *object, bool *is_end, char *is_needed,
                              uint64_t k) {
   const hia_file_types *types = &o->s->saved.types;
@@ -193,6 +207,10 @@ static hia_status see_object(opening *o, seen_object *object, bool *is_end, char
   if (hiaR_type_kind(o->types, kind.type) == HIA_KIND_DATA) {
     object->words_at = place(o);
     return see_words(o, &hiaR_ctor(o->types, kind.type, kind.ctor)->layout, 1, is_needed, k);
+  }
+  if (hiaR_type_kind(o->types, kind.type) == HIA_KIND_TENSOR) {
+    object->words_at = place(o);
+    return see_tensor(o, hiaR_type_entry(o->types, kind.type));
   }
   const hia_layout *layout = &hiaR_type_entry(o->types, kind.type)->layout;
   status = read_number(o, &object->n);

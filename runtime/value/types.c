@@ -149,6 +149,7 @@ static bool ctors_are_same(comparing *c, const hia_ctor *a, const hia_ctor *b) {
 static bool entries_are_same(comparing *c, const hia_type_entry *a, const hia_type_entry *b) {
   if (a->kind != b->kind || a->n != b->n) return false;
   if (a->kind == HIA_KIND_ARRAY) return meet(c, a->element, b->element);
+  if (a->kind == HIA_KIND_TENSOR) return a->element == b->element; /* and they have one rank, n */
   if (a->kind == HIA_KIND_TUPLE) {
     for (uint32_t i = 0; i < a->n; i++)
       if (!meet(c, c->a->parts[a->first + i], c->b->parts[b->first + i])) return false;

@@ -10,6 +10,7 @@
 #ifndef HIA_RT_VALUE_H
 #define HIA_RT_VALUE_H
 
+#include "runtime/base/shape.h"
 #include "runtime/base/type.h"
 
 /* ---- objects.c: the memory of values ----
@@ -51,6 +52,10 @@ size_t hiaR_objects_left(const hia_objects *objects);  /* bytes up to the limit 
  * its head; without their words. NULL: no memory, or a size that overflows. */
 hia_counted *hiaR_new_data(hia_objects *objects, const hia_ctor *ctor, uint32_t number);
 hia_array *hiaR_new_array(hia_objects *objects, const hia_layout *element, uint64_t n);
+/* The same for a tensor, whose shape is of numbers, with a rank of 1 or more; and a copy of one, of
+ * a run or of none, with elements of its own. */
+struct hia_tensor *hiaR_new_tensor(hia_objects *objects, hia_dtype dtype, const hia_dims *shape);
+struct hia_tensor *hiaR_copy_tensor(hia_objects *objects, const struct hia_tensor *tensor);
 
 /* ---- leave.c ---- */
 
@@ -143,8 +148,9 @@ typedef struct hia_sink {
 
 /* Prints the value as the language writes it, on one line without its end. Of a text longer than
  * max_bytes only whole tokens within the first max_bytes are printed, then "...", and *is_cut
- * (which may be NULL) becomes true. HIA_OK, HIA_IO, HIA_MEMORY: a part of it may have been printed.
- */
+ * (which may be NULL) becomes true; so it does where of a tensor of more than 1000 elements only
+ * the ends of long axes are printed, as NumPy does. With UINT64_MAX all is printed. HIA_OK, HIA_IO,
+ * HIA_MEMORY: a part of it may have been printed. */
 hia_status hiaR_value_print(const hia_type_table *types, hia_type type, const hia_word *words,
                             const hia_allocator *allocator, uint64_t max_bytes,
                             const hia_sink *sink, bool *is_cut);
@@ -177,6 +183,7 @@ typedef struct hia_type_maker {
   void *user;
   hia_type (*tuple)(void *user, const hia_type *parts, uint32_t n);
   hia_type (*array)(void *user, hia_type element);
+  hia_type (*tensor)(void *user, hia_dtype dtype, uint32_t rank);
 } hia_type_maker;
 
 typedef struct hia_reading {

@@ -86,10 +86,13 @@ void hiaR_walk_done(hia_walk *w) {
 /* ---- the walk ---- */
 
 static void open(hia_walk *w, hia_type type, hia_word word) {
+  static const hia_layout none = {0}; /* elements of tensors refer to nothing */
   hia_walk_object o = {.word = word, .type = type, .base = (char *)(uintptr_t)word, .n = 1};
   if (hiaR_type_kind(w->types, type) == HIA_KIND_DATA) {
     o.ctor = hiaR_object(word)->ctor;
     o.layout = &hiaR_ctor(w->types, type, o.ctor)->layout;
+  } else if (hiaR_type_kind(w->types, type) == HIA_KIND_TENSOR) {
+    o.layout = &none;
   } else {
     const hia_array *array = (const hia_array *)(uintptr_t)word;
     o.layout = &hiaR_type_entry(w->types, type)->layout;

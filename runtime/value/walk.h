@@ -17,7 +17,7 @@ typedef struct hia_walk_object {
   hia_word word;
   hia_type type;
   uint32_t ctor;            /* of data */
-  const hia_layout *layout; /* of its words, or of each element */
+  const hia_layout *layout; /* of its words, or of each element; of a tensor without words */
   char *base;               /* of the words where the search is; of an array the element */
   uint64_t n;               /* elements that are left, this one too; of data 1 */
   uint32_t next;            /* word */

@@ -485,7 +485,7 @@ timeout 60 "$hiaton" run "$work/trees.hia" --engine interp --fn full 20 >"$work/
 status=$?
 size=$(wc -c <"$work/out")
 if [ $status = 0 ] && [ "$size" -le 1048580 ] && [ "$size" -gt 1048000 ] && [[ $(tail -c 4 "$work/out") == ... ]] &&
-  grep -q '^the result is cut after a megabyte: -o FILE.hiav writes it whole$' "$work/err"; then
+  grep -q '^the result is shortened: -o FILE.hiav writes it whole$' "$work/err"; then
   passed=$((passed + 1))
 else
   bad 'a long result is cut' "exit status $status, $size bytes" "$(cat "$work/err")"

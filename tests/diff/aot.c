@@ -81,7 +81,9 @@ static bool find_names(const instance *i, c_names *found, const char *header) {
   return true;
 }
 
-/* The C type of each word of a type in the language's notation: data and arrays are values. */
+/* The C type of each word of a type in the language's notation: data, arrays and tensors are
+ * values.
+ */
 static uint32_t c_types(const char *type, const char **out) {
   static const char *const words[][2] = {{"bool", "bool"},
                                          {"i32", "int32_t"},
@@ -92,7 +94,9 @@ static uint32_t c_types(const char *type, const char **out) {
   for (const char *at = type; *at;) {
     size_t len = strspn(at, "abcdefghijklmnopqrstuvwxyz0123456789");
     for (size_t w = 0; w < sizeof words / sizeof words[0]; w++)
-      if (strlen(words[w][0]) == len && strncmp(at, words[w][0], len) == 0) out[n++] = words[w][1];
+      if (strlen(words[w][0]) == len && strncmp(at, words[w][0], len) == 0)
+        out[n++] = at[len] == '[' ? "value" : words[w][1];
+    if (len && at[len] == '[') len += strcspn(at + len, "]") + 1; /* of a tensor */
     if (!len && (*at == '[' || (*at >= 'A' && *at <= 'Z'))) {
       out[n++] = "value";
       int depth = 0;

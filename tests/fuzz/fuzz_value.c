@@ -113,7 +113,7 @@ static void load(const value_world *w, hia_type type, const void *bytes, size_t 
 
 /* The bytes are the objects and words of a file. */
 static void load_body(const value_world *w, hia_type type, const void *body, size_t size) {
-  hia_word any = type == w->list || type == w->many ? 0 : 2; /* End, M0, Nil */
+  hia_word any = type == w->tree ? 2 : 0; /* Nil, or End, M0, Empty */
   value_buffer file = save(w, type, &any);
   size_t head = file.len - HIA_FILE_TAIL - 2, whole = head + size + HIA_FILE_TAIL;
   char *bytes = malloc(whole);
@@ -138,7 +138,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (!w.tree) value_world_init(&w);
   if (!size) return 0;
   hia_type types[] = {w.tree, w.list, w.many, HIA_F64};
-  hia_type type = types[data[0] & 3];
+  hia_type type = data[0] & 32 ? w.box : types[data[0] & 3];
   char *bytes = malloc(size); /* of just that size, for AddressSanitizer */
   size--;
   memcpy(bytes, data + 1, size);

@@ -31,7 +31,7 @@ static void add_float(layout *l, uint64_t bits) {
 
 static bool is_reference(const hia_type_info *type) {
   hia_type_kind kind = hia_type_info_kind(type);
-  return kind == HIA_KIND_DATA || kind == HIA_KIND_ARRAY;
+  return kind == HIA_KIND_DATA || kind == HIA_KIND_ARRAY || kind == HIA_KIND_TENSOR;
 }
 
 static void free_kept(layout *l) {

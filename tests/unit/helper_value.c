@@ -1,5 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/helper_value.h"
+#include "runtime/tensor/tensor.h"
 #include "runtime/value/stack.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,6 +33,13 @@ void value_world_init(value_world *w) {
   static const hia_type i32[] = {HIA_I32};
   defs[N - 1] = (hia_ctor_def){defs[N - 1].name, x, i32, 1};
   hiaG_data_define(types, w->many, defs, N);
+  w->box = hiaG_data(types, "Box");
+  hia_type f32s = hiaG_tensor(types, HIA_F32, 2), bools = hiaG_tensor(types, HIA_BOOL, 1);
+  hia_type row = hiaG_tuple(types, (hia_type[]){bools, HIA_I64}, 2);
+  hia_type box[] = {f32s, hiaG_array(types, row), w->box};
+  const char *box_names[] = {"m", "rows", "next"};
+  hiaG_data_define(types, w->box, (hia_ctor_def[]){{.name = "Empty"}, {"Box", box_names, box, 3}},
+                   2);
   w->table = hiaG_type_table(types);
 }
 
@@ -47,7 +55,9 @@ static hia_type pick(value_world *w, random_source *r, unsigned depth) {
     for (uint32_t i = 0; i < n; i++) parts[i] = pick(w, r, depth - 1);
     return hiaG_tuple(&w->types, parts, n);
   }
-  if (choice <= 6) return random_below(r, HIA_N_DTYPES);
+  if (choice <= 5) return random_below(r, HIA_N_DTYPES);
+  if (choice == 6)
+    return hiaG_tensor(&w->types, (hia_dtype)random_below(r, HIA_N_DTYPES), 1 + random_below(r, 3));
   uint32_t n = w->types.entries.len;
   for (uint32_t i = random_below(r, n), k = 0; k < n; k++)
     if (w->types.entries.data[(i + k) % n].kind == HIA_KIND_DATA)
@@ -96,13 +106,39 @@ typedef struct making {
 
 static void make(making *m, hia_type type, hia_word_cursor *at);
 
+/* NaN is one value, as it is in the language. */
+static hia_word make_scalar(making *m, hia_dtype dtype) {
+  hia_word word = random_word(m->r, dtype);
+  if (dtype == HIA_F32 && hiaR_to_f32(word) != hiaR_to_f32(word))
+    word = hiaR_infinite_word(true, false, HIA_F32);
+  if (dtype == HIA_F64 && hiaR_to_f64(word) != hiaR_to_f64(word))
+    word = hiaR_infinite_word(true, false, HIA_F64);
+  return word;
+}
+
+/* Behind a size of 0 all are 0, since text does not show them. */
+static hia_word make_tensor(making *m, const hia_type_entry *entry) {
+  hia_dims shape = {.rank = entry->n};
+  bool is_empty = false;
+  for (uint32_t i = 0; i < entry->n; i++) {
+    shape.dims[i] = is_empty ? 0 : random_below(m->r, 4);
+    is_empty |= shape.dims[i] == 0;
+  }
+  hia_tensor *tensor = hiaR_new_tensor(m->objects, (hia_dtype)entry->element, &shape);
+  for (uint64_t i = 0; i < hiaR_tensor_len(tensor); i++)
+    hiaR_tensor_put(tensor, i, make_scalar(m, (hia_dtype)entry->element));
+  return hiaR_word_of(tensor);
+}
+
 static hia_word make_reference(making *m, hia_type type) {
   const hia_type_table *t = &m->w->table;
   const hia_type_entry *entry = hiaR_type_entry(t, type);
   for (uint32_t i = 0; m->shares && i < m->n_made && i < HIA_LEN(m->made); i++)
     if (m->made[i].type == type && random_chance(m->r, 20)) return m->made[i].word;
   hia_word word;
-  if (entry->kind == HIA_KIND_DATA) {
+  if (entry->kind == HIA_KIND_TENSOR) {
+    word = make_tensor(m, entry);
+  } else if (entry->kind == HIA_KIND_DATA) {
     uint32_t number = m->left ? random_below(m->r, entry->n) : 0;
     const hia_ctor *ctor = hiaR_ctor(t, type, number);
     if (!ctor->n) return number;
@@ -131,12 +167,7 @@ static hia_word make_reference(making *m, hia_type type) {
 static void make(making *m, hia_type type, hia_word_cursor *at) {
   const hia_type_table *t = &m->w->table;
   if (hiaR_is_scalar(type)) {
-    hia_word word = random_word(m->r, (hia_dtype)type);
-    if (type == HIA_F32 && hiaR_to_f32(word) != hiaR_to_f32(word))
-      word = hiaR_infinite_word(true, false, HIA_F32);
-    if (type == HIA_F64 && hiaR_to_f64(word) != hiaR_to_f64(word))
-      word = hiaR_infinite_word(true, false, HIA_F64);
-    hiaR_put_word(at, word);
+    hiaR_put_word(at, make_scalar(m, (hia_dtype)type));
   } else if (hiaR_type_kind(t, type) == HIA_KIND_TUPLE) {
     const hia_type_entry *entry = hiaR_type_entry(t, type);
     for (uint32_t i = 0; i < entry->n; i++) make(m, t->parts[entry->first + i], at);
@@ -165,6 +196,12 @@ static bool equal(const hia_type_table *t, hia_type type, hia_word_cursor *a, hi
   if (x == y) return true;
   if (kind == HIA_KIND_ARRAY && !hiaR_has_words(t, type, x)) return !hiaR_has_words(t, type, y);
   if (!hiaR_is_object(x) || !hiaR_is_object(y)) return false;
+  if (kind == HIA_KIND_TENSOR) {
+    const hia_tensor *p = hiaR_tensor(x), *q = hiaR_tensor(y);
+    return p->counted.spare == q->counted.spare &&
+           memcmp(p->dims, q->dims, hiaR_tensor_rank(p) * sizeof *p->dims) == 0 &&
+           memcmp(p->data, q->data, (size_t)hiaR_tensor_bytes(p)) == 0;
+  }
   if (kind == HIA_KIND_DATA) {
     if (hiaR_object(x)->ctor != hiaR_object(y)->ctor) return false;
     const hia_ctor *ctor = hiaR_ctor(t, type, hiaR_object(x)->ctor);

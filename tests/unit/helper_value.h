@@ -12,7 +12,7 @@ typedef struct value_world {
   hia_comp comp;
   hia_types types;
   hia_type_table table;      /* of `types` */
-  hia_type tree, list, many; /* see world_init */
+  hia_type tree, list, many, box; /* see world_init */
 } value_world;
 
 /* type Tree = Leaf(word: i32, label: i32) | Node(left: Tree, right: Tree, label: i32) | Nil

@@ -412,6 +412,7 @@ Test(api_bad_input, null_builders) {
   hia_build_pattern pattern = {0};
   const hia_build_field field = {"x", HIA_I32};
   cr_assert_eq(hia_build_array_type(NULL, HIA_I32), HIA_BUILD_NO_TYPE);
+  cr_assert_eq(hia_build_tensor_type(NULL, HIA_I32, 1), HIA_BUILD_NO_TYPE);
   cr_assert_eq(hia_build_read_type(NULL, "i32"), HIA_BUILD_NO_TYPE);
   cr_assert_eq(hia_build_declare_type(NULL, "T = A"), HIA_BUILD_NO_TYPE);
   cr_assert_eq(hia_build_add_ctor(NULL, 0, "A", &field, 1).id, 0);

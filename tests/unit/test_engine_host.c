@@ -264,7 +264,7 @@ Test(engine_host, registering) {
       {"extern fn none() -> i32\nfn other() = 3", "not the declaration of one"},
       {"extern fn none(", "error[E0101]"},
       {"extern fn none(x) -> i32", "expected ':' and a type"},
-      {"extern fn none() -> f32[3]", "tensors are not supported yet"},
+      {"extern fn none() -> f32[?]", "an extern function has scalars and tuples only"},
       {"extern fn none() -> Tree", "unknown type 'Tree'"},
       {"extern fn none(x: i32, x: i32) -> i32", "'x' stands twice"},
       {"extern fn none()", "expected '->'"},

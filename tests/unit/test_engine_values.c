@@ -344,8 +344,8 @@ Test(engine_values, a_wrong_table_is_refused) {
       {{{1, 0, 0}, {2, 0, 0}}, 2, {0, 0, 0, 0, 0}, 5, "0 is no Tree: that node is of another type"},
       {{{1, 0, 7}}, 1, {0}, 1, "node 0 has 7 elements, and there are 1 words left"},
       {{{1, 0, UINT64_MAX}}, 1, {0}, 1, "elements, and there are 1 words left"},
-      {{{1, 1, 0}}, 1, {0}, 0, "node 0 is an array: `ctor` must be 0"},
-      {{{0, 2, 1}}, 1, {0}, 0, "node 0 is no array: `n` must be 0"},
+      {{{1, 1, 0}}, 1, {0}, 0, "node 0 is no data: `ctor` must be 0"},
+      {{{0, 2, 1}}, 1, {0}, 0, "node 0 is data: `n` must be 0"},
       {{{1, 0, 1}}, 1, {-1}, 1, "this constructor has fields"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -356,7 +356,7 @@ Test(engine_values, a_wrong_table_is_refused) {
   }
   const hia_type_info *const mixed[] = {w.tree, hia_value_type(NULL)};
   const hia_value_node node = {0, 2, 0};
-  refused(&w, from_nodes(&w, mixed, 2, &node, 1, NULL, 0, &value), "type 1 is no data type");
+  refused(&w, from_nodes(&w, mixed, 2, &node, 1, NULL, 0, &value), "type 1 is no data, array or tensor type");
   refused(&w, from_nodes(&w, types, 3, &node, 0, NULL, 0, &value), "no nodes");
   refused(&w, from_nodes(&w, NULL, 3, &node, 1, NULL, 0, &value), "no types");
   refused(&w, from_nodes(&w, types, 3, &node, 1, NULL, 4, &value), "no words");

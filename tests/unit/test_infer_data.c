@@ -252,14 +252,14 @@ Test(infer_data, limits) {
   fields(1001, "i32", "E0316");
   fields(500, "([T], T)", NULL);
   fields(501, "(i32, T)", "E0316");
-  for (unsigned n = 65535; n <= 65536; n++) {
+  for (unsigned n = 65534; n <= 65535; n++) {
     char *text = text_of(n * 12 + 200), *at = text;
     at += sprintf(at, "type T = ");
     for (unsigned i = 0; i < n; i++) at += sprintf(at, "%sC%u", i == 0 ? "" : " | ", i);
     sprintf(at, "\nfn f(t: T) = match t { C0 => 1, C%u => 2, _ => 3 }\n", n - 1);
     compiled c;
     compile(&c, text);
-    cr_expect_eq(c.diags.list.len, n - 65535, "%u: %s", n, all_errors(&c));
+    cr_expect_eq(c.diags.list.len, n - 65534, "%u: %s", n, all_errors(&c));
     discard(&c);
     free(text);
   }

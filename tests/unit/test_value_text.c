@@ -92,12 +92,18 @@ static hia_type type_of(value_world *w, const char *type) {
     if (strcmp(type, known[i].name) == 0) return known[i].type;
   hia_type pair = hiaG_tuple(&w->types, (hia_type[]){HIA_I64, HIA_F64}, 2);
   hia_type mixed = hiaG_tuple(&w->types, (hia_type[]){pair, w->tree}, 2);
+  hia_type f32s = hiaG_tensor(&w->types, HIA_F32, 1), cube = hiaG_tensor(&w->types, HIA_I64, 3);
+  hia_type tensors = hiaG_tuple(&w->types, (hia_type[]){f32s, cube}, 2);
   hia_type others[] = {pair,
                        mixed,
                        hiaG_array(&w->types, w->tree),
                        hiaG_array(&w->types, HIA_I32),
                        hiaG_array(&w->types, hiaG_array(&w->types, pair)),
-                       hiaG_array(&w->types, mixed)};
+                       hiaG_array(&w->types, mixed),
+                       f32s,
+                       hiaG_tensor(&w->types, HIA_BOOL, 2),
+                       cube,
+                       hiaG_array(&w->types, tensors)};
   w->table = hiaG_type_table(&w->types);
   for (size_t i = 0; i < HIA_LEN(others); i++) {
     char name[64];
@@ -194,6 +200,18 @@ Test(value_text, structures) {
   accept_text("[Tree]", "[Nil, Leaf(1, 2)]", "[Nil, Leaf(1, 2)]");
   accept_text("[Tree]", "[ ]", "[]");
   accept_text("[i32]", "([1, 0x2, -3])", "[1, 2, -3]");
+  accept_text("f32[?]", "[1, 2.5, -0]", "[1.0, 2.5, -0.0]");
+  accept_text("f32[?]", "( [ 1 ,# one\n 2 ] )", "[1.0, 2.0]");
+  accept_text("f32[?]", "[ ]", "[]");
+  accept_text("bool[?, ?]", "[[true, false], [false, true]]", "[[true, false], [false, true]]");
+  accept_text("bool[?, ?]", "[([true]), ([false])]", "[[true], [false]]");
+  accept_text("bool[?, ?]", "[[], []]", "[[], []]");
+  accept_text("bool[?, ?]", "[]", "[]");
+  accept_text("i64[?, ?, ?]", "[[[1, 2], [3, 4]], [[5, 6], [7, 8]]]",
+              "[[[1, 2], [3, 4]], [[5, 6], [7, 8]]]");
+  accept_text("i64[?, ?, ?]", "[[[], []]]", "[[[], []]]");
+  accept_text("[(f32[?], i64[?, ?, ?])]", "[([1], [[[2]]]), ([], []), ([3, 4], [[[5, 6]]])]",
+              "[([1.0], [[[2]]]), ([], []), ([3.0, 4.0], [[[5, 6]]])]");
   accept_text("[[(i64, f64)]]", "[[(1, 2)], [], [(3, 4.5), (5, 6)]]",
               "[[(1, 2.0)], [], [(3, 4.5), (5, 6.0)]]");
   accept_text("((i64, f64), Tree)", "((1, 2), Nil)", "((1, 2.0), Nil)");
@@ -255,6 +273,17 @@ Test(value_text, refused) {
   refuse_text("[Tree]", "[Nil", "E0101", 1, 5, "expected ']' or ',', found the end");
   refuse_text("[Tree]", "[Nil)", "E0101", 1, 5, "found ')'");
   refuse_text("[Tree]", "Nil", "E0101", 1, 1, "expected '[' and an array, found the name 'Nil'");
+  refuse_text("f32[?]", "3", "E0101", 1, 1, "expected '[' and a tensor, found the number '3'");
+  refuse_text("f32[?]", "[1, [2]]", "E0401", 1, 5, "`[2]` is no literal of type f32");
+  refuse_text("f32[?]", "[1, true]", "E0401", 1, 5, "expected a value of type f32, this is bool");
+  refuse_text("f32[?]", "[1", "E0101", 1, 3, "expected ']' or ',', found the end");
+  refuse_text("f32[?]", "[1)", "E0101", 1, 3, "expected ']' or ',', found ')'");
+  refuse_text("f32[?]", "[1,]", "E0102", 1, 3, "trailing comma");
+  refuse_text("bool[?, ?]", "[true]", "E0101", 1, 2, "expected '[' and a list");
+  refuse_text("bool[?, ?]", "[[true], []]", "E0401", 1, 10,
+              "this list has 0 elements, and those before it have 1: a tensor is rectangular");
+  refuse_text("i64[?, ?, ?]", "[[[1], [2]], [[3]]]", "E0401", 1, 14, "this list has 1 element,");
+  refuse_text("i64[?, ?, ?]", "[[[1], [2, 3]]]", "E0401", 1, 8, "this list has 2 elements,");
   refuse_text("((i64, f64), Tree)", "((1, 2))", "E0101", 1, 8, "another part");
   refuse_text("Many", "M300", "E0201", 1, 1, "unknown name 'M300'");
 }
@@ -462,6 +491,13 @@ static hia_type make_array(void *user, hia_type element) {
   return type;
 }
 
+static hia_type make_tensor(void *user, hia_dtype dtype, uint32_t rank) {
+  value_world *w = user;
+  hia_type type = hiaG_tensor(&w->types, dtype, rank);
+  w->table = hiaG_type_table(&w->types);
+  return type;
+}
+
 /* type "": by its own look; the result is then `type value`. expected NULL: refused. */
 static void evaluated(const char *type_name, const char *text, const char *seen,
                       const char *expected) {
@@ -470,7 +506,7 @@ static void evaluated(const char *type_name, const char *text, const char *seen,
   evaluator e = {.w = &w, .text = text};
   hia_objects *objects = new_objects();
   hia_reading reading = {&hiaR_malloc, &w.table, objects, &(hia_evaluator){&e, evaluate},
-                         &(hia_type_maker){&w, make_tuple, make_array}};
+                         &(hia_type_maker){&w, make_tuple, make_array, make_tensor}};
   hia_value_error error;
   hia_word words[8];
   hia_status status = HIA_OK;
@@ -514,6 +550,8 @@ Test(value_text, expressions) {
   evaluated("[[(i64, f64)]]", "[[(1, 2), ($, 1)], [$]]", "$", "[[(1, 2.0), (7, 7.0)], [(7, 7.0)]]");
   evaluated("[i32]", "[1, $ # ,\n + 1, 3 ]", "$ # ,\n + 1", "[1, 7, 3]");
   evaluated("[i32]", "[1, $)", "$", NULL);
+  evaluated("f32[?]", "[1, $ + (2), 3]", "$ + (2)", "[1.0, 7.0, 3.0]");
+  evaluated("f32[?]", "$ + [1]", "", NULL);
 }
 
 Test(value_text, by_their_look) {
@@ -529,12 +567,16 @@ Test(value_text, by_their_look) {
   evaluated("", "(Nil)", "", "Tree Nil");
   evaluated("", "[Nil, Leaf(1, 2)]", "", "[Tree] [Nil, Leaf(1, 2)]");
   evaluated("", "[(1, 2), (3.5, 4i64)]", "", "[(f32, i64)] [(1.0, 2), (3.5, 4)]");
-  evaluated("", "[[1], [2, 3f64], [-1]]", "", "[[f64]] [[1.0], [2.0, 3.0], [-1.0]]");
-  evaluated("", "[([1], true), ([2.5], false)]", "",
-            "[([f32], bool)] [([1.0], true), ([2.5], false)]");
+  evaluated("", "[[1, 0], [2, 3f64]]", "", "f64[?, ?] [[1.0, 0.0], [2.0, 3.0]]");
+  evaluated("", "[[1], [2, 3f64], [-1]]", "", NULL);
+  evaluated("", "[([1], true), ([2.5, 3], false)]", "",
+            "[(f32[?], bool)] [([1.0], true), ([2.5, 3.0], false)]");
+  evaluated("", "[true]", "", "bool[?] [true]");
+  evaluated("", "([[[1]]], 2)", "", "(i32[?, ?, ?], i32) ([[[1]]], 2)");
+  evaluated("", "[[(1, 2)]]", "", "[[(i32, i32)]] [[(1, 2)]]");
   evaluated("", "$ + 1", "$ + 1", "i64 7");
   evaluated("", "(1, $ - 2)", "(1, $ - 2)", "i64 7");
-  evaluated("", "[1, $ - 2]", "$ - 2", "[i64] [1, 7]");
+  evaluated("", "[1, $ - 2]", "$ - 2", "i64[?] [1, 7]");
   evaluated("", "[1, true]", "", NULL);
   evaluated("", "[1i32, 2i64]", "", NULL);
   evaluated("", "[(1, 2), 3]", "", NULL);
@@ -551,7 +593,7 @@ Test(value_text, types_of_too_many_parts) {
   value_world w;
   value_world_init(&w);
   hia_reading reading = {&hiaR_malloc, &w.table, NULL, NULL,
-                         &(hia_type_maker){&w, make_tuple, make_array}};
+                         &(hia_type_maker){&w, make_tuple, make_array, make_tensor}};
   hia_value_error error;
   hia_type type;
   value_buffer text = {0};
