@@ -273,7 +273,7 @@ enum {
 #define HIA_IT_TENSOR 0x10000000u /* tensors: and rank * 16 + dtype */
 #define HIA_IT_ARRAY  0x20000000u /* arrays: and the index into it->tuples */
 #define HIA_IT_DATA   0x40000000u /* data types: and the index into it->data */
-enum {                           /* what the parts of a type contain */
+enum {                            /* what the parts of a type contain */
        HIA_HAS_UNKNOWN = 1,
        HIA_HAS_TAINT = 2,   /* a tainted type (_U) */
        HIA_HAS_LITERAL = 4, /* INT, FLOAT or WHOLE, tainted or not */
