@@ -74,12 +74,11 @@ const char *hiaR_type_piece(hia_type_pieces *p) {
     hia_open_type *top = &p->open[p->n_open - 1];
     const hia_type_entry *entry = hiaR_type_entry(p->types, top->type);
     bool is_tuple = entry->kind == HIA_KIND_TUPLE;
-    if (entry->kind == HIA_KIND_TENSOR && top->next < entry->n) return top->next++ ? ", ?" : "[?";
-    if (entry->kind == HIA_KIND_TENSOR) top->next = 1;
-    if (top->next == (is_tuple ? entry->n : 1)) {
+    if (top->next == (entry->kind == HIA_KIND_ARRAY ? 1 : entry->n)) {
       p->n_open--;
       return is_tuple ? ")" : "]";
     }
+    if (entry->kind == HIA_KIND_TENSOR) return top->next++ ? ", ?" : "[?";
     type = is_tuple ? p->types->parts[entry->first + top->next] : entry->element;
     if (top->next++) {
       p->type = type;

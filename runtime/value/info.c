@@ -119,40 +119,9 @@ static size_t end_text(writing *w) {
 
 size_t hia_type_info_format(const hia_type_info *type, char *buf, size_t size) {
   writing w = {.buf = buf, .size = buf ? size : 0};
-  struct {
-    const hia_type_entry *entry; /* of a tuple or an array */
-    uint32_t next;
-  } open[HIA_MAX_TYPE_PARTS];
-  uint32_t n_open = 0;
-  for (const hia_type_info *next = type; next;) {
-    const hia_type_table *table = &next->types->table;
-    hia_type_kind kind = hia_type_info_kind(next);
-    if (kind == HIA_KIND_SCALAR) {
-      put(&w, hiaR_reprs[next->type].name);
-    } else if (kind == HIA_KIND_DATA) {
-      put(&w, table->names + entry_of(next)->name);
-    } else if (kind == HIA_KIND_TENSOR) {
-      put(&w, hiaR_reprs[entry_of(next)->element].name);
-      for (uint32_t i = 0; i < entry_of(next)->n; i++) put(&w, i ? ", ?" : "[?");
-      put(&w, "]");
-    } else {
-      put(&w, kind == HIA_KIND_TUPLE ? "(" : "[");
-      open[n_open].entry = entry_of(next);
-      open[n_open++].next = 0;
-    }
-    for (next = NULL; n_open && !next;) {
-      const hia_type_entry *entry = open[n_open - 1].entry;
-      bool is_tuple = entry->kind == HIA_KIND_TUPLE;
-      uint32_t i = open[n_open - 1].next++;
-      if (i == (is_tuple ? entry->n : 1)) {
-        put(&w, is_tuple ? ")" : "]");
-        n_open--;
-        continue;
-      }
-      if (i) put(&w, ", ");
-      hia_type part = is_tuple ? type->types->table.parts[entry->first + i] : entry->element;
-      next = hiaR_type_info(type->types, part);
-    }
-  }
+  if (!type) return end_text(&w);
+  hia_open_type open[HIA_MAX_TYPE_PARTS];
+  hia_type_pieces pieces = {&type->types->table, type->type, open, 0, HIA_LEN(open)};
+  for (const char *piece; (piece = hiaR_type_piece(&pieces));) put(&w, piece);
   return end_text(&w);
 }
