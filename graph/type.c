@@ -34,7 +34,7 @@ static hia_type_entry *entry_of(const hia_types *types, hia_type type, hia_type_
   if (type < HIA_FIRST_TYPE || type - HIA_FIRST_TYPE >= types->entries.len ||
       types->entries.data[type - HIA_FIRST_TYPE].kind != (uint32_t)kind)
     HIA_BUG(types->comp, "type %u is no %s", type,
-            kind == HIA_KIND_TUPLE   ? "tuple"
+            kind == HIA_KIND_TUPLE    ? "tuple"
             : kind == HIA_KIND_ARRAY  ? "array"
             : kind == HIA_KIND_TENSOR ? "tensor"
                                       : "data type");
