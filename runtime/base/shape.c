@@ -287,6 +287,44 @@ hia_fit hiaR_shape_set(const hia_dims *x, const hia_dims *v, hia_dims *out, hia_
   return fit == HIA_FIT_NEVER ? fit : done(fit, &is, x, out, misfit);
 }
 
+hia_fit hiaR_shape_of_sizes(const int64_t *sizes, uint32_t n, hia_dims *out, hia_misfit *misfit) {
+  hia_dims is = {.rank = n};
+  for (uint32_t i = 0; i < n; i++) {
+    is.dims[i] = sizes[i];
+    if (sizes[i] < 0)
+      return never(misfit,
+                   (hia_misfit){.kind = HIA_MISFIT_NEGATIVE, .axis_a = i, .from = sizes[i]});
+  }
+  return done(HIA_FIT_ALWAYS, &is, &is, out, misfit);
+}
+
+hia_fit hiaR_shape_expect(const hia_dims *x, const hia_dims *is, hia_dims *out,
+                          hia_misfit *misfit) {
+  if (is->rank != x->rank)
+    return never(misfit, (hia_misfit){.kind = HIA_MISFIT_RANK, .operand_b = 1, .a = *x, .b = *is});
+  hia_dims known = *x;
+  hia_fit fit = HIA_FIT_ALWAYS;
+  for (uint32_t i = 0; i < is->rank; i++) {
+    if (is->dims[i] == HIA_DIM_UNKNOWN) continue; /* any */
+    hia_fit one = equal_dims(x, 0, i, is, 1, i, 1, &known, misfit);
+    if (one == HIA_FIT_NEVER) return one;
+    fit = worse(fit, one);
+  }
+  return done(fit, &known, x, out, misfit);
+}
+
+hia_fit hiaR_shape_labels(const hia_dims *x, const hia_dims *labels, hia_dims *out,
+                          hia_misfit *misfit) {
+  if (x->rank == 0) return wrong_rank(misfit, x, 0);
+  if (labels->rank != x->rank - 1)
+    return never(misfit,
+                 (hia_misfit){.kind = HIA_MISFIT_RANK, .operand_b = 1, .a = *x, .b = *labels});
+  hia_dims is = *x;
+  hia_fit fit = equal_dims(x, 0, 0, labels, 1, 0, labels->rank, &is, misfit);
+  is.rank--;
+  return fit == HIA_FIT_NEVER ? fit : done(fit, &is, x, out, misfit);
+}
+
 bool hiaR_shape_join(const hia_dims *a, const hia_dims *b, hia_dims *out) {
   if (a->rank != b->rank) return false;
   hia_dims is = *a;
@@ -401,6 +439,9 @@ void hiaR_misfit_print(const hia_misfit *m, const hia_dim_names *names, hia_text
     hiaR_text_addf(out, "the result of ");
     hiaR_shape_print(&m->a, names, out);
     hiaR_text_addf(out, " has more than %d axes", HIA_MAX_RANK);
+    return;
+  case HIA_MISFIT_NEGATIVE:
+    hiaR_text_addf(out, "size %u is %lld", m->axis_a, (long long)m->from);
     return;
   }
 }

@@ -40,21 +40,22 @@ typedef enum hia_fit {
 } hia_fit;
 
 typedef enum hia_misfit_kind {
-  HIA_MISFIT_DIM,     /* an axis of the one shape and an axis of the other must be equal */
-  HIA_MISFIT_RANK,    /* the rank of `a` must be another, or the same as that of `b` */
-  HIA_MISFIT_AXIS,    /* `a` has no axis of this number */
-  HIA_MISFIT_RANGE,   /* of a slice of `a`: not 0 <= from <= to <= length */
-  HIA_MISFIT_COUNT,   /* a and b must have equally many elements */
-  HIA_MISFIT_LARGE,   /* the result has more elements than fit in memory of 2^63 bytes */
-  HIA_MISFIT_TOO_DEEP /* the result would have a rank above HIA_MAX_RANK */
+  HIA_MISFIT_DIM,      /* an axis of the one shape and an axis of the other must be equal */
+  HIA_MISFIT_RANK,     /* the rank of `a` must be another, or the same as that of `b` */
+  HIA_MISFIT_AXIS,     /* `a` has no axis of this number */
+  HIA_MISFIT_RANGE,    /* of a slice of `a`: not 0 <= from <= to <= length */
+  HIA_MISFIT_COUNT,    /* a and b must have equally many elements */
+  HIA_MISFIT_LARGE,    /* the result has more elements than fit in memory of 2^63 bytes */
+  HIA_MISFIT_TOO_DEEP, /* the result would have a rank above HIA_MAX_RANK */
+  HIA_MISFIT_NEGATIVE  /* a size that the program has computed, that of an axis, is below 0 */
 } hia_misfit_kind;
 
 /* What does not fit. Operands are numbered from 0. */
 typedef struct hia_misfit {
   hia_misfit_kind kind;
   uint32_t operand_a, operand_b; /* equal: there is only one */
-  uint32_t axis_a, axis_b;       /* DIM: of a and b; AXIS: of a */
-  int64_t from, to;              /* RANGE */
+  uint32_t axis_a, axis_b;       /* DIM: of a and b; AXIS: of a; NEGATIVE: which size */
+  int64_t from, to;              /* RANGE; NEGATIVE: from is the size */
   hia_dims a, b;                 /* LARGE, TOO_DEEP: a is the first operand; whole shapes */
 } hia_misfit;
 
@@ -106,6 +107,14 @@ hia_fit hiaR_shape_transpose(const hia_dims *x, hia_dims *out, hia_misfit *misfi
 /* To a shape with as many elements. */
 hia_fit hiaR_shape_reshape(const hia_dims *x, const hia_dims *to, hia_dims *out,
                            hia_misfit *misfit);
+/* The shape of n sizes that the program has computed, n <= HIA_MAX_RANK: numbers all. */
+hia_fit hiaR_shape_of_sizes(const int64_t *sizes, uint32_t n, hia_dims *out, hia_misfit *misfit);
+/* x, whose dims must be those of `is` where these are known. */
+hia_fit hiaR_shape_expect(const hia_dims *x, const hia_dims *is, hia_dims *out, hia_misfit *misfit);
+/* An element of each row along the last axis of x: the shape of x without that axis, which the
+ * labels must have. */
+hia_fit hiaR_shape_labels(const hia_dims *x, const hia_dims *labels, hia_dims *out,
+                          hia_misfit *misfit);
 /* x with v in the place of x[i]. */
 hia_fit hiaR_shape_set(const hia_dims *x, const hia_dims *v, hia_dims *out, hia_misfit *misfit);
 

@@ -23,10 +23,13 @@
 HIA_OPERATION(LIFT);
 
 /* make.c */
-HIA_OPERATION(FULL);    /* a scalar, then the dims, i64s: that scalar everywhere */
-HIA_OPERATION(IOTA);    /* n, an i64: 0 .. n - 1 as i64s */
-HIA_OPERATION(ONE_HOT); /* i, i64, and n: of n elements of `dtype`, all 0 but the i-th, 1; RANGE */
+HIA_OPERATION(FULL);    /* a scalar, then the dims, i64s: that scalar everywhere. SHAPE if a dim is
+                           below 0 */
+HIA_OPERATION(IOTA);    /* n, an i64: 0 .. n - 1 as i64s; SHAPE if n < 0 */
+HIA_OPERATION(ONE_HOT); /* i, i64, and n: of n elements of `dtype`, all 0 but the i-th, 1. SHAPE if
+                           n < 0; RANGE */
 HIA_OPERATION(STACK);   /* scalars of `dtype`, or tensors of one shape: along a new axis */
+HIA_OPERATION(JOIN);    /* tensors: one after the other along the axis */
 
 /* part.c */
 HIA_OPERATION(DIM);       /* x: the size of the axis, an i64 */
@@ -35,10 +38,10 @@ HIA_OPERATION(ROWS);      /* x, a tensor of i32 or i64: the rows of x with these
 HIA_OPERATION(PART);      /* x, from, to, i64s: x[from..to], a view; RANGE */
 HIA_OPERATION(WITH);      /* x, i64, v: x with v in the place of x[i]; in place if it can; RANGE,
                              then SHAPE */
-HIA_OPERATION(JOIN);      /* tensors: one after the other along the axis */
 HIA_OPERATION(RESHAPE);   /* x, dims, i64s: a view, or x itself; SHAPE if a dim is below 0, too */
 HIA_OPERATION(TRANSPOSE); /* x of rank 2, copied */
-HIA_OPERATION(EXPECT);    /* x, a size for each axis, i64s, of which -1 stands for any: x. SHAPE */
+HIA_OPERATION(EXPECT);    /* imm: a set of axes, as bits. x, and sizes, i64s, of these axes in their
+                             order: x, if it has these sizes; else SHAPE, also if one is below 0 */
 
 /* reduce.c: along an axis, or all of x. Of no elements sum is 0, prod 1, any false and all true;
  * the others fail with HIA_EMPTY (if there is an element of the result). A NaN wins over all; of
@@ -57,10 +60,11 @@ HIA_OPERATION(ALL);
 HIA_OPERATION(PRODUCT);
 HIA_OPERATION(OUTER);
 
-/* softmax.c: along the last axis of x, of f32 or f64. EMPTY if that has no elements. */
+/* softmax.c: along the last axis of x, of f32 or f64. EMPTY if that has no elements, and the others
+ * have. */
 HIA_OPERATION(SOFTMAX);
 HIA_OPERATION(LOG_SOFTMAX);
 HIA_OPERATION(CROSS_ENTROPY); /* x, labels (i32 or i64) of the shape of x without the last axis:
-                                 -log_softmax(x) at the label; RANGE */
+                                 -log_softmax(x) at the label, 0 as +0; RANGE */
 
 #endif

@@ -43,11 +43,18 @@ bool hiaR_tensor_view(hia_local_heap *local, hia_word ref, uint64_t first, const
   return true;
 }
 
+/* Acquire, as in hiaR_let_go: the others have read it before they let go. */
+static bool is_only(const hia_tensor *t) {
+  return atomic_load_explicit(&t->counted.count, memory_order_acquire) == 1;
+}
+
 bool hiaR_tensor_is_last(hia_word ref) {
-  /* Acquire, as in hiaR_let_go: the others have read it before they let go. */
-  hia_counted *counted = hiaR_object(ref);
-  return counted->ctor == HIA_TENSOR_OWN &&
-         atomic_load_explicit(&counted->count, memory_order_acquire) == 1;
+  hia_tensor *t = hiaR_tensor(ref);
+  if (t->counted.ctor == HIA_TENSOR_OUTSIDE || !is_only(t)) return false;
+  if (t->counted.ctor == HIA_TENSOR_OWN) return true;
+  const hia_tensor *owner = hiaR_tensor(*hiaR_tensor_owner(t));
+  return owner->counted.ctor == HIA_TENSOR_OWN && is_only(owner) &&
+         hiaR_tensor_bytes(owner) == hiaR_tensor_bytes(t);
 }
 
 void hiaR_tensor_free(hia_local_heap *local, hia_word ref, bool is_shared) {

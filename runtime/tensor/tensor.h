@@ -86,7 +86,9 @@ bool hiaR_tensor_new(hia_local_heap *local, hia_dtype dtype, const hia_dims *sha
  * The caller keeps its reference to the other. */
 bool hiaR_tensor_view(hia_local_heap *local, hia_word ref, uint64_t first, const hia_dims *shape,
                       bool is_shared, hia_word *view);
-/* True if nothing else refers to the tensor, nor to its elements: they may be overwritten. */
+/* True if nothing else refers to the tensor, nor to its elements: they may be overwritten. A view
+ * of some of its owner's elements is never the last: what is made in its place would keep the
+ * memory of all of them. */
 bool hiaR_tensor_is_last(hia_word ref);
 /* Frees a tensor to which nothing refers, and its owner with it if it was the last view. */
 void hiaR_tensor_free(hia_local_heap *local, hia_word ref, bool is_shared);

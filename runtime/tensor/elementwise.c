@@ -1,0 +1,402 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+/* Ops on scalars, lifted to tensors.
+ *
+ * Axes that all operands walk through alike are taken together. Since tensors are dense, an operand
+ * then either goes along the last axis element by element, or is the same all along it. What is
+ * computed at a time is a strip: a piece of the last axis.
+ *
+ * The ops that matter most have loops over strips, which compilers vectorise; a loop gives the same
+ * bits as the kernel. For it an operand that is the same along the strip is a short block of
+ * copies, so that there is one loop for each op and dtype. For all other ops the kernel is called
+ * for each element. */
+#include "runtime/tensor/operands.h"
+#include <math.h>
+
+enum { MAX_OPERANDS = 3 };
+#define HIA_KERNEL_OWN(NAME)
+#define HIA_KERNEL_NONE(NAME)
+#define HIA_KERNEL_OPERATION(NAME)
+#define LIFTED_NONE(NAME, ins)
+#define LIFTED_ELEMENTWISE(NAME, ins)                                                              \
+  _Static_assert((ins) >= 1 && (ins) <= MAX_OPERANDS, "operands of " #NAME);
+#define HIA_OP(number, NAME, name, symbol, ins, outs, RULE, SHAPE, IMM, traits, cost, COST,        \
+               GRADIENT, KERNEL, EMIT, doc)                                                        \
+  LIFTED_##SHAPE(NAME, ins)
+#include "runtime/base/ops.def"
+
+/* ---- loops ---- */
+
+typedef void (*loop)(void *out, const void *const *in, size_t n);
+
+/* The result may have the memory of an operand: element i is then read before it is written. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define EACH _Pragma("GCC ivdep") for (size_t i = 0; i < n; i++)
+#else
+#define EACH for (size_t i = 0; i < n; i++)
+#endif
+
+#define LOOP_1(name, type, result, expr)                                                           \
+  static void name(void *out, const void *const *in, size_t n) {                                   \
+    const type *x = in[0];                                                                         \
+    result *z = out;                                                                               \
+    EACH {                                                                                         \
+      type a = x[i];                                                                               \
+      z[i] = (expr);                                                                               \
+    }                                                                                              \
+  }
+#define LOOP_2(name, type, result, expr)                                                           \
+  static void name(void *out, const void *const *in, size_t n) {                                   \
+    const type *x = in[0], *y = in[1];                                                             \
+    result *z = out;                                                                               \
+    EACH {                                                                                         \
+      type a = x[i], b = y[i];                                                                     \
+      z[i] = (expr);                                                                               \
+    }                                                                                              \
+  }
+#define LOOP_3(name, first, type, expr)                                                            \
+  static void name(void *out, const void *const *in, size_t n) {                                   \
+    const first *w = in[0];                                                                        \
+    const type *x = in[1], *y = in[2];                                                             \
+    type *z = out;                                                                                 \
+    EACH {                                                                                         \
+      first a = w[i];                                                                              \
+      type b = x[i], c = y[i];                                                                     \
+      z[i] = (expr);                                                                               \
+    }                                                                                              \
+  }
+
+/* min and max as FLOAT_MIN and FLOAT_MAX in base/scalar.c, without branches: equal floats that
+ * differ are -0 and +0, of whose bits `or` makes -0 and `and` +0. */
+#define FLOAT_BITS(T, type, uint)                                                                  \
+  static inline uint bits_##T(type x) {                                                            \
+    uint bits;                                                                                     \
+    memcpy(&bits, &x, sizeof bits);                                                                \
+    return bits;                                                                                   \
+  }                                                                                                \
+  static inline type float_##T(uint bits) {                                                        \
+    type x;                                                                                        \
+    memcpy(&x, &bits, sizeof x);                                                                   \
+    return x;                                                                                      \
+  }                                                                                                \
+  static inline type min_##T(type a, type b) {                                                     \
+    type less = a < b ? a : b, same = float_##T(bits_##T(a) | bits_##T(b)), sum = a + b;           \
+    type z = a == b ? same : less;                                                                 \
+    z = a != a ? sum : z;                                                                          \
+    return b != b ? sum : z;                                                                       \
+  }                                                                                                \
+  static inline type max_##T(type a, type b) {                                                     \
+    type more = a > b ? a : b, same = float_##T(bits_##T(a) & bits_##T(b)), sum = a + b;           \
+    type z = a == b ? same : more;                                                                 \
+    z = a != a ? sum : z;                                                                          \
+    return b != b ? sum : z;                                                                       \
+  }
+FLOAT_BITS(f32, float, uint32_t)
+FLOAT_BITS(f64, double, uint64_t)
+
+#define ARITHMETIC_INT(T, type, uint)                                                              \
+  LOOP_2(ADD_##T, uint, uint, a + b)                                                               \
+  LOOP_2(SUB_##T, uint, uint, a - b)                                                               \
+  LOOP_2(MUL_##T, uint, uint, a *b)                                                                \
+  LOOP_1(NEG_##T, uint, uint, 0 - a)                                                               \
+  LOOP_1(ABS_##T, type, uint, a < 0 ? 0 - (uint)a : (uint)a)                                       \
+  LOOP_1(RELU_##T, type, type, a > 0 ? a : 0)                                                      \
+  LOOP_2(MIN_##T, type, type, a < b ? a : b)                                                       \
+  LOOP_2(MAX_##T, type, type, a > b ? a : b)
+ARITHMETIC_INT(i32, int32_t, uint32_t)
+ARITHMETIC_INT(i64, int64_t, uint64_t)
+
+#define ARITHMETIC_FLOAT(T, type, fabs, fma, sqrt)                                                 \
+  LOOP_2(ADD_##T, type, type, a + b)                                                               \
+  LOOP_2(SUB_##T, type, type, a - b)                                                               \
+  LOOP_2(MUL_##T, type, type, a *b)                                                                \
+  LOOP_2(DIV_##T, type, type, a / b)                                                               \
+  LOOP_1(NEG_##T, type, type, -a)                                                                  \
+  LOOP_1(ABS_##T, type, type, fabs(a))                                                             \
+  LOOP_1(RELU_##T, type, type, a <= 0 ? 0 : a)                                                     \
+  LOOP_2(MIN_##T, type, type, min_##T(a, b))                                                       \
+  LOOP_2(MAX_##T, type, type, max_##T(a, b))                                                       \
+  LOOP_1(SQRT_##T, type, type, sqrt(a))                                                            \
+  LOOP_3(FMA_##T, type, type, fma(a, b, c))
+ARITHMETIC_FLOAT(f32, float, fabsf, fmaf, sqrtf)
+ARITHMETIC_FLOAT(f64, double, fabs, fma, sqrt)
+
+#define COMPARISONS(T, type)                                                                       \
+  LOOP_2(EQ_##T, type, uint8_t, a == b)                                                            \
+  LOOP_2(NE_##T, type, uint8_t, a != b)                                                            \
+  LOOP_2(LT_##T, type, uint8_t, a < b)                                                             \
+  LOOP_2(LE_##T, type, uint8_t, a <= b)                                                            \
+  LOOP_2(GT_##T, type, uint8_t, a > b)                                                             \
+  LOOP_2(GE_##T, type, uint8_t, a >= b)
+COMPARISONS(i32, int32_t)
+COMPARISONS(i64, int64_t)
+COMPARISONS(f32, float)
+COMPARISONS(f64, double)
+
+/* A bool is a byte that is not 0. */
+LOOP_2(EQ_bool, uint8_t, uint8_t, (a != 0) == (b != 0))
+LOOP_2(NE_bool, uint8_t, uint8_t, (a != 0) != (b != 0))
+LOOP_2(LT_bool, uint8_t, uint8_t, (a == 0) & (b != 0))
+LOOP_2(LE_bool, uint8_t, uint8_t, (a == 0) | (b != 0))
+LOOP_2(GT_bool, uint8_t, uint8_t, (a != 0) & (b == 0))
+LOOP_2(GE_bool, uint8_t, uint8_t, (a != 0) | (b == 0))
+LOOP_2(BAND_bool, uint8_t, uint8_t, (a != 0) & (b != 0))
+LOOP_2(BOR_bool, uint8_t, uint8_t, (a != 0) | (b != 0))
+LOOP_1(BNOT_bool, uint8_t, uint8_t, a == 0)
+
+LOOP_3(SELECT_8, uint8_t, uint8_t, (a ? b : c) != 0)
+LOOP_3(SELECT_32, uint8_t, uint32_t, a ? b : c)
+LOOP_3(SELECT_64, uint8_t, uint64_t, a ? b : c)
+
+/* The loops of an op by the dtype of its data operands. */
+static const struct quick {
+  const hia_kernel *kernels;
+  loop loops[HIA_N_DTYPES];
+} quicks[] = {
+#define OF_NUMBERS(NAME)                                                                           \
+  {hiaR_k_##NAME,                                                                                  \
+   {[HIA_I32] = NAME##_i32,                                                                        \
+    [HIA_I64] = NAME##_i64,                                                                        \
+    [HIA_F32] = NAME##_f32,                                                                        \
+    [HIA_F64] = NAME##_f64}},
+#define OF_FLOATS(NAME) {hiaR_k_##NAME, {[HIA_F32] = NAME##_f32, [HIA_F64] = NAME##_f64}},
+#define OF_BOOLS(NAME)  {hiaR_k_##NAME, {[HIA_BOOL] = NAME##_bool}},
+#define OF_ALL(NAME)                                                                               \
+  {hiaR_k_##NAME,                                                                                  \
+   {[HIA_BOOL] = NAME##_bool,                                                                      \
+    [HIA_I32] = NAME##_i32,                                                                        \
+    [HIA_I64] = NAME##_i64,                                                                        \
+    [HIA_F32] = NAME##_f32,                                                                        \
+    [HIA_F64] = NAME##_f64}},
+    OF_NUMBERS(ADD) OF_NUMBERS(MUL) OF_NUMBERS(SUB) OF_FLOATS(DIV) OF_NUMBERS(NEG) OF_NUMBERS(ABS)
+        OF_NUMBERS(RELU) OF_NUMBERS(MIN) OF_NUMBERS(MAX) OF_FLOATS(SQRT) OF_FLOATS(FMA) OF_ALL(EQ)
+            OF_ALL(NE) OF_ALL(LT) OF_ALL(LE) OF_ALL(GT) OF_ALL(GE) OF_BOOLS(BAND) OF_BOOLS(BOR)
+                OF_BOOLS(BNOT)};
+static const loop select_loops[HIA_N_DTYPES] = {[HIA_BOOL] = SELECT_8,
+                                                [HIA_I32] = SELECT_32,
+                                                [HIA_I64] = SELECT_64,
+                                                [HIA_F32] = SELECT_32,
+                                                [HIA_F64] = SELECT_64};
+
+/* NULL: there is none. *dtype: that of the data operands, if there is one. */
+static loop find_loop(const hia_operation *o, const hia_word *in, hia_dtype *dtype) {
+  *dtype = (hia_dtype)o->dtype;
+  if (o->kernel == hiaR_k_SELECT[*dtype]) return select_loops[*dtype];
+  for (uint32_t i = 0; i < o->n_in; i++) /* the result may be bool */
+    if (hiaR_operand_is_tensor(o, i)) *dtype = hiaR_tensor_dtype(hiaR_tensor(in[i]));
+  for (size_t i = 0; i < HIA_LEN(quicks); i++)
+    if (quicks[i].kernels[*dtype] == o->kernel) return quicks[i].loops[*dtype];
+  return NULL;
+}
+
+/* ---- walking ---- */
+
+typedef struct operand {
+  bool is_tensor;
+  hia_repr repr;
+  uint32_t size;              /* of an element */
+  hia_word word;              /* of a scalar */
+  const char *at;             /* of a tensor: its next element */
+  int64_t step[HIA_MAX_RANK]; /* along each axis, in elements; along the last one 0 or 1 */
+} operand;
+
+/* The block of copies of an operand that is the same along a strip. */
+enum { COPIES = 256 };
+typedef union copies {
+  uint8_t of_8[COPIES * 8];
+  uint32_t of_32[COPIES];
+  uint64_t of_64[COPIES];
+} copies;
+
+typedef struct walk {
+  hia_kernel kernel;
+  uint64_t imm;
+  loop loop; /* or NULL */
+  hia_repr repr;
+  uint32_t size, n_in;
+  operand in[MAX_OPERANDS];
+  uint32_t n_axes; /* without those of size 1, and taken together; at least 1 */
+  uint64_t dims[HIA_MAX_RANK];
+  copies same[MAX_OPERANDS];
+} walk;
+
+/* The steps of an operand along the axes of the result. */
+static void steps_of(const hia_dims *in, const hia_dims *out, int64_t *steps) {
+  int64_t step = 1;
+  for (uint32_t k = 1; k <= out->rank; k++) {
+    hia_dim dim = k <= in->rank ? in->dims[in->rank - k] : 1;
+    steps[out->rank - k] = dim == 1 ? 0 : step;
+    step *= dim;
+  }
+}
+
+static bool goes_on(const walk *w, int64_t steps[][HIA_MAX_RANK], uint32_t axis, int64_t dim) {
+  for (uint32_t i = 0; i < w->n_in; i++)
+    if (w->in[i].step[w->n_axes - 1] != steps[i][axis] * dim) return false;
+  return true;
+}
+
+/* Finds the axes, of a result that has elements. */
+static void find_axes(walk *w, const hia_dims *ins, const hia_dims *out) {
+  int64_t steps[MAX_OPERANDS][HIA_MAX_RANK];
+  for (uint32_t i = 0; i < w->n_in; i++) steps_of(&ins[i], out, steps[i]);
+  w->n_axes = 0;
+  for (uint32_t k = 0; k < out->rank; k++) {
+    int64_t dim = out->dims[k];
+    if (dim == 1) continue;
+    if (w->n_axes && goes_on(w, steps, k, dim))
+      w->dims[w->n_axes - 1] *= (uint64_t)dim;
+    else
+      w->dims[w->n_axes++] = (uint64_t)dim;
+    for (uint32_t i = 0; i < w->n_in; i++) w->in[i].step[w->n_axes - 1] = steps[i][k];
+  }
+  if (w->n_axes) return;
+  w->n_axes = 1; /* a single element */
+  w->dims[0] = 1;
+  for (uint32_t i = 0; i < w->n_in; i++) w->in[i].step[0] = 0;
+}
+
+static hia_word word_of(const operand *x) {
+  return x->is_tensor ? hiaR_load(x->repr, x->at) : x->word;
+}
+
+/* A strip of n elements, by the kernel. */
+static hia_status strip_by_kernel(const walk *w, char *out, size_t n) {
+  static const uint16_t slot[MAX_OPERANDS] = {0, 1, 2};
+  hia_word slots[MAX_OPERANDS + 1];
+  const char *at[MAX_OPERANDS];
+  uint32_t last = w->n_axes - 1;
+  for (uint32_t k = 0; k < w->n_in; k++) {
+    slots[k] = word_of(&w->in[k]);
+    at[k] = w->in[k].at;
+  }
+  for (size_t i = 0; i < n; i++) {
+    for (uint32_t k = 0; k < w->n_in; k++) {
+      const operand *x = &w->in[k];
+      if (!x->step[last]) continue;
+      slots[k] = hiaR_load(x->repr, at[k]);
+      at[k] += x->size;
+    }
+    hia_status status = w->kernel(slots, slot, MAX_OPERANDS, w->imm);
+    if (HIA_UNLIKELY(status)) return status;
+    hiaR_store(w->repr, out, slots[MAX_OPERANDS]);
+    out += w->size;
+  }
+  return HIA_OK;
+}
+
+static void fill_copies(copies *to, const operand *x, size_t n) {
+  hia_word word = word_of(x);
+  switch (x->size) {
+  case 1: memset(to, (int)word, n); break;
+  case 4:
+    for (size_t i = 0; i < n; i++) to->of_32[i] = (uint32_t)word;
+    break;
+  default:
+    for (size_t i = 0; i < n; i++) to->of_64[i] = word;
+  }
+}
+
+/* A strip along the last axis, in pieces. */
+static hia_status strip(walk *w, char *out, uint64_t n, hia_work *work) {
+  enum { PIECE_OF_KERNEL = HIA_WORK / 50, PIECE = HIA_WORK / 4 };
+  uint32_t last = w->n_axes - 1;
+  uint64_t piece = w->loop ? PIECE : PIECE_OF_KERNEL;
+  for (uint32_t k = 0; w->loop && k < w->n_in; k++) {
+    if (w->in[k].step[last]) continue;
+    if (piece > COPIES) piece = COPIES;
+    fill_copies(&w->same[k], &w->in[k], n < COPIES ? n : COPIES);
+  }
+  const char *from[MAX_OPERANDS];
+  for (uint32_t k = 0; k < w->n_in; k++) from[k] = w->in[k].at;
+  hia_status status = HIA_OK;
+  for (uint64_t i = 0, m; i < n && !status; i += m) {
+    m = n - i < piece ? n - i : piece;
+    if (!hiaR_work_on(work, w->loop ? m : m * 20)) {
+      status = HIA_CANCELLED;
+    } else if (w->loop) {
+      const void *in[MAX_OPERANDS];
+      for (uint32_t k = 0; k < w->n_in; k++)
+        in[k] = w->in[k].step[last] ? (const void *)w->in[k].at : &w->same[k];
+      w->loop(out, in, m);
+    } else {
+      status = strip_by_kernel(w, out, m);
+    }
+    for (uint32_t k = 0; k < w->n_in; k++)
+      if (w->in[k].step[last]) w->in[k].at += m * w->in[k].size;
+    out += m * w->size;
+  }
+  for (uint32_t k = 0; k < w->n_in; k++) w->in[k].at = from[k];
+  return status;
+}
+
+/* All strips. The axes but the last count like the digits of a number. */
+static hia_status walk_all(walk *w, char *out, hia_work *work) {
+  uint32_t last = w->n_axes - 1;
+  uint64_t n = w->dims[last], index[HIA_MAX_RANK] = {0};
+  for (;;) {
+    hia_status status = strip(w, out, n, work);
+    if (status) return status;
+    out += n * w->size;
+    uint32_t k = last;
+    for (;;) {
+      if (k-- == 0) return HIA_OK;
+      bool is_full = ++index[k] == w->dims[k];
+      if (is_full) index[k] = 0;
+      int64_t steps = is_full ? 1 - (int64_t)w->dims[k] : 1;
+      for (uint32_t i = 0; i < w->n_in; i++)
+        if (w->in[i].is_tensor) w->in[i].at += steps * w->in[i].step[k] * w->in[i].size;
+      if (!is_full) break;
+    }
+  }
+}
+
+/* An operand in whose place the result can be made: HIA_NONE if there is none. */
+static uint32_t find_place(const hia_operation *o, const hia_word *in, const hia_dims *ins,
+                           const hia_dims *shape) {
+  uint32_t size = hiaR_dtype_size((hia_dtype)o->dtype);
+  for (uint32_t i = 0; i < o->n_in; i++)
+    if (hiaR_operand_is_taken(o, i) && hiaR_dims_equal(&ins[i], shape) &&
+        hiaR_dtype_size(hiaR_tensor_dtype(hiaR_tensor(in[i]))) == size &&
+        hiaR_tensor_is_last(in[i]))
+      return i;
+  return HIA_NONE;
+}
+
+static hia_status lift(HIA_COMPUTE) {
+  hia_dims ins[MAX_OPERANDS], shape;
+  for (uint32_t i = 0; i < o->n_in; i++) ins[i] = hiaR_operand_dims(o, in, i);
+  hia_status status = hiaR_fit_status(hiaR_shape_broadcast(ins, o->n_in, &shape, &why->misfit));
+  if (status) return status;
+  hia_dtype data_dtype, dtype = (hia_dtype)o->dtype;
+  walk w;
+  w.kernel = o->kernel;
+  w.imm = o->imm;
+  w.loop = find_loop(o, in, &data_dtype);
+  w.repr = (hia_repr)dtype;
+  w.size = hiaR_dtype_size(dtype);
+  w.n_in = o->n_in;
+  for (uint32_t i = 0; i < o->n_in; i++) {
+    operand *x = &w.in[i];
+    x->is_tensor = hiaR_operand_is_tensor(o, i);
+    hia_dtype its = x->is_tensor ? hiaR_tensor_dtype(hiaR_tensor(in[i])) : data_dtype;
+    if (!x->is_tensor && i == 0 && o->kernel == hiaR_k_SELECT[dtype]) its = HIA_BOOL;
+    x->repr = (hia_repr)its;
+    x->size = hiaR_dtype_size(its);
+    x->word = in[i];
+    x->at = x->is_tensor ? hiaR_tensor(in[i])->data : NULL;
+  }
+  uint32_t place = find_place(o, in, ins, &shape);
+  if (place != HIA_NONE) {
+    hiaR_result_keep(env, o, in, place, r);
+    hiaR_tensor(r->word)->counted.spare = hiaR_tensor_spare(dtype, shape.rank);
+  } else if (!hiaR_result_new(env, dtype, &shape, r)) {
+    return HIA_MEMORY;
+  }
+  r->dtype = dtype;
+  for (uint32_t i = 0; i < shape.rank; i++)
+    if (shape.dims[i] == 0) return HIA_OK;
+  hia_work work = hiaR_work(env);
+  find_axes(&w, ins, &shape);
+  return walk_all(&w, r->data, &work);
+}
+HIA_DEFINE_OPERATION(LIFT, lift)

@@ -1,0 +1,193 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+/* Parts of tensors, and tensors with the same elements in another shape. */
+#include "runtime/tensor/operands.h"
+
+static hia_status dim(HIA_COMPUTE) {
+  (void)env, (void)why;
+  r->word = hiaR_from_i64(hiaR_tensor(in[0])->dims[o->imm]);
+  return HIA_OK;
+}
+HIA_DEFINE_OPERATION(DIM, dim)
+
+static hia_status view(const hia_env *env, hia_word x, uint64_t first, const hia_dims *shape,
+                       hia_result *r) {
+  r->is_tensor = true;
+  return hiaR_tensor_view(env->local, x, first, shape, env->is_shared, &r->word) ? HIA_OK
+                                                                                 : HIA_MEMORY;
+}
+
+/* Elements of a row: x[i]. */
+static uint64_t row_len(const hia_tensor *x) {
+  uint64_t n = 1;
+  for (uint32_t i = 1; i < hiaR_tensor_rank(x); i++) n *= (uint64_t)x->dims[i];
+  return n;
+}
+
+static hia_status row(HIA_COMPUTE) {
+  const hia_tensor *x = hiaR_tensor(in[0]);
+  int64_t i = hiaR_to_i64(in[1]);
+  (void)o;
+  if (i < 0 || i >= x->dims[0]) return hiaR_out_of_range(why, i, x->dims[0]);
+  if (hiaR_tensor_rank(x) == 1) {
+    r->word = hiaR_tensor_get(x, (uint64_t)i);
+    return HIA_OK;
+  }
+  hia_dims shape = hiaR_tensor_dims(x), index = {0};
+  hiaR_shape_index(&shape, &index, &shape, NULL);
+  return view(env, in[0], (uint64_t)i * row_len(x), &shape, r);
+}
+HIA_DEFINE_OPERATION(ROW, row)
+
+static hia_status rows(HIA_COMPUTE) {
+  const hia_tensor *x = hiaR_tensor(in[0]), *index = hiaR_tensor(in[1]);
+  hia_dims shape = hiaR_tensor_dims(x), of_index = hiaR_tensor_dims(index);
+  int64_t n_rows = x->dims[0];
+  hia_status status = hiaR_fit_status(hiaR_shape_index(&shape, &of_index, &shape, &why->misfit));
+  (void)o;
+  if (status) return status;
+  if (!hiaR_result_new(env, hiaR_tensor_dtype(x), &shape, r)) return HIA_MEMORY;
+  hia_work work = hiaR_work(env);
+  uint64_t bytes = row_len(x) * hiaR_dtype_size(hiaR_tensor_dtype(x)), n = hiaR_tensor_len(index);
+  char *to = r->data;
+  for (uint64_t k = 0; k < n; k++) {
+    int64_t i = hiaR_to_i64(hiaR_tensor_get(index, k));
+    if (i < 0 || i >= n_rows) return hiaR_out_of_range(why, i, n_rows);
+    if (!hiaR_work_on(&work, 5) || !hiaR_work_copy(&work, to, x->data + (uint64_t)i * bytes, bytes))
+      return HIA_CANCELLED;
+    to += bytes;
+  }
+  return HIA_OK;
+}
+HIA_DEFINE_OPERATION(ROWS, rows)
+
+static hia_status part(HIA_COMPUTE) {
+  const hia_tensor *x = hiaR_tensor(in[0]);
+  int64_t from = hiaR_to_i64(in[1]), to = hiaR_to_i64(in[2]);
+  if (from < 0 || from > to || to > x->dims[0]) {
+    why->range = (hia_range){from, to, x->dims[0]};
+    why->is_slice = true;
+    return HIA_RANGE;
+  }
+  if (to - from == x->dims[0]) {
+    hiaR_result_keep(env, o, in, 0, r);
+    return HIA_OK;
+  }
+  hia_dims shape = hiaR_tensor_dims(x);
+  hiaR_shape_slice(&shape, from, to, &shape, NULL);
+  return view(env, in[0], (uint64_t)from * row_len(x), &shape, r);
+}
+HIA_DEFINE_OPERATION(PART, part)
+
+static hia_status with(HIA_COMPUTE) {
+  const hia_tensor *x = hiaR_tensor(in[0]);
+  int64_t i = hiaR_to_i64(in[1]);
+  if (i < 0 || i >= x->dims[0]) return hiaR_out_of_range(why, i, x->dims[0]);
+  hia_dims shape = hiaR_tensor_dims(x), of_v = hiaR_operand_dims(o, in, 2);
+  hia_status status = hiaR_fit_status(hiaR_shape_set(&shape, &of_v, &shape, &why->misfit));
+  if (status) return status;
+  hia_dtype dtype = hiaR_tensor_dtype(x);
+  hia_work work = hiaR_work(env);
+  if (hiaR_operand_is_taken(o, 0) && hiaR_tensor_is_last(in[0])) {
+    hiaR_result_keep(env, o, in, 0, r);
+  } else {
+    if (!hiaR_result_new(env, dtype, &shape, r)) return HIA_MEMORY;
+    if (!hiaR_work_copy(&work, r->data, x->data, hiaR_tensor_bytes(x))) return HIA_CANCELLED;
+  }
+  if (!hiaR_operand_is_tensor(o, 2)) {
+    hiaR_tensor_put(hiaR_tensor(r->word), (uint64_t)i, in[2]);
+    return HIA_OK;
+  }
+  uint64_t bytes = row_len(x) * hiaR_dtype_size(dtype);
+  char *to = r->data + (uint64_t)i * bytes;
+  return hiaR_work_copy(&work, to, hiaR_tensor(in[2])->data, bytes) ? HIA_OK : HIA_CANCELLED;
+}
+HIA_DEFINE_OPERATION(WITH, with)
+
+/* The reference to x becomes one to a tensor of the same elements. If only this operation refers to
+ * x, and the rank is the same, it is x, with other dims: they have their room, and as many elements
+ * are freed. It may be a view, whatever its owner. */
+static hia_status reshape(HIA_COMPUTE) {
+  hia_tensor *x = hiaR_tensor(in[0]);
+  hia_dims shape = hiaR_tensor_dims(x), to;
+  int64_t sizes[HIA_MAX_RANK] = {0};
+  uint32_t rank = o->n_in - 1;
+  for (uint32_t i = 0; i < rank; i++) sizes[i] = hiaR_to_i64(in[1 + i]);
+  hia_fit fit = hiaR_shape_of_sizes(sizes, rank, &to, &why->misfit);
+  if (fit == HIA_FIT_ALWAYS) fit = hiaR_shape_reshape(&shape, &to, &to, &why->misfit);
+  if (fit != HIA_FIT_ALWAYS) return HIA_SHAPE;
+  if (rank == 0) {
+    r->word = hiaR_tensor_get(x, 0);
+    return HIA_OK;
+  }
+  bool is_same = hiaR_dims_equal(&shape, &to);
+  if (!is_same) {
+    bool is_only = x->counted.ctor != HIA_TENSOR_OUTSIDE &&
+                   atomic_load_explicit(&x->counted.count, memory_order_acquire) == 1;
+    if (!is_only || !hiaR_operand_is_taken(o, 0) || shape.rank != rank)
+      return view(env, in[0], 0, &to, r);
+    memcpy(x->dims, to.dims, rank * sizeof *x->dims);
+  }
+  hiaR_result_keep(env, o, in, 0, r);
+  return HIA_OK;
+}
+HIA_DEFINE_OPERATION(RESHAPE, reshape)
+
+static hia_status expect(HIA_COMPUTE) {
+  hia_dims shape = hiaR_tensor_dims(hiaR_tensor(in[0])), is = {.rank = shape.rank};
+  uint32_t n = 1;
+  for (uint32_t i = 0; i < is.rank; i++) {
+    is.dims[i] = HIA_DIM_UNKNOWN;
+    if (!(o->imm >> i & 1)) continue;
+    is.dims[i] = hiaR_to_i64(in[n++]);
+    if (is.dims[i] < 0) {
+      why->misfit =
+          (hia_misfit){.kind = HIA_MISFIT_NEGATIVE, .axis_a = i, .from = is.dims[i], .a = shape};
+      return HIA_SHAPE;
+    }
+  }
+  hia_status status = hiaR_fit_status(hiaR_shape_expect(&shape, &is, &shape, &why->misfit));
+  if (!status) hiaR_result_keep(env, o, in, 0, r);
+  return status;
+}
+HIA_DEFINE_OPERATION(EXPECT, expect)
+
+/* ---- transpose ---- */
+
+/* By squares, whose lines stay in the cache. False: the run must end. */
+#define TRANSPOSE(type)                                                                            \
+  static bool transpose_##type(const void *from, void *to, uint64_t n, uint64_t m,                 \
+                               hia_work *work) {                                                   \
+    enum { SIDE = 16 };                                                                            \
+    const type *x = from;                                                                          \
+    type *z = to;                                                                                  \
+    for (uint64_t i = 0; i < n; i += SIDE)                                                         \
+      for (uint64_t j = 0; j < m; j += SIDE) {                                                     \
+        uint64_t i_end = n - i < SIDE ? n : i + SIDE, j_end = m - j < SIDE ? m : j + SIDE;         \
+        if (!hiaR_work_on(work, (i_end - i) * (j_end - j))) return false;                          \
+        for (uint64_t k = j; k < j_end; k++)                                                       \
+          for (uint64_t l = i; l < i_end; l++) z[k * n + l] = x[l * m + k];                        \
+      }                                                                                            \
+    return true;                                                                                   \
+  }
+TRANSPOSE(uint8_t)
+TRANSPOSE(uint32_t)
+TRANSPOSE(uint64_t)
+
+static hia_status transpose(HIA_COMPUTE) {
+  const hia_tensor *x = hiaR_tensor(in[0]);
+  hia_dims shape = hiaR_tensor_dims(x), is;
+  hia_dtype dtype = hiaR_tensor_dtype(x);
+  (void)o;
+  hia_status status = hiaR_fit_status(hiaR_shape_transpose(&shape, &is, &why->misfit));
+  if (status) return status;
+  if (!hiaR_result_new(env, dtype, &is, r)) return HIA_MEMORY;
+  uint32_t size = hiaR_dtype_size(dtype);
+  hia_work work = hiaR_work(env);
+  bool (*f)(const void *, void *, uint64_t, uint64_t, hia_work *) = size == 1 ? transpose_uint8_t
+                                                                    : size == 4
+                                                                        ? transpose_uint32_t
+                                                                        : transpose_uint64_t;
+  bool is_done = f(x->data, r->data, (uint64_t)x->dims[0], (uint64_t)x->dims[1], &work);
+  return is_done ? HIA_OK : HIA_CANCELLED;
+}
+HIA_DEFINE_OPERATION(TRANSPOSE, transpose)

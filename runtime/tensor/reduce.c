@@ -1,0 +1,181 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+/* Reductions. The axes before and behind the one that is reduced are taken together: x[a, i, c] is
+ * reduced over i. Columns that lie side by side are reduced together. */
+#include "runtime/tensor/sum.h"
+
+/* Some columns of x. */
+typedef struct columns {
+  const void *x; /* element 0 of the first of them */
+  uint64_t n;
+  uint64_t stride; /* from element to element, in elements; 1 only if there is one column */
+  hia_work *work;
+} columns;
+
+/* Reduces `cols` columns, at most HIA_SUM_COLUMNS, to out[0 .. cols). */
+typedef void (*reducer)(columns *s, uint32_t cols, void *out);
+
+/* ---- sums and products ---- */
+
+/* Integers are added as unsigned, which wrap. */
+#define ADDING(NAME, T, type, op, zero)                                                            \
+  HIA_DEFINE_BLOCK_SUM(NAME##_row_##T, type, op, zero)                                             \
+  static void NAME##_block_##T(columns *s, uint64_t first, uint64_t n, uint32_t cols,              \
+                               type *sums) {                                                       \
+    const type *x = (const type *)s->x + first * s->stride;                                        \
+    if (!hiaR_work_on(s->work, 10 + n * cols / 4)) return;                                         \
+    if (s->stride == 1) {                                                                          \
+      sums[0] = NAME##_row_##T(x, n);                                                              \
+      return;                                                                                      \
+    }                                                                                              \
+    type lanes[HIA_LANES][HIA_SUM_COLUMNS];                                                        \
+    for (uint32_t l = 0; l < HIA_LANES; l++)                                                       \
+      for (uint32_t c = 0; c < cols; c++) lanes[l][c] = (zero);                                    \
+    for (uint64_t i = 0; i < n; i++) {                                                             \
+      const type *row = x + i * s->stride;                                                         \
+      type *lane = lanes[i % HIA_LANES];                                                           \
+      for (uint32_t c = 0; c < cols; c++) lane[c] = lane[c] op row[c];                             \
+    }                                                                                              \
+    HIA_FOLD_LANES(type, op, lanes, cols)                                                          \
+    for (uint32_t c = 0; c < cols; c++) sums[c] = lanes[0][c];                                     \
+  }                                                                                                \
+  HIA_DEFINE_SUM(NAME##_all_##T, columns, type, op, zero, NAME##_block_##T)                        \
+  static void NAME##_##T(columns *s, uint32_t cols, void *out) {                                   \
+    type sums[HIA_SUM_COLUMNS] = {0};                                                              \
+    NAME##_all_##T(s, 0, s->n, hiaR_sum_span(s->n), cols, sums);                                   \
+    memcpy(out, sums, cols * sizeof *sums);                                                        \
+  }
+ADDING(sum, i32, uint32_t, +, 0)
+ADDING(sum, i64, uint64_t, +, 0)
+ADDING(sum, f32, float, +, 0.0f)
+ADDING(sum, f64, double, +, 0.0)
+ADDING(prod, i32, uint32_t, *, 1)
+ADDING(prod, i64, uint64_t, *, 1)
+ADDING(prod, f32, float, *, 1.0f)
+ADDING(prod, f64, double, *, 1.0)
+
+#define MEAN(T, type)                                                                              \
+  static void mean_##T(columns *s, uint32_t cols, void *out) {                                     \
+    sum_##T(s, cols, out);                                                                         \
+    type *means = out, n = (type)s->n;                                                             \
+    for (uint32_t c = 0; c < cols; c++) means[c] /= n;                                             \
+  }
+MEAN(f32, float)
+MEAN(f64, double)
+
+/* ---- the first of the largest and smallest ---- */
+
+/* True if v, which comes later, is to be taken instead of m. */
+#define BETTER(v, m, op) ((v)op(m) || ((v) != (v) && (m) == (m)))
+
+#define EXTREME(NAME, T, type, op)                                                                 \
+  static inline bool NAME##_rows_##T(columns *s, uint32_t cols, type *best) {                      \
+    const type *x = s->x;                                                                          \
+    for (uint32_t c = 0; c < cols; c++) best[c] = x[c];                                            \
+    for (uint64_t i = 1; i < s->n; i++) {                                                          \
+      if (i % 1024 == 0 && !hiaR_work_on(s->work, 1024 * cols)) return false;                      \
+      const type *row = x + i * s->stride;                                                         \
+      for (uint32_t c = 0; c < cols; c++)                                                          \
+        best[c] = BETTER(row[c], best[c], op) ? row[c] : best[c];                                  \
+    }                                                                                              \
+    return true;                                                                                   \
+  }                                                                                                \
+  static void NAME##_##T(columns *s, uint32_t cols, void *out) {                                   \
+    type best[HIA_SUM_COLUMNS];                                                                    \
+    /* Without an inner loop, if there is one column. */                                           \
+    bool is_done = cols == 1 ? NAME##_rows_##T(s, 1, best) : NAME##_rows_##T(s, cols, best);       \
+    if (is_done) memcpy(out, best, cols * sizeof *best);                                           \
+  }                                                                                                \
+  static void arg_##NAME##_##T(columns *s, uint32_t cols, void *out) {                             \
+    const type *x = s->x;                                                                          \
+    for (uint32_t c = 0; c < cols; c++) {                                                          \
+      type best = x[c];                                                                            \
+      int64_t index = 0;                                                                           \
+      for (uint64_t i = 1; i < s->n; i++) {                                                        \
+        if (i % 1024 == 0 && !hiaR_work_on(s->work, 2048)) return;                                 \
+        type v = x[i * s->stride + c];                                                             \
+        if (HIA_UNLIKELY(BETTER(v, best, op))) {                                                   \
+          best = v;                                                                                \
+          index = (int64_t)i;                                                                      \
+        }                                                                                          \
+      }                                                                                            \
+      memcpy((int64_t *)out + c, &index, sizeof index);                                            \
+    }                                                                                              \
+  }
+EXTREME(max, i32, int32_t, >)
+EXTREME(max, i64, int64_t, >)
+EXTREME(max, f32, float, >)
+EXTREME(max, f64, double, >)
+EXTREME(min, i32, int32_t, <)
+EXTREME(min, i64, int64_t, <)
+EXTREME(min, f32, float, <)
+EXTREME(min, f64, double, <)
+
+/* ---- bool ---- */
+
+/* `is_any`: whether one is true; else whether none is false. */
+static void find_bool(columns *s, uint32_t cols, uint8_t *out, bool is_any) {
+  const uint8_t *x = s->x;
+  for (uint32_t c = 0; c < cols; c++) {
+    bool is_found = false;
+    for (uint64_t i = 0; i < s->n && !is_found; i++) {
+      if (i % 1024 == 1023 && !hiaR_work_on(s->work, 1024)) return;
+      is_found = (x[i * s->stride + c] != 0) == is_any;
+    }
+    out[c] = is_found == is_any;
+  }
+}
+static void any_bool(columns *s, uint32_t cols, void *out) { find_bool(s, cols, out, true); }
+static void all_bool(columns *s, uint32_t cols, void *out) { find_bool(s, cols, out, false); }
+
+/* ---- operations ---- */
+
+/* `dtype`: of the result. `is_of_any`: there is a result of no elements. */
+static hia_status reduce(const hia_env *env, const hia_operation *o, const hia_word *in,
+                         hia_result *r, hia_misfortune *why, const reducer *reducers,
+                         hia_dtype dtype, bool is_of_any) {
+  const hia_tensor *x = hiaR_tensor(in[0]);
+  hia_dims shape = hiaR_tensor_dims(x), is;
+  uint32_t axis = o->imm == HIA_OVER_ALL ? HIA_ALL_AXES : (uint32_t)o->imm;
+  hia_status status = hiaR_fit_status(hiaR_shape_reduce(&shape, axis, &is, &why->misfit));
+  if (status) return status;
+  uint64_t before = 1, n = 1, behind = 1;
+  for (uint32_t i = 0; i < shape.rank; i++) {
+    uint64_t *part = axis == HIA_ALL_AXES || i == axis ? &n : i < axis ? &before : &behind;
+    *part *= (uint64_t)shape.dims[i];
+  }
+  if (n == 0 && before * behind > 0 && !is_of_any) return HIA_EMPTY;
+  if (!hiaR_result_new(env, dtype, &is, r)) return HIA_MEMORY;
+  hia_work work = hiaR_work(env);
+  uint64_t size = hiaR_dtype_size(hiaR_tensor_dtype(x)), out_size = hiaR_dtype_size(dtype);
+  reducer f = reducers[hiaR_tensor_dtype(x)];
+  for (uint64_t a = 0; a < before && behind; a++)
+    for (uint64_t c = 0; c < behind; c += HIA_SUM_COLUMNS) {
+      columns s = {x->data + (a * n * behind + c) * size, n, behind, &work};
+      uint64_t cols = behind - c < HIA_SUM_COLUMNS ? behind - c : HIA_SUM_COLUMNS;
+      if (!hiaR_work_on(&work, 20 + cols)) return HIA_CANCELLED;
+      f(&s, (uint32_t)cols, r->data + (a * behind + c) * out_size);
+      if (work.is_over) return HIA_CANCELLED;
+    }
+  return HIA_OK;
+}
+
+#define REDUCTION(NAME, dtype, is_of_any, ...)                                                     \
+  HIA_OPERATION(NAME) {                                                                            \
+    static const reducer reducers[HIA_N_DTYPES] = {__VA_ARGS__};                                   \
+    hia_result r = HIA_EMPTY_RESULT;                                                               \
+    hia_status status = reduce(env, o, in, &r, why, reducers, dtype, is_of_any);                   \
+    return hiaR_result_end(env, o, in, status, &r, out);                                           \
+  }
+#define OF_FLOATS(name)  [HIA_F32] = name##_f32, [HIA_F64] = name##_f64
+#define OF_NUMBERS(name) [HIA_I32] = name##_i32, [HIA_I64] = name##_i64, OF_FLOATS(name)
+#define SAME             hiaR_tensor_dtype(hiaR_tensor(in[0]))
+
+REDUCTION(SUM, SAME, true, OF_NUMBERS(sum))
+REDUCTION(PROD, SAME, true, OF_NUMBERS(prod))
+REDUCTION(MEAN, SAME, false, OF_FLOATS(mean))
+REDUCTION(MAX_OF, SAME, false, OF_NUMBERS(max))
+REDUCTION(MIN_OF, SAME, false, OF_NUMBERS(min))
+REDUCTION(ARG_MAX, HIA_I64, false, OF_NUMBERS(arg_max))
+REDUCTION(ARG_MIN, HIA_I64, false, OF_NUMBERS(arg_min))
+REDUCTION(ANY, HIA_BOOL, true, [HIA_BOOL] = any_bool)
+REDUCTION(ALL, HIA_BOOL, true, [HIA_BOOL] = all_bool)

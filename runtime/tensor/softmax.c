@@ -1,0 +1,121 @@
+/* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
+/* softmax and its logarithm, row by row. All subtract the largest element first, so exp does not
+ * overflow. */
+#include "runtime/tensor/sum.h"
+
+/* A row of n > 0 elements. */
+typedef struct row {
+  const void *x;
+  void *exps; /* of softmax: where the exponentials go; else NULL */
+  hia_word max;
+  hia_work *work;
+} row;
+
+/* Of each dtype: the sum of the exponentials, which go to row.exps; softmax of a row; its
+ * logarithm; and minus that at one element. The result may lie where x lies. */
+#define SOFTMAX(T, type)                                                                           \
+  HIA_DEFINE_BLOCK_SUM(block_sum_##T, type, +, 0)                                                  \
+  static void exp_block_##T(row *s, uint64_t first, uint64_t n, uint32_t cols, type *sums) {       \
+    (void)cols;                                                                                    \
+    if (!hiaR_work_on(s->work, n * 10)) return;                                                    \
+    type block[HIA_SUM_BLOCK], *exps = s->exps ? (type *)s->exps + first : block;                  \
+    const type *x = (const type *)s->x + first;                                                    \
+    type max = hiaR_to_##T(s->max);                                                                \
+    for (uint64_t i = 0; i < n; i++) exps[i] = hiaR_exp_##T(x[i] - max);                           \
+    sums[0] = block_sum_##T(exps, n);                                                              \
+  }                                                                                                \
+  HIA_DEFINE_SUM(exp_all_##T, row, type, +, 0, exp_block_##T)                                      \
+  static type exp_sum_##T(row *s, uint64_t n) {                                                    \
+    const type *x = s->x;                                                                          \
+    type max = x[0], sum[1] = {0};                                                                 \
+    for (uint64_t i = 1; i < n; i++)                                                               \
+      if (x[i] > max || x[i] != x[i]) max = x[i];                                                  \
+    s->max = hiaR_from_##T(max);                                                                   \
+    exp_all_##T(s, 0, n, hiaR_sum_span(n), 1, sum);                                                \
+    return sum[0];                                                                                 \
+  }                                                                                                \
+  static void softmax_##T(row *s, void *out, uint64_t n) {                                         \
+    type *z = out;                                                                                 \
+    s->exps = out;                                                                                 \
+    type sum = exp_sum_##T(s, n);                                                                  \
+    for (uint64_t i = 0; i < n && !s->work->is_over; i++) z[i] /= sum;                             \
+  }                                                                                                \
+  static void log_softmax_##T(row *s, void *out, uint64_t n) {                                     \
+    type log_sum = hiaR_log_##T(exp_sum_##T(s, n)), max = hiaR_to_##T(s->max);                     \
+    const type *x = s->x;                                                                          \
+    type *z = out;                                                                                 \
+    for (uint64_t i = 0; i < n && !s->work->is_over; i++) z[i] = (x[i] - max) - log_sum;           \
+  }                                                                                                \
+  static void cross_entropy_##T(row *s, void *out, uint64_t n, uint64_t label) {                   \
+    type log_sum = hiaR_log_##T(exp_sum_##T(s, n)), max = hiaR_to_##T(s->max);                     \
+    *(type *)out = log_sum - (((const type *)s->x)[label] - max);                                  \
+  }
+SOFTMAX(f32, float)
+SOFTMAX(f64, double)
+
+static uint64_t count_rows(const hia_dims *shape) {
+  uint64_t n = 1;
+  for (uint32_t i = 0; i + 1 < shape->rank; i++) n *= (uint64_t)shape->dims[i];
+  return n;
+}
+
+typedef void (*of_row)(row *s, void *out, uint64_t n);
+
+static hia_status each_row(const hia_env *env, const hia_operation *o, const hia_word *in,
+                           hia_result *r, of_row f32, of_row f64) {
+  const hia_tensor *x = hiaR_tensor(in[0]);
+  hia_dims shape = hiaR_tensor_dims(x);
+  hia_dtype dtype = hiaR_tensor_dtype(x);
+  uint64_t n_rows = count_rows(&shape), n = (uint64_t)shape.dims[shape.rank - 1];
+  if (n == 0 && n_rows) return HIA_EMPTY;
+  if (hiaR_operand_is_taken(o, 0) && hiaR_tensor_is_last(in[0]))
+    hiaR_result_keep(env, o, in, 0, r);
+  else if (!hiaR_result_new(env, dtype, &shape, r))
+    return HIA_MEMORY;
+  hia_work work = hiaR_work(env);
+  uint64_t bytes = n * hiaR_dtype_size(dtype);
+  for (uint64_t i = 0; i < n_rows; i++) {
+    row s = {.x = x->data + i * bytes, .work = &work};
+    if (!hiaR_work_on(&work, 20 + 2 * n)) return HIA_CANCELLED;
+    (dtype == HIA_F32 ? f32 : f64)(&s, r->data + i * bytes, n);
+    if (work.is_over) return HIA_CANCELLED;
+  }
+  return HIA_OK;
+}
+
+static hia_status softmax(HIA_COMPUTE) {
+  (void)why;
+  return each_row(env, o, in, r, softmax_f32, softmax_f64);
+}
+HIA_DEFINE_OPERATION(SOFTMAX, softmax)
+
+static hia_status log_softmax(HIA_COMPUTE) {
+  (void)why;
+  return each_row(env, o, in, r, log_softmax_f32, log_softmax_f64);
+}
+HIA_DEFINE_OPERATION(LOG_SOFTMAX, log_softmax)
+
+static hia_status cross_entropy(HIA_COMPUTE) {
+  const hia_tensor *x = hiaR_tensor(in[0]);
+  bool has_labels = hiaR_operand_is_tensor(o, 1);
+  hia_dims shape = hiaR_tensor_dims(x), of_labels = hiaR_operand_dims(o, in, 1), is;
+  hia_dtype dtype = hiaR_tensor_dtype(x);
+  hia_status status = hiaR_fit_status(hiaR_shape_labels(&shape, &of_labels, &is, &why->misfit));
+  if (status) return status;
+  uint64_t n_rows = count_rows(&shape), n = (uint64_t)shape.dims[shape.rank - 1];
+  if (n == 0 && n_rows) return HIA_EMPTY;
+  if (!hiaR_result_new(env, dtype, &is, r)) return HIA_MEMORY;
+  hia_work work = hiaR_work(env);
+  uint64_t size = hiaR_dtype_size(dtype);
+  for (uint64_t i = 0; i < n_rows; i++) {
+    int64_t label = hiaR_to_i64(has_labels ? hiaR_tensor_get(hiaR_tensor(in[1]), i) : in[1]);
+    if (label < 0 || (uint64_t)label >= n) return hiaR_out_of_range(why, label, (int64_t)n);
+    row s = {.x = x->data + i * n * size, .work = &work};
+    if (!hiaR_work_on(&work, 20 + n)) return HIA_CANCELLED;
+    (dtype == HIA_F32 ? cross_entropy_f32 : cross_entropy_f64)(&s, r->data + i * size, n,
+                                                               (uint64_t)label);
+    if (work.is_over) return HIA_CANCELLED;
+  }
+  return HIA_OK;
+}
+HIA_DEFINE_OPERATION(CROSS_ENTROPY, cross_entropy)
