@@ -25,7 +25,7 @@ uint32_t random_to(uint32_t *state, uint32_t n) {
   return (uint32_t)((uint64_t)(*state >> 8) * n >> 24);
 }
 
-hia_word random_word(uint32_t *state, hia_dtype dtype) {
+hia_word random_element(uint32_t *state, hia_dtype dtype) {
   static const double special[] = {0.0, -0.0, 1.0, -1.0, 0.5, 1e-310, 1e300, -1e300, 1e-42, 3e38};
   int32_t i = (int32_t)random_to(state, 9) - 4;
   double x = ((double)random_to(state, 1 << 20) - (1 << 19)) / (1 << 16);
@@ -49,7 +49,7 @@ hia_word random_word(uint32_t *state, hia_dtype dtype) {
 
 model model_random(uint32_t *state, hia_dtype dtype, hia_dims dims) {
   model m = model_new(dtype, dims);
-  for (uint64_t i = 0; i < m.n; i++) m.words[i] = random_word(state, dtype);
+  for (uint64_t i = 0; i < m.n; i++) m.words[i] = random_element(state, dtype);
   return m;
 }
 

@@ -20,7 +20,7 @@ hia_dims dims_of(uint32_t rank, ...); /* int64_t */
 model model_new(hia_dtype dtype, hia_dims dims);
 /* Values that are small, large, random, and all that is special of floats. */
 model model_random(uint32_t *state, hia_dtype dtype, hia_dims dims);
-hia_word random_word(uint32_t *state, hia_dtype dtype);
+hia_word random_element(uint32_t *state, hia_dtype dtype);
 model model_scalar(hia_dtype dtype, hia_word word);
 model model_i64(int64_t x);
 void model_free(model *m);
