@@ -81,14 +81,12 @@ typedef void (*loop)(void *out, const void *const *in, size_t n);
   static inline type min_##T(type a, type b) {                                                     \
     type less = a < b ? a : b, same = float_##T(bits_##T(a) | bits_##T(b)), sum = a + b;           \
     type z = a == b ? same : less;                                                                 \
-    z = a != a ? sum : z;                                                                          \
-    return b != b ? sum : z;                                                                       \
+    return __builtin_isunordered(a, b) ? sum : z;                                                  \
   }                                                                                                \
   static inline type max_##T(type a, type b) {                                                     \
     type more = a > b ? a : b, same = float_##T(bits_##T(a) & bits_##T(b)), sum = a + b;           \
     type z = a == b ? same : more;                                                                 \
-    z = a != a ? sum : z;                                                                          \
-    return b != b ? sum : z;                                                                       \
+    return __builtin_isunordered(a, b) ? sum : z;                                                  \
   }
 FLOAT_BITS(f32, float, uint32_t)
 FLOAT_BITS(f64, double, uint64_t)
@@ -235,7 +233,7 @@ static bool goes_on(const walk *w, int64_t steps[][HIA_MAX_RANK], uint32_t axis,
   return true;
 }
 
-/* Finds the axes, of a result that has elements. */
+/* Finds the axes of a result that has elements. */
 static void find_axes(walk *w, const hia_dims *ins, const hia_dims *out) {
   int64_t steps[MAX_OPERANDS][HIA_MAX_RANK];
   for (uint32_t i = 0; i < w->n_in; i++) steps_of(&ins[i], out, steps[i]);
@@ -350,33 +348,42 @@ static hia_status walk_all(walk *w, char *out, hia_work *work) {
   }
 }
 
-/* An operand in whose place the result can be made: HIA_NONE if there is none. */
-static uint32_t find_place(const hia_operation *o, const hia_word *in, const hia_dims *ins,
-                           const hia_dims *shape) {
-  uint32_t size = hiaR_dtype_size((hia_dtype)o->dtype);
-  for (uint32_t i = 0; i < o->n_in; i++)
-    if (hiaR_operand_is_taken(o, i) && hiaR_dims_equal(&ins[i], shape) &&
-        hiaR_dtype_size(hiaR_tensor_dtype(hiaR_tensor(in[i]))) == size &&
-        hiaR_tensor_is_last(in[i]))
-      return i;
-  return HIA_NONE;
+/* ---- the operation ---- */
+
+/* The shape of all operands that are tensors: false if they are not of one shape. */
+static bool have_one_shape(const hia_operation *o, const hia_word *in, hia_dims *shape) {
+  const hia_tensor *first = NULL;
+  for (uint32_t i = 0; i < o->n_in; i++) {
+    if (!hiaR_operand_is_tensor(o, i)) continue;
+    const hia_tensor *t = hiaR_tensor(in[i]);
+    if (!first) first = t;
+    uint32_t rank = hiaR_tensor_rank(t);
+    if (rank != hiaR_tensor_rank(first) || memcmp(t->dims, first->dims, rank * sizeof *t->dims))
+      return false;
+  }
+  if (first) *shape = hiaR_tensor_dims(first);
+  return first;
 }
 
-static hia_status lift(HIA_COMPUTE) {
-  hia_dims ins[MAX_OPERANDS], shape;
-  for (uint32_t i = 0; i < o->n_in; i++) ins[i] = hiaR_operand_dims(o, in, i);
-  hia_status status = hiaR_fit_status(hiaR_shape_broadcast(ins, o->n_in, &shape, &why->misfit));
-  if (status) return status;
+/* The operands, and the axes along which they are walked through. */
+static hia_status begin_walk(walk *w, const hia_operation *o, const hia_word *in, hia_dims *shape,
+                             hia_misfortune *why) {
   hia_dtype data_dtype, dtype = (hia_dtype)o->dtype;
-  walk w;
-  w.kernel = o->kernel;
-  w.imm = o->imm;
-  w.loop = find_loop(o, in, &data_dtype);
-  w.repr = (hia_repr)dtype;
-  w.size = hiaR_dtype_size(dtype);
-  w.n_in = o->n_in;
+  bool has_one_shape = have_one_shape(o, in, shape);
+  hia_dims ins[MAX_OPERANDS];
+  if (!has_one_shape) {
+    for (uint32_t i = 0; i < o->n_in; i++) ins[i] = hiaR_operand_dims(o, in, i);
+    hia_fit fit = hiaR_shape_broadcast(ins, o->n_in, shape, &why->misfit);
+    if (fit != HIA_FIT_ALWAYS) return HIA_SHAPE;
+  }
+  w->kernel = o->kernel;
+  w->imm = o->imm;
+  w->loop = find_loop(o, in, &data_dtype);
+  w->repr = (hia_repr)dtype;
+  w->size = hiaR_dtype_size(dtype);
+  w->n_in = o->n_in;
   for (uint32_t i = 0; i < o->n_in; i++) {
-    operand *x = &w.in[i];
+    operand *x = &w->in[i];
     x->is_tensor = hiaR_operand_is_tensor(o, i);
     hia_dtype its = x->is_tensor ? hiaR_tensor_dtype(hiaR_tensor(in[i])) : data_dtype;
     if (!x->is_tensor && i == 0 && o->kernel == hiaR_k_SELECT[dtype]) its = HIA_BOOL;
@@ -384,19 +391,47 @@ static hia_status lift(HIA_COMPUTE) {
     x->size = hiaR_dtype_size(its);
     x->word = in[i];
     x->at = x->is_tensor ? hiaR_tensor(in[i])->data : NULL;
+    x->step[0] = x->is_tensor;
   }
-  uint32_t place = find_place(o, in, ins, &shape);
+  uint64_t n = 1;
+  for (uint32_t i = 0; i < shape->rank; i++) n *= (uint64_t)shape->dims[i];
+  w->n_axes = n ? 1 : 0;
+  w->dims[0] = n;
+  if (n && !has_one_shape) find_axes(w, ins, shape);
+  return HIA_OK;
+}
+
+/* An operand in whose place the result can be made: HIA_NONE if there is none. */
+static uint32_t find_place(const walk *w, const hia_operation *o, const hia_word *in,
+                           const hia_dims *shape) {
+  if (!o->takes) return HIA_NONE;
+  for (uint32_t i = 0; i < o->n_in; i++) {
+    if (!hiaR_operand_is_taken(o, i) || w->in[i].size != w->size) continue;
+    const hia_tensor *t = hiaR_tensor(in[i]);
+    if (hiaR_tensor_rank(t) == shape->rank &&
+        memcmp(t->dims, shape->dims, shape->rank * sizeof *t->dims) == 0 &&
+        hiaR_tensor_is_last(in[i]))
+      return i;
+  }
+  return HIA_NONE;
+}
+
+static hia_status lift(HIA_COMPUTE) {
+  walk w;
+  hia_dims shape;
+  hia_status status = begin_walk(&w, o, in, &shape, why);
+  if (status) return status;
+  hia_dtype dtype = (hia_dtype)o->dtype;
+  uint32_t place = find_place(&w, o, in, &shape);
   if (place != HIA_NONE) {
     hiaR_result_keep(env, o, in, place, r);
     hiaR_tensor(r->word)->counted.spare = hiaR_tensor_spare(dtype, shape.rank);
+    r->dtype = dtype;
   } else if (!hiaR_result_new(env, dtype, &shape, r)) {
     return HIA_MEMORY;
   }
-  r->dtype = dtype;
-  for (uint32_t i = 0; i < shape.rank; i++)
-    if (shape.dims[i] == 0) return HIA_OK;
+  if (w.n_axes == 0) return HIA_OK; /* no elements */
   hia_work work = hiaR_work(env);
-  find_axes(&w, ins, &shape);
   return walk_all(&w, r->data, &work);
 }
 HIA_DEFINE_OPERATION(LIFT, lift)

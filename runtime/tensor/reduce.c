@@ -65,10 +65,19 @@ MEAN(f64, double)
 /* ---- the first of the largest and smallest ---- */
 
 /* True if v, which comes later, is to be taken instead of m. */
-#define BETTER(v, m, op) ((v)op(m) || ((v) != (v) && (m) == (m)))
+#define BETTER(v, m, op) (((v)op(m)) | (((v) != (v)) & ((m) == (m))))
 
+/* gcc would unroll the loop first, and then not make vectors of it. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define EACH_LANE _Pragma("GCC unroll 1") for (uint32_t l = 0; l < HIA_LANES; l++)
+#else
+#define EACH_LANE for (uint32_t l = 0; l < HIA_LANES; l++)
+#endif
+
+/* The best of a row is looked for in HIA_LANES parts. What they give may be an equal element
+ * instead of the first: that makes no difference but for zeros, of which the sign may differ. */
 #define EXTREME(NAME, T, type, op)                                                                 \
-  static inline bool NAME##_rows_##T(columns *s, uint32_t cols, type *best) {                      \
+  static bool NAME##_columns_##T(columns *s, uint32_t cols, type *best) {                          \
     const type *x = s->x;                                                                          \
     for (uint32_t c = 0; c < cols; c++) best[c] = x[c];                                            \
     for (uint64_t i = 1; i < s->n; i++) {                                                          \
@@ -79,14 +88,40 @@ MEAN(f64, double)
     }                                                                                              \
     return true;                                                                                   \
   }                                                                                                \
+  static uint64_t NAME##_find_##T(columns *s, type best) {                                         \
+    const type *x = s->x;                                                                          \
+    uint64_t i = 0;                                                                                \
+    while (best == best ? x[i] != best : x[i] == x[i]) i++;                                        \
+    return i;                                                                                      \
+  }                                                                                                \
+  static bool NAME##_row_##T(columns *s, type *out) {                                              \
+    const type *x = s->x;                                                                          \
+    type best[HIA_LANES];                                                                          \
+    for (uint32_t l = 0; l < HIA_LANES; l++) best[l] = x[l < s->n ? l : 0];                        \
+    uint64_t i = 0;                                                                                \
+    for (; i + HIA_LANES <= s->n; i += HIA_LANES) {                                                \
+      if (i % 4096 == 0 && !hiaR_work_on(s->work, 4096)) return false;                             \
+      EACH_LANE                                                                                    \
+      best[l] = BETTER(x[i + l], best[l], op) ? x[i + l] : best[l];                                \
+    }                                                                                              \
+    for (uint32_t l = 0; i < s->n; i++, l++) best[l] = BETTER(x[i], best[l], op) ? x[i] : best[l]; \
+    for (uint32_t l = 1; l < HIA_LANES; l++)                                                       \
+      if (BETTER(best[l], best[0], op)) best[0] = best[l];                                         \
+    *out = best[0] == 0 ? x[NAME##_find_##T(s, 0)] : best[0];                                      \
+    return true;                                                                                   \
+  }                                                                                                \
   static void NAME##_##T(columns *s, uint32_t cols, void *out) {                                   \
     type best[HIA_SUM_COLUMNS];                                                                    \
-    /* Without an inner loop, if there is one column. */                                           \
-    bool is_done = cols == 1 ? NAME##_rows_##T(s, 1, best) : NAME##_rows_##T(s, cols, best);       \
+    bool is_done = s->stride == 1 ? NAME##_row_##T(s, best) : NAME##_columns_##T(s, cols, best);   \
     if (is_done) memcpy(out, best, cols * sizeof *best);                                           \
   }                                                                                                \
   static void arg_##NAME##_##T(columns *s, uint32_t cols, void *out) {                             \
     const type *x = s->x;                                                                          \
+    type row_best;                                                                                 \
+    if (s->stride == 1) {                                                                          \
+      if (NAME##_row_##T(s, &row_best)) *(int64_t *)out = (int64_t)NAME##_find_##T(s, row_best);   \
+      return;                                                                                      \
+    }                                                                                              \
     for (uint32_t c = 0; c < cols; c++) {                                                          \
       type best = x[c];                                                                            \
       int64_t index = 0;                                                                           \
@@ -98,7 +133,7 @@ MEAN(f64, double)
           index = (int64_t)i;                                                                      \
         }                                                                                          \
       }                                                                                            \
-      memcpy((int64_t *)out + c, &index, sizeof index);                                            \
+      ((int64_t *)out)[c] = index;                                                                 \
     }                                                                                              \
   }
 EXTREME(max, i32, int32_t, >)

@@ -41,6 +41,8 @@ typedef enum {
   PRODUCT,
   OUTER,
   SET,
+  EXPECT,
+  LABELS,
   RESHAPE,
   TRANSPOSE,
   REDUCE,
@@ -56,6 +58,8 @@ static hia_fit apply(rule r, const hia_dims *ins, uint32_t n, uint32_t axis, hia
   case PRODUCT: return hiaR_shape_product(&ins[0], &ins[1], out, misfit);
   case OUTER: return hiaR_shape_outer(&ins[0], &ins[1], out, misfit);
   case SET: return hiaR_shape_set(&ins[0], &ins[1], out, misfit);
+  case EXPECT: return hiaR_shape_expect(&ins[0], &ins[1], out, misfit);
+  case LABELS: return hiaR_shape_labels(&ins[0], &ins[1], out, misfit);
   case RESHAPE: return hiaR_shape_reshape(&ins[0], &ins[1], out, misfit);
   case TRANSPOSE: return hiaR_shape_transpose(&ins[0], out, misfit);
   case REDUCE: return hiaR_shape_reduce(&ins[0], axis, out, misfit);
@@ -154,6 +158,20 @@ static const row rows[] = {
     {SET, {"[5, ?]", "[3]"}, 0, SOMETIMES, "[5, 3]"},
     {SET, {"[5, 3]", "[1]"}, 0, NEVER, "axis 1 of [5, 3] is 3, axis 0 of [1] is 1"},
     {SET, {"[5, 3]", "[]"}, 0, NEVER, "[5, 3] has rank 2, [] has rank 0"},
+
+    {EXPECT, {"[5, 3]", "[5, 3]"}, 0, ALWAYS, "[5, 3]"},
+    {EXPECT, {"[5, 3]", "[?, 3]"}, 0, ALWAYS, "[5, 3]"},
+    {EXPECT, {"[?, n]", "[?, n]"}, 0, ALWAYS, "[?, n]"},
+    {EXPECT, {"[?, n]", "[5, ?]"}, 0, SOMETIMES, "[5, n]"},
+    {EXPECT, {"[5, 3]", "[?, 4]"}, 0, NEVER, "axis 1 of [5, 3] is 3, axis 1 of [?, 4] is 4"},
+    {EXPECT, {"[5, 3]", "[3]"}, 0, NEVER, "[5, 3] has rank 2, [3] has rank 1"},
+
+    {LABELS, {"[5, 3]", "[5]"}, 0, ALWAYS, "[5]"},
+    {LABELS, {"[3]", "[]"}, 0, ALWAYS, "[]"},
+    {LABELS, {"[n, m, 3]", "[n, 4]"}, 0, SOMETIMES, "[n, 4]"},
+    {LABELS, {"[5, 3]", "[1]"}, 0, NEVER, "axis 0 of [5, 3] is 5, axis 0 of [1] is 1"},
+    {LABELS, {"[5, 3]", "[]"}, 0, NEVER, "[5, 3] has rank 2, [] has rank 0"},
+    {LABELS, {"[]", "[]"}, 0, NEVER, "[] has rank 0, which is not allowed here"},
 
     {RESHAPE, {"[2, 6]", "[3, 4]"}, 0, ALWAYS, "[3, 4]"},
     {RESHAPE, {"[]", "[1, 1]"}, 0, ALWAYS, "[1, 1]"},
@@ -273,6 +291,39 @@ Test(shape, slices) {
   hia_misfit misfit;
   cr_assert_eq(hiaR_shape_slice(&scalar, 0, 0, &out, &misfit), HIA_FIT_NEVER);
   cr_assert(hiaR_misfit_rejects(&misfit));
+}
+
+Test(shape, computed_sizes) {
+  static const struct {
+    int64_t sizes[3];
+    uint32_t n;
+    const char *message; /* NULL: it is a shape */
+  } cases[] = {
+      {{0}, 0, NULL},
+      {{3, 0, 2}, 3, NULL},
+      {{INT64_MAX / 8}, 1, NULL},
+      {{3, -1, -2}, 3, "size 1 is -1"},
+      {{INT64_MIN}, 1, "size 0 is -9223372036854775808"},
+      {{INT64_MAX, -5}, 2, "size 1 is -5"},
+      {{INT64_MAX / 8, 2}, 2, "the result of [1152921504606846975, 2] has too many elements"}};
+  hia_comp comp;
+  hiaR_comp_init(&comp, &hiaR_malloc);
+  for (size_t i = 0; i < HIA_LEN(cases); i++) {
+    hia_dims out = {.rank = 9};
+    hia_misfit misfit;
+    hia_fit fit = hiaR_shape_of_sizes(cases[i].sizes, cases[i].n, &out, &misfit);
+    cr_assert_eq(fit, cases[i].message ? NEVER : ALWAYS);
+    cr_assert_eq(out.rank, cases[i].message ? 9 : cases[i].n);
+    for (uint32_t k = 0; k < cases[i].n && !cases[i].message; k++)
+      cr_assert_eq(out.dims[k], cases[i].sizes[k]);
+    if (!cases[i].message) continue;
+    hia_text text;
+    hiaR_text_init(&text, &comp.arena);
+    hiaR_misfit_print(&misfit, NULL, &text);
+    cr_assert_str_eq(text.data, cases[i].message);
+    cr_assert_not(hiaR_misfit_rejects(&misfit));
+  }
+  hiaR_comp_free(&comp);
 }
 
 Test(shape, joins) {
