@@ -48,20 +48,20 @@ static hia_fit too_deep(const hia_dims *a, hia_misfit *misfit) {
 }
 
 bool hiaR_shape_elements(const hia_dims *shape, uint64_t size, uint64_t *n) {
-  uint64_t product = size ? size : 1, limit = INT64_MAX;
+  uint64_t bytes = size ? size : 1, count = 1;
   bool is_empty = false;
   for (uint32_t i = 0; i < shape->rank; i++) {
     if (shape->dims[i] < 0) return false;
     uint64_t dim = (uint64_t)shape->dims[i];
     if (dim == 0) {
       is_empty = true;
-    } else {
-      if (product > limit / dim) return false;
-      product *= dim;
+      continue;
     }
+    if (__builtin_mul_overflow(bytes, dim, &bytes) || bytes > INT64_MAX) return false;
+    count *= dim;
   }
-  *n = is_empty ? 0 : product / (size ? size : 1);
-  return product <= limit;
+  *n = is_empty ? 0 : count;
+  return bytes <= INT64_MAX;
 }
 
 /* ---- elementwise ---- */

@@ -199,10 +199,8 @@ typedef struct operand {
 
 /* The block of copies of an operand that is the same along a strip. */
 enum { COPIES = 256 };
-typedef union copies {
-  uint8_t of_8[COPIES * 8];
-  uint32_t of_32[COPIES];
-  uint64_t of_64[COPIES];
+typedef struct copies {
+  _Alignas(64) char bytes[COPIES * 8];
 } copies;
 
 typedef struct walk {
@@ -284,14 +282,13 @@ static hia_status strip_by_kernel(const walk *w, char *out, size_t n) {
 
 static void fill_copies(copies *to, const operand *x, size_t n) {
   hia_word word = word_of(x);
-  switch (x->size) {
-  case 1: memset(to, (int)word, n); break;
-  case 4:
-    for (size_t i = 0; i < n; i++) to->of_32[i] = (uint32_t)word;
-    break;
-  default:
-    for (size_t i = 0; i < n; i++) to->of_64[i] = word;
-  }
+  uint32_t half = (uint32_t)word;
+  if (x->size == 1)
+    memset(to, (int)word, n);
+  else if (x->size == sizeof half)
+    for (size_t i = 0; i < n; i++) memcpy(to->bytes + i * sizeof half, &half, sizeof half);
+  else
+    for (size_t i = 0; i < n; i++) memcpy(to->bytes + i * sizeof word, &word, sizeof word);
 }
 
 /* A strip along the last axis, in pieces. */
@@ -314,7 +311,7 @@ static hia_status strip(walk *w, char *out, uint64_t n, hia_work *work) {
     } else if (w->loop) {
       const void *in[MAX_OPERANDS];
       for (uint32_t k = 0; k < w->n_in; k++)
-        in[k] = w->in[k].step[last] ? (const void *)w->in[k].at : &w->same[k];
+        in[k] = w->in[k].step[last] ? w->in[k].at : w->same[k].bytes;
       w->loop(out, in, m);
     } else {
       status = strip_by_kernel(w, out, m);

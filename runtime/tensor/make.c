@@ -6,15 +6,16 @@
 static bool fill(hia_work *work, char *to, hia_dtype dtype, uint64_t n, hia_word word) {
   enum { PIECE = 1 << 15 };
   uint64_t size = hiaR_dtype_size(dtype);
+  uint32_t half = (uint32_t)word;
   for (uint64_t m; n; n -= m, to += m * size) {
     m = n < PIECE ? n : PIECE;
     if (!hiaR_work_on(work, 1 + m / 2)) return false;
     if (word == 0 || size == 1)
       memset(to, word != 0, m * size);
-    else if (size == 4)
-      for (uint32_t i = 0; i < m; i++) ((uint32_t *)(void *)to)[i] = (uint32_t)word;
+    else if (size == sizeof half)
+      for (uint32_t i = 0; i < m; i++) memcpy(to + i * sizeof half, &half, sizeof half);
     else
-      for (uint32_t i = 0; i < m; i++) ((uint64_t *)(void *)to)[i] = word;
+      for (uint32_t i = 0; i < m; i++) memcpy(to + i * sizeof word, &word, sizeof word);
   }
   return true;
 }

@@ -122,18 +122,14 @@ MEAN(f64, double)
       if (NAME##_row_##T(s, &row_best)) *(int64_t *)out = (int64_t)NAME##_find_##T(s, row_best);   \
       return;                                                                                      \
     }                                                                                              \
-    for (uint32_t c = 0; c < cols; c++) {                                                          \
-      type best = x[c];                                                                            \
-      int64_t index = 0;                                                                           \
-      for (uint64_t i = 1; i < s->n; i++) {                                                        \
-        if (i % 1024 == 0 && !hiaR_work_on(s->work, 2048)) return;                                 \
-        type v = x[i * s->stride + c];                                                             \
-        if (HIA_UNLIKELY(BETTER(v, best, op))) {                                                   \
-          best = v;                                                                                \
-          index = (int64_t)i;                                                                      \
-        }                                                                                          \
-      }                                                                                            \
-      ((int64_t *)out)[c] = index;                                                                 \
+    type best[HIA_SUM_COLUMNS];                                                                    \
+    int64_t *index = out;                                                                          \
+    for (uint32_t c = 0; c < cols; c++) best[c] = x[c], index[c] = 0;                              \
+    for (uint64_t i = 1; i < s->n; i++) {                                                          \
+      if (i % 1024 == 0 && !hiaR_work_on(s->work, 1024 * cols)) return;                            \
+      const type *row = x + i * s->stride;                                                         \
+      for (uint32_t c = 0; c < cols; c++)                                                          \
+        if (BETTER(row[c], best[c], op)) best[c] = row[c], index[c] = (int64_t)i;                  \
     }                                                                                              \
   }
 EXTREME(max, i32, int32_t, >)

@@ -15,8 +15,8 @@ static void begin(hia_tensor *t, hia_tensor_kind kind, hia_dtype dtype, const hi
 bool hiaR_tensor_new(hia_local_heap *local, hia_dtype dtype, const hia_dims *shape, hia_word *ref) {
   uint64_t n;
   uint32_t size = hiaR_dtype_size(dtype);
-  if (!hiaR_shape_elements(shape, size, &n) || n > PTRDIFF_MAX / 2 / size) return false;
-  size_t bytes = (size_t)n * size;
+  if (!hiaR_shape_elements(shape, size, &n) || n * size > PTRDIFF_MAX / 2) return false;
+  size_t bytes = (size_t)(n * size);
   hia_tensor *t = hiaR_heap_alloc(local, hiaR_tensor_size(shape->rank, bytes));
   if (!t) return false;
   begin(t, HIA_TENSOR_OWN, dtype, shape);
