@@ -327,7 +327,8 @@ static hia_status strip(walk *w, char *out, uint64_t n, hia_work *work) {
 /* All strips. The axes but the last count like the digits of a number. */
 static hia_status walk_all(walk *w, char *out, hia_work *work) {
   uint32_t last = w->n_axes - 1;
-  uint64_t n = w->dims[last], index[HIA_MAX_RANK] = {0};
+  uint64_t n = w->dims[last], index[HIA_MAX_RANK];
+  for (uint32_t k = 0; k < last; k++) index[k] = 0;
   for (;;) {
     hia_status status = strip(w, out, n, work);
     if (status) return status;
@@ -347,19 +348,26 @@ static hia_status walk_all(walk *w, char *out, hia_work *work) {
 
 /* ---- the operation ---- */
 
-/* The shape of all operands that are tensors: false if they are not of one shape. */
+/* The shape of all operands that are tensors, whose other dims are not set: small tensors are
+ * common. False if they are not of one shape. */
 static bool have_one_shape(const hia_operation *o, const hia_word *in, hia_dims *shape) {
   const hia_tensor *first = NULL;
+  uint32_t rank = 0;
   for (uint32_t i = 0; i < o->n_in; i++) {
     if (!hiaR_operand_is_tensor(o, i)) continue;
     const hia_tensor *t = hiaR_tensor(in[i]);
-    if (!first) first = t;
-    uint32_t rank = hiaR_tensor_rank(t);
-    if (rank != hiaR_tensor_rank(first) || memcmp(t->dims, first->dims, rank * sizeof *t->dims))
-      return false;
+    if (!first) {
+      first = t;
+      rank = hiaR_tensor_rank(t);
+    }
+    if (hiaR_tensor_rank(t) != rank) return false;
+    for (uint32_t k = 0; k < rank; k++)
+      if (t->dims[k] != first->dims[k]) return false;
   }
-  if (first) *shape = hiaR_tensor_dims(first);
-  return first;
+  if (!first) return false;
+  shape->rank = rank;
+  for (uint32_t k = 0; k < rank; k++) shape->dims[k] = first->dims[k];
+  return true;
 }
 
 /* The operands, and the axes along which they are walked through. */
@@ -405,10 +413,9 @@ static uint32_t find_place(const walk *w, const hia_operation *o, const hia_word
   for (uint32_t i = 0; i < o->n_in; i++) {
     if (!hiaR_operand_is_taken(o, i) || w->in[i].size != w->size) continue;
     const hia_tensor *t = hiaR_tensor(in[i]);
-    if (hiaR_tensor_rank(t) == shape->rank &&
-        memcmp(t->dims, shape->dims, shape->rank * sizeof *t->dims) == 0 &&
-        hiaR_tensor_is_last(in[i]))
-      return i;
+    bool fits = hiaR_tensor_rank(t) == shape->rank;
+    for (uint32_t k = 0; fits && k < shape->rank; k++) fits = t->dims[k] == shape->dims[k];
+    if (fits && hiaR_tensor_is_last(in[i])) return i;
   }
   return HIA_NONE;
 }
