@@ -182,6 +182,26 @@ Test(tensor_reduce, as_defined) {
   cr_assert(world_end(&w));
 }
 
+/* Of zeros, which are equal, the first one is the result, wherever it is. */
+Test(tensor_reduce, the_first_of_equal_ones) {
+  tensor_world w;
+  uint32_t state = 17;
+  world_begin(&w, &hiaR_malloc, false);
+  for (hia_dtype dtype = HIA_I32; dtype < HIA_N_DTYPES; dtype++)
+    for (int round = 0; round < 200 / HIA_TEST_SHARE; round++) {
+      reduction r = (reduction)(MAX_OF + round % 4);
+      double other = r == MAX_OF || r == ARG_MAX ? -1 : 1;
+      model x = model_new(dtype, dims_of(1, (int64_t)(1 + random_to(&state, 70))));
+      for (uint64_t i = 0; i < x.n; i++)
+        x.words[i] = of_f64(dtype, random_to(&state, 12)  ? other
+                                   : random_to(&state, 2) ? 0.0
+                                                          : -0.0);
+      check_reduction(&w, &x, r, 0, LENT);
+      model_free(&x);
+    }
+  cr_assert(world_end(&w));
+}
+
 /* Blocks, and blocks of blocks, along rows and along columns: the same bits. */
 Test(tensor_reduce, long_sums) {
   tensor_world w;
