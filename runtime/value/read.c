@@ -41,9 +41,9 @@ typedef struct reader {
   const hia_type_table *types;
   hia_scan scan;
   hia_ctor_names names;
-  hia_block stack;    /* of open_value */
-  hia_block elements; /* of open arrays */
-  hia_block parts;    /* of a type that is looked into */
+  hia_block stack;     /* of open_value */
+  hia_block elements;  /* of open arrays */
+  hia_block parts;     /* of a type that is looked into */
   hia_word_place item; /* of a tensor */
   size_t n_open, n_elements /* bytes */;
   hia_dims shape;     /* of the tensor that is read, as far as its sizes are known */
@@ -448,10 +448,10 @@ static hia_type next_part(const reader *r, open_value *top) {
 static hia_status wrong_end(reader *r, const open_value *top, char c) {
   bool is_next = c == ',' || c == top->close;
   if (top->kind == HIA_KIND_DATA && is_next) return wrong_arity(r, top, top->next);
-  return hiaR_scan_unexpected(&r->scan, top->close == ']'           ? "']' or ','"
-                                        : top->next == top->n       ? "')'"
-                                        : c == ')'                  ? "',' and another part"
-                                                                    : "')' or ','");
+  return hiaR_scan_unexpected(&r->scan, top->close == ']'     ? "']' or ','"
+                                        : top->next == top->n ? "')'"
+                                        : c == ')'            ? "',' and another part"
+                                                              : "')' or ','");
 }
 
 /* Behind a value: closes what it is the last part of. Unless all is read then, *type becomes that
@@ -475,7 +475,7 @@ static hia_status finish(reader *r, hia_type *type) {
     if (c != top->close || (top->next < top->n && !is_list)) return wrong_end(r, top, c);
     scan->s++;
     r->last = (last_value){top->type, r->n_open - 1, top->s, top->outer};
-    hia_status status = !is_list                       ? HIA_OK
+    hia_status status = !is_list                      ? HIA_OK
                         : top->kind == HIA_KIND_ARRAY ? end_array(r, top)
                                                       : end_list(r, top);
     if (status) return status;
