@@ -134,7 +134,7 @@ add_custom_target(bench_peers DEPENDS ${peers})
 
 # bench/NAME.c is the program behind `./dev bench NAME`.
 file(GLOB bench_programs CONFIGURE_DEPENDS bench/*.c)
-list(FILTER bench_programs EXCLUDE REGEX "/(harness|treebank|reference[^/]*)\\.c$")
+list(FILTER bench_programs EXCLUDE REGEX "/(harness|treebank|accuracy|lanes[^/]*|reference[^/]*)\\.c$")
 foreach(source IN LISTS bench_programs)
   get_filename_component(name ${source} NAME_WE)
   add_executable(bench_${name} ${source} bench/harness.c ${references})
@@ -148,3 +148,10 @@ foreach(source IN LISTS bench_programs)
 endforeach()
 target_sources(bench_data PRIVATE bench/treebank.c)
 target_link_libraries(bench_products PRIVATE hiaton_rt m ${CMAKE_DL_LIBS})
+
+# Errors and speed of the elementary functions, which it contains itself.
+add_executable(bench_accuracy bench/accuracy.c ${hia_lanes} runtime/base/elementary.c
+  runtime/base/library.c runtime/base/clock.c)
+set_target_properties(bench_accuracy PROPERTIES OUTPUT_NAME accuracy
+  RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bench)
+target_link_libraries(bench_accuracy PRIVATE hia_flags)

@@ -74,6 +74,9 @@ if(CRITERION_INCLUDE AND CRITERION_LIBRARY AND NOT "thread" IN_LIST HIA_SANITIZE
     else()
       target_link_libraries(${name} PRIVATE hia_test_helpers ${CRITERION_LIBRARY})
     endif()
+    if(name MATCHES "elementary$")
+      target_sources(${name} PRIVATE ${hia_lanes})
+    endif()
     add_test(NAME unit.${name} COMMAND ${name})
     # Criterion's runner does not fail for a leak in one of the processes that it starts.
     set_tests_properties(unit.${name} PROPERTIES LABELS unit TIMEOUT 600

@@ -34,6 +34,8 @@ typedef enum hia_loop_forks {
   HIA_LOOP_KEEPS    /* from a number kept in the frame during the loop */
 } hia_loop_forks;
 
+enum { HIA_MAX_ELEMENTARY = 24 };
+
 /* A branch (kept at its THEN region) or a loop (at its HEAD) while it is lowered. */
 typedef struct hia_flow {
   LLVMBasicBlockRef from[2]; /* branch: the blocks that enter `join` from THEN and ELSE;
@@ -92,6 +94,8 @@ typedef struct hia_emit {
   LLVMValueRef no_context;                          /* hiaL_no_context, or NULL */
   LLVMValueRef *frees;                              /* emit_count.c: by type; or NULL */
   struct hia_row_work *row_work;                    /* emit_map.c: by function; or NULL */
+  LLVMValueRef elementary[HIA_MAX_ELEMENTARY][2];   /* emit_elementary.c: at f32, f64; or NULL */
+  uint32_t n_inlined;                               /* calls of these that LLVM may inline */
 
   LLVMContextRef llvm;
   LLVMModuleRef module;
@@ -264,6 +268,18 @@ LLVMValueRef hiaL_host_function(hia_emit *e, const hia_fn *fn, const char *name,
 /* The context of code that runs without one: a constant whose limit is so low that no safepoint
  * polls. */
 LLVMValueRef hiaL_no_context(hia_emit *e);
+
+/* ---- emit_elementary.c ---- */
+
+/* Builds the value of an elementary function (runtime/base/elementary.h) of its operands: scalars,
+ * or vectors, of f32 or f64. NULL: that function is not defined there, but is libm's; or vectors
+ * are longer than 64. The code is right on every machine, but without the instruction for fused
+ * multiply-add it calls libm twenty times. */
+LLVMValueRef hiaL_elementary(LLVMBuilderRef b, const char *name, const LLVMValueRef *args);
+/* Calls a function of the module that has this code. NULL: the target lacks the instruction, or as
+ * above. */
+LLVMValueRef hiaL_call_elementary(hia_emit *e, const char *name, hia_dtype t, LLVMValueRef *args,
+                                  uint32_t n_args);
 
 /* ---- emit_map.c ---- */
 

@@ -79,11 +79,15 @@ static void divide(hia_emit *e, hia_node_id n, bool is_rem) {
   hiaL_out(e, n, 0, phi);
 }
 
-static void call_library(hia_emit *e, hia_node_id n, enum hia_abi f32, enum hia_abi f64) {
+/* The module's own code of the function, or a call of the runtime's: the bits are the same. */
+static void call_library(hia_emit *e, hia_node_id n, const char *name, enum hia_abi f32,
+                         enum hia_abi f64) {
   LLVMValueRef args[2];
   uint32_t n_ins = hiaL_node(e, n)->n_ins;
+  hia_dtype t = dtype(e, n);
   for (uint32_t i = 0; i < n_ins; i++) args[i] = hiaL_in(e, n, i);
-  hiaL_out(e, n, 0, hiaL_call_abi(e, dtype(e, n) == HIA_F32 ? f32 : f64, args, n_ins));
+  LLVMValueRef value = hiaL_call_elementary(e, name, t, args, n_ins);
+  hiaL_out(e, n, 0, value ? value : hiaL_call_abi(e, t == HIA_F32 ? f32 : f64, args, n_ins));
 }
 
 void hiaL_emit_DIV(hia_emit *e, hia_node_id n) {
@@ -95,7 +99,7 @@ void hiaL_emit_DIV(hia_emit *e, hia_node_id n) {
 
 void hiaL_emit_REM(hia_emit *e, hia_node_id n) {
   if (is_float(dtype(e, n)))
-    call_library(e, n, HIA_ABI_hiaR_rem_f32, HIA_ABI_hiaR_rem_f64);
+    call_library(e, n, "rem", HIA_ABI_hiaR_rem_f32, HIA_ABI_hiaR_rem_f64);
   else
     divide(e, n, true);
 }
@@ -231,7 +235,7 @@ void hiaL_emit_ISINF(hia_emit *e, hia_node_id n) {
 
 #define LIBRARY(NAME, name)                                                                        \
   void hiaL_emit_##NAME(hia_emit *e, hia_node_id n) {                                              \
-    call_library(e, n, HIA_ABI_hiaR_##name##_f32, HIA_ABI_hiaR_##name##_f64);                      \
+    call_library(e, n, #name, HIA_ABI_hiaR_##name##_f32, HIA_ABI_hiaR_##name##_f64);               \
   }
 LIBRARY(EXP, exp)
 LIBRARY(EXP2, exp2)

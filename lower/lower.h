@@ -45,6 +45,7 @@ typedef struct hia_lower_options {
   const hia_host_target *hosts;
   bool names_hosts; /* externs are symbols of their names; else rows of HIA_HOST_TABLE */
   const char *triple, *data_layout, *cpu, *features; /* of the target */
+  bool has_fma;                                      /* the target has fused multiply-add */
   const hia_object_plan *object;                     /* NULL: code that is used at once */
   const hia_look *look; /* called during lowering, which ends with the status it throws; or NULL */
 } hia_lower_options;

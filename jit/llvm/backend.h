@@ -178,6 +178,10 @@ const void *hiaJ_code_object(const hia_code *code, uint32_t unit, size_t *size);
 
 /* True if LLVM knows a processor of this name. (LLVM's own lookup prints a warning if not.) */
 bool hiaJ_cpu_exists(const char *name);
+/* True if that processor has the instructions for fused multiply-add (FMA3, or FMA4). */
+bool hiaJ_cpu_has_fma(const char *name);
+/* The same of a list of LLVM's features, as in "+avx,-fma4,+fma". */
+bool hiaJ_features_have_fma(const char *features);
 
 /* ---- optimize.c ---- */
 

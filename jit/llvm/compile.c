@@ -77,6 +77,8 @@ static hia_lower_options lower_options(const job *j) {
                              .triple = j->session->triple,
                              .cpu = is_named ? j->plan->cpu : j->session->cpu,
                              .features = is_named ? "" : j->session->features,
+                             .has_fma = is_named ? hiaJ_cpu_has_fma(j->plan->cpu)
+                                                 : hiaJ_features_have_fma(j->session->features),
                              .object = j->plan,
                              .look = j->options->look,
                              .data_layout = j->session->data_layout};

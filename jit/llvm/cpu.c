@@ -78,3 +78,24 @@ bool hiaJ_cpu_exists(const char *name) {
     if (strcmp(names[i], name) == 0) return true;
   return false;
 }
+
+/* The processors of the list that lack fused multiply-add. */
+static const char *const without_fma[] = {
+    "amdfam10", "athlon64",      "athlon64-sse3", "atom",   "barcelona",   "bonnell",
+    "btver1",   "btver2",        "core-avx-i",    "core2",  "corei7",      "corei7-avx",
+    "goldmont", "goldmont-plus", "ivybridge",     "k8",     "k8-sse3",     "nehalem",
+    "nocona",   "opteron",       "opteron-sse3",  "penryn", "sandybridge", "silvermont",
+    "slm",      "tremont",       "westmere",      "x86-64", "x86-64-v2"};
+
+bool hiaJ_cpu_has_fma(const char *name) {
+  for (size_t i = 0; i < HIA_LEN(without_fma); i++)
+    if (strcmp(without_fma[i], name) == 0) return false;
+  return hiaJ_cpu_exists(name);
+}
+
+bool hiaJ_features_have_fma(const char *features) {
+  static const char fma[] = "+fma";
+  for (const char *at = features; (at = strstr(at, fma)); at++)
+    if (at[sizeof fma - 1] == ',' || !at[sizeof fma - 1]) return true;
+  return false;
+}

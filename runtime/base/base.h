@@ -209,7 +209,7 @@ static inline bool hiaR_is_late(const hia_comp *comp) {
 const char *hiaR_status_word(hia_status status);
 const char *hiaR_status_message(hia_status status);
 
-/* ---- base/scalar.c, library.c, kernel.c: what a scalar op means ----
+/* ---- base/scalar.c, elementary.c, library.c, kernel.c: what a scalar op means ----
  *
  * One definition for constant folding, the interpreter's kernels and the functions that native
  * code calls (exp, pow, ...), so that all engines agree bit for bit.
@@ -269,8 +269,9 @@ hia_kernel hiaR_kernel(unsigned op, hia_dtype dtype);
 #undef HIA_KERNEL_OPERATION
 #undef HIA_KERNEL_NONE
 
-/* What native code calls for ops with the trait LIBRARY, and for `rem` of floats: the same
- * functions that the kernels call, hence the same bits. Never inlined: inlining could let a
+/* What native code calls for ops with the trait LIBRARY, and for `rem` of floats, where it does not
+ * have their code itself (base/elementary.h): the same functions that the kernels call, hence the
+ * same bits. Never inlined: inlining could let a
  * compiler replace them by its own versions. */
 #define HIA_LIBRARY_1(X)                                                                           \
   X(exp)                                                                                           \
@@ -385,7 +386,7 @@ enum {
   HIA_T_RAISES = 1 << 2,     /* can fail */
   HIA_T_CONTROL = 1 << 3,    /* moves tokens, computes nothing */
   HIA_T_EFFECT = 1 << 4,     /* must run exactly as often as written: never merged or removed */
-  HIA_T_LIBRARY = 1 << 5,    /* native code calls the runtime's function for it */
+  HIA_T_LIBRARY = 1 << 5,    /* takes as long as a call: native code may call the runtime's function */
   HIA_T_STATIC = 1 << 6,     /* only in the static (tagged) graph */
   HIA_T_FUNCTION = 1 << 7,   /* only in function graphs */
   HIA_T_ALLOCATES = 1 << 8,  /* takes memory: computes what it says, but not earlier or elsewhere */

@@ -1,5 +1,6 @@
 /* Copyright the hiaton authors. SPDX-License-Identifier: Apache-2.0 */
-/* The scalar functions that are not a single machine operation.
+/* The scalar functions that are libm's: those that elementary.h does not define yet, and `rem`,
+ * which is exact.
  *
  * Interpreter, constant folding and native code all call these, so they agree to the bit with any
  * C library. f32 uses the f32 functions: computing in f64 and rounding would differ. */
@@ -10,13 +11,6 @@
   float hiaR_##name##_f32(float a) { return name##f(a); }                                          \
   double hiaR_##name##_f64(double a) { return name(a); }
 
-LIBM_1(exp)
-LIBM_1(exp2)
-LIBM_1(log)
-LIBM_1(log2)
-LIBM_1(log10)
-LIBM_1(log1p)
-LIBM_1(expm1)
 LIBM_1(sin)
 LIBM_1(cos)
 LIBM_1(tan)
@@ -25,10 +19,6 @@ LIBM_1(acos)
 LIBM_1(atan)
 LIBM_1(sinh)
 LIBM_1(cosh)
-LIBM_1(tanh)
-
-float hiaR_sigmoid_f32(float a) { return 1.0f / (1.0f + expf(-a)); }
-double hiaR_sigmoid_f64(double a) { return 1.0 / (1.0 + exp(-a)); }
 
 #define LIBM_2(name)                                                                               \
   float hiaR_##name##_f32(float a, float b) { return name##f(a, b); }                              \
