@@ -386,12 +386,12 @@ enum {
   HIA_T_RAISES = 1 << 2,     /* can fail */
   HIA_T_CONTROL = 1 << 3,    /* moves tokens, computes nothing */
   HIA_T_EFFECT = 1 << 4,     /* must run exactly as often as written: never merged or removed */
-  HIA_T_LIBRARY = 1 << 5,    /* takes as long as a call: native code may call the runtime's function */
-  HIA_T_STATIC = 1 << 6,     /* only in the static (tagged) graph */
-  HIA_T_FUNCTION = 1 << 7,   /* only in function graphs */
-  HIA_T_ALLOCATES = 1 << 8,  /* takes memory: computes what it says, but not earlier or elsewhere */
-  HIA_T_GUARDED = 1 << 9,    /* makes sense only where a branch has led to it */
-  HIA_T_READS = 1 << 10,     /* reads an object */
+  HIA_T_LIBRARY = 1 << 5, /* takes as long as a call: native code may call the runtime's function */
+  HIA_T_STATIC = 1 << 6,  /* only in the static (tagged) graph */
+  HIA_T_FUNCTION = 1 << 7,  /* only in function graphs */
+  HIA_T_ALLOCATES = 1 << 8, /* takes memory: computes what it says, but not earlier or elsewhere */
+  HIA_T_GUARDED = 1 << 9,   /* makes sense only where a branch has led to it */
+  HIA_T_READS = 1 << 10,    /* reads an object */
 };
 
 typedef struct hia_op_info {

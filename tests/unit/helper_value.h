@@ -11,7 +11,7 @@
 typedef struct value_world {
   hia_comp comp;
   hia_types types;
-  hia_type_table table;      /* of `types` */
+  hia_type_table table;           /* of `types` */
   hia_type tree, list, many, box; /* see world_init */
 } value_world;
 

@@ -38,7 +38,7 @@ typedef struct made {
   _("declare type of 'X': two fields are called 'a'",                                              \
     hia_build_declare_type(m.b, "X = A(a: i32, a: i64)"))                                          \
   _("declare type of 'X': there is no type 'Tre'", hia_build_declare_type(m.b, "X = A(t: Tre)"))   \
-  _("declare type of 'X': an array of i32: scalars in a row are a tensor",               \
+  _("declare type of 'X': an array of i32: scalars in a row are a tensor",                         \
     hia_build_declare_type(m.b, "X = A(t: [i32])"))                                                \
   _("declare type of 'X': ']' expected at ')'", hia_build_declare_type(m.b, "X = A(t: [Tree)"))    \
   _("read type: no text", hia_build_read_type(m.b, NULL))                                          \
@@ -209,7 +209,7 @@ typedef struct made {
   _("in 'f': array: no elements: hia_build_empty_array makes an array without elements",           \
     hia_build_array(m.b, NULL, 0))                                                                 \
   _("in 'f': array: no elements", hia_build_array(m.b, NULL, 1))                                   \
-  _("in 'f': array: an array of i64: scalars in a row", hia_build_array(m.b, &m.n, 1))            \
+  _("in 'f': array: an array of i64: scalars in a row", hia_build_array(m.b, &m.n, 1))             \
   _("in 'f': array: element 2 is of type [Tree], not Tree",                                        \
     hia_build_array(m.b, VALUES(m.t, m.a), 2))                                                     \
   _("in 'f': empty array: the type is Tree, no type of arrays",                                    \

@@ -356,7 +356,8 @@ Test(engine_values, a_wrong_table_is_refused) {
   }
   const hia_type_info *const mixed[] = {w.tree, hia_value_type(NULL)};
   const hia_value_node node = {0, 2, 0};
-  refused(&w, from_nodes(&w, mixed, 2, &node, 1, NULL, 0, &value), "type 1 is no data, array or tensor type");
+  refused(&w, from_nodes(&w, mixed, 2, &node, 1, NULL, 0, &value),
+          "type 1 is no data, array or tensor type");
   refused(&w, from_nodes(&w, types, 3, &node, 0, NULL, 0, &value), "no nodes");
   refused(&w, from_nodes(&w, NULL, 3, &node, 1, NULL, 0, &value), "no types");
   refused(&w, from_nodes(&w, types, 3, &node, 1, NULL, 4, &value), "no words");
