@@ -91,19 +91,27 @@ static inline void let_go(freeing *f, hia_word ref, uint32_t base) {
   if (hiaR_let_go(ref, f->is_shared)) await_freeing(f, ref, base);
 }
 
-static void free_array(freeing *f, hia_array *array, uint32_t number, const hia_shape *shape) {
+static bool must_end(const freeing *f) {
+  const hia_heap *heap = f->local->heap;
+  return heap->must_end && heap->must_end(heap->user);
+}
+
+/* False: it has stopped, since the run must end. */
+static bool free_array(freeing *f, hia_array *array, uint32_t number, const hia_shape *shape) {
   if (hiaR_is_view(array)) {
     let_go(f, (uintptr_t)((hia_array_view *)array)->owner, number);
     hiaR_heap_release(f->local, array, sizeof(hia_array_view));
-    return;
+    return true;
   }
   if (shape->n_refs)
     for (uint64_t i = 0; i < array->n; i++) {
       const hia_word *refs = (const hia_word *)(const void *)(array->data + i * shape->size);
       for (uint32_t k = 0; k < shape->n_refs; k++)
         let_go(f, refs[k], f->shapes->bases[shape->refs + k]);
+      if (i % LOOK == LOOK - 1 && must_end(f)) return false; /* tensors are freed at once */
     }
   hiaR_heap_release(f->local, array, hiaR_array_size(shape->size, array->n));
+  return true;
 }
 
 void hiaR_object_free(hia_local_heap *local, const hia_shapes *shapes, hia_word ref, uint32_t base,
@@ -116,13 +124,13 @@ void hiaR_object_free(hia_local_heap *local, const hia_shapes *shapes, hia_word 
     f.next = hiaR_object_next(object, &number);
     const hia_shape *shape = &shapes->list[number];
     if (shape->ctor == HIA_SHAPE_ARRAY) {
-      free_array(&f, (hia_array *)object, number, shape);
+      if (!free_array(&f, (hia_array *)object, number, shape)) return;
     } else {
       const hia_word *refs = (const hia_word *)(const void *)(object + 1);
       for (uint32_t i = 0; i < shape->n_refs; i++)
         let_go(&f, refs[i], shapes->bases[shape->refs + i]);
       hiaR_heap_release(local, object, shape->size);
     }
-    if (n % LOOK == 0 && local->heap->must_end && local->heap->must_end(local->heap->user)) return;
+    if (n % LOOK == 0 && must_end(&f)) return;
   }
 }

@@ -2,6 +2,7 @@
 /* Objects of a run: shapes, counts, freeing without recursion, and results that leave the run. */
 #include "graph/graph.h"
 #include "runtime/heap/array.h"
+#include "runtime/tensor/tensor.h"
 #include "runtime/value/value.h"
 #include "tests/unit/helper_memory.h"
 #include <criterion/criterion.h>
@@ -11,7 +12,7 @@ typedef struct fixture {
   test_heap memory;
   hia_comp comp;
   hia_types types;
-  hia_type list, rose, roses;
+  hia_type list, rose, roses, rows; /* rows: [(f32[?], i64)] */
   hia_type_table table;
   hia_shapes *shapes;
   size_t shapes_size;
@@ -32,6 +33,8 @@ static void set_up(fixture *x) {
   const hia_ctor_def rose_ctors[] = {{"Rose", rose, rose_types, 2}};
   hiaG_data_define(&x->types, x->list, list_ctors, 2);
   hiaG_data_define(&x->types, x->rose, rose_ctors, 1);
+  hia_type row[] = {hiaG_tensor(&x->types, HIA_F32, 1), HIA_I64};
+  x->rows = hiaG_array(&x->types, hiaG_tuple(&x->types, row, 2));
   x->table = hiaG_type_table(&x->types);
   cr_assert_eq(hiaR_shapes_new(&x->table, &x->memory.allocator, &x->shapes, &x->shapes_size),
                HIA_OK);
@@ -81,7 +84,8 @@ Test(object, shapes) {
   set_up(&x);
   const hia_shape *s = x.shapes->list;
   uint32_t list = hiaR_shape_base(x.shapes, x.list), roses = hiaR_shape_base(x.shapes, x.roses);
-  cr_assert_eq(x.shapes->n, 4);
+  cr_assert_eq(x.shapes->n,
+               6); /* two constructors, Rose, [Rose], [(f32[?], i64)], and that of tensors */
   cr_assert_eq(s[list + 1].size, 24);
   cr_assert_eq(s[list + 1].n_refs, 1);
   cr_assert_eq(s[list + 1].ctor, 1);
@@ -155,6 +159,27 @@ Test(object, freeing_asks_whether_to_end) {
   hia_word list = 0;
   for (int32_t i = 0; i < 100000; i++) list = cons(&x, i, list);
   drop(&x, x.list, list);
+  cr_assert_eq(asked, 1);
+  tear_down(&x);
+}
+
+/* A tensor is freed where the reference to it is, and waits in no list. */
+Test(object, freeing_an_array_of_tensors_asks_too) {
+  fixture x;
+  set_up(&x);
+  unsigned asked = 0;
+  x.heap.must_end = end_now;
+  x.heap.user = &asked;
+  enum { N = 20000 };
+  const hia_shape *shape = &x.shapes->list[hiaR_shape_base(x.shapes, x.rows)];
+  const hia_dims dims = {1, {3}};
+  hia_word rows, tensor;
+  cr_assert(hiaR_array_new(&x.local, shape, N, &rows));
+  for (uint64_t i = 0; i < N; i++) {
+    cr_assert(hiaR_tensor_new(&x.local, HIA_F32, &dims, &tensor));
+    hiaR_store(HIA_REPR_REF, hiaR_array_at(rows, shape->size, i), tensor);
+  }
+  drop(&x, x.rows, rows);
   cr_assert_eq(asked, 1);
   tear_down(&x);
 }
